@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# Standards, warnings and sanitizers of everything that is ours.
+set(CMAKE_C_STANDARD 11)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_CXX_STANDARD 17)
+set(CMAKE_CXX_EXTENSIONS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+set(HCASIM_SANITIZE "" CACHE STRING "empty, address+undefined, or thread")
+set_property(CACHE HCASIM_SANITIZE PROPERTY STRINGS "" "address+undefined" "thread")
+
+add_library(hcasim_flags INTERFACE)
+target_compile_options(hcasim_flags INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter -fno-strict-aliasing
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes -Wvla>)
+target_compile_definitions(hcasim_flags INTERFACE _GNU_SOURCE)
+if(HCASIM_SANITIZE STREQUAL "address+undefined")
+  set(HCASIM_SANITIZER_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+elseif(HCASIM_SANITIZE STREQUAL "thread")
+  set(HCASIM_SANITIZER_FLAGS -fsanitize=thread -fno-omit-frame-pointer)
+elseif(NOT HCASIM_SANITIZE STREQUAL "")
+  message(FATAL_ERROR "HCASIM_SANITIZE is '${HCASIM_SANITIZE}': use address+undefined, thread or nothing")
+endif()
+if(HCASIM_SANITIZER_FLAGS)
+  target_compile_options(hcasim_flags INTERFACE ${HCASIM_SANITIZER_FLAGS})
+  target_link_options(hcasim_flags INTERFACE ${HCASIM_SANITIZER_FLAGS})
+endif()
+
+find_package(PkgConfig REQUIRED)
+# Debian's own interpreter: the one that its python3-* packages belong to.
+set(HCASIM_PYTHON /usr/bin/python3 CACHE FILEPATH "Python 3 with yaml, jsonschema, jinja2, pytest")
+
+set(HCASIM_BIN ${CMAKE_BINARY_DIR}/bin) # programs people start
+set(HCASIM_LIB ${CMAKE_BINARY_DIR}/lib) # provider plugin and preload library

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * One host channel adapter: what it does, without any notion of how long it takes.
+ *
+ * The core is a set of pipeline stages that hand work to each other through bounded FIFOs. It never
+ * blocks, never sleeps, knows no threads, files or clocks: whoever drives it asks which stage has
+ * work (hca_stage_pending), decides when that work is done, and then lets the stage do exactly one
+ * piece of it (hca_stage_step). The untimed driver in untimed.h steps until nothing is left; the
+ * SystemC shell in sim/timing waits each stage's occupancy first; the RTL bridge replaces stages.
+ *
+ * All calls on one adapter come from one thread. Callbacks in struct hca_ops are made from inside
+ * those calls and must not call back into the same adapter, except where stated.
+ *
+ * Units: lengths in bytes, time in picoseconds of device time. Addresses are host addresses inside
+ * an address space (PASID). Keys, QP and CQ numbers are as the verbs see them.
+ */
+#ifndef HCASIM_CORE_HCA_H
+#define HCASIM_CORE_HCA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hca;
+struct hca_personality; /* WQE decoder, CQE encoder: personality.h */
+
+typedef uint64_t hca_ps;
+#define HCA_PS_NEVER UINT64_MAX
+
+/* ---- Pipeline ------------------------------------------------------------------------------ */
+
+enum hca_stage {
+	HCA_STAGE_DOORBELL,  /* one doorbell or BlueFlame line -> QP scheduler */
+	HCA_STAGE_FETCH,     /* arbiter picks a QP, issues the DMA read of its next WQEs */
+	HCA_STAGE_DECODE,    /* WQE bytes -> struct hca_wr, with all checks that need no memory */
+	HCA_STAGE_PACKETISE, /* arbiter picks a QP and makes its next packet: headers, PSN, keys, gather list */
+	HCA_STAGE_GATHER,    /* issues the DMA reads of that packet's payload */
+	HCA_STAGE_TX,        /* joins headers, payload, padding and ICRC; hands the frame to the wire */
+	HCA_STAGE_RX,        /* parses a frame, checks ICRC, QP, PSN; runs responder or ACK processing */
+	HCA_STAGE_RESPOND,   /* next packet of a READ response, atomic response, ACK or NAK */
+	HCA_STAGE_COMPLETE,  /* encodes one completion and writes the CQE */
+	HCA_STAGE_EVENT,     /* writes one EQE and raises its MSI-X vector */
+	HCA_NUM_STAGES
+};
+
+/* What the piece of work at the head of a stage is made of; a timing profile turns it into cycles. */
+struct hca_work {
+	uint32_t bytes; /* bytes that pass through the stage in this step */
+	uint32_t items; /* descriptors: basic blocks fetched, SGEs, headers, ... at least 1 */
+	uint32_t qpn;   /* 0 where no QP is involved */
+};
+
+/* True when `stage` can do one step now (it has input, and the FIFO after it has room). */
+bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_work *work);
+/* Does one step. Must only be called while hca_stage_pending() is true. */
+void hca_stage_step(struct hca *hca, enum hca_stage stage);
+/* Lower-case name, for traces and profiles ("doorbell", "fetch", ...). */
+const char *hca_stage_name(enum hca_stage stage);
+
+/* ---- DMA ------------------------------------------------------------------------------------ */
+
+#define HCA_PASID_KERNEL 0 /* memory of the driver half: rings, doorbell records, EQ */
+
+enum hca_dma_class { /* why; for traces and for cache models */
+	HCA_DMA_WQE,
+	HCA_DMA_RQE,
+	HCA_DMA_RECORD,
+	HCA_DMA_PAYLOAD,
+	HCA_DMA_ATOMIC,
+	HCA_DMA_CQE,
+	HCA_DMA_EQE,
+};
+
+struct hca_dma_seg {
+	uint64_t addr;
+	uint32_t len;
+};
+
+/*
+ * One transfer between host memory and `buf`, scattered over `nseg` pieces whose lengths sum to
+ * `len`. The core owns it until it hands it to ops->dma; the host then sets `status` and calls
+ * hca_dma_done() exactly once, never from inside ops->dma. Reads may complete in any order. Writes
+ * land, and complete, in the order of issue; a read does not pass an earlier write. If `split` is
+ * not 0 the last `split` bytes of a write become visible strictly after the bytes before them
+ * (CQE and EQE valid bits).
+ */
+struct hca_dma {
+	bool write;
+	uint8_t split;
+	enum hca_dma_class class_;
+	uint32_t pasid;
+	uint32_t qpn;           /* for traces; 0 if none */
+	uint32_t len;
+	uint32_t nseg;
+	struct hca_dma_seg *seg;
+	void *buf;
+	int status;             /* 0, or -EFAULT: the host refused it; nothing or a prefix was moved */
+	void (*done)(struct hca *hca, struct hca_dma *dma); /* core internal */
+	void *host_priv;        /* the host's own */
+	struct hca_dma *next;   /* the owner's list, if it wants one */
+};
+
+void hca_dma_done(struct hca *hca, struct hca_dma *dma);
+
+/* ---- Packets -------------------------------------------------------------------------------- */
+
+/* A whole Ethernet frame without FCS. Reference counted by neither side: one owner at a time. */
+struct hca_packet {
+	uint32_t len;
+	uint32_t cap;
+	uint8_t data[];
+};
+struct hca_packet *hca_packet_alloc(uint32_t cap);
+struct hca_packet *hca_packet_dup(const struct hca_packet *pkt);
+void hca_packet_free(struct hca_packet *pkt);
+
+/* A frame arrives on `port` (1-based). Takes ownership. */
+void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt);
+
+/* ---- The host side --------------------------------------------------------------------------- */
+
+struct hca_wr;
+struct hca_cpl;
+
+struct hca_ops {
+	hca_ps (*now)(void *host);
+	/* Work appeared in `stage` that was not pending before. A hint to look: may be spurious. */
+	void (*stage_ready)(void *host, enum hca_stage stage);
+	void (*dma)(void *host, struct hca_dma *dma);
+	/* A frame leaves. Passes ownership. */
+	void (*tx)(void *host, uint8_t port, struct hca_packet *pkt);
+	/* MSI-X `vector` is raised, ordered after all DMA writes issued so far. */
+	void (*msix)(void *host, unsigned int vector);
+	/* The earliest timer deadline changed; HCA_PS_NEVER: none. */
+	void (*timer)(void *host, hca_ps deadline);
+	/* Observers for traces; may be NULL. `raw` are the bytes in host memory, `len` their number. */
+	void (*saw_wqe)(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len);
+	void (*saw_cqe)(void *host, uint32_t cqn, const struct hca_cpl *cpl, const void *raw, uint32_t len);
+};
+
+struct hca_config {
+	char name[16];          /* "hcasim0" */
+	uint64_t node_guid;     /* host order */
+	uint8_t num_ports;      /* 1 or 2 */
+	uint8_t mac[2][6];      /* of each port */
+	uint32_t max_qp, max_cq, max_mr, max_srq;
+	uint32_t max_rd_atomic; /* outstanding READs and atomics of a QP, both directions */
+	uint32_t acks_after_landing; /* 1: an ACK leaves only after the DMA writes it acknowledges landed */
+};
+
+/* NULL and errno on failure (ENOMEM, EINVAL). */
+struct hca *hca_create(const struct hca_config *cfg, const struct hca_personality *pers,
+		       const struct hca_ops *ops, void *host);
+void hca_destroy(struct hca *hca);
+
+/* Fires every timer whose deadline is not after ops->now(). */
+void hca_timers(struct hca *hca);
+
+/* A MWr or MRd TLP reached the endpoint. size 1..64; offsets that are not registers are ignored
+ * (writes) or read as zero. A BlueFlame line may come whole (64 B) or in 8-byte pieces. */
+void hca_mmio_write(struct hca *hca, unsigned int bar, uint64_t offset, const void *data, uint32_t size);
+void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *data, uint32_t size);
+
+/* ---- Commands of the driver half --------------------------------------------------------------
+ * What a real driver says through a command queue. They act at once, between steps. They return 0
+ * or a negative errno: -EINVAL (a field is out of range or names nothing), -ENOMEM (a limit of the
+ * configuration), -EBUSY (still referenced).
+ * Transport types, states, access flags and modify masks are the uapi's: rdma/ib_user_verbs.h
+ * (enum ib_uverbs_qp_type) and enum ibv_qp_state / ibv_qp_attr_mask, whose values spec/ repeats as
+ * HCASIM_QPT_*, HCASIM_QPS_*, HCASIM_QP_ATTR_*, HCASIM_ACCESS_*.
+ */
+
+struct hca_mr_attr {
+	uint32_t pdn;
+	uint32_t access;   /* HCASIM_ACCESS_* */
+	uint32_t pasid;
+	uint64_t va;       /* address in that address space */
+	uint64_t iova;     /* address that SGEs and RETHs use */
+	uint64_t length;
+};
+/* The key serves as lkey and rkey: index[31:8], tag[7:0]. */
+int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key);
+int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr, uint32_t *new_key);
+int hca_mr_destroy(struct hca *hca, uint32_t key);
+
+struct hca_ring {
+	uint32_t pasid;
+	uint64_t addr;
+	uint32_t entries; /* power of two */
+	uint32_t stride;  /* bytes, power of two */
+};
+
+struct hca_cq_attr {
+	struct hca_ring ring;
+	uint64_t record;  /* address of struct hcasim_cq_record, same PASID */
+	uint32_t eqn;
+};
+int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn);
+int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr);
+int hca_cq_destroy(struct hca *hca, uint32_t cqn);
+
+struct hca_eq_attr {
+	struct hca_ring ring;
+	unsigned int vector;
+};
+int hca_eq_create(struct hca *hca, const struct hca_eq_attr *attr, uint32_t *eqn);
+int hca_eq_destroy(struct hca *hca, uint32_t eqn);
+/* The driver consumed EQEs up to `ci` (free-running). */
+void hca_eq_ack(struct hca *hca, uint32_t eqn, uint32_t ci);
+/* Async events (not completions) go to this EQ. */
+void hca_async_eq(struct hca *hca, uint32_t eqn);
+
+struct hca_qp_attr_create {
+	uint8_t type;       /* HCASIM_QPT_* */
+	uint32_t pdn;
+	uint32_t send_cqn, recv_cqn;
+	uint32_t srqn;      /* 0: none */
+	struct hca_ring sq; /* stride: one WQEBB */
+	struct hca_ring rq;
+	uint64_t record;    /* address of struct hcasim_sq_record */
+	uint32_t max_inline;/* bytes */
+	uint32_t max_send_sge, max_recv_sge;
+	uint32_t max_send_wr, max_recv_wr;
+	uint32_t uar_page;  /* doorbells from other pages are dropped */
+};
+int hca_qp_create(struct hca *hca, const struct hca_qp_attr_create *attr, uint32_t *qpn);
+
+struct hca_av { /* address vector: how packets of a connected QP are addressed */
+	uint8_t dgid[16];
+	uint8_t dmac[6];
+	uint8_t sgid_index;
+	uint8_t hop_limit;
+	uint8_t traffic_class;
+	uint8_t sl;
+	uint8_t port;
+	uint32_t flow_label;
+};
+
+struct hca_qp_attr {
+	uint8_t state;      /* HCASIM_QPS_* */
+	uint8_t cur_state;
+	uint8_t path_mtu;   /* enum ibv_mtu: 1..5 = 256..4096 bytes */
+	uint8_t port;
+	uint8_t timeout;    /* 4.096 us * 2^timeout; 0: never */
+	uint8_t retry_cnt, rnr_retry, min_rnr_timer;
+	uint8_t max_rd_atomic, max_dest_rd_atomic;
+	uint8_t sq_draining;
+	uint8_t en_sqd_async_notify;
+	uint16_t pkey_index;
+	uint32_t access;    /* remote access flags of the QP */
+	uint32_t qkey;
+	uint32_t rq_psn, sq_psn;
+	uint32_t dest_qpn;
+	struct hca_av av;
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline; /* query only */
+};
+/* `mask` says which members count. The caller has checked that the transition is legal. */
+int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr, uint32_t mask);
+int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr);
+/* After this returns, no DMA of the QP is issued any more and its number may be used again. */
+int hca_qp_destroy(struct hca *hca, uint32_t qpn);
+
+/* GID `index` of `port`: all-zero removes it. The L2 address packets with this source carry. */
+int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16]);
+int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu);
+
+struct hca_counters {
+	uint64_t doorbells, wqes, bf_pushes, bf_torn, tx_packets, rx_packets, rx_dropped, icrc_errors,
+		retransmissions, rnr_naks, sequence_naks, timeouts, cqes, eqes;
+};
+void hca_counters(const struct hca *hca, struct hca_counters *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

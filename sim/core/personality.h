@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The border between the transport and one device family's formats: every personality turns its own
+ * WQE bytes into struct hca_wr, and struct hca_cpl into its own CQE bytes. Requester, responder, RTL
+ * bridge and traces know only these two.
+ */
+#ifndef HCASIM_CORE_PERSONALITY_H
+#define HCASIM_CORE_PERSONALITY_H
+
+#include "hca.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct hca_sge {
+	uint64_t addr;
+	uint32_t length;
+	uint32_t lkey;
+};
+
+/* Operation and flag values are the generated HCASIM_WQE_OP_* and HCA_WR_*; statuses are
+ * HCASIM_CQE_STATUS_* and HCASIM_VENDOR_ERR_*: the canonical numbering is the native one. */
+#define HCA_WR_SIGNALED (1u << 0)
+#define HCA_WR_SOLICITED (1u << 1)
+#define HCA_WR_FENCE (1u << 2)
+#define HCA_WR_INLINE (1u << 3)
+#define HCA_WR_IP_CSUM (1u << 4)
+
+/* One decoded work request. `sge` and `inline_data` point into the memory it was decoded into. */
+struct hca_wr {
+	uint8_t op;
+	uint8_t num_bb;      /* ring slots it takes */
+	uint16_t index;      /* free-running index of the first slot */
+	uint32_t flags;
+	uint32_t imm;        /* big-endian, as on the wire */
+	uint32_t inv_rkey;
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint32_t srqn;       /* XRC */
+	uint64_t swap_add, compare;
+	struct {
+		struct hca_av av;
+		uint32_t qpn, qkey;
+	} ud;
+	struct {
+		uint32_t mw_rkey, new_rkey, lkey, access;
+		uint64_t addr, length;
+		uint8_t type;
+	} bind;
+	struct {
+		uint16_t mss, hdr_size;
+		const uint8_t *hdr;
+	} tso;
+	struct {
+		uint64_t length;
+		uint8_t type, level;
+	} flush;
+	uint64_t length;     /* payload bytes: 64-bit, so that a sum of 32-bit SGEs cannot wrap */
+	uint32_t num_sge;
+	struct hca_sge *sge;
+	uint8_t *inline_data;
+};
+
+struct hca_rwr { /* one decoded receive WQE */
+	uint16_t index;
+	uint64_t length;
+	uint32_t num_sge;
+	struct hca_sge *sge;
+};
+
+struct hca_cpl { /* one completion */
+	uint32_t qpn;
+	uint8_t op;          /* HCASIM_CQE_OP_* */
+	uint8_t wqe_op, num_bb, status, vendor_err;
+	uint16_t wqe_index;
+	uint32_t byte_count, imm, inv_rkey, src_qpn, srqn, slid;
+	uint16_t vlan, pkey_index;
+	uint8_t smac[6], sl, path_bits;
+	bool grh, csum_ok, with_imm, with_inv;
+	bool solicited;      /* counts as solicited for the arm; not part of the CQE */
+	hca_ps timestamp;
+};
+
+struct hca_event {
+	uint8_t type; /* HCASIM_EQE_TYPE_* */
+	uint8_t port;
+	uint32_t number;
+	hca_ps timestamp;
+};
+
+struct hca_doorbell {
+	enum { HCA_DB_NONE, HCA_DB_SQ, HCA_DB_CQ_ARM, HCA_DB_SRQ_ARM, HCA_DB_BF } kind;
+	uint32_t number;     /* QPN, CQN, SRQN */
+	uint32_t value;      /* SQ: producer index; CQ: consumer index; SRQ: limit */
+	uint8_t arm_sn;
+	bool solicited;
+};
+
+#define HCA_WQE_MAX 1024 /* bytes: no personality has longer ones */
+
+struct hca_personality {
+	const char *name;
+	uint32_t wqebb_size, cqe_size, eqe_size;
+	/* Bytes of the WQE that starts at `head` (one basic block of it is there), or 0: not a WQE. */
+	uint32_t (*wqe_size)(const void *head);
+	/*
+	 * `raw` holds `len` bytes. Fills `wr`; writes SGEs to `sge` (`max_sge` of them fit). Returns 0 or
+	 * a vendor error; *status is then the completion status. Needs the QP's type, number and the
+	 * index at which the WQE was fetched.
+	 */
+	uint8_t (*decode_wqe)(const void *raw, uint32_t len, uint8_t qp_type, uint32_t qpn, uint16_t index,
+			      struct hca_wr *wr, struct hca_sge *sge, uint32_t max_sge, uint8_t *status);
+	uint8_t (*decode_rqe)(const void *raw, uint32_t len, uint16_t index, struct hca_rwr *wr,
+			      struct hca_sge *sge, uint32_t max_sge);
+	/* `phase` is the ring's turn: 1 first. */
+	void (*encode_cqe)(const struct hca_cpl *cpl, unsigned int phase, void *raw);
+	void (*encode_eqe)(const struct hca_event *ev, unsigned int phase, void *raw);
+	/* An MMIO store to the UAR at `offset` inside a page. BF: kind HCA_DB_BF, the core collects. */
+	void (*decode_doorbell)(uint32_t offset, const void *data, uint32_t size, struct hca_doorbell *db);
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

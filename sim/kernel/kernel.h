@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The kernel stand-in: ib_uverbs (and later rdma_ucm) files, objects and sysfs of one simulated
+ * machine. sim/process carries system calls of real applications here and file descriptors back.
+ *
+ * Return values are those of the system call: 0 or a count, or a negative errno. Single-threaded:
+ * every call is on the thread that runs the machine.
+ */
+#ifndef HCASIM_KERNEL_KERNEL_H
+#define HCASIM_KERNEL_KERNEL_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "../devices/driver.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct kernel;
+struct kfile; /* an open /dev/infiniband/uverbsN: one open file description */
+
+/* The calling process. Implemented by sim/process with process_vm_*; unit tests use plain memory. */
+struct task {
+	uint32_t pasid; /* address space, for DMA: stays valid while a context of it lives */
+	pid_t pid;
+	const struct task_ops *ops;
+};
+struct task_ops {
+	/* 0 or -EFAULT */
+	int (*copy_from_user)(struct task *t, void *dst, uint64_t src, size_t len);
+	int (*copy_to_user)(struct task *t, uint64_t dst, const void *src, size_t len);
+	/* Every byte of the range is mapped (and writable, if `write`): what pinning would find. 0, -EFAULT, -ENOMEM. */
+	int (*pin_check)(struct task *t, uint64_t addr, uint64_t len, bool write);
+	/* Inode number of the file behind the task's descriptor `fd` (an event pipe or device socket that the
+	 * stand-in made: known by inode), or -EBADF. */
+	int (*fd_inode)(struct task *t, int fd, uint64_t *ino);
+};
+
+/* Descriptors that go back to the application with a system call's result. The application's side
+ * installs each and stores its number (as `size` bytes, 4 or 8) at `uaddr`. The stand-in's own copy
+ * of `fd` is closed by sim/process after it was sent. */
+#define KREPLY_MAX_FDS 4
+struct kreply {
+	unsigned int nfds;
+	struct {
+		int fd;
+		uint8_t size;
+		uint64_t uaddr;
+	} install[KREPLY_MAX_FDS];
+};
+
+struct kernel_config {
+	unsigned int num_devices;
+	struct hca *hca[16];
+	const struct hca_config *cfg[16];
+	const struct drv_ops *drv;   /* personality of all devices */
+	const char *sysfs_root;      /* an existing folder in which class/..., devices/... are created */
+	hca_ps (*now)(void *arg);
+	void *now_arg;
+};
+struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t err_size);
+void kernel_destroy(struct kernel *k);
+/* MSI-X from the machine. */
+void kernel_irq(struct kernel *k, unsigned int device, unsigned int vector);
+
+/* `name`: what stands after /dev/infiniband/. -ENOENT, -ENXIO, ... */
+int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, struct kfile **out);
+/* dev_t of a device file, for the application's stat(). */
+int kernel_stat(struct kernel *k, const char *name, dev_t *rdev);
+long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t arg, struct kreply *reply);
+ssize_t kernel_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply);
+int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_t offset, struct drv_mmap *out);
+/* Which adapter the file belongs to. */
+unsigned int kernel_file_device(const struct kfile *f);
+/* The last descriptor of the file was closed (also: the process died). Frees all that it held. */
+void kernel_release(struct kfile *f);
+/* Event pipes that were full may have room again, or lost their reader: call now and then, at least
+ * whenever the process loop wakes. Returns true while something is waiting. */
+bool kernel_poll_events(struct kernel *k);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * One simulated machine: N adapters on one wire, each behind its PCIe link, under one SystemC kernel.
+ * A C interface, so that the kernel stand-in and the border with the application stay in C.
+ *
+ * Time is simulated picoseconds. Active work runs as fast as the host can; while only timers are
+ * pending the caller advances time with the wall clock (DESIGN.md, decision 6).
+ * Single-threaded: every call, and every callback, is on the thread that runs the machine.
+ */
+#ifndef HCASIM_TIMING_MACHINE_H
+#define HCASIM_TIMING_MACHINE_H
+
+#include "../core/hca.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct machine;
+
+struct machine_host_ops {
+	/* Memory of address space `pasid`. 0 or -EFAULT. PASID 0 is plain memory of this process and
+	 * is not passed here. Scatter/gather of `nseg` pieces against one buffer. */
+	int (*mem_read)(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
+	int (*mem_write)(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
+	/* MSI-X `vector` of adapter `hca` reached the CPU: all its earlier DMA writes are visible. */
+	void (*irq)(void *ctx, unsigned int hca, unsigned int vector);
+};
+
+struct machine_config {
+	unsigned int num_hcas;      /* 1..16 */
+	const char *profile;        /* path of the timing profile (YAML) */
+	const char *trace_dir;      /* NULL: no tracing, at no cost */
+	const char *fault;          /* --fault specification, NULL: none */
+	uint64_t seed;
+};
+
+/* NULL on failure, with one clear sentence in `err` that names field and value. */
+struct machine *machine_create(const struct machine_config *cfg, const struct machine_host_ops *ops, void *ctx,
+			       char *err, size_t err_size);
+/* Flushes and closes the traces. */
+void machine_destroy(struct machine *m);
+
+unsigned int machine_num_hcas(const struct machine *m);
+struct hca *machine_hca(struct machine *m, unsigned int index);
+const struct hca_config *machine_hca_config(const struct machine *m, unsigned int index);
+hca_ps machine_now(const struct machine *m);
+
+/*
+ * The CPU stored to a BAR, now. `wc`: the page is mapped write-combining: the root port merges such
+ * stores per 64-byte line and sends the line when it is full, when another line or an uncached store
+ * follows, or when the buffer has aged (profile).
+ */
+void machine_mmio_write(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset, const void *data,
+			uint32_t size, bool wc);
+/* The CPU loads from a BAR; `done` is called, from machine_run, when the completion has come back. */
+void machine_mmio_read(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset, uint32_t size,
+		       void (*done)(void *arg, const void *data, uint32_t size), void *arg);
+
+enum machine_state {
+	MACHINE_ACTIVE, /* the budget was used up; there is more to do */
+	MACHINE_TIMERS, /* nothing but timers is pending */
+	MACHINE_IDLE,   /* nothing is pending at all */
+};
+/* Runs active work for at most about `budget` of simulated time, so that the caller can look for input. */
+enum machine_state machine_run(struct machine *m, hca_ps budget);
+/* Deadline of the earliest timer; HCA_PS_NEVER if none. */
+hca_ps machine_next_timer(const struct machine *m);
+/* Nothing active is pending: lets time pass to `until`, but not beyond the earliest timer, which then
+ * becomes active work. */
+void machine_advance(struct machine *m, hca_ps until);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
