@@ -20,7 +20,8 @@ struct machine;
 
 struct machine_host_ops {
 	/* Memory of address space `pasid`. 0 or -EFAULT. PASID 0 is plain memory of this process and
-	 * is not passed here. Scatter/gather of `nseg` pieces against one buffer. */
+	 * is not passed here. Scatter/gather of `nseg` pieces against one buffer; pieces are moved in
+	 * order: no byte of a later piece becomes visible before the earlier pieces (CQE valid bits). */
 	int (*mem_read)(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
 	int (*mem_write)(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
 	/* MSI-X `vector` of adapter `hca` reached the CPU: all its earlier DMA writes are visible. */
@@ -33,6 +34,7 @@ struct machine_config {
 	const char *trace_dir;      /* NULL: no tracing, at no cost */
 	const char *fault;          /* --fault specification, NULL: none */
 	uint64_t seed;
+	const struct hca_personality *personality; /* of all adapters; NULL: the native device */
 };
 
 /* NULL on failure, with one clear sentence in `err` that names field and value. */
