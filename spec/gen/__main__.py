@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""python3 -m gen --spec DIR --out DIR: checks the spec and writes everything that is derived from it."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from . import emit_hw, emit_verbs, emit_wire, emit_wr, spec as spec_module
+from .load import SpecError
+
+
+def outputs(spec):
+    """Every generated file: path below the output folder, and its text."""
+    return {
+        "include/hcasim_hw.h": emit_hw.hw_header(spec),
+        "include/hcasim-abi.h": emit_hw.abi_header(spec),
+        "include/hcasim_verbs.h": emit_verbs.verbs_header(spec),
+        "include/hcasim_wire.h": emit_wire.wire_header(spec),
+        "include/hcasim_wr.h": emit_wr.wr_header(spec),
+    }
+
+
+def _write(path, text):
+    """Leaves a file alone that already says the same, so that nothing is compiled again."""
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="spec/gen", description=__doc__)
+    parser.add_argument("--spec", type=Path, required=True, help="folder with device.yaml, wire.yaml, verbs.yaml, wr.yaml")
+    parser.add_argument("--out", type=Path, help="folder to write to; without it the spec is only checked")
+    parser.add_argument("--stamp", type=Path, help="file to touch when all is written")
+    args = parser.parse_args()
+    try:
+        spec = spec_module.read(args.spec)
+    except SpecError as error:
+        print(f"spec/gen: {error}", file=sys.stderr)
+        return 1
+    if args.out:
+        for name, text in outputs(spec).items():
+            _write(args.out / name, text)
+    if args.stamp:
+        args.stamp.touch()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""device.yaml: PCI identity, BARs, registers, layouts, udata, enums."""
+
+from dataclasses import dataclass
+
+from .load import SpecError
+from .model import Register, Value, parse_bits, parse_enum, parse_layout, unique
+
+FILE = "device.yaml"
+
+
+@dataclass
+class Device:
+    name: str
+    pci: dict
+    driver_id: int
+    uverbs_abi: int
+    bars: list
+    constants: dict
+    registers: dict
+    uar: dict
+    layouts: dict
+    abi: dict
+    enums: dict
+
+
+def _register(where, entry):
+    where = f"{where}[{entry['name']}]"
+    if entry["offset"] % min(entry["size"], 8):
+        raise SpecError(where, f"offset {entry['offset']:#x} is not aligned to its size {entry['size']}")
+    bits = parse_bits(where, entry.get("bits", []), entry["size"] * 8)
+    return Register(
+        entry["name"], entry["offset"], entry["size"], entry.get("access", "rw"), entry.get("doc", ""), bits
+    )
+
+
+def _no_overlap(where, registers, limit):
+    """Registers keep to their page and off each other."""
+    end, before = 0, ""
+    for register in sorted(registers.values(), key=lambda one: one.offset):
+        if register.offset < end:
+            raise SpecError(f"{where}[{register.name}]", f"offset {register.offset:#x} overlaps {before}")
+        end, before = register.offset + register.size, register.name
+        if end > limit:
+            raise SpecError(f"{where}[{register.name}]", f"ends at {end:#x}, beyond {limit:#x}")
+
+
+def _check_enums(device):
+    """Every `enum:` names an enum, and its values fit the field."""
+    for layout in device.layouts.values():
+        where = f"{FILE}: layouts[{layout.name}]"
+        fields = [(m.name, m.enum, m.type.item_size * 8) for m in layout.members if m.enum]
+        fields += [(b.name, b.enum, b.width) for b in layout.bit_fields() if b.enum]
+        for name, enum, width in fields:
+            if enum not in device.enums:
+                raise SpecError(f"{where}.{name}", f"enum {enum!r} is not declared")
+            worst = max(value.value for value in device.enums[enum].values)
+            if worst >> width:
+                raise SpecError(f"{where}.{name}", f"value {worst} of enum {enum} does not fit {width} bits")
+
+
+def _check_sizes(device):
+    """Constants that repeat what a layout or BAR says must say the same."""
+    sizes = {name: layout.size for name, layout in device.layouts.items()}
+    constant = {name: value.value for name, value in device.constants.items()}
+    bars = {bar["name"]: bar["size"] for bar in device.bars}
+    rules = [
+        ("CQE_SIZE", sizes["cqe"], "the size of layout cqe"),
+        ("EQE_SIZE", sizes["eqe"], "the size of layout eqe"),
+        ("SEG_UNIT", sizes["wqe_ctrl"], "the size of layout wqe_ctrl"),
+        ("UAR_PAGES", bars["uar"] // constant["UAR_PAGE_SIZE"], "the pages of BAR uar"),
+        ("BF_SIZE", device.uar["bf"].size // constant["BF_BUFS"], "the size of one buffer of uar bf"),
+    ]
+    for name, expected, what in rules:
+        if constant[name] != expected:
+            raise SpecError(f"{FILE}: constants[{name}]", f"value {constant[name]} is not {what}, {expected}")
+    unit = constant["SEG_UNIT"]
+    for name, size in sizes.items():
+        if name.startswith("seg_") and name != "seg_inline" and size % unit:
+            raise SpecError(f"{FILE}: layouts[{name}]", f"size {size} is not a multiple of SEG_UNIT {unit}")
+
+
+def _check_bars(device):
+    indices = {}
+    for bar in device.bars:
+        where = f"{FILE}: device.bars[{bar['name']}]"
+        if bar["size"] & (bar["size"] - 1):
+            raise SpecError(where, f"size {bar['size']:#x} is not a power of two")
+        # A 64-bit BAR takes two of the six slots.
+        for slot in (bar["index"], bar["index"] + 1):
+            if slot in indices or slot > 5:
+                raise SpecError(where, f"BAR slot {slot} is taken or does not exist")
+            indices[slot] = bar["name"]
+
+
+def parse(document):
+    head = document["device"]
+    device = Device(
+        name=head["name"],
+        pci=head["pci"],
+        driver_id=head["driver_id"],
+        uverbs_abi=head["uverbs_abi"],
+        bars=head["bars"],
+        constants=unique(
+            f"{FILE}: constants",
+            document["constants"],
+            lambda entry: Value(entry["name"], entry["value"], entry.get("doc", "")),
+        ),
+        registers=unique(
+            f"{FILE}: registers", document["registers"], lambda entry: _register(f"{FILE}: registers", entry)
+        ),
+        uar=unique(f"{FILE}: uar", document["uar"], lambda entry: _register(f"{FILE}: uar", entry)),
+        layouts=unique(
+            f"{FILE}: layouts", document["layouts"], lambda entry: parse_layout(f"{FILE}: layouts", entry)
+        ),
+        abi=unique(f"{FILE}: abi", document["abi"], lambda entry: parse_layout(f"{FILE}: abi", entry)),
+        enums=unique(f"{FILE}: enums", document["enums"], lambda entry: parse_enum(f"{FILE}: enums", entry)),
+    )
+    bars = {bar["name"]: bar["size"] for bar in device.bars}
+    _check_bars(device)
+    _no_overlap(f"{FILE}: registers", device.registers, bars["regs"])
+    _no_overlap(f"{FILE}: uar", device.uar, device.constants["UAR_PAGE_SIZE"].value)
+    _check_enums(device)
+    _check_sizes(device)
+    return device

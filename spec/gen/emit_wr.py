@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""hcasim_wr.h: the rules of work requests, for the provider and the device."""
+
+from . import ctext
+
+_TYPES = """\
+enum hcasim_wr_data {
+	HCASIM_WR_DATA_NONE,     /* a data setter or SGE is an error */
+	HCASIM_WR_DATA_OPTIONAL, /* without one: 0 bytes */
+	HCASIM_WR_DATA_REQUIRED,
+};
+
+#define HCASIM_QPT_BIT(qpt) (1U << (qpt))
+
+/* One row of the tables of ibv_wr_post(3) and ibv_post_send(3). Masks of QP types: HCASIM_QPT_BIT. */
+struct hcasim_wr_rule {
+	const char *name;
+	uint32_t qp_types;         /* ibv_wr_* takes it on these */
+	uint32_t post_qp_types;    /* ibv_post_send takes it on these */
+	uint8_t data;              /* enum hcasim_wr_data */
+	uint8_t length;            /* the only payload length there is, or 0: any */
+	uint8_t inline_ok;         /* inline data is allowed */
+	uint32_t ud_addr_qp_types; /* ibv_wr_set_ud_addr is mandatory on these */
+	uint32_t srqn_qp_types;    /* ibv_wr_set_xrc_srqn is mandatory on these */
+	uint32_t send_flags;       /* flags that have an effect: HCASIM_SEND_*, of ibv_post_send */
+	uint32_t wr_flags;         /* the same, of wr_flags */
+	uint32_t fence_qp_types;   /* where FENCE has an effect */
+	uint32_t csum_qp_types;    /* where IP_CSUM has an effect */
+	uint64_t send_ops_flag;    /* IBV_QP_EX_WITH_* */
+	int wr_opcode;             /* enum ibv_wr_opcode, or -1: not through ibv_post_send */
+	int wc_opcode;             /* enum ibv_wc_opcode of the sender's completion */
+	int recv_wc_opcode;        /* enum ibv_wc_opcode at the peer, or -1: consumes no receive */
+	uint32_t recv_wc_flags;    /* enum ibv_wc_flags at the peer */
+	uint8_t wqe_op;            /* opcode of the native WQE */
+};
+
+"""
+
+
+def _qp_mask(names):
+    return " | ".join(f"HCASIM_QPT_BIT(HCASIM_QPT_{name})" for name in names) or "0"
+
+
+def _flags(requests, operation, api):
+    names = []
+    for flag in requests.flags.values():
+        if any(flag["name"] in requests.flags_of(operation, qpt, api) for qpt in operation["wr"]):
+            names.append(f"HCASIM_SEND_{flag['name']}")
+    return " | ".join(names) or "0"
+
+
+def _where(requests, operation, flag):
+    return _qp_mask([qpt for qpt in operation["wr"] if flag in requests.flags_of(operation, qpt, "wr")])
+
+
+def _rule(requests, operation):
+    def setter(name):
+        return _qp_mask([qpt for qpt in operation["wr"] if requests.qp_setter(operation, qpt) == name])
+
+    recv = operation.get("recv")
+    recv_flags = [f"HCASIM_IBV_WC_FLAG_{flag}" for flag in recv["flags"]] if recv else []
+    members = {
+        "name": f'"{operation["name"]}"',
+        "qp_types": _qp_mask(operation["wr"]),
+        "post_qp_types": _qp_mask(operation["post"]),
+        "data": f"HCASIM_WR_DATA_{operation['data'].upper()}",
+        "length": operation.get("length", 0),
+        "inline_ok": int(operation["inline"]),
+        "ud_addr_qp_types": setter("ud_addr"),
+        "srqn_qp_types": setter("xrc_srqn"),
+        "send_flags": _flags(requests, operation, "post") if operation["post"] else "0",
+        "wr_flags": _flags(requests, operation, "wr"),
+        "fence_qp_types": _where(requests, operation, "FENCE"),
+        "csum_qp_types": _where(requests, operation, "IP_CSUM"),
+        "send_ops_flag": f"HCASIM_QP_EX_WITH_{operation['name']}",
+        "wr_opcode": f"HCASIM_IBV_WR_{operation['name']}" if operation["post"] else "-1",
+        "wc_opcode": f"HCASIM_IBV_WC_{operation['wc']}",
+        "recv_wc_opcode": f"HCASIM_IBV_WC_{recv['opcode']}" if recv else "-1",
+        "recv_wc_flags": " | ".join(recv_flags) or "0",
+        "wqe_op": f"HCASIM_WQE_OP_{operation['wqe_op']}",
+    }
+    body = "".join(f"\t\t.{name} = {value},\n" for name, value in members.items())
+    return f"\t/* {operation['clause']} */\n\t{{\n{body}\t}},\n"
+
+
+def _lookup():
+    return """\
+/* The row of an opcode of ibv_post_send, or NULL. */
+static inline const struct hcasim_wr_rule *hcasim_wr_rule_of_opcode(int wr_opcode)
+{
+	for (unsigned int i = 0; i < HCASIM_WR_NUM; i++)
+		if (wr_opcode >= 0 && hcasim_wr_rules[i].wr_opcode == wr_opcode)
+			return &hcasim_wr_rules[i];
+	return NULL;
+}
+
+/* The row of an opcode of a native WQE, or NULL. */
+static inline const struct hcasim_wr_rule *hcasim_wr_rule_of_wqe_op(uint8_t wqe_op)
+{
+	for (unsigned int i = 0; i < HCASIM_WR_NUM; i++)
+		if (hcasim_wr_rules[i].wqe_op == wqe_op)
+			return &hcasim_wr_rules[i];
+	return NULL;
+}
+"""
+
+
+def wr_header(spec):
+    requests = spec.wr
+    body = '#include "hcasim_hw.h"\n#include "hcasim_verbs.h"\n\n'
+    body += "/* Operations: rows of the tables. */\nenum hcasim_wr {\n"
+    body += "".join(f"\tHCASIM_WR_{name},\n" for name in requests.operations) + "\tHCASIM_WR_NUM\n};\n\n"
+    body += _TYPES
+    body += "static const struct hcasim_wr_rule hcasim_wr_rules[HCASIM_WR_NUM] = {\n"
+    body += "".join(_rule(requests, operation) for operation in requests.operations.values()) + "};\n\n"
+    body += _lookup()
+    return ctext.header("HCASIM_WR_H", "Rules of work requests.", ["stddef.h", "stdint.h"], body)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Reads one YAML file of the spec and checks it against its JSON Schema."""
+
+import json
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+SCHEMA_DIR = Path(__file__).resolve().parent.parent / "schema"
+FILES = ("device", "wire", "verbs", "wr")
+
+
+class SpecError(Exception):
+    """The spec contradicts itself. The message names the file, the path inside it, and the value."""
+
+    def __init__(self, where, message):
+        super().__init__(f"{where}: {message}")
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML keeps the last of two equal keys; here the second one is an error."""
+
+
+def _mapping(loader, node, deep=False):
+    seen = set()
+    for key_node, _ in node.value:
+        key = loader.construct_object(key_node, deep=deep)
+        if key in seen:
+            mark = key_node.start_mark
+            raise SpecError(f"{Path(mark.name).name}:{mark.line + 1}", f"key {key!r} stands twice")
+        seen.add(key)
+    return yaml.SafeLoader.construct_mapping(loader, node, deep)
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+def _describe(document, path):
+    """/layouts/3/members/0 with the names that stand on the way: layouts[wqe_ctrl].members[opcode]."""
+    text, here = "", document
+    for step in path:
+        here = here[step]
+        if isinstance(step, int):
+            name = here.get("name", here.get("id", step)) if isinstance(here, dict) else step
+            text += f"[{name}]"
+        else:
+            text += f".{step}" if text else str(step)
+    return text or "(top)"
+
+
+def _short(value):
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+def check_schema(name, document):
+    """Raises SpecError for the schema violation that says most."""
+    schema = json.loads((SCHEMA_DIR / f"{name}.schema.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    error = jsonschema.exceptions.best_match(validator.iter_errors(document))
+    if error:
+        where = f"{name}.yaml: {_describe(document, error.absolute_path)}"
+        raise SpecError(where, f"{error.message} (value: {_short(error.instance)})")
+
+
+def load_file(folder, name):
+    """The parsed and schema-checked document of folder/name.yaml."""
+    path = Path(folder) / f"{name}.yaml"
+    try:
+        with open(path, encoding="utf-8") as stream:
+            document = yaml.load(stream, _Loader)
+    except OSError as error:
+        raise SpecError(str(path), error.strerror) from error
+    except yaml.YAMLError as error:
+        raise SpecError(str(path), f"not YAML: {error}") from error
+    check_schema(name, document)
+    return document

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The whole spec: four files, read and checked together."""
+
+from dataclasses import dataclass
+
+from . import device, load, verbs, wire, wr
+from .load import SpecError
+
+
+@dataclass
+class Spec:
+    device: device.Device
+    wire: wire.Wire
+    verbs: dict
+    wr: wr.WorkRequests
+
+
+def _check_statuses(spec):
+    """A CQE status is the number of the verbs status it is named after."""
+    statuses = spec.verbs["ibv_wc_status"].by_name()
+    for value in spec.device.enums["cqe_status"].values:
+        expected = statuses.get("SUCCESS" if value.name == "OK" else value.name)
+        if value.value != expected:
+            where = f"device.yaml: enums[cqe_status].{value.name}"
+            raise SpecError(where, f"value {value.value} is not that of IBV_WC_{value.name}, {expected}")
+
+
+def read(folder):
+    """Reads spec/ from `folder`; raises SpecError for the first contradiction."""
+    documents = {name: load.load_file(folder, name) for name in load.FILES}
+    verbs_enums = verbs.parse(documents["verbs"])
+    wire_spec = wire.parse(documents["wire"])
+    device_spec = device.parse(documents["device"])
+    spec = Spec(
+        device_spec, wire_spec, verbs_enums, wr.parse(documents["wr"], device_spec, wire_spec, verbs_enums)
+    )
+    _check_statuses(spec)
+    return spec
