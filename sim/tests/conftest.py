@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Programs that people run, unmodified, on the simulated machine. What `ctest` gives in the environment:
+
+HCASIM_BUILD: the build folder under test. RDMA_CORE_BUILD, RDMA_CORE_SOURCE: rdma-core's.
+"""
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+HERE = Path(__file__).parent
+TOP = HERE.parent.parent
+BUILD = Path(os.environ.get("HCASIM_BUILD", TOP / "build/release"))
+RDMA_CORE_BUILD = Path(os.environ.get("RDMA_CORE_BUILD", TOP / "build/rdma-core"))
+READY = BUILD / "sim/tests/libhcasim_ready.so"
+PYTHON = "/usr/bin/python3"
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "once: one run of each program, for the sanitizer configurations")
+
+
+_started = []
+
+
+@pytest.fixture(autouse=True)
+def end_what_was_started():
+    """What a failed or killed test left running ends with it."""
+    yield
+    while _started:
+        process = _started.pop()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.stdout.close()
+        process.wait()
+
+
+def pair_command(server, client, **more):
+    job = {"server": list(map(str, server)), "client": list(map(str, client)), "ready": str(READY), **more}
+    return [PYTHON, str(HERE / "pair.py"), json.dumps(job)]
+
+
+class Machine:
+    """`hcasim run` with its options; programs come from rdma-core's build, or from Debian with `system`."""
+
+    def __init__(self, hcas=1, system=False, options=()):
+        self.hcas = hcas
+        self.bin = Path("/usr/bin") if system else RDMA_CORE_BUILD / "bin"
+        self.command = [str(BUILD / "bin/hcasim"), "run", "--hcas", str(hcas), *options]
+        if system:
+            self.command.append("--system-verbs")
+
+    def start(self, *command, **options):
+        streams = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(
+            [*self.command, "--", *map(str, command)], text=True, start_new_session=True, **streams, **options
+        )
+        _started.append(process)
+        return process
+
+    def run(self, *command, **options):
+        """Runs to the end; returns status and output (standard error included)."""
+        process = self.start(*command, **options)
+        output, _ = process.communicate()
+        return SimpleNamespace(status=process.returncode, output=output)
+
+    def start_pair(self, server, client, **more):
+        return self.start(*pair_command(server, client, **more))
+
+    def run_pair(self, server, client):
+        """Both ends in one machine, the client as soon as the server listens; checks that both end well."""
+        result = self.run(*pair_command(server, client))
+        ends = last_json(result.output)
+        for name, end in ends.items():
+            assert end["status"] == 0, f"{name} ended with {end['status']}:\n{describe(ends)}"
+        assert result.status == 0, result.output
+        return SimpleNamespace(server=ends["server"]["output"], client=ends["client"]["output"])
+
+    def pair_devices(self):
+        """The device names of server and client: two adapters if there are two."""
+        return "hcasim0", f"hcasim{min(self.hcas, 2) - 1}"
+
+
+def last_json(output):
+    for line in reversed(output.splitlines()):
+        if line.startswith("{"):
+            return json.loads(line)
+    raise AssertionError(f"pair.py gave no result:\n{output}")
+
+
+def describe(ends):
+    return "\n".join(f"--- {name} ({end['status']})\n{end['output']}" for name, end in ends.items())
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def devinfo():
+    """What ibv_devinfo -v says of hcasim0."""
+    result = Machine().run(RDMA_CORE_BUILD / "bin/ibv_devinfo", "-v")
+    assert result.status == 0, result.output
+    return result.output
+
+
+@pytest.fixture(scope="session")
+def gid_index(devinfo):
+    """The first RoCE v2 entry that IPv4 traffic uses."""
+    entries = re.findall(r"GID\[\s*(\d+)\]:\s+(\S+), RoCE v2", devinfo)
+    ipv4 = [index for index, gid in entries if gid.startswith("::ffff:")]
+    assert entries, devinfo
+    return (ipv4 or [entries[0][0]])[0]
+
+
+@pytest.fixture(scope="session")
+def active_mtu(devinfo):
+    return int(re.search(r"active_mtu:\s+(\d+)", devinfo)[1])

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Runs a server and its client as two processes of one simulated machine: `hcasim run -- python3 pair.py JOB`.
+
+JOB is one JSON object:
+    server, client: command lines; ready: the library of ready.c
+    announce: (optional) when the client prints a line with this text, the process ids are printed as JSON
+    beside: (optional) a command line that is started with the client and waited for
+    after: (optional) a command line to run when all these have ended
+Standard output, at the end: {"server": {"status": n, "output": text}, "client": {...}, ...}.
+The client starts when the server listens. When one of the two fails, the other one, which might wait
+for it over TCP for ever, is ended, unless `announce` is there: then how it ends is what the test asks.
+"""
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+
+
+def start(command, **options):
+    output = tempfile.TemporaryFile("w+")
+    streams = {"stdin": subprocess.DEVNULL, "stdout": output, "stderr": subprocess.STDOUT, **options}
+    process = subprocess.Popen(command, text=True, **streams)
+    process.output = output
+    return process
+
+
+def start_server(command, ready_library):
+    """Returns when the server listens, or has ended."""
+    ready_in, ready_out = os.pipe()
+    preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), ready_library]))
+    environment = dict(os.environ, LD_PRELOAD=preload, HCASIM_READY_FD=str(ready_out))
+    server = start(command, env=environment, pass_fds=[ready_out])
+    os.close(ready_out)
+    os.read(ready_in, 1)
+    os.close(ready_in)
+    return server
+
+
+def start_client(command, server, announce):
+    if announce is None:
+        return start(command)
+    client = start(command, stdout=subprocess.PIPE)
+    for line in client.stdout:
+        client.output.write(line)
+        if announce in line:
+            break
+    print(json.dumps({"server": server.pid, "client": client.pid}), flush=True)
+    return client
+
+
+def wait_both(processes, end_others):
+    running = {os.pidfd_open(process.pid): process for process in processes}
+    while running:
+        for ended in select.select(running, [], [])[0]:
+            status = running.pop(ended).wait()
+            os.close(ended)
+            for other in running.values() if status and end_others else []:
+                other.terminate()
+
+
+def result(process):
+    if process.stdout:
+        process.output.write(process.stdout.read())
+    process.output.seek(0)
+    return {"status": process.wait(), "output": process.output.read()}
+
+
+def main():
+    job = json.loads(sys.argv[1])
+    server = start_server(job["server"], job["ready"])
+    beside = start(job["beside"]) if "beside" in job else None
+    client = start_client(job["client"], server, job.get("announce"))
+    wait_both([server, client], end_others="announce" not in job)
+    ends = {"server": result(server), "client": result(client)}
+    if beside:
+        ends["beside"] = result(beside)
+    if "after" in job:
+        ends["after"] = result(start(job["after"]))
+    print(json.dumps(ends), flush=True)
+
+
+if __name__ == "__main__":
+    main()

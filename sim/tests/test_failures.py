@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""An application that is killed, and a device process that is killed: nothing hangs, nothing is lost."""
+import contextlib
+import json
+import os
+import signal
+
+import pytest
+
+from conftest import Machine, describe, free_port, last_json, pair_command
+from device_process import find_device
+
+ENDLESS = 1_000_000_000
+
+
+def pingpong_commands(machine, gid_index, *flags):
+    program = machine.bin / "ibv_rc_pingpong"
+    common = ["-p", free_port(), "-g", gid_index, *flags]
+    server_device, client_device = machine.pair_devices()
+    return [program, "-d", server_device, *common], [program, "-d", client_device, *common, "localhost"]
+
+
+def start_endless(machine, gid_index, **more):
+    """Starts a pingpong that would not end; returns it and its process ids once traffic is about to flow."""
+    server, client = pingpong_commands(machine, gid_index, "-n", ENDLESS)
+    process = machine.start_pair(
+        server, ["/usr/bin/stdbuf", "-oL", *client], announce="remote address", **more
+    )
+    return process, json.loads(process.stdout.readline())
+
+
+def end_pair(process, pids, victim):
+    """Kills one end; its peer may wait for a message for ever, so it is asked to end. Returns how all ended."""
+    os.kill(pids.pop(victim), signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):  # unless it has noticed by itself
+        os.kill(pids.popitem()[1], signal.SIGTERM)
+    return last_json(process.communicate()[0])
+
+
+@pytest.mark.parametrize("victim", ["client", "server"])
+def test_a_killed_application_leaves_the_machine_usable(victim, gid_index):
+    machine = Machine(hcas=2)
+    again = pair_command(*pingpong_commands(machine, gid_index, "-c"))
+    ends = end_pair(*start_endless(machine, gid_index, after=again), victim)
+    assert ends[victim]["status"] == -signal.SIGKILL, describe(ends)
+    after = last_json(ends["after"]["output"])
+    assert (after["server"]["status"], after["client"]["status"]) == (0, 0), describe(after)
+
+
+def test_other_applications_go_on(gid_index):
+    """A pair that runs while another pair's client is killed completes all its iterations."""
+    machine = Machine(hcas=2)
+    beside = pair_command(*pingpong_commands(machine, gid_index, "-c", "-n", 5000))
+    ends = end_pair(*start_endless(machine, gid_index, beside=beside), "client")
+    others = last_json(ends["beside"]["output"])
+    assert (others["server"]["status"], others["client"]["status"]) == (0, 0), describe(others)
+
+
+def test_a_killed_device_process_ends_its_applications(gid_index):
+    """Flush errors, not a spin: both ends notice and fail by themselves."""
+    process, _ = start_endless(Machine(hcas=2), gid_index)
+    os.kill(find_device(process.pid), signal.SIGKILL)
+    ends = last_json(process.communicate()[0])
+    assert ends["server"]["status"] > 0 and ends["client"]["status"] > 0, describe(ends)
+
+
+def test_a_killed_device_process_is_a_fatal_event():
+    machine = Machine()
+    process = machine.start(machine.bin / "ibv_asyncwatch", "-d", "hcasim0")
+    assert "async event FD" in process.stdout.readline()
+    os.kill(find_device(process.pid), signal.SIGKILL)
+    assert "IBV_EVENT_DEVICE_FATAL" in process.stdout.readline()

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""rdma-core's own tests on hcasim0, against the committed list of expected results.
+
+rdma_core_tests.yaml names every test of the modules that run: `pass`, or `skip` with our reason. A test that
+gives anything else fails here; so does one that the list does not know, or that rdma-core no longer has.
+"""
+import os
+import re
+
+import pytest
+import yaml
+
+from conftest import HERE, RDMA_CORE_BUILD, Machine
+
+EXPECTED = yaml.safe_load((HERE / "rdma_core_tests.yaml").read_text())
+RUN_TESTS = RDMA_CORE_BUILD / "bin/run_tests.py"
+# `test_x (tests.test_m.Class.test_x)`, the first line of its docstring if it has one, then ` ... ok`.
+RESULT = re.compile(
+    r"^\w+ \((tests\.[\w.]+)\)(?:\n[^\n]*?)? \.\.\. (ok|skipped '.*'|skipped \".*\"|FAIL|ERROR)$", re.M
+)
+
+_runs = {}
+
+
+def run_module(module):
+    """Results of one module, run once: {test: "ok" | "skipped '...'" | "FAIL" | "ERROR"} and the output."""
+    if module not in _runs:
+        environment = dict(os.environ, PATH=f"{HERE / 'tools'}:{os.environ['PATH']}")
+        result = Machine().run(RUN_TESTS, "--dev", "hcasim0", "-v", "-b", f"tests.{module}", env=environment)
+        _runs[module] = dict(RESULT.findall(result.output)), result.output
+    return _runs[module]
+
+
+def failure_text(test, output):
+    """What unittest printed of this test below its list."""
+    parts = output.split("=" * 70 + "\n")
+    return "\n".join(part for part in parts[1:] if test in part) or output
+
+
+@pytest.mark.parametrize(
+    "module, test", [(module, test) for module, tests in EXPECTED.items() for test in tests]
+)
+def test_expected(module, test):
+    results, output = run_module(module)
+    name = f"tests.{module}.{test}"
+    expected = EXPECTED[module][test]
+    assert name in results, f"{name} gave no result:\n{output}"
+    word = results[name].split(" ", 1)[0]
+    if expected == "pass":
+        assert word == "ok", f"{results[name]}\n{failure_text(name, output)}"
+    else:
+        assert word == "skipped", f"expected a skip ({expected['skip']}), got {results[name]}"
+        pytest.skip(expected["skip"])
+
+
+def test_the_list_is_complete():
+    result = Machine().run(RUN_TESTS, "--list-tests")
+    listed = {name for name in re.findall(r"^tests\.(\w+\.\w+\.\w+)$", result.output, re.M)}
+    modules = {name for name in listed if name.split(".")[0] in EXPECTED}
+    assert modules == {f"{module}.{test}" for module, tests in EXPECTED.items() for test in tests}

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Debian 12's own libibverbs 44 and its programs with our provider: the same plugin ABI."""
+import re
+
+import pytest
+
+from conftest import Machine
+from test_pingpong import pingpong
+
+
+def test_devinfo():
+    machine = Machine(system=True)
+    result = machine.run(machine.bin / "ibv_devinfo", "-v")
+    assert result.status == 0, result.output
+    assert re.search(r"hca_id:\s+hcasim0", result.output)
+
+
+def test_the_library_is_debians():
+    machine = Machine(system=True)
+    result = machine.run("/bin/sh", "-c", f"LD_DEBUG=libs {machine.bin}/ibv_devices")
+    loaded = re.findall(r"calling init: (\S*libibverbs\.so\S*)", result.output)
+    assert loaded and all("rdma-core" not in path for path in loaded), result.output
+
+
+@pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
+@pytest.mark.parametrize("hcas", [2, 1])
+@pytest.mark.parametrize("transport", ["rc", "uc", "ud"])
+def test_pingpong(transport, hcas, flags, gid_index):
+    pingpong(Machine(hcas=hcas, system=True), transport, gid_index, 1024, "-c", *flags)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""--trace: other people's tools read wire.pcap and agree with it."""
+import re
+import subprocess
+
+import pytest
+from scapy.contrib.roce import BTH
+from scapy.utils import PcapReader
+
+from conftest import Machine
+from test_perftest import perftest
+from test_pingpong import pingpong
+
+# What each traced program must have put on the wire, as Wireshark names it.
+RUNS = {
+    "rc": ["SEND First", "SEND Middle", "SEND Last", "Acknowledge"],
+    "uc": ["SEND First", "SEND Middle", "SEND Last"],
+    "ud": ["SEND only"],
+    "ib_write_bw": ["RDMA WRITE First", "RDMA WRITE Middle", "RDMA WRITE Last"],
+    "ib_read_bw": ["RDMA READ Request", "RDMA READ response First", "RDMA READ response Last"],
+    "ib_atomic_bw": ["FetchAdd", "ATOMIC Acknowledge"],
+}
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def trace(request, tmp_path_factory, gid_index):
+    folder = tmp_path_factory.mktemp(request.param)
+    machine = Machine(hcas=2, options=["--trace", str(folder)])
+    if request.param.startswith("ib_"):
+        size = [] if "atomic" in request.param else ["-s", 16384]
+        perftest(request.param, "-n", 20, *size, machine=machine)
+    else:
+        size = 1024 if request.param == "ud" else 10000
+        pingpong(machine, request.param, gid_index, size, "-c", iterations=20)
+    return request.param, folder
+
+
+def packets(folder):
+    with PcapReader(str(folder / "wire.pcap")) as reader:
+        return list(reader)
+
+
+def test_tshark_names_every_opcode(trace):
+    program, folder = trace
+    # Wireshark's RPC-over-RDMA heuristic calls some payloads malformed.
+    details = subprocess.run(
+        ["tshark", "-r", folder / "wire.pcap", "-V", "--disable-protocol", "rpcordma"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    opcodes = re.findall(r"^\s*Opcode: (.*) \(\d+\)$", details, re.M)
+    assert len(opcodes) == len(packets(folder)) > 0
+    assert not [name for name in opcodes if "Unknown" in name or "Reserved" in name]
+    assert "Malformed" not in details and "[Expert Info (Error" not in details
+    for wanted in RUNS[program]:
+        assert any(wanted.lower() in name.lower() for name in opcodes), (wanted, sorted(set(opcodes)))
+
+
+def test_scapy_agrees_with_every_icrc(trace):
+    _, folder = trace
+    for number, packet in enumerate(packets(folder), 1):
+        assert packet[BTH].pack_icrc(packet[BTH].icrc) == packet[BTH].compute_icrc(b""), f"packet {number}"
+
+
+def test_without_trace_nothing_is_written(tmp_path, monkeypatch, gid_index):
+    monkeypatch.chdir(tmp_path)
+    pingpong(Machine(hcas=2), "rc", gid_index, 64, iterations=10)
+    assert not list(tmp_path.iterdir())
