@@ -22,6 +22,7 @@ class Device:
     layouts: dict
     abi: dict
     enums: dict
+    wqe_formats: dict
 
 
 def _register(where, entry):
@@ -80,6 +81,21 @@ def _check_sizes(device):
             raise SpecError(f"{FILE}: layouts[{name}]", f"size {size} is not a multiple of SEG_UNIT {unit}")
 
 
+def _check_formats(device):
+    """Every opcode has one format, made of declared segments that fit one WQE."""
+    where = f"{FILE}: wqe_formats"
+    opcodes = device.enums["wqe_op"].by_name()
+    if list(opcodes.values()) != list(range(len(opcodes))):
+        raise SpecError(f"{FILE}: enums[wqe_op]", "values do not count from 0 without a gap")
+    if list(device.wqe_formats) != list(opcodes):
+        odd = sorted(set(device.wqe_formats) ^ set(opcodes)) or "order"
+        raise SpecError(where, f"rows are not the opcodes of enum wqe_op ({odd})")
+    for op, row in device.wqe_formats.items():
+        for name in row["segments"]:
+            if name not in device.layouts:
+                raise SpecError(f"{where}[{op}]", f"segment {name!r} is not declared")
+
+
 def _check_bars(device):
     indices = {}
     for bar in device.bars:
@@ -115,6 +131,9 @@ def parse(document):
         ),
         abi=unique(f"{FILE}: abi", document["abi"], lambda entry: parse_layout(f"{FILE}: abi", entry)),
         enums=unique(f"{FILE}: enums", document["enums"], lambda entry: parse_enum(f"{FILE}: enums", entry)),
+        wqe_formats=unique(
+            f"{FILE}: wqe_formats", [dict(row, name=row["op"]) for row in document["wqe_formats"]], lambda row: row
+        ),
     )
     bars = {bar["name"]: bar["size"] for bar in device.bars}
     _check_bars(device)
@@ -122,4 +141,5 @@ def parse(document):
     _no_overlap(f"{FILE}: uar", device.uar, device.constants["UAR_PAGE_SIZE"].value)
     _check_enums(device)
     _check_sizes(device)
+    _check_formats(device)
     return device

@@ -46,6 +46,58 @@ def _registers(title, prefix, registers):
     return out
 
 
+_FORMAT = """\
+/* What stands behind the data of a WQE. */
+enum hcasim_wqe_data {
+	HCASIM_WQE_DATA_NONE,
+	HCASIM_WQE_DATA_GATHER,  /* SGEs to read, or one inline segment */
+	HCASIM_WQE_DATA_SCATTER, /* SGEs to write */
+	HCASIM_WQE_DATA_INLINE,  /* one inline segment */
+};
+
+enum hcasim_wqe_seg {
+	HCASIM_WQE_SEG_NONE,
+%s};
+
+/* Segments between ctrl and data. */
+struct hcasim_wqe_format {
+	uint8_t op;
+	uint8_t address; /* 1: seg_ud follows ctrl on UD QPs, seg_xrc on XRC_SEND QPs */
+	uint8_t segs[2]; /* enum hcasim_wqe_seg */
+	uint8_t data;    /* enum hcasim_wqe_data */
+};
+
+/* NULL if the opcode is not defined. */
+static inline const struct hcasim_wqe_format *hcasim_wqe_format(uint8_t op)
+{
+	static const struct hcasim_wqe_format table[] = {
+%s	};
+
+	return op < sizeof(table) / sizeof(table[0]) ? &table[op] : NULL;
+}
+
+"""
+
+
+def _formats(device):
+    """The table is indexed by opcode: opcodes count from 0 without a gap."""
+    names = []
+    for row in device.wqe_formats.values():
+        names += [name for name in row["segments"] if name not in names]
+    segments = "".join(
+        f"\tHCASIM_WQE_SEG_{name.removeprefix('seg_').upper()}, /* struct hcasim_{name} */\n" for name in names
+    )
+    rows = ""
+    for op, row in device.wqe_formats.items():
+        segs = [f"HCASIM_WQE_SEG_{name.removeprefix('seg_').upper()}" for name in row["segments"]]
+        segs += ["HCASIM_WQE_SEG_NONE"] * (2 - len(segs))
+        rows += (
+            f"\t\t{{HCASIM_WQE_OP_{op}, {int(row['address'])}, {{{', '.join(segs)}}}, "
+            f"HCASIM_WQE_DATA_{row['data'].upper()}}},\n"
+        )
+    return _FORMAT % (segments, rows)
+
+
 def hw_header(spec):
     device = spec.device
     body = ctext.FIELD_MACROS + _identity(device) + _constants(device.constants)
@@ -55,8 +107,9 @@ def hw_header(spec):
     body += "".join(ctext.enum(one) for one in device.enums.values())
     body += ctext.section("Layouts")
     body += "".join(ctext.struct(layout) for layout in device.layouts.values())
+    body += ctext.section("Send WQEs") + _formats(device)
     title = "The hcasim adapter as its software sees it: registers, doorbells, rings."
-    return ctext.header("HCASIM_HW_H", title, ["stdint.h", "linux/types.h"], body)
+    return ctext.header("HCASIM_HW_H", title, ["stddef.h", "stdint.h", "linux/types.h"], body)
 
 
 def abi_header(spec):

@@ -108,7 +108,7 @@ static inline const struct hcasim_wr_rule *hcasim_wr_rule_of_wqe_op(uint8_t wqe_
 def wr_header(spec):
     requests = spec.wr
     body = '#include "hcasim_hw.h"\n#include "hcasim_verbs.h"\n\n'
-    body += "/* Operations: rows of the tables. */\nenum hcasim_wr {\n"
+    body += "/* Operations: rows of the tables. */\nenum hcasim_wr_op {\n"
     body += "".join(f"\tHCASIM_WR_{name},\n" for name in requests.operations) + "\tHCASIM_WR_NUM\n};\n\n"
     body += _TYPES
     body += "static const struct hcasim_wr_rule hcasim_wr_rules[HCASIM_WR_NUM] = {\n"
