@@ -26,13 +26,13 @@ foreach(lib ibverbs rdmacm mlx5)
   add_library(rdma::${lib} SHARED IMPORTED)
   set_target_properties(rdma::${lib} PROPERTIES
     IMPORTED_LOCATION ${RDMA_CORE_LIB}/lib${lib}.so
-    INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${RDMA_CORE_INCLUDE})
+    INTERFACE_INCLUDE_DIRECTORIES ${RDMA_CORE_INCLUDE})
 endforeach()
 # rdma-core's private helpers that providers link (util/, ccan/), and its headers.
 add_library(rdma::util STATIC IMPORTED)
 set_target_properties(rdma::util PROPERTIES
   IMPORTED_LOCATION ${RDMA_CORE_BUILD}/util/librdma_util_pic.a
-  INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${RDMA_CORE_INCLUDE}
+  INTERFACE_INCLUDE_DIRECTORIES ${RDMA_CORE_INCLUDE}
   INTERFACE_LINK_LIBRARIES ${RDMA_CORE_BUILD}/ccan/libccan_pic.a)
 add_library(rdma::headers INTERFACE IMPORTED)
-set_target_properties(rdma::headers PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES ${RDMA_CORE_INCLUDE})
+set_target_properties(rdma::headers PROPERTIES INTERFACE_INCLUDE_DIRECTORIES ${RDMA_CORE_INCLUDE})
