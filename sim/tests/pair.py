@@ -63,8 +63,9 @@ def wait_both(processes, end_others):
 def result(process):
     if process.stdout:
         process.output.write(process.stdout.read())
-    process.output.seek(0)
-    return {"status": process.wait(), "output": process.output.read()}
+    status = process.wait()
+    process.output.seek(0)  # the offset is shared with the process that wrote
+    return {"status": status, "output": process.output.read()}
 
 
 def main():
