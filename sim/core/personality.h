@@ -116,7 +116,12 @@ struct hca_personality {
 	/* `phase` is the ring's turn: 1 first. */
 	void (*encode_cqe)(const struct hca_cpl *cpl, unsigned int phase, void *raw);
 	void (*encode_eqe)(const struct hca_event *ev, unsigned int phase, void *raw);
-	/* An MMIO store to the UAR at `offset` inside a page. BF: kind HCA_DB_BF, the core collects. */
+	/*
+	 * An MMIO store to the UAR at `offset` inside a page. Into a BlueFlame buffer: kind HCA_DB_BF, and
+	 * the core collects. Called again with what was collected (`offset` is the first byte of the
+	 * buffer, 16 bytes at least), it says from the control segment: number is the QPN, value the index
+	 * of the WQE's first slot. In other stores to a buffer these two are not looked at.
+	 */
 	void (*decode_doorbell)(uint32_t offset, const void *data, uint32_t size, struct hca_doorbell *db);
 };
 
