@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What the native adapter writes (CQEs, EQEs) and the doorbells it takes. */
+#include <endian.h>
+#include <string.h>
+
+#include "format.h"
+#include "hcasim_hw.h"
+
+void native_encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw)
+{
+	struct hcasim_cqe cqe = {
+		.qpn_opcode = htole32(HCASIM_FIELD_PREP(HCASIM_CQE_QPN_MASK, cpl->qpn) |
+				      HCASIM_FIELD_PREP(HCASIM_CQE_OPCODE_MASK, cpl->op)),
+		.byte_count = htole32(cpl->byte_count),
+		.imm = (__be32)cpl->imm,
+		.inv_rkey = htole32(cpl->inv_rkey),
+		.src_qpn_flags = htole32(HCASIM_FIELD_PREP(HCASIM_CQE_SRC_QPN_MASK, cpl->src_qpn) |
+					 HCASIM_FIELD_PREP(HCASIM_CQE_GRH_MASK, cpl->grh) |
+					 HCASIM_FIELD_PREP(HCASIM_CQE_CSUM_OK_MASK, cpl->csum_ok) |
+					 HCASIM_FIELD_PREP(HCASIM_CQE_WITH_IMM_MASK, cpl->with_imm) |
+					 HCASIM_FIELD_PREP(HCASIM_CQE_WITH_INV_MASK, cpl->with_inv)),
+		.srqn = htole32(cpl->srqn),
+		.timestamp = htole64(cpl->timestamp),
+		.vlan = htole16(cpl->vlan),
+		.sl = cpl->sl,
+		.path_bits = cpl->path_bits,
+		.pkey_index = htole16(cpl->pkey_index),
+		.slid = htole32(cpl->slid),
+		.wqe_index = htole16(cpl->wqe_index),
+		.wqe_op = cpl->wqe_op,
+		.num_bb = cpl->num_bb,
+		.status = cpl->status,
+		.vendor_err = cpl->vendor_err,
+		.owner = HCASIM_FIELD_PREP(HCASIM_CQE_PHASE_MASK, phase),
+	};
+
+	memcpy(cqe.smac, cpl->smac, sizeof(cqe.smac));
+	memcpy(raw, &cqe, sizeof(cqe));
+}
+
+void native_encode_eqe(const struct hca_event *ev, unsigned int phase, void *raw)
+{
+	const struct hcasim_eqe eqe = {
+		.type = ev->type,
+		.port = ev->port,
+		.number = htole32(ev->number),
+		.timestamp = htole64(ev->timestamp),
+		.owner = HCASIM_FIELD_PREP(HCASIM_EQE_PHASE_MASK, phase),
+	};
+
+	memcpy(raw, &eqe, sizeof(eqe));
+}
+
+static void decode_db_sq(uint64_t v, struct hca_doorbell *db)
+{
+	db->kind = HCA_DB_SQ;
+	db->number = HCASIM_FIELD_GET(HCASIM_DB_SQ_QPN_MASK, v);
+	db->value = HCASIM_FIELD_GET(HCASIM_DB_SQ_PI_MASK, v);
+}
+
+static void decode_db_cq(uint64_t v, struct hca_doorbell *db)
+{
+	db->kind = HCA_DB_CQ_ARM;
+	db->number = HCASIM_FIELD_GET(HCASIM_DB_CQ_CQN_MASK, v);
+	db->value = HCASIM_FIELD_GET(HCASIM_DB_CQ_CI_MASK, v);
+	db->arm_sn = HCASIM_FIELD_GET(HCASIM_DB_CQ_ARM_SN_MASK, v);
+	db->solicited = HCASIM_FIELD_GET(HCASIM_DB_CQ_SOLICITED_MASK, v);
+}
+
+static void decode_db_srq(uint64_t v, struct hca_doorbell *db)
+{
+	db->kind = HCA_DB_SRQ_ARM;
+	db->number = HCASIM_FIELD_GET(HCASIM_DB_SRQ_SRQN_MASK, v);
+	db->value = HCASIM_FIELD_GET(HCASIM_DB_SRQ_LIMIT_MASK, v);
+}
+
+/* The store lies inside one BlueFlame buffer. */
+static bool in_blueflame(uint32_t offset, uint32_t size)
+{
+	uint32_t pos = offset - HCASIM_UAR_BF;
+
+	if (offset < HCASIM_UAR_BF || pos >= HCASIM_UAR_BF_SIZE || !size)
+		return false;
+	return pos / HCASIM_BF_SIZE == (pos + size - 1) / HCASIM_BF_SIZE;
+}
+
+/*
+ * A doorbell register takes one aligned store of its whole size; anything else leaves it as it was.
+ * For a BlueFlame store, number is the buffer (0 or 1) and value the offset inside it.
+ */
+void native_decode_doorbell(uint32_t offset, const void *data, uint32_t size, struct hca_doorbell *db)
+{
+	uint64_t v;
+
+	memset(db, 0, sizeof(*db));
+	db->kind = HCA_DB_NONE;
+	if (in_blueflame(offset, size)) {
+		db->kind = HCA_DB_BF;
+		db->number = (offset - HCASIM_UAR_BF) / HCASIM_BF_SIZE;
+		db->value = (offset - HCASIM_UAR_BF) % HCASIM_BF_SIZE;
+		return;
+	}
+	if (size != sizeof(v))
+		return;
+	memcpy(&v, data, sizeof(v));
+	v = le64toh(v);
+	if (offset == HCASIM_UAR_DB_SQ)
+		decode_db_sq(v, db);
+	else if (offset == HCASIM_UAR_DB_CQ)
+		decode_db_cq(v, db);
+	else if (offset == HCASIM_UAR_DB_SRQ)
+		decode_db_srq(v, db);
+}
+
+const struct hca_personality native_personality = {
+	.name = "native",
+	.wqebb_size = HCASIM_WQEBB_SIZE,
+	.cqe_size = HCASIM_CQE_SIZE,
+	.eqe_size = HCASIM_EQE_SIZE,
+	.wqe_size = native_wqe_size,
+	.decode_wqe = native_decode_wqe,
+	.decode_rqe = native_decode_rqe,
+	.encode_cqe = native_encode_cqe,
+	.encode_eqe = native_encode_eqe,
+	.decode_doorbell = native_decode_doorbell,
+};
