@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <poll.h>
+#include <string.h>
+#include <time.h>
+
+#include "collect.h"
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+}
+
+struct side {
+	const char *name;
+	struct ibv_cq *cq;
+	const struct expect *expect;
+	unsigned int done;
+};
+
+/* False when the CQ is empty. */
+static bool take_one(struct side *s, struct result *res)
+{
+	struct ibv_wc wc;
+	int ret = ibv_poll_cq(s->cq, 1, &wc);
+
+	if (ret < 0)
+		fault(&res->verdict, "ibv_poll_cq of the %s: %d", s->name, ret);
+	if (ret != 1)
+		return false;
+	seen(res, "%s CQE %s", s->name, value_name(status_names, wc.status));
+	if (wc.status == IBV_WC_SUCCESS)
+		seen(res, " %s", value_name(wc_names, wc.opcode));
+	seen(res, "; ");
+	if (s->done < s->expect->num)
+		judge_wc(&res->verdict, s->name, &s->expect->wc[s->done++], &wc);
+	else
+		judge_extra_wc(&res->verdict, s->name, &wc);
+	return true;
+}
+
+static bool complete(const struct side *s)
+{
+	return s->done == s->expect->num;
+}
+
+void collect(struct link *l, const struct expect *requester, const struct expect *responder,
+	     struct result *res)
+{
+	struct side sides[] = {{"requester", l->cq, requester, 0}, {"responder", l->peer_cq, responder, 0}};
+	uint64_t deadline = now_ms() + l->dut->timeout_ms;
+
+	while (!(complete(&sides[0]) && complete(&sides[1])) && !res->verdict.num) {
+		bool any = take_one(&sides[0], res);
+
+		any |= take_one(&sides[1], res);
+		if (!any && now_ms() > deadline)
+			break;
+	}
+	for (unsigned int i = 0; i < 2; i++)
+		if (!res->verdict.num && !complete(&sides[i]))
+			judge_missing_wc(&res->verdict, sides[i].name, &sides[i].expect->wc[sides[i].done]);
+}
+
+void collect_extra(struct link *l, struct result *res)
+{
+	static const struct expect nothing;
+	struct side sides[] = {{"requester", l->cq, &nothing, 0}, {"responder", l->peer_cq, &nothing, 0}};
+
+	for (unsigned int i = 0; i < 2; i++)
+		while (take_one(&sides[i], res))
+			;
+}
+
+bool collect_event(struct link *l, bool wait)
+{
+	struct pollfd fd = {.fd = l->channel->fd, .events = POLLIN};
+	struct ibv_cq *cq;
+	void *context;
+
+	if (poll(&fd, 1, wait ? (int)l->dut->timeout_ms : 0) != 1 ||
+	    ibv_get_cq_event(l->channel, &cq, &context))
+		return false;
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}
+
+void collect_memory(struct link *l, unsigned int first_use, struct result *res)
+{
+	for (unsigned int i = first_use; i != l->next_use; i++) {
+		uint8_t *buf = l->slot[i % LINK_RECV_SLOTS];
+
+		memcpy(arena_shadow(&l->recv, buf), buf, l->loose[i % LINK_RECV_SLOTS]);
+	}
+	arena_judge(&res->verdict, &l->local);
+	arena_judge(&res->verdict, &l->target);
+	arena_judge(&res->verdict, &l->recv);
+}

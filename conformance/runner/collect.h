@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Takes completions and events off a link and holds them against what is expected. */
+#ifndef CONFORM_COLLECT_H
+#define CONFORM_COLLECT_H
+
+#include "plan.h"
+#include "run.h"
+
+/* Waits until everything expected came on both sides, or the time of the DUT file is over. */
+void collect(struct link *l, const struct expect *requester, const struct expect *responder,
+	     struct result *res);
+/* Whatever still lies in the completion queues was not asked for. */
+void collect_extra(struct link *l, struct result *res);
+/* Waits for a completion event of the peer's CQ when  is set; acknowledges it. */
+bool collect_event(struct link *l, bool wait);
+void collect_memory(struct link *l, unsigned int first_use, struct result *res);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dut.h"
+#include "names.h"
+
+static int read_end(struct end *end, json_t *desc, const char *role, char *err, size_t size)
+{
+	json_t *obj = json_object_get(desc, role);
+	const char *device = json_string_value(json_object_get(obj, "device"));
+	const char *address = json_string_value(json_object_get(obj, "address"));
+
+	if (!device || strlen(device) >= sizeof(end->device)) {
+		snprintf(err, size, "DUT: '%s.device' is missing, not a string or too long", role);
+		return -1;
+	}
+	strcpy(end->device, device);
+	if (address && strlen(address) < sizeof(end->address))
+		strcpy(end->address, address);
+	end->port = json_integer_value(json_object_get(obj, "port"));
+	end->gid_index = json_integer_value(json_object_get(obj, "gid_index"));
+	return 0;
+}
+
+static struct ibv_device *find_device(struct ibv_device **list, const char *name)
+{
+	for (; *list; list++)
+		if (!strcmp(ibv_get_device_name(*list), name))
+			return *list;
+	return NULL;
+}
+
+static int open_end(struct end *end, struct ibv_device **list, char *err, size_t size)
+{
+	struct ibv_device *dev = find_device(list, end->device);
+	const char *what = "ibv_open_device";
+
+	if (!dev) {
+		snprintf(err, size, "no RDMA device '%s' here (%s)", end->device,
+			 *list ? "others are" : "none at all");
+		return -1;
+	}
+	end->ctx = ibv_open_device(dev);
+	if (end->ctx) {
+		what = "ibv_query_device";
+		errno = ibv_query_device(end->ctx, &end->attr);
+		if (!errno) {
+			what = "ibv_query_port";
+			errno = ibv_query_port(end->ctx, end->port, &end->port_attr);
+		}
+		if (!errno) {
+			what = "ibv_query_gid";
+			if (!ibv_query_gid(end->ctx, end->port, end->gid_index, &end->gid)) {
+				what = "ibv_alloc_pd";
+				end->pd = ibv_alloc_pd(end->ctx);
+			}
+		}
+	}
+	if (end->pd)
+		return 0;
+	snprintf(err, size, "%s on device '%s' port %u: %s", what, end->device, end->port, errno_name(errno));
+	return -1;
+}
+
+static enum ibv_mtu smallest_mtu(const struct dut *dut, long bytes)
+{
+	enum ibv_mtu mtu = IBV_MTU_256;
+
+	while (mtu < IBV_MTU_4096 && (256L << mtu) <= bytes)
+		mtu++;
+	if (mtu > dut->requester.port_attr.active_mtu)
+		mtu = dut->requester.port_attr.active_mtu;
+	if (mtu > dut->responder.port_attr.active_mtu)
+		mtu = dut->responder.port_attr.active_mtu;
+	return mtu;
+}
+
+int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size)
+{
+	struct ibv_device **list;
+	int ret;
+
+	if (read_end(&dut->requester, desc, "requester", err, err_size) ||
+	    read_end(&dut->responder, desc, "responder", err, err_size))
+		return -1;
+	dut->timeout_ms = json_integer_value(json_object_get(desc, "timeout_ms"));
+	list = ibv_get_device_list(NULL);
+	if (!list) {
+		snprintf(err, err_size, "ibv_get_device_list: %s", errno_name(errno));
+		return -1;
+	}
+	ret = open_end(&dut->requester, list, err, err_size);
+	if (!ret)
+		ret = open_end(&dut->responder, list, err, err_size);
+	ibv_free_device_list(list);
+	if (ret)
+		dut_close(dut);
+	else
+		dut->mtu = smallest_mtu(dut, json_integer_value(json_object_get(desc, "mtu")));
+	return ret;
+}
+
+static void close_end(struct end *end)
+{
+	if (end->pd)
+		ibv_dealloc_pd(end->pd);
+	if (end->ctx)
+		ibv_close_device(end->ctx);
+	memset(end, 0, sizeof(*end));
+}
+
+void dut_close(struct dut *dut)
+{
+	close_end(&dut->requester);
+	close_end(&dut->responder);
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The two ends of the device under test, as its DUT file names them. May be the same adapter. */
+#ifndef CONFORM_DUT_H
+#define CONFORM_DUT_H
+
+#include <jansson.h>
+#include <infiniband/verbs.h>
+
+struct end {
+	char device[64];
+	uint8_t port;
+	int gid_index;
+	char address[64]; /* for rdma_cm; empty: none */
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_device_attr attr;
+	struct ibv_port_attr port_attr;
+	union ibv_gid gid;
+};
+
+struct dut {
+	struct end requester, responder;
+	enum ibv_mtu mtu;        /* of the paths: the smaller of both ports and of the DUT file */
+	unsigned int timeout_ms; /* how long a completion may take */
+};
+
+/* 0, or -1 and a message that names the field or the device. */
+int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size);
+void dut_close(struct dut *dut);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "link.h"
+#include "link_modify.h"
+
+#define ARENA_SIZE (128 * 1024)
+#define CQ_DEPTH   64
+
+static int failed(void)
+{
+	return errno ? errno : EIO;
+}
+
+bool link_fits(const struct link *l, const struct cell *cell)
+{
+	return l->qp && l->api == cell->api && l->qpt == cell->qpt && l->ask == cell->ask &&
+	       l->ask_inline == cell->ask_inline && l->ask_sge == cell->ask_sge;
+}
+
+static bool cell_has(const struct cell *cell, enum ibv_wr_opcode op)
+{
+	for (unsigned int i = 0; i < cell->num_wr; i++)
+		if (cell->wr[i].op == op)
+			return true;
+	return false;
+}
+
+static int create_memory(struct link *l, const struct cell *cell)
+{
+	const struct dut *dut = l->dut;
+	int remote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+		     IBV_ACCESS_REMOTE_ATOMIC;
+	int window = cell_has(cell, IBV_WR_SEND_WITH_INV) ? IBV_ACCESS_MW_BIND : 0;
+	int flush = cell_has(cell, IBV_WR_FLUSH) ? IBV_ACCESS_FLUSH_GLOBAL : 0;
+	int own_window =
+		cell_has(cell, IBV_WR_BIND_MW) || cell_has(cell, IBV_WR_LOCAL_INV) ? IBV_ACCESS_MW_BIND : 0;
+	int ret;
+
+	l->step = "ibv_reg_mr";
+	ret = arena_create(&l->local, "memory of the requester", dut->requester.pd, ARENA_SIZE,
+			   IBV_ACCESS_LOCAL_WRITE | own_window);
+	if (!ret)
+		ret = arena_create(&l->target, "RDMA memory of the responder", dut->responder.pd, ARENA_SIZE,
+				   remote | window | flush);
+	if (!ret)
+		ret = arena_create(&l->recv, "receive memory of the responder", dut->responder.pd, ARENA_SIZE,
+				   IBV_ACCESS_LOCAL_WRITE);
+	return ret;
+}
+
+static int create_cqs(struct link *l)
+{
+	l->step = "ibv_create_comp_channel";
+	l->channel = ibv_create_comp_channel(l->dut->responder.ctx);
+	if (!l->channel)
+		return failed();
+	l->step = "ibv_create_cq";
+	l->cq = ibv_create_cq(l->dut->requester.ctx, CQ_DEPTH, NULL, NULL, 0);
+	l->peer_cq = l->cq ? ibv_create_cq(l->dut->responder.ctx, CQ_DEPTH, NULL, l->channel, 0) : NULL;
+	return l->peer_cq ? 0 : failed();
+}
+
+/* The QP under test. With the ibv_wr_* API it is made as ibv_wr_post(3) says in USAGE. */
+static int create_requester(struct link *l, struct log *log)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = l->cq,
+		.recv_cq = l->cq,
+		.cap = {LINK_SQ_DEPTH, l->qpt == IBV_QPT_XRC_SEND ? 0 : 1, l->ask_sge,
+			l->qpt == IBV_QPT_XRC_SEND ? 0 : 1, l->ask_inline},
+		.qp_type = l->qpt,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = l->dut->requester.pd,
+	};
+	char ops[256];
+
+	if (l->api == API_WR) {
+		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		attr.send_ops_flags = l->ask;
+	}
+	if (l->ask & IBV_QP_EX_WITH_TSO) {
+		attr.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
+		attr.max_tso_header = 64;
+	}
+	log_call(log,
+		 "qp = ibv_create_qp_ex(ctx, {.qp_type = IBV_QPT_%s, .send_ops_flags = %s, .cap.max_send_sge "
+		 "= %u, .cap.max_inline_data = %u})",
+		 value_name(qpt_names, l->qpt),
+		 l->api == API_WR ? flags_name(send_ops_names, "IBV_QP_EX_WITH_", l->ask, ops, sizeof(ops))
+				  : "none",
+		 l->ask_sge, l->ask_inline);
+	l->step = "ibv_create_qp_ex";
+	errno = 0;
+	l->qp = ibv_create_qp_ex(l->dut->requester.ctx, &attr);
+	if (!l->qp)
+		return failed();
+	l->cap = attr.cap;
+	if (l->api == API_WR)
+		l->qpx = ibv_qp_to_qp_ex(l->qp);
+	l->step = "ibv_qp_to_qp_ex";
+	return l->api == API_WR && !l->qpx ? EINVAL : 0;
+}
+
+static int create_xrc_srq(struct link *l)
+{
+	struct ibv_xrcd_init_attr xrcd = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
+	struct ibv_srq_init_attr_ex srq = {
+		.attr = {.max_wr = 2 * LINK_RECV_SLOTS, .max_sge = l->ask_sge},
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
+			     IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = l->dut->responder.pd,
+		.cq = l->peer_cq,
+	};
+
+	errno = 0;
+	l->step = "ibv_open_xrcd";
+	l->xrcd = ibv_open_xrcd(l->dut->responder.ctx, &xrcd);
+	if (!l->xrcd)
+		return failed();
+	l->step = "ibv_create_srq_ex (XRC)";
+	srq.xrcd = l->xrcd;
+	l->srq = ibv_create_srq_ex(l->dut->responder.ctx, &srq);
+	if (!l->srq)
+		return failed();
+	l->step = "ibv_get_srq_num";
+	return ibv_get_srq_num(l->srq, &l->srqn);
+}
+
+static int create_xrc_peer(struct link *l)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = l->xrcd};
+
+	l->step = "ibv_create_qp_ex (XRC_RECV)";
+	errno = 0;
+	l->peer = ibv_create_qp_ex(l->dut->responder.ctx, &attr);
+	return l->peer ? 0 : failed();
+}
+
+static int create_srq(struct link *l)
+{
+	struct ibv_srq_init_attr attr = {.attr = {.max_wr = 2 * LINK_RECV_SLOTS, .max_sge = l->ask_sge}};
+
+	l->step = "ibv_create_srq";
+	errno = 0;
+	l->srq = ibv_create_srq(l->dut->responder.pd, &attr);
+	return l->srq ? 0 : failed();
+}
+
+static int create_peer(struct link *l)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = l->peer_cq,
+		.recv_cq = l->peer_cq,
+		.srq = l->srq,
+		.cap = {1, l->srq ? 0 : 2 * LINK_RECV_SLOTS, 1, l->srq ? 0 : l->ask_sge, 0},
+		.qp_type = l->qpt,
+	};
+
+	l->step = "ibv_create_qp of the peer";
+	errno = 0;
+	l->peer = ibv_create_qp(l->dut->responder.pd, &attr);
+	if (!l->peer)
+		return failed();
+	if (l->api == API_RECV)
+		l->cap.max_recv_sge = attr.cap.max_recv_sge;
+	return 0;
+}
+
+/* Frames to the broadcast address reach the peer whatever its MAC address is. */
+static int steer_broadcast(struct link *l)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+	} rule = {
+		.attr = {.type = IBV_FLOW_ATTR_NORMAL,
+			 .size = sizeof(rule),
+			 .num_of_specs = 1,
+			 .port = l->dut->responder.port},
+		.eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth)},
+	};
+
+	memset(rule.eth.val.dst_mac, 0xff, 6);
+	memset(rule.eth.mask.dst_mac, 0xff, 6);
+	l->step = "ibv_create_flow";
+	errno = 0;
+	l->flow = ibv_create_flow(l->peer, &rule.attr);
+	return l->flow ? 0 : failed();
+}
+
+static int create_window(struct link *l, const struct cell *cell)
+{
+	bool peer = cell_has(cell, IBV_WR_SEND_WITH_INV);
+
+	if (!peer && !cell_has(cell, IBV_WR_BIND_MW) && !cell_has(cell, IBV_WR_LOCAL_INV))
+		return 0;
+	l->step = "ibv_alloc_mw (type 2)";
+	errno = 0;
+	l->mw = ibv_alloc_mw(peer ? l->dut->responder.pd : l->dut->requester.pd, IBV_MW_TYPE_2);
+	return l->mw ? 0 : failed();
+}
+
+static int create_ah(struct link *l)
+{
+	struct ibv_ah_attr attr;
+
+	l->step = "ibv_create_ah";
+	link_address(&l->dut->requester, &l->dut->responder, &attr);
+	errno = 0;
+	l->ah = ibv_create_ah(l->dut->requester.pd, &attr);
+	return l->ah ? 0 : failed();
+}
+
+static int create_slots(struct link *l)
+{
+	l->step = "receive buffers";
+	for (unsigned int i = 0; i < LINK_RECV_SLOTS; i++) {
+		l->slot[i] = arena_take(&l->recv, LINK_GRH_LEN + LINK_RECV_LEN);
+		if (!l->slot[i])
+			return ENOMEM;
+	}
+	return 0;
+}
+
+int link_create(struct link *l, const struct dut *dut, const struct cell *cell, struct log *log)
+{
+	int ret;
+
+	memset(l, 0, sizeof(*l));
+	l->dut = dut;
+	l->api = cell->api;
+	l->qpt = cell->qpt;
+	l->ask = cell->ask;
+	l->ask_inline = cell->ask_inline;
+	l->ask_sge = cell->ask_sge;
+	ret = create_cqs(l);
+	if (!ret)
+		ret = create_requester(l, log);
+	if (ret || cell->create == CREATE_REFUSED)
+		return ret;
+	ret = create_memory(l, cell);
+	if (!ret)
+		ret = create_window(l, cell);
+	if (!ret && l->qpt == IBV_QPT_XRC_SEND)
+		ret = create_xrc_srq(l);
+	if (!ret && l->api == API_SRQ)
+		ret = create_srq(l);
+	if (!ret)
+		ret = l->qpt == IBV_QPT_XRC_SEND ? create_xrc_peer(l) : create_peer(l);
+	if (!ret && l->qpt == IBV_QPT_RAW_PACKET)
+		ret = steer_broadcast(l);
+	if (!ret)
+		ret = create_ah(l);
+	if (!ret)
+		ret = link_connect(l, log);
+	if (!ret)
+		ret = create_slots(l);
+	return ret;
+}
+
+void link_destroy(struct link *l)
+{
+	if (l->flow)
+		ibv_destroy_flow(l->flow);
+	if (l->qp)
+		ibv_destroy_qp(l->qp);
+	if (l->peer)
+		ibv_destroy_qp(l->peer);
+	if (l->srq)
+		ibv_destroy_srq(l->srq);
+	if (l->xrcd)
+		ibv_close_xrcd(l->xrcd);
+	if (l->ah)
+		ibv_destroy_ah(l->ah);
+	if (l->mw)
+		ibv_dealloc_mw(l->mw);
+	if (l->cq)
+		ibv_destroy_cq(l->cq);
+	if (l->peer_cq)
+		ibv_destroy_cq(l->peer_cq);
+	if (l->channel)
+		ibv_destroy_comp_channel(l->channel);
+	arena_destroy(&l->local);
+	arena_destroy(&l->target);
+	arena_destroy(&l->recv);
+	memset(l, 0, sizeof(*l));
+}
+
+uint64_t link_recv_wr_id(unsigned int index)
+{
+	return 0x4ec0000000000000u + index;
+}
+
+int link_post_recv(struct link *l, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	return l->srq ? ibv_post_srq_recv(l->srq, wr, bad) : ibv_post_recv(l->peer, wr, bad);
+}
+
+int link_fill_recv(struct link *l)
+{
+	while (l->next_post - l->next_use < LINK_RECV_SLOTS) {
+		uint8_t *buf = l->slot[l->next_post % LINK_RECV_SLOTS];
+		struct ibv_sge sge = {(uintptr_t)buf, link_grh(l) + LINK_RECV_LEN, l->recv.mr->lkey};
+		struct ibv_recv_wr wr = {.wr_id = link_recv_wr_id(l->next_post),
+					 .sg_list = &sge,
+					 .num_sge = 1},
+				   *bad;
+		int ret;
+
+		memset(buf, 0x5c, sge.length);
+		memset(arena_shadow(&l->recv, buf), 0x5c, sge.length);
+		ret = link_post_recv(l, &wr, &bad);
+		if (ret)
+			return ret;
+		l->next_post++;
+	}
+	return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A requester QP and its peer, connected, with the memory that work requests of a cell use. Cells of
+ * the same kind share one as long as nothing went wrong on it.
+ */
+#ifndef CONFORM_LINK_H
+#define CONFORM_LINK_H
+
+#include "cell.h"
+#include "dut.h"
+#include "log.h"
+#include "memory.h"
+
+#define LINK_SQ_DEPTH   16
+#define LINK_RECV_SLOTS 8
+#define LINK_RECV_LEN   4096
+#define LINK_GRH_LEN    40
+#define LINK_QKEY       0x11111111
+
+struct link {
+	const struct dut *dut;
+	/* what it was made for */
+	enum api api;
+	enum ibv_qp_type qpt;
+	uint64_t ask;
+	uint32_t ask_inline, ask_sge;
+
+	const char *step;                 /* call that failed in link_create() */
+	struct ibv_comp_channel *channel; /* of the peer's CQ */
+	struct ibv_cq *cq, *peer_cq;
+	struct ibv_qp *qp, *peer;
+	struct ibv_qp_ex *qpx; /* API_WR only */
+	struct ibv_qp_cap cap; /* as granted, of qp */
+	struct ibv_ah *ah;     /* UD: towards the peer; others: for a setter that is wrong here */
+	struct ibv_xrcd *xrcd;
+	struct ibv_srq *srq; /* the peer receives from it */
+	uint32_t srqn;
+	struct ibv_flow *flow; /* RAW_PACKET */
+	struct ibv_mw *mw;     /* on the side whose window is bound or invalidated */
+	struct arena local, target, recv;
+
+	uint8_t *slot[LINK_RECV_SLOTS]; /* receive buffers, in the order of posting */
+	uint32_t loose
+		[LINK_RECV_SLOTS]; /* leading bytes of it that nothing is promised about: GRH, segment headers */
+	unsigned int next_post, next_use; /* free-running */
+};
+
+/* 0, or the errno of the call that link->step names. The link can be destroyed in any case. */
+int link_create(struct link *l, const struct dut *dut, const struct cell *cell, struct log *log);
+void link_destroy(struct link *l);
+bool link_fits(const struct link *l, const struct cell *cell);
+
+/* Bytes that the receiver puts before the message. */
+static inline uint32_t link_grh(const struct link *l)
+{
+	return l->qpt == IBV_QPT_UD ? LINK_GRH_LEN : 0;
+}
+
+/* Fresh guard bytes in every free slot, and each of them posted. 0 or an errno. */
+int link_fill_recv(struct link *l);
+/* Posts one receive of any kind to wherever the peer receives from. */
+int link_post_recv(struct link *l, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+uint64_t link_recv_wr_id(unsigned int index);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <stdlib.h>
+
+#include "link_modify.h"
+
+/* Masks of ibv_modify_qp(3), by QP type. */
+#define PATH  (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
+#define RETRY (IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
+
+static const struct {
+	enum ibv_qp_type qpt;
+	int init, rtr, rts;
+} masks[] = {
+	{IBV_QPT_RC, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+	 PATH | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, RETRY | IBV_QP_SQ_PSN},
+	{IBV_QPT_UC, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, PATH, IBV_QP_SQ_PSN},
+	{IBV_QPT_UD, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, 0, IBV_QP_SQ_PSN},
+	{IBV_QPT_RAW_PACKET, IBV_QP_PORT, 0, 0},
+	{IBV_QPT_XRC_SEND, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, PATH,
+	 RETRY | IBV_QP_SQ_PSN},
+	{IBV_QPT_XRC_RECV, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS,
+	 PATH | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
+};
+
+#define PSN 0xfffff0 /* wraps within a group of cells */
+
+void link_address(const struct end *from, const struct end *to, struct ibv_ah_attr *attr)
+{
+	*attr = (struct ibv_ah_attr){.port_num = from->port, .dlid = to->port_attr.lid};
+	if (from->port_attr.link_layer == IBV_LINK_LAYER_INFINIBAND)
+		return;
+	attr->is_global = 1;
+	attr->grh.dgid = to->gid;
+	attr->grh.sgid_index = from->gid_index;
+	attr->grh.hop_limit = 64;
+}
+
+static int access_of(enum ibv_qp_type qpt)
+{
+	if (qpt == IBV_QPT_UC)
+		return IBV_ACCESS_REMOTE_WRITE;
+	return IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+}
+
+static unsigned int rd_atomic(const struct dut *dut)
+{
+	int n = dut->requester.attr.max_qp_init_rd_atom;
+
+	if (n > dut->responder.attr.max_qp_rd_atom)
+		n = dut->responder.attr.max_qp_rd_atom;
+	return n > 4 ? 4 : n;
+}
+
+static int bring_up(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, const struct end *from,
+		    const struct end *to)
+{
+	struct ibv_qp_attr attr = {
+		.port_num = from->port,
+		.qp_access_flags = access_of(qp->qp_type),
+		.qkey = LINK_QKEY,
+		.path_mtu = l->dut->mtu,
+		.dest_qp_num = peer->qp_num,
+		.rq_psn = PSN,
+		.sq_psn = PSN,
+		.max_dest_rd_atomic = rd_atomic(l->dut),
+		.max_rd_atomic = rd_atomic(l->dut),
+		.min_rnr_timer = 12,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 6,
+	};
+	size_t i = 0;
+	int ret;
+
+	link_address(from, to, &attr.ah_attr);
+	while (masks[i].qpt != qp->qp_type)
+		i++;
+	l->step = "ibv_modify_qp to INIT";
+	attr.qp_state = IBV_QPS_INIT;
+	ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | masks[i].init);
+	if (ret)
+		return ret;
+	l->step = "ibv_modify_qp to RTR";
+	attr.qp_state = IBV_QPS_RTR;
+	ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | masks[i].rtr);
+	if (ret)
+		return ret;
+	l->step = "ibv_modify_qp to RTS";
+	attr.qp_state = IBV_QPS_RTS;
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | masks[i].rts);
+}
+
+int link_connect(struct link *l, struct log *log)
+{
+	const struct dut *dut = l->dut;
+	int ret;
+
+	log_call(log, "ibv_modify_qp(peer, RESET -> INIT -> RTR -> RTS)");
+	ret = bring_up(l, l->peer, l->qp, &dut->responder, &dut->requester);
+	if (ret)
+		return ret;
+	log_call(log, "ibv_modify_qp(qp, RESET -> INIT -> RTR -> RTS)");
+	return bring_up(l, l->qp, l->peer, &dut->requester, &dut->responder);
+}

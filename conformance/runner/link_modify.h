@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Brings the QPs of a link to the states in which they work. */
+#ifndef CONFORM_LINK_MODIFY_H
+#define CONFORM_LINK_MODIFY_H
+
+#include "link.h"
+
+/* 0 or an errno; sets l->step. */
+int link_connect(struct link *l, struct log *log);
+void link_address(const struct end *from, const struct end *to, struct ibv_ah_attr *attr);
+
+#endif

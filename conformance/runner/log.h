@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The verbs calls of a cell, as a reader of the report wants to see them. */
+#ifndef CONFORM_LOG_H
+#define CONFORM_LOG_H
+
+#include <jansson.h>
+
+struct log {
+	json_t *calls; /* array of strings */
+};
+
+void log_call(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

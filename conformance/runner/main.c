@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * hcasim-conform-runner: executes cells on a verbs device and says what was seen.
+ *
+ * Input, one JSON object a line: first {"dut": ...} (schema of the DUT file), then cells (cell.h).
+ * Output, one JSON object a line: {"begin": id} before and {"end": id, ...} after each cell, so that
+ * whoever reads knows which cell ended the process. Exit status: 0 all cells passed, 1 some did not,
+ * 2 bad input or no device.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <CUnit/CUnit.h>
+#include <CUnit/TestRun.h>
+#include <CUnit/TestDB.h>
+
+#include "run.h"
+
+static struct runner runner;
+static struct cell **cells;
+static size_t num_cells, next_cell;
+static FILE *out;
+
+static void emit(json_t *line)
+{
+	json_dumpf(line, out, JSON_COMPACT);
+	fputc('\n', out);
+	fflush(out);
+	json_decref(line);
+}
+
+static int complain(const char *where, const char *what)
+{
+	fprintf(stderr, "hcasim-conform-runner: %s: %s\n", where, what);
+	emit(json_pack("{s:s+++}", "error", where, ": ", what, ""));
+	return -1;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000ull + ts.tv_nsec / 1000;
+}
+
+static json_t *faults(const struct verdict *v)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < v->num && i < VERDICT_MAX; i++)
+		json_array_append_new(list, json_string(v->fault[i]));
+	return list;
+}
+
+/* Fault injection for the driver's own tests: what a provider that breaks would do to this process. */
+static void inject(const char *id)
+{
+	const char *crash = getenv("HCASIM_CONFORM_TEST_CRASH"), *hang = getenv("HCASIM_CONFORM_TEST_HANG");
+
+	if (crash && !strcmp(crash, id))
+		abort();
+	while (hang && !strcmp(hang, id))
+		pause();
+}
+
+static void test_cell(void)
+{
+	const struct cell *cell = cells[next_cell++];
+	struct result res = {.log.calls = json_array()};
+	uint64_t start = now_us();
+
+	emit(json_pack("{s:s}", "begin", cell->id));
+	inject(cell->id);
+	run_cell(&runner, cell, &res);
+	emit(json_pack("{s:s, s:b, s:s, s:o, s:s?, s:o, s:I}", "end", cell->id, "pass", !res.verdict.num,
+		       "seen", res.seen, "faults", faults(&res.verdict), "errno",
+		       res.err ? errno_name(res.err) : NULL, "calls", res.log.calls, "us",
+		       (json_int_t)(now_us() - start)));
+	CU_assertImplementation(!res.verdict.num, __LINE__, res.verdict.fault[0], __FILE__, cell->id,
+				CU_FALSE);
+}
+
+static int add_cell(json_t *line, size_t number)
+{
+	char err[256], where[32];
+	struct cell *cell = cell_parse(line, err, sizeof(err));
+	struct cell **grown;
+
+	snprintf(where, sizeof(where), "line %zu", number);
+	if (!cell)
+		return complain(where, err);
+	grown = realloc(cells, (num_cells + 1) * sizeof(*cells));
+	if (!grown) {
+		cell_free(cell);
+		return complain(where, "out of memory");
+	}
+	cells = grown;
+	cells[num_cells++] = cell;
+	return 0;
+}
+
+static int read_line(const char *text, size_t number)
+{
+	char err[256], where[32];
+	json_error_t jerr;
+	json_t *line = json_loads(text, 0, &jerr), *dut;
+	int ret;
+
+	snprintf(where, sizeof(where), "line %zu", number);
+	if (!line)
+		return complain(where, jerr.text);
+	dut = json_object_get(line, "dut");
+	if (number == 1 && !dut)
+		ret = complain(where, "the first line has no 'dut'");
+	else if (number == 1)
+		ret = dut_open(&runner.dut, dut, err, sizeof(err)) ? complain("device under test", err) : 0;
+	else
+		ret = add_cell(line, number);
+	json_decref(line);
+	return ret;
+}
+
+static int read_input(FILE *in)
+{
+	char *text = NULL;
+	size_t size = 0, number = 0;
+	int ret = 0;
+
+	while (!ret && getline(&text, &size, in) > 0)
+		ret = read_line(text, ++number);
+	free(text);
+	if (!number)
+		ret = complain("input", "is empty");
+	return ret;
+}
+
+static int run_cells(void)
+{
+	CU_pSuite suite;
+	int failures;
+
+	if (CU_initialize_registry() != CUE_SUCCESS)
+		return 2;
+	suite = CU_add_suite("cells", NULL, NULL);
+	CU_set_error_action(CUEA_IGNORE);
+	for (size_t i = 0; i < num_cells; i++)
+		CU_add_test(suite, cells[i]->id, test_cell);
+	CU_run_all_tests();
+	failures = CU_get_number_of_tests_failed();
+	CU_cleanup_registry();
+	return failures ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	FILE *in = argc > 1 ? fopen(argv[1], "r") : stdin;
+	int ret = 2;
+
+	/* results have the real stdout to themselves, whatever a library prints */
+	out = fdopen(dup(STDOUT_FILENO), "w");
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	if (!in || !out) {
+		perror(argc > 1 ? argv[1] : "hcasim-conform-runner");
+		return 2;
+	}
+	if (!read_input(in))
+		ret = run_cells();
+	link_destroy(&runner.link);
+	dut_close(&runner.dut);
+	for (size_t i = 0; i < num_cells; i++)
+		cell_free(cells[i]);
+	free(cells);
+	fclose(out);
+	if (in != stdin)
+		fclose(in);
+	return ret;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Hands the planned work requests of a cell to the device, through either API. */
+#ifndef CONFORM_POST_H
+#define CONFORM_POST_H
+
+#include "plan.h"
+
+struct posted {
+	int rc;  /* as the API returned it */
+	int bad; /* index that *bad_wr named; -1: none, or the API has none */
+};
+
+/* ibv_wr_start() .. ibv_wr_complete(), or ibv_wr_abort() */
+struct posted post_wr(struct link *l, struct plan *plans, unsigned int num, bool abort, struct log *log);
+/* ibv_post_send() */
+struct posted post_list(struct link *l, struct plan *plans, unsigned int num, struct log *log);
+
+#endif

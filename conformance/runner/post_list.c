@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <string.h>
+
+#include "post.h"
+
+static void fill_operation(struct ibv_send_wr *wr, struct link *l, struct plan *p)
+{
+	switch (p->wr->op) {
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		wr->wr.atomic.remote_addr = (uintptr_t)p->target;
+		wr->wr.atomic.rkey = l->target.mr->rkey;
+		wr->wr.atomic.compare_add = p->wr->op == IBV_WR_ATOMIC_CMP_AND_SWP ? p->compare : p->operand;
+		wr->wr.atomic.swap = p->operand;
+		break;
+	case IBV_WR_BIND_MW:
+		wr->bind_mw.mw = l->mw;
+		wr->bind_mw.rkey = l->mw ? ibv_inc_rkey(l->mw->rkey) : 0;
+		wr->bind_mw.bind_info =
+			(struct ibv_mw_bind_info){l->local.mr, (uintptr_t)l->local.base, l->local.size,
+						  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE};
+		break;
+	case IBV_WR_TSO:
+		wr->tso.hdr = p->tso_hdr;
+		wr->tso.hdr_sz = PLAN_TSO_HDR;
+		wr->tso.mss = PLAN_TSO_MSS;
+		break;
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_LOCAL_INV:
+		wr->invalidate_rkey = p->inv_rkey;
+		break;
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+		break;
+	default:
+		wr->wr.rdma.remote_addr = (uintptr_t)p->target;
+		wr->wr.rdma.rkey = l->target.mr->rkey;
+		break;
+	}
+	if (p->wr->imm)
+		wr->imm_data = p->imm;
+}
+
+static void fill(struct ibv_send_wr *wr, struct link *l, struct plan *p)
+{
+	memset(wr, 0, sizeof(*wr));
+	wr->wr_id = p->wr_id;
+	wr->sg_list = p->num_sge ? p->sge : NULL;
+	wr->num_sge = p->num_sge;
+	wr->opcode = p->wr->op;
+	wr->send_flags = p->wr->flags | (plan_is_inline(p) ? IBV_SEND_INLINE : 0);
+	fill_operation(wr, l, p);
+	if (p->wr->qp_setter == QPSET_UD_ADDR) {
+		wr->wr.ud.ah = l->ah;
+		wr->wr.ud.remote_qpn = l->peer->qp_num;
+		wr->wr.ud.remote_qkey = LINK_QKEY;
+	}
+	if (p->wr->qp_setter == QPSET_XRC_SRQN)
+		wr->qp_type.xrc.remote_srqn = l->srqn;
+}
+
+struct posted post_list(struct link *l, struct plan *plans, unsigned int num, struct log *log)
+{
+	struct ibv_send_wr wr[CELL_MAX_WR], *bad = NULL;
+	struct posted posted = {.bad = -1};
+	char flags[128];
+
+	for (unsigned int i = 0; i < num; i++) {
+		fill(&wr[i], l, &plans[i]);
+		wr[i].next = i + 1 < num ? &wr[i + 1] : NULL;
+		log_call(log,
+			 "wr[%u] = {.wr_id = 0x%llx, .opcode = IBV_WR_%s, .num_sge = %d /* %u bytes */, "
+			 ".send_flags = %s}",
+			 i, (unsigned long long)wr[i].wr_id, value_name(op_names, wr[i].opcode),
+			 wr[i].num_sge, plans[i].total,
+			 flags_name(send_flag_names, "IBV_SEND_", wr[i].send_flags, flags, sizeof(flags)));
+	}
+	log_call(log, "ibv_post_send(qp, wr, &bad_wr)");
+	posted.rc = ibv_post_send(l->qp, wr, &bad);
+	if (posted.rc)
+		posted.bad = num; /* no work request of the list, unless it is found */
+	for (unsigned int i = 0; i < num && posted.rc; i++)
+		if (bad == &wr[i])
+			posted.bad = i;
+	for (unsigned int i = 0; i < num; i++)
+		plan_scribble(&plans[i], l);
+	return posted;
+}
