@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Completion queues: making, arming, destroying. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "wqe.h"
+
+#define SUPPORTED_WC_FLAGS                                                                                   \
+	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_CVLAN |                \
+	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
+static int check_attr(const struct ibv_cq_init_attr_ex *attr)
+{
+	const uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD) ||
+	    !check_comp_mask(attr->wc_flags, SUPPORTED_WC_FLAGS) ||
+	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS && !check_comp_mask(attr->flags, flags)))
+		return EOPNOTSUPP;
+	if (!attr->cqe || attr->cqe > HCASIM_MAX_CQE)
+		return EINVAL;
+	/* Only a parent domain says something about a CQ. */
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD && !to_hpd(attr->parent_domain)->base)
+		return EINVAL;
+	return 0;
+}
+
+static bool needs_lock(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS && attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED)
+		return false;
+	return !(attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD && to_hpd(attr->parent_domain)->td);
+}
+
+static int map_ring(struct hcasim_cq *cq, const struct hcasim_create_cq_resp *resp)
+{
+	int err;
+
+	err = hcasim_map_device(&cq->ctx->ibv_ctx.context, &cq->map, resp->ring_mmap_offset,
+				resp->ring_mmap_size, PROT_READ | PROT_WRITE);
+	if (err)
+		return err;
+	cq->cqn = resp->cqn;
+	cq->entries = resp->cqe;
+	cq->ring = (void *)cq->map.addr;
+	cq->record = (void *)(cq->map.addr + resp->record_offset);
+	return 0;
+}
+
+static struct hcasim_cq *create(struct hcasim_context *ctx, struct ibv_cq_init_attr_ex *attr)
+{
+	struct hcasim_cmd_create_cq_resp resp = {};
+	struct ibv_create_cq_ex cmd = {};
+	struct hcasim_cq *cq;
+	int err;
+
+	err = check_attr(attr);
+	if (err)
+		goto err_out;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq) {
+		err = ENOMEM;
+		goto err_out;
+	}
+	cq->ctx = ctx;
+	cq->locking = needs_lock(attr);
+	/* Every completion is stamped, so the driver need not know who will look at it. */
+	err = ibv_cmd_create_cq_ex(&ctx->ibv_ctx.context, attr, &cq->vcq, &cmd, sizeof(cmd), &resp.ibv_resp,
+				   sizeof(resp), CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
+	if (err)
+		goto err_free;
+	err = map_ring(cq, &resp.drv_payload);
+	if (err)
+		goto err_destroy;
+
+	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
+	atomic_init(&cq->arm_sn, 1);
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) {
+		cq->parent = to_hpd(attr->parent_domain);
+		hcasim_pd_get(cq->parent);
+	}
+	return cq;
+
+err_destroy:
+	ibv_cmd_destroy_cq(&cq->vcq.cq);
+err_free:
+	free(cq);
+err_out:
+	errno = err;
+	return NULL;
+}
+
+struct ibv_cq *hcasim_create_cq(struct ibv_context *ibctx, int cqe, struct ibv_comp_channel *channel,
+				int comp_vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe > 0 ? cqe : 0,
+		.channel = channel,
+		.comp_vector = comp_vector,
+		.wc_flags = IBV_WC_STANDARD_FLAGS,
+	};
+	struct hcasim_cq *cq = create(to_hctx(ibctx), &attr);
+
+	return cq ? &cq->vcq.cq : NULL;
+}
+
+struct ibv_cq_ex *hcasim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr)
+{
+	struct hcasim_cq *cq = create(to_hctx(ibctx), attr);
+
+	if (!cq)
+		return NULL;
+	hcasim_cq_fill_poll_ops(cq, attr->wc_flags);
+	return &cq->vcq.cq_ex;
+}
+
+int hcasim_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct hcasim_cq *cq = to_hcq(ibcq);
+	int err;
+
+	err = ibv_cmd_destroy_cq(ibcq);
+	if (err)
+		return err;
+	if (cq->parent)
+		hcasim_pd_put(cq->parent);
+	hcasim_unmap(&cq->map);
+	pthread_spin_destroy(&cq->lock);
+	free(cq);
+	return 0;
+}
+
+int hcasim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct hcasim_cq *cq = to_hcq(ibcq);
+	const uint32_t sn_max = HCASIM_FIELD_GET(HCASIM_CQ_RECORD_SN_MASK, ~0u);
+
+	hcasim_cq_lock(cq);
+	hcasim_arm_cq(cq, atomic_load(&cq->arm_sn) & sn_max, solicited_only);
+	hcasim_cq_unlock(cq);
+	return 0;
+}
+
+/* An event was taken: arms up to now are spent, and the next one must be told from them. */
+void hcasim_cq_event(struct ibv_cq *ibcq)
+{
+	atomic_fetch_add(&to_hcq(ibcq)->arm_sn, 1);
+}
+
+/*
+ * Moves the completions that are not polled yet. The device put a RESIZE entry behind the last one of
+ * the old ring and goes on in the new ring at the same free-running index, so that each keeps its
+ * index; only place and phase change.
+ */
+static int move_cqes(struct hcasim_cq *cq, struct hcasim_cqe *ring, uint32_t entries)
+{
+	const struct hcasim_cqe *cqe;
+	struct hcasim_cqe *to;
+	uint32_t i;
+
+	for (i = cq->ci; (cqe = hcasim_cq_peek(cq, i)); i++) {
+		if (HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, le32toh(cqe->qpn_opcode)) ==
+		    HCASIM_CQE_OP_RESIZE)
+			return 0;
+		to = &ring[i & (entries - 1)];
+		*to = *cqe;
+		to->owner = HCASIM_FIELD_PREP(HCASIM_CQE_PHASE_MASK, hcasim_cq_phase(entries, i));
+	}
+	verbs_err(&cq->ctx->ibv_ctx, "CQ 0x%x: no RESIZE entry at %u\n", cq->cqn, i);
+	return EIO;
+}
+
+int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct hcasim_cq *cq = to_hcq(ibcq);
+	struct hcasim_cmd_resize_cq_resp resp = {};
+	struct hcasim_resize_cq_resp *drv = &resp.drv_payload;
+	struct hcasim_map map = {};
+	struct ibv_resize_cq cmd;
+	int err;
+
+	if (cqe <= 0 || cqe > HCASIM_MAX_CQE)
+		return EINVAL;
+	hcasim_cq_lock(cq);
+	err = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (err)
+		goto out;
+	err = hcasim_map_device(&cq->ctx->ibv_ctx.context, &map, drv->ring_mmap_offset, drv->ring_mmap_size,
+				PROT_READ | PROT_WRITE);
+	if (err)
+		goto out;
+	err = move_cqes(cq, (void *)map.addr, drv->cqe);
+	if (err) {
+		hcasim_unmap(&map);
+		goto out;
+	}
+	hcasim_unmap(&cq->map);
+	cq->map = map;
+	cq->entries = drv->cqe;
+	cq->ring = (void *)map.addr;
+	cq->record = (void *)(map.addr + drv->record_offset);
+	hcasim_cq_update_ci(cq);
+out:
+	hcasim_cq_unlock(cq);
+	return err;
+}

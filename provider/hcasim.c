@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Finding the adapter, opening and closing it. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "hcasim.h"
+
+int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_t offset, uint64_t size,
+		      int prot)
+{
+	void *addr = mmap(NULL, size, prot, MAP_SHARED, ibctx->cmd_fd, offset);
+
+	if (addr == MAP_FAILED) {
+		int err = errno;
+
+		verbs_err(verbs_get_ctx(ibctx), "mmap of %llu bytes at device offset 0x%llx: errno %d\n",
+			  (unsigned long long)size, (unsigned long long)offset, err);
+		return err;
+	}
+	map->addr = addr;
+	map->size = size;
+	return 0;
+}
+
+void hcasim_unmap(struct hcasim_map *map)
+{
+	if (map->addr)
+		munmap(map->addr, map->size);
+	map->addr = NULL;
+}
+
+/* The tables are made from the rules, so that no opcode is listed twice. */
+void hcasim_init_ops(struct hcasim_context *ctx)
+{
+	int op;
+
+	memset(ctx->op_of_wr, -1, sizeof(ctx->op_of_wr));
+	memset(ctx->wc_of_wqe, IBV_WC_SEND, sizeof(ctx->wc_of_wqe));
+	for (op = 0; op < HCASIM_WR_NUM; op++) {
+		const struct hcasim_wr_rule *rule = &hcasim_wr_rules[op];
+
+		if (rule->wr_opcode >= 0 && rule->wr_opcode <= HCASIM_MAX_WR_OPCODE)
+			ctx->op_of_wr[rule->wr_opcode] = op;
+		ctx->wc_of_wqe[rule->wqe_op] = rule->wc_opcode;
+	}
+}
+
+static int map_pages(struct hcasim_context *ctx, const struct hcasim_alloc_ucontext_resp *resp)
+{
+	struct ibv_context *ibctx = &ctx->ibv_ctx.context;
+	struct hcasim_map map;
+	int err;
+
+	err = hcasim_map_device(ibctx, &map, resp->uar_mmap_offset, HCASIM_UAR_PAGE_SIZE,
+				PROT_READ | PROT_WRITE);
+	if (err)
+		return err;
+	ctx->uar = map.addr;
+	ctx->clock = ctx->uar + HCASIM_UAR_CLOCK;
+	if (!resp->clock_mmap_offset)
+		return 0;
+
+	/* The read-only page has the clock where the user access page has it. */
+	err = hcasim_map_device(ibctx, &map, resp->clock_mmap_offset, HCASIM_UAR_PAGE_SIZE, PROT_READ);
+	if (err) {
+		munmap(ctx->uar, HCASIM_UAR_PAGE_SIZE);
+		return err;
+	}
+	ctx->clock_page = map.addr;
+	ctx->clock = map.addr + HCASIM_UAR_CLOCK;
+	return 0;
+}
+
+static void hcasim_free_context(struct ibv_context *ibctx)
+{
+	struct hcasim_context *ctx = to_hctx(ibctx);
+
+	hcasim_qp_table_free(ctx);
+	pthread_mutex_destroy(&ctx->qp_lock);
+	if (ctx->clock_page)
+		munmap(ctx->clock_page, HCASIM_UAR_PAGE_SIZE);
+	munmap(ctx->uar, HCASIM_UAR_PAGE_SIZE);
+	verbs_uninit_context(&ctx->ibv_ctx);
+	free(ctx);
+}
+
+static const struct verbs_context_ops hcasim_ctx_ops = {
+	.alloc_parent_domain = hcasim_alloc_parent_domain,
+	.alloc_pd = hcasim_alloc_pd,
+	.alloc_td = hcasim_alloc_td,
+	.cq_event = hcasim_cq_event,
+	.create_ah = hcasim_create_ah,
+	.create_cq = hcasim_create_cq,
+	.create_cq_ex = hcasim_create_cq_ex,
+	.create_qp = hcasim_create_qp,
+	.create_qp_ex = hcasim_create_qp_ex,
+	.dealloc_pd = hcasim_dealloc_pd,
+	.dealloc_td = hcasim_dealloc_td,
+	.dereg_mr = hcasim_dereg_mr,
+	.destroy_ah = hcasim_destroy_ah,
+	.destroy_cq = hcasim_destroy_cq,
+	.destroy_qp = hcasim_destroy_qp,
+	.free_context = hcasim_free_context,
+	.modify_qp = hcasim_modify_qp,
+	.poll_cq = hcasim_poll_cq,
+	.post_recv = hcasim_post_recv,
+	.post_send = hcasim_post_send,
+	.query_device_ex = hcasim_query_device_ex,
+	.query_port = hcasim_query_port,
+	.query_qp = hcasim_query_qp,
+	.query_rt_values = hcasim_query_rt_values,
+	.reg_mr = hcasim_reg_mr,
+	.req_notify_cq = hcasim_req_notify_cq,
+	.rereg_mr = hcasim_rereg_mr,
+	.resize_cq = hcasim_resize_cq,
+};
+
+static struct verbs_context *hcasim_alloc_context(struct ibv_device *ibdev, int cmd_fd, void *private_data)
+{
+	struct hcasim_cmd_get_context_resp resp = {};
+	struct ibv_get_context cmd = {};
+	struct hcasim_context *ctx;
+	int i;
+
+	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, ibv_ctx, HCASIM_DRIVER_ID);
+	if (!ctx)
+		return NULL;
+	if (ibv_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp)))
+		goto err_uninit;
+	if (map_pages(ctx, &resp.drv_payload))
+		goto err_uninit;
+
+	ctx->max_send_wqebb = resp.drv_payload.max_send_wqebb;
+	ctx->max_inline = resp.drv_payload.max_inline;
+	ctx->max_sge = resp.drv_payload.max_sge;
+	ctx->use_bf = !check_env("HCASIM_NO_BF");
+	for (i = 0; i < HCASIM_BF_BUFS; i++)
+		atomic_flag_clear(&ctx->bf_taken[i]);
+	pthread_mutex_init(&ctx->qp_lock, NULL);
+	hcasim_init_ops(ctx);
+	verbs_set_ops(&ctx->ibv_ctx, &hcasim_ctx_ops);
+	return &ctx->ibv_ctx;
+
+err_uninit:
+	verbs_uninit_context(&ctx->ibv_ctx);
+	free(ctx);
+	return NULL;
+}
+
+static struct verbs_device *hcasim_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
+{
+	return calloc(1, sizeof(struct verbs_device));
+}
+
+static void hcasim_uninit_device(struct verbs_device *vdev)
+{
+	free(vdev);
+}
+
+static const struct verbs_match_ent hcasim_match[] = {
+	VERBS_PCI_MATCH(HCASIM_PCI_VENDOR, HCASIM_PCI_DEVICE, NULL),
+	{},
+};
+
+static const struct verbs_device_ops hcasim_dev_ops = {
+	.name = "hcasim",
+	.match_min_abi_version = HCASIM_UVERBS_ABI,
+	.match_max_abi_version = HCASIM_UVERBS_ABI,
+	.match_table = hcasim_match,
+	.alloc_device = hcasim_alloc_device,
+	.uninit_device = hcasim_uninit_device,
+	.alloc_context = hcasim_alloc_context,
+};
+PROVIDER_DRIVER(hcasim, hcasim_dev_ops);

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Objects of the hcasim provider and the conversions from what libibverbs hands in. */
+#ifndef HCASIM_H
+#define HCASIM_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ccan/container_of.h>
+#include <infiniband/driver.h>
+#include <util/udma_barrier.h>
+#include <util/util.h>
+
+#include "hcasim_drv_abi.h"
+#include "hcasim_hw.h"
+#include "hcasim_wr.h"
+
+#define HCASIM_QP_TABLE_BITS 12 /* of a 24-bit QP number, at each of two levels */
+#define HCASIM_QP_TABLE_SIZE (1u << HCASIM_QP_TABLE_BITS)
+#define HCASIM_MAX_WR_OPCODE IBV_WR_ATOMIC_WRITE
+
+/* What the provider allocates itself: resource_type of a parent domain's allocator. */
+enum hcasim_resource {
+	HCASIM_RESOURCE_SQ_SLOTS = 1,
+	HCASIM_RESOURCE_RQ_WRID,
+};
+
+struct hcasim_qp_leaf {
+	_Atomic(struct hcasim_qp *) qp[HCASIM_QP_TABLE_SIZE];
+};
+
+struct hcasim_context {
+	struct verbs_context ibv_ctx;
+	uint8_t *uar;         /* user access page, write-combining */
+	const uint8_t *clock; /* where the device clock is read */
+	void *clock_page;     /* its own mapping, or NULL */
+	bool use_bf;
+	/* A BlueFlame buffer belongs to whoever set its flag; one that is taken is not waited for. */
+	atomic_flag bf_taken[HCASIM_BF_BUFS];
+	atomic_uint bf_next;
+
+	uint32_t max_send_wqebb, max_inline, max_sge;
+
+	pthread_mutex_t qp_lock; /* QPs come and go */
+	_Atomic(struct hcasim_qp_leaf *) qp_table[HCASIM_QP_TABLE_SIZE];
+
+	/* Inverse of columns of the rules: operation of an IBV_WR_*, IBV_WC_* of a WQE opcode. */
+	int8_t op_of_wr[HCASIM_MAX_WR_OPCODE + 1];
+	uint8_t wc_of_wqe[UINT8_MAX + 1];
+};
+
+struct hcasim_td {
+	struct ibv_td ibv_td;
+	atomic_uint refs;
+};
+
+/* A protection domain, or a parent domain that stands for one: `base` says which. */
+struct hcasim_pd {
+	struct ibv_pd ibv_pd;
+	struct hcasim_pd *base; /* NULL: a protection domain of its own */
+	struct hcasim_td *td;
+	atomic_uint refs;
+	uint32_t pdn;
+	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
+		       uint64_t resource_type);
+	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_type);
+	void *pd_context;
+};
+
+struct hcasim_ah {
+	struct ibv_ah ibv_ah;
+	struct hcasim_seg_ud seg; /* ready for a WQE but for QPN and Q_Key */
+};
+
+struct hcasim_buf { /* zeroed memory, from the heap or from a parent domain's allocator */
+	void *ptr;
+	enum hcasim_resource what;
+	bool custom;
+};
+
+struct hcasim_map { /* a mapping of the device file */
+	uint8_t *addr;
+	size_t size;
+};
+
+struct hcasim_cq {
+	struct verbs_cq vcq;
+	struct hcasim_context *ctx;
+	struct hcasim_pd *parent;
+	pthread_spinlock_t lock;
+	bool locking; /* false: one thread, as the application promised */
+	uint32_t cqn;
+	struct hcasim_map map;
+	struct hcasim_cqe *ring;
+	struct hcasim_cq_record *record;
+	uint32_t entries; /* power of two */
+	uint32_t ci;      /* free-running */
+	atomic_uint arm_sn;
+
+	/* The completion that an extended poll stands on. */
+	const struct hcasim_cqe *cqe;
+	bool wallclock;
+	uint64_t now_ps, now_wall_ns; /* both clocks at one moment of this poll */
+};
+
+struct hcasim_sq_slot { /* of a posted WR, at the index of its first basic block */
+	uint64_t wr_id;
+	uint32_t wr; /* free-running number of the WR */
+};
+
+struct hcasim_wqe {                        /* the WR that is being built */
+	const struct hcasim_wr_rule *rule; /* NULL: none */
+	struct hcasim_wqe_ctrl *ctrl;
+	uint32_t units; /* of 16 bytes, so far */
+	uint32_t flags; /* ctrl.qpn_flags, host order */
+	bool has_data, has_dest;
+};
+
+/*
+ * Indices are free-running and count basic blocks (bb) or work requests (wr). `pi` is what the
+ * device was told, `ci` what completions gave back; the poster writes pi, the poller writes ci.
+ * `next` runs ahead of pi while a region or a list is open, and falls back to it on failure.
+ */
+struct hcasim_sq {
+	uint8_t *ring;
+	struct hcasim_buf slot_buf;
+	struct hcasim_sq_slot *slots;
+	uint32_t num_bb; /* power of two; 0: no send queue */
+	uint32_t max_wr, max_sge, max_inline;
+	bool sig_all;
+	bool locking;         /* false: the QP has a thread domain */
+	pthread_mutex_t lock; /* a mutex, for it is held across the application's own code */
+	atomic_uint pi_bb, ci_bb, ci_wr;
+	uint32_t pi_wr;
+	uint32_t next_bb, next_wr;
+	bool open; /* between ibv_wr_start and ibv_wr_complete or ibv_wr_abort */
+	int err;   /* first failure of the open region */
+	struct hcasim_wqe wqe;
+};
+
+struct hcasim_rq {
+	uint8_t *ring;
+	struct hcasim_buf wr_id_buf;
+	uint64_t *wr_id;
+	uint32_t count; /* WQEs, power of two; 0: no receive queue */
+	uint32_t stride;
+	uint32_t max_wr, max_sge;
+	bool locking;
+	pthread_spinlock_t lock;
+	atomic_uint pi, ci;
+};
+
+struct hcasim_qp {
+	struct verbs_qp vqp;
+	struct hcasim_context *ctx;
+	struct hcasim_pd *pd;
+	uint64_t send_ops; /* IBV_QP_EX_WITH_* it was created with */
+	struct hcasim_map map;
+	struct hcasim_sq_record *record;
+	struct hcasim_sq sq;
+	struct hcasim_rq rq;
+};
+
+#define HCASIM_TO(name, type, member, ibtype)                                                                \
+	static inline struct type *to_h##name(struct ibtype *p)                                              \
+	{                                                                                                    \
+		return container_of(p, struct type, member);                                                 \
+	}
+HCASIM_TO(ctx, hcasim_context, ibv_ctx.context, ibv_context)
+HCASIM_TO(pd, hcasim_pd, ibv_pd, ibv_pd)
+HCASIM_TO(td, hcasim_td, ibv_td, ibv_td)
+HCASIM_TO(ah, hcasim_ah, ibv_ah, ibv_ah)
+HCASIM_TO(cq, hcasim_cq, vcq.cq, ibv_cq)
+HCASIM_TO(cq_ex, hcasim_cq, vcq.cq_ex, ibv_cq_ex)
+HCASIM_TO(qp, hcasim_qp, vqp.qp, ibv_qp)
+HCASIM_TO(qp_ex, hcasim_qp, vqp.qp_ex, ibv_qp_ex)
+
+static inline uint32_t hcasim_cq_phase(uint32_t entries, uint32_t index)
+{
+	return !(index & entries);
+}
+
+static inline void hcasim_cq_lock(struct hcasim_cq *cq)
+{
+	if (cq->locking)
+		pthread_spin_lock(&cq->lock);
+}
+
+static inline void hcasim_cq_unlock(struct hcasim_cq *cq)
+{
+	if (cq->locking)
+		pthread_spin_unlock(&cq->lock);
+}
+
+/* A doorbell record: memory that the device reads at any time, so one store for each update. */
+static inline void hcasim_store_record(__le32 *word, uint32_t value)
+{
+	__atomic_store_n(word, htole32(value), __ATOMIC_RELEASE);
+}
+
+/* hcasim.c */
+int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_t offset, uint64_t size,
+		      int prot);
+void hcasim_unmap(struct hcasim_map *map);
+void hcasim_init_ops(struct hcasim_context *ctx);
+
+/* query.c */
+int hcasim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t attr_size);
+int hcasim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_attr *attr);
+int hcasim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values);
+uint64_t hcasim_read_clock(const struct hcasim_context *ctx);
+
+/* pd.c */
+struct ibv_pd *hcasim_alloc_pd(struct ibv_context *ibctx);
+int hcasim_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_td *hcasim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr *attr);
+int hcasim_dealloc_td(struct ibv_td *ibtd);
+struct ibv_pd *hcasim_alloc_parent_domain(struct ibv_context *ibctx,
+					  struct ibv_parent_domain_init_attr *attr);
+void hcasim_pd_get(struct hcasim_pd *pd);
+void hcasim_pd_put(struct hcasim_pd *pd);
+int hcasim_buf_alloc(struct hcasim_buf *buf, struct hcasim_pd *pd, size_t size, enum hcasim_resource what);
+void hcasim_buf_free(struct hcasim_buf *buf, struct hcasim_pd *pd);
+
+/* mr.c */
+struct ibv_mr *hcasim_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length, uint64_t hca_va, int access);
+int hcasim_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd, void *addr, size_t length,
+		    int access);
+int hcasim_dereg_mr(struct verbs_mr *vmr);
+
+/* ah.c */
+struct ibv_ah *hcasim_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr);
+int hcasim_destroy_ah(struct ibv_ah *ibah);
+
+/* cq.c */
+struct ibv_cq *hcasim_create_cq(struct ibv_context *ibctx, int cqe, struct ibv_comp_channel *channel,
+				int comp_vector);
+struct ibv_cq_ex *hcasim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr);
+int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe);
+int hcasim_destroy_cq(struct ibv_cq *ibcq);
+int hcasim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
+void hcasim_cq_event(struct ibv_cq *ibcq);
+
+/* poll.c */
+int hcasim_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc);
+struct hcasim_cqe *hcasim_cq_peek(const struct hcasim_cq *cq, uint32_t index);
+int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **cqe, uint64_t *wr_id);
+void hcasim_cq_update_ci(struct hcasim_cq *cq);
+void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn);
+enum ibv_wc_status hcasim_wc_status(const struct hcasim_cqe *cqe);
+enum ibv_wc_opcode hcasim_wc_opcode(const struct hcasim_context *ctx, const struct hcasim_cqe *cqe);
+unsigned int hcasim_wc_flags(const struct hcasim_cqe *cqe);
+uint32_t hcasim_wc_imm_or_rkey(const struct hcasim_cqe *cqe);
+
+/* poll_ex.c */
+void hcasim_cq_fill_poll_ops(struct hcasim_cq *cq, uint64_t wc_flags);
+
+/* qp.c */
+struct ibv_qp *hcasim_create_qp(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr);
+struct ibv_qp *hcasim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr);
+int hcasim_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		    struct ibv_qp_init_attr *init_attr);
+int hcasim_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask);
+int hcasim_destroy_qp(struct ibv_qp *ibqp);
+
+/* qp_table.c */
+struct hcasim_qp *hcasim_qp_find(struct hcasim_context *ctx, uint32_t qpn);
+int hcasim_qp_insert(struct hcasim_context *ctx, struct hcasim_qp *qp);
+void hcasim_qp_remove(struct hcasim_context *ctx, uint32_t qpn);
+void hcasim_qp_table_free(struct hcasim_context *ctx);
+
+/* post_send.c, recv.c, wr.c */
+int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+void hcasim_qp_fill_wr_ops(struct hcasim_qp *qp);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The uverbs commands that carry private data of this driver, request and response. */
+#ifndef HCASIM_DRV_ABI_H
+#define HCASIM_DRV_ABI_H
+
+#include <infiniband/kern-abi.h>
+
+#include "hcasim-abi.h"
+
+/* DECLARE_DRV_CMD also wants each struct without its tag; the payload is reached by its name here. */
+#define _STRUCT_hcasim_alloc_ucontext_resp struct empty
+#define _STRUCT_hcasim_alloc_pd_resp       struct empty
+#define _STRUCT_hcasim_create_cq_resp      struct empty
+#define _STRUCT_hcasim_resize_cq_resp      struct empty
+#define _STRUCT_hcasim_create_qp_req       struct empty
+#define _STRUCT_hcasim_create_qp_resp      struct empty
+#define _STRUCT_hcasim_create_ah_resp      struct empty
+
+DECLARE_DRV_CMD(hcasim_cmd_get_context, IB_USER_VERBS_CMD_GET_CONTEXT, empty, hcasim_alloc_ucontext_resp);
+DECLARE_DRV_CMD(hcasim_cmd_alloc_pd, IB_USER_VERBS_CMD_ALLOC_PD, empty, hcasim_alloc_pd_resp);
+DECLARE_DRV_CMD(hcasim_cmd_create_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ, empty, hcasim_create_cq_resp);
+DECLARE_DRV_CMD(hcasim_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ, empty, hcasim_resize_cq_resp);
+DECLARE_DRV_CMD(hcasim_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP, hcasim_create_qp_req,
+		hcasim_create_qp_resp);
+DECLARE_DRV_CMD(hcasim_cmd_create_ah, IB_USER_VERBS_CMD_CREATE_AH, empty, hcasim_create_ah_resp);
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Protection domains, thread domains, and parent domains that join the two. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "hcasim.h"
+
+struct ibv_pd *hcasim_alloc_pd(struct ibv_context *ibctx)
+{
+	struct hcasim_cmd_alloc_pd_resp resp = {};
+	struct ibv_alloc_pd cmd;
+	struct hcasim_pd *pd;
+	int err;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+	err = ibv_cmd_alloc_pd(ibctx, &pd->ibv_pd, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (err) {
+		free(pd);
+		errno = err;
+		return NULL;
+	}
+	pd->pdn = resp.drv_payload.pdn;
+	atomic_init(&pd->refs, 0);
+	return &pd->ibv_pd;
+}
+
+int hcasim_dealloc_pd(struct ibv_pd *ibpd)
+{
+	struct hcasim_pd *pd = to_hpd(ibpd);
+	int err;
+
+	if (atomic_load(&pd->refs))
+		return EBUSY;
+	if (pd->base) {
+		hcasim_pd_put(pd->base);
+		if (pd->td)
+			atomic_fetch_sub(&pd->td->refs, 1);
+	} else {
+		err = ibv_cmd_dealloc_pd(ibpd);
+		if (err)
+			return err;
+	}
+	free(pd);
+	return 0;
+}
+
+struct ibv_td *hcasim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr *attr)
+{
+	struct hcasim_td *td;
+
+	if (attr->comp_mask) {
+		errno = EINVAL;
+		return NULL;
+	}
+	td = calloc(1, sizeof(*td));
+	if (!td)
+		return NULL;
+	td->ibv_td.context = ibctx;
+	atomic_init(&td->refs, 0);
+	return &td->ibv_td;
+}
+
+int hcasim_dealloc_td(struct ibv_td *ibtd)
+{
+	struct hcasim_td *td = to_htd(ibtd);
+
+	if (atomic_load(&td->refs))
+		return EBUSY;
+	free(td);
+	return 0;
+}
+
+struct ibv_pd *hcasim_alloc_parent_domain(struct ibv_context *ibctx, struct ibv_parent_domain_init_attr *attr)
+{
+	struct hcasim_pd *pd;
+
+	if (ibv_check_alloc_parent_domain(attr))
+		return NULL;
+	/* A parent domain stands for a protection domain, not for another parent domain. */
+	if (!check_comp_mask(attr->comp_mask, IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
+						      IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) ||
+	    to_hpd(attr->pd)->base) {
+		errno = EINVAL;
+		return NULL;
+	}
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	pd->base = to_hpd(attr->pd);
+	pd->pdn = pd->base->pdn;
+	hcasim_pd_get(pd->base);
+	if (attr->td) {
+		pd->td = to_htd(attr->td);
+		atomic_fetch_add(&pd->td->refs, 1);
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS) {
+		pd->alloc = attr->alloc;
+		pd->free = attr->free;
+	}
+	if (attr->comp_mask & IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)
+		pd->pd_context = attr->pd_context;
+	atomic_init(&pd->refs, 0);
+	ibv_initialize_parent_domain(&pd->ibv_pd, attr->pd);
+	return &pd->ibv_pd;
+}
+
+void hcasim_pd_get(struct hcasim_pd *pd)
+{
+	atomic_fetch_add(&pd->refs, 1);
+}
+
+void hcasim_pd_put(struct hcasim_pd *pd)
+{
+	atomic_fetch_sub(&pd->refs, 1);
+}
+
+/* The allocator of a parent domain may decline by answering IBV_ALLOCATOR_USE_DEFAULT. */
+int hcasim_buf_alloc(struct hcasim_buf *buf, struct hcasim_pd *pd, size_t size, enum hcasim_resource what)
+{
+	void *ptr = IBV_ALLOCATOR_USE_DEFAULT;
+
+	if (pd->alloc)
+		ptr = pd->alloc(&pd->ibv_pd, pd->pd_context, size, sizeof(uint64_t), what);
+	buf->what = what;
+	buf->custom = ptr != IBV_ALLOCATOR_USE_DEFAULT;
+	buf->ptr = buf->custom ? ptr : malloc(size);
+	if (!buf->ptr)
+		return ENOMEM;
+	memset(buf->ptr, 0, size);
+	return 0;
+}
+
+void hcasim_buf_free(struct hcasim_buf *buf, struct hcasim_pd *pd)
+{
+	if (!buf->ptr)
+		return;
+	if (buf->custom)
+		pd->free(&pd->ibv_pd, pd->pd_context, buf->ptr, buf->what);
+	else
+		free(buf->ptr);
+	buf->ptr = NULL;
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* ibv_post_send: lists of work requests. */
+#include "wqe.h"
+
+static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const struct ibv_send_wr *wr)
+{
+	switch (op) {
+	case HCASIM_WR_RDMA_WRITE_WITH_IMM:
+		args->imm = wr->imm_data;
+		SWITCH_FALLTHROUGH;
+	case HCASIM_WR_RDMA_WRITE:
+	case HCASIM_WR_RDMA_READ:
+		args->rkey = wr->wr.rdma.rkey;
+		args->remote_addr = wr->wr.rdma.remote_addr;
+		break;
+	case HCASIM_WR_ATOMIC_CMP_AND_SWP:
+		args->rkey = wr->wr.atomic.rkey;
+		args->remote_addr = wr->wr.atomic.remote_addr;
+		args->compare = wr->wr.atomic.compare_add;
+		args->swap_add = wr->wr.atomic.swap;
+		break;
+	case HCASIM_WR_ATOMIC_FETCH_AND_ADD:
+		args->rkey = wr->wr.atomic.rkey;
+		args->remote_addr = wr->wr.atomic.remote_addr;
+		args->swap_add = wr->wr.atomic.compare_add;
+		break;
+	case HCASIM_WR_SEND_WITH_IMM:
+		args->imm = wr->imm_data;
+		break;
+	default:
+		break;
+	}
+}
+
+static int inline_sges(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct ibv_data_buf buf[HCASIM_MAX_SGE];
+	int i;
+
+	if (wr->num_sge > HCASIM_MAX_SGE)
+		return EINVAL;
+	for (i = 0; i < wr->num_sge; i++) {
+		buf[i].addr = (void *)(uintptr_t)wr->sg_list[i].addr;
+		buf[i].length = wr->sg_list[i].length;
+	}
+	return hcasim_wqe_inline(qp, buf, wr->num_sge);
+}
+
+static int add_data(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
+{
+	if (wr->num_sge < 0)
+		return EINVAL;
+	if (wr->send_flags & IBV_SEND_INLINE)
+		return inline_sges(qp, wr);
+	return wr->num_sge ? hcasim_wqe_sges(qp, wr->sg_list, wr->num_sge) : 0;
+}
+
+static int post_one(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
+{
+	struct hcasim_wr_args args = {};
+	int op, err;
+
+	if ((unsigned int)wr->opcode > HCASIM_MAX_WR_OPCODE)
+		return EINVAL;
+	op = qp->ctx->op_of_wr[wr->opcode];
+	if (op < 0 || !(hcasim_wr_rules[op].post_qp_types & HCASIM_QPT_BIT(qp->vqp.qp.qp_type)))
+		return EINVAL;
+
+	fill_args(&args, op, wr);
+	err = hcasim_wqe_begin(qp, op, wr->wr_id, wr->send_flags, &args);
+	if (!err)
+		err = add_data(qp, wr);
+	if (!err && qp->vqp.qp.qp_type == IBV_QPT_UD)
+		err = hcasim_wqe_ud_addr(qp, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
+	return err ? err : hcasim_wqe_end(qp);
+}
+
+int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	struct hcasim_qp *qp = to_hqp(ibqp);
+	int err = 0;
+
+	hcasim_sq_lock(&qp->sq);
+	if (!hcasim_qp_can_send(qp)) {
+		*bad_wr = wr;
+		hcasim_sq_unlock(&qp->sq);
+		return EINVAL;
+	}
+	hcasim_sq_open(&qp->sq);
+	for (; wr; wr = wr->next) {
+		err = post_one(qp, wr);
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	/* What stands before a bad WR is posted all the same. */
+	hcasim_sq_publish(qp);
+	hcasim_sq_unlock(&qp->sq);
+	return err;
+}

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Queue pairs: making, changing, destroying. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "wqe.h"
+
+static int check_send_ops(uint8_t qp_type, uint64_t ops)
+{
+	int op;
+
+	for (op = 0; op < HCASIM_WR_NUM; op++) {
+		const struct hcasim_wr_rule *rule = &hcasim_wr_rules[op];
+
+		if (!(ops & rule->send_ops_flag))
+			continue;
+		if (!hcasim_op_is_built(op) || !(rule->qp_types & HCASIM_QPT_BIT(qp_type)))
+			return EOPNOTSUPP;
+		ops &= ~rule->send_ops_flag;
+	}
+	return ops ? EOPNOTSUPP : 0;
+}
+
+static int check_caps(const struct hcasim_context *ctx, const struct ibv_qp_cap *cap)
+{
+	if (cap->max_send_wr > HCASIM_MAX_QP_WR || cap->max_recv_wr > HCASIM_MAX_QP_WR ||
+	    cap->max_send_sge > ctx->max_sge || cap->max_recv_sge > ctx->max_sge ||
+	    cap->max_inline_data > ctx->max_inline)
+		return EINVAL;
+	return 0;
+}
+
+static int check_attr(const struct hcasim_context *ctx, const struct ibv_qp_init_attr_ex *attr)
+{
+	int err;
+
+	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
+	    attr->srq)
+		return EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
+		return EINVAL;
+	switch (attr->qp_type) {
+	case IBV_QPT_RC:
+	case IBV_QPT_UC:
+	case IBV_QPT_UD:
+		break;
+	default:
+		return EOPNOTSUPP;
+	}
+	if (!attr->send_cq || !attr->recv_cq)
+		return EINVAL;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		err = check_send_ops(attr->qp_type, attr->send_ops_flags);
+		if (err)
+			return err;
+	}
+	return check_caps(ctx, &attr->cap);
+}
+
+/* Basic blocks of the longest WQE that the capabilities allow. */
+static uint32_t max_wqe_bb(uint8_t qp_type, const struct ibv_qp_cap *cap)
+{
+	size_t fixed = sizeof(struct hcasim_wqe_ctrl);
+	size_t data = cap->max_send_sge * sizeof(struct hcasim_seg_data);
+	size_t in = cap->max_inline_data ? sizeof(struct hcasim_seg_inline) + cap->max_inline_data : 0;
+
+	if (qp_type == IBV_QPT_UD)
+		fixed += sizeof(struct hcasim_seg_ud);
+	else
+		fixed += sizeof(struct hcasim_seg_remote) + sizeof(struct hcasim_seg_atomic);
+	return DIV_ROUND_UP(fixed + (data > in ? data : in), HCASIM_WQEBB_SIZE);
+}
+
+/* Sizes of both rings, from the capabilities. */
+static int plan_rings(const struct hcasim_context *ctx, const struct ibv_qp_init_attr_ex *attr,
+		      struct hcasim_create_qp_req *req)
+{
+	const struct ibv_qp_cap *cap = &attr->cap;
+
+	if (cap->max_send_wr) {
+		req->sq_wqebb =
+			roundup_pow_of_two((uint64_t)cap->max_send_wr * max_wqe_bb(attr->qp_type, cap));
+		if (req->sq_wqebb > ctx->max_send_wqebb)
+			return EINVAL;
+	}
+	if (cap->max_recv_wr) {
+		req->rq_wqe_count = roundup_pow_of_two(cap->max_recv_wr);
+		/* At least one SGE of room: IBTA lets a receive be posted with none. */
+		req->rq_stride = roundup_pow_of_two(sizeof(struct hcasim_rqe) +
+						    (cap->max_recv_sge ? cap->max_recv_sge : 1) *
+							    sizeof(struct hcasim_seg_data));
+	}
+	return 0;
+}
+
+static int alloc_queues(struct hcasim_qp *qp, const struct ibv_qp_init_attr_ex *attr,
+			const struct hcasim_create_qp_req *req)
+{
+	struct hcasim_sq *sq = &qp->sq;
+	struct hcasim_rq *rq = &qp->rq;
+	int err;
+
+	if (req->sq_wqebb) {
+		err = hcasim_buf_alloc(&sq->slot_buf, qp->pd, req->sq_wqebb * sizeof(*sq->slots),
+				       HCASIM_RESOURCE_SQ_SLOTS);
+		if (err)
+			return err;
+	}
+	if (req->rq_wqe_count) {
+		err = hcasim_buf_alloc(&rq->wr_id_buf, qp->pd, req->rq_wqe_count * sizeof(*rq->wr_id),
+				       HCASIM_RESOURCE_RQ_WRID);
+		if (err) {
+			hcasim_buf_free(&sq->slot_buf, qp->pd);
+			return err;
+		}
+	}
+	sq->slots = sq->slot_buf.ptr;
+	sq->num_bb = req->sq_wqebb;
+	sq->sig_all = attr->sq_sig_all;
+	sq->locking = !qp->pd->td;
+	rq->wr_id = rq->wr_id_buf.ptr;
+	rq->count = req->rq_wqe_count;
+	rq->stride = req->rq_stride;
+	rq->locking = !qp->pd->td;
+	pthread_mutex_init(&sq->lock, NULL);
+	pthread_spin_init(&rq->lock, PTHREAD_PROCESS_PRIVATE);
+	return 0;
+}
+
+static void free_queues(struct hcasim_qp *qp)
+{
+	pthread_mutex_destroy(&qp->sq.lock);
+	pthread_spin_destroy(&qp->rq.lock);
+	hcasim_buf_free(&qp->sq.slot_buf, qp->pd);
+	hcasim_buf_free(&qp->rq.wr_id_buf, qp->pd);
+}
+
+/* What was granted, but never more than the rings were planned for. */
+static void take_limits(struct hcasim_qp *qp, const struct ibv_qp_cap *cap)
+{
+	qp->sq.max_wr = cap->max_send_wr < qp->sq.num_bb ? cap->max_send_wr : qp->sq.num_bb;
+	qp->sq.max_sge = cap->max_send_sge;
+	qp->sq.max_inline = cap->max_inline_data;
+	qp->rq.max_wr = cap->max_recv_wr < qp->rq.count ? cap->max_recv_wr : qp->rq.count;
+	qp->rq.max_sge = cap->max_recv_sge;
+}
+
+static int map_rings(struct hcasim_qp *qp, const struct hcasim_create_qp_resp *resp)
+{
+	int err;
+
+	err = hcasim_map_device(&qp->ctx->ibv_ctx.context, &qp->map, resp->ring_mmap_offset,
+				resp->ring_mmap_size, PROT_READ | PROT_WRITE);
+	if (err)
+		return err;
+	qp->sq.ring = qp->map.addr + resp->sq_offset;
+	qp->rq.ring = qp->map.addr + resp->rq_offset;
+	qp->record = (void *)(qp->map.addr + resp->record_offset);
+	return 0;
+}
+
+static int create_in_device(struct hcasim_qp *qp, struct ibv_qp_init_attr_ex *attr,
+			    struct hcasim_cmd_create_qp *cmd)
+{
+	struct hcasim_context *ctx = qp->ctx;
+	struct hcasim_cmd_create_qp_resp resp = {};
+	int err;
+
+	err = ibv_cmd_create_qp_ex(&ctx->ibv_ctx.context, &qp->vqp, attr, &cmd->ibv_cmd, sizeof(*cmd),
+				   &resp.ibv_resp, sizeof(resp));
+	if (err)
+		return err;
+	take_limits(qp, &attr->cap);
+	err = map_rings(qp, &resp.drv_payload);
+	if (!err) {
+		pthread_mutex_lock(&ctx->qp_lock);
+		err = hcasim_qp_insert(ctx, qp);
+		pthread_mutex_unlock(&ctx->qp_lock);
+	}
+	if (err) {
+		hcasim_unmap(&qp->map);
+		ibv_cmd_destroy_qp(&qp->vqp.qp);
+	}
+	return err;
+}
+
+static struct hcasim_qp *create(struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct hcasim_cmd_create_qp cmd = {};
+	struct hcasim_qp *qp = NULL;
+	int err;
+
+	err = check_attr(ctx, attr);
+	if (!err)
+		err = plan_rings(ctx, attr, &cmd.drv_payload);
+	if (err)
+		goto err_out;
+	qp = calloc(1, sizeof(*qp));
+	if (!qp) {
+		err = ENOMEM;
+		goto err_out;
+	}
+	qp->ctx = ctx;
+	qp->pd = to_hpd(attr->pd);
+	err = alloc_queues(qp, attr, &cmd.drv_payload);
+	if (err)
+		goto err_out;
+	err = create_in_device(qp, attr, &cmd);
+	if (err)
+		goto err_queues;
+	hcasim_pd_get(qp->pd);
+	return qp;
+
+err_queues:
+	free_queues(qp);
+err_out:
+	free(qp);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_qp *hcasim_create_qp(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.qp_context = attr->qp_context,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
+		.cap = attr->cap,
+		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.comp_mask = IBV_QP_INIT_ATTR_PD,
+		.pd = ibpd,
+	};
+	struct hcasim_qp *qp = create(to_hctx(ibpd->context), &attr_ex);
+
+	if (!qp)
+		return NULL;
+	attr->cap = attr_ex.cap;
+	return &qp->vqp.qp;
+}
+
+struct ibv_qp *hcasim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct hcasim_qp *qp = create(to_hctx(ibctx), attr);
+
+	if (!qp)
+		return NULL;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
+		qp->send_ops = attr->send_ops_flags;
+		hcasim_qp_fill_wr_ops(qp);
+		qp->vqp.comp_mask |= VERBS_QP_EX;
+	}
+	return &qp->vqp.qp;
+}
+
+int hcasim_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+		    struct ibv_qp_init_attr *init_attr)
+{
+	struct ibv_query_qp cmd;
+
+	return ibv_cmd_query_qp(ibqp, attr, attr_mask, init_attr, &cmd, sizeof(cmd));
+}
+
+/* Both CQs of a QP, in one order whoever locks them. */
+static void lock_cqs(struct ibv_qp *ibqp)
+{
+	struct hcasim_cq *s = to_hcq(ibqp->send_cq), *r = to_hcq(ibqp->recv_cq);
+
+	if (s == r) {
+		hcasim_cq_lock(s);
+		return;
+	}
+	hcasim_cq_lock(s->cqn < r->cqn ? s : r);
+	hcasim_cq_lock(s->cqn < r->cqn ? r : s);
+}
+
+static void unlock_cqs(struct ibv_qp *ibqp)
+{
+	hcasim_cq_unlock(to_hcq(ibqp->send_cq));
+	if (ibqp->send_cq != ibqp->recv_cq)
+		hcasim_cq_unlock(to_hcq(ibqp->recv_cq));
+}
+
+static void clean_cqs(struct ibv_qp *ibqp)
+{
+	hcasim_cq_clean(to_hcq(ibqp->send_cq), ibqp->qp_num);
+	if (ibqp->send_cq != ibqp->recv_cq)
+		hcasim_cq_clean(to_hcq(ibqp->recv_cq), ibqp->qp_num);
+}
+
+/* IBTA 10.2.4.4: a reset QP has empty queues, and its old completions are not delivered any more. */
+static void reset_queues(struct hcasim_qp *qp)
+{
+	struct ibv_qp *ibqp = &qp->vqp.qp;
+
+	lock_cqs(ibqp);
+	clean_cqs(ibqp);
+	atomic_store(&qp->sq.pi_bb, 0);
+	atomic_store(&qp->sq.ci_bb, 0);
+	atomic_store(&qp->sq.ci_wr, 0);
+	qp->sq.pi_wr = 0;
+	atomic_store(&qp->rq.pi, 0);
+	atomic_store(&qp->rq.ci, 0);
+	hcasim_store_record(&qp->record->sq_pi, 0);
+	hcasim_store_record(&qp->record->rq_pi, 0);
+	unlock_cqs(ibqp);
+}
+
+int hcasim_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
+{
+	struct hcasim_qp *qp = to_hqp(ibqp);
+	struct ibv_modify_qp cmd = {};
+	int err;
+
+	err = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	if (err)
+		return err;
+	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		reset_queues(qp);
+	return 0;
+}
+
+int hcasim_destroy_qp(struct ibv_qp *ibqp)
+{
+	struct hcasim_qp *qp = to_hqp(ibqp);
+	struct hcasim_context *ctx = qp->ctx;
+	int err;
+
+	/* The number may be used again as soon as the device gave it up: the table waits for us. */
+	pthread_mutex_lock(&ctx->qp_lock);
+	err = ibv_cmd_destroy_qp(ibqp);
+	if (err) {
+		pthread_mutex_unlock(&ctx->qp_lock);
+		return err;
+	}
+	lock_cqs(ibqp);
+	clean_cqs(ibqp);
+	hcasim_qp_remove(ctx, ibqp->qp_num);
+	unlock_cqs(ibqp);
+	pthread_mutex_unlock(&ctx->qp_lock);
+
+	hcasim_unmap(&qp->map);
+	free_queues(qp);
+	hcasim_pd_put(qp->pd);
+	free(qp);
+	return 0;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What the adapter is and what time it has. */
+#include <errno.h>
+#include <stdio.h>
+
+#include <util/mmio.h>
+
+#include "hcasim.h"
+
+int hcasim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t attr_size)
+{
+	struct ib_uverbs_ex_query_device_resp resp;
+	size_t resp_size = sizeof(resp);
+	uint64_t fw;
+	int err;
+
+	err = ibv_cmd_query_device_any(ibctx, input, attr, attr_size, &resp, &resp_size);
+	if (err)
+		return err;
+	fw = resp.base.fw_ver;
+	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver), "%u.%u.%u", (unsigned int)(fw >> 32),
+		 (unsigned int)(fw >> 16) & 0xffff, (unsigned int)fw & 0xffff);
+	return 0;
+}
+
+int hcasim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_attr *attr)
+{
+	struct ibv_query_port cmd;
+
+	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
+}
+
+uint64_t hcasim_read_clock(const struct hcasim_context *ctx)
+{
+	return mmio_read64(ctx->clock);
+}
+
+/*
+ * The raw clock is given as other adapters give it: ticks of hca_core_clock in tv_nsec, so that it
+ * compares directly with completion timestamps.
+ */
+int hcasim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values)
+{
+	uint32_t got = 0;
+
+	if (!check_comp_mask(values->comp_mask, IBV_VALUES_MASK_RAW_CLOCK))
+		return EINVAL;
+	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) {
+		values->raw_clock.tv_sec = 0;
+		values->raw_clock.tv_nsec = hcasim_read_clock(to_hctx(ibctx));
+		got |= IBV_VALUES_MASK_RAW_CLOCK;
+	}
+	values->comp_mask = got;
+	return 0;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Posting receive work requests. */
+#include <errno.h>
+#include <string.h>
+
+#include "hcasim.h"
+
+static void write_rqe(struct hcasim_rq *rq, uint32_t index, const struct ibv_recv_wr *wr)
+{
+	struct hcasim_rqe *rqe = (void *)(rq->ring + (size_t)(index & (rq->count - 1)) * rq->stride);
+	struct hcasim_seg_data *seg = (void *)(rqe + 1);
+	int i;
+
+	memset(rqe, 0, sizeof(*rqe));
+	for (i = 0; i < wr->num_sge; i++, seg++) {
+		seg->addr = htole64(wr->sg_list[i].addr);
+		seg->length = htole32(wr->sg_list[i].length);
+		seg->lkey = htole32(wr->sg_list[i].lkey);
+	}
+	if ((uint8_t *)(seg + 1) <= (uint8_t *)rqe + rq->stride)
+		*seg = (struct hcasim_seg_data){.lkey = htole32(HCASIM_INVALID_LKEY)};
+	rqe->num_sge = wr->num_sge;
+	rqe->index = htole16(index);
+	rq->wr_id[index & (rq->count - 1)] = wr->wr_id;
+}
+
+static int post_one(struct hcasim_rq *rq, const struct ibv_recv_wr *wr)
+{
+	uint32_t pi = atomic_load_explicit(&rq->pi, memory_order_relaxed);
+
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge)
+		return EINVAL;
+	if (pi - atomic_load_explicit(&rq->ci, memory_order_acquire) >= rq->max_wr)
+		return ENOMEM;
+	write_rqe(rq, pi, wr);
+	/* Release: the poller of the completion finds wr_id written. */
+	atomic_store_explicit(&rq->pi, pi + 1, memory_order_release);
+	return 0;
+}
+
+int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct hcasim_qp *qp = to_hqp(ibqp);
+	struct hcasim_rq *rq = &qp->rq;
+	int err = 0;
+
+	/* IBTA 10.3.1: receives may be posted in every state but RESET. */
+	if (ibqp->state == IBV_QPS_RESET || !rq->count) {
+		*bad_wr = wr;
+		return EINVAL;
+	}
+	if (rq->locking)
+		pthread_spin_lock(&rq->lock);
+	for (; wr; wr = wr->next) {
+		err = post_one(rq, wr);
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	/* The device reads the record by itself when its receive queue runs dry: no doorbell. */
+	udma_to_device_barrier();
+	hcasim_store_record(&qp->record->rq_pi, atomic_load_explicit(&rq->pi, memory_order_relaxed));
+	if (rq->locking)
+		pthread_spin_unlock(&rq->lock);
+	return err;
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Building send WQEs. A WQE is ctrl, destination (UD), the segments of its operation, then data; it
+ * may run over the end of the ring, at a basic block. Only data varies in size, so everything before
+ * it has its place from the start and setters may come in any order.
+ */
+#include <string.h>
+
+#include "wqe.h"
+
+#define MAX_UNITS     (HCASIM_WQE_MAX_BB * UNITS_PER_BB)
+#define UNITS_PER_BB  (HCASIM_WQEBB_SIZE / HCASIM_SEG_UNIT)
+#define UNITS(layout) (sizeof(layout) / HCASIM_SEG_UNIT)
+
+enum { SEG_REMOTE = 1 << 0, SEG_ATOMIC = 1 << 1 };
+
+/* Segments between destination and data. An operation without a row is not built. */
+static const struct op_segs {
+	bool built;
+	uint8_t segs;
+} op_segs[HCASIM_WR_NUM] = {
+	[HCASIM_WR_SEND] = {true, 0},
+	[HCASIM_WR_SEND_WITH_IMM] = {true, 0},
+	[HCASIM_WR_RDMA_WRITE] = {true, SEG_REMOTE},
+	[HCASIM_WR_RDMA_WRITE_WITH_IMM] = {true, SEG_REMOTE},
+	[HCASIM_WR_RDMA_READ] = {true, SEG_REMOTE},
+	[HCASIM_WR_ATOMIC_CMP_AND_SWP] = {true, SEG_REMOTE | SEG_ATOMIC},
+	[HCASIM_WR_ATOMIC_FETCH_AND_ADD] = {true, SEG_REMOTE | SEG_ATOMIC},
+};
+
+bool hcasim_op_is_built(enum hcasim_wr_op op)
+{
+	return op_segs[op].built;
+}
+
+static inline uint32_t bbs(uint32_t units)
+{
+	return DIV_ROUND_UP(units, UNITS_PER_BB);
+}
+
+/* Where unit `unit` of the open WQE lies. */
+static inline void *unit_at(const struct hcasim_sq *sq, uint32_t unit)
+{
+	uint32_t bytes = sq->num_bb * HCASIM_WQEBB_SIZE;
+
+	return sq->ring + ((sq->next_bb * HCASIM_WQEBB_SIZE + unit * HCASIM_SEG_UNIT) & (bytes - 1));
+}
+
+/* Adds `n` units to the open WQE if the ring has room for them. */
+static int grow(struct hcasim_sq *sq, uint32_t n)
+{
+	uint32_t total = sq->wqe.units + n;
+	uint32_t used;
+
+	if (total > MAX_UNITS)
+		return EINVAL;
+	used = sq->next_bb - atomic_load_explicit(&sq->ci_bb, memory_order_acquire);
+	if (used + bbs(total) > sq->num_bb)
+		return ENOMEM;
+	sq->wqe.units = total;
+	return 0;
+}
+
+void hcasim_sq_open(struct hcasim_sq *sq)
+{
+	sq->next_bb = atomic_load_explicit(&sq->pi_bb, memory_order_relaxed);
+	sq->next_wr = sq->pi_wr;
+	sq->wqe.rule = NULL;
+	sq->err = 0;
+}
+
+void hcasim_sq_publish(struct hcasim_qp *qp)
+{
+	struct hcasim_sq *sq = &qp->sq;
+	uint32_t first = atomic_load_explicit(&sq->pi_bb, memory_order_relaxed);
+	bool single = sq->next_wr - sq->pi_wr == 1;
+
+	if (sq->next_bb == first)
+		return;
+	sq->pi_wr = sq->next_wr;
+	/* Release: the poller of a completion finds the slots written. */
+	atomic_store_explicit(&sq->pi_bb, sq->next_bb, memory_order_release);
+	hcasim_ring_sq(qp, first, sq->next_bb, single);
+}
+
+/* A flag that means nothing for this operation is not passed on; one that nobody knows is refused. */
+static int ctrl_flags(const struct hcasim_qp *qp, const struct hcasim_wr_rule *rule, unsigned int send_flags,
+		      uint32_t *flags)
+{
+	const unsigned int known = IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE;
+	uint32_t f = HCASIM_FIELD_PREP(HCASIM_WQE_CTRL_QPN_MASK, qp->vqp.qp.qp_num);
+
+	if (send_flags & ~known)
+		return EINVAL;
+	if (qp->sq.sig_all || send_flags & IBV_SEND_SIGNALED)
+		f |= HCASIM_WQE_CTRL_SIGNALED_MASK;
+	if (send_flags & IBV_SEND_SOLICITED & rule->send_flags)
+		f |= HCASIM_WQE_CTRL_SOLICITED_MASK;
+	if (send_flags & IBV_SEND_FENCE && rule->fence_qp_types & HCASIM_QPT_BIT(qp->vqp.qp.qp_type))
+		f |= HCASIM_WQE_CTRL_FENCE_MASK;
+	*flags = f;
+	return 0;
+}
+
+static void write_segs(struct hcasim_sq *sq, uint32_t unit, uint8_t segs, const struct hcasim_wr_args *args)
+{
+	if (segs & SEG_REMOTE) {
+		struct hcasim_seg_remote *seg = unit_at(sq, unit);
+
+		*seg = (struct hcasim_seg_remote){.addr = htole64(args->remote_addr),
+						  .rkey = htole32(args->rkey)};
+		unit += UNITS(*seg);
+	}
+	if (segs & SEG_ATOMIC) {
+		struct hcasim_seg_atomic *seg = unit_at(sq, unit);
+
+		seg->swap_add = htole64(args->swap_add);
+		seg->compare = htole64(args->compare);
+	}
+}
+
+int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id, unsigned int send_flags,
+		     const struct hcasim_wr_args *args)
+{
+	const struct hcasim_wr_rule *rule = &hcasim_wr_rules[op];
+	uint8_t segs = op_segs[op].segs;
+	struct hcasim_sq *sq = &qp->sq;
+	struct hcasim_wqe *wqe = &sq->wqe;
+	struct hcasim_sq_slot *slot;
+	uint32_t dest;
+	int err;
+
+	if (!op_segs[op].built)
+		return EOPNOTSUPP;
+	if (sq->next_wr - atomic_load_explicit(&sq->ci_wr, memory_order_acquire) >= sq->max_wr)
+		return ENOMEM;
+	err = ctrl_flags(qp, rule, send_flags, &wqe->flags);
+	if (err)
+		return err;
+
+	dest = rule->ud_addr_qp_types & HCASIM_QPT_BIT(qp->vqp.qp.qp_type) ? UNITS(struct hcasim_seg_ud) : 0;
+	wqe->units = 0;
+	err = grow(sq, UNITS(struct hcasim_wqe_ctrl) + dest +
+			       (segs & SEG_REMOTE ? UNITS(struct hcasim_seg_remote) : 0) +
+			       (segs & SEG_ATOMIC ? UNITS(struct hcasim_seg_atomic) : 0));
+	if (err)
+		return err;
+
+	wqe->ctrl = unit_at(sq, 0);
+	wqe->ctrl->imm = args->imm;
+	wqe->ctrl->inv_rkey = htole32(args->inv_rkey);
+	write_segs(sq, UNITS(struct hcasim_wqe_ctrl) + dest, segs, args);
+	slot = &sq->slots[sq->next_bb & (sq->num_bb - 1)];
+	slot->wr_id = wr_id;
+	slot->wr = sq->next_wr;
+	wqe->has_data = false;
+	wqe->has_dest = !dest;
+	wqe->rule = rule;
+	return 0;
+}
+
+/* A data setter may be called once, and only for an operation that has data. */
+static int open_data(struct hcasim_wqe *wqe)
+{
+	if (!wqe->rule || wqe->has_data || wqe->rule->data == HCASIM_WR_DATA_NONE)
+		return EINVAL;
+	wqe->has_data = true;
+	return 0;
+}
+
+int hcasim_wqe_sges(struct hcasim_qp *qp, const struct ibv_sge *sge, size_t num)
+{
+	struct hcasim_sq *sq = &qp->sq;
+	uint32_t unit = sq->wqe.units;
+	size_t i;
+	int err;
+
+	err = open_data(&sq->wqe);
+	if (err)
+		return err;
+	if (num > sq->max_sge)
+		return EINVAL;
+	err = grow(sq, num);
+	if (err)
+		return err;
+	for (i = 0; i < num; i++) {
+		struct hcasim_seg_data *seg = unit_at(sq, unit + i);
+
+		seg->addr = htole64(sge[i].addr);
+		seg->length = htole32(sge[i].length);
+		seg->lkey = htole32(sge[i].lkey);
+	}
+	return 0;
+}
+
+/* Copies into the ring from byte `off` of the open WQE on; the ring may end in between. */
+static void copy_in(const struct hcasim_sq *sq, uint32_t off, const void *src, size_t len)
+{
+	uint32_t bytes = sq->num_bb * HCASIM_WQEBB_SIZE;
+	uint32_t pos = (sq->next_bb * HCASIM_WQEBB_SIZE + off) & (bytes - 1);
+	size_t head = bytes - pos < len ? bytes - pos : len;
+
+	if (!len)
+		return;
+	memcpy(sq->ring + pos, src, head);
+	memcpy(sq->ring, (const uint8_t *)src + head, len - head);
+}
+
+int hcasim_wqe_inline(struct hcasim_qp *qp, const struct ibv_data_buf *buf, size_t num)
+{
+	struct hcasim_sq *sq = &qp->sq;
+	uint32_t off = sq->wqe.units * HCASIM_SEG_UNIT;
+	struct hcasim_seg_inline seg;
+	size_t total = 0, i;
+	int err;
+
+	err = open_data(&sq->wqe);
+	if (err)
+		return err;
+	if (!sq->wqe.rule->inline_ok)
+		return EINVAL;
+	for (i = 0; i < num; i++) {
+		if (buf[i].length > sq->max_inline - total)
+			return EINVAL;
+		total += buf[i].length;
+	}
+	err = grow(sq, DIV_ROUND_UP(sizeof(seg) + total, HCASIM_SEG_UNIT));
+	if (err)
+		return err;
+
+	memset(unit_at(sq, sq->wqe.units - 1), 0, HCASIM_SEG_UNIT);
+	seg.length = htole32(total);
+	copy_in(sq, off, &seg, sizeof(seg));
+	off += sizeof(seg);
+	for (i = 0; i < num; i++) {
+		copy_in(sq, off, buf[i].addr, buf[i].length);
+		off += buf[i].length;
+	}
+	sq->wqe.flags |= HCASIM_WQE_CTRL_INLINE_MASK;
+	return 0;
+}
+
+int hcasim_wqe_ud_addr(struct hcasim_qp *qp, struct ibv_ah *ibah, uint32_t qpn, uint32_t qkey)
+{
+	struct hcasim_wqe *wqe = &qp->sq.wqe;
+	struct hcasim_seg_ud *seg;
+
+	/* Not a UD QP, or a second call: has_dest is set already. */
+	if (!wqe->rule || wqe->has_dest || !ibah)
+		return EINVAL;
+	/* ctrl and destination fill the first basic block, so the segment does not wrap. */
+	seg = unit_at(&qp->sq, UNITS(struct hcasim_wqe_ctrl));
+	*seg = to_hah(ibah)->seg;
+	seg->qpn = htole32(qpn & 0xffffff);
+	seg->qkey = htole32(qkey);
+	wqe->has_dest = true;
+	return 0;
+}
+
+int hcasim_wqe_end(struct hcasim_qp *qp)
+{
+	struct hcasim_sq *sq = &qp->sq;
+	struct hcasim_wqe *wqe = &sq->wqe;
+	const struct hcasim_wr_rule *rule = wqe->rule;
+	uint32_t num_bb = bbs(wqe->units);
+
+	wqe->rule = NULL;
+	if (!wqe->has_dest || (rule->data == HCASIM_WR_DATA_REQUIRED && !wqe->has_data))
+		return EINVAL;
+
+	/* What is left of the last basic block: a BlueFlame push copies it too. */
+	if (wqe->units < num_bb * UNITS_PER_BB)
+		memset(unit_at(sq, wqe->units), 0, (num_bb * UNITS_PER_BB - wqe->units) * HCASIM_SEG_UNIT);
+	wqe->ctrl->opcode = rule->wqe_op;
+	wqe->ctrl->size = wqe->units;
+	wqe->ctrl->index = htole16(sq->next_bb);
+	wqe->ctrl->qpn_flags = htole32(wqe->flags);
+	sq->next_bb += num_bb;
+	sq->next_wr++;
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Building send WQEs in the ring: the one core below ibv_post_send and ibv_wr_*.
+ *
+ * hcasim_sq_open, then for each WR hcasim_wqe_begin, its segments, data, destination,
+ * hcasim_wqe_end; at last hcasim_sq_publish. Until then nothing of it is visible to the device.
+ * Functions return 0 or an errno; after an error the WR is not part of the list.
+ */
+#ifndef HCASIM_WQE_H
+#define HCASIM_WQE_H
+
+#include <errno.h>
+
+#include "hcasim.h"
+
+/* Operands of the operation itself, as far as the operation has them. */
+struct hcasim_wr_args {
+	uint32_t rkey;
+	uint64_t remote_addr;
+	uint64_t swap_add, compare;
+	__be32 imm;
+	uint32_t inv_rkey;
+};
+
+/* IBTA C10-96: a send is refused at once before the QP can send. */
+static inline bool hcasim_qp_can_send(const struct hcasim_qp *qp)
+{
+	switch (qp->vqp.qp.state) {
+	case IBV_QPS_RESET:
+	case IBV_QPS_INIT:
+	case IBV_QPS_RTR:
+		return false;
+	default:
+		return qp->sq.num_bb;
+	}
+}
+
+static inline void hcasim_sq_lock(struct hcasim_sq *sq)
+{
+	if (sq->locking)
+		pthread_mutex_lock(&sq->lock);
+}
+
+static inline void hcasim_sq_unlock(struct hcasim_sq *sq)
+{
+	if (sq->locking)
+		pthread_mutex_unlock(&sq->lock);
+}
+
+/* Whether this provider has segments for the operation. */
+bool hcasim_op_is_built(enum hcasim_wr_op op);
+
+void hcasim_sq_open(struct hcasim_sq *sq);
+void hcasim_sq_publish(struct hcasim_qp *qp);
+
+int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id, unsigned int send_flags,
+		     const struct hcasim_wr_args *args);
+int hcasim_wqe_sges(struct hcasim_qp *qp, const struct ibv_sge *sge, size_t num);
+int hcasim_wqe_inline(struct hcasim_qp *qp, const struct ibv_data_buf *buf, size_t num);
+int hcasim_wqe_ud_addr(struct hcasim_qp *qp, struct ibv_ah *ibah, uint32_t qpn, uint32_t qkey);
+int hcasim_wqe_end(struct hcasim_qp *qp);
+
+/* doorbell.c */
+void hcasim_ring_sq(struct hcasim_qp *qp, uint32_t first_bb, uint32_t pi, bool single);
+void hcasim_arm_cq(struct hcasim_cq *cq, uint32_t sn, bool solicited);
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * ibv_wr_*: regions of work requests. Builders and setters return nothing; the first failure is kept
+ * and makes ibv_wr_complete drop the whole region. Every builder is installed on every QP, so that
+ * one that was not asked for at creation fails the region instead of being a NULL call.
+ */
+#include "wqe.h"
+
+static void fail(struct hcasim_sq *sq, int err)
+{
+	if (!sq->err)
+		sq->err = err;
+}
+
+/* Closes the WR before and begins the next one. */
+static void build(struct ibv_qp_ex *qpx, enum hcasim_wr_op op, const struct hcasim_wr_args *args)
+{
+	struct hcasim_qp *qp = to_hqp_ex(qpx);
+	struct hcasim_sq *sq = &qp->sq;
+
+	if (sq->err || !sq->open)
+		return;
+	if (sq->wqe.rule)
+		fail(sq, hcasim_wqe_end(qp));
+	if (!(qp->send_ops & hcasim_wr_rules[op].send_ops_flag))
+		fail(sq, EINVAL);
+	/* IBV_SEND_INLINE is no flag of this interface: the setter says so (erratum INLINE-OPS). */
+	if (!sq->err)
+		fail(sq, hcasim_wqe_begin(qp, op, qpx->wr_id, qpx->wr_flags & ~IBV_SEND_INLINE, args));
+}
+
+static void wr_send(struct ibv_qp_ex *qpx)
+{
+	build(qpx, HCASIM_WR_SEND, &(struct hcasim_wr_args){});
+}
+
+static void wr_send_imm(struct ibv_qp_ex *qpx, __be32 imm_data)
+{
+	build(qpx, HCASIM_WR_SEND_WITH_IMM, &(struct hcasim_wr_args){.imm = imm_data});
+}
+
+static void wr_send_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
+{
+	build(qpx, HCASIM_WR_SEND_WITH_INV, &(struct hcasim_wr_args){.inv_rkey = invalidate_rkey});
+}
+
+static void wr_send_tso(struct ibv_qp_ex *qpx, void *hdr, uint16_t hdr_sz, uint16_t mss)
+{
+	build(qpx, HCASIM_WR_TSO, &(struct hcasim_wr_args){});
+}
+
+static void wr_rdma_read(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr)
+{
+	build(qpx, HCASIM_WR_RDMA_READ, &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr});
+}
+
+static void wr_rdma_write(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr)
+{
+	build(qpx, HCASIM_WR_RDMA_WRITE, &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr});
+}
+
+static void wr_rdma_write_imm(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr, __be32 imm_data)
+{
+	build(qpx, HCASIM_WR_RDMA_WRITE_WITH_IMM,
+	      &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr, .imm = imm_data});
+}
+
+static void wr_atomic_cmp_swp(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr, uint64_t compare,
+			      uint64_t swap)
+{
+	build(qpx, HCASIM_WR_ATOMIC_CMP_AND_SWP,
+	      &(struct hcasim_wr_args){
+		      .rkey = rkey, .remote_addr = remote_addr, .swap_add = swap, .compare = compare});
+}
+
+static void wr_atomic_fetch_add(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr, uint64_t add)
+{
+	build(qpx, HCASIM_WR_ATOMIC_FETCH_AND_ADD,
+	      &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr, .swap_add = add});
+}
+
+static void wr_atomic_write(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr, const void *atomic_wr)
+{
+	build(qpx, HCASIM_WR_ATOMIC_WRITE,
+	      &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr});
+}
+
+static void wr_flush(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr, size_t len, uint8_t type,
+		     uint8_t level)
+{
+	build(qpx, HCASIM_WR_FLUSH, &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr});
+}
+
+static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
+		       const struct ibv_mw_bind_info *bind_info)
+{
+	build(qpx, HCASIM_WR_BIND_MW, &(struct hcasim_wr_args){});
+}
+
+static void wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
+{
+	build(qpx, HCASIM_WR_LOCAL_INV, &(struct hcasim_wr_args){.inv_rkey = invalidate_rkey});
+}
+
+static void wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge, const struct ibv_sge *sg_list)
+{
+	struct hcasim_qp *qp = to_hqp_ex(qpx);
+
+	if (qp->sq.open && !qp->sq.err)
+		fail(&qp->sq, hcasim_wqe_sges(qp, sg_list, num_sge));
+}
+
+static void wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr, uint32_t length)
+{
+	struct ibv_sge sge = {.addr = addr, .length = length, .lkey = lkey};
+
+	wr_set_sge_list(qpx, 1, &sge);
+}
+
+static void wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
+				    const struct ibv_data_buf *buf_list)
+{
+	struct hcasim_qp *qp = to_hqp_ex(qpx);
+
+	if (qp->sq.open && !qp->sq.err)
+		fail(&qp->sq, hcasim_wqe_inline(qp, buf_list, num_buf));
+}
+
+static void wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr, size_t length)
+{
+	struct ibv_data_buf buf = {.addr = addr, .length = length};
+
+	wr_set_inline_data_list(qpx, 1, &buf);
+}
+
+static void wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah, uint32_t remote_qpn,
+			   uint32_t remote_qkey)
+{
+	struct hcasim_qp *qp = to_hqp_ex(qpx);
+
+	if (qp->sq.open && !qp->sq.err)
+		fail(&qp->sq, hcasim_wqe_ud_addr(qp, ah, remote_qpn, remote_qkey));
+}
+
+/* No QP of a type that takes an SRQ number can be created here, so this is always the wrong setter. */
+static void wr_set_xrc_srqn(struct ibv_qp_ex *qpx, uint32_t remote_srqn)
+{
+	struct hcasim_qp *qp = to_hqp_ex(qpx);
+
+	if (qp->sq.open)
+		fail(&qp->sq, EINVAL);
+}
+
+static void wr_start(struct ibv_qp_ex *qpx)
+{
+	struct hcasim_qp *qp = to_hqp_ex(qpx);
+
+	hcasim_sq_lock(&qp->sq);
+	hcasim_sq_open(&qp->sq);
+	qp->sq.open = true;
+	if (!hcasim_qp_can_send(qp))
+		fail(&qp->sq, EINVAL);
+}
+
+static void wr_abort(struct ibv_qp_ex *qpx)
+{
+	struct hcasim_sq *sq = &to_hqp_ex(qpx)->sq;
+
+	if (!sq->open)
+		return;
+	sq->open = false;
+	hcasim_sq_unlock(sq);
+}
+
+static int wr_complete(struct ibv_qp_ex *qpx)
+{
+	struct hcasim_qp *qp = to_hqp_ex(qpx);
+	struct hcasim_sq *sq = &qp->sq;
+	int err;
+
+	if (!sq->open)
+		return EINVAL;
+	if (!sq->err && sq->wqe.rule)
+		fail(sq, hcasim_wqe_end(qp));
+	err = sq->err;
+	if (!err)
+		hcasim_sq_publish(qp);
+	sq->open = false;
+	hcasim_sq_unlock(sq);
+	return err;
+}
+
+void hcasim_qp_fill_wr_ops(struct hcasim_qp *qp)
+{
+	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
+
+	qpx->wr_start = wr_start;
+	qpx->wr_complete = wr_complete;
+	qpx->wr_abort = wr_abort;
+
+	qpx->wr_send = wr_send;
+	qpx->wr_send_imm = wr_send_imm;
+	qpx->wr_send_inv = wr_send_inv;
+	qpx->wr_send_tso = wr_send_tso;
+	qpx->wr_rdma_read = wr_rdma_read;
+	qpx->wr_rdma_write = wr_rdma_write;
+	qpx->wr_rdma_write_imm = wr_rdma_write_imm;
+	qpx->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
+	qpx->wr_atomic_fetch_add = wr_atomic_fetch_add;
+	qpx->wr_atomic_write = wr_atomic_write;
+	qpx->wr_flush = wr_flush;
+	qpx->wr_bind_mw = wr_bind_mw;
+	qpx->wr_local_inv = wr_local_inv;
+
+	qpx->wr_set_sge = wr_set_sge;
+	qpx->wr_set_sge_list = wr_set_sge_list;
+	qpx->wr_set_inline_data = wr_set_inline_data;
+	qpx->wr_set_inline_data_list = wr_set_inline_data_list;
+	qpx->wr_set_ud_addr = wr_set_ud_addr;
+	qpx->wr_set_xrc_srqn = wr_set_xrc_srqn;
+}
