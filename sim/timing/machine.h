@@ -23,23 +23,24 @@ struct machine_host_ops {
 	 * is not passed here. Scatter/gather of `nseg` pieces against one buffer; pieces are moved in
 	 * order: no byte of a later piece becomes visible before the earlier pieces (CQE valid bits). */
 	int (*mem_read)(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
-	int (*mem_write)(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
+	int (*mem_write)(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg,
+			 const void *buf);
 	/* MSI-X `vector` of adapter `hca` reached the CPU: all its earlier DMA writes are visible. */
 	void (*irq)(void *ctx, unsigned int hca, unsigned int vector);
 };
 
 struct machine_config {
-	unsigned int num_hcas;      /* 1..16 */
-	const char *profile;        /* path of the timing profile (YAML) */
-	const char *trace_dir;      /* NULL: no tracing, at no cost */
-	const char *fault;          /* --fault specification, NULL: none */
+	unsigned int num_hcas; /* 1..16 */
+	const char *profile;   /* path of the timing profile (YAML) */
+	const char *trace_dir; /* NULL: no tracing, at no cost */
+	const char *fault;     /* --fault specification, NULL: none */
 	uint64_t seed;
 	const struct hca_personality *personality; /* of all adapters; NULL: the native device */
 };
 
 /* NULL on failure, with one clear sentence in `err` that names field and value. */
-struct machine *machine_create(const struct machine_config *cfg, const struct machine_host_ops *ops, void *ctx,
-			       char *err, size_t err_size);
+struct machine *machine_create(const struct machine_config *cfg, const struct machine_host_ops *ops,
+			       void *ctx, char *err, size_t err_size);
 /* Flushes and closes the traces. */
 void machine_destroy(struct machine *m);
 
@@ -53,8 +54,8 @@ hca_ps machine_now(const struct machine *m);
  * stores per 64-byte line and sends the line when it is full, when another line or an uncached store
  * follows, or when the buffer has aged (profile).
  */
-void machine_mmio_write(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset, const void *data,
-			uint32_t size, bool wc);
+void machine_mmio_write(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
+			const void *data, uint32_t size, bool wc);
 /* The CPU loads from a BAR; `done` is called, from machine_run, when the completion has come back. */
 void machine_mmio_read(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset, uint32_t size,
 		       void (*done)(void *arg, const void *data, uint32_t size), void *arg);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "adapter.h"
+
+#include <cstring>
+
+#include "trace/trace.h"
+
+namespace hcasim
+{
+namespace
+{
+
+/* What Linux subtracts from an Ethernet MTU before it picks the largest RoCE MTU that fits: GRH or IP, UDP,
+ * BTH, the longest extension headers and the ICRC. */
+constexpr unsigned int ROCE_OVERHEAD = 40 + 8 + 12 + 4 + 28 + 4;
+
+uint8_t roce_mtu(unsigned int ethernet_mtu)
+{
+	uint8_t mtu = 5; /* enum ibv_mtu: 128 << mtu bytes */
+
+	while (mtu > 1 && (128u << mtu) + ROCE_OVERHEAD > ethernet_mtu)
+		mtu--;
+	return mtu;
+}
+
+/* Locally administered addresses, and the EUI-64 that follows from them: the same in every run. */
+hca_config describe(unsigned int index, const Profile &p)
+{
+	const uint8_t mac[6] = {0x02, 'h', 'c', 'a', uint8_t(index >> 8), uint8_t(index + 1)};
+	const uint8_t eui[8] = {uint8_t(mac[0] ^ 2), mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
+	hca_config c = {};
+
+	snprintf(c.name, sizeof(c.name), "hcasim%u", index);
+	for (uint8_t byte : eui)
+		c.node_guid = c.node_guid << 8 | byte;
+	c.num_ports = 1;
+	memcpy(c.mac[0], mac, sizeof(mac));
+	c.max_qp = p.adapter.max_qp;
+	c.max_cq = p.adapter.max_cq;
+	c.max_mr = p.adapter.max_mr;
+	c.max_srq = p.adapter.max_srq;
+	c.max_rd_atomic = p.adapter.max_rd_atomic;
+	c.acks_after_landing = p.adapter.acks_after_landing;
+	return c;
+}
+
+/* Which stages may have waited for room behind a stage: bits by enum hca_stage. */
+constexpr uint32_t bit(hca_stage s)
+{
+	return 1u << s;
+}
+constexpr uint32_t feeders[HCA_NUM_STAGES] = {
+	/* DOORBELL */ 0,
+	/* FETCH */ bit(HCA_STAGE_DOORBELL),
+	/* DECODE */ bit(HCA_STAGE_FETCH) | bit(HCA_STAGE_DOORBELL),
+	/* PACKETISE */ bit(HCA_STAGE_DECODE) | bit(HCA_STAGE_FETCH),
+	/* GATHER */ bit(HCA_STAGE_PACKETISE),
+	/* TX */ bit(HCA_STAGE_GATHER) | bit(HCA_STAGE_PACKETISE) | bit(HCA_STAGE_RESPOND),
+	/* RX */ 0,
+	/* RESPOND */ bit(HCA_STAGE_RX),
+	/* COMPLETE */ bit(HCA_STAGE_RX) | bit(HCA_STAGE_DECODE) | bit(HCA_STAGE_PACKETISE),
+	/* EVENT */ bit(HCA_STAGE_COMPLETE) | bit(HCA_STAGE_DOORBELL) | bit(HCA_STAGE_RX),
+};
+
+} // namespace
+
+Adapter::Adapter(unsigned int index, const AdapterContext &ctx)
+    : index_(index), config_(describe(index, ctx.profile)), timers_(ctx.timers), trace_(ctx.trace)
+{
+	hca_.reset(hca_create(&config_, ctx.personality, &callbacks(ctx.trace), this));
+	if (!hca_)
+		throw std::string(config_.name) + ": cannot make the adapter: " + strerror(errno);
+	build(ctx);
+	ready_ = true;
+	int err = hca_port_set(core(), 1, true, roce_mtu(ctx.profile.wire.mtu));
+
+	if (err)
+		throw std::string(config_.name) + ": cannot set up port 1: " + strerror(-err);
+}
+
+Adapter::~Adapter()
+{
+	ready_ = false;
+}
+
+void Adapter::build(const AdapterContext &ctx)
+{
+	const std::string name = config_.name;
+	const Profile &p = ctx.profile;
+	const hca_ps latency = p.pcie.latency;
+
+	endpoint_ = std::make_unique<Endpoint>((name + "_endpoint").c_str(), p, ctx.pcie, core());
+	root_ = std::make_unique<RootPort>((name + "_root").c_str(), p, ctx.pcie, ctx.host, ctx.host_ctx,
+					   index_, core());
+	up_ = std::make_unique<PcieDirection>((name + "_up").c_str(), ctx.pcie, latency, *endpoint_, *root_,
+					      true);
+	down_ = std::make_unique<PcieDirection>((name + "_down").c_str(), ctx.pcie, latency, *root_,
+						*endpoint_, false);
+	endpoint_->connect(up_.get());
+	root_->connect(endpoint_.get(), down_.get());
+	up_->watch(ctx.trace, index_);
+	down_->watch(ctx.trace, index_);
+	port_ = std::make_unique<Port>((name + "_port1").c_str(), p, *this, 1, ctx.wire);
+	ctx.wire.attach(port_.get());
+	for (int s = 0; s < HCA_NUM_STAGES; s++) {
+		hca_stage stage = static_cast<hca_stage>(s);
+
+		stage_[s] = std::make_unique<StageUnit>((name + "_" + hca_stage_name(stage)).c_str(), p,
+							*this, core(), stage);
+	}
+}
+
+/* A deadline that is past already still takes a moment: time goes on between two firings. */
+void Adapter::set_timer(hca_ps deadline)
+{
+	deadline_ = std::max(deadline, now_ps() + 1);
+	timers_.timer_changed(deadline_);
+}
+
+void Adapter::fire_timers()
+{
+	if (deadline_ > now_ps())
+		return;
+	deadline_ = HCA_PS_NEVER;
+	hca_timers(core());
+}
+
+bool Adapter::wake_stalled()
+{
+	bool any = false;
+
+	for (auto &stage : stage_)
+		if (stage->stalled()) {
+			stage->wake();
+			any = true;
+		}
+	return any;
+}
+
+void Adapter::stepped(hca_stage stage)
+{
+	for (uint32_t left = feeders[stage]; left; left &= left - 1) {
+		StageUnit &feeder = *stage_[__builtin_ctz(left)];
+
+		if (feeder.stalled())
+			feeder.wake();
+	}
+}
+
+const hca_ops &Adapter::callbacks(bool traced)
+{
+	static const hca_ops plain = [] {
+		hca_ops ops = {};
+
+		ops.now = [](void *) { return now_ps(); };
+		ops.stage_ready = [](void *host, hca_stage s) {
+			static_cast<Adapter *>(host)->stage_ready(s);
+		};
+		ops.dma = [](void *host, hca_dma *dma) { static_cast<Adapter *>(host)->endpoint_->dma(dma); };
+		ops.tx = [](void *host, uint8_t, hca_packet *pkt) {
+			static_cast<Adapter *>(host)->port_->send(pkt);
+		};
+		ops.msix = [](void *host, unsigned int v) {
+			static_cast<Adapter *>(host)->endpoint_->msix(v);
+		};
+		ops.timer = [](void *host, hca_ps at) { static_cast<Adapter *>(host)->set_timer(at); };
+		return ops;
+	}();
+	static const hca_ops with_traces = [] {
+		hca_ops ops = plain;
+
+		ops.saw_wqe = [](void *host, uint32_t qpn, const hca_wr *wr, const void *raw, uint32_t len) {
+			Adapter *a = static_cast<Adapter *>(host);
+
+			trace_wqe(a->trace_, now_ps(), a->index_, qpn, wr, raw, len);
+		};
+		ops.saw_cqe = [](void *host, uint32_t cqn, const hca_cpl *cpl, const void *raw,
+				 uint32_t len) {
+			Adapter *a = static_cast<Adapter *>(host);
+
+			trace_cqe(a->trace_, now_ps(), a->index_, cqn, cpl, raw, len);
+		};
+		return ops;
+	}();
+
+	return traced ? with_traces : plain;
+}
+
+} // namespace hcasim

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "endpoint.h"
+
+namespace hcasim
+{
+
+/* Message addresses of interrupts lie here on x86 (Intel SDM 3A, 11.11.1). */
+static constexpr uint64_t MSI_ADDRESS = 0xfee00000;
+
+Endpoint::Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h)
+    : sc_module(name), model_(model), hca_(h), read_latency_(p.engine.read_latency),
+      credit_latency_(p.pcie.latency), read_ps_per_byte_(8000.0 / p.engine.read_gbps),
+      posted_credits_(p.pcie.posted_headers, p.pcie.posted_bytes),
+      nonposted_credits_(p.pcie.nonposted_headers, 0), requests_(size_t(p.pcie.tags))
+{
+	for (size_t tag = requests_.size(); tag-- > 0;)
+		free_tags_.push_back(tag);
+	SC_METHOD(run);
+	sensitive << alarm_.event();
+	dont_initialize();
+}
+
+void Endpoint::connect(PcieDirection *up)
+{
+	up_ = up;
+}
+
+void Endpoint::submit(Transfer *t, Ring<Transfer *> &queue)
+{
+	t->order = ++order_;
+	queue.push(t);
+	up_->kick();
+}
+
+void Endpoint::dma(hca_dma *dma)
+{
+	Transfer *t = transfers_.get();
+
+	t->kind = dma->write ? Transfer::WRITE : Transfer::READ;
+	t->dma = dma;
+	dma->host_priv = t;
+	submit(t, dma->write ? posted_ : reads_);
+}
+
+void Endpoint::msix(unsigned int vector)
+{
+	Transfer *t = transfers_.get();
+
+	t->kind = Transfer::MSIX;
+	t->vector = vector;
+	submit(t, posted_);
+}
+
+bool Endpoint::waiting() const
+{
+	return !posted_.empty() || !reads_.empty() || !answers_.empty();
+}
+
+/* Neither reads nor completions pass posted writes that were submitted before them (PCIe 2.4.1). */
+bool Endpoint::behind_posted(const Transfer *t)
+{
+	return !posted_.empty() && posted_.front()->order < t->order;
+}
+
+bool Endpoint::next(hca_ps now, Tlp &tlp, hca_ps &retry)
+{
+	if (!answers_.empty() && !behind_posted(answers_.front()))
+		return next_answer(tlp);
+	posted_turn_ = !posted_turn_;
+	if (posted_turn_)
+		return next_posted(now, tlp, retry) || next_read(now, tlp, retry);
+	return next_read(now, tlp, retry) || next_posted(now, tlp, retry);
+}
+
+/* The next piece of a scatter list, of at most what `chunk` allows. */
+template <class Chunk>
+static bool cut(Transfer *t, uint64_t &addr, uint32_t &len, Chunk chunk)
+{
+	const hca_dma *dma = t->dma;
+
+	while (t->seg < dma->nseg && t->seg_done == dma->seg[t->seg].len) {
+		t->seg++;
+		t->seg_done = 0;
+	}
+	if (t->seg < dma->nseg) {
+		addr = dma->seg[t->seg].addr + t->seg_done;
+		len = chunk(addr, dma->seg[t->seg].len - t->seg_done);
+	} else { /* a transfer of no bytes is one TLP that enables none of them */
+		addr = dma->nseg ? dma->seg[0].addr : 0;
+		len = 0;
+	}
+	t->seg_done += len;
+	t->done += len;
+	return t->done >= dma->len;
+}
+
+void Endpoint::write_tlp(Transfer *t, Tlp &tlp)
+{
+	if (t->kind == Transfer::MSIX) {
+		tlp = {TlpType::MsiX, true, 0, 4, MSI_ADDRESS, t, &t->vector, nullptr};
+		posted_.pop();
+		return;
+	}
+	tlp = {TlpType::MWr, false, 0, 0, 0, t, static_cast<const uint8_t *>(t->dma->buf) + t->done, t->dma};
+	tlp.deliver = cut(t, tlp.addr, tlp.len,
+			  [this](uint64_t addr, uint32_t left) { return model_.write_chunk(addr, left); });
+	if (tlp.deliver)
+		posted_.pop();
+}
+
+bool Endpoint::next_posted(hca_ps now, Tlp &tlp, hca_ps &retry)
+{
+	if (posted_.empty() || !posted_credits_.available(now, model_.write_chunk(0, UINT32_MAX), retry))
+		return false;
+	write_tlp(posted_.front(), tlp);
+	return true;
+}
+
+bool Endpoint::next_read(hca_ps now, Tlp &tlp, hca_ps &retry)
+{
+	if (reads_.empty() || free_tags_.empty() || behind_posted(reads_.front()) ||
+	    !nonposted_credits_.available(now, 0, retry))
+		return false;
+	Transfer *t = reads_.front();
+	uint16_t tag = free_tags_.back();
+
+	free_tags_.pop_back();
+	tlp = {TlpType::MRd, true, tag, 0, 0, t, nullptr, t->dma};
+	const uint8_t *data = static_cast<const uint8_t *>(t->dma->buf) + t->done;
+
+	t->issued = cut(t, tlp.addr, tlp.len,
+			[this](uint64_t addr, uint32_t left) { return model_.read_chunk(addr, left); });
+	t->open++;
+	requests_[tag] = {t, tlp.addr, tlp.len, 0, data};
+	if (t->issued)
+		reads_.pop();
+	return true;
+}
+
+bool Endpoint::next_answer(Tlp &tlp)
+{
+	Transfer *t = answers_.pop();
+
+	tlp = {TlpType::CplD, true, t->cpu->tag, t->cpu->size, t->cpu->offset, t, t->cpu->data, nullptr};
+	return true;
+}
+
+void Endpoint::sent(const Tlp &tlp, hca_ps arrival)
+{
+	if (tlp.type == TlpType::MRd)
+		nonposted_credits_.take(0, arrival + credit_latency_);
+	else if (tlp.type != TlpType::CplD)
+		posted_credits_.take(tlp.len, arrival + credit_latency_);
+}
+
+void Endpoint::arrive(const Tlp &tlp)
+{
+	if (tlp.type == TlpType::CplD || tlp.type == TlpType::Cpl)
+		completion(tlp.tag);
+	else
+		cpu_request(static_cast<CpuRequest *>(tlp.owner));
+}
+
+/* The last completion of a MRd. The transfer is done with its last MRd, and then passes the read FIFO. */
+void Endpoint::completion(uint16_t tag)
+{
+	Transfer *t = requests_[tag].transfer;
+
+	free_tags_.push_back(tag);
+	if (--t->open == 0 && t->issued) {
+		hca_ps at = std::max(now_ps() + read_latency_, fifo_free_);
+
+		at += std::llround(t->dma->len * read_ps_per_byte_);
+		fifo_free_ = at;
+		finished_.push({at, t});
+		alarm_.set(finished_.front().at);
+	}
+	up_->kick(); /* a tag is free */
+}
+
+void Endpoint::run()
+{
+	hca_ps now = now_ps();
+
+	alarm_.fired();
+	while (!finished_.empty() && finished_.front().at <= now) {
+		Transfer *t = finished_.pop().transfer;
+		hca_dma *dma = t->dma;
+
+		dma->status = t->status;
+		transfers_.put(t);
+		hca_dma_done(hca_, dma);
+	}
+	if (!finished_.empty())
+		alarm_.set(finished_.front().at);
+}
+
+void Endpoint::cpu_request(CpuRequest *req)
+{
+	if (!req->load) {
+		hca_mmio_write(hca_, req->bar, req->offset, req->data, req->size);
+		cpu_requests.put(req);
+		return;
+	}
+	hca_mmio_read(hca_, req->bar, req->offset, req->data, req->size);
+	Transfer *t = transfers_.get();
+
+	t->kind = Transfer::ANSWER;
+	t->cpu = req;
+	submit(t, answers_);
+}
+
+} // namespace hcasim

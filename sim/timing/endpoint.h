@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The adapter's end of the PCIe link: turns DMA transfers, interrupts and answers to CPU loads into TLPs,
+ * and completions back into finished transfers.
+ */
+#ifndef HCASIM_TIMING_ENDPOINT_H
+#define HCASIM_TIMING_ENDPOINT_H
+
+#include "cpu_request.h"
+#include "pcie_link.h"
+#include "pool.h"
+
+namespace hcasim
+{
+
+/* One thing that goes up the link, in one or more TLPs. */
+struct Transfer {
+	enum Kind : uint8_t { WRITE, READ, MSIX, ANSWER } kind = WRITE;
+	hca_dma *dma = nullptr;
+	CpuRequest *cpu = nullptr; /* ANSWER: the load */
+	uint32_t vector = 0;
+	uint64_t order = 0;                       /* of submission */
+	uint32_t seg = 0, seg_done = 0, done = 0; /* how far TLPs were made */
+	uint32_t open = 0;                        /* MRds whose last completion is still to come */
+	bool issued = false;                      /* every MRd was sent */
+	bool fetched = false;                     /* the root port read the host's memory */
+	int status = 0;
+};
+
+/* One MRd under way. */
+struct ReadRequest {
+	Transfer *transfer;
+	uint64_t addr;
+	uint32_t len, sent; /* asked for, and completed by the root port */
+	const uint8_t *data;
+};
+
+class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
+{
+	const PcieModel &model_;
+	hca *const hca_;
+	PcieDirection *up_ = nullptr;
+	const hca_ps read_latency_, credit_latency_;
+	const double read_ps_per_byte_;
+	Alarm alarm_{"alarm"};
+	Credits posted_credits_, nonposted_credits_;
+	Ring<Transfer *> posted_, reads_, answers_;
+	Pool<Transfer> transfers_;
+	std::vector<ReadRequest> requests_; /* by tag */
+	std::vector<uint16_t> free_tags_;
+	uint64_t order_ = 0;
+	bool posted_turn_ = true;
+	struct Finished {
+		hca_ps at;
+		Transfer *transfer;
+	};
+	Ring<Finished> finished_; /* reads on their way through the read FIFO */
+	hca_ps fifo_free_ = 0;
+
+	void run();
+	void submit(Transfer *t, Ring<Transfer *> &queue);
+	bool behind_posted(const Transfer *t);
+	bool next_posted(hca_ps now, Tlp &tlp, hca_ps &retry);
+	bool next_read(hca_ps now, Tlp &tlp, hca_ps &retry);
+	bool next_answer(Tlp &tlp);
+	void write_tlp(Transfer *t, Tlp &tlp);
+	void completion(uint16_t tag);
+	void cpu_request(CpuRequest *req);
+
+      public:
+	Pool<CpuRequest> cpu_requests; /* shared with the root port; stores are given back here */
+
+	SC_HAS_PROCESS(Endpoint);
+	Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h);
+	void connect(PcieDirection *up);
+
+	void dma(hca_dma *dma);
+	void msix(unsigned int vector);
+	ReadRequest &request(uint16_t tag)
+	{
+		return requests_[tag];
+	}
+	/* The host end is through with a write, an interrupt or an answer. */
+	void release(Transfer *t)
+	{
+		transfers_.put(t);
+	}
+
+	bool next(hca_ps now, Tlp &tlp, hca_ps &retry) override;
+	bool waiting() const override;
+	void sent(const Tlp &tlp, hca_ps arrival) override;
+	void arrive(const Tlp &tlp) override;
+};
+
+} // namespace hcasim
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "fault.h"
+
+#include <cstdlib>
+
+namespace hcasim
+{
+
+static constexpr uint32_t ETH_HEADER = 14;
+
+/* SplitMix64 (Steele, Lea, Flood 2014): small, and the same everywhere. */
+uint64_t Fault::random()
+{
+	uint64_t z = state_ += 0x9e3779b97f4a7c15;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+	return z ^ (z >> 31);
+}
+
+bool Fault::chance(double p)
+{
+	return (random() >> 11) * 0x1p-53 < p;
+}
+
+bool Fault::item(const std::string &text, std::string &err)
+{
+	const struct {
+		const char *name;
+		double *p;
+	} kinds[] = {{"loss", &loss_}, {"dup", &dup_}, {"reorder", &reorder_}, {"corrupt", &corrupt_}};
+	size_t eq = text.find('=');
+	std::string name = text.substr(0, eq), value = eq == std::string::npos ? "" : text.substr(eq + 1);
+	char *end;
+	double p = strtod(value.c_str(), &end);
+
+	for (const auto &kind : kinds) {
+		if (name != kind.name)
+			continue;
+		if (value.empty() || *end || !(p >= 0 && p <= 1)) {
+			err = "fault '" + text + "': '" + value + "' is not a probability from 0 to 1";
+			return false;
+		}
+		*kind.p = p;
+		active_ = true;
+		return true;
+	}
+	err = "fault '" + text + "': unknown kind '" + name + "', use loss, dup, reorder or corrupt";
+	return false;
+}
+
+bool Fault::parse(const char *spec, std::string &err)
+{
+	std::string rest = spec;
+
+	while (true) {
+		size_t comma = rest.find(',');
+
+		if (!item(rest.substr(0, comma), err))
+			return false;
+		if (comma == std::string::npos)
+			return true;
+		rest.erase(0, comma + 1);
+	}
+}
+
+/* Every frame draws the same number of random numbers, so that one kind does not shift another. */
+Fault::Fate Fault::fate(uint32_t frame_len)
+{
+	Fate fate;
+	bool corrupt;
+
+	fate.lost = chance(loss_);
+	fate.doubled = chance(dup_);
+	fate.late = chance(reorder_);
+	corrupt = chance(corrupt_);
+	uint64_t bit = random() % ((frame_len - ETH_HEADER) * 8ull + 1);
+
+	/* Not the Ethernet header, which a switch would check: what the ICRC has to find. */
+	fate.flip = corrupt && frame_len > ETH_HEADER
+			    ? ETH_HEADER * 8 + bit % ((frame_len - ETH_HEADER) * 8ull)
+			    : 0;
+	return fate;
+}
+
+} // namespace hcasim

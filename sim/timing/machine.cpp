@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "machine.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <vector>
+
+#include "adapter.h"
+#include "devices/driver.h"
+#include "trace/trace.h"
+
+using namespace hcasim;
+
+/* The SystemC library has its own main() that calls this; the programs of hcasim have theirs. */
+extern "C" int sc_main(int, char **)
+{
+	return EXIT_FAILURE;
+}
+
+namespace
+{
+
+constexpr unsigned int MAX_HCAS = 16;
+
+/*
+ * A SystemC kernel of our own, so that a process may make one machine after another. Everything else of
+ * a machine is made and unmade while it is the current one.
+ */
+class Kernel
+{
+	sc_core::sc_simcontext *outer_, *own_;
+
+      public:
+	Kernel()
+	{
+		/* Read when the kernel starts; the banner would stand in the output of users' programs. */
+		setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
+		sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
+		sc_core::sc_report_handler::set_actions(sc_core::SC_WARNING, sc_core::SC_DO_NOTHING);
+		outer_ = sc_core::sc_get_curr_simcontext();
+		own_ = new sc_core::sc_simcontext;
+		sc_core::sc_curr_simcontext = own_;
+	}
+	~Kernel()
+	{
+		delete own_;
+		sc_core::sc_curr_simcontext = outer_;
+	}
+	Kernel(const Kernel &) = delete;
+	Kernel &operator=(const Kernel &) = delete;
+};
+
+bool pending()
+{
+	return sc_core::sc_pending_activity();
+}
+
+} // namespace
+
+struct machine : public TimerWatch {
+	Kernel kernel; /* first: unmade last */
+	Profile profile;
+	std::unique_ptr<PcieModel> pcie;
+	std::unique_ptr<Fault> fault;
+	std::unique_ptr<struct trace, decltype(&trace_close)> trace{nullptr, trace_close};
+	std::unique_ptr<Wire> wire;
+	std::vector<std::unique_ptr<Adapter>> adapters;
+	hca_ps chunk_end = 0; /* how far the SystemC kernel may run; 0: it does not run */
+	bool paused = false;
+
+	void build(const machine_config &cfg, const machine_host_ops *ops, void *ctx);
+	hca_ps next_timer() const;
+	void fire_timers();
+	bool wake_stalled();
+	void simulate(hca_ps until, bool to_the_end);
+	void run_until(hca_ps end);
+	void timer_changed(hca_ps deadline) override;
+};
+
+void machine::build(const machine_config &cfg, const machine_host_ops *ops, void *ctx)
+{
+	std::string err;
+	char text[512];
+
+	if (cfg.num_hcas < 1 || cfg.num_hcas > MAX_HCAS)
+		throw "hcas: " + std::to_string(cfg.num_hcas) + " is out of range, 1 to " +
+			std::to_string(MAX_HCAS);
+	if (!cfg.profile)
+		throw std::string("profile: none given");
+	if (!profile_load(cfg.profile, profile, err))
+		throw err;
+	pcie = std::make_unique<PcieModel>(profile);
+	fault = std::make_unique<Fault>(cfg.seed);
+	if (cfg.fault && !fault->parse(cfg.fault, err))
+		throw err;
+	wire = std::make_unique<Wire>(profile, *fault);
+	if (cfg.trace_dir) {
+		trace.reset(trace_open(cfg.trace_dir, text, sizeof(text)));
+		if (!trace)
+			throw std::string(text);
+		wire->watch(trace.get());
+	}
+	const hca_personality *pers = cfg.personality ? cfg.personality : native_drv_ops.personality;
+	const AdapterContext shared = {profile, *pcie, *wire, *this, ops, ctx, pers, trace.get()};
+
+	for (unsigned int i = 0; i < cfg.num_hcas; i++)
+		adapters.push_back(std::make_unique<Adapter>(i, shared));
+	sc_core::sc_start(sc_core::SC_ZERO_TIME); /* ends elaboration */
+}
+
+hca_ps machine::next_timer() const
+{
+	hca_ps first = HCA_PS_NEVER;
+
+	for (const auto &a : adapters)
+		first = std::min(first, a->deadline());
+	return first;
+}
+
+void machine::fire_timers()
+{
+	for (const auto &a : adapters)
+		a->fire_timers();
+}
+
+bool machine::wake_stalled()
+{
+	bool any = false;
+
+	for (const auto &a : adapters)
+		any |= a->wake_stalled();
+	return any;
+}
+
+/* A timer that is to fire before the kernel would come back: it comes back after this instant. */
+void machine::timer_changed(hca_ps deadline)
+{
+	if (deadline < chunk_end && !paused) {
+		paused = true;
+		sc_core::sc_pause();
+	}
+}
+
+void machine::simulate(hca_ps until, bool to_the_end)
+{
+	try {
+		chunk_end = until;
+		sc_core::sc_start(to_sc(until - now_ps()),
+				  to_the_end ? sc_core::SC_RUN_TO_TIME : sc_core::SC_EXIT_ON_STARVATION);
+		chunk_end = 0;
+		paused = false;
+	} catch (const std::exception &e) {
+		fprintf(stderr, "hcasim: simulation kernel: %s\n", e.what());
+		abort();
+	}
+}
+
+/* One stretch of active work that no timer interrupts. */
+void machine::run_until(hca_ps end)
+{
+	hca_ps now = now_ps(), deadline = next_timer();
+	hca_ps next = now + sc_core::sc_time_to_pending_activity(sc_core::sc_get_curr_simcontext()).value();
+
+	if (deadline <= next)
+		simulate(deadline, true);
+	else
+		simulate(std::min(std::max(end, next), deadline), false);
+	fire_timers();
+}
+
+static void explain(char *err, size_t err_size, const std::string &what)
+{
+	if (err && err_size)
+		snprintf(err, err_size, "%s", what.c_str());
+}
+
+struct machine *machine_create(const struct machine_config *cfg, const struct machine_host_ops *ops,
+			       void *ctx, char *err, size_t err_size)
+{
+	std::unique_ptr<machine> m;
+
+	try {
+		m = std::make_unique<machine>();
+		m->build(*cfg, ops, ctx);
+		return m.release();
+	} catch (const std::string &what) {
+		explain(err, err_size, what);
+	} catch (const std::exception &e) {
+		explain(err, err_size, std::string("machine: ") + e.what());
+	}
+	return nullptr;
+}
+
+void machine_destroy(struct machine *m)
+{
+	delete m;
+}
+
+unsigned int machine_num_hcas(const struct machine *m)
+{
+	return m->adapters.size();
+}
+
+struct hca *machine_hca(struct machine *m, unsigned int index)
+{
+	return m->adapters[index]->core();
+}
+
+const struct hca_config *machine_hca_config(const struct machine *m, unsigned int index)
+{
+	return &m->adapters[index]->config();
+}
+
+hca_ps machine_now(const struct machine *)
+{
+	return now_ps();
+}
+
+void machine_mmio_write(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
+			const void *data, uint32_t size, bool wc)
+{
+	m->adapters[hca]->root().store(bar, offset, data, size, wc);
+}
+
+void machine_mmio_read(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset, uint32_t size,
+		       void (*done)(void *arg, const void *data, uint32_t size), void *arg)
+{
+	m->adapters[hca]->root().load(bar, offset, size, done, arg);
+}
+
+enum machine_state machine_run(struct machine *m, hca_ps budget)
+{
+	const hca_ps end = after(now_ps(), budget);
+
+	m->fire_timers();
+	while (pending() || m->wake_stalled()) {
+		if (now_ps() >= end)
+			return MACHINE_ACTIVE;
+		m->run_until(end);
+	}
+	return m->next_timer() == HCA_PS_NEVER ? MACHINE_IDLE : MACHINE_TIMERS;
+}
+
+hca_ps machine_next_timer(const struct machine *m)
+{
+	return m->next_timer();
+}
+
+void machine_advance(struct machine *m, hca_ps until)
+{
+	if (pending())
+		return;
+	until = std::min(until, m->next_timer());
+	if (until > now_ps())
+		m->simulate(until, true);
+	m->fire_timers();
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What TLPs cost and how transfers split into them: the model of pcie-bench (SIGCOMM 2018) for bytes and
+ * bandwidth, and the PCI Express Base Specification's rules for sizes.
+ */
+#ifndef HCASIM_TIMING_PCIE_MODEL_H
+#define HCASIM_TIMING_PCIE_MODEL_H
+
+#include <algorithm>
+#include <cmath>
+
+#include "profile.h"
+
+namespace hcasim
+{
+
+enum class TlpType : uint8_t { MWr, MRd, CplD, Cpl, MsiX };
+
+class PcieModel
+{
+	uint32_t mps_, mrrs_, rcb_;
+	uint32_t overhead_[5];
+	double ps_per_byte_;
+
+	/* A request must not cross a 4 KiB boundary (PCIe 2.2.7.1). */
+	static uint32_t to_boundary(uint64_t addr)
+	{
+		return 4096 - (addr & 4095);
+	}
+
+      public:
+	explicit PcieModel(const Profile &p)
+	    : mps_(p.pcie.mps), mrrs_(p.pcie.mrrs),
+	      rcb_(p.pcie.rcb), overhead_{uint32_t(p.pcie.mwr_overhead), uint32_t(p.pcie.mrd_overhead),
+					  uint32_t(p.pcie.cpl_overhead), uint32_t(p.pcie.cpl_overhead),
+					  uint32_t(p.pcie.mwr_overhead)},
+	      ps_per_byte_(8000.0 / tlp_gbps(p))
+	{
+	}
+	/* Bandwidth that DLLPs (Ack, UpdateFC) and SKP ordered sets leave for TLPs. */
+	static double tlp_gbps(const Profile &p)
+	{
+		return p.pcie.raw_gbps * (1 - 8 / p.pcie.ack_bytes - 8 / p.pcie.fc_bytes -
+					  p.pcie.skip_bytes / p.pcie.skip_interval);
+	}
+	/* Bytes on the link: framing, sequence number, header, LCRC and data. */
+	uint32_t tlp_bytes(TlpType type, uint32_t data) const
+	{
+		return overhead_[static_cast<int>(type)] + data;
+	}
+	hca_ps tlp_ps(TlpType type, uint32_t data) const
+	{
+		return std::llround(tlp_bytes(type, data) * ps_per_byte_);
+	}
+	uint32_t write_chunk(uint64_t addr, uint32_t left) const
+	{
+		return std::min({left, mps_, to_boundary(addr)});
+	}
+	uint32_t read_chunk(uint64_t addr, uint32_t left) const
+	{
+		return std::min({left, mrrs_, to_boundary(addr)});
+	}
+	/* All completions of a read but the last end on a read completion boundary (PCIe 2.3.1.1). */
+	uint32_t completion_chunk(uint64_t addr, uint32_t left) const
+	{
+		uint64_t end = (addr + mps_) & ~uint64_t(rcb_ - 1);
+
+		return std::min(left, uint32_t(end - addr));
+	}
+};
+
+} // namespace hcasim
+#endif

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "port.h"
+
+#include <cstring>
+
+#include "adapter.h"
+#include "wire.h"
+
+namespace hcasim
+{
+
+static constexpr uint32_t ETH_HEADER = 14;
+
+Port::Port(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, uint8_t number, Wire &wire)
+    : sc_module(name), adapter_(adapter), wire_(wire), number_(number), capacity_(p.wire.tx_frames),
+      max_frame_(p.wire.mtu + ETH_HEADER)
+{
+	memcpy(mac_, adapter.config().mac[number - 1], sizeof(mac_));
+	SC_METHOD(run);
+	sensitive << alarm_.event();
+	dont_initialize();
+}
+
+Port::~Port()
+{
+	while (!queue_.empty())
+		hca_packet_free(queue_.pop());
+	while (!flight_.empty())
+		hca_packet_free(flight_.pop().pkt);
+	while (!held_.empty())
+		hca_packet_free(held_.pop().pkt);
+}
+
+unsigned int Port::adapter_index() const
+{
+	return adapter_.index();
+}
+
+/* A frame that no port of this wire could carry is dropped, as hardware does. */
+void Port::send(hca_packet *pkt)
+{
+	if (pkt->len < ETH_HEADER || pkt->len > max_frame_) {
+		wire_.dropped(*this, pkt,
+			      pkt->len < ETH_HEADER ? "shorter than its header" : "longer than the MTU");
+		return;
+	}
+	queue_.push(pkt);
+	pump(now_ps());
+}
+
+void Port::pump(hca_ps now)
+{
+	if (!queue_.empty() && now >= free_at_) {
+		hca_packet *pkt = queue_.pop();
+
+		free_at_ = now + wire_.frame_ps(pkt->len);
+		wire_.carry(*this, pkt, now);
+	}
+	if (!queue_.empty())
+		alarm_.set(free_at_);
+}
+
+void Port::deliver(hca_packet *pkt, hca_ps at, bool held)
+{
+	Ring<Flight> &to = held ? held_ : flight_;
+
+	to.push({at, pkt});
+	alarm_.set(to.front().at);
+}
+
+void Port::receive(Ring<Flight> &from, hca_ps now)
+{
+	while (!from.empty() && from.front().at <= now)
+		hca_rx(adapter_.core(), number_, from.pop().pkt);
+	if (!from.empty())
+		alarm_.set(from.front().at);
+}
+
+void Port::run()
+{
+	hca_ps now = now_ps();
+	bool full = !room();
+
+	alarm_.fired();
+	receive(flight_, now);
+	receive(held_, now);
+	pump(now);
+	if (full && room())
+		adapter_.stage_ready(HCA_STAGE_TX);
+}
+
+} // namespace hcasim

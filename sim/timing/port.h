@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* An Ethernet port of an adapter: sends one frame at a time at the rate of the link. */
+#ifndef HCASIM_TIMING_PORT_H
+#define HCASIM_TIMING_PORT_H
+
+#include "alarm.h"
+#include "profile.h"
+#include "ring.h"
+
+namespace hcasim
+{
+
+class Adapter;
+class Wire;
+
+class Port : public sc_core::sc_module
+{
+	Adapter &adapter_;
+	Wire &wire_;
+	const uint8_t number_;
+	uint8_t mac_[6];
+	const size_t capacity_;
+	const uint32_t max_frame_;
+	Alarm alarm_{"alarm"};
+	Ring<hca_packet *> queue_;
+	hca_ps free_at_ = 0;
+	struct Flight {
+		hca_ps at;
+		hca_packet *pkt;
+	};
+	Ring<Flight> flight_; /* towards this port, in order */
+	Ring<Flight> held_;   /* reordered by fault injection */
+
+	void run();
+	void pump(hca_ps now);
+	void receive(Ring<Flight> &from, hca_ps now);
+
+      public:
+	hca_ps inbound_free_at = 0; /* when the switch's output towards this port is free */
+
+	SC_HAS_PROCESS(Port);
+	Port(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, uint8_t number, Wire &wire);
+	~Port() override;
+	const uint8_t *mac() const
+	{
+		return mac_;
+	}
+	unsigned int adapter_index() const;
+	bool room() const
+	{
+		return queue_.size() < capacity_;
+	}
+	void send(hca_packet *pkt);
+	/* Called by the wire: `pkt` is wholly there at `at`. Calls come in the order of `at`, unless `held`. */
+	void deliver(hca_packet *pkt, hca_ps at, bool held);
+};
+
+} // namespace hcasim
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The host's end of the PCIe link: carries the CPU's stores and loads down, performs writes, reads and
+ * interrupts that come up when they arrive, and sends completions.
+ */
+#ifndef HCASIM_TIMING_ROOT_PORT_H
+#define HCASIM_TIMING_ROOT_PORT_H
+
+#include "cpu_request.h"
+#include "endpoint.h"
+#include "host_memory.h"
+#include "pcie_link.h"
+#include "write_combine.h"
+
+namespace hcasim
+{
+
+class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, public WcSink
+{
+	const PcieModel &model_;
+	const machine_host_ops *ops_;
+	void *ctx_;
+	unsigned int adapter_;
+	hca *const hca_;
+	HostMemory memory_;
+	Endpoint *endpoint_ = nullptr;
+	PcieDirection *down_ = nullptr;
+	const hca_ps read_latency_, store_latency_;
+	WriteCombine wc_;
+	Alarm alarm_{"alarm"};
+	Ring<CpuRequest *> cpu_; /* to go down, in program order */
+	struct Ready {
+		hca_ps at;
+		uint16_t tag;
+	};
+	Ring<Ready> reads_;         /* memory is being read */
+	Ring<uint16_t> completing_; /* served in turn, a completion each */
+	bool cpu_turn_ = false;
+	uint8_t tag_ = 0;
+
+	void run();
+	void read_arrived(const Tlp &tlp);
+	void write_arrived(const Tlp &tlp);
+	void answer_arrived(const Tlp &tlp);
+	bool next_cpu(hca_ps now, Tlp &tlp, hca_ps &retry);
+	bool next_completion(Tlp &tlp);
+	CpuRequest *request(unsigned int bar, uint64_t offset, uint32_t size);
+
+      public:
+	SC_HAS_PROCESS(RootPort);
+	RootPort(sc_core::sc_module_name name, const Profile &p, const PcieModel &model,
+		 const machine_host_ops *ops, void *ctx, unsigned int adapter, hca *h);
+	void connect(Endpoint *endpoint, PcieDirection *down);
+
+	void store(unsigned int bar, uint64_t offset, const void *data, uint32_t size, bool wc);
+	void load(unsigned int bar, uint64_t offset, uint32_t size,
+		  void (*done)(void *arg, const void *data, uint32_t size), void *arg);
+
+	bool next(hca_ps now, Tlp &tlp, hca_ps &retry) override;
+	bool waiting() const override;
+	void sent(const Tlp &tlp, hca_ps arrival) override;
+	void arrive(const Tlp &tlp) override;
+	void wc_write(unsigned int bar, uint64_t offset, const void *data, uint32_t size) override;
+};
+
+} // namespace hcasim
+#endif

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "stage_unit.h"
+
+#include <cmath>
+
+#include "adapter.h"
+
+namespace hcasim
+{
+
+StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, hca *h,
+		     hca_stage stage)
+    : sc_module(name), adapter_(adapter), hca_(h), stage_(stage), cost_(p.engine.stage[stage]),
+      period_(1e6 / p.engine.clock_mhz)
+{
+	SC_METHOD(run);
+	sensitive << wake_;
+	dont_initialize();
+}
+
+/* From now to the clock edge at which the step is through: whole cycles, at least one. */
+hca_ps StageUnit::occupancy(const hca_work &work) const
+{
+	double cycles = cost_.fixed + cost_.per_item * work.items;
+	double now = now_ps();
+
+	if (cost_.bytes_per_cycle > 0)
+		cycles += work.bytes / cost_.bytes_per_cycle;
+	double edge = std::ceil(now / period_) + std::max(1.0, std::ceil(cycles));
+
+	return hca_ps(edge * period_ - now + 0.5);
+}
+
+bool StageUnit::stalled() const
+{
+	hca_work work;
+
+	return !busy_ && adapter_.may_run(stage_) && hca_stage_pending(hca_, stage_, &work);
+}
+
+void StageUnit::run()
+{
+	hca_work work = {};
+
+	/* What was at the head when the stage started may be gone, with its queue pair. */
+	if (busy_ && hca_stage_pending(hca_, stage_, &work)) {
+		hca_stage_step(hca_, stage_);
+		adapter_.stepped(stage_);
+	}
+	busy_ = adapter_.may_run(stage_) && hca_stage_pending(hca_, stage_, &work);
+	if (busy_)
+		next_trigger(to_sc(occupancy(work)));
+}
+
+} // namespace hcasim

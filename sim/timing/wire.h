@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Full-duplex links from every port to one switch, which sends each frame to the port with its
+ * destination address (also back to the sender's own), and to every port if it is a group address.
+ */
+#ifndef HCASIM_TIMING_WIRE_H
+#define HCASIM_TIMING_WIRE_H
+
+#include <vector>
+
+#include "fault.h"
+#include "profile.h"
+
+struct trace;
+
+namespace hcasim
+{
+
+class Port;
+
+class Wire
+{
+	const double ps_per_byte_;
+	const uint32_t gap_, fcs_, min_frame_;
+	const hca_ps propagation_, switch_latency_;
+	Fault &fault_;
+	struct trace *trace_ = nullptr;
+	std::vector<Port *> ports_;
+
+	void pass(const Port &from, Port &to, hca_packet *pkt, hca_ps start);
+	void deliver(Port &to, hca_packet *pkt, hca_ps start, bool late);
+	void note(const Port &from, hca_ps start, const char *what, const hca_packet *pkt);
+
+      public:
+	Wire(const Profile &p, Fault &fault);
+	void attach(Port *port);
+	void watch(struct trace *trace);
+	/* How long a frame without FCS occupies a link, preamble and gap included. */
+	hca_ps frame_ps(uint32_t len) const;
+	/* The first bit of `pkt` leaves `from` at `start`. Takes ownership. */
+	void carry(const Port &from, hca_packet *pkt, hca_ps start);
+	void dropped(const Port &from, hca_packet *pkt, const char *why);
+};
+
+} // namespace hcasim
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "write_combine.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace hcasim
+{
+
+static uint64_t byte_mask(uint32_t from, uint32_t size)
+{
+	return (size == 64 ? ~0ull : (1ull << size) - 1) << from;
+}
+
+void WriteCombine::store(hca_ps now, unsigned int bar, uint64_t offset, const void *data, uint32_t size)
+{
+	const uint8_t *p = static_cast<const uint8_t *>(data);
+
+	while (size) {
+		uint32_t part = std::min(size, LINE - uint32_t(offset % LINE));
+
+		store_in_line(now, bar, offset, p, part);
+		offset += part;
+		p += part;
+		size -= part;
+	}
+}
+
+void WriteCombine::store_in_line(hca_ps now, unsigned int bar, uint64_t offset, const void *data,
+				 uint32_t size)
+{
+	uint64_t base = offset & ~uint64_t(LINE - 1), mask = byte_mask(offset - base, size);
+	size_t i = 0;
+
+	while (i < lines_.size() && (lines_[i].bar != bar || lines_[i].offset != base))
+		i++;
+	/*
+	 * A second store to the same bytes follows a fence in a correct driver, and fences are not seen here:
+	 * the earlier store leaves first, with all lines before it. Hardware may write a line out at any time.
+	 */
+	if (i < lines_.size() && (lines_[i].valid & mask)) {
+		for (size_t n = i + 1; n > 0; n--)
+			flush_oldest();
+		i = lines_.size();
+	}
+	if (i == lines_.size()) {
+		if (i == max_)
+			flush_oldest();
+		lines_.push({bar, base, 0, now, {}});
+		i = lines_.size() - 1;
+	}
+	memcpy(lines_[i].data + (offset - base), data, size);
+	lines_[i].valid |= mask;
+	if (lines_[i].valid == ~0ull) { /* full: it leaves at once; the others keep their order */
+		Line full = lines_[i];
+
+		for (; i > 0; i--)
+			lines_[i] = lines_[i - 1];
+		lines_.pop();
+		send(full);
+	}
+}
+
+void WriteCombine::send(const Line &line)
+{
+	if (line.valid == ~0ull) {
+		sink_.wc_write(line.bar, line.offset, line.data, LINE);
+		return;
+	}
+	for (uint32_t chunk = 0; chunk < LINE; chunk += 8) {
+		for (uint32_t at = chunk, end; at < chunk + 8; at = end) {
+			for (end = at; end < chunk + 8 && (line.valid >> end & 1); end++)
+				;
+			if (end > at)
+				sink_.wc_write(line.bar, line.offset + at, line.data + at, end - at);
+			else
+				end++;
+		}
+	}
+}
+
+void WriteCombine::flush_oldest()
+{
+	send(lines_.pop());
+}
+
+void WriteCombine::flush()
+{
+	while (!lines_.empty())
+		flush_oldest();
+}
+
+hca_ps WriteCombine::next_expiry()
+{
+	return lines_.empty() ? HCA_PS_NEVER : lines_.front().since + age_;
+}
+
+void WriteCombine::expire(hca_ps now)
+{
+	while (next_expiry() <= now)
+		flush_oldest();
+}
+
+} // namespace hcasim

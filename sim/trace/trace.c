@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "trace_impl.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PS_PER_S  1000000000000ull
+#define PS_PER_NS 1000ull
+
+static const char *const log_names[TRACE_NUM_LOGS] = {
+	[TRACE_TLP] = "tlp.log",
+	[TRACE_WQE] = "wqe.log",
+	[TRACE_CQE] = "cqe.log",
+	[TRACE_FAULT] = "fault.log",
+};
+
+static bool open_logs(struct trace *t, char *err, size_t err_size)
+{
+	char path[sizeof(t->dir) + 16];
+
+	for (int i = 0; i < TRACE_NUM_LOGS; i++) {
+		snprintf(path, sizeof(path), "%s/%s", t->dir, log_names[i]);
+		t->log[i] = fopen(path, "we");
+		if (!t->log[i]) {
+			snprintf(err, err_size, "trace: cannot write %s: %s", path, strerror(errno));
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool open_pcap(struct trace *t, char *err, size_t err_size)
+{
+	char path[sizeof(t->dir) + 16];
+
+	snprintf(path, sizeof(path), "%s/wire.pcap", t->dir);
+	t->pcap = pcap_open_dead_with_tstamp_precision(DLT_EN10MB, 65535, PCAP_TSTAMP_PRECISION_NANO);
+	if (!t->pcap) {
+		snprintf(err, err_size, "trace: libpcap cannot prepare %s", path);
+		return false;
+	}
+	t->frames = pcap_dump_open(t->pcap, path);
+	if (!t->frames) {
+		snprintf(err, err_size, "trace: cannot write %s: %s", path, pcap_geterr(t->pcap));
+		return false;
+	}
+	return true;
+}
+
+static void release(struct trace *t)
+{
+	for (int i = 0; i < TRACE_NUM_LOGS; i++)
+		if (t->log[i])
+			fclose(t->log[i]);
+	if (t->frames)
+		pcap_dump_close(t->frames);
+	if (t->pcap)
+		pcap_close(t->pcap);
+	free(t);
+}
+
+struct trace *trace_open(const char *dir, char *err, size_t err_size)
+{
+	struct trace *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		snprintf(err, err_size, "trace: out of memory");
+		return NULL;
+	}
+	if (snprintf(t->dir, sizeof(t->dir), "%s", dir) >= (int)sizeof(t->dir) || !*dir) {
+		snprintf(err, err_size, "trace: directory name '%.80s' is %s", dir,
+			 *dir ? "too long" : "empty");
+		free(t);
+		return NULL;
+	}
+	if (mkdir(dir, 0777) && errno != EEXIST) {
+		snprintf(err, err_size, "trace: cannot make directory %s: %s", dir, strerror(errno));
+		free(t);
+		return NULL;
+	}
+	if (!open_logs(t, err, err_size) || !open_pcap(t, err, err_size)) {
+		release(t);
+		return NULL;
+	}
+	return t;
+}
+
+void trace_close(struct trace *t)
+{
+	for (int i = 0; i < TRACE_NUM_LOGS; i++)
+		if (fflush(t->log[i]) || ferror(t->log[i]))
+			fprintf(stderr, "hcasim: trace %s/%s is incomplete: %s\n", t->dir, log_names[i],
+				strerror(errno));
+	if (pcap_dump_flush(t->frames) || ferror(pcap_dump_file(t->frames)))
+		fprintf(stderr, "hcasim: trace %s/wire.pcap is incomplete: %s\n", t->dir, strerror(errno));
+	release(t);
+}
+
+void trace_frame(struct trace *t, hca_ps time, const void *data, uint32_t len)
+{
+	struct pcap_pkthdr hdr = {
+		.ts = {.tv_sec = time / PS_PER_S, .tv_usec = time % PS_PER_S / PS_PER_NS},
+		.caplen = len,
+		.len = len,
+	};
+
+	pcap_dump((unsigned char *)t->frames, &hdr, data);
+}
+
+void trace_hex(FILE *f, const char *key, const void *data, uint32_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	const uint8_t *p = data;
+
+	fprintf(f, ",\"%s\":\"", key);
+	for (uint32_t i = 0; i < len; i++) {
+		putc_unlocked(digits[p[i] >> 4], f);
+		putc_unlocked(digits[p[i] & 15], f);
+	}
+	putc_unlocked('"', f);
+}
+
+void trace_fault(struct trace *t, hca_ps time, unsigned int from, const char *what, uint32_t len)
+{
+	fprintf(t->log[TRACE_FAULT], "{\"ps\":%llu,\"from\":\"hcasim%u\",\"what\":\"%s\",\"len\":%u}\n",
+		(unsigned long long)time, from, what, len);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the writers of the single files share. */
+#ifndef HCASIM_TRACE_TRACE_IMPL_H
+#define HCASIM_TRACE_TRACE_IMPL_H
+
+#include <limits.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+
+#include "trace.h"
+
+enum trace_log { TRACE_TLP, TRACE_WQE, TRACE_CQE, TRACE_FAULT, TRACE_NUM_LOGS };
+
+struct trace {
+	char dir[PATH_MAX];
+	FILE *log[TRACE_NUM_LOGS];
+	pcap_t *pcap;
+	pcap_dumper_t *frames;
+};
+
+/* ,"key":"00ff..." */
+void trace_hex(FILE *f, const char *key, const void *data, uint32_t len);
+
+#endif
