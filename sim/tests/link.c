@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define INLINE 64
+
 void die(const char *what)
 {
 	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
@@ -92,7 +94,7 @@ struct ibv_qp *link_create_qp(struct link *l, int end, struct ibv_cq *cq, struct
 		.qp_type = IBV_QPT_RC,
 		.send_cq = cq,
 		.recv_cq = cq,
-		.cap = {.max_send_wr = LINK_SQ_DEPTH, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+		.cap = {LINK_SQ_DEPTH, 1, 1, 1, INLINE},
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = pd ? pd : l->pd[end],
 		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ,
