@@ -84,10 +84,20 @@ static bool in_blueflame(uint32_t offset, uint32_t size)
 	return pos / HCASIM_BF_SIZE == (pos + size - 1) / HCASIM_BF_SIZE;
 }
 
-/*
- * A doorbell register takes one aligned store of its whole size; anything else leaves it as it was.
- * For a BlueFlame store, number is the buffer (0 or 1) and value the offset inside it.
- */
+/* A push that begins at the first byte of a buffer says what it is in its control segment. */
+static void decode_blueflame(uint32_t offset, const void *data, uint32_t size, struct hca_doorbell *db)
+{
+	struct hcasim_wqe_ctrl ctrl;
+
+	db->kind = HCA_DB_BF;
+	if ((offset - HCASIM_UAR_BF) % HCASIM_BF_SIZE || size < sizeof(ctrl))
+		return;
+	memcpy(&ctrl, data, sizeof(ctrl));
+	db->number = HCASIM_FIELD_GET(HCASIM_WQE_CTRL_QPN_MASK, le32toh(ctrl.qpn_flags));
+	db->value = le16toh(ctrl.index);
+}
+
+/* A doorbell register takes one aligned store of its whole size; anything else leaves it as it was. */
 void native_decode_doorbell(uint32_t offset, const void *data, uint32_t size, struct hca_doorbell *db)
 {
 	uint64_t v;
@@ -95,9 +105,7 @@ void native_decode_doorbell(uint32_t offset, const void *data, uint32_t size, st
 	memset(db, 0, sizeof(*db));
 	db->kind = HCA_DB_NONE;
 	if (in_blueflame(offset, size)) {
-		db->kind = HCA_DB_BF;
-		db->number = (offset - HCASIM_UAR_BF) / HCASIM_BF_SIZE;
-		db->value = (offset - HCASIM_UAR_BF) % HCASIM_BF_SIZE;
+		decode_blueflame(offset, data, size, db);
 		return;
 	}
 	if (size != sizeof(v))
