@@ -5,7 +5,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import emit_hw, emit_verbs, emit_wire, emit_wr, spec as spec_module
+from . import emit_hw, emit_md, emit_py, emit_sv, emit_verbs, emit_wire, emit_wr
+from . import spec as spec_module
 from .load import SpecError
 
 
@@ -17,6 +18,12 @@ def outputs(spec):
         "include/hcasim_verbs.h": emit_verbs.verbs_header(spec),
         "include/hcasim_wire.h": emit_wire.wire_header(spec),
         "include/hcasim_wr.h": emit_wr.wr_header(spec),
+        "sv/hcasim_pkg.sv": emit_sv.package(spec),
+        "python/hcasim_spec/__init__.py": emit_py.module(spec),
+        "python/hcasim_spec/codec.py": emit_py.codec(),
+        "docs/device.md": emit_md.device_page(spec),
+        "docs/wire.md": emit_md.wire_page(spec),
+        "docs/work-requests.md": emit_md.wr_page(spec),
     }
 
 
@@ -30,7 +37,9 @@ def _write(path, text):
 
 def main():
     parser = argparse.ArgumentParser(prog="spec/gen", description=__doc__)
-    parser.add_argument("--spec", type=Path, required=True, help="folder with device.yaml, wire.yaml, verbs.yaml, wr.yaml")
+    parser.add_argument(
+        "--spec", type=Path, required=True, help="folder with device.yaml, wire.yaml, verbs.yaml, wr.yaml"
+    )
     parser.add_argument("--out", type=Path, help="folder to write to; without it the spec is only checked")
     parser.add_argument("--stamp", type=Path, help="file to touch when all is written")
     args = parser.parse_args()

@@ -70,7 +70,9 @@ def number(value, width=32):
 
 
 def masks(prefix, bits, width):
-    return "".join(define(f"{prefix}{one.name.upper()}_MASK", number(one.mask, width), one.doc) for one in bits)
+    return "".join(
+        define(f"{prefix}{one.name.upper()}_MASK", number(one.mask, width), one.doc) for one in bits
+    )
 
 
 def struct(layout, prefix="hcasim_", types=None):
@@ -106,6 +108,6 @@ def enum(one, declare_name=True):
         return out + "\n"
     out += f"\nstatic inline const char *hcasim_{one.name}_name(unsigned int v)\n{{\n\tswitch (v) {{\n"
     for value in one.values:
-        out += f"\tcase {one.c_prefix}{value.name}:\n\t\treturn \"{value.name}\";\n"
+        out += f'\tcase {one.c_prefix}{value.name}:\n\t\treturn "{value.name}";\n'
     out += '\tdefault:\n\t\treturn "?";\n\t}\n}\n\n'
     return out

@@ -132,7 +132,9 @@ def parse(document):
         abi=unique(f"{FILE}: abi", document["abi"], lambda entry: parse_layout(f"{FILE}: abi", entry)),
         enums=unique(f"{FILE}: enums", document["enums"], lambda entry: parse_enum(f"{FILE}: enums", entry)),
         wqe_formats=unique(
-            f"{FILE}: wqe_formats", [dict(row, name=row["op"]) for row in document["wqe_formats"]], lambda row: row
+            f"{FILE}: wqe_formats",
+            [dict(row, name=row["op"]) for row in document["wqe_formats"]],
+            lambda row: row,
         ),
     )
     bars = {bar["name"]: bar["size"] for bar in device.bars}

@@ -85,7 +85,8 @@ def _formats(device):
     for row in device.wqe_formats.values():
         names += [name for name in row["segments"] if name not in names]
     segments = "".join(
-        f"\tHCASIM_WQE_SEG_{name.removeprefix('seg_').upper()}, /* struct hcasim_{name} */\n" for name in names
+        f"\tHCASIM_WQE_SEG_{name.removeprefix('seg_').upper()}, /* struct hcasim_{name} */\n"
+        for name in names
     )
     rows = ""
     for op, row in device.wqe_formats.items():

@@ -33,12 +33,18 @@ def _declarations(wire):
     out += _plain_enum("transport", "HCASIM_TRANSPORT_", transports, "bits 7:5 of an opcode")
     out += ctext.define("HCASIM_BTH_TRANSPORT_SHIFT", 5, "opcode = transport << 5 | code")
     out += ctext.define("HCASIM_BTH_CODE_MASK", "0x1f") + "\n"
-    codes = [(name, f"{entry['value']:#04x}", "") for name, entry in wire.codes.items() if entry["transports"] != ["CNP"]]
+    codes = [
+        (name, f"{entry['value']:#04x}", "")
+        for name, entry in wire.codes.items()
+        if entry["transports"] != ["CNP"]
+    ]
     out += _plain_enum("bth_code", "HCASIM_BTH_CODE_", codes, "bits 4:0 of an opcode")
     opcodes = [(op.name, f"{op.value:#04x}", "") for op in wire.opcodes]
     out += _plain_enum("bth_op", "HCASIM_BTH_OP_", opcodes, "BTH.opcode")
     for flag in wire.flags.values():
-        out += ctext.define(f"HCASIM_BTH_F_{flag['name']}", ctext.number(1 << flag["bit"]), flag.get("doc", ""))
+        out += ctext.define(
+            f"HCASIM_BTH_F_{flag['name']}", ctext.number(1 << flag["bit"]), flag.get("doc", "")
+        )
     return out + "\n"
 
 
@@ -68,7 +74,9 @@ def _lookup(wire):
 
 def _messages(wire):
     items = [(name, index, "") for index, name in enumerate(wire.messages)]
-    out = _plain_enum("msg", "HCASIM_MSG_", items, "messages, by what the packets are made of", "HCASIM_NUM_MSG")
+    out = _plain_enum(
+        "msg", "HCASIM_MSG_", items, "messages, by what the packets are made of", "HCASIM_NUM_MSG"
+    )
     out += "/* Codes of a message's packets. A message that is always one packet has only `only`. */\n"
     out += "struct hcasim_msg_codes {\n\tconst char *name;\n\tuint8_t first, middle, last, only;\n};\n\n"
     out += "static const struct hcasim_msg_codes hcasim_msg_codes[HCASIM_NUM_MSG] = {\n"

@@ -150,7 +150,9 @@ def parse_layout(where, entry, packed=False):
         kind = parse_type(here, item["type"])
         names.add(item["name"], f"member {item['name']}")
         if offset % kind.item_size and not packed:
-            raise SpecError(here, f"offset {offset} is not a multiple of {kind.item_size} (type {item['type']})")
+            raise SpecError(
+                here, f"offset {offset} is not a multiple of {kind.item_size} (type {item['type']})"
+            )
         bits = parse_bits(here, item.get("bits", []), kind.item_size * 8)
         for one in bits:
             if one.name != item["name"]:
@@ -179,7 +181,12 @@ def parse_enum(where, entry, c_prefix=""):
         values.append(Value(item["name"], number, item.get("doc", "")))
     prefix = entry.get("c_prefix") or c_prefix or f"HCASIM_{entry['name'].upper()}_"
     return Enum(
-        entry["name"], tuple(values), entry.get("doc", ""), prefix, entry.get("ibv_prefix", ""), entry.get("mask", False)
+        entry["name"],
+        tuple(values),
+        entry.get("doc", ""),
+        prefix,
+        entry.get("ibv_prefix", ""),
+        entry.get("mask", False),
     )
 
 

@@ -96,7 +96,9 @@ def _opcodes(wire, entries):
                 raise SpecError(where, f"transport {name!r} is not declared")
             opcode = _opcode(wire, entry, wire.transports[name])
             if opcode.value in values:
-                raise SpecError(where, f"opcode {opcode.value:#04x} is already that of {values[opcode.value]}")
+                raise SpecError(
+                    where, f"opcode {opcode.value:#04x} is already that of {values[opcode.value]}"
+                )
             values[opcode.value] = opcode.name
             opcodes.append(opcode)
     return sorted(opcodes, key=lambda one: one.value)
@@ -123,7 +125,9 @@ def parse(document):
             lambda entry: Value(entry["name"], entry["value"], entry.get("doc", "")),
         ),
         headers=unique(
-            f"{FILE}: headers", document["headers"], lambda entry: parse_layout(f"{FILE}: headers", entry, True)
+            f"{FILE}: headers",
+            document["headers"],
+            lambda entry: parse_layout(f"{FILE}: headers", entry, True),
         ),
         enums=unique(f"{FILE}: enums", document["enums"], lambda entry: parse_enum(f"{FILE}: enums", entry)),
         transports=unique(f"{FILE}: transports", document["transports"], lambda entry: entry),

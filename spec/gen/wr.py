@@ -82,7 +82,9 @@ def _check_clauses(requests):
     """A clause begins with its page; an erratum exists; no normative clause stands for two rows."""
     names = Names(f"{FILE}: clauses")
     pages = set(requests.pages) | {"verbs.h"}
-    entries = list(requests.operations.values()) + list(requests.setters.values()) + list(requests.flags.values())
+    entries = (
+        list(requests.operations.values()) + list(requests.setters.values()) + list(requests.flags.values())
+    )
     entries += list(requests.calls.values()) + requests.rules
     for entry in entries:
         label = entry.get("name", entry.get("id"))
@@ -112,7 +114,9 @@ def _check_operation(requests, operation, device, wire, verbs):
         _known(f"{where}.message", [operation["message"]], wire.messages, "message")
     if "recv" in operation:
         _known(f"{where}.recv", [operation["recv"]["opcode"]], verbs["ibv_wc"].by_name(), "completion opcode")
-        _known(f"{where}.recv", operation["recv"]["flags"], verbs["ibv_wc_flags"].by_name(), "completion flag")
+        _known(
+            f"{where}.recv", operation["recv"]["flags"], verbs["ibv_wc_flags"].by_name(), "completion flag"
+        )
     if operation["inline"] and operation["data"] == "none":
         raise SpecError(where, "inline without data")
 
@@ -155,7 +159,9 @@ def parse(document, device, wire, verbs):
     for operation in requests.operations.values():
         if operation["wqe_op"] in ops:
             where = f"{FILE}: operations[{operation['name']}]"
-            raise SpecError(where, f"WQE opcode {operation['wqe_op']} is already that of {ops[operation['wqe_op']]}")
+            raise SpecError(
+                where, f"WQE opcode {operation['wqe_op']} is already that of {ops[operation['wqe_op']]}"
+            )
         ops[operation["wqe_op"]] = operation["name"]
     _check_uses(requests, verbs)
     _check_clauses(requests)
