@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Which paths lead into the simulated machine, and where to. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "preload.h"
+
+static char runtime_dir[PATH_MAX];
+static bool have_runtime;
+
+__attribute__((constructor(101))) static void find_runtime(void)
+{
+	const char *dir = getenv(PROTO_ENV_RUNTIME);
+
+	if (!dir || !*dir || strlen(dir) >= sizeof(runtime_dir) - 256)
+		return;
+	strcpy(runtime_dir, dir);
+	have_runtime = true;
+}
+
+const char *path_runtime(void)
+{
+	return have_runtime ? runtime_dir : NULL;
+}
+
+/* Doubled slashes and "." components away: enough for how paths are put together in practice. */
+static bool tidy(const char *path, char *out, size_t size)
+{
+	size_t n = 0;
+
+	for (const char *p = path; *p; p++) {
+		if (*p == '/' && n && out[n - 1] == '/')
+			continue;
+		if (*p == '.' && n && out[n - 1] == '/' && (p[1] == '/' || !p[1]))
+			continue;
+		if (n + 1 >= size)
+			return false;
+		out[n++] = *p;
+	}
+	while (n > 1 && out[n - 1] == '/')
+		n--;
+	out[n] = '\0';
+	return true;
+}
+
+static bool below(const char *path, const char *folder, const char **rest)
+{
+	size_t n = strlen(folder);
+
+	if (strncmp(path, folder, n) || (path[n] && path[n] != '/'))
+		return false;
+	*rest = path[n] ? path + n + 1 : path + n;
+	return true;
+}
+
+static bool exists(const char *path)
+{
+	int saved = errno;
+	bool yes = !syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
+
+	errno = saved;
+	return yes;
+}
+
+/*
+ * Classes of RDMA devices are always ours, so that the host's own devices do not leak in. Everything
+ * else below /sys (the devices these classes link to, their network interfaces) is ours where it
+ * exists in the simulated tree and not on the host.
+ */
+static void lookup_sysfs(const char *path, const char *rest, struct path *p)
+{
+	snprintf(p->real, sizeof(p->real), "%.3000s/" PROTO_SYSFS_NAME "/%.1000s", runtime_dir, rest);
+	if (!strncmp(rest, "class/infiniband", 16) || (exists(p->real) && !exists(path)))
+		p->kind = PATH_TREE;
+}
+
+const char *path_lookup(const char *path, struct path *p)
+{
+	char clean[PATH_MAX];
+	const char *rest;
+
+	p->kind = PATH_OTHER;
+	if (!have_runtime || !path || path[0] != '/')
+		return path;
+	while (path[1] == '/')
+		path++;
+	if ((path[1] != 's' && path[1] != 'd') || !tidy(path, clean, sizeof(clean)))
+		return path;
+	if (below(clean, "/sys", &rest)) {
+		lookup_sysfs(clean, rest, p);
+	} else if (below(clean, "/dev/infiniband", &rest)) {
+		snprintf(p->real, sizeof(p->real), "%.3000s/" PROTO_DEV_NAME "/%.1000s", runtime_dir, rest);
+		p->kind = *rest && !strchr(rest, '/') ? PATH_DEVICE : PATH_TREE;
+		p->name = strrchr(p->real, '/') + 1;
+	}
+	return p->kind == PATH_OTHER ? path : p->real;
+}

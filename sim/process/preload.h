@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * libhcasim_preload.so: carries an unmodified application's access to RDMA devices to the device
+ * process. Inside, everything is hidden; PRELOAD_API marks what replaces libc's function.
+ */
+#ifndef HCASIM_PROCESS_PRELOAD_H
+#define HCASIM_PROCESS_PRELOAD_H
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proto.h"
+#include "ring.h"
+
+#define PRELOAD_API __attribute__((visibility("default")))
+
+/* libc's own function behind ours (or the next library's, which may wrap it too). */
+#define REAL(fn)                                                                                             \
+	({                                                                                                   \
+		static void *real_;                                                                          \
+		void *p_ = __atomic_load_n(&real_, __ATOMIC_RELAXED);                                        \
+		if (!p_) {                                                                                   \
+			p_ = dlsym(RTLD_NEXT, #fn);                                                          \
+			__atomic_store_n(&real_, p_, __ATOMIC_RELAXED);                                      \
+		}                                                                                            \
+		(__typeof__(&fn))p_;                                                                         \
+	})
+
+/* ---- paths.c: which paths are ours ----------------------------------------------------------- */
+
+enum path_kind {
+	PATH_OTHER,  /* not ours */
+	PATH_TREE,   /* a file or folder of the simulated sysfs or /dev/infiniband: `real` says where */
+	PATH_DEVICE, /* a device file: `name` */
+};
+struct path {
+	enum path_kind kind;
+	const char *name; /* what stands after /dev/infiniband/ */
+	char real[PATH_MAX];
+};
+/* The path to use instead of `path`; fills `p`. */
+const char *path_lookup(const char *path, struct path *p);
+/* The machine's folder; NULL: this process was not started by `hcasim run`. */
+const char *path_runtime(void);
+
+/* ---- client.c: the control channel ------------------------------------------------------------- */
+
+/*
+ * One request. Connects when needed (first use, after fork, after the application closed our
+ * descriptor). Returns reply->ret; -EIO once the device process is gone, as a disassociated device
+ * does. `fds` receives reply->nfds descriptors, close-on-exec.
+ */
+int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PROTO_MAX_FDS]);
+/* The MMIO ring, NULL if the device process cannot be reached. For the fault handler. */
+struct ring *client_ring(void);
+/* Wakes the device process: there is something in the ring. For the fault handler. */
+void client_kick(void);
+/* False if the device process is gone. Asks the socket. For the fault handler. */
+bool client_alive(void);
+
+/* ---- files.c: opened device files ---------------------------------------------------------------- */
+
+/* True if `fd` is a device file of a simulated machine. Leaves errno alone. */
+bool file_lookup(int fd, uint64_t *id, dev_t *rdev);
+int file_open(const char *name, int oflags);
+int file_stat(const char *name, dev_t *rdev);
+
+/* ---- trap.c: BAR pages ----------------------------------------------------------------------------- */
+
+/* `len` bytes at `addr` (whole pages, inaccessible) stand for BAR memory. 0 or -ENOMEM. */
+int trap_map(void *addr, size_t len, const struct proto_map *map);
+/* Pages of the range that stand for BAR memory no longer do; `gone` is called for each of them. */
+void trap_unmap(void *addr, size_t len, void (*gone)(const struct proto_map *page));
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What the preload library and the device process say to each other.
+ *
+ * Control channel: a SOCK_SEQPACKET Unix socket, one connection per application process, one request
+ * at a time, each one fixed-size message. An opened device file is one end of a Unix stream socket
+ * pair whose other end the device process keeps: end of file there says that the last descriptor of
+ * the open file description is gone. The application's end carries an abstract address that names
+ * the file, so that a descriptor is recognised after dup, fork, exec or SCM_RIGHTS, with no table.
+ */
+#ifndef HCASIM_PROCESS_PROTO_H
+#define HCASIM_PROCESS_PROTO_H
+
+#include <stdint.h>
+
+/* Environment of an application on a simulated machine: where its folder is. */
+#define PROTO_ENV_RUNTIME "HCASIM_RUNTIME"
+/* Inside that folder: */
+#define PROTO_SOCKET_NAME "socket"
+#define PROTO_SYSFS_NAME  "sysfs"
+#define PROTO_DEV_NAME    "dev/infiniband"
+
+#define PROTO_MAGIC   0x6863u
+#define PROTO_VERSION 1u
+
+/* "\0hcasim:" FILE-ID ":" MAJOR ":" MINOR, all in hexadecimal. */
+#define PROTO_FILE_PREFIX     "hcasim:"
+#define PROTO_FILE_PREFIX_LEN 7
+#define PROTO_FILE_ADDR_MAX   64
+
+enum proto_op {
+	PROTO_HELLO = 1, /* -> ring memfd, kick eventfd */
+	PROTO_OPEN,      /* -> the file's descriptor */
+	PROTO_STAT,      /* -> dev_t */
+	PROTO_IOCTL,
+	PROTO_WRITE,
+	PROTO_MMAP,   /* -> what to map */
+	PROTO_MUNMAP, /* one page of a BAR is no longer mapped */
+	PROTO_SYNC,   /* files closed before this request are released when it returns */
+	PROTO_NUM_OPS
+};
+
+#define PROTO_NAME_MAX 64
+
+struct proto_req {
+	uint16_t magic;
+	uint16_t version;
+	uint32_t op;
+	uint64_t file; /* FILE-ID, where a file is meant */
+	union {
+		struct {
+			uint64_t image; /* names this address space: new after fork and exec */
+			uint64_t
+				parent; /* image it was forked from, 0: none; its BAR mappings are inherited */
+			uint64_t probe; /* address of a copy of `image`: shows whether memory can be read */
+		} hello;
+		struct {
+			int32_t oflags;
+			char name[PROTO_NAME_MAX]; /* what stands after /dev/infiniband/ */
+		} open;
+		struct {
+			uint64_t cmd, arg;
+		} ioctl;
+		struct {
+			uint64_t buf, len;
+		} write;
+		struct {
+			uint64_t len, offset;
+			int32_t prot;
+		} mmap;
+		struct {
+			uint32_t hca, bar;
+			uint64_t bar_offset, len;
+		} munmap;
+		uint64_t room[12];
+	};
+};
+
+#define PROTO_MAX_FDS 4
+
+struct proto_map {
+	uint32_t is_bar;
+	uint32_t hca, bar;
+	uint32_t wc;
+	uint32_t read_only;
+	uint32_t reserved;
+	uint64_t bar_offset;
+	uint64_t memfd_offset;
+	uint64_t length;
+};
+
+struct proto_reply {
+	uint16_t magic;
+	uint16_t nfds; /* descriptors that come with this message */
+	uint32_t op;
+	int64_t ret;
+	struct {
+		uint32_t size; /* of the integer at uaddr that receives the number: 4, 8 */
+		uint32_t reserved;
+		uint64_t uaddr;
+	} install[PROTO_MAX_FDS];
+	union {
+		uint64_t rdev;
+		struct proto_map map;
+	};
+};
+
+#endif

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * BAR pages are inaccessible; an access faults. The handler carries the instruction out and puts a
+ * message into the MMIO ring: a store is posted, a load waits for its completion. Every function here
+ * that the handler reaches uses system calls and atomics only.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "insn.h"
+#include "preload.h"
+#include "signals.h"
+
+#define PAGE       4096ull
+#define MAX_PAGES  8192u /* slots of the table: BAR pages mapped at once by one process */
+#define PAGE_GONE  1u    /* key of a slot that was used: a search goes on behind it */
+#define POLL_ALIVE 100   /* ms between looks whether the device process still lives */
+
+struct page { /* `info` is valid while `addr` is a page's address */
+	_Atomic uint64_t addr;
+	_Atomic uint64_t offset;
+	_Atomic uint32_t where; /* hca | bar << 8 | wc << 16 */
+};
+static struct page pages[MAX_PAGES];
+static _Atomic unsigned int page_lock; /* writers; never taken by the handler */
+
+static struct page *slot_of(uint64_t addr, unsigned int i)
+{
+	uint64_t hash = (addr / PAGE) * 0x9e3779b97f4a7c15ull >> 40;
+
+	return &pages[(hash + i) % MAX_PAGES];
+}
+
+static struct page *find_page(uint64_t addr)
+{
+	addr &= ~(PAGE - 1);
+	for (unsigned int i = 0; i < MAX_PAGES; i++) {
+		struct page *p = slot_of(addr, i);
+		uint64_t key = atomic_load_explicit(&p->addr, memory_order_acquire);
+
+		if (key == addr)
+			return p;
+		if (!key)
+			return NULL;
+	}
+	return NULL;
+}
+
+static bool add_page(uint64_t addr, const struct proto_map *map, uint64_t offset)
+{
+	for (unsigned int i = 0; i < MAX_PAGES; i++) {
+		struct page *p = slot_of(addr, i);
+
+		if (atomic_load(&p->addr) > PAGE_GONE)
+			continue;
+		atomic_store(&p->offset, offset);
+		atomic_store(&p->where, map->hca | map->bar << 8 | (uint32_t) !!map->wc << 16);
+		atomic_store_explicit(&p->addr, addr, memory_order_release);
+		return true;
+	}
+	return false;
+}
+
+static void lock_pages(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, 8);
+	while (atomic_exchange_explicit(&page_lock, 1, memory_order_acquire))
+		sched_yield();
+}
+
+static void unlock_pages(const sigset_t *saved)
+{
+	atomic_store_explicit(&page_lock, 0, memory_order_release);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
+}
+
+static _Atomic unsigned int num_pages;
+
+int trap_map(void *addr, size_t len, const struct proto_map *map)
+{
+	uint64_t start = (uintptr_t)addr;
+	bool ok = true;
+	sigset_t saved;
+	uint64_t at;
+
+	if (signals_install())
+		return -ENOMEM;
+	lock_pages(&saved);
+	for (at = 0; at < len && ok; at += ok ? PAGE : 0)
+		ok = add_page(start + at, map, map->bar_offset + at);
+	if (ok)
+		atomic_fetch_add(&num_pages, (len + PAGE - 1) / PAGE);
+	for (; !ok && at; at -= PAGE)
+		atomic_store(&find_page(start + at - PAGE)->addr, PAGE_GONE);
+	unlock_pages(&saved);
+	return ok ? 0 : -ENOMEM;
+}
+
+static bool remove_page(uint64_t addr, struct proto_map *gone)
+{
+	struct page *p = find_page(addr);
+	uint32_t where;
+
+	if (!p)
+		return false;
+	where = atomic_load(&p->where);
+	*gone = (struct proto_map){.is_bar = 1,
+				   .hca = where & 0xff,
+				   .bar = where >> 8 & 0xff,
+				   .bar_offset = atomic_load(&p->offset),
+				   .length = PAGE};
+	atomic_store(&p->addr, PAGE_GONE);
+	atomic_fetch_sub(&num_pages, 1);
+	return true;
+}
+
+void trap_unmap(void *addr, size_t len, void (*gone)(const struct proto_map *page))
+{
+	struct proto_map page;
+	sigset_t saved;
+	bool found;
+
+	for (uint64_t at = 0; at < len && atomic_load(&num_pages); at += PAGE) {
+		if (!find_page((uintptr_t)addr + at))
+			continue;
+		lock_pages(&saved);
+		found = remove_page((uintptr_t)addr + at, &page);
+		unlock_pages(&saved);
+		if (found)
+			gone(&page);
+	}
+}
+
+/* ---- The ring --------------------------------------------------------------------------------- */
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value)
+{
+	struct timespec ts = {.tv_nsec = POLL_ALIVE * 1000000l};
+
+	/* Shared: the waker is another process. */
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &ts, NULL, 0);
+}
+
+/* Back-pressure: a full ring makes the store wait, as a full posted queue makes a processor wait. */
+static bool put(struct ring *ring, const struct ring_op *op)
+{
+	while (!ring_try_put(ring, op)) {
+		uint32_t seen = atomic_load(&ring->room);
+
+		atomic_fetch_add(&ring->waiters, 1);
+		if (ring_try_put(ring, op)) {
+			atomic_fetch_sub(&ring->waiters, 1);
+			break;
+		}
+		if (ring_must_kick(ring))
+			client_kick();
+		futex_wait(&ring->room, seen);
+		atomic_fetch_sub(&ring->waiters, 1);
+		if (!client_alive())
+			return false;
+	}
+	if (ring_must_kick(ring))
+		client_kick();
+	return true;
+}
+
+static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t len)
+{
+	uint32_t where = atomic_load(&p->where);
+
+	op->offset = atomic_load(&p->offset) + addr % PAGE;
+	op->hca = where & 0xff;
+	op->bar = where >> 8 & 0xff;
+	op->wc = where >> 16 & 1;
+	op->size = (uint8_t)len;
+}
+
+static void bar_store(void *arg, uint64_t addr, const void *data, size_t len)
+{
+	struct ring_op op = {.kind = RING_STORE};
+	struct page *p = find_page(addr);
+	struct ring *ring = client_ring();
+
+	if (!p || !ring)
+		return; /* the device is gone: posted writes vanish */
+	fill(&op, p, addr, len);
+	memcpy(op.data, data, len);
+	put(ring, &op);
+}
+
+static struct ring_reply *take_reply(struct ring *ring, unsigned int *index)
+{
+	for (unsigned int i = 0;; i++) {
+		struct ring_reply *r = &ring->reply[i % RING_REPLIES];
+		uint32_t state = RING_REPLY_FREE;
+
+		if (atomic_compare_exchange_strong(&r->state, &state, RING_REPLY_WAIT)) {
+			*index = i % RING_REPLIES;
+			return r;
+		}
+		/* More threads load than there are slots: wait for one of them. */
+		if (i % RING_REPLIES == RING_REPLIES - 1) {
+			futex_wait(&r->state, state);
+			if (!client_alive())
+				return NULL;
+		}
+	}
+}
+
+static void bar_load(void *arg, uint64_t addr, void *data, size_t len)
+{
+	struct ring_op op = {.kind = RING_LOAD};
+	struct page *p = find_page(addr);
+	struct ring *ring = client_ring();
+	struct ring_reply *reply;
+	unsigned int index;
+
+	memset(data, 0xff, len); /* a read that nobody completes returns ones */
+	reply = p && ring ? take_reply(ring, &index) : NULL;
+	if (!reply)
+		return;
+	fill(&op, p, addr, len);
+	op.reply = (uint16_t)index;
+	if (!put(ring, &op))
+		return;
+	while (atomic_load_explicit(&reply->state, memory_order_acquire) == RING_REPLY_WAIT) {
+		futex_wait(&reply->state, RING_REPLY_WAIT);
+		if (!client_alive())
+			return; /* the slot stays taken: nobody will use it again */
+	}
+	memcpy(data, reply->data, len);
+	atomic_store_explicit(&reply->state, RING_REPLY_FREE, memory_order_release);
+	syscall(SYS_futex, &reply->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static size_t bar_span(void *arg, uint64_t addr, size_t len)
+{
+	struct page *first = find_page(addr), *p;
+	size_t done;
+
+	if (!first || addr + len < addr)
+		return 0;
+	for (done = PAGE - addr % PAGE; done < len; done += PAGE) {
+		p = find_page(addr + done);
+		if (!p || atomic_load(&p->where) != atomic_load(&first->where) ||
+		    atomic_load(&p->offset) !=
+			    atomic_load(&first->offset) + ((addr % PAGE + done) & ~(PAGE - 1)))
+			return done;
+	}
+	return len;
+}
+
+static bool bar_combines(void *arg, uint64_t addr)
+{
+	struct page *p = find_page(addr);
+
+	return p && (atomic_load(&p->where) >> 16 & 1);
+}
+
+static const struct insn_bar bar_ops = {
+	.span = bar_span,
+	.combines = bar_combines,
+	.store = bar_store,
+	.load = bar_load,
+};
+
+/* ---- Decoding, cached ---------------------------------------------------------------------------- */
+
+#define CACHE_SLOTS 512u
+
+/* A slot is a sequence lock: odd while being written. Its words are atomics, so that readers may look
+ * at a slot that changes; they notice, and decode for themselves. */
+#define CACHE_WORDS ((sizeof(struct cached) + 7) / 8)
+struct cached {
+	uint64_t rip;
+	uint8_t code[16];
+	struct insn insn;
+};
+static struct {
+	_Atomic uint32_t seq;
+	_Atomic uint64_t word[CACHE_WORDS];
+} cache[CACHE_SLOTS];
+
+static bool cache_get(uint64_t rip, const uint8_t *code, struct insn *insn)
+{
+	unsigned int slot = (rip ^ rip >> 9) % CACHE_SLOTS;
+	uint32_t seq = atomic_load_explicit(&cache[slot].seq, memory_order_acquire);
+	union {
+		struct cached c;
+		uint64_t word[CACHE_WORDS];
+	} copy;
+
+	if (seq & 1)
+		return false;
+	for (unsigned int i = 0; i < CACHE_WORDS; i++)
+		copy.word[i] = atomic_load_explicit(&cache[slot].word[i], memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&cache[slot].seq, memory_order_relaxed) != seq || copy.c.rip != rip)
+		return false;
+	/* Code may have been replaced since (a JIT, dlclose and dlopen). */
+	if (memcmp(copy.c.code, code, copy.c.insn.len))
+		return false;
+	*insn = copy.c.insn;
+	return true;
+}
+
+static void cache_put(uint64_t rip, const uint8_t *code, const struct insn *insn)
+{
+	unsigned int slot = (rip ^ rip >> 9) % CACHE_SLOTS;
+	uint32_t seq = atomic_load_explicit(&cache[slot].seq, memory_order_relaxed);
+	union {
+		struct cached c;
+		uint64_t word[CACHE_WORDS];
+	} copy = {.c = {.rip = rip, .insn = *insn}};
+
+	if ((seq & 1) || !atomic_compare_exchange_strong(&cache[slot].seq, &seq, seq + 1))
+		return;
+	memcpy(copy.c.code, code, insn->len);
+	for (unsigned int i = 0; i < CACHE_WORDS; i++)
+		atomic_store_explicit(&cache[slot].word[i], copy.word[i], memory_order_relaxed);
+	atomic_store_explicit(&cache[slot].seq, seq + 2, memory_order_release);
+}
+
+/* How many bytes of code can be read at `rip`: an instruction may be the last of its page. */
+static size_t code_room(uint64_t rip)
+{
+	size_t here = PAGE - rip % PAGE;
+	unsigned char resident;
+
+	if (here >= INSN_MAX_LEN || !syscall(SYS_mincore, rip + here, PAGE, &resident))
+		return INSN_MAX_LEN;
+	return here;
+}
+
+/* ---- The fault ------------------------------------------------------------------------------------- */
+
+static void say(const char *text, int n)
+{
+	if (n > 0 && syscall(SYS_write, STDERR_FILENO, text, n) < 0)
+		return;
+}
+
+/* snprintf is not promised to be safe in a handler; the process ends here, and these conversions
+ * neither allocate nor take locks in glibc. */
+static void complain(const uint8_t *code, size_t room, const struct insn *insn, uint64_t rip, uint64_t addr)
+{
+	char text[160], bytes[3 * INSN_MAX_LEN + 1] = "", line[512];
+	unsigned int len = insn->len ? insn->len : (unsigned int)room;
+
+	insn_format(code, room, rip, text, sizeof(text));
+	for (unsigned int i = 0; i < len && i < INSN_MAX_LEN; i++)
+		snprintf(bytes + 3 * i, 4, " %02x", code[i]);
+	say(line, snprintf(line, sizeof(line),
+			   "hcasim: pid %d: cannot carry out \"%s\" (bytes%s) at %#llx on BAR address %#llx: "
+			   "only plain loads and stores of 1 to 64 bytes inside one mapping reach a device\n",
+			   (int)getpid(), text, bytes, (unsigned long long)rip, (unsigned long long)addr));
+}
+
+bool trap_handle(siginfo_t *info, ucontext_t *uc)
+{
+	uint64_t rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP], addr = (uintptr_t)info->si_addr;
+	const uint8_t *code = (const uint8_t *)(uintptr_t)rip;
+	int saved = errno;
+	struct insn insn;
+	size_t room;
+
+	if (info->si_code != SEGV_ACCERR || !find_page(addr) || find_page(rip))
+		return false;
+	if (!cache_get(rip, code, &insn)) {
+		room = code_room(rip);
+		if (!insn_decode(code, room, &insn) || insn.len > room) {
+			complain(code, room, &insn, rip, addr);
+			goto fatal;
+		}
+		cache_put(rip, code, &insn);
+	}
+	if (insn_emulate(&insn, uc, &bar_ops)) {
+		errno = saved;
+		return true;
+	}
+	complain(code, insn.len, &insn, rip, addr);
+fatal:
+	/* The instruction is executed again, and ends the process as any wild access does. */
+	signals_default();
+	return true;
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Memory of applications, by process_vm_readv and process_vm_writev: many pieces in one call. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "server.h"
+
+#define MAX_PIECES 1024 /* IOV_MAX */
+
+typedef ssize_t transfer_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long,
+			    unsigned long);
+
+static int fault_of(int err)
+{
+	return err == EPERM || err == ENOSYS ? -EPERM : -EFAULT;
+}
+
+/* The kernel stops at the first byte it cannot move: short means a fault, whatever follows. */
+static int transfer(transfer_fn *fn, pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, uint8_t *buf)
+{
+	static struct iovec remote[MAX_PIECES];
+	struct iovec local;
+	ssize_t moved;
+
+	while (nseg) {
+		uint32_t n = nseg < MAX_PIECES ? nseg : MAX_PIECES;
+
+		local.iov_base = buf;
+		local.iov_len = 0;
+		for (uint32_t i = 0; i < n; i++) {
+			remote[i].iov_base = (void *)(uintptr_t)seg[i].addr;
+			remote[i].iov_len = seg[i].len;
+			local.iov_len += seg[i].len;
+		}
+		moved = fn(pid, &local, 1, remote, n, 0);
+		if (moved < 0)
+			return fault_of(errno);
+		if ((size_t)moved != local.iov_len)
+			return -EFAULT;
+		buf += moved;
+		seg += n;
+		nseg -= n;
+	}
+	return 0;
+}
+
+int usermem_read(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, void *buf)
+{
+	return transfer(process_vm_readv, pid, seg, nseg, buf);
+}
+
+int usermem_write(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf)
+{
+	return transfer(process_vm_writev, pid, seg, nseg, (uint8_t *)buf);
+}
+
+static struct mm *mm_of(struct task *t)
+{
+	return (struct mm *)((char *)t - offsetof(struct mm, task));
+}
+
+/* Long ones exceed a segment's 32 bits. */
+#define SEG_MAX (1u << 30)
+
+static int copy(struct task *t, transfer_fn *fn, uint8_t *buf, uint64_t addr, size_t len)
+{
+	if (mm_of(t)->dead)
+		return -EFAULT;
+	while (len) {
+		struct hca_dma_seg seg = {addr, len < SEG_MAX ? (uint32_t)len : SEG_MAX};
+
+		if (transfer(fn, t->pid, &seg, 1, buf))
+			return -EFAULT;
+		buf += seg.len;
+		addr += seg.len;
+		len -= seg.len;
+	}
+	return 0;
+}
+
+static int copy_from_user(struct task *t, void *dst, uint64_t src, size_t len)
+{
+	return copy(t, process_vm_readv, dst, src, len);
+}
+
+static int copy_to_user(struct task *t, uint64_t dst, const void *src, size_t len)
+{
+	return copy(t, process_vm_writev, (uint8_t *)src, dst, len);
+}
+
+static int open_proc(struct task *t, const char *what)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)t->pid, what);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* ---- /proc/PID/maps ------------------------------------------------------------------------------ */
+
+struct walk { /* how far [addr, end) is known to be covered, in a list of mappings in ascending order */
+	uint64_t addr, end;
+	bool write;
+	int result; /* 1: more mappings are needed */
+};
+
+static const char *hex(const char *p, uint64_t *out)
+{
+	uint64_t v = 0;
+
+	for (;; p++) {
+		if (*p >= '0' && *p <= '9')
+			v = v << 4 | (uint64_t)(*p - '0');
+		else if (*p >= 'a' && *p <= 'f')
+			v = v << 4 | (uint64_t)(*p - 'a' + 10);
+		else
+			break;
+	}
+	*out = v;
+	return p;
+}
+
+/* One line: "start-end rwxp ...". What pinning needs: readable, and writable if written to. */
+static void walk_line(struct walk *w, const char *line)
+{
+	uint64_t start, end;
+	const char *p = hex(line, &start);
+
+	p = hex(p + 1, &end);
+	if (end <= w->addr)
+		return;
+	if (start > w->addr || p[1] != 'r' || (w->write && p[2] != 'w')) {
+		w->result = -EFAULT;
+		return;
+	}
+	w->addr = end;
+	if (end >= w->end)
+		w->result = 0;
+}
+
+static void walk_file(struct walk *w, int fd)
+{
+	static char buf[65536];
+	size_t have = 0;
+	ssize_t n;
+
+	while (w->result > 0 && (n = read(fd, buf + have, sizeof(buf) - 1 - have)) > 0) {
+		char *line = buf, *nl;
+
+		have += (size_t)n;
+		buf[have] = '\0';
+		for (; w->result > 0 && (nl = memchr(line, '\n', (size_t)(buf + have - line))); line = nl + 1)
+			walk_line(w, line);
+		have = (size_t)(buf + have - line);
+		memmove(buf, line, have);
+	}
+}
+
+static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
+{
+	struct walk w = {.addr = addr, .end = addr + len, .write = write, .result = 1};
+	int fd;
+
+	if (!len)
+		return 0;
+	if (w.end < addr || mm_of(t)->dead)
+		return -EFAULT;
+	fd = open_proc(t, "maps");
+	if (fd < 0)
+		return errno == ENOMEM ? -ENOMEM : -EFAULT;
+	walk_file(&w, fd);
+	close(fd);
+	return w.result ? -EFAULT : 0;
+}
+
+static int fd_inode(struct task *t, int fd, uint64_t *ino)
+{
+	char path[64];
+	struct stat st;
+
+	if (fd < 0 || mm_of(t)->dead)
+		return -EBADF;
+	/* The link leads to the open file itself, pipes and sockets included. */
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)t->pid, fd);
+	if (stat(path, &st))
+		return -EBADF;
+	*ino = st.st_ino;
+	return 0;
+}
+
+const struct task_ops usermem_task_ops = {
+	.copy_from_user = copy_from_user,
+	.copy_to_user = copy_to_user,
+	.pin_check = pin_check,
+	.fd_inode = fd_inode,
+};
