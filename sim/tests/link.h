@@ -20,7 +20,7 @@ struct link {
 };
 
 /* Prints `what` with errno's meaning and ends the program with status 1. */
-void die(const char *what);
+void die(const char *what) __attribute__((noreturn));
 
 void link_open(struct link *l, size_t size);
 void link_close(struct link *l);
