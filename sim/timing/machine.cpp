@@ -9,49 +9,16 @@
 #include <vector>
 
 #include "adapter.h"
-#include "devices/driver.h"
+#include "devices/native/format.h"
+#include "sc_kernel.h"
 #include "trace/trace.h"
 
 using namespace hcasim;
-
-/* The SystemC library has its own main() that calls this; the programs of hcasim have theirs. */
-extern "C" int sc_main(int, char **)
-{
-	return EXIT_FAILURE;
-}
 
 namespace
 {
 
 constexpr unsigned int MAX_HCAS = 16;
-
-/*
- * A SystemC kernel of our own, so that a process may make one machine after another. Everything else of
- * a machine is made and unmade while it is the current one.
- */
-class Kernel
-{
-	sc_core::sc_simcontext *outer_, *own_;
-
-      public:
-	Kernel()
-	{
-		/* Read when the kernel starts; the banner would stand in the output of users' programs. */
-		setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
-		sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
-		sc_core::sc_report_handler::set_actions(sc_core::SC_WARNING, sc_core::SC_DO_NOTHING);
-		outer_ = sc_core::sc_get_curr_simcontext();
-		own_ = new sc_core::sc_simcontext;
-		sc_core::sc_curr_simcontext = own_;
-	}
-	~Kernel()
-	{
-		delete own_;
-		sc_core::sc_curr_simcontext = outer_;
-	}
-	Kernel(const Kernel &) = delete;
-	Kernel &operator=(const Kernel &) = delete;
-};
 
 bool pending()
 {
@@ -61,7 +28,7 @@ bool pending()
 } // namespace
 
 struct machine : public TimerWatch {
-	Kernel kernel; /* first: unmade last */
+	ScKernel kernel; /* first: unmade last */
 	Profile profile;
 	std::unique_ptr<PcieModel> pcie;
 	std::unique_ptr<Fault> fault;
@@ -103,7 +70,7 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 			throw std::string(text);
 		wire->watch(trace.get());
 	}
-	const hca_personality *pers = cfg.personality ? cfg.personality : native_drv_ops.personality;
+	const hca_personality *pers = cfg.personality ? cfg.personality : &native_personality;
 	const AdapterContext shared = {profile, *pcie, *wire, *this, ops, ctx, pers, trace.get()};
 
 	for (unsigned int i = 0; i < cfg.num_hcas; i++)

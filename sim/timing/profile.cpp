@@ -47,6 +47,7 @@ void pcie_figures(std::vector<Figure> &t, Profile &p)
 		  {"pcie.nonposted_headers", "TLPs", 1, 4096, Figure::WHOLE, 1, &p.pcie.nonposted_headers},
 		  {"pcie.tags", "reads", 1, 1024, Figure::WHOLE, 1, &p.pcie.tags},
 		  {"root.read_latency", "ns", 0, 1e6, Figure::ANY, ns, &p.root.read_latency},
+		  {"root.interleave", "reads", 1, 1024, Figure::WHOLE, 1, &p.root.interleave},
 		  {"root.store_latency", "ns", 0, 1e6, Figure::ANY, ns, &p.root.store_latency},
 		  {"root.wc_buffers", "lines", 1, 64, Figure::WHOLE, 1, &p.root.wc_buffers},
 		  {"root.wc_age", "ns", 1, 1e6, Figure::ANY, ns, &p.root.wc_age}});

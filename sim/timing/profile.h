@@ -36,6 +36,7 @@ struct Profile {
 	struct {
 		double read_latency;  /* ps from a read request to its first completion */
 		double store_latency; /* ps from the CPU to the root port */
+		double interleave;    /* reads whose completions take turns */
 		double wc_buffers, wc_age;
 	} root;
 	struct {

@@ -10,7 +10,7 @@ RootPort::RootPort(sc_core::sc_module_name name, const Profile &p, const PcieMod
 		   const machine_host_ops *ops, void *ctx, unsigned int adapter, hca *h)
     : sc_module(name), model_(model), ops_(ops), ctx_(ctx), adapter_(adapter), hca_(h), memory_(ops, ctx),
       read_latency_(p.root.read_latency), store_latency_(p.root.store_latency),
-      wc_(p.root.wc_buffers, p.root.wc_age, *this)
+      interleave_(p.root.interleave), wc_(p.root.wc_buffers, p.root.wc_age, *this)
 {
 	SC_METHOD(run);
 	sensitive << alarm_.event();
@@ -108,6 +108,12 @@ bool RootPort::next_cpu(hca_ps now, Tlp &tlp, hca_ps &retry)
 	return true;
 }
 
+void RootPort::refill()
+{
+	while (completing_.size() < interleave_ && !backlog_.empty())
+		completing_.push(backlog_.pop());
+}
+
 bool RootPort::next_completion(Tlp &tlp)
 {
 	if (completing_.empty())
@@ -118,6 +124,7 @@ bool RootPort::next_completion(Tlp &tlp)
 
 	if (r.transfer->status) { /* Unsupported Request: one completion without data ends the read */
 		tlp = {TlpType::Cpl, true, tag, 0, r.addr, r.transfer, nullptr, r.transfer->dma};
+		refill();
 		return true;
 	}
 	uint32_t len = model_.completion_chunk(r.addr + r.sent, left);
@@ -127,6 +134,8 @@ bool RootPort::next_completion(Tlp &tlp)
 	r.sent += len;
 	if (len < left)
 		completing_.push(tag);
+	else
+		refill();
 	return true;
 }
 
@@ -202,11 +211,12 @@ void RootPort::run()
 
 	alarm_.fired();
 	for (; !reads_.empty() && reads_.front().at <= now; more = true)
-		completing_.push(reads_.pop().tag);
+		backlog_.push(reads_.pop().tag);
 	if (wc_.next_expiry() <= now) {
 		wc_.expire(now);
 		more = true;
 	}
+	refill();
 	if (more)
 		down_->kick();
 	if (!reads_.empty())

@@ -26,6 +26,7 @@ class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, pu
 	Endpoint *endpoint_ = nullptr;
 	PcieDirection *down_ = nullptr;
 	const hca_ps read_latency_, store_latency_;
+	const size_t interleave_;
 	WriteCombine wc_;
 	Alarm alarm_{"alarm"};
 	Ring<CpuRequest *> cpu_; /* to go down, in program order */
@@ -34,11 +35,13 @@ class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, pu
 		uint16_t tag;
 	};
 	Ring<Ready> reads_;         /* memory is being read */
-	Ring<uint16_t> completing_; /* served in turn, a completion each */
+	Ring<uint16_t> backlog_;    /* tags whose data is there */
+	Ring<uint16_t> completing_; /* the first few of them, a completion each in turn */
 	bool cpu_turn_ = false;
 	uint8_t tag_ = 0;
 
 	void run();
+	void refill();
 	void read_arrived(const Tlp &tlp);
 	void write_arrived(const Tlp &tlp);
 	void answer_arrived(const Tlp &tlp);

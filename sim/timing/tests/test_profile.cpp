@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "suite.h"
+
+#include <cstdlib>
+#include <dirent.h>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+#include "timing/profile.h"
+
+using namespace hcasim;
+
+static const char DEFAULT[] = PROFILE_DIR "/gen3x8-40g.yaml";
+
+static std::string slurp(const char *path)
+{
+	std::ifstream in(path);
+
+	return {std::istreambuf_iterator<char>(in), {}};
+}
+
+static bool load_text(const std::string &text, std::string &err)
+{
+	char path[] = "profile-test-XXXXXX";
+	int fd = mkstemp(path);
+	Profile p;
+
+	CU_ASSERT_FATAL(fd >= 0);
+	CU_ASSERT_FATAL(write(fd, text.data(), text.size()) == ssize_t(text.size()));
+	close(fd);
+	bool ok = profile_load(path, p, err);
+
+	unlink(path);
+	return ok;
+}
+
+/* The default profile with one piece of text replaced must be refused with these words. */
+static void refused(const std::string &from, const std::string &to, std::initializer_list<const char *> words)
+{
+	std::string text = slurp(DEFAULT), err;
+	size_t at = text.find(from);
+
+	CU_ASSERT_FATAL(at != std::string::npos);
+	text.replace(at, from.size(), to);
+	CU_ASSERT_FALSE(load_text(text, err));
+	CU_ASSERT(contains(err, "profile-test-"));
+	for (const char *word : words)
+		CU_ASSERT(contains(err, word));
+}
+
+static void shipped_profiles_load()
+{
+	DIR *dir = opendir(PROFILE_DIR);
+	unsigned int n = 0;
+
+	CU_ASSERT_FATAL(dir != nullptr);
+	while (dirent *e = readdir(dir)) {
+		std::string name = e->d_name, err;
+		Profile p;
+
+		if (name.size() < 6 || name.substr(name.size() - 5) != ".yaml")
+			continue;
+		n++;
+		CU_ASSERT(profile_load((PROFILE_DIR "/" + name).c_str(), p, err));
+		CU_ASSERT_EQUAL(p.name + ".yaml", name);
+	}
+	closedir(dir);
+	CU_ASSERT(n >= 2);
+}
+
+static void values_and_units()
+{
+	Profile p;
+	std::string err;
+
+	CU_ASSERT_FATAL(profile_load(DEFAULT, p, err));
+	CU_ASSERT_EQUAL(p.pcie.raw_gbps, 63.015);
+	CU_ASSERT_EQUAL(p.pcie.mps, 256);
+	CU_ASSERT_EQUAL(p.pcie.latency, 150000); /* 150 ns in ps */
+	CU_ASSERT_EQUAL(p.wire.gbps, 40);
+	CU_ASSERT(p.engine.stage[HCA_STAGE_TX].bytes_per_cycle > 0);
+}
+
+static void unknown_keys()
+{
+	refused("  mps:", "  mpx:", {"pcie.mpx", "unknown key"});
+	refused("pcie:", "pci:", {"'pci'", "unknown key"});
+	refused("{value: 256, unit: B", "{value: 256, size: 1, unit: B", {"pcie.mps", "unknown key 'size'"});
+	refused("    decode:", "    decoder:", {"engine.stages.decoder", "unknown key"});
+}
+
+static void missing_keys()
+{
+	refused("  rcb: {value: 64, unit: B", "  # rcb: {value: 64, unit: B", {"no key 'pcie.rcb'"});
+	refused("{value: 256, unit: B", "{value: 256", {"pcie.mps", "no 'unit'"});
+	refused("{value: 256, unit", "{unit", {"pcie.mps", "no 'value'"});
+	refused("name: gen3x8-40g", "", {"no key 'name'"});
+	refused("source: \"IEEE 802.3\"", "source: \"\"", {"wire.fcs", "source is empty"});
+}
+
+static void bad_values()
+{
+	refused("{value: 256, unit: B", "{value: 250, unit: B", {"pcie.mps", "250", "power of two"});
+	refused("{value: 256, unit: B", "{value: 8192, unit: B",
+		{"pcie.mps", "8192", "out of range", "4096"});
+	refused("{value: 256, unit: B", "{value: 256x, unit: B", {"pcie.mps", "256x", "not a number"});
+	refused("{value: 256, unit: B", "{value: nan, unit: B", {"pcie.mps", "nan", "not a number"});
+	refused("{value: 64, unit: reads", "{value: 6.5, unit: reads", {"pcie.tags", "6.5", "whole"});
+	refused("unit: Gb/s", "unit: GB/s", {"pcie.raw_rate", "GB/s", "Gb/s"});
+	refused("{value: 256, unit: B", "{value: [1], unit: B", {"pcie.mps", "single value"});
+	refused("  mps: {value: 256, unit: B", "  mps: 256 #", {"pcie.mps", "{value, unit, source}"});
+	refused("{value: 256, unit: B", "{value: 256, value: 256, unit: B",
+		{"pcie.mps", "'value' is given twice"});
+}
+
+static void not_a_profile()
+{
+	std::string err;
+	Profile p;
+
+	CU_ASSERT_FALSE(profile_load("no/such/profile.yaml", p, err));
+	CU_ASSERT(contains(err, "no/such/profile.yaml") && contains(err, "No such file"));
+	CU_ASSERT_FALSE(load_text("", err));
+	CU_ASSERT(contains(err, "empty"));
+	CU_ASSERT_FALSE(load_text("pcie: {", err));
+	CU_ASSERT(contains(err, "profile-test-"));
+	CU_ASSERT_FALSE(load_text("[1, 2]", err));
+	CU_ASSERT(contains(err, "must be a mapping"));
+	CU_ASSERT_FALSE(load_text(std::string("\x01\x00\xff\xfe", 4), err));
+}
+
+int main()
+{
+	return run_suite("profile", {{"shipped profiles load", shipped_profiles_load},
+				     {"values and units", values_and_units},
+				     {"unknown keys", unknown_keys},
+				     {"missing keys", missing_keys},
+				     {"bad values", bad_values},
+				     {"not a profile", not_a_profile}});
+}
