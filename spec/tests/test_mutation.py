@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A mistake in the YAML is refused, by a message that names file, place and value."""
+
+import copy
+import subprocess
+import sys
+
+import pytest
+import yaml
+from conftest import SPEC
+
+from gen import spec as spec_module
+from gen.load import SpecError
+
+
+def pick(entries, name):
+    return next(entry for entry in entries if entry.get("name", entry.get("id", entry.get("op"))) == name)
+
+
+def layout(documents, name):
+    return pick(documents["device"]["layouts"], name)
+
+
+def field(documents, layout_name, member, bits=None):
+    found = pick(layout(documents, layout_name)["members"], member)
+    return pick(found["bits"], bits) if bits else found
+
+
+def operation(documents, name):
+    return pick(documents["wr"]["operations"], name)
+
+
+def opcode(documents, name):
+    return pick(documents["wire"]["opcodes"], name)
+
+
+def enum(documents, file, name):
+    return pick(documents[file]["enums"], name)["values"]
+
+
+MUTATIONS = {
+    "bits overlap": (
+        lambda d: field(d, "wqe_ctrl", "qpn_flags", "fence").update(bits=[25, 25]),
+        ["device.yaml", "wqe_ctrl", "fence", "bit 25 overlaps field solicited"],
+    ),
+    "bits beyond the member": (
+        lambda d: field(d, "cqe", "owner", "phase").update(bits=[8, 8]),
+        ["device.yaml", "cqe", "phase", "[8, 8] do not fit into 8 bits"],
+    ),
+    "size is not the sum": (
+        lambda d: layout(d, "cqe").update(size=60),
+        ["device.yaml", "layouts[cqe]", "size is 60 but the members sum to 64"],
+    ),
+    "misaligned member": (
+        lambda d: layout(d, "eqe")["members"].insert(1, {"name": "odd", "type": "u8"}),
+        ["device.yaml", "eqe", "not a multiple of 2"],
+    ),
+    "unknown type": (
+        lambda d: field(d, "rqe", "num_sge").update(type="u9"),
+        ["device.yaml", "layouts[rqe].members[num_sge].type", "u9"],
+    ),
+    "member twice": (
+        lambda d: field(d, "seg_data", "lkey").update(name="addr"),
+        ["device.yaml", "seg_data", "addr"],
+    ),
+    "enum value twice": (
+        lambda d: pick(enum(d, "device", "wqe_op"), "FLUSH").update(value=11),
+        ["device.yaml", "wqe_op", "FLUSH", "value 11 is already that of TSO"],
+    ),
+    "enum value too wide": (
+        lambda d: pick(enum(d, "device", "vendor_err"), "QP_STATE").update(value=256),
+        ["device.yaml", "vendor_err", "value 256", "8 bits"],
+    ),
+    "enum not declared": (
+        lambda d: field(d, "eqe", "type").update(enum="nothing"),
+        ["device.yaml", "eqe", "enum 'nothing' is not declared"],
+    ),
+    "registers overlap": (
+        lambda d: pick(d["device"]["registers"], "CAPS").update(offset=0),
+        ["device.yaml", "registers[CAPS]", "overlaps FW_VER"],
+    ),
+    "doorbell beyond the page": (
+        lambda d: pick(d["device"]["uar"], "bf").update(offset=0xF00),
+        ["device.yaml", "uar[bf]", "beyond 0x1000"],
+    ),
+    "register misaligned": (
+        lambda d: pick(d["device"]["uar"], "db_cq").update(offset=0x24),
+        ["device.yaml", "uar[db_cq]", "offset 0x24 is not aligned"],
+    ),
+    "BARs collide": (
+        lambda d: pick(d["device"]["device"]["bars"], "uar").update(index=0),
+        ["device.yaml", "bars[uar]", "BAR slot 0"],
+    ),
+    "constant disagrees": (
+        lambda d: pick(d["device"]["constants"], "CQE_SIZE").update(value=128),
+        ["device.yaml", "constants[CQE_SIZE]", "128", "64"],
+    ),
+    "WQE without a format": (
+        lambda d: d["device"]["wqe_formats"].pop(),
+        ["device.yaml", "wqe_formats", "ATOMIC_WRITE"],
+    ),
+    "status that is not the verbs one": (
+        lambda d: pick(enum(d, "device", "cqe_status"), "FATAL_ERR").update(value=18),
+        ["device.yaml", "cqe_status", "FATAL_ERR", "18", "19"],
+    ),
+    "value of another type": (
+        lambda d: pick(d["device"]["constants"], "MAX_SGE").update(value="many"),
+        ["device.yaml", "constants[MAX_SGE].value", "many"],
+    ),
+    "property that nobody knows": (
+        lambda d: layout(d, "cqe").update(sise=64),
+        ["device.yaml", "layouts[cqe]", "sise"],
+    ),
+    "opcode twice": (
+        lambda d: opcode(d, "FLUSH").update(value=0x14),
+        ["wire.yaml", "opcodes[FLUSH]", "0x14", "RC_FETCH_ADD"],
+    ),
+    "header not declared": (
+        lambda d: opcode(d, "FLUSH").update(headers=["gueth"]),
+        ["wire.yaml", "opcodes[FLUSH]", "header 'gueth'"],
+    ),
+    "immediate flag without header": (
+        lambda d: opcode(d, "SEND_LAST_WITH_IMMEDIATE").update(headers=[]),
+        ["wire.yaml", "SEND_LAST_WITH_IMMEDIATE", "IMM", "immdt"],
+    ),
+    "first and middle": (
+        lambda d: opcode(d, "SEND_FIRST")["flags"].append("MIDDLE"),
+        ["wire.yaml", "SEND_FIRST", "exactly one of first, middle, last, only"],
+    ),
+    "opcode beyond five bits": (
+        lambda d: opcode(d, "FLUSH").update(value=0x20),
+        ["wire.yaml", "opcodes[FLUSH].value", "32"],
+    ),
+    "message of an unknown opcode": (
+        lambda d: pick(d["wire"]["messages"], "SEND").update(first="SEND_START"),
+        ["wire.yaml", "messages[SEND].first", "SEND_START"],
+    ),
+    "message begins in the middle": (
+        lambda d: pick(d["wire"]["messages"], "SEND").update(first="SEND_MIDDLE"),
+        ["wire.yaml", "messages[SEND].first", "SEND_MIDDLE has no flag START"],
+    ),
+    "unknown QP type": (
+        lambda d: operation(d, "FLUSH").update(wr=["RC", "RD"]),
+        ["wr.yaml", "operations[FLUSH].wr", "RD"],
+    ),
+    "row without a clause": (
+        lambda d: operation(d, "SEND").pop("clause"),
+        ["wr.yaml", "operations[SEND]", "clause"],
+    ),
+    "clause of an unknown page": (
+        lambda d: operation(d, "SEND").update(clause="ibv_wr_past/WORK-REQUESTS/table/SEND"),
+        ["wr.yaml", "[SEND]", "ibv_wr_past"],
+    ),
+    "clause of another row": (
+        lambda d: operation(d, "SEND").update(clause=operation(d, "TSO")["clause"]),
+        ["wr.yaml", "row TSO", "row SEND"],
+    ),
+    "erratum that does not exist": (
+        lambda d: operation(d, "SEND")["errata"].append("NO-SUCH"),
+        ["wr.yaml", "[SEND]", "NO-SUCH"],
+    ),
+    "unknown completion opcode": (
+        lambda d: operation(d, "TSO").update(wc="SEGMENTED"),
+        ["wr.yaml", "operations[TSO].wc", "SEGMENTED"],
+    ),
+    "unknown WQE opcode": (
+        lambda d: operation(d, "TSO").update(wqe_op="LSO"),
+        ["wr.yaml", "operations[TSO].wqe_op", "LSO"],
+    ),
+    "WQE opcode of another row": (
+        lambda d: operation(d, "TSO").update(wqe_op="SEND"),
+        ["wr.yaml", "operations[TSO]", "SEND"],
+    ),
+    "flag on an unknown operation": (
+        lambda d: pick(d["wr"]["flags"], "SOLICITED")["ops"].append("RECV"),
+        ["wr.yaml", "flags[SOLICITED]", "RECV"],
+    ),
+    "inline without data": (
+        lambda d: operation(d, "FLUSH").update(inline=True),
+        ["wr.yaml", "operations[FLUSH]", "inline"],
+    ),
+    "verbs value twice": (
+        lambda d: pick(enum(d, "verbs", "qpt"), "UC").update(value=2),
+        ["verbs.yaml", "qpt", "UC", "value 2 is already that of RC"],
+    ),
+}  # fmt: skip
+
+
+def write(documents, folder):
+    for name, document in documents.items():
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(document, sort_keys=False), encoding="utf-8")
+
+
+def test_unchanged_copy_is_accepted(documents, tmp_path):
+    write(documents, tmp_path)
+    spec_module.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", MUTATIONS)
+def test_mutation_is_refused(documents, tmp_path, name):
+    mutate, words = MUTATIONS[name]
+    mutant = copy.deepcopy(documents)
+    mutate(mutant)
+    assert mutant != documents
+    write(mutant, tmp_path)
+    with pytest.raises(SpecError) as error:
+        spec_module.read(tmp_path)
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_key_that_stands_twice(documents, tmp_path):
+    write(documents, tmp_path)
+    with open(tmp_path / "verbs.yaml", "a", encoding="utf-8") as stream:
+        stream.write("version: 1\n")
+    with pytest.raises(SpecError, match=r"verbs.yaml:\d+: key 'version' stands twice"):
+        spec_module.read(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["a: [", "- 1\n", "", "!!python/object:os.system {}\n"])
+def test_not_our_yaml(documents, tmp_path, text):
+    write(documents, tmp_path)
+    (tmp_path / "wire.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError, match="wire.yaml"):
+        spec_module.read(tmp_path)
+
+
+def test_command_reports_and_writes_nothing(documents, tmp_path):
+    """The program that the build calls: exit 1, one line, no output."""
+    mutant = copy.deepcopy(documents)
+    layout(mutant, "cqe")["size"] = 60
+    write(mutant, tmp_path)
+    out = tmp_path / "out"
+    command = [sys.executable, "-m", "gen", "--spec", tmp_path, "--out", out]
+    result = subprocess.run(command, cwd=SPEC, capture_output=True, text=True, check=False)
+    assert result.returncode == 1 and not out.exists()
+    assert result.stderr.startswith("spec/gen: device.yaml: layouts[cqe]") and result.stderr.count("\n") == 1
+
+
+def test_missing_file(documents, tmp_path):
+    write(documents, tmp_path)
+    (tmp_path / "wr.yaml").unlink()
+    with pytest.raises(SpecError, match="wr.yaml: No such file"):
+        spec_module.read(tmp_path)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""wr.yaml is what the man pages of rdma-core say: tables cell by cell, sentences word by word."""
+
+import re
+
+import pytest
+
+PAGES = {
+    "ibv_wr_post": "libibverbs/man/ibv_wr_post.3.md",
+    "ibv_post_send": "libibverbs/man/ibv_post_send.3",
+    "ibv_post_recv": "libibverbs/man/ibv_post_recv.3",
+    "ibv_post_srq_recv": "libibverbs/man/ibv_post_srq_recv.3",
+    "rdma_post_writev": "librdmacm/man/rdma_post_writev.3",
+}
+
+
+def plain(text):
+    """Words only: no roff requests and escapes, no Markdown marks, no line breaks."""
+    text = re.sub(r"(?m)^\.\\\".*$|^\.(?:[A-Z]{2}|nf|fi|in|sp|ti)\b[ \t]*", " ", text)
+    text = re.sub(r"^\.[BIPR]+[ \t]*", " ", text, flags=re.M)
+    text = re.sub(r"\\s-1|\\s0|\\f[A-Z]|\\&", "", text).replace("\\-", "-")
+    text = re.sub(r"[*\\\"]", "", text).replace("_", " ")
+    return re.sub(r"\s+", " ", text).replace(" ,", ",").replace(" .", ".").lower()
+
+
+@pytest.fixture(scope="session")
+def pages(rdma_source):
+    return {name: (rdma_source / path).read_text(encoding="utf-8") for name, path in PAGES.items()}
+
+
+def wr_table(text):
+    """Operation -> builder, QP types, setters of the Markdown table."""
+    rows = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if len(cells) == 4 and cells[1].startswith("ibv_wr_"):
+            types = [name.strip() for name in cells[2].split(",")]
+            rows[cells[0]] = (cells[1].removesuffix("()"), types, cells[3])
+    return rows
+
+
+def post_table(text):
+    """Opcode -> QP types of the table of crosses."""
+    head = re.search(r"^OPCODE\s*\|(.*)$", text, re.M).group(1)
+    columns = [name.strip().removeprefix("IBV_QPT_") for name in head.split("|")]
+    rows = {}
+    for opcode, marks in re.findall(r"^IBV_WR_(\w+)\s*\|(.*)$", text, re.M):
+        rows[opcode] = [name for name, mark in zip(columns, marks.split("|")) if mark.strip() == "X"]
+    return rows
+
+
+def test_table_of_ibv_wr_post(documents, pages):
+    rows = wr_table(pages["ibv_wr_post"])
+    assert len(rows) == 12
+    operations = {op["name"]: op for op in documents["wr"]["operations"]}
+    assert set(operations) - set(rows) == {"ATOMIC_WRITE"}  # ATOMIC-WRITE-UNDOCUMENTED
+    corrected = {"SRC SEND": ["XRC_SEND"], "RD": []}  # SRC-SEND, FLUSH-RD
+    for name, (builder, types, setters) in rows.items():
+        expected = {good for one in types for good in corrected.get(one, [one])}
+        assert set(operations[name]["wr"]) == expected, name
+        assert operations[name]["builder"] == builder
+        assert operations[name]["setters"] == ([] if setters == "NONE" else setters.split(", ")), name
+
+
+def test_table_of_ibv_post_send(documents, pages):
+    rows = post_table(pages["ibv_post_send"])
+    assert len(rows) == 11
+    for operation in documents["wr"]["operations"]:
+        assert set(operation["post"]) == set(rows.get(operation["name"], [])), operation["name"]
+
+
+def test_table_of_2006(documents):
+    """The page of libibverbs 1.1.8: seven opcodes on three QP types, 13 crosses."""
+    crosses = {op["name"]: op["post_2006"] for op in documents["wr"]["operations"] if op.get("post_2006")}
+    assert len(crosses) == 7 and sum(len(types) for types in crosses.values()) == 13
+
+
+def test_valid_cells_are_those_of_the_page(documents):
+    """34 of the 60 cells of the table are valid (12 operations on 5 QP types)."""
+    table = [op for op in documents["wr"]["operations"] if op["name"] != "ATOMIC_WRITE"]
+    assert sum(len(op["wr"]) for op in table) == 34
+    assert len(table) * len(documents["wr"]["qp_types"]) == 60
+
+
+def quotes(documents):
+    """(clause, sentence) of everything that is quoted, but for rows of tables."""
+    wr = documents["wr"]
+    for entry in wr["setters"] + wr["flags"] + wr["calls"]:
+        yield entry["clause"], entry["quote"]
+        if "post_quote" in entry:
+            yield entry["post_clause"], entry["post_quote"]
+        for clause in entry.get("clauses", []):
+            yield clause["id"], clause["quote"]
+    for operation in wr["operations"]:
+        if "effect" in operation:
+            yield operation["effect_clause"], operation["effect"]
+    for rule in wr["rules"]:
+        yield rule["id"], rule["quote"]
+
+
+def test_every_sentence_stands_on_its_page(documents, pages):
+    missing = []
+    texts = {name: plain(text) for name, text in pages.items()}
+    for clause, sentence in quotes(documents):
+        if plain(sentence).strip() not in texts[clause.split("/")[0]]:
+            missing.append((clause, sentence))
+    assert not missing
+
+
+def test_errata_are_used_and_complete(documents):
+    """Each line of the review of the pages has its decision; no decision stands unused."""
+    wr = documents["wr"]
+    used = set()
+    for entry in wr["operations"] + wr["setters"] + wr["flags"] + wr["calls"] + wr["rules"]:
+        used |= set(entry.get("errata", []))
+    declared = {erratum["id"] for erratum in wr["errata"]}
+    assert used == declared
+    assert {
+        "SRC-SEND", "FLUSH-RD", "FLUSH-DATA", "SEND-IMM-RECV-OPCODE", "WRITE-BYTES", "INLINE-LIST-TYPE",
+        "EXAMPLE-NAMES", "QP-SETTER-SCOPE", "NONE-ROWS", "INV-WHAT", "INLINE-OPS", "FENCE-SCOPE",
+        "ATOMIC-WRITE-UNDOCUMENTED", "TSO-UD", "POST-TABLE-AGE", "OPS-UNSUPPORTED", "OPS-NOT-ASKED",
+        "POST-ERRNO", "POST-IN-RESET",
+    } <= declared  # fmt: skip
