@@ -80,6 +80,7 @@ struct drv_ops {
 	uint32_t pci_class;
 	uint32_t driver_id, uverbs_abi;    /* enum rdma_driver_id; device/abi_version */
 	const struct hca_personality *personality;
+	unsigned int num_comp_vectors;     /* what a CQ may name as its vector */
 	size_t sz_ucontext, sz_pd, sz_cq, sz_srq, sz_qp, sz_mr, sz_ah;
 
 	int (*probe)(struct drv_device *dev, const struct drv_upcalls *up);
@@ -90,6 +91,8 @@ struct drv_ops {
 
 	int (*alloc_ucontext)(struct drv_ucontext *ctx, struct drv_udata *u);
 	void (*dealloc_ucontext)(struct drv_ucontext *ctx);
+	/* What alloc_ucontext answered, for a process that imports the context; NULL: not supported. */
+	int (*query_ucontext)(struct drv_ucontext *ctx, struct drv_udata *u);
 	int (*mmap)(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
 
 	int (*alloc_pd)(struct drv_pd *pd, struct drv_udata *u);

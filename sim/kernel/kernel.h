@@ -55,8 +55,8 @@ struct kernel_config {
 	unsigned int num_devices;
 	struct hca *hca[16];
 	const struct hca_config *cfg[16];
-	const struct drv_ops *drv;   /* personality of all devices */
-	const char *sysfs_root;      /* an existing folder in which class/..., devices/... are created */
+	const struct drv_ops *drv; /* personality of all devices */
+	const char *sysfs_root;    /* an existing folder in which class/..., devices/... are created */
 	hca_ps (*now)(void *arg);
 	void *now_arg;
 };
@@ -71,7 +71,8 @@ int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, 
 int kernel_stat(struct kernel *k, const char *name, dev_t *rdev);
 long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t arg, struct kreply *reply);
 ssize_t kernel_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply);
-int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_t offset, struct drv_mmap *out);
+int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_t offset,
+		struct drv_mmap *out);
 /* Which adapter the file belongs to. */
 unsigned int kernel_file_device(const struct kfile *f);
 /* The last descriptor of the file was closed (also: the process died). Frees all that it held. */

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The native adapter as its kernel driver presents it: probe, capabilities, PD, MR, AH. */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+#include <rdma/ib_user_ioctl_verbs.h>
+
+#include "format.h"
+
+#define MTU_4096      5
+#define WIDTH_4X      2 /* IBTA PortInfo LinkWidthActive */
+#define SPEED_FDR10   8 /* 10 Gb/s a lane: with four lanes the 40 Gb/s of the default profile */
+#define PORT_ACTIVE   4
+#define PORT_DOWN     1
+#define PHYS_LINK_UP  5
+#define PHYS_DISABLED 3
+#define ETHERNET      2
+#define ATOMIC_HCA    1
+#define MAX_MSG       (1u << 31) /* IBTA 9.8.1.1.1 */
+
+static int probe(struct drv_device *dev, const struct drv_upcalls *up)
+{
+	struct native_dev *n = calloc(1, sizeof(*n));
+	int ret;
+
+	if (!n)
+		return -ENOMEM;
+	n->dev = dev;
+	n->up = up;
+	dev->priv = n;
+	ret = native_eqs_create(n);
+	for (unsigned int p = 1; !ret && p <= dev->cfg->num_ports; p++)
+		ret = hca_port_set(dev->hca, p, true, MTU_4096);
+	if (ret) {
+		native_eqs_destroy(n);
+		free(n);
+		dev->priv = NULL;
+	}
+	return ret;
+}
+
+static void remove_device(struct drv_device *dev)
+{
+	struct native_dev *n = native_dev(dev);
+
+	native_eqs_destroy(n);
+	native_mem_reap(n, true);
+	free(n);
+	dev->priv = NULL;
+}
+
+static uint64_t fw_ver(struct drv_device *dev)
+{
+	__le64 v = 0;
+
+	hca_mmio_read(dev->hca, HCASIM_BAR_REGS, HCASIM_REG_FW_VER, &v, sizeof(v));
+	return le64toh(v);
+}
+
+static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_device_resp *out)
+{
+	const struct hca_config *cfg = dev->cfg;
+
+	memset(out, 0, sizeof(*out));
+	out->base = (struct ib_uverbs_query_device_resp){
+		.fw_ver = fw_ver(dev),
+		.node_guid = htobe64(cfg->node_guid),
+		.sys_image_guid = htobe64(cfg->node_guid),
+		.max_mr_size = UINT64_MAX,
+		.page_size_cap = ~(uint64_t)(NATIVE_PAGE_SIZE - 1),
+		.vendor_id = HCASIM_PCI_VENDOR,
+		.vendor_part_id = HCASIM_PCI_DEVICE,
+		.hw_ver = HCASIM_PCI_REVISION,
+		.max_qp = cfg->max_qp,
+		.max_qp_wr = HCASIM_MAX_QP_WR,
+		.device_cap_flags = IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_SYS_IMAGE_GUID |
+				    IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN,
+		.max_sge = HCASIM_MAX_SGE,
+		.max_sge_rd = HCASIM_MAX_SGE,
+		.max_cq = cfg->max_cq,
+		.max_cqe = HCASIM_MAX_CQE,
+		.max_mr = cfg->max_mr,
+		.max_pd = NATIVE_MAX_PD,
+		.max_qp_rd_atom = cfg->max_rd_atomic,
+		.max_res_rd_atom = cfg->max_rd_atomic * cfg->max_qp,
+		.max_qp_init_rd_atom = cfg->max_rd_atomic,
+		.atomic_cap = ATOMIC_HCA,
+		.max_ah = NATIVE_MAX_AH,
+		.max_pkeys = 1,
+		.local_ca_ack_delay = 15,
+		.phys_port_cnt = cfg->num_ports,
+	};
+	out->device_cap_flags_ex = out->base.device_cap_flags;
+	out->timestamp_mask = UINT64_MAX;
+	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
+}
+
+static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->state = PORT_ACTIVE;
+	out->phys_state = PHYS_LINK_UP;
+	out->max_mtu = MTU_4096;
+	out->active_mtu = MTU_4096;
+	out->gid_tbl_len = NATIVE_GID_TABLE;
+	out->pkey_tbl_len = 1;
+	out->port_cap_flags = IB_UVERBS_PCF_CM_SUP | IB_UVERBS_PCF_IP_BASED_GIDS;
+	out->max_msg_sz = MAX_MSG;
+	out->max_vl_num = 1;
+	out->active_width = WIDTH_4X;
+	out->active_speed = SPEED_FDR10;
+	out->link_layer = ETHERNET;
+}
+
+static int alloc_pd(struct drv_pd *base, struct drv_udata *u)
+{
+	struct native_dev *n = native_dev(base->ctx->dev);
+	struct native_pd *pd = (struct native_pd *)base;
+	struct hcasim_alloc_pd_resp resp = {0};
+
+	if (n->num_pds == NATIVE_MAX_PD)
+		return -ENOMEM;
+	while (n->pd_used[n->next_pd % NATIVE_MAX_PD])
+		n->next_pd++;
+	pd->pdn = n->next_pd++ % NATIVE_MAX_PD;
+	n->pd_used[pd->pdn] = 1;
+	n->num_pds++;
+	resp.pdn = pd->pdn;
+	native_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+static void dealloc_pd(struct drv_pd *base)
+{
+	struct native_dev *n = native_dev(base->ctx->dev);
+
+	n->pd_used[((struct native_pd *)base)->pdn] = 0;
+	n->num_pds--;
+}
+
+static uint32_t pdn_of(const struct drv_pd *pd)
+{
+	return ((const struct native_pd *)pd)->pdn;
+}
+
+static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t iova, uint32_t access,
+		  struct drv_udata *u)
+{
+	struct native_mr *mr = (struct native_mr *)base;
+	int ret;
+
+	mr->attr = (struct hca_mr_attr){
+		.pdn = pdn_of(base->pd),
+		.access = access,
+		.pasid = base->pd->ctx->pasid,
+		.va = start,
+		.iova = iova,
+		.length = length,
+	};
+	ret = hca_mr_create(base->pd->ctx->dev->hca, &mr->attr, &base->lkey);
+	base->rkey = base->lkey;
+	return ret;
+}
+
+static int rereg_mr(struct drv_mr *base, uint32_t flags, uint64_t start, uint64_t length, uint64_t iova,
+		    uint32_t access, struct drv_pd *pd)
+{
+	struct native_mr *mr = (struct native_mr *)base;
+	struct hca_mr_attr attr = mr->attr;
+	uint32_t key;
+	int ret;
+
+	if (flags & 1) { /* IB_MR_REREG_TRANS */
+		attr.va = start;
+		attr.length = length;
+		attr.iova = iova;
+	}
+	if (pd)
+		attr.pdn = pdn_of(pd);
+	if (flags & 4) /* IB_MR_REREG_ACCESS */
+		attr.access = access;
+	ret = hca_mr_modify(base->pd->ctx->dev->hca, base->lkey, &attr, &key);
+	if (ret)
+		return ret;
+	mr->attr = attr;
+	base->lkey = key;
+	base->rkey = key;
+	return 0;
+}
+
+static int dereg_mr(struct drv_mr *base)
+{
+	return hca_mr_destroy(base->pd->ctx->dev->hca, base->lkey);
+}
+
+/* Address handles live in the WQE; the driver only resolves the destination. */
+static int create_ah(struct drv_ah *base, const struct hca_av *av, struct drv_udata *u)
+{
+	struct native_dev *n = native_dev(base->pd->ctx->dev);
+	struct hcasim_create_ah_resp resp = {.vlan = 0xffff};
+
+	if (n->num_ahs == NATIVE_MAX_AH)
+		return -ENOMEM;
+	n->num_ahs++;
+	memcpy(resp.dmac, av->dmac, sizeof(resp.dmac));
+	native_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+static int destroy_ah(struct drv_ah *base)
+{
+	native_dev(base->pd->ctx->dev)->num_ahs--;
+	return 0;
+}
+
+const struct drv_ops native_drv_ops = {
+	.name = "native",
+	.pci_vendor = HCASIM_PCI_VENDOR,
+	.pci_device = HCASIM_PCI_DEVICE,
+	.pci_subvendor = HCASIM_PCI_SUBVENDOR,
+	.pci_subdevice = HCASIM_PCI_SUBDEVICE,
+	.pci_class = HCASIM_PCI_CLASS,
+	.driver_id = HCASIM_DRIVER_ID,
+	.uverbs_abi = HCASIM_UVERBS_ABI,
+	.personality = &native_personality,
+	.num_comp_vectors = NATIVE_COMP_VECTORS,
+	.sz_ucontext = sizeof(struct native_ucontext),
+	.sz_pd = sizeof(struct native_pd),
+	.sz_cq = sizeof(struct native_cq),
+	.sz_srq = sizeof(struct drv_srq),
+	.sz_qp = sizeof(struct native_qp),
+	.sz_mr = sizeof(struct native_mr),
+	.sz_ah = sizeof(struct native_ah),
+	.probe = probe,
+	.remove = remove_device,
+	.irq = native_irq,
+	.query_device = query_device,
+	.query_port = query_port,
+	.alloc_ucontext = native_alloc_ucontext,
+	.dealloc_ucontext = native_dealloc_ucontext,
+	.query_ucontext = native_query_ucontext,
+	.mmap = native_mmap,
+	.alloc_pd = alloc_pd,
+	.dealloc_pd = dealloc_pd,
+	.reg_mr = reg_mr,
+	.rereg_mr = rereg_mr,
+	.dereg_mr = dereg_mr,
+	.create_cq = native_create_cq,
+	.resize_cq = native_resize_cq,
+	.destroy_cq = native_destroy_cq,
+	.create_qp = native_create_qp,
+	.modify_qp = native_modify_qp,
+	.query_qp = native_query_qp,
+	.destroy_qp = native_destroy_qp,
+	.create_ah = create_ah,
+	.destroy_ah = destroy_ah,
+};

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The kernel-driver half of the native adapter: what its files share. */
+#ifndef HCASIM_NATIVE_DRIVER_H
+#define HCASIM_NATIVE_DRIVER_H
+
+#include "devices/driver.h"
+#include "hcasim-abi.h"
+#include "hcasim_hw.h"
+#include "hcasim_verbs.h"
+
+#define NATIVE_COMP_VECTORS 4
+#define NATIVE_NUM_EQS      (1 + NATIVE_COMP_VECTORS) /* vector 0: async events */
+#define NATIVE_EQ_ENTRIES   8192
+#define NATIVE_MAX_PD       32768
+#define NATIVE_MAX_AH       65536
+#define NATIVE_GID_TABLE    4
+#define NATIVE_HASH         256
+#define NATIVE_PAGE_SIZE    4096u
+
+/*
+ * Memory of rings and doorbell records: pages of the context's memfd, mapped here and by the
+ * application. Offsets in the file are used once, so a mmap offset never names two things.
+ */
+struct native_mem {
+	void *addr;
+	uint64_t offset, length;  /* in the memfd, whole pages */
+	struct native_mem *next;  /* rings of the context, for mmap; or what waits to be unmapped */
+	struct native_mem *older; /* the ring of a CQ before a resize */
+	uint64_t freed;           /* device time, picoseconds */
+};
+
+struct native_ucontext {
+	struct drv_ucontext base;
+	uint32_t uar_page;
+	int memfd;
+	uint64_t end; /* of what was handed out */
+	struct native_mem *mems;
+};
+
+struct native_pd {
+	struct drv_pd base;
+	uint32_t pdn;
+};
+
+struct native_mr {
+	struct drv_mr base;
+	struct hca_mr_attr attr;
+};
+
+struct native_cq {
+	struct drv_cq base;
+	struct native_cq *next; /* hash chain */
+	uint32_t eqn;
+	struct native_mem *mem;
+};
+
+struct native_qp {
+	struct drv_qp base;
+	struct native_qp *next;
+	struct native_mem *mem;
+};
+
+struct native_ah {
+	struct drv_ah base;
+};
+
+struct native_eq {
+	uint32_t eqn, ci;
+	struct hcasim_eqe *ring;
+};
+
+struct native_dev {
+	struct drv_device *dev;
+	const struct drv_upcalls *up;
+	struct native_eq eq[NATIVE_NUM_EQS];
+	unsigned int num_eqs;
+	uint8_t uar_used[HCASIM_UAR_PAGES];
+	uint8_t pd_used[NATIVE_MAX_PD];
+	uint32_t num_pds, num_ahs, next_pd;
+	struct native_cq *cqs[NATIVE_HASH];
+	struct native_qp *qps[NATIVE_HASH];
+	struct native_mem *dead; /* unmapped once no transfer can be under way to them */
+};
+
+static inline struct native_dev *native_dev(const struct drv_device *dev)
+{
+	return dev->priv;
+}
+
+static inline struct native_ucontext *native_ctx(struct drv_ucontext *ctx)
+{
+	return (struct native_ucontext *)ctx;
+}
+
+uint64_t native_now(const struct native_dev *n);
+/* NULL and nothing taken when there is no memory. */
+struct native_mem *native_mem_alloc(struct native_ucontext *ctx, uint64_t length);
+/* The application's mapping and the file's pages stay until nothing is under way to them. */
+void native_mem_free(struct native_ucontext *ctx, struct native_mem *mem);
+void native_mem_reap(struct native_dev *n, bool all);
+uint64_t native_mem_mmap_offset(const struct native_mem *mem);
+int native_mmap(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
+int native_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
+int native_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
+void native_dealloc_ucontext(struct drv_ucontext *ctx);
+
+int native_eqs_create(struct native_dev *n);
+void native_eqs_destroy(struct native_dev *n);
+void native_irq(struct drv_device *dev, unsigned int vector);
+/* Handles what the event queues hold now. */
+void native_eqs_poll(struct native_dev *n);
+void native_cq_hash(struct native_dev *n, struct native_cq *cq);
+void native_cq_unhash(struct native_dev *n, struct native_cq *cq);
+void native_qp_hash(struct native_dev *n, struct native_qp *qp);
+void native_qp_unhash(struct native_dev *n, struct native_qp *qp);
+
+int native_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
+int native_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
+int native_destroy_cq(struct drv_cq *cq);
+int native_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
+int native_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
+int native_query_qp(struct drv_qp *qp, struct hca_qp_attr *attr);
+int native_destroy_qp(struct drv_qp *qp);
+
+/* Copies the answer out, as much as the user has room for. */
+void native_udata_put(struct drv_udata *u, const void *resp, size_t len);
+/* -EINVAL: shorter than ours, -EOPNOTSUPP: longer, and not zero */
+int native_udata_get(const struct drv_udata *u, void *req, size_t len);
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Completion queues. */
+#include <errno.h>
+
+#include "driver.h"
+
+static struct native_cq *native_cq(struct drv_cq *cq)
+{
+	return (struct native_cq *)cq;
+}
+
+static uint32_t ring_entries(uint32_t cqe)
+{
+	uint32_t n = 1;
+
+	while (n < cqe)
+		n *= 2;
+	return n;
+}
+
+/* The ring, then on a page of its own the doorbell record. */
+static uint64_t record_offset(uint32_t entries)
+{
+	const uint64_t bytes = (uint64_t)entries * HCASIM_CQE_SIZE;
+
+	return (bytes + NATIVE_PAGE_SIZE - 1) & ~(uint64_t)(NATIVE_PAGE_SIZE - 1);
+}
+
+static struct native_mem *alloc_ring(struct native_cq *cq, uint32_t entries, struct hca_cq_attr *attr)
+{
+	struct native_mem *mem;
+
+	mem = native_mem_alloc(native_ctx(cq->base.ctx),
+			       record_offset(entries) + sizeof(struct hcasim_cq_record));
+	if (!mem)
+		return NULL;
+	*attr = (struct hca_cq_attr){
+		.ring = {HCA_PASID_KERNEL, (uintptr_t)mem->addr, entries, HCASIM_CQE_SIZE},
+		.record = (uintptr_t)mem->addr + record_offset(entries),
+		.eqn = cq->eqn,
+	};
+	return mem;
+}
+
+int native_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u)
+{
+	struct native_dev *n = native_dev(base->ctx->dev);
+	struct native_cq *cq = native_cq(base);
+	struct hcasim_create_cq_resp resp;
+	struct hca_cq_attr attr;
+	int ret;
+
+	if (flags & ~(uint32_t)IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
+		return -EOPNOTSUPP;
+	if (cqe < 1 || cqe > HCASIM_MAX_CQE || u->out_len < sizeof(resp))
+		return -EINVAL;
+	cq->eqn = n->eq[1 + vector].eqn;
+	base->cqe = ring_entries(cqe);
+	cq->mem = alloc_ring(cq, base->cqe, &attr);
+	if (!cq->mem)
+		return -ENOMEM;
+	ret = hca_cq_create(n->dev->hca, &attr, &base->cqn);
+	if (ret) {
+		native_mem_free(native_ctx(base->ctx), cq->mem);
+		return ret;
+	}
+	native_cq_hash(n, cq);
+	resp = (struct hcasim_create_cq_resp){
+		.cqn = base->cqn,
+		.cqe = base->cqe,
+		.ring_mmap_offset = native_mem_mmap_offset(cq->mem),
+		.ring_mmap_size = cq->mem->length,
+		.record_offset = record_offset(base->cqe),
+	};
+	native_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+/* The old ring stays until the CQ goes: the application polls it empty first. */
+int native_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
+{
+	struct native_dev *n = native_dev(base->ctx->dev);
+	struct native_cq *cq = native_cq(base);
+	struct hcasim_resize_cq_resp resp;
+	struct native_mem *mem;
+	struct hca_cq_attr attr;
+	uint32_t entries;
+	int ret;
+
+	if (cqe < 1 || cqe > HCASIM_MAX_CQE || u->out_len < sizeof(resp))
+		return -EINVAL;
+	entries = ring_entries(cqe);
+	mem = alloc_ring(cq, entries, &attr);
+	if (!mem)
+		return -ENOMEM;
+	ret = hca_cq_resize(n->dev->hca, base->cqn, &attr);
+	if (ret) {
+		native_mem_free(native_ctx(base->ctx), mem);
+		return ret;
+	}
+	mem->older = cq->mem;
+	cq->mem = mem;
+	base->cqe = entries;
+	resp = (struct hcasim_resize_cq_resp){
+		.cqe = entries,
+		.ring_mmap_offset = native_mem_mmap_offset(mem),
+		.ring_mmap_size = mem->length,
+		.record_offset = record_offset(entries),
+	};
+	native_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+int native_destroy_cq(struct drv_cq *base)
+{
+	struct native_dev *n = native_dev(base->ctx->dev);
+	struct native_cq *cq = native_cq(base);
+	struct native_mem *mem;
+	int ret;
+
+	ret = hca_cq_destroy(n->dev->hca, base->cqn);
+	if (ret)
+		return ret;
+	/* Its last events may stand in the queue; the number may be another CQ's tomorrow. */
+	native_eqs_poll(n);
+	native_cq_unhash(n, cq);
+	while ((mem = cq->mem)) {
+		cq->mem = mem->older;
+		native_mem_free(native_ctx(base->ctx), mem);
+	}
+	return 0;
+}

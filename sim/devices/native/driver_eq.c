@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Event queues: one per interrupt vector, in the driver's own memory. */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+int native_eqs_create(struct native_dev *n)
+{
+	const size_t bytes = (size_t)NATIVE_EQ_ENTRIES * sizeof(struct hcasim_eqe);
+	int ret;
+
+	for (n->num_eqs = 0; n->num_eqs < NATIVE_NUM_EQS; n->num_eqs++) {
+		struct native_eq *eq = &n->eq[n->num_eqs];
+		struct hca_eq_attr attr = {
+			.ring = {.pasid = HCA_PASID_KERNEL,
+				 .entries = NATIVE_EQ_ENTRIES,
+				 .stride = sizeof(struct hcasim_eqe)},
+			.vector = n->num_eqs,
+		};
+
+		eq->ring = aligned_alloc(NATIVE_PAGE_SIZE, bytes);
+		if (!eq->ring)
+			return -ENOMEM;
+		memset(eq->ring, 0, bytes);
+		attr.ring.addr = (uintptr_t)eq->ring;
+		ret = hca_eq_create(n->dev->hca, &attr, &eq->eqn);
+		if (ret) {
+			free(eq->ring);
+			return ret;
+		}
+	}
+	hca_async_eq(n->dev->hca, n->eq[0].eqn);
+	return 0;
+}
+
+void native_eqs_destroy(struct native_dev *n)
+{
+	while (n->num_eqs) {
+		struct native_eq *eq = &n->eq[--n->num_eqs];
+
+		hca_eq_destroy(n->dev->hca, eq->eqn);
+		free(eq->ring);
+	}
+}
+
+void native_cq_hash(struct native_dev *n, struct native_cq *cq)
+{
+	struct native_cq **head = &n->cqs[cq->base.cqn % NATIVE_HASH];
+
+	cq->next = *head;
+	*head = cq;
+}
+
+void native_cq_unhash(struct native_dev *n, struct native_cq *cq)
+{
+	struct native_cq **p = &n->cqs[cq->base.cqn % NATIVE_HASH];
+
+	while (*p != cq)
+		p = &(*p)->next;
+	*p = cq->next;
+}
+
+void native_qp_hash(struct native_dev *n, struct native_qp *qp)
+{
+	struct native_qp **head = &n->qps[qp->base.qpn % NATIVE_HASH];
+
+	qp->next = *head;
+	*head = qp;
+}
+
+void native_qp_unhash(struct native_dev *n, struct native_qp *qp)
+{
+	struct native_qp **p = &n->qps[qp->base.qpn % NATIVE_HASH];
+
+	while (*p != qp)
+		p = &(*p)->next;
+	*p = qp->next;
+}
+
+static struct native_cq *find_cq(struct native_dev *n, uint32_t cqn)
+{
+	struct native_cq *cq = n->cqs[cqn % NATIVE_HASH];
+
+	while (cq && cq->base.cqn != cqn)
+		cq = cq->next;
+	return cq;
+}
+
+static struct native_qp *find_qp(struct native_dev *n, uint32_t qpn)
+{
+	struct native_qp *qp = n->qps[qpn % NATIVE_HASH];
+
+	while (qp && qp->base.qpn != qpn)
+		qp = qp->next;
+	return qp;
+}
+
+enum event_of { OF_CQ, OF_QP, OF_PORT };
+
+/* enum ibv_event_type of verbs.h, whose numbers the async event file carries. */
+static const struct {
+	uint8_t type, of;
+	uint32_t ibv_event;
+} events[] = {
+	{HCASIM_EQE_TYPE_CQ_ERR, OF_CQ, 0},
+	{HCASIM_EQE_TYPE_QP_FATAL, OF_QP, 1},
+	{HCASIM_EQE_TYPE_QP_REQ_ERR, OF_QP, 2},
+	{HCASIM_EQE_TYPE_QP_ACCESS_ERR, OF_QP, 3},
+	{HCASIM_EQE_TYPE_COMM_EST, OF_QP, 4},
+	{HCASIM_EQE_TYPE_SQ_DRAINED, OF_QP, 5},
+	{HCASIM_EQE_TYPE_PATH_MIG, OF_QP, 6},
+	{HCASIM_EQE_TYPE_DEVICE_FATAL, OF_PORT, 8},
+	{HCASIM_EQE_TYPE_PORT_ACTIVE, OF_PORT, 9},
+	{HCASIM_EQE_TYPE_PORT_ERR, OF_PORT, 10},
+	{HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, OF_QP, 16},
+	{HCASIM_EQE_TYPE_GID_CHANGE, OF_PORT, 18},
+};
+
+static void async_event(struct native_dev *n, const struct hcasim_eqe *eqe, unsigned int of,
+			uint32_t ibv_event)
+{
+	const uint32_t number = le32toh(eqe->number);
+	struct native_cq *cq;
+	struct native_qp *qp;
+
+	switch (of) {
+	case OF_CQ:
+		cq = find_cq(n, number);
+		if (cq)
+			n->up->async_cq(&cq->base, ibv_event);
+		break;
+	case OF_QP:
+		qp = find_qp(n, number);
+		if (qp)
+			n->up->async_qp(&qp->base, ibv_event);
+		break;
+	default:
+		n->up->async_port(n->dev, eqe->port, ibv_event);
+	}
+}
+
+/* An event of an object that is gone, or of a kind that this driver does not know, is dropped. */
+static void handle(struct native_dev *n, const struct hcasim_eqe *eqe)
+{
+	struct native_cq *cq;
+
+	if (eqe->type == HCASIM_EQE_TYPE_COMP) {
+		cq = find_cq(n, le32toh(eqe->number));
+		if (cq)
+			n->up->completion(&cq->base);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+		if (events[i].type == eqe->type)
+			async_event(n, eqe, events[i].of, events[i].ibv_event);
+	}
+}
+
+static bool fresh(const struct native_eq *eq, const struct hcasim_eqe *eqe)
+{
+	const uint8_t owner = __atomic_load_n(&eqe->owner, __ATOMIC_ACQUIRE);
+
+	/* The phase is 1 in the first turn of the ring and flips with each. */
+	return HCASIM_FIELD_GET(HCASIM_EQE_PHASE_MASK, owner) == !((eq->ci / NATIVE_EQ_ENTRIES) & 1);
+}
+
+static void poll_eq(struct native_dev *n, struct native_eq *eq)
+{
+	const uint32_t first = eq->ci;
+	const struct hcasim_eqe *eqe;
+
+	for (;;) {
+		eqe = &eq->ring[eq->ci % NATIVE_EQ_ENTRIES];
+		if (!fresh(eq, eqe))
+			break;
+		handle(n, eqe);
+		eq->ci++;
+	}
+	if (eq->ci != first)
+		hca_eq_ack(n->dev->hca, eq->eqn, eq->ci);
+}
+
+void native_irq(struct drv_device *dev, unsigned int vector)
+{
+	struct native_dev *n = native_dev(dev);
+
+	if (vector < n->num_eqs)
+		poll_eq(n, &n->eq[vector]);
+}
+
+void native_eqs_poll(struct native_dev *n)
+{
+	for (unsigned int i = 0; i < n->num_eqs; i++)
+		poll_eq(n, &n->eq[i]);
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Queue pairs. */
+#include <errno.h>
+#include <string.h>
+
+#include "driver.h"
+
+struct layout { /* of the rings in the memory of a QP */
+	uint64_t sq, rq, record, size;
+};
+
+static struct native_qp *native_qp(struct drv_qp *qp)
+{
+	return (struct native_qp *)qp;
+}
+
+static bool is_pow2(uint32_t v)
+{
+	return v && !(v & (v - 1));
+}
+
+static uint64_t align64(uint64_t v)
+{
+	return (v + 63) & ~63ull;
+}
+
+static int check_type(const struct drv_qp_init *init)
+{
+	if (init->type != HCASIM_QPT_RC && init->type != HCASIM_QPT_UC && init->type != HCASIM_QPT_UD)
+		return -EOPNOTSUPP;
+	return init->create_flags || init->srq ? -EOPNOTSUPP : 0;
+}
+
+static int check_caps(const struct drv_qp_init *init)
+{
+	if (init->max_send_wr > HCASIM_MAX_QP_WR || init->max_recv_wr > HCASIM_MAX_QP_WR ||
+	    init->max_send_sge > HCASIM_MAX_SGE || init->max_recv_sge > HCASIM_MAX_SGE ||
+	    init->max_inline > HCASIM_MAX_INLINE)
+		return -EINVAL;
+	return 0;
+}
+
+/* The rings hold what was asked for, and an index cannot lap itself. */
+static int check_rings(const struct drv_qp_init *init, const struct hcasim_create_qp_req *req)
+{
+	const uint32_t rqe = sizeof(struct hcasim_rqe) + init->max_recv_sge * sizeof(struct hcasim_seg_data);
+
+	if (req->flags)
+		return -EINVAL;
+	if (init->max_send_wr > req->sq_wqebb)
+		return -EINVAL;
+	if (req->sq_wqebb && (!is_pow2(req->sq_wqebb) || req->sq_wqebb > HCASIM_MAX_SQ_WQEBB))
+		return -EINVAL;
+	if (init->max_recv_wr > req->rq_wqe_count)
+		return -EINVAL;
+	if (!req->rq_wqe_count)
+		return 0;
+	if (!is_pow2(req->rq_wqe_count) || req->rq_wqe_count > HCASIM_MAX_QP_WR || !is_pow2(req->rq_stride))
+		return -EINVAL;
+	return req->rq_stride < 32 || req->rq_stride < rqe || req->rq_stride > NATIVE_PAGE_SIZE ? -EINVAL : 0;
+}
+
+static struct layout make_layout(const struct hcasim_create_qp_req *req)
+{
+	struct layout l = {.sq = 0};
+
+	l.rq = align64((uint64_t)req->sq_wqebb * HCASIM_WQEBB_SIZE);
+	l.record = align64(l.rq + (uint64_t)req->rq_wqe_count * req->rq_stride);
+	l.size = l.record + sizeof(struct hcasim_sq_record);
+	return l;
+}
+
+static void fill_attr(struct hca_qp_attr_create *attr, const struct native_qp *qp,
+		      const struct drv_qp_init *init, const struct hcasim_create_qp_req *req,
+		      const struct layout *l)
+{
+	const uint64_t base = (uintptr_t)qp->mem->addr;
+
+	*attr = (struct hca_qp_attr_create){
+		.type = init->type,
+		.pdn = ((struct native_pd *)qp->base.pd)->pdn,
+		.send_cqn = init->send_cq->cqn,
+		.recv_cqn = init->recv_cq->cqn,
+		.sq = {HCA_PASID_KERNEL, base + l->sq, req->sq_wqebb, HCASIM_WQEBB_SIZE},
+		.rq = {HCA_PASID_KERNEL, base + l->rq, req->rq_wqe_count, req->rq_stride},
+		.record = base + l->record,
+		.max_inline = init->max_inline,
+		.max_send_sge = init->max_send_sge,
+		.max_recv_sge = init->max_recv_sge,
+		.max_send_wr = init->max_send_wr,
+		.max_recv_wr = init->max_recv_wr,
+		.uar_page = native_ctx(qp->base.pd->ctx)->uar_page,
+	};
+}
+
+int native_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
+{
+	struct native_ucontext *ctx = native_ctx(base->pd->ctx);
+	struct native_dev *n = native_dev(ctx->base.dev);
+	struct native_qp *qp = native_qp(base);
+	struct hca_qp_attr_create attr;
+	struct hcasim_create_qp_resp resp;
+	struct hcasim_create_qp_req req;
+	struct layout l;
+	int ret;
+
+	ret = check_type(init);
+	if (!ret)
+		ret = check_caps(init);
+	if (!ret)
+		ret = native_udata_get(u, &req, sizeof(req));
+	if (!ret)
+		ret = u->out_len < sizeof(resp) ? -EINVAL : check_rings(init, &req);
+	if (ret)
+		return ret;
+	l = make_layout(&req);
+	qp->mem = native_mem_alloc(ctx, l.size);
+	if (!qp->mem)
+		return -ENOMEM;
+	fill_attr(&attr, qp, init, &req, &l);
+	ret = hca_qp_create(n->dev->hca, &attr, &base->qpn);
+	if (ret) {
+		native_mem_free(ctx, qp->mem);
+		return ret;
+	}
+	native_qp_hash(n, qp);
+	resp = (struct hcasim_create_qp_resp){
+		.qpn = base->qpn,
+		.ring_mmap_offset = native_mem_mmap_offset(qp->mem),
+		.ring_mmap_size = qp->mem->length,
+		.sq_offset = l.sq,
+		.rq_offset = l.rq,
+		.record_offset = l.record,
+	};
+	native_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+/* A QP that goes back to RESET starts with empty rings: the provider's indices do too. */
+static void clear_rings(struct native_qp *qp)
+{
+	memset(qp->mem->addr, 0, qp->mem->length);
+}
+
+int native_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u)
+{
+	int ret;
+
+	ret = hca_qp_modify(base->pd->ctx->dev->hca, base->qpn, attr, mask);
+	if (!ret && (mask & HCASIM_QP_ATTR_STATE) && attr->state == HCASIM_QPS_RESET)
+		clear_rings(native_qp(base));
+	return ret;
+}
+
+int native_query_qp(struct drv_qp *base, struct hca_qp_attr *attr)
+{
+	return hca_qp_query(base->pd->ctx->dev->hca, base->qpn, attr);
+}
+
+int native_destroy_qp(struct drv_qp *base)
+{
+	struct native_ucontext *ctx = native_ctx(base->pd->ctx);
+	struct native_dev *n = native_dev(ctx->base.dev);
+	int ret;
+
+	ret = hca_qp_destroy(n->dev->hca, base->qpn);
+	if (ret)
+		return ret;
+	native_eqs_poll(n);
+	native_qp_unhash(n, native_qp(base));
+	native_mem_free(ctx, native_qp(base)->mem);
+	return 0;
+}

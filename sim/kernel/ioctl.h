@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Declaration of ioctl methods: a method is one row of a table, its attributes one row each. */
+#ifndef HCASIM_KERNEL_IOCTL_H
+#define HCASIM_KERNEL_IOCTL_H
+
+#include <stddef.h>
+
+#include "priv.h"
+
+enum attr_type { ATTR_IN, ATTR_OUT, ATTR_IDR, ATTR_FD };
+enum attr_access { ACCESS_READ, ACCESS_NEW, ACCESS_DESTROY };
+
+#define ATTR_MANDATORY     (1u << 0)
+#define ATTR_ZERO_TRAILING (1u << 1) /* longer than we know is fine, if the rest is zero */
+#define ATTR_UHW           (1u << 2)
+#define ATTR_COPY          (1u << 3) /* the bytes must be readable, whoever looks at them */
+
+struct attr_spec {
+	uint16_t id;
+	uint8_t type, access;
+	uint16_t object;
+	uint16_t min, max; /* bytes */
+	uint8_t flags;
+};
+
+struct method {
+	uint16_t object, id;
+	int (*handler)(struct call *c);
+	const struct attr_spec *attrs;
+	unsigned int num_attrs;
+};
+
+#define M_      ATTR_MANDATORY
+#define O_      0
+#define UPTO(t) ((t) > UINT16_MAX ? UINT16_MAX : (t))
+
+#define IDR(id, object, access, opt)                                                                         \
+	{                                                                                                    \
+		id, ATTR_IDR, access, object, 0, 0, opt                                                      \
+	}
+#define FD(id, object, access, opt)                                                                          \
+	{                                                                                                    \
+		id, ATTR_FD, access, object, 0, 0, opt                                                       \
+	}
+#define IN(id, size, opt)                                                                                    \
+	{                                                                                                    \
+		id, ATTR_IN, 0, 0, size, size, opt                                                           \
+	}
+#define OUT(id, size, opt)                                                                                   \
+	{                                                                                                    \
+		id, ATTR_OUT, 0, 0, size, size, opt                                                          \
+	}
+#define IN_MIN(id, min, opt)                                                                                 \
+	{                                                                                                    \
+		id, ATTR_IN, 0, 0, min, UINT16_MAX, opt                                                      \
+	}
+#define OUT_MIN(id, min, opt)                                                                                \
+	{                                                                                                    \
+		id, ATTR_OUT, 0, 0, min, UINT16_MAX, opt                                                     \
+	}
+#define CONST_IN(id, opt) IN(id, sizeof(uint64_t), opt)
+#define FLAGS_IN(id, opt)                                                                                    \
+	{                                                                                                    \
+		id, ATTR_IN, 0, 0, sizeof(uint32_t), sizeof(uint64_t), opt                                   \
+	}
+#define STRUCT_(kind, id, type_, last, opt)                                                                  \
+	{                                                                                                    \
+		id, kind, 0, 0, offsetof(type_, last) + sizeof(((type_ *)0)->last), sizeof(type_),           \
+			(opt) | ATTR_ZERO_TRAILING                                                           \
+	}
+#define STRUCT_IN(id, type, last, opt)  STRUCT_(ATTR_IN, id, type, last, opt)
+#define STRUCT_OUT(id, type, last, opt) STRUCT_(ATTR_OUT, id, type, last, opt)
+#define UHW                                                                                                  \
+	{UVERBS_ATTR_UHW_IN, ATTR_IN, 0, 0, 0, UINT16_MAX, ATTR_UHW},                                        \
+	{                                                                                                    \
+		UVERBS_ATTR_UHW_OUT, ATTR_OUT, 0, 0, 0, UINT16_MAX, ATTR_UHW                                 \
+	}
+
+#define METHOD(object, id, handler, specs)                                                                   \
+	{                                                                                                    \
+		object, id, handler, specs, sizeof(specs) / sizeof((specs)[0])                               \
+	}
+
+/* NULL: the kernel does not have it, or took it away because the driver lacks what it needs. */
+const struct method *method_find(uint16_t object, uint16_t id);
+
+int m_invoke_write(struct call *c);
+int m_info_handles(struct call *c);
+int m_query_port(struct call *c);
+int m_get_context(struct call *c);
+int m_query_context(struct call *c);
+int m_query_gid_table(struct call *c);
+int m_query_gid_entry(struct call *c);
+int m_async_event_alloc(struct call *c);
+int m_destroyed(struct call *c);
+int m_query_mr(struct call *c);
+int m_not_supported(struct call *c);
+int m_cq_create(struct call *c);
+int m_cq_destroy(struct call *c);
+int m_qp_create(struct call *c);
+int m_qp_destroy(struct call *c);
+
+#endif

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The machine's devices and open files. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "priv.h"
+
+static void upcall_completion(struct drv_cq *cq)
+{
+	struct uobj *u = drv_uobj(cq);
+
+	evfile_push_comp(u->comp, u);
+}
+
+static void upcall_async_cq(struct drv_cq *cq, uint32_t event)
+{
+	struct uobj *u = drv_uobj(cq);
+
+	evfile_push_async(u->async, u, u->user_handle, event);
+}
+
+static void upcall_async_qp(struct drv_qp *qp, uint32_t event)
+{
+	struct uobj *u = drv_uobj(qp);
+
+	evfile_push_async(u->async, u, u->user_handle, event);
+}
+
+static void upcall_async_srq(struct drv_srq *srq, uint32_t event)
+{
+	struct uobj *u = drv_uobj(srq);
+
+	evfile_push_async(u->async, u, u->user_handle, event);
+}
+
+/* Port and device events go to every event file of every open context. */
+static void upcall_async_port(struct drv_device *dev, uint8_t port, uint32_t event)
+{
+	struct kdev *d = dev->kernel;
+	struct evfile *ev;
+	struct kfile *f;
+
+	if (kdev_port_valid(d, port))
+		kdev_query_port(d, port);
+	sysfs_update(d);
+	TAILQ_FOREACH(f, &d->files, link)
+	{
+		TAILQ_FOREACH(ev, &f->events, link)
+		{
+			if (ev->async)
+				evfile_push_async(ev, NULL, port, event);
+		}
+	}
+}
+
+static const struct drv_upcalls upcalls = {
+	.completion = upcall_completion,
+	.async_cq = upcall_async_cq,
+	.async_qp = upcall_async_qp,
+	.async_srq = upcall_async_srq,
+	.async_port = upcall_async_port,
+};
+
+void kdev_query_port(struct kdev *d, uint8_t port)
+{
+	struct ib_uverbs_query_port_resp resp = {0};
+
+	kdev_ops(d)->query_port(&d->drv, port, &resp);
+	d->port[port - 1] = resp;
+}
+
+int kdev_probe(struct kdev *d, struct kernel *k, unsigned int index)
+{
+	int ret;
+
+	d->k = k;
+	d->index = index;
+	d->drv.hca = k->cfg.hca[index];
+	d->drv.cfg = k->cfg.cfg[index];
+	d->drv.ops = k->cfg.drv;
+	d->drv.kernel = d;
+	TAILQ_INIT(&d->files);
+	ret = kdev_ops(d)->probe(&d->drv, &upcalls);
+	if (ret)
+		return ret;
+	d->probed = true;
+	kdev_ops(d)->query_device(&d->drv, &d->attr);
+	d->num_ports = d->attr.base.phys_port_cnt;
+	if (d->num_ports < 1 || d->num_ports > MAX_PORTS)
+		return -EINVAL;
+	for (unsigned int p = 1; p <= d->num_ports; p++)
+		kdev_query_port(d, p);
+	addr_fill_gids(d);
+	return 0;
+}
+
+void kdev_remove(struct kdev *d)
+{
+	struct kfile *f;
+
+	if (!d->probed)
+		return;
+	while ((f = TAILQ_FIRST(&d->files)))
+		kernel_release(f);
+	kdev_ops(d)->remove(&d->drv);
+	d->probed = false;
+}
+
+static struct kernel *fail(struct kernel *k, char *err, size_t err_size, const char *what, int value)
+{
+	if (what)
+		snprintf(err, err_size, "%s: %s", what, strerror(value < 0 ? -value : value));
+	kernel_destroy(k);
+	return NULL;
+}
+
+struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t err_size)
+{
+	struct kernel *k;
+	int ret;
+
+	if (cfg->num_devices < 1 || cfg->num_devices > MAX_DEVICES) {
+		snprintf(err, err_size, "number of adapters is %u: 1 to %u are possible", cfg->num_devices,
+			 MAX_DEVICES);
+		return NULL;
+	}
+	k = calloc(1, sizeof(*k));
+	if (!k)
+		return fail(NULL, err, err_size, "kernel stand-in", ENOMEM);
+	k->cfg = *cfg;
+	SLIST_INIT(&k->paths);
+	k->root = strdup(cfg->sysfs_root);
+	if (!k->root)
+		return fail(k, err, err_size, "kernel stand-in", ENOMEM);
+	/* An application that closed its end of an event pipe must not end the machine. */
+	signal(SIGPIPE, SIG_IGN);
+	for (k->num_devices = 0; k->num_devices < cfg->num_devices;) {
+		struct kdev *d = &k->dev[k->num_devices++];
+
+		ret = kdev_probe(d, k, k->num_devices - 1);
+		if (ret)
+			return fail(k, err, err_size, cfg->cfg[d->index]->name, ret);
+	}
+	if (sysfs_create(k, err, err_size))
+		return fail(k, err, err_size, NULL, 0);
+	return k;
+}
+
+void kernel_destroy(struct kernel *k)
+{
+	if (!k)
+		return;
+	for (unsigned int i = 0; i < k->num_devices; i++)
+		kdev_remove(&k->dev[i]);
+	sysfs_destroy(k);
+	free(k->root);
+	free(k);
+}
+
+void kernel_irq(struct kernel *k, unsigned int device, unsigned int vector)
+{
+	if (device < k->num_devices)
+		kdev_ops(&k->dev[device])->irq(&k->dev[device].drv, vector);
+}
+
+static struct kdev *find_device(struct kernel *k, const char *name)
+{
+	char own[24];
+
+	for (unsigned int i = 0; i < k->num_devices; i++) {
+		snprintf(own, sizeof(own), "uverbs%u", i);
+		if (!strcmp(name, own))
+			return &k->dev[i];
+	}
+	return NULL;
+}
+
+int kernel_stat(struct kernel *k, const char *name, dev_t *rdev)
+{
+	const struct kdev *d = find_device(k, name);
+
+	if (!d)
+		return -ENOENT;
+	*rdev = makedev(UVERBS_MAJOR, UVERBS_MINOR + d->index);
+	return 0;
+}
+
+int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, struct kfile **out)
+{
+	struct kdev *d = find_device(k, name);
+	struct kfile *f;
+
+	if (!d)
+		return -ENOENT;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->dev = d;
+	TAILQ_INIT(&f->events);
+	TAILQ_INIT(&f->objects);
+	TAILQ_INSERT_TAIL(&d->files, f, link);
+	sysfs_update(d);
+	*out = f;
+	return 0;
+}
+
+long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t arg, struct kreply *reply)
+{
+	reply->nfds = 0;
+	if (cmd != RDMA_VERBS_IOCTL)
+		return -ENOTTY;
+	return uverbs_ioctl(f, t, arg, reply);
+}
+
+int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_t offset,
+		struct drv_mmap *out)
+{
+	if (!f->ctx)
+		return -EINVAL;
+	return kdev_ops(f->dev)->mmap(f->ctx, offset, len, out);
+}
+
+unsigned int kernel_file_device(const struct kfile *f)
+{
+	return f->dev->index;
+}
+
+void kernel_release(struct kfile *f)
+{
+	struct evfile *ev;
+
+	uobj_destroy_all(f);
+	while ((ev = TAILQ_FIRST(&f->events)))
+		evfile_shutdown(ev);
+	if (f->ctx) {
+		kdev_ops(f->dev)->dealloc_ucontext(f->ctx);
+		drv_free(f->ctx);
+	}
+	TAILQ_REMOVE(&f->dev->files, f, link);
+	sysfs_update(f->dev);
+	free(f->handles);
+	free(f);
+}
+
+bool kernel_poll_events(struct kernel *k)
+{
+	bool waiting = false;
+	struct evfile *ev;
+	struct kfile *f;
+
+	for (unsigned int i = 0; i < k->num_devices; i++) {
+		TAILQ_FOREACH(f, &k->dev[i].files, link)
+		{
+			TAILQ_FOREACH(ev, &f->events, link)
+			waiting |= evfile_flush(ev);
+		}
+	}
+	return waiting;
+}

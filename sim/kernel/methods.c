@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The table of ioctl methods. Objects that this driver has no functions for (SRQ, MW, XRCD, flows,
+ * WQ, DM, counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
+ */
+#include "ioctl.h"
+
+#define OBJ(name) UVERBS_OBJECT_##name
+
+static const struct attr_spec invoke_write[] = {
+	CONST_IN(UVERBS_ATTR_WRITE_CMD, M_),
+	IN_MIN(UVERBS_ATTR_CORE_IN, sizeof(uint32_t), O_),
+	OUT_MIN(UVERBS_ATTR_CORE_OUT, 0, O_),
+	UHW,
+};
+static const struct attr_spec info_handles[] = {
+	CONST_IN(UVERBS_ATTR_INFO_OBJECT_ID, M_),
+	OUT(UVERBS_ATTR_INFO_TOTAL_HANDLES, sizeof(uint32_t), O_),
+	OUT_MIN(UVERBS_ATTR_INFO_HANDLES_LIST, sizeof(uint32_t), O_),
+};
+static const struct attr_spec query_port[] = {
+	CONST_IN(UVERBS_ATTR_QUERY_PORT_PORT_NUM, M_),
+	STRUCT_OUT(UVERBS_ATTR_QUERY_PORT_RESP, struct ib_uverbs_query_port_resp_ex, reserved, M_),
+};
+static const struct attr_spec get_context[] = {
+	OUT(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, sizeof(uint32_t), O_),
+	OUT(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, sizeof(uint64_t), O_),
+	UHW,
+};
+static const struct attr_spec query_context[] = {
+	OUT(UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, sizeof(uint32_t), O_),
+	OUT(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, sizeof(uint64_t), O_),
+	/* The driver's own: its answer to alloc_ucontext. */
+	OUT_MIN(UVERBS_ID_DRIVER_NS, 0, O_),
+};
+static const struct attr_spec query_gid_table[] = {
+	CONST_IN(UVERBS_ATTR_QUERY_GID_TABLE_ENTRY_SIZE, M_),
+	FLAGS_IN(UVERBS_ATTR_QUERY_GID_TABLE_FLAGS, O_),
+	OUT_MIN(UVERBS_ATTR_QUERY_GID_TABLE_RESP_ENTRIES, 0, M_),
+	OUT(UVERBS_ATTR_QUERY_GID_TABLE_RESP_NUM_ENTRIES, sizeof(uint64_t), M_),
+};
+static const struct attr_spec query_gid_entry[] = {
+	CONST_IN(UVERBS_ATTR_QUERY_GID_ENTRY_PORT, M_),
+	CONST_IN(UVERBS_ATTR_QUERY_GID_ENTRY_GID_INDEX, M_),
+	FLAGS_IN(UVERBS_ATTR_QUERY_GID_ENTRY_FLAGS, M_),
+	STRUCT_OUT(UVERBS_ATTR_QUERY_GID_ENTRY_RESP_ENTRY, struct ib_uverbs_gid_entry, netdev_ifindex, M_),
+};
+static const struct attr_spec async_event_alloc[] = {
+	FD(UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, OBJ(ASYNC_EVENT), ACCESS_NEW, M_),
+};
+static const struct attr_spec pd_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_PD_HANDLE, OBJ(PD), ACCESS_DESTROY, M_)};
+static const struct attr_spec ah_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_AH_HANDLE, OBJ(AH), ACCESS_DESTROY, M_)};
+static const struct attr_spec mr_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_MR_HANDLE, OBJ(MR), ACCESS_DESTROY, M_)};
+static const struct attr_spec query_mr[] = {
+	IDR(UVERBS_ATTR_QUERY_MR_HANDLE, OBJ(MR), ACCESS_READ, M_),
+	OUT(UVERBS_ATTR_QUERY_MR_RESP_RKEY, sizeof(uint32_t), M_),
+	OUT(UVERBS_ATTR_QUERY_MR_RESP_LKEY, sizeof(uint32_t), M_),
+	OUT(UVERBS_ATTR_QUERY_MR_RESP_LENGTH, sizeof(uint64_t), M_),
+	OUT(UVERBS_ATTR_QUERY_MR_RESP_IOVA, sizeof(uint64_t), O_),
+};
+static const struct attr_spec advise_mr[] = {
+	IDR(UVERBS_ATTR_ADVISE_MR_PD_HANDLE, OBJ(PD), ACCESS_READ, M_),
+	CONST_IN(UVERBS_ATTR_ADVISE_MR_ADVICE, M_),
+	FLAGS_IN(UVERBS_ATTR_ADVISE_MR_FLAGS, M_),
+	IN_MIN(UVERBS_ATTR_ADVISE_MR_SGE_LIST, sizeof(struct ib_uverbs_sge), M_ | ATTR_COPY),
+};
+static const struct attr_spec reg_dmabuf_mr[] = {
+	IDR(UVERBS_ATTR_REG_DMABUF_MR_HANDLE, OBJ(MR), ACCESS_NEW, M_),
+	IDR(UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, OBJ(PD), ACCESS_READ, M_),
+	IN(UVERBS_ATTR_REG_DMABUF_MR_OFFSET, sizeof(uint64_t), M_),
+	IN(UVERBS_ATTR_REG_DMABUF_MR_LENGTH, sizeof(uint64_t), M_),
+	IN(UVERBS_ATTR_REG_DMABUF_MR_IOVA, sizeof(uint64_t), M_),
+	IN(UVERBS_ATTR_REG_DMABUF_MR_FD, sizeof(uint32_t), M_),
+	FLAGS_IN(UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, M_),
+	OUT(UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, sizeof(uint32_t), M_),
+	OUT(UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, sizeof(uint32_t), M_),
+};
+static const struct attr_spec cq_create[] = {
+	IDR(UVERBS_ATTR_CREATE_CQ_HANDLE, OBJ(CQ), ACCESS_NEW, M_),
+	IN(UVERBS_ATTR_CREATE_CQ_CQE, sizeof(uint32_t), M_),
+	IN(UVERBS_ATTR_CREATE_CQ_USER_HANDLE, sizeof(uint64_t), M_),
+	FD(UVERBS_ATTR_CREATE_CQ_COMP_CHANNEL, OBJ(COMP_CHANNEL), ACCESS_READ, O_),
+	IN(UVERBS_ATTR_CREATE_CQ_COMP_VECTOR, sizeof(uint32_t), M_),
+	FLAGS_IN(UVERBS_ATTR_CREATE_CQ_FLAGS, O_),
+	OUT(UVERBS_ATTR_CREATE_CQ_RESP_CQE, sizeof(uint32_t), M_),
+	FD(UVERBS_ATTR_CREATE_CQ_EVENT_FD, OBJ(ASYNC_EVENT), ACCESS_READ, O_),
+	UHW,
+};
+static const struct attr_spec cq_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_CQ_HANDLE, OBJ(CQ), ACCESS_DESTROY, M_),
+	OUT(UVERBS_ATTR_DESTROY_CQ_RESP, sizeof(struct ib_uverbs_destroy_cq_resp), M_),
+};
+static const struct attr_spec qp_create[] = {
+	IDR(UVERBS_ATTR_CREATE_QP_HANDLE, OBJ(QP), ACCESS_NEW, M_),
+	IDR(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, OBJ(XRCD), ACCESS_READ, O_),
+	IDR(UVERBS_ATTR_CREATE_QP_PD_HANDLE, OBJ(PD), ACCESS_READ, O_),
+	IDR(UVERBS_ATTR_CREATE_QP_SRQ_HANDLE, OBJ(SRQ), ACCESS_READ, O_),
+	IDR(UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE, OBJ(CQ), ACCESS_READ, O_),
+	IDR(UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE, OBJ(CQ), ACCESS_READ, O_),
+	IDR(UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE, OBJ(RWQ_IND_TBL), ACCESS_READ, O_),
+	IN(UVERBS_ATTR_CREATE_QP_USER_HANDLE, sizeof(uint64_t), M_),
+	STRUCT_IN(UVERBS_ATTR_CREATE_QP_CAP, struct ib_uverbs_qp_cap, max_inline_data, M_),
+	CONST_IN(UVERBS_ATTR_CREATE_QP_TYPE, M_),
+	FLAGS_IN(UVERBS_ATTR_CREATE_QP_FLAGS, O_),
+	IN(UVERBS_ATTR_CREATE_QP_SOURCE_QPN, sizeof(uint32_t), O_),
+	FD(UVERBS_ATTR_CREATE_QP_EVENT_FD, OBJ(ASYNC_EVENT), ACCESS_READ, O_),
+	STRUCT_OUT(UVERBS_ATTR_CREATE_QP_RESP_CAP, struct ib_uverbs_qp_cap, max_inline_data, M_),
+	OUT(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, sizeof(uint32_t), M_),
+	UHW,
+};
+static const struct attr_spec qp_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_QP_HANDLE, OBJ(QP), ACCESS_DESTROY, M_),
+	OUT(UVERBS_ATTR_DESTROY_QP_RESP, sizeof(struct ib_uverbs_destroy_qp_resp), M_),
+};
+
+static const struct method methods[] = {
+	METHOD(OBJ(DEVICE), UVERBS_METHOD_INVOKE_WRITE, m_invoke_write, invoke_write),
+	METHOD(OBJ(DEVICE), UVERBS_METHOD_INFO_HANDLES, m_info_handles, info_handles),
+	METHOD(OBJ(DEVICE), UVERBS_METHOD_QUERY_PORT, m_query_port, query_port),
+	METHOD(OBJ(DEVICE), UVERBS_METHOD_GET_CONTEXT, m_get_context, get_context),
+	METHOD(OBJ(DEVICE), UVERBS_METHOD_QUERY_CONTEXT, m_query_context, query_context),
+	METHOD(OBJ(DEVICE), UVERBS_METHOD_QUERY_GID_TABLE, m_query_gid_table, query_gid_table),
+	METHOD(OBJ(DEVICE), UVERBS_METHOD_QUERY_GID_ENTRY, m_query_gid_entry, query_gid_entry),
+	METHOD(OBJ(ASYNC_EVENT), UVERBS_METHOD_ASYNC_EVENT_ALLOC, m_async_event_alloc, async_event_alloc),
+	METHOD(OBJ(PD), UVERBS_METHOD_PD_DESTROY, m_destroyed, pd_destroy),
+	METHOD(OBJ(AH), UVERBS_METHOD_AH_DESTROY, m_destroyed, ah_destroy),
+	METHOD(OBJ(MR), UVERBS_METHOD_MR_DESTROY, m_destroyed, mr_destroy),
+	METHOD(OBJ(MR), UVERBS_METHOD_QUERY_MR, m_query_mr, query_mr),
+	METHOD(OBJ(MR), UVERBS_METHOD_ADVISE_MR, m_not_supported, advise_mr),
+	METHOD(OBJ(MR), UVERBS_METHOD_REG_DMABUF_MR, m_not_supported, reg_dmabuf_mr),
+	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_CREATE, m_cq_create, cq_create),
+	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_DESTROY, m_cq_destroy, cq_destroy),
+	METHOD(OBJ(QP), UVERBS_METHOD_QP_CREATE, m_qp_create, qp_create),
+	METHOD(OBJ(QP), UVERBS_METHOD_QP_DESTROY, m_qp_destroy, qp_destroy),
+};
+
+const struct method *method_find(uint16_t object, uint16_t id)
+{
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		_Static_assert(sizeof(qp_create) / sizeof(qp_create[0]) <= MAX_ATTRS, "raise MAX_ATTRS");
+		if (methods[i].object == object && methods[i].id == id)
+			return &methods[i];
+	}
+	return NULL;
+}

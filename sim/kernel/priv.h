@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the files of sim/kernel share. The errno of every path is Linux 6.1's. */
+#ifndef HCASIM_KERNEL_PRIV_H
+#define HCASIM_KERNEL_PRIV_H
+
+#include <sys/queue.h>
+
+#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/ib_user_ioctl_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
+
+#include "hcasim_verbs.h"
+#include "kernel.h"
+
+#define KPAGE_SIZE    4096u
+#define MAX_PORTS     2
+#define MAX_GIDS      16
+#define MAX_DEVICES   16
+#define UVERBS_MAJOR  231 /* the kernel's: Documentation/admin-guide/devices.txt */
+#define UVERBS_MINOR  192
+#define IFINDEX_FIRST 100 /* of the adapters' network interfaces, far from the host's own */
+
+/* ---- Event files ------------------------------------------------------------------------------ */
+
+struct uobj;
+
+/* One event that the application has not been seen to read. */
+struct evrec {
+	TAILQ_ENTRY(evrec) link;
+	struct uobj *obj; /* NULL: of the port or the device */
+	union {
+		struct ib_uverbs_comp_event_desc comp;
+		struct ib_uverbs_async_event_desc async;
+	} desc;
+};
+TAILQ_HEAD(evrec_list, evrec);
+
+/* A completion channel or an async event file: a pipe whose read end the application holds. */
+struct evfile {
+	TAILQ_ENTRY(evfile) link;
+	struct kfile *file; /* NULL once that was closed: only objects in teardown still refer to it */
+	bool async;
+	int wfd; /* -1: the application closed its end */
+	uint64_t ino;
+	unsigned int refs;
+	unsigned int in_pipe; /* so many records at the head of `queue` were written to the pipe */
+	struct evrec_list queue;
+};
+TAILQ_HEAD(evfile_list, evfile);
+
+int evfile_create(struct kfile *f, bool async, struct evfile **out, int *read_fd);
+void evfile_get(struct evfile *ev);
+void evfile_put(struct evfile *ev);
+/* The kfile goes: no event is delivered any more, the application's reads end. */
+void evfile_shutdown(struct evfile *ev);
+void evfile_push_comp(struct evfile *ev, struct uobj *obj);
+void evfile_push_async(struct evfile *ev, struct uobj *obj, uint64_t element, uint32_t type);
+/* Writes what waits. True while something still waits. */
+bool evfile_flush(struct evfile *ev);
+/* Takes the events of `obj` back that were not read yet; its counters are final then. */
+void evfile_forget(struct evfile *ev, struct uobj *obj);
+
+/* ---- Objects ----------------------------------------------------------------------------------- */
+
+struct ev_counts { /* events of an object that its application has read */
+	uint32_t comp, async;
+};
+
+#define UOBJ_MAX_USES 4
+
+struct uobj {
+	TAILQ_ENTRY(uobj) link;
+	struct kfile *file;
+	uint16_t type; /* UVERBS_OBJECT_* */
+	bool listed;
+	uint32_t handle;
+	uint64_t user_handle;
+	unsigned int users; /* objects that hold this one: it cannot be destroyed */
+	struct uobj *uses[UOBJ_MAX_USES];
+	void *drv; /* the driver's object; NULL until created */
+	struct evfile *comp, *async;
+	struct ev_counts counts;
+	union {
+		struct {
+			uint64_t start, length, iova;
+			uint32_t access;
+		} mr;
+		struct {
+			bool sq_sig_all;
+			struct ib_uverbs_qp_dest dest;
+			uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
+		} qp;
+	};
+};
+TAILQ_HEAD(uobj_list, uobj);
+
+struct call;
+
+/* -EINVAL without a context. The object is listed by uobj_commit. */
+int uobj_alloc(struct kfile *f, uint16_t type, struct uobj **out);
+void uobj_commit(struct uobj *u);
+/* Undoes uobj_alloc, and the driver's object if there is one. */
+void uobj_abort(struct uobj *u);
+/* -ENOENT, or -EINVAL: the handle is of another type */
+int uobj_lookup(struct kfile *f, uint16_t type, uint64_t handle, struct uobj **out);
+/* As the write() commands look up: NULL whatever is wrong. */
+struct uobj *uobj_get(struct kfile *f, uint16_t type, uint32_t handle);
+/* -EBUSY while something uses it, or the driver's error. Frees `u` if 0. */
+int uobj_destroy(struct uobj *u, struct ev_counts *counts);
+void uobj_destroy_all(struct kfile *f);
+void uobj_use(struct uobj *user, struct uobj *used);
+void uobj_unuse(struct uobj *user, struct uobj *used);
+/* Zeroed memory of `size` bytes that drv_uobj() leads back from. */
+void *drv_alloc(size_t size, struct uobj *u);
+void drv_free(void *drv);
+struct uobj *drv_uobj(const void *drv);
+
+/* ---- Files and devices ------------------------------------------------------------------------- */
+
+struct kgid {
+	uint8_t raw[16];
+	bool valid;
+};
+
+struct kdev {
+	struct kernel *k;
+	unsigned int index;
+	bool probed;
+	struct drv_device drv;
+	struct ib_uverbs_ex_query_device_resp attr;
+	unsigned int num_ports;
+	struct ib_uverbs_query_port_resp port[MAX_PORTS];
+	struct kgid gid[MAX_PORTS][MAX_GIDS];
+	TAILQ_HEAD(, kfile) files;
+};
+
+struct kfile {
+	TAILQ_ENTRY(kfile) link;
+	struct kdev *dev;
+	struct drv_ucontext *ctx;
+	struct evfile *default_async; /* the first async event file */
+	struct evfile_list events;
+	struct uobj_list objects; /* newest first */
+	struct uobj **handles;
+	uint32_t num_handles;
+};
+
+struct kpath { /* what the sysfs tree is made of, newest first */
+	SLIST_ENTRY(kpath) link;
+	bool dir;
+	char name[];
+};
+
+struct kernel {
+	struct kernel_config cfg;
+	char *root;
+	SLIST_HEAD(, kpath) paths;
+	struct kdev dev[MAX_DEVICES];
+	unsigned int num_devices;
+};
+
+static inline const struct drv_ops *kdev_ops(const struct kdev *d)
+{
+	return d->drv.ops;
+}
+
+static inline bool kdev_port_valid(const struct kdev *d, uint32_t port)
+{
+	return port >= 1 && port <= d->num_ports;
+}
+
+int kdev_probe(struct kdev *d, struct kernel *k, unsigned int index);
+void kdev_remove(struct kdev *d);
+/* Reads the driver's view of the port anew. */
+void kdev_query_port(struct kdev *d, uint8_t port);
+
+int sysfs_create(struct kernel *k, char *err, size_t err_size);
+void sysfs_destroy(struct kernel *k);
+void sysfs_update(struct kdev *d); /* port states and counters */
+void kdev_netdev_name(const struct kdev *d, unsigned int port, char *name, size_t size);
+static inline unsigned int kdev_ifindex(const struct kdev *d, unsigned int port)
+{
+	return IFINDEX_FIRST + d->index * MAX_PORTS + port - 1;
+}
+
+/* ---- Addresses --------------------------------------------------------------------------------- */
+
+void addr_fill_gids(struct kdev *d);
+/* -EINVAL: no such entry, -ENODATA: it is empty */
+int addr_check_sgid(const struct kdev *d, uint32_t port, uint32_t index);
+/* What a user's address means on an Ethernet port: MAC and hop limit resolved. */
+int addr_resolve(const struct kdev *d, const struct ib_uverbs_ah_attr *attr, struct hca_av *av);
+
+/* ---- System calls ------------------------------------------------------------------------------ */
+
+struct attr_spec;
+struct method;
+
+struct attr_val {
+	bool present;
+	uint16_t idx; /* in the user's array */
+	uint16_t len;
+	uint64_t data;
+	struct uobj *obj;
+	struct evfile *ev;
+};
+#define MAX_ATTRS 20 /* of one method */
+
+/* One ioctl or write in progress. */
+struct call {
+	struct kfile *f;
+	struct task *t;
+	struct kreply *reply;
+	/* Request and response of a command, in user memory. */
+	uint64_t in, out;
+	size_t in_len, out_len;
+	int out_attr; /* index in the user's array of the attribute that `out` is; -1: none */
+	/* The driver's part: where it is, and while the driver works on it, a copy. */
+	uint64_t uhw_in, uhw_out;
+	size_t uhw_in_len, uhw_out_len;
+	int uhw_out_attr;
+	struct drv_udata udata;
+	void *udata_in;
+	/* ioctl */
+	const struct method *method;
+	uint64_t user_attrs;
+	const struct ib_uverbs_attr *uattrs;
+	struct attr_val val[MAX_ATTRS];
+	/* What the call makes: kept if it succeeds. */
+	struct uobj *created;
+	struct ev_counts counts; /* of the object it destroyed */
+};
+
+static inline int call_read(struct call *c, void *dst, uint64_t src, size_t len)
+{
+	return len ? c->t->ops->copy_from_user(c->t, dst, src, len) : 0;
+}
+static inline int call_write(struct call *c, uint64_t dst, const void *src, size_t len)
+{
+	return len ? c->t->ops->copy_to_user(c->t, dst, src, len) : 0;
+}
+int call_clear(struct call *c, uint64_t dst, size_t len);
+/* 1: all zero, 0: not, or -EFAULT */
+int call_is_zero(struct call *c, uint64_t src, size_t len);
+/* Around a driver's function that takes udata. call_udata_done copies its answer out. */
+int call_udata(struct call *c, struct drv_udata **u);
+int call_udata_done(struct call *c);
+int call_install_fd(struct call *c, int fd, uint64_t uaddr, uint8_t size);
+int call_alloc_uobj(struct call *c, uint16_t type, struct uobj **out);
+/* Keeps or undoes what the call made. Returns `ret`. */
+int call_finish(struct call *c, int ret);
+/* 0 or -EINVAL: there is no context yet */
+int call_context(struct call *c);
+struct evfile *call_find_event(struct call *c, int64_t fd, bool async, int *err);
+int call_alloc_context(struct call *c);
+
+/* Commands (write.c, INVOKE_WRITE). */
+struct write_cmd {
+	uint32_t cmd; /* with IB_USER_VERBS_CMD_FLAG_EXTENDED */
+	uint32_t req, resp;
+	bool has_resp, has_udata;
+	int (*handler)(struct call *c);
+};
+/* NULL and *err */
+const struct write_cmd *write_cmd_find(uint32_t command, int *err);
+int req_get(struct call *c, void *req, size_t len);
+int resp_put(struct call *c, const void *resp, size_t len);
+static inline uint32_t resp_len(const struct call *c, size_t len)
+{
+	return c->out_len < len ? c->out_len : len;
+}
+
+int cmd_get_context(struct call *c);
+int cmd_query_device(struct call *c);
+int cmd_query_port(struct call *c);
+int cmd_ex_query_device(struct call *c);
+int cmd_alloc_pd(struct call *c);
+int cmd_dealloc_pd(struct call *c);
+int cmd_reg_mr(struct call *c);
+int cmd_rereg_mr(struct call *c);
+int cmd_dereg_mr(struct call *c);
+int cmd_create_ah(struct call *c);
+int cmd_destroy_ah(struct call *c);
+int cmd_create_comp_channel(struct call *c);
+int cmd_create_cq(struct call *c);
+int cmd_ex_create_cq(struct call *c);
+int cmd_resize_cq(struct call *c);
+int cmd_destroy_cq(struct call *c);
+int cmd_create_qp(struct call *c);
+int cmd_ex_create_qp(struct call *c);
+int cmd_query_qp(struct call *c);
+int cmd_modify_qp(struct call *c);
+int cmd_ex_modify_qp(struct call *c);
+int cmd_destroy_qp(struct call *c);
+
+long uverbs_ioctl(struct kfile *f, struct task *t, uint64_t arg, struct kreply *reply);
+/* Attributes of the running method. */
+struct attr_val *attr_get(struct call *c, uint16_t id);
+int attr_const(struct call *c, uint16_t id, uint64_t max, uint64_t *out);
+int attr_flags32(struct call *c, uint16_t id, uint64_t allowed, uint32_t *out);
+int attr_copy_from(struct call *c, uint16_t id, void *dst, size_t size);
+/* -ENOENT if the user did not give the attribute */
+int attr_copy_to(struct call *c, uint16_t id, const void *src, size_t size);
+int attr_copy_to_or_zero(struct call *c, uint16_t id, const void *src, size_t size);
+int attr_set_output(struct call *c, unsigned int idx);
+/* Address of an input attribute's bytes: inline data stands in the attribute itself. */
+uint64_t attr_in_addr(struct call *c, const struct attr_val *v);
+
+/* ---- Verbs that have several entrances ---------------------------------------------------------- */
+
+int verbs_create_cq(struct call *c, struct uobj *u, uint32_t cqe, uint32_t vector, uint32_t flags,
+		    struct evfile *comp, struct evfile *async);
+int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd,
+		    struct uobj *scq, struct uobj *rcq, struct evfile *async);
+int verbs_check_access(const struct kdev *d, uint32_t access);
+void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
+
+/* IBTA 11.2.5.2, table "QP State Transition Properties". */
+bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32_t mask);
+
+#endif
