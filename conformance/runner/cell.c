@@ -200,6 +200,7 @@ struct cell *cell_parse(json_t *line, char *err, size_t err_size)
 	cell->ask_inline = get_int(&p, line, "ask_inline", 0);
 	cell->ask_sge = get_int(&p, line, "ask_sge", 1);
 	cell->abort = json_is_true(json_object_get(line, "abort"));
+	cell->follow_post = json_is_true(json_object_get(line, "follow_post"));
 	cell->create = get_enum(&p, line, "create", create_names);
 	cell->create_errno = get_errno(&p, line, "create_errno");
 	cell->post = get_enum(&p, line, "post", post_names);

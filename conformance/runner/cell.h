@@ -73,6 +73,7 @@ struct cell {
 	unsigned int num_wr;
 	struct cell_wr wr[CELL_MAX_WR];
 	bool abort; /* ibv_wr_abort in place of ibv_wr_complete */
+	bool follow_post;        /* the SEND that follows goes through ibv_post_send() in any case */
 	enum create_expect create;
 	int create_errno; /* 0: any */
 	enum post_expect post;

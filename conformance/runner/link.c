@@ -235,7 +235,8 @@ int link_create(struct link *l, const struct dut *dut, const struct cell *cell, 
 	memset(l, 0, sizeof(*l));
 	l->dut = dut;
 	l->api = cell->api;
-	l->qpt = cell->qpt;
+	/* the receiving end of an XRC pair is always the peer */
+	l->qpt = cell->qpt == IBV_QPT_XRC_RECV ? IBV_QPT_XRC_SEND : cell->qpt;
 	l->ask = cell->ask;
 	l->ask_inline = cell->ask_inline;
 	l->ask_sge = cell->ask_sge;
@@ -249,7 +250,7 @@ int link_create(struct link *l, const struct dut *dut, const struct cell *cell, 
 		ret = create_window(l, cell);
 	if (!ret && l->qpt == IBV_QPT_XRC_SEND)
 		ret = create_xrc_srq(l);
-	if (!ret && l->api == API_SRQ)
+	if (!ret && l->api == API_SRQ && l->qpt != IBV_QPT_XRC_SEND)
 		ret = create_srq(l);
 	if (!ret)
 		ret = l->qpt == IBV_QPT_XRC_SEND ? create_xrc_peer(l) : create_peer(l);

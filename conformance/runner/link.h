@@ -56,6 +56,12 @@ static inline uint32_t link_grh(const struct link *l)
 	return l->qpt == IBV_QPT_UD ? LINK_GRH_LEN : 0;
 }
 
+/* The QP setter that a SEND on this link needs. */
+static inline enum qp_setter link_setter(const struct link *l)
+{
+	return l->qpt == IBV_QPT_UD ? QPSET_UD_ADDR : l->qpt == IBV_QPT_XRC_SEND ? QPSET_XRC_SRQN : QPSET_NONE;
+}
+
 /* Fresh guard bytes in every free slot, and each of them posted. 0 or an errno. */
 int link_fill_recv(struct link *l);
 /* Posts one receive of any kind to wherever the peer receives from. */

@@ -8,7 +8,7 @@
 
 #include "link.h"
 
-#define PLAN_TSO_MSS 256
+#define PLAN_TSO_MSS 512
 #define PLAN_TSO_HDR 54 /* Ethernet, IPv4, TCP */
 
 struct plan {

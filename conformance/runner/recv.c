@@ -84,7 +84,7 @@ static void send_one(struct runner *r, struct receive *recv, struct result *res)
 		.num_len = 1,
 		.len = {len},
 		.flags = IBV_SEND_SIGNALED,
-		.qp_setter = l->qpt == IBV_QPT_UD ? QPSET_UD_ADDR : QPSET_NONE,
+		.qp_setter = link_setter(l),
 		.effect = EFFECT_SEND,
 		.wc = IBV_WC_SEND,
 		.recv = -1,

@@ -17,19 +17,14 @@ void seen(struct result *res, const char *fmt, ...)
 	va_end(ap);
 }
 
-static enum qp_setter right_setter(enum ibv_qp_type qpt)
-{
-	return qpt == IBV_QPT_UD ? QPSET_UD_ADDR : qpt == IBV_QPT_XRC_SEND ? QPSET_XRC_SRQN : QPSET_NONE;
-}
-
 /* A plain signalled SEND: shows that the QP still works, and is behind everything the cell posted. */
-static void follow_up(struct runner *r, struct result *res)
+static void follow_up(struct runner *r, const struct cell *cell, struct result *res)
 {
 	struct link *l = &r->link;
 	struct cell_wr wr = {
 		.op = IBV_WR_SEND,
 		.data = DATA_SGE,
-		.qp_setter = right_setter(l->qpt),
+		.qp_setter = link_setter(l),
 		.num_len = 1,
 		.len = {64},
 		.flags = IBV_SEND_SIGNALED,
@@ -47,7 +42,7 @@ static void follow_up(struct runner *r, struct result *res)
 		return;
 	}
 	log_call(&res->log, "/* a following SEND */");
-	if (l->api == API_WR && l->ask & IBV_QP_EX_WITH_SEND)
+	if (l->api == API_WR && l->ask & IBV_QP_EX_WITH_SEND && !cell->follow_post)
 		posted = post_wr(l, &plan, 1, false, &res->log);
 	else
 		posted = post_list(l, &plan, 1, &res->log);
@@ -121,7 +116,7 @@ static bool run_posting(struct runner *r, const struct cell *cell, struct plan *
 		return false;
 	}
 	if (!res->verdict.num)
-		follow_up(r, res);
+		follow_up(r, cell, res);
 	if (cell->event == 0 && !res->verdict.num)
 		judge_event(&res->verdict, 0, collect_event(l, false));
 	if (!res->verdict.num)

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""hcasim conform: runs the conformance suite on a device under test."""
+import argparse
+import os
+import sys
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+
+from rich.console import Console
+
+from . import results, terminal
+from .cells import APIS
+from .dut import DutError, load
+from .enumeration import Enumerator
+from .report import write_html
+from .session import Session, run
+from .tables import Tables
+
+PYTEST_OK, PYTEST_FAILED, PYTEST_NONE = 0, 1, 5
+
+
+def parser():
+    p = argparse.ArgumentParser(prog="hcasim conform", description=__doc__)
+    p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device under test (default: native)")
+    p.add_argument(
+        "-k",
+        dest="expression",
+        metavar="EXPR",
+        help="only cells whose id matches, as pytest -k: 'wr/rdma and not xrc'",
+    )
+    p.add_argument(
+        "--out",
+        default="conform-report",
+        type=Path,
+        metavar="DIR",
+        help="where the reports go (default: %(default)s)",
+    )
+    p.add_argument(
+        "--list", action="store_true", help="print the selected cells and what they cite, run nothing"
+    )
+    p.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count(),
+        metavar="N",
+        help="runner processes at a time (default: cores)",
+    )
+    p.add_argument("--bin", type=Path, metavar="DIR", help="where hcasim and hcasim-conform-runner are")
+    return p
+
+
+def bin_dir(given):
+    """The programs of the same build: given, named by HCASIM_BUILD, or those of a release build."""
+    if given:
+        return given.resolve()
+    build = os.environ.get("HCASIM_BUILD")
+    return Path(build) / "bin" if build else Path(__file__).resolve().parents[2] / "build" / "release" / "bin"
+
+
+def list_cells(cells):
+    for cell in cells:
+        print(f"{cell.id}  {cell.expect.level}  {cell.expect.clause}")
+
+
+def execute(args, tables, cells, dut):
+    console = Console()
+    started, begin = datetime.now(timezone.utc), time.monotonic()
+    session = Session(cells, dut, bin_dir(args.bin), max(1, args.jobs or 1), terminal.Bar(console))
+    status = run(session, args.expression)
+    if status not in (PYTEST_OK, PYTEST_FAILED):
+        return 2 if status != PYTEST_NONE else no_cell(args.expression)
+    faults = [f"stale key: {text}" for text in dut.stale_keys(cells)]
+    data = results.record(
+        tables,
+        dut,
+        session.selected,
+        session.outcomes,
+        started.isoformat(timespec="seconds"),
+        time.monotonic() - begin,
+        faults,
+    )
+    args.out.mkdir(parents=True, exist_ok=True)
+    results.write_json(data, args.out / "results.json")
+    results.write_junit(data, args.out / "junit.xml")
+    write_html(data, args.out / "report.html")
+    terminal.summarize(data, APIS, args.out, console)
+    return 1 if status or faults else 0
+
+
+def no_cell(expression):
+    print(f"hcasim conform: -k {expression!r} selects no cell", file=sys.stderr)
+    return 2
+
+
+def main(argv=None):
+    args = parser().parse_args(argv)
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    tables = Tables()
+    cells = Enumerator(tables).cells()
+    try:
+        dut = load(args.dut)
+    except DutError as error:
+        print(f"hcasim conform: {error}", file=sys.stderr)
+        return 2
+    if not args.list:
+        return execute(args, tables, cells, dut)
+    session = Session(cells, dut, None, 1, None)
+    status = run(session, args.expression, collect_only=True)
+    list_cells(session.selected)
+    return 0 if status == PYTEST_OK else no_cell(args.expression) if status == PYTEST_NONE else 2

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Runs groups of cells, each in a runner process of its own.
+
+A runner that dies or stands still costs the cell that it was in: that cell fails with the reason, and
+another runner goes on behind it.
+"""
+import json
+import os
+import selectors
+import signal
+import subprocess
+import tempfile
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+
+GROUP_SIZE = 100
+RUNNER = "hcasim-conform-runner"
+
+
+@dataclass
+class Result:
+    passed: bool
+    seen: str = ""
+    faults: list = field(default_factory=list)
+    calls: list = field(default_factory=list)
+    errno: str | None = None
+    us: int = 0
+
+
+def failed(reason):
+    return Result(False, seen=reason, faults=[reason])
+
+
+def groups(cells):
+    """Cells that share an API and a QP type, in pieces that one process runs."""
+    by_kind = {}
+    for cell in cells:
+        by_kind.setdefault((cell.api, cell.qpt), []).append(cell)
+    for kind in by_kind.values():
+        for start in range(0, len(kind), GROUP_SIZE):
+            yield kind[start : start + GROUP_SIZE]
+
+
+def died(code):
+    """How a process ended, from its own status or from that of a wrapper that reports it as a shell does."""
+    number = -code if code < 0 else code - 128 if code > 128 else 0
+    try:
+        return f"the runner died of {signal.Signals(number).name}"
+    except ValueError:
+        return f"the runner ended with status {code}"
+
+
+class Process:
+    """One runner process: its lines as they come, and how it ended."""
+
+    def __init__(self, dut, bin_dir, cells):
+        env = dict(os.environ, **dut.env)
+        env["PATH"] = f"{bin_dir}{os.pathsep}{env.get('PATH', '')}"
+        self.stderr = tempfile.TemporaryFile()
+        with tempfile.TemporaryFile() as lines:
+            for line in [dut.runner_line] + [cell.line() for cell in cells]:
+                lines.write(json.dumps(line).encode() + b"\n")
+            lines.seek(0)
+            self.proc = subprocess.Popen(
+                [*dut.start, str(Path(bin_dir) / RUNNER)],
+                stdin=lines,
+                stdout=subprocess.PIPE,
+                stderr=self.stderr,
+                env=env,
+                start_new_session=True,
+            )
+        self.stalled = False
+
+    def lines(self, watchdog):
+        """Yields decoded lines; ends at end of file, or when none came for `watchdog` seconds."""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.proc.stdout, selectors.EVENT_READ)
+            rest = b""
+            while True:
+                if not selector.select(watchdog):
+                    self.stalled = True
+                    return
+                chunk = os.read(self.proc.stdout.fileno(), 65536)
+                if not chunk:
+                    return
+                *whole, rest = (rest + chunk).split(b"\n")
+                for line in whole:
+                    yield json.loads(line)
+
+    def end(self):
+        """Reaps the process and says how it ended."""
+        if self.stalled:
+            self._signal(signal.SIGTERM)
+        try:
+            code = self.proc.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            code = self.proc.wait()
+        self._signal(signal.SIGKILL)  # what the wrapper may have left behind
+        self.proc.stdout.close()
+        return code
+
+    def _signal(self, number):
+        try:
+            os.killpg(self.proc.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def complaint(self):
+        """The last of what it wrote to stderr."""
+        self.stderr.seek(0)
+        text = self.stderr.read().decode(errors="replace").strip().splitlines()
+        self.stderr.close()
+        return " / ".join(text[-3:])
+
+
+class GroupRun:
+    def __init__(self, dut, bin_dir, cells, report):
+        self.dut = dut
+        self.bin_dir = bin_dir
+        self.left = deque(cells)
+        self.report = report  # report(cell, result)
+        self.watchdog = 10 + 4 * dut.timeout
+
+    def run(self):
+        while self.left:
+            if not self._run_once():
+                return
+
+    def _take(self, process):
+        """Reads one process to its end. Returns the cell it was in, and what it said if it could not start."""
+        current, error = None, None
+        for line in process.lines(self.watchdog):
+            if "error" in line:
+                error = line["error"]
+            elif "begin" in line:
+                current = self.left.popleft()
+                assert current.id == line["begin"], f"runner began {line['begin']}, expected {current.id}"
+            else:
+                self.report(current, self._result(line))
+                current = None
+        return current, error
+
+    @staticmethod
+    def _result(line):
+        return Result(line["pass"], line["seen"], line["faults"], line["calls"], line["errno"], line["us"])
+
+    def _run_once(self):
+        """False when no further process would do better."""
+        before = len(self.left)
+        try:
+            process = Process(self.dut, self.bin_dir, self.left)
+        except OSError as error:
+            self._fail_rest(f"{' '.join(self.dut.start) or RUNNER}: {error.strerror}: {error.filename}")
+            return False
+        current, error = self._take(process)
+        code = process.end()
+        complaint = process.complaint()
+        if current:
+            how = (
+                f"no progress for {self.watchdog:g} s, the runner was killed"
+                if process.stalled
+                else died(code)
+            )
+            self.report(current, failed(f"{how}{': ' + complaint if complaint else ''}"))
+        elif len(self.left) == before:
+            self._fail_rest(
+                error or f"{died(code)} before the first cell{': ' + complaint if complaint else ''}"
+            )
+            return False
+        return True
+
+    def _fail_rest(self, reason):
+        while self.left:
+            self.report(self.left.popleft(), failed(f"the device under test could not be started: {reason}"))
