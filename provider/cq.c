@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Completion queues: making, arming, destroying. */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <time.h>
 #include <sys/mman.h>
 
 #include "wqe.h"
@@ -9,6 +11,9 @@
 #define SUPPORTED_WC_FLAGS                                                                                   \
 	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_CVLAN |                \
 	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+
+/* The driver bounds its own commands by less. */
+#define RESIZE_SECONDS 5
 
 static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 {
@@ -148,10 +153,27 @@ void hcasim_cq_event(struct ibv_cq *ibcq)
 	atomic_fetch_add(&to_hcq(ibcq)->arm_sn, 1);
 }
 
+/* The CQE at `index`, which the device is writing; NULL if it never comes. */
+static const struct hcasim_cqe *await_cqe(const struct hcasim_cq *cq, uint32_t index)
+{
+	const struct hcasim_cqe *cqe = hcasim_cq_peek(cq, index);
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	while (!cqe) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (now.tv_sec - start.tv_sec > RESIZE_SECONDS)
+			break;
+		sched_yield();
+		cqe = hcasim_cq_peek(cq, index);
+	}
+	return cqe;
+}
+
 /*
- * Moves the completions that are not polled yet. The device put a RESIZE entry behind the last one of
+ * Moves the completions that are not polled yet. The device puts a RESIZE entry behind the last one of
  * the old ring and goes on in the new ring at the same free-running index, so that each keeps its
- * index; only place and phase change.
+ * index; only place and phase change. The entry may land a little after the command was answered.
  */
 static int move_cqes(struct hcasim_cq *cq, struct hcasim_cqe *ring, uint32_t entries)
 {
@@ -159,7 +181,7 @@ static int move_cqes(struct hcasim_cq *cq, struct hcasim_cqe *ring, uint32_t ent
 	struct hcasim_cqe *to;
 	uint32_t i;
 
-	for (i = cq->ci; (cqe = hcasim_cq_peek(cq, i)); i++) {
+	for (i = cq->ci; (cqe = await_cqe(cq, i)); i++) {
 		if (HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, le32toh(cqe->qpn_opcode)) ==
 		    HCASIM_CQE_OP_RESIZE)
 			return 0;
@@ -167,7 +189,7 @@ static int move_cqes(struct hcasim_cq *cq, struct hcasim_cqe *ring, uint32_t ent
 		*to = *cqe;
 		to->owner = HCASIM_FIELD_PREP(HCASIM_CQE_PHASE_MASK, hcasim_cq_phase(entries, i));
 	}
-	verbs_err(&cq->ctx->ibv_ctx, "CQ 0x%x: no RESIZE entry at %u\n", cq->cqn, i);
+	verbs_err(&cq->ctx->ibv_ctx, "CQ 0x%x: the device wrote no RESIZE entry at %u\n", cq->cqn, i);
 	return EIO;
 }
 

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Regions: what makes ibv_wr_complete fail, that nothing is left of a failed region, doorbells. */
+#include <string.h>
+
+#include "rig.h"
+
+typedef void (*step_fn)(struct rig *rig);
+
+static void good_write(struct rig *rig)
+{
+	struct ibv_qp_ex *qpx = rig_qpx(rig);
+
+	ibv_wr_rdma_write(qpx, 1, 2);
+	ibv_wr_set_sge(qpx, 1, 2, 3);
+}
+
+static void good_datagram(struct rig *rig)
+{
+	struct ibv_qp_ex *qpx = rig_qpx(rig);
+
+	ibv_wr_send(qpx);
+	ibv_wr_set_ud_addr(qpx, &rig->ah.ibv_ah, 5, 6);
+	ibv_wr_set_sge(qpx, 1, 2, 3);
+}
+
+static void no_address(struct rig *rig)
+{
+	ibv_wr_send(rig_qpx(rig));
+	ibv_wr_set_sge(rig_qpx(rig), 1, 2, 3);
+}
+
+static void two_addresses(struct rig *rig)
+{
+	good_datagram(rig);
+	ibv_wr_set_ud_addr(rig_qpx(rig), &rig->ah.ibv_ah, 5, 6);
+}
+
+static void null_address(struct rig *rig)
+{
+	ibv_wr_send(rig_qpx(rig));
+	ibv_wr_set_ud_addr(rig_qpx(rig), NULL, 5, 6);
+}
+
+static void address_on_rc(struct rig *rig)
+{
+	good_write(rig);
+	ibv_wr_set_ud_addr(rig_qpx(rig), &rig->ah.ibv_ah, 5, 6);
+}
+
+static void srqn_on_rc(struct rig *rig)
+{
+	good_write(rig);
+	ibv_wr_set_xrc_srqn(rig_qpx(rig), 5);
+}
+
+static void two_data(struct rig *rig)
+{
+	good_write(rig);
+	ibv_wr_set_sge(rig_qpx(rig), 1, 2, 3);
+}
+
+static void sge_then_inline(struct rig *rig)
+{
+	good_write(rig);
+	ibv_wr_set_inline_data(rig_qpx(rig), rig, 4);
+}
+
+static void too_many_sges(struct rig *rig)
+{
+	static const struct ibv_sge sge[5];
+
+	ibv_wr_send(rig_qpx(rig));
+	ibv_wr_set_sge_list(rig_qpx(rig), 5, sge);
+}
+
+static void inline_over_limit(struct rig *rig)
+{
+	ibv_wr_send(rig_qpx(rig));
+	ibv_wr_set_inline_data(rig_qpx(rig), rig, 129);
+}
+
+static void inline_sum_wraps(struct rig *rig)
+{
+	struct ibv_data_buf buf[2] = {{rig, 100}, {rig, SIZE_MAX - 50}};
+
+	ibv_wr_send(rig_qpx(rig));
+	ibv_wr_set_inline_data_list(rig_qpx(rig), 2, buf);
+}
+
+static void inline_read(struct rig *rig)
+{
+	ibv_wr_rdma_read(rig_qpx(rig), 1, 2);
+	ibv_wr_set_inline_data(rig_qpx(rig), rig, 4);
+}
+
+static void inline_atomic(struct rig *rig)
+{
+	ibv_wr_atomic_fetch_add(rig_qpx(rig), 1, 2, 3);
+	ibv_wr_set_inline_data(rig_qpx(rig), rig, 8);
+}
+
+static void atomic_without_data(struct rig *rig)
+{
+	ibv_wr_atomic_cmp_swp(rig_qpx(rig), 1, 2, 3, 4);
+}
+
+static void data_before_builder(struct rig *rig)
+{
+	ibv_wr_set_sge(rig_qpx(rig), 1, 2, 3);
+}
+
+static void unknown_flag(struct rig *rig)
+{
+	rig_qpx(rig)->wr_flags = 1u << 30;
+	good_write(rig);
+	rig_qpx(rig)->wr_flags = 0;
+}
+
+static void checksum_flag(struct rig *rig)
+{
+	rig_qpx(rig)->wr_flags = IBV_SEND_IP_CSUM;
+	ibv_wr_send(rig_qpx(rig));
+	rig_qpx(rig)->wr_flags = 0;
+}
+
+static void op_send_inv(struct rig *rig)
+{
+	ibv_wr_send_inv(rig_qpx(rig), 1);
+}
+
+static void op_tso(struct rig *rig)
+{
+	ibv_wr_send_tso(rig_qpx(rig), rig, 54, 1000);
+}
+
+static void op_bind(struct rig *rig)
+{
+	ibv_wr_bind_mw(rig_qpx(rig), NULL, 1, NULL);
+}
+
+static void op_local_inv(struct rig *rig)
+{
+	ibv_wr_local_inv(rig_qpx(rig), 1);
+}
+
+static void op_flush(struct rig *rig)
+{
+	ibv_wr_flush(rig_qpx(rig), 1, 2, 3, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+}
+
+static void op_atomic_write(struct rig *rig)
+{
+	ibv_wr_atomic_write(rig_qpx(rig), 1, 2, rig);
+}
+
+struct fault {
+	const char *name;
+	step_fn bad;
+};
+
+static const struct fault rc_faults[] = {
+	{"UD address on RC", address_on_rc},
+	{"SRQ number on RC", srqn_on_rc},
+	{"two data setters", two_data},
+	{"SGE, then inline", sge_then_inline},
+	{"too many SGEs", too_many_sges},
+	{"inline over the limit", inline_over_limit},
+	{"sum of inline lengths wraps", inline_sum_wraps},
+	{"inline on READ", inline_read},
+	{"inline on an atomic", inline_atomic},
+	{"atomic without data", atomic_without_data},
+	{"setter before any builder", data_before_builder},
+	{"unknown flag", unknown_flag},
+	{"checksum offload", checksum_flag},
+	{"SEND_WITH_INV", op_send_inv},
+	{"TSO", op_tso},
+	{"BIND_MW", op_bind},
+	{"LOCAL_INV", op_local_inv},
+	{"FLUSH", op_flush},
+	{"ATOMIC_WRITE", op_atomic_write},
+	{},
+};
+
+static const struct fault ud_faults[] = {
+	{"no UD address", no_address},
+	{"two UD addresses", two_addresses},
+	{"no address handle", null_address},
+	{"operation not asked for", good_write},
+	{},
+};
+
+/* Everything that a device, or the next posting, could notice. */
+struct visible {
+	uint8_t uar[HCASIM_UAR_PAGE_SIZE];
+	struct hcasim_sq_record record;
+	uint32_t pi_bb, pi_wr;
+};
+
+static void look(const struct rig *rig, struct visible *v)
+{
+	memcpy(v->uar, rig->ctx->uar, sizeof(v->uar));
+	v->record = rig->sq_record;
+	v->pi_bb = atomic_load(&rig->qp.sq.pi_bb);
+	v->pi_wr = rig->qp.sq.pi_wr;
+}
+
+static void check_unchanged(const struct rig *rig, const struct visible *before, const char *what)
+{
+	struct visible now;
+
+	look(rig, &now);
+	if (memcmp(now.uar, before->uar, sizeof(now.uar)) ||
+	    memcmp(&now.record, &before->record, sizeof(now.record)) || now.pi_bb != before->pi_bb ||
+	    now.pi_wr != before->pi_wr)
+		CU_FAIL(what);
+}
+
+/* The fault first, in the middle and last; then a good region works and starts where the last good one ended. */
+static void run_fault(const struct rig_config *cfg, const struct fault *f, step_fn good, int at)
+{
+	struct visible before;
+	struct hcasim_wqe_ctrl ctrl[16];
+	struct rig rig;
+	uint32_t first;
+	int i, err;
+
+	rig_open(&rig, cfg);
+	ibv_wr_start(rig_qpx(&rig));
+	good(&rig);
+	CU_ASSERT_EQUAL_FATAL(ibv_wr_complete(rig_qpx(&rig)), 0);
+	first = atomic_load(&rig.qp.sq.pi_bb);
+	look(&rig, &before);
+
+	ibv_wr_start(rig_qpx(&rig));
+	for (i = 0; i < 3; i++)
+		(i == at ? f->bad : good)(&rig);
+	err = ibv_wr_complete(rig_qpx(&rig));
+	if (!err)
+		CU_FAIL(f->name);
+	check_unchanged(&rig, &before, f->name);
+
+	ibv_wr_start(rig_qpx(&rig));
+	rig_qpx(&rig)->wr_id = 77;
+	good(&rig);
+	CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), 0);
+	rig_wqe(&rig, first, 1, ctrl);
+	CU_ASSERT_EQUAL(le16toh(ctrl[0].index), first);
+	CU_ASSERT_EQUAL(rig.qp.sq.slots[first].wr_id, 77);
+	CU_ASSERT_EQUAL(rig.qp.sq.pi_wr, 2);
+	rig_close(&rig);
+}
+
+static void test_faults(void)
+{
+	const struct fault *f;
+	int at;
+
+	for (at = 0; at < 3; at++) {
+		for (f = rc_faults; f->name; f++)
+			run_fault(&rig_rc, f, good_write, at);
+		for (f = ud_faults; f->name; f++)
+			run_fault(&rig_ud, f, good_datagram, at);
+	}
+}
+
+static void test_abort(void)
+{
+	struct visible before;
+	struct rig rig;
+
+	rig_open(&rig, &rig_rc);
+	look(&rig, &before);
+	ibv_wr_start(rig_qpx(&rig));
+	good_write(&rig);
+	good_write(&rig);
+	ibv_wr_abort(rig_qpx(&rig));
+	check_unchanged(&rig, &before, "abort");
+	/* An empty region does nothing. */
+	ibv_wr_start(rig_qpx(&rig));
+	CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), 0);
+	check_unchanged(&rig, &before, "empty region");
+	/* Nor does one that was never started. */
+	CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), EINVAL);
+	good_write(&rig);
+	ibv_wr_abort(rig_qpx(&rig));
+	check_unchanged(&rig, &before, "no region");
+	ibv_wr_start(rig_qpx(&rig));
+	good_write(&rig);
+	CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), 0);
+	CU_ASSERT_EQUAL(le32toh(rig.sq_record.sq_pi), 1);
+	rig_close(&rig);
+}
+
+/* IBTA C10-96; receives are refused in RESET only. */
+static void test_states(void)
+{
+	static const struct {
+		enum ibv_qp_state state;
+		int send, recv;
+	} states[] = {
+		{IBV_QPS_RESET, EINVAL, EINVAL},
+		{IBV_QPS_INIT, EINVAL, 0},
+		{IBV_QPS_RTR, EINVAL, 0},
+		{IBV_QPS_RTS, 0, 0},
+		{IBV_QPS_SQD, 0, 0},
+		{IBV_QPS_SQE, 0, 0},
+		{IBV_QPS_ERR, 0, 0},
+	};
+	struct ibv_send_wr swr = {.opcode = IBV_WR_SEND}, *sbad;
+	struct ibv_recv_wr rwr = {}, *rbad;
+	struct visible before;
+	struct rig rig;
+	size_t i;
+
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		rig_open(&rig, &rig_rc);
+		rig_qp(&rig)->state = states[i].state;
+		look(&rig, &before);
+		sbad = NULL;
+		CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), &swr, &sbad), states[i].send);
+		CU_ASSERT_PTR_EQUAL(sbad, states[i].send ? &swr : NULL);
+		ibv_wr_start(rig_qpx(&rig));
+		good_write(&rig);
+		CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), states[i].send);
+		if (states[i].send)
+			check_unchanged(&rig, &before, "post in a state that cannot send");
+		CU_ASSERT_EQUAL(hcasim_post_recv(rig_qp(&rig), &rwr, &rbad), states[i].recv);
+		rig_close(&rig);
+	}
+}
+
+static void test_post_list(void)
+{
+	struct ibv_sge sge[5] = {};
+	struct ibv_send_wr wr[4] = {}, *bad = NULL;
+	struct hcasim_wqe_ctrl ctrl[4];
+	struct rig rig;
+	int i;
+
+	rig_open(&rig, &rig_rc);
+	for (i = 0; i < 4; i++)
+		wr[i] = (struct ibv_send_wr){.wr_id = i,
+					     .opcode = IBV_WR_SEND,
+					     .sg_list = sge,
+					     .num_sge = i == 2 ? 5 : 1,
+					     .next = i < 3 ? &wr[i + 1] : NULL};
+	CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), wr, &bad), EINVAL);
+	CU_ASSERT_PTR_EQUAL(bad, &wr[2]);
+	/* What came before it is posted, and nothing else. */
+	CU_ASSERT_EQUAL(le32toh(rig.sq_record.sq_pi), 2);
+	CU_ASSERT_EQUAL(rig_db_sq(&rig), (uint64_t)2 << 32 | RIG_QPN);
+	rig_wqe(&rig, 1, 1, ctrl);
+	CU_ASSERT_EQUAL(le16toh(ctrl[0].index), 1);
+
+	/* Each of these is refused on its own. */
+	for (i = 0; i < 5; i++) {
+		struct ibv_send_wr w = {.opcode = IBV_WR_SEND, .sg_list = sge, .num_sge = 1};
+
+		if (i == 0)
+			w.opcode = IBV_WR_FLUSH;
+		else if (i == 1)
+			w.opcode = IBV_WR_SEND_WITH_INV;
+		else if (i == 2)
+			w.opcode = 200;
+		else if (i == 3)
+			w.num_sge = -1;
+		else
+			w.send_flags = IBV_SEND_INLINE, w.opcode = IBV_WR_RDMA_READ;
+		bad = NULL;
+		CU_ASSERT_NOT_EQUAL(hcasim_post_send(rig_qp(&rig), &w, &bad), 0);
+		CU_ASSERT_PTR_EQUAL(bad, &w);
+	}
+	CU_ASSERT_EQUAL(le32toh(rig.sq_record.sq_pi), 2);
+	rig_close(&rig);
+}
+
+/* One short WQE is pushed, and the two buffers take turns; several, or a long one, ring the doorbell. */
+static void test_doorbells(void)
+{
+	struct rig_config no_bf = rig_rc;
+	struct ibv_sge sge[4] = {};
+	uint8_t data[128] = {1, 2, 3}, wqe[256];
+	struct ibv_qp_ex *qpx;
+	struct rig rig;
+	int i;
+
+	rig_open(&rig, &rig_rc);
+	qpx = rig_qpx(&rig);
+	for (i = 0; i < 4; i++) {
+		uint32_t first = atomic_load(&rig.qp.sq.pi_bb), bbs;
+		const uint8_t *bf = rig.ctx->uar + HCASIM_UAR_BF + (i % 2) * HCASIM_BF_SIZE;
+
+		rig_clear_uar(&rig);
+		ibv_wr_start(qpx);
+		ibv_wr_send(qpx);
+		ibv_wr_set_inline_data(qpx, data, i < 2 ? 8 : 128);
+		CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
+		bbs = atomic_load(&rig.qp.sq.pi_bb) - first;
+		rig_wqe(&rig, first, bbs, wqe);
+		CU_ASSERT_EQUAL(memcmp(bf, wqe, bbs * 64), 0);
+		CU_ASSERT_EQUAL(rig_db_sq(&rig), 0);
+		CU_ASSERT_EQUAL(le32toh(rig.sq_record.sq_pi), first + bbs);
+	}
+
+	rig_clear_uar(&rig);
+	ibv_wr_start(qpx);
+	for (i = 0; i < 2; i++) {
+		ibv_wr_send(qpx);
+		ibv_wr_set_sge_list(qpx, 4, sge);
+	}
+	CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
+	CU_ASSERT_EQUAL(rig_db_sq(&rig), (uint64_t)le32toh(rig.sq_record.sq_pi) << 32 | RIG_QPN);
+	CU_ASSERT_EQUAL(rig.ctx->uar[HCASIM_UAR_BF], 0);
+
+	/* Both buffers in use elsewhere. */
+	rig_clear_uar(&rig);
+	atomic_flag_test_and_set(&rig.ctx->bf_taken[0]);
+	atomic_flag_test_and_set(&rig.ctx->bf_taken[1]);
+	ibv_wr_start(qpx);
+	ibv_wr_send(qpx);
+	CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
+	CU_ASSERT_EQUAL(rig_db_sq(&rig), (uint64_t)le32toh(rig.sq_record.sq_pi) << 32 | RIG_QPN);
+	rig_close(&rig);
+
+	no_bf.no_bf = true;
+	no_bf.max_inline = 512;
+	rig_open(&rig, &no_bf);
+	ibv_wr_start(rig_qpx(&rig));
+	ibv_wr_send(rig_qpx(&rig));
+	CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), 0);
+	CU_ASSERT_EQUAL(rig_db_sq(&rig), (uint64_t)1 << 32 | RIG_QPN);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	static const struct rig_test tests[] = {
+		{"a fault aborts the whole region", test_faults},
+		{"abort, empty and missing regions", test_abort},
+		{"states", test_states},
+		{"ibv_post_send stops at the bad WR", test_post_list},
+		{"doorbells and BlueFlame", test_doorbells},
+		{},
+	};
+
+	return rig_main("regions", tests);
+}

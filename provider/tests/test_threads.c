@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Several threads post to one QP while another polls: regions do not mix, nothing is lost, and under
+ * ThreadSanitizer nothing races. The device is a thread that completes what the doorbell record says.
+ */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rig.h"
+
+#define POSTERS    3
+#define REGIONS    2000
+#define PER_REGION 3
+
+static struct rig rig;
+static atomic_uint polled;
+static unsigned char seen[POSTERS][REGIONS * PER_REGION];
+
+static void *poster(void *arg)
+{
+	struct ibv_qp_ex *qpx = rig_qpx(&rig);
+	uintptr_t me = (uintptr_t)arg;
+	int region, i, err;
+
+	for (region = 0; region < REGIONS;) {
+		ibv_wr_start(qpx);
+		for (i = 0; i < PER_REGION; i++) {
+			qpx->wr_id = me << 32 | (region * PER_REGION + i);
+			qpx->wr_flags = IBV_SEND_SIGNALED;
+			ibv_wr_send(qpx);
+			ibv_wr_set_sge(qpx, me, region, i);
+		}
+		err = ibv_wr_complete(qpx);
+		if (!err)
+			region++;
+		else if (err == ENOMEM)
+			sched_yield();
+		else
+			abort();
+	}
+	return NULL;
+}
+
+/* Reads index and size from each WQE, as the device does, and completes it. */
+static void *device(void *arg)
+{
+	uint32_t ci = 0, pi;
+
+	while (ci != POSTERS * REGIONS * PER_REGION) {
+		pi = le32toh(__atomic_load_n(&rig.sq_record.sq_pi, __ATOMIC_ACQUIRE));
+		if (pi == ci || rig.cq_pi - le32toh(__atomic_load_n(&rig.cq_record.ci, __ATOMIC_ACQUIRE)) >=
+					rig.cq.entries) {
+			sched_yield();
+			continue;
+		}
+		struct hcasim_wqe_ctrl *ctrl = (void *)(rig.qp.sq.ring + (ci & (rig.qp.sq.num_bb - 1)) * 64);
+		struct hcasim_cqe cqe = rig_send_cqe(ci, 1, ctrl->opcode);
+
+		if (le16toh(ctrl->index) != (uint16_t)ci || ctrl->size != 2)
+			abort();
+		rig_cqe(&rig, &cqe);
+		ci++;
+	}
+	return NULL;
+}
+
+static void check_order(const struct ibv_wc *wc, uint64_t *last, int n)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t who = wc[i].wr_id >> 32, id = (uint32_t)wc[i].wr_id;
+
+		if (wc[i].status || who >= POSTERS || id >= REGIONS * PER_REGION) {
+			CU_FAIL("a completion of nothing");
+			return;
+		}
+		seen[who][id]++;
+		/* A region is not interrupted by another. */
+		if (id % PER_REGION && *last != wc[i].wr_id - 1)
+			CU_FAIL("regions mixed");
+		*last = wc[i].wr_id;
+	}
+}
+
+static void test_posting(void)
+{
+	struct rig_config cfg = rig_rc;
+	pthread_t thread[POSTERS + 1];
+	uint64_t last = UINT64_MAX;
+	struct ibv_wc wc[16];
+	uintptr_t i;
+	int n, k;
+
+	cfg.cqe = 32;
+	cfg.no_bf = false;
+	rig_open(&rig, &cfg);
+	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[POSTERS], NULL, device, NULL), 0);
+	for (i = 0; i < POSTERS; i++)
+		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[i], NULL, poster, (void *)i), 0);
+	while (atomic_load(&polled) < POSTERS * REGIONS * PER_REGION) {
+		n = hcasim_poll_cq(&rig.cq.vcq.cq, 16, wc);
+		check_order(wc, &last, n);
+		atomic_fetch_add(&polled, n);
+		if (!n)
+			sched_yield();
+	}
+	for (i = 0; i <= POSTERS; i++)
+		pthread_join(thread[i], NULL);
+	for (i = 0; i < POSTERS; i++)
+		for (k = 0; k < REGIONS * PER_REGION; k++)
+			if (seen[i][k] != 1)
+				CU_FAIL("completed other than once");
+	CU_ASSERT_EQUAL(atomic_load(&polled), POSTERS * REGIONS * PER_REGION);
+	rig_close(&rig);
+}
+
+/* With a thread domain nothing is locked: starting a region does not shut anyone out. */
+static void test_no_locks(void)
+{
+	struct rig_config cfg = rig_rc;
+
+	cfg.td = true;
+	rig_open(&rig, &cfg);
+	ibv_wr_start(rig_qpx(&rig));
+	CU_ASSERT_EQUAL(pthread_mutex_trylock(&rig.qp.sq.lock), 0);
+	pthread_mutex_unlock(&rig.qp.sq.lock);
+	ibv_wr_abort(rig_qpx(&rig));
+	rig_close(&rig);
+
+	cfg.td = false;
+	rig_open(&rig, &cfg);
+	ibv_wr_start(rig_qpx(&rig));
+	CU_ASSERT_EQUAL(pthread_mutex_trylock(&rig.qp.sq.lock), EBUSY);
+	CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), 0);
+	CU_ASSERT_EQUAL(pthread_mutex_trylock(&rig.qp.sq.lock), 0);
+	pthread_mutex_unlock(&rig.qp.sq.lock);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	static const struct rig_test tests[] = {
+		{"several posters, one poller", test_posting},
+		{"no locks with a thread domain", test_no_locks},
+		{},
+	};
+
+	return rig_main("threads", tests);
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Bytes of WQEs, for every operation, through both interfaces. */
+#include <string.h>
+
+#include "rig.h"
+
+#define WR_ID 0x1122334455667788ull
+#define RKEY  0x0badcafeu
+#define RADDR 0x0000700012345678ull
+#define QKEY  0x11111111u
+#define DQPN  0x00654321u
+
+static const struct ibv_sge sges[2] = {
+	{.addr = 0x1000, .length = 8, .lkey = 0x201},
+	{.addr = 0xffff800000000000ull, .length = 0x80000000u, .lkey = 0x202},
+};
+
+struct op_case {
+	enum ibv_wr_opcode opcode;
+	enum hcasim_wqe_op wqe_op;
+	bool remote, atomic, imm;
+	uint64_t swap_add, compare;
+	bool inline_ok, ud_ok;
+};
+
+/* The compare_add, swap of struct ibv_send_wr: 3, 5. */
+static const struct op_case cases[] = {
+	{IBV_WR_SEND, HCASIM_WQE_OP_SEND, .inline_ok = true, .ud_ok = true},
+	{IBV_WR_SEND_WITH_IMM, HCASIM_WQE_OP_SEND_IMM, .imm = true, .inline_ok = true, .ud_ok = true},
+	{IBV_WR_RDMA_WRITE, HCASIM_WQE_OP_RDMA_WRITE, .remote = true, .inline_ok = true},
+	{IBV_WR_RDMA_WRITE_WITH_IMM, HCASIM_WQE_OP_RDMA_WRITE_IMM, .remote = true, .imm = true,
+	 .inline_ok = true},
+	{IBV_WR_RDMA_READ, HCASIM_WQE_OP_RDMA_READ, .remote = true},
+	{IBV_WR_ATOMIC_CMP_AND_SWP, HCASIM_WQE_OP_ATOMIC_CS, .remote = true, .atomic = true, .swap_add = 5,
+	 .compare = 3},
+	{IBV_WR_ATOMIC_FETCH_AND_ADD, HCASIM_WQE_OP_ATOMIC_FA, .remote = true, .atomic = true, .swap_add = 3},
+};
+#define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
+
+static void build_wr(struct ibv_send_wr *wr, const struct op_case *c, struct ibv_ah *ah)
+{
+	memset(wr, 0, sizeof(*wr));
+	wr->wr_id = WR_ID;
+	wr->opcode = c->opcode;
+	wr->send_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE | IBV_SEND_SOLICITED;
+	wr->imm_data = htobe32(0xdeadbeef);
+	if (c->atomic) {
+		wr->wr.atomic.remote_addr = RADDR;
+		wr->wr.atomic.rkey = RKEY;
+		wr->wr.atomic.compare_add = 3;
+		wr->wr.atomic.swap = 5;
+	} else if (c->remote) {
+		wr->wr.rdma.remote_addr = RADDR;
+		wr->wr.rdma.rkey = RKEY;
+	}
+	if (ah) {
+		wr->wr.ud.ah = ah;
+		wr->wr.ud.remote_qpn = DQPN;
+		wr->wr.ud.remote_qkey = QKEY;
+	}
+}
+
+static void call_builder(struct ibv_qp_ex *qpx, const struct op_case *c)
+{
+	switch (c->opcode) {
+	case IBV_WR_SEND:
+		ibv_wr_send(qpx);
+		break;
+	case IBV_WR_SEND_WITH_IMM:
+		ibv_wr_send_imm(qpx, htobe32(0xdeadbeef));
+		break;
+	case IBV_WR_RDMA_WRITE:
+		ibv_wr_rdma_write(qpx, RKEY, RADDR);
+		break;
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		ibv_wr_rdma_write_imm(qpx, RKEY, RADDR, htobe32(0xdeadbeef));
+		break;
+	case IBV_WR_RDMA_READ:
+		ibv_wr_rdma_read(qpx, RKEY, RADDR);
+		break;
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+		ibv_wr_atomic_cmp_swp(qpx, RKEY, RADDR, 3, 5);
+		break;
+	default:
+		ibv_wr_atomic_fetch_add(qpx, RKEY, RADDR, 3);
+		break;
+	}
+}
+
+static uint32_t flags_of(const struct hcasim_wqe_ctrl *ctrl)
+{
+	return le32toh(ctrl->qpn_flags);
+}
+
+/* Checks what stands before the data; returns the offset of the data. */
+static uint32_t check_head(const uint8_t *wqe, const struct op_case *c, bool ud)
+{
+	const struct hcasim_wqe_ctrl *ctrl = (const void *)wqe;
+	bool solicited = c->opcode == IBV_WR_SEND || c->imm;
+	uint32_t off = 16;
+
+	CU_ASSERT_EQUAL(ctrl->opcode, c->wqe_op);
+	CU_ASSERT_EQUAL(le16toh(ctrl->index), 0);
+	CU_ASSERT_EQUAL(flags_of(ctrl) & 0xffffff, RIG_QPN);
+	CU_ASSERT_EQUAL(!!(flags_of(ctrl) & HCASIM_WQE_CTRL_SIGNALED_MASK), 1);
+	CU_ASSERT_EQUAL(!!(flags_of(ctrl) & HCASIM_WQE_CTRL_SOLICITED_MASK), solicited);
+	CU_ASSERT_EQUAL(!!(flags_of(ctrl) & HCASIM_WQE_CTRL_FENCE_MASK), !ud);
+	CU_ASSERT_EQUAL(be32toh(ctrl->imm), c->imm ? 0xdeadbeef : 0);
+	CU_ASSERT_EQUAL(ctrl->inv_rkey, 0);
+	if (ud) {
+		const struct hcasim_seg_ud *seg = (const void *)(wqe + off);
+
+		CU_ASSERT_EQUAL(le32toh(seg->qpn), DQPN);
+		CU_ASSERT_EQUAL(le32toh(seg->qkey), QKEY);
+		CU_ASSERT_EQUAL(seg->dgid[15], 0xd0 + 15);
+		CU_ASSERT_EQUAL(memcmp(seg->dmac, "\x02\x00\x00\x00\x00\x07", 6), 0);
+		CU_ASSERT_EQUAL(seg->sgid_index, 3);
+		CU_ASSERT_EQUAL(seg->hop_limit, 64);
+		off += 48;
+	}
+	if (c->remote) {
+		const struct hcasim_seg_remote *seg = (const void *)(wqe + off);
+
+		CU_ASSERT_EQUAL(le64toh(seg->addr), RADDR);
+		CU_ASSERT_EQUAL(le32toh(seg->rkey), RKEY);
+		CU_ASSERT_EQUAL(seg->reserved, 0);
+		off += 16;
+	}
+	if (c->atomic) {
+		const struct hcasim_seg_atomic *seg = (const void *)(wqe + off);
+
+		CU_ASSERT_EQUAL(le64toh(seg->swap_add), c->swap_add);
+		CU_ASSERT_EQUAL(le64toh(seg->compare), c->compare);
+		off += 16;
+	}
+	return off;
+}
+
+static void check_sges(const uint8_t *wqe, uint32_t off, int num)
+{
+	const struct hcasim_wqe_ctrl *ctrl = (const void *)wqe;
+	int i;
+
+	for (i = 0; i < num; i++, off += 16) {
+		const struct hcasim_seg_data *seg = (const void *)(wqe + off);
+
+		CU_ASSERT_EQUAL(le64toh(seg->addr), sges[i].addr);
+		CU_ASSERT_EQUAL(le32toh(seg->length), sges[i].length);
+		CU_ASSERT_EQUAL(le32toh(seg->lkey), sges[i].lkey);
+	}
+	CU_ASSERT_EQUAL(ctrl->size, off / 16);
+	CU_ASSERT_EQUAL(flags_of(ctrl) & HCASIM_WQE_CTRL_INLINE_MASK, 0);
+	/* The rest of the basic block is zero. */
+	for (; off % 64; off++)
+		CU_ASSERT_EQUAL(wqe[off], 0);
+}
+
+static void check_inline(const uint8_t *wqe, uint32_t off, const void *data, uint32_t len)
+{
+	const struct hcasim_wqe_ctrl *ctrl = (const void *)wqe;
+	const struct hcasim_seg_inline *seg = (const void *)(wqe + off);
+	uint32_t end = off + (4 + len + 15) / 16 * 16;
+	uint32_t i;
+
+	CU_ASSERT_EQUAL(le32toh(seg->length), len);
+	CU_ASSERT_EQUAL(memcmp(wqe + off + 4, data, len), 0);
+	CU_ASSERT_EQUAL(ctrl->size, end / 16);
+	CU_ASSERT_NOT_EQUAL(flags_of(ctrl) & HCASIM_WQE_CTRL_INLINE_MASK, 0);
+	for (i = off + 4 + len; i % 64; i++)
+		CU_ASSERT_EQUAL(wqe[i], 0);
+}
+
+static void post_one(struct rig *rig, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad = NULL;
+
+	CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(rig), wr, &bad), 0);
+	CU_ASSERT_PTR_NULL(bad);
+}
+
+static void run_op(const struct op_case *c, const struct rig_config *cfg, bool ud, int num_sge, bool use_post)
+{
+	struct ibv_qp_ex *qpx;
+	struct ibv_send_wr wr;
+	uint8_t wqe[1024];
+	struct rig rig;
+
+	rig_open(&rig, cfg);
+	qpx = rig_qpx(&rig);
+	if (use_post) {
+		build_wr(&wr, c, ud ? &rig.ah.ibv_ah : NULL);
+		wr.sg_list = (struct ibv_sge *)sges;
+		wr.num_sge = num_sge;
+		post_one(&rig, &wr);
+	} else {
+		ibv_wr_start(qpx);
+		qpx->wr_id = WR_ID;
+		qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE | IBV_SEND_SOLICITED;
+		call_builder(qpx, c);
+		if (num_sge == 1)
+			ibv_wr_set_sge(qpx, sges[0].lkey, sges[0].addr, sges[0].length);
+		if (ud)
+			ibv_wr_set_ud_addr(qpx, &rig.ah.ibv_ah, DQPN, QKEY);
+		if (num_sge == 2)
+			ibv_wr_set_sge_list(qpx, 2, sges);
+		CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
+	}
+	rig_wqe(&rig, 0, 4, wqe);
+	check_sges(wqe, check_head(wqe, c, ud), num_sge);
+	CU_ASSERT_EQUAL(rig.qp.sq.slots[0].wr_id, WR_ID);
+	CU_ASSERT_EQUAL(le32toh(rig.sq_record.sq_pi), rig.qp.sq.next_bb);
+	rig_close(&rig);
+}
+
+static void test_sges(void)
+{
+	int num, via;
+	size_t i;
+
+	for (i = 0; i < NUM_CASES; i++)
+		for (num = 1; num <= 2; num++)
+			for (via = 0; via < 2; via++) {
+				run_op(&cases[i], &rig_rc, false, num, via);
+				if (cases[i].ud_ok)
+					run_op(&cases[i], &rig_ud, true, num, via);
+			}
+}
+
+/* Erratum NO-DATA-SETTER: no data is a message of 0 bytes, but an atomic needs its 8 bytes. */
+static void test_no_data(void)
+{
+	struct ibv_send_wr wr, *bad;
+	struct rig rig;
+	size_t i;
+
+	for (i = 0; i < NUM_CASES; i++) {
+		if (!cases[i].atomic) {
+			run_op(&cases[i], &rig_rc, false, 0, true);
+			run_op(&cases[i], &rig_rc, false, 0, false);
+			continue;
+		}
+		rig_open(&rig, &rig_rc);
+		build_wr(&wr, &cases[i], NULL);
+		CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), &wr, &bad), EINVAL);
+		CU_ASSERT_PTR_EQUAL(bad, &wr);
+		ibv_wr_start(rig_qpx(&rig));
+		call_builder(rig_qpx(&rig), &cases[i]);
+		CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), EINVAL);
+		CU_ASSERT_EQUAL(rig.sq_record.sq_pi, 0);
+		rig_close(&rig);
+	}
+}
+
+static void run_inline(const struct op_case *c, const struct rig_config *cfg, bool ud, uint32_t len,
+		       bool use_post)
+{
+	struct ibv_qp_ex *qpx;
+	uint8_t data[128], wqe[1024];
+	struct ibv_data_buf bufs[3];
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	struct rig rig;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(data); i++)
+		data[i] = i * 7 + 1;
+	rig_open(&rig, cfg);
+	qpx = rig_qpx(&rig);
+	if (use_post) {
+		build_wr(&wr, c, ud ? &rig.ah.ibv_ah : NULL);
+		sge = (struct ibv_sge){.addr = (uintptr_t)data, .length = len};
+		wr.sg_list = &sge;
+		wr.num_sge = 1;
+		wr.send_flags |= IBV_SEND_INLINE;
+		post_one(&rig, &wr);
+	} else {
+		bufs[0] = (struct ibv_data_buf){data, len / 3};
+		bufs[1] = (struct ibv_data_buf){NULL, 0};
+		bufs[2] = (struct ibv_data_buf){data + len / 3, len - len / 3};
+		ibv_wr_start(qpx);
+		qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE | IBV_SEND_SOLICITED;
+		call_builder(qpx, c);
+		if (ud)
+			ibv_wr_set_ud_addr(qpx, &rig.ah.ibv_ah, DQPN, QKEY);
+		if (len % 2)
+			ibv_wr_set_inline_data(qpx, data, len);
+		else
+			ibv_wr_set_inline_data_list(qpx, 3, bufs);
+		CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
+	}
+	rig_wqe(&rig, 0, 4, wqe);
+	check_inline(wqe, check_head(wqe, c, ud), data, len);
+	rig_close(&rig);
+}
+
+static void test_inline(void)
+{
+	static const uint32_t lens[] = {0, 1, 11, 12, 13, 27, 28, 29, 100, 127, 128};
+	size_t i, l;
+	int via;
+
+	for (i = 0; i < NUM_CASES; i++)
+		for (l = 0; cases[i].inline_ok && l < sizeof(lens) / sizeof(lens[0]); l++)
+			for (via = 0; via < 2; via++) {
+				run_inline(&cases[i], &rig_rc, false, lens[l], via);
+				if (cases[i].ud_ok)
+					run_inline(&cases[i], &rig_ud, true, lens[l], via);
+			}
+}
+
+static void test_flags(void)
+{
+	struct rig_config all = rig_rc;
+	struct ibv_send_wr wr, *bad;
+	struct hcasim_wqe_ctrl ctrl[4];
+	struct rig rig;
+
+	rig_open(&rig, &rig_rc);
+	build_wr(&wr, &cases[0], NULL);
+	wr.send_flags = 0;
+	post_one(&rig, &wr);
+	rig_wqe(&rig, 0, 1, ctrl);
+	CU_ASSERT_EQUAL(flags_of(&ctrl[0]), RIG_QPN);
+	/* No checksum offload here, and no bit 5 anywhere. */
+	wr.send_flags = IBV_SEND_IP_CSUM;
+	CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), &wr, &bad), EINVAL);
+	wr.send_flags = 1 << 5;
+	CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), &wr, &bad), EINVAL);
+	rig_close(&rig);
+
+	all.sig_all = true;
+	rig_open(&rig, &all);
+	wr.send_flags = 0;
+	post_one(&rig, &wr);
+	rig_wqe(&rig, 0, 1, ctrl);
+	CU_ASSERT_EQUAL(flags_of(&ctrl[0]), RIG_QPN | HCASIM_WQE_CTRL_SIGNALED_MASK);
+	rig_close(&rig);
+}
+
+static void test_recv(void)
+{
+	struct ibv_recv_wr wr[3] = {}, *bad = NULL;
+	struct hcasim_rqe rqe;
+	struct hcasim_seg_data seg[3];
+	struct rig rig;
+	int i;
+
+	rig_open(&rig, &rig_rc);
+	for (i = 0; i < 3; i++) {
+		wr[i].wr_id = 100 + i;
+		wr[i].sg_list = (struct ibv_sge *)sges;
+		wr[i].num_sge = i;
+		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
+	}
+	CU_ASSERT_EQUAL(hcasim_post_recv(rig_qp(&rig), wr, &bad), 0);
+	CU_ASSERT_EQUAL(rig.qp.rq.stride, 64);
+	for (i = 0; i < 3; i++) {
+		memcpy(&rqe, rig.qp.rq.ring + i * 64, sizeof(rqe));
+		memcpy(seg, rig.qp.rq.ring + i * 64 + 16, sizeof(seg));
+		CU_ASSERT_EQUAL(le16toh(rqe.index), i);
+		CU_ASSERT_EQUAL(rqe.num_sge, i);
+		CU_ASSERT_EQUAL(le32toh(seg[i].lkey), HCASIM_INVALID_LKEY);
+		CU_ASSERT_EQUAL(rig.qp.rq.wr_id[i], 100 + i);
+	}
+	CU_ASSERT_EQUAL(le64toh(seg[1].addr), sges[1].addr);
+	CU_ASSERT_EQUAL(le32toh(seg[1].length), sges[1].length);
+	CU_ASSERT_EQUAL(le32toh(rig.sq_record.rq_pi), 3);
+	rig_close(&rig);
+}
+
+int main(void)
+{
+	static const struct rig_test tests[] = {
+		{"SGEs of every operation, both interfaces", test_sges},
+		{"no data", test_no_data},
+		{"inline data", test_inline},
+		{"flags", test_flags},
+		{"receive WQEs", test_recv},
+		{},
+	};
+
+	return rig_main("WQE bytes", tests);
+}
