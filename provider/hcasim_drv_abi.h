@@ -8,13 +8,13 @@
 #include "hcasim-abi.h"
 
 /* DECLARE_DRV_CMD also wants each struct without its tag; the payload is reached by its name here. */
-#define _STRUCT_hcasim_alloc_ucontext_resp struct empty
-#define _STRUCT_hcasim_alloc_pd_resp       struct empty
-#define _STRUCT_hcasim_create_cq_resp      struct empty
-#define _STRUCT_hcasim_resize_cq_resp      struct empty
-#define _STRUCT_hcasim_create_qp_req       struct empty
-#define _STRUCT_hcasim_create_qp_resp      struct empty
-#define _STRUCT_hcasim_create_ah_resp      struct empty
+#define _STRUCT_hcasim_alloc_ucontext_resp _STRUCT_empty
+#define _STRUCT_hcasim_alloc_pd_resp       _STRUCT_empty
+#define _STRUCT_hcasim_create_cq_resp      _STRUCT_empty
+#define _STRUCT_hcasim_resize_cq_resp      _STRUCT_empty
+#define _STRUCT_hcasim_create_qp_req       _STRUCT_empty
+#define _STRUCT_hcasim_create_qp_resp      _STRUCT_empty
+#define _STRUCT_hcasim_create_ah_resp      _STRUCT_empty
 
 DECLARE_DRV_CMD(hcasim_cmd_get_context, IB_USER_VERBS_CMD_GET_CONTEXT, empty, hcasim_alloc_ucontext_resp);
 DECLARE_DRV_CMD(hcasim_cmd_alloc_pd, IB_USER_VERBS_CMD_ALLOC_PD, empty, hcasim_alloc_pd_resp);

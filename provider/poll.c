@@ -8,7 +8,7 @@
 struct hcasim_cqe *hcasim_cq_peek(const struct hcasim_cq *cq, uint32_t index)
 {
 	struct hcasim_cqe *cqe = &cq->ring[index & (cq->entries - 1)];
-	uint8_t owner = __atomic_load_n(&cqe->owner, __ATOMIC_RELAXED);
+	uint8_t owner = __atomic_load_n(&cqe->owner, __ATOMIC_ACQUIRE);
 
 	if (HCASIM_FIELD_GET(HCASIM_CQE_PHASE_MASK, owner) != hcasim_cq_phase(cq->entries, index))
 		return NULL;
