@@ -205,6 +205,11 @@ int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
 	if (cqe <= 0 || cqe > HCASIM_MAX_CQE)
 		return EINVAL;
 	hcasim_cq_lock(cq);
+	/* IBTA 11.2.8.4: what is not polled yet must fit. */
+	if (hcasim_cq_count(cq) > (uint32_t)cqe) {
+		err = EINVAL;
+		goto out;
+	}
 	err = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (err)
 		goto out;

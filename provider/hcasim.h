@@ -247,6 +247,7 @@ void hcasim_cq_event(struct ibv_cq *ibcq);
 /* poll.c */
 int hcasim_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc);
 struct hcasim_cqe *hcasim_cq_peek(const struct hcasim_cq *cq, uint32_t index);
+uint32_t hcasim_cq_count(const struct hcasim_cq *cq);
 int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **cqe, uint64_t *wr_id);
 void hcasim_cq_update_ci(struct hcasim_cq *cq);
 void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn);

@@ -17,6 +17,16 @@ struct hcasim_cqe *hcasim_cq_peek(const struct hcasim_cq *cq, uint32_t index)
 	return cqe;
 }
 
+/* Completions that are there and not taken. */
+uint32_t hcasim_cq_count(const struct hcasim_cq *cq)
+{
+	uint32_t n = 0;
+
+	while (n < cq->entries && hcasim_cq_peek(cq, cq->ci + n))
+		n++;
+	return n;
+}
+
 /* A send completion gives back its own WQE and all before it, whether they were signalled or not. */
 static int complete_send(struct hcasim_sq *sq, const struct hcasim_cqe *cqe, uint64_t *wr_id)
 {
@@ -179,11 +189,9 @@ int hcasim_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
  */
 void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn)
 {
-	uint32_t end = cq->ci, freed = 0, i;
+	uint32_t freed = 0, i;
 
-	while (end - cq->ci < cq->entries && hcasim_cq_peek(cq, end))
-		end++;
-	for (i = end; i != cq->ci; i--) {
+	for (i = cq->ci + hcasim_cq_count(cq); i != cq->ci; i--) {
 		struct hcasim_cqe *cqe = &cq->ring[(i - 1) & (cq->entries - 1)], *to;
 
 		if (HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, le32toh(cqe->qpn_opcode)) == qpn) {
