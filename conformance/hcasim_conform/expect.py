@@ -114,6 +114,18 @@ def _legal_clause(tables, api, op, data, flags):
     return tables.flag("INLINE").post_clause if data.inline else op.post_clause
 
 
+def _row_errata(api, op, qpt, data):
+    """Errata of the row that a legal cell of it rests on."""
+    rests = {
+        "INLINE-OPS": data.inline,
+        "NO-DATA-SETTER": data.setter == "none",
+        "POST-TABLE-AGE": api == "post",
+        "QP-SETTER-SCOPE": api == "wr" and qpt in SETTER_OF,
+        "SRC-SEND": qpt == "XRC_SEND",
+    }
+    return tuple(e for e in op.errata if rests.get(e, True))
+
+
 def derive(tables, api, op, qpt, data, qp_setter, flags):
     """One work request, asked for in send_ops_flags where the API has them."""
     if qpt not in op.types(api):
@@ -133,9 +145,8 @@ def derive(tables, api, op, qpt, data, qp_setter, flags):
             if fault and fault.post == kind:
                 return fault
     event = -1 if not op.recv else int("SOLICITED" in flags and tables.flag("SOLICITED").in_scope(op, qpt))
-    errata = op.errata + (("NO-DATA-SETTER",) if data.setter == "none" and op.data == "optional" else ())
     return Expect(
-        _legal_clause(tables, api, op, data, flags), event=event, errata=tuple(dict.fromkeys(errata))
+        _legal_clause(tables, api, op, data, flags), event=event, errata=_row_errata(api, op, qpt, data)
     )
 
 

@@ -88,14 +88,15 @@ class Tables:
         return row["clause"]
 
     def _operation(self, row):
-        clause = self._sentence(row)
+        clause = row["clause"]
+        self._say(clause, row["quote"])
         recv = row.get("recv") or {}
         effect_clause = row.get("effect_clause", clause)
         post_clause = row.get("post_clause", "ibv_post_send/DESCRIPTION/table")
         if "effect" in row:
-            self._say(effect_clause, row["effect"], row)
+            self._say(effect_clause, row["effect"])
         post = ", ".join(f"IBV_QPT_{t}" for t in row["post"]) or "none"
-        self._say(post_clause, f"table of opcodes: IBV_WR_{row['name']}: {post}", row)
+        self._say(post_clause, f"table of opcodes: IBV_WR_{row['name']}: {post}")
         return Operation(
             name=row["name"],
             builder=row["builder"],

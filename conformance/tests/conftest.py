@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+
+from hcasim_conform.enumeration import Enumerator  # noqa: E402
+from hcasim_conform.tables import Tables  # noqa: E402
+
+REPO = HERE.parents[1]
+
+
+@pytest.fixture(scope="session")
+def tables():
+    return Tables()
+
+
+@pytest.fixture(scope="session")
+def cells(tables):
+    return Enumerator(tables).cells()
+
+
+@pytest.fixture(scope="session")
+def by_id(cells):
+    return {c.id: c for c in cells}
+
+
+@pytest.fixture(scope="session")
+def man_pages():
+    source = Path(os.environ.get("RDMA_CORE_SOURCE", REPO / "build" / "rdma-core-src"))
+    return source / "libibverbs" / "man"
+
+
+@pytest.fixture(scope="session")
+def build():
+    """The build folder whose programs are tested."""
+    return Path(os.environ.get("HCASIM_BUILD", REPO / "build" / "release"))
+
+
+@pytest.fixture
+def fake_bin(tmp_path):
+    """A folder of programs in which the runner is fake_runner.py."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    runner = folder / "hcasim-conform-runner"
+    runner.write_text(f"#!{sys.executable}\n" + (HERE / "fake_runner.py").read_text(encoding="utf-8"))
+    runner.chmod(runner.stat().st_mode | stat.S_IXUSR)
+    return folder
+
+
+@pytest.fixture
+def write_dut(tmp_path):
+    """Writes a DUT file of a device that is simply there."""
+
+    def write(differences=(), **more):
+        import yaml
+
+        doc = {
+            "name": "fake",
+            "doc": "answers as told",
+            "start": [],
+            "requester": {"device": "a", "port": 1, "gid_index": 0},
+            "responder": {"device": "b", "port": 1, "gid_index": 0},
+            "mtu": 1024,
+            "timeout_ms": 100,
+            "differences": list(differences),
+        }
+        doc.update(more)
+        path = tmp_path / "fake.yaml"
+        path.write_text(yaml.safe_dump(doc), encoding="utf-8")
+        return path
+
+    return write

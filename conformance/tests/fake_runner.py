@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Speaks the runner's protocol; FAKE_* name cells that fail, crash or hang it. Stands in for a device, not for the driver."""
+import json
+import os
+import signal
+import sys
+
+
+def say(line):
+    print(json.dumps(line), flush=True)
+
+
+def listed(name, cell):
+    return cell in os.environ.get(name, "").split()
+
+
+lines = [json.loads(line) for line in sys.stdin]
+if os.environ.get("FAKE_NO_DEVICE"):
+    say({"error": "no RDMA device 'a' here (none at all)"})
+    sys.exit(2)
+if os.environ.get("FAKE_SILENT_EXIT"):
+    print("the last words", file=sys.stderr)
+    sys.exit(3)
+assert set(lines[0]) == {"dut"}, lines[0]
+for cell in (line["id"] for line in lines[1:]):
+    say({"begin": cell})
+    if listed("FAKE_CRASH", cell):
+        os.kill(os.getpid(), signal.SIGSEGV)
+    while listed("FAKE_HANG", cell):
+        signal.pause()
+    bad = listed("FAKE_FAIL", cell)
+    result = {"pass": not bad, "seen": "this and that; ", "faults": ["byte 3 <is> wrong"] if bad else []}
+    say({"end": cell, **result, "errno": None, "calls": ["ibv_wr_start(qpx)"], "us": 5})

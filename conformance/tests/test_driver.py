@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The driver: crashes and hangs are charged to the right cell, differences are held against the DUT file."""
+import json
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from hcasim_conform import cli, drive, dut, results
+
+PICK = "wr/send/rc/sge/ and not fence and not ip_csum"
+FIRST = "wr/send/rc/sge/-/signaled"
+SECOND = "wr/send/rc/sge/-/solicited"
+
+
+@pytest.fixture
+def conform(fake_bin, write_dut, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST", raising=False)
+
+    def run(expression=PICK, differences=(), **env):
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        path = write_dut(differences)
+        out = tmp_path / "out"
+        args = [
+            "--dut",
+            str(path),
+            "--bin",
+            str(fake_bin),
+            "--out",
+            str(out),
+            "-k",
+            expression,
+            "--jobs",
+            "2",
+        ]
+        status = cli.main(args)
+        record = out / "results.json"
+        return status, json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
+
+    return run
+
+
+def outcomes(data):
+    return {row["id"]: row["outcome"] for row in data["cells"]}
+
+
+def row_of(data, cell_id):
+    return next(row for row in data["cells"] if row["id"] == cell_id)
+
+
+def test_all_pass(conform):
+    status, data = conform()
+    assert status == 0
+    assert set(outcomes(data).values()) == {"pass"}
+    assert data["summary"]["cells"] == len(data["cells"]) > 5
+    jsonschema.validate(data, json.loads(results.SCHEMA.read_text(encoding="utf-8")))
+
+
+def test_a_failing_cell(conform):
+    status, data = conform(FAKE_FAIL=SECOND)
+    assert status == 1
+    assert [i for i, o in outcomes(data).items() if o == "fail"] == [SECOND]
+    assert row_of(data, SECOND)["faults"] == ["byte 3 <is> wrong"]
+
+
+def test_a_crash_costs_one_cell(conform):
+    status, data = conform(FAKE_CRASH=f"{FIRST} {SECOND}")
+    assert status == 1
+    assert [i for i, o in outcomes(data).items() if o == "fail"] == [FIRST, SECOND]
+    assert "SIGSEGV" in row_of(data, SECOND)["faults"][0]
+
+
+def test_a_hang_costs_one_cell(conform, monkeypatch):
+    make = drive.GroupRun.__init__
+
+    def impatient(self, *args):
+        make(self, *args)
+        self.watchdog = 0.5
+
+    monkeypatch.setattr(drive.GroupRun, "__init__", impatient)
+    status, data = conform(FAKE_HANG=SECOND)
+    assert status == 1
+    assert [i for i, o in outcomes(data).items() if o == "fail"] == [SECOND]
+    assert "no progress for 0.5 s" in row_of(data, SECOND)["faults"][0]
+
+
+@pytest.mark.parametrize(
+    "env, words",
+    [
+        ("FAKE_NO_DEVICE", "no RDMA device 'a' here"),
+        ("FAKE_SILENT_EXIT", "ended with status 3 before the first cell: the last words"),
+    ],
+)
+def test_a_device_that_does_not_start(conform, env, words):
+    status, data = conform(**{env: "1"})
+    assert status == 1
+    assert set(outcomes(data).values()) == {"fail"}
+    assert all(words in row["faults"][0] for row in data["cells"])
+
+
+def test_a_start_command_that_is_not_there(write_dut, fake_bin, tmp_path):
+    path = write_dut(start=["no-such-program"])
+    assert (
+        cli.main(["--dut", str(path), "--bin", str(fake_bin), "--out", str(tmp_path / "o"), "-k", PICK]) == 1
+    )
+    data = json.loads((tmp_path / "o" / "results.json").read_text(encoding="utf-8"))
+    assert "no-such-program: No such file or directory" in data["cells"][0]["faults"][0]
+
+
+def known(cells, **more):
+    return [{"clause": "*", "cells": cells, "reason": "not built yet", **more}]
+
+
+def test_a_known_difference_does_not_fail_the_run_but_stays_red(conform, tmp_path):
+    status, data = conform(differences=known([SECOND]), FAKE_FAIL=SECOND)
+    assert status == 0
+    assert outcomes(data)[SECOND] == "known"
+    assert row_of(data, SECOND)["reason"] == "not built yet"
+    root = ElementTree.parse(tmp_path / "out" / "junit.xml").getroot()
+    failure = root.find(f".//testcase[@name='{SECOND}']/failure")
+    assert failure.get("type") == "known-difference"
+
+
+def test_an_unexpected_pass_fails_the_run(conform):
+    status, data = conform(differences=known([SECOND]))
+    assert status == 1
+    assert outcomes(data)[SECOND] == "unexpected"
+
+
+def test_exceptions_of_a_difference(conform):
+    differences = known(["wr/send/rc/sge/-/solicited*"], **{"except": [SECOND]})
+    status, data = conform(differences=differences, FAKE_FAIL="wr/send/rc/sge/-/solicited+signaled")
+    assert status == 0
+    assert outcomes(data)[SECOND] == "pass"
+
+
+def test_a_clause_narrows_a_difference(conform):
+    differences = [{"clause": "*/IBV_SEND_SOLICITED", "cells": ["wr/send/rc/*"], "reason": "no events"}]
+    status, data = conform(
+        differences=differences, FAKE_FAIL=f"{FIRST} {SECOND}", expression=f"{FIRST} or {SECOND}"
+    )
+    assert status == 1
+    assert (outcomes(data)[FIRST], outcomes(data)[SECOND]) == ("fail", "known")
+
+
+@pytest.mark.parametrize(
+    "difference, words",
+    [
+        (known(["wr/teleport/*"]), "'wr/teleport/*'"),
+        (known([SECOND], **{"except": ["wr/send/rd/*"]}), "'wr/send/rd/*'"),
+        ([{"clause": "ibv_none/X", "cells": ["*"], "reason": "because"}], "clause 'ibv_none/X'"),
+    ],
+)
+def test_a_stale_key_fails_the_run(conform, difference, words, tmp_path):
+    status, data = conform(differences=difference, FAKE_FAIL=SECOND)
+    assert status == 1
+    assert any(words in fault for fault in data["faults"])
+    assert "stale-key" in (tmp_path / "out" / "junit.xml").read_text(encoding="utf-8")
+
+
+def test_junit_counts(conform, tmp_path):
+    _, data = conform(FAKE_FAIL=SECOND)
+    root = ElementTree.parse(tmp_path / "out" / "junit.xml").getroot()
+    cases = root.findall(".//testcase")
+    assert {c.get("name") for c in cases} == set(outcomes(data))
+    assert sum(int(s.get("tests")) for s in root) == len(cases)
+    assert sum(int(s.get("failures")) for s in root) == len(root.findall(".//failure")) == 1
+    assert not root.findall(".//skipped")
+
+
+def test_report_stands_alone(conform, tmp_path):
+    _, data = conform(FAKE_FAIL=SECOND)
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "http://" not in page and "https://" not in page and "src=" not in page and "@import" not in page
+    text = page.split('<script type="application/json" id="data">')[1].split("</script>")[0]
+    embedded = json.loads(text)
+    assert [c["id"] for c in embedded["cells"]] == [c["id"] for c in data["cells"]]
+    assert "byte 3 <is> wrong" not in page  # escaped
+    assert row_of(embedded, SECOND)["faults"] == ["byte 3 <is> wrong"]
+
+
+def test_selection_of_nothing_and_a_bad_expression(conform, capsys):
+    assert conform(expression="teleport")[0] == 2
+    assert "selects no cell" in capsys.readouterr().err
+    assert conform(expression="((")[0] == 2
+
+
+def test_list(capsys, write_dut):
+    assert cli.main(["--dut", str(write_dut()), "--list", "-k", FIRST]) == 0
+    assert capsys.readouterr().out.split()[:3] == [
+        FIRST,
+        "MUST",
+        "ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send",
+    ]
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"mtu": 999}, "mtu"),
+        ({"requester": {"device": "a", "port": 0, "gid_index": 0}}, "requester/port"),
+        ({"differences": [{"clause": "*", "cells": ["*"], "reason": ""}]}, "differences/0/reason"),
+        ({"colour": "red"}, "colour"),
+    ],
+)
+def test_a_bad_dut_file_is_named(write_dut, change, words):
+    with pytest.raises(dut.DutError, match=words):
+        dut.load(str(write_dut(**change)))
+
+
+def test_an_unknown_dut(capsys):
+    assert cli.main(["--dut", "nowhere", "--list"]) == 2
+    assert "native" in capsys.readouterr().err
+
+
+def test_committed_dut_files(cells):
+    for path in dut.DUTS.glob("*.yaml"):
+        assert dut.load(path.stem).stale_keys(cells) == [], path
+
+
+def test_groups_hold_every_cell_once(cells):
+    pieces = list(drive.groups(cells))
+    assert [c.id for c in sorted((c for p in pieces for c in p), key=lambda c: c.id)] == sorted(
+        c.id for c in cells
+    )
+    assert all(len({(c.api, c.qpt) for c in p}) == 1 and len(p) <= drive.GROUP_SIZE for p in pieces)
