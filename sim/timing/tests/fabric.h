@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* A machine with real cores, and just enough of a driver and provider to use them. */
+#ifndef HCASIM_TIMING_TESTS_FABRIC_H
+#define HCASIM_TIMING_TESTS_FABRIC_H
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "hcasim_hw.h"
+#include "hcasim_verbs.h"
+#include "timing/machine.h"
+
+#define DEFAULT_PROFILE PROFILE_DIR "/gen3x8-40g.yaml"
+
+struct Options {
+	unsigned int hcas = 2;
+	std::string fault, trace_dir;
+	uint64_t seed = 1;
+	uint8_t timeout = 10, retry_cnt = 7;
+};
+
+/* One QP with its rings, a CQ and an EQ, all in memory of this process. */
+struct Node {
+	static constexpr uint32_t WQES = 64, CQES = 256, EQES = 64, BUFFER = 1 << 20;
+
+	struct machine *m;
+	unsigned int index;
+	hca *core;
+	uint32_t eqn, cqn, qpn, key;
+	uint32_t pi = 0, ci = 0;
+	std::vector<uint8_t> buffer;
+
+	Node(struct machine *machine, unsigned int hca_index);
+	void connect(const Node &peer, const uint8_t mac[6], const Options &opt);
+
+	/* Builds a WQE of one basic block; returns where it is. */
+	uint8_t *put(uint8_t op, uint64_t local, uint64_t remote, uint32_t rkey, uint32_t len);
+	void ring();
+	/* Copies the last WQE to the BlueFlame buffer in 8-byte stores instead; `stores` of them. */
+	void push(const uint8_t *wqe, unsigned int stores);
+	void arm();
+	/* The next completion, or NULL. */
+	const hcasim_cqe *poll();
+	const hcasim_eqe *eqe(uint32_t i) const
+	{
+		return reinterpret_cast<const hcasim_eqe *>(rings->eq) + i;
+	}
+	uint64_t at(size_t offset) const
+	{
+		return reinterpret_cast<uint64_t>(buffer.data()) + offset;
+	}
+	struct hca_counters counters() const;
+
+      private:
+	struct alignas(64) Rings {
+		uint8_t sq[WQES * HCASIM_WQEBB_SIZE];
+		uint8_t cq[CQES * HCASIM_CQE_SIZE];
+		uint8_t eq[EQES * HCASIM_EQE_SIZE];
+		hcasim_sq_record sq_record;
+		hcasim_cq_record cq_record;
+	};
+	std::unique_ptr<Rings> rings;
+	uint32_t arm_sn = 0;
+
+	void create_queues();
+};
+
+struct Fabric {
+	struct machine *m;
+	std::vector<unsigned int> irqs; /* adapter << 16 | vector */
+	std::vector<std::unique_ptr<Node>> nodes;
+
+	/* Nodes 0 and 1 are connected; with one adapter they are both on it. */
+	explicit Fabric(const Options &opt = {});
+	~Fabric();
+	/* Runs active work only; returns the machine's last word. */
+	machine_state settle();
+	/* Runs active work and lets timers fire, until node `n` has a completion or nothing is pending. */
+	const hcasim_cqe *wait(unsigned int n);
+};
+
+#endif
