@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The hcasim command: finds the sub-command. Modules are imported when they are needed: starting is quick."""
+import os
+import sys
+
+USAGE = """\
+usage: hcasim run [options] -- CMD...   run any verbs program on simulated adapters
+       hcasim conform [options]         run the conformance suite on a device under test
+       hcasim --version
+
+hcasim run --help and hcasim conform --help list the options."""
+
+
+class Build:
+    """Where the parts of this build are."""
+
+    def __init__(self, top, build, rdma_core_lib, sanitizer_runtime):
+        self.top = top
+        self.build = build
+        self.rdma_core_lib = rdma_core_lib
+        self.sanitizer_runtime = sanitizer_runtime
+
+    @property
+    def device_program(self):
+        return f"{self.build}/bin/hcasim-device"
+
+    @property
+    def preload(self):
+        return f"{self.build}/lib/libhcasim_preload.so"
+
+    @property
+    def provider(self):
+        """As libibverbs wants it: it appends -rdmavNN.so."""
+        return f"{self.build}/lib/libhcasim"
+
+    @property
+    def wrappers(self):
+        return f"{self.build}/libexec"
+
+    @property
+    def profiles(self):
+        return f"{self.top}/sim/timing/profiles"
+
+
+def version(build):
+    with open(f"{build.top}/CMakeLists.txt") as file:
+        for line in file:
+            if line.startswith("project("):
+                return line.split("VERSION")[1].split()[0]
+    return "unknown"
+
+
+def conform(build, args):
+    sys.path.insert(0, f"{build.top}/conformance")
+    os.environ["HCASIM_BUILD"] = build.build
+    from hcasim_conform.cli import main as conform_main
+
+    return conform_main(args)
+
+
+def main(build, argv=None):
+    args = sys.argv[1:] if argv is None else argv
+    command = args[0] if args else None
+    if command == "run":
+        from .run import main as run_main
+
+        return run_main(build, args[1:])
+    if command == "conform":
+        return conform(build, args[1:])
+    if command in ("-h", "--help", "help"):
+        print(USAGE)
+        return 0
+    if command == "--version":
+        print(f"hcasim {version(build)}")
+        return 0
+    if command:
+        print(f"hcasim: '{command}' is not a command", file=sys.stderr)
+    print(USAGE, file=sys.stderr)
+    return 2

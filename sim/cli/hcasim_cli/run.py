@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""hcasim run: starts a machine, runs a command on it, ends the machine."""
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+from .options import parse
+
+CANNOT_RUN = 127  # as a shell says
+MACHINE_FAILED = 125  # as env(1), timeout(1) say of themselves
+GRACE = 10.0  # seconds that applications have to end by themselves once the device is gone
+END = 5.0  # seconds from SIGTERM to SIGKILL
+
+
+class RunError(Exception):
+    """Said to the user; the run ends with this status."""
+
+    def __init__(self, text, status=MACHINE_FAILED):
+        super().__init__(text)
+        self.status = status
+
+
+def say(text):
+    print(f"hcasim: {text}", file=sys.stderr, flush=True)
+
+
+def base_folder():
+    """Short: a Unix socket's path has 107 bytes."""
+    folder = os.environ.get("XDG_RUNTIME_DIR", "")
+    usable = len(folder) in range(1, 60) and os.access(folder, os.W_OK)
+    return folder if usable else "/tmp"
+
+
+def named_folder(name):
+    return f"{base_folder()}/hcasim-{os.getuid()}-{name}"
+
+
+def make_folder(name):
+    if not name:
+        return tempfile.mkdtemp(prefix="hcasim-", dir=base_folder())
+    folder = named_folder(name)
+    if os.path.exists(f"{folder}/socket") and not connectable(folder):
+        shutil.rmtree(folder)  # left by a machine that was killed
+    try:
+        os.mkdir(folder, 0o700)
+    except FileExistsError:
+        raise RunError(f"a machine named '{name}' runs already") from None
+    return folder
+
+
+def connectable(folder):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+        try:
+            probe.connect(f"{folder}/socket")
+        except OSError:
+            return False
+    return True
+
+
+class Machine:
+    """The device process. Its lifeline is a socket: READY comes over it, its end ends the process."""
+
+    def __init__(self, build, options):
+        self.build = build
+        self.folder = make_folder(options.name)
+        self.process = None
+        self.lifeline, theirs = socket.socketpair()
+        command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
+        command += ["--hcas", str(options.hcas), "--device", options.device, "--profile", options.profile]
+        command += ["--seed", str(options.seed)]
+        if options.trace:
+            os.makedirs(options.trace, exist_ok=True)
+            command += ["--trace", os.path.abspath(options.trace)]
+        if options.fault:
+            command += ["--fault", options.fault]
+        try:
+            # A session of its own: Ctrl-C at the terminal is for the applications, not for the device.
+            self.process = subprocess.Popen(
+                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
+            )
+        except OSError as error:
+            raise RunError(f"cannot start {build.device_program}: {error.strerror}") from None
+        finally:
+            theirs.close()
+
+    def wait_ready(self):
+        if self.lifeline.recv(6, socket.MSG_WAITALL) != b"READY\n":
+            raise RunError(f"the device process did not start (status {self.process.wait()})")
+
+    def end(self):
+        """Ends the process and removes its folder; returns its status."""
+        self.lifeline.close()
+        status = None
+        if self.process:
+            try:
+                status = self.process.wait(END)
+            except subprocess.TimeoutExpired:
+                say("the device process did not end by itself: killed")
+                self.process.kill()
+                status = self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        return status
+
+
+def prepend(environment, name, *values):
+    old = environment.get(name, "")
+    environment[name] = ":".join([*filter(None, values), *([old] if old else [])])
+
+
+def environment_for(build, folder, system_verbs):
+    environment = dict(os.environ, HCASIM_RUNTIME=folder)
+    # A sanitizer's runtime must come first in every process.
+    prepend(environment, "LD_PRELOAD", build.sanitizer_runtime, build.preload)
+    if build.sanitizer_runtime:
+        # Programs that are not ours run under the runtime, too: their leaks are not our errors.
+        environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")
+    if not system_verbs:
+        prepend(environment, "LD_LIBRARY_PATH", build.rdma_core_lib)
+    environment["RDMAV_DRIVERS"] = environment["IBV_DRIVERS"] = build.provider
+    prepend(environment, "PATH", build.wrappers)
+    return environment
+
+
+def start_command(command, environment):
+    try:
+        return subprocess.Popen(command, env=environment)
+    except FileNotFoundError:
+        raise RunError(f"'{command[0]}': no such program", CANNOT_RUN) from None
+    except OSError as error:
+        raise RunError(f"'{command[0]}': {error.strerror}", CANNOT_RUN - 1) from None
+
+
+def applications(folder):
+    """All processes on the machine: they carry its folder in their environment."""
+    mark = f"HCASIM_RUNTIME={folder}".encode()
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        try:
+            with open(f"/proc/{entry}/environ", "rb") as file:
+                if mark in file.read().split(b"\0"):
+                    found.append(int(entry))
+        except OSError:  # ended meanwhile, or not ours
+            continue
+    return found
+
+
+def signal_all(folder, number):
+    for pid in applications(folder):
+        try:
+            os.kill(pid, number)
+        except OSError:
+            continue
+
+
+def readable(files, seconds):
+    """Those of `files` (descriptors) that can be read or have ended, after up to `seconds`."""
+    poll = select.poll()
+    for file in files:
+        poll.register(file, select.POLLIN)
+    timeout = None if seconds is None else seconds * 1000
+    return [file for file, _ in poll.poll(timeout)]
+
+
+def end_applications(machine, command_fd):
+    """The device process is gone: applications were told; those that do not end are ended."""
+    if readable([command_fd], GRACE):
+        return
+    say(f"applications still run {GRACE:g} s after the device process ended: terminated")
+    signal_all(machine.folder, signal.SIGTERM)
+    if readable([command_fd], END):
+        return
+    signal_all(machine.folder, signal.SIGKILL)
+
+
+def wait_both(machine, process):
+    """Waits for the command; watches the device process."""
+    command_fd = os.pidfd_open(process.pid)
+    try:
+        watched = [command_fd, machine.lifeline.fileno()] if machine else [command_fd]
+        ready = readable(watched, None)
+        if command_fd not in ready:
+            describe_end(machine.process.wait())
+            end_applications(machine, command_fd)
+    finally:
+        os.close(command_fd)
+    return process.wait()
+
+
+def describe_end(status):
+    how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+    say(f"the device process {how}: its adapters are gone")
+
+
+def forward(process):
+    """SIGTERM and SIGHUP are passed on. SIGINT and SIGQUIT reach the command from the terminal itself."""
+
+    def handler(number, _frame):
+        process.send_signal(number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, handler)
+    for number in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def end_on_signal(number, _frame):
+    raise SystemExit(128 + number)
+
+
+def run_on(build, folder, machine, options, command):
+    process = start_command(command, environment_for(build, folder, options.system_verbs))
+    forward(process)
+    status = wait_both(machine, process)
+    return status if status >= 0 else 128 - status
+
+
+def attach(build, options, command):
+    folder = named_folder(options.attach)
+    if not connectable(folder):
+        raise RunError(f"no machine named '{options.attach}' runs")
+    return run_on(build, folder, None, options, command)
+
+
+def start_and_run(build, options, command):
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_on_signal)
+    machine = Machine(build, options)
+    try:
+        machine.wait_ready()
+        return run_on(build, machine.folder, machine, options, command)
+    finally:
+        machine.end()
+
+
+def main(build, args):
+    options, command = parse(build, args)
+    try:
+        return (attach if options.attach else start_and_run)(build, options, command)
+    except RunError as error:
+        say(str(error))
+        return error.status
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
