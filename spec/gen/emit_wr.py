@@ -25,6 +25,7 @@ struct hcasim_wr_rule {
 	uint32_t send_flags;       /* flags that have an effect: HCASIM_SEND_*, of ibv_post_send */
 	uint32_t wr_flags;         /* the same, of wr_flags */
 	uint32_t fence_qp_types;   /* where FENCE has an effect */
+	uint32_t solicited_qp_types; /* where SOLICITED has an effect */
 	uint32_t csum_qp_types;    /* where IP_CSUM has an effect */
 	uint64_t send_ops_flag;    /* IBV_QP_EX_WITH_* */
 	int wr_opcode;             /* enum ibv_wr_opcode, or -1: not through ibv_post_send */
@@ -71,6 +72,7 @@ def _rule(requests, operation):
         "send_flags": _flags(requests, operation, "post") if operation["post"] else "0",
         "wr_flags": _flags(requests, operation, "wr"),
         "fence_qp_types": _where(requests, operation, "FENCE"),
+        "solicited_qp_types": _where(requests, operation, "SOLICITED"),
         "csum_qp_types": _where(requests, operation, "IP_CSUM"),
         "send_ops_flag": f"HCASIM_QP_EX_WITH_{operation['name']}",
         "wr_opcode": f"HCASIM_IBV_WR_{operation['name']}" if operation["post"] else "-1",

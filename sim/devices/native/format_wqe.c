@@ -55,7 +55,7 @@ static uint32_t effective_flags(const struct context *ctx, uint32_t qpn_flags)
 		flags |= HCA_WR_SIGNALED;
 	if (!rule)
 		return flags;
-	if (qpn_flags & HCASIM_WQE_CTRL_SOLICITED_MASK && rule->wr_flags & HCASIM_SEND_SOLICITED)
+	if (qpn_flags & HCASIM_WQE_CTRL_SOLICITED_MASK && rule->solicited_qp_types & ctx->qp_bit)
 		flags |= HCA_WR_SOLICITED;
 	if (qpn_flags & HCASIM_WQE_CTRL_FENCE_MASK && rule->fence_qp_types & ctx->qp_bit)
 		flags |= HCA_WR_FENCE;
