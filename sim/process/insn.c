@@ -305,7 +305,9 @@ static bool classify(const struct parts *p, struct insn *insn)
 	case ZYDIS_MNEMONIC_VEXTRACTI32X8:
 	case ZYDIS_MNEMONIC_VEXTRACTF64X4:
 	case ZYDIS_MNEMONIC_VEXTRACTI64X4:
-		return p->reg && extract(p, insn, p->reg->size / 8);
+		return p->reg &&
+		       extract(p, insn,
+			       ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, p->reg->reg.value) / 8);
 	default:
 		return store && set_cc(p->zi, insn);
 	}
