@@ -33,6 +33,9 @@ ScKernel::ScKernel()
 
 ScKernel::~ScKernel()
 {
+	/* The events went with their modules; asking for what is pending frees their entries in the calendar,
+	 * which the kernel would lose. */
+	sc_core::sc_pending_activity_at_future_time(own_);
 	delete own_;
 	sc_core::sc_curr_simcontext = outer_;
 	exists_ = false;

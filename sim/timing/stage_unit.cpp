@@ -49,7 +49,7 @@ void StageUnit::run()
 	}
 	busy_ = adapter_.may_run(stage_) && hca_stage_pending(hca_, stage_, &work);
 	if (busy_)
-		next_trigger(to_sc(occupancy(work)));
+		wake_.notify(to_sc(occupancy(work)));
 }
 
 } // namespace hcasim
