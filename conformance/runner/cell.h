@@ -72,8 +72,8 @@ struct cell {
 	uint32_t ask_inline, ask_sge;
 	unsigned int num_wr;
 	struct cell_wr wr[CELL_MAX_WR];
-	bool abort; /* ibv_wr_abort in place of ibv_wr_complete */
-	bool follow_post;        /* the SEND that follows goes through ibv_post_send() in any case */
+	bool abort;       /* ibv_wr_abort in place of ibv_wr_complete */
+	bool follow_post; /* the SEND that follows goes through ibv_post_send() in any case */
 	enum create_expect create;
 	int create_errno; /* 0: any */
 	enum post_expect post;

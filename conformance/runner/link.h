@@ -59,7 +59,9 @@ static inline uint32_t link_grh(const struct link *l)
 /* The QP setter that a SEND on this link needs. */
 static inline enum qp_setter link_setter(const struct link *l)
 {
-	return l->qpt == IBV_QPT_UD ? QPSET_UD_ADDR : l->qpt == IBV_QPT_XRC_SEND ? QPSET_XRC_SRQN : QPSET_NONE;
+	return l->qpt == IBV_QPT_UD         ? QPSET_UD_ADDR
+	       : l->qpt == IBV_QPT_XRC_SEND ? QPSET_XRC_SRQN
+					    : QPSET_NONE;
 }
 
 /* Fresh guard bytes in every free slot, and each of them posted. 0 or an errno. */

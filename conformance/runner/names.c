@@ -4,18 +4,15 @@
 
 #include "names.h"
 
-#define OPERATIONS(X)                                                                                        \
-	X(SEND)                                                                                              \
-	X(SEND_WITH_IMM) X(SEND_WITH_INV) X(RDMA_WRITE) X(RDMA_WRITE_WITH_IMM) X(RDMA_READ)                  \
-		X(ATOMIC_CMP_AND_SWP) X(ATOMIC_FETCH_AND_ADD) X(BIND_MW) X(LOCAL_INV) X(TSO) X(FLUSH)        \
-			X(ATOMIC_WRITE)
+/* clang-format off */
+#define OPERATIONS(X) \
+	X(SEND) X(SEND_WITH_IMM) X(SEND_WITH_INV) X(RDMA_WRITE) X(RDMA_WRITE_WITH_IMM) X(RDMA_READ) \
+	X(ATOMIC_CMP_AND_SWP) X(ATOMIC_FETCH_AND_ADD) X(BIND_MW) X(LOCAL_INV) X(TSO) X(FLUSH) X(ATOMIC_WRITE)
 
-#define NAME_OP(n)       {#n, IBV_WR_##n},
+#define NAME_OP(n) {#n, IBV_WR_##n},
 #define NAME_SEND_OPS(n) {#n, IBV_QP_EX_WITH_##n},
-#define NAME(prefix, n)                                                                                      \
-	{                                                                                                    \
-#n, prefix##n                                                                                \
-	}
+#define NAME(prefix, n) {#n, prefix##n}
+/* clang-format on */
 
 const struct name op_names[] = {OPERATIONS(NAME_OP){NULL, 0}};
 const struct name send_ops_names[] = {OPERATIONS(NAME_SEND_OPS){NULL, 0}};

@@ -103,7 +103,7 @@ static void set_qp(struct link *l, struct plan *p, struct log *log)
 
 static void set_data(struct link *l, struct plan *p, struct log *log)
 {
-	struct ibv_data_buf buf[CELL_MAX_SGE];
+	struct ibv_data_buf buf[CELL_MAX_SGE] = {};
 
 	for (unsigned int i = 0; i < p->num_sge; i++)
 		buf[i] = (struct ibv_data_buf){(void *)(uintptr_t)p->sge[i].addr, p->sge[i].length};
