@@ -121,7 +121,9 @@ class GroupRun:
         self.bin_dir = bin_dir
         self.left = deque(cells)
         self.report = report  # report(cell, result)
-        self.watchdog = 10 + 4 * dut.timeout
+        self.watchdog = (
+            2 + 4 * dut.timeout
+        )  # a cell waits at most for its own completions, its event and a SEND
 
     def run(self):
         while self.left:

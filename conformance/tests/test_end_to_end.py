@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The real driver, runner, libibverbs and device: `hcasim conform` as a person calls it."""
+import json
+import subprocess
+
+import pytest
+import yaml
+
+from hcasim_conform import dut
+
+CELLS = "wr/send/rc/sge/ and not ip_csum"
+CELL = "wr/send/rc/sge/-/solicited"
+
+
+@pytest.fixture
+def conform(build, tmp_path, monkeypatch):
+    program = build / "bin" / "hcasim"
+    assert program.exists(), f"{program} is not built: set HCASIM_BUILD"
+
+    def run(*args, **env):
+        for name, value in env.items():
+            monkeypatch.setenv(name, value)
+        command = [str(program), "conform", "--out", str(tmp_path), "--jobs", "1", *args]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        record = tmp_path / "results.json"
+        data = json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
+        return done, data
+
+    return run
+
+
+@pytest.fixture
+def quick_dut(tmp_path):
+    """The native adapter, given up on sooner."""
+    doc = yaml.safe_load((dut.DUTS / "native.yaml").read_text(encoding="utf-8"))
+    doc.update(timeout_ms=1000, differences=[])
+    path = tmp_path / "quick.yaml"
+    path.write_text(yaml.safe_dump(doc), encoding="utf-8")
+    return str(path)
+
+
+def failing(data):
+    return {row["id"]: row["faults"][0] for row in data["cells"] if row["outcome"] != "pass"}
+
+
+def test_cells_pass(conform, quick_dut):
+    done, data = conform("--dut", quick_dut, "-k", CELLS)
+    assert failing(data) == {}
+    assert done.returncode == 0, done.stderr
+    assert all(row["calls"] and row["seen"] for row in data["cells"])
+
+
+def test_a_crash_of_the_runner_costs_its_cell(conform, quick_dut):
+    done, data = conform("--dut", quick_dut, "-k", CELLS, HCASIM_CONFORM_TEST_CRASH=CELL)
+    assert done.returncode == 1
+    assert list(failing(data)) == [CELL]
+    assert "SIGABRT" in failing(data)[CELL]
+
+
+def test_a_hang_of_the_runner_costs_its_cell(conform, quick_dut):
+    done, data = conform("--dut", quick_dut, "-k", CELLS, HCASIM_CONFORM_TEST_HANG=CELL)
+    assert done.returncode == 1
+    assert list(failing(data)) == [CELL]
+    assert "no progress" in failing(data)[CELL]
+
+
+def test_a_device_name_that_is_not_there(conform, quick_dut, tmp_path):
+    path = tmp_path / "other.yaml"
+    text = (tmp_path / "quick.yaml").read_text(encoding="utf-8").replace("hcasim1", "hcasim9")
+    path.write_text(text, encoding="utf-8")
+    done, data = conform("--dut", str(path), "-k", CELLS)
+    assert done.returncode == 1
+    assert all("no RDMA device 'hcasim9'" in fault for fault in failing(data).values())
