@@ -149,5 +149,8 @@ def wr_page(spec):
         ("clause", "page"), [(f"`{rule['id']}`", rule["quote"]) for rule in requests.rules]
     )
     out += "## Errata\n\n"
-    rows = [(one["id"], one["page"], one["decision"], one["reason"]) for one in requests.errata.values()]
-    return out + _table(("id", "page", "decision", "reason"), rows)
+    rows = [
+        (one["id"], one["page"], one["decision"], one["reason"], " ".join(requests.cited_by(one["id"])))
+        for one in requests.errata.values()
+    ]
+    return out + _table(("id", "page", "decision", "reason", "affects"), rows)

@@ -110,7 +110,8 @@ def _request_tables(requests):
     out += _assign("SEND_FLAG_RULES", requests.flags, "where each flag has an effect")
     out += _assign("CALLS", requests.calls, "calls that post work but are not rows")
     out += _assign("RULES", requests.rules, "sentences that bind every row")
-    out += _assign("ERRATA", requests.errata, "where a page is silent, contradictory or misprinted")
+    errata = {name: dict(one, affects=requests.cited_by(name)) for name, one in requests.errata.items()}
+    out += _assign("ERRATA", errata, "where a page is silent, contradictory or misprinted")
     out += _assign("QP_TYPES", requests.qp_types, "columns of the matrix")
     return out + _assign("CELLS", requests.cells(), "every (operation, QP type), legal or not")
 

@@ -46,6 +46,12 @@ class WorkRequests:
                 return setter["name"]
         return None
 
+    def cited_by(self, erratum):
+        """Rows, setters, flags, calls and rules that depend on an erratum."""
+        groups = (self.operations, self.setters, self.flags, self.calls)
+        entries = [entry for group in groups for entry in group.values()] + self.rules
+        return [entry.get("name", entry.get("id")) for entry in entries if erratum in entry.get("errata", [])]
+
     def cells(self):
         """Every (operation, QP type), legal or not."""
         return [self._cell(op, qp_type) for op in self.operations.values() for qp_type in self.qp_types]
