@@ -14,12 +14,6 @@ static int failed(void)
 	return errno ? errno : EIO;
 }
 
-bool link_fits(const struct link *l, const struct cell *cell)
-{
-	return l->qp && l->api == cell->api && l->qpt == cell->qpt && l->ask == cell->ask &&
-	       l->ask_inline == cell->ask_inline && l->ask_sge == cell->ask_sge;
-}
-
 static bool cell_has(const struct cell *cell, enum ibv_wr_opcode op)
 {
 	for (unsigned int i = 0; i < cell->num_wr; i++)
@@ -28,27 +22,53 @@ static bool cell_has(const struct cell *cell, enum ibv_wr_opcode op)
 	return false;
 }
 
-static int create_memory(struct link *l, const struct cell *cell)
+/* A request that must be refused needs no more than its arguments. */
+static unsigned int needs_of(const struct cell *cell)
+{
+	unsigned int needs = 0;
+
+	if (cell_has(cell, IBV_WR_BIND_MW))
+		needs |= NEED_OWN_WINDOW;
+	if (cell->post == POST_REFUSED && cell->bad_wr == 0)
+		return needs;
+	if (cell_has(cell, IBV_WR_LOCAL_INV))
+		needs |= NEED_OWN_WINDOW | NEED_BOUND;
+	if (cell_has(cell, IBV_WR_SEND_WITH_INV))
+		needs |= NEED_PEER_WINDOW | NEED_BOUND;
+	if (cell_has(cell, IBV_WR_FLUSH))
+		needs |= NEED_FLUSH;
+	return needs;
+}
+
+bool link_fits(const struct link *l, const struct cell *cell)
+{
+	return l->qp && l->api == cell->api && l->qpt == cell->qpt && l->ask == cell->ask &&
+	       l->ask_inline == cell->ask_inline && l->ask_sge == cell->ask_sge && l->needs == needs_of(cell);
+}
+
+static int create_memory(struct link *l)
 {
 	const struct dut *dut = l->dut;
 	int remote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 		     IBV_ACCESS_REMOTE_ATOMIC;
-	int window = cell_has(cell, IBV_WR_SEND_WITH_INV) ? IBV_ACCESS_MW_BIND : 0;
-	int flush = cell_has(cell, IBV_WR_FLUSH) ? IBV_ACCESS_FLUSH_GLOBAL : 0;
-	int own_window =
-		cell_has(cell, IBV_WR_BIND_MW) || cell_has(cell, IBV_WR_LOCAL_INV) ? IBV_ACCESS_MW_BIND : 0;
+	int own = l->needs & NEED_OWN_WINDOW ? IBV_ACCESS_MW_BIND : 0;
 	int ret;
 
-	l->step = "ibv_reg_mr";
+	if (l->needs & NEED_PEER_WINDOW)
+		remote |= IBV_ACCESS_MW_BIND;
+	if (l->needs & NEED_FLUSH)
+		remote |= IBV_ACCESS_FLUSH_GLOBAL;
+	l->step = "ibv_reg_mr of the requester";
 	ret = arena_create(&l->local, "memory of the requester", dut->requester.pd, ARENA_SIZE,
-			   IBV_ACCESS_LOCAL_WRITE | own_window);
-	if (!ret)
-		ret = arena_create(&l->target, "RDMA memory of the responder", dut->responder.pd, ARENA_SIZE,
-				   remote | window | flush);
-	if (!ret)
-		ret = arena_create(&l->recv, "receive memory of the responder", dut->responder.pd, ARENA_SIZE,
-				   IBV_ACCESS_LOCAL_WRITE);
-	return ret;
+			   IBV_ACCESS_LOCAL_WRITE | own);
+	if (ret)
+		return ret;
+	l->step = "ibv_reg_mr of the responder";
+	ret = arena_create(&l->target, "RDMA memory of the responder", dut->responder.pd, ARENA_SIZE, remote);
+	if (ret)
+		return ret;
+	return arena_create(&l->recv, "receive memory of the responder", dut->responder.pd, ARENA_SIZE,
+			    IBV_ACCESS_LOCAL_WRITE);
 }
 
 static int create_cqs(struct link *l)
@@ -127,6 +147,7 @@ static int create_xrc_srq(struct link *l)
 	l->srq = ibv_create_srq_ex(l->dut->responder.ctx, &srq);
 	if (!l->srq)
 		return failed();
+	l->cap.max_recv_sge = srq.attr.max_sge;
 	l->step = "ibv_get_srq_num";
 	return ibv_get_srq_num(l->srq, &l->srqn);
 }
@@ -149,6 +170,7 @@ static int create_srq(struct link *l)
 	l->step = "ibv_create_srq";
 	errno = 0;
 	l->srq = ibv_create_srq(l->dut->responder.pd, &attr);
+	l->cap.max_recv_sge = attr.attr.max_sge;
 	return l->srq ? 0 : failed();
 }
 
@@ -194,15 +216,14 @@ static int steer_broadcast(struct link *l)
 	return l->flow ? 0 : failed();
 }
 
-static int create_window(struct link *l, const struct cell *cell)
+static int create_window(struct link *l)
 {
-	bool peer = cell_has(cell, IBV_WR_SEND_WITH_INV);
-
-	if (!peer && !cell_has(cell, IBV_WR_BIND_MW) && !cell_has(cell, IBV_WR_LOCAL_INV))
+	if (!(l->needs & (NEED_OWN_WINDOW | NEED_PEER_WINDOW)))
 		return 0;
 	l->step = "ibv_alloc_mw (type 2)";
 	errno = 0;
-	l->mw = ibv_alloc_mw(peer ? l->dut->responder.pd : l->dut->requester.pd, IBV_MW_TYPE_2);
+	l->mw = ibv_alloc_mw(l->needs & NEED_PEER_WINDOW ? l->dut->responder.pd : l->dut->requester.pd,
+			     IBV_MW_TYPE_2);
 	return l->mw ? 0 : failed();
 }
 
@@ -240,14 +261,15 @@ int link_create(struct link *l, const struct dut *dut, const struct cell *cell, 
 	l->ask = cell->ask;
 	l->ask_inline = cell->ask_inline;
 	l->ask_sge = cell->ask_sge;
+	l->needs = needs_of(cell);
 	ret = create_cqs(l);
 	if (!ret)
 		ret = create_requester(l, log);
 	if (ret || cell->create == CREATE_REFUSED)
 		return ret;
-	ret = create_memory(l, cell);
+	ret = create_memory(l);
 	if (!ret)
-		ret = create_window(l, cell);
+		ret = create_window(l);
 	if (!ret && l->qpt == IBV_QPT_XRC_SEND)
 		ret = create_xrc_srq(l);
 	if (!ret && l->api == API_SRQ && l->qpt != IBV_QPT_XRC_SEND)

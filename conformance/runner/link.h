@@ -17,6 +17,14 @@
 #define LINK_GRH_LEN    40
 #define LINK_QKEY       0x11111111
 
+/* What only some operations need, and not every device has. */
+enum link_need {
+	NEED_OWN_WINDOW = 1 << 0,  /* BIND_MW, LOCAL_INV */
+	NEED_PEER_WINDOW = 1 << 1, /* SEND_WITH_INV */
+	NEED_BOUND = 1 << 2,       /* the window is there to be invalidated */
+	NEED_FLUSH = 1 << 3,
+};
+
 struct link {
 	const struct dut *dut;
 	/* what it was made for */
@@ -24,6 +32,7 @@ struct link {
 	enum ibv_qp_type qpt;
 	uint64_t ask;
 	uint32_t ask_inline, ask_sge;
+	unsigned int needs; /* enum link_need */
 
 	const char *step;                 /* call that failed in link_create() */
 	struct ibv_comp_channel *channel; /* of the peer's CQ */

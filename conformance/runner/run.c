@@ -133,7 +133,7 @@ static int prepare(struct runner *r, const struct cell *cell, struct plan *plans
 	arena_reset(&l->local);
 	arena_reset(&l->target);
 	l->step = "buffers of the cell";
-	if (l->mw && cell->wr[0].op != IBV_WR_BIND_MW) {
+	if (l->needs & NEED_BOUND) {
 		l->step = "binding the window";
 		ret = window_bind(l, &res->log);
 	}

@@ -22,8 +22,7 @@ static int wait_bound(struct ibv_cq *cq, unsigned int timeout_ms)
 
 int window_bind(struct link *l, struct log *log)
 {
-	bool peer = l->mw->pd == l->dut->responder.pd && l->target.mr->pd == l->mw->pd &&
-		    l->mw->context == l->peer->context;
+	bool peer = l->needs & NEED_PEER_WINDOW;
 	struct arena *memory = peer ? &l->target : &l->local;
 	struct ibv_send_wr wr = {
 		.opcode = IBV_WR_BIND_MW,
