@@ -118,8 +118,11 @@ struct hca_packet *hca_packet_alloc(uint32_t cap);
 struct hca_packet *hca_packet_dup(const struct hca_packet *pkt);
 void hca_packet_free(struct hca_packet *pkt);
 
-/* A frame arrives on `port` (1-based). Takes ownership. */
+/* A frame arrives on `port` (1-based). Takes ownership. Dropped and counted when the receive FIFO is full. */
 void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt);
+/* The receive FIFO has room: a shell with a lossless wire (priority flow control) delivers only then,
+ * and looks again after each step of HCA_STAGE_RX. */
+bool hca_rx_ready(const struct hca *hca, uint8_t port);
 
 /* ---- The host side --------------------------------------------------------------------------- */
 
@@ -150,11 +153,15 @@ struct hca_config {
 	uint32_t max_qp, max_cq, max_mr, max_srq;
 	uint32_t max_rd_atomic; /* outstanding READs and atomics of a QP, both directions */
 	uint32_t acks_after_landing; /* 1: an ACK leaves only after the DMA writes it acknowledges landed */
+	/* Depths of FIFOs, 0: the core's own choice. rx counts frames, rx_writes payload writes and
+	 * cqe_writes CQE writes under way, tx packets whose payload is being read. */
+	uint32_t doorbell_depth, fetch_depth, gather_depth, tx_depth, rx_depth, rx_writes, cqe_writes;
 };
 
 /* NULL and errno on failure (ENOMEM, EINVAL). */
 struct hca *hca_create(const struct hca_config *cfg, const struct hca_personality *pers,
 		       const struct hca_ops *ops, void *host);
+/* The host must not call hca_dma_done() for anything after this. */
 void hca_destroy(struct hca *hca);
 
 /* Fires every timer whose deadline is not after ops->now(). */
@@ -207,6 +214,7 @@ struct hca_eq_attr {
 	struct hca_ring ring;
 	unsigned int vector;
 };
+/* EQ numbers start at 1. */
 int hca_eq_create(struct hca *hca, const struct hca_eq_attr *attr, uint32_t *eqn);
 int hca_eq_destroy(struct hca *hca, uint32_t eqn);
 /* The driver consumed EQEs up to `ci` (free-running). */

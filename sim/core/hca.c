@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The adapter: its life, its stages, its ports. */
+#include "core.h"
+
+static const struct stage {
+	const char *name;
+	bool (*pending)(const struct hca *hca, struct hca_work *w);
+	void (*step)(struct hca *hca);
+} stages[HCA_NUM_STAGES] = {
+	[HCA_STAGE_DOORBELL] = {"doorbell", doorbell_pending, doorbell_step},
+	[HCA_STAGE_FETCH] = {"fetch", fetch_pending, fetch_step},
+	[HCA_STAGE_DECODE] = {"decode", decode_pending, decode_step},
+	[HCA_STAGE_PACKETISE] = {"packetise", packetise_pending, packetise_step},
+	[HCA_STAGE_GATHER] = {"gather", gather_pending, gather_step},
+	[HCA_STAGE_TX] = {"tx", tx_pending, tx_step},
+	[HCA_STAGE_RX] = {"rx", rx_pending, rx_step},
+	[HCA_STAGE_RESPOND] = {"respond", respond_pending, respond_step},
+	[HCA_STAGE_COMPLETE] = {"complete", complete_pending, complete_step},
+	[HCA_STAGE_EVENT] = {"event", event_pending, event_step},
+};
+
+const char *hca_stage_name(enum hca_stage stage)
+{
+	return (unsigned int)stage < HCA_NUM_STAGES ? stages[stage].name : "?";
+}
+
+bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_work *work)
+{
+	struct hca_work none;
+	struct hca_work *w = work ? work : &none;
+
+	*w = (struct hca_work){.items = 1};
+	return stages[stage].pending(hca, w);
+}
+
+void hca_stage_step(struct hca *hca, enum hca_stage stage)
+{
+	stages[stage].step(hca);
+	hca_announce(hca);
+}
+
+void hca_announce(struct hca *hca)
+{
+	struct hca_work w = {.items = 1};
+	uint32_t i, now = 0, fresh;
+	hca_ps first = timer_first(hca);
+
+	if (hca->dying)
+		return;
+	for (i = 0; i < HCA_NUM_STAGES; i++)
+		if (stages[i].pending(hca, &w))
+			now |= 1u << i;
+	fresh = now & ~hca->was_pending;
+	hca->was_pending = now;
+	for (; fresh; fresh &= fresh - 1)
+		if (hca->ops.stage_ready)
+			hca->ops.stage_ready(hca->host, (enum hca_stage)__builtin_ctz(fresh));
+	if (first != hca->told_deadline) {
+		hca->told_deadline = first;
+		if (hca->ops.timer)
+			hca->ops.timer(hca->host, first);
+	}
+}
+
+void hca_timers(struct hca *hca)
+{
+	timer_run(hca);
+	hca_announce(hca);
+}
+
+static uint32_t depth(uint32_t asked, uint32_t own)
+{
+	return asked ? asked : own;
+}
+
+static void init_lists(struct hca *hca)
+{
+	struct node *all[] = {
+		&hca->qps,     &hca->recover_qp, &hca->recover_cq,  &hca->fetch_qps,
+		&hca->tx_qps,  &hca->rx_qps,     &hca->respond_qps, &hca->atomic_qps,
+		&hca->cpl_qps, &hca->events,     &hca->dma_busy,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		list_init(all[i]);
+	hca->decode_tail = &hca->decode_head;
+	hca->rx_tail = &hca->rx_head;
+}
+
+static void init_ports(struct hca *hca)
+{
+	uint8_t i;
+
+	for (i = 0; i < hca->cfg.num_ports; i++) {
+		hca->port[i].up = true;
+		hca->port[i].active_mtu = 5;
+		hca->port[i].ev.port = i + 1;
+		hca->port[i].ev.number = i + 1;
+	}
+}
+
+static bool alloc_tables(struct hca *hca)
+{
+	const struct hca_config *cfg = &hca->cfg;
+
+	hca->db.depth = depth(cfg->doorbell_depth, CORE_DOORBELL_DEPTH);
+	hca->fetch_room = depth(cfg->fetch_depth, CORE_FETCH_DEPTH);
+	hca->rx_depth = depth(cfg->rx_depth, CORE_RX_DEPTH);
+	hca->rx_writes_max = depth(cfg->rx_writes, CORE_RX_WRITES);
+	hca->cqe_writes_max = depth(cfg->cqe_writes, CORE_CQE_WRITES);
+	hca->heap_cap = 64;
+	hca->db.slot = calloc(hca->db.depth, sizeof(*hca->db.slot));
+	hca->bf = calloc(HCASIM_UAR_PAGES * HCASIM_BF_BUFS, sizeof(*hca->bf));
+	hca->qp = calloc(cfg->max_qp, sizeof(*hca->qp));
+	hca->cq = calloc(cfg->max_cq + 1, sizeof(*hca->cq));
+	hca->heap = calloc(hca->heap_cap, sizeof(*hca->heap));
+	return hca->db.slot && hca->bf && hca->qp && hca->cq && hca->heap &&
+	       txq_init(&hca->gather, depth(cfg->gather_depth, CORE_GATHER_DEPTH)) &&
+	       txq_init(&hca->tx, depth(cfg->tx_depth, CORE_TX_DEPTH)) &&
+	       !mr_table_init(&hca->mr, cfg->max_mr);
+}
+
+static bool config_ok(const struct hca_config *cfg)
+{
+	return cfg->num_ports >= 1 && cfg->num_ports <= 2 && cfg->max_qp &&
+	       cfg->max_qp < HCASIM_PSN_MASK - CORE_FIRST_QPN && cfg->max_cq &&
+	       cfg->max_cq < HCASIM_PSN_MASK && cfg->max_mr && cfg->max_rd_atomic <= 255;
+}
+
+struct hca *hca_create(const struct hca_config *cfg, const struct hca_personality *pers,
+		       const struct hca_ops *ops, void *host)
+{
+	struct hca *hca;
+
+	if (!config_ok(cfg) || pers->cqe_size > 128 || pers->eqe_size > 128 || !pers->wqebb_size) {
+		errno = EINVAL;
+		return NULL;
+	}
+	hca = calloc(1, sizeof(*hca));
+	if (!hca)
+		return NULL;
+	hca->cfg = *cfg;
+	if (!hca->cfg.max_rd_atomic)
+		hca->cfg.max_rd_atomic = 16;
+	hca->pers = pers;
+	hca->ops = *ops;
+	hca->host = host;
+	hca->cq_next = 1;
+	hca->told_deadline = HCA_PS_NEVER;
+	hca->icrc_seed = icrc_seed();
+	init_lists(hca);
+	init_ports(hca);
+	if (!alloc_tables(hca)) {
+		hca_destroy(hca);
+		errno = ENOMEM;
+		return NULL;
+	}
+	return hca;
+}
+
+#define FREE_POOL(pool, link)                                                                                \
+	while (pool) {                                                                                       \
+		void *it = pool;                                                                             \
+		pool = (void *)(pool)->link;                                                                 \
+		free(it);                                                                                    \
+	}
+
+static void free_pools(struct hca *hca)
+{
+	size_t i;
+
+	FREE_POOL(hca->fetch_pool, next);
+	FREE_POOL(hca->txpkt_pool, next);
+	FREE_POOL(hca->rop_pool, next);
+	FREE_POOL(hca->dma_pool, d.next);
+	for (i = 0; i < sizeof(hca->wqe_pool) / sizeof(hca->wqe_pool[0]); i++)
+		FREE_POOL(hca->wqe_pool[i], next);
+	rx_free_all(hca);
+}
+
+static void end_work(struct hca *hca)
+{
+	uint32_t i;
+
+	for (i = 0; hca->qp && i < hca->cfg.max_qp; i++)
+		if (hca->qp[i])
+			hca_qp_destroy(hca, hca->qp[i]->qpn);
+	while (!list_empty(&hca->dma_busy)) {
+		struct dma_ctx *c = node_entry(hca->dma_busy.next, struct dma_ctx, node);
+
+		c->d.status = -EIO;
+		c->d.done(hca, &c->d);
+	}
+	while (hca->decode_head)
+		decode_step(hca);
+	while (hca->gather.count)
+		txpkt_put(hca, txq_pop(&hca->gather));
+	while (hca->tx.count)
+		txpkt_put(hca, txq_pop(&hca->tx));
+}
+
+void hca_destroy(struct hca *hca)
+{
+	unsigned int i;
+
+	if (!hca)
+		return;
+	hca->dying = true;
+	end_work(hca);
+	if (hca->cq)
+		cq_free_all(hca);
+	for (i = 0; i < CORE_MAX_EQ; i++)
+		free(hca->eq[i]);
+	doorbell_free(hca);
+	free_pools(hca);
+	free(hca->qp);
+	free(hca->cq);
+	free(hca->mr.mr);
+	free(hca->heap);
+	free(hca->gather.slot);
+	free(hca->tx.slot);
+	free(hca);
+}
+
+int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16])
+{
+	if (!port || port > hca->cfg.num_ports || index >= CORE_GIDS)
+		return -EINVAL;
+	memcpy(hca->port[port - 1].gid[index], gid, 16);
+	return 0;
+}
+
+int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu)
+{
+	struct port *p;
+
+	if (!port || port > hca->cfg.num_ports || !active_mtu || active_mtu > 5)
+		return -EINVAL;
+	p = &hca->port[port - 1];
+	if (p->up != link_up)
+		event_raise(hca, &p->ev, link_up ? HCASIM_EQE_TYPE_PORT_ACTIVE : HCASIM_EQE_TYPE_PORT_ERR);
+	p->up = link_up;
+	p->active_mtu = active_mtu;
+	hca_announce(hca);
+	return 0;
+}
+
+void hca_counters(const struct hca *hca, struct hca_counters *out)
+{
+	*out = hca->counters;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory keys. A key is index[31:8], tag[7:0]; the tag changes each time an index is used again, so
+ * that a key outlives its region by 255 registrations of the same index.
+ */
+#include "core.h"
+
+#define NO_MR UINT32_MAX
+
+int mr_table_init(struct mr_table *t, uint32_t max)
+{
+	if (max > (1u << 24) - CORE_FIRST_MR)
+		max = (1u << 24) - CORE_FIRST_MR;
+	t->size = CORE_FIRST_MR + max;
+	t->top = CORE_FIRST_MR; /* the reserved keys 0 and INVALID_LKEY lie below */
+	t->free_head = t->free_tail = NO_MR;
+	t->mr = calloc(t->size, sizeof(*t->mr));
+	return t->mr ? 0 : -ENOMEM;
+}
+
+/* Freed indices wait in order, so that one comes back as late as possible. */
+static uint32_t mr_alloc(struct mr_table *t)
+{
+	uint32_t i = t->free_head;
+
+	if (t->top < t->size)
+		return t->top++;
+	if (i == NO_MR)
+		return 0;
+	t->free_head = t->mr[i].next_free;
+	if (t->free_head == NO_MR)
+		t->free_tail = NO_MR;
+	return i;
+}
+
+static void mr_free(struct mr_table *t, uint32_t i)
+{
+	t->mr[i].next_free = NO_MR;
+	if (t->free_tail == NO_MR)
+		t->free_head = i;
+	else
+		t->mr[t->free_tail].next_free = i;
+	t->free_tail = i;
+}
+
+static struct mr *mr_find(const struct hca *hca, uint32_t key)
+{
+	uint32_t i = key >> 8;
+	struct mr *mr;
+
+	if (i >= hca->mr.top)
+		return NULL;
+	mr = &hca->mr.mr[i];
+	return mr->used && mr->tag == (key & 0xff) ? mr : NULL;
+}
+
+static bool mr_attr_ok(const struct hca_mr_attr *a)
+{
+	return a->va + a->length >= a->va && a->iova + a->length >= a->iova;
+}
+
+int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key)
+{
+	struct mr *mr;
+	uint32_t i;
+
+	if (!mr_attr_ok(attr))
+		return -EINVAL;
+	i = mr_alloc(&hca->mr);
+	if (!i)
+		return -ENOMEM;
+	mr = &hca->mr.mr[i];
+	mr->a = *attr;
+	mr->tag++;
+	mr->used = true;
+	*key = i << 8 | mr->tag;
+	return 0;
+}
+
+int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr, uint32_t *new_key)
+{
+	struct mr *mr = mr_find(hca, key);
+
+	if (!mr || !mr_attr_ok(attr))
+		return -EINVAL;
+	mr->a = *attr;
+	*new_key = key;
+	return 0;
+}
+
+int hca_mr_destroy(struct hca *hca, uint32_t key)
+{
+	struct mr *mr = mr_find(hca, key);
+
+	if (!mr)
+		return -EINVAL;
+	mr->used = false;
+	mr_free(&hca->mr, key >> 8);
+	return 0;
+}
+
+/* IBTA 10.6.3, 9.4.1: key, protection domain, rights, bounds. No sum here can wrap. */
+uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t addr, uint64_t len,
+		 uint32_t access, struct piece *out)
+{
+	const struct mr *mr = mr_find(hca, key);
+
+	if (!mr)
+		return HCASIM_VENDOR_ERR_BAD_LKEY;
+	if (mr->a.pdn != pdn)
+		return HCASIM_VENDOR_ERR_LKEY_PD;
+	if ((mr->a.access & access) != access)
+		return HCASIM_VENDOR_ERR_LKEY_ACCESS;
+	if (addr < mr->a.iova || addr - mr->a.iova > mr->a.length || len > mr->a.length - (addr - mr->a.iova))
+		return HCASIM_VENDOR_ERR_LKEY_RANGE;
+	if (out) {
+		out->addr = mr->a.va + (addr - mr->a.iova);
+		out->len = (uint32_t)len;
+		out->pasid = mr->a.pasid;
+	}
+	return HCASIM_VENDOR_ERR_NONE;
+}
+
+uint8_t rkey_error(uint8_t lkey_error)
+{
+	switch (lkey_error) {
+	case HCASIM_VENDOR_ERR_BAD_LKEY:
+		return HCASIM_VENDOR_ERR_BAD_RKEY;
+	case HCASIM_VENDOR_ERR_LKEY_PD:
+		return HCASIM_VENDOR_ERR_RKEY_PD;
+	case HCASIM_VENDOR_ERR_LKEY_RANGE:
+		return HCASIM_VENDOR_ERR_RKEY_RANGE;
+	case HCASIM_VENDOR_ERR_LKEY_ACCESS:
+		return HCASIM_VENDOR_ERR_RKEY_ACCESS;
+	default:
+		return lkey_error;
+	}
+}
+
+/* An SGE of length 0 names no memory: its key and address are not looked at. */
+uint8_t sge_check_all(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge, uint32_t n,
+		      uint32_t access)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uint8_t err;
+
+		if (!sge[i].length)
+			continue;
+		err = mr_check(hca, sge[i].lkey, pdn, sge[i].addr, sge[i].length, access, NULL);
+		if (err)
+			return err;
+	}
+	return HCASIM_VENDOR_ERR_NONE;
+}
+
+/* Bytes [off, off + len) of an SGE list as pieces of host memory. The list holds that many. */
+uint8_t sge_slice(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge, uint32_t n, uint64_t off,
+		  uint32_t len, uint32_t access, struct piece *out, uint32_t *npieces)
+{
+	uint32_t i, used = 0;
+
+	for (i = 0; i < n && len; i++) {
+		uint64_t part = sge[i].length;
+		uint8_t err;
+
+		if (off >= part) {
+			off -= part;
+			continue;
+		}
+		part -= off;
+		if (part > len)
+			part = len;
+		err = mr_check(hca, sge[i].lkey, pdn, sge[i].addr + off, part, access, &out[used]);
+		if (err)
+			return err;
+		used++;
+		len -= (uint32_t)part;
+		off = 0;
+	}
+	*npieces = used;
+	return len ? HCASIM_VENDOR_ERR_LKEY_RANGE : HCASIM_VENDOR_ERR_NONE;
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Queue pairs: their life, and which stages have work for them. */
+#include "core.h"
+
+struct qp *qp_find(const struct hca *hca, uint32_t qpn)
+{
+	uint32_t i = qpn - CORE_FIRST_QPN;
+
+	return i < hca->cfg.max_qp ? hca->qp[i] : NULL;
+}
+
+void qp_get(struct qp *qp)
+{
+	qp->refs++;
+}
+
+void qp_put(struct hca *hca, struct qp *qp)
+{
+	if (--qp->refs)
+		return;
+	list_del(&qp->all);
+	free(qp->rq.slots);
+	free(qp->resp.saved);
+	free(qp);
+}
+
+/* Every change of a QP ends here: retires what has ended, and queues the QP where it can go on. */
+void qp_update(struct hca *hca, struct qp *qp)
+{
+	if (qp->dead)
+		return;
+	sq_advance(hca, qp);
+	list_set(&hca->fetch_qps, &qp->on_fetch, qp_can_fetch(qp));
+	list_set(&hca->tx_qps, &qp->on_tx, qp_can_send(qp));
+	list_set(&hca->respond_qps, &qp->on_respond, qp_can_respond(qp));
+	list_set(&hca->cpl_qps, &qp->on_cpl, qp_can_complete(qp));
+	list_set(&hca->rx_qps, &qp->on_rx, qp_can_rx(qp));
+}
+
+static bool power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+static bool create_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
+{
+	if (c->type != HCASIM_QPT_RC && c->type != HCASIM_QPT_UC && c->type != HCASIM_QPT_UD)
+		return false;
+	if (!cq_find(hca, c->send_cqn) || !cq_find(hca, c->recv_cqn) || c->srqn)
+		return false;
+	if (c->sq.entries && (!power_of_two(c->sq.entries) || c->sq.entries > HCASIM_MAX_SQ_WQEBB ||
+			      c->sq.stride != hca->pers->wqebb_size))
+		return false;
+	if (c->rq.entries && (!power_of_two(c->rq.entries) || c->rq.entries > 32768 ||
+			      !power_of_two(c->rq.stride) || c->rq.stride < 16 || c->rq.stride > HCA_WQE_MAX))
+		return false;
+	return c->uar_page < HCASIM_UAR_PAGES;
+}
+
+static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
+{
+	struct qp *qp = calloc(1, sizeof(*qp));
+
+	if (!qp)
+		return NULL;
+	if (c->type == HCASIM_QPT_RC) {
+		qp->resp.saved = calloc(hca->cfg.max_rd_atomic, sizeof(*qp->resp.saved));
+		if (!qp->resp.saved) {
+			free(qp);
+			return NULL;
+		}
+	}
+	qp->refs = 1;
+	qp->c = *c;
+	qp->send_cq = cq_find(hca, c->send_cqn);
+	qp->recv_cq = cq_find(hca, c->recv_cqn);
+	qp->send_cq->qps++;
+	qp->recv_cq->qps++;
+	qp->sq.timer.fire = requester_timer;
+	qp->rq.poll.fire = rq_poll_fire;
+	return qp;
+}
+
+int hca_qp_create(struct hca *hca, const struct hca_qp_attr_create *attr, uint32_t *qpn)
+{
+	uint32_t n, i = hca->qp_next;
+	struct qp *qp;
+
+	if (!create_ok(hca, attr))
+		return -EINVAL;
+	/* Next fit: a number comes back late, so that a stale packet finds nothing. */
+	for (n = 0; n < hca->cfg.max_qp && hca->qp[i]; n++)
+		i = (i + 1) % hca->cfg.max_qp;
+	if (n == hca->cfg.max_qp)
+		return -ENOMEM;
+	qp = qp_new(hca, attr);
+	if (!qp)
+		return -ENOMEM;
+	qp->qpn = CORE_FIRST_QPN + i;
+	qp->ev.number = qp->qpn;
+	hca->qp[i] = qp;
+	hca->qp_next = (i + 1) % hca->cfg.max_qp;
+	hca->num_qp++;
+	list_add_tail(&hca->qps, &qp->all);
+	qp_clear(hca, qp);
+	*qpn = qp->qpn;
+	return 0;
+}
+
+int hca_qp_destroy(struct hca *hca, uint32_t qpn)
+{
+	struct qp *qp = qp_find(hca, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	qp_clear(hca, qp);
+	qp_update(hca, qp); /* in RESET: off all lists */
+	qp->dead = true;
+	list_set(&hca->recover_qp, &qp->on_recover, false);
+	event_cancel(hca, &qp->ev);
+	qp->send_cq->qps--;
+	qp->recv_cq->qps--;
+	hca->qp[qpn - CORE_FIRST_QPN] = NULL;
+	hca->num_qp--;
+	qp_put(hca, qp);
+	hca_announce(hca);
+	return 0;
+}
+
+static void sq_clear(struct hca *hca, struct qp *qp)
+{
+	struct timer timer = qp->sq.timer;
+	struct wqe *w;
+
+	while ((w = qp->sq.head)) {
+		qp->sq.head = w->next;
+		wqe_put(hca, w);
+	}
+	memset(&qp->sq, 0, sizeof(qp->sq));
+	qp->sq.timer = timer;
+	qp->sq.ring = qp->c.sq;
+}
+
+/* RESET (IBTA 10.3.1.1): as if just created. What is under way belongs to an earlier epoch from now on. */
+void qp_clear(struct hca *hca, struct qp *qp)
+{
+	struct resp *resp = &qp->resp;
+	struct atomic_result *saved = resp->saved;
+
+	timer_cancel(hca, &qp->sq.timer);
+	timer_cancel(hca, &qp->rq.poll);
+	if (qp->epoch) {
+		atomic_forget(hca, qp);
+		rx_flush_parked(hca, qp);
+		resp_clear(hca, qp);
+	}
+	sq_clear(hca, qp);
+	rq_clear(hca, qp);
+	memset(resp, 0, sizeof(*resp));
+	resp->saved = saved;
+	if (saved)
+		memset(saved, 0, hca->cfg.max_rd_atomic * sizeof(*saved));
+	resp->parked_tail = &resp->parked;
+	rop_fifo_init(&resp->landing);
+	rop_fifo_init(&resp->out);
+	rop_fifo_init(&resp->cpl);
+	memset(&qp->a, 0, sizeof(qp->a));
+	qp->a.state = HCASIM_QPS_RESET;
+	qp->a.port = 1;
+	qp->a.path_mtu = 5;
+	qp->mtu = 4096;
+	qp->epoch++;
+}
+
+/* ERR (IBTA 10.3.1.6): nothing is sent or received any more; both queues are flushed. */
+void qp_error(struct hca *hca, struct qp *qp)
+{
+	if (qp->a.state == HCASIM_QPS_ERR || qp->a.state == HCASIM_QPS_RESET)
+		return;
+	qp->a.state = HCASIM_QPS_ERR;
+	timer_cancel(hca, &qp->sq.timer);
+	qp->sq.rnr_wait = false;
+	rx_flush_parked(hca, qp);
+	rq_poll_soon(hca, qp);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Attributes and states of queue pairs. That a transition is legal has been checked by the caller. */
+#include "core.h"
+
+static bool av_ok(const struct hca *hca, const struct hca_av *av)
+{
+	return av->sgid_index < CORE_GIDS && (!av->port || av->port <= hca->cfg.num_ports);
+}
+
+static bool attr_ok(const struct hca *hca, const struct qp *qp, const struct hca_qp_attr *a, uint32_t mask)
+{
+	if (mask & HCASIM_QP_ATTR_STATE && a->state > HCASIM_QPS_ERR)
+		return false;
+	if (mask & HCASIM_QP_ATTR_PORT && (!a->port || a->port > hca->cfg.num_ports))
+		return false;
+	if (mask & HCASIM_QP_ATTR_PATH_MTU && (!a->path_mtu || a->path_mtu > 5))
+		return false;
+	if (mask & HCASIM_QP_ATTR_AV && !av_ok(hca, &a->av))
+		return false;
+	if (mask & HCASIM_QP_ATTR_PKEY_INDEX && a->pkey_index)
+		return false;
+	if (mask & HCASIM_QP_ATTR_DEST_QPN && a->dest_qpn > HCASIM_PSN_MASK)
+		return false;
+	if (mask & HCASIM_QP_ATTR_MAX_QP_RD_ATOMIC && a->max_rd_atomic > hca->cfg.max_rd_atomic)
+		return false;
+	return !(mask & HCASIM_QP_ATTR_MAX_DEST_RD_ATOMIC && a->max_dest_rd_atomic > hca->cfg.max_rd_atomic);
+}
+
+static void set_path(struct qp *qp, const struct hca_qp_attr *a, uint32_t mask)
+{
+	if (mask & HCASIM_QP_ATTR_PORT)
+		qp->a.port = a->port;
+	if (mask & HCASIM_QP_ATTR_AV) {
+		qp->a.av = a->av;
+		if (a->av.port)
+			qp->a.port = a->av.port;
+	}
+	if (mask & HCASIM_QP_ATTR_PATH_MTU) {
+		qp->a.path_mtu = a->path_mtu;
+		qp->mtu = 128u << a->path_mtu;
+	}
+	if (mask & HCASIM_QP_ATTR_DEST_QPN)
+		qp->a.dest_qpn = a->dest_qpn;
+	qp->udp_sport = packet_sport(qp->a.av.flow_label, qp->qpn, qp->a.dest_qpn);
+}
+
+static void set_limits(struct qp *qp, const struct hca_qp_attr *a, uint32_t mask)
+{
+	if (mask & HCASIM_QP_ATTR_TIMEOUT)
+		qp->a.timeout = a->timeout & 31;
+	if (mask & HCASIM_QP_ATTR_RETRY_CNT)
+		qp->a.retry_cnt = a->retry_cnt & 7;
+	if (mask & HCASIM_QP_ATTR_RNR_RETRY)
+		qp->a.rnr_retry = a->rnr_retry & 7;
+	if (mask & HCASIM_QP_ATTR_MIN_RNR_TIMER)
+		qp->a.min_rnr_timer = a->min_rnr_timer & 31;
+	if (mask & HCASIM_QP_ATTR_MAX_QP_RD_ATOMIC)
+		qp->a.max_rd_atomic = a->max_rd_atomic;
+	if (mask & HCASIM_QP_ATTR_MAX_DEST_RD_ATOMIC)
+		qp->a.max_dest_rd_atomic = a->max_dest_rd_atomic;
+}
+
+static void set_attrs(struct qp *qp, const struct hca_qp_attr *a, uint32_t mask)
+{
+	set_path(qp, a, mask);
+	set_limits(qp, a, mask);
+	if (mask & HCASIM_QP_ATTR_ACCESS_FLAGS)
+		qp->a.access = a->access;
+	if (mask & HCASIM_QP_ATTR_QKEY)
+		qp->a.qkey = a->qkey;
+	if (mask & HCASIM_QP_ATTR_PKEY_INDEX)
+		qp->a.pkey_index = a->pkey_index;
+	if (mask & HCASIM_QP_ATTR_EN_SQD_ASYNC_NOTIFY)
+		qp->a.en_sqd_async_notify = a->en_sqd_async_notify;
+	if (mask & HCASIM_QP_ATTR_RQ_PSN)
+		qp->resp.epsn = a->rq_psn & HCASIM_PSN_MASK;
+	if (mask & HCASIM_QP_ATTR_SQ_PSN)
+		qp->sq.next_psn = qp->sq.una_psn = a->sq_psn & HCASIM_PSN_MASK;
+}
+
+static void enter(struct hca *hca, struct qp *qp, uint8_t state)
+{
+	switch (state) {
+	case HCASIM_QPS_RESET:
+		qp_clear(hca, qp);
+		return;
+	case HCASIM_QPS_ERR:
+		qp_error(hca, qp);
+		rop_drop_reads(hca, qp, qp->resp.epsn);
+		return;
+	case HCASIM_QPS_SQD:
+		qp->sq.drained_sent = false;
+		break;
+	case HCASIM_QPS_RTS:
+		qp->sq.fault = false;
+		break;
+	}
+	qp->a.state = state;
+}
+
+int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr, uint32_t mask)
+{
+	struct qp *qp = qp_find(hca, qpn);
+
+	if (!qp || !attr_ok(hca, qp, attr, mask))
+		return -EINVAL;
+	set_attrs(qp, attr, mask);
+	if (mask & HCASIM_QP_ATTR_STATE)
+		enter(hca, qp, attr->state);
+	sq_timer_update(hca, qp);
+	qp_update(hca, qp);
+	hca_announce(hca);
+	return 0;
+}
+
+int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr)
+{
+	const struct qp *qp = qp_find(hca, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	*attr = qp->a;
+	attr->cur_state = qp->a.state;
+	attr->sq_draining = qp->a.state == HCASIM_QPS_SQD && !qp->sq.drained_sent;
+	attr->rq_psn = qp->resp.epsn;
+	attr->sq_psn = qp->sq.next_psn;
+	attr->max_send_wr = qp->c.max_send_wr;
+	attr->max_recv_wr = qp->c.max_recv_wr;
+	attr->max_send_sge = qp->c.max_send_sge;
+	attr->max_recv_sge = qp->c.max_recv_sge;
+	attr->max_inline = qp->c.max_inline;
+	return 0;
+}

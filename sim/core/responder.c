@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The responder: requests in, in the order of their PSNs (IBTA 9.7.4 for RC, 9.8.2 for UC, 9.8.3 for
+ * UD). Everything is checked before anything is changed, so that a request which has to wait for a
+ * receive WQE is simply looked at again.
+ */
+#include "core.h"
+
+enum verdict { V_OK, V_WAIT, V_EMPTY, V_REFUSED /* an error was handled */ };
+
+static bool is_rc(const struct qp *qp)
+{
+	return qp->c.type == HCASIM_QPT_RC;
+}
+
+/* An error of the peer's making. UC and UD drop the message, and stay as they are (IBTA 9.9.3, class D). */
+static enum verdict refuse(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t nak,
+			   uint8_t status, uint8_t vendor, unsigned int event)
+{
+	if (is_rc(qp)) {
+		resp_fatal(hca, qp, info->psn, nak, status, vendor, event);
+	} else {
+		qp->resp.msg = MSG_SKIP;
+		hca->counters.rx_dropped++;
+	}
+	return V_REFUSED;
+}
+
+static enum verdict invalid(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t vendor)
+{
+	return refuse(hca, qp, info, HCASIM_NAK_INV_REQ, HCASIM_CQE_STATUS_REM_INV_REQ_ERR, vendor,
+		      HCASIM_EQE_TYPE_QP_REQ_ERR);
+}
+
+/* An error of the receive WQE's making: it completes with it, whatever the transport. */
+static enum verdict bad_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t status,
+				uint8_t vendor)
+{
+	resp_fatal(hca, qp, info->psn, HCASIM_NAK_REM_OP, status, vendor, HCASIM_EQE_TYPE_QP_FATAL);
+	return V_REFUSED;
+}
+
+/* ---- Accepting ---- */
+
+void rop_written(struct hca *hca, struct dma_ctx *c, bool stale)
+{
+	struct rop *r = c->rop;
+
+	hca->rx_writes--;
+	r->dma_pending--;
+	if (c->d.status)
+		r->failed = true;
+	if (r->orphan) {
+		if (!r->dma_pending)
+			rop_put(hca, r);
+		return;
+	}
+	rop_land(hca, c->qp);
+}
+
+bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct rop *r,
+		      const struct piece *piece, uint32_t n, void *buf)
+{
+	struct resp *resp = &qp->resp;
+	const struct pkt_info *info = &w->info;
+
+	if (n) {
+		n = dma_pieces(hca, qp, true, piece, n, buf, rop_written, r, w->pkt);
+		if (n == UINT32_MAX) {
+			rop_put(hca, r);
+			return false;
+		}
+		w->pkt = NULL;
+	}
+	r->dma_pending = (uint16_t)n;
+	hca->rx_writes += n;
+	resp->epsn = psn_add(info->psn, 1);
+	resp->nak_sent = false;
+	if (info->op->flags & HCASIM_BTH_F_END)
+		resp->msn = psn_add(resp->msn, 1);
+	r->kind = is_rc(qp) && info->ackreq ? ROP_ACK : ROP_NONE;
+	r->psn = info->psn;
+	r->msn = resp->msn;
+	rop_accept(hca, qp, r);
+	return true;
+}
+
+static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl *cpl)
+{
+	*cpl = (struct hca_cpl){
+		.qpn = qp->qpn,
+		.op = info->op->flags & HCASIM_BTH_F_WRITE ? HCASIM_CQE_OP_RECV_WRITE_IMM
+							   : HCASIM_CQE_OP_RECV,
+		.wqe_index = qp->rq.rwr.index,
+		.imm = info->imm,
+		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
+		.src_qpn = qp->c.type == HCASIM_QPT_UD ? info->sqpn : qp->a.dest_qpn,
+		.grh = qp->c.type == HCASIM_QPT_UD,
+		.solicited = info->se,
+		.vlan = 0xffff,
+	};
+	memcpy(cpl->smac, info->smac, sizeof(cpl->smac));
+}
+
+/* The record of an accepted packet. One that consumes a receive WQE brings its completion. */
+struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes)
+{
+	struct rop *r = rop_get(hca);
+
+	if (!r)
+		return NULL;
+	r->is_send = info->op->flags & HCASIM_BTH_F_SEND;
+	if (info->op->flags & HCASIM_BTH_F_COMP) {
+		r->has_cpl = true;
+		fill_cpl(qp, info, &r->cpl);
+		r->cpl.byte_count = bytes;
+	}
+	return r;
+}
+
+/* ---- Receive WQEs ---- */
+
+static enum verdict want_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	switch (rq_take(hca, qp)) {
+	case RQ_WAIT:
+		qp->resp.blocked = true;
+		return V_WAIT;
+	case RQ_EMPTY:
+		return V_EMPTY;
+	default:
+		break;
+	}
+	if (qp->rq.bad)
+		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, qp->rq.bad);
+	return V_OK;
+}
+
+/* IBTA 9.7.5.2.8: the receiver is not ready; what follows is dropped without a NAK until this comes again. */
+static enum verdict not_ready(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	if (is_rc(qp)) {
+		resp_nak(hca, qp, info->psn, HCASIM_AETH_KIND_RNR, qp->a.min_rnr_timer);
+		qp->resp.nak_sent = true;
+	} else {
+		qp->resp.msg = MSG_SKIP;
+		hca->counters.rx_dropped++;
+	}
+	return V_REFUSED;
+}
+
+/* ---- Sequence ---- */
+
+/* Payload lengths that each place in a message allows (IBTA 9.7.4.1.6). */
+static bool length_ok(const struct qp *qp, const struct pkt_info *info)
+{
+	if (!(info->op->flags & HCASIM_BTH_F_END))
+		return info->payload_len == qp->mtu;
+	if (info->op->flags & HCASIM_BTH_F_ONLY)
+		return info->payload_len <= qp->mtu;
+	return info->payload_len && info->payload_len <= qp->mtu;
+}
+
+static bool sequence_ok(const struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t f = info->op->flags;
+
+	if (f & HCASIM_BTH_F_START)
+		return qp->resp.msg == MSG_NONE || qp->resp.msg == MSG_SKIP;
+	return qp->resp.msg == (f & HCASIM_BTH_F_SEND ? MSG_SEND : MSG_WRITE);
+}
+
+static void message_goes_on(struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *r = &qp->resp;
+	uint32_t f = info->op->flags;
+
+	r->offset += info->payload_len;
+	if (f & HCASIM_BTH_F_END)
+		r->msg = MSG_NONE;
+	else
+		r->msg = f & HCASIM_BTH_F_SEND ? MSG_SEND : MSG_WRITE;
+	if (f & HCASIM_BTH_F_COMP)
+		qp->rq.active = false;
+}
+
+/* ---- Requests ---- */
+
+static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	struct piece piece[CORE_MAX_SGE];
+	enum verdict v = V_OK;
+	struct rop *r;
+	uint32_t n = 0;
+	uint8_t err;
+
+	if (!length_ok(qp, info))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (info->op->flags & HCASIM_BTH_F_START) {
+		v = want_receive(hca, qp, info);
+		if (v)
+			return v == V_EMPTY ? not_ready(hca, qp, info) : v;
+		qp->resp.offset = 0;
+	}
+	if (qp->resp.offset + info->payload_len > qp->rq.rwr.length ||
+	    qp->resp.offset + info->payload_len > CORE_MSG_MAX)
+		return refuse(hca, qp, info, HCASIM_NAK_INV_REQ, HCASIM_CQE_STATUS_LOC_LEN_ERR,
+			      HCASIM_VENDOR_ERR_RQ_TOO_SHORT, 0);
+	err = info->payload_len
+		      ? sge_slice(hca, qp->c.pdn, qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset,
+				  info->payload_len, HCASIM_ACCESS_LOCAL_WRITE, piece, &n)
+		      : 0;
+	if (err)
+		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
+	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off))
+		message_goes_on(qp, info);
+	return V_OK;
+}
+
+static uint8_t write_begins(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *resp = &qp->resp;
+
+	resp->va = info->va;
+	resp->rkey = info->rkey;
+	resp->dmalen = info->dmalen;
+	resp->offset = 0;
+	/* Of no bytes, key and address are not looked at (IBTA 9.7.4.1.5). */
+	return info->dmalen ? mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen,
+				       HCASIM_ACCESS_REMOTE_WRITE, NULL)
+			    : HCASIM_VENDOR_ERR_NONE;
+}
+
+static bool write_length_ok(const struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t total = info->op->flags & HCASIM_BTH_F_START ? info->dmalen : qp->resp.dmalen;
+	uint64_t off = info->op->flags & HCASIM_BTH_F_START ? 0 : qp->resp.offset;
+
+	if (total > CORE_MSG_MAX || !length_ok(qp, info))
+		return false;
+	return info->op->flags & HCASIM_BTH_F_END ? off + info->payload_len == total
+						  : off + info->payload_len < total;
+}
+
+static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	enum verdict v = V_OK;
+	struct piece piece;
+	struct rop *r;
+	uint8_t err = HCASIM_VENDOR_ERR_NONE;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_WRITE))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+	if (!write_length_ok(qp, info))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (info->op->flags & HCASIM_BTH_F_START)
+		err = write_begins(hca, qp, info);
+	if (!err && info->payload_len)
+		err = mr_check(hca, qp->resp.rkey, qp->c.pdn, qp->resp.va + qp->resp.offset,
+			       info->payload_len, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
+			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	if (info->op->flags & HCASIM_BTH_F_COMP) {
+		v = want_receive(hca, qp, info);
+		if (v)
+			return v == V_EMPTY ? not_ready(hca, qp, info) : v;
+	}
+	r = rop_recv(hca, qp, info, qp->resp.dmalen);
+	if (r && responder_accept(hca, qp, w, r, &piece, info->payload_len ? 1 : 0,
+				  w->pkt->data + info->payload_off))
+		message_goes_on(qp, info);
+	return V_OK;
+}
+
+static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *resp = &qp->resp;
+	struct rop *r;
+	uint8_t err;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_READ))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+	if (info->dmalen > CORE_MSG_MAX || resp->nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = info->dmalen ? mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen,
+				      HCASIM_ACCESS_REMOTE_READ, NULL)
+			   : 0;
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
+			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	r->kind = ROP_READ;
+	r->va = info->va;
+	r->rkey = info->rkey;
+	r->len = info->dmalen;
+	r->npkts = packets_of(info->dmalen, qp->mtu);
+	r->psn = info->psn;
+	resp->epsn = psn_add(info->psn, r->npkts);
+	resp->msn = psn_add(resp->msn, 1);
+	r->msn = resp->msn;
+	resp->nak_sent = false;
+	resp->nreads++;
+	rop_accept(hca, qp, r);
+	return V_OK;
+}
+
+static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *resp = &qp->resp;
+	struct rop *r;
+	uint8_t err;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_ATOMIC))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+	if (info->va & 7)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
+	if (resp->nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = mr_check(hca, info->rkey, qp->c.pdn, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
+			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	resp->epsn = psn_add(info->psn, 1);
+	resp->msn = psn_add(resp->msn, 1);
+	resp->nak_sent = false;
+	resp->nreads++;
+	r->psn = info->psn;
+	r->msn = resp->msn;
+	atomic_start(hca, qp, info, r);
+	return V_OK;
+}
+
+static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	uint32_t f = w->info.op->flags;
+
+	if (f & HCASIM_BTH_F_INV)
+		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
+	if (f & HCASIM_BTH_F_SEND)
+		return rx_send(hca, qp, w);
+	if (f & HCASIM_BTH_F_WRITE)
+		return rx_write(hca, qp, w);
+	if (f & HCASIM_BTH_F_READ)
+		return rx_read(hca, qp, &w->info);
+	if (f & HCASIM_BTH_F_ATOMIC)
+		return rx_atomic(hca, qp, &w->info);
+	return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
+}
+
+/* ---- Transports ---- */
+
+static enum verdict rx_rc(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	uint32_t ahead = psn_sub(w->info.psn, qp->resp.epsn);
+
+	if (ahead >= CORE_PSN_HALF) {
+		responder_duplicate(hca, qp, &w->info);
+		return V_OK;
+	}
+	if (ahead) { /* IBTA 9.7.5.1.1: one NAK for a gap */
+		if (!qp->resp.nak_sent)
+			resp_nak(hca, qp, qp->resp.epsn, HCASIM_AETH_KIND_NAK, HCASIM_NAK_PSN_SEQ);
+		qp->resp.nak_sent = true;
+		hca->counters.rx_dropped++;
+		return V_REFUSED;
+	}
+	if (!sequence_ok(qp, &w->info))
+		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_SEQUENCE);
+	return rx_request(hca, qp, w);
+}
+
+/* IBTA 9.8.2.2: a gap loses the message in progress; the next one that begins is taken. */
+static enum verdict rx_uc(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	struct resp *resp = &qp->resp;
+	const struct pkt_info *info = &w->info;
+	enum verdict v;
+
+	if (info->psn != resp->epsn || !sequence_ok(qp, info)) {
+		resp->msg = MSG_SKIP;
+		if (!(info->op->flags & HCASIM_BTH_F_START)) {
+			resp->epsn = psn_add(info->psn, 1);
+			hca->counters.rx_dropped++;
+			return V_REFUSED;
+		}
+	}
+	v = rx_request(hca, qp, w);
+	if (v != V_WAIT)
+		resp->epsn = psn_add(info->psn, 1);
+	return v;
+}
+
+/* The 40 bytes ahead of a datagram take the place of the packet's own headers, in front of its payload. */
+static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	uint32_t len = info->payload_len + HCASIM_GRH_SIZE, n = 0;
+	struct piece piece[CORE_MAX_SGE];
+	uint8_t *buf = w->pkt->data + info->payload_off - HCASIM_GRH_SIZE;
+	struct rop *r;
+	enum verdict v;
+	uint8_t err;
+
+	if (info->qkey != qp->a.qkey || !(info->op->flags & HCASIM_BTH_F_SEND) ||
+	    info->payload_len > qp->mtu) {
+		hca->counters.rx_dropped++;
+		return V_REFUSED;
+	}
+	v = want_receive(hca, qp, info);
+	if (v)
+		return v == V_EMPTY ? not_ready(hca, qp, info) : v;
+	if (len > qp->rq.rwr.length) {
+		hca->counters.rx_dropped++;
+		return V_REFUSED;
+	}
+	err = sge_slice(hca, qp->c.pdn, qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len, HCASIM_ACCESS_LOCAL_WRITE,
+			piece, &n);
+	if (err)
+		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	r = rop_recv(hca, qp, info, len);
+	memcpy(buf, info->grh, HCASIM_GRH_SIZE);
+	if (r && responder_accept(hca, qp, w, r, piece, n, buf))
+		qp->rq.active = false;
+	return V_OK;
+}
+
+bool responder_rx(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	enum verdict v;
+
+	if (qp->a.state == HCASIM_QPS_RTR && !qp->resp.comm_est) {
+		qp->resp.comm_est = true;
+		event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_COMM_EST);
+	}
+	switch (qp->c.type) {
+	case HCASIM_QPT_RC:
+		v = rx_rc(hca, qp, w);
+		break;
+	case HCASIM_QPT_UC:
+		v = rx_uc(hca, qp, w);
+		break;
+	default:
+		v = rx_ud(hca, qp, w);
+		break;
+	}
+	return v != V_WAIT;
+}

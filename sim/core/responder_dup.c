@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Requests that were executed before (IBTA 9.7.5.1.2): nothing is done twice, except READs. */
+#include "core.h"
+
+static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t npkts = packets_of(info->dmalen, qp->mtu);
+	struct rop *r;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_READ) || info->dmalen > CORE_MSG_MAX ||
+	    npkts > psn_sub(qp->resp.epsn, info->psn))
+		return;
+	if (info->dmalen &&
+	    mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen, HCASIM_ACCESS_REMOTE_READ, NULL))
+		return;
+	rop_drop_reads(hca, qp, info->psn);
+	if (qp->resp.nreads > 2u * qp->a.max_dest_rd_atomic)
+		return;
+	r = rop_get(hca);
+	if (!r)
+		return;
+	r->kind = ROP_READ;
+	r->va = info->va;
+	r->rkey = info->rkey;
+	r->len = info->dmalen;
+	r->npkts = npkts;
+	r->psn = info->psn;
+	r->msn = qp->resp.msn;
+	qp->resp.nreads++;
+	rop_accept(hca, qp, r);
+}
+
+static void duplicate_atomic(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	const struct atomic_result *saved = atomic_find(hca, qp, info->psn);
+	struct rop *r;
+
+	if (!saved || qp->resp.nreads > 2u * qp->a.max_dest_rd_atomic)
+		return;
+	r = rop_get(hca);
+	if (!r)
+		return;
+	r->kind = ROP_ATOMIC;
+	r->psn = info->psn;
+	r->msn = qp->resp.msn;
+	r->orig = saved->orig;
+	qp->resp.nreads++;
+	rop_accept(hca, qp, r);
+}
+
+void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t f = info->op->flags;
+
+	if (f & HCASIM_BTH_F_READ)
+		duplicate_read(hca, qp, info);
+	else if (f & HCASIM_BTH_F_ATOMIC)
+		duplicate_atomic(hca, qp, info);
+	else if (info->ackreq || f & HCASIM_BTH_F_END)
+		resp_ack(hca, qp);
+}

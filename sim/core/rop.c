@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a responder owes: acknowledges, NAKs, READ and atomic responses, receive completions. With
+ * cfg.acks_after_landing all of it waits, in order, until the payload before it has landed. A receive
+ * completion waits in any case: what the host refused must not be reported as received.
+ */
+#include "core.h"
+
+struct rop *rop_get(struct hca *hca)
+{
+	struct rop *r = hca->rop_pool;
+
+	if (r)
+		hca->rop_pool = r->next;
+	else
+		r = malloc(sizeof(*r));
+	if (r)
+		memset(r, 0, sizeof(*r));
+	return r;
+}
+
+void rop_put(struct hca *hca, struct rop *r)
+{
+	r->next = hca->rop_pool;
+	hca->rop_pool = r;
+}
+
+void rop_fifo_init(struct rop_fifo *f)
+{
+	f->head = NULL;
+	f->tail = &f->head;
+}
+
+void rop_push(struct rop_fifo *f, struct rop *r)
+{
+	r->next = NULL;
+	*f->tail = r;
+	f->tail = &r->next;
+}
+
+struct rop *rop_pop(struct rop_fifo *f)
+{
+	struct rop *r = f->head;
+
+	if (r) {
+		f->head = r->next;
+		if (!f->head)
+			f->tail = &f->head;
+	}
+	return r;
+}
+
+static struct rop *rop_last(const struct rop_fifo *f)
+{
+	return f->head ? node_entry(f->tail, struct rop, next) : NULL;
+}
+
+/* An acknowledge counts for all before it: one that has not left yet is brought up to date instead. */
+static void put_ack(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t msn)
+{
+	struct rop *last = rop_last(&qp->resp.out);
+
+	if (!last || last->kind != ROP_ACK) {
+		last = rop_get(hca);
+		if (!last)
+			return; /* the requester will ask again */
+		last->kind = ROP_ACK;
+		rop_push(&qp->resp.out, last);
+	}
+	last->aeth_kind = HCASIM_AETH_KIND_ACK;
+	last->aeth_value = 31; /* no end-to-end credits */
+	last->psn = psn;
+	last->msn = msn;
+}
+
+/* Its response, if any, goes to RESPOND, its completion to COMPLETE. */
+static void rop_release(struct hca *hca, struct qp *qp, struct rop *r)
+{
+	if (r->kind == ROP_ACK)
+		put_ack(hca, qp, r->psn, r->msn);
+	if (r->has_cpl) {
+		if (r->kind == ROP_ACK)
+			r->kind = ROP_NONE;
+		rop_push(&qp->resp.cpl, r);
+	} else if (r->kind == ROP_NONE || r->kind == ROP_ACK) {
+		rop_put(hca, r);
+	} else {
+		rop_push(&qp->resp.out, r);
+	}
+}
+
+void rop_accept(struct hca *hca, struct qp *qp, struct rop *r)
+{
+	if (!hca->cfg.acks_after_landing && r->kind == ROP_ACK) {
+		put_ack(hca, qp, r->psn, r->msn);
+		r->kind = ROP_NONE;
+	}
+	if (!hca->cfg.acks_after_landing && (r->kind == ROP_READ || r->kind == ROP_NAK))
+		rop_push(&qp->resp.out, r);
+	else
+		rop_push(&qp->resp.landing, r);
+	rop_land(hca, qp);
+}
+
+/*
+ * The host refused payload of `r`. What was received after it is void; the receive WQE that it, or the
+ * rest of its message, had taken completes with the error, receive WQEs of later messages are flushed.
+ */
+static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
+{
+	struct rop_fifo rest = qp->resp.landing;
+	bool told = false;
+	struct rop *r;
+
+	if (!rest.head)
+		rop_fifo_init(&rest);
+	else
+		rop_fifo_init(&qp->resp.landing);
+	bad->next = rest.head;
+	for (r = bad; r; r = rest.head) {
+		rest.head = r->next;
+		if (r->kind == ROP_READ || r->kind == ROP_ATOMIC)
+			qp->resp.nreads--;
+		r->kind = ROP_NONE;
+		if (r->has_cpl) {
+			bool mine = !told && bad->is_send;
+
+			r->cpl.status =
+				mine ? HCASIM_CQE_STATUS_LOC_PROT_ERR : HCASIM_CQE_STATUS_WR_FLUSH_ERR;
+			r->cpl.vendor_err = mine ? HCASIM_VENDOR_ERR_DMA_FAULT : HCASIM_VENDOR_ERR_NONE;
+			told = told || mine;
+		}
+		rop_push(&qp->resp.landing, r); /* those still on their way land, or fail, in silence */
+	}
+	if (bad->is_send && !told && qp->rq.active)
+		resp_fatal(hca, qp, bad->psn, HCASIM_NAK_REM_OP, HCASIM_CQE_STATUS_LOC_PROT_ERR,
+			   HCASIM_VENDOR_ERR_DMA_FAULT, 0);
+	else
+		resp_fatal_now(hca, qp, bad->psn, bad->is_send ? HCASIM_NAK_REM_OP : HCASIM_NAK_REM_ACCESS,
+			       told ? 0 : HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+}
+
+/* Takes what has landed from the front. */
+void rop_land(struct hca *hca, struct qp *qp)
+{
+	struct rop *r;
+
+	while ((r = qp->resp.landing.head) && !r->dma_pending) {
+		rop_pop(&qp->resp.landing);
+		if (r->failed && qp->a.state != HCASIM_QPS_ERR) {
+			landing_failed(hca, qp, r);
+			continue;
+		}
+		rop_release(hca, qp, r);
+	}
+}
+
+/* READ responses from `from_psn` on will be asked for again: those that wait are void. */
+void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
+{
+	struct rop_fifo all = qp->resp.out;
+	struct rop *r, *next;
+
+	if (!all.head)
+		return;
+	rop_fifo_init(&qp->resp.out);
+	for (r = all.head; r; r = next) {
+		next = r->next;
+		if (r->kind == ROP_READ && psn_sub(psn_add(r->psn, r->npkts - 1), from_psn) < CORE_PSN_HALF) {
+			qp->resp.nreads--;
+			rop_put(hca, r);
+		} else {
+			rop_push(&qp->resp.out, r);
+		}
+	}
+}
+
+void resp_nak(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, uint8_t value)
+{
+	struct rop *r = qp->c.type == HCASIM_QPT_RC ? rop_get(hca) : NULL;
+
+	if (!r)
+		return;
+	r->kind = ROP_NAK;
+	r->aeth_kind = kind;
+	r->aeth_value = value;
+	r->psn = psn;
+	r->msn = qp->resp.msn;
+	rop_accept(hca, qp, r);
+}
+
+/* Acknowledges all that was accepted so far. */
+void resp_ack(struct hca *hca, struct qp *qp)
+{
+	struct rop *r = rop_get(hca);
+
+	if (!r)
+		return;
+	r->kind = ROP_ACK;
+	r->psn = psn_add(qp->resp.epsn, HCASIM_PSN_MASK);
+	r->msn = qp->resp.msn;
+	rop_accept(hca, qp, r);
+}
+
+static void recv_failed(struct hca *hca, struct qp *qp, uint8_t status, uint8_t vendor)
+{
+	struct rop *r = rop_get(hca);
+
+	qp->rq.active = false;
+	if (!r)
+		return;
+	r->has_cpl = true;
+	r->cpl = (struct hca_cpl){
+		.qpn = qp->qpn,
+		.op = HCASIM_CQE_OP_RECV,
+		.wqe_index = qp->rq.rwr.index,
+		.status = status,
+		.vendor_err = vendor,
+		.vlan = 0xffff,
+	};
+	rop_push(&qp->resp.landing, r);
+}
+
+void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8_t status, uint8_t vendor,
+		unsigned int event)
+{
+	resp_nak(hca, qp, psn, HCASIM_AETH_KIND_NAK, nak);
+	if (status && qp->rq.active)
+		recv_failed(hca, qp, status, vendor);
+	else if (event)
+		event_raise(hca, &qp->ev, event);
+	qp_error(hca, qp);
+	rop_land(hca, qp);
+}
+
+/* As resp_fatal(), ahead of everything that is still landing. */
+void resp_fatal_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, unsigned int event)
+{
+	struct rop *r = qp->c.type == HCASIM_QPT_RC ? rop_get(hca) : NULL;
+
+	rop_drop_reads(hca, qp, psn);
+	if (r) {
+		r->kind = ROP_NAK;
+		r->aeth_kind = HCASIM_AETH_KIND_NAK;
+		r->aeth_value = nak;
+		r->psn = psn;
+		r->msn = qp->resp.msn;
+		rop_push(&qp->resp.out, r);
+	}
+	if (event)
+		event_raise(hca, &qp->ev, event);
+	qp_error(hca, qp);
+}
+
+static void fifo_clear(struct hca *hca, struct rop_fifo *f)
+{
+	struct rop *r;
+
+	while ((r = rop_pop(f)))
+		rop_put(hca, r);
+}
+
+/* RESET: nothing is owed any more. Operations with writes under way are freed as those come back. */
+void resp_clear(struct hca *hca, struct qp *qp)
+{
+	struct rop_fifo landing = qp->resp.landing;
+	struct rop *r;
+
+	if (!landing.head)
+		rop_fifo_init(&landing);
+	while ((r = rop_pop(&landing)))
+		if (r->dma_pending)
+			r->orphan = true;
+		else
+			rop_put(hca, r);
+	fifo_clear(hca, &qp->resp.out);
+	fifo_clear(hca, &qp->resp.cpl);
+	rop_fifo_init(&qp->resp.landing);
+}
