@@ -16,6 +16,9 @@ WR_FLAGS = ("FENCE", "IP_CSUM", "SOLICITED", "SIGNALED")  # INLINE is a data set
 MULTI_PACKET = 2500  # three packets at a path MTU of 1024
 SINGLE_PACKET = 700
 
+# A window is bound, or invalidated, once.
+ONCE = ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV")
+
 NO_DATA = Data("none", "none")
 
 
@@ -146,10 +149,18 @@ class Enumerator:
             "wr", op, qpt, data, setter, SIGNALED, "unasked", ask=ask, expect=ex.not_asked(op, qpt)
         )
 
+    def _batch(self, op, qpt, data, setter):
+        """The request without and with a completion, and one that can follow it in a batch."""
+        quiet, good = self._work(op, data, setter, ()), self._work(op, data, setter, SIGNALED)
+        if op.name not in ONCE:
+            return quiet, good, good
+        send = self.tables.operation("SEND")
+        return quiet, good, self._work(send, plain_data(send, qpt), ex.mandatory_setter(send, qpt), SIGNALED)
+
     def _regions(self, op, qpt, data, setter):
         """Critical regions: more than one request, an abort, a bad one, one API after the other."""
         legal = ex.derive(self.tables, "wr", op, qpt, data, setter, SIGNALED)
-        quiet, good = self._work(op, data, setter, ()), self._work(op, data, setter, SIGNALED)
+        quiet, good, more = self._batch(op, qpt, data, setter)
         bad_data = Data("sge_list-over", "sge_list", (16,), "sge", 1)
         bad = self._work(op, bad_data, setter, SIGNALED)
 
@@ -180,10 +191,10 @@ class Enumerator:
             return
         yield from self._axes("post", op, qpt, setter)
         legal = ex.derive(self.tables, "post", op, qpt, plain, setter, SIGNALED)
-        quiet, good = self._work(op, plain, setter, ()), self._work(op, plain, setter, SIGNALED)
+        quiet, good, more = self._batch(op, qpt, plain, setter)
         bad = self._work(op, Data("sge_list-over", "sge_list", (16,), "sge", 1), setter, SIGNALED)
         yield self._cell(
-            "post", op, qpt, plain, setter, SIGNALED, "list-3", wrs=(quiet, good, good), expect=legal
+            "post", op, qpt, plain, setter, SIGNALED, "list-3", wrs=(quiet, more, more), expect=legal
         )
         middle = Expect(ex.POST_BAD_WR, post="refused", bad_wr=1, errata=("POST-ERRNO",))
         yield self._cell(

@@ -122,7 +122,8 @@ static bool run_posting(struct runner *r, const struct cell *cell, struct plan *
 	if (!res->verdict.num)
 		collect_memory(l, first_use, res);
 	collect_extra(l, res);
-	return !res->verdict.num;
+	/* whether the window is still bound depends on the cell */
+	return !res->verdict.num && !(l->needs & NEED_BOUND);
 }
 
 static int prepare(struct runner *r, const struct cell *cell, struct plan *plans, struct result *res)
