@@ -244,3 +244,14 @@ void evfile_forget(struct evfile *ev, struct uobj *obj)
 	}
 	evfile_flush(ev);
 }
+
+bool kernel_file_async(const struct kfile *f, uint64_t ino)
+{
+	const struct evfile *ev;
+
+	TAILQ_FOREACH (ev, &f->events, link) {
+		if (ev->ino == ino)
+			return ev->async;
+	}
+	return false;
+}

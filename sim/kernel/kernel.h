@@ -75,6 +75,8 @@ int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_
 		struct drv_mmap *out);
 /* Which adapter the file belongs to. */
 unsigned int kernel_file_device(const struct kfile *f);
+/* True if the pipe with inode `ino`, handed out for this file, carries asynchronous events. */
+bool kernel_file_async(const struct kfile *f, uint64_t ino);
 /* The last descriptor of the file was closed (also: the process died). Frees all that it held. */
 void kernel_release(struct kfile *f);
 /* Event pipes that were full may have room again, or lost their reader: call now and then, at least
