@@ -7,11 +7,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "server.h"
+#include "will.h"
 
 struct load { /* an MMIO read on its way through the machine */
 	struct shared_ring *ring;
@@ -219,11 +221,21 @@ static int64_t do_stat(struct conn *c, struct proto_req *req, struct answer *a)
 	return ret;
 }
 
-static void take_reply(struct conn *c, const struct kreply *k, struct answer *a)
+/* Event pipes, on their way to the application: the guardian must know the asynchronous ones. */
+static void note_pipe(struct file *f, int fd)
+{
+	struct stat st;
+
+	if (!fstat(fd, &st) && kernel_file_async(f->kfile, st.st_ino))
+		will_async(fd);
+}
+
+static void take_reply(struct file *f, const struct kreply *k, struct answer *a)
 {
 	for (unsigned int i = 0; i < k->nfds; i++) {
 		a->msg.install[a->msg.nfds].size = k->install[i].size;
 		a->msg.install[a->msg.nfds].uaddr = k->install[i].uaddr;
+		note_pipe(f, k->install[i].fd);
 		give(a, k->install[i].fd, false);
 	}
 }
@@ -243,7 +255,7 @@ static int64_t do_command(struct conn *c, const struct proto_req *req, struct an
 		ret = kernel_ioctl(f->kfile, &c->mm->task, req->ioctl.cmd, req->ioctl.arg, &k);
 	else
 		ret = kernel_write(f->kfile, &c->mm->task, req->write.buf, req->write.len, &k);
-	take_reply(c, &k, a);
+	take_reply(f, &k, a);
 	return ret;
 }
 

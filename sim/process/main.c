@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "server.h"
+#include "will.h"
 
 struct options {
 	const char *runtime, *profile, *trace, *fault, *device;
@@ -228,8 +229,10 @@ static int start_machine(struct server *s, const struct options *o)
 
 static int start_kernel(struct server *s, const struct options *o)
 {
-	struct kernel_config cfg = {
-		.num_devices = (unsigned int)o->hcas, .drv = &native_drv_ops, .now = now, .now_arg = s};
+	struct kernel_config cfg = {.num_devices = (unsigned int)o->hcas,
+				    .drv = will_watch(&native_drv_ops),
+				    .now = now,
+				    .now_arg = s};
 	char sysfs[400], err[512] = "";
 
 	if (make_folder(o->runtime, PROTO_SYSFS_NAME, sysfs, sizeof(sysfs)))
@@ -305,6 +308,20 @@ static bool tell_ready(int launcher)
 	return launcher < 0 || write(launcher, ready, sizeof(ready) - 1) == sizeof(ready) - 1;
 }
 
+static int run_device(struct server *s, const struct options *o)
+{
+	int signal_fd = block_signals(), status = EXIT_FAILURE;
+
+	raise_limits();
+	if (signal_fd >= 0 && !start(s, o) && tell_ready(o->launcher)) {
+		server_run(s, signal_fd, o->launcher);
+		status = EXIT_SUCCESS;
+	}
+	finish(s);
+	close(signal_fd);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -314,20 +331,25 @@ int main(int argc, char **argv)
 		NULL};
 	struct options o = {.hcas = 1, .device = "native", .seed = 1, .launcher = -1};
 	struct server s = {.epoll = -1, .listener = -1};
-	int signal_fd, status = EXIT_FAILURE;
+	int status = EXIT_FAILURE, listener;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
 	LIST_INIT(&s.mms);
 	LIST_INIT(&s.conns);
 	LIST_INIT(&s.files);
 	STAILQ_INIT(&s.graveyard);
-	signal_fd = block_signals();
-	raise_limits();
-	if (signal_fd >= 0 && !start(&s, &o) && tell_ready(o.launcher)) {
-		server_run(&s, signal_fd, o.launcher);
-		status = EXIT_SUCCESS;
+	/* Before the fork: applications let the listening process, and its children, into their memory. */
+	listener = make_listener(o.runtime);
+	if (listener < 0)
+		return EXIT_FAILURE;
+	switch (will_start(listener, o.launcher, &status)) {
+	case 0:
+		s.listener = listener;
+		return run_device(&s, &o);
+	case 1:
+		return status;
+	default:
+		fail("cannot start", "the guardian");
+		return EXIT_FAILURE;
 	}
-	finish(&s);
-	close(signal_fd);
-	return status;
 }

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The guardian: a small process that only waits, and acts when the device process was killed. */
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/queue.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "core/personality.h"
+#include "hcasim_hw.h"
+
+#include "guardian.h"
+#include "will.h"
+
+#define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL */
+
+struct heir { /* a CQ or a QP */
+	LIST_ENTRY(heir) link;
+	struct will_msg msg;
+	uint8_t *mem;
+};
+LIST_HEAD(heirs, heir);
+
+static struct heirs cqs, qps;
+static int *pipes;
+static unsigned int num_pipes;
+
+/* ---- What is told ---------------------------------------------------------------------------- */
+
+/* Pipes that nobody reads any more. */
+static void prune_pipes(void)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < num_pipes; i++) {
+		struct pollfd p = {.fd = pipes[i]};
+
+		if (poll(&p, 1, 0) > 0 && (p.revents & POLLERR))
+			close(pipes[i]);
+		else
+			pipes[kept++] = pipes[i];
+	}
+	num_pipes = kept;
+}
+
+static void add_pipe(int fd)
+{
+	int *grown;
+
+	if (num_pipes % 16 == 0)
+		prune_pipes();
+	grown = realloc(pipes, (num_pipes + 1) * sizeof(int));
+	if (!grown) {
+		close(fd);
+		return;
+	}
+	pipes = grown;
+	pipes[num_pipes++] = fd;
+}
+
+static void add_heir(struct heirs *list, const struct will_msg *msg, int fd)
+{
+	struct heir *h = calloc(1, sizeof(*h));
+
+	if (h)
+		h->mem = mmap(NULL, msg->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+			      (off_t)msg->file_offset);
+	close(fd);
+	if (!h || h->mem == MAP_FAILED) {
+		free(h);
+		return;
+	}
+	h->msg = *msg;
+	LIST_INSERT_HEAD(list, h, link);
+}
+
+static struct heir *find_heir(struct heirs *list, uint64_t device, uint32_t number)
+{
+	struct heir *h;
+
+	LIST_FOREACH(h, list, link)
+	if (h->msg.number == number && h->msg.device == device)
+		return h;
+	return NULL;
+}
+
+static void drop_heir(struct heirs *list, const struct will_msg *msg)
+{
+	struct heir *h = find_heir(list, msg->device, msg->number);
+
+	if (!h)
+		return;
+	LIST_REMOVE(h, link);
+	munmap(h->mem, h->msg.size);
+	free(h);
+}
+
+static void take(const struct will_msg *msg, int fd)
+{
+	switch (msg->kind) {
+	case WILL_ASYNC:
+		add_pipe(fd);
+		break;
+	case WILL_CQ:
+		add_heir(&cqs, msg, fd);
+		break;
+	case WILL_QP:
+		add_heir(&qps, msg, fd);
+		break;
+	case WILL_CQ_GONE:
+		drop_heir(&cqs, msg);
+		break;
+	case WILL_QP_GONE:
+		drop_heir(&qps, msg);
+		break;
+	}
+}
+
+/* One message, if there is one. False at the end. */
+static bool listen_to(int fd, int flags)
+{
+	union {
+		struct cmsghdr hdr;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct will_msg msg;
+	struct iovec iov = {&msg, sizeof(msg)};
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | flags);
+	struct cmsghdr *c;
+	int got = -1;
+
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n != sizeof(msg))
+		return false;
+	c = CMSG_FIRSTHDR(&m);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&got, CMSG_DATA(c), sizeof(got));
+	if (got >= 0 || msg.kind == WILL_CQ_GONE || msg.kind == WILL_QP_GONE)
+		take(&msg, got);
+	return true;
+}
+
+/* ---- The will ---------------------------------------------------------------------------------- */
+
+static struct hcasim_cqe *cqe_at(const struct heir *cq, uint32_t index)
+{
+	return (struct hcasim_cqe *)cq->mem + (index & (cq->msg.entries - 1));
+}
+
+static unsigned int phase_of(const struct heir *cq, uint32_t index)
+{
+	return !(index / cq->msg.entries & 1); /* 1 in the first turn of the ring */
+}
+
+static bool written(const struct heir *cq, uint32_t index)
+{
+	return HCASIM_FIELD_GET(HCASIM_CQE_PHASE_MASK, cqe_at(cq, index)->owner) == phase_of(cq, index);
+}
+
+/* Is the completion of this work request in the ring, read or not? */
+static bool completed(const struct heir *cq, uint32_t qpn, bool send, uint16_t wqe_index)
+{
+	for (uint32_t i = 0; i < cq->msg.entries; i++) {
+		const struct hcasim_cqe *cqe = cqe_at(cq, i);
+		uint32_t head = le32toh(cqe->qpn_opcode);
+		bool is_send = HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, head) == HCASIM_CQE_OP_SEND;
+
+		if (HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, head) == qpn && is_send == send &&
+		    le16toh(cqe->wqe_index) == wqe_index)
+			return true;
+	}
+	return false;
+}
+
+static void put_cqe(const struct heir *cq, const struct hca_cpl *cpl)
+{
+	const struct hcasim_cq_record *record = (const void *)(cq->mem + cq->msg.record);
+	uint32_t ci = le32toh(__atomic_load_n(&record->ci, __ATOMIC_ACQUIRE)), pi = ci;
+	struct hcasim_cqe cqe;
+
+	while (pi - ci < cq->msg.entries && written(cq, pi))
+		pi++;
+	if (pi - ci == cq->msg.entries)
+		return; /* full: the application has completions to read, and learns of its loss after them */
+	native_drv_ops.personality->encode_cqe(cpl, phase_of(cq, pi), &cqe);
+	memcpy(cqe_at(cq, pi), &cqe, sizeof(cqe) - 8);
+	atomic_thread_fence(memory_order_release);
+	__atomic_store_n((uint64_t *)((uint8_t *)cqe_at(cq, pi) + sizeof(cqe) - 8),
+			 *(uint64_t *)((uint8_t *)&cqe + sizeof(cqe) - 8), __ATOMIC_RELEASE);
+}
+
+/* The WQE that ends at producer index `pi`: its first basic block, and how many it has. */
+static bool last_wqe(const struct heir *qp, uint16_t pi, struct hca_cpl *cpl)
+{
+	for (unsigned int bb = 1; bb <= HCASIM_WQE_MAX_BB && bb <= qp->msg.sq_wqebb; bb++) {
+		uint16_t index = (uint16_t)(pi - bb);
+		const struct hcasim_wqe_ctrl *ctrl =
+			(const void *)(qp->mem + qp->msg.sq +
+				       (uint64_t)(index & (qp->msg.sq_wqebb - 1)) * HCASIM_WQEBB_SIZE);
+		unsigned int bytes = ctrl->size * HCASIM_SEG_UNIT;
+
+		if (le16toh(ctrl->index) != index ||
+		    (bytes + HCASIM_WQEBB_SIZE - 1) / HCASIM_WQEBB_SIZE != bb)
+			continue;
+		cpl->wqe_index = index;
+		cpl->num_bb = (uint8_t)bb;
+		cpl->wqe_op = ctrl->opcode;
+		return true;
+	}
+	return false;
+}
+
+static void flush_send(const struct heir *qp, const struct hcasim_sq_record *record)
+{
+	struct heir *cq = find_heir(&cqs, qp->msg.device, qp->msg.send_cqn);
+	struct hca_cpl cpl = {
+		.qpn = qp->msg.number, .op = HCASIM_CQE_OP_SEND, .status = HCASIM_CQE_STATUS_WR_FLUSH_ERR};
+
+	if (cq && last_wqe(qp, (uint16_t)le32toh(record->sq_pi), &cpl) &&
+	    !completed(cq, cpl.qpn, true, cpl.wqe_index))
+		put_cqe(cq, &cpl);
+}
+
+static void flush_recv(const struct heir *qp, const struct hcasim_sq_record *record)
+{
+	struct heir *cq = find_heir(&cqs, qp->msg.device, qp->msg.recv_cqn);
+	uint32_t pi = le32toh(record->rq_pi);
+	struct hca_cpl cpl = {.qpn = qp->msg.number,
+			      .op = HCASIM_CQE_OP_RECV,
+			      .status = HCASIM_CQE_STATUS_WR_FLUSH_ERR,
+			      .wqe_index = (uint16_t)(pi - 1)};
+
+	if (cq && pi && !completed(cq, cpl.qpn, false, cpl.wqe_index))
+		put_cqe(cq, &cpl);
+}
+
+static void carry_out(void)
+{
+	const struct ib_uverbs_async_event_desc fatal = {.event_type = EVENT_DEVICE_FATAL};
+	struct heir *qp;
+
+	LIST_FOREACH(qp, &qps, link)
+	{
+		const struct hcasim_sq_record *record = (const void *)(qp->mem + qp->msg.record);
+
+		flush_send(qp, record);
+		flush_recv(qp, record);
+	}
+	for (unsigned int i = 0; i < num_pipes; i++)
+		if (write(pipes[i], &fatal, sizeof(fatal)) < 0)
+			continue; /* nobody reads it, or it is full of events */
+}
+
+/* ---- The process --------------------------------------------------------------------------------- */
+
+static void pass_on(int signal_fd, pid_t child)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signal_fd, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGCHLD)
+		kill(child, (int)info.ssi_signo);
+}
+
+static int take_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+int guardian_run(int fd, pid_t child)
+{
+	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = take_signals(), .events = POLLIN}};
+	int status = 0;
+
+	prctl(PR_SET_NAME, "hcasim-guard");
+	for (;;) {
+		if (poll(p, 2, -1) < 0)
+			continue;
+		if (p[1].revents)
+			pass_on(p[1].fd, child);
+		if (p[0].revents && !listen_to(fd, MSG_DONTWAIT))
+			break; /* the device process has ended: everything it said was read */
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status)) {
+		carry_out();
+		return 128 + WTERMSIG(status);
+	}
+	return WEXITSTATUS(status);
+}

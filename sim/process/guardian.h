@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#ifndef HCASIM_PROCESS_GUARDIAN_H
+#define HCASIM_PROCESS_GUARDIAN_H
+
+#include <sys/types.h>
+
+/* Listens on `fd` until the device process `child` has ended; carries the will out if a signal ended
+ * it. Returns what the guardian exits with. */
+int guardian_run(int fd, pid_t child);
+
+#endif

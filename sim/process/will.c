@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The device process's side: tells the guardian what there is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "hcasim-abi.h"
+
+#include "guardian.h"
+#include "will.h"
+
+static int guardian_fd = -1;
+static const struct drv_ops *real;
+static struct drv_ops watched;
+
+int will_start(int listener, int launcher, int *status)
+{
+	pid_t parent = getpid(), child;
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return -1;
+	child = fork();
+	if (child < 0)
+		return -1;
+	if (child) {
+		close(fds[1]);
+		close(listener);
+		if (launcher >= 0)
+			close(launcher);
+		*status = guardian_run(fds[0], child);
+		return 1;
+	}
+	close(fds[0]);
+	guardian_fd = fds[1];
+	/* Without its guardian the device process ends, as it does when it is told to. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		raise(SIGTERM);
+	return 0;
+}
+
+/* Waits while the guardian is busy; a guardian that is gone takes nothing. */
+static void tell(const struct will_msg *msg, int fd)
+{
+	union {
+		struct cmsghdr hdr;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.room = {0}};
+	struct iovec iov = {(void *)msg, sizeof(*msg)};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+		control.hdr.cmsg_level = SOL_SOCKET;
+		control.hdr.cmsg_type = SCM_RIGHTS;
+		control.hdr.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.hdr), &fd, sizeof(fd));
+	}
+	while (guardian_fd >= 0 && sendmsg(guardian_fd, &m, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+void will_async(int fd)
+{
+	const struct will_msg msg = {.kind = WILL_ASYNC};
+	char path[40];
+	int writer;
+
+	/* The link of a pipe's reading end opens the pipe anew, for writing. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (writer < 0)
+		return;
+	tell(&msg, writer);
+	close(writer);
+}
+
+static void tell_ring(struct drv_ucontext *ctx, struct will_msg *msg, uint64_t mmap_offset)
+{
+	struct drv_mmap dm;
+
+	if (real->mmap(ctx, mmap_offset, msg->size, &dm) || dm.kind != DRV_MMAP_MEMORY)
+		return;
+	msg->device = (uintptr_t)ctx->dev;
+	msg->file_offset = dm.memfd_offset;
+	tell(msg, dm.memfd);
+}
+
+static void tell_gone(struct drv_ucontext *ctx, enum will_kind kind, uint32_t number)
+{
+	const struct will_msg msg = {.kind = kind, .number = number, .device = (uintptr_t)ctx->dev};
+
+	tell(&msg, -1);
+}
+
+static int create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u)
+{
+	const struct hcasim_create_cq_resp *resp = u->out;
+	struct will_msg msg = {.kind = WILL_CQ};
+	int ret = real->create_cq(cq, cqe, vector, flags, u);
+
+	if (ret || u->out_used < sizeof(*resp))
+		return ret;
+	msg.number = resp->cqn;
+	msg.entries = resp->cqe;
+	msg.size = resp->ring_mmap_size;
+	msg.record = resp->record_offset;
+	tell_ring(cq->ctx, &msg, resp->ring_mmap_offset);
+	return 0;
+}
+
+static int resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u)
+{
+	const struct hcasim_resize_cq_resp *resp = u->out;
+	struct will_msg msg = {.kind = WILL_CQ};
+	int ret = real->resize_cq(cq, cqe, u);
+
+	if (ret || u->out_used < sizeof(*resp))
+		return ret;
+	tell_gone(cq->ctx, WILL_CQ_GONE, cq->cqn);
+	msg.number = cq->cqn;
+	msg.entries = resp->cqe;
+	msg.size = resp->ring_mmap_size;
+	msg.record = resp->record_offset;
+	tell_ring(cq->ctx, &msg, resp->ring_mmap_offset);
+	return 0;
+}
+
+static int destroy_cq(struct drv_cq *cq)
+{
+	uint32_t cqn = cq->cqn;
+	int ret = real->destroy_cq(cq);
+
+	if (!ret)
+		tell_gone(cq->ctx, WILL_CQ_GONE, cqn);
+	return ret;
+}
+
+static int create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u)
+{
+	const struct hcasim_create_qp_resp *resp = u->out;
+	const struct hcasim_create_qp_req *req = u->in;
+	struct will_msg msg = {.kind = WILL_QP};
+	int ret = real->create_qp(qp, init, u);
+
+	if (ret || u->out_used < sizeof(*resp))
+		return ret;
+	msg.number = resp->qpn;
+	msg.size = resp->ring_mmap_size;
+	msg.record = resp->record_offset;
+	msg.sq = resp->sq_offset;
+	msg.rq = resp->rq_offset;
+	msg.sq_wqebb = req->sq_wqebb;
+	msg.send_cqn = init->send_cq->cqn;
+	msg.recv_cqn = init->recv_cq->cqn;
+	tell_ring(qp->pd->ctx, &msg, resp->ring_mmap_offset);
+	return 0;
+}
+
+static int destroy_qp(struct drv_qp *qp)
+{
+	uint32_t qpn = qp->qpn;
+	int ret = real->destroy_qp(qp);
+
+	if (!ret)
+		tell_gone(qp->pd->ctx, WILL_QP_GONE, qpn);
+	return ret;
+}
+
+const struct drv_ops *will_watch(const struct drv_ops *ops)
+{
+	real = ops;
+	watched = *ops;
+	watched.create_cq = create_cq;
+	watched.resize_cq = resize_cq;
+	watched.destroy_cq = destroy_cq;
+	watched.create_qp = create_qp;
+	watched.destroy_qp = destroy_qp;
+	return &watched;
+}
