@@ -132,7 +132,7 @@ static void torn_blueflame()
 	uint8_t *wqe = a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(0), b.key, 100);
 
 	fill(a, 6, 100);
-	a.push(wqe, 7);
+	a.push(wqe, 5); /* of the six that hold the WQE */
 	f.settle();
 	a.ring();
 	CU_ASSERT_PTR_NOT_NULL_FATAL(f.wait(0));
