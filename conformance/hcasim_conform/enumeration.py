@@ -160,7 +160,7 @@ class Enumerator:
     def _regions(self, op, qpt, data, setter):
         """Critical regions: more than one request, an abort, a bad one, one API after the other."""
         legal = ex.derive(self.tables, "wr", op, qpt, data, setter, SIGNALED)
-        quiet, good, more = self._batch(op, qpt, data, setter)
+        quiet, good, follow = self._batch(op, qpt, data, setter)
         bad_data = Data("sge_list-over", "sge_list", (16,), "sge", 1)
         bad = self._work(op, bad_data, setter, SIGNALED)
 
@@ -169,7 +169,7 @@ class Enumerator:
             return self._cell("wr", op, qpt, data, setter, SIGNALED, variant, expect=expect, **more)
 
         yield region("abort", "ibv_wr_post/USAGE/abort", abort=True)
-        yield region("batch-3", "ibv_wr_post/USAGE/multiple", wrs=(quiet, good, good))
+        yield region("batch-3", "ibv_wr_post/USAGE/multiple", wrs=(quiet, follow, follow))
         yield region(
             "batch-bad", ex.FAILURE, wrs=(good, bad, good), expect=ex.refused(ex.FAILURE, "POST-ERRNO")
         )
@@ -191,10 +191,10 @@ class Enumerator:
             return
         yield from self._axes("post", op, qpt, setter)
         legal = ex.derive(self.tables, "post", op, qpt, plain, setter, SIGNALED)
-        quiet, good, more = self._batch(op, qpt, plain, setter)
+        quiet, good, follow = self._batch(op, qpt, plain, setter)
         bad = self._work(op, Data("sge_list-over", "sge_list", (16,), "sge", 1), setter, SIGNALED)
         yield self._cell(
-            "post", op, qpt, plain, setter, SIGNALED, "list-3", wrs=(quiet, more, more), expect=legal
+            "post", op, qpt, plain, setter, SIGNALED, "list-3", wrs=(quiet, follow, follow), expect=legal
         )
         middle = Expect(ex.POST_BAD_WR, post="refused", bad_wr=1, errata=("POST-ERRNO",))
         yield self._cell(

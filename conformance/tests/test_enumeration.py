@@ -130,3 +130,12 @@ def test_every_cell_cites_a_sentence_and_known_errata(cells, tables):
         assert set(c.expect.errata) <= set(tables.errata), c.id
         assert c.expect.level in ("MUST", "SHOULD", "UNDEFINED")
         assert c.expected()
+
+
+def test_a_window_is_invalidated_once_in_a_batch(by_id):
+    assert [wr.op for wr in by_id["wr/local_inv/rc/none/-/signaled/batch-3"].wrs] == [
+        "LOCAL_INV",
+        "SEND",
+        "SEND",
+    ]
+    assert [wr.op for wr in by_id["post/rdma_read/rc/sge/-/signaled/list-3"].wrs] == ["RDMA_READ"] * 3
