@@ -177,7 +177,7 @@ static bool completed(const struct heir *cq, uint32_t qpn, bool send, uint16_t w
 	for (uint32_t i = 0; i < cq->msg.entries; i++) {
 		const struct hcasim_cqe *cqe = cqe_at(cq, i);
 		uint32_t head = le32toh(cqe->qpn_opcode);
-		bool is_send = HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, head) == HCASIM_CQE_OP_SEND;
+		bool is_send = HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, head) == HCASIM_CQE_OP_REQ;
 
 		if (HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, head) == qpn && is_send == send &&
 		    le16toh(cqe->wqe_index) == wqe_index)
@@ -228,7 +228,7 @@ static void flush_send(const struct heir *qp, const struct hcasim_sq_record *rec
 {
 	struct heir *cq = find_heir(&cqs, qp->msg.device, qp->msg.send_cqn);
 	struct hca_cpl cpl = {
-		.qpn = qp->msg.number, .op = HCASIM_CQE_OP_SEND, .status = HCASIM_CQE_STATUS_WR_FLUSH_ERR};
+		.qpn = qp->msg.number, .op = HCASIM_CQE_OP_REQ, .status = HCASIM_CQE_STATUS_WR_FLUSH_ERR};
 
 	if (cq && last_wqe(qp, (uint16_t)le32toh(record->sq_pi), &cpl) &&
 	    !completed(cq, cpl.qpn, true, cpl.wqe_index))

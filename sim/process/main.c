@@ -257,11 +257,9 @@ static int start(struct server *s, const struct options *o)
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (s->epoll < 0)
 		return fail("cannot make", "epoll");
-	if (start_machine(s, o) || start_kernel(s, o) ||
-	    make_devices(s->kernel, o->runtime, (unsigned int)o->hcas))
+	if (start_machine(s, o) || start_kernel(s, o))
 		return -1;
-	s->listener = make_listener(o->runtime);
-	return s->listener < 0 ? -1 : 0;
+	return make_devices(s->kernel, o->runtime, (unsigned int)o->hcas);
 }
 
 static void finish(struct server *s)
