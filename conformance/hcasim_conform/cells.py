@@ -48,12 +48,14 @@ class Wr:
     imm: bool = False
     inv: bool = False
     data_twice: bool = False
+    data_of: int = -1  # sends from the buffers that this earlier request fills
 
     def line(self):
         return {
             "op": self.op,
             "data": self.data.setter,
             "data_twice": self.data_twice,
+            "data_of": self.data_of,
             "qp_setter": self.qp_setter,
             "flags": list(self.flags),
             "effect": self.effect,

@@ -139,6 +139,7 @@ class Enumerator:
             for data in (plain, data_kinds(op, qpt)[4]):
                 yield self._cell("wr", op, qpt, data, other, SIGNALED)
         yield from self._regions(op, qpt, plain, setter)
+        yield from self._fenced("wr", op, qpt, setter)
 
     def _not_asked(self, op, qpt, data, setter):
         # SEND is asked for, so that the QP can be seen to work afterwards; for SEND itself another one
@@ -183,6 +184,21 @@ class Enumerator:
                 "inline-flag", "", wrs=(inline,), expect=ex.of_batch(legal, ex.INLINE_LIMIT, ("INLINE-OPS",))
             )
 
+    def _fenced(self, api, op, qpt, setter):
+        """A fenced request that sends what a READ or an atomic before it brings: it must wait for that."""
+        fence = self.tables.flag("FENCE")
+        if ex.EFFECTS[op.name] not in ("send", "write") or not fence.in_scope(op, qpt):
+            return
+        for first in ("RDMA_READ", "ATOMIC_FETCH_AND_ADD"):
+            before = self.tables.operation(first)
+            data = plain_data(before, qpt)
+            flags = ("FENCE", "SIGNALED")
+            wrs = (self._work(before, data, setter, ()), self._work(op, data, setter, flags, data_of=0))
+            legal = ex.derive(self.tables, api, op, qpt, data, setter, flags)
+            ask = tuple(dict.fromkeys(("SEND", op.name, first)))
+            variant = f"after-{before.short}"
+            yield self._cell(api, op, qpt, data, setter, flags, variant, wrs=wrs, expect=legal, ask=ask)
+
     def _post_row(self, op, qpt):
         setter = ex.mandatory_setter(op, qpt)
         plain = plain_data(op, qpt)
@@ -190,6 +206,7 @@ class Enumerator:
             yield self._cell("post", op, qpt, plain, setter, SIGNALED)
             return
         yield from self._axes("post", op, qpt, setter)
+        yield from self._fenced("post", op, qpt, setter)
         legal = ex.derive(self.tables, "post", op, qpt, plain, setter, SIGNALED)
         quiet, good, follow = self._batch(op, qpt, plain, setter)
         bad = self._work(op, Data("sge_list-over", "sge_list", (16,), "sge", 1), setter, SIGNALED)

@@ -147,6 +147,7 @@ static void get_wr(struct parse *p, json_t *obj, struct cell_wr *wr)
 	wr->op = get_enum(p, obj, "op", op_names);
 	wr->data = get_enum(p, obj, "data", data_names);
 	wr->data_twice = json_is_true(json_object_get(obj, "data_twice"));
+	wr->data_of = get_int(p, obj, "data_of", -1);
 	wr->qp_setter = get_enum(p, obj, "qp_setter", qp_setter_names);
 	wr->flags = get_flags(p, obj, "flags", send_flag_names);
 	wr->effect = get_enum(p, obj, "effect", effect_names);

@@ -44,6 +44,7 @@ struct cell_wr {
 	enum data_setter data;
 	bool data_twice; /* the data setter is called a second time */
 	enum qp_setter qp_setter;
+	int data_of; /* sends from the buffers that this earlier request fills; -1: has its own */
 	unsigned int num_len;
 	uint32_t len[CELL_MAX_SGE];
 	enum limit limit;

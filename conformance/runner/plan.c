@@ -116,8 +116,19 @@ static int take_target(struct plan *p, struct link *l, uint32_t seed)
 	return 0;
 }
 
+/* What the earlier request brings into the buffers is what this one has to send. */
+static int take_filled(struct plan *p, const struct plan *earlier)
+{
+	memcpy(p->sge, earlier->sge, sizeof(p->sge));
+	p->num_sge = earlier->num_sge;
+	p->total = earlier->total;
+	memcpy(p->payload, earlier->target, p->total);
+	return 0;
+}
+
 int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned int index, uint32_t seed)
 {
+	bool own = wr->data_of < 0;
 	int ret;
 
 	memset(p, 0, sizeof(*p));
@@ -128,14 +139,16 @@ int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned i
 	p->operand = PATTERN_SWAP;
 	p->compare = PATTERN_COMPARE;
 	p->inv_rkey = l->mw ? l->mw->rkey : 0;
-	ret = take_local(p, l, seed * 64 + index * 8);
+	ret = own ? take_local(p, l, seed * 64 + index * 8) : take_filled(p, p - index + wr->data_of);
 	if (!ret)
 		ret = take_target(p, l, seed * 64 + index * 8);
 	if (ret)
 		return ret;
-	ethernet_header(p, l);
 	tso_header(p);
-	gather(p);
+	if (own) {
+		ethernet_header(p, l);
+		gather(p);
+	}
 	return 0;
 }
 

@@ -33,7 +33,10 @@ struct expect {
 	struct wc_expect wc[EXPECT_MAX];
 };
 
-/* 0, or an errno when the cell does not fit into the link's memory. */
+/*
+ * 0, or an errno when the cell does not fit into the link's memory. p[wr->data_of - index], if the work
+ * request has one, is planned already.
+ */
 int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned int index, uint32_t seed);
 /* Overwrites the caller's inline buffers: they are the caller's again once the data is copied. */
 void plan_scribble(struct plan *p, struct link *l);

@@ -80,6 +80,7 @@ static void send_one(struct runner *r, struct receive *recv, struct result *res)
 	uint32_t len = recv->wr.num_sge ? recv->total - link_grh(l) : 0;
 	struct cell_wr wr = {
 		.op = IBV_WR_SEND,
+		.data_of = -1,
 		.data = DATA_SGE,
 		.num_len = 1,
 		.len = {len},
@@ -136,7 +137,7 @@ static void run_receives(struct runner *r, const struct cell *cell, struct recei
 		send_one(r, &recv[i], res);
 	if (!res->verdict.num && cell->num_wr < CELL_MAX_WR) { /* the receive queue still works */
 		struct receive *more = &recv[cell->num_wr];
-		const struct cell_wr plain = {.num_len = 1, .len = {64}};
+		const struct cell_wr plain = {.data_of = -1, .num_len = 1, .len = {64}};
 		struct ibv_recv_wr *bad_wr;
 
 		ret = plan_receive(&r->link, &plain, more, cell->num_wr);

@@ -23,6 +23,7 @@ static void follow_up(struct runner *r, const struct cell *cell, struct result *
 	struct link *l = &r->link;
 	struct cell_wr wr = {
 		.op = IBV_WR_SEND,
+		.data_of = -1,
 		.data = DATA_SGE,
 		.qp_setter = link_setter(l),
 		.num_len = 1,

@@ -56,6 +56,7 @@ static void run_write(struct runner *r, struct link *l, struct cm *cm, const str
 		      struct result *res)
 {
 	static const struct cell_wr follow = {.op = IBV_WR_RDMA_WRITE,
+					      .data_of = -1,
 					      .data = DATA_SGE,
 					      .num_len = 1,
 					      .len = {64},

@@ -125,6 +125,7 @@ def test_lines_carry_all_the_runner_needs(cells):
         "op",
         "data",
         "data_twice",
+        "data_of",
         "qp_setter",
         "flags",
         "effect",
@@ -140,3 +141,10 @@ def test_lines_carry_all_the_runner_needs(cells):
         line = cell.line()
         assert 1 <= len(line["wrs"]) <= 4
         assert all(set(wr) == wr_keys for wr in line["wrs"])
+
+
+def test_a_fence_waits_for_the_data_it_sends(by_id):
+    read, send = by_id["wr/send/rc/sge/-/fence+signaled/after-rdma_read"].wrs
+    assert (read.op, read.wc, send.data_of) == ("RDMA_READ", None, 0)
+    assert by_id["post/rdma_write/rc/sge/-/fence+signaled/after-atomic_fetch_add"].expect.post == "ok"
+    assert "wr/send/uc/sge/-/fence+signaled/after-rdma_read" not in by_id

@@ -91,6 +91,7 @@ static void test_bad_fields(void)
 	refuse("'len':[1,0,4096]", "'len':['x']", "'len'");
 	refuse("'wrs':[" GOOD_WR "]", "'wrs':[]", "'wrs'");
 	refuse("'limit':'none'", "'limit':'sky'", "'sky'");
+	refuse("'limit':'none'", "'limit':'none','data_of':0", "'data_of'");
 	refuse("'effect':'write'", "'effect':7", "'effect'");
 }
 
