@@ -169,7 +169,13 @@ static void get_wrs(struct parse *p, json_t *line, struct cell *cell)
 		parse_error(p, "field 'wrs' is not a list of 1 to %d work requests", CELL_MAX_WR);
 		return;
 	}
-	json_array_foreach(list, i, item) get_wr(p, item, &cell->wr[cell->num_wr++]);
+	json_array_foreach(list, i, item)
+	{
+		get_wr(p, item, &cell->wr[i]);
+		if (cell->wr[i].data_of >= (int)i)
+			parse_error(p, "field 'data_of' names no earlier work request");
+		cell->num_wr++;
+	}
 }
 
 static int get_errno(struct parse *p, json_t *line, const char *field)
