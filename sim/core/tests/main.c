@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* core_test [SUITE]: every suite, or one. */
+#include <stdio.h>
+
+#include "bed.h"
+
+static const struct {
+	const char *name;
+	const struct test *tests;
+} suites[] = {
+	{"rc", rc_tests},
+};
+
+static bool add(const char *name, const struct test *t)
+{
+	CU_pSuite suite = CU_add_suite(name, NULL, NULL);
+
+	for (; suite && t->name; t++)
+		if (!CU_add_test(suite, t->name, t->fn))
+			return false;
+	return suite;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int failed, i;
+
+	if (CU_initialize_registry() != CUE_SUCCESS)
+		return 1;
+	for (i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
+		if ((argc < 2 || !strcmp(argv[1], suites[i].name)) && !add(suites[i].name, suites[i].tests))
+			return 1;
+	if (!CU_get_registry()->uiNumberOfTests) {
+		fprintf(stderr, "%s: there is no suite '%s'\n", argv[0], argv[1]);
+		return 2;
+	}
+	CU_basic_set_mode(CU_BRM_VERBOSE);
+	CU_basic_run_tests();
+	failed = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
+	CU_cleanup_registry();
+	return failed ? 1 : 0;
+}
