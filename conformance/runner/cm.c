@@ -46,12 +46,8 @@ static int resolve(const char *address, struct sockaddr_storage *sa)
 
 static int listen_on(struct cm *cm, struct sockaddr_storage *sa)
 {
-	cm->step = "rdma_create_event_channel";
-	errno = 0;
-	cm->channel = rdma_create_event_channel();
-	if (!cm->channel)
-		return failed();
 	cm->step = "rdma_create_id";
+	errno = 0;
 	if (rdma_create_id(cm->channel, &cm->listener, NULL, RDMA_PS_TCP))
 		return failed();
 	cm->step = "rdma_bind_addr";
@@ -121,6 +117,11 @@ int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline
 	int ret;
 
 	memset(cm, 0, sizeof(*cm));
+	cm->step = "rdma_create_event_channel";
+	errno = 0;
+	cm->channel = rdma_create_event_channel();
+	if (!cm->channel)
+		return failed();
 	cm->step = "address of the requester or the responder in the DUT file";
 	ret = resolve(dut->requester.address, &from);
 	if (!ret)

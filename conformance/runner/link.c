@@ -249,6 +249,27 @@ static int create_slots(struct link *l)
 	return 0;
 }
 
+/*
+ * A creation that must fail says something only where one with a legal operation succeeds: SEND is legal
+ * on every QP type.
+ */
+static int create_refused(struct link *l, struct log *log)
+{
+	uint64_t ask = l->ask;
+	int ret;
+
+	l->ask = IBV_QP_EX_WITH_SEND;
+	ret = create_requester(l, log);
+	l->ask = ask;
+	if (ret) {
+		l->step = "ibv_create_qp_ex with a legal operation";
+		return ret;
+	}
+	ibv_destroy_qp(l->qp);
+	l->qp = NULL;
+	return create_requester(l, log);
+}
+
 int link_create(struct link *l, const struct dut *dut, const struct cell *cell, struct log *log)
 {
 	int ret;
@@ -263,9 +284,11 @@ int link_create(struct link *l, const struct dut *dut, const struct cell *cell, 
 	l->ask_sge = cell->ask_sge;
 	l->needs = needs_of(cell);
 	ret = create_cqs(l);
+	if (!ret && cell->create == CREATE_REFUSED)
+		return create_refused(l, log);
 	if (!ret)
 		ret = create_requester(l, log);
-	if (ret || cell->create == CREATE_REFUSED)
+	if (ret)
 		return ret;
 	ret = create_memory(l);
 	if (!ret)
