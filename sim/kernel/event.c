@@ -249,7 +249,8 @@ bool kernel_file_async(const struct kfile *f, uint64_t ino)
 {
 	const struct evfile *ev;
 
-	TAILQ_FOREACH (ev, &f->events, link) {
+	TAILQ_FOREACH(ev, &f->events, link)
+	{
 		if (ev->ino == ino)
 			return ev->async;
 	}

@@ -46,7 +46,7 @@ static void upcall_async_port(struct drv_device *dev, uint8_t port, uint32_t eve
 
 	if (kdev_port_valid(d, port))
 		kdev_query_port(d, port);
-	sysfs_update(d);
+	sysfs_update(d, true);
 	TAILQ_FOREACH(f, &d->files, link)
 	{
 		TAILQ_FOREACH(ev, &f->events, link)
@@ -203,7 +203,7 @@ int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, 
 	TAILQ_INIT(&f->events);
 	TAILQ_INIT(&f->objects);
 	TAILQ_INSERT_TAIL(&d->files, f, link);
-	sysfs_update(d);
+	sysfs_update(d, false);
 	*out = f;
 	return 0;
 }
@@ -241,7 +241,7 @@ void kernel_release(struct kfile *f)
 		drv_free(f->ctx);
 	}
 	TAILQ_REMOVE(&f->dev->files, f, link);
-	sysfs_update(f->dev);
+	sysfs_update(f->dev, false);
 	free(f->handles);
 	free(f);
 }

@@ -20,7 +20,7 @@ static const struct attr_spec info_handles[] = {
 };
 static const struct attr_spec query_port[] = {
 	CONST_IN(UVERBS_ATTR_QUERY_PORT_PORT_NUM, M_),
-	STRUCT_OUT(UVERBS_ATTR_QUERY_PORT_RESP, struct ib_uverbs_query_port_resp_ex, reserved, M_),
+	STRUCT_OUT(UVERBS_ATTR_QUERY_PORT_RESP, struct ib_uverbs_query_port_resp_ex, active_speed_ex, M_),
 };
 static const struct attr_spec get_context[] = {
 	OUT(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, sizeof(uint32_t), O_),

@@ -131,6 +131,7 @@ struct kdev {
 	unsigned int num_ports;
 	struct ib_uverbs_query_port_resp port[MAX_PORTS];
 	struct kgid gid[MAX_PORTS][MAX_GIDS];
+	struct hca_counters shown; /* in sysfs */
 	TAILQ_HEAD(, kfile) files;
 };
 
@@ -176,7 +177,9 @@ void kdev_query_port(struct kdev *d, uint8_t port);
 
 int sysfs_create(struct kernel *k, char *err, size_t err_size);
 void sysfs_destroy(struct kernel *k);
-void sysfs_update(struct kdev *d); /* port states and counters */
+/* Port states and counters. A plain file cannot be computed when it is read: they are written when an
+ * application opens or leaves the device, and when a port changes. */
+void sysfs_update(struct kdev *d, bool port_changed);
 void kdev_netdev_name(const struct kdev *d, unsigned int port, char *name, size_t size);
 static inline unsigned int kdev_ifindex(const struct kdev *d, unsigned int port)
 {

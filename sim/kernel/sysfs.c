@@ -238,10 +238,9 @@ static void port_state(struct tree *t, const struct kdev *d, unsigned int port, 
 
 static void port_counters(struct tree *t, const struct kdev *d, const char *port)
 {
-	struct hca_counters c;
+	const struct hca_counters c = d->shown;
 	char dir[PATH_SIZE / 2];
 
-	hca_counters(d->drv.hca, &c);
 	snprintf(dir, sizeof(dir), "%s/counters", port);
 	attr(t, dir, "port_xmit_packets", "%lu", c.tx_packets);
 	attr(t, dir, "port_rcv_packets", "%lu", c.rx_packets);
@@ -382,13 +381,18 @@ int sysfs_create(struct kernel *k, char *err, size_t err_size)
 	return t.error;
 }
 
-void sysfs_update(struct kdev *d)
+void sysfs_update(struct kdev *d, bool port_changed)
 {
 	struct tree t = {.k = d->k};
 	char pci[64], dir[PATH_SIZE / 2];
+	struct hca_counters now;
 
 	if (SLIST_EMPTY(&d->k->paths))
 		return; /* not made yet, or gone already */
+	hca_counters(d->drv.hca, &now);
+	if (!port_changed && !memcmp(&now, &d->shown, sizeof(now)))
+		return;
+	d->shown = now;
 	pci_dir(d, pci, sizeof(pci));
 	for (unsigned int p = 1; p <= d->num_ports; p++) {
 		snprintf(dir, sizeof(dir), "%s/infiniband/%s/ports/%u", pci, d->drv.cfg->name, p);

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Adapters on one wire, stepped until nothing is left to do, in no time at all. */
+#ifndef HCASIM_KERNEL_TESTS_BENCH_H
+#define HCASIM_KERNEL_TESTS_BENCH_H
+
+#include "kernel/kernel.h"
+
+int bench_start(unsigned int num);
+void bench_stop(void);
+struct hca *bench_core(unsigned int index);
+const struct hca_config *bench_config(unsigned int index);
+void bench_set_kernel(struct kernel *k);
+void bench_settle(void);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A machine without SystemC: real cores, the real native driver, the stand-in, and a task whose user
+ * memory is an arena of this process. Addresses outside the arena fault, as an application's would.
+ */
+#ifndef HCASIM_KERNEL_TESTS_HARNESS_H
+#define HCASIM_KERNEL_TESTS_HARNESS_H
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <CUnit/Basic.h>
+
+#include "kernel/priv.h"
+#include "hcasim-abi.h"
+#include "hcasim_hw.h"
+
+#define NUM_HCAS   2
+#define ARENA_SIZE (1u << 20)
+#define HOSTILE    0xdead00000000ull
+#define MAX_WORDS  512
+
+struct world {
+	struct kernel *k;
+	struct kfile *f;
+	struct task task;
+	struct kreply reply;
+	char root[64];
+	uint8_t *arena; /* user memory; the page behind it faults */
+	size_t used;    /* of the arena */
+	/* What the helpers below made last. */
+	uint32_t pd, cq, qp, mr, ah, qpn;
+	struct hcasim_create_cq_resp cq_resp;
+	struct hcasim_create_qp_resp qp_resp;
+	int async_fd, comp_fd;
+};
+
+extern struct world w;
+
+int world_init(void); /* machine and sysfs tree */
+int world_exit(void);
+void file_open(void);  /* a new open file, no context */
+void file_close(void); /* and every descriptor that it gave out */
+/* Runs the adapters until nothing is left to do, interrupts included. */
+void run_machine(void);
+/* Descriptors of this process; a test that leaks one shows. */
+unsigned int count_fds(void);
+
+void *user_alloc(size_t size); /* from the arena; all is given back by file_open() */
+#define U(p) ((uint64_t)(uintptr_t)(p))
+
+/* ---- write() ---- */
+struct cmd_buf { /* in user memory */
+	struct ib_uverbs_cmd_hdr hdr;
+	uint8_t body[MAX_WORDS * 4 - sizeof(struct ib_uverbs_cmd_hdr)];
+};
+/* One command with its request, driver data and response. Returns 0 or the negative errno. */
+int do_write(uint32_t cmd, const void *req, size_t req_len, const void *uhw, size_t uhw_len, void *resp,
+	     size_t resp_len, void *uhw_out, size_t uhw_out_len);
+int do_write_ex(uint32_t cmd, const void *req, size_t req_len, const void *uhw, size_t uhw_len, void *resp,
+		size_t resp_len, void *uhw_out, size_t uhw_out_len);
+
+/* ---- ioctl ---- */
+struct ioc {
+	struct ib_uverbs_ioctl_hdr hdr;
+	struct ib_uverbs_attr attrs[24];
+};
+struct ioc *ioc_new(uint16_t object, uint16_t method);
+struct ib_uverbs_attr *ioc_add(struct ioc *i, uint16_t id);
+struct ib_uverbs_attr *ioc_in(struct ioc *i, uint16_t id, const void *data, uint16_t len);
+struct ib_uverbs_attr *ioc_const(struct ioc *i, uint16_t id, uint64_t value);
+struct ib_uverbs_attr *ioc_out(struct ioc *i, uint16_t id, void *data, uint16_t len);
+struct ib_uverbs_attr *ioc_obj(struct ioc *i, uint16_t id, uint64_t handle);
+int ioc_run(struct ioc *i);
+
+/* ---- objects: 0, or the negative errno ---- */
+int make_context(void); /* GET_CONTEXT and an async event file, by ioctl */
+int make_pd(void);
+int make_channel(void);
+int make_cq(uint32_t cqe, int channel);
+int make_mr(void *addr, uint64_t len, uint32_t access);
+int make_qp(uint8_t type);
+int make_ah(const uint8_t dgid[16], uint8_t sgid_index);
+int destroy(uint32_t cmd, uint32_t handle); /* commands whose request is a handle */
+int destroy_cq(uint32_t handle, struct ib_uverbs_destroy_cq_resp *resp);
+int destroy_qp(uint32_t handle, struct ib_uverbs_destroy_qp_resp *resp);
+int modify_qp(const struct ib_uverbs_modify_qp *m);
+int query_qp(struct ib_uverbs_query_qp_resp *r);
+/* Attributes that are right for `w.qp` of `type`, looped back to itself. */
+void good_attrs(struct ib_uverbs_modify_qp *m, uint8_t type);
+/* Brings w.qp (in RESET) to `state` by legal steps. */
+int qp_to_state(uint8_t type, unsigned int state);
+uint32_t required_mask(uint8_t type, unsigned int from, unsigned int to);
+
+#define CHECK_ERR(expr, err)                                                                                 \
+	do {                                                                                                 \
+		const int got_ = (expr);                                                                     \
+		if (got_ != (err))                                                                           \
+			fprintf(stderr, "\n%s:%d: %s is %d, expected %d\n", __FILE__, __LINE__, #expr, got_, \
+				(int)(err));                                                                 \
+		CU_ASSERT_EQUAL(got_, err);                                                                  \
+	} while (0)
+#define CHECK(expr) CHECK_ERR(!!(expr), 1)
+
+void add_object_suite(void);
+void add_ioctl_suite(void);
+void add_write_suite(void);
+void add_state_suite(void);
+void add_event_suite(void);
+void add_sysfs_suite(void);
+
+#endif

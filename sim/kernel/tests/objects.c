@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Makes and destroys objects the way libibverbs does. */
+#include "harness.h"
+
+#define A(name) HCASIM_QP_ATTR_##name
+
+int make_context(void)
+{
+	struct hcasim_alloc_ucontext_resp *resp = user_alloc(sizeof(*resp));
+	struct ioc *i = ioc_new(UVERBS_OBJECT_DEVICE, UVERBS_METHOD_GET_CONTEXT);
+	int ret;
+
+	ioc_out(i, UVERBS_ATTR_UHW_OUT, resp, sizeof(*resp));
+	ret = ioc_run(i);
+	if (ret)
+		return ret;
+	i = ioc_new(UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC);
+	ioc_obj(i, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0);
+	ret = ioc_run(i);
+	w.async_fd = i->attrs[0].data_s64;
+	return ret;
+}
+
+int make_pd(void)
+{
+	struct ib_uverbs_alloc_pd_resp resp = {0};
+	struct ib_uverbs_alloc_pd cmd = {0};
+	struct hcasim_alloc_pd_resp drv;
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_ALLOC_PD, &cmd, sizeof(cmd), NULL, 0, &resp, sizeof(resp), &drv,
+		       sizeof(drv));
+	w.pd = resp.pd_handle;
+	return ret;
+}
+
+int make_channel(void)
+{
+	struct ib_uverbs_create_comp_channel_resp resp;
+	struct ib_uverbs_create_comp_channel cmd = {0};
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, &cmd, sizeof(cmd), NULL, 0, &resp, sizeof(resp),
+		       NULL, 0);
+	w.comp_fd = ret ? -1 : (int)resp.fd;
+	return ret;
+}
+
+int make_cq(uint32_t cqe, int channel)
+{
+	struct ib_uverbs_create_cq cmd = {.user_handle = 0xc0, .cqe = cqe, .comp_channel = channel};
+	struct ib_uverbs_create_cq_resp resp = {0};
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_CREATE_CQ, &cmd, sizeof(cmd), NULL, 0, &resp, sizeof(resp),
+		       &w.cq_resp, sizeof(w.cq_resp));
+	w.cq = resp.cq_handle;
+	return ret;
+}
+
+int make_mr(void *addr, uint64_t len, uint32_t access)
+{
+	struct ib_uverbs_reg_mr cmd = {.start = U(addr),
+				       .length = len,
+				       .hca_va = U(addr),
+				       .pd_handle = w.pd,
+				       .access_flags = access};
+	struct ib_uverbs_reg_mr_resp resp = {0};
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_REG_MR, &cmd, sizeof(cmd), NULL, 0, &resp, 12, NULL, 0);
+	w.mr = resp.mr_handle;
+	return ret;
+}
+
+int make_qp(uint8_t type)
+{
+	struct ib_uverbs_create_qp cmd = {
+		.user_handle = 0xa0,
+		.pd_handle = w.pd,
+		.send_cq_handle = w.cq,
+		.recv_cq_handle = w.cq,
+		.max_send_wr = 8,
+		.max_recv_wr = 8,
+		.max_send_sge = 2,
+		.max_recv_sge = 1,
+		.max_inline_data = 32,
+		.qp_type = type,
+	};
+	const struct hcasim_create_qp_req req = {.sq_wqebb = 16, .rq_wqe_count = 8, .rq_stride = 32};
+	struct ib_uverbs_create_qp_resp resp = {0};
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_CREATE_QP, &cmd, sizeof(cmd), &req, sizeof(req), &resp, sizeof(resp),
+		       &w.qp_resp, sizeof(w.qp_resp));
+	w.qp = resp.qp_handle;
+	w.qpn = resp.qpn;
+	return ret;
+}
+
+int make_ah(const uint8_t dgid[16], uint8_t sgid_index)
+{
+	struct ib_uverbs_create_ah cmd = {.pd_handle = w.pd};
+	struct ib_uverbs_create_ah_resp resp = {0};
+	struct hcasim_create_ah_resp drv;
+	int ret;
+
+	memcpy(cmd.attr.grh.dgid, dgid, 16);
+	cmd.attr.grh.sgid_index = sgid_index;
+	cmd.attr.is_global = 1;
+	cmd.attr.port_num = 1;
+	ret = do_write(IB_USER_VERBS_CMD_CREATE_AH, &cmd, sizeof(cmd), NULL, 0, &resp, 4, &drv, sizeof(drv));
+	w.ah = resp.ah_handle;
+	if (!ret)
+		memcpy(w.arena, drv.dmac, 6); /* where the address tests look */
+	return ret;
+}
+
+int destroy(uint32_t cmd, uint32_t handle)
+{
+	return do_write(cmd, &handle, sizeof(handle), NULL, 0, NULL, 0, NULL, 0);
+}
+
+int destroy_cq(uint32_t handle, struct ib_uverbs_destroy_cq_resp *resp)
+{
+	const struct ib_uverbs_destroy_cq cmd = {.cq_handle = handle};
+
+	return do_write(IB_USER_VERBS_CMD_DESTROY_CQ, &cmd, sizeof(cmd), NULL, 0, resp, sizeof(*resp), NULL,
+			0);
+}
+
+int destroy_qp(uint32_t handle, struct ib_uverbs_destroy_qp_resp *resp)
+{
+	const struct ib_uverbs_destroy_qp cmd = {.qp_handle = handle};
+
+	return do_write(IB_USER_VERBS_CMD_DESTROY_QP, &cmd, sizeof(cmd), NULL, 0, resp, sizeof(*resp), NULL,
+			0);
+}
+
+int modify_qp(const struct ib_uverbs_modify_qp *m)
+{
+	return do_write(IB_USER_VERBS_CMD_MODIFY_QP, m, sizeof(*m), NULL, 0, NULL, 0, NULL, 0);
+}
+
+int query_qp(struct ib_uverbs_query_qp_resp *r)
+{
+	const struct ib_uverbs_query_qp cmd = {.qp_handle = w.qp};
+
+	return do_write(IB_USER_VERBS_CMD_QUERY_QP, &cmd, sizeof(cmd), NULL, 0, r, sizeof(*r), NULL, 0);
+}
+
+void good_attrs(struct ib_uverbs_modify_qp *m, uint8_t type)
+{
+	*m = (struct ib_uverbs_modify_qp){
+		.qp_handle = w.qp,
+		.qkey = 0x1234,
+		.rq_psn = 0x10,
+		.sq_psn = 0x20,
+		.dest_qp_num = w.qpn,
+		.qp_access_flags = HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_REMOTE_WRITE,
+		.path_mtu = 3,
+		.max_rd_atomic = 1,
+		.max_dest_rd_atomic = 1,
+		.min_rnr_timer = 12,
+		.port_num = 1,
+		.timeout = 14,
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.alt_port_num = 1,
+		.alt_dest = {.port_num = 1},
+		.dest = {.sgid_index = 1,
+			 .is_global = 1,
+			 .port_num = 1,
+			 .hop_limit = 3,
+			 .dgid = {[10] = 0xff, 0xff, 10, 77, 0, 1}},
+	};
+}
+
+uint32_t required_mask(uint8_t type, unsigned int from, unsigned int to)
+{
+	const bool ud = type == HCASIM_QPT_UD, rc = type == HCASIM_QPT_RC;
+
+	if (from == HCASIM_QPS_RESET && to == HCASIM_QPS_INIT)
+		return A(PKEY_INDEX) | A(PORT) | (ud ? A(QKEY) : A(ACCESS_FLAGS));
+	if (from == HCASIM_QPS_INIT && to == HCASIM_QPS_RTR && !ud)
+		return A(AV) | A(PATH_MTU) | A(DEST_QPN) | A(RQ_PSN) |
+		       (rc ? A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER) : 0);
+	if (from == HCASIM_QPS_RTR && to == HCASIM_QPS_RTS)
+		return A(SQ_PSN) | (rc ? A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC) : 0);
+	return 0;
+}
+
+static int step(uint8_t type, unsigned int from, unsigned int to)
+{
+	struct ib_uverbs_modify_qp m;
+
+	good_attrs(&m, type);
+	m.qp_state = to;
+	m.attr_mask = A(STATE) | required_mask(type, from, to);
+	return modify_qp(&m);
+}
+
+int qp_to_state(uint8_t type, unsigned int state)
+{
+	static const uint8_t path[] = {HCASIM_QPS_RESET, HCASIM_QPS_INIT, HCASIM_QPS_RTR, HCASIM_QPS_RTS,
+				       HCASIM_QPS_SQD};
+	int ret = 0;
+
+	if (state == HCASIM_QPS_ERR) {
+		ret = step(type, HCASIM_QPS_RESET, HCASIM_QPS_INIT);
+		return ret ? ret : step(type, HCASIM_QPS_INIT, HCASIM_QPS_ERR);
+	}
+	for (unsigned int i = 1; !ret && i < sizeof(path) && path[i - 1] != state; i++)
+		ret = step(type, path[i - 1], path[i]);
+	return ret;
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The sysfs tree as libibverbs, pyverbs and tools read it. */
+#include <dirent.h>
+#include <sys/stat.h>
+
+#include "harness.h"
+
+static const char *text(const char *path)
+{
+	static char buf[512];
+	char full[512];
+	size_t n;
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s/%s", w.root, path);
+	f = fopen(full, "r");
+	if (!f)
+		return "(no such file)";
+	n = fread(buf, 1, sizeof(buf) - 1, f);
+	fclose(f);
+	buf[n] = 0;
+	return buf;
+}
+
+static void is(const char *path, const char *want)
+{
+	if (strcmp(text(path), want))
+		fprintf(stderr, "\n%s is '%s', expected '%s'\n", path, text(path), want);
+	CU_ASSERT_STRING_EQUAL(text(path), want);
+}
+
+static void attributes(void)
+{
+	is("class/infiniband_verbs/abi_version", "6\n");
+	is("class/infiniband_verbs/uverbs0/dev", "231:192\n");
+	is("class/infiniband_verbs/uverbs1/dev", "231:193\n");
+	is("class/infiniband_verbs/uverbs1/ibdev", "hcasim1\n");
+	is("class/infiniband_verbs/uverbs0/abi_version", "1\n");
+	is("class/infiniband_verbs/uverbs0/device/modalias",
+	   "pci:v00001AF4d000010F4sv00001AF4sd00000001bc02sc07i00\n");
+	is("class/infiniband/hcasim0/device/modalias",
+	   "pci:v00001AF4d000010F4sv00001AF4sd00000001bc02sc07i00\n");
+	is("class/infiniband/hcasim0/device/vendor", "0x1af4\n");
+	is("class/infiniband/hcasim0/device/class", "0x020700\n");
+	is("class/infiniband/hcasim0/node_type", "1: CA\n");
+	is("class/infiniband/hcasim1/node_guid", "0002:c903:0000:1001\n");
+	is("class/infiniband/hcasim0/device/infiniband/hcasim0/node_type", "1: CA\n");
+}
+
+static void ports(void)
+{
+	is("class/infiniband/hcasim0/ports/1/state", "4: ACTIVE\n");
+	is("class/infiniband/hcasim0/ports/1/phys_state", "5: LinkUp\n");
+	is("class/infiniband/hcasim0/ports/1/rate", "40 Gb/sec (4X FDR10)\n");
+	is("class/infiniband/hcasim0/ports/1/link_layer", "Ethernet\n");
+	is("class/infiniband/hcasim0/ports/1/lid", "0x0\n");
+	is("class/infiniband/hcasim0/ports/1/pkeys/0", "0xffff\n");
+	is("class/infiniband/hcasim0/ports/1/pkeys/1", "(no such file)");
+	is("class/infiniband/hcasim0/ports/1/gids/0", "fe80:0000:0000:0000:0000:00ff:fe00:1000\n");
+	is("class/infiniband/hcasim1/ports/1/gids/1", "0000:0000:0000:0000:0000:ffff:0a4d:0002\n");
+	is("class/infiniband/hcasim1/ports/1/gids/2", "0000:0000:0000:0000:0000:0000:0000:0000\n");
+	is("class/infiniband/hcasim0/ports/1/gids/4", "(no such file)");
+	is("class/infiniband/hcasim0/ports/1/gid_attrs/types/1", "RoCE v2\n");
+	is("class/infiniband/hcasim0/ports/1/gid_attrs/ndevs/1", "ens3\n");
+	is("class/infiniband/hcasim0/ports/1/gid_attrs/types/2", "(no such file)");
+	is("class/infiniband/hcasim0/ports/1/counters/port_xmit_packets", "0\n");
+	is("class/infiniband/hcasim0/ports/2/state", "(no such file)");
+}
+
+static void network(void)
+{
+	is("class/infiniband/hcasim1/device/net/ens4/address", "02:00:00:00:10:01\n");
+	is("class/net/ens4/operstate", "up\n");
+	is("class/net/ens4/ifindex", "102\n");
+	is("class/net/ens4/device/vendor", "0x1af4\n");
+	is("bus/pci/devices/0000:00:03.0/infiniband/hcasim0/node_type", "1: CA\n");
+}
+
+static void bad_folder(void)
+{
+	const struct kernel_config cfg = {
+		.num_devices = 1,
+		.hca = {w.k->cfg.hca[0]},
+		.cfg = {w.k->cfg.cfg[0]},
+		.drv = &native_drv_ops,
+		.sysfs_root = "/proc/hcasim-does-not-exist",
+	};
+	struct kernel_config none = cfg;
+	char err[256] = "";
+
+	none.num_devices = 0;
+	CU_ASSERT_PTR_NULL(kernel_create(&none, err, sizeof(err)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "number of adapters is 0"));
+	CU_ASSERT_PTR_NULL(kernel_create(&cfg, err, sizeof(err)));
+	CU_ASSERT_PTR_NOT_NULL(strstr(err, "/proc/hcasim-does-not-exist"));
+}
+
+void add_sysfs_suite(void)
+{
+	CU_pSuite s = CU_add_suite("sysfs", world_init, world_exit);
+
+	CU_add_test(s, "device attributes", attributes);
+	CU_add_test(s, "ports, GIDs, P_Keys", ports);
+	CU_add_test(s, "network interfaces", network);
+	CU_add_test(s, "folder that cannot be written", bad_folder);
+}
