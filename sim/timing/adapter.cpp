@@ -44,24 +44,6 @@ hca_config describe(unsigned int index, const Profile &p)
 	return c;
 }
 
-/* Which stages may have waited for room behind a stage: bits by enum hca_stage. */
-constexpr uint32_t bit(hca_stage s)
-{
-	return 1u << s;
-}
-constexpr uint32_t feeders[HCA_NUM_STAGES] = {
-	/* DOORBELL */ 0,
-	/* FETCH */ bit(HCA_STAGE_DOORBELL),
-	/* DECODE */ bit(HCA_STAGE_FETCH) | bit(HCA_STAGE_DOORBELL),
-	/* PACKETISE */ bit(HCA_STAGE_DECODE) | bit(HCA_STAGE_FETCH),
-	/* GATHER */ bit(HCA_STAGE_PACKETISE),
-	/* TX */ bit(HCA_STAGE_GATHER) | bit(HCA_STAGE_PACKETISE) | bit(HCA_STAGE_RESPOND),
-	/* RX */ 0,
-	/* RESPOND */ bit(HCA_STAGE_RX),
-	/* COMPLETE */ bit(HCA_STAGE_RX) | bit(HCA_STAGE_DECODE) | bit(HCA_STAGE_PACKETISE),
-	/* EVENT */ bit(HCA_STAGE_COMPLETE) | bit(HCA_STAGE_DOORBELL) | bit(HCA_STAGE_RX),
-};
-
 } // namespace
 
 Adapter::Adapter(unsigned int index, const AdapterContext &ctx)
@@ -71,32 +53,26 @@ Adapter::Adapter(unsigned int index, const AdapterContext &ctx)
 	if (!hca_)
 		throw std::string(config_.name) + ": cannot make the adapter: " + strerror(errno);
 	build(ctx);
-	ready_ = true;
 	int err = hca_port_set(core(), 1, true, roce_mtu(ctx.profile.wire.mtu));
 
 	if (err)
 		throw std::string(config_.name) + ": cannot set up port 1: " + strerror(-err);
 }
 
-Adapter::~Adapter()
-{
-	ready_ = false;
-}
-
 void Adapter::build(const AdapterContext &ctx)
 {
 	const std::string name = config_.name;
 	const Profile &p = ctx.profile;
-	const hca_ps latency = p.pcie.latency;
+	const hca_ps latency = p.pcie.latency, ahead = ctx.pcie.bytes_ps(p.pcie.transmit_buffer);
 
-	endpoint_ = std::make_unique<Endpoint>((name + "_endpoint").c_str(), p, ctx.pcie, core());
+	endpoint_ = std::make_unique<Endpoint>((name + "_endpoint").c_str(), p, ctx.pcie, core(), *this);
 	root_ = std::make_unique<RootPort>((name + "_root").c_str(), p, ctx.pcie, ctx.host, ctx.host_ctx,
-					   index_, core());
-	up_ = std::make_unique<PcieDirection>((name + "_up").c_str(), ctx.pcie, latency, *endpoint_, *root_,
-					      true);
-	down_ = std::make_unique<PcieDirection>((name + "_down").c_str(), ctx.pcie, latency, *root_,
+					   index_, core(), *this);
+	up_ = std::make_unique<PcieDirection>((name + "_up").c_str(), ctx.pcie, latency, ahead, *endpoint_,
+					      *root_, true);
+	down_ = std::make_unique<PcieDirection>((name + "_down").c_str(), ctx.pcie, latency, ahead, *root_,
 						*endpoint_, false);
-	endpoint_->connect(up_.get());
+	endpoint_->connect(up_.get(), root_.get());
 	root_->connect(endpoint_.get(), down_.get());
 	up_->watch(ctx.trace, index_);
 	down_->watch(ctx.trace, index_);
@@ -123,28 +99,27 @@ void Adapter::fire_timers()
 		return;
 	deadline_ = HCA_PS_NEVER;
 	hca_timers(core());
+	start_ready();
 }
 
-bool Adapter::wake_stalled()
+void Adapter::start_ready()
+{
+	while (named_) {
+		unsigned int stage = __builtin_ctz(named_);
+
+		named_ &= named_ - 1;
+		stage_[stage]->start();
+	}
+}
+
+bool Adapter::start_all()
 {
 	bool any = false;
 
+	named_ = 0;
 	for (auto &stage : stage_)
-		if (stage->stalled()) {
-			stage->wake();
-			any = true;
-		}
+		any |= stage->start();
 	return any;
-}
-
-void Adapter::stepped(hca_stage stage)
-{
-	for (uint32_t left = feeders[stage]; left; left &= left - 1) {
-		StageUnit &feeder = *stage_[__builtin_ctz(left)];
-
-		if (feeder.stalled())
-			feeder.wake();
-	}
 }
 
 const hca_ops &Adapter::callbacks(bool traced)

@@ -33,7 +33,7 @@ struct AdapterContext { /* what all adapters of a machine share */
 	struct trace *trace;
 };
 
-class Adapter
+class Adapter : public StageStarter
 {
 	const unsigned int index_;
 	hca_config config_;
@@ -53,7 +53,7 @@ class Adapter
 	std::unique_ptr<Port> port_;
 	std::unique_ptr<StageUnit> stage_[HCA_NUM_STAGES];
 	hca_ps deadline_ = HCA_PS_NEVER;
-	bool ready_ = false;
+	uint32_t named_ = 0; /* bits by enum hca_stage */
 
 	void build(const AdapterContext &ctx);
 	void set_timer(hca_ps deadline);
@@ -62,7 +62,6 @@ class Adapter
       public:
 	/* Throws std::string if the core refuses the configuration. */
 	Adapter(unsigned int index, const AdapterContext &ctx);
-	~Adapter();
 
 	unsigned int index() const
 	{
@@ -85,19 +84,19 @@ class Adapter
 		return deadline_;
 	}
 	void fire_timers();
-	/* Wakes stages that have work and sleep; true if there were any. */
-	bool wake_stalled();
+	/* Starts the stages that the core named since; after every call into the core, and not inside one. */
+	void start_ready() override;
+	/* Starts every idle stage that has work, named or not; true if there was one. */
+	bool start_all();
 
-	/* For the stages. */
+	/* For the stages: is there room behind them that the core does not know of? */
 	bool may_run(hca_stage stage) const
 	{
 		return stage != HCA_STAGE_TX || port_->room();
 	}
-	void stepped(hca_stage stage);
 	void stage_ready(hca_stage stage)
 	{
-		if (ready_)
-			stage_[stage]->wake();
+		named_ |= 1u << stage;
 	}
 };
 

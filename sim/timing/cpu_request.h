@@ -16,7 +16,6 @@ struct CpuRequest {
 	uint16_t tag = 0;
 	uint32_t size = 0;
 	uint64_t offset = 0;
-	hca_ps ready = 0; /* when it reaches the root port */
 	uint8_t data[64] = {};
 	void (*done)(void *arg, const void *data, uint32_t size) = nullptr;
 	void *arg = nullptr;

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "endpoint.h"
 
+#include "root_port.h"
+
 namespace hcasim
 {
 
 /* Message addresses of interrupts lie here on x86 (Intel SDM 3A, 11.11.1). */
 static constexpr uint64_t MSI_ADDRESS = 0xfee00000;
 
-Endpoint::Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h)
-    : sc_module(name), model_(model), hca_(h), read_latency_(p.engine.read_latency),
+Endpoint::Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h,
+		   StageStarter &stages)
+    : sc_module(name), model_(model), hca_(h), stages_(stages), read_latency_(p.engine.read_latency),
       credit_latency_(p.pcie.latency), read_ps_per_byte_(8000.0 / p.engine.read_gbps),
       posted_credits_(p.pcie.posted_headers, p.pcie.posted_bytes),
       nonposted_credits_(p.pcie.nonposted_headers, 0), requests_(size_t(p.pcie.tags))
 {
-	for (size_t tag = requests_.size(); tag-- > 0;)
-		free_tags_.push_back(tag);
+	for (size_t tag = 0; tag < requests_.size(); tag++)
+		free_tags_.push({0, uint16_t(tag)});
 	SC_METHOD(run);
 	sensitive << alarm_.event();
 	dont_initialize();
 }
 
-void Endpoint::connect(PcieDirection *up)
+void Endpoint::connect(PcieDirection *up, RootPort *root)
 {
 	up_ = up;
+	root_ = root;
 }
 
 void Endpoint::submit(Transfer *t, Ring<Transfer *> &queue)
@@ -94,14 +98,26 @@ static bool cut(Transfer *t, uint64_t &addr, uint32_t &len, Chunk chunk)
 	return t->done >= dma->len;
 }
 
+static void fill(Tlp &tlp, TlpType type, uint32_t len, uint64_t addr, Transfer *t, const void *data)
+{
+	tlp = {};
+	tlp.type = type;
+	tlp.len = len;
+	tlp.addr = addr;
+	tlp.owner = t;
+	tlp.data = data;
+	tlp.dma = t->dma;
+}
+
 void Endpoint::write_tlp(Transfer *t, Tlp &tlp)
 {
 	if (t->kind == Transfer::MSIX) {
-		tlp = {TlpType::MsiX, true, 0, 4, MSI_ADDRESS, t, &t->vector, nullptr};
+		fill(tlp, TlpType::MsiX, 4, MSI_ADDRESS, t, &t->vector);
+		tlp.deliver = true;
 		posted_.pop();
 		return;
 	}
-	tlp = {TlpType::MWr, false, 0, 0, 0, t, static_cast<const uint8_t *>(t->dma->buf) + t->done, t->dma};
+	fill(tlp, TlpType::MWr, 0, 0, t, static_cast<const uint8_t *>(t->dma->buf) + t->done);
 	tlp.deliver = cut(t, tlp.addr, tlp.len,
 			  [this](uint64_t addr, uint32_t left) { return model_.write_chunk(addr, left); });
 	if (tlp.deliver)
@@ -121,13 +137,16 @@ bool Endpoint::next_read(hca_ps now, Tlp &tlp, hca_ps &retry)
 	if (reads_.empty() || free_tags_.empty() || behind_posted(reads_.front()) ||
 	    !nonposted_credits_.available(now, 0, retry))
 		return false;
+	if (free_tags_.front().at > now) {
+		retry = std::min(retry, free_tags_.front().at);
+		return false;
+	}
 	Transfer *t = reads_.front();
-	uint16_t tag = free_tags_.back();
-
-	free_tags_.pop_back();
-	tlp = {TlpType::MRd, true, tag, 0, 0, t, nullptr, t->dma};
+	uint16_t tag = free_tags_.pop().tag;
 	const uint8_t *data = static_cast<const uint8_t *>(t->dma->buf) + t->done;
 
+	fill(tlp, TlpType::MRd, 0, 0, t, nullptr);
+	tlp.tag = tag;
 	t->issued = cut(t, tlp.addr, tlp.len,
 			[this](uint64_t addr, uint32_t left) { return model_.read_chunk(addr, left); });
 	t->open++;
@@ -141,41 +160,43 @@ bool Endpoint::next_answer(Tlp &tlp)
 {
 	Transfer *t = answers_.pop();
 
-	tlp = {TlpType::CplD, true, t->cpu->tag, t->cpu->size, t->cpu->offset, t, t->cpu->data, nullptr};
+	fill(tlp, TlpType::CplD, t->cpu->size, t->cpu->offset, t, t->cpu->data);
+	tlp.tag = t->cpu->tag;
+	tlp.deliver = true;
 	return true;
 }
 
 void Endpoint::sent(const Tlp &tlp, hca_ps arrival)
 {
-	if (tlp.type == TlpType::MRd)
+	if (tlp.type == TlpType::MRd) {
 		nonposted_credits_.take(0, arrival + credit_latency_);
-	else if (tlp.type != TlpType::CplD)
+		root_->read_sent(tlp.tag, arrival);
+	} else if (tlp.type != TlpType::CplD) {
 		posted_credits_.take(tlp.len, arrival + credit_latency_);
+	}
 }
 
 void Endpoint::arrive(const Tlp &tlp)
 {
-	if (tlp.type == TlpType::CplD || tlp.type == TlpType::Cpl)
-		completion(tlp.tag);
-	else
-		cpu_request(static_cast<CpuRequest *>(tlp.owner));
+	cpu_request(static_cast<CpuRequest *>(tlp.owner));
+	stages_.start_ready();
 }
 
-/* The last completion of a MRd. The transfer is done with its last MRd, and then passes the read FIFO. */
-void Endpoint::completion(uint16_t tag)
+/* A transfer is done with the last completion of its last MRd, and then passes the read FIFO. */
+void Endpoint::completed(uint16_t tag, hca_ps arrival)
 {
 	Transfer *t = requests_[tag].transfer;
+	const bool starved = free_tags_.empty();
 
-	free_tags_.push_back(tag);
+	free_tags_.push({arrival, tag});
 	if (--t->open == 0 && t->issued) {
-		hca_ps at = std::max(now_ps() + read_latency_, fifo_free_);
-
-		at += std::llround(t->dma->len * read_ps_per_byte_);
-		fifo_free_ = at;
-		finished_.push({at, t});
+		fifo_free_ = std::max(arrival + read_latency_, fifo_free_) +
+			     hca_ps(t->dma->len * read_ps_per_byte_);
+		finished_.push({fifo_free_, t});
 		alarm_.set(finished_.front().at);
 	}
-	up_->kick(); /* a tag is free */
+	if (starved)
+		up_->kick();
 }
 
 void Endpoint::run()
@@ -191,6 +212,7 @@ void Endpoint::run()
 		transfers_.put(t);
 		hca_dma_done(hca_, dma);
 	}
+	stages_.start_ready();
 	if (!finished_.empty())
 		alarm_.set(finished_.front().at);
 }

@@ -9,6 +9,7 @@
 #include "cpu_request.h"
 #include "pcie_link.h"
 #include "pool.h"
+#include "stage_starter.h"
 
 namespace hcasim
 {
@@ -35,11 +36,15 @@ struct ReadRequest {
 	const uint8_t *data;
 };
 
+class RootPort;
+
 class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 {
 	const PcieModel &model_;
 	hca *const hca_;
+	StageStarter &stages_;
 	PcieDirection *up_ = nullptr;
+	RootPort *root_ = nullptr;
 	const hca_ps read_latency_, credit_latency_;
 	const double read_ps_per_byte_;
 	Alarm alarm_{"alarm"};
@@ -47,7 +52,11 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	Ring<Transfer *> posted_, reads_, answers_;
 	Pool<Transfer> transfers_;
 	std::vector<ReadRequest> requests_; /* by tag */
-	std::vector<uint16_t> free_tags_;
+	struct FreeTag {
+		hca_ps at; /* when its last completion is in */
+		uint16_t tag;
+	};
+	Ring<FreeTag> free_tags_;
 	uint64_t order_ = 0;
 	bool posted_turn_ = true;
 	struct Finished {
@@ -64,15 +73,15 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	bool next_read(hca_ps now, Tlp &tlp, hca_ps &retry);
 	bool next_answer(Tlp &tlp);
 	void write_tlp(Transfer *t, Tlp &tlp);
-	void completion(uint16_t tag);
 	void cpu_request(CpuRequest *req);
 
       public:
 	Pool<CpuRequest> cpu_requests; /* shared with the root port; stores are given back here */
 
 	SC_HAS_PROCESS(Endpoint);
-	Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h);
-	void connect(PcieDirection *up);
+	Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h,
+		 StageStarter &stages);
+	void connect(PcieDirection *up, RootPort *root);
 
 	void dma(hca_dma *dma);
 	void msix(unsigned int vector);
@@ -80,6 +89,8 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	{
 		return requests_[tag];
 	}
+	/* The last completion of a MRd is on its way and will be in at `arrival`. Called in that order. */
+	void completed(uint16_t tag, hca_ps arrival);
 	/* The host end is through with a write, an interrupt or an answer. */
 	void release(Transfer *t)
 	{

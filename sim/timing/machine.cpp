@@ -41,7 +41,7 @@ struct machine : public TimerWatch {
 	void build(const machine_config &cfg, const machine_host_ops *ops, void *ctx);
 	hca_ps next_timer() const;
 	void fire_timers();
-	bool wake_stalled();
+	bool start_all();
 	void simulate(hca_ps until, bool to_the_end);
 	void run_until(hca_ps end);
 	void timer_changed(hca_ps deadline) override;
@@ -93,12 +93,12 @@ void machine::fire_timers()
 		a->fire_timers();
 }
 
-bool machine::wake_stalled()
+bool machine::start_all()
 {
 	bool any = false;
 
 	for (const auto &a : adapters)
-		any |= a->wake_stalled();
+		any |= a->start_all();
 	return any;
 }
 
@@ -202,8 +202,9 @@ enum machine_state machine_run(struct machine *m, hca_ps budget)
 {
 	const hca_ps end = after(now_ps(), budget);
 
+	m->start_all(); /* commands of the driver half may have made work */
 	m->fire_timers();
-	while (pending() || m->wake_stalled()) {
+	while (pending() || m->start_all()) {
 		if (now_ps() >= end)
 			return MACHINE_ACTIVE;
 		m->run_until(end);

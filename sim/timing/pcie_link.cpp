@@ -32,9 +32,9 @@ void Credits::take(uint32_t bytes, hca_ps back_at)
 }
 
 PcieDirection::PcieDirection(sc_core::sc_module_name name, const PcieModel &model, hca_ps latency,
-			     TlpSource &source, TlpSink &sink, bool up)
-    : sc_module(name), model_(model), latency_(latency), source_(source), sink_(sink), trace_(nullptr),
-      adapter_(0), up_(up)
+			     hca_ps lookahead, TlpSource &source, TlpSink &sink, bool up)
+    : sc_module(name), model_(model), latency_(latency), lookahead_(lookahead), source_(source), sink_(sink),
+      trace_(nullptr), adapter_(0), up_(up)
 {
 	SC_METHOD(run);
 	sensitive << alarm_.event();
@@ -73,10 +73,18 @@ void PcieDirection::pump()
 	hca_ps now = now_ps(), retry = HCA_PS_NEVER;
 	Tlp tlp;
 
-	if (now >= free_at_ && source_.waiting() && source_.next(now, tlp, retry))
-		start(tlp, now);
-	if (source_.waiting())
-		alarm_.set(now >= free_at_ ? retry : free_at_);
+	while (source_.waiting() && free_at_ <= now + lookahead_) {
+		hca_ps at = std::max(now, free_at_);
+
+		if (!source_.next(at, tlp, retry)) {
+			alarm_.set(retry);
+			break;
+		}
+		start(tlp, at);
+		retry = HCA_PS_NEVER;
+	}
+	if (source_.waiting() && free_at_ > now + lookahead_)
+		alarm_.set(free_at_);
 	if (!flight_.empty())
 		alarm_.set(flight_.front().at);
 }
@@ -86,7 +94,7 @@ void PcieDirection::start(const Tlp &tlp, hca_ps now)
 	uint32_t data = tlp.type == TlpType::MRd ? 0 : tlp.len;
 
 	free_at_ = now + model_.tlp_ps(tlp.type, data);
-	hca_ps arrival = free_at_ + latency_;
+	hca_ps arrival = free_at_ + latency_ + tlp.extra;
 
 	source_.sent(tlp, arrival);
 	if (tlp.deliver)

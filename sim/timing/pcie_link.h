@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * One direction of a PCIe link: takes TLPs from the queues at its sending end one at a time, occupies the
- * lanes for as long as their bytes take, and delivers them in order one latency later.
+ * lanes for as long as their bytes take, and delivers them in order one latency later. TLPs are taken into
+ * the transmit buffer a little before the lanes are free for them, as many as it holds.
  */
 #ifndef HCASIM_TIMING_PCIE_LINK_H
 #define HCASIM_TIMING_PCIE_LINK_H
@@ -18,13 +19,15 @@ namespace hcasim
 
 struct Tlp {
 	TlpType type;
-	bool deliver; /* false: its arrival changes nothing that a later TLP does not change too */
+	bool deliver; /* its arrival is an event; otherwise the sender's end tells what follows from it */
+	bool last;    /* of the completions of one MRd */
 	uint16_t tag;
 	uint32_t len; /* data bytes; of a MRd: bytes asked for */
 	uint64_t addr;
 	void *owner;               /* the transfer that it belongs to */
 	const void *data;          /* for traces: the bytes it carries */
 	const struct hca_dma *dma; /* for traces: why; NULL for MMIO and interrupts */
+	hca_ps extra; /* latency of its own, the same for all that are delivered in one direction */
 };
 
 /* The sending end. */
@@ -35,7 +38,7 @@ class TlpSource
 	/* The next TLP that may go at `now`; if none may: false, and when to ask again unless kicked. */
 	virtual bool next(hca_ps now, Tlp &tlp, hca_ps &retry) = 0;
 	virtual bool waiting() const = 0;
-	/* When the TLP just taken reaches the other end: what credits come back after. */
+	/* When the TLP just taken reaches the other end: what follows from that without an event. */
 	virtual void sent(const Tlp &tlp, hca_ps arrival) = 0;
 };
 
@@ -68,7 +71,7 @@ class Credits
 class PcieDirection : public sc_core::sc_module
 {
 	const PcieModel &model_;
-	const hca_ps latency_;
+	const hca_ps latency_, lookahead_;
 	TlpSource &source_;
 	TlpSink &sink_;
 	Alarm alarm_{"alarm"};
@@ -90,8 +93,8 @@ class PcieDirection : public sc_core::sc_module
 
       public:
 	SC_HAS_PROCESS(PcieDirection);
-	PcieDirection(sc_core::sc_module_name name, const PcieModel &model, hca_ps latency, TlpSource &source,
-		      TlpSink &sink, bool up);
+	PcieDirection(sc_core::sc_module_name name, const PcieModel &model, hca_ps latency, hca_ps lookahead,
+		      TlpSource &source, TlpSink &sink, bool up);
 	void watch(struct trace *trace, unsigned int adapter);
 	/* The source has something that it did not have before. */
 	void kick();

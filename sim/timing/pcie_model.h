@@ -50,7 +50,12 @@ class PcieModel
 	}
 	hca_ps tlp_ps(TlpType type, uint32_t data) const
 	{
-		return std::llround(tlp_bytes(type, data) * ps_per_byte_);
+		return bytes_ps(tlp_bytes(type, data));
+	}
+	/* How long the lanes take for so many bytes. */
+	hca_ps bytes_ps(double bytes) const
+	{
+		return hca_ps(bytes * ps_per_byte_ + 0.5);
 	}
 	uint32_t write_chunk(uint64_t addr, uint32_t left) const
 	{

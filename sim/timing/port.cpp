@@ -87,6 +87,7 @@ void Port::run()
 	pump(now);
 	if (full && room())
 		adapter_.stage_ready(HCA_STAGE_TX);
+	adapter_.start_ready();
 }
 
 } // namespace hcasim

@@ -41,6 +41,7 @@ void pcie_figures(std::vector<Figure> &t, Profile &p)
 		  {"pcie.mps", "B", 128, 4096, Figure::POWER_OF_2, 1, &p.pcie.mps},
 		  {"pcie.mrrs", "B", 128, 4096, Figure::POWER_OF_2, 1, &p.pcie.mrrs},
 		  {"pcie.rcb", "B", 64, 128, Figure::POWER_OF_2, 1, &p.pcie.rcb},
+		  {"pcie.transmit_buffer", "B", 0, 65536, Figure::WHOLE, 1, &p.pcie.transmit_buffer},
 		  {"pcie.latency", "ns", 0, 1e6, Figure::ANY, ns, &p.pcie.latency},
 		  {"pcie.posted_headers", "TLPs", 1, 4096, Figure::WHOLE, 1, &p.pcie.posted_headers},
 		  {"pcie.posted_data", "B", 4096, 1 << 20, Figure::WHOLE, 1, &p.pcie.posted_bytes},

@@ -30,6 +30,7 @@ struct Profile {
 		double mwr_overhead, mrd_overhead, cpl_overhead;       /* bytes a TLP costs beyond its data */
 		double mps, mrrs, rcb;                                 /* bytes */
 		double latency;                                        /* ps, one way */
+		double transmit_buffer;                                /* bytes */
 		double posted_headers, posted_bytes, nonposted_headers; /* credits of the root port */
 		double tags; /* outstanding reads of the endpoint */
 	} pcie;

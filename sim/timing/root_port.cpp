@@ -7,9 +7,9 @@ namespace hcasim
 {
 
 RootPort::RootPort(sc_core::sc_module_name name, const Profile &p, const PcieModel &model,
-		   const machine_host_ops *ops, void *ctx, unsigned int adapter, hca *h)
-    : sc_module(name), model_(model), ops_(ops), ctx_(ctx), adapter_(adapter), hca_(h), memory_(ops, ctx),
-      read_latency_(p.root.read_latency), store_latency_(p.root.store_latency),
+		   const machine_host_ops *ops, void *ctx, unsigned int adapter, hca *h, StageStarter &stages)
+    : sc_module(name), model_(model), ops_(ops), ctx_(ctx), adapter_(adapter), hca_(h), stages_(stages),
+      memory_(ops, ctx), read_latency_(p.root.read_latency), store_latency_(p.root.store_latency),
       interleave_(p.root.interleave), wc_(p.root.wc_buffers, p.root.wc_age, *this)
 {
 	SC_METHOD(run);
@@ -32,7 +32,6 @@ CpuRequest *RootPort::request(unsigned int bar, uint64_t offset, uint32_t size)
 	req->bar = bar;
 	req->offset = offset;
 	req->size = size;
-	req->ready = now_ps() + store_latency_;
 	cpu_.push(req);
 	return req;
 }
@@ -78,40 +77,56 @@ bool RootPort::waiting() const
 	return !cpu_.empty() || !completing_.empty();
 }
 
-bool RootPort::next(hca_ps now, Tlp &tlp, hca_ps &retry)
+bool RootPort::next(hca_ps, Tlp &tlp, hca_ps &)
 {
 	cpu_turn_ = !cpu_turn_;
 	if (cpu_turn_)
-		return next_cpu(now, tlp, retry) || next_completion(tlp);
-	return next_completion(tlp) || next_cpu(now, tlp, retry);
+		return next_cpu(tlp) || next_completion(tlp);
+	return next_completion(tlp) || next_cpu(tlp);
 }
 
-bool RootPort::next_cpu(hca_ps now, Tlp &tlp, hca_ps &retry)
+bool RootPort::next_cpu(Tlp &tlp)
 {
 	if (cpu_.empty())
 		return false;
-	CpuRequest *req = cpu_.front();
+	CpuRequest *req = cpu_.pop();
 
-	if (req->ready > now) {
-		retry = std::min(retry, req->ready);
-		return false;
-	}
-	cpu_.pop();
-	tlp = {req->load ? TlpType::MRd : TlpType::MWr,
-	       true,
-	       req->tag,
-	       req->size,
-	       req->offset,
-	       req,
-	       req->data,
-	       nullptr};
+	tlp = {};
+	tlp.type = req->load ? TlpType::MRd : TlpType::MWr;
+	tlp.deliver = true;
+	tlp.tag = req->tag;
+	tlp.len = req->size;
+	tlp.addr = req->offset;
+	tlp.owner = req;
+	tlp.data = req->data;
+	tlp.extra = store_latency_;
 	return true;
 }
 
-void RootPort::refill()
+/*
+ * The host's memory is read for all MRds of a transfer when the data of the first is due: writes that were
+ * submitted earlier have landed by then, and one call to the application's memory costs as much as several
+ * small ones.
+ */
+void RootPort::fetch(Transfer *t)
 {
-	while (completing_.size() < interleave_ && !backlog_.empty())
-		completing_.push(backlog_.pop());
+	if (t->fetched)
+		return;
+	t->fetched = true;
+	t->status = memory_.read(t->dma);
+}
+
+/* Reads whose data is there take their turns, a few at a time. */
+void RootPort::refill(hca_ps now)
+{
+	while (completing_.size() < interleave_ && !reads_.empty() && reads_.front().at <= now) {
+		uint16_t tag = reads_.pop().tag;
+
+		fetch(endpoint_->request(tag).transfer);
+		completing_.push(tag);
+	}
+	if (completing_.empty() && !reads_.empty())
+		alarm_.set(reads_.front().at);
 }
 
 bool RootPort::next_completion(Tlp &tlp)
@@ -122,49 +137,59 @@ bool RootPort::next_completion(Tlp &tlp)
 	ReadRequest &r = endpoint_->request(tag);
 	uint32_t left = r.len - r.sent;
 
-	if (r.transfer->status) { /* Unsupported Request: one completion without data ends the read */
-		tlp = {TlpType::Cpl, true, tag, 0, r.addr, r.transfer, nullptr, r.transfer->dma};
-		refill();
-		return true;
+	tlp = {};
+	tlp.type = TlpType::Cpl; /* Unsupported Request: one completion without data ends the read */
+	tlp.tag = tag;
+	tlp.addr = r.addr + r.sent;
+	tlp.dma = r.transfer->dma;
+	if (r.transfer->status == 0) {
+		tlp.type = TlpType::CplD;
+		tlp.len = model_.completion_chunk(tlp.addr, left);
+		tlp.data = r.data + r.sent;
 	}
-	uint32_t len = model_.completion_chunk(r.addr + r.sent, left);
-
-	tlp = {TlpType::CplD,   len == left,    tag, len, r.addr + r.sent, r.transfer,
-	       r.data + r.sent, r.transfer->dma};
-	r.sent += len;
-	if (len < left)
+	tlp.last = r.transfer->status || tlp.len == left;
+	r.sent += tlp.len;
+	if (!tlp.last)
 		completing_.push(tag);
-	else
-		refill();
+	refill(now_ps());
 	return true;
 }
 
-/* The endpoint advertises enough credits for what a CPU stores, and infinite ones for completions. */
-void RootPort::sent(const Tlp &, hca_ps)
+/* Completions need no credits: the endpoint advertises infinite ones, and enough for what a CPU stores. */
+void RootPort::sent(const Tlp &tlp, hca_ps arrival)
 {
+	if (tlp.last)
+		endpoint_->completed(tlp.tag, arrival);
 }
 
 /* ---- Up ---- */
 
 void RootPort::arrive(const Tlp &tlp)
 {
-	Transfer *t = static_cast<Transfer *>(tlp.owner);
-
 	switch (tlp.type) {
 	case TlpType::MWr:
-		return write_arrived(tlp);
-	case TlpType::MRd:
-		return read_arrived(tlp);
-	case TlpType::MsiX: {
-		unsigned int vector = t->vector;
-
-		endpoint_->release(t);
-		return ops_->irq(ctx_, adapter_, vector);
-	}
+		write_arrived(tlp);
+		break;
+	case TlpType::MsiX:
+		interrupt_arrived(tlp);
+		break;
+	case TlpType::MRd: /* read_sent() */
+		break;
 	case TlpType::CplD:
 	case TlpType::Cpl:
-		return answer_arrived(tlp);
+		answer_arrived(tlp);
+		break;
 	}
+	stages_.start_ready();
+}
+
+void RootPort::interrupt_arrived(const Tlp &tlp)
+{
+	Transfer *t = static_cast<Transfer *>(tlp.owner);
+	unsigned int vector = t->vector;
+
+	endpoint_->release(t);
+	ops_->irq(ctx_, adapter_, vector);
 }
 
 /* The last TLP of a write: what came before it lay in the root port's buffer; all of it lands now. */
@@ -178,20 +203,11 @@ void RootPort::write_arrived(const Tlp &tlp)
 	hca_dma_done(hca_, dma);
 }
 
-/*
- * The host's memory is read for all MRds of a transfer when the first arrives: writes submitted earlier
- * have landed by then, and one call to the application's memory costs as much as several small ones.
- */
-void RootPort::read_arrived(const Tlp &tlp)
+void RootPort::read_sent(uint16_t tag, hca_ps arrival)
 {
-	Transfer *t = static_cast<Transfer *>(tlp.owner);
-
-	if (!t->fetched) {
-		t->fetched = true;
-		t->status = memory_.read(t->dma);
-	}
-	reads_.push({now_ps() + read_latency_, tlp.tag});
-	alarm_.set(reads_.front().at);
+	reads_.push({arrival + read_latency_, tag});
+	if (completing_.empty())
+		alarm_.set(reads_.front().at);
 }
 
 void RootPort::answer_arrived(const Tlp &tlp)
@@ -207,21 +223,13 @@ void RootPort::answer_arrived(const Tlp &tlp)
 void RootPort::run()
 {
 	hca_ps now = now_ps();
-	bool more = false;
 
 	alarm_.fired();
-	for (; !reads_.empty() && reads_.front().at <= now; more = true)
-		backlog_.push(reads_.pop().tag);
-	if (wc_.next_expiry() <= now) {
-		wc_.expire(now);
-		more = true;
-	}
-	refill();
-	if (more)
-		down_->kick();
-	if (!reads_.empty())
-		alarm_.set(reads_.front().at);
+	wc_.expire(now);
 	alarm_.set(wc_.next_expiry());
+	refill(now);
+	if (waiting())
+		down_->kick();
 }
 
 } // namespace hcasim

@@ -22,6 +22,7 @@ class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, pu
 	void *ctx_;
 	unsigned int adapter_;
 	hca *const hca_;
+	StageStarter &stages_;
 	HostMemory memory_;
 	Endpoint *endpoint_ = nullptr;
 	PcieDirection *down_ = nullptr;
@@ -31,33 +32,36 @@ class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, pu
 	Alarm alarm_{"alarm"};
 	Ring<CpuRequest *> cpu_; /* to go down, in program order */
 	struct Ready {
-		hca_ps at;
+		hca_ps at; /* when its data is there */
 		uint16_t tag;
 	};
-	Ring<Ready> reads_;         /* memory is being read */
-	Ring<uint16_t> backlog_;    /* tags whose data is there */
-	Ring<uint16_t> completing_; /* the first few of them, a completion each in turn */
+	Ring<Ready> reads_;         /* memory is being read, or they wait for a turn */
+	Ring<uint16_t> completing_; /* a completion each in turn */
 	bool cpu_turn_ = false;
 	uint8_t tag_ = 0;
 
 	void run();
-	void refill();
-	void read_arrived(const Tlp &tlp);
+	void refill(hca_ps now);
+	void fetch(Transfer *t);
 	void write_arrived(const Tlp &tlp);
 	void answer_arrived(const Tlp &tlp);
-	bool next_cpu(hca_ps now, Tlp &tlp, hca_ps &retry);
+	void interrupt_arrived(const Tlp &tlp);
+	bool next_cpu(Tlp &tlp);
 	bool next_completion(Tlp &tlp);
 	CpuRequest *request(unsigned int bar, uint64_t offset, uint32_t size);
 
       public:
 	SC_HAS_PROCESS(RootPort);
 	RootPort(sc_core::sc_module_name name, const Profile &p, const PcieModel &model,
-		 const machine_host_ops *ops, void *ctx, unsigned int adapter, hca *h);
+		 const machine_host_ops *ops, void *ctx, unsigned int adapter, hca *h, StageStarter &stages);
 	void connect(Endpoint *endpoint, PcieDirection *down);
 
 	void store(unsigned int bar, uint64_t offset, const void *data, uint32_t size, bool wc);
 	void load(unsigned int bar, uint64_t offset, uint32_t size,
 		  void (*done)(void *arg, const void *data, uint32_t size), void *arg);
+
+	/* The endpoint sent a MRd, which arrives at `arrival`. Called in that order. */
+	void read_sent(uint16_t tag, hca_ps arrival);
 
 	bool next(hca_ps now, Tlp &tlp, hca_ps &retry) override;
 	bool waiting() const override;

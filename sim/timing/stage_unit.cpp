@@ -14,7 +14,7 @@ StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, Adapter &ad
       period_(1e6 / p.engine.clock_mhz)
 {
 	SC_METHOD(run);
-	sensitive << wake_;
+	sensitive << through_;
 	dont_initialize();
 }
 
@@ -31,25 +31,27 @@ hca_ps StageUnit::occupancy(const hca_work &work) const
 	return hca_ps(edge * period_ - now + 0.5);
 }
 
-bool StageUnit::stalled() const
+bool StageUnit::start()
 {
-	hca_work work;
+	hca_work work = {};
 
-	return !busy_ && adapter_.may_run(stage_) && hca_stage_pending(hca_, stage_, &work);
+	if (busy_ || !adapter_.may_run(stage_) || !hca_stage_pending(hca_, stage_, &work))
+		return false;
+	busy_ = true;
+	through_.notify(to_sc(occupancy(work)));
+	return true;
 }
 
 void StageUnit::run()
 {
 	hca_work work = {};
 
+	busy_ = false;
 	/* What was at the head when the stage started may be gone, with its queue pair. */
-	if (busy_ && hca_stage_pending(hca_, stage_, &work)) {
+	if (hca_stage_pending(hca_, stage_, &work))
 		hca_stage_step(hca_, stage_);
-		adapter_.stepped(stage_);
-	}
-	busy_ = adapter_.may_run(stage_) && hca_stage_pending(hca_, stage_, &work);
-	if (busy_)
-		wake_.notify(to_sc(occupancy(work)));
+	start();
+	adapter_.start_ready();
 }
 
 } // namespace hcasim

@@ -18,7 +18,7 @@ class StageUnit : public sc_core::sc_module
 	const hca_stage stage_;
 	const StageCost cost_;
 	const double period_;
-	sc_core::sc_event wake_{"wake"};
+	sc_core::sc_event through_{"through"};
 	bool busy_ = false;
 
 	void run();
@@ -27,14 +27,8 @@ class StageUnit : public sc_core::sc_module
       public:
 	SC_HAS_PROCESS(StageUnit);
 	StageUnit(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, hca *h, hca_stage stage);
-	/* There may be work. */
-	void wake()
-	{
-		if (!busy_)
-			wake_.notify(sc_core::SC_ZERO_TIME);
-	}
-	/* Is there work that nothing would wake the stage for? */
-	bool stalled() const;
+	/* Begins with the work at its head, if it is idle and there is some; false otherwise. */
+	bool start();
 };
 
 } // namespace hcasim

@@ -12,7 +12,7 @@ namespace hcasim
 
 inline hca_ps now_ps()
 {
-	return sc_core::sc_time_stamp().value();
+	return sc_core::sc_get_curr_simcontext()->time_stamp().value();
 }
 
 inline sc_core::sc_time to_sc(hca_ps ps)

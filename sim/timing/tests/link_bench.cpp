@@ -90,11 +90,15 @@ LinkBench::LinkBench(const Profile &p)
 	core = hca_create(&cfg, &native_personality, &ops, this);
 	if (!core)
 		throw std::runtime_error("hca_create");
-	endpoint = std::make_unique<Endpoint>("endpoint", profile, model, core);
-	root = std::make_unique<RootPort>("root", profile, model, &host, this, 0, core);
-	up = std::make_unique<PcieDirection>("up", model, profile.pcie.latency, *endpoint, *root, true);
-	down = std::make_unique<PcieDirection>("down", model, profile.pcie.latency, *root, *endpoint, false);
-	endpoint->connect(up.get());
+	const hca_ps ahead = model.bytes_ps(profile.pcie.transmit_buffer);
+
+	endpoint = std::make_unique<Endpoint>("endpoint", profile, model, core, *this);
+	root = std::make_unique<RootPort>("root", profile, model, &host, this, 0, core, *this);
+	up = std::make_unique<PcieDirection>("up", model, profile.pcie.latency, ahead, *endpoint, *root,
+					     true);
+	down = std::make_unique<PcieDirection>("down", model, profile.pcie.latency, ahead, *root, *endpoint,
+					       false);
+	endpoint->connect(up.get(), root.get());
 	root->connect(endpoint.get(), down.get());
 	sc_core::sc_start(sc_core::SC_ZERO_TIME);
 	for (size_t i = 0; i < memory.size(); i++)

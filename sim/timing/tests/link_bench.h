@@ -30,7 +30,7 @@ struct Job {
 	unsigned int times_done = 0;
 };
 
-struct LinkBench {
+struct LinkBench : hcasim::StageStarter {
 	hcasim::ScKernel kernel;
 	hcasim::Profile profile;
 	hcasim::PcieModel model;
@@ -45,7 +45,10 @@ struct LinkBench {
 	std::vector<std::vector<hca_dma_seg>> write_segs; /* of every mem_write */
 
 	explicit LinkBench(const hcasim::Profile &p);
-	~LinkBench();
+	~LinkBench() override;
+	void start_ready() override
+	{
+	}
 
 	std::unique_ptr<Job> job(bool write, uint32_t pasid, std::vector<hca_dma_seg> segs);
 	void submit(Job &job);

@@ -107,7 +107,7 @@ static void write_passes_waiting_read()
 	b.submit(*second);
 	b.submit(*write);
 	b.run();
-	CU_ASSERT(b.log == Log({"read", "write", "read"}));
+	CU_ASSERT(b.log == Log({"write", "read", "read"}));
 	CU_ASSERT_EQUAL(second->times_done, 1);
 }
 
