@@ -41,6 +41,7 @@ struct machine : public TimerWatch {
 	void build(const machine_config &cfg, const machine_host_ops *ops, void *ctx);
 	hca_ps next_timer() const;
 	void fire_timers();
+	void start_ready();
 	bool start_all();
 	void simulate(hca_ps until, bool to_the_end);
 	void run_until(hca_ps end);
@@ -93,6 +94,13 @@ void machine::fire_timers()
 		a->fire_timers();
 }
 
+void machine::start_ready()
+{
+	for (const auto &a : adapters)
+		a->start_ready();
+}
+
+/* Nothing is pending as far as anybody said: a look at every stage makes sure. */
 bool machine::start_all()
 {
 	bool any = false;
@@ -202,7 +210,7 @@ enum machine_state machine_run(struct machine *m, hca_ps budget)
 {
 	const hca_ps end = after(now_ps(), budget);
 
-	m->start_all(); /* commands of the driver half may have made work */
+	m->start_ready(); /* commands of the driver half may have made work */
 	m->fire_timers();
 	while (pending() || m->start_all()) {
 		if (now_ps() >= end)

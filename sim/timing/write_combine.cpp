@@ -67,15 +67,13 @@ void WriteCombine::send(const Line &line)
 		sink_.wc_write(line.bar, line.offset, line.data, LINE);
 		return;
 	}
-	for (uint32_t chunk = 0; chunk < LINE; chunk += 8) {
-		for (uint32_t at = chunk, end; at < chunk + 8; at = end) {
-			for (end = at; end < chunk + 8 && (line.valid >> end & 1); end++)
-				;
-			if (end > at)
-				sink_.wc_write(line.bar, line.offset + at, line.data + at, end - at);
-			else
-				end++;
-		}
+	for (uint64_t left = line.valid; left;) {
+		uint32_t at = __builtin_ctzll(left), room = 8 - at % 8;
+		uint64_t run = ~(left >> at);
+		uint32_t len = std::min<uint32_t>(run ? __builtin_ctzll(run) : room, room);
+
+		sink_.wc_write(line.bar, line.offset + at, line.data + at, len);
+		left &= ~byte_mask(at, len);
 	}
 }
 
