@@ -135,8 +135,10 @@ static int make_device_entry(struct kernel *kernel, const char *folder, const ch
 static int make_devices(struct kernel *kernel, const char *runtime, unsigned int hcas)
 {
 	char folder[400], name[32];
-	int ret = make_folder(runtime, "dev", folder, sizeof(folder));
+	int ret = make_folder(runtime, PROTO_EMPTY_NAME, folder, sizeof(folder));
 
+	if (!ret)
+		ret = make_folder(runtime, "dev", folder, sizeof(folder));
 	if (!ret)
 		ret = make_folder(runtime, PROTO_DEV_NAME, folder, sizeof(folder));
 	for (unsigned int i = 0; i < hcas && !ret; i++) {

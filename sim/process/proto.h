@@ -19,6 +19,7 @@
 #define PROTO_SOCKET_NAME "socket"
 #define PROTO_SYSFS_NAME  "sysfs"
 #define PROTO_DEV_NAME    "dev/infiniband"
+#define PROTO_EMPTY_NAME  "empty"
 
 #define PROTO_MAGIC   0x6863u
 #define PROTO_VERSION 1u

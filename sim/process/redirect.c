@@ -256,11 +256,26 @@ PRELOAD_API int faccessat(int dir, const char *path, int mode, int flags)
 	return REAL(faccessat)(dir, path_lookup(path, &p), mode, flags);
 }
 
+/* libibverbs run from its build folder complains of the configuration folder that installing it would
+ * make. Providers are named by the environment here, so an empty one says the same. */
+static DIR *open_verbs_config(const char *path)
+{
+	static const char name[] = "/libibverbs.d";
+	size_t n = strlen(path);
+	char empty[PATH_MAX];
+
+	if (!path_runtime() || errno != ENOENT || n < sizeof(name) || strcmp(path + n - strlen(name), name))
+		return NULL;
+	snprintf(empty, sizeof(empty), "%s/" PROTO_EMPTY_NAME, path_runtime());
+	return REAL(opendir)(empty);
+}
+
 PRELOAD_API DIR *opendir(const char *path)
 {
 	struct path p;
+	DIR *dir = REAL(opendir)(path_lookup(path, &p));
 
-	return REAL(opendir)(path_lookup(path, &p));
+	return dir ? dir : open_verbs_config(path);
 }
 
 typedef int scan_filter(const struct dirent *);
