@@ -44,20 +44,26 @@ static void sqd_check(struct hca *hca, struct qp *qp)
 		event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_SQ_DRAINED);
 }
 
+static void flush(struct wqe *w)
+{
+	w->failed = true;
+	w->status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
+	w->vendor = HCASIM_VENDOR_ERR_NONE;
+}
+
 /* Retires what ended without a completion; stops at a WQE that needs one, or has not ended. */
 void sq_advance(struct hca *hca, struct qp *qp)
 {
 	struct wqe *w;
 
 	while ((w = qp->sq.head) && !w->dma_pending) {
-		if (w->failed && !qp_flushing(qp))
+		if (w->failed && !qp_flushing(qp)) {
+			w->culprit = true;
 			sq_failed(hca, qp);
-		if (!w->failed && !w->acked) {
+		} else if (w->failed ? !w->started && !w->culprit : !w->acked) {
 			if (!qp_flushing(qp))
 				break;
-			w->failed = true;
-			w->status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
-			w->vendor = HCASIM_VENDOR_ERR_NONE;
+			flush(w); /* also one that is wrong itself, but was never looked at in its turn */
 		}
 		if (w->failed || w->wr.flags & HCA_WR_SIGNALED)
 			break;

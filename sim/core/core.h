@@ -167,6 +167,7 @@ struct wqe {
 	uint8_t status, vendor;
 	bool failed;     /* status and vendor say why */
 	bool started;    /* has PSNs */
+	bool culprit;    /* its failure put the queue into error */
 	bool acked;      /* transport is done with it */
 	bool rd_counted; /* one of sq.rd_out */
 	uint8_t *raw;
@@ -240,7 +241,7 @@ struct rop {
 	struct rop *next;
 	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC } kind;
 	uint16_t dma_pending;
-	bool failed, is_send, orphan;
+	bool failed, is_send, orphan, duplicate;
 	uint8_t aeth_kind, aeth_value;
 	uint32_t psn, msn;
 	bool has_cpl;
@@ -329,7 +330,7 @@ struct resp {
 	uint32_t rkey, dmalen;
 	bool busy;    /* an atomic is under way: packets wait */
 	bool blocked; /* waiting for a receive WQE: packets wait */
-	uint32_t nreads;
+	uint32_t nreads, nduplicates;
 	struct rop_fifo landing; /* accepted, payload on its way to memory */
 	struct rop_fifo out;     /* for HCA_STAGE_RESPOND */
 	struct rop_fifo cpl;     /* receive completions */
@@ -604,6 +605,7 @@ struct rop *rop_get(struct hca *hca);
 void rop_put(struct hca *hca, struct rop *r);
 void rop_push(struct rop_fifo *f, struct rop *r);
 struct rop *rop_pop(struct rop_fifo *f);
+void rop_uncount(struct qp *qp, const struct rop *r);
 void rop_fifo_init(struct rop_fifo *f);
 void rop_accept(struct hca *hca, struct qp *qp, struct rop *r);
 void rop_land(struct hca *hca, struct qp *qp);

@@ -115,18 +115,24 @@ static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, u
 }
 
 /*
- * The free-running index goes on in the new ring, at the same number: entries that the software has
- * not polled are copied by it. The RESIZE entry ends the old ring and has no place in the new one.
+ * The RESIZE entry ends the old ring and has no place in the new one. There the free-running index goes
+ * on at the next multiple of two turns, so that fresh memory, phase 0 everywhere, holds no valid entry;
+ * entries that the software has not polled it copies to the places before.
  */
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr)
 {
 	struct hca_cpl last = {.op = HCASIM_CQE_OP_RESIZE, .vlan = 0xffff, .timestamp = hca_now(hca)};
 	struct cq *cq = cq_find(hca, cqn);
+	uint32_t skip;
 
 	if (!cq || !cq_attr_ok(hca, attr))
 		return -EINVAL;
 	cqe_put(hca, cq, &last, 0);
 	cq->pi--;
+	skip = -cq->pi & (2 * attr->ring.entries - 1);
+	cq->pi += skip;
+	cq->ci += skip;
+	cq->last_solicited += skip;
 	cq->ring = attr->ring;
 	cq->record = attr->record;
 	hca_announce(hca);

@@ -86,7 +86,7 @@ static void enter(struct hca *hca, struct qp *qp, uint8_t state)
 		return;
 	case HCASIM_QPS_ERR:
 		qp_error(hca, qp);
-		rop_drop_reads(hca, qp, qp->resp.epsn);
+		rop_drop_reads(hca, qp, psn_add(qp->resp.epsn, CORE_PSN_HALF)); /* all */
 		return;
 	case HCASIM_QPS_SQD:
 		qp->sq.drained_sent = false;

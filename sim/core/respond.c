@@ -80,8 +80,7 @@ static void respond_done(struct hca *hca, struct qp *qp, struct rop *r)
 {
 	if (r->kind == ROP_READ && ++r->done_pkts < r->npkts)
 		return;
-	if (r->kind == ROP_READ || r->kind == ROP_ATOMIC)
-		qp->resp.nreads--;
+	rop_uncount(qp, r);
 	rop_pop(&qp->resp.out);
 	rop_put(hca, r);
 }

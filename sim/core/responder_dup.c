@@ -2,6 +2,24 @@
 /* Requests that were executed before (IBTA 9.7.5.1.2): nothing is done twice, except READs. */
 #include "core.h"
 
+/* What waits from here on is void: a requester that went back asks for all of it again. */
+static struct rop *duplicate_response(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct rop *r;
+
+	rop_drop_reads(hca, qp, info->psn);
+	if (qp->resp.nduplicates > qp->a.max_dest_rd_atomic)
+		return NULL;
+	r = rop_get(hca);
+	if (!r)
+		return NULL;
+	r->duplicate = true;
+	r->psn = info->psn;
+	r->msn = qp->resp.msn;
+	qp->resp.nduplicates++;
+	return r;
+}
+
 static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
 	uint32_t npkts = packets_of(info->dmalen, qp->mtu);
@@ -13,10 +31,7 @@ static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info
 	if (info->dmalen &&
 	    mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen, HCASIM_ACCESS_REMOTE_READ, NULL))
 		return;
-	rop_drop_reads(hca, qp, info->psn);
-	if (qp->resp.nreads > 2u * qp->a.max_dest_rd_atomic)
-		return;
-	r = rop_get(hca);
+	r = duplicate_response(hca, qp, info);
 	if (!r)
 		return;
 	r->kind = ROP_READ;
@@ -24,9 +39,6 @@ static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info
 	r->rkey = info->rkey;
 	r->len = info->dmalen;
 	r->npkts = npkts;
-	r->psn = info->psn;
-	r->msn = qp->resp.msn;
-	qp->resp.nreads++;
 	rop_accept(hca, qp, r);
 }
 
@@ -35,16 +47,11 @@ static void duplicate_atomic(struct hca *hca, struct qp *qp, const struct pkt_in
 	const struct atomic_result *saved = atomic_find(hca, qp, info->psn);
 	struct rop *r;
 
-	if (!saved || qp->resp.nreads > 2u * qp->a.max_dest_rd_atomic)
-		return;
-	r = rop_get(hca);
+	r = saved ? duplicate_response(hca, qp, info) : NULL;
 	if (!r)
 		return;
 	r->kind = ROP_ATOMIC;
-	r->psn = info->psn;
-	r->msn = qp->resp.msn;
 	r->orig = saved->orig;
-	qp->resp.nreads++;
 	rop_accept(hca, qp, r);
 }
 

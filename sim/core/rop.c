@@ -25,6 +25,17 @@ void rop_put(struct hca *hca, struct rop *r)
 	hca->rop_pool = r;
 }
 
+/* Duplicates are not counted against max_dest_rd_atomic: the requester never had more outstanding. */
+void rop_uncount(struct qp *qp, const struct rop *r)
+{
+	if (r->kind != ROP_READ && r->kind != ROP_ATOMIC)
+		return;
+	if (r->duplicate)
+		qp->resp.nduplicates--;
+	else
+		qp->resp.nreads--;
+}
+
 void rop_fifo_init(struct rop_fifo *f)
 {
 	f->head = NULL;
@@ -102,6 +113,25 @@ void rop_accept(struct hca *hca, struct qp *qp, struct rop *r)
 	rop_land(hca, qp);
 }
 
+static void recv_failed(struct hca *hca, struct qp *qp, uint8_t status, uint8_t vendor)
+{
+	struct rop *r = rop_get(hca);
+
+	qp->rq.active = false;
+	if (!r)
+		return;
+	r->has_cpl = true;
+	r->cpl = (struct hca_cpl){
+		.qpn = qp->qpn,
+		.op = HCASIM_CQE_OP_RECV,
+		.wqe_index = qp->rq.rwr.index,
+		.status = status,
+		.vendor_err = vendor,
+		.vlan = 0xffff,
+	};
+	rop_push(&qp->resp.landing, r);
+}
+
 /*
  * The host refused payload of `r`. What was received after it is void; the receive WQE that it, or the
  * rest of its message, had taken completes with the error, receive WQEs of later messages are flushed.
@@ -109,35 +139,27 @@ void rop_accept(struct hca *hca, struct qp *qp, struct rop *r)
 static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 {
 	struct rop_fifo rest = qp->resp.landing;
-	bool told = false;
 	struct rop *r;
+	bool told = !bad->is_send; /* no receive WQE is to blame for an RDMA WRITE */
 
-	if (!rest.head)
-		rop_fifo_init(&rest);
-	else
-		rop_fifo_init(&qp->resp.landing);
+	rop_fifo_init(&qp->resp.landing);
 	bad->next = rest.head;
-	for (r = bad; r; r = rest.head) {
+	for (rest.head = bad; (r = rest.head);) {
 		rest.head = r->next;
-		if (r->kind == ROP_READ || r->kind == ROP_ATOMIC)
-			qp->resp.nreads--;
+		rop_uncount(qp, r);
 		r->kind = ROP_NONE;
 		if (r->has_cpl) {
-			bool mine = !told && bad->is_send;
-
 			r->cpl.status =
-				mine ? HCASIM_CQE_STATUS_LOC_PROT_ERR : HCASIM_CQE_STATUS_WR_FLUSH_ERR;
-			r->cpl.vendor_err = mine ? HCASIM_VENDOR_ERR_DMA_FAULT : HCASIM_VENDOR_ERR_NONE;
-			told = told || mine;
+				told ? HCASIM_CQE_STATUS_WR_FLUSH_ERR : HCASIM_CQE_STATUS_LOC_PROT_ERR;
+			r->cpl.vendor_err = told ? HCASIM_VENDOR_ERR_NONE : HCASIM_VENDOR_ERR_DMA_FAULT;
+			told = true;
 		}
 		rop_push(&qp->resp.landing, r); /* those still on their way land, or fail, in silence */
 	}
-	if (bad->is_send && !told && qp->rq.active)
-		resp_fatal(hca, qp, bad->psn, HCASIM_NAK_REM_OP, HCASIM_CQE_STATUS_LOC_PROT_ERR,
-			   HCASIM_VENDOR_ERR_DMA_FAULT, 0);
-	else
-		resp_fatal_now(hca, qp, bad->psn, bad->is_send ? HCASIM_NAK_REM_OP : HCASIM_NAK_REM_ACCESS,
-			       told ? 0 : HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	if (!told && qp->rq.active)
+		recv_failed(hca, qp, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
+	resp_fatal_now(hca, qp, bad->psn, bad->is_send ? HCASIM_NAK_REM_OP : HCASIM_NAK_REM_ACCESS,
+		       bad->is_send ? 0 : HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 }
 
 /* Takes what has landed from the front. */
@@ -155,19 +177,20 @@ void rop_land(struct hca *hca, struct qp *qp)
 	}
 }
 
-/* READ responses from `from_psn` on will be asked for again: those that wait are void. */
+/* Responses of READs and atomics from `from_psn` on will be asked for again: those that wait are void. */
 void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
 {
 	struct rop_fifo all = qp->resp.out;
 	struct rop *r, *next;
 
-	if (!all.head)
-		return;
 	rop_fifo_init(&qp->resp.out);
 	for (r = all.head; r; r = next) {
+		uint32_t last = r->kind == ROP_READ ? psn_add(r->psn, r->npkts - 1) : r->psn;
+
 		next = r->next;
-		if (r->kind == ROP_READ && psn_sub(psn_add(r->psn, r->npkts - 1), from_psn) < CORE_PSN_HALF) {
-			qp->resp.nreads--;
+		if ((r->kind == ROP_READ || r->kind == ROP_ATOMIC) &&
+		    psn_sub(last, from_psn) < CORE_PSN_HALF) {
+			rop_uncount(qp, r);
 			rop_put(hca, r);
 		} else {
 			rop_push(&qp->resp.out, r);
@@ -200,25 +223,6 @@ void resp_ack(struct hca *hca, struct qp *qp)
 	r->psn = psn_add(qp->resp.epsn, HCASIM_PSN_MASK);
 	r->msn = qp->resp.msn;
 	rop_accept(hca, qp, r);
-}
-
-static void recv_failed(struct hca *hca, struct qp *qp, uint8_t status, uint8_t vendor)
-{
-	struct rop *r = rop_get(hca);
-
-	qp->rq.active = false;
-	if (!r)
-		return;
-	r->has_cpl = true;
-	r->cpl = (struct hca_cpl){
-		.qpn = qp->qpn,
-		.op = HCASIM_CQE_OP_RECV,
-		.wqe_index = qp->rq.rwr.index,
-		.status = status,
-		.vendor_err = vendor,
-		.vlan = 0xffff,
-	};
-	rop_push(&qp->resp.landing, r);
 }
 
 void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8_t status, uint8_t vendor,

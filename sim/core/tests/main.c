@@ -9,6 +9,8 @@ static const struct {
 	const struct test *tests;
 } suites[] = {
 	{"rc", rc_tests},
+	{"faults", fault_tests},
+	{"errors", error_tests},
 };
 
 static bool add(const char *name, const struct test *t)
