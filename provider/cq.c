@@ -170,27 +170,41 @@ static const struct hcasim_cqe *await_cqe(const struct hcasim_cq *cq, uint32_t i
 	return cqe;
 }
 
+static bool is_resize(const struct hcasim_cqe *cqe)
+{
+	return HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, le32toh(cqe->qpn_opcode)) == HCASIM_CQE_OP_RESIZE;
+}
+
 /*
- * Moves the completions that are not polled yet. The device puts a RESIZE entry behind the last one of
- * the old ring and goes on in the new ring at the same free-running index, so that each keeps its
- * index; only place and phase change. The entry may land a little after the command was answered.
+ * Moves the completions that are not polled yet to a fresh ring. The device puts a RESIZE entry behind
+ * the last one of the old ring (it may land a little after the command was answered) and goes on in the
+ * new ring at the next multiple of two turns. What is moved stands before that, and so does the
+ * consumer index.
  */
 static int move_cqes(struct hcasim_cq *cq, struct hcasim_cqe *ring, uint32_t entries)
 {
 	const struct hcasim_cqe *cqe;
-	struct hcasim_cqe *to;
-	uint32_t i;
+	uint32_t end, skip, i;
 
-	for (i = cq->ci; (cqe = await_cqe(cq, i)); i++) {
-		if (HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, le32toh(cqe->qpn_opcode)) ==
-		    HCASIM_CQE_OP_RESIZE)
-			return 0;
-		to = &ring[i & (entries - 1)];
-		*to = *cqe;
-		to->owner = HCASIM_FIELD_PREP(HCASIM_CQE_PHASE_MASK, hcasim_cq_phase(entries, i));
+	for (end = cq->ci; (cqe = await_cqe(cq, end)); end++)
+		if (is_resize(cqe))
+			break;
+	if (!cqe) {
+		verbs_err(&cq->ctx->ibv_ctx, "CQ 0x%x: the device wrote no RESIZE entry at %u\n", cq->cqn,
+			  end);
+		return EIO;
 	}
-	verbs_err(&cq->ctx->ibv_ctx, "CQ 0x%x: the device wrote no RESIZE entry at %u\n", cq->cqn, i);
-	return EIO;
+	if (end - cq->ci > entries)
+		return EOVERFLOW;
+	skip = -end & (2 * entries - 1);
+	for (i = cq->ci; i != end; i++) {
+		struct hcasim_cqe *to = &ring[(i + skip) & (entries - 1)];
+
+		*to = cq->ring[i & (cq->entries - 1)];
+		to->owner = HCASIM_FIELD_PREP(HCASIM_CQE_PHASE_MASK, hcasim_cq_phase(entries, i + skip));
+	}
+	cq->ci += skip;
+	return 0;
 }
 
 int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
@@ -200,14 +214,16 @@ int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
 	struct hcasim_resize_cq_resp *drv = &resp.drv_payload;
 	struct hcasim_map map = {};
 	struct ibv_resize_cq cmd;
+	uint32_t count;
 	int err;
 
 	if (cqe <= 0 || cqe > HCASIM_MAX_CQE)
 		return EINVAL;
 	hcasim_cq_lock(cq);
-	/* IBTA 11.2.8.4: what is not polled yet must fit. */
-	if (hcasim_cq_count(cq) > (uint32_t)cqe) {
-		err = EINVAL;
+	/* IBTA 11.2.8.4: what is not polled yet must fit; and the old ring needs a place for RESIZE. */
+	count = hcasim_cq_count(cq);
+	if (count > (uint32_t)cqe || count == cq->entries) {
+		err = count == cq->entries ? EBUSY : EINVAL;
 		goto out;
 	}
 	err = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp));
