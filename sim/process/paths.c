@@ -42,8 +42,6 @@ static bool tidy(const char *path, char *out, size_t size)
 			return false;
 		out[n++] = *p;
 	}
-	while (n > 1 && out[n - 1] == '/')
-		n--;
 	out[n] = '\0';
 	return true;
 }
@@ -79,6 +77,26 @@ static void lookup_sysfs(const char *path, const char *rest, struct path *p)
 		p->kind = PATH_TREE;
 }
 
+/*
+ * libibverbs run from its build folder complains of the configuration folder that installing it would
+ * make. Providers are named by the environment here: an empty folder says the same.
+ */
+static void lookup_config(const char *path, struct path *p)
+{
+	static const char name[] = "/libibverbs.d";
+	const char *at = strstr(path, name);
+	char folder[PATH_MAX];
+
+	if (!at || (at[sizeof(name) - 1] && at[sizeof(name) - 1] != '/'))
+		return;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(at - path + sizeof(name) - 1), path);
+	if (exists(folder))
+		return;
+	snprintf(p->real, sizeof(p->real), "%.3000s/" PROTO_EMPTY_NAME "%.1000s", runtime_dir,
+		 at + sizeof(name) - 1);
+	p->kind = PATH_TREE;
+}
+
 const char *path_lookup(const char *path, struct path *p)
 {
 	char clean[PATH_MAX];
@@ -89,14 +107,21 @@ const char *path_lookup(const char *path, struct path *p)
 		return path;
 	while (path[1] == '/')
 		path++;
+	if (path[1] == 'u' || path[1] == 'e') /* /usr, /etc */
+		lookup_config(path, p);
+	if (p->kind == PATH_TREE)
+		return p->real;
 	if ((path[1] != 's' && path[1] != 'd') || !tidy(path, clean, sizeof(clean)))
 		return path;
 	if (below(clean, "/sys", &rest)) {
 		lookup_sysfs(clean, rest, p);
-	} else if (below(clean, "/dev/infiniband", &rest)) {
+	} else if (below(clean, "/dev/infiniband", &rest) && strncmp(rest, "..", 2)) {
 		snprintf(p->real, sizeof(p->real), "%.3000s/" PROTO_DEV_NAME "/%.1000s", runtime_dir, rest);
 		p->kind = *rest && !strchr(rest, '/') ? PATH_DEVICE : PATH_TREE;
 		p->name = strrchr(p->real, '/') + 1;
+	} else if (!strcmp(clean, "/dev/infiniband/..")) {
+		strcpy(p->real, "/dev"); /* a listing looks at it, and the host may have no such folder */
+		p->kind = PATH_TREE;
 	}
 	return p->kind == PATH_OTHER ? path : p->real;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "preload.h"
@@ -256,26 +257,11 @@ PRELOAD_API int faccessat(int dir, const char *path, int mode, int flags)
 	return REAL(faccessat)(dir, path_lookup(path, &p), mode, flags);
 }
 
-/* libibverbs run from its build folder complains of the configuration folder that installing it would
- * make. Providers are named by the environment here, so an empty one says the same. */
-static DIR *open_verbs_config(const char *path)
-{
-	static const char name[] = "/libibverbs.d";
-	size_t n = strlen(path);
-	char empty[PATH_MAX];
-
-	if (!path_runtime() || errno != ENOENT || n < sizeof(name) || strcmp(path + n - strlen(name), name))
-		return NULL;
-	snprintf(empty, sizeof(empty), "%s/" PROTO_EMPTY_NAME, path_runtime());
-	return REAL(opendir)(empty);
-}
-
 PRELOAD_API DIR *opendir(const char *path)
 {
 	struct path p;
-	DIR *dir = REAL(opendir)(path_lookup(path, &p));
 
-	return dir ? dir : open_verbs_config(path);
+	return REAL(opendir)(path_lookup(path, &p));
 }
 
 typedef int scan_filter(const struct dirent *);
@@ -337,6 +323,16 @@ PRELOAD_API ssize_t __readlinkat_chk(int dir, const char *path, char *buf, size_
 
 	return REAL(__readlinkat_chk)(dir, path_lookup(path, &p), buf, size, room);
 }
+
+/* A detailed listing asks for extended attributes; there are none. */
+#define XATTR(name)                                                                                          \
+	PRELOAD_API ssize_t name(const char *path, const char *attr, void *value, size_t size)               \
+	{                                                                                                    \
+		struct path p;                                                                               \
+		return REAL(name)(path_lookup(path, &p), attr, value, size);                                 \
+	}
+XATTR(getxattr)
+XATTR(lgetxattr)
 
 /* A name inside our folder, as the application knows it: below /sys or /dev. */
 static void outside_name(char *path)
