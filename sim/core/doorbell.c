@@ -7,6 +7,7 @@
 #include "core.h"
 
 #define BF_PATIENCE_PS 2000000ull /* a push whose rest has not come after this long is torn */
+#define BF_HEAD_BYTES  8 /* opcode, size, index and QPN: with these a torn push still is a doorbell */
 
 static bool db_full(const struct hca *hca)
 {
@@ -69,9 +70,10 @@ static struct bf_buf *bf_find(struct hca *hca, uint32_t page, uint32_t buf)
 /* What the control segment at the start of the buffer says. */
 static bool bf_head(struct hca *hca, const struct bf_buf *b, struct hca_doorbell *db)
 {
-	if (b->got < HCASIM_SEG_UNIT)
+	if (b->got < BF_HEAD_BYTES)
 		return false;
-	hca->pers->decode_doorbell(HCASIM_UAR_BF, b->data, b->got, db);
+	hca->pers->decode_doorbell(HCASIM_UAR_BF, b->data,
+				   b->got < HCASIM_SEG_UNIT ? HCASIM_SEG_UNIT : b->got, db);
 	return db->kind == HCA_DB_BF;
 }
 
@@ -95,8 +97,8 @@ static void bf_late(struct hca *hca, struct timer *t)
 {
 	struct bf_buf *b = node_entry(t, struct bf_buf, timer);
 
-	/* Without its control segment nothing is known of it: the rest may still come. */
-	if (b->got >= HCASIM_SEG_UNIT)
+	/* Without its head nothing is known of it: the rest may still come. */
+	if (b->got >= BF_HEAD_BYTES)
 		bf_torn(hca, b);
 }
 
@@ -131,7 +133,7 @@ static void bf_store(struct hca *hca, uint32_t page, uint32_t off, const void *d
 		return;
 	memcpy(b->data + off, data, size);
 	b->got += size;
-	if (!b->want && b->got >= HCASIM_SEG_UNIT)
+	if (!b->want && b->got >= BF_HEAD_BYTES)
 		b->want = hca->pers->wqe_size(b->data);
 	if (b->want > HCASIM_BF_SIZE || (!b->want && b->got >= hca->pers->wqebb_size))
 		bf_torn(hca, b);
