@@ -21,9 +21,9 @@ static void build_rqe(struct rqe_with_sges *rqe, unsigned int n)
 	rqe->head.index = htole16(RQ_INDEX);
 	rqe->head.num_sge = n;
 	for (unsigned int i = 0; i < n; i++) {
-		rqe->seg[i].addr = htole64(0x1000 * (i + 1));
+		rqe->seg[i].addr = htole64(0x7f0000001000 * (i + 1));
 		rqe->seg[i].length = htole32(100 + i);
-		rqe->seg[i].lkey = htole32(0x500 + i);
+		rqe->seg[i].lkey = htole32(0xa7a80500 + i);
 	}
 }
 
@@ -48,9 +48,9 @@ static void test_rqe(void)
 		CU_ASSERT_EQUAL(wr.index, RQ_INDEX);
 		CU_ASSERT_PTR_EQUAL(wr.sge, sge);
 		for (unsigned int i = 0; i < n; i++) {
-			CU_ASSERT_EQUAL(sge[i].addr, 0x1000 * (i + 1));
+			CU_ASSERT_EQUAL(sge[i].addr, 0x7f0000001000 * (i + 1));
 			CU_ASSERT_EQUAL(sge[i].length, 100 + i);
-			CU_ASSERT_EQUAL(sge[i].lkey, 0x500 + i);
+			CU_ASSERT_EQUAL(sge[i].lkey, 0xa7a80500 + i);
 			sum += 100 + i;
 		}
 		CU_ASSERT_EQUAL(wr.length, sum);
@@ -64,6 +64,8 @@ static void test_rqe_ends_early(void)
 	struct hca_rwr wr;
 
 	build_rqe(&rqe, 3);
+	/* Only the whole key ends the list. */
+	rqe.seg[0].lkey = htole32(HCASIM_INVALID_LKEY | 1u << 31);
 	rqe.seg[1].lkey = htole32(HCASIM_INVALID_LKEY);
 	CU_ASSERT_EQUAL(decode_rqe(&rqe, sizeof(rqe), &wr, sge), 0);
 	CU_ASSERT_EQUAL(wr.num_sge, 1);

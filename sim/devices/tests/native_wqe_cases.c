@@ -32,11 +32,11 @@ static void check_segments(const struct wqe_builder *b, const struct hca_wr *wr)
 	CU_ASSERT_EQUAL(wr->tso.hdr_size, b->tso ? 54 : 0);
 	CU_ASSERT_PTR_EQUAL(wr->tso.hdr, b->tso ? b->raw + b->tso + sizeof(struct hcasim_seg_tso) : NULL);
 	if (b->bind) {
-		CU_ASSERT_EQUAL(wr->bind.mw_rkey, 0x100);
-		CU_ASSERT_EQUAL(wr->bind.new_rkey, 0x101);
-		CU_ASSERT_EQUAL(wr->bind.lkey, 0x200);
+		CU_ASSERT_EQUAL(wr->bind.mw_rkey, 0xb1b20100);
+		CU_ASSERT_EQUAL(wr->bind.new_rkey, 0xb1b20101);
+		CU_ASSERT_EQUAL(wr->bind.lkey, 0xb3b40200);
 		CU_ASSERT_EQUAL(wr->bind.access, HCASIM_ACCESS_REMOTE_WRITE);
-		CU_ASSERT_EQUAL(wr->bind.addr, 0x4000);
+		CU_ASSERT_EQUAL(wr->bind.addr, 0xb5b6b7b800004000);
 		CU_ASSERT_EQUAL(wr->bind.length, 0x100000001);
 		CU_ASSERT_EQUAL(wr->bind.type, 2);
 	}
@@ -61,8 +61,13 @@ static void check_good(struct wqe_builder *b, uint8_t op)
 
 void test_every_cell(void)
 {
-	static const uint8_t types[] = {HCASIM_QPT_RC,         HCASIM_QPT_UC,       HCASIM_QPT_UD,
-					HCASIM_QPT_RAW_PACKET, HCASIM_QPT_XRC_SEND, HCASIM_QPT_XRC_RECV,
+	static const uint8_t types[] = {HCASIM_QPT_RC,
+					HCASIM_QPT_UC,
+					HCASIM_QPT_UD,
+					HCASIM_QPT_RAW_PACKET,
+					HCASIM_QPT_XRC_SEND,
+					HCASIM_QPT_XRC_RECV,
+					32,
 					HCASIM_QPT_DRIVER};
 	struct wqe_builder b;
 	struct wqe_result r;
@@ -84,8 +89,8 @@ void test_every_cell(void)
 			CU_ASSERT_EQUAL(r.status, HCASIM_CQE_STATUS_LOC_QP_OP_ERR);
 		}
 	}
-	/* 34 cells of ibv_wr_post(3), two of ATOMIC_WRITE, NOP on all seven types. */
-	CU_ASSERT_EQUAL(good, 34 + 2 + 7);
+	/* 34 cells of ibv_wr_post(3), two of ATOMIC_WRITE, NOP on all eight types. */
+	CU_ASSERT_EQUAL(good, 34 + 2 + 8);
 }
 
 void test_sge_lists(void)
@@ -103,7 +108,7 @@ void test_sge_lists(void)
 		for (uint32_t i = 0; i < n; i++) {
 			CU_ASSERT_EQUAL(r.sge[i].addr, 0x7f0000000000 + i);
 			CU_ASSERT_EQUAL(r.sge[i].length, 16);
-			CU_ASSERT_EQUAL(r.sge[i].lkey, 0x300 + i);
+			CU_ASSERT_EQUAL(r.sge[i].lkey, 0xa5a60300 + i);
 		}
 	}
 	/* One more: decoder and its memory refuse it. */
@@ -180,5 +185,8 @@ void test_flags(void)
 		wqe_decode(&b, &r);
 		CU_ASSERT_EQUAL(r.vendor, 0);
 		CU_ASSERT_EQUAL(r.wr.flags, cells[i].flags);
+		wqe_ctrl(&b)->qpn_flags |= htole32(HCASIM_WQE_CTRL_SIGNALED_MASK);
+		wqe_decode(&b, &r);
+		CU_ASSERT_EQUAL(r.wr.flags, cells[i].flags | HCA_WR_SIGNALED);
 	}
 }

@@ -173,6 +173,8 @@ static void test_bad_inline(void)
 	EXPECT(&b, NONE, OK);
 	seg->length = htole32(HCASIM_MAX_INLINE + 1);
 	EXPECT(&b, BAD_SEGMENT, LOC_QP_OP_ERR);
+	seg->length = htole32(0x1000c);
+	EXPECT(&b, BAD_SEGMENT, LOC_QP_OP_ERR);
 	seg->length = htole32(UINT32_MAX);
 	EXPECT(&b, BAD_SEGMENT, LOC_QP_OP_ERR);
 	/* Inline without its segment. */
@@ -200,6 +202,8 @@ static void test_bad_ud(void)
 	wqe_build(&b, HCASIM_WQE_OP_SEND, HCASIM_QPT_XRC_SEND, 1);
 	((struct hcasim_seg_xrc *)(b.raw + b.xrc))->srqn = htole32(1u << 24);
 	EXPECT(&b, BAD_SEGMENT, LOC_QP_OP_ERR);
+	((struct hcasim_seg_xrc *)(b.raw + b.xrc))->srqn = htole32(0xffffff);
+	EXPECT(&b, NONE, OK);
 }
 
 static void test_bad_atomic(void)
@@ -250,6 +254,7 @@ static void test_bad_bind(void)
 
 static void test_bad_tso(void)
 {
+	static const uint8_t rest[HCASIM_MAX_TSO_HDR - 64];
 	struct hcasim_seg_tso *seg;
 	struct wqe_builder b;
 
@@ -265,6 +270,10 @@ static void test_bad_tso(void)
 	EXPECT(&b, BAD_SEGMENT, LOC_QP_OP_ERR);
 	seg->hdr_size = htole16(65); /* beyond the WQE */
 	EXPECT(&b, BAD_SIZE, LOC_QP_OP_ERR);
+	/* The longest headers there are. */
+	wqe_append(&b, rest, sizeof(rest));
+	seg->hdr_size = htole16(HCASIM_MAX_TSO_HDR);
+	EXPECT(&b, NONE, OK);
 }
 
 static void test_bad_flush(void)

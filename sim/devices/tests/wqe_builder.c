@@ -68,11 +68,11 @@ static void put_segment(struct wqe_builder *b, uint8_t seg)
 						 .rkey = htole32(0x55667788)};
 	const struct hcasim_seg_atomic atomic = {.swap_add = htole64(0x1111222233334444),
 						 .compare = htole64(0x5555666677778888)};
-	const struct hcasim_seg_bind bind = {.mw_rkey = htole32(0x100),
-					     .new_rkey = htole32(0x101),
-					     .lkey = htole32(0x200),
+	const struct hcasim_seg_bind bind = {.mw_rkey = htole32(0xb1b20100),
+					     .new_rkey = htole32(0xb1b20101),
+					     .lkey = htole32(0xb3b40200),
 					     .access = htole32(HCASIM_ACCESS_REMOTE_WRITE),
-					     .addr = htole64(0x4000),
+					     .addr = htole64(0xb5b6b7b800004000),
 					     .length = htole64(0x100000001),
 					     .type = 2};
 	const struct hcasim_seg_flush flush = {.length = htole64(4096),
@@ -130,7 +130,7 @@ void wqe_build(struct wqe_builder *b, uint8_t op, uint8_t qp_type, uint32_t num_
 	for (uint32_t i = 0; i < num_sge; i++) {
 		const struct hcasim_seg_data seg = {.addr = htole64(0x7f0000000000 + i),
 						    .length = htole32(rule->length ? rule->length : 16),
-						    .lkey = htole32(0x300 + i)};
+						    .lkey = htole32(0xa5a60300 + i)};
 
 		wqe_append(b, &seg, sizeof(seg));
 	}
