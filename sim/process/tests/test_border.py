@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Applications on the border: descriptors, processes, threads, faults, ends."""
+import os
+import select
+import signal
+import subprocess
+
+import pytest
+
+from conftest import CLIENT, HCASIM, hcasim_run
+
+
+@pytest.mark.parametrize("action", ["files", "fork", "exec", "pass", "threads", "closeall"])
+def test_application(client, action):
+    client(action)
+
+
+def test_simulated_time_follows_the_wall_clock(client):
+    """100 ms of sleep: the clock moved on by about as much (the process may be late, never early)."""
+    moved = int(client("clock")) / 1e12
+    assert 0.09 <= moved < 10
+
+
+def test_a_store_to_an_unmapped_page_is_a_fault():
+    result = hcasim_run(CLIENT, "unmapped")
+    assert result.returncode == 128 + signal.SIGSEGV
+    assert "hcasim" not in result.stderr
+
+
+def test_an_unsupported_store_names_the_instruction():
+    result = hcasim_run(CLIENT, "locked")
+    assert result.returncode == 128 + signal.SIGSEGV
+    assert "cannot carry out" in result.stderr and "lock " in result.stderr
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()]
+
+
+def device_of(launcher):
+    """(guardian, device) below `hcasim run`."""
+    for child in children(launcher):
+        with open(f"/proc/{child}/comm") as file:
+            if file.read().startswith("hcasim-"):
+                return child, children(child)[0]
+    raise LookupError("no device process")
+
+
+def wait_end(pidfd):
+    """A process that is not ours to wait for: its pidfd says when it has ended."""
+    assert select.select([pidfd], [], [], 10)[0] == [pidfd]
+    os.close(pidfd)
+
+
+def start(action):
+    process = subprocess.Popen([HCASIM, "run", "--", CLIENT, action], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "open\n"
+    return process
+
+
+def test_a_killed_device_process_is_a_fatal_event():
+    process = start("fatal")
+    os.kill(device_of(process.pid)[1], signal.SIGKILL)
+    assert process.stdout.readline() == "fatal\n"
+    assert process.wait() == 0
+
+
+def test_a_killed_guardian_ends_the_machine():
+    process = start("fatal")
+    guardian, device = device_of(process.pid)
+    end = os.pidfd_open(device)
+    os.kill(guardian, signal.SIGKILL)
+    process.communicate()
+    wait_end(end)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_reach_the_command(number):
+    process = start("hold")
+    process.send_signal(number)
+    process.communicate()
+    assert process.returncode == 128 + number
+
+
+def test_a_killed_launcher_ends_the_device():
+    process = start("hold")
+    ends = [os.pidfd_open(pid) for pid in device_of(process.pid)]
+    command = next(pid for pid in children(process.pid) if pid not in device_of(process.pid))
+    process.kill()
+    process.wait()
+    for end in ends:
+        wait_end(end)
+    os.kill(command, signal.SIGKILL)
+    process.stdout.close()

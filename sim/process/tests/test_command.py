@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""hcasim run: statuses, options, what it leaves behind."""
+import json
+import os
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from conftest import CLIENT, DEVINFO, HCASIM, hcasim_run
+
+
+@pytest.mark.parametrize("status", [0, 1, 42])
+def test_status_of_the_command(status):
+    assert hcasim_run("/bin/sh", "-c", f"exit {status}").returncode == status
+
+
+def test_status_of_a_signal():
+    assert hcasim_run("/bin/sh", "-c", "kill -KILL $$").returncode == 128 + signal.SIGKILL
+
+
+def test_no_such_program():
+    result = hcasim_run("/no/such/program")
+    assert result.returncode == 127 and "/no/such/program" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "options, named",
+    [
+        (["--hcas", "0"], "'0'"),
+        (["--hcas", "17"], "'17'"),
+        (["--device", "mlx5"], "available: native"),
+        (["--device", "x"], "'x' is unknown"),
+        (["--engine", "rtl"], "available: c"),
+        (["--mmio", "poll"], "available: trap"),
+        (["--profile", "none"], "gen4x16-200g"),
+        (["--profile", "./none.yaml"], "./none.yaml"),
+        (["--seed", "-1"], "'-1'"),
+        (["--attach", "nobody"], "'nobody'"),
+    ],
+)
+def test_bad_options_are_named(options, named):
+    result = hcasim_run("/bin/true", options=options)
+    assert result.returncode != 0 and named in result.stderr
+
+
+def test_bad_profile_is_named():
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+        file.write("nonsense: 1\n")
+        file.flush()
+        result = hcasim_run("/bin/true", options=["--profile", file.name])
+    assert result.returncode == 125 and "nonsense" in result.stderr
+
+
+def test_nothing_to_run():
+    result = subprocess.run([HCASIM, "run"], capture_output=True, text=True)
+    assert result.returncode == 2 and "CMD" in result.stderr
+
+
+def test_everything_is_removed():
+    result = hcasim_run("/bin/sh", "-c", "echo $HCASIM_RUNTIME")
+    assert result.returncode == 0
+    assert not Path(result.stdout.strip()).exists()
+
+
+@pytest.mark.parametrize("hcas", [1, 2, 16])
+def test_adapters(hcas):
+    result = hcasim_run(DEVINFO, "-l", options=["--hcas", str(hcas)])
+    assert result.returncode == 0
+    assert result.stdout.count("hcasim") == hcas
+
+
+def test_a_second_command_on_a_running_machine():
+    name = f"test-{os.getpid()}"
+    first = subprocess.Popen(
+        [HCASIM, "run", "--name", name, "--", CLIENT, "hold"], stdout=subprocess.PIPE, text=True
+    )
+    assert first.stdout.readline() == "open\n"
+    second = subprocess.run(
+        [HCASIM, "run", "--attach", name, "--", CLIENT, "files"], capture_output=True, text=True
+    )
+    again = hcasim_run("/bin/true", options=["--name", name])
+    first.terminate()
+    first.communicate()
+    assert second.returncode == 0, second.stderr
+    assert again.returncode == 125 and "runs already" in again.stderr
+
+
+LISTING = """
+set -e
+test -c /dev/infiniband/uverbs0
+test "$(ls /dev/infiniband)" = uverbs0
+test "$(ls /sys/class/infiniband)" = hcasim0
+test "$(cat /sys/class/infiniband_verbs/uverbs0/ibdev)" = hcasim0
+test "$(realpath /sys/class/infiniband/hcasim0/device)" = "/sys$(realpath /sys/class/infiniband/hcasim0/device | cut -c5-)"
+test -d "$(realpath /sys/class/infiniband/hcasim0)"
+test "$(stat -c %t:%T /dev/infiniband/uverbs0)" = e7:c0
+cd /sys/class/infiniband/hcasim0/ports/1
+test "$(cat state)" = "4: ACTIVE"
+ls -la /dev/infiniband
+"""
+
+
+def test_folders():
+    result = hcasim_run("/bin/sh", "-c", LISTING)
+    assert result.returncode == 0 and result.stderr == "", result.stdout + result.stderr
+
+
+NETDEV = """
+set -e
+name=$(cat /sys/class/infiniband/hcasim0/ports/1/gid_attrs/ndevs/0)
+rdma link show -j
+ip -j addr show dev $name
+"""
+
+
+def test_network_interfaces():
+    result = hcasim_run("/bin/sh", "-c", NETDEV)
+    assert result.returncode == 0, result.stderr
+    links, addresses = (json.loads(line) for line in result.stdout.splitlines())
+    assert links[0]["ifname"] == "hcasim0" and links[0]["port"] == 1
+    assert addresses[0]["ifname"] == links[0]["netdev"]
+    assert addresses[0]["addr_info"][0]["family"] == "inet"
+    assert len(addresses[0]["address"].split(":")) == 6
