@@ -35,10 +35,11 @@ void WriteCombine::store_in_line(hca_ps now, unsigned int bar, uint64_t offset, 
 	while (i < lines_.size() && (lines_[i].bar != bar || lines_[i].offset != base))
 		i++;
 	/*
-	 * A second store to the same bytes follows a fence in a correct driver, and fences are not seen here:
-	 * the earlier store leaves first, with all lines before it. Hardware may write a line out at any time.
+	 * A second store to the same bytes, or one below bytes that are there (a new copy into a buffer, and the
+	 * line still holds the end of the last one), follows a fence in a correct driver, and fences are not seen
+	 * here: the earlier stores leave first, with all lines before. Hardware may write a line out at any time.
 	 */
-	if (i < lines_.size() && (lines_[i].valid & mask)) {
+	if (i < lines_.size() && lines_[i].valid >> (offset - base)) {
 		for (size_t n = i + 1; n > 0; n--)
 			flush_oldest();
 		i = lines_.size();

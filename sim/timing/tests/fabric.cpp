@@ -74,7 +74,7 @@ void Node::connect(const Node &peer, const uint8_t mac[6], const Options &opt)
 				   HCASIM_QP_ATTR_ACCESS_FLAGS),
 	     "INIT");
 	a.state = HCASIM_QPS_RTR;
-	a.path_mtu = 3; /* 1024 bytes */
+	a.path_mtu = opt.path_mtu;
 	a.dest_qpn = peer.qpn;
 	a.max_dest_rd_atomic = 4;
 	a.min_rnr_timer = 1;
@@ -192,7 +192,7 @@ Fabric::Fabric(const Options &opt)
 	char err[300] = "";
 
 	cfg.num_hcas = opt.hcas;
-	cfg.profile = DEFAULT_PROFILE;
+	cfg.profile = opt.profile.c_str();
 	cfg.fault = opt.fault.empty() ? nullptr : opt.fault.c_str();
 	cfg.trace_dir = opt.trace_dir.empty() ? nullptr : opt.trace_dir.c_str();
 	cfg.seed = opt.seed;
@@ -204,7 +204,10 @@ Fabric::Fabric(const Options &opt)
 	for (unsigned int i = 0; i < 2; i++) {
 		const Node &peer = *nodes[1 - i];
 
-		nodes[i]->connect(peer, machine_hca_config(m, peer.index)->mac[0], opt);
+		const uint8_t nobody[6] = {2, 0, 0, 0, 0, 99};
+
+		nodes[i]->connect(peer, opt.wrong_mac ? nobody : machine_hca_config(m, peer.index)->mac[0],
+				  opt);
 	}
 }
 

@@ -17,7 +17,9 @@ struct Options {
 	unsigned int hcas = 2;
 	std::string fault, trace_dir;
 	uint64_t seed = 1;
-	uint8_t timeout = 10, retry_cnt = 7;
+	uint8_t timeout = 10, retry_cnt = 7, path_mtu = 3;
+	std::string profile = DEFAULT_PROFILE;
+	bool wrong_mac = false;
 };
 
 /* One QP with its rings, a CQ and an EQ, all in memory of this process. */

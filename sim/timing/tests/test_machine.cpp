@@ -304,6 +304,129 @@ static void traces()
 	std::filesystem::remove_all(path);
 }
 
+/* A profile of its own in a folder of its own: the default one with some values replaced. */
+class OwnProfile
+{
+	std::filesystem::path dir;
+
+      public:
+	OwnProfile(std::initializer_list<std::pair<const char *, const char *>> values)
+	{
+		char name[] = "machine-test-XXXXXX";
+		std::ifstream in(DEFAULT_PROFILE);
+		std::string text{std::istreambuf_iterator<char>(in), {}};
+
+		for (const auto &[key, value] : values) {
+			std::string from = std::string("\n  ") + key + ": {value: ";
+			size_t at = text.find(from);
+
+			CU_ASSERT_FATAL(at != std::string::npos);
+			at += from.size();
+			text.replace(at, text.find(',', at) - at, value);
+		}
+		CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(name));
+		dir = name;
+		std::ofstream(path()) << text;
+	}
+	~OwnProfile()
+	{
+		std::filesystem::remove_all(dir);
+	}
+	std::string folder() const
+	{
+		return dir;
+	}
+	std::string path() const
+	{
+		return dir / "own.yaml";
+	}
+};
+
+/* Every buffer and credit as small as it can be: slow, but nothing waits for ever. */
+static void smallest_buffers()
+{
+	OwnProfile profile({{"tags", "1"},
+			    {"posted_headers", "1"},
+			    {"posted_data", "4096"},
+			    {"nonposted_headers", "1"},
+			    {"transmit_buffer", "0"},
+			    {"interleave", "1"},
+			    {"wc_buffers", "1"},
+			    {"tx_buffer", "1"}});
+	Options opt;
+
+	opt.profile = profile.path();
+	Fabric f(opt);
+	Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+	for (unsigned int turn = 0; turn < 20; turn++) {
+		fill(a, turn, 20000);
+		for (Node *n : {&a, &b}) {
+			Node &peer = n == &a ? b : a;
+
+			for (unsigned int i = 0; i < 8; i++)
+				n->put(i % 2 ? HCASIM_WQE_OP_RDMA_READ : HCASIM_WQE_OP_RDMA_WRITE,
+				       n->at(i % 2 ? 100000 : 0), peer.at(i % 2 ? 0 : 50000), peer.key,
+				       20000);
+			n->ring();
+		}
+		for (unsigned int n = 0; n < 2; n++) {
+			for (unsigned int i = 0; i < 8; i++) {
+				const hcasim_cqe *cqe = f.wait(n);
+
+				CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
+				CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_OK);
+			}
+		}
+		CU_ASSERT(placed(a, 0, b, 50000, 20000));
+		CU_ASSERT(placed(a, 0, b, 100000, 20000));
+	}
+	CU_ASSERT_EQUAL(a.counters().timeouts + b.counters().timeouts, 0);
+}
+
+/* Frames that get nowhere: the requester gives up, and the trace says why. */
+static void nowhere(Options opt, const OwnProfile &profile, const char *why)
+{
+	std::filesystem::path dir = profile.folder();
+
+	opt.profile = profile.path();
+	opt.trace_dir = dir / "trace";
+	opt.retry_cnt = 1;
+	opt.timeout = 5;
+	{
+		Fabric f(opt);
+		Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+		a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(0), b.key, 4096);
+		a.ring();
+		const hcasim_cqe *cqe = f.wait(0);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
+		CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_RETRY_EXC_ERR);
+	}
+	std::ifstream in(dir / "trace" / "fault.log");
+	std::string line;
+
+	CU_ASSERT(static_cast<bool>(std::getline(in, line)));
+	CU_ASSERT(contains(line, why));
+}
+
+static void unknown_address()
+{
+	Options opt;
+
+	opt.wrong_mac = true;
+	nowhere(opt, OwnProfile({}), "no port has the destination address");
+}
+
+static void frame_longer_than_mtu()
+{
+	Options opt;
+
+	opt.path_mtu = 5; /* 4096 bytes, which do not fit in: */
+	nowhere(opt, OwnProfile({{"mtu", "1500"}}), "longer than the MTU");
+}
+
 static void clock_read(void *arg, const void *data, uint32_t size)
 {
 	CU_ASSERT_EQUAL(size, 8);
@@ -410,6 +533,9 @@ int main()
 				     {"timers", timers},
 				     {"faults", faults},
 				     {"traces", traces},
+				     {"smallest buffers", smallest_buffers},
+				     {"unknown address", unknown_address},
+				     {"frame longer than the MTU", frame_longer_than_mtu},
 				     {"device clock", device_clock},
 				     {"identities", identities},
 				     {"unfinished", unfinished},

@@ -239,6 +239,32 @@ static void cannot_write(void)
 	CU_ASSERT(!rmdir(path));
 }
 
+/* A disk that fills up is said at the end, with the name of the file. */
+static void disk_full(void)
+{
+	char path[100], said[500] = "";
+	int to, saved = dup(STDERR_FILENO);
+	struct trace *t;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/fault.log", dir);
+	unlink(path);
+	CU_ASSERT_FATAL(!symlink("/dev/full", path));
+	t = open_trace();
+	trace_fault(t, 9, 1, "loss", 70);
+	snprintf(path, sizeof(path), "%s/stderr", dir);
+	to = open(path, O_CREAT | O_RDWR | O_TRUNC, 0600);
+	CU_ASSERT_FATAL(to >= 0 && saved >= 0 && dup2(to, STDERR_FILENO) >= 0);
+	trace_close(t);
+	dup2(saved, STDERR_FILENO);
+	n = pread(to, said, sizeof(said) - 1, 0);
+	CU_ASSERT(n > 0);
+	CU_ASSERT_PTR_NOT_NULL(strstr(said, "fault.log is incomplete: No space left on device"));
+	CU_ASSERT_PTR_NULL(strstr(said, "tlp.log"));
+	close(to);
+	close(saved);
+}
+
 int main(void)
 {
 	unsigned int failed = 1;
@@ -253,6 +279,7 @@ int main(void)
 	CU_add_test(s, "CQEs", cqes);
 	CU_add_test(s, "faults", faults);
 	CU_add_test(s, "what cannot be written", cannot_write);
+	CU_add_test(s, "disk full", disk_full);
 	CU_basic_set_mode(CU_BRM_VERBOSE);
 	if (CU_basic_run_tests() == CUE_SUCCESS)
 		failed = CU_get_number_of_failures();
