@@ -156,6 +156,9 @@ struct hca_config {
 	/* Depths of FIFOs, 0: the core's own choice. rx counts frames, rx_writes payload writes and
 	 * cqe_writes CQE writes under way, tx packets whose payload is being read. */
 	uint32_t doorbell_depth, fetch_depth, gather_depth, tx_depth, rx_depth, rx_writes, cqe_writes;
+	/* What the ports tell the software: rate in Mb/s, 0: 40 Gb/s; enum ibv_mtu, 0: 4096 bytes. */
+	uint32_t port_rate;
+	uint8_t port_mtu;
 };
 
 /* NULL and errno on failure (ENOMEM, EINVAL). */

@@ -177,7 +177,7 @@ static void net_attrs(struct tree *t, const struct kdev *d, unsigned int port, c
 	attr(t, dir, "mtu", "%u", 4200); /* holds a packet of RoCE MTU 4096 with its headers */
 	attr(t, dir, "operstate", "up");
 	attr(t, dir, "carrier", "1");
-	attr(t, dir, "speed", "%u", 40000);
+	attr(t, dir, "speed", "%u", d->drv.cfg->port_rate ? d->drv.cfg->port_rate : 40000);
 	attr(t, dir, "type", "1"); /* ARPHRD_ETHER */
 	attr(t, dir, "dev_id", "0x0");
 	attr(t, dir, "dev_port", "%u", port - 1);

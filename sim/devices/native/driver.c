@@ -12,7 +12,6 @@
 
 #define MTU_4096      5
 #define WIDTH_4X      2 /* IBTA PortInfo LinkWidthActive */
-#define SPEED_FDR10   8 /* 10 Gb/s a lane: with four lanes the 40 Gb/s of the default profile */
 #define PORT_ACTIVE   4
 #define PORT_DOWN     1
 #define PHYS_LINK_UP  5
@@ -20,6 +19,26 @@
 #define ETHERNET      2
 #define ATOMIC_HCA    1
 #define MAX_MSG       (1u << 31) /* IBTA 9.8.1.1.1 */
+
+/* IBTA PortInfo LinkSpeedActive (and its extensions) of four lanes that make `rate` Mb/s or more. */
+static uint8_t lane_speed(uint32_t rate)
+{
+	static const struct {
+		uint32_t rate; /* Mb/s of four lanes */
+		uint8_t speed;
+	} tab[] = {{10000, 1}, {20000, 2}, {40000, 8}, {56000, 16}, {100000, 32}, {200000, 64}};
+
+	for (size_t i = 0; i < sizeof(tab) / sizeof(tab[0]); i++) {
+		if (rate <= tab[i].rate)
+			return tab[i].speed;
+	}
+	return 128;
+}
+
+static uint8_t port_mtu(const struct drv_device *dev)
+{
+	return dev->cfg->port_mtu ? dev->cfg->port_mtu : MTU_4096;
+}
 
 static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 {
@@ -33,7 +52,7 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	dev->priv = n;
 	ret = native_eqs_create(n);
 	for (unsigned int p = 1; !ret && p <= dev->cfg->num_ports; p++)
-		ret = hca_port_set(dev->hca, p, true, MTU_4096);
+		ret = hca_port_set(dev->hca, p, true, port_mtu(dev));
 	if (ret) {
 		native_eqs_destroy(n);
 		free(n);
@@ -104,14 +123,14 @@ static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_qu
 	out->state = PORT_ACTIVE;
 	out->phys_state = PHYS_LINK_UP;
 	out->max_mtu = MTU_4096;
-	out->active_mtu = MTU_4096;
+	out->active_mtu = port_mtu(dev);
 	out->gid_tbl_len = NATIVE_GID_TABLE;
 	out->pkey_tbl_len = 1;
 	out->port_cap_flags = IB_UVERBS_PCF_CM_SUP | IB_UVERBS_PCF_IP_BASED_GIDS;
 	out->max_msg_sz = MAX_MSG;
 	out->max_vl_num = 1;
 	out->active_width = WIDTH_4X;
-	out->active_speed = SPEED_FDR10;
+	out->active_speed = lane_speed(dev->cfg->port_rate ? dev->cfg->port_rate : 40000);
 	out->link_layer = ETHERNET;
 }
 
