@@ -525,6 +525,7 @@ void sq_advance(struct hca *hca, struct qp *qp);
 /* doorbell.c */
 bool doorbell_pending(const struct hca *hca, struct hca_work *w);
 void doorbell_step(struct hca *hca);
+void doorbell_forget(struct hca *hca, struct qp *qp);
 void doorbell_free(struct hca *hca);
 
 /* fetch.c, decode.c */

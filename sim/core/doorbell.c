@@ -312,6 +312,29 @@ void doorbell_step(struct hca *hca)
 	e->push = NULL;
 }
 
+/* RESET, destroy: what was rung before must not start anything after. */
+void doorbell_forget(struct hca *hca, struct qp *qp)
+{
+	uint32_t i;
+
+	for (i = 0; i < hca->db.count; i++) {
+		struct db_entry *e = &hca->db.slot[(hca->db.head + i) % hca->db.depth];
+
+		if (e->db.number == qp->qpn && (e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF))
+			e->db.kind = HCA_DB_NONE;
+	}
+	for (i = 0; i < HCASIM_BF_BUFS; i++) {
+		struct bf_buf *b = hca->bf[qp->c.uar_page * HCASIM_BF_BUFS + i];
+		struct hca_doorbell db = {0};
+
+		if (!b || !b->active || !bf_head(hca, b, &db) || db.number != qp->qpn)
+			continue;
+		b->active = false;
+		timer_cancel(hca, &b->timer);
+	}
+	list_set(&hca->recover_qp, &qp->on_recover, false);
+}
+
 void doorbell_free(struct hca *hca)
 {
 	uint32_t i;

@@ -116,7 +116,6 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	qp_clear(hca, qp);
 	qp_update(hca, qp); /* in RESET: off all lists */
 	qp->dead = true;
-	list_set(&hca->recover_qp, &qp->on_recover, false);
 	event_cancel(hca, &qp->ev);
 	qp->send_cq->qps--;
 	qp->recv_cq->qps--;
@@ -150,6 +149,7 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	timer_cancel(hca, &qp->sq.timer);
 	timer_cancel(hca, &qp->rq.poll);
 	if (qp->epoch) {
+		doorbell_forget(hca, qp);
 		atomic_forget(hca, qp);
 		rx_flush_parked(hca, qp);
 		resp_clear(hca, qp);

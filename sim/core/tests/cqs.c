@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Completion queues: arm, overrun, resize; the event queue behind them. */
+#include "bed.h"
+
+static void sends(struct pair *p, unsigned int n, uint32_t flags)
+{
+	while (n--) {
+		struct hca_sge sge = bed_sge(p->mem[1], 64, p->key[1]);
+
+		bed_recv(p->qp[1], &sge, 1);
+		bed_send(p->qp[0], HCASIM_WQE_OP_SEND, flags, bed_sge(p->mem[0], 64, p->key[0]), 0, 0);
+	}
+	bed_run(p->bed);
+}
+
+static unsigned int told(struct pair *p)
+{
+	return bed_events(p->bed, 1, HCASIM_EQE_TYPE_COMP, p->rcq[1]->cqn);
+}
+
+static void poll_all(struct bed_cq *cq)
+{
+	struct tiny_cqe c;
+
+	while (bed_poll(cq, &c))
+		;
+	bed_cq_sync(cq);
+}
+
+static void arm_once(void)
+{
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	sends(&p, 1, 0);
+	CU_ASSERT_EQUAL(told(&p), 0); /* not armed */
+	poll_all(p.rcq[1]);
+	bed_arm(p.rcq[1], 0, false);
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(told(&p), 0);
+	sends(&p, 3, 0);
+	CU_ASSERT_EQUAL(told(&p), 1); /* one event for one arm */
+	CU_ASSERT_EQUAL(p.bed->irqs[1], 1);
+	bed_arm(p.rcq[1], 0, false); /* an old arm */
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(told(&p), 0);
+	bed_arm(p.rcq[1], 1, false); /* three are not polled yet: at once */
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	poll_all(p.rcq[1]);
+	bed_arm(p.rcq[1], 2, false);
+	bed_arm(p.rcq[1], 2, false); /* twice is once */
+	sends(&p, 2, 0);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	pair_free(&p);
+}
+
+static void solicited(void)
+{
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	bed_arm(p.rcq[1], 0, true);
+	sends(&p, 2, 0);
+	CU_ASSERT_EQUAL(told(&p), 0);
+	sends(&p, 1, HCA_WR_SOLICITED);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	/* A solicited one that is not polled yet raises at once, others do not. */
+	bed_arm(p.rcq[1], 1, true);
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	poll_all(p.rcq[1]);
+	sends(&p, 1, 0);
+	bed_arm(p.rcq[1], 2, true);
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(told(&p), 0);
+	/* Arming for all on top of it: that one counts. */
+	bed_arm(p.rcq[1], 2, false);
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	/* A failed completion is as good as a solicited one. */
+	poll_all(p.rcq[1]);
+	bed_arm(p.rcq[1], 3, true);
+	bed_recv(p.qp[1], &(struct hca_sge){0}, 1);
+	bed_state(p.qp[1], HCASIM_QPS_ERR);
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	pair_free(&p);
+}
+
+static void small_cq(struct pair *p)
+{
+	pair_new(p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	p->scq[0] = bed_cq(p->bed, 0, 4);
+	p->qp[0] = bed_qp(p->bed, 0, HCASIM_QPT_RC, p->scq[0], p->rcq[0]);
+	p->qp[1] = bed_qp(p->bed, 1, HCASIM_QPT_RC, p->scq[1], p->rcq[1]);
+	bed_connect(p->qp[0], p->qp[1], NULL);
+}
+
+static void writes(struct pair *p, unsigned int n)
+{
+	while (n--)
+		bed_send(p->qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED,
+			 bed_sge(p->mem[0], 8, p->key[0]), (uintptr_t)p->mem[1], p->key[1]);
+	bed_run(p->bed);
+}
+
+/* The record is read before a full ring counts as an overrun. */
+static void overrun(void)
+{
+	struct tiny_cqe c;
+	struct pair p;
+	int i;
+
+	small_cq(&p);
+	for (i = 0; i < 10; i++) {
+		writes(&p, 4);
+		poll_all(p.scq[0]);
+	}
+	CU_ASSERT_EQUAL(p.scq[0]->ci, 40);
+	writes(&p, 4);
+	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 0);
+	writes(&p, 1);
+	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 1);
+	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_QP_FATAL, p.qp[0]->qpn), 1);
+	CU_ASSERT_EQUAL(bed_query(p.qp[0]), HCASIM_QPS_ERR);
+	for (i = 0; i < 4; i++) /* what was there is still right */
+		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_FALSE(bed_poll(p.scq[0], &c));
+	pair_free(&p);
+}
+
+static void hostile_consumer_index(void)
+{
+	static const uint32_t bad[] = {5, 1000, 0x80000000, UINT32_MAX};
+	unsigned int i;
+
+	for (i = 0; i < 4; i++) {
+		struct pair p;
+
+		small_cq(&p);
+		writes(&p, 4);
+		p.scq[0]->rec->ci = htole32(bad[i]);
+		p.scq[0]->ci = bad[i];
+		bed_arm(p.scq[0], 0, false);
+		writes(&p, 1);
+		CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 1);
+		pair_free(&p);
+	}
+}
+
+static void resize(void)
+{
+	struct hca_cq_attr attr = {.ring = {.pasid = BED_PASID, .entries = 64, .stride = 64}};
+	struct tiny_cqe *old, *ring;
+	struct hcasim_cq_record *rec;
+	uint32_t i, skip;
+	struct pair p;
+
+	small_cq(&p);
+	writes(&p, 3);
+	ring = bed_alloc(p.bed, 64 * 64);
+	rec = bed_alloc(p.bed, sizeof(*rec));
+	old = p.scq[0]->ring;
+	attr.ring.addr = (uintptr_t)ring;
+	attr.record = (uintptr_t)rec;
+	attr.eqn = p.bed->eqn[0];
+	CU_ASSERT_EQUAL(hca_cq_resize(p.bed->hca[0], p.scq[0]->cqn, &attr), 0);
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(old[3].op, HCASIM_CQE_OP_RESIZE);
+	/* The index goes on at the next multiple of two turns; what is not polled yet goes before it. */
+	skip = -3u & 127;
+	for (i = 0; i < 3; i++) {
+		ring[(i + skip) & 63] = old[i];
+		ring[(i + skip) & 63].phase = !((i + skip) / 64 & 1);
+	}
+	p.scq[0]->ci = skip;
+	writes(&p, 40);
+	p.scq[0]->ring = ring;
+	p.scq[0]->entries = 64;
+	for (i = 0; i < 43; i++)
+		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	bed_expect_none(p.scq[0]);
+	p.scq[0]->ring = old;
+	pair_free(&p);
+	free(ring);
+	free(rec);
+}
+
+/* The driver is slow: events wait, none is lost. */
+static void slow_driver(void)
+{
+	struct bed *bed = bed_new(NULL, 0);
+	struct hca_eq_attr attr = {.ring = {.entries = 4, .stride = sizeof(struct tiny_eqe)}};
+	struct bed_cq *cq = bed_cq(bed, 0, 16);
+	struct bed_qp *qp[10];
+	unsigned int i, n = 0;
+	uint32_t eqn, ci = 0;
+	struct tiny_eqe *ring;
+
+	ring = bed_alloc(bed, 4 * sizeof(*ring));
+	attr.ring.addr = (uintptr_t)ring;
+	CU_ASSERT_EQUAL(hca_eq_create(bed->hca[0], &attr, &eqn), 0);
+	hca_async_eq(bed->hca[0], eqn);
+	for (i = 0; i < 10; i++) {
+		struct hca_qp_attr a = {.en_sqd_async_notify = 1};
+
+		qp[i] = bed_qp(bed, 0, HCASIM_QPT_RC, cq, cq);
+		bed_connect(qp[i], qp[i], NULL);
+		hca_qp_modify(bed->hca[0], qp[i]->qpn, &a, HCASIM_QP_ATTR_EN_SQD_ASYNC_NOTIFY);
+		bed_state(qp[i], HCASIM_QPS_SQD);
+	}
+	while (n < 10) {
+		bed_run(bed);
+		CU_ASSERT_TRUE_FATAL(ring[ci & 3].phase == !(ci / 4 & 1));
+		CU_ASSERT_EQUAL(ring[ci & 3].type, HCASIM_EQE_TYPE_SQ_DRAINED);
+		CU_ASSERT_EQUAL(ring[ci & 3].number, qp[n]->qpn);
+		hca_eq_ack(bed->hca[0], eqn, ++ci);
+		n++;
+	}
+	bed_free(bed);
+	free(ring);
+}
+
+const struct test cq_tests[] = {
+	{"one event for one arm", arm_once},
+	{"solicited", solicited},
+	{"overrun", overrun},
+	{"hostile consumer index", hostile_consumer_index},
+	{"resize", resize},
+	{"slow driver", slow_driver},
+	{NULL, NULL},
+};
