@@ -2,15 +2,18 @@
 """A mistake in the YAML is refused, by a message that names file, place and value."""
 
 import copy
+import json
+import re
 import subprocess
 import sys
 
+import jsonschema
 import pytest
 import yaml
 from conftest import SPEC
 
 from gen import spec as spec_module
-from gen.load import SpecError
+from gen.load import FILES, SCHEMA_DIR, SpecError
 
 
 def pick(entries, name):
@@ -242,3 +245,12 @@ def test_missing_file(documents, tmp_path):
     (tmp_path / "wr.yaml").unlink()
     with pytest.raises(SpecError, match="wr.yaml: No such file"):
         spec_module.read(tmp_path)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_schemas_are_schemas(name):
+    """Valid, and every reference inside leads somewhere: a dangling one shows only when it is followed."""
+    schema = json.loads((SCHEMA_DIR / f"{name}.schema.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator.check_schema(schema)
+    references = re.findall(r'"\$ref": "#/\$defs/(\w+)"', json.dumps(schema))
+    assert set(references) <= set(schema["$defs"])
