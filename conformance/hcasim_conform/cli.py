@@ -31,7 +31,7 @@ def parser():
     )
     p.add_argument(
         "--out",
-        default="conform-report",
+        default="conform-out",
         type=Path,
         metavar="DIR",
         help="where the reports go (default: %(default)s)",
