@@ -118,6 +118,7 @@ bool conn_drain(struct conn *c, unsigned int budget)
 	for (; budget && ring_peek(sr->ring, sr->pos, &op); budget--, any = true) {
 		wake |= ring_release(sr->ring, sr->pos);
 		sr->pos++;
+		sr->more = op.more;
 		carry_out(c, &op);
 	}
 	if (wake) {
@@ -125,6 +126,11 @@ bool conn_drain(struct conn *c, unsigned int budget)
 		futex_wake(&sr->ring->room, INT32_MAX);
 	}
 	return any;
+}
+
+bool conn_in_burst(const struct conn *c)
+{
+	return c->ring && c->ring->more;
 }
 
 bool conn_ring_empty(const struct conn *c)

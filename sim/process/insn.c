@@ -344,6 +344,35 @@ bool insn_decode(const void *code, size_t len, struct insn *insn)
 	return classify(&p, insn);
 }
 
+#define LOOK_AHEAD 6 /* instructions: a copy loads, perhaps swaps, and stores */
+
+static bool leaves(ZydisInstructionCategory category)
+{
+	return category == ZYDIS_CATEGORY_COND_BR || category == ZYDIS_CATEGORY_UNCOND_BR ||
+	       category == ZYDIS_CATEGORY_CALL || category == ZYDIS_CATEGORY_RET;
+}
+
+bool insn_more(const void *code, size_t len, const struct insn *insn)
+{
+	ZydisDecodedInstruction zi;
+	ZydisDecoder decoder;
+	struct insn next;
+	size_t at = insn->len;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (unsigned int i = 0; i < LOOK_AHEAD && at < len; i++, at += zi.length) {
+		const uint8_t *p = (const uint8_t *)code + at;
+
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, p, len - at, &zi)) ||
+		    leaves(zi.meta.category))
+			return false;
+		if (insn_decode(p, len - at, &next) && next.kind <= INSN_STORE_VEC &&
+		    next.base == insn->base && next.index == insn->index && next.base != INSN_NO_REG)
+			return true;
+	}
+	return false;
+}
+
 void insn_format(const void *code, size_t len, uint64_t rip, char *text, size_t size)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];

@@ -45,6 +45,7 @@ struct insn {
 	bool clear_xmm;   /* vector load: the rest of the 128 bits becomes zero */
 	bool clear_all;   /* vector load: the rest of the whole register becomes zero */
 	bool rep;
+	bool more;   /* another store through the same register follows at once */
 	bool addr32; /* addresses are computed modulo 2^32 */
 	bool rip_rel;
 	int8_t base, index; /* into gregs, INSN_NO_REG: none */
@@ -55,6 +56,8 @@ struct insn {
 
 /* False: not one of the supported forms (or not an instruction at all). */
 bool insn_decode(const void *code, size_t len, struct insn *insn);
+/* Does the straight code behind `insn`, up to `len` bytes from its start, store through its base again? */
+bool insn_more(const void *code, size_t len, const struct insn *insn);
 /* Text of the instruction at `code`, for a message. */
 void insn_format(const void *code, size_t len, uint64_t rip, char *text, size_t size);
 

@@ -25,7 +25,7 @@ struct ring_op { /* what an entry says */
 	uint64_t offset;
 	uint8_t kind, hca, bar, size;
 	uint8_t wc;
-	uint8_t reserved;
+	uint8_t more;   /* the code goes on with another store to the same place: a burst */
 	uint16_t reply; /* loads: which reply slot */
 	uint8_t data[RING_DATA_MAX];
 };

@@ -21,6 +21,7 @@
 #define RUN_BUDGET   (2000000ull) /* ps of simulated time between looks at the rings */
 #define SOCKET_EVERY 16           /* rounds between looks at the sockets while there is work */
 #define SPIN_NS      4000         /* an idle loop looks at the rings for so long before it sleeps */
+#define BURST_NS     20000        /* a burst of stores may be interrupted for so long */
 #define EVENTS_NS    1000000ull   /* while event pipes are full */
 #define PS_PER_NS    1000ull
 

@@ -82,6 +82,7 @@ struct shared_ring { /* the device process's view of an application's MMIO ring 
 	struct ring *ring;
 	uint64_t pos;
 	unsigned int refs;
+	bool more; /* the entry taken last is part of a burst that goes on */
 };
 
 struct conn {
@@ -100,6 +101,8 @@ void conn_serve(struct conn *c);
 void conn_close(struct conn *c);
 /* Takes up to `budget` entries out of the ring. True if there were any. */
 bool conn_drain(struct conn *c, unsigned int budget);
+/* True while a burst of stores is under way: the next one is nanoseconds of a real processor away. */
+bool conn_in_burst(const struct conn *c);
 bool conn_ring_empty(const struct conn *c);
 void conn_ring_sleep(struct conn *c, bool sleeping);
 

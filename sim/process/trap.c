@@ -188,7 +188,8 @@ static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t
 
 static void bar_store(void *arg, uint64_t addr, const void *data, size_t len)
 {
-	struct ring_op op = {.kind = RING_STORE};
+	const struct insn *insn = arg;
+	struct ring_op op = {.kind = RING_STORE, .more = insn->more};
 	struct page *p = find_page(addr);
 	struct ring *ring = client_ring();
 
@@ -332,14 +333,16 @@ static void cache_put(uint64_t rip, const uint8_t *code, const struct insn *insn
 	atomic_store_explicit(&cache[slot].seq, seq + 2, memory_order_release);
 }
 
+#define CODE_WINDOW 64u /* bytes of code that are looked at */
+
 /* How many bytes of code can be read at `rip`: an instruction may be the last of its page. */
 static size_t code_room(uint64_t rip)
 {
 	size_t here = PAGE - rip % PAGE;
 	unsigned char resident;
 
-	if (here >= INSN_MAX_LEN || !syscall(SYS_mincore, rip + here, PAGE, &resident))
-		return INSN_MAX_LEN;
+	if (here >= CODE_WINDOW || !syscall(SYS_mincore, rip + here, PAGE, &resident))
+		return CODE_WINDOW;
 	return here;
 }
 
@@ -356,7 +359,7 @@ static void say(const char *text, int n)
 static void complain(const uint8_t *code, size_t room, const struct insn *insn, uint64_t rip, uint64_t addr)
 {
 	char text[160], bytes[3 * INSN_MAX_LEN + 1] = "", line[512];
-	unsigned int len = insn->len ? insn->len : (unsigned int)room;
+	unsigned int len = insn->len ? insn->len : room < INSN_MAX_LEN ? (unsigned int)room : INSN_MAX_LEN;
 
 	insn_format(code, room, rip, text, sizeof(text));
 	for (unsigned int i = 0; i < len && i < INSN_MAX_LEN; i++)
@@ -372,6 +375,7 @@ bool trap_handle(siginfo_t *info, ucontext_t *uc)
 	uint64_t rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP], addr = (uintptr_t)info->si_addr;
 	const uint8_t *code = (const uint8_t *)(uintptr_t)rip;
 	int saved = errno;
+	struct insn_bar bar;
 	struct insn insn;
 	size_t room;
 
@@ -383,9 +387,12 @@ bool trap_handle(siginfo_t *info, ucontext_t *uc)
 			complain(code, room, &insn, rip, addr);
 			goto fatal;
 		}
+		insn.more = insn_more(code, room, &insn);
 		cache_put(rip, code, &insn);
 	}
-	if (insn_emulate(&insn, uc, &bar_ops)) {
+	bar = bar_ops;
+	bar.arg = &insn;
+	if (insn_emulate(&insn, uc, &bar)) {
 		errno = saved;
 		return true;
 	}
