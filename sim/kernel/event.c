@@ -251,6 +251,7 @@ bool kernel_file_async(const struct kfile *f, uint64_t ino)
 
 	TAILQ_FOREACH(ev, &f->events, link)
 	{
+		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
 		if (ev->ino == ino)
 			return ev->async;
 	}

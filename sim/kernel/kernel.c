@@ -51,6 +51,7 @@ static void upcall_async_port(struct drv_device *dev, uint8_t port, uint32_t eve
 	{
 		TAILQ_FOREACH(ev, &f->events, link)
 		{
+			/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
 			if (ev->async)
 				evfile_push_async(ev, NULL, port, event);
 		}

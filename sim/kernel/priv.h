@@ -15,7 +15,7 @@
 #define KPAGE_SIZE    4096u
 #define MAX_PORTS     2
 #define MAX_GIDS      16
-#define MAX_DEVICES   16
+#define MAX_DEVICES   16u
 #define UVERBS_MAJOR  231 /* the kernel's: Documentation/admin-guide/devices.txt */
 #define UVERBS_MINOR  192
 #define IFINDEX_FIRST 100 /* of the adapters' network interfaces, far from the host's own */
@@ -122,6 +122,8 @@ struct kgid {
 	bool valid;
 };
 
+TAILQ_HEAD(kfile_list, kfile);
+
 struct kdev {
 	struct kernel *k;
 	unsigned int index;
@@ -132,7 +134,7 @@ struct kdev {
 	struct ib_uverbs_query_port_resp port[MAX_PORTS];
 	struct kgid gid[MAX_PORTS][MAX_GIDS];
 	struct hca_counters shown; /* in sysfs */
-	TAILQ_HEAD(, kfile) files;
+	struct kfile_list files;
 };
 
 struct kfile {
@@ -144,6 +146,7 @@ struct kfile {
 	struct uobj_list objects; /* newest first */
 	struct uobj **handles;
 	uint32_t num_handles;
+	uint32_t free_from; /* every handle below is taken */
 };
 
 struct kpath { /* what the sysfs tree is made of, newest first */
@@ -152,10 +155,12 @@ struct kpath { /* what the sysfs tree is made of, newest first */
 	char name[];
 };
 
+SLIST_HEAD(kpath_list, kpath);
+
 struct kernel {
 	struct kernel_config cfg;
 	char *root;
-	SLIST_HEAD(, kpath) paths;
+	struct kpath_list paths;
 	struct kdev dev[MAX_DEVICES];
 	unsigned int num_devices;
 };

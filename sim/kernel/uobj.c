@@ -37,7 +37,7 @@ static int handle_alloc(struct kfile *f, struct uobj *u)
 	struct uobj **tab;
 	uint32_t i, num;
 
-	for (i = 0; i < f->num_handles; i++) {
+	for (i = f->free_from; i < f->num_handles; i++) {
 		if (!f->handles[i])
 			break;
 	}
@@ -52,6 +52,7 @@ static int handle_alloc(struct kfile *f, struct uobj *u)
 		f->num_handles = num;
 	}
 	f->handles[i] = u;
+	f->free_from = i + 1;
 	u->handle = i;
 	return 0;
 }
@@ -109,6 +110,8 @@ void uobj_unuse(struct uobj *user, struct uobj *used)
 static void uobj_free(struct uobj *u)
 {
 	u->file->handles[u->handle] = NULL;
+	if (u->handle < u->file->free_from)
+		u->file->free_from = u->handle;
 	if (u->listed)
 		TAILQ_REMOVE(&u->file->objects, u, link);
 	evfile_forget(u->comp, u);

@@ -354,7 +354,7 @@ static void mappings(void)
 
 static void contexts(void)
 {
-	static struct kfile *f[HCASIM_UAR_PAGES];
+	static struct kfile *f[HCASIM_UAR_PAGES + 1];
 	struct drv_mmap d, e;
 	unsigned int n;
 
@@ -382,8 +382,9 @@ static void contexts(void)
 			break;
 	}
 	CU_ASSERT(n == HCASIM_UAR_PAGES - 1 || n >= 900); /* or as many as descriptors last */
-	while (n + 1)
+	while (n)
 		kernel_release(f[n--]);
+	kernel_release(f[0]);
 }
 
 static void queries(void)
