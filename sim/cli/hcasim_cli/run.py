@@ -69,6 +69,7 @@ class Machine:
         self.build = build
         self.folder = make_folder(options.name)
         self.process = None
+        self.reported = False
         self.lifeline, theirs = socket.socketpair()
         command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
         command += ["--hcas", str(options.hcas), "--device", options.device, "--profile", options.profile]
@@ -187,6 +188,7 @@ def wait_both(machine, process):
         ready = readable(watched, None)
         if command_fd not in ready:
             describe_end(machine.process.wait())
+            machine.reported = True
             end_applications(machine, command_fd)
     finally:
         os.close(command_fd)
@@ -234,9 +236,14 @@ def start_and_run(build, options, command):
     machine = Machine(build, options)
     try:
         machine.wait_ready()
-        return run_on(build, machine.folder, machine, options, command)
-    finally:
+        status = run_on(build, machine.folder, machine, options, command)
+    except BaseException:
         machine.end()
+        raise
+    ended = machine.end()
+    if ended and not machine.reported:
+        describe_end(ended)
+    return status or (MACHINE_FAILED if ended else 0)
 
 
 def main(build, args):

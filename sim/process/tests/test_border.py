@@ -23,8 +23,10 @@ def test_simulated_time_follows_the_wall_clock(client):
 
 def test_a_store_to_an_unmapped_page_is_a_fault():
     result = hcasim_run(CLIENT, "unmapped")
-    assert result.returncode == 128 + signal.SIGSEGV
-    assert "hcasim" not in result.stderr
+    # AddressSanitizer's own handler, where there is one, is chained to: it reports, and ends with 1.
+    sanitized = "AddressSanitizer: SEGV" in result.stderr
+    assert result.returncode == (1 if sanitized else 128 + signal.SIGSEGV)
+    assert "hcasim: pid" not in result.stderr
 
 
 def test_an_unsupported_store_names_the_instruction():
@@ -63,7 +65,7 @@ def test_a_killed_device_process_is_a_fatal_event():
     process = start("fatal")
     os.kill(device_of(process.pid)[1], signal.SIGKILL)
     assert process.stdout.readline() == "fatal\n"
-    assert process.wait() == 0
+    assert process.wait() == 125  # the command ended well, its machine did not
 
 
 def test_a_killed_guardian_ends_the_machine():
