@@ -46,7 +46,7 @@ static void sqd_check(struct hca *hca, struct qp *qp)
 
 static void flush(struct wqe *w)
 {
-	w->failed = true;
+	w->failed = w->settled = true;
 	w->status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
 	w->vendor = HCASIM_VENDOR_ERR_NONE;
 }
@@ -57,10 +57,10 @@ void sq_advance(struct hca *hca, struct qp *qp)
 	struct wqe *w;
 
 	while ((w = qp->sq.head) && !w->dma_pending) {
-		if (w->failed && !qp_flushing(qp)) {
-			w->culprit = true;
+		if (w->failed && !w->settled && !qp_flushing(qp)) {
+			w->settled = true;
 			sq_failed(hca, qp);
-		} else if (w->failed ? !w->started && !w->culprit : !w->acked) {
+		} else if (w->failed ? !w->started && !w->settled : !w->acked) {
 			if (!qp_flushing(qp))
 				break;
 			flush(w); /* also one that is wrong itself, but was never looked at in its turn */

@@ -91,6 +91,14 @@ static void wqe_refuse(struct wqe *w, uint8_t status, uint8_t vendor)
 	w->vendor = vendor;
 }
 
+/* The payload lies where the decoder found it: inside the WQE's own bytes. */
+static bool inline_fits(const struct wqe *w)
+{
+	const uint8_t *p = w->wr.inline_data, *end = w->raw + w->cap;
+
+	return p && p >= w->raw && p <= end && w->wr.length <= (uint64_t)(end - p);
+}
+
 static void wqe_validate(const struct hca *hca, const struct qp *qp, struct wqe *w)
 {
 	const struct hca_wr *wr = &w->wr;
@@ -103,7 +111,7 @@ static void wqe_validate(const struct hca *hca, const struct qp *qp, struct wqe 
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_OPCODE);
 	else if (inl && op_reads(wr->op))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
-	else if (inl && (!wr->inline_data || wr->length > w->cap || wr->length > qp->c.max_inline))
+	else if (inl && (!inline_fits(w) || wr->length > qp->c.max_inline))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
 	else if (wr->length > max)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_MSG_TOO_LONG);

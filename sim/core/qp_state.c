@@ -92,7 +92,8 @@ static void enter(struct hca *hca, struct qp *qp, uint8_t state)
 		qp->sq.drained_sent = false;
 		break;
 	case HCASIM_QPS_RTS:
-		qp->sq.fault = false;
+		if (qp->a.state == HCASIM_QPS_SQE)
+			qp->sq.fault = false;
 		break;
 	}
 	qp->a.state = state;
