@@ -36,8 +36,12 @@ static int check_attr(const struct hcasim_context *ctx, const struct ibv_qp_init
 {
 	int err;
 
-	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) ||
-	    attr->srq)
+	/* Creation flags and a TSO header may be named as long as nothing is asked for. */
+	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+						      IBV_QP_INIT_ATTR_CREATE_FLAGS |
+						      IBV_QP_INIT_ATTR_MAX_TSO_HEADER) ||
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags) ||
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER && attr->max_tso_header) || attr->srq)
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
 		return EINVAL;
@@ -166,12 +170,15 @@ static int create_in_device(struct hcasim_qp *qp, struct ibv_qp_init_attr_ex *at
 {
 	struct hcasim_context *ctx = qp->ctx;
 	struct hcasim_cmd_create_qp_resp resp = {};
+	struct ibv_qp_init_attr_ex known = *attr;
 	int err;
 
-	err = ibv_cmd_create_qp_ex(&ctx->ibv_ctx.context, &qp->vqp, attr, &cmd->ibv_cmd, sizeof(*cmd),
+	known.comp_mask &= IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	err = ibv_cmd_create_qp_ex(&ctx->ibv_ctx.context, &qp->vqp, &known, &cmd->ibv_cmd, sizeof(*cmd),
 				   &resp.ibv_resp, sizeof(resp));
 	if (err)
 		return err;
+	attr->cap = known.cap;
 	take_limits(qp, &attr->cap);
 	err = map_rings(qp, &resp.drv_payload);
 	if (!err) {

@@ -52,6 +52,31 @@ static void test_clock(void)
 	CU_ASSERT_TRUE(v.raw_clock.tv_nsec > 0 && w.raw_clock.tv_nsec >= v.raw_clock.tv_nsec);
 }
 
+/* A member that is named but asks for nothing is no reason to refuse. */
+static void check_masks(struct live *l)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_RC,
+		.send_cq = l->cq,
+		.recv_cq = l->cq,
+		.cap = small_cap,
+		.comp_mask =
+			IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_MAX_TSO_HEADER,
+		.pd = l->pd,
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(live_ctx, &init);
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(qp);
+	CU_ASSERT_EQUAL(ibv_destroy_qp(qp), 0);
+	init.max_tso_header = 64;
+	CU_ASSERT_PTR_NULL(ibv_create_qp_ex(live_ctx, &init));
+	CU_ASSERT_EQUAL(errno, EOPNOTSUPP);
+	init.max_tso_header = 0;
+	init.create_flags = IBV_QP_CREATE_SCATTER_FCS;
+	CU_ASSERT_PTR_NULL(ibv_create_qp_ex(live_ctx, &init));
+	CU_ASSERT_EQUAL(errno, EOPNOTSUPP);
+}
+
 /* Each operation on each QP type: what the tables allow and this adapter serves, else EOPNOTSUPP. */
 static void test_send_ops(void)
 {
@@ -78,6 +103,7 @@ static void test_send_ops(void)
 			if (qp)
 				CU_ASSERT_EQUAL(ibv_destroy_qp(qp), 0);
 		}
+	check_masks(&l);
 	CU_ASSERT_PTR_NULL(try_qp(&l, IBV_QPT_RC, 1ull << 40, &small_cap));
 	CU_ASSERT_EQUAL(errno, EOPNOTSUPP);
 	CU_ASSERT_PTR_NULL(try_qp(&l, IBV_QPT_RAW_PACKET, IBV_QP_EX_WITH_SEND, &small_cap));
