@@ -60,7 +60,8 @@ def test_tshark_names_every_opcode(trace):
 def test_scapy_agrees_with_every_icrc(trace):
     _, folder = trace
     for number, packet in enumerate(packets(folder), 1):
-        assert packet[BTH].pack_icrc(packet[BTH].icrc) == packet[BTH].compute_icrc(b""), f"packet {number}"
+        icrc = packet[BTH].icrc.to_bytes(4, "big")  # as it stands in the file
+        assert icrc == packet[BTH].compute_icrc(b""), f"packet {number}"
 
 
 def test_without_trace_nothing_is_written(tmp_path, monkeypatch, gid_index):
