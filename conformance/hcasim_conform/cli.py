@@ -70,7 +70,7 @@ def execute(args, tables, cells, dut):
     status = run(session, args.expression)
     if status not in (PYTEST_OK, PYTEST_FAILED):
         return 2 if status != PYTEST_NONE else no_cell(args.expression)
-    faults = [f"stale key: {text}" for text in dut.stale_keys(cells)]
+    faults = session.faults + [f"DUT file: stale key: {text}" for text in dut.stale_keys(cells)]
     data = results.record(
         tables,
         dut,

@@ -16,6 +16,7 @@ from pathlib import Path
 
 GROUP_SIZE = 100
 RUNNER = "hcasim-conform-runner"
+CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
 
 
 @dataclass
@@ -116,14 +117,14 @@ class Process:
 
 
 class GroupRun:
-    def __init__(self, dut, bin_dir, cells, report):
+    def __init__(self, dut, bin_dir, cells, report, complain):
         self.dut = dut
         self.bin_dir = bin_dir
         self.left = deque(cells)
         self.report = report  # report(cell, result)
-        self.watchdog = (
-            2 + 4 * dut.timeout
-        )  # a cell waits at most for its own completions, its event and a SEND
+        self.complain = complain  # complain(text): what no cell can be charged with
+        # a cell waits at most for its own completions, its event and a SEND
+        self.watchdog = 2 + 4 * dut.timeout
 
     def run(self):
         while self.left:
@@ -171,6 +172,10 @@ class GroupRun:
                 error or f"{died(code)} before the first cell{': ' + complaint if complaint else ''}"
             )
             return False
+        elif code not in CELLS_WERE_RUN:  # a crash while objects are destroyed, or a sanitizer's finding
+            self.complain(
+                f"after the last cell of a group {died(code)}{': ' + complaint if complaint else ''}"
+            )
         return True
 
     def _fail_rest(self, reason):

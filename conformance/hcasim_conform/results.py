@@ -89,6 +89,6 @@ def write_junit(data, path):
         suite = ElementTree.SubElement(
             root, "testsuite", name="run", tests="1", failures="1", errors="0", skipped="0"
         )
-        case = ElementTree.SubElement(suite, "testcase", classname="run", name="DUT file")
-        ElementTree.SubElement(case, "failure", type="stale-key", message="; ".join(data["faults"]))
+        case = ElementTree.SubElement(suite, "testcase", classname="run", name="as a whole")
+        ElementTree.SubElement(case, "failure", type="run", message="; ".join(data["faults"]))
     ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)

@@ -52,6 +52,7 @@ class Session:
         self.jobs = jobs
         self.progress = progress
         self.selected = []
+        self.faults = []  # that no cell can be charged with
         self.outcomes = {}  # id -> (outcome, Result, reason)
         self._ready = threading.Condition()
         self._pool = None
@@ -83,7 +84,7 @@ class Session:
     # -- outcomes
     def _run_group(self, cells):
         try:
-            drive.GroupRun(self.dut, self.bin_dir, cells, self._report).run()
+            drive.GroupRun(self.dut, self.bin_dir, cells, self._report, self.faults.append).run()
         except Exception as error:  # a fault of the suite must not leave a cell without an outcome
             for cell in cells:
                 if cell.id not in self.outcomes:

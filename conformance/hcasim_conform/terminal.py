@@ -73,7 +73,7 @@ def summarize(data, apis, out, console=None):
     if len(unlisted) > 20:
         console.print(f"... and {len(unlisted) - 20} more, see the report")
     for fault in data["faults"]:
-        console.print(f"[bold red]DUT file[/] {fault}", highlight=False, soft_wrap=True)
+        console.print(f"[bold red]run[/] {fault}", highlight=False, soft_wrap=True)
     s = data["summary"]
     console.print(
         f"[bold]{s['cells']} cells on {data['dut']['name']}: {s['pass']} pass, {s['fail']} fail, "

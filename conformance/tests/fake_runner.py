@@ -31,3 +31,5 @@ for cell in (line["id"] for line in lines[1:]):
     bad = listed("FAKE_FAIL", cell)
     result = {"pass": not bad, "seen": "this and that; ", "faults": ["byte 3 <is> wrong"] if bad else []}
     say({"end": cell, **result, "errno": None, "calls": ["ibv_wr_start(qpx)"], "us": 5})
+if os.environ.get("FAKE_CRASH_AT_END"):
+    os.kill(os.getpid(), signal.SIGSEGV)

@@ -71,6 +71,13 @@ def test_a_crash_costs_one_cell(conform):
     assert "SIGSEGV" in row_of(data, SECOND)["faults"][0]
 
 
+def test_a_crash_after_the_last_cell_fails_the_run(conform):
+    status, data = conform(FAKE_CRASH_AT_END="1")
+    assert status == 1
+    assert set(outcomes(data).values()) == {"pass"}
+    assert data["faults"] == ["after the last cell of a group the runner died of SIGSEGV"]
+
+
 def test_a_hang_costs_one_cell(conform, monkeypatch):
     make = drive.GroupRun.__init__
 
@@ -156,7 +163,7 @@ def test_a_stale_key_fails_the_run(conform, difference, words, tmp_path):
     status, data = conform(differences=difference, FAKE_FAIL=SECOND)
     assert status == 1
     assert any(words in fault for fault in data["faults"])
-    assert "stale-key" in (tmp_path / "out" / "junit.xml").read_text(encoding="utf-8")
+    assert "stale key" in (tmp_path / "out" / "junit.xml").read_text(encoding="utf-8")
 
 
 def test_junit_counts(conform, tmp_path):
