@@ -208,109 +208,164 @@ static bool movdir64b(const ZydisDecodedOperand *ops, const ZydisDecodedInstruct
 	return set_address(insn, zi, &ops[1]);
 }
 
+/* ---- What each mnemonic does as a store and as a load ------------------------------------------- */
+
+static bool swap_store(const struct parts *p, struct insn *insn)
+{
+	insn->swap = true;
+	return store_gpr(p, insn);
+}
+
+static bool swap_load(const struct parts *p, struct insn *insn)
+{
+	insn->swap = true;
+	return load_gpr(p, insn);
+}
+
+static bool sign_load(const struct parts *p, struct insn *insn)
+{
+	insn->sign = true;
+	return load_gpr(p, insn);
+}
+
+static bool low_store(const struct parts *p, struct insn *insn)
+{
+	return store_vec(p, insn, 0);
+}
+
+static bool high_store(const struct parts *p, struct insn *insn)
+{
+	return store_vec(p, insn, 8);
+}
+
+static bool whole_load(const struct parts *p, struct insn *insn)
+{
+	return load_vec(p, insn, 0);
+}
+
+/* MOVLPS and MOVHPS load one half and keep the other. */
+static bool half_load(const struct parts *p, struct insn *insn, unsigned int off)
+{
+	bool ok = load_vec(p, insn, off);
+
+	insn->clear_xmm = false;
+	return ok;
+}
+
+static bool low_load(const struct parts *p, struct insn *insn)
+{
+	return half_load(p, insn, 0);
+}
+
+static bool high_load(const struct parts *p, struct insn *insn)
+{
+	return half_load(p, insn, 8);
+}
+
+static bool element_store(const struct parts *p, struct insn *insn)
+{
+	return extract(p, insn, 16);
+}
+
+static bool lane_store(const struct parts *p, struct insn *insn)
+{
+	return p->reg &&
+	       extract(p, insn, ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, p->reg->reg.value) / 8);
+}
+
+typedef bool form_fn(const struct parts *p, struct insn *insn);
+
+#define FORM(mnemonic, store, load)                                                                          \
+	{                                                                                                    \
+		ZYDIS_MNEMONIC_##mnemonic, store, load                                                       \
+	}
+static const struct {
+	ZydisMnemonic mnemonic;
+	form_fn *store, *load;
+} forms[] = {
+	FORM(MOV, store_gpr, load_gpr),
+	FORM(MOVNTI, store_gpr, load_gpr),
+	FORM(MOVDIRI, store_gpr, load_gpr),
+	FORM(MOVBE, swap_store, swap_load),
+	FORM(MOVSX, NULL, sign_load),
+	FORM(MOVSXD, NULL, sign_load),
+	FORM(MOVZX, NULL, load_gpr),
+	FORM(MOVHPS, high_store, high_load),
+	FORM(MOVHPD, high_store, high_load),
+	FORM(VMOVHPS, high_store, NULL),
+	FORM(VMOVHPD, high_store, NULL),
+	FORM(MOVLPS, low_store, low_load),
+	FORM(MOVLPD, low_store, low_load),
+	FORM(VMOVLPS, low_store, NULL),
+	FORM(VMOVLPD, low_store, NULL),
+	FORM(MOVNTPS, low_store, NULL),
+	FORM(MOVNTPD, low_store, NULL),
+	FORM(MOVNTDQ, low_store, NULL),
+	FORM(VMOVNTPS, low_store, NULL),
+	FORM(VMOVNTPD, low_store, NULL),
+	FORM(VMOVNTDQ, low_store, NULL),
+	FORM(MOVD, low_store, whole_load),
+	FORM(MOVQ, low_store, whole_load),
+	FORM(MOVSS, low_store, whole_load),
+	FORM(MOVSD, low_store, whole_load),
+	FORM(MOVAPS, low_store, whole_load),
+	FORM(MOVAPD, low_store, whole_load),
+	FORM(MOVUPS, low_store, whole_load),
+	FORM(MOVUPD, low_store, whole_load),
+	FORM(MOVDQA, low_store, whole_load),
+	FORM(MOVDQU, low_store, whole_load),
+	FORM(VMOVD, low_store, whole_load),
+	FORM(VMOVQ, low_store, whole_load),
+	FORM(VMOVSS, low_store, whole_load),
+	FORM(VMOVSD, low_store, whole_load),
+	FORM(VMOVAPS, low_store, whole_load),
+	FORM(VMOVAPD, low_store, whole_load),
+	FORM(VMOVUPS, low_store, whole_load),
+	FORM(VMOVUPD, low_store, whole_load),
+	FORM(VMOVDQA, low_store, whole_load),
+	FORM(VMOVDQU, low_store, whole_load),
+	FORM(VMOVDQA32, low_store, whole_load),
+	FORM(VMOVDQA64, low_store, whole_load),
+	FORM(VMOVDQU8, low_store, whole_load),
+	FORM(VMOVDQU16, low_store, whole_load),
+	FORM(VMOVDQU32, low_store, whole_load),
+	FORM(VMOVDQU64, low_store, whole_load),
+	FORM(LDDQU, NULL, whole_load),
+	FORM(VLDDQU, NULL, whole_load),
+	FORM(MOVNTDQA, NULL, whole_load),
+	FORM(VMOVNTDQA, NULL, whole_load),
+	FORM(PEXTRB, element_store, NULL),
+	FORM(PEXTRW, element_store, NULL),
+	FORM(PEXTRD, element_store, NULL),
+	FORM(PEXTRQ, element_store, NULL),
+	FORM(EXTRACTPS, element_store, NULL),
+	FORM(VPEXTRB, element_store, NULL),
+	FORM(VPEXTRW, element_store, NULL),
+	FORM(VPEXTRD, element_store, NULL),
+	FORM(VPEXTRQ, element_store, NULL),
+	FORM(VEXTRACTPS, element_store, NULL),
+	FORM(VEXTRACTF128, lane_store, NULL),
+	FORM(VEXTRACTI128, lane_store, NULL),
+	FORM(VEXTRACTF32X4, lane_store, NULL),
+	FORM(VEXTRACTI32X4, lane_store, NULL),
+	FORM(VEXTRACTF64X2, lane_store, NULL),
+	FORM(VEXTRACTI64X2, lane_store, NULL),
+	FORM(VEXTRACTF32X8, lane_store, NULL),
+	FORM(VEXTRACTI32X8, lane_store, NULL),
+	FORM(VEXTRACTF64X4, lane_store, NULL),
+	FORM(VEXTRACTI64X4, lane_store, NULL),
+};
+
 static bool classify(const struct parts *p, struct insn *insn)
 {
-	bool store = p->mem_first;
+	for (unsigned int i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (forms[i].mnemonic == p->zi->mnemonic) {
+			form_fn *form = p->mem_first ? forms[i].store : forms[i].load;
 
-	switch (p->zi->mnemonic) {
-	case ZYDIS_MNEMONIC_MOVBE:
-		insn->swap = true;
-		/* fall through */
-	case ZYDIS_MNEMONIC_MOV:
-	case ZYDIS_MNEMONIC_MOVNTI:
-	case ZYDIS_MNEMONIC_MOVDIRI:
-		return store ? store_gpr(p, insn) : load_gpr(p, insn);
-	case ZYDIS_MNEMONIC_MOVSX:
-	case ZYDIS_MNEMONIC_MOVSXD:
-		insn->sign = true;
-		/* fall through */
-	case ZYDIS_MNEMONIC_MOVZX:
-		return load_gpr(p, insn);
-	case ZYDIS_MNEMONIC_MOVHPS:
-	case ZYDIS_MNEMONIC_MOVHPD:
-		if (!store && load_vec(p, insn, 8)) {
-			insn->clear_xmm = false;
-			return true;
+			return form && form(p, insn);
 		}
-		/* fall through */
-	case ZYDIS_MNEMONIC_VMOVHPS:
-	case ZYDIS_MNEMONIC_VMOVHPD:
-		return store && store_vec(p, insn, 8);
-	case ZYDIS_MNEMONIC_MOVLPS:
-	case ZYDIS_MNEMONIC_MOVLPD:
-		if (!store && load_vec(p, insn, 0)) {
-			insn->clear_xmm = false;
-			return true;
-		}
-		/* fall through */
-	case ZYDIS_MNEMONIC_VMOVLPS:
-	case ZYDIS_MNEMONIC_VMOVLPD:
-	case ZYDIS_MNEMONIC_MOVNTPS:
-	case ZYDIS_MNEMONIC_MOVNTPD:
-	case ZYDIS_MNEMONIC_MOVNTDQ:
-	case ZYDIS_MNEMONIC_VMOVNTPS:
-	case ZYDIS_MNEMONIC_VMOVNTPD:
-	case ZYDIS_MNEMONIC_VMOVNTDQ:
-		return store && store_vec(p, insn, 0);
-	case ZYDIS_MNEMONIC_MOVD:
-	case ZYDIS_MNEMONIC_MOVQ:
-	case ZYDIS_MNEMONIC_MOVSS:
-	case ZYDIS_MNEMONIC_MOVSD:
-	case ZYDIS_MNEMONIC_MOVAPS:
-	case ZYDIS_MNEMONIC_MOVAPD:
-	case ZYDIS_MNEMONIC_MOVUPS:
-	case ZYDIS_MNEMONIC_MOVUPD:
-	case ZYDIS_MNEMONIC_MOVDQA:
-	case ZYDIS_MNEMONIC_MOVDQU:
-	case ZYDIS_MNEMONIC_VMOVD:
-	case ZYDIS_MNEMONIC_VMOVQ:
-	case ZYDIS_MNEMONIC_VMOVSS:
-	case ZYDIS_MNEMONIC_VMOVSD:
-	case ZYDIS_MNEMONIC_VMOVAPS:
-	case ZYDIS_MNEMONIC_VMOVAPD:
-	case ZYDIS_MNEMONIC_VMOVUPS:
-	case ZYDIS_MNEMONIC_VMOVUPD:
-	case ZYDIS_MNEMONIC_VMOVDQA:
-	case ZYDIS_MNEMONIC_VMOVDQU:
-	case ZYDIS_MNEMONIC_VMOVDQA32:
-	case ZYDIS_MNEMONIC_VMOVDQA64:
-	case ZYDIS_MNEMONIC_VMOVDQU8:
-	case ZYDIS_MNEMONIC_VMOVDQU16:
-	case ZYDIS_MNEMONIC_VMOVDQU32:
-	case ZYDIS_MNEMONIC_VMOVDQU64:
-		return store ? store_vec(p, insn, 0) : load_vec(p, insn, 0);
-	case ZYDIS_MNEMONIC_LDDQU:
-	case ZYDIS_MNEMONIC_VLDDQU:
-	case ZYDIS_MNEMONIC_MOVNTDQA:
-	case ZYDIS_MNEMONIC_VMOVNTDQA:
-		return load_vec(p, insn, 0);
-	case ZYDIS_MNEMONIC_PEXTRB:
-	case ZYDIS_MNEMONIC_PEXTRW:
-	case ZYDIS_MNEMONIC_PEXTRD:
-	case ZYDIS_MNEMONIC_PEXTRQ:
-	case ZYDIS_MNEMONIC_EXTRACTPS:
-	case ZYDIS_MNEMONIC_VPEXTRB:
-	case ZYDIS_MNEMONIC_VPEXTRW:
-	case ZYDIS_MNEMONIC_VPEXTRD:
-	case ZYDIS_MNEMONIC_VPEXTRQ:
-	case ZYDIS_MNEMONIC_VEXTRACTPS:
-		return extract(p, insn, 16);
-	case ZYDIS_MNEMONIC_VEXTRACTF128:
-	case ZYDIS_MNEMONIC_VEXTRACTI128:
-	case ZYDIS_MNEMONIC_VEXTRACTF32X4:
-	case ZYDIS_MNEMONIC_VEXTRACTI32X4:
-	case ZYDIS_MNEMONIC_VEXTRACTF64X2:
-	case ZYDIS_MNEMONIC_VEXTRACTI64X2:
-	case ZYDIS_MNEMONIC_VEXTRACTF32X8:
-	case ZYDIS_MNEMONIC_VEXTRACTI32X8:
-	case ZYDIS_MNEMONIC_VEXTRACTF64X4:
-	case ZYDIS_MNEMONIC_VEXTRACTI64X4:
-		return p->reg &&
-		       extract(p, insn,
-			       ZydisRegisterGetWidth(ZYDIS_MACHINE_MODE_LONG_64, p->reg->reg.value) / 8);
-	default:
-		return store && set_cc(p->zi, insn);
 	}
+	return p->mem_first && set_cc(p->zi, insn);
 }
 
 bool insn_decode(const void *code, size_t len, struct insn *insn)

@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,6 +268,17 @@ static int start(struct server *s, const struct options *o)
 	return make_devices(s->kernel, o->runtime, (unsigned int)o->hcas);
 }
 
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path) && errno != ENOENT;
+}
+
+/* The launcher removes the folder, too, if it still lives. */
+static void remove_folder(const char *runtime)
+{
+	nftw(runtime, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 static void finish(struct server *s)
 {
 	server_close_all(s);
@@ -337,6 +349,7 @@ static int run_device(struct server *s, const struct options *o)
 		status = EXIT_SUCCESS;
 	}
 	finish(s);
+	remove_folder(o->runtime);
 	close(signal_fd);
 	return status;
 }

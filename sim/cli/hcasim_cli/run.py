@@ -200,16 +200,30 @@ def describe_end(status):
     say(f"the device process {how}: its adapters are gone")
 
 
-def forward(process):
-    """SIGTERM and SIGHUP are passed on. SIGINT and SIGQUIT reach the command from the terminal itself."""
+class Forward:
+    """SIGTERM and SIGHUP are passed on. SIGINT and SIGQUIT reach the command from the terminal itself.
 
-    def handler(number, _frame):
-        process.send_signal(number)
+    In place before the command starts: a signal that comes in between is passed on once it has.
+    """
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, handler)
-    for number in (signal.SIGINT, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)
+    def __init__(self):
+        self.process = None
+        self.early = []
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self.handle)
+
+    def handle(self, number, _frame):
+        if self.process:
+            self.process.send_signal(number)
+        else:
+            self.early.append(number)
+
+    def to(self, process):
+        self.process = process
+        for number in self.early:
+            process.send_signal(number)
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
 
 
 def end_on_signal(number, _frame):
@@ -217,8 +231,9 @@ def end_on_signal(number, _frame):
 
 
 def run_on(build, folder, machine, options, command):
+    forward = Forward()
     process = start_command(command, environment_for(build, folder, options.system_verbs))
-    forward(process)
+    forward.to(process)
     status = wait_both(machine, process)
     return status if status >= 0 else 128 - status
 

@@ -89,9 +89,12 @@ def test_a_killed_launcher_ends_the_device():
     process = start("hold")
     ends = [os.pidfd_open(pid) for pid in device_of(process.pid)]
     command = next(pid for pid in children(process.pid) if pid not in device_of(process.pid))
+    with open(f"/proc/{command}/environ", "rb") as file:
+        folder = next(line for line in file.read().split(b"\0") if line.startswith(b"HCASIM_RUNTIME="))
     process.kill()
     process.wait()
     for end in ends:
         wait_end(end)
+    assert not os.path.exists(folder.split(b"=")[1])
     os.kill(command, signal.SIGKILL)
     process.stdout.close()
