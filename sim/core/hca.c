@@ -26,7 +26,7 @@ const char *hca_stage_name(enum hca_stage stage)
 
 bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_work *work)
 {
-	struct hca_work none;
+	struct hca_work none = {0};
 	struct hca_work *w = work ? work : &none;
 
 	*w = (struct hca_work){.items = 1};
