@@ -39,6 +39,8 @@ hca_config describe(unsigned int index, const Profile &p)
 	c.max_cq = p.adapter.max_cq;
 	c.max_mr = p.adapter.max_mr;
 	c.max_srq = p.adapter.max_srq;
+	c.port_rate = uint32_t(p.wire.gbps * 1000); /* Mb/s */
+	c.port_mtu = roce_mtu(p.wire.mtu);
 	c.max_rd_atomic = p.adapter.max_rd_atomic;
 	c.acks_after_landing = p.adapter.acks_after_landing;
 	return c;
