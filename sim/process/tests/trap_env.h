@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The test's part of the trap: BAR pages, the ring and its consumer, a device that can die. */
+#ifndef HCASIM_PROCESS_TESTS_TRAP_ENV_H
+#define HCASIM_PROCESS_TESTS_TRAP_ENV_H
+
+#include "preload.h"
+
+#define PAGE     4096
+#define LOW_PAGE 0x31000000ul
+
+extern uint8_t bar_page[PAGE];
+extern struct ring ring;
+extern uint64_t ring_pos;
+extern _Atomic bool alive;
+extern uint8_t *page, *low_page; /* write-combining, uncached */
+extern uint8_t bar_content[PAGE];
+
+int setup(void);
+bool take(struct ring_op *op);
+void start_load_server(void);
+void stop_load_server(void);
+void map_page(uint8_t *p, uint64_t offset, bool wc);
+
+#endif
