@@ -187,7 +187,9 @@ def wait_both(machine, process):
         watched = [command_fd, machine.lifeline.fileno()] if machine else [command_fd]
         ready = readable(watched, None)
         if command_fd not in ready:
-            describe_end(machine.process.wait())
+            status = machine.process.wait()
+            readable([command_fd], 1.0)  # what applications say of it comes first
+            describe_end(status)
             machine.reported = True
             end_applications(machine, command_fd)
     finally:
