@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 "use strict";
 const record = JSON.parse(document.getElementById("data").textContent);
 const words = { pass: "pass", fail: "FAIL", known: "fail (known)", unexpected: "PASS (?)" };
