@@ -2,6 +2,8 @@
 /*
  * A machine without SystemC: real cores, the real native driver, the stand-in, and a task whose user
  * memory is an arena of this process. Addresses outside the arena fault, as an application's would.
+ * sim/tests builds the ioctl and write suites with another world.c, in which kernel_open() and the
+ * others are open() and the others on the device file of a running machine.
  */
 #ifndef HCASIM_KERNEL_TESTS_HARNESS_H
 #define HCASIM_KERNEL_TESTS_HARNESS_H
@@ -43,6 +45,7 @@ int world_init(void); /* machine and sysfs tree */
 int world_exit(void);
 void file_open(void);  /* a new open file, no context */
 void file_close(void); /* and every descriptor that it gave out */
+void take_reply(void); /* descriptors of w.reply: their numbers go where the call wants them */
 /* Runs the adapters until nothing is left to do, interrupts included. */
 void run_machine(void);
 /* Descriptors of this process; a test that leaks one shows. */

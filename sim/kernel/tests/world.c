@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The machine of these tests; sim/tests has one whose device file is the real one. */
+#include <dirent.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "bench.h"
+
+#define MAX_FDS 64
+static int given[MAX_FDS];
+static unsigned int num_given;
+
+static bool in_arena(uint64_t addr, uint64_t len)
+{
+	return addr >= U(w.arena) && addr + len >= addr && addr + len <= U(w.arena) + ARENA_SIZE;
+}
+
+static int copy_from(struct task *t, void *dst, uint64_t src, size_t len)
+{
+	if (!in_arena(src, len))
+		return -EFAULT;
+	memcpy(dst, (void *)(uintptr_t)src, len);
+	return 0;
+}
+
+static int copy_to(struct task *t, uint64_t dst, const void *src, size_t len)
+{
+	if (!in_arena(dst, len))
+		return -EFAULT;
+	memcpy((void *)(uintptr_t)dst, src, len);
+	return 0;
+}
+
+static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
+{
+	return in_arena(addr, len) ? 0 : -EFAULT;
+}
+
+static int fd_inode(struct task *t, int fd, uint64_t *ino)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -EBADF;
+	*ino = st.st_ino;
+	return 0;
+}
+
+static const struct task_ops task_ops = {copy_from, copy_to, pin_check, fd_inode};
+
+unsigned int count_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	unsigned int n = 0;
+
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+int world_init(void)
+{
+	const struct kernel_config base = {.num_devices = NUM_HCAS, .drv = &native_drv_ops};
+	struct kernel_config cfg = base;
+	char err[256] = "";
+
+	w.arena = mmap(NULL, ARENA_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	strcpy(w.root, "/tmp/hcasim-kernel-XXXXXX");
+	if (w.arena == MAP_FAILED || !mkdtemp(w.root) || bench_start(NUM_HCAS))
+		return 1;
+	for (unsigned int i = 0; i < NUM_HCAS; i++) {
+		cfg.hca[i] = bench_core(i);
+		cfg.cfg[i] = bench_config(i);
+	}
+	cfg.sysfs_root = w.root;
+	w.k = kernel_create(&cfg, err, sizeof(err));
+	if (!w.k)
+		fprintf(stderr, "kernel_create: %s\n", err);
+	bench_set_kernel(w.k);
+	w.task = (struct task){.pasid = 7, .pid = getpid(), .ops = &task_ops};
+	return !w.k;
+}
+
+int world_exit(void)
+{
+	kernel_destroy(w.k);
+	bench_stop();
+	munmap(w.arena, ARENA_SIZE);
+	/* The stand-in took away all that it made: only then is the folder empty. */
+	return rmdir(w.root);
+}
+
+void run_machine(void)
+{
+	bench_settle();
+}
+
+/* What sim/process does with a reply: numbers go where the call wants them. */
+void take_reply(void)
+{
+	for (unsigned int i = 0; i < w.reply.nfds; i++) {
+		const int64_t fd = w.reply.install[i].fd;
+
+		memcpy((void *)(uintptr_t)w.reply.install[i].uaddr, &fd, w.reply.install[i].size);
+		if (num_given == MAX_FDS)
+			abort();
+		given[num_given++] = fd;
+	}
+}
+
+void file_open(void)
+{
+	w.used = 0;
+	w.async_fd = w.comp_fd = -1;
+	if (kernel_open(w.k, &w.task, "uverbs0", 0, &w.f))
+		abort();
+}
+
+void file_close(void)
+{
+	kernel_release(w.f);
+	while (num_given)
+		close(given[--num_given]);
+}
