@@ -26,11 +26,13 @@ elseif(HCASIM_SANITIZE STREQUAL "thread")
 elseif(NOT HCASIM_SANITIZE STREQUAL "")
   message(FATAL_ERROR "HCASIM_SANITIZE is '${HCASIM_SANITIZE}': use address+undefined, thread or nothing")
 endif()
+# A target with the property HCASIM_NO_SANITIZE is built without: it runs where instrumentation must not.
 if(HCASIM_SANITIZER_FLAGS)
+  set(HCASIM_SANITIZER_FLAGS "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:HCASIM_NO_SANITIZE>>>:${HCASIM_SANITIZER_FLAGS}>")
   # The instrumentation confuses gcc's flow analysis; release and debug are built with it.
   target_compile_options(hcasim_flags INTERFACE -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)
-  target_compile_options(hcasim_flags INTERFACE ${HCASIM_SANITIZER_FLAGS})
-  target_link_options(hcasim_flags INTERFACE ${HCASIM_SANITIZER_FLAGS})
+  target_compile_options(hcasim_flags INTERFACE "${HCASIM_SANITIZER_FLAGS}")
+  target_link_options(hcasim_flags INTERFACE "${HCASIM_SANITIZER_FLAGS}")
 endif()
 
 find_package(PkgConfig REQUIRED)
