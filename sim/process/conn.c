@@ -133,6 +133,11 @@ bool conn_in_burst(const struct conn *c)
 	return c->ring && c->ring->more;
 }
 
+void conn_end_burst(struct conn *c)
+{
+	c->ring->more = false;
+}
+
 bool conn_ring_empty(const struct conn *c)
 {
 	return !c->ring || ring_empty(c->ring->ring, c->ring->pos);

@@ -238,3 +238,15 @@ bool insn_emulate(const struct insn *insn, ucontext_t *uc, const struct insn_bar
 		uc->uc_mcontext.gregs[REG_RIP] += insn->len;
 	return ok;
 }
+
+bool insn_pass(const struct insn *insn, ucontext_t *uc, const struct insn_bar *bar)
+{
+	uint64_t addr = effective(insn, uc), v = 0;
+
+	if (insn->kind != INSN_LOAD_GPR || bar->span(bar->arg, addr, insn->size) ||
+	    !bar->peek(addr, &v, insn->size))
+		return false;
+	set_gpr(insn, uc, insn->swap ? swapped(v, insn->size) : v);
+	uc->uc_mcontext.gregs[REG_RIP] += insn->len;
+	return true;
+}

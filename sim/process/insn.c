@@ -428,6 +428,14 @@ bool insn_more(const void *code, size_t len, const struct insn *insn)
 	return false;
 }
 
+bool insn_run(const void *code, size_t len, const struct insn *insn)
+{
+	struct insn next;
+
+	return insn->len < len && insn_decode((const uint8_t *)code + insn->len, len - insn->len, &next) &&
+	       next.kind <= INSN_LOAD_GPR;
+}
+
 void insn_format(const void *code, size_t len, uint64_t rip, char *text, size_t size)
 {
 	ZydisDecodedOperand ops[ZYDIS_MAX_OPERAND_COUNT];

@@ -46,6 +46,7 @@ struct insn {
 	bool clear_all;   /* vector load: the rest of the whole register becomes zero */
 	bool rep;
 	bool more;   /* another store through the same register follows at once */
+	bool run;    /* the next instruction is part of the same copy, and one of these forms */
 	bool addr32; /* addresses are computed modulo 2^32 */
 	bool rip_rel;
 	int8_t base, index; /* into gregs, INSN_NO_REG: none */
@@ -58,6 +59,8 @@ struct insn {
 bool insn_decode(const void *code, size_t len, struct insn *insn);
 /* Does the straight code behind `insn`, up to `len` bytes from its start, store through its base again? */
 bool insn_more(const void *code, size_t len, const struct insn *insn);
+/* Is the instruction right behind `insn` a plain store or a load of a general register? */
+bool insn_run(const void *code, size_t len, const struct insn *insn);
 /* Text of the instruction at `code`, for a message. */
 void insn_format(const void *code, size_t len, uint64_t rip, char *text, size_t size);
 
@@ -69,6 +72,8 @@ struct insn_bar {
 	bool (*combines)(void *arg, uint64_t addr);
 	void (*store)(void *arg, uint64_t addr, const void *data, size_t len);
 	void (*load)(void *arg, uint64_t addr, void *data, size_t len);
+	/* One load from ordinary memory. False: it would fault, or there is none of this size. */
+	bool (*peek)(uint64_t addr, void *data, size_t len);
 	void *arg;
 };
 
@@ -78,6 +83,8 @@ struct insn_bar {
  * registers it needs are not in the signal frame; nothing was done then.
  */
 bool insn_emulate(const struct insn *insn, ucontext_t *uc, const struct insn_bar *bar);
+/* The same for a load of a general register from ordinary memory, as stands between the stores of a copy. */
+bool insn_pass(const struct insn *insn, ucontext_t *uc, const struct insn_bar *bar);
 
 /* vecreg.c: `len` bytes from byte `off` of vector register `reg` (0..31). False: not in the frame. */
 bool vecreg_read(const ucontext_t *uc, unsigned int reg, unsigned int off, void *data, unsigned int len);

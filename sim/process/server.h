@@ -103,6 +103,8 @@ void conn_close(struct conn *c);
 bool conn_drain(struct conn *c, unsigned int budget);
 /* True while a burst of stores is under way: the next one is nanoseconds of a real processor away. */
 bool conn_in_burst(const struct conn *c);
+/* Its next store has not come in time: it is no longer waited for. */
+void conn_end_burst(struct conn *c);
 bool conn_ring_empty(const struct conn *c);
 void conn_ring_sleep(struct conn *c, bool sleeping);
 

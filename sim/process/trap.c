@@ -170,9 +170,15 @@ static bool put(struct ring *ring, const struct ring_op *op)
 		if (!client_alive())
 			return false;
 	}
-	if (ring_must_kick(ring))
-		client_kick();
 	return true;
+}
+
+static void kick(void)
+{
+	struct ring *ring = client_ring();
+
+	if (ring && ring_must_kick(ring))
+		client_kick();
 }
 
 static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t len)
@@ -235,6 +241,7 @@ static void bar_load(void *arg, uint64_t addr, void *data, size_t len)
 	op.reply = (uint16_t)index;
 	if (!put(ring, &op))
 		return;
+	kick();
 	while (atomic_load_explicit(&reply->state, memory_order_acquire) == RING_REPLY_WAIT) {
 		futex_wait(&reply->state, RING_REPLY_WAIT);
 		if (!client_alive())
@@ -269,11 +276,56 @@ static bool bar_combines(void *arg, uint64_t addr)
 	return p && (atomic_load(&p->where) >> 16 & 1);
 }
 
+/*
+ * peek_memory(addr, data, len): the application's load. Should it fault, recover() lets this return false,
+ * and the application's own instruction gets to fault.
+ */
+bool peek_memory(uint64_t addr, void *data, size_t len) __attribute__((visibility("hidden")));
+extern const char peek_memory_4[] __attribute__((visibility("hidden")));
+extern const char peek_memory_8[] __attribute__((visibility("hidden")));
+extern const char peek_memory_out[] __attribute__((visibility("hidden")));
+asm(".pushsection .text\n"
+    ".globl peek_memory, peek_memory_4, peek_memory_8, peek_memory_out\n"
+    ".hidden peek_memory, peek_memory_4, peek_memory_8, peek_memory_out\n"
+    ".type peek_memory, @function\n"
+    "peek_memory:\n\t"
+    ".cfi_startproc\n\t"
+    "xorl %eax, %eax\n\t"
+    "cmpq $8, %rdx\n\t"
+    "je peek_memory_8\n\t"
+    "cmpq $4, %rdx\n\t"
+    "jne peek_memory_out\n"
+    "peek_memory_4:\n\t"
+    "movl (%rdi), %ecx\n\t"
+    "movl %ecx, (%rsi)\n\t"
+    "movl $1, %eax\n\t"
+    "ret\n"
+    "peek_memory_8:\n\t"
+    "movq (%rdi), %rcx\n\t"
+    "movq %rcx, (%rsi)\n\t"
+    "movl $1, %eax\n"
+    "peek_memory_out:\n\t"
+    "ret\n\t"
+    ".cfi_endproc\n"
+    ".size peek_memory, . - peek_memory\n"
+    ".popsection\n");
+
+static bool recover(ucontext_t *uc)
+{
+	uint64_t rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+
+	if (rip != (uintptr_t)peek_memory_4 && rip != (uintptr_t)peek_memory_8)
+		return false;
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)peek_memory_out;
+	return true;
+}
+
 static const struct insn_bar bar_ops = {
 	.span = bar_span,
 	.combines = bar_combines,
 	.store = bar_store,
 	.load = bar_load,
+	.peek = peek_memory,
 };
 
 /* ---- Decoding, cached ---------------------------------------------------------------------------- */
@@ -370,35 +422,74 @@ static void complain(const uint8_t *code, size_t room, const struct insn *insn, 
 			   (int)getpid(), text, bytes, (unsigned long long)rip, (unsigned long long)addr));
 }
 
+/* The instruction at `rip`, which was decoded before or is now; then `room` is how much code was looked at. */
+static bool decode(uint64_t rip, struct insn *insn, size_t *room)
+{
+	const uint8_t *code = (const uint8_t *)(uintptr_t)rip;
+
+	if (cache_get(rip, code, insn))
+		return true;
+	*room = code_room(rip);
+	if (!insn_decode(code, *room, insn) || insn->len > *room)
+		return false;
+	insn->more = insn_more(code, *room, insn);
+	insn->run = (insn->more || insn->kind == INSN_LOAD_GPR) && insn_run(code, *room, insn);
+	cache_put(rip, code, insn);
+	return true;
+}
+
+#define RUN_MAX 64u /* instructions */
+
+/*
+ * A copy to the device, load and store in turn, costs one fault and not one for each store: what follows the
+ * store that faulted is carried out here, too, in program order, up to the first instruction that is neither.
+ * Only code of the same page: the next one may not be there.
+ */
+static void carry_on(ucontext_t *uc, struct insn *insn, const struct insn_bar *bar, uint64_t first)
+{
+	size_t room;
+
+	for (unsigned int i = 0; insn->run && i < RUN_MAX; i++) {
+		uint64_t rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+
+		if (rip / PAGE != first / PAGE || rip % PAGE > PAGE - INSN_MAX_LEN)
+			return;
+		if (!decode(rip, insn, &room))
+			return;
+		if (!insn_pass(insn, uc, bar) && !insn_emulate(insn, uc, bar))
+			return;
+	}
+}
+
+static bool carry_out(ucontext_t *uc, uint64_t rip, uint64_t addr)
+{
+	struct insn insn;
+	struct insn_bar bar = bar_ops;
+	size_t room = 0;
+	bool decoded = decode(rip, &insn, &room);
+
+	bar.arg = &insn;
+	if (!decoded || !insn_emulate(&insn, uc, &bar)) {
+		complain((const uint8_t *)(uintptr_t)rip, decoded ? insn.len : room, &insn, rip, addr);
+		return false;
+	}
+	carry_on(uc, &insn, &bar, rip);
+	kick();
+	return true;
+}
+
 bool trap_handle(siginfo_t *info, ucontext_t *uc)
 {
 	uint64_t rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP], addr = (uintptr_t)info->si_addr;
-	const uint8_t *code = (const uint8_t *)(uintptr_t)rip;
 	int saved = errno;
-	struct insn_bar bar;
-	struct insn insn;
-	size_t room;
 
+	if (recover(uc))
+		return true;
 	if (info->si_code != SEGV_ACCERR || !find_page(addr) || find_page(rip))
 		return false;
-	if (!cache_get(rip, code, &insn)) {
-		room = code_room(rip);
-		if (!insn_decode(code, room, &insn) || insn.len > room) {
-			complain(code, room, &insn, rip, addr);
-			goto fatal;
-		}
-		insn.more = insn_more(code, room, &insn);
-		cache_put(rip, code, &insn);
-	}
-	bar = bar_ops;
-	bar.arg = &insn;
-	if (insn_emulate(&insn, uc, &bar)) {
+	if (carry_out(uc, rip, addr))
 		errno = saved;
-		return true;
-	}
-	complain(code, insn.len, &insn, rip, addr);
-fatal:
-	/* The instruction is executed again, and ends the process as any wild access does. */
-	signals_default();
+	else /* The instruction is executed again, and ends the process as any wild access does. */
+		signals_default();
 	return true;
 }

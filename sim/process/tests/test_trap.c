@@ -582,6 +582,9 @@ int main(void)
 		{"threads, full ring", test_threads_and_full_ring},
 		{"full ring, device dies", test_full_ring_without_device},
 		{"unmap", test_unmap},
+		{"a copy is one fault", test_copy},
+		{"a copy whose source faults", test_copy_from_bad_memory},
+		{"a copy out of a BAR", test_copy_out_of_bar},
 		CU_TEST_INFO_NULL,
 	};
 	CU_SuiteInfo suites[] = {{"trap", setup, NULL, NULL, NULL, tests}, CU_SUITE_INFO_NULL};

@@ -29,8 +29,11 @@ struct ring *client_ring(void)
 	return atomic_load(&alive) ? &ring : NULL;
 }
 
+uint64_t entries_at_kick;
+
 void client_kick(void)
 {
+	entries_at_kick = atomic_load(&ring.head) - ring_pos;
 }
 
 bool client_alive(void)

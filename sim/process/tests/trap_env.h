@@ -11,6 +11,7 @@
 extern uint8_t bar_page[PAGE];
 extern struct ring ring;
 extern uint64_t ring_pos;
+extern uint64_t entries_at_kick; /* how many the consumer had not taken when it was kicked last */
 extern _Atomic bool alive;
 extern uint8_t *page, *low_page; /* write-combining, uncached */
 extern uint8_t bar_content[PAGE];
@@ -20,5 +21,10 @@ bool take(struct ring_op *op);
 void start_load_server(void);
 void stop_load_server(void);
 void map_page(uint8_t *p, uint64_t offset, bool wc);
+
+/* test_copy.c */
+void test_copy(void);
+void test_copy_from_bad_memory(void);
+void test_copy_out_of_bar(void);
 
 #endif
