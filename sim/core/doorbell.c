@@ -14,7 +14,7 @@ static bool db_full(const struct hca *hca)
 	return hca->db.count == hca->db.depth;
 }
 
-static void db_overflow(struct hca *hca, const struct hca_doorbell *db)
+static void db_overflow(struct hca *hca, const struct hca_doorbell *db, uint32_t page)
 {
 	struct qp *qp;
 	struct cq *cq;
@@ -25,6 +25,10 @@ static void db_overflow(struct hca *hca, const struct hca_doorbell *db)
 			cq->arm_lost = true;
 			list_set(&hca->recover_cq, &cq->recover, true);
 		}
+		return;
+	}
+	if (db->kind == HCA_DB_SRQ_ARM) {
+		srq_doorbell(hca, db, page); /* no record holds it: it is taken ahead of its turn */
 		return;
 	}
 	qp = qp_find(hca, db->number);
@@ -38,7 +42,7 @@ static void db_push(struct hca *hca, const struct hca_doorbell *db, uint32_t pag
 
 	hca->counters.doorbells++;
 	if (db_full(hca)) {
-		db_overflow(hca, db);
+		db_overflow(hca, db, page);
 		return;
 	}
 	*e = (struct db_entry){.db = *db, .page = page};
@@ -203,7 +207,7 @@ bool doorbell_pending(const struct hca *hca, struct hca_work *w)
 		const struct db_entry *e = &hca->db.slot[hca->db.head];
 
 		*w = (struct hca_work){.bytes = e->len ? e->len : 8, .items = 1};
-		w->qpn = e->db.kind == HCA_DB_CQ_ARM ? 0 : e->db.number;
+		w->qpn = e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF ? e->db.number : 0;
 		return true;
 	}
 	*w = (struct hca_work){.bytes = 8, .items = 1};
@@ -305,6 +309,8 @@ void doorbell_step(struct hca *hca)
 	hca->db.count--;
 	if (e->db.kind == HCA_DB_CQ_ARM)
 		cq_doorbell(hca, &e->db);
+	else if (e->db.kind == HCA_DB_SRQ_ARM)
+		srq_doorbell(hca, &e->db, e->page);
 	else if (e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF)
 		sq_doorbell(hca, e);
 	if (e->push)
