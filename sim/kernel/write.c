@@ -15,8 +15,6 @@
 	{IB_USER_VERBS_CMD_##name, sizeof(struct type), sizeof(struct type##_resp), true, false, fn}
 #define CMD_UDATA(name, fn, type)                                                                             \
 	{IB_USER_VERBS_CMD_##name, sizeof(struct type), sizeof(struct type##_resp), true, true, fn}
-#define CMD_UDATA_I(name, fn, type)                                                                           \
-	{IB_USER_VERBS_CMD_##name, sizeof(struct type), 0, false, true, fn}
 #define CMD_I(name, fn, type)                                                                                 \
 	{IB_USER_VERBS_CMD_##name, sizeof(struct type), 0, false, false, fn}
 #define CMD_EX(name, fn, type, last)                                                                          \
@@ -40,7 +38,7 @@ static const struct write_cmd commands[] = {
 	CMD_UDATA(CREATE_SRQ, cmd_create_srq, ib_uverbs_create_srq),
 	{IB_USER_VERBS_CMD_CREATE_XSRQ, sizeof(struct ib_uverbs_create_xsrq),
 	 sizeof(struct ib_uverbs_create_srq_resp), true, true, cmd_create_xsrq},
-	CMD_UDATA_I(MODIFY_SRQ, cmd_modify_srq, ib_uverbs_modify_srq),
+	CMD_I(MODIFY_SRQ, cmd_modify_srq, ib_uverbs_modify_srq),
 	CMD_IO(QUERY_SRQ, cmd_query_srq, ib_uverbs_query_srq),
 	CMD_IO(DESTROY_SRQ, cmd_destroy_srq, ib_uverbs_destroy_srq),
 	CMD_UDATA(CREATE_QP, cmd_create_qp, ib_uverbs_create_qp),
