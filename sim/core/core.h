@@ -129,6 +129,9 @@ void gather_step(struct hca *hca);
 bool tx_pending(const struct hca *hca, struct hca_work *w);
 void tx_step(struct hca *hca);
 
+/* crc.c: zlib's crc32() */
+uint32_t crc_update(uint32_t crc, const void *data, uint32_t len);
+
 /* icrc.c: `frame` from the Ethernet header to the end of the padding */
 uint32_t icrc_seed(void);
 uint32_t icrc_frame(uint32_t seed, const uint8_t *frame, uint32_t len);
