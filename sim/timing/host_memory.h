@@ -15,6 +15,7 @@ class HostMemory
 	const machine_host_ops *ops_;
 	void *ctx_;
 	std::vector<hca_dma_seg> scratch_;
+	std::vector<uint8_t> bytes_;
 
 	int write_split(const hca_dma *dma);
 
@@ -22,8 +23,13 @@ class HostMemory
 	HostMemory(const machine_host_ops *ops, void *ctx) : ops_(ops), ctx_(ctx)
 	{
 	}
+	/* As many bytes as are read for several transfers at once: copying more costs more than calls do. */
+	static constexpr uint32_t TOGETHER = 16384;
+
 	/* The whole transfer at once; 0 or -EFAULT. */
 	int read(hca_dma *dma);
+	/* Several transfers from one application in one call to its memory. False: one of them cannot be read. */
+	bool read_together(const std::vector<hca_dma *> &all);
 	int write(const hca_dma *dma);
 };
 

@@ -103,17 +103,46 @@ bool RootPort::next_cpu(Tlp &tlp)
 	return true;
 }
 
-/*
- * The host's memory is read for all MRds of a transfer when the data of the first is due: writes that were
- * submitted earlier have landed by then, and one call to the application's memory costs as much as several
- * small ones.
- */
-void RootPort::fetch(Transfer *t)
+/* Reads that are at the root port and may take their data with `first`: one call to the application's memory
+ * for all of them. */
+void RootPort::gather(Transfer *first, hca_ps now)
 {
-	if (t->fetched)
+	uint32_t bytes = first->dma->len;
+
+	together_.assign(1, first);
+	first->fetched = true;
+	if (first->dma->pasid == HCA_PASID_KERNEL)
 		return;
-	t->fetched = true;
-	t->status = memory_.read(t->dma);
+	for (size_t i = 0; i < reads_.size() && reads_[i].at < now + read_latency_; i++) {
+		Transfer *t = endpoint_->request(reads_[i].tag).transfer;
+
+		if (t->fetched || t->dma->pasid != first->dma->pasid)
+			continue;
+		bytes += t->dma->len;
+		if (bytes > HostMemory::TOGETHER)
+			return;
+		together_.push_back(t);
+		t->fetched = true;
+	}
+}
+
+/*
+ * The host's memory is read for all MRds of a transfer when the data of the first is due, or when another
+ * read is due and the MRd has arrived: writes that were submitted earlier have landed by then, and one call
+ * to the application's memory costs as much as several small ones.
+ */
+void RootPort::fetch(Transfer *first, hca_ps now)
+{
+	if (first->fetched)
+		return;
+	gather(first, now);
+	dmas_.clear();
+	for (Transfer *t : together_)
+		dmas_.push_back(t->dma);
+	const bool all = dmas_.size() > 1 && memory_.read_together(dmas_);
+
+	for (Transfer *t : together_)
+		t->status = all ? 0 : memory_.read(t->dma);
 }
 
 /* Reads whose data is there take their turns, a few at a time. */
@@ -122,7 +151,7 @@ void RootPort::refill(hca_ps now)
 	while (completing_.size() < interleave_ && !reads_.empty() && reads_.front().at <= now) {
 		uint16_t tag = reads_.pop().tag;
 
-		fetch(endpoint_->request(tag).transfer);
+		fetch(endpoint_->request(tag).transfer, now);
 		completing_.push(tag);
 	}
 	if (completing_.empty() && !reads_.empty())

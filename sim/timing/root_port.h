@@ -35,14 +35,17 @@ class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, pu
 		hca_ps at; /* when its data is there */
 		uint16_t tag;
 	};
-	Ring<Ready> reads_;         /* memory is being read, or they wait for a turn */
-	Ring<uint16_t> completing_; /* a completion each in turn */
+	Ring<Ready> reads_;                /* memory is being read, or they wait for a turn */
+	Ring<uint16_t> completing_;        /* a completion each in turn */
+	std::vector<Transfer *> together_; /* read at once */
+	std::vector<hca_dma *> dmas_;      /* of them */
 	bool cpu_turn_ = false;
 	uint8_t tag_ = 0;
 
 	void run();
 	void refill(hca_ps now);
-	void fetch(Transfer *t);
+	void gather(Transfer *first, hca_ps now);
+	void fetch(Transfer *first, hca_ps now);
 	void write_arrived(const Tlp &tlp);
 	void answer_arrived(const Tlp &tlp);
 	void interrupt_arrived(const Tlp &tlp);
