@@ -76,7 +76,7 @@ void event_step(struct hca *hca);
 /* cq.c */
 struct cq *cq_find(const struct hca *hca, uint32_t cqn);
 void cq_put(struct hca *hca, struct cq *cq);
-void cq_doorbell(struct hca *hca, const struct hca_doorbell *db);
+void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page);
 void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32_t ci);
 void cq_read_record(struct hca *hca, struct cq *cq);
 void cq_free_all(struct hca *hca);
