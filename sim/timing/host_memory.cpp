@@ -82,9 +82,9 @@ int HostMemory::read(hca_dma *dma)
 	return 0;
 }
 
-bool HostMemory::read_together(const std::vector<hca_dma *> &all)
+/* The segments of all, and room for their bytes. */
+void HostMemory::join(const std::vector<hca_dma *> &all)
 {
-	const uint8_t *from;
 	uint32_t len = 0;
 
 	scratch_.clear();
@@ -93,6 +93,13 @@ bool HostMemory::read_together(const std::vector<hca_dma *> &all)
 		len += dma->len;
 	}
 	bytes_.resize(len);
+}
+
+bool HostMemory::read_together(const std::vector<hca_dma *> &all)
+{
+	const uint8_t *from;
+
+	join(all);
 	if (ops_->mem_read(ctx_, all[0]->pasid, scratch_.data(), scratch_.size(), bytes_.data()))
 		return false;
 	from = bytes_.data();
@@ -101,6 +108,19 @@ bool HostMemory::read_together(const std::vector<hca_dma *> &all)
 		from += dma->len;
 	}
 	return true;
+}
+
+bool HostMemory::write_together(const std::vector<hca_dma *> &all)
+{
+	uint8_t *to;
+
+	join(all);
+	to = bytes_.data();
+	for (const hca_dma *dma : all) {
+		memcpy(to, dma->buf, dma->len);
+		to += dma->len;
+	}
+	return !ops_->mem_write(ctx_, all[0]->pasid, scratch_.data(), scratch_.size(), bytes_.data());
 }
 
 int HostMemory::write(const hca_dma *dma)

@@ -52,6 +52,7 @@ void Node::create_queues()
 
 	must(hca_eq_create(core, &eq, &eqn), "eq");
 	cq.eqn = eqn;
+	cq.uar_page = 1;
 	must(hca_cq_create(core, &cq, &cqn), "cq");
 	qp.type = HCASIM_QPT_RC;
 	qp.pdn = PD;
