@@ -21,7 +21,7 @@ static void db_overflow(struct hca *hca, const struct hca_doorbell *db, uint32_t
 
 	if (db->kind == HCA_DB_CQ_ARM) {
 		cq = cq_find(hca, db->number);
-		if (cq) {
+		if (cq && cq->uar_page == page) {
 			cq->arm_lost = true;
 			list_set(&hca->recover_cq, &cq->recover, true);
 		}
@@ -32,7 +32,7 @@ static void db_overflow(struct hca *hca, const struct hca_doorbell *db, uint32_t
 		return;
 	}
 	qp = qp_find(hca, db->number);
-	if (qp)
+	if (qp && qp->c.uar_page == page)
 		list_set(&hca->recover_qp, &qp->on_recover, true);
 }
 
@@ -308,7 +308,7 @@ void doorbell_step(struct hca *hca)
 	hca->db.head = (hca->db.head + 1) % hca->db.depth;
 	hca->db.count--;
 	if (e->db.kind == HCA_DB_CQ_ARM)
-		cq_doorbell(hca, &e->db);
+		cq_doorbell(hca, &e->db, e->page);
 	else if (e->db.kind == HCA_DB_SRQ_ARM)
 		srq_doorbell(hca, &e->db, e->page);
 	else if (e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF)

@@ -175,13 +175,13 @@ uint8_t native_decode_rqe(const void *raw, uint32_t len, uint16_t index, struct 
 		return HCASIM_VENDOR_ERR_BAD_RQE;
 	if (le16toh(head.index) != index)
 		return HCASIM_VENDOR_ERR_STALE_WQE;
-	if (head.num_sge > HCASIM_MAX_SGE || head.num_sge > max_sge || head.reserved ||
+	if (head.num_sge > HCASIM_MAX_SGE || head.num_sge > max_sge ||
+	    head.num_sge * sizeof(seg) > cur.left || head.reserved ||
 	    memcmp(head.reserved2, zero, sizeof(zero)))
 		return HCASIM_VENDOR_ERR_BAD_RQE;
 	wr->tag = le16toh(head.tag);
 	for (; wr->num_sge < head.num_sge; wr->num_sge++, sge++) {
-		if (!native_take(&cur, &seg, sizeof(seg)))
-			return HCASIM_VENDOR_ERR_BAD_RQE;
+		native_take(&cur, &seg, sizeof(seg));
 		if (le32toh(seg.lkey) == HCASIM_INVALID_LKEY)
 			break;
 		sge->addr = le64toh(seg.addr);
