@@ -74,6 +74,10 @@ struct hcasim_pd {
 	void *pd_context;
 };
 
+struct hcasim_xrcd {
+	struct verbs_xrcd vxrcd;
+};
+
 struct hcasim_ah {
 	struct ibv_ah ibv_ah;
 	struct hcasim_seg_ud seg; /* ready for a WQE but for QPN and Q_Key */
@@ -201,6 +205,7 @@ HCASIM_TO(td, hcasim_td, ibv_td, ibv_td)
 HCASIM_TO(ah, hcasim_ah, ibv_ah, ibv_ah)
 HCASIM_TO(cq, hcasim_cq, vcq.cq, ibv_cq)
 HCASIM_TO(cq_ex, hcasim_cq, vcq.cq_ex, ibv_cq_ex)
+HCASIM_TO(xrcd, hcasim_xrcd, vxrcd.xrcd, ibv_xrcd)
 HCASIM_TO(srq, hcasim_srq, vsrq.srq, ibv_srq)
 HCASIM_TO(qp, hcasim_qp, vqp.qp, ibv_qp)
 HCASIM_TO(qp_ex, hcasim_qp, vqp.qp_ex, ibv_qp_ex)
@@ -278,7 +283,7 @@ struct hcasim_cqe *hcasim_cq_peek(const struct hcasim_cq *cq, uint32_t index);
 uint32_t hcasim_cq_count(const struct hcasim_cq *cq);
 int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **cqe, uint64_t *wr_id);
 void hcasim_cq_update_ci(struct hcasim_cq *cq);
-void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn);
+void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn, uint32_t srqn);
 enum ibv_wc_status hcasim_wc_status(const struct hcasim_cqe *cqe);
 enum ibv_wc_opcode hcasim_wc_opcode(const struct hcasim_context *ctx, const struct hcasim_cqe *cqe);
 unsigned int hcasim_wc_flags(const struct hcasim_cqe *cqe);
@@ -294,6 +299,11 @@ int hcasim_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask
 		    struct ibv_qp_init_attr *init_attr);
 int hcasim_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask);
 int hcasim_destroy_qp(struct ibv_qp *ibqp);
+struct ibv_qp *hcasim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *attr);
+
+/* xrcd.c */
+struct ibv_xrcd *hcasim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_attr *attr);
+int hcasim_close_xrcd(struct ibv_xrcd *ibxrcd);
 
 /* srq.c */
 struct ibv_srq *hcasim_create_srq(struct ibv_pd *ibpd, struct ibv_srq_init_attr *attr);

@@ -59,18 +59,22 @@ static int complete_recv(struct hcasim_rq *rq, const struct hcasim_cqe *cqe, uin
 	return 0;
 }
 
-/* EINVAL: it is of a queue that is gone. */
-static int complete_srq(struct hcasim_context *ctx, const struct hcasim_cqe *cqe, uint64_t *wr_id)
+static uint32_t cqe_qpn(const struct hcasim_cqe *cqe)
 {
-	struct hcasim_srq *srq = hcasim_table_find(&ctx->srqs, le32toh(cqe->srqn));
+	return HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, le32toh(cqe->qpn_opcode));
+}
 
+/* EINVAL: it is of a queue that is gone. */
+static int complete_srq(const struct hcasim_cqe *cqe, struct hcasim_srq *srq, uint64_t *wr_id)
+{
 	return srq ? hcasim_srq_ended(srq, le16toh(cqe->wqe_index), wr_id) : EINVAL;
 }
 
-static int complete_wr(struct hcasim_qp *qp, const struct hcasim_cqe *cqe, uint64_t *wr_id)
+static int complete_wr(struct hcasim_qp *qp, const struct hcasim_cqe *cqe, struct hcasim_srq *srq,
+		       uint64_t *wr_id)
 {
 	if (cqe->srqn)
-		return complete_srq(qp->ctx, cqe, wr_id);
+		return complete_srq(cqe, srq, wr_id);
 	switch (HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, le32toh(cqe->qpn_opcode))) {
 	case HCASIM_CQE_OP_REQ:
 		return complete_send(&qp->sq, cqe, wr_id);
@@ -84,11 +88,13 @@ static int complete_wr(struct hcasim_qp *qp, const struct hcasim_cqe *cqe, uint6
 
 /*
  * Takes the next completion: its CQE, which stays readable until hcasim_cq_update_ci, and the wr_id.
- * ENOENT if there is none. A CQE of a QP that is gone is passed over, and so is one that names no
+ * ENOENT if there is none. A CQE of a QP that is gone is passed over, unless it is of an XRC SRQ, whose
+ * QPs may be another process's; and so is one that names no
  * posted WR, for it cannot be given a wr_id.
  */
 int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **out, uint64_t *wr_id)
 {
+	struct hcasim_srq *srq;
 	struct hcasim_cqe *cqe;
 	struct hcasim_qp *qp;
 	uint32_t qpn;
@@ -97,12 +103,12 @@ int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **out, uint64_t
 		cq->ci++;
 		qpn = HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, le32toh(cqe->qpn_opcode));
 		qp = hcasim_table_find(&cq->ctx->qps, qpn);
-		if (!qp) {
-			if (cqe->srqn)
-				complete_srq(cq->ctx, cqe, wr_id);
+		srq = cqe->srqn ? hcasim_table_find(&cq->ctx->srqs, le32toh(cqe->srqn)) : NULL;
+		if (!qp && !(srq && srq->vsrq.srq_type == IBV_SRQT_XRC)) {
+			complete_srq(cqe, srq, wr_id);
 			continue;
 		}
-		if (!complete_wr(qp, cqe, wr_id)) {
+		if (!complete_wr(qp, cqe, srq, wr_id)) {
 			*out = cqe;
 			return 0;
 		}
@@ -196,11 +202,11 @@ int hcasim_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 }
 
 /*
- * Drops the completions of a QP that is gone or starts anew. The caller holds the lock. Entries that
+ * Drops the completions of a QP, or else of an SRQ, that is gone or starts anew. The caller holds the lock. Entries that
  * stay move towards the newest, so that the device's producer index still fits; each takes the phase
  * of its new place.
  */
-void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn)
+void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn, uint32_t srqn)
 {
 	uint64_t wr_id;
 	uint32_t freed = 0, i;
@@ -208,10 +214,11 @@ void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn)
 	for (i = cq->ci + hcasim_cq_count(cq); i != cq->ci; i--) {
 		struct hcasim_cqe *cqe = &cq->ring[(i - 1) & (cq->entries - 1)], *to;
 
-		if (HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, le32toh(cqe->qpn_opcode)) == qpn) {
+		if (srqn ? le32toh(cqe->srqn) == srqn : cqe_qpn(cqe) == qpn) {
 			freed++;
 			if (cqe->srqn)
-				complete_srq(cq->ctx, cqe, &wr_id);
+				complete_srq(cqe, hcasim_table_find(&cq->ctx->srqs, le32toh(cqe->srqn)),
+					     &wr_id);
 			continue;
 		}
 		if (!freed)

@@ -72,6 +72,8 @@ static int post_one(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 		err = add_data(qp, wr);
 	if (!err && qp->vqp.qp.qp_type == IBV_QPT_UD)
 		err = hcasim_wqe_ud_addr(qp, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
+	if (!err && qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND && hcasim_wr_rules[op].srqn_qp_types)
+		err = hcasim_wqe_srqn(qp, wr->qp_type.xrc.remote_srqn);
 	return err ? err : hcasim_wqe_end(qp);
 }
 

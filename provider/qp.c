@@ -28,7 +28,7 @@ static int check_caps(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 	struct ibv_qp_cap *cap = &attr->cap;
 
 	/* What a QP with an SRQ asks of its own receive queue is not looked at (ibv_create_qp(3)). */
-	if (attr->srq)
+	if (attr->srq || attr->qp_type == IBV_QPT_XRC_SEND)
 		cap->max_recv_wr = cap->max_recv_sge = 0;
 	if (cap->max_send_wr > HCASIM_MAX_QP_WR || cap->max_recv_wr > HCASIM_MAX_QP_WR ||
 	    cap->max_send_sge > ctx->max_sge || cap->max_recv_sge > ctx->max_sge ||
@@ -54,11 +54,17 @@ static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 	case IBV_QPT_RC:
 	case IBV_QPT_UC:
 	case IBV_QPT_UD:
+		if (!attr->recv_cq)
+			return EINVAL;
+		break;
+	case IBV_QPT_XRC_SEND:
+		if (attr->srq)
+			return EINVAL;
 		break;
 	default:
 		return EOPNOTSUPP;
 	}
-	if (!attr->send_cq || !attr->recv_cq)
+	if (!attr->send_cq)
 		return EINVAL;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		err = check_send_ops(attr->qp_type, attr->send_ops_flags);
@@ -77,6 +83,9 @@ static uint32_t max_wqe_bb(uint8_t qp_type, const struct ibv_qp_cap *cap)
 
 	if (qp_type == IBV_QPT_UD)
 		fixed += sizeof(struct hcasim_seg_ud);
+	else if (qp_type == IBV_QPT_XRC_SEND)
+		fixed += sizeof(struct hcasim_seg_xrc) + sizeof(struct hcasim_seg_remote) +
+			 sizeof(struct hcasim_seg_atomic);
 	else
 		fixed += sizeof(struct hcasim_seg_remote) + sizeof(struct hcasim_seg_atomic);
 	return DIV_ROUND_UP(fixed + (data > in ? data : in), HCASIM_WQEBB_SIZE);
@@ -198,12 +207,47 @@ static int create_in_device(struct hcasim_qp *qp, struct ibv_qp_init_attr_ex *at
 	return err;
 }
 
+/* The receiving end of XRC: no queues, no protection domain, no CQ. */
+static struct hcasim_qp *create_xrc_recv(struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct hcasim_cmd_create_qp_resp resp = {};
+	struct hcasim_cmd_create_qp cmd = {};
+	struct ibv_qp_init_attr_ex known = *attr;
+	struct hcasim_qp *qp;
+	int err;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !attr->xrcd) {
+		errno = EINVAL;
+		return NULL;
+	}
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+	qp->ctx = ctx;
+	known.comp_mask = IBV_QP_INIT_ATTR_XRCD;
+	known.send_cq = known.recv_cq = NULL;
+	known.srq = NULL;
+	known.pd = NULL;
+	memset(&known.cap, 0, sizeof(known.cap));
+	err = ibv_cmd_create_qp_ex(&ctx->ibv_ctx.context, &qp->vqp, &known, &cmd.ibv_cmd, sizeof(cmd),
+				   &resp.ibv_resp, sizeof(resp));
+	if (err) {
+		free(qp);
+		errno = err;
+		return NULL;
+	}
+	attr->cap = known.cap;
+	return qp;
+}
+
 static struct hcasim_qp *create(struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
 	struct hcasim_cmd_create_qp cmd = {};
 	struct hcasim_qp *qp = NULL;
 	int err;
 
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		return create_xrc_recv(ctx, attr);
 	err = check_attr(ctx, attr);
 	if (!err)
 		err = plan_rings(ctx, attr, &cmd.drv_payload);
@@ -281,7 +325,7 @@ static void lock_cqs(struct ibv_qp *ibqp)
 {
 	struct hcasim_cq *s = to_hcq(ibqp->send_cq), *r = to_hcq(ibqp->recv_cq);
 
-	if (s == r) {
+	if (s == r || !ibqp->recv_cq) {
 		hcasim_cq_lock(s);
 		return;
 	}
@@ -292,15 +336,15 @@ static void lock_cqs(struct ibv_qp *ibqp)
 static void unlock_cqs(struct ibv_qp *ibqp)
 {
 	hcasim_cq_unlock(to_hcq(ibqp->send_cq));
-	if (ibqp->send_cq != ibqp->recv_cq)
+	if (ibqp->recv_cq && ibqp->send_cq != ibqp->recv_cq)
 		hcasim_cq_unlock(to_hcq(ibqp->recv_cq));
 }
 
 static void clean_cqs(struct ibv_qp *ibqp)
 {
-	hcasim_cq_clean(to_hcq(ibqp->send_cq), ibqp->qp_num);
-	if (ibqp->send_cq != ibqp->recv_cq)
-		hcasim_cq_clean(to_hcq(ibqp->recv_cq), ibqp->qp_num);
+	hcasim_cq_clean(to_hcq(ibqp->send_cq), ibqp->qp_num, 0);
+	if (ibqp->recv_cq && ibqp->send_cq != ibqp->recv_cq)
+		hcasim_cq_clean(to_hcq(ibqp->recv_cq), ibqp->qp_num, 0);
 }
 
 /* IBTA 10.2.4.4: a reset QP has empty queues, and its old completions are not delivered any more. */
@@ -330,7 +374,7 @@ int hcasim_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mas
 	err = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
 	if (err)
 		return err;
-	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET && qp->record)
 		reset_queues(qp);
 	return 0;
 }
@@ -341,6 +385,12 @@ int hcasim_destroy_qp(struct ibv_qp *ibqp)
 	struct hcasim_context *ctx = qp->ctx;
 	int err;
 
+	if (!qp->record) { /* XRC_RECV */
+		err = ibv_cmd_destroy_qp(ibqp);
+		if (!err)
+			free(qp);
+		return err;
+	}
 	/* The number may be used again as soon as the device gave it up: the table waits for us. */
 	pthread_mutex_lock(&ctx->table_lock);
 	err = ibv_cmd_destroy_qp(ibqp);
@@ -359,4 +409,24 @@ int hcasim_destroy_qp(struct ibv_qp *ibqp)
 	hcasim_pd_put(qp->pd);
 	free(qp);
 	return 0;
+}
+
+struct ibv_qp *hcasim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *attr)
+{
+	struct ib_uverbs_create_qp_resp resp = {};
+	struct ibv_open_qp cmd = {};
+	struct hcasim_qp *qp;
+	int err;
+
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+	qp->ctx = to_hctx(ibctx);
+	err = ibv_cmd_open_qp(ibctx, &qp->vqp, sizeof(qp->vqp), attr, &cmd, sizeof(cmd), &resp, sizeof(resp));
+	if (err) {
+		free(qp);
+		errno = err;
+		return NULL;
+	}
+	return &qp->vqp.qp;
 }

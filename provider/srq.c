@@ -18,13 +18,25 @@ static void unlock(struct hcasim_srq *srq)
 		pthread_spin_unlock(&srq->lock);
 }
 
+static bool is_xrc(const struct ibv_srq_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type == IBV_SRQT_XRC;
+}
+
 static int check_attr(const struct hcasim_context *ctx, const struct ibv_srq_init_attr_ex *attr)
 {
-	if (!check_comp_mask(attr->comp_mask, IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD))
+	const uint32_t xrc = IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+	uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+
+	if (is_xrc(attr))
+		known |= xrc;
+	else if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)
 		return EOPNOTSUPP;
-	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)
+	if (!check_comp_mask(attr->comp_mask, known))
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd)
+		return EINVAL;
+	if (is_xrc(attr) && ((attr->comp_mask & xrc) != xrc || !attr->xrcd || !attr->cq))
 		return EINVAL;
 	if (!attr->attr.max_wr || attr->attr.max_wr > HCASIM_MAX_SRQ_WR || attr->attr.max_sge > ctx->max_sge)
 		return EINVAL;
@@ -176,6 +188,20 @@ int hcasim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 	return 0;
 }
 
+/* Pollers of an XRC SRQ's CQ may stand in it; those of a basic one's QPs are gone. */
+static void leave(struct hcasim_srq *srq)
+{
+	struct hcasim_cq *cq = srq->vsrq.srq_type == IBV_SRQT_XRC ? to_hcq(srq->vsrq.cq) : NULL;
+
+	if (cq) {
+		hcasim_cq_lock(cq);
+		hcasim_cq_clean(cq, 0, srq->srqn);
+	}
+	hcasim_table_remove(&srq->ctx->srqs, srq->srqn);
+	if (cq)
+		hcasim_cq_unlock(cq);
+}
+
 int hcasim_destroy_srq(struct ibv_srq *ibsrq)
 {
 	struct hcasim_srq *srq = to_hsrq(ibsrq);
@@ -186,7 +212,7 @@ int hcasim_destroy_srq(struct ibv_srq *ibsrq)
 	pthread_mutex_lock(&ctx->table_lock);
 	err = ibv_cmd_destroy_srq(ibsrq);
 	if (!err)
-		hcasim_table_remove(&ctx->srqs, srq->srqn);
+		leave(srq);
 	pthread_mutex_unlock(&ctx->table_lock);
 	if (err)
 		return err;

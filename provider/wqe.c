@@ -119,6 +119,14 @@ static void write_segs(struct hcasim_sq *sq, uint32_t unit, uint8_t segs, const 
 	}
 }
 
+/* The segment that says where to, if the operation has one on this type of QP. */
+static uint32_t dest_units(const struct hcasim_wr_rule *rule, enum ibv_qp_type type)
+{
+	if (rule->ud_addr_qp_types & HCASIM_QPT_BIT(type))
+		return UNITS(struct hcasim_seg_ud);
+	return rule->srqn_qp_types & HCASIM_QPT_BIT(type) ? UNITS(struct hcasim_seg_xrc) : 0;
+}
+
 int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id, unsigned int send_flags,
 		     const struct hcasim_wr_args *args)
 {
@@ -138,7 +146,7 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 	if (err)
 		return err;
 
-	dest = rule->ud_addr_qp_types & HCASIM_QPT_BIT(qp->vqp.qp.qp_type) ? UNITS(struct hcasim_seg_ud) : 0;
+	dest = dest_units(rule, qp->vqp.qp.qp_type);
 	wqe->units = 0;
 	err = grow(sq, UNITS(struct hcasim_wqe_ctrl) + dest +
 			       (segs & SEG_REMOTE ? UNITS(struct hcasim_seg_remote) : 0) +
@@ -246,13 +254,26 @@ int hcasim_wqe_ud_addr(struct hcasim_qp *qp, struct ibv_ah *ibah, uint32_t qpn, 
 	struct hcasim_seg_ud *seg;
 
 	/* Not a UD QP, or a second call: has_dest is set already. */
-	if (!wqe->rule || wqe->has_dest || !ibah)
+	if (!wqe->rule || wqe->has_dest || !ibah || qp->vqp.qp.qp_type != IBV_QPT_UD)
 		return EINVAL;
 	/* ctrl and destination fill the first basic block, so the segment does not wrap. */
 	seg = unit_at(&qp->sq, UNITS(struct hcasim_wqe_ctrl));
 	*seg = to_hah(ibah)->seg;
 	seg->qpn = htole32(qpn & 0xffffff);
 	seg->qkey = htole32(qkey);
+	wqe->has_dest = true;
+	return 0;
+}
+
+int hcasim_wqe_srqn(struct hcasim_qp *qp, uint32_t srqn)
+{
+	struct hcasim_wqe *wqe = &qp->sq.wqe;
+	struct hcasim_seg_xrc *seg;
+
+	if (!wqe->rule || wqe->has_dest || qp->vqp.qp.qp_type != IBV_QPT_XRC_SEND)
+		return EINVAL;
+	seg = unit_at(&qp->sq, UNITS(struct hcasim_wqe_ctrl));
+	*seg = (struct hcasim_seg_xrc){.srqn = htole32(srqn & 0xffffff)};
 	wqe->has_dest = true;
 	return 0;
 }

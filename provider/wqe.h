@@ -58,6 +58,7 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 int hcasim_wqe_sges(struct hcasim_qp *qp, const struct ibv_sge *sge, size_t num);
 int hcasim_wqe_inline(struct hcasim_qp *qp, const struct ibv_data_buf *buf, size_t num);
 int hcasim_wqe_ud_addr(struct hcasim_qp *qp, struct ibv_ah *ibah, uint32_t qpn, uint32_t qkey);
+int hcasim_wqe_srqn(struct hcasim_qp *qp, uint32_t srqn);
 int hcasim_wqe_end(struct hcasim_qp *qp);
 
 /* doorbell.c */

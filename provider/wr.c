@@ -142,13 +142,12 @@ static void wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah, uint32_t re
 		fail(&qp->sq, hcasim_wqe_ud_addr(qp, ah, remote_qpn, remote_qkey));
 }
 
-/* No QP of a type that takes an SRQ number can be created here, so this is always the wrong setter. */
 static void wr_set_xrc_srqn(struct ibv_qp_ex *qpx, uint32_t remote_srqn)
 {
 	struct hcasim_qp *qp = to_hqp_ex(qpx);
 
-	if (qp->sq.open)
-		fail(&qp->sq, EINVAL);
+	if (qp->sq.open && !qp->sq.err)
+		fail(&qp->sq, hcasim_wqe_srqn(qp, remote_srqn));
 }
 
 static void wr_start(struct ibv_qp_ex *qpx)

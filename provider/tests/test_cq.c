@@ -257,7 +257,7 @@ static void test_clean(void)
 					kept++;
 				rig_cqe(&rig, &cqe);
 			}
-			hcasim_cq_clean(&rig.cq, RIG_QPN + 1);
+			hcasim_cq_clean(&rig.cq, RIG_QPN + 1, 0);
 			CU_ASSERT_EQUAL(rig.cq.ci, start + 4 - kept);
 			CU_ASSERT_EQUAL(poll_n(&rig, 8, wc), (int)kept);
 			for (i = 0; i < kept; i++)

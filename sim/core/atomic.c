@@ -99,7 +99,7 @@ void atomic_next(struct hca *hca)
 		struct piece p;
 
 		list_del(&qp->on_atomic);
-		if (mr_check(hca, r->rkey, qp->c.pdn, r->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, &p)) {
+		if (mr_check(hca, r->rkey, r->pdn, r->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, &p)) {
 			atomic_failed(hca, qp, r);
 			continue;
 		}
@@ -120,8 +120,9 @@ void atomic_start(struct hca *hca, struct qp *qp, const struct pkt_info *info, s
 	r->kind = ROP_ATOMIC;
 	r->va = info->va;
 	r->rkey = info->rkey;
+	r->pdn = qp->resp.pdn;
 	qp->atomic = r;
-	qp->atomic_add = info->op->op == HCASIM_BTH_OP_RC_FETCH_ADD;
+	qp->atomic_add = (info->op->op & HCASIM_BTH_CODE_MASK) == HCASIM_BTH_OP_RC_FETCH_ADD;
 	qp->atomic_swap = info->swap_add;
 	qp->atomic_compare = info->compare;
 	qp->resp.busy = true;

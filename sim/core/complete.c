@@ -42,7 +42,7 @@ static void sq_failed(struct hca *hca, struct qp *qp)
 
 	for (w = qp->sq.head->next; w; w = w->next)
 		flush(w);
-	if (qp->c.type == HCASIM_QPT_RC || qp->a.state != HCASIM_QPS_RTS)
+	if (qp_reliable(qp) || qp->a.state != HCASIM_QPS_RTS)
 		qp_error(hca, qp);
 	else
 		qp->a.state = HCASIM_QPS_SQE;
@@ -93,9 +93,22 @@ static bool rq_flush_ready(const struct qp *qp)
 	       (qp->rq.active || qp->rq.ci != qp->rq.pi);
 }
 
+/* Where the next receive completes; NULL: its XRC SRQ is gone, and nobody waits for it. */
+static struct cq *next_recv_cq(const struct qp *qp)
+{
+	const struct srq *srq = qp->resp.cpl.head ? qp->resp.cpl.head->srq : qp->rq.srq;
+
+	return qp->c.type != HCASIM_QPT_XRC_RECV ? qp->recv_cq : srq && !srq->dead ? srq->cq : NULL;
+}
+
 static bool recv_ready(const struct qp *qp)
 {
-	return !qp->recv_cq->stalled && (qp->resp.cpl.head || rq_flush_ready(qp));
+	const struct cq *cq;
+
+	if (!qp->resp.cpl.head && !rq_flush_ready(qp))
+		return false;
+	cq = next_recv_cq(qp);
+	return !cq || !cq->stalled;
 }
 
 bool qp_can_complete(const struct qp *qp)
@@ -135,7 +148,7 @@ static void complete_send(struct hca *hca, struct qp *qp)
 }
 
 /* IBTA 10.3.1.6: receive WQEs of a QP in error are flushed, the one that a message had begun first. */
-static void flush_recv(struct hca *hca, struct qp *qp)
+static void flush_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 {
 	struct rq *rq = &qp->rq;
 	struct hca_cpl cpl = {
@@ -154,19 +167,21 @@ static void flush_recv(struct hca *hca, struct qp *qp)
 		rq->ci++;
 	if ((int32_t)(rq->fetched - rq->ci) < 0)
 		rq->fetched = rq->ci;
-	cq_write(hca, qp->recv_cq, &cpl);
+	if (cq)
+		cq_write(hca, cq, &cpl);
 }
 
-static void complete_recv(struct hca *hca, struct qp *qp)
+static void complete_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 {
 	struct rop *r = rop_pop(&qp->resp.cpl);
 
 	if (!r) {
-		flush_recv(hca, qp);
+		flush_recv(hca, qp, cq);
 		return;
 	}
 	r->cpl.timestamp = hca_now(hca);
-	cq_write(hca, qp->recv_cq, &r->cpl);
+	if (cq)
+		cq_write(hca, cq, &r->cpl);
 	rop_put(hca, r);
 }
 
@@ -174,17 +189,17 @@ void complete_step(struct hca *hca)
 {
 	struct qp *qp = node_entry(hca->cpl_qps.next, struct qp, on_cpl);
 	bool send = send_ready(qp), recv = recv_ready(qp);
+	struct cq *cq;
 
 	list_del(&qp->on_cpl);
 	if (send && recv)
 		send = qp->cpl_turn = !qp->cpl_turn;
-	if (cq_has_room(hca, send ? qp->send_cq : qp->recv_cq)) {
-		if (send)
-			complete_send(hca, qp);
-		else
-			complete_recv(hca, qp);
-	} else {
-		cq_wake(hca, send ? qp->send_cq : qp->recv_cq);
-	}
+	cq = send ? qp->send_cq : next_recv_cq(qp);
+	if (cq && !cq_has_room(hca, cq))
+		cq_wake(hca, cq);
+	else if (send)
+		complete_send(hca, qp);
+	else
+		complete_recv(hca, qp, cq);
 	qp_update(hca, qp);
 }

@@ -141,7 +141,7 @@ struct pkt_spec { /* what a frame to be built carries */
 	uint8_t opcode, port;
 	const struct hca_av *av;
 	uint16_t sport;
-	uint32_t dqpn, psn, qkey, sqpn;
+	uint32_t dqpn, psn, qkey, sqpn, srqn;
 	bool se, ackreq;
 	uint64_t va, swap_add, compare, orig;
 	uint32_t rkey, dmalen, imm;
@@ -238,6 +238,17 @@ void qp_update(struct hca *hca, struct qp *qp);
 void qp_error(struct hca *hca, struct qp *qp);
 void qp_free(struct hca *hca, struct qp *qp);
 void qp_clear(struct hca *hca, struct qp *qp);
+
+/* XRC is RC with the responder's receive queue named in each packet (IBTA annex A14). */
+static inline bool qp_is_xrc(const struct qp *qp)
+{
+	return qp->c.type == HCASIM_QPT_XRC_SEND || qp->c.type == HCASIM_QPT_XRC_RECV;
+}
+
+static inline bool qp_reliable(const struct qp *qp)
+{
+	return qp->c.type == HCASIM_QPT_RC || qp_is_xrc(qp);
+}
 
 static inline bool qp_flushing(const struct qp *qp)
 {

@@ -174,7 +174,8 @@ void cq_wake(struct hca *hca, struct cq *cq)
 	for (n = hca->qps.next; n != &hca->qps; n = n->next) {
 		struct qp *qp = node_entry(n, struct qp, all);
 
-		if (!qp->dead && (qp->send_cq == cq || qp->recv_cq == cq))
+		if (!qp->dead &&
+		    (qp->send_cq == cq || qp->recv_cq == cq || qp->c.type == HCASIM_QPT_XRC_RECV))
 			qp_update(hca, qp);
 	}
 }

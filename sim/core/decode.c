@@ -56,6 +56,8 @@ bool decode_pending(const struct hca *hca, struct hca_work *w)
 /* Operations that this adapter carries out, by transport. */
 static bool op_known(uint8_t type, uint8_t op)
 {
+	bool reliable = type == HCASIM_QPT_RC || type == HCASIM_QPT_XRC_SEND;
+
 	switch (op) {
 	case HCASIM_WQE_OP_NOP:
 	case HCASIM_WQE_OP_SEND:
@@ -63,11 +65,11 @@ static bool op_known(uint8_t type, uint8_t op)
 		return true;
 	case HCASIM_WQE_OP_RDMA_WRITE:
 	case HCASIM_WQE_OP_RDMA_WRITE_IMM:
-		return type == HCASIM_QPT_RC || type == HCASIM_QPT_UC;
+		return reliable || type == HCASIM_QPT_UC;
 	case HCASIM_WQE_OP_RDMA_READ:
 	case HCASIM_WQE_OP_ATOMIC_CS:
 	case HCASIM_WQE_OP_ATOMIC_FA:
-		return type == HCASIM_QPT_RC;
+		return reliable;
 	default:
 		return false;
 	}

@@ -230,6 +230,8 @@ struct hca_srq_attr {
 	uint32_t pdn;
 	struct hca_ring ring;
 	uint64_t record;   /* address of struct hcasim_srq_record, same PASID */
+	uint32_t xrcdn;    /* XRC domain, 0: a basic SRQ */
+	uint32_t cqn;      /* XRC: where its receives complete */
 	uint32_t limit;    /* armed from the start; 0: not */
 	uint32_t uar_page; /* doorbells from other pages are dropped */
 };
@@ -246,6 +248,7 @@ struct hca_qp_attr_create {
 	uint32_t pdn;
 	uint32_t send_cqn, recv_cqn;
 	uint32_t srqn;      /* 0: none */
+	uint32_t xrcdn;     /* XRC_RECV: its domain */
 	struct hca_ring sq; /* stride: one WQEBB */
 	struct hca_ring rq;
 	uint64_t record;     /* address of struct hcasim_sq_record */

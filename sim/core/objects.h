@@ -149,7 +149,8 @@ struct cq {
 struct srq {
 	struct hca_ring ring;
 	uint64_t record;
-	uint32_t number, pdn, uar_page;
+	uint32_t number, pdn, uar_page, xrcdn;
+	struct cq *cq; /* XRC: where its receives complete; not looked at once dead */
 	uint32_t refs; /* DMA under way, WQEs taken, completions owed, and 1 for existing */
 	uint32_t qps;
 	bool dead, error, reading_record, fetching;
@@ -228,7 +229,7 @@ struct pkt_info { /* a parsed frame */
 	uint32_t rkey, dmalen;
 	uint64_t swap_add, compare, orig;
 	uint32_t imm; /* as on the wire */
-	uint32_t qkey, sqpn;
+	uint32_t qkey, sqpn, srqn;
 	uint8_t aeth_kind, aeth_value;
 	uint32_t msn;
 	uint32_t payload_off, payload_len;
@@ -254,7 +255,7 @@ struct rop {
 	struct hca_cpl cpl;
 	struct srq *srq;   /* that the completed WQE came from: a reference */
 	uint64_t va, orig; /* READ: next address; atomic: value before */
-	uint32_t rkey, len, npkts, done_pkts;
+	uint32_t rkey, pdn, len, npkts, done_pkts;
 };
 
 struct rop_fifo {
@@ -337,6 +338,9 @@ struct resp {
 	enum { MSG_NONE, MSG_SEND, MSG_WRITE, MSG_SKIP } msg;
 	uint64_t offset; /* bytes of the current message so far */
 	uint64_t va;     /* WRITE: start */
+	struct srq *srq; /* of the packet that is being looked at */
+	uint32_t pdn;    /* its keys are of this domain: the QP's, or the XRC SRQ's */
+	uint32_t srqn;   /* XRC: of the message in progress */
 	uint32_t rkey, dmalen;
 	bool busy;    /* an atomic is under way: packets wait */
 	bool blocked; /* waiting for a receive WQE: packets wait */

@@ -123,6 +123,12 @@ static void put_header(uint8_t *p, unsigned int hdr, const struct pkt_spec *s)
 		memcpy(p, &h, sizeof(h));
 		break;
 	}
+	case HCASIM_HDR_XRCETH: {
+		struct hcasim_xrceth h = {.srqn = htobe32(s->srqn)};
+
+		memcpy(p, &h, sizeof(h));
+		break;
+	}
 	case HCASIM_HDR_RETH: {
 		struct hcasim_reth h = {htobe64(s->va), htobe32(s->rkey), htobe32(s->dmalen)};
 
@@ -274,6 +280,9 @@ static void parse_header(const uint8_t *p, unsigned int hdr, struct pkt_info *in
 	case HCASIM_HDR_DETH:
 		info->qkey = load32(p);
 		info->sqpn = load32(p + offsetof(struct hcasim_deth, sqpn)) & HCASIM_PSN_MASK;
+		break;
+	case HCASIM_HDR_XRCETH:
+		info->srqn = load32(p) & HCASIM_PSN_MASK;
 		break;
 	case HCASIM_HDR_RETH:
 		info->va = load64(p);

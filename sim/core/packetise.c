@@ -23,6 +23,8 @@ static uint8_t transport_of(uint8_t qp_type)
 		return HCASIM_TRANSPORT_UC;
 	case HCASIM_QPT_UD:
 		return HCASIM_TRANSPORT_UD;
+	case HCASIM_QPT_XRC_SEND:
+		return HCASIM_TRANSPORT_XRC;
 	default:
 		return HCASIM_TRANSPORT_RC;
 	}
@@ -50,7 +52,7 @@ bool qp_can_send(const struct qp *qp)
 		return false;
 	if (qp->a.state != HCASIM_QPS_RTS && !(qp->a.state == HCASIM_QPS_SQD && w->started))
 		return false;
-	if (qp->c.type != HCASIM_QPT_RC)
+	if (!qp_reliable(qp))
 		return true;
 	/* IBTA 10.8.3.3: a fenced request starts after all earlier READs and atomics have completed. */
 	if (!w->started && w->wr.flags & HCA_WR_FENCE && sq->rd_incomplete)
@@ -154,8 +156,8 @@ static void spec_of(const struct qp *qp, const struct wqe *w, struct pkt_spec *s
 		.psn = psn_add(w->first_psn, pkt),
 		.qkey = ud && wr->ud.qkey >> 31 ? qp->a.qkey : wr->ud.qkey,
 		.sqpn = qp->qpn,
-		.ackreq = qp->c.type == HCASIM_QPT_RC &&
-			  (last || pkt % CORE_ACKREQ_EVERY == CORE_ACKREQ_EVERY - 1),
+		.srqn = wr->srqn,
+		.ackreq = qp_reliable(qp) && (last || pkt % CORE_ACKREQ_EVERY == CORE_ACKREQ_EVERY - 1),
 		.va = wr->remote_addr,
 		.swap_add = wr->swap_add,
 		.compare = wr->compare,

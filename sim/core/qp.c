@@ -43,19 +43,39 @@ static bool power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
+static bool ring_ok(const struct hca_ring *r, uint32_t max)
+{
+	return !r->entries || (power_of_two(r->entries) && r->entries <= max);
+}
+
+/* Which queues a QP of the type has: an XRC pair has one each, and that of the receiver is in its SRQs. */
+static bool queues_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
+{
+	switch (c->type) {
+	case HCASIM_QPT_RC:
+	case HCASIM_QPT_UC:
+	case HCASIM_QPT_UD:
+		return cq_find(hca, c->send_cqn) && cq_find(hca, c->recv_cqn);
+	case HCASIM_QPT_XRC_SEND:
+		return cq_find(hca, c->send_cqn) && !c->srqn && !c->rq.entries;
+	case HCASIM_QPT_XRC_RECV:
+		return c->xrcdn && !c->srqn && !c->sq.entries && !c->rq.entries;
+	default:
+		return false;
+	}
+}
+
 static bool create_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
 {
-	if (c->type != HCASIM_QPT_RC && c->type != HCASIM_QPT_UC && c->type != HCASIM_QPT_UD)
+	const struct srq *srq = srq_find(hca, c->srqn);
+
+	if (!queues_ok(hca, c) || (c->srqn && (!srq || srq->xrcdn || c->rq.entries)))
 		return false;
-	if (!cq_find(hca, c->send_cqn) || !cq_find(hca, c->recv_cqn))
+	if (!ring_ok(&c->sq, HCASIM_MAX_SQ_WQEBB) || !ring_ok(&c->rq, 32768))
 		return false;
-	if (c->srqn && (!srq_find(hca, c->srqn) || c->rq.entries))
+	if (c->sq.entries && c->sq.stride != hca->pers->wqebb_size)
 		return false;
-	if (c->sq.entries && (!power_of_two(c->sq.entries) || c->sq.entries > HCASIM_MAX_SQ_WQEBB ||
-			      c->sq.stride != hca->pers->wqebb_size))
-		return false;
-	if (c->rq.entries && (!power_of_two(c->rq.entries) || c->rq.entries > 32768 ||
-			      !power_of_two(c->rq.stride) || c->rq.stride < 16 || c->rq.stride > HCA_WQE_MAX))
+	if (c->rq.entries && (!power_of_two(c->rq.stride) || c->rq.stride < 16 || c->rq.stride > HCA_WQE_MAX))
 		return false;
 	return c->uar_page < HCASIM_UAR_PAGES;
 }
@@ -66,7 +86,7 @@ static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 
 	if (!qp)
 		return NULL;
-	if (c->type == HCASIM_QPT_RC) {
+	if (c->type == HCASIM_QPT_RC || c->type == HCASIM_QPT_XRC_RECV) {
 		qp->resp.saved = calloc(hca->cfg.max_rd_atomic, sizeof(*qp->resp.saved));
 		if (!qp->resp.saved) {
 			free(qp);
@@ -77,8 +97,10 @@ static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 	qp->c = *c;
 	qp->send_cq = cq_find(hca, c->send_cqn);
 	qp->recv_cq = cq_find(hca, c->recv_cqn);
-	qp->send_cq->qps++;
-	qp->recv_cq->qps++;
+	if (qp->send_cq)
+		qp->send_cq->qps++;
+	if (qp->recv_cq)
+		qp->recv_cq->qps++;
 	qp->srq = srq_find(hca, c->srqn);
 	if (qp->srq)
 		qp->srq->qps++;
@@ -123,8 +145,10 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	qp_update(hca, qp); /* in RESET: off all lists */
 	qp->dead = true;
 	event_cancel(hca, &qp->ev);
-	qp->send_cq->qps--;
-	qp->recv_cq->qps--;
+	if (qp->send_cq)
+		qp->send_cq->qps--;
+	if (qp->recv_cq)
+		qp->recv_cq->qps--;
 	if (qp->srq)
 		qp->srq->qps--;
 	hca->qp[qpn - CORE_FIRST_QPN] = NULL;
@@ -168,6 +192,8 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	resp->saved = saved;
 	if (saved)
 		memset(saved, 0, hca->cfg.max_rd_atomic * sizeof(*saved));
+	resp->srq = qp->srq;
+	resp->pdn = qp->c.pdn;
 	resp->parked_tail = &resp->parked;
 	rop_fifo_init(&resp->landing);
 	rop_fifo_init(&resp->out);

@@ -16,8 +16,7 @@ static hca_ps ack_timeout(const struct qp *qp)
 void sq_timer_update(struct hca *hca, struct qp *qp)
 {
 	struct sq *sq = &qp->sq;
-	bool want = qp->c.type == HCASIM_QPT_RC && qp->a.timeout && sq->ack && sq->ack->started &&
-		    !sq->ack->failed;
+	bool want = qp_reliable(qp) && qp->a.timeout && sq->ack && sq->ack->started && !sq->ack->failed;
 
 	if (sq->rnr_wait)
 		return;
@@ -320,7 +319,7 @@ void requester_rx(struct hca *hca, struct qp *qp, struct rxwork *rx)
 	struct sq *sq = &qp->sq;
 
 	sq_skip_acked(hca, qp);
-	if (qp->c.type != HCASIM_QPT_RC || !sq->ack || !sq->ack->started ||
+	if (!qp_reliable(qp) || !sq->ack || !sq->ack->started ||
 	    psn_sub(info->psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
 		return;
 	if (info->op->flags & (HCASIM_BTH_F_READ | HCASIM_BTH_F_ATOMIC))

@@ -64,6 +64,8 @@ static void spec_of(const struct qp *qp, const struct rop *r, struct pkt_spec *s
 		s->psn = psn_add(r->psn, r->done_pkts);
 		s->payload_len = read_bytes(qp, r);
 	}
+	if (qp_is_xrc(qp))
+		s->opcode |= HCASIM_TRANSPORT_XRC << HCASIM_BTH_TRANSPORT_SHIFT;
 }
 
 /* The region may have gone since the request was accepted. */
@@ -72,7 +74,7 @@ static bool read_plan(struct hca *hca, struct qp *qp, const struct rop *r, struc
 	if (!t->payload_len)
 		return true;
 	t->npieces = 1;
-	return !mr_check(hca, r->rkey, qp->c.pdn, r->va + (uint64_t)r->done_pkts * qp->mtu, t->payload_len,
+	return !mr_check(hca, r->rkey, r->pdn, r->va + (uint64_t)r->done_pkts * qp->mtu, t->payload_len,
 			 HCASIM_ACCESS_REMOTE_READ, t->piece);
 }
 

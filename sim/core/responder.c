@@ -8,16 +8,11 @@
 
 enum verdict { V_OK, V_WAIT, V_EMPTY, V_REFUSED /* an error was handled */ };
 
-static bool is_rc(const struct qp *qp)
-{
-	return qp->c.type == HCASIM_QPT_RC;
-}
-
 /* An error of the peer's making. UC and UD drop the message, and stay as they are (IBTA 9.9.3, class D). */
 static enum verdict refuse(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t nak,
 			   uint8_t status, uint8_t vendor, unsigned int event)
 {
-	if (is_rc(qp)) {
+	if (qp_reliable(qp)) {
 		resp_fatal(hca, qp, info->psn, nak, status, vendor, event);
 	} else {
 		qp->resp.msg = MSG_SKIP;
@@ -78,7 +73,7 @@ bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct r
 	resp->nak_sent = false;
 	if (info->op->flags & HCASIM_BTH_F_END)
 		resp->msn = psn_add(resp->msn, 1);
-	r->kind = is_rc(qp) && info->ackreq ? ROP_ACK : ROP_NONE;
+	r->kind = qp_reliable(qp) && info->ackreq ? ROP_ACK : ROP_NONE;
 	r->psn = info->psn;
 	r->msn = resp->msn;
 	rop_accept(hca, qp, r);
@@ -132,7 +127,7 @@ static uint32_t recv_pdn(const struct qp *qp)
 
 static enum verdict want_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
-	switch (rq_take(hca, qp, qp->srq)) {
+	switch (rq_take(hca, qp, qp->resp.srq)) {
 	case RQ_WAIT:
 		qp->resp.blocked = true;
 		return V_WAIT;
@@ -151,7 +146,7 @@ static enum verdict want_receive(struct hca *hca, struct qp *qp, const struct pk
 /* IBTA 9.7.5.2.8: the receiver is not ready; what follows is dropped without a NAK until this comes again. */
 static enum verdict not_ready(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
-	if (is_rc(qp)) {
+	if (qp_reliable(qp)) {
 		resp_nak(hca, qp, info->psn, HCASIM_AETH_KIND_RNR, qp->a.min_rnr_timer);
 		qp->resp.nak_sent = true;
 	} else {
@@ -240,7 +235,7 @@ static uint8_t write_begins(struct hca *hca, struct qp *qp, const struct pkt_inf
 	resp->dmalen = info->dmalen;
 	resp->offset = 0;
 	/* Of no bytes, key and address are not looked at (IBTA 9.7.4.1.5). */
-	return info->dmalen ? mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen,
+	return info->dmalen ? mr_check(hca, info->rkey, qp->resp.pdn, info->va, info->dmalen,
 				       HCASIM_ACCESS_REMOTE_WRITE, NULL)
 			    : HCASIM_VENDOR_ERR_NONE;
 }
@@ -271,7 +266,7 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 	if (info->op->flags & HCASIM_BTH_F_START)
 		err = write_begins(hca, qp, info);
 	if (!err && info->payload_len)
-		err = mr_check(hca, qp->resp.rkey, qp->c.pdn, qp->resp.va + qp->resp.offset,
+		err = mr_check(hca, qp->resp.rkey, qp->resp.pdn, qp->resp.va + qp->resp.offset,
 			       info->payload_len, HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (err)
 		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
@@ -298,7 +293,7 @@ static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_inf
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
 	if (info->dmalen > CORE_MSG_MAX || resp->nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
-	err = info->dmalen ? mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen,
+	err = info->dmalen ? mr_check(hca, info->rkey, qp->resp.pdn, info->va, info->dmalen,
 				      HCASIM_ACCESS_REMOTE_READ, NULL)
 			   : 0;
 	if (err)
@@ -310,6 +305,7 @@ static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_inf
 	r->kind = ROP_READ;
 	r->va = info->va;
 	r->rkey = info->rkey;
+	r->pdn = resp->pdn;
 	r->len = info->dmalen;
 	r->npkts = packets_of(info->dmalen, qp->mtu);
 	r->psn = info->psn;
@@ -334,7 +330,7 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
 	if (resp->nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
-	err = mr_check(hca, info->rkey, qp->c.pdn, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
+	err = mr_check(hca, info->rkey, qp->resp.pdn, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
 	if (err)
 		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
 			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
@@ -370,12 +366,31 @@ static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
 
 /* ---- Transports ---- */
 
+/*
+ * IBTA A14.5: an XRC request names the SRQ, and so the protection domain, that it is for. It has to be one
+ * of the QP's XRC domain, and the same in all packets of a message.
+ */
+static bool xrc_target(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *resp = &qp->resp;
+	struct srq *srq = srq_find(hca, info->srqn);
+
+	if (!srq || srq->xrcdn != qp->c.xrcdn ||
+	    (!(info->op->flags & HCASIM_BTH_F_START) && info->srqn != resp->srqn))
+		return false;
+	resp->srq = srq;
+	resp->pdn = srq->pdn;
+	return true;
+}
+
 static enum verdict rx_rc(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	uint32_t ahead = psn_sub(w->info.psn, qp->resp.epsn);
+	bool target = !qp_is_xrc(qp) || xrc_target(hca, qp, &w->info);
 
 	if (ahead >= CORE_PSN_HALF) {
-		responder_duplicate(hca, qp, &w->info);
+		if (target || !(w->info.op->flags & HCASIM_BTH_F_READ))
+			responder_duplicate(hca, qp, &w->info);
 		return V_OK;
 	}
 	if (ahead) { /* IBTA 9.7.5.1.1: one NAK for a gap */
@@ -387,6 +402,9 @@ static enum verdict rx_rc(struct hca *hca, struct qp *qp, struct rxwork *w)
 	}
 	if (!sequence_ok(qp, &w->info))
 		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (!target)
+		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_SRQN);
+	qp->resp.srqn = w->info.srqn;
 	return rx_request(hca, qp, w);
 }
 
@@ -455,6 +473,7 @@ bool responder_rx(struct hca *hca, struct qp *qp, struct rxwork *w)
 	}
 	switch (qp->c.type) {
 	case HCASIM_QPT_RC:
+	case HCASIM_QPT_XRC_RECV:
 		v = rx_rc(hca, qp, w);
 		break;
 	case HCASIM_QPT_UC:

@@ -209,7 +209,7 @@ void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
 
 void resp_nak(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, uint8_t value)
 {
-	struct rop *r = qp->c.type == HCASIM_QPT_RC ? rop_get(hca) : NULL;
+	struct rop *r = qp_reliable(qp) ? rop_get(hca) : NULL;
 
 	if (!r)
 		return;
@@ -249,7 +249,7 @@ void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8
 /* As resp_fatal(), ahead of everything that is still landing. */
 void resp_fatal_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, unsigned int event)
 {
-	struct rop *r = qp->c.type == HCASIM_QPT_RC ? rop_get(hca) : NULL;
+	struct rop *r = qp_reliable(qp) ? rop_get(hca) : NULL;
 
 	rop_drop_reads(hca, qp, psn);
 	if (r) {

@@ -130,6 +130,10 @@ static bool transport_ok(const struct qp *qp, const struct pkt_info *info)
 	switch (qp->c.type) {
 	case HCASIM_QPT_RC:
 		return info->op->transport == HCASIM_TRANSPORT_RC;
+	case HCASIM_QPT_XRC_SEND: /* its packets are answers, the other end's requests */
+		return info->op->transport == HCASIM_TRANSPORT_XRC && info->op->flags & HCASIM_BTH_F_RESP;
+	case HCASIM_QPT_XRC_RECV:
+		return info->op->transport == HCASIM_TRANSPORT_XRC && info->op->flags & HCASIM_BTH_F_REQ;
 	case HCASIM_QPT_UC:
 		return info->op->transport == HCASIM_TRANSPORT_UC;
 	case HCASIM_QPT_UD:

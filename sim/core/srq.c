@@ -34,7 +34,7 @@ int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *s
 	uint32_t n, i = hca->srq_next;
 	struct srq *srq;
 
-	if (!ring_ok(&attr->ring))
+	if (!ring_ok(&attr->ring) || !attr->xrcdn != !cq_find(hca, attr->cqn))
 		return -EINVAL;
 	/* Next fit: a number comes back late, so that a stale packet finds nothing. */
 	for (n = 0; n < hca->cfg.max_srq && hca->srq[i]; n++)
@@ -54,6 +54,10 @@ int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *s
 	srq->number = i;
 	srq->pdn = attr->pdn;
 	srq->uar_page = attr->uar_page;
+	srq->xrcdn = attr->xrcdn;
+	srq->cq = cq_find(hca, attr->cqn);
+	if (srq->cq)
+		srq->cq->qps++;
 	srq->refs = 1;
 	srq->ev.number = i;
 	list_init(&srq->waiting);
@@ -63,11 +67,26 @@ int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *s
 	return hca_srq_arm(hca, i, attr->limit);
 }
 
+/* Those that waited look again. */
+static void wake(struct hca *hca, struct srq *srq)
+{
+	while (!list_empty(&srq->waiting)) {
+		struct qp *qp = node_entry(srq->waiting.next, struct qp, on_srq);
+
+		list_del(&qp->on_srq);
+		qp->resp.blocked = false;
+		qp_update(hca, qp);
+	}
+}
+
 static void srq_remove(struct hca *hca, struct srq *srq)
 {
 	event_cancel(hca, &srq->ev);
 	hca->srq[srq->number] = NULL;
 	srq->dead = true;
+	if (srq->cq)
+		srq->cq->qps--;
+	wake(hca, srq);
 	srq_put(hca, srq);
 }
 
@@ -94,18 +113,6 @@ void srq_free_all(struct hca *hca)
 }
 
 /* ---- Reads ---- */
-
-/* Those that waited look again. */
-static void wake(struct hca *hca, struct srq *srq)
-{
-	while (!list_empty(&srq->waiting)) {
-		struct qp *qp = node_entry(srq->waiting.next, struct qp, on_srq);
-
-		list_del(&qp->on_srq);
-		qp->resp.blocked = false;
-		qp_update(hca, qp);
-	}
-}
 
 /* IBTA 10.2.9.5: the queue is in error; a QP that needs a WQE of it from now on goes to error too. */
 static void failed(struct hca *hca, struct srq *srq)

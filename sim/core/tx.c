@@ -26,7 +26,7 @@ static bool request_may_leave(struct hca *hca, struct qp *qp, struct txpkt *t)
 	if (qp->sq.fault && (int32_t)(w->seq - qp->sq.fault_seq) >= 0)
 		return false;
 	/* An unreliable send is complete when its last packet has left (IBTA 9.8.1.2, 9.8.2). */
-	if (t->last && qp->c.type != HCASIM_QPT_RC)
+	if (t->last && !qp_reliable(qp))
 		w->acked = true;
 	return !t->failed;
 }

@@ -64,7 +64,8 @@ struct drv_srq {
 	uint32_t srqn;
 };
 struct drv_qp {
-	struct drv_pd *pd;
+	struct drv_device *dev;
+	struct drv_pd *pd; /* NULL: XRC_RECV, whose keys are of its SRQs' domains */
 	uint32_t qpn;
 	uint8_t type, state, port;
 };
@@ -79,12 +80,15 @@ struct drv_ah {
 struct drv_srq_init {
 	uint32_t max_wr, max_sge; /* in: asked; out: granted */
 	uint32_t limit;
+	uint32_t xrcdn;    /* number of its XRC domain, 0: a basic SRQ */
+	struct drv_cq *cq; /* XRC: where its receives complete */
 };
 
 struct drv_qp_init {
 	uint8_t type; /* HCASIM_QPT_* */
 	struct drv_cq *send_cq, *recv_cq;
 	struct drv_srq *srq;
+	uint32_t xrcdn; /* XRC_RECV */
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge,
 		max_inline; /* in: asked; out: granted */
 	bool sq_sig_all;

@@ -27,7 +27,15 @@ static void upcall_async_qp(struct drv_qp *qp, uint32_t event)
 {
 	struct uobj *u = drv_uobj(qp);
 
-	evfile_push_async(u->async, u, u->user_handle, event);
+	if (!u->qp.shared) {
+		evfile_push_async(u->async, u, u->user_handle, event);
+		return;
+	}
+	/* Every context that made or opened it is told. */
+	LIST_FOREACH(u, &u->qp.shared->handles, qp.handle)
+	{
+		evfile_push_async(u->async, u, u->user_handle, event);
+	}
 }
 
 static void upcall_async_srq(struct drv_srq *srq, uint32_t event)
@@ -85,6 +93,8 @@ int kdev_probe(struct kdev *d, struct kernel *k, unsigned int index)
 	d->drv.ops = k->cfg.drv;
 	d->drv.kernel = d;
 	TAILQ_INIT(&d->files);
+	LIST_INIT(&d->xrcds);
+	LIST_INIT(&d->xrc_qps);
 	ret = kdev_ops(d)->probe(&d->drv, &upcalls);
 	if (ret)
 		return ret;

@@ -36,6 +36,8 @@ struct task_ops {
 	/* Inode number of the file behind the task's descriptor `fd` (an event pipe or device socket that the
 	 * stand-in made: known by inode), or -EBADF. */
 	int (*fd_inode)(struct task *t, int fd, uint64_t *ino);
+	/* Which file any descriptor of the task is open on, or -EBADF. */
+	int (*fd_file)(struct task *t, int fd, uint64_t *dev, uint64_t *ino);
 };
 
 /* Descriptors that go back to the application with a system call's result. The application's side

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of ioctl methods. Objects that this driver has no functions for (MW, XRCD, flows,
+ * The table of ioctl methods. Objects that this driver has no functions for (MW, flows,
  * WQ, DM, counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
  */
 #include "ioctl.h"
@@ -93,6 +93,8 @@ static const struct attr_spec cq_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_CQ_HANDLE, OBJ(CQ), ACCESS_DESTROY, M_),
 	OUT(UVERBS_ATTR_DESTROY_CQ_RESP, sizeof(struct ib_uverbs_destroy_cq_resp), M_),
 };
+static const struct attr_spec xrcd_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_XRCD_HANDLE, OBJ(XRCD), ACCESS_DESTROY, M_)};
 static const struct attr_spec srq_create[] = {
 	IDR(UVERBS_ATTR_CREATE_SRQ_HANDLE, OBJ(SRQ), ACCESS_NEW, M_),
 	IDR(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, OBJ(PD), ACCESS_READ, M_),
@@ -154,6 +156,7 @@ static const struct method methods[] = {
 	METHOD(OBJ(MR), UVERBS_METHOD_REG_DMABUF_MR, m_not_supported, reg_dmabuf_mr),
 	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_CREATE, m_cq_create, cq_create),
 	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_DESTROY, m_cq_destroy, cq_destroy),
+	METHOD(OBJ(XRCD), UVERBS_METHOD_XRCD_DESTROY, m_destroyed, xrcd_destroy),
 	METHOD(OBJ(SRQ), UVERBS_METHOD_SRQ_CREATE, m_srq_create, srq_create),
 	METHOD(OBJ(SRQ), UVERBS_METHOD_SRQ_DESTROY, m_srq_destroy, srq_destroy),
 	METHOD(OBJ(QP), UVERBS_METHOD_QP_CREATE, m_qp_create, qp_create),

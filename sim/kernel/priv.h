@@ -66,6 +66,23 @@ struct ev_counts { /* events of an object that its application has read */
 	uint32_t comp, async;
 };
 
+/* An XRC domain: of all contexts that opened the same file, or of one alone. */
+struct xrcd {
+	LIST_ENTRY(xrcd) link;
+	bool has_file;
+	uint64_t dev, ino;
+	uint32_t number;   /* not 0 */
+	unsigned int refs; /* contexts that have it open */
+};
+
+/* The receiving end of XRC: one in the adapter, for every context that made or opened it. */
+struct xrc_qp {
+	LIST_ENTRY(xrc_qp) link;
+	uint32_t xrcdn;
+	struct drv_qp *drv;
+	LIST_HEAD(, uobj) handles;
+};
+
 #define UOBJ_MAX_USES 5
 
 struct uobj {
@@ -87,12 +104,16 @@ struct uobj {
 		} mr;
 		struct {
 			bool sq_sig_all;
+			struct xrc_qp *shared; /* NULL: it is this context's own */
+			LIST_ENTRY(uobj) handle;
 			struct ib_uverbs_qp_dest dest;
 			uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 		} qp;
 		struct {
 			uint32_t max_wr, max_sge;
+			bool xrc;
 		} srq;
+		struct xrcd *xrcd;
 	};
 };
 TAILQ_HEAD(uobj_list, uobj);
@@ -117,6 +138,7 @@ void uobj_unuse(struct uobj *user, struct uobj *used);
 void *drv_alloc(size_t size, struct uobj *u);
 void drv_free(void *drv);
 struct uobj *drv_uobj(const void *drv);
+void drv_set_uobj(void *drv, struct uobj *u);
 
 /* ---- Files and devices ------------------------------------------------------------------------- */
 
@@ -138,6 +160,9 @@ struct kdev {
 	struct kgid gid[MAX_PORTS][MAX_GIDS];
 	struct hca_counters shown; /* in sysfs */
 	struct kfile_list files;
+	LIST_HEAD(, xrcd) xrcds;
+	LIST_HEAD(, xrc_qp) xrc_qps;
+	uint32_t last_xrcdn;
 };
 
 struct kfile {
@@ -297,6 +322,9 @@ int cmd_create_cq(struct call *c);
 int cmd_ex_create_cq(struct call *c);
 int cmd_resize_cq(struct call *c);
 int cmd_destroy_cq(struct call *c);
+int cmd_open_xrcd(struct call *c);
+int cmd_close_xrcd(struct call *c);
+int cmd_open_qp(struct call *c);
 int cmd_create_srq(struct call *c);
 int cmd_create_xsrq(struct call *c);
 int cmd_modify_srq(struct call *c);
@@ -328,6 +356,11 @@ int verbs_create_cq(struct call *c, struct uobj *u, uint32_t cqe, uint32_t vecto
 		    struct evfile *comp, struct evfile *async);
 int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd,
 		    struct uobj *scq, struct uobj *rcq, struct uobj *srq, struct evfile *async);
+int verbs_create_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *xrcd,
+			  struct evfile *async);
+/* One handle less; the last one takes the QP with it. */
+int xrc_qp_drop(struct uobj *u);
+void xrcd_put(struct uobj *u);
 int verbs_check_access(const struct kdev *d, uint32_t access);
 void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 

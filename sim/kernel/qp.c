@@ -39,10 +39,11 @@ int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, st
 	qp = drv_alloc(ops->sz_qp, u);
 	if (!qp)
 		return -ENOMEM;
+	qp->dev = &c->f->dev->drv;
 	qp->pd = pd->drv;
 	qp->type = init->type;
 	init->send_cq = scq->drv;
-	init->recv_cq = rcq->drv;
+	init->recv_cq = rcq ? rcq->drv : NULL;
 	init->srq = srq ? srq->drv : NULL;
 	ret = ops->create_qp(qp, init, udata);
 	if (ret) {
@@ -52,7 +53,8 @@ int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, st
 	u->drv = qp;
 	uobj_use(u, pd);
 	uobj_use(u, scq);
-	uobj_use(u, rcq);
+	if (rcq)
+		uobj_use(u, rcq);
 	if (srq)
 		uobj_use(u, srq);
 	u->async = async ? async : c->f->default_async;
@@ -73,9 +75,30 @@ static int check_type(unsigned int type)
 	case IB_UVERBS_QPT_XRC_INI:
 	case IB_UVERBS_QPT_DRIVER:
 		return 0;
-	default: /* XRC_TGT needs an XRC domain: there is none */
+	default: /* XRC_TGT: verbs_create_xrc_recv() makes it */
 		return -EINVAL;
 	}
+}
+
+/* What a QP with queues is made of. */
+static int create_own(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_qp *cmd,
+		      struct drv_qp_init *init)
+{
+	struct uobj *pd, *scq, *rcq = NULL, *srq = NULL;
+	const bool xrc = cmd->qp_type == IB_UVERBS_QPT_XRC_INI;
+
+	if (cmd->is_srq && !xrc) {
+		srq = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd->srq_handle);
+		if (!srq || srq->srq.xrc)
+			return -EINVAL;
+	}
+	scq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->send_cq_handle);
+	if (!xrc)
+		rcq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->recv_cq_handle);
+	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle);
+	if (!pd || !scq || (!rcq && !xrc))
+		return -EINVAL;
+	return verbs_create_qp(c, u, init, pd, scq, rcq, srq, NULL);
 }
 
 static int create_qp(struct call *c, const struct ib_uverbs_ex_create_qp *cmd,
@@ -92,31 +115,25 @@ static int create_qp(struct call *c, const struct ib_uverbs_ex_create_qp *cmd,
 		.create_flags = cmd->create_flags,
 		.source_qpn = cmd->create_flags & SOURCE_QPN ? cmd->source_qpn : 0,
 	};
-	struct uobj *u, *pd, *scq, *rcq, *srq = NULL;
+	const bool target = cmd->qp_type == IB_UVERBS_QPT_XRC_TGT;
+	struct uobj *u, *xrcd;
 	int ret;
 
-	ret = check_type(cmd->qp_type);
+	ret = target ? 0 : check_type(cmd->qp_type);
 	if (!ret)
 		ret = call_alloc_uobj(c, UVERBS_OBJECT_QP, &u);
 	if (ret)
 		return ret;
 	u->user_handle = cmd->user_handle;
 	/* No driver function makes an indirection table: no handle names one. */
-	if (cmd->comp_mask & IB_UVERBS_CREATE_QP_MASK_IND_TABLE)
+	if ((cmd->comp_mask & IB_UVERBS_CREATE_QP_MASK_IND_TABLE) || (cmd->create_flags & ~EX_CREATE_FLAGS))
 		return -EINVAL;
-	if (cmd->is_srq && cmd->qp_type != IB_UVERBS_QPT_XRC_INI) {
-		srq = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd->srq_handle);
-		if (!srq)
-			return -EINVAL;
+	if (target) {
+		xrcd = uobj_get(c->f, UVERBS_OBJECT_XRCD, cmd->pd_handle);
+		ret = xrcd ? verbs_create_xrc_recv(c, u, &init, xrcd, NULL) : -EINVAL;
+	} else {
+		ret = create_own(c, u, cmd, &init);
 	}
-	scq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->send_cq_handle);
-	rcq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->recv_cq_handle);
-	if (cmd->qp_type == IB_UVERBS_QPT_XRC_INI)
-		rcq = scq;
-	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle);
-	if (!pd || !scq || !rcq || (cmd->create_flags & ~EX_CREATE_FLAGS))
-		return -EINVAL;
-	ret = verbs_create_qp(c, u, &init, pd, scq, rcq, srq, NULL);
 	if (ret)
 		return ret;
 	resp->base.qp_handle = u->handle;
@@ -199,15 +216,13 @@ static int get_parts(struct call *c, unsigned int type, struct uobj **pd, struct
 	const struct attr_val *s = attr_get(c, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
 	const struct attr_val *r = attr_get(c, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
 
-	if (type == IB_UVERBS_QPT_XRC_TGT) /* takes an XRC domain and nothing else */
-		return p || s || r ? -EINVAL : -ENOENT;
 	if (check_type(type))
 		return -EINVAL;
 	if (!p || !s || (!r && type != IB_UVERBS_QPT_XRC_INI))
 		return -ENOENT;
 	*pd = p->obj;
 	*scq = s->obj;
-	*rcq = type == IB_UVERBS_QPT_XRC_INI ? s->obj : r->obj;
+	*rcq = type == IB_UVERBS_QPT_XRC_INI ? NULL : r->obj;
 	return 0;
 }
 
@@ -263,11 +278,37 @@ static int get_init(struct call *c, struct uobj *u, struct drv_qp_init *init)
 	return 0;
 }
 
+/* An XRC_TGT takes an XRC domain and nothing else. */
+static int make_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *init, struct evfile *async)
+{
+	const struct attr_val *xrcd = attr_get(c, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE);
+
+	if (attr_get(c, UVERBS_ATTR_CREATE_QP_PD_HANDLE) ||
+	    attr_get(c, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE) ||
+	    attr_get(c, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE))
+		return -EINVAL;
+	return xrcd ? verbs_create_xrc_recv(c, u, init, xrcd->obj, async) : -ENOENT;
+}
+
+static int make_own(struct call *c, struct uobj *u, struct drv_qp_init *init, struct evfile *async)
+{
+	const struct attr_val *srq = attr_get(c, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
+	struct uobj *pd, *scq, *rcq;
+	int ret;
+
+	ret = get_parts(c, init->type, &pd, &scq, &rcq);
+	if (ret)
+		return ret;
+	if (srq && (srq->obj->srq.xrc || init->type == IB_UVERBS_QPT_XRC_INI))
+		return -EINVAL;
+	return verbs_create_qp(c, u, init, pd, scq, rcq, srq ? srq->obj : NULL, async);
+}
+
 int m_qp_create(struct call *c)
 {
-	struct uobj *u = attr_get(c, UVERBS_ATTR_CREATE_QP_HANDLE)->obj, *pd, *scq, *rcq;
+	struct uobj *u = attr_get(c, UVERBS_ATTR_CREATE_QP_HANDLE)->obj;
 	const struct attr_val *async = attr_get(c, UVERBS_ATTR_CREATE_QP_EVENT_FD);
-	const struct attr_val *srq = attr_get(c, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
+	struct evfile *ev = async ? async->ev : NULL;
 	struct drv_qp_init init;
 	struct ib_uverbs_qp_cap cap;
 	uint32_t qpn;
@@ -275,12 +316,10 @@ int m_qp_create(struct call *c)
 
 	ret = get_init(c, u, &init);
 	if (!ret)
-		ret = get_parts(c, init.type, &pd, &scq, &rcq);
-	if (!ret)
 		ret = get_flags(c, &init);
 	if (!ret)
-		ret = verbs_create_qp(c, u, &init, pd, scq, rcq, srq ? srq->obj : NULL,
-				      async ? async->ev : NULL);
+		ret = init.type == IB_UVERBS_QPT_XRC_TGT ? make_xrc_recv(c, u, &init, ev)
+							 : make_own(c, u, &init, ev);
 	if (ret)
 		return ret;
 	cap = (struct ib_uverbs_qp_cap){init.max_send_wr, init.max_recv_wr, init.max_send_sge,

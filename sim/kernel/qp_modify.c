@@ -10,7 +10,7 @@
 
 static bool connected(const struct drv_qp *qp)
 {
-	return qp->type == HCASIM_QPT_RC || qp->type == HCASIM_QPT_UC;
+	return qp->type != HCASIM_QPT_UD;
 }
 
 /*

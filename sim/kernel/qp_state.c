@@ -22,43 +22,81 @@
 	(SQD_UC_OPT | A(PORT) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC) |             \
 	 A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER))
 
+/* XRC: the sender has RC's requester attributes, the receiver its responder's. */
+#define RTS_INI_OPT RTS_UC_OPT
+#define RTS_TGT_OPT RTS_RC_OPT
+#define SQD_INI_OPT (SQD_UC_OPT | A(PORT) | A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC))
+#define SQD_TGT_OPT (SQD_UC_OPT | A(PORT) | A(TIMEOUT) | A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER))
+
 struct masks {
 	uint32_t required, optional;
 };
 
 struct transition {
 	uint8_t from, to;
-	struct masks rc, uc, ud;
+	struct masks rc, uc, ud, ini, tgt; /* ini, tgt: XRC's two ends */
 };
 
 #define S(name) HCASIM_QPS_##name
 
 static const struct transition transitions[] = {
 	{.from = S(RESET), .to = S(RESET)},
-	{S(RESET), S(INIT), {INIT_CONN, 0}, {INIT_CONN, 0}, {INIT_UD, 0}},
+	{S(RESET), S(INIT), {INIT_CONN, 0}, {INIT_CONN, 0}, {INIT_UD, 0}, {INIT_CONN, 0}, {INIT_CONN, 0}},
 	{.from = S(INIT), .to = S(RESET)},
 	{.from = S(INIT), .to = S(ERR)},
-	{S(INIT), S(INIT), {0, INIT_CONN}, {0, INIT_CONN}, {0, INIT_UD}},
-	{S(INIT), S(RTR), {RTR_RC, RTR_OPT}, {RTR_UC, RTR_OPT}, {0, A(PKEY_INDEX) | A(QKEY)}},
+	{S(INIT), S(INIT), {0, INIT_CONN}, {0, INIT_CONN}, {0, INIT_UD}, {0, INIT_CONN}, {0, INIT_CONN}},
+	{S(INIT),
+	 S(RTR),
+	 {RTR_RC, RTR_OPT},
+	 {RTR_UC, RTR_OPT},
+	 {0, A(PKEY_INDEX) | A(QKEY)},
+	 {RTR_UC, RTR_OPT},
+	 {RTR_RC, RTR_OPT}},
 	{.from = S(RTR), .to = S(RESET)},
 	{.from = S(RTR), .to = S(ERR)},
-	{S(RTR), S(RTS), {RTS_RC, RTS_RC_OPT}, {A(SQ_PSN), RTS_UC_OPT}, {A(SQ_PSN), RTS_UD_OPT}},
+	{S(RTR),
+	 S(RTS),
+	 {RTS_RC, RTS_RC_OPT},
+	 {A(SQ_PSN), RTS_UC_OPT},
+	 {A(SQ_PSN), RTS_UD_OPT},
+	 {RTS_RC, RTS_INI_OPT},
+	 {A(TIMEOUT) | A(SQ_PSN), RTS_TGT_OPT}},
 	{.from = S(RTS), .to = S(RESET)},
 	{.from = S(RTS), .to = S(ERR)},
-	{S(RTS), S(RTS), {0, RTS_RC_OPT}, {0, RTS_UC_OPT}, {0, RTS_UD_OPT}},
+	{S(RTS),
+	 S(RTS),
+	 {0, RTS_RC_OPT},
+	 {0, RTS_UC_OPT},
+	 {0, RTS_UD_OPT},
+	 {0, RTS_INI_OPT},
+	 {0, RTS_TGT_OPT}},
 	{S(RTS),
 	 S(SQD),
+	 {0, A(EN_SQD_ASYNC_NOTIFY)},
+	 {0, A(EN_SQD_ASYNC_NOTIFY)},
 	 {0, A(EN_SQD_ASYNC_NOTIFY)},
 	 {0, A(EN_SQD_ASYNC_NOTIFY)},
 	 {0, A(EN_SQD_ASYNC_NOTIFY)}},
 	{.from = S(SQD), .to = S(RESET)},
 	{.from = S(SQD), .to = S(ERR)},
-	{S(SQD), S(RTS), {0, RTS_RC_OPT}, {0, RTS_UC_OPT}, {0, RTS_UD_OPT}},
-	{S(SQD), S(SQD), {0, SQD_RC_OPT}, {0, SQD_UC_OPT}, {0, A(PKEY_INDEX) | A(QKEY)}},
+	{S(SQD),
+	 S(RTS),
+	 {0, RTS_RC_OPT},
+	 {0, RTS_UC_OPT},
+	 {0, RTS_UD_OPT},
+	 {0, RTS_INI_OPT},
+	 {0, RTS_TGT_OPT}},
+	{S(SQD),
+	 S(SQD),
+	 {0, SQD_RC_OPT},
+	 {0, SQD_UC_OPT},
+	 {0, A(PKEY_INDEX) | A(QKEY)},
+	 {0, SQD_INI_OPT},
+	 {0, SQD_TGT_OPT}},
 	{.from = S(SQE), .to = S(RESET)},
 	{.from = S(SQE), .to = S(ERR)},
 	/* SQE exists for UC and UD only (IBTA 10.3.1.6); the kernel's table lets RC pass with no attribute. */
-	{S(SQE), S(RTS), {0, 0}, {0, A(CUR_STATE) | A(ACCESS_FLAGS)}, {0, RTS_UD_OPT}},
+	{S(SQE), S(RTS), {0, 0}, {0, A(CUR_STATE) | A(ACCESS_FLAGS)}, {0, RTS_UD_OPT}, {0, 0}, {0, 0}},
 	{.from = S(ERR), .to = S(RESET)},
 	{.from = S(ERR), .to = S(ERR)},
 };
@@ -66,6 +104,22 @@ static const struct transition transitions[] = {
 static bool cur_state_ok(unsigned int cur)
 {
 	return cur == S(RTR) || cur == S(RTS) || cur == S(SQD) || cur == S(SQE);
+}
+
+static const struct masks *masks_of(const struct transition *t, unsigned int type)
+{
+	switch (type) {
+	case HCASIM_QPT_RC:
+		return &t->rc;
+	case HCASIM_QPT_UC:
+		return &t->uc;
+	case HCASIM_QPT_XRC_SEND:
+		return &t->ini;
+	case HCASIM_QPT_XRC_RECV:
+		return &t->tgt;
+	default:
+		return &t->ud;
+	}
 }
 
 bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32_t mask)
@@ -79,7 +133,7 @@ bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32
 
 		if (t->from != cur || t->to != next)
 			continue;
-		m = type == HCASIM_QPT_RC ? &t->rc : type == HCASIM_QPT_UC ? &t->uc : &t->ud;
+		m = masks_of(t, type);
 		return (mask & m->required) == m->required &&
 		       !(mask & ~(m->required | m->optional | A(STATE)));
 	}

@@ -19,8 +19,9 @@ static int check_limits(const struct kdev *d, const struct drv_srq_init *init)
 	return 0;
 }
 
-static int create(struct call *c, struct uobj *u, struct uobj *pd, struct drv_srq_init *init,
-		  struct evfile *async)
+/* XRC: it belongs to a domain, and completes to a CQ of its own. */
+static int create(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *xrcd, struct uobj *cq,
+		  struct drv_srq_init *init, struct evfile *async)
 {
 	const struct drv_ops *ops = kdev_ops(c->f->dev);
 	struct drv_udata *udata;
@@ -36,6 +37,8 @@ static int create(struct call *c, struct uobj *u, struct uobj *pd, struct drv_sr
 	if (!srq)
 		return -ENOMEM;
 	srq->pd = pd->drv;
+	init->xrcdn = xrcd ? xrcd->xrcd->number : 0;
+	init->cq = cq ? cq->drv : NULL;
 	ret = ops->create_srq(srq, init, udata);
 	if (ret) {
 		drv_free(srq);
@@ -43,6 +46,11 @@ static int create(struct call *c, struct uobj *u, struct uobj *pd, struct drv_sr
 	}
 	u->drv = srq;
 	uobj_use(u, pd);
+	if (xrcd) {
+		uobj_use(u, xrcd);
+		uobj_use(u, cq);
+	}
+	u->srq.xrc = xrcd;
 	u->async = async ? async : c->f->default_async;
 	if (u->async)
 		evfile_get(u->async);
@@ -56,22 +64,30 @@ static int create_cmd(struct call *c, const struct ib_uverbs_create_xsrq *cmd)
 {
 	struct drv_srq_init init = {.max_wr = cmd->max_wr, .max_sge = cmd->max_sge, .limit = cmd->srq_limit};
 	struct ib_uverbs_create_srq_resp resp = {0};
-	struct uobj *u, *pd;
+	const bool xrc = cmd->srq_type == IB_UVERBS_SRQT_XRC;
+	struct uobj *u, *pd, *xrcd = NULL, *cq = NULL;
 	int ret;
 
-	if (cmd->srq_type != IB_UVERBS_SRQT_BASIC)
+	if (cmd->srq_type != IB_UVERBS_SRQT_BASIC && !xrc)
 		return -EOPNOTSUPP;
 	ret = call_alloc_uobj(c, UVERBS_OBJECT_SRQ, &u);
 	if (ret)
 		return ret;
 	u->user_handle = cmd->user_handle;
 	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle);
-	ret = pd ? create(c, u, pd, &init, NULL) : -EINVAL;
+	if (xrc) {
+		xrcd = uobj_get(c->f, UVERBS_OBJECT_XRCD, cmd->xrcd_handle);
+		cq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->cq_handle);
+	}
+	if (!pd || (xrc && (!xrcd || !cq)))
+		return -EINVAL;
+	ret = create(c, u, pd, xrcd, cq, &init, NULL);
 	if (ret)
 		return ret;
 	resp.srq_handle = u->handle;
 	resp.max_wr = init.max_wr;
 	resp.max_sge = init.max_sge;
+	resp.srqn = xrc ? ((struct drv_srq *)u->drv)->srqn : 0;
 	return resp_put(c, &resp, sizeof(resp));
 }
 
@@ -168,7 +184,7 @@ int cmd_destroy_srq(struct call *c)
 	return resp_put(c, &resp, sizeof(resp));
 }
 
-static int get_init(struct call *c, struct uobj *u, struct drv_srq_init *init)
+static int get_init(struct call *c, struct uobj *u, struct drv_srq_init *init, bool *xrc)
 {
 	uint64_t type;
 	int ret;
@@ -186,7 +202,8 @@ static int get_init(struct call *c, struct uobj *u, struct drv_srq_init *init)
 		ret = attr_copy_from(c, UVERBS_ATTR_CREATE_SRQ_LIMIT, &init->limit, sizeof(init->limit));
 	if (ret)
 		return ret;
-	return type == IB_UVERBS_SRQT_BASIC ? 0 : -EOPNOTSUPP;
+	*xrc = type == IB_UVERBS_SRQT_XRC;
+	return type == IB_UVERBS_SRQT_BASIC || *xrc ? 0 : -EOPNOTSUPP;
 }
 
 int m_srq_create(struct call *c)
@@ -194,17 +211,28 @@ int m_srq_create(struct call *c)
 	struct uobj *u = attr_get(c, UVERBS_ATTR_CREATE_SRQ_HANDLE)->obj;
 	struct uobj *pd = attr_get(c, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE)->obj;
 	const struct attr_val *async = attr_get(c, UVERBS_ATTR_CREATE_SRQ_EVENT_FD);
+	const struct attr_val *xrcd = attr_get(c, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE);
+	const struct attr_val *cq = attr_get(c, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE);
 	struct drv_srq_init init = {0};
+	uint32_t srqn;
+	bool xrc;
 	int ret;
 
-	ret = get_init(c, u, &init);
+	ret = get_init(c, u, &init, &xrc);
+	if (!ret && xrc && (!xrcd || !cq))
+		ret = -ENOENT;
 	if (!ret)
-		ret = create(c, u, pd, &init, async ? async->ev : NULL);
+		ret = create(c, u, pd, xrc ? xrcd->obj : NULL, xrc ? cq->obj : NULL, &init,
+			     async ? async->ev : NULL);
 	if (!ret)
 		ret = attr_copy_to(c, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, &init.max_wr, sizeof(init.max_wr));
-	return ret ? ret
-		   : attr_copy_to(c, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, &init.max_sge,
-				  sizeof(init.max_sge));
+	if (!ret)
+		ret = attr_copy_to(c, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, &init.max_sge,
+				   sizeof(init.max_sge));
+	if (ret || !xrc)
+		return ret;
+	srqn = ((struct drv_srq *)u->drv)->srqn;
+	return attr_copy_to(c, UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM, &srqn, sizeof(srqn));
 }
 
 int m_srq_destroy(struct call *c)

@@ -26,6 +26,11 @@ void drv_free(void *drv)
 		free((struct drv_head *)drv - 1);
 }
 
+void drv_set_uobj(void *drv, struct uobj *u)
+{
+	((struct drv_head *)drv - 1)->u = u;
+}
+
 struct uobj *drv_uobj(const void *drv)
 {
 	return ((const struct drv_head *)drv - 1)->u;
@@ -109,6 +114,8 @@ void uobj_unuse(struct uobj *user, struct uobj *used)
 
 static void uobj_free(struct uobj *u)
 {
+	if (u->type == UVERBS_OBJECT_XRCD)
+		xrcd_put(u);
 	u->file->handles[u->handle] = NULL;
 	if (u->handle < u->file->free_from)
 		u->file->free_from = u->handle;
@@ -143,6 +150,8 @@ static int destroy_hw(struct uobj *u)
 	case UVERBS_OBJECT_SRQ:
 		return ops->destroy_srq(u->drv);
 	case UVERBS_OBJECT_QP:
+		if (u->qp.shared)
+			return xrc_qp_drop(u);
 		return ops->destroy_qp(u->drv);
 	case UVERBS_OBJECT_AH:
 		return ops->destroy_ah(u->drv);

@@ -180,7 +180,7 @@ static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
 	return w.result ? -EFAULT : 0;
 }
 
-static int fd_inode(struct task *t, int fd, uint64_t *ino)
+static int fd_file(struct task *t, int fd, uint64_t *dev, uint64_t *ino)
 {
 	char path[64];
 	struct stat st;
@@ -191,8 +191,16 @@ static int fd_inode(struct task *t, int fd, uint64_t *ino)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)t->pid, fd);
 	if (stat(path, &st))
 		return -EBADF;
+	*dev = st.st_dev;
 	*ino = st.st_ino;
 	return 0;
+}
+
+static int fd_inode(struct task *t, int fd, uint64_t *ino)
+{
+	uint64_t dev;
+
+	return fd_file(t, fd, &dev, ino);
 }
 
 const struct task_ops usermem_task_ops = {
@@ -200,4 +208,5 @@ const struct task_ops usermem_task_ops = {
 	.copy_to_user = copy_to_user,
 	.pin_check = pin_check,
 	.fd_inode = fd_inode,
+	.fd_file = fd_file,
 };

@@ -150,7 +150,8 @@ static int create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_uda
 	struct will_msg msg = {.kind = WILL_QP};
 	int ret = real->create_qp(qp, init, u);
 
-	if (ret || u->out_used < sizeof(*resp))
+	/* One without queues (XRC_RECV) has nothing to be flushed. */
+	if (ret || u->out_used < sizeof(*resp) || !resp->ring_mmap_size)
 		return ret;
 	msg.number = resp->qpn;
 	msg.size = resp->ring_mmap_size;
@@ -159,7 +160,7 @@ static int create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_uda
 	msg.rq = resp->rq_offset;
 	msg.sq_wqebb = req->sq_wqebb;
 	msg.send_cqn = init->send_cq->cqn;
-	msg.recv_cqn = init->recv_cq->cqn;
+	msg.recv_cqn = init->recv_cq ? init->recv_cq->cqn : 0;
 	tell_ring(qp->pd->ctx, &msg, resp->ring_mmap_offset);
 	return 0;
 }
@@ -169,7 +170,7 @@ static int destroy_qp(struct drv_qp *qp)
 	uint32_t qpn = qp->qpn;
 	int ret = real->destroy_qp(qp);
 
-	if (!ret)
+	if (!ret && qp->pd)
 		tell_gone(qp->pd->ctx, WILL_QP_GONE, qpn);
 	return ret;
 }

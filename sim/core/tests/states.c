@@ -228,7 +228,7 @@ static void bad_commands(void)
 	CU_ASSERT_EQUAL(hca_qp_query(hca, 0, &a), -EINVAL);
 	CU_ASSERT_EQUAL(hca_qp_destroy(hca, n), 0);
 	CU_ASSERT_EQUAL(hca_qp_destroy(hca, n), -EINVAL);
-	c.type = HCASIM_QPT_XRC_SEND;
+	c.type = HCASIM_QPT_DRIVER;
 	CU_ASSERT_EQUAL(hca_qp_create(hca, &c, &n), -EINVAL);
 	bed_free(bed);
 }

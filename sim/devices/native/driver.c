@@ -97,7 +97,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.max_qp_wr = HCASIM_MAX_QP_WR,
 		.device_cap_flags = IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_SYS_IMAGE_GUID |
 				    IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |
-				    (cfg->max_srq ? IB_UVERBS_DEVICE_SRQ_RESIZE : 0),
+				    (cfg->max_srq ? IB_UVERBS_DEVICE_SRQ_RESIZE | IB_UVERBS_DEVICE_XRC : 0),
 		.max_sge = HCASIM_MAX_SGE,
 		.max_sge_rd = HCASIM_MAX_SGE,
 		.max_cq = cfg->max_cq,

@@ -26,14 +26,21 @@ static uint64_t align64(uint64_t v)
 
 static int check_type(const struct drv_qp_init *init)
 {
-	if (init->type != HCASIM_QPT_RC && init->type != HCASIM_QPT_UC && init->type != HCASIM_QPT_UD)
+	switch (init->type) {
+	case HCASIM_QPT_RC:
+	case HCASIM_QPT_UC:
+	case HCASIM_QPT_UD:
+	case HCASIM_QPT_XRC_SEND:
+	case HCASIM_QPT_XRC_RECV:
+		return init->create_flags ? -EOPNOTSUPP : 0;
+	default:
 		return -EOPNOTSUPP;
-	return init->create_flags ? -EOPNOTSUPP : 0;
+	}
 }
 
 static int check_caps(struct drv_qp_init *init)
 {
-	if (init->srq)
+	if (init->srq || init->type == HCASIM_QPT_XRC_SEND || init->type == HCASIM_QPT_XRC_RECV)
 		init->max_recv_wr = init->max_recv_sge = 0;
 	if (init->max_send_wr > HCASIM_MAX_QP_WR || init->max_recv_wr > HCASIM_MAX_QP_WR ||
 	    init->max_send_sge > HCASIM_MAX_SGE || init->max_recv_sge > HCASIM_MAX_SGE ||
@@ -47,7 +54,7 @@ static int check_rings(const struct drv_qp_init *init, const struct hcasim_creat
 {
 	const uint32_t rqe = sizeof(struct hcasim_rqe) + init->max_recv_sge * sizeof(struct hcasim_seg_data);
 
-	if (req->flags || (init->srq && req->rq_wqe_count))
+	if (req->flags || ((init->srq || init->type == HCASIM_QPT_XRC_SEND) && req->rq_wqe_count))
 		return -EINVAL;
 	if (init->max_send_wr > req->sq_wqebb)
 		return -EINVAL;
@@ -82,7 +89,7 @@ static void fill_attr(struct hca_qp_attr_create *attr, const struct native_qp *q
 		.type = init->type,
 		.pdn = ((struct native_pd *)qp->base.pd)->pdn,
 		.send_cqn = init->send_cq->cqn,
-		.recv_cqn = init->recv_cq->cqn,
+		.recv_cqn = init->recv_cq ? init->recv_cq->cqn : 0,
 		.srqn = init->srq ? init->srq->srqn : 0,
 		.sq = {HCA_PASID_KERNEL, base + l->sq, req->sq_wqebb, HCASIM_WQEBB_SIZE},
 		.rq = {HCA_PASID_KERNEL, base + l->rq, req->rq_wqe_count, req->rq_stride},
@@ -96,7 +103,24 @@ static void fill_attr(struct hca_qp_attr_create *attr, const struct native_qp *q
 	};
 }
 
-int native_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
+/* The receiving end of XRC has no queues, and belongs to no context: it outlives the one that made it. */
+static int create_xrc_recv(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
+{
+	const struct hca_qp_attr_create attr = {.type = init->type, .xrcdn = init->xrcdn};
+	struct hcasim_create_qp_resp resp = {0};
+	int ret;
+
+	init->max_send_wr = init->max_send_sge = init->max_inline = 0;
+	ret = hca_qp_create(base->dev->hca, &attr, &base->qpn);
+	if (ret)
+		return ret;
+	native_qp_hash(native_dev(base->dev), native_qp(base));
+	resp.qpn = base->qpn;
+	native_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+static int create_queues(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
 {
 	struct native_ucontext *ctx = native_ctx(base->pd->ctx);
 	struct native_dev *n = native_dev(ctx->base.dev);
@@ -107,11 +131,7 @@ int native_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_u
 	struct layout l;
 	int ret;
 
-	ret = check_type(init);
-	if (!ret)
-		ret = check_caps(init);
-	if (!ret)
-		ret = native_udata_get(u, &req, sizeof(req));
+	ret = native_udata_get(u, &req, sizeof(req));
 	if (!ret)
 		ret = u->out_len < sizeof(resp) ? -EINVAL : check_rings(init, &req);
 	if (ret)
@@ -139,17 +159,31 @@ int native_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_u
 	return 0;
 }
 
+int native_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
+{
+	int ret;
+
+	ret = check_type(init);
+	if (!ret)
+		ret = check_caps(init);
+	if (ret)
+		return ret;
+	return init->type == HCASIM_QPT_XRC_RECV ? create_xrc_recv(base, init, u)
+						 : create_queues(base, init, u);
+}
+
 /* A QP that goes back to RESET starts with empty rings: the provider's indices do too. */
 static void clear_rings(struct native_qp *qp)
 {
-	memset(qp->mem->addr, 0, qp->mem->length);
+	if (qp->mem)
+		memset(qp->mem->addr, 0, qp->mem->length);
 }
 
 int native_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u)
 {
 	int ret;
 
-	ret = hca_qp_modify(base->pd->ctx->dev->hca, base->qpn, attr, mask);
+	ret = hca_qp_modify(base->dev->hca, base->qpn, attr, mask);
 	if (!ret && (mask & HCASIM_QP_ATTR_STATE) && attr->state == HCASIM_QPS_RESET)
 		clear_rings(native_qp(base));
 	return ret;
@@ -157,13 +191,12 @@ int native_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32
 
 int native_query_qp(struct drv_qp *base, struct hca_qp_attr *attr)
 {
-	return hca_qp_query(base->pd->ctx->dev->hca, base->qpn, attr);
+	return hca_qp_query(base->dev->hca, base->qpn, attr);
 }
 
 int native_destroy_qp(struct drv_qp *base)
 {
-	struct native_ucontext *ctx = native_ctx(base->pd->ctx);
-	struct native_dev *n = native_dev(ctx->base.dev);
+	struct native_dev *n = native_dev(base->dev);
 	int ret;
 
 	ret = hca_qp_destroy(n->dev->hca, base->qpn);
@@ -171,6 +204,7 @@ int native_destroy_qp(struct drv_qp *base)
 		return ret;
 	native_eqs_poll(n);
 	native_qp_unhash(n, native_qp(base));
-	native_mem_free(ctx, native_qp(base)->mem);
+	if (native_qp(base)->mem)
+		native_mem_free(native_ctx(base->pd->ctx), native_qp(base)->mem);
 	return 0;
 }

@@ -70,6 +70,8 @@ int native_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct dr
 		.pdn = ((struct native_pd *)base->pd)->pdn,
 		.ring = {HCA_PASID_KERNEL, (uintptr_t)srq->mem->addr, req.wqe_count, req.stride},
 		.record = (uintptr_t)srq->mem->addr + ring,
+		.xrcdn = init->xrcdn,
+		.cqn = init->cq ? init->cq->cqn : 0,
 		.limit = init->limit,
 		.uar_page = ctx->uar_page,
 	};

@@ -38,17 +38,25 @@ static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
 	return in_arena(addr, len) ? 0 : -EFAULT;
 }
 
-static int fd_inode(struct task *t, int fd, uint64_t *ino)
+static int fd_file(struct task *t, int fd, uint64_t *dev, uint64_t *ino)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
 		return -EBADF;
+	*dev = st.st_dev;
 	*ino = st.st_ino;
 	return 0;
 }
 
-static const struct task_ops task_ops = {copy_from, copy_to, pin_check, fd_inode};
+static int fd_inode(struct task *t, int fd, uint64_t *ino)
+{
+	uint64_t dev;
+
+	return fd_file(t, fd, &dev, ino);
+}
+
+static const struct task_ops task_ops = {copy_from, copy_to, pin_check, fd_inode, fd_file};
 
 unsigned int count_fds(void)
 {
