@@ -127,6 +127,19 @@ static int check_transition(const struct drv_ops *ops, struct drv_qp *qp,
 	return qp_modify_ok(cur, next, qp->type, cmd->attr_mask) ? 0 : -EINVAL;
 }
 
+/* What the other end of XRC has is taken off, as ib_uverbs does: software gives both ends RC's attributes. */
+static uint32_t own_bits(const struct drv_qp *qp, uint32_t mask)
+{
+	switch (qp->type) {
+	case HCASIM_QPT_XRC_SEND:
+		return mask & ~(uint32_t)(A(MAX_DEST_RD_ATOMIC) | A(MIN_RNR_TIMER));
+	case HCASIM_QPT_XRC_RECV:
+		return mask & ~(uint32_t)(A(MAX_QP_RD_ATOMIC) | A(RETRY_CNT) | A(RNR_RETRY));
+	default:
+		return mask;
+	}
+}
+
 static int modify(struct call *c, struct uobj *u, struct ib_uverbs_modify_qp *cmd)
 {
 	const struct kdev *d = c->f->dev;
@@ -136,6 +149,7 @@ static int modify(struct call *c, struct uobj *u, struct ib_uverbs_modify_qp *cm
 	struct drv_udata *udata;
 	int ret;
 
+	cmd->attr_mask = own_bits(qp, cmd->attr_mask);
 	ret = check_port(d, qp, cmd);
 	if (!ret)
 		ret = check_values(d, cmd, cmd->attr_mask & A(PORT) ? cmd->port_num : qp->port);

@@ -179,6 +179,12 @@ static struct ioc *build_cq_destroy(void)
 	return i;
 }
 
+static struct ioc *build_xrcd_destroy(void)
+{
+	CHECK_ERR(make_xrcd(-1, 0), 0);
+	return build_destroy(UVERBS_OBJECT_XRCD, UVERBS_METHOD_XRCD_DESTROY, w.xrcd);
+}
+
 static struct ioc *build_srq_create(void)
 {
 	const struct hcasim_create_srq_req req = {.wqe_count = HCASIM_MAX_SRQ_WR, .stride = 32};
@@ -314,6 +320,8 @@ const struct target targets[NUM_TARGETS] = {
 	{"CQ_DESTROY", UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, build_cq_destroy, 0, false, {
 		{UVERBS_ATTR_DESTROY_CQ_HANDLE, K_HANDLE, MUST, 0},
 		{UVERBS_ATTR_DESTROY_CQ_RESP, K_OUT, MUST, 8}}},
+	{"XRCD_DESTROY", UVERBS_OBJECT_XRCD, UVERBS_METHOD_XRCD_DESTROY, build_xrcd_destroy, 0, false, {
+		{UVERBS_ATTR_DESTROY_XRCD_HANDLE, K_HANDLE, MUST, 0}}},
 	{"SRQ_CREATE", UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, build_srq_create, 0, false, {
 		{UVERBS_ATTR_CREATE_SRQ_HANDLE, K_NEW, MUST, 0},
 		{UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, K_HANDLE, MUST, 0},

@@ -73,6 +73,17 @@ int make_mr(void *addr, uint64_t len, uint32_t access)
 	return ret;
 }
 
+int make_xrcd(int fd, uint32_t oflags)
+{
+	const struct ib_uverbs_open_xrcd cmd = {.fd = fd, .oflags = oflags};
+	struct ib_uverbs_open_xrcd_resp resp = {0};
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_OPEN_XRCD, &cmd, sizeof(cmd), NULL, 0, &resp, sizeof(resp), NULL, 0);
+	w.xrcd = resp.xrcd_handle;
+	return ret;
+}
+
 int make_srq(uint32_t max_wr, uint32_t limit)
 {
 	const struct hcasim_create_srq_req req = {.wqe_count = HCASIM_MAX_SRQ_WR, .stride = 32};

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Shared receive queues: limits, what modify and query say, who holds them. */
+#include <fcntl.h>
+#include <stdio.h>
+
 #include "harness.h"
 
 static void ready(void)
@@ -119,6 +122,59 @@ static void number(void)
 	file_close();
 }
 
+/* Two contexts on one file have one domain: a QP of it belongs to both, and goes with the last. */
+static void shared_domain(void)
+{
+	struct ib_uverbs_create_qp_resp resp = {0};
+	struct ib_uverbs_destroy_qp_resp gone;
+	struct ib_uverbs_open_qp open = {.qp_type = HCASIM_QPT_XRC_RECV};
+	FILE *file = tmpfile(), *other = tmpfile();
+	struct kfile *first;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(other);
+	ready();
+	CHECK_ERR(make_xrcd(fileno(file), 0), -EAGAIN);
+	CHECK_ERR(make_xrcd(12345, O_CREAT), -EBADF);
+	CHECK_ERR(make_xrcd(fileno(file), O_CREAT), 0);
+	CHECK_ERR(make_xrcd(fileno(file), O_CREAT | O_EXCL), -EINVAL);
+	CHECK_ERR(make_xrcd(fileno(file), O_CREAT), 0);
+	w.pd = w.xrcd;
+	CHECK_ERR(make_qp(HCASIM_QPT_XRC_RECV), 0);
+	CHECK_ERR(destroy(IB_USER_VERBS_CMD_CLOSE_XRCD, w.xrcd), -EBUSY);
+	first = w.f;
+
+	w.f = NULL;
+	CU_ASSERT_EQUAL_FATAL(kernel_open(w.k, &w.task, "uverbs0", 0, &w.f), 0);
+	CHECK_ERR(make_context(), 0);
+	CHECK_ERR(make_xrcd(fileno(other), O_CREAT), 0);
+	open.pd_handle = w.xrcd;
+	open.qpn = w.qpn;
+	CHECK_ERR(do_write(IB_USER_VERBS_CMD_OPEN_QP, &open, sizeof(open), NULL, 0, &resp, sizeof(resp), NULL,
+			   0),
+		  -EINVAL);
+	CHECK_ERR(make_xrcd(fileno(file), 0), 0);
+	open.pd_handle = w.xrcd;
+	CHECK_ERR(do_write(IB_USER_VERBS_CMD_OPEN_QP, &open, sizeof(open), NULL, 0, &resp, sizeof(resp), NULL,
+			   0),
+		  0);
+	CU_ASSERT_EQUAL(resp.qpn, w.qpn);
+	w.qp = resp.qp_handle;
+	CHECK_ERR(qp_to_state(HCASIM_QPT_XRC_RECV, HCASIM_QPS_INIT), 0);
+
+	kernel_release(first);
+	CHECK_ERR(qp_to_state(HCASIM_QPT_XRC_RECV, HCASIM_QPS_ERR),
+		  -EINVAL); /* it lives: RESET is behind it */
+	CHECK_ERR(destroy_qp(w.qp, &gone), 0);
+	CHECK_ERR(do_write(IB_USER_VERBS_CMD_OPEN_QP, &open, sizeof(open), NULL, 0, &resp, sizeof(resp), NULL,
+			   0),
+		  -EINVAL);
+	CHECK_ERR(destroy(IB_USER_VERBS_CMD_CLOSE_XRCD, w.xrcd), 0);
+	file_close();
+	fclose(file);
+	fclose(other);
+}
+
 void add_srq_suite(void)
 {
 	CU_pSuite s = CU_add_suite("shared receive queues", world_init, world_exit);
@@ -126,4 +182,5 @@ void add_srq_suite(void)
 	CU_add_test(s, "attributes", attributes);
 	CU_add_test(s, "who holds it", held);
 	CU_add_test(s, "how many", number);
+	CU_add_test(s, "XRC domain of two contexts", shared_domain);
 }

@@ -192,6 +192,30 @@ static void fill_create_xsrq(uint8_t *req, uint8_t *uhw)
 	*(struct hcasim_create_srq_req *)uhw = (struct hcasim_create_srq_req){HCASIM_MAX_SRQ_WR, 32};
 }
 
+static void fill_open_xrcd(uint8_t *req, uint8_t *uhw)
+{
+	((struct ib_uverbs_open_xrcd *)req)->fd = UINT32_MAX;
+}
+
+static void fill_close_xrcd(uint8_t *req, uint8_t *uhw)
+{
+	CHECK_ERR(make_xrcd(-1, 0), 0);
+	memcpy(req, &w.xrcd, 4);
+}
+
+/* Its QP is made first, with what belongs to it. */
+static void fill_open_qp(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_open_qp *c = (void *)req;
+
+	CHECK_ERR(make_xrcd(-1, 0), 0);
+	w.pd = w.xrcd;
+	CHECK_ERR(make_qp(HCASIM_QPT_XRC_RECV), 0);
+	c->pd_handle = w.xrcd;
+	c->qpn = w.qpn;
+	c->qp_type = HCASIM_QPT_XRC_RECV;
+}
+
 static void some_srq(void)
 {
 	CHECK_ERR(make_pd(), 0);
@@ -235,6 +259,9 @@ static const struct wcase cases[] = {
 	{"CREATE_CQ", CM(CREATE_CQ), 32, 8, 0, 32, false, fill_cq},
 	{"RESIZE_CQ", CM(RESIZE_CQ), 16, 8, 0, 32, false, fill_resize},
 	{"DESTROY_CQ", CM(DESTROY_CQ), 16, 8, 0, 0, false, fill_destroy_cq},
+	{"OPEN_XRCD", CM(OPEN_XRCD), 16, 4, 0, 0, false, fill_open_xrcd},
+	{"CLOSE_XRCD", CM(CLOSE_XRCD), 4, 0, 0, 0, true, fill_close_xrcd},
+	{"OPEN_QP", CM(OPEN_QP), 32, 32, 0, 0, false, fill_open_qp},
 	{"CREATE_SRQ", CM(CREATE_SRQ), 32, 16, 8, 32, false, fill_create_srq},
 	{"CREATE_XSRQ", CM(CREATE_XSRQ), 48, 16, 8, 32, false, fill_create_xsrq},
 	{"MODIFY_SRQ", CM(MODIFY_SRQ), 16, 0, 0, 0, true, fill_modify_srq},
@@ -444,7 +471,7 @@ static void hostile(void)
 
 static void headers(void)
 {
-	const struct wcase *c = &cases[0], *e = &cases[22];
+	const struct wcase *c = &cases[0], *e = &cases[25];
 
 	for (unsigned int bit = 8; bit < 31; bit++) {
 		build(c);
@@ -490,8 +517,7 @@ static void unknown(void)
 			/* Known to the kernel, but not to this driver: its header is looked at first. */
 			b->hdr.in_words = 15;
 			ret = kernel_write(w.f, &w.task, U(b), 64, &w.reply);
-			CHECK_ERR(ret,
-				  n > (extended ? CM(MODIFY_QP) : CM(CREATE_XSRQ)) ? -EOPNOTSUPP : -EINVAL);
+			CHECK_ERR(ret, n > (extended ? CM(MODIFY_QP) : CM(OPEN_QP)) ? -EOPNOTSUPP : -EINVAL);
 			file_close();
 		}
 	}
