@@ -120,7 +120,14 @@ static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, u
  * on at the next multiple of two turns, so that fresh memory, phase 0 everywhere, holds no valid entry;
  * entries that the software has not polled it copies to the places before.
  */
-int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr)
+/* An index that the ring cannot have is the software's mistake: it is not believed. */
+static void cq_consumed(struct cq *cq, uint32_t ci)
+{
+	if (cq->pi - ci <= cq->ring.entries && (int32_t)(ci - cq->ci) > 0)
+		cq->ci = ci;
+}
+
+int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci)
 {
 	struct hca_cpl last = {.op = HCASIM_CQE_OP_RESIZE, .vlan = 0xffff, .timestamp = hca_now(hca)};
 	struct cq *cq = cq_find(hca, cqn);
@@ -128,6 +135,11 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr)
 
 	if (!cq || !cq_attr_ok(hca, attr))
 		return -EINVAL;
+	cq_consumed(cq, ci);
+	if (cq->pi - cq->ci > attr->ring.entries) /* IBTA 11.2.8.4 */
+		return -EINVAL;
+	if (cq->pi - cq->ci == cq->ring.entries)
+		return -EBUSY;
 	cqe_put(hca, cq, &last, 0);
 	cq->pi--;
 	skip = -cq->pi & (2 * attr->ring.entries - 1);
@@ -141,13 +153,6 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr)
 }
 
 /* ---- Consumer index ---- */
-
-/* An index that the ring cannot have is the software's mistake: it is not believed. */
-static void cq_consumed(struct cq *cq, uint32_t ci)
-{
-	if (cq->pi - ci <= cq->ring.entries && (int32_t)(ci - cq->ci) > 0)
-		cq->ci = ci;
-}
 
 static void cq_overrun(struct hca *hca, struct cq *cq)
 {

@@ -131,10 +131,11 @@ static void bf_store(struct hca *hca, uint32_t page, uint32_t off, const void *d
 		b->got = b->want = 0;
 		b->active = true;
 		b->timer.fire = bf_late;
-		timer_set(hca, &b->timer, hca_now(hca) + BF_PATIENCE_PS);
 	}
 	if (!b->active)
 		return;
+	if (!b->timer.pos) /* begun, or gone on after all */
+		timer_set(hca, &b->timer, hca_now(hca) + BF_PATIENCE_PS);
 	memcpy(b->data + off, data, size);
 	b->got += size;
 	if (!b->want && b->got >= BF_HEAD_BYTES)

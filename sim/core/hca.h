@@ -211,7 +211,9 @@ struct hca_cq_attr {
 	uint32_t uar_page; /* whose doorbells arm it */
 };
 int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn);
-int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr);
+/* `ci`: the consumer index that the record says now. -EINVAL: what is not polled yet would not fit; -EBUSY: the
+ * old ring has no place for the RESIZE entry. */
+int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci);
 int hca_cq_destroy(struct hca *hca, uint32_t cqn);
 
 struct hca_eq_attr {

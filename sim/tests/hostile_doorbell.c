@@ -129,20 +129,23 @@ static void noise(void)
 /* ---- BlueFlame ---- */
 
 /* The first `bytes` of a WQE reach the buffer: that counts as a doorbell for it, read from the ring. */
-static void torn_push(unsigned int bytes)
+static void torn_push(enum ibv_qp_type type, unsigned int bytes)
 {
+	struct ibv_sge sge = {(uintptr_t)rig_link.buf[1], 64, rig_link.mr[1]->lkey};
 	uint8_t *wqe, *page;
 	struct rig r;
 
-	rig_open(&r, IBV_QPT_RC);
+	rig_open(&r, type);
 	page = page_of(&r, 0) + HCASIM_UAR_BF;
-	wqe = rig_prepare_good(&r, IBV_WR_RDMA_WRITE, 1);
+	rig_receive(&r, 2, &sge);
+	wqe = rig_prepare_good(&r, IBV_WR_SEND, 1);
 	for (unsigned int i = 0; i < bytes; i += 8)
 		store(page + i,
 		      (uint8_t[16]){wqe[i], wqe[i + 1], wqe[i + 2], wqe[i + 3], wqe[i + 4], wqe[i + 5],
 				    wqe[i + 6], wqe[i + 7]},
 		      8);
 	rig_expect(&r, 0, "a torn push", 1, IBV_WC_SUCCESS, 0);
+	rig_expect(&r, 1, "a torn push", 2, IBV_WC_SUCCESS, 0);
 	rig_expect_silence(&r, "a torn push");
 	rig_close(&r);
 }
@@ -165,8 +168,10 @@ static void pushed_wrong(unsigned int at, uint8_t flip, int vendor, const char *
 
 static void pushes(void)
 {
-	for (unsigned int bytes = 8; bytes < 64; bytes += 8)
-		torn_push(bytes);
+	for (unsigned int bytes = 8; bytes < 32; bytes += 8)
+		torn_push(IBV_QPT_RC, bytes);
+	for (unsigned int bytes = 8; bytes < 80; bytes += 8)
+		torn_push(IBV_QPT_UD, bytes);
 	pushed_wrong(0, 0x80, HCASIM_VENDOR_ERR_BAD_OPCODE, "a push with an unknown opcode");
 	pushed_wrong(7, 0x80, HCASIM_VENDOR_ERR_BAD_SEGMENT, "a push with an unknown flag");
 	pushed_wrong(28, 1, HCASIM_VENDOR_ERR_BAD_SEGMENT, "a push with a reserved word");

@@ -165,7 +165,10 @@ static void resize(void)
 	attr.ring.addr = (uintptr_t)ring;
 	attr.record = (uintptr_t)rec;
 	attr.eqn = p.bed->eqn[0];
-	CU_ASSERT_EQUAL(hca_cq_resize(p.bed->hca[0], p.scq[0]->cqn, &attr), 0);
+	attr.ring.entries = 2; /* less than is not polled yet: nothing changes */
+	CU_ASSERT_EQUAL(hca_cq_resize(p.bed->hca[0], p.scq[0]->cqn, &attr, p.scq[0]->ci), -EINVAL);
+	attr.ring.entries = 64;
+	CU_ASSERT_EQUAL(hca_cq_resize(p.bed->hca[0], p.scq[0]->cqn, &attr, p.scq[0]->ci), 0);
 	bed_run(p.bed);
 	CU_ASSERT_EQUAL(old[3].op, HCASIM_CQE_OP_RESIZE);
 	/* The index goes on at the next multiple of two turns; what is not polled yet goes before it. */

@@ -87,6 +87,14 @@ static void torn(void)
 	push(&p, 0, put_inline(&p, 100), 0, 64, 8);
 	bed_settle(p.bed, MS);
 	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	/* Without its head a push is waited for; when it goes on, it can stop again. */
+	a = put_inline(&p, 100);
+	push(&p, 0, a, 0, 4, 4);
+	bed_settle(p.bed, MS);
+	bed_expect_none(p.scq[0]);
+	push(&p, 0, a, 4, 64, 4);
+	bed_settle(p.bed, MS);
+	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	/* The next push into the same buffer tells, too. */
 	a = put_inline(&p, 100);
 	b = put_inline(&p, 100);
@@ -102,7 +110,7 @@ static void torn(void)
 	bed_run(p.bed);
 	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	hca_counters(p.bed->hca[0], &c);
-	CU_ASSERT_EQUAL(c.bf_torn, 3);
+	CU_ASSERT_EQUAL(c.bf_torn, 4);
 	pair_free(&p);
 }
 

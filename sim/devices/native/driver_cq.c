@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Completion queues. */
+#include <endian.h>
 #include <errno.h>
 
 #include "driver.h"
@@ -77,6 +78,15 @@ int native_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_
 	return 0;
 }
 
+/* As the application tells it in the record of its ring. */
+static uint32_t consumer_index(const struct native_cq *cq)
+{
+	const uint8_t *record = (const uint8_t *)cq->mem->addr + record_offset(cq->base.cqe);
+	const struct hcasim_cq_record *rec = (const struct hcasim_cq_record *)record;
+
+	return le32toh(__atomic_load_n(&rec->ci, __ATOMIC_ACQUIRE));
+}
+
 /* The old ring stays until the CQ goes: the application polls it empty first. */
 int native_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 {
@@ -94,7 +104,7 @@ int native_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	mem = alloc_ring(cq, entries, &attr);
 	if (!mem)
 		return -ENOMEM;
-	ret = hca_cq_resize(n->dev->hca, base->cqn, &attr);
+	ret = hca_cq_resize(n->dev->hca, base->cqn, &attr, consumer_index(cq));
 	if (ret) {
 		native_mem_free(native_ctx(base->ctx), mem);
 		return ret;
