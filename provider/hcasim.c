@@ -87,15 +87,18 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops hcasim_ctx_ops = {
+	.alloc_mw = hcasim_alloc_mw,
 	.alloc_parent_domain = hcasim_alloc_parent_domain,
 	.alloc_pd = hcasim_alloc_pd,
 	.alloc_td = hcasim_alloc_td,
+	.bind_mw = hcasim_bind_mw,
 	.cq_event = hcasim_cq_event,
 	.create_ah = hcasim_create_ah,
 	.create_cq = hcasim_create_cq,
 	.create_cq_ex = hcasim_create_cq_ex,
 	.create_qp = hcasim_create_qp,
 	.create_qp_ex = hcasim_create_qp_ex,
+	.dealloc_mw = hcasim_dealloc_mw,
 	.dealloc_pd = hcasim_dealloc_pd,
 	.dealloc_td = hcasim_dealloc_td,
 	.dereg_mr = hcasim_dereg_mr,

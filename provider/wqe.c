@@ -12,7 +12,7 @@
 #define UNITS_PER_BB  (HCASIM_WQEBB_SIZE / HCASIM_SEG_UNIT)
 #define UNITS(layout) (sizeof(layout) / HCASIM_SEG_UNIT)
 
-enum { SEG_REMOTE = 1 << 0, SEG_ATOMIC = 1 << 1 };
+enum { SEG_REMOTE = 1 << 0, SEG_ATOMIC = 1 << 1, SEG_BIND = 1 << 2 };
 
 /* Segments between destination and data. An operation without a row is not built. */
 static const struct op_segs {
@@ -21,11 +21,14 @@ static const struct op_segs {
 } op_segs[HCASIM_WR_NUM] = {
 	[HCASIM_WR_SEND] = {true, 0},
 	[HCASIM_WR_SEND_WITH_IMM] = {true, 0},
+	[HCASIM_WR_SEND_WITH_INV] = {true, 0},
 	[HCASIM_WR_RDMA_WRITE] = {true, SEG_REMOTE},
 	[HCASIM_WR_RDMA_WRITE_WITH_IMM] = {true, SEG_REMOTE},
 	[HCASIM_WR_RDMA_READ] = {true, SEG_REMOTE},
 	[HCASIM_WR_ATOMIC_CMP_AND_SWP] = {true, SEG_REMOTE | SEG_ATOMIC},
 	[HCASIM_WR_ATOMIC_FETCH_AND_ADD] = {true, SEG_REMOTE | SEG_ATOMIC},
+	[HCASIM_WR_BIND_MW] = {true, SEG_BIND},
+	[HCASIM_WR_LOCAL_INV] = {true, 0},
 };
 
 bool hcasim_op_is_built(enum hcasim_wr_op op)
@@ -102,6 +105,35 @@ static int ctrl_flags(const struct hcasim_qp *qp, const struct hcasim_wr_rule *r
 	return 0;
 }
 
+/* IBTA 10.6.7.2.2: a window opens memory to peers only, so the right to write locally says nothing here. */
+static void write_bind(struct hcasim_seg_bind *seg, const struct hcasim_wr_args *args)
+{
+	const struct ibv_mw_bind_info *info = args->bind;
+
+	*seg = (struct hcasim_seg_bind){
+		.mw_rkey = htole32(args->mw->rkey),
+		.new_rkey = htole32(args->rkey),
+		.lkey = htole32(info->mr ? info->mr->lkey : 0),
+		.access = htole32(info->mw_access_flags & ~IBV_ACCESS_LOCAL_WRITE),
+		.addr = htole64(info->addr),
+		.length = htole64(info->length),
+		.type = args->mw->type,
+	};
+}
+
+/* What can be told from the arguments alone; the device judges the rest. */
+static int check_bind(const struct hcasim_wr_args *args)
+{
+	return args->mw && args->bind && (args->bind->mr || !args->bind->length) ? 0 : EINVAL;
+}
+
+static uint32_t seg_units(uint8_t segs)
+{
+	return (segs & SEG_REMOTE ? UNITS(struct hcasim_seg_remote) : 0) +
+	       (segs & SEG_ATOMIC ? UNITS(struct hcasim_seg_atomic) : 0) +
+	       (segs & SEG_BIND ? UNITS(struct hcasim_seg_bind) : 0);
+}
+
 static void write_segs(struct hcasim_sq *sq, uint32_t unit, uint8_t segs, const struct hcasim_wr_args *args)
 {
 	if (segs & SEG_REMOTE) {
@@ -117,6 +149,8 @@ static void write_segs(struct hcasim_sq *sq, uint32_t unit, uint8_t segs, const 
 		seg->swap_add = htole64(args->swap_add);
 		seg->compare = htole64(args->compare);
 	}
+	if (segs & SEG_BIND) /* ctrl and it fill one basic block, so the segment does not wrap */
+		write_bind(unit_at(sq, unit), args);
 }
 
 int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id, unsigned int send_flags,
@@ -132,6 +166,8 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 
 	if (!op_segs[op].built)
 		return EOPNOTSUPP;
+	if (segs & SEG_BIND && check_bind(args))
+		return EINVAL;
 	if (sq->next_wr - atomic_load_explicit(&sq->ci_wr, memory_order_acquire) >= sq->max_wr)
 		return ENOMEM;
 	err = ctrl_flags(qp, rule, send_flags, &wqe->flags);
@@ -140,9 +176,7 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 
 	dest = rule->ud_addr_qp_types & HCASIM_QPT_BIT(qp->vqp.qp.qp_type) ? UNITS(struct hcasim_seg_ud) : 0;
 	wqe->units = 0;
-	err = grow(sq, UNITS(struct hcasim_wqe_ctrl) + dest +
-			       (segs & SEG_REMOTE ? UNITS(struct hcasim_seg_remote) : 0) +
-			       (segs & SEG_ATOMIC ? UNITS(struct hcasim_seg_atomic) : 0));
+	err = grow(sq, UNITS(struct hcasim_wqe_ctrl) + dest + seg_units(segs));
 	if (err)
 		return err;
 

@@ -20,6 +20,9 @@ struct hcasim_wr_args {
 	uint64_t swap_add, compare;
 	__be32 imm;
 	uint32_t inv_rkey;
+	/* BIND_MW; `rkey` is the new one */
+	const struct ibv_mw *mw;
+	const struct ibv_mw_bind_info *bind;
 };
 
 /* IBTA C10-96: a send is refused at once before the QP can send. */

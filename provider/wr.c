@@ -94,7 +94,12 @@ static void wr_flush(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr,
 static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *bind_info)
 {
-	build(qpx, HCASIM_WR_BIND_MW, &(struct hcasim_wr_args){});
+	struct hcasim_qp *qp = to_hqp_ex(qpx);
+
+	/* Work requests bind type 2; type 1 has ibv_bind_mw(3). */
+	if (qp->sq.open && mw && mw->type != IBV_MW_TYPE_2)
+		fail(&qp->sq, EINVAL);
+	build(qpx, HCASIM_WR_BIND_MW, &(struct hcasim_wr_args){.mw = mw, .rkey = rkey, .bind = bind_info});
 }
 
 static void wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)

@@ -61,8 +61,11 @@ static bool op_known(uint8_t type, uint8_t op)
 	case HCASIM_WQE_OP_SEND:
 	case HCASIM_WQE_OP_SEND_IMM:
 		return true;
+	case HCASIM_WQE_OP_SEND_INV:
 	case HCASIM_WQE_OP_RDMA_WRITE:
 	case HCASIM_WQE_OP_RDMA_WRITE_IMM:
+	case HCASIM_WQE_OP_BIND_MW:
+	case HCASIM_WQE_OP_LOCAL_INV:
 		return type == HCASIM_QPT_RC || type == HCASIM_QPT_UC;
 	case HCASIM_WQE_OP_RDMA_READ:
 	case HCASIM_WQE_OP_ATOMIC_CS:
@@ -77,6 +80,11 @@ bool op_reads(uint8_t op)
 {
 	return op == HCASIM_WQE_OP_RDMA_READ || op == HCASIM_WQE_OP_ATOMIC_CS ||
 	       op == HCASIM_WQE_OP_ATOMIC_FA;
+}
+
+bool op_local(uint8_t op)
+{
+	return op == HCASIM_WQE_OP_NOP || op == HCASIM_WQE_OP_BIND_MW || op == HCASIM_WQE_OP_LOCAL_INV;
 }
 
 static bool op_atomic(uint8_t op)

@@ -82,16 +82,24 @@ static inline void list_set(struct node *l, struct node *n, bool want)
 
 /* ---- Keys ---- */
 
+enum key_kind { KEY_MR, KEY_MW1, KEY_MW2 };
+
+/* A region or a window. A bound window has its own address, length and rights, and its region's memory. */
 struct mr {
-	bool used;
+	bool used, bound; /* bound: windows only */
 	uint8_t tag;
+	uint8_t kind; /* enum key_kind */
 	uint32_t next_free;
+	uint32_t windows; /* region: that are bound to it */
+	uint32_t region;  /* bound window: its region's index */
+	uint32_t qpn;     /* bound type 2 window: of the QP that bound it */
 	struct hca_mr_attr a;
 };
 
 struct mr_table {
 	struct mr *mr;
 	uint32_t size, top, free_head, free_tail;
+	uint32_t num_mr, max_mr, num_mw, max_mw;
 };
 
 /* A piece of host memory, after translation. */
@@ -212,6 +220,7 @@ struct pkt_info { /* a parsed frame */
 	uint32_t rkey, dmalen;
 	uint64_t swap_add, compare, orig;
 	uint32_t imm; /* as on the wire */
+	uint32_t inv_rkey;
 	uint32_t qkey, sqpn;
 	uint8_t aeth_kind, aeth_value;
 	uint32_t msn;
@@ -336,6 +345,7 @@ struct qp {
 	struct hca_qp_attr_create c;
 	struct hca_qp_attr a;
 	uint32_t mtu;
+	uint32_t windows; /* type 2, bound here */
 	uint16_t udp_sport;
 	struct cq *send_cq, *recv_cq;
 	uint64_t last_bf;

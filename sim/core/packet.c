@@ -156,6 +156,12 @@ static void put_header(uint8_t *p, unsigned int hdr, const struct pkt_spec *s)
 	case HCASIM_HDR_IMMDT:
 		memcpy(p, &s->imm, sizeof(s->imm));
 		break;
+	case HCASIM_HDR_IETH: {
+		uint32_t v = htobe32(s->inv_rkey);
+
+		memcpy(p, &v, sizeof(v));
+		break;
+	}
 	}
 }
 
@@ -296,6 +302,9 @@ static void parse_header(const uint8_t *p, unsigned int hdr, struct pkt_info *in
 		break;
 	case HCASIM_HDR_IMMDT:
 		memcpy(&info->imm, p, sizeof(info->imm));
+		break;
+	case HCASIM_HDR_IETH:
+		info->inv_rkey = load32(p);
 		break;
 	}
 }

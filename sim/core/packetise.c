@@ -9,6 +9,7 @@
 static const uint8_t msg_of_op[] = {
 	[HCASIM_WQE_OP_SEND] = HCASIM_MSG_SEND,
 	[HCASIM_WQE_OP_SEND_IMM] = HCASIM_MSG_SEND_WITH_IMM,
+	[HCASIM_WQE_OP_SEND_INV] = HCASIM_MSG_SEND_WITH_INV,
 	[HCASIM_WQE_OP_RDMA_WRITE] = HCASIM_MSG_RDMA_WRITE,
 	[HCASIM_WQE_OP_RDMA_WRITE_IMM] = HCASIM_MSG_RDMA_WRITE_WITH_IMM,
 	[HCASIM_WQE_OP_RDMA_READ] = HCASIM_MSG_RDMA_READ,
@@ -97,6 +98,16 @@ void sq_fail(struct hca *hca, struct qp *qp, struct wqe *w, uint8_t status, uint
 	sq->fault = true;
 }
 
+/* Windows are bound and invalidated here, in the turn of the WQE, and once. */
+static bool local_start(struct hca *hca, struct qp *qp, struct wqe *w)
+{
+	uint8_t err = w->wr.op == HCASIM_WQE_OP_NOP ? 0 : window_execute(hca, qp, &w->wr);
+
+	if (err)
+		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_MW_BIND_ERR, err);
+	return !err;
+}
+
 /* First sight of a WQE at the head: its keys, and its PSNs. */
 static bool wqe_start(struct hca *hca, struct qp *qp, struct wqe *w)
 {
@@ -110,6 +121,8 @@ static bool wqe_start(struct hca *hca, struct qp *qp, struct wqe *w)
 		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 		return false;
 	}
+	if (op_local(w->wr.op) && !local_start(hca, qp, w))
+		return false;
 	w->started = true;
 	w->first_psn = sq->next_psn;
 	w->npsn = w->wr.op == HCASIM_WQE_OP_RDMA_READ || qp->c.type != HCASIM_QPT_UD
@@ -117,7 +130,7 @@ static bool wqe_start(struct hca *hca, struct qp *qp, struct wqe *w)
 			  : 1;
 	if (w->wr.op == HCASIM_WQE_OP_ATOMIC_CS || w->wr.op == HCASIM_WQE_OP_ATOMIC_FA)
 		w->npsn = 1;
-	if (w->wr.op == HCASIM_WQE_OP_NOP)
+	if (op_local(w->wr.op))
 		w->npsn = 0;
 	sq->next_psn = psn_add(sq->next_psn, w->npsn);
 	if (op_reads(w->wr.op))
@@ -162,6 +175,7 @@ static void spec_of(const struct qp *qp, const struct wqe *w, struct pkt_spec *s
 		.rkey = wr->rkey,
 		.dmalen = (uint32_t)wr->length,
 		.imm = wr->imm,
+		.inv_rkey = wr->inv_rkey,
 	};
 	s->se = last && wr->flags & HCA_WR_SOLICITED &&
 		hcasim_bth_op_info(s->opcode)->flags & HCASIM_BTH_F_COMP;

@@ -115,6 +115,7 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 		return -EINVAL;
 	qp_clear(hca, qp);
 	qp_update(hca, qp); /* in RESET: off all lists */
+	window_qp_gone(hca, qp);
 	qp->dead = true;
 	event_cancel(hca, &qp->ev);
 	qp->send_cq->qps--;

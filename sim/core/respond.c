@@ -72,8 +72,8 @@ static bool read_plan(struct hca *hca, struct qp *qp, const struct rop *r, struc
 	if (!t->payload_len)
 		return true;
 	t->npieces = 1;
-	return !mr_check(hca, r->rkey, qp->c.pdn, r->va + (uint64_t)r->done_pkts * qp->mtu, t->payload_len,
-			 HCASIM_ACCESS_REMOTE_READ, t->piece);
+	return !rkey_check(hca, qp, r->rkey, r->va + (uint64_t)r->done_pkts * qp->mtu, t->payload_len,
+			   HCASIM_ACCESS_REMOTE_READ, t->piece);
 }
 
 static void respond_done(struct hca *hca, struct qp *qp, struct rop *r)

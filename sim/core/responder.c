@@ -94,6 +94,8 @@ static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl 
 		.wqe_index = qp->rq.rwr.index,
 		.imm = info->imm,
 		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
+		.inv_rkey = info->op->flags & HCASIM_BTH_F_INV ? info->inv_rkey : 0,
+		.with_inv = info->op->flags & HCASIM_BTH_F_INV,
 		.src_qpn = qp->c.type == HCASIM_QPT_UD ? info->sqpn : qp->a.dest_qpn,
 		.grh = qp->c.type == HCASIM_QPT_UD,
 		.solicited = info->se,
@@ -213,9 +215,19 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 		      : 0;
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	if (info->op->flags & HCASIM_BTH_F_INV) {
+		err = window_check_inv(hca, qp, info->inv_rkey);
+		if (err)
+			return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS,
+				      HCASIM_CQE_STATUS_REM_INV_REQ_ERR, err, 0);
+	}
 	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
-	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off))
+	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off)) {
+		/* IBTA 10.7.3.2.4: nobody gets through any more when the completion is seen. */
+		if (info->op->flags & HCASIM_BTH_F_INV)
+			window_invalidate(hca, info->inv_rkey);
 		message_goes_on(qp, info);
+	}
 	return V_OK;
 }
 
@@ -228,8 +240,8 @@ static uint8_t write_begins(struct hca *hca, struct qp *qp, const struct pkt_inf
 	resp->dmalen = info->dmalen;
 	resp->offset = 0;
 	/* Of no bytes, key and address are not looked at (IBTA 9.7.4.1.5). */
-	return info->dmalen ? mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen,
-				       HCASIM_ACCESS_REMOTE_WRITE, NULL)
+	return info->dmalen ? rkey_check(hca, qp, info->rkey, info->va, info->dmalen,
+					 HCASIM_ACCESS_REMOTE_WRITE, NULL)
 			    : HCASIM_VENDOR_ERR_NONE;
 }
 
@@ -259,10 +271,10 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 	if (info->op->flags & HCASIM_BTH_F_START)
 		err = write_begins(hca, qp, info);
 	if (!err && info->payload_len)
-		err = mr_check(hca, qp->resp.rkey, qp->c.pdn, qp->resp.va + qp->resp.offset,
-			       info->payload_len, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+		err = rkey_check(hca, qp, qp->resp.rkey, qp->resp.va + qp->resp.offset, info->payload_len,
+				 HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err,
 			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	if (info->op->flags & HCASIM_BTH_F_COMP) {
 		v = want_receive(hca, qp, info);
@@ -286,11 +298,11 @@ static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_inf
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
 	if (info->dmalen > CORE_MSG_MAX || resp->nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
-	err = info->dmalen ? mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen,
-				      HCASIM_ACCESS_REMOTE_READ, NULL)
+	err = info->dmalen ? rkey_check(hca, qp, info->rkey, info->va, info->dmalen,
+					HCASIM_ACCESS_REMOTE_READ, NULL)
 			   : 0;
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err,
 			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	r = rop_get(hca);
 	if (!r)
@@ -322,9 +334,9 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
 	if (resp->nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
-	err = mr_check(hca, info->rkey, qp->c.pdn, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
+	err = rkey_check(hca, qp, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err,
 			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	r = rop_get(hca);
 	if (!r)
@@ -343,8 +355,6 @@ static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	uint32_t f = w->info.op->flags;
 
-	if (f & HCASIM_BTH_F_INV)
-		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
 	if (f & HCASIM_BTH_F_SEND)
 		return rx_send(hca, qp, w);
 	if (f & HCASIM_BTH_F_WRITE)

@@ -29,7 +29,7 @@ static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info
 	    npkts > psn_sub(qp->resp.epsn, info->psn))
 		return;
 	if (info->dmalen &&
-	    mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen, HCASIM_ACCESS_REMOTE_READ, NULL))
+	    rkey_check(hca, qp, info->rkey, info->va, info->dmalen, HCASIM_ACCESS_REMOTE_READ, NULL))
 		return;
 	r = duplicate_response(hca, qp, info);
 	if (!r)

@@ -142,6 +142,8 @@ static int destroy_hw(struct uobj *u)
 		return ops->destroy_cq(u->drv);
 	case UVERBS_OBJECT_QP:
 		return ops->destroy_qp(u->drv);
+	case UVERBS_OBJECT_MW:
+		return ops->dealloc_mw(u->drv);
 	case UVERBS_OBJECT_AH:
 		return ops->destroy_ah(u->drv);
 	default:
