@@ -33,6 +33,28 @@ static void device_files(void)
 	kernel_release(f);
 }
 
+static void windows(void)
+{
+	ready();
+	CHECK_ERR(make_mw(0), -EINVAL);
+	CHECK_ERR(make_mw(3), -EINVAL);
+	for (unsigned int i = 0; i < 16; i++)
+		CHECK_ERR(make_mw(1 + i % 2), 0);
+	CHECK_ERR(make_mw(1), -ENOMEM);
+	CHECK_ERR(destroy(CM(DEALLOC_PD), w.pd), -EBUSY);
+	CHECK_ERR(destroy(CM(DEREG_MR), w.mw), -EINVAL);
+	CHECK_ERR(destroy(CM(DEALLOC_MW), w.mw), 0);
+	CHECK_ERR(destroy(CM(DEALLOC_MW), w.mw), -ENOENT);
+	CHECK_ERR(make_mw(2), 0);
+	w.pd++;
+	CHECK_ERR(make_mw(1), -EINVAL);
+	file_close(); /* takes the rest with it */
+	ready();
+	for (unsigned int i = 0; i < 16; i++)
+		CHECK_ERR(make_mw(1), 0);
+	file_close();
+}
+
 static void references(void)
 {
 	struct ib_uverbs_destroy_cq_resp cr;
@@ -402,10 +424,10 @@ static void queries(void)
 	CU_ASSERT_EQUAL(ex.base.vendor_part_id, HCASIM_PCI_DEVICE);
 	CU_ASSERT_EQUAL(ex.base.max_qp, 64);
 	CU_ASSERT_EQUAL(ex.base.max_sge, HCASIM_MAX_SGE);
+	CU_ASSERT_EQUAL(ex.base.max_mw, 16);
 	CU_ASSERT_EQUAL(ex.base.phys_port_cnt, 1);
 	/* What is not built is not offered. */
 	CU_ASSERT_EQUAL(ex.base.max_srq, 0);
-	CU_ASSERT_EQUAL(ex.base.max_mw, 0);
 	CU_ASSERT_EQUAL(ex.base.max_mcast_grp, 0);
 	CU_ASSERT_EQUAL(ex.hca_core_clock, 1000000000);
 	CHECK_ERR(do_write(CM(QUERY_PORT), &pc, sizeof(pc), NULL, 0, &p, sizeof(p), NULL, 0), 0);
@@ -474,6 +496,7 @@ void add_object_suite(void)
 	CU_add_test(s, "access rights", access_rights);
 	CU_add_test(s, "ranges of memory regions", mr_ranges);
 	CU_add_test(s, "rereg_mr", reregister);
+	CU_add_test(s, "memory windows", windows);
 	CU_add_test(s, "addresses", addresses);
 	CU_add_test(s, "fields of address handles", ah_fields);
 	CU_add_test(s, "mappings", mappings);
