@@ -12,7 +12,7 @@
 #define UNITS_PER_BB  (HCASIM_WQEBB_SIZE / HCASIM_SEG_UNIT)
 #define UNITS(layout) (sizeof(layout) / HCASIM_SEG_UNIT)
 
-enum { SEG_REMOTE = 1 << 0, SEG_ATOMIC = 1 << 1, SEG_BIND = 1 << 2 };
+enum { SEG_REMOTE = 1 << 0, SEG_ATOMIC = 1 << 1, SEG_BIND = 1 << 2, SEG_FLUSH = 1 << 3, SEG_VALUE = 1 << 4 };
 
 /* Segments between destination and data. An operation without a row is not built. */
 static const struct op_segs {
@@ -29,6 +29,8 @@ static const struct op_segs {
 	[HCASIM_WR_ATOMIC_FETCH_AND_ADD] = {true, SEG_REMOTE | SEG_ATOMIC},
 	[HCASIM_WR_BIND_MW] = {true, SEG_BIND},
 	[HCASIM_WR_LOCAL_INV] = {true, 0},
+	[HCASIM_WR_FLUSH] = {true, SEG_REMOTE | SEG_FLUSH},
+	[HCASIM_WR_ATOMIC_WRITE] = {true, SEG_REMOTE | SEG_VALUE},
 };
 
 bool hcasim_op_is_built(enum hcasim_wr_op op)
@@ -122,16 +124,37 @@ static void write_bind(struct hcasim_seg_bind *seg, const struct hcasim_wr_args 
 }
 
 /* What can be told from the arguments alone; the device judges the rest. */
-static int check_bind(const struct hcasim_wr_args *args)
+static bool args_ok(uint8_t segs, const struct hcasim_wr_args *args)
 {
-	return args->mw && args->bind && (args->bind->mr || !args->bind->length) ? 0 : EINVAL;
+	const unsigned int types = IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT;
+
+	if (segs & SEG_BIND)
+		return args->mw && args->bind && (args->bind->mr || !args->bind->length);
+	if (segs & SEG_FLUSH)
+		return args->flush_type && !(args->flush_type & ~types) && args->flush_level <= IBV_FLUSH_MR;
+	return !(segs & SEG_VALUE) || args->atomic_wr;
+}
+
+/* The value of an ATOMIC WRITE stands in an inline segment of its own. */
+struct value_seg {
+	struct hcasim_seg_inline head;
+	uint8_t value[8];
+	uint8_t pad[4];
+};
+
+static void write_value(struct value_seg *seg, const struct hcasim_wr_args *args)
+{
+	*seg = (struct value_seg){.head.length = htole32(sizeof(seg->value))};
+	memcpy(seg->value, args->atomic_wr, sizeof(seg->value));
 }
 
 static uint32_t seg_units(uint8_t segs)
 {
 	return (segs & SEG_REMOTE ? UNITS(struct hcasim_seg_remote) : 0) +
 	       (segs & SEG_ATOMIC ? UNITS(struct hcasim_seg_atomic) : 0) +
-	       (segs & SEG_BIND ? UNITS(struct hcasim_seg_bind) : 0);
+	       (segs & SEG_BIND ? UNITS(struct hcasim_seg_bind) : 0) +
+	       (segs & SEG_FLUSH ? UNITS(struct hcasim_seg_flush) : 0) +
+	       (segs & SEG_VALUE ? UNITS(struct value_seg) : 0);
 }
 
 static void write_segs(struct hcasim_sq *sq, uint32_t unit, uint8_t segs, const struct hcasim_wr_args *args)
@@ -151,6 +174,17 @@ static void write_segs(struct hcasim_sq *sq, uint32_t unit, uint8_t segs, const 
 	}
 	if (segs & SEG_BIND) /* ctrl and it fill one basic block, so the segment does not wrap */
 		write_bind(unit_at(sq, unit), args);
+	if (segs & SEG_FLUSH) {
+		struct hcasim_seg_flush *seg = unit_at(sq, unit);
+
+		*seg = (struct hcasim_seg_flush){.length = htole64(args->flush_len),
+						 .type = args->flush_type,
+						 .level = args->flush_level};
+	}
+	if (segs & SEG_VALUE) {
+		write_value(unit_at(sq, unit), args);
+		sq->wqe.flags |= HCASIM_WQE_CTRL_INLINE_MASK;
+	}
 }
 
 int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id, unsigned int send_flags,
@@ -166,7 +200,7 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 
 	if (!op_segs[op].built)
 		return EOPNOTSUPP;
-	if (segs & SEG_BIND && check_bind(args))
+	if (!args_ok(segs, args))
 		return EINVAL;
 	if (sq->next_wr - atomic_load_explicit(&sq->ci_wr, memory_order_acquire) >= sq->max_wr)
 		return ENOMEM;

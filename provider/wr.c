@@ -82,13 +82,18 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t r
 static void wr_atomic_write(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr, const void *atomic_wr)
 {
 	build(qpx, HCASIM_WR_ATOMIC_WRITE,
-	      &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr});
+	      &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr, .atomic_wr = atomic_wr});
 }
 
 static void wr_flush(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr, size_t len, uint8_t type,
 		     uint8_t level)
 {
-	build(qpx, HCASIM_WR_FLUSH, &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr});
+	build(qpx, HCASIM_WR_FLUSH,
+	      &(struct hcasim_wr_args){.rkey = rkey,
+				       .remote_addr = remote_addr,
+				       .flush_len = len,
+				       .flush_type = type,
+				       .flush_level = level});
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,

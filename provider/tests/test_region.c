@@ -141,12 +141,12 @@ static void op_local_inv(struct rig *rig)
 
 static void op_flush(struct rig *rig)
 {
-	ibv_wr_flush(rig_qpx(rig), 1, 2, 3, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	ibv_wr_flush(rig_qpx(rig), 1, 2, 3, 4, IBV_FLUSH_RANGE);
 }
 
 static void op_atomic_write(struct rig *rig)
 {
-	ibv_wr_atomic_write(rig_qpx(rig), 1, 2, rig);
+	ibv_wr_atomic_write(rig_qpx(rig), 1, 2, NULL);
 }
 
 struct fault {
@@ -171,8 +171,8 @@ static const struct fault rc_faults[] = {
 	{"TSO", op_tso},
 	{"BIND_MW of no window", op_bind},
 	{"data on LOCAL_INV", op_local_inv},
-	{"FLUSH", op_flush},
-	{"ATOMIC_WRITE", op_atomic_write},
+	{"FLUSH of an unknown type", op_flush},
+	{"ATOMIC_WRITE of nothing", op_atomic_write},
 	{},
 };
 

@@ -54,6 +54,8 @@ void key_drop(struct hca *hca, struct mr *mr);
 /* As mr_check(), with the RKEY_* errors. */
 uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t key, uint64_t addr, uint64_t len,
 		   uint32_t access, struct piece *out);
+/* Key and rights; whatever it covers. */
+uint8_t rkey_check_whole(const struct hca *hca, const struct qp *qp, uint32_t key, uint32_t access);
 uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t addr, uint64_t len,
 		 uint32_t access, struct piece *out);
 uint8_t rkey_error(uint8_t lkey_error);
@@ -119,8 +121,9 @@ void fetch_put(struct hca *hca, struct fetch *f);
 void fetch_queue(struct hca *hca, struct fetch *f);
 bool decode_pending(const struct hca *hca, struct hca_work *w);
 void decode_step(struct hca *hca);
-bool op_reads(uint8_t op); /* READ or atomic: has a result */
-bool op_local(uint8_t op); /* sends nothing */
+bool op_reads(uint8_t op);    /* READ or atomic: has a result */
+bool op_answered(uint8_t op); /* has a response of its own: these, and FLUSH and ATOMIC WRITE */
+bool op_local(uint8_t op);    /* sends nothing */
 struct wqe *wqe_get(struct hca *hca, uint32_t raw_len);
 void wqe_put(struct hca *hca, struct wqe *w);
 
@@ -159,6 +162,7 @@ struct pkt_spec { /* what a frame to be built carries */
 	bool se, ackreq;
 	uint64_t va, swap_add, compare, orig;
 	uint32_t rkey, dmalen, imm, inv_rkey;
+	uint32_t plt, sel; /* FLUSH */
 	uint32_t aeth_kind, aeth_value, msn;
 	uint32_t payload_len;
 };

@@ -160,9 +160,7 @@ uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t add
 	return mr ? key_check(mr, pdn, addr, len, access, out) : HCASIM_VENDOR_ERR_BAD_LKEY;
 }
 
-/* What a peer addresses: a region, or a window. A bound type 2B window belongs to one QP. */
-uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t key, uint64_t addr, uint64_t len,
-		   uint32_t access, struct piece *out)
+static uint8_t rkey_find(const struct hca *hca, const struct qp *qp, uint32_t key, const struct mr **out)
 {
 	const struct mr *mr = key_find(hca, key);
 
@@ -170,7 +168,26 @@ uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t key, uin
 		return HCASIM_VENDOR_ERR_BAD_RKEY;
 	if (mr->kind == KEY_MW2 && mr->qpn != qp->qpn)
 		return HCASIM_VENDOR_ERR_RKEY_PD;
-	return rkey_error(key_check(mr, qp->c.pdn, addr, len, access, out));
+	*out = mr;
+	return HCASIM_VENDOR_ERR_NONE;
+}
+
+/* What a peer addresses: a region, or a window. A bound type 2B window belongs to one QP. */
+uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t key, uint64_t addr, uint64_t len,
+		   uint32_t access, struct piece *out)
+{
+	const struct mr *mr;
+	uint8_t err = rkey_find(hca, qp, key, &mr);
+
+	return err ? err : rkey_error(key_check(mr, qp->c.pdn, addr, len, access, out));
+}
+
+uint8_t rkey_check_whole(const struct hca *hca, const struct qp *qp, uint32_t key, uint32_t access)
+{
+	const struct mr *mr;
+	uint8_t err = rkey_find(hca, qp, key, &mr);
+
+	return err ? err : rkey_error(key_check(mr, qp->c.pdn, mr->a.iova, 0, access, NULL));
 }
 
 uint8_t rkey_error(uint8_t lkey_error)

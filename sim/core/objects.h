@@ -221,6 +221,7 @@ struct pkt_info { /* a parsed frame */
 	uint64_t swap_add, compare, orig;
 	uint32_t imm; /* as on the wire */
 	uint32_t inv_rkey;
+	uint8_t plt, sel; /* FLUSH */
 	uint32_t qkey, sqpn;
 	uint8_t aeth_kind, aeth_value;
 	uint32_t msn;
@@ -238,7 +239,8 @@ struct rxwork {
 /* What a responder owes for a request it accepted. */
 struct rop {
 	struct rop *next;
-	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC } kind;
+	/* ANSWER: of FLUSH and ATOMIC WRITE, a READ response of no bytes (IBTA A19.4.2) */
+	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC, ROP_ANSWER } kind;
 	uint16_t dma_pending;
 	bool failed, is_send, orphan, duplicate;
 	uint8_t aeth_kind, aeth_value;
@@ -330,6 +332,7 @@ struct resp {
 	bool busy;    /* an atomic is under way: packets wait */
 	bool blocked; /* waiting for a receive WQE: packets wait */
 	uint32_t nreads, nduplicates;
+	uint32_t held;           /* ROP_ANSWERs in `landing`: no response overtakes them */
 	struct rop_fifo landing; /* accepted, payload on its way to memory */
 	struct rop_fifo out;     /* for HCA_STAGE_RESPOND */
 	struct rop_fifo cpl;     /* receive completions */

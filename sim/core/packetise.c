@@ -15,6 +15,8 @@ static const uint8_t msg_of_op[] = {
 	[HCASIM_WQE_OP_RDMA_READ] = HCASIM_MSG_RDMA_READ,
 	[HCASIM_WQE_OP_ATOMIC_CS] = HCASIM_MSG_ATOMIC_CMP_AND_SWP,
 	[HCASIM_WQE_OP_ATOMIC_FA] = HCASIM_MSG_ATOMIC_FETCH_AND_ADD,
+	[HCASIM_WQE_OP_FLUSH] = HCASIM_MSG_FLUSH,
+	[HCASIM_WQE_OP_ATOMIC_WRITE] = HCASIM_MSG_ATOMIC_WRITE,
 };
 
 static uint8_t transport_of(uint8_t qp_type)
@@ -56,7 +58,7 @@ bool qp_can_send(const struct qp *qp)
 	/* IBTA 10.8.3.3: a fenced request starts after all earlier READs and atomics have completed. */
 	if (!w->started && w->wr.flags & HCA_WR_FENCE && sq->rd_incomplete)
 		return false;
-	if (op_reads(w->wr.op) && sq->rd_out >= qp->a.max_rd_atomic)
+	if (op_answered(w->wr.op) && sq->rd_out >= qp->a.max_rd_atomic)
 		return false;
 	return rc_window_open(qp, w);
 }
@@ -133,7 +135,7 @@ static bool wqe_start(struct hca *hca, struct qp *qp, struct wqe *w)
 	if (op_local(w->wr.op))
 		w->npsn = 0;
 	sq->next_psn = psn_add(sq->next_psn, w->npsn);
-	if (op_reads(w->wr.op))
+	if (op_answered(w->wr.op))
 		sq->rd_incomplete++;
 	return true;
 }
@@ -173,7 +175,9 @@ static void spec_of(const struct qp *qp, const struct wqe *w, struct pkt_spec *s
 		.swap_add = wr->swap_add,
 		.compare = wr->compare,
 		.rkey = wr->rkey,
-		.dmalen = (uint32_t)wr->length,
+		.dmalen = (uint32_t)(wr->op == HCASIM_WQE_OP_FLUSH ? wr->flush.length : wr->length),
+		.plt = wr->flush.type,
+		.sel = wr->flush.level,
 		.imm = wr->imm,
 		.inv_rkey = wr->inv_rkey,
 	};
@@ -216,7 +220,7 @@ static void cur_advance(struct hca *hca, struct qp *qp, struct wqe *w)
 {
 	struct sq *sq = &qp->sq;
 
-	if (op_reads(w->wr.op)) {
+	if (op_answered(w->wr.op)) {
 		w->rd_counted = true;
 		sq->rd_out++;
 	} else if (++sq->cur_pkt < w->npsn) {

@@ -78,7 +78,8 @@ bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct r
 	resp->nak_sent = false;
 	if (info->op->flags & HCASIM_BTH_F_END)
 		resp->msn = psn_add(resp->msn, 1);
-	r->kind = is_rc(qp) && info->ackreq ? ROP_ACK : ROP_NONE;
+	if (r->kind == ROP_NONE && is_rc(qp) && info->ackreq)
+		r->kind = ROP_ACK;
 	r->psn = info->psn;
 	r->msn = resp->msn;
 	rop_accept(hca, qp, r);
@@ -218,8 +219,8 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 	if (info->op->flags & HCASIM_BTH_F_INV) {
 		err = window_check_inv(hca, qp, info->inv_rkey);
 		if (err)
-			return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS,
-				      HCASIM_CQE_STATUS_REM_INV_REQ_ERR, err, 0);
+			return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, HCASIM_CQE_STATUS_REM_INV_REQ_ERR,
+				      err, 0);
 	}
 	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
 	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off)) {
@@ -274,8 +275,7 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 		err = rkey_check(hca, qp, qp->resp.rkey, qp->resp.va + qp->resp.offset, info->payload_len,
 				 HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err,
-			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	if (info->op->flags & HCASIM_BTH_F_COMP) {
 		v = want_receive(hca, qp, info);
 		if (v)
@@ -302,8 +302,7 @@ static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_inf
 					HCASIM_ACCESS_REMOTE_READ, NULL)
 			   : 0;
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err,
-			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -336,8 +335,7 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	err = rkey_check(hca, qp, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err,
-			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -348,6 +346,78 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 	r->psn = info->psn;
 	r->msn = resp->msn;
 	atomic_start(hca, qp, info, r);
+	return V_OK;
+}
+
+/* Rights that a placement type needs (IBTA A19.2.5.1); 0: it is none. */
+static uint32_t flush_access(const struct pkt_info *info)
+{
+	if (info->plt & ~(HCASIM_FLUSH_TYPE_GLOBAL | HCASIM_FLUSH_TYPE_PERSISTENT) ||
+	    info->sel > HCASIM_FLUSH_LEVEL_MR)
+		return 0;
+	return (info->plt & HCASIM_FLUSH_TYPE_GLOBAL ? HCASIM_ACCESS_FLUSH_GLOBAL : 0) |
+	       (info->plt & HCASIM_FLUSH_TYPE_PERSISTENT ? HCASIM_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+/*
+ * FLUSH: the answer waits until all that was written before has landed in host memory, where everybody
+ * sees it. No region can have the right of persistence, for host memory does not keep what it holds.
+ */
+static enum verdict rx_flush(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *resp = &qp->resp;
+	uint32_t access = flush_access(info);
+	struct rop *r;
+	uint8_t err;
+
+	if (!access)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	if (resp->nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = info->sel == HCASIM_FLUSH_LEVEL_MR
+		      ? rkey_check_whole(hca, qp, info->rkey, access)
+		      : rkey_check(hca, qp, info->rkey, info->va, info->dmalen, access, NULL);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	resp->epsn = psn_add(info->psn, 1);
+	resp->msn = psn_add(resp->msn, 1);
+	resp->nak_sent = false;
+	resp->nreads++;
+	r->kind = ROP_ANSWER;
+	r->psn = info->psn;
+	r->msn = resp->msn;
+	rop_accept(hca, qp, r);
+	return V_OK;
+}
+
+/* ATOMIC WRITE: eight aligned bytes, which appear at once. */
+static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	struct piece piece;
+	struct rop *r;
+	uint8_t err;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_WRITE))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+	if (info->va & 7)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
+	if (info->dmalen != 8 || info->payload_len != 8)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = rkey_check(hca, qp, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	r->kind = ROP_ANSWER;
+	if (responder_accept(hca, qp, w, r, &piece, 1, w->pkt->data + info->payload_off))
+		qp->resp.nreads++;
 	return V_OK;
 }
 
@@ -363,6 +433,10 @@ static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
 		return rx_read(hca, qp, &w->info);
 	if (f & HCASIM_BTH_F_ATOMIC)
 		return rx_atomic(hca, qp, &w->info);
+	if (f & HCASIM_BTH_F_FLUSH)
+		return rx_flush(hca, qp, &w->info);
+	if (f & HCASIM_BTH_F_ATOMIC_WRITE)
+		return rx_atomic_write(hca, qp, w);
 	return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
 }
 

@@ -114,7 +114,8 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.local_ca_ack_delay = 15,
 		.phys_port_cnt = cfg->num_ports,
 	};
-	out->device_cap_flags_ex = out->base.device_cap_flags;
+	out->device_cap_flags_ex = (uint32_t)out->base.device_cap_flags | IB_UVERBS_DEVICE_FLUSH_GLOBAL |
+				   IB_UVERBS_DEVICE_ATOMIC_WRITE;
 	out->timestamp_mask = UINT64_MAX;
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
 }
