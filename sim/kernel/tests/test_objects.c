@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "harness.h"
@@ -360,6 +361,9 @@ static void mappings(void)
 	CHECK_ERR(make_cq(16, -1), 0);
 	first = w.cq_resp;
 	CHECK_ERR(try_mmap(first.ring_mmap_offset, first.ring_mmap_size, &d), 0);
+	/* The application gets this descriptor: shrinking it would be SIGBUS for the device. */
+	CHECK_ERR(ftruncate(d.memfd, 0), -1);
+	CHECK_ERR(errno, EPERM);
 	CHECK_ERR(try_mmap(first.ring_mmap_offset, first.ring_mmap_size + 4096, &d), -EINVAL);
 	CHECK_ERR(try_mmap(first.ring_mmap_offset + 4096, 4096, &d), -EINVAL);
 	CHECK_ERR(make_cq(16, -1), 0);
