@@ -23,8 +23,13 @@ static int check_send_ops(uint8_t qp_type, uint64_t ops)
 	return ops ? EOPNOTSUPP : 0;
 }
 
-static int check_caps(const struct hcasim_context *ctx, const struct ibv_qp_cap *cap)
+static int check_caps(const struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
+	struct ibv_qp_cap *cap = &attr->cap;
+
+	/* What a QP with an SRQ asks of its own receive queue is not looked at (ibv_create_qp(3)). */
+	if (attr->srq)
+		cap->max_recv_wr = cap->max_recv_sge = 0;
 	if (cap->max_send_wr > HCASIM_MAX_QP_WR || cap->max_recv_wr > HCASIM_MAX_QP_WR ||
 	    cap->max_send_sge > ctx->max_sge || cap->max_recv_sge > ctx->max_sge ||
 	    cap->max_inline_data > ctx->max_inline)
@@ -32,7 +37,7 @@ static int check_caps(const struct hcasim_context *ctx, const struct ibv_qp_cap 
 	return 0;
 }
 
-static int check_attr(const struct hcasim_context *ctx, const struct ibv_qp_init_attr_ex *attr)
+static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
 	int err;
 
@@ -41,7 +46,7 @@ static int check_attr(const struct hcasim_context *ctx, const struct ibv_qp_init
 						      IBV_QP_INIT_ATTR_CREATE_FLAGS |
 						      IBV_QP_INIT_ATTR_MAX_TSO_HEADER) ||
 	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags) ||
-	    (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER && attr->max_tso_header) || attr->srq)
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER && attr->max_tso_header))
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
 		return EINVAL;
@@ -60,7 +65,7 @@ static int check_attr(const struct hcasim_context *ctx, const struct ibv_qp_init
 		if (err)
 			return err;
 	}
-	return check_caps(ctx, &attr->cap);
+	return check_caps(ctx, attr);
 }
 
 /* Basic blocks of the longest WQE that the capabilities allow. */
@@ -182,9 +187,9 @@ static int create_in_device(struct hcasim_qp *qp, struct ibv_qp_init_attr_ex *at
 	take_limits(qp, &attr->cap);
 	err = map_rings(qp, &resp.drv_payload);
 	if (!err) {
-		pthread_mutex_lock(&ctx->qp_lock);
-		err = hcasim_qp_insert(ctx, qp);
-		pthread_mutex_unlock(&ctx->qp_lock);
+		pthread_mutex_lock(&ctx->table_lock);
+		err = hcasim_table_insert(&ctx->qps, qp->vqp.qp.qp_num, qp);
+		pthread_mutex_unlock(&ctx->table_lock);
 	}
 	if (err) {
 		hcasim_unmap(&qp->map);
@@ -337,17 +342,17 @@ int hcasim_destroy_qp(struct ibv_qp *ibqp)
 	int err;
 
 	/* The number may be used again as soon as the device gave it up: the table waits for us. */
-	pthread_mutex_lock(&ctx->qp_lock);
+	pthread_mutex_lock(&ctx->table_lock);
 	err = ibv_cmd_destroy_qp(ibqp);
 	if (err) {
-		pthread_mutex_unlock(&ctx->qp_lock);
+		pthread_mutex_unlock(&ctx->table_lock);
 		return err;
 	}
 	lock_cqs(ibqp);
 	clean_cqs(ibqp);
-	hcasim_qp_remove(ctx, ibqp->qp_num);
+	hcasim_table_remove(&ctx->qps, ibqp->qp_num);
 	unlock_cqs(ibqp);
-	pthread_mutex_unlock(&ctx->qp_lock);
+	pthread_mutex_unlock(&ctx->table_lock);
 
 	hcasim_unmap(&qp->map);
 	free_queues(qp);

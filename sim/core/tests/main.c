@@ -12,8 +12,8 @@ static const struct {
 	{"errors", error_tests},   {"datagrams", datagram_tests},
 	{"cqs", cq_tests},         {"doorbells", doorbell_tests},
 	{"states", state_tests},   {"fuzz", fuzz_tests},
-	{"keys", keys_tests},      {"packets", packet_tests},
-	{"windows", window_tests},
+	{"srqs", srq_tests},       {"keys", keys_tests},
+	{"packets", packet_tests}, {"windows", window_tests},
 };
 
 static bool add(const char *name, const struct test *t)

@@ -185,6 +185,58 @@ static void fill_destroy_qp(uint8_t *req, uint8_t *uhw)
 
 /* Sizes are those of the ABI, in bytes, counted from the man-made list in ib_user_verbs.h. */
 /* clang-format off */
+static void fill_create_srq(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_create_srq *c = (void *)req;
+
+	CHECK_ERR(make_pd(), 0);
+	c->pd_handle = w.pd;
+	c->max_wr = 8;
+	c->max_sge = 1;
+	*(struct hcasim_create_srq_req *)uhw = (struct hcasim_create_srq_req){HCASIM_MAX_SRQ_WR, 32};
+}
+
+static void fill_create_xsrq(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_create_xsrq *c = (void *)req;
+
+	CHECK_ERR(make_pd(), 0);
+	c->srq_type = IB_UVERBS_SRQT_BASIC;
+	c->pd_handle = w.pd;
+	c->max_wr = 8;
+	c->max_sge = 1;
+	*(struct hcasim_create_srq_req *)uhw = (struct hcasim_create_srq_req){HCASIM_MAX_SRQ_WR, 32};
+}
+
+static void some_srq(void)
+{
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_srq(8, 0), 0);
+}
+
+static void fill_modify_srq(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_modify_srq *c = (void *)req;
+
+	some_srq();
+	c->srq_handle = w.srq;
+	c->attr_mask = 3;
+	c->max_wr = 16;
+	c->srq_limit = 9;
+}
+
+static void fill_query_srq(uint8_t *req, uint8_t *uhw)
+{
+	some_srq();
+	((struct ib_uverbs_query_srq *)req)->srq_handle = w.srq;
+}
+
+static void fill_destroy_srq(uint8_t *req, uint8_t *uhw)
+{
+	some_srq();
+	((struct ib_uverbs_destroy_srq *)req)->srq_handle = w.srq;
+}
+
 static const struct wcase cases[] = {
 	{"QUERY_DEVICE", CM(QUERY_DEVICE), 8, 176, 0, 0, false, fill_nothing},
 	{"QUERY_PORT", CM(QUERY_PORT), 16, 40, 0, 0, false, fill_port},
@@ -201,6 +253,11 @@ static const struct wcase cases[] = {
 	{"CREATE_CQ", CM(CREATE_CQ), 32, 8, 0, 32, false, fill_cq},
 	{"RESIZE_CQ", CM(RESIZE_CQ), 16, 8, 0, 32, false, fill_resize},
 	{"DESTROY_CQ", CM(DESTROY_CQ), 16, 8, 0, 0, false, fill_destroy_cq},
+	{"CREATE_SRQ", CM(CREATE_SRQ), 32, 16, 8, 32, false, fill_create_srq},
+	{"CREATE_XSRQ", CM(CREATE_XSRQ), 48, 16, 8, 32, false, fill_create_xsrq},
+	{"MODIFY_SRQ", CM(MODIFY_SRQ), 16, 0, 0, 0, true, fill_modify_srq},
+	{"QUERY_SRQ", CM(QUERY_SRQ), 16, 16, 0, 0, false, fill_query_srq},
+	{"DESTROY_SRQ", CM(DESTROY_SRQ), 16, 4, 0, 0, false, fill_destroy_srq},
 	{"CREATE_QP", CM(CREATE_QP), 56, 32, 16, 48, false, fill_qp},
 	{"QUERY_QP", CM(QUERY_QP), 16, 128, 0, 0, false, fill_query_qp},
 	{"MODIFY_QP", CM(MODIFY_QP), 112, 0, 0, 0, true, fill_modify_qp},
@@ -212,7 +269,7 @@ static const struct wcase cases[] = {
 };
 /* clang-format on */
 #define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
-#define FIRST_EX  19 /* EX_QUERY_DEVICE */
+#define FIRST_EX  24 /* EX_QUERY_DEVICE */
 
 /* Shortest request and response that the kernel takes (fields of later ABIs may be absent). */
 static uint16_t min_req(const struct wcase *c)
@@ -453,7 +510,7 @@ static void unknown(void)
 			b->hdr.in_words = 15;
 			ret = kernel_write(w.f, &w.task, U(b), 64, &w.reply);
 			CHECK_ERR(ret,
-				  n > (extended ? CM(MODIFY_QP) : CM(DESTROY_QP)) ? -EOPNOTSUPP : -EINVAL);
+				  n > (extended ? CM(MODIFY_QP) : CM(CREATE_XSRQ)) ? -EOPNOTSUPP : -EINVAL);
 			file_close();
 		}
 	}
