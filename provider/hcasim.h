@@ -41,7 +41,7 @@ struct hcasim_context {
 	atomic_flag bf_taken[HCASIM_BF_BUFS];
 	atomic_uint bf_next;
 
-	uint32_t max_send_wqebb, max_inline, max_sge;
+	uint32_t max_send_wqebb, max_inline, max_sge, max_tso, max_tso_hdr;
 
 	pthread_mutex_t qp_lock; /* QPs come and go */
 	_Atomic(struct hcasim_qp_leaf *) qp_table[HCASIM_QP_TABLE_SIZE];
@@ -128,7 +128,7 @@ struct hcasim_sq {
 	struct hcasim_buf slot_buf;
 	struct hcasim_sq_slot *slots;
 	uint32_t num_bb; /* power of two; 0: no send queue */
-	uint32_t max_wr, max_sge, max_inline;
+	uint32_t max_wr, max_sge, max_inline, max_tso_hdr;
 	bool sig_all;
 	bool locking;         /* false: the QP has a thread domain */
 	pthread_mutex_t lock; /* a mutex, for it is held across the application's own code */
@@ -272,6 +272,10 @@ struct hcasim_qp *hcasim_qp_find(struct hcasim_context *ctx, uint32_t qpn);
 int hcasim_qp_insert(struct hcasim_context *ctx, struct hcasim_qp *qp);
 void hcasim_qp_remove(struct hcasim_context *ctx, uint32_t qpn);
 void hcasim_qp_table_free(struct hcasim_context *ctx);
+
+/* flow.c */
+struct ibv_flow *hcasim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *attr);
+int hcasim_destroy_flow(struct ibv_flow *flow);
 
 /* post_send.c, recv.c, wr.c */
 int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);

@@ -20,6 +20,8 @@ struct hcasim_wr_args {
 	uint64_t swap_add, compare;
 	__be32 imm;
 	uint32_t inv_rkey;
+	const void *tso_hdr;
+	uint16_t tso_hdr_size, mss;
 };
 
 /* IBTA C10-96: a send is refused at once before the QP can send. */

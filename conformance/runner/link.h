@@ -23,6 +23,7 @@ enum link_need {
 	NEED_PEER_WINDOW = 1 << 1, /* SEND_WITH_INV */
 	NEED_BOUND = 1 << 2,       /* the window is there to be invalidated */
 	NEED_FLUSH = 1 << 3,
+	NEED_TSO = 1 << 4,
 };
 
 struct link {

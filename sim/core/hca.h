@@ -34,16 +34,16 @@ typedef uint64_t hca_ps;
 /* ---- Pipeline ------------------------------------------------------------------------------ */
 
 enum hca_stage {
-	HCA_STAGE_DOORBELL,  /* one doorbell or BlueFlame line -> QP scheduler */
-	HCA_STAGE_FETCH,     /* arbiter picks a QP, issues the DMA read of its next WQEs */
-	HCA_STAGE_DECODE,    /* WQE bytes -> struct hca_wr, with all checks that need no memory */
+	HCA_STAGE_DOORBELL, /* one doorbell or BlueFlame line -> QP scheduler */
+	HCA_STAGE_FETCH,    /* arbiter picks a QP, issues the DMA read of its next WQEs */
+	HCA_STAGE_DECODE,   /* WQE bytes -> struct hca_wr, with all checks that need no memory */
 	HCA_STAGE_PACKETISE, /* arbiter picks a QP and makes its next packet: headers, PSN, keys, gather list */
 	HCA_STAGE_GATHER,    /* issues the DMA reads of that packet's payload */
 	HCA_STAGE_TX,        /* joins headers, payload, padding and ICRC; hands the frame to the wire */
 	HCA_STAGE_RX,        /* parses a frame, checks ICRC, QP, PSN; runs responder or ACK processing */
 	HCA_STAGE_RESPOND,   /* next packet of a READ response, atomic response, ACK or NAK */
-	HCA_STAGE_COMPLETE,  /* encodes one completion and writes the CQE */
-	HCA_STAGE_EVENT,     /* writes one EQE and raises its MSI-X vector */
+	HCA_STAGE_COMPLETE, /* encodes one completion and writes the CQE */
+	HCA_STAGE_EVENT,    /* writes one EQE and raises its MSI-X vector */
 	HCA_NUM_STAGES
 };
 
@@ -66,13 +66,13 @@ const char *hca_stage_name(enum hca_stage stage);
 #define HCA_PASID_KERNEL 0 /* memory of the driver half: rings, doorbell records, EQ */
 
 enum hca_dma_class { /* why; for traces and for cache models */
-	HCA_DMA_WQE,
-	HCA_DMA_RQE,
-	HCA_DMA_RECORD,
-	HCA_DMA_PAYLOAD,
-	HCA_DMA_ATOMIC,
-	HCA_DMA_CQE,
-	HCA_DMA_EQE,
+		     HCA_DMA_WQE,
+		     HCA_DMA_RQE,
+		     HCA_DMA_RECORD,
+		     HCA_DMA_PAYLOAD,
+		     HCA_DMA_ATOMIC,
+		     HCA_DMA_CQE,
+		     HCA_DMA_EQE,
 };
 
 struct hca_dma_seg {
@@ -93,15 +93,15 @@ struct hca_dma {
 	uint8_t split;
 	enum hca_dma_class class_;
 	uint32_t pasid;
-	uint32_t qpn;           /* for traces; 0 if none */
+	uint32_t qpn; /* for traces; 0 if none */
 	uint32_t len;
 	uint32_t nseg;
 	struct hca_dma_seg *seg;
 	void *buf;
-	int status;             /* 0, or -EFAULT: the host refused it; nothing or a prefix was moved */
+	int status; /* 0, or -EFAULT: the host refused it; nothing or a prefix was moved */
 	void (*done)(struct hca *hca, struct hca_dma *dma); /* core internal */
-	void *host_priv;        /* the host's own */
-	struct hca_dma *next;   /* the owner's list, if it wants one */
+	void *host_priv;                                    /* the host's own */
+	struct hca_dma *next;                               /* the owner's list, if it wants one */
 };
 
 void hca_dma_done(struct hca *hca, struct hca_dma *dma);
@@ -146,12 +146,12 @@ struct hca_ops {
 };
 
 struct hca_config {
-	char name[16];          /* "hcasim0" */
-	uint64_t node_guid;     /* host order */
-	uint8_t num_ports;      /* 1 or 2 */
-	uint8_t mac[2][6];      /* of each port */
+	char name[16];      /* "hcasim0" */
+	uint64_t node_guid; /* host order */
+	uint8_t num_ports;  /* 1 or 2 */
+	uint8_t mac[2][6];  /* of each port */
 	uint32_t max_qp, max_cq, max_mr, max_srq;
-	uint32_t max_rd_atomic; /* outstanding READs and atomics of a QP, both directions */
+	uint32_t max_rd_atomic;      /* outstanding READs and atomics of a QP, both directions */
 	uint32_t acks_after_landing; /* 1: an ACK leaves only after the DMA writes it acknowledges landed */
 	/* Depths of FIFOs, 0: the core's own choice. rx counts frames, rx_writes payload writes and
 	 * cqe_writes CQE writes under way, tx packets whose payload is being read. */
@@ -186,10 +186,10 @@ void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *dat
 
 struct hca_mr_attr {
 	uint32_t pdn;
-	uint32_t access;   /* HCASIM_ACCESS_* */
+	uint32_t access; /* HCASIM_ACCESS_* */
 	uint32_t pasid;
-	uint64_t va;       /* address in that address space */
-	uint64_t iova;     /* address that SGEs and RETHs use */
+	uint64_t va;   /* address in that address space */
+	uint64_t iova; /* address that SGEs and RETHs use */
 	uint64_t length;
 };
 /* The key serves as lkey and rkey: index[31:8], tag[7:0]. */
@@ -206,7 +206,7 @@ struct hca_ring {
 
 struct hca_cq_attr {
 	struct hca_ring ring;
-	uint64_t record;  /* address of struct hcasim_cq_record, same PASID */
+	uint64_t record; /* address of struct hcasim_cq_record, same PASID */
 	uint32_t eqn;
 };
 int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn);
@@ -226,17 +226,17 @@ void hca_eq_ack(struct hca *hca, uint32_t eqn, uint32_t ci);
 void hca_async_eq(struct hca *hca, uint32_t eqn);
 
 struct hca_qp_attr_create {
-	uint8_t type;       /* HCASIM_QPT_* */
+	uint8_t type; /* HCASIM_QPT_* */
 	uint32_t pdn;
 	uint32_t send_cqn, recv_cqn;
 	uint32_t srqn;      /* 0: none */
 	struct hca_ring sq; /* stride: one WQEBB */
 	struct hca_ring rq;
-	uint64_t record;    /* address of struct hcasim_sq_record */
-	uint32_t max_inline;/* bytes */
+	uint64_t record;     /* address of struct hcasim_sq_record */
+	uint32_t max_inline; /* bytes */
 	uint32_t max_send_sge, max_recv_sge;
 	uint32_t max_send_wr, max_recv_wr;
-	uint32_t uar_page;  /* doorbells from other pages are dropped */
+	uint32_t uar_page; /* doorbells from other pages are dropped */
 };
 int hca_qp_create(struct hca *hca, const struct hca_qp_attr_create *attr, uint32_t *qpn);
 
@@ -252,17 +252,17 @@ struct hca_av { /* address vector: how packets of a connected QP are addressed *
 };
 
 struct hca_qp_attr {
-	uint8_t state;      /* HCASIM_QPS_* */
+	uint8_t state; /* HCASIM_QPS_* */
 	uint8_t cur_state;
-	uint8_t path_mtu;   /* enum ibv_mtu: 1..5 = 256..4096 bytes */
+	uint8_t path_mtu; /* enum ibv_mtu: 1..5 = 256..4096 bytes */
 	uint8_t port;
-	uint8_t timeout;    /* 4.096 us * 2^timeout; 0: never */
+	uint8_t timeout; /* 4.096 us * 2^timeout; 0: never */
 	uint8_t retry_cnt, rnr_retry, min_rnr_timer;
 	uint8_t max_rd_atomic, max_dest_rd_atomic;
 	uint8_t sq_draining;
 	uint8_t en_sqd_async_notify;
 	uint16_t pkey_index;
-	uint32_t access;    /* remote access flags of the QP */
+	uint32_t access; /* remote access flags of the QP */
 	uint32_t qkey;
 	uint32_t rq_psn, sq_psn;
 	uint32_t dest_qpn;
@@ -274,6 +274,36 @@ int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr,
 int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr);
 /* After this returns, no DMA of the QP is issued any more and its number may be used again. */
 int hca_qp_destroy(struct hca *hca, uint32_t qpn);
+
+/*
+ * Flow steering: what RAW_PACKET QPs receive. Kinds are numbered as enum ibv_flow_attr_type. A normal
+ * flow takes frames whose fields equal `val` under `mask`; `ip` (4 or 6) and `l4` (an IP protocol) ask for
+ * such a header where the mask alone would not. Numbers in host order, IPv4 addresses in the first 4 bytes.
+ */
+enum hca_flow_kind { HCA_FLOW_NORMAL, HCA_FLOW_ALL_DEFAULT, HCA_FLOW_MC_DEFAULT, HCA_FLOW_SNIFFER };
+
+struct hca_flow_fields { /* compared byte by byte: no padding */
+	uint8_t dmac[6], smac[6];
+	uint16_t ether_type, vlan_tci;
+	uint8_t sip[16], dip[16];
+	uint8_t proto, tos, ttl, ip_flags;
+	uint32_t flow_label;
+	uint16_t sport, dport;
+};
+
+struct hca_flow_attr {
+	uint32_t qpn;
+	uint8_t port, kind, ip, l4;
+	uint16_t priority; /* 0 is looked at first */
+	bool dont_trap;
+	struct hca_flow_fields val, mask;
+};
+int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id);
+int hca_flow_destroy(struct hca *hca, uint32_t id);
+
+/* A UD QP receives what is sent to the group. Attaching twice is attaching once. */
+int hca_mcast_attach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
+int hca_mcast_detach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
 
 /* GID `index` of `port`: all-zero removes it. The L2 address packets with this source carry. */
 int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16]);

@@ -30,12 +30,12 @@ struct drv_udata { /* the driver's private part of a command, already copied in;
 /* What a page-aligned mmap offset of the device file stands for. */
 struct drv_mmap {
 	enum { DRV_MMAP_BAR, DRV_MMAP_MEMORY } kind;
-	unsigned int bar;     /* BAR: which, and where in it */
+	unsigned int bar; /* BAR: which, and where in it */
 	uint64_t bar_offset;
 	bool write_combining;
-	int memfd;            /* MEMORY: shared pages that the adapter reaches by plain loads and stores */
+	int memfd; /* MEMORY: shared pages that the adapter reaches by plain loads and stores */
 	uint64_t memfd_offset;
-	uint64_t length;      /* bytes, whole pages */
+	uint64_t length; /* bytes, whole pages */
 	bool read_only;
 };
 
@@ -43,23 +43,48 @@ struct drv_device {
 	struct hca *hca;
 	const struct hca_config *cfg;
 	const struct drv_ops *ops;
-	void *kernel;         /* sim/kernel's device */
+	void *kernel; /* sim/kernel's device */
 	void *priv;
 };
 
-struct drv_ucontext { struct drv_device *dev; uint32_t pasid; };
-struct drv_pd { struct drv_ucontext *ctx; };
-struct drv_cq { struct drv_ucontext *ctx; uint32_t cqe; /* as granted */ uint32_t cqn; };
-struct drv_srq { struct drv_pd *pd; uint32_t srqn; };
-struct drv_qp { struct drv_pd *pd; uint32_t qpn; uint8_t type, state, port; };
-struct drv_mr { struct drv_pd *pd; uint32_t lkey, rkey; };
-struct drv_ah { struct drv_pd *pd; };
+struct drv_ucontext {
+	struct drv_device *dev;
+	uint32_t pasid;
+};
+struct drv_pd {
+	struct drv_ucontext *ctx;
+};
+struct drv_cq {
+	struct drv_ucontext *ctx;
+	uint32_t cqe; /* as granted */
+	uint32_t cqn;
+};
+struct drv_srq {
+	struct drv_pd *pd;
+	uint32_t srqn;
+};
+struct drv_qp {
+	struct drv_pd *pd;
+	uint32_t qpn;
+	uint8_t type, state, port;
+};
+struct drv_mr {
+	struct drv_pd *pd;
+	uint32_t lkey, rkey;
+};
+struct drv_ah {
+	struct drv_pd *pd;
+};
+struct drv_flow {
+	struct drv_qp *qp;
+};
 
 struct drv_qp_init {
-	uint8_t type;         /* HCASIM_QPT_* */
+	uint8_t type; /* HCASIM_QPT_* */
 	struct drv_cq *send_cq, *recv_cq;
 	struct drv_srq *srq;
-	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline; /* in: asked; out: granted */
+	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge,
+		max_inline; /* in: asked; out: granted */
 	bool sq_sig_all;
 	uint32_t create_flags;
 	uint32_t source_qpn;
@@ -68,20 +93,20 @@ struct drv_qp_init {
 /* Upcalls that the driver makes when its event queue says so. */
 struct drv_upcalls {
 	void (*completion)(struct drv_cq *cq);
-	void (*async_cq)(struct drv_cq *cq, uint32_t ibv_event);   /* enum ibv_event_type values */
+	void (*async_cq)(struct drv_cq *cq, uint32_t ibv_event); /* enum ibv_event_type values */
 	void (*async_qp)(struct drv_qp *qp, uint32_t ibv_event);
 	void (*async_srq)(struct drv_srq *srq, uint32_t ibv_event);
 	void (*async_port)(struct drv_device *dev, uint8_t port, uint32_t ibv_event);
 };
 
 struct drv_ops {
-	const char *name;                  /* personality: "native" */
+	const char *name; /* personality: "native" */
 	uint16_t pci_vendor, pci_device, pci_subvendor, pci_subdevice;
 	uint32_t pci_class;
-	uint32_t driver_id, uverbs_abi;    /* enum rdma_driver_id; device/abi_version */
+	uint32_t driver_id, uverbs_abi; /* enum rdma_driver_id; device/abi_version */
 	const struct hca_personality *personality;
-	unsigned int num_comp_vectors;     /* what a CQ may name as its vector */
-	size_t sz_ucontext, sz_pd, sz_cq, sz_srq, sz_qp, sz_mr, sz_ah;
+	unsigned int num_comp_vectors; /* what a CQ may name as its vector */
+	size_t sz_ucontext, sz_pd, sz_cq, sz_srq, sz_qp, sz_mr, sz_ah, sz_flow;
 
 	int (*probe)(struct drv_device *dev, const struct drv_upcalls *up);
 	void (*remove)(struct drv_device *dev);
@@ -97,21 +122,30 @@ struct drv_ops {
 
 	int (*alloc_pd)(struct drv_pd *pd, struct drv_udata *u);
 	void (*dealloc_pd)(struct drv_pd *pd);
-	int (*reg_mr)(struct drv_mr *mr, uint64_t start, uint64_t length, uint64_t iova, uint32_t access, struct drv_udata *u);
+	int (*reg_mr)(struct drv_mr *mr, uint64_t start, uint64_t length, uint64_t iova, uint32_t access,
+		      struct drv_udata *u);
 	/* NULL pd, or a flag not set: that part stays (IB_MR_REREG_*). */
 	int (*rereg_mr)(struct drv_mr *mr, uint32_t flags, uint64_t start, uint64_t length, uint64_t iova,
 			uint32_t access, struct drv_pd *pd);
 	int (*dereg_mr)(struct drv_mr *mr);
-	int (*create_cq)(struct drv_cq *cq, uint32_t cqe, uint32_t comp_vector, uint32_t flags, struct drv_udata *u);
+	int (*create_cq)(struct drv_cq *cq, uint32_t cqe, uint32_t comp_vector, uint32_t flags,
+			 struct drv_udata *u);
 	int (*resize_cq)(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
 	int (*destroy_cq)(struct drv_cq *cq);
 	int (*create_qp)(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
-	int (*modify_qp)(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
+	int (*modify_qp)(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask,
+			 struct drv_udata *u);
 	int (*query_qp)(struct drv_qp *qp, struct hca_qp_attr *attr);
 	int (*destroy_qp)(struct drv_qp *qp);
 	/* av->dmac is already resolved */
 	int (*create_ah)(struct drv_ah *ah, const struct hca_av *av, struct drv_udata *u);
 	int (*destroy_ah)(struct drv_ah *ah);
+	/* NULL: no flow steering. The driver puts in the QP's number. */
+	int (*create_flow)(struct drv_flow *flow, const struct hca_flow_attr *attr);
+	int (*destroy_flow)(struct drv_flow *flow);
+	/* NULL: no multicast. */
+	int (*attach_mcast)(struct drv_qp *qp, const uint8_t gid[16]);
+	int (*detach_mcast)(struct drv_qp *qp, const uint8_t gid[16]);
 };
 
 extern const struct drv_ops native_drv_ops; /* devices/native */

@@ -96,7 +96,9 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.max_qp = cfg->max_qp,
 		.max_qp_wr = HCASIM_MAX_QP_WR,
 		.device_cap_flags = IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_SYS_IMAGE_GUID |
-				    IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN,
+				    IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |
+				    IB_UVERBS_DEVICE_UD_IP_CSUM | IB_UVERBS_DEVICE_RAW_IP_CSUM |
+				    IB_UVERBS_DEVICE_MANAGED_FLOW_STEERING,
 		.max_sge = HCASIM_MAX_SGE,
 		.max_sge_rd = HCASIM_MAX_SGE,
 		.max_cq = cfg->max_cq,
@@ -108,11 +110,16 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.max_qp_init_rd_atom = cfg->max_rd_atomic,
 		.atomic_cap = ATOMIC_HCA,
 		.max_ah = NATIVE_MAX_AH,
+		.max_raw_ethy_qp = cfg->max_qp,
+		.max_mcast_grp = NATIVE_MAX_MCAST,
+		.max_mcast_qp_attach = cfg->max_qp,
+		.max_total_mcast_qp_attach = NATIVE_MAX_MCAST,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 15,
 		.phys_port_cnt = cfg->num_ports,
 	};
 	out->device_cap_flags_ex = out->base.device_cap_flags;
+	out->raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_IP_CSUM;
 	out->timestamp_mask = UINT64_MAX;
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
 }
@@ -253,6 +260,7 @@ const struct drv_ops native_drv_ops = {
 	.sz_qp = sizeof(struct native_qp),
 	.sz_mr = sizeof(struct native_mr),
 	.sz_ah = sizeof(struct native_ah),
+	.sz_flow = sizeof(struct native_flow),
 	.probe = probe,
 	.remove = remove_device,
 	.irq = native_irq,
@@ -276,4 +284,8 @@ const struct drv_ops native_drv_ops = {
 	.destroy_qp = native_destroy_qp,
 	.create_ah = create_ah,
 	.destroy_ah = destroy_ah,
+	.create_flow = native_create_flow,
+	.destroy_flow = native_destroy_flow,
+	.attach_mcast = native_attach_mcast,
+	.detach_mcast = native_detach_mcast,
 };

@@ -33,7 +33,7 @@ struct world {
 	uint8_t *arena; /* user memory; the page behind it faults */
 	size_t used;    /* of the arena */
 	/* What the helpers below made last. */
-	uint32_t pd, cq, qp, mr, ah, qpn;
+	uint32_t pd, cq, qp, mr, ah, flow, qpn;
 	struct hcasim_create_cq_resp cq_resp;
 	struct hcasim_create_qp_resp qp_resp;
 	int async_fd, comp_fd;
@@ -85,6 +85,7 @@ int make_channel(void);
 int make_cq(uint32_t cqe, int channel);
 int make_mr(void *addr, uint64_t len, uint32_t access);
 int make_qp(uint8_t type);
+int make_flow(void); /* of w.qp: everything that nobody else takes */
 int make_ah(const uint8_t dgid[16], uint8_t sgid_index);
 int destroy(uint32_t cmd, uint32_t handle); /* commands whose request is a handle */
 int destroy_cq(uint32_t handle, struct ib_uverbs_destroy_cq_resp *resp);
@@ -113,5 +114,6 @@ void add_write_suite(void);
 void add_state_suite(void);
 void add_event_suite(void);
 void add_sysfs_suite(void);
+void add_flow_suite(void);
 
 #endif
