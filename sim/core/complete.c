@@ -25,9 +25,23 @@ static void sq_pop(struct hca *hca, struct qp *qp)
 	wqe_put(hca, w);
 }
 
-/* IBTA 10.3.1: a failed send stops an unreliable QP's send queue, and all of a reliable one. */
+static void flush(struct wqe *w)
+{
+	w->failed = w->settled = true;
+	w->status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
+	w->vendor = HCASIM_VENDOR_ERR_NONE;
+}
+
+/*
+ * IBTA 10.3.1: a failed send stops an unreliable QP's send queue, and all of a reliable one. What stands
+ * behind it is flushed, even if the peer has acknowledged it already.
+ */
 static void sq_failed(struct hca *hca, struct qp *qp)
 {
+	struct wqe *w;
+
+	for (w = qp->sq.head->next; w; w = w->next)
+		flush(w);
 	if (qp->c.type == HCASIM_QPT_RC || qp->a.state != HCASIM_QPS_RTS)
 		qp_error(hca, qp);
 	else
@@ -42,13 +56,6 @@ static void sqd_check(struct hca *hca, struct qp *qp)
 	qp->sq.drained_sent = true;
 	if (qp->a.en_sqd_async_notify)
 		event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_SQ_DRAINED);
-}
-
-static void flush(struct wqe *w)
-{
-	w->failed = w->settled = true;
-	w->status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
-	w->vendor = HCASIM_VENDOR_ERR_NONE;
 }
 
 /* Retires what ended without a completion; stops at a WQE that needs one, or has not ended. */

@@ -77,7 +77,7 @@ void event_step(struct hca *hca);
 /* cq.c */
 struct cq *cq_find(const struct hca *hca, uint32_t cqn);
 void cq_put(struct hca *hca, struct cq *cq);
-void cq_doorbell(struct hca *hca, const struct hca_doorbell *db);
+void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page);
 void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32_t ci);
 void cq_read_record(struct hca *hca, struct cq *cq);
 void cq_free_all(struct hca *hca);
@@ -135,6 +135,9 @@ bool gather_pending(const struct hca *hca, struct hca_work *w);
 void gather_step(struct hca *hca);
 bool tx_pending(const struct hca *hca, struct hca_work *w);
 void tx_step(struct hca *hca);
+
+/* crc.c: zlib's crc32() */
+uint32_t crc_update(uint32_t crc, const void *data, uint32_t len);
 
 /* icrc.c: `frame` from the Ethernet header to the end of the padding */
 uint32_t icrc_seed(void);

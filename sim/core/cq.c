@@ -35,6 +35,7 @@ int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn
 	cq->ring = attr->ring;
 	cq->record = attr->record;
 	cq->eqn = attr->eqn;
+	cq->uar_page = attr->uar_page;
 	cq->number = i;
 	cq->refs = 1;
 	cq->ev.number = i;
@@ -259,11 +260,11 @@ void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32
 		cq_fire(hca, cq);
 }
 
-void cq_doorbell(struct hca *hca, const struct hca_doorbell *db)
+void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page)
 {
 	struct cq *cq = cq_find(hca, db->number);
 
-	if (cq)
+	if (cq && cq->uar_page == page)
 		cq_armed(hca, cq, db->arm_sn, db->solicited, db->value);
 }
 

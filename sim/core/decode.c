@@ -147,7 +147,8 @@ static void wqe_validate(const struct hca *hca, const struct qp *qp, struct wqe 
 	else if (op_reads(wr->op) && !qp->a.max_rd_atomic)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	else if (qp->c.type == HCASIM_QPT_UD &&
-		 (wr->ud.av.sgid_index >= CORE_GIDS || wr->ud.qpn > HCASIM_PSN_MASK))
+		 (wr->ud.av.sgid_index >= CORE_GIDS || wr->ud.qpn > HCASIM_PSN_MASK ||
+		  wr->ud.av.port != qp->a.port)) /* an address handle is one of a port */
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
 	else if (wr->op == HCASIM_WQE_OP_TSO)
 		tso_validate(hca, qp, w);

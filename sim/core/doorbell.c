@@ -14,21 +14,21 @@ static bool db_full(const struct hca *hca)
 	return hca->db.count == hca->db.depth;
 }
 
-static void db_overflow(struct hca *hca, const struct hca_doorbell *db)
+static void db_overflow(struct hca *hca, const struct hca_doorbell *db, uint32_t page)
 {
 	struct qp *qp;
 	struct cq *cq;
 
 	if (db->kind == HCA_DB_CQ_ARM) {
 		cq = cq_find(hca, db->number);
-		if (cq) {
+		if (cq && cq->uar_page == page) {
 			cq->arm_lost = true;
 			list_set(&hca->recover_cq, &cq->recover, true);
 		}
 		return;
 	}
 	qp = qp_find(hca, db->number);
-	if (qp)
+	if (qp && qp->c.uar_page == page)
 		list_set(&hca->recover_qp, &qp->on_recover, true);
 }
 
@@ -38,7 +38,7 @@ static void db_push(struct hca *hca, const struct hca_doorbell *db, uint32_t pag
 
 	hca->counters.doorbells++;
 	if (db_full(hca)) {
-		db_overflow(hca, db);
+		db_overflow(hca, db, page);
 		return;
 	}
 	*e = (struct db_entry){.db = *db, .page = page};
@@ -304,7 +304,7 @@ void doorbell_step(struct hca *hca)
 	hca->db.head = (hca->db.head + 1) % hca->db.depth;
 	hca->db.count--;
 	if (e->db.kind == HCA_DB_CQ_ARM)
-		cq_doorbell(hca, &e->db);
+		cq_doorbell(hca, &e->db, e->page);
 	else if (e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF)
 		sq_doorbell(hca, e);
 	if (e->push)

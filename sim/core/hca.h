@@ -208,6 +208,7 @@ struct hca_cq_attr {
 	struct hca_ring ring;
 	uint64_t record; /* address of struct hcasim_cq_record, same PASID */
 	uint32_t eqn;
+	uint32_t uar_page; /* whose doorbells arm it */
 };
 int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn);
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr);

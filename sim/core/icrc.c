@@ -3,8 +3,6 @@
  * Invariant CRC (IBTA 7.8.1, RoCEv2 annex A17.3): CRC-32 over eight bytes of ones in place of an LRH,
  * then the packet from its IP header on, with the fields that routers change read as ones.
  */
-#include <zlib.h>
-
 #include "core.h"
 #include "frame.h"
 
@@ -12,7 +10,7 @@ static const uint8_t ones[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
 
 uint32_t icrc_seed(void)
 {
-	return (uint32_t)crc32(0, ones, sizeof(ones));
+	return crc_update(0, ones, sizeof(ones));
 }
 
 uint32_t icrc_frame(uint32_t seed, const uint8_t *frame, uint32_t len)
@@ -34,6 +32,6 @@ uint32_t icrc_frame(uint32_t seed, const uint8_t *frame, uint32_t len)
 	}
 	hdr[ip + 6] = hdr[ip + 7] = 0xff; /* UDP checksum */
 	hdr[ip + UDP_LEN + 4] = 0xff;     /* FECN, BECN, reserved */
-	seed = (uint32_t)crc32(seed, hdr, n);
-	return (uint32_t)crc32(seed, frame + ETH_LEN + n, len - ETH_LEN - n);
+	seed = crc_update(seed, hdr, n);
+	return crc_update(seed, frame + ETH_LEN + n, len - ETH_LEN - n);
 }

@@ -147,7 +147,7 @@ struct eq {
 struct cq {
 	struct hca_ring ring;
 	uint64_t record;
-	uint32_t number, eqn;
+	uint32_t number, eqn, uar_page;
 	uint32_t refs; /* DMA under way, and 1 for existing */
 	uint32_t qps;
 	bool dead, error, stalled, arm_lost;

@@ -21,23 +21,23 @@ struct hca_sge {
 
 /* Operation and flag values are the generated HCASIM_WQE_OP_* and HCA_WR_*; statuses are
  * HCASIM_CQE_STATUS_* and HCASIM_VENDOR_ERR_*: the canonical numbering is the native one. */
-#define HCA_WR_SIGNALED (1u << 0)
+#define HCA_WR_SIGNALED  (1u << 0)
 #define HCA_WR_SOLICITED (1u << 1)
-#define HCA_WR_FENCE (1u << 2)
-#define HCA_WR_INLINE (1u << 3)
-#define HCA_WR_IP_CSUM (1u << 4)
+#define HCA_WR_FENCE     (1u << 2)
+#define HCA_WR_INLINE    (1u << 3)
+#define HCA_WR_IP_CSUM   (1u << 4)
 
 /* One decoded work request. `sge` and `inline_data` point into the memory it was decoded into. */
 struct hca_wr {
 	uint8_t op;
-	uint8_t num_bb;      /* ring slots it takes */
-	uint16_t index;      /* free-running index of the first slot */
+	uint8_t num_bb; /* ring slots it takes */
+	uint16_t index; /* free-running index of the first slot */
 	uint32_t flags;
-	uint32_t imm;        /* big-endian, as on the wire */
+	uint32_t imm; /* big-endian, as on the wire */
 	uint32_t inv_rkey;
 	uint64_t remote_addr;
 	uint32_t rkey;
-	uint32_t srqn;       /* XRC */
+	uint32_t srqn; /* XRC */
 	uint64_t swap_add, compare;
 	struct {
 		struct hca_av av;
@@ -56,7 +56,7 @@ struct hca_wr {
 		uint64_t length;
 		uint8_t type, level;
 	} flush;
-	uint64_t length;     /* payload bytes: 64-bit, so that a sum of 32-bit SGEs cannot wrap */
+	uint64_t length; /* payload bytes: 64-bit, so that a sum of 32-bit SGEs cannot wrap */
 	uint32_t num_sge;
 	struct hca_sge *sge;
 	uint8_t *inline_data;
@@ -71,14 +71,14 @@ struct hca_rwr { /* one decoded receive WQE */
 
 struct hca_cpl { /* one completion */
 	uint32_t qpn;
-	uint8_t op;          /* HCASIM_CQE_OP_* */
+	uint8_t op; /* HCASIM_CQE_OP_* */
 	uint8_t wqe_op, num_bb, status, vendor_err;
 	uint16_t wqe_index;
 	uint32_t byte_count, imm, inv_rkey, src_qpn, srqn, slid;
 	uint16_t vlan, pkey_index;
 	uint8_t smac[6], sl, path_bits;
 	bool grh, csum_ok, with_imm, with_inv;
-	bool solicited;      /* counts as solicited for the arm; not part of the CQE */
+	bool solicited; /* counts as solicited for the arm; not part of the CQE */
 	hca_ps timestamp;
 };
 
@@ -91,8 +91,8 @@ struct hca_event {
 
 struct hca_doorbell {
 	enum { HCA_DB_NONE, HCA_DB_SQ, HCA_DB_CQ_ARM, HCA_DB_SRQ_ARM, HCA_DB_BF } kind;
-	uint32_t number;     /* QPN, CQN, SRQN */
-	uint32_t value;      /* SQ: producer index; CQ: consumer index; SRQ: limit */
+	uint32_t number; /* QPN, CQN, SRQN */
+	uint32_t value;  /* SQ: producer index; CQ: consumer index; SRQ: limit */
 	uint8_t arm_sn;
 	bool solicited;
 };

@@ -45,7 +45,7 @@ void rop_fifo_init(struct rop_fifo *f)
 void rop_push(struct rop_fifo *f, struct rop *r)
 {
 	r->next = NULL;
-	*f->tail = r;
+	*f->tail = r; /* NOLINT(clang-analyzer-core.NullDereference): rop_fifo_init() has set it */
 	f->tail = &r->next;
 }
 

@@ -110,18 +110,18 @@ bool conn_drain(struct conn *c, unsigned int budget)
 {
 	struct shared_ring *sr = c->ring;
 	struct ring_op op;
-	bool any = false, wake = false;
+	bool any = false;
 
 	if (!sr || ring_empty(sr->ring, sr->pos))
 		return false;
 	server_catch_up(c->server);
 	for (; budget && ring_peek(sr->ring, sr->pos, &op); budget--, any = true) {
-		wake |= ring_release(sr->ring, sr->pos);
+		ring_release(sr->ring, sr->pos);
 		sr->pos++;
 		sr->more = op.more;
 		carry_out(c, &op);
 	}
-	if (wake) {
+	if (ring_must_wake(sr->ring, sr->pos)) {
 		atomic_fetch_add(&sr->ring->room, 1);
 		futex_wake(&sr->ring->room, INT32_MAX);
 	}

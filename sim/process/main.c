@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* hcasim-device: one simulated machine. Started by `hcasim run`. */
 #include <argp.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -32,7 +33,8 @@ struct options {
 };
 
 static const struct argp_option option_list[] = {
-	{"runtime", 'r', "DIR", 0, "existing private folder for the socket, sysfs and device files", 0},
+	{"runtime", 'r', "DIR", 0,
+	 "existing empty folder for the socket, sysfs and device files; removed at the end", 0},
 	{"hcas", 'n', "N", 0, "number of adapters, 1 to 16 (1)", 0},
 	{"device", 'd', "NAME", 0, "device family: native", 0},
 	{"profile", 'p', "FILE", 0, "timing profile", 0},
@@ -273,6 +275,24 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return remove(path) && errno != ENOENT;
 }
 
+/* At our end the folder goes with all that is in it: it has to be ours alone. */
+static int check_folder(const char *runtime)
+{
+	DIR *d = opendir(runtime);
+	struct dirent *e;
+	int found = 0;
+
+	if (!d)
+		return fail("cannot open --runtime", runtime);
+	while ((e = readdir(d)))
+		found += strcmp(e->d_name, ".") && strcmp(e->d_name, "..");
+	closedir(d);
+	if (!found)
+		return 0;
+	errno = ENOTEMPTY;
+	return fail("--runtime has to be a folder for this machine alone:", runtime);
+}
+
 /* The launcher removes the folder, too, if it still lives. */
 static void remove_folder(const char *runtime)
 {
@@ -335,7 +355,10 @@ static bool tell_ready(int launcher)
 {
 	static const char ready[] = "READY\n";
 
-	return launcher < 0 || write(launcher, ready, sizeof(ready) - 1) == sizeof(ready) - 1;
+	if (launcher < 0 || write(launcher, ready, sizeof(ready) - 1) == sizeof(ready) - 1)
+		return true;
+	fail("cannot write to", "--launcher-fd");
+	return false;
 }
 
 static int run_device(struct server *s, const struct options *o)
@@ -371,7 +394,7 @@ int main(int argc, char **argv)
 	LIST_INIT(&s.files);
 	STAILQ_INIT(&s.graveyard);
 	/* Before the fork: applications let the listening process, and its children, into their memory. */
-	listener = make_listener(o.runtime);
+	listener = check_folder(o.runtime) ? -1 : make_listener(o.runtime);
 	if (listener < 0)
 		return EXIT_FAILURE;
 	switch (will_start(listener, o.launcher, &status)) {

@@ -101,11 +101,18 @@ static inline bool ring_empty(const struct ring *r, uint64_t pos)
 	return atomic_load_explicit(&r->entry[pos % RING_ENTRIES].seq, memory_order_acquire) != pos + 1;
 }
 
-/* Consumer: gives the slot back. True if a producer waits for room and must be woken. */
-static inline bool ring_release(struct ring *r, uint64_t pos)
+/* Consumer: gives the slot back. */
+static inline void ring_release(struct ring *r, uint64_t pos)
 {
 	atomic_store_explicit(&r->entry[pos % RING_ENTRIES].seq, pos + RING_ENTRIES, memory_order_seq_cst);
-	return atomic_load_explicit(&r->waiters, memory_order_seq_cst) != 0;
+}
+
+/* Consumer: must producers that wait for room be woken? Half of the ring is free then: for less, both sides
+ * would sleep and wake in turns. */
+static inline bool ring_must_wake(const struct ring *r, uint64_t pos)
+{
+	return atomic_load_explicit(&r->waiters, memory_order_seq_cst) &&
+	       atomic_load_explicit(&r->head, memory_order_relaxed) - pos <= RING_ENTRIES / 2;
 }
 
 static inline void ring_init(struct ring *r)

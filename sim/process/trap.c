@@ -173,12 +173,19 @@ static bool put(struct ring *ring, const struct ring_op *op)
 	return true;
 }
 
+/*
+ * At the end of the fault, when all stores of a burst are there. Where there are more threads that poll than
+ * processors, whoever the store is for would wait for the end of this thread's slice: the store takes until
+ * the scheduler comes back.
+ */
 static void kick(void)
 {
 	struct ring *ring = client_ring();
 
-	if (ring && ring_must_kick(ring))
-		client_kick();
+	if (!ring || !ring_must_kick(ring))
+		return;
+	client_kick();
+	syscall(SYS_sched_yield);
 }
 
 static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t len)

@@ -133,6 +133,16 @@ static int gid_index(struct ibv_context *ctx)
 	return found;
 }
 
+struct ibv_ah_attr link_path(struct link *l, int end)
+{
+	struct ibv_ah_attr path = {.is_global = 1, .port_num = 1, .grh.hop_limit = 64};
+
+	path.grh.sgid_index = gid_index(l->ctx[end]);
+	if (ibv_query_gid(l->ctx[!end], 1, gid_index(l->ctx[!end]), &path.grh.dgid))
+		die("ibv_query_gid");
+	return path;
+}
+
 static void to_rtr(struct link *l, struct ibv_qp *qp, int end, uint32_t dest_qpn)
 {
 	struct ibv_qp_attr attr = {
@@ -141,15 +151,13 @@ static void to_rtr(struct link *l, struct ibv_qp *qp, int end, uint32_t dest_qpn
 		.dest_qp_num = dest_qpn,
 		.max_dest_rd_atomic = 16,
 		.min_rnr_timer = 12,
-		.ah_attr = {.is_global = 1, .port_num = 1, .grh.hop_limit = 64},
+		.ah_attr = link_path(l, end),
 	};
+	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 
-	attr.ah_attr.grh.sgid_index = gid_index(l->ctx[end]);
-	if (ibv_query_gid(l->ctx[!end], 1, gid_index(l->ctx[!end]), &attr.ah_attr.grh.dgid))
-		die("ibv_query_gid");
-	errno = ibv_modify_qp(qp, &attr,
-			      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-				      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+	if (qp->qp_type == IBV_QPT_RC)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	errno = ibv_modify_qp(qp, &attr, mask);
 	if (errno)
 		die("ibv_modify_qp to RTR");
 }
@@ -163,10 +171,11 @@ static void to_rts(struct ibv_qp *qp)
 		.rnr_retry = 7,
 		.max_rd_atomic = 16,
 	};
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
-	errno = ibv_modify_qp(qp, &attr,
-			      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-				      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+	if (qp->qp_type == IBV_QPT_RC)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	errno = ibv_modify_qp(qp, &attr, mask);
 	if (errno)
 		die("ibv_modify_qp to RTS");
 }

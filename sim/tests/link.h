@@ -28,7 +28,9 @@ void link_close(struct link *l);
 /* One end's queue pair with room for LINK_SQ_DEPTH work requests; `cq` is its send and receive CQ. With
  * `pd`, the queue pair is in that (parent) domain instead of the link's own. */
 struct ibv_qp *link_create_qp(struct link *l, int end, struct ibv_cq *cq, struct ibv_pd *pd);
-/* Both ends to RTS, towards each other. */
+/* The way from one end to the other. */
+struct ibv_ah_attr link_path(struct link *l, int end);
+/* Both ends (RC or UC) to RTS, towards each other. */
 void link_connect(struct link *l, struct ibv_qp *qp[2]);
 
 struct ibv_cq *link_create_cq(struct link *l, int end, int cqes);

@@ -173,6 +173,8 @@ void Endpoint::sent(const Tlp &tlp, hca_ps arrival)
 		root_->read_sent(tlp.tag, arrival);
 	} else if (tlp.type != TlpType::CplD) {
 		posted_credits_.take(tlp.len, arrival + credit_latency_);
+		if (tlp.deliver)
+			root_->posted_sent(static_cast<Transfer *>(tlp.owner));
 	}
 }
 

@@ -24,7 +24,7 @@ struct Transfer {
 	uint32_t seg = 0, seg_done = 0, done = 0; /* how far TLPs were made */
 	uint32_t open = 0;                        /* MRds whose last completion is still to come */
 	bool issued = false;                      /* every MRd was sent */
-	bool fetched = false;                     /* the root port read the host's memory */
+	bool moved = false;                       /* the root port read or wrote the host's memory */
 	int status = 0;
 };
 

@@ -82,6 +82,47 @@ int HostMemory::read(hca_dma *dma)
 	return 0;
 }
 
+/* The segments of all, and room for their bytes. */
+void HostMemory::join(const std::vector<hca_dma *> &all)
+{
+	uint32_t len = 0;
+
+	scratch_.clear();
+	for (const hca_dma *dma : all) {
+		scratch_.insert(scratch_.end(), dma->seg, dma->seg + dma->nseg);
+		len += dma->len;
+	}
+	bytes_.resize(len);
+}
+
+bool HostMemory::read_together(const std::vector<hca_dma *> &all)
+{
+	const uint8_t *from;
+
+	join(all);
+	if (ops_->mem_read(ctx_, all[0]->pasid, scratch_.data(), scratch_.size(), bytes_.data()))
+		return false;
+	from = bytes_.data();
+	for (hca_dma *dma : all) {
+		memcpy(dma->buf, from, dma->len);
+		from += dma->len;
+	}
+	return true;
+}
+
+bool HostMemory::write_together(const std::vector<hca_dma *> &all)
+{
+	uint8_t *to;
+
+	join(all);
+	to = bytes_.data();
+	for (const hca_dma *dma : all) {
+		memcpy(to, dma->buf, dma->len);
+		to += dma->len;
+	}
+	return !ops_->mem_write(ctx_, all[0]->pasid, scratch_.data(), scratch_.size(), bytes_.data());
+}
+
 int HostMemory::write(const hca_dma *dma)
 {
 	if (!dma->len)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "root_port.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace hcasim
 {
+
+static constexpr size_t JOIN_MAX = 16; /* writes in one call */
 
 RootPort::RootPort(sc_core::sc_module_name name, const Profile &p, const PcieModel &model,
 		   const machine_host_ops *ops, void *ctx, unsigned int adapter, hca *h, StageStarter &stages)
@@ -103,17 +106,46 @@ bool RootPort::next_cpu(Tlp &tlp)
 	return true;
 }
 
-/*
- * The host's memory is read for all MRds of a transfer when the data of the first is due: writes that were
- * submitted earlier have landed by then, and one call to the application's memory costs as much as several
- * small ones.
- */
-void RootPort::fetch(Transfer *t)
+/* Reads that are at the root port and may take their data with `first`: one call to the application's memory
+ * for all of them. */
+void RootPort::gather(Transfer *first, hca_ps now)
 {
-	if (t->fetched)
+	uint32_t bytes = first->dma->len;
+
+	together_.assign(1, first);
+	first->moved = true;
+	if (first->dma->pasid == HCA_PASID_KERNEL)
 		return;
-	t->fetched = true;
-	t->status = memory_.read(t->dma);
+	for (size_t i = 0; i < reads_.size() && reads_[i].at < now + read_latency_; i++) {
+		Transfer *t = endpoint_->request(reads_[i].tag).transfer;
+
+		if (t->moved || t->dma->pasid != first->dma->pasid)
+			continue;
+		bytes += t->dma->len;
+		if (bytes > HostMemory::TOGETHER)
+			return;
+		together_.push_back(t);
+		t->moved = true;
+	}
+}
+
+/*
+ * The host's memory is read for all MRds of a transfer when the data of the first is due, or when another
+ * read is due and the MRd has arrived: writes that were submitted earlier have landed by then, and one call
+ * to the application's memory costs as much as several small ones.
+ */
+void RootPort::fetch(Transfer *first, hca_ps now)
+{
+	if (first->moved)
+		return;
+	gather(first, now);
+	dmas_.clear();
+	for (Transfer *t : together_)
+		dmas_.push_back(t->dma);
+	const bool all = dmas_.size() > 1 && memory_.read_together(dmas_);
+
+	for (Transfer *t : together_)
+		t->status = all ? 0 : memory_.read(t->dma);
 }
 
 /* Reads whose data is there take their turns, a few at a time. */
@@ -122,7 +154,7 @@ void RootPort::refill(hca_ps now)
 	while (completing_.size() < interleave_ && !reads_.empty() && reads_.front().at <= now) {
 		uint16_t tag = reads_.pop().tag;
 
-		fetch(endpoint_->request(tag).transfer);
+		fetch(endpoint_->request(tag).transfer, now);
 		completing_.push(tag);
 	}
 	if (completing_.empty() && !reads_.empty())
@@ -188,8 +220,61 @@ void RootPort::interrupt_arrived(const Tlp &tlp)
 	Transfer *t = static_cast<Transfer *>(tlp.owner);
 	unsigned int vector = t->vector;
 
+	landing_.pop();
 	endpoint_->release(t);
 	ops_->irq(ctx_, adapter_, vector);
+}
+
+void RootPort::posted_sent(Transfer *t)
+{
+	landing_.push(t);
+}
+
+static bool overlap(const hca_dma *a, const hca_dma *b)
+{
+	for (uint32_t i = 0; i < a->nseg; i++)
+		for (uint32_t j = 0; j < b->nseg; j++)
+			if (a->seg[i].addr < b->seg[j].addr + b->seg[j].len &&
+			    b->seg[j].addr < a->seg[i].addr + a->seg[i].len)
+				return true;
+	return false;
+}
+
+/* Writes without further conditions to the memory of one application, each to its own place. */
+static bool may_join(const std::vector<hca_dma *> &before, const Transfer *first, const Transfer *t)
+{
+	if (t->kind != Transfer::WRITE || t->dma->pasid != first->dma->pasid || t->dma->split ||
+	    t->dma->pasid == HCA_PASID_KERNEL || before.size() == JOIN_MAX)
+		return false;
+	return std::none_of(before.begin(), before.end(),
+			    [t](const hca_dma *dma) { return overlap(dma, t->dma); });
+}
+
+/*
+ * Writes that are on the link behind `first`, with nothing else posted in between, are performed with it, in
+ * order: one call to the application's memory for all of them. Whether they were performed is told when they
+ * arrive. If one cannot be, each is tried by itself.
+ */
+void RootPort::land(Transfer *first)
+{
+	uint32_t bytes = 0;
+
+	together_.clear();
+	dmas_.clear();
+	for (size_t i = 0; i < landing_.size() && may_join(dmas_, first, landing_[i]); i++) {
+		bytes += landing_[i]->dma->len;
+		if (bytes > HostMemory::TOGETHER)
+			break;
+		together_.push_back(landing_[i]);
+		dmas_.push_back(landing_[i]->dma);
+	}
+	if (dmas_.size() > 1 && memory_.write_together(dmas_)) {
+		for (Transfer *t : together_)
+			t->moved = true;
+		return;
+	}
+	first->moved = true;
+	first->status = memory_.write(first->dma);
 }
 
 /* The last TLP of a write: what came before it lay in the root port's buffer; all of it lands now. */
@@ -198,7 +283,10 @@ void RootPort::write_arrived(const Tlp &tlp)
 	Transfer *t = static_cast<Transfer *>(tlp.owner);
 	hca_dma *dma = t->dma;
 
-	dma->status = memory_.write(dma);
+	if (!t->moved)
+		land(t);
+	landing_.pop();
+	dma->status = t->status;
 	endpoint_->release(t);
 	hca_dma_done(hca_, dma);
 }

@@ -35,14 +35,19 @@ class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, pu
 		hca_ps at; /* when its data is there */
 		uint16_t tag;
 	};
-	Ring<Ready> reads_;         /* memory is being read, or they wait for a turn */
-	Ring<uint16_t> completing_; /* a completion each in turn */
+	Ring<Ready> reads_;                /* memory is being read, or they wait for a turn */
+	Ring<uint16_t> completing_;        /* a completion each in turn */
+	Ring<Transfer *> landing_;         /* writes and interrupts on their way up, in order */
+	std::vector<Transfer *> together_; /* read or written at once */
+	std::vector<hca_dma *> dmas_;      /* of them */
 	bool cpu_turn_ = false;
 	uint8_t tag_ = 0;
 
 	void run();
 	void refill(hca_ps now);
-	void fetch(Transfer *t);
+	void gather(Transfer *first, hca_ps now);
+	void fetch(Transfer *first, hca_ps now);
+	void land(Transfer *first);
 	void write_arrived(const Tlp &tlp);
 	void answer_arrived(const Tlp &tlp);
 	void interrupt_arrived(const Tlp &tlp);
@@ -60,6 +65,8 @@ class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, pu
 	void load(unsigned int bar, uint64_t offset, uint32_t size,
 		  void (*done)(void *arg, const void *data, uint32_t size), void *arg);
 
+	/* The endpoint sent the last TLP of a write, or an interrupt. Called in that order. */
+	void posted_sent(Transfer *t);
 	/* The endpoint sent a MRd, which arrives at `arrival`. Called in that order. */
 	void read_sent(uint16_t tag, hca_ps arrival);
 

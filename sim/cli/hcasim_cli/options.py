@@ -56,7 +56,8 @@ def profile_in(folder):
 
 
 def machine_name(value):
-    if not value or not value.replace("-", "").replace("_", "").isalnum() or len(value) > 32:
+    plain = value.isascii() and value.replace("-", "").replace("_", "").isalnum()
+    if not plain or len(value) > 32:
         raise argparse.ArgumentTypeError(f"'{value}' is not a name of up to 32 letters, digits, - and _")
     return value
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim run: starts a machine, runs a command on it, ends the machine."""
+import contextlib
 import os
 import select
 import shutil
@@ -29,6 +30,15 @@ def say(text):
     print(f"hcasim: {text}", file=sys.stderr, flush=True)
 
 
+@contextlib.contextmanager
+def said(what):
+    """What the system refuses is an error that names it, not a traceback."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"{what}: {error.strerror or error}") from None
+
+
 def base_folder():
     """Short: a Unix socket's path has 107 bytes."""
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
@@ -42,15 +52,23 @@ def named_folder(name):
 
 def make_folder(name):
     if not name:
-        return tempfile.mkdtemp(prefix="hcasim-", dir=base_folder())
+        with said(f"cannot make a folder in {base_folder()}"):
+            return tempfile.mkdtemp(prefix="hcasim-", dir=base_folder())
     folder = named_folder(name)
-    if os.path.exists(f"{folder}/socket") and not connectable(folder):
-        shutil.rmtree(folder)  # left by a machine that was killed
-    try:
-        os.mkdir(folder, 0o700)
-    except FileExistsError:
-        raise RunError(f"a machine named '{name}' runs already") from None
+    with said(f"cannot make {folder}"):
+        if os.path.exists(f"{folder}/socket") and not connectable(folder):
+            shutil.rmtree(folder)  # left by a machine that was killed
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:
+            raise RunError(f"a machine named '{name}' runs already") from None
     return folder
+
+
+def trace_folder(path):
+    with said(f"--trace '{path}'"):
+        os.makedirs(path, exist_ok=True)
+    return os.path.abspath(path)
 
 
 def connectable(folder):
@@ -67,17 +85,17 @@ class Machine:
 
     def __init__(self, build, options):
         self.build = build
-        self.folder = make_folder(options.name)
         self.process = None
         self.reported = False
+        trace = trace_folder(options.trace) if options.trace is not None else None
+        self.folder = make_folder(options.name)
         self.lifeline, theirs = socket.socketpair()
         command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
         command += ["--hcas", str(options.hcas), "--device", options.device, "--profile", options.profile]
         command += ["--seed", str(options.seed)]
-        if options.trace:
-            os.makedirs(options.trace, exist_ok=True)
-            command += ["--trace", os.path.abspath(options.trace)]
-        if options.fault:
+        if trace:
+            command += ["--trace", trace]
+        if options.fault is not None:
             command += ["--fault", options.fault]
         try:
             # A session of its own: Ctrl-C at the terminal is for the applications, not for the device.
@@ -85,6 +103,7 @@ class Machine:
                 command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
             )
         except OSError as error:
+            self.end()
             raise RunError(f"cannot start {build.device_program}: {error.strerror}") from None
         finally:
             theirs.close()

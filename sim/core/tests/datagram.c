@@ -31,6 +31,30 @@ static void ud_send(struct pair *p, uint8_t op, uint32_t flags, uint32_t len, ui
 	bed_run(p->bed);
 }
 
+/* An address that is one of another port. */
+static void ud_other_port(void)
+{
+	struct hca_av av = av_to(1);
+	struct hca_sge sge;
+	struct tiny_cqe c;
+	struct pair p;
+
+	for (av.port = 0; av.port < 3; av.port += 2) {
+		struct tiny_wqe w = {.op = HCASIM_WQE_OP_SEND, .flags = HCA_WR_SIGNALED, .ud_qkey = QKEY};
+
+		ud_pair(&p);
+		w.ud_qpn = p.qp[1]->qpn;
+		sge = bed_sge(p.mem[0], 8, p.key[0]);
+		bed_put(p.qp[0], &w, &av, &sge, 1);
+		bed_ring(p.qp[0]);
+		bed_run(p.bed);
+		c = bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_QP_OP_ERR);
+		CU_ASSERT_EQUAL(c.vendor_err, HCASIM_VENDOR_ERR_BAD_SEGMENT);
+		CU_ASSERT_EQUAL(bed_query(p.qp[0]), HCASIM_QPS_SQE);
+		pair_free(&p);
+	}
+}
+
 static void ud_good(void)
 {
 	static const uint32_t lens[] = {0, 1, 64, 1023, 4096};
@@ -242,6 +266,7 @@ static void uc_errors(void)
 
 const struct test datagram_tests[] = {
 	{"UD", ud_good},
+	{"address of another port", ud_other_port},
 	{"UD over IPv6", ud_ipv6},
 	{"Q_Key", ud_qkey},
 	{"UD without room", ud_no_room},

@@ -111,7 +111,7 @@ static void nonsense(void)
 	static const uint16_t pis[] = {0, 300, 32768, 40000, 65535, 257};
 	struct hca_counters c;
 	unsigned int i;
-	uint64_t v;
+	uint64_t v, w;
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
@@ -124,6 +124,8 @@ static void nonsense(void)
 	    HCASIM_FIELD_PREP(HCASIM_DB_SQ_PI_MASK, 2ull);
 	/* another process's page */
 	hca_mmio_write(p.bed->hca[0], HCASIM_BAR_UAR, 4096 + HCASIM_UAR_DB_SQ, &v, 8);
+	w = HCASIM_FIELD_PREP(HCASIM_DB_CQ_CQN_MASK, p.scq[0]->cqn);
+	hca_mmio_write(p.bed->hca[0], HCASIM_BAR_UAR, 4096 + HCASIM_UAR_DB_CQ, &w, 8);
 	bed_run(p.bed);
 	bed_expect_none(p.scq[0]);
 	hca_counters(p.bed->hca[0], &c);
@@ -135,6 +137,7 @@ static void nonsense(void)
 	hca_mmio_write(p.bed->hca[0], HCASIM_BAR_UAR, HCASIM_UAR_DB_SQ, &v, 8);
 	bed_run(p.bed);
 	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_COMP, p.scq[0]->cqn), 0);
 	pair_free(&p);
 }
 

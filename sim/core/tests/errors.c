@@ -266,6 +266,31 @@ static void dma_faults(void)
 	fault(HCASIM_WQE_OP_ATOMIC_FA, 1, false, HCASIM_CQE_STATUS_REM_ACCESS_ERR, 8, true);
 }
 
+/* A result that the host refuses is known late: what the peer has acknowledged behind it is flushed. */
+static void acknowledged_behind_a_fault(void)
+{
+	struct tiny_cqe c;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	p.bed->dma = refuse_payload;
+	p.bed->n = 0;
+	p.bed->m = true;
+	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, bed_sge(p.mem[0], 4096, p.key[0]),
+		 (uintptr_t)p.mem[1], p.key[1]);
+	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], 8, p.key[0]),
+		 (uintptr_t)p.mem[1], p.key[1]);
+	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, bed_sge(p.mem[0], 8, p.key[0]),
+		 (uintptr_t)p.mem[1], p.key[1]);
+	bed_settle(p.bed, 10000 * MS);
+	c = bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_PROT_ERR);
+	CU_ASSERT_EQUAL(c.vendor_err, HCASIM_VENDOR_ERR_DMA_FAULT);
+	bed_expect(p.scq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+	bed_expect(p.scq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+	bed_expect_none(p.scq[0]);
+	pair_free(&p);
+}
+
 /* READs before a refused request are answered; it fails, in order. */
 static void reads_before_a_nak(void)
 {
@@ -376,6 +401,7 @@ const struct test error_tests[] = {
 	{"max_rd_atomic 0", read_limit_zero},
 	{"receive errors", receive_errors},
 	{"DMA faults", dma_faults},
+	{"acknowledged behind a fault", acknowledged_behind_a_fault},
 	{"READs before a NAK", reads_before_a_nak},
 	{"region goes in mid-message", region_goes},
 	{"stale WQEs", stale_and_torn_wqes},

@@ -176,10 +176,13 @@ int native_alloc_ucontext(struct drv_ucontext *base, struct drv_udata *u)
 	/* A provider that has no room for the answer knows no doorbell page: it could not work. */
 	if (u->out_len < sizeof(struct hcasim_alloc_ucontext_resp))
 		return -EINVAL;
-	ctx->memfd = memfd_create("hcasim-rings", MFD_CLOEXEC);
+	ctx->memfd = memfd_create("hcasim-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (ctx->memfd < 0)
 		return -ENOMEM;
-	ret = uar_alloc(n, &ctx->uar_page);
+	/* The application has it, too: one that truncated it would end us with SIGBUS. */
+	ret = fcntl(ctx->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) ? -ENOMEM : 0;
+	if (!ret)
+		ret = uar_alloc(n, &ctx->uar_page);
 	if (ret) {
 		close(ctx->memfd);
 		return ret;

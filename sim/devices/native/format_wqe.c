@@ -176,11 +176,10 @@ uint8_t native_decode_rqe(const void *raw, uint32_t len, uint16_t index, struct 
 	if (le16toh(head.index) != index)
 		return HCASIM_VENDOR_ERR_STALE_WQE;
 	if (head.num_sge > HCASIM_MAX_SGE || head.num_sge > max_sge ||
-	    memcmp(head.reserved, zero, sizeof(zero)))
+	    head.num_sge * sizeof(seg) > cur.left || memcmp(head.reserved, zero, sizeof(zero)))
 		return HCASIM_VENDOR_ERR_BAD_RQE;
 	for (; wr->num_sge < head.num_sge; wr->num_sge++, sge++) {
-		if (!native_take(&cur, &seg, sizeof(seg)))
-			return HCASIM_VENDOR_ERR_BAD_RQE;
+		native_take(&cur, &seg, sizeof(seg));
 		if (le32toh(seg.lkey) == HCASIM_INVALID_LKEY)
 			break;
 		sge->addr = le64toh(seg.addr);

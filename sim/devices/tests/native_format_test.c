@@ -67,6 +67,9 @@ static void test_rqe_ends_early(void)
 	/* Only the whole key ends the list. */
 	rqe.seg[0].lkey = htole32(HCASIM_INVALID_LKEY | 1u << 31);
 	rqe.seg[1].lkey = htole32(HCASIM_INVALID_LKEY);
+	rqe.head.num_sge = 4; /* one more than there is room for, even though the list ends early */
+	CU_ASSERT_EQUAL(decode_rqe(&rqe, 16 + 16 * 3, &wr, sge), HCASIM_VENDOR_ERR_BAD_RQE);
+	rqe.head.num_sge = 3;
 	CU_ASSERT_EQUAL(decode_rqe(&rqe, sizeof(rqe), &wr, sge), 0);
 	CU_ASSERT_EQUAL(wr.num_sge, 1);
 	CU_ASSERT_EQUAL(wr.length, 100);

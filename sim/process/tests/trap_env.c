@@ -45,7 +45,8 @@ bool take(struct ring_op *op)
 {
 	if (!ring_peek(&ring, ring_pos, op))
 		return false;
-	if (ring_release(&ring, ring_pos++)) {
+	ring_release(&ring, ring_pos++);
+	if (ring_must_wake(&ring, ring_pos)) {
 		atomic_fetch_add(&ring.room, 1);
 		syscall(SYS_futex, &ring.room, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 	}

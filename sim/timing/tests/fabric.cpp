@@ -44,12 +44,15 @@ Node::Node(struct machine *machine, unsigned int hca_index)
 void Node::create_queues()
 {
 	hca_eq_attr eq = {{HCA_PASID_KERNEL, addr_of(rings->eq), EQES, HCASIM_EQE_SIZE}, 3};
-	hca_cq_attr cq = {
-		{HCA_PASID_KERNEL, addr_of(rings->cq), CQES, HCASIM_CQE_SIZE}, addr_of(&rings->cq_record), 0};
+	hca_cq_attr cq = {{HCA_PASID_KERNEL, addr_of(rings->cq), CQES, HCASIM_CQE_SIZE},
+			  addr_of(&rings->cq_record),
+			  0,
+			  0};
 	hca_qp_attr_create qp = {};
 
 	must(hca_eq_create(core, &eq, &eqn), "eq");
 	cq.eqn = eqn;
+	cq.uar_page = 1;
 	must(hca_cq_create(core, &cq, &cqn), "cq");
 	qp.type = HCASIM_QPT_RC;
 	qp.pdn = PD;

@@ -30,21 +30,21 @@ static bool inside(const LinkBench &b, const hca_dma_seg &seg)
 	return seg.addr <= b.memory.size() && seg.len <= b.memory.size() - seg.addr;
 }
 
-static int mem_read(void *ctx, uint32_t, const hca_dma_seg *seg, uint32_t nseg, void *buf)
+static int mem_read(void *ctx, uint32_t pasid, const hca_dma_seg *seg, uint32_t nseg, void *buf)
 {
 	LinkBench &b = *static_cast<LinkBench *>(ctx);
 	uint8_t *to = static_cast<uint8_t *>(buf);
 
 	b.log.push_back("read");
 	for (uint32_t i = 0; i < nseg; to += seg[i++].len) {
-		if (!inside(b, seg[i]))
+		if (pasid != 1 || !inside(b, seg[i]))
 			return -EFAULT;
 		memcpy(to, b.memory.data() + seg[i].addr, seg[i].len);
 	}
 	return 0;
 }
 
-static int mem_write(void *ctx, uint32_t, const hca_dma_seg *seg, uint32_t nseg, const void *buf)
+static int mem_write(void *ctx, uint32_t pasid, const hca_dma_seg *seg, uint32_t nseg, const void *buf)
 {
 	LinkBench &b = *static_cast<LinkBench *>(ctx);
 	const uint8_t *from = static_cast<const uint8_t *>(buf);
@@ -52,7 +52,7 @@ static int mem_write(void *ctx, uint32_t, const hca_dma_seg *seg, uint32_t nseg,
 	b.log.push_back("write");
 	b.write_segs.push_back({seg, seg + nseg});
 	for (uint32_t i = 0; i < nseg; from += seg[i++].len) {
-		if (!inside(b, seg[i]))
+		if (pasid != 1 || !inside(b, seg[i]))
 			return -EFAULT;
 		memcpy(b.memory.data() + seg[i].addr, from, seg[i].len);
 	}

@@ -141,6 +141,71 @@ static void completions_interleave()
 	CU_ASSERT_EQUAL(longer->times_done + shorter->times_done, 2);
 }
 
+/* Reads that wait at the root port are one call to the host; one that fails there fails alone. */
+static void reads_together()
+{
+	LinkBench b(link_profile(false));
+	std::vector<std::unique_ptr<Job>> jobs;
+	const uint64_t end = b.memory.size();
+
+	for (uint64_t i = 0; i < 20; i++)
+		jobs.push_back(b.job(false, 1, {{1000 * i + 7, 64}, {1000 * i + 500, uint32_t(i)}}));
+	for (auto &job : jobs)
+		b.submit(*job);
+	b.run();
+	CU_ASSERT(!b.log.empty() && b.log.size() < jobs.size() / 2);
+	for (uint64_t i = 0; i < jobs.size(); i++) {
+		CU_ASSERT(jobs[i]->times_done == 1 && jobs[i]->dma.status == 0);
+		CU_ASSERT(memcmp(jobs[i]->buf.data(), &b.memory[1000 * i + 7], 64) == 0);
+		CU_ASSERT(memcmp(&jobs[i]->buf[64], &b.memory[1000 * i + 500], i) == 0);
+	}
+	auto good = b.job(false, 1, {{0, 64}}), bad = b.job(false, 1, {{end - 8, 64}}),
+	     last = b.job(false, 1, {{end - 64, 64}}), foreign = b.job(false, 2, {{0, 64}});
+
+	for (Job *job : {good.get(), bad.get(), foreign.get(), last.get()})
+		b.submit(*job);
+	b.run();
+	CU_ASSERT(good->dma.status == 0 && last->dma.status == 0);
+	CU_ASSERT(bad->dma.status == -EFAULT && foreign->dma.status == -EFAULT);
+	CU_ASSERT(memcmp(last->buf.data(), &b.memory[end - 64], 64) == 0);
+}
+
+/* The same for writes on their way: in order, up to the next interrupt, and told of one by one. */
+static void writes_together()
+{
+	LinkBench b(link_profile(false));
+	std::vector<std::unique_ptr<Job>> jobs;
+	std::vector<uint64_t> done;
+	const uint64_t end = b.memory.size(), at[] = {0, 100, end - 8, 300, 400, 500};
+
+	for (uint64_t i = 0; i < 6; i++) {
+		jobs.push_back(b.job(true, i == 4 ? 2 : 1, {{at[i], 32}, {at[i] + 64, 7}}));
+		std::fill(jobs[i]->buf.begin(), jobs[i]->buf.end(), i + 1);
+		jobs[i]->on_done = [&done, i](Job &) { done.push_back(i); };
+		b.submit(*jobs[i]);
+	}
+	b.run();
+	CU_ASSERT(done == std::vector<uint64_t>({0, 1, 2, 3, 4, 5}));
+	for (uint64_t i = 0; i < 6; i++) {
+		const bool bad = i == 2 || i == 4;
+
+		CU_ASSERT_EQUAL(jobs[i]->times_done, 1);
+		CU_ASSERT_EQUAL(jobs[i]->dma.status, bad ? -EFAULT : 0);
+		CU_ASSERT(bad || (memcmp(&b.memory[at[i]], jobs[i]->buf.data(), 32) == 0 &&
+				  memcmp(&b.memory[at[i] + 64], &jobs[i]->buf[32], 7) == 0));
+	}
+	b.log.clear();
+	auto one = b.job(true, 1, {{0, 8}}), two = b.job(true, 1, {{8, 8}}),
+	     three = b.job(true, 1, {{16, 8}});
+
+	b.submit(*one);
+	b.submit(*two);
+	b.endpoint->msix(1);
+	b.submit(*three);
+	b.run();
+	CU_ASSERT(b.log == Log({"write", "irq1", "write"}));
+}
+
 static void refusals()
 {
 	LinkBench b(link_profile(false));
@@ -266,6 +331,8 @@ int main()
 				 {"a write passes a waiting read", write_passes_waiting_read},
 				 {"an interrupt comes after writes", interrupt_after_writes},
 				 {"completions interleave", completions_interleave},
+				 {"reads together", reads_together},
+				 {"writes together", writes_together},
 				 {"refusals", refusals},
 				 {"the split is a piece of its own", split_is_a_piece_of_its_own},
 				 {"valid byte after the rest", valid_byte_after_the_rest},
