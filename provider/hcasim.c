@@ -77,8 +77,9 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 {
 	struct hcasim_context *ctx = to_hctx(ibctx);
 
-	hcasim_qp_table_free(ctx);
-	pthread_mutex_destroy(&ctx->qp_lock);
+	hcasim_table_free(&ctx->qps);
+	hcasim_table_free(&ctx->srqs);
+	pthread_mutex_destroy(&ctx->table_lock);
 	if (ctx->clock_page)
 		munmap(ctx->clock_page, HCASIM_UAR_PAGE_SIZE);
 	munmap(ctx->uar, HCASIM_UAR_PAGE_SIZE);
@@ -98,6 +99,8 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.create_flow = hcasim_create_flow,
 	.create_qp = hcasim_create_qp,
 	.create_qp_ex = hcasim_create_qp_ex,
+	.create_srq = hcasim_create_srq,
+	.create_srq_ex = hcasim_create_srq_ex,
 	.dealloc_pd = hcasim_dealloc_pd,
 	.dealloc_td = hcasim_dealloc_td,
 	.dereg_mr = hcasim_dereg_mr,
@@ -106,14 +109,19 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.destroy_flow = hcasim_destroy_flow,
 	.destroy_qp = hcasim_destroy_qp,
 	.detach_mcast = ibv_cmd_detach_mcast,
+	.destroy_srq = hcasim_destroy_srq,
 	.free_context = hcasim_free_context,
+	.get_srq_num = hcasim_get_srq_num,
 	.modify_qp = hcasim_modify_qp,
+	.modify_srq = hcasim_modify_srq,
 	.poll_cq = hcasim_poll_cq,
 	.post_recv = hcasim_post_recv,
 	.post_send = hcasim_post_send,
+	.post_srq_recv = hcasim_post_srq_recv,
 	.query_device_ex = hcasim_query_device_ex,
 	.query_port = hcasim_query_port,
 	.query_qp = hcasim_query_qp,
+	.query_srq = hcasim_query_srq,
 	.query_rt_values = hcasim_query_rt_values,
 	.reg_mr = hcasim_reg_mr,
 	.req_notify_cq = hcasim_req_notify_cq,
@@ -144,7 +152,7 @@ static struct verbs_context *hcasim_alloc_context(struct ibv_device *ibdev, int 
 	ctx->use_bf = !check_env("HCASIM_NO_BF");
 	for (i = 0; i < HCASIM_BF_BUFS; i++)
 		atomic_flag_clear(&ctx->bf_taken[i]);
-	pthread_mutex_init(&ctx->qp_lock, NULL);
+	pthread_mutex_init(&ctx->table_lock, NULL);
 	hcasim_init_ops(ctx);
 	verbs_set_ops(&ctx->ibv_ctx, &hcasim_ctx_ops);
 	return &ctx->ibv_ctx;

@@ -17,18 +17,23 @@
 #include "hcasim_hw.h"
 #include "hcasim_wr.h"
 
-#define HCASIM_QP_TABLE_BITS 12 /* of a 24-bit QP number, at each of two levels */
-#define HCASIM_QP_TABLE_SIZE (1u << HCASIM_QP_TABLE_BITS)
+#define HCASIM_TABLE_BITS    12 /* of a 24-bit number, at each of two levels */
+#define HCASIM_TABLE_SIZE    (1u << HCASIM_TABLE_BITS)
 #define HCASIM_MAX_WR_OPCODE IBV_WR_ATOMIC_WRITE
 
 /* What the provider allocates itself: resource_type of a parent domain's allocator. */
 enum hcasim_resource {
 	HCASIM_RESOURCE_SQ_SLOTS = 1,
 	HCASIM_RESOURCE_RQ_WRID,
+	HCASIM_RESOURCE_SRQ_SLOTS,
 };
 
-struct hcasim_qp_leaf {
-	_Atomic(struct hcasim_qp *) qp[HCASIM_QP_TABLE_SIZE];
+struct hcasim_leaf {
+	_Atomic(void *) obj[HCASIM_TABLE_SIZE];
+};
+
+struct hcasim_table { /* from a QP or SRQ number to the object */
+	_Atomic(struct hcasim_leaf *) leaf[HCASIM_TABLE_SIZE];
 };
 
 struct hcasim_context {
@@ -43,8 +48,8 @@ struct hcasim_context {
 
 	uint32_t max_send_wqebb, max_inline, max_sge, max_tso, max_tso_hdr;
 
-	pthread_mutex_t qp_lock; /* QPs come and go */
-	_Atomic(struct hcasim_qp_leaf *) qp_table[HCASIM_QP_TABLE_SIZE];
+	pthread_mutex_t table_lock; /* QPs and SRQs come and go */
+	struct hcasim_table qps, srqs;
 
 	/* Inverse of columns of the rules: operation of an IBV_WR_*, IBV_WC_* of a WQE opcode. */
 	int8_t op_of_wr[HCASIM_MAX_WR_OPCODE + 1];
@@ -152,6 +157,28 @@ struct hcasim_rq {
 	atomic_uint pi, ci;
 };
 
+/*
+ * A shared receive queue. Its WQEs end in any order, so each carries a tag, which its completion gives
+ * back: the place of its wr_id in `wr_id`. Tags that were given back are a stack; the ones from
+ * `fresh` on were never used. The ring holds HCASIM_MAX_SRQ_WR, whatever the size that was asked for.
+ */
+struct hcasim_srq {
+	struct verbs_srq vsrq;
+	struct hcasim_context *ctx;
+	struct hcasim_pd *pd;
+	struct hcasim_map map;
+	struct hcasim_srq_record *record;
+	uint8_t *ring;
+	uint32_t srqn, stride, max_wr, max_sge;
+	uint32_t pi; /* free-running */
+	uint32_t used, fresh, num_free;
+	struct hcasim_buf slot_buf;
+	uint64_t *wr_id;
+	uint16_t *free_tag;
+	bool locking;
+	pthread_spinlock_t lock;
+};
+
 struct hcasim_qp {
 	struct verbs_qp vqp;
 	struct hcasim_context *ctx;
@@ -174,6 +201,7 @@ HCASIM_TO(td, hcasim_td, ibv_td, ibv_td)
 HCASIM_TO(ah, hcasim_ah, ibv_ah, ibv_ah)
 HCASIM_TO(cq, hcasim_cq, vcq.cq, ibv_cq)
 HCASIM_TO(cq_ex, hcasim_cq, vcq.cq_ex, ibv_cq_ex)
+HCASIM_TO(srq, hcasim_srq, vsrq.srq, ibv_srq)
 HCASIM_TO(qp, hcasim_qp, vqp.qp, ibv_qp)
 HCASIM_TO(qp_ex, hcasim_qp, vqp.qp_ex, ibv_qp_ex)
 
@@ -267,11 +295,22 @@ int hcasim_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask
 int hcasim_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask);
 int hcasim_destroy_qp(struct ibv_qp *ibqp);
 
-/* qp_table.c */
-struct hcasim_qp *hcasim_qp_find(struct hcasim_context *ctx, uint32_t qpn);
-int hcasim_qp_insert(struct hcasim_context *ctx, struct hcasim_qp *qp);
-void hcasim_qp_remove(struct hcasim_context *ctx, uint32_t qpn);
-void hcasim_qp_table_free(struct hcasim_context *ctx);
+/* srq.c */
+struct ibv_srq *hcasim_create_srq(struct ibv_pd *ibpd, struct ibv_srq_init_attr *attr);
+struct ibv_srq *hcasim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr);
+int hcasim_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int attr_mask);
+int hcasim_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
+int hcasim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num);
+int hcasim_destroy_srq(struct ibv_srq *ibsrq);
+int hcasim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+/* The WQE that a completion names has ended: its wr_id. EINVAL: no such WQE is posted. */
+int hcasim_srq_ended(struct hcasim_srq *srq, uint16_t tag, uint64_t *wr_id);
+
+/* table.c */
+void *hcasim_table_find(struct hcasim_table *table, uint32_t number);
+int hcasim_table_insert(struct hcasim_table *table, uint32_t number, void *obj);
+void hcasim_table_remove(struct hcasim_table *table, uint32_t number);
+void hcasim_table_free(struct hcasim_table *table);
 
 /* flow.c */
 struct ibv_flow *hcasim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *attr);
@@ -279,6 +318,9 @@ int hcasim_destroy_flow(struct ibv_flow *flow);
 
 /* post_send.c, recv.c, wr.c */
 int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
+/* Fills `rqe` of `stride` bytes. */
+void hcasim_write_rqe(struct hcasim_rqe *rqe, uint32_t stride, uint16_t index, uint16_t tag,
+		      const struct ibv_recv_wr *wr);
 int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 void hcasim_qp_fill_wr_ops(struct hcasim_qp *qp);
 

@@ -12,6 +12,8 @@
 #define _STRUCT_hcasim_alloc_pd_resp       _STRUCT_empty
 #define _STRUCT_hcasim_create_cq_resp      _STRUCT_empty
 #define _STRUCT_hcasim_resize_cq_resp      _STRUCT_empty
+#define _STRUCT_hcasim_create_srq_req      _STRUCT_empty
+#define _STRUCT_hcasim_create_srq_resp     _STRUCT_empty
 #define _STRUCT_hcasim_create_qp_req       _STRUCT_empty
 #define _STRUCT_hcasim_create_qp_resp      _STRUCT_empty
 #define _STRUCT_hcasim_create_ah_resp      _STRUCT_empty
@@ -20,6 +22,8 @@ DECLARE_DRV_CMD(hcasim_cmd_get_context, IB_USER_VERBS_CMD_GET_CONTEXT, empty, hc
 DECLARE_DRV_CMD(hcasim_cmd_alloc_pd, IB_USER_VERBS_CMD_ALLOC_PD, empty, hcasim_alloc_pd_resp);
 DECLARE_DRV_CMD(hcasim_cmd_create_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ, empty, hcasim_create_cq_resp);
 DECLARE_DRV_CMD(hcasim_cmd_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ, empty, hcasim_resize_cq_resp);
+DECLARE_DRV_CMD(hcasim_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_XSRQ, hcasim_create_srq_req,
+		hcasim_create_srq_resp);
 DECLARE_DRV_CMD(hcasim_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP, hcasim_create_qp_req,
 		hcasim_create_qp_resp);
 DECLARE_DRV_CMD(hcasim_cmd_create_ah, IB_USER_VERBS_CMD_CREATE_AH, empty, hcasim_create_ah_resp);

@@ -59,8 +59,18 @@ static int complete_recv(struct hcasim_rq *rq, const struct hcasim_cqe *cqe, uin
 	return 0;
 }
 
+/* EINVAL: it is of a queue that is gone. */
+static int complete_srq(struct hcasim_context *ctx, const struct hcasim_cqe *cqe, uint64_t *wr_id)
+{
+	struct hcasim_srq *srq = hcasim_table_find(&ctx->srqs, le32toh(cqe->srqn));
+
+	return srq ? hcasim_srq_ended(srq, le16toh(cqe->wqe_index), wr_id) : EINVAL;
+}
+
 static int complete_wr(struct hcasim_qp *qp, const struct hcasim_cqe *cqe, uint64_t *wr_id)
 {
+	if (cqe->srqn)
+		return complete_srq(qp->ctx, cqe, wr_id);
 	switch (HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, le32toh(cqe->qpn_opcode))) {
 	case HCASIM_CQE_OP_REQ:
 		return complete_send(&qp->sq, cqe, wr_id);
@@ -86,9 +96,12 @@ int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **out, uint64_t
 	while ((cqe = hcasim_cq_peek(cq, cq->ci))) {
 		cq->ci++;
 		qpn = HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, le32toh(cqe->qpn_opcode));
-		qp = hcasim_qp_find(cq->ctx, qpn);
-		if (!qp)
+		qp = hcasim_table_find(&cq->ctx->qps, qpn);
+		if (!qp) {
+			if (cqe->srqn)
+				complete_srq(cq->ctx, cqe, wr_id);
 			continue;
+		}
 		if (!complete_wr(qp, cqe, wr_id)) {
 			*out = cqe;
 			return 0;
@@ -189,6 +202,7 @@ int hcasim_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
  */
 void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn)
 {
+	uint64_t wr_id;
 	uint32_t freed = 0, i;
 
 	for (i = cq->ci + hcasim_cq_count(cq); i != cq->ci; i--) {
@@ -196,6 +210,8 @@ void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn)
 
 		if (HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, le32toh(cqe->qpn_opcode)) == qpn) {
 			freed++;
+			if (cqe->srqn)
+				complete_srq(cq->ctx, cqe, &wr_id);
 			continue;
 		}
 		if (!freed)

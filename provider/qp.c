@@ -23,8 +23,13 @@ static int check_send_ops(uint8_t qp_type, uint64_t ops)
 	return ops ? EOPNOTSUPP : 0;
 }
 
-static int check_caps(const struct hcasim_context *ctx, const struct ibv_qp_cap *cap)
+static int check_caps(const struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
+	struct ibv_qp_cap *cap = &attr->cap;
+
+	/* What a QP with an SRQ asks of its own receive queue is not looked at (ibv_create_qp(3)). */
+	if (attr->srq)
+		cap->max_recv_wr = cap->max_recv_sge = 0;
 	if (cap->max_send_wr > HCASIM_MAX_QP_WR || cap->max_recv_wr > HCASIM_MAX_QP_WR ||
 	    cap->max_send_sge > ctx->max_sge || cap->max_recv_sge > ctx->max_sge ||
 	    cap->max_inline_data > ctx->max_inline)
@@ -46,7 +51,7 @@ static int check_tso(const struct hcasim_context *ctx, const struct ibv_qp_init_
 	return tso_header(attr) > ctx->max_tso_hdr ? EINVAL : 0;
 }
 
-static int check_attr(const struct hcasim_context *ctx, const struct ibv_qp_init_attr_ex *attr)
+static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
 	int err;
 
@@ -54,7 +59,7 @@ static int check_attr(const struct hcasim_context *ctx, const struct ibv_qp_init
 	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 						      IBV_QP_INIT_ATTR_CREATE_FLAGS |
 						      IBV_QP_INIT_ATTR_MAX_TSO_HEADER) ||
-	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags) || attr->srq)
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
 		return EINVAL;
@@ -75,7 +80,7 @@ static int check_attr(const struct hcasim_context *ctx, const struct ibv_qp_init
 			return err;
 	}
 	err = check_tso(ctx, attr);
-	return err ? err : check_caps(ctx, &attr->cap);
+	return err ? err : check_caps(ctx, attr);
 }
 
 /* Basic blocks of the longest WQE that the capabilities allow. */
@@ -201,9 +206,9 @@ static int create_in_device(struct hcasim_qp *qp, struct ibv_qp_init_attr_ex *at
 	take_limits(qp, &attr->cap);
 	err = map_rings(qp, &resp.drv_payload);
 	if (!err) {
-		pthread_mutex_lock(&ctx->qp_lock);
-		err = hcasim_qp_insert(ctx, qp);
-		pthread_mutex_unlock(&ctx->qp_lock);
+		pthread_mutex_lock(&ctx->table_lock);
+		err = hcasim_table_insert(&ctx->qps, qp->vqp.qp.qp_num, qp);
+		pthread_mutex_unlock(&ctx->table_lock);
 	}
 	if (err) {
 		hcasim_unmap(&qp->map);
@@ -356,17 +361,17 @@ int hcasim_destroy_qp(struct ibv_qp *ibqp)
 	int err;
 
 	/* The number may be used again as soon as the device gave it up: the table waits for us. */
-	pthread_mutex_lock(&ctx->qp_lock);
+	pthread_mutex_lock(&ctx->table_lock);
 	err = ibv_cmd_destroy_qp(ibqp);
 	if (err) {
-		pthread_mutex_unlock(&ctx->qp_lock);
+		pthread_mutex_unlock(&ctx->table_lock);
 		return err;
 	}
 	lock_cqs(ibqp);
 	clean_cqs(ibqp);
-	hcasim_qp_remove(ctx, ibqp->qp_num);
+	hcasim_table_remove(&ctx->qps, ibqp->qp_num);
 	unlock_cqs(ibqp);
-	pthread_mutex_unlock(&ctx->qp_lock);
+	pthread_mutex_unlock(&ctx->table_lock);
 
 	hcasim_unmap(&qp->map);
 	free_queues(qp);

@@ -5,9 +5,9 @@
 
 #include "hcasim.h"
 
-static void write_rqe(struct hcasim_rq *rq, uint32_t index, const struct ibv_recv_wr *wr)
+void hcasim_write_rqe(struct hcasim_rqe *rqe, uint32_t stride, uint16_t index, uint16_t tag,
+		      const struct ibv_recv_wr *wr)
 {
-	struct hcasim_rqe *rqe = (void *)(rq->ring + (size_t)(index & (rq->count - 1)) * rq->stride);
 	struct hcasim_seg_data *seg = (void *)(rqe + 1);
 	int i;
 
@@ -17,22 +17,24 @@ static void write_rqe(struct hcasim_rq *rq, uint32_t index, const struct ibv_rec
 		seg->length = htole32(wr->sg_list[i].length);
 		seg->lkey = htole32(wr->sg_list[i].lkey);
 	}
-	if ((uint8_t *)(seg + 1) <= (uint8_t *)rqe + rq->stride)
+	if ((uint8_t *)(seg + 1) <= (uint8_t *)rqe + stride)
 		*seg = (struct hcasim_seg_data){.lkey = htole32(HCASIM_INVALID_LKEY)};
 	rqe->num_sge = wr->num_sge;
+	rqe->tag = htole16(tag);
 	rqe->index = htole16(index);
-	rq->wr_id[index & (rq->count - 1)] = wr->wr_id;
 }
 
 static int post_one(struct hcasim_rq *rq, const struct ibv_recv_wr *wr)
 {
 	uint32_t pi = atomic_load_explicit(&rq->pi, memory_order_relaxed);
+	uint32_t place = pi & (rq->count - 1);
 
 	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge)
 		return EINVAL;
 	if (pi - atomic_load_explicit(&rq->ci, memory_order_acquire) >= rq->max_wr)
 		return ENOMEM;
-	write_rqe(rq, pi, wr);
+	rq->wr_id[place] = wr->wr_id;
+	hcasim_write_rqe((void *)(rq->ring + (size_t)place * rq->stride), rq->stride, pi, 0, wr);
 	/* Release: the poller of the completion finds wr_id written. */
 	atomic_store_explicit(&rq->pi, pi + 1, memory_order_release);
 	return 0;

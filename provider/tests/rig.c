@@ -49,7 +49,7 @@ static void open_context(struct rig *rig, const struct rig_config *cfg)
 	rig->ctx->max_send_wqebb = HCASIM_MAX_SQ_WQEBB;
 	rig->ctx->max_inline = HCASIM_MAX_INLINE;
 	rig->ctx->max_sge = HCASIM_MAX_SGE;
-	pthread_mutex_init(&rig->ctx->qp_lock, NULL);
+	pthread_mutex_init(&rig->ctx->table_lock, NULL);
 	hcasim_init_ops(rig->ctx);
 }
 
@@ -108,7 +108,7 @@ static void open_qp(struct rig *rig, const struct rig_config *cfg)
 	qp->rq.max_sge = cfg->max_recv_sge;
 	qp->rq.locking = !cfg->td;
 	pthread_spin_init(&qp->rq.lock, PTHREAD_PROCESS_PRIVATE);
-	CU_ASSERT_EQUAL_FATAL(hcasim_qp_insert(rig->ctx, qp), 0);
+	CU_ASSERT_EQUAL_FATAL(hcasim_table_insert(&rig->ctx->qps, qp->vqp.qp.qp_num, qp), 0);
 }
 
 void rig_open(struct rig *rig, const struct rig_config *cfg)
@@ -134,8 +134,8 @@ void rig_close(struct rig *rig)
 	pthread_mutex_destroy(&rig->qp.sq.lock);
 	pthread_spin_destroy(&rig->qp.rq.lock);
 	pthread_spin_destroy(&rig->cq.lock);
-	hcasim_qp_table_free(rig->ctx);
-	pthread_mutex_destroy(&rig->ctx->qp_lock);
+	hcasim_table_free(&rig->ctx->qps);
+	pthread_mutex_destroy(&rig->ctx->table_lock);
 	free(rig->qp.sq.ring);
 	free(rig->qp.sq.slots);
 	free(rig->qp.rq.ring);

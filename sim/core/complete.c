@@ -141,14 +141,15 @@ static void flush_recv(struct hca *hca, struct qp *qp)
 	struct hca_cpl cpl = {
 		.qpn = qp->qpn,
 		.op = HCASIM_CQE_OP_RECV,
-		.wqe_index = (uint16_t)(rq->active ? rq->rwr.index : rq->ci),
+		.wqe_index = (uint16_t)(rq->active ? rq->wqe_index : rq->ci),
+		.srqn = rq->srq ? rq->srq->number : 0,
 		.status = HCASIM_CQE_STATUS_WR_FLUSH_ERR,
 		.vlan = 0xffff,
 		.timestamp = hca_now(hca),
 	};
 
 	if (rq->active)
-		rq->active = false;
+		rq_release(hca, qp);
 	else
 		rq->ci++;
 	if ((int32_t)(rq->fetched - rq->ci) < 0)

@@ -220,13 +220,23 @@ void atomic_forget(struct hca *hca, struct qp *qp);
 const struct atomic_result *atomic_find(const struct hca *hca, const struct qp *qp, uint32_t psn);
 
 /* rq.c */
-enum rq_answer { RQ_READY, RQ_WAIT, RQ_EMPTY };
-enum rq_answer rq_take(struct hca *hca, struct qp *qp);
+enum rq_answer { RQ_READY, RQ_WAIT, RQ_EMPTY, RQ_ERROR /* the shared queue cannot be read */ };
+enum rq_answer rq_take(struct hca *hca, struct qp *qp, struct srq *srq);
+void rq_release(struct hca *hca, struct qp *qp); /* the active WQE has ended */
+void rq_decode(struct hca *hca, struct qp *qp, const uint8_t *raw, uint32_t stride, uint32_t index);
 void rq_prefetch(struct hca *hca, struct qp *qp);
 void rq_clear(struct hca *hca, struct qp *qp);
 void rq_read_record(struct hca *hca, struct qp *qp);
 void rq_poll_fire(struct hca *hca, struct timer *t);
 void rq_poll_soon(struct hca *hca, struct qp *qp);
+
+/* srq.c */
+struct srq *srq_find(const struct hca *hca, uint32_t srqn);
+void srq_put(struct hca *hca, struct srq *srq);
+enum rq_answer srq_take(struct hca *hca, struct srq *srq, struct qp *qp);
+void srq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page);
+void srq_last_wqe(struct hca *hca, struct qp *qp);
+void srq_free_all(struct hca *hca);
 
 /* requester_ack.c */
 void requester_rx(struct hca *hca, struct qp *qp, struct rxwork *w);

@@ -27,6 +27,10 @@ static void db_overflow(struct hca *hca, const struct hca_doorbell *db, uint32_t
 		}
 		return;
 	}
+	if (db->kind == HCA_DB_SRQ_ARM) {
+		srq_doorbell(hca, db, page); /* no record holds it: it is taken ahead of its turn */
+		return;
+	}
 	qp = qp_find(hca, db->number);
 	if (qp && qp->c.uar_page == page)
 		list_set(&hca->recover_qp, &qp->on_recover, true);
@@ -203,7 +207,7 @@ bool doorbell_pending(const struct hca *hca, struct hca_work *w)
 		const struct db_entry *e = &hca->db.slot[hca->db.head];
 
 		*w = (struct hca_work){.bytes = e->len ? e->len : 8, .items = 1};
-		w->qpn = e->db.kind == HCA_DB_CQ_ARM ? 0 : e->db.number;
+		w->qpn = e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF ? e->db.number : 0;
 		return true;
 	}
 	*w = (struct hca_work){.bytes = 8, .items = 1};
@@ -305,6 +309,8 @@ void doorbell_step(struct hca *hca)
 	hca->db.count--;
 	if (e->db.kind == HCA_DB_CQ_ARM)
 		cq_doorbell(hca, &e->db, e->page);
+	else if (e->db.kind == HCA_DB_SRQ_ARM)
+		srq_doorbell(hca, &e->db, e->page);
 	else if (e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF)
 		sq_doorbell(hca, e);
 	if (e->push)

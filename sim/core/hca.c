@@ -114,8 +114,9 @@ static bool alloc_tables(struct hca *hca)
 	hca->bf = calloc(HCASIM_UAR_PAGES * HCASIM_BF_BUFS, sizeof(*hca->bf));
 	hca->qp = calloc(cfg->max_qp, sizeof(*hca->qp));
 	hca->cq = calloc(cfg->max_cq + 1, sizeof(*hca->cq));
+	hca->srq = calloc(cfg->max_srq + 1, sizeof(*hca->srq));
 	hca->heap = calloc(hca->heap_cap, sizeof(*hca->heap));
-	return hca->db.slot && hca->bf && hca->qp && hca->cq && hca->heap &&
+	return hca->db.slot && hca->bf && hca->qp && hca->cq && hca->srq && hca->heap &&
 	       txq_init(&hca->gather, depth(cfg->gather_depth, CORE_GATHER_DEPTH)) &&
 	       txq_init(&hca->tx, depth(cfg->tx_depth, CORE_TX_DEPTH)) &&
 	       !mr_table_init(&hca->mr, cfg->max_mr);
@@ -125,7 +126,8 @@ static bool config_ok(const struct hca_config *cfg)
 {
 	return cfg->num_ports >= 1 && cfg->num_ports <= 2 && cfg->max_qp &&
 	       cfg->max_qp < HCASIM_PSN_MASK - CORE_FIRST_QPN && cfg->max_cq &&
-	       cfg->max_cq < HCASIM_PSN_MASK && cfg->max_mr && cfg->max_rd_atomic <= 255;
+	       cfg->max_cq < HCASIM_PSN_MASK && cfg->max_mr && cfg->max_srq < HCASIM_PSN_MASK &&
+	       cfg->max_rd_atomic <= 255;
 }
 
 struct hca *hca_create(const struct hca_config *cfg, const struct hca_personality *pers,
@@ -146,7 +148,7 @@ struct hca *hca_create(const struct hca_config *cfg, const struct hca_personalit
 	hca->pers = pers;
 	hca->ops = *ops;
 	hca->host = host;
-	hca->cq_next = 1;
+	hca->cq_next = hca->srq_next = 1;
 	hca->told_deadline = HCA_PS_NEVER;
 	hca->icrc_seed = icrc_seed();
 	init_lists(hca);
@@ -208,6 +210,8 @@ void hca_destroy(struct hca *hca)
 		return;
 	hca->dying = true;
 	end_work(hca);
+	if (hca->srq)
+		srq_free_all(hca);
 	if (hca->cq)
 		cq_free_all(hca);
 	for (i = 0; i < CORE_MAX_EQ; i++)
@@ -216,6 +220,7 @@ void hca_destroy(struct hca *hca)
 	free_pools(hca);
 	free(hca->qp);
 	free(hca->cq);
+	free(hca->srq);
 	free(hca->mr.mr);
 	free(hca->heap);
 	free(hca->gather.slot);

@@ -226,6 +226,21 @@ void hca_eq_ack(struct hca *hca, uint32_t eqn, uint32_t ci);
 /* Async events (not completions) go to this EQ. */
 void hca_async_eq(struct hca *hca, uint32_t eqn);
 
+struct hca_srq_attr {
+	uint32_t pdn;
+	struct hca_ring ring;
+	uint64_t record;   /* address of struct hcasim_srq_record, same PASID */
+	uint32_t limit;    /* armed from the start; 0: not */
+	uint32_t uar_page; /* doorbells from other pages are dropped */
+};
+/* SRQ numbers start at 1. */
+int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *srqn);
+/* One event when fewer WQEs than `limit` are left; 0 disarms. */
+int hca_srq_arm(struct hca *hca, uint32_t srqn, uint32_t limit);
+/* `limit`: as armed, 0 once the event was raised. */
+int hca_srq_query(struct hca *hca, uint32_t srqn, uint32_t *limit);
+int hca_srq_destroy(struct hca *hca, uint32_t srqn);
+
 struct hca_qp_attr_create {
 	uint8_t type; /* HCASIM_QPT_* */
 	uint32_t pdn;

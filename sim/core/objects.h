@@ -160,6 +160,22 @@ struct cq {
 	struct event_source ev;
 };
 
+/* ---- Shared receive queues ---- */
+
+struct srq {
+	struct hca_ring ring;
+	uint64_t record;
+	uint32_t number, pdn, uar_page;
+	uint32_t refs; /* DMA under way, WQEs taken, completions owed, and 1 for existing */
+	uint32_t qps;
+	bool dead, error, reading_record, fetching;
+	uint32_t pi, ci, fetched; /* WQEs, free-running; pi as last read from the record */
+	uint32_t limit;           /* armed: event when fewer are left */
+	uint8_t *slots;           /* CORE_RQ_PREFETCH raw WQEs */
+	struct node waiting;      /* QPs whose packet waits for a read of this queue */
+	struct event_source ev;
+};
+
 /* ---- Work requests ---- */
 
 struct wqe {
@@ -253,6 +269,7 @@ struct rop {
 	uint32_t psn, msn;
 	bool has_cpl;
 	struct hca_cpl cpl;
+	struct srq *srq;   /* that the completed WQE came from: a reference */
 	uint64_t va, orig; /* READ: next address; atomic: value before */
 	uint32_t rkey, len, npkts, done_pkts;
 };
@@ -274,6 +291,7 @@ struct dma_ctx {
 		struct rop *rop;
 		struct fetch *fetch;
 		struct cq *cq;
+		struct srq *srq;
 		void *any;
 	};
 	struct hca_packet *pkt;
@@ -312,9 +330,11 @@ struct rq {
 	bool reading_record, fetching, looked; /* looked: the record was read for the packet that waits */
 	uint8_t *slots;                        /* CORE_RQ_PREFETCH raw WQEs */
 	uint32_t nslots;
-	bool active;     /* a receive WQE is taken, its message not complete */
-	bool done_error; /* a failed receive WQE has been reported */
-	uint8_t bad;     /* vendor error of the active one */
+	bool active;        /* a receive WQE is taken, its message not complete */
+	bool done_error;    /* a failed receive WQE has been reported */
+	uint8_t bad;        /* vendor error of the active one */
+	struct srq *srq;    /* that the active one came from: a reference */
+	uint16_t wqe_index; /* how completions name the active one */
 	struct hca_rwr rwr;
 	struct hca_sge sge[CORE_MAX_SGE];
 	struct timer poll; /* ERR: looks for WQEs posted since */
@@ -355,6 +375,8 @@ struct qp {
 	uint32_t mtu;
 	uint16_t udp_sport;
 	struct cq *send_cq, *recv_cq;
+	struct srq *srq;
+	bool last_wqe_told;
 	uint64_t last_bf;
 	bool db_lost;
 	struct sq sq;
@@ -362,7 +384,7 @@ struct qp {
 	struct resp resp;
 	bool cpl_turn; /* send and receive completions take turns */
 	struct node on_fetch, on_tx, on_respond, on_cpl, on_rx, on_recover, all;
-	struct node on_atomic;
+	struct node on_atomic, on_srq;
 	struct rop *atomic; /* the one under way, or waiting for its turn */
 	bool atomic_add;
 	uint64_t atomic_swap, atomic_compare;
@@ -410,6 +432,8 @@ struct hca {
 	uint32_t qp_next, num_qp;
 	struct cq **cq;
 	uint32_t cq_next;
+	struct srq **srq;
+	uint32_t srq_next;
 	struct eq *eq[CORE_MAX_EQ];
 	uint32_t async_eqn;
 	struct mr_table mr;

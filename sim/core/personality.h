@@ -64,6 +64,7 @@ struct hca_wr {
 
 struct hca_rwr { /* one decoded receive WQE */
 	uint16_t index;
+	uint16_t tag; /* SRQ: how its completion names it */
 	uint64_t length;
 	uint32_t num_sge;
 	struct hca_sge *sge;

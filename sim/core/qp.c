@@ -30,6 +30,7 @@ void qp_update(struct hca *hca, struct qp *qp)
 	if (qp->dead)
 		return;
 	sq_advance(hca, qp);
+	srq_last_wqe(hca, qp);
 	list_set(&hca->fetch_qps, &qp->on_fetch, qp_can_fetch(qp));
 	list_set(&hca->tx_qps, &qp->on_tx, qp_can_send(qp));
 	list_set(&hca->respond_qps, &qp->on_respond, qp_can_respond(qp));
@@ -47,7 +48,9 @@ static bool create_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
 	if (c->type != HCASIM_QPT_RC && c->type != HCASIM_QPT_UC && c->type != HCASIM_QPT_UD &&
 	    c->type != HCASIM_QPT_RAW_PACKET)
 		return false;
-	if (!cq_find(hca, c->send_cqn) || !cq_find(hca, c->recv_cqn) || c->srqn)
+	if (!cq_find(hca, c->send_cqn) || !cq_find(hca, c->recv_cqn))
+		return false;
+	if (c->srqn && (!srq_find(hca, c->srqn) || c->rq.entries))
 		return false;
 	if (c->sq.entries && (!power_of_two(c->sq.entries) || c->sq.entries > HCASIM_MAX_SQ_WQEBB ||
 			      c->sq.stride != hca->pers->wqebb_size))
@@ -77,6 +80,9 @@ static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 	qp->recv_cq = cq_find(hca, c->recv_cqn);
 	qp->send_cq->qps++;
 	qp->recv_cq->qps++;
+	qp->srq = srq_find(hca, c->srqn);
+	if (qp->srq)
+		qp->srq->qps++;
 	qp->sq.timer.fire = requester_timer;
 	qp->rq.poll.fire = rq_poll_fire;
 	return qp;
@@ -121,6 +127,8 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	event_cancel(hca, &qp->ev);
 	qp->send_cq->qps--;
 	qp->recv_cq->qps--;
+	if (qp->srq)
+		qp->srq->qps--;
 	hca->qp[qpn - CORE_FIRST_QPN] = NULL;
 	hca->num_qp--;
 	qp_put(hca, qp);
@@ -171,6 +179,7 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	qp->a.port = 1;
 	qp->a.path_mtu = 5;
 	qp->mtu = 4096;
+	qp->last_wqe_told = false;
 	qp->epoch++;
 }
 

@@ -92,7 +92,8 @@ static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl 
 		.qpn = qp->qpn,
 		.op = info->op->flags & HCASIM_BTH_F_WRITE ? HCASIM_CQE_OP_RECV_WRITE_IMM
 							   : HCASIM_CQE_OP_RECV,
-		.wqe_index = qp->rq.rwr.index,
+		.wqe_index = qp->rq.wqe_index,
+		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
 		.imm = info->imm,
 		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
 		.src_qpn = qp->c.type == HCASIM_QPT_UD ? info->sqpn : qp->a.dest_qpn,
@@ -113,6 +114,9 @@ struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info
 	r->is_send = info->op->flags & HCASIM_BTH_F_SEND;
 	if (info->op->flags & HCASIM_BTH_F_COMP) {
 		r->has_cpl = true;
+		r->srq = qp->rq.srq;
+		if (r->srq)
+			r->srq->refs++;
 		fill_cpl(qp, info, &r->cpl);
 		r->cpl.byte_count = bytes;
 	}
@@ -121,14 +125,22 @@ struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info
 
 /* ---- Receive WQEs ---- */
 
+/* IBTA 10.2.9.2: the keys of an SRQ's WQEs are of the SRQ's protection domain. */
+static uint32_t recv_pdn(const struct qp *qp)
+{
+	return qp->rq.srq ? qp->rq.srq->pdn : qp->c.pdn;
+}
+
 static enum verdict want_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
-	switch (rq_take(hca, qp)) {
+	switch (rq_take(hca, qp, qp->srq)) {
 	case RQ_WAIT:
 		qp->resp.blocked = true;
 		return V_WAIT;
 	case RQ_EMPTY:
 		return V_EMPTY;
+	case RQ_ERROR:
+		return bad_receive(hca, qp, info, 0, HCASIM_VENDOR_ERR_DMA_FAULT);
 	default:
 		break;
 	}
@@ -171,7 +183,7 @@ static bool sequence_ok(const struct qp *qp, const struct pkt_info *info)
 	return qp->resp.msg == (f & HCASIM_BTH_F_SEND ? MSG_SEND : MSG_WRITE);
 }
 
-static void message_goes_on(struct qp *qp, const struct pkt_info *info)
+static void message_goes_on(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
 	struct resp *r = &qp->resp;
 	uint32_t f = info->op->flags;
@@ -182,7 +194,7 @@ static void message_goes_on(struct qp *qp, const struct pkt_info *info)
 	else
 		r->msg = f & HCASIM_BTH_F_SEND ? MSG_SEND : MSG_WRITE;
 	if (f & HCASIM_BTH_F_COMP)
-		qp->rq.active = false;
+		rq_release(hca, qp);
 }
 
 /* ---- Requests ---- */
@@ -209,14 +221,14 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 		return refuse(hca, qp, info, HCASIM_NAK_INV_REQ, HCASIM_CQE_STATUS_LOC_LEN_ERR,
 			      HCASIM_VENDOR_ERR_RQ_TOO_SHORT, 0);
 	err = info->payload_len
-		      ? sge_slice(hca, qp->c.pdn, qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset,
+		      ? sge_slice(hca, recv_pdn(qp), qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset,
 				  info->payload_len, HCASIM_ACCESS_LOCAL_WRITE, piece, &n)
 		      : 0;
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
 	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off))
-		message_goes_on(qp, info);
+		message_goes_on(hca, qp, info);
 	return V_OK;
 }
 
@@ -273,7 +285,7 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 	r = rop_recv(hca, qp, info, qp->resp.dmalen);
 	if (r && responder_accept(hca, qp, w, r, &piece, info->payload_len ? 1 : 0,
 				  w->pkt->data + info->payload_off))
-		message_goes_on(qp, info);
+		message_goes_on(hca, qp, info);
 	return V_OK;
 }
 
@@ -417,15 +429,15 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 		hca->counters.rx_dropped++;
 		return V_REFUSED;
 	}
-	err = sge_slice(hca, qp->c.pdn, qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len, HCASIM_ACCESS_LOCAL_WRITE,
-			piece, &n);
+	err = sge_slice(hca, recv_pdn(qp), qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len,
+			HCASIM_ACCESS_LOCAL_WRITE, piece, &n);
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 	r = rop_recv(hca, qp, info, len);
 	if (r)
 		r->cpl.csum_ok = csum_ok;
 	if (r && responder_accept(hca, qp, w, r, piece, n, buf))
-		qp->rq.active = false;
+		rq_release(hca, qp);
 	return V_OK;
 }
 

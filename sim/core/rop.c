@@ -21,6 +21,9 @@ struct rop *rop_get(struct hca *hca)
 
 void rop_put(struct hca *hca, struct rop *r)
 {
+	if (r->srq)
+		srq_put(hca, r->srq);
+	r->srq = NULL;
 	r->next = hca->rop_pool;
 	hca->rop_pool = r;
 }
@@ -117,18 +120,24 @@ static void recv_failed(struct hca *hca, struct qp *qp, uint8_t status, uint8_t 
 {
 	struct rop *r = rop_get(hca);
 
-	qp->rq.active = false;
-	if (!r)
+	if (!r) {
+		rq_release(hca, qp);
 		return;
+	}
 	r->has_cpl = true;
+	r->srq = qp->rq.srq;
+	if (r->srq)
+		r->srq->refs++;
 	r->cpl = (struct hca_cpl){
 		.qpn = qp->qpn,
 		.op = HCASIM_CQE_OP_RECV,
-		.wqe_index = qp->rq.rwr.index,
+		.wqe_index = qp->rq.wqe_index,
+		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
 		.status = status,
 		.vendor_err = vendor,
 		.vlan = 0xffff,
 	};
+	rq_release(hca, qp);
 	rop_push(&qp->resp.landing, r);
 }
 

@@ -106,30 +106,49 @@ void rq_prefetch(struct hca *hca, struct qp *qp)
 		rq->slots + (size_t)(first % rq->nslots) * rq->ring.stride, n * rq->ring.stride);
 }
 
-static void take_slot(struct hca *hca, struct qp *qp)
+/* Makes `raw` the receive WQE of the message that begins. */
+void rq_decode(struct hca *hca, struct qp *qp, const uint8_t *raw, uint32_t stride, uint32_t index)
 {
 	struct rq *rq = &qp->rq;
-	uint16_t index = (uint16_t)rq->ci;
-	const uint8_t *raw = rq->slots + (size_t)(rq->ci % rq->nslots) * rq->ring.stride;
 
 	memset(&rq->rwr, 0, sizeof(rq->rwr));
 	rq->rwr.sge = rq->sge;
-	rq->bad = hca->pers->decode_rqe(raw, rq->ring.stride, index, &rq->rwr, rq->sge, CORE_MAX_SGE);
-	rq->rwr.index = index;
+	rq->bad = hca->pers->decode_rqe(raw, stride, (uint16_t)index, &rq->rwr, rq->sge, CORE_MAX_SGE);
+	rq->wqe_index = (uint16_t)index;
 	rq->active = true;
 	rq->looked = false;
+}
+
+void rq_release(struct hca *hca, struct qp *qp)
+{
+	struct rq *rq = &qp->rq;
+
+	rq->active = false;
+	if (rq->srq)
+		srq_put(hca, rq->srq);
+	rq->srq = NULL;
+}
+
+static void take_slot(struct hca *hca, struct qp *qp)
+{
+	struct rq *rq = &qp->rq;
+
+	rq_decode(hca, qp, rq->slots + (size_t)(rq->ci % rq->nslots) * rq->ring.stride, rq->ring.stride,
+		  rq->ci);
 	rq->ci++;
 	if (rq->fetched - rq->ci < rq->nslots / 2)
 		rq_prefetch(hca, qp);
 }
 
 /* READY: rq.rwr is the receive WQE of this message. EMPTY only after the record has been read for it. */
-enum rq_answer rq_take(struct hca *hca, struct qp *qp)
+enum rq_answer rq_take(struct hca *hca, struct qp *qp, struct srq *srq)
 {
 	struct rq *rq = &qp->rq;
 
 	if (rq->active)
 		return RQ_READY;
+	if (srq)
+		return srq_take(hca, srq, qp);
 	if (rq->fetched != rq->ci) {
 		take_slot(hca, qp);
 		return RQ_READY;
@@ -154,7 +173,8 @@ void rq_clear(struct hca *hca, struct qp *qp)
 	rq->pi = rq->ci = rq->fetched = 0;
 	if (rq->fetching)
 		rq->slots = NULL; /* a read into them is under way: it frees them */
-	rq->reading_record = rq->fetching = rq->looked = rq->active = false;
+	rq->reading_record = rq->fetching = rq->looked = false;
+	rq_release(hca, qp);
 }
 
 /* ---- Error state ---- */

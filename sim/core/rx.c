@@ -111,6 +111,8 @@ void rx_flush_parked(struct hca *hca, struct qp *qp)
 		rxwork_put(hca, unpark(qp));
 	}
 	qp->resp.blocked = false;
+	if (qp->on_srq.next)
+		list_del(&qp->on_srq);
 }
 
 static bool port_has_gid(const struct port *port, const uint8_t gid[16])

@@ -79,6 +79,11 @@ struct drv_flow {
 	struct drv_qp *qp;
 };
 
+struct drv_srq_init {
+	uint32_t max_wr, max_sge; /* in: asked; out: granted */
+	uint32_t limit;
+};
+
 struct drv_qp_init {
 	uint8_t type; /* HCASIM_QPT_* */
 	struct drv_cq *send_cq, *recv_cq;
@@ -132,6 +137,10 @@ struct drv_ops {
 			 struct drv_udata *u);
 	int (*resize_cq)(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
 	int (*destroy_cq)(struct drv_cq *cq);
+	int (*create_srq)(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
+	int (*modify_srq_limit)(struct drv_srq *srq, uint32_t limit);
+	int (*query_srq_limit)(struct drv_srq *srq, uint32_t *limit);
+	int (*destroy_srq)(struct drv_srq *srq);
 	int (*create_qp)(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 	int (*modify_qp)(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask,
 			 struct drv_udata *u);

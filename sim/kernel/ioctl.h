@@ -97,6 +97,8 @@ int m_query_mr(struct call *c);
 int m_not_supported(struct call *c);
 int m_cq_create(struct call *c);
 int m_cq_destroy(struct call *c);
+int m_srq_create(struct call *c);
+int m_srq_destroy(struct call *c);
 int m_qp_create(struct call *c);
 int m_qp_destroy(struct call *c);
 

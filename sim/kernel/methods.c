@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of ioctl methods. Objects that this driver has no functions for (SRQ, MW, XRCD,
+ * The table of ioctl methods. Objects that this driver has no functions for (MW, XRCD,
  * WQ, DM, counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
  */
 #include "ioctl.h"
@@ -93,6 +93,27 @@ static const struct attr_spec cq_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_CQ_HANDLE, OBJ(CQ), ACCESS_DESTROY, M_),
 	OUT(UVERBS_ATTR_DESTROY_CQ_RESP, sizeof(struct ib_uverbs_destroy_cq_resp), M_),
 };
+static const struct attr_spec srq_create[] = {
+	IDR(UVERBS_ATTR_CREATE_SRQ_HANDLE, OBJ(SRQ), ACCESS_NEW, M_),
+	IDR(UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, OBJ(PD), ACCESS_READ, M_),
+	CONST_IN(UVERBS_ATTR_CREATE_SRQ_TYPE, M_),
+	IN(UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, sizeof(uint64_t), M_),
+	IN(UVERBS_ATTR_CREATE_SRQ_MAX_WR, sizeof(uint32_t), M_),
+	IN(UVERBS_ATTR_CREATE_SRQ_MAX_SGE, sizeof(uint32_t), M_),
+	IN(UVERBS_ATTR_CREATE_SRQ_LIMIT, sizeof(uint32_t), M_),
+	IDR(UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE, OBJ(XRCD), ACCESS_READ, O_),
+	IDR(UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE, OBJ(CQ), ACCESS_READ, O_),
+	IN(UVERBS_ATTR_CREATE_SRQ_MAX_NUM_TAGS, sizeof(uint32_t), O_),
+	FD(UVERBS_ATTR_CREATE_SRQ_EVENT_FD, OBJ(ASYNC_EVENT), ACCESS_READ, O_),
+	OUT(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, sizeof(uint32_t), M_),
+	OUT(UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, sizeof(uint32_t), M_),
+	OUT(UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM, sizeof(uint32_t), O_),
+	UHW,
+};
+static const struct attr_spec srq_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_SRQ_HANDLE, OBJ(SRQ), ACCESS_DESTROY, M_),
+	OUT(UVERBS_ATTR_DESTROY_SRQ_RESP, sizeof(struct ib_uverbs_destroy_srq_resp), M_),
+};
 static const struct attr_spec qp_create[] = {
 	IDR(UVERBS_ATTR_CREATE_QP_HANDLE, OBJ(QP), ACCESS_NEW, M_),
 	IDR(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, OBJ(XRCD), ACCESS_READ, O_),
@@ -135,6 +156,8 @@ static const struct method methods[] = {
 	METHOD(OBJ(MR), UVERBS_METHOD_REG_DMABUF_MR, m_not_supported, reg_dmabuf_mr),
 	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_CREATE, m_cq_create, cq_create),
 	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_DESTROY, m_cq_destroy, cq_destroy),
+	METHOD(OBJ(SRQ), UVERBS_METHOD_SRQ_CREATE, m_srq_create, srq_create),
+	METHOD(OBJ(SRQ), UVERBS_METHOD_SRQ_DESTROY, m_srq_destroy, srq_destroy),
 	METHOD(OBJ(QP), UVERBS_METHOD_QP_CREATE, m_qp_create, qp_create),
 	METHOD(OBJ(QP), UVERBS_METHOD_QP_DESTROY, m_qp_destroy, qp_destroy),
 	METHOD(OBJ(FLOW), UVERBS_METHOD_FLOW_DESTROY, m_destroyed, flow_destroy),

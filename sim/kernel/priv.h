@@ -66,7 +66,7 @@ struct ev_counts { /* events of an object that its application has read */
 	uint32_t comp, async;
 };
 
-#define UOBJ_MAX_USES 4
+#define UOBJ_MAX_USES 5
 
 struct uobj {
 	TAILQ_ENTRY(uobj) link;
@@ -91,6 +91,9 @@ struct uobj {
 			uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 			SLIST_HEAD(, kmcast) mcasts;
 		} qp;
+		struct {
+			uint32_t max_wr, max_sge;
+		} srq;
 	};
 };
 TAILQ_HEAD(uobj_list, uobj);
@@ -296,6 +299,11 @@ int cmd_create_cq(struct call *c);
 int cmd_ex_create_cq(struct call *c);
 int cmd_resize_cq(struct call *c);
 int cmd_destroy_cq(struct call *c);
+int cmd_create_srq(struct call *c);
+int cmd_create_xsrq(struct call *c);
+int cmd_modify_srq(struct call *c);
+int cmd_query_srq(struct call *c);
+int cmd_destroy_srq(struct call *c);
 int cmd_create_qp(struct call *c);
 int cmd_ex_create_qp(struct call *c);
 int cmd_query_qp(struct call *c);
@@ -325,7 +333,7 @@ uint64_t attr_in_addr(struct call *c, const struct attr_val *v);
 int verbs_create_cq(struct call *c, struct uobj *u, uint32_t cqe, uint32_t vector, uint32_t flags,
 		    struct evfile *comp, struct evfile *async);
 int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd,
-		    struct uobj *scq, struct uobj *rcq, struct evfile *async);
+		    struct uobj *scq, struct uobj *rcq, struct uobj *srq, struct evfile *async);
 int verbs_check_access(const struct kdev *d, uint32_t access);
 void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 

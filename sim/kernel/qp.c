@@ -26,7 +26,7 @@ static void save_caps(struct uobj *u, const struct drv_qp_init *init)
 }
 
 int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd,
-		    struct uobj *scq, struct uobj *rcq, struct evfile *async)
+		    struct uobj *scq, struct uobj *rcq, struct uobj *srq, struct evfile *async)
 {
 	const struct drv_ops *ops = kdev_ops(c->f->dev);
 	struct drv_udata *udata;
@@ -43,6 +43,7 @@ int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, st
 	qp->type = init->type;
 	init->send_cq = scq->drv;
 	init->recv_cq = rcq->drv;
+	init->srq = srq ? srq->drv : NULL;
 	ret = ops->create_qp(qp, init, udata);
 	if (ret) {
 		drv_free(qp);
@@ -52,6 +53,8 @@ int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, st
 	uobj_use(u, pd);
 	uobj_use(u, scq);
 	uobj_use(u, rcq);
+	if (srq)
+		uobj_use(u, srq);
 	u->async = async ? async : c->f->default_async;
 	if (u->async)
 		evfile_get(u->async);
@@ -89,7 +92,7 @@ static int create_qp(struct call *c, const struct ib_uverbs_ex_create_qp *cmd,
 		.create_flags = cmd->create_flags,
 		.source_qpn = cmd->create_flags & SOURCE_QPN ? cmd->source_qpn : 0,
 	};
-	struct uobj *u, *pd, *scq, *rcq;
+	struct uobj *u, *pd, *scq, *rcq, *srq = NULL;
 	int ret;
 
 	ret = check_type(cmd->qp_type);
@@ -98,10 +101,14 @@ static int create_qp(struct call *c, const struct ib_uverbs_ex_create_qp *cmd,
 	if (ret)
 		return ret;
 	u->user_handle = cmd->user_handle;
-	/* No driver function makes an SRQ or an indirection table: no handle names one. */
-	if ((cmd->comp_mask & IB_UVERBS_CREATE_QP_MASK_IND_TABLE) ||
-	    (cmd->is_srq && cmd->qp_type != IB_UVERBS_QPT_XRC_INI))
+	/* No driver function makes an indirection table: no handle names one. */
+	if (cmd->comp_mask & IB_UVERBS_CREATE_QP_MASK_IND_TABLE)
 		return -EINVAL;
+	if (cmd->is_srq && cmd->qp_type != IB_UVERBS_QPT_XRC_INI) {
+		srq = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd->srq_handle);
+		if (!srq)
+			return -EINVAL;
+	}
 	scq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->send_cq_handle);
 	rcq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->recv_cq_handle);
 	if (cmd->qp_type == IB_UVERBS_QPT_XRC_INI)
@@ -109,7 +116,7 @@ static int create_qp(struct call *c, const struct ib_uverbs_ex_create_qp *cmd,
 	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle);
 	if (!pd || !scq || !rcq || (cmd->create_flags & ~EX_CREATE_FLAGS))
 		return -EINVAL;
-	ret = verbs_create_qp(c, u, &init, pd, scq, rcq, NULL);
+	ret = verbs_create_qp(c, u, &init, pd, scq, rcq, srq, NULL);
 	if (ret)
 		return ret;
 	resp->base.qp_handle = u->handle;
@@ -260,6 +267,7 @@ int m_qp_create(struct call *c)
 {
 	struct uobj *u = attr_get(c, UVERBS_ATTR_CREATE_QP_HANDLE)->obj, *pd, *scq, *rcq;
 	const struct attr_val *async = attr_get(c, UVERBS_ATTR_CREATE_QP_EVENT_FD);
+	const struct attr_val *srq = attr_get(c, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
 	struct drv_qp_init init;
 	struct ib_uverbs_qp_cap cap;
 	uint32_t qpn;
@@ -271,7 +279,8 @@ int m_qp_create(struct call *c)
 	if (!ret)
 		ret = get_flags(c, &init);
 	if (!ret)
-		ret = verbs_create_qp(c, u, &init, pd, scq, rcq, async ? async->ev : NULL);
+		ret = verbs_create_qp(c, u, &init, pd, scq, rcq, srq ? srq->obj : NULL,
+				      async ? async->ev : NULL);
 	if (ret)
 		return ret;
 	cap = (struct ib_uverbs_qp_cap){init.max_send_wr, init.max_recv_wr, init.max_send_sge,

@@ -140,6 +140,8 @@ static int destroy_hw(struct uobj *u)
 		return ops->dereg_mr(u->drv);
 	case UVERBS_OBJECT_CQ:
 		return ops->destroy_cq(u->drv);
+	case UVERBS_OBJECT_SRQ:
+		return ops->destroy_srq(u->drv);
 	case UVERBS_OBJECT_QP:
 		return ops->destroy_qp(u->drv);
 	case UVERBS_OBJECT_FLOW:

@@ -235,6 +235,10 @@ struct bed_qp *bed_qp(struct bed *bed, unsigned int side, uint8_t type, struct b
 	c.sq = (struct hca_ring){BED_PASID, (uintptr_t)qp->sq, qp->sq_bbs, TINY_BB};
 	c.rq = (struct hca_ring){BED_PASID, (uintptr_t)qp->rq, qp->rq_wqes, qp->rq_stride};
 	c.record = (uintptr_t)qp->rec;
+	if (bed->srqn && side == 1) {
+		c.srqn = bed->srqn;
+		c.rq.entries = 0;
+	}
 	MUST(!hca_qp_create(bed->hca[side], &c, &qp->qpn));
 	qp->next = bed->qps;
 	bed->qps = qp;

@@ -53,6 +53,7 @@ struct bed {
 	unsigned int frames, n, m; /* for the hooks of a test */
 	uint64_t rand;
 	unsigned int irqs[2];
+	uint32_t srqn; /* of QPs made from now on at side 1, 0: none */
 };
 
 struct bed_path { /* what connect() sets; 0 takes the usual */
@@ -117,6 +118,6 @@ struct test {
 	test_fn fn;
 };
 extern const struct test keys_tests[], packet_tests[], rc_tests[], error_tests[], datagram_tests[],
-	cq_tests[], doorbell_tests[], state_tests[], fault_tests[], fuzz_tests[];
+	srq_tests[], cq_tests[], doorbell_tests[], state_tests[], fault_tests[], fuzz_tests[];
 
 #endif

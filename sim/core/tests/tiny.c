@@ -81,6 +81,7 @@ static uint8_t tiny_decode_rqe(const void *raw, uint32_t len, uint16_t index, st
 		return HCASIM_VENDOR_ERR_BAD_RQE;
 	memcpy(sge, r->sge, r->num_sge * sizeof(*sge));
 	wr->num_sge = r->num_sge;
+	wr->tag = r->tag;
 	for (i = 0; i < r->num_sge; i++)
 		wr->length += sge[i].length;
 	return 0;
@@ -92,6 +93,7 @@ static void tiny_encode_cqe(const struct hca_cpl *c, unsigned int phase, void *r
 		.qpn = c->qpn,
 		.byte_count = c->byte_count,
 		.imm = c->imm,
+		.srqn = c->srqn,
 		.src_qpn = c->src_qpn,
 		.timestamp = c->timestamp,
 		.wqe_index = c->wqe_index,

@@ -31,7 +31,8 @@ _Static_assert(sizeof(struct tiny_wqe) == TINY_BB, "one basic block");
 struct tiny_rqe {
 	uint16_t index;
 	uint16_t num_sge;
-	uint32_t reserved[3];
+	uint16_t tag;
+	uint16_t reserved[5];
 	struct hca_sge sge[];
 };
 
@@ -40,7 +41,9 @@ struct tiny_cqe { /* 64 bytes */
 	uint64_t timestamp;
 	uint16_t wqe_index;
 	uint8_t op, wqe_op, num_bb, status, vendor_err, flags;
-	uint8_t pad[31];
+	uint8_t pad[3];
+	uint32_t srqn;
+	uint8_t pad2[23];
 	uint8_t phase; /* last */
 };
 _Static_assert(sizeof(struct tiny_cqe) == 64, "a CQE");

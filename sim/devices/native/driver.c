@@ -98,7 +98,8 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.device_cap_flags = IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_SYS_IMAGE_GUID |
 				    IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |
 				    IB_UVERBS_DEVICE_UD_IP_CSUM | IB_UVERBS_DEVICE_RAW_IP_CSUM |
-				    IB_UVERBS_DEVICE_MANAGED_FLOW_STEERING,
+				    IB_UVERBS_DEVICE_MANAGED_FLOW_STEERING |
+				    (cfg->max_srq ? IB_UVERBS_DEVICE_SRQ_RESIZE : 0),
 		.max_sge = HCASIM_MAX_SGE,
 		.max_sge_rd = HCASIM_MAX_SGE,
 		.max_cq = cfg->max_cq,
@@ -109,6 +110,9 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.max_res_rd_atom = cfg->max_rd_atomic * cfg->max_qp,
 		.max_qp_init_rd_atom = cfg->max_rd_atomic,
 		.atomic_cap = ATOMIC_HCA,
+		.max_srq = cfg->max_srq,
+		.max_srq_wr = cfg->max_srq ? HCASIM_MAX_SRQ_WR : 0,
+		.max_srq_sge = cfg->max_srq ? HCASIM_MAX_SGE : 0,
 		.max_ah = NATIVE_MAX_AH,
 		.max_raw_ethy_qp = cfg->max_qp,
 		.max_mcast_grp = NATIVE_MAX_MCAST,
@@ -256,7 +260,7 @@ const struct drv_ops native_drv_ops = {
 	.sz_ucontext = sizeof(struct native_ucontext),
 	.sz_pd = sizeof(struct native_pd),
 	.sz_cq = sizeof(struct native_cq),
-	.sz_srq = sizeof(struct drv_srq),
+	.sz_srq = sizeof(struct native_srq),
 	.sz_qp = sizeof(struct native_qp),
 	.sz_mr = sizeof(struct native_mr),
 	.sz_ah = sizeof(struct native_ah),
@@ -278,6 +282,10 @@ const struct drv_ops native_drv_ops = {
 	.create_cq = native_create_cq,
 	.resize_cq = native_resize_cq,
 	.destroy_cq = native_destroy_cq,
+	.create_srq = native_create_srq,
+	.modify_srq_limit = native_modify_srq_limit,
+	.query_srq_limit = native_query_srq_limit,
+	.destroy_srq = native_destroy_srq,
 	.create_qp = native_create_qp,
 	.modify_qp = native_modify_qp,
 	.query_qp = native_query_qp,

@@ -61,6 +61,12 @@ struct native_qp {
 	struct native_mem *mem;
 };
 
+struct native_srq {
+	struct drv_srq base;
+	struct native_srq *next;
+	struct native_mem *mem;
+};
+
 struct native_ah {
 	struct drv_ah base;
 };
@@ -85,6 +91,7 @@ struct native_dev {
 	uint32_t num_pds, num_ahs, next_pd;
 	struct native_cq *cqs[NATIVE_HASH];
 	struct native_qp *qps[NATIVE_HASH];
+	struct native_srq *srqs[NATIVE_HASH];
 	struct native_mem *dead; /* unmapped once no transfer can be under way to them */
 };
 
@@ -119,6 +126,12 @@ void native_cq_hash(struct native_dev *n, struct native_cq *cq);
 void native_cq_unhash(struct native_dev *n, struct native_cq *cq);
 void native_qp_hash(struct native_dev *n, struct native_qp *qp);
 void native_qp_unhash(struct native_dev *n, struct native_qp *qp);
+struct native_srq *native_srq_find(const struct native_dev *n, uint32_t srqn);
+
+int native_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
+int native_modify_srq_limit(struct drv_srq *srq, uint32_t limit);
+int native_query_srq_limit(struct drv_srq *srq, uint32_t *limit);
+int native_destroy_srq(struct drv_srq *srq);
 
 int native_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
 int native_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);

@@ -98,7 +98,7 @@ static struct native_qp *find_qp(struct native_dev *n, uint32_t qpn)
 	return qp;
 }
 
-enum event_of { OF_CQ, OF_QP, OF_PORT };
+enum event_of { OF_CQ, OF_QP, OF_SRQ, OF_PORT };
 
 /* enum ibv_event_type of verbs.h, whose numbers the async event file carries. */
 static const struct {
@@ -115,6 +115,8 @@ static const struct {
 	{HCASIM_EQE_TYPE_DEVICE_FATAL, OF_PORT, 8},
 	{HCASIM_EQE_TYPE_PORT_ACTIVE, OF_PORT, 9},
 	{HCASIM_EQE_TYPE_PORT_ERR, OF_PORT, 10},
+	{HCASIM_EQE_TYPE_SRQ_ERR, OF_SRQ, 14},
+	{HCASIM_EQE_TYPE_SRQ_LIMIT, OF_SRQ, 15},
 	{HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, OF_QP, 16},
 	{HCASIM_EQE_TYPE_GID_CHANGE, OF_PORT, 18},
 };
@@ -123,6 +125,7 @@ static void async_event(struct native_dev *n, const struct hcasim_eqe *eqe, unsi
 			uint32_t ibv_event)
 {
 	const uint32_t number = le32toh(eqe->number);
+	struct native_srq *srq;
 	struct native_cq *cq;
 	struct native_qp *qp;
 
@@ -136,6 +139,11 @@ static void async_event(struct native_dev *n, const struct hcasim_eqe *eqe, unsi
 		qp = find_qp(n, number);
 		if (qp)
 			n->up->async_qp(&qp->base, ibv_event);
+		break;
+	case OF_SRQ:
+		srq = native_srq_find(n, number);
+		if (srq)
+			n->up->async_srq(&srq->base, ibv_event);
 		break;
 	default:
 		n->up->async_port(n->dev, eqe->port, ibv_event);

@@ -29,11 +29,13 @@ static int check_type(const struct drv_qp_init *init)
 	if (init->type != HCASIM_QPT_RC && init->type != HCASIM_QPT_UC && init->type != HCASIM_QPT_UD &&
 	    init->type != HCASIM_QPT_RAW_PACKET)
 		return -EOPNOTSUPP;
-	return init->create_flags || init->srq ? -EOPNOTSUPP : 0;
+	return init->create_flags ? -EOPNOTSUPP : 0;
 }
 
-static int check_caps(const struct drv_qp_init *init)
+static int check_caps(struct drv_qp_init *init)
 {
+	if (init->srq)
+		init->max_recv_wr = init->max_recv_sge = 0;
 	if (init->max_send_wr > HCASIM_MAX_QP_WR || init->max_recv_wr > HCASIM_MAX_QP_WR ||
 	    init->max_send_sge > HCASIM_MAX_SGE || init->max_recv_sge > HCASIM_MAX_SGE ||
 	    init->max_inline > HCASIM_MAX_INLINE)
@@ -46,7 +48,7 @@ static int check_rings(const struct drv_qp_init *init, const struct hcasim_creat
 {
 	const uint32_t rqe = sizeof(struct hcasim_rqe) + init->max_recv_sge * sizeof(struct hcasim_seg_data);
 
-	if (req->flags)
+	if (req->flags || (init->srq && req->rq_wqe_count))
 		return -EINVAL;
 	if (init->max_send_wr > req->sq_wqebb)
 		return -EINVAL;
@@ -82,6 +84,7 @@ static void fill_attr(struct hca_qp_attr_create *attr, const struct native_qp *q
 		.pdn = ((struct native_pd *)qp->base.pd)->pdn,
 		.send_cqn = init->send_cq->cqn,
 		.recv_cqn = init->recv_cq->cqn,
+		.srqn = init->srq ? init->srq->srqn : 0,
 		.sq = {HCA_PASID_KERNEL, base + l->sq, req->sq_wqebb, HCASIM_WQEBB_SIZE},
 		.rq = {HCA_PASID_KERNEL, base + l->rq, req->rq_wqe_count, req->rq_stride},
 		.record = base + l->record,

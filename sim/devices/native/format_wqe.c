@@ -163,7 +163,7 @@ uint8_t native_decode_wqe(const void *raw, uint32_t len, uint8_t qp_type, uint32
 uint8_t native_decode_rqe(const void *raw, uint32_t len, uint16_t index, struct hca_rwr *wr,
 			  struct hca_sge *sge, uint32_t max_sge)
 {
-	static const uint8_t zero[sizeof(((struct hcasim_rqe *)0)->reserved)];
+	static const uint8_t zero[sizeof(((struct hcasim_rqe *)0)->reserved2)];
 	struct native_cursor cur = {raw, len};
 	struct hcasim_seg_data seg;
 	struct hcasim_rqe head;
@@ -176,8 +176,10 @@ uint8_t native_decode_rqe(const void *raw, uint32_t len, uint16_t index, struct 
 	if (le16toh(head.index) != index)
 		return HCASIM_VENDOR_ERR_STALE_WQE;
 	if (head.num_sge > HCASIM_MAX_SGE || head.num_sge > max_sge ||
-	    head.num_sge * sizeof(seg) > cur.left || memcmp(head.reserved, zero, sizeof(zero)))
+	    head.num_sge * sizeof(seg) > cur.left || head.reserved ||
+	    memcmp(head.reserved2, zero, sizeof(zero)))
 		return HCASIM_VENDOR_ERR_BAD_RQE;
+	wr->tag = le16toh(head.tag);
 	for (; wr->num_sge < head.num_sge; wr->num_sge++, sge++) {
 		native_take(&cur, &seg, sizeof(seg));
 		if (le32toh(seg.lkey) == HCASIM_INVALID_LKEY)

@@ -87,10 +87,10 @@ static void test_bad_rqe(void)
 		CU_ASSERT_EQUAL(decode_rqe(&rqe, sizeof(rqe), &wr, sge), HCASIM_VENDOR_ERR_STALE_WQE);
 	}
 	build_rqe(&rqe, 2);
-	for (size_t i = 0; i < sizeof(rqe.head.reserved); i++) {
-		rqe.head.reserved[i] = 1;
+	for (size_t i = 0; i < sizeof(rqe.head.reserved2); i++) {
+		rqe.head.reserved2[i] = 1;
 		CU_ASSERT_EQUAL(decode_rqe(&rqe, sizeof(rqe), &wr, sge), HCASIM_VENDOR_ERR_BAD_RQE);
-		rqe.head.reserved[i] = 0;
+		rqe.head.reserved2[i] = 0;
 	}
 	/* More SGEs than the stride holds, than there is memory for, than the device takes. */
 	for (uint32_t len = 0; len < 48; len++)

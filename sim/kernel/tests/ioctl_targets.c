@@ -179,6 +179,40 @@ static struct ioc *build_cq_destroy(void)
 	return i;
 }
 
+static struct ioc *build_srq_create(void)
+{
+	const struct hcasim_create_srq_req req = {.wqe_count = HCASIM_MAX_SRQ_WR, .stride = 32};
+	struct ioc *i;
+
+	CHECK_ERR(make_pd(), 0);
+	i = ioc_new(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE);
+	ioc_obj(i, UVERBS_ATTR_CREATE_SRQ_HANDLE, 0);
+	ioc_obj(i, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, w.pd);
+	ioc_const(i, UVERBS_ATTR_CREATE_SRQ_TYPE, IB_UVERBS_SRQT_BASIC);
+	ioc_in(i, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, &(uint64_t){0x50}, 8);
+	ioc_in(i, UVERBS_ATTR_CREATE_SRQ_MAX_WR, &(uint32_t){8}, 4);
+	ioc_in(i, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, &(uint32_t){1}, 4);
+	ioc_in(i, UVERBS_ATTR_CREATE_SRQ_LIMIT, &(uint32_t){0}, 4);
+	ioc_obj(i, UVERBS_ATTR_CREATE_SRQ_EVENT_FD, w.async_fd);
+	ioc_out(i, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, user_alloc(8), 4);
+	ioc_out(i, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, user_alloc(8), 4);
+	ioc_in(i, UVERBS_ATTR_UHW_IN, &req, sizeof(req));
+	ioc_out(i, UVERBS_ATTR_UHW_OUT, user_alloc(64), sizeof(struct hcasim_create_srq_resp));
+	return i;
+}
+
+static struct ioc *build_srq_destroy(void)
+{
+	struct ioc *i;
+
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_srq(8, 0), 0);
+	i = ioc_new(UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY);
+	ioc_obj(i, UVERBS_ATTR_DESTROY_SRQ_HANDLE, w.srq);
+	ioc_out(i, UVERBS_ATTR_DESTROY_SRQ_RESP, user_alloc(8), 4);
+	return i;
+}
+
 static struct ioc *build_qp_create(void)
 {
 	const struct ib_uverbs_qp_cap cap = {8, 8, 2, 1, 32};
@@ -293,6 +327,22 @@ const struct target targets[NUM_TARGETS] = {
 	{"CQ_DESTROY", UVERBS_OBJECT_CQ, UVERBS_METHOD_CQ_DESTROY, build_cq_destroy, 0, false, {
 		{UVERBS_ATTR_DESTROY_CQ_HANDLE, K_HANDLE, MUST, 0},
 		{UVERBS_ATTR_DESTROY_CQ_RESP, K_OUT, MUST, 8}}},
+	{"SRQ_CREATE", UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_CREATE, build_srq_create, 0, false, {
+		{UVERBS_ATTR_CREATE_SRQ_HANDLE, K_NEW, MUST, 0},
+		{UVERBS_ATTR_CREATE_SRQ_PD_HANDLE, K_HANDLE, MUST, 0},
+		{UVERBS_ATTR_CREATE_SRQ_TYPE, K_IN, MUST, 8},
+		{UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, K_IN, MUST, 8},
+		{UVERBS_ATTR_CREATE_SRQ_MAX_WR, K_IN, MUST, 4},
+		{UVERBS_ATTR_CREATE_SRQ_MAX_SGE, K_IN, MUST, 4},
+		{UVERBS_ATTR_CREATE_SRQ_LIMIT, K_IN, MUST, 4},
+		{UVERBS_ATTR_CREATE_SRQ_EVENT_FD, K_FD, 0, 0},
+		{UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, K_OUT, MUST, 4},
+		{UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, K_OUT, MUST, 4},
+		{UVERBS_ATTR_UHW_IN, K_IN, ANY, 0},
+		{UVERBS_ATTR_UHW_OUT, K_OUT, ANY, 0}}},
+	{"SRQ_DESTROY", UVERBS_OBJECT_SRQ, UVERBS_METHOD_SRQ_DESTROY, build_srq_destroy, 0, false, {
+		{UVERBS_ATTR_DESTROY_SRQ_HANDLE, K_HANDLE, MUST, 0},
+		{UVERBS_ATTR_DESTROY_SRQ_RESP, K_OUT, MUST, 4}}},
 	{"QP_CREATE", UVERBS_OBJECT_QP, UVERBS_METHOD_QP_CREATE, build_qp_create, 0, false, {
 		{UVERBS_ATTR_CREATE_QP_HANDLE, K_NEW, MUST, 0},
 		{UVERBS_ATTR_CREATE_QP_PD_HANDLE, K_HANDLE, 0, 0},

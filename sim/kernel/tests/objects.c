@@ -73,6 +73,21 @@ int make_mr(void *addr, uint64_t len, uint32_t access)
 	return ret;
 }
 
+int make_srq(uint32_t max_wr, uint32_t limit)
+{
+	const struct hcasim_create_srq_req req = {.wqe_count = HCASIM_MAX_SRQ_WR, .stride = 32};
+	struct ib_uverbs_create_srq cmd = {
+		.user_handle = 0x50, .pd_handle = w.pd, .max_wr = max_wr, .max_sge = 1, .srq_limit = limit};
+	struct ib_uverbs_create_srq_resp resp = {0};
+	struct hcasim_create_srq_resp drv;
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_CREATE_SRQ, &cmd, sizeof(cmd), &req, sizeof(req), &resp,
+		       sizeof(resp), &drv, sizeof(drv));
+	w.srq = resp.srq_handle;
+	return ret;
+}
+
 int make_qp(uint8_t type)
 {
 	struct ib_uverbs_create_qp cmd = {

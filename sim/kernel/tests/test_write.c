@@ -209,6 +209,58 @@ static void fill_destroy_flow(uint8_t *req, uint8_t *uhw)
 
 /* Sizes are those of the ABI, in bytes, counted from the man-made list in ib_user_verbs.h. */
 /* clang-format off */
+static void fill_create_srq(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_create_srq *c = (void *)req;
+
+	CHECK_ERR(make_pd(), 0);
+	c->pd_handle = w.pd;
+	c->max_wr = 8;
+	c->max_sge = 1;
+	*(struct hcasim_create_srq_req *)uhw = (struct hcasim_create_srq_req){HCASIM_MAX_SRQ_WR, 32};
+}
+
+static void fill_create_xsrq(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_create_xsrq *c = (void *)req;
+
+	CHECK_ERR(make_pd(), 0);
+	c->srq_type = IB_UVERBS_SRQT_BASIC;
+	c->pd_handle = w.pd;
+	c->max_wr = 8;
+	c->max_sge = 1;
+	*(struct hcasim_create_srq_req *)uhw = (struct hcasim_create_srq_req){HCASIM_MAX_SRQ_WR, 32};
+}
+
+static void some_srq(void)
+{
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_srq(8, 0), 0);
+}
+
+static void fill_modify_srq(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_modify_srq *c = (void *)req;
+
+	some_srq();
+	c->srq_handle = w.srq;
+	c->attr_mask = 3;
+	c->max_wr = 16;
+	c->srq_limit = 9;
+}
+
+static void fill_query_srq(uint8_t *req, uint8_t *uhw)
+{
+	some_srq();
+	((struct ib_uverbs_query_srq *)req)->srq_handle = w.srq;
+}
+
+static void fill_destroy_srq(uint8_t *req, uint8_t *uhw)
+{
+	some_srq();
+	((struct ib_uverbs_destroy_srq *)req)->srq_handle = w.srq;
+}
+
 static const struct wcase cases[] = {
 	{"QUERY_DEVICE", CM(QUERY_DEVICE), 8, 176, 0, 0, false, fill_nothing},
 	{"QUERY_PORT", CM(QUERY_PORT), 16, 40, 0, 0, false, fill_port},
@@ -223,6 +275,11 @@ static const struct wcase cases[] = {
 	{"CREATE_CQ", CM(CREATE_CQ), 32, 8, 0, 32, false, fill_cq},
 	{"RESIZE_CQ", CM(RESIZE_CQ), 16, 8, 0, 32, false, fill_resize},
 	{"DESTROY_CQ", CM(DESTROY_CQ), 16, 8, 0, 0, false, fill_destroy_cq},
+	{"CREATE_SRQ", CM(CREATE_SRQ), 32, 16, 8, 32, false, fill_create_srq},
+	{"CREATE_XSRQ", CM(CREATE_XSRQ), 48, 16, 8, 32, false, fill_create_xsrq},
+	{"MODIFY_SRQ", CM(MODIFY_SRQ), 16, 0, 0, 0, true, fill_modify_srq},
+	{"QUERY_SRQ", CM(QUERY_SRQ), 16, 16, 0, 0, false, fill_query_srq},
+	{"DESTROY_SRQ", CM(DESTROY_SRQ), 16, 4, 0, 0, false, fill_destroy_srq},
 	{"CREATE_QP", CM(CREATE_QP), 56, 32, 16, 48, false, fill_qp},
 	{"QUERY_QP", CM(QUERY_QP), 16, 128, 0, 0, false, fill_query_qp},
 	{"MODIFY_QP", CM(MODIFY_QP), 112, 0, 0, 0, true, fill_modify_qp},
@@ -431,7 +488,7 @@ static void hostile(void)
 
 static void headers(void)
 {
-	const struct wcase *c = &cases[0], *e = &cases[17];
+	const struct wcase *c = &cases[0], *e = &cases[22];
 
 	for (unsigned int bit = 8; bit < 31; bit++) {
 		build(c);
@@ -477,7 +534,7 @@ static void unknown(void)
 			/* Known to the kernel, but not to this driver: its header is looked at first. */
 			b->hdr.in_words = 15;
 			ret = kernel_write(w.f, &w.task, U(b), 64, &w.reply);
-			CHECK_ERR(ret, n > (extended ? IB_USER_VERBS_EX_CMD_DESTROY_FLOW : CM(DETACH_MCAST))
+			CHECK_ERR(ret, n > (extended ? IB_USER_VERBS_EX_CMD_DESTROY_FLOW : CM(CREATE_XSRQ))
 					       ? -EOPNOTSUPP
 					       : -EINVAL);
 			file_close();

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Shared receive queues. */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "hcasim.h"
+
+static void lock(struct hcasim_srq *srq)
+{
+	if (srq->locking)
+		pthread_spin_lock(&srq->lock);
+}
+
+static void unlock(struct hcasim_srq *srq)
+{
+	if (srq->locking)
+		pthread_spin_unlock(&srq->lock);
+}
+
+static int check_attr(const struct hcasim_context *ctx, const struct ibv_srq_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD))
+		return EOPNOTSUPP;
+	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)
+		return EOPNOTSUPP;
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd)
+		return EINVAL;
+	if (!attr->attr.max_wr || attr->attr.max_wr > HCASIM_MAX_SRQ_WR || attr->attr.max_sge > ctx->max_sge)
+		return EINVAL;
+	return 0;
+}
+
+static int alloc_slots(struct hcasim_srq *srq)
+{
+	const size_t each = sizeof(*srq->wr_id) + sizeof(*srq->free_tag);
+	int err;
+
+	err = hcasim_buf_alloc(&srq->slot_buf, srq->pd, HCASIM_MAX_SRQ_WR * each, HCASIM_RESOURCE_SRQ_SLOTS);
+	if (err)
+		return err;
+	srq->wr_id = srq->slot_buf.ptr;
+	srq->free_tag = (uint16_t *)(srq->wr_id + HCASIM_MAX_SRQ_WR);
+	return 0;
+}
+
+static int enter(struct hcasim_srq *srq)
+{
+	int err;
+
+	pthread_mutex_lock(&srq->ctx->table_lock);
+	err = hcasim_table_insert(&srq->ctx->srqs, srq->srqn, srq);
+	pthread_mutex_unlock(&srq->ctx->table_lock);
+	return err;
+}
+
+static int create_in_device(struct hcasim_srq *srq, struct ibv_srq_init_attr_ex *attr)
+{
+	struct ibv_context *ibctx = &srq->ctx->ibv_ctx.context;
+	struct hcasim_cmd_create_srq_resp resp = {};
+	struct hcasim_cmd_create_srq cmd = {
+		.drv_payload = {.wqe_count = HCASIM_MAX_SRQ_WR, .stride = srq->stride}};
+	int err;
+
+	err = ibv_cmd_create_srq_ex(ibctx, &srq->vsrq, attr, &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
+				    sizeof(resp));
+	if (err)
+		return err;
+	err = hcasim_map_device(ibctx, &srq->map, resp.drv_payload.ring_mmap_offset,
+				resp.drv_payload.ring_mmap_size, PROT_READ | PROT_WRITE);
+	if (!err) {
+		srq->ring = srq->map.addr;
+		srq->record = (void *)(srq->map.addr + resp.drv_payload.record_offset);
+		srq->srqn = srq->vsrq.srq_num = resp.drv_payload.srqn;
+		srq->max_wr = attr->attr.max_wr;
+		srq->max_sge = attr->attr.max_sge;
+		err = enter(srq);
+	}
+	if (err) {
+		hcasim_unmap(&srq->map);
+		ibv_cmd_destroy_srq(&srq->vsrq.srq);
+	}
+	return err;
+}
+
+static struct hcasim_srq *create(struct hcasim_context *ctx, struct ibv_srq_init_attr_ex *attr)
+{
+	struct hcasim_srq *srq = NULL;
+	int err;
+
+	err = check_attr(ctx, attr);
+	if (err)
+		goto err_out;
+	srq = calloc(1, sizeof(*srq));
+	if (!srq) {
+		err = ENOMEM;
+		goto err_out;
+	}
+	srq->ctx = ctx;
+	srq->pd = to_hpd(attr->pd);
+	srq->locking = !srq->pd->td;
+	/* At least one SGE of room: IBTA lets a receive be posted with none. */
+	srq->stride =
+		roundup_pow_of_two(sizeof(struct hcasim_rqe) + (attr->attr.max_sge ? attr->attr.max_sge : 1) *
+								       sizeof(struct hcasim_seg_data));
+	err = alloc_slots(srq);
+	if (err)
+		goto err_out;
+	pthread_spin_init(&srq->lock, PTHREAD_PROCESS_PRIVATE);
+	err = create_in_device(srq, attr);
+	if (err)
+		goto err_slots;
+	hcasim_pd_get(srq->pd);
+	return srq;
+
+err_slots:
+	pthread_spin_destroy(&srq->lock);
+	hcasim_buf_free(&srq->slot_buf, srq->pd);
+err_out:
+	free(srq);
+	errno = err;
+	return NULL;
+}
+
+struct ibv_srq *hcasim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr)
+{
+	struct hcasim_srq *srq = create(to_hctx(ibctx), attr);
+
+	return srq ? &srq->vsrq.srq : NULL;
+}
+
+struct ibv_srq *hcasim_create_srq(struct ibv_pd *ibpd, struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq_init_attr_ex ex = {
+		.srq_context = attr->srq_context,
+		.attr = attr->attr,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD,
+		.srq_type = IBV_SRQT_BASIC,
+		.pd = ibpd,
+	};
+	struct ibv_srq *ibsrq = hcasim_create_srq_ex(ibpd->context, &ex);
+
+	if (ibsrq)
+		attr->attr = ex.attr;
+	return ibsrq;
+}
+
+/* IBTA 11.2.3.3: no size smaller than what is posted. The lock keeps it so until the size has changed. */
+int hcasim_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int attr_mask)
+{
+	struct hcasim_srq *srq = to_hsrq(ibsrq);
+	struct ibv_modify_srq cmd = {};
+	int err;
+
+	if (!(attr_mask & IBV_SRQ_MAX_WR))
+		return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
+	lock(srq);
+	err = attr->max_wr < srq->used ? EINVAL
+				       : ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
+	if (!err)
+		srq->max_wr = attr->max_wr;
+	unlock(srq);
+	return err;
+}
+
+int hcasim_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd;
+
+	return ibv_cmd_query_srq(ibsrq, attr, &cmd, sizeof(cmd));
+}
+
+int hcasim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
+{
+	*srq_num = to_hsrq(ibsrq)->srqn;
+	return 0;
+}
+
+int hcasim_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct hcasim_srq *srq = to_hsrq(ibsrq);
+	struct hcasim_context *ctx = srq->ctx;
+	int err;
+
+	/* The number may be used again as soon as the device gave it up: the table waits for us. */
+	pthread_mutex_lock(&ctx->table_lock);
+	err = ibv_cmd_destroy_srq(ibsrq);
+	if (!err)
+		hcasim_table_remove(&ctx->srqs, srq->srqn);
+	pthread_mutex_unlock(&ctx->table_lock);
+	if (err)
+		return err;
+	hcasim_unmap(&srq->map);
+	pthread_spin_destroy(&srq->lock);
+	hcasim_buf_free(&srq->slot_buf, srq->pd);
+	hcasim_pd_put(srq->pd);
+	free(srq);
+	return 0;
+}
+
+/* ---- Posting and ending ---- */
+
+static int post_one(struct hcasim_srq *srq, const struct ibv_recv_wr *wr)
+{
+	uint32_t place = srq->pi & (HCASIM_MAX_SRQ_WR - 1);
+	uint16_t tag;
+
+	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > srq->max_sge)
+		return EINVAL;
+	if (srq->used >= srq->max_wr)
+		return ENOMEM;
+	/* No more are posted than the ring has places, so the device has taken what stood here before. */
+	tag = srq->num_free ? srq->free_tag[--srq->num_free] : srq->fresh++;
+	srq->wr_id[tag] = wr->wr_id;
+	hcasim_write_rqe((void *)(srq->ring + (size_t)place * srq->stride), srq->stride, srq->pi, tag, wr);
+	srq->used++;
+	srq->pi++;
+	return 0;
+}
+
+int hcasim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct hcasim_srq *srq = to_hsrq(ibsrq);
+	int err = 0;
+
+	lock(srq);
+	for (; wr; wr = wr->next) {
+		err = post_one(srq, wr);
+		if (err) {
+			*bad_wr = wr;
+			break;
+		}
+	}
+	/* The device reads the record by itself when the queue runs dry: no doorbell. */
+	udma_to_device_barrier();
+	hcasim_store_record(&srq->record->pi, srq->pi);
+	unlock(srq);
+	return err;
+}
+
+int hcasim_srq_ended(struct hcasim_srq *srq, uint16_t tag, uint64_t *wr_id)
+{
+	int err = EINVAL;
+
+	lock(srq);
+	if (srq->used && tag < srq->fresh) {
+		*wr_id = srq->wr_id[tag];
+		srq->free_tag[srq->num_free++] = tag;
+		srq->used--;
+		err = 0;
+	}
+	unlock(srq);
+	return err;
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Shared receive queues: who takes which WQE, the limit, errors, and the last WQE of a QP. */
+#include "bed.h"
+
+#define ENTRIES 32
+#define STRIDE  64
+#define SRQ_PD  9 /* not the QPs' */
+#define MSG     64
+
+struct shared { /* RC pairs or UD QPs; those of side 1 receive from one SRQ */
+	struct bed *bed;
+	struct bed_cq *scq, *rcq;
+	struct bed_qp *src[2], *dst[2];
+	uint8_t *from, *to, *ring;
+	struct hcasim_srq_record *rec;
+	uint32_t srqn, from_key, to_key, pi;
+};
+
+static uint32_t srq_mr(struct shared *s, void *mem, size_t len)
+{
+	struct hca_mr_attr a = {.pdn = SRQ_PD,
+				.access = HCASIM_ACCESS_LOCAL_WRITE,
+				.pasid = BED_PASID,
+				.va = (uintptr_t)mem,
+				.iova = (uintptr_t)mem,
+				.length = len};
+	uint32_t key = 0;
+
+	CU_ASSERT_EQUAL_FATAL(hca_mr_create(s->bed->hca[1], &a, &key), 0);
+	return key;
+}
+
+static void shared_new(struct shared *s, uint8_t type)
+{
+	struct hca_config cfg = {.num_ports = 1, .max_qp = 64, .max_cq = 64, .max_mr = 64, .max_srq = 4};
+	struct hca_srq_attr attr = {.pdn = SRQ_PD};
+	unsigned int i;
+
+	memset(s, 0, sizeof(*s));
+	s->bed = bed_new(&cfg, 0);
+	s->scq = bed_cq(s->bed, 0, 256);
+	s->rcq = bed_cq(s->bed, 1, 256);
+	s->ring = bed_alloc(s->bed, ENTRIES * STRIDE);
+	s->rec = bed_alloc(s->bed, sizeof(*s->rec));
+	attr.ring = (struct hca_ring){BED_PASID, (uintptr_t)s->ring, ENTRIES, STRIDE};
+	attr.record = (uintptr_t)s->rec;
+	CU_ASSERT_EQUAL_FATAL(hca_srq_create(s->bed->hca[1], &attr, &s->srqn), 0);
+	s->bed->srqn = s->srqn;
+	for (i = 0; i < 2; i++) {
+		s->src[i] = bed_qp(s->bed, 0, type, s->scq, s->scq);
+		s->dst[i] = bed_qp(s->bed, 1, type, s->rcq, s->rcq);
+		if (type != HCASIM_QPT_UD)
+			bed_connect(s->src[i], s->dst[i], NULL);
+	}
+	s->from = bed_alloc(s->bed, 65536);
+	s->to = bed_alloc(s->bed, 65536);
+	bed_fill(s->from, 65536, 5);
+	s->from_key = bed_mr(s->bed, 0, s->from, 65536, BED_ALL);
+	s->to_key = srq_mr(s, s->to, 65536);
+}
+
+static void shared_free(struct shared *s)
+{
+	void *mem[] = {s->ring, s->rec, s->from, s->to};
+	unsigned int i;
+
+	bed_free(s->bed);
+	for (i = 0; i < 4; i++)
+		free(mem[i]);
+}
+
+/* A receive of `len` bytes at `off`, named by `tag`. */
+static void post(struct shared *s, uint16_t tag, uint32_t off, uint32_t len)
+{
+	struct tiny_rqe *r = (struct tiny_rqe *)(s->ring + (size_t)(s->pi % ENTRIES) * STRIDE);
+
+	r->index = (uint16_t)s->pi;
+	r->num_sge = 1;
+	r->tag = tag;
+	r->sge[0] = bed_sge(s->to + off, len, s->to_key);
+	s->rec->pi = htole32(++s->pi);
+}
+
+static void send(struct shared *s, unsigned int qp, uint32_t off, uint32_t len)
+{
+	bed_send(s->src[qp], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, bed_sge(s->from + off, len, s->from_key), 0,
+		 0);
+}
+
+static struct tiny_cqe received(struct shared *s, unsigned int qp, uint16_t tag, uint8_t status)
+{
+	struct tiny_cqe c = bed_expect(s->rcq, status);
+
+	CU_ASSERT_EQUAL(c.qpn, s->dst[qp]->qpn);
+	CU_ASSERT_EQUAL(c.srqn, s->srqn);
+	CU_ASSERT_EQUAL(c.wqe_index, tag);
+	return c;
+}
+
+/* Both QPs take from the queue, in its order, over its end; completions name tags, not places. */
+static void two_qps(void)
+{
+	struct shared s;
+	unsigned int i;
+
+	shared_new(&s, HCASIM_QPT_RC);
+	for (i = 0; i < 5 * ENTRIES; i++) {
+		uint16_t tag = (uint16_t)(1000 + i * 7 % 101);
+
+		post(&s, tag, i % 16 * MSG, MSG);
+		send(&s, i % 3 & 1, i % 8 * MSG, MSG);
+		bed_run(s.bed);
+		CU_ASSERT_EQUAL(received(&s, i % 3 & 1, tag, HCASIM_CQE_STATUS_OK).byte_count, MSG);
+		CU_ASSERT_EQUAL(memcmp(s.to + i % 16 * MSG, s.from + i % 8 * MSG, MSG), 0);
+		bed_cq_sync(s.rcq);
+		bed_expect(s.scq, HCASIM_CQE_STATUS_OK);
+		bed_cq_sync(s.scq);
+	}
+	shared_free(&s);
+}
+
+/* An empty queue is RNR to the sender, who goes on once something is posted. */
+static void empty(void)
+{
+	struct shared s;
+
+	shared_new(&s, HCASIM_QPT_RC);
+	send(&s, 0, 0, MSG);
+	send(&s, 1, MSG, MSG);
+	bed_run(s.bed);
+	bed_expect_none(s.rcq);
+	post(&s, 1, 0, MSG);
+	post(&s, 2, MSG, MSG);
+	bed_settle(s.bed, 100 * MS);
+	bed_expect(s.rcq, HCASIM_CQE_STATUS_OK);
+	bed_expect(s.rcq, HCASIM_CQE_STATUS_OK);
+	bed_expect(s.scq, HCASIM_CQE_STATUS_OK);
+	bed_expect(s.scq, HCASIM_CQE_STATUS_OK);
+	shared_free(&s);
+}
+
+static void datagrams(void)
+{
+	struct tiny_wqe w = {.op = HCASIM_WQE_OP_SEND, .ud_qkey = 11};
+	struct hca_av av = {.hop_limit = 64, .port = 1};
+	struct hca_sge sge;
+	struct shared s;
+	unsigned int i;
+
+	shared_new(&s, HCASIM_QPT_UD);
+	untimed_gid(1, 1, av.dgid);
+	untimed_mac(1, 1, av.dmac);
+	bed_ud_up(s.src[0], 11);
+	for (i = 0; i < 2; i++) {
+		bed_ud_up(s.dst[i], 11);
+		post(&s, (uint16_t)(20 + i), i * 256, 256);
+	}
+	for (i = 0; i < 2; i++) {
+		w.ud_qpn = s.dst[1 - i]->qpn;
+		sge = bed_sge(s.from, MSG, s.from_key);
+		bed_put(s.src[0], &w, &av, &sge, 1);
+		bed_ring(s.src[0]);
+		bed_run(s.bed);
+		CU_ASSERT_EQUAL(received(&s, 1 - i, (uint16_t)(20 + i), HCASIM_CQE_STATUS_OK).byte_count,
+				MSG + HCASIM_GRH_SIZE);
+	}
+	shared_free(&s);
+}
+
+/* IBTA 10.2.9.4: one event when fewer than the limit are left, and at once if they are already. */
+static void limit(void)
+{
+	uint32_t left = 99;
+	struct shared s;
+	unsigned int i;
+
+	shared_new(&s, HCASIM_QPT_RC);
+	for (i = 0; i < 6; i++)
+		post(&s, (uint16_t)i, i * MSG, MSG);
+	CU_ASSERT_EQUAL(hca_srq_arm(s.bed->hca[1], s.srqn, ENTRIES + 1), -EINVAL);
+	CU_ASSERT_EQUAL(hca_srq_arm(s.bed->hca[1], s.srqn, 4), 0);
+	bed_run(s.bed);
+	for (i = 0; i < 4; i++) {
+		CU_ASSERT_EQUAL(hca_srq_query(s.bed->hca[1], s.srqn, &left), 0);
+		CU_ASSERT_EQUAL(left, i < 3 ? 4 : 0);
+		send(&s, 0, 0, MSG);
+		bed_run(s.bed);
+		CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), i == 2);
+	}
+	/* Two are left; the record says that two more have come since. */
+	post(&s, 10, 0, MSG);
+	post(&s, 11, 0, MSG);
+	CU_ASSERT_EQUAL(hca_srq_arm(s.bed->hca[1], s.srqn, 4), 0);
+	bed_run(s.bed);
+	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), 0);
+	CU_ASSERT_EQUAL(hca_srq_arm(s.bed->hca[1], s.srqn, 5), 0);
+	bed_run(s.bed);
+	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), 1);
+	shared_free(&s);
+}
+
+static enum untimed_fate lose_last(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+{
+	return from == 0 && bed->frames > bed->n ? UNTIMED_DROP : UNTIMED_DELIVER;
+}
+
+/*
+ * A message holds its WQE while others pass it. When its QP goes to error, that WQE alone is flushed,
+ * the event says that none is left, and the other QP goes on with the queue.
+ */
+static void last_wqe(void)
+{
+	struct shared s;
+
+	shared_new(&s, HCASIM_QPT_RC);
+	post(&s, 7, 0, 8192);
+	post(&s, 3, 8192, MSG);
+	post(&s, 5, 8192 + MSG, MSG);
+	s.bed->wire = lose_last;
+	s.bed->n = s.bed->frames + 2; /* its first packets only */
+	send(&s, 0, 0, 8192);
+	bed_run(s.bed);
+	s.bed->wire = NULL;
+	send(&s, 1, 0, MSG);
+	bed_run(s.bed);
+	received(&s, 1, 3, HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, s.dst[0]->qpn), 0);
+	bed_state(s.dst[0], HCASIM_QPS_ERR);
+	bed_run(s.bed);
+	received(&s, 0, 7, HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+	bed_expect_none(s.rcq);
+	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, s.dst[0]->qpn), 1);
+	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, s.dst[1]->qpn), 0);
+	send(&s, 1, 0, MSG);
+	bed_run(s.bed);
+	received(&s, 1, 5, HCASIM_CQE_STATUS_OK);
+	shared_free(&s);
+}
+
+static bool refuse_record(struct bed *bed, unsigned int side, const struct hca_dma *dma)
+{
+	return !(side == 1 && dma->class_ == (bed->n ? HCA_DMA_RQE : HCA_DMA_RECORD));
+}
+
+/* The host refuses the queue's memory: the queue is in error, and so is every QP that needs it. */
+static void unreadable(void)
+{
+	struct shared s;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		shared_new(&s, HCASIM_QPT_RC);
+		post(&s, 1, 0, MSG);
+		s.bed->n = i;
+		s.bed->dma = refuse_record;
+		send(&s, 0, 0, MSG);
+		bed_run(s.bed);
+		CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_ERR, s.srqn), 1);
+		CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_QP_FATAL, s.dst[0]->qpn), 1);
+		CU_ASSERT_EQUAL(bed_query(s.dst[0]), HCASIM_QPS_ERR);
+		bed_expect(s.scq, HCASIM_CQE_STATUS_REM_OP_ERR);
+		CU_ASSERT_EQUAL(bed_query(s.dst[1]), HCASIM_QPS_RTS);
+		shared_free(&s);
+	}
+}
+
+/* Keys of the queue's WQEs are of its own protection domain, not of the QP's. */
+static void keys(void)
+{
+	struct shared s;
+
+	shared_new(&s, HCASIM_QPT_RC);
+	s.to_key = bed_mr(s.bed, 1, s.to, 65536, BED_ALL);
+	post(&s, 1, 0, MSG);
+	send(&s, 0, 0, MSG);
+	bed_run(s.bed);
+	CU_ASSERT_EQUAL(received(&s, 0, 1, HCASIM_CQE_STATUS_LOC_PROT_ERR).vendor_err,
+			HCASIM_VENDOR_ERR_LKEY_PD);
+	shared_free(&s);
+}
+
+static void life(void)
+{
+	struct hca_srq_attr attr = {.ring = {BED_PASID, 4096, ENTRIES, STRIDE}};
+	uint32_t srqn, more[3], i;
+	struct shared s;
+	struct hca *hca;
+
+	shared_new(&s, HCASIM_QPT_RC);
+	hca = s.bed->hca[1];
+	CU_ASSERT_EQUAL(hca_srq_destroy(hca, s.srqn), -EBUSY);
+	CU_ASSERT_EQUAL(hca_srq_destroy(hca, 0), -EINVAL);
+	CU_ASSERT_EQUAL(hca_srq_query(hca, 77777, &srqn), -EINVAL);
+	attr.ring.entries = 3;
+	CU_ASSERT_EQUAL(hca_srq_create(hca, &attr, &srqn), -EINVAL);
+	attr.ring.entries = ENTRIES;
+	for (i = 0; i < 3; i++)
+		CU_ASSERT_EQUAL(hca_srq_create(hca, &attr, &more[i]), 0);
+	CU_ASSERT_EQUAL(hca_srq_create(hca, &attr, &srqn), -ENOMEM);
+	/* Gone while it is being read. */
+	CU_ASSERT_EQUAL(hca_srq_arm(hca, more[0], 1), 0);
+	CU_ASSERT_EQUAL(hca_srq_destroy(hca, more[0]), 0);
+	bed_run(s.bed);
+	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, more[0]), 0);
+	shared_free(&s);
+}
+
+const struct test srq_tests[] = {
+	{"two QPs", two_qps}, {"empty", empty},       {"datagrams", datagrams},
+	{"limit", limit},     {"last WQE", last_wqe}, {"unreadable", unreadable},
+	{"keys", keys},       {"life", life},         {NULL, NULL},
+};

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Shared receive queues. */
+#include <errno.h>
+
+#include "core/personality.h"
+#include "driver.h"
+
+static struct native_srq *native_srq(struct drv_srq *srq)
+{
+	return (struct native_srq *)srq;
+}
+
+static struct native_srq **chain(struct native_dev *n, uint32_t srqn)
+{
+	return &n->srqs[srqn % NATIVE_HASH];
+}
+
+struct native_srq *native_srq_find(const struct native_dev *n, uint32_t srqn)
+{
+	struct native_srq *srq = n->srqs[srqn % NATIVE_HASH];
+
+	while (srq && srq->base.srqn != srqn)
+		srq = srq->next;
+	return srq;
+}
+
+static void unhash(struct native_dev *n, struct native_srq *srq)
+{
+	struct native_srq **p = chain(n, srq->base.srqn);
+
+	while (*p != srq)
+		p = &(*p)->next;
+	*p = srq->next;
+}
+
+static int check(const struct drv_srq_init *init, const struct hcasim_create_srq_req *req)
+{
+	const uint32_t rqe = sizeof(struct hcasim_rqe) + init->max_sge * sizeof(struct hcasim_seg_data);
+
+	/* The ring has room for every later resize; pages that are never used cost nothing. */
+	if (req->wqe_count != HCASIM_MAX_SRQ_WR || init->max_wr > HCASIM_MAX_SRQ_WR ||
+	    init->max_sge > HCASIM_MAX_SGE)
+		return -EINVAL;
+	if (!req->stride || req->stride & (req->stride - 1))
+		return -EINVAL;
+	return req->stride < 32 || req->stride < rqe || req->stride > HCA_WQE_MAX ? -EINVAL : 0;
+}
+
+int native_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_udata *u)
+{
+	struct native_ucontext *ctx = native_ctx(base->pd->ctx);
+	struct native_dev *n = native_dev(ctx->base.dev);
+	struct native_srq *srq = native_srq(base);
+	struct hcasim_create_srq_resp resp;
+	struct hcasim_create_srq_req req;
+	struct hca_srq_attr attr;
+	uint64_t ring;
+	int ret;
+
+	ret = native_udata_get(u, &req, sizeof(req));
+	if (!ret)
+		ret = u->out_len < sizeof(resp) ? -EINVAL : check(init, &req);
+	if (ret)
+		return ret;
+	ring = (uint64_t)req.wqe_count * req.stride;
+	srq->mem = native_mem_alloc(ctx, ring + sizeof(struct hcasim_srq_record));
+	if (!srq->mem)
+		return -ENOMEM;
+	attr = (struct hca_srq_attr){
+		.pdn = ((struct native_pd *)base->pd)->pdn,
+		.ring = {HCA_PASID_KERNEL, (uintptr_t)srq->mem->addr, req.wqe_count, req.stride},
+		.record = (uintptr_t)srq->mem->addr + ring,
+		.limit = init->limit,
+		.uar_page = ctx->uar_page,
+	};
+	ret = hca_srq_create(n->dev->hca, &attr, &base->srqn);
+	if (ret) {
+		native_mem_free(ctx, srq->mem);
+		return ret;
+	}
+	srq->next = *chain(n, base->srqn);
+	*chain(n, base->srqn) = srq;
+	resp = (struct hcasim_create_srq_resp){
+		.srqn = base->srqn,
+		.ring_mmap_offset = native_mem_mmap_offset(srq->mem),
+		.ring_mmap_size = srq->mem->length,
+		.record_offset = ring,
+	};
+	native_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+int native_modify_srq_limit(struct drv_srq *base, uint32_t limit)
+{
+	return hca_srq_arm(base->pd->ctx->dev->hca, base->srqn, limit);
+}
+
+int native_query_srq_limit(struct drv_srq *base, uint32_t *limit)
+{
+	return hca_srq_query(base->pd->ctx->dev->hca, base->srqn, limit);
+}
+
+int native_destroy_srq(struct drv_srq *base)
+{
+	struct native_ucontext *ctx = native_ctx(base->pd->ctx);
+	struct native_dev *n = native_dev(ctx->base.dev);
+	int ret;
+
+	ret = hca_srq_destroy(n->dev->hca, base->srqn);
+	if (ret)
+		return ret;
+	/* Its last events may stand in the queue; the number may be another SRQ's tomorrow. */
+	native_eqs_poll(n);
+	unhash(n, native_srq(base));
+	native_mem_free(ctx, native_srq(base)->mem);
+	return 0;
+}

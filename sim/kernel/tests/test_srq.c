@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Shared receive queues: limits, what modify and query say, who holds them. */
+#include "harness.h"
+
+static void ready(void)
+{
+	file_open();
+	CHECK_ERR(make_context(), 0);
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_cq(16, -1), 0);
+}
+
+static int destroy_srq(uint32_t handle)
+{
+	const struct ib_uverbs_destroy_srq cmd = {.srq_handle = handle};
+	struct ib_uverbs_destroy_srq_resp resp;
+
+	return do_write(IB_USER_VERBS_CMD_DESTROY_SRQ, &cmd, sizeof(cmd), NULL, 0, &resp, sizeof(resp), NULL,
+			0);
+}
+
+static int modify(uint32_t mask, uint32_t max_wr, uint32_t limit)
+{
+	const struct ib_uverbs_modify_srq cmd = {w.srq, mask, max_wr, limit};
+
+	return do_write(IB_USER_VERBS_CMD_MODIFY_SRQ, &cmd, sizeof(cmd), NULL, 0, NULL, 0, NULL, 0);
+}
+
+static void expect(uint32_t max_wr, uint32_t limit)
+{
+	const struct ib_uverbs_query_srq cmd = {.srq_handle = w.srq};
+	struct ib_uverbs_query_srq_resp resp = {0};
+
+	CHECK_ERR(do_write(IB_USER_VERBS_CMD_QUERY_SRQ, &cmd, sizeof(cmd), NULL, 0, &resp, sizeof(resp), NULL,
+			   0),
+		  0);
+	CU_ASSERT_EQUAL(resp.max_wr, max_wr);
+	CU_ASSERT_EQUAL(resp.max_sge, 1);
+	CU_ASSERT_EQUAL(resp.srq_limit, limit);
+}
+
+static void attributes(void)
+{
+	ready();
+	CHECK_ERR(make_srq(0, 0), -EINVAL);
+	CHECK_ERR(make_srq(HCASIM_MAX_SRQ_WR + 1, 0), -EINVAL);
+	CHECK_ERR(make_srq(8, 9), -EINVAL);
+	CHECK_ERR(make_srq(8, 0), 0);
+	expect(8, 0);
+	CHECK_ERR(modify(1, HCASIM_MAX_SRQ_WR, 99), 0);
+	expect(HCASIM_MAX_SRQ_WR, 0);
+	CHECK_ERR(modify(1, 0, 0), -EINVAL);
+	CHECK_ERR(modify(1, HCASIM_MAX_SRQ_WR + 1, 0), -EINVAL);
+	CHECK_ERR(modify(4, 1, 0), -EINVAL);
+	CHECK_ERR(modify(3, 4, 5), -EINVAL);
+	expect(HCASIM_MAX_SRQ_WR, 0);
+	/* Nothing is posted: the limit is reached at once, and says so once it has looked. */
+	CHECK_ERR(modify(2, 0, 7), 0);
+	expect(HCASIM_MAX_SRQ_WR, 7);
+	run_machine();
+	expect(HCASIM_MAX_SRQ_WR, 0);
+	file_close();
+}
+
+static int qp_on_srq(uint32_t max_recv_wr, uint32_t rq_wqes)
+{
+	const struct ib_uverbs_create_qp cmd = {.pd_handle = w.pd,
+						.send_cq_handle = w.cq,
+						.recv_cq_handle = w.cq,
+						.srq_handle = w.srq,
+						.is_srq = 1,
+						.max_send_wr = 4,
+						.max_recv_wr = max_recv_wr,
+						.max_send_sge = 1,
+						.qp_type = HCASIM_QPT_RC};
+	const struct hcasim_create_qp_req req = {
+		.sq_wqebb = 8, .rq_wqe_count = rq_wqes, .rq_stride = rq_wqes ? 32 : 0};
+	struct ib_uverbs_create_qp_resp resp = {0};
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_CREATE_QP, &cmd, sizeof(cmd), &req, sizeof(req), &resp, sizeof(resp),
+		       &w.qp_resp, sizeof(w.qp_resp));
+	w.qp = resp.qp_handle;
+	CU_ASSERT_EQUAL(resp.max_recv_wr, 0);
+	return ret;
+}
+
+static void held(void)
+{
+	struct ib_uverbs_destroy_qp_resp resp;
+
+	ready();
+	CHECK_ERR(make_srq(8, 0), 0);
+	CHECK_ERR(destroy(IB_USER_VERBS_CMD_DEALLOC_PD, w.pd), -EBUSY);
+	CHECK_ERR(qp_on_srq(0, 8), -EINVAL);
+	CHECK_ERR(qp_on_srq(50, 0), 0); /* what it asks of a queue of its own is not looked at */
+	CHECK_ERR(destroy_srq(w.srq), -EBUSY);
+	CHECK_ERR(destroy_qp(w.qp, &resp), 0);
+	CHECK_ERR(destroy_srq(w.srq), 0);
+	CHECK_ERR(destroy_srq(w.srq), -ENOENT);
+	w.srq = 12345;
+	CHECK_ERR(qp_on_srq(0, 0), -EINVAL);
+	file_close();
+}
+
+static void number(void)
+{
+	unsigned int n;
+	int ret = 0;
+
+	ready();
+	for (n = 0; !ret && n < 1000; n++)
+		ret = make_srq(8, 0);
+	CHECK_ERR(ret, -ENOMEM);
+	CU_ASSERT_EQUAL(n - 1, 64);
+	file_close();
+	ready();
+	CHECK_ERR(make_srq(8, 0), 0);
+	file_close();
+}
+
+void add_srq_suite(void)
+{
+	CU_pSuite s = CU_add_suite("shared receive queues", world_init, world_exit);
+
+	CU_add_test(s, "attributes", attributes);
+	CU_add_test(s, "who holds it", held);
+	CU_add_test(s, "how many", number);
+}
