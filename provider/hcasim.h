@@ -46,7 +46,7 @@ struct hcasim_context {
 	atomic_flag bf_taken[HCASIM_BF_BUFS];
 	atomic_uint bf_next;
 
-	uint32_t max_send_wqebb, max_inline, max_sge;
+	uint32_t max_send_wqebb, max_inline, max_sge, max_tso, max_tso_hdr;
 
 	pthread_mutex_t table_lock; /* QPs and SRQs come and go */
 	struct hcasim_table qps, srqs;
@@ -133,7 +133,7 @@ struct hcasim_sq {
 	struct hcasim_buf slot_buf;
 	struct hcasim_sq_slot *slots;
 	uint32_t num_bb; /* power of two; 0: no send queue */
-	uint32_t max_wr, max_sge, max_inline;
+	uint32_t max_wr, max_sge, max_inline, max_tso_hdr;
 	bool sig_all;
 	bool locking;         /* false: the QP has a thread domain */
 	pthread_mutex_t lock; /* a mutex, for it is held across the application's own code */
@@ -314,6 +314,10 @@ void *hcasim_table_find(struct hcasim_table *table, uint32_t number);
 int hcasim_table_insert(struct hcasim_table *table, uint32_t number, void *obj);
 void hcasim_table_remove(struct hcasim_table *table, uint32_t number);
 void hcasim_table_free(struct hcasim_table *table);
+
+/* flow.c */
+struct ibv_flow *hcasim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *attr);
+int hcasim_destroy_flow(struct ibv_flow *flow);
 
 /* post_send.c, recv.c, wr.c */
 int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);

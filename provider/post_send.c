@@ -24,6 +24,11 @@ static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const s
 		args->remote_addr = wr->wr.atomic.remote_addr;
 		args->swap_add = wr->wr.atomic.compare_add;
 		break;
+	case HCASIM_WR_TSO:
+		args->tso_hdr = wr->tso.hdr;
+		args->tso_hdr_size = wr->tso.hdr_sz;
+		args->mss = wr->tso.mss;
+		break;
 	case HCASIM_WR_SEND_WITH_IMM:
 		args->imm = wr->imm_data;
 		break;

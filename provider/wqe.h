@@ -26,6 +26,8 @@ struct hcasim_wr_args {
 	/* BIND_MW; `rkey` is the new one */
 	const struct ibv_mw *mw;
 	const struct ibv_mw_bind_info *bind;
+	const void *tso_hdr;
+	uint16_t tso_hdr_size, mss;
 };
 
 /* IBTA C10-96: a send is refused at once before the QP can send. */

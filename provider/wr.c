@@ -46,7 +46,8 @@ static void wr_send_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)
 
 static void wr_send_tso(struct ibv_qp_ex *qpx, void *hdr, uint16_t hdr_sz, uint16_t mss)
 {
-	build(qpx, HCASIM_WR_TSO, &(struct hcasim_wr_args){});
+	build(qpx, HCASIM_WR_TSO,
+	      &(struct hcasim_wr_args){.tso_hdr = hdr, .tso_hdr_size = hdr_sz, .mss = mss});
 }
 
 static void wr_rdma_read(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr)

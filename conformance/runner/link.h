@@ -24,6 +24,7 @@ enum link_need {
 	NEED_WINDOW = NEED_OWN_WINDOW | NEED_PEER_WINDOW,
 	NEED_BOUND = 1 << 2, /* the window is there to be invalidated */
 	NEED_FLUSH = 1 << 3,
+	NEED_TSO = 1 << 4,
 };
 
 struct link {

@@ -116,13 +116,6 @@ static void unknown_flag(struct rig *rig)
 	rig_qpx(rig)->wr_flags = 0;
 }
 
-static void checksum_flag(struct rig *rig)
-{
-	rig_qpx(rig)->wr_flags = IBV_SEND_IP_CSUM;
-	ibv_wr_send(rig_qpx(rig));
-	rig_qpx(rig)->wr_flags = 0;
-}
-
 static void op_tso(struct rig *rig)
 {
 	ibv_wr_send_tso(rig_qpx(rig), rig, 54, 1000);
@@ -167,7 +160,6 @@ static const struct fault rc_faults[] = {
 	{"atomic without data", atomic_without_data},
 	{"setter before any builder", data_before_builder},
 	{"unknown flag", unknown_flag},
-	{"checksum offload", checksum_flag},
 	{"TSO", op_tso},
 	{"BIND_MW of no window", op_bind},
 	{"data on LOCAL_INV", op_local_inv},

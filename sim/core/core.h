@@ -13,6 +13,7 @@
 #ifndef HCASIM_CORE_CORE_H
 #define HCASIM_CORE_CORE_H
 
+#include "net.h"
 #include "objects.h"
 
 static inline hca_ps hca_now(struct hca *hca)
@@ -127,6 +128,12 @@ bool op_local(uint8_t op);    /* sends nothing */
 struct wqe *wqe_get(struct hca *hca, uint32_t raw_len);
 void wqe_put(struct hca *hca, struct wqe *w);
 
+/* What stands before IP in a QP's messages. */
+static inline enum net_link wqe_link(const struct qp *qp)
+{
+	return qp->c.type == HCASIM_QPT_RAW_PACKET ? NET_ETHERNET : NET_DATAGRAM;
+}
+
 /* packetise.c */
 bool packetise_pending(const struct hca *hca, struct hca_work *w);
 void packetise_step(struct hca *hca);
@@ -172,7 +179,16 @@ bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, s
 uint16_t packet_sport(uint32_t flow_label, uint32_t a, uint32_t b);
 bool gid_is_v4(const uint8_t gid[16]);
 
+/* flow.c */
+/* True: at least one QP got the frame. */
+bool flow_steer(struct hca *hca, struct rxwork *w, bool roce);
+bool flow_is_roce(const struct hca_packet *pkt);
+bool mcast_deliver(struct hca *hca, struct rxwork *w);
+void flow_forget(struct hca *hca, const struct qp *qp);
+
 /* rx.c */
+/* A copy of the frame goes to this QP: as it is, or as the packet that it was parsed to be. */
+bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw);
 bool rx_pending(const struct hca *hca, struct hca_work *w);
 void rx_step(struct hca *hca);
 bool qp_can_rx(const struct qp *qp);

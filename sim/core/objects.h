@@ -34,7 +34,10 @@
 #define CORE_ACKREQ_EVERY   128
 #define CORE_PSN_HALF       (1u << 23)
 #define CORE_FRAME_HDR_MAX  128 /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
-#define CORE_FIRST_QPN      16  /* 0 and 1 are the special QPs of IBTA */
+/* Longest frame of a port: VLAN tag and Ethernet header, and what a RoCE packet of the MTU needs (the
+ * kernel's iboe_get_mtu() counts 96 bytes of headers). */
+#define CORE_FRAME_MAX(mtu) (18 + 96 + (128u << (mtu)))
+#define CORE_FIRST_QPN      16 /* 0 and 1 are the special QPs of IBTA */
 #define CORE_FIRST_MR       16
 #define CORE_MAX_EQ         64
 
@@ -119,6 +122,19 @@ struct timer {
 
 /* ---- Events ---- */
 
+struct flow {
+	struct flow *next;
+	uint32_t id;
+	struct hca_flow_attr a;
+	struct qp *qp;
+};
+
+struct mcast { /* a QP in a multicast group */
+	struct mcast *next;
+	struct qp *qp;
+	uint8_t gid[16];
+};
+
 struct event_source {
 	struct node node;
 	uint32_t pending; /* bit per HCASIM_EQE_TYPE_* */
@@ -202,7 +218,8 @@ struct fetch { /* basic blocks that came from the ring, or were pushed */
 
 enum tx_kind { TX_REQUEST, TX_READ_RESPONSE, TX_ACK };
 
-struct txpkt {
+struct txpkt { /* sums_off: where net_put_sums() looks at `sums_len` bytes once the payload is there */
+	uint32_t sums_off, sums_len;
 	struct txpkt *next;
 	struct qp *qp;
 	uint32_t epoch;
@@ -248,7 +265,7 @@ struct rxwork {
 	struct rxwork *next;
 	struct hca_packet *pkt;
 	uint8_t port;
-	bool parsed;
+	bool raw; /* goes to a raw QP, whole */
 	struct pkt_info info;
 };
 
@@ -449,6 +466,10 @@ struct hca {
 	struct node tx_qps;
 	struct txq gather, tx;
 	struct txpkt *txpkt_pool;
+
+	struct flow *flows; /* in the order in which they are asked */
+	uint32_t flow_next;
+	struct mcast *mcasts;
 
 	struct rxwork *rx_head, **rx_tail, *rx_pool;
 	uint32_t rx_count, rx_depth; /* parked ones included */

@@ -45,7 +45,8 @@ static bool power_of_two(uint32_t n)
 
 static bool create_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
 {
-	if (c->type != HCASIM_QPT_RC && c->type != HCASIM_QPT_UC && c->type != HCASIM_QPT_UD)
+	if (c->type != HCASIM_QPT_RC && c->type != HCASIM_QPT_UC && c->type != HCASIM_QPT_UD &&
+	    c->type != HCASIM_QPT_RAW_PACKET)
 		return false;
 	if (!cq_find(hca, c->send_cqn) || !cq_find(hca, c->recv_cqn))
 		return false;
@@ -123,6 +124,7 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	qp_update(hca, qp); /* in RESET: off all lists */
 	window_qp_gone(hca, qp);
 	qp->dead = true;
+	flow_forget(hca, qp);
 	event_cancel(hca, &qp->ev);
 	qp->send_cq->qps--;
 	qp->recv_cq->qps--;

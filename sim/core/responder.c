@@ -5,6 +5,7 @@
  * receive WQE is simply looked at again.
  */
 #include "core.h"
+#include "net.h"
 
 enum verdict { V_OK, V_WAIT, V_EMPTY, V_REFUSED /* an error was handled */ };
 
@@ -495,23 +496,17 @@ static enum verdict rx_uc(struct hca *hca, struct qp *qp, struct rxwork *w)
 	return v;
 }
 
-/* The 40 bytes ahead of a datagram take the place of the packet's own headers, in front of its payload. */
-static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
+/* A message of one packet, `len` bytes at `buf`. One that does not fit is dropped, and the receive waits on. */
+static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w, uint8_t *buf, uint32_t len,
+				bool csum_ok)
 {
 	const struct pkt_info *info = &w->info;
-	uint32_t len = info->payload_len + HCASIM_GRH_SIZE, n = 0;
 	struct piece piece[CORE_MAX_SGE];
-	uint8_t *buf = w->pkt->data + info->payload_off - HCASIM_GRH_SIZE;
+	enum verdict v = want_receive(hca, qp, info);
 	struct rop *r;
-	enum verdict v;
+	uint32_t n = 0;
 	uint8_t err;
 
-	if (info->qkey != qp->a.qkey || !(info->op->flags & HCASIM_BTH_F_SEND) ||
-	    info->payload_len > qp->mtu) {
-		hca->counters.rx_dropped++;
-		return V_REFUSED;
-	}
-	v = want_receive(hca, qp, info);
 	if (v)
 		return v == V_EMPTY ? not_ready(hca, qp, info) : v;
 	if (len > qp->rq.rwr.length) {
@@ -523,17 +518,44 @@ static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 	r = rop_recv(hca, qp, info, len);
-	memcpy(buf, info->grh, HCASIM_GRH_SIZE);
+	if (r)
+		r->cpl.csum_ok = csum_ok;
 	if (r && responder_accept(hca, qp, w, r, piece, n, buf))
 		rq_release(hca, qp);
 	return V_OK;
+}
+
+/* The 40 bytes ahead of a datagram take the place of the packet's own headers, in front of its payload. */
+static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	uint8_t *buf = w->pkt->data + info->payload_off - HCASIM_GRH_SIZE;
+
+	if (info->qkey != qp->a.qkey || !(info->op->flags & HCASIM_BTH_F_SEND) ||
+	    info->payload_len > qp->mtu) {
+		hca->counters.rx_dropped++;
+		return V_REFUSED;
+	}
+	memcpy(buf, info->grh, HCASIM_GRH_SIZE);
+	return rx_datagram(hca, qp, w, buf, info->payload_len + HCASIM_GRH_SIZE,
+			   net_sums_ok(buf + HCASIM_GRH_SIZE, info->payload_len, NET_DATAGRAM));
+}
+
+/* To the rest of the responder a whole frame is like a datagram of one packet. */
+static enum verdict rx_raw(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	struct hca_packet *pkt = w->pkt;
+
+	w->info = (struct pkt_info){.op = hcasim_bth_op_info(HCASIM_BTH_OP_UD_SEND_ONLY)};
+	memcpy(w->info.smac, pkt->data + 6, sizeof(w->info.smac));
+	return rx_datagram(hca, qp, w, pkt->data, pkt->len, net_sums_ok(pkt->data, pkt->len, NET_ETHERNET));
 }
 
 bool responder_rx(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	enum verdict v;
 
-	if (qp->a.state == HCASIM_QPS_RTR && !qp->resp.comm_est) {
+	if (qp->a.state == HCASIM_QPS_RTR && !qp->resp.comm_est && !w->raw) {
 		qp->resp.comm_est = true;
 		event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_COMM_EST);
 	}
@@ -543,6 +565,9 @@ bool responder_rx(struct hca *hca, struct qp *qp, struct rxwork *w)
 		break;
 	case HCASIM_QPT_UC:
 		v = rx_uc(hca, qp, w);
+		break;
+	case HCASIM_QPT_RAW_PACKET:
+		v = rx_raw(hca, qp, w);
 		break;
 	default:
 		v = rx_ud(hca, qp, w);

@@ -80,6 +80,9 @@ struct drv_mw {
 	uint32_t rkey;
 	uint8_t type; /* enum ibv_mw_type */
 };
+struct drv_flow {
+	struct drv_qp *qp;
+};
 
 struct drv_srq_init {
 	uint32_t max_wr, max_sge; /* in: asked; out: granted */
@@ -113,7 +116,7 @@ struct drv_ops {
 	uint32_t driver_id, uverbs_abi; /* enum rdma_driver_id; device/abi_version */
 	const struct hca_personality *personality;
 	unsigned int num_comp_vectors; /* what a CQ may name as its vector */
-	size_t sz_ucontext, sz_pd, sz_cq, sz_srq, sz_qp, sz_mr, sz_ah, sz_mw;
+	size_t sz_ucontext, sz_pd, sz_cq, sz_srq, sz_qp, sz_mr, sz_ah, sz_mw, sz_flow;
 
 	int (*probe)(struct drv_device *dev, const struct drv_upcalls *up);
 	void (*remove)(struct drv_device *dev);
@@ -153,6 +156,12 @@ struct drv_ops {
 	/* av->dmac is already resolved */
 	int (*create_ah)(struct drv_ah *ah, const struct hca_av *av, struct drv_udata *u);
 	int (*destroy_ah)(struct drv_ah *ah);
+	/* NULL: no flow steering. The driver puts in the QP's number. */
+	int (*create_flow)(struct drv_flow *flow, const struct hca_flow_attr *attr);
+	int (*destroy_flow)(struct drv_flow *flow);
+	/* NULL: no multicast. */
+	int (*attach_mcast)(struct drv_qp *qp, const uint8_t gid[16]);
+	int (*detach_mcast)(struct drv_qp *qp, const uint8_t gid[16]);
 };
 
 extern const struct drv_ops native_drv_ops; /* devices/native */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of ioctl methods. Objects that this driver has no functions for (XRCD, flows,
+ * The table of ioctl methods. Objects that this driver has no functions for (XRCD,
  * WQ, DM, counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
  */
 #include "ioctl.h"
@@ -134,6 +134,8 @@ static const struct attr_spec qp_create[] = {
 	OUT(UVERBS_ATTR_CREATE_QP_RESP_QP_NUM, sizeof(uint32_t), M_),
 	UHW,
 };
+static const struct attr_spec flow_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_FLOW_HANDLE, OBJ(FLOW), ACCESS_DESTROY, M_)};
 static const struct attr_spec qp_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_QP_HANDLE, OBJ(QP), ACCESS_DESTROY, M_),
 	OUT(UVERBS_ATTR_DESTROY_QP_RESP, sizeof(struct ib_uverbs_destroy_qp_resp), M_),
@@ -161,6 +163,7 @@ static const struct method methods[] = {
 	METHOD(OBJ(SRQ), UVERBS_METHOD_SRQ_DESTROY, m_srq_destroy, srq_destroy),
 	METHOD(OBJ(QP), UVERBS_METHOD_QP_CREATE, m_qp_create, qp_create),
 	METHOD(OBJ(QP), UVERBS_METHOD_QP_DESTROY, m_qp_destroy, qp_destroy),
+	METHOD(OBJ(FLOW), UVERBS_METHOD_FLOW_DESTROY, m_destroyed, flow_destroy),
 };
 
 const struct method *method_find(uint16_t object, uint16_t id)

@@ -68,6 +68,24 @@ static bool cur_state_ok(unsigned int cur)
 	return cur == S(RTR) || cur == S(RTS) || cur == S(SQD) || cur == S(SQE);
 }
 
+static const struct masks *masks_of(const struct transition *t, unsigned int type)
+{
+	static const struct masks raw_init = {A(PORT), 0}, raw;
+
+	switch (type) {
+	case HCASIM_QPT_RC:
+		return &t->rc;
+	case HCASIM_QPT_UC:
+		return &t->uc;
+	case HCASIM_QPT_RAW_PACKET: /* has a port, and nothing else */
+		if (t->to == S(SQD) && t->from == S(RTS))
+			return &t->ud;
+		return t->from == S(RESET) && t->to == S(INIT) ? &raw_init : &raw;
+	default:
+		return &t->ud;
+	}
+}
+
 bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32_t mask)
 {
 	const struct masks *m;
@@ -79,7 +97,7 @@ bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32
 
 		if (t->from != cur || t->to != next)
 			continue;
-		m = type == HCASIM_QPT_RC ? &t->rc : type == HCASIM_QPT_UC ? &t->uc : &t->ud;
+		m = masks_of(t, type);
 		return (mask & m->required) == m->required &&
 		       !(mask & ~(m->required | m->optional | A(STATE)));
 	}

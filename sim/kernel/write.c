@@ -47,10 +47,15 @@ static const struct write_cmd commands[] = {
 	CMD_IO(QUERY_QP, cmd_query_qp, ib_uverbs_query_qp),
 	CMD_I(MODIFY_QP, cmd_modify_qp, ib_uverbs_modify_qp),
 	CMD_IO(DESTROY_QP, cmd_destroy_qp, ib_uverbs_destroy_qp),
+	CMD_I(ATTACH_MCAST, cmd_attach_mcast, ib_uverbs_attach_mcast),
+	CMD_I(DETACH_MCAST, cmd_detach_mcast, ib_uverbs_detach_mcast),
 	CMD_EX(QUERY_DEVICE, cmd_ex_query_device, ib_uverbs_ex_query_device, reserved),
 	CMD_EX(CREATE_CQ, cmd_ex_create_cq, ib_uverbs_ex_create_cq, reserved),
 	CMD_EX(CREATE_QP, cmd_ex_create_qp, ib_uverbs_ex_create_qp, comp_mask),
 	CMD_EX(MODIFY_QP, cmd_ex_modify_qp, ib_uverbs_ex_modify_qp, base),
+	{EX(CREATE_FLOW), END_OF(struct ib_uverbs_create_flow, flow_attr),
+	 END_OF(struct ib_uverbs_create_flow_resp, flow_handle), true, true, cmd_ex_create_flow},
+	{EX(DESTROY_FLOW), END_OF(struct ib_uverbs_destroy_flow, flow_handle), 0, false, false, cmd_ex_destroy_flow},
 };
 /* clang-format on */
 

@@ -26,7 +26,8 @@ static uint64_t align64(uint64_t v)
 
 static int check_type(const struct drv_qp_init *init)
 {
-	if (init->type != HCASIM_QPT_RC && init->type != HCASIM_QPT_UC && init->type != HCASIM_QPT_UD)
+	if (init->type != HCASIM_QPT_RC && init->type != HCASIM_QPT_UC && init->type != HCASIM_QPT_UD &&
+	    init->type != HCASIM_QPT_RAW_PACKET)
 		return -EOPNOTSUPP;
 	return init->create_flags ? -EOPNOTSUPP : 0;
 }

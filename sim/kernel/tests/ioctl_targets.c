@@ -263,6 +263,19 @@ static struct ioc *build_qp_destroy(void)
 	return i;
 }
 
+static struct ioc *build_flow_destroy(void)
+{
+	struct ioc *i;
+
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_cq(16, -1), 0);
+	CHECK_ERR(make_qp(IB_UVERBS_QPT_RAW_PACKET), 0);
+	CHECK_ERR(make_flow(), 0);
+	i = ioc_new(UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY);
+	ioc_obj(i, UVERBS_ATTR_DESTROY_FLOW_HANDLE, w.flow);
+	return i;
+}
+
 /* clang-format off */
 const struct target targets[NUM_TARGETS] = {
 	{"INVOKE_WRITE", UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, build_invoke, 0, false, {
@@ -361,5 +374,7 @@ const struct target targets[NUM_TARGETS] = {
 	{"QP_DESTROY", UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, build_qp_destroy, 0, false, {
 		{UVERBS_ATTR_DESTROY_QP_HANDLE, K_HANDLE, MUST, 0},
 		{UVERBS_ATTR_DESTROY_QP_RESP, K_OUT, MUST, 4}}},
+	{"FLOW_DESTROY", UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY, build_flow_destroy, 0, false, {
+		{UVERBS_ATTR_DESTROY_FLOW_HANDLE, K_HANDLE, MUST, 0}}},
 };
 /* clang-format on */

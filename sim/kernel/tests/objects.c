@@ -125,6 +125,17 @@ int make_qp(uint8_t type)
 	return ret;
 }
 
+int make_flow(void)
+{
+	const struct ib_uverbs_create_flow cmd = {.qp_handle = w.qp, .flow_attr = {.type = 1, .port = 1}};
+	struct ib_uverbs_create_flow_resp resp = {0};
+	int ret = do_write_ex(IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_FLOW, &cmd,
+			      sizeof(cmd), NULL, 0, &resp, sizeof(resp), NULL, 0);
+
+	w.flow = resp.flow_handle;
+	return ret;
+}
+
 int make_ah(const uint8_t dgid[16], uint8_t sgid_index)
 {
 	struct ib_uverbs_create_ah cmd = {.pd_handle = w.pd};

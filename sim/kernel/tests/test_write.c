@@ -180,6 +180,46 @@ static void fill_destroy_qp(uint8_t *req, uint8_t *uhw)
 	((struct ib_uverbs_destroy_qp *)req)->qp_handle = w.qp;
 }
 
+static void fill_mcast(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_attach_mcast *c = (void *)req;
+
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_cq(16, -1), 0);
+	CHECK_ERR(make_qp(IB_UVERBS_QPT_UD), 0);
+	c->gid[0] = 0xff;
+	c->qp_handle = w.qp;
+}
+
+static void fill_detach(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_attach_mcast c = {.gid = {0xff}};
+
+	fill_mcast(req, uhw);
+	c.qp_handle = w.qp;
+	CHECK_ERR(do_write(IB_USER_VERBS_CMD_ATTACH_MCAST, &c, sizeof(c), NULL, 0, NULL, 0, NULL, 0), 0);
+}
+
+static void fill_flow(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_create_flow *c = (void *)req;
+
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_cq(16, -1), 0);
+	CHECK_ERR(make_qp(IB_UVERBS_QPT_RAW_PACKET), 0);
+	c->qp_handle = w.qp;
+	c->flow_attr.port = 1;
+}
+
+static void fill_destroy_flow(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_create_flow c = {0};
+
+	fill_flow((uint8_t *)&c, uhw);
+	CHECK_ERR(make_flow(), 0);
+	((struct ib_uverbs_destroy_flow *)req)->flow_handle = w.flow;
+}
+
 #define EX(n) (IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##n)
 #define CM(n) IB_USER_VERBS_CMD_##n
 
@@ -266,6 +306,10 @@ static const struct wcase cases[] = {
 	{"EX_CREATE_CQ", EX(CREATE_CQ), 32, 16, 0, 32, false, fill_cq_ex},
 	{"EX_CREATE_QP", EX(CREATE_QP), 64, 40, 16, 48, false, fill_qp_ex},
 	{"EX_MODIFY_QP", EX(MODIFY_QP), 120, 8, 0, 0, false, fill_modify_qp},
+	{"ATTACH_MCAST", CM(ATTACH_MCAST), 24, 0, 0, 0, true, fill_mcast},
+	{"DETACH_MCAST", CM(DETACH_MCAST), 24, 0, 0, 0, true, fill_detach},
+	{"EX_CREATE_FLOW", EX(CREATE_FLOW), 24, 8, 0, 0, false, fill_flow},
+	{"EX_DESTROY_FLOW", EX(DESTROY_FLOW), 8, 0, 0, 0, true, fill_destroy_flow},
 };
 /* clang-format on */
 #define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
@@ -313,7 +357,7 @@ static void build(const struct wcase *c)
 		buf->hdr.out_words = c->resp / 8;
 		ex->provider_in_words = c->uhw / 8;
 		ex->provider_out_words = c->uhw_out / 8;
-		ex->response = U(out);
+		ex->response = c->handle_only ? 0 : U(out);
 	} else {
 		buf->hdr.in_words = total / 4;
 		buf->hdr.out_words = (c->resp + c->uhw_out) / 4;
@@ -509,8 +553,9 @@ static void unknown(void)
 			/* Known to the kernel, but not to this driver: its header is looked at first. */
 			b->hdr.in_words = 15;
 			ret = kernel_write(w.f, &w.task, U(b), 64, &w.reply);
-			CHECK_ERR(ret,
-				  n > (extended ? CM(MODIFY_QP) : CM(CREATE_XSRQ)) ? -EOPNOTSUPP : -EINVAL);
+			CHECK_ERR(ret, n > (extended ? IB_USER_VERBS_EX_CMD_DESTROY_FLOW : CM(CREATE_XSRQ))
+					       ? -EOPNOTSUPP
+					       : -EINVAL);
 			file_close();
 		}
 	}
