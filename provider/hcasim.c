@@ -88,24 +88,31 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops hcasim_ctx_ops = {
+	.alloc_mw = hcasim_alloc_mw,
 	.alloc_parent_domain = hcasim_alloc_parent_domain,
 	.alloc_pd = hcasim_alloc_pd,
 	.alloc_td = hcasim_alloc_td,
+	.attach_mcast = ibv_cmd_attach_mcast,
+	.bind_mw = hcasim_bind_mw,
 	.close_xrcd = hcasim_close_xrcd,
 	.cq_event = hcasim_cq_event,
 	.create_ah = hcasim_create_ah,
 	.create_cq = hcasim_create_cq,
 	.create_cq_ex = hcasim_create_cq_ex,
+	.create_flow = hcasim_create_flow,
 	.create_qp = hcasim_create_qp,
 	.create_qp_ex = hcasim_create_qp_ex,
 	.create_srq = hcasim_create_srq,
 	.create_srq_ex = hcasim_create_srq_ex,
+	.dealloc_mw = hcasim_dealloc_mw,
 	.dealloc_pd = hcasim_dealloc_pd,
 	.dealloc_td = hcasim_dealloc_td,
 	.dereg_mr = hcasim_dereg_mr,
 	.destroy_ah = hcasim_destroy_ah,
 	.destroy_cq = hcasim_destroy_cq,
+	.destroy_flow = hcasim_destroy_flow,
 	.destroy_qp = hcasim_destroy_qp,
+	.detach_mcast = ibv_cmd_detach_mcast,
 	.destroy_srq = hcasim_destroy_srq,
 	.free_context = hcasim_free_context,
 	.get_srq_num = hcasim_get_srq_num,
@@ -146,6 +153,8 @@ static struct verbs_context *hcasim_alloc_context(struct ibv_device *ibdev, int 
 	ctx->max_send_wqebb = resp.drv_payload.max_send_wqebb;
 	ctx->max_inline = resp.drv_payload.max_inline;
 	ctx->max_sge = resp.drv_payload.max_sge;
+	ctx->max_tso = resp.drv_payload.max_tso;
+	ctx->max_tso_hdr = resp.drv_payload.max_tso_hdr;
 	ctx->use_bf = !check_env("HCASIM_NO_BF");
 	for (i = 0; i < HCASIM_BF_BUFS; i++)
 		atomic_flag_clear(&ctx->bf_taken[i]);

@@ -46,7 +46,7 @@ struct hcasim_context {
 	atomic_flag bf_taken[HCASIM_BF_BUFS];
 	atomic_uint bf_next;
 
-	uint32_t max_send_wqebb, max_inline, max_sge;
+	uint32_t max_send_wqebb, max_inline, max_sge, max_tso, max_tso_hdr;
 
 	pthread_mutex_t table_lock; /* QPs and SRQs come and go */
 	struct hcasim_table qps, srqs;
@@ -137,7 +137,7 @@ struct hcasim_sq {
 	struct hcasim_buf slot_buf;
 	struct hcasim_sq_slot *slots;
 	uint32_t num_bb; /* power of two; 0: no send queue */
-	uint32_t max_wr, max_sge, max_inline;
+	uint32_t max_wr, max_sge, max_inline, max_tso_hdr;
 	bool sig_all;
 	bool locking;         /* false: the QP has a thread domain */
 	pthread_mutex_t lock; /* a mutex, for it is held across the application's own code */
@@ -263,6 +263,9 @@ struct ibv_mr *hcasim_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length, uin
 int hcasim_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd, void *addr, size_t length,
 		    int access);
 int hcasim_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mw *hcasim_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type);
+int hcasim_dealloc_mw(struct ibv_mw *mw);
+int hcasim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
 
 /* ah.c */
 struct ibv_ah *hcasim_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr);
@@ -321,6 +324,10 @@ void *hcasim_table_find(struct hcasim_table *table, uint32_t number);
 int hcasim_table_insert(struct hcasim_table *table, uint32_t number, void *obj);
 void hcasim_table_remove(struct hcasim_table *table, uint32_t number);
 void hcasim_table_free(struct hcasim_table *table);
+
+/* flow.c */
+struct ibv_flow *hcasim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *attr);
+int hcasim_destroy_flow(struct ibv_flow *flow);
 
 /* post_send.c, recv.c, wr.c */
 int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);

@@ -24,8 +24,22 @@ static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const s
 		args->remote_addr = wr->wr.atomic.remote_addr;
 		args->swap_add = wr->wr.atomic.compare_add;
 		break;
+	case HCASIM_WR_TSO:
+		args->tso_hdr = wr->tso.hdr;
+		args->tso_hdr_size = wr->tso.hdr_sz;
+		args->mss = wr->tso.mss;
+		break;
 	case HCASIM_WR_SEND_WITH_IMM:
 		args->imm = wr->imm_data;
+		break;
+	case HCASIM_WR_SEND_WITH_INV:
+	case HCASIM_WR_LOCAL_INV:
+		args->inv_rkey = wr->invalidate_rkey;
+		break;
+	case HCASIM_WR_BIND_MW:
+		args->mw = wr->bind_mw.mw;
+		args->rkey = wr->bind_mw.rkey;
+		args->bind = &wr->bind_mw.bind_info;
 		break;
 	default:
 		break;
@@ -67,6 +81,9 @@ static int post_one(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 		return EINVAL;
 
 	fill_args(&args, op, wr);
+	/* Work requests bind type 2; type 1 has ibv_bind_mw(3). */
+	if (op == HCASIM_WR_BIND_MW && args.mw && args.mw->type != IBV_MW_TYPE_2)
+		return EINVAL;
 	err = hcasim_wqe_begin(qp, op, wr->wr_id, wr->send_flags, &args);
 	if (!err)
 		err = add_data(qp, wr);

@@ -37,16 +37,29 @@ static int check_caps(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 	return 0;
 }
 
+static uint32_t tso_header(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER ? attr->max_tso_header : 0;
+}
+
+static int check_tso(const struct hcasim_context *ctx, const struct ibv_qp_init_attr_ex *attr)
+{
+	if (!tso_header(attr))
+		return 0;
+	if (!(hcasim_wr_rules[HCASIM_WR_TSO].qp_types & HCASIM_QPT_BIT(attr->qp_type)))
+		return EOPNOTSUPP;
+	return tso_header(attr) > ctx->max_tso_hdr ? EINVAL : 0;
+}
+
 static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
 	int err;
 
-	/* Creation flags and a TSO header may be named as long as nothing is asked for. */
+	/* Creation flags may be named as long as nothing is asked for. */
 	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 						      IBV_QP_INIT_ATTR_CREATE_FLAGS |
 						      IBV_QP_INIT_ATTR_MAX_TSO_HEADER) ||
-	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags) ||
-	    (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER && attr->max_tso_header))
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
 		return EINVAL;
@@ -54,6 +67,7 @@ static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 	case IBV_QPT_RC:
 	case IBV_QPT_UC:
 	case IBV_QPT_UD:
+	case IBV_QPT_RAW_PACKET:
 		if (!attr->recv_cq)
 			return EINVAL;
 		break;
@@ -71,11 +85,12 @@ static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 		if (err)
 			return err;
 	}
-	return check_caps(ctx, attr);
+	err = check_tso(ctx, attr);
+	return err ? err : check_caps(ctx, attr);
 }
 
 /* Basic blocks of the longest WQE that the capabilities allow. */
-static uint32_t max_wqe_bb(uint8_t qp_type, const struct ibv_qp_cap *cap)
+static uint32_t max_wqe_bb(uint8_t qp_type, const struct ibv_qp_cap *cap, uint32_t tso_hdr)
 {
 	size_t fixed = sizeof(struct hcasim_wqe_ctrl);
 	size_t data = cap->max_send_sge * sizeof(struct hcasim_seg_data);
@@ -86,8 +101,11 @@ static uint32_t max_wqe_bb(uint8_t qp_type, const struct ibv_qp_cap *cap)
 	else if (qp_type == IBV_QPT_XRC_SEND)
 		fixed += sizeof(struct hcasim_seg_xrc) + sizeof(struct hcasim_seg_remote) +
 			 sizeof(struct hcasim_seg_atomic);
-	else
+	else if (qp_type != IBV_QPT_RAW_PACKET)
 		fixed += sizeof(struct hcasim_seg_remote) + sizeof(struct hcasim_seg_atomic);
+	if (tso_hdr) /* and no inline data, but the room for it is not worth the case */
+		fixed += sizeof(struct hcasim_seg_tso) +
+			 DIV_ROUND_UP(tso_hdr, HCASIM_SEG_UNIT) * HCASIM_SEG_UNIT;
 	return DIV_ROUND_UP(fixed + (data > in ? data : in), HCASIM_WQEBB_SIZE);
 }
 
@@ -98,8 +116,8 @@ static int plan_rings(const struct hcasim_context *ctx, const struct ibv_qp_init
 	const struct ibv_qp_cap *cap = &attr->cap;
 
 	if (cap->max_send_wr) {
-		req->sq_wqebb =
-			roundup_pow_of_two((uint64_t)cap->max_send_wr * max_wqe_bb(attr->qp_type, cap));
+		req->sq_wqebb = roundup_pow_of_two((uint64_t)cap->max_send_wr *
+						   max_wqe_bb(attr->qp_type, cap, tso_header(attr)));
 		if (req->sq_wqebb > ctx->max_send_wqebb)
 			return EINVAL;
 	}
@@ -137,6 +155,7 @@ static int alloc_queues(struct hcasim_qp *qp, const struct ibv_qp_init_attr_ex *
 	sq->slots = sq->slot_buf.ptr;
 	sq->num_bb = req->sq_wqebb;
 	sq->sig_all = attr->sq_sig_all;
+	sq->max_tso_hdr = tso_header(attr);
 	sq->locking = !qp->pd->td;
 	rq->wr_id = rq->wr_id_buf.ptr;
 	rq->count = req->rq_wqe_count;

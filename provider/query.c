@@ -10,6 +10,7 @@
 int hcasim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
 			   struct ibv_device_attr_ex *attr, size_t attr_size)
 {
+	const struct hcasim_context *ctx = to_hctx(ibctx);
 	struct ib_uverbs_ex_query_device_resp resp;
 	size_t resp_size = sizeof(resp);
 	uint64_t fw;
@@ -18,6 +19,11 @@ int hcasim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_dev
 	err = ibv_cmd_query_device_any(ibctx, input, attr, attr_size, &resp, &resp_size);
 	if (err)
 		return err;
+	if (ctx->max_tso &&
+	    attr_size >= offsetof(struct ibv_device_attr_ex, tso_caps) + sizeof(attr->tso_caps)) {
+		attr->tso_caps.max_tso = ctx->max_tso;
+		attr->tso_caps.supported_qpts = hcasim_wr_rules[HCASIM_WR_TSO].qp_types;
+	}
 	fw = resp.base.fw_ver;
 	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver), "%u.%u.%u", (unsigned int)(fw >> 32),
 		 (unsigned int)(fw >> 16) & 0xffff, (unsigned int)fw & 0xffff);

@@ -29,6 +29,9 @@ static unsigned int needs_of(const struct cell *cell)
 
 	if (cell_has(cell, IBV_WR_BIND_MW))
 		needs |= NEED_OWN_WINDOW;
+	/* ibv_post_send() cannot ask for it in send_ops_flags: the header's size says it (ibv_create_qp_ex(3)) */
+	if (cell_has(cell, IBV_WR_TSO) && (cell->qpt == IBV_QPT_UD || cell->qpt == IBV_QPT_RAW_PACKET))
+		needs |= NEED_TSO;
 	if (cell->post == POST_REFUSED && cell->bad_wr == 0)
 		return needs;
 	if (cell_has(cell, IBV_WR_LOCAL_INV))
@@ -51,7 +54,7 @@ static int create_memory(struct link *l)
 	const struct dut *dut = l->dut;
 	int remote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 		     IBV_ACCESS_REMOTE_ATOMIC;
-	int own = l->needs & NEED_OWN_WINDOW ? IBV_ACCESS_MW_BIND : 0;
+	int own = l->needs & NEED_OWN_WINDOW ? IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_WRITE : 0;
 	int ret;
 
 	if (l->needs & NEED_PEER_WINDOW)
@@ -101,7 +104,7 @@ static int create_requester(struct link *l, struct log *log)
 		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		attr.send_ops_flags = l->ask;
 	}
-	if (l->ask & IBV_QP_EX_WITH_TSO) {
+	if (l->ask & IBV_QP_EX_WITH_TSO || l->needs & NEED_TSO) {
 		attr.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
 		attr.max_tso_header = 64;
 	}

@@ -2,6 +2,8 @@
 /* Basic blocks become work requests. Whatever is wrong with one is remembered in it, and reported when
  * its turn to complete has come. */
 #include "core.h"
+#include "frame.h"
+#include "net.h"
 
 static const uint32_t wqe_caps[4] = {64, 128, 256, HCA_WQE_MAX};
 
@@ -61,14 +63,22 @@ static bool op_known(uint8_t type, uint8_t op)
 	switch (op) {
 	case HCASIM_WQE_OP_NOP:
 	case HCASIM_WQE_OP_SEND:
-	case HCASIM_WQE_OP_SEND_IMM:
 		return true;
+	case HCASIM_WQE_OP_SEND_IMM:
+		return type != HCASIM_QPT_RAW_PACKET;
+	case HCASIM_WQE_OP_TSO:
+		return type == HCASIM_QPT_UD || type == HCASIM_QPT_RAW_PACKET;
+	case HCASIM_WQE_OP_SEND_INV:
 	case HCASIM_WQE_OP_RDMA_WRITE:
 	case HCASIM_WQE_OP_RDMA_WRITE_IMM:
+	case HCASIM_WQE_OP_BIND_MW:
+	case HCASIM_WQE_OP_LOCAL_INV:
 		return reliable || type == HCASIM_QPT_UC;
 	case HCASIM_WQE_OP_RDMA_READ:
 	case HCASIM_WQE_OP_ATOMIC_CS:
 	case HCASIM_WQE_OP_ATOMIC_FA:
+	case HCASIM_WQE_OP_FLUSH:
+	case HCASIM_WQE_OP_ATOMIC_WRITE:
 		return reliable;
 	default:
 		return false;
@@ -79,6 +89,16 @@ bool op_reads(uint8_t op)
 {
 	return op == HCASIM_WQE_OP_RDMA_READ || op == HCASIM_WQE_OP_ATOMIC_CS ||
 	       op == HCASIM_WQE_OP_ATOMIC_FA;
+}
+
+bool op_answered(uint8_t op)
+{
+	return op_reads(op) || op == HCASIM_WQE_OP_FLUSH || op == HCASIM_WQE_OP_ATOMIC_WRITE;
+}
+
+bool op_local(uint8_t op)
+{
+	return op == HCASIM_WQE_OP_NOP || op == HCASIM_WQE_OP_BIND_MW || op == HCASIM_WQE_OP_LOCAL_INV;
 }
 
 static bool op_atomic(uint8_t op)
@@ -101,30 +121,60 @@ static bool inline_fits(const struct wqe *w)
 	return p && p >= w->raw && p <= end && w->wr.length <= (uint64_t)(end - p);
 }
 
+/* The value of an ATOMIC WRITE is part of the request, not payload that the QP's limit is for. */
+static uint32_t inline_max(const struct qp *qp, const struct hca_wr *wr)
+{
+	return wr->op == HCASIM_WQE_OP_ATOMIC_WRITE ? 8 : qp->c.max_inline;
+}
+
+/* The longest message of a QP; of a stream to be cut, the longest payload. */
+static uint64_t max_length(const struct hca *hca, const struct qp *qp, uint8_t op)
+{
+	uint8_t mtu = hca->port[qp->a.port - 1].active_mtu;
+
+	if (op == HCASIM_WQE_OP_TSO)
+		return HCASIM_MAX_TSO;
+	if (qp->c.type == HCASIM_QPT_RAW_PACKET)
+		return CORE_FRAME_MAX(mtu);
+	return qp->c.type == HCASIM_QPT_UD ? 128u << mtu : CORE_MSG_MAX;
+}
+
+static void tso_validate(const struct hca *hca, const struct qp *qp, struct wqe *w)
+{
+	const struct hca_wr *wr = &w->wr;
+
+	if (!wr->tso.mss || !tso_header_ok(wr->tso.hdr, wr->tso.hdr_size, wqe_link(qp)))
+		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	else if (wr->tso.hdr_size + wr->tso.mss > max_length(hca, qp, HCASIM_WQE_OP_SEND))
+		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_MSG_TOO_LONG);
+}
+
 static void wqe_validate(const struct hca *hca, const struct qp *qp, struct wqe *w)
 {
 	const struct hca_wr *wr = &w->wr;
-	uint64_t max = CORE_MSG_MAX;
+	uint64_t max = max_length(hca, qp, wr->op);
 	bool inl = wr->flags & HCA_WR_INLINE;
 
-	if (qp->c.type == HCASIM_QPT_UD)
-		max = 128u << hca->port[qp->a.port - 1].active_mtu;
 	if (!op_known(qp->c.type, wr->op))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_OPCODE);
 	else if (inl && op_reads(wr->op))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
-	else if (inl && (!inline_fits(w) || wr->length > qp->c.max_inline))
+	else if (inl && (!inline_fits(w) || wr->length > inline_max(qp, wr)))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
 	else if (wr->length > max)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_MSG_TOO_LONG);
-	else if (op_atomic(wr->op) && wr->length != 8)
+	else if (qp->c.type == HCASIM_QPT_RAW_PACKET && wr->op == HCASIM_WQE_OP_SEND && wr->length < ETH_LEN)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	else if (op_reads(wr->op) && !qp->a.max_rd_atomic)
+	else if ((op_atomic(wr->op) || wr->op == HCASIM_WQE_OP_ATOMIC_WRITE) && wr->length != 8)
+		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	else if (op_answered(wr->op) && !qp->a.max_rd_atomic)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	else if (qp->c.type == HCASIM_QPT_UD &&
 		 (wr->ud.av.sgid_index >= CORE_GIDS || wr->ud.qpn > HCASIM_PSN_MASK ||
 		  wr->ud.av.port != qp->a.port)) /* an address handle is one of a port */
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	else if (wr->op == HCASIM_WQE_OP_TSO)
+		tso_validate(hca, qp, w);
 }
 
 static void sq_append(struct hca *hca, struct qp *qp, struct wqe *w)

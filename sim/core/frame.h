@@ -10,10 +10,16 @@ enum {
 	ETH_TYPE = 12,
 	ETH_TYPE_IPV4 = 0x0800,
 	ETH_TYPE_IPV6 = 0x86dd,
+	ETH_TYPE_VLAN = 0x8100,
+	ETH_TYPE_QINQ = 0x88a8,
+	ETH_MIN = 60, /* a frame without FCS (IEEE 802.3, 3.2.8) */
+	VLAN_LEN = 4,
+	IPOIB_LEN = 4,
 
 	IPV4_LEN = 20,
 	IPV4_TOS = 1,
 	IPV4_TOTAL = 2,
+	IPV4_ID = 4,
 	IPV4_FRAG = 6,
 	IPV4_TTL = 8,
 	IPV4_PROTO = 9,
@@ -28,10 +34,22 @@ enum {
 	IPV6_SRC = 8,
 	IPV6_DST = 24,
 
+	IP_PROTO_TCP = 6,
 	IP_PROTO_UDP = 17,
+	L4_DPORT = 2,
 	UDP_LEN = 8,
 	UDP_DPORT = 2,
 	UDP_LENGTH = 4,
+	UDP_SUM = 6,
+
+	TCP_LEN = 20,
+	TCP_SEQ = 4,
+	TCP_DATA = 12, /* length of the header, in words, in the high half */
+	TCP_FLAGS = 13,
+	TCP_SUM = 16,
+	TCP_FIN = 0x01,
+	TCP_PSH = 0x08,
+	TCP_CWR = 0x80,
 };
 
 static inline void put16(uint8_t *p, uint32_t v)
@@ -40,9 +58,20 @@ static inline void put16(uint8_t *p, uint32_t v)
 	p[1] = (uint8_t)v;
 }
 
+static inline void put32(uint8_t *p, uint32_t v)
+{
+	put16(p, v >> 16);
+	put16(p + 2, v);
+}
+
 static inline uint32_t get16(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 8 | p[1];
+}
+
+static inline uint32_t get32(const uint8_t *p)
+{
+	return get16(p) << 16 | get16(p + 2);
 }
 
 #endif

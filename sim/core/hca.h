@@ -151,6 +151,7 @@ struct hca_config {
 	uint8_t num_ports;  /* 1 or 2 */
 	uint8_t mac[2][6];  /* of each port */
 	uint32_t max_qp, max_cq, max_mr, max_srq;
+	uint32_t max_mw;             /* memory windows, besides max_mr */
 	uint32_t max_rd_atomic;      /* outstanding READs and atomics of a QP, both directions */
 	uint32_t acks_after_landing; /* 1: an ACK leaves only after the DMA writes it acknowledges landed */
 	/* Depths of FIFOs, 0: the core's own choice. rx counts frames, rx_writes payload writes and
@@ -195,7 +196,16 @@ struct hca_mr_attr {
 /* The key serves as lkey and rkey: index[31:8], tag[7:0]. */
 int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key);
 int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr, uint32_t *new_key);
+/* -EBUSY from hca_mr_modify() and hca_mr_destroy(): memory windows are bound to the region. */
 int hca_mr_destroy(struct hca *hca, uint32_t key);
+
+/*
+ * Memory windows of type 1 or 2 (2B: a bound one belongs to its QP and its PD). Binding and
+ * invalidating are work requests; both change the key's tag or its state, never its index, and
+ * hca_mw_destroy() looks at the index only.
+ */
+int hca_mw_create(struct hca *hca, uint32_t pdn, uint8_t type, uint32_t *rkey);
+int hca_mw_destroy(struct hca *hca, uint32_t rkey);
 
 struct hca_ring {
 	uint32_t pasid;
@@ -295,6 +305,36 @@ int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr,
 int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr);
 /* After this returns, no DMA of the QP is issued any more and its number may be used again. */
 int hca_qp_destroy(struct hca *hca, uint32_t qpn);
+
+/*
+ * Flow steering: what RAW_PACKET QPs receive. Kinds are numbered as enum ibv_flow_attr_type. A normal
+ * flow takes frames whose fields equal `val` under `mask`; `ip` (4 or 6) and `l4` (an IP protocol) ask for
+ * such a header where the mask alone would not. Numbers in host order, IPv4 addresses in the first 4 bytes.
+ */
+enum hca_flow_kind { HCA_FLOW_NORMAL, HCA_FLOW_ALL_DEFAULT, HCA_FLOW_MC_DEFAULT, HCA_FLOW_SNIFFER };
+
+struct hca_flow_fields { /* compared byte by byte: no padding */
+	uint8_t dmac[6], smac[6];
+	uint16_t ether_type, vlan_tci;
+	uint8_t sip[16], dip[16];
+	uint8_t proto, tos, ttl, ip_flags;
+	uint32_t flow_label;
+	uint16_t sport, dport;
+};
+
+struct hca_flow_attr {
+	uint32_t qpn;
+	uint8_t port, kind, ip, l4;
+	uint16_t priority; /* 0 is looked at first */
+	bool dont_trap;
+	struct hca_flow_fields val, mask;
+};
+int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id);
+int hca_flow_destroy(struct hca *hca, uint32_t id);
+
+/* A UD QP receives what is sent to the group. Attaching twice is attaching once. */
+int hca_mcast_attach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
+int hca_mcast_detach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
 
 /* GID `index` of `port`: all-zero removes it. The L2 address packets with this source carry. */
 int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16]);

@@ -34,7 +34,10 @@
 #define CORE_ACKREQ_EVERY   128
 #define CORE_PSN_HALF       (1u << 23)
 #define CORE_FRAME_HDR_MAX  128 /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
-#define CORE_FIRST_QPN      16  /* 0 and 1 are the special QPs of IBTA */
+/* Longest frame of a port: VLAN tag and Ethernet header, and what a RoCE packet of the MTU needs (the
+ * kernel's iboe_get_mtu() counts 96 bytes of headers). */
+#define CORE_FRAME_MAX(mtu) (18 + 96 + (128u << (mtu)))
+#define CORE_FIRST_QPN      16 /* 0 and 1 are the special QPs of IBTA */
 #define CORE_FIRST_MR       16
 #define CORE_MAX_EQ         64
 
@@ -82,16 +85,24 @@ static inline void list_set(struct node *l, struct node *n, bool want)
 
 /* ---- Keys ---- */
 
+enum key_kind { KEY_MR, KEY_MW1, KEY_MW2 };
+
+/* A region or a window. A bound window has its own address, length and rights, and its region's memory. */
 struct mr {
-	bool used;
+	bool used, bound; /* bound: windows only */
 	uint8_t tag;
+	uint8_t kind; /* enum key_kind */
 	uint32_t next_free;
+	uint32_t windows; /* region: that are bound to it */
+	uint32_t region;  /* bound window: its region's index */
+	uint32_t qpn;     /* bound type 2 window: of the QP that bound it */
 	struct hca_mr_attr a;
 };
 
 struct mr_table {
 	struct mr *mr;
 	uint32_t size, top, free_head, free_tail;
+	uint32_t num_mr, max_mr, num_mw, max_mw;
 };
 
 /* A piece of host memory, after translation. */
@@ -110,6 +121,19 @@ struct timer {
 };
 
 /* ---- Events ---- */
+
+struct flow {
+	struct flow *next;
+	uint32_t id;
+	struct hca_flow_attr a;
+	struct qp *qp;
+};
+
+struct mcast { /* a QP in a multicast group */
+	struct mcast *next;
+	struct qp *qp;
+	uint8_t gid[16];
+};
 
 struct event_source {
 	struct node node;
@@ -195,7 +219,8 @@ struct fetch { /* basic blocks that came from the ring, or were pushed */
 
 enum tx_kind { TX_REQUEST, TX_READ_RESPONSE, TX_ACK };
 
-struct txpkt {
+struct txpkt { /* sums_off: where net_put_sums() looks at `sums_len` bytes once the payload is there */
+	uint32_t sums_off, sums_len;
 	struct txpkt *next;
 	struct qp *qp;
 	uint32_t epoch;
@@ -229,6 +254,8 @@ struct pkt_info { /* a parsed frame */
 	uint32_t rkey, dmalen;
 	uint64_t swap_add, compare, orig;
 	uint32_t imm; /* as on the wire */
+	uint32_t inv_rkey;
+	uint8_t plt, sel; /* FLUSH */
 	uint32_t qkey, sqpn, srqn;
 	uint8_t aeth_kind, aeth_value;
 	uint32_t msn;
@@ -239,14 +266,15 @@ struct rxwork {
 	struct rxwork *next;
 	struct hca_packet *pkt;
 	uint8_t port;
-	bool parsed;
+	bool raw; /* goes to a raw QP, whole */
 	struct pkt_info info;
 };
 
 /* What a responder owes for a request it accepted. */
 struct rop {
 	struct rop *next;
-	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC } kind;
+	/* ANSWER: of FLUSH and ATOMIC WRITE, a READ response of no bytes (IBTA A19.4.2) */
+	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC, ROP_ANSWER } kind;
 	uint16_t dma_pending;
 	bool failed, is_send, orphan, duplicate;
 	uint8_t aeth_kind, aeth_value;
@@ -345,6 +373,7 @@ struct resp {
 	bool busy;    /* an atomic is under way: packets wait */
 	bool blocked; /* waiting for a receive WQE: packets wait */
 	uint32_t nreads, nduplicates;
+	uint32_t held;           /* ROP_ANSWERs in `landing`: no response overtakes them */
 	struct rop_fifo landing; /* accepted, payload on its way to memory */
 	struct rop_fifo out;     /* for HCA_STAGE_RESPOND */
 	struct rop_fifo cpl;     /* receive completions */
@@ -360,6 +389,7 @@ struct qp {
 	struct hca_qp_attr_create c;
 	struct hca_qp_attr a;
 	uint32_t mtu;
+	uint32_t windows; /* type 2, bound here */
 	uint16_t udp_sport;
 	struct cq *send_cq, *recv_cq;
 	struct srq *srq;
@@ -440,6 +470,10 @@ struct hca {
 	struct node tx_qps;
 	struct txq gather, tx;
 	struct txpkt *txpkt_pool;
+
+	struct flow *flows; /* in the order in which they are asked */
+	uint32_t flow_next;
+	struct mcast *mcasts;
 
 	struct rxwork *rx_head, **rx_tail, *rx_pool;
 	uint32_t rx_count, rx_depth; /* parked ones included */

@@ -5,15 +5,21 @@
  * 9.7.5.1.1, go-back-N) is nothing but setting sq.cur and sq.cur_pkt.
  */
 #include "core.h"
+#include "frame.h"
+#include "net.h"
 
 static const uint8_t msg_of_op[] = {
 	[HCASIM_WQE_OP_SEND] = HCASIM_MSG_SEND,
 	[HCASIM_WQE_OP_SEND_IMM] = HCASIM_MSG_SEND_WITH_IMM,
+	[HCASIM_WQE_OP_SEND_INV] = HCASIM_MSG_SEND_WITH_INV,
 	[HCASIM_WQE_OP_RDMA_WRITE] = HCASIM_MSG_RDMA_WRITE,
 	[HCASIM_WQE_OP_RDMA_WRITE_IMM] = HCASIM_MSG_RDMA_WRITE_WITH_IMM,
 	[HCASIM_WQE_OP_RDMA_READ] = HCASIM_MSG_RDMA_READ,
 	[HCASIM_WQE_OP_ATOMIC_CS] = HCASIM_MSG_ATOMIC_CMP_AND_SWP,
 	[HCASIM_WQE_OP_ATOMIC_FA] = HCASIM_MSG_ATOMIC_FETCH_AND_ADD,
+	[HCASIM_WQE_OP_FLUSH] = HCASIM_MSG_FLUSH,
+	[HCASIM_WQE_OP_ATOMIC_WRITE] = HCASIM_MSG_ATOMIC_WRITE,
+	[HCASIM_WQE_OP_TSO] = HCASIM_MSG_SEND,
 };
 
 static uint8_t transport_of(uint8_t qp_type)
@@ -28,6 +34,15 @@ static uint8_t transport_of(uint8_t qp_type)
 	default:
 		return HCASIM_TRANSPORT_RC;
 	}
+}
+
+/* Payload bytes of a packet that is not the last. */
+static uint32_t wqe_mtu(const struct qp *qp, const struct wqe *w)
+{
+	if (w->wr.op == HCASIM_WQE_OP_TSO)
+		return w->wr.tso.mss;
+	/* A datagram, or a frame, is one packet. */
+	return qp->c.type == HCASIM_QPT_UD || qp->c.type == HCASIM_QPT_RAW_PACKET ? CORE_MSG_MAX : qp->mtu;
 }
 
 /* Bounds that keep go-back-N and 24-bit PSN arithmetic sound. */
@@ -57,7 +72,7 @@ bool qp_can_send(const struct qp *qp)
 	/* IBTA 10.8.3.3: a fenced request starts after all earlier READs and atomics have completed. */
 	if (!w->started && w->wr.flags & HCA_WR_FENCE && sq->rd_incomplete)
 		return false;
-	if (op_reads(w->wr.op) && sq->rd_out >= qp->a.max_rd_atomic)
+	if (op_answered(w->wr.op) && sq->rd_out >= qp->a.max_rd_atomic)
 		return false;
 	return rc_window_open(qp, w);
 }
@@ -67,14 +82,16 @@ bool packetise_pending(const struct hca *hca, struct hca_work *work)
 	const struct qp *qp;
 	const struct wqe *w;
 	uint64_t off, left;
+	uint32_t mtu;
 
 	if (list_empty(&hca->tx_qps) || txq_full(&hca->gather))
 		return false;
 	qp = node_entry(hca->tx_qps.next, struct qp, on_tx);
 	w = qp->sq.cur;
-	off = (uint64_t)qp->sq.cur_pkt * qp->mtu;
+	mtu = wqe_mtu(qp, w);
+	off = (uint64_t)qp->sq.cur_pkt * mtu;
 	left = op_reads(w->wr.op) || off > w->wr.length ? 0 : w->wr.length - off;
-	work->bytes = left < qp->mtu ? (uint32_t)left : qp->mtu;
+	work->bytes = left < mtu ? (uint32_t)left : mtu;
 	work->items = 1 + w->wr.num_sge;
 	work->qpn = qp->qpn;
 	return true;
@@ -99,6 +116,16 @@ void sq_fail(struct hca *hca, struct qp *qp, struct wqe *w, uint8_t status, uint
 	sq->fault = true;
 }
 
+/* Windows are bound and invalidated here, in the turn of the WQE, and once. */
+static bool local_start(struct hca *hca, struct qp *qp, struct wqe *w)
+{
+	uint8_t err = w->wr.op == HCASIM_WQE_OP_NOP ? 0 : window_execute(hca, qp, &w->wr);
+
+	if (err)
+		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_MW_BIND_ERR, err);
+	return !err;
+}
+
 /* First sight of a WQE at the head: its keys, and its PSNs. */
 static bool wqe_start(struct hca *hca, struct qp *qp, struct wqe *w)
 {
@@ -112,17 +139,17 @@ static bool wqe_start(struct hca *hca, struct qp *qp, struct wqe *w)
 		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 		return false;
 	}
+	if (op_local(w->wr.op) && !local_start(hca, qp, w))
+		return false;
 	w->started = true;
 	w->first_psn = sq->next_psn;
-	w->npsn = w->wr.op == HCASIM_WQE_OP_RDMA_READ || qp->c.type != HCASIM_QPT_UD
-			  ? packets_of(w->wr.length, qp->mtu)
-			  : 1;
+	w->npsn = packets_of(w->wr.length, wqe_mtu(qp, w));
 	if (w->wr.op == HCASIM_WQE_OP_ATOMIC_CS || w->wr.op == HCASIM_WQE_OP_ATOMIC_FA)
 		w->npsn = 1;
-	if (w->wr.op == HCASIM_WQE_OP_NOP)
+	if (op_local(w->wr.op))
 		w->npsn = 0;
 	sq->next_psn = psn_add(sq->next_psn, w->npsn);
-	if (op_reads(w->wr.op))
+	if (op_answered(w->wr.op))
 		sq->rd_incomplete++;
 	return true;
 }
@@ -132,7 +159,7 @@ static uint8_t opcode_of(const struct qp *qp, const struct wqe *w, uint32_t pkt)
 	const struct hcasim_msg_codes *m = &hcasim_msg_codes[msg_of_op[w->wr.op]];
 	uint8_t base = (uint8_t)(transport_of(qp->c.type) << HCASIM_BTH_TRANSPORT_SHIFT);
 
-	if (w->npsn == 1 || op_reads(w->wr.op))
+	if (w->npsn == 1 || op_reads(w->wr.op) || w->wr.op == HCASIM_WQE_OP_TSO)
 		return base | m->only;
 	if (!pkt)
 		return base | m->first;
@@ -142,7 +169,8 @@ static uint8_t opcode_of(const struct qp *qp, const struct wqe *w, uint32_t pkt)
 static void spec_of(const struct qp *qp, const struct wqe *w, struct pkt_spec *s)
 {
 	uint32_t pkt = qp->sq.cur_pkt;
-	uint64_t off = (uint64_t)pkt * qp->mtu;
+	uint32_t mtu = wqe_mtu(qp, w);
+	uint64_t off = (uint64_t)pkt * mtu;
 	const struct hca_wr *wr = &w->wr;
 	bool last = op_reads(wr->op) || pkt == w->npsn - 1;
 	bool ud = qp->c.type == HCASIM_QPT_UD;
@@ -162,8 +190,11 @@ static void spec_of(const struct qp *qp, const struct wqe *w, struct pkt_spec *s
 		.swap_add = wr->swap_add,
 		.compare = wr->compare,
 		.rkey = wr->rkey,
-		.dmalen = (uint32_t)wr->length,
+		.dmalen = (uint32_t)(wr->op == HCASIM_WQE_OP_FLUSH ? wr->flush.length : wr->length),
+		.plt = wr->flush.type,
+		.sel = wr->flush.level,
 		.imm = wr->imm,
+		.inv_rkey = wr->inv_rkey,
 	};
 	s->se = last && wr->flags & HCA_WR_SOLICITED &&
 		hcasim_bth_op_info(s->opcode)->flags & HCASIM_BTH_F_COMP;
@@ -173,7 +204,9 @@ static void spec_of(const struct qp *qp, const struct wqe *w, struct pkt_spec *s
 	} else if (!op_reads(wr->op)) {
 		uint64_t left = wr->length - off;
 
-		s->payload_len = qp->c.type == HCASIM_QPT_UD || left < qp->mtu ? (uint32_t)left : qp->mtu;
+		s->payload_len = left < mtu ? (uint32_t)left : mtu;
+		if (wr->op == HCASIM_WQE_OP_TSO)
+			s->payload_len += wr->tso.hdr_size;
 	}
 }
 
@@ -204,7 +237,7 @@ static void cur_advance(struct hca *hca, struct qp *qp, struct wqe *w)
 {
 	struct sq *sq = &qp->sq;
 
-	if (op_reads(w->wr.op)) {
+	if (op_answered(w->wr.op)) {
 		w->rd_counted = true;
 		sq->rd_out++;
 	} else if (++sq->cur_pkt < w->npsn) {
@@ -214,9 +247,39 @@ static void cur_advance(struct hca *hca, struct qp *qp, struct wqe *w)
 	sq->cur_pkt = 0;
 }
 
+/* The frame that a raw QP sends is all payload. */
+static struct hca_packet *frame_build(uint32_t len, uint32_t *payload_off)
+{
+	struct hca_packet *pkt = hca_packet_alloc(len < ETH_MIN ? ETH_MIN : len);
+
+	*payload_off = 0;
+	if (!pkt)
+		return NULL;
+	pkt->len = pkt->cap;
+	memset(pkt->data + len, 0, pkt->len - len);
+	return pkt;
+}
+
+/* Headers that the device itself writes into the payload, and checksums to be put in later. */
+static void offload(const struct qp *qp, const struct wqe *w, struct txpkt *t)
+{
+	const struct hca_wr *wr = &w->wr;
+	bool tso = wr->op == HCASIM_WQE_OP_TSO;
+
+	if (tso || wr->flags & HCA_WR_IP_CSUM) {
+		t->sums_off = t->payload_off;
+		t->sums_len = t->payload_len;
+	}
+	if (!tso)
+		return;
+	t->payload_len -= wr->tso.hdr_size;
+	tso_write(t->pkt->data + t->payload_off, wr, wqe_link(qp), qp->sq.cur_pkt, t->payload_len, t->last);
+	t->payload_off += wr->tso.hdr_size;
+}
+
 static void make_packet(struct hca *hca, struct qp *qp, struct wqe *w)
 {
-	uint64_t off = (uint64_t)qp->sq.cur_pkt * qp->mtu;
+	uint64_t off = (uint64_t)qp->sq.cur_pkt * wqe_mtu(qp, w);
 	struct txpkt *t = txpkt_get(hca, qp, TX_REQUEST);
 	struct pkt_spec s;
 	uint8_t err;
@@ -230,11 +293,13 @@ static void make_packet(struct hca *hca, struct qp *qp, struct wqe *w)
 	t->psn = s.psn;
 	t->last = op_reads(w->wr.op) || qp->sq.cur_pkt == w->npsn - 1;
 	t->payload_len = s.payload_len;
-	t->pkt = packet_build(hca, &s, &t->payload_off);
+	t->pkt = qp->c.type == HCASIM_QPT_RAW_PACKET ? frame_build(s.payload_len, &t->payload_off)
+						     : packet_build(hca, &s, &t->payload_off);
 	if (!t->pkt) {
 		txpkt_put(hca, t);
 		return;
 	}
+	offload(qp, w, t);
 	err = plan_payload(hca, qp, w, off, t);
 	if (err) {
 		txpkt_put(hca, t);

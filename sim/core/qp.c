@@ -55,6 +55,7 @@ static bool queues_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
 	case HCASIM_QPT_RC:
 	case HCASIM_QPT_UC:
 	case HCASIM_QPT_UD:
+	case HCASIM_QPT_RAW_PACKET:
 		return cq_find(hca, c->send_cqn) && cq_find(hca, c->recv_cqn);
 	case HCASIM_QPT_XRC_SEND:
 		return cq_find(hca, c->send_cqn) && !c->srqn && !c->rq.entries;
@@ -143,7 +144,9 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 		return -EINVAL;
 	qp_clear(hca, qp);
 	qp_update(hca, qp); /* in RESET: off all lists */
+	window_qp_gone(hca, qp);
 	qp->dead = true;
+	flow_forget(hca, qp);
 	event_cancel(hca, &qp->ev);
 	if (qp->send_cq)
 		qp->send_cq->qps--;

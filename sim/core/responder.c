@@ -5,6 +5,7 @@
  * receive WQE is simply looked at again.
  */
 #include "core.h"
+#include "net.h"
 
 enum verdict { V_OK, V_WAIT, V_EMPTY, V_REFUSED /* an error was handled */ };
 
@@ -73,7 +74,8 @@ bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct r
 	resp->nak_sent = false;
 	if (info->op->flags & HCASIM_BTH_F_END)
 		resp->msn = psn_add(resp->msn, 1);
-	r->kind = qp_reliable(qp) && info->ackreq ? ROP_ACK : ROP_NONE;
+	if (r->kind == ROP_NONE && qp_reliable(qp) && info->ackreq)
+		r->kind = ROP_ACK;
 	r->psn = info->psn;
 	r->msn = resp->msn;
 	rop_accept(hca, qp, r);
@@ -90,6 +92,8 @@ static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl 
 		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
 		.imm = info->imm,
 		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
+		.inv_rkey = info->op->flags & HCASIM_BTH_F_INV ? info->inv_rkey : 0,
+		.with_inv = info->op->flags & HCASIM_BTH_F_INV,
 		.src_qpn = qp->c.type == HCASIM_QPT_UD ? info->sqpn : qp->a.dest_qpn,
 		.grh = qp->c.type == HCASIM_QPT_UD,
 		.solicited = info->se,
@@ -220,9 +224,19 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 		      : 0;
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	if (info->op->flags & HCASIM_BTH_F_INV) {
+		err = window_check_inv(hca, qp, info->inv_rkey);
+		if (err)
+			return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, HCASIM_CQE_STATUS_REM_INV_REQ_ERR,
+				      err, 0);
+	}
 	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
-	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off))
+	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off)) {
+		/* IBTA 10.7.3.2.4: nobody gets through any more when the completion is seen. */
+		if (info->op->flags & HCASIM_BTH_F_INV)
+			window_invalidate(hca, info->inv_rkey);
 		message_goes_on(hca, qp, info);
+	}
 	return V_OK;
 }
 
@@ -235,8 +249,8 @@ static uint8_t write_begins(struct hca *hca, struct qp *qp, const struct pkt_inf
 	resp->dmalen = info->dmalen;
 	resp->offset = 0;
 	/* Of no bytes, key and address are not looked at (IBTA 9.7.4.1.5). */
-	return info->dmalen ? mr_check(hca, info->rkey, qp->resp.pdn, info->va, info->dmalen,
-				       HCASIM_ACCESS_REMOTE_WRITE, NULL)
+	return info->dmalen ? rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
+					 HCASIM_ACCESS_REMOTE_WRITE, NULL)
 			    : HCASIM_VENDOR_ERR_NONE;
 }
 
@@ -266,11 +280,10 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 	if (info->op->flags & HCASIM_BTH_F_START)
 		err = write_begins(hca, qp, info);
 	if (!err && info->payload_len)
-		err = mr_check(hca, qp->resp.rkey, qp->resp.pdn, qp->resp.va + qp->resp.offset,
-			       info->payload_len, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+		err = rkey_check(hca, qp, qp->resp.pdn, qp->resp.rkey, qp->resp.va + qp->resp.offset,
+				 info->payload_len, HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
-			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	if (info->op->flags & HCASIM_BTH_F_COMP) {
 		v = want_receive(hca, qp, info);
 		if (v)
@@ -293,12 +306,11 @@ static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_inf
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
 	if (info->dmalen > CORE_MSG_MAX || resp->nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
-	err = info->dmalen ? mr_check(hca, info->rkey, qp->resp.pdn, info->va, info->dmalen,
-				      HCASIM_ACCESS_REMOTE_READ, NULL)
+	err = info->dmalen ? rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
+					HCASIM_ACCESS_REMOTE_READ, NULL)
 			   : 0;
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
-			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -330,10 +342,9 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
 	if (resp->nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
-	err = mr_check(hca, info->rkey, qp->resp.pdn, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
+	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
-			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -347,12 +358,82 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 	return V_OK;
 }
 
+/* Rights that a placement type needs (IBTA A19.2.5.1); 0: it is none. */
+static uint32_t flush_access(const struct pkt_info *info)
+{
+	if (info->plt & ~(HCASIM_FLUSH_TYPE_GLOBAL | HCASIM_FLUSH_TYPE_PERSISTENT) ||
+	    info->sel > HCASIM_FLUSH_LEVEL_MR)
+		return 0;
+	return (info->plt & HCASIM_FLUSH_TYPE_GLOBAL ? HCASIM_ACCESS_FLUSH_GLOBAL : 0) |
+	       (info->plt & HCASIM_FLUSH_TYPE_PERSISTENT ? HCASIM_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+/*
+ * FLUSH: the answer waits until all that was written before has landed in host memory, where everybody
+ * sees it. No region can have the right of persistence, for host memory does not keep what it holds.
+ */
+static enum verdict rx_flush(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *resp = &qp->resp;
+	uint32_t access = flush_access(info);
+	struct rop *r;
+	uint8_t err;
+
+	if (!access)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	if (resp->nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = info->sel == HCASIM_FLUSH_LEVEL_MR
+		      ? rkey_check_whole(hca, qp, qp->resp.pdn, info->rkey, access)
+		      : rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen, access, NULL);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	resp->epsn = psn_add(info->psn, 1);
+	resp->msn = psn_add(resp->msn, 1);
+	resp->nak_sent = false;
+	resp->nreads++;
+	r->kind = ROP_ANSWER;
+	r->psn = info->psn;
+	r->msn = resp->msn;
+	rop_accept(hca, qp, r);
+	return V_OK;
+}
+
+/* ATOMIC WRITE: eight aligned bytes, which appear at once. */
+static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	struct piece piece;
+	struct rop *r;
+	uint8_t err;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_WRITE))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+	if (info->va & 7)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
+	if (info->dmalen != 8 || info->payload_len != 8)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	r->kind = ROP_ANSWER;
+	if (responder_accept(hca, qp, w, r, &piece, 1, w->pkt->data + info->payload_off))
+		qp->resp.nreads++;
+	return V_OK;
+}
+
 static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	uint32_t f = w->info.op->flags;
 
-	if (f & HCASIM_BTH_F_INV)
-		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
 	if (f & HCASIM_BTH_F_SEND)
 		return rx_send(hca, qp, w);
 	if (f & HCASIM_BTH_F_WRITE)
@@ -361,6 +442,10 @@ static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
 		return rx_read(hca, qp, &w->info);
 	if (f & HCASIM_BTH_F_ATOMIC)
 		return rx_atomic(hca, qp, &w->info);
+	if (f & HCASIM_BTH_F_FLUSH)
+		return rx_flush(hca, qp, &w->info);
+	if (f & HCASIM_BTH_F_ATOMIC_WRITE)
+		return rx_atomic_write(hca, qp, w);
 	return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
 }
 
@@ -429,23 +514,17 @@ static enum verdict rx_uc(struct hca *hca, struct qp *qp, struct rxwork *w)
 	return v;
 }
 
-/* The 40 bytes ahead of a datagram take the place of the packet's own headers, in front of its payload. */
-static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
+/* A message of one packet, `len` bytes at `buf`. One that does not fit is dropped, and the receive waits on. */
+static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w, uint8_t *buf, uint32_t len,
+				bool csum_ok)
 {
 	const struct pkt_info *info = &w->info;
-	uint32_t len = info->payload_len + HCASIM_GRH_SIZE, n = 0;
 	struct piece piece[CORE_MAX_SGE];
-	uint8_t *buf = w->pkt->data + info->payload_off - HCASIM_GRH_SIZE;
+	enum verdict v = want_receive(hca, qp, info);
 	struct rop *r;
-	enum verdict v;
+	uint32_t n = 0;
 	uint8_t err;
 
-	if (info->qkey != qp->a.qkey || !(info->op->flags & HCASIM_BTH_F_SEND) ||
-	    info->payload_len > qp->mtu) {
-		hca->counters.rx_dropped++;
-		return V_REFUSED;
-	}
-	v = want_receive(hca, qp, info);
 	if (v)
 		return v == V_EMPTY ? not_ready(hca, qp, info) : v;
 	if (len > qp->rq.rwr.length) {
@@ -457,17 +536,44 @@ static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 	r = rop_recv(hca, qp, info, len);
-	memcpy(buf, info->grh, HCASIM_GRH_SIZE);
+	if (r)
+		r->cpl.csum_ok = csum_ok;
 	if (r && responder_accept(hca, qp, w, r, piece, n, buf))
 		rq_release(hca, qp);
 	return V_OK;
+}
+
+/* The 40 bytes ahead of a datagram take the place of the packet's own headers, in front of its payload. */
+static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	uint8_t *buf = w->pkt->data + info->payload_off - HCASIM_GRH_SIZE;
+
+	if (info->qkey != qp->a.qkey || !(info->op->flags & HCASIM_BTH_F_SEND) ||
+	    info->payload_len > qp->mtu) {
+		hca->counters.rx_dropped++;
+		return V_REFUSED;
+	}
+	memcpy(buf, info->grh, HCASIM_GRH_SIZE);
+	return rx_datagram(hca, qp, w, buf, info->payload_len + HCASIM_GRH_SIZE,
+			   net_sums_ok(buf + HCASIM_GRH_SIZE, info->payload_len, NET_DATAGRAM));
+}
+
+/* To the rest of the responder a whole frame is like a datagram of one packet. */
+static enum verdict rx_raw(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	struct hca_packet *pkt = w->pkt;
+
+	w->info = (struct pkt_info){.op = hcasim_bth_op_info(HCASIM_BTH_OP_UD_SEND_ONLY)};
+	memcpy(w->info.smac, pkt->data + 6, sizeof(w->info.smac));
+	return rx_datagram(hca, qp, w, pkt->data, pkt->len, net_sums_ok(pkt->data, pkt->len, NET_ETHERNET));
 }
 
 bool responder_rx(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	enum verdict v;
 
-	if (qp->a.state == HCASIM_QPS_RTR && !qp->resp.comm_est) {
+	if (qp->a.state == HCASIM_QPS_RTR && !qp->resp.comm_est && !w->raw) {
 		qp->resp.comm_est = true;
 		event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_COMM_EST);
 	}
@@ -478,6 +584,9 @@ bool responder_rx(struct hca *hca, struct qp *qp, struct rxwork *w)
 		break;
 	case HCASIM_QPT_UC:
 		v = rx_uc(hca, qp, w);
+		break;
+	case HCASIM_QPT_RAW_PACKET:
+		v = rx_raw(hca, qp, w);
 		break;
 	default:
 		v = rx_ud(hca, qp, w);

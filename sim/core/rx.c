@@ -25,8 +25,7 @@ static struct rxwork *rxwork_get(struct hca *hca)
 
 static void rxwork_put(struct hca *hca, struct rxwork *w)
 {
-	if (w->pkt)
-		hca_packet_free(w->pkt);
+	hca_packet_free(w->pkt);
 	w->next = hca->rx_pool;
 	hca->rx_pool = w;
 	hca->rx_count--;
@@ -46,6 +45,7 @@ void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt)
 	w->next = NULL;
 	w->pkt = pkt;
 	w->port = port;
+	w->raw = false;
 	*hca->rx_tail = w;
 	hca->rx_tail = &w->next;
 	hca->rx_count++;
@@ -156,6 +156,13 @@ static bool addressed_to(const struct hca *hca, const struct qp *qp, const struc
 	return qp->c.type == HCASIM_QPT_UD || !memcmp(info->sgid, qp->a.av.dgid, 16);
 }
 
+/* A datagram to a group carries the group's QP number (IBTA 9.6.1.2.1). */
+static bool multicast_ok(const struct rxwork *w)
+{
+	return w->info.op->transport == HCASIM_TRANSPORT_UD && w->info.dqpn == HCASIM_PSN_MASK &&
+	       (w->info.pkey & 0x7fff) == (HCASIM_DEFAULT_PKEY & 0x7fff);
+}
+
 static bool state_takes(const struct qp *qp, bool request)
 {
 	switch (qp->a.state) {
@@ -180,14 +187,48 @@ static void request(struct hca *hca, struct qp *qp, struct rxwork *w, bool first
 		park(qp, w);
 }
 
-static void from_wire(struct hca *hca, struct rxwork *w)
+static void deliver(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
-	struct qp *qp = NULL;
-	bool req;
+	if (qp->resp.parked || qp->resp.busy)
+		park(qp, w);
+	else
+		request(hca, qp, w, false);
+}
 
-	if (hca->port[w->port - 1].up && packet_parse(hca, w->port, w->pkt, &w->info))
-		qp = qp_find(hca, w->info.dqpn);
-	req = qp && w->info.op->flags & HCASIM_BTH_F_REQ;
+bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw)
+{
+	struct rxwork *copy = NULL;
+
+	if (!state_takes(qp, true) || qp->a.port != w->port || (!raw && !multicast_ok(w)))
+		return false;
+	if (hca->rx_count < hca->rx_depth)
+		copy = rxwork_get(hca);
+	if (!copy)
+		return false;
+	*copy = *w;
+	copy->next = NULL;
+	copy->raw = raw;
+	hca->rx_count++;
+	copy->pkt = hca_packet_dup(w->pkt);
+	if (!copy->pkt) {
+		rxwork_put(hca, copy);
+		return false;
+	}
+	deliver(hca, qp, copy);
+	qp_update(hca, qp);
+	return true;
+}
+
+static bool is_multicast(const uint8_t gid[16])
+{
+	return gid_is_v4(gid) ? gid[12] >> 4 == 0xe : gid[0] == 0xff;
+}
+
+static void unicast(struct hca *hca, struct rxwork *w)
+{
+	struct qp *qp = qp_find(hca, w->info.dqpn);
+	bool req = w->info.op->flags & HCASIM_BTH_F_REQ;
+
 	if (!qp || !state_takes(qp, req) || !addressed_to(hca, qp, w)) {
 		hca->counters.rx_dropped++;
 		rxwork_put(hca, w);
@@ -196,12 +237,28 @@ static void from_wire(struct hca *hca, struct rxwork *w)
 	if (!req) {
 		requester_rx(hca, qp, w);
 		rxwork_put(hca, w);
-	} else if (qp->resp.parked || qp->resp.busy) {
-		park(qp, w);
 	} else {
-		request(hca, qp, w, false);
+		deliver(hca, qp, w);
 	}
 	qp_update(hca, qp);
+}
+
+static void from_wire(struct hca *hca, struct rxwork *w)
+{
+	bool up = hca->port[w->port - 1].up, taken = false;
+	bool roce = up && packet_parse(hca, w->port, w->pkt, &w->info);
+
+	if (up && hca->flows)
+		taken = flow_steer(hca, w, roce || flow_is_roce(w->pkt));
+	if (roce && !is_multicast(w->info.dgid)) {
+		unicast(hca, w);
+		return;
+	}
+	if (roce && mcast_deliver(hca, w))
+		taken = true;
+	if (!taken)
+		hca->counters.rx_dropped++;
+	rxwork_put(hca, w);
 }
 
 void rx_step(struct hca *hca)

@@ -53,10 +53,15 @@ static bool may_leave(struct hca *hca, struct qp *qp, struct txpkt *t)
 static void send_frame(struct hca *hca, struct txpkt *t)
 {
 	struct hca_packet *pkt = t->pkt;
-	uint32_t body = pkt->len - HCASIM_ICRC_SIZE;
-	uint32_t icrc = htole32(icrc_frame(hca->icrc_seed, pkt->data, body));
 
-	memcpy(pkt->data + body, &icrc, sizeof(icrc));
+	if (t->sums_len)
+		net_put_sums(pkt->data + t->sums_off, t->sums_len, wqe_link(t->qp));
+	if (t->qp->c.type != HCASIM_QPT_RAW_PACKET) {
+		uint32_t body = pkt->len - HCASIM_ICRC_SIZE;
+		uint32_t icrc = htole32(icrc_frame(hca->icrc_seed, pkt->data, body));
+
+		memcpy(pkt->data + body, &icrc, sizeof(icrc));
+	}
 	t->pkt = NULL;
 	hca->counters.tx_packets++;
 	hca->ops.tx(hca->host, t->port, pkt);

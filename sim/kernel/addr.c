@@ -17,7 +17,7 @@ static bool is_v4_mapped(const uint8_t gid[16])
 	return !memcmp(gid, prefix, sizeof(prefix));
 }
 
-static bool is_multicast(const uint8_t gid[16])
+bool addr_is_multicast(const uint8_t gid[16])
 {
 	return gid[0] == 0xff || (is_v4_mapped(gid) && (gid[12] & 0xf0) == 0xe0);
 }
@@ -153,7 +153,7 @@ int addr_resolve(const struct kdev *d, const struct ib_uverbs_ah_attr *attr, str
 	av->flow_label = attr->grh.flow_label & 0xfffff;
 	av->sl = attr->sl;
 	av->port = attr->port_num;
-	if (is_multicast(av->dgid)) {
+	if (addr_is_multicast(av->dgid)) {
 		multicast_mac(av->dgid, av->dmac);
 		return 0;
 	}

@@ -108,6 +108,7 @@ struct uobj {
 			LIST_ENTRY(uobj) handle;
 			struct ib_uverbs_qp_dest dest;
 			uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
+			SLIST_HEAD(, kmcast) mcasts;
 		} qp;
 		struct {
 			uint32_t max_wr, max_sge;
@@ -225,6 +226,7 @@ void addr_fill_gids(struct kdev *d);
 /* -EINVAL: no such entry, -ENODATA: it is empty */
 int addr_check_sgid(const struct kdev *d, uint32_t port, uint32_t index);
 /* What a user's address means on an Ethernet port: MAC and hop limit resolved. */
+bool addr_is_multicast(const uint8_t gid[16]);
 int addr_resolve(const struct kdev *d, const struct ib_uverbs_ah_attr *attr, struct hca_av *av);
 
 /* ---- System calls ------------------------------------------------------------------------------ */
@@ -315,6 +317,8 @@ int cmd_dealloc_pd(struct call *c);
 int cmd_reg_mr(struct call *c);
 int cmd_rereg_mr(struct call *c);
 int cmd_dereg_mr(struct call *c);
+int cmd_alloc_mw(struct call *c);
+int cmd_dealloc_mw(struct call *c);
 int cmd_create_ah(struct call *c);
 int cmd_destroy_ah(struct call *c);
 int cmd_create_comp_channel(struct call *c);
@@ -336,6 +340,10 @@ int cmd_query_qp(struct call *c);
 int cmd_modify_qp(struct call *c);
 int cmd_ex_modify_qp(struct call *c);
 int cmd_destroy_qp(struct call *c);
+int cmd_attach_mcast(struct call *c);
+int cmd_detach_mcast(struct call *c);
+int cmd_ex_create_flow(struct call *c);
+int cmd_ex_destroy_flow(struct call *c);
 
 long uverbs_ioctl(struct kfile *f, struct task *t, uint64_t arg, struct kreply *reply);
 /* Attributes of the running method. */
@@ -365,6 +373,8 @@ int verbs_check_access(const struct kdev *d, uint32_t access);
 void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 
 /* IBTA 11.2.5.2, table "QP State Transition Properties". */
+/* A QP that goes with its process is taken out of its multicast groups. */
+void qp_leave_groups(struct uobj *u);
 bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32_t mask);
 
 #endif

@@ -108,6 +108,8 @@ static bool cur_state_ok(unsigned int cur)
 
 static const struct masks *masks_of(const struct transition *t, unsigned int type)
 {
+	static const struct masks raw_init = {A(PORT), 0}, raw;
+
 	switch (type) {
 	case HCASIM_QPT_RC:
 		return &t->rc;
@@ -117,6 +119,10 @@ static const struct masks *masks_of(const struct transition *t, unsigned int typ
 		return &t->ini;
 	case HCASIM_QPT_XRC_RECV:
 		return &t->tgt;
+	case HCASIM_QPT_RAW_PACKET: /* has a port, and nothing else */
+		if (t->to == S(SQD) && t->from == S(RTS))
+			return &t->ud;
+		return t->from == S(RESET) && t->to == S(INIT) ? &raw_init : &raw;
 	default:
 		return &t->ud;
 	}

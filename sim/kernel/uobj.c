@@ -153,6 +153,10 @@ static int destroy_hw(struct uobj *u)
 		if (u->qp.shared)
 			return xrc_qp_drop(u);
 		return ops->destroy_qp(u->drv);
+	case UVERBS_OBJECT_MW:
+		return ops->dealloc_mw(u->drv);
+	case UVERBS_OBJECT_FLOW:
+		return ops->destroy_flow(u->drv);
 	case UVERBS_OBJECT_AH:
 		return ops->destroy_ah(u->drv);
 	default:
@@ -165,6 +169,8 @@ int uobj_destroy(struct uobj *u, struct ev_counts *counts)
 	int ret = 0;
 
 	if (u->users)
+		return -EBUSY;
+	if (u->type == UVERBS_OBJECT_QP && !SLIST_EMPTY(&u->qp.mcasts))
 		return -EBUSY;
 	if (u->drv)
 		ret = destroy_hw(u);
@@ -196,6 +202,8 @@ void uobj_destroy_all(struct kfile *f)
 		progress = false;
 		for (u = TAILQ_FIRST(&f->objects); u; u = next) {
 			next = TAILQ_NEXT(u, link);
+			if (u->type == UVERBS_OBJECT_QP)
+				qp_leave_groups(u); /* they are no objects: nobody else takes it out */
 			if (!uobj_destroy(u, NULL))
 				progress = true;
 		}

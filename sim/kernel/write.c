@@ -31,6 +31,8 @@ static const struct write_cmd commands[] = {
 	CMD_UDATA(REG_MR, cmd_reg_mr, ib_uverbs_reg_mr),
 	CMD_UDATA(REREG_MR, cmd_rereg_mr, ib_uverbs_rereg_mr),
 	CMD_I(DEREG_MR, cmd_dereg_mr, ib_uverbs_dereg_mr),
+	CMD_UDATA(ALLOC_MW, cmd_alloc_mw, ib_uverbs_alloc_mw),
+	CMD_I(DEALLOC_MW, cmd_dealloc_mw, ib_uverbs_dealloc_mw),
 	CMD_IO(CREATE_COMP_CHANNEL, cmd_create_comp_channel, ib_uverbs_create_comp_channel),
 	CMD_UDATA(CREATE_CQ, cmd_create_cq, ib_uverbs_create_cq),
 	CMD_UDATA(RESIZE_CQ, cmd_resize_cq, ib_uverbs_resize_cq),
@@ -49,10 +51,15 @@ static const struct write_cmd commands[] = {
 	CMD_IO(QUERY_QP, cmd_query_qp, ib_uverbs_query_qp),
 	CMD_I(MODIFY_QP, cmd_modify_qp, ib_uverbs_modify_qp),
 	CMD_IO(DESTROY_QP, cmd_destroy_qp, ib_uverbs_destroy_qp),
+	CMD_I(ATTACH_MCAST, cmd_attach_mcast, ib_uverbs_attach_mcast),
+	CMD_I(DETACH_MCAST, cmd_detach_mcast, ib_uverbs_detach_mcast),
 	CMD_EX(QUERY_DEVICE, cmd_ex_query_device, ib_uverbs_ex_query_device, reserved),
 	CMD_EX(CREATE_CQ, cmd_ex_create_cq, ib_uverbs_ex_create_cq, reserved),
 	CMD_EX(CREATE_QP, cmd_ex_create_qp, ib_uverbs_ex_create_qp, comp_mask),
 	CMD_EX(MODIFY_QP, cmd_ex_modify_qp, ib_uverbs_ex_modify_qp, base),
+	{EX(CREATE_FLOW), END_OF(struct ib_uverbs_create_flow, flow_attr),
+	 END_OF(struct ib_uverbs_create_flow_resp, flow_handle), true, true, cmd_ex_create_flow},
+	{EX(DESTROY_FLOW), END_OF(struct ib_uverbs_destroy_flow, flow_handle), 0, false, false, cmd_ex_destroy_flow},
 };
 /* clang-format on */
 

@@ -118,6 +118,7 @@ struct test {
 	test_fn fn;
 };
 extern const struct test keys_tests[], packet_tests[], rc_tests[], error_tests[], datagram_tests[],
-	srq_tests[], cq_tests[], doorbell_tests[], state_tests[], fault_tests[], fuzz_tests[];
+	srq_tests[], cq_tests[], doorbell_tests[], state_tests[], fault_tests[], fuzz_tests[], window_tests[],
+	flush_tests[];
 
 #endif

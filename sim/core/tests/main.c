@@ -13,7 +13,8 @@ static const struct {
 	{"cqs", cq_tests},         {"doorbells", doorbell_tests},
 	{"states", state_tests},   {"fuzz", fuzz_tests},
 	{"srqs", srq_tests},       {"keys", keys_tests},
-	{"packets", packet_tests},
+	{"packets", packet_tests}, {"windows", window_tests},
+	{"flush", flush_tests},
 };
 
 static bool add(const char *name, const struct test *t)

@@ -97,12 +97,16 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.max_qp_wr = HCASIM_MAX_QP_WR,
 		.device_cap_flags = IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_SYS_IMAGE_GUID |
 				    IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |
+				    IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B |
+				    IB_UVERBS_DEVICE_UD_IP_CSUM | IB_UVERBS_DEVICE_RAW_IP_CSUM |
+				    IB_UVERBS_DEVICE_MANAGED_FLOW_STEERING |
 				    (cfg->max_srq ? IB_UVERBS_DEVICE_SRQ_RESIZE | IB_UVERBS_DEVICE_XRC : 0),
 		.max_sge = HCASIM_MAX_SGE,
 		.max_sge_rd = HCASIM_MAX_SGE,
 		.max_cq = cfg->max_cq,
 		.max_cqe = HCASIM_MAX_CQE,
 		.max_mr = cfg->max_mr,
+		.max_mw = cfg->max_mw,
 		.max_pd = NATIVE_MAX_PD,
 		.max_qp_rd_atom = cfg->max_rd_atomic,
 		.max_res_rd_atom = cfg->max_rd_atomic * cfg->max_qp,
@@ -112,11 +116,17 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.max_srq_wr = cfg->max_srq ? HCASIM_MAX_SRQ_WR : 0,
 		.max_srq_sge = cfg->max_srq ? HCASIM_MAX_SGE : 0,
 		.max_ah = NATIVE_MAX_AH,
+		.max_raw_ethy_qp = cfg->max_qp,
+		.max_mcast_grp = NATIVE_MAX_MCAST,
+		.max_mcast_qp_attach = cfg->max_qp,
+		.max_total_mcast_qp_attach = NATIVE_MAX_MCAST,
 		.max_pkeys = 1,
 		.local_ca_ack_delay = 15,
 		.phys_port_cnt = cfg->num_ports,
 	};
-	out->device_cap_flags_ex = out->base.device_cap_flags;
+	out->device_cap_flags_ex = (uint32_t)out->base.device_cap_flags | IB_UVERBS_DEVICE_FLUSH_GLOBAL |
+				   IB_UVERBS_DEVICE_ATOMIC_WRITE;
+	out->raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_IP_CSUM;
 	out->timestamp_mask = UINT64_MAX;
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
 }
@@ -219,6 +229,16 @@ static int dereg_mr(struct drv_mr *base)
 	return hca_mr_destroy(base->pd->ctx->dev->hca, base->lkey);
 }
 
+static int alloc_mw(struct drv_mw *mw, struct drv_udata *u)
+{
+	return hca_mw_create(mw->pd->ctx->dev->hca, pdn_of(mw->pd), mw->type, &mw->rkey);
+}
+
+static int dealloc_mw(struct drv_mw *mw)
+{
+	return hca_mw_destroy(mw->pd->ctx->dev->hca, mw->rkey);
+}
+
 /* Address handles live in the WQE; the driver only resolves the destination. */
 static int create_ah(struct drv_ah *base, const struct hca_av *av, struct drv_udata *u)
 {
@@ -257,6 +277,8 @@ const struct drv_ops native_drv_ops = {
 	.sz_qp = sizeof(struct native_qp),
 	.sz_mr = sizeof(struct native_mr),
 	.sz_ah = sizeof(struct native_ah),
+	.sz_mw = sizeof(struct drv_mw),
+	.sz_flow = sizeof(struct native_flow),
 	.probe = probe,
 	.remove = remove_device,
 	.irq = native_irq,
@@ -271,6 +293,8 @@ const struct drv_ops native_drv_ops = {
 	.reg_mr = reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,
+	.alloc_mw = alloc_mw,
+	.dealloc_mw = dealloc_mw,
 	.create_cq = native_create_cq,
 	.resize_cq = native_resize_cq,
 	.destroy_cq = native_destroy_cq,
@@ -284,4 +308,8 @@ const struct drv_ops native_drv_ops = {
 	.destroy_qp = native_destroy_qp,
 	.create_ah = create_ah,
 	.destroy_ah = destroy_ah,
+	.create_flow = native_create_flow,
+	.destroy_flow = native_destroy_flow,
+	.attach_mcast = native_attach_mcast,
+	.detach_mcast = native_detach_mcast,
 };

@@ -13,6 +13,7 @@
 #define NATIVE_EQ_ENTRIES   8192
 #define NATIVE_MAX_PD       32768
 #define NATIVE_MAX_AH       65536
+#define NATIVE_MAX_MCAST    65536
 #define NATIVE_GID_TABLE    4
 #define NATIVE_HASH         256
 #define NATIVE_PAGE_SIZE    4096u
@@ -68,6 +69,11 @@ struct native_srq {
 
 struct native_ah {
 	struct drv_ah base;
+};
+
+struct native_flow {
+	struct drv_flow base;
+	uint32_t id;
 };
 
 struct native_eq {
@@ -134,6 +140,10 @@ int native_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_uda
 int native_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
 int native_query_qp(struct drv_qp *qp, struct hca_qp_attr *attr);
 int native_destroy_qp(struct drv_qp *qp);
+int native_create_flow(struct drv_flow *flow, const struct hca_flow_attr *attr);
+int native_destroy_flow(struct drv_flow *flow);
+int native_attach_mcast(struct drv_qp *qp, const uint8_t gid[16]);
+int native_detach_mcast(struct drv_qp *qp, const uint8_t gid[16]);
 
 /* Copies the answer out, as much as the user has room for. */
 void native_udata_put(struct drv_udata *u, const void *resp, size_t len);

@@ -30,6 +30,7 @@ static int check_type(const struct drv_qp_init *init)
 	case HCASIM_QPT_RC:
 	case HCASIM_QPT_UC:
 	case HCASIM_QPT_UD:
+	case HCASIM_QPT_RAW_PACKET:
 	case HCASIM_QPT_XRC_SEND:
 	case HCASIM_QPT_XRC_RECV:
 		return init->create_flags ? -EOPNOTSUPP : 0;

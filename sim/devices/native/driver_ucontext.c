@@ -159,6 +159,8 @@ int native_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u)
 		.max_send_wqebb = HCASIM_MAX_SQ_WQEBB,
 		.max_inline = HCASIM_MAX_INLINE,
 		.max_sge = HCASIM_MAX_SGE,
+		.max_tso = HCASIM_MAX_TSO,
+		.max_tso_hdr = HCASIM_MAX_TSO_HDR,
 	};
 
 	native_udata_put(u, &resp, sizeof(resp));

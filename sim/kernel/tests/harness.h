@@ -33,7 +33,7 @@ struct world {
 	uint8_t *arena; /* user memory; the page behind it faults */
 	size_t used;    /* of the arena */
 	/* What the helpers below made last. */
-	uint32_t pd, cq, qp, mr, ah, qpn, srq, xrcd;
+	uint32_t pd, cq, qp, mr, mw, ah, flow, qpn, srq, xrcd;
 	struct hcasim_create_cq_resp cq_resp;
 	struct hcasim_create_qp_resp qp_resp;
 	int async_fd, comp_fd;
@@ -85,8 +85,10 @@ int make_channel(void);
 int make_cq(uint32_t cqe, int channel);
 int make_mr(void *addr, uint64_t len, uint32_t access);
 int make_xrcd(int fd, uint32_t oflags);
+int make_mw(uint8_t type);
 int make_srq(uint32_t max_wr, uint32_t limit);
 int make_qp(uint8_t type);
+int make_flow(void); /* of w.qp: everything that nobody else takes */
 int make_ah(const uint8_t dgid[16], uint8_t sgid_index);
 int destroy(uint32_t cmd, uint32_t handle); /* commands whose request is a handle */
 int destroy_cq(uint32_t handle, struct ib_uverbs_destroy_cq_resp *resp);
@@ -116,5 +118,6 @@ void add_state_suite(void);
 void add_event_suite(void);
 void add_srq_suite(void);
 void add_sysfs_suite(void);
+void add_flow_suite(void);
 
 #endif

@@ -116,10 +116,22 @@ static void prepare_mr(void)
 	CHECK_ERR(make_mr(w.arena, 8192, HCASIM_ACCESS_LOCAL_WRITE), 0);
 }
 
+static void prepare_mw(void)
+{
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_mw(1), 0);
+}
+
 static struct ioc *build_mr_destroy(void)
 {
 	prepare_mr();
 	return build_destroy(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, w.mr);
+}
+
+static struct ioc *build_mw_destroy(void)
+{
+	prepare_mw();
+	return build_destroy(UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, w.mw);
 }
 
 static struct ioc *build_query_mr(void)
@@ -257,6 +269,19 @@ static struct ioc *build_qp_destroy(void)
 	return i;
 }
 
+static struct ioc *build_flow_destroy(void)
+{
+	struct ioc *i;
+
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_cq(16, -1), 0);
+	CHECK_ERR(make_qp(IB_UVERBS_QPT_RAW_PACKET), 0);
+	CHECK_ERR(make_flow(), 0);
+	i = ioc_new(UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY);
+	ioc_obj(i, UVERBS_ATTR_DESTROY_FLOW_HANDLE, w.flow);
+	return i;
+}
+
 /* clang-format off */
 const struct target targets[NUM_TARGETS] = {
 	{"INVOKE_WRITE", UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, build_invoke, 0, false, {
@@ -296,6 +321,8 @@ const struct target targets[NUM_TARGETS] = {
 		{UVERBS_ATTR_DESTROY_AH_HANDLE, K_HANDLE, MUST, 0}}},
 	{"MR_DESTROY", UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, build_mr_destroy, 0, false, {
 		{UVERBS_ATTR_DESTROY_MR_HANDLE, K_HANDLE, MUST, 0}}},
+	{"MW_DESTROY", UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, build_mw_destroy, 0, false, {
+		{UVERBS_ATTR_DESTROY_MW_HANDLE, K_HANDLE, MUST, 0}}},
 	{"QUERY_MR", UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, build_query_mr, 0, false, {
 		{UVERBS_ATTR_QUERY_MR_HANDLE, K_HANDLE, MUST, 0},
 		{UVERBS_ATTR_QUERY_MR_RESP_LKEY, K_OUT, MUST, 4},
@@ -355,5 +382,7 @@ const struct target targets[NUM_TARGETS] = {
 	{"QP_DESTROY", UVERBS_OBJECT_QP, UVERBS_METHOD_QP_DESTROY, build_qp_destroy, 0, false, {
 		{UVERBS_ATTR_DESTROY_QP_HANDLE, K_HANDLE, MUST, 0},
 		{UVERBS_ATTR_DESTROY_QP_RESP, K_OUT, MUST, 4}}},
+	{"FLOW_DESTROY", UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY, build_flow_destroy, 0, false, {
+		{UVERBS_ATTR_DESTROY_FLOW_HANDLE, K_HANDLE, MUST, 0}}},
 };
 /* clang-format on */

@@ -84,6 +84,18 @@ int make_xrcd(int fd, uint32_t oflags)
 	return ret;
 }
 
+int make_mw(uint8_t type)
+{
+	struct ib_uverbs_alloc_mw cmd = {.pd_handle = w.pd, .mw_type = type};
+	struct ib_uverbs_alloc_mw_resp resp = {0};
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_ALLOC_MW, &cmd, sizeof(cmd), NULL, 0, &resp, sizeof(resp), NULL, 0);
+	if (!ret)
+		w.mw = resp.mw_handle;
+	return ret;
+}
+
 int make_srq(uint32_t max_wr, uint32_t limit)
 {
 	const struct hcasim_create_srq_req req = {.wqe_count = HCASIM_MAX_SRQ_WR, .stride = 32};
@@ -121,6 +133,17 @@ int make_qp(uint8_t type)
 		       &w.qp_resp, sizeof(w.qp_resp));
 	w.qp = resp.qp_handle;
 	w.qpn = resp.qpn;
+	return ret;
+}
+
+int make_flow(void)
+{
+	const struct ib_uverbs_create_flow cmd = {.qp_handle = w.qp, .flow_attr = {.type = 1, .port = 1}};
+	struct ib_uverbs_create_flow_resp resp = {0};
+	int ret = do_write_ex(IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_CREATE_FLOW, &cmd,
+			      sizeof(cmd), NULL, 0, &resp, sizeof(resp), NULL, 0);
+
+	w.flow = resp.flow_handle;
 	return ret;
 }
 

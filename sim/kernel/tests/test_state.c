@@ -40,6 +40,14 @@ static const struct row rows[] = {
 	{"RC", "SQE", "RTS", "", ""},
 	{"UC", "SQE", "RTS", "", "cur access"},
 	{"UD", "SQE", "RTS", "", "cur qkey"},
+	{"RAW", "RESET", "INIT", "port", ""},
+	{"RAW", "INIT", "INIT", "", ""},
+	{"RAW", "INIT", "RTR", "", ""},
+	{"RAW", "RTR", "RTS", "", ""},
+	{"RAW", "RTS", "RTS", "", ""},
+	{"RAW", "SQD", "RTS", "", ""},
+	{"RAW", "SQD", "SQD", "", ""},
+	{"RAW", "SQE", "RTS", "", ""},
 	{ANY_TYPE, "INIT", "RESET", "", ""}, {ANY_TYPE, "INIT", "ERR", "", ""},
 	{ANY_TYPE, "RTR", "RESET", "", ""}, {ANY_TYPE, "RTR", "ERR", "", ""},
 	{ANY_TYPE, "RTS", "RESET", "", ""}, {ANY_TYPE, "RTS", "ERR", "", ""},
@@ -59,7 +67,7 @@ static const char *const states[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE"
 static const struct {
 	const char *name;
 	uint8_t type;
-} types[] = {{"RC", 2}, {"UC", 3}, {"UD", 4}};
+} types[] = {{"RC", 2}, {"UC", 3}, {"UD", 4}, {"RAW", 8}};
 
 static uint32_t mask_of(const char *text)
 {
@@ -115,7 +123,7 @@ static void check_table(unsigned int t, unsigned int from, unsigned int to, uint
 
 static void table(void)
 {
-	for (unsigned int t = 0; t < 3; t++) {
+	for (unsigned int t = 0; t < 4; t++) {
 		for (unsigned int from = 0; from < 7; from++) {
 			for (unsigned int to = 0; to < 7; to++) {
 				const struct row *r = find(t, from, to);

@@ -78,6 +78,22 @@ static void fill_handle_mr(uint8_t *req, uint8_t *uhw)
 	memcpy(req, &w.mr, 4);
 }
 
+static void fill_mw(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_alloc_mw *c = (void *)req;
+
+	CHECK_ERR(make_pd(), 0);
+	c->pd_handle = w.pd;
+	c->mw_type = 2;
+}
+
+static void fill_handle_mw(uint8_t *req, uint8_t *uhw)
+{
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_mw(1), 0);
+	memcpy(req, &w.mw, 4);
+}
+
 static void fill_cq(uint8_t *req, uint8_t *uhw)
 {
 	struct ib_uverbs_create_cq *c = (void *)req;
@@ -162,6 +178,46 @@ static void fill_destroy_qp(uint8_t *req, uint8_t *uhw)
 
 	fill_query_qp((uint8_t *)&q, uhw);
 	((struct ib_uverbs_destroy_qp *)req)->qp_handle = w.qp;
+}
+
+static void fill_mcast(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_attach_mcast *c = (void *)req;
+
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_cq(16, -1), 0);
+	CHECK_ERR(make_qp(IB_UVERBS_QPT_UD), 0);
+	c->gid[0] = 0xff;
+	c->qp_handle = w.qp;
+}
+
+static void fill_detach(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_attach_mcast c = {.gid = {0xff}};
+
+	fill_mcast(req, uhw);
+	c.qp_handle = w.qp;
+	CHECK_ERR(do_write(IB_USER_VERBS_CMD_ATTACH_MCAST, &c, sizeof(c), NULL, 0, NULL, 0, NULL, 0), 0);
+}
+
+static void fill_flow(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_create_flow *c = (void *)req;
+
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_cq(16, -1), 0);
+	CHECK_ERR(make_qp(IB_UVERBS_QPT_RAW_PACKET), 0);
+	c->qp_handle = w.qp;
+	c->flow_attr.port = 1;
+}
+
+static void fill_destroy_flow(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_create_flow c = {0};
+
+	fill_flow((uint8_t *)&c, uhw);
+	CHECK_ERR(make_flow(), 0);
+	((struct ib_uverbs_destroy_flow *)req)->flow_handle = w.flow;
 }
 
 #define EX(n) (IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##n)
@@ -255,6 +311,8 @@ static const struct wcase cases[] = {
 	{"REG_MR", CM(REG_MR), 40, 12, 0, 0, false, fill_reg_mr},
 	{"REREG_MR", CM(REREG_MR), 48, 8, 0, 0, false, fill_rereg_mr},
 	{"DEREG_MR", CM(DEREG_MR), 4, 0, 0, 0, true, fill_handle_mr},
+	{"ALLOC_MW", CM(ALLOC_MW), 16, 8, 0, 0, false, fill_mw},
+	{"DEALLOC_MW", CM(DEALLOC_MW), 4, 0, 0, 0, true, fill_handle_mw},
 	{"CREATE_COMP_CHANNEL", CM(CREATE_COMP_CHANNEL), 8, 4, 0, 0, false, fill_nothing},
 	{"CREATE_CQ", CM(CREATE_CQ), 32, 8, 0, 32, false, fill_cq},
 	{"RESIZE_CQ", CM(RESIZE_CQ), 16, 8, 0, 32, false, fill_resize},
@@ -275,9 +333,14 @@ static const struct wcase cases[] = {
 	{"EX_CREATE_CQ", EX(CREATE_CQ), 32, 16, 0, 32, false, fill_cq_ex},
 	{"EX_CREATE_QP", EX(CREATE_QP), 64, 40, 16, 48, false, fill_qp_ex},
 	{"EX_MODIFY_QP", EX(MODIFY_QP), 120, 8, 0, 0, false, fill_modify_qp},
+	{"ATTACH_MCAST", CM(ATTACH_MCAST), 24, 0, 0, 0, true, fill_mcast},
+	{"DETACH_MCAST", CM(DETACH_MCAST), 24, 0, 0, 0, true, fill_detach},
+	{"EX_CREATE_FLOW", EX(CREATE_FLOW), 24, 8, 0, 0, false, fill_flow},
+	{"EX_DESTROY_FLOW", EX(DESTROY_FLOW), 8, 0, 0, 0, true, fill_destroy_flow},
 };
 /* clang-format on */
 #define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
+#define FIRST_EX  27 /* EX_QUERY_DEVICE */
 
 /* Shortest request and response that the kernel takes (fields of later ABIs may be absent). */
 static uint16_t min_req(const struct wcase *c)
@@ -321,7 +384,7 @@ static void build(const struct wcase *c)
 		buf->hdr.out_words = c->resp / 8;
 		ex->provider_in_words = c->uhw / 8;
 		ex->provider_out_words = c->uhw_out / 8;
-		ex->response = U(out);
+		ex->response = c->handle_only ? 0 : U(out);
 	} else {
 		buf->hdr.in_words = total / 4;
 		buf->hdr.out_words = (c->resp + c->uhw_out) / 4;
@@ -433,7 +496,7 @@ static void longer(void)
 			CU_ASSERT_EQUAL(out[c->resp], 0);
 			CU_ASSERT_EQUAL(out[c->resp + 8], 0xff);
 		}
-		if (c->cmd == CM(REG_MR) || c->cmd == CM(REREG_MR))
+		if (c->cmd == CM(REG_MR) || c->cmd == CM(REREG_MR) || c->cmd == CM(ALLOC_MW))
 			continue;
 		build(c);
 		buf->hdr.in_words += 2;
@@ -471,7 +534,7 @@ static void hostile(void)
 
 static void headers(void)
 {
-	const struct wcase *c = &cases[0], *e = &cases[25];
+	const struct wcase *c = &cases[0], *e = &cases[FIRST_EX];
 
 	for (unsigned int bit = 8; bit < 31; bit++) {
 		build(c);
@@ -517,7 +580,9 @@ static void unknown(void)
 			/* Known to the kernel, but not to this driver: its header is looked at first. */
 			b->hdr.in_words = 15;
 			ret = kernel_write(w.f, &w.task, U(b), 64, &w.reply);
-			CHECK_ERR(ret, n > (extended ? CM(MODIFY_QP) : CM(OPEN_QP)) ? -EOPNOTSUPP : -EINVAL);
+			CHECK_ERR(ret, n > (extended ? IB_USER_VERBS_EX_CMD_DESTROY_FLOW : CM(OPEN_QP))
+					       ? -EOPNOTSUPP
+					       : -EINVAL);
 			file_close();
 		}
 	}
@@ -546,10 +611,11 @@ static void wrong_handles(void)
 	} tab[] = {
 		{CM(DEALLOC_PD), 0, -ENOENT}, {CM(DESTROY_AH), 0, -ENOENT}, {CM(DEREG_MR), 0, -ENOENT},
 		{CM(DESTROY_CQ), 8, -ENOENT}, {CM(DESTROY_QP), 8, -ENOENT}, {CM(REREG_MR), 8, -ENOENT},
-		{CM(REG_MR), 32, -EINVAL},    {CM(CREATE_AH), 16, -EINVAL}, {CM(RESIZE_CQ), 8, -EINVAL},
-		{CM(CREATE_QP), 16, -EINVAL}, {CM(CREATE_QP), 20, -EINVAL}, {CM(CREATE_QP), 24, -EINVAL},
-		{CM(QUERY_QP), 8, -EINVAL},   {CM(MODIFY_QP), 64, -EINVAL}, {CM(CREATE_CQ), 24, -EBADF},
-		{EX(CREATE_QP), 8, -EINVAL},  {EX(MODIFY_QP), 64, -EINVAL},
+		{CM(DEALLOC_MW), 0, -ENOENT}, {CM(ALLOC_MW), 8, -EINVAL},   {CM(REG_MR), 32, -EINVAL},
+		{CM(CREATE_AH), 16, -EINVAL}, {CM(RESIZE_CQ), 8, -EINVAL},  {CM(CREATE_QP), 16, -EINVAL},
+		{CM(CREATE_QP), 20, -EINVAL}, {CM(CREATE_QP), 24, -EINVAL}, {CM(QUERY_QP), 8, -EINVAL},
+		{CM(MODIFY_QP), 64, -EINVAL}, {CM(CREATE_CQ), 24, -EBADF},  {EX(CREATE_QP), 8, -EINVAL},
+		{EX(MODIFY_QP), 64, -EINVAL},
 	};
 
 	for (size_t k = 0; k < sizeof(tab) / sizeof(tab[0]); k++) {

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Raw Ethernet, checksum offload, TSO and multicast through the plain verbs API. What stands on the wire
+ * is judged from the trace by test_offload.py; here, what arrives and what completions say of it.
+ */
+#include "link.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SLOT    4096u
+#define SLOTS   64u
+#define QKEY    0x11111111u
+#define HDR     54u /* Ethernet, IPv4, TCP */
+#define MSS     1000u
+#define PAYLOAD 3500u
+#define WAIT_S  20
+
+struct end {
+	struct ibv_cq *cq;
+	struct ibv_qp *qp;
+	unsigned int posted, taken;
+};
+
+static struct link l;
+
+static void check(bool ok, const char *what)
+{
+	if (ok)
+		return;
+	errno = errno ? errno : EPROTO;
+	die(what);
+}
+
+static void to_rts(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
+	bool ud = qp->qp_type == IBV_QPT_UD;
+	int init = IBV_QP_STATE | IBV_QP_PORT | (ud ? IBV_QP_PKEY_INDEX | IBV_QP_QKEY : 0);
+
+	errno = ibv_modify_qp(qp, &attr, init);
+	check(!errno, "ibv_modify_qp to INIT");
+	attr.qp_state = IBV_QPS_RTR;
+	errno = ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+	check(!errno, "ibv_modify_qp to RTR");
+	attr.qp_state = IBV_QPS_RTS;
+	errno = ibv_modify_qp(qp, &attr, IBV_QP_STATE | (ud ? IBV_QP_SQ_PSN : 0));
+	check(!errno, "ibv_modify_qp to RTS");
+}
+
+static void open_end(struct end *e, int end, enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = type,
+		.cap = {16, SLOTS, 2, 1, 0},
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER,
+		.pd = l.pd[end],
+		.max_tso_header = 128,
+		.sq_sig_all = 1,
+	};
+
+	memset(e, 0, sizeof(*e));
+	e->cq = link_create_cq(&l, end, 256);
+	init.send_cq = init.recv_cq = e->cq;
+	e->qp = ibv_create_qp_ex(l.ctx[end], &init);
+	check(e->qp, "ibv_create_qp_ex");
+	to_rts(e->qp);
+}
+
+static void close_end(struct end *e)
+{
+	check(!(errno = ibv_destroy_qp(e->qp)), "ibv_destroy_qp");
+	check(!(errno = ibv_destroy_cq(e->cq)), "ibv_destroy_cq");
+}
+
+static void post_recv(struct end *e, int end)
+{
+	struct ibv_sge sge = {(uintptr_t)l.buf[end] + (e->posted % SLOTS) * SLOT, SLOT, l.mr[end]->lkey};
+	struct ibv_recv_wr wr = {.wr_id = e->posted++, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	memset((void *)(uintptr_t)sge.addr, 0xee, SLOT);
+	check(!(errno = ibv_post_recv(e->qp, &wr, &bad)), "ibv_post_recv");
+}
+
+static struct ibv_wc take(struct ibv_cq *cq, enum ibv_wc_opcode opcode)
+{
+	time_t end = time(NULL) + WAIT_S;
+	struct ibv_wc wc;
+	int n;
+
+	do {
+		n = ibv_poll_cq(cq, 1, &wc);
+	} while (!n && time(NULL) < end);
+	errno = ETIMEDOUT;
+	check(n == 1, "no completion");
+	errno = 0;
+	if (wc.status != IBV_WC_SUCCESS)
+		fprintf(stderr, "status %s, vendor error %u\n", ibv_wc_status_str(wc.status), wc.vendor_err);
+	check(wc.status == IBV_WC_SUCCESS && wc.opcode == opcode, "completion");
+	return wc;
+}
+
+static void send_one(struct end *e, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	check(!(errno = ibv_post_send(e->qp, wr, &bad)), "ibv_post_send");
+	take(e->cq, wr->opcode == IBV_WR_TSO ? IBV_WC_TSO : IBV_WC_SEND);
+}
+
+static struct ibv_flow *steer(struct end *e, enum ibv_flow_attr_type type, uint16_t port, uint16_t priority)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_tcp_udp l4;
+	} rule = {
+		.attr = {.type = type,
+			 .size = sizeof(rule),
+			 .num_of_specs = !!port,
+			 .port = 1,
+			 .priority = priority},
+		.l4 = {.type = IBV_FLOW_SPEC_TCP, .size = sizeof(rule.l4)},
+	};
+	struct ibv_flow *flow;
+
+	rule.l4.val.dst_port = htons(port);
+	rule.l4.mask.dst_port = 0xffff;
+	flow = ibv_create_flow(e->qp, &rule.attr);
+	check(flow, "ibv_create_flow");
+	return flow;
+}
+
+static void unsteer(struct ibv_flow *flow)
+{
+	check(!(errno = ibv_destroy_flow(flow)), "ibv_destroy_flow");
+}
+
+/* Ethernet to everybody, IPv4 or IPv6, TCP; no sums, and lengths only where they are given. */
+static unsigned int headers(uint8_t *p, bool v6, bool vlan, unsigned int payload, uint8_t flags,
+			    uint16_t port)
+{
+	static const uint8_t mac[12] = {255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 1};
+	unsigned int off = 12, l3;
+
+	memcpy(p, mac, 12);
+	if (vlan) {
+		memcpy(p + off, (uint8_t[]){0x81, 0x00, 0x20, 0x05}, 4);
+		off += 4;
+	}
+	memcpy(p + off, v6 ? (uint8_t[]){0x86, 0xdd} : (uint8_t[]){0x08, 0x00}, 2);
+	l3 = off + 2;
+	if (v6) {
+		memset(p + l3, 0, 40);
+		p[l3] = 0x60;
+		p[l3 + 4] = (20 + payload) >> 8;
+		p[l3 + 5] = 20 + payload;
+		p[l3 + 6] = 6;
+		p[l3 + 7] = 64;
+		memcpy(p + l3 + 8, (uint8_t[16]){0xfd, [15] = 1}, 16);
+		memcpy(p + l3 + 24, (uint8_t[16]){0xfd, [15] = 2}, 16);
+		off = l3 + 40;
+	} else {
+		memcpy(p + l3, (uint8_t[20]){0x45,
+					     0,
+					     (40 + payload) >> 8,
+					     40 + payload,
+					     0xff,
+					     0xfe,
+					     0x40,
+					     0,
+					     64,
+					     6,
+					     0xde,
+					     0xad,
+					     192,
+					     0,
+					     2,
+					     1,
+					     192,
+					     0,
+					     2,
+					     2},
+		       20);
+		off = l3 + 20;
+	}
+	memcpy(p + off, (uint8_t[20]){0x30, 0x39, port >> 8, port,  0xff, 0xff, 0xff, 0x00, 0, 0,
+				      0,    1,    0x50,      flags, 0x20, 0,    0xbe, 0xef, 0, 0},
+	       20);
+	return off + 20;
+}
+
+static void fill(uint8_t *p, unsigned int len)
+{
+	for (unsigned int i = 0; i < len; i++)
+		p[i] = (uint8_t)(i * 31 + (i >> 8) + 1);
+}
+
+/* One frame with the checksum flag and one without, that is wrong and stays wrong. */
+static void checksums(struct end *a, struct end *b)
+{
+	for (int kind = 0; kind < 8; kind++) {
+		bool v6 = kind & 1, vlan = kind & 2, offload = kind & 4;
+		uint8_t *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
+		unsigned int payload = 333 + kind, hdr = headers(p, v6, vlan, payload, 0x18, 4000);
+		struct ibv_sge sge = {(uintptr_t)p, hdr + payload, l.mr[0]->lkey};
+		struct ibv_send_wr wr = {.opcode = IBV_WR_SEND,
+					 .sg_list = &sge,
+					 .num_sge = 1,
+					 .send_flags = offload ? IBV_SEND_IP_CSUM : 0};
+		struct ibv_wc wc;
+
+		fill(p + hdr, payload);
+		post_recv(b, 1);
+		send_one(a, &wr);
+		wc = take(b->cq, IBV_WC_RECV);
+		check(wc.byte_len == hdr + payload, "length of the frame");
+		check(!!(wc.wc_flags & IBV_WC_IP_CSUM_OK) == (offload && !v6), "IBV_WC_IP_CSUM_OK");
+		check(!memcmp(l.buf[1] + (b->taken++ % SLOTS) * SLOT + hdr, p + hdr, payload), "payload");
+	}
+}
+
+static void tso(struct end *a, struct end *b, struct ibv_ah *ah, uint32_t qpn)
+{
+	for (int v6 = 0; v6 < 2; v6++) {
+		uint8_t hdr[128], *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
+		unsigned int skip =
+			ah ? 10 : 0; /* the last 4 bytes of the Ethernet header become those of IPoIB */
+		unsigned int size = headers(hdr, v6, false, 0, 0x99, 5000); /* CWR, ACK, PSH, FIN */
+		struct ibv_sge sge[2] = {{(uintptr_t)p, 1, l.mr[0]->lkey},
+					 {(uintptr_t)p + 1, PAYLOAD - 1, l.mr[0]->lkey}};
+		struct ibv_send_wr wr = {.opcode = IBV_WR_TSO, .sg_list = sge, .num_sge = 2};
+
+		if (ah) {
+			memcpy(hdr + 10, hdr + 12, 2);
+			memset(hdr + 12, 0, 2);
+			wr.wr.ud.ah = ah;
+			wr.wr.ud.remote_qpn = qpn;
+			wr.wr.ud.remote_qkey = QKEY;
+		}
+		wr.tso.hdr = hdr + skip;
+		wr.tso.hdr_sz = size - skip;
+		wr.tso.mss = MSS;
+		fill(p, PAYLOAD);
+		for (unsigned int at = 0; at < PAYLOAD; at += MSS)
+			post_recv(b, 1);
+		send_one(a, &wr);
+		for (unsigned int at = 0; at < PAYLOAD; at += MSS) {
+			unsigned int len = PAYLOAD - at < MSS ? PAYLOAD - at : MSS, grh = ah ? 40 : 0;
+			struct ibv_wc wc = take(b->cq, IBV_WC_RECV);
+			const char *got = l.buf[1] + (b->taken++ % SLOTS) * SLOT + grh + size - skip;
+
+			check(wc.byte_len == grh + size - skip + len, "length of the segment");
+			check(!!(wc.wc_flags & IBV_WC_IP_CSUM_OK) == !v6, "IBV_WC_IP_CSUM_OK");
+			check(!memcmp(got, p + at, len), "payload of the segment");
+		}
+	}
+}
+
+/* The first flow that matches takes the frame; sniffers see it as well. */
+static void steering(struct end *a, struct end *b)
+{
+	uint8_t *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
+	unsigned int hdr = headers(p, false, false, 100, 0x10, 4000);
+	struct ibv_sge sge = {(uintptr_t)p, hdr + 100, l.mr[0]->lkey};
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1};
+	struct ibv_flow *by_port, *all, *low, *sniff;
+	struct end c, d;
+
+	open_end(&c, 1, IBV_QPT_RAW_PACKET);
+	open_end(&d, 1, IBV_QPT_RAW_PACKET);
+	low = steer(&c, IBV_FLOW_ATTR_NORMAL, 4000, 5);
+	by_port = steer(b, IBV_FLOW_ATTR_NORMAL, 4000, 1);
+	all = steer(&c, IBV_FLOW_ATTR_MC_DEFAULT, 0, 0);
+	sniff = steer(&d, IBV_FLOW_ATTR_SNIFFER, 0, 0);
+	for (int i = 0; i < 4; i++) {
+		post_recv(b, 1);
+		post_recv(&c, 1);
+		post_recv(&d, 1);
+	}
+	send_one(a, &wr); /* to b, and d */
+	take(d.cq, IBV_WC_RECV);
+	take(b->cq, IBV_WC_RECV);
+	unsteer(by_port);
+	send_one(a, &wr); /* to c by its flow of low priority */
+	take(d.cq, IBV_WC_RECV);
+	take(c.cq, IBV_WC_RECV);
+	unsteer(low);
+	send_one(a, &wr); /* to c as a group's frame */
+	take(d.cq, IBV_WC_RECV);
+	take(c.cq, IBV_WC_RECV);
+	unsteer(all);
+	send_one(a, &wr); /* to nobody but the sniffer */
+	take(d.cq, IBV_WC_RECV);
+	check(!ibv_poll_cq(b->cq, 1, &(struct ibv_wc){}) && !ibv_poll_cq(c.cq, 1, &(struct ibv_wc){}),
+	      "a frame that nobody asked for");
+	check(ibv_destroy_qp(d.qp) == EBUSY, "ibv_destroy_qp with a flow");
+	unsteer(sniff);
+	close_end(&c);
+	close_end(&d);
+}
+
+/* Every QP of every adapter that is in the group gets the datagram; one that left does not. */
+static void multicast(void)
+{
+	static const union ibv_gid group = {.raw = {[10] = 0xff, 0xff, 239, 1, 2, 3}};
+	struct ibv_ah_attr path = link_path(&l, 0);
+	uint8_t *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
+	struct ibv_sge sge = {(uintptr_t)p, 500, l.mr[0]->lkey};
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1};
+	struct end e[4], from;
+	struct ibv_ah *ah;
+
+	path.grh.dgid = group;
+	ah = ibv_create_ah(l.pd[0], &path);
+	check(ah, "ibv_create_ah of a group");
+	wr.wr.ud.ah = ah;
+	wr.wr.ud.remote_qpn = 0xffffff;
+	wr.wr.ud.remote_qkey = QKEY;
+	open_end(&from, 0, IBV_QPT_UD);
+	for (int i = 0; i < 4; i++) {
+		open_end(&e[i], i & 1, IBV_QPT_UD);
+		errno = ibv_attach_mcast(e[i].qp, &group, 0);
+		check(!errno, "ibv_attach_mcast");
+		post_recv(&e[i], i & 1);
+		post_recv(&e[i], i & 1);
+	}
+	fill(p, 500);
+	send_one(&from, &wr);
+	for (int i = 0; i < 4; i++) {
+		struct ibv_wc wc = take(e[i].cq, IBV_WC_RECV);
+
+		check(wc.byte_len == 540 && wc.src_qp == from.qp->qp_num, "datagram of the group");
+		check(!memcmp(l.buf[i & 1] + wc.wr_id * SLOT + 40, p, 500), "bytes of the group's datagram");
+	}
+	for (int i = 0; i < 2; i++) {
+		errno = ibv_detach_mcast(e[i].qp, &group, 0);
+		check(!errno, "ibv_detach_mcast");
+	}
+	send_one(&from, &wr);
+	take(e[2].cq, IBV_WC_RECV);
+	take(e[3].cq, IBV_WC_RECV);
+	for (int i = 0; i < 2; i++)
+		check(!ibv_poll_cq(e[i].cq, 1, &(struct ibv_wc){}), "a datagram of a group that was left");
+	check(ibv_destroy_qp(e[2].qp) == EBUSY, "ibv_destroy_qp in a group");
+	for (int i = 2; i < 4; i++)
+		check(!(errno = ibv_detach_mcast(e[i].qp, &group, 0)), "ibv_detach_mcast");
+	for (int i = 0; i < 4; i++)
+		close_end(&e[i]);
+	close_end(&from);
+	check(!(errno = ibv_destroy_ah(ah)), "ibv_destroy_ah");
+}
+
+static void caps(void)
+{
+	struct ibv_device_attr_ex attr;
+	const uint32_t want =
+		IBV_DEVICE_UD_IP_CSUM | IBV_DEVICE_RAW_IP_CSUM | IBV_DEVICE_MANAGED_FLOW_STEERING;
+
+	check(!(errno = ibv_query_device_ex(l.ctx[0], NULL, &attr)), "ibv_query_device_ex");
+	check((attr.orig_attr.device_cap_flags & want) == want, "device_cap_flags");
+	check(attr.raw_packet_caps == IBV_RAW_PACKET_CAP_IP_CSUM, "raw_packet_caps");
+	check(attr.tso_caps.max_tso >= PAYLOAD &&
+		      attr.tso_caps.supported_qpts == (1u << IBV_QPT_UD | 1u << IBV_QPT_RAW_PACKET),
+	      "tso_caps");
+}
+
+int main(void)
+{
+	struct ibv_flow *flow;
+	struct ibv_ah_attr path;
+	struct ibv_ah *ah;
+	struct end a, b;
+
+	link_open(&l, 2 * SLOTS * SLOT);
+	caps();
+	open_end(&a, 0, IBV_QPT_RAW_PACKET);
+	open_end(&b, 1, IBV_QPT_RAW_PACKET);
+	flow = steer(&b, IBV_FLOW_ATTR_ALL_DEFAULT, 0, 0);
+	checksums(&a, &b);
+	tso(&a, &b, NULL, 0);
+	unsteer(flow);
+	steering(&a, &b);
+	close_end(&a);
+	close_end(&b);
+	open_end(&a, 0, IBV_QPT_UD);
+	open_end(&b, 1, IBV_QPT_UD);
+	path = link_path(&l, 0);
+	ah = ibv_create_ah(l.pd[0], &path);
+	check(ah, "ibv_create_ah");
+	tso(&a, &b, ah, b.qp->qp_num);
+	check(!(errno = ibv_destroy_ah(ah)), "ibv_destroy_ah");
+	close_end(&a);
+	close_end(&b);
+	multicast();
+	link_close(&l);
+	printf("offloads, steering and groups: ok\n");
+	return 0;
+}

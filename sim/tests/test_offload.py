@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Raw Ethernet: checksums and segments on the wire, as scapy reads them; perftest's raw programs."""
+import re
+
+import pytest
+from scapy.contrib.roce import BTH
+from scapy.layers.inet import IP, TCP
+from scapy.layers.inet6 import IPv6
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.utils import PcapReader
+
+from conftest import BUILD, Machine
+
+MSS, PAYLOAD = 1000, 3500
+DATA = bytes((i * 31 + (i >> 8) + 1) & 0xFF for i in range(PAYLOAD))
+FIN, PSH, ACK, CWR = 0x01, 0x08, 0x10, 0x80
+
+
+@pytest.fixture(scope="module")
+def wire(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("offload")
+    result = Machine(hcas=2, options=["--trace", str(folder)]).run(BUILD / "bin/hcasim-offload")
+    assert result.status == 0, result.output
+    with PcapReader(str(folder / "wire.pcap")) as reader:
+        return [bytes(packet) for packet in reader]
+
+
+def sums_of(packet):
+    """(IPv4 header, TCP) checksums as they stand, and as scapy computes them."""
+    again = packet.copy()
+    ip = again[IP] if IP in again else again[IPv6]
+    if IP in again:
+        del ip.chksum
+    del again[TCP].chksum
+    again = type(again)(bytes(again))
+    stands = (packet[IP].chksum if IP in packet else 0, packet[TCP].chksum)
+    return stands, (again[IP].chksum if IP in again else 0, again[TCP].chksum)
+
+
+def tcp(packets, port):
+    return [packet for packet in packets if TCP in packet and packet[TCP].dport == port]
+
+
+@pytest.fixture(scope="module")
+def frames(wire):
+    return [Ether(data) for data in wire]
+
+
+@pytest.fixture(scope="module")
+def datagrams(frames):
+    """What the UD messages that carry IPoIB hold: IP without the four bytes before it."""
+    found = []
+    for frame in frames:
+        if BTH not in frame or frame[BTH].opcode != 100:
+            continue
+        body = bytes(frame[BTH].payload)[8:]  # behind the DETH
+        if body[:4] in (b"\x08\x00\0\0", b"\x86\xdd\0\0"):
+            pad = frame[BTH].padcount
+            found.append((IP if body[0] == 8 else IPv6)(body[4 : len(body) - pad]))
+    return found
+
+
+@pytest.mark.once
+def test_checksums_are_right_where_they_were_asked_for(frames):
+    seen = [frame for frame in tcp(frames, 4000) if len(frame[TCP].payload) > 200]
+    assert len(seen) == 8
+    for kind, frame in enumerate(seen):
+        stands, right = sums_of(frame)
+        assert (IPv6 in frame, Dot1Q in frame) == (bool(kind & 1), bool(kind & 2))
+        if kind & 4:
+            assert stands == right, frame.show(dump=True)
+        else:
+            assert stands[1] == 0xBEEF and stands != right
+
+
+def check_stream(segments):
+    assert len(segments) == 4
+    data = b""
+    for number, segment in enumerate(segments):
+        payload = bytes(segment[TCP].payload)
+        last = number == 3
+        stands, right = sums_of(segment)
+        assert stands == right
+        if IP in segment:
+            assert segment[IP].len == 40 + len(payload)
+            assert segment[IP].id == (0xFFFE + number) & 0xFFFF
+        else:
+            assert segment[IPv6].plen == 20 + len(payload)
+        assert segment[TCP].seq == (0xFFFFFF00 + number * MSS) & 0xFFFFFFFF
+        flags = ACK | (PSH | FIN if last else 0) | (0 if number else CWR)
+        assert int(segment[TCP].flags) == flags
+        assert len(payload) == (PAYLOAD - 3 * MSS if last else MSS)
+        data += payload
+    assert data == DATA
+
+
+@pytest.mark.parametrize("layer", [IP, IPv6])
+def test_raw_segments(frames, layer):
+    check_stream([frame for frame in tcp(frames, 5000) if layer in frame])
+
+
+@pytest.mark.parametrize("layer", [IP, IPv6])
+def test_datagram_segments(datagrams, layer):
+    check_stream([packet for packet in tcp(datagrams, 5000) if isinstance(packet, layer)])
+
+
+def test_group_datagrams_have_the_groups_addresses(frames):
+    seen = [frame for frame in frames if IP in frame and frame[IP].dst == "239.1.2.3"]
+    assert len(seen) == 2
+    for frame in seen:
+        assert frame.dst == "01:00:5e:01:02:03"
+        assert frame[BTH].dqpn == 0xFFFFFF
+        assert frame[BTH].icrc.to_bytes(4, "big") == frame[BTH].compute_icrc(b"")
+
+
+def adapter_macs():
+    gids = Machine(hcas=2).run("cat", *(f"/sys/class/infiniband/hcasim{n}/ports/1/gids/0" for n in (0, 1)))
+    found = []
+    for gid in re.findall(r"^fe80:\S+$", gids.output, re.M):
+        raw = bytes.fromhex(gid.replace(":", ""))
+        found.append(bytes([raw[8] ^ 2, *raw[9:11], *raw[13:16]]).hex(":"))
+    assert len(found) == 2, gids.output
+    return found
+
+
+@pytest.mark.parametrize("more", [(), ("-J", "10.77.0.1", "-j", "10.77.0.2", "-K", "5001", "-k", "5002")])
+@pytest.mark.parametrize("program", ["raw_ethernet_bw", "raw_ethernet_lat"])
+def test_perftest(program, more, tmp_path):
+    """Nothing tells these programs of each other: the client starts when the server has posted its receives."""
+    macs = adapter_macs()
+    log = tmp_path / "server"
+
+    def command(end, role):
+        # In a latency test both ends send; a server of raw_ethernet_bw names the address that it listens on.
+        to = macs[1 - end] if program == "raw_ethernet_lat" else macs[0]
+        flow = swapped(more) if end == 0 and program == "raw_ethernet_lat" else more
+        args = [f"hcasim{end}", f"--{role}", "-n", 1000, "-s", 512, "-E", to, "-B", macs[end], *flow]
+        return f"stdbuf -oL {program} -d " + " ".join(map(str, args))
+
+    script = (
+        f"{command(0, 'server')} > {log} 2>&1 & server=$!; "
+        f"tail -n +1 -f --pid=$server {log} | grep -qm1 '#bytes' || exit 3; "
+        f"{command(1, 'client')} && wait $server"
+    )
+    result = Machine(hcas=2).run("bash", "-c", script)
+    assert result.status == 0, result.output + log.read_text()
+    assert re.search(r"^ 512 +1000 ", result.output, re.M), result.output
+
+
+def swapped(more):
+    """The same flow, seen from its other end."""
+    other = {"-J": "-j", "-j": "-J", "-K": "-k", "-k": "-K"}
+    return [other.get(word, word) for word in more]
