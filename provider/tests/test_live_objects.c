@@ -102,7 +102,7 @@ static void test_send_ops(void)
 	check_masks(&l);
 	CU_ASSERT_PTR_NULL(try_qp(&l, IBV_QPT_RC, 1ull << 40, &small_cap));
 	CU_ASSERT_EQUAL(errno, EOPNOTSUPP);
-	CU_ASSERT_PTR_NULL(try_qp(&l, IBV_QPT_XRC_SEND, IBV_QP_EX_WITH_SEND, &small_cap));
+	CU_ASSERT_PTR_NULL(try_qp(&l, IBV_QPT_DRIVER, IBV_QP_EX_WITH_SEND, &small_cap));
 	CU_ASSERT_EQUAL(errno, EOPNOTSUPP);
 	live_close(&l);
 }

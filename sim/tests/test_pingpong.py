@@ -49,6 +49,23 @@ def test_new_post_api(gid_index):
     pingpong(Machine(hcas=2), "rc", gid_index, 4096, "-c", "-t")
 
 
+@pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
+@pytest.mark.parametrize("hcas", [2, 1])
+def test_shared_receive_queue(hcas, flags, gid_index):
+    pingpong(Machine(hcas=hcas), "srq", gid_index, 4096, *flags)
+
+
+@pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
+@pytest.mark.parametrize("hcas", [2, 1])
+def test_xrc(hcas, flags, gid_index):
+    """Both processes open the XRC domain of one file."""
+    machine = Machine(hcas=hcas)
+    server_device, client_device = machine.pair_devices()
+    common = [machine.bin / "ibv_xsrq_pingpong", "-p", free_port(), "-g", gid_index, *flags]
+    ends = machine.run_pair([*common, "-d", server_device], [*common, "-d", client_device, "localhost"])
+    assert "success" in ends.server and "success" in ends.client
+
+
 @pytest.mark.once
 @pytest.mark.parametrize("transport", ["rc", "uc", "ud"])
 def test_once(transport, gid_index):
