@@ -230,11 +230,17 @@ struct bed_qp *bed_qp(struct bed *bed, unsigned int side, uint8_t type, struct b
 	qp->rec = bed_alloc(bed, sizeof(*qp->rec));
 	qp->scq = scq;
 	qp->rcq = rcq;
-	c.send_cqn = scq->cqn;
-	c.recv_cqn = rcq->cqn;
+	c.send_cqn = scq ? scq->cqn : 0;
+	c.recv_cqn = rcq ? rcq->cqn : 0;
 	c.sq = (struct hca_ring){BED_PASID, (uintptr_t)qp->sq, qp->sq_bbs, TINY_BB};
 	c.rq = (struct hca_ring){BED_PASID, (uintptr_t)qp->rq, qp->rq_wqes, qp->rq_stride};
 	c.record = (uintptr_t)qp->rec;
+	if (type == HCASIM_QPT_XRC_SEND || type == HCASIM_QPT_XRC_RECV)
+		c.rq.entries = 0;
+	if (type == HCASIM_QPT_XRC_RECV) {
+		c.sq.entries = 0;
+		c.xrcdn = BED_XRC_DOMAIN;
+	}
 	if (bed->srqn && side == 1) {
 		c.srqn = bed->srqn;
 		c.rq.entries = 0;

@@ -9,10 +9,11 @@
 #include "core/untimed.h"
 #include "tiny.h"
 
-#define BED_PD    7
-#define BED_PASID 3
-#define BED_EQ    256
-#define BED_STEPS 50000000ull
+#define BED_PD         7
+#define BED_PASID      3
+#define BED_XRC_DOMAIN 77 /* of XRC_RECV QPs */
+#define BED_EQ         256
+#define BED_STEPS      50000000ull
 #define BED_ALL                                                                                              \
 	(HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_READ |                \
 	 HCASIM_ACCESS_REMOTE_ATOMIC)

@@ -19,7 +19,7 @@ struct shared { /* RC pairs or UD QPs; those of side 1 receive from one SRQ */
 static uint32_t srq_mr(struct shared *s, void *mem, size_t len)
 {
 	struct hca_mr_attr a = {.pdn = SRQ_PD,
-				.access = HCASIM_ACCESS_LOCAL_WRITE,
+				.access = BED_ALL,
 				.pasid = BED_PASID,
 				.va = (uintptr_t)mem,
 				.iova = (uintptr_t)mem,
@@ -279,6 +279,111 @@ static void keys(void)
 	shared_free(&s);
 }
 
+/* ---- XRC ---- */
+
+/* An XRC pair, and an SRQ of `domain` that completes to a CQ of its own. */
+static void xrc_new(struct shared *s, uint32_t domain)
+{
+	struct hca_config cfg = {
+		.num_ports = 1, .max_qp = 64, .max_cq = 64, .max_mr = 64, .max_srq = 4, .max_rd_atomic = 4};
+	struct hca_srq_attr attr = {.pdn = SRQ_PD, .xrcdn = domain};
+
+	memset(s, 0, sizeof(*s));
+	s->bed = bed_new(&cfg, 0);
+	s->scq = bed_cq(s->bed, 0, 256);
+	s->rcq = bed_cq(s->bed, 1, 256);
+	s->ring = bed_alloc(s->bed, ENTRIES * STRIDE);
+	s->rec = bed_alloc(s->bed, sizeof(*s->rec));
+	attr.ring = (struct hca_ring){BED_PASID, (uintptr_t)s->ring, ENTRIES, STRIDE};
+	attr.record = (uintptr_t)s->rec;
+	CU_ASSERT_EQUAL(hca_srq_create(s->bed->hca[1], &attr, &s->srqn), -EINVAL); /* without a CQ */
+	attr.cqn = s->rcq->cqn;
+	CU_ASSERT_EQUAL_FATAL(hca_srq_create(s->bed->hca[1], &attr, &s->srqn), 0);
+	CU_ASSERT_EQUAL(hca_cq_destroy(s->bed->hca[1], s->rcq->cqn), -EBUSY);
+	s->src[0] = bed_qp(s->bed, 0, HCASIM_QPT_XRC_SEND, s->scq, NULL);
+	s->dst[0] = bed_qp(s->bed, 1, HCASIM_QPT_XRC_RECV, NULL, NULL);
+	bed_connect(s->src[0], s->dst[0], NULL);
+	s->from = bed_alloc(s->bed, 65536);
+	s->to = bed_alloc(s->bed, 65536);
+	bed_fill(s->from, 65536, 5);
+	s->from_key = bed_mr(s->bed, 0, s->from, 65536, BED_ALL);
+	s->to_key = srq_mr(s, s->to, 65536);
+}
+
+static void xrc_put(struct shared *s, uint8_t op, uint32_t len, uint32_t srqn)
+{
+	struct tiny_wqe w = {.op = op,
+			     .flags = HCA_WR_SIGNALED,
+			     .inv_rkey = srqn,
+			     .remote_addr = (uintptr_t)s->to,
+			     .rkey = s->to_key};
+	struct hca_sge sge = bed_sge(s->from, len, s->from_key);
+
+	bed_put(s->src[0], &w, NULL, &sge, 1);
+	bed_ring(s->src[0]);
+	bed_run(s->bed);
+}
+
+/*
+ * A message of several packets arrives in the SRQ that it names, and completes to that SRQ's CQ; keys of
+ * RDMA are of the SRQ's protection domain.
+ */
+static void xrc(void)
+{
+	struct shared s;
+
+	xrc_new(&s, BED_XRC_DOMAIN);
+	post(&s, 41, 0, 8192);
+	xrc_put(&s, HCASIM_WQE_OP_SEND, 5000, s.srqn);
+	bed_expect(s.scq, HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(received(&s, 0, 41, HCASIM_CQE_STATUS_OK).byte_count, 5000);
+	CU_ASSERT_EQUAL(memcmp(s.from, s.to, 5000), 0);
+	memset(s.to, 0, 8192);
+	xrc_put(&s, HCASIM_WQE_OP_RDMA_WRITE, 3000, s.srqn);
+	bed_expect(s.scq, HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(memcmp(s.from, s.to, 3000), 0);
+	s.to_key = bed_mr(s.bed, 1, s.to, 65536, BED_ALL); /* of another domain */
+	xrc_put(&s, HCASIM_WQE_OP_RDMA_WRITE, 8, s.srqn);
+	bed_expect(s.scq, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
+	shared_free(&s);
+}
+
+/* An SRQ that is none, or of another XRC domain. */
+static void xrc_wrong_srq(void)
+{
+	struct shared s;
+	unsigned int i;
+
+	for (i = 0; i < 2; i++) {
+		xrc_new(&s, i ? BED_XRC_DOMAIN : BED_XRC_DOMAIN + 1);
+		post(&s, 1, 0, MSG);
+		xrc_put(&s, HCASIM_WQE_OP_SEND, MSG, i ? s.srqn + 1 : s.srqn);
+		bed_expect(s.scq, HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
+		bed_expect_none(s.rcq);
+		CU_ASSERT_EQUAL(bed_query(s.dst[0]), HCASIM_QPS_ERR);
+		shared_free(&s);
+	}
+}
+
+/* The SRQ goes while a message is in it: the rest is refused, nothing completes any more. */
+static void xrc_srq_gone(void)
+{
+	struct shared s;
+
+	xrc_new(&s, BED_XRC_DOMAIN);
+	post(&s, 1, 0, 8192);
+	s.bed->wire = lose_last;
+	s.bed->n = s.bed->frames + 2;
+	xrc_put(&s, HCASIM_WQE_OP_SEND, 8192, s.srqn);
+	s.bed->wire = NULL;
+	CU_ASSERT_EQUAL(hca_srq_destroy(s.bed->hca[1], s.srqn), 0);
+	CU_ASSERT_EQUAL(hca_cq_destroy(s.bed->hca[1], s.rcq->cqn), 0);
+	bed_settle(s.bed, 2000 * MS);
+	bed_expect(s.scq, HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
+	bed_expect_none(s.rcq);
+	shared_free(&s);
+}
+
 static void life(void)
 {
 	struct hca_srq_attr attr = {.ring = {BED_PASID, 4096, ENTRIES, STRIDE}};
@@ -306,7 +411,16 @@ static void life(void)
 }
 
 const struct test srq_tests[] = {
-	{"two QPs", two_qps}, {"empty", empty},       {"datagrams", datagrams},
-	{"limit", limit},     {"last WQE", last_wqe}, {"unreadable", unreadable},
-	{"keys", keys},       {"life", life},         {NULL, NULL},
+	{"two QPs", two_qps},
+	{"empty", empty},
+	{"datagrams", datagrams},
+	{"limit", limit},
+	{"last WQE", last_wqe},
+	{"unreadable", unreadable},
+	{"keys", keys},
+	{"life", life},
+	{"XRC", xrc},
+	{"XRC, wrong SRQ", xrc_wrong_srq},
+	{"XRC, SRQ gone", xrc_srq_gone},
+	{NULL, NULL},
 };
