@@ -102,7 +102,8 @@ static void tiny_encode_cqe(const struct hca_cpl *c, unsigned int phase, void *r
 		.num_bb = c->num_bb,
 		.status = c->status,
 		.vendor_err = c->vendor_err,
-		.flags = (uint8_t)((c->grh ? TINY_CQE_GRH : 0) | (c->with_imm ? TINY_CQE_IMM : 0)),
+		.flags = (uint8_t)((c->grh ? TINY_CQE_GRH : 0) | (c->with_imm ? TINY_CQE_IMM : 0) |
+				   (c->csum_ok ? TINY_CQE_CSUM : 0)),
 		.phase = (uint8_t)phase,
 	};
 

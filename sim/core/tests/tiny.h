@@ -49,6 +49,7 @@ struct tiny_cqe { /* 64 bytes */
 _Static_assert(sizeof(struct tiny_cqe) == 64, "a CQE");
 #define TINY_CQE_GRH 1
 #define TINY_CQE_IMM 2
+#define TINY_CQE_CSUM 128
 
 struct tiny_eqe {
 	uint32_t number;
