@@ -88,10 +88,12 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops hcasim_ctx_ops = {
+	.alloc_mw = hcasim_alloc_mw,
 	.alloc_parent_domain = hcasim_alloc_parent_domain,
 	.alloc_pd = hcasim_alloc_pd,
 	.alloc_td = hcasim_alloc_td,
 	.attach_mcast = ibv_cmd_attach_mcast,
+	.bind_mw = hcasim_bind_mw,
 	.cq_event = hcasim_cq_event,
 	.create_ah = hcasim_create_ah,
 	.create_cq = hcasim_create_cq,
@@ -101,6 +103,7 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.create_qp_ex = hcasim_create_qp_ex,
 	.create_srq = hcasim_create_srq,
 	.create_srq_ex = hcasim_create_srq_ex,
+	.dealloc_mw = hcasim_dealloc_mw,
 	.dealloc_pd = hcasim_dealloc_pd,
 	.dealloc_td = hcasim_dealloc_td,
 	.dereg_mr = hcasim_dereg_mr,

@@ -258,6 +258,9 @@ struct ibv_mr *hcasim_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length, uin
 int hcasim_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd, void *addr, size_t length,
 		    int access);
 int hcasim_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mw *hcasim_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type);
+int hcasim_dealloc_mw(struct ibv_mw *mw);
+int hcasim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
 
 /* ah.c */
 struct ibv_ah *hcasim_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr);

@@ -32,6 +32,15 @@ static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const s
 	case HCASIM_WR_SEND_WITH_IMM:
 		args->imm = wr->imm_data;
 		break;
+	case HCASIM_WR_SEND_WITH_INV:
+	case HCASIM_WR_LOCAL_INV:
+		args->inv_rkey = wr->invalidate_rkey;
+		break;
+	case HCASIM_WR_BIND_MW:
+		args->mw = wr->bind_mw.mw;
+		args->rkey = wr->bind_mw.rkey;
+		args->bind = &wr->bind_mw.bind_info;
+		break;
 	default:
 		break;
 	}
@@ -72,6 +81,9 @@ static int post_one(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 		return EINVAL;
 
 	fill_args(&args, op, wr);
+	/* Work requests bind type 2; type 1 has ibv_bind_mw(3). */
+	if (op == HCASIM_WR_BIND_MW && args.mw && args.mw->type != IBV_MW_TYPE_2)
+		return EINVAL;
 	err = hcasim_wqe_begin(qp, op, wr->wr_id, wr->send_flags, &args);
 	if (!err)
 		err = add_data(qp, wr);

@@ -12,7 +12,14 @@
 #define UNITS_PER_BB  (HCASIM_WQEBB_SIZE / HCASIM_SEG_UNIT)
 #define UNITS(layout) (sizeof(layout) / HCASIM_SEG_UNIT)
 
-enum { SEG_REMOTE = 1 << 0, SEG_ATOMIC = 1 << 1, SEG_TSO = 1 << 2 };
+enum {
+	SEG_REMOTE = 1 << 0,
+	SEG_ATOMIC = 1 << 1,
+	SEG_TSO = 1 << 2,
+	SEG_BIND = 1 << 3,
+	SEG_FLUSH = 1 << 4,
+	SEG_VALUE = 1 << 5,
+};
 
 /* Segments between destination and data. An operation without a row is not built. */
 static const struct op_segs {
@@ -21,11 +28,16 @@ static const struct op_segs {
 } op_segs[HCASIM_WR_NUM] = {
 	[HCASIM_WR_SEND] = {true, 0},
 	[HCASIM_WR_SEND_WITH_IMM] = {true, 0},
+	[HCASIM_WR_SEND_WITH_INV] = {true, 0},
 	[HCASIM_WR_RDMA_WRITE] = {true, SEG_REMOTE},
 	[HCASIM_WR_RDMA_WRITE_WITH_IMM] = {true, SEG_REMOTE},
 	[HCASIM_WR_RDMA_READ] = {true, SEG_REMOTE},
 	[HCASIM_WR_ATOMIC_CMP_AND_SWP] = {true, SEG_REMOTE | SEG_ATOMIC},
 	[HCASIM_WR_ATOMIC_FETCH_AND_ADD] = {true, SEG_REMOTE | SEG_ATOMIC},
+	[HCASIM_WR_BIND_MW] = {true, SEG_BIND},
+	[HCASIM_WR_LOCAL_INV] = {true, 0},
+	[HCASIM_WR_FLUSH] = {true, SEG_REMOTE | SEG_FLUSH},
+	[HCASIM_WR_ATOMIC_WRITE] = {true, SEG_REMOTE | SEG_VALUE},
 	[HCASIM_WR_TSO] = {true, SEG_TSO},
 };
 
@@ -124,6 +136,56 @@ static void copy_in(const struct hcasim_sq *sq, uint32_t off, const void *src, s
 	memcpy(sq->ring, (const uint8_t *)src + head, len - head);
 }
 
+/* IBTA 10.6.7.2.2: a window opens memory to peers only, so the right to write locally says nothing here. */
+static void write_bind(struct hcasim_seg_bind *seg, const struct hcasim_wr_args *args)
+{
+	const struct ibv_mw_bind_info *info = args->bind;
+
+	*seg = (struct hcasim_seg_bind){
+		.mw_rkey = htole32(args->mw->rkey),
+		.new_rkey = htole32(args->rkey),
+		.lkey = htole32(info->mr ? info->mr->lkey : 0),
+		.access = htole32(info->mw_access_flags & ~IBV_ACCESS_LOCAL_WRITE),
+		.addr = htole64(info->addr),
+		.length = htole64(info->length),
+		.type = args->mw->type,
+	};
+}
+
+/* What can be told from the arguments alone; the device judges the rest. */
+static bool args_ok(uint8_t segs, const struct hcasim_wr_args *args)
+{
+	const unsigned int types = IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT;
+
+	if (segs & SEG_BIND)
+		return args->mw && args->bind && (args->bind->mr || !args->bind->length);
+	if (segs & SEG_FLUSH)
+		return args->flush_type && !(args->flush_type & ~types) && args->flush_level <= IBV_FLUSH_MR;
+	return !(segs & SEG_VALUE) || args->atomic_wr;
+}
+
+/* The value of an ATOMIC WRITE stands in an inline segment of its own. */
+struct value_seg {
+	struct hcasim_seg_inline head;
+	uint8_t value[8];
+	uint8_t pad[4];
+};
+
+static void write_value(struct value_seg *seg, const struct hcasim_wr_args *args)
+{
+	*seg = (struct value_seg){.head.length = htole32(sizeof(seg->value))};
+	memcpy(seg->value, args->atomic_wr, sizeof(seg->value));
+}
+
+static uint32_t seg_units(uint8_t segs, const struct hcasim_wr_args *args)
+{
+	return (segs & SEG_REMOTE ? UNITS(struct hcasim_seg_remote) : 0) +
+	       (segs & SEG_ATOMIC ? UNITS(struct hcasim_seg_atomic) : 0) +
+	       (segs & SEG_BIND ? UNITS(struct hcasim_seg_bind) : 0) +
+	       (segs & SEG_FLUSH ? UNITS(struct hcasim_seg_flush) : 0) +
+	       (segs & SEG_VALUE ? UNITS(struct value_seg) : 0) + (segs & SEG_TSO ? tso_units(args) : 0);
+}
+
 static void write_segs(struct hcasim_sq *sq, uint32_t unit, uint8_t segs, const struct hcasim_wr_args *args)
 {
 	if (segs & SEG_REMOTE) {
@@ -138,6 +200,19 @@ static void write_segs(struct hcasim_sq *sq, uint32_t unit, uint8_t segs, const 
 
 		seg->swap_add = htole64(args->swap_add);
 		seg->compare = htole64(args->compare);
+	}
+	if (segs & SEG_BIND) /* ctrl and it fill one basic block, so the segment does not wrap */
+		write_bind(unit_at(sq, unit), args);
+	if (segs & SEG_FLUSH) {
+		struct hcasim_seg_flush *seg = unit_at(sq, unit);
+
+		*seg = (struct hcasim_seg_flush){.length = htole64(args->flush_len),
+						 .type = args->flush_type,
+						 .level = args->flush_level};
+	}
+	if (segs & SEG_VALUE) {
+		write_value(unit_at(sq, unit), args);
+		sq->wqe.flags |= HCASIM_WQE_CTRL_INLINE_MASK;
 	}
 	if (segs & SEG_TSO) {
 		struct hcasim_seg_tso *seg = unit_at(sq, unit);
@@ -163,6 +238,8 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 
 	if (!op_segs[op].built)
 		return EOPNOTSUPP;
+	if (!args_ok(segs, args))
+		return EINVAL;
 	if (segs & SEG_TSO && (!args->mss || !args->tso_hdr_size || args->tso_hdr_size > sq->max_tso_hdr))
 		return EINVAL;
 	if (sq->next_wr - atomic_load_explicit(&sq->ci_wr, memory_order_acquire) >= sq->max_wr)
@@ -173,10 +250,7 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 
 	dest = rule->ud_addr_qp_types & HCASIM_QPT_BIT(qp->vqp.qp.qp_type) ? UNITS(struct hcasim_seg_ud) : 0;
 	wqe->units = 0;
-	err = grow(sq, UNITS(struct hcasim_wqe_ctrl) + dest +
-			       (segs & SEG_REMOTE ? UNITS(struct hcasim_seg_remote) : 0) +
-			       (segs & SEG_ATOMIC ? UNITS(struct hcasim_seg_atomic) : 0) +
-			       (segs & SEG_TSO ? tso_units(args) : 0));
+	err = grow(sq, UNITS(struct hcasim_wqe_ctrl) + dest + seg_units(segs, args));
 	if (err)
 		return err;
 

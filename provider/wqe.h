@@ -20,6 +20,12 @@ struct hcasim_wr_args {
 	uint64_t swap_add, compare;
 	__be32 imm;
 	uint32_t inv_rkey;
+	size_t flush_len;
+	uint8_t flush_type, flush_level;
+	const void *atomic_wr; /* ATOMIC_WRITE: 8 bytes */
+	/* BIND_MW; `rkey` is the new one */
+	const struct ibv_mw *mw;
+	const struct ibv_mw_bind_info *bind;
 	const void *tso_hdr;
 	uint16_t tso_hdr_size, mss;
 };

@@ -83,19 +83,29 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t r
 static void wr_atomic_write(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr, const void *atomic_wr)
 {
 	build(qpx, HCASIM_WR_ATOMIC_WRITE,
-	      &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr});
+	      &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr, .atomic_wr = atomic_wr});
 }
 
 static void wr_flush(struct ibv_qp_ex *qpx, uint32_t rkey, uint64_t remote_addr, size_t len, uint8_t type,
 		     uint8_t level)
 {
-	build(qpx, HCASIM_WR_FLUSH, &(struct hcasim_wr_args){.rkey = rkey, .remote_addr = remote_addr});
+	build(qpx, HCASIM_WR_FLUSH,
+	      &(struct hcasim_wr_args){.rkey = rkey,
+				       .remote_addr = remote_addr,
+				       .flush_len = len,
+				       .flush_type = type,
+				       .flush_level = level});
 }
 
 static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *bind_info)
 {
-	build(qpx, HCASIM_WR_BIND_MW, &(struct hcasim_wr_args){});
+	struct hcasim_qp *qp = to_hqp_ex(qpx);
+
+	/* Work requests bind type 2; type 1 has ibv_bind_mw(3). */
+	if (qp->sq.open && mw && mw->type != IBV_MW_TYPE_2)
+		fail(&qp->sq, EINVAL);
+	build(qpx, HCASIM_WR_BIND_MW, &(struct hcasim_wr_args){.mw = mw, .rkey = rkey, .bind = bind_info});
 }
 
 static void wr_local_inv(struct ibv_qp_ex *qpx, uint32_t invalidate_rkey)

@@ -54,7 +54,7 @@ static int create_memory(struct link *l)
 	const struct dut *dut = l->dut;
 	int remote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 		     IBV_ACCESS_REMOTE_ATOMIC;
-	int own = l->needs & NEED_OWN_WINDOW ? IBV_ACCESS_MW_BIND : 0;
+	int own = l->needs & NEED_OWN_WINDOW ? IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_WRITE : 0;
 	int ret;
 
 	if (l->needs & NEED_PEER_WINDOW)

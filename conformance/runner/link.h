@@ -21,7 +21,8 @@
 enum link_need {
 	NEED_OWN_WINDOW = 1 << 0,  /* BIND_MW, LOCAL_INV */
 	NEED_PEER_WINDOW = 1 << 1, /* SEND_WITH_INV */
-	NEED_BOUND = 1 << 2,       /* the window is there to be invalidated */
+	NEED_WINDOW = NEED_OWN_WINDOW | NEED_PEER_WINDOW,
+	NEED_BOUND = 1 << 2, /* the window is there to be invalidated */
 	NEED_FLUSH = 1 << 3,
 	NEED_TSO = 1 << 4,
 };

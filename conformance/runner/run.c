@@ -88,6 +88,16 @@ static void judge_posting(const struct cell *cell, const struct posted *posted, 
 	judge_post(&res->verdict, cell, posted->rc, posted->bad);
 }
 
+/* What the requests did to the window, or did not, as its peer finds it. */
+static void probe_window(struct link *l, const struct cell *cell, unsigned int done, struct result *res)
+{
+	bool binds = !(l->needs & NEED_BOUND);
+
+	if (!(l->needs & NEED_WINDOW) || (l->qpt != IBV_QPT_RC && l->qpt != IBV_QPT_UC))
+		return;
+	window_probe(l, binds ? ibv_inc_rkey(l->mw->rkey) : l->mw->rkey, binds == !!done, res);
+}
+
 /* Posts the cell and judges everything. The link may go on only when true is returned. */
 static bool run_posting(struct runner *r, const struct cell *cell, struct plan *plans, struct result *res)
 {
@@ -120,11 +130,13 @@ static bool run_posting(struct runner *r, const struct cell *cell, struct plan *
 		follow_up(r, cell, res);
 	if (cell->event == 0 && !res->verdict.num)
 		judge_event(&res->verdict, 0, collect_event(l, false));
+	collect_extra(l, res);
+	if (!res->verdict.num)
+		probe_window(l, cell, executed(cell, &posted), res);
 	if (!res->verdict.num)
 		collect_memory(l, first_use, res);
-	collect_extra(l, res);
-	/* whether the window is still bound depends on the cell */
-	return !res->verdict.num && !(l->needs & NEED_BOUND);
+	/* whether the window is still bound, and the QP of use, depends on the cell */
+	return !res->verdict.num && !(l->needs & NEED_WINDOW);
 }
 
 static int prepare(struct runner *r, const struct cell *cell, struct plan *plans, struct result *res)
@@ -138,6 +150,8 @@ static int prepare(struct runner *r, const struct cell *cell, struct plan *plans
 	if (l->needs & NEED_BOUND) {
 		l->step = "binding the window";
 		ret = window_bind(l, &res->log);
+		if (!ret && (l->qpt == IBV_QPT_RC || l->qpt == IBV_QPT_UC))
+			window_probe(l, l->mw->rkey, true, res);
 	}
 	for (unsigned int i = 0; i < cell->num_wr && !ret; i++)
 		ret = plan_wr(&plans[i], l, &cell->wr[i], i, r->seed);

@@ -1,23 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
+#include "collect.h"
 #include "window.h"
 
-static int wait_bound(struct ibv_cq *cq, unsigned int timeout_ms)
+#define PROBE_LEN  8
+#define PROBE_LAST 0x77 /* not what memory is filled with beforehand */
+
+/* The next completion, whatever its status. */
+static int wait_wc(struct ibv_cq *cq, unsigned int timeout_ms, struct ibv_wc *wc)
 {
 	struct timespec start, now;
-	struct ibv_wc wc;
 	int ret;
 
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	do {
-		ret = ibv_poll_cq(cq, 1, &wc);
+		ret = ibv_poll_cq(cq, 1, wc);
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	} while (!ret && (now.tv_sec - start.tv_sec) * 1000u < timeout_ms);
-	if (ret != 1)
-		return ETIMEDOUT;
-	return wc.status == IBV_WC_SUCCESS ? 0 : EPROTO;
+	return ret == 1 ? 0 : ETIMEDOUT;
+}
+
+static int wait_bound(struct ibv_cq *cq, unsigned int timeout_ms)
+{
+	struct ibv_wc wc;
+	int ret = wait_wc(cq, timeout_ms, &wc);
+
+	return ret ? ret : wc.status == IBV_WC_SUCCESS ? 0 : EPROTO;
 }
 
 int window_bind(struct link *l, struct log *log)
@@ -42,4 +53,81 @@ int window_bind(struct link *l, struct log *log)
 	if (!ret)
 		l->mw->rkey = wr.bind_mw.rkey; /* the application's part with type 2 (ibv_bind_mw(3)) */
 	return ret;
+}
+
+/* The two ends of a write through the window: memory belongs to the side that has the window. */
+struct way {
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+	struct arena *from, *to;
+};
+
+static struct way way_in(struct link *l)
+{
+	if (l->needs & NEED_PEER_WINDOW)
+		return (struct way){l->qp, l->cq, &l->local, &l->target};
+	return (struct way){l->peer, l->peer_cq, &l->target, &l->local};
+}
+
+static int write_through(struct link *l, const struct way *way, uint8_t *from, uint8_t *to, uint32_t rkey,
+			 struct ibv_wc *wc)
+{
+	struct ibv_sge sge = {(uintptr_t)from, PROBE_LEN, way->from->mr->lkey};
+	struct ibv_send_wr wr = {
+		.opcode = IBV_WR_RDMA_WRITE,
+		.send_flags = IBV_SEND_SIGNALED,
+		.sg_list = &sge,
+		.num_sge = 1,
+		.wr.rdma = {(uintptr_t)to, rkey},
+	};
+	struct ibv_send_wr *bad;
+	int ret = ibv_post_send(way->qp, &wr, &bad);
+
+	return ret ? ret : wait_wc(way->cq, l->dut->timeout_ms, wc);
+}
+
+/* A later write through the region's own key: when it has come, the one before it has had its chance. */
+static void wait_marker(struct link *l, const struct way *way, uint8_t *from, struct verdict *v)
+{
+	uint8_t *to = arena_take(way->to, PROBE_LEN);
+	volatile uint8_t *last = to + PROBE_LEN - 1;
+	struct timespec start, now;
+	struct ibv_wc wc;
+	int ret;
+
+	memcpy(arena_shadow(way->to, to), from, PROBE_LEN);
+	ret = write_through(l, way, from, to, way->to->mr->rkey, &wc);
+	if (ret || wc.status != IBV_WC_SUCCESS) {
+		fault(v, "a write through the memory region after that of the window: %s",
+		      ret ? errno_name(ret) : value_name(status_names, wc.status));
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while (*last != from[PROBE_LEN - 1] && (now.tv_sec - start.tv_sec) * 1000u < l->dut->timeout_ms);
+}
+
+void window_probe(struct link *l, uint32_t rkey, bool open, struct result *res)
+{
+	enum ibv_wc_status want = open || l->qpt != IBV_QPT_RC ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
+	struct way way = way_in(l);
+	uint8_t *from = arena_take(way.from, PROBE_LEN), *to = arena_take(way.to, PROBE_LEN);
+	struct ibv_wc wc;
+	int ret;
+
+	arena_fill(way.from, from, PROBE_LEN, rkey);
+	from[PROBE_LEN - 1] = PROBE_LAST;
+	arena_shadow(way.from, from)[PROBE_LEN - 1] = PROBE_LAST;
+	if (open)
+		memcpy(arena_shadow(way.to, to), from, PROBE_LEN);
+	log_call(&res->log, "/* an RDMA WRITE with the rkey of the window: must %s */",
+		 open ? "arrive" : "be refused");
+	ret = write_through(l, &way, from, to, rkey, &wc);
+	if (ret || wc.status != want)
+		fault(&res->verdict, "an RDMA WRITE through the window: %s, expected %s",
+		      ret ? errno_name(ret) : value_name(status_names, wc.status),
+		      value_name(status_names, want));
+	else if (want == IBV_WC_SUCCESS)
+		wait_marker(l, &way, from, &res->verdict);
 }

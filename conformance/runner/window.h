@@ -3,8 +3,14 @@
 #define CONFORM_WINDOW_H
 
 #include "link.h"
+#include "run.h"
 
 /* Binds the link's type 2 window on the side that owns it, so that it can be invalidated. 0 or an errno. */
 int window_bind(struct link *l, struct log *log);
+/*
+ * The other side writes through the window: with `open` the bytes must arrive, else nothing must, and on
+ * RC the write fails. Both QPs are in error after that.
+ */
+void window_probe(struct link *l, uint32_t rkey, bool open, struct result *res);
 
 #endif

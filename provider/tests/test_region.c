@@ -116,11 +116,6 @@ static void unknown_flag(struct rig *rig)
 	rig_qpx(rig)->wr_flags = 0;
 }
 
-static void op_send_inv(struct rig *rig)
-{
-	ibv_wr_send_inv(rig_qpx(rig), 1);
-}
-
 static void op_tso(struct rig *rig)
 {
 	ibv_wr_send_tso(rig_qpx(rig), rig, 54, 1000);
@@ -134,16 +129,17 @@ static void op_bind(struct rig *rig)
 static void op_local_inv(struct rig *rig)
 {
 	ibv_wr_local_inv(rig_qpx(rig), 1);
+	ibv_wr_set_sge(rig_qpx(rig), 1, 2, 3);
 }
 
 static void op_flush(struct rig *rig)
 {
-	ibv_wr_flush(rig_qpx(rig), 1, 2, 3, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	ibv_wr_flush(rig_qpx(rig), 1, 2, 3, 4, IBV_FLUSH_RANGE);
 }
 
 static void op_atomic_write(struct rig *rig)
 {
-	ibv_wr_atomic_write(rig_qpx(rig), 1, 2, rig);
+	ibv_wr_atomic_write(rig_qpx(rig), 1, 2, NULL);
 }
 
 struct fault {
@@ -164,12 +160,11 @@ static const struct fault rc_faults[] = {
 	{"atomic without data", atomic_without_data},
 	{"setter before any builder", data_before_builder},
 	{"unknown flag", unknown_flag},
-	{"SEND_WITH_INV", op_send_inv},
 	{"TSO", op_tso},
-	{"BIND_MW", op_bind},
-	{"LOCAL_INV", op_local_inv},
-	{"FLUSH", op_flush},
-	{"ATOMIC_WRITE", op_atomic_write},
+	{"BIND_MW of no window", op_bind},
+	{"data on LOCAL_INV", op_local_inv},
+	{"FLUSH of an unknown type", op_flush},
+	{"ATOMIC_WRITE of nothing", op_atomic_write},
 	{},
 };
 
@@ -351,7 +346,7 @@ static void test_post_list(void)
 		if (i == 0)
 			w.opcode = IBV_WR_FLUSH;
 		else if (i == 1)
-			w.opcode = IBV_WR_SEND_WITH_INV;
+			w.opcode = IBV_WR_BIND_MW; /* of no window */
 		else if (i == 2)
 			w.opcode = 200;
 		else if (i == 3)

@@ -18,7 +18,7 @@ static const struct ibv_sge sges[2] = {
 struct op_case {
 	enum ibv_wr_opcode opcode;
 	enum hcasim_wqe_op wqe_op;
-	bool remote, atomic, imm;
+	bool remote, atomic, imm, inv;
 	uint64_t swap_add, compare;
 	bool inline_ok, ud_ok;
 };
@@ -27,6 +27,7 @@ struct op_case {
 static const struct op_case cases[] = {
 	{IBV_WR_SEND, HCASIM_WQE_OP_SEND, .inline_ok = true, .ud_ok = true},
 	{IBV_WR_SEND_WITH_IMM, HCASIM_WQE_OP_SEND_IMM, .imm = true, .inline_ok = true, .ud_ok = true},
+	{IBV_WR_SEND_WITH_INV, HCASIM_WQE_OP_SEND_INV, .inv = true, .inline_ok = true},
 	{IBV_WR_RDMA_WRITE, HCASIM_WQE_OP_RDMA_WRITE, .remote = true, .inline_ok = true},
 	{IBV_WR_RDMA_WRITE_WITH_IMM, HCASIM_WQE_OP_RDMA_WRITE_IMM, .remote = true, .imm = true,
 	 .inline_ok = true},
@@ -43,7 +44,10 @@ static void build_wr(struct ibv_send_wr *wr, const struct op_case *c, struct ibv
 	wr->wr_id = WR_ID;
 	wr->opcode = c->opcode;
 	wr->send_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE | IBV_SEND_SOLICITED;
-	wr->imm_data = htobe32(0xdeadbeef);
+	if (c->inv)
+		wr->invalidate_rkey = RKEY;
+	else
+		wr->imm_data = htobe32(0xdeadbeef);
 	if (c->atomic) {
 		wr->wr.atomic.remote_addr = RADDR;
 		wr->wr.atomic.rkey = RKEY;
@@ -68,6 +72,9 @@ static void call_builder(struct ibv_qp_ex *qpx, const struct op_case *c)
 		break;
 	case IBV_WR_SEND_WITH_IMM:
 		ibv_wr_send_imm(qpx, htobe32(0xdeadbeef));
+		break;
+	case IBV_WR_SEND_WITH_INV:
+		ibv_wr_send_inv(qpx, RKEY);
 		break;
 	case IBV_WR_RDMA_WRITE:
 		ibv_wr_rdma_write(qpx, RKEY, RADDR);
@@ -96,7 +103,7 @@ static uint32_t flags_of(const struct hcasim_wqe_ctrl *ctrl)
 static uint32_t check_head(const uint8_t *wqe, const struct op_case *c, bool ud)
 {
 	const struct hcasim_wqe_ctrl *ctrl = (const void *)wqe;
-	bool solicited = c->opcode == IBV_WR_SEND || c->imm;
+	bool solicited = c->opcode == IBV_WR_SEND || c->imm || c->inv;
 	uint32_t off = 16;
 
 	CU_ASSERT_EQUAL(ctrl->opcode, c->wqe_op);
@@ -106,7 +113,7 @@ static uint32_t check_head(const uint8_t *wqe, const struct op_case *c, bool ud)
 	CU_ASSERT_EQUAL(!!(flags_of(ctrl) & HCASIM_WQE_CTRL_SOLICITED_MASK), solicited);
 	CU_ASSERT_EQUAL(!!(flags_of(ctrl) & HCASIM_WQE_CTRL_FENCE_MASK), !ud);
 	CU_ASSERT_EQUAL(be32toh(ctrl->imm), c->imm ? 0xdeadbeef : 0);
-	CU_ASSERT_EQUAL(ctrl->inv_rkey, 0);
+	CU_ASSERT_EQUAL(le32toh(ctrl->inv_rkey), c->inv ? RKEY : 0);
 	if (ud) {
 		const struct hcasim_seg_ud *seg = (const void *)(wqe + off);
 
@@ -413,6 +420,76 @@ static void test_tso(void)
 	rig_close(&rig);
 }
 
+/* BIND_MW and LOCAL_INV have no data: through both interfaces, and ibv_bind_mw. */
+static void check_bind(const uint8_t *wqe, uint16_t index, uint32_t old, uint32_t new, uint8_t type)
+{
+	const struct hcasim_wqe_ctrl *ctrl = (const void *)wqe;
+	const struct hcasim_seg_bind *seg = (const void *)(wqe + 16);
+
+	CU_ASSERT_EQUAL(ctrl->opcode, HCASIM_WQE_OP_BIND_MW);
+	CU_ASSERT_EQUAL(ctrl->size, 4);
+	CU_ASSERT_EQUAL(le16toh(ctrl->index), index);
+	CU_ASSERT_EQUAL(le32toh(seg->mw_rkey), old);
+	CU_ASSERT_EQUAL(le32toh(seg->new_rkey), new);
+	CU_ASSERT_EQUAL(le32toh(seg->lkey), 0x777);
+	CU_ASSERT_EQUAL(le32toh(seg->access), HCASIM_ACCESS_REMOTE_WRITE); /* no right to write locally */
+	CU_ASSERT_EQUAL(le64toh(seg->addr), RADDR);
+	CU_ASSERT_EQUAL(le64toh(seg->length), 1ull << 33);
+	CU_ASSERT_EQUAL(seg->type, type);
+}
+
+static void test_windows(void)
+{
+	struct ibv_mr mr = {.lkey = 0x777};
+	struct ibv_mw mw = {.rkey = 0x5ff, .type = IBV_MW_TYPE_2};
+	struct ibv_mw_bind bind = {
+		.wr_id = WR_ID,
+		.bind_info = {&mr, RADDR, 1ull << 33, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE}};
+	struct ibv_send_wr wr = {.opcode = IBV_WR_BIND_MW,
+				 .bind_mw = {.mw = &mw, .rkey = 0x512, .bind_info = bind.bind_info}};
+	struct ibv_send_wr *bad;
+	struct ibv_qp_ex *qpx;
+	uint8_t wqe[64];
+	struct rig rig;
+
+	rig_open(&rig, &rig_rc);
+	qpx = rig_qpx(&rig);
+	post_one(&rig, &wr);
+	rig_wqe(&rig, 0, 1, wqe);
+	check_bind(wqe, 0, 0x5ff, 0x512, 2);
+	ibv_wr_start(qpx);
+	ibv_wr_bind_mw(qpx, &mw, 0x513, &bind.bind_info);
+	ibv_wr_local_inv(qpx, RKEY);
+	CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
+	rig_wqe(&rig, 1, 1, wqe);
+	check_bind(wqe, 1, 0x5ff, 0x513, 2);
+	rig_wqe(&rig, 2, 1, wqe);
+	CU_ASSERT_EQUAL(wqe[0], HCASIM_WQE_OP_LOCAL_INV);
+	CU_ASSERT_EQUAL(le32toh(((struct hcasim_wqe_ctrl *)(void *)wqe)->inv_rkey), RKEY);
+	wr.opcode = IBV_WR_LOCAL_INV;
+	wr.invalidate_rkey = RKEY + 1;
+	post_one(&rig, &wr);
+	rig_wqe(&rig, 3, 1, wqe);
+	CU_ASSERT_EQUAL(le32toh(((struct hcasim_wqe_ctrl *)(void *)wqe)->inv_rkey), RKEY + 1);
+
+	/* Type 1: only ibv_bind_mw, which chooses the key. */
+	mw.type = IBV_MW_TYPE_1;
+	wr.opcode = IBV_WR_BIND_MW;
+	wr.bind_mw.mw = &mw;
+	CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), &wr, &bad), EINVAL);
+	ibv_wr_start(qpx);
+	ibv_wr_bind_mw(qpx, &mw, 0x513, &bind.bind_info);
+	CU_ASSERT_EQUAL(ibv_wr_complete(qpx), EINVAL);
+	CU_ASSERT_EQUAL(hcasim_bind_mw(rig_qp(&rig), &mw, &bind), 0);
+	CU_ASSERT_EQUAL(mw.rkey, 0x500);
+	rig_wqe(&rig, 4, 1, wqe);
+	check_bind(wqe, 4, 0x5ff, 0x500, 1);
+	bind.send_flags = 1u << 20;
+	CU_ASSERT_EQUAL(hcasim_bind_mw(rig_qp(&rig), &mw, &bind), EINVAL);
+	CU_ASSERT_EQUAL(mw.rkey, 0x500);
+	rig_close(&rig);
+}
+
 static void test_recv(void)
 {
 	struct ibv_recv_wr wr[3] = {}, *bad = NULL;
@@ -452,6 +529,7 @@ int main(void)
 		{"inline data", test_inline},
 		{"flags", test_flags},
 		{"TSO", test_tso},
+		{"memory windows", test_windows},
 		{"receive WQEs", test_recv},
 		{},
 	};

@@ -99,7 +99,7 @@ void atomic_next(struct hca *hca)
 		struct piece p;
 
 		list_del(&qp->on_atomic);
-		if (mr_check(hca, r->rkey, qp->c.pdn, r->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, &p)) {
+		if (rkey_check(hca, qp, r->rkey, r->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, &p)) {
 			atomic_failed(hca, qp, r);
 			continue;
 		}

@@ -47,7 +47,16 @@ void timer_run(struct hca *hca);
 hca_ps timer_first(const struct hca *hca);
 
 /* keys.c: 0, or a vendor error (the LKEY_* ones; rkey_error() maps them) */
-int mr_table_init(struct mr_table *t, uint32_t max);
+int mr_table_init(struct mr_table *t, uint32_t max_mr, uint32_t max_mw);
+struct mr *key_find(const struct hca *hca, uint32_t key);
+/* NULL: there is no room for one more. */
+struct mr *key_new(struct hca *hca, enum key_kind kind, uint32_t *key);
+void key_drop(struct hca *hca, struct mr *mr);
+/* As mr_check(), with the RKEY_* errors. */
+uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t key, uint64_t addr, uint64_t len,
+		   uint32_t access, struct piece *out);
+/* Key and rights; whatever it covers. */
+uint8_t rkey_check_whole(const struct hca *hca, const struct qp *qp, uint32_t key, uint32_t access);
 uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t addr, uint64_t len,
 		 uint32_t access, struct piece *out);
 uint8_t rkey_error(uint8_t lkey_error);
@@ -55,6 +64,12 @@ uint8_t sge_check_all(const struct hca *hca, uint32_t pdn, const struct hca_sge 
 		      uint32_t access);
 uint8_t sge_slice(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge, uint32_t n, uint64_t off,
 		  uint32_t len, uint32_t access, struct piece *out, uint32_t *npieces);
+
+/* window.c: 0, or a vendor error */
+uint8_t window_execute(struct hca *hca, struct qp *qp, const struct hca_wr *wr); /* BIND_MW, LOCAL_INV */
+uint8_t window_check_inv(const struct hca *hca, const struct qp *qp, uint32_t rkey);
+void window_invalidate(struct hca *hca, uint32_t rkey); /* that window_check_inv() allows */
+void window_qp_gone(struct hca *hca, struct qp *qp);
 
 /* dma.c */
 struct dma_ctx *dma_get(struct hca *hca, struct qp *qp, enum hca_dma_class class_, bool write);
@@ -107,7 +122,9 @@ void fetch_put(struct hca *hca, struct fetch *f);
 void fetch_queue(struct hca *hca, struct fetch *f);
 bool decode_pending(const struct hca *hca, struct hca_work *w);
 void decode_step(struct hca *hca);
-bool op_reads(uint8_t op); /* READ or atomic: has a result */
+bool op_reads(uint8_t op);    /* READ or atomic: has a result */
+bool op_answered(uint8_t op); /* has a response of its own: these, and FLUSH and ATOMIC WRITE */
+bool op_local(uint8_t op);    /* sends nothing */
 struct wqe *wqe_get(struct hca *hca, uint32_t raw_len);
 void wqe_put(struct hca *hca, struct wqe *w);
 
@@ -151,7 +168,8 @@ struct pkt_spec { /* what a frame to be built carries */
 	uint32_t dqpn, psn, qkey, sqpn;
 	bool se, ackreq;
 	uint64_t va, swap_add, compare, orig;
-	uint32_t rkey, dmalen, imm;
+	uint32_t rkey, dmalen, imm, inv_rkey;
+	uint32_t plt, sel; /* FLUSH */
 	uint32_t aeth_kind, aeth_value, msn;
 	uint32_t payload_len;
 };

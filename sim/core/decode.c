@@ -66,12 +66,17 @@ static bool op_known(uint8_t type, uint8_t op)
 		return type != HCASIM_QPT_RAW_PACKET;
 	case HCASIM_WQE_OP_TSO:
 		return type == HCASIM_QPT_UD || type == HCASIM_QPT_RAW_PACKET;
+	case HCASIM_WQE_OP_SEND_INV:
 	case HCASIM_WQE_OP_RDMA_WRITE:
 	case HCASIM_WQE_OP_RDMA_WRITE_IMM:
+	case HCASIM_WQE_OP_BIND_MW:
+	case HCASIM_WQE_OP_LOCAL_INV:
 		return type == HCASIM_QPT_RC || type == HCASIM_QPT_UC;
 	case HCASIM_WQE_OP_RDMA_READ:
 	case HCASIM_WQE_OP_ATOMIC_CS:
 	case HCASIM_WQE_OP_ATOMIC_FA:
+	case HCASIM_WQE_OP_FLUSH:
+	case HCASIM_WQE_OP_ATOMIC_WRITE:
 		return type == HCASIM_QPT_RC;
 	default:
 		return false;
@@ -82,6 +87,16 @@ bool op_reads(uint8_t op)
 {
 	return op == HCASIM_WQE_OP_RDMA_READ || op == HCASIM_WQE_OP_ATOMIC_CS ||
 	       op == HCASIM_WQE_OP_ATOMIC_FA;
+}
+
+bool op_answered(uint8_t op)
+{
+	return op_reads(op) || op == HCASIM_WQE_OP_FLUSH || op == HCASIM_WQE_OP_ATOMIC_WRITE;
+}
+
+bool op_local(uint8_t op)
+{
+	return op == HCASIM_WQE_OP_NOP || op == HCASIM_WQE_OP_BIND_MW || op == HCASIM_WQE_OP_LOCAL_INV;
 }
 
 static bool op_atomic(uint8_t op)
@@ -102,6 +117,12 @@ static bool inline_fits(const struct wqe *w)
 	const uint8_t *p = w->wr.inline_data, *end = w->raw + w->cap;
 
 	return p && p >= w->raw && p <= end && w->wr.length <= (uint64_t)(end - p);
+}
+
+/* The value of an ATOMIC WRITE is part of the request, not payload that the QP's limit is for. */
+static uint32_t inline_max(const struct qp *qp, const struct hca_wr *wr)
+{
+	return wr->op == HCASIM_WQE_OP_ATOMIC_WRITE ? 8 : qp->c.max_inline;
 }
 
 /* The longest message of a QP; of a stream to be cut, the longest payload. */
@@ -136,15 +157,15 @@ static void wqe_validate(const struct hca *hca, const struct qp *qp, struct wqe 
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_OPCODE);
 	else if (inl && op_reads(wr->op))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
-	else if (inl && (!inline_fits(w) || wr->length > qp->c.max_inline))
+	else if (inl && (!inline_fits(w) || wr->length > inline_max(qp, wr)))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
 	else if (wr->length > max)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_MSG_TOO_LONG);
 	else if (qp->c.type == HCASIM_QPT_RAW_PACKET && wr->op == HCASIM_WQE_OP_SEND && wr->length < ETH_LEN)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	else if (op_atomic(wr->op) && wr->length != 8)
+	else if ((op_atomic(wr->op) || wr->op == HCASIM_WQE_OP_ATOMIC_WRITE) && wr->length != 8)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	else if (op_reads(wr->op) && !qp->a.max_rd_atomic)
+	else if (op_answered(wr->op) && !qp->a.max_rd_atomic)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	else if (qp->c.type == HCASIM_QPT_UD &&
 		 (wr->ud.av.sgid_index >= CORE_GIDS || wr->ud.qpn > HCASIM_PSN_MASK ||

@@ -119,7 +119,7 @@ static bool alloc_tables(struct hca *hca)
 	return hca->db.slot && hca->bf && hca->qp && hca->cq && hca->srq && hca->heap &&
 	       txq_init(&hca->gather, depth(cfg->gather_depth, CORE_GATHER_DEPTH)) &&
 	       txq_init(&hca->tx, depth(cfg->tx_depth, CORE_TX_DEPTH)) &&
-	       !mr_table_init(&hca->mr, cfg->max_mr);
+	       !mr_table_init(&hca->mr, cfg->max_mr, cfg->max_mw);
 }
 
 static bool config_ok(const struct hca_config *cfg)

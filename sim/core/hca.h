@@ -151,6 +151,7 @@ struct hca_config {
 	uint8_t num_ports;  /* 1 or 2 */
 	uint8_t mac[2][6];  /* of each port */
 	uint32_t max_qp, max_cq, max_mr, max_srq;
+	uint32_t max_mw;             /* memory windows, besides max_mr */
 	uint32_t max_rd_atomic;      /* outstanding READs and atomics of a QP, both directions */
 	uint32_t acks_after_landing; /* 1: an ACK leaves only after the DMA writes it acknowledges landed */
 	/* Depths of FIFOs, 0: the core's own choice. rx counts frames, rx_writes payload writes and
@@ -195,7 +196,16 @@ struct hca_mr_attr {
 /* The key serves as lkey and rkey: index[31:8], tag[7:0]. */
 int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key);
 int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr, uint32_t *new_key);
+/* -EBUSY from hca_mr_modify() and hca_mr_destroy(): memory windows are bound to the region. */
 int hca_mr_destroy(struct hca *hca, uint32_t key);
+
+/*
+ * Memory windows of type 1 or 2 (2B: a bound one belongs to its QP and its PD). Binding and
+ * invalidating are work requests; both change the key's tag or its state, never its index, and
+ * hca_mw_destroy() looks at the index only.
+ */
+int hca_mw_create(struct hca *hca, uint32_t pdn, uint8_t type, uint32_t *rkey);
+int hca_mw_destroy(struct hca *hca, uint32_t rkey);
 
 struct hca_ring {
 	uint32_t pasid;

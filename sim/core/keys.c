@@ -7,11 +7,13 @@
 
 #define NO_MR UINT32_MAX
 
-int mr_table_init(struct mr_table *t, uint32_t max)
+int mr_table_init(struct mr_table *t, uint32_t max_mr, uint32_t max_mw)
 {
-	if (max > (1u << 24) - CORE_FIRST_MR)
-		max = (1u << 24) - CORE_FIRST_MR;
-	t->size = CORE_FIRST_MR + max;
+	const uint32_t all = (1u << 24) - CORE_FIRST_MR;
+
+	t->max_mr = max_mr < all ? max_mr : all;
+	t->max_mw = max_mw < all - t->max_mr ? max_mw : all - t->max_mr;
+	t->size = CORE_FIRST_MR + t->max_mr + t->max_mw;
 	t->top = CORE_FIRST_MR; /* the reserved keys 0 and INVALID_LKEY lie below */
 	t->free_head = t->free_tail = NO_MR;
 	t->mr = calloc(t->size, sizeof(*t->mr));
@@ -43,7 +45,7 @@ static void mr_free(struct mr_table *t, uint32_t i)
 	t->free_tail = i;
 }
 
-static struct mr *mr_find(const struct hca *hca, uint32_t key)
+struct mr *key_find(const struct hca *hca, uint32_t key)
 {
 	uint32_t i = key >> 8;
 	struct mr *mr;
@@ -54,6 +56,39 @@ static struct mr *mr_find(const struct hca *hca, uint32_t key)
 	return mr->used && mr->tag == (key & 0xff) ? mr : NULL;
 }
 
+struct mr *key_new(struct hca *hca, enum key_kind kind, uint32_t *key)
+{
+	struct mr_table *t = &hca->mr;
+	uint32_t *num = kind == KEY_MR ? &t->num_mr : &t->num_mw, i;
+	struct mr *mr;
+
+	i = *num < (kind == KEY_MR ? t->max_mr : t->max_mw) ? mr_alloc(t) : 0;
+	if (!i)
+		return NULL;
+	(*num)++;
+	mr = &t->mr[i];
+	*mr = (struct mr){.used = true, .tag = (uint8_t)(mr->tag + 1), .kind = (uint8_t)kind};
+	*key = i << 8 | mr->tag;
+	return mr;
+}
+
+void key_drop(struct hca *hca, struct mr *mr)
+{
+	if (mr->kind == KEY_MR)
+		hca->mr.num_mr--;
+	else
+		hca->mr.num_mw--;
+	mr->used = false;
+	mr_free(&hca->mr, (uint32_t)(mr - hca->mr.mr));
+}
+
+static struct mr *mr_find(const struct hca *hca, uint32_t key)
+{
+	struct mr *mr = key_find(hca, key);
+
+	return mr && mr->kind == KEY_MR ? mr : NULL;
+}
+
 static bool mr_attr_ok(const struct hca_mr_attr *a)
 {
 	return a->va + a->length >= a->va && a->iova + a->length >= a->iova;
@@ -62,27 +97,25 @@ static bool mr_attr_ok(const struct hca_mr_attr *a)
 int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key)
 {
 	struct mr *mr;
-	uint32_t i;
 
 	if (!mr_attr_ok(attr))
 		return -EINVAL;
-	i = mr_alloc(&hca->mr);
-	if (!i)
+	mr = key_new(hca, KEY_MR, key);
+	if (!mr)
 		return -ENOMEM;
-	mr = &hca->mr.mr[i];
 	mr->a = *attr;
-	mr->tag++;
-	mr->used = true;
-	*key = i << 8 | mr->tag;
 	return 0;
 }
 
+/* IBTA 10.6.7.2.6: a region stays as it is while windows are bound to it. */
 int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr, uint32_t *new_key)
 {
 	struct mr *mr = mr_find(hca, key);
 
 	if (!mr || !mr_attr_ok(attr))
 		return -EINVAL;
+	if (mr->windows)
+		return -EBUSY;
 	mr->a = *attr;
 	*new_key = key;
 	return 0;
@@ -94,19 +127,16 @@ int hca_mr_destroy(struct hca *hca, uint32_t key)
 
 	if (!mr)
 		return -EINVAL;
-	mr->used = false;
-	mr_free(&hca->mr, key >> 8);
+	if (mr->windows)
+		return -EBUSY;
+	key_drop(hca, mr);
 	return 0;
 }
 
-/* IBTA 10.6.3, 9.4.1: key, protection domain, rights, bounds. No sum here can wrap. */
-uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t addr, uint64_t len,
-		 uint32_t access, struct piece *out)
+/* IBTA 10.6.3, 9.4.1: protection domain, rights, bounds. No sum here can wrap. */
+static uint8_t key_check(const struct mr *mr, uint32_t pdn, uint64_t addr, uint64_t len, uint32_t access,
+			 struct piece *out)
 {
-	const struct mr *mr = mr_find(hca, key);
-
-	if (!mr)
-		return HCASIM_VENDOR_ERR_BAD_LKEY;
 	if (mr->a.pdn != pdn)
 		return HCASIM_VENDOR_ERR_LKEY_PD;
 	if ((mr->a.access & access) != access)
@@ -119,6 +149,45 @@ uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t add
 		out->pasid = mr->a.pasid;
 	}
 	return HCASIM_VENDOR_ERR_NONE;
+}
+
+/* A window's key is none of a local buffer (IBTA 10.6.7.2.1). */
+uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t addr, uint64_t len,
+		 uint32_t access, struct piece *out)
+{
+	const struct mr *mr = mr_find(hca, key);
+
+	return mr ? key_check(mr, pdn, addr, len, access, out) : HCASIM_VENDOR_ERR_BAD_LKEY;
+}
+
+static uint8_t rkey_find(const struct hca *hca, const struct qp *qp, uint32_t key, const struct mr **out)
+{
+	const struct mr *mr = key_find(hca, key);
+
+	if (!mr || (mr->kind != KEY_MR && !mr->bound))
+		return HCASIM_VENDOR_ERR_BAD_RKEY;
+	if (mr->kind == KEY_MW2 && mr->qpn != qp->qpn)
+		return HCASIM_VENDOR_ERR_RKEY_PD;
+	*out = mr;
+	return HCASIM_VENDOR_ERR_NONE;
+}
+
+/* What a peer addresses: a region, or a window. A bound type 2B window belongs to one QP. */
+uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t key, uint64_t addr, uint64_t len,
+		   uint32_t access, struct piece *out)
+{
+	const struct mr *mr;
+	uint8_t err = rkey_find(hca, qp, key, &mr);
+
+	return err ? err : rkey_error(key_check(mr, qp->c.pdn, addr, len, access, out));
+}
+
+uint8_t rkey_check_whole(const struct hca *hca, const struct qp *qp, uint32_t key, uint32_t access)
+{
+	const struct mr *mr;
+	uint8_t err = rkey_find(hca, qp, key, &mr);
+
+	return err ? err : rkey_error(key_check(mr, qp->c.pdn, mr->a.iova, 0, access, NULL));
 }
 
 uint8_t rkey_error(uint8_t lkey_error)

@@ -85,16 +85,24 @@ static inline void list_set(struct node *l, struct node *n, bool want)
 
 /* ---- Keys ---- */
 
+enum key_kind { KEY_MR, KEY_MW1, KEY_MW2 };
+
+/* A region or a window. A bound window has its own address, length and rights, and its region's memory. */
 struct mr {
-	bool used;
+	bool used, bound; /* bound: windows only */
 	uint8_t tag;
+	uint8_t kind; /* enum key_kind */
 	uint32_t next_free;
+	uint32_t windows; /* region: that are bound to it */
+	uint32_t region;  /* bound window: its region's index */
+	uint32_t qpn;     /* bound type 2 window: of the QP that bound it */
 	struct hca_mr_attr a;
 };
 
 struct mr_table {
 	struct mr *mr;
 	uint32_t size, top, free_head, free_tail;
+	uint32_t num_mr, max_mr, num_mw, max_mw;
 };
 
 /* A piece of host memory, after translation. */
@@ -245,6 +253,8 @@ struct pkt_info { /* a parsed frame */
 	uint32_t rkey, dmalen;
 	uint64_t swap_add, compare, orig;
 	uint32_t imm; /* as on the wire */
+	uint32_t inv_rkey;
+	uint8_t plt, sel; /* FLUSH */
 	uint32_t qkey, sqpn;
 	uint8_t aeth_kind, aeth_value;
 	uint32_t msn;
@@ -262,7 +272,8 @@ struct rxwork {
 /* What a responder owes for a request it accepted. */
 struct rop {
 	struct rop *next;
-	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC } kind;
+	/* ANSWER: of FLUSH and ATOMIC WRITE, a READ response of no bytes (IBTA A19.4.2) */
+	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC, ROP_ANSWER } kind;
 	uint16_t dma_pending;
 	bool failed, is_send, orphan, duplicate;
 	uint8_t aeth_kind, aeth_value;
@@ -358,6 +369,7 @@ struct resp {
 	bool busy;    /* an atomic is under way: packets wait */
 	bool blocked; /* waiting for a receive WQE: packets wait */
 	uint32_t nreads, nduplicates;
+	uint32_t held;           /* ROP_ANSWERs in `landing`: no response overtakes them */
 	struct rop_fifo landing; /* accepted, payload on its way to memory */
 	struct rop_fifo out;     /* for HCA_STAGE_RESPOND */
 	struct rop_fifo cpl;     /* receive completions */
@@ -373,6 +385,7 @@ struct qp {
 	struct hca_qp_attr_create c;
 	struct hca_qp_attr a;
 	uint32_t mtu;
+	uint32_t windows; /* type 2, bound here */
 	uint16_t udp_sport;
 	struct cq *send_cq, *recv_cq;
 	struct srq *srq;

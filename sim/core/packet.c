@@ -156,6 +156,19 @@ static void put_header(uint8_t *p, unsigned int hdr, const struct pkt_spec *s)
 	case HCASIM_HDR_IMMDT:
 		memcpy(p, &s->imm, sizeof(s->imm));
 		break;
+	case HCASIM_HDR_FETH: {
+		uint32_t v = htobe32(FIELD_PREP(HCASIM_FETH_SEL_MASK, s->sel) |
+				     FIELD_PREP(HCASIM_FETH_PLT_MASK, s->plt));
+
+		memcpy(p, &v, sizeof(v));
+		break;
+	}
+	case HCASIM_HDR_IETH: {
+		uint32_t v = htobe32(s->inv_rkey);
+
+		memcpy(p, &v, sizeof(v));
+		break;
+	}
 	}
 }
 
@@ -296,6 +309,13 @@ static void parse_header(const uint8_t *p, unsigned int hdr, struct pkt_info *in
 		break;
 	case HCASIM_HDR_IMMDT:
 		memcpy(&info->imm, p, sizeof(info->imm));
+		break;
+	case HCASIM_HDR_FETH:
+		info->sel = (uint8_t)FIELD_GET(HCASIM_FETH_SEL_MASK, load32(p));
+		info->plt = (uint8_t)FIELD_GET(HCASIM_FETH_PLT_MASK, load32(p));
+		break;
+	case HCASIM_HDR_IETH:
+		info->inv_rkey = load32(p);
 		break;
 	}
 }

@@ -11,11 +11,14 @@
 static const uint8_t msg_of_op[] = {
 	[HCASIM_WQE_OP_SEND] = HCASIM_MSG_SEND,
 	[HCASIM_WQE_OP_SEND_IMM] = HCASIM_MSG_SEND_WITH_IMM,
+	[HCASIM_WQE_OP_SEND_INV] = HCASIM_MSG_SEND_WITH_INV,
 	[HCASIM_WQE_OP_RDMA_WRITE] = HCASIM_MSG_RDMA_WRITE,
 	[HCASIM_WQE_OP_RDMA_WRITE_IMM] = HCASIM_MSG_RDMA_WRITE_WITH_IMM,
 	[HCASIM_WQE_OP_RDMA_READ] = HCASIM_MSG_RDMA_READ,
 	[HCASIM_WQE_OP_ATOMIC_CS] = HCASIM_MSG_ATOMIC_CMP_AND_SWP,
 	[HCASIM_WQE_OP_ATOMIC_FA] = HCASIM_MSG_ATOMIC_FETCH_AND_ADD,
+	[HCASIM_WQE_OP_FLUSH] = HCASIM_MSG_FLUSH,
+	[HCASIM_WQE_OP_ATOMIC_WRITE] = HCASIM_MSG_ATOMIC_WRITE,
 	[HCASIM_WQE_OP_TSO] = HCASIM_MSG_SEND,
 };
 
@@ -67,7 +70,7 @@ bool qp_can_send(const struct qp *qp)
 	/* IBTA 10.8.3.3: a fenced request starts after all earlier READs and atomics have completed. */
 	if (!w->started && w->wr.flags & HCA_WR_FENCE && sq->rd_incomplete)
 		return false;
-	if (op_reads(w->wr.op) && sq->rd_out >= qp->a.max_rd_atomic)
+	if (op_answered(w->wr.op) && sq->rd_out >= qp->a.max_rd_atomic)
 		return false;
 	return rc_window_open(qp, w);
 }
@@ -111,6 +114,16 @@ void sq_fail(struct hca *hca, struct qp *qp, struct wqe *w, uint8_t status, uint
 	sq->fault = true;
 }
 
+/* Windows are bound and invalidated here, in the turn of the WQE, and once. */
+static bool local_start(struct hca *hca, struct qp *qp, struct wqe *w)
+{
+	uint8_t err = w->wr.op == HCASIM_WQE_OP_NOP ? 0 : window_execute(hca, qp, &w->wr);
+
+	if (err)
+		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_MW_BIND_ERR, err);
+	return !err;
+}
+
 /* First sight of a WQE at the head: its keys, and its PSNs. */
 static bool wqe_start(struct hca *hca, struct qp *qp, struct wqe *w)
 {
@@ -124,15 +137,17 @@ static bool wqe_start(struct hca *hca, struct qp *qp, struct wqe *w)
 		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 		return false;
 	}
+	if (op_local(w->wr.op) && !local_start(hca, qp, w))
+		return false;
 	w->started = true;
 	w->first_psn = sq->next_psn;
 	w->npsn = packets_of(w->wr.length, wqe_mtu(qp, w));
 	if (w->wr.op == HCASIM_WQE_OP_ATOMIC_CS || w->wr.op == HCASIM_WQE_OP_ATOMIC_FA)
 		w->npsn = 1;
-	if (w->wr.op == HCASIM_WQE_OP_NOP)
+	if (op_local(w->wr.op))
 		w->npsn = 0;
 	sq->next_psn = psn_add(sq->next_psn, w->npsn);
-	if (op_reads(w->wr.op))
+	if (op_answered(w->wr.op))
 		sq->rd_incomplete++;
 	return true;
 }
@@ -173,8 +188,11 @@ static void spec_of(const struct qp *qp, const struct wqe *w, struct pkt_spec *s
 		.swap_add = wr->swap_add,
 		.compare = wr->compare,
 		.rkey = wr->rkey,
-		.dmalen = (uint32_t)wr->length,
+		.dmalen = (uint32_t)(wr->op == HCASIM_WQE_OP_FLUSH ? wr->flush.length : wr->length),
+		.plt = wr->flush.type,
+		.sel = wr->flush.level,
 		.imm = wr->imm,
+		.inv_rkey = wr->inv_rkey,
 	};
 	s->se = last && wr->flags & HCA_WR_SOLICITED &&
 		hcasim_bth_op_info(s->opcode)->flags & HCASIM_BTH_F_COMP;
@@ -217,7 +235,7 @@ static void cur_advance(struct hca *hca, struct qp *qp, struct wqe *w)
 {
 	struct sq *sq = &qp->sq;
 
-	if (op_reads(w->wr.op)) {
+	if (op_answered(w->wr.op)) {
 		w->rd_counted = true;
 		sq->rd_out++;
 	} else if (++sq->cur_pkt < w->npsn) {

@@ -122,6 +122,7 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 		return -EINVAL;
 	qp_clear(hca, qp);
 	qp_update(hca, qp); /* in RESET: off all lists */
+	window_qp_gone(hca, qp);
 	qp->dead = true;
 	flow_forget(hca, qp);
 	event_cancel(hca, &qp->ev);

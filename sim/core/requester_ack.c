@@ -43,7 +43,7 @@ void sq_done_reading(struct qp *qp, struct wqe *w)
 	if (w->rd_counted)
 		qp->sq.rd_out--;
 	w->rd_counted = false;
-	if (w->started && op_reads(w->wr.op))
+	if (w->started && op_answered(w->wr.op))
 		qp->sq.rd_incomplete--;
 }
 
@@ -135,7 +135,7 @@ static bool ack_until(struct hca *hca, struct qp *qp, uint32_t psn)
 		if (!w->started || w->failed ||
 		    psn_sub(psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
 			break;
-		if (op_reads(w->wr.op))
+		if (op_answered(w->wr.op))
 			return false;
 		left = w->npsn - psn_sub(sq->una_psn, w->first_psn);
 		if (psn_sub(psn, sq->una_psn) < left)
@@ -266,7 +266,8 @@ static void read_response(struct hca *hca, struct qp *qp, struct wqe *w, struct 
 {
 	const struct pkt_info *info = &rx->info;
 	uint32_t pkt = psn_sub(info->psn, w->first_psn);
-	uint64_t off = (uint64_t)pkt * qp->mtu, left = w->wr.length - off;
+	uint64_t total = op_reads(w->wr.op) ? w->wr.length : 0;
+	uint64_t off = (uint64_t)pkt * qp->mtu, left = total - off;
 	bool last = pkt == w->npsn - 1;
 
 	if (info->payload_len != (left < qp->mtu ? left : qp->mtu) ||
@@ -305,7 +306,7 @@ static void response(struct hca *hca, struct qp *qp, struct rxwork *rx)
 	w = qp->sq.ack;
 	if (!w || !w->started || w->failed || qp->sq.una_psn != info->psn)
 		return;
-	if (!op_reads(w->wr.op) || atomic != (w->wr.op != HCASIM_WQE_OP_RDMA_READ))
+	if (!op_answered(w->wr.op) || atomic != (op_reads(w->wr.op) && w->wr.op != HCASIM_WQE_OP_RDMA_READ))
 		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_BAD_RESP_ERR, HCASIM_VENDOR_ERR_SEQUENCE);
 	else if (atomic)
 		atomic_response(hca, qp, w, info);

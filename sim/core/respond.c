@@ -53,10 +53,12 @@ static void spec_of(const struct qp *qp, const struct rop *r, struct pkt_spec *s
 		.msn = r->msn,
 		.orig = r->orig,
 	};
-	if (r->kind == ROP_READ || r->kind == ROP_ATOMIC) {
+	if (r->kind == ROP_READ || r->kind == ROP_ATOMIC || r->kind == ROP_ANSWER) {
 		s->aeth_kind = HCASIM_AETH_KIND_ACK;
 		s->aeth_value = 31;
 	}
+	if (r->kind == ROP_ANSWER)
+		s->opcode = HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_ONLY;
 	if (r->kind == ROP_ATOMIC)
 		s->opcode = HCASIM_BTH_OP_RC_ATOMIC_ACKNOWLEDGE;
 	if (r->kind == ROP_READ) {
@@ -72,8 +74,8 @@ static bool read_plan(struct hca *hca, struct qp *qp, const struct rop *r, struc
 	if (!t->payload_len)
 		return true;
 	t->npieces = 1;
-	return !mr_check(hca, r->rkey, qp->c.pdn, r->va + (uint64_t)r->done_pkts * qp->mtu, t->payload_len,
-			 HCASIM_ACCESS_REMOTE_READ, t->piece);
+	return !rkey_check(hca, qp, r->rkey, r->va + (uint64_t)r->done_pkts * qp->mtu, t->payload_len,
+			   HCASIM_ACCESS_REMOTE_READ, t->piece);
 }
 
 static void respond_done(struct hca *hca, struct qp *qp, struct rop *r)

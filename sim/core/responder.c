@@ -79,7 +79,8 @@ bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct r
 	resp->nak_sent = false;
 	if (info->op->flags & HCASIM_BTH_F_END)
 		resp->msn = psn_add(resp->msn, 1);
-	r->kind = is_rc(qp) && info->ackreq ? ROP_ACK : ROP_NONE;
+	if (r->kind == ROP_NONE && is_rc(qp) && info->ackreq)
+		r->kind = ROP_ACK;
 	r->psn = info->psn;
 	r->msn = resp->msn;
 	rop_accept(hca, qp, r);
@@ -96,6 +97,8 @@ static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl 
 		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
 		.imm = info->imm,
 		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
+		.inv_rkey = info->op->flags & HCASIM_BTH_F_INV ? info->inv_rkey : 0,
+		.with_inv = info->op->flags & HCASIM_BTH_F_INV,
 		.src_qpn = qp->c.type == HCASIM_QPT_UD ? info->sqpn : qp->a.dest_qpn,
 		.grh = qp->c.type == HCASIM_QPT_UD,
 		.solicited = info->se,
@@ -226,9 +229,19 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 		      : 0;
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	if (info->op->flags & HCASIM_BTH_F_INV) {
+		err = window_check_inv(hca, qp, info->inv_rkey);
+		if (err)
+			return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, HCASIM_CQE_STATUS_REM_INV_REQ_ERR,
+				      err, 0);
+	}
 	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
-	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off))
+	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off)) {
+		/* IBTA 10.7.3.2.4: nobody gets through any more when the completion is seen. */
+		if (info->op->flags & HCASIM_BTH_F_INV)
+			window_invalidate(hca, info->inv_rkey);
 		message_goes_on(hca, qp, info);
+	}
 	return V_OK;
 }
 
@@ -241,8 +254,8 @@ static uint8_t write_begins(struct hca *hca, struct qp *qp, const struct pkt_inf
 	resp->dmalen = info->dmalen;
 	resp->offset = 0;
 	/* Of no bytes, key and address are not looked at (IBTA 9.7.4.1.5). */
-	return info->dmalen ? mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen,
-				       HCASIM_ACCESS_REMOTE_WRITE, NULL)
+	return info->dmalen ? rkey_check(hca, qp, info->rkey, info->va, info->dmalen,
+					 HCASIM_ACCESS_REMOTE_WRITE, NULL)
 			    : HCASIM_VENDOR_ERR_NONE;
 }
 
@@ -272,11 +285,10 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 	if (info->op->flags & HCASIM_BTH_F_START)
 		err = write_begins(hca, qp, info);
 	if (!err && info->payload_len)
-		err = mr_check(hca, qp->resp.rkey, qp->c.pdn, qp->resp.va + qp->resp.offset,
-			       info->payload_len, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+		err = rkey_check(hca, qp, qp->resp.rkey, qp->resp.va + qp->resp.offset, info->payload_len,
+				 HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
-			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	if (info->op->flags & HCASIM_BTH_F_COMP) {
 		v = want_receive(hca, qp, info);
 		if (v)
@@ -299,12 +311,11 @@ static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_inf
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
 	if (info->dmalen > CORE_MSG_MAX || resp->nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
-	err = info->dmalen ? mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen,
-				      HCASIM_ACCESS_REMOTE_READ, NULL)
+	err = info->dmalen ? rkey_check(hca, qp, info->rkey, info->va, info->dmalen,
+					HCASIM_ACCESS_REMOTE_READ, NULL)
 			   : 0;
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
-			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -335,10 +346,9 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
 	if (resp->nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
-	err = mr_check(hca, info->rkey, qp->c.pdn, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
+	err = rkey_check(hca, qp, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, rkey_error(err),
-			      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -352,12 +362,82 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 	return V_OK;
 }
 
+/* Rights that a placement type needs (IBTA A19.2.5.1); 0: it is none. */
+static uint32_t flush_access(const struct pkt_info *info)
+{
+	if (info->plt & ~(HCASIM_FLUSH_TYPE_GLOBAL | HCASIM_FLUSH_TYPE_PERSISTENT) ||
+	    info->sel > HCASIM_FLUSH_LEVEL_MR)
+		return 0;
+	return (info->plt & HCASIM_FLUSH_TYPE_GLOBAL ? HCASIM_ACCESS_FLUSH_GLOBAL : 0) |
+	       (info->plt & HCASIM_FLUSH_TYPE_PERSISTENT ? HCASIM_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+/*
+ * FLUSH: the answer waits until all that was written before has landed in host memory, where everybody
+ * sees it. No region can have the right of persistence, for host memory does not keep what it holds.
+ */
+static enum verdict rx_flush(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *resp = &qp->resp;
+	uint32_t access = flush_access(info);
+	struct rop *r;
+	uint8_t err;
+
+	if (!access)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	if (resp->nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = info->sel == HCASIM_FLUSH_LEVEL_MR
+		      ? rkey_check_whole(hca, qp, info->rkey, access)
+		      : rkey_check(hca, qp, info->rkey, info->va, info->dmalen, access, NULL);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	resp->epsn = psn_add(info->psn, 1);
+	resp->msn = psn_add(resp->msn, 1);
+	resp->nak_sent = false;
+	resp->nreads++;
+	r->kind = ROP_ANSWER;
+	r->psn = info->psn;
+	r->msn = resp->msn;
+	rop_accept(hca, qp, r);
+	return V_OK;
+}
+
+/* ATOMIC WRITE: eight aligned bytes, which appear at once. */
+static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	struct piece piece;
+	struct rop *r;
+	uint8_t err;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_WRITE))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+	if (info->va & 7)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
+	if (info->dmalen != 8 || info->payload_len != 8)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = rkey_check(hca, qp, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	r->kind = ROP_ANSWER;
+	if (responder_accept(hca, qp, w, r, &piece, 1, w->pkt->data + info->payload_off))
+		qp->resp.nreads++;
+	return V_OK;
+}
+
 static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	uint32_t f = w->info.op->flags;
 
-	if (f & HCASIM_BTH_F_INV)
-		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
 	if (f & HCASIM_BTH_F_SEND)
 		return rx_send(hca, qp, w);
 	if (f & HCASIM_BTH_F_WRITE)
@@ -366,6 +446,10 @@ static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
 		return rx_read(hca, qp, &w->info);
 	if (f & HCASIM_BTH_F_ATOMIC)
 		return rx_atomic(hca, qp, &w->info);
+	if (f & HCASIM_BTH_F_FLUSH)
+		return rx_flush(hca, qp, &w->info);
+	if (f & HCASIM_BTH_F_ATOMIC_WRITE)
+		return rx_atomic_write(hca, qp, w);
 	return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
 }
 

@@ -29,7 +29,7 @@ static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info
 	    npkts > psn_sub(qp->resp.epsn, info->psn))
 		return;
 	if (info->dmalen &&
-	    mr_check(hca, info->rkey, qp->c.pdn, info->va, info->dmalen, HCASIM_ACCESS_REMOTE_READ, NULL))
+	    rkey_check(hca, qp, info->rkey, info->va, info->dmalen, HCASIM_ACCESS_REMOTE_READ, NULL))
 		return;
 	r = duplicate_response(hca, qp, info);
 	if (!r)
@@ -55,6 +55,17 @@ static void duplicate_atomic(struct hca *hca, struct qp *qp, const struct pkt_in
 	rop_accept(hca, qp, r);
 }
 
+/* It was done when it came first; its answer comes behind the first one, should that still wait. */
+static void duplicate_answer(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct rop *r = duplicate_response(hca, qp, info);
+
+	if (!r)
+		return;
+	r->kind = ROP_ANSWER;
+	rop_accept(hca, qp, r);
+}
+
 void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
 	uint32_t f = info->op->flags;
@@ -63,6 +74,8 @@ void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *
 		duplicate_read(hca, qp, info);
 	else if (f & HCASIM_BTH_F_ATOMIC)
 		duplicate_atomic(hca, qp, info);
+	else if (f & (HCASIM_BTH_F_FLUSH | HCASIM_BTH_F_ATOMIC_WRITE))
+		duplicate_answer(hca, qp, info);
 	else if (info->ackreq || f & HCASIM_BTH_F_END)
 		resp_ack(hca, qp);
 }

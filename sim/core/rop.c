@@ -31,7 +31,7 @@ void rop_put(struct hca *hca, struct rop *r)
 /* Duplicates are not counted against max_dest_rd_atomic: the requester never had more outstanding. */
 void rop_uncount(struct qp *qp, const struct rop *r)
 {
-	if (r->kind != ROP_READ && r->kind != ROP_ATOMIC)
+	if (r->kind != ROP_READ && r->kind != ROP_ATOMIC && r->kind != ROP_ANSWER)
 		return;
 	if (r->duplicate)
 		qp->resp.nduplicates--;
@@ -92,6 +92,8 @@ static void rop_release(struct hca *hca, struct qp *qp, struct rop *r)
 {
 	if (r->kind == ROP_ACK)
 		put_ack(hca, qp, r->psn, r->msn);
+	else if (r->kind == ROP_ANSWER)
+		qp->resp.held--;
 	if (r->has_cpl) {
 		if (r->kind == ROP_ACK)
 			r->kind = ROP_NONE;
@@ -105,11 +107,16 @@ static void rop_release(struct hca *hca, struct qp *qp, struct rop *r)
 
 void rop_accept(struct hca *hca, struct qp *qp, struct rop *r)
 {
-	if (!hca->cfg.acks_after_landing && r->kind == ROP_ACK) {
+	bool early;
+
+	if (r->kind == ROP_ANSWER)
+		qp->resp.held++;
+	early = !hca->cfg.acks_after_landing && !qp->resp.held;
+	if (early && r->kind == ROP_ACK) {
 		put_ack(hca, qp, r->psn, r->msn);
 		r->kind = ROP_NONE;
 	}
-	if (!hca->cfg.acks_after_landing && (r->kind == ROP_READ || r->kind == ROP_NAK))
+	if (early && (r->kind == ROP_READ || r->kind == ROP_NAK))
 		rop_push(&qp->resp.out, r);
 	else
 		rop_push(&qp->resp.landing, r);
@@ -156,6 +163,8 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 	for (rest.head = bad; (r = rest.head);) {
 		rest.head = r->next;
 		rop_uncount(qp, r);
+		if (r->kind == ROP_ANSWER)
+			qp->resp.held--;
 		r->kind = ROP_NONE;
 		if (r->has_cpl) {
 			r->cpl.status =
@@ -197,7 +206,7 @@ void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
 		uint32_t last = r->kind == ROP_READ ? psn_add(r->psn, r->npkts - 1) : r->psn;
 
 		next = r->next;
-		if ((r->kind == ROP_READ || r->kind == ROP_ATOMIC) &&
+		if ((r->kind == ROP_READ || r->kind == ROP_ATOMIC || r->kind == ROP_ANSWER) &&
 		    psn_sub(last, from_psn) < CORE_PSN_HALF) {
 			rop_uncount(qp, r);
 			rop_put(hca, r);

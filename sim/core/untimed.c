@@ -374,6 +374,7 @@ static bool end_init(struct untimed *u, unsigned int i, const struct hca_persona
 				 .max_qp = 256,
 				 .max_cq = 256,
 				 .max_mr = 1024,
+				 .max_mw = 64,
 				 .max_rd_atomic = 16,
 				 .acks_after_landing = 1};
 	struct end *e = &u->end[i];

@@ -75,6 +75,11 @@ struct drv_mr {
 struct drv_ah {
 	struct drv_pd *pd;
 };
+struct drv_mw {
+	struct drv_pd *pd;
+	uint32_t rkey;
+	uint8_t type; /* enum ibv_mw_type */
+};
 struct drv_flow {
 	struct drv_qp *qp;
 };
@@ -111,7 +116,7 @@ struct drv_ops {
 	uint32_t driver_id, uverbs_abi; /* enum rdma_driver_id; device/abi_version */
 	const struct hca_personality *personality;
 	unsigned int num_comp_vectors; /* what a CQ may name as its vector */
-	size_t sz_ucontext, sz_pd, sz_cq, sz_srq, sz_qp, sz_mr, sz_ah, sz_flow;
+	size_t sz_ucontext, sz_pd, sz_cq, sz_srq, sz_qp, sz_mr, sz_ah, sz_mw, sz_flow;
 
 	int (*probe)(struct drv_device *dev, const struct drv_upcalls *up);
 	void (*remove)(struct drv_device *dev);
@@ -133,6 +138,8 @@ struct drv_ops {
 	int (*rereg_mr)(struct drv_mr *mr, uint32_t flags, uint64_t start, uint64_t length, uint64_t iova,
 			uint32_t access, struct drv_pd *pd);
 	int (*dereg_mr)(struct drv_mr *mr);
+	int (*alloc_mw)(struct drv_mw *mw, struct drv_udata *u);
+	int (*dealloc_mw)(struct drv_mw *mw);
 	int (*create_cq)(struct drv_cq *cq, uint32_t cqe, uint32_t comp_vector, uint32_t flags,
 			 struct drv_udata *u);
 	int (*resize_cq)(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);

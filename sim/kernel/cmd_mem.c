@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Commands: protection domains, memory regions, address handles. */
+/* Commands: protection domains, memory regions and windows, address handles. */
 #include <errno.h>
 
 #include "priv.h"
@@ -12,6 +12,9 @@
 #define REREG_TRANS  (1u << 0)
 #define REREG_PD     (1u << 1)
 #define REREG_ACCESS (1u << 2)
+/* enum ib_mw_type: include/rdma/ib_verbs.h, and verbs.h alike */
+#define MW_TYPE_1 1
+#define MW_TYPE_2 2
 
 int cmd_alloc_pd(struct call *c)
 {
@@ -222,6 +225,57 @@ int cmd_dereg_mr(struct call *c)
 	ret = req_get(c, &cmd, sizeof(cmd));
 	if (!ret)
 		ret = uobj_lookup(c->f, UVERBS_OBJECT_MR, cmd.mr_handle, &u);
+	return ret ? ret : uobj_destroy(u, NULL);
+}
+
+int cmd_alloc_mw(struct call *c)
+{
+	const struct drv_ops *ops = kdev_ops(c->f->dev);
+	struct ib_uverbs_alloc_mw_resp resp = {0};
+	struct ib_uverbs_alloc_mw cmd;
+	struct drv_udata *udata;
+	struct uobj *u, *pd;
+	struct drv_mw *mw;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = call_alloc_uobj(c, UVERBS_OBJECT_MW, &u);
+	if (ret)
+		return ret;
+	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
+	if (!pd || (cmd.mw_type != MW_TYPE_1 && cmd.mw_type != MW_TYPE_2))
+		return -EINVAL;
+	ret = call_udata(c, &udata);
+	if (ret)
+		return ret;
+	mw = drv_alloc(ops->sz_mw, u);
+	if (!mw)
+		return -ENOMEM;
+	mw->pd = pd->drv;
+	mw->type = cmd.mw_type;
+	ret = ops->alloc_mw(mw, udata);
+	if (ret) {
+		drv_free(mw);
+		return ret;
+	}
+	u->drv = mw;
+	uobj_use(u, pd);
+	resp.mw_handle = u->handle;
+	resp.rkey = mw->rkey;
+	ret = call_udata_done(c);
+	return ret ? ret : resp_put(c, &resp, sizeof(resp));
+}
+
+int cmd_dealloc_mw(struct call *c)
+{
+	struct ib_uverbs_dealloc_mw cmd;
+	struct uobj *u;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = uobj_lookup(c->f, UVERBS_OBJECT_MW, cmd.mw_handle, &u);
 	return ret ? ret : uobj_destroy(u, NULL);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of ioctl methods. Objects that this driver has no functions for (MW, XRCD,
+ * The table of ioctl methods. Objects that this driver has no functions for (XRCD,
  * WQ, DM, counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
  */
 #include "ioctl.h"
@@ -54,6 +54,8 @@ static const struct attr_spec ah_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_AH_HANDLE, OBJ(AH), ACCESS_DESTROY, M_)};
 static const struct attr_spec mr_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_MR_HANDLE, OBJ(MR), ACCESS_DESTROY, M_)};
+static const struct attr_spec mw_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_MW_HANDLE, OBJ(MW), ACCESS_DESTROY, M_)};
 static const struct attr_spec query_mr[] = {
 	IDR(UVERBS_ATTR_QUERY_MR_HANDLE, OBJ(MR), ACCESS_READ, M_),
 	OUT(UVERBS_ATTR_QUERY_MR_RESP_RKEY, sizeof(uint32_t), M_),
@@ -151,6 +153,7 @@ static const struct method methods[] = {
 	METHOD(OBJ(PD), UVERBS_METHOD_PD_DESTROY, m_destroyed, pd_destroy),
 	METHOD(OBJ(AH), UVERBS_METHOD_AH_DESTROY, m_destroyed, ah_destroy),
 	METHOD(OBJ(MR), UVERBS_METHOD_MR_DESTROY, m_destroyed, mr_destroy),
+	METHOD(OBJ(MW), UVERBS_METHOD_MW_DESTROY, m_destroyed, mw_destroy),
 	METHOD(OBJ(MR), UVERBS_METHOD_QUERY_MR, m_query_mr, query_mr),
 	METHOD(OBJ(MR), UVERBS_METHOD_ADVISE_MR, m_not_supported, advise_mr),
 	METHOD(OBJ(MR), UVERBS_METHOD_REG_DMABUF_MR, m_not_supported, reg_dmabuf_mr),

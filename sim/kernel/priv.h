@@ -292,6 +292,8 @@ int cmd_dealloc_pd(struct call *c);
 int cmd_reg_mr(struct call *c);
 int cmd_rereg_mr(struct call *c);
 int cmd_dereg_mr(struct call *c);
+int cmd_alloc_mw(struct call *c);
+int cmd_dealloc_mw(struct call *c);
 int cmd_create_ah(struct call *c);
 int cmd_destroy_ah(struct call *c);
 int cmd_create_comp_channel(struct call *c);

@@ -144,6 +144,8 @@ static int destroy_hw(struct uobj *u)
 		return ops->destroy_srq(u->drv);
 	case UVERBS_OBJECT_QP:
 		return ops->destroy_qp(u->drv);
+	case UVERBS_OBJECT_MW:
+		return ops->dealloc_mw(u->drv);
 	case UVERBS_OBJECT_FLOW:
 		return ops->destroy_flow(u->drv);
 	case UVERBS_OBJECT_AH:

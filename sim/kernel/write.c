@@ -31,6 +31,8 @@ static const struct write_cmd commands[] = {
 	CMD_UDATA(REG_MR, cmd_reg_mr, ib_uverbs_reg_mr),
 	CMD_UDATA(REREG_MR, cmd_rereg_mr, ib_uverbs_rereg_mr),
 	CMD_I(DEREG_MR, cmd_dereg_mr, ib_uverbs_dereg_mr),
+	CMD_UDATA(ALLOC_MW, cmd_alloc_mw, ib_uverbs_alloc_mw),
+	CMD_I(DEALLOC_MW, cmd_dealloc_mw, ib_uverbs_dealloc_mw),
 	CMD_IO(CREATE_COMP_CHANNEL, cmd_create_comp_channel, ib_uverbs_create_comp_channel),
 	CMD_UDATA(CREATE_CQ, cmd_create_cq, ib_uverbs_create_cq),
 	CMD_UDATA(RESIZE_CQ, cmd_resize_cq, ib_uverbs_resize_cq),

@@ -24,11 +24,13 @@
 #include "will.h"
 
 #define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL */
+#define EXECUTOR_MS        2 /* between looks for new work once the device is gone */
 
 struct heir { /* a CQ or a QP */
 	LIST_ENTRY(heir) link;
 	struct will_msg msg;
 	uint8_t *mem;
+	uint32_t sq_pi, rq_pi; /* of a QP: flushed up to here */
 };
 LIST_HEAD(heirs, heir);
 
@@ -186,7 +188,8 @@ static bool completed(const struct heir *cq, uint32_t qpn, bool send, uint16_t w
 	return false;
 }
 
-static void put_cqe(const struct heir *cq, const struct hca_cpl *cpl)
+/* False if there is no room yet. */
+static bool put_cqe(const struct heir *cq, const struct hca_cpl *cpl)
 {
 	const struct hcasim_cq_record *record = (const void *)(cq->mem + cq->msg.record);
 	uint32_t ci = le32toh(__atomic_load_n(&record->ci, __ATOMIC_ACQUIRE)), pi = ci;
@@ -195,12 +198,13 @@ static void put_cqe(const struct heir *cq, const struct hca_cpl *cpl)
 	while (pi - ci < cq->msg.entries && written(cq, pi))
 		pi++;
 	if (pi - ci == cq->msg.entries)
-		return; /* full: the application has completions to read, and learns of its loss after them */
+		return false; /* the application has completions to read, and learns of its loss after them */
 	native_drv_ops.personality->encode_cqe(cpl, phase_of(cq, pi), &cqe);
 	memcpy(cqe_at(cq, pi), &cqe, sizeof(cqe) - 8);
 	atomic_thread_fence(memory_order_release);
 	__atomic_store_n((uint64_t *)((uint8_t *)cqe_at(cq, pi) + sizeof(cqe) - 8),
 			 *(uint64_t *)((uint8_t *)&cqe + sizeof(cqe) - 8), __ATOMIC_RELEASE);
+	return true;
 }
 
 /* The WQE that ends at producer index `pi`: its first basic block, and how many it has. */
@@ -224,45 +228,75 @@ static bool last_wqe(const struct heir *qp, uint16_t pi, struct hca_cpl *cpl)
 	return false;
 }
 
-static void flush_send(const struct heir *qp, const struct hcasim_sq_record *record)
+/* The last work request told, if it has no completion: that gives back all before it, too. */
+static void flush_send(struct heir *qp, uint32_t pi)
 {
 	struct heir *cq = find_heir(&cqs, qp->msg.device, qp->msg.send_cqn);
 	struct hca_cpl cpl = {
 		.qpn = qp->msg.number, .op = HCASIM_CQE_OP_REQ, .status = HCASIM_CQE_STATUS_WR_FLUSH_ERR};
 
-	if (cq && last_wqe(qp, (uint16_t)le32toh(record->sq_pi), &cpl) &&
-	    !completed(cq, cpl.qpn, true, cpl.wqe_index))
-		put_cqe(cq, &cpl);
+	if (pi == qp->sq_pi)
+		return;
+	if (!cq || !last_wqe(qp, (uint16_t)pi, &cpl) || completed(cq, cpl.qpn, true, cpl.wqe_index) ||
+	    put_cqe(cq, &cpl))
+		qp->sq_pi = pi;
 }
 
-static void flush_recv(const struct heir *qp, const struct hcasim_sq_record *record)
+static void flush_recv(struct heir *qp, uint32_t pi)
 {
 	struct heir *cq = find_heir(&cqs, qp->msg.device, qp->msg.recv_cqn);
-	uint32_t pi = le32toh(record->rq_pi);
 	struct hca_cpl cpl = {.qpn = qp->msg.number,
 			      .op = HCASIM_CQE_OP_RECV,
 			      .status = HCASIM_CQE_STATUS_WR_FLUSH_ERR,
 			      .wqe_index = (uint16_t)(pi - 1)};
 
-	if (cq && pi && !completed(cq, cpl.qpn, false, cpl.wqe_index))
-		put_cqe(cq, &cpl);
+	if (pi == qp->rq_pi)
+		return;
+	if (!cq || completed(cq, cpl.qpn, false, cpl.wqe_index) || put_cqe(cq, &cpl))
+		qp->rq_pi = pi;
 }
 
-static void carry_out(void)
+static void flush_all(void)
 {
-	const struct ib_uverbs_async_event_desc fatal = {.event_type = EVENT_DEVICE_FATAL};
 	struct heir *qp;
 
 	LIST_FOREACH(qp, &qps, link)
 	{
 		const struct hcasim_sq_record *record = (const void *)(qp->mem + qp->msg.record);
 
-		flush_send(qp, record);
-		flush_recv(qp, record);
+		flush_send(qp, le32toh(__atomic_load_n(&record->sq_pi, __ATOMIC_ACQUIRE)));
+		flush_recv(qp, le32toh(__atomic_load_n(&record->rq_pi, __ATOMIC_ACQUIRE)));
 	}
+}
+
+/*
+ * Work that an application posts before it has heard of the loss is flushed, too, as long as there is an
+ * application: in a process of its own, for the launcher waits for this one.
+ */
+static void flush_what_comes(void)
+{
+	if (fork())
+		return;
+	setsid();
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	prctl(PR_SET_NAME, "hcasim-executor");
+	for (prune_pipes(); num_pipes; prune_pipes()) {
+		flush_all();
+		poll(NULL, 0, EXECUTOR_MS);
+	}
+	_exit(0);
+}
+
+static void carry_out(void)
+{
+	const struct ib_uverbs_async_event_desc fatal = {.event_type = EVENT_DEVICE_FATAL};
+
+	flush_all();
 	for (unsigned int i = 0; i < num_pipes; i++)
 		if (write(pipes[i], &fatal, sizeof(fatal)) < 0)
 			continue; /* nobody reads it, or it is full of events */
+	flush_what_comes();
 }
 
 /* ---- The process --------------------------------------------------------------------------------- */

@@ -180,6 +180,12 @@ static void to_rts(struct ibv_qp *qp)
 		die("ibv_modify_qp to RTS");
 }
 
+void link_connect_end(struct link *l, struct ibv_qp *qp, int end, uint32_t dest_qpn)
+{
+	to_rtr(l, qp, end, dest_qpn);
+	to_rts(qp);
+}
+
 void link_connect(struct link *l, struct ibv_qp *qp[2])
 {
 	for (int end = 0; end < 2; end++)

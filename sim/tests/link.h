@@ -30,7 +30,8 @@ void link_close(struct link *l);
 struct ibv_qp *link_create_qp(struct link *l, int end, struct ibv_cq *cq, struct ibv_pd *pd);
 /* The way from one end to the other. */
 struct ibv_ah_attr link_path(struct link *l, int end);
-/* Both ends (RC or UC) to RTS, towards each other. */
+/* One end, or both ends (RC or UC) to RTS, towards each other. */
+void link_connect_end(struct link *l, struct ibv_qp *qp, int end, uint32_t dest_qpn);
 void link_connect(struct link *l, struct ibv_qp *qp[2]);
 
 struct ibv_cq *link_create_cq(struct link *l, int end, int cqes);

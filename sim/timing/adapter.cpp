@@ -38,6 +38,7 @@ hca_config describe(unsigned int index, const Profile &p)
 	c.max_qp = p.adapter.max_qp;
 	c.max_cq = p.adapter.max_cq;
 	c.max_mr = p.adapter.max_mr;
+	c.max_mw = p.adapter.max_mw;
 	c.max_srq = p.adapter.max_srq;
 	c.port_rate = uint32_t(p.wire.gbps * 1000); /* Mb/s */
 	c.port_mtu = roce_mtu(p.wire.mtu);

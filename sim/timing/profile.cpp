@@ -71,6 +71,7 @@ void other_figures(std::vector<Figure> &t, Profile &p)
 		  {"adapter.max_qp", "objects", 2, 1 << 20, Figure::WHOLE, 1, &p.adapter.max_qp},
 		  {"adapter.max_cq", "objects", 1, 1 << 20, Figure::WHOLE, 1, &p.adapter.max_cq},
 		  {"adapter.max_mr", "objects", 1, 1 << 20, Figure::WHOLE, 1, &p.adapter.max_mr},
+		  {"adapter.max_mw", "objects", 1, 1 << 20, Figure::WHOLE, 1, &p.adapter.max_mw},
 		  {"adapter.max_srq", "objects", 0, 1 << 20, Figure::WHOLE, 1, &p.adapter.max_srq},
 		  {"adapter.max_rd_atomic", "reads", 1, 128, Figure::WHOLE, 1, &p.adapter.max_rd_atomic},
 		  {"adapter.acks_after_landing", "bool", 0, 1, Figure::WHOLE, 1,

@@ -52,7 +52,7 @@ struct Profile {
 		double tx_frames;                         /* frames that the port buffers */
 	} wire;
 	struct {
-		double max_qp, max_cq, max_mr, max_srq, max_rd_atomic, acks_after_landing;
+		double max_qp, max_cq, max_mr, max_mw, max_srq, max_rd_atomic, acks_after_landing;
 	} adapter;
 };
 

@@ -117,8 +117,8 @@ struct test {
 	const char *name;
 	test_fn fn;
 };
-extern const struct test raw_tests[], keys_tests[], packet_tests[], rc_tests[], error_tests[],
-	datagram_tests[], srq_tests[], cq_tests[], doorbell_tests[], state_tests[], fault_tests[],
-	fuzz_tests[];
+extern const struct test keys_tests[], packet_tests[], rc_tests[], error_tests[], datagram_tests[],
+	srq_tests[], cq_tests[], doorbell_tests[], state_tests[], fault_tests[], fuzz_tests[], window_tests[],
+	flush_tests[], raw_tests[];
 
 #endif

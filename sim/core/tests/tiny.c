@@ -60,6 +60,17 @@ static uint8_t tiny_decode_wqe(const void *raw, uint32_t len, uint8_t qp_type, u
 	wr->compare = w.compare;
 	wr->ud.qpn = w.ud_qpn;
 	wr->ud.qkey = w.ud_qkey;
+	wr->inv_rkey = w.inv_rkey;
+	wr->bind.mw_rkey = w.rkey;
+	wr->bind.new_rkey = w.imm;
+	wr->bind.lkey = w.inv_rkey;
+	wr->bind.access = w.ud_qpn;
+	wr->bind.addr = w.remote_addr;
+	wr->bind.length = w.compare;
+	wr->bind.type = (uint8_t)w.ud_qkey;
+	wr->flush.length = w.compare;
+	wr->flush.type = (uint8_t)w.ud_qpn;
+	wr->flush.level = (uint8_t)w.ud_qkey;
 	if (qp_type == HCASIM_QPT_UD) {
 		if (end - p < (ptrdiff_t)sizeof(struct hca_av))
 			return HCASIM_VENDOR_ERR_BAD_SIZE;
@@ -92,7 +103,7 @@ static void tiny_encode_cqe(const struct hca_cpl *c, unsigned int phase, void *r
 	struct tiny_cqe e = {
 		.qpn = c->qpn,
 		.byte_count = c->byte_count,
-		.imm = c->imm,
+		.imm = c->with_inv ? c->inv_rkey : c->imm,
 		.srqn = c->srqn,
 		.src_qpn = c->src_qpn,
 		.timestamp = c->timestamp,
@@ -103,7 +114,7 @@ static void tiny_encode_cqe(const struct hca_cpl *c, unsigned int phase, void *r
 		.status = c->status,
 		.vendor_err = c->vendor_err,
 		.flags = (uint8_t)((c->grh ? TINY_CQE_GRH : 0) | (c->with_imm ? TINY_CQE_IMM : 0) |
-				   (c->csum_ok ? TINY_CQE_CSUM : 0)),
+				   (c->with_inv ? TINY_CQE_INV : 0) | (c->csum_ok ? TINY_CQE_CSUM : 0)),
 		.phase = (uint8_t)phase,
 	};
 

@@ -10,6 +10,10 @@
 
 #define TINY_BB 64
 
+/*
+ * BIND_MW: remote_addr is the address, rkey the window's, imm the new one, inv_rkey the region's lkey, ud_qpn
+ * the rights, ud_qkey the type, compare the length. FLUSH: compare the length, ud_qpn type, ud_qkey level.
+ */
 struct tiny_wqe { /* one basic block; then struct hca_av on UD; then SGEs or inline bytes */
 	uint16_t index;
 	uint8_t op;
@@ -23,7 +27,7 @@ struct tiny_wqe { /* one basic block; then struct hca_av on UD; then SGEs or inl
 	uint64_t swap_add, compare;
 	uint32_t ud_qpn, ud_qkey;
 	uint32_t magic;
-	uint32_t reserved;
+	uint32_t inv_rkey;
 };
 _Static_assert(sizeof(struct tiny_wqe) == TINY_BB, "one basic block");
 #define TINY_MAGIC 0x7171c0deu
@@ -49,6 +53,7 @@ struct tiny_cqe { /* 64 bytes */
 _Static_assert(sizeof(struct tiny_cqe) == 64, "a CQE");
 #define TINY_CQE_GRH  1
 #define TINY_CQE_IMM  2
+#define TINY_CQE_INV  4
 #define TINY_CQE_CSUM 128
 
 struct tiny_eqe {

@@ -97,6 +97,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.max_qp_wr = HCASIM_MAX_QP_WR,
 		.device_cap_flags = IB_UVERBS_DEVICE_CURR_QP_STATE_MOD | IB_UVERBS_DEVICE_SYS_IMAGE_GUID |
 				    IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |
+				    IB_UVERBS_DEVICE_MEM_WINDOW | IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B |
 				    IB_UVERBS_DEVICE_UD_IP_CSUM | IB_UVERBS_DEVICE_RAW_IP_CSUM |
 				    IB_UVERBS_DEVICE_MANAGED_FLOW_STEERING |
 				    (cfg->max_srq ? IB_UVERBS_DEVICE_SRQ_RESIZE : 0),
@@ -105,6 +106,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.max_cq = cfg->max_cq,
 		.max_cqe = HCASIM_MAX_CQE,
 		.max_mr = cfg->max_mr,
+		.max_mw = cfg->max_mw,
 		.max_pd = NATIVE_MAX_PD,
 		.max_qp_rd_atom = cfg->max_rd_atomic,
 		.max_res_rd_atom = cfg->max_rd_atomic * cfg->max_qp,
@@ -122,7 +124,8 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.local_ca_ack_delay = 15,
 		.phys_port_cnt = cfg->num_ports,
 	};
-	out->device_cap_flags_ex = out->base.device_cap_flags;
+	out->device_cap_flags_ex = (uint32_t)out->base.device_cap_flags | IB_UVERBS_DEVICE_FLUSH_GLOBAL |
+				   IB_UVERBS_DEVICE_ATOMIC_WRITE;
 	out->raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_IP_CSUM;
 	out->timestamp_mask = UINT64_MAX;
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
@@ -226,6 +229,16 @@ static int dereg_mr(struct drv_mr *base)
 	return hca_mr_destroy(base->pd->ctx->dev->hca, base->lkey);
 }
 
+static int alloc_mw(struct drv_mw *mw, struct drv_udata *u)
+{
+	return hca_mw_create(mw->pd->ctx->dev->hca, pdn_of(mw->pd), mw->type, &mw->rkey);
+}
+
+static int dealloc_mw(struct drv_mw *mw)
+{
+	return hca_mw_destroy(mw->pd->ctx->dev->hca, mw->rkey);
+}
+
 /* Address handles live in the WQE; the driver only resolves the destination. */
 static int create_ah(struct drv_ah *base, const struct hca_av *av, struct drv_udata *u)
 {
@@ -264,6 +277,7 @@ const struct drv_ops native_drv_ops = {
 	.sz_qp = sizeof(struct native_qp),
 	.sz_mr = sizeof(struct native_mr),
 	.sz_ah = sizeof(struct native_ah),
+	.sz_mw = sizeof(struct drv_mw),
 	.sz_flow = sizeof(struct native_flow),
 	.probe = probe,
 	.remove = remove_device,
@@ -279,6 +293,8 @@ const struct drv_ops native_drv_ops = {
 	.reg_mr = reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,
+	.alloc_mw = alloc_mw,
+	.dealloc_mw = dealloc_mw,
 	.create_cq = native_create_cq,
 	.resize_cq = native_resize_cq,
 	.destroy_cq = native_destroy_cq,

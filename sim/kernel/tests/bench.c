@@ -82,6 +82,7 @@ int bench_start(unsigned int num)
 		c->max_qp = 64;
 		c->max_cq = 64;
 		c->max_mr = 64;
+		c->max_mw = 16;
 		c->max_srq = 64;
 		c->max_rd_atomic = 16;
 		a->hca = hca_create(c, native_drv_ops.personality, &ops, a);

@@ -33,7 +33,7 @@ struct world {
 	uint8_t *arena; /* user memory; the page behind it faults */
 	size_t used;    /* of the arena */
 	/* What the helpers below made last. */
-	uint32_t pd, cq, qp, mr, ah, flow, qpn, srq;
+	uint32_t pd, cq, qp, mr, mw, ah, flow, qpn, srq;
 	struct hcasim_create_cq_resp cq_resp;
 	struct hcasim_create_qp_resp qp_resp;
 	int async_fd, comp_fd;
@@ -84,6 +84,7 @@ int make_pd(void);
 int make_channel(void);
 int make_cq(uint32_t cqe, int channel);
 int make_mr(void *addr, uint64_t len, uint32_t access);
+int make_mw(uint8_t type);
 int make_srq(uint32_t max_wr, uint32_t limit);
 int make_qp(uint8_t type);
 int make_flow(void); /* of w.qp: everything that nobody else takes */

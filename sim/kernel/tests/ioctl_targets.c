@@ -116,10 +116,22 @@ static void prepare_mr(void)
 	CHECK_ERR(make_mr(w.arena, 8192, HCASIM_ACCESS_LOCAL_WRITE), 0);
 }
 
+static void prepare_mw(void)
+{
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_mw(1), 0);
+}
+
 static struct ioc *build_mr_destroy(void)
 {
 	prepare_mr();
 	return build_destroy(UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, w.mr);
+}
+
+static struct ioc *build_mw_destroy(void)
+{
+	prepare_mw();
+	return build_destroy(UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, w.mw);
 }
 
 static struct ioc *build_query_mr(void)
@@ -303,6 +315,8 @@ const struct target targets[NUM_TARGETS] = {
 		{UVERBS_ATTR_DESTROY_AH_HANDLE, K_HANDLE, MUST, 0}}},
 	{"MR_DESTROY", UVERBS_OBJECT_MR, UVERBS_METHOD_MR_DESTROY, build_mr_destroy, 0, false, {
 		{UVERBS_ATTR_DESTROY_MR_HANDLE, K_HANDLE, MUST, 0}}},
+	{"MW_DESTROY", UVERBS_OBJECT_MW, UVERBS_METHOD_MW_DESTROY, build_mw_destroy, 0, false, {
+		{UVERBS_ATTR_DESTROY_MW_HANDLE, K_HANDLE, MUST, 0}}},
 	{"QUERY_MR", UVERBS_OBJECT_MR, UVERBS_METHOD_QUERY_MR, build_query_mr, 0, false, {
 		{UVERBS_ATTR_QUERY_MR_HANDLE, K_HANDLE, MUST, 0},
 		{UVERBS_ATTR_QUERY_MR_RESP_LKEY, K_OUT, MUST, 4},

@@ -73,6 +73,18 @@ int make_mr(void *addr, uint64_t len, uint32_t access)
 	return ret;
 }
 
+int make_mw(uint8_t type)
+{
+	struct ib_uverbs_alloc_mw cmd = {.pd_handle = w.pd, .mw_type = type};
+	struct ib_uverbs_alloc_mw_resp resp = {0};
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_ALLOC_MW, &cmd, sizeof(cmd), NULL, 0, &resp, sizeof(resp), NULL, 0);
+	if (!ret)
+		w.mw = resp.mw_handle;
+	return ret;
+}
+
 int make_srq(uint32_t max_wr, uint32_t limit)
 {
 	const struct hcasim_create_srq_req req = {.wqe_count = HCASIM_MAX_SRQ_WR, .stride = 32};

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "harness.h"
@@ -31,6 +32,28 @@ static void device_files(void)
 	CHECK_ERR(kernel_open(w.k, &w.task, "uverbs1", 0, &f), 0);
 	CU_ASSERT_EQUAL(kernel_file_device(f), 1);
 	kernel_release(f);
+}
+
+static void windows(void)
+{
+	ready();
+	CHECK_ERR(make_mw(0), -EINVAL);
+	CHECK_ERR(make_mw(3), -EINVAL);
+	for (unsigned int i = 0; i < 16; i++)
+		CHECK_ERR(make_mw(1 + i % 2), 0);
+	CHECK_ERR(make_mw(1), -ENOMEM);
+	CHECK_ERR(destroy(CM(DEALLOC_PD), w.pd), -EBUSY);
+	CHECK_ERR(destroy(CM(DEREG_MR), w.mw), -EINVAL);
+	CHECK_ERR(destroy(CM(DEALLOC_MW), w.mw), 0);
+	CHECK_ERR(destroy(CM(DEALLOC_MW), w.mw), -ENOENT);
+	CHECK_ERR(make_mw(2), 0);
+	w.pd++;
+	CHECK_ERR(make_mw(1), -EINVAL);
+	file_close(); /* takes the rest with it */
+	ready();
+	for (unsigned int i = 0; i < 16; i++)
+		CHECK_ERR(make_mw(1), 0);
+	file_close();
 }
 
 static void references(void)
@@ -181,7 +204,7 @@ static void access_rights(void)
 		{LOCAL | HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_ATOMIC, 0},
 		{HCASIM_ACCESS_RELAXED_ORDERING | LOCAL, 0},
 		{HCASIM_ACCESS_ON_DEMAND, -EOPNOTSUPP},
-		{HCASIM_ACCESS_FLUSH_GLOBAL, -EOPNOTSUPP},
+		{HCASIM_ACCESS_FLUSH_GLOBAL, 0},
 		{HCASIM_ACCESS_FLUSH_PERSISTENT, -EOPNOTSUPP},
 		{1u << 10, -EINVAL},
 		{1u << 31, -EINVAL},
@@ -338,6 +361,9 @@ static void mappings(void)
 	CHECK_ERR(make_cq(16, -1), 0);
 	first = w.cq_resp;
 	CHECK_ERR(try_mmap(first.ring_mmap_offset, first.ring_mmap_size, &d), 0);
+	/* The application gets this descriptor: shrinking it would be SIGBUS for the device. */
+	CHECK_ERR(ftruncate(d.memfd, 0), -1);
+	CHECK_ERR(errno, EPERM);
 	CHECK_ERR(try_mmap(first.ring_mmap_offset, first.ring_mmap_size + 4096, &d), -EINVAL);
 	CHECK_ERR(try_mmap(first.ring_mmap_offset + 4096, 4096, &d), -EINVAL);
 	CHECK_ERR(make_cq(16, -1), 0);
@@ -402,11 +428,11 @@ static void queries(void)
 	CU_ASSERT_EQUAL(ex.base.vendor_part_id, HCASIM_PCI_DEVICE);
 	CU_ASSERT_EQUAL(ex.base.max_qp, 64);
 	CU_ASSERT_EQUAL(ex.base.max_sge, HCASIM_MAX_SGE);
+	CU_ASSERT_EQUAL(ex.base.max_mw, 16);
 	CU_ASSERT_EQUAL(ex.base.phys_port_cnt, 1);
 	CU_ASSERT_EQUAL(ex.base.max_srq, 64);
 	CU_ASSERT_EQUAL(ex.base.max_srq_wr, HCASIM_MAX_SRQ_WR);
 	/* What is not built is not offered. */
-	CU_ASSERT_EQUAL(ex.base.max_mw, 0);
 	CU_ASSERT_EQUAL(ex.hca_core_clock, 1000000000);
 	CHECK_ERR(do_write(CM(QUERY_PORT), &pc, sizeof(pc), NULL, 0, &p, sizeof(p), NULL, 0), 0);
 	CU_ASSERT_EQUAL(p.state, 4);
@@ -474,6 +500,7 @@ void add_object_suite(void)
 	CU_add_test(s, "access rights", access_rights);
 	CU_add_test(s, "ranges of memory regions", mr_ranges);
 	CU_add_test(s, "rereg_mr", reregister);
+	CU_add_test(s, "memory windows", windows);
 	CU_add_test(s, "addresses", addresses);
 	CU_add_test(s, "fields of address handles", ah_fields);
 	CU_add_test(s, "mappings", mappings);

@@ -78,6 +78,22 @@ static void fill_handle_mr(uint8_t *req, uint8_t *uhw)
 	memcpy(req, &w.mr, 4);
 }
 
+static void fill_mw(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_alloc_mw *c = (void *)req;
+
+	CHECK_ERR(make_pd(), 0);
+	c->pd_handle = w.pd;
+	c->mw_type = 2;
+}
+
+static void fill_handle_mw(uint8_t *req, uint8_t *uhw)
+{
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_mw(1), 0);
+	memcpy(req, &w.mw, 4);
+}
+
 static void fill_cq(uint8_t *req, uint8_t *uhw)
 {
 	struct ib_uverbs_create_cq *c = (void *)req;
@@ -231,6 +247,8 @@ static const struct wcase cases[] = {
 	{"REG_MR", CM(REG_MR), 40, 12, 0, 0, false, fill_reg_mr},
 	{"REREG_MR", CM(REREG_MR), 48, 8, 0, 0, false, fill_rereg_mr},
 	{"DEREG_MR", CM(DEREG_MR), 4, 0, 0, 0, true, fill_handle_mr},
+	{"ALLOC_MW", CM(ALLOC_MW), 16, 8, 0, 0, false, fill_mw},
+	{"DEALLOC_MW", CM(DEALLOC_MW), 4, 0, 0, 0, true, fill_handle_mw},
 	{"CREATE_COMP_CHANNEL", CM(CREATE_COMP_CHANNEL), 8, 4, 0, 0, false, fill_nothing},
 	{"CREATE_CQ", CM(CREATE_CQ), 32, 8, 0, 32, false, fill_cq},
 	{"RESIZE_CQ", CM(RESIZE_CQ), 16, 8, 0, 32, false, fill_resize},
@@ -255,6 +273,7 @@ static const struct wcase cases[] = {
 };
 /* clang-format on */
 #define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
+#define FIRST_EX  24 /* EX_QUERY_DEVICE */
 
 /* Shortest request and response that the kernel takes (fields of later ABIs may be absent). */
 static uint16_t min_req(const struct wcase *c)
@@ -410,7 +429,7 @@ static void longer(void)
 			CU_ASSERT_EQUAL(out[c->resp], 0);
 			CU_ASSERT_EQUAL(out[c->resp + 8], 0xff);
 		}
-		if (c->cmd == CM(REG_MR) || c->cmd == CM(REREG_MR))
+		if (c->cmd == CM(REG_MR) || c->cmd == CM(REREG_MR) || c->cmd == CM(ALLOC_MW))
 			continue;
 		build(c);
 		buf->hdr.in_words += 2;
@@ -448,7 +467,7 @@ static void hostile(void)
 
 static void headers(void)
 {
-	const struct wcase *c = &cases[0], *e = &cases[22];
+	const struct wcase *c = &cases[0], *e = &cases[FIRST_EX];
 
 	for (unsigned int bit = 8; bit < 31; bit++) {
 		build(c);
@@ -525,10 +544,11 @@ static void wrong_handles(void)
 	} tab[] = {
 		{CM(DEALLOC_PD), 0, -ENOENT}, {CM(DESTROY_AH), 0, -ENOENT}, {CM(DEREG_MR), 0, -ENOENT},
 		{CM(DESTROY_CQ), 8, -ENOENT}, {CM(DESTROY_QP), 8, -ENOENT}, {CM(REREG_MR), 8, -ENOENT},
-		{CM(REG_MR), 32, -EINVAL},    {CM(CREATE_AH), 16, -EINVAL}, {CM(RESIZE_CQ), 8, -EINVAL},
-		{CM(CREATE_QP), 16, -EINVAL}, {CM(CREATE_QP), 20, -EINVAL}, {CM(CREATE_QP), 24, -EINVAL},
-		{CM(QUERY_QP), 8, -EINVAL},   {CM(MODIFY_QP), 64, -EINVAL}, {CM(CREATE_CQ), 24, -EBADF},
-		{EX(CREATE_QP), 8, -EINVAL},  {EX(MODIFY_QP), 64, -EINVAL},
+		{CM(DEALLOC_MW), 0, -ENOENT}, {CM(ALLOC_MW), 8, -EINVAL},   {CM(REG_MR), 32, -EINVAL},
+		{CM(CREATE_AH), 16, -EINVAL}, {CM(RESIZE_CQ), 8, -EINVAL},  {CM(CREATE_QP), 16, -EINVAL},
+		{CM(CREATE_QP), 20, -EINVAL}, {CM(CREATE_QP), 24, -EINVAL}, {CM(QUERY_QP), 8, -EINVAL},
+		{CM(MODIFY_QP), 64, -EINVAL}, {CM(CREATE_CQ), 24, -EBADF},  {EX(CREATE_QP), 8, -EINVAL},
+		{EX(MODIFY_QP), 64, -EINVAL},
 	};
 
 	for (size_t k = 0; k < sizeof(tab) / sizeof(tab[0]); k++) {

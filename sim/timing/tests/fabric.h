@@ -4,6 +4,7 @@
 #define HCASIM_TIMING_TESTS_FABRIC_H
 
 #include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,29 @@ struct Options {
 	bool wrong_mac = false;
 };
 
+/* Whole pages: where a buffer starts in its page decides how its transfers are cut, and so when they end. */
+template <class T>
+struct PageAllocator {
+	using value_type = T;
+
+	T *allocate(size_t n)
+	{
+		return static_cast<T *>(::operator new(n * sizeof(T), std::align_val_t(4096)));
+	}
+	void deallocate(T *p, size_t)
+	{
+		::operator delete(p, std::align_val_t(4096));
+	}
+	bool operator==(const PageAllocator &) const
+	{
+		return true;
+	}
+	bool operator!=(const PageAllocator &) const
+	{
+		return false;
+	}
+};
+
 /* One QP with its rings, a CQ and an EQ, all in memory of this process. */
 struct Node {
 	static constexpr uint32_t WQES = 64, CQES = 256, EQES = 64, BUFFER = 1 << 20;
@@ -31,7 +55,7 @@ struct Node {
 	hca *core;
 	uint32_t eqn, cqn, qpn, key;
 	uint32_t pi = 0, ci = 0;
-	std::vector<uint8_t> buffer;
+	std::vector<uint8_t, PageAllocator<uint8_t>> buffer;
 
 	Node(struct machine *machine, unsigned int hca_index);
 	void connect(const Node &peer, const uint8_t mac[6], const Options &opt);
@@ -55,7 +79,7 @@ struct Node {
 	struct hca_counters counters() const;
 
       private:
-	struct alignas(64) Rings {
+	struct alignas(4096) Rings {
 		uint8_t sq[WQES * HCASIM_WQEBB_SIZE];
 		uint8_t cq[CQES * HCASIM_CQE_SIZE];
 		uint8_t eq[EQES * HCASIM_EQE_SIZE];
