@@ -88,7 +88,8 @@ int make_mw(uint8_t type);
 int make_srq(uint32_t max_wr, uint32_t limit);
 int make_qp(uint8_t type);
 int make_flow(void); /* of w.qp: everything that nobody else takes */
-/* Requests of flows and multicast groups, each after making what it names. */
+/* Requests of address handles, flows and multicast groups, each after making what it names. */
+void fill_ah(uint8_t *req, uint8_t *uhw);
 void fill_mcast(uint8_t *req, uint8_t *uhw);
 void fill_detach(uint8_t *req, uint8_t *uhw);
 void fill_flow(uint8_t *req, uint8_t *uhw);

@@ -31,18 +31,6 @@ static void fill_handle_pd(uint8_t *req, uint8_t *uhw)
 	memcpy(req, &w.pd, 4);
 }
 
-static void fill_ah(uint8_t *req, uint8_t *uhw)
-{
-	struct ib_uverbs_create_ah *c = (void *)req;
-
-	CHECK_ERR(make_pd(), 0);
-	c->pd_handle = w.pd;
-	c->attr.is_global = 1;
-	c->attr.port_num = 1;
-	c->attr.grh.sgid_index = 1;
-	memcpy(c->attr.grh.dgid, (uint8_t[16]){[10] = 0xff, 0xff, 10, 77, 0, 2}, 16);
-}
-
 static void fill_handle_ah(uint8_t *req, uint8_t *uhw)
 {
 	CHECK_ERR(make_pd(), 0);
