@@ -346,6 +346,80 @@ static void test_flags(void)
 	rig_close(&rig);
 }
 
+/* One TSO request as ibv_post_send() and as a region give it; headers and padding, wherever the ring ends. */
+static void run_tso(struct rig *rig, uint16_t size, bool use_post)
+{
+	const uint32_t first = atomic_load(&rig->qp.sq.pi_bb), units = (size + 15) / 16;
+	struct ibv_sge sge = {0x1000, 5000, 9};
+	struct ibv_qp_ex *qpx = rig_qpx(rig);
+	uint8_t hdr[128], wqe[8 * 64], *at = wqe + 64;
+	struct hcasim_seg_data data;
+	struct hcasim_seg_tso tso;
+	struct ibv_send_wr wr = {.opcode = IBV_WR_TSO, .sg_list = &sge, .num_sge = 1};
+
+	memset(hdr, 0xab, sizeof(hdr));
+	if (use_post) {
+		wr.tso.hdr = hdr;
+		wr.tso.hdr_sz = size;
+		wr.tso.mss = 1400;
+		wr.wr.ud.ah = &rig->ah.ibv_ah;
+		post_one(rig, &wr);
+	} else {
+		ibv_wr_start(qpx);
+		ibv_wr_send_tso(qpx, hdr, size, 1400);
+		memset(hdr, 0, sizeof(hdr)); /* it is the caller's again */
+		ibv_wr_set_ud_addr(qpx, &rig->ah.ibv_ah, 5, 6);
+		ibv_wr_set_sge(qpx, sge.lkey, sge.addr, sge.length);
+		CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
+	}
+	rig_wqe(rig, first, 8, wqe);
+	CU_ASSERT_EQUAL(wqe[0], HCASIM_WQE_OP_TSO);
+	CU_ASSERT_EQUAL(wqe[1], 4 + 1 + units + 1);
+	memcpy(&tso, at, sizeof(tso));
+	CU_ASSERT_EQUAL(le16toh(tso.mss), 1400);
+	CU_ASSERT_EQUAL(le16toh(tso.hdr_size), size);
+	for (uint32_t i = 0; i < units * 16; i++)
+		CU_ASSERT_EQUAL(at[16 + i], i < size ? 0xab : 0);
+	memcpy(&data, at + 16 + units * 16, sizeof(data));
+	CU_ASSERT_EQUAL(le32toh(data.length), 5000);
+	atomic_store(&rig->qp.sq.ci_bb, rig->qp.sq.next_bb);
+	atomic_store(&rig->qp.sq.ci_wr, rig->qp.sq.next_wr);
+}
+
+static int bad_tso(struct rig *rig, uint16_t size, uint16_t mss, uint32_t len, int num_sge)
+{
+	struct ibv_sge sge = {0x1000, len, 9};
+	struct ibv_send_wr wr = {.opcode = IBV_WR_TSO, .sg_list = &sge, .num_sge = num_sge}, *bad;
+	uint8_t hdr[256] = {0};
+
+	wr.tso.hdr = hdr;
+	wr.tso.hdr_sz = size;
+	wr.tso.mss = mss;
+	wr.wr.ud.ah = &rig->ah.ibv_ah;
+	return hcasim_post_send(rig_qp(rig), &wr, &bad);
+}
+
+static void test_tso(void)
+{
+	static const uint16_t sizes[] = {1, 15, 16, 17, 54, 74, 112, 127, 128};
+	struct rig_config cfg = rig_ud;
+	struct rig rig;
+
+	cfg.send_ops |= IBV_QP_EX_WITH_TSO;
+	rig_open(&rig, &cfg);
+	CU_ASSERT_EQUAL(bad_tso(&rig, 54, 1400, 100, 1), EINVAL); /* no header was asked for */
+	rig.qp.sq.max_tso_hdr = 128;
+	for (unsigned int i = 0; i < 20 * sizeof(sizes) / sizeof(sizes[0]); i++)
+		run_tso(&rig, sizes[i % (sizeof(sizes) / sizeof(sizes[0]))], i & 1);
+	CU_ASSERT_EQUAL(bad_tso(&rig, 129, 1400, 100, 1), EINVAL);
+	CU_ASSERT_EQUAL(bad_tso(&rig, 0, 1400, 100, 1), EINVAL);
+	CU_ASSERT_EQUAL(bad_tso(&rig, 54, 0, 100, 1), EINVAL);
+	CU_ASSERT_EQUAL(bad_tso(&rig, 54, 1400, 0, 1), EINVAL);
+	CU_ASSERT_EQUAL(bad_tso(&rig, 54, 1400, 0, 0), EINVAL);
+	CU_ASSERT_EQUAL(bad_tso(&rig, 54, 1400, 100, 1), 0);
+	rig_close(&rig);
+}
+
 /* BIND_MW and LOCAL_INV have no data: through both interfaces, and ibv_bind_mw. */
 static void check_bind(const uint8_t *wqe, uint16_t index, uint32_t old, uint32_t new, uint8_t type)
 {
@@ -454,6 +528,7 @@ int main(void)
 		{"no data", test_no_data},
 		{"inline data", test_inline},
 		{"flags", test_flags},
+		{"TSO", test_tso},
 		{"memory windows", test_windows},
 		{"receive WQEs", test_recv},
 		{},

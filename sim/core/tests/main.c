@@ -14,7 +14,7 @@ static const struct {
 	{"states", state_tests},   {"fuzz", fuzz_tests},
 	{"srqs", srq_tests},       {"keys", keys_tests},
 	{"packets", packet_tests}, {"windows", window_tests},
-	{"flush", flush_tests},
+	{"flush", flush_tests},    {"raws", raw_tests},
 };
 
 static bool add(const char *name, const struct test *t)

@@ -116,7 +116,7 @@ static void tiny_encode_cqe(const struct hca_cpl *c, unsigned int phase, void *r
 		.status = c->status,
 		.vendor_err = c->vendor_err,
 		.flags = (uint8_t)((c->grh ? TINY_CQE_GRH : 0) | (c->with_imm ? TINY_CQE_IMM : 0) |
-				   (c->with_inv ? TINY_CQE_INV : 0)),
+				   (c->with_inv ? TINY_CQE_INV : 0) | (c->csum_ok ? TINY_CQE_CSUM : 0)),
 		.phase = (uint8_t)phase,
 	};
 

@@ -51,9 +51,10 @@ struct tiny_cqe { /* 64 bytes */
 	uint8_t phase; /* last */
 };
 _Static_assert(sizeof(struct tiny_cqe) == 64, "a CQE");
-#define TINY_CQE_GRH 1
-#define TINY_CQE_IMM 2
-#define TINY_CQE_INV 4
+#define TINY_CQE_GRH  1
+#define TINY_CQE_IMM  2
+#define TINY_CQE_INV  4
+#define TINY_CQE_CSUM 128
 
 struct tiny_eqe {
 	uint32_t number;

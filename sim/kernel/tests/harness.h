@@ -89,6 +89,12 @@ int make_mw(uint8_t type);
 int make_srq(uint32_t max_wr, uint32_t limit);
 int make_qp(uint8_t type);
 int make_flow(void); /* of w.qp: everything that nobody else takes */
+/* Requests of address handles, flows and multicast groups, each after making what it names. */
+void fill_ah(uint8_t *req, uint8_t *uhw);
+void fill_mcast(uint8_t *req, uint8_t *uhw);
+void fill_detach(uint8_t *req, uint8_t *uhw);
+void fill_flow(uint8_t *req, uint8_t *uhw);
+void fill_destroy_flow(uint8_t *req, uint8_t *uhw);
 int make_ah(const uint8_t dgid[16], uint8_t sgid_index);
 int destroy(uint32_t cmd, uint32_t handle); /* commands whose request is a handle */
 int destroy_cq(uint32_t handle, struct ib_uverbs_destroy_cq_resp *resp);

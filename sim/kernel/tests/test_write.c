@@ -31,18 +31,6 @@ static void fill_handle_pd(uint8_t *req, uint8_t *uhw)
 	memcpy(req, &w.pd, 4);
 }
 
-static void fill_ah(uint8_t *req, uint8_t *uhw)
-{
-	struct ib_uverbs_create_ah *c = (void *)req;
-
-	CHECK_ERR(make_pd(), 0);
-	c->pd_handle = w.pd;
-	c->attr.is_global = 1;
-	c->attr.port_num = 1;
-	c->attr.grh.sgid_index = 1;
-	memcpy(c->attr.grh.dgid, (uint8_t[16]){[10] = 0xff, 0xff, 10, 77, 0, 2}, 16);
-}
-
 static void fill_handle_ah(uint8_t *req, uint8_t *uhw)
 {
 	CHECK_ERR(make_pd(), 0);
@@ -178,46 +166,6 @@ static void fill_destroy_qp(uint8_t *req, uint8_t *uhw)
 
 	fill_query_qp((uint8_t *)&q, uhw);
 	((struct ib_uverbs_destroy_qp *)req)->qp_handle = w.qp;
-}
-
-static void fill_mcast(uint8_t *req, uint8_t *uhw)
-{
-	struct ib_uverbs_attach_mcast *c = (void *)req;
-
-	CHECK_ERR(make_pd(), 0);
-	CHECK_ERR(make_cq(16, -1), 0);
-	CHECK_ERR(make_qp(IB_UVERBS_QPT_UD), 0);
-	c->gid[0] = 0xff;
-	c->qp_handle = w.qp;
-}
-
-static void fill_detach(uint8_t *req, uint8_t *uhw)
-{
-	struct ib_uverbs_attach_mcast c = {.gid = {0xff}};
-
-	fill_mcast(req, uhw);
-	c.qp_handle = w.qp;
-	CHECK_ERR(do_write(IB_USER_VERBS_CMD_ATTACH_MCAST, &c, sizeof(c), NULL, 0, NULL, 0, NULL, 0), 0);
-}
-
-static void fill_flow(uint8_t *req, uint8_t *uhw)
-{
-	struct ib_uverbs_create_flow *c = (void *)req;
-
-	CHECK_ERR(make_pd(), 0);
-	CHECK_ERR(make_cq(16, -1), 0);
-	CHECK_ERR(make_qp(IB_UVERBS_QPT_RAW_PACKET), 0);
-	c->qp_handle = w.qp;
-	c->flow_attr.port = 1;
-}
-
-static void fill_destroy_flow(uint8_t *req, uint8_t *uhw)
-{
-	struct ib_uverbs_create_flow c = {0};
-
-	fill_flow((uint8_t *)&c, uhw);
-	CHECK_ERR(make_flow(), 0);
-	((struct ib_uverbs_destroy_flow *)req)->flow_handle = w.flow;
 }
 
 #define EX(n) (IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##n)
