@@ -229,7 +229,6 @@ int cmd_ex_create_flow(struct call *c)
 int cmd_ex_destroy_flow(struct call *c)
 {
 	struct ib_uverbs_destroy_flow cmd;
-	struct uobj *u;
 	int ret;
 
 	ret = req_get(c, &cmd, sizeof(cmd));
@@ -237,8 +236,7 @@ int cmd_ex_destroy_flow(struct call *c)
 		return ret;
 	if (cmd.comp_mask)
 		return -EINVAL;
-	ret = uobj_lookup(c->f, UVERBS_OBJECT_FLOW, cmd.flow_handle, &u);
-	return ret ? ret : uobj_destroy(u, NULL);
+	return uobj_destroy_handle(c->f, UVERBS_OBJECT_FLOW, cmd.flow_handle, NULL);
 }
 
 /* ---- Multicast ---- */

@@ -51,13 +51,12 @@ int cmd_alloc_pd(struct call *c)
 int cmd_dealloc_pd(struct call *c)
 {
 	struct ib_uverbs_dealloc_pd cmd;
-	struct uobj *u;
 	int ret;
 
 	ret = req_get(c, &cmd, sizeof(cmd));
 	if (!ret)
-		ret = uobj_lookup(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, &u);
-	return ret ? ret : uobj_destroy(u, NULL);
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, NULL);
+	return ret;
 }
 
 /* IBTA 10.6.3.1: remote write and atomic need local write. */
@@ -219,13 +218,12 @@ int cmd_rereg_mr(struct call *c)
 int cmd_dereg_mr(struct call *c)
 {
 	struct ib_uverbs_dereg_mr cmd;
-	struct uobj *u;
 	int ret;
 
 	ret = req_get(c, &cmd, sizeof(cmd));
 	if (!ret)
-		ret = uobj_lookup(c->f, UVERBS_OBJECT_MR, cmd.mr_handle, &u);
-	return ret ? ret : uobj_destroy(u, NULL);
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_MR, cmd.mr_handle, NULL);
+	return ret;
 }
 
 int cmd_alloc_mw(struct call *c)
@@ -270,13 +268,12 @@ int cmd_alloc_mw(struct call *c)
 int cmd_dealloc_mw(struct call *c)
 {
 	struct ib_uverbs_dealloc_mw cmd;
-	struct uobj *u;
 	int ret;
 
 	ret = req_get(c, &cmd, sizeof(cmd));
 	if (!ret)
-		ret = uobj_lookup(c->f, UVERBS_OBJECT_MW, cmd.mw_handle, &u);
-	return ret ? ret : uobj_destroy(u, NULL);
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_MW, cmd.mw_handle, NULL);
+	return ret;
 }
 
 static int make_ah(struct call *c, struct uobj *u, struct uobj *pd, const struct hca_av *av)
@@ -334,11 +331,10 @@ int cmd_create_ah(struct call *c)
 int cmd_destroy_ah(struct call *c)
 {
 	struct ib_uverbs_destroy_ah cmd;
-	struct uobj *u;
 	int ret;
 
 	ret = req_get(c, &cmd, sizeof(cmd));
 	if (!ret)
-		ret = uobj_lookup(c->f, UVERBS_OBJECT_AH, cmd.ah_handle, &u);
-	return ret ? ret : uobj_destroy(u, NULL);
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_AH, cmd.ah_handle, NULL);
+	return ret;
 }

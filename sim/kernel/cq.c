@@ -149,14 +149,11 @@ int cmd_destroy_cq(struct call *c)
 	struct ib_uverbs_destroy_cq_resp resp;
 	struct ib_uverbs_destroy_cq cmd;
 	struct ev_counts counts;
-	struct uobj *u;
 	int ret;
 
 	ret = req_get(c, &cmd, sizeof(cmd));
 	if (!ret)
-		ret = uobj_lookup(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle, &u);
-	if (!ret)
-		ret = uobj_destroy(u, &counts);
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle, &counts);
 	if (ret)
 		return ret;
 	resp.comp_events_reported = counts.comp;

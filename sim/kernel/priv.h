@@ -132,6 +132,8 @@ int uobj_lookup(struct kfile *f, uint16_t type, uint64_t handle, struct uobj **o
 struct uobj *uobj_get(struct kfile *f, uint16_t type, uint32_t handle);
 /* -EBUSY while something uses it, or the driver's error. Frees `u` if 0. */
 int uobj_destroy(struct uobj *u, struct ev_counts *counts);
+/* What the destroy commands of write() do: uobj_lookup, then uobj_destroy. */
+int uobj_destroy_handle(struct kfile *f, uint16_t type, uint64_t handle, struct ev_counts *counts);
 void uobj_destroy_all(struct kfile *f);
 void uobj_use(struct uobj *user, struct uobj *used);
 void uobj_unuse(struct uobj *user, struct uobj *used);

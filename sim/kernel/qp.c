@@ -194,14 +194,11 @@ int cmd_destroy_qp(struct call *c)
 	struct ib_uverbs_destroy_qp_resp resp;
 	struct ib_uverbs_destroy_qp cmd;
 	struct ev_counts counts;
-	struct uobj *u;
 	int ret;
 
 	ret = req_get(c, &cmd, sizeof(cmd));
 	if (!ret)
-		ret = uobj_lookup(c->f, UVERBS_OBJECT_QP, cmd.qp_handle, &u);
-	if (!ret)
-		ret = uobj_destroy(u, &counts);
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_QP, cmd.qp_handle, &counts);
 	if (ret)
 		return ret;
 	resp.events_reported = counts.async;

@@ -170,14 +170,11 @@ int cmd_destroy_srq(struct call *c)
 	struct ib_uverbs_destroy_srq_resp resp;
 	struct ib_uverbs_destroy_srq cmd;
 	struct ev_counts counts;
-	struct uobj *u;
 	int ret;
 
 	ret = req_get(c, &cmd, sizeof(cmd));
 	if (!ret)
-		ret = uobj_lookup(c->f, UVERBS_OBJECT_SRQ, cmd.srq_handle, &u);
-	if (!ret)
-		ret = uobj_destroy(u, &counts);
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_SRQ, cmd.srq_handle, &counts);
 	if (ret)
 		return ret;
 	resp.events_reported = counts.async;

@@ -185,6 +185,14 @@ int uobj_destroy(struct uobj *u, struct ev_counts *counts)
 	return 0;
 }
 
+int uobj_destroy_handle(struct kfile *f, uint16_t type, uint64_t handle, struct ev_counts *counts)
+{
+	struct uobj *u;
+	int ret = uobj_lookup(f, type, handle, &u);
+
+	return ret ? ret : uobj_destroy(u, counts);
+}
+
 void uobj_abort(struct uobj *u)
 {
 	if (u->drv)
