@@ -2,6 +2,7 @@
 """hcasim conform: runs the conformance suite on a device under test."""
 import argparse
 import os
+import shlex
 import sys
 import time
 from datetime import datetime, timezone
@@ -9,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import results, terminal
+from . import junit, results, terminal, versions
 from .cells import APIS
 from .dut import DutError, load
 from .enumeration import Enumerator
@@ -71,18 +72,18 @@ def execute(args, tables, cells, dut):
     if status not in (PYTEST_OK, PYTEST_FAILED):
         return 2 if status != PYTEST_NONE else no_cell(args.expression)
     faults = session.faults + [f"DUT file: stale key: {text}" for text in dut.stale_keys(cells)]
-    data = results.record(
-        tables,
-        dut,
-        session.selected,
-        session.outcomes,
-        started.isoformat(timespec="seconds"),
-        time.monotonic() - begin,
-        faults,
+    about = results.Run(
+        command=args.command,
+        started=started.isoformat(timespec="seconds"),
+        seconds=time.monotonic() - begin,
+        versions=versions.collect(bin_dir(args.bin)),
+        expression=args.expression,
+        faults=faults,
     )
+    data = results.record(tables, dut, session.selected, session.outcomes, about)
     args.out.mkdir(parents=True, exist_ok=True)
     results.write_json(data, args.out / "results.json")
-    results.write_junit(data, args.out / "junit.xml")
+    junit.write(data, args.out / "junit.xml")
     write_html(data, args.out / "report.html")
     terminal.summarize(data, APIS, args.out, console)
     return 1 if status or faults else 0
@@ -94,7 +95,9 @@ def no_cell(expression):
 
 
 def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
     args = parser().parse_args(argv)
+    args.command = shlex.join(["hcasim", "conform", *argv])
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     tables = Tables()
     cells = Enumerator(tables).cells()
