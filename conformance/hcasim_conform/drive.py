@@ -11,10 +11,10 @@ import signal
 import subprocess
 import tempfile
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-GROUP_SIZE = 100
+GROUP_SIZE = (100, 2000)  # least and most cells of a process, when there are enough
 RUNNER = "hcasim-conform-runner"
 CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
 
@@ -33,14 +33,31 @@ def failed(reason):
     return Result(False, seen=reason, faults=[reason])
 
 
-def groups(cells):
+def worst(results):
+    """What is said of a cell that was run several times: the first failure, and which run that was."""
+    for number, result in enumerate(results, 1):
+        if not result.passed:
+            return replace(result, faults=[f"run {number} of {len(results)}: {f}" for f in result.faults])
+    return results[0]
+
+
+def _kin(cell):
+    """Cells of one operation that need the same of a QP and its memory stand together: they share them."""
+    e = cell.expect
+    return cell.short, e.create, e.post == "refused" and e.bad_wr == 0
+
+
+def groups(cells, jobs):
     """Cells that share an API and a QP type, in pieces that one process runs."""
     by_kind = {}
     for cell in cells:
         by_kind.setdefault((cell.api, cell.qpt), []).append(cell)
+    least, most = GROUP_SIZE
+    size = max(least, min(most, len(cells) // (8 * jobs)))
     for kind in by_kind.values():
-        for start in range(0, len(kind), GROUP_SIZE):
-            yield kind[start : start + GROUP_SIZE]
+        kind.sort(key=_kin)
+        for start in range(0, len(kind), size):
+            yield kind[start : start + size]
 
 
 def died(code):
@@ -55,13 +72,14 @@ def died(code):
 class Process:
     """One runner process: its lines as they come, and how it ended."""
 
-    def __init__(self, dut, bin_dir, cells):
+    def __init__(self, dut, bin_dir, cells, how):
         env = dict(os.environ, **dut.env)
         env["PATH"] = f"{bin_dir}{os.pathsep}{env.get('PATH', '')}"
         self.stderr = tempfile.TemporaryFile()
         with tempfile.TemporaryFile() as lines:
-            for line in [dut.runner_line] + [cell.line() for cell in cells]:
-                lines.write(json.dumps(line).encode() + b"\n")
+            lines.write(json.dumps({**dut.runner_line, **how}).encode() + b"\n")
+            for cell in cells:
+                lines.write(json.dumps(cell.line()).encode() + b"\n")
             lines.seek(0)
             self.proc = subprocess.Popen(
                 [*dut.start, str(Path(bin_dir) / RUNNER)],
@@ -117,10 +135,11 @@ class Process:
 
 
 class GroupRun:
-    def __init__(self, dut, bin_dir, cells, report, complain):
+    def __init__(self, dut, bin_dir, cells, report, complain, how):
         self.dut = dut
         self.bin_dir = bin_dir
         self.left = deque(cells)
+        self.how = how  # seed of what messages hold; brief: no list of calls where a cell passes
         self.report = report  # report(cell, result)
         self.complain = complain  # complain(text): what no cell can be charged with
         # a cell waits at most for its own completions, its event and a SEND
@@ -153,7 +172,7 @@ class GroupRun:
         """False when no further process would do better."""
         before = len(self.left)
         try:
-            process = Process(self.dut, self.bin_dir, self.left)
+            process = Process(self.dut, self.bin_dir, self.left, self.how)
         except OSError as error:
             self._fail_rest(f"{' '.join(self.dut.start) or RUNNER}: {error.strerror}: {error.filename}")
             return False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The suite as a pytest session: spec/wr.yaml is the test file, a cell is a test.
+"""The suite as a pytest session: spec/wr.yaml is the test file, a row of it on a QP type is a test.
 
-pytest gives selection (-k), outcome counting and the exit status; cells run in the background, a group
-per runner process, as many at a time as there are cores.
+Cells run in the background, a group per runner process, as many at a time as there are cores. There may be
+hundreds of thousands: pytest waits for the cells of a row, counts it and gives the exit status.
 """
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -12,51 +12,69 @@ import pytest
 from . import drive
 from .tables import SPEC
 
+MANY = 20000  # cells of a run of which those that pass keep no list of calls
+NAMED = 10  # failing cells that a test's message names
 
-class CellFailure(Exception):
-    """A cell did not come out as it must."""
+
+class CellsFailed(Exception):
+    """Cells did not come out as they must."""
 
 
-class CellItem(pytest.Item):
-    def __init__(self, *, cell, **kwargs):
+class RowItem(pytest.Item):
+    """The cells of one API, row of the table and QP type."""
+
+    def __init__(self, *, cells, **kwargs):
         super().__init__(**kwargs)
-        self.cell = cell
+        self.cells = cells
 
     def runtest(self):
-        outcome, result, reason = self.config.conform.wait(self.cell)
+        bad = list(filter(None, map(self._complaint, self.cells)))
+        if bad:
+            more = [f"and {len(bad) - NAMED} more"] if len(bad) > NAMED else []
+            raise CellsFailed("\n".join(bad[:NAMED] + more))
+
+    def _complaint(self, cell):
+        outcome, result, reason = self.config.conform.wait(cell)
         if outcome == "fail":
-            raise CellFailure("; ".join(result.faults))
+            return f"{cell.id}: {'; '.join(result.faults)}"
         if outcome == "unexpected":
-            raise CellFailure(f"passes, but the DUT file lists it as a known difference: {reason}")
+            return f"{cell.id}: passes, but the DUT file lists it as a known difference: {reason}"
+        return None
 
     def repr_failure(self, excinfo):
         return str(excinfo.value)
 
     def reportinfo(self):
-        return self.path, None, self.cell.id
+        return self.path, None, self.name
 
 
 class CellFile(pytest.File):
     def collect(self):
+        rows = {}
         for cell in self.config.conform.cells:
-            yield CellItem.from_parent(self, name=cell.id, cell=cell)
+            rows.setdefault(f"{cell.api}/{cell.short}/{cell.qpt.lower()}", []).append(cell)
+        for name, cells in rows.items():
+            yield RowItem.from_parent(self, name=name, cells=cells)
 
 
 class Session:
-    """The plugin: collects the cells, runs what is selected, keeps the outcomes."""
+    """The plugin: collects the selected cells, runs them, keeps the outcomes."""
 
-    def __init__(self, cells, dut, bin_dir, jobs, progress):
-        self.cells = cells
+    def __init__(self, selection, dut, bin_dir, jobs, progress, repeat=1):
+        self.cells = selection.to_run
         self.dut = dut
         self.bin_dir = bin_dir
         self.jobs = jobs
         self.progress = progress
-        self.selected = []
+        self.repeat = repeat
+        self.how = {"seed": selection.seed, "brief": len(self.cells) > MANY}
         self.faults = []  # that no cell can be charged with
         self.outcomes = {}  # id -> (outcome, Result, reason)
+        for cell_id, reason in selection.skipped.items():
+            self.outcomes[cell_id] = ("skipped", drive.Result(True), reason)
+        self._results = {}  # of cells that are to be repeated
         self._ready = threading.Condition()
         self._pool = None
-        self._futures = []
 
     # -- pytest hooks
     def pytest_configure(self, config):
@@ -68,13 +86,10 @@ class Session:
         return None
 
     def pytest_collection_finish(self, session):
-        self.selected = [item.cell for item in session.items]
-        if session.config.option.collectonly:
-            return
-        self.progress.start(len(self.selected))
+        self.progress.start(len(self.cells))
         self._pool = ThreadPoolExecutor(self.jobs)
-        for group in drive.groups(self.selected):
-            self._futures.append(self._pool.submit(self._run_group, group))
+        for group in drive.groups(self.cells, self.jobs):
+            self._pool.submit(self._run_group, group)
 
     def pytest_sessionfinish(self):
         if self._pool:
@@ -84,13 +99,23 @@ class Session:
     # -- outcomes
     def _run_group(self, cells):
         try:
-            drive.GroupRun(self.dut, self.bin_dir, cells, self._report, self.faults.append).run()
+            for _ in range(self.repeat):
+                drive.GroupRun(self.dut, self.bin_dir, cells, self._report, self.faults.append, self.how).run()
         except Exception as error:  # a fault of the suite must not leave a cell without an outcome
             for cell in cells:
                 if cell.id not in self.outcomes:
-                    self._report(cell, drive.failed(f"the suite itself failed: {error!r}"))
+                    self._decide(cell, drive.failed(f"the suite itself failed: {error!r}"))
 
     def _report(self, cell, result):
+        if self.repeat > 1:
+            known = self._results.setdefault(cell.id, [])
+            known.append(result)
+            if len(known) < self.repeat:
+                return
+            result = drive.worst(self._results.pop(cell.id))
+        self._decide(cell, result)
+
+    def _decide(self, cell, result):
         difference = self.dut.difference(cell)
         if difference:
             outcome = "unexpected" if result.passed else "known"
@@ -107,12 +132,10 @@ class Session:
             return self.outcomes[cell.id]
 
 
-def run(session, expression, collect_only=False):
-    """Runs a pytest session of these cells; returns pytest's exit status."""
+def run(session):
+    """Runs a pytest session of these cells; returns pytest's exit status, 0 when there is nothing to run."""
+    if not session.cells:
+        return 0
     args = [str(SPEC), f"--rootdir={SPEC.parent}", "--noconftest", "-c", "/dev/null", "--capture=no"]
     args += ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:warnings", "-p", "no:faulthandler"]
-    if expression:
-        args += ["-k", expression]
-    if collect_only:
-        args += ["--collect-only"]
     return int(pytest.main(args, plugins=[session]))

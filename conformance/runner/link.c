@@ -43,9 +43,16 @@ static unsigned int needs_of(const struct cell *cell)
 	return needs;
 }
 
+/* The QP of a cell that posts through ibv_wr_* anywhere. */
+static bool extended(const struct cell *cell)
+{
+	return cell->api == API_WR || (cell->before.num_wr && cell->before.api == API_WR) ||
+	       (cell->behind.num_wr && cell->behind.api == API_WR);
+}
+
 bool link_fits(const struct link *l, const struct cell *cell)
 {
-	return l->qp && l->api == cell->api && l->qpt == cell->qpt && l->ask == cell->ask &&
+	return l->qp && l->api == cell->api && l->extended == extended(cell) && l->qpt == cell->qpt && l->ask == cell->ask &&
 	       l->ask_inline == cell->ask_inline && l->ask_sge == cell->ask_sge && l->needs == needs_of(cell);
 }
 
@@ -100,7 +107,7 @@ static int create_requester(struct link *l, struct log *log)
 	};
 	char ops[256];
 
-	if (l->api == API_WR) {
+	if (l->extended) {
 		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		attr.send_ops_flags = l->ask;
 	}
@@ -112,7 +119,7 @@ static int create_requester(struct link *l, struct log *log)
 		 "qp = ibv_create_qp_ex(ctx, {.qp_type = IBV_QPT_%s, .send_ops_flags = %s, .cap.max_send_sge "
 		 "= %u, .cap.max_inline_data = %u})",
 		 value_name(qpt_names, l->qpt),
-		 l->api == API_WR ? flags_name(send_ops_names, "IBV_QP_EX_WITH_", l->ask, ops, sizeof(ops))
+		 l->extended ? flags_name(send_ops_names, "IBV_QP_EX_WITH_", l->ask, ops, sizeof(ops))
 				  : "none",
 		 l->ask_sge, l->ask_inline);
 	l->step = "ibv_create_qp_ex";
@@ -121,10 +128,10 @@ static int create_requester(struct link *l, struct log *log)
 	if (!l->qp)
 		return failed();
 	l->cap = attr.cap;
-	if (l->api == API_WR)
+	if (l->extended)
 		l->qpx = ibv_qp_to_qp_ex(l->qp);
 	l->step = "ibv_qp_to_qp_ex";
-	return l->api == API_WR && !l->qpx ? EINVAL : 0;
+	return l->extended && !l->qpx ? EINVAL : 0;
 }
 
 static int create_srq(struct link *l)
@@ -241,6 +248,7 @@ int link_create(struct link *l, const struct dut *dut, const struct cell *cell, 
 	memset(l, 0, sizeof(*l));
 	l->dut = dut;
 	l->api = cell->api;
+	l->extended = extended(cell);
 	/* the receiving end of an XRC pair is always the peer */
 	l->qpt = cell->qpt == IBV_QPT_XRC_RECV ? IBV_QPT_XRC_SEND : cell->qpt;
 	l->ask = cell->ask;

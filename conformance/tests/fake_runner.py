@@ -21,7 +21,7 @@ if os.environ.get("FAKE_NO_DEVICE"):
 if os.environ.get("FAKE_SILENT_EXIT"):
     print("the last words", file=sys.stderr)
     sys.exit(3)
-assert set(lines[0]) == {"dut"}, lines[0]
+assert set(lines[0]) == {"dut", "seed", "brief"}, lines[0]
 for cell in (line["id"] for line in lines[1:]):
     say({"begin": cell})
     if listed("FAKE_CRASH", cell):
