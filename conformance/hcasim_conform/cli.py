@@ -10,19 +10,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import junit, results, terminal, versions
+from . import commands, results, terminal, versions
 from .cells import APIS
 from .dut import DutError, load
 from .enumeration import Enumerator
-from .report import write_html
 from .session import Session, run
 from .tables import Tables
 
+EPILOG = "hcasim conform merge --help: shards into one run."
 PYTEST_OK, PYTEST_FAILED, PYTEST_NONE = 0, 1, 5
 
 
 def parser():
-    p = argparse.ArgumentParser(prog="hcasim conform", description=__doc__)
+    p = argparse.ArgumentParser(prog="hcasim conform", description=__doc__, epilog=EPILOG)
     p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device under test (default: native)")
     p.add_argument(
         "-k",
@@ -46,6 +46,12 @@ def parser():
         default=os.cpu_count(),
         metavar="N",
         help="runner processes at a time (default: cores)",
+    )
+    p.add_argument(
+        "--diff",
+        nargs=2,
+        metavar=("A", "B"),
+        help="compare two runs (results.json, or its folder), run nothing; 1 when anything became worse",
     )
     p.add_argument("--bin", type=Path, metavar="DIR", help="where hcasim and hcasim-conform-runner are")
     return p
@@ -81,10 +87,7 @@ def execute(args, tables, cells, dut):
         faults=faults,
     )
     data = results.record(tables, dut, session.selected, session.outcomes, about)
-    args.out.mkdir(parents=True, exist_ok=True)
-    results.write_json(data, args.out / "results.json")
-    junit.write(data, args.out / "junit.xml")
-    write_html(data, args.out / "report.html")
+    commands.write_reports(data, args.out)
     terminal.summarize(data, APIS, args.out, console)
     return 1 if status or faults else 0
 
@@ -96,7 +99,11 @@ def no_cell(expression):
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] in commands.COMMANDS:
+        return commands.COMMANDS[argv[0]](argv[1:])
     args = parser().parse_args(argv)
+    if args.diff:
+        return commands.diff_runs(args.diff)
     args.command = shlex.join(["hcasim", "conform", *argv])
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     tables = Tables()
