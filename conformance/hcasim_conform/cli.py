@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, results, terminal, versions
+from . import commands, device, results, terminal, versions
 from .cells import APIS
 from .dut import DutError, load
 from .enumeration import Enumerator
@@ -56,7 +56,17 @@ def _selecting(p):
 
 def parser():
     p = argparse.ArgumentParser(prog="hcasim conform", description=__doc__, epilog=EPILOG)
-    p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device under test (default: native)")
+    p.add_argument(
+        "--dut",
+        default="native",
+        metavar="NAME|FILE",
+        help="device under test (default: native); device:NAME[/PORT[/GID-INDEX]] is one of this machine",
+    )
+    p.add_argument(
+        "--peer",
+        metavar="NAME[/PORT[/GID-INDEX]]",
+        help="device at the responder's end, in place of the DUT file's",
+    )
     _selecting(p)
     p.add_argument(
         "--out",
@@ -92,20 +102,15 @@ def bin_dir(given):
 
 def print_counts(selection, file):
     """How many cells exist, run and are left out, and why."""
-    counts = selection.counts
+    counts = selection.counts()
     print(f"{counts['exist']} cells, seed {selection.seed}, {selection.mode}: {counts['run']} run", file=file)
     for reason, number in sorted(counts["left_out"].items(), key=lambda item: -item[1]):
         print(f"{number:>8} not: {reason}", file=file)
 
 
 def list_cells(selection):
-    sys.stdout.writelines(f"{c.id}  {c.expect.level}  {c.expect.clause}\n" for c in selection.to_run)
+    sys.stdout.writelines(f"{c.id}  {c.expect.level}  {c.expect.clause}\n" for c in selection.cells)
     print_counts(selection, sys.stderr)
-
-
-def denied_by(dut):
-    """denied(cell): why the DUT file says that the device cannot run a cell, or None."""
-    return getattr(dut, "denied", None)
 
 
 def stale_keys(dut, selector):
@@ -122,6 +127,9 @@ def execute(args, tables, selector, selection, dut):
     started, begin = datetime.now(timezone.utc), time.monotonic()
     session = Session(selection, dut, bin_dir(args.bin), args.jobs, terminal.Bar(console), args.repeat)
     status = run(session)
+    if session.error:
+        print(f"hcasim conform: {session.error}", file=sys.stderr)
+        return 2
     if status not in (PYTEST_OK, PYTEST_FAILED):
         return 2
     faults = session.faults + [f"DUT file: stale key: {text}" for text in stale_keys(dut, selector)]
@@ -129,30 +137,31 @@ def execute(args, tables, selector, selection, dut):
         command=args.command,
         started=started.isoformat(timespec="seconds"),
         seconds=time.monotonic() - begin,
-        versions=versions.collect(bin_dir(args.bin)),
+        versions={**versions.collect(bin_dir(args.bin)), **device.describe(dut)},
         mode=selection.mode,
         seed=selection.seed,
         repeat=args.repeat,
         expression=args.expression,
         shard=args.part,
-        counts=selection.counts,
+        counts=selection.counts(session.skipped),
+        findings=[finding.record() for finding in dut.findings],
         faults=faults,
     )
     data = results.record(tables, dut, selection.cells, session.outcomes, about)
     commands.write_reports(data, args.out)
     terminal.summarize(data, APIS, args.out, console)
-    return 1 if status or faults else 0
+    return 1 if status or faults or dut.new_findings() else 0
 
 
 def conform(args):
     tables = Tables()
-    dut = load(args.dut)
+    dut = load(args.dut, args.peer)
     args.part = shard_of(args.shard) if args.shard else None
     selector = Selector(Enumerator(tables), EXHAUSTIVE if args.exhaustive else COVERING, args.seed)
     if args.explain:
-        print("\n".join(explain(tables, selector, args.explain, denied_by(dut))))
+        print("\n".join(explain(tables, selector, args.explain, dut.lacks)))
         return 0
-    selection = selector.select(args.expression, args.part, denied_by(dut))
+    selection = selector.select(args.expression, args.part)
     if args.list:
         list_cells(selection)
         return 0

@@ -69,17 +69,23 @@ def died(code):
         return f"the runner ended with status {code}"
 
 
+def environment(dut, bin_dir):
+    """That of a runner, and of what starts it: the programs of this build come first."""
+    env = dict(os.environ, **dut.env)
+    env["PATH"] = f"{bin_dir}{os.pathsep}{env.get('PATH', '')}"
+    return env
+
+
 class Process:
     """One runner process: its lines as they come, and how it ended."""
 
     def __init__(self, dut, bin_dir, cells, how):
-        env = dict(os.environ, **dut.env)
-        env["PATH"] = f"{bin_dir}{os.pathsep}{env.get('PATH', '')}"
+        env = environment(dut, bin_dir)
         self.stderr = tempfile.TemporaryFile()
         with tempfile.TemporaryFile() as lines:
             lines.write(json.dumps({**dut.runner_line, **how}).encode() + b"\n")
             for cell in cells:
-                lines.write(json.dumps(cell.line()).encode() + b"\n")
+                lines.write(json.dumps(dut.line(cell)).encode() + b"\n")
             lines.seek(0)
             self.proc = subprocess.Popen(
                 [*dut.start, str(Path(bin_dir) / RUNNER)],

@@ -202,7 +202,7 @@ def _in_list(expect, api, region):
         return of_batch(replace(expect, bad_wr=region.before), clause, ("POST-ERRNO",))
     if expect.post == "refused":
         return of_batch(expect, FAILURE, ("POST-ERRNO",))
-    return of_batch(expect, POST_LIST if api == "post" else MULTIPLE)
+    return expect if api == "post" else of_batch(expect, MULTIPLE)
 
 
 def in_region(expect, api, region):

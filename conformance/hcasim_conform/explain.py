@@ -54,7 +54,7 @@ def _axes(cell):
         yield "region", region.id
 
 
-def explain(tables, selector, cell_id, denied=None):
+def explain(tables, selector, cell_id, lacks=None):
     """The lines to print."""
     cell = selector.enumerator.find(cell_id)
     if not cell:
@@ -69,7 +69,7 @@ def explain(tables, selector, cell_id, denied=None):
     if hasattr(cell, "wrs"):
         said.append(("posted", f"\n{INDENT}".join(_posted(cell))))
     said += [("expected", cell.expected()), ("runs", _runs(selector, cell))]
-    reason = denied(cell) if denied else None
+    reason = lacks(cell) if lacks else None
     if reason:
         said.append(("skipped", f"on this device: {reason}"))
     return [f"{name:9} {text}" for name, text in said]

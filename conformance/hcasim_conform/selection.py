@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Which cells run, how many do not, and why."""
 import difflib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 from _pytest.mark.expression import Expression, ParseError
@@ -24,18 +24,13 @@ class Selection:
     cells: list
     exist: int
     left_out: dict  # reason to number
-    skipped: dict = field(default_factory=dict)  # id to reason: the DUT file denies a capability
 
-    @property
-    def to_run(self):
-        return [c for c in self.cells if c.id not in self.skipped] if self.skipped else self.cells
-
-    @property
-    def counts(self):
+    def counts(self, skipped=()):
+        """skipped: id to reason, of cells that the device cannot run."""
         left_out = dict(self.left_out)
-        for reason in self.skipped.values():
+        for reason in dict(skipped).values():
             left_out[reason] = left_out.get(reason, 0) + 1
-        return {"exist": self.exist, "run": len(self.cells) - len(self.skipped), "left_out": left_out}
+        return {"exist": self.exist, "run": len(self.cells) - len(skipped), "left_out": left_out}
 
 
 def never(reason):
@@ -129,8 +124,7 @@ class Selector:
         left_out["not matched by -k"] = len(cells) - len(chosen)
         return chosen
 
-    def select(self, expression=None, shard=None, denied=None):
-        """denied(cell): why the device cannot run it, or None."""
+    def select(self, expression=None, shard=None):
         exist = self.enumerator.size()
         undefined = self.enumerator.undefined()
         left_out = {never(why): number for why, number in undefined.items()}
@@ -140,10 +134,5 @@ class Selector:
             mine = cells[k - 1 :: n]
             left_out[OTHER_SHARDS] = len(cells) - len(mine)
             cells = mine
-        skipped = {}
-        for cell in cells if denied else ():
-            reason = denied(cell)
-            if reason:
-                skipped[cell.id] = reason
         left_out = {reason: number for reason, number in left_out.items() if number}
-        return Selection(self.mode, self.seed, cells, exist, left_out, skipped)
+        return Selection(self.mode, self.seed, cells, exist, left_out)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from . import drive
+from .device import Device, DeviceError
 from .tables import SPEC
 
 MANY = 20000  # cells of a run of which those that pass keep no list of calls
@@ -57,11 +58,28 @@ class CellFile(pytest.File):
             yield RowItem.from_parent(self, name=name, cells=cells)
 
 
+class Lacks:
+    """Dut.lacks(), asked once for cells of a block that differ in nothing it looks at."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.known = {}
+
+    def __call__(self, cell):
+        block = getattr(cell, "block", None)
+        if not block:
+            return self.dut.lacks(cell)
+        key = (id(block), cell.where[0], cell.flags, cell.region.id)
+        if key not in self.known:
+            self.known[key] = self.dut.lacks(cell)
+        return self.known[key]
+
+
 class Session:
     """The plugin: collects the selected cells, runs them, keeps the outcomes."""
 
     def __init__(self, selection, dut, bin_dir, jobs, progress, repeat=1):
-        self.cells = selection.to_run
+        self.cells = selection.cells
         self.dut = dut
         self.bin_dir = bin_dir
         self.jobs = jobs
@@ -70,9 +88,10 @@ class Session:
         self.how = {"seed": selection.seed, "brief": len(self.cells) > MANY}
         self.faults = []  # that no cell can be charged with
         self.outcomes = {}  # id -> (outcome, Result, reason)
-        for cell_id, reason in selection.skipped.items():
-            self.outcomes[cell_id] = ("skipped", drive.Result(True), reason)
+        self.skipped = {}  # id -> reason: the device cannot run it
         self._results = {}  # of cells that are to be repeated
+        self.device = Device(dut, bin_dir)
+        self.error = None  # why there is no device
         self._ready = threading.Condition()
         self._pool = None
 
@@ -86,17 +105,35 @@ class Session:
         return None
 
     def pytest_collection_finish(self, session):
+        try:
+            self.faults += self.device.start()
+        except DeviceError as error:
+            self.error = str(error)
+            pytest.exit(self.error)
         self.progress.start(len(self.cells))
         self._pool = ThreadPoolExecutor(self.jobs)
-        for group in drive.groups(self.cells, self.jobs):
+        for group in drive.groups(self._supported(), self.jobs):
             self._pool.submit(self._run_group, group)
 
     def pytest_sessionfinish(self):
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
             self.progress.stop()
+        self.device.stop()
 
     # -- outcomes
+    def _supported(self):
+        """The cells that the device can run; the others are skipped, with the reason."""
+        supported, lacks = [], Lacks(self.dut)
+        for cell in self.cells:
+            reason = lacks(cell)
+            if reason is None:
+                supported.append(cell)
+            else:
+                self.skipped[cell.id] = reason
+                self._settle(cell, "skipped", drive.Result(True), reason)
+        return supported
+
     def _run_group(self, cells):
         try:
             for _ in range(self.repeat):
@@ -121,8 +158,11 @@ class Session:
             outcome = "unexpected" if result.passed else "known"
         else:
             outcome = "pass" if result.passed else "fail"
+        self._settle(cell, outcome, result, difference.reason if difference else None)
+
+    def _settle(self, cell, outcome, result, reason):
         with self._ready:
-            self.outcomes[cell.id] = (outcome, result, difference.reason if difference else None)
+            self.outcomes[cell.id] = (outcome, result, reason)
             self._ready.notify_all()
         self.progress.advance(outcome)
 

@@ -104,6 +104,15 @@ void judge_post(struct verdict *v, const struct cell *cell, int rc, int bad)
 		fault(v, "bad_wr names work request %d, expected %d", bad, cell->bad_wr);
 }
 
+void judge_other(struct verdict *v, enum post_expect post, int rc)
+{
+	if (post == POST_OK && rc)
+		fault(v, "the posting beside it was refused with %d (%s), must be accepted", rc,
+		      errno_name(rc));
+	if (post == POST_REFUSED && !rc)
+		fault(v, "the bad posting before it was accepted, must be refused");
+}
+
 void judge_create(struct verdict *v, const struct cell *cell, int err)
 {
 	if (cell->create == CREATE_OK && err)

@@ -2,7 +2,8 @@
 /*
  * hcasim-conform-runner: executes cells on a verbs device and says what was seen.
  *
- * Input, one JSON object a line: first {"dut": ...} (schema of the DUT file), then cells (cell.h).
+ * Input, one JSON object a line: first {"dut": ...} (schema of the DUT file), then cells (cell.h), or
+ * {"query": true}, which is answered by {"reported": ...} (query.h).
  * Output, one JSON object a line: {"begin": id} before and {"end": id, ...} after each cell, so that
  * whoever reads knows which cell ended the process. Exit status: 0 all cells passed, 1 some did not,
  * 2 bad input or no device.
@@ -17,12 +18,14 @@
 #include <CUnit/TestRun.h>
 #include <CUnit/TestDB.h>
 
+#include "query.h"
 #include "run.h"
 
 static struct runner runner;
 static struct cell **cells;
 static size_t num_cells, next_cell;
 static FILE *out;
+static bool brief; /* no list of calls where a cell passes */
 
 static void emit(json_t *line)
 {
@@ -76,6 +79,8 @@ static void test_cell(void)
 	emit(json_pack("{s:s}", "begin", cell->id));
 	inject(cell->id);
 	run_cell(&runner, cell, &res);
+	if (brief && !res.verdict.num)
+		json_array_clear(res.log.calls);
 	emit(json_pack("{s:s, s:b, s:s, s:o, s:s?, s:o, s:I}", "end", cell->id, "pass", !res.verdict.num,
 		       "seen", res.seen, "faults", faults(&res.verdict), "errno",
 		       res.err ? errno_name(res.err) : NULL, "calls", res.log.calls, "us",
@@ -103,12 +108,21 @@ static int add_cell(json_t *line, size_t number)
 	return 0;
 }
 
+static int read_first(json_t *line, json_t *dut)
+{
+	char err[256];
+
+	runner.run_seed = json_integer_value(json_object_get(line, "seed"));
+	brief = json_is_true(json_object_get(line, "brief"));
+	return dut_open(&runner.dut, dut, err, sizeof(err)) ? complain("device under test", err) : 0;
+}
+
 static int read_line(const char *text, size_t number)
 {
-	char err[256], where[32];
+	char where[32];
 	json_error_t jerr;
 	json_t *line = json_loads(text, 0, &jerr), *dut;
-	int ret;
+	int ret = 0;
 
 	snprintf(where, sizeof(where), "line %zu", number);
 	if (!line)
@@ -117,7 +131,9 @@ static int read_line(const char *text, size_t number)
 	if (number == 1 && !dut)
 		ret = complain(where, "the first line has no 'dut'");
 	else if (number == 1)
-		ret = dut_open(&runner.dut, dut, err, sizeof(err)) ? complain("device under test", err) : 0;
+		ret = read_first(line, dut);
+	else if (json_object_get(line, "query"))
+		emit(json_pack("{s:o}", "reported", query_dut(&runner.dut)));
 	else
 		ret = add_cell(line, number);
 	json_decref(line);
