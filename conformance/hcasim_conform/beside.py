@@ -106,7 +106,9 @@ class Beside:
             none = [] if qpt in ("UD", "RAW_PACKET") else [NO_DATA]
             for data in [Data("sge", "sge", (700,)), good, TOO_MANY] + none:
                 refused = Expect(bad_wr, post="refused", errata=("POST-ERRNO",))
-                yield self._receive(api, call, qpt, (data,), "", refused if data.over else Expect(call.clause))
+                yield self._receive(
+                    api, call, qpt, (data,), "", refused if data.over else Expect(call.clause)
+                )
             yield self._receive(api, call, qpt, (good, good, good), "list-3", Expect(call.clause))
             middle = Expect(bad_wr, post="refused", bad_wr=1, errata=("POST-ERRNO",))
             yield self._receive(api, call, qpt, (good, TOO_MANY, good), "list-bad", middle)
@@ -135,6 +137,14 @@ class Beside:
             for flags in (SIGNALED, ()):
                 expect = ex.derive(self.tables, "post", op, "RC", data, "none", flags)
                 clause = call.clauses[-1] if expect.post == "refused" else call.clauses[0]
-                cell = self._cell("writev", op, "RC", data, flags, "", (work(op, data, "none", flags),),
-                                  ex.of_batch(expect, clause))
+                cell = self._cell(
+                    "writev",
+                    op,
+                    "RC",
+                    data,
+                    flags,
+                    "",
+                    (work(op, data, "none", flags),),
+                    ex.of_batch(expect, clause),
+                )
                 yield replace(cell, short=call.name, ask=())

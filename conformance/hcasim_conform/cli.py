@@ -33,7 +33,9 @@ def _number(least):
 
 
 def _selecting(p):
-    p.add_argument("--exhaustive", action="store_true", help="run every defined cell (default: a covering set)")
+    p.add_argument(
+        "--exhaustive", action="store_true", help="run every defined cell (default: a covering set)"
+    )
     p.add_argument(
         "-k",
         dest="expression",
@@ -50,8 +52,12 @@ def _selecting(p):
         metavar="N",
         help="of the covering set and of what messages hold (default: %(default)s)",
     )
-    p.add_argument("--list", action="store_true", help="print the selected cells and what they cite, run nothing")
-    p.add_argument("--explain", metavar="ID", help="print what a cell posts and rests on, and whether it runs")
+    p.add_argument(
+        "--list", action="store_true", help="print the selected cells and what they cite, run nothing"
+    )
+    p.add_argument(
+        "--explain", metavar="ID", help="print what a cell posts and rests on, and whether it runs"
+    )
 
 
 def parser():
@@ -113,12 +119,10 @@ def list_cells(selection):
     print_counts(selection, sys.stderr)
 
 
-def stale_keys(dut, selector):
-    """Keys of the DUT file that no cell matches; all cells are asked only for those that the set lacks."""
-    found = dut.stale_keys(selector.of_mode())
-    if found and selector.mode == COVERING:
-        found = dut.stale_keys(list(selector.enumerator.defined()))
-    return found
+def stale_keys(dut, selector, selection):
+    """Keys of the DUT file that no cell matches; all cells are asked only for those that these lack."""
+    found = dut.stale_keys(selection.cells)
+    return dut.stale_keys(list(selector.enumerator.defined())) if found else []
 
 
 def execute(args, tables, selector, selection, dut):
@@ -132,7 +136,9 @@ def execute(args, tables, selector, selection, dut):
         return 2
     if status not in (PYTEST_OK, PYTEST_FAILED):
         return 2
-    faults = session.faults + [f"DUT file: stale key: {text}" for text in stale_keys(dut, selector)]
+    faults = session.faults + [
+        f"DUT file: stale key: {text}" for text in stale_keys(dut, selector, selection)
+    ]
     about = results.Run(
         command=args.command,
         started=started.isoformat(timespec="seconds"),

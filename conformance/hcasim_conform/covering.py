@@ -8,12 +8,11 @@ setter, QP setter, flags, region) that occurs in a defined cell occurs in a chos
 each way such a cell may have to end, so that a refusal does not stand in for an executed request.
 """
 import random
-from itertools import combinations
 
-AXES = 5  # QP type, data setter, QP setter, flags, region
 # A cell is taken if it brings at least so many new pairs; from the most to what is left.
 TAKE = (5, 3, 2, 1)
-ENDS = ("ok", "refused", "any", "error")
+END = {"ok": 0, "refused": 1, "any": 2, "error": 3, "none": 4}  # how a cell ends; none: there is no QP
+SHIFT = 12
 
 
 def base(block):
@@ -25,37 +24,48 @@ def base(block):
     return [where for where in seen if block.expect(where).level != "UNDEFINED"]
 
 
-class Pairs:
-    """Numbers the pairs of values that a cell holds."""
+class Numbers:
+    """Numbers the values of all axes: QP type, data setter, QP setter, flags, region."""
 
     def __init__(self):
-        self.values = {}
+        self.known = {}
 
-    def value(self, axis, name):
-        return self.values.setdefault((axis, name), len(self.values))
+    def of(self, axis, names):
+        return [self.known.setdefault((axis, name), len(self.known)) for name in names]
 
-    def of(self, qpt, block, where):
-        """The pairs of one cell, each a number that also says how the cell must end."""
+
+def held(block, numbers):
+    """(place, pairs) of each defined cell; a pair is a number that also says how the cell must end."""
+    (qpt,) = numbers.of(0, [block.qpt])
+    datas, setters = numbers.of(1, block.data_ids), numbers.of(2, block.setter_ids)
+    flags, around = numbers.of(3, block.flags), numbers.of(4, block.regions)
+    qpt <<= SHIFT
+    for where, expect in block.judged():
         d, s, f, _, r = where
-        names = (qpt, block.data_ids[d], block.setter_ids[s], f, r)
-        values = [self.value(axis, name) for axis, name in enumerate(names)]
-        expect = block.expect(where)
-        end = ENDS.index(expect.post) if expect.create == "ok" else len(ENDS)
-        return [(end << 24) | (a << 12) | b for a, b in combinations(values, 2)]
+        end = END[expect.post if expect.create == "ok" else "none"] << (2 * SHIFT)
+        d, s, f, r = datas[d], setters[s], flags[f], around[r]
+        # first with each later axis, and so on
+        high_q, high_d, high_s, high_f = end | qpt, end | d << SHIFT, end | s << SHIFT, end | f << SHIFT
+        pairs = (
+            high_q | d, high_q | s, high_q | f, high_q | r,
+            high_d | s, high_d | f, high_d | r,
+            high_s | f, high_s | r,
+            high_f | r,
+        )  # fmt: skip
+        yield where, pairs
 
 
 def pairwise(blocks, chance):
     """Places of these blocks that cover all their pairs beyond those of the base cells."""
-    pairs, covered = Pairs(), set()
+    numbers, covered = Numbers(), set()
     left = []
     for block in blocks:
         always = set(base(block))
-        for where in block.defined():
-            held = pairs.of(block.qpt, block, where)
+        for where, pairs in held(block, numbers):
             if where in always:
-                covered.update(held)
+                covered.update(pairs)
             else:
-                left.append((block, where, held))
+                left.append((block, where, pairs))
     chance.shuffle(left)
     taken = []
     for least in TAKE:

@@ -105,6 +105,7 @@ class Block:
         self.other = Batch("post" if api == "wr" else "wr", (self.send,))
         self.rival = Batch(api, (self.send,) * 3)
         self._base = {}  # (data, setter, flags) -> Expect
+        self._same = {}  # Expect -> the one that stands for all equal ones
         self._placed = {}  # (Expect, region) -> Expect
         self._not_asked = ex.not_asked()
         self._faults = None
@@ -167,7 +168,9 @@ class Block:
     def _axis_faults(self):
         """Faults of the values of single axes; a request's is the worst of them."""
         t, api, op, qpt = self.tables, self.api, self.op, self.qpt
-        datas = [ex.worst((ex.data_fault(t, api, op, d), ex.length_fault(op, api, qpt, d))) for d in self.datas]
+        datas = [
+            ex.worst((ex.data_fault(t, api, op, d), ex.length_fault(op, api, qpt, d))) for d in self.datas
+        ]
         setters = [ex.setter_fault(op, qpt, s) if api == "wr" else None for s in self.setters]
         flags = [ex.flag_fault(t, api, op, qpt, f) for f in self.flags]
         return datas, setters, flags
@@ -185,7 +188,9 @@ class Block:
             # in the order of expect.derive(): of two equal faults the first counts
             found = ex.worst((setters[s], datas[d], flags[f]))
             found = found or ex.legal(self.tables, self.api, self.op, self.qpt, self.datas[d], self.flags[f])
-        return self._base.setdefault((d, s, f), found)
+        found = self._same.setdefault(found, found)  # few differ, and each is placed in all regions
+        self._base[d, s, f] = found
+        return found
 
     def expect(self, where):
         d, s, f, a, r = where
@@ -214,8 +219,8 @@ class Block:
                         for r in around:
                             yield d, s, f, a, r
 
-    def defined(self):
-        """The places of all cells that are run at all."""
+    def judged(self):
+        """The places of all cells that are run at all, each with what must be seen."""
         datas, setters, flags, _, around = (range(n) for n in self.shape)
         for d in datas:
             for s in setters:
@@ -223,8 +228,13 @@ class Block:
                     if self.base(d, s, f).level == "UNDEFINED":
                         continue
                     for r in around:
-                        if self.expect((d, s, f, 0, r)).level != "UNDEFINED":
-                            yield d, s, f, 0, r
+                        expect = self.expect((d, s, f, 0, r))
+                        if expect.level != "UNDEFINED":
+                            yield (d, s, f, 0, r), expect
+
+    def defined(self):
+        """The places of all cells that are run at all."""
+        return (where for where, _ in self.judged())
 
     def undefined(self):
         """Why cells are never run, and how many."""
@@ -271,7 +281,11 @@ class Enumerator:
         flags = "+".join(sorted(parts[5].split("+"), key=_flag_order))
         tail = "/".join(parts[6:])
         try:
-            d, s, f = block.data_ids.index(parts[3]), block.setter_ids.index(parts[4]), block.flag_ids.index(flags)
+            d, s, f = (
+                block.data_ids.index(parts[3]),
+                block.setter_ids.index(parts[4]),
+                block.flag_ids.index(flags),
+            )
             a = next(i for i, tails in enumerate(block.tails) if tail in tails)
         except (ValueError, StopIteration):
             return None

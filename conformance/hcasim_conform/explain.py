@@ -59,7 +59,9 @@ def explain(tables, selector, cell_id, lacks=None):
     cell = selector.enumerator.find(cell_id)
     if not cell:
         close = near(selector.enumerator, cell_id)
-        raise SelectionError(f"there is no cell {cell_id!r}" + (f"; near it: {', '.join(close)}" if close else ""))
+        raise SelectionError(
+            f"there is no cell {cell_id!r}" + (f"; near it: {', '.join(close)}" if close else "")
+        )
     e = cell.expect
     said = [("cell", cell.id), ("level", e.level), *_axes(cell)]
     said.append(("sentence", f"{e.clause}\n{INDENT}\"{tables.sentences.get(e.clause, '')}\""))

@@ -65,10 +65,17 @@ def near(enumerator, cell_id, number=5):
     blocks = ["/".join(key) for key in enumerator.blocks if key[0] == api[0]]
     for head in difflib.get_close_matches("/".join([api[0], *parts[1:3]]), blocks, 2):
         block = enumerator.blocks[tuple(head.split("/"))]
-        axes = (block.data_ids, block.setter_ids, block.flag_ids, sorted(t for tails in block.tails for t in tails))
+        axes = (
+            block.data_ids,
+            block.setter_ids,
+            block.flag_ids,
+            sorted(t for tails in block.tails for t in tails),
+        )
         given = [*parts[3:6], "/".join(parts[6:])] + [""] * 4
-        tail = [(difflib.get_close_matches(g, names, 1, 0.3) or [names[p]])[0] if g not in names else g
-                for g, names, p in zip(given, axes, (*block.plain[:3], 0))]
+        tail = [
+            (difflib.get_close_matches(g, names, 1, 0.3) or [names[p]])[0] if g not in names else g
+            for g, names, p in zip(given, axes, (*block.plain[:3], 0))
+        ]
         found.append("/".join([head, *tail]).rstrip("/"))
     found += difflib.get_close_matches(cell_id, enumerator.beside, number)
     found = [i for i in dict.fromkeys(found) if enumerator.find(i)]
@@ -81,7 +88,9 @@ def shard_of(text):
     if not (slash and k.isdecimal() and n.isdecimal()):
         raise SelectionError(f"--shard {text!r}: must be K/N, as 2/5")
     if not 1 <= int(k) <= int(n):
-        raise SelectionError(f"--shard {text!r}: there is no part {int(k)} of {int(n)}; the parts are 1 to {int(n)}")
+        raise SelectionError(
+            f"--shard {text!r}: there is no part {int(k)} of {int(n)}; the parts are 1 to {int(n)}"
+        )
     return int(k), int(n)
 
 
@@ -103,7 +112,9 @@ class Selector:
         said = f"-k {expression!r} selects no cell"
         if others:
             return f"{said} of the covering set; with --exhaustive it selects {others}"
-        close = near(self.enumerator, expression) if expression.count("/") > 1 and " " not in expression else []
+        close = (
+            near(self.enumerator, expression) if expression.count("/") > 1 and " " not in expression else []
+        )
         return f"{said}; near it: {', '.join(close)}" if close else said
 
     def _choose(self, expression, left_out, defined):

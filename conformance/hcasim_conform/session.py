@@ -137,7 +137,9 @@ class Session:
     def _run_group(self, cells):
         try:
             for _ in range(self.repeat):
-                drive.GroupRun(self.dut, self.bin_dir, cells, self._report, self.faults.append, self.how).run()
+                drive.GroupRun(
+                    self.dut, self.bin_dir, cells, self._report, self.faults.append, self.how
+                ).run()
         except Exception as error:  # a fault of the suite must not leave a cell without an outcome
             for cell in cells:
                 if cell.id not in self.outcomes:

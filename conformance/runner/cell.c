@@ -43,8 +43,7 @@ static const struct name limit_names[] = {
 };
 static const struct name create_names[] = {{"ok", CREATE_OK}, {"refused", CREATE_REFUSED}, {NULL, 0}};
 static const struct name post_names[] = {
-	{"ok", POST_OK},       {"refused", POST_REFUSED},     {"any", POST_ANY},
-	{"error", POST_ERROR}, {NULL, 0},
+	{"ok", POST_OK}, {"refused", POST_REFUSED}, {"any", POST_ANY}, {"error", POST_ERROR}, {NULL, 0},
 };
 
 struct parse {
@@ -241,6 +240,8 @@ struct cell *cell_parse(json_t *line, char *err, size_t err_size)
 	cell->index = get_int(&p, line, "index", 0);
 	if (cell->index >= cell->num_wr)
 		parse_error(&p, "field 'index' names no work request");
+	if (cell->bad_wr < 0 || cell->bad_wr >= (int)cell->num_wr)
+		parse_error(&p, "field 'bad_wr' names no work request");
 	get_batch(&p, line, "before", &cell->before);
 	get_batch(&p, line, "behind", &cell->behind);
 	get_batch(&p, line, "rival", &cell->rival);

@@ -57,10 +57,10 @@ struct cell_wr {
 
 enum create_expect { CREATE_OK, CREATE_REFUSED };
 enum post_expect {
-	POST_OK,        /* accepted and executed */
-	POST_REFUSED,   /* refused, nothing is executed */
-	POST_ANY,       /* either of these two, whole */
-	POST_ERROR,     /* refused, or accepted and completed with `status`, nothing is executed */
+	POST_OK,      /* accepted and executed */
+	POST_REFUSED, /* refused, nothing is executed */
+	POST_ANY,     /* either of these two, whole */
+	POST_ERROR,   /* refused, or accepted and completed with `status`, nothing is executed */
 };
 
 /* Another posting than that of the cell: of legal requests, or of one that must be refused. */
@@ -82,8 +82,8 @@ struct cell {
 	unsigned int index;               /* of the request that the cell is about */
 	struct cell_batch before, behind; /* posted earlier and later by the same thread */
 	struct cell_batch rival;          /* posted by a second thread at the same time */
-	bool abort;       /* ibv_wr_abort in place of ibv_wr_complete */
-	bool follow_post; /* the SEND that follows goes through ibv_post_send() in any case */
+	bool abort;                       /* ibv_wr_abort in place of ibv_wr_complete */
+	bool follow_post;                 /* the SEND that follows goes through ibv_post_send() in any case */
 	enum create_expect create;
 	int create_errno; /* 0: any */
 	enum post_expect post;

@@ -14,9 +14,10 @@ static int failed(void)
 	return errno ? errno : EIO;
 }
 
-static bool cell_has(const struct cell *cell, enum ibv_wr_opcode op)
+/* One of the first `num` work requests of the cell is of that operation. */
+static bool cell_has(const struct cell *cell, unsigned int num, enum ibv_wr_opcode op)
 {
-	for (unsigned int i = 0; i < cell->num_wr; i++)
+	for (unsigned int i = 0; i < num; i++)
 		if (cell->wr[i].op == op)
 			return true;
 	return false;
@@ -25,20 +26,18 @@ static bool cell_has(const struct cell *cell, enum ibv_wr_opcode op)
 /* A request that must be refused needs no more than its arguments. */
 static unsigned int needs_of(const struct cell *cell)
 {
-	unsigned int needs = 0;
+	unsigned int done = cell->post == POST_REFUSED ? (unsigned int)cell->bad_wr : cell->num_wr, needs = 0;
 
-	if (cell_has(cell, IBV_WR_BIND_MW))
+	if (cell_has(cell, cell->num_wr, IBV_WR_BIND_MW))
 		needs |= NEED_OWN_WINDOW;
 	/* ibv_post_send() cannot ask for it in send_ops_flags: the header's size says it (ibv_create_qp_ex(3)) */
-	if (cell_has(cell, IBV_WR_TSO) && (cell->qpt == IBV_QPT_UD || cell->qpt == IBV_QPT_RAW_PACKET))
+	if (cell_has(cell, cell->num_wr, IBV_WR_TSO) && (cell->qpt == IBV_QPT_UD || cell->qpt == IBV_QPT_RAW_PACKET))
 		needs |= NEED_TSO;
-	if (cell->post == POST_REFUSED && cell->bad_wr == 0)
-		return needs;
-	if (cell_has(cell, IBV_WR_LOCAL_INV))
+	if (cell_has(cell, done, IBV_WR_LOCAL_INV))
 		needs |= NEED_OWN_WINDOW | NEED_BOUND;
-	if (cell_has(cell, IBV_WR_SEND_WITH_INV))
+	if (cell_has(cell, done, IBV_WR_SEND_WITH_INV))
 		needs |= NEED_PEER_WINDOW | NEED_BOUND;
-	if (cell_has(cell, IBV_WR_FLUSH))
+	if (cell_has(cell, done, IBV_WR_FLUSH))
 		needs |= NEED_FLUSH;
 	return needs;
 }
@@ -52,8 +51,9 @@ static bool extended(const struct cell *cell)
 
 bool link_fits(const struct link *l, const struct cell *cell)
 {
-	return l->qp && l->api == cell->api && l->extended == extended(cell) && l->qpt == cell->qpt && l->ask == cell->ask &&
-	       l->ask_inline == cell->ask_inline && l->ask_sge == cell->ask_sge && l->needs == needs_of(cell);
+	return l->qp && l->api == cell->api && l->extended == extended(cell) && l->qpt == cell->qpt &&
+	       l->ask == cell->ask && l->ask_inline == cell->ask_inline && l->ask_sge == cell->ask_sge &&
+	       l->needs == needs_of(cell);
 }
 
 static int create_memory(struct link *l)
@@ -120,7 +120,7 @@ static int create_requester(struct link *l, struct log *log)
 		 "= %u, .cap.max_inline_data = %u})",
 		 value_name(qpt_names, l->qpt),
 		 l->extended ? flags_name(send_ops_names, "IBV_QP_EX_WITH_", l->ask, ops, sizeof(ops))
-				  : "none",
+			     : "none",
 		 l->ask_sge, l->ask_inline);
 	l->step = "ibv_create_qp_ex";
 	errno = 0;

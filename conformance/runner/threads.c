@@ -44,8 +44,7 @@ int post_threads(struct link *l, struct poster *first, struct poster *second, st
 	if (!ret) {
 		ret = pthread_create(&thread, NULL, run_second, &race);
 		if (!ret) {
-			first->posted =
-				post_wr_inside(l, first->plans, first->num, false, &inside, log);
+			first->posted = post_wr_inside(l, first->plans, first->num, false, &inside, log);
 			ret = pthread_join(thread, NULL);
 			log_call(log, "/* a second thread, while the first is inside its region: */");
 			json_array_extend(log->calls, race.log.calls);
