@@ -17,7 +17,7 @@ from .enumeration import Enumerator
 from .session import Session, run
 from .tables import Tables
 
-EPILOG = "hcasim conform merge --help: shards into one run."
+EPILOG = "Also: hcasim conform merge (shards into one run), hcasim conform report (runs side by side); each has --help."
 PYTEST_OK, PYTEST_FAILED, PYTEST_NONE = 0, 1, 5
 
 
