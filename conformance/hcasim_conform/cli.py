@@ -19,7 +19,7 @@ from .selection import COVERING, EXHAUSTIVE, SelectionError, Selector, shard_of
 from .session import Session, run
 from .tables import Tables
 
-EPILOG = "hcasim conform merge --help: shards into one run."
+EPILOG = "Also: hcasim conform merge (shards into one run), hcasim conform report (runs side by side); each has --help."
 PYTEST_OK, PYTEST_FAILED = 0, 1
 
 

@@ -40,9 +40,15 @@ def enumerator(tables):
 
 
 @pytest.fixture(scope="session")
-def cells(enumerator):
+def defined(enumerator):
     """Every cell that is run at all."""
     return list(enumerator.defined())
+
+
+@pytest.fixture(scope="session")
+def cells(chosen):
+    """The cells of a run without options."""
+    return chosen(0)
 
 
 @pytest.fixture(scope="session")

@@ -39,11 +39,11 @@ def post_page_table(man_pages):
     return pairs
 
 
-def accepted(cells, api):
+def accepted(defined, api):
     """(operation, QP type) for which a plain signalled request must be executed."""
     return {
         (c.op, c.qpt)
-        for c in cells
+        for c in defined
         if c.api == api
         and c.expect.post == "ok"
         and c.expect.create == "ok"
@@ -52,18 +52,18 @@ def accepted(cells, api):
     }
 
 
-def test_wr_table_is_the_page(cells, man_pages):
+def test_wr_table_is_the_page(defined, man_pages):
     page = wr_page_table(man_pages)
     assert len(page) == 34
-    assert {pair for pair in accepted(cells, "wr") if pair[0] != "ATOMIC_WRITE"} == page
+    assert {pair for pair in accepted(defined, "wr") if pair[0] != "ATOMIC_WRITE"} == page
 
 
-def test_atomic_write_is_a_row_by_erratum(cells):
-    assert {t for op, t in accepted(cells, "wr") if op == "ATOMIC_WRITE"} == {"RC", "XRC_SEND"}
+def test_atomic_write_is_a_row_by_erratum(defined):
+    assert {t for op, t in accepted(defined, "wr") if op == "ATOMIC_WRITE"} == {"RC", "XRC_SEND"}
 
 
-def test_post_table_is_the_page(cells, man_pages):
-    assert accepted(cells, "post") == post_page_table(man_pages)
+def test_post_table_is_the_page(defined, man_pages):
+    assert accepted(defined, "post") == post_page_table(man_pages)
 
 
 @pytest.mark.parametrize("api", ["wr", "post"])
@@ -72,8 +72,8 @@ def test_every_operation_meets_every_qp_type(enumerator, tables, api):
     assert here == {(op.name, t) for op in tables.operations for t in TYPES}
 
 
-def test_pairs_that_are_not_in_the_table_are_refused(cells, tables):
-    for c in cells:
+def test_pairs_that_are_not_in_the_table_are_refused(defined, tables):
+    for c in defined:
         if c.api not in ("wr", "post") or c.qpt in tables.operation(c.op).types(c.api):
             continue
         if c.api == "wr":
@@ -126,10 +126,10 @@ def test_a_qp_that_cannot_be_made_has_no_axes(enumerator):
     assert enumerator.blocks["wr", "rdma_read", "uc"].shape == (1, 1, 1, 2, 1)
 
 
-def test_counts_agree(enumerator, cells):
+def test_counts_agree(enumerator, defined):
     undefined = enumerator.undefined()
-    assert len(cells) + sum(undefined.values()) == enumerator.size() > 900_000
-    assert len(cells) > 250_000
+    assert len(defined) + sum(undefined.values()) == enumerator.size() > 900_000
+    assert len(defined) > 250_000
     assert all(undefined) and all(number > 0 for number in undefined.values())
 
 
@@ -141,13 +141,13 @@ def test_enumeration_is_fast(tables):
     assert time.process_time() - start < 10
 
 
-def test_receives_and_writev_are_there(cells, tables):
+def test_receives_and_writev_are_there(defined, tables):
     for api, call in (
         ("recv", "ibv_post_recv"),
         ("srq", "ibv_post_srq_recv"),
         ("writev", "rdma_post_writev"),
     ):
-        assert {c.qpt for c in cells if c.api == api} == set(tables.calls[call].qp_types)
+        assert {c.qpt for c in defined if c.api == api} == set(tables.calls[call].qp_types)
 
 
 def test_ids(enumerator):
@@ -160,8 +160,8 @@ def test_ids(enumerator):
     assert all(re.fullmatch(r"[a-z0-9_+/-]+", i) and 3 <= len(i.split("/")) <= 8 for i in seen)
 
 
-def test_an_id_finds_its_cell(enumerator, cells):
-    for c in cells[::97]:
+def test_an_id_finds_its_cell(enumerator, defined):
+    for c in defined[::97]:
         found = enumerator.find(c.id)
         assert (found.id, found.expect) == (c.id, c.expect)
     assert enumerator.find("wr/send/rc/sge/-/signaled+fence").id == "wr/send/rc/sge/-/fence+signaled"

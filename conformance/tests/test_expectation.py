@@ -210,7 +210,7 @@ def test_only_errata_that_matter_are_cited(by_id):
     assert "SRC-SEND" not in expect(by_id, "wr/send_imm/uc/sge/-/signaled").errata
 
 
-def test_lines_carry_all_the_runner_needs(cells):
+def test_lines_carry_all_the_runner_needs(defined):
     wr_keys = {
         "op",
         "data",
@@ -228,7 +228,7 @@ def test_lines_carry_all_the_runner_needs(cells):
         "inv",
         "len",
     }
-    for cell in cells[::13]:
+    for cell in defined[::13]:
         line = cell.line()
         assert 1 <= len(line["wrs"]) <= 4
         assert all(set(wr) == wr_keys for wr in line["wrs"])
