@@ -11,7 +11,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from hcasim_conform.covering import covering  # noqa: E402
+from hcasim_conform.covering import base, covering  # noqa: E402
 from hcasim_conform.enumeration import Enumerator  # noqa: E402
 from hcasim_conform.tables import Tables  # noqa: E402
 
@@ -46,9 +46,10 @@ def defined(enumerator):
 
 
 @pytest.fixture(scope="session")
-def cells(chosen):
-    """The cells of a run without options."""
-    return chosen(0)
+def cells(enumerator):
+    """The cells that every run has."""
+    blocks = enumerator.blocks.values()
+    return [b.cell(where) for b in blocks for where in base(b)] + list(enumerator.beside.values())
 
 
 @pytest.fixture(scope="session")
