@@ -31,7 +31,8 @@ static unsigned int needs_of(const struct cell *cell)
 	if (cell_has(cell, cell->num_wr, IBV_WR_BIND_MW))
 		needs |= NEED_OWN_WINDOW;
 	/* ibv_post_send() cannot ask for it in send_ops_flags: the header's size says it (ibv_create_qp_ex(3)) */
-	if (cell_has(cell, cell->num_wr, IBV_WR_TSO) && (cell->qpt == IBV_QPT_UD || cell->qpt == IBV_QPT_RAW_PACKET))
+	if (cell_has(cell, cell->num_wr, IBV_WR_TSO) &&
+	    (cell->qpt == IBV_QPT_UD || cell->qpt == IBV_QPT_RAW_PACKET))
 		needs |= NEED_TSO;
 	if (cell_has(cell, done, IBV_WR_LOCAL_INV))
 		needs |= NEED_OWN_WINDOW | NEED_BOUND;
