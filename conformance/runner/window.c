@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "collect.h"
+#include "journal.h"
 #include "window.h"
 
 #define PROBE_LEN  8
@@ -48,6 +49,7 @@ int window_bind(struct link *l, struct log *log)
 
 	log_call(log, "ibv_post_send(%s, {IBV_WR_BIND_MW, mw})", peer ? "peer" : "qp");
 	ret = ibv_post_send(peer ? l->peer : l->qp, &wr, &bad);
+	journal_list(log, peer ? l->peer : l->qp, peer ? l->qp : l->peer, &wr, ret, bad);
 	if (!ret)
 		ret = wait_bound(peer ? l->peer_cq : l->cq, l->dut->timeout_ms);
 	if (!ret)
@@ -57,16 +59,17 @@ int window_bind(struct link *l, struct log *log)
 
 /* The two ends of a write through the window: memory belongs to the side that has the window. */
 struct way {
-	struct ibv_qp *qp;
+	struct ibv_qp *qp, *peer;
 	struct ibv_cq *cq;
 	struct arena *from, *to;
+	struct log *log;
 };
 
-static struct way way_in(struct link *l)
+static struct way way_in(struct link *l, struct log *log)
 {
 	if (l->needs & NEED_PEER_WINDOW)
-		return (struct way){l->qp, l->cq, &l->local, &l->target};
-	return (struct way){l->peer, l->peer_cq, &l->target, &l->local};
+		return (struct way){l->qp, l->peer, l->cq, &l->local, &l->target, log};
+	return (struct way){l->peer, l->qp, l->peer_cq, &l->target, &l->local, log};
 }
 
 static int write_through(struct link *l, const struct way *way, uint8_t *from, uint8_t *to, uint32_t rkey,
@@ -83,6 +86,7 @@ static int write_through(struct link *l, const struct way *way, uint8_t *from, u
 	struct ibv_send_wr *bad;
 	int ret = ibv_post_send(way->qp, &wr, &bad);
 
+	journal_list(way->log, way->qp, way->peer, &wr, ret, bad);
 	return ret ? ret : wait_wc(way->cq, l->dut->timeout_ms, wc);
 }
 
@@ -111,7 +115,7 @@ static void wait_marker(struct link *l, const struct way *way, uint8_t *from, st
 void window_probe(struct link *l, uint32_t rkey, bool open, struct result *res)
 {
 	enum ibv_wc_status want = open || l->qpt != IBV_QPT_RC ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
-	struct way way = way_in(l);
+	struct way way = way_in(l, &res->log);
 	uint8_t *from = arena_take(way.from, PROBE_LEN), *to = arena_take(way.to, PROBE_LEN);
 	struct ibv_wc wc;
 	int ret;
