@@ -2,6 +2,7 @@
 """hcasim conform: runs the conformance suite on a device under test."""
 import argparse
 import os
+import shlex
 import sys
 import time
 from datetime import datetime, timezone
@@ -9,19 +10,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import results, terminal
+from . import commands, results, taps, terminal, versions
 from .cells import APIS
 from .dut import DutError, load
 from .enumeration import Enumerator
-from .report import write_html
 from .session import Session, run
 from .tables import Tables
 
+EPILOG = "hcasim conform merge --help: shards into one run."
 PYTEST_OK, PYTEST_FAILED, PYTEST_NONE = 0, 1, 5
 
 
 def parser():
-    p = argparse.ArgumentParser(prog="hcasim conform", description=__doc__)
+    p = argparse.ArgumentParser(prog="hcasim conform", description=__doc__, epilog=EPILOG)
     p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device under test (default: native)")
     p.add_argument(
         "-k",
@@ -46,6 +47,17 @@ def parser():
         metavar="N",
         help="runner processes at a time (default: cores)",
     )
+    p.add_argument(
+        "--diff",
+        nargs=2,
+        metavar=("A", "B"),
+        help="compare two runs (results.json, or its folder), run nothing; 1 when anything became worse",
+    )
+    p.add_argument(
+        "--tap",
+        action=argparse.BooleanOptionalAction,
+        help="judge wire and host link, too, where the DUT file says how (default: yes)",
+    )
     p.add_argument("--bin", type=Path, metavar="DIR", help="where hcasim and hcasim-conform-runner are")
     return p
 
@@ -66,24 +78,23 @@ def list_cells(cells):
 def execute(args, tables, cells, dut):
     console = Console()
     started, begin = datetime.now(timezone.utc), time.monotonic()
+    if args.tap or args.tap is None:
+        taps.enable(dut, tables, args.out)
     session = Session(cells, dut, bin_dir(args.bin), max(1, args.jobs or 1), terminal.Bar(console))
     status = run(session, args.expression)
     if status not in (PYTEST_OK, PYTEST_FAILED):
         return 2 if status != PYTEST_NONE else no_cell(args.expression)
     faults = session.faults + [f"DUT file: stale key: {text}" for text in dut.stale_keys(cells)]
-    data = results.record(
-        tables,
-        dut,
-        session.selected,
-        session.outcomes,
-        started.isoformat(timespec="seconds"),
-        time.monotonic() - begin,
-        faults,
+    about = results.Run(
+        command=args.command,
+        started=started.isoformat(timespec="seconds"),
+        seconds=time.monotonic() - begin,
+        versions=versions.collect(bin_dir(args.bin)),
+        expression=args.expression,
+        faults=faults,
     )
-    args.out.mkdir(parents=True, exist_ok=True)
-    results.write_json(data, args.out / "results.json")
-    results.write_junit(data, args.out / "junit.xml")
-    write_html(data, args.out / "report.html")
+    data = results.record(tables, dut, session.selected, session.outcomes, about)
+    commands.write_reports(data, args.out)
     terminal.summarize(data, APIS, args.out, console)
     return 1 if status or faults else 0
 
@@ -94,7 +105,13 @@ def no_cell(expression):
 
 
 def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] in commands.COMMANDS:
+        return commands.COMMANDS[argv[0]](argv[1:])
     args = parser().parse_args(argv)
+    if args.diff:
+        return commands.diff_runs(args.diff)
+    args.command = shlex.join(["hcasim", "conform", *argv])
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     tables = Tables()
     cells = Enumerator(tables).cells()

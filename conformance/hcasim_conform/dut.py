@@ -47,6 +47,8 @@ class Dut:
         self.name = doc["name"]
         self.doc = doc["doc"]
         self.start = doc["start"]
+        self.tap_start = doc.get("tap", {}).get("start")
+        self.tap = None  # taps.Tap, when the device's links are watched
         self.env = doc.get("env", {})
         self.differences = [Difference(row) for row in doc["differences"]]
         self.runner_line = {"dut": {key: doc[key] for key in ("requester", "responder", "mtu", "timeout_ms")}}

@@ -121,8 +121,7 @@ class Suites:
             names = self._mix(qpt)
             full = tuple(self.work(n, qpt, size=2500 if n == "RDMA_READ" else 300) for n in names)
             sparse = tuple(
-                self.work(n, qpt, SIGNALED if i in (3, len(names) - 1) else ())
-                for i, n in enumerate(names)
+                self.work(n, qpt, SIGNALED if i in (3, len(names) - 1) else ()) for i, n in enumerate(names)
             )
             asked = tuple(dict.fromkeys(["SEND"] + names))
             for name, wrs, args in (
@@ -210,7 +209,13 @@ class Suites:
             ("rkey-atomic", "flush_rkey", "ATOMIC_FETCH_AND_ADD", "REM_ACCESS_ERR", ("RC", "XRC_SEND")),
             ("range-write", "flush_remote_range", write, "REM_ACCESS_ERR", ("RC", "XRC_SEND")),
             ("range-read", "flush_remote_range", read, "REM_ACCESS_ERR", ("RC", "XRC_SEND")),
-            ("misaligned-atomic", "flush_misaligned", "ATOMIC_CMP_AND_SWP", "REM_INV_REQ_ERR", ("RC", "XRC_SEND")),
+            (
+                "misaligned-atomic",
+                "flush_misaligned",
+                "ATOMIC_CMP_AND_SWP",
+                "REM_INV_REQ_ERR",
+                ("RC", "XRC_SEND"),
+            ),
             ("lkey-write", "flush_lkey", write, "LOC_PROT_ERR", ("RC", "UC", "XRC_SEND")),
             ("lkey-read", "flush_lkey", read, "LOC_PROT_ERR", ("RC", "XRC_SEND")),
             ("lkey-send", "flush_lkey", "SEND", "LOC_PROT_ERR", CONNECTED),
@@ -273,7 +278,10 @@ class Suites:
                 peer = "XRC_SEND" if qpt == "XRC_RECV" else qpt
                 for at in range(4):
                     good = Data("sge_list-3", "sge_list", (100, 1, 599))
-                    wrs = [Wr("SEND", over if i == at else good, "none", (), "send", None, "RECV") for i in range(4)]
+                    wrs = [
+                        Wr("SEND", over if i == at else good, "none", (), "send", None, "RECV")
+                        for i in range(4)
+                    ]
                     yield self._list(api, peer, f"{api}-sges-{at}", wrs, at)
 
     def _list(self, api, qpt, case, wrs, at):

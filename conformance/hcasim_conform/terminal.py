@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-STYLE = {"pass": "green", "fail": "bold red", "known": "red", "unexpected": "bold magenta"}
+STYLE = {"pass": "green", "fail": "bold red", "known": "red", "unexpected": "bold magenta", "skipped": "dim"}
 
 
 class Bar:
@@ -48,7 +48,11 @@ def _matrix(rows, api, title):
             here = [r for r in rows if (r["api"], r["op"], r["qp"]) == (api, op, qpt)]
             good = sum(r["outcome"] == "pass" for r in here)
             worst = next(
-                (o for o in ("fail", "unexpected", "known", "pass") if any(r["outcome"] == o for r in here)),
+                (
+                    o
+                    for o in ("fail", "unexpected", "known", "pass", "skipped")
+                    if any(r["outcome"] == o for r in here)
+                ),
                 None,
             )
             line.append(f"[{STYLE[worst]}]{good}/{len(here)}[/]" if here else "")

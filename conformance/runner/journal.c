@@ -73,7 +73,9 @@ static void region(struct log *log, const struct ibv_qp *qp, const struct ibv_qp
 		log->qpn[1] = to->qp_num;
 	}
 	json_array_append_new(log->posts,
-			      json_pack("{s:s, s:I, s:I, s:s, s:i, s:i, s:b, s:o}", "api", api, "qp",
+			      json_pack("{s:s, s:s, s:s, s:i, s:I, s:I, s:s, s:i, s:i, s:b, s:o}", "api", api,
+					"dev", ibv_get_device_name(qp->context->device), "peer",
+					ibv_get_device_name(to->context->device), "psn", LINK_PSN, "qp",
 					(json_int_t)qp->qp_num, "to", (json_int_t)to->qp_num, "type",
 					value_name(qpt_names, qp->qp_type), "rc", rc, "bad", bad, "abort",
 					abort, "wrs", wrs));
@@ -107,6 +109,9 @@ void journal_plans(struct log *log, struct link *l, struct plan *plans, unsigned
 		struct ibv_send_wr wr;
 
 		post_fill(&wr, l, &plans[i]);
+		if (!plan_is_inline(&plans[i]))
+			wr.send_flags &=
+				~(unsigned int)IBV_SEND_INLINE; /* says nothing in wr_flags (INLINE-OPS) */
 		json_array_append_new(wrs, request(l->qp, &wr));
 	}
 	region(log, l->qp, l->peer, "wr", rc, -1, abort, wrs);

@@ -22,8 +22,6 @@ static const struct {
 	 PATH | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
 };
 
-#define PSN 0xfffff0 /* wraps within a group of cells */
-
 void link_address(const struct end *from, const struct end *to, struct ibv_ah_attr *attr)
 {
 	*attr = (struct ibv_ah_attr){.port_num = from->port, .dlid = to->port_attr.lid};
@@ -70,8 +68,8 @@ static int bring_up(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, cons
 		.qkey = LINK_QKEY,
 		.path_mtu = l->dut->mtu,
 		.dest_qp_num = peer->qp_num,
-		.rq_psn = PSN,
-		.sq_psn = PSN,
+		.rq_psn = LINK_PSN,
+		.sq_psn = LINK_PSN,
 		.max_dest_rd_atomic = rd_atomic(l->dut),
 		.max_rd_atomic = rd_atomic(l->dut),
 		.min_rnr_timer = 12,
@@ -114,5 +112,10 @@ int link_connect(struct link *l, struct log *log)
 	if (ret)
 		return ret;
 	log_call(log, "ibv_modify_qp(qp, RESET -> INIT -> RTR -> RTS)");
-	return bring_up(l, l->qp, l->peer, &dut->requester, &dut->responder);
+	ret = bring_up(l, l->qp, l->peer, &dut->requester, &dut->responder);
+	if (ret || !l->back.qp)
+		return ret;
+	log_call(log, "ibv_modify_qp(the XRC pair back, RESET -> INIT -> RTR -> RTS)");
+	ret = bring_up(l, l->back.peer, l->back.qp, &dut->requester, &dut->responder);
+	return ret ? ret : bring_up(l, l->back.qp, l->back.peer, &dut->responder, &dut->requester);
 }

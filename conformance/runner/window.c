@@ -32,6 +32,12 @@ static int wait_bound(struct ibv_cq *cq, unsigned int timeout_ms)
 	return ret ? ret : wc.status == IBV_WC_SUCCESS ? 0 : EPROTO;
 }
 
+/* The QP that a request on this one goes to. */
+static struct ibv_qp *far_end(const struct link *l, const struct ibv_qp *qp)
+{
+	return qp == l->qp ? l->peer : qp == l->peer ? l->qp : l->back.peer;
+}
+
 int window_bind(struct link *l, struct log *log)
 {
 	bool peer = l->needs & NEED_PEER_WINDOW;
@@ -44,12 +50,16 @@ int window_bind(struct link *l, struct log *log)
 			    .bind_info = {memory->mr, (uintptr_t)memory->base, memory->size,
 					  IBV_ACCESS_REMOTE_WRITE}},
 	};
+	struct ibv_qp *qp = !peer ? l->qp : l->back.qp ? l->back.qp : l->peer;
 	struct ibv_send_wr *bad;
 	int ret;
 
-	log_call(log, "ibv_post_send(%s, {IBV_WR_BIND_MW, mw})", peer ? "peer" : "qp");
-	ret = ibv_post_send(peer ? l->peer : l->qp, &wr, &bad);
-	journal_list(log, peer ? l->peer : l->qp, peer ? l->qp : l->peer, &wr, ret, bad);
+	log_call(log, "ibv_post_send(%s, {IBV_WR_BIND_MW, mw})",
+		 !peer        ? "qp"
+		 : l->back.qp ? "XRC_SEND QP of the responder"
+			      : "peer");
+	ret = ibv_post_send(qp, &wr, &bad);
+	journal_list(log, qp, far_end(l, qp), &wr, ret, bad);
 	if (!ret)
 		ret = wait_bound(peer ? l->peer_cq : l->cq, l->dut->timeout_ms);
 	if (!ret)
@@ -59,21 +69,23 @@ int window_bind(struct link *l, struct log *log)
 
 /* The two ends of a write through the window: memory belongs to the side that has the window. */
 struct way {
-	struct ibv_qp *qp, *peer;
+	struct ibv_qp *qp;
 	struct ibv_cq *cq;
 	struct arena *from, *to;
-	struct log *log;
+	uint32_t srqn; /* XRC: names the protection domain of `to` */
 };
 
-static struct way way_in(struct link *l, struct log *log)
+static struct way way_in(struct link *l)
 {
 	if (l->needs & NEED_PEER_WINDOW)
-		return (struct way){l->qp, l->peer, l->cq, &l->local, &l->target, log};
-	return (struct way){l->peer, l->qp, l->peer_cq, &l->target, &l->local, log};
+		return (struct way){l->qp, l->cq, &l->local, &l->target, l->srqn};
+	if (l->back.qp)
+		return (struct way){l->back.qp, l->peer_cq, &l->target, &l->local, l->back.srqn};
+	return (struct way){l->peer, l->peer_cq, &l->target, &l->local, 0};
 }
 
 static int write_through(struct link *l, const struct way *way, uint8_t *from, uint8_t *to, uint32_t rkey,
-			 struct ibv_wc *wc)
+			 struct ibv_wc *wc, struct log *log)
 {
 	struct ibv_sge sge = {(uintptr_t)from, PROBE_LEN, way->from->mr->lkey};
 	struct ibv_send_wr wr = {
@@ -82,16 +94,17 @@ static int write_through(struct link *l, const struct way *way, uint8_t *from, u
 		.sg_list = &sge,
 		.num_sge = 1,
 		.wr.rdma = {(uintptr_t)to, rkey},
+		.qp_type.xrc.remote_srqn = way->srqn,
 	};
 	struct ibv_send_wr *bad;
 	int ret = ibv_post_send(way->qp, &wr, &bad);
 
-	journal_list(way->log, way->qp, way->peer, &wr, ret, bad);
+	journal_list(log, way->qp, far_end(l, way->qp), &wr, ret, bad);
 	return ret ? ret : wait_wc(way->cq, l->dut->timeout_ms, wc);
 }
 
 /* A later write through the region's own key: when it has come, the one before it has had its chance. */
-static void wait_marker(struct link *l, const struct way *way, uint8_t *from, struct verdict *v)
+static void wait_marker(struct link *l, const struct way *way, uint8_t *from, struct result *res)
 {
 	uint8_t *to = arena_take(way->to, PROBE_LEN);
 	volatile uint8_t *last = to + PROBE_LEN - 1;
@@ -100,9 +113,9 @@ static void wait_marker(struct link *l, const struct way *way, uint8_t *from, st
 	int ret;
 
 	memcpy(arena_shadow(way->to, to), from, PROBE_LEN);
-	ret = write_through(l, way, from, to, way->to->mr->rkey, &wc);
+	ret = write_through(l, way, from, to, way->to->mr->rkey, &wc, &res->log);
 	if (ret || wc.status != IBV_WC_SUCCESS) {
-		fault(v, "a write through the memory region after that of the window: %s",
+		fault(&res->verdict, "a write through the memory region after that of the window: %s",
 		      ret ? errno_name(ret) : value_name(status_names, wc.status));
 		return;
 	}
@@ -114,8 +127,8 @@ static void wait_marker(struct link *l, const struct way *way, uint8_t *from, st
 
 void window_probe(struct link *l, uint32_t rkey, bool open, struct result *res)
 {
-	enum ibv_wc_status want = open || l->qpt != IBV_QPT_RC ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
-	struct way way = way_in(l, &res->log);
+	enum ibv_wc_status want = open || l->qpt == IBV_QPT_UC ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
+	struct way way = way_in(l);
 	uint8_t *from = arena_take(way.from, PROBE_LEN), *to = arena_take(way.to, PROBE_LEN);
 	struct ibv_wc wc;
 	int ret;
@@ -127,11 +140,11 @@ void window_probe(struct link *l, uint32_t rkey, bool open, struct result *res)
 		memcpy(arena_shadow(way.to, to), from, PROBE_LEN);
 	log_call(&res->log, "/* an RDMA WRITE with the rkey of the window: must %s */",
 		 open ? "arrive" : "be refused");
-	ret = write_through(l, &way, from, to, rkey, &wc);
+	ret = write_through(l, &way, from, to, rkey, &wc, &res->log);
 	if (ret || wc.status != want)
 		fault(&res->verdict, "an RDMA WRITE through the window: %s, expected %s",
 		      ret ? errno_name(ret) : value_name(status_names, wc.status),
 		      value_name(status_names, want));
 	else if (want == IBV_WC_SUCCESS)
-		wait_marker(l, &way, from, &res->verdict);
+		wait_marker(l, &way, from, res);
 }
