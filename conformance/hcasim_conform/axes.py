@@ -80,7 +80,7 @@ def regions(api):
     return tuple(r for r in REGIONS if api == "wr" or not r.abort)
 
 
-def right_setter(op, qpt):
+def mandatory_setter(op, qpt):
     """The QP setter that a row needs on a QP type (QP Specific setters; errata QP-SETTER-SCOPE, NONE-ROWS)."""
     if qpt == "XRC_SEND" and not op.srqn:
         return "none"
@@ -92,7 +92,7 @@ def qp_setters(api, op, qpt):
 
     With ibv_post_send() the address is a part of the request: only the right one can be given.
     """
-    right = right_setter(op, qpt)
+    right = mandatory_setter(op, qpt)
     if api == "post":
         return (right,)
     own = SETTER_OF.get(qpt)

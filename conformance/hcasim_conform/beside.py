@@ -3,21 +3,13 @@
 from dataclasses import replace
 
 from . import expect as ex
-from .axes import NO_DATA, SIGNALED, TOO_MANY, Data, data_kinds, plain_data, right_setter
+from . import suites
+from .axes import NO_DATA, SIGNALED, TOO_MANY, Data, data_kinds, plain_data, mandatory_setter
 from .cells import Cell, Expect, Wr
 from .enumeration import work
 
 # A window is bound, or invalidated, once.
 ONCE = ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV")
-
-
-def suite_cases(tables):
-    """The cases of suites.py, where there are any."""
-    try:
-        from . import suites
-    except ImportError:
-        return ()
-    return suites.cases(tables)
 
 
 class Beside:
@@ -33,7 +25,7 @@ class Beside:
         yield from self._receives("recv", self.tables.calls["ibv_post_recv"])
         yield from self._receives("srq", self.tables.calls["ibv_post_srq_recv"])
         yield from self._writev(self.tables.calls["rdma_post_writev"])
-        yield from suite_cases(self.tables)
+        yield from suites.cases(self.tables)
 
     def _cell(self, api, op, qpt, data, flags, variant, wrs, expect, **more):
         ask = more.pop("ask", None) or tuple(dict.fromkeys(("SEND", op.name)))
@@ -43,7 +35,7 @@ class Beside:
             short=op.short,
             qpt=qpt,
             data=data,
-            qp_setter=right_setter(op, qpt),
+            qp_setter=mandatory_setter(op, qpt),
             flags=flags,
             variant=variant,
             ask=ask,
@@ -58,11 +50,11 @@ class Beside:
         if op.name not in ONCE:
             return quiet, good, good
         send = self.tables.operation("SEND")
-        return quiet, good, work(send, plain_data(send, qpt), right_setter(send, qpt), SIGNALED)
+        return quiet, good, work(send, plain_data(send, qpt), mandatory_setter(send, qpt), SIGNALED)
 
     def _batches(self, api, op, qpt):
         """Batches of one operation; one API after the other; INLINE where it is no flag."""
-        setter, data = right_setter(op, qpt), plain_data(op, qpt)
+        setter, data = mandatory_setter(op, qpt), plain_data(op, qpt)
         legal = ex.derive(self.tables, api, op, qpt, data, setter, SIGNALED)
         quiet, good, follow = self._batch(op, qpt, data, setter)
         bad = work(op, TOO_MANY, setter, SIGNALED)
@@ -84,7 +76,7 @@ class Beside:
 
     def _fenced(self, api, op, qpt):
         """A fenced request that sends what a READ or an atomic before it brings: it must wait for that."""
-        fence, setter = self.tables.flag("FENCE"), right_setter(op, qpt)
+        fence, setter = self.tables.flag("FENCE"), mandatory_setter(op, qpt)
         if ex.EFFECTS[op.name] not in ("send", "write") or not fence.in_scope(op, qpt):
             return
         for first in ("RDMA_READ", "ATOMIC_FETCH_AND_ADD"):

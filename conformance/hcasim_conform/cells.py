@@ -70,6 +70,11 @@ class Expect:
     why: str | None = None  # UNDEFINED: why the cell is never run
 
 
+def defined(cell):
+    """Whether it is run at all."""
+    return cell.expect.level != "UNDEFINED"
+
+
 @dataclass(frozen=True)
 class Batch:
     """Requests that another posting than that of the cell brings, and how that posting must end."""
@@ -102,10 +107,6 @@ class Posted:
         setter = "-" if self.qp_setter == "none" else self.qp_setter
         head = f"{self.api}/{self.short}/{self.qpt.lower()}/{self.data.id}/{setter}/{flags}"
         return f"{head}/{self.variant}" if self.variant else head
-
-    @property
-    def defined(self):
-        return self.expect.level != "UNDEFINED"
 
     def line(self):
         """The cell as the runner reads it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, device, results, terminal, versions
+from . import commands, device, results, taps, terminal, versions
 from .cells import APIS
 from .dut import DutError, load
 from .enumeration import Enumerator
@@ -94,6 +94,11 @@ def parser():
         metavar=("A", "B"),
         help="compare two runs (results.json, or its folder), run nothing; 1 when anything became worse",
     )
+    p.add_argument(
+        "--tap",
+        action=argparse.BooleanOptionalAction,
+        help="judge wire and host link, too, where the DUT file says how (default: yes)",
+    )
     p.add_argument("--bin", type=Path, metavar="DIR", help="where hcasim and hcasim-conform-runner are")
     return p
 
@@ -129,6 +134,8 @@ def execute(args, tables, selector, selection, dut):
     console = Console()
     print_counts(selection, console.file)
     started, begin = datetime.now(timezone.utc), time.monotonic()
+    if args.tap or args.tap is None:
+        taps.enable(dut, tables, args.out)
     session = Session(selection, dut, bin_dir(args.bin), args.jobs, terminal.Bar(console), args.repeat)
     status = run(session)
     if session.error:

@@ -9,6 +9,8 @@ each way such a cell may have to end, so that a refusal does not stand in for an
 """
 import random
 
+from .cells import defined
+
 # A cell is taken if it brings at least so many new pairs; from the most to what is left.
 TAKE = (5, 3, 2, 1)
 END = {"ok": 0, "refused": 1, "any": 2, "error": 3, "none": 4}  # how a cell ends; none: there is no QP
@@ -93,4 +95,4 @@ def covering(enumerator, seed):
     cells = []
     for block in enumerator.blocks.values():
         cells += [block.cell(where) for where in base(block) + sorted(chosen.get(block, ()))]
-    return cells + [c for c in enumerator.beside.values() if c.defined]
+    return cells + [c for c in enumerator.beside.values() if defined(c)]

@@ -8,8 +8,8 @@ from collections import Counter
 
 from . import expect as ex
 from .axes import ALONE, FLAG_SETS, FLAGS, NO_DATA, SIGNALED, TOO_MANY, UNASKED
-from .axes import data_kinds, plain_data, qp_setters, regions, right_setter
-from .cells import Batch, Posted, Wr
+from .axes import data_kinds, plain_data, qp_setters, regions, mandatory_setter
+from .cells import Batch, Posted, Wr, defined
 
 
 def work(op, data, qp_setter, flags, **more):
@@ -30,7 +30,7 @@ def work(op, data, qp_setter, flags, **more):
 def plain_send(tables, qpt, data=None):
     """The signalled SEND that stands beside the cell's request: legal on every QP type."""
     send = tables.operation("SEND")
-    return work(send, data or plain_data(send, qpt), right_setter(send, qpt), SIGNALED)
+    return work(send, data or plain_data(send, qpt), mandatory_setter(send, qpt), SIGNALED)
 
 
 class ProductCell(Posted):
@@ -97,7 +97,7 @@ class Block:
     def __init__(self, tables, api, op, qpt):
         self.tables, self.api, self.op, self.qpt = tables, api, op, qpt
         self.legal = qpt in op.types(api)
-        self.right = right_setter(op, qpt)
+        self.right = mandatory_setter(op, qpt)
         self._axes()
         self._names()
         self.send = plain_send(tables, qpt)
@@ -297,7 +297,7 @@ class Enumerator:
     def undefined(self):
         """Why cells are never run: reason to number."""
         found = sum((block.undefined() for block in self.blocks.values()), Counter())
-        found.update(c.expect.why for c in self.beside.values() if not c.defined)
+        found.update(c.expect.why for c in self.beside.values() if not defined(c))
         return found
 
     def cells(self):
@@ -312,7 +312,7 @@ class Enumerator:
         for block in self.blocks.values():
             for where in block.defined():
                 yield block.cell(where)
-        yield from (c for c in self.beside.values() if c.defined)
+        yield from filter(defined, self.beside.values())
 
 
 def _flag_order(name):

@@ -7,7 +7,7 @@ nor an erratum binds anybody: such a cell is counted and never run.
 """
 from dataclasses import replace
 
-from .axes import SETTER_OF, right_setter
+from .axes import SETTER_OF, mandatory_setter
 from .cells import Expect
 
 SEND_OPS = "ibv_wr_post/USAGE/send_ops_flags"
@@ -79,7 +79,7 @@ def data_fault(tables, api, op, data):
 
 
 def setter_fault(op, qpt, qp_setter):
-    right = right_setter(op, qpt)
+    right = mandatory_setter(op, qpt)
     own = SETTER_OF.get(qpt)
     if qp_setter == right:
         return None

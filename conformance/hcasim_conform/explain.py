@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim conform --explain ID: what a cell rests on, what is posted, what is expected, whether it runs."""
 from .axes import ALONE
+from .cells import defined
 from .covering import base
 from .selection import COVERING, SelectionError, near, never
 
@@ -35,7 +36,7 @@ def _posted(cell):
 
 
 def _runs(selector, cell):
-    if not cell.defined:
+    if not defined(cell):
         return f"no: {never(cell.expect.why)}"
     block = getattr(cell, "block", None)
     if not block or cell.where in base(block):

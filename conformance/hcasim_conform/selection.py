@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from _pytest.mark.expression import Expression, ParseError
 
+from .cells import defined
 from .covering import covering
 from .results import OTHER_SHARDS
 
@@ -52,7 +53,7 @@ def named(enumerator, expression):
     if not all(cells):
         return []
     for cell in cells:
-        if not cell.defined:
+        if not defined(cell):
             raise SelectionError(f"{cell.id} is {never(cell.expect.why)}")
     return list({c.id: c for c in cells}.values())
 

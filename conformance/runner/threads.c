@@ -36,7 +36,11 @@ static void wait_knocking(void *arg)
 
 int post_threads(struct link *l, struct poster *first, struct poster *second, struct log *log)
 {
-	struct race race = {.link = l, .second = second, .log.calls = json_array()};
+	struct race race = {
+		.link = l,
+		.second = second,
+		.log = {.calls = json_array(), .posts = log->posts ? json_array() : NULL},
+	};
 	const struct inside inside = {wait_knocking, &race};
 	pthread_t thread;
 	int ret = pthread_barrier_init(&race.inside, NULL, 2);
@@ -48,9 +52,12 @@ int post_threads(struct link *l, struct poster *first, struct poster *second, st
 			ret = pthread_join(thread, NULL);
 			log_call(log, "/* a second thread, while the first is inside its region: */");
 			json_array_extend(log->calls, race.log.calls);
+			if (log->posts)
+				json_array_extend(log->posts, race.log.posts);
 		}
 		pthread_barrier_destroy(&race.inside);
 	}
 	json_decref(race.log.calls);
+	json_decref(race.log.posts);
 	return ret;
 }

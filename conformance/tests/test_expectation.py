@@ -3,6 +3,7 @@
 import pytest
 
 from hcasim_conform import expect as ex
+from hcasim_conform.cells import defined as is_run
 
 
 def expect(by_id, cell_id):
@@ -108,7 +109,7 @@ def test_atomics_take_eight_bytes(by_id, data):
 def test_what_nobody_says_is_never_run(by_id, cell_id, why):
     cell = by_id[cell_id]
     assert cell.expect.level == "UNDEFINED" and why in cell.expect.why
-    assert not cell.defined
+    assert not is_run(cell)
 
 
 @pytest.mark.parametrize(
@@ -229,6 +230,8 @@ def test_lines_carry_all_the_runner_needs(defined):
         "len",
     }
     for cell in defined[::13]:
+        if cell.api == "suite":
+            continue
         line = cell.line()
         assert 1 <= len(line["wrs"]) <= 4
         assert all(set(wr) == wr_keys for wr in line["wrs"])
