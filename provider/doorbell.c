@@ -5,40 +5,40 @@
 #include "wqe.h"
 
 /*
- * Copies one WQE into a BlueFlame buffer. All QPs of a context share the two buffers of its page, so
- * a push claims one; when both are taken the caller rings the doorbell instead of waiting, which
- * keeps a QP with a thread domain free of locks.
+ * Copies one WQE into a BlueFlame buffer. All QPs of a context or of a thread domain share the two buffers
+ * of its page, so a push claims one; when both are taken the caller rings the doorbell instead of waiting,
+ * which keeps a QP with a thread domain free of locks.
  */
-static bool push(struct hcasim_context *ctx, const void *wqe, uint32_t bytes)
+static bool push(struct hcasim_uar *uar, const void *wqe, uint32_t bytes)
 {
 	unsigned int i, buf;
 
 	for (i = 0; i < HCASIM_BF_BUFS; i++) {
-		buf = atomic_fetch_add_explicit(&ctx->bf_next, 1, memory_order_relaxed) % HCASIM_BF_BUFS;
-		if (!atomic_flag_test_and_set_explicit(&ctx->bf_taken[buf], memory_order_acquire))
+		buf = atomic_fetch_add_explicit(&uar->bf_next, 1, memory_order_relaxed) % HCASIM_BF_BUFS;
+		if (!atomic_flag_test_and_set_explicit(&uar->bf_taken[buf], memory_order_acquire))
 			goto claimed;
 	}
 	return false;
 
 claimed:
 	mmio_wc_start();
-	mmio_memcpy_x64(ctx->uar + HCASIM_UAR_BF + buf * HCASIM_BF_SIZE, wqe, bytes);
+	mmio_memcpy_x64(uar->page + HCASIM_UAR_BF + buf * HCASIM_BF_SIZE, wqe, bytes);
 	mmio_flush_writes();
-	atomic_flag_clear_explicit(&ctx->bf_taken[buf], memory_order_release);
+	atomic_flag_clear_explicit(&uar->bf_taken[buf], memory_order_release);
 	return true;
 }
 
-static void ring(struct hcasim_context *ctx, uint32_t offset, uint64_t value)
+static void ring(struct hcasim_uar *uar, uint32_t offset, uint64_t value)
 {
 	mmio_wc_start();
-	mmio_write64_le(ctx->uar + offset, htole64(value));
+	mmio_write64_le(uar->page + offset, htole64(value));
 	mmio_flush_writes();
 }
 
 /* WQEs [first_bb, pi) are new; `single`: they are one WQE. */
 void hcasim_ring_sq(struct hcasim_qp *qp, uint32_t first_bb, uint32_t pi, bool single)
 {
-	struct hcasim_context *ctx = qp->ctx;
+	struct hcasim_uar *uar = qp->uar;
 	uint32_t bytes = (pi - first_bb) * HCASIM_WQEBB_SIZE;
 	uint32_t pos = first_bb & (qp->sq.num_bb - 1);
 
@@ -46,10 +46,10 @@ void hcasim_ring_sq(struct hcasim_qp *qp, uint32_t first_bb, uint32_t pi, bool s
 	hcasim_store_record(&qp->record->sq_pi, pi);
 	/* The record is visible before the doorbell that may make the device read it. */
 	udma_ordering_write_barrier();
-	if (single && ctx->use_bf && bytes <= HCASIM_BF_SIZE && pos + (pi - first_bb) <= qp->sq.num_bb &&
-	    push(ctx, qp->sq.ring + pos * HCASIM_WQEBB_SIZE, bytes))
+	if (single && uar->use_bf && bytes <= HCASIM_BF_SIZE && pos + (pi - first_bb) <= qp->sq.num_bb &&
+	    push(uar, qp->sq.ring + pos * HCASIM_WQEBB_SIZE, bytes))
 		return;
-	ring(ctx, HCASIM_UAR_DB_SQ,
+	ring(uar, HCASIM_UAR_DB_SQ,
 	     HCASIM_FIELD_PREP(HCASIM_DB_SQ_QPN_MASK, qp->vqp.qp.qp_num) |
 		     HCASIM_FIELD_PREP(HCASIM_DB_SQ_PI_MASK, (uint64_t)(pi & 0xffff)));
 }
@@ -60,7 +60,7 @@ void hcasim_arm_cq(struct hcasim_cq *cq, uint32_t sn, bool solicited)
 			    HCASIM_FIELD_PREP(HCASIM_CQ_RECORD_SN_MASK, sn) |
 				    HCASIM_FIELD_PREP(HCASIM_CQ_RECORD_SOLICITED_MASK, solicited));
 	udma_to_device_barrier();
-	ring(cq->ctx, HCASIM_UAR_DB_CQ,
+	ring(&cq->ctx->uar, HCASIM_UAR_DB_CQ,
 	     HCASIM_FIELD_PREP(HCASIM_DB_CQ_CQN_MASK, (uint64_t)cq->cqn) |
 		     HCASIM_FIELD_PREP(HCASIM_DB_CQ_ARM_SN_MASK, (uint64_t)sn) |
 		     HCASIM_FIELD_PREP(HCASIM_DB_CQ_SOLICITED_MASK, (uint64_t)solicited) |

@@ -47,25 +47,48 @@ void hcasim_init_ops(struct hcasim_context *ctx)
 	}
 }
 
+int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t index)
+{
+	struct hcasim_map map;
+	int err, i;
+
+	err = hcasim_map_device(&ctx->ibv_ctx.context, &map,
+				ctx->uar_mmap_offset + (uint64_t)index * HCASIM_UAR_PAGE_SIZE,
+				HCASIM_UAR_PAGE_SIZE, PROT_READ | PROT_WRITE);
+	if (err)
+		return err;
+	uar->page = map.addr;
+	uar->index = index;
+	uar->use_bf = !check_env("HCASIM_NO_BF");
+	for (i = 0; i < HCASIM_BF_BUFS; i++)
+		atomic_flag_clear(&uar->bf_taken[i]);
+	atomic_init(&uar->bf_next, 0);
+	return 0;
+}
+
+void hcasim_unmap_uar(struct hcasim_uar *uar)
+{
+	munmap(uar->page, HCASIM_UAR_PAGE_SIZE);
+}
+
 static int map_pages(struct hcasim_context *ctx, const struct hcasim_alloc_ucontext_resp *resp)
 {
 	struct ibv_context *ibctx = &ctx->ibv_ctx.context;
 	struct hcasim_map map;
 	int err;
 
-	err = hcasim_map_device(ibctx, &map, resp->uar_mmap_offset, HCASIM_UAR_PAGE_SIZE,
-				PROT_READ | PROT_WRITE);
+	ctx->uar_mmap_offset = resp->uar_mmap_offset;
+	err = hcasim_map_uar(ctx, &ctx->uar, 0);
 	if (err)
 		return err;
-	ctx->uar = map.addr;
-	ctx->clock = ctx->uar + HCASIM_UAR_CLOCK;
+	ctx->clock = ctx->uar.page + HCASIM_UAR_CLOCK;
 	if (!resp->clock_mmap_offset)
 		return 0;
 
 	/* The read-only page has the clock where the user access page has it. */
 	err = hcasim_map_device(ibctx, &map, resp->clock_mmap_offset, HCASIM_UAR_PAGE_SIZE, PROT_READ);
 	if (err) {
-		munmap(ctx->uar, HCASIM_UAR_PAGE_SIZE);
+		hcasim_unmap_uar(&ctx->uar);
 		return err;
 	}
 	ctx->clock_page = map.addr;
@@ -82,7 +105,7 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 	pthread_mutex_destroy(&ctx->table_lock);
 	if (ctx->clock_page)
 		munmap(ctx->clock_page, HCASIM_UAR_PAGE_SIZE);
-	munmap(ctx->uar, HCASIM_UAR_PAGE_SIZE);
+	hcasim_unmap_uar(&ctx->uar);
 	verbs_uninit_context(&ctx->ibv_ctx);
 	free(ctx);
 }
@@ -116,6 +139,8 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.destroy_srq = hcasim_destroy_srq,
 	.free_context = hcasim_free_context,
 	.get_srq_num = hcasim_get_srq_num,
+	.import_mr = hcasim_import_mr,
+	.import_pd = hcasim_import_pd,
 	.modify_qp = hcasim_modify_qp,
 	.modify_srq = hcasim_modify_srq,
 	.open_qp = hcasim_open_qp,
@@ -133,40 +158,75 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.req_notify_cq = hcasim_req_notify_cq,
 	.rereg_mr = hcasim_rereg_mr,
 	.resize_cq = hcasim_resize_cq,
+	.unimport_mr = hcasim_unimport_mr,
+	.unimport_pd = hcasim_unimport_pd,
 };
+
+/* What the driver half says of a context that was made, or imported. */
+static int start_context(struct hcasim_context *ctx, const struct hcasim_alloc_ucontext_resp *resp)
+{
+	int err;
+
+	err = map_pages(ctx, resp);
+	if (err)
+		return err;
+	ctx->max_send_wqebb = resp->max_send_wqebb;
+	ctx->max_inline = resp->max_inline;
+	ctx->max_sge = resp->max_sge;
+	ctx->max_tso = resp->max_tso;
+	ctx->max_tso_hdr = resp->max_tso_hdr;
+	ctx->td_uars_free = resp->td_uars < 64 ? (1ull << resp->td_uars) - 1 : UINT64_MAX;
+	pthread_mutex_init(&ctx->table_lock, NULL);
+	hcasim_init_ops(ctx);
+	verbs_set_ops(&ctx->ibv_ctx, &hcasim_ctx_ops);
+	return 0;
+}
 
 static struct verbs_context *hcasim_alloc_context(struct ibv_device *ibdev, int cmd_fd, void *private_data)
 {
 	struct hcasim_cmd_get_context_resp resp = {};
 	struct ibv_get_context cmd = {};
 	struct hcasim_context *ctx;
-	int i;
 
 	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, ibv_ctx, HCASIM_DRIVER_ID);
 	if (!ctx)
 		return NULL;
-	if (ibv_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp)))
-		goto err_uninit;
-	if (map_pages(ctx, &resp.drv_payload))
-		goto err_uninit;
-
-	ctx->max_send_wqebb = resp.drv_payload.max_send_wqebb;
-	ctx->max_inline = resp.drv_payload.max_inline;
-	ctx->max_sge = resp.drv_payload.max_sge;
-	ctx->max_tso = resp.drv_payload.max_tso;
-	ctx->max_tso_hdr = resp.drv_payload.max_tso_hdr;
-	ctx->use_bf = !check_env("HCASIM_NO_BF");
-	for (i = 0; i < HCASIM_BF_BUFS; i++)
-		atomic_flag_clear(&ctx->bf_taken[i]);
-	pthread_mutex_init(&ctx->table_lock, NULL);
-	hcasim_init_ops(ctx);
-	verbs_set_ops(&ctx->ibv_ctx, &hcasim_ctx_ops);
+	if (ibv_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp)) ||
+	    start_context(ctx, &resp.drv_payload)) {
+		verbs_uninit_context(&ctx->ibv_ctx);
+		free(ctx);
+		return NULL;
+	}
 	return &ctx->ibv_ctx;
+}
 
-err_uninit:
-	verbs_uninit_context(&ctx->ibv_ctx);
-	free(ctx);
-	return NULL;
+/*
+ * ibv_import_device(3). The pages are those of the context that is imported, and its BlueFlame buffers
+ * belong to whoever made it: here doorbells are rung, and thread domains have no pages of their own.
+ */
+static struct verbs_context *hcasim_import_context(struct ibv_device *ibdev, int cmd_fd)
+{
+	DECLARE_COMMAND_BUFFER_LINK(driver, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT, 1, NULL);
+	struct hcasim_alloc_ucontext_resp resp = {};
+	struct hcasim_context *ctx;
+	int err;
+
+	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, ibv_ctx, HCASIM_DRIVER_ID);
+	if (!ctx)
+		return NULL;
+	fill_attr_out_ptr(driver, HCASIM_ATTR_QUERY_CONTEXT_RESP, &resp);
+	err = ibv_cmd_query_context(&ctx->ibv_ctx.context, driver);
+	if (!err)
+		err = start_context(ctx, &resp);
+	if (err) {
+		verbs_uninit_context(&ctx->ibv_ctx);
+		free(ctx);
+		errno = err;
+		return NULL;
+	}
+	ctx->uar.use_bf = false;
+	ctx->td_uars_free = 0;
+	return &ctx->ibv_ctx;
 }
 
 static struct verbs_device *hcasim_alloc_device(struct verbs_sysfs_dev *sysfs_dev)
@@ -192,5 +252,6 @@ static const struct verbs_device_ops hcasim_dev_ops = {
 	.alloc_device = hcasim_alloc_device,
 	.uninit_device = hcasim_uninit_device,
 	.alloc_context = hcasim_alloc_context,
+	.import_context = hcasim_import_context,
 };
 PROVIDER_DRIVER(hcasim, hcasim_dev_ops);

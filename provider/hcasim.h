@@ -36,15 +36,22 @@ struct hcasim_table { /* from a QP or SRQ number to the object */
 	_Atomic(struct hcasim_leaf *) leaf[HCASIM_TABLE_SIZE];
 };
 
-struct hcasim_context {
-	struct verbs_context ibv_ctx;
-	uint8_t *uar;         /* user access page, write-combining */
-	const uint8_t *clock; /* where the device clock is read */
-	void *clock_page;     /* its own mapping, or NULL */
+struct hcasim_uar { /* a user access page, write-combining */
+	uint8_t *page;
+	uint32_t index; /* among the context's */
 	bool use_bf;
 	/* A BlueFlame buffer belongs to whoever set its flag; one that is taken is not waited for. */
 	atomic_flag bf_taken[HCASIM_BF_BUFS];
 	atomic_uint bf_next;
+};
+
+struct hcasim_context {
+	struct verbs_context ibv_ctx;
+	struct hcasim_uar uar;
+	const uint8_t *clock; /* where the device clock is read */
+	void *clock_page;     /* its own mapping, or NULL */
+	uint64_t uar_mmap_offset;
+	uint64_t td_uars_free; /* bit i: page i + 1 belongs to no thread domain; under table_lock */
 
 	uint32_t max_send_wqebb, max_inline, max_sge, max_tso, max_tso_hdr;
 
@@ -59,6 +66,8 @@ struct hcasim_context {
 struct hcasim_td {
 	struct ibv_td ibv_td;
 	atomic_uint refs;
+	struct hcasim_uar *uar; /* its own page, or the context's when there are no more */
+	struct hcasim_uar own;
 };
 
 /* A protection domain, or a parent domain that stands for one: `base` says which. */
@@ -66,7 +75,8 @@ struct hcasim_pd {
 	struct ibv_pd ibv_pd;
 	struct hcasim_pd *base; /* NULL: a protection domain of its own */
 	struct hcasim_td *td;
-	atomic_uint refs;
+	bool imported;
+	atomic_uint refs; /* of an imported one: with the caller's own */
 	uint32_t pdn;
 	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
 		       uint64_t resource_type);
@@ -187,6 +197,7 @@ struct hcasim_qp {
 	struct verbs_qp vqp;
 	struct hcasim_context *ctx;
 	struct hcasim_pd *pd;
+	struct hcasim_uar *uar;
 	uint64_t send_ops; /* IBV_QP_EX_WITH_* it was created with */
 	struct hcasim_map map;
 	struct hcasim_sq_record *record;
@@ -237,6 +248,8 @@ static inline void hcasim_store_record(__le32 *word, uint32_t value)
 int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_t offset, uint64_t size,
 		      int prot);
 void hcasim_unmap(struct hcasim_map *map);
+int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t index);
+void hcasim_unmap_uar(struct hcasim_uar *uar);
 void hcasim_init_ops(struct hcasim_context *ctx);
 
 /* query.c */
@@ -249,6 +262,8 @@ uint64_t hcasim_read_clock(const struct hcasim_context *ctx);
 /* pd.c */
 struct ibv_pd *hcasim_alloc_pd(struct ibv_context *ibctx);
 int hcasim_dealloc_pd(struct ibv_pd *ibpd);
+struct ibv_pd *hcasim_import_pd(struct ibv_context *ibctx, uint32_t handle);
+void hcasim_unimport_pd(struct ibv_pd *ibpd);
 struct ibv_td *hcasim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr *attr);
 int hcasim_dealloc_td(struct ibv_td *ibtd);
 struct ibv_pd *hcasim_alloc_parent_domain(struct ibv_context *ibctx,
@@ -263,6 +278,8 @@ struct ibv_mr *hcasim_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length, uin
 int hcasim_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd, void *addr, size_t length,
 		    int access);
 int hcasim_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mr *hcasim_import_mr(struct ibv_pd *ibpd, uint32_t handle);
+void hcasim_unimport_mr(struct ibv_mr *ibmr);
 struct ibv_mw *hcasim_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type);
 int hcasim_dealloc_mw(struct ibv_mw *mw);
 int hcasim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);

@@ -3,7 +3,9 @@
 #ifndef HCASIM_DRV_ABI_H
 #define HCASIM_DRV_ABI_H
 
+#include <infiniband/cmd_ioctl.h>
 #include <infiniband/kern-abi.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 #include "hcasim-abi.h"
 
@@ -17,6 +19,12 @@
 #define _STRUCT_hcasim_create_qp_req       _STRUCT_empty
 #define _STRUCT_hcasim_create_qp_resp      _STRUCT_empty
 #define _STRUCT_hcasim_create_ah_resp      _STRUCT_empty
+
+/* Methods of the driver itself. */
+#define HCASIM_DRIVER_NS (1u << UVERBS_ID_NS_SHIFT)
+enum { HCASIM_METHOD_PD_QUERY = HCASIM_DRIVER_NS }; /* of UVERBS_OBJECT_PD */
+enum { HCASIM_ATTR_PD_QUERY_HANDLE = HCASIM_DRIVER_NS, HCASIM_ATTR_PD_QUERY_RESP_PDN };
+enum { HCASIM_ATTR_QUERY_CONTEXT_RESP = HCASIM_DRIVER_NS };
 
 DECLARE_DRV_CMD(hcasim_cmd_get_context, IB_USER_VERBS_CMD_GET_CONTEXT, empty, hcasim_alloc_ucontext_resp);
 DECLARE_DRV_CMD(hcasim_cmd_alloc_pd, IB_USER_VERBS_CMD_ALLOC_PD, empty, hcasim_alloc_pd_resp);

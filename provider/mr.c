@@ -44,6 +44,28 @@ int hcasim_dereg_mr(struct verbs_mr *vmr)
 	return 0;
 }
 
+struct ibv_mr *hcasim_import_mr(struct ibv_pd *ibpd, uint32_t handle)
+{
+	struct verbs_mr *vmr;
+	int err;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+	err = ibv_cmd_query_mr(ibpd, vmr, handle);
+	if (err) {
+		free(vmr);
+		errno = err;
+		return NULL;
+	}
+	return &vmr->ibv_mr;
+}
+
+void hcasim_unimport_mr(struct ibv_mr *ibmr)
+{
+	free(container_of(ibmr, struct verbs_mr, ibv_mr));
+}
+
 struct ibv_mw *hcasim_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 {
 	struct ib_uverbs_alloc_mw_resp resp;

@@ -2,6 +2,7 @@
 /* Protection domains, thread domains, and parent domains that join the two. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hcasim.h"
 
@@ -31,7 +32,7 @@ int hcasim_dealloc_pd(struct ibv_pd *ibpd)
 	struct hcasim_pd *pd = to_hpd(ibpd);
 	int err;
 
-	if (atomic_load(&pd->refs))
+	if (atomic_load(&pd->refs) > pd->imported)
 		return EBUSY;
 	if (pd->base) {
 		hcasim_pd_put(pd->base);
@@ -46,6 +47,62 @@ int hcasim_dealloc_pd(struct ibv_pd *ibpd)
 	return 0;
 }
 
+/* The kernel has no query of a PD: the driver's own says whether there is one of this handle. */
+struct ibv_pd *hcasim_import_pd(struct ibv_context *ibctx, uint32_t handle)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_PD, HCASIM_METHOD_PD_QUERY, 2);
+	struct hcasim_pd *pd;
+	int err;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+	fill_attr_in_obj(cmd, HCASIM_ATTR_PD_QUERY_HANDLE, handle);
+	fill_attr_out_ptr(cmd, HCASIM_ATTR_PD_QUERY_RESP_PDN, &pd->pdn);
+	err = execute_ioctl(ibctx, cmd);
+	if (err) {
+		free(pd);
+		errno = err;
+		return NULL;
+	}
+	pd->ibv_pd.context = ibctx;
+	pd->ibv_pd.handle = handle;
+	pd->imported = true;
+	atomic_init(&pd->refs, 1);
+	return &pd->ibv_pd;
+}
+
+/* There is nothing that this could fail with: what was made with it keeps it. */
+void hcasim_unimport_pd(struct ibv_pd *ibpd)
+{
+	hcasim_pd_put(to_hpd(ibpd));
+}
+
+/* A page of its own, so that threads share no BlueFlame buffer; the context's when there are no more. */
+static void td_take_uar(struct hcasim_context *ctx, struct hcasim_td *td)
+{
+	int bit;
+
+	td->uar = &ctx->uar;
+	pthread_mutex_lock(&ctx->table_lock);
+	bit = ffsll((long long)ctx->td_uars_free) - 1;
+	if (bit >= 0 && !hcasim_map_uar(ctx, &td->own, bit + 1)) {
+		ctx->td_uars_free &= ~(1ull << bit);
+		td->uar = &td->own;
+	}
+	pthread_mutex_unlock(&ctx->table_lock);
+}
+
+static void td_give_uar(struct hcasim_context *ctx, struct hcasim_td *td)
+{
+	if (td->uar != &td->own)
+		return;
+	hcasim_unmap_uar(&td->own);
+	pthread_mutex_lock(&ctx->table_lock);
+	ctx->td_uars_free |= 1ull << (td->own.index - 1);
+	pthread_mutex_unlock(&ctx->table_lock);
+}
+
 struct ibv_td *hcasim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_attr *attr)
 {
 	struct hcasim_td *td;
@@ -58,6 +115,7 @@ struct ibv_td *hcasim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_att
 	if (!td)
 		return NULL;
 	td->ibv_td.context = ibctx;
+	td_take_uar(to_hctx(ibctx), td);
 	atomic_init(&td->refs, 0);
 	return &td->ibv_td;
 }
@@ -68,6 +126,7 @@ int hcasim_dealloc_td(struct ibv_td *ibtd)
 
 	if (atomic_load(&td->refs))
 		return EBUSY;
+	td_give_uar(to_hctx(ibtd->context), td);
 	free(td);
 	return 0;
 }
@@ -114,7 +173,8 @@ void hcasim_pd_get(struct hcasim_pd *pd)
 
 void hcasim_pd_put(struct hcasim_pd *pd)
 {
-	atomic_fetch_sub(&pd->refs, 1);
+	if (atomic_fetch_sub(&pd->refs, 1) == 1 && pd->imported)
+		free(pd);
 }
 
 /* The allocator of a parent domain may decline by answering IBV_ALLOCATOR_USE_DEFAULT. */

@@ -279,6 +279,8 @@ static struct hcasim_qp *create(struct hcasim_context *ctx, struct ibv_qp_init_a
 	}
 	qp->ctx = ctx;
 	qp->pd = to_hpd(attr->pd);
+	qp->uar = qp->pd->td ? qp->pd->td->uar : &ctx->uar;
+	cmd.drv_payload.uar_index = qp->uar->index;
 	err = alloc_queues(qp, attr, &cmd.drv_payload);
 	if (err)
 		goto err_out;

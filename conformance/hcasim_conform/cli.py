@@ -2,6 +2,7 @@
 """hcasim conform: runs the conformance suite on a device under test."""
 import argparse
 import os
+import shlex
 import sys
 import time
 from datetime import datetime, timezone
@@ -9,20 +10,30 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import results, terminal
+from . import commands, device, results, terminal, versions
 from .cells import APIS
 from .dut import DutError, load
 from .enumeration import Enumerator
-from .report import write_html
 from .session import Session, run
 from .tables import Tables
 
+EPILOG = "hcasim conform merge --help: shards into one run."
 PYTEST_OK, PYTEST_FAILED, PYTEST_NONE = 0, 1, 5
 
 
 def parser():
-    p = argparse.ArgumentParser(prog="hcasim conform", description=__doc__)
-    p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device under test (default: native)")
+    p = argparse.ArgumentParser(prog="hcasim conform", description=__doc__, epilog=EPILOG)
+    p.add_argument(
+        "--dut",
+        default="native",
+        metavar="NAME|FILE",
+        help="device under test (default: native); device:NAME[/PORT[/GID-INDEX]] is one of this machine",
+    )
+    p.add_argument(
+        "--peer",
+        metavar="NAME[/PORT[/GID-INDEX]]",
+        help="device at the responder's end, in place of the DUT file's",
+    )
     p.add_argument(
         "-k",
         dest="expression",
@@ -46,6 +57,12 @@ def parser():
         metavar="N",
         help="runner processes at a time (default: cores)",
     )
+    p.add_argument(
+        "--diff",
+        nargs=2,
+        metavar=("A", "B"),
+        help="compare two runs (results.json, or its folder), run nothing; 1 when anything became worse",
+    )
     p.add_argument("--bin", type=Path, metavar="DIR", help="where hcasim and hcasim-conform-runner are")
     return p
 
@@ -68,24 +85,25 @@ def execute(args, tables, cells, dut):
     started, begin = datetime.now(timezone.utc), time.monotonic()
     session = Session(cells, dut, bin_dir(args.bin), max(1, args.jobs or 1), terminal.Bar(console))
     status = run(session, args.expression)
+    if session.error:
+        print(f"hcasim conform: {session.error}", file=sys.stderr)
+        return 2
     if status not in (PYTEST_OK, PYTEST_FAILED):
         return 2 if status != PYTEST_NONE else no_cell(args.expression)
     faults = session.faults + [f"DUT file: stale key: {text}" for text in dut.stale_keys(cells)]
-    data = results.record(
-        tables,
-        dut,
-        session.selected,
-        session.outcomes,
-        started.isoformat(timespec="seconds"),
-        time.monotonic() - begin,
-        faults,
+    about = results.Run(
+        command=args.command,
+        started=started.isoformat(timespec="seconds"),
+        seconds=time.monotonic() - begin,
+        versions={**versions.collect(bin_dir(args.bin)), **device.describe(dut)},
+        expression=args.expression,
+        findings=[finding.record() for finding in dut.findings],
+        faults=faults,
     )
-    args.out.mkdir(parents=True, exist_ok=True)
-    results.write_json(data, args.out / "results.json")
-    results.write_junit(data, args.out / "junit.xml")
-    write_html(data, args.out / "report.html")
+    data = results.record(tables, dut, session.selected, session.outcomes, about)
+    commands.write_reports(data, args.out)
     terminal.summarize(data, APIS, args.out, console)
-    return 1 if status or faults else 0
+    return 1 if status or faults or dut.new_findings() else 0
 
 
 def no_cell(expression):
@@ -94,12 +112,18 @@ def no_cell(expression):
 
 
 def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
+    if argv and argv[0] in commands.COMMANDS:
+        return commands.COMMANDS[argv[0]](argv[1:])
     args = parser().parse_args(argv)
+    if args.diff:
+        return commands.diff_runs(args.diff)
+    args.command = shlex.join(["hcasim", "conform", *argv])
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     tables = Tables()
     cells = Enumerator(tables).cells()
     try:
-        dut = load(args.dut)
+        dut = load(args.dut, args.peer)
     except DutError as error:
         print(f"hcasim conform: {error}", file=sys.stderr)
         return 2

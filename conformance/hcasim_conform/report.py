@@ -9,7 +9,7 @@ from markupsafe import Markup
 from .cells import APIS
 
 TEMPLATES = Path(__file__).parent / "templates"
-WORST_FIRST = ("fail", "unexpected", "known", "pass")
+WORST_FIRST = ("fail", "unexpected", "known", "pass", "skipped")
 
 
 def matrix(rows, api):

@@ -1,11 +1,42 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The record of a run (results.json) and its JUnit form. The report is made from the same record."""
+"""The record of a run: results.json, schema version 2. Every report is made from it.
+
+In memory each cell is a dict. In the file a cell that needs no attention (pass, skipped) is an array of
+indexes into `strings`: sentences and calls are shared by thousands of cells, and a run of all defined
+cells still loads in seconds. A cell that failed is an object, as a person or a script wants to read it.
+"""
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree
 
 SCHEMA = Path(__file__).resolve().parents[1] / "schema" / "results.schema.json"
-OUTCOMES = ("pass", "fail", "known", "unexpected")
+VERSION = 2
+OUTCOMES = ("pass", "fail", "known", "unexpected", "skipped")
+COMPACT = ("pass", "skipped")  # outcomes of cells that are stored as arrays
+LEVELS = ("MUST", "SHOULD", "UNDEFINED")
+OTHER_SHARDS = "in other shards"  # the reason in counts.left_out that a merge takes away
+
+
+class ResultsError(Exception):
+    """A file that is no record of a run; the message names the file and what is wrong."""
+
+
+@dataclass
+class Run:
+    """What is known of a run beside its cells."""
+
+    command: str
+    started: str
+    seconds: float
+    versions: dict
+    mode: str = "covering"  # or exhaustive
+    seed: int = 0
+    repeat: int = 1
+    expression: str | None = None  # of -k
+    shard: tuple | None = None  # (k, n)
+    counts: dict | None = None  # exist, run, left_out: {reason: number}
+    findings: list = field(default_factory=list)
+    faults: list = field(default_factory=list)  # that no cell can be charged with
 
 
 def cell_record(cell, outcome, result, reason, clause_errata):
@@ -26,19 +57,48 @@ def cell_record(cell, outcome, result, reason, clause_errata):
         "errno": result.errno,
         "us": result.us,
         "reason": reason,
+        "artefacts": getattr(result, "artefacts", []),
     }
 
 
-def record(tables, dut, cells, outcomes, started, seconds, faults):
+def summarize(rows):
+    """Numbers of cells by outcome, of all and of each level."""
+    levels = {level: dict.fromkeys(("cells", *OUTCOMES), 0) for level in LEVELS}
+    for row in rows:
+        levels[row["level"]]["cells"] += 1
+        levels[row["level"]][row["outcome"]] += 1
+    whole = {key: sum(level[key] for level in levels.values()) for key in ("cells", *OUTCOMES)}
+    return {**whole, "levels": levels}
+
+
+def count(rows):
+    """The counts of a run in which no cell was left out, beside those it skipped."""
+    skipped = {}
+    for row in rows:
+        if row["outcome"] == "skipped":
+            skipped[row["reason"]] = skipped.get(row["reason"], 0) + 1
+    return {"exist": len(rows), "run": len(rows) - sum(skipped.values()), "left_out": skipped}
+
+
+def record(tables, dut, cells, outcomes, run):
     rows = [cell_record(c, *outcomes[c.id], tables.clause_errata) for c in cells]
     used = {e for row in rows for e in row["errata"]}
     return {
-        "version": 1,
+        "version": VERSION,
         "dut": dut.summary(),
-        "started": started,
-        "seconds": round(seconds, 3),
-        "summary": {"cells": len(rows), **{o: sum(r["outcome"] == o for r in rows) for o in OUTCOMES}},
-        "faults": faults,
+        "command": run.command,
+        "versions": run.versions,
+        "mode": run.mode,
+        "seed": run.seed,
+        "repeat": run.repeat,
+        "expression": run.expression,
+        "shard": list(run.shard) if run.shard else None,
+        "started": run.started,
+        "seconds": round(run.seconds, 3),
+        "counts": run.counts or count(rows),
+        "summary": summarize(rows),
+        "faults": run.faults,
+        "findings": run.findings,
         "clauses": {row["clause"]: tables.sentences[row["clause"]] for row in rows},
         "errata": {
             k: {f: v[f] for f in ("page", "decision", "reason")}
@@ -49,46 +109,138 @@ def record(tables, dut, cells, outcomes, started, seconds, faults):
     }
 
 
+# -- the file ----------------------------------------------------------------------------------------------
+
+TEXT, TEXTS, NUMBER, ARTEFACTS = "text", "texts", "number", "artefacts"
+# The places of a compact cell: its array has them in this order. `faults` is empty in such a cell.
+COLUMNS = {
+    "id": TEXT,
+    "api": TEXT,
+    "op": TEXT,
+    "qp": TEXT,
+    "level": TEXT,
+    "clause": TEXT,
+    "errata": TEXTS,
+    "expected": TEXT,
+    "outcome": TEXT,
+    "seen": TEXT,
+    "calls": TEXTS,
+    "errno": TEXT,
+    "us": NUMBER,
+    "reason": TEXT,
+    "artefacts": ARTEFACTS,
+}
+
+
+class Strings:
+    """Each string once; a null stays a null."""
+
+    def __init__(self):
+        self.index = {}
+
+    def text(self, text):
+        return None if text is None else self.index.setdefault(text, len(self.index))
+
+    def texts(self, texts):
+        return [self.text(t) for t in texts]
+
+    def number(self, number):
+        return number
+
+    def artefacts(self, artefacts):
+        return [
+            [self.text(a["kind"]), self.text(a["path"]), a["text"] and self.texts(a["text"].split("\n"))]
+            for a in artefacts
+        ]
+
+
+class Lookup:
+    """The way back."""
+
+    def __init__(self, strings):
+        self.strings = strings
+
+    def text(self, index):
+        return None if index is None else self.strings[index]
+
+    def texts(self, indexes):
+        return [self.strings[i] for i in indexes]
+
+    def number(self, number):
+        return number
+
+    def artefacts(self, artefacts):
+        return [
+            {
+                "kind": self.strings[kind],
+                "path": self.text(path),
+                "text": lines and "\n".join(self.texts(lines)),
+            }
+            for kind, path, lines in artefacts
+        ]
+
+
+def pack(data):
+    """As the file has it."""
+    strings = Strings()
+    columns = [(name, getattr(strings, kind)) for name, kind in COLUMNS.items()]
+    cells = [
+        [store(row[name]) for name, store in columns] if row["outcome"] in COMPACT else row
+        for row in data["cells"]
+    ]
+    head = {key: value for key, value in data.items() if key != "cells"}
+    return {**head, "columns": list(COLUMNS), "strings": list(strings.index), "cells": cells}
+
+
+def unpack(doc):
+    """As the reports have it."""
+    lookup = Lookup(doc["strings"])
+    columns = [(name, getattr(lookup, COLUMNS[name])) for name in doc["columns"]]
+    cells = []
+    for row in doc["cells"]:
+        if isinstance(row, list):
+            row = {name: fetch(value) for (name, fetch), value in zip(columns, row, strict=True)}
+            row["faults"] = []
+        cells.append(row)
+    head = {key: value for key, value in doc.items() if key not in ("columns", "strings", "cells")}
+    return {**head, "cells": cells}
+
+
 def write_json(data, path):
-    path.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    """One line a cell, so that a difference between two files can be read."""
+    doc = pack(data)
+    cells = doc.pop("cells")
+    dump = json.JSONEncoder(separators=(",", ":")).encode
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(json.dumps(doc, indent=1).removesuffix("\n}"))
+        f.write(',\n "cells": [\n')
+        f.write(",\n".join(map(dump, cells)))
+        f.write("\n]}\n")
 
 
-def _failure(row):
-    """JUnit has no word for a failure that is known: it is a failure whose type says so."""
-    if row["outcome"] == "known":
-        return "known-difference", row["reason"]
-    if row["outcome"] == "unexpected":
-        return "unexpected-pass", f"listed as a known difference: {row['reason']}"
-    return "failure", row["faults"][0] if row["faults"] else row["seen"]
+def load(path):
+    """The record in a file, or in results.json of a folder."""
+    path = Path(path)
+    if path.is_dir():
+        path = path / "results.json"
+    try:
+        doc = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ResultsError(f"{path}: not JSON: {error}") from error
+    if not isinstance(doc, dict) or "version" not in doc:
+        raise ResultsError(f"{path}: no record of a run: it has no 'version'")
+    if doc["version"] != VERSION:
+        raise ResultsError(f"{path}: version {doc['version']!r} of the record, this program reads {VERSION}")
+    missing = sorted(set(required()) - set(doc))
+    if missing:
+        raise ResultsError(f"{path}: no record of a run: it has no '{missing[0]}'")
+    try:
+        return unpack(doc)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ResultsError(f"{path}: a damaged record: {type(error).__name__}: {error}") from error
 
 
-def write_junit(data, path):
-    root = ElementTree.Element("testsuites")
-    suites = {}
-    for row in data["cells"]:
-        name = f"{row['api']}.{row['op']}.{row['qp']}"
-        suites.setdefault(name, []).append(row)
-    for name, rows in suites.items():
-        bad = sum(row["outcome"] != "pass" for row in rows)
-        attrs = {"name": name, "tests": str(len(rows)), "failures": str(bad), "errors": "0", "skipped": "0"}
-        suite = ElementTree.SubElement(
-            root, "testsuite", attrs, time=f"{sum(r['us'] for r in rows) / 1e6:.6f}"
-        )
-        for row in rows:
-            case = ElementTree.SubElement(
-                suite, "testcase", classname=name, name=row["id"], time=f"{row['us'] / 1e6:.6f}"
-            )
-            if row["outcome"] != "pass":
-                kind, message = _failure(row)
-                element = ElementTree.SubElement(case, "failure", type=kind, message=message)
-                element.text = (
-                    f"{row['clause']}\nexpected: {row['expected']}\nseen: {row['seen']}\n"
-                    + "\n".join(row["faults"])
-                )
-    if data["faults"]:
-        suite = ElementTree.SubElement(
-            root, "testsuite", name="run", tests="1", failures="1", errors="0", skipped="0"
-        )
-        case = ElementTree.SubElement(suite, "testcase", classname="run", name="as a whole")
-        ElementTree.SubElement(case, "failure", type="run", message="; ".join(data["faults"]))
-    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+def required():
+    return json.loads(SCHEMA.read_text(encoding="utf-8"))["required"]

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "link.h"
 #include "link_modify.h"
+#include "link_xrc.h"
 
 #define ARENA_SIZE (128 * 1024)
 #define CQ_DEPTH   64
@@ -125,45 +125,6 @@ static int create_requester(struct link *l, struct log *log)
 		l->qpx = ibv_qp_to_qp_ex(l->qp);
 	l->step = "ibv_qp_to_qp_ex";
 	return l->api == API_WR && !l->qpx ? EINVAL : 0;
-}
-
-static int create_xrc_srq(struct link *l)
-{
-	struct ibv_xrcd_init_attr xrcd = {
-		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
-	struct ibv_srq_init_attr_ex srq = {
-		.attr = {.max_wr = 2 * LINK_RECV_SLOTS, .max_sge = l->ask_sge},
-		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD |
-			     IBV_SRQ_INIT_ATTR_CQ,
-		.srq_type = IBV_SRQT_XRC,
-		.pd = l->dut->responder.pd,
-		.cq = l->peer_cq,
-	};
-
-	errno = 0;
-	l->step = "ibv_open_xrcd";
-	l->xrcd = ibv_open_xrcd(l->dut->responder.ctx, &xrcd);
-	if (!l->xrcd)
-		return failed();
-	l->step = "ibv_create_srq_ex (XRC)";
-	srq.xrcd = l->xrcd;
-	l->srq = ibv_create_srq_ex(l->dut->responder.ctx, &srq);
-	if (!l->srq)
-		return failed();
-	l->cap.max_recv_sge = srq.attr.max_sge;
-	l->step = "ibv_get_srq_num";
-	return ibv_get_srq_num(l->srq, &l->srqn);
-}
-
-static int create_xrc_peer(struct link *l)
-{
-	struct ibv_qp_init_attr_ex attr = {
-		.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = l->xrcd};
-
-	l->step = "ibv_create_qp_ex (XRC_RECV)";
-	errno = 0;
-	l->peer = ibv_create_qp_ex(l->dut->responder.ctx, &attr);
-	return l->peer ? 0 : failed();
 }
 
 static int create_srq(struct link *l)
@@ -296,12 +257,10 @@ int link_create(struct link *l, const struct dut *dut, const struct cell *cell, 
 	ret = create_memory(l);
 	if (!ret)
 		ret = create_window(l);
-	if (!ret && l->qpt == IBV_QPT_XRC_SEND)
-		ret = create_xrc_srq(l);
 	if (!ret && l->api == API_SRQ && l->qpt != IBV_QPT_XRC_SEND)
 		ret = create_srq(l);
 	if (!ret)
-		ret = l->qpt == IBV_QPT_XRC_SEND ? create_xrc_peer(l) : create_peer(l);
+		ret = l->qpt == IBV_QPT_XRC_SEND ? link_xrc_create(l) : create_peer(l);
 	if (!ret && l->qpt == IBV_QPT_RAW_PACKET)
 		ret = steer_broadcast(l);
 	if (!ret)
@@ -321,6 +280,7 @@ void link_destroy(struct link *l)
 		ibv_destroy_qp(l->qp);
 	if (l->peer)
 		ibv_destroy_qp(l->peer);
+	link_xrc_destroy(l);
 	if (l->srq)
 		ibv_destroy_srq(l->srq);
 	if (l->xrcd)

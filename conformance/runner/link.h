@@ -48,6 +48,12 @@ struct link {
 	uint32_t srqn;
 	struct ibv_flow *flow; /* RAW_PACKET */
 	struct ibv_mw *mw;     /* on the side whose window is bound or invalidated */
+	struct link_back {     /* XRC_SEND with a window: the way from the responder to the requester */
+		struct ibv_qp *qp, *peer;
+		struct ibv_xrcd *xrcd;
+		struct ibv_srq *srq;
+		uint32_t srqn;
+	} back;
 	struct arena local, target, recv;
 
 	uint8_t *slot[LINK_RECV_SLOTS]; /* receive buffers, in the order of posting */
@@ -65,6 +71,12 @@ bool link_fits(const struct link *l, const struct cell *cell);
 static inline uint32_t link_grh(const struct link *l)
 {
 	return l->qpt == IBV_QPT_UD ? LINK_GRH_LEN : 0;
+}
+
+/* Requests reach a window of this QP type. */
+static inline bool link_has_windows(const struct link *l)
+{
+	return l->qpt == IBV_QPT_RC || l->qpt == IBV_QPT_UC || l->qpt == IBV_QPT_XRC_SEND;
 }
 
 /* The QP setter that a SEND on this link needs. */

@@ -100,5 +100,10 @@ int link_connect(struct link *l, struct log *log)
 	if (ret)
 		return ret;
 	log_call(log, "ibv_modify_qp(qp, RESET -> INIT -> RTR -> RTS)");
-	return bring_up(l, l->qp, l->peer, &dut->requester, &dut->responder);
+	ret = bring_up(l, l->qp, l->peer, &dut->requester, &dut->responder);
+	if (ret || !l->back.qp)
+		return ret;
+	log_call(log, "ibv_modify_qp(the XRC pair back, RESET -> INIT -> RTR -> RTS)");
+	ret = bring_up(l, l->back.peer, l->back.qp, &dut->requester, &dut->responder);
+	return ret ? ret : bring_up(l, l->back.qp, l->back.peer, &dut->responder, &dut->requester);
 }

@@ -93,7 +93,7 @@ static void probe_window(struct link *l, const struct cell *cell, unsigned int d
 {
 	bool binds = !(l->needs & NEED_BOUND);
 
-	if (!(l->needs & NEED_WINDOW) || (l->qpt != IBV_QPT_RC && l->qpt != IBV_QPT_UC))
+	if (!(l->needs & NEED_WINDOW) || !link_has_windows(l))
 		return;
 	window_probe(l, binds ? ibv_inc_rkey(l->mw->rkey) : l->mw->rkey, binds == !!done, res);
 }
@@ -150,7 +150,7 @@ static int prepare(struct runner *r, const struct cell *cell, struct plan *plans
 	if (l->needs & NEED_BOUND) {
 		l->step = "binding the window";
 		ret = window_bind(l, &res->log);
-		if (!ret && (l->qpt == IBV_QPT_RC || l->qpt == IBV_QPT_UC))
+		if (!ret && link_has_windows(l))
 			window_probe(l, l->mw->rkey, true, res);
 	}
 	for (unsigned int i = 0; i < cell->num_wr && !ret; i++)

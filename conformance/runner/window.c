@@ -43,11 +43,15 @@ int window_bind(struct link *l, struct log *log)
 			    .bind_info = {memory->mr, (uintptr_t)memory->base, memory->size,
 					  IBV_ACCESS_REMOTE_WRITE}},
 	};
+	struct ibv_qp *qp = !peer ? l->qp : l->back.qp ? l->back.qp : l->peer;
 	struct ibv_send_wr *bad;
 	int ret;
 
-	log_call(log, "ibv_post_send(%s, {IBV_WR_BIND_MW, mw})", peer ? "peer" : "qp");
-	ret = ibv_post_send(peer ? l->peer : l->qp, &wr, &bad);
+	log_call(log, "ibv_post_send(%s, {IBV_WR_BIND_MW, mw})",
+		 !peer        ? "qp"
+		 : l->back.qp ? "XRC_SEND QP of the responder"
+			      : "peer");
+	ret = ibv_post_send(qp, &wr, &bad);
 	if (!ret)
 		ret = wait_bound(peer ? l->peer_cq : l->cq, l->dut->timeout_ms);
 	if (!ret)
@@ -60,13 +64,16 @@ struct way {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
 	struct arena *from, *to;
+	uint32_t srqn; /* XRC: names the protection domain of `to` */
 };
 
 static struct way way_in(struct link *l)
 {
 	if (l->needs & NEED_PEER_WINDOW)
-		return (struct way){l->qp, l->cq, &l->local, &l->target};
-	return (struct way){l->peer, l->peer_cq, &l->target, &l->local};
+		return (struct way){l->qp, l->cq, &l->local, &l->target, l->srqn};
+	if (l->back.qp)
+		return (struct way){l->back.qp, l->peer_cq, &l->target, &l->local, l->back.srqn};
+	return (struct way){l->peer, l->peer_cq, &l->target, &l->local, 0};
 }
 
 static int write_through(struct link *l, const struct way *way, uint8_t *from, uint8_t *to, uint32_t rkey,
@@ -79,6 +86,7 @@ static int write_through(struct link *l, const struct way *way, uint8_t *from, u
 		.sg_list = &sge,
 		.num_sge = 1,
 		.wr.rdma = {(uintptr_t)to, rkey},
+		.qp_type.xrc.remote_srqn = way->srqn,
 	};
 	struct ibv_send_wr *bad;
 	int ret = ibv_post_send(way->qp, &wr, &bad);
@@ -110,7 +118,7 @@ static void wait_marker(struct link *l, const struct way *way, uint8_t *from, st
 
 void window_probe(struct link *l, uint32_t rkey, bool open, struct result *res)
 {
-	enum ibv_wc_status want = open || l->qpt != IBV_QPT_RC ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
+	enum ibv_wc_status want = open || l->qpt == IBV_QPT_UC ? IBV_WC_SUCCESS : IBV_WC_REM_ACCESS_ERR;
 	struct way way = way_in(l);
 	uint8_t *from = arena_take(way.from, PROBE_LEN), *to = arena_take(way.to, PROBE_LEN);
 	struct ibv_wc wc;

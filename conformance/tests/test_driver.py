@@ -3,7 +3,6 @@
 import json
 from xml.etree import ElementTree
 
-import jsonschema
 import pytest
 
 from hcasim_conform import cli, drive, dut, results
@@ -36,7 +35,7 @@ def conform(fake_bin, write_dut, tmp_path, monkeypatch):
         ]
         status = cli.main(args)
         record = out / "results.json"
-        return status, json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
+        return status, results.load(record) if record.exists() else None
 
     return run
 
@@ -54,7 +53,6 @@ def test_all_pass(conform):
     assert status == 0
     assert set(outcomes(data).values()) == {"pass"}
     assert data["summary"]["cells"] == len(data["cells"]) > 5
-    jsonschema.validate(data, json.loads(results.SCHEMA.read_text(encoding="utf-8")))
 
 
 def test_a_failing_cell(conform):
@@ -111,7 +109,7 @@ def test_a_start_command_that_is_not_there(write_dut, fake_bin, tmp_path):
     assert (
         cli.main(["--dut", str(path), "--bin", str(fake_bin), "--out", str(tmp_path / "o"), "-k", PICK]) == 1
     )
-    data = json.loads((tmp_path / "o" / "results.json").read_text(encoding="utf-8"))
+    data = results.load(tmp_path / "o")
     assert "no-such-program: No such file or directory" in data["cells"][0]["faults"][0]
 
 
@@ -170,7 +168,7 @@ def test_junit_counts(conform, tmp_path):
     _, data = conform(FAKE_FAIL=SECOND)
     root = ElementTree.parse(tmp_path / "out" / "junit.xml").getroot()
     cases = root.findall(".//testcase")
-    assert {c.get("name") for c in cases} == set(outcomes(data))
+    assert {c.get("name") for c in cases} == set(outcomes(data)) | {"as a whole"}
     assert sum(int(s.get("tests")) for s in root) == len(cases)
     assert sum(int(s.get("failures")) for s in root) == len(root.findall(".//failure")) == 1
     assert not root.findall(".//skipped")

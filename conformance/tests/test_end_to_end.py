@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The real driver, runner, libibverbs and device: `hcasim conform` as a person calls it."""
-import json
 import subprocess
 
 import pytest
 import yaml
 
-from hcasim_conform import dut
+from hcasim_conform import dut, results
 
 CELLS = "wr/send/rc/sge/ and not ip_csum"
 CELL = "wr/send/rc/sge/-/solicited"
@@ -23,7 +22,7 @@ def conform(build, tmp_path, monkeypatch):
         command = [str(program), "conform", "--out", str(tmp_path), "--jobs", "1", *args]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         record = tmp_path / "results.json"
-        data = json.loads(record.read_text(encoding="utf-8")) if record.exists() else None
+        data = results.load(record) if record.exists() else None
         return done, data
 
     return run

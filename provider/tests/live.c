@@ -39,6 +39,12 @@ void live_close(struct live *l)
 
 struct ibv_qp *live_create_qp(struct live *l, struct ibv_pd *pd, const struct ibv_qp_cap *cap)
 {
+	return live_create_qp_of(live_ctx, l, pd, cap);
+}
+
+struct ibv_qp *live_create_qp_of(struct ibv_context *ctx, struct live *l, struct ibv_pd *pd,
+				 const struct ibv_qp_cap *cap)
+{
 	struct ibv_qp_init_attr_ex init = {
 		.qp_type = IBV_QPT_RC,
 		.send_cq = l->cq,
@@ -48,7 +54,7 @@ struct ibv_qp *live_create_qp(struct live *l, struct ibv_pd *pd, const struct ib
 		.pd = pd,
 		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_SEND,
 	};
-	struct ibv_qp *qp = ibv_create_qp_ex(live_ctx, &init);
+	struct ibv_qp *qp = ibv_create_qp_ex(ctx, &init);
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(qp);
 	CU_ASSERT_TRUE(init.cap.max_send_wr >= cap->max_send_wr);

@@ -24,6 +24,9 @@ void live_open(struct live *l, const struct ibv_qp_cap *cap, int cqe);
 void live_close(struct live *l);
 /* An RC queue pair on the CQ of `l`, in RESET. */
 struct ibv_qp *live_create_qp(struct live *l, struct ibv_pd *pd, const struct ibv_qp_cap *cap);
+/* The same through another context. */
+struct ibv_qp *live_create_qp_of(struct ibv_context *ctx, struct live *l, struct ibv_pd *pd,
+				 const struct ibv_qp_cap *cap);
 /* RESET to RTS, towards itself. */
 void live_connect(struct ibv_qp *qp);
 void live_modify(struct ibv_qp *qp, enum ibv_qp_state state);

@@ -43,9 +43,9 @@ static void open_context(struct rig *rig, const struct rig_config *cfg)
 	rig->ctx = calloc(1, sizeof(*rig->ctx));
 	strcpy(rig->dev.name, "rig");
 	rig->ctx->ibv_ctx.context.device = &rig->dev;
-	rig->ctx->uar = page_alloc(HCASIM_UAR_PAGE_SIZE);
-	rig->ctx->clock = rig->ctx->uar + HCASIM_UAR_CLOCK;
-	rig->ctx->use_bf = !cfg->no_bf;
+	rig->ctx->uar.page = page_alloc(HCASIM_UAR_PAGE_SIZE);
+	rig->ctx->clock = rig->ctx->uar.page + HCASIM_UAR_CLOCK;
+	rig->ctx->uar.use_bf = !cfg->no_bf;
 	rig->ctx->max_send_wqebb = HCASIM_MAX_SQ_WQEBB;
 	rig->ctx->max_inline = HCASIM_MAX_INLINE;
 	rig->ctx->max_sge = HCASIM_MAX_SGE;
@@ -78,6 +78,7 @@ static void open_qp(struct rig *rig, const struct rig_config *cfg)
 
 	qp->ctx = rig->ctx;
 	qp->pd = &rig->pd;
+	qp->uar = cfg->td ? rig->td.uar : &rig->ctx->uar;
 	ibqp->context = &rig->ctx->ibv_ctx.context;
 	ibqp->qp_num = RIG_QPN;
 	ibqp->qp_type = cfg->type;
@@ -116,8 +117,12 @@ void rig_open(struct rig *rig, const struct rig_config *cfg)
 	int i;
 
 	memset(rig, 0, sizeof(*rig));
-	if (cfg->td)
+	if (cfg->td) {
 		rig->pd.td = &rig->td;
+		rig->td.uar = &rig->td.own;
+		rig->td.own.page = page_alloc(HCASIM_UAR_PAGE_SIZE);
+		rig->td.own.use_bf = !cfg->no_bf;
+	}
 	open_context(rig, cfg);
 	open_cq(rig, cfg);
 	open_qp(rig, cfg);
@@ -141,7 +146,8 @@ void rig_close(struct rig *rig)
 	free(rig->qp.rq.ring);
 	free(rig->qp.rq.wr_id);
 	free(rig->cq.ring);
-	free(rig->ctx->uar);
+	free(rig->ctx->uar.page);
+	free(rig->td.own.page);
 	free(rig->ctx);
 }
 
@@ -159,13 +165,13 @@ uint64_t rig_db_sq(const struct rig *rig)
 {
 	uint64_t v;
 
-	memcpy(&v, rig->ctx->uar + HCASIM_UAR_DB_SQ, sizeof(v));
+	memcpy(&v, rig->ctx->uar.page + HCASIM_UAR_DB_SQ, sizeof(v));
 	return le64toh(v);
 }
 
 void rig_clear_uar(struct rig *rig)
 {
-	memset(rig->ctx->uar, 0, HCASIM_UAR_PAGE_SIZE);
+	memset(rig->ctx->uar.page, 0, HCASIM_UAR_PAGE_SIZE);
 }
 
 struct hcasim_cqe *rig_cqe(struct rig *rig, const struct hcasim_cqe *cqe)

@@ -271,7 +271,7 @@ static uint64_t db_cq(const struct rig *rig)
 {
 	uint64_t v;
 
-	memcpy(&v, rig->ctx->uar + HCASIM_UAR_DB_CQ, sizeof(v));
+	memcpy(&v, rig->ctx->uar.page + HCASIM_UAR_DB_CQ, sizeof(v));
 	return le64toh(v);
 }
 

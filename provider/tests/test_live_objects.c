@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hcasim_wr.h"
 #include "live.h"
@@ -209,6 +210,111 @@ static void test_domains(void)
 	live_close(&l);
 }
 
+/* More thread domains than a context has pages for; each QP of them works, and pages are given again. */
+static void test_many_domains(void)
+{
+	enum { MANY = 70, TRAFFIC = 5 };
+	struct ibv_td_init_attr td_attr = {};
+	struct ibv_parent_domain_init_attr attr = {};
+	struct ibv_pd *parent[MANY];
+	struct ibv_td *td[MANY];
+	struct ibv_qp *qp;
+	struct ibv_wc wc;
+	struct live l;
+	int i, round;
+
+	live_open(&l, NULL, 16);
+	attr.pd = l.pd;
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < MANY; i++) {
+			td[i] = attr.td = ibv_alloc_td(live_ctx, &td_attr);
+			CU_ASSERT_PTR_NOT_NULL_FATAL(td[i]);
+			parent[i] = ibv_alloc_parent_domain(live_ctx, &attr);
+			CU_ASSERT_PTR_NOT_NULL_FATAL(parent[i]);
+		}
+		for (i = 0; i < MANY; i += MANY / TRAFFIC - 1) {
+			qp = live_create_qp(&l, parent[i], &small_cap);
+			live_connect(qp);
+			l.buf[0] = (uint8_t)(i + 1);
+			CU_ASSERT_EQUAL(live_write(&l, qp, i, 16, IBV_SEND_SIGNALED), 0);
+			CU_ASSERT_EQUAL(live_poll(l.cq, 1, &wc), 1);
+			CU_ASSERT_EQUAL(wc.wr_id, i);
+			CU_ASSERT_EQUAL(wc.status, IBV_WC_SUCCESS);
+			CU_ASSERT_EQUAL(l.buf[LIVE_SIZE / 2], i + 1);
+			CU_ASSERT_EQUAL(ibv_destroy_qp(qp), 0);
+		}
+		for (i = 0; i < MANY; i++) {
+			CU_ASSERT_EQUAL(ibv_dealloc_pd(parent[i]), 0);
+			CU_ASSERT_EQUAL(ibv_dealloc_td(td[i]), 0);
+		}
+	}
+	live_close(&l);
+}
+
+/* ibv_import_device(3), ibv_import_pd(3), ibv_import_mr(3): the same objects through a second context. */
+static void test_import(void)
+{
+	struct ibv_context *ctx;
+	struct ibv_mr *mr;
+	struct ibv_pd *pd;
+	struct ibv_qp *qp;
+	struct ibv_cq *cq;
+	struct ibv_wc wc;
+	struct live l, other;
+
+	live_open(&l, NULL, 16);
+	ctx = ibv_import_device(dup(live_ctx->cmd_fd));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(ctx);
+	CU_ASSERT_EQUAL(ctx->num_comp_vectors, live_ctx->num_comp_vectors);
+	errno = 0;
+	CU_ASSERT_PTR_NULL(ibv_import_pd(ctx, 0xdead));
+	CU_ASSERT_EQUAL(errno, ENOENT);
+	CU_ASSERT_PTR_NULL(ibv_import_pd(ctx, l.mr->handle));
+	CU_ASSERT_EQUAL(errno, EINVAL);
+	pd = ibv_import_pd(ctx, l.pd->handle);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pd);
+	CU_ASSERT_PTR_NULL(ibv_import_mr(pd, l.pd->handle));
+	CU_ASSERT_EQUAL(errno, EINVAL);
+	mr = ibv_import_mr(pd, l.mr->handle);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mr);
+	CU_ASSERT_EQUAL(mr->lkey, l.mr->lkey);
+	CU_ASSERT_EQUAL(mr->rkey, l.mr->rkey);
+	CU_ASSERT_EQUAL(mr->length, l.mr->length);
+	CU_ASSERT_PTR_NULL(mr->addr);
+
+	cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(cq);
+	other = (struct live){.pd = pd, .mr = mr, .cq = cq, .buf = l.buf};
+	qp = live_create_qp_of(ctx, &other, pd, &small_cap);
+	live_connect(qp);
+	l.buf[0] = 0xa5;
+	CU_ASSERT_EQUAL(live_write(&other, qp, 1, 16, IBV_SEND_SIGNALED), 0);
+	CU_ASSERT_EQUAL(live_poll(cq, 1, &wc), 1);
+	CU_ASSERT_EQUAL(wc.status, IBV_WC_SUCCESS);
+	CU_ASSERT_EQUAL(l.buf[LIVE_SIZE / 2], 0xa5);
+	/* The QP belongs to the PD, whoever destroys it. */
+	CU_ASSERT_EQUAL(ibv_dealloc_pd(pd), EBUSY);
+	ibv_unimport_mr(mr);
+	ibv_unimport_pd(pd);
+	CU_ASSERT_EQUAL(ibv_destroy_qp(qp), 0);
+	CU_ASSERT_EQUAL(ibv_destroy_cq(cq), 0);
+	CU_ASSERT_EQUAL(ibv_close_device(ctx), 0);
+	live_close(&l);
+}
+
+/* What is no device file is refused. */
+static void test_import_of_nothing(void)
+{
+	int fds[2];
+
+	CU_ASSERT_EQUAL_FATAL(pipe(fds), 0);
+	errno = 0;
+	CU_ASSERT_PTR_NULL(ibv_import_device(fds[0]));
+	CU_ASSERT_EQUAL(errno, EINVAL);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static struct ibv_cq_ex *try_cq(struct ibv_cq_init_attr_ex attr)
 {
 	errno = 0;
@@ -265,6 +371,9 @@ int main(void)
 		{"operations by QP type", test_send_ops},
 		{"capabilities", test_caps},
 		{"thread and parent domains", test_domains},
+		{"more thread domains than pages", test_many_domains},
+		{"imported device, PD and MR", test_import},
+		{"import of what is no device file", test_import_of_nothing},
 		{"completion queues", test_cqs},
 		{"address handles", test_address_handles},
 		{},

@@ -104,7 +104,7 @@ static void test_wallclock(void)
 	rig_open(&rig, &rig_rc);
 	cqx = &rig.cq.vcq.cq_ex;
 	fill(&rig, 2);
-	memcpy(rig.ctx->uar + HCASIM_UAR_CLOCK, &clock, sizeof(clock));
+	memcpy(rig.ctx->uar.page + HCASIM_UAR_CLOCK, &clock, sizeof(clock));
 	clock_gettime(CLOCK_REALTIME, &before);
 	CU_ASSERT_EQUAL_FATAL(ibv_start_poll(cqx, &attr), 0);
 	clock_gettime(CLOCK_REALTIME, &after);
@@ -125,7 +125,7 @@ static void test_rt_values(void)
 	struct rig rig;
 
 	rig_open(&rig, &rig_rc);
-	memcpy(rig.ctx->uar + HCASIM_UAR_CLOCK, &clock, sizeof(clock));
+	memcpy(rig.ctx->uar.page + HCASIM_UAR_CLOCK, &clock, sizeof(clock));
 	CU_ASSERT_EQUAL(hcasim_query_rt_values(&rig.ctx->ibv_ctx.context, &values), 0);
 	CU_ASSERT_EQUAL(values.raw_clock.tv_sec, 0);
 	CU_ASSERT_EQUAL(values.raw_clock.tv_nsec, 123456789012345ll);

@@ -185,7 +185,7 @@ struct visible {
 
 static void look(const struct rig *rig, struct visible *v)
 {
-	memcpy(v->uar, rig->ctx->uar, sizeof(v->uar));
+	memcpy(v->uar, rig->ctx->uar.page, sizeof(v->uar));
 	v->record = rig->sq_record;
 	v->pi_bb = atomic_load(&rig->qp.sq.pi_bb);
 	v->pi_wr = rig->qp.sq.pi_wr;
@@ -364,8 +364,9 @@ static void test_post_list(void)
 /* One short WQE is pushed, and the two buffers take turns; several, or a long one, ring the doorbell. */
 static void test_doorbells(void)
 {
-	struct rig_config no_bf = rig_rc;
+	struct rig_config no_bf = rig_rc, td = rig_rc;
 	struct ibv_sge sge[4] = {};
+	uint64_t db;
 	uint8_t data[128] = {1, 2, 3}, wqe[256];
 	struct ibv_qp_ex *qpx;
 	struct rig rig;
@@ -375,7 +376,7 @@ static void test_doorbells(void)
 	qpx = rig_qpx(&rig);
 	for (i = 0; i < 4; i++) {
 		uint32_t first = atomic_load(&rig.qp.sq.pi_bb), bbs;
-		const uint8_t *bf = rig.ctx->uar + HCASIM_UAR_BF + (i % 2) * HCASIM_BF_SIZE;
+		const uint8_t *bf = rig.ctx->uar.page + HCASIM_UAR_BF + (i % 2) * HCASIM_BF_SIZE;
 
 		rig_clear_uar(&rig);
 		ibv_wr_start(qpx);
@@ -397,16 +398,36 @@ static void test_doorbells(void)
 	}
 	CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
 	CU_ASSERT_EQUAL(rig_db_sq(&rig), (uint64_t)le32toh(rig.sq_record.sq_pi) << 32 | RIG_QPN);
-	CU_ASSERT_EQUAL(rig.ctx->uar[HCASIM_UAR_BF], 0);
+	CU_ASSERT_EQUAL(rig.ctx->uar.page[HCASIM_UAR_BF], 0);
 
 	/* Both buffers in use elsewhere. */
 	rig_clear_uar(&rig);
-	atomic_flag_test_and_set(&rig.ctx->bf_taken[0]);
-	atomic_flag_test_and_set(&rig.ctx->bf_taken[1]);
+	atomic_flag_test_and_set(&rig.ctx->uar.bf_taken[0]);
+	atomic_flag_test_and_set(&rig.ctx->uar.bf_taken[1]);
 	ibv_wr_start(qpx);
 	ibv_wr_send(qpx);
 	CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
 	CU_ASSERT_EQUAL(rig_db_sq(&rig), (uint64_t)le32toh(rig.sq_record.sq_pi) << 32 | RIG_QPN);
+	rig_close(&rig);
+
+	/* Of a thread domain: its own page, whatever happens on the context's. */
+	td.td = true;
+	rig_open(&rig, &td);
+	atomic_flag_test_and_set(&rig.ctx->uar.bf_taken[0]);
+	atomic_flag_test_and_set(&rig.ctx->uar.bf_taken[1]);
+	for (i = 0; i < 3; i++) {
+		ibv_wr_start(rig_qpx(&rig));
+		ibv_wr_send(rig_qpx(&rig));
+		if (i == 2)
+			ibv_wr_send(rig_qpx(&rig));
+		CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), 0);
+	}
+	rig_wqe(&rig, 1, 1, wqe);
+	CU_ASSERT_EQUAL(memcmp(rig.td.own.page + HCASIM_UAR_BF + HCASIM_BF_SIZE, wqe, 64), 0);
+	memcpy(&db, rig.td.own.page + HCASIM_UAR_DB_SQ, sizeof(db));
+	CU_ASSERT_EQUAL(le64toh(db), (uint64_t)4 << 32 | RIG_QPN);
+	for (i = 0; i < HCASIM_UAR_PAGE_SIZE; i++)
+		CU_ASSERT_EQUAL_FATAL(rig.ctx->uar.page[i], 0);
 	rig_close(&rig);
 
 	no_bf.no_bf = true;

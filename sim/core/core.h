@@ -68,6 +68,8 @@ uint8_t sge_slice(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge
 
 /* window.c: 0, or a vendor error */
 uint8_t window_execute(struct hca *hca, struct qp *qp, const struct hca_wr *wr); /* BIND_MW, LOCAL_INV */
+/* A bound type 2 window: requests to this QP may use it, if the protection domain is right. */
+bool window_is_of(const struct mr *mw, const struct qp *qp);
 uint8_t window_check_inv(const struct hca *hca, const struct qp *qp, uint32_t rkey);
 void window_invalidate(struct hca *hca, uint32_t rkey); /* that window_check_inv() allows */
 void window_qp_gone(struct hca *hca, struct qp *qp);

@@ -166,13 +166,13 @@ static uint8_t rkey_find(const struct hca *hca, const struct qp *qp, uint32_t ke
 
 	if (!mr || (mr->kind != KEY_MR && !mr->bound))
 		return HCASIM_VENDOR_ERR_BAD_RKEY;
-	if (mr->kind == KEY_MW2 && mr->qpn != qp->qpn)
+	if (mr->kind == KEY_MW2 && !window_is_of(mr, qp))
 		return HCASIM_VENDOR_ERR_RKEY_PD;
 	*out = mr;
 	return HCASIM_VENDOR_ERR_NONE;
 }
 
-/* What a peer addresses: a region, or a window. A bound type 2B window belongs to one QP. */
+/* What a peer addresses: a region, or a window. A bound type 2B window belongs to one QP, or to XRC. */
 uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t pdn, uint32_t key, uint64_t addr,
 		   uint64_t len, uint32_t access, struct piece *out)
 {

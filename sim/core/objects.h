@@ -95,7 +95,7 @@ struct mr {
 	uint32_t next_free;
 	uint32_t windows; /* region: that are bound to it */
 	uint32_t region;  /* bound window: its region's index */
-	uint32_t qpn;     /* bound type 2 window: of the QP that bound it */
+	uint32_t qpn;     /* bound type 2 window: of the QP that bound it; 0: an XRC_SEND QP */
 	struct hca_mr_attr a;
 };
 

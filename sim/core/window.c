@@ -3,10 +3,18 @@
  * Memory windows (IBTA 10.6.7). A type 1 window is bound, bound again, and unbound by a length of 0. A
  * type 2 window (2B) is bound by one QP, which it then belongs to, and is invalidated before it can be
  * bound again. Binds and invalidations act when their work request is executed, in its turn.
+ *
+ * Erratum XRC-WINDOW: no request ever comes to an XRC_SEND QP. A window that is bound there belongs to the
+ * protection domain alone, as the memory of an XRC request does (IBTA A14.5), and is reached through XRC.
  */
 #include "core.h"
 
 #define WRITE_RIGHTS (HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_ATOMIC)
+
+bool window_is_of(const struct mr *mw, const struct qp *qp)
+{
+	return mw->qpn ? mw->qpn == qp->qpn : qp_is_xrc(qp);
+}
 
 static void unbind(struct hca *hca, struct mr *mw)
 {
@@ -90,10 +98,11 @@ static void bind(struct hca *hca, struct qp *qp, const struct hca_wr *wr, struct
 	mw->a.va = piece->addr;
 	mw->a.iova = wr->bind.access & HCASIM_ACCESS_ZERO_BASED ? 0 : wr->bind.addr;
 	mw->a.length = wr->bind.length;
-	if (mw->kind == KEY_MW2) {
-		mw->qpn = qp->qpn;
+	if (mw->kind != KEY_MW2)
+		return;
+	mw->qpn = qp_is_xrc(qp) ? 0 : qp->qpn;
+	if (mw->qpn)
 		qp->windows++;
-	}
 }
 
 static uint8_t execute_bind(struct hca *hca, struct qp *qp, const struct hca_wr *wr)
@@ -132,7 +141,7 @@ uint8_t window_check_inv(const struct hca *hca, const struct qp *qp, uint32_t rk
 
 	if (!mw || mw->kind != KEY_MW2)
 		return HCASIM_VENDOR_ERR_BAD_RKEY;
-	if (mw->a.pdn != qp->resp.pdn || (mw->bound && mw->qpn != qp->qpn))
+	if (mw->a.pdn != qp->resp.pdn || (mw->bound && !window_is_of(mw, qp)))
 		return HCASIM_VENDOR_ERR_RKEY_PD;
 	return HCASIM_VENDOR_ERR_NONE;
 }

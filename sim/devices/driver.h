@@ -136,6 +136,8 @@ struct drv_ops {
 
 	int (*alloc_pd)(struct drv_pd *pd, struct drv_udata *u);
 	void (*dealloc_pd)(struct drv_pd *pd);
+	/* The PD's number, for a process that imports it; NULL: not supported. */
+	int (*query_pd)(struct drv_pd *pd, struct drv_udata *u);
 	int (*reg_mr)(struct drv_mr *mr, uint64_t start, uint64_t length, uint64_t iova, uint32_t access,
 		      struct drv_udata *u);
 	/* NULL pd, or a flag not set: that part stays (IB_MR_REREG_*). */

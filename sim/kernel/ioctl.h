@@ -84,6 +84,10 @@ struct method {
 /* NULL: the kernel does not have it, or took it away because the driver lacks what it needs. */
 const struct method *method_find(uint16_t object, uint16_t id);
 
+/* What drivers that have a query of PDs number its attributes as. */
+#define PD_QUERY_HANDLE UVERBS_ID_DRIVER_NS
+#define PD_QUERY_RESP   (UVERBS_ID_DRIVER_NS + 1)
+
 int m_invoke_write(struct call *c);
 int m_info_handles(struct call *c);
 int m_query_port(struct call *c);
@@ -93,6 +97,7 @@ int m_query_gid_table(struct call *c);
 int m_query_gid_entry(struct call *c);
 int m_async_event_alloc(struct call *c);
 int m_destroyed(struct call *c);
+int m_query_pd(struct call *c);
 int m_query_mr(struct call *c);
 int m_not_supported(struct call *c);
 int m_cq_create(struct call *c);

@@ -114,6 +114,21 @@ int m_get_context(struct call *c)
 	return ret ? ret : call_alloc_context(c);
 }
 
+/* An output attribute of the driver's own is its udata. */
+static int driver_attr(struct call *c, const struct attr_val *v, struct drv_udata **u)
+{
+	c->uhw_out = v->data;
+	c->uhw_out_len = v->len;
+	return call_udata(c, u);
+}
+
+static int driver_attr_done(struct call *c, const struct attr_val *v)
+{
+	const int ret = call_udata_done(c);
+
+	return ret ? ret : attr_set_output(c, v->idx);
+}
+
 int m_query_context(struct call *c)
 {
 	const struct drv_ops *ops = kdev_ops(c->f->dev);
@@ -130,14 +145,25 @@ int m_query_context(struct call *c)
 			    UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT);
 	if (ret || !resp)
 		return ret;
-	c->uhw_out = resp->data;
-	c->uhw_out_len = resp->len;
-	ret = call_udata(c, &u);
+	ret = driver_attr(c, resp, &u);
 	if (!ret)
 		ret = ops->query_ucontext(c->f->ctx, u);
+	return ret ? ret : driver_attr_done(c, resp);
+}
+
+int m_query_pd(struct call *c)
+{
+	const struct drv_ops *ops = kdev_ops(c->f->dev);
+	const struct attr_val *resp = attr_get(c, PD_QUERY_RESP);
+	struct drv_udata *u;
+	int ret;
+
+	if (!ops->query_pd)
+		return -EPROTONOSUPPORT;
+	ret = driver_attr(c, resp, &u);
 	if (!ret)
-		ret = call_udata_done(c);
-	return ret ? ret : attr_set_output(c, resp->idx);
+		ret = ops->query_pd(attr_get(c, PD_QUERY_HANDLE)->obj->drv, u);
+	return ret ? ret : driver_attr_done(c, resp);
 }
 
 static void gid_entry(const struct kdev *d, unsigned int port, unsigned int index,

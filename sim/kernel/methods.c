@@ -50,6 +50,11 @@ static const struct attr_spec async_event_alloc[] = {
 };
 static const struct attr_spec pd_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_PD_HANDLE, OBJ(PD), ACCESS_DESTROY, M_)};
+static const struct attr_spec pd_query[] = {
+	/* The driver's own: there is no such method of the kernel's core. */
+	IDR(PD_QUERY_HANDLE, OBJ(PD), ACCESS_READ, M_),
+	OUT(PD_QUERY_RESP, sizeof(uint32_t), M_),
+};
 static const struct attr_spec ah_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_AH_HANDLE, OBJ(AH), ACCESS_DESTROY, M_)};
 static const struct attr_spec mr_destroy[] = {
@@ -153,6 +158,7 @@ static const struct method methods[] = {
 	METHOD(OBJ(DEVICE), UVERBS_METHOD_QUERY_GID_ENTRY, m_query_gid_entry, query_gid_entry),
 	METHOD(OBJ(ASYNC_EVENT), UVERBS_METHOD_ASYNC_EVENT_ALLOC, m_async_event_alloc, async_event_alloc),
 	METHOD(OBJ(PD), UVERBS_METHOD_PD_DESTROY, m_destroyed, pd_destroy),
+	METHOD(OBJ(PD), UVERBS_ID_DRIVER_NS, m_query_pd, pd_query),
 	METHOD(OBJ(AH), UVERBS_METHOD_AH_DESTROY, m_destroyed, ah_destroy),
 	METHOD(OBJ(MR), UVERBS_METHOD_MR_DESTROY, m_destroyed, mr_destroy),
 	METHOD(OBJ(MW), UVERBS_METHOD_MW_DESTROY, m_destroyed, mw_destroy),

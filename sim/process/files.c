@@ -312,3 +312,32 @@ PRELOAD_API int munmap(void *addr, size_t len)
 		trap_unmap(addr, len, page_gone);
 	return REAL(munmap)(addr, len);
 }
+
+/* ---- syscall(): see syscall.S ------------------------------------------------------------------ */
+
+/*
+ * The hooks write a jump over `mmap` above, call what they watch it for, and then syscall(SYS_mmap). For what
+ * is no device file that ends in the kernel: libc's mmap may be hooked in the same way, and would come back.
+ */
+long preload_syscall_mmap(long number, void *addr, size_t len, long prot, long flags, long fd, off_t offset)
+{
+	uint64_t file;
+
+	if (!(flags & MAP_ANONYMOUS) && file_lookup((int)fd, &file, NULL))
+		return (long)map_file(addr, len, (int)prot, (int)flags, file, offset);
+	if ((flags & MAP_FIXED) && len)
+		trap_unmap(addr, len, page_gone);
+	return preload_syscall_raw(number, addr, len, prot, flags, fd, offset);
+}
+
+long preload_syscall_munmap(long number, void *addr, size_t len)
+{
+	if (len && !((uintptr_t)addr & 0xfff))
+		trap_unmap(addr, len, page_gone);
+	return preload_syscall_raw(number, addr, len);
+}
+
+long preload_syscall_error(long ret)
+{
+	return result(ret);
+}

@@ -69,6 +69,16 @@ bool file_lookup(int fd, uint64_t *id, dev_t *rdev);
 int file_open(const char *name, int oflags);
 int file_stat(const char *name, dev_t *rdev);
 
+/* ---- syscall.S: libc's syscall() ----------------------------------------------------------------- */
+
+/* What syscall() does with these numbers. -1 and errno, as syscall() has it. */
+long preload_syscall_mmap(long number, void *addr, size_t len, long prot, long flags, long fd, off_t offset);
+long preload_syscall_munmap(long number, void *addr, size_t len);
+/* Straight to the kernel; -1 and errno. */
+long preload_syscall_raw(long number, ...);
+/* Its end where the kernel returned an error number, negative. */
+long preload_syscall_error(long ret);
+
 /* ---- trap.c: BAR pages ----------------------------------------------------------------------------- */
 
 /* `len` bytes at `addr` (whole pages, inaccessible) stand for BAR memory. 0 or -ENOMEM. */

@@ -44,7 +44,7 @@ static void store(uint8_t *at, const void *data, unsigned int size)
 
 static uint8_t *page_of(struct rig *r, int end)
 {
-	return to_hctx(r->qp[end]->context)->uar;
+	return to_hctx(r->qp[end]->context)->uar.page;
 }
 
 static uint64_t doorbell(uint32_t qpn, uint32_t pi)
@@ -190,7 +190,7 @@ static void pages_of_others(void)
 	uint8_t *page;
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(other);
-	page = to_hctx(other)->uar;
+	page = to_hctx(other)->uar.page;
 	rig_open(&r, IBV_QPT_RC);
 	rig_prepare_good(&r, IBV_WR_RDMA_WRITE, 1);
 	for (uint32_t qpn = 0; qpn < 64; qpn++) {
@@ -232,7 +232,7 @@ static void arm_of_others(void)
 		uint64_t v = HCASIM_FIELD_PREP(HCASIM_DB_CQ_CQN_MASK, (uint64_t)to_hcq(r.cq[0])->cqn) |
 			     HCASIM_FIELD_PREP(HCASIM_DB_CQ_ARM_SN_MASK, (uint64_t)sn);
 
-		store(to_hctx(other)->uar + HCASIM_UAR_DB_CQ, (uint64_t[2]){v, 0}, 8);
+		store(to_hctx(other)->uar.page + HCASIM_UAR_DB_CQ, (uint64_t[2]){v, 0}, 8);
 	}
 	rig_prepare_good(&r, IBV_WR_RDMA_WRITE, 1);
 	rig_ring(&r);

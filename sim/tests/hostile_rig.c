@@ -188,7 +188,7 @@ uint8_t *rig_prepare(struct rig *r, enum ibv_wr_opcode op, uint64_t wr_id, const
 				       .opcode = op,
 				       .send_flags = IBV_SEND_SIGNALED};
 	uint32_t index = atomic_load(&sq->pi_bb);
-	uint8_t *uar = ctx->uar;
+	uint8_t *uar = ctx->uar.page;
 
 	if (r->type == IBV_QPT_UD) {
 		wr.wr.ud.ah = r->ah;
@@ -202,9 +202,9 @@ uint8_t *rig_prepare(struct rig *r, enum ibv_wr_opcode op, uint64_t wr_id, const
 		wr.wr.rdma.remote_addr = remote;
 		wr.wr.rdma.rkey = rkey;
 	}
-	ctx->uar = nowhere;
+	ctx->uar.page = nowhere;
 	errno = ibv_post_send(r->qp[0], &wr, &bad);
-	ctx->uar = uar;
+	ctx->uar.page = uar;
 	if (errno)
 		die("ibv_post_send");
 	return sq->ring + (index & (sq->num_bb - 1)) * HCASIM_WQEBB_SIZE;
@@ -233,7 +233,7 @@ uint8_t *rig_receive(struct rig *r, uint64_t wr_id, const struct ibv_sge *sge)
 void rig_store(struct rig *r, int end, uint32_t offset, uint64_t value)
 {
 	udma_to_device_barrier();
-	mmio_write64_le(to_hctx(r->qp[end]->context)->uar + offset, htole64(value));
+	mmio_write64_le(to_hctx(r->qp[end]->context)->uar.page + offset, htole64(value));
 	mmio_flush_writes();
 }
 

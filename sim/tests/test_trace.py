@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """--trace: other people's tools read wire.pcap and agree with it."""
+import json
 import re
 import subprocess
+from collections import defaultdict
 
 import pytest
 from scapy.contrib.roce import BTH
 from scapy.utils import PcapReader
 
-from conftest import Machine
+from conftest import BUILD, Machine
 from test_perftest import perftest
 from test_pingpong import pingpong
 
@@ -68,3 +70,23 @@ def test_without_trace_nothing_is_written(tmp_path, monkeypatch, gid_index):
     monkeypatch.chdir(tmp_path)
     pingpong(Machine(hcas=2), "rc", gid_index, 64, iterations=10)
     assert not list(tmp_path.iterdir())
+
+
+def test_thread_domains_share_no_doorbell_page(tmp_path):
+    """Each thread's QP has its doorbells and BlueFlame pushes in a page of its own."""
+    machine = Machine(hcas=2, options=["--trace", str(tmp_path)])
+    result = machine.run(BUILD / "bin/hcasim-mt-post", "td")
+    assert result.status == 0, result.output
+    pages = defaultdict(set)  # of each QP
+    for line in (tmp_path / "tlp.log").read_text().splitlines():
+        tlp = json.loads(line)
+        if tlp["type"] != "MWr" or tlp["dir"] != "down":
+            continue
+        page, offset = divmod(int(tlp["addr"], 16), 4096)
+        data = bytes.fromhex(tlp["data"])
+        if offset == 0:  # the doorbell: QPN in its lowest bytes
+            pages[int.from_bytes(data[:3], "little")].add(page)
+        elif offset in (0x800, 0x900):  # a pushed WQE: QPN in its ctrl segment
+            pages[int.from_bytes(data[4:7], "little")].add(page)
+    used = [page for of_qp in pages.values() for page in of_qp]
+    assert len(pages) == 4 and len(used) == len(set(used)) == 4, dict(pages)

@@ -57,7 +57,7 @@ static uint8_t tiny_decode_wqe(const void *raw, uint32_t len, uint8_t qp_type, u
 	wr->remote_addr = w.remote_addr;
 	wr->rkey = w.rkey;
 	if (qp_type == HCASIM_QPT_XRC_SEND)
-		wr->srqn = w.inv_rkey;
+		wr->srqn = w.op == HCASIM_WQE_OP_SEND_INV ? w.ud_qpn : w.inv_rkey;
 	wr->swap_add = w.swap_add;
 	wr->compare = w.compare;
 	wr->ud.qpn = w.ud_qpn;

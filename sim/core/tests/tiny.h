@@ -27,7 +27,7 @@ struct tiny_wqe { /* one basic block; then struct hca_av on UD; then SGEs or inl
 	uint64_t swap_add, compare;
 	uint32_t ud_qpn, ud_qkey;
 	uint32_t magic;
-	uint32_t inv_rkey; /* XRC_SEND: SRQ number */
+	uint32_t inv_rkey; /* XRC_SEND: SRQ number, but for SEND_INV, which has it in ud_qpn */
 };
 _Static_assert(sizeof(struct tiny_wqe) == TINY_BB, "one basic block");
 #define TINY_MAGIC 0x7171c0deu

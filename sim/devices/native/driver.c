@@ -166,6 +166,12 @@ static int alloc_pd(struct drv_pd *base, struct drv_udata *u)
 	return 0;
 }
 
+static int query_pd(struct drv_pd *pd, struct drv_udata *u)
+{
+	native_udata_put(u, &((struct native_pd *)pd)->pdn, sizeof(uint32_t));
+	return 0;
+}
+
 static void dealloc_pd(struct drv_pd *base)
 {
 	struct native_dev *n = native_dev(base->ctx->dev);
@@ -290,6 +296,7 @@ const struct drv_ops native_drv_ops = {
 	.mmap = native_mmap,
 	.alloc_pd = alloc_pd,
 	.dealloc_pd = dealloc_pd,
+	.query_pd = query_pd,
 	.reg_mr = reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,

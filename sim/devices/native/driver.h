@@ -16,6 +16,7 @@
 #define NATIVE_MAX_MCAST    65536
 #define NATIVE_GID_TABLE    4
 #define NATIVE_HASH         256
+#define NATIVE_TD_UARS      63 /* of one context */
 #define NATIVE_PAGE_SIZE    4096u
 
 /*
@@ -32,7 +33,7 @@ struct native_mem {
 
 struct native_ucontext {
 	struct drv_ucontext base;
-	uint32_t uar_page;
+	uint32_t uar_page[1 + NATIVE_TD_UARS]; /* its own, then those of thread domains; 0: not given out */
 	int memfd;
 	uint64_t end; /* of what was handed out */
 	struct native_mem *mems;

@@ -39,7 +39,7 @@ static struct native_mem *alloc_ring(struct native_cq *cq, uint32_t entries, str
 		.ring = {HCA_PASID_KERNEL, (uintptr_t)mem->addr, entries, HCASIM_CQE_SIZE},
 		.record = (uintptr_t)mem->addr + record_offset(entries),
 		.eqn = cq->eqn,
-		.uar_page = native_ctx(cq->base.ctx)->uar_page,
+		.uar_page = native_ctx(cq->base.ctx)->uar_page[0],
 	};
 	return mem;
 }

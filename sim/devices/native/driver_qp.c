@@ -55,7 +55,7 @@ static int check_rings(const struct drv_qp_init *init, const struct hcasim_creat
 {
 	const uint32_t rqe = sizeof(struct hcasim_rqe) + init->max_recv_sge * sizeof(struct hcasim_seg_data);
 
-	if (req->flags || ((init->srq || init->type == HCASIM_QPT_XRC_SEND) && req->rq_wqe_count))
+	if ((init->srq || init->type == HCASIM_QPT_XRC_SEND) && req->rq_wqe_count)
 		return -EINVAL;
 	if (init->max_send_wr > req->sq_wqebb)
 		return -EINVAL;
@@ -100,7 +100,7 @@ static void fill_attr(struct hca_qp_attr_create *attr, const struct native_qp *q
 		.max_recv_sge = init->max_recv_sge,
 		.max_send_wr = init->max_send_wr,
 		.max_recv_wr = init->max_recv_wr,
-		.uar_page = native_ctx(qp->base.pd->ctx)->uar_page,
+		.uar_page = native_ctx(qp->base.pd->ctx)->uar_page[req->uar_index],
 	};
 }
 
@@ -135,6 +135,8 @@ static int create_queues(struct drv_qp *base, struct drv_qp_init *init, struct d
 	ret = native_udata_get(u, &req, sizeof(req));
 	if (!ret)
 		ret = u->out_len < sizeof(resp) ? -EINVAL : check_rings(init, &req);
+	if (!ret && (req.uar_index > NATIVE_TD_UARS || !ctx->uar_page[req.uar_index]))
+		ret = -EINVAL;
 	if (ret)
 		return ret;
 	l = make_layout(&req);

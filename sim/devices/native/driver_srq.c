@@ -73,7 +73,7 @@ int native_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct dr
 		.xrcdn = init->xrcdn,
 		.cqn = init->cq ? init->cq->cqn : 0,
 		.limit = init->limit,
-		.uar_page = ctx->uar_page,
+		.uar_page = ctx->uar_page[0],
 	};
 	ret = hca_srq_create(n->dev->hca, &attr, &base->srqn);
 	if (ret) {

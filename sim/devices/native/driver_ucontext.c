@@ -9,7 +9,7 @@
 
 #include "driver.h"
 
-/* mmap offsets of a context: its doorbell page at 0, its rings from here on. */
+/* mmap offsets of a context: its doorbell pages from 0 on, its rings from MMAP_MEMORY on. */
 #define MMAP_UAR    0
 #define MMAP_MEMORY (1ull << 40)
 /* After this much device time no transfer of a destroyed object is under way any more. */
@@ -110,21 +110,46 @@ void native_mem_reap(struct native_dev *n, bool all)
 	}
 }
 
+/* Page 0 is the driver's own. */
+static int uar_alloc(struct native_dev *n, uint32_t *page)
+{
+	for (uint32_t i = 1; i < HCASIM_UAR_PAGES; i++) {
+		if (!n->uar_used[i]) {
+			n->uar_used[i] = 1;
+			*page = i;
+			return 0;
+		}
+	}
+	return -ENOMEM;
+}
+
+/* A thread domain's page is given out when it is first mapped, and stays the context's. */
+static int mmap_uar(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out)
+{
+	const uint64_t index = (offset - MMAP_UAR) / HCASIM_UAR_PAGE_SIZE;
+	int ret = 0;
+
+	if (length != HCASIM_UAR_PAGE_SIZE || index > NATIVE_TD_UARS)
+		return -EINVAL;
+	if (!ctx->uar_page[index])
+		ret = uar_alloc(native_dev(ctx->base.dev), &ctx->uar_page[index]);
+	if (ret)
+		return ret;
+	out->kind = DRV_MMAP_BAR;
+	out->bar = HCASIM_BAR_UAR;
+	out->bar_offset = (uint64_t)ctx->uar_page[index] * HCASIM_UAR_PAGE_SIZE;
+	out->write_combining = true;
+	out->length = length;
+	return 0;
+}
+
 int native_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, struct drv_mmap *out)
 {
 	struct native_ucontext *ctx = native_ctx(base);
 
 	memset(out, 0, sizeof(*out));
-	if (offset == MMAP_UAR) {
-		if (length != HCASIM_UAR_PAGE_SIZE)
-			return -EINVAL;
-		out->kind = DRV_MMAP_BAR;
-		out->bar = HCASIM_BAR_UAR;
-		out->bar_offset = (uint64_t)ctx->uar_page * HCASIM_UAR_PAGE_SIZE;
-		out->write_combining = true;
-		out->length = length;
-		return 0;
-	}
+	if (offset < MMAP_MEMORY)
+		return mmap_uar(ctx, offset, length, out);
 	for (const struct native_mem *mem = ctx->mems; mem; mem = mem->next) {
 		if (native_mem_mmap_offset(mem) != offset)
 			continue;
@@ -139,19 +164,6 @@ int native_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, str
 	return -EINVAL;
 }
 
-/* Page 0 is the driver's own. */
-static int uar_alloc(struct native_dev *n, uint32_t *page)
-{
-	for (uint32_t i = 1; i < HCASIM_UAR_PAGES; i++) {
-		if (!n->uar_used[i]) {
-			n->uar_used[i] = 1;
-			*page = i;
-			return 0;
-		}
-	}
-	return -ENOMEM;
-}
-
 int native_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u)
 {
 	const struct hcasim_alloc_ucontext_resp resp = {
@@ -159,6 +171,7 @@ int native_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u)
 		.max_send_wqebb = HCASIM_MAX_SQ_WQEBB,
 		.max_inline = HCASIM_MAX_INLINE,
 		.max_sge = HCASIM_MAX_SGE,
+		.td_uars = NATIVE_TD_UARS,
 		.max_tso = HCASIM_MAX_TSO,
 		.max_tso_hdr = HCASIM_MAX_TSO_HDR,
 	};
@@ -182,7 +195,7 @@ int native_alloc_ucontext(struct drv_ucontext *base, struct drv_udata *u)
 	/* The application has it, too: one that truncated it would end us with SIGBUS. */
 	ret = fcntl(ctx->memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) ? -ENOMEM : 0;
 	if (!ret)
-		ret = uar_alloc(n, &ctx->uar_page);
+		ret = uar_alloc(n, &ctx->uar_page[0]);
 	if (ret) {
 		close(ctx->memfd);
 		return ret;
@@ -194,7 +207,10 @@ void native_dealloc_ucontext(struct drv_ucontext *base)
 {
 	struct native_ucontext *ctx = native_ctx(base);
 
-	native_dev(base->dev)->uar_used[ctx->uar_page] = 0;
+	for (unsigned int i = 0; i <= NATIVE_TD_UARS; i++) {
+		if (ctx->uar_page[i])
+			native_dev(base->dev)->uar_used[ctx->uar_page[i]] = 0;
+	}
 	while (ctx->mems)
 		native_mem_free(ctx, ctx->mems);
 	close(ctx->memfd);

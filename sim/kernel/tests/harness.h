@@ -34,6 +34,7 @@ struct world {
 	size_t used;    /* of the arena */
 	/* What the helpers below made last. */
 	uint32_t pd, cq, qp, mr, mw, ah, flow, qpn, srq, xrcd;
+	struct hcasim_alloc_ucontext_resp context_resp;
 	struct hcasim_create_cq_resp cq_resp;
 	struct hcasim_create_qp_resp qp_resp;
 	int async_fd, comp_fd;

@@ -148,6 +148,17 @@ static struct ioc *build_query_mr(void)
 	return i;
 }
 
+static struct ioc *build_pd_query(void)
+{
+	struct ioc *i;
+
+	CHECK_ERR(make_pd(), 0);
+	i = ioc_new(UVERBS_OBJECT_PD, UVERBS_ID_DRIVER_NS);
+	ioc_obj(i, UVERBS_ID_DRIVER_NS, w.pd);
+	ioc_out(i, UVERBS_ID_DRIVER_NS + 1, user_alloc(8), 4);
+	return i;
+}
+
 static struct ioc *build_advise_mr(void)
 {
 	static const struct ib_uverbs_sge sge;
@@ -329,6 +340,9 @@ const struct target targets[NUM_TARGETS] = {
 		{UVERBS_ATTR_QUERY_MR_RESP_RKEY, K_OUT, MUST, 4},
 		{UVERBS_ATTR_QUERY_MR_RESP_LENGTH, K_OUT, MUST, 8},
 		{UVERBS_ATTR_QUERY_MR_RESP_IOVA, K_OUT, 0, 8}}},
+	{"PD_QUERY", UVERBS_OBJECT_PD, UVERBS_ID_DRIVER_NS, build_pd_query, 0, false, {
+		{UVERBS_ID_DRIVER_NS, K_HANDLE, MUST, 0},
+		{UVERBS_ID_DRIVER_NS + 1, K_OUT, MUST, 4}}},
 	{"ADVISE_MR", UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, build_advise_mr, -EOPNOTSUPP, false, {
 		{UVERBS_ATTR_ADVISE_MR_PD_HANDLE, K_HANDLE, MUST, 0},
 		{UVERBS_ATTR_ADVISE_MR_ADVICE, K_IN, MUST, 8},

@@ -14,6 +14,7 @@ int make_context(void)
 	ret = ioc_run(i);
 	if (ret)
 		return ret;
+	w.context_resp = *resp;
 	i = ioc_new(UVERBS_OBJECT_ASYNC_EVENT, UVERBS_METHOD_ASYNC_EVENT_ALLOC);
 	ioc_obj(i, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0);
 	ret = ioc_run(i);

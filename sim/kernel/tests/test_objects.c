@@ -149,6 +149,7 @@ static void qp_caps(void)
 					      .max_inline_data = 32,
 					      .qp_type = HCASIM_QPT_RC};
 	const struct hcasim_create_qp_req r = {.sq_wqebb = 16, .rq_wqe_count = 8, .rq_stride = 32};
+	struct drv_mmap d;
 #define C(m, v)                                                                                              \
 	({                                                                                                   \
 		struct ib_uverbs_create_qp x = c;                                                            \
@@ -186,7 +187,11 @@ static void qp_caps(void)
 	CHECK_ERR(R(rq_stride, 16), -EINVAL);
 	CHECK_ERR(R(rq_stride, 48), -EINVAL);
 	CHECK_ERR(R(rq_stride, 0x80000000), -EINVAL);
-	CHECK_ERR(R(flags, 1), -EINVAL);
+	/* A thread domain's page must have been mapped. */
+	CHECK_ERR(R(uar_index, 1), -EINVAL);
+	CHECK_ERR(kernel_mmap(w.f, &w.task, 4096, PROT_READ | PROT_WRITE, 4096, &d), 0);
+	CHECK_ERR(R(uar_index, 1), 0);
+	CHECK_ERR(R(uar_index, UINT32_MAX), -EINVAL);
 	CHECK_ERR(R(rq_stride, 64), 0);
 	file_close();
 }
@@ -356,7 +361,15 @@ static void mappings(void)
 	CHECK_ERR(make_context(), 0);
 	CHECK_ERR(try_mmap(0, 4096, &d), 0);
 	CHECK_ERR(try_mmap(0, 8192, &d), -EINVAL);
-	CHECK_ERR(try_mmap(4096, 4096, &d), -EINVAL);
+	/* Pages of thread domains: different ones, the same one when mapped again, and so many of them. */
+	CHECK_ERR(try_mmap(4096, 4096, &e), 0);
+	CU_ASSERT_NOT_EQUAL(d.bar_offset, e.bar_offset);
+	CHECK_ERR(try_mmap(w.context_resp.td_uars * 4096ull, 4096, &d), 0);
+	CU_ASSERT_NOT_EQUAL(d.bar_offset, e.bar_offset);
+	CHECK_ERR(try_mmap(4096, 4096, &d), 0);
+	CU_ASSERT_EQUAL(d.bar_offset, e.bar_offset);
+	CHECK_ERR(try_mmap(4096, 8192, &d), -EINVAL);
+	CHECK_ERR(try_mmap((w.context_resp.td_uars + 1) * 4096ull, 4096, &d), -EINVAL);
 	CHECK_ERR(try_mmap(~0ull & ~4095ull, 4096, &d), -EINVAL);
 	CHECK_ERR(make_cq(16, -1), 0);
 	first = w.cq_resp;

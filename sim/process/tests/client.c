@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -323,6 +324,54 @@ static int do_hold(void)
 	return 0;
 }
 
+/* ---- As UCX and Open MPI watch the memory map: a jump over the first bytes of what programs call -------- */
+
+static unsigned int hooked[2];
+
+static void *hook_mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
+{
+	hooked[0]++;
+	return (void *)syscall(SYS_mmap, addr, len, prot, flags, fd, offset);
+}
+
+static int hook_munmap(void *addr, size_t len)
+{
+	hooked[1]++;
+	return (int)syscall(SYS_munmap, addr, len);
+}
+
+static void write_jump(void *function, const void *hook)
+{
+	unsigned char jump[] = {0x49, 0xbb, 0, 0, 0, 0, 0, 0, 0, 0, 0x41, 0xff, 0xe3}; /* mov r11; jmp r11 */
+	uintptr_t page = (uintptr_t)function & ~4095ul;
+
+	memcpy(jump + 2, &hook, sizeof(hook));
+	CHECK(!mprotect((void *)page, 8192, PROT_READ | PROT_WRITE | PROT_EXEC));
+	memcpy(function, jump, sizeof(jump));
+	CHECK(!mprotect((void *)page, 8192, PROT_READ | PROT_EXEC));
+}
+
+static int do_hooked(void)
+{
+	struct ibv_context *ctx;
+	void *plain;
+
+	write_jump((void *)mmap, (const void *)hook_mmap);
+	write_jump((void *)munmap, (const void *)hook_munmap);
+	ctx = open_device();
+	CHECK(hooked[0]);
+	uar = map_uar(ctx->cmd_fd);
+	CHECK(uar[CLOCK / 8] != UINT64_MAX);
+	/* Other memory in the page's place is memory. */
+	plain = mmap((void *)uar, 4096, PROT_READ | PROT_WRITE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		     0);
+	CHECK(plain == (void *)uar && !uar[CLOCK / 8]);
+	CHECK(!munmap(plain, 4096) && hooked[1]);
+	CHECK(syscall(SYS_munmap, plain + 1, 4096) == -1 && errno == EINVAL);
+	CHECK(!ibv_close_device(ctx));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -332,7 +381,7 @@ int main(int argc, char **argv)
 		{"files", do_files},      {"fork", do_fork},         {"exec", do_exec},
 		{"pass", do_pass},        {"threads", do_threads},   {"closeall", do_closeall},
 		{"clock", do_clock},      {"unmapped", do_unmapped}, {"locked", do_locked},
-		{"fatal", do_wait_fatal}, {"hold", do_hold},
+		{"fatal", do_wait_fatal}, {"hold", do_hold},         {"hooked", do_hooked},
 	};
 
 	if (argc == 3 && !strcmp(argv[1], "exec2"))

@@ -10,7 +10,7 @@ import pytest
 from conftest import CLIENT, HCASIM, hcasim_run
 
 
-@pytest.mark.parametrize("action", ["files", "fork", "exec", "pass", "threads", "closeall"])
+@pytest.mark.parametrize("action", ["files", "fork", "exec", "pass", "threads", "closeall", "hooked"])
 def test_application(client, action):
     client(action)
 

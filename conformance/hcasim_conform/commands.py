@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What hcasim conform does with records of runs that are there already: merge, report, --diff."""
+import argparse
+import sys
+from pathlib import Path
+
+from rich.console import Console
+
+from . import diff, junit, merge, results
+from .report import write_html
+
+STYLE = {
+    "worse": "bold red",
+    "better": "green",
+    "new": "cyan",
+    "gone": "yellow",
+    "note": "dim",
+    "same": "bold",
+}
+
+
+def write_reports(data, out):
+    """results.json, junit.xml and report.html in a folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    results.write_json(data, out / "results.json")
+    junit.write(data, out / "junit.xml")
+    write_html(data, out / "report.html")
+
+
+def status(data):
+    """0 when every cell that was run passes, or fails as the DUT file says."""
+    return 1 if data["summary"]["fail"] or data["summary"]["unexpected"] or data["faults"] else 0
+
+
+def _say(console):
+    def say(kind, text):
+        console.print(f"{kind:<6} {text}", style=STYLE[kind], markup=False, highlight=False, soft_wrap=True)
+
+    return say
+
+
+def diff_runs(paths):
+    """hcasim conform --diff A B"""
+    try:
+        difference = diff.compare(*map(results.load, paths))
+    except results.ResultsError as error:
+        return _refuse("--diff", error)
+    if not difference.common:
+        return _refuse("--diff", f"{paths[0]} and {paths[1]} have no cell in common")
+    diff.tell(difference, _say(Console()))
+    return 1 if difference.worse else 0
+
+
+def _refuse(what, error):
+    print(f"hcasim conform {what}: {error}", file=sys.stderr)
+    return 2
+
+
+def _parser(name, doc, runs):
+    p = argparse.ArgumentParser(prog=f"hcasim conform {name}", description=doc)
+    p.add_argument("runs", nargs="+", type=Path, metavar="RUN", help=runs)
+    p.add_argument(
+        "--out",
+        default="conform-out",
+        type=Path,
+        metavar="DIR",
+        help="where the reports go (default: %(default)s)",
+    )
+    return p
+
+
+def merge_shards(argv):
+    """Puts the records of shards (--shard k/n) together into those of one run."""
+    args = _parser("merge", merge_shards.__doc__, "results.json of a shard, or its folder").parse_args(argv)
+    try:
+        data = merge.merge([results.load(run) for run in args.runs], [str(run) for run in args.runs])
+    except (results.ResultsError, merge.MergeError) as error:
+        return _refuse("merge", error)
+    write_reports(data, args.out)
+    return status(data)
+
+
+COMMANDS = {"merge": merge_shards}

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What became of each cell between two runs; a provider's CI gates on it.
+
+A run that is no longer seen to be right is worse, whatever the reason: an outcome further down the list
+below, a new cell that fails, a cell that passed and is gone, a new fault or finding of the run as a whole.
+"""
+from collections import Counter
+from dataclasses import dataclass, field
+
+# From good to bad. `unexpected` is a pass that the DUT file must be told of; `skipped` says nothing.
+ORDER = ("pass", "unexpected", "skipped", "known", "fail")
+RANK = {outcome: rank for rank, outcome in enumerate(ORDER)}
+PASSED, FAILS = ("pass", "unexpected"), ("unexpected", "fail")
+CHOICE = ("mode", "seed", "expression", "shard")  # what decides which cells a run has
+LISTED = 100  # lines of each kind
+
+
+@dataclass
+class Difference:
+    worse: list = field(default_factory=list)  # texts
+    better: list = field(default_factory=list)
+    new: list = field(default_factory=list)  # rows
+    gone: list = field(default_factory=list)
+    notes: list = field(default_factory=list)
+    common: int = 0
+
+
+def _why(row):
+    if row["outcome"] in ("known", "unexpected", "skipped"):
+        return f": {row['reason']}"
+    return f": {row['faults'][0]}" if row["faults"] else ""
+
+
+def _notes(old, new):
+    for key in CHOICE:
+        if old[key] != new[key]:
+            yield f"{key} was {old[key]}, is {new[key]}: only cells that both runs have are compared"
+    if old["dut"]["name"] != new["dut"]["name"]:
+        yield f"the device was {old['dut']['name']}, is {new['dut']['name']}"
+    for name in sorted(set(old["versions"]) | set(new["versions"])):
+        before, after = (run["versions"].get(name, "not given") for run in (old, new))
+        if before != after:
+            yield f"{name} was {before}, is {after}"
+
+
+def _common(difference, before, after):
+    for cell_id, row in after.items():
+        if cell_id not in before:
+            continue
+        difference.common += 1
+        was, now = before[cell_id]["outcome"], row["outcome"]
+        if RANK[now] > RANK[was]:
+            difference.worse.append(f"{cell_id}: {was} -> {now}{_why(row)}")
+        elif RANK[now] < RANK[was]:
+            difference.better.append(f"{cell_id}: {was} -> {now}")
+
+
+def _of_one_run(difference, before, after, same_choice):
+    difference.new = [row for cell_id, row in after.items() if cell_id not in before]
+    difference.gone = [row for cell_id, row in before.items() if cell_id not in after]
+    if not same_choice:
+        return
+    for row in difference.new:
+        if row["outcome"] in FAILS:
+            difference.worse.append(f"{row['id']}: new -> {row['outcome']}{_why(row)}")
+    for row in difference.gone:
+        if row["outcome"] in PASSED:
+            difference.worse.append(f"{row['id']}: {row['outcome']} -> gone")
+
+
+def _of_the_run(difference, old, new):
+    findings = [[f["text"] for f in run["findings"]] for run in (old, new)]
+    for what, (was, now) in (("run", (old["faults"], new["faults"])), ("finding", findings)):
+        difference.worse += [f"{what}: {text}" for text in now if text not in was]
+        difference.better += [f"{what}: no longer: {text}" for text in was if text not in now]
+
+
+def compare(old, new):
+    before, after = ({row["id"]: row for row in run["cells"]} for run in (old, new))
+    difference = Difference(notes=list(_notes(old, new)))
+    _common(difference, before, after)
+    _of_one_run(difference, before, after, all(old[key] == new[key] for key in CHOICE))
+    _of_the_run(difference, old, new)
+    return difference
+
+
+def _counted(rows):
+    counts = Counter(row["outcome"] for row in rows)
+    return ", ".join(f"{counts[o]} {o}" for o in ORDER if counts[o])
+
+
+def tell(difference, say):
+    """Says it, a line a call: say(kind, text)."""
+    for note in difference.notes:
+        say("note", note)
+    one_run = {
+        kind: [f"{r['id']}: {r['outcome']}" for r in getattr(difference, kind)] for kind in ("new", "gone")
+    }
+    for kind, texts in (*one_run.items(), ("better", difference.better), ("worse", difference.worse)):
+        for text in texts[:LISTED]:
+            say(kind, text)
+        if len(texts) > LISTED:
+            say(kind, f"... and {len(texts) - LISTED} more")
+    say(
+        "worse" if difference.worse else "same",
+        f"{difference.common} cells compared: {len(difference.worse)} worse, {len(difference.better)} better, "
+        f"{len(difference.new)} new{_in_brackets(difference.new)}, "
+        f"{len(difference.gone)} gone{_in_brackets(difference.gone)}",
+    )
+
+
+def _in_brackets(rows):
+    return f" ({_counted(rows)})" if rows else ""

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""junit.xml, made from the record of a run.
+
+A cell is a test case. Consumers read a file of some ten megabytes, not one of a hundred: above MANY cells
+those that passed (or were skipped for one reason) stand together, a case for each data setter of a row.
+"""
+import re
+from xml.etree import ElementTree
+
+MANY = 20000
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def clean(text):
+    """XML 1.0 cannot say every character; what a device wrote may hold any."""
+    return NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _seconds(rows):
+    return f"{sum(row['us'] for row in rows) / 1e6:.6f}"
+
+
+def _failure(row):
+    """JUnit has no word for a failure that is known: it is a failure whose type says so."""
+    if row["outcome"] == "known":
+        return "known-difference", row["reason"]
+    if row["outcome"] == "unexpected":
+        return "unexpected-pass", f"listed as a known difference: {row['reason']}"
+    return "failure", row["faults"][0] if row["faults"] else row["seen"]
+
+
+def _case(suite, name, rows):
+    """One case of one cell, or of several of one outcome."""
+    row = rows[0]
+    case = ElementTree.SubElement(suite, "testcase", classname=suite.get("name"), name=clean(name))
+    case.set("time", _seconds(rows))
+    if row["outcome"] == "skipped":
+        ElementTree.SubElement(case, "skipped", message=clean(row["reason"] or ""))
+    elif row["outcome"] != "pass":
+        kind, message = _failure(row)
+        element = ElementTree.SubElement(case, "failure", type=kind, message=clean(message))
+        said = [row["clause"], f"expected: {row['expected']}", f"seen: {row['seen']}", *row["faults"]]
+        element.text = clean("\n".join(said))
+
+
+def _cases(rows, many):
+    """(name, cells) of each case."""
+    together = {}
+    for row in rows:
+        if many and row["outcome"] in ("pass", "skipped"):
+            key = ("/".join(row["id"].split("/")[:4]), row["outcome"], row["reason"])
+            together.setdefault(key, []).append(row)
+        else:
+            together[row["id"]] = [row]
+    for key, here in together.items():
+        yield (key, here) if isinstance(key, str) else (f"{key[0]}/* ({len(here)} cells, {key[1]})", here)
+
+
+def _suite(root, name, rows, many):
+    suite = ElementTree.SubElement(root, "testsuite", name=name)
+    for title, here in _cases(rows, many):
+        _case(suite, title, here)
+    failures, skipped = len(suite.findall("testcase/failure")), len(suite.findall("testcase/skipped"))
+    counts = {"tests": len(suite), "failures": failures, "errors": 0, "skipped": skipped}
+    for key, number in counts.items():
+        suite.set(key, str(number))
+    suite.set("time", _seconds(rows))
+    return suite
+
+
+def _properties(suite, data):
+    """Before the cases, as the format wants it."""
+    said = {"dut": data["dut"]["name"], "command": data["command"], "mode": data["mode"]}
+    said.update({"seed": str(data["seed"]), "cells": str(data["summary"]["cells"])})
+    said.update({f"version.{name}": version for name, version in data["versions"].items()})
+    element = ElementTree.Element("properties")
+    for name, value in said.items():
+        ElementTree.SubElement(element, "property", name=name, value=clean(value))
+    suite.insert(0, element)
+
+
+def _as_a_whole(root, faults):
+    """What no cell can be charged with; without any, the case passes."""
+    suite = ElementTree.SubElement(root, "testsuite", name="run", tests="1", errors="0", skipped="0")
+    case = ElementTree.SubElement(suite, "testcase", classname="run", name="as a whole", time="0")
+    if faults:
+        ElementTree.SubElement(case, "failure", type="run", message=clean("; ".join(faults)))
+    suite.set("failures", str(int(bool(faults))))
+    suite.set("time", "0")
+    return suite
+
+
+def write(data, path):
+    root = ElementTree.Element("testsuites", name=f"hcasim conform {data['dut']['name']}")
+    suites = {}
+    for row in data["cells"]:
+        suites.setdefault(f"{row['api']}.{row['op']}.{row['qp']}", []).append(row)
+    _properties(_as_a_whole(root, data["faults"]), data)
+    for name, rows in suites.items():
+        _suite(root, name, rows, len(data["cells"]) > MANY)
+    for key in ("tests", "failures", "errors"):
+        root.set(key, str(sum(int(suite.get(key)) for suite in root)))
+    root.set("time", f"{data['seconds']:.3f}")
+    for suite in root:
+        suite.set("timestamp", data["started"][:19])
+    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""hcasim conform --diff: what became worse, and that a CI can gate on its exit status."""
+import pytest
+import records
+
+from hcasim_conform import cli, results
+
+BASE = "wr/send/rc/sge/-/signaled"
+OTHER = "wr/send/rc/sge/-/fence"
+
+
+@pytest.fixture
+def diff(tmp_path, capsys):
+    """Status and lines of --diff between two runs, each given as {cell id: outcome}."""
+
+    def run(before, after, was=None, now=None):
+        for name, cells, more in (("a", before, was), ("b", after, now)):
+            folder = tmp_path / name
+            folder.mkdir(exist_ok=True)
+            rows = [records.row(cell_id, outcome) for cell_id, outcome in cells.items()]
+            results.write_json(records.record(rows, **more or {}), folder / "results.json")
+        status = cli.main(["--diff", str(tmp_path / "a"), str(tmp_path / "b" / "results.json")])
+        return status, capsys.readouterr().out.splitlines()
+
+    return run
+
+
+def test_the_same_run(diff):
+    status, lines = diff({BASE: "pass"}, {BASE: "pass"})
+    assert status == 0
+    assert lines == ["same   1 cells compared: 0 worse, 0 better, 0 new, 0 gone"]
+
+
+@pytest.mark.parametrize(
+    "was, now",
+    [
+        ("pass", "fail"),
+        ("pass", "known"),
+        ("pass", "skipped"),
+        ("pass", "unexpected"),
+        ("known", "fail"),
+        ("skipped", "fail"),
+        ("unexpected", "fail"),
+    ],
+)
+def test_worse_and_back(diff, was, now):
+    status, lines = diff({BASE: was, OTHER: "pass"}, {BASE: now, OTHER: "pass"})
+    assert status == 1
+    assert lines[0].startswith(f"worse  {BASE}: {was} -> {now}")
+    assert lines[-1] == "worse  2 cells compared: 1 worse, 0 better, 0 new, 0 gone"
+    status, lines = diff({BASE: now, OTHER: "pass"}, {BASE: was, OTHER: "pass"})
+    assert status == 0
+    assert lines[0] == f"better {BASE}: {now} -> {was}"
+
+
+def test_a_failure_says_why(diff):
+    _, lines = diff({BASE: "pass"}, {BASE: "fail"})
+    assert lines[0].endswith(": byte 3 <is> wrong")
+
+
+def test_new_cells(diff):
+    status, lines = diff({BASE: "pass"}, {BASE: "pass", OTHER: "pass"})
+    assert (status, lines[0]) == (0, f"new    {OTHER}: pass")
+    assert lines[-1].endswith("1 new (1 pass), 0 gone")
+    status, lines = diff({BASE: "pass"}, {BASE: "pass", OTHER: "known"})
+    assert status == 0
+    status, lines = diff({BASE: "pass"}, {BASE: "pass", OTHER: "fail"})
+    assert status == 1
+    assert f"worse  {OTHER}: new -> fail: byte 3 <is> wrong" in lines
+
+
+def test_a_cell_that_passed_must_stay(diff):
+    status, lines = diff({BASE: "pass", OTHER: "pass"}, {BASE: "pass"})
+    assert status == 1
+    assert f"worse  {OTHER}: pass -> gone" in lines
+    assert diff({BASE: "pass", OTHER: "fail"}, {BASE: "pass"})[0] == 0
+
+
+@pytest.mark.parametrize(
+    "was, now",
+    [
+        ({}, {"expression": "fence"}),
+        ({"mode": "exhaustive"}, {}),
+        ({"seed": 3}, {"seed": 4}),
+        ({}, {"shard": [1, 2]}),
+    ],
+)
+def test_another_choice_of_cells_compares_what_both_have(diff, was, now):
+    status, lines = diff({BASE: "pass", OTHER: "pass"}, {BASE: "pass"}, was, now)
+    assert status == 0
+    assert lines[0].startswith(f"note   {list(was or now)[0]} was ")
+    assert diff({BASE: "pass", OTHER: "pass"}, {BASE: "fail"}, was, now)[0] == 1
+
+
+def test_nothing_in_common_is_no_comparison(diff):
+    assert diff({BASE: "pass"}, {OTHER: "pass"})[0] == 2
+
+
+def test_faults_and_findings_of_the_run(diff):
+    finding = {"kind": "denied", "capability": "tso", "declared": False, "reported": True, "text": "has TSO"}
+    more = {"faults": ["DUT file: stale key: x"], "findings": [finding]}
+    status, lines = diff({BASE: "pass"}, {BASE: "pass"}, None, more)
+    assert status == 1
+    assert lines[:2] == ["worse  run: DUT file: stale key: x", "worse  finding: has TSO"]
+    status, lines = diff({BASE: "pass"}, {BASE: "pass"}, more, None)
+    assert status == 0
+    assert lines[0] == "better run: no longer: DUT file: stale key: x"
+
+
+def test_other_versions_and_devices_are_noted(diff):
+    versions = {"hcasim": "2", "rdma-core": "56.1", "kernel": "6", "python": "3", "firmware": "9"}
+    _, lines = diff({BASE: "pass"}, {BASE: "pass"}, None, {"name": "rtl", "versions": versions})
+    assert lines[:3] == [
+        "note   the device was fake, is rtl",
+        "note   firmware was not given, is 9",
+        "note   hcasim was 1, is 2",
+    ]
+
+
+def test_a_long_list_is_cut(diff):
+    ids = [row["id"] for row in records.rows(200)]
+    _, lines = diff(dict.fromkeys(ids, "pass"), dict.fromkeys(ids, "fail"))
+    assert len(lines) == 102
+    assert lines[100] == "worse  ... and 100 more"
+
+
+def test_an_unreadable_run(diff, tmp_path, capsys):
+    diff({BASE: "pass"}, {BASE: "pass"})
+    assert cli.main(["--diff", str(tmp_path / "a"), str(tmp_path / "none")]) == 2
+    assert "none" in capsys.readouterr().err
+    (tmp_path / "b" / "results.json").write_text("{}")
+    assert cli.main(["--diff", str(tmp_path / "a"), str(tmp_path / "b")]) == 2

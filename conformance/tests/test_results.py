@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""results.json: its schema, its way to the file and back, its size; junit.xml by the rules of its readers."""
+import json
+import re
+import time
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+import records
+
+from hcasim_conform import junit, results, versions
+
+ARTEFACT = {"kind": "wqe", "path": "trace-1/wqe.log", "text": "op SEND\nflags SIGNALED"}
+
+
+@pytest.fixture
+def mixed():
+    """One cell of each outcome, and what else a record can hold."""
+    cells = [
+        records.row(f"wr/send/rc/sge/-/{outcome}/{level.lower()}", outcome, level)
+        for outcome in results.OUTCOMES
+        for level in ("MUST", "SHOULD")
+    ]
+    cells[0]["artefacts"] = [ARTEFACT, {"kind": "pcap", "path": None, "text": None}]
+    cells[2]["artefacts"] = [ARTEFACT]
+    finding = {"kind": "denied", "capability": "tso", "declared": False, "reported": True, "text": "has TSO"}
+    return records.record(cells, faults=["stale key"], findings=[finding], shard=[1, 2], expression="wr")
+
+
+def schema():
+    return json.loads(results.SCHEMA.read_text(encoding="utf-8"))
+
+
+def test_the_file_keeps_its_schema(mixed, tmp_path):
+    results.write_json(mixed, tmp_path / "results.json")
+    doc = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    jsonschema.validate(doc, schema())
+    assert [isinstance(c, list) for c in doc["cells"]] == [
+        c["outcome"] in ("pass", "skipped") for c in mixed["cells"]
+    ]
+    doc["cells"][0][0] = "no index"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(doc, schema())
+
+
+def test_nothing_is_lost_in_the_file(mixed, tmp_path):
+    results.write_json(mixed, tmp_path / "results.json")
+    assert results.load(tmp_path) == mixed
+    assert results.load(tmp_path / "results.json") == mixed
+
+
+def test_an_exhaustive_run_loads_in_seconds(tmp_path):
+    data = records.record(records.rows(250000))
+    begin = time.process_time()
+    results.write_json(data, tmp_path / "results.json")
+    assert len(results.load(tmp_path)["cells"]) == 250000
+    assert time.process_time() - begin < 30  # 4 s on an idle core
+    assert (tmp_path / "results.json").stat().st_size < 60e6
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        (None, "No such file"),
+        ("{", "not JSON"),
+        ("[]", "no record of a run"),
+        ("{}", "it has no 'version'"),
+        ('{"version": 1}', "version 1 of the record, this program reads 2"),
+        ('{"version": 2}', "it has no"),
+        (("strings", []), "a damaged record: IndexError"),
+        (("cells", [[1]]), "a damaged record: ValueError"),
+        (("columns", ["id", "colour"]), "a damaged record: KeyError: 'colour'"),
+    ],
+)
+def test_what_is_no_record_is_refused(mixed, tmp_path, text, words):
+    path = tmp_path / "results.json"
+    if isinstance(text, tuple):
+        text = json.dumps({**results.pack(mixed), text[0]: text[1]})
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(results.ResultsError, match=re.escape(words)) as caught:
+        results.load(path)
+    assert str(path) in str(caught.value)
+
+
+def test_the_summary_counts_by_level(mixed):
+    summary = mixed["summary"]
+    assert (summary["cells"], summary["pass"], summary["skipped"]) == (10, 2, 2)
+    assert summary["levels"]["SHOULD"] == {"cells": 5, **dict.fromkeys(results.OUTCOMES, 1)}
+    assert mixed["counts"] == {"exist": 10, "run": 8, "left_out": {"no XRC": 2}}
+
+
+# -- versions
+
+
+def test_versions_name_the_source_tree(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "source").mkdir()
+    (tmp_path / "CMakeCache.txt").write_text(f"RDMA_CORE_SOURCE:PATH={tmp_path}/source\n")
+    (tmp_path / "source" / "CMakeLists.txt").write_text('set(PACKAGE_VERSION "99.2")\n')
+    assert versions.collect(tmp_path / "bin")["rdma-core"] == "99.2"
+    assert versions.rdma_core(tmp_path / "source" / "bin") == "unknown"
+
+
+def test_an_unpacked_archive_has_the_version_of_its_build_file(tmp_path):
+    (tmp_path / "CMakeLists.txt").write_text("project(hcasim VERSION 7.8.9 LANGUAGES C)\n")
+    assert versions.hcasim(tmp_path) == "7.8.9"
+
+
+# -- junit.xml
+
+SUITE_ATTRIBUTES = {"name", "tests", "failures", "errors", "skipped", "time", "timestamp"}
+
+
+def check_junit(path):
+    """The rules that the surefire and Jenkins schemas share."""
+    root = ElementTree.parse(path).getroot()
+    assert root.tag == "testsuites" and set(root.keys()) <= {"name", "tests", "failures", "errors", "time"}
+    for suite in root:
+        assert suite.tag == "testsuite" and set(suite.keys()) == SUITE_ATTRIBUTES
+        tags = [e.tag for e in suite]
+        assert set(tags) <= {"properties", "testcase"} and "properties" not in tags[1:]
+        cases = suite.findall("testcase")
+        for case in cases:
+            assert {"name", "classname", "time"} == set(case.keys()) and float(case.get("time")) >= 0
+            assert [e.tag for e in case] in ([], ["failure"], ["skipped"])
+        assert int(suite.get("tests")) == len(cases)
+        for key, tag in (("failures", "failure"), ("skipped", "skipped"), ("errors", "error")):
+            assert int(suite.get(key)) == len(suite.findall(f"testcase/{tag}"))
+        assert abs(sum(float(c.get("time")) for c in cases) - float(suite.get("time"))) < 1e-3
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", suite.get("timestamp"))
+        assert len({c.get("name") for c in cases}) == len(cases)
+    assert int(root.get("tests")) == len(root.findall("testsuite/testcase"))
+    assert int(root.get("failures")) == len(root.findall("testsuite/testcase/failure"))
+    return root
+
+
+def test_junit_of_every_outcome(mixed, tmp_path):
+    mixed["cells"][2]["faults"] = ["\x00 and \x1b[31m and \ud800 and <&>"]
+    junit.write(mixed, tmp_path / "junit.xml")
+    root = check_junit(tmp_path / "junit.xml")
+    kinds = [f.get("type") for f in root.iter("failure")]
+    assert sorted(set(kinds)) == ["failure", "known-difference", "run", "unexpected-pass"]
+    assert [s.get("message") for s in root.iter("skipped")] == ["no XRC"] * 2
+    said = {p.get("name"): p.get("value") for p in root.iter("property")}
+    assert said["command"] == "hcasim conform --dut fake" and said["version.rdma-core"] == "56.1"
+    assert "\ufffd and \ufffd[31m and \ufffd and <&>" in [f.get("message") for f in root.iter("failure")]
+
+
+def test_junit_of_an_exhaustive_run_can_be_uploaded(tmp_path):
+    cells = records.rows(100000)
+    cells[7].update(outcome="fail", faults=["wrong"])
+    junit.write(records.record(cells), tmp_path / "junit.xml")
+    root = check_junit(tmp_path / "junit.xml")
+    assert (tmp_path / "junit.xml").stat().st_size < 10e6
+    names = [c.get("name") for c in root.iter("testcase")]
+    assert cells[7]["id"] in names
+    told = sum(int(m[1]) for m in (re.search(r"/\* \((\d+) cells, pass\)", n) for n in names) if m)
+    assert told == 100000 - 1
