@@ -378,8 +378,8 @@ static void rep_event(struct ucma_id *id, const uint8_t *mad, struct rdma_ucm_ev
 	p->rnr_retry_count = mad[REP_RNR] >> 5;
 	p->srq = mad[REP_RNR] >> 4 & 1;
 	p->qp_num = id->cm.remote.qpn;
-	resp->ece.vendor_id = (uint32_t)mad[REP_VENDOR_HIGH] << 16 | mad[REP_VENDOR_MID] << 8 |
-			      mad[REP_VENDOR_LOW];
+	resp->ece.vendor_id =
+		(uint32_t)mad[REP_VENDOR_HIGH] << 16 | mad[REP_VENDOR_MID] << 8 | mad[REP_VENDOR_LOW];
 	resp->ece.attr_mod = get32(mad + MAD_ATTR_MOD);
 }
 
@@ -557,9 +557,9 @@ void cm_failed(struct ucma_id *id)
 void cm_receive(struct kdev *d, const struct hca_mad *mad)
 {
 	static void (*const handlers[])(const struct back *b) = {
-		[ATTR_REQ] = rx_req,	       [ATTR_MRA] = rx_mra,	      [ATTR_REJ] = rx_rej,
-		[ATTR_REP] = rx_rep,	       [ATTR_RTU] = rx_rtu,	      [ATTR_DREQ] = rx_dreq,
-		[ATTR_DREP] = rx_drep,	       [ATTR_SIDR_REQ] = rx_sidr_req, [ATTR_SIDR_REP] = rx_sidr_rep,
+		[ATTR_REQ] = rx_req,   [ATTR_MRA] = rx_mra,           [ATTR_REJ] = rx_rej,
+		[ATTR_REP] = rx_rep,   [ATTR_RTU] = rx_rtu,           [ATTR_DREQ] = rx_dreq,
+		[ATTR_DREP] = rx_drep, [ATTR_SIDR_REQ] = rx_sidr_req, [ATTR_SIDR_REP] = rx_sidr_rep,
 	};
 	const uint8_t *m = mad->data;
 	const uint32_t attr = get16(m + MAD_ATTR);

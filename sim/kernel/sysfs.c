@@ -374,8 +374,8 @@ static void cm_attrs(struct tree *t)
 
 	attr(t, dir, "abi_version", "%u", RDMA_USER_CM_ABI_VERSION);
 	attr(t, dir, "dev", "%u:%u", UCMA_MAJOR, UCMA_MINOR);
-	attr(t, dir, "uevent", "MAJOR=%u\nMINOR=%u\nDEVNAME=infiniband/" UCMA_NAME "\nDEVMODE=0666", UCMA_MAJOR,
-	     UCMA_MINOR);
+	attr(t, dir, "uevent", "MAJOR=%u\nMINOR=%u\nDEVNAME=infiniband/" UCMA_NAME "\nDEVMODE=0666",
+	     UCMA_MAJOR, UCMA_MINOR);
 	link_to(t, "class/misc", UCMA_NAME, "../../devices/virtual/misc/" UCMA_NAME);
 }
 

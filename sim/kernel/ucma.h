@@ -44,22 +44,22 @@ void ktimers_run(struct kernel *k);
 /* ---- Ids ----------------------------------------------------------------------------------------- */
 
 enum rdma_event { /* enum rdma_cm_event_type of <rdma/rdma_cma.h> */
-	EV_ADDR_RESOLVED,
-	EV_ADDR_ERROR,
-	EV_ROUTE_RESOLVED,
-	EV_ROUTE_ERROR,
-	EV_CONNECT_REQUEST,
-	EV_CONNECT_RESPONSE,
-	EV_CONNECT_ERROR,
-	EV_UNREACHABLE,
-	EV_REJECTED,
-	EV_ESTABLISHED,
-	EV_DISCONNECTED,
-	EV_DEVICE_REMOVAL,
-	EV_MULTICAST_JOIN,
-	EV_MULTICAST_ERROR,
-	EV_ADDR_CHANGE,
-	EV_TIMEWAIT_EXIT,
+		  EV_ADDR_RESOLVED,
+		  EV_ADDR_ERROR,
+		  EV_ROUTE_RESOLVED,
+		  EV_ROUTE_ERROR,
+		  EV_CONNECT_REQUEST,
+		  EV_CONNECT_RESPONSE,
+		  EV_CONNECT_ERROR,
+		  EV_UNREACHABLE,
+		  EV_REJECTED,
+		  EV_ESTABLISHED,
+		  EV_DISCONNECTED,
+		  EV_DEVICE_REMOVAL,
+		  EV_MULTICAST_JOIN,
+		  EV_MULTICAST_ERROR,
+		  EV_ADDR_CHANGE,
+		  EV_TIMEWAIT_EXIT,
 };
 
 enum id_state {
@@ -75,21 +75,21 @@ enum id_state {
 };
 
 enum cm_state { /* IBTA 12.9.5, and those of service resolution */
-	CM_IDLE,
-	CM_REQ_SENT,
-	CM_REQ_RCVD,
-	CM_MRA_REQ_SENT,
-	CM_MRA_REQ_RCVD,
-	CM_REP_SENT,
-	CM_REP_RCVD,
-	CM_MRA_REP_SENT,
-	CM_MRA_REP_RCVD,
-	CM_ESTABLISHED,
-	CM_DREQ_SENT,
-	CM_DREQ_RCVD,
-	CM_TIMEWAIT,
-	CM_SIDR_REQ_SENT,
-	CM_SIDR_REQ_RCVD,
+		CM_IDLE,
+		CM_REQ_SENT,
+		CM_REQ_RCVD,
+		CM_MRA_REQ_SENT,
+		CM_MRA_REQ_RCVD,
+		CM_REP_SENT,
+		CM_REP_RCVD,
+		CM_MRA_REP_SENT,
+		CM_MRA_REP_RCVD,
+		CM_ESTABLISHED,
+		CM_DREQ_SENT,
+		CM_DREQ_RCVD,
+		CM_TIMEWAIT,
+		CM_SIDR_REQ_SENT,
+		CM_SIDR_REQ_RCVD,
 };
 
 /* What is known of a connection: what its messages say. */
@@ -142,7 +142,7 @@ struct ucma_id {
 	uint8_t sgid_index;
 	struct hca_av av;
 	bool has_route;
-	int addr_status;           /* of the resolution under way */
+	int addr_status; /* of the resolution under way */
 	struct ktimer addr_timer;
 
 	uint32_t qp_num, psn;
@@ -156,7 +156,7 @@ TAILQ_HEAD(ucma_ids, ucma_id);
 /* One event that was not read yet. */
 struct ucma_event {
 	TAILQ_ENTRY(ucma_event) link;
-	struct ucma_id *id;  /* it is counted at */
+	struct ucma_id *id;   /* it is counted at */
 	struct ucma_id *conn; /* CONNECT_REQUEST: the new id */
 	struct ucma_mc *mc;
 	struct rdma_ucm_event_resp resp;

@@ -179,8 +179,6 @@ void ua_of_port(const struct kdev *d, uint8_t port, int family, struct sockaddr_
 
 /* ---- Port spaces ---- */
 
-
-
 /* The space that the id's port is taken from; 0: none. */
 static uint16_t space(const struct ucma_id *id)
 {

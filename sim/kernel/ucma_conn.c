@@ -6,7 +6,8 @@
 #include "ucma.h"
 
 /* What rdma_cm puts in front of the program's private data: who calls whom. */
-static int make_private(const struct ucma_id *id, const struct rdma_ucm_conn_param *p, struct cm_private *priv)
+static int make_private(const struct ucma_id *id, const struct rdma_ucm_conn_param *p,
+			struct cm_private *priv)
 {
 	uint8_t *hdr = priv->data, gid[16];
 	const bool four = id->src.ss_family == AF_INET;

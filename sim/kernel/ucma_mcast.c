@@ -28,8 +28,8 @@ static void joined(struct ucma_mc *mc)
 {
 	struct rdma_ucm_event_resp resp = {0};
 	struct ucma_id *id = mc->id;
-	struct hca_av av = {.port = id->port, .sgid_index = id->sgid_index, .hop_limit = 1,
-			    .traffic_class = id->tos};
+	struct hca_av av = {
+		.port = id->port, .sgid_index = id->sgid_index, .hop_limit = 1, .traffic_class = id->tos};
 
 	memcpy(av.dgid, mc->gid, 16);
 	resp.param.ud.qp_num = MULTICAST_QPN;
@@ -38,7 +38,8 @@ static void joined(struct ucma_mc *mc)
 	ucma_mc_event(mc, EV_MULTICAST_JOIN, 0, &resp);
 }
 
-static int join(struct ucma_call *c, const struct rdma_ucm_join_mcast *cmd, const struct sockaddr_storage *addr)
+static int join(struct ucma_call *c, const struct rdma_ucm_join_mcast *cmd,
+		const struct sockaddr_storage *addr)
 {
 	struct rdma_ucm_create_id_resp resp;
 	struct ucma_mc *mc;

@@ -280,8 +280,8 @@ static int fill_attr(const struct ucma_id *id, uint32_t state, struct ib_uverbs_
 		attr_init(id, a);
 		return 0;
 	}
-	if ((state != HCASIM_QPS_RTR && state != HCASIM_QPS_RTS) || cm < CM_REQ_RCVD ||
-	    cm > CM_ESTABLISHED || cm == CM_MRA_REQ_RCVD)
+	if ((state != HCASIM_QPS_RTR && state != HCASIM_QPS_RTS) || cm < CM_REQ_RCVD || cm > CM_ESTABLISHED ||
+	    cm == CM_MRA_REQ_RCVD)
 		return -EINVAL;
 	if (state == HCASIM_QPS_RTR)
 		attr_rtr(id, a);
