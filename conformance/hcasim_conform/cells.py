@@ -9,6 +9,7 @@ APIS = {
     "srq": "ibv_post_srq_recv",
     "writev": "rdma_post_writev",
 }
+TITLES = {**APIS, "suite": "suites beside the matrix"}
 LEVELS = ("MUST", "SHOULD", "UNDEFINED")
 
 ASK_SGE = 4  # SGEs and inline bytes asked for at creation; the device may grant more

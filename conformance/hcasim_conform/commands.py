@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import diff, junit, merge, results
+from . import diff, junit, merge, results, terminal
 from .report import write_html
 
 STYLE = {
@@ -107,6 +107,7 @@ def merge_shards(argv):
     except (results.ResultsError, merge.MergeError) as error:
         return _refuse("merge", error)
     write_reports(data, args.out)
+    terminal.summarize(data, args.out)
     return status(data)
 
 
