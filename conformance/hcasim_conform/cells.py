@@ -8,8 +8,8 @@ APIS = {
     "recv": "ibv_post_recv",
     "srq": "ibv_post_srq_recv",
     "writev": "rdma_post_writev",
+    "suite": "suites beside the matrix",
 }
-TITLES = {**APIS, "suite": "suites beside the matrix"}
 LEVELS = ("MUST", "SHOULD", "UNDEFINED")
 
 ASK_SGE = 4  # SGEs and inline bytes asked for at creation; the device may grant more

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, device, results, terminal, versions
+from . import commands, device, results, taps, terminal, versions
 from .dut import DutError, load
 from .enumeration import Enumerator
 from .session import Session, run
@@ -62,6 +62,11 @@ def parser():
         metavar=("A", "B"),
         help="compare two runs (results.json, or its folder), run nothing; 1 when anything became worse",
     )
+    p.add_argument(
+        "--tap",
+        action=argparse.BooleanOptionalAction,
+        help="judge wire and host link, too, where the DUT file says how (default: yes)",
+    )
     p.add_argument("--bin", type=Path, metavar="DIR", help="where hcasim and hcasim-conform-runner are")
     return p
 
@@ -82,6 +87,8 @@ def list_cells(cells):
 def execute(args, tables, cells, dut):
     console = Console()
     started, begin = datetime.now(timezone.utc), time.monotonic()
+    if args.tap or args.tap is None:
+        taps.enable(dut, tables, args.out)
     session = Session(cells, dut, bin_dir(args.bin), max(1, args.jobs or 1), terminal.Bar(console))
     status = run(session, args.expression)
     if session.error:

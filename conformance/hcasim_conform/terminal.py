@@ -5,7 +5,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from .cells import TITLES
+from .cells import APIS
 
 STYLE = {"pass": "green", "fail": "bold red", "known": "red", "unexpected": "bold magenta", "skipped": "dim"}
 WORST_FIRST = ("fail", "unexpected", "known", "pass", "skipped")
@@ -97,7 +97,7 @@ def summarize(data, out, console=None):
     """The matrix of each API, what needs attention, and the counts."""
     console = console or Console()
     for api, by_op in _by_box(data["cells"]).items():
-        console.print(_matrix(by_op, f"{TITLES[api]}: cells passed"))
+        console.print(_matrix(by_op, f"{APIS[api]}: cells passed"))
     attention = list(_attention(data))
     for style, word, text in attention[:LISTED]:
         line = Text.assemble((word, style), f" {text}")
