@@ -13,13 +13,12 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from .cells import APIS
+from .cells import APIS, TYPES
 from .results import LEVELS, OUTCOMES, Strings
 from .tables import Tables
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "matrix.js", "cell.js", "panel.js", "main.js")
-TYPES = ("RC", "UC", "UD", "RAW_PACKET", "XRC_SEND", "XRC_RECV")
 LETTER = {outcome: outcome[0] for outcome in OUTCOMES}  # p f k u s
 ABSENT = "."  # of a cell that a run does not have
 WORDS = {

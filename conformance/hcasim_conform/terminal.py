@@ -5,7 +5,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from .cells import APIS
+from .cells import APIS, TYPES
 
 STYLE = {"pass": "green", "fail": "bold red", "known": "red", "unexpected": "bold magenta", "skipped": "dim"}
 WORST_FIRST = ("fail", "unexpected", "known", "pass", "skipped")
@@ -61,9 +61,10 @@ def _box(counts):
     return f"[{STYLE[worst]}]{text}[/]"
 
 
-def _matrix(by_op, title):
-    types = list(dict.fromkeys(qpt for by_type in by_op.values() for qpt in by_type))
-    table = Table(title=title, title_justify="left", title_style="bold", expand=False)
+def _matrix(by_op):
+    found = {qpt for by_type in by_op.values() for qpt in by_type}
+    types = sorted(found, key=lambda qpt: (TYPES.index(qpt) if qpt in TYPES else len(TYPES), qpt))
+    table = Table(expand=False)
     table.add_column("operation")
     for qpt in types:
         table.add_column(qpt, justify="right")
@@ -97,7 +98,8 @@ def summarize(data, out, console=None):
     """The matrix of each API, what needs attention, and the counts."""
     console = console or Console()
     for api, by_op in _by_box(data["cells"]).items():
-        console.print(_matrix(by_op, f"{APIS[api]}: cells passed"))
+        console.print(f"{APIS[api]}: cells passed", style="bold", highlight=False)
+        console.print(_matrix(by_op))
     attention = list(_attention(data))
     for style, word, text in attention[:LISTED]:
         line = Text.assemble((word, style), f" {text}")
