@@ -57,6 +57,7 @@ class Dut:
         self.differences = [Difference(row) for row in doc["differences"]]
         self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS}}
         self.timeout = doc["timeout_ms"] / 1000
+        self.start_time = doc.get("start_ms", 0) / 1000
         self.declared = (
             capabilities.Capabilities(doc["capabilities"]) if doc.get("capabilities") is not None else None
         )
