@@ -155,7 +155,7 @@ static void srq_shared(struct kit *k)
 		l->next_use = k->l->next_use;
 		send_times(k, l, 1);
 		k->l->next_use = l->next_use;
-		memcpy(k->l->loose, l->loose, sizeof(l->loose));
+		k->l->loose[turn] = l->loose[turn];
 		l->recv = own;
 	}
 	if (KIT_GOOD(k))
