@@ -201,7 +201,8 @@ bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw
 
 	if (!state_takes(qp, true) || qp->a.port != w->port || (!raw && !multicast_ok(w)))
 		return false;
-	if (hca->rx_count < hca->rx_depth)
+	/* the frame itself still counts, though it goes soon */
+	if (hca->rx_count < 2 * hca->rx_depth)
 		copy = rxwork_get(hca);
 	if (!copy)
 		return false;
