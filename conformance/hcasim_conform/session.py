@@ -82,7 +82,8 @@ class Session:
         self.cells = selection.cells
         self.dut = dut
         self.bin_dir = bin_dir
-        self.jobs = jobs
+        # runners that meet on one device would receive each other's raw Ethernet frames
+        self.jobs = jobs if dut.start else 1
         self.progress = progress
         self.repeat = repeat
         self.how = {"seed": selection.seed, "brief": len(self.cells) > MANY}
