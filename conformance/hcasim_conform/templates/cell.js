@@ -56,12 +56,18 @@ function erratum(id) {
     make("p", {}, `The page: ${e.page}`), make("p", {}, `Decided: ${e.decision}`), make("p", {}, `Because: ${e.reason}`));
 }
 
-function artefact(a) {
+const KINDS = { pcap: "On the wire", wqe: "Work requests and completions", tlp: "On PCIe" };
+
+function artefact(a, run) {
+  const name = `${KINDS[a.kind] || a.kind}${several ? ` (${head.runs[run].name})` : ""}`;
   const link = a.path ? make("a", { href: encodeURI(a.path) }, a.path) : "";
-  if (!a.text) return make("p", { class: "artefact" }, make("b", {}, a.kind), " ", link);
-  return make("details", { class: "artefact", open: a.text.split("\n").length <= 12 },
-    make("summary", {}, make("b", {}, a.kind), " ", link), make("pre", {}, a.text));
+  if (!a.text) return make("p", { class: "artefact" }, make("b", {}, name), " ", link);
+  return make("details", { class: "artefact", open: !several && a.text.split("\n").length <= 12 },
+    make("summary", {}, make("b", {}, name), " ", link), make("pre", {}, a.text));
 }
+
+/* What the taps of the devices saw. */
+const artefactsOf = (details) => details.runs.flatMap((seen, run) => (seen ? seen.artefacts.map((a) => artefact(a, run)) : []));
 
 function seenTerms(letter, run) {
   const terms = [];
@@ -87,7 +93,7 @@ function seenBy(id, details, run, letter, sharedCalls) {
     several ? `${head.runs[run].name}: ` : "", make("b", {}, NAMES[letter]));
   if (!made) return make("article", { class: "seen" }, title, make("p", { class: "nothing" }, "This run has not got the cell."));
   return make("article", { class: "seen" }, title, make("dl", {}, ...seenTerms(letter, made)),
-    ...(sharedCalls || letter === "s" ? [] : [callsBlock(id, details, made)]), ...made.artefacts.map(artefact));
+    ...(sharedCalls || letter === "s" ? [] : [callsBlock(id, details, made)]));
 }
 
 function commandOf(id) {
@@ -110,5 +116,6 @@ async function cellBody(box, i) {
     make("div", { class: "devices" }, ...head.runs.map((_, run) => seenBy(id, details, run, letters[run], same))),
     same ? callsBlock(id, details, made[0]) : null,
     make("div", { class: "calls" }, make("div", { class: "bar" }, make("span", {}, "Run it again"), copyButton("Copy", () => command)), make("pre", {}, command)),
+    ...artefactsOf(details),
     make("p", { class: "link" }, make("a", { href: `#${id}` }, "Link to this cell")));
 }
