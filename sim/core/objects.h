@@ -129,6 +129,11 @@ struct flow {
 	struct qp *qp;
 };
 
+struct gsi_mad { /* waits for the driver half */
+	struct gsi_mad *next;
+	struct hca_mad mad;
+};
+
 struct mcast { /* a QP in a multicast group */
 	struct mcast *next;
 	struct qp *qp;
@@ -480,6 +485,12 @@ struct hca {
 	uint32_t rx_fifo_count;
 	struct node rx_qps; /* with parked packets that can go on */
 	uint32_t rx_writes, rx_writes_max;
+
+	struct { /* QP 1, and the driver half's alarm */
+		struct gsi_mad *first, *last;
+		uint32_t count, psn;
+		struct timer alarm;
+	} gsi;
 
 	struct node respond_qps, atomic_qps;
 	struct qp *atomic_owner;
