@@ -28,7 +28,7 @@ async function copy(text) {
 }
 
 /* A call as a C statement. */
-const statement = (call) => (/^\s*(\/\*.*\*\/|.*[;{}])\s*$/.test(call) ? call : `${call};`);
+const statement = (call) => (/^\s*(\/\*.*\*\/|.*;)\s*$/.test(call) ? call : `${call};`);
 
 function wrapped(text, width) {
   const lines = [""];
@@ -40,12 +40,13 @@ function wrapped(text, width) {
   return lines;
 }
 
-/* What the copy button gives: the calls, under a comment that says what they are to show. */
+/* What the copy button gives: the calls (conformance/reproduce.h declares their names), under a comment that says what
+   they are to show. */
 function sourceOf(id, details, calls) {
   const sentence = `"${head.clauses[details.clause]}"`;
   const comment = [id, details.clause, ...wrapped(sentence, 100), ...wrapped(`Expected: ${details.expected}`, 100)];
   const safe = comment.map((l) => l.replaceAll("*/", "* /"));
-  return [`/*`, ...safe.map((l) => ` * ${l}`), ` */`, ...calls.map(statement), ""].join("\n");
+  return [`/* #include "reproduce.h"`, ` *`, ...safe.map((l) => ` * ${l}`), ` */`, ...calls.map(statement), ""].join("\n");
 }
 
 const term = (name, ...content) => [make("dt", {}, name), make("dd", {}, ...content)];
