@@ -77,7 +77,7 @@ static int create_memory(struct link *l)
 static struct ibv_cq *create_cq(struct link *l, struct ibv_context *ctx, struct ibv_comp_channel *channel)
 {
 	struct ibv_cq_init_attr_ex attr = {
-		.cqe = CQ_DEPTH + 2 * l->opts.sq_depth,
+		.cqe = l->opts.cq_depth ? l->opts.cq_depth : CQ_DEPTH,
 		.channel = channel,
 		.wc_flags = IBV_WC_STANDARD_FLAGS,
 	};
