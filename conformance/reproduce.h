@@ -9,8 +9,10 @@
 #include <stdint.h>
 
 extern struct ibv_context *ctx;
+extern struct ibv_pd *pd;
 extern struct ibv_qp *qp, *peer, *back; /* requester; responder; with XRC, the responder's own XRC_SEND QP */
-extern struct ibv_qp_ex *qpx;		/* ibv_qp_to_qp_ex(qp) */
+extern struct ibv_qp *other;            /* a further one of the responder */
+extern struct ibv_qp_ex *qpx;           /* ibv_qp_to_qp_ex(qp) */
 extern struct ibv_cq *peer_cq;
 extern struct ibv_srq *srq;
 extern struct rdma_cm_id *id;
@@ -31,6 +33,9 @@ extern struct ibv_ah *ah;
 extern uint32_t remote_qpn, srqn, rkey;
 extern uint64_t remote_addr;
 extern struct ibv_recv_wr recv_wr[], *bad_recv_wr;
+extern struct ibv_wc wc[];
+extern struct ibv_grh *grh;
+extern uint8_t port;
 
 /* of atomics and of segmentation */
 extern uint64_t compare, swap, add, value;
