@@ -97,3 +97,16 @@ def test_the_calls_of_the_report_compile(conform, quick_dut, build):
     compiler = ["cc", "-std=gnu11", "-fsyntax-only", *warnings, *include, "-x", "c", "-"]
     done = subprocess.run(compiler, input=reproduction(forms.values()), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_device_of_this_machine_and_its_peer(build, tmp_path):
+    """`device:NAME --peer NAME`, inside a simulated machine: two adapters, no DUT file."""
+    hcasim = str(build / "bin" / "hcasim")
+    command = [hcasim, "run", "--hcas", "2", "--", hcasim, "conform", "--dut", "device:hcasim0/1/0"]
+    command += ["--peer", "hcasim1", "--out", str(tmp_path), "-k", CELLS]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    data = results.load(tmp_path)
+    assert failing(data) == {}
+    assert done.returncode == 0, done.stderr
+    assert data["dut"]["responder"]["device"] == "hcasim1"
+    assert data["findings"] == []
