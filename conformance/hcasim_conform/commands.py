@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import diff, junit, merge, results
+from . import diff, junit, merge, mutants, results
 from .report import write_html
 
 STYLE = {
@@ -80,4 +80,4 @@ def merge_shards(argv):
     return status(data)
 
 
-COMMANDS = {"merge": merge_shards}
+COMMANDS = {"merge": merge_shards, "mutants": mutants.main}

@@ -123,6 +123,7 @@ class GroupRun:
         self.left = deque(cells)
         self.report = report  # report(cell, result)
         self.complain = complain  # complain(text): what no cell can be charged with
+        self.enough = lambda: False  # asked after each cell: true leaves the rest
         # a cell waits at most for its own completions, its event and a SEND
         self.watchdog = 2 + 4 * dut.timeout
 
@@ -143,6 +144,10 @@ class GroupRun:
             else:
                 self.report(current, self._result(line))
                 current = None
+                if self.enough():
+                    process.stalled = True  # nobody waits for its end
+                    self.left.clear()
+                    break
         return current, error
 
     @staticmethod
