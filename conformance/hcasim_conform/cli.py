@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, results, terminal, versions
+from . import commands, device, results, terminal, versions
 from .cells import APIS
 from .dut import DutError, load
 from .enumeration import Enumerator
@@ -23,7 +23,17 @@ PYTEST_OK, PYTEST_FAILED, PYTEST_NONE = 0, 1, 5
 
 def parser():
     p = argparse.ArgumentParser(prog="hcasim conform", description=__doc__, epilog=EPILOG)
-    p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device under test (default: native)")
+    p.add_argument(
+        "--dut",
+        default="native",
+        metavar="NAME|FILE",
+        help="device under test (default: native); device:NAME[/PORT[/GID-INDEX]] is one of this machine",
+    )
+    p.add_argument(
+        "--peer",
+        metavar="NAME[/PORT[/GID-INDEX]]",
+        help="device at the responder's end, in place of the DUT file's",
+    )
     p.add_argument(
         "-k",
         dest="expression",
@@ -75,6 +85,9 @@ def execute(args, tables, cells, dut):
     started, begin = datetime.now(timezone.utc), time.monotonic()
     session = Session(cells, dut, bin_dir(args.bin), max(1, args.jobs or 1), terminal.Bar(console))
     status = run(session, args.expression)
+    if session.error:
+        print(f"hcasim conform: {session.error}", file=sys.stderr)
+        return 2
     if status not in (PYTEST_OK, PYTEST_FAILED):
         return 2 if status != PYTEST_NONE else no_cell(args.expression)
     faults = session.faults + [f"DUT file: stale key: {text}" for text in dut.stale_keys(cells)]
@@ -82,14 +95,15 @@ def execute(args, tables, cells, dut):
         command=args.command,
         started=started.isoformat(timespec="seconds"),
         seconds=time.monotonic() - begin,
-        versions=versions.collect(bin_dir(args.bin)),
+        versions={**versions.collect(bin_dir(args.bin)), **device.describe(dut)},
         expression=args.expression,
+        findings=[finding.record() for finding in dut.findings],
         faults=faults,
     )
     data = results.record(tables, dut, session.selected, session.outcomes, about)
     commands.write_reports(data, args.out)
     terminal.summarize(data, APIS, args.out, console)
-    return 1 if status or faults else 0
+    return 1 if status or faults or dut.new_findings() else 0
 
 
 def no_cell(expression):
@@ -109,7 +123,7 @@ def main(argv=None):
     tables = Tables()
     cells = Enumerator(tables).cells()
     try:
-        dut = load(args.dut)
+        dut = load(args.dut, args.peer)
     except DutError as error:
         print(f"hcasim conform: {error}", file=sys.stderr)
         return 2

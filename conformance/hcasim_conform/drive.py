@@ -52,15 +52,21 @@ def died(code):
         return f"the runner ended with status {code}"
 
 
+def environment(dut, bin_dir):
+    """That of a runner, and of what starts it: the programs of this build come first."""
+    env = dict(os.environ, **dut.env)
+    env["PATH"] = f"{bin_dir}{os.pathsep}{env.get('PATH', '')}"
+    return env
+
+
 class Process:
     """One runner process: its lines as they come, and how it ended."""
 
     def __init__(self, dut, bin_dir, cells):
-        env = dict(os.environ, **dut.env)
-        env["PATH"] = f"{bin_dir}{os.pathsep}{env.get('PATH', '')}"
+        env = environment(dut, bin_dir)
         self.stderr = tempfile.TemporaryFile()
         with tempfile.TemporaryFile() as lines:
-            for line in [dut.runner_line] + [cell.line() for cell in cells]:
+            for line in [dut.runner_line] + [dut.line(cell) for cell in cells]:
                 lines.write(json.dumps(line).encode() + b"\n")
             lines.seek(0)
             self.proc = subprocess.Popen(

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""DUT files: the device under test, how it is started, and where it is known to differ."""
+"""DUT files: the device under test, how it is started, what it can do, and where it is known to differ."""
 import json
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import jsonschema
 import yaml
 
+from . import capabilities
+
 HERE = Path(__file__).resolve().parents[1]
 DUTS = HERE / "duts"
 SCHEMA = HERE / "schema" / "dut.schema.json"
+DEVICE = "device:"
+RUNNER_KEYS = ("requester", "responder", "mtu", "timeout_ms")
 
 
 class DutError(Exception):
@@ -43,14 +48,73 @@ class Difference:
 
 
 class Dut:
-    def __init__(self, doc):
+    def __init__(self, doc, folder=DUTS):
         self.name = doc["name"]
         self.doc = doc["doc"]
-        self.start = doc["start"]
-        self.env = doc.get("env", {})
+        self.start = self._command(doc["start"], folder)
+        self.service = self._command(doc.get("service", []), folder)
+        self.env = dict(doc.get("env", {}))
         self.differences = [Difference(row) for row in doc["differences"]]
-        self.runner_line = {"dut": {key: doc[key] for key in ("requester", "responder", "mtu", "timeout_ms")}}
+        self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS}}
         self.timeout = doc["timeout_ms"] / 1000
+        self.declared = (
+            capabilities.Capabilities(doc["capabilities"]) if doc.get("capabilities") is not None else None
+        )
+        self.capabilities = self.declared
+        self.known_findings = {row["capability"]: row["reason"] for row in doc.get("findings", [])}
+        self.findings = []
+        self.reported = None
+
+    @staticmethod
+    def _command(words, folder):
+        """A program that is named by a relative path is looked for from the DUT file."""
+        if words and words[0].startswith("."):
+            return [str((folder / words[0]).resolve()), *words[1:]]
+        return list(words)
+
+    # -- capabilities
+
+    def lacks(self, cell):
+        """Why the device cannot run a cell; None when it can."""
+        if not self.capabilities:
+            return None
+        for name in capabilities.needs(cell):
+            if not self.capabilities.has(name):
+                return f"the device has no {name}"
+        over = capabilities.over_limit(self.capabilities, cell)
+        return f"the cell needs {over[0]} of {over[1]}, the device has {over[2]}" if over else None
+
+    def supports(self, cell):
+        return self.lacks(cell) is None
+
+    def line(self, cell):
+        """The cell's line, with no more asked for than the device has."""
+        line = cell.line()
+        for field, limit in (("ask_sge", "max_sge"), ("ask_inline", "max_inline_data")):
+            most = self.capabilities.limit(limit) if self.capabilities else None
+            if most is not None and field in line:
+                line[field] = min(line[field], most)
+        return line
+
+    def learn(self, reported):
+        """What the device reports about itself. Returns what is wrong with the file because of it."""
+        self.reported = reported
+        found = capabilities.findings(self.declared, reported)
+        self.findings = [replace(f, reason=self.known_findings.get(f.capability)) for f in found]
+        if not self.declared:
+            ends = reported["requester"], reported["responder"]
+            self.capabilities = capabilities.Capabilities.of_report(*ends)
+        there = {f.capability for f in found}
+        return [
+            f"DUT file: stale key: finding '{name}' is not found any more"
+            for name in self.known_findings
+            if name not in there
+        ]
+
+    def new_findings(self):
+        return [f for f in self.findings if not f.reason]
+
+    # -- known differences
 
     def difference(self, cell):
         return next((d for d in self.differences if d.matches(cell)), None)
@@ -62,19 +126,60 @@ class Dut:
         return {"name": self.name, "doc": self.doc, **self.runner_line["dut"]}
 
 
-def load(name):
-    """A name of conformance/duts, or a path."""
-    path = Path(name) if "/" in name or name.endswith(".yaml") else DUTS / f"{name}.yaml"
+def _read(path, name):
     try:
-        doc = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         known = ", ".join(sorted(p.stem for p in DUTS.glob("*.yaml")))
-        raise DutError(f"DUT '{name}': {path}: {error.strerror} (there are: {known})") from error
+        raise DutError(
+            f"DUT '{name}': {path}: {error.strerror} (there are: {known}, {DEVICE}NAME)"
+        ) from error
     except yaml.YAMLError as error:
         raise DutError(f"DUT file {path}: {error}") from error
+
+
+def _check(doc, path):
     try:
         jsonschema.validate(doc, json.loads(SCHEMA.read_text(encoding="utf-8")))
     except jsonschema.ValidationError as error:
         where = "/".join(str(p) for p in error.absolute_path) or "the file"
         raise DutError(f"DUT file {path}: {where}: {error.message}") from error
+
+
+def _end(text, default):
+    """NAME[/PORT[/GID-INDEX]]."""
+    name, *rest = text.split("/")
+    try:
+        port, gid_index = (*(int(word) for word in rest), *default[len(rest) :])
+    except ValueError as error:
+        raise DutError(f"device '{text}': expected NAME[/PORT[/GID-INDEX]]") from error
+    return {"device": name, "port": port, "gid_index": gid_index}
+
+
+def of_device(text, peer=None):
+    """A verbs device of this machine; its other end on `peer`, or on itself."""
+    end = _end(text, (1, 0))
+    doc = {
+        "name": "device-" + "".join(c if c.isalnum() else "-" for c in end["device"].lower()),
+        "doc": f"{text} of this machine, {'towards ' + peer if peer else 'towards itself'}",
+        "start": [],
+        "requester": end,
+        "responder": _end(peer, (1, 0)) if peer else dict(end),
+        "mtu": 1024,
+        "timeout_ms": 5000,
+        "differences": [],
+    }
+    _check(doc, f"{DEVICE}{text}")
     return Dut(doc)
+
+
+def load(name, peer=None):
+    """A name of conformance/duts, a path, or device:NAME. `peer` replaces the device at the responder's end."""
+    if name.startswith(DEVICE):
+        return of_device(name.removeprefix(DEVICE), peer)
+    path = Path(name) if "/" in name or name.endswith(".yaml") else DUTS / f"{name}.yaml"
+    doc = _read(path, name)
+    _check(doc, path)
+    if peer:
+        doc["responder"] = _end(peer, (doc["responder"]["port"], doc["responder"]["gid_index"]))
+    return Dut(doc, path.resolve().parent)

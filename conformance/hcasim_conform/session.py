@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from . import drive
+from .device import Device, DeviceError
 from .tables import SPEC
 
 
@@ -28,6 +29,8 @@ class CellItem(pytest.Item):
             raise CellFailure("; ".join(result.faults))
         if outcome == "unexpected":
             raise CellFailure(f"passes, but the DUT file lists it as a known difference: {reason}")
+        if outcome == "skipped":
+            pytest.skip(reason)
 
     def repr_failure(self, excinfo):
         return str(excinfo.value)
@@ -54,6 +57,8 @@ class Session:
         self.selected = []
         self.faults = []  # that no cell can be charged with
         self.outcomes = {}  # id -> (outcome, Result, reason)
+        self.device = Device(dut, bin_dir)
+        self.error = None  # why there is no device
         self._ready = threading.Condition()
         self._pool = None
         self._futures = []
@@ -71,17 +76,34 @@ class Session:
         self.selected = [item.cell for item in session.items]
         if session.config.option.collectonly:
             return
+        try:
+            self.faults += self.device.start()
+        except DeviceError as error:
+            self.error = str(error)
+            pytest.exit(self.error)
         self.progress.start(len(self.selected))
         self._pool = ThreadPoolExecutor(self.jobs)
-        for group in drive.groups(self.selected):
+        for group in drive.groups(self._supported()):
             self._futures.append(self._pool.submit(self._run_group, group))
 
     def pytest_sessionfinish(self):
         if self._pool:
             self._pool.shutdown(cancel_futures=True)
             self.progress.stop()
+        self.device.stop()
 
     # -- outcomes
+    def _supported(self):
+        """The selected cells that the device can run; the others are skipped, with the reason."""
+        supported = []
+        for cell in self.selected:
+            reason = self.dut.lacks(cell)
+            if reason is None:
+                supported.append(cell)
+            else:
+                self._settle(cell, "skipped", drive.Result(True), reason)
+        return supported
+
     def _run_group(self, cells):
         try:
             drive.GroupRun(self.dut, self.bin_dir, cells, self._report, self.faults.append).run()
@@ -96,8 +118,11 @@ class Session:
             outcome = "unexpected" if result.passed else "known"
         else:
             outcome = "pass" if result.passed else "fail"
+        self._settle(cell, outcome, result, difference.reason if difference else None)
+
+    def _settle(self, cell, outcome, result, reason):
         with self._ready:
-            self.outcomes[cell.id] = (outcome, result, difference.reason if difference else None)
+            self.outcomes[cell.id] = (outcome, result, reason)
             self._ready.notify_all()
         self.progress.advance(outcome)
 

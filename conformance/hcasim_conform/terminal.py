@@ -78,10 +78,14 @@ def summarize(data, apis, out, console=None):
         console.print(f"... and {len(unlisted) - 20} more, see the report")
     for fault in data["faults"]:
         console.print(f"[bold red]run[/] {fault}", highlight=False, soft_wrap=True)
+    for finding in data["findings"]:
+        known = f" (known: {finding['reason']})" if finding.get("reason") else ""
+        style = "red" if known else "bold red"
+        console.print(f"[{style}]finding[/] {finding['text']}{known}", highlight=False, soft_wrap=True)
     s = data["summary"]
     console.print(
         f"[bold]{s['cells']} cells on {data['dut']['name']}: {s['pass']} pass, {s['fail']} fail, "
-        f"{s['known']} fail as the DUT file says, {s['unexpected']} pass unexpectedly[/] "
+        f"{s['known']} fail as the DUT file says, {s['unexpected']} pass unexpectedly, {s['skipped']} skipped[/] "
         f"in {data['seconds']:.1f} s. Report: {out / 'report.html'}",
         highlight=False,
         soft_wrap=True,

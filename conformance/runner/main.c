@@ -2,7 +2,8 @@
 /*
  * hcasim-conform-runner: executes cells on a verbs device and says what was seen.
  *
- * Input, one JSON object a line: first {"dut": ...} (schema of the DUT file), then cells (cell.h).
+ * Input, one JSON object a line: first {"dut": ...} (schema of the DUT file), then cells (cell.h), or
+ * {"query": true}, which is answered by {"reported": ...} (query.h).
  * Output, one JSON object a line: {"begin": id} before and {"end": id, ...} after each cell, so that
  * whoever reads knows which cell ended the process. Exit status: 0 all cells passed, 1 some did not,
  * 2 bad input or no device.
@@ -17,6 +18,7 @@
 #include <CUnit/TestRun.h>
 #include <CUnit/TestDB.h>
 
+#include "query.h"
 #include "run.h"
 
 static struct runner runner;
@@ -108,7 +110,7 @@ static int read_line(const char *text, size_t number)
 	char err[256], where[32];
 	json_error_t jerr;
 	json_t *line = json_loads(text, 0, &jerr), *dut;
-	int ret;
+	int ret = 0;
 
 	snprintf(where, sizeof(where), "line %zu", number);
 	if (!line)
@@ -118,6 +120,8 @@ static int read_line(const char *text, size_t number)
 		ret = complain(where, "the first line has no 'dut'");
 	else if (number == 1)
 		ret = dut_open(&runner.dut, dut, err, sizeof(err)) ? complain("device under test", err) : 0;
+	else if (json_object_get(line, "query"))
+		emit(json_pack("{s:o}", "reported", query_dut(&runner.dut)));
 	else
 		ret = add_cell(line, number);
 	json_decref(line);

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+import json
 import os
 import stat
 import sys
@@ -13,6 +14,17 @@ from hcasim_conform.enumeration import Enumerator  # noqa: E402
 from hcasim_conform.tables import Tables  # noqa: E402
 
 REPO = HERE.parents[1]
+ATTRIBUTES = (
+    "MEM_WINDOW_TYPE_1",
+    "MEM_WINDOW_TYPE_2",
+    "XRC",
+    "FLUSH",
+    "ATOMIC_WRITE",
+    "UD_IP_CSUM",
+    "ATOMICS",
+    "SRQ",
+    "TSO",
+)
 
 
 @pytest.fixture(scope="session")
@@ -43,8 +55,31 @@ def build():
 
 
 @pytest.fixture
-def fake_bin(tmp_path):
+def report_of():
+    """What a device reports that has everything; `change` is done to both of its ends."""
+    tables = Tables()
+
+    def make(**change):
+        end = {
+            "fw_ver": "1",
+            "operations": {t: [op.name for op in tables.operations if t in op.wr] for t in tables.qp_types},
+            "attributes": list(ATTRIBUTES),
+            "limits": {"max_sge": 30, "max_inline_data": 128},
+            **change,
+        }
+        return {
+            "kernel": "6.1",
+            "requester": {"device": "a", **end},
+            "responder": {"device": "b", **end},
+        }
+
+    return make
+
+
+@pytest.fixture
+def fake_bin(tmp_path, report_of, monkeypatch):
     """A folder of programs in which the runner is fake_runner.py."""
+    monkeypatch.setenv("FAKE_REPORT", json.dumps(report_of()))
     folder = tmp_path / "bin"
     folder.mkdir()
     runner = folder / "hcasim-conform-runner"
