@@ -81,8 +81,9 @@ def spread(cells, count):
 
 def usable(cells, dut):
     """Cells that are run on this device, and must pass there."""
-    supports = getattr(dut, "supports", lambda cell: None)
-    return [c for c in cells if c.expect.level != "UNDEFINED" and not dut.difference(c) and not supports(c)]
+    return [
+        c for c in cells if c.expect.level != "UNDEFINED" and dut.supports(c) and not dut.difference(c)
+    ]
 
 
 def choose(mutants, cells):
