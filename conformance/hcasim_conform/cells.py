@@ -8,6 +8,7 @@ APIS = {
     "recv": "ibv_post_recv",
     "srq": "ibv_post_srq_recv",
     "writev": "rdma_post_writev",
+    "suite": "suites beside the matrix",
 }
 LEVELS = ("MUST", "SHOULD", "UNDEFINED")
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, device, results, terminal, versions
+from . import commands, device, results, taps, terminal, versions
 from .cells import APIS
 from .dut import DutError, load
 from .enumeration import Enumerator
 from .session import Session, run
 from .tables import Tables
 
-EPILOG = "hcasim conform merge --help: shards into one run."
+EPILOG = "Also: hcasim conform merge (shards into one run), hcasim conform report (runs side by side); each has --help."
 PYTEST_OK, PYTEST_FAILED, PYTEST_NONE = 0, 1, 5
 
 
@@ -63,6 +63,11 @@ def parser():
         metavar=("A", "B"),
         help="compare two runs (results.json, or its folder), run nothing; 1 when anything became worse",
     )
+    p.add_argument(
+        "--tap",
+        action=argparse.BooleanOptionalAction,
+        help="judge wire and host link, too, where the DUT file says how (default: yes)",
+    )
     p.add_argument("--bin", type=Path, metavar="DIR", help="where hcasim and hcasim-conform-runner are")
     return p
 
@@ -83,6 +88,8 @@ def list_cells(cells):
 def execute(args, tables, cells, dut):
     console = Console()
     started, begin = datetime.now(timezone.utc), time.monotonic()
+    if args.tap or args.tap is None:
+        taps.enable(dut, tables, args.out)
     session = Session(cells, dut, bin_dir(args.bin), max(1, args.jobs or 1), terminal.Bar(console))
     status = run(session, args.expression)
     if session.error:

@@ -24,7 +24,7 @@ def write_reports(data, out):
     out.mkdir(parents=True, exist_ok=True)
     results.write_json(data, out / "results.json")
     junit.write(data, out / "junit.xml")
-    write_html(data, out / "report.html")
+    write_html([data], out / "report.html")
 
 
 def status(data):
@@ -56,6 +56,20 @@ def _refuse(what, error):
     return 2
 
 
+def make_report(argv):
+    """Writes one report.html of several runs, side by side."""
+    args = _parser("report", make_report.__doc__, "results.json of a run, or its folder").parse_args(argv)
+    try:
+        runs = [results.load(run) for run in args.runs]
+    except results.ResultsError as error:
+        return _refuse("report", error)
+    args.out.mkdir(parents=True, exist_ok=True)
+    folders = [run if run.is_dir() else run.parent for run in args.runs]
+    write_html(runs, args.out / "report.html", folders)
+    print(f"{args.out / 'report.html'}: {len(runs)} runs side by side")
+    return 0
+
+
 def _parser(name, doc, runs):
     p = argparse.ArgumentParser(prog=f"hcasim conform {name}", description=doc)
     p.add_argument("runs", nargs="+", type=Path, metavar="RUN", help=runs)
@@ -80,4 +94,4 @@ def merge_shards(argv):
     return status(data)
 
 
-COMMANDS = {"merge": merge_shards, "mutants": mutants.main}
+COMMANDS = {"merge": merge_shards, "report": make_report, "mutants": mutants.main}

@@ -14,6 +14,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import taps
+
 GROUP_SIZE = 100
 RUNNER = "hcasim-conform-runner"
 CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
@@ -27,6 +29,10 @@ class Result:
     calls: list = field(default_factory=list)
     errno: str | None = None
     us: int = 0
+    artefacts: list = field(default_factory=list)  # of the taps
+    clock: tuple = (None, None)  # simulated nanoseconds at its begin and end
+    posts: list = field(default_factory=list)  # what was posted, and how the API answered
+    ends: list = field(default_factory=list)  # device and GID of requester and responder
 
 
 def failed(reason):
@@ -62,7 +68,7 @@ def environment(dut, bin_dir):
 class Process:
     """One runner process: its lines as they come, and how it ended."""
 
-    def __init__(self, dut, bin_dir, cells):
+    def __init__(self, dut, bin_dir, cells, start=None):
         env = environment(dut, bin_dir)
         self.stderr = tempfile.TemporaryFile()
         with tempfile.TemporaryFile() as lines:
@@ -70,7 +76,7 @@ class Process:
                 lines.write(json.dumps(line).encode() + b"\n")
             lines.seek(0)
             self.proc = subprocess.Popen(
-                [*dut.start, str(Path(bin_dir) / RUNNER)],
+                [*(start or dut.start), str(Path(bin_dir) / RUNNER)],
                 stdin=lines,
                 stdout=subprocess.PIPE,
                 stderr=self.stderr,
@@ -129,7 +135,7 @@ class GroupRun:
         self.left = deque(cells)
         self.report = report  # report(cell, result)
         self.complain = complain  # complain(text): what no cell can be charged with
-        self.enough = lambda: False  # asked after each cell: true leaves the rest
+        self.enough = lambda result: False  # asked after each cell: true leaves the rest
         # a cell waits at most for its own completions, its event and a SEND
         self.watchdog = 2 + 4 * dut.timeout
 
@@ -138,7 +144,7 @@ class GroupRun:
             if not self._run_once():
                 return
 
-    def _take(self, process):
+    def _take(self, process, done):
         """Reads one process to its end. Returns the cell it was in, and what it said if it could not start."""
         current, error = None, None
         for line in process.lines(self.watchdog):
@@ -148,9 +154,10 @@ class GroupRun:
                 current = self.left.popleft()
                 assert current.id == line["begin"], f"runner began {line['begin']}, expected {current.id}"
             else:
-                self.report(current, self._result(line))
+                result = self._result(line)
+                done(current, result)
                 current = None
-                if self.enough():
+                if self.enough(result):
                     process.stalled = True  # nobody waits for its end
                     self.left.clear()
                     break
@@ -158,17 +165,25 @@ class GroupRun:
 
     @staticmethod
     def _result(line):
-        return Result(line["pass"], line["seen"], line["faults"], line["calls"], line["errno"], line["us"])
+        result = Result(line["pass"], line["seen"], line["faults"], line["calls"], line["errno"], line["us"])
+        result.clock = tuple(line.get("clock", result.clock))
+        result.posts = line.get("posts", result.posts)
+        result.ends = [line[end] for end in ("from", "to") if end in line]
+        return result
 
     def _run_once(self):
         """False when no further process would do better."""
+        with taps.watch(self.dut, self.report) as watch:
+            return self._run_watched(watch)
+
+    def _run_watched(self, watch):
         before = len(self.left)
         try:
-            process = Process(self.dut, self.bin_dir, self.left)
+            process = Process(self.dut, self.bin_dir, self.left, watch.start)
         except OSError as error:
             self._fail_rest(f"{' '.join(self.dut.start) or RUNNER}: {error.strerror}: {error.filename}")
             return False
-        current, error = self._take(process)
+        current, error = self._take(process, watch.done)
         code = process.end()
         complaint = process.complaint()
         if current:
@@ -177,7 +192,7 @@ class GroupRun:
                 if process.stalled
                 else died(code)
             )
-            self.report(current, failed(f"{how}{': ' + complaint if complaint else ''}"))
+            watch.done(current, failed(f"{how}{': ' + complaint if complaint else ''}"))
         elif len(self.left) == before:
             self._fail_rest(
                 error or f"{died(code)} before the first cell{': ' + complaint if complaint else ''}"

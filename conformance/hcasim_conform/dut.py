@@ -54,6 +54,8 @@ class Dut:
         self.start = self._command(doc["start"], folder)
         self.service = self._command(doc.get("service", []), folder)
         self.env = dict(doc.get("env", {}))
+        self.tap_start = doc.get("tap", {}).get("start")
+        self.tap = None  # taps.Tap, when the device's links are watched
         self.differences = [Difference(row) for row in doc["differences"]]
         self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS}}
         self.timeout = doc["timeout_ms"] / 1000

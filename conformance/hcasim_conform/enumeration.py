@@ -9,6 +9,7 @@ times as many cells and find the same faults.
 from itertools import combinations
 
 from . import expect as ex
+from . import suites
 from .cells import Cell, Data, Expect, Wr
 
 SIGNALED = ("SIGNALED",)
@@ -77,6 +78,7 @@ class Enumerator:
         yield from self._receives("recv", self.tables.calls["ibv_post_recv"])
         yield from self._receives("srq", self.tables.calls["ibv_post_srq_recv"])
         yield from self._writev(self.tables.calls["rdma_post_writev"])
+        yield from suites.cases(self.tables)
 
     # -- work requests -----------------------------------------------------------------------
 

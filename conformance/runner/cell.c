@@ -7,8 +7,8 @@
 #include "cell.h"
 
 static const struct name api_names[] = {
-	{"wr", API_WR},   {"post", API_POST},     {"recv", API_RECV},
-	{"srq", API_SRQ}, {"writev", API_WRITEV}, {NULL, 0},
+	{"wr", API_WR},         {"post", API_POST},   {"recv", API_RECV}, {"srq", API_SRQ},
+	{"writev", API_WRITEV}, {"suite", API_SUITE}, {NULL, 0},
 };
 static const struct name data_names[] = {
 	{"none", DATA_NONE},
@@ -191,6 +191,27 @@ static int get_errno(struct parse *p, json_t *line, const char *field)
 	return 0;
 }
 
+/* A case of a suite: what the runner does for it, and numbers that only it knows. */
+static void get_case(struct parse *p, json_t *line, struct cell *cell)
+{
+	json_t *args = json_object_get(line, "args"), *value;
+	const char *key;
+
+	cell->scenario = strdup(get_text(p, line, "scenario"));
+	if (!json_is_object(args))
+		parse_error(p, "field 'args' is not an object");
+	json_object_foreach(args, key, value)
+	{
+		if (!json_is_integer(value))
+			parse_error(p, "field 'args': '%s' is not an integer", key);
+	}
+	cell->args = json_incref(args);
+	if (json_object_get(line, "status"))
+		cell->status = get_enum(p, line, "status", status_names);
+	if (json_array_size(json_object_get(line, "wrs")))
+		get_wrs(p, line, cell);
+}
+
 struct cell *cell_parse(json_t *line, char *err, size_t err_size)
 {
 	struct parse p = {.err = err, .size = err_size};
@@ -208,6 +229,10 @@ struct cell *cell_parse(json_t *line, char *err, size_t err_size)
 	cell->ask_sge = get_int(&p, line, "ask_sge", 1);
 	cell->abort = json_is_true(json_object_get(line, "abort"));
 	cell->follow_post = json_is_true(json_object_get(line, "follow_post"));
+	if (cell->api == API_SUITE) {
+		get_case(&p, line, cell);
+		goto out;
+	}
 	cell->create = get_enum(&p, line, "create", create_names);
 	cell->create_errno = get_errno(&p, line, "create_errno");
 	cell->post = get_enum(&p, line, "post", post_names);
@@ -216,6 +241,7 @@ struct cell *cell_parse(json_t *line, char *err, size_t err_size)
 	cell->bad_wr = get_int(&p, line, "bad_wr", 0);
 	cell->event = get_int(&p, line, "event", -1);
 	get_wrs(&p, line, cell);
+out:
 	if (!p.bad)
 		return cell;
 	cell_free(cell);
@@ -227,5 +253,7 @@ void cell_free(struct cell *cell)
 	if (!cell)
 		return;
 	free(cell->id);
+	free(cell->scenario);
+	json_decref(cell->args);
 	free(cell);
 }

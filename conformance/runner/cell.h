@@ -10,7 +10,7 @@
 
 #include "names.h"
 
-#define CELL_MAX_WR  4
+#define CELL_MAX_WR  16
 #define CELL_MAX_SGE 64
 
 enum api {
@@ -19,6 +19,7 @@ enum api {
 	API_RECV,   /* ibv_post_recv */
 	API_SRQ,    /* ibv_post_srq_recv */
 	API_WRITEV, /* rdma_post_writev */
+	API_SUITE,  /* a case beside the matrix: suites/suite.h */
 };
 
 enum data_setter { DATA_NONE, DATA_SGE, DATA_SGE_LIST, DATA_INLINE, DATA_INLINE_LIST };
@@ -81,6 +82,8 @@ struct cell {
 	enum ibv_wc_status status; /* POST_ERROR */
 	int bad_wr;                /* index of the work request that is refused */
 	int event;                 /* of the peer's CQ: 1 must, 0 must not, -1 not looked at */
+	char *scenario;            /* API_SUITE */
+	json_t *args;              /* API_SUITE: object of integers */
 };
 
 /* NULL and a message that names the field when the line is no cell. */

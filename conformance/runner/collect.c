@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <time.h>
@@ -20,11 +21,47 @@ struct side {
 	unsigned int done;
 };
 
+static int poll_ex(struct ibv_cq_ex *cq, struct ibv_wc *wc)
+{
+	struct ibv_poll_cq_attr attr = {};
+	int ret = ibv_start_poll(cq, &attr);
+
+	if (ret)
+		return ret == ENOENT ? 0 : -ret;
+	*wc = (struct ibv_wc){
+		.wr_id = cq->wr_id,
+		.status = cq->status,
+		.vendor_err = ibv_wc_read_vendor_err(cq),
+		.qp_num = ibv_wc_read_qp_num(cq),
+	};
+	if (!cq->status) { /* the rest is valid only then */
+		wc->opcode = ibv_wc_read_opcode(cq);
+		wc->byte_len = ibv_wc_read_byte_len(cq);
+		wc->wc_flags = ibv_wc_read_wc_flags(cq);
+		wc->src_qp = ibv_wc_read_src_qp(cq);
+		wc->slid = ibv_wc_read_slid(cq);
+		wc->sl = ibv_wc_read_sl(cq);
+		wc->dlid_path_bits = ibv_wc_read_dlid_path_bits(cq);
+		if (wc->wc_flags & IBV_WC_WITH_INV)
+			wc->invalidated_rkey = ibv_wc_read_invalidated_rkey(cq);
+		else
+			wc->imm_data = ibv_wc_read_imm_data(cq);
+	}
+	ibv_end_poll(cq);
+	return 1;
+}
+
+int collect_poll(const struct link *l, struct ibv_cq *cq, struct ibv_wc *wc)
+{
+	/* struct ibv_cq is how struct ibv_cq_ex begins (verbs.h) */
+	return l->opts.cq_ex ? poll_ex((struct ibv_cq_ex *)cq, wc) : ibv_poll_cq(cq, 1, wc);
+}
+
 /* False when the CQ is empty. */
-static bool take_one(struct side *s, struct result *res)
+static bool take_one(const struct link *l, struct side *s, struct result *res)
 {
 	struct ibv_wc wc;
-	int ret = ibv_poll_cq(s->cq, 1, &wc);
+	int ret = collect_poll(l, s->cq, &wc);
 
 	if (ret < 0)
 		fault(&res->verdict, "ibv_poll_cq of the %s: %d", s->name, ret);
@@ -53,9 +90,9 @@ void collect(struct link *l, const struct expect *requester, const struct expect
 	uint64_t deadline = now_ms() + l->dut->timeout_ms;
 
 	while (!(complete(&sides[0]) && complete(&sides[1])) && !res->verdict.num) {
-		bool any = take_one(&sides[0], res);
+		bool any = take_one(l, &sides[0], res);
 
-		any |= take_one(&sides[1], res);
+		any |= take_one(l, &sides[1], res);
 		if (!any && now_ms() > deadline)
 			break;
 	}
@@ -70,7 +107,7 @@ void collect_extra(struct link *l, struct result *res)
 	struct side sides[] = {{"requester", l->cq, &nothing, 0}, {"responder", l->peer_cq, &nothing, 0}};
 
 	for (unsigned int i = 0; i < 2; i++)
-		while (take_one(&sides[i], res))
+		while (take_one(l, &sides[i], res))
 			;
 }
 

@@ -58,8 +58,13 @@ static int open_end(struct end *end, struct ibv_device **list, char *err, size_t
 			}
 		}
 	}
-	if (end->pd)
+	if (end->pd) {
+		struct ibv_device_attr_ex ex = {};
+
+		if (!ibv_query_device_ex(end->ctx, NULL, &ex))
+			end->clock_khz = ex.hca_core_clock;
 		return 0;
+	}
 	snprintf(err, size, "%s on device '%s' port %u: %s", what, end->device, end->port, errno_name(errno));
 	return -1;
 }
@@ -86,6 +91,7 @@ int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size)
 	    read_end(&dut->responder, desc, "responder", err, err_size))
 		return -1;
 	dut->timeout_ms = json_integer_value(json_object_get(desc, "timeout_ms"));
+	dut->tap = json_is_true(json_object_get(desc, "tap"));
 	list = ibv_get_device_list(NULL);
 	if (!list) {
 		snprintf(err, err_size, "ibv_get_device_list: %s", errno_name(errno));
@@ -100,6 +106,16 @@ int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size)
 	else
 		dut->mtu = smallest_mtu(dut, json_integer_value(json_object_get(desc, "mtu")));
 	return ret;
+}
+
+int64_t dut_clock(const struct dut *dut)
+{
+	struct ibv_values_ex now = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+
+	if (!dut->requester.clock_khz || ibv_query_rt_values_ex(dut->requester.ctx, &now))
+		return -1;
+	/* in this call tv_nsec counts ticks of hca_core_clock */
+	return (int64_t)((double)now.raw_clock.tv_nsec * 1e6 / (double)dut->requester.clock_khz);
 }
 
 static void close_end(struct end *end)

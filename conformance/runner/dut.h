@@ -3,6 +3,8 @@
 #ifndef CONFORM_DUT_H
 #define CONFORM_DUT_H
 
+#include <stdbool.h>
+
 #include <jansson.h>
 #include <infiniband/verbs.h>
 
@@ -15,6 +17,7 @@ struct end {
 	struct ibv_pd *pd;
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port_attr;
+	uint64_t clock_khz; /* of the raw clock; 0: none */
 	union ibv_gid gid;
 };
 
@@ -22,10 +25,13 @@ struct dut {
 	struct end requester, responder;
 	enum ibv_mtu mtu;        /* of the paths: the smaller of both ports and of the DUT file */
 	unsigned int timeout_ms; /* how long a completion may take */
+	bool tap;                /* somebody watches the links: say what was posted, and when */
 };
 
 /* 0, or -1 and a message that names the field or the device. */
 int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size);
+/* The requester's own time in nanoseconds (ibv_query_rt_values_ex(3)); -1: it has none. */
+int64_t dut_clock(const struct dut *dut);
 void dut_close(struct dut *dut);
 
 #endif

@@ -57,7 +57,7 @@ static int create_memory(struct link *l)
 	int own = l->needs & NEED_OWN_WINDOW ? IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_WRITE : 0;
 	int ret;
 
-	if (l->needs & NEED_PEER_WINDOW)
+	if (l->needs & NEED_PEER_WINDOW || l->opts.windows)
 		remote |= IBV_ACCESS_MW_BIND;
 	if (l->needs & NEED_FLUSH)
 		remote |= IBV_ACCESS_FLUSH_GLOBAL;
@@ -74,15 +74,31 @@ static int create_memory(struct link *l)
 			    IBV_ACCESS_LOCAL_WRITE);
 }
 
+static struct ibv_cq *create_cq(struct link *l, struct ibv_context *ctx, struct ibv_comp_channel *channel)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = CQ_DEPTH + 2 * l->opts.sq_depth,
+		.channel = channel,
+		.wc_flags = IBV_WC_STANDARD_FLAGS,
+	};
+	struct ibv_cq_ex *cq;
+
+	if (!l->opts.cq_ex)
+		return ibv_create_cq(ctx, attr.cqe, NULL, channel, 0);
+	cq = ibv_create_cq_ex(ctx, &attr);
+	return cq ? ibv_cq_ex_to_cq(cq) : NULL;
+}
+
 static int create_cqs(struct link *l)
 {
 	l->step = "ibv_create_comp_channel";
 	l->channel = ibv_create_comp_channel(l->dut->responder.ctx);
 	if (!l->channel)
 		return failed();
-	l->step = "ibv_create_cq";
-	l->cq = ibv_create_cq(l->dut->requester.ctx, CQ_DEPTH, NULL, NULL, 0);
-	l->peer_cq = l->cq ? ibv_create_cq(l->dut->responder.ctx, CQ_DEPTH, NULL, l->channel, 0) : NULL;
+	l->step = l->opts.cq_ex ? "ibv_create_cq_ex" : "ibv_create_cq";
+	errno = 0;
+	l->cq = create_cq(l, l->dut->requester.ctx, NULL);
+	l->peer_cq = l->cq ? create_cq(l, l->dut->responder.ctx, l->channel) : NULL;
 	return l->peer_cq ? 0 : failed();
 }
 
@@ -92,11 +108,13 @@ static int create_requester(struct link *l, struct log *log)
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = l->cq,
 		.recv_cq = l->cq,
-		.cap = {LINK_SQ_DEPTH, l->qpt == IBV_QPT_XRC_SEND ? 0 : 1, l->ask_sge,
-			l->qpt == IBV_QPT_XRC_SEND ? 0 : 1, l->ask_inline},
+		.cap = {l->opts.sq_depth ? l->opts.sq_depth : LINK_SQ_DEPTH,
+			l->qpt == IBV_QPT_XRC_SEND ? 0 : 1, l->ask_sge, l->qpt == IBV_QPT_XRC_SEND ? 0 : 1,
+			l->ask_inline},
 		.qp_type = l->qpt,
+		.sq_sig_all = l->opts.sq_sig_all,
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
-		.pd = l->dut->requester.pd,
+		.pd = l->opts.pd ? l->opts.pd : l->dut->requester.pd,
 	};
 	char ops[256];
 
@@ -236,10 +254,19 @@ static int create_refused(struct link *l, struct log *log)
 
 int link_create(struct link *l, const struct dut *dut, const struct cell *cell, struct log *log)
 {
+	return link_create_opts(l, dut, cell, NULL, log);
+}
+
+int link_create_opts(struct link *l, const struct dut *dut, const struct cell *cell,
+		     const struct link_opts *opts, struct log *log)
+{
 	int ret;
 
 	memset(l, 0, sizeof(*l));
 	l->dut = dut;
+	if (opts)
+		l->opts = *opts;
+	l->srq = l->opts.srq;
 	l->api = cell->api;
 	/* the receiving end of an XRC pair is always the peer */
 	l->qpt = cell->qpt == IBV_QPT_XRC_RECV ? IBV_QPT_XRC_SEND : cell->qpt;
@@ -257,7 +284,7 @@ int link_create(struct link *l, const struct dut *dut, const struct cell *cell, 
 	ret = create_memory(l);
 	if (!ret)
 		ret = create_window(l);
-	if (!ret && l->api == API_SRQ && l->qpt != IBV_QPT_XRC_SEND)
+	if (!ret && l->api == API_SRQ && l->qpt != IBV_QPT_XRC_SEND && !l->srq)
 		ret = create_srq(l);
 	if (!ret)
 		ret = l->qpt == IBV_QPT_XRC_SEND ? link_xrc_create(l) : create_peer(l);
@@ -281,7 +308,7 @@ void link_destroy(struct link *l)
 	if (l->peer)
 		ibv_destroy_qp(l->peer);
 	link_xrc_destroy(l);
-	if (l->srq)
+	if (l->srq && !l->opts.srq)
 		ibv_destroy_srq(l->srq);
 	if (l->xrcd)
 		ibv_close_xrcd(l->xrcd);

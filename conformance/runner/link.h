@@ -16,6 +16,7 @@
 #define LINK_RECV_LEN   4096
 #define LINK_GRH_LEN    40
 #define LINK_QKEY       0x11111111
+#define LINK_PSN        0xfffff0 /* the first: wraps within a group of cells */
 
 /* What only some operations need, and not every device has. */
 enum link_need {
@@ -27,8 +28,22 @@ enum link_need {
 	NEED_TSO = 1 << 4,
 };
 
+/* What suites want otherwise. All zero: as the cells of the matrix have it. */
+struct link_opts {
+	uint32_t sq_depth; /* 0: LINK_SQ_DEPTH */
+	bool sq_sig_all;   /* of the QP under test */
+	unsigned int
+		short_of; /* states before RTS at which the QP under test stops: 1 RTR, 2 INIT, 3 RESET */
+	const struct ibv_qp_attr *attr; /* timers and retry counts of both QPs; NULL: the usual */
+	struct ibv_pd *pd;              /* of the QP under test: a parent domain */
+	struct ibv_srq *srq;            /* the peer's, shared by several links; theirs to destroy */
+	bool cq_ex;                     /* both CQs are read with ibv_start_poll() and its like */
+	bool windows;                   /* the target may be covered by memory windows */
+};
+
 struct link {
 	const struct dut *dut;
+	struct link_opts opts;
 	/* what it was made for */
 	enum api api;
 	enum ibv_qp_type qpt;
@@ -64,6 +79,8 @@ struct link {
 
 /* 0, or the errno of the call that link->step names. The link can be destroyed in any case. */
 int link_create(struct link *l, const struct dut *dut, const struct cell *cell, struct log *log);
+int link_create_opts(struct link *l, const struct dut *dut, const struct cell *cell,
+		     const struct link_opts *opts, struct log *log);
 void link_destroy(struct link *l);
 bool link_fits(const struct link *l, const struct cell *cell);
 

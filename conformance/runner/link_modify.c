@@ -22,8 +22,6 @@ static const struct {
 	 PATH | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER, IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
 };
 
-#define PSN 0xfffff0 /* wraps within a group of cells */
-
 void link_address(const struct end *from, const struct end *to, struct ibv_ah_attr *attr)
 {
 	*attr = (struct ibv_ah_attr){.port_num = from->port, .dlid = to->port_attr.lid};
@@ -51,17 +49,27 @@ static unsigned int rd_atomic(const struct dut *dut)
 	return n > 4 ? 4 : n;
 }
 
+/* The timers and retry counts that a suite wants. */
+static void override(const struct ibv_qp_attr *want, struct ibv_qp_attr *attr)
+{
+	attr->min_rnr_timer = want->min_rnr_timer;
+	attr->timeout = want->timeout;
+	attr->retry_cnt = want->retry_cnt;
+	attr->rnr_retry = want->rnr_retry;
+}
+
 static int bring_up(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, const struct end *from,
 		    const struct end *to)
 {
+	unsigned int short_of = qp == l->qp ? l->opts.short_of : 0;
 	struct ibv_qp_attr attr = {
 		.port_num = from->port,
 		.qp_access_flags = access_of(qp->qp_type),
 		.qkey = LINK_QKEY,
 		.path_mtu = l->dut->mtu,
 		.dest_qp_num = peer->qp_num,
-		.rq_psn = PSN,
-		.sq_psn = PSN,
+		.rq_psn = LINK_PSN,
+		.sq_psn = LINK_PSN,
 		.max_dest_rd_atomic = rd_atomic(l->dut),
 		.max_rd_atomic = rd_atomic(l->dut),
 		.min_rnr_timer = 12,
@@ -72,18 +80,22 @@ static int bring_up(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, cons
 	size_t i = 0;
 	int ret;
 
+	if (l->opts.attr)
+		override(l->opts.attr, &attr);
 	link_address(from, to, &attr.ah_attr);
 	while (masks[i].qpt != qp->qp_type)
 		i++;
+	if (short_of > 2)
+		return 0;
 	l->step = "ibv_modify_qp to INIT";
 	attr.qp_state = IBV_QPS_INIT;
 	ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | masks[i].init);
-	if (ret)
+	if (ret || short_of > 1)
 		return ret;
 	l->step = "ibv_modify_qp to RTR";
 	attr.qp_state = IBV_QPS_RTR;
 	ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | masks[i].rtr);
-	if (ret)
+	if (ret || short_of)
 		return ret;
 	l->step = "ibv_modify_qp to RTS";
 	attr.qp_state = IBV_QPS_RTS;

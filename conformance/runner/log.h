@@ -3,10 +3,14 @@
 #ifndef CONFORM_LOG_H
 #define CONFORM_LOG_H
 
+#include <stdint.h>
+
 #include <jansson.h>
 
 struct log {
-	json_t *calls; /* array of strings */
+	json_t *calls;   /* array of strings */
+	json_t *posts;   /* what was posted and how the API answered (journal.h), NULL: nobody asks */
+	uint32_t qpn[2]; /* requester and responder of the first posting */
 };
 
 void log_call(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -69,19 +69,40 @@ static void inject(const char *id)
 		pause();
 }
 
+static json_t *clock_value(int64_t ns)
+{
+	return ns < 0 ? json_null() : json_integer(ns);
+}
+
+/* The address by which the wire knows an end; NULL where nobody looks at the wire. */
+static json_t *address(const struct end *end)
+{
+	char text[33];
+
+	if (!runner.dut.tap)
+		return NULL;
+	for (int i = 0; i < 16; i++)
+		snprintf(text + 2 * i, 3, "%02x", end->gid.raw[i]);
+	return json_pack("{s:s, s:s}", "dev", end->device, "gid", text);
+}
+
 static void test_cell(void)
 {
 	const struct cell *cell = cells[next_cell++];
-	struct result res = {.log.calls = json_array()};
+	struct result res = {.log.calls = json_array(), .log.posts = runner.dut.tap ? json_array() : NULL};
+	int64_t begin = dut_clock(&runner.dut);
 	uint64_t start = now_us();
 
 	emit(json_pack("{s:s}", "begin", cell->id));
 	inject(cell->id);
 	run_cell(&runner, cell, &res);
-	emit(json_pack("{s:s, s:b, s:s, s:o, s:s?, s:o, s:I}", "end", cell->id, "pass", !res.verdict.num,
-		       "seen", res.seen, "faults", faults(&res.verdict), "errno",
-		       res.err ? errno_name(res.err) : NULL, "calls", res.log.calls, "us",
-		       (json_int_t)(now_us() - start)));
+	emit(json_pack("{s:s, s:b, s:s, s:o, s:s?, s:o, s:I, s:[o, o], s:[I, I], s:o*, s:o*, s:o*}", "end",
+		       cell->id, "pass", !res.verdict.num, "seen", res.seen, "faults", faults(&res.verdict),
+		       "errno", res.err ? errno_name(res.err) : NULL, "calls", res.log.calls, "us",
+		       (json_int_t)(now_us() - start), "clock", clock_value(begin),
+		       clock_value(dut_clock(&runner.dut)), "qpn", (json_int_t)res.log.qpn[0],
+		       (json_int_t)res.log.qpn[1], "posts", res.log.posts, "from",
+		       address(&runner.dut.requester), "to", address(&runner.dut.responder)));
 	CU_assertImplementation(!res.verdict.num, __LINE__, res.verdict.fault[0], __FILE__, cell->id,
 				CU_FALSE);
 }

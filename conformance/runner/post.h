@@ -12,6 +12,8 @@ struct posted {
 
 /* ibv_wr_start() .. ibv_wr_complete(), or ibv_wr_abort() */
 struct posted post_wr(struct link *l, struct plan *plans, unsigned int num, bool abort, struct log *log);
+/* The request as ibv_post_send() takes it. */
+void post_fill(struct ibv_send_wr *wr, struct link *l, struct plan *p);
 /* ibv_post_send() */
 struct posted post_list(struct link *l, struct plan *plans, unsigned int num, struct log *log);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <string.h>
 
+#include "journal.h"
 #include "post.h"
 
 static void fill_operation(struct ibv_send_wr *wr, struct link *l, struct plan *p)
@@ -41,7 +42,7 @@ static void fill_operation(struct ibv_send_wr *wr, struct link *l, struct plan *
 		wr->imm_data = p->imm;
 }
 
-static void fill(struct ibv_send_wr *wr, struct link *l, struct plan *p)
+void post_fill(struct ibv_send_wr *wr, struct link *l, struct plan *p)
 {
 	memset(wr, 0, sizeof(*wr));
 	wr->wr_id = p->wr_id;
@@ -66,7 +67,7 @@ struct posted post_list(struct link *l, struct plan *plans, unsigned int num, st
 	char flags[128];
 
 	for (unsigned int i = 0; i < num; i++) {
-		fill(&wr[i], l, &plans[i]);
+		post_fill(&wr[i], l, &plans[i]);
 		wr[i].next = i + 1 < num ? &wr[i + 1] : NULL;
 		log_call(log,
 			 "wr[%u] = {.wr_id = 0x%llx, .opcode = IBV_WR_%s, .num_sge = %d /* %u bytes */, "
@@ -82,6 +83,7 @@ struct posted post_list(struct link *l, struct plan *plans, unsigned int num, st
 	for (unsigned int i = 0; i < num && posted.rc; i++)
 		if (bad == &wr[i])
 			posted.bad = i;
+	journal_list(log, l->qp, l->peer, wr, posted.rc, bad);
 	for (unsigned int i = 0; i < num; i++)
 		plan_scribble(&plans[i], l);
 	return posted;

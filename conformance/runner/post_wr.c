@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include "journal.h"
 #include "post.h"
 
 static void build_memory_window(struct link *l, struct plan *p, struct log *log)
@@ -156,5 +157,6 @@ struct posted post_wr(struct link *l, struct plan *plans, unsigned int num, bool
 		ibv_wr_abort(l->qpx);
 	else
 		posted.rc = ibv_wr_complete(l->qpx);
+	journal_plans(log, l, plans, num, posted.rc, abort);
 	return posted;
 }

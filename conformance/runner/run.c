@@ -205,6 +205,8 @@ void run_cell(struct runner *r, const struct cell *cell, struct result *res)
 		run_recv_cell(r, cell, res);
 	} else if (cell->api == API_WRITEV) {
 		run_writev_cell(r, cell, res);
+	} else if (cell->api == API_SUITE) {
+		run_suite_cell(r, cell, res);
 	} else if (set_up(r, cell, res)) {
 		ret = prepare(r, cell, plans, res);
 		if (ret)

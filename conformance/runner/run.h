@@ -23,6 +23,7 @@ void run_cell(struct runner *r, const struct cell *cell, struct result *res);
 /* Parts that the APIs share. */
 void seen(struct result *res, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void run_recv_cell(struct runner *r, const struct cell *cell, struct result *res);
+void run_suite_cell(struct runner *r, const struct cell *cell, struct result *res);
 void run_writev_cell(struct runner *r, const struct cell *cell, struct result *res);
 
 #endif

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "collect.h"
+#include "journal.h"
 #include "window.h"
 
 #define PROBE_LEN  8
@@ -31,6 +32,12 @@ static int wait_bound(struct ibv_cq *cq, unsigned int timeout_ms)
 	return ret ? ret : wc.status == IBV_WC_SUCCESS ? 0 : EPROTO;
 }
 
+/* The QP that a request on this one goes to. */
+static struct ibv_qp *far_end(const struct link *l, const struct ibv_qp *qp)
+{
+	return qp == l->qp ? l->peer : qp == l->peer ? l->qp : l->back.peer;
+}
+
 int window_bind(struct link *l, struct log *log)
 {
 	bool peer = l->needs & NEED_PEER_WINDOW;
@@ -52,6 +59,7 @@ int window_bind(struct link *l, struct log *log)
 		 : l->back.qp ? "XRC_SEND QP of the responder"
 			      : "peer");
 	ret = ibv_post_send(qp, &wr, &bad);
+	journal_list(log, qp, far_end(l, qp), &wr, ret, bad);
 	if (!ret)
 		ret = wait_bound(peer ? l->peer_cq : l->cq, l->dut->timeout_ms);
 	if (!ret)
@@ -77,7 +85,7 @@ static struct way way_in(struct link *l)
 }
 
 static int write_through(struct link *l, const struct way *way, uint8_t *from, uint8_t *to, uint32_t rkey,
-			 struct ibv_wc *wc)
+			 struct ibv_wc *wc, struct log *log)
 {
 	struct ibv_sge sge = {(uintptr_t)from, PROBE_LEN, way->from->mr->lkey};
 	struct ibv_send_wr wr = {
@@ -91,11 +99,12 @@ static int write_through(struct link *l, const struct way *way, uint8_t *from, u
 	struct ibv_send_wr *bad;
 	int ret = ibv_post_send(way->qp, &wr, &bad);
 
+	journal_list(log, way->qp, far_end(l, way->qp), &wr, ret, bad);
 	return ret ? ret : wait_wc(way->cq, l->dut->timeout_ms, wc);
 }
 
 /* A later write through the region's own key: when it has come, the one before it has had its chance. */
-static void wait_marker(struct link *l, const struct way *way, uint8_t *from, struct verdict *v)
+static void wait_marker(struct link *l, const struct way *way, uint8_t *from, struct result *res)
 {
 	uint8_t *to = arena_take(way->to, PROBE_LEN);
 	volatile uint8_t *last = to + PROBE_LEN - 1;
@@ -104,9 +113,9 @@ static void wait_marker(struct link *l, const struct way *way, uint8_t *from, st
 	int ret;
 
 	memcpy(arena_shadow(way->to, to), from, PROBE_LEN);
-	ret = write_through(l, way, from, to, way->to->mr->rkey, &wc);
+	ret = write_through(l, way, from, to, way->to->mr->rkey, &wc, &res->log);
 	if (ret || wc.status != IBV_WC_SUCCESS) {
-		fault(v, "a write through the memory region after that of the window: %s",
+		fault(&res->verdict, "a write through the memory region after that of the window: %s",
 		      ret ? errno_name(ret) : value_name(status_names, wc.status));
 		return;
 	}
@@ -131,11 +140,11 @@ void window_probe(struct link *l, uint32_t rkey, bool open, struct result *res)
 		memcpy(arena_shadow(way.to, to), from, PROBE_LEN);
 	log_call(&res->log, "/* an RDMA WRITE with the rkey of the window: must %s */",
 		 open ? "arrive" : "be refused");
-	ret = write_through(l, &way, from, to, rkey, &wc);
+	ret = write_through(l, &way, from, to, rkey, &wc, &res->log);
 	if (ret || wc.status != want)
 		fault(&res->verdict, "an RDMA WRITE through the window: %s, expected %s",
 		      ret ? errno_name(ret) : value_name(status_names, wc.status),
 		      value_name(status_names, want));
 	else if (want == IBV_WC_SUCCESS)
-		wait_marker(l, &way, from, &res->verdict);
+		wait_marker(l, &way, from, res);
 }

@@ -114,7 +114,8 @@ def test_ids(cells):
     ids = [c.id for c in cells]
     assert len(ids) == len(set(ids))
     assert "wr/rdma_write_imm/uc/sge_list-3/-/solicited+signaled" in ids
-    assert all(re.fullmatch(r"[a-z0-9_+/-]+", i) and 6 <= len(i.split("/")) <= 7 for i in ids)
+    matrix = [i for i in ids if not i.startswith("suite/")]
+    assert all(re.fullmatch(r"[a-z0-9_+/-]+", i) and 6 <= len(i.split("/")) <= 7 for i in matrix)
 
 
 def test_ids_are_stable(cells):

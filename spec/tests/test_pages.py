@@ -10,6 +10,16 @@ PAGES = {
     "ibv_post_send": "libibverbs/man/ibv_post_send.3",
     "ibv_post_recv": "libibverbs/man/ibv_post_recv.3",
     "ibv_post_srq_recv": "libibverbs/man/ibv_post_srq_recv.3",
+    "ibv_poll_cq": "libibverbs/man/ibv_poll_cq.3",
+    "ibv_req_notify_cq": "libibverbs/man/ibv_req_notify_cq.3.md",
+    "ibv_create_qp": "libibverbs/man/ibv_create_qp.3",
+    "ibv_modify_qp": "libibverbs/man/ibv_modify_qp.3",
+    "ibv_modify_srq": "libibverbs/man/ibv_modify_srq.3",
+    "ibv_get_async_event": "libibverbs/man/ibv_get_async_event.3",
+    "ibv_reg_mr": "libibverbs/man/ibv_reg_mr.3",
+    "ibv_alloc_mw": "libibverbs/man/ibv_alloc_mw.3",
+    "ibv_bind_mw": "libibverbs/man/ibv_bind_mw.3",
+    "ibv_alloc_td": "libibverbs/man/ibv_alloc_td.3",
     "rdma_post_writev": "librdmacm/man/rdma_post_writev.3",
 }
 

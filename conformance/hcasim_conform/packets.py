@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""RoCEv2 frames as the IBTA has them, read without anything that made them.
+
+Nothing of spec/wire.yaml or of the device's packet code is used: numbers and header layouts are those of
+the IBTA's chapter 9 and annexes 14 and 19 (also in Linux include/rdma/ib_pack.h). A test holds this reader
+against scapy's on captured traffic.
+"""
+import struct
+import zlib
+from dataclasses import dataclass, field
+
+ROCE_PORT = 4791
+PCAP_NS_MAGIC = 0xA1B23C4D
+
+TRANSPORTS = {0x00: "RC", 0x20: "UC", 0x60: "UD", 0xA0: "XRC"}
+OPS = {
+    0x00: ("SEND_FIRST", ()),
+    0x01: ("SEND_MIDDLE", ()),
+    0x02: ("SEND_LAST", ()),
+    0x03: ("SEND_LAST_WITH_IMMEDIATE", ("imm",)),
+    0x04: ("SEND_ONLY", ()),
+    0x05: ("SEND_ONLY_WITH_IMMEDIATE", ("imm",)),
+    0x06: ("RDMA_WRITE_FIRST", ("reth",)),
+    0x07: ("RDMA_WRITE_MIDDLE", ()),
+    0x08: ("RDMA_WRITE_LAST", ()),
+    0x09: ("RDMA_WRITE_LAST_WITH_IMMEDIATE", ("imm",)),
+    0x0A: ("RDMA_WRITE_ONLY", ("reth",)),
+    0x0B: ("RDMA_WRITE_ONLY_WITH_IMMEDIATE", ("reth", "imm")),
+    0x0C: ("RDMA_READ_REQUEST", ("reth",)),
+    0x0D: ("RDMA_READ_RESPONSE_FIRST", ("aeth",)),
+    0x0E: ("RDMA_READ_RESPONSE_MIDDLE", ()),
+    0x0F: ("RDMA_READ_RESPONSE_LAST", ("aeth",)),
+    0x10: ("RDMA_READ_RESPONSE_ONLY", ("aeth",)),
+    0x11: ("ACKNOWLEDGE", ("aeth",)),
+    0x12: ("ATOMIC_ACKNOWLEDGE", ("aeth", "atomicack")),
+    0x13: ("COMPARE_SWAP", ("atomic",)),
+    0x14: ("FETCH_ADD", ("atomic",)),
+    0x16: ("SEND_LAST_WITH_INVALIDATE", ("ieth",)),
+    0x17: ("SEND_ONLY_WITH_INVALIDATE", ("ieth",)),
+    0x1C: ("FLUSH", ("feth", "reth")),
+    0x1D: ("ATOMIC_WRITE", ("reth",)),
+}
+RESPONSES = frozenset(range(0x0D, 0x13))
+BEFORE = {"UD": ("deth",), "XRC": ("xrceth",)}  # of every request
+HEADERS = {
+    "imm": (">I", ("imm",)),
+    "ieth": (">I", ("inv",)),
+    "reth": (">QII", ("va", "rkey", "dmalen")),
+    "aeth": (">I", ("aeth",)),
+    "atomicack": (">Q", ("original",)),
+    "atomic": (">QIQQ", ("va", "rkey", "swap_add", "compare")),
+    "deth": (">IxBH", ("qkey", "_src_high", "_src_low")),
+    "xrceth": (">I", ("srqn",)),
+    "feth": (">I", ("flush",)),
+}
+
+
+@dataclass
+class Packet:
+    """One RoCEv2 packet. `values`: what its extension headers hold, by name."""
+
+    ns: float
+    src: bytes
+    dst: bytes
+    transport: str
+    op: str
+    response: bool
+    solicited: bool
+    ackreq: bool
+    dqpn: int
+    psn: int
+    payload: int
+    icrc_ok: bool
+    values: dict = field(default_factory=dict)
+
+    @property
+    def syndrome(self):
+        return self.values.get("aeth", 0) >> 24
+
+    def says(self):
+        values = " ".join(f"{k}={v:#x}" for k, v in self.values.items() if not k.startswith("_"))
+        se = " SE" if self.solicited else ""
+        return f"{self.ns:.0f} ns {self.transport} {self.op} qp={self.dqpn:#x} psn={self.psn:#x}{se} {values} {self.payload} B"
+
+
+class BadPacket(Exception):
+    """A frame to the RoCEv2 port that no such packet can be."""
+
+
+def frames(path):
+    """(nanoseconds, bytes) of each frame of a capture file with nanosecond resolution."""
+    data = path.read_bytes()
+    if len(data) < 24 or struct.unpack_from("<I", data)[0] != PCAP_NS_MAGIC:
+        raise BadPacket(f"{path} is no capture file with nanoseconds")
+    at, found = 24, []
+    while at + 16 <= len(data):
+        sec, ns, length, _ = struct.unpack_from("<IIII", data, at)
+        found.append((sec * 1_000_000_000 + ns, data[at + 16 : at + 16 + length]))
+        at += 16 + length
+    return found
+
+
+def _ip(frame):
+    """(source, destination, offset of UDP) of a frame to the RoCEv2 port, None of any other."""
+    at = 12
+    while frame[at : at + 2] == b"\x81\x00":
+        at += 4
+    kind, ip = frame[at : at + 2], at + 2
+    if kind == b"\x08\x00":
+        if frame[ip + 9 : ip + 10] != b"\x11":
+            return None
+        src, dst, udp = frame[ip + 12 : ip + 16], frame[ip + 16 : ip + 20], ip + 4 * (frame[ip] & 15)
+    elif kind == b"\x86\xdd":
+        if frame[ip + 6 : ip + 7] != b"\x11":
+            return None
+        src, dst, udp = frame[ip + 8 : ip + 24], frame[ip + 24 : ip + 40], ip + 40
+    else:
+        return None
+    if frame[udp + 2 : udp + 4] != ROCE_PORT.to_bytes(2, "big"):
+        return None
+    return src, dst, ip, udp
+
+
+def icrc(frame, ip, udp):
+    """The invariant CRC of a frame (annex 17.3.3): what routers change counts as ones."""
+    end = udp + int.from_bytes(frame[udp + 4 : udp + 6], "big") - 4
+    head = bytearray(frame[ip : udp + 20])
+    if head[0] >> 4 == 4:
+        head[1] = head[8] = head[10] = head[11] = 0xFF
+    else:
+        head[0] |= 0x0F
+        head[1] = head[2] = head[3] = head[7] = 0xFF
+    here = udp - ip
+    head[here + 6] = head[here + 7] = 0xFF
+    head[here + 12] = 0xFF
+    return zlib.crc32(frame[udp + 20 : end], zlib.crc32(bytes(head), zlib.crc32(b"\xff" * 8)))
+
+
+def parse(ns, frame):
+    """The packet in a frame; None when it is not RoCEv2."""
+    where = _ip(frame)
+    if where is None:
+        return None
+    src, dst, ip, udp = where
+    bth, end = udp + 8, udp + int.from_bytes(frame[udp + 4 : udp + 6], "big") - 4
+    if end + 4 > len(frame) or end < bth + 12:
+        raise BadPacket(f"a frame of {len(frame)} bytes to the RoCEv2 port is too short")
+    opcode, flags, _, dqpn, psn = struct.unpack_from(">BBHII", frame, bth)
+    transport, op = TRANSPORTS.get(opcode & 0xE0), OPS.get(opcode & 0x1F)
+    if transport is None or op is None:
+        raise BadPacket(f"BTH opcode {opcode:#04x} is not known")
+    response = (opcode & 0x1F) in RESPONSES
+    at, values = bth + 12, {}
+    for name in (() if response else BEFORE.get(transport, ())) + op[1]:
+        form, names = HEADERS[name]
+        values.update(zip(names, struct.unpack_from(form, frame, at)))
+        at += struct.calcsize(form)
+    if "_src_low" in values:
+        values["src_qp"] = values.pop("_src_high") << 16 | values.pop("_src_low")
+    if "srqn" in values:
+        values["srqn"] &= 0xFFFFFF
+    return Packet(
+        ns=ns,
+        src=src,
+        dst=dst,
+        transport=transport,
+        op=op[0],
+        response=response,
+        solicited=bool(flags & 0x80),
+        ackreq=bool(psn >> 31),
+        dqpn=dqpn & 0xFFFFFF,
+        psn=psn & 0xFFFFFF,
+        payload=end - at - (flags >> 4 & 3),
+        icrc_ok=icrc(frame, ip, udp) == int.from_bytes(frame[end : end + 4], "little"),
+        values=values,
+    )

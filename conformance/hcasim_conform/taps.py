@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Judgement at the tap: what the device's links showed, cell by cell.
+
+A DUT file may name a command that writes traces of the wire and of the host link (docs/traces.md). When a
+runner process has ended, its traces are cut at the moments when its cells began, in the device's own time,
+and each piece is held against the journal of what that cell posted.
+"""
+import contextlib
+import tempfile
+from pathlib import Path
+
+from . import artefacts, hostlink, packets, wire
+from .traces import Traces
+
+# Suites whose requests fail on purpose: their packets are repeated, refused or never answered.
+DISTURBED = ("flush", "rnr", "retry", "srq_drain", "keys", "mw", "state", "full")
+
+
+class Unwatched:
+    """A process whose links nobody sees: what it says is reported at once."""
+
+    def __init__(self, start, report):
+        self.start = start
+        self.done = report
+
+
+class Watched:
+    """A process whose results wait until its traces are complete."""
+
+    def __init__(self, tap, folder, report):
+        self.tap = tap
+        self.folder = Path(folder)
+        self.start = [part.replace("{dir}", folder) for part in tap.dut.tap_start]
+        self.report = report
+        self.results = []
+
+    def done(self, cell, result):
+        self.results.append((cell, result))
+
+    def end(self):
+        try:
+            self.tap.judge(self.folder, self.results)
+        except (OSError, ValueError, KeyError, packets.BadPacket) as error:
+            for _, result in self.results:
+                result.faults.append(f"the traces cannot be judged: {type(error).__name__}: {error}")
+                result.passed = False
+        for cell, result in self.results:
+            result.posts = []
+            self.report(cell, result)
+
+
+@contextlib.contextmanager
+def watch(dut, report):
+    """What one runner process is started with, and where its results go."""
+    if dut.tap is None:
+        yield Unwatched(dut.start, report)
+        return
+    with tempfile.TemporaryDirectory(prefix="hcasim-tap-") as folder:
+        watched = Watched(dut.tap, folder, report)
+        try:
+            yield watched
+        finally:
+            watched.end()
+
+
+def enable(dut, tables, out):
+    """From now on the device's links are watched, if its DUT file says how."""
+    if dut.tap_start:
+        dut.tap = Tap(dut, tables, out)
+        dut.runner_line["dut"]["tap"] = True
+
+
+class Tap:
+    def __init__(self, dut, tables, out):
+        self.dut = dut
+        self.tables = tables
+        self.mtu = dut.runner_line["dut"]["mtu"]
+        self.keep = artefacts.Keeper(out)
+
+    def judge(self, folder, results):
+        """Judges each cell by its piece of the traces in a folder; faults are added to its result."""
+        timed = [(cell, result) for cell, result in results if result.clock[0] is not None]
+        if not timed or not (folder / "wire.pcap").exists():
+            return
+        traces = Traces(folder)
+        cuts = [result.clock[0] for _, result in timed] + [float("inf")]
+        next_psn = {}
+        for number, (cell, result) in enumerate(timed):
+            piece = traces.piece(cuts[number], cuts[number + 1])
+            if result.passed:
+                faults = self.faults_of(cell, result, piece, next_psn)
+                result.faults += faults[:8]
+                result.passed = not faults
+            self.keep.put(cell, result, piece)
+
+    def faults_of(self, cell, result, piece, next_psn):
+        faults = [f"wire: {text}" for text in piece.complaints]
+        if (
+            cell.api == "writev"
+            or cell.api == "suite"
+            and cell.short in DISTURBED
+            or cell.expect.post == "error"
+        ):
+            return faults  # the runner's journal does not say all that must be seen
+        pairs = wire.by_pair(result.posts)
+        judge = wire.WireJudge(self.mtu, self._in_scope, faults.append)
+        link = hostlink.HostJudge(piece, self._in_scope, faults.append)
+        address = {end["dev"]: wire_address(end["gid"]) for end in result.ends}
+        known = set()
+        for (dev, qp, to), regions in pairs.items():
+            known |= {qp, to} | {wr["qpn"] for r in regions for wr in r["wrs"] if "qpn" in wr}
+            if regions[0]["type"] == "RAW_PACKET":
+                link.region_counts(dev, qp, regions)
+                continue
+            here, far = address[dev], address[regions[0]["peer"]]
+            there = [p for p in piece.packets if p.dqpn == to and p.src == here and not p.response]
+            back = [p for p in piece.packets if p.dqpn == qp and p.src == far and p.response]
+            key = (dev, qp, to)
+            first = self._first_psn(next_psn.get(key), there, regions)
+            seen, after = judge.stream(regions, there, back, first, has_window(cell))
+            next_psn[key] = after
+            link.judge(dev, qp, regions, seen)
+        for packet in piece.packets:
+            if packet.dqpn not in known:
+                faults.append(f"wire: a packet to a QP that the cell does not have: {packet.says()}")
+                break
+        return faults
+
+    @staticmethod
+    def _first_psn(expected, there, regions):
+        """A QP that was made anew may have the number of an older one: it begins at the runner's first PSN."""
+        first = regions[0]["psn"]
+        if there and there[0].psn == first:
+            return first
+        return first if expected is None else expected
+
+    def _in_scope(self, flag, name, qpt):
+        return self.tables.flag(flag).in_scope(self.tables.operation(name), qpt)
+
+
+def has_window(cell):
+    """A request through a window that is gone follows, and must be refused."""
+    return any(wr.op in ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV") for wr in cell.wrs)
+
+
+def wire_address(gid):
+    """The IP address that a RoCEv2 GID is."""
+    raw = bytes.fromhex(gid)
+    return raw[12:] if raw[:12] == bytes(10) + b"\xff\xff" else raw

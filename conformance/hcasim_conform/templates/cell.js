@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* One cell in full: the page's sentence, what was expected, what each device did, and how to do it again. */
+
+function copyButton(label, text) {
+  const button = make("button", { type: "button", class: "copy" }, label);
+  button.addEventListener("click", async () => {
+    const done = await copy(text());
+    button.textContent = done ? "Copied" : "Press Ctrl+C";
+    setTimeout(() => (button.textContent = label), 1500);
+  });
+  return button;
+}
+
+/* The clipboard, or, where the browser keeps it from a file, a selected text that the keyboard can copy. */
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = make("textarea", { class: "hidden", "aria-hidden": "true" });
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    return done;
+  }
+}
+
+/* A call as a C statement. */
+const statement = (call) => (/^\s*(\/\*.*\*\/|.*[;{}])\s*$/.test(call) ? call : `${call};`);
+
+function wrapped(text, width) {
+  const lines = [""];
+  for (const word of text.split(/\s+/)) {
+    const last = lines.length - 1;
+    if (lines[last] && lines[last].length + word.length >= width) lines.push(word);
+    else lines[last] += (lines[last] ? " " : "") + word;
+  }
+  return lines;
+}
+
+/* What the copy button gives: the calls, under a comment that says what they are to show. */
+function sourceOf(id, details, calls) {
+  const sentence = `"${head.clauses[details.clause]}"`;
+  const comment = [id, details.clause, ...wrapped(sentence, 100), ...wrapped(`Expected: ${details.expected}`, 100)];
+  const safe = comment.map((l) => l.replaceAll("*/", "* /"));
+  return [`/*`, ...safe.map((l) => ` * ${l}`), ` */`, ...calls.map(statement), ""].join("\n");
+}
+
+const term = (name, ...content) => [make("dt", {}, name), make("dd", {}, ...content)];
+
+function erratum(id) {
+  const e = head.errata[id];
+  return make("details", { class: "erratum" }, make("summary", {}, `erratum ${id}`),
+    make("p", {}, `The page: ${e.page}`), make("p", {}, `Decided: ${e.decision}`), make("p", {}, `Because: ${e.reason}`));
+}
+
+function artefact(a) {
+  const link = a.path ? make("a", { href: encodeURI(a.path) }, a.path) : "";
+  if (!a.text) return make("p", { class: "artefact" }, make("b", {}, a.kind), " ", link);
+  return make("details", { class: "artefact", open: a.text.split("\n").length <= 12 },
+    make("summary", {}, make("b", {}, a.kind), " ", link), make("pre", {}, a.text));
+}
+
+function seenTerms(letter, run) {
+  const terms = [];
+  if (run.reason) terms.push(...term(letter === "s" ? "not run because" : "the DUT file says", run.reason));
+  if (letter === "s") return terms;
+  terms.push(...term("seen", run.seen || "nothing", run.errno ? make("code", { class: "errno" }, run.errno) : null));
+  const faults = run.faults.filter((f) => f !== run.seen);
+  if (faults.length) terms.push(...term("wrong", ...faults.map((f) => make("div", { class: "wrong" }, f))));
+  return terms;
+}
+
+function callsBlock(id, details, run) {
+  if (!run.calls.length) return make("p", { class: "nothing" }, "No call was made.");
+  return make("div", { class: "calls" },
+    make("div", { class: "bar" }, make("span", {}, "C calls"), copyButton("Copy C", () => sourceOf(id, details, run.calls))),
+    make("pre", {}, run.calls.map(statement).join("\n")));
+}
+
+/* One device's part of a cell. */
+function seenBy(id, details, run, letter, sharedCalls) {
+  const made = details.runs[run];
+  const title = make("p", { class: `outcome ${NAMES[letter]}` }, markOf(letter), several ? make("b", { class: "letter" }, letterOf(run)) : null,
+    several ? `${head.runs[run].name}: ` : "", make("b", {}, NAMES[letter]));
+  if (!made) return make("article", { class: "seen" }, title, make("p", { class: "nothing" }, "This run has not got the cell."));
+  return make("article", { class: "seen" }, title, make("dl", {}, ...seenTerms(letter, made)),
+    ...(sharedCalls || letter === "s" ? [] : [callsBlock(id, details, made)]), ...made.artefacts.map(artefact));
+}
+
+function commandOf(id) {
+  const words = head.runs.map((run) => `hcasim conform --dut ${run.dut.name} -k '${id}'`);
+  return [...new Set(words)].join("\n");
+}
+
+async function cellBody(box, i) {
+  const id = idOf(box, i);
+  const details = await detailsOf(box, i);
+  const letters = outcomesOf(box, i);
+  const made = details.runs.filter((run) => run && run.calls.length);
+  const same = made.length > 0 && made.every((run) => run.calls.join("\n") === made[0].calls.join("\n"));
+  const command = commandOf(id);
+  return make("div", { class: "cell" },
+    make("dl", {},
+      ...term("the page", make("blockquote", {}, head.clauses[details.clause]), make("code", { class: "clause" }, details.clause), ...details.errata.map(erratum)),
+      ...term("level", LEVELS[box.levels[i]]),
+      ...term("expected", details.expected)),
+    make("div", { class: "devices" }, ...head.runs.map((_, run) => seenBy(id, details, run, letters[run], same))),
+    same ? callsBlock(id, details, made[0]) : null,
+    make("div", { class: "calls" }, make("div", { class: "bar" }, make("span", {}, "Run it again"), copyButton("Copy", () => command)), make("pre", {}, command)),
+    make("p", { class: "link" }, make("a", { href: `#${id}` }, "Link to this cell")));
+}

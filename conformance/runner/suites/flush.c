@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* A request that fails: its status, what becomes of those behind it, and of what is posted afterwards. */
+#include <string.h>
+
+#include "kit.h"
+
+#define OWN_RECV 0x0e11u /* wr_id of the receive of the QP under test */
+#define LATE     0x1a7eu
+
+/* Makes the request that has to fail. */
+typedef void (*spoil_fn)(struct kit *k, struct ibv_send_wr *wr);
+
+struct failure {
+	struct plan plans[CELL_MAX_WR];
+	struct ibv_send_wr wr[CELL_MAX_WR];
+	unsigned int bad; /* index of the one that fails */
+	bool own_recv;
+};
+
+static bool receives_itself(const struct link *l)
+{
+	return l->qpt == IBV_QPT_RC || l->qpt == IBV_QPT_UC || l->qpt == IBV_QPT_UD;
+}
+
+static int post_own_recv(struct link *l, uint64_t wr_id)
+{
+	struct ibv_sge sge = {(uintptr_t)l->local.base, 64, l->local.mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1}, *bad;
+
+	return ibv_post_recv(l->qp, &wr, &bad);
+}
+
+/*
+ * Completions of the send queue come in order of posting: those before the failing request, its status, then
+ * a flush error for each that follows, signalled or not. The receive queue's own comes anywhere between.
+ */
+static void expect_flush(struct kit *k, struct failure *f, bool recv_flushed)
+{
+	struct link *l = k->l;
+	unsigned int num = k->cell->num_wr, at = 0;
+	struct wc_expect want = {.qp_num = l->qp->qp_num};
+	struct ibv_wc wc;
+
+	while (KIT_GOOD(k) && (at < num || recv_flushed)) {
+		if (at < f->bad && !(f->wr[at].send_flags & IBV_SEND_SIGNALED)) {
+			at++;
+			continue;
+		}
+		if (!kit_wait(k, l, l->cq, &wc))
+			return;
+		if (recv_flushed && wc.wr_id == OWN_RECV) {
+			recv_flushed = false;
+			want.wr_id = OWN_RECV;
+			want.status = IBV_WC_WR_FLUSH_ERR;
+		} else if (at == num) {
+			judge_extra_wc(&k->res->verdict, "requester", &wc);
+			return;
+		} else {
+			want.wr_id = f->wr[at].wr_id;
+			want.opcode = f->plans[at].wr->wc < 0 ? 0 : f->plans[at].wr->wc;
+			want.status = at < f->bad    ? IBV_WC_SUCCESS
+				      : at == f->bad ? k->cell->status
+						     : IBV_WC_WR_FLUSH_ERR;
+			at++;
+		}
+		judge_wc(&k->res->verdict, "requester", &want, &wc);
+	}
+}
+
+/* Work posted to a QP in the error state is flushed. */
+static void post_late(struct kit *k, bool own_recv)
+{
+	struct link *l = k->l;
+	struct ibv_sge sge = {(uintptr_t)l->local.base, 8, l->local.mr->lkey};
+	struct ibv_send_wr wr = kit_wr(LATE, IBV_WR_SEND, &sge);
+	int ret;
+
+	wr.send_flags = kit_arg(k, "late_unsignaled", 0) ? 0 : IBV_SEND_SIGNALED;
+	if (l->qpt == IBV_QPT_XRC_SEND)
+		wr.qp_type.xrc.remote_srqn = l->srqn;
+	if (l->qpt == IBV_QPT_UD) {
+		wr.wr.ud.ah = l->ah;
+		wr.wr.ud.remote_qpn = l->peer->qp_num;
+		wr.wr.ud.remote_qkey = LINK_QKEY;
+	}
+	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
+	KIT_CHECK(k, !ret, "posting a send in the error state was refused with %s", errno_name(ret));
+	if (!kit_expect(k, l, l->cq, l->qp, LATE, IBV_WC_WR_FLUSH_ERR) || !own_recv)
+		return;
+	ret = post_own_recv(l, LATE + 1);
+	KIT_CHECK(k, !ret, "posting a receive in the error state was refused with %s", errno_name(ret));
+	kit_expect(k, l, l->cq, l->qp, LATE + 1, IBV_WC_WR_FLUSH_ERR);
+}
+
+static void judge_failure(struct kit *k, struct failure *f)
+{
+	struct expect requester = {0}, responder = {0};
+	/* the send queue of an unreliable QP stops alone (erratum SQ-ERROR-STATE) */
+	bool whole = k->l->qpt != IBV_QPT_UC && k->l->qpt != IBV_QPT_UD;
+	int bad, rc = kit_post(k, k->l->qp, k->l->peer, f->wr, &bad);
+
+	KIT_CHECK(k, !rc, "posting was refused with %s at request %d", errno_name(rc), bad);
+	for (unsigned int i = 0; i < f->bad; i++)
+		plan_execute(&f->plans[i], k->l, &requester, &responder);
+	expect_flush(k, f, f->own_recv && whole);
+	if (!KIT_GOOD(k))
+		return;
+	kit_expect_state(k, k->l->qp, whole ? IBV_QPS_ERR : IBV_QPS_SQE);
+	if (KIT_GOOD(k))
+		post_late(k, f->own_recv && whole);
+	kit_expect_none(k, k->l, k->l->cq);
+}
+
+static bool set_up(struct kit *k, struct failure *f, const struct link_opts *opts)
+{
+	int ret = 0;
+
+	memset(f, 0, sizeof(*f));
+	if (!kit_link(k, API_POST, opts))
+		return false;
+	f->bad = kit_arg(k, "bad", 1);
+	f->own_recv = receives_itself(k->l);
+	if (f->own_recv)
+		ret = post_own_recv(k->l, OWN_RECV);
+	if (ret)
+		KIT_FAULT(k, "posting a receive was refused with %s", errno_name(ret));
+	return !ret;
+}
+
+static void fail_by(struct kit *k, spoil_fn spoil)
+{
+	static struct failure f;
+	unsigned int first_use;
+
+	if (!set_up(k, &f, NULL) || !kit_plan(k, f.plans))
+		return;
+	first_use = k->l->next_use;
+	kit_list(k, f.plans, k->cell->num_wr, f.wr);
+	spoil(k, &f.wr[f.bad]);
+	judge_failure(k, &f);
+	if (KIT_GOOD(k))
+		collect_memory(k->l, first_use, k->res);
+}
+
+static void bad_rkey(struct kit *k, struct ibv_send_wr *wr)
+{
+	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		wr->wr.atomic.rkey ^= 0x5a;
+	else
+		wr->wr.rdma.rkey ^= 0x5a;
+}
+
+static void bad_lkey(struct kit *k, struct ibv_send_wr *wr)
+{
+	wr->sg_list[0].lkey ^= 0x5a;
+}
+
+static void beyond_local(struct kit *k, struct ibv_send_wr *wr)
+{
+	wr->sg_list[0].addr = (uintptr_t)k->l->local.base + k->l->local.size - wr->sg_list[0].length + 1;
+}
+
+static void beyond_remote(struct kit *k, struct ibv_send_wr *wr)
+{
+	wr->wr.rdma.remote_addr =
+		(uintptr_t)k->l->target.base + k->l->target.size - wr->sg_list[0].length + 1;
+}
+
+static void misaligned(struct kit *k, struct ibv_send_wr *wr)
+{
+	wr->wr.atomic.remote_addr += 4;
+}
+
+static void flush_rkey(struct kit *k)
+{
+	fail_by(k, bad_rkey);
+}
+
+static void flush_lkey(struct kit *k)
+{
+	fail_by(k, bad_lkey);
+}
+
+static void flush_local_range(struct kit *k)
+{
+	fail_by(k, beyond_local);
+}
+
+static void flush_remote_range(struct kit *k)
+{
+	fail_by(k, beyond_remote);
+}
+
+static void flush_misaligned(struct kit *k)
+{
+	fail_by(k, misaligned);
+}
+
+/* The failing SEND meets a receive that it cannot use; the receiver's completion says why. */
+static void bad_receive(struct kit *k, uint32_t len, uint32_t lkey_xor, enum ibv_wc_status status)
+{
+	static struct failure f;
+	struct link *l = k->l;
+	struct ibv_recv_wr wr = {.wr_id = LATE + 2, .num_sge = 1}, *bad;
+	struct ibv_sge sge;
+	int ret;
+
+	if (!set_up(k, &f, NULL))
+		return;
+	sge = (struct ibv_sge){(uintptr_t)l->recv.base, len, l->recv.mr->lkey ^ lkey_xor};
+	wr.sg_list = &sge;
+	log_call(&k->res->log, "ibv_post_recv(peer, %u bytes%s)", len,
+		 lkey_xor ? ", a key that is none" : "");
+	ret = link_post_recv(l, &wr, &bad);
+	KIT_CHECK(k, !ret, "posting a receive was refused with %s", errno_name(ret));
+	if (!kit_plan(k, f.plans))
+		return;
+	kit_list(k, f.plans, k->cell->num_wr, f.wr);
+	judge_failure(k, &f);
+	if (!KIT_GOOD(k))
+		return;
+	kit_expect(k, l, l->peer_cq, l->peer, LATE + 2, status);
+	/* the responder's queue is flushed, too */
+	for (unsigned int i = 0; i < LINK_RECV_SLOTS && KIT_GOOD(k) && l->qpt == IBV_QPT_RC && !l->srq; i++)
+		kit_expect(k, l, l->peer_cq, l->peer, link_recv_wr_id(i), IBV_WC_WR_FLUSH_ERR);
+	if (KIT_GOOD(k))
+		collect_memory(l, l->next_use, k->res);
+}
+
+static void flush_recv_short(struct kit *k)
+{
+	bad_receive(k, 16, 0, IBV_WC_LOC_LEN_ERR);
+}
+
+static void flush_recv_lkey(struct kit *k)
+{
+	bad_receive(k, 4096, 0x5a, IBV_WC_LOC_PROT_ERR);
+}
+
+/* Nobody answers: requests are under way when the QP is moved to the error state. */
+static void flush_modify(struct kit *k)
+{
+	static const struct ibv_qp_attr patient = {
+		.min_rnr_timer = 12, .timeout = 14, .retry_cnt = 7, .rnr_retry = 7};
+	static const struct link_opts opts = {.attr = &patient};
+	static struct failure f;
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	int ret = 0;
+
+	if (!set_up(k, &f, &opts))
+		return;
+	for (unsigned int i = 0; i < k->cell->num_wr && !ret; i++)
+		ret = plan_wr(&f.plans[i], k->l, &k->cell->wr[i], i, k->r->seed);
+	KIT_CHECK(k, !ret, "buffers of the case: %s", errno_name(ret));
+	kit_list(k, f.plans, k->cell->num_wr, f.wr);
+	ret = kit_post(k, k->l->qp, k->l->peer, f.wr, NULL);
+	KIT_CHECK(k, !ret, "posting was refused with %s", errno_name(ret));
+	log_call(&k->res->log, "ibv_modify_qp(qp, IBV_QPS_ERR)");
+	ret = ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE);
+	KIT_CHECK(k, !ret, "ibv_modify_qp to ERR failed with %s", errno_name(ret));
+	expect_flush(k, &f, f.own_recv);
+	if (KIT_GOOD(k))
+		post_late(k, f.own_recv);
+	kit_expect_none(k, k->l, k->l->cq);
+	if (KIT_GOOD(k))
+		collect_memory(k->l, k->l->next_use, k->res);
+}
+
+const struct scenario flush_scenarios[] = {
+	{"flush_rkey", flush_rkey},
+	{"flush_lkey", flush_lkey},
+	{"flush_local_range", flush_local_range},
+	{"flush_remote_range", flush_remote_range},
+	{"flush_misaligned", flush_misaligned},
+	{"flush_recv_short", flush_recv_short},
+	{"flush_recv_lkey", flush_recv_lkey},
+	{"flush_modify", flush_modify},
+	{NULL, NULL},
+};

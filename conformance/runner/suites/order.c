@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The order of completions, which requests have one, and memory that is the caller's again. */
+#include <string.h>
+
+#include "kit.h"
+
+static struct link_opts options(const struct kit *k)
+{
+	return (struct link_opts){.sq_sig_all = kit_arg(k, "sig_all", 0), .cq_ex = kit_arg(k, "ex", 0)};
+}
+
+static void finish(struct kit *k, struct plan *plans, unsigned int first_use)
+{
+	struct expect requester = {0}, responder = {0};
+
+	for (unsigned int i = 0; i < k->cell->num_wr; i++)
+		plan_execute(&plans[i], k->l, &requester, &responder);
+	collect(k->l, &requester, &responder, k->res);
+	if (KIT_GOOD(k))
+		kit_alive(k, k->l);
+	collect_extra(k->l, k->res);
+	if (KIT_GOOD(k))
+		collect_memory(k->l, first_use, k->res);
+}
+
+/* All requests of the cell, in one posting or each in its own, through one API or through both in turn. */
+static void in_order(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	struct link_opts opts = options(k);
+	bool wr = kit_arg(k, "wr", 0), turns = kit_arg(k, "turns", 0);
+	unsigned int num = k->cell->num_wr, step = kit_arg(k, "each", 0) ? 1 : num, first_use;
+	struct posted posted;
+
+	if (!kit_link(k, wr ? API_WR : API_POST, &opts) || !kit_plan(k, plans))
+		return;
+	first_use = k->l->next_use;
+	for (unsigned int i = 0; i < num; i += step) {
+		if (wr && !(turns && i & 1))
+			posted = post_wr(k->l, &plans[i], step, false, &k->res->log);
+		else
+			posted = post_list(k->l, &plans[i], step, &k->res->log);
+		KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+	}
+	finish(k, plans, first_use);
+}
+
+/*
+ * Requests, SGE lists and, with inline data, the bytes too are overwritten as soon as the call is back;
+ * the device may not have begun.
+ */
+static void reuse(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	struct ibv_send_wr wr[CELL_MAX_WR];
+	unsigned int first_use;
+	int rc;
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plans))
+		return;
+	first_use = k->l->next_use;
+	kit_list(k, plans, k->cell->num_wr, wr);
+	rc = kit_post(k, k->l->qp, k->l->peer, wr, NULL);
+	memset(wr, 0xff, sizeof(wr));
+	for (unsigned int i = 0; i < k->cell->num_wr; i++) {
+		plan_scribble(&plans[i], k->l);
+		if (!plans[i].wr->recv || plans[i].wr->effect != EFFECT_READ)
+			memset(plans[i].sge, 0xff, sizeof(plans[i].sge));
+	}
+	log_call(&k->res->log, "/* the requests, their SGE lists and inline buffers are overwritten */");
+	KIT_CHECK(k, !rc, "posting was refused with %s", errno_name(rc));
+	finish(k, plans, first_use);
+}
+
+/* The same for receives: the list is overwritten before the message comes. */
+static void reuse_recv(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	struct link *l = k->l;
+	struct ibv_recv_wr wr[2], *bad;
+	struct ibv_sge sge[2];
+	struct posted posted;
+	int rc;
+
+	if (!kit_link(k, kit_arg(k, "srq", 0) ? API_SRQ : API_POST, NULL))
+		return;
+	for (int i = 0; i < 2; i++) {
+		uint8_t *buf = l->slot[l->next_post % LINK_RECV_SLOTS];
+
+		sge[i] = (struct ibv_sge){(uintptr_t)buf, link_grh(l) + LINK_RECV_LEN, l->recv.mr->lkey};
+		memset(buf, 0x5c, sge[i].length);
+		memset(arena_shadow(&l->recv, buf), 0x5c, sge[i].length);
+		wr[i] = (struct ibv_recv_wr){link_recv_wr_id(l->next_post++), i ? NULL : &wr[1], &sge[i], 1};
+	}
+	log_call(&k->res->log, "%s(peer, two receives); the requests and SGE lists are overwritten",
+		 l->srq ? "ibv_post_srq_recv" : "ibv_post_recv");
+	rc = link_post_recv(l, wr, &bad);
+	memset(wr, 0xff, sizeof(wr));
+	memset(sge, 0xff, sizeof(sge));
+	KIT_CHECK(k, !rc, "posting the receives was refused with %s", errno_name(rc));
+	if (!kit_plan(k, plans))
+		return;
+	posted = post_list(l, plans, k->cell->num_wr, &k->res->log);
+	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+	finish(k, plans, 0);
+}
+
+const struct scenario order_scenarios[] = {
+	{"in_order", in_order},
+	{"reuse", reuse},
+	{"reuse_recv", reuse_recv},
+	{NULL, NULL},
+};

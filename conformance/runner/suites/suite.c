@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <string.h>
+
+#include "suite.h"
+
+static const struct scenario *const suites[] = {
+	order_scenarios,
+	flush_scenarios,
+	list_scenarios,
+};
+
+static const struct scenario *find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
+		for (const struct scenario *s = suites[i]; s->name; s++)
+			if (!strcmp(s->name, name))
+				return s;
+	return NULL;
+}
+
+void run_suite_cell(struct runner *r, const struct cell *cell, struct result *res)
+{
+	const struct scenario *s = find(cell->scenario);
+	struct kit kit = {.r = r, .cell = cell, .res = res, .l = &r->link};
+
+	if (s)
+		s->run(&kit);
+	else
+		fault(&res->verdict, "the runner has no scenario '%s'", cell->scenario);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The suites beside the matrix: what a table of single requests cannot say. A scenario is a way to act;
+ * which requests it posts, with which numbers and which status must come, stands in the cell's line.
+ */
+#ifndef CONFORM_SUITES_SUITE_H
+#define CONFORM_SUITES_SUITE_H
+
+#include "../run.h"
+
+/* What a scenario has in its hands. */
+struct kit {
+	struct runner *r;
+	const struct cell *cell;
+	struct result *res;
+	struct link *l;
+};
+
+struct scenario {
+	const char *name;
+	void (*run)(struct kit *k);
+};
+
+/* Each ends with a name of NULL. */
+extern const struct scenario order_scenarios[];
+extern const struct scenario flush_scenarios[];
+extern const struct scenario list_scenarios[];
+extern const struct scenario region_scenarios[];
+extern const struct scenario retry_scenarios[];
+extern const struct scenario srq_scenarios[];
+extern const struct scenario key_scenarios[];
+extern const struct scenario window_scenarios[];
+extern const struct scenario frame_scenarios[];
+extern const struct scenario queue_scenarios[];
+extern const struct scenario wc_scenarios[];
+
+#endif

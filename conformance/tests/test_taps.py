@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Judgement at the tap: what is right passes, and each doctored trace is found out."""
+import struct
+
+import pytest
+from scapy.contrib.roce import BTH, _bth_opcodes, opcode
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+
+from hcasim_conform import artefacts, hostlink, packets, taps, wire
+from hcasim_conform.traces import Piece
+
+HERE, FAR = "10.0.0.1", "10.0.0.2"
+QP, TO, PSN, MTU = 0x11, 0x22, 0xFFFFFE, 1024
+VA, RKEY = 0x7000, 0x1234
+SIGNALED, SOLICITED, FENCE, INLINE = 2, 4, 1, 8
+
+
+def frame(op, psn, payload=b"", se=0, transport="RC", back=False, qp=None):
+    """A frame as scapy makes it, with scapy's ICRC."""
+    dqpn = qp if qp is not None else QP if back else TO
+    pad = -len(payload) % 4
+    number = opcode(transport, op)[0] if transport in ("RC", "UC", "UD") else op
+    bth = BTH(opcode=number, solicited=se, padcount=pad, dqpn=dqpn, psn=psn & 0xFFFFFF, icrc=0)
+    src, dst = (FAR, HERE) if back else (HERE, FAR)
+    # a BTH whose payload scapy does not look into; the ICRC comes last, four bytes longer
+    whole = (
+        Ether()
+        / IP(src=src, dst=dst)
+        / UDP(sport=49152, dport=4791, chksum=0)
+        / bth
+        / Raw(payload + bytes(pad))
+    )
+    whole = Ether(bytes(whole))
+    data = bytearray(bytes(whole))
+    data[-4:] = whole[BTH].compute_icrc(b"")
+    return bytes(data)
+
+
+def reth(size, va=VA, rkey=RKEY):
+    return struct.pack(">QII", va, rkey, size)
+
+
+def aeth(syndrome=0x1F):
+    return struct.pack(">I", syndrome << 24 | 1)
+
+
+def wr(op, size=0, flags=SIGNALED, **more):
+    request = {"op": op, "flags": flags, "sge": [[0x9000, size]] if size else [], "wr_id": 1}
+    return {**request, "va": VA, "rkey": RKEY, "imm": 0x11223344, "inv": 7, **more}
+
+
+def region(*wrs, qpt="RC", api="wr", rc=0, bad=-1, abort=False):
+    entry = {"api": api, "dev": "a", "peer": "b", "psn": PSN, "qp": QP, "to": TO, "type": qpt}
+    for request in wrs:
+        request["from"] = QP
+    return {**entry, "rc": rc, "bad": bad, "abort": abort, "wrs": list(wrs)}
+
+
+def judged(regions, frames, tables, refusable=False):
+    """Faults of a stream of (nanoseconds, frame)."""
+    faults = []
+    parsed = [packets.parse(ns, data) for ns, data in frames]
+    judge = wire.WireJudge(
+        MTU, lambda f, o, q: tables.flag(f).in_scope(tables.operation(o), q), faults.append
+    )
+    there = [p for p in parsed if not p.response]
+    back = [p for p in parsed if p.response]
+    judge.stream(regions, there, back, PSN, refusable)
+    return faults
+
+
+def write_frames():
+    return [
+        (10, frame("RDMA_WRITE_FIRST", PSN, reth(2500) + bytes(1024))),
+        (20, frame("RDMA_WRITE_MIDDLE", PSN + 1, bytes(1024))),
+        (30, frame("RDMA_WRITE_LAST", PSN + 2, bytes(452))),
+        (40, frame("ACKNOWLEDGE", PSN + 2, aeth(), back=True)),
+    ]
+
+
+def test_scapy_and_the_reader_agree():
+    for number, name in _bth_opcodes.items():
+        if name.startswith("RD_") or name == "CNP":
+            continue
+        transport, op = name.split("_", 1)
+        payload = bytes(range(40))
+        data = frame(op, 0x123456, payload, se=1, transport=transport)
+        packet = packets.parse(5, data)
+        assert (packet.transport, packet.op) == (transport, op)
+        assert (packet.dqpn, packet.psn, packet.solicited) == (TO, 0x123456, True)
+        assert packet.icrc_ok, name
+        broken = bytearray(data)
+        broken[-6] ^= 1
+        assert not packets.parse(5, bytes(broken)).icrc_ok
+
+
+def test_a_write_of_three_packets(tables):
+    assert judged([region(wr("RDMA_WRITE", 2500))], write_frames(), tables) == []
+
+
+def doctor(at, *change, **keywords):
+    frames = write_frames()
+    frames[at] = (frames[at][0], frame(*change, **keywords))
+    return frames
+
+
+@pytest.mark.parametrize(
+    "frames, words",
+    [
+        (doctor(0, "SEND_FIRST", PSN, bytes(1024)), "opcode RC SEND_FIRST, expected RC RDMA_WRITE_FIRST"),
+        (doctor(1, "RDMA_WRITE_MIDDLE", PSN + 2, bytes(1024)), "PSN 0x0, expected 0xffffff"),
+        (doctor(1, "RDMA_WRITE_MIDDLE", PSN + 1, bytes(1020)), "1020 bytes of payload, expected 1024"),
+        (doctor(2, "RDMA_WRITE_LAST", PSN + 2, bytes(452), se=1), "SE bit 1, expected 0"),
+        (doctor(0, "RDMA_WRITE_FIRST", PSN, reth(2500, rkey=5) + bytes(1024)), "rkey 0x5, expected 0x1234"),
+        (doctor(0, "RDMA_WRITE_FIRST", PSN, reth(2501) + bytes(1024)), "dmalen 0x9c5, expected 0x9c4"),
+        (doctor(0, "RDMA_WRITE_FIRST", PSN, reth(2500, va=VA + 1) + bytes(1024)), "va 0x7001"),
+        (doctor(3, "ACKNOWLEDGE", PSN + 1, aeth(), back=True), "never acknowledged"),
+        (doctor(3, "ACKNOWLEDGE", PSN + 2, aeth(0x62), back=True), "was not acknowledged"),
+        (write_frames()[:2] + write_frames()[3:], "2 of 3 packets"),
+        (write_frames() + [(50, frame("SEND_ONLY", PSN + 3, bytes(8)))], "no accepted request asked for"),
+    ],
+)
+def test_a_doctored_write(frames, words, tables):
+    faults = judged([region(wr("RDMA_WRITE", 2500))], frames, tables)
+    assert faults and words in faults[0], faults
+
+
+def test_a_wrong_icrc(tables):
+    frames = write_frames()
+    data = bytearray(frames[1][1])
+    data[80] ^= 1
+    frames[1] = (20, bytes(data))
+    assert "ICRC" in judged([region(wr("RDMA_WRITE", 2500))], frames, tables)[0]
+
+
+@pytest.mark.parametrize("how", [{"abort": True}, {"rc": 22}, {"rc": 22, "bad": 0, "api": "post"}])
+def test_what_is_refused_or_aborted_must_be_silent(how, tables):
+    entry = region(wr("SEND", 8), **how)
+    assert judged([entry], [], tables) == []
+    faults = judged([entry], [(1, frame("SEND_ONLY", PSN, bytes(8)))], tables)
+    assert "no accepted request asked for" in faults[0]
+
+
+def test_a_list_is_sent_up_to_its_bad_request(tables):
+    entry = region(wr("SEND", 8), wr("SEND", 8), rc=22, bad=1, api="post")
+    first = [(1, frame("SEND_ONLY", PSN, bytes(8))), (2, frame("ACKNOWLEDGE", PSN, aeth(), back=True))]
+    assert judged([entry], first, tables) == []
+    assert judged([entry], first + [(3, frame("SEND_ONLY", PSN + 1, bytes(8)))], tables)
+
+
+def test_immediate_data_and_the_solicited_bit(tables):
+    entry = region(wr("SEND_WITH_IMM", 8, SIGNALED | SOLICITED), qpt="UC")
+    imm, swapped = struct.pack(">I", 0x11223344), struct.pack("<I", 0x11223344)
+
+    def one(data, se=1):
+        sent = frame("SEND_ONLY_WITH_IMMEDIATE", PSN, data + bytes(8), se=se, transport="UC")
+        return judged([entry], [(1, sent)], tables)
+
+    assert one(imm) == []
+    assert "imm 0x44332211, expected 0x11223344" in one(swapped)[0]
+    assert "SE bit 0, expected 1" in one(imm, se=0)[0]
+
+
+def test_ud_header(tables):
+    entry = region(wr("SEND", 8, qpn=TO, qkey=0x11111111), qpt="UD")
+
+    def one(qkey, src):
+        deth = struct.pack(">IBBH", qkey, 0, src >> 16, src & 0xFFFF)
+        return judged([entry], [(1, frame("SEND_ONLY", PSN, deth + bytes(8), transport="UD"))], tables)
+
+    assert one(0x11111111, QP) == []
+    assert "qkey" in one(0x22222222, QP)[0]
+    assert "src_qp" in one(0x11111111, QP + 1)[0]
+
+
+def fenced(answer_at):
+    read = [(10, frame("RDMA_READ_REQUEST", PSN, reth(1100)))]
+    answers = [
+        (30, frame("RDMA_READ_RESPONSE_FIRST", PSN, aeth() + bytes(1024), back=True)),
+        (answer_at, frame("RDMA_READ_RESPONSE_LAST", PSN + 1, aeth() + bytes(76), back=True)),
+    ]
+    send = [(50, frame("SEND_ONLY", PSN + 2, bytes(8)))]
+    return read + answers + send + [(60, frame("ACKNOWLEDGE", PSN + 2, aeth(), back=True))]
+
+
+def test_a_fenced_request_waits_for_the_whole_answer(tables):
+    entry = region(wr("RDMA_READ", 1100), wr("SEND", 8, SIGNALED | FENCE))
+    assert judged([entry], fenced(40), tables) == []
+    assert "FENCE: SEND leaves at 50 ns" in judged([entry], fenced(55), tables)[0]
+    unfenced = region(wr("RDMA_READ", 1100), wr("SEND", 8))
+    assert judged([unfenced], fenced(55), tables) == []
+
+
+def test_a_read_that_is_answered_short(tables):
+    entry = region(wr("RDMA_READ", 1100))
+    frames = fenced(40)[:2]
+    assert "no RDMA_READ_RESPONSE_LAST of 76 bytes" in judged([entry], frames, tables)[0]
+
+
+def test_atomic_operands(tables):
+    entry = region(wr("ATOMIC_FETCH_AND_ADD", 8, compare_add=-2, swap=0))
+    good = struct.pack(">QIQQ", VA, RKEY, (1 << 64) - 2, 0)
+    bad = struct.pack(">QIQQ", VA, RKEY, 2, 0)
+    answer = [(2, frame("ATOMIC_ACKNOWLEDGE", PSN, aeth() + bytes(8), back=True))]
+    assert judged([entry], [(1, frame("FETCH_ADD", PSN, good))] + answer, tables) == []
+    assert "swap_add" in judged([entry], [(1, frame("FETCH_ADD", PSN, bad))] + answer, tables)[0]
+    assert "ATOMIC_ACKNOWLEDGE" in judged([entry], [(1, frame("FETCH_ADD", PSN, good))], tables)[0]
+
+
+# -- host link ---------------------------------------------------------------------------------------------
+
+
+def tlp(ns, kind, addr, dir_="up", size=64, **more):
+    record = {"ps": ns * 1000, "arrival": ns * 1000, "hca": "a", "dir": dir_, "type": kind}
+    return {**record, "addr": hex(addr), "len": size, **more}
+
+
+def bell(ns, qp=QP):
+    return tlp(ns, "MWr", 0x3000, "down", 8, data=struct.pack("<II", qp, 1).hex())
+
+
+def push(ns, qp=QP, at=0x3800):
+    return tlp(ns, "MWr", at, "down", 64, data=struct.pack("<BBHIII", 1, 2, 0, 1 << 24 | qp, 0, 0).hex())
+
+
+def wqe(ns, op="RDMA_WRITE", flags=("signaled",)):
+    return {"ps": ns * 1000, "hca": "a", "qpn": QP, "op": op, "flags": list(flags)}
+
+
+def cqe_write(ns):
+    return tlp(ns, "MWr", 0xC000, **{"class": "cqe", "qpn": QP})
+
+
+def host_faults(regions, tables, tlps, wqes, seen=()):
+    faults = []
+    piece = Piece([], tlps, wqes, [])
+    judge = hostlink.HostJudge(
+        piece, lambda f, o, q: tables.flag(f).in_scope(tables.operation(o), q), faults.append
+    )
+    judge.judge("a", QP, regions, list(seen))
+    return faults
+
+
+@pytest.mark.parametrize("ring", [bell, push])
+def test_one_doorbell_for_a_region(ring, tables):
+    entry = [region(wr("RDMA_WRITE", 64), wr("RDMA_WRITE", 64))]
+    wqes = [wqe(2), wqe(3)]
+    assert host_faults(entry, tables, [ring(1), bell(1, QP + 1)], wqes) == []
+    assert "2 doorbells" in host_faults(entry, tables, [ring(1), ring(2)], wqes)[0]
+    assert "0 doorbells" in host_faults(entry, tables, [], wqes)[0]
+
+
+def test_a_push_in_small_stores_counts_once(tables):
+    first = push(1)
+    first.update(len=8, data=first["data"][:16])
+    rest = [tlp(2 + i, "MWr", 0x3808 + 8 * i, "down", 8, data="00" * 8) for i in range(7)]
+    assert host_faults([region(wr("RDMA_WRITE", 64))], tables, [first] + rest, [wqe(3)]) == []
+
+
+@pytest.mark.parametrize("how", [{"abort": True}, {"rc": 22}])
+def test_nothing_of_a_refused_region_is_read(how, tables):
+    entry = [region(wr("RDMA_WRITE", 64), **how)]
+    assert host_faults(entry, tables, [], []) == []
+    assert "1 doorbells" in host_faults(entry, tables, [bell(1)], [])[0]
+    assert "read 1 work requests" in host_faults(entry, tables, [], [wqe(1)])[0]
+
+
+def test_work_requests_are_those_that_were_posted(tables):
+    entry = [region(wr("RDMA_WRITE", 64, SIGNALED | FENCE))]
+    good = wqe(2, flags=("signaled", "fence"))
+    assert host_faults(entry, tables, [bell(1)], [good]) == []
+    assert "flag fence is False" in host_faults(entry, tables, [bell(1)], [wqe(2)])[0]
+    assert (
+        "read SEND, posted was RDMA_WRITE"
+        in host_faults(entry, tables, [bell(1)], [{**good, "op": "SEND"}])[0]
+    )
+
+
+def test_inline_data_is_not_read_from_its_buffer(tables):
+    entry = [region(wr("RDMA_WRITE", 64, SIGNALED | INLINE))]
+    wqes = [wqe(2, flags=("signaled", "inline"))]
+    read = tlp(3, "MRd", 0x9010, **{"class": "payload", "qpn": QP})
+    beside = tlp(3, "MRd", 0x9040, **{"class": "payload", "qpn": QP})
+    assert host_faults(entry, tables, [bell(1), beside], wqes) == []
+    assert "inline data was read" in host_faults(entry, tables, [bell(1), read], wqes)[0]
+
+
+def test_a_completion_comes_last(tables):
+    entry = [region(wr("RDMA_READ", 64))]
+    answer = packets.parse(40, frame("RDMA_READ_RESPONSE_ONLY", PSN, aeth() + bytes(64), back=True))
+    request = packets.parse(10, frame("RDMA_READ_REQUEST", PSN, reth(64)))
+    seen = [wire.Request(entry[0]["wrs"][0], entry[0], [request], [answer])]
+    data = tlp(50, "MWr", 0x9000, **{"class": "payload", "qpn": QP})
+    wqes = [wqe(2, "RDMA_READ")]
+    assert host_faults(entry, tables, [bell(1), data, cqe_write(60)], wqes, seen) == []
+    assert "before its data" in host_faults(entry, tables, [bell(1), data, cqe_write(45)], wqes, seen)[0]
+    assert (
+        "before RDMA_READ_RESPONSE_ONLY"
+        in host_faults(entry, tables, [bell(1), cqe_write(35)], wqes, seen)[0]
+    )
+
+
+# -- files -------------------------------------------------------------------------------------------------
+
+
+def test_a_cells_own_capture_is_read_again(tmp_path):
+    path = tmp_path / "one.pcap"
+    path.write_bytes(artefacts.pcap(write_frames()))
+    assert packets.frames(path) == write_frames()
+
+
+def test_a_file_that_is_no_capture(tmp_path):
+    path = tmp_path / "x.pcap"
+    path.write_bytes(b"nothing of the kind, but long enough")
+    with pytest.raises(packets.BadPacket, match="x.pcap"):
+        packets.frames(path)
+
+
+@pytest.mark.parametrize("short", [45, 60])
+def test_a_frame_that_is_too_short(short):
+    with pytest.raises(packets.BadPacket):
+        packets.parse(0, frame("SEND_ONLY", 0, bytes(8))[:short])
+
+
+def test_addresses():
+    assert taps.wire_address("00000000000000000000ffff0a4d0001") == bytes([10, 77, 0, 1])
+    assert taps.wire_address("fe80000000000000000000fffe000001")[:2] == b"\xfe\x80"
