@@ -8,6 +8,7 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from pathlib import Path
 import jsonschema
 import yaml
 
-from . import drive, dut as duts
+from . import drive, dut as duts, taps
 from .enumeration import Enumerator
 from .tables import Tables
 
@@ -28,7 +29,7 @@ SWITCH = "HCASIM_MUTANT"
 FIRST, MOST = 12, 150  # named cells that are run at once, and at most, for one mutant
 SAMPLE = 12  # other cells
 HANGS = 5.0  # seconds for the named cells that only a mutant takes which hangs the device
-WAIT = 1.0  # seconds that a cell waits for what does not come: much of what is run here hangs
+WAIT = 2.0  # seconds that a cell waits for what does not come: much of what is run here hangs
 
 
 class CatalogueError(Exception):
@@ -81,9 +82,7 @@ def spread(cells, count):
 
 def usable(cells, dut):
     """Cells that are run on this device, and must pass there."""
-    return [
-        c for c in cells if c.expect.level != "UNDEFINED" and dut.supports(c) and not dut.difference(c)
-    ]
+    return [c for c in cells if c.expect.level != "UNDEFINED" and dut.supports(c) and not dut.difference(c)]
 
 
 def choose(mutants, cells):
@@ -100,15 +99,18 @@ def choose(mutants, cells):
 class Bench:
     """The device with faults, and runs of cells on it."""
 
-    def __init__(self, name, bin_dir):
+    def __init__(self, name, bin_dir, tables, folder):
         self.name = name
         self.bin_dir = bin_dir
+        self.tables = tables
+        self.folder = Path(folder)  # for what taps keep
 
     def dut(self, mutant):
         dut = duts.load(self.name)
         dut.env = {**dut.env, SWITCH: mutant.id if mutant else ""}
         dut.timeout = WAIT
         dut.runner_line["dut"]["timeout_ms"] = int(WAIT * 1000)
+        taps.enable(dut, self.tables, self.folder / (mutant.id if mutant else "none"))
         return dut
 
     def red(self, mutant, cells, all_of_them=True):
@@ -210,11 +212,16 @@ def select(mutants, ids):
 
 
 def run(args, mutants, bin_dir):
-    begin = time.monotonic()
-    cells = usable(Enumerator(Tables()).cells(), duts.load(args.dut))
+    with tempfile.TemporaryDirectory(prefix="hcasim-mutants-") as folder:
+        return run_in(folder, args, mutants, bin_dir)
+
+
+def run_in(folder, args, mutants, bin_dir):
+    begin, tables = time.monotonic(), Tables()
+    cells = usable(Enumerator(tables).cells(), duts.load(args.dut))
     choose(mutants, cells)
-    sample = spread([c for c in cells if c.api == "wr" and c.qpt == "rc"], SAMPLE)
-    bench = Bench(args.dut, bin_dir)
+    sample = spread([c for c in cells if c.api == "wr" and c.qpt == "RC"], SAMPLE)
+    bench = Bench(args.dut, bin_dir, tables, folder)
     number, red = baseline(bench, mutants, sample)
     for cell in red:
         print(f"RED without a mutant: {cell}")
