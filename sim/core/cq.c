@@ -125,6 +125,8 @@ static void cq_consumed(struct cq *cq, uint32_t ci)
 {
 	if (cq->pi - ci <= cq->ring.entries && (int32_t)(ci - cq->ci) > 0)
 		cq->ci = ci;
+	if ((int32_t)(cq->told - cq->ci) < 0)
+		cq->told = cq->ci;
 }
 
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci)
@@ -146,6 +148,7 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 	cq->pi += skip;
 	cq->ci += skip;
 	cq->last_solicited += skip;
+	cq->told += skip;
 	cq->ring = attr->ring;
 	cq->record = attr->record;
 	hca_announce(hca);
@@ -235,11 +238,12 @@ bool cq_has_room(struct hca *hca, struct cq *cq)
 
 /* ---- Arm ---- */
 
-static void cq_fire(struct hca *hca, struct cq *cq)
+static void cq_fire(struct hca *hca, struct cq *cq, uint32_t told)
 {
 	cq->arm = CQ_UNARMED;
 	cq->event_sn = cq->arm_sn;
 	cq->had_event = true;
+	cq->told = told;
 	event_raise(hca, &cq->ev, HCASIM_EQE_TYPE_COMP);
 }
 
@@ -247,6 +251,9 @@ static void cq_fire(struct hca *hca, struct cq *cq)
  * One event for one arm. An arm that carries the number of one whose event has been sent was under
  * way while that happened: the software hears of it, and arms again with the next number.
  * A solicited-only arm does not weaken one for every completion (IBTA 11.4.2.2).
+ *
+ * A completion that came while nothing was armed raises its event now. One that an event has told of does
+ * not: programs take an event, arm, and only then poll (perftest polls one CQE for each event).
  */
 void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32_t ci)
 {
@@ -262,8 +269,10 @@ void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32
 		cq->arm = CQ_ARM_SOLICITED;
 	if (cq->pi - ci > cq->ring.entries)
 		return;
-	if (cq->arm == CQ_ARM_ANY ? cq->pi != ci : (int32_t)(cq->last_solicited - ci) > 0)
-		cq_fire(hca, cq);
+	if (cq->arm == CQ_ARM_ANY && cq->pi != cq->told)
+		cq_fire(hca, cq, cq->told + 1);
+	else if (cq->arm == CQ_ARM_SOLICITED && (int32_t)(cq->last_solicited - cq->told) > 0)
+		cq_fire(hca, cq, cq->last_solicited);
 }
 
 void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page)
@@ -284,5 +293,5 @@ void cq_write(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl)
 	if (solicited)
 		cq->last_solicited = cq->pi;
 	if (cq->arm == CQ_ARM_ANY || (cq->arm == CQ_ARM_SOLICITED && solicited))
-		cq_fire(hca, cq);
+		cq_fire(hca, cq, cq->pi);
 }

@@ -107,6 +107,7 @@ void Adapter::fire_timers()
 
 void Adapter::start_ready()
 {
+	port_->check_room();
 	while (named_) {
 		unsigned int stage = __builtin_ctz(named_);
 

@@ -50,6 +50,8 @@ void Port::send(hca_packet *pkt)
 
 void Port::pump(hca_ps now)
 {
+	if (!queue_.empty() && wire_.paused(*queue_.front()))
+		return; /* until wake() */
 	if (!queue_.empty() && now >= free_at_) {
 		hca_packet *pkt = queue_.pop();
 
@@ -70,10 +72,28 @@ void Port::deliver(hca_packet *pkt, hca_ps at, bool held)
 
 void Port::receive(Ring<Flight> &from, hca_ps now)
 {
-	while (!from.empty() && from.front().at <= now)
+	while (!from.empty() && from.front().at <= now && hca_rx_ready(adapter_.core(), number_))
 		hca_rx(adapter_.core(), number_, from.pop().pkt);
-	if (!from.empty())
+	if (from.empty())
+		return;
+	if (from.front().at > now)
 		alarm_.set(from.front().at);
+	else
+		paused_ = true;
+}
+
+void Port::go_on()
+{
+	if (!hca_rx_ready(adapter_.core(), number_))
+		return;
+	paused_ = false;
+	wake();
+	wire_.wake();
+}
+
+void Port::wake()
+{
+	alarm_.set(now_ps());
 }
 
 void Port::run()

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* An Ethernet port of an adapter: sends one frame at a time at the rate of the link. */
+/*
+ * An Ethernet port of an adapter: sends one frame at a time at the rate of the link. While the adapter has no
+ * room for what comes, whoever sends to this port pauses (IEEE 802.3 annex 31B): the wire loses what
+ * --fault says, and nothing else.
+ */
 #ifndef HCASIM_TIMING_PORT_H
 #define HCASIM_TIMING_PORT_H
 
@@ -24,6 +28,7 @@ class Port : public sc_core::sc_module
 	Alarm alarm_{"alarm"};
 	Ring<hca_packet *> queue_;
 	hca_ps free_at_ = 0;
+	bool paused_ = false; /* frames are here that the adapter has no room for */
 	struct Flight {
 		hca_ps at;
 		hca_packet *pkt;
@@ -34,6 +39,7 @@ class Port : public sc_core::sc_module
 	void run();
 	void pump(hca_ps now);
 	void receive(Ring<Flight> &from, hca_ps now);
+	void go_on();
 
       public:
 	hca_ps inbound_free_at = 0; /* when the switch's output towards this port is free */
@@ -51,6 +57,18 @@ class Port : public sc_core::sc_module
 		return queue_.size() < capacity_;
 	}
 	void send(hca_packet *pkt);
+	bool paused() const
+	{
+		return paused_;
+	}
+	/* The adapter may have room again. */
+	void check_room()
+	{
+		if (paused_)
+			go_on();
+	}
+	/* A port of the wire is not paused any more. */
+	void wake();
 	/* Called by the wire: `pkt` is wholly there at `at`. Calls come in the order of `at`, unless `held`. */
 	void deliver(hca_packet *pkt, hca_ps at, bool held);
 };

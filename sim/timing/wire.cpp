@@ -73,6 +73,21 @@ void Wire::carry(const Port &from, hca_packet *pkt, hca_ps start)
 	hca_packet_free(pkt);
 }
 
+bool Wire::paused(const hca_packet &pkt) const
+{
+	const bool group = pkt.data[0] & 1;
+
+	return std::any_of(ports_.begin(), ports_.end(), [&](const Port *port) {
+		return port->paused() && (group || memcmp(port->mac(), pkt.data, 6) == 0);
+	});
+}
+
+void Wire::wake()
+{
+	for (Port *port : ports_)
+		port->wake();
+}
+
 /* One frame to one port, with the faults it meets. */
 void Wire::pass(const Port &from, Port &to, hca_packet *pkt, hca_ps start)
 {

@@ -39,6 +39,10 @@ class Wire
 	hca_ps frame_ps(uint32_t len) const;
 	/* The first bit of `pkt` leaves `from` at `start`. Takes ownership. */
 	void carry(const Port &from, hca_packet *pkt, hca_ps start);
+	/* The port, or one of those, that the frame goes to has no room. */
+	bool paused(const hca_packet &pkt) const;
+	/* Ports that wait for another one look again. */
+	void wake();
 	void dropped(const Port &from, hca_packet *pkt, const char *why);
 };
 

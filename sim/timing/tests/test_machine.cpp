@@ -384,6 +384,39 @@ static void smallest_buffers()
 	CU_ASSERT_EQUAL(a.counters().timeouts + b.counters().timeouts, 0);
 }
 
+/* An adapter that takes frames far more slowly than they come: their sender pauses, and none is lost. */
+static void paused_link()
+{
+	OwnProfile profile({{"  rx:\n      fixed", "400"}});
+	constexpr uint32_t LEN = 60000, N = 16;
+
+	for (unsigned int hcas : {1, 2}) {
+		Options opt;
+
+		opt.profile = profile.path();
+		opt.hcas = hcas;
+		opt.path_mtu = 1;
+		opt.timeout = 16;
+		Fabric f(opt);
+		Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+		fill(a, 3, LEN);
+		for (unsigned int i = 0; i < N; i++)
+			a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(100000), b.key, LEN);
+		a.ring();
+		for (unsigned int i = 0; i < N; i++) {
+			const hcasim_cqe *cqe = f.wait(0);
+
+			CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
+			CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_OK);
+		}
+		CU_ASSERT(placed(a, 0, b, 100000, LEN));
+		CU_ASSERT(b.counters().rx_packets > N * LEN / 256);
+		CU_ASSERT_EQUAL(b.counters().rx_dropped, 0);
+		CU_ASSERT_EQUAL(a.counters().retransmissions + a.counters().timeouts, 0);
+	}
+}
+
 /* Frames that get nowhere: the requester gives up, and the trace says why. */
 static void nowhere(Options opt, const OwnProfile &profile, const char *why)
 {
@@ -534,6 +567,7 @@ int main()
 				     {"faults", faults},
 				     {"traces", traces},
 				     {"smallest buffers", smallest_buffers},
+				     {"paused link", paused_link},
 				     {"unknown address", unknown_address},
 				     {"frame longer than the MTU", frame_longer_than_mtu},
 				     {"device clock", device_clock},
