@@ -174,7 +174,7 @@ void kit_alive(struct kit *k, struct link *l)
 	collect(l, &requester, &responder, k->res);
 }
 
-static bool next_async(struct ibv_context *ctx, int timeout_ms, struct ibv_async_event *event)
+bool kit_next_async(struct ibv_context *ctx, int timeout_ms, struct ibv_async_event *event)
 {
 	struct pollfd fd = {.fd = ctx->async_fd, .events = POLLIN};
 
@@ -188,7 +188,7 @@ void kit_drain_async(struct ibv_context *ctx)
 {
 	struct ibv_async_event event;
 
-	while (next_async(ctx, 0, &event))
+	while (kit_next_async(ctx, 0, &event))
 		;
 }
 
@@ -198,7 +198,7 @@ bool kit_expect_async(struct kit *k, struct ibv_context *ctx, enum ibv_event_typ
 
 	/* that a connection is in use is said at a moment of the device's choice */
 	do {
-		if (!next_async(ctx, k->r->dut.timeout_ms, &event)) {
+		if (!kit_next_async(ctx, k->r->dut.timeout_ms, &event)) {
 			KIT_FAULT(k, "the asynchronous event '%s' did not come", ibv_event_type_str(type));
 			return false;
 		}
