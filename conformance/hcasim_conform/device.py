@@ -92,7 +92,7 @@ class Device:
     def _ask(self):
         reported, error = None, None
         try:
-            process = drive.Process(self.dut, self.bin_dir, [Query], {"seed": 0, "brief": True})
+            process = drive.Process(self.dut, self.bin_dir, [Query])
         except OSError as problem:
             return None, problem.strerror
         for line in process.lines(ANSWER_WITHIN, self.dut.start_time):

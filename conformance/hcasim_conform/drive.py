@@ -17,6 +17,8 @@ from pathlib import Path
 from . import taps
 
 GROUP_SIZE = (100, 2000)  # least and most cells of a process, when there are enough
+# The runner is told the seed of what messages hold, and to be brief: no list of calls where a cell passes.
+HOW = {"seed": 0, "brief": False}
 RUNNER = "hcasim-conform-runner"
 CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
 
@@ -85,7 +87,7 @@ def environment(dut, bin_dir):
 class Process:
     """One runner process: its lines as they come, and how it ended."""
 
-    def __init__(self, dut, bin_dir, cells, how, start=None):
+    def __init__(self, dut, bin_dir, cells, how=HOW, start=None):
         env = environment(dut, bin_dir)
         self.stderr = tempfile.TemporaryFile()
         with tempfile.TemporaryFile() as lines:
@@ -152,13 +154,14 @@ class Process:
 
 
 class GroupRun:
-    def __init__(self, dut, bin_dir, cells, report, complain, how):
+    def __init__(self, dut, bin_dir, cells, report, complain, how=HOW):
         self.dut = dut
         self.bin_dir = bin_dir
         self.left = deque(cells)
-        self.how = how  # seed of what messages hold; brief: no list of calls where a cell passes
+        self.how = how
         self.report = report  # report(cell, result)
         self.complain = complain  # complain(text): what no cell can be charged with
+        self.enough = lambda result: False  # asked after each cell: true leaves the rest
         # a cell waits at most for its own completions, its event and a SEND
         self.watchdog = 2 + 4 * dut.timeout
 
@@ -177,8 +180,13 @@ class GroupRun:
                 current = self.left.popleft()
                 assert current.id == line["begin"], f"runner began {line['begin']}, expected {current.id}"
             else:
-                done(current, self._result(line))
+                result = self._result(line)
+                done(current, result)
                 current = None
+                if self.enough(result):
+                    process.stalled = True  # nobody waits for its end
+                    self.left.clear()
+                    break
         return current, error
 
     @staticmethod
