@@ -55,7 +55,7 @@ def _kin(cell):
     return cell.short, e.create, e.post == "refused" and e.bad_wr == 0
 
 
-def groups(cells, jobs):
+def groups(cells, jobs=1):
     """Cells that share an API and a QP type, in pieces that one process runs."""
     by_kind = {}
     for cell in cells:
