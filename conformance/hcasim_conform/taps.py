@@ -14,7 +14,7 @@ from .traces import Traces
 
 # Suites whose requests fail on purpose, or are posted by threads: packets are repeated, refused, never
 # answered, or not in the journal.
-UNJUDGED = ("flush", "rnr", "retry", "keys", "mw", "state", "full", "srq", "region", "notify")
+UNJUDGED = ("flush", "rnr", "retry", "keys", "mw", "state", "full", "srq", "region", "notify", "overrun")
 
 
 class Unwatched:
@@ -111,7 +111,8 @@ class Tap:
         for (dev, qp, to), regions in pairs.items():
             known |= {qp, to} | {wr["qpn"] for r in regions for wr in r["wrs"] if "qpn" in wr}
             if regions[0]["type"] == "RAW_PACKET":
-                link.region_counts(dev, qp, regions)
+                link.judge(dev, qp, regions, [])
+                wire.judge_frames(regions, piece.others, faults.append)
                 continue
             here, far = address[dev], address[regions[0]["peer"]]
             there = [p for p in piece.packets if p.dqpn == to and p.src == here and not p.response]

@@ -287,6 +287,31 @@ def test_inline_data_is_not_read_from_its_buffer(tables):
     assert "inline data was read" in host_faults(entry, tables, [bell(1), read], wqes)[0]
 
 
+def test_buffers_of_a_refused_request_are_left_alone(tables):
+    refused = [region(wr("RDMA_WRITE", 64), rc=12)]
+    read = tlp(3, "MRd", 0x9010, **{"class": "payload", "qpn": QP})
+    assert "a request that was not taken" in host_faults(refused, tables, [read], [])[0]
+    both = refused + [region(wr("RDMA_WRITE", 64))]  # the same buffer in a request that was taken
+    assert host_faults(both, tables, [bell(1), read], [wqe(2)]) == []
+
+
+@pytest.mark.parametrize(
+    "wrs, sizes, good",
+    [
+        ([wr("SEND", 100)], [100], True),
+        ([wr("SEND", 20)], [60], True),
+        ([wr("SEND", 100)], [100, 100], False),
+        ([wr("SEND", 100)], [], False),
+        ([wr("TSO", 1000, hdr=54, mss=400)], [454, 454, 254], True),
+        ([wr("TSO", 1000, hdr=54, mss=400)], [454, 454, 255], False),
+    ],
+)
+def test_frames_of_a_raw_qp(wrs, sizes, good):
+    faults = []
+    wire.judge_frames([region(*wrs, qpt="RAW_PACKET")], [bytes(n) for n in sizes], faults.append)
+    assert (not faults) == good
+
+
 def test_a_completion_comes_last(tables):
     entry = [region(wr("RDMA_READ", 64))]
     answer = packets.parse(40, frame("RDMA_READ_RESPONSE_ONLY", PSN, aeth() + bytes(64), back=True))
