@@ -303,6 +303,8 @@ void link_destroy(struct link *l)
 {
 	if (l->flow)
 		ibv_destroy_flow(l->flow);
+	if (l->mw) /* before the QP that it may be bound to: some devices wait for it */
+		ibv_dealloc_mw(l->mw);
 	if (l->qp)
 		ibv_destroy_qp(l->qp);
 	if (l->peer)
@@ -314,8 +316,6 @@ void link_destroy(struct link *l)
 		ibv_close_xrcd(l->xrcd);
 	if (l->ah)
 		ibv_destroy_ah(l->ah);
-	if (l->mw)
-		ibv_dealloc_mw(l->mw);
 	if (l->cq)
 		ibv_destroy_cq(l->cq);
 	if (l->peer_cq)

@@ -70,3 +70,16 @@ def test_a_device_name_that_is_not_there(conform, quick_dut, tmp_path):
     done, data = conform("--dut", str(path), "-k", CELLS)
     assert done.returncode == 1
     assert all("no RDMA device 'hcasim9'" in fault for fault in failing(data).values())
+
+
+def test_a_device_of_this_machine_and_its_peer(build, tmp_path):
+    """`device:NAME --peer NAME`, inside a simulated machine: two adapters, no DUT file."""
+    hcasim = str(build / "bin" / "hcasim")
+    command = [hcasim, "run", "--hcas", "2", "--", hcasim, "conform", "--dut", "device:hcasim0/1/0"]
+    command += ["--peer", "hcasim1", "--out", str(tmp_path), "-k", CELLS]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    data = results.load(tmp_path)
+    assert failing(data) == {}
+    assert done.returncode == 0, done.stderr
+    assert data["dut"]["responder"]["device"] == "hcasim1"
+    assert data["findings"] == []
