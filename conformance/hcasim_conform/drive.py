@@ -140,6 +140,7 @@ class GroupRun:
         self.left = deque(cells)
         self.report = report  # report(cell, result)
         self.complain = complain  # complain(text): what no cell can be charged with
+        self.enough = lambda result: False  # asked after each cell: true leaves the rest
         # a cell waits at most for its own completions, its event and a SEND
         self.watchdog = 2 + 4 * dut.timeout
 
@@ -158,8 +159,13 @@ class GroupRun:
                 current = self.left.popleft()
                 assert current.id == line["begin"], f"runner began {line['begin']}, expected {current.id}"
             else:
-                done(current, self._result(line))
+                result = self._result(line)
+                done(current, result)
                 current = None
+                if self.enough(result):
+                    process.stalled = True  # nobody waits for its end
+                    self.left.clear()
+                    break
         return current, error
 
     @staticmethod
