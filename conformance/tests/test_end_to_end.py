@@ -95,7 +95,9 @@ def artefacts(data):
 def test_a_tap_leaves_captures_that_scapy_reads(conform, quick_dut, tmp_path):
     path = Path(quick_dut)
     # scapy computes the ICRC of IPv4 only
-    path.write_text(path.read_text(encoding="utf-8").replace("gid_index: 0", "gid_index: 1"), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("gid_index: 0", "gid_index: 1"), encoding="utf-8"
+    )
     done, data = conform("--dut", quick_dut, "-k", CELLS)
     assert failing(data) == {} and done.returncode == 0, done.stderr
     kept = artefacts(data)
