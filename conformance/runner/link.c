@@ -127,11 +127,11 @@ static int create_requester(struct link *l, struct log *log)
 		attr.max_tso_header = 64;
 	}
 	log_call(log,
-		 "qp = ibv_create_qp_ex(ctx, {.qp_type = IBV_QPT_%s, .send_ops_flags = %s, .cap.max_send_sge "
-		 "= %u, .cap.max_inline_data = %u})",
+		 "qp = ibv_create_qp_ex(ctx, &(struct ibv_qp_init_attr_ex){.qp_type = IBV_QPT_%s, "
+		 ".send_ops_flags = %s, .cap.max_send_sge = %u, .cap.max_inline_data = %u})",
 		 value_name(qpt_names, l->qpt),
 		 l->api == API_WR ? flags_name(send_ops_names, "IBV_QP_EX_WITH_", l->ask, ops, sizeof(ops))
-				  : "none",
+				  : "0",
 		 l->ask_sge, l->ask_inline);
 	l->step = "ibv_create_qp_ex";
 	errno = 0;

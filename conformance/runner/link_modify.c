@@ -114,15 +114,15 @@ int link_connect(struct link *l, struct log *log)
 	const struct dut *dut = l->dut;
 	int ret;
 
-	log_call(log, "ibv_modify_qp(peer, RESET -> INIT -> RTR -> RTS)");
+	log_call(log, "/* peer: ibv_modify_qp() to INIT, RTR, RTS */");
 	ret = bring_up(l, l->peer, l->qp, &dut->responder, &dut->requester);
 	if (ret)
 		return ret;
-	log_call(log, "ibv_modify_qp(qp, RESET -> INIT -> RTR -> RTS)");
+	log_call(log, "/* qp: ibv_modify_qp() to INIT, RTR, RTS */");
 	ret = bring_up(l, l->qp, l->peer, &dut->requester, &dut->responder);
 	if (ret || !l->back.qp)
 		return ret;
-	log_call(log, "ibv_modify_qp(the XRC pair back, RESET -> INIT -> RTR -> RTS)");
+	log_call(log, "/* back, the XRC_SEND QP of the responder: ibv_modify_qp() to INIT, RTR, RTS */");
 	ret = bring_up(l, l->back.peer, l->back.qp, &dut->requester, &dut->responder);
 	return ret ? ret : bring_up(l, l->back.qp, l->back.peer, &dut->responder, &dut->requester);
 }

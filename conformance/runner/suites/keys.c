@@ -22,7 +22,7 @@ static bool make_region(struct kit *k, struct region *r, struct ibv_pd *pd, int 
 	r->buf = aligned_alloc(4096, SIZE);
 	memset(r->buf, 0x77, SIZE);
 	r->mr = ibv_reg_mr(pd, r->buf, SIZE, access);
-	log_call(&k->res->log, "mr = ibv_reg_mr(pd, buf, %d, 0x%x)", SIZE, access);
+	log_call(&k->res->log, "mr = ibv_reg_mr(pd, addr, %d, 0x%x)", SIZE, access);
 	if (!r->mr)
 		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
 	return r->mr;
@@ -124,7 +124,9 @@ static void key_qp_right(struct kit *k)
 	int ret;
 
 	if (kit_link(k, API_POST, NULL) && make_region(k, &r, k->r->dut.responder.pd, all_access)) {
-		log_call(&k->res->log, "ibv_modify_qp(peer, {.qp_access_flags = 0x%x}, IBV_QP_ACCESS_FLAGS)",
+		log_call(&k->res->log,
+			 "ibv_modify_qp(peer, &(struct ibv_qp_attr){.qp_access_flags = 0x%x}, "
+			 "IBV_QP_ACCESS_FLAGS)",
 			 attr.qp_access_flags);
 		ret = ibv_modify_qp(k->l->peer, &attr, IBV_QP_ACCESS_FLAGS);
 		if (ret)

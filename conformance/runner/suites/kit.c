@@ -68,7 +68,8 @@ int kit_post(struct kit *k, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_sen
 
 	for (one = wr; one; one = one->next)
 		log_call(&k->res->log,
-			 "wr[%d] = {.wr_id = 0x%llx, .opcode = IBV_WR_%s, .num_sge = %d, .send_flags = %s}",
+			 "wr[%d] = (struct ibv_send_wr){.wr_id = 0x%llx, .opcode = IBV_WR_%s, .num_sge = %d, "
+			 ".send_flags = %s}",
 			 i++, (unsigned long long)one->wr_id, value_name(op_names, one->opcode), one->num_sge,
 			 flags_name(send_flag_names, "IBV_SEND_", one->send_flags, flags, sizeof(flags)));
 	log_call(&k->res->log, "ibv_post_send(%s, wr, &bad_wr)", qp == k->l->peer ? "peer" : "qp");

@@ -318,7 +318,10 @@ static void mw_type_1(struct kit *k)
 		bind.bind_info =
 			(struct ibv_mw_bind_info){b.mr, b.addr, lengths[i], lengths[i] ? b.access : 0};
 		old = mw->rkey;
-		log_call(&k->res->log, "ibv_bind_mw(peer, mw, {mr, addr, .length = %d})", lengths[i]);
+		log_call(&k->res->log,
+			 "ibv_bind_mw(peer, mw, &(struct ibv_mw_bind){.bind_info = {mr, (uintptr_t)addr, %d, "
+			 "0}})",
+			 lengths[i]);
 		ret = ibv_bind_mw(k->l->peer, mw, &bind);
 		if (ret)
 			KIT_FAULT(k, "ibv_bind_mw failed with %s", errno_name(ret));

@@ -21,7 +21,7 @@ static unsigned int fill_sq(struct kit *k, const struct plan *plan, int *rc, boo
 		*rc = ibv_post_send(k->l->qp, &wr, &bad);
 	}
 	*named = *rc && bad == &wr;
-	log_call(&k->res->log, "ibv_post_send(qp, a signalled IBV_WR_%s) %u times",
+	log_call(&k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* a signalled IBV_WR_%s, %u times */",
 		 value_name(op_names, wr.opcode), taken + 1);
 	return taken;
 }
@@ -109,7 +109,8 @@ static void recv_full(struct kit *k)
 		wr.wr_id = taken;
 		rc = link_post_recv(l, &wr, &bad);
 	}
-	log_call(&k->res->log, "%s %u times", l->srq ? "ibv_post_srq_recv" : "ibv_post_recv", taken + 1);
+	log_call(&k->res->log, "%s, recv_wr, &bad_recv_wr) /* %u times */",
+		 l->srq ? "ibv_post_srq_recv(srq" : "ibv_post_recv(peer", taken + 1);
 	seen(k->res, "%u receives were taken, %u are granted; ", taken, granted);
 	k->res->err = rc;
 	KIT_CHECK(k, taken >= granted, "receive %u was refused with %s, %u are granted", taken,
@@ -173,8 +174,7 @@ static void recycle(struct kit *k)
 		if (!kit_plan(k, plans))
 			return;
 		kit_alive(k, l);
-		log_call(&k->res->log,
-			 "ibv_modify_qp(qp and peer, IBV_QPS_ERR, IBV_QPS_RESET, ... IBV_QPS_RTS)");
+		log_call(&k->res->log, "/* qp and peer: ibv_modify_qp() to ERR, RESET, INIT, RTR, RTS */");
 		rc = ibv_modify_qp(l->qp, &err, IBV_QP_STATE);
 		rc = rc ? rc : ibv_modify_qp(l->peer, &err, IBV_QP_STATE);
 		rc = rc ? rc : ibv_modify_qp(l->qp, &reset, IBV_QP_STATE);

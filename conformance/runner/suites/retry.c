@@ -113,7 +113,8 @@ static int silence_peer(struct kit *k, struct link *l)
 			l->peer = NULL;
 		return ret;
 	}
-	log_call(&k->res->log, "ibv_modify_qp(peer, IBV_QPS_RESET)");
+	log_call(&k->res->log,
+		 "ibv_modify_qp(peer, &(struct ibv_qp_attr){.qp_state = IBV_QPS_RESET}, IBV_QP_STATE)");
 	return ibv_modify_qp(l->peer, &attr, IBV_QP_STATE);
 }
 
@@ -130,7 +131,7 @@ static bool post_to_nobody(struct kit *k, struct link *l, struct plan *plans, st
 		ret = silence_peer(k, l);
 	if (!ret) {
 		kit_list(&here, plans, k->cell->num_wr, wr);
-		log_call(&k->res->log, "ibv_post_send(qp, %u requests)", k->cell->num_wr);
+		log_call(&k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* %u requests */", k->cell->num_wr);
 		ret = ibv_post_send(l->qp, wr, &bad);
 	}
 	if (ret)

@@ -42,7 +42,8 @@ static int modify(struct kit *k, uint32_t limit)
 {
 	struct ibv_srq_attr attr = {.srq_limit = limit};
 
-	log_call(&k->res->log, "ibv_modify_srq(srq, {.srq_limit = %u}, IBV_SRQ_LIMIT)", limit);
+	log_call(&k->res->log, "ibv_modify_srq(srq, &(struct ibv_srq_attr){.srq_limit = %u}, IBV_SRQ_LIMIT)",
+		 limit);
 	return ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_LIMIT);
 }
 
@@ -115,7 +116,8 @@ static void srq_resize(struct kit *k)
 	ret = ibv_query_srq(k->l->srq, &attr);
 	KIT_CHECK(k, !ret, "ibv_query_srq failed with %s", errno_name(ret));
 	attr.max_wr *= 2;
-	log_call(&k->res->log, "ibv_modify_srq(srq, {.max_wr = %u}, IBV_SRQ_MAX_WR)", attr.max_wr);
+	log_call(&k->res->log, "ibv_modify_srq(srq, &(struct ibv_srq_attr){.max_wr = %u}, IBV_SRQ_MAX_WR)",
+		 attr.max_wr);
 	ret = ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_MAX_WR);
 	KIT_CHECK(k, !ret, "the resize failed with %s", errno_name(ret));
 	ret = ibv_query_srq(k->l->srq, &now);
@@ -176,7 +178,8 @@ static void srq_drain(struct kit *k)
 		return;
 	opts.srq = k->l->srq;
 	if (kit_link_beside(k, &leaver, API_SRQ, &opts)) {
-		log_call(&k->res->log, "ibv_modify_qp(another QP of the SRQ, IBV_QPS_ERR)");
+		log_call(&k->res->log, "ibv_modify_qp(other, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, "
+				       "IBV_QP_STATE) /* another QP of the SRQ */");
 		ret = ibv_modify_qp(leaver.peer, &err, IBV_QP_STATE);
 		if (ret)
 			KIT_FAULT(k, "ibv_modify_qp to ERR failed with %s", errno_name(ret));

@@ -72,7 +72,8 @@ static void event_error(struct kit *k)
 		return;
 	ret = link_fill_recv(k->l);
 	KIT_CHECK(k, !ret, "posting receives failed with %s", errno_name(ret));
-	log_call(&k->res->log, "ibv_modify_qp(peer, IBV_QPS_ERR)");
+	log_call(&k->res->log,
+		 "ibv_modify_qp(peer, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, IBV_QP_STATE)");
 	ret = ibv_modify_qp(k->l->peer, &attr, IBV_QP_STATE);
 	KIT_CHECK(k, !ret, "ibv_modify_qp failed with %s", errno_name(ret));
 	KIT_CHECK(k, collect_event(k->l, true), "no completion event came for a CQE in error");
@@ -98,7 +99,7 @@ static void poll_many(struct kit *k)
 	for (unsigned int i = 0; i < num; i++)
 		if (!kit_expect(k, k->l, k->l->cq, k->l->qp, plans[i].wr_id, IBV_WC_SUCCESS))
 			return;
-	log_call(&k->res->log, "ibv_poll_cq(peer_cq, 3, wc), until %u are there", num);
+	log_call(&k->res->log, "ibv_poll_cq(peer_cq, 3, wc) /* until %u are there */", num);
 	while (got < num) {
 		memset(wc, 0xee, sizeof(wc));
 		int ret = ibv_poll_cq(k->l->peer_cq, 3, wc);
@@ -178,8 +179,7 @@ static void answer(struct kit *k, struct ibv_wc *wc, uint8_t *buf)
 	int ret = ibv_post_recv(l->qp, &recv, &bad);
 
 	KIT_CHECK(k, !ret, "posting a receive failed with %s", errno_name(ret));
-	log_call(&k->res->log,
-		 "ah = ibv_create_ah_from_wc(pd, &wc, grh, port); /* an answer to wc.src_qp */");
+	log_call(&k->res->log, "ah = ibv_create_ah_from_wc(pd, wc, grh, port) /* an answer to wc->src_qp */");
 	wr.wr.ud.ah = ibv_create_ah_from_wc(l->dut->responder.pd, wc, (struct ibv_grh *)buf,
 					    l->dut->responder.port);
 	KIT_CHECK(k, wr.wr.ud.ah, "ibv_create_ah_from_wc failed");
