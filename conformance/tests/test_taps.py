@@ -209,6 +209,33 @@ def test_atomic_operands(tables):
     assert "ATOMIC_ACKNOWLEDGE" in judged([entry], [(1, frame("FETCH_ADD", PSN, good))], tables)[0]
 
 
+def attempts(times, gap, nak_after=None):
+    """(requests, answers) of a SEND that is sent again and again."""
+    sent = [packets.parse(1000 * gap * n, frame("SEND_ONLY", PSN, bytes(8))) for n in range(times)]
+    if nak_after is None:
+        return sent, []
+    nak = frame("ACKNOWLEDGE", PSN, aeth(0x2C), back=True)
+    return sent, [packets.parse(p.ns + nak_after, nak) for p in sent]
+
+
+@pytest.mark.parametrize(
+    "seen, words",
+    [
+        (attempts(3, 640), None),
+        (attempts(3, 641, 500), None),
+        (attempts(2, 640), "sent 2 times, expected 3"),
+        (attempts(4, 640), "sent 4 times, expected 3"),
+        (attempts(3, 639), "repeated after 639000 ns"),
+        (attempts(3, 640, 500), "repeated after 639500 ns"),  # the time counts from the answer
+        (([], []), "never sent"),
+    ],
+)
+def test_how_often_and_when_a_request_is_repeated(seen, words):
+    faults = []
+    wire.judge_attempts(*seen, 3, 640_000, faults.append)
+    assert bool(faults) == bool(words) and (not words or words in faults[0]), faults
+
+
 # -- host link ---------------------------------------------------------------------------------------------
 
 
