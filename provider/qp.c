@@ -113,7 +113,8 @@ static uint32_t max_wqe_bb(uint8_t qp_type, const struct ibv_qp_cap *cap, uint32
  * A program that asks for no inline data is granted what fits where the SGEs have their place: some count on it
  * (rdma_xclient sends 16 bytes inline). Operations with inline data have no atomic segment.
  */
-static void grant_inline(const struct hcasim_context *ctx, uint8_t qp_type, uint32_t bbs, struct ibv_qp_cap *cap)
+static void grant_inline(const struct hcasim_context *ctx, uint8_t qp_type, uint32_t bbs,
+			 struct ibv_qp_cap *cap)
 {
 	size_t fixed = sizeof(struct hcasim_wqe_ctrl) + sizeof(struct hcasim_seg_inline);
 	size_t room;
