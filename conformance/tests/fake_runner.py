@@ -21,7 +21,7 @@ if os.environ.get("FAKE_NO_DEVICE"):
 if os.environ.get("FAKE_SILENT_EXIT"):
     print("the last words", file=sys.stderr)
     sys.exit(3)
-assert set(lines[0]) == {"dut"}, lines[0]
+assert set(lines[0]) == {"dut", "seed", "brief"}, lines[0]
 if "query" in lines[1]:
     say({"reported": json.loads(os.environ["FAKE_REPORT"])})
     sys.exit(0)
@@ -32,6 +32,7 @@ for cell in (line["id"] for line in lines[1:]):
     while listed("FAKE_HANG", cell):
         signal.pause()
     bad = listed("FAKE_FAIL", cell)
+    bad |= os.environ.get("HCASIM_MUTANT", "") in os.environ.get("FAKE_FAIL_MUTANT", "").split()
     result = {"pass": not bad, "seen": "this and that; ", "faults": ["byte 3 <is> wrong"] if bad else []}
     say({"end": cell, **result, "errno": None, "calls": ["ibv_wr_start(qpx)"], "us": 5})
 if os.environ.get("FAKE_CRASH_AT_END"):
