@@ -108,6 +108,7 @@ void cq_wake(struct hca *hca, struct cq *cq); /* its QPs look again whether they
 bool complete_pending(const struct hca *hca, struct hca_work *w);
 void complete_step(struct hca *hca);
 bool qp_can_complete(const struct qp *qp);
+struct cq *qp_next_recv_cq(const struct qp *qp);
 void sq_advance(struct hca *hca, struct qp *qp);
 
 /* doorbell.c */
@@ -258,6 +259,7 @@ enum rq_answer srq_take(struct hca *hca, struct srq *srq, struct qp *qp);
 void srq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page);
 void srq_last_wqe(struct hca *hca, struct qp *qp);
 void srq_free_all(struct hca *hca);
+void srq_cq_failed(struct hca *hca, const struct cq *cq); /* XRC: those that complete there */
 
 /* requester_ack.c */
 void requester_rx(struct hca *hca, struct qp *qp, struct rxwork *w);

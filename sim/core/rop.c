@@ -157,6 +157,7 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 	struct rop_fifo rest = qp->resp.landing;
 	struct rop *r;
 	bool told = !bad->is_send; /* no receive WQE is to blame for an RDMA WRITE */
+	bool write_imm = !bad->is_send && bad->has_cpl;
 
 	rop_fifo_init(&qp->resp.landing);
 	bad->next = rest.head;
@@ -171,6 +172,10 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 				told ? HCASIM_CQE_STATUS_WR_FLUSH_ERR : HCASIM_CQE_STATUS_LOC_PROT_ERR;
 			r->cpl.vendor_err = told ? HCASIM_VENDOR_ERR_NONE : HCASIM_VENDOR_ERR_DMA_FAULT;
 			told = true;
+		}
+		if (r == bad && write_imm) { /* IBTA 11.6.2: local access error */
+			r->cpl.status = HCASIM_CQE_STATUS_LOC_ACCESS_ERR;
+			r->cpl.vendor_err = HCASIM_VENDOR_ERR_DMA_FAULT;
 		}
 		rop_push(&qp->resp.landing, r); /* those still on their way land, or fail, in silence */
 	}

@@ -211,6 +211,11 @@ static void fault(uint8_t op, unsigned int side, bool write, uint8_t send_status
 				 .max_rd_atomic = 4,
 				 .acks_after_landing = landing};
 	struct bed_path path = {.mtu = 1};
+	/* of a WRITE with immediate, only its last packet has taken a receive */
+	uint8_t recv_status = op == HCASIM_WQE_OP_SEND ? HCASIM_CQE_STATUS_LOC_PROT_ERR
+			      : op == HCASIM_WQE_OP_RDMA_WRITE_IMM && len <= 256
+				      ? HCASIM_CQE_STATUS_LOC_ACCESS_ERR
+				      : HCASIM_CQE_STATUS_WR_FLUSH_ERR;
 	struct hca_sge sge;
 	struct tiny_cqe c;
 	struct pair p;
@@ -236,8 +241,7 @@ static void fault(uint8_t op, unsigned int side, bool write, uint8_t send_status
 	}
 	if (side == 1) {
 		CU_ASSERT_EQUAL(bed_query(p.qp[1]), HCASIM_QPS_ERR);
-		bed_expect(p.rcq[1], op == HCASIM_WQE_OP_SEND ? HCASIM_CQE_STATUS_LOC_PROT_ERR
-							      : HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+		bed_expect(p.rcq[1], recv_status);
 		bed_expect(p.rcq[1], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
 		bed_expect_none(p.rcq[1]);
 	}
