@@ -10,6 +10,7 @@ APIS = {
     "writev": "rdma_post_writev",
     "suite": "suites beside the matrix",
 }
+TYPES = ("RC", "UC", "UD", "RAW_PACKET", "XRC_SEND", "XRC_RECV")  # columns of the reports
 LEVELS = ("MUST", "SHOULD", "UNDEFINED")
 
 ASK_SGE = 4  # SGEs and inline bytes asked for at creation; the device may grant more

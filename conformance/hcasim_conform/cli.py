@@ -11,7 +11,6 @@ from pathlib import Path
 from rich.console import Console
 
 from . import commands, device, results, taps, terminal, versions
-from .cells import APIS
 from .dut import DutError, load
 from .enumeration import Enumerator
 from .session import Session, run
@@ -109,7 +108,7 @@ def execute(args, tables, cells, dut):
     )
     data = results.record(tables, dut, session.selected, session.outcomes, about)
     commands.write_reports(data, args.out)
-    terminal.summarize(data, APIS, args.out, console)
+    terminal.summarize(data, args.out, console)
     return 1 if status or faults or dut.new_findings() else 0
 
 

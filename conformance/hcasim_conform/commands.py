@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """What hcasim conform does with records of runs that are there already: merge, report, --diff."""
 import argparse
+import json
 import sys
 from pathlib import Path
 
 from rich.console import Console
 
-from . import diff, junit, merge, results
+from . import diff, junit, merge, results, terminal
 from .report import write_html
 
 STYLE = {
@@ -28,8 +29,10 @@ def write_reports(data, out):
 
 
 def status(data):
-    """0 when every cell that was run passes, or fails as the DUT file says."""
-    return 1 if data["summary"]["fail"] or data["summary"]["unexpected"] or data["faults"] else 0
+    """0 when every cell that was run passes, or fails as the DUT file says, and so for findings."""
+    summary = data["summary"]
+    new = [finding for finding in data["findings"] if not finding.get("reason")]
+    return 1 if summary["fail"] or summary["unexpected"] or data["faults"] or new else 0
 
 
 def _say(console):
@@ -58,16 +61,29 @@ def _refuse(what, error):
 
 def make_report(argv):
     """Writes one report.html of several runs, side by side."""
-    args = _parser("report", make_report.__doc__, "results.json of a run, or its folder").parse_args(argv)
+    parser = _parser("report", make_report.__doc__, "results.json of a run, or its folder")
+    parser.add_argument("--mutants", type=Path, metavar="FILE", help="mutants.json of hcasim conform mutants")
+    args = parser.parse_args(argv)
     try:
         runs = [results.load(run) for run in args.runs]
+        mutants = args.mutants and _load_mutants(args.mutants)
     except results.ResultsError as error:
         return _refuse("report", error)
     args.out.mkdir(parents=True, exist_ok=True)
     folders = [run if run.is_dir() else run.parent for run in args.runs]
-    write_html(runs, args.out / "report.html", folders)
+    write_html(runs, args.out / "report.html", folders, mutants)
     print(f"{args.out / 'report.html'}: {len(runs)} runs side by side")
     return 0
+
+
+def _load_mutants(path):
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        return {key: data[key] for key in ("caught", "mutants", "verdicts")}
+    except OSError as error:
+        raise results.ResultsError(f"{path}: {error.strerror}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise results.ResultsError(f"{path}: not what hcasim conform mutants writes: {error!r}") from error
 
 
 def _parser(name, doc, runs):
@@ -91,6 +107,7 @@ def merge_shards(argv):
     except (results.ResultsError, merge.MergeError) as error:
         return _refuse("merge", error)
     write_reports(data, args.out)
+    terminal.summarize(data, args.out)
     return status(data)
 
 

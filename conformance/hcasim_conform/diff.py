@@ -69,7 +69,7 @@ def _of_one_run(difference, before, after, same_choice):
 
 
 def _of_the_run(difference, old, new):
-    findings = [[f["text"] for f in run["findings"]] for run in (old, new)]
+    findings = [[f["text"] for f in run["findings"] if not f.get("reason")] for run in (old, new)]
     for what, (was, now) in (("run", (old["faults"], new["faults"])), ("finding", findings)):
         difference.worse += [f"{what}: {text}" for text in now if text not in was]
         difference.better += [f"{what}: no longer: {text}" for text in was if text not in now]

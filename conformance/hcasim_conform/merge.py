@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Puts the records of shards together: the record that one run of all of them would have written."""
+from itertools import zip_longest
+
 from .results import OTHER_SHARDS, count, summarize
 
 SAME = ("dut", "mode", "seed", "repeat", "expression")  # what the shards of one run share
@@ -43,14 +45,15 @@ def _check_shards(records, names):
 
 
 def _cells(records, names):
-    found, cells = {}, []
+    found = {}
     for record, name in zip(records, names):
         for row in record["cells"]:
             if row["id"] in found:
                 raise MergeError(f"cell {row['id']} is in {found[row['id']]} and in {name}")
             found[row["id"]] = name
-            cells.append(row)
-    return cells
+    # Shard k has the k-th of every n cells.
+    rounds = zip_longest(*(record["cells"] for record in records))
+    return [row for turn in rounds for row in turn if row]
 
 
 def _counts(records, names, cells):

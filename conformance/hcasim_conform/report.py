@@ -13,14 +13,12 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from .cells import APIS
+from .cells import APIS, TYPES
 from .results import LEVELS, OUTCOMES, Strings
 from .tables import Tables
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "matrix.js", "cell.js", "panel.js", "main.js")
-TITLES = {**APIS, "suite": "suites beside the matrix"}
-TYPES = ("RC", "UC", "UD", "RAW_PACKET", "XRC_SEND", "XRC_RECV")
 LETTER = {outcome: outcome[0] for outcome in OUTCOMES}  # p f k u s
 ABSENT = "."  # of a cell that a run does not have
 WORDS = {
@@ -63,7 +61,7 @@ def in_order(boxes, tables):
     ops = [op.name for op in tables.operations]
     ops += [box.op for box in boxes if box.op not in ops]
     types = [*TYPES, *(box.qp for box in boxes if box.qp not in TYPES)]
-    apis = list(TITLES)
+    apis = list(APIS)
     return sorted(boxes, key=lambda b: (apis.index(b.api), ops.index(b.op), types.index(b.qp)))
 
 
@@ -175,7 +173,7 @@ def write_html(runs, path, sources=None, mutants=None):
     known = {
         kind: {k: v for run in reversed(runs) for k, v in run[kind].items()} for kind in ("clauses", "errata")
     }
-    head = {"runs": about(runs), "titles": TITLES, "words": WORDS, **known}
+    head = {"runs": about(runs), "titles": APIS, "words": WORDS, **known}
     page = env.get_template("report.html").stream(
         runs=head["runs"],
         words=WORDS,

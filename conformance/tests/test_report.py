@@ -307,6 +307,28 @@ def test_two_runs_of_one_device_are_told_apart(whole, tmp_path):
     assert "fake (1) | fake (2)" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+def test_the_mutants(browser, whole, tmp_path, capsys):
+    verdicts = [
+        {"id": "a", "what": "the SE bit is lost", "caught": True, "red": [CELL]},
+        {"id": "b", "what": "an index moves", "caught": False, "red": []},
+    ]
+    results.write_json(whole, tmp_path / "results.json")
+    mutants = tmp_path / "mutants.json"
+    args = ["report", str(tmp_path), "--mutants", str(mutants), "--out", str(tmp_path)]
+    assert cli.main(args) == 2
+    mutants.write_text(json.dumps({"caught": 1, "mutants": 2}), encoding="utf-8")
+    assert cli.main(args) == 2
+    assert "mutants.json: not what" in capsys.readouterr().err
+    mutants.write_text(json.dumps({"caught": 1, "mutants": 2, "verdicts": verdicts}), encoding="utf-8")
+    assert cli.main(args) == 0
+    browser.open(tmp_path / "report.html")
+    assert "1 of 2 deliberate faults" in browser.run("document.querySelector('.mutants summary').textContent")
+    browser.click(".mutants summary")
+    browser.click(".mutants a")
+    browser.until(f"document.querySelector({json.dumps(OPEN)})")
+    assert browser.run("document.querySelector('.entry[open]').dataset.id") == CELL
+
+
 def test_a_run_that_cannot_be_read(tmp_path, capsys):
     assert cli.main(["report", str(tmp_path / "none"), "--out", str(tmp_path)]) == 2
     assert "none" in capsys.readouterr().err

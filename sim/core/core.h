@@ -195,9 +195,14 @@ void flow_forget(struct hca *hca, const struct qp *qp);
 bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw);
 bool rx_pending(const struct hca *hca, struct hca_work *w);
 void rx_step(struct hca *hca);
+bool port_has_gid(const struct port *port, const uint8_t gid[16]);
 bool qp_can_rx(const struct qp *qp);
 void rx_flush_parked(struct hca *hca, struct qp *qp);
 void rx_free_all(struct hca *hca);
+
+/* gsi.c */
+bool gsi_rx(struct hca *hca, const struct rxwork *w);
+void gsi_free(struct hca *hca);
 
 /* responder.c: false: the packet has to wait (for a receive WQE, or an atomic) */
 bool responder_rx(struct hca *hca, struct qp *qp, struct rxwork *w);

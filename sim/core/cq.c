@@ -130,6 +130,8 @@ static void cq_consumed(struct cq *cq, uint32_t ci)
 {
 	if (cq->pi - ci <= cq->ring.entries && (int32_t)(ci - cq->ci) > 0)
 		cq->ci = ci;
+	if ((int32_t)(cq->told - cq->ci) < 0)
+		cq->told = cq->ci;
 }
 
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci)
@@ -151,6 +153,7 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 	cq->pi += skip;
 	cq->ci += skip;
 	cq->last_solicited += skip;
+	cq->told += skip;
 	cq->ring = attr->ring;
 	cq->record = attr->record;
 	hca_announce(hca);
@@ -241,22 +244,30 @@ bool cq_has_room(struct hca *hca, struct cq *cq)
 
 /* ---- Arm ---- */
 
-static void cq_fire(struct hca *hca, struct cq *cq)
+static void cq_fire(struct hca *hca, struct cq *cq, uint32_t told)
 {
 	timer_cancel(hca, &cq->mod_timer);
 	cq->held = 0;
 	cq->arm = CQ_UNARMED;
 	cq->event_sn = cq->arm_sn;
 	cq->had_event = true;
+	cq->told = told;
 	event_raise(hca, &cq->ev, HCASIM_EQE_TYPE_COMP);
 }
 
-/* The event of an armed CQ is due, `n` completions have come for it: now, or as moderation says. */
-static void cq_due(struct hca *hca, struct cq *cq, uint32_t n)
+/*
+ * The event of an armed CQ is due, `n` completions have come for it: now, and it tells of those before `told`; or
+ * as moderation says, and then of all that there are.
+ */
+static void cq_due(struct hca *hca, struct cq *cq, uint32_t n, uint32_t told)
 {
+	if (!cq->mod_count && !cq->mod_us) {
+		cq_fire(hca, cq, told);
+		return;
+	}
 	cq->held += n;
-	if ((!cq->mod_count && !cq->mod_us) || (cq->mod_count && cq->held >= cq->mod_count))
-		cq_fire(hca, cq);
+	if (cq->mod_count && cq->held >= cq->mod_count)
+		cq_fire(hca, cq, cq->pi);
 	else if (cq->mod_us && !cq->mod_timer.pos)
 		timer_set(hca, &cq->mod_timer, hca_now(hca) + cq->mod_us * PS_PER_US);
 }
@@ -266,7 +277,7 @@ static void moderated(struct hca *hca, struct timer *t)
 	struct cq *cq = node_entry(t, struct cq, mod_timer);
 
 	if (cq->held)
-		cq_fire(hca, cq);
+		cq_fire(hca, cq, cq->pi);
 }
 
 /* What waits already is looked at anew. */
@@ -280,7 +291,7 @@ int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint32_t count, uint32_t us)
 	cq->mod_us = us;
 	timer_cancel(hca, &cq->mod_timer);
 	if (cq->held)
-		cq_due(hca, cq, 0);
+		cq_due(hca, cq, 0, cq->pi);
 	hca_announce(hca);
 	return 0;
 }
@@ -289,6 +300,9 @@ int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint32_t count, uint32_t us)
  * One event for one arm. An arm that carries the number of one whose event has been sent was under
  * way while that happened: the software hears of it, and arms again with the next number.
  * A solicited-only arm does not weaken one for every completion (IBTA 11.4.2.2).
+ *
+ * A completion that came while nothing was armed raises its event now. One that an event has told of does
+ * not: programs take an event, arm, and only then poll (perftest polls one CQE for each event).
  */
 void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32_t ci)
 {
@@ -304,8 +318,12 @@ void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32
 		cq->arm = CQ_ARM_SOLICITED;
 	if (cq->pi - ci > cq->ring.entries)
 		return;
-	if (!cq->held && (cq->arm == CQ_ARM_ANY ? cq->pi != ci : (int32_t)(cq->last_solicited - ci) > 0))
-		cq_due(hca, cq, cq->pi - ci);
+	if (cq->held)
+		return;
+	if (cq->arm == CQ_ARM_ANY && cq->pi != cq->told)
+		cq_due(hca, cq, cq->pi - cq->told, cq->told + 1);
+	else if (cq->arm == CQ_ARM_SOLICITED && (int32_t)(cq->last_solicited - cq->told) > 0)
+		cq_due(hca, cq, cq->last_solicited - cq->told, cq->last_solicited);
 }
 
 void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page)
@@ -326,5 +344,5 @@ void cq_write(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl)
 	if (solicited)
 		cq->last_solicited = cq->pi;
 	if (cq->arm == CQ_ARM_ANY || (cq->arm == CQ_ARM_SOLICITED && (solicited || cq->held)))
-		cq_due(hca, cq, 1);
+		cq_due(hca, cq, 1, cq->pi);
 }

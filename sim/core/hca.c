@@ -179,6 +179,7 @@ static void free_pools(struct hca *hca)
 	for (i = 0; i < sizeof(hca->wqe_pool) / sizeof(hca->wqe_pool[0]); i++)
 		FREE_POOL(hca->wqe_pool[i], next);
 	rx_free_all(hca);
+	gsi_free(hca);
 }
 
 static void end_work(struct hca *hca)

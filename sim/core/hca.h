@@ -338,6 +338,27 @@ int hca_flow_destroy(struct hca *hca, uint32_t id);
 int hca_mcast_attach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
 int hca_mcast_detach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
 
+/*
+ * The general service interface (QP 1): management datagrams, sent and received as UD packets. Sending is
+ * at once; what arrives waits until it is fetched, and HCA_GSI_VECTOR says so. Datagrams that nobody
+ * fetches are dropped when too many wait.
+ */
+#define HCA_GSI_VECTOR 63u
+#define HCA_MAD_SIZE   256u /* IBTA 13.4.2 */
+
+struct hca_mad {
+	uint8_t port;
+	uint8_t sgid[16], dgid[16];
+	uint8_t smac[6];
+	uint32_t src_qpn;
+	uint8_t data[HCA_MAD_SIZE];
+};
+/* Not from inside a callback. -EINVAL, -ENOMEM, or -ENETDOWN: the port is down. */
+int hca_gsi_send(struct hca *hca, uint8_t port, const struct hca_av *av, const void *mad);
+bool hca_gsi_recv(struct hca *hca, struct hca_mad *mad);
+/* The driver half wants HCA_GSI_VECTOR at this time; HCA_PS_NEVER: not any more. One at a time. */
+void hca_alarm(struct hca *hca, hca_ps at);
+
 /* GID `index` of `port`: all-zero removes it. The L2 address packets with this source carry. */
 int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16]);
 int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu);

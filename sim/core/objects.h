@@ -129,6 +129,11 @@ struct flow {
 	struct qp *qp;
 };
 
+struct gsi_mad { /* waits for the driver half */
+	struct gsi_mad *next;
+	struct hca_mad mad;
+};
+
 struct mcast { /* a QP in a multicast group */
 	struct mcast *next;
 	struct qp *qp;
@@ -163,6 +168,7 @@ struct cq {
 	enum { CQ_UNARMED, CQ_ARM_SOLICITED, CQ_ARM_ANY } arm;
 	uint8_t arm_sn, event_sn;
 	bool had_event;
+	uint32_t told;              /* up to here events have told of completions, or they were polled */
 	uint32_t mod_count, mod_us; /* moderation; 0: none */
 	uint32_t held;              /* completions since the one that the armed event is for */
 	struct timer mod_timer;
@@ -483,6 +489,12 @@ struct hca {
 	uint32_t rx_fifo_count;
 	struct node rx_qps; /* with parked packets that can go on */
 	uint32_t rx_writes, rx_writes_max;
+
+	struct { /* QP 1, and the driver half's alarm */
+		struct gsi_mad *first, *last;
+		uint32_t count, psn;
+		struct timer alarm;
+	} gsi;
 
 	struct node respond_qps, atomic_qps;
 	struct qp *atomic_owner;

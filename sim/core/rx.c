@@ -115,7 +115,7 @@ void rx_flush_parked(struct hca *hca, struct qp *qp)
 		list_del(&qp->on_srq);
 }
 
-static bool port_has_gid(const struct port *port, const uint8_t gid[16])
+bool port_has_gid(const struct port *port, const uint8_t gid[16])
 {
 	unsigned int i;
 
@@ -227,11 +227,12 @@ static bool is_multicast(const uint8_t gid[16])
 
 static void unicast(struct hca *hca, struct rxwork *w)
 {
+	const bool managed = gsi_rx(hca, w);
 	struct qp *qp = qp_find(hca, w->info.dqpn);
 	bool req = w->info.op->flags & HCASIM_BTH_F_REQ;
 
 	if (!qp || !state_takes(qp, req) || !addressed_to(hca, qp, w)) {
-		hca->counters.rx_dropped++;
+		hca->counters.rx_dropped += !managed;
 		rxwork_put(hca, w);
 		return;
 	}

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "priv.h"
+#include "ucma.h"
 
 static void upcall_completion(struct drv_cq *cq)
 {
@@ -158,6 +158,8 @@ struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t 
 	}
 	if (sysfs_create(k, err, err_size))
 		return fail(k, err, err_size, NULL, 0);
+	if (ucma_init(k))
+		return fail(k, err, err_size, "connection manager", ENOMEM);
 	return k;
 }
 
@@ -165,6 +167,8 @@ void kernel_destroy(struct kernel *k)
 {
 	if (!k)
 		return;
+	if (k->ucma)
+		ucma_exit(k);
 	for (unsigned int i = 0; i < k->num_devices; i++)
 		kdev_remove(&k->dev[i]);
 	sysfs_destroy(k);
@@ -172,9 +176,23 @@ void kernel_destroy(struct kernel *k)
 	free(k);
 }
 
+/* Management datagrams have come, or the alarm rings. */
+static void gsi_irq(struct kdev *d)
+{
+	struct hca_mad mad;
+
+	while (hca_gsi_recv(d->drv.hca, &mad))
+		cm_receive(d, &mad);
+	ktimers_run(d->k);
+}
+
 void kernel_irq(struct kernel *k, unsigned int device, unsigned int vector)
 {
-	if (device < k->num_devices)
+	if (device >= k->num_devices)
+		return;
+	if (vector == HCA_GSI_VECTOR)
+		gsi_irq(&k->dev[device]);
+	else
 		kdev_ops(&k->dev[device])->irq(&k->dev[device].drv, vector);
 }
 
@@ -194,9 +212,27 @@ int kernel_stat(struct kernel *k, const char *name, dev_t *rdev)
 {
 	const struct kdev *d = find_device(k, name);
 
+	if (!strcmp(name, UCMA_NAME)) {
+		*rdev = makedev(UCMA_MAJOR, UCMA_MINOR);
+		return 0;
+	}
 	if (!d)
 		return -ENOENT;
 	*rdev = makedev(UVERBS_MAJOR, UVERBS_MINOR + d->index);
+	return 0;
+}
+
+static int open_cm(struct kernel *k, struct kfile **out)
+{
+	struct kfile *f = calloc(1, sizeof(*f));
+	int ret = f ? ucma_open(k, f) : -ENOMEM;
+
+	if (ret) {
+		free(f);
+		return ret;
+	}
+	TAILQ_INIT(&f->events);
+	*out = f;
 	return 0;
 }
 
@@ -205,6 +241,8 @@ int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, 
 	struct kdev *d = find_device(k, name);
 	struct kfile *f;
 
+	if (!strcmp(name, UCMA_NAME))
+		return open_cm(k, out);
 	if (!d)
 		return -ENOENT;
 	f = calloc(1, sizeof(*f));
@@ -221,8 +259,8 @@ int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, 
 
 long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t arg, struct kreply *reply)
 {
-	reply->nfds = 0;
-	if (cmd != RDMA_VERBS_IOCTL)
+	*reply = (struct kreply){.drain_fd = -1};
+	if (cmd != RDMA_VERBS_IOCTL || f->cm)
 		return -ENOTTY;
 	return uverbs_ioctl(f, t, arg, reply);
 }
@@ -230,6 +268,8 @@ long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t a
 int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_t offset,
 		struct drv_mmap *out)
 {
+	if (f->cm)
+		return -ENODEV;
 	if (!f->ctx)
 		return -EINVAL;
 	return kdev_ops(f->dev)->mmap(f->ctx, offset, len, out);
@@ -237,13 +277,26 @@ int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_
 
 unsigned int kernel_file_device(const struct kfile *f)
 {
-	return f->dev->index;
+	return f->cm ? 0 : f->dev->index;
+}
+
+void kernel_file_ready(struct kfile *f, int fd, uint64_t ino)
+{
+	if (!f->cm)
+		return;
+	f->cm->ready_fd = fd;
+	f->cm->ino = ino;
 }
 
 void kernel_release(struct kfile *f)
 {
 	struct evfile *ev;
 
+	if (f->cm) {
+		ucma_release(f->cm);
+		free(f);
+		return;
+	}
 	uobj_destroy_all(f);
 	while ((ev = TAILQ_FIRST(&f->events)))
 		evfile_shutdown(ev);

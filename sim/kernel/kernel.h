@@ -51,6 +51,11 @@ struct kreply {
 		uint8_t size;
 		uint64_t uaddr;
 	} install[KREPLY_MAX_FDS];
+	/* Bytes that stand in the socket of the file (kernel_file_ready()), and in that of the task's descriptor
+	 * `drain_fd`, for events that have been taken: the application's side reads them. */
+	unsigned int drain, drain_other;
+	int drain_fd;
+	bool wait; /* -EAGAIN: the call waits until the file is readable, unless it is non-blocking */
 };
 
 struct kernel_config {
@@ -75,6 +80,9 @@ long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t a
 ssize_t kernel_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply);
 int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_t offset,
 		struct drv_mmap *out);
+/* `fd`: a stream socket whose peer the application holds as the file, with inode `ino`: one byte is written to
+ * it for each event that waits (up to some), so that poll() on the file says what it says on Linux. */
+void kernel_file_ready(struct kfile *f, int fd, uint64_t ino);
 /* Which adapter the file belongs to. */
 unsigned int kernel_file_device(const struct kfile *f);
 /* True if the pipe with inode `ino`, handed out for this file, carries asynchronous events. */

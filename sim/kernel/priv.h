@@ -168,8 +168,12 @@ struct kdev {
 	uint32_t last_xrcdn;
 };
 
+struct ucma;
+struct ucma_file;
+
 struct kfile {
 	TAILQ_ENTRY(kfile) link;
+	struct ucma_file *cm; /* not NULL: it is the connection manager's, and nothing below is used */
 	struct kdev *dev;
 	struct drv_ucontext *ctx;
 	struct evfile *default_async; /* the first async event file */
@@ -194,6 +198,7 @@ struct kernel {
 	struct kpath_list paths;
 	struct kdev dev[MAX_DEVICES];
 	unsigned int num_devices;
+	struct ucma *ucma;
 };
 
 static inline const struct drv_ops *kdev_ops(const struct kdev *d)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "priv.h"
+#include "ucma.h"
 
 #define PATH_SIZE 512
 #define PCI_SLOT0 3 /* slot of the first adapter: 0 to 2 are chipset, display and disk of most machines */
@@ -368,12 +368,24 @@ static void device_tree(struct tree *t, const struct kdev *d)
 	link_to(t, "bus/pci/devices", name, target);
 }
 
+static void cm_attrs(struct tree *t)
+{
+	static const char dir[] = "devices/virtual/misc/" UCMA_NAME;
+
+	attr(t, dir, "abi_version", "%u", RDMA_USER_CM_ABI_VERSION);
+	attr(t, dir, "dev", "%u:%u", UCMA_MAJOR, UCMA_MINOR);
+	attr(t, dir, "uevent", "MAJOR=%u\nMINOR=%u\nDEVNAME=infiniband/" UCMA_NAME "\nDEVMODE=0666",
+	     UCMA_MAJOR, UCMA_MINOR);
+	link_to(t, "class/misc", UCMA_NAME, "../../devices/virtual/misc/" UCMA_NAME);
+}
+
 int sysfs_create(struct kernel *k, char *err, size_t err_size)
 {
 	struct tree t = {.k = k};
 
 	attr(&t, "class/infiniband_verbs", "abi_version", "%u", IB_USER_VERBS_ABI_VERSION);
 	dir(&t, "class", "infiniband");
+	cm_attrs(&t);
 	for (unsigned int i = 0; i < k->num_devices; i++)
 		device_tree(&t, &k->dev[i]);
 	if (t.error)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "priv.h"
+#include "ucma.h"
 
 #define END_OF(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 #define EX(name)             (IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##name)
@@ -197,7 +197,9 @@ ssize_t kernel_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, 
 	const struct write_cmd *w;
 	int ret;
 
-	reply->nfds = 0;
+	*reply = (struct kreply){.drain_fd = -1};
+	if (f->cm)
+		return ucma_write(f->cm, t, buf, len, reply);
 	if (len < sizeof(hdr))
 		return -EINVAL;
 	if (call_read(&c, &hdr, buf, sizeof(hdr)))

@@ -270,6 +270,10 @@ static int64_t do_command(struct conn *c, const struct proto_req *req, struct an
 	else
 		ret = kernel_write(f->kfile, &c->mm->task, req->write.buf, req->write.len, &k);
 	take_reply(f, &k, a);
+	a->msg.drain.own = k.drain;
+	a->msg.drain.other = k.drain_other;
+	a->msg.drain.fd = k.drain_fd;
+	a->msg.drain.wait = k.wait;
 	return ret;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -42,6 +43,7 @@ static int make_pair(uint64_t id, dev_t rdev, int fds[2])
 int file_create(struct server *s, struct mm *mm, const char *name, int oflags, int *app_fd)
 {
 	struct file *f = calloc(1, sizeof(*f));
+	struct stat st;
 	dev_t rdev;
 	int fds[2], ret;
 
@@ -61,6 +63,8 @@ int file_create(struct server *s, struct mm *mm, const char *name, int oflags, i
 	if (ret)
 		goto err_pair;
 	f->fd = fds[0];
+	if (!fstat(fds[1], &st))
+		kernel_file_ready(f->kfile, f->fd, st.st_ino);
 	ret = server_watch(s, f->fd, &f->source);
 	if (ret)
 		goto err_kfile;

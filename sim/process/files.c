@@ -82,17 +82,33 @@ static int64_t install(struct proto_reply *reply, const int *fds)
 	return reply->ret;
 }
 
-static long command(struct proto_req *req)
+static long command(struct proto_req *req, struct proto_reply *reply)
 {
-	struct proto_reply reply;
 	int fds[PROTO_MAX_FDS];
-	int64_t ret = client_call(req, &reply, fds);
+	int64_t ret = client_call(req, reply, fds);
 
 	if (ret >= 0)
-		ret = install(&reply, fds);
+		ret = install(reply, fds);
 	if (ret < 0)
-		close_all(fds, reply.nfds);
+		close_all(fds, reply->nfds);
 	return result(ret);
+}
+
+/* Bytes in a file's socket stand for events that wait: those of events that are gone are taken out. */
+static void drain(int fd, uint32_t n)
+{
+	char waste[64];
+	int saved = errno;
+	long got;
+
+	while (n) {
+		got = syscall(SYS_recvfrom, fd, waste, n < sizeof(waste) ? n : sizeof(waste), MSG_DONTWAIT,
+			      NULL, NULL);
+		if (got <= 0)
+			break;
+		n -= (uint32_t)got;
+	}
+	errno = saved;
 }
 
 int file_open(const char *name, int oflags)
@@ -113,6 +129,8 @@ int file_open(const char *name, int oflags)
 	}
 	if (!(oflags & O_CLOEXEC))
 		syscall(SYS_fcntl, fds[0], F_SETFD, 0);
+	if (oflags & O_NONBLOCK)
+		syscall(SYS_fcntl, fds[0], F_SETFL, O_RDWR | O_NONBLOCK);
 	return fds[0];
 }
 
@@ -134,6 +152,7 @@ int file_stat(const char *name, dev_t *rdev)
 PRELOAD_API int ioctl(int fd, unsigned long request, ...)
 {
 	struct proto_req req = {.op = PROTO_IOCTL};
+	struct proto_reply reply;
 	va_list ap;
 	void *arg;
 
@@ -144,18 +163,30 @@ PRELOAD_API int ioctl(int fd, unsigned long request, ...)
 		return REAL(ioctl)(fd, request, arg);
 	req.ioctl.cmd = request;
 	req.ioctl.arg = (uintptr_t)arg;
-	return (int)command(&req);
+	return (int)command(&req, &reply);
 }
 
 PRELOAD_API ssize_t write(int fd, const void *buf, size_t len)
 {
 	struct proto_req req = {.op = PROTO_WRITE};
+	struct proto_reply reply;
+	long ret;
+	char one;
 
 	if (!file_lookup(fd, &req.file, NULL))
 		return REAL(write)(fd, buf, len);
 	req.write.buf = (uintptr_t)buf;
 	req.write.len = len;
-	return command(&req);
+	for (;;) {
+		reply.drain.own = reply.drain.other = reply.drain.wait = 0;
+		ret = command(&req, &reply);
+		drain(fd, reply.drain.own);
+		drain(reply.drain.fd, reply.drain.other);
+		/* Waiting ends as a system call's does: by an event, a signal, a cancelled thread; and at
+		 * once where the file is non-blocking. */
+		if (ret >= 0 || errno != EAGAIN || !reply.drain.wait || recv(fd, &one, 1, MSG_PEEK) < 0)
+			return ret;
+	}
 }
 
 /* Linux frees what a file held before close() of its last descriptor returns. */

@@ -73,7 +73,8 @@ static bool exists(const char *path)
 static void lookup_sysfs(const char *path, const char *rest, struct path *p)
 {
 	snprintf(p->real, sizeof(p->real), "%.3000s/" PROTO_SYSFS_NAME "/%.1000s", runtime_dir, rest);
-	if (!strncmp(rest, "class/infiniband", 16) || (exists(p->real) && !exists(path)))
+	if (!strncmp(rest, "class/infiniband", 16) || !strncmp(rest, "class/misc/rdma_cm", 18) ||
+	    (exists(p->real) && !exists(path)))
 		p->kind = PATH_TREE;
 }
 

@@ -103,6 +103,11 @@ struct proto_reply {
 	union {
 		uint64_t rdev;
 		struct proto_map map;
+		struct { /* WRITE: bytes to take out of the sockets of the file and of descriptor `fd` */
+			uint32_t own, other;
+			int32_t fd;
+			uint32_t wait; /* EAGAIN: the call waits until the file is readable */
+		} drain;
 	};
 };
 

@@ -123,19 +123,37 @@ def adapter_macs():
     return found
 
 
-RAW_RUNS = {
-    "raw_ethernet_bw": ("raw_ethernet_bw", ()),
-    "raw_ethernet_bw of UDP": ("raw_ethernet_bw", ("-J 10.77.0.1 -j 10.77.0.2 -K 5001 -k 5002",)),
-    "raw_ethernet_bw of TCP": ("raw_ethernet_bw", ("-J 10.77.0.1 -j 10.77.0.2 -K 5001 -k 5002 --tcp",)),
-    "raw_ethernet_lat": ("raw_ethernet_lat", ()),
-}
+IPV4, IPV6 = "-J 10.77.0.1 -j 10.77.0.2", "--raw_ipv6 -J fd00::1 -j fd00::2"
+PORTS = "-K 5001 -k 5002"
+RAW_RUNS = [
+    f"raw_ethernet_{kind} {options}".strip()
+    for kind in ("bw", "lat")
+    for options in (
+        "",
+        IPV4,
+        f"{IPV4} {PORTS}",
+        f"{IPV4} {PORTS} --tcp",
+        f"{IPV6} {PORTS}",
+        "--vlan_en",
+        "-I 64",
+    )
+] + [
+    f"raw_ethernet_bw {IPV6} {PORTS} --tcp",
+    f"raw_ethernet_bw {IPV4} {PORTS} --vlan_en --vlan_pcp 3",
+    f"raw_ethernet_bw {IPV4} {PORTS} --flows 4 --flows_burst 2",
+    "raw_ethernet_bw --promiscuous",
+    "raw_ethernet_bw --sniffer",
+    "raw_ethernet_bw --use-srq",
+    "raw_ethernet_bw -l 8 -n 504",
+]
 
 
 @pytest.mark.parametrize("run", RAW_RUNS)
 def test_perftest(run, tmp_path):
     """Nothing tells these programs of each other: the client starts when the server has posted its receives,
     and those are as many as frames come, for nothing holds the sender back."""
-    program, more = RAW_RUNS[run]
+    program, *more = run.split()
+    iterations = [] if "-n" in more else ["-n", 500]
     macs = adapter_macs()
     log = tmp_path / "server"
     log.touch()
@@ -143,7 +161,7 @@ def test_perftest(run, tmp_path):
     def command(end, role):
         # In a latency test both ends send; a server of raw_ethernet_bw names the address that it listens on.
         to = macs[1 - end] if program == "raw_ethernet_lat" else macs[0]
-        args = [f"hcasim{end}", f"--{role}", "-n", 500, "-s", 512, "-E", to, "-B", macs[end], *more]
+        args = [f"hcasim{end}", f"--{role}", *iterations, "-s", 512, "-E", to, "-B", macs[end], *more]
         return f"stdbuf -oL {program} -d " + " ".join(map(str, args))
 
     script = (
@@ -153,4 +171,4 @@ def test_perftest(run, tmp_path):
     )
     result = Machine(hcas=2).run("bash", "-c", script)
     assert result.status == 0, result.output + log.read_text()
-    assert re.search(r"^ 512 +500 ", result.output, re.M), result.output
+    assert re.search(r"^ 512 +50[04] ", result.output, re.M), result.output

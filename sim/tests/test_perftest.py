@@ -4,21 +4,28 @@ import re
 
 import pytest
 
-from conftest import Machine, free_port
+from conftest import BUILD, Machine, free_port
 
 SIZES = [2, 64, 1024, 4096, 65536]
+KNOWN_PART = BUILD / "sim/tests/libhcasim_known_part.so"
 ROW = re.compile(r"^\s*(\d+)\s+(\d+)((?:\s+\d+\.\d+)+)", re.M)
+
+
+def run_ends(program, *flags, machine=None, preload=None):
+    """Runs server and client; returns what they printed."""
+    machine = machine or Machine(hcas=2)
+    server_device, client_device = machine.pair_devices()
+    common = ["-p", free_port(), *flags]
+    start = ["/bin/sh", "-c", f'LD_PRELOAD="$LD_PRELOAD:{preload}" exec "$@"', "sh"] if preload else []
+    start.append(f"/usr/bin/{program}")
+    return machine.run_pair(
+        [*start, "-d", server_device, *common], [*start, "-d", client_device, *common, "localhost"]
+    )
 
 
 def perftest(program, *flags, machine=None):
     """Runs server and client; returns (size, iterations, figures) of the client's table."""
-    machine = machine or Machine(hcas=2)
-    server_device, client_device = machine.pair_devices()
-    common = ["-p", free_port(), *flags]
-    path = f"/usr/bin/{program}"
-    ends = machine.run_pair(
-        [path, "-d", server_device, *common], [path, "-d", client_device, *common, "localhost"]
-    )
+    ends = run_ends(program, *flags, machine=machine)
     rows = ROW.findall(ends.client)
     assert len(rows) == 1, ends.client
     size, iterations, figures = rows[0]
@@ -43,6 +50,77 @@ def test_atomics(operation):
 @pytest.mark.parametrize("program", ["ib_write_lat", "ib_send_bw"])
 def test_with_the_library_it_was_built_for(program):
     perftest(program, machine=Machine(hcas=2, system=True))
+
+
+CONNECTIONS = {
+    "send": ["RC", "UC", "UD", "XRC"],
+    "write": ["RC", "UC", "XRC"],
+    "read": ["RC", "XRC"],
+    "atomic": ["RC", "XRC"],
+}
+COMBINATIONS = [
+    (f"ib_{verb}_{kind}", connection)
+    for verb, connections in CONNECTIONS.items()
+    for kind in ("lat", "bw")
+    for connection in connections
+]
+
+
+@pytest.mark.parametrize("api", ["ibv_post_send", "ibv_wr"])
+@pytest.mark.parametrize("program, connection", COMBINATIONS)
+def test_every_connection(program, connection, api):
+    """perftest's new mode (ibv_wr_*) is its default, but only on adapters that it knows."""
+    flags = ["-c", connection, "-n", 50, *([] if "atomic" in program else ["-s", 1024])]
+    if api == "ibv_wr":
+        ends = run_ends(program, *flags, preload=KNOWN_PART)
+    else:
+        ends = run_ends(program, *flags, "--use_old_post_send")
+    modes = re.findall(r"ibv_wr\* API +: (\w+)", ends.client + ends.server)
+    assert modes == [{"ibv_wr": "ON", "ibv_post_send": "OFF"}[api]] * 2
+    assert len(ROW.findall(ends.client)) == 1, ends.client
+
+
+OPTIONS = [
+    *(
+        f"ib_send_{kind} -c {connection} --use-srq"
+        for kind in ("lat", "bw")
+        for connection in ("RC", "UD", "XRC")
+    ),
+    "ib_send_bw --use-srq -q 4",
+    "ib_send_bw --recv_post_list=8 --use-srq -n 64",
+    *(f"ib_write_lat -I {size} -s {size}" for size in (2, 64, 256, 257, 768)),
+    "ib_write_lat -I 64 -s 65",
+    "ib_send_lat -c UD -I 128 -s 128",
+    *(
+        f"ib_{program} -e"
+        for program in ("send_lat", "send_bw", "read_lat", "read_bw", "atomic_lat", "atomic_bw")
+    ),
+    *(f"ib_send_lat -e -c {connection}" for connection in ("UC", "UD", "XRC")),
+    *(f"ib_{verb}_bw -b --report-both" for verb in ("send", "write", "read", "atomic")),
+    *(f"ib_send_bw -b -c {connection}" for connection in ("UC", "UD", "XRC")),
+    *(f"ib_{verb}_bw -q 4 -b" for verb in ("send", "write", "read", "atomic")),
+    *(f"ib_send_bw -q 3 -c {connection}" for connection in ("UC", "UD", "XRC")),
+    *(f"ib_{verb}_bw -l 8 -n 64" for verb in ("send", "write", "read", "atomic")),
+    *(f"ib_send_bw -l 8 -n 64 -c {connection}" for connection in ("UC", "UD", "XRC")),
+    "ib_send_bw -Q 1",
+    "ib_send_bw -t 1 -r 1",
+    "ib_read_bw -o 1",
+    "ib_read_bw --perform_warm_up -Q 1",
+    "ib_send_bw --mr_per_qp -q 2",
+    "ib_send_bw -m 256 -s 4096",
+    "ib_send_bw --reversed",
+    "ib_send_lat -c UD -g",
+    "ib_send_bw -c UD -g --ipv6",  # its check of GIDs takes the group's for one of IPv6
+]
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_option(command):
+    program, *flags = command.split()
+    size = [] if "atomic" in program or "-s" in flags else ["-s", 1024]
+    iterations = [] if "-n" in flags else ["-n", 50]
+    ends = run_ends(program, *flags, *iterations, *size)
+    assert len(ROW.findall(ends.client)) == (3 if "--report-both" in flags else 1), ends.client
 
 
 @pytest.mark.once

@@ -55,15 +55,41 @@ def test_shared_receive_queue(hcas, flags, gid_index):
     pingpong(Machine(hcas=hcas), "srq", gid_index, 4096, *flags)
 
 
+@pytest.mark.parametrize(
+    "flags", [["-q", 1], ["-q", 40, "-n", 100], ["-r", 40, "-n", 200], ["-m", 256, "-s", 10000, "-n", 100]]
+)
+def test_shared_receive_queue_sizes(flags, gid_index):
+    """Few and many queue pairs, a short queue, messages of many packets."""
+    machine = Machine(hcas=2)
+    common = [machine.bin / "ibv_srq_pingpong", "-p", free_port(), "-g", gid_index, "-c", *flags]
+    ends = machine.run_pair([*common, "-d", "hcasim0"], [*common, "-d", "hcasim1", "localhost"])
+    for output in (ends.server, ends.client):
+        assert "iters in" in output and "invalid data" not in output, output
+
+
+@pytest.mark.parametrize("size", [[], ["-s", 10000, "-m", 256]], ids=["", "packets"])
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 @pytest.mark.parametrize("hcas", [2, 1])
-def test_xrc(hcas, flags, gid_index):
+def test_xrc(hcas, flags, size, gid_index):
     """Both processes open the XRC domain of one file."""
     machine = Machine(hcas=hcas)
     server_device, client_device = machine.pair_devices()
-    common = [machine.bin / "ibv_xsrq_pingpong", "-p", free_port(), "-g", gid_index, *flags]
+    common = [machine.bin / "ibv_xsrq_pingpong", "-p", free_port(), "-g", gid_index, *flags, *size]
     ends = machine.run_pair([*common, "-d", server_device], [*common, "-d", client_device, "localhost"])
     assert "success" in ends.server and "success" in ends.client
+
+
+@pytest.mark.parametrize("flags", ["", "-e"], ids=["poll", "events"])
+def test_xrc_several_clients(flags, gid_index):
+    """The server answers through one client's queue pair to another client's SRQ: they share the adapter."""
+    machine = Machine(hcas=2)
+    program = f"{machine.bin}/ibv_xsrq_pingpong -p {free_port()} -g {gid_index} -n 20 {flags}"
+    clients = "".join(f"{program} -d hcasim1 localhost & c{n}=$!; " for n in range(3))
+    ends = machine.run_pair(
+        ["sh", "-c", f"exec {program} -d hcasim0 -c 3"],
+        ["sh", "-c", f"{clients} wait $c0 && wait $c1 && wait $c2"],
+    )
+    assert ends.client.count("success") == 3 and "success" in ends.server
 
 
 @pytest.mark.once

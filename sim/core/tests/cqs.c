@@ -55,6 +55,35 @@ static void arm_once(void)
 	pair_free(&p);
 }
 
+/* Take an event, arm, then poll one: as many events as completions, and none without one. */
+static void event_by_event(void)
+{
+	struct tiny_cqe c;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	bed_arm(p.rcq[1], 0, false);
+	for (uint8_t sn = 1; sn < 9; sn++) {
+		sends(&p, 1, 0);
+		CU_ASSERT_EQUAL(told(&p), 1);
+		bed_arm(p.rcq[1], sn & 3, false);
+		bed_run(p.bed);
+		CU_ASSERT_EQUAL(told(&p), 0);
+		CU_ASSERT(bed_poll(p.rcq[1], &c));
+		CU_ASSERT(!bed_poll(p.rcq[1], &c));
+	}
+	/* Three while armed once: the second and third are told of by the arms that follow. */
+	sends(&p, 3, 0);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	for (uint8_t sn = 9; sn < 12; sn++) {
+		bed_arm(p.rcq[1], sn & 3, false);
+		bed_run(p.bed);
+		CU_ASSERT_EQUAL(told(&p), sn < 11);
+		CU_ASSERT(bed_poll(p.rcq[1], &c));
+	}
+	pair_free(&p);
+}
+
 static void solicited(void)
 {
 	struct pair p;
@@ -65,10 +94,15 @@ static void solicited(void)
 	CU_ASSERT_EQUAL(told(&p), 0);
 	sends(&p, 1, HCA_WR_SOLICITED);
 	CU_ASSERT_EQUAL(told(&p), 1);
-	/* A solicited one that is not polled yet raises at once, others do not. */
+	/* A solicited one that came without an arm raises at once, others do not. */
+	sends(&p, 1, HCA_WR_SOLICITED);
+	CU_ASSERT_EQUAL(told(&p), 0);
 	bed_arm(p.rcq[1], 1, true);
 	bed_run(p.bed);
 	CU_ASSERT_EQUAL(told(&p), 1);
+	bed_arm(p.rcq[1], 2, true); /* not polled yet, but told */
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(told(&p), 0);
 	poll_all(p.rcq[1]);
 	sends(&p, 1, 0);
 	bed_arm(p.rcq[1], 2, true);
@@ -108,7 +142,8 @@ static void moderation(void)
 	CU_ASSERT_EQUAL(told(&p), 0);
 	sends(&p, 1, 0);
 	CU_ASSERT_EQUAL(told(&p), 1);
-	bed_arm(p.rcq[1], 1, false); /* three are there */
+	sends(&p, 3, 0);
+	bed_arm(p.rcq[1], 1, false); /* three more are there */
 	bed_run(p.bed);
 	CU_ASSERT_EQUAL(told(&p), 1);
 	poll_all(p.rcq[1]);
@@ -281,6 +316,7 @@ static void slow_driver(void)
 
 const struct test cq_tests[] = {
 	{"one event for one arm", arm_once},
+	{"events one by one", event_by_event},
 	{"solicited", solicited},
 	{"moderation", moderation},
 	{"overrun", overrun},

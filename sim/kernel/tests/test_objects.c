@@ -26,7 +26,9 @@ static void device_files(void)
 	CHECK_ERR(kernel_stat(w.k, "uverbs1", &dev), 0);
 	CU_ASSERT_EQUAL(dev, makedev(231, 193));
 	CHECK_ERR(kernel_stat(w.k, "uverbs2", &dev), -ENOENT);
-	CHECK_ERR(kernel_stat(w.k, "rdma_cm", &dev), -ENOENT);
+	CHECK_ERR(kernel_stat(w.k, "rdma_cm", &dev), 0);
+	CU_ASSERT_EQUAL(dev, makedev(10, 122));
+	CHECK_ERR(kernel_stat(w.k, "rdma_cm0", &dev), -ENOENT);
 	CHECK_ERR(kernel_stat(w.k, "uverbs01", &dev), -ENOENT);
 	CHECK_ERR(kernel_open(w.k, &w.task, "", 0, &f), -ENOENT);
 	CHECK_ERR(kernel_open(w.k, &w.task, "uverbs1", 0, &f), 0);

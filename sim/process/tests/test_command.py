@@ -91,7 +91,9 @@ def test_a_second_command_on_a_running_machine():
 LISTING = """
 set -e
 test -c /dev/infiniband/uverbs0
-test "$(ls /dev/infiniband)" = uverbs0
+test "$(echo $(ls /dev/infiniband))" = "rdma_cm uverbs0"
+test -c /dev/infiniband/rdma_cm
+test "$(cat /sys/class/misc/rdma_cm/abi_version)" = 4
 test "$(ls /sys/class/infiniband)" = hcasim0
 test "$(cat /sys/class/infiniband_verbs/uverbs0/ibdev)" = hcasim0
 test "$(realpath /sys/class/infiniband/hcasim0/device)" = "/sys$(realpath /sys/class/infiniband/hcasim0/device | cut -c5-)"
