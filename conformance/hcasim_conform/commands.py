@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import diff, junit, merge, results, terminal
+from . import diff, junit, merge, mutants, results, terminal
 from .report import write_html
 
 STYLE = {
@@ -111,4 +111,4 @@ def merge_shards(argv):
     return status(data)
 
 
-COMMANDS = {"merge": merge_shards, "report": make_report}
+COMMANDS = {"merge": merge_shards, "report": make_report, "mutants": mutants.main}

@@ -95,7 +95,7 @@ class Device:
             process = drive.Process(self.dut, self.bin_dir, [Query])
         except OSError as problem:
             return None, problem.strerror
-        for line in process.lines(ANSWER_WITHIN):
+        for line in process.lines(ANSWER_WITHIN, self.dut.start_time):
             reported = line.get("reported", reported)
             error = line.get("error", error)
         code = process.end()

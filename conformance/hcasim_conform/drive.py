@@ -85,18 +85,23 @@ class Process:
             )
         self.stalled = False
 
-    def lines(self, watchdog):
-        """Yields decoded lines; ends at end of file, or when none came for `watchdog` seconds."""
+    def lines(self, watchdog, start=0):
+        """Yields decoded lines; ends at end of file, or when none came for `watchdog` seconds.
+
+        The first may take `start` seconds more.
+        """
+        patience = watchdog + start
         with selectors.DefaultSelector() as selector:
             selector.register(self.proc.stdout, selectors.EVENT_READ)
             rest = b""
             while True:
-                if not selector.select(watchdog):
+                if not selector.select(patience):
                     self.stalled = True
                     return
                 chunk = os.read(self.proc.stdout.fileno(), 65536)
                 if not chunk:
                     return
+                patience = watchdog
                 *whole, rest = (rest + chunk).split(b"\n")
                 for line in whole:
                     yield json.loads(line)
@@ -135,6 +140,7 @@ class GroupRun:
         self.left = deque(cells)
         self.report = report  # report(cell, result)
         self.complain = complain  # complain(text): what no cell can be charged with
+        self.enough = lambda result: False  # asked after each cell: true leaves the rest
         # a cell waits at most for its own completions, its event and a SEND
         self.watchdog = 2 + 4 * dut.timeout
 
@@ -146,15 +152,20 @@ class GroupRun:
     def _take(self, process, done):
         """Reads one process to its end. Returns the cell it was in, and what it said if it could not start."""
         current, error = None, None
-        for line in process.lines(self.watchdog):
+        for line in process.lines(self.watchdog, self.dut.start_time):
             if "error" in line:
                 error = line["error"]
             elif "begin" in line:
                 current = self.left.popleft()
                 assert current.id == line["begin"], f"runner began {line['begin']}, expected {current.id}"
             else:
-                done(current, self._result(line))
+                result = self._result(line)
+                done(current, result)
                 current = None
+                if self.enough(result):
+                    process.stalled = True  # nobody waits for its end
+                    self.left.clear()
+                    break
         return current, error
 
     @staticmethod

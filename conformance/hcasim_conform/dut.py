@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """DUT files: the device under test, how it is started, what it can do, and where it is known to differ."""
+import ipaddress
 import json
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -14,6 +15,7 @@ HERE = Path(__file__).resolve().parents[1]
 DUTS = HERE / "duts"
 SCHEMA = HERE / "schema" / "dut.schema.json"
 DEVICE = "device:"
+ROLES = ("requester", "responder")
 RUNNER_KEYS = ("requester", "responder", "mtu", "timeout_ms")
 
 
@@ -59,6 +61,7 @@ class Dut:
         self.differences = [Difference(row) for row in doc["differences"]]
         self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS}}
         self.timeout = doc["timeout_ms"] / 1000
+        self.start_time = doc.get("start_ms", 0) / 1000
         self.declared = (
             capabilities.Capabilities(doc["capabilities"]) if doc.get("capabilities") is not None else None
         )
@@ -81,10 +84,16 @@ class Dut:
         if not self.capabilities:
             return None
         for name in capabilities.needs(cell):
+            if name == "rdma_cm" and not self._addresses():
+                return "rdma_cm: the DUT file gives the ends no address"
             if not self.capabilities.has(name):
                 return f"the device has no {name}"
         over = capabilities.over_limit(self.capabilities, cell)
         return f"the cell needs {over[0]} of {over[1]}, the device has {over[2]}" if over else None
+
+    def _addresses(self):
+        ends = (self.runner_line["dut"][role] for role in ROLES)
+        return all(end.get("address") for end in ends)
 
     def supports(self, cell):
         return self.lacks(cell) is None
@@ -104,14 +113,22 @@ class Dut:
         found = capabilities.findings(self.declared, reported)
         self.findings = [replace(f, reason=self.known_findings.get(f.capability)) for f in found]
         if not self.declared:
-            ends = reported["requester"], reported["responder"]
-            self.capabilities = capabilities.Capabilities.of_report(*ends)
+            self.capabilities = capabilities.Capabilities.of_report(*(reported[role] for role in ROLES))
+        if not self.start:
+            self._take_addresses(reported)
         there = {f.capability for f in found}
         return [
             f"DUT file: stale key: finding '{name}' is not found any more"
             for name in self.known_findings
             if name not in there
         ]
+
+    def _take_addresses(self, reported):
+        """The GID of an IPv4 address says what rdma_cm needs, where the file does not."""
+        for role in ROLES:
+            gid = ipaddress.ip_address(reported[role]["gid"])
+            if gid.ipv4_mapped:
+                self.runner_line["dut"][role].setdefault("address", str(gid.ipv4_mapped))
 
     def new_findings(self):
         return [f for f in self.findings if not f.reason]

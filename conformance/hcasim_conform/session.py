@@ -52,7 +52,8 @@ class Session:
         self.cells = cells
         self.dut = dut
         self.bin_dir = bin_dir
-        self.jobs = jobs
+        # runners that meet on one device would receive each other's raw Ethernet frames
+        self.jobs = jobs if dut.start else 1
         self.progress = progress
         self.selected = []
         self.faults = []  # that no cell can be charged with

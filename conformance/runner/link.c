@@ -77,7 +77,7 @@ static int create_memory(struct link *l)
 static struct ibv_cq *create_cq(struct link *l, struct ibv_context *ctx, struct ibv_comp_channel *channel)
 {
 	struct ibv_cq_init_attr_ex attr = {
-		.cqe = CQ_DEPTH + 2 * l->opts.sq_depth,
+		.cqe = l->opts.cq_depth ? l->opts.cq_depth : CQ_DEPTH,
 		.channel = channel,
 		.wc_flags = IBV_WC_STANDARD_FLAGS,
 	};
@@ -127,11 +127,11 @@ static int create_requester(struct link *l, struct log *log)
 		attr.max_tso_header = 64;
 	}
 	log_call(log,
-		 "qp = ibv_create_qp_ex(ctx, {.qp_type = IBV_QPT_%s, .send_ops_flags = %s, .cap.max_send_sge "
-		 "= %u, .cap.max_inline_data = %u})",
+		 "qp = ibv_create_qp_ex(ctx, &(struct ibv_qp_init_attr_ex){.qp_type = IBV_QPT_%s, "
+		 ".send_ops_flags = %s, .cap.max_send_sge = %u, .cap.max_inline_data = %u})",
 		 value_name(qpt_names, l->qpt),
 		 l->api == API_WR ? flags_name(send_ops_names, "IBV_QP_EX_WITH_", l->ask, ops, sizeof(ops))
-				  : "none",
+				  : "0",
 		 l->ask_sge, l->ask_inline);
 	l->step = "ibv_create_qp_ex";
 	errno = 0;
@@ -303,6 +303,8 @@ void link_destroy(struct link *l)
 {
 	if (l->flow)
 		ibv_destroy_flow(l->flow);
+	if (l->mw) /* before the QP that it may be bound to: some devices wait for it */
+		ibv_dealloc_mw(l->mw);
 	if (l->qp)
 		ibv_destroy_qp(l->qp);
 	if (l->peer)
@@ -314,8 +316,6 @@ void link_destroy(struct link *l)
 		ibv_close_xrcd(l->xrcd);
 	if (l->ah)
 		ibv_destroy_ah(l->ah);
-	if (l->mw)
-		ibv_dealloc_mw(l->mw);
 	if (l->cq)
 		ibv_destroy_cq(l->cq);
 	if (l->peer_cq)

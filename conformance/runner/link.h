@@ -30,6 +30,7 @@ enum link_need {
 
 /* What suites want otherwise. All zero: as the cells of the matrix have it. */
 struct link_opts {
+	uint32_t cq_depth; /* 0: CQ_DEPTH */
 	uint32_t sq_depth; /* 0: LINK_SQ_DEPTH */
 	bool sq_sig_all;   /* of the QP under test */
 	unsigned int

@@ -58,10 +58,13 @@ static void override(const struct ibv_qp_attr *want, struct ibv_qp_attr *attr)
 	attr->rnr_retry = want->rnr_retry;
 }
 
-static int bring_up(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, const struct end *from,
-		    const struct end *to)
+/* Takes the steps first to last - 1 of INIT, RTR, RTS. */
+static int take_steps(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, const struct end *from,
+		      const struct end *to, unsigned int first, unsigned int last)
 {
-	unsigned int short_of = qp == l->qp ? l->opts.short_of : 0;
+	static const enum ibv_qp_state states[] = {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS};
+	static const char *const steps[] = {"ibv_modify_qp to INIT", "ibv_modify_qp to RTR",
+					    "ibv_modify_qp to RTS"};
 	struct ibv_qp_attr attr = {
 		.port_num = from->port,
 		.qp_access_flags = access_of(qp->qp_type),
@@ -78,28 +81,32 @@ static int bring_up(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, cons
 		.rnr_retry = 6,
 	};
 	size_t i = 0;
-	int ret;
+	int ret = 0;
 
 	if (l->opts.attr)
 		override(l->opts.attr, &attr);
 	link_address(from, to, &attr.ah_attr);
 	while (masks[i].qpt != qp->qp_type)
 		i++;
-	if (short_of > 2)
-		return 0;
-	l->step = "ibv_modify_qp to INIT";
-	attr.qp_state = IBV_QPS_INIT;
-	ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | masks[i].init);
-	if (ret || short_of > 1)
-		return ret;
-	l->step = "ibv_modify_qp to RTR";
-	attr.qp_state = IBV_QPS_RTR;
-	ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | masks[i].rtr);
-	if (ret || short_of)
-		return ret;
-	l->step = "ibv_modify_qp to RTS";
-	attr.qp_state = IBV_QPS_RTS;
-	return ibv_modify_qp(qp, &attr, IBV_QP_STATE | masks[i].rts);
+	const int mask[] = {masks[i].init, masks[i].rtr, masks[i].rts};
+
+	for (unsigned int step = first; step < last && !ret; step++) {
+		l->step = steps[step];
+		attr.qp_state = states[step];
+		ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask[step]);
+	}
+	return ret;
+}
+
+static int bring_up(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, const struct end *from,
+		    const struct end *to)
+{
+	return take_steps(l, qp, peer, from, to, 0, qp == l->qp ? 3 - l->opts.short_of : 3);
+}
+
+int link_go_on(struct link *l)
+{
+	return take_steps(l, l->qp, l->peer, &l->dut->requester, &l->dut->responder, 3 - l->opts.short_of, 3);
 }
 
 int link_connect(struct link *l, struct log *log)
@@ -107,15 +114,15 @@ int link_connect(struct link *l, struct log *log)
 	const struct dut *dut = l->dut;
 	int ret;
 
-	log_call(log, "ibv_modify_qp(peer, RESET -> INIT -> RTR -> RTS)");
+	log_call(log, "/* peer: ibv_modify_qp() to INIT, RTR, RTS */");
 	ret = bring_up(l, l->peer, l->qp, &dut->responder, &dut->requester);
 	if (ret)
 		return ret;
-	log_call(log, "ibv_modify_qp(qp, RESET -> INIT -> RTR -> RTS)");
+	log_call(log, "/* qp: ibv_modify_qp() to INIT, RTR, RTS */");
 	ret = bring_up(l, l->qp, l->peer, &dut->requester, &dut->responder);
 	if (ret || !l->back.qp)
 		return ret;
-	log_call(log, "ibv_modify_qp(the XRC pair back, RESET -> INIT -> RTR -> RTS)");
+	log_call(log, "/* back, the XRC_SEND QP of the responder: ibv_modify_qp() to INIT, RTR, RTS */");
 	ret = bring_up(l, l->back.peer, l->back.qp, &dut->requester, &dut->responder);
 	return ret ? ret : bring_up(l, l->back.qp, l->back.peer, &dut->responder, &dut->requester);
 }

@@ -70,7 +70,8 @@ struct posted post_list(struct link *l, struct plan *plans, unsigned int num, st
 		post_fill(&wr[i], l, &plans[i]);
 		wr[i].next = i + 1 < num ? &wr[i + 1] : NULL;
 		log_call(log,
-			 "wr[%u] = {.wr_id = 0x%llx, .opcode = IBV_WR_%s, .num_sge = %d /* %u bytes */, "
+			 "wr[%u] = (struct ibv_send_wr){.wr_id = 0x%llx, .opcode = IBV_WR_%s, .num_sge = %d "
+			 "/* %u bytes */, "
 			 ".send_flags = %s}",
 			 i, (unsigned long long)wr[i].wr_id, value_name(op_names, wr[i].opcode),
 			 wr[i].num_sge, plans[i].total,

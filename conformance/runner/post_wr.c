@@ -11,8 +11,9 @@ static void build_memory_window(struct link *l, struct plan *p, struct log *log)
 		.mw_access_flags = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE,
 	};
 
-	log_call(log, "ibv_wr_bind_mw(qpx, mw, ibv_inc_rkey(mw->rkey), {mr, addr, length, REMOTE_READ | "
-		      "REMOTE_WRITE})");
+	log_call(log, "ibv_wr_bind_mw(qpx, mw, ibv_inc_rkey(mw->rkey), &(struct ibv_mw_bind_info){mr, "
+		      "(uintptr_t)addr, "
+		      "length, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE})");
 	ibv_wr_bind_mw(l->qpx, l->mw, ibv_inc_rkey(l->mw->rkey), &info);
 }
 
@@ -110,7 +111,7 @@ static void set_data(struct link *l, struct plan *p, struct log *log)
 		buf[i] = (struct ibv_data_buf){(void *)(uintptr_t)p->sge[i].addr, p->sge[i].length};
 	switch (p->wr->data) {
 	case DATA_SGE:
-		log_call(log, "ibv_wr_set_sge(qpx, lkey, addr, %u)", p->sge[0].length);
+		log_call(log, "ibv_wr_set_sge(qpx, lkey, (uintptr_t)addr, %u)", p->sge[0].length);
 		ibv_wr_set_sge(l->qpx, p->sge[0].lkey, p->sge[0].addr, p->sge[0].length);
 		break;
 	case DATA_SGE_LIST:

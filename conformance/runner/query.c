@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -99,14 +100,10 @@ static uint32_t inline_bytes(const struct end *end, struct ibv_cq *cq)
 	return 0;
 }
 
-static json_t *query_end(const struct end *end)
+static json_t *all_operations(const struct end *end, struct ibv_cq *cq)
 {
-	struct ibv_device_attr_ex attr = {};
-	struct ibv_cq *cq = ibv_create_cq(end->ctx, 1, NULL, NULL, 0);
 	json_t *operations = json_object();
 
-	if (ibv_query_device_ex(end->ctx, NULL, &attr))
-		attr.orig_attr = end->attr;
 	for (const struct name *type = qpt_names; type->name && cq; type++) {
 		json_t *list = list_operations(end, cq, type->value);
 
@@ -114,14 +111,26 @@ static json_t *query_end(const struct end *end)
 			json_object_set(operations, type->name, list);
 		json_decref(list);
 	}
-	attr.orig_attr.max_sge = attr.orig_attr.max_sge < 0 ? 0 : attr.orig_attr.max_sge;
-	operations = json_pack("{s:s, s:s, s:o, s:o, s:{s:i, s:I}}", "device", end->device, "fw_ver",
-			       attr.orig_attr.fw_ver, "operations", operations, "attributes",
-			       list_attributes(&attr), "limits", "max_sge", attr.orig_attr.max_sge,
-			       "max_inline_data", (json_int_t)(cq ? inline_bytes(end, cq) : 0));
+	return operations;
+}
+
+static json_t *query_end(const struct end *end)
+{
+	struct ibv_device_attr_ex attr = {};
+	struct ibv_cq *cq = ibv_create_cq(end->ctx, 1, NULL, NULL, 0);
+	char gid[INET6_ADDRSTRLEN];
+	json_t *answer;
+
+	if (ibv_query_device_ex(end->ctx, NULL, &attr))
+		attr.orig_attr = end->attr;
+	inet_ntop(AF_INET6, end->gid.raw, gid, sizeof(gid));
+	answer = json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:i, s:I}}", "device", end->device, "fw_ver",
+			   attr.orig_attr.fw_ver, "gid", gid, "operations", all_operations(end, cq),
+			   "attributes", list_attributes(&attr), "limits", "max_sge", attr.orig_attr.max_sge,
+			   "max_inline_data", (json_int_t)(cq ? inline_bytes(end, cq) : 0));
 	if (cq)
 		ibv_destroy_cq(cq);
-	return operations;
+	return answer;
 }
 
 json_t *query_dut(const struct dut *dut)

@@ -43,11 +43,12 @@ static int post_receives(struct link *l, const struct cell *cell, struct receive
 
 	for (unsigned int i = 0; i < cell->num_wr; i++) {
 		recv[i].wr.next = i + 1 < cell->num_wr ? &recv[i + 1].wr : NULL;
-		log_call(&res->log, "wr[%u] = {.wr_id = 0x%llx, .num_sge = %d /* %u bytes */}", i,
-			 (unsigned long long)recv[i].wr.wr_id, recv[i].wr.num_sge, recv[i].total);
+		log_call(&res->log,
+			 "recv_wr[%u] = (struct ibv_recv_wr){.wr_id = 0x%llx, .num_sge = %d /* %u bytes */}",
+			 i, (unsigned long long)recv[i].wr.wr_id, recv[i].wr.num_sge, recv[i].total);
 	}
-	log_call(&res->log,
-		 l->srq ? "ibv_post_srq_recv(srq, wr, &bad_wr)" : "ibv_post_recv(peer, wr, &bad_wr)");
+	log_call(&res->log, l->srq ? "ibv_post_srq_recv(srq, recv_wr, &bad_recv_wr)"
+				   : "ibv_post_recv(peer, recv_wr, &bad_recv_wr)");
 	ret = link_post_recv(l, &recv[0].wr, &bad);
 	*bad_index = ret ? (int)cell->num_wr : -1;
 	for (unsigned int i = 0; i < cell->num_wr && ret; i++)

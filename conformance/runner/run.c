@@ -63,7 +63,7 @@ static int arm(struct link *l, const struct cell *cell, struct log *log)
 		;
 	if (cell->event < 0)
 		return 0;
-	log_call(log, "ibv_req_notify_cq(peer_cq, solicited_only = 1)");
+	log_call(log, "ibv_req_notify_cq(peer_cq, 1 /* solicited only */)");
 	return ibv_req_notify_cq(l->peer_cq, 1);
 }
 

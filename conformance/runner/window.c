@@ -54,9 +54,11 @@ int window_bind(struct link *l, struct log *log)
 	struct ibv_send_wr *bad;
 	int ret;
 
-	log_call(log, "ibv_post_send(%s, {IBV_WR_BIND_MW, mw})",
+	log_call(log,
+		 "ibv_post_send(%s, &(struct ibv_send_wr){.opcode = IBV_WR_BIND_MW, .bind_mw.mw = mw}, "
+		 "&bad_wr)",
 		 !peer        ? "qp"
-		 : l->back.qp ? "XRC_SEND QP of the responder"
+		 : l->back.qp ? "back"
 			      : "peer");
 	ret = ibv_post_send(qp, &wr, &bad);
 	journal_list(log, qp, far_end(l, qp), &wr, ret, bad);

@@ -36,7 +36,7 @@ static int write_one(struct link *l, struct rdma_cm_id *id, struct plan *p, stru
 	int flags = p->wr->flags | (plan_is_inline(p) ? IBV_SEND_INLINE : 0);
 	char names[128];
 
-	log_call(log, "rdma_post_writev(id, context, sgl, %u /* %u bytes */, %s, remote_addr, rkey)",
+	log_call(log, "rdma_post_writev(id, context, sg_list, %u /* %u bytes */, %s, remote_addr, rkey)",
 		 p->num_sge, p->total, flags_name(send_flag_names, "IBV_SEND_", flags, names, sizeof(names)));
 	errno = 0;
 	return rdma_post_writev(id, (void *)(uintptr_t)p->wr_id, p->sge, p->num_sge, flags,

@@ -62,6 +62,7 @@ def report_of():
     def make(**change):
         end = {
             "fw_ver": "1",
+            "gid": "::ffff:192.0.2.1",
             "operations": {t: [op.name for op in tables.operations if t in op.wr] for t in tables.qp_types},
             "attributes": list(ATTRIBUTES),
             "limits": {"max_sge": 30, "max_inline_data": 128},

@@ -32,6 +32,7 @@ for cell in (line["id"] for line in lines[1:]):
     while listed("FAKE_HANG", cell):
         signal.pause()
     bad = listed("FAKE_FAIL", cell)
+    bad |= os.environ.get("HCASIM_MUTANT", "") in os.environ.get("FAKE_FAIL_MUTANT", "").split()
     result = {"pass": not bad, "seen": "this and that; ", "faults": ["byte 3 <is> wrong"] if bad else []}
     say({"end": cell, **result, "errno": None, "calls": ["ibv_wr_start(qpx)"], "us": 5})
 if os.environ.get("FAKE_CRASH_AT_END"):

@@ -24,8 +24,14 @@ def lacks(device, by_id, cell_id):
     return device.lacks(by_id[cell_id])
 
 
-def test_a_device_that_has_everything_runs_every_cell(declare, cells):
-    device = declare()
+ENDS = {
+    "requester": {"device": "a", "port": 1, "gid_index": 0, "address": "192.0.2.1"},
+    "responder": {"device": "b", "port": 1, "gid_index": 0, "address": "192.0.2.2"},
+}
+
+
+def test_a_device_that_has_everything_runs_every_cell(write_dut, cells):
+    device = dut.load(str(write_dut(capabilities={}, **ENDS)))
     assert all(device.supports(c) for c in cells)
 
 
@@ -42,7 +48,6 @@ def test_a_device_that_has_everything_runs_every_cell(declare, cells):
         ({"memory_windows": []}, "wr/send_inv/rc/sge/-/signaled", "memory_windows/2"),
         ({"flags": ["SIGNALED"]}, "wr/send_tso/ud/sge/ud_addr/ip_csum+signaled", "flags/IP_CSUM"),
         ({"srq": False}, "srq/post_srq_recv/rc/sge/-/-", "srq"),
-        ({"rdma_cm": False}, "writev/rdma_post_writev/rc/sge/-/signaled", "rdma_cm"),
     ],
 )
 def test_a_cell_that_needs_a_denied_capability(declare, by_id, declared, cell_id, missing):
@@ -229,6 +234,20 @@ def test_a_device_of_this_machine():
     assert (device.start, device.declared, device.name) == ([], None, "device-mlx5-0")
     alone = dut.load("device:rxe0").runner_line["dut"]
     assert alone["requester"] == alone["responder"]
+
+
+def test_rdma_cm_needs_addresses(write_dut, by_id, report_of):
+    cell = by_id["writev/rdma_post_writev/rc/sge/-/signaled"]
+    assert dut.load(str(write_dut(**ENDS, capabilities={}))).supports(cell)
+    without = dut.load(str(write_dut(**ENDS, capabilities={"rdma_cm": False})))
+    assert without.lacks(cell) == "the device has no rdma_cm"
+    device = dut.load("device:a")
+    device.learn(report_of(gid="fe80::1"))
+    assert "no address" in device.lacks(cell)
+    device.learn(report_of())
+    assert device.supports(cell)
+    assert device.line(cell)["id"] == cell.id
+    assert device.runner_line["dut"]["requester"]["address"] == "192.0.2.1"
 
 
 def test_a_peer_in_place_of_the_files(write_dut):

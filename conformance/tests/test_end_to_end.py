@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The real driver, runner, libibverbs and device: `hcasim conform` as a person calls it."""
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
@@ -9,6 +11,7 @@ from hcasim_conform import dut, results
 
 CELLS = "wr/send/rc/sge/ and not ip_csum"
 CELL = "wr/send/rc/sge/-/solicited"
+CALLS = "suite or signaled and not fence and not solicited and not ip_csum"
 
 
 @pytest.fixture
@@ -70,3 +73,40 @@ def test_a_device_name_that_is_not_there(conform, quick_dut, tmp_path):
     done, data = conform("--dut", str(path), "-k", CELLS)
     assert done.returncode == 1
     assert all("no RDMA device 'hcasim9'" in fault for fault in failing(data).values())
+
+
+def reproduction(calls):
+    """A function that makes these calls, as the report gives them to be copied."""
+    lines = [call if call.startswith("/*") else f"{call};" for call in calls]
+    return "\n".join(
+        ['#include "reproduce.h"', "void reproduce(void);", "void reproduce(void)", "{", *lines, "}", ""]
+    )
+
+
+def test_the_calls_of_the_report_compile(conform, quick_dut, build):
+    """Of every API, operation and setter: one of each form, whatever its numbers are."""
+    _, data = conform("--dut", quick_dut, "-k", CALLS)
+    forms = {
+        re.sub(r"0x[0-9a-f]+|\b\d+\b", "#", call): call for row in data["cells"] for call in row["calls"]
+    }
+    assert len(forms) > 100
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+    rdma_core = re.search(r"^RDMA_CORE_BUILD:PATH=(.*)$", cache, re.M)[1]
+    include = ["-I", str(Path(__file__).parents[1]), "-I", f"{rdma_core}/include"]
+    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"]
+    compiler = ["cc", "-std=gnu11", "-fsyntax-only", *warnings, *include, "-x", "c", "-"]
+    done = subprocess.run(compiler, input=reproduction(forms.values()), capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_device_of_this_machine_and_its_peer(build, tmp_path):
+    """`device:NAME --peer NAME`, inside a simulated machine: two adapters, no DUT file."""
+    hcasim = str(build / "bin" / "hcasim")
+    command = [hcasim, "run", "--hcas", "2", "--", hcasim, "conform", "--dut", "device:hcasim0/1/0"]
+    command += ["--peer", "hcasim1", "--out", str(tmp_path), "-k", CELLS]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    data = results.load(tmp_path)
+    assert failing(data) == {}
+    assert done.returncode == 0, done.stderr
+    assert data["dut"]["responder"]["device"] == "hcasim1"
+    assert data["findings"] == []

@@ -131,7 +131,7 @@ def test_the_copied_text_is_the_calls(browser, page, whole):
     browser.click(".calls .copy")
     browser.until("document.querySelector('.calls .copy').textContent === 'Copied'")
     text = browser.run("navigator.clipboard.readText()")
-    assert text.startswith(f"/*\n * {CELL}\n * {row_clause(whole, CELL)}\n")
+    assert text.startswith(f'/* #include "reproduce.h"\n *\n * {CELL}\n * {row_clause(whole, CELL)}\n')
     assert text.split(" */\n", 1)[1] == (
         "/* on the connected QP of the cell before */\n"
         "ibv_wr_start(qpx);\n"

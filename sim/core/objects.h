@@ -255,6 +255,7 @@ struct pkt_info { /* a parsed frame */
 	const struct hcasim_bth_op_info *op;
 	uint8_t transport; /* HCASIM_QPT_* */
 	bool se, ackreq, v4;
+	uint8_t packet_type; /* of a datagram, as its completion reports it */
 	uint8_t sgid[16], dgid[16], smac[6];
 	uint8_t grh[40];
 	uint16_t pkey;

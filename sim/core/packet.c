@@ -329,6 +329,14 @@ static void parse_header(const uint8_t *p, unsigned int hdr, struct pkt_info *in
 	}
 }
 
+/*
+ * A17.4.5.1: the completion of a datagram says whether it came as IPv4 or IPv6. Verbs has no field for that; RoCE
+ * packets carry no service level, and adapters report it there: bit 3 RoCEv2, bits 2:0 the network header
+ * (ConnectX PRM, CQE; UCX's ud_verbs depends on it).
+ */
+#define ROCE_V2_IPV6 0x9
+#define ROCE_V2_IPV4 0xa
+
 static bool parse_net(const struct hca_packet *pkt, struct pkt_info *info, uint32_t *udp_off,
 		      uint32_t *udp_len)
 {
@@ -338,6 +346,7 @@ static bool parse_net(const struct hca_packet *pkt, struct pkt_info *info, uint3
 		return false;
 	memcpy(info->smac, p + 6, 6);
 	info->v4 = get16(p + ETH_TYPE) == ETH_TYPE_IPV4;
+	info->packet_type = info->v4 ? ROCE_V2_IPV4 : ROCE_V2_IPV6;
 	if (info->v4) {
 		*udp_off = ETH_LEN + IPV4_LEN;
 		return parse_ipv4(p + ETH_LEN, pkt->len - ETH_LEN, info, udp_len);

@@ -82,19 +82,6 @@ bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct r
 	return true;
 }
 
-/*
- * A17.4.5.1: the completion of a datagram says whether it came as IPv4 or IPv6. Verbs has no field for that; RoCE
- * packets carry no service level, and adapters report it there: bit 3 RoCEv2, bits 2:0 the network header
- * (ConnectX PRM, CQE; UCX's ud_verbs depends on it).
- */
-#define SL_ROCE_V2_IPV6 0x9
-#define SL_ROCE_V2_IPV4 0xa
-
-static uint8_t packet_type(const struct pkt_info *info)
-{
-	return info->v4 ? SL_ROCE_V2_IPV4 : SL_ROCE_V2_IPV6;
-}
-
 static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl *cpl)
 {
 	*cpl = (struct hca_cpl){
@@ -111,7 +98,7 @@ static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl 
 		.grh = qp->c.type == HCASIM_QPT_UD,
 		.solicited = info->se,
 		.vlan = 0xffff,
-		.sl = qp->c.type == HCASIM_QPT_UD ? packet_type(info) : 0,
+		.sl = qp->c.type == HCASIM_QPT_UD ? info->packet_type : 0,
 	};
 	memcpy(cpl->smac, info->smac, sizeof(cpl->smac));
 }

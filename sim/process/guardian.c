@@ -25,6 +25,7 @@
 
 #define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL */
 #define EXECUTOR_MS        2 /* between looks for new work once the device is gone */
+#define LAST_WORDS_MS      4000 /* for a device process that was told to end: less than the launcher's patience */
 
 struct heir { /* a CQ or a QP */
 	LIST_ENTRY(heir) link;
@@ -301,12 +302,15 @@ static void carry_out(void)
 
 /* ---- The process --------------------------------------------------------------------------------- */
 
-static void pass_on(int signal_fd, pid_t child)
+/* True when the device process was told to end. */
+static bool pass_on(int signal_fd, pid_t child)
 {
 	struct signalfd_siginfo info;
 
-	if (read(signal_fd, &info, sizeof(info)) == sizeof(info) && info.ssi_signo != SIGCHLD)
-		kill(child, (int)info.ssi_signo);
+	if (read(signal_fd, &info, sizeof(info)) != sizeof(info) || info.ssi_signo == SIGCHLD)
+		return false;
+	kill(child, (int)info.ssi_signo);
+	return true;
 }
 
 static int take_signals(void)
@@ -322,20 +326,44 @@ static int take_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-int guardian_run(int fd, pid_t child)
+enum { DEVICE, SIGNALS, LAUNCHER, NUM_SOURCES };
+
+/* Until the device process has ended: everything it said was read. */
+static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child)
 {
-	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = take_signals(), .events = POLLIN}};
+	int patience = -1;
+
+	for (;;) {
+		int ready = poll(p, NUM_SOURCES, patience);
+
+		if (!ready) /* it hangs, and does not read that it shall end */
+			kill(child, SIGKILL);
+		if (ready <= 0) {
+			patience = ready ? patience : -1;
+			continue;
+		}
+		if (p[SIGNALS].revents && pass_on(p[SIGNALS].fd, child))
+			patience = LAST_WORDS_MS;
+		if (p[LAUNCHER].revents & (POLLHUP | POLLERR)) { /* the device process sees it, too */
+			p[LAUNCHER].fd = -1;
+			patience = LAST_WORDS_MS;
+		}
+		if (p[DEVICE].revents && !listen_to(p[DEVICE].fd, MSG_DONTWAIT))
+			return;
+	}
+}
+
+int guardian_run(int fd, int launcher, pid_t child)
+{
+	struct pollfd p[NUM_SOURCES] = {[DEVICE] = {.fd = fd, .events = POLLIN},
+					[SIGNALS] = {.fd = take_signals(), .events = POLLIN},
+					[LAUNCHER] = {.fd = launcher}};
 	int status = 0;
 
 	prctl(PR_SET_NAME, "hcasim-guard");
-	for (;;) {
-		if (poll(p, 2, -1) < 0)
-			continue;
-		if (p[1].revents)
-			pass_on(p[1].fd, child);
-		if (p[0].revents && !listen_to(fd, MSG_DONTWAIT))
-			break; /* the device process has ended: everything it said was read */
-	}
+	watch_over(p, child);
+	if (launcher >= 0)
+		close(launcher); /* whoever carries the will out must not look like a living machine */
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status)) {

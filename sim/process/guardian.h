@@ -5,7 +5,8 @@
 #include <sys/types.h>
 
 /* Listens on `fd` until the device process `child` has ended; carries the will out if a signal ended
- * it. Returns what the guardian exits with. */
-int guardian_run(int fd, pid_t child);
+ * it. A device process that hangs when a signal or the end of `launcher` (-1: none) tells it to end is
+ * killed. Returns what the guardian exits with. */
+int guardian_run(int fd, int launcher, pid_t child);
 
 #endif

@@ -31,9 +31,7 @@ int will_start(int listener, int launcher, int *status)
 	if (child) {
 		close(fds[1]);
 		close(listener);
-		if (launcher >= 0)
-			close(launcher);
-		*status = guardian_run(fds[0], child);
+		*status = guardian_run(fds[0], launcher, child);
 		return 1;
 	}
 	close(fds[0]);

@@ -29,8 +29,8 @@ struct will_msg { /* one descriptor comes with ASYNC (the pipe), CQ and QP (the 
 
 /*
  * Forks. In the child, the device process, returns 0. In the parent returns, when the child has
- * ended and the will was carried out, 1 and the child's status as for exit(); `listener` and
- * `launcher` (-1: none) are the child's alone. -1 on failure.
+ * ended and the will was carried out, 1 and the child's status as for exit(); `listener` is
+ * the child's alone, the end of file of `launcher` (-1: none) both see. -1 on failure.
  */
 int will_start(int listener, int launcher, int *status);
 /* The driver, with its queues reported to the guardian. */

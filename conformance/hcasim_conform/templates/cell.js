@@ -28,7 +28,7 @@ async function copy(text) {
 }
 
 /* A call as a C statement. */
-const statement = (call) => (/^\s*(\/\*.*\*\/|.*[;{}])\s*$/.test(call) ? call : `${call};`);
+const statement = (call) => (/^\s*(\/\*.*\*\/|.*;)\s*$/.test(call) ? call : `${call};`);
 
 function wrapped(text, width) {
   const lines = [""];
@@ -40,12 +40,13 @@ function wrapped(text, width) {
   return lines;
 }
 
-/* What the copy button gives: the calls, under a comment that says what they are to show. */
+/* What the copy button gives: the calls (conformance/reproduce.h declares their names), under a comment that says what
+   they are to show. */
 function sourceOf(id, details, calls) {
   const sentence = `"${head.clauses[details.clause]}"`;
   const comment = [id, details.clause, ...wrapped(sentence, 100), ...wrapped(`Expected: ${details.expected}`, 100)];
   const safe = comment.map((l) => l.replaceAll("*/", "* /"));
-  return [`/*`, ...safe.map((l) => ` * ${l}`), ` */`, ...calls.map(statement), ""].join("\n");
+  return [`/* #include "reproduce.h"`, ` *`, ...safe.map((l) => ` * ${l}`), ` */`, ...calls.map(statement), ""].join("\n");
 }
 
 const term = (name, ...content) => [make("dt", {}, name), make("dd", {}, ...content)];
@@ -56,12 +57,18 @@ function erratum(id) {
     make("p", {}, `The page: ${e.page}`), make("p", {}, `Decided: ${e.decision}`), make("p", {}, `Because: ${e.reason}`));
 }
 
-function artefact(a) {
+const KINDS = { pcap: "On the wire", wqe: "Work requests and completions", tlp: "On PCIe" };
+
+function artefact(a, run) {
+  const name = `${KINDS[a.kind] || a.kind}${several ? ` (${head.runs[run].name})` : ""}`;
   const link = a.path ? make("a", { href: encodeURI(a.path) }, a.path) : "";
-  if (!a.text) return make("p", { class: "artefact" }, make("b", {}, a.kind), " ", link);
-  return make("details", { class: "artefact", open: a.text.split("\n").length <= 12 },
-    make("summary", {}, make("b", {}, a.kind), " ", link), make("pre", {}, a.text));
+  if (!a.text) return make("p", { class: "artefact" }, make("b", {}, name), " ", link);
+  return make("details", { class: "artefact", open: !several && a.text.split("\n").length <= 12 },
+    make("summary", {}, make("b", {}, name), " ", link), make("pre", {}, a.text));
 }
+
+/* What the taps of the devices saw. */
+const artefactsOf = (details) => details.runs.flatMap((seen, run) => (seen ? seen.artefacts.map((a) => artefact(a, run)) : []));
 
 function seenTerms(letter, run) {
   const terms = [];
@@ -87,7 +94,7 @@ function seenBy(id, details, run, letter, sharedCalls) {
     several ? `${head.runs[run].name}: ` : "", make("b", {}, NAMES[letter]));
   if (!made) return make("article", { class: "seen" }, title, make("p", { class: "nothing" }, "This run has not got the cell."));
   return make("article", { class: "seen" }, title, make("dl", {}, ...seenTerms(letter, made)),
-    ...(sharedCalls || letter === "s" ? [] : [callsBlock(id, details, made)]), ...made.artefacts.map(artefact));
+    ...(sharedCalls || letter === "s" ? [] : [callsBlock(id, details, made)]));
 }
 
 function commandOf(id) {
@@ -110,5 +117,6 @@ async function cellBody(box, i) {
     make("div", { class: "devices" }, ...head.runs.map((_, run) => seenBy(id, details, run, letters[run], same))),
     same ? callsBlock(id, details, made[0]) : null,
     make("div", { class: "calls" }, make("div", { class: "bar" }, make("span", {}, "Run it again"), copyButton("Copy", () => command)), make("pre", {}, command)),
+    ...artefactsOf(details),
     make("p", { class: "link" }, make("a", { href: `#${id}` }, "Link to this cell")));
 }

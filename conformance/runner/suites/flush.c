@@ -209,7 +209,7 @@ static void bad_receive(struct kit *k, uint32_t len, uint32_t lkey_xor, enum ibv
 		return;
 	sge = (struct ibv_sge){(uintptr_t)l->recv.base, len, l->recv.mr->lkey ^ lkey_xor};
 	wr.sg_list = &sge;
-	log_call(&k->res->log, "ibv_post_recv(peer, %u bytes%s)", len,
+	log_call(&k->res->log, "ibv_post_recv(peer, recv_wr, &bad_recv_wr) /* %u bytes%s */", len,
 		 lkey_xor ? ", a key that is none" : "");
 	ret = link_post_recv(l, &wr, &bad);
 	KIT_CHECK(k, !ret, "posting a receive was refused with %s", errno_name(ret));
@@ -255,7 +255,8 @@ static void flush_modify(struct kit *k)
 	kit_list(k, f.plans, k->cell->num_wr, f.wr);
 	ret = kit_post(k, k->l->qp, k->l->peer, f.wr, NULL);
 	KIT_CHECK(k, !ret, "posting was refused with %s", errno_name(ret));
-	log_call(&k->res->log, "ibv_modify_qp(qp, IBV_QPS_ERR)");
+	log_call(&k->res->log,
+		 "ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, IBV_QP_STATE)");
 	ret = ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE);
 	KIT_CHECK(k, !ret, "ibv_modify_qp to ERR failed with %s", errno_name(ret));
 	expect_flush(k, &f, f.own_recv);

@@ -68,7 +68,8 @@ int kit_post(struct kit *k, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_sen
 
 	for (one = wr; one; one = one->next)
 		log_call(&k->res->log,
-			 "wr[%d] = {.wr_id = 0x%llx, .opcode = IBV_WR_%s, .num_sge = %d, .send_flags = %s}",
+			 "wr[%d] = (struct ibv_send_wr){.wr_id = 0x%llx, .opcode = IBV_WR_%s, .num_sge = %d, "
+			 ".send_flags = %s}",
 			 i++, (unsigned long long)one->wr_id, value_name(op_names, one->opcode), one->num_sge,
 			 flags_name(send_flag_names, "IBV_SEND_", one->send_flags, flags, sizeof(flags)));
 	log_call(&k->res->log, "ibv_post_send(%s, wr, &bad_wr)", qp == k->l->peer ? "peer" : "qp");
@@ -174,7 +175,7 @@ void kit_alive(struct kit *k, struct link *l)
 	collect(l, &requester, &responder, k->res);
 }
 
-static bool next_async(struct ibv_context *ctx, int timeout_ms, struct ibv_async_event *event)
+bool kit_next_async(struct ibv_context *ctx, int timeout_ms, struct ibv_async_event *event)
 {
 	struct pollfd fd = {.fd = ctx->async_fd, .events = POLLIN};
 
@@ -188,7 +189,7 @@ void kit_drain_async(struct ibv_context *ctx)
 {
 	struct ibv_async_event event;
 
-	while (next_async(ctx, 0, &event))
+	while (kit_next_async(ctx, 0, &event))
 		;
 }
 
@@ -198,7 +199,7 @@ bool kit_expect_async(struct kit *k, struct ibv_context *ctx, enum ibv_event_typ
 
 	/* that a connection is in use is said at a moment of the device's choice */
 	do {
-		if (!next_async(ctx, k->r->dut.timeout_ms, &event)) {
+		if (!kit_next_async(ctx, k->r->dut.timeout_ms, &event)) {
 			KIT_FAULT(k, "the asynchronous event '%s' did not come", ibv_event_type_str(type));
 			return false;
 		}

@@ -92,8 +92,9 @@ static void reuse_recv(struct kit *k)
 		memset(arena_shadow(&l->recv, buf), 0x5c, sge[i].length);
 		wr[i] = (struct ibv_recv_wr){link_recv_wr_id(l->next_post++), i ? NULL : &wr[1], &sge[i], 1};
 	}
-	log_call(&k->res->log, "%s(peer, two receives); the requests and SGE lists are overwritten",
-		 l->srq ? "ibv_post_srq_recv" : "ibv_post_recv");
+	log_call(&k->res->log,
+		 "%s, recv_wr, &bad_recv_wr) /* two; the requests and SGE lists are overwritten */",
+		 l->srq ? "ibv_post_srq_recv(srq" : "ibv_post_recv(peer");
 	rc = link_post_recv(l, wr, &bad);
 	memset(wr, 0xff, sizeof(wr));
 	memset(sge, 0xff, sizeof(sge));

@@ -121,7 +121,7 @@ class Machine:
                 status = self.process.wait(END)
             except subprocess.TimeoutExpired:
                 say("the device process did not end by itself: killed")
-                self.process.kill()
+                os.killpg(self.process.pid, signal.SIGKILL)  # the guardian and the device
                 status = self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
         return status

@@ -77,6 +77,31 @@ def test_a_killed_guardian_ends_the_machine():
     wait_end(end)
 
 
+def test_a_device_that_hangs_goes_with_its_launcher():
+    """Stopped, it neither reads nor ends; the guardian waits a while and kills it."""
+    process = start("fatal")
+    guardian, device = device_of(process.pid)
+    ends = [os.pidfd_open(pid) for pid in (guardian, device)]
+    os.kill(device, signal.SIGSTOP)
+    process.kill()
+    process.wait()
+    assert process.stdout.readline() == "fatal\n"
+    for end in ends:
+        wait_end(end)
+    process.stdout.close()
+
+
+def test_a_device_that_hangs_ends_with_the_command():
+    process = start("hold")
+    guardian, device = device_of(process.pid)
+    end = os.pidfd_open(device)
+    os.kill(device, signal.SIGSTOP)
+    process.send_signal(signal.SIGTERM)
+    process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    wait_end(end)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_signals_reach_the_command(number):
     process = start("hold")

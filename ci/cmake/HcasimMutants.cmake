@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# -DHCASIM_MUTANTS=ON: a build whose provider and adapter have deliberate faults, one at a time, for `hcasim conform
+# mutants`. Copies of the sources with all faults planted take the place of the sources; nobody runs it for anything else.
+option(HCASIM_MUTANTS "build with the faults of conformance/mutants/mutants.yaml" OFF)
+
+function(hcasim_plant_mutants)
+  set(catalogue ${CMAKE_SOURCE_DIR}/conformance/mutants/mutants.yaml)
+  set(plant ${CMAKE_SOURCE_DIR}/conformance/hcasim_conform/plant.py)
+  set(copies ${CMAKE_BINARY_DIR}/mutants)
+  execute_process(COMMAND ${HCASIM_PYTHON} ${plant} ${catalogue} ${CMAKE_SOURCE_DIR} ${copies}
+    OUTPUT_VARIABLE files ERROR_VARIABLE message RESULT_VARIABLE failed OUTPUT_STRIP_TRAILING_WHITESPACE)
+  if(failed)
+    message(FATAL_ERROR "${message}")
+  endif()
+  string(REPLACE "\n" ";" files "${files}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue} ${plant})
+  foreach(file ${files})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})
+    hcasim_replace_source(${file} ${copies}/${file})
+  endforeach()
+endfunction()
+
+# In every library and program that is built from it in its own folder.
+function(hcasim_replace_source file copy)
+  get_filename_component(folder ${CMAKE_SOURCE_DIR}/${file} DIRECTORY)
+  set(replaced FALSE)
+  foreach(target hcasim_provider_objects hcasim_core hcasim_native hcasim_kernel hcasim_timing hcasim-device)
+    get_target_property(sources ${target} SOURCES)
+    get_target_property(base ${target} SOURCE_DIR)
+    set(new "")
+    foreach(source ${sources})
+      get_filename_component(path ${source} ABSOLUTE BASE_DIR ${base})
+      if(path STREQUAL ${CMAKE_SOURCE_DIR}/${file})
+        set(path ${copy})
+        set(replaced TRUE)
+        set_source_files_properties(${copy} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS
+          "-iquote;${folder};-iquote;${CMAKE_SOURCE_DIR}/conformance/mutants")
+      endif()
+      list(APPEND new ${path})
+    endforeach()
+    set_property(TARGET ${target} PROPERTY SOURCES ${new})
+  endforeach()
+  if(NOT replaced)
+    message(FATAL_ERROR "mutants.yaml: no part of provider or adapter is built from ${file}")
+  endif()
+endfunction()

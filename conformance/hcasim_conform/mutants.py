@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""hcasim conform mutants: is the suite worth anything? Each deliberate fault must turn it red, where it must.
+
+Needs a build with -DHCASIM_MUTANTS=ON (conformance/mutants). Without a fault all cells used here are green;
+with each one, at least one of the cells that the catalogue names for it is red. A crash or a hang is red, too.
+"""
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from . import drive, dut as duts, taps
+from .enumeration import Enumerator
+from .tables import Tables
+
+HERE = Path(__file__).resolve().parents[1]
+CATALOGUE = HERE / "mutants" / "mutants.yaml"
+SCHEMA = HERE / "schema" / "mutants.schema.json"
+SWITCH = "HCASIM_MUTANT"
+FIRST, MOST = 12, 150  # named cells that are run at once, and at most, for one mutant
+SAMPLE = 12  # other cells
+HANGS = 5.0  # seconds for the named cells that only a mutant takes which hangs the device
+WAIT = 2.0  # seconds that a cell waits for what does not come: much of what is run here hangs
+
+
+class CatalogueError(Exception):
+    """The catalogue is wrong; the message names the field."""
+
+
+@dataclass
+class Mutant:
+    id: str
+    what: str
+    patterns: list
+    named: list = field(default_factory=list)  # cells
+
+
+@dataclass
+class Verdict:
+    mutant: Mutant
+    red: list = field(default_factory=list)  # ids of named cells
+    run: int = 0
+    sample_red: int = 0
+    sample: int = 0
+    seconds: float = 0
+
+    @property
+    def caught(self):
+        return bool(self.red)
+
+
+def load(path=CATALOGUE):
+    doc = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    try:
+        jsonschema.validate(doc, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    except jsonschema.ValidationError as error:
+        where = "/".join(str(p) for p in error.absolute_path) or "the file"
+        raise CatalogueError(f"{path}: {where}: {error.message}") from error
+    mutants = [Mutant(row["id"], row["what"], row["cells"]) for row in doc["mutants"]]
+    ids = [mutant.id for mutant in mutants]
+    twice = sorted({name for name in ids if ids.count(name) > 1})
+    if twice:
+        raise CatalogueError(f"{path}: the id {twice[0]} is there twice")
+    return mutants
+
+
+def spread(cells, count):
+    """`count` of them, from all over the list, in an order that begins far apart."""
+    if len(cells) <= count:
+        return list(cells)
+    return [cells[i * len(cells) // count] for i in range(count)]
+
+
+def usable(cells, dut):
+    """Cells that are run on this device, and must pass there."""
+    return [c for c in cells if c.expect.level != "UNDEFINED" and dut.supports(c) and not dut.difference(c)]
+
+
+def choose(mutants, cells):
+    """Each mutant's cells. One that has none would never be caught: the catalogue is wrong."""
+    for mutant in mutants:
+        named = {}
+        for pattern in mutant.patterns:
+            named.update((c.id, c) for c in cells if fnmatchcase(c.id, pattern))
+        if not named:
+            raise CatalogueError(f"mutant {mutant.id}: no cell matches any of {mutant.patterns}")
+        mutant.named = list(named.values())
+
+
+class Bench:
+    """The device with faults, and runs of cells on it."""
+
+    def __init__(self, name, bin_dir, tables, folder):
+        self.name = name
+        self.bin_dir = bin_dir
+        self.tables = tables
+        self.folder = Path(folder)  # for what taps keep
+
+    def dut(self, mutant):
+        dut = duts.load(self.name)
+        dut.env = {**dut.env, SWITCH: mutant.id if mutant else ""}
+        dut.timeout = WAIT
+        dut.runner_line["dut"]["timeout_ms"] = int(WAIT * 1000)
+        taps.enable(dut, self.tables, self.folder / (mutant.id if mutant else "none"))
+        return dut
+
+    def red(self, mutant, cells, all_of_them=True):
+        """Ids of cells that fail; of the first one only, unless all are asked for."""
+        red = []
+        dut = self.dut(mutant)
+
+        def report(cell, result):
+            if not result.passed:
+                red.append(cell.id)
+
+        for group in drive.groups(cells):
+            if red and not all_of_them:
+                break
+            run = drive.GroupRun(dut, self.bin_dir, group, report, lambda text: None)
+            if not all_of_them:
+                run.enough = lambda result: not result.passed
+            run.run()
+        return red
+
+    @staticmethod
+    def first(mutant):
+        """The cells that it is tried on first: some of each pattern, in the order of the patterns."""
+        share = max(1, FIRST // len(mutant.patterns))
+        parts = [[c for c in mutant.named if fnmatchcase(c.id, p)] for p in mutant.patterns]
+        return list({c.id: c for part in parts for c in spread(part, share)}.values())
+
+    def judge(self, mutant, sample):
+        begin = time.monotonic()
+        verdict = Verdict(mutant, sample=len(sample))
+        first = self.first(mutant)
+        verdict.red = self.red(mutant, first, all_of_them=False)
+        verdict.run = len(first)
+        if not verdict.red:
+            rest = spread([c for c in mutant.named if c not in first], MOST)
+            verdict.red = self.red(mutant, rest, all_of_them=False)
+            verdict.run += len(rest)
+        if time.monotonic() - begin < HANGS:
+            verdict.sample_red = len(self.red(mutant, sample))
+        else:  # one that hangs is not run on cells that say no more
+            verdict.sample = 0
+        verdict.seconds = time.monotonic() - begin
+        return verdict
+
+
+def baseline(bench, mutants, sample):
+    """Without a fault: the cells that each mutant is tried on first, and the sample."""
+    cells = {c.id: c for mutant in mutants for c in bench.first(mutant)}
+    cells.update((c.id, c) for c in sample)
+    return len(cells), bench.red(None, list(cells.values()))
+
+
+def record(verdicts, cells, red, seconds):
+    return {
+        "caught": sum(v.caught for v in verdicts),
+        "mutants": len(verdicts),
+        "seconds": round(seconds, 1),
+        "without": {"cells": cells, "red": red},
+        "verdicts": [
+            {
+                "id": v.mutant.id,
+                "what": v.mutant.what,
+                "caught": v.caught,
+                "cells": v.run,
+                "red": v.red,
+                "sample": v.sample,
+                "sample_red": v.sample_red,
+                "seconds": round(v.seconds, 2),
+            }
+            for v in verdicts
+        ],
+    }
+
+
+def tell(verdict):
+    if verdict.caught:
+        print(f"caught  {verdict.mutant.id}: {verdict.red[0]}", flush=True)
+    else:
+        print(
+            f"MISSED  {verdict.mutant.id}: {verdict.mutant.what}; {verdict.run} cells are green", flush=True
+        )
+
+
+def parser():
+    p = argparse.ArgumentParser(prog="hcasim conform mutants", description=__doc__.splitlines()[0])
+    p.add_argument("ids", nargs="*", metavar="MUTANT", help="only these (default: all of the catalogue)")
+    p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device with the faults")
+    p.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="mutants at a time")
+    p.add_argument("--out", type=Path, default=Path("conform-out"), metavar="DIR", help="for mutants.json")
+    p.add_argument("--list", action="store_true", help="print the catalogue, run nothing")
+    return p
+
+
+def select(mutants, ids):
+    unknown = sorted(set(ids) - {mutant.id for mutant in mutants})
+    if unknown:
+        raise CatalogueError(f"there is no mutant {unknown[0]}")
+    return [mutant for mutant in mutants if not ids or mutant.id in ids]
+
+
+def run(args, mutants, bin_dir):
+    with tempfile.TemporaryDirectory(prefix="hcasim-mutants-") as folder:
+        return run_in(folder, args, mutants, bin_dir)
+
+
+def run_in(folder, args, mutants, bin_dir):
+    begin, tables = time.monotonic(), Tables()
+    cells = usable(Enumerator(tables).cells(), duts.load(args.dut))
+    choose(mutants, cells)
+    sample = spread([c for c in cells if c.api == "wr" and c.qpt == "RC"], SAMPLE)
+    bench = Bench(args.dut, bin_dir, tables, folder)
+    number, red = baseline(bench, mutants, sample)
+    for cell in red:
+        print(f"RED without a mutant: {cell}")
+    verdicts = []
+    with ThreadPoolExecutor(max(1, args.jobs or 1)) as pool:
+        for verdict in pool.map(lambda mutant: bench.judge(mutant, sample), mutants):
+            verdicts.append(verdict)
+            tell(verdict)
+    data = record(verdicts, number, red, time.monotonic() - begin)
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "mutants.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    print(f"{data['caught']} of {data['mutants']} mutants caught in {data['seconds']} s")
+    return 1 if red or data["caught"] < data["mutants"] else 0
+
+
+def main(argv):
+    """Runs the suite on deliberately faulty builds of the adapter: each fault must turn it red."""
+    args = parser().parse_args(argv)
+    build = Path(os.environ.get("HCASIM_BUILD", HERE.parent / "build" / "mutants"))
+    try:
+        mutants = select(load(), args.ids)
+        if args.list:
+            print("\n".join(f"{mutant.id}  {mutant.what}" for mutant in mutants))
+            return 0
+        if not (build / "mutants").is_dir():
+            raise CatalogueError(f"{build} was not built with -DHCASIM_MUTANTS=ON (preset mutants)")
+        return run(args, mutants, build / "bin")
+    except (CatalogueError, duts.DutError) as error:
+        print(f"hcasim conform mutants: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Plants the mutants of a catalogue (conformance/mutants/*.yaml) into copies of source files.
+
+    python3 plant.py CATALOGUE TOP OUT
+
+writes OUT/<file> for each file that has mutants, and prints the files' names, one a line. The sources
+themselves know nothing of mutants: a mutant is a piece of text and what stands there instead, in which
+MUTANT is true when that mutant was chosen. CMake builds the copies with -DHCASIM_MUTANTS=ON, and only then.
+"""
+import re
+import sys
+from pathlib import Path
+
+import yaml
+
+WORD = re.compile(r"\bMUTANT\b")
+
+
+class PlantError(Exception):
+    """The catalogue and the sources do not fit; the message names mutant, file and text."""
+
+
+class Place:
+    """Where an edit of a mutant goes in a file's text."""
+
+    def __init__(self, name, edit, text):
+        wanted = edit["find"]
+        count = text.count(wanted)
+        if count != 1:
+            raise PlantError(f"mutant {name}: {edit['file']} has {count} times, and not once: {wanted!r}")
+        self.name = name
+        self.start = text.index(wanted)
+        self.end = self.start + len(wanted)
+        self.text = WORD.sub(f'MUTANT_ON("{name}")', edit["with"])
+
+
+def plant(text, edits):
+    """The text of a file with its edits, (mutant's name, edit), in it."""
+    places = sorted((Place(name, edit, text) for name, edit in edits), key=lambda place: place.start)
+    out, at = ['#include "mutant.h"\n'], 0
+    for place in places:
+        if place.start < at:
+            raise PlantError(f"mutant {place.name}: overlaps with another one in the same file")
+        out += [text[at : place.start], place.text]
+        at = place.end
+    return "".join([*out, text[at:]])
+
+
+def by_file(mutants):
+    files = {}
+    for mutant in mutants:
+        for edit in [mutant, *mutant.get("also", [])]:
+            files.setdefault(edit["file"], []).append((mutant["id"], edit))
+    return files
+
+
+def write_if_new(path, text):
+    """Keeps the time of a file that stays as it is: nothing is compiled again."""
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def main(catalogue, top, out):
+    mutants = yaml.safe_load(Path(catalogue).read_text(encoding="utf-8"))["mutants"]
+    for name, chosen in by_file(mutants).items():
+        source = Path(top) / name
+        try:
+            write_if_new(Path(out) / name, plant(source.read_text(encoding="utf-8"), chosen))
+        except (OSError, PlantError) as error:
+            sys.exit(f"{catalogue}: {error}")
+        print(name)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Segments and checksums as the receiver sees them. */
+#include <endian.h>
+#include <string.h>
+
+#include "kit.h"
+
+#define ETH 14
+#define IP  20
+#define TCP 20
+#define UDP 8
+
+#define IP_ID 0x1234
+#define SEQ   0xfffffe00u /* wraps */
+#define FIN   0x01
+#define PSH   0x08
+#define ACK   0x10
+#define CWR   0x80
+#define WRONG 0xbeef
+
+static uint16_t get16(const uint8_t *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+	return (uint32_t)get16(p) << 16 | get16(p + 2);
+}
+
+static void put16(uint8_t *p, uint16_t value)
+{
+	p[0] = value >> 8;
+	p[1] = value;
+}
+
+/* The Internet checksum (RFC 1071) over bytes whose own checksum is among them: 0 when it is right. */
+static uint16_t sum_of(uint32_t sum, const uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		sum += i & 1 ? p[i] : p[i] << 8;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+/* Of a TCP or UDP packet with its pseudo-header. */
+static uint16_t transport_sum(const uint8_t *ip, size_t len)
+{
+	uint32_t pseudo = ip[9] + len;
+
+	for (int i = 12; i < IP; i += 2)
+		pseudo += get16(ip + i);
+	return sum_of(pseudo, ip + IP, len);
+}
+
+/* Ethernet to everybody, IPv4 of a transport protocol with so many bytes. */
+static void put_headers(uint8_t *p, uint8_t protocol, size_t len, bool checksums)
+{
+	static const uint8_t eth[ETH] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x08, 0x00};
+	static const uint8_t addresses[] = {192, 0, 2, 1, 192, 0, 2, 2};
+	uint8_t *ip = p + ETH;
+
+	memcpy(p, eth, ETH);
+	memset(ip, 0, IP);
+	ip[0] = 0x45;
+	put16(ip + 2, IP + len);
+	put16(ip + 4, IP_ID);
+	ip[8] = 64;
+	ip[9] = protocol;
+	put16(ip + 10, checksums ? 0 : WRONG);
+	memcpy(ip + 12, addresses, sizeof(addresses));
+}
+
+static void put_tcp(uint8_t *tcp)
+{
+	static const uint8_t hdr[TCP] = {0x30,
+					 0x39,
+					 0,
+					 9,
+					 SEQ >> 24,
+					 SEQ >> 16 & 0xff,
+					 SEQ >> 8 & 0xff,
+					 0,
+					 0,
+					 0,
+					 0,
+					 1,
+					 0x50,
+					 CWR | ACK | PSH | FIN,
+					 0x20,
+					 0};
+
+	memcpy(tcp, hdr, TCP);
+}
+
+/* One segment of the stream: what a TCP at the receiver would look at. */
+static void judge_segment(struct kit *k, const uint8_t *p, const struct plan *plan, uint32_t at, uint32_t len)
+{
+	uint32_t mss = kit_arg(k, "mss", PLAN_TSO_MSS), number = at / mss;
+	const uint8_t *ip = p + ETH, *tcp = ip + IP;
+	uint8_t flags = ACK | (at ? 0 : CWR) | (at + len == plan->total ? PSH | FIN : 0);
+
+	KIT_CHECK(k, get16(ip + 2) == IP + TCP + len, "segment %u: IP length %u, expected %u", number,
+		  get16(ip + 2), IP + TCP + len);
+	KIT_CHECK(k, get16(ip + 4) == (uint16_t)(IP_ID + number), "segment %u: IP id 0x%x, expected 0x%x",
+		  number, get16(ip + 4), (uint16_t)(IP_ID + number));
+	KIT_CHECK(k, !sum_of(0, ip, IP), "segment %u: the IP checksum is wrong", number);
+	KIT_CHECK(k, get32(tcp + 4) == SEQ + at, "segment %u: sequence number 0x%x, expected 0x%x", number,
+		  get32(tcp + 4), SEQ + at);
+	KIT_CHECK(k, tcp[13] == flags, "segment %u: TCP flags 0x%02x, expected 0x%02x", number, tcp[13],
+		  flags);
+	KIT_CHECK(k, !transport_sum(ip, TCP + len), "segment %u: the TCP checksum is wrong", number);
+	KIT_CHECK(k, !memcmp(tcp + TCP, plan->payload + at, len),
+		  "segment %u: its payload is not that of the stream", number);
+}
+
+static void segments(struct kit *k)
+{
+	static struct plan plan[CELL_MAX_WR];
+	uint8_t hdr[ETH + IP + TCP];
+	struct link *l = k->l;
+	struct ibv_send_wr wr;
+	uint32_t mss = kit_arg(k, "mss", PLAN_TSO_MSS);
+	unsigned int slot = 0;
+	int rc;
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plan))
+		return;
+	put_headers(hdr, 6, TCP, true);
+	put_tcp(hdr + ETH + IP);
+	kit_list(k, plan, 1, &wr);
+	wr.tso.hdr = hdr;
+	wr.tso.hdr_sz = sizeof(hdr);
+	wr.tso.mss = mss;
+	rc = kit_post(k, l->qp, l->peer, &wr, NULL);
+	KIT_CHECK(k, !rc, "posting was refused with %s", errno_name(rc));
+	if (!kit_expect(k, l, l->cq, l->qp, wr.wr_id, IBV_WC_SUCCESS))
+		return;
+	for (uint32_t at = 0; at < plan[0].total && KIT_GOOD(k); at += mss, slot++) {
+		uint32_t len = plan[0].total - at < mss ? plan[0].total - at : mss;
+		struct ibv_wc wc;
+
+		if (!kit_wait(k, l, l->peer_cq, &wc))
+			return;
+		KIT_CHECK(k, wc.status == IBV_WC_SUCCESS && wc.wr_id == link_recv_wr_id(slot),
+			  "segment %u: receive completion 0x%llx %s", slot, (unsigned long long)wc.wr_id,
+			  value_name(status_names, wc.status));
+		KIT_CHECK(k, wc.byte_len == link_grh(l) + sizeof(hdr) + len,
+			  "segment %u: byte_len %u, expected %zu", slot, wc.byte_len,
+			  link_grh(l) + sizeof(hdr) + len);
+		judge_segment(k, l->slot[slot] + link_grh(l), &plan[0], at, len);
+	}
+	kit_expect_none(k, l, l->peer_cq);
+}
+
+/* One frame or IPoIB message with wrong checksums: mended when asked, and left alone when not. */
+static void checksums(struct kit *k)
+{
+	static struct plan plan[CELL_MAX_WR];
+	bool asked = k->cell->wr[0].flags & IBV_SEND_IP_CSUM, tcp = kit_arg(k, "tcp", 0);
+	uint8_t frame[ETH + IP + TCP], *data, *got;
+	struct link *l = k->l;
+	unsigned int skip = 0, len;
+	struct posted posted;
+	struct ibv_wc wc;
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plan))
+		return;
+	/* behind Ethernet on a raw QP, behind the four bytes of IPoIB on UD */
+	skip = l->qpt == IBV_QPT_UD ? 4 : ETH;
+	data = (uint8_t *)(uintptr_t)plan[0].sge[0].addr;
+	len = plan[0].total - skip - IP;
+	put_headers(frame, tcp ? 6 : 17, len, false);
+	memset(frame + ETH + IP, 0, TCP);
+	if (tcp)
+		put_tcp(frame + ETH + IP);
+	else
+		put16(frame + ETH + IP + 4, len);
+	put16(frame + ETH + IP + (tcp ? 16 : 6), WRONG);
+	memcpy(data + skip, frame + ETH, IP + (tcp ? TCP : UDP));
+	if (skip == ETH)
+		memcpy(data, frame, ETH);
+	else
+		memcpy(data, "\x08\x00\x00\x00", 4);
+	posted = post_list(l, plan, 1, &k->res->log);
+	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+	if (!kit_expect(k, l, l->cq, l->qp, plan[0].wr_id, IBV_WC_SUCCESS) ||
+	    !kit_wait(k, l, l->peer_cq, &wc))
+		return;
+	KIT_CHECK(k, wc.status == IBV_WC_SUCCESS, "the receive ended with %s",
+		  value_name(status_names, wc.status));
+	got = l->slot[0] + link_grh(l) + skip;
+	KIT_CHECK(k, !(sum_of(0, got, IP) == 0) == !asked, "the IP checksum is %s",
+		  asked ? "wrong" : "mended unasked");
+	KIT_CHECK(k, !(transport_sum(got, len) == 0) == !asked, "the %s checksum is %s", tcp ? "TCP" : "UDP",
+		  asked ? "wrong" : "mended unasked");
+	KIT_CHECK(k, !(wc.wc_flags & IBV_WC_IP_CSUM_OK) == !asked, "IBV_WC_IP_CSUM_OK is %s",
+		  asked ? "not set for right checksums" : "set for wrong checksums");
+	KIT_CHECK(k, !memcmp(got + IP + TCP, data + skip + IP + TCP, len - TCP), "the payload has changed");
+}
+
+const struct scenario frame_scenarios[] = {
+	{"segments", segments},
+	{"checksums", checksums},
+	{NULL, NULL},
+};

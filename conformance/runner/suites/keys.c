@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Memory regions: what their keys allow, and for how long. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+
+#define SIZE 4096
+
+static const int all_access =
+	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+
+/* Memory of its own, watched for change. */
+struct region {
+	uint8_t *buf;
+	struct ibv_mr *mr;
+};
+
+static bool make_region(struct kit *k, struct region *r, struct ibv_pd *pd, int access)
+{
+	r->buf = aligned_alloc(4096, SIZE);
+	memset(r->buf, 0x77, SIZE);
+	r->mr = ibv_reg_mr(pd, r->buf, SIZE, access);
+	log_call(&k->res->log, "mr = ibv_reg_mr(pd, addr, %d, 0x%x)", SIZE, access);
+	if (!r->mr)
+		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
+	return r->mr;
+}
+
+static void drop_region(struct region *r)
+{
+	if (r->mr)
+		ibv_dereg_mr(r->mr);
+	free(r->buf);
+}
+
+static void judge_untouched(struct kit *k, const struct region *r)
+{
+	static uint8_t want[SIZE];
+
+	memset(want, 0x77, SIZE);
+	judge_bytes(&k->res->verdict, "memory behind the key", want, r->buf, SIZE);
+}
+
+static void aim(struct ibv_send_wr *wr, const uint8_t *at, uint32_t rkey)
+{
+	bool atomic = wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP || wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+
+	if (atomic) {
+		wr->wr.atomic.remote_addr = (uintptr_t)at;
+		wr->wr.atomic.rkey = rkey;
+	} else {
+		wr->wr.rdma.remote_addr = (uintptr_t)at;
+		wr->wr.rdma.rkey = rkey;
+	}
+}
+
+/* The request of the cell to an address. Its wr_id, or 0 and a fault. */
+static uint64_t post_to(struct kit *k, const uint8_t *at, uint32_t rkey)
+{
+	static struct plan plan;
+	struct ibv_send_wr wr;
+	int ret = plan_wr(&plan, k->l, &k->cell->wr[0], 0, k->r->seed);
+
+	if (!ret) {
+		kit_list(k, &plan, 1, &wr);
+		aim(&wr, at, rkey);
+		ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
+	}
+	if (ret)
+		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+	return ret ? 0 : wr.wr_id;
+}
+
+/* It must end with this status. */
+static bool reach(struct kit *k, const uint8_t *at, uint32_t rkey, enum ibv_wc_status status)
+{
+	uint64_t wr_id = post_to(k, at, rkey);
+
+	return wr_id && kit_expect(k, k->l, k->l->cq, k->l->qp, wr_id, status);
+}
+
+static void refused_remotely(struct kit *k, struct ibv_pd *pd, int access, int offset)
+{
+	struct region r = {0};
+
+	if (kit_link(k, API_POST, NULL) && make_region(k, &r, pd, access) &&
+	    reach(k, r.buf + offset, r.mr->rkey, k->cell->status))
+		judge_untouched(k, &r);
+	drop_region(&r);
+}
+
+/* The region lacks the right that the operation needs. */
+static void key_right(struct kit *k)
+{
+	refused_remotely(k, k->r->dut.responder.pd, all_access & ~kit_arg(k, "without", 0), 0);
+}
+
+/* One byte before or behind the region. */
+static void key_range(struct kit *k)
+{
+	unsigned int len = k->cell->wr[0].len[0];
+
+	refused_remotely(k, k->r->dut.responder.pd, all_access,
+			 kit_arg(k, "before", 0) ? -1 : (int)(SIZE - len + 1));
+}
+
+static void key_other_pd(struct kit *k)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(k->r->dut.responder.ctx);
+
+	KIT_CHECK(k, pd, "ibv_alloc_pd failed with %s", errno_name(errno));
+	refused_remotely(k, pd, all_access, 0);
+	ibv_dealloc_pd(pd);
+}
+
+/* The QP, not the region, forbids it. Which of two statuses that is has been left open (erratum QP-RIGHTS). */
+static void key_qp_right(struct kit *k)
+{
+	struct ibv_qp_attr attr = {.qp_access_flags = all_access & ~kit_arg(k, "without", 0)};
+	struct region r = {0};
+	struct ibv_wc wc;
+	int ret;
+
+	if (kit_link(k, API_POST, NULL) && make_region(k, &r, k->r->dut.responder.pd, all_access)) {
+		log_call(&k->res->log,
+			 "ibv_modify_qp(peer, &(struct ibv_qp_attr){.qp_access_flags = 0x%x}, "
+			 "IBV_QP_ACCESS_FLAGS)",
+			 attr.qp_access_flags);
+		ret = ibv_modify_qp(k->l->peer, &attr, IBV_QP_ACCESS_FLAGS);
+		if (ret)
+			KIT_FAULT(k, "ibv_modify_qp failed with %s", errno_name(ret));
+		else if (post_to(k, r.buf, r.mr->rkey) && kit_wait(k, k->l, k->l->cq, &wc)) {
+			if (wc.status != IBV_WC_REM_ACCESS_ERR && wc.status != IBV_WC_REM_INV_REQ_ERR)
+				KIT_FAULT(k, "status %s, expected REM_ACCESS_ERR or REM_INV_REQ_ERR",
+					  value_name(status_names, wc.status));
+			judge_untouched(k, &r);
+		}
+	}
+	drop_region(&r);
+}
+
+/* The key works, and does no more once the region is deregistered. */
+static void key_dereg(struct kit *k)
+{
+	struct region r = {0};
+	uint32_t rkey;
+	int ret;
+
+	if (kit_link(k, API_POST, NULL) && make_region(k, &r, k->r->dut.responder.pd, all_access) &&
+	    reach(k, r.buf, r.mr->rkey, IBV_WC_SUCCESS)) {
+		rkey = r.mr->rkey;
+		log_call(&k->res->log, "ibv_dereg_mr(mr)");
+		ret = ibv_dereg_mr(r.mr);
+		r.mr = NULL;
+		memset(r.buf, 0x77, SIZE);
+		if (ret)
+			KIT_FAULT(k, "ibv_dereg_mr failed with %s", errno_name(ret));
+		else if (reach(k, r.buf, rkey, k->cell->status))
+			judge_untouched(k, &r);
+	}
+	drop_region(&r);
+}
+
+/* The same with the key of local memory; or a key of another protection domain. */
+static void local_key(struct kit *k)
+{
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	struct ibv_pd *other = ibv_alloc_pd(ctx),
+		      *pd = kit_arg(k, "other_pd", 0) ? other : k->r->dut.requester.pd;
+	static struct plan plan;
+	struct region r = {0};
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	int ret;
+
+	if (kit_link(k, API_POST, NULL) && make_region(k, &r, pd, all_access & ~kit_arg(k, "without", 0))) {
+		sge = (struct ibv_sge){(uintptr_t)r.buf, k->cell->wr[0].len[0], r.mr->lkey};
+		if (kit_arg(k, "dereg", 0)) {
+			log_call(&k->res->log, "ibv_dereg_mr(mr)");
+			ibv_dereg_mr(r.mr);
+			r.mr = NULL;
+		}
+		ret = plan_wr(&plan, k->l, &k->cell->wr[0], 0, k->r->seed);
+		kit_list(k, &plan, 1, &wr);
+		wr.sg_list = &sge;
+		ret = ret ? ret : kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
+		if (ret)
+			KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+		else if (kit_expect(k, k->l, k->l->cq, k->l->qp, wr.wr_id, k->cell->status))
+			judge_untouched(k, &r);
+	}
+	drop_region(&r);
+	link_destroy(k->l);
+	ibv_dealloc_pd(other);
+}
+
+const struct scenario key_scenarios[] = {
+	{"key_right", key_right},
+	{"key_range", key_range},
+	{"key_other_pd", key_other_pd},
+	{"key_qp_right", key_qp_right},
+	{"key_dereg", key_dereg},
+	{"local_key", local_key},
+	{NULL, NULL},
+};

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Memory windows of the responder: binding, what a window allows, and when it ends. */
+#include <errno.h>
+#include <string.h>
+
+#include "kit.h"
+
+#define START 512 /* of the window in the responder's memory */
+#define LEN   128
+
+static const int both_ways = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+static const struct link_opts bindable = {.windows = true};
+
+/* A link, and a window of type 2 that is not bound. */
+static struct ibv_mw *set_up(struct kit *k, struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct ibv_mw *mw;
+
+	if (!kit_link(k, API_POST, &bindable))
+		return NULL;
+	arena_reset(&k->l->local);
+	mw = ibv_alloc_mw(pd ? pd : k->r->dut.responder.pd, type);
+	log_call(&k->res->log, "mw = ibv_alloc_mw(pd, IBV_MW_TYPE_%d)", type == IBV_MW_TYPE_1 ? 1 : 2);
+	if (!mw)
+		KIT_FAULT(k, "ibv_alloc_mw failed with %s", errno_name(errno));
+	return mw;
+}
+
+struct bind {
+	struct ibv_mr *mr; /* NULL: the responder's memory */
+	uint64_t addr, len;
+	int access;
+};
+
+static struct bind usual(const struct link *l)
+{
+	return (struct bind){l->target.mr, (uintptr_t)l->target.base + START, LEN, both_ways};
+}
+
+/* Posts a bind of a type 2 window on the peer. 0 or an errno. */
+static int post_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint32_t *rkey)
+{
+	struct ibv_send_wr wr = kit_wr(0xb1d, IBV_WR_BIND_MW, NULL);
+
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = *rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){b->mr, b->addr, b->len, b->access};
+	return kit_post(k, k->l->peer, k->l->qp, &wr, NULL);
+}
+
+/* A bind that must succeed. */
+static bool bind_ok(struct kit *k, struct ibv_mw *mw, const struct bind *b)
+{
+	uint32_t rkey;
+	int ret = post_bind(k, mw, b, &rkey);
+
+	if (ret)
+		KIT_FAULT(k, "posting the bind was refused with %s", errno_name(ret));
+	else if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, IBV_WC_SUCCESS))
+		mw->rkey = rkey;
+	return KIT_GOOD(k);
+}
+
+/* A bind that must fail, at posting or with MW_BIND_ERR; its window gives nothing. */
+static void bind_refused(struct kit *k, struct ibv_mw *mw, const struct bind *b)
+{
+	uint32_t rkey;
+	int ret = post_bind(k, mw, b, &rkey);
+
+	k->res->err = ret;
+	seen(k->res, ret ? "the bind was refused with %s; " : "the bind was taken; ", errno_name(ret));
+	if (!ret)
+		kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, k->cell->status);
+}
+
+/* An access of the requester through a key of the responder. */
+static bool probe_on(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint32_t rkey, uint64_t offset,
+		     enum ibv_wc_status status)
+{
+	uint8_t *from = arena_take(&l->local, 8);
+	struct ibv_sge sge = {(uintptr_t)from, 8, l->local.mr->lkey};
+	struct ibv_send_wr wr = kit_wr(0x9706e, op, &sge);
+	int ret;
+
+	wr.wr.rdma.rkey = rkey;
+	wr.wr.rdma.remote_addr = (uintptr_t)k->l->target.base + offset;
+	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
+	if (ret)
+		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+	else
+		kit_expect(k, l, l->cq, l->qp, 0x9706e, status);
+	return KIT_GOOD(k);
+}
+
+static bool probe(struct kit *k, enum ibv_wr_opcode op, uint32_t rkey, uint64_t offset,
+		  enum ibv_wc_status status)
+{
+	return probe_on(k, k->l, op, rkey, offset, status);
+}
+
+static bool opens(struct kit *k, const struct ibv_mw *mw)
+{
+	return probe(k, IBV_WR_RDMA_WRITE, mw->rkey, START, IBV_WC_SUCCESS) &&
+	       probe(k, IBV_WR_RDMA_READ, mw->rkey, START + LEN - 8, IBV_WC_SUCCESS);
+}
+
+static void closed(struct kit *k, uint32_t rkey)
+{
+	probe(k, IBV_WR_RDMA_WRITE, rkey, START, IBV_WC_REM_ACCESS_ERR);
+}
+
+static void drop(struct kit *k, struct ibv_mw *mw)
+{
+	int ret = mw ? ibv_dealloc_mw(mw) : 0;
+
+	if (ret)
+		KIT_FAULT(k, "ibv_dealloc_mw failed with %s", errno_name(ret));
+}
+
+/* Inside the window, up to its last byte; then one byte beyond, or before, or without the right. */
+static void mw_bound(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+
+	b.access &= ~kit_arg(k, "without", 0);
+	if (mw && bind_ok(k, mw, &b)) {
+		if (b.access & IBV_ACCESS_REMOTE_WRITE)
+			probe(k, IBV_WR_RDMA_WRITE, mw->rkey, START, IBV_WC_SUCCESS);
+		if (KIT_GOOD(k) && b.access & IBV_ACCESS_REMOTE_READ)
+			probe(k, IBV_WR_RDMA_READ, mw->rkey, START + LEN - 8, IBV_WC_SUCCESS);
+		if (KIT_GOOD(k))
+			probe(k, kit_arg(k, "read", 0) ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, mw->rkey,
+			      START + kit_arg(k, "at", 0), k->cell->status);
+	}
+	drop(k, mw);
+}
+
+static void mw_not_bound(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+
+	if (mw)
+		closed(k, mw->rkey);
+	drop(k, mw);
+}
+
+/* The key of before the bind is void. */
+static void mw_old_key(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+	uint32_t old = mw ? mw->rkey : 0;
+
+	if (mw && bind_ok(k, mw, &b) && opens(k, mw))
+		closed(k, old);
+	drop(k, mw);
+}
+
+static bool invalidate(struct kit *k, struct ibv_mw *mw)
+{
+	struct ibv_send_wr wr = kit_wr(0x11f, IBV_WR_LOCAL_INV, NULL);
+	int ret;
+
+	wr.invalidate_rkey = mw->rkey;
+	ret = kit_post(k, k->l->peer, k->l->qp, &wr, NULL);
+	if (ret)
+		KIT_FAULT(k, "posting LOCAL_INV was refused with %s", errno_name(ret));
+	else
+		kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x11f, IBV_WC_SUCCESS);
+	return KIT_GOOD(k);
+}
+
+static void mw_local_inv(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+	uint32_t old;
+
+	if (mw && bind_ok(k, mw, &b) && opens(k, mw) && invalidate(k, mw)) {
+		old = mw->rkey;
+		if (kit_arg(k, "rebind", 0) && bind_ok(k, mw, &b))
+			opens(k, mw);
+		if (KIT_GOOD(k))
+			closed(k, old);
+	}
+	drop(k, mw);
+}
+
+/* The receive completion says that the window is void: at that moment it is. */
+static void mw_send_inv(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+	struct ibv_send_wr wr = kit_wr(0x5e1f, IBV_WR_SEND_WITH_INV, NULL);
+	struct ibv_wc wc;
+	int ret;
+
+	if (mw && bind_ok(k, mw, &b) && opens(k, mw)) {
+		wr.invalidate_rkey = mw->rkey;
+		ret = link_fill_recv(k->l);
+		ret = ret ? ret : kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
+		if (ret)
+			KIT_FAULT(k, "posting SEND_WITH_INV was refused with %s", errno_name(ret));
+		else if (kit_wait(k, k->l, k->l->peer_cq, &wc)) {
+			if (!(wc.wc_flags & IBV_WC_WITH_INV) || wc.invalidated_rkey != mw->rkey)
+				KIT_FAULT(k, "the receive completion does not name the invalidated rkey");
+			else if (kit_expect(k, k->l, k->l->cq, k->l->qp, 0x5e1f, IBV_WC_SUCCESS))
+				closed(k, mw->rkey);
+		}
+	}
+	drop(k, mw);
+}
+
+/* A bound window of type 2 must be invalidated before it is bound again. */
+static void mw_rebind_bound(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+
+	if (mw && bind_ok(k, mw, &b) && opens(k, mw)) {
+		b.addr += 1024;
+		bind_refused(k, mw, &b);
+	}
+	drop(k, mw);
+}
+
+static void mw_bad_bind(struct kit *k)
+{
+	struct ibv_pd *pd = ibv_alloc_pd(k->r->dut.responder.ctx);
+	int without = kit_arg(k, "mr_without", 0);
+	struct ibv_mw *mw = set_up(k, kit_arg(k, "other_pd", 0) ? pd : NULL, IBV_MW_TYPE_2);
+	struct ibv_mr *mr = NULL;
+	struct bind b = usual(k->l);
+
+	if (mw && without) {
+		int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_READ;
+
+		mr = ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size, all & ~without);
+		if (!mr)
+			KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
+		b.mr = mr;
+	}
+	b.addr += kit_arg(k, "shift", 0) ? k->l->target.size - START - LEN + 1 : 0;
+	if (mw && KIT_GOOD(k))
+		bind_refused(k, mw, &b);
+	drop(k, mw);
+	if (mr)
+		ibv_dereg_mr(mr);
+	link_destroy(k->l);
+	if (pd)
+		ibv_dealloc_pd(pd);
+}
+
+/* A window of type 2B belongs to the QP that its bind was posted on. */
+static void mw_other_qp(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+	struct link other = {0};
+
+	if (mw && bind_ok(k, mw, &b) && opens(k, mw) && kit_link_beside(k, &other, API_POST, &bindable)) {
+		arena_reset(&other.local);
+		if (k->r->dut.responder.attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B)
+			probe_on(k, &other, IBV_WR_RDMA_WRITE, mw->rkey, START, k->cell->status);
+		else
+			seen(k->res, "windows are not of type 2B; ");
+	}
+	link_destroy(&other);
+	drop(k, mw);
+}
+
+/* The region cannot go while a window is bound to it; it can once the window is void, or gone. */
+static void mw_holds_mr(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+	struct ibv_mr *mr = NULL;
+	uint32_t rkey;
+	int ret;
+
+	if (mw) {
+		mr = ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size,
+				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+		b.mr = mr;
+	}
+	if (mr && bind_ok(k, mw, &b) && opens(k, mw)) {
+		log_call(&k->res->log, "ibv_dereg_mr(mr)");
+		ret = ibv_dereg_mr(mr);
+		k->res->err = ret;
+		if (!ret) {
+			mr = NULL;
+			KIT_FAULT(k, "a region with a bound window was deregistered");
+		} else if (opens(k, mw) && kit_arg(k, "dealloc", 0)) {
+			rkey = mw->rkey;
+			drop(k, mw);
+			mw = NULL;
+			closed(k, rkey);
+		} else if (KIT_GOOD(k)) {
+			invalidate(k, mw);
+		}
+	}
+	if (mr && ibv_dereg_mr(mr) && KIT_GOOD(k))
+		KIT_FAULT(k, "the region cannot be deregistered after its window is void");
+	drop(k, mw);
+}
+
+/* Type 1: ibv_bind_mw() moves the window and says its new key; a bind of no bytes ends it. */
+static void mw_type_1(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_1);
+	struct bind b = usual(k->l);
+	struct ibv_mw_bind bind = {.wr_id = 0x71b, .send_flags = IBV_SEND_SIGNALED};
+	uint32_t old = mw ? mw->rkey : 0;
+	int ret, lengths[] = {LEN, kit_arg(k, "unbind", 0) ? 0 : LEN};
+
+	for (int i = 0; mw && i < 2 && KIT_GOOD(k); i++) {
+		bind.bind_info =
+			(struct ibv_mw_bind_info){b.mr, b.addr, lengths[i], lengths[i] ? b.access : 0};
+		old = mw->rkey;
+		log_call(&k->res->log,
+			 "ibv_bind_mw(peer, mw, &(struct ibv_mw_bind){.bind_info = {mr, (uintptr_t)addr, %d, "
+			 "0}})",
+			 lengths[i]);
+		ret = ibv_bind_mw(k->l->peer, mw, &bind);
+		if (ret)
+			KIT_FAULT(k, "ibv_bind_mw failed with %s", errno_name(ret));
+		else if (mw->rkey == old && lengths[i])
+			KIT_FAULT(k, "mw->rkey is the same as before the bind");
+		else if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x71b, IBV_WC_SUCCESS) && lengths[i])
+			opens(k, mw);
+	}
+	if (KIT_GOOD(k))
+		closed(k, old);
+	drop(k, mw);
+}
+
+const struct scenario window_scenarios[] = {
+	{"mw_bound", mw_bound},
+	{"mw_not_bound", mw_not_bound},
+	{"mw_old_key", mw_old_key},
+	{"mw_local_inv", mw_local_inv},
+	{"mw_send_inv", mw_send_inv},
+	{"mw_rebind_bound", mw_rebind_bound},
+	{"mw_bad_bind", mw_bad_bind},
+	{"mw_other_qp", mw_other_qp},
+	{"mw_holds_mr", mw_holds_mr},
+	{"mw_type_1", mw_type_1},
+	{NULL, NULL},
+};

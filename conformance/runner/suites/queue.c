@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Full queues, and the states in which a QP takes work. */
+#include <errno.h>
+#include <string.h>
+
+#include "../journal.h"
+#include "../link_modify.h"
+#include "kit.h"
+
+#define MOST 4000 /* requests that are tried: no queue of the few that were asked for is as long */
+
+/* Requests like the first of the cell until one is refused. */
+static unsigned int fill_sq(struct kit *k, const struct plan *plan, int *rc, bool *named)
+{
+	struct ibv_send_wr wr, *bad = NULL;
+	unsigned int taken = 0;
+
+	post_fill(&wr, k->l, (struct plan *)plan);
+	for (*rc = 0; !*rc && taken < MOST; taken += !*rc) {
+		wr.wr_id = taken;
+		*rc = ibv_post_send(k->l->qp, &wr, &bad);
+	}
+	*named = *rc && bad == &wr;
+	log_call(&k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* a signalled IBV_WR_%s, %u times */",
+		 value_name(op_names, wr.opcode), taken + 1);
+	return taken;
+}
+
+static void sq_full(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	const struct link_opts opts = {.sq_depth = 16, .cq_depth = MOST};
+	unsigned int taken, more;
+	bool named;
+	int rc;
+
+	if (!kit_link(k, API_POST, &opts) || !kit_plan(k, plans))
+		return;
+	taken = fill_sq(k, &plans[0], &rc, &named);
+	seen(k->res, "%u requests were taken, %u are granted; ", taken, k->l->cap.max_send_wr);
+	k->res->err = rc;
+	KIT_CHECK(k, taken >= k->l->cap.max_send_wr, "request %u was refused with %s, %u are granted", taken,
+		  errno_name(rc), k->l->cap.max_send_wr);
+	KIT_CHECK(k, rc, "%d requests were taken and none was polled: the queue has no end", MOST);
+	KIT_CHECK(k, named, "bad_wr does not name the refused request");
+	for (unsigned int i = 0; i < taken; i++)
+		if (!kit_expect(k, k->l, k->l->cq, k->l->qp, i, IBV_WC_SUCCESS))
+			return;
+	kit_expect_none(k, k->l, k->l->cq);
+	more = fill_sq(k, &plans[0], &rc, &named);
+	KIT_CHECK(k, more == taken, "after polling all, %u requests were taken, before it %u", more, taken);
+}
+
+/* A region that does not fit is refused as a whole. */
+static void region_full(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	const struct link_opts opts = {.sq_depth = 16, .cq_depth = MOST};
+	struct link *l = k->l;
+	struct posted posted;
+	int rc;
+
+	if (!kit_link(k, API_WR, &opts) || !kit_plan(k, plans))
+		return;
+	log_call(&k->res->log, "ibv_wr_start(qpx); /* %d RDMA WRITEs */ ibv_wr_complete(qpx)", MOST);
+	ibv_wr_start(l->qpx);
+	for (int i = 0; i < MOST; i++) {
+		l->qpx->wr_id = i;
+		l->qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(l->qpx, l->target.mr->rkey, (uintptr_t)plans[0].target);
+		if (l->qpt == IBV_QPT_XRC_SEND)
+			ibv_wr_set_xrc_srqn(l->qpx, l->srqn);
+		ibv_wr_set_sge(l->qpx, plans[0].sge[0].lkey, plans[0].sge[0].addr, plans[0].sge[0].length);
+	}
+	rc = ibv_wr_complete(l->qpx);
+	k->res->err = rc;
+	KIT_CHECK(k, rc, "a region of %d requests was taken, %u are granted", MOST, l->cap.max_send_wr);
+	log_call(&k->res->log, "/* the next region */");
+	posted = post_wr(l, plans, 1, false, &k->res->log);
+	KIT_CHECK(k, !posted.rc, "the next region was refused with %s", errno_name(posted.rc));
+	struct expect requester = {0}, responder = {0};
+
+	plan_execute(&plans[0], l, &requester, &responder);
+	collect(l, &requester, &responder, k->res);
+	collect_extra(l, k->res);
+	if (KIT_GOOD(k))
+		collect_memory(l, l->next_use, k->res);
+}
+
+/* The same for receives: as many as are granted are taken, and the refused one is named. */
+static void recv_full(struct kit *k)
+{
+	struct link *l = k->l;
+	struct ibv_sge sge;
+	struct ibv_recv_wr wr = {.num_sge = 1, .sg_list = &sge}, *bad = NULL;
+	unsigned int taken = 0, granted;
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	struct ibv_srq_attr srq;
+	int rc = 0;
+
+	if (!kit_link(k, kit_arg(k, "srq", 0) ? API_SRQ : API_POST, NULL))
+		return;
+	sge = (struct ibv_sge){(uintptr_t)l->recv.base, 64 + link_grh(l), l->recv.mr->lkey};
+	rc = l->srq ? ibv_query_srq(l->srq, &srq) : ibv_query_qp(l->peer, &attr, IBV_QP_CAP, &init);
+	KIT_CHECK(k, !rc, "the query of the queue failed with %s", errno_name(rc));
+	granted = l->srq ? srq.max_wr : init.cap.max_recv_wr;
+	for (; !rc && taken < 65536; taken += !rc) {
+		wr.wr_id = taken;
+		rc = link_post_recv(l, &wr, &bad);
+	}
+	log_call(&k->res->log, "%s, recv_wr, &bad_recv_wr) /* %u times */",
+		 l->srq ? "ibv_post_srq_recv(srq" : "ibv_post_recv(peer", taken + 1);
+	seen(k->res, "%u receives were taken, %u are granted; ", taken, granted);
+	k->res->err = rc;
+	KIT_CHECK(k, taken >= granted, "receive %u was refused with %s, %u are granted", taken,
+		  errno_name(rc), granted);
+	KIT_CHECK(k, rc && bad == &wr, "the queue has no end, or bad_wr does not name the refused receive");
+}
+
+/* A send is refused before RTS, and is not executed when the QP gets there. */
+static void send_early(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	struct ibv_send_wr wr[CELL_MAX_WR];
+	const struct link_opts opts = {.short_of = kit_arg(k, "short_of", 1)};
+	int bad, rc;
+
+	if (!kit_link(k, API_POST, &opts) || !kit_plan(k, plans))
+		return;
+	kit_list(k, plans, k->cell->num_wr, wr);
+	rc = kit_post(k, k->l->qp, k->l->peer, wr, &bad);
+	k->res->err = rc;
+	KIT_CHECK(k, rc, "a send was taken before the QP is in RTS");
+	KIT_CHECK(k, rc == EINVAL, "a send before RTS was refused with %s, expected EINVAL", errno_name(rc));
+	KIT_CHECK(k, bad == 0, "bad_wr names request %d, expected the first", bad);
+	rc = link_go_on(k->l);
+	KIT_CHECK(k, !rc, "%s failed with %s", k->l->step, errno_name(rc));
+	kit_alive(k, k->l);
+	collect_extra(k->l, k->res);
+}
+
+/* The same with a critical region. */
+static void region_early(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	const struct link_opts opts = {.short_of = kit_arg(k, "short_of", 1)};
+	struct posted posted;
+	int rc;
+
+	if (!kit_link(k, API_WR, &opts) || !kit_plan(k, plans))
+		return;
+	posted = post_wr(k->l, plans, k->cell->num_wr, false, &k->res->log);
+	k->res->err = posted.rc;
+	KIT_CHECK(k, posted.rc, "a region was taken before the QP is in RTS");
+	rc = link_go_on(k->l);
+	KIT_CHECK(k, !rc, "%s failed with %s", k->l->step, errno_name(rc));
+	kit_alive(k, k->l);
+	collect_extra(k->l, k->res);
+}
+
+/* ERR, RESET, and up again: nothing of before is left. */
+static void recycle(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	struct link *l = k->l;
+	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR}, reset = {.qp_state = IBV_QPS_RESET};
+	struct ibv_wc wc;
+	int rc;
+
+	if (!kit_link(k, API_POST, NULL))
+		return;
+	for (int turn = 0; turn < 3 && KIT_GOOD(k); turn++) {
+		if (!kit_plan(k, plans))
+			return;
+		kit_alive(k, l);
+		log_call(&k->res->log, "/* qp and peer: ibv_modify_qp() to ERR, RESET, INIT, RTR, RTS */");
+		rc = ibv_modify_qp(l->qp, &err, IBV_QP_STATE);
+		rc = rc ? rc : ibv_modify_qp(l->peer, &err, IBV_QP_STATE);
+		rc = rc ? rc : ibv_modify_qp(l->qp, &reset, IBV_QP_STATE);
+		rc = rc ? rc : ibv_modify_qp(l->peer, &reset, IBV_QP_STATE);
+		rc = rc ? rc : link_connect(l, &k->res->log);
+		KIT_CHECK(k, !rc, "bringing the QPs up again failed with %s", errno_name(rc));
+		/* completions of the error state may have been there before */
+		while (collect_poll(l, l->peer_cq, &wc) == 1 || collect_poll(l, l->cq, &wc) == 1)
+			KIT_CHECK(k, wc.status == IBV_WC_WR_FLUSH_ERR,
+				  "a CQE %s was left of before the reset",
+				  value_name(status_names, wc.status));
+		l->next_use = l->next_post;
+	}
+}
+
+const struct scenario queue_scenarios[] = {
+	{"sq_full", sq_full},
+	{"region_full", region_full},
+	{"recv_full", recv_full},
+	{"send_early", send_early},
+	{"region_early", region_early},
+	{"recycle", recycle},
+	{NULL, NULL},
+};

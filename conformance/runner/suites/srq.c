@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Shared receive queues: limit, size, many QPs, and the drain of one of them. */
+#include <errno.h>
+#include <string.h>
+
+#include "kit.h"
+
+#define SHARERS 4
+
+/* Sends the first request of the cell `times`, each completed on both sides. */
+static void send_times(struct kit *k, struct link *l, unsigned int times)
+{
+	static struct plan plan;
+
+	for (unsigned int i = 0; i < times && KIT_GOOD(k); i++) {
+		struct expect requester = {0}, responder = {0};
+		struct posted posted;
+		int ret = plan_wr(&plan, l, &k->cell->wr[0], 0, k->r->seed);
+
+		KIT_CHECK(k, !ret, "buffers of the case: %s", errno_name(ret));
+		posted = post_list(l, &plan, 1, &k->res->log);
+		KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+		plan_execute(&plan, l, &requester, &responder);
+		collect(l, &requester, &responder, k->res);
+	}
+}
+
+static bool set_up(struct kit *k)
+{
+	int ret;
+
+	if (!kit_link(k, API_SRQ, NULL))
+		return false;
+	kit_drain_async(k->r->dut.responder.ctx);
+	ret = link_fill_recv(k->l);
+	if (ret)
+		KIT_FAULT(k, "posting receives failed with %s", errno_name(ret));
+	return !ret;
+}
+
+static int modify(struct kit *k, uint32_t limit)
+{
+	struct ibv_srq_attr attr = {.srq_limit = limit};
+
+	log_call(&k->res->log, "ibv_modify_srq(srq, &(struct ibv_srq_attr){.srq_limit = %u}, IBV_SRQ_LIMIT)",
+		 limit);
+	return ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_LIMIT);
+}
+
+/* No event of the limit lies there: whatever else there is was caused by the connection. */
+static bool limit_event(struct kit *k)
+{
+	struct ibv_context *ctx = k->r->dut.responder.ctx;
+	struct ibv_async_event event;
+
+	while (kit_next_async(ctx, 0, &event))
+		if (event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED)
+			return true;
+	return false;
+}
+
+/* Eight receives and a limit of five: the event belongs to the fourth message, and is one. */
+static void srq_limit(struct kit *k)
+{
+	struct ibv_srq_attr attr;
+	int ret;
+
+	if (!set_up(k))
+		return;
+	ret = modify(k, LINK_RECV_SLOTS - 3);
+	KIT_CHECK(k, !ret, "setting the limit failed with %s", errno_name(ret));
+	ret = ibv_query_srq(k->l->srq, &attr);
+	KIT_CHECK(k, !ret && attr.srq_limit == LINK_RECV_SLOTS - 3, "ibv_query_srq says a limit of %u",
+		  attr.srq_limit);
+	send_times(k, k->l, 3);
+	KIT_CHECK(k, !KIT_GOOD(k) || !limit_event(k),
+		  "the limit event came with as many receives left as the limit");
+	send_times(k, k->l, 1);
+	if (!KIT_GOOD(k) ||
+	    !kit_expect_async(k, k->r->dut.responder.ctx, IBV_EVENT_SRQ_LIMIT_REACHED, k->l->srq))
+		return;
+	send_times(k, k->l, 2);
+	KIT_CHECK(k, !KIT_GOOD(k) || !limit_event(k), "a second limit event came for one arming");
+}
+
+/* A limit that is above the size is refused, and nothing has changed. */
+static void srq_limit_refused(struct kit *k)
+{
+	struct ibv_srq_attr before, after;
+	int ret;
+
+	if (!set_up(k))
+		return;
+	ret = ibv_query_srq(k->l->srq, &before);
+	KIT_CHECK(k, !ret, "ibv_query_srq failed with %s", errno_name(ret));
+	ret = modify(k, before.max_wr + 1);
+	KIT_CHECK(k, ret, "a limit of one more than the queue holds was taken");
+	k->res->err = ret;
+	ret = ibv_query_srq(k->l->srq, &after);
+	KIT_CHECK(k, !ret && before.max_wr == after.max_wr && before.srq_limit == after.srq_limit,
+		  "the refused call has changed max_wr or srq_limit");
+	send_times(k, k->l, 2);
+}
+
+static void srq_resize(struct kit *k)
+{
+	struct ibv_srq_attr attr, now;
+	int ret;
+
+	if (!set_up(k))
+		return;
+	if (!(k->r->dut.responder.attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE)) {
+		seen(k->res, "the device cannot resize SRQs; ");
+		return;
+	}
+	ret = ibv_query_srq(k->l->srq, &attr);
+	KIT_CHECK(k, !ret, "ibv_query_srq failed with %s", errno_name(ret));
+	attr.max_wr *= 2;
+	log_call(&k->res->log, "ibv_modify_srq(srq, &(struct ibv_srq_attr){.max_wr = %u}, IBV_SRQ_MAX_WR)",
+		 attr.max_wr);
+	ret = ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_MAX_WR);
+	KIT_CHECK(k, !ret, "the resize failed with %s", errno_name(ret));
+	ret = ibv_query_srq(k->l->srq, &now);
+	KIT_CHECK(k, !ret && now.max_wr >= attr.max_wr, "max_wr is %u after a resize to %u", now.max_wr,
+		  attr.max_wr);
+	send_times(k, k->l, LINK_RECV_SLOTS); /* what was posted before is still there */
+	if (KIT_GOOD(k))
+		kit_alive(k, k->l);
+	attr.max_wr = LINK_RECV_SLOTS / 2;
+	ret = link_fill_recv(k->l);
+	KIT_CHECK(k, !ret, "posting receives failed with %s", errno_name(ret));
+	ret = ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_MAX_WR);
+	KIT_CHECK(k, ret, "a resize to %u was taken with %d receives posted", attr.max_wr, LINK_RECV_SLOTS);
+	send_times(k, k->l, LINK_RECV_SLOTS);
+}
+
+/* Four QPs in turn: the receives are used in the order of posting, whoever's message comes. */
+static void srq_shared(struct kit *k)
+{
+	static struct link others[SHARERS];
+	struct link_opts opts = {0};
+
+	memset(others, 0, sizeof(others));
+	if (!set_up(k))
+		return;
+	opts.srq = k->l->srq;
+	for (unsigned int i = 0; i < SHARERS && KIT_GOOD(k); i++)
+		kit_link_beside(k, &others[i], API_SRQ, &opts);
+	for (unsigned int turn = 0; turn < LINK_RECV_SLOTS && KIT_GOOD(k); turn++) {
+		struct link *l = &others[turn % SHARERS];
+		struct arena own = l->recv;
+
+		/* the buffers, and the order in which they were posted, are those of the first link */
+		memcpy(l->slot, k->l->slot, sizeof(l->slot));
+		l->recv = k->l->recv;
+		l->next_post = k->l->next_post;
+		l->next_use = k->l->next_use;
+		send_times(k, l, 1);
+		k->l->next_use = l->next_use;
+		k->l->loose[turn] = l->loose[turn];
+		l->recv = own;
+	}
+	if (KIT_GOOD(k))
+		collect_memory(k->l, 0, k->res);
+	for (unsigned int i = 0; i < SHARERS; i++)
+		link_destroy(&others[i]);
+}
+
+/* A QP that leaves says when it has taken its last receive; the others go on. */
+static void srq_drain(struct kit *k)
+{
+	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
+	struct link_opts opts = {0};
+	struct link leaver = {0};
+	int ret;
+
+	if (!set_up(k))
+		return;
+	opts.srq = k->l->srq;
+	if (kit_link_beside(k, &leaver, API_SRQ, &opts)) {
+		log_call(&k->res->log, "ibv_modify_qp(other, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, "
+				       "IBV_QP_STATE) /* another QP of the SRQ */");
+		ret = ibv_modify_qp(leaver.peer, &err, IBV_QP_STATE);
+		if (ret)
+			KIT_FAULT(k, "ibv_modify_qp to ERR failed with %s", errno_name(ret));
+		else if (kit_expect_async(k, k->r->dut.responder.ctx, IBV_EVENT_QP_LAST_WQE_REACHED,
+					  leaver.peer))
+			kit_expect_none(k, &leaver, leaver.peer_cq);
+	}
+	if (KIT_GOOD(k))
+		send_times(k, k->l, LINK_RECV_SLOTS);
+	link_destroy(&leaver);
+}
+
+const struct scenario srq_scenarios[] = {
+	{"srq_limit", srq_limit},   {"srq_limit_refused", srq_limit_refused},
+	{"srq_resize", srq_resize}, {"srq_shared", srq_shared},
+	{"srq_drain", srq_drain},   {NULL, NULL},
+};

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Polling, completion events, and what a completion says of a datagram. */
+#include <string.h>
+
+#include "kit.h"
+
+/* One SEND to the peer; both completions are taken. */
+static void send_one(struct kit *k, unsigned int flags)
+{
+	struct link *l = k->l;
+	struct cell_wr send = k->cell->wr[0];
+	struct expect requester = {0}, responder = {0};
+	static struct plan plan;
+	struct posted posted;
+	int ret;
+
+	send.flags |= flags;
+	ret = plan_wr(&plan, l, &send, 0, k->r->seed);
+	if (!ret)
+		ret = link_fill_recv(l);
+	KIT_CHECK(k, !ret, "buffers of the case: %s", errno_name(ret));
+	posted = post_list(l, &plan, 1, &k->res->log);
+	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+	plan_execute(&plan, l, &requester, &responder);
+	collect(l, &requester, &responder, k->res);
+}
+
+static bool arm(struct kit *k, int solicited_only)
+{
+	int ret;
+
+	log_call(&k->res->log, "ibv_req_notify_cq(peer_cq, %d)", solicited_only);
+	ret = ibv_req_notify_cq(k->l->peer_cq, solicited_only);
+	if (ret)
+		KIT_FAULT(k, "ibv_req_notify_cq failed with %s", errno_name(ret));
+	return !ret;
+}
+
+static void event_any(struct kit *k)
+{
+	if (!kit_link(k, API_POST, NULL) || !arm(k, 0))
+		return;
+	send_one(k, 0);
+	if (KIT_GOOD(k) && !collect_event(k->l, true))
+		KIT_FAULT(k, "no completion event came for a new CQE");
+	if (KIT_GOOD(k))
+		send_one(k, IBV_SEND_SOLICITED);
+	if (KIT_GOOD(k) && collect_event(k->l, false))
+		KIT_FAULT(k, "a second completion event came for one request of notification");
+}
+
+static void event_solicited(struct kit *k)
+{
+	if (!kit_link(k, API_POST, NULL) || !arm(k, 1))
+		return;
+	send_one(k, 0);
+	if (KIT_GOOD(k) && collect_event(k->l, false))
+		KIT_FAULT(k, "a completion event came for an unsolicited message");
+	if (KIT_GOOD(k))
+		send_one(k, IBV_SEND_SOLICITED);
+	if (KIT_GOOD(k) && !collect_event(k->l, true))
+		KIT_FAULT(k, "no completion event came for a solicited message");
+}
+
+/* A completion in error counts as solicited. */
+static void event_error(struct kit *k)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	int ret;
+
+	if (!kit_link(k, API_POST, NULL) || !arm(k, 1))
+		return;
+	ret = link_fill_recv(k->l);
+	KIT_CHECK(k, !ret, "posting receives failed with %s", errno_name(ret));
+	log_call(&k->res->log,
+		 "ibv_modify_qp(peer, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, IBV_QP_STATE)");
+	ret = ibv_modify_qp(k->l->peer, &attr, IBV_QP_STATE);
+	KIT_CHECK(k, !ret, "ibv_modify_qp failed with %s", errno_name(ret));
+	KIT_CHECK(k, collect_event(k->l, true), "no completion event came for a CQE in error");
+	for (unsigned int i = 0; i < LINK_RECV_SLOTS; i++)
+		if (!kit_expect(k, k->l, k->l->peer_cq, k->l->peer, link_recv_wr_id(i), IBV_WC_WR_FLUSH_ERR))
+			return;
+	kit_expect_none(k, k->l, k->l->peer_cq);
+}
+
+/* Several at a time, never more than asked for, each once. */
+static void poll_many(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	unsigned int num = k->cell->num_wr, got = 0;
+	uint64_t deadline = kit_now_us() + k->r->dut.timeout_ms * 1000ull;
+	struct posted posted;
+	struct ibv_wc wc[4];
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plans))
+		return;
+	posted = post_list(k->l, plans, num, &k->res->log);
+	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+	for (unsigned int i = 0; i < num; i++)
+		if (!kit_expect(k, k->l, k->l->cq, k->l->qp, plans[i].wr_id, IBV_WC_SUCCESS))
+			return;
+	log_call(&k->res->log, "ibv_poll_cq(peer_cq, 3, wc) /* until %u are there */", num);
+	while (got < num) {
+		memset(wc, 0xee, sizeof(wc));
+		int ret = ibv_poll_cq(k->l->peer_cq, 3, wc);
+
+		KIT_CHECK(k, ret >= 0 && ret <= 3, "ibv_poll_cq of 3 entries returned %d", ret);
+		KIT_CHECK(k, ret || kit_now_us() < deadline, "%u of %u CQEs came", got, num);
+		KIT_CHECK(k, ((uint8_t *)wc)[ret * sizeof(wc[0])] == 0xee,
+			  "an entry beyond the %d returned was written", ret);
+		for (int i = 0; i < ret; i++, got++)
+			KIT_CHECK(k, wc[i].wr_id == link_recv_wr_id(got), "wr_id 0x%llx, expected 0x%llx",
+				  (unsigned long long)wc[i].wr_id, (unsigned long long)link_recv_wr_id(got));
+	}
+	kit_expect_none(k, k->l, k->l->peer_cq);
+}
+
+static bool is_ipv4(const union ibv_gid *gid)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid->raw, mapped, sizeof(mapped));
+}
+
+/* The first 40 bytes: a GRH, or an IPv4 header in the last 20 of them. */
+static void judge_grh(struct kit *k, const uint8_t *grh)
+{
+	const union ibv_gid *from = &k->r->dut.requester.gid, *to = &k->r->dut.responder.gid;
+
+	if (is_ipv4(from)) {
+		KIT_CHECK(k, grh[20] == 0x45 && grh[29] == 17,
+			  "the IPv4 header begins with 0x%02x, protocol %u", grh[20], grh[29]);
+		KIT_CHECK(k, !memcmp(grh + 32, from->raw + 12, 4),
+			  "the source address is not that of the sender");
+		KIT_CHECK(k, !memcmp(grh + 36, to->raw + 12, 4),
+			  "the destination is not the receiver's address");
+		return;
+	}
+	KIT_CHECK(k, grh[0] >> 4 == 6, "the GRH begins with 0x%02x", grh[0]);
+	KIT_CHECK(k, !memcmp(grh + 8, from, 16), "the source GID is not that of the sender");
+	KIT_CHECK(k, !memcmp(grh + 24, to, 16), "the destination GID is not the receiver's");
+}
+
+/* An answer along the address that the completion and its GRH give must reach the sender. */
+static void answer(struct kit *k, struct ibv_wc *wc, uint8_t *buf)
+{
+	struct link *l = k->l;
+	struct ibv_sge to = {(uintptr_t)arena_take(&l->local, LINK_GRH_LEN + 64), LINK_GRH_LEN + 64,
+			     l->local.mr->lkey};
+	struct ibv_sge from = {(uintptr_t)buf, 16, l->recv.mr->lkey};
+	struct ibv_recv_wr recv = {.wr_id = 0xa5e1, .sg_list = &to, .num_sge = 1}, *bad;
+	struct ibv_send_wr wr = kit_wr(0xa5e0, IBV_WR_SEND, &from);
+	int ret = ibv_post_recv(l->qp, &recv, &bad);
+
+	KIT_CHECK(k, !ret, "posting a receive failed with %s", errno_name(ret));
+	log_call(&k->res->log, "ah = ibv_create_ah_from_wc(pd, wc, grh, port) /* an answer to wc->src_qp */");
+	wr.wr.ud.ah = ibv_create_ah_from_wc(l->dut->responder.pd, wc, (struct ibv_grh *)buf,
+					    l->dut->responder.port);
+	KIT_CHECK(k, wr.wr.ud.ah, "ibv_create_ah_from_wc failed");
+	wr.wr.ud.remote_qpn = wc->src_qp;
+	wr.wr.ud.remote_qkey = LINK_QKEY;
+	ret = kit_post(k, l->peer, l->qp, &wr, NULL);
+	if (ret)
+		KIT_FAULT(k, "posting the answer was refused with %s", errno_name(ret));
+	else if (kit_expect(k, l, l->peer_cq, l->peer, 0xa5e0, IBV_WC_SUCCESS))
+		kit_expect(k, l, l->cq, l->qp, 0xa5e1, IBV_WC_SUCCESS);
+	ibv_destroy_ah(wr.wr.ud.ah);
+}
+
+static void datagram(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	struct link *l = k->l;
+	const struct link_opts opts = {.cq_ex = kit_arg(k, "ex", 0)};
+	struct posted posted;
+	struct ibv_wc wc;
+
+	if (!kit_link(k, API_POST, &opts) || !kit_plan(k, plans))
+		return;
+	posted = post_list(l, plans, 1, &k->res->log);
+	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+	if (!kit_expect(k, l, l->cq, l->qp, plans[0].wr_id, IBV_WC_SUCCESS) ||
+	    !kit_wait(k, l, l->peer_cq, &wc))
+		return;
+	KIT_CHECK(k, wc.status == IBV_WC_SUCCESS, "the receive ended with %s",
+		  value_name(status_names, wc.status));
+	KIT_CHECK(k, wc.wc_flags & IBV_WC_GRH, "IBV_WC_GRH is not set");
+	KIT_CHECK(k, wc.src_qp == l->qp->qp_num, "src_qp 0x%x, expected 0x%x", wc.src_qp, l->qp->qp_num);
+	/* RoCE has no service level, and adapters use the field for what they like */
+	KIT_CHECK(k, wc.sl == 0 || l->dut->responder.port_attr.link_layer == IBV_LINK_LAYER_ETHERNET,
+		  "sl %u, the address handle has 0", wc.sl);
+	KIT_CHECK(k, wc.dlid_path_bits == 0, "dlid_path_bits %u, there are no LIDs here", wc.dlid_path_bits);
+	judge_grh(k, l->slot[0]);
+	if (KIT_GOOD(k))
+		answer(k, &wc, l->slot[0]);
+}
+
+const struct scenario wc_scenarios[] = {
+	{"event_any", event_any},     {"event_solicited", event_solicited},
+	{"event_error", event_error}, {"poll_many", poll_many},
+	{"datagram", datagram},       {NULL, NULL},
+};

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Mutants: the catalogue fits the sources and the suite; planting; and that a mutant can be missed."""
+import json
+
+import pytest
+import yaml
+
+from conftest import REPO
+from hcasim_conform import dut, mutants, plant
+
+CELL = "wr/send/rc/sge/-/signaled"
+
+
+def edits(*pairs):
+    return [(f"m{i}", {"file": "a.c", "find": find, "with": with_}) for i, (find, with_) in enumerate(pairs)]
+
+
+def test_planting():
+    text = plant.plant("a = b;\nc = d;\n", edits(("c = d", "c = MUTANT ? e : d"), ("b;", "b + MUTANT;")))
+    assert text == '#include "mutant.h"\na = b + MUTANT_ON("m1");\nc = MUTANT_ON("m0") ? e : d;\n'
+
+
+@pytest.mark.parametrize(
+    "text, pairs, words",
+    [
+        ("a = b;", [("c", "MUTANT")], "a.c has 0 times, and not once: 'c'"),
+        ("a = a;", [("a", "MUTANT")], "a.c has 2 times, and not once: 'a'"),
+        ("a = b;", [("a = b", "MUTANT"), ("b;", "MUTANT")], "mutant m1: overlaps"),
+    ],
+)
+def test_a_mutant_that_does_not_fit_is_named(text, pairs, words):
+    with pytest.raises(plant.PlantError, match=words):
+        plant.plant(text, edits(*pairs))
+
+
+def test_the_catalogue_fits_the_sources():
+    rows = yaml.safe_load(mutants.CATALOGUE.read_text(encoding="utf-8"))["mutants"]
+    assert len(mutants.load()) == len(rows) >= 40
+    for name, chosen in plant.by_file(rows).items():
+        plant.plant((REPO / name).read_text(encoding="utf-8"), chosen)
+
+
+def test_the_catalogue_names_cells(cells):
+    mutants.choose(mutants.load(), mutants.usable(cells, dut.load("native")))
+
+
+def row(**more):
+    return {"id": "one", "what": "something is wrong", "file": "sim/core/a.c", "find": "a", **more}
+
+
+@pytest.mark.parametrize(
+    "rows, words",
+    [
+        ([row(cells=["*"])], "mutants/0: 'with' is a required property"),
+        ([row(cells=["*"], **{"with": "b"})], "mutants/0/with: 'b' does not match"),
+        ([row(cells=[], **{"with": "MUTANT"})], "mutants/0/cells"),
+        ([row(cells=["*"], **{"with": "MUTANT"})] * 2, "the id one is there twice"),
+    ],
+)
+def test_a_wrong_catalogue_is_named(rows, words, tmp_path):
+    path = tmp_path / "mutants.yaml"
+    path.write_text(yaml.safe_dump({"mutants": rows}), encoding="utf-8")
+    with pytest.raises(mutants.CatalogueError, match=words):
+        mutants.load(path)
+
+
+def test_a_mutant_without_cells_is_named(cells):
+    with pytest.raises(mutants.CatalogueError, match="mutant one: no cell matches any of .*nowhere"):
+        mutants.choose([mutants.Mutant("one", "", ["nowhere/*"])], cells)
+
+
+@pytest.fixture
+def judge(write_dut, fake_bin, tmp_path, monkeypatch):
+    """Runs one mutant on the fake device; returns exit status and what was written."""
+
+    def run(**environment):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        args = mutants.parser().parse_args(["--dut", str(write_dut()), "--out", str(tmp_path), "--jobs", "1"])
+        status = mutants.run(args, [mutants.Mutant("one", "something is wrong", [CELL])], fake_bin)
+        return status, json.loads((tmp_path / "mutants.json").read_text(encoding="utf-8"))
+
+    return run
+
+
+def test_a_mutant_that_no_cell_finds_fails_the_run(judge, capsys):
+    status, data = judge()
+    assert status == 1
+    assert (data["caught"], data["mutants"]) == (0, 1)
+    assert "MISSED  one: something is wrong" in capsys.readouterr().out
+
+
+def test_a_caught_mutant(judge, capsys):
+    status, data = judge(FAKE_FAIL_MUTANT="one")
+    assert status == 0, data
+    assert data["verdicts"][0]["red"] == [CELL]
+    assert "1 of 1 mutants caught" in capsys.readouterr().out
+
+
+def test_what_is_red_without_a_mutant_fails_the_run(judge, capsys):
+    status, data = judge(FAKE_FAIL=CELL)
+    assert status == 1
+    assert data["without"]["red"] == [CELL]
+    assert f"RED without a mutant: {CELL}" in capsys.readouterr().out
+
+
+def test_nothing_of_a_mutant_is_in_a_build_that_people_run(build):
+    """Neither the switch nor the text of the header that every planted file includes."""
+    programs = [*(build / "bin").glob("hcasim-*"), *(build / "lib").glob("*.so")]
+    assert {path.name for path in programs} >= {
+        "hcasim-device",
+        "libhcasim-rdmav34.so",
+        "libhcasim_preload.so",
+    }
+    for path in programs:
+        assert mutants.SWITCH.encode() not in path.read_bytes(), path
+    assert "HCASIM_MUTANTS:BOOL=OFF" in (build / "CMakeCache.txt").read_text(encoding="utf-8")
