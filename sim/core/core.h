@@ -211,7 +211,6 @@ void rop_written(struct hca *hca, struct dma_ctx *c, bool stale);
 /* Takes the packet's place in the sequence; issues the writes of its payload. False: no memory. */
 bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct rop *r,
 		      const struct piece *piece, uint32_t n, void *buf);
-struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
 
 /* responder_dup.c */
 void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *info);
@@ -219,6 +218,7 @@ void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *
 /* rop.c: what responders owe */
 struct rop *rop_get(struct hca *hca);
 void rop_put(struct hca *hca, struct rop *r);
+struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
 void rop_push(struct rop_fifo *f, struct rop *r);
 struct rop *rop_pop(struct rop_fifo *f);
 void rop_uncount(struct qp *qp, const struct rop *r);
