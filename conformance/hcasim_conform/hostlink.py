@@ -30,6 +30,11 @@ def doorbells(tlps, dev, qp):
     return found
 
 
+def _meet(one, other):
+    """Two ranges [begin, end) have a byte in common."""
+    return one[0] < other[1] and other[0] < one[1]
+
+
 class HostJudge:
     def __init__(self, piece, in_scope, complain):
         self.piece = piece
@@ -68,6 +73,7 @@ class HostJudge:
 
     def judge(self, dev, qp, regions, seen):
         self.region_counts(dev, qp, regions)
+        self._untaken(dev, regions)
         self._inline(dev, regions)
         self._completions(dev, qp, seen)
 
@@ -75,6 +81,22 @@ class HostJudge:
         for tlp in self.piece.tlps:
             if tlp["hca"] == dev and tlp["type"] == kind and tlp.get("class") in classes:
                 yield tlp, int(tlp["addr"], 16)
+
+    def _untaken(self, dev, regions):
+        """The adapter has nothing to do with the buffers of requests that were refused or aborted."""
+        taken, refused = [], []
+        for region in regions:
+            done = executed(region)
+            for number, wr in enumerate(region["wrs"]):
+                (taken if number < len(done) else refused).extend(
+                    (addr, addr + size) for addr, size in wr["sge"] if size
+                )
+        refused = [r for r in refused if not any(_meet(r, t) for t in taken)]
+        for kind in ("MRd", "MWr") if refused else ():
+            for tlp, addr in self._moves(dev, kind, ("payload", "atomic")):
+                if any(_meet((addr, addr + tlp["len"]), r) for r in refused):
+                    self.complain(f"host link: {kind} at {addr:#x}, a buffer of a request that was not taken")
+                    return
 
     def _inline(self, dev, regions):
         """Inline data is in the work request: its buffers are the caller's and nobody reads them."""
@@ -89,7 +111,7 @@ class HostJudge:
         if not buffers:
             return
         for tlp, addr in self._moves(dev, "MRd", ("payload",)):
-            if any(addr < end and begin < addr + tlp["len"] for begin, end in buffers):
+            if any(_meet((addr, addr + tlp["len"]), buffer) for buffer in buffers):
                 self.complain(f"host link: inline data was read from its buffer at {addr:#x}")
                 return
 
@@ -106,7 +128,7 @@ class HostJudge:
         if request.op in RETURNS:
             ranges = [(addr, addr + size) for addr, size in request.wr["sge"]]
             for tlp, addr in self._moves(dev, "MWr", ("payload", "atomic")):
-                inside = any(addr < end and begin < addr + tlp["len"] for begin, end in ranges)
+                inside = any(_meet((addr, addr + tlp["len"]), r) for r in ranges)
                 if inside and tlp["ps"] / 1000 > cqe:
                     self.complain(
                         f"host link: the CQE of {request.op} was written before its data at {addr:#x}"

@@ -55,7 +55,12 @@ class Faults(Suite):
             f"repetitions of at least {RNR_TIMERS[code]} us each, the second with IBV_WC_WR_FLUSH_ERR",
             expect=Expect(clause, status="RNR_RETRY_EXC_ERR", errata=(erratum, "FLUSH-ORDER")),
             wrs=(self.work(name, qpt), self.work("SEND", qpt, ())),
-            args={"rnr_retry": count, "timer": code, "least_us": count * RNR_TIMERS[code]},
+            args={
+                "rnr_retry": count,
+                "timer": code,
+                "gap_us": RNR_TIMERS[code],
+                "least_us": count * RNR_TIMERS[code],
+            },
         )
 
     def _retry(self):
@@ -89,7 +94,13 @@ class Faults(Suite):
             f"{least} us each, the second with IBV_WC_WR_FLUSH_ERR",
             expect=Expect(clause, status="RETRY_EXC_ERR", errata=(erratum, "FLUSH-ORDER")),
             wrs=(self.work(name, qpt), self.work("SEND", qpt, ())),
-            args={"retry_cnt": count, "timeout": code, "least_us": (count + 1) * least, **args},
+            args={
+                "retry_cnt": count,
+                "timeout": code,
+                "gap_us": least,
+                "least_us": (count + 1) * least,
+                **args,
+            },
         )
 
     def _keys(self):

@@ -124,6 +124,8 @@ class Posting(Suite):
         for case, scenario, name, status, types in causes:
             for qpt in types:
                 yield self._failure(case, scenario, name, status, qpt)
+                if scenario in ("flush_rkey", "flush_lkey"):
+                    yield self._failure(f"{case}-ex", scenario, name, status, qpt, ex=1)
         for qpt in ("RC", "XRC_SEND"):
             wrs = tuple(self.work("SEND", qpt, SIGNALED if i % 2 else ()) for i in range(4))
             yield Case(
@@ -138,7 +140,7 @@ class Posting(Suite):
                 args={"bad": 0},
             )
 
-    def _failure(self, case, scenario, name, status, qpt):
+    def _failure(self, case, scenario, name, status, qpt, **args):
         good = "RDMA_WRITE" if qpt != "UD" else None
         before = (self.work(good, qpt), self.work(good, qpt, ())) if good else ()
         behind = (self.work(name, qpt, ()), self.work("SEND", qpt), self.work("SEND", qpt, ()))
@@ -152,7 +154,7 @@ class Posting(Suite):
             "executed",
             expect=Expect(ERROR, status=status, errata=("FAILURE-STATUS", "FLUSH-ORDER", "SQ-ERROR-STATE")),
             wrs=before + (self.work(name, qpt),) + behind,
-            args={"bad": len(before)},
+            args={"bad": len(before), **args},
         )
 
     def _bad_wr(self):

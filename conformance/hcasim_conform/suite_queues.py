@@ -133,6 +133,10 @@ class Queues(Suite):
         )
 
     def _completions(self):
+        for qpt in ("RC", "UC"):
+            says = "IBV_EVENT_CQ_ERR for the CQ into which more completions come than it holds"
+            overrun = "ibv_poll_cq/NOTES/overrun"
+            yield self._event("overrun", qpt, "event", "cq_overrun", overrun, says, name="RDMA_WRITE")
         one_shot = "ibv_req_notify_cq/NOTES/one-shot"
         for qpt in ("RC", "UC", "UD"):
             for case, scenario, clause, says in (
@@ -172,7 +176,7 @@ class Queues(Suite):
                 args={"ex": ex},
             )
 
-    def _event(self, suite, qpt, case, scenario, clause, says, number=1):
+    def _event(self, suite, qpt, case, scenario, clause, says, number=1, name="SEND"):
         return Case(
             suite=suite,
             qpt=qpt,
@@ -180,5 +184,5 @@ class Queues(Suite):
             scenario=scenario,
             says=says,
             expect=Expect(clause),
-            wrs=(self.work("SEND", qpt),) * number,
+            wrs=(self.work(name, qpt),) * number,
         )

@@ -12,9 +12,10 @@ from pathlib import Path
 from . import artefacts, hostlink, packets, wire
 from .traces import Traces
 
-# Suites whose requests fail on purpose, or are posted by threads: packets are repeated, refused, never
-# answered, or not in the journal.
-UNJUDGED = ("flush", "rnr", "retry", "keys", "mw", "state", "full", "srq", "region", "notify")
+# Suites whose requests are refused, or are posted by threads: what is on the wire is not all in the journal,
+# or not all of the journal is on the wire.
+UNJUDGED = ("flush", "keys", "mw", "full", "region", "overrun")
+REPEATED = ("rnr", "retry")  # the same request again and again
 
 
 class Unwatched:
@@ -96,13 +97,30 @@ class Tap:
 
     def faults_of(self, cell, result, piece, next_psn):
         faults = [f"wire: {text}" for text in piece.complaints]
+        if cell.api == "suite" and cell.short in REPEATED:
+            self._repeated(cell, result, piece, faults.append)
+        elif not (cell.api == "writev" or is_unjudged(cell)):
+            self._stream(cell, result, piece, next_psn, faults)
+        return faults
+
+    @staticmethod
+    def _repeated(cell, result, piece, complain):
+        """Requests that nobody takes: how often they are sent, and when."""
+        count = cell.args.get("rnr_retry" if cell.short == "rnr" else "retry_cnt")
         if (
-            cell.api == "writev"
-            or cell.api == "suite"
-            and cell.short in UNJUDGED
-            or cell.expect.post == "error"
+            cell.expect.status not in ("RNR_RETRY_EXC_ERR", "RETRY_EXC_ERR")
+            or cell.scenario == "timeout_endless"
         ):
-            return faults  # the runner's journal does not say all that must be seen
+            return
+        address = {end["dev"]: wire_address(end["gid"]) for end in result.ends}
+        for (dev, qp, to), regions in wire.by_pair(result.posts).items():
+            here, far = address[dev], address[regions[0]["peer"]]
+            there = [p for p in piece.packets if p.dqpn == to and p.src == here and not p.response]
+            back = [p for p in piece.packets if p.dqpn == qp and p.src == far and p.response]
+            wire.judge_attempts(there, back, count + 1, cell.args["gap_us"] * 1000, complain)
+
+    def _stream(self, cell, result, piece, next_psn, faults):
+        """Requests that are taken: each in its place on both links."""
         pairs = wire.by_pair(result.posts)
         judge = wire.WireJudge(self.mtu, self._in_scope, faults.append)
         link = hostlink.HostJudge(piece, self._in_scope, faults.append)
@@ -111,7 +129,8 @@ class Tap:
         for (dev, qp, to), regions in pairs.items():
             known |= {qp, to} | {wr["qpn"] for r in regions for wr in r["wrs"] if "qpn" in wr}
             if regions[0]["type"] == "RAW_PACKET":
-                link.region_counts(dev, qp, regions)
+                link.judge(dev, qp, regions, [])
+                wire.judge_frames(regions, piece.others, faults.append)
                 continue
             here, far = address[dev], address[regions[0]["peer"]]
             there = [p for p in piece.packets if p.dqpn == to and p.src == here and not p.response]
@@ -125,7 +144,6 @@ class Tap:
             if packet.dqpn not in known:
                 faults.append(f"wire: a packet to a QP that the cell does not have: {packet.says()}")
                 break
-        return faults
 
     @staticmethod
     def _first_psn(expected, there, regions):
@@ -137,6 +155,15 @@ class Tap:
 
     def _in_scope(self, flag, name, qpt):
         return self.tables.flag(flag).in_scope(self.tables.operation(name), qpt)
+
+
+def is_unjudged(cell):
+    """The runner's journal does not say what must be seen."""
+    return (
+        cell.expect.post == "error"
+        or cell.api == "suite"
+        and (cell.short in UNJUDGED or cell.scenario in ("recycle", "event_error"))
+    )
 
 
 def has_window(cell):

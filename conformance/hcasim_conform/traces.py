@@ -11,9 +11,9 @@ PS = 1000  # of a nanosecond
 def _records(path):
     """JSON lines, in the order of time. The last one may be cut short where the machine was killed."""
     found = []
-    with open(path, "rb") as lines:
+    with open(path, encoding="ascii") as lines:
         for line in lines:
-            if line.endswith(b"\n"):
+            if line.endswith("\n"):
                 found.append(json.loads(line))
     found.sort(key=lambda record: record["ps"])
     return found, [record["ps"] / PS for record in found]

@@ -7,7 +7,8 @@ from .packets import Packet
 PSN_MASK = 0xFFFFFF
 QUAD = (1 << 64) - 1  # the journal has signed numbers
 SOLICITED, FENCE, INLINE, SIGNALED = 1 << 2, 1 << 0, 1 << 3, 1 << 1  # enum ibv_send_flags
-REMOTE_ACCESS = 0x62
+REMOTE_ACCESS, NOT_READY = 0x62, 0x20
+ETHERNET_LEAST = 60  # bytes of a frame, without FCS
 ACK_KIND = 0x60  # bits of the AETH syndrome: 0 acknowledged, 1 receiver not ready, 3 not acknowledged
 
 # name of the packets on the wire, its last packet's extra; operations that stay at home have none
@@ -236,6 +237,42 @@ class WireJudge:
                     waits = request.answers[-1]
 
 
+def judge_attempts(packets, answers, times, gap_ns, complain):
+    """The first request is sent `times` times, and not again before the gap is over.
+
+    It counts from the packet, or from the answer that says that the receiver is not ready.
+    """
+    if not packets:
+        complain("wire: the request was never sent")
+        return
+    first = packets[0].psn
+    attempts = [p for p in packets if p.psn == first]
+    if len(attempts) != times:
+        complain(f"wire: the request was sent {len(attempts)} times, expected {times}")
+    for earlier, later in zip(attempts, attempts[1:]):
+        told = [a.ns for a in answers if earlier.ns < a.ns < later.ns and a.syndrome & ACK_KIND == NOT_READY]
+        waited = later.ns - max([earlier.ns] + told)
+        if waited < gap_ns:
+            complain(f"wire: repeated after {waited:.0f} ns, expected {gap_ns} ns at least")
+            return
+
+
+def judge_frames(regions, frames, complain):
+    """On a raw QP a request is a frame, or as many as TSO makes of it; nobody else sends any here."""
+    want = []
+    for region in regions:
+        for wr in executed(region):
+            size, piece = length(wr), wr.get("mss")
+            if wr["op"] != "TSO":
+                want.append(size)
+            else:
+                want += [wr["hdr"] + min(piece, size - at) for at in range(0, size, piece)]
+    got = [len(frame) for frame in frames]
+    want = [max(size, ETHERNET_LEAST) for size in want if size]  # no bytes are no frame
+    if got != want:
+        complain(f"wire: frames of {got} bytes, expected {want}")
+
+
 def by_pair(posts):
     """Postings by (QP, the QP they go to), in the order of the first."""
     pairs = {}
@@ -246,4 +283,4 @@ def by_pair(posts):
     return pairs
 
 
-__all__ = ["Packet", "WireJudge", "by_pair", "executed", "expected", "length"]
+__all__ = ["Packet", "WireJudge", "by_pair", "executed", "judge_frames", "expected", "length"]

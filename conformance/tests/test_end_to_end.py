@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from scapy.contrib.roce import BTH
+from scapy.utils import PcapReader
 
 from hcasim_conform import dut, results
 
@@ -110,3 +112,32 @@ def test_a_device_of_this_machine_and_its_peer(build, tmp_path):
     assert done.returncode == 0, done.stderr
     assert data["dut"]["responder"]["device"] == "hcasim1"
     assert data["findings"] == []
+
+
+def artefacts(data):
+    return {row["id"]: row["artefacts"] for row in data["cells"] if row["artefacts"]}
+
+
+def test_a_tap_leaves_captures_that_scapy_reads(conform, quick_dut, tmp_path):
+    path = Path(quick_dut)
+    # scapy computes the ICRC of IPv4 only
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("gid_index: 0", "gid_index: 1"), encoding="utf-8"
+    )
+    done, data = conform("--dut", quick_dut, "-k", CELLS)
+    assert failing(data) == {} and done.returncode == 0, done.stderr
+    kept = artefacts(data)
+    assert kept
+    for cell, found in kept.items():
+        by_kind = {a["kind"]: a for a in found}
+        assert "SEND" in by_kind["wqe"]["text"] and "MWr" in by_kind["tlp"]["text"], cell
+        with PcapReader(str(tmp_path / by_kind["pcap"]["path"])) as reader:
+            packets = list(reader)
+        assert packets and len(packets) == len(by_kind["pcap"]["text"].splitlines())
+        for packet in packets:
+            assert packet[BTH].icrc.to_bytes(4, "big") == packet[BTH].compute_icrc(b"")
+
+
+def test_without_a_tap(conform, quick_dut):
+    done, data = conform("--dut", quick_dut, "-k", CELLS, "--no-tap")
+    assert done.returncode == 0 and artefacts(data) == {}

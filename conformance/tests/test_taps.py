@@ -209,6 +209,33 @@ def test_atomic_operands(tables):
     assert "ATOMIC_ACKNOWLEDGE" in judged([entry], [(1, frame("FETCH_ADD", PSN, good))], tables)[0]
 
 
+def attempts(times, gap, nak_after=None):
+    """(requests, answers) of a SEND that is sent again and again."""
+    sent = [packets.parse(1000 * gap * n, frame("SEND_ONLY", PSN, bytes(8))) for n in range(times)]
+    if nak_after is None:
+        return sent, []
+    nak = frame("ACKNOWLEDGE", PSN, aeth(0x2C), back=True)
+    return sent, [packets.parse(p.ns + nak_after, nak) for p in sent]
+
+
+@pytest.mark.parametrize(
+    "seen, words",
+    [
+        (attempts(3, 640), None),
+        (attempts(3, 641, 500), None),
+        (attempts(2, 640), "sent 2 times, expected 3"),
+        (attempts(4, 640), "sent 4 times, expected 3"),
+        (attempts(3, 639), "repeated after 639000 ns"),
+        (attempts(3, 640, 500), "repeated after 639500 ns"),  # the time counts from the answer
+        (([], []), "never sent"),
+    ],
+)
+def test_how_often_and_when_a_request_is_repeated(seen, words):
+    faults = []
+    wire.judge_attempts(*seen, 3, 640_000, faults.append)
+    assert bool(faults) == bool(words) and (not words or words in faults[0]), faults
+
+
 # -- host link ---------------------------------------------------------------------------------------------
 
 
@@ -285,6 +312,31 @@ def test_inline_data_is_not_read_from_its_buffer(tables):
     beside = tlp(3, "MRd", 0x9040, **{"class": "payload", "qpn": QP})
     assert host_faults(entry, tables, [bell(1), beside], wqes) == []
     assert "inline data was read" in host_faults(entry, tables, [bell(1), read], wqes)[0]
+
+
+def test_buffers_of_a_refused_request_are_left_alone(tables):
+    refused = [region(wr("RDMA_WRITE", 64), rc=12)]
+    read = tlp(3, "MRd", 0x9010, **{"class": "payload", "qpn": QP})
+    assert "a request that was not taken" in host_faults(refused, tables, [read], [])[0]
+    both = refused + [region(wr("RDMA_WRITE", 64))]  # the same buffer in a request that was taken
+    assert host_faults(both, tables, [bell(1), read], [wqe(2)]) == []
+
+
+@pytest.mark.parametrize(
+    "wrs, sizes, good",
+    [
+        ([wr("SEND", 100)], [100], True),
+        ([wr("SEND", 20)], [60], True),
+        ([wr("SEND", 100)], [100, 100], False),
+        ([wr("SEND", 100)], [], False),
+        ([wr("TSO", 1000, hdr=54, mss=400)], [454, 454, 254], True),
+        ([wr("TSO", 1000, hdr=54, mss=400)], [454, 454, 255], False),
+    ],
+)
+def test_frames_of_a_raw_qp(wrs, sizes, good):
+    faults = []
+    wire.judge_frames([region(*wrs, qpt="RAW_PACKET")], [bytes(n) for n in sizes], faults.append)
+    assert (not faults) == good
 
 
 def test_a_completion_comes_last(tables):

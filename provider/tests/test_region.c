@@ -361,12 +361,49 @@ static void test_post_list(void)
 	rig_close(&rig);
 }
 
+/* A fault at each place of a long list: so many are posted, and bad_wr is that one. */
+static void test_post_depth(void)
+{
+	enum { DEPTH = 24 };
+	struct ibv_sge sge[5] = {};
+	struct ibv_send_wr wr[DEPTH], *bad;
+	struct rig rig;
+	int i, k, err;
+
+	for (k = 0; k < 3 * DEPTH; k++) {
+		rig_open(&rig, &rig_rc);
+		for (i = 0; i < DEPTH; i++)
+			wr[i] = (struct ibv_send_wr){.wr_id = i,
+						     .sg_list = sge,
+						     .num_sge = 1,
+						     .opcode = IBV_WR_RDMA_WRITE,
+						     .next = i + 1 < DEPTH ? &wr[i + 1] : NULL};
+		if (k < DEPTH)
+			wr[k].num_sge = 5;
+		else if (k < 2 * DEPTH)
+			wr[k % DEPTH].opcode = (enum ibv_wr_opcode)99;
+		else
+			wr[k % DEPTH].send_flags = 1u << 30;
+		bad = NULL;
+		err = hcasim_post_send(rig_qp(&rig), wr, &bad);
+		CU_ASSERT_EQUAL(err, EINVAL);
+		CU_ASSERT_PTR_EQUAL(bad, &wr[k % DEPTH]);
+		CU_ASSERT_EQUAL(le32toh(rig.sq_record.sq_pi), k % DEPTH);
+		/* And the queue goes on behind them. */
+		bad->num_sge = 1;
+		bad->opcode = IBV_WR_RDMA_WRITE;
+		bad->send_flags = 0;
+		CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), bad, &bad), 0);
+		CU_ASSERT_EQUAL(le32toh(rig.sq_record.sq_pi), DEPTH);
+		rig_close(&rig);
+	}
+}
+
 /* One short WQE is pushed, and the two buffers take turns; several, or a long one, ring the doorbell. */
 static void test_doorbells(void)
 {
-	struct rig_config no_bf = rig_rc, td = rig_rc;
+	struct rig_config no_bf = rig_rc;
 	struct ibv_sge sge[4] = {};
-	uint64_t db;
 	uint8_t data[128] = {1, 2, 3}, wqe[256];
 	struct ibv_qp_ex *qpx;
 	struct rig rig;
@@ -410,7 +447,25 @@ static void test_doorbells(void)
 	CU_ASSERT_EQUAL(rig_db_sq(&rig), (uint64_t)le32toh(rig.sq_record.sq_pi) << 32 | RIG_QPN);
 	rig_close(&rig);
 
-	/* Of a thread domain: its own page, whatever happens on the context's. */
+	no_bf.no_bf = true;
+	no_bf.max_inline = 512;
+	rig_open(&rig, &no_bf);
+	ibv_wr_start(rig_qpx(&rig));
+	ibv_wr_send(rig_qpx(&rig));
+	CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), 0);
+	CU_ASSERT_EQUAL(rig_db_sq(&rig), (uint64_t)1 << 32 | RIG_QPN);
+	rig_close(&rig);
+}
+
+/* A QP of a thread domain uses that one's page, whatever happens on the context's. */
+static void test_own_page(void)
+{
+	struct rig_config td = rig_rc;
+	uint8_t wqe[64];
+	struct rig rig;
+	uint64_t db;
+	int i;
+
 	td.td = true;
 	rig_open(&rig, &td);
 	atomic_flag_test_and_set(&rig.ctx->uar.bf_taken[0]);
@@ -429,15 +484,6 @@ static void test_doorbells(void)
 	for (i = 0; i < HCASIM_UAR_PAGE_SIZE; i++)
 		CU_ASSERT_EQUAL_FATAL(rig.ctx->uar.page[i], 0);
 	rig_close(&rig);
-
-	no_bf.no_bf = true;
-	no_bf.max_inline = 512;
-	rig_open(&rig, &no_bf);
-	ibv_wr_start(rig_qpx(&rig));
-	ibv_wr_send(rig_qpx(&rig));
-	CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), 0);
-	CU_ASSERT_EQUAL(rig_db_sq(&rig), (uint64_t)1 << 32 | RIG_QPN);
-	rig_close(&rig);
 }
 
 int main(void)
@@ -447,7 +493,9 @@ int main(void)
 		{"abort, empty and missing regions", test_abort},
 		{"states", test_states},
 		{"ibv_post_send stops at the bad WR", test_post_list},
+		{"a bad WR at each place of a list", test_post_depth},
 		{"doorbells and BlueFlame", test_doorbells},
+		{"a thread domain's own page", test_own_page},
 		{},
 	};
 

@@ -69,8 +69,7 @@ static bool connected(void)
 	return client.fd >= 0 && client.pid == getpid() && inode_of(client.fd) == client.ino;
 }
 
-/* Out of the way of applications that count on low numbers. */
-static int move_up(int fd)
+int client_move_up(int fd, bool copy)
 {
 	struct rlimit lim;
 	int high = 900, moved;
@@ -79,8 +78,9 @@ static int move_up(int fd)
 		high = lim.rlim_cur > 64 ? (int)lim.rlim_cur - 32 : 0;
 	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, high);
 	if (moved < 0)
-		return fd;
-	syscall(SYS_close, fd);
+		return copy ? -1 : fd;
+	if (!copy)
+		syscall(SYS_close, fd);
 	return moved;
 }
 
@@ -104,7 +104,7 @@ static int dial(void)
 	/* Where Yama restricts ptrace to descendants, it is us who must allow the device process. */
 	if (!syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		syscall(SYS_prctl, PR_SET_PTRACER, peer.pid, 0, 0, 0);
-	return move_up(fd);
+	return client_move_up(fd, false);
 }
 
 static bool receive(int fd, struct proto_reply *reply, int fds[PROTO_MAX_FDS])

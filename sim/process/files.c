@@ -189,19 +189,31 @@ PRELOAD_API ssize_t write(int fd, const void *buf, size_t len)
 	}
 }
 
-/* Linux frees what a file held before close() of its last descriptor returns. */
-PRELOAD_API int close(int fd)
+/* Linux frees what a file held before close() of its last descriptor returns, or munmap() of its last mapping. */
+static int close_synced(int fd, uint64_t file)
 {
-	struct proto_req req = {.op = PROTO_SYNC};
+	struct proto_req req = {.op = PROTO_SYNC, .file = file};
 	struct proto_reply reply;
 	int fds[PROTO_MAX_FDS];
-	int ret;
+	int ret = REAL(close)(fd);
 
-	if (!file_lookup(fd, &req.file, NULL))
-		return REAL(close)(fd);
-	ret = REAL(close)(fd);
 	client_call(&req, &reply, fds);
 	return ret;
+}
+
+static void close_file(int fd)
+{
+	uint64_t file;
+
+	if (file_lookup(fd, &file, NULL))
+		close_synced(fd, file);
+}
+
+PRELOAD_API int close(int fd)
+{
+	uint64_t file;
+
+	return file_lookup(fd, &file, NULL) ? close_synced(fd, file) : REAL(close)(fd);
 }
 
 PRELOAD_API int socket(int domain, int type, int protocol)
@@ -253,7 +265,7 @@ static void *map_memory(void *addr, size_t len, int prot, int flags, int memfd, 
 	return p;
 }
 
-static void *map_file(void *addr, size_t len, int prot, int flags, uint64_t file, off_t offset)
+static void *map_what(void *addr, size_t len, int prot, int flags, uint64_t file, off_t offset)
 {
 	struct proto_req req = {.op = PROTO_MMAP, .file = file};
 	struct proto_reply reply;
@@ -289,14 +301,36 @@ static void *map_file(void *addr, size_t len, int prot, int flags, uint64_t file
 	return map_memory(addr, len, prot, flags, fds[0], &reply.map);
 }
 
+/* Pages of [addr, addr + len) that stand for what was mapped from a file no longer do. */
+static void unmapped(void *addr, size_t len)
+{
+	trap_unmap(addr, len, page_gone);
+	hold_remove(addr, len, close_file);
+}
+
+static void *map_file(void *addr, size_t len, int prot, int flags, int fd, uint64_t file, off_t offset)
+{
+	void *p;
+
+	if ((flags & MAP_FIXED) && len)
+		unmapped(addr, len); /* whatever was there is replaced */
+	p = map_what(addr, len, prot, flags, file, offset);
+	if (p == MAP_FAILED || hold_add(fd, file, p, len))
+		return p;
+	trap_unmap(p, len, page_gone);
+	REAL(munmap)(p, len);
+	errno = ENOMEM;
+	return MAP_FAILED;
+}
+
 PRELOAD_API void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_t offset)
 {
 	uint64_t file;
 
 	if (!(flags & MAP_ANONYMOUS) && file_lookup(fd, &file, NULL))
-		return map_file(addr, len, prot, flags, file, offset);
+		return map_file(addr, len, prot, flags, fd, file, offset);
 	if ((flags & MAP_FIXED) && len)
-		trap_unmap(addr, len, page_gone); /* whatever was there is replaced */
+		unmapped(addr, len); /* whatever was there is replaced */
 	return REAL(mmap)(addr, len, prot, flags, fd, offset);
 }
 
@@ -309,7 +343,7 @@ PRELOAD_API int munmap(void *addr, size_t len)
 {
 	/* First: once the pages are free, another thread may be given them. */
 	if (len && !((uintptr_t)addr & 0xfff))
-		trap_unmap(addr, len, page_gone);
+		unmapped(addr, len);
 	return REAL(munmap)(addr, len);
 }
 
@@ -324,16 +358,16 @@ long preload_syscall_mmap(long number, void *addr, size_t len, long prot, long f
 	uint64_t file;
 
 	if (!(flags & MAP_ANONYMOUS) && file_lookup((int)fd, &file, NULL))
-		return (long)map_file(addr, len, (int)prot, (int)flags, file, offset);
+		return (long)map_file(addr, len, (int)prot, (int)flags, (int)fd, file, offset);
 	if ((flags & MAP_FIXED) && len)
-		trap_unmap(addr, len, page_gone);
+		unmapped(addr, len);
 	return preload_syscall_raw(number, addr, len, prot, flags, fd, offset);
 }
 
 long preload_syscall_munmap(long number, void *addr, size_t len)
 {
 	if (len && !((uintptr_t)addr & 0xfff))
-		trap_unmap(addr, len, page_gone);
+		unmapped(addr, len);
 	return preload_syscall_raw(number, addr, len);
 }
 

@@ -59,6 +59,9 @@ int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PR
 struct ring *client_ring(void);
 /* Wakes the device process: there is something in the ring. For the fault handler. */
 void client_kick(void);
+/* `fd` at a number out of the way of applications that count on low ones, close-on-exec; with `copy` it stays, too,
+ * and -1 says that there is no number left. */
+int client_move_up(int fd, bool copy);
 /* False if the device process is gone. Asks the socket. For the fault handler. */
 bool client_alive(void);
 
@@ -78,6 +81,13 @@ long preload_syscall_munmap(long number, void *addr, size_t len);
 long preload_syscall_raw(long number, ...);
 /* Its end where the kernel returned an error number, negative. */
 long preload_syscall_error(long ret);
+
+/* ---- hold.c: files that are mapped --------------------------------------------------------------- */
+
+/* [addr, addr + len) is mapped from `file`, one of whose descriptors is `fd`. False: no memory. */
+bool hold_add(int fd, uint64_t file, void *addr, size_t len);
+/* It is mapped no longer, if it was; `last` closes the descriptor of a file that nothing is mapped from any more. */
+void hold_remove(void *addr, size_t len, void (*last)(int fd));
 
 /* ---- trap.c: BAR pages ----------------------------------------------------------------------------- */
 

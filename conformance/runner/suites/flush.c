@@ -132,7 +132,9 @@ static void fail_by(struct kit *k, spoil_fn spoil)
 	static struct failure f;
 	unsigned int first_use;
 
-	if (!set_up(k, &f, NULL) || !kit_plan(k, f.plans))
+	const struct link_opts opts = {.cq_ex = kit_arg(k, "ex", 0)};
+
+	if (!set_up(k, &f, &opts) || !kit_plan(k, f.plans))
 		return;
 	first_use = k->l->next_use;
 	kit_list(k, f.plans, k->cell->num_wr, f.wr);

@@ -130,7 +130,6 @@ bool kit_expect(struct kit *k, struct link *l, struct ibv_cq *cq, const struct i
 	if (wc.status == IBV_WC_SUCCESS) {
 		want.with_imm = wc.wc_flags & IBV_WC_WITH_IMM;
 		want.with_inv = wc.wc_flags & IBV_WC_WITH_INV;
-		want.with_grh = wc.wc_flags & IBV_WC_GRH;
 		want.imm = wc.imm_data;
 		want.inv_rkey = wc.invalidated_rkey;
 	}

@@ -2,6 +2,7 @@
 /* Receivers that are not ready, peers that do not answer, and how long a requester goes on. */
 #include <string.h>
 
+#include "../journal.h"
 #include "kit.h"
 
 static struct ibv_qp_attr timers(const struct kit *k)
@@ -118,10 +119,11 @@ static int silence_peer(struct kit *k, struct link *l)
 	return ibv_modify_qp(l->peer, &attr, IBV_QP_STATE);
 }
 
-/* Requests without the journal: the QP that they go to may be gone. */
+/* The requests of the cell, to a peer that is silent by then. */
 static bool post_to_nobody(struct kit *k, struct link *l, struct plan *plans, struct ibv_send_wr *wr)
 {
 	struct kit here = {.r = k->r, .cell = k->cell, .res = k->res, .l = l};
+	struct ibv_qp was = *l->peer; /* the journal names a QP that may be gone */
 	struct ibv_send_wr *bad;
 	int ret = 0;
 
@@ -133,6 +135,7 @@ static bool post_to_nobody(struct kit *k, struct link *l, struct plan *plans, st
 		kit_list(&here, plans, k->cell->num_wr, wr);
 		log_call(&k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* %u requests */", k->cell->num_wr);
 		ret = ibv_post_send(l->qp, wr, &bad);
+		journal_list(&k->res->log, l->qp, &was, wr, ret, bad);
 	}
 	if (ret)
 		KIT_FAULT(k, "posting to a silent peer failed with %s", errno_name(ret));

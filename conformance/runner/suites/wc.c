@@ -115,6 +115,32 @@ static void poll_many(struct kit *k)
 	kit_expect_none(k, k->l, k->l->peer_cq);
 }
 
+/* More completions than the CQ holds, and nobody polls. */
+static void cq_overrun(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	const struct link_opts opts = {.cq_depth = 16, .sq_depth = 64};
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	struct link *l = k->l;
+	struct ibv_send_wr wr, *bad;
+	int ret = 0, posted = 0;
+
+	if (!kit_link(k, API_POST, &opts) || !kit_plan(k, plans))
+		return;
+	kit_drain_async(ctx);
+	kit_list(k, plans, 1, &wr);
+	for (; !ret && posted <= l->cq->cqe && posted < (int)l->cap.max_send_wr; posted++)
+		ret = ibv_post_send(l->qp, &wr, &bad);
+	log_call(&k->res->log, "ibv_post_send(qp, a signalled IBV_WR_RDMA_WRITE) %d times; the CQ holds %d",
+		 posted, l->cq->cqe);
+	KIT_CHECK(k, !ret, "request %d was refused with %s", posted, errno_name(ret));
+	if (posted <= l->cq->cqe)
+		seen(k->res, "the CQ has more entries than the queue has requests; ");
+	else
+		kit_expect_async(k, ctx, IBV_EVENT_CQ_ERR, l->cq);
+	kit_drain_async(ctx);
+}
+
 static bool is_ipv4(const union ibv_gid *gid)
 {
 	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
@@ -196,7 +222,11 @@ static void datagram(struct kit *k)
 }
 
 const struct scenario wc_scenarios[] = {
-	{"event_any", event_any},     {"event_solicited", event_solicited},
-	{"event_error", event_error}, {"poll_many", poll_many},
-	{"datagram", datagram},       {NULL, NULL},
+	{"event_any", event_any},
+	{"event_solicited", event_solicited},
+	{"event_error", event_error},
+	{"poll_many", poll_many},
+	{"cq_overrun", cq_overrun},
+	{"datagram", datagram},
+	{NULL, NULL},
 };

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The scenarios of the suites can fail: each is given a line that says something else than what is right.
+
+The device is right and the line is wrong, so every case here must come out red, at the judgement named.
+"""
+import json
+import subprocess
+
+import pytest
+
+from hcasim_conform import drive, dut, suites
+
+# case, where the line is changed (a path of keys), the new value, words of the fault
+DOCTORED = [
+    ("order/rc/mixed", ("wrs", 2, "wc"), "SEND", "opcode FETCH_ADD, expected SEND"),
+    ("order/rc/mixed-ex", ("wrs", 1, "wc"), "SEND", "opcode RDMA_WRITE, expected SEND"),
+    ("order/ud/unsignaled-between", ("wrs", 0, "wc"), "SEND", "wr_id"),
+    ("order/xrc_send/mixed-wr", ("wrs", 3, "recv"), "RECV_RDMA_WITH_IMM", "opcode RECV, expected"),
+    ("sig_all/rc/unsignaled-post", ("args", "sig_all"), 0, "did not come"),
+    ("sig_all/uc/signaled-wr", ("wrs", 1, "wc"), None, "nothing asked for"),
+    ("reuse/rc/inline", ("wrs", 0, "effect"), "write", "bytes are wrong"),
+    ("reuse/rc/recv-requests", ("wrs", 1, "recv"), None, "nothing asked for"),
+    ("flush/rc/rkey-write", ("status",), "LOC_PROT_ERR", "status REM_ACCESS_ERR, expected LOC_PROT_ERR"),
+    ("flush/rc/lkey-send-ex", ("status",), "REM_ACCESS_ERR", "status LOC_PROT_ERR, expected REM_ACCESS_ERR"),
+    ("flush/uc/lkey-write", ("status",), "WR_FLUSH_ERR", "status LOC_PROT_ERR, expected WR_FLUSH_ERR"),
+    ("flush/rc/receive-short", ("status",), "REM_OP_ERR", "status REM_INV_REQ_ERR"),
+    ("flush/rc/modify-err", ("status",), "SUCCESS", "status WR_FLUSH_ERR, expected SUCCESS"),
+    ("bad_wr/rc/send-sges-2", ("args", "bad"), 1, "bad_wr names work request 2, expected 1"),
+    ("bad_wr/ud/recv-sges-3", ("args", "bad"), 2, "bad_wr names work request 3, expected 2"),
+    ("bad_wr/rc/srq-sges-0", ("args", "bad"), 1, "bad_wr names work request 0, expected 1"),
+    ("rnr/rc/rnr_retry-2", ("args", "least_us"), 60_000_000, "given up after"),
+    ("rnr/rc/rnr_retry-1", ("status",), "RETRY_EXC_ERR", "status RNR_RETRY_EXC_ERR"),
+    ("rnr/rc/rnr_retry-7", ("wrs", 1, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("retry/rc/retry_cnt-1", ("args", "least_us"), 60_000_000, "given up after"),
+    ("keys/rc/no-right-rdma_write", ("args", "without"), 0, "status SUCCESS, expected REM_ACCESS_ERR"),
+    ("keys/rc/qp-no-right-rdma_read", ("args", "without"), 0, "status SUCCESS"),
+    ("keys/rc/other-pd-rdma_write", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("keys/rc/dereg-rdma_read", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("keys/rc/local-no-right-rdma_read", ("args", "without"), 0, "status SUCCESS, expected LOC_PROT_ERR"),
+    ("mw/rc/last-byte-exceeded", ("args", "at"), 120, "status SUCCESS, expected REM_ACCESS_ERR"),
+    ("mw/rc/read-only", ("args", "without"), 0, "status SUCCESS, expected REM_ACCESS_ERR"),
+    ("mw/rc/bind-beyond-region", ("args", "shift"), 0, "status SUCCESS, expected MW_BIND_ERR"),
+    ("mw/rc/rebind-bound", ("status",), "SUCCESS", "status MW_BIND_ERR, expected SUCCESS"),
+    ("mw/rc/other-qp", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("state/rc/rtr-post", ("args", "short_of"), 0, "a send was taken before the QP is in RTS"),
+    ("state/ud/init-wr", ("args", "short_of"), 0, "a region was taken before the QP is in RTS"),
+    ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
+]
+
+
+def doctor(line, path, value):
+    *way, last = path
+    place = line
+    for key in way:
+        place = place[key]
+    assert place[last] != value, path  # and it is there
+    place[last] = value
+    return line
+
+
+@pytest.fixture(scope="module")
+def answers(build, tables):
+    """What the runner says of every doctored line, in one process."""
+    cases = {c.id: c for c in suites.cases(tables)}
+    native = dut.load("native")
+    native.runner_line["dut"]["timeout_ms"] = 500
+    lines = [doctor(cases[f"suite/{case}"].line(), path, value) for case, path, value, _ in DOCTORED]
+    text = "".join(json.dumps(line) + "\n" for line in [native.runner_line, *lines])
+    command = [build / "bin" / "hcasim", "run", "--hcas", "2", "--", build / "bin" / drive.RUNNER]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False)
+    said = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [a for a in said if "end" in a]
+    assert len(found) == len(DOCTORED), (said[-1:], done.stderr)
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(DOCTORED)), ids=[entry[0] for entry in DOCTORED])
+def test_a_doctored_line_fails(answers, number):
+    case, _, _, words = DOCTORED[number]
+    assert answers[number]["end"] == f"suite/{case}"
+    assert words in "; ".join(answers[number]["faults"]), answers[number]
