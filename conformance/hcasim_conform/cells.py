@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """A cell: one combination of the tables, what is posted for it and what must be seen."""
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from .axes import Data
 
 APIS = {
     "wr": "ibv_wr_*",
@@ -18,25 +20,6 @@ ASK_INLINE = 128
 
 
 @dataclass(frozen=True)
-class Data:
-    """A data setter and what it is given. `limit`: the length follows from what the QP granted."""
-
-    id: str
-    setter: str  # none, sge, sge_list, inline, inline_list
-    lengths: tuple = ()
-    limit: str = "none"
-    delta: int = 0
-
-    @property
-    def inline(self):
-        return self.setter.startswith("inline")
-
-    @property
-    def over(self):
-        return self.delta > 0
-
-
-@dataclass(frozen=True)
 class Wr:
     """One work request."""
 
@@ -49,16 +32,17 @@ class Wr:
     recv: str | None
     imm: bool = False
     inv: bool = False
-    data_twice: bool = False
     data_of: int = -1  # sends from the buffers that this earlier request fills
 
     def line(self):
+        first, _, second = self.qp_setter.partition("+")
         return {
             "op": self.op,
             "data": self.data.setter,
-            "data_twice": self.data_twice,
+            "data_again": self.data.again or "none",
             "data_of": self.data_of,
-            "qp_setter": self.qp_setter,
+            "qp_setter": first,
+            "qp_setter_again": second or "none",
             "flags": list(self.flags),
             "effect": self.effect,
             "limit": self.data.limit,
@@ -84,36 +68,51 @@ class Expect:
     bad_wr: int = 0
     event: int = -1
     errata: tuple = ()
+    why: str | None = None  # UNDEFINED: why the cell is never run
+
+
+def defined(cell):
+    """Whether it is run at all."""
+    return cell.expect.level != "UNDEFINED"
 
 
 @dataclass(frozen=True)
-class Cell:
+class Batch:
+    """Requests that another posting than that of the cell brings, and how that posting must end."""
+
     api: str
-    op: str  # row of the table
-    short: str  # how the id names the row
-    qpt: str
-    data: Data
-    qp_setter: str
-    flags: tuple
-    variant: str
-    ask: tuple
     wrs: tuple
-    expect: Expect
-    abort: bool = False
-    follow_post: bool = False
-    clauses: tuple = field(default=())
+    post: str = "ok"  # ok, refused
+
+    def line(self):
+        return {"api": self.api, "post": self.post, "wrs": [wr.line() for wr in self.wrs]}
+
+
+class Posted:
+    """What cells of all kinds have in common: the id, the line that the runner reads, and the words.
+
+    Whoever derives from it has: api, op (row of the table), short (how the id names the row), qpt, data,
+    qp_setter, flags, variant, ask, wrs, index (of the cell's own request in wrs), expect, abort,
+    follow_post, before, behind, rival (other postings, or None).
+    """
+
+    __slots__ = ()
+    index = 0
+    abort = False
+    follow_post = False
+    before = behind = rival = None
 
     @property
     def id(self):
-        flags = "+".join(f.lower() for f in self.flags) or "-"
+        flags = "+".join(self.flags).lower() or "-"
         setter = "-" if self.qp_setter == "none" else self.qp_setter
-        parts = [self.api, self.short, self.qpt.lower(), self.data.id, setter, flags]
-        return "/".join(parts + ([self.variant] if self.variant else []))
+        head = f"{self.api}/{self.short}/{self.qpt.lower()}/{self.data.id}/{setter}/{flags}"
+        return f"{head}/{self.variant}" if self.variant else head
 
     def line(self):
         """The cell as the runner reads it."""
         e = self.expect
-        return {
+        line = {
             "id": self.id,
             "api": self.api,
             "qp": self.qpt,
@@ -128,29 +127,46 @@ class Cell:
             "status": e.status,
             "bad_wr": e.bad_wr,
             "event": e.event,
+            "index": self.index,
             "wrs": [wr.line() for wr in self.wrs],
         }
+        for name in ("before", "behind", "rival"):
+            batch = getattr(self, name)
+            if batch:
+                line[name] = batch.line()
+        return line
 
     def expected(self):
         """What must be seen, in words."""
         e = self.expect
+        if e.level == "UNDEFINED":
+            return "nothing: the pages do not say, and the cell is never run"
         if e.create == "refused":
             return f"creation of the QP fails{' with ' + e.create_errno if e.create_errno else ''}"
+        around = "".join(self._around())
         if self.abort:
             return "nothing is executed; a following SEND works"
-        done = self._executed()
         refused = "the posting is refused, " + (
             f"bad_wr names work request {e.bad_wr}, only those before it are executed"
             if e.bad_wr
-            else "nothing is executed"
+            else "nothing of it is executed"
         )
         return {
-            "ok": f"accepted; {done}",
-            "refused": f"{refused}; a following SEND works",
-            "any": f"either {refused}, or accepted; {done}",
-            "error": f"either {refused}, or accepted and completed with IBV_WC_{e.status}; no memory is touched",
+            "ok": f"{around}accepted; {self._executed()}",
+            "refused": f"{around}{refused}; a following SEND works",
+            "any": f"{around}either {refused}, or accepted; {self._executed()}",
+            "error": f"{around}either {refused}, or accepted and completed with IBV_WC_{e.status}; "
+            "its memory is not touched, what is behind it is flushed",
             "undefined": "the process survives",
         }[e.post]
+
+    def _around(self):
+        if self.before and self.before.post == "refused":
+            yield "the posting before is refused and leaves nothing behind; "
+        elif self.before:
+            yield "between two closed postings of the other API, in their order: "
+        if self.rival:
+            yield "beside a second thread, whose batch is executed in one piece before or behind it: "
 
     def _executed(self):
         said = []
@@ -164,3 +180,21 @@ class Cell:
         if self.expect.event >= 0:
             said.append("a solicited event" if self.expect.event else "no solicited event")
         return ", ".join(said)
+
+
+@dataclass(frozen=True)
+class Cell(Posted):
+    """A cell that stands for itself, beside the product."""
+
+    api: str
+    op: str
+    short: str
+    qpt: str
+    data: Data
+    qp_setter: str
+    flags: tuple
+    variant: str
+    ask: tuple
+    wrs: tuple
+    expect: Expect
+    follow_post: bool = False

@@ -13,11 +13,50 @@ from rich.console import Console
 from . import commands, device, results, taps, terminal, versions
 from .dut import DutError, load
 from .enumeration import Enumerator
+from .explain import explain
+from .selection import COVERING, EXHAUSTIVE, SelectionError, Selector, shard_of
 from .session import Session, run
 from .tables import Tables
 
 EPILOG = "Also: hcasim conform merge (shards into one run), hcasim conform report (runs side by side); each has --help."
-PYTEST_OK, PYTEST_FAILED, PYTEST_NONE = 0, 1, 5
+PYTEST_OK, PYTEST_FAILED = 0, 1
+
+
+def _number(least):
+    def parse(text):
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least}")
+        return int(text)
+
+    return parse
+
+
+def _selecting(p):
+    p.add_argument(
+        "--exhaustive", action="store_true", help="run every defined cell (default: a covering set)"
+    )
+    p.add_argument(
+        "-k",
+        dest="expression",
+        metavar="EXPR",
+        help="only cells whose id matches, as pytest -k: 'wr/rdma and not xrc'; "
+        "ids (ID or ID or ...) run in any case",
+    )
+    p.add_argument("--shard", metavar="K/N", help="the K-th of N parts of the cells, from 1; see merge")
+    p.add_argument("--repeat", type=_number(1), default=1, metavar="N", help="run each cell N times")
+    p.add_argument(
+        "--seed",
+        type=_number(0),
+        default=0,
+        metavar="N",
+        help="of the covering set and of what messages hold (default: %(default)s)",
+    )
+    p.add_argument(
+        "--list", action="store_true", help="print the selected cells and what they cite, run nothing"
+    )
+    p.add_argument(
+        "--explain", metavar="ID", help="print what a cell posts and rests on, and whether it runs"
+    )
 
 
 def parser():
@@ -33,12 +72,7 @@ def parser():
         metavar="NAME[/PORT[/GID-INDEX]]",
         help="device at the responder's end, in place of the DUT file's",
     )
-    p.add_argument(
-        "-k",
-        dest="expression",
-        metavar="EXPR",
-        help="only cells whose id matches, as pytest -k: 'wr/rdma and not xrc'",
-    )
+    _selecting(p)
     p.add_argument(
         "--out",
         default="conform-out",
@@ -47,12 +81,9 @@ def parser():
         help="where the reports go (default: %(default)s)",
     )
     p.add_argument(
-        "--list", action="store_true", help="print the selected cells and what they cite, run nothing"
-    )
-    p.add_argument(
         "--jobs",
-        type=int,
-        default=os.cpu_count(),
+        type=_number(1),
+        default=os.cpu_count() or 1,
         metavar="N",
         help="runner processes at a time (default: cores)",
     )
@@ -79,42 +110,74 @@ def bin_dir(given):
     return Path(build) / "bin" if build else Path(__file__).resolve().parents[2] / "build" / "release" / "bin"
 
 
-def list_cells(cells):
-    for cell in cells:
-        print(f"{cell.id}  {cell.expect.level}  {cell.expect.clause}")
+def print_counts(selection, file):
+    """How many cells exist, run and are left out, and why."""
+    counts = selection.counts()
+    print(f"{counts['exist']} cells, seed {selection.seed}, {selection.mode}: {counts['run']} run", file=file)
+    for reason, number in sorted(counts["left_out"].items(), key=lambda item: -item[1]):
+        print(f"{number:>8} not: {reason}", file=file)
 
 
-def execute(args, tables, cells, dut):
+def list_cells(selection):
+    sys.stdout.writelines(f"{c.id}  {c.expect.level}  {c.expect.clause}\n" for c in selection.cells)
+    print_counts(selection, sys.stderr)
+
+
+def stale_keys(dut, selector, selection):
+    """Keys of the DUT file that no cell matches; all cells are asked only for those that these lack."""
+    found = dut.stale_keys(selection.cells)
+    return dut.stale_keys(list(selector.enumerator.defined())) if found else []
+
+
+def execute(args, tables, selector, selection, dut):
     console = Console()
+    print_counts(selection, console.file)
     started, begin = datetime.now(timezone.utc), time.monotonic()
     if args.tap or args.tap is None:
         taps.enable(dut, tables, args.out)
-    session = Session(cells, dut, bin_dir(args.bin), max(1, args.jobs or 1), terminal.Bar(console))
-    status = run(session, args.expression)
+    session = Session(selection, dut, bin_dir(args.bin), args.jobs, terminal.Bar(console), args.repeat)
+    status = run(session)
     if session.error:
         print(f"hcasim conform: {session.error}", file=sys.stderr)
         return 2
     if status not in (PYTEST_OK, PYTEST_FAILED):
-        return 2 if status != PYTEST_NONE else no_cell(args.expression)
-    faults = session.faults + [f"DUT file: stale key: {text}" for text in dut.stale_keys(cells)]
+        return 2
+    faults = session.faults + [
+        f"DUT file: stale key: {text}" for text in stale_keys(dut, selector, selection)
+    ]
     about = results.Run(
         command=args.command,
         started=started.isoformat(timespec="seconds"),
         seconds=time.monotonic() - begin,
         versions={**versions.collect(bin_dir(args.bin)), **device.describe(dut)},
+        mode=selection.mode,
+        seed=selection.seed,
+        repeat=args.repeat,
         expression=args.expression,
+        shard=args.part,
+        counts=selection.counts(session.skipped),
         findings=[finding.record() for finding in dut.findings],
         faults=faults,
     )
-    data = results.record(tables, dut, session.selected, session.outcomes, about)
+    data = results.record(tables, dut, selection.cells, session.outcomes, about)
     commands.write_reports(data, args.out)
     terminal.summarize(data, args.out, console)
     return 1 if status or faults or dut.new_findings() else 0
 
 
-def no_cell(expression):
-    print(f"hcasim conform: -k {expression!r} selects no cell", file=sys.stderr)
-    return 2
+def conform(args):
+    tables = Tables()
+    dut = load(args.dut, args.peer)
+    args.part = shard_of(args.shard) if args.shard else None
+    selector = Selector(Enumerator(tables), EXHAUSTIVE if args.exhaustive else COVERING, args.seed)
+    if args.explain:
+        print("\n".join(explain(tables, selector, args.explain, dut.lacks)))
+        return 0
+    selection = selector.select(args.expression, args.part)
+    if args.list:
+        list_cells(selection)
+        return 0
+    return execute(args, tables, selector, selection, dut)
 
 
 def main(argv=None):
@@ -126,16 +189,8 @@ def main(argv=None):
         return commands.diff_runs(args.diff)
     args.command = shlex.join(["hcasim", "conform", *argv])
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-    tables = Tables()
-    cells = Enumerator(tables).cells()
     try:
-        dut = load(args.dut, args.peer)
-    except DutError as error:
+        return conform(args)
+    except (DutError, SelectionError) as error:
         print(f"hcasim conform: {error}", file=sys.stderr)
         return 2
-    if not args.list:
-        return execute(args, tables, cells, dut)
-    session = Session(cells, dut, None, 1, None)
-    status = run(session, args.expression, collect_only=True)
-    list_cells(session.selected)
-    return 0 if status == PYTEST_OK else no_cell(args.expression) if status == PYTEST_NONE else 2

@@ -11,12 +11,14 @@ import signal
 import subprocess
 import tempfile
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import taps
 
-GROUP_SIZE = 100
+GROUP_SIZE = (100, 2000)  # least and most cells of a process, when there are enough
+# The runner is told the seed of what messages hold, and to be brief: no list of calls where a cell passes.
+HOW = {"seed": 0, "brief": False}
 RUNNER = "hcasim-conform-runner"
 CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
 
@@ -39,14 +41,31 @@ def failed(reason):
     return Result(False, seen=reason, faults=[reason])
 
 
-def groups(cells):
+def worst(results):
+    """What is said of a cell that was run several times: the first failure, and which run that was."""
+    for number, result in enumerate(results, 1):
+        if not result.passed:
+            return replace(result, faults=[f"run {number} of {len(results)}: {f}" for f in result.faults])
+    return results[0]
+
+
+def _kin(cell):
+    """Cells of one operation that need the same of a QP and its memory stand together: they share them."""
+    e = cell.expect
+    return cell.short, e.create, e.post == "refused" and e.bad_wr == 0
+
+
+def groups(cells, jobs=1):
     """Cells that share an API and a QP type, in pieces that one process runs."""
     by_kind = {}
     for cell in cells:
         by_kind.setdefault((cell.api, cell.qpt), []).append(cell)
+    least, most = GROUP_SIZE
+    size = max(least, min(most, len(cells) // (8 * jobs)))
     for kind in by_kind.values():
-        for start in range(0, len(kind), GROUP_SIZE):
-            yield kind[start : start + GROUP_SIZE]
+        kind.sort(key=_kin)
+        for start in range(0, len(kind), size):
+            yield kind[start : start + size]
 
 
 def died(code):
@@ -68,12 +87,13 @@ def environment(dut, bin_dir):
 class Process:
     """One runner process: its lines as they come, and how it ended."""
 
-    def __init__(self, dut, bin_dir, cells, start=None):
+    def __init__(self, dut, bin_dir, cells, how=HOW, start=None):
         env = environment(dut, bin_dir)
         self.stderr = tempfile.TemporaryFile()
         with tempfile.TemporaryFile() as lines:
-            for line in [dut.runner_line] + [dut.line(cell) for cell in cells]:
-                lines.write(json.dumps(line).encode() + b"\n")
+            lines.write(json.dumps({**dut.runner_line, **how}).encode() + b"\n")
+            for cell in cells:
+                lines.write(json.dumps(dut.line(cell)).encode() + b"\n")
             lines.seek(0)
             self.proc = subprocess.Popen(
                 [*(start or dut.start), str(Path(bin_dir) / RUNNER)],
@@ -134,10 +154,11 @@ class Process:
 
 
 class GroupRun:
-    def __init__(self, dut, bin_dir, cells, report, complain):
+    def __init__(self, dut, bin_dir, cells, report, complain, how=HOW):
         self.dut = dut
         self.bin_dir = bin_dir
         self.left = deque(cells)
+        self.how = how
         self.report = report  # report(cell, result)
         self.complain = complain  # complain(text): what no cell can be charged with
         self.enough = lambda result: False  # asked after each cell: true leaves the rest
@@ -184,7 +205,7 @@ class GroupRun:
     def _run_watched(self, watch):
         before = len(self.left)
         try:
-            process = Process(self.dut, self.bin_dir, self.left, watch.start)
+            process = Process(self.dut, self.bin_dir, self.left, self.how, watch.start)
         except OSError as error:
             self._fail_rest(f"{' '.join(self.dut.start) or RUNNER}: {error.strerror}: {error.filename}")
             return False

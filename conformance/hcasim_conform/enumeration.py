@@ -1,282 +1,322 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Enumerates the cells.
+"""The cells there are: the product of the axes, and what stands beside it.
 
-Every combination of API, operation and QP type is there. Inside one, the axes data setter, QP setter,
-flags and variant are each walked in full while the others stand at their plain value, and the pairs
-that are known to interact are walked together (data setter x flags). The whole product would be ten
-times as many cells and find the same faults.
+The product has about a million cells. It is kept as blocks, one for each API, operation and QP type, that
+know their axes; a cell of it is six small numbers until somebody asks what it posts or expects.
 """
-from itertools import combinations
+from collections import Counter
 
 from . import expect as ex
-from . import suites
-from .cells import Cell, Data, Expect, Wr
-
-SIGNALED = ("SIGNALED",)
-WR_FLAGS = ("FENCE", "IP_CSUM", "SOLICITED", "SIGNALED")  # INLINE is a data setter here
-MULTI_PACKET = 2500  # three packets at a path MTU of 1024
-SINGLE_PACKET = 700
-
-# A window is bound, or invalidated, once.
-ONCE = ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV")
-
-NO_DATA = Data("none", "none")
+from .axes import ALONE, FLAG_SETS, FLAGS, NO_DATA, SIGNALED, TOO_MANY, UNASKED
+from .axes import data_kinds, plain_data, qp_setters, regions, mandatory_setter
+from .cells import Batch, Posted, Wr, defined
 
 
-def flag_combinations():
-    return [c for n in range(len(WR_FLAGS) + 1) for c in combinations(WR_FLAGS, n)]
+def work(op, data, qp_setter, flags, **more):
+    return Wr(
+        op=op.name,
+        data=data,
+        qp_setter=qp_setter,
+        flags=flags,
+        effect=ex.EFFECTS[op.name],
+        wc=op.wc if "SIGNALED" in flags else None,
+        recv=op.recv,
+        imm="WITH_IMM" in op.recv_flags,
+        inv="WITH_INV" in op.recv_flags,
+        **more,
+    )
 
 
-def plain_data(op, qpt):
-    """The data setter of a plain request of that row."""
-    if op.data == "none":
-        return NO_DATA
-    if op.length:
-        return Data("sge", "sge", (op.length,))
-    return Data("sge", "sge", (MULTI_PACKET if qpt in ("RC", "UC", "XRC_SEND") else SINGLE_PACKET,))
+def plain_send(tables, qpt, data=None):
+    """The signalled SEND that stands beside the cell's request: legal on every QP type."""
+    send = tables.operation("SEND")
+    return work(send, data or plain_data(send, qpt), mandatory_setter(send, qpt), SIGNALED)
 
 
-def data_kinds(op, qpt):
-    """All data setters, each with what it is given."""
-    plain = plain_data(op, qpt)
-    total = sum(plain.lengths) or 64
-    pieces = (4, 2, 2) if op.length else (total // 2, 1, total - total // 2 - 1)
-    inline = op.length or 100
-    inline_pieces = (4, 2, 2) if op.length else (40, 1, 59)
-    return [
-        NO_DATA,
-        plain if plain.setter == "sge" else Data("sge", "sge", (64,)),
-        Data("sge-0", "sge", (0,)),
-        Data("sge_list-3", "sge_list", pieces),
-        Data("inline", "inline", (inline,)),
-        Data("inline_list-3", "inline_list", inline_pieces),
-        Data("inline-max", "inline", (1,), "inline", 0),
-        Data("inline-over", "inline", (1,), "inline", 1),
-        Data("inline_list-over", "inline_list", (1, 1, 1), "inline", 1),
-        Data("sge_list-over", "sge_list", (16,), "sge", 1),
-    ] + ([] if op.length else [Data("sge_list-max", "sge_list", (16,), "sge", 0)])
+class ProductCell(Posted):
+    """A cell of the product: its block, and the number of its value on each axis of the block."""
+
+    __slots__ = ("block", "where")
+
+    def __init__(self, block, where):
+        self.block = block
+        self.where = where  # data, setter, flags, asked, region
+
+    api = property(lambda self: self.block.api)
+    op = property(lambda self: self.block.op.name)
+    short = property(lambda self: self.block.op.short)
+    qpt = property(lambda self: self.block.qpt)
+    data = property(lambda self: self.block.datas[self.where[0]])
+    qp_setter = property(lambda self: self.block.setters[self.where[1]])
+    flags = property(lambda self: self.block.flags[self.where[2]])
+    asked = property(lambda self: self.block.asked[self.where[3]])
+    region = property(lambda self: self.block.regions[self.where[4]])
+    expect = property(lambda self: self.block.expect(self.where))
+    index = property(lambda self: self.region.before)
+    abort = property(lambda self: self.region.abort)
+
+    @property
+    def id(self):
+        return self.block.id_of(self.where)
+
+    @property
+    def variant(self):
+        return self.block.tails[self.where[3]][self.where[4]]
+
+    @property
+    def ask(self):
+        return self.block.ask(self.asked)
+
+    @property
+    def wrs(self):
+        own = work(self.block.op, self.data, self.qp_setter, self.flags)
+        region = self.region
+        if not region.before and not region.behind:
+            return (own,)
+        send = self.block.send
+        return (send,) * region.before + (own,) + (send,) * region.behind
+
+    @property
+    def before(self):
+        if self.region.after_failed:
+            return self.block.failing
+        return self.block.other if self.region.interleaved else None
+
+    @property
+    def behind(self):
+        return self.block.other if self.region.interleaved else None
+
+    @property
+    def rival(self):
+        return self.block.rival if self.region.threads else None
+
+
+class Block:
+    """The cells of one API, operation and QP type."""
+
+    def __init__(self, tables, api, op, qpt):
+        self.tables, self.api, self.op, self.qpt = tables, api, op, qpt
+        self.legal = qpt in op.types(api)
+        self.right = mandatory_setter(op, qpt)
+        self._axes()
+        self._names()
+        self.send = plain_send(tables, qpt)
+        self.failing = Batch(api, (plain_send(tables, qpt, TOO_MANY),), "refused")
+        self.other = Batch("post" if api == "wr" else "wr", (self.send,))
+        self.rival = Batch(api, (self.send,) * 3)
+        self._base = {}  # (data, setter, flags) -> Expect
+        self._same = {}  # Expect -> the one that stands for all equal ones
+        self._placed = {}  # (Expect, region) -> Expect
+        self._not_asked = ex.not_asked()
+        self._faults = None
+
+    def _axes(self):
+        """A QP whose creation is refused has no other axes; nor has a builder outside the table."""
+        alone = self.api == "wr" and not self.legal
+        plain = plain_data(self.op, self.qpt)
+        self.datas = [plain] if alone else data_kinds(self.api, self.op, self.qpt)
+        self.setters = (self.right,) if alone else qp_setters(self.api, self.op, self.qpt)
+        self.flags = [SIGNALED] if alone else FLAG_SETS
+        self.asked = (True, False) if self.api == "wr" else (True,)
+        self.regions = (ALONE,) if alone else regions(self.api)
+        self.plain = (
+            next(i for i, d in enumerate(self.datas) if d == plain),
+            self.setters.index(self.right),
+            self.flags.index(SIGNALED),
+            0,
+            0,
+        )
+
+    def _names(self):
+        """How the values of each axis stand in ids."""
+        self.head = f"{self.api}/{self.op.short}/{self.qpt.lower()}"
+        self.data_ids = [d.id for d in self.datas]
+        self.setter_ids = ["-" if s == "none" else s for s in self.setters]
+        self.flag_ids = ["+".join(f).lower() or "-" for f in self.flags]
+        self.tails = [
+            ["/".join(filter(None, ("" if asked else UNASKED, r.id))) for r in self.regions]
+            for asked in self.asked
+        ]
+
+    def id_of(self, where):
+        d, s, f, a, r = where
+        tail = self.tails[a][r]
+        head = f"{self.head}/{self.data_ids[d]}/{self.setter_ids[s]}/{self.flag_ids[f]}"
+        return f"{head}/{tail}" if tail else head
+
+    @property
+    def shape(self):
+        return len(self.datas), len(self.setters), len(self.flags), len(self.asked), len(self.regions)
+
+    @property
+    def size(self):
+        d, s, f, a, r = self.shape
+        return d * s * f * a * r
+
+    def ask(self, asked):
+        """send_ops_flags of the QP. SEND stands for what is posted beside the request."""
+        if not asked:
+            if self.op.name != "SEND":
+                return ("SEND",)
+            return ("TSO",) if self.qpt == "RAW_PACKET" else ("SEND_WITH_IMM",)
+        if self.api == "wr" and not self.legal:
+            return (self.op.name,)
+        return tuple(dict.fromkeys(("SEND", self.op.name))) if self.legal else ("SEND",)
+
+    # -- expectations ------------------------------------------------------------------------
+
+    def _axis_faults(self):
+        """Faults of the values of single axes; a request's is the worst of them."""
+        t, api, op, qpt = self.tables, self.api, self.op, self.qpt
+        datas = [
+            ex.worst((ex.data_fault(t, api, op, d), ex.length_fault(op, api, qpt, d))) for d in self.datas
+        ]
+        setters = [ex.setter_fault(op, qpt, s) if api == "wr" else None for s in self.setters]
+        flags = [ex.flag_fault(t, api, op, qpt, f) for f in self.flags]
+        return datas, setters, flags
+
+    def base(self, d, s, f):
+        """The request alone and asked for."""
+        known = self._base.get((d, s, f))
+        if known:
+            return known
+        if not self.legal:
+            found = ex.not_in_table(self.api, self.op)
+        else:
+            self._faults = self._faults or self._axis_faults()
+            datas, setters, flags = self._faults
+            # in the order of expect.derive(): of two equal faults the first counts
+            found = ex.worst((setters[s], datas[d], flags[f]))
+            found = found or ex.legal(self.tables, self.api, self.op, self.qpt, self.datas[d], self.flags[f])
+        found = self._same.setdefault(found, found)  # few differ, and each is placed in all regions
+        self._base[d, s, f] = found
+        return found
+
+    def expect(self, where):
+        d, s, f, a, r = where
+        if not self.asked[a]:
+            return self._not_asked
+        base = self.base(d, s, f)
+        if not r:
+            return base
+        key = (id(base), r)
+        if key not in self._placed:
+            self._placed[key] = ex.in_region(base, self.api, self.regions[r])
+        return self._placed[key]
+
+    # -- cells -------------------------------------------------------------------------------
+
+    def cell(self, where):
+        return ProductCell(self, where)
+
+    def places(self):
+        """Every cell, as its place on the axes."""
+        datas, setters, flags, asked, around = (range(n) for n in self.shape)
+        for d in datas:
+            for s in setters:
+                for f in flags:
+                    for a in asked:
+                        for r in around:
+                            yield d, s, f, a, r
+
+    def judged(self):
+        """The places of all cells that are run at all, each with what must be seen."""
+        datas, setters, flags, _, around = (range(n) for n in self.shape)
+        for d in datas:
+            for s in setters:
+                for f in flags:
+                    if self.base(d, s, f).level == "UNDEFINED":
+                        continue
+                    for r in around:
+                        expect = self.expect((d, s, f, 0, r))
+                        if expect.level != "UNDEFINED":
+                            yield (d, s, f, 0, r), expect
+
+    def defined(self):
+        """The places of all cells that are run at all."""
+        return (where for where, _ in self.judged())
+
+    def undefined(self):
+        """Why cells are never run, and how many."""
+        found = Counter()
+        datas, setters, flags, asked, around = (range(n) for n in self.shape)
+        if len(asked) > 1:
+            found[self._not_asked.why] = self.size // 2
+        for d in datas:
+            for s in setters:
+                for f in flags:
+                    base = self.base(d, s, f)
+                    if base.level == "UNDEFINED":
+                        found[base.why] += len(around)
+                        continue
+                    for r in around[1:]:
+                        placed = self.expect((d, s, f, 0, r))
+                        if placed.level == "UNDEFINED":
+                            found[placed.why] += 1
+        return found
 
 
 class Enumerator:
-    def __init__(self, tables):
+    """All cells: the blocks of the product, and the cells beside it."""
+
+    def __init__(self, tables, beside=None):
+        from .beside import Beside
+
         self.tables = tables
+        self.blocks = {}
+        for api in ("wr", "post"):
+            for op in tables.operations:
+                for qpt in tables.qp_types:
+                    self.blocks[api, op.short, qpt.lower()] = Block(tables, api, op, qpt)
+        self.beside = {c.id: c for c in (Beside(tables).cells() if beside is None else beside)}
+
+    def find(self, cell_id):
+        """The cell of an id, or None."""
+        if cell_id in self.beside:
+            return self.beside[cell_id]
+        parts = cell_id.split("/")
+        block = self.blocks.get(tuple(parts[:3]))
+        if not block or not 6 <= len(parts) <= 8:
+            return None
+        flags = "+".join(sorted(parts[5].split("+"), key=_flag_order))
+        tail = "/".join(parts[6:])
+        try:
+            d, s, f = (
+                block.data_ids.index(parts[3]),
+                block.setter_ids.index(parts[4]),
+                block.flag_ids.index(flags),
+            )
+            a = next(i for i, tails in enumerate(block.tails) if tail in tails)
+        except (ValueError, StopIteration):
+            return None
+        return block.cell((d, s, f, a, block.tails[a].index(tail)))
+
+    def size(self):
+        return sum(block.size for block in self.blocks.values()) + len(self.beside)
+
+    def undefined(self):
+        """Why cells are never run: reason to number."""
+        found = sum((block.undefined() for block in self.blocks.values()), Counter())
+        found.update(c.expect.why for c in self.beside.values() if not defined(c))
+        return found
 
     def cells(self):
-        """All cells of the default set, in the order of the tables. Ids are unique."""
-        found = {}
-        for cell in self._all():
-            found.setdefault(cell.id, cell)
-        return list(found.values())
+        """Every cell, one after the other."""
+        for block in self.blocks.values():
+            for where in block.places():
+                yield block.cell(where)
+        yield from self.beside.values()
 
-    def _all(self):
-        for op in self.tables.operations:
-            for qpt in self.tables.qp_types:
-                yield from self._wr_row(op, qpt)
-        for op in self.tables.operations:
-            for qpt in self.tables.qp_types:
-                yield from self._post_row(op, qpt)
-        yield from self._receives("recv", self.tables.calls["ibv_post_recv"])
-        yield from self._receives("srq", self.tables.calls["ibv_post_srq_recv"])
-        yield from self._writev(self.tables.calls["rdma_post_writev"])
-        yield from suites.cases(self.tables)
+    def defined(self):
+        """Every cell that is run at all."""
+        for block in self.blocks.values():
+            for where in block.defined():
+                yield block.cell(where)
+        yield from filter(defined, self.beside.values())
 
-    # -- work requests -----------------------------------------------------------------------
 
-    def _work(self, op, data, qp_setter, flags, **more):
-        return Wr(
-            op=op.name,
-            data=data,
-            qp_setter=qp_setter,
-            flags=flags,
-            effect=ex.EFFECTS[op.name],
-            wc=op.wc if "SIGNALED" in flags else None,
-            recv=op.recv,
-            imm="WITH_IMM" in op.recv_flags,
-            inv="WITH_INV" in op.recv_flags,
-            **more,
-        )
+def _flag_order(name):
+    return FLAGS.index(name.upper()) if name.upper() in FLAGS else len(FLAGS)
 
-    def _cell(self, api, op, qpt, data, qp_setter, flags, variant="", **more):
-        expect = more.pop("expect", None) or ex.derive(self.tables, api, op, qpt, data, qp_setter, flags)
-        ask = more.pop("ask", None) or tuple(dict.fromkeys(("SEND", op.name)))
-        if expect.create == "refused":
-            ask = (op.name,)
-        wrs = more.pop("wrs", None) or (self._work(op, data, qp_setter, flags),)
-        return Cell(
-            api=api,
-            op=op.name,
-            short=op.short,
-            qpt=qpt,
-            data=data,
-            qp_setter=qp_setter,
-            flags=flags,
-            variant=variant,
-            ask=ask if api == "wr" else (),
-            wrs=wrs,
-            expect=expect,
-            **more,
-        )
 
-    def _axes(self, api, op, qpt, setter):
-        plain = plain_data(op, qpt)
-        for data in data_kinds(op, qpt):
-            yield self._cell(api, op, qpt, data, setter, SIGNALED)
-        for flags in flag_combinations():
-            yield self._cell(api, op, qpt, plain, setter, flags)
-        for data in data_kinds(op, qpt):
-            for flags in ((), ("SOLICITED", "SIGNALED"), ("FENCE", "SIGNALED")):
-                cell = self._cell(api, op, qpt, data, setter, flags)
-                if cell.expect.post == "ok":
-                    yield cell
-
-    def _wr_row(self, op, qpt):
-        setter = ex.mandatory_setter(op, qpt)
-        plain = plain_data(op, qpt)
-        yield self._cell("wr", op, qpt, plain, setter, SIGNALED)
-        yield self._not_asked(op, qpt, plain, setter)
-        if qpt not in op.wr:
-            return
-        yield from self._axes("wr", op, qpt, setter)
-        for other in ("none", "ud_addr", "xrc_srqn"):
-            for data in (plain, data_kinds(op, qpt)[4]):
-                yield self._cell("wr", op, qpt, data, other, SIGNALED)
-        yield from self._regions(op, qpt, plain, setter)
-        yield from self._fenced("wr", op, qpt, setter)
-
-    def _not_asked(self, op, qpt, data, setter):
-        # SEND is asked for, so that the QP can be seen to work afterwards; for SEND itself another one
-        ask = ("SEND",) if op.name != "SEND" else ("SEND_WITH_IMM",)
-        if op.name == "SEND" and qpt == "RAW_PACKET":
-            ask = ("TSO",)
-        return self._cell(
-            "wr", op, qpt, data, setter, SIGNALED, "unasked", ask=ask, expect=ex.not_asked(op, qpt)
-        )
-
-    def _batch(self, op, qpt, data, setter):
-        """The request without and with a completion, and one that can follow it in a batch."""
-        quiet, good = self._work(op, data, setter, ()), self._work(op, data, setter, SIGNALED)
-        if op.name not in ONCE:
-            return quiet, good, good
-        send = self.tables.operation("SEND")
-        return quiet, good, self._work(send, plain_data(send, qpt), ex.mandatory_setter(send, qpt), SIGNALED)
-
-    def _regions(self, op, qpt, data, setter):
-        """Critical regions: more than one request, an abort, a bad one, one API after the other."""
-        legal = ex.derive(self.tables, "wr", op, qpt, data, setter, SIGNALED)
-        quiet, good, follow = self._batch(op, qpt, data, setter)
-        bad_data = Data("sge_list-over", "sge_list", (16,), "sge", 1)
-        bad = self._work(op, bad_data, setter, SIGNALED)
-
-        def region(variant, clause, **more):
-            expect = more.pop("expect", None) or ex.of_batch(legal, clause)
-            return self._cell("wr", op, qpt, data, setter, SIGNALED, variant, expect=expect, **more)
-
-        yield region("abort", "ibv_wr_post/USAGE/abort", abort=True)
-        yield region("batch-3", "ibv_wr_post/USAGE/multiple", wrs=(quiet, follow, follow))
-        yield region(
-            "batch-bad", ex.FAILURE, wrs=(good, bad, good), expect=ex.refused(ex.FAILURE, "POST-ERRNO")
-        )
-        yield region("then-post_send", "ibv_wr_post/DESCRIPTION/interleave", follow_post=True)
-        if op.data != "none":
-            twice = self._work(op, data, setter, SIGNALED, data_twice=True)
-            undefined = Expect(ex.DATA_SETTERS, level="UNDEFINED", post="undefined")
-            yield region("data-twice", ex.DATA_SETTERS, wrs=(twice,), expect=undefined)
-            inline = self._work(op, data, setter, ("SIGNALED", "INLINE"))
-            yield region(
-                "inline-flag", "", wrs=(inline,), expect=ex.of_batch(legal, ex.INLINE_LIMIT, ("INLINE-OPS",))
-            )
-
-    def _fenced(self, api, op, qpt, setter):
-        """A fenced request that sends what a READ or an atomic before it brings: it must wait for that."""
-        fence = self.tables.flag("FENCE")
-        if ex.EFFECTS[op.name] not in ("send", "write") or not fence.in_scope(op, qpt):
-            return
-        for first in ("RDMA_READ", "ATOMIC_FETCH_AND_ADD"):
-            before = self.tables.operation(first)
-            data = plain_data(before, qpt)
-            flags = ("FENCE", "SIGNALED")
-            wrs = (self._work(before, data, setter, ()), self._work(op, data, setter, flags, data_of=0))
-            legal = ex.derive(self.tables, api, op, qpt, data, setter, flags)
-            ask = tuple(dict.fromkeys(("SEND", op.name, first)))
-            variant = f"after-{before.short}"
-            yield self._cell(api, op, qpt, data, setter, flags, variant, wrs=wrs, expect=legal, ask=ask)
-
-    def _post_row(self, op, qpt):
-        setter = ex.mandatory_setter(op, qpt)
-        plain = plain_data(op, qpt)
-        if qpt not in op.post:
-            yield self._cell("post", op, qpt, plain, setter, SIGNALED)
-            return
-        yield from self._axes("post", op, qpt, setter)
-        yield from self._fenced("post", op, qpt, setter)
-        legal = ex.derive(self.tables, "post", op, qpt, plain, setter, SIGNALED)
-        quiet, good, follow = self._batch(op, qpt, plain, setter)
-        bad = self._work(op, Data("sge_list-over", "sge_list", (16,), "sge", 1), setter, SIGNALED)
-        yield self._cell(
-            "post", op, qpt, plain, setter, SIGNALED, "list-3", wrs=(quiet, follow, follow), expect=legal
-        )
-        middle = Expect(ex.POST_BAD_WR, post="refused", bad_wr=1, errata=("POST-ERRNO",))
-        yield self._cell(
-            "post", op, qpt, plain, setter, SIGNALED, "list-bad", wrs=(good, bad, good), expect=middle
-        )
-
-    # -- receives ----------------------------------------------------------------------------
-
-    def _receives(self, api, call):
-        short = call.name.removeprefix("ibv_")
-        bad_wr = next(c for c in call.clauses if c.endswith("bad_wr"))
-        over = Data("sge_list-over", "sge_list", (16,), "sge", 1)
-        kinds = [Data("sge", "sge", (700,)), Data("sge_list-3", "sge_list", (100, 1, 599)), over]
-        for qpt in call.qp_types:
-            # a receive queue is fed by SENDs; that of XRC_RECV is the SRQ of an XRC_SEND
-            peer = "XRC_SEND" if qpt == "XRC_RECV" else qpt
-            none = [] if qpt in ("UD", "RAW_PACKET") else [NO_DATA]
-            for data in kinds + none:
-                expect = (
-                    Expect(bad_wr, post="refused", errata=("POST-ERRNO",))
-                    if data.over
-                    else Expect(call.clause)
-                )
-                yield self._receive(api, short, qpt, peer, (data,), "", expect)
-            good = kinds[1]
-            yield self._receive(api, short, qpt, peer, (good, good, good), "list-3", Expect(call.clause))
-            middle = Expect(bad_wr, post="refused", bad_wr=1, errata=("POST-ERRNO",))
-            yield self._receive(api, short, qpt, peer, (good, over, good), "list-bad", middle)
-
-    def _receive(self, api, short, qpt, peer, datas, variant, expect):
-        wrs = tuple(Wr("SEND", data, "none", (), "send", None, "RECV") for data in datas)
-        return Cell(
-            api=api,
-            op="RECV",
-            short=short,
-            qpt=qpt,
-            data=datas[0],
-            qp_setter="none",
-            flags=(),
-            variant=variant,
-            ask=(),
-            wrs=wrs,
-            expect=expect,
-        )
-
-    # -- librdmacm ---------------------------------------------------------------------------
-
-    def _writev(self, call):
-        op = self.tables.operation("RDMA_WRITE")
-        for data in data_kinds(op, "RC"):
-            for flags in (SIGNALED, ()):
-                expect = ex.derive(self.tables, "post", op, "RC", data, "none", flags)
-                clause = call.clauses[-1] if expect.post == "refused" else call.clauses[0]
-                yield Cell(
-                    api="writev",
-                    op="RDMA_WRITE",
-                    short=call.name,
-                    qpt="RC",
-                    data=data,
-                    qp_setter="none",
-                    flags=flags,
-                    variant="",
-                    ask=(),
-                    wrs=(self._work(op, data, "none", flags),),
-                    expect=ex.of_batch(expect, clause),
-                )
+__all__ = ["Block", "Enumerator", "NO_DATA", "ProductCell", "plain_send", "work"]

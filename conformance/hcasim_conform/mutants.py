@@ -19,6 +19,7 @@ import jsonschema
 import yaml
 
 from . import drive, dut as duts, taps
+from .covering import covering
 from .enumeration import Enumerator
 from .tables import Tables
 
@@ -218,7 +219,7 @@ def run(args, mutants, bin_dir):
 
 def run_in(folder, args, mutants, bin_dir):
     begin, tables = time.monotonic(), Tables()
-    cells = usable(Enumerator(tables).cells(), duts.load(args.dut))
+    cells = usable(covering(Enumerator(tables), 0), duts.load(args.dut))
     choose(mutants, cells)
     sample = spread([c for c in cells if c.api == "wr" and c.qpt == "RC"], SAMPLE)
     bench = Bench(args.dut, bin_dir, tables, folder)

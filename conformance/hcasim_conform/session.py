@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The suite as a pytest session: spec/wr.yaml is the test file, a cell is a test.
+"""The suite as a pytest session: spec/wr.yaml is the test file, a row of it on a QP type is a test.
 
-pytest gives selection (-k), outcome counting and the exit status; cells run in the background, a group
-per runner process, as many at a time as there are cores.
+Cells run in the background, a group per runner process, as many at a time as there are cores. There may be
+hundreds of thousands: pytest waits for the cells of a row, counts it and gives the exit status.
 """
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -13,56 +13,88 @@ from . import drive
 from .device import Device, DeviceError
 from .tables import SPEC
 
+MANY = 20000  # cells of a run of which those that pass keep no list of calls
+NAMED = 10  # failing cells that a test's message names
 
-class CellFailure(Exception):
-    """A cell did not come out as it must."""
+
+class CellsFailed(Exception):
+    """Cells did not come out as they must."""
 
 
-class CellItem(pytest.Item):
-    def __init__(self, *, cell, **kwargs):
+class RowItem(pytest.Item):
+    """The cells of one API, row of the table and QP type."""
+
+    def __init__(self, *, cells, **kwargs):
         super().__init__(**kwargs)
-        self.cell = cell
+        self.cells = cells
 
     def runtest(self):
-        outcome, result, reason = self.config.conform.wait(self.cell)
+        bad = list(filter(None, map(self._complaint, self.cells)))
+        if bad:
+            more = [f"and {len(bad) - NAMED} more"] if len(bad) > NAMED else []
+            raise CellsFailed("\n".join(bad[:NAMED] + more))
+
+    def _complaint(self, cell):
+        outcome, result, reason = self.config.conform.wait(cell)
         if outcome == "fail":
-            raise CellFailure("; ".join(result.faults))
+            return f"{cell.id}: {'; '.join(result.faults)}"
         if outcome == "unexpected":
-            raise CellFailure(f"passes, but the DUT file lists it as a known difference: {reason}")
-        if outcome == "skipped":
-            pytest.skip(reason)
+            return f"{cell.id}: passes, but the DUT file lists it as a known difference: {reason}"
+        return None
 
     def repr_failure(self, excinfo):
         return str(excinfo.value)
 
     def reportinfo(self):
-        return self.path, None, self.cell.id
+        return self.path, None, self.name
 
 
 class CellFile(pytest.File):
     def collect(self):
+        rows = {}
         for cell in self.config.conform.cells:
-            yield CellItem.from_parent(self, name=cell.id, cell=cell)
+            rows.setdefault(f"{cell.api}/{cell.short}/{cell.qpt.lower()}", []).append(cell)
+        for name, cells in rows.items():
+            yield RowItem.from_parent(self, name=name, cells=cells)
+
+
+class Lacks:
+    """Dut.lacks(), asked once for cells of a block that differ in nothing it looks at."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.known = {}
+
+    def __call__(self, cell):
+        block = getattr(cell, "block", None)
+        if not block:
+            return self.dut.lacks(cell)
+        key = (id(block), cell.where[0], cell.flags, cell.region.id)
+        if key not in self.known:
+            self.known[key] = self.dut.lacks(cell)
+        return self.known[key]
 
 
 class Session:
-    """The plugin: collects the cells, runs what is selected, keeps the outcomes."""
+    """The plugin: collects the selected cells, runs them, keeps the outcomes."""
 
-    def __init__(self, cells, dut, bin_dir, jobs, progress):
-        self.cells = cells
+    def __init__(self, selection, dut, bin_dir, jobs, progress, repeat=1):
+        self.cells = selection.cells
         self.dut = dut
         self.bin_dir = bin_dir
         # runners that meet on one device would receive each other's raw Ethernet frames
         self.jobs = jobs if dut.start else 1
         self.progress = progress
-        self.selected = []
+        self.repeat = repeat
+        self.how = {"seed": selection.seed, "brief": len(self.cells) > MANY}
         self.faults = []  # that no cell can be charged with
         self.outcomes = {}  # id -> (outcome, Result, reason)
+        self.skipped = {}  # id -> reason: the device cannot run it
+        self._results = {}  # of cells that are to be repeated
         self.device = Device(dut, bin_dir)
         self.error = None  # why there is no device
         self._ready = threading.Condition()
         self._pool = None
-        self._futures = []
 
     # -- pytest hooks
     def pytest_configure(self, config):
@@ -74,18 +106,15 @@ class Session:
         return None
 
     def pytest_collection_finish(self, session):
-        self.selected = [item.cell for item in session.items]
-        if session.config.option.collectonly:
-            return
         try:
             self.faults += self.device.start()
         except DeviceError as error:
             self.error = str(error)
             pytest.exit(self.error)
-        self.progress.start(len(self.selected))
+        self.progress.start(len(self.cells))
         self._pool = ThreadPoolExecutor(self.jobs)
-        for group in drive.groups(self._supported()):
-            self._futures.append(self._pool.submit(self._run_group, group))
+        for group in drive.groups(self._supported(), self.jobs):
+            self._pool.submit(self._run_group, group)
 
     def pytest_sessionfinish(self):
         if self._pool:
@@ -95,25 +124,38 @@ class Session:
 
     # -- outcomes
     def _supported(self):
-        """The selected cells that the device can run; the others are skipped, with the reason."""
-        supported = []
-        for cell in self.selected:
-            reason = self.dut.lacks(cell)
+        """The cells that the device can run; the others are skipped, with the reason."""
+        supported, lacks = [], Lacks(self.dut)
+        for cell in self.cells:
+            reason = lacks(cell)
             if reason is None:
                 supported.append(cell)
             else:
+                self.skipped[cell.id] = reason
                 self._settle(cell, "skipped", drive.Result(True), reason)
         return supported
 
     def _run_group(self, cells):
         try:
-            drive.GroupRun(self.dut, self.bin_dir, cells, self._report, self.faults.append).run()
+            for _ in range(self.repeat):
+                drive.GroupRun(
+                    self.dut, self.bin_dir, cells, self._report, self.faults.append, self.how
+                ).run()
         except Exception as error:  # a fault of the suite must not leave a cell without an outcome
             for cell in cells:
                 if cell.id not in self.outcomes:
-                    self._report(cell, drive.failed(f"the suite itself failed: {error!r}"))
+                    self._decide(cell, drive.failed(f"the suite itself failed: {error!r}"))
 
     def _report(self, cell, result):
+        if self.repeat > 1:
+            known = self._results.setdefault(cell.id, [])
+            known.append(result)
+            if len(known) < self.repeat:
+                return
+            result = drive.worst(self._results.pop(cell.id))
+        self._decide(cell, result)
+
+    def _decide(self, cell, result):
         difference = self.dut.difference(cell)
         if difference:
             outcome = "unexpected" if result.passed else "known"
@@ -133,12 +175,10 @@ class Session:
             return self.outcomes[cell.id]
 
 
-def run(session, expression, collect_only=False):
-    """Runs a pytest session of these cells; returns pytest's exit status."""
+def run(session):
+    """Runs a pytest session of these cells; returns pytest's exit status, 0 when there is nothing to run."""
+    if not session.cells:
+        return 0
     args = [str(SPEC), f"--rootdir={SPEC.parent}", "--noconftest", "-c", "/dev/null", "--capture=no"]
     args += ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:warnings", "-p", "no:faulthandler"]
-    if expression:
-        args += ["-k", expression]
-    if collect_only:
-        args += ["--collect-only"]
     return int(pytest.main(args, plugins=[session]))

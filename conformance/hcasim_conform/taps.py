@@ -93,14 +93,19 @@ class Tap:
                 faults = self.faults_of(cell, result, piece, next_psn)
                 result.faults += faults[:8]
                 result.passed = not faults
+            else:
+                lose_count(result, next_psn)
             self.keep.put(cell, result, piece)
 
     def faults_of(self, cell, result, piece, next_psn):
         faults = [f"wire: {text}" for text in piece.complaints]
         if cell.api == "suite" and cell.short in REPEATED:
             self._repeated(cell, result, piece, faults.append)
+            lose_count(result, next_psn)
         elif not (cell.api == "writev" or is_unjudged(cell)):
             self._stream(cell, result, piece, next_psn, faults)
+        else:
+            lose_count(result, next_psn)
         return faults
 
     @staticmethod
@@ -136,7 +141,7 @@ class Tap:
             there = [p for p in piece.packets if p.dqpn == to and p.src == here and not p.response]
             back = [p for p in piece.packets if p.dqpn == qp and p.src == far and p.response]
             key = (dev, qp, to)
-            first = self._first_psn(next_psn.get(key), there, regions)
+            first = self._first_psn(key, next_psn, there, regions)
             seen, after = judge.stream(regions, there, back, first, has_window(cell))
             next_psn[key] = after
             link.judge(dev, qp, regions, seen)
@@ -146,15 +151,18 @@ class Tap:
                 break
 
     @staticmethod
-    def _first_psn(expected, there, regions):
+    def _first_psn(key, next_psn, there, regions):
         """A QP that was made anew may have the number of an older one: it begins at the runner's first PSN."""
         first = regions[0]["psn"]
-        if there and there[0].psn == first:
-            return first
-        return first if expected is None else expected
+        return first if there and there[0].psn == first else next_psn.get(key, first)
 
     def _in_scope(self, flag, name, qpt):
         return self.tables.flag(flag).in_scope(self.tables.operation(name), qpt)
+
+
+def lose_count(result, next_psn):
+    """What the QPs of a cell that is not judged have sent is not known: any PSN may come next."""
+    next_psn.update(dict.fromkeys(wire.by_pair(result.posts)))
 
 
 def is_unjudged(cell):

@@ -43,8 +43,7 @@ static const struct name limit_names[] = {
 };
 static const struct name create_names[] = {{"ok", CREATE_OK}, {"refused", CREATE_REFUSED}, {NULL, 0}};
 static const struct name post_names[] = {
-	{"ok", POST_OK},       {"refused", POST_REFUSED},     {"any", POST_ANY},
-	{"error", POST_ERROR}, {"undefined", POST_UNDEFINED}, {NULL, 0},
+	{"ok", POST_OK}, {"refused", POST_REFUSED}, {"any", POST_ANY}, {"error", POST_ERROR}, {NULL, 0},
 };
 
 struct parse {
@@ -82,6 +81,12 @@ static long get_enum(struct parse *p, json_t *obj, const char *field, const stru
 	if (!name_value(table, text, &value))
 		parse_error(p, "field '%s': '%s' is not known", field, text);
 	return value;
+}
+
+static long get_enum_or(struct parse *p, json_t *obj, const char *field, const struct name *table,
+			long fallback)
+{
+	return json_object_get(obj, field) ? get_enum(p, obj, field, table) : fallback;
 }
 
 /* An opcode of a completion, or null for none. */
@@ -146,9 +151,10 @@ static void get_wr(struct parse *p, json_t *obj, struct cell_wr *wr)
 {
 	wr->op = get_enum(p, obj, "op", op_names);
 	wr->data = get_enum(p, obj, "data", data_names);
-	wr->data_twice = json_is_true(json_object_get(obj, "data_twice"));
+	wr->data_again = get_enum_or(p, obj, "data_again", data_names, DATA_NONE);
 	wr->data_of = get_int(p, obj, "data_of", -1);
 	wr->qp_setter = get_enum(p, obj, "qp_setter", qp_setter_names);
+	wr->qp_setter_again = get_enum_or(p, obj, "qp_setter_again", qp_setter_names, QPSET_NONE);
 	wr->flags = get_flags(p, obj, "flags", send_flag_names);
 	wr->effect = get_enum(p, obj, "effect", effect_names);
 	wr->limit = get_enum(p, obj, "limit", limit_names);
@@ -160,7 +166,7 @@ static void get_wr(struct parse *p, json_t *obj, struct cell_wr *wr)
 	get_lengths(p, obj, wr);
 }
 
-static void get_wrs(struct parse *p, json_t *line, struct cell *cell)
+static void get_wrs(struct parse *p, json_t *line, struct cell_wr *wr, unsigned int *num)
 {
 	json_t *list = json_object_get(line, "wrs"), *item;
 	size_t i;
@@ -171,11 +177,26 @@ static void get_wrs(struct parse *p, json_t *line, struct cell *cell)
 	}
 	json_array_foreach(list, i, item)
 	{
-		get_wr(p, item, &cell->wr[i]);
-		if (cell->wr[i].data_of >= (int)i)
+		get_wr(p, item, &wr[i]);
+		if (wr[i].data_of >= (int)i)
 			parse_error(p, "field 'data_of' names no earlier work request");
-		cell->num_wr++;
+		(*num)++;
 	}
+}
+
+static void get_batch(struct parse *p, json_t *line, const char *field, struct cell_batch *batch)
+{
+	json_t *obj = json_object_get(line, field);
+
+	if (!obj)
+		return;
+	batch->api = get_enum(p, obj, "api", api_names);
+	batch->post = get_enum(p, obj, "post", post_names);
+	if (batch->api != API_WR && batch->api != API_POST)
+		parse_error(p, "field '%s': 'api' is neither wr nor post", field);
+	if (batch->post != POST_OK && batch->post != POST_REFUSED)
+		parse_error(p, "field '%s': 'post' is neither ok nor refused", field);
+	get_wrs(p, obj, batch->wr, &batch->num_wr);
 }
 
 static int get_errno(struct parse *p, json_t *line, const char *field)
@@ -209,7 +230,7 @@ static void get_case(struct parse *p, json_t *line, struct cell *cell)
 	if (json_object_get(line, "status"))
 		cell->status = get_enum(p, line, "status", status_names);
 	if (json_array_size(json_object_get(line, "wrs")))
-		get_wrs(p, line, cell);
+		get_wrs(p, line, cell->wr, &cell->num_wr);
 }
 
 struct cell *cell_parse(json_t *line, char *err, size_t err_size)
@@ -240,7 +261,15 @@ struct cell *cell_parse(json_t *line, char *err, size_t err_size)
 		cell->status = get_enum(&p, line, "status", status_names);
 	cell->bad_wr = get_int(&p, line, "bad_wr", 0);
 	cell->event = get_int(&p, line, "event", -1);
-	get_wrs(&p, line, cell);
+	get_wrs(&p, line, cell->wr, &cell->num_wr);
+	cell->index = get_int(&p, line, "index", 0);
+	if (cell->index >= cell->num_wr)
+		parse_error(&p, "field 'index' names no work request");
+	if (cell->bad_wr < 0 || cell->bad_wr >= (int)cell->num_wr)
+		parse_error(&p, "field 'bad_wr' names no work request");
+	get_batch(&p, line, "before", &cell->before);
+	get_batch(&p, line, "behind", &cell->behind);
+	get_batch(&p, line, "rival", &cell->rival);
 out:
 	if (!p.bad)
 		return cell;

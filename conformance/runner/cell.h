@@ -42,9 +42,8 @@ enum limit { LIMIT_NONE, LIMIT_INLINE, LIMIT_SGE };
 
 struct cell_wr {
 	enum ibv_wr_opcode op;
-	enum data_setter data;
-	bool data_twice; /* the data setter is called a second time */
-	enum qp_setter qp_setter;
+	enum data_setter data, data_again; /* a second one gets the same buffers */
+	enum qp_setter qp_setter, qp_setter_again;
 	int data_of; /* sends from the buffers that this earlier request fills; -1: has its own */
 	unsigned int num_len;
 	uint32_t len[CELL_MAX_SGE];
@@ -59,11 +58,18 @@ struct cell_wr {
 
 enum create_expect { CREATE_OK, CREATE_REFUSED };
 enum post_expect {
-	POST_OK,        /* accepted and executed */
-	POST_REFUSED,   /* refused, nothing is executed */
-	POST_ANY,       /* either of these two, whole */
-	POST_ERROR,     /* refused, or accepted and completed with `status`, nothing is executed */
-	POST_UNDEFINED, /* only survival of the process is looked at */
+	POST_OK,      /* accepted and executed */
+	POST_REFUSED, /* refused, nothing is executed */
+	POST_ANY,     /* either of these two, whole */
+	POST_ERROR,   /* refused, or accepted and completed with `status`, nothing is executed */
+};
+
+/* Another posting than that of the cell: of legal requests, or of one that must be refused. */
+struct cell_batch {
+	enum api api;
+	enum post_expect post; /* POST_OK or POST_REFUSED */
+	unsigned int num_wr;   /* 0: there is none */
+	struct cell_wr wr[CELL_MAX_WR];
 };
 
 struct cell {
@@ -74,8 +80,11 @@ struct cell {
 	uint32_t ask_inline, ask_sge;
 	unsigned int num_wr;
 	struct cell_wr wr[CELL_MAX_WR];
-	bool abort;       /* ibv_wr_abort in place of ibv_wr_complete */
-	bool follow_post; /* the SEND that follows goes through ibv_post_send() in any case */
+	unsigned int index;               /* of the request that the cell is about */
+	struct cell_batch before, behind; /* posted earlier and later by the same thread */
+	struct cell_batch rival;          /* posted by a second thread at the same time */
+	bool abort;                       /* ibv_wr_abort in place of ibv_wr_complete */
+	bool follow_post;                 /* the SEND that follows goes through ibv_post_send() in any case */
 	enum create_expect create;
 	int create_errno; /* 0: any */
 	enum post_expect post;

@@ -44,6 +44,9 @@ void judge_bytes(struct verdict *v, const char *what, const uint8_t *want, const
 /* rc as returned; bad: index that *bad_wr named, -1 where the API has none */
 void judge_post(struct verdict *v, const struct cell *cell, int rc, int bad);
 
+/* A posting beside that of the cell: POST_OK or POST_REFUSED. */
+void judge_other(struct verdict *v, enum post_expect post, int rc);
+
 /* err: 0 or the errno of the refusal */
 void judge_create(struct verdict *v, const struct cell *cell, int err);
 

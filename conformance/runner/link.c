@@ -14,9 +14,10 @@ static int failed(void)
 	return errno ? errno : EIO;
 }
 
-static bool cell_has(const struct cell *cell, enum ibv_wr_opcode op)
+/* One of the first `num` work requests of the cell is of that operation. */
+static bool cell_has(const struct cell *cell, unsigned int num, enum ibv_wr_opcode op)
 {
-	for (unsigned int i = 0; i < cell->num_wr; i++)
+	for (unsigned int i = 0; i < num; i++)
 		if (cell->wr[i].op == op)
 			return true;
 	return false;
@@ -25,28 +26,35 @@ static bool cell_has(const struct cell *cell, enum ibv_wr_opcode op)
 /* A request that must be refused needs no more than its arguments. */
 static unsigned int needs_of(const struct cell *cell)
 {
-	unsigned int needs = 0;
+	unsigned int done = cell->post == POST_REFUSED ? (unsigned int)cell->bad_wr : cell->num_wr, needs = 0;
 
-	if (cell_has(cell, IBV_WR_BIND_MW))
+	if (cell_has(cell, cell->num_wr, IBV_WR_BIND_MW))
 		needs |= NEED_OWN_WINDOW;
 	/* ibv_post_send() cannot ask for it in send_ops_flags: the header's size says it (ibv_create_qp_ex(3)) */
-	if (cell_has(cell, IBV_WR_TSO) && (cell->qpt == IBV_QPT_UD || cell->qpt == IBV_QPT_RAW_PACKET))
+	if (cell_has(cell, cell->num_wr, IBV_WR_TSO) &&
+	    (cell->qpt == IBV_QPT_UD || cell->qpt == IBV_QPT_RAW_PACKET))
 		needs |= NEED_TSO;
-	if (cell->post == POST_REFUSED && cell->bad_wr == 0)
-		return needs;
-	if (cell_has(cell, IBV_WR_LOCAL_INV))
+	if (cell_has(cell, done, IBV_WR_LOCAL_INV))
 		needs |= NEED_OWN_WINDOW | NEED_BOUND;
-	if (cell_has(cell, IBV_WR_SEND_WITH_INV))
+	if (cell_has(cell, done, IBV_WR_SEND_WITH_INV))
 		needs |= NEED_PEER_WINDOW | NEED_BOUND;
-	if (cell_has(cell, IBV_WR_FLUSH))
+	if (cell_has(cell, done, IBV_WR_FLUSH))
 		needs |= NEED_FLUSH;
 	return needs;
 }
 
+/* The QP of a cell that posts through ibv_wr_* anywhere. */
+static bool extended(const struct cell *cell)
+{
+	return cell->api == API_WR || (cell->before.num_wr && cell->before.api == API_WR) ||
+	       (cell->behind.num_wr && cell->behind.api == API_WR);
+}
+
 bool link_fits(const struct link *l, const struct cell *cell)
 {
-	return l->qp && l->api == cell->api && l->qpt == cell->qpt && l->ask == cell->ask &&
-	       l->ask_inline == cell->ask_inline && l->ask_sge == cell->ask_sge && l->needs == needs_of(cell);
+	return l->qp && l->api == cell->api && l->extended == extended(cell) && l->qpt == cell->qpt &&
+	       l->ask == cell->ask && l->ask_inline == cell->ask_inline && l->ask_sge == cell->ask_sge &&
+	       l->needs == needs_of(cell);
 }
 
 static int create_memory(struct link *l)
@@ -118,7 +126,7 @@ static int create_requester(struct link *l, struct log *log)
 	};
 	char ops[256];
 
-	if (l->api == API_WR) {
+	if (l->extended) {
 		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 		attr.send_ops_flags = l->ask;
 	}
@@ -130,8 +138,7 @@ static int create_requester(struct link *l, struct log *log)
 		 "qp = ibv_create_qp_ex(ctx, &(struct ibv_qp_init_attr_ex){.qp_type = IBV_QPT_%s, "
 		 ".send_ops_flags = %s, .cap.max_send_sge = %u, .cap.max_inline_data = %u})",
 		 value_name(qpt_names, l->qpt),
-		 l->api == API_WR ? flags_name(send_ops_names, "IBV_QP_EX_WITH_", l->ask, ops, sizeof(ops))
-				  : "0",
+		 l->extended ? flags_name(send_ops_names, "IBV_QP_EX_WITH_", l->ask, ops, sizeof(ops)) : "0",
 		 l->ask_sge, l->ask_inline);
 	l->step = "ibv_create_qp_ex";
 	errno = 0;
@@ -139,10 +146,10 @@ static int create_requester(struct link *l, struct log *log)
 	if (!l->qp)
 		return failed();
 	l->cap = attr.cap;
-	if (l->api == API_WR)
+	if (l->extended)
 		l->qpx = ibv_qp_to_qp_ex(l->qp);
 	l->step = "ibv_qp_to_qp_ex";
-	return l->api == API_WR && !l->qpx ? EINVAL : 0;
+	return l->extended && !l->qpx ? EINVAL : 0;
 }
 
 static int create_srq(struct link *l)
@@ -268,6 +275,7 @@ int link_create_opts(struct link *l, const struct dut *dut, const struct cell *c
 		l->opts = *opts;
 	l->srq = l->opts.srq;
 	l->api = cell->api;
+	l->extended = extended(cell);
 	/* the receiving end of an XRC pair is always the peer */
 	l->qpt = cell->qpt == IBV_QPT_XRC_RECV ? IBV_QPT_XRC_SEND : cell->qpt;
 	l->ask = cell->ask;

@@ -12,7 +12,7 @@
 #include "memory.h"
 
 #define LINK_SQ_DEPTH   16
-#define LINK_RECV_SLOTS 8
+#define LINK_RECV_SLOTS 16
 #define LINK_RECV_LEN   4096
 #define LINK_GRH_LEN    40
 #define LINK_QKEY       0x11111111
@@ -47,6 +47,7 @@ struct link {
 	struct link_opts opts;
 	/* what it was made for */
 	enum api api;
+	bool extended; /* the QP takes ibv_wr_*, too */
 	enum ibv_qp_type qpt;
 	uint64_t ask;
 	uint32_t ask_inline, ask_sge;
@@ -56,7 +57,7 @@ struct link {
 	struct ibv_comp_channel *channel; /* of the peer's CQ */
 	struct ibv_cq *cq, *peer_cq;
 	struct ibv_qp *qp, *peer;
-	struct ibv_qp_ex *qpx; /* API_WR only */
+	struct ibv_qp_ex *qpx; /* extended only */
 	struct ibv_qp_cap cap; /* as granted, of qp */
 	struct ibv_ah *ah;     /* UD: towards the peer; others: for a setter that is wrong here */
 	struct ibv_xrcd *xrcd;

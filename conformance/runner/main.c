@@ -25,6 +25,7 @@ static struct runner runner;
 static struct cell **cells;
 static size_t num_cells, next_cell;
 static FILE *out;
+static bool brief; /* no list of calls where a cell passes */
 
 static void emit(json_t *line)
 {
@@ -96,6 +97,8 @@ static void test_cell(void)
 	emit(json_pack("{s:s}", "begin", cell->id));
 	inject(cell->id);
 	run_cell(&runner, cell, &res);
+	if (brief && !res.verdict.num)
+		json_array_clear(res.log.calls);
 	emit(json_pack("{s:s, s:b, s:s, s:o, s:s?, s:o, s:I, s:[o, o], s:[I, I], s:o*, s:o*, s:o*}", "end",
 		       cell->id, "pass", !res.verdict.num, "seen", res.seen, "faults", faults(&res.verdict),
 		       "errno", res.err ? errno_name(res.err) : NULL, "calls", res.log.calls, "us",
@@ -126,9 +129,18 @@ static int add_cell(json_t *line, size_t number)
 	return 0;
 }
 
+static int read_first(json_t *line, json_t *dut)
+{
+	char err[256];
+
+	runner.run_seed = json_integer_value(json_object_get(line, "seed"));
+	brief = json_is_true(json_object_get(line, "brief"));
+	return dut_open(&runner.dut, dut, err, sizeof(err)) ? complain("device under test", err) : 0;
+}
+
 static int read_line(const char *text, size_t number)
 {
-	char err[256], where[32];
+	char where[32];
 	json_error_t jerr;
 	json_t *line = json_loads(text, 0, &jerr), *dut;
 	int ret = 0;
@@ -140,7 +152,7 @@ static int read_line(const char *text, size_t number)
 	if (number == 1 && !dut)
 		ret = complain(where, "the first line has no 'dut'");
 	else if (number == 1)
-		ret = dut_open(&runner.dut, dut, err, sizeof(err)) ? complain("device under test", err) : 0;
+		ret = read_first(line, dut);
 	else if (json_object_get(line, "query"))
 		emit(json_pack("{s:o}", "reported", query_dut(&runner.dut)));
 	else

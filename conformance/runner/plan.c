@@ -139,9 +139,9 @@ int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned i
 	p->operand = PATTERN_SWAP;
 	p->compare = PATTERN_COMPARE;
 	p->inv_rkey = l->mw ? l->mw->rkey : 0;
-	ret = own ? take_local(p, l, seed * 64 + index * 8) : take_filled(p, p - index + wr->data_of);
+	ret = own ? take_local(p, l, seed * 2048 + index * 64) : take_filled(p, p - index + wr->data_of);
 	if (!ret)
-		ret = take_target(p, l, seed * 64 + index * 8);
+		ret = take_target(p, l, seed * 2048 + index * 64);
 	if (ret)
 		return ret;
 	tso_header(p);

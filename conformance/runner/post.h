@@ -10,6 +10,14 @@ struct posted {
 	int bad; /* index that *bad_wr named; -1: none, or the API has none */
 };
 
+/* Called inside the critical region, when it has been entered and before anything is built. */
+struct inside {
+	void (*call)(void *arg);
+	void *arg;
+};
+
+struct posted post_wr_inside(struct link *l, struct plan *plans, unsigned int num, bool abort,
+			     const struct inside *inside, struct log *log);
 /* ibv_wr_start() .. ibv_wr_complete(), or ibv_wr_abort() */
 struct posted post_wr(struct link *l, struct plan *plans, unsigned int num, bool abort, struct log *log);
 /* The request as ibv_post_send() takes it. */

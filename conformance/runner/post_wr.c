@@ -87,9 +87,9 @@ static void build(struct link *l, struct plan *p, struct log *log)
 	}
 }
 
-static void set_qp(struct link *l, struct plan *p, struct log *log)
+static void set_qp(struct link *l, enum qp_setter setter, struct log *log)
 {
-	switch (p->wr->qp_setter) {
+	switch (setter) {
 	case QPSET_UD_ADDR:
 		log_call(log, "ibv_wr_set_ud_addr(qpx, ah, remote_qpn, 0x%x)", LINK_QKEY);
 		ibv_wr_set_ud_addr(l->qpx, l->ah, l->peer->qp_num, LINK_QKEY);
@@ -103,13 +103,13 @@ static void set_qp(struct link *l, struct plan *p, struct log *log)
 	}
 }
 
-static void set_data(struct link *l, struct plan *p, struct log *log)
+static void set_data(struct link *l, struct plan *p, enum data_setter setter, struct log *log)
 {
 	struct ibv_data_buf buf[CELL_MAX_SGE] = {};
 
 	for (unsigned int i = 0; i < p->num_sge; i++)
 		buf[i] = (struct ibv_data_buf){(void *)(uintptr_t)p->sge[i].addr, p->sge[i].length};
-	switch (p->wr->data) {
+	switch (setter) {
 	case DATA_SGE:
 		log_call(log, "ibv_wr_set_sge(qpx, lkey, (uintptr_t)addr, %u)", p->sge[0].length);
 		ibv_wr_set_sge(l->qpx, p->sge[0].lkey, p->sge[0].addr, p->sge[0].length);
@@ -132,13 +132,16 @@ static void set_data(struct link *l, struct plan *p, struct log *log)
 	}
 }
 
-struct posted post_wr(struct link *l, struct plan *plans, unsigned int num, bool abort, struct log *log)
+struct posted post_wr_inside(struct link *l, struct plan *plans, unsigned int num, bool abort,
+			     const struct inside *inside, struct log *log)
 {
 	struct posted posted = {.bad = -1};
 	char flags[128];
 
 	log_call(log, "ibv_wr_start(qpx)");
 	ibv_wr_start(l->qpx);
+	if (inside)
+		inside->call(inside->arg);
 	for (unsigned int i = 0; i < num; i++) {
 		struct plan *p = &plans[i];
 
@@ -147,10 +150,10 @@ struct posted post_wr(struct link *l, struct plan *plans, unsigned int num, bool
 		l->qpx->wr_id = p->wr_id;
 		l->qpx->wr_flags = p->wr->flags;
 		build(l, p, log);
-		set_qp(l, p, log);
-		set_data(l, p, log);
-		if (p->wr->data_twice)
-			set_data(l, p, log);
+		set_qp(l, p->wr->qp_setter, log);
+		set_qp(l, p->wr->qp_setter_again, log);
+		set_data(l, p, p->wr->data, log);
+		set_data(l, p, p->wr->data_again, log);
 		plan_scribble(p, l); /* the setter has copied the data */
 	}
 	log_call(log, abort ? "ibv_wr_abort(qpx)" : "ibv_wr_complete(qpx)");
@@ -160,4 +163,9 @@ struct posted post_wr(struct link *l, struct plan *plans, unsigned int num, bool
 		posted.rc = ibv_wr_complete(l->qpx);
 	journal_plans(log, l, plans, num, posted.rc, abort);
 	return posted;
+}
+
+struct posted post_wr(struct link *l, struct plan *plans, unsigned int num, bool abort, struct log *log)
+{
+	return post_wr_inside(l, plans, num, abort, NULL, log);
 }

@@ -4,8 +4,24 @@
 #include <string.h>
 
 #include "collect.h"
-#include "post.h"
+#include "course.h"
+#include "threads.h"
 #include "window.h"
+
+/* The work requests of the cell's own posting and of those around it, made concrete. */
+struct plans {
+	struct plan own[CELL_MAX_WR], before[CELL_MAX_WR], behind[CELL_MAX_WR], rival[CELL_MAX_WR];
+};
+
+/* What a cell's messages hold depends on its id and the seed of the run, not on what ran before it (FNV-1a). */
+static uint32_t seed_of(uint32_t seed, const char *id)
+{
+	uint32_t hash = 2166136261u ^ seed * 16777619u;
+
+	for (; *id; id++)
+		hash = (hash ^ (uint8_t)*id) * 16777619u;
+	return hash;
+}
 
 void seen(struct result *res, const char *fmt, ...)
 {
@@ -67,10 +83,10 @@ static int arm(struct link *l, const struct cell *cell, struct log *log)
 	return ibv_req_notify_cq(l->peer_cq, 1);
 }
 
-/* Number of work requests that are executed after the API answered. */
-static unsigned int executed(const struct cell *cell, const struct posted *posted)
+/* Number of work requests of the cell's posting that the device gets. */
+static unsigned int accepted(const struct cell *cell, const struct posted *posted)
 {
-	if (cell->abort || (cell->post == POST_ERROR && !posted->rc))
+	if (cell->abort)
 		return 0;
 	if (!posted->rc)
 		return cell->num_wr;
@@ -89,72 +105,157 @@ static void judge_posting(const struct cell *cell, const struct posted *posted, 
 }
 
 /* What the requests did to the window, or did not, as its peer finds it. */
-static void probe_window(struct link *l, const struct cell *cell, unsigned int done, struct result *res)
+static void probe_window(struct link *l, bool done, struct result *res)
 {
 	bool binds = !(l->needs & NEED_BOUND);
 
 	if (!(l->needs & NEED_WINDOW) || !link_has_windows(l))
 		return;
-	window_probe(l, binds ? ibv_inc_rkey(l->mw->rkey) : l->mw->rkey, binds == !!done, res);
+	window_probe(l, binds ? ibv_inc_rkey(l->mw->rkey) : l->mw->rkey, binds == done, res);
 }
 
-/* Posts the cell and judges everything. The link may go on only when true is returned. */
-static bool run_posting(struct runner *r, const struct cell *cell, struct plan *plans, struct result *res)
+/* Another posting than that of the cell, as its line wants it to end. */
+static void post_other(struct runner *r, const struct cell_batch *batch, struct plan *plans,
+		       struct course *course, struct result *res)
 {
 	struct link *l = &r->link;
-	struct expect requester = {0}, responder = {0};
-	unsigned int first_use = l->next_use;
 	struct posted posted;
 
+	if (!batch->num_wr || res->verdict.num)
+		return;
+	posted = batch->api == API_WR ? post_wr(l, plans, batch->num_wr, false, &res->log)
+				      : post_list(l, plans, batch->num_wr, &res->log);
+	judge_other(&res->verdict, batch->post, posted.rc);
+	if (!posted.rc)
+		course_run(course, plans, batch->num_wr);
+}
+
+/* The cell's posting, and at the same time that of a second thread. Returns what the device got of the cell. */
+static unsigned int post_rivals(struct runner *r, const struct cell *cell, struct plans *plans,
+				struct course *course, struct result *res)
+{
+	struct poster own = {.plans = plans->own, .num = cell->num_wr};
+	struct poster rival = {.plans = plans->rival, .num = cell->rival.num_wr};
+	bool own_first = r->seed & 1;
+	unsigned int num;
+	int ret = post_threads(&r->link, own_first ? &own : &rival, own_first ? &rival : &own, &res->log);
+
+	if (ret) {
+		fault(&res->verdict, "a second thread: %s", errno_name(ret));
+		return 0;
+	}
+	judge_posting(cell, &own.posted, res);
+	judge_other(&res->verdict, cell->rival.post, rival.posted.rc);
+	num = accepted(cell, &own.posted);
+	if (own_first)
+		course_run_cell(course, cell, plans->own, num);
+	course_run(course, plans->rival, rival.posted.rc ? 0 : rival.num);
+	if (!own_first)
+		course_run_cell(course, cell, plans->own, num);
+	return num;
+}
+
+static unsigned int post_own(struct runner *r, const struct cell *cell, struct plans *plans,
+			     struct course *course, struct result *res)
+{
+	struct link *l = &r->link;
+	struct posted posted;
+	unsigned int num;
+
+	if (cell->rival.num_wr)
+		return post_rivals(r, cell, plans, course, res);
 	if (cell->api == API_WR)
-		posted = post_wr(l, plans, cell->num_wr, cell->abort, &res->log);
+		posted = post_wr(l, plans->own, cell->num_wr, cell->abort, &res->log);
 	else
-		posted = post_list(l, plans, cell->num_wr, &res->log);
+		posted = post_list(l, plans->own, cell->num_wr, &res->log);
 	judge_posting(cell, &posted, res);
-	if (res->verdict.num || cell->post == POST_UNDEFINED)
-		return false;
-	for (unsigned int i = 0; i < executed(cell, &posted); i++)
-		plan_execute(&plans[i], l, &requester, &responder);
-	if (cell->post == POST_ERROR && !posted.rc)
-		plan_fail(&plans[0], l, cell->status, &requester);
-	collect(l, &requester, &responder, res);
+	num = accepted(cell, &posted);
+	course_run_cell(course, cell, plans->own, num);
+	return num;
+}
+
+/* What must be seen of a QP that goes on. */
+static void judge_afterwards(struct runner *r, const struct cell *cell, unsigned int done, struct result *res)
+{
+	struct link *l = &r->link;
+
 	if (cell->event == 1 && !res->verdict.num)
 		judge_event(&res->verdict, 1, collect_event(l, true));
-	if (!res->verdict.num && !requester.num && cell->post == POST_ERROR)
-		return false;
-	if (cell->post == POST_ERROR && !posted.rc) { /* the QP is in the error state now */
-		collect_memory(l, first_use, res);
-		return false;
-	}
 	if (!res->verdict.num)
 		follow_up(r, cell, res);
 	if (cell->event == 0 && !res->verdict.num)
 		judge_event(&res->verdict, 0, collect_event(l, false));
 	collect_extra(l, res);
 	if (!res->verdict.num)
-		probe_window(l, cell, executed(cell, &posted), res);
+		probe_window(l, done > cell->index, res);
+}
+
+/* Posts the cell and judges everything. The link may go on only when true is returned. */
+static bool run_posting(struct runner *r, const struct cell *cell, struct plans *plans, struct result *res)
+{
+	struct link *l = &r->link;
+	struct course course = {.link = l};
+	unsigned int first_use = l->next_use, done = 0;
+
+	post_other(r, &cell->before, plans->before, &course, res);
+	if (!res->verdict.num)
+		done = post_own(r, cell, plans, &course, res);
+	post_other(r, &cell->behind, plans->behind, &course, res);
+	if (res->verdict.num)
+		return false;
+	collect(l, &course.requester, &course.responder, res);
+	if (course.broken)
+		collect_extra(l, res);
+	else
+		judge_afterwards(r, cell, done, res);
 	if (!res->verdict.num)
 		collect_memory(l, first_use, res);
 	/* whether the window is still bound, and the QP of use, depends on the cell */
-	return !res->verdict.num && !(l->needs & NEED_WINDOW);
+	return !res->verdict.num && !course.broken && !(l->needs & NEED_WINDOW);
 }
 
-static int prepare(struct runner *r, const struct cell *cell, struct plan *plans, struct result *res)
+/* Places of the postings in numbers of requests: the cell's own come first, then that of follow_up(). */
+#define PLACE(n) (((n) + 1) * (CELL_MAX_WR + 1))
+
+static int plan_batch(struct runner *r, struct plan *plans, const struct cell_wr *wr, unsigned int num,
+		      unsigned int place)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < num && !ret; i++)
+		ret = plan_wr(&plans[i], &r->link, &wr[i], place + i, r->seed);
+	return ret;
+}
+
+static int plan_all(struct runner *r, const struct cell *cell, struct plans *plans)
+{
+	const struct cell_batch *before = &cell->before, *behind = &cell->behind, *rival = &cell->rival;
+	int ret = plan_batch(r, plans->own, cell->wr, cell->num_wr, 0);
+
+	if (!ret)
+		ret = plan_batch(r, plans->before, before->wr, before->num_wr, PLACE(0));
+	if (!ret)
+		ret = plan_batch(r, plans->behind, behind->wr, behind->num_wr, PLACE(1));
+	return ret ? ret : plan_batch(r, plans->rival, rival->wr, rival->num_wr, PLACE(2));
+}
+
+static int prepare(struct runner *r, const struct cell *cell, struct plans *plans, struct result *res)
 {
 	struct link *l = &r->link;
 	int ret = 0;
 
 	arena_reset(&l->local);
 	arena_reset(&l->target);
-	l->step = "buffers of the cell";
 	if (l->needs & NEED_BOUND) {
 		l->step = "binding the window";
 		ret = window_bind(l, &res->log);
 		if (!ret && link_has_windows(l))
 			window_probe(l, l->mw->rkey, true, res);
 	}
-	for (unsigned int i = 0; i < cell->num_wr && !ret; i++)
-		ret = plan_wr(&plans[i], l, &cell->wr[i], i, r->seed);
+	if (!ret) {
+		l->step = "buffers of the cell";
+		ret = plan_all(r, cell, plans);
+	}
 	if (!ret) {
 		l->step = "posting receives";
 		ret = link_fill_recv(l);
@@ -196,11 +297,11 @@ static bool set_up(struct runner *r, const struct cell *cell, struct result *res
 
 void run_cell(struct runner *r, const struct cell *cell, struct result *res)
 {
-	static struct plan plans[CELL_MAX_WR];
+	static struct plans plans;
 	bool good = false;
 	int ret;
 
-	r->seed++;
+	r->seed = seed_of(r->run_seed, cell->id);
 	if (cell->api == API_RECV || cell->api == API_SRQ) {
 		run_recv_cell(r, cell, res);
 	} else if (cell->api == API_WRITEV) {
@@ -208,11 +309,11 @@ void run_cell(struct runner *r, const struct cell *cell, struct result *res)
 	} else if (cell->api == API_SUITE) {
 		run_suite_cell(r, cell, res);
 	} else if (set_up(r, cell, res)) {
-		ret = prepare(r, cell, plans, res);
+		ret = prepare(r, cell, &plans, res);
 		if (ret)
 			fault(&res->verdict, "%s failed with %s", r->link.step, errno_name(ret));
 		else
-			good = run_posting(r, cell, plans, res);
+			good = run_posting(r, cell, &plans, res);
 	}
 	if (!good)
 		link_destroy(&r->link);

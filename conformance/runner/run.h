@@ -15,7 +15,8 @@ struct result {
 struct runner {
 	struct dut dut;
 	struct link link; /* of the last cell, if it is still good */
-	uint32_t seed;    /* differs from cell to cell */
+	uint32_t run_seed;
+	uint32_t seed; /* of the cell */
 };
 
 void run_cell(struct runner *r, const struct cell *cell, struct result *res);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 import json
+import functools
 import os
 import stat
 import sys
@@ -10,6 +11,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from hcasim_conform.covering import base, covering  # noqa: E402
 from hcasim_conform.enumeration import Enumerator  # noqa: E402
 from hcasim_conform.tables import Tables  # noqa: E402
 
@@ -33,13 +35,48 @@ def tables():
 
 
 @pytest.fixture(scope="session")
-def cells(tables):
-    return Enumerator(tables).cells()
+def enumerator(tables):
+    return Enumerator(tables)
 
 
 @pytest.fixture(scope="session")
-def by_id(cells):
-    return {c.id: c for c in cells}
+def defined(enumerator):
+    """Every cell that is run at all."""
+    return list(enumerator.defined())
+
+
+@pytest.fixture(scope="session")
+def cells(enumerator):
+    """The cells that every run has."""
+    blocks = enumerator.blocks.values()
+    return [b.cell(where) for b in blocks for where in base(b)] + list(enumerator.beside.values())
+
+
+@pytest.fixture(scope="session")
+def chosen(enumerator):
+    """The covering set of a seed."""
+    return functools.cache(lambda seed: covering(enumerator, seed))
+
+
+class ById:
+    """Cells by id, also those that are never run."""
+
+    def __init__(self, enumerator):
+        self.enumerator = enumerator
+
+    def __getitem__(self, cell_id):
+        cell = self.enumerator.find(cell_id)
+        if not cell:
+            raise KeyError(cell_id)
+        return cell
+
+    def __contains__(self, cell_id):
+        return self.enumerator.find(cell_id) is not None
+
+
+@pytest.fixture(scope="session")
+def by_id(enumerator):
+    return ById(enumerator)
 
 
 @pytest.fixture(scope="session")

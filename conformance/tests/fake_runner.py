@@ -21,7 +21,7 @@ if os.environ.get("FAKE_NO_DEVICE"):
 if os.environ.get("FAKE_SILENT_EXIT"):
     print("the last words", file=sys.stderr)
     sys.exit(3)
-assert set(lines[0]) == {"dut"}, lines[0]
+assert set(lines[0]) == {"dut", "seed", "brief"}, lines[0]
 if "query" in lines[1]:
     say({"reported": json.loads(os.environ["FAKE_REPORT"])})
     sys.exit(0)

@@ -2,6 +2,9 @@
 """What is derived for single cells, held against what a reader of the pages would say."""
 import pytest
 
+from hcasim_conform import expect as ex
+from hcasim_conform.cells import defined as is_run
+
 
 def expect(by_id, cell_id):
     return by_id[cell_id].expect
@@ -41,11 +44,9 @@ def test_unsignaled_has_no_completion(by_id):
     [
         "wr/rdma_read/rc/inline/-/signaled",  # inline only where the page allows it
         "wr/atomic_cmp_swp/rc/inline/-/signaled",
-        "wr/rdma_read/rc/inline/ud_addr/signaled",  # also with a setter of another QP type on top
         "wr/rdma_write/rc/inline-over/-/signaled",
         "wr/rdma_write/rc/sge_list-over/-/signaled",
         "wr/send/ud/sge/-/signaled",  # no address
-        "wr/send/ud/sge/xrc_srqn/signaled",  # the wrong one
         "wr/send/xrc_send/sge/-/signaled",
         "wr/bind_mw/xrc_send/none/xrc_srqn/signaled",  # NONE-ROWS
         "wr/bind_mw/rc/sge/-/signaled",
@@ -89,16 +90,106 @@ def test_atomics_take_eight_bytes(by_id, data):
     assert (e.post, e.status, e.errata) == ("error", "LOC_LEN_ERR", ("ATOMIC-LENGTH",))
 
 
-def test_what_the_page_leaves_open(by_id):
-    for cell_id in (
-        "wr/send/rc/sge/-/signaled/unasked",
-        "wr/send/rc/sge/ud_addr/signaled",
-        "wr/rdma_write/rc/sge/-/solicited+signaled",
-        "wr/send/rc/sge/-/ip_csum+signaled",
-    ):
-        e = expect(by_id, cell_id)
-        assert (e.level, e.post) == ("UNDEFINED", "any"), cell_id
-    assert expect(by_id, "wr/send/rc/sge/-/signaled/data-twice").post == "undefined"
+@pytest.mark.parametrize(
+    "cell_id, why",
+    [
+        ("wr/send/rc/sge/-/signaled/unasked", "send_ops_flags"),
+        ("wr/send/rc/sge/ud_addr/signaled", "no such setter"),
+        ("wr/send/rc/sge/ud_addr+xrc_srqn/signaled", "no such setter"),
+        ("wr/send/ud/sge/ud_addr+xrc_srqn/signaled", "no such setter"),
+        ("wr/rdma_read/rc/inline/ud_addr/signaled", "no such setter"),  # whatever else is wrong
+        ("wr/bind_mw/xrc_send/none/ud_addr/signaled", "no such setter"),
+        ("wr/send/rc/sge+sge/-/signaled", "called once"),
+        ("wr/send/rc/sge+inline/-/signaled", "called once"),
+        ("wr/send/raw_packet/inline-1/-/signaled", "Ethernet header"),
+        ("post/send/rc/sge/-/signaled/threads", "several threads"),
+        ("post/bind_mw/rc/sge/-/signaled", "without data"),
+    ],
+)
+def test_what_nobody_says_is_never_run(by_id, cell_id, why):
+    cell = by_id[cell_id]
+    assert cell.expect.level == "UNDEFINED" and why in cell.expect.why
+    assert not is_run(cell)
+
+
+@pytest.mark.parametrize(
+    "cell_id, post",
+    [
+        (
+            "wr/rdma_write/rc/sge/-/solicited+signaled",
+            "any",
+        ),  # "valid only for Send and RDMA Write with immediate"
+        ("wr/send/ud/sge/ud_addr+ud_addr/signaled", "any"),
+        ("wr/send/ud/sge/xrc_srqn/signaled", "refused"),  # in place of the one that is needed
+        ("wr/send_tso/ud/none/ud_addr/signaled", "refused"),
+        ("post/send/rc/inline_list-sges-over/-/signaled", "any"),
+    ],
+)
+def test_what_the_page_leaves_to_detection(by_id, cell_id, post):
+    e = expect(by_id, cell_id)
+    assert (e.level, e.post) == ("SHOULD", post)
+
+
+def test_two_data_setters_on_a_row_without_data_are_refused(by_id):
+    e = expect(by_id, "wr/flush/rc/sge+sge/-/signaled")
+    assert (e.level, e.post) == ("MUST", "refused")
+
+
+@pytest.mark.parametrize("qpt, errata", [("rc", "IP-CSUM-SCOPE"), ("raw_packet", "IP-CSUM-UD")])
+def test_a_checksum_flag_changes_nothing_in_what_is_no_ip_packet(by_id, qpt, errata):
+    e = expect(by_id, f"wr/send/{qpt}/sge/-/ip_csum+signaled")
+    assert (e.level, e.post) == ("MUST", "ok") and errata in e.errata
+
+
+REFUSED = "wr/rdma_write/rc/sge_list-over/-/signaled"
+ERROR = "wr/atomic_cmp_swp/rc/sge-0/-/signaled"
+
+
+def test_a_bad_request_aborts_its_whole_region(by_id):
+    for place in ("1-of-3", "2-of-3", "3-of-3", "threads"):
+        e = expect(by_id, f"{REFUSED}/{place}")
+        assert (e.post, e.bad_wr) == ("refused", 0)
+    assert expect(by_id, f"{REFUSED}/2-of-3").clause == "ibv_wr_post/RETURN-VALUE/failure"
+
+
+def test_a_bad_request_ends_its_list(by_id):
+    for place, bad_wr in (("1-of-3", 0), ("2-of-3", 1), ("3-of-3", 2)):
+        e = expect(by_id, f"post/rdma_write/rc/sge_list-over/-/signaled/{place}")
+        assert (e.post, e.bad_wr) == ("refused", bad_wr)
+        assert expect(by_id, f"post/atomic_cmp_swp/rc/none/-/signaled/{place}").bad_wr == bad_wr
+
+
+def test_regions_of_a_legal_request(by_id):
+    plain = "wr/rdma_write/rc/sge/-/signaled"
+    clauses = {
+        "2-of-3": "ibv_wr_post/USAGE/multiple",
+        "abort": "ibv_wr_post/USAGE/abort",
+        "after-failed": "ibv_wr_post/RETURN-VALUE/failure",
+        "interleaved": "ibv_wr_post/DESCRIPTION/interleave",
+        "threads": "ibv_wr_post/CONCURRENCY/lock",
+    }
+    for region, clause in clauses.items():
+        e = expect(by_id, f"{plain}/{region}")
+        assert (e.level, e.post, e.clause) == ("MUST", "ok", clause)
+
+
+@pytest.mark.parametrize("cell_id", [REFUSED, ERROR, "wr/send/ud/sge/xrc_srqn/signaled"])
+def test_an_abort_has_no_failure(by_id, cell_id):
+    e = expect(by_id, f"{cell_id}/abort")
+    assert (e.level, e.post, e.status) == ("MUST", "ok", None)
+
+
+def test_the_faults_of_axes_are_those_of_the_request(enumerator, tables):
+    """Blocks put faults of single axes together; derive() looks at a whole request."""
+    for block in enumerator.blocks.values():
+        for d, data in enumerate(block.datas):
+            for s, setter in enumerate(block.setters):
+                for f in (0, 3, 7, len(block.flags) - 1):
+                    if f < len(block.flags):
+                        whole = ex.derive(
+                            tables, block.api, block.op, block.qpt, data, setter, block.flags[f]
+                        )
+                        assert block.base(d, s, f) == whole, block.id_of((d, s, f, 0, 0))
 
 
 def test_abort_executes_nothing(by_id):
@@ -120,13 +211,14 @@ def test_only_errata_that_matter_are_cited(by_id):
     assert "SRC-SEND" not in expect(by_id, "wr/send_imm/uc/sge/-/signaled").errata
 
 
-def test_lines_carry_all_the_runner_needs(cells):
+def test_lines_carry_all_the_runner_needs(defined):
     wr_keys = {
         "op",
         "data",
-        "data_twice",
+        "data_again",
         "data_of",
         "qp_setter",
+        "qp_setter_again",
         "flags",
         "effect",
         "limit",
@@ -137,7 +229,7 @@ def test_lines_carry_all_the_runner_needs(cells):
         "inv",
         "len",
     }
-    for cell in cells:
+    for cell in defined[::13]:
         if cell.api == "suite":
             continue
         line = cell.line()

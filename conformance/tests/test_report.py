@@ -284,7 +284,7 @@ def test_side_by_side(browser, side, whole, size):
     marked = browser.run(
         "[...document.querySelectorAll('.box .different')].map((e) => e.closest('.box').dataset.key)"
     )
-    assert marked == ["wr/send/rc", "wr/rdma_write/uc"]
+    assert marked == ["wr/rdma_write/uc"]  # a cell that one has not got is no difference
     text = open_cell(browser, CELL)
     assert re.search(r"A\s*fake:\s*pass", text) and re.search(r"B\s*rtl:\s*fail", text)
     assert "ibv_wr_send(qpx);" in text and "ibv_wr_start(other);" in text  # what each did
@@ -294,12 +294,12 @@ def test_side_by_side(browser, side, whole, size):
     assert "has not got the cell" in open_cell(browser, whole["cells"][0]["id"])
 
 
-def test_only_differences(browser, side, whole):
+def test_only_differences(browser, side):
     browser.open(side)
     browser.click("#differ")
-    browser.until("document.getElementById('found').textContent.startsWith('2 of ')")
+    browser.until("document.getElementById('found').textContent.startsWith('1 of ')")
     listed = browser.run("[...document.querySelectorAll('.entry')].map((e) => e.dataset.id)")
-    assert sorted(listed) == sorted([CELL, whole["cells"][0]["id"]])
+    assert listed == [CELL]
 
 
 def test_two_runs_of_one_device_are_told_apart(whole, tmp_path):

@@ -30,7 +30,8 @@ const idOf = (box, i) => (tailOf(box, i) ? `${box.key}/${tailOf(box, i)}` : box.
 const outcomesOf = (box, i) => box.outcomes.map((all) => all[i]);
 const faultOf = (box, i) => index.faults[box.faults[i]];
 const worst = (letters) => [...WORST_FIRST].find((l) => letters.includes(l));
-const differs = (box, i) => box.outcomes.some((all) => all[i] !== box.outcomes[0][i]);
+/* Devices that ran the cell came out differently. One that was not asked says nothing. */
+const differs = (box, i) => new Set(outcomesOf(box, i).filter((l) => l !== "s" && l !== ".")).size > 1;
 
 /* The box of an id and its place in it, or the box alone. */
 function locate(id) {
