@@ -36,7 +36,7 @@ void hcasim_init_ops(struct hcasim_context *ctx)
 {
 	int op;
 
-	memset(ctx->op_of_wr, -1, sizeof(ctx->op_of_wr));
+	memset(ctx->op_of_wr, 0xff, sizeof(ctx->op_of_wr)); /* -1: none */
 	memset(ctx->wc_of_wqe, IBV_WC_SEND, sizeof(ctx->wc_of_wqe));
 	for (op = 0; op < HCASIM_WR_NUM; op++) {
 		const struct hcasim_wr_rule *rule = &hcasim_wr_rules[op];
@@ -49,7 +49,7 @@ void hcasim_init_ops(struct hcasim_context *ctx)
 
 int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t index)
 {
-	struct hcasim_map map;
+	struct hcasim_map map = {};
 	int err, i;
 
 	err = hcasim_map_device(&ctx->ibv_ctx.context, &map,

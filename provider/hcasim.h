@@ -59,7 +59,7 @@ struct hcasim_context {
 	struct hcasim_table qps, srqs;
 
 	/* Inverse of columns of the rules: operation of an IBV_WR_*, IBV_WC_* of a WQE opcode. */
-	int8_t op_of_wr[HCASIM_MAX_WR_OPCODE + 1];
+	int16_t op_of_wr[HCASIM_MAX_WR_OPCODE + 1];
 	uint8_t wc_of_wqe[UINT8_MAX + 1];
 };
 

@@ -96,7 +96,7 @@ def parser():
     p.add_argument(
         "--tap",
         action=argparse.BooleanOptionalAction,
-        help="judge wire and host link, too, where the DUT file says how (default: yes)",
+        help="judge wire and host link, too, where the DUT file says how (default: yes, with --exhaustive no)",
     )
     p.add_argument("--bin", type=Path, metavar="DIR", help="where hcasim and hcasim-conform-runner are")
     return p
@@ -129,11 +129,15 @@ def stale_keys(dut, selector, selection):
     return dut.stale_keys(list(selector.enumerator.defined())) if found else []
 
 
+def wants_taps(args):
+    return not args.exhaustive if args.tap is None else args.tap
+
+
 def execute(args, tables, selector, selection, dut):
     console = Console()
     print_counts(selection, console.file)
     started, begin = datetime.now(timezone.utc), time.monotonic()
-    if args.tap or args.tap is None:
+    if wants_taps(args):
         taps.enable(dut, tables, args.out)
     session = Session(selection, dut, bin_dir(args.bin), args.jobs, terminal.Bar(console), args.repeat)
     status = run(session)

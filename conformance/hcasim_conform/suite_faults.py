@@ -13,6 +13,7 @@ DEREG = "ibv_reg_mr/RETURN-VALUE/dereg"
 # Erratum RNR-TIMER: code -> microseconds
 RNR_TIMERS = {1: 10, 8: 160, 12: 640, 14: 1280, 16: 2560}
 # enum ibv_access_flags
+ACCESS_FLUSH_GLOBAL, FLUSH_GLOBAL, FLUSH_PERSISTENT = 1 << 8, 1, 2  # the last two: enum ibv_placement_type
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 1, 2, 4, 8
 
 
@@ -133,6 +134,23 @@ class Faults(Suite):
                 yield self._key(qpt, f"other-pd-{short}", "key_other_pd", name, {})
             for name in ("SEND", "RDMA_WRITE", "RDMA_READ"):
                 yield from self._local(qpt, name)
+            yield self._flush(qpt, "flush-no-right", {"type": FLUSH_GLOBAL})
+            yield self._flush(
+                qpt, "flush-persistent", {"type": FLUSH_PERSISTENT, "with": ACCESS_FLUSH_GLOBAL}
+            )
+
+    def _flush(self, qpt, case, args):
+        return Case(
+            suite="keys",
+            qpt=qpt,
+            case=case,
+            scenario="flush_right",
+            says="IBV_WC_REM_ACCESS_ERR: the region was not registered for this placement",
+            expect=Expect(ACCESS, status="REM_ACCESS_ERR", errata=("KEY-RIGHTS",)),
+            wrs=(self.work("FLUSH", qpt),),
+            args=args,
+            ask=("SEND", "FLUSH"),
+        )
 
     def _key(self, qpt, case, scenario, name, args, clause=ACCESS, erratum="KEY-RIGHTS"):
         return Case(

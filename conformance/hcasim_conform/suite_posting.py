@@ -5,12 +5,13 @@ from .cells import Data, Expect, Wr
 
 ORDER = "ibv_poll_cq/DESCRIPTION/first"
 ERROR = "ibv_poll_cq/DESCRIPTION/error"
+FLAGS = "ibv_post_send/DESCRIPTION/send_flags"
 SIG_ALL = "ibv_create_qp/DESCRIPTION/sq_sig_all"
 
 
 class Posting(Suite):
     def cases(self):
-        for suite in (self._order, self._sig_all, self._reuse, self._flush, self._bad_wr):
+        for suite in (self._order, self._atomics, self._sig_all, self._reuse, self._flush, self._bad_wr):
             yield from suite()
 
     def _order(self):
@@ -44,6 +45,38 @@ class Posting(Suite):
                     args=args,
                     ask=asked,
                 )
+
+    def _atomics(self):
+        """What a table of single requests does not show of atomics."""
+        swap, add = "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD"
+        for qpt in RELIABLE:
+            for case, names, args, says in (
+                ("compare-differs", (swap,), {"differ": 1}, "the value is returned and not swapped"),
+                (
+                    "same-address",
+                    (add, add, add, add),
+                    {"same": 1},
+                    "each returns what the one before it left",
+                ),
+                (
+                    "swap-then-add",
+                    (swap, swap, add),
+                    {"same": 1},
+                    "the second comparison fails, the addition sees the swap",
+                ),
+            ):
+                for api in ("post", "wr"):
+                    yield Case(
+                        suite="atomic",
+                        qpt=qpt,
+                        case=f"{case}-{api}",
+                        scenario="in_order",
+                        says=says,
+                        expect=Expect(self.tables.operation(names[0]).effect_clause),
+                        wrs=tuple(self.work(name, qpt) for name in names),
+                        args={**args, "wr": int(api == "wr")},
+                        ask=("SEND", *dict.fromkeys(names)),
+                    )
 
     def _sig_all(self):
         for qpt in CONNECTED:
@@ -173,6 +206,18 @@ class Posting(Suite):
                     wrs = [self.work("SEND", qpt) for _ in range(4)]
                     wrs[at] = self.work(name, qpt, data=data)
                     yield self._list("send", qpt, f"send-{kind}-{at}", wrs, at)
+        for qpt in CONNECTED:
+            for at in range(3):
+                yield Case(
+                    suite="bad_wr",
+                    qpt=qpt,
+                    case=f"send-flag-{at}",
+                    scenario="unknown_flag",
+                    says=f"ibv_post_send fails, bad_wr names work request {at}, those before it are executed",
+                    expect=Expect(FLAGS, level="SHOULD", bad_wr=at, errata=("FLAGS-UNKNOWN", "POST-ERRNO")),
+                    wrs=(self.work("SEND", qpt),) * 3,
+                    args={"bad": at},
+                )
         for call, api in (("ibv_post_recv", "recv"), ("ibv_post_srq_recv", "srq")):
             for qpt in self.tables.calls[call].qp_types:
                 peer = "XRC_SEND" if qpt == "XRC_RECV" else qpt

@@ -60,7 +60,7 @@ int collect_poll(const struct link *l, struct ibv_cq *cq, struct ibv_wc *wc)
 /* False when the CQ is empty. */
 static bool take_one(const struct link *l, struct side *s, struct result *res)
 {
-	struct ibv_wc wc;
+	struct ibv_wc wc = {0};
 	int ret = collect_poll(l, s->cq, &wc);
 
 	if (ret < 0)

@@ -8,7 +8,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from hcasim_conform import artefacts, hostlink, packets, taps, wire
+from hcasim_conform import artefacts, cli, hostlink, packets, taps, wire
 from hcasim_conform.traces import Piece
 
 HERE, FAR = "10.0.0.1", "10.0.0.2"
@@ -379,3 +379,11 @@ def test_a_frame_that_is_too_short(short):
 def test_addresses():
     assert taps.wire_address("00000000000000000000ffff0a4d0001") == bytes([10, 77, 0, 1])
     assert taps.wire_address("fe80000000000000000000fffe000001")[:2] == b"\xfe\x80"
+
+
+@pytest.mark.parametrize(
+    "options, taps_on",
+    [([], True), (["--exhaustive"], False), (["--exhaustive", "--tap"], True), (["--no-tap"], False)],
+)
+def test_when_taps_are_on(options, taps_on):
+    assert cli.wants_taps(cli.parser().parse_args(options)) == taps_on

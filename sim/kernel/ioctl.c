@@ -208,7 +208,7 @@ long uverbs_ioctl(struct kfile *f, struct task *t, uint64_t arg, struct kreply *
 	if (!c.method)
 		return -EPROTONOSUPPORT;
 	c.user_attrs = arg + sizeof(hdr);
-	uattrs = malloc(KPAGE_SIZE);
+	uattrs = calloc(1, KPAGE_SIZE);
 	if (!uattrs)
 		return -ENOMEM;
 	c.uattrs = uattrs;

@@ -181,6 +181,8 @@ static bool string_op(const struct insn *insn, ucontext_t *uc, const struct insn
 				 .left = insn->rep ? wrap(insn, gregs[REG_RCX]) : 1};
 	bool any = false;
 
+	if (!insn->size) /* not one that insn_decode lets through */
+		return false;
 	while (run.left) {
 		unsigned int n;
 

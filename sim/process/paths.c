@@ -48,11 +48,13 @@ static bool tidy(const char *path, char *out, size_t size)
 
 static bool below(const char *path, const char *folder, const char **rest)
 {
-	size_t n = strlen(folder);
-
-	if (strncmp(path, folder, n) || (path[n] && path[n] != '/'))
+	for (; *folder; folder++, path++) {
+		if (*path != *folder)
+			return false;
+	}
+	if (*path && *path != '/')
 		return false;
-	*rest = path[n] ? path + n + 1 : path + n;
+	*rest = *path ? path + 1 : path;
 	return true;
 }
 

@@ -337,6 +337,7 @@ XATTR(lgetxattr)
 /* A name inside our folder, as the application knows it: below /sys or /dev. */
 static void outside_name(char *path)
 {
+	static const char sys[] = {'/', 's', 'y', 's'};
 	const char *runtime = path_runtime();
 	char *rest;
 	size_t n;
@@ -352,7 +353,7 @@ static void outside_name(char *path)
 	else
 		return;
 	memmove(path + 4, rest, strlen(rest) + 1);
-	memcpy(path, "/sys", 4);
+	memcpy(path, sys, sizeof(sys));
 }
 
 PRELOAD_API char *realpath(const char *restrict path, char *restrict out)

@@ -55,7 +55,7 @@ class PcieModel
 	/* How long the lanes take for so many bytes. */
 	hca_ps bytes_ps(double bytes) const
 	{
-		return hca_ps(bytes * ps_per_byte_ + 0.5);
+		return hca_ps(std::llround(bytes * ps_per_byte_));
 	}
 	uint32_t write_chunk(uint64_t addr, uint32_t left) const
 	{

@@ -196,12 +196,37 @@ static void local_key(struct kit *k)
 	ibv_dealloc_pd(other);
 }
 
+/* FLUSH to a region without the right for this kind of placement. */
+static void flush_right(struct kit *k)
+{
+	struct link *l = k->l;
+	struct region r = {0};
+	int rc;
+
+	if (kit_link(k, API_WR, NULL) &&
+	    make_region(k, &r, k->r->dut.responder.pd, all_access | kit_arg(k, "with", 0))) {
+		log_call(&k->res->log,
+			 "ibv_wr_start(qpx), ibv_wr_flush(qpx, mr->rkey, addr, 8, %d, IBV_FLUSH_RANGE), "
+			 "ibv_wr_complete(qpx)",
+			 kit_arg(k, "type", 0));
+		ibv_wr_start(l->qpx);
+		l->qpx->wr_id = 0xf1;
+		l->qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_flush(l->qpx, r.mr->rkey, (uintptr_t)r.buf, 8, kit_arg(k, "type", 0), IBV_FLUSH_RANGE);
+		if (l->qpt == IBV_QPT_XRC_SEND)
+			ibv_wr_set_xrc_srqn(l->qpx, l->srqn);
+		rc = ibv_wr_complete(l->qpx);
+		if (rc)
+			KIT_FAULT(k, "posting was refused with %s", errno_name(rc));
+		else
+			kit_expect(k, l, l->cq, l->qp, 0xf1, k->cell->status);
+	}
+	drop_region(&r);
+}
+
 const struct scenario key_scenarios[] = {
-	{"key_right", key_right},
-	{"key_range", key_range},
-	{"key_other_pd", key_other_pd},
-	{"key_qp_right", key_qp_right},
-	{"key_dereg", key_dereg},
-	{"local_key", local_key},
-	{NULL, NULL},
+	{"key_right", key_right},       {"flush_right", flush_right},
+	{"key_range", key_range},       {"key_other_pd", key_other_pd},
+	{"key_qp_right", key_qp_right}, {"key_dereg", key_dereg},
+	{"local_key", local_key},       {NULL, NULL},
 };

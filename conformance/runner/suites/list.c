@@ -29,9 +29,34 @@ static void bad_srq_recv(struct kit *k)
 	as(k, API_SRQ);
 }
 
+/* A flag that verbs.h does not have. */
+static void unknown_flag(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	struct expect requester = {0}, responder = {0};
+	struct ibv_send_wr wr[CELL_MAX_WR];
+	int at = kit_arg(k, "bad", 0), bad, rc;
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plans))
+		return;
+	kit_list(k, plans, k->cell->num_wr, wr);
+	wr[at].send_flags |= 1u << 30;
+	rc = kit_post(k, k->l->qp, k->l->peer, wr, &bad);
+	k->res->err = rc;
+	KIT_CHECK(k, rc, "a request with a flag that does not exist was taken");
+	KIT_CHECK(k, bad == at, "bad_wr names request %d, expected %d", bad, at);
+	for (int i = 0; i < at; i++)
+		plan_execute(&plans[i], k->l, &requester, &responder);
+	collect(k->l, &requester, &responder, k->res);
+	if (KIT_GOOD(k))
+		kit_alive(k, k->l);
+	collect_extra(k->l, k->res);
+	if (KIT_GOOD(k))
+		collect_memory(k->l, 0, k->res);
+}
+
 const struct scenario list_scenarios[] = {
-	{"bad_send", bad_send},
-	{"bad_recv", bad_recv},
-	{"bad_srq_recv", bad_srq_recv},
+	{"bad_send", bad_send}, {"unknown_flag", unknown_flag},
+	{"bad_recv", bad_recv}, {"bad_srq_recv", bad_srq_recv},
 	{NULL, NULL},
 };

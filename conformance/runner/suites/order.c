@@ -23,6 +23,19 @@ static void finish(struct kit *k, struct plan *plans, unsigned int first_use)
 		collect_memory(k->l, first_use, k->res);
 }
 
+/* Atomics that find another value than the one compared with, or that all meet at one address. */
+static void set_targets(struct kit *k, struct plan *plans)
+{
+	for (unsigned int i = 0; i < k->cell->num_wr; i++) {
+		if (kit_arg(k, "same", 0))
+			plans[i].target = plans[0].target;
+		if (kit_arg(k, "differ", 0)) {
+			plans[i].target[0] ^= 0x80;
+			memcpy(arena_shadow(&k->l->target, plans[i].target), plans[i].target, 8);
+		}
+	}
+}
+
 /* All requests of the cell, in one posting or each in its own, through one API or through both in turn. */
 static void in_order(struct kit *k)
 {
@@ -34,6 +47,7 @@ static void in_order(struct kit *k)
 
 	if (!kit_link(k, wr ? API_WR : API_POST, &opts) || !kit_plan(k, plans))
 		return;
+	set_targets(k, plans);
 	first_use = k->l->next_use;
 	for (unsigned int i = 0; i < num; i += step) {
 		if (wr && !(turns && i & 1))

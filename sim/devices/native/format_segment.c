@@ -180,7 +180,8 @@ uint8_t native_sge_list(struct native_cursor *cur, struct hca_wr *wr, struct hca
 		return HCASIM_VENDOR_ERR_BAD_SIZE;
 	wr->sge = sge;
 	for (wr->num_sge = 0; wr->num_sge < n; wr->num_sge++, sge++) {
-		native_take(cur, &seg, sizeof(seg));
+		if (!native_take(cur, &seg, sizeof(seg)))
+			return HCASIM_VENDOR_ERR_BAD_SIZE;
 		sge->addr = le64toh(seg.addr);
 		sge->length = le32toh(seg.length);
 		sge->lkey = le32toh(seg.lkey);
