@@ -248,3 +248,10 @@ out:
 	hcasim_cq_unlock(cq);
 	return err;
 }
+
+int hcasim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+}

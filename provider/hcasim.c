@@ -158,6 +158,7 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.req_notify_cq = hcasim_req_notify_cq,
 	.rereg_mr = hcasim_rereg_mr,
 	.resize_cq = hcasim_resize_cq,
+	.modify_cq = hcasim_modify_cq,
 	.unimport_mr = hcasim_unimport_mr,
 	.unimport_pd = hcasim_unimport_pd,
 };

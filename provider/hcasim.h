@@ -293,6 +293,7 @@ struct ibv_cq *hcasim_create_cq(struct ibv_context *ibctx, int cqe, struct ibv_c
 				int comp_vector);
 struct ibv_cq_ex *hcasim_create_cq_ex(struct ibv_context *ibctx, struct ibv_cq_init_attr_ex *attr);
 int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe);
+int hcasim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int hcasim_destroy_cq(struct ibv_cq *ibcq);
 int hcasim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 void hcasim_cq_event(struct ibv_cq *ibcq);

@@ -109,17 +109,41 @@ static uint32_t max_wqe_bb(uint8_t qp_type, const struct ibv_qp_cap *cap, uint32
 	return DIV_ROUND_UP(fixed + (data > in ? data : in), HCASIM_WQEBB_SIZE);
 }
 
+/*
+ * A program that asks for no inline data is granted what fits where the SGEs have their place: some count on it
+ * (rdma_xclient sends 16 bytes inline). Operations with inline data have no atomic segment.
+ */
+static void grant_inline(const struct hcasim_context *ctx, uint8_t qp_type, uint32_t bbs,
+			 struct ibv_qp_cap *cap)
+{
+	size_t fixed = sizeof(struct hcasim_wqe_ctrl) + sizeof(struct hcasim_seg_inline);
+	size_t room;
+
+	if (qp_type == IBV_QPT_UD)
+		fixed += sizeof(struct hcasim_seg_ud);
+	else if (qp_type != IBV_QPT_RAW_PACKET)
+		fixed += sizeof(struct hcasim_seg_remote);
+	if (qp_type == IBV_QPT_XRC_SEND)
+		fixed += sizeof(struct hcasim_seg_xrc);
+	room = (size_t)bbs * HCASIM_WQEBB_SIZE;
+	room = room > fixed ? room - fixed : 0;
+	if (!cap->max_inline_data)
+		cap->max_inline_data = room < ctx->max_inline ? room : ctx->max_inline;
+}
+
 /* Sizes of both rings, from the capabilities. */
-static int plan_rings(const struct hcasim_context *ctx, const struct ibv_qp_init_attr_ex *attr,
+static int plan_rings(const struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr,
 		      struct hcasim_create_qp_req *req)
 {
-	const struct ibv_qp_cap *cap = &attr->cap;
+	struct ibv_qp_cap *cap = &attr->cap;
+	uint32_t bbs;
 
 	if (cap->max_send_wr) {
-		req->sq_wqebb = roundup_pow_of_two((uint64_t)cap->max_send_wr *
-						   max_wqe_bb(attr->qp_type, cap, tso_header(attr)));
+		bbs = max_wqe_bb(attr->qp_type, cap, tso_header(attr));
+		req->sq_wqebb = roundup_pow_of_two((uint64_t)cap->max_send_wr * bbs);
 		if (req->sq_wqebb > ctx->max_send_wqebb)
 			return EINVAL;
+		grant_inline(ctx, attr->qp_type, bbs, cap);
 	}
 	if (cap->max_recv_wr) {
 		req->rq_wqe_count = roundup_pow_of_two(cap->max_recv_wr);
@@ -246,7 +270,8 @@ static struct hcasim_qp *create_xrc_recv(struct hcasim_context *ctx, struct ibv_
 	known.comp_mask = IBV_QP_INIT_ATTR_XRCD;
 	known.send_cq = known.recv_cq = NULL;
 	known.srq = NULL;
-	known.pd = NULL;
+	/* It is not of the domain, and names it all the same: librdmacm makes the SRQs of what stands here. */
+	known.pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL;
 	memset(&known.cap, 0, sizeof(known.cap));
 	err = ibv_cmd_create_qp_ex(&ctx->ibv_ctx.context, &qp->vqp, &known, &cmd.ibv_cmd, sizeof(cmd),
 				   &resp.ibv_resp, sizeof(resp));

@@ -2,6 +2,7 @@
 """What hcasim conform does with records of runs that are there already: merge, report, --diff."""
 import argparse
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -99,13 +100,24 @@ def _parser(name, doc, runs):
     return p
 
 
+def _move_artefacts(run, source, out):
+    """The files stay where they are; the record says where that is, seen from its new folder."""
+    for row in run["cells"]:
+        for artefact in row["artefacts"]:
+            if artefact["path"]:
+                artefact["path"] = os.path.relpath(source / artefact["path"], out)
+
+
 def merge_shards(argv):
     """Puts the records of shards (--shard k/n) together into those of one run."""
     args = _parser("merge", merge_shards.__doc__, "results.json of a shard, or its folder").parse_args(argv)
     try:
-        data = merge.merge([results.load(run) for run in args.runs], [str(run) for run in args.runs])
+        shards = [results.load(run) for run in args.runs]
+        data = merge.merge(shards, [str(run) for run in args.runs])
     except (results.ResultsError, merge.MergeError) as error:
         return _refuse("merge", error)
+    for shard, run in zip(shards, args.runs):
+        _move_artefacts(shard, run if run.is_dir() else run.parent, args.out)
     write_reports(data, args.out)
     terminal.summarize(data, args.out)
     return status(data)

@@ -122,7 +122,7 @@ def _seen(row, strings, folder):
     return [
         strings.text(row["seen"]),
         strings.texts(row["faults"]),
-        strings.texts(row["calls"]),
+        strings.calls(row["calls"]),
         strings.text(row["errno"]),
         row["us"],
         strings.text(row["reason"]),

@@ -6,6 +6,7 @@ indexes into `strings`: sentences and calls are shared by thousands of cells, an
 cells still loads in seconds. A cell that failed is an object, as a person or a script wants to read it.
 """
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def record(tables, dut, cells, outcomes, run):
 
 # -- the file ----------------------------------------------------------------------------------------------
 
-TEXT, TEXTS, NUMBER, ARTEFACTS = "text", "texts", "number", "artefacts"
+TEXT, TEXTS, NUMBER, CALLS, ARTEFACTS = "text", "texts", "number", "calls", "artefacts"
 # The places of a compact cell: its array has them in this order. `faults` is empty in such a cell.
 COLUMNS = {
     "id": TEXT,
@@ -124,12 +125,17 @@ COLUMNS = {
     "expected": TEXT,
     "outcome": TEXT,
     "seen": TEXT,
-    "calls": TEXTS,
+    "calls": CALLS,
     "errno": TEXT,
     "us": NUMBER,
     "reason": TEXT,
     "artefacts": ARTEFACTS,
 }
+
+
+# wr_ids of a cell begin alike, and unlike those of any other cell: {wr_id} stands for that, so that calls are shared.
+WR_ID = re.compile(r"0x([0-9a-f]{12})(?=[0-9a-f]{4}\b)")
+HOLDER = "{wr_id}"
 
 
 class Strings:
@@ -146,6 +152,13 @@ class Strings:
 
     def number(self, number):
         return number
+
+    def calls(self, calls):
+        first = next(filter(None, map(WR_ID.search, calls)), None)
+        if not first or any(HOLDER in call for call in calls):
+            return [None, self.texts(calls)]
+        wr_id = f"0x{first[1]}"
+        return [wr_id, self.texts(call.replace(wr_id, HOLDER) for call in calls)]
 
     def artefacts(self, artefacts):
         return [
@@ -168,6 +181,11 @@ class Lookup:
 
     def number(self, number):
         return number
+
+    def calls(self, calls):
+        wr_id, indexes = calls
+        texts = self.texts(indexes)
+        return texts if wr_id is None else [text.replace(HOLDER, wr_id) for text in texts]
 
     def artefacts(self, artefacts):
         return [

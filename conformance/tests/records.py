@@ -52,7 +52,12 @@ def rows(number):
                 for qpt in TYPES:
                     for flags in FLAGS:
                         cell_id = f"{api}/{short}/{qpt.lower()}/sge_list-{step}/-/{flags}"
-                        calls = CALLS[:4] + [f"ibv_wr_set_sge_list(qpx, {step}, sg_list)", CALLS[5]]
+                        wr_id = f"qpx->wr_id = 0xc0de{len(made):08x}0000, qpx->wr_flags = 0"
+                        calls = (
+                            CALLS[:2]
+                            + [wr_id, CALLS[3]]
+                            + [f"ibv_wr_set_sge_list(qpx, {step}, sg_list)", CALLS[5]]
+                        )
                         made.append(row(cell_id, calls=calls, us=step))
         step += 1
     return made[:number]

@@ -45,6 +45,14 @@ def test_shards_make_one_run(merge, tmp_path):
     assert (tmp_path / "out" / "report.html").exists() and (tmp_path / "out" / "junit.xml").exists()
 
 
+def test_artefacts_are_found_from_the_new_folder(merge, tmp_path):
+    data = shard(1, 1)
+    data["cells"][0]["artefacts"] = [{"kind": "pcap", "path": "taps/a.pcap", "text": None}]
+    assert merge(data)[0] == 0
+    (artefact,) = results.load(tmp_path / "out")["cells"][0]["artefacts"]
+    assert artefact["path"] == "../s0/taps/a.pcap"
+
+
 def test_the_status_is_that_of_the_run(merge):
     assert merge(shard(1, 2), shard(2, 2))[0] == 0
     assert merge(shard(1, 2), shard(2, 2, {CELLS[1]: "known"}))[0] == 0

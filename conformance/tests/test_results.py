@@ -24,6 +24,8 @@ def mixed():
     ]
     cells[0]["artefacts"] = [ARTEFACT, {"kind": "pcap", "path": None, "text": None}]
     cells[2]["artefacts"] = [ARTEFACT]
+    cells[1]["calls"] = ["a(0xc0de5f62fd1c0010)", "b(0xc0de5f62fd1c0011, 0xf00d5f62fd1c0011)", "c(0x12345)"]
+    cells[8]["calls"] = ["a(0xc0de5f62fd1c0010)", "{wr_id} is here, too"]
     finding = {"kind": "denied", "capability": "tso", "declared": False, "reported": True, "text": "has TSO"}
     return records.record(cells, faults=["stale key"], findings=[finding], shard=[1, 2], expression="wr")
 
@@ -48,6 +50,15 @@ def test_nothing_is_lost_in_the_file(mixed, tmp_path):
     results.write_json(mixed, tmp_path / "results.json")
     assert results.load(tmp_path) == mixed
     assert results.load(tmp_path / "results.json") == mixed
+
+
+def test_calls_are_shared_whatever_their_wr_ids_are():
+    calls = [["wr_id = 0xc0de5f62fd1c0000", "a()"], ["wr_id = 0xc0de00000abc0000", "a()"]]
+    rows = [records.row(f"wr/send/rc/sge/-/{i}", calls=c) for i, c in enumerate(calls)]
+    doc = results.pack(records.record(rows))
+    at = doc["columns"].index("calls")
+    assert [row[at][0] for row in doc["cells"]] == ["0xc0de5f62fd1c", "0xc0de00000abc"]
+    assert doc["cells"][0][at][1] == doc["cells"][1][at][1]
 
 
 def test_an_exhaustive_run_loads_in_seconds(tmp_path):

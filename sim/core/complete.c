@@ -94,7 +94,7 @@ static bool rq_flush_ready(const struct qp *qp)
 }
 
 /* Where the next receive completes; NULL: its XRC SRQ is gone, and nobody waits for it. */
-static struct cq *next_recv_cq(const struct qp *qp)
+struct cq *qp_next_recv_cq(const struct qp *qp)
 {
 	const struct srq *srq = qp->resp.cpl.head ? qp->resp.cpl.head->srq : qp->rq.srq;
 
@@ -107,7 +107,7 @@ static bool recv_ready(const struct qp *qp)
 
 	if (!qp->resp.cpl.head && !rq_flush_ready(qp))
 		return false;
-	cq = next_recv_cq(qp);
+	cq = qp_next_recv_cq(qp);
 	return !cq || !cq->stalled;
 }
 
@@ -194,7 +194,7 @@ void complete_step(struct hca *hca)
 	list_del(&qp->on_cpl);
 	if (send && recv)
 		send = qp->cpl_turn = !qp->cpl_turn;
-	cq = send ? qp->send_cq : next_recv_cq(qp);
+	cq = send ? qp->send_cq : qp_next_recv_cq(qp);
 	if (cq && !cq_has_room(hca, cq))
 		cq_wake(hca, cq);
 	else if (send)

@@ -108,6 +108,7 @@ void cq_wake(struct hca *hca, struct cq *cq); /* its QPs look again whether they
 bool complete_pending(const struct hca *hca, struct hca_work *w);
 void complete_step(struct hca *hca);
 bool qp_can_complete(const struct qp *qp);
+struct cq *qp_next_recv_cq(const struct qp *qp);
 void sq_advance(struct hca *hca, struct qp *qp);
 
 /* doorbell.c */
@@ -210,7 +211,6 @@ void rop_written(struct hca *hca, struct dma_ctx *c, bool stale);
 /* Takes the packet's place in the sequence; issues the writes of its payload. False: no memory. */
 bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct rop *r,
 		      const struct piece *piece, uint32_t n, void *buf);
-struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
 
 /* responder_dup.c */
 void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *info);
@@ -218,6 +218,7 @@ void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *
 /* rop.c: what responders owe */
 struct rop *rop_get(struct hca *hca);
 void rop_put(struct hca *hca, struct rop *r);
+struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
 void rop_push(struct rop_fifo *f, struct rop *r);
 struct rop *rop_pop(struct rop_fifo *f);
 void rop_uncount(struct qp *qp, const struct rop *r);
@@ -263,6 +264,7 @@ enum rq_answer srq_take(struct hca *hca, struct srq *srq, struct qp *qp);
 void srq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page);
 void srq_last_wqe(struct hca *hca, struct qp *qp);
 void srq_free_all(struct hca *hca);
+void srq_cq_failed(struct hca *hca, const struct cq *cq); /* XRC: those that complete there */
 
 /* requester_ack.c */
 void requester_rx(struct hca *hca, struct qp *qp, struct rxwork *w);

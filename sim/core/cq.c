@@ -2,12 +2,15 @@
 /* Completion queues: the ring, its consumer index, and the arm (IBTA 11.4.2). */
 #include "core.h"
 
+#define PS_PER_US       1000000ull
 #define CQE_VALID_BYTES 8 /* the last bytes of a CQE become visible last */
 
 struct cq *cq_find(const struct hca *hca, uint32_t cqn)
 {
 	return cqn && cqn <= hca->cfg.max_cq ? hca->cq[cqn] : NULL;
 }
+
+static void moderated(struct hca *hca, struct timer *t);
 
 static bool cq_attr_ok(const struct hca *hca, const struct hca_cq_attr *a)
 {
@@ -40,6 +43,7 @@ int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn
 	cq->refs = 1;
 	cq->ev.number = i;
 	cq->ev.cq = cq;
+	cq->mod_timer.fire = moderated;
 	if (attr->eqn && attr->eqn < CORE_MAX_EQ && hca->eq[attr->eqn])
 		hca->eq[attr->eqn]->refs++;
 	hca->cq[i] = cq;
@@ -59,6 +63,7 @@ static void cq_remove(struct hca *hca, struct cq *cq)
 	if (cq->eqn && cq->eqn < CORE_MAX_EQ && hca->eq[cq->eqn])
 		hca->eq[cq->eqn]->refs--;
 	event_cancel(hca, &cq->ev);
+	timer_cancel(hca, &cq->mod_timer);
 	list_set(&hca->recover_cq, &cq->recover, false);
 	hca->cq[cq->number] = NULL;
 	cq->dead = true;
@@ -163,11 +168,12 @@ static void cq_overrun(struct hca *hca, struct cq *cq)
 
 	cq->error = true;
 	event_raise(hca, &cq->ev, HCASIM_EQE_TYPE_CQ_ERR);
+	srq_cq_failed(hca, cq);
 	for (n = hca->qps.next; n != &hca->qps; n = next) {
 		struct qp *qp = node_entry(n, struct qp, all);
 
 		next = n->next;
-		if (qp->dead || (qp->send_cq != cq && qp->recv_cq != cq))
+		if (qp->dead || (qp->send_cq != cq && qp->recv_cq != cq && qp_next_recv_cq(qp) != cq))
 			continue;
 		event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_QP_FATAL);
 		qp_error(hca, qp);
@@ -240,11 +246,54 @@ bool cq_has_room(struct hca *hca, struct cq *cq)
 
 static void cq_fire(struct hca *hca, struct cq *cq, uint32_t told)
 {
+	timer_cancel(hca, &cq->mod_timer);
+	cq->held = 0;
 	cq->arm = CQ_UNARMED;
 	cq->event_sn = cq->arm_sn;
 	cq->had_event = true;
 	cq->told = told;
 	event_raise(hca, &cq->ev, HCASIM_EQE_TYPE_COMP);
+}
+
+/*
+ * The event of an armed CQ is due, `n` completions have come for it: now, and it tells of those before `told`; or
+ * as moderation says, and then of all that there are.
+ */
+static void cq_due(struct hca *hca, struct cq *cq, uint32_t n, uint32_t told)
+{
+	if (!cq->mod_count && !cq->mod_us) {
+		cq_fire(hca, cq, told);
+		return;
+	}
+	cq->held += n;
+	if (cq->mod_count && cq->held >= cq->mod_count)
+		cq_fire(hca, cq, cq->pi);
+	else if (cq->mod_us && !cq->mod_timer.pos)
+		timer_set(hca, &cq->mod_timer, hca_now(hca) + cq->mod_us * PS_PER_US);
+}
+
+static void moderated(struct hca *hca, struct timer *t)
+{
+	struct cq *cq = node_entry(t, struct cq, mod_timer);
+
+	if (cq->held)
+		cq_fire(hca, cq, cq->pi);
+}
+
+/* What waits already is looked at anew. */
+int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint32_t count, uint32_t us)
+{
+	struct cq *cq = cq_find(hca, cqn);
+
+	if (!cq || count > HCASIM_MAX_CQ_MODERATION || us > HCASIM_MAX_CQ_MODERATION)
+		return -EINVAL;
+	cq->mod_count = count;
+	cq->mod_us = us;
+	timer_cancel(hca, &cq->mod_timer);
+	if (cq->held)
+		cq_due(hca, cq, 0, cq->pi);
+	hca_announce(hca);
+	return 0;
 }
 
 /*
@@ -269,10 +318,12 @@ void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32
 		cq->arm = CQ_ARM_SOLICITED;
 	if (cq->pi - ci > cq->ring.entries)
 		return;
+	if (cq->held)
+		return;
 	if (cq->arm == CQ_ARM_ANY && cq->pi != cq->told)
-		cq_fire(hca, cq, cq->told + 1);
+		cq_due(hca, cq, cq->pi - cq->told, cq->told + 1);
 	else if (cq->arm == CQ_ARM_SOLICITED && (int32_t)(cq->last_solicited - cq->told) > 0)
-		cq_fire(hca, cq, cq->last_solicited);
+		cq_due(hca, cq, cq->last_solicited - cq->told, cq->last_solicited);
 }
 
 void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page)
@@ -292,6 +343,6 @@ void cq_write(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl)
 	cqe_put(hca, cq, cpl, cpl->qpn);
 	if (solicited)
 		cq->last_solicited = cq->pi;
-	if (cq->arm == CQ_ARM_ANY || (cq->arm == CQ_ARM_SOLICITED && solicited))
-		cq_fire(hca, cq, cq->pi);
+	if (cq->arm == CQ_ARM_ANY || (cq->arm == CQ_ARM_SOLICITED && (solicited || cq->held)))
+		cq_due(hca, cq, 1, cq->pi);
 }

@@ -224,6 +224,8 @@ int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn
 /* `ci`: the consumer index that the record says now. -EINVAL: what is not polled yet would not fit; -EBUSY: the
  * old ring has no place for the RESIZE entry. */
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci);
+/* An armed event waits for `count` completions, but no longer than `us` of device time from the first; 0: neither. */
+int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint32_t count, uint32_t us);
 int hca_cq_destroy(struct hca *hca, uint32_t cqn);
 
 struct hca_eq_attr {

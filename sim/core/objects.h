@@ -168,7 +168,10 @@ struct cq {
 	enum { CQ_UNARMED, CQ_ARM_SOLICITED, CQ_ARM_ANY } arm;
 	uint8_t arm_sn, event_sn;
 	bool had_event;
-	uint32_t told;           /* up to here events have told of completions, or they were polled */
+	uint32_t told;              /* up to here events have told of completions, or they were polled */
+	uint32_t mod_count, mod_us; /* moderation; 0: none */
+	uint32_t held;              /* completions since the one that the armed event is for */
+	struct timer mod_timer;
 	uint32_t last_solicited; /* producer index after the last solicited or failed completion */
 	struct node recover;     /* on hca->recover_cq while arm_lost */
 	struct event_source ev;

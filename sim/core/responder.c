@@ -82,46 +82,6 @@ bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct r
 	return true;
 }
 
-static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl *cpl)
-{
-	*cpl = (struct hca_cpl){
-		.qpn = qp->qpn,
-		.op = info->op->flags & HCASIM_BTH_F_WRITE ? HCASIM_CQE_OP_RECV_WRITE_IMM
-							   : HCASIM_CQE_OP_RECV,
-		.wqe_index = qp->rq.wqe_index,
-		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
-		.imm = info->imm,
-		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
-		.inv_rkey = info->op->flags & HCASIM_BTH_F_INV ? info->inv_rkey : 0,
-		.with_inv = info->op->flags & HCASIM_BTH_F_INV,
-		.src_qpn = qp->c.type == HCASIM_QPT_UD ? info->sqpn : qp->a.dest_qpn,
-		.grh = qp->c.type == HCASIM_QPT_UD,
-		.solicited = info->se,
-		.vlan = 0xffff,
-		.sl = qp->c.type == HCASIM_QPT_UD ? info->packet_type : 0,
-	};
-	memcpy(cpl->smac, info->smac, sizeof(cpl->smac));
-}
-
-/* The record of an accepted packet. One that consumes a receive WQE brings its completion. */
-struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes)
-{
-	struct rop *r = rop_get(hca);
-
-	if (!r)
-		return NULL;
-	r->is_send = info->op->flags & HCASIM_BTH_F_SEND;
-	if (info->op->flags & HCASIM_BTH_F_COMP) {
-		r->has_cpl = true;
-		r->srq = qp->rq.srq;
-		if (r->srq)
-			r->srq->refs++;
-		fill_cpl(qp, info, &r->cpl);
-		r->cpl.byte_count = bytes;
-	}
-	return r;
-}
-
 /* ---- Receive WQEs ---- */
 
 /* IBTA 10.2.9.2: the keys of an SRQ's WQEs are of the SRQ's protection domain. */

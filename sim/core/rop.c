@@ -69,6 +69,46 @@ static struct rop *rop_last(const struct rop_fifo *f)
 	return f->head ? node_entry(f->tail, struct rop, next) : NULL;
 }
 
+static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl *cpl)
+{
+	*cpl = (struct hca_cpl){
+		.qpn = qp->qpn,
+		.op = info->op->flags & HCASIM_BTH_F_WRITE ? HCASIM_CQE_OP_RECV_WRITE_IMM
+							   : HCASIM_CQE_OP_RECV,
+		.wqe_index = qp->rq.wqe_index,
+		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
+		.imm = info->imm,
+		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
+		.inv_rkey = info->op->flags & HCASIM_BTH_F_INV ? info->inv_rkey : 0,
+		.with_inv = info->op->flags & HCASIM_BTH_F_INV,
+		.src_qpn = qp->c.type == HCASIM_QPT_UD ? info->sqpn : qp->a.dest_qpn,
+		.grh = qp->c.type == HCASIM_QPT_UD,
+		.solicited = info->se,
+		.vlan = 0xffff,
+		.sl = qp->c.type == HCASIM_QPT_UD ? info->packet_type : 0,
+	};
+	memcpy(cpl->smac, info->smac, sizeof(cpl->smac));
+}
+
+/* The record of an accepted packet. One that consumes a receive WQE brings its completion. */
+struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes)
+{
+	struct rop *r = rop_get(hca);
+
+	if (!r)
+		return NULL;
+	r->is_send = info->op->flags & HCASIM_BTH_F_SEND;
+	if (info->op->flags & HCASIM_BTH_F_COMP) {
+		r->has_cpl = true;
+		r->srq = qp->rq.srq;
+		if (r->srq)
+			r->srq->refs++;
+		fill_cpl(qp, info, &r->cpl);
+		r->cpl.byte_count = bytes;
+	}
+	return r;
+}
+
 /* An acknowledge counts for all before it: one that has not left yet is brought up to date instead. */
 static void put_ack(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t msn)
 {
@@ -157,6 +197,7 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 	struct rop_fifo rest = qp->resp.landing;
 	struct rop *r;
 	bool told = !bad->is_send; /* no receive WQE is to blame for an RDMA WRITE */
+	bool write_imm = !bad->is_send && bad->has_cpl;
 
 	rop_fifo_init(&qp->resp.landing);
 	bad->next = rest.head;
@@ -171,6 +212,10 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 				told ? HCASIM_CQE_STATUS_WR_FLUSH_ERR : HCASIM_CQE_STATUS_LOC_PROT_ERR;
 			r->cpl.vendor_err = told ? HCASIM_VENDOR_ERR_NONE : HCASIM_VENDOR_ERR_DMA_FAULT;
 			told = true;
+		}
+		if (r == bad && write_imm) { /* IBTA 11.6.2: local access error */
+			r->cpl.status = HCASIM_CQE_STATUS_LOC_ACCESS_ERR;
+			r->cpl.vendor_err = HCASIM_VENDOR_ERR_DMA_FAULT;
 		}
 		rop_push(&qp->resp.landing, r); /* those still on their way land, or fail, in silence */
 	}

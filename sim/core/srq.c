@@ -122,6 +122,15 @@ static void failed(struct hca *hca, struct srq *srq)
 	srq->error = true;
 }
 
+void srq_cq_failed(struct hca *hca, const struct cq *cq)
+{
+	uint32_t i;
+
+	for (i = 1; i <= hca->cfg.max_srq; i++)
+		if (hca->srq[i] && hca->srq[i]->cq == cq)
+			failed(hca, hca->srq[i]);
+}
+
 static void limit_check(struct hca *hca, struct srq *srq, bool fresh)
 {
 	if (!srq->limit || srq->pi - srq->ci >= srq->limit)

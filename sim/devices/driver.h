@@ -149,6 +149,7 @@ struct drv_ops {
 	int (*create_cq)(struct drv_cq *cq, uint32_t cqe, uint32_t comp_vector, uint32_t flags,
 			 struct drv_udata *u);
 	int (*resize_cq)(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
+	int (*moderate_cq)(struct drv_cq *cq, uint16_t count, uint16_t us);
 	int (*destroy_cq)(struct drv_cq *cq);
 	int (*create_srq)(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
 	int (*modify_srq_limit)(struct drv_srq *srq, uint32_t limit);

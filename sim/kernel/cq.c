@@ -6,6 +6,8 @@
 
 #include "ioctl.h"
 
+#define CQ_MODERATE 1 /* the one bit of attr_mask (ib_verbs.h: enum ib_cq_attr_mask) */
+
 int cmd_create_comp_channel(struct call *c)
 {
 	struct ib_uverbs_create_comp_channel_resp resp = {0};
@@ -142,6 +144,25 @@ int cmd_resize_cq(struct call *c)
 		return ret;
 	resp.cqe = ((struct drv_cq *)u->drv)->cqe;
 	return resp_put(c, &resp, sizeof(resp));
+}
+
+int cmd_ex_modify_cq(struct call *c)
+{
+	struct ib_uverbs_ex_modify_cq cmd;
+	struct uobj *u;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	if (!cmd.attr_mask || cmd.reserved)
+		return -EINVAL;
+	if (cmd.attr_mask > CQ_MODERATE)
+		return -EOPNOTSUPP;
+	u = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle);
+	if (!u)
+		return -EINVAL;
+	return kdev_ops(c->f->dev)->moderate_cq(u->drv, cmd.attr.cq_count, cmd.attr.cq_period);
 }
 
 int cmd_destroy_cq(struct call *c)

@@ -332,6 +332,7 @@ int cmd_create_comp_channel(struct call *c);
 int cmd_create_cq(struct call *c);
 int cmd_ex_create_cq(struct call *c);
 int cmd_resize_cq(struct call *c);
+int cmd_ex_modify_cq(struct call *c);
 int cmd_destroy_cq(struct call *c);
 int cmd_open_xrcd(struct call *c);
 int cmd_close_xrcd(struct call *c);

@@ -55,6 +55,7 @@ static const struct write_cmd commands[] = {
 	CMD_I(DETACH_MCAST, cmd_detach_mcast, ib_uverbs_detach_mcast),
 	CMD_EX(QUERY_DEVICE, cmd_ex_query_device, ib_uverbs_ex_query_device, reserved),
 	CMD_EX(CREATE_CQ, cmd_ex_create_cq, ib_uverbs_ex_create_cq, reserved),
+	{EX(MODIFY_CQ), sizeof(struct ib_uverbs_ex_modify_cq), 0, false, false, cmd_ex_modify_cq},
 	CMD_EX(CREATE_QP, cmd_ex_create_qp, ib_uverbs_ex_create_qp, comp_mask),
 	CMD_EX(MODIFY_QP, cmd_ex_modify_qp, ib_uverbs_ex_modify_qp, base),
 	{EX(CREATE_FLOW), END_OF(struct ib_uverbs_create_flow, flow_attr),

@@ -6,6 +6,9 @@ JOB is one JSON object:
     announce: (optional) when the client prints a line with this text, the process ids are printed as JSON
     beside: (optional) a command line that is started with the client and waited for
     after: (optional) a command line to run when all these have ended
+    calls: (optional) how many of the calls that ready.c looks at make the server ready
+    gate: (optional) the client connects twice, and the server has to listen twice for it (ready.c)
+    endless: (optional) the server does not end by itself: it is ended when the client has ended
 Standard output, at the end: {"server": {"status": n, "output": text}, "client": {...}, ...}.
 The client starts when the server listens. When one of the two fails, the other one, which might wait
 for it over TCP for ever, is ended, unless `announce` is there: then how it ends is what the test asks.
@@ -26,19 +29,27 @@ def start(command, **options):
     return process
 
 
-def start_server(command, ready_library):
-    """Returns when the server listens, or has ended."""
+def preloaded(job, **more):
+    preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), job["ready"]]))
+    return dict(os.environ, LD_PRELOAD=preload, **more)
+
+
+def start_server(job):
+    """Returns when the server listens, or has ended; and what it tells after that can be read from."""
     ready_in, ready_out = os.pipe()
-    preload = ":".join(filter(None, [os.environ.get("LD_PRELOAD"), ready_library]))
-    environment = dict(os.environ, LD_PRELOAD=preload, HCASIM_READY_FD=str(ready_out))
-    server = start(command, env=environment, pass_fds=[ready_out])
+    environment = preloaded(job, HCASIM_READY_FD=str(ready_out), HCASIM_READY_CALLS=str(job.get("calls", 1)))
+    if "gate" in job:
+        environment["HCASIM_READY_GATE"] = "1"
+    server = start(job["server"], env=environment, pass_fds=[ready_out])
     os.close(ready_out)
     os.read(ready_in, 1)
-    os.close(ready_in)
-    return server
+    return server, ready_in
 
 
-def start_client(command, server, announce):
+def start_client(job, server, ready_in):
+    command, announce = job["client"], job.get("announce")
+    if "gate" in job:
+        return start(command, env=preloaded(job, HCASIM_GATE_FD=str(ready_in)), pass_fds=[ready_in])
     if announce is None:
         return start(command)
     client = start(command, stdout=subprocess.PIPE)
@@ -70,10 +81,15 @@ def result(process):
 
 def main():
     job = json.loads(sys.argv[1])
-    server = start_server(job["server"], job["ready"])
+    server, ready_in = start_server(job)
     beside = start(job["beside"]) if "beside" in job else None
-    client = start_client(job["client"], server, job.get("announce"))
-    wait_both([server, client], end_others="announce" not in job)
+    client = start_client(job, server, ready_in)
+    os.close(ready_in)
+    if "endless" in job:
+        client.wait()
+        server.terminate()
+    else:
+        wait_both([server, client], end_others="announce" not in job)
     ends = {"server": result(server), "client": result(client)}
     if beside:
         ends["beside"] = result(beside)

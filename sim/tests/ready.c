@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Preloaded into a server under test: when the server has called listen(), rdma_listen() or joined a multicast
- * group, one byte goes to the descriptor that HCASIM_READY_FD names. So a client is started neither too early
- * nor after a guess.
+ * Preloaded into a server under test: when the server has called listen(), rdma_listen(), rlisten() or joined a
+ * multicast group, one byte goes to the descriptor that HCASIM_READY_FD names. So a client is started neither too
+ * early nor after a guess. HCASIM_READY_CALLS: so many of these calls make it ready (1).
+ *
+ * perftest -R connects twice, and its server listens a second time in between, which its client does not wait for.
+ * With HCASIM_READY_GATE both have this library: the server tells of each call, and the client's second connection
+ * waits, at the descriptor HCASIM_GATE_FD, for the second one.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -13,14 +17,19 @@
 struct ibv_qp;
 union ibv_gid;
 struct rdma_cm_id;
+struct rdma_conn_param;
 int rdma_listen(struct rdma_cm_id *id, int backlog);
+int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param);
+int rlisten(int fd, int backlog);
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
 static int tell(int ret)
 {
-	const char *ready = getenv("HCASIM_READY_FD");
+	const char *ready = getenv("HCASIM_READY_FD"), *calls = getenv("HCASIM_READY_CALLS");
+	static int done;
 
-	if (!ret && ready && write(atoi(ready), "", 1) == 1)
+	if (!ret && ready && ++done >= (calls ? atoi(calls) : 1) && write(atoi(ready), "", 1) == 1 &&
+	    !getenv("HCASIM_READY_GATE"))
 		unsetenv("HCASIM_READY_FD");
 	return ret;
 }
@@ -39,9 +48,28 @@ int rdma_listen(struct rdma_cm_id *id, int backlog)
 	return tell(real(id, backlog));
 }
 
+int rlisten(int fd, int backlog)
+{
+	int (*real)(int, int) = dlsym(RTLD_NEXT, "rlisten");
+
+	return tell(real(fd, backlog));
+}
+
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	int (*real)(struct ibv_qp *, const union ibv_gid *, uint16_t) = dlsym(RTLD_NEXT, "ibv_attach_mcast");
 
 	return tell(real(qp, gid, lid));
+}
+
+int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
+{
+	int (*real)(struct rdma_cm_id *, struct rdma_conn_param *) = dlsym(RTLD_NEXT, "rdma_connect");
+	const char *gate = getenv("HCASIM_GATE_FD");
+	static int calls;
+	char byte;
+
+	if (gate && ++calls == 2 && read(atoi(gate), &byte, 1) != 1)
+		return -1;
+	return real(id, param);
 }

@@ -1,29 +1,43 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Programs of the connection manager: rdma-core's examples, both its build's and Debian's, and perftest -R."""
+"""Programs of the connection manager: rdma-core's examples, its build's and Debian's, and perftest -R."""
+import json
+import os
+import re
+import signal
+import subprocess
+
 import pytest
 
-from conftest import Machine
+from conftest import Machine, last_json
 
 SERVER = "10.77.0.1"  # hcasim0
 CLIENT = "10.77.0.2"  # hcasim1
+ONE = ["-S", "1000", "-C", "20"]  # size and number of transfers, of the stream programs
 
-# (server, client): what both print when all went well; the client's arguments come after the common ones.
+# name: (server, client; None: the server's with -s SERVER, more for pair.py)
 PROGRAMS = {
-    "rping": (["rping", "-C", "20", "-s"], ["rping", "-C", "20", "-c", "-a", SERVER]),
+    "rping": (["rping", "-C", "20", "-s"], ["rping", "-C", "20", "-v", "-c", "-a", SERVER], {}),
     "rping-two-adapters": (
         ["rping", "-C", "20", "-S", "4096", "-s", "-a", SERVER],
-        ["rping", "-C", "20", "-S", "4096", "-c", "-a", SERVER, "-I", CLIENT],
+        ["rping", "-C", "20", "-S", "4096", "-V", "-c", "-a", SERVER, "-I", CLIENT],
+        {},
     ),
-    "ucmatose": (["ucmatose", "-c", "8", "-C", "10", "-S", "2000"], None),
-    "udaddy": (["udaddy", "-c", "8", "-C", "10"], None),
-    "rdma_client": (["rdma_server"], ["rdma_client", "-s", SERVER]),
+    "ucmatose": (["ucmatose", "-c", "8", "-C", "10", "-S", "2000"], None, {}),
+    "udaddy": (["udaddy", "-c", "8", "-C", "10"], None, {}),
+    "rdma_client": (["rdma_server"], ["rdma_client", "-s", SERVER], {}),
+    "rdma_xclient-rc": (["rdma_xserver"], None, {}),
+    "rdma_xclient-xrc": (["rdma_xserver", "-c", "x"], ["rdma_xclient", "-c", "x", "-s", SERVER], {}),
+    "rstream": (["rstream", *ONE], None, {}),
+    "rstream-blocking": (["rstream", "-T", "b", "-T", "v", *ONE], None, {}),
+    "riostream": (["riostream", *ONE], None, {}),
 }
 
 
-def on_machine(server, client, system):
+def on_machine(server, client, more, system=False):
     machine = Machine(hcas=2, system=system)
-    client = client or [*server, "-s", SERVER]
-    return machine.run_pair([machine.bin / server[0], *server[1:]], [machine.bin / client[0], *client[1:]])
+    client = client or [server[0].replace("xserver", "xclient"), *server[1:], "-s", SERVER]
+    commands = [[machine.bin / command[0], *command[1:]] for command in (server, client)]
+    return machine.run_pair(*commands, **more)
 
 
 @pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])
@@ -36,11 +50,97 @@ def test_program(name, system):
 def test_multicast(system):
     receiver = ["mckey", "-m", "239.1.1.1", "-b", SERVER]
     sender = ["mckey", "-m", "239.1.1.1", "-b", CLIENT, "-s"]
-    ends = on_machine(receiver, sender, system)
+    ends = on_machine(receiver, sender, {}, system)
     assert "return status 0" in ends.server and "return status 0" in ends.client
+
+
+def test_many_connections():
+    """cmtime listens twice: for RDMA, and for the TCP connection at the same address that its ends meet on."""
+    on_machine(["cmtime", "-c", "50"], ["cmtime", "-c", "50", "-s", SERVER], {"calls": 2})
+
+
+def test_many_connections_debian():
+    """That version's server serves for ever."""
+    on_machine(["cmtime", "-c", "50"], ["cmtime", "-c", "50", "-s", SERVER], {"endless": True}, True)
+
+
+@pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])
+def test_a_persistent_server(system):
+    rping = Machine(system=system).bin / "rping"
+    thrice = f"for i in 1 2 3; do {rping} -c -a {SERVER} -C 5 || exit; done"
+    machine = Machine(hcas=2, system=system)
+    machine.run_pair([rping, "-s", "-P"], ["sh", "-c", thrice], endless=True)
+
+
+def test_a_file_by_sockets(tmp_path):
+    """rcopy, over rsockets: the copy has every byte."""
+    machine = Machine(hcas=2)
+    source, copy = tmp_path / "source", tmp_path / "copy"
+    source.write_bytes(bytes(range(256)) * 1000)
+    rcopy = machine.bin / "rcopy"
+    machine.run_pair([rcopy], [rcopy, source, f"{SERVER}:{copy}"], endless=True)
+    assert copy.read_bytes() == source.read_bytes()
+
+
+PERFTEST = [
+    ["ib_write_bw"],
+    ["ib_send_lat"],
+    ["ib_read_bw"],
+    ["ib_atomic_lat"],
+    ["ib_send_bw", "-c", "UD", "-s", "1024"],
+    ["ib_send_bw", "-q", "4"],
+]
+
+
+@pytest.mark.parametrize("command", PERFTEST, ids=" ".join)
+def test_perftest(command):
+    machine = Machine(hcas=2, system=True)
+    program = [machine.bin / command[0], *command[1:], "-R", "-F", "-n", "100"]
+    server = [*program, "-d", "hcasim0"]
+    client = [*program, "-d", "hcasim0", SERVER]
+    machine.run_pair(server, client, gate=True)
+
+
+def decode(pcap):
+    """Wireshark's words for every management datagram: (source, destination, message)."""
+    fields = ["ip.src", "ip.dst", "_ws.col.Info"]
+    command = ["tshark", "-r", str(pcap), "-Y", "infiniband.bth.destqp == 1", "-T", "fields"]
+    for field in fields:
+        command += ["-e", field]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [tuple(line.split("\t")) for line in lines]
+
+
+def test_the_wire(tmp_path):
+    machine = Machine(hcas=2, options=["--trace", str(tmp_path)])
+    rping = machine.bin / "rping"
+    machine.run_pair([rping, "-s", "-C", "1"], [rping, "-c", "-a", SERVER, "-I", CLIENT, "-C", "1"])
+    there, back = (CLIENT, SERVER), (SERVER, CLIENT)
+    assert decode(tmp_path / "wire.pcap") == [
+        (*there, "CM: ConnectRequest"),
+        (*back, "CM: MsgRcptAck"),
+        (*back, "CM: ConnectReply"),
+        (*there, "CM: MsgRcptAck"),
+        (*there, "CM: ReadyToUse"),
+        (*there, "CM: DisconnectRequest"),
+        (*back, "CM: DisconnectReply"),
+    ]
+
+
+def test_a_killed_server_is_noticed():
+    """The connection ends with its process: the client hears of it, and ends by itself."""
+    machine = Machine(hcas=2)
+    rping = machine.bin / "rping"
+    client = ["/usr/bin/stdbuf", "-oL", rping, "-v", "-c", "-a", SERVER, "-C", "1000000000"]
+    process = machine.start_pair([rping, "-s"], client, announce="ping data")
+    pids = json.loads(process.stdout.readline())
+    os.kill(pids["server"], signal.SIGKILL)
+    ends = last_json(process.communicate()[0])
+    assert ends["server"]["status"] == -signal.SIGKILL
+    assert re.search("DISCONNECT EVENT|cq completion failed", ends["client"]["output"])
 
 
 @pytest.mark.once
 def test_once():
     for name in ("rping-two-adapters", "udaddy"):
-        on_machine(*PROGRAMS[name], False)
+        on_machine(*PROGRAMS[name])

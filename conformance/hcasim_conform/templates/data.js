@@ -53,7 +53,7 @@ async function detailsOf(box, i) {
   const [[clause, errata, expected], ...runs] = cells[i];
   const artefact = ([kind, path, lines]) => ({ kind: text(kind), path: text(path), text: lines && texts(lines).join("\n") });
   const seenBy = ([seen, faults, calls, errno, us, reason, artefacts]) => ({
-    seen: text(seen), faults: texts(faults), calls: texts(calls), errno: text(errno), us, reason: text(reason),
+    seen: text(seen), faults: texts(faults), calls: texts(calls[1]).map((call) => call.replaceAll("{wr_id}", calls[0])), errno: text(errno), us, reason: text(reason),
     artefacts: artefacts.map(artefact),
   });
   return { clause: text(clause), errata: texts(errata), expected: text(expected), runs: runs.map((r) => r && seenBy(r)) };

@@ -122,6 +122,61 @@ static void solicited(void)
 	pair_free(&p);
 }
 
+/*
+ * An event waits for so many completions, or so much device time from the first, whichever comes first; what
+ * has waited already when the arm comes counts.
+ */
+static void moderation(void)
+{
+	struct hca *hca;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	hca = p.bed->hca[1];
+	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 0x10000, 0), -EINVAL);
+	CU_ASSERT_EQUAL(hca_cq_moderate(hca, 4711, 1, 0), -EINVAL);
+	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 3, 0), 0);
+	bed_arm(p.rcq[1], 0, false);
+	sends(&p, 2, 0);
+	bed_settle(p.bed, 100 * MS);
+	CU_ASSERT_EQUAL(told(&p), 0);
+	sends(&p, 1, 0);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	sends(&p, 3, 0);
+	bed_arm(p.rcq[1], 1, false); /* three more are there */
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	poll_all(p.rcq[1]);
+	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 3, 50), 0);
+	bed_arm(p.rcq[1], 2, false);
+	sends(&p, 1, 0);
+	bed_settle(p.bed, 40 * MS / 1000);
+	CU_ASSERT_EQUAL(told(&p), 0);
+	bed_settle(p.bed, 20 * MS / 1000);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	/* Solicited only: what is not solicited starts nothing. Moderation that ends lets go what waits. */
+	poll_all(p.rcq[1]);
+	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 5, 0), 0);
+	bed_arm(p.rcq[1], 3, true);
+	sends(&p, 6, 0);
+	CU_ASSERT_EQUAL(told(&p), 0);
+	sends(&p, 1, HCA_WR_SOLICITED);
+	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 0, 0), 0);
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(told(&p), 1);
+	/* A CQ goes while its event waits. */
+	poll_all(p.rcq[1]);
+	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 0, 50), 0);
+	bed_arm(p.rcq[1], 4, false);
+	sends(&p, 1, 0);
+	CU_ASSERT_EQUAL(hca_qp_destroy(hca, p.qp[1]->qpn), 0);
+	CU_ASSERT_EQUAL(hca_cq_destroy(hca, p.rcq[1]->cqn), 0);
+	bed_settle(p.bed, MS);
+	CU_ASSERT_EQUAL(told(&p), 0);
+	pair_free(&p);
+}
+
 static void small_cq(struct pair *p)
 {
 	pair_new(p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
@@ -263,6 +318,7 @@ const struct test cq_tests[] = {
 	{"one event for one arm", arm_once},
 	{"events one by one", event_by_event},
 	{"solicited", solicited},
+	{"moderation", moderation},
 	{"overrun", overrun},
 	{"hostile consumer index", hostile_consumer_index},
 	{"resize", resize},

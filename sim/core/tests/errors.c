@@ -211,6 +211,11 @@ static void fault(uint8_t op, unsigned int side, bool write, uint8_t send_status
 				 .max_rd_atomic = 4,
 				 .acks_after_landing = landing};
 	struct bed_path path = {.mtu = 1};
+	/* of a WRITE with immediate, only its last packet has taken a receive */
+	uint8_t recv_status = op == HCASIM_WQE_OP_SEND ? HCASIM_CQE_STATUS_LOC_PROT_ERR
+			      : op == HCASIM_WQE_OP_RDMA_WRITE_IMM && len <= 256
+				      ? HCASIM_CQE_STATUS_LOC_ACCESS_ERR
+				      : HCASIM_CQE_STATUS_WR_FLUSH_ERR;
 	struct hca_sge sge;
 	struct tiny_cqe c;
 	struct pair p;
@@ -236,8 +241,7 @@ static void fault(uint8_t op, unsigned int side, bool write, uint8_t send_status
 	}
 	if (side == 1) {
 		CU_ASSERT_EQUAL(bed_query(p.qp[1]), HCASIM_QPS_ERR);
-		bed_expect(p.rcq[1], op == HCASIM_WQE_OP_SEND ? HCASIM_CQE_STATUS_LOC_PROT_ERR
-							      : HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+		bed_expect(p.rcq[1], recv_status);
 		bed_expect(p.rcq[1], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
 		bed_expect_none(p.rcq[1]);
 	}
@@ -287,6 +291,44 @@ static void acknowledged_behind_a_fault(void)
 	bed_expect(p.scq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
 	bed_expect_none(p.scq[0]);
 	pair_free(&p);
+}
+
+/* The peer's answer becomes a NAK with a code that RC does not have (of RD, or reserved), and is whole again. */
+static enum untimed_fate forge_nak(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+{
+	uint32_t l3 = pkt->data[12] == 0x86 ? 40 : 20, crc;
+
+	if (from == 0)
+		return UNTIMED_DELIVER;
+	pkt->data[14 + l3 + 8 + 12] = (uint8_t)(HCASIM_AETH_KIND_NAK << 5 | bed->n);
+	crc = htole32(icrc_frame(icrc_seed(), pkt->data, pkt->len - 4));
+	memcpy(pkt->data + pkt->len - 4, &crc, 4);
+	return UNTIMED_DELIVER;
+}
+
+static void bad_responses(void)
+{
+	static const uint8_t codes[] = {HCASIM_NAK_INV_RD_REQ, 5, 31};
+	struct tiny_wqe w = {.op = HCASIM_WQE_OP_SEND};
+	struct bed_cq *cq;
+	unsigned int i;
+	struct pair p;
+
+	for (i = 0; i < sizeof(codes); i++) {
+		pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+		cq = p.scq[0];
+		p.bed->n = codes[i];
+		p.bed->wire = forge_nak;
+		bed_put(p.qp[0], &w, NULL, NULL, 0);
+		bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, 0, bed_sge(p.mem[0], 8, p.key[0]),
+			 (uintptr_t)p.mem[1], p.key[1]);
+		bed_recv(p.qp[1], NULL, 0);
+		bed_run(p.bed);
+		bed_expect(cq, HCASIM_CQE_STATUS_BAD_RESP_ERR);
+		bed_expect(cq, HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+		CU_ASSERT_EQUAL(bed_query(p.qp[0]), HCASIM_QPS_ERR);
+		pair_free(&p);
+	}
 }
 
 /* READs before a refused request are answered; it fails, in order. */
@@ -400,6 +442,7 @@ const struct test error_tests[] = {
 	{"receive errors", receive_errors},
 	{"DMA faults", dma_faults},
 	{"acknowledged behind a fault", acknowledged_behind_a_fault},
+	{"bad responses", bad_responses},
 	{"READs before a NAK", reads_before_a_nak},
 	{"region goes in mid-message", region_goes},
 	{"stale WQEs", stale_and_torn_wqes},

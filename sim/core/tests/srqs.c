@@ -282,7 +282,7 @@ static void keys(void)
 /* ---- XRC ---- */
 
 /* An XRC pair, and an SRQ of `domain` that completes to a CQ of its own. */
-static void xrc_new(struct shared *s, uint32_t domain)
+static void xrc_new_cq(struct shared *s, uint32_t domain, uint32_t cqes)
 {
 	struct hca_config cfg = {
 		.num_ports = 1, .max_qp = 64, .max_cq = 64, .max_mr = 64, .max_srq = 4, .max_rd_atomic = 4};
@@ -291,7 +291,7 @@ static void xrc_new(struct shared *s, uint32_t domain)
 	memset(s, 0, sizeof(*s));
 	s->bed = bed_new(&cfg, 0);
 	s->scq = bed_cq(s->bed, 0, 256);
-	s->rcq = bed_cq(s->bed, 1, 256);
+	s->rcq = bed_cq(s->bed, 1, cqes);
 	s->ring = bed_alloc(s->bed, ENTRIES * STRIDE);
 	s->rec = bed_alloc(s->bed, sizeof(*s->rec));
 	attr.ring = (struct hca_ring){BED_PASID, (uintptr_t)s->ring, ENTRIES, STRIDE};
@@ -308,6 +308,11 @@ static void xrc_new(struct shared *s, uint32_t domain)
 	bed_fill(s->from, 65536, 5);
 	s->from_key = bed_mr(s->bed, 0, s->from, 65536, BED_ALL);
 	s->to_key = srq_mr(s, s->to, 65536);
+}
+
+static void xrc_new(struct shared *s, uint32_t domain)
+{
+	xrc_new_cq(s, domain, 256);
 }
 
 static void xrc_put(struct shared *s, uint8_t op, uint32_t len, uint32_t srqn)
@@ -384,6 +389,40 @@ static void xrc_srq_gone(void)
 	shared_free(&s);
 }
 
+/*
+ * The SRQ's CQ runs over: CQ, SRQ and the QP that delivers are told, what was completed before is intact, and
+ * later requests for the SRQ are refused.
+ */
+static void xrc_cq_overrun(void)
+{
+	struct bed_qp *a, *b;
+	struct shared s;
+	uint16_t i;
+
+	xrc_new_cq(&s, BED_XRC_DOMAIN, 4);
+	for (i = 0; i < 6; i++)
+		post(&s, i, i * MSG, MSG);
+	for (i = 0; i < 5; i++)
+		xrc_put(&s, HCASIM_WQE_OP_SEND, MSG, s.srqn);
+	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_CQ_ERR, s.rcq->cqn), 1);
+	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_ERR, s.srqn), 1);
+	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_QP_FATAL, s.dst[0]->qpn), 1);
+	CU_ASSERT_EQUAL(bed_query(s.dst[0]), HCASIM_QPS_ERR);
+	for (i = 0; i < 4; i++)
+		received(&s, 0, i, HCASIM_CQE_STATUS_OK);
+	bed_expect_none(s.rcq);
+	a = bed_qp(s.bed, 0, HCASIM_QPT_XRC_SEND, s.scq, NULL);
+	b = bed_qp(s.bed, 1, HCASIM_QPT_XRC_RECV, NULL, NULL);
+	bed_connect(a, b, NULL);
+	s.src[0] = a;
+	while (bed_poll(s.scq, &(struct tiny_cqe){0}))
+		;
+	xrc_put(&s, HCASIM_WQE_OP_SEND, MSG, s.srqn);
+	bed_expect(s.scq, HCASIM_CQE_STATUS_REM_OP_ERR);
+	CU_ASSERT_EQUAL(bed_query(b), HCASIM_QPS_ERR);
+	shared_free(&s);
+}
+
 static void life(void)
 {
 	struct hca_srq_attr attr = {.ring = {BED_PASID, 4096, ENTRIES, STRIDE}};
@@ -422,5 +461,6 @@ const struct test srq_tests[] = {
 	{"XRC", xrc},
 	{"XRC, wrong SRQ", xrc_wrong_srq},
 	{"XRC, SRQ gone", xrc_srq_gone},
+	{"XRC, CQ overrun", xrc_cq_overrun},
 	{NULL, NULL},
 };

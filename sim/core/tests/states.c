@@ -233,14 +233,32 @@ static void bad_commands(void)
 	bed_free(bed);
 }
 
+/* A link goes down and comes up: each is told once, and what a request lost meanwhile is sent again. */
+static void port_state(void)
+{
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	bed_run(p.bed);
+	bed_events(p.bed, 1, HCASIM_EQE_TYPE_PORT_ACTIVE, 1); /* of its first coming up */
+	CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, false, 3), 0);
+	CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, false, 3), 0);
+	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], 8, p.key[0]),
+		 (uintptr_t)p.mem[1], p.key[1]);
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(bed_events(p.bed, 1, HCASIM_EQE_TYPE_PORT_ERR, 1), 1);
+	bed_expect_none(p.scq[0]);
+	CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, true, 3), 0);
+	bed_settle(p.bed, 1000 * MS);
+	CU_ASSERT_EQUAL(bed_events(p.bed, 1, HCASIM_EQE_TYPE_PORT_ACTIVE, 1), 1);
+	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	pair_free(&p);
+}
+
 const struct test state_tests[] = {
-	{"posted before RTS", posted_before_rts},
-	{"SQD drains", drain},
-	{"ERR flushes both queues", flush_both},
-	{"hostile record", hostile_record},
-	{"reset in flight", reset_in_flight},
-	{"destroy in flight", destroy_in_flight},
-	{"adapter goes", adapter_goes},
-	{"bad commands", bad_commands},
-	{NULL, NULL},
+	{"posted before RTS", posted_before_rts}, {"SQD drains", drain},
+	{"ERR flushes both queues", flush_both},  {"hostile record", hostile_record},
+	{"reset in flight", reset_in_flight},     {"destroy in flight", destroy_in_flight},
+	{"adapter goes", adapter_goes},           {"bad commands", bad_commands},
+	{"port goes down and up", port_state},    {NULL, NULL},
 };

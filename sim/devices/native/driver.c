@@ -127,6 +127,8 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 	out->device_cap_flags_ex = (uint32_t)out->base.device_cap_flags | IB_UVERBS_DEVICE_FLUSH_GLOBAL |
 				   IB_UVERBS_DEVICE_ATOMIC_WRITE;
 	out->raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_IP_CSUM;
+	out->cq_moderation_caps.max_cq_moderation_count = HCASIM_MAX_CQ_MODERATION;
+	out->cq_moderation_caps.max_cq_moderation_period = HCASIM_MAX_CQ_MODERATION;
 	out->timestamp_mask = UINT64_MAX;
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
 }
@@ -304,6 +306,7 @@ const struct drv_ops native_drv_ops = {
 	.dealloc_mw = dealloc_mw,
 	.create_cq = native_create_cq,
 	.resize_cq = native_resize_cq,
+	.moderate_cq = native_moderate_cq,
 	.destroy_cq = native_destroy_cq,
 	.create_srq = native_create_srq,
 	.modify_srq_limit = native_modify_srq_limit,

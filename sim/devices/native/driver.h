@@ -136,6 +136,7 @@ int native_destroy_srq(struct drv_srq *srq);
 
 int native_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
 int native_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
+int native_moderate_cq(struct drv_cq *cq, uint16_t count, uint16_t us);
 int native_destroy_cq(struct drv_cq *cq);
 int native_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 int native_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);

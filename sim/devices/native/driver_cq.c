@@ -122,6 +122,11 @@ int native_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	return 0;
 }
 
+int native_moderate_cq(struct drv_cq *base, uint16_t count, uint16_t us)
+{
+	return hca_cq_moderate(native_dev(base->ctx->dev)->dev->hca, base->cqn, count, us);
+}
+
 int native_destroy_cq(struct drv_cq *base)
 {
 	struct native_dev *n = native_dev(base->ctx->dev);

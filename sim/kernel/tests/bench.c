@@ -12,12 +12,14 @@ struct adapter {
 	struct hca *hca;
 	struct hca_dma *dma_first, **dma_last;
 	uint64_t irqs; /* bit per vector */
+	hca_ps deadline;
 };
 
 static struct adapter adapters[MAX_HCAS];
 static unsigned int num_adapters;
 static struct kernel *kernel;
 static hca_ps now_ps;
+static bool lose;
 
 static hca_ps op_now(void *host)
 {
@@ -39,6 +41,10 @@ static void op_dma(void *host, struct hca_dma *dma)
 
 static void op_tx(void *host, uint8_t port, struct hca_packet *pkt)
 {
+	if (lose) {
+		hca_packet_free(pkt);
+		return;
+	}
 	for (unsigned int i = 0; i < num_adapters; i++) {
 		if (!memcmp(adapters[i].cfg.mac[0], pkt->data, 6)) {
 			hca_rx(adapters[i].hca, 1, pkt);
@@ -55,6 +61,7 @@ static void op_msix(void *host, unsigned int vector)
 
 static void op_timer(void *host, hca_ps deadline)
 {
+	((struct adapter *)host)->deadline = deadline;
 }
 
 static const struct hca_ops ops = {
@@ -75,6 +82,7 @@ int bench_start(unsigned int num)
 		memset(a, 0, sizeof(*a));
 		a->index = num_adapters;
 		a->dma_last = &a->dma_first;
+		a->deadline = HCA_PS_NEVER;
 		snprintf(c->name, sizeof(c->name), "hcasim%u", num_adapters);
 		c->node_guid = 0x0002c90300001000ull + num_adapters;
 		c->num_ports = 1;
@@ -170,4 +178,41 @@ void bench_settle(void)
 			busy |= settle_adapter(&adapters[i]);
 		now_ps += 1000;
 	} while (busy);
+}
+
+hca_ps bench_now(void *arg)
+{
+	return now_ps;
+}
+
+void bench_lose(bool all)
+{
+	lose = all;
+}
+
+static hca_ps next_deadline(void)
+{
+	hca_ps first = HCA_PS_NEVER;
+
+	for (unsigned int i = 0; i < num_adapters; i++) {
+		if (adapters[i].deadline < first)
+			first = adapters[i].deadline;
+	}
+	return first;
+}
+
+void bench_pass(uint64_t ms)
+{
+	const hca_ps end = now_ps + ms * 1000000000ull;
+
+	bench_settle();
+	while (next_deadline() <= end) {
+		if (next_deadline() > now_ps)
+			now_ps = next_deadline();
+		for (unsigned int i = 0; i < num_adapters; i++)
+			hca_timers(adapters[i].hca);
+		bench_settle();
+	}
+	if (now_ps < end)
+		now_ps = end;
 }

@@ -11,5 +11,10 @@ struct hca *bench_core(unsigned int index);
 const struct hca_config *bench_config(unsigned int index);
 void bench_set_kernel(struct kernel *k);
 void bench_settle(void);
+/* Time: it stands still, but for bench_pass(), which lets timers fire. */
+hca_ps bench_now(void *arg);
+void bench_pass(uint64_t ms);
+/* Every frame from now on is lost, or none. */
+void bench_lose(bool all);
 
 #endif

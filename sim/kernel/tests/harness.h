@@ -126,5 +126,7 @@ void add_event_suite(void);
 void add_srq_suite(void);
 void add_sysfs_suite(void);
 void add_flow_suite(void);
+void add_ucma_suite(void);
+void add_ucma_hostile_suite(void);
 
 #endif

@@ -481,6 +481,34 @@ static void resize(void)
 	file_close();
 }
 
+static int modify_cq(const struct ib_uverbs_ex_modify_cq *cmd)
+{
+	return do_write_ex(IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_MODIFY_CQ, cmd,
+			   sizeof(*cmd), NULL, 0, NULL, 0, NULL, 0);
+}
+
+static void moderate(void)
+{
+	struct ib_uverbs_ex_modify_cq cmd = {.attr_mask = 1, .attr = {65535, 65535}}, bad;
+
+	ready();
+	CHECK_ERR(make_cq(16, -1), 0);
+	cmd.cq_handle = w.cq;
+	CHECK_ERR(modify_cq(&cmd), 0);
+	bad = cmd;
+	bad.attr_mask = 0;
+	CHECK_ERR(modify_cq(&bad), -EINVAL);
+	bad.attr_mask = 2;
+	CHECK_ERR(modify_cq(&bad), -EOPNOTSUPP);
+	bad = cmd;
+	bad.reserved = 1;
+	CHECK_ERR(modify_cq(&bad), -EINVAL);
+	bad = cmd;
+	bad.cq_handle++;
+	CHECK_ERR(modify_cq(&bad), -EINVAL);
+	file_close();
+}
+
 /* A process dies with everything alive; the next one finds the adapter as new. */
 static void release_all(void)
 {
@@ -521,5 +549,6 @@ void add_object_suite(void)
 	CU_add_test(s, "mappings", mappings);
 	CU_add_test(s, "contexts and doorbell pages", contexts);
 	CU_add_test(s, "resize_cq", resize);
+	CU_add_test(s, "modify_cq", moderate);
 	CU_add_test(s, "release with everything alive", release_all);
 }

@@ -108,6 +108,14 @@ static void fill_resize(uint8_t *req, uint8_t *uhw)
 	c->cqe = 32;
 }
 
+static void fill_modify_cq(uint8_t *req, uint8_t *uhw)
+{
+	struct ib_uverbs_ex_modify_cq *c = (void *)req;
+
+	CHECK_ERR(make_cq(16, -1), 0);
+	*c = (struct ib_uverbs_ex_modify_cq){.cq_handle = w.cq, .attr_mask = 1, .attr = {16, 100}};
+}
+
 static void fill_destroy_cq(uint8_t *req, uint8_t *uhw)
 {
 	CHECK_ERR(make_cq(16, -1), 0);
@@ -210,6 +218,7 @@ static const struct wcase cases[] = {
 	{"DETACH_MCAST", CM(DETACH_MCAST), 24, 0, 0, 0, true, fill_detach},
 	{"EX_CREATE_FLOW", EX(CREATE_FLOW), 24, 8, 0, 0, false, fill_flow},
 	{"EX_DESTROY_FLOW", EX(DESTROY_FLOW), 8, 0, 0, 0, true, fill_destroy_flow},
+	{"EX_MODIFY_CQ", EX(MODIFY_CQ), 16, 0, 0, 0, true, fill_modify_cq},
 };
 /* clang-format on */
 #define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
@@ -453,7 +462,7 @@ static void unknown(void)
 			/* Known to the kernel, but not to this driver: its header is looked at first. */
 			b->hdr.in_words = 15;
 			ret = kernel_write(w.f, &w.task, U(b), 64, &w.reply);
-			CHECK_ERR(ret, n > (extended ? IB_USER_VERBS_EX_CMD_DESTROY_FLOW : CM(OPEN_QP))
+			CHECK_ERR(ret, n > (extended ? IB_USER_VERBS_EX_CMD_MODIFY_CQ : CM(OPEN_QP))
 					       ? -EOPNOTSUPP
 					       : -EINVAL);
 			file_close();

@@ -72,7 +72,7 @@ unsigned int count_fds(void)
 
 int world_init(void)
 {
-	const struct kernel_config base = {.num_devices = NUM_HCAS, .drv = &native_drv_ops};
+	const struct kernel_config base = {.num_devices = NUM_HCAS, .drv = &native_drv_ops, .now = bench_now};
 	struct kernel_config cfg = base;
 	char err[256] = "";
 

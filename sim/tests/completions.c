@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Every completion status that the adapter gives, provoked: what fails says so with the right vendor_err, and what
+ * stands behind it is flushed in order. Prints `status NAME VENDOR_ERR side`, which test_completions.py compares
+ * with the page.
+ */
+#include "completions.h"
+
+#include <sys/mman.h>
+
+#include <hcasim_hw.h>
+
+static const char *const names[] = {
+	[IBV_WC_SUCCESS] = "SUCCESS",
+	[IBV_WC_LOC_LEN_ERR] = "LOC_LEN_ERR",
+	[IBV_WC_LOC_QP_OP_ERR] = "LOC_QP_OP_ERR",
+	[IBV_WC_LOC_PROT_ERR] = "LOC_PROT_ERR",
+	[IBV_WC_WR_FLUSH_ERR] = "WR_FLUSH_ERR",
+	[IBV_WC_MW_BIND_ERR] = "MW_BIND_ERR",
+	[IBV_WC_LOC_ACCESS_ERR] = "LOC_ACCESS_ERR",
+	[IBV_WC_REM_INV_REQ_ERR] = "REM_INV_REQ_ERR",
+	[IBV_WC_REM_ACCESS_ERR] = "REM_ACCESS_ERR",
+	[IBV_WC_REM_OP_ERR] = "REM_OP_ERR",
+	[IBV_WC_RETRY_EXC_ERR] = "RETRY_EXC_ERR",
+	[IBV_WC_RNR_RETRY_EXC_ERR] = "RNR_RETRY_EXC_ERR",
+};
+
+static struct link l;
+
+static void expect_wc(struct ibv_cq *cq, uint64_t wr_id, enum ibv_wc_status status, uint32_t vendor,
+		      const char *side)
+{
+	struct ibv_wc wc = next_wc(cq);
+
+	if (wc.wr_id != wr_id || wc.status != status || wc.vendor_err != vendor)
+		fprintf(stderr, "%s: WR %llu '%s' vendor_err %s; expected WR %llu '%s' %s\n", side,
+			(unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status),
+			hcasim_vendor_err_name((uint8_t)wc.vendor_err), (unsigned long long)wr_id,
+			ibv_wc_status_str(status), hcasim_vendor_err_name((uint8_t)vendor));
+	CHECK(wc.wr_id == wr_id && wc.status == status && wc.vendor_err == vendor);
+	printf("status %s %s %s\n", names[status], hcasim_vendor_err_name((uint8_t)vendor), side);
+}
+
+/* A good WRITE, the bad request, two good WRITEs that are flushed, one more that is flushed though posted later. */
+static void provoke(struct pair *p, struct ibv_send_wr *bad, enum ibv_wc_status status, uint32_t vendor)
+{
+	post_write(p, 1);
+	bad->wr_id = 2;
+	bad->send_flags |= IBV_SEND_SIGNALED;
+	post(p->qp[0], bad);
+	post_write(p, 3);
+	post_write(p, 4);
+	expect_wc(p->cq[0], 1, IBV_WC_SUCCESS, 0, "requester");
+	expect_wc(p->cq[0], 2, status, vendor, "requester");
+	expect_wc(p->cq[0], 3, IBV_WC_WR_FLUSH_ERR, 0, "requester");
+	expect_wc(p->cq[0], 4, IBV_WC_WR_FLUSH_ERR, 0, "requester");
+	post_write(p, 5);
+	expect_wc(p->cq[0], 5, IBV_WC_WR_FLUSH_ERR, 0, "requester");
+	CHECK(state_of(p->qp[0]) == IBV_QPS_ERR);
+}
+
+/* ---- The requester's own ---- */
+
+static void local(struct ibv_sge sge, enum ibv_wr_opcode op, enum ibv_wc_status status, uint32_t vendor)
+{
+	struct ibv_send_wr wr = {
+		.opcode = op, .sg_list = &sge, .num_sge = 1, .wr.rdma = {(uintptr_t)l.buf[1], l.mr[1]->rkey}};
+	struct pair p;
+
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.remote_addr = (uintptr_t)l.buf[1];
+		wr.wr.atomic.rkey = l.mr[1]->rkey;
+	}
+	pair_open(&p, &l, &(struct options){});
+	provoke(&p, &wr, status, vendor);
+	CHECK(state_of(p.qp[1]) == IBV_QPS_RTS);
+	pair_close(&p);
+}
+
+static void local_errors(void)
+{
+	struct ibv_sge good = at(&l, 0, 64), bad;
+	struct ibv_pd *pd = ibv_alloc_pd(l.ctx[0]);
+	struct ibv_mr *other = ibv_reg_mr(pd, l.buf[0], SIZE, 0),
+		      *closed = ibv_reg_mr(l.pd[0], l.buf[0], SIZE, 0);
+
+	CHECK(pd && other && closed);
+	bad = good;
+	bad.lkey ^= 1;
+	local(bad, IBV_WR_SEND, IBV_WC_LOC_PROT_ERR, HCASIM_VENDOR_ERR_BAD_LKEY);
+	bad.lkey = other->lkey;
+	local(bad, IBV_WR_RDMA_WRITE, IBV_WC_LOC_PROT_ERR, HCASIM_VENDOR_ERR_LKEY_PD);
+	bad.lkey = closed->lkey;
+	local(bad, IBV_WR_RDMA_READ, IBV_WC_LOC_PROT_ERR, HCASIM_VENDOR_ERR_LKEY_ACCESS);
+	bad = good;
+	bad.addr += SIZE - 63;
+	local(bad, IBV_WR_SEND, IBV_WC_LOC_PROT_ERR, HCASIM_VENDOR_ERR_LKEY_RANGE);
+	bad = good;
+	bad.length = 4;
+	local(bad, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WC_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	CHECK(!ibv_dereg_mr(other) && !ibv_dereg_mr(closed) && !ibv_dealloc_pd(pd));
+}
+
+static void bind_error(void)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(l.pd[0], IBV_MW_TYPE_2);
+	struct ibv_send_wr wr = {.opcode = IBV_WR_BIND_MW};
+	struct pair p;
+
+	CHECK(mw);
+	wr.bind_mw.mw = mw;
+	wr.bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){l.mr[0], (uintptr_t)l.buf[0], 64, 0};
+	pair_open(&p, &l, &(struct options){});
+	provoke(&p, &wr, IBV_WC_MW_BIND_ERR, HCASIM_VENDOR_ERR_LKEY_ACCESS); /* no IBV_ACCESS_MW_BIND */
+	pair_close(&p);
+	CHECK(!ibv_dealloc_mw(mw));
+}
+
+/* TSO of what is not TCP. A raw QP's send queue stops; its receive queue does not (IBTA 10.3.1.5). */
+static void operation_error(void)
+{
+	uint8_t hdr[54] = {[12] = 0x08, [14] = 0x45, [23] = 17};
+	struct ibv_sge sge = at(&l, 0, 64);
+	struct ibv_cq *cq = link_create_cq(&l, 0, 16);
+	struct ibv_qp_init_attr_ex init = {.send_cq = cq,
+					   .recv_cq = cq,
+					   .cap = {8, 1, 1, 1, 0},
+					   .qp_type = IBV_QPT_RAW_PACKET,
+					   .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER,
+					   .pd = l.pd[0],
+					   .max_tso_header = 64};
+	struct ibv_send_wr second = {.wr_id = 2,
+				     .sg_list = &sge,
+				     .num_sge = 1,
+				     .opcode = IBV_WR_SEND,
+				     .send_flags = IBV_SEND_SIGNALED},
+			   first = {.wr_id = 1,
+				    .next = &second,
+				    .sg_list = &sge,
+				    .num_sge = 1,
+				    .opcode = IBV_WR_TSO,
+				    .tso = {hdr, sizeof(hdr), 32}};
+	struct ibv_qp_attr attr = {.port_num = 1};
+	struct ibv_qp *qp = ibv_create_qp_ex(l.ctx[0], &init);
+
+	CHECK(qp);
+	for (attr.qp_state = IBV_QPS_INIT; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
+		CHECK(!ibv_modify_qp(qp, &attr,
+				     IBV_QP_STATE | (attr.qp_state == IBV_QPS_INIT ? IBV_QP_PORT : 0)));
+	post(qp, &first);
+	expect_wc(cq, 1, IBV_WC_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT, "requester");
+	expect_wc(cq, 2, IBV_WC_WR_FLUSH_ERR, 0, "requester");
+	CHECK(state_of(qp) == IBV_QPS_SQE);
+	CHECK(!ibv_destroy_qp(qp) && !ibv_destroy_cq(cq));
+}
+
+/* ---- The responder refuses ---- */
+
+static void refused(const struct options *o, enum ibv_wr_opcode op, uint64_t addr, uint32_t rkey,
+		    enum ibv_wc_status status, enum ibv_event_type event)
+{
+	struct ibv_sge sge = at(&l, 0, 64);
+	struct ibv_send_wr wr = {
+		.opcode = op, .sg_list = &sge, .num_sge = 1, .wr.rdma = {(uintptr_t)l.buf[1] + addr, rkey}};
+	struct pair p;
+
+	pair_open(&p, &l, o);
+	provoke(&p, &wr, status, 0);
+	expect_event(&l, 1, event, p.qp[1]);
+	CHECK(state_of(p.qp[1]) == IBV_QPS_ERR);
+	pair_close(&p);
+}
+
+static void remote_errors(void)
+{
+	const struct options usual = {}, write_only = {.access = IBV_ACCESS_REMOTE_WRITE};
+
+	refused(&usual, IBV_WR_RDMA_WRITE, 0, l.mr[1]->rkey ^ 1, IBV_WC_REM_ACCESS_ERR,
+		IBV_EVENT_QP_ACCESS_ERR);
+	refused(&usual, IBV_WR_RDMA_READ, SIZE - 63, l.mr[1]->rkey, IBV_WC_REM_ACCESS_ERR,
+		IBV_EVENT_QP_ACCESS_ERR);
+	refused(&write_only, IBV_WR_RDMA_READ, 0, l.mr[1]->rkey, IBV_WC_REM_INV_REQ_ERR,
+		IBV_EVENT_QP_REQ_ERR);
+}
+
+/* A receive that does not do: it and the SEND fail, the receive behind it is flushed. */
+static void bad_receive(struct ibv_sge to, enum ibv_wc_status send, enum ibv_wc_status recv, uint32_t vendor)
+{
+	struct ibv_sge sge = at(&l, 0, 64);
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1};
+	struct pair p;
+
+	pair_open(&p, &l, &(struct options){});
+	post_recv(&p, 11, to);
+	post_recv(&p, 12, at(&l, 1, 64));
+	provoke(&p, &wr, send, 0);
+	expect_wc(p.cq[1], 11, recv, vendor, "responder");
+	expect_wc(p.cq[1], 12, IBV_WC_WR_FLUSH_ERR, 0, "responder");
+	pair_close(&p);
+}
+
+static void receive_errors(void)
+{
+	struct ibv_sge sge = at(&l, 1, 63);
+
+	bad_receive(sge, IBV_WC_REM_INV_REQ_ERR, IBV_WC_LOC_LEN_ERR, HCASIM_VENDOR_ERR_RQ_TOO_SHORT);
+	sge = at(&l, 1, 64);
+	sge.lkey ^= 1;
+	bad_receive(sge, IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR, HCASIM_VENDOR_ERR_BAD_LKEY);
+}
+
+/* The host does not give the memory that a WRITE with immediate is for: the responder unmapped it. */
+static void access_error(void)
+{
+	struct ibv_sge sge = at(&l, 0, 64);
+	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
+				 .sg_list = &sge,
+				 .num_sge = 1,
+				 .send_flags = IBV_SEND_SIGNALED};
+	void *mem = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr = ibv_reg_mr(l.pd[1], mem, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	struct pair p;
+
+	CHECK(mem != MAP_FAILED && mr);
+	wr.wr.rdma.remote_addr = (uintptr_t)mem;
+	wr.wr.rdma.rkey = mr->rkey;
+	pair_open(&p, &l, &(struct options){});
+	post_recv(&p, 11, at(&l, 1, 64));
+	post_recv(&p, 12, at(&l, 1, 64));
+	CHECK(!munmap(mem, 4096)); /* now that nothing else is mapped there any more */
+	post(p.qp[0], &wr);
+	expect_wc(p.cq[0], 0, IBV_WC_REM_ACCESS_ERR, 0, "requester");
+	expect_wc(p.cq[1], 11, IBV_WC_LOC_ACCESS_ERR, HCASIM_VENDOR_ERR_DMA_FAULT, "responder");
+	expect_wc(p.cq[1], 12, IBV_WC_WR_FLUSH_ERR, 0, "responder");
+	expect_event(&l, 1, IBV_EVENT_QP_ACCESS_ERR, p.qp[1]);
+	pair_close(&p);
+	CHECK(!ibv_dereg_mr(mr));
+}
+
+/* ---- Nobody answers ---- */
+
+static void silence(void)
+{
+	struct ibv_sge sge = at(&l, 0, 64);
+	struct ibv_send_wr wr = {.wr_id = 1,
+				 .opcode = IBV_WR_SEND,
+				 .sg_list = &sge,
+				 .num_sge = 1,
+				 .send_flags = IBV_SEND_SIGNALED};
+	struct pair p;
+
+	pair_open(&p, &l, &(struct options){.no_peer = true, .timeout = 1, .retry = 2});
+	post(p.qp[0], &wr);
+	post_write(&p, 2);
+	expect_wc(p.cq[0], 1, IBV_WC_RETRY_EXC_ERR, 0, "requester");
+	expect_wc(p.cq[0], 2, IBV_WC_WR_FLUSH_ERR, 0, "requester");
+	pair_close(&p);
+	pair_open(&p, &l, &(struct options){.timeout = 14, .retry = 7, .rnr_retry = 2});
+	post(p.qp[0], &wr);
+	post_write(&p, 2);
+	expect_wc(p.cq[0], 1, IBV_WC_RNR_RETRY_EXC_ERR, 0, "requester");
+	expect_wc(p.cq[0], 2, IBV_WC_WR_FLUSH_ERR, 0, "requester");
+	pair_close(&p);
+}
+
+int main(void)
+{
+	link_open(&l, SIZE);
+	local_errors();
+	bind_error();
+	operation_error();
+	remote_errors();
+	receive_errors();
+	access_error();
+	silence();
+	run_events(&l);
+	link_close(&l);
+	printf("all completions and events as they must be\n");
+	return 0;
+}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Every completion status and asynchronous event that the adapter gives, against docs/completions.md."""
+import re
+
+import pytest
+
+from conftest import BUILD, RDMA_CORE_BUILD, TOP, Machine
+
+PAGE = (TOP / "docs/completions.md").read_text()
+
+
+def rows(heads):
+    """The rows of the table with these heads, as lists of cells."""
+    table = PAGE.split("| " + " | ".join(heads) + " |\n", 1)[1].split("\n\n", 1)[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[1:]]
+
+
+def names(cell):
+    return re.findall(r"`(\w+)`", cell)
+
+
+@pytest.fixture(scope="module")
+def seen():
+    result = Machine(hcas=2).run(BUILD / "bin/hcasim-completions")
+    assert result.status == 0, result.output
+    return result.output
+
+
+@pytest.mark.once
+def test_each_status_with_its_vendor_err(seen):
+    page, elsewhere = {}, set()
+    for status, places, vendors, when in rows(["status", "at", "vendor_err", "when"]):
+        for side in places.split(", "):
+            page[names(status)[0], side] = set(vendors.split(", "))
+        if "core test" in when:
+            elsewhere.add(names(status)[0])
+    found = re.findall(r"^status (\w+) (\w+) (\w+)$", seen, re.M)
+    for status, vendor, side in found:
+        assert vendor in page[status, side], (status, vendor, side)
+    assert {status for status, *_ in found} | elsewhere == {status for status, _ in page}
+
+
+def test_the_page_knows_every_status():
+    header = (RDMA_CORE_BUILD / "include/infiniband/verbs.h").read_text()
+    body = re.search(r"enum ibv_wc_status \{(.*?)\}", header, re.S)[1]
+    given = {names(row[0])[0] for row in rows(["status", "at", "vendor_err", "when"])}
+    never = {name for row in rows(["status", "reason"]) for name in names(row[0])}
+    assert not given & never
+    assert given | never == set(re.findall(r"IBV_WC_(\w+)", body))
+
+
+def test_events(seen):
+    text = {
+        "CQ_ERR": "CQ error",
+        "QP_FATAL": "local work queue catastrophic error",
+        "QP_REQ_ERR": "invalid request local work queue error",
+        "QP_ACCESS_ERR": "local access violation work queue error",
+        "COMM_EST": "communication established",
+        "SQ_DRAINED": "send queue drained",
+        "SRQ_LIMIT_REACHED": "SRQ limit reached",
+        "QP_LAST_WQE_REACHED": "last WQE reached",
+    }
+    for event, _, when in rows(["event", "of", "when"]):
+        if "core test" not in when and "test_failures" not in when:
+            assert f"event {text[names(event)[0]]}\n" in seen
