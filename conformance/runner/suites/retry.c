@@ -55,7 +55,7 @@ static void rnr_exhausted(struct kit *k)
 	struct ibv_send_wr wr[CELL_MAX_WR];
 	const struct ibv_qp_attr attr = timers(k);
 	const struct link_opts opts = {.attr = &attr};
-	uint64_t began = kit_now_us();
+	uint64_t began = 0;
 
 	if (kit_link(k, API_POST, &opts) && (began = kit_now_us(), post_unready(k, plans, wr)))
 		expect_given_up(k, wr, began);
@@ -148,7 +148,7 @@ static void retry_exhausted(struct kit *k)
 	struct ibv_send_wr wr[CELL_MAX_WR];
 	const struct ibv_qp_attr attr = timers(k);
 	const struct link_opts opts = {.attr = &attr};
-	uint64_t began = kit_now_us();
+	uint64_t began = 0;
 
 	if (kit_link(k, API_POST, &opts) && (began = kit_now_us(), post_to_nobody(k, k->l, plans, wr)))
 		expect_given_up(k, wr, began);
