@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * soak COUNT SEED: COUNT mixed work requests over 64 queue pairs of all types. Started by `hcasim run`, with
+ * soak COUNT SEED [LOG]: COUNT mixed work requests over 64 queue pairs of all types. Started by `hcasim run`, with
  * --fault. Ends with 0 if every byte and every completion was right; prints what it did.
  */
 #include <dirent.h>
@@ -287,14 +287,17 @@ int main(int argc, char **argv)
 	struct timespec start, end;
 	unsigned int files;
 
-	if (argc != 3 || !(s.wanted = strtoull(argv[1], NULL, 10))) {
-		fprintf(stderr, "usage: %s COUNT SEED\n", argv[0]);
+	if (argc < 3 || argc > 4 || !(s.wanted = strtoull(argv[1], NULL, 10))) {
+		fprintf(stderr, "usage: %s COUNT SEED [LOG]\n", argv[0]);
 		return 2;
 	}
 	s.seed = strtoull(argv[2], NULL, 10);
 	link_open(&s.l, 4096); /* what the first use opens for good */
 	link_close(&s.l);
 	files = open_files();
+	s.log = argc == 4 ? fopen(argv[3], "w") : NULL;
+	if (argc == 4 && !s.log)
+		die(argv[3]);
 	soak_open();
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	run();
@@ -304,6 +307,8 @@ int main(int argc, char **argv)
 	report((double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9);
 	check_targets();
 	check_totals();
+	if (s.log)
+		fclose(s.log);
 	soak_close();
 	REQUIRE(open_files() == files, NULL, 0, "%u files were open before, now %u", files, open_files());
 	return 0;

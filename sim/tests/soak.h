@@ -9,6 +9,7 @@
 #include <infiniband/verbs.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "link.h"
 
@@ -106,6 +107,7 @@ struct soak {
 	struct flow *by_qpn[2][4096]; /* whose responder it is */
 	uint64_t ops[32];
 	unsigned int aborts;
+	FILE *log; /* what was posted, for whoever reads the wire */
 };
 
 extern struct soak s;

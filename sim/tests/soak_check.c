@@ -49,7 +49,7 @@ static void ended(struct flow *f, struct record *r)
 	else if (r->op == IBV_WR_BIND_MW) {
 		theirs->mw->rkey = r->rkey;
 		theirs->state = W_BOUND;
-		theirs->uses = 50 + below(f, 250);
+		theirs->uses = 10 + below(f, 40);
 	} else if (r->op == IBV_WR_LOCAL_INV)
 		theirs->state = W_FREE;
 	if (r->window)

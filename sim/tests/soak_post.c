@@ -159,9 +159,31 @@ static void post_nothing(struct flow *f)
 	s.aborts++;
 }
 
+/* One line for each that leaves packets with a BTH. */
+static void write_log(const struct flow *f, const struct request *q)
+{
+	const struct record *r = q->r;
+
+	if (!s.log || f->kind == RAW || local_only(r->op))
+		return;
+	fprintf(s.log,
+		"{\"kind\": \"%s\", \"dest\": [%d, %u], \"source\": %u, \"op\": %d, \"fence\": %d, \"se\": "
+		"%d, "
+		"\"va\": %llu, \"rkey\": %u, \"len\": %u, \"imm\": %u, \"mss\": %u, \"compare\": %llu, "
+		"\"operand\": %llu, \"srqn\": %u, \"level\": %d}\n",
+		kind_name[f->kind], !f->end, f->peer->qp_num, f->qp->qp_num, (int)r->op,
+		!!(q->flags & IBV_SEND_FENCE), !!(q->flags & IBV_SEND_SOLICITED),
+		(unsigned long long)q->remote, r->rkey, r->head + r->len, r->imm,
+		r->op == IBV_WR_TSO ? r->mss : 0, (unsigned long long)q->compare,
+		(unsigned long long)q->operand, f->srqn, !(r->seq & 1));
+}
+
 void post_batch(struct flow *f, struct request *q, unsigned int n)
 {
 	bool region = below(f, 2);
+
+	for (unsigned int i = 0; i < n; i++)
+		write_log(f, &q[i]);
 
 	for (unsigned int i = 0; i < n; i++)
 		region |= q[i].r->op == IBV_WR_FLUSH || q[i].r->op == IBV_WR_ATOMIC_WRITE;
