@@ -38,15 +38,17 @@ size_t ua_size(const void *addr, size_t room)
 	return size <= room ? size : 0;
 }
 
+/* To the kernel's connection manager the loopback addresses are this machine, too (cma_any_addr()). */
 bool ua_any(const struct sockaddr_storage *a)
 {
 	static const uint8_t zero[16];
 
 	switch (a->ss_family) {
 	case AF_INET:
-		return !in4(a)->sin_addr.s_addr;
+		return !in4(a)->sin_addr.s_addr || ntohl(in4(a)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
 	case AF_INET6:
-		return IN6_IS_ADDR_UNSPECIFIED(&in6(a)->sin6_addr);
+		return IN6_IS_ADDR_UNSPECIFIED(&in6(a)->sin6_addr) ||
+		       IN6_IS_ADDR_LOOPBACK(&in6(a)->sin6_addr);
 	case AF_IB:
 		return !memcmp(ib(a)->gid, zero, sizeof(zero));
 	default:

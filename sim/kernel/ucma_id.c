@@ -139,14 +139,8 @@ static int attach_by_source(struct ucma_id *id)
 		return 0;
 	if (id->src.ss_family == AF_IB)
 		return -ENODEV; /* it names an InfiniBand port */
-	if (!ua_find(id->file->k, &id->src, &d, &port, &index)) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)&id->src;
-
-		/* The loopback interface exists, and no adapter has it. */
-		return in->sin_family == AF_INET && (ntohl(in->sin_addr.s_addr) >> 24) == 127
-			       ? -ENODEV
-			       : -EADDRNOTAVAIL;
-	}
+	if (!ua_find(id->file->k, &id->src, &d, &port, &index))
+		return -EADDRNOTAVAIL;
 	if (id->ps == RDMA_PS_IPOIB)
 		return -EINVAL; /* for InfiniBand interfaces */
 	ucma_id_attach(id, d, port, index);
@@ -309,13 +303,8 @@ static int find_route(struct ucma_id *id)
 		ua_of_port(id->dev, id->port, id->dst.ss_family, &own, &index);
 		ua_set_port(&own, ua_port(&id->dst));
 		id->dst = own;
-	} else if (!id->dev) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)&id->dst;
-
-		if (in->sin_family == AF_INET && (ntohl(in->sin_addr.s_addr) >> 24) == 127)
-			return -ENODEV;
-		if (!route_device(id))
-			return -ENETUNREACH;
+	} else if (!id->dev && !route_device(id)) {
+		return -ENETUNREACH;
 	}
 	if (id->ps == RDMA_PS_IPOIB)
 		return -EINVAL;
@@ -359,7 +348,7 @@ static int resolve(struct ucma_id *id, const struct sockaddr_storage *src, const
 int uc_resolve_ip(struct ucma_call *c)
 {
 	struct sockaddr_storage src = {0}, dst = {0};
-	struct rdma_ucm_resolve_ip cmd;
+	struct rdma_ucm_resolve_ip cmd = {0};
 	struct ucma_id *id;
 	int ret;
 
@@ -379,7 +368,7 @@ int uc_resolve_ip(struct ucma_call *c)
 int uc_resolve_addr(struct ucma_call *c)
 {
 	struct sockaddr_storage src = {0}, dst = {0};
-	struct rdma_ucm_resolve_addr cmd;
+	struct rdma_ucm_resolve_addr cmd = {0};
 	struct ucma_id *id;
 	int ret;
 

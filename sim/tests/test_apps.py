@@ -91,19 +91,28 @@ def test_ucx_finds_the_adapter():
 FABRIC_SIZES = ["64", "256", "1k", "4k", "64k", "1m"]
 
 
-def fi_pingpong(*flags, iterations=50):
+def fi_pingpong(provider, endpoint, sizes, iterations=50):
+    """Its messages are checked at both ends (-c). Returns how many packets each adapter sent."""
     port = free_port()
-    command = ["fi_pingpong", "-c", "-I", iterations, *flags]
+    command = ["fi_pingpong", "-c", "-I", iterations, "-p", provider, "-e", endpoint]
     server, client, packets = run_pair([*command, "-B", port], [*command, "-P", port, "127.0.0.1"])
     for output in (server, client):
         rows = re.findall(r"^(\w+)\s+(\d+)\s+=(\d+)\s", output, re.M)
-        assert rows == [(size, str(iterations), str(iterations)) for size in FABRIC_SIZES], output
+        assert rows == [(size, str(iterations), str(iterations)) for size in sizes], output
     return packets
 
 
-def test_libfabric_reliable_datagrams():
-    sent = fi_pingpong("-p", "verbs;ofi_rxd", "-e", "rdm")
-    assert max(sent) > 2 * 50 * (1 << 20) / 4096
+@pytest.mark.parametrize(
+    "provider, endpoint",
+    [("verbs;ofi_rxd", "rdm"), ("verbs;ofi_rxm", "rdm"), ("verbs", "msg")],
+)
+def test_libfabric(provider, endpoint):
+    """Reliable datagrams over UD, and over RC; connections, which need rdma_cm."""
+    assert max(fi_pingpong(provider, endpoint, FABRIC_SIZES)) > 2 * 50 * (1 << 20) / 4096
+
+
+def test_libfabric_datagrams():
+    assert max(fi_pingpong("verbs", "dgram", FABRIC_SIZES[:4])) > 4 * 50
 
 
 # ---- Open MPI ----

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* /dev/infiniband/rdma_cm as a file: waiting, polling, duplicates, children, descriptors sent to others, the end. */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CUnit/Basic.h>
+#include <rdma/rdma_user_cm.h>
+
+#define CHECK(expr) CU_ASSERT_TRUE(expr)
+
+static int cmd(int fd, uint32_t number, const void *req, size_t len, size_t resp_len)
+{
+	uint8_t buf[1024];
+	const struct rdma_ucm_cmd_hdr hdr = {number, len, resp_len};
+
+	memcpy(buf, &hdr, sizeof(hdr));
+	memcpy(buf + sizeof(hdr), req, len);
+	return write(fd, buf, sizeof(hdr) + len) == (ssize_t)(sizeof(hdr) + len) ? 0 : -errno;
+}
+
+static int get_event(int fd)
+{
+	struct rdma_ucm_event_resp e;
+	const struct rdma_ucm_get_event req = {(uintptr_t)&e};
+	int ret = cmd(fd, RDMA_USER_CM_CMD_GET_EVENT, &req, sizeof(req), sizeof(e));
+
+	return ret ? ret : (int)e.event;
+}
+
+static uint32_t new_id(int fd)
+{
+	struct rdma_ucm_create_id_resp resp = {UINT32_MAX};
+	const struct rdma_ucm_create_id req = {.uid = 1, .response = (uintptr_t)&resp, .ps = RDMA_PS_TCP};
+
+	CHECK(!cmd(fd, RDMA_USER_CM_CMD_CREATE_ID, &req, sizeof(req), sizeof(resp)));
+	return resp.id;
+}
+
+/* Makes one event: ADDR_RESOLVED, whose number is 0. */
+static int resolve(int fd, uint32_t id)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(7), .sin_addr = {htonl(0x0a4d0001)}};
+	struct rdma_ucm_resolve_addr req = {.id = id, .timeout_ms = 2000, .dst_size = sizeof(to)};
+
+	memcpy(&req.dst_addr, &to, sizeof(to));
+	return cmd(fd, RDMA_USER_CM_CMD_RESOLVE_ADDR, &req, sizeof(req), 0);
+}
+
+static int destroy(int fd, uint32_t id)
+{
+	struct rdma_ucm_destroy_id_resp resp;
+	const struct rdma_ucm_destroy_id req = {.response = (uintptr_t)&resp, .id = id};
+
+	return cmd(fd, RDMA_USER_CM_CMD_DESTROY_ID, &req, sizeof(req), sizeof(resp));
+}
+
+static bool readable(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, 0) == 1 && p.revents == POLLIN;
+}
+
+static int open_cm(int flags)
+{
+	int fd = open("/dev/infiniband/rdma_cm", O_RDWR | O_CLOEXEC | flags);
+
+	if (fd < 0)
+		abort();
+	return fd;
+}
+
+static void a_device(void)
+{
+	struct stat st;
+	int fd = open_cm(0);
+
+	CHECK(!fstat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == 10);
+	CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == ENODEV);
+	close(fd);
+}
+
+static void polling(void)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLET};
+	int fd = open_cm(O_NONBLOCK), ep = epoll_create1(0);
+	uint32_t ids[100];
+
+	CHECK(!epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev));
+	CHECK(get_event(fd) == -EAGAIN && !readable(fd) && !epoll_wait(ep, &ev, 1, 0));
+	for (int i = 0; i < 100; i++) {
+		ids[i] = new_id(fd);
+		CHECK(!resolve(fd, ids[i]));
+	}
+	CHECK(epoll_wait(ep, &ev, 1, 0) == 1 && !epoll_wait(ep, &ev, 1, 0));
+	for (int i = 0; i < 50; i++)
+		CHECK(readable(fd) && get_event(fd) == 0);
+	for (int i = 50; i < 99; i++) /* events go with their ids */
+		CHECK(!destroy(fd, ids[i]) && readable(fd));
+	CHECK(!destroy(fd, ids[99]) && !readable(fd) && get_event(fd) == -EAGAIN);
+	CHECK(!resolve(fd, new_id(fd)));
+	CHECK(epoll_wait(ep, &ev, 1, 0) == 1);
+	close(ep);
+	close(fd);
+}
+
+static void *wait_for_event(void *arg)
+{
+	return (void *)(intptr_t)get_event(*(int *)arg);
+}
+
+static void waiting(void)
+{
+	int fd = open_cm(0);
+	uint32_t id = new_id(fd);
+	pthread_t thread;
+	void *got;
+
+	pthread_create(&thread, NULL, wait_for_event, &fd);
+	CHECK(!resolve(fd, id)); /* before or after the other has begun to wait */
+	pthread_join(thread, &got);
+	CHECK(got == NULL);
+	pthread_create(&thread, NULL, wait_for_event, &fd);
+	pthread_cancel(thread); /* as rping ends its thread */
+	pthread_join(thread, &got);
+	CHECK(got == PTHREAD_CANCELED);
+	close(fd);
+}
+
+static void nothing(int number)
+{
+}
+
+/* Signals until one falls into the call: without SA_RESTART it ends. */
+static void interrupted(void)
+{
+	const struct sigaction sa = {.sa_handler = nothing};
+	int fd = open_cm(0), status;
+	pid_t parent = getpid(), child;
+
+	sigaction(SIGUSR1, &sa, NULL);
+	child = fork();
+	if (!child) {
+		for (;;)
+			kill(parent, SIGUSR1);
+	}
+	CHECK(get_event(fd) == -EINTR);
+	kill(child, SIGKILL);
+	waitpid(child, &status, 0);
+	close(fd);
+}
+
+/* The file is the same for a duplicate and for a child; it ends with the last of them. */
+static void duplicates(void)
+{
+	int fd = open_cm(0), twin = dup(fd), other = open_cm(O_NONBLOCK), status;
+	uint32_t id = new_id(fd);
+	pid_t child;
+
+	close(fd);
+	child = fork();
+	if (!child)
+		_exit(resolve(twin, id) ? 1 : 0);
+	CHECK(waitpid(child, &status, 0) == child && !status);
+	CHECK(get_event(twin) == 0);
+	CHECK(destroy(other, id) == -EINVAL);
+	close(twin);
+	CHECK(destroy(other, id) == -ENOENT); /* gone when close() returns */
+	close(other);
+}
+
+static void sent(void)
+{
+	union {
+		struct cmsghdr hdr;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.hdr = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS}};
+	char byte = 0;
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control};
+	int fd = open_cm(0), pair[2];
+	uint32_t id = new_id(fd);
+
+	CHECK(!socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+	memcpy(CMSG_DATA(&control.hdr), &fd, sizeof(fd));
+	msg.msg_controllen = sizeof(control);
+	CHECK(sendmsg(pair[0], &msg, 0) == 1);
+	close(fd);
+	CHECK(recvmsg(pair[1], &msg, 0) == 1);
+	memcpy(&fd, CMSG_DATA(&control.hdr), sizeof(fd));
+	CHECK(!resolve(fd, id) && get_event(fd) == 0);
+	close(fd);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+int main(void)
+{
+	unsigned int failed;
+	CU_pSuite s;
+
+	if (CU_initialize_registry())
+		return 1;
+	s = CU_add_suite("rdma_cm as a file", NULL, NULL);
+	CU_add_test(s, "a device", a_device);
+	CU_add_test(s, "polling", polling);
+	CU_add_test(s, "waiting", waiting);
+	CU_add_test(s, "interrupted", interrupted);
+	CU_add_test(s, "duplicates and children", duplicates);
+	CU_add_test(s, "sent to others", sent);
+	CU_basic_set_mode(CU_BRM_VERBOSE);
+	CU_basic_run_tests();
+	failed = CU_get_number_of_failures();
+	CU_cleanup_registry();
+	return failed != 0;
+}
