@@ -142,6 +142,14 @@ def test_the_copied_text_is_the_calls(browser, page, whole):
     )
 
 
+def test_a_cell_that_passed_without_a_list_of_calls(browser, whole, tmp_path):
+    """As in an exhaustive run: the page must not say that nothing was called."""
+    report.write_html([change(whole, CELL, calls=[])], tmp_path / "report.html")
+    browser.open(tmp_path / "report.html")
+    text = open_cell(browser, CELL)
+    assert "lists no calls where they pass" in text and f"-k '{CELL}'" in text
+
+
 def row_clause(data, cell_id):
     return next(row["clause"] for row in data["cells"] if row["id"] == cell_id)
 

@@ -80,8 +80,9 @@ function seenTerms(letter, run) {
   return terms;
 }
 
-function callsBlock(id, details, run) {
-  if (!run.calls.length) return make("p", { class: "nothing" }, "No call was made.");
+function callsBlock(id, details, run, letter) {
+  const none = letter === "p" ? "A run of this many cells lists no calls where they pass; the command below does." : "No call is known.";
+  if (!run.calls.length) return make("p", { class: "nothing" }, none);
   return make("div", { class: "calls" },
     make("div", { class: "bar" }, make("span", {}, "C calls"), copyButton("Copy C", () => sourceOf(id, details, run.calls))),
     make("pre", {}, run.calls.map(statement).join("\n")));
@@ -94,7 +95,7 @@ function seenBy(id, details, run, letter, sharedCalls) {
     several ? `${head.runs[run].name}: ` : "", make("b", {}, NAMES[letter]));
   if (!made) return make("article", { class: "seen" }, title, make("p", { class: "nothing" }, "This run has not got the cell."));
   return make("article", { class: "seen" }, title, make("dl", {}, ...seenTerms(letter, made)),
-    ...(sharedCalls || letter === "s" ? [] : [callsBlock(id, details, made)]));
+    ...(sharedCalls || letter === "s" ? [] : [callsBlock(id, details, made, letter)]));
 }
 
 function commandOf(id) {
