@@ -114,7 +114,9 @@ def _work_needs(cell, wr):
     """Only a request that is legal on its QP type needs the device to have it: any device must refuse the others."""
     op = _tables().operation(wr.op)
     qpt = _qp_type(cell)
-    if cell.api in ("wr", "post", "suite") and qpt not in op.types(cell.api):
+    # a suite asks for what it builds; the rest it posts
+    api = "wr" if cell.api == "suite" and wr.op in cell.ask else cell.api
+    if api in ("wr", "post", "suite") and qpt not in op.types(api):
         return
     yield f"operations/{qpt}/{wr.op}"
     if wr.op in WINDOW_OPS:

@@ -83,10 +83,7 @@ def setter_fault(op, qpt, qp_setter):
     own = SETTER_OF.get(qpt)
     if qp_setter == right:
         return None
-    if any(name not in ("none", own) for name in qp_setter.split("+")) and right in (
-        *qp_setter.split("+"),
-        "none",
-    ):
+    if any(name not in ("none", own) for name in qp_setter.split("+")):
         why = "the QP type has no such setter; where a provider leaves its pointer empty, the call crashes"
         return undefined(QP_SETTERS, why, "QP-SETTER-SCOPE")
     if right == "none":  # a row that lists no setter, on a type that has one

@@ -58,7 +58,7 @@ static int open_end(struct end *end, struct ibv_device **list, char *err, size_t
 			}
 		}
 	}
-	if (end->pd) {
+	if (end->ctx && end->pd) {
 		struct ibv_device_attr_ex ex = {};
 
 		if (!ibv_query_device_ex(end->ctx, NULL, &ex))

@@ -37,7 +37,7 @@ static void judge_wc_flags(struct verdict *v, const char *side, const struct wc_
 			   const struct ibv_wc *got)
 {
 	/* ibv_poll_cq(3): IBV_WC_GRH is "valid only for UD QPs", those whose completions have a src_qp */
-	unsigned int silent = IBV_WC_IP_CSUM_OK | (want->check_src ? 0 : IBV_WC_GRH);
+	unsigned int silent = IBV_WC_IP_CSUM_OK | (want->check_src || want->with_grh ? 0 : IBV_WC_GRH);
 	unsigned int flags = got->wc_flags & ~silent;
 	unsigned int expected = (want->with_imm ? IBV_WC_WITH_IMM : 0) |
 				(want->with_inv ? IBV_WC_WITH_INV : 0) | (want->with_grh ? IBV_WC_GRH : 0);

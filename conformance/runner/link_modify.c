@@ -90,7 +90,8 @@ static int take_steps(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, co
 		i++;
 	const int mask[] = {masks[i].init, masks[i].rtr, masks[i].rts};
 
-	for (unsigned int step = first; step < last && !ret; step++) {
+	for (unsigned int step = first; step < last && step < sizeof(mask) / sizeof(mask[0]) && !ret;
+	     step++) {
 		l->step = steps[step];
 		attr.qp_state = states[step];
 		ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask[step]);

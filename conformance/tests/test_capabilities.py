@@ -40,6 +40,7 @@ def test_a_device_that_has_everything_runs_every_cell(write_dut, cells):
     [
         ({"operations": {"RC": ["SEND"]}}, "wr/rdma_write/rc/sge/-/signaled", "operations/RC/RDMA_WRITE"),
         ({"operations": {"RC": ["SEND"]}}, "post/rdma_read/rc/inline/-/signaled", "operations/RC/RDMA_READ"),
+        ({"operations": {"RC": ["SEND"]}}, "suite/keys/rc/flush-no-right", "operations/RC/FLUSH"),
         ({"operations": {"RC": "all"}}, "wr/send/ud/sge/ud_addr/signaled", "operations/UD"),
         ({"operations": {"RC": "all"}}, "srq/post_srq_recv/xrc_recv/sge/-/-", "operations/XRC_SEND"),
         ({"operations": {"RC": "all"}}, "wr/send/raw_packet/sge/-/signaled", "operations/RAW_PACKET"),

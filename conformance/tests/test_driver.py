@@ -215,7 +215,8 @@ def test_an_unknown_dut(capsys):
     assert "native" in capsys.readouterr().err
 
 
-def test_committed_dut_files(cells):
+def test_committed_dut_files(chosen):
+    cells = chosen(0)
     for path in dut.DUTS.glob("*.yaml"):
         assert dut.load(path.stem).stale_keys(cells) == [], path
 

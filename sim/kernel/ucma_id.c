@@ -348,7 +348,7 @@ static int resolve(struct ucma_id *id, const struct sockaddr_storage *src, const
 int uc_resolve_ip(struct ucma_call *c)
 {
 	struct sockaddr_storage src = {0}, dst = {0};
-	struct rdma_ucm_resolve_ip cmd;
+	struct rdma_ucm_resolve_ip cmd = {0};
 	struct ucma_id *id;
 	int ret;
 
@@ -368,7 +368,7 @@ int uc_resolve_ip(struct ucma_call *c)
 int uc_resolve_addr(struct ucma_call *c)
 {
 	struct sockaddr_storage src = {0}, dst = {0};
-	struct rdma_ucm_resolve_addr cmd;
+	struct rdma_ucm_resolve_addr cmd = {0};
 	struct ucma_id *id;
 	int ret;
 

@@ -15,6 +15,7 @@ struct failure {
 	struct ibv_send_wr wr[CELL_MAX_WR];
 	unsigned int bad; /* index of the one that fails */
 	bool own_recv;
+	bool early; /* the fault shows in the request itself: a refusal finds it, too */
 };
 
 static bool receives_itself(const struct link *l)
@@ -99,9 +100,15 @@ static void judge_failure(struct kit *k, struct failure *f)
 	bool whole = k->l->qpt != IBV_QPT_UC && k->l->qpt != IBV_QPT_UD;
 	int bad, rc = kit_post(k, k->l->qp, k->l->peer, f->wr, &bad);
 
-	KIT_CHECK(k, !rc, "posting was refused with %s at request %d", errno_name(rc), bad);
 	for (unsigned int i = 0; i < f->bad; i++)
 		plan_execute(&f->plans[i], k->l, &requester, &responder);
+	if (rc && f->early && bad == (int)f->bad) {
+		seen(k->res, "posting refused with %s; ", errno_name(rc));
+		k->res->err = rc;
+		collect(k->l, &requester, &responder, k->res);
+		return;
+	}
+	KIT_CHECK(k, !rc, "posting was refused with %s at request %d", errno_name(rc), bad);
 	expect_flush(k, f, f->own_recv && whole);
 	if (!KIT_GOOD(k))
 		return;
@@ -127,7 +134,7 @@ static bool set_up(struct kit *k, struct failure *f, const struct link_opts *opt
 	return !ret;
 }
 
-static void fail_by(struct kit *k, spoil_fn spoil)
+static void fail_by(struct kit *k, spoil_fn spoil, bool early)
 {
 	static struct failure f;
 	unsigned int first_use;
@@ -136,6 +143,7 @@ static void fail_by(struct kit *k, spoil_fn spoil)
 
 	if (!set_up(k, &f, &opts) || !kit_plan(k, f.plans))
 		return;
+	f.early = early;
 	first_use = k->l->next_use;
 	kit_list(k, f.plans, k->cell->num_wr, f.wr);
 	spoil(k, &f.wr[f.bad]);
@@ -175,27 +183,27 @@ static void misaligned(struct kit *k, struct ibv_send_wr *wr)
 
 static void flush_rkey(struct kit *k)
 {
-	fail_by(k, bad_rkey);
+	fail_by(k, bad_rkey, false);
 }
 
 static void flush_lkey(struct kit *k)
 {
-	fail_by(k, bad_lkey);
+	fail_by(k, bad_lkey, false);
 }
 
 static void flush_local_range(struct kit *k)
 {
-	fail_by(k, beyond_local);
+	fail_by(k, beyond_local, false);
 }
 
 static void flush_remote_range(struct kit *k)
 {
-	fail_by(k, beyond_remote);
+	fail_by(k, beyond_remote, false);
 }
 
 static void flush_misaligned(struct kit *k)
 {
-	fail_by(k, misaligned);
+	fail_by(k, misaligned, true);
 }
 
 /* The failing SEND meets a receive that it cannot use; the receiver's completion says why. */

@@ -182,7 +182,7 @@ static void checksums(struct kit *k)
 	if (skip == ETH)
 		memcpy(data, frame, ETH);
 	else
-		memcpy(data, "\x08\x00\x00\x00", 4);
+		memcpy(data, (uint8_t[]){8, 0, 0, 0}, 4);
 	posted = post_list(l, plan, 1, &k->res->log);
 	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
 	if (!kit_expect(k, l, l->cq, l->qp, plan[0].wr_id, IBV_WC_SUCCESS) ||

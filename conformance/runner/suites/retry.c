@@ -55,49 +55,50 @@ static void rnr_exhausted(struct kit *k)
 	struct ibv_send_wr wr[CELL_MAX_WR];
 	const struct ibv_qp_attr attr = timers(k);
 	const struct link_opts opts = {.attr = &attr};
-	uint64_t began = kit_now_us();
+	uint64_t began;
 
-	if (kit_link(k, API_POST, &opts) && (began = kit_now_us(), post_unready(k, plans, wr)))
+	if (!kit_link(k, API_POST, &opts))
+		return;
+	began = kit_now_us();
+	if (post_unready(k, plans, wr))
 		expect_given_up(k, wr, began);
+}
+
+/* Receives for the first QP, which must have gone on: its requests are executed. */
+static void get_ready(struct kit *k, struct plan *plans)
+{
+	struct expect requester = {0}, responder = {0};
+	unsigned int first_use = k->l->next_use;
+	int ret;
+
+	kit_expect_none(k, k->l, k->l->cq);
+	log_call(&k->res->log, "/* only now: receives for the first QP */");
+	ret = link_fill_recv(k->l);
+	KIT_CHECK(k, !ret, "posting receives failed with %s", errno_name(ret));
+	for (unsigned int i = 0; i < k->cell->num_wr; i++)
+		plan_execute(&plans[i], k->l, &requester, &responder);
+	if (KIT_GOOD(k))
+		collect(k->l, &requester, &responder, k->res);
+	if (KIT_GOOD(k))
+		collect_memory(k->l, first_use, k->res);
 }
 
 /* Another QP with a finite count shows when more attempts than any count allows have been made. */
 static void rnr_endless(struct kit *k)
 {
-	static struct plan plans[CELL_MAX_WR];
+	static struct plan plans[2][CELL_MAX_WR];
+	struct ibv_send_wr wr[2][CELL_MAX_WR];
 	struct ibv_qp_attr patient = timers(k), finite = timers(k);
 	struct link_opts endless = {.attr = &patient}, bounded = {.attr = &finite};
-	struct expect requester = {0}, responder = {0};
-	struct link clock = {0}, *l = k->l;
-	struct ibv_send_wr wr[CELL_MAX_WR];
-	unsigned int first_use;
-	int ret;
+	struct link clock = {0};
+	struct kit beside = {.r = k->r, .cell = k->cell, .res = k->res, .l = &clock};
 
 	patient.rnr_retry = 7;
 	finite.rnr_retry = 6;
-	if (!kit_link(k, API_POST, &endless) || !kit_link_beside(k, &clock, API_POST, &bounded) ||
-	    !post_unready(k, plans, wr))
-		goto out;
-	struct kit other = {.r = k->r, .cell = k->cell, .res = k->res, .l = &clock};
-	static struct plan other_plans[CELL_MAX_WR];
-	struct ibv_send_wr other_wr[CELL_MAX_WR];
-
-	if (!post_unready(&other, other_plans, other_wr) ||
-	    !kit_expect(k, &clock, clock.cq, clock.qp, other_wr[0].wr_id, IBV_WC_RNR_RETRY_EXC_ERR))
-		goto out;
-	kit_expect_none(k, l, l->cq);
-	log_call(&k->res->log, "/* only now: receives for the first QP */");
-	first_use = l->next_use;
-	ret = link_fill_recv(l);
-	if (ret)
-		KIT_FAULT(k, "posting receives failed with %s", errno_name(ret));
-	for (unsigned int i = 0; i < k->cell->num_wr && KIT_GOOD(k); i++)
-		plan_execute(&plans[i], l, &requester, &responder);
-	if (KIT_GOOD(k))
-		collect(l, &requester, &responder, k->res);
-	if (KIT_GOOD(k))
-		collect_memory(l, first_use, k->res);
-out:
+	if (kit_link(k, API_POST, &endless) && kit_link_beside(k, &clock, API_POST, &bounded) &&
+	    post_unready(k, plans[0], wr[0]) && post_unready(&beside, plans[1], wr[1]) &&
+	    kit_expect(k, &clock, clock.cq, clock.qp, wr[1][0].wr_id, IBV_WC_RNR_RETRY_EXC_ERR))
+		get_ready(k, plans[0]);
 	link_destroy(&clock);
 }
 
@@ -148,9 +149,12 @@ static void retry_exhausted(struct kit *k)
 	struct ibv_send_wr wr[CELL_MAX_WR];
 	const struct ibv_qp_attr attr = timers(k);
 	const struct link_opts opts = {.attr = &attr};
-	uint64_t began = kit_now_us();
+	uint64_t began;
 
-	if (kit_link(k, API_POST, &opts) && (began = kit_now_us(), post_to_nobody(k, k->l, plans, wr)))
+	if (!kit_link(k, API_POST, &opts))
+		return;
+	began = kit_now_us();
+	if (post_to_nobody(k, k->l, plans, wr))
 		expect_given_up(k, wr, began);
 }
 

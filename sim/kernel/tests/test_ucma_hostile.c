@@ -182,7 +182,8 @@ static void addresses(void)
 		     {"::", 0},
 		     {"10.77.0.9", -EADDRNOTAVAIL},
 		     {"192.0.2.1", -EADDRNOTAVAIL},
-		     {"127.0.0.1", -ENODEV},
+		     {"127.0.0.1", 0}, /* as the unspecified one */
+		     {"::1", 0},
 		     {"fe80::1", -EINVAL}, /* without a scope */
 		     {"fe80::10ff:fe00:1000%100", -EADDRNOTAVAIL},
 		     {"fe80::ff:fe00:1000%100", 0},
@@ -199,7 +200,8 @@ static void addresses(void)
 			{NULL, "10.77.0.9", -ETIMEDOUT, 2000},
 			{NULL, "192.0.2.1", -ENETUNREACH, 0},
 			{NULL, "2001:db8::1", -ENETUNREACH, 0},
-			{NULL, "127.0.0.1", -ENODEV, 0}};
+			{NULL, "127.0.0.1", 0, 0},
+			{NULL, "::1", 0, 0}};
 	struct rdma_ucm_event_resp e;
 	struct cm_file c;
 	uint32_t id;
