@@ -25,14 +25,15 @@ def _posted(cell):
     """What is posted, a line for each posting."""
     names = {"wr": "ibv_wr_start .. ibv_wr_complete", "post": "ibv_post_send", "writev": "rdma_post_writev"}
     names.update({"recv": "ibv_post_recv", "srq": "ibv_post_srq_recv"})
-    if cell.before:
-        yield f"before: {names[cell.before.api]}: {'; '.join(map(_request, cell.before.wrs))}"
-    name = "ibv_wr_start .. ibv_wr_abort" if cell.abort else names.get(cell.api, cell.api)
+    before, rival, behind = (getattr(cell, name, None) for name in ("before", "rival", "behind"))
+    if before:
+        yield f"before: {names[before.api]}: {'; '.join(map(_request, before.wrs))}"
+    name = "ibv_wr_start .. ibv_wr_abort" if getattr(cell, "abort", False) else names.get(cell.api, cell.api)
     yield f"{name}: {'; '.join(map(_request, cell.wrs))}"
-    if cell.rival:
-        yield f"second thread: {names[cell.rival.api]}: {'; '.join(map(_request, cell.rival.wrs))}"
-    if cell.behind:
-        yield f"behind: {names[cell.behind.api]}: {'; '.join(map(_request, cell.behind.wrs))}"
+    if rival:
+        yield f"second thread: {names[rival.api]}: {'; '.join(map(_request, rival.wrs))}"
+    if behind:
+        yield f"behind: {names[behind.api]}: {'; '.join(map(_request, behind.wrs))}"
 
 
 def _runs(selector, cell):

@@ -120,6 +120,7 @@ class Selector:
 
     def _choose(self, expression, left_out, defined):
         """The cells of mode and expression."""
+        matches = matcher(expression) if expression else None
         exact = named(self.enumerator, expression) if expression else []
         if exact:
             left_out[NOT_NAMED] = defined - len(exact)
@@ -127,9 +128,8 @@ class Selector:
         cells = self.of_mode()
         if self.mode == COVERING:
             left_out[f"not in the covering set of seed {self.seed}"] = defined - len(cells)
-        if not expression:
+        if not matches:
             return cells
-        matches = matcher(expression)
         chosen = [c for c in cells if matches(c.id)]
         if not chosen:
             raise SelectionError(self._empty(expression))

@@ -32,6 +32,10 @@ for cell in (line["id"] for line in lines[1:]):
     while listed("FAKE_HANG", cell):
         signal.pause()
     bad = listed("FAKE_FAIL", cell)
+    if listed("FAKE_FAIL_SECOND", cell):  # every other process, told by a file
+        mark = os.environ["FAKE_MARK"]
+        bad = os.path.exists(mark)
+        os.remove(mark) if bad else open(mark, "w").close()
     bad |= os.environ.get("HCASIM_MUTANT", "") in os.environ.get("FAKE_FAIL_MUTANT", "").split()
     result = {"pass": not bad, "seen": "this and that; ", "faults": ["byte 3 <is> wrong"] if bad else []}
     say({"end": cell, **result, "errno": None, "calls": ["ibv_wr_start(qpx)"], "us": 5})

@@ -17,7 +17,7 @@ PICK = " or ".join([FIRST, SECOND, *(f"wr/send/rc/sge/-/{rest}" for rest in MORE
 def conform(fake_bin, write_dut, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTEST_CURRENT_TEST", raising=False)
 
-    def run(expression=PICK, differences=(), **env):
+    def run(expression=PICK, differences=(), more=(), **env):
         for name, value in env.items():
             monkeypatch.setenv(name, value)
         path = write_dut(differences)
@@ -33,6 +33,7 @@ def conform(fake_bin, write_dut, tmp_path, monkeypatch):
             expression,
             "--jobs",
             "2",
+            *more,
         ]
         status = cli.main(args)
         record = out / "results.json"
@@ -181,10 +182,9 @@ def test_a_report_is_written(conform, tmp_path):
     assert "1 of " in page and "byte 3 <is> wrong" not in page
 
 
-def test_selection_of_nothing_and_a_bad_expression(conform, capsys):
-    assert conform(expression="teleport")[0] == 2
-    assert "selects no cell" in capsys.readouterr().err
+def test_a_bad_expression(conform, capsys):
     assert conform(expression="((")[0] == 2
+    assert "-k '(('" in capsys.readouterr().err
 
 
 def test_list(capsys, write_dut):
@@ -228,3 +228,45 @@ def test_groups_hold_every_cell_once(chosen):
         c.id for c in cells
     )
     assert all(len({(c.api, c.qpt) for c in p}) == 1 and len(p) <= 2000 for p in pieces)
+
+
+def test_a_repeated_cell_is_as_bad_as_its_worst_run(conform, tmp_path):
+    mark = tmp_path / "mark"
+    status, data = conform(more=["--repeat", "3"], FAKE_FAIL_SECOND=SECOND, FAKE_MARK=str(mark))
+    assert status == 1 and data["repeat"] == 3
+    assert [i for i, o in outcomes(data).items() if o == "fail"] == [SECOND]
+    assert row_of(data, SECOND)["faults"] == ["run 2 of 3: byte 3 <is> wrong"]
+
+
+def test_the_record_says_what_was_chosen(conform):
+    _, data = conform(more=["--seed", "5", "--shard", "2/3"])
+    assert (data["mode"], data["seed"], data["shard"]) == ("covering", 5, [2, 3])
+    assert (
+        data["counts"]["run"]
+        == len(data["cells"])
+        == len(PICK.split(" or ")) // 3 + (len(PICK.split(" or ")) % 3 > 1)
+    )
+    assert data["counts"]["run"] + sum(data["counts"]["left_out"].values()) == data["counts"]["exist"]
+    assert conform(more=["--exhaustive"])[1]["mode"] == "exhaustive"
+
+
+def test_a_shard_without_cells_is_no_failure(conform):
+    status, data = conform(expression=FIRST, more=["--shard", "2/2"])
+    assert status == 0 and data["cells"] == []
+
+
+def test_many_cells_are_run_briefly(monkeypatch, conform):
+    """The runner is told; cells that pass have no calls then."""
+    from hcasim_conform import session
+
+    monkeypatch.setattr(session, "MANY", 3)
+    seen = []
+    make = drive.Process.__init__
+
+    def watch(self, dut, bin_dir, cells, how=drive.HOW, start=None):
+        seen.append(how)
+        make(self, dut, bin_dir, cells, how, start)
+
+    monkeypatch.setattr(drive.Process, "__init__", watch)
+    assert conform(more=["--seed", "9"])[0] == 0
+    assert {"seed": 9, "brief": True} in seen

@@ -13,7 +13,8 @@ from hcasim_conform import dut, results
 
 CELLS = "wr/send/rc/sge/ and not ip_csum"
 CELL = "wr/send/rc/sge/-/solicited"
-CALLS = "suite or signaled and not fence and not solicited and not ip_csum"
+# Each API, operation and setter; what stands around them are SENDs.
+CALLS = "suite or /signaled and not (/uc/ or /xrc or of-3 or after or interleaved or threads)"
 
 
 @pytest.fixture

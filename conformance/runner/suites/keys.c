@@ -206,7 +206,7 @@ static void flush_right(struct kit *k)
 	if (kit_link(k, API_WR, NULL) &&
 	    make_region(k, &r, k->r->dut.responder.pd, all_access | kit_arg(k, "with", 0))) {
 		log_call(&k->res->log,
-			 "ibv_wr_start(qpx), ibv_wr_flush(qpx, mr->rkey, addr, 8, %d, IBV_FLUSH_RANGE), "
+			 "ibv_wr_start(qpx), ibv_wr_flush(qpx, rkey, remote_addr, 8, %d, IBV_FLUSH_RANGE), "
 			 "ibv_wr_complete(qpx)",
 			 kit_arg(k, "type", 0));
 		ibv_wr_start(l->qpx);

@@ -131,7 +131,9 @@ static void cq_overrun(struct kit *k)
 	kit_list(k, plans, 1, &wr);
 	for (; !ret && posted <= l->cq->cqe && posted < (int)l->cap.max_send_wr; posted++)
 		ret = ibv_post_send(l->qp, &wr, &bad);
-	log_call(&k->res->log, "ibv_post_send(qp, a signalled IBV_WR_RDMA_WRITE) %d times; the CQ holds %d",
+	log_call(&k->res->log,
+		 "ibv_post_send(qp, wr, &bad_wr) /* a signalled IBV_WR_RDMA_WRITE, %d times; the CQ holds %d "
+		 "*/",
 		 posted, l->cq->cqe);
 	KIT_CHECK(k, !ret, "request %d was refused with %s", posted, errno_name(ret));
 	if (posted <= l->cq->cqe)

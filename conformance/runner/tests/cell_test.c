@@ -19,7 +19,7 @@
 
 static struct cell *parse(const char *text, char *err, size_t size)
 {
-	char json[2048];
+	char json[4096];
 	struct cell *cell;
 	json_t *line;
 
@@ -74,6 +74,55 @@ static void refuse(const char *from, const char *to, const char *word)
 	cell_free(cell);
 }
 
+#define AROUND                                                                                               \
+	"'index':0,'before':{'api':'post','post':'ok','wrs':[" GOOD_WR "]},"                                 \
+	"'behind':{'api':'wr','post':'refused','wrs':[" GOOD_WR "," GOOD_WR "]},"                            \
+	"'rival':{'api':'wr','post':'ok','wrs':[" GOOD_WR "]},"
+
+/* GOOD with other postings around it. */
+static const char *around(void)
+{
+	static char text[4096];
+	const char *at = strstr(GOOD, "'post':'ok'");
+
+	snprintf(text, sizeof(text), "%.*s" AROUND "%s", (int)(at - GOOD), GOOD, at);
+	return text;
+}
+
+static void test_around(void)
+{
+	char err[256];
+	struct cell *cell = parse(around(), err, sizeof(err));
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(cell);
+	CU_ASSERT_EQUAL(cell->num_wr, 1);
+	CU_ASSERT_EQUAL(cell->before.num_wr, 1);
+	CU_ASSERT_EQUAL(cell->before.api, API_POST);
+	CU_ASSERT_EQUAL(cell->behind.num_wr, 2);
+	CU_ASSERT_EQUAL(cell->behind.post, POST_REFUSED);
+	CU_ASSERT_EQUAL(cell->behind.wr[1].effect, EFFECT_WRITE);
+	CU_ASSERT_EQUAL(cell->rival.num_wr, 1);
+	cell_free(cell);
+}
+
+static void test_two_setters(void)
+{
+	const char *at = strstr(GOOD, "'qp_setter':'none'");
+	char text[2048], err[256];
+	struct cell *cell;
+
+	snprintf(text, sizeof(text),
+		 "%.*s'data_again':'inline','qp_setter':'ud_addr','qp_setter_again':'xrc_srqn'%s",
+		 (int)(at - GOOD), GOOD, at + strlen("'qp_setter':'none'"));
+	cell = parse(text, err, sizeof(err));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(cell);
+	CU_ASSERT_EQUAL(cell->wr[0].data, DATA_SGE_LIST);
+	CU_ASSERT_EQUAL(cell->wr[0].data_again, DATA_INLINE);
+	CU_ASSERT_EQUAL(cell->wr[0].qp_setter, QPSET_UD_ADDR);
+	CU_ASSERT_EQUAL(cell->wr[0].qp_setter_again, QPSET_XRC_SRQN);
+	cell_free(cell);
+}
+
 static void test_bad_fields(void)
 {
 	refuse("'id':'a/b'", "'id':5", "'id'");
@@ -93,10 +142,20 @@ static void test_bad_fields(void)
 	refuse("'limit':'none'", "'limit':'sky'", "'sky'");
 	refuse("'limit':'none'", "'limit':'none','data_of':0", "'data_of'");
 	refuse("'effect':'write'", "'effect':7", "'effect'");
+	refuse("'post':'ok'", "'post':'ok','index':1", "'index'");
+	refuse("'post':'ok'", "'post':'ok','bad_wr':1", "'bad_wr'");
+	refuse("'post':'ok'", "'post':'undefined'", "'undefined'");
+	refuse("'data':'sge_list'", "'data':'sge_list','data_again':'twice'", "'twice'");
+	refuse("'post':'ok'", "'post':'ok','before':{'api':'recv','post':'ok','wrs':[" GOOD_WR "]}",
+	       "'before'");
+	refuse("'post':'ok'", "'post':'ok','rival':{'api':'wr','post':'any','wrs':[" GOOD_WR "]}", "'rival'");
+	refuse("'post':'ok'", "'post':'ok','behind':{'api':'wr','post':'ok','wrs':[]}", "'wrs'");
 }
 
 CU_TestInfo cell_tests[] = {
 	{"a good line", test_good},
+	{"other postings around it", test_around},
+	{"two setters in a row", test_two_setters},
 	{"each bad field", test_bad_fields},
 	CU_TEST_INFO_NULL,
 };

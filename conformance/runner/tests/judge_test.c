@@ -143,6 +143,22 @@ static void test_post(void)
 	CU_ASSERT_EQUAL(post_faults(POST_ANY, 1, EINVAL, 0), 1);
 }
 
+static unsigned int other_faults(enum post_expect post, int rc)
+{
+	struct verdict v = {0};
+
+	judge_other(&v, post, rc);
+	return v.num;
+}
+
+static void test_other(void)
+{
+	CU_ASSERT_EQUAL(other_faults(POST_OK, 0), 0);
+	CU_ASSERT_EQUAL(other_faults(POST_OK, EINVAL), 1);
+	CU_ASSERT_EQUAL(other_faults(POST_REFUSED, ENOMEM), 0);
+	CU_ASSERT_EQUAL(other_faults(POST_REFUSED, 0), 1);
+}
+
 static unsigned int create_faults(enum create_expect create, int want_errno, int err)
 {
 	struct cell cell = {.create = create, .create_errno = want_errno};
@@ -194,6 +210,7 @@ CU_TestInfo judge_tests[] = {
 	{"completions too many and too few", test_extra_and_missing},
 	{"wrong bytes", test_bytes},
 	{"return value and bad_wr", test_post},
+	{"postings beside the cell's", test_other},
 	{"creation", test_create},
 	{"events", test_event},
 	{"many faults", test_many_faults},

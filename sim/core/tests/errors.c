@@ -322,7 +322,7 @@ static void bad_responses(void)
 		bed_put(p.qp[0], &w, NULL, NULL, 0);
 		bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, 0, bed_sge(p.mem[0], 8, p.key[0]),
 			 (uintptr_t)p.mem[1], p.key[1]);
-		bed_recv(p.qp[1], NULL, 0);
+		bed_recv(p.qp[1], &(struct hca_sge){0}, 1);
 		bed_run(p.bed);
 		bed_expect(cq, HCASIM_CQE_STATUS_BAD_RESP_ERR);
 		bed_expect(cq, HCASIM_CQE_STATUS_WR_FLUSH_ERR);
