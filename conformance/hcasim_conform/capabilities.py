@@ -13,6 +13,7 @@ FLAGS = ("FENCE", "SIGNALED", "SOLICITED", "INLINE", "IP_CSUM")
 WINDOWS = (1, 2)
 LIMITS = ("max_sge", "max_inline_data")
 SWITCHES = ("srq", "rdma_cm")
+EXTRAS = ("misuse",)  # beyond what the pages ask for: a device has them only where its DUT file says so
 WINDOW_OPS = ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV")
 
 # What a device must say of itself (ibv_query_device_ex(3)) to have an operation: any of these.
@@ -58,6 +59,7 @@ class Capabilities:
         self.windows = tuple(doc.get("memory_windows", WINDOWS))
         self.flags = tuple(doc.get("flags", FLAGS))
         self.switches = {name: doc.get(name, True) for name in SWITCHES}
+        self.switches.update((name, doc.get(name, False)) for name in EXTRAS)
         self.limits = dict(doc.get("limits", {}))
 
     @staticmethod

@@ -176,6 +176,16 @@ class Queues(Suite):
                 args={"ex": ex},
             )
 
+        yield Case(
+            suite="datagram",
+            qpt="UD",
+            case="wrong-qkey",
+            scenario="wrong_qkey",
+            says="the request completes, and nothing arrives; a datagram with the right Q_Key does",
+            expect=Expect("ibv_modify_qp/DESCRIPTION/qkey", errata=("QKEY",)),
+            wrs=(self.work("SEND", "UD", size=64),),
+        )
+
     def _event(self, suite, qpt, case, scenario, clause, says, number=1, name="SEND"):
         return Case(
             suite=suite,

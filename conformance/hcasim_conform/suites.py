@@ -6,11 +6,12 @@ posts and the completions that they must have come from the tables; what is done
 of the runner (conformance/runner/suites/) that the line names.
 """
 from .suite_faults import Faults
+from .suite_misuse import Misuse
 from .suite_objects import Objects
 from .suite_posting import Posting
 from .suite_queues import Queues
 
-SUITES = (Posting, Faults, Objects, Queues)
+SUITES = (Posting, Faults, Objects, Queues, Misuse)
 
 
 def cases(tables):

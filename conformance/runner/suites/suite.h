@@ -33,5 +33,6 @@ extern const struct scenario window_scenarios[];
 extern const struct scenario frame_scenarios[];
 extern const struct scenario queue_scenarios[];
 extern const struct scenario wc_scenarios[];
+extern const struct scenario misuse_scenarios[];
 
 #endif

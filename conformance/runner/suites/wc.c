@@ -223,6 +223,29 @@ static void datagram(struct kit *k)
 		answer(k, &wc, l->slot[0]);
 }
 
+/* A datagram with another Q_Key than the receiver's is nobody's; the next one finds its receive in place. */
+static void wrong_qkey(struct kit *k)
+{
+	static struct plan plan;
+	struct link *l = k->l;
+	struct ibv_send_wr wr;
+	int ret;
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, &plan))
+		return;
+	kit_list(k, &plan, 1, &wr);
+	wr.wr.ud.remote_qkey = LINK_QKEY ^ 1;
+	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
+	KIT_CHECK(k, !ret, "posting was refused with %s", errno_name(ret));
+	if (!kit_expect(k, l, l->cq, l->qp, plan.wr_id, IBV_WC_SUCCESS))
+		return;
+	/* Datagrams between two QPs keep their order: what was wrong with the first shows at the second. */
+	kit_alive(k, l);
+	collect_extra(l, k->res);
+	if (KIT_GOOD(k))
+		collect_memory(l, 0, k->res);
+}
+
 const struct scenario wc_scenarios[] = {
 	{"event_any", event_any},
 	{"event_solicited", event_solicited},
@@ -230,5 +253,6 @@ const struct scenario wc_scenarios[] = {
 	{"poll_many", poll_many},
 	{"cq_overrun", cq_overrun},
 	{"datagram", datagram},
+	{"wrong_qkey", wrong_qkey},
 	{NULL, NULL},
 };
