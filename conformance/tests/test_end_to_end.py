@@ -69,6 +69,22 @@ def test_a_hang_of_the_runner_costs_its_cell(conform, quick_dut):
     assert "no progress" in failing(data)[CELL]
 
 
+@pytest.mark.parametrize(
+    "cells, outcome, words",
+    [([CELL], "unexpected", None), ([CELL, "wr/nowhere/*"], "unexpected", "stale key: 'wr/nowhere/*'")],
+)
+def test_a_list_of_differences_that_is_not_true_fails_the_run(conform, quick_dut, cells, outcome, words):
+    """The device has no fault there: the cell passes, and a pattern matches none."""
+    doc = yaml.safe_load(open(quick_dut, encoding="utf-8"))
+    doc["differences"] = [{"clause": "*", "cells": cells, "reason": "it was so once"}]
+    with open(quick_dut, "w", encoding="utf-8") as file:
+        yaml.safe_dump(doc, file)
+    done, data = conform("--dut", quick_dut, "-k", CELLS)
+    assert done.returncode == 1
+    assert [row["outcome"] for row in data["cells"] if row["id"] == CELL] == [outcome]
+    assert not words or any(words in fault for fault in data["faults"]), data["faults"]
+
+
 def test_a_device_name_that_is_not_there(conform, quick_dut, tmp_path):
     path = tmp_path / "other.yaml"
     text = (tmp_path / "quick.yaml").read_text(encoding="utf-8").replace("hcasim1", "hcasim9")

@@ -23,7 +23,7 @@ static void region_with(struct kit *k, void (*wrong)(struct link *l, struct log 
 	ibv_wr_send(l->qpx);
 	if (l->qpt == IBV_QPT_UD)
 		ibv_wr_set_ud_addr(l->qpx, l->ah, l->peer->qp_num, LINK_QKEY);
-	log_call(log, "ibv_wr_set_sge(qpx, lkey, addr, %u)", plan.sge[0].length);
+	log_call(log, "ibv_wr_set_sge(qpx, lkey, (uintptr_t)addr, %u)", plan.sge[0].length);
 	ibv_wr_set_sge(l->qpx, plan.sge[0].lkey, plan.sge[0].addr, plan.sge[0].length);
 	wrong(l, log);
 	log_call(log, "ibv_wr_complete(qpx)");
@@ -38,7 +38,7 @@ static void region_with(struct kit *k, void (*wrong)(struct link *l, struct log 
 
 static void data_again(struct link *l, struct log *log)
 {
-	log_call(log, "ibv_wr_set_sge(qpx, lkey, addr, 16)");
+	log_call(log, "ibv_wr_set_sge(qpx, lkey, (uintptr_t)addr, 16)");
 	ibv_wr_set_sge(l->qpx, l->local.mr->lkey, (uintptr_t)l->local.base, 16);
 }
 
@@ -56,7 +56,7 @@ static void srq_number(struct link *l, struct log *log)
 
 static void builder(struct link *l, struct log *log)
 {
-	log_call(log, "ibv_wr_rdma_write(qpx, rkey, addr) /* not named in send_ops_flags */");
+	log_call(log, "ibv_wr_rdma_write(qpx, rkey, remote_addr) /* not named in send_ops_flags */");
 	ibv_wr_rdma_write(l->qpx, l->target.mr->rkey, (uintptr_t)l->target.base);
 	ibv_wr_set_sge(l->qpx, l->local.mr->lkey, (uintptr_t)l->local.base, 16);
 }
