@@ -16,7 +16,7 @@ Run Summary:    Type  Total    Ran Passed Failed Inactive
 """
 
 
-def summary(tmp_path, *cases):
+def summary(tmp_path, *cases, line=-1):
     """Runs ci/summary on (status, output, inner XML) results; returns its exit status and last line."""
     junit = tmp_path / "junit.xml"
     body = "".join(
@@ -25,7 +25,7 @@ def summary(tmp_path, *cases):
     )
     junit.write_text(f"<testsuite>{body}</testsuite>")
     result = subprocess.run([SUMMARY, junit], capture_output=True, text=True)
-    return result.returncode, result.stdout.splitlines()[-1]
+    return result.returncode, result.stdout.splitlines()[line]
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,11 @@ def test_one(tmp_path, status, output, inner, expected):
 def test_sum(tmp_path):
     status, line = summary(tmp_path, ("run", "", ""), ("fail", CUNIT, "<failure/>"))
     assert (status, line) == (1, "12 passed, 1 failed, 3 skipped")
+
+
+def test_mutants_are_counted(tmp_path):
+    output = "caught  one: a/cell\n109 of 109 mutants caught in 61.5 s\n"
+    assert summary(tmp_path, ("run", output, ""), line=0) == (0, "109 of 109 mutants caught in 61.5 s")
 
 
 def test_without_results():
