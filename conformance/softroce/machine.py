@@ -28,7 +28,6 @@ class MachineError(Exception):
 class Machine:
     def __init__(self, folder, kernel, initramfs, number):
         self.console = folder / f"console-{number}"
-        self.address = folder / f"port-{number}"
         qemu = find_program("qemu-system-x86_64", "install qemu-system-x86")
         self.command = [
             str(qemu),
@@ -36,7 +35,6 @@ class Machine:
             *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
             *("-kernel", str(kernel.image), "-initrd", str(initramfs), "-append", KERNEL_LINE),
             *("-serial", f"file:{self.console}", "-device", "virtio-serial-pci"),
-            *("-chardev", f"socket,id=port,path={self.address},server=on,wait=off"),
             *("-device", "virtserialport,chardev=port,name=runner"),
         ]
         self.proc = None
@@ -46,26 +44,20 @@ class Machine:
 
     def boot(self):
         """Returns when the devices are there."""
-        self.proc = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        self.port, theirs = socket.socketpair()
+        with theirs:
+            self.proc = subprocess.Popen(
+                [*self.command, "-chardev", f"socket,id=port,fd={theirs.fileno()}"],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
         deadline = time.monotonic() + BOOT_WITHIN
-        self.port = self._connect(deadline)
         for line in self.lines(deadline):
             if line.startswith(b"ready "):
                 self.release = line.split()[1].decode()
                 return
         raise MachineError(self.complaint())
-
-    def _connect(self, deadline):
-        """qemu makes the socket before the machine starts, which is at once."""
-        port = socket.socket(socket.AF_UNIX)
-        while True:
-            try:
-                port.connect(str(self.address))
-                return port
-            except OSError as error:
-                if self.proc.poll() is not None or time.monotonic() > deadline:
-                    raise MachineError(f"qemu ended with status {self.proc.poll()}: {error}") from error
-                time.sleep(0.02)
 
     def ask(self, environment, lines):
         """Sends a request (see init)."""

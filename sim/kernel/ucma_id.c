@@ -269,16 +269,16 @@ static bool route_device(struct ucma_id *id)
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&id->dst;
 	struct kernel *k = id->file->k;
 	struct sockaddr_storage own = {0};
-	uint8_t gid[16], own_gid[16], port, index;
+	uint8_t gid[16], own_gid[16], found, index;
 	struct kdev *d;
 
-	if (ua_find(k, &id->dst, &d, &port, &index)) {
-		ucma_id_attach(id, d, port, index);
+	if (ua_find(k, &id->dst, &d, &found, &index)) {
+		ucma_id_attach(id, d, found, index);
 		return true;
 	}
 	ua_gid(&id->dst, gid);
 	for (unsigned int i = 0; i < k->num_devices; i++) {
-		for (port = 1; port <= k->dev[i].num_ports; port++) {
+		for (unsigned int port = 1; port <= k->dev[i].num_ports; port++) {
 			ua_of_port(&k->dev[i], port, id->dst.ss_family, &own, &index);
 			ua_gid(&own, own_gid);
 			if (id->dst.ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr)
@@ -317,10 +317,12 @@ static int find_route(struct ucma_id *id)
 static int resolve(struct ucma_id *id, const struct sockaddr_storage *src, const struct sockaddr_storage *dst,
 		   uint32_t timeout_ms)
 {
-	struct sockaddr_storage from = {.ss_family = dst->ss_family};
+	struct sockaddr_storage from;
 	bool had_device;
 	int ret = 0;
 
+	memset(&from, 0, sizeof(from));
+	from.ss_family = dst->ss_family;
 	if (id->state != ID_BOUND)
 		ret = bind_addr(id, src->ss_family ? src : &from);
 	if (ret)

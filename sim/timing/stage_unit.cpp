@@ -28,7 +28,7 @@ hca_ps StageUnit::occupancy(const hca_work &work) const
 		cycles += work.bytes / cost_.bytes_per_cycle;
 	double edge = std::ceil(now / period_) + std::max(1.0, std::ceil(cycles));
 
-	return hca_ps(edge * period_ - now + 0.5);
+	return hca_ps(std::llround(edge * period_ - now));
 }
 
 bool StageUnit::start()

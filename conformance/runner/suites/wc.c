@@ -247,12 +247,8 @@ static void wrong_qkey(struct kit *k)
 }
 
 const struct scenario wc_scenarios[] = {
-	{"event_any", event_any},
-	{"event_solicited", event_solicited},
-	{"event_error", event_error},
-	{"poll_many", poll_many},
-	{"cq_overrun", cq_overrun},
-	{"datagram", datagram},
-	{"wrong_qkey", wrong_qkey},
-	{NULL, NULL},
+	{"event_any", event_any},     {"event_solicited", event_solicited},
+	{"event_error", event_error}, {"poll_many", poll_many},
+	{"cq_overrun", cq_overrun},   {"datagram", datagram},
+	{"wrong_qkey", wrong_qkey},   {NULL, NULL},
 };
