@@ -17,7 +17,7 @@ DOCTORED = [
     ("order/ud/unsignaled-between", ("wrs", 0, "wc"), "SEND", "wr_id"),
     ("order/xrc_send/mixed-wr", ("wrs", 3, "recv"), "RECV_RDMA_WITH_IMM", "opcode RECV, expected"),
     ("sig_all/rc/unsignaled-post", ("args", "sig_all"), 0, "did not come"),
-    ("sig_all/uc/signaled-wr", ("wrs", 1, "wc"), None, "nothing asked for"),
+    ("sig_all/uc/signaled-wr", ("wrs", 0, "wc"), None, "wr_id"),
     ("reuse/rc/inline", ("wrs", 0, "effect"), "write", "bytes are wrong"),
     ("reuse/rc/recv-requests", ("wrs", 1, "recv"), None, "nothing asked for"),
     ("flush/rc/rkey-write", ("status",), "LOC_PROT_ERR", "status REM_ACCESS_ERR, expected LOC_PROT_ERR"),
