@@ -159,6 +159,7 @@ static void rnr_nak(struct hca *hca, struct qp *qp, uint8_t code)
 		return;
 	}
 	sq->rnr_retries++;
+	sq->retries = 0; /* the peer is there: only what it leaves unanswered from here on counts */
 	sq_rewind(hca, qp);
 	sq->rnr_wait = true;
 	timer_set(hca, &sq->timer, hca_now(hca) + hcasim_rnr_timer_ns(code) * 1000ull);

@@ -266,6 +266,34 @@ static void rnr_exhausted(void)
 	pair_free(&p);
 }
 
+static enum untimed_fate drop_every_other(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+{
+	return !from && bed->n++ & 1 ? UNTIMED_DROP : UNTIMED_DELIVER;
+}
+
+/* A peer that says again and again that it is not ready is there: losses in between do not add up. */
+static void rnr_and_losses(void)
+{
+	struct bed_path path = {.rnr_timer = 1, .timeout = 8, .retry = 3};
+	struct hca_counters c;
+	struct hca_sge into;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, &path, NULL, 0, 4096);
+	p.bed->wire = drop_every_other;
+	bed_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, bed_sge(p.mem[0], 64, p.key[0]), 0, 0);
+	bed_settle(p.bed, 20 * MS);
+	bed_expect_none(p.scq[0]);
+	hca_counters(p.bed->hca[0], &c);
+	CU_ASSERT_TRUE(c.timeouts > 8 && c.rnr_naks > 8);
+	into = bed_sge(p.mem[1], 64, p.key[1]);
+	bed_recv(p.qp[1], &into, 1);
+	bed_settle(p.bed, 20 * MS);
+	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+	pair_free(&p);
+}
+
 /* A write with immediate that meets an empty receive queue has not written before it is ready. */
 static void rnr_write_imm(void)
 {
@@ -288,13 +316,9 @@ static void rnr_write_imm(void)
 }
 
 const struct test fault_tests[] = {
-	{"random faults, exact delivery", random_faults},
-	{"single losses", single_losses},
-	{"retries exhausted", retries_exhausted},
-	{"timeout 0 waits for ever", no_timeout},
-	{"no timer when idle", no_timer_when_idle},
-	{"RNR", rnr},
-	{"RNR retries exhausted", rnr_exhausted},
-	{"RNR of a write with immediate", rnr_write_imm},
-	{NULL, NULL},
+	{"random faults, exact delivery", random_faults}, {"single losses", single_losses},
+	{"retries exhausted", retries_exhausted},         {"timeout 0 waits for ever", no_timeout},
+	{"no timer when idle", no_timer_when_idle},       {"RNR", rnr},
+	{"RNR retries exhausted", rnr_exhausted},         {"RNR and losses", rnr_and_losses},
+	{"RNR of a write with immediate", rnr_write_imm}, {NULL, NULL},
 };
