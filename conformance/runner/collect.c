@@ -1,18 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <time.h>
 
 #include "collect.h"
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
-}
+#include "patience.h"
 
 struct side {
 	const char *name;
@@ -87,13 +78,13 @@ void collect(struct link *l, const struct expect *requester, const struct expect
 	     struct result *res)
 {
 	struct side sides[] = {{"requester", l->cq, requester, 0}, {"responder", l->peer_cq, responder, 0}};
-	uint64_t deadline = now_ms() + l->dut->timeout_ms;
+	struct patience p = patience(l->dut->timeout_ms);
 
 	while (!(complete(&sides[0]) && complete(&sides[1])) && !res->verdict.num) {
 		bool any = take_one(l, &sides[0], res);
 
 		any |= take_one(l, &sides[1], res);
-		if (!any && now_ms() > deadline)
+		if (!any && patience_over(&p))
 			break;
 	}
 	for (unsigned int i = 0; i < 2; i++)
@@ -113,11 +104,10 @@ void collect_extra(struct link *l, struct result *res)
 
 bool collect_event(struct link *l, bool wait)
 {
-	struct pollfd fd = {.fd = l->channel->fd, .events = POLLIN};
 	struct ibv_cq *cq;
 	void *context;
 
-	if (poll(&fd, 1, wait ? (int)l->dut->timeout_ms : 0) != 1 ||
+	if (!patience_readable(l->channel->fd, wait ? l->dut->timeout_ms : 0) ||
 	    ibv_get_cq_event(l->channel, &cq, &context))
 		return false;
 	ibv_ack_cq_events(cq, 1);

@@ -32,6 +32,8 @@ struct dut {
 int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size);
 /* The requester's own time in nanoseconds (ibv_query_rt_values_ex(3)); -1: it has none. */
 int64_t dut_clock(const struct dut *dut);
+/* The same in ticks. */
+bool dut_ticks(const struct end *end, uint64_t *ticks);
 void dut_close(struct dut *dut);
 
 #endif

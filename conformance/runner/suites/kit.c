@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <time.h>
 
 #include "../journal.h"
+#include "../patience.h"
 #include "kit.h"
 
 int kit_arg(const struct kit *k, const char *name, int fallback)
@@ -103,13 +103,13 @@ uint64_t kit_now_us(void)
 
 bool kit_wait(struct kit *k, struct link *l, struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	uint64_t deadline = kit_now_us() + l->dut->timeout_ms * 1000ull;
+	struct patience p = patience(l->dut->timeout_ms);
 	const char *side = cq == l->cq ? "requester" : "responder";
 	int ret;
 
 	do
 		ret = collect_poll(l, cq, wc);
-	while (!ret && kit_now_us() < deadline);
+	while (!ret && !patience_over(&p));
 	if (ret == 1) {
 		seen(k->res, "%s CQE %s; ", side, value_name(status_names, wc->status));
 		return true;
@@ -174,11 +174,9 @@ void kit_alive(struct kit *k, struct link *l)
 	collect(l, &requester, &responder, k->res);
 }
 
-bool kit_next_async(struct ibv_context *ctx, int timeout_ms, struct ibv_async_event *event)
+bool kit_next_async(struct ibv_context *ctx, unsigned int timeout_ms, struct ibv_async_event *event)
 {
-	struct pollfd fd = {.fd = ctx->async_fd, .events = POLLIN};
-
-	if (poll(&fd, 1, timeout_ms) != 1 || ibv_get_async_event(ctx, event))
+	if (!patience_readable(ctx->async_fd, timeout_ms) || ibv_get_async_event(ctx, event))
 		return false;
 	ibv_ack_async_event(event);
 	return true;
