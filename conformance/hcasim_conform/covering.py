@@ -45,7 +45,9 @@ def verdicts(block):
     known, by_id = {}, {}
 
     def number(expect):
-        found = by_id.get(id(expect))  # the block keeps them alive; hashing each of a quarter of a million is slow
+        found = by_id.get(
+            id(expect)
+        )  # the block keeps them alive; hashing each of a quarter of a million is slow
         if found is None:
             found = by_id[id(expect)] = known.setdefault(expect, len(known))
         return found

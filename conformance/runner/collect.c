@@ -89,6 +89,8 @@ void collect(struct link *l, const struct expect *requester, const struct expect
 	struct side sides[] = {{"requester", l->cq, requester, 0}, {"responder", l->peer_cq, responder, 0}};
 	uint64_t deadline = now_ms() + l->dut->timeout_ms;
 
+	if (requester->num || responder->num)
+		log_call(&res->log, "cell_wait(%u, %u)", requester->num, responder->num);
 	while (!(complete(&sides[0]) && complete(&sides[1])) && !res->verdict.num) {
 		bool any = take_one(l, &sides[0], res);
 

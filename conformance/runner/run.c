@@ -258,6 +258,7 @@ static int prepare(struct runner *r, const struct cell *cell, struct plans *plan
 	}
 	if (!ret) {
 		l->step = "posting receives";
+		log_call(&res->log, "cell_receives()");
 		ret = link_fill_recv(l);
 	}
 	if (!ret) {
@@ -273,7 +274,7 @@ static bool set_up(struct runner *r, const struct cell *cell, struct result *res
 	int ret;
 
 	if (link_fits(&r->link, cell) && cell->create == CREATE_OK) {
-		log_call(&res->log, "/* on the connected QP of the cell before */");
+		link_log(&r->link, &res->log); /* which is that of the cell before */
 		return true;
 	}
 	link_destroy(&r->link);

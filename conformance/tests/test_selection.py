@@ -90,7 +90,9 @@ def test_counts_add_up(enumerator, selector, mode, expression, shard):
     counts = it.select(expression, shard).counts({})
     assert counts["run"] + sum(counts["left_out"].values()) == counts["exist"] == enumerator.size()
     assert ("in other shards" in counts["left_out"]) == bool(shard)
-    if mode == selection.COVERING and not expression and not shard:  # how many of each level, and why not the others
+    if (
+        mode == selection.COVERING and not expression and not shard
+    ):  # how many of each level, and why not the others
         for level in ("MUST", "SHOULD"):
             run = sum(c.expect.level == level for c in it.of_mode())
             spared = counts["left_out"][selection.spared(level, it.seed)]
