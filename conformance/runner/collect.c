@@ -136,4 +136,6 @@ void collect_memory(struct link *l, unsigned int first_use, struct result *res)
 	arena_judge(&res->verdict, &l->local);
 	arena_judge(&res->verdict, &l->target);
 	arena_judge(&res->verdict, &l->recv);
+	if (!res->verdict.num)
+		seen(res, "all memory as it must be; ");
 }

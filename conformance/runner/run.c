@@ -179,8 +179,12 @@ static void judge_afterwards(struct runner *r, const struct cell *cell, unsigned
 {
 	struct link *l = &r->link;
 
-	if (cell->event == 1 && !res->verdict.num)
-		judge_event(&res->verdict, 1, collect_event(l, true));
+	if (cell->event == 1 && !res->verdict.num) {
+		bool came = collect_event(l, true);
+
+		seen(res, came ? "a solicited event; " : "no solicited event; ");
+		judge_event(&res->verdict, 1, came);
+	}
 	if (!res->verdict.num)
 		follow_up(r, cell, res);
 	if (cell->event == 0 && !res->verdict.num)

@@ -2,6 +2,7 @@
 """The real driver, runner, libibverbs and device: `hcasim conform` as a person calls it."""
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,37 @@ def test_a_hang_of_the_runner_costs_its_cell(conform, quick_dut):
     assert done.returncode == 1
     assert list(failing(data)) == [CELL]
     assert "no progress" in failing(data)[CELL]
+
+
+# Stands between the adapter's machine and the runner: the device process stands still once that cell has begun.
+STOPPING = """
+import os, signal, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from device_process import find_device
+device = find_device(os.getppid())
+runner = subprocess.Popen(sys.argv[3:], stdout=subprocess.PIPE)
+for line in runner.stdout:
+    if b'"begin"' in line and sys.argv[2].encode() + b'"' in line:
+        os.kill(device, signal.SIGSTOP)
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+sys.exit(runner.wait())
+"""
+
+
+def test_a_device_that_stands_still_fails_the_run(conform, quick_dut, tmp_path):
+    """It costs the cell it was in, or the one behind it; those behind have a device again, and pass."""
+    script = tmp_path / "stopping.py"
+    script.write_text(STOPPING, encoding="utf-8")
+    doc = yaml.safe_load(Path(quick_dut).read_text(encoding="utf-8"))
+    doc["start"] += [sys.executable, str(script), str(Path(__file__).parents[2] / "sim" / "tests"), CELL]
+    Path(quick_dut).write_text(yaml.safe_dump(doc), encoding="utf-8")
+    done, data = conform("--dut", quick_dut, "--no-tap", "-k", CELLS)
+    assert done.returncode == 1
+    outcomes = [row["outcome"] for row in data["cells"]]
+    assert 1 <= outcomes.count("fail") <= 3 and outcomes.count("pass") == len(outcomes) - outcomes.count(
+        "fail"
+    )
 
 
 @pytest.mark.parametrize(
