@@ -85,7 +85,8 @@ def test_a_file_by_sockets(tmp_path):
 @pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])
 def test_datagram_sockets(system):
     """librdmacm's are for InfiniBand: it makes their address handles without a GID, which no RoCE port takes
-    (docs/connection-manager.md). What is left is a clear error, from a socket that has an adapter's address."""
+    (docs/connection-manager.md). What is left is a clear error, from a socket that has an adapter's address.
+    """
     machine = Machine(hcas=2, system=system)
     udpong = machine.bin / "udpong"
     client = [udpong, "-C", "20", "-s", SERVER]
