@@ -26,6 +26,8 @@ static bool carry(struct kit *k, struct plan *plans)
 		plan_execute(&plans[i], k->l, &requester, &responder);
 	if (KIT_GOOD(k))
 		collect(k->l, &requester, &responder, k->res);
+	if (KIT_GOOD(k) && k->l->qpt == IBV_QPT_UC)
+		kit_alive(k, k->l); /* a WRITE has completed before it arrives: this comes behind it */
 	collect_extra(k->l, k->res);
 	if (KIT_GOOD(k))
 		collect_memory(k->l, first_use, k->res);
