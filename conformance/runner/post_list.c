@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "journal.h"
+#include "peer/far.h"
 #include "post.h"
 
 static void fill_operation(struct ibv_send_wr *wr, struct link *l, struct plan *p)
@@ -77,6 +78,7 @@ struct posted post_list(struct link *l, struct plan *plans, unsigned int num, st
 			 wr[i].num_sge, plans[i].total,
 			 flags_name(send_flag_names, "IBV_SEND_", wr[i].send_flags, flags, sizeof(flags)));
 	}
+	end_push();
 	log_call(log, "ibv_post_send(qp, wr, &bad_wr)");
 	posted.rc = ibv_post_send(l->qp, wr, &bad);
 	if (posted.rc)
