@@ -39,6 +39,22 @@ struct drv_mmap {
 	bool read_only;
 };
 
+/*
+ * The memory of a queue, as much as its driver needs to complete outstanding work when the adapter is lost. A
+ * driver fills it in when it makes the queue; who is left then maps the memory, and lets the driver at it.
+ */
+struct drv_remains {
+	uint64_t mmap_offset, size; /* of the device file; size 0: no memory */
+	uint32_t number;            /* CQN or QPN */
+	uint32_t send_cqn, recv_cqn;
+	uint64_t record, sq, rq; /* offsets in the memory */
+	uint32_t entries;        /* CQ */
+	uint32_t sq_wqebb, rq_wqes;
+	uint8_t *mem;
+	bool looked; /* the driver has looked where to begin: flushed up to here */
+	uint32_t sq_done, rq_done;
+};
+
 struct drv_device {
 	struct hca *hca;
 	const struct hca_config *cfg;
@@ -58,6 +74,7 @@ struct drv_cq {
 	struct drv_ucontext *ctx;
 	uint32_t cqe; /* as granted */
 	uint32_t cqn;
+	struct drv_remains remains;
 };
 struct drv_srq {
 	struct drv_pd *pd;
@@ -68,6 +85,7 @@ struct drv_qp {
 	struct drv_pd *pd; /* NULL: XRC_RECV, whose keys are of its SRQs' domains */
 	uint32_t qpn;
 	uint8_t type, state, port;
+	struct drv_remains remains;
 };
 struct drv_mr {
 	struct drv_pd *pd;
@@ -169,6 +187,12 @@ struct drv_ops {
 	/* NULL: no multicast. */
 	int (*attach_mcast)(struct drv_qp *qp, const uint8_t gid[16]);
 	int (*detach_mcast)(struct drv_qp *qp, const uint8_t gid[16]);
+	/*
+	 * The adapter is lost, and so is the driver's process: what is outstanding in `qp` completes with flush errors as
+	 * far as there is room, and what is posted later, in the next calls. A CQ that is gone is NULL.
+	 */
+	void (*flush_remains)(struct drv_remains *qp, const struct drv_remains *send_cq,
+			      const struct drv_remains *recv_cq);
 };
 
 extern const struct drv_ops native_drv_ops; /* devices/native */

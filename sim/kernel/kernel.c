@@ -252,9 +252,14 @@ int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, 
 	TAILQ_INIT(&f->events);
 	TAILQ_INIT(&f->objects);
 	TAILQ_INSERT_TAIL(&d->files, f, link);
-	sysfs_update(d, false);
 	*out = f;
 	return 0;
+}
+
+void kernel_show_counters(struct kernel *k)
+{
+	for (unsigned int i = 0; i < k->num_devices; i++)
+		sysfs_update(&k->dev[i], false);
 }
 
 long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t arg, struct kreply *reply)

@@ -83,6 +83,8 @@ int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_
 /* `fd`: a stream socket whose peer the application holds as the file, with inode `ino`: one byte is written to
  * it for each event that waits (up to some), so that poll() on the file says what it says on Linux. */
 void kernel_file_ready(struct kfile *f, int fd, uint64_t ino);
+/* The counters in sysfs become those of now. */
+void kernel_show_counters(struct kernel *k);
 /* Which adapter the file belongs to. */
 unsigned int kernel_file_device(const struct kfile *f);
 /* True if the pipe with inode `ino`, handed out for this file, carries asynchronous events. */

@@ -218,8 +218,8 @@ void kdev_query_port(struct kdev *d, uint8_t port);
 
 int sysfs_create(struct kernel *k, char *err, size_t err_size);
 void sysfs_destroy(struct kernel *k);
-/* Port states and counters. A plain file cannot be computed when it is read: they are written when an
- * application opens or leaves the device, and when a port changes. */
+/* Port states and counters. A plain file cannot be computed when it is read: they are written when a port
+ * changes, when an application leaves the device, and when one is about to open them (kernel_show_counters()). */
 void sysfs_update(struct kdev *d, bool port_changed);
 void kdev_netdev_name(const struct kdev *d, unsigned int port, char *name, size_t size);
 static inline unsigned int kdev_ifindex(const struct kdev *d, unsigned int port)

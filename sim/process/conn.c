@@ -341,6 +341,9 @@ static int64_t dispatch(struct conn *c, struct proto_req *req, struct answer *a)
 		return 0;
 	case PROTO_SYNC:
 		return do_sync(c, req);
+	case PROTO_SHOW:
+		kernel_show_counters(c->server->kernel);
+		return 0;
 	default:
 		return -EPROTO;
 	}

@@ -149,6 +149,16 @@ int file_stat(const char *name, dev_t *rdev)
 	return 0;
 }
 
+void file_show(const struct path *p)
+{
+	struct proto_req req = {.op = PROTO_SHOW};
+	struct proto_reply reply;
+	int fds[PROTO_MAX_FDS];
+
+	if (p->kind == PATH_TREE && (strstr(p->real, "/counters") || strstr(p->real, "/hw_counters")))
+		client_call(&req, &reply, fds);
+}
+
 PRELOAD_API int ioctl(int fd, unsigned long request, ...)
 {
 	struct proto_req req = {.op = PROTO_IOCTL};

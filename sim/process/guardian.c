@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The guardian: a small process that only waits, and acts when the device process was killed. */
-#include <endian.h>
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +15,6 @@
 #include <unistd.h>
 #include <rdma/ib_user_verbs.h>
 
-#include "core/personality.h"
-#include "hcasim_hw.h"
-
 #include "guardian.h"
 #include "will.h"
 
@@ -30,8 +25,6 @@
 struct heir { /* a CQ or a QP */
 	LIST_ENTRY(heir) link;
 	struct will_msg msg;
-	uint8_t *mem;
-	uint32_t sq_pi, rq_pi; /* of a QP: flushed up to here */
 };
 LIST_HEAD(heirs, heir);
 
@@ -74,17 +67,19 @@ static void add_pipe(int fd)
 
 static void add_heir(struct heirs *list, const struct will_msg *msg, int fd)
 {
-	struct heir *h = calloc(1, sizeof(*h));
+	struct heir *h = malloc(sizeof(*h));
+	void *mem = mmap(NULL, msg->queue.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+			 (off_t)msg->file_offset);
 
-	if (h)
-		h->mem = mmap(NULL, msg->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-			      (off_t)msg->file_offset);
 	close(fd);
-	if (!h || h->mem == MAP_FAILED) {
+	if (!h || mem == MAP_FAILED) {
+		if (mem != MAP_FAILED)
+			munmap(mem, msg->queue.size);
 		free(h);
 		return;
 	}
 	h->msg = *msg;
+	h->msg.queue.mem = mem;
 	LIST_INSERT_HEAD(list, h, link);
 }
 
@@ -93,19 +88,19 @@ static struct heir *find_heir(struct heirs *list, uint64_t device, uint32_t numb
 	struct heir *h;
 
 	LIST_FOREACH(h, list, link)
-	if (h->msg.number == number && h->msg.device == device)
+	if (h->msg.queue.number == number && h->msg.device == device)
 		return h;
 	return NULL;
 }
 
 static void drop_heir(struct heirs *list, const struct will_msg *msg)
 {
-	struct heir *h = find_heir(list, msg->device, msg->number);
+	struct heir *h = find_heir(list, msg->device, msg->queue.number);
 
 	if (!h)
 		return;
 	LIST_REMOVE(h, link);
-	munmap(h->mem, h->msg.size);
+	munmap(h->msg.queue.mem, h->msg.queue.size);
 	free(h);
 }
 
@@ -159,102 +154,11 @@ static bool listen_to(int fd, int flags)
 
 /* ---- The will ---------------------------------------------------------------------------------- */
 
-static struct hcasim_cqe *cqe_at(const struct heir *cq, uint32_t index)
+static const struct drv_remains *find_cq(const struct heir *qp, uint32_t cqn)
 {
-	return (struct hcasim_cqe *)cq->mem + (index & (cq->msg.entries - 1));
-}
+	const struct heir *cq = find_heir(&cqs, qp->msg.device, cqn);
 
-static unsigned int phase_of(const struct heir *cq, uint32_t index)
-{
-	return !(index / cq->msg.entries & 1); /* 1 in the first turn of the ring */
-}
-
-static bool written(const struct heir *cq, uint32_t index)
-{
-	return HCASIM_FIELD_GET(HCASIM_CQE_PHASE_MASK, cqe_at(cq, index)->owner) == phase_of(cq, index);
-}
-
-/* Is the completion of this work request in the ring, read or not? */
-static bool completed(const struct heir *cq, uint32_t qpn, bool send, uint16_t wqe_index)
-{
-	for (uint32_t i = 0; i < cq->msg.entries; i++) {
-		const struct hcasim_cqe *cqe = cqe_at(cq, i);
-		uint32_t head = le32toh(cqe->qpn_opcode);
-		bool is_send = HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, head) == HCASIM_CQE_OP_REQ;
-
-		if (HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, head) == qpn && is_send == send &&
-		    le16toh(cqe->wqe_index) == wqe_index)
-			return true;
-	}
-	return false;
-}
-
-/* False if there is no room yet. */
-static bool put_cqe(const struct heir *cq, const struct hca_cpl *cpl)
-{
-	const struct hcasim_cq_record *record = (const void *)(cq->mem + cq->msg.record);
-	uint32_t ci = le32toh(__atomic_load_n(&record->ci, __ATOMIC_ACQUIRE)), pi = ci;
-	struct hcasim_cqe cqe;
-
-	while (pi - ci < cq->msg.entries && written(cq, pi))
-		pi++;
-	if (pi - ci == cq->msg.entries)
-		return false; /* the application has completions to read, and learns of its loss after them */
-	native_drv_ops.personality->encode_cqe(cpl, phase_of(cq, pi), &cqe);
-	memcpy(cqe_at(cq, pi), &cqe, sizeof(cqe) - 8);
-	atomic_thread_fence(memory_order_release);
-	__atomic_store_n((uint64_t *)((uint8_t *)cqe_at(cq, pi) + sizeof(cqe) - 8),
-			 *(uint64_t *)((uint8_t *)&cqe + sizeof(cqe) - 8), __ATOMIC_RELEASE);
-	return true;
-}
-
-/* The WQE that ends at producer index `pi`: its first basic block, and how many it has. */
-static bool last_wqe(const struct heir *qp, uint16_t pi, struct hca_cpl *cpl)
-{
-	for (unsigned int bb = 1; bb <= HCASIM_WQE_MAX_BB && bb <= qp->msg.sq_wqebb; bb++) {
-		uint16_t index = (uint16_t)(pi - bb);
-		const struct hcasim_wqe_ctrl *ctrl =
-			(const void *)(qp->mem + qp->msg.sq +
-				       (uint64_t)(index & (qp->msg.sq_wqebb - 1)) * HCASIM_WQEBB_SIZE);
-		unsigned int bytes = ctrl->size * HCASIM_SEG_UNIT;
-
-		if (le16toh(ctrl->index) != index ||
-		    (bytes + HCASIM_WQEBB_SIZE - 1) / HCASIM_WQEBB_SIZE != bb)
-			continue;
-		cpl->wqe_index = index;
-		cpl->num_bb = (uint8_t)bb;
-		cpl->wqe_op = ctrl->opcode;
-		return true;
-	}
-	return false;
-}
-
-/* The last work request told, if it has no completion: that gives back all before it, too. */
-static void flush_send(struct heir *qp, uint32_t pi)
-{
-	struct heir *cq = find_heir(&cqs, qp->msg.device, qp->msg.send_cqn);
-	struct hca_cpl cpl = {
-		.qpn = qp->msg.number, .op = HCASIM_CQE_OP_REQ, .status = HCASIM_CQE_STATUS_WR_FLUSH_ERR};
-
-	if (pi == qp->sq_pi)
-		return;
-	if (!cq || !last_wqe(qp, (uint16_t)pi, &cpl) || completed(cq, cpl.qpn, true, cpl.wqe_index) ||
-	    put_cqe(cq, &cpl))
-		qp->sq_pi = pi;
-}
-
-static void flush_recv(struct heir *qp, uint32_t pi)
-{
-	struct heir *cq = find_heir(&cqs, qp->msg.device, qp->msg.recv_cqn);
-	struct hca_cpl cpl = {.qpn = qp->msg.number,
-			      .op = HCASIM_CQE_OP_RECV,
-			      .status = HCASIM_CQE_STATUS_WR_FLUSH_ERR,
-			      .wqe_index = (uint16_t)(pi - 1)};
-
-	if (pi == qp->rq_pi)
-		return;
-	if (!cq || completed(cq, cpl.qpn, false, cpl.wqe_index) || put_cqe(cq, &cpl))
-		qp->rq_pi = pi;
+	return cq ? &cq->msg.queue : NULL;
 }
 
 static void flush_all(void)
@@ -263,10 +167,10 @@ static void flush_all(void)
 
 	LIST_FOREACH(qp, &qps, link)
 	{
-		const struct hcasim_sq_record *record = (const void *)(qp->mem + qp->msg.record);
+		struct drv_remains *queue = &qp->msg.queue;
 
-		flush_send(qp, le32toh(__atomic_load_n(&record->sq_pi, __ATOMIC_ACQUIRE)));
-		flush_recv(qp, le32toh(__atomic_load_n(&record->rq_pi, __ATOMIC_ACQUIRE)));
+		native_drv_ops.flush_remains(queue, find_cq(qp, queue->send_cqn),
+					     find_cq(qp, queue->recv_cqn));
 	}
 }
 

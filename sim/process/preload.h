@@ -71,6 +71,8 @@ bool client_alive(void);
 bool file_lookup(int fd, uint64_t *id, dev_t *rdev);
 int file_open(const char *name, int oflags);
 int file_stat(const char *name, dev_t *rdev);
+/* Counters in sysfs are files: they are written anew before `p`, if it is one or a folder of them, is opened. */
+void file_show(const struct path *p);
 
 /* ---- syscall.S: libc's syscall() ----------------------------------------------------------------- */
 

@@ -38,6 +38,7 @@ enum proto_op {
 	PROTO_MMAP,   /* -> what to map */
 	PROTO_MUNMAP, /* one page of a BAR is no longer mapped */
 	PROTO_SYNC,   /* files closed before this request are released when it returns */
+	PROTO_SHOW,   /* the counters in sysfs are of now when it returns */
 	PROTO_NUM_OPS
 };
 

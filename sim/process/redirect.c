@@ -27,6 +27,7 @@ static int do_open(int (*next)(int, const char *, int, ...), int dir, const char
 
 	if (p.kind == PATH_DEVICE && !(flags & O_PATH))
 		return file_open(p.name, flags);
+	file_show(&p);
 	return next(dir, real, flags, mode);
 }
 
@@ -99,15 +100,19 @@ PRELOAD_API int __openat64_2(int dir, const char *path, int flags)
 PRELOAD_API FILE *fopen(const char *path, const char *mode)
 {
 	struct path p;
+	const char *real = path_lookup(path, &p);
 
-	return REAL(fopen)(path_lookup(path, &p), mode);
+	file_show(&p);
+	return REAL(fopen)(real, mode);
 }
 
 PRELOAD_API FILE *fopen64(const char *path, const char *mode)
 {
 	struct path p;
+	const char *real = path_lookup(path, &p);
 
-	return REAL(fopen64)(path_lookup(path, &p), mode);
+	file_show(&p);
+	return REAL(fopen64)(real, mode);
 }
 
 /* ---- stat ------------------------------------------------------------------------------------- */
@@ -260,8 +265,10 @@ PRELOAD_API int faccessat(int dir, const char *path, int mode, int flags)
 PRELOAD_API DIR *opendir(const char *path)
 {
 	struct path p;
+	const char *real = path_lookup(path, &p);
 
-	return REAL(opendir)(path_lookup(path, &p));
+	file_show(&p);
+	return REAL(opendir)(real);
 }
 
 typedef int scan_filter(const struct dirent *);

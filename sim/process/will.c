@@ -9,8 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "hcasim-abi.h"
-
 #include "guardian.h"
 #include "will.h"
 
@@ -80,54 +78,44 @@ void will_async(int fd)
 	close(writer);
 }
 
-static void tell_ring(struct drv_ucontext *ctx, struct will_msg *msg, uint64_t mmap_offset)
+static void tell_queue(struct drv_ucontext *ctx, enum will_kind kind, const struct drv_remains *queue)
 {
+	struct will_msg msg = {.kind = kind, .device = (uintptr_t)ctx->dev, .queue = *queue};
 	struct drv_mmap dm;
 
-	if (real->mmap(ctx, mmap_offset, msg->size, &dm) || dm.kind != DRV_MMAP_MEMORY)
+	/* One without memory (XRC_RECV) has nothing to be flushed. */
+	if (!queue->size || real->mmap(ctx, queue->mmap_offset, queue->size, &dm) ||
+	    dm.kind != DRV_MMAP_MEMORY)
 		return;
-	msg->device = (uintptr_t)ctx->dev;
-	msg->file_offset = dm.memfd_offset;
-	tell(msg, dm.memfd);
+	msg.file_offset = dm.memfd_offset;
+	tell(&msg, dm.memfd);
 }
 
 static void tell_gone(struct drv_ucontext *ctx, enum will_kind kind, uint32_t number)
 {
-	const struct will_msg msg = {.kind = kind, .number = number, .device = (uintptr_t)ctx->dev};
+	const struct will_msg msg = {
+		.kind = kind, .device = (uintptr_t)ctx->dev, .queue = {.number = number}};
 
 	tell(&msg, -1);
 }
 
 static int create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u)
 {
-	const struct hcasim_create_cq_resp *resp = u->out;
-	struct will_msg msg = {.kind = WILL_CQ};
 	int ret = real->create_cq(cq, cqe, vector, flags, u);
 
-	if (ret || u->out_used < sizeof(*resp))
-		return ret;
-	msg.number = resp->cqn;
-	msg.entries = resp->cqe;
-	msg.size = resp->ring_mmap_size;
-	msg.record = resp->record_offset;
-	tell_ring(cq->ctx, &msg, resp->ring_mmap_offset);
-	return 0;
+	if (!ret)
+		tell_queue(cq->ctx, WILL_CQ, &cq->remains);
+	return ret;
 }
 
 static int resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u)
 {
-	const struct hcasim_resize_cq_resp *resp = u->out;
-	struct will_msg msg = {.kind = WILL_CQ};
 	int ret = real->resize_cq(cq, cqe, u);
 
-	if (ret || u->out_used < sizeof(*resp))
+	if (ret)
 		return ret;
 	tell_gone(cq->ctx, WILL_CQ_GONE, cq->cqn);
-	msg.number = cq->cqn;
-	msg.entries = resp->cqe;
-	msg.size = resp->ring_mmap_size;
-	msg.record = resp->record_offset;
-	tell_ring(cq->ctx, &msg, resp->ring_mmap_offset);
+	tell_queue(cq->ctx, WILL_CQ, &cq->remains);
 	return 0;
 }
 
@@ -143,24 +131,11 @@ static int destroy_cq(struct drv_cq *cq)
 
 static int create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u)
 {
-	const struct hcasim_create_qp_resp *resp = u->out;
-	const struct hcasim_create_qp_req *req = u->in;
-	struct will_msg msg = {.kind = WILL_QP};
 	int ret = real->create_qp(qp, init, u);
 
-	/* One without queues (XRC_RECV) has nothing to be flushed. */
-	if (ret || u->out_used < sizeof(*resp) || !resp->ring_mmap_size)
-		return ret;
-	msg.number = resp->qpn;
-	msg.size = resp->ring_mmap_size;
-	msg.record = resp->record_offset;
-	msg.sq = resp->sq_offset;
-	msg.rq = resp->rq_offset;
-	msg.sq_wqebb = req->sq_wqebb;
-	msg.send_cqn = init->send_cq->cqn;
-	msg.recv_cqn = init->recv_cq ? init->recv_cq->cqn : 0;
-	tell_ring(qp->pd->ctx, &msg, resp->ring_mmap_offset);
-	return 0;
+	if (!ret && qp->pd)
+		tell_queue(qp->pd->ctx, WILL_QP, &qp->remains);
+	return ret;
 }
 
 static int destroy_qp(struct drv_qp *qp)

@@ -17,14 +17,9 @@ enum will_kind { WILL_ASYNC = 1, WILL_CQ, WILL_CQ_GONE, WILL_QP, WILL_QP_GONE };
 
 struct will_msg { /* one descriptor comes with ASYNC (the pipe), CQ and QP (the memory of the ring) */
 	uint32_t kind;
-	uint32_t number; /* CQN or QPN */
 	uint64_t device; /* tells adapters apart */
-	uint64_t file_offset, size;
-	uint64_t record;   /* offsets in the mapping */
-	uint64_t sq, rq;   /* QP */
-	uint32_t entries;  /* CQ */
-	uint32_t sq_wqebb; /* QP */
-	uint32_t send_cqn, recv_cqn;
+	uint64_t file_offset;
+	struct drv_remains queue;
 };
 
 /*

@@ -210,32 +210,48 @@ static void receive_errors(void)
 	bad_receive(sge, IBV_WC_REM_OP_ERR, IBV_WC_LOC_PROT_ERR, HCASIM_VENDOR_ERR_BAD_LKEY);
 }
 
-/* The host does not give the memory that a WRITE with immediate is for: the responder unmapped it. */
-static void access_error(void)
+/*
+ * The responder unmapped the page behind the first of the memory that a WRITE with immediate is for. Only the last
+ * packet has taken a receive: it completes with the error if it is that packet's memory, and is flushed if a packet
+ * before it was refused.
+ */
+static void access_error(uint32_t len, const struct options *o, enum ibv_wc_status first, uint32_t vendor)
 {
-	struct ibv_sge sge = at(&l, 0, 64);
-	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE_WITH_IMM,
-				 .sg_list = &sge,
-				 .num_sge = 1,
-				 .send_flags = IBV_SEND_SIGNALED};
-	void *mem = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct ibv_mr *mr = ibv_reg_mr(l.pd[1], mem, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	struct ibv_sge sge = at(&l, 0, len);
+	struct ibv_send_wr wr = {.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .sg_list = &sge, .num_sge = 1};
+	char *mem = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr = ibv_reg_mr(l.pd[1], mem, 8192, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	struct pair p;
 
 	CHECK(mem != MAP_FAILED && mr);
-	wr.wr.rdma.remote_addr = (uintptr_t)mem;
+	wr.wr.rdma.remote_addr = (uintptr_t)mem + 4096 - (len > 1024 ? 4096 : 0);
 	wr.wr.rdma.rkey = mr->rkey;
-	pair_open(&p, &l, &(struct options){});
+	pair_open(&p, &l, o);
 	post_recv(&p, 11, at(&l, 1, 64));
 	post_recv(&p, 12, at(&l, 1, 64));
-	CHECK(!munmap(mem, 4096)); /* now that nothing else is mapped there any more */
-	post(p.qp[0], &wr);
-	expect_wc(p.cq[0], 0, IBV_WC_REM_ACCESS_ERR, 0, "requester");
-	expect_wc(p.cq[1], 11, IBV_WC_LOC_ACCESS_ERR, HCASIM_VENDOR_ERR_DMA_FAULT, "responder");
-	expect_wc(p.cq[1], 12, IBV_WC_WR_FLUSH_ERR, 0, "responder");
+	CHECK(!munmap(mem + 4096, 4096)); /* now that nothing else is mapped there any more */
+	provoke(&p, &wr, IBV_WC_REM_ACCESS_ERR, 0);
+	if (!o->srq || first == IBV_WC_LOC_ACCESS_ERR)
+		expect_wc(p.cq[1], 11, first, vendor, "responder");
+	if (!o->srq) /* those that nobody took stay for the other queue pairs */
+		expect_wc(p.cq[1], 12, IBV_WC_WR_FLUSH_ERR, 0, "responder");
 	expect_event(&l, 1, IBV_EVENT_QP_ACCESS_ERR, p.qp[1]);
+	if (o->srq)
+		expect_event(&l, 1, IBV_EVENT_QP_LAST_WQE_REACHED, p.qp[1]);
 	pair_close(&p);
-	CHECK(!ibv_dereg_mr(mr));
+	CHECK(!ibv_dereg_mr(mr) && !munmap(mem, 4096));
+}
+
+static void access_errors(void)
+{
+	const struct options usual = {}, srq = {.srq = true};
+	const uint32_t vendor = HCASIM_VENDOR_ERR_DMA_FAULT;
+
+	access_error(64, &usual, IBV_WC_LOC_ACCESS_ERR, vendor);
+	access_error(1024, &srq, IBV_WC_LOC_ACCESS_ERR, vendor);
+	access_error(4096 + 64, &usual, IBV_WC_LOC_ACCESS_ERR, vendor);
+	access_error(4096 + 1024, &srq, IBV_WC_LOC_ACCESS_ERR, vendor);
+	access_error(4096 + 3 * 1024, &usual, IBV_WC_WR_FLUSH_ERR, 0);
 }
 
 /* ---- Nobody answers ---- */
@@ -272,7 +288,7 @@ int main(void)
 	operation_error();
 	remote_errors();
 	receive_errors();
-	access_error();
+	access_errors();
 	silence();
 	run_events(&l);
 	link_close(&l);

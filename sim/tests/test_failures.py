@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from conftest import Machine, describe, free_port, last_json, pair_command
+from conftest import BUILD, Machine, describe, free_port, last_json, pair_command
 from device_process import find_device
 
 ENDLESS = 1_000_000_000
@@ -70,3 +70,13 @@ def test_a_killed_device_process_is_a_fatal_event():
     assert "async event FD" in process.stdout.readline()
     os.kill(find_device(process.pid), signal.SIGKILL)
     assert "IBV_EVENT_DEVICE_FATAL" in process.stdout.readline()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("hcas", [1, 2])
+def test_outstanding_work_of_a_killed_device_process_is_flushed(hcas):
+    process = Machine(hcas=hcas).start(BUILD / "bin/hcasim-lost")
+    assert process.stdout.readline() == "outstanding\n"
+    os.kill(find_device(process.pid), signal.SIGKILL)
+    assert process.stdout.readline() == "flushed\n"
+    assert process.wait() == 125  # the command ended well, its machine did not

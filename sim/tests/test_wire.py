@@ -53,7 +53,7 @@ class Packet:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Posted work requests, and packets, in their orders."""
+    """Posted work requests, and frames with a BTH, in their orders."""
     folder = tmp_path_factory.mktemp("wire")
     result = Machine(hcas=2, options=["--trace", str(folder)]).run(
         BUILD / "bin/hcasim-soak", 6000, 5, folder / "log"
@@ -62,7 +62,7 @@ def run(tmp_path_factory):
     posted = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
     with PcapReader(str(folder / "wire.pcap")) as reader:
         frames = [Ether(bytes(frame)) for frame in reader]
-    return posted, [Packet(frame) for frame in frames if BTH in frame]
+    return posted, [frame for frame in frames if BTH in frame]
 
 
 def pieces(wr):
@@ -102,15 +102,14 @@ def check_request(wr, number, count, packet):
         assert packet.number(4) == wr["rkey"]  # IETH
 
 
-@pytest.mark.once
-def test_requests_and_fences(run):
-    posted, packets = run
+def check_wire(posted, frames):
+    """Counts what was checked."""
     queues = collections.defaultdict(collections.deque)
     for wr in posted:
         queues[tuple(wr["dest"])].append(wr)
     owner = {(1 - wr["dest"][0], wr["source"]): tuple(wr["dest"]) for wr in posted if wr["kind"] != "UD"}
     at, unanswered, checked = {}, collections.defaultdict(dict), collections.Counter()
-    for packet in packets:
+    for packet in map(Packet, frames):
         response = packet.opcode & 0x1F
         if packet.opcode >> 5 in (0, 5) and 0x0D <= response <= 0x12:  # of RC and XRC
             if response in RESPONSES:
@@ -136,7 +135,20 @@ def test_requests_and_fences(run):
             number = 0
         at[packet.to] = (number, (packet.psn + length) % 2**24, wr)
     assert not any(queues.values())
+    return checked
+
+
+@pytest.mark.once
+def test_requests_and_fences(run):
+    checked = check_wire(*run)
     for op in OPCODES:
         kinds = {"UD"} if op == TSO else {"RC", "XRC"} if op in ANSWERED else {"RC"}
         assert all(checked[op, kind] for kind in kinds), (op, checked)
     assert checked["fence"] > 20
+
+
+def test_the_check_of_fences_can_fail(run):
+    """Requests that nobody fenced do leave before earlier ones are answered."""
+    posted, frames = run
+    with pytest.raises(AssertionError, match="ahead of its fence"):
+        check_wire([wr | {"fence": True} for wr in posted], frames)

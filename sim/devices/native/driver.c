@@ -322,4 +322,5 @@ const struct drv_ops native_drv_ops = {
 	.destroy_flow = native_destroy_flow,
 	.attach_mcast = native_attach_mcast,
 	.detach_mcast = native_detach_mcast,
+	.flush_remains = native_flush_remains,
 };

@@ -44,6 +44,17 @@ static struct native_mem *alloc_ring(struct native_cq *cq, uint32_t entries, str
 	return mem;
 }
 
+static void fill_remains(struct native_cq *cq)
+{
+	cq->base.remains = (struct drv_remains){
+		.mmap_offset = native_mem_mmap_offset(cq->mem),
+		.size = cq->mem->length,
+		.number = cq->base.cqn,
+		.record = record_offset(cq->base.cqe),
+		.entries = cq->base.cqe,
+	};
+}
+
 int native_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u)
 {
 	struct native_dev *n = native_dev(base->ctx->dev);
@@ -67,6 +78,7 @@ int native_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_
 		return ret;
 	}
 	native_cq_hash(n, cq);
+	fill_remains(cq);
 	resp = (struct hcasim_create_cq_resp){
 		.cqn = base->cqn,
 		.cqe = base->cqe,
@@ -112,6 +124,7 @@ int native_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	mem->older = cq->mem;
 	cq->mem = mem;
 	base->cqe = entries;
+	fill_remains(cq);
 	resp = (struct hcasim_resize_cq_resp){
 		.cqe = entries,
 		.ring_mmap_offset = native_mem_mmap_offset(mem),

@@ -121,6 +121,23 @@ static int create_xrc_recv(struct drv_qp *base, struct drv_qp_init *init, struct
 	return 0;
 }
 
+static void fill_remains(struct native_qp *qp, const struct drv_qp_init *init,
+			 const struct hcasim_create_qp_req *req, const struct layout *l)
+{
+	qp->base.remains = (struct drv_remains){
+		.mmap_offset = native_mem_mmap_offset(qp->mem),
+		.size = qp->mem->length,
+		.number = qp->base.qpn,
+		.send_cqn = init->send_cq->cqn,
+		.recv_cqn = init->recv_cq ? init->recv_cq->cqn : 0,
+		.record = l->record,
+		.sq = l->sq,
+		.rq = l->rq,
+		.sq_wqebb = req->sq_wqebb,
+		.rq_wqes = req->rq_wqe_count,
+	};
+}
+
 static int create_queues(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
 {
 	struct native_ucontext *ctx = native_ctx(base->pd->ctx);
@@ -150,6 +167,7 @@ static int create_queues(struct drv_qp *base, struct drv_qp_init *init, struct d
 		return ret;
 	}
 	native_qp_hash(n, qp);
+	fill_remains(qp, init, &req, &l);
 	resp = (struct hcasim_create_qp_resp){
 		.qpn = base->qpn,
 		.ring_mmap_offset = native_mem_mmap_offset(qp->mem),

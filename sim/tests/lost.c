@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Work that is outstanding when the adapter is lost: each request completes once, with a flush error, in the order of
+ * its queue; what had completed does not complete again; receives of a shared queue are nobody's. Started by
+ * `hcasim run`; prints "outstanding" when the adapter may go.
+ */
+#include "completions.h"
+
+#include <poll.h>
+#include <time.h>
+
+#define CQES  16 /* less than is outstanding */
+#define SENDS 30 /* of a QP, outstanding */
+#define RECVS 20 /* likewise */
+#define TURNS                                                                                                \
+	700 /* requests that complete before: the send queues, of 256 basic blocks or more, begin anew */
+
+struct flow { /* an RC QP whose peer never is ready to receive */
+	struct ibv_qp *qp[2];
+	uint64_t sent, received, next_send, next_recv; /* ids posted so far, and that are to complete next */
+};
+
+static struct link l;
+static struct ibv_cq *cq[2];
+static struct ibv_srq *srq;
+
+static void flow_open(struct flow *f, struct ibv_srq *of)
+{
+	for (int end = 0; end < 2; end++) {
+		struct ibv_qp_init_attr init = {.send_cq = cq[end],
+						.recv_cq = cq[end],
+						.srq = end ? NULL : of,
+						.cap = {256, RECVS, 1, 1, 64},
+						.qp_type = IBV_QPT_RC};
+		struct ibv_qp_attr attr = {
+			.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+
+		f->qp[end] = ibv_create_qp(l.pd[end], &init);
+		CHECK(f->qp[end]);
+		f->qp[end]->qp_context = f;
+		CHECK(!ibv_modify_qp(f->qp[end], &attr,
+				     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
+	}
+	link_connect(&l, f->qp);
+}
+
+/* WQEs of several lengths: of one basic block, of two (inline), with immediate data. */
+static void send_one(struct flow *f, enum ibv_wr_opcode op, unsigned int flags)
+{
+	struct ibv_sge sge = {(uintptr_t)l.buf[0], f->sent % 3 ? 8 : 64, l.mr[0]->lkey};
+	struct ibv_send_wr *bad, wr = {.wr_id = f->sent++,
+				       .sg_list = &sge,
+				       .num_sge = 1,
+				       .opcode = op,
+				       .send_flags = flags | (f->sent % 2 ? IBV_SEND_INLINE : 0),
+				       .wr.rdma = {(uintptr_t)l.buf[1], l.mr[1]->rkey}};
+
+	CHECK(!(errno = ibv_post_send(f->qp[0], &wr, &bad)));
+}
+
+static void receive_one(struct flow *f)
+{
+	struct ibv_sge sge = at(&l, 0, 64);
+	struct ibv_recv_wr *bad, wr = {.wr_id = f->received++, .sg_list = &sge, .num_sge = 1};
+
+	CHECK(!(errno = ibv_post_recv(f->qp[0], &wr, &bad)));
+}
+
+/* Writes that complete, one in eight with a completion. */
+static void traffic(struct flow *f, unsigned int n)
+{
+	for (unsigned int i = 1; i <= n; i++) {
+		send_one(f, IBV_WR_RDMA_WRITE, i % 8 && i < n ? 0 : IBV_SEND_SIGNALED);
+		if (i % 8 && i < n)
+			continue;
+		CHECK(next_wc(cq[0]).wr_id == f->sent - 1);
+	}
+	f->next_send = f->sent;
+}
+
+/* A SEND that waits for a receive for ever, and what stands behind it. */
+static void leave(struct flow *f)
+{
+	for (int i = 0; i < SENDS; i++)
+		send_one(f, i % 4 ? IBV_WR_RDMA_WRITE : IBV_WR_SEND, i % 3 ? IBV_SEND_SIGNALED : 0);
+	for (int i = 0; i < RECVS && !f->qp[0]->srq; i++)
+		receive_one(f);
+}
+
+static void check_wc(struct flow *flows, unsigned int n, const struct ibv_wc *wc)
+{
+	for (struct flow *f = flows; f < flows + n; f++) {
+		uint64_t *next = wc->opcode & IBV_WC_RECV ? &f->next_recv : &f->next_send;
+
+		if (wc->qp_num != f->qp[0]->qp_num)
+			continue;
+		if (wc->wr_id != *next || wc->status != IBV_WC_WR_FLUSH_ERR)
+			fprintf(stderr, "QP %u: WR %llu '%s', expected WR %llu\n", wc->qp_num,
+				(unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status),
+				(unsigned long long)*next);
+		CHECK(wc->status == IBV_WC_WR_FLUSH_ERR && wc->wr_id == (*next)++);
+		return;
+	}
+	CHECK(!"a completion of an unknown queue pair");
+}
+
+static void flushed(struct flow *flows, unsigned int n)
+{
+	uint64_t left = 0;
+
+	for (unsigned int i = 0; i < n; i++)
+		left += flows[i].sent - flows[i].next_send + flows[i].received - flows[i].next_recv;
+	for (; left; left--) {
+		struct ibv_wc wc = next_wc(cq[0]);
+
+		check_wc(flows, n, &wc);
+	}
+}
+
+static void expect_fatal(void)
+{
+	struct pollfd p = {.fd = l.ctx[0]->async_fd, .events = POLLIN};
+	struct ibv_async_event event;
+
+	CHECK(poll(&p, 1, PATIENCE_S * 1000) == 1);
+	CHECK(!ibv_get_async_event(l.ctx[0], &event) && event.event_type == IBV_EVENT_DEVICE_FATAL);
+	ibv_ack_async_event(&event);
+}
+
+int main(void)
+{
+	struct ibv_srq_init_attr shared = {.attr = {16, 1, 0}};
+	struct ibv_sge sge;
+	struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
+	static struct flow flows[3];
+	struct ibv_wc wc;
+
+	link_open(&l, 4096);
+	sge = at(&l, 0, 64);
+	cq[0] = link_create_cq(&l, 0, CQES);
+	cq[1] = link_create_cq(&l, 1, CQES);
+	srq = ibv_create_srq(l.pd[0], &shared);
+	CHECK(srq && !ibv_post_srq_recv(srq, &wr, &bad));
+	for (int i = 0; i < 3; i++)
+		flow_open(&flows[i], i == 2 ? srq : NULL);
+	/* The first one's last completion is no longer in the CQ's ring; the third one has none at all. */
+	traffic(&flows[0], TURNS);
+	traffic(&flows[1], TURNS);
+	for (int i = 0; i < 3; i++)
+		leave(&flows[i]);
+	printf("outstanding\n");
+	fflush(stdout);
+	expect_fatal();
+	flushed(flows, 3);
+	leave(&flows[0]);
+	flushed(flows, 1);
+	CHECK(!ibv_poll_cq(cq[0], 1, &wc) && !ibv_poll_cq(cq[1], 1, &wc));
+	printf("flushed\n");
+	return 0;
+}
