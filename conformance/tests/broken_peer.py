@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Stands between a runner and its real peer, hands on what they say, and breaks at a call: HOW NAME COUNT COMMAND...
+"""Stands between a runner and its real peer, hands on what they say, and breaks once: HOW NAME COUNT MARK COMMAND...
 
-Started as a peer command of the tests. The frames are those of conformance/runner/peer/wire.h.
+HOW at the COUNT-th call NAME, unless another one has left the file MARK when it did so. A peer command of the tests. The frames are those of conformance/runner/peer/wire.h.
 """
 import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from peer_frames import CALLS, HEAD
 
@@ -49,14 +50,15 @@ def break_now(how, head):
         say(HEAD.pack(magic, call, number, 0, 1) + b"x")
 
 
-how, name, count, *command = sys.argv[1:]
+how, name, count, mark, *command = sys.argv[1:]
 left = int(count)
 peer = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 say(peer.stdout.readline())
 while True:
     call, head, body = frame(sys.stdin.buffer)
     left -= CALLS[call] == name
-    if CALLS[call] == name and left == 0:
+    if CALLS[call] == name and left == 0 and not Path(mark).exists():
+        Path(mark).touch()
         break_now(how, head)
         continue
     peer.stdin.write(head + body)

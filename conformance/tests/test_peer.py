@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The responder's end in a process of its own: --peer-command, and each way in which that process can break."""
+import json
 import os
 import shutil
 import subprocess
@@ -11,14 +12,17 @@ import yaml
 
 from peer_frames import CALLS, HEAD
 from hcasim_conform import cli, drive, dut, results
+from hcasim_conform.covering import base
+from hcasim_conform.enumeration import Enumerator
 
 HERE = Path(__file__).resolve().parent
 MAGIC = 0x4C435048
 SOME = (
-    "(/sge/ and /signaled and not (of-3 or after or interleaved or threads)) "
+    "recv/rc or srq/ or (/sge/ and /signaled and not (of-3 or after or interleaved or threads)) "
     "or suite/mw or suite/keys/rc or suite/srq or suite/datagram or suite/event or suite/reuse or suite/tso or writev/"
 )
 SENDS = "wr/send/rc/sge/ and not ip_csum"
+FEW = "wr/send/rc/sge/ and not (ip_csum or of-3 or after or interleaved or threads or batch)"
 PEER = "hcasim-conform-runner --peer"
 
 
@@ -64,12 +68,6 @@ def test_two_processes(conform):
     assert data["dut"]["peer_command"] == PEER.split()
 
 
-def test_the_peer_of_a_dut_file(conform):
-    done, data = conform("-k", SENDS, peer_command=PEER.split())
-    assert failing(data) == {} and done.returncode == 0, done.stderr
-    assert data["findings"] == []
-
-
 def test_a_device_and_a_peer_without_a_file(build, tmp_path):
     hcasim = str(build / "bin" / "hcasim")
     command = [hcasim, "run", "--hcas", "2", "--", hcasim, "conform", "--dut", "device:hcasim0"]
@@ -83,67 +81,130 @@ def test_a_device_and_a_peer_without_a_file(build, tmp_path):
 
 # -- a peer that breaks in the course of a run
 
+
+@pytest.fixture
+def broken(tmp_path):
+    def command(how, call, count):
+        script = [sys.executable, str(HERE / "broken_peer.py")]
+        return [*script, how, call, str(count), str(tmp_path / "mark"), *PEER.split()]
+
+    return command
+
+
+def one(data):
+    """The faults of the only cell that failed."""
+    (faults,) = failing(data).values()
+    return faults
+
+
+def test_a_peer_that_crashes_costs_its_cell(conform, broken):
+    """And says which end it was; the next runner, which has a peer of its own, goes on behind it."""
+    command = broken("crash", "post_recv", 20)
+    done, data = conform("--no-tap", "-k", FEW, peer_command=command, start_ms=20000)
+    assert done.returncode == 1 and len(data["cells"]) > 3
+    assert len(one(data)) == 1 and "died of SIGSEGV in post_recv: the last words" in one(data)[0], one(data)
+
+
+@pytest.fixture
+def runner(build, tables):
+    """What a runner with this peer says of two cells, how it ended, and in how many seconds."""
+    cells = [
+        c
+        for c in base_cells(tables)
+        if c.id in ("wr/send/rc/sge/-/signaled", "wr/rdma_write/rc/sge/-/signaled")
+    ]
+
+    def run(command, start_ms=20000, device="hcasim1"):
+        native = dut.load("native", device, command)
+        native.runner_line["dut"] |= {"timeout_ms": 500, "start_ms": start_ms}
+        env = drive.environment(native, build / "bin")
+        text = "".join(json.dumps(line) + "\n" for line in [native.runner_line, *(c.line() for c in cells)])
+        start = [build / "bin" / "hcasim", "run", "--hcas", "2", "--", build / "bin" / drive.RUNNER]
+        done = subprocess.run(
+            start, input=text, capture_output=True, text=True, timeout=60, env=env, check=False
+        )
+        return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+    return run
+
+
+def base_cells(tables):
+    blocks = Enumerator(tables).blocks.values()
+    return [b.cell(where) for b in blocks for where in base(b)]
+
+
+# how, at which call and the how many-th of it, and what is said of it
 BROKEN = [
-    ("crash", "post_recv", 60, "died of SIGSEGV in post_recv: the last words of the peer"),
-    ("killed", "poll_cq", 40, "died of SIGKILL in poll_cq"),
-    ("hang", "sync", 9, "did not answer sync within 3000 ms and was killed"),
-    ("garbage", "poll_cq", 40, "no answer to poll_cq: 'Broadcast message from root"),
+    ("crash", "map", 1, "died of SIGSEGV in map: the last words of the peer"),
+    ("killed", "poll_cq", 1, "died of SIGKILL in poll_cq"),
+    ("hang", "sync", 1, "did not answer sync within 2000 ms and was killed"),
+    ("garbage", "req_notify_cq", 1, "no answer to req_notify_cq: 'Broadcast message from root"),
+    ("garbage", "poll_cq", 1, "no answer to poll_cq: 'Broadcast message from root"),
     ("long", "modify_qp", 2, "no answer to modify_qp"),
     ("short", "create_qp", 1, "no answer to create_qp"),
 ]
 
 
-@pytest.mark.parametrize("how, call, count, words", BROKEN, ids=[b[0] for b in BROKEN])
-def test_a_peer_that_breaks_costs_its_cell(conform, how, call, count, words):
-    """The next runner has a peer of its own, which breaks at its call of that number, too; each says which end it was."""
-    broken = [sys.executable, str(HERE / "broken_peer.py"), how, call, str(count), *PEER.split()]
-    done, data = conform("--no-tap", "-k", SENDS, peer_command=broken, start_ms=20000)
-    assert done.returncode == 1
-    bad = failing(data)
-    assert bad and all(len(f) == 1 and "the peer process (" in f[0] and words in f[0] for f in bad.values()), bad
-    if how in ("crash", "killed", "hang", "garbage"):
-        assert len(bad) < len(data["cells"])  # those before it passed, and others went on behind it
+@pytest.mark.parametrize("how, call, count, words", BROKEN, ids=[f"{b[0]}-{b[1]}" for b in BROKEN])
+def test_what_is_said_of_a_peer_that_breaks(runner, broken, how, call, count, words):
+    status, said = runner(broken(how, call, count))
+    if "error" in said[-1]:  # before the first cell
+        assert status == 2 and words in said[-1]["error"]
+        return
+    assert status == 1 and [*said[-1]][:1] == ["end"] and said[-1]["pass"] is False
+    assert len(said[-1]["faults"]) == 1 and "the peer process (" in said[-1]["faults"][0]
+    assert words in said[-1]["faults"][0]
+    assert sum("end" in line for line in said) == 1  # the cell behind it is another runner's
 
 
-def test_an_error_of_a_call_is_that_of_the_device(conform):
-    """The peer lives: the cell fails as it would with both ends here."""
-    broken = [sys.executable, str(HERE / "broken_peer.py"), "error", "create_qp", "1", *PEER.split()]
-    done, data = conform("--no-tap", "-k", SENDS, peer_command=broken, start_ms=20000)
-    assert done.returncode == 1
-    assert list(failing(data).values()) == [["ibv_create_qp of the peer failed with ENOMEM"]]
+def test_an_error_of_a_call_is_that_of_the_device(runner, broken):
+    """The peer lives: the cell fails as it would with both ends here, and the next one is run."""
+    _, said = runner(broken("error", "create_qp", 1))
+    ends = [line for line in said if "end" in line]
+    assert [line["pass"] for line in ends] == [False, True]
+    assert ends[0]["faults"] == ["ibv_create_qp of the peer failed with ENOMEM"]
 
 
 # -- a peer that does not start
 
 STARTS = [
     (["no-such-program"], "the peer process (no-such-program) cannot be started: No such file"),
-    (["sh", "-c", "echo Permission denied. >&2; exit 255"], "ended with status 255 in its start: Permission denied."),
+    (
+        ["sh", "-c", "echo Permission denied. >&2; exit 255"],
+        "ended with status 255 in its start: Permission denied.",
+    ),
     (["echo", "Welcome to host2"], "no answer to its start: 'Welcome to host2'"),
     (["echo", "hcasim-conform-peer 2 0"], "speaks version 2 of the protocol, this runner speaks 1"),
     (["echo", "hcasim-conform-peer 1 0"], "lays out its structures otherwise (stamp 00000000"),
-    (["sleep", "60"], "did not answer its start within 3500 ms"),
+    (["sleep", "60"], "did not answer its start within 2100 ms and was killed"),
 ]
 
 
-@pytest.mark.parametrize("command, words", STARTS, ids=["none", "refused", "motd", "version", "stamp", "silent"])
-def test_a_peer_that_does_not_start(conform, command, words):
-    done, data = conform("-k", SENDS, peer_command=command, start_ms=500)
-    assert done.returncode == 1
+@pytest.mark.parametrize(
+    "command, words", STARTS, ids=["none", "refused", "motd", "version", "stamp", "silent"]
+)
+def test_a_peer_that_does_not_start(runner, command, words):
+    status, said = runner(command, start_ms=100)
+    assert status == 2 and words in said[-1]["error"]
+
+
+def test_a_peer_that_does_not_start_fails_the_run(conform):
+    done, data = conform("-k", FEW, peer_command=["sh", "-c", "echo Permission denied. >&2; exit 255"])
+    words = "ended with status 255 in its start: Permission denied."
+    assert done.returncode == 1 and len(failing(data)) == len(data["cells"])
     assert all(len(f) == 1 and words in f[0] for f in failing(data).values()), failing(data)
-    assert len(failing(data)) == len(data["cells"])
     assert any(words in fault for fault in data["faults"])
 
 
-def test_a_device_that_the_peer_does_not_have(conform):
-    done, data = conform("--peer", "mlx5_7", "--peer-command", PEER, "-k", SENDS)
-    assert done.returncode == 1
-    assert all("the peer: no RDMA device 'mlx5_7'" in f[0] for f in failing(data).values())
+def test_a_device_that_the_peer_does_not_have(runner):
+    status, said = runner(PEER.split(), device="mlx5_7")
+    assert status == 2 and "the peer: no RDMA device 'mlx5_7' here" in said[-1]["error"]
 
 
 def test_a_peer_that_ends_badly(conform):
     """A crash when everything is given back, or a sanitizer's finding: no cell's, but the run's."""
     done, data = conform(
-        "--no-tap", "-k", SENDS, peer_command=["sh", "-c", f"{PEER}; echo leaked >&2; exit 23"]
+        "--no-tap", "-k", FEW, peer_command=["sh", "-c", f"{PEER}; echo leaked >&2; exit 23"]
     )
     assert done.returncode == 1 and failing(data) == {}
     assert any("ended with status 23: leaked" in fault for fault in data["faults"]), data["faults"]
@@ -231,18 +292,18 @@ UsePAM no
 """
 # What a login does not hand on, and a real second host does not need: the simulated machine is this one's.
 LOGIN = """#!/bin/sh
-set -- "LD_PRELOAD='$LD_PRELOAD'"
-for name in $(env | sed -n 's/^\\(HCASIM_[A-Z_]*\\|LD_LIBRARY_PATH\\)=.*/\\1/p'); do
-	eval "set -- \\"\\$@\\" \\"$name='\\$$name'\\""
-done
-exec env -u LD_PRELOAD ssh -T -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR \
-	-i {key} -o ProxyCommand='{sshd} -i -f {folder}/sshd_config' {user}@host2 "env $* {runner} --peer"
+exec env -u LD_PRELOAD ssh -T -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \\
+	-o LogLevel=ERROR -i '{key}' -o ProxyCommand="'{sshd}' -i -f '{folder}/sshd_config'" '{user}@host2' \\
+	"env LD_PRELOAD='$LD_PRELOAD' LD_LIBRARY_PATH='$LD_LIBRARY_PATH' HCASIM_RUNTIME='$HCASIM_RUNTIME' \\
+	RDMAV_DRIVERS='$RDMAV_DRIVERS' IBV_DRIVERS='$IBV_DRIVERS' '{runner}' --peer"
 """
 
 
-def test_over_ssh(build, conform, tmp_path):
+def test_over_ssh(build, runner, tmp_path):
     """A real login, without a port: sshd speaks to ssh over a pipe."""
     sshd = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin")
+    if os.geteuid() == 0:  # what a system's start makes for it
+        os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
     (tmp_path / "sshd_config").write_text(SSHD.format(key=key), encoding="utf-8")
@@ -251,5 +312,6 @@ def test_over_ssh(build, conform, tmp_path):
     text = LOGIN.format(key=key, sshd=sshd, folder=tmp_path, user=user, runner=build / "bin" / drive.RUNNER)
     login.write_text(text, encoding="utf-8")
     login.chmod(0o755)
-    done, data = conform("-k", SENDS, peer_command=[str(login)], start_ms=20000)
-    assert failing(data) == {} and done.returncode == 0, done.stderr
+    status, said = runner([str(login)])
+    assert status == 0, said[-1]
+    assert [line["pass"] for line in said if "end" in line] == [True, True]

@@ -179,19 +179,25 @@ int agent_post_recv(struct agent *a, const struct agent_args *args, void *to)
 	return 0;
 }
 
+static bool readable(int fd, int timeout_ms)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	return poll(&p, 1, timeout_ms) == 1;
+}
+
 int agent_wait(struct agent *a, const struct agent_args *args, void *to)
 {
 	const struct peer_wait *call = args->call;
 	struct peer_number *answer = to;
 	bool bad = false;
 	struct ibv_comp_channel *channel = agent_find(a, call->channel, KIND_CHANNEL, &bad);
-	struct pollfd p = {.fd = channel ? channel->fd : a->end.ctx->async_fd, .events = POLLIN};
 
 	if (bad)
 		return EBADF;
 	if (call->timeout_ms < 0 || (unsigned int)call->timeout_ms > a->timeout_ms)
 		return EINVAL;
-	answer->number = poll(&p, 1, call->timeout_ms) == 1;
+	answer->number = readable(channel ? channel->fd : a->end.ctx->async_fd, call->timeout_ms);
 	return 0;
 }
 
@@ -206,6 +212,8 @@ int agent_get_cq_event(struct agent *a, const struct agent_args *args, void *to)
 
 	if (bad || !channel)
 		return EBADF;
+	if (!readable(channel->fd, 0))
+		return EAGAIN;
 	if (ibv_get_cq_event(channel, &cq, &context))
 		return errno ? errno : EIO;
 	answer->id = agent_number(a, cq);
@@ -235,6 +243,8 @@ int agent_get_async_event(struct agent *a, const struct agent_args *args, void *
 	struct peer_event *answer = to;
 	struct ibv_async_event event;
 
+	if (!readable(a->end.ctx->async_fd, 0))
+		return EAGAIN;
 	if (ibv_get_async_event(a->end.ctx, &event))
 		return errno ? errno : EIO;
 	answer->type = event.event_type;

@@ -316,6 +316,24 @@ int agent_bind_mw(struct agent *a, const struct agent_args *args, void *to)
 	return err;
 }
 
+/* So many specifications, each of its own size, and nothing else. */
+static bool is_flow(const struct ibv_flow_attr *attr, size_t length)
+{
+	const uint8_t *at = (const uint8_t *)(attr + 1), *end = (const uint8_t *)attr + length;
+	struct {
+		enum ibv_flow_spec_type type;
+		uint16_t size;
+	} hdr; /* how every specification begins */
+	unsigned int num = attr->num_of_specs;
+
+	for (; num && (size_t)(end - at) >= sizeof(hdr); num--, at += hdr.size) {
+		memcpy(&hdr, at, sizeof(hdr));
+		if (hdr.size < sizeof(hdr) || hdr.size > end - at)
+			return false;
+	}
+	return !num && at == end && attr->size == length;
+}
+
 int agent_create_flow(struct agent *a, const struct agent_args *args, void *to)
 {
 	const struct peer_create_flow *call = args->call;
@@ -332,7 +350,7 @@ int agent_create_flow(struct agent *a, const struct agent_args *args, void *to)
 	if (args->tail_length < sizeof(flow.attr) || args->tail_length > sizeof(flow.bytes))
 		return EINVAL;
 	memcpy(flow.bytes, args->tail, args->tail_length);
-	if (flow.attr.size != args->tail_length)
+	if (!is_flow(&flow.attr, args->tail_length))
 		return EINVAL;
 	return agent_give(a, KIND_FLOW, ibv_create_flow(qp, &flow.attr), &answer->id);
 }
