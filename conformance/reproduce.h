@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The names in the calls of a report. Pasted into a function of a program that defines these, the calls compile. */
+/*
+ * The names in the calls of a report. "Copy C" gives a file that includes this one; with libhcasim-reproduce.a it is
+ * a program that does what the cell did, on two devices, and says what came of it (docs/conformance.md, Reports).
+ */
 #ifndef CONFORM_REPRODUCE_H
 #define CONFORM_REPRODUCE_H
 
@@ -13,7 +16,7 @@ extern struct ibv_pd *pd;
 extern struct ibv_qp *qp, *peer, *back; /* requester; responder; with XRC, the responder's own XRC_SEND QP */
 extern struct ibv_qp *other;            /* a further one of the responder */
 extern struct ibv_qp_ex *qpx;           /* ibv_qp_to_qp_ex(qp) */
-extern struct ibv_cq *peer_cq;
+extern struct ibv_cq *cq, *peer_cq;
 extern struct ibv_srq *srq;
 extern struct rdma_cm_id *id;
 
@@ -21,7 +24,6 @@ extern struct rdma_cm_id *id;
 extern struct ibv_mr *mr;
 extern struct ibv_mw *mw;
 extern void *addr;
-extern size_t length;
 extern uint32_t lkey;
 extern struct ibv_sge sg_list[];
 extern struct ibv_data_buf buf_list[];
@@ -31,7 +33,11 @@ extern void *context;
 /* of the responder */
 extern struct ibv_ah *ah;
 extern uint32_t remote_qpn, srqn, rkey;
+extern struct ibv_mr *remote_mr;
 extern uint64_t remote_addr;
+extern void *recv_addr;
+extern uint32_t recv_lkey;
+extern struct ibv_sge recv_sg_list[];
 extern struct ibv_recv_wr recv_wr[], *bad_recv_wr;
 extern struct ibv_wc wc[];
 extern struct ibv_grh *grh;
@@ -40,5 +46,37 @@ extern uint8_t port;
 /* of atomics and of segmentation */
 extern uint64_t compare, swap, add, value;
 extern uint8_t hdr[];
+
+/* What the responder, or the memory, needs beside the usual. */
+enum cell_need {
+	CELL_OWN_WINDOW = 1 << 0,
+	CELL_PEER_WINDOW = 1 << 1,
+	CELL_BOUND = 1 << 2,
+	CELL_FLUSH = 1 << 3,
+	CELL_TSO = 1 << 4,
+	CELL_SRQ = 1 << 5,
+};
+
+/* Makes memory and the responder for qp, and connects both. */
+void cell_connect(unsigned int needs);
+/* Two rdma_cm_ids, connected: id is the requester's. */
+void cell_connect_id(unsigned int sges, unsigned int inline_bytes);
+/* The responder posts as many receives as it has buffers. */
+void cell_receives(void);
+/* Waits for so many completions at each end, and prints them. */
+void cell_wait(unsigned int requester, unsigned int responder);
+/* Prints what a call returned, or which error it set. */
+int cell_said(const char *call, int ret);
+struct ibv_qp *cell_made(struct ibv_qp *qp);
+
+/* The cell: what the file defines. */
+void reproduce(void);
+
+#define ibv_create_qp_ex(...)  cell_made(ibv_create_qp_ex(__VA_ARGS__))
+#define ibv_wr_complete(...)   cell_said("ibv_wr_complete", ibv_wr_complete(__VA_ARGS__))
+#define ibv_post_send(...)     cell_said("ibv_post_send", ibv_post_send(__VA_ARGS__))
+#define ibv_post_recv(...)     cell_said("ibv_post_recv", ibv_post_recv(__VA_ARGS__))
+#define ibv_post_srq_recv(...) cell_said("ibv_post_srq_recv", ibv_post_srq_recv(__VA_ARGS__))
+#define rdma_post_writev(...)  cell_said("rdma_post_writev", rdma_post_writev(__VA_ARGS__))
 
 #endif

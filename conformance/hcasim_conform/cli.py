@@ -5,12 +5,14 @@ import os
 import shlex
 import sys
 import time
+from collections import Counter
 from datetime import datetime, timezone
 from pathlib import Path
 
 from rich.console import Console
 
 from . import commands, device, results, taps, terminal, versions
+from .cells import LEVELS
 from .dut import DutError, load
 from .enumeration import Enumerator
 from .explain import explain
@@ -102,9 +104,9 @@ def parser():
     p.add_argument(
         "--jobs",
         type=_number(1),
-        default=os.cpu_count() or 1,
+        default=len(os.sched_getaffinity(0)),
         metavar="N",
-        help="runner processes at a time (default: cores)",
+        help="runner processes at a time (default: cores that this process may use)",
     )
     p.add_argument(
         "--diff",
@@ -132,7 +134,12 @@ def bin_dir(given):
 def print_counts(selection, file):
     """How many cells exist, run and are left out, and why."""
     counts = selection.counts()
-    print(f"{counts['exist']} cells, seed {selection.seed}, {selection.mode}: {counts['run']} run", file=file)
+    levels = Counter(c.expect.level for c in selection.cells)
+    run = ", ".join(f"{levels[level]} {level}" for level in LEVELS if levels[level])
+    print(
+        f"{counts['exist']} cells exist; {selection.mode}, seed {selection.seed}: {counts['run']} run ({run})",
+        file=file,
+    )
     for reason, number in sorted(counts["left_out"].items(), key=lambda item: -item[1]):
         print(f"{number:>8} not: {reason}", file=file)
 

@@ -3,9 +3,13 @@
 
 Base cells have at most one coordinate off its plain value: each row of the tables, each setter, each flag
 set, each limit and each region on its own, on every QP type. They always run. The rest is chosen by a
-seed: cells such that, for every operation of every API, each pair of values of two axes (QP type, data
-setter, QP setter, flags, region) that occurs in a defined cell occurs in a chosen one, and does so for
-each way such a cell may have to end, so that a refusal does not stand in for an executed request.
+seed: cells such that, for every operation of every API,
+
+- each verdict of a QP type (the sentence, its level, how a cell ends, bad_wr, event, errata) that belongs
+  to a defined cell belongs to a chosen one: whatever the pages demand of a row is tried at least once;
+- each pair of values of two axes (QP type, data setter, QP setter, flags, region) that occurs in a defined
+  cell occurs in a chosen one, and does so for each way such a cell may have to end, so that a refusal does
+  not stand in for an executed request.
 """
 import random
 
@@ -36,9 +40,25 @@ class Numbers:
         return [self.known.setdefault((axis, name), len(self.known)) for name in names]
 
 
+def verdicts(block):
+    """The number of what a cell must show: of an Expect, equal ones have the same."""
+    known, by_id = {}, {}
+
+    def number(expect):
+        found = by_id.get(
+            id(expect)
+        )  # the block keeps them alive; hashing each of a quarter of a million is slow
+        if found is None:
+            found = by_id[id(expect)] = known.setdefault(expect, len(known))
+        return found
+
+    return number
+
+
 def held(block, numbers):
-    """(place, pairs) of each defined cell; a pair is a number that also says how the cell must end."""
+    """(place, what it holds) of each defined cell: pairs, whose numbers also say how the cell must end; its verdict."""
     (qpt,) = numbers.of(0, [block.qpt])
+    verdict = verdicts(block)
     datas, setters = numbers.of(1, block.data_ids), numbers.of(2, block.setter_ids)
     flags, around = numbers.of(3, block.flags), numbers.of(4, block.regions)
     qpt <<= SHIFT
@@ -53,12 +73,13 @@ def held(block, numbers):
             high_d | s, high_d | f, high_d | r,
             high_s | f, high_s | r,
             high_f | r,
+            (block, verdict(expect)),
         )  # fmt: skip
         yield where, pairs
 
 
 def pairwise(blocks, chance):
-    """Places of these blocks that cover all their pairs beyond those of the base cells."""
+    """Places of these blocks that cover all their verdicts and pairs beyond those of the base cells."""
     numbers, covered = Numbers(), set()
     left = []
     for block in blocks:

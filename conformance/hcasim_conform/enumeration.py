@@ -236,6 +236,10 @@ class Block:
         """The places of all cells that are run at all."""
         return (where for where, _ in self.judged())
 
+    def levels(self):
+        """How many of the cells that are run at all have which level."""
+        return Counter(expect.level for _, expect in self.judged())
+
     def undefined(self):
         """Why cells are never run, and how many."""
         found = Counter()
@@ -298,6 +302,12 @@ class Enumerator:
         """Why cells are never run: reason to number."""
         found = sum((block.undefined() for block in self.blocks.values()), Counter())
         found.update(c.expect.why for c in self.beside.values() if not defined(c))
+        return found
+
+    def levels(self):
+        """Level to number, of all cells that are run at all."""
+        found = sum((block.levels() for block in self.blocks.values()), Counter())
+        found.update(c.expect.level for c in self.beside.values() if defined(c))
         return found
 
     def cells(self):

@@ -13,7 +13,7 @@ from . import drive
 from .device import Device, DeviceError
 from .tables import SPEC
 
-MANY = 20000  # cells of a run of which those that pass keep no list of calls
+MANY = 25000  # cells of a run of which those that pass keep no list of calls
 NAMED = 10  # failing cells that a test's message names
 
 

@@ -48,7 +48,7 @@ class Objects(Suite):
         ):
             yield self._mw(case, "mw_bad_bind", clause, args, BAD_BIND, "MW_BIND_ERR")
         holds = "ibv_dereg_mr() fails while the window is bound, and works when it is void"
-        yield self._mw("dereg-bound", "mw_holds_mr", DEREG_BOUND, {}, holds, errata=())
+        yield self._mw("dereg-bound", "mw_holds_mr", DEREG_BOUND, {}, holds, status=None, errata=())
         yield self._mw(
             "dealloc-bound", "mw_holds_mr", INVALIDATED, {"dealloc": 1}, f"{holds}; then {REFUSED}"
         )

@@ -12,9 +12,9 @@ from pathlib import Path
 from . import artefacts, hostlink, packets, wire
 from .traces import Traces
 
-# Suites whose requests are refused, or are posted by threads: what is on the wire is not all in the journal,
-# or not all of the journal is on the wire.
-UNJUDGED = ("flush", "keys", "mw", "full", "region", "overrun")
+# Posted by several threads, or beside the journal: it does not say what is on the wire, or in which order.
+UNJUDGED = ("region", "overrun")
+REFUSED = ("flush", "keys", "mw")  # a request is refused, and what is behind it does not leave
 REPEATED = ("rnr", "retry")  # the same request again and again
 
 
@@ -102,7 +102,10 @@ class Tap:
         if cell.api == "suite" and cell.short in REPEATED:
             self._repeated(cell, result, piece, faults.append)
             lose_count(result, next_psn)
-        elif not (cell.api == "writev" or is_unjudged(cell)):
+        elif cell.api == "suite" and cell.short in REFUSED and not is_unjudged(cell):
+            self._cut_short(cell, result, piece, faults.append)
+            lose_count(result, next_psn)
+        elif not (cell.api == "writev" or is_unjudged(cell, result)):
             self._stream(cell, result, piece, next_psn, faults)
         else:
             lose_count(result, next_psn)
@@ -117,12 +120,30 @@ class Tap:
             or cell.scenario == "timeout_endless"
         ):
             return
+        for _, there, back in Tap._pairs(result, piece):
+            wire.judge_attempts(there, back, count + 1, cell.args["gap_us"] * 1000, complain)
+
+    def _cut_short(self, cell, result, piece, complain):
+        """Requests of which one is refused: what leaves is right, and ends there."""
+        judge = wire.WireJudge(self.mtu, self._in_scope, complain)
+        statuses, refusals = refused_with(cell), 0
+        for regions, there, back in self._pairs(result, piece):
+            refusals += judge.cut_short(regions, there, back, None, statuses)
+        remote = wire.NAKS.keys() & set(statuses) and cell.qpt in ("RC", "XRC_SEND")
+        if remote and not refusals and result.posts:
+            complain(f"wire: nobody refused a request, expected was {' or '.join(statuses)}")
+
+    @staticmethod
+    def _pairs(result, piece):
+        """(postings, packets, answers) of each pair of QPs that has packets of its own."""
         address = {end["dev"]: wire_address(end["gid"]) for end in result.ends}
         for (dev, qp, to), regions in wire.by_pair(result.posts).items():
+            if regions[0]["type"] == "RAW_PACKET":
+                continue
             here, far = address[dev], address[regions[0]["peer"]]
             there = [p for p in piece.packets if p.dqpn == to and p.src == here and not p.response]
             back = [p for p in piece.packets if p.dqpn == qp and p.src == far and p.response]
-            wire.judge_attempts(there, back, count + 1, cell.args["gap_us"] * 1000, complain)
+            yield regions, there, back
 
     def _stream(self, cell, result, piece, next_psn, faults):
         """Requests that are taken: each in its place on both links."""
@@ -165,13 +186,20 @@ def lose_count(result, next_psn):
     next_psn.update(dict.fromkeys(wire.by_pair(result.posts)))
 
 
-def is_unjudged(cell):
+def refused_with(cell):
+    """What the completion of the refused request may say; none: there is no refused request."""
+    if "QP-RIGHTS" in cell.expect.errata:
+        return "REM_ACCESS_ERR", "REM_INV_REQ_ERR"
+    return (cell.expect.status,) if cell.expect.status else ()
+
+
+def is_unjudged(cell, result=None):
     """The runner's journal does not say what must be seen."""
-    return (
-        cell.expect.post == "error"
-        or cell.api == "suite"
-        and (cell.short in UNJUDGED or cell.scenario in ("recycle", "event_error"))
-    )
+    if cell.api != "suite":
+        return cell.expect.post == "error"
+    if cell.short == "full" and result and not result.posts:
+        return True
+    return cell.short in UNJUDGED or cell.scenario in ("recycle", "event_error")
 
 
 def has_window(cell):

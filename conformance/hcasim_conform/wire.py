@@ -8,6 +8,9 @@ PSN_MASK = 0xFFFFFF
 QUAD = (1 << 64) - 1  # the journal has signed numbers
 SOLICITED, FENCE, INLINE, SIGNALED = 1 << 2, 1 << 0, 1 << 3, 1 << 1  # enum ibv_send_flags
 REMOTE_ACCESS, NOT_READY = 0x62, 0x20
+# What the responder says where the requester's completion has a status (IBTA 9.9.3).
+NAKS = {"REM_ACCESS_ERR": REMOTE_ACCESS, "REM_INV_REQ_ERR": 0x61, "REM_OP_ERR": 0x63}
+NAK_KIND = 0x60
 ETHERNET_LEAST = 60  # bytes of a frame, without FCS
 ACK_KIND = 0x60  # bits of the AETH syndrome: 0 acknowledged, 1 receiver not ready, 3 not acknowledged
 
@@ -130,6 +133,53 @@ class WireJudge:
         self._answers(seen, answers, refusable)
         self._fences(seen)
         return seen, None if left else psn
+
+    def cut_short(self, regions, packets, answers, first_psn, statuses):
+        """A stream one of whose requests is refused, here or at the far end, and which ends there.
+
+        statuses: of which the completion has one. Returns the number of refusals on the wire.
+        """
+        qpt, left, psn, seen = regions[0]["type"], list(packets), first_psn, []
+        naks = [p for p in answers if "aeth" in p.values and p.syndrome & ACK_KIND == NAK_KIND]
+        for wr, region in ((wr, region) for region in regions for wr in executed(region)):
+            want, span = expected(wr, qpt, self.mtu)
+            request = Request(wr, region, left[: len(want)], [])
+            request.span, left = span, left[len(want) :]
+            if request.packets and not self._message(request, want, qpt, psn):
+                return len(naks)
+            if len(request.packets) < len(want):
+                if not naks and NAKS.keys() & set(statuses):
+                    self.complain(
+                        f"wire: {len(request.packets)} of {len(want)} packets of {wr['op']} were seen"
+                    )
+                break
+            if request.packets:
+                psn = (request.last_psn + 1) & PSN_MASK
+            seen.append(request)
+        for extra in left:
+            self.complain(f"wire: a packet that no accepted request asked for: {extra.says()}")
+        self._refusals(seen, answers, naks, statuses)
+        return len(naks)
+
+    def _refusals(self, seen, answers, naks, statuses):
+        """One refusal at most, as the status says; everything before it is answered, nothing behind it."""
+        for nak in naks:
+            if nak.syndrome not in map(NAKS.get, statuses):
+                self.complain(f"wire: a refusal that is not {' or '.join(statuses)}: {nak.says()}")
+        if len(naks) > 1:
+            self.complain(f"wire: {len(naks)} refusals, expected one")
+        if not naks:
+            return
+        by_psn = {}
+        for packet in answers:
+            by_psn.setdefault(packet.psn, []).append(packet)
+            if packet is not naks[0] and 0 <= (packet.psn - naks[0].psn) & PSN_MASK < 1 << 23:
+                self.complain(f"wire: an answer behind a refusal: {packet.says()}")
+                return
+        for request in seen:
+            before = request.packets and (naks[0].psn - request.last_psn - 1) & PSN_MASK < 1 << 23
+            if before and not self._answered(request, by_psn, answers):
+                return
 
     def _message(self, request, want, qpt, psn):
         """One message, packet by packet."""

@@ -174,8 +174,10 @@ int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline
 		ret = resolve(dut->responder.address, &to);
 	if (ret)
 		return ret;
-	log_call(log, "/* rdma_listen(), rdma_resolve_addr(), rdma_resolve_route(), rdma_create_qp(), "
-		      "rdma_connect(), rdma_accept() */");
+	log_call(log,
+		 "cell_connect_id(%u, %u) /* rdma_listen(), rdma_resolve_addr(), rdma_resolve_route(), "
+		 "rdma_create_qp(), rdma_connect(), rdma_accept() */",
+		 sges, inline_bytes);
 	ret = dut->far ? far_cm_listen(cm, &port) : listen_on(cm, dut->responder.address, &port);
 	if (ret)
 		return ret;

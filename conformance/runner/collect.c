@@ -89,6 +89,8 @@ void collect(struct link *l, const struct expect *requester, const struct expect
 	struct side sides[] = {{"requester", l->cq, requester, 0}, {"responder", l->peer_cq, responder, 0}};
 	uint64_t deadline = now_ms() + l->dut->timeout_ms;
 
+	if (requester->num || responder->num)
+		log_call(&res->log, "cell_wait(%u, %u)", requester->num, responder->num);
 	while (!(complete(&sides[0]) && complete(&sides[1])) && !res->verdict.num && !far_broken()) {
 		bool any = take_one(l, &sides[0], res);
 
@@ -134,4 +136,6 @@ void collect_memory(struct link *l, unsigned int first_use, struct result *res)
 	arena_judge(&res->verdict, &l->local);
 	arena_judge(&res->verdict, &l->target);
 	arena_judge(&res->verdict, &l->recv);
+	if (!res->verdict.num)
+		seen(res, "all memory as it must be; ");
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "link.h"
@@ -111,8 +112,36 @@ static int create_cqs(struct link *l)
 	return l->peer_cq ? 0 : failed();
 }
 
-/* The QP under test. With the ibv_wr_* API it is made as ibv_wr_post(3) says in USAGE. */
-static int create_requester(struct link *l, struct log *log)
+/* ibv_create_qp_ex() as it is called. */
+static void log_requester(const struct link *l, const struct ibv_qp_init_attr_ex *attr, struct log *log)
+{
+	const struct ibv_qp_cap *cap = &attr->cap;
+	char ops[256], more[384] = "";
+	size_t used = 0;
+
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS)
+		used = snprintf(more, sizeof(more), ", .send_ops_flags = %s",
+				flags_name(send_ops_names, "IBV_QP_EX_WITH_", l->ask, ops, sizeof(ops)));
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER)
+		used += snprintf(more + used, sizeof(more) - used, ", .max_tso_header = %u",
+				 attr->max_tso_header);
+	if (attr->sq_sig_all)
+		snprintf(more + used, sizeof(more) - used, ", .sq_sig_all = 1");
+	log_call(
+		log,
+		"qp = ibv_create_qp_ex(ctx, &(struct ibv_qp_init_attr_ex){.qp_type = IBV_QPT_%s, .pd = pd, "
+		".send_cq = "
+		"cq, .recv_cq = cq, .cap = {%u, %u, %u, %u, %u}, .comp_mask = IBV_QP_INIT_ATTR_PD%s%s%s})",
+		value_name(qpt_names, l->qpt), cap->max_send_wr, cap->max_recv_wr, cap->max_send_sge,
+		cap->max_recv_sge, cap->max_inline_data,
+		attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ? " | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS" : "",
+		attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER ? " | IBV_QP_INIT_ATTR_MAX_TSO_HEADER" : "",
+		more);
+	if (l->extended)
+		log_call(log, "qpx = qp ? ibv_qp_to_qp_ex(qp) : NULL");
+}
+
+static struct ibv_qp_init_attr_ex requester_attr(const struct link *l)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = l->cq,
@@ -125,7 +154,6 @@ static int create_requester(struct link *l, struct log *log)
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
 		.pd = l->opts.pd ? l->opts.pd : l->dut->requester.pd,
 	};
-	char ops[256];
 
 	if (l->extended) {
 		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -135,12 +163,15 @@ static int create_requester(struct link *l, struct log *log)
 		attr.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
 		attr.max_tso_header = 64;
 	}
-	log_call(log,
-		 "qp = ibv_create_qp_ex(ctx, &(struct ibv_qp_init_attr_ex){.qp_type = IBV_QPT_%s, "
-		 ".send_ops_flags = %s, .cap.max_send_sge = %u, .cap.max_inline_data = %u})",
-		 value_name(qpt_names, l->qpt),
-		 l->extended ? flags_name(send_ops_names, "IBV_QP_EX_WITH_", l->ask, ops, sizeof(ops)) : "0",
-		 l->ask_sge, l->ask_inline);
+	return attr;
+}
+
+/* The QP under test. With the ibv_wr_* API it is made as ibv_wr_post(3) says in USAGE. */
+static int create_requester(struct link *l, struct log *log)
+{
+	struct ibv_qp_init_attr_ex attr = requester_attr(l);
+
+	log_requester(l, &attr, log);
 	l->step = "ibv_create_qp_ex";
 	errno = 0;
 	l->qp = ibv_create_qp_ex(l->dut->requester.ctx, &attr);
@@ -255,9 +286,18 @@ static int create_refused(struct link *l, struct log *log)
 		l->step = "ibv_create_qp_ex with a legal operation";
 		return ret;
 	}
+	log_call(log, "ibv_destroy_qp(qp)");
 	ibv_destroy_qp(l->qp);
 	l->qp = NULL;
 	return create_requester(l, log);
+}
+
+void link_log(const struct link *l, struct log *log)
+{
+	struct ibv_qp_init_attr_ex attr = requester_attr(l);
+
+	log_requester(l, &attr, log);
+	link_log_connect(l, log);
 }
 
 int link_create(struct link *l, const struct dut *dut, const struct cell *cell, struct log *log)
@@ -290,7 +330,18 @@ int link_create_opts(struct link *l, const struct dut *dut, const struct cell *c
 		ret = create_requester(l, log);
 	if (ret)
 		return ret;
-	ret = create_memory(l);
+	return link_finish(l, log);
+}
+
+int link_begin(struct link *l)
+{
+	return create_cqs(l);
+}
+
+int link_finish(struct link *l, struct log *log)
+{
+	int ret = create_memory(l);
+
 	if (!ret)
 		ret = create_window(l);
 	if (!ret && l->api == API_SRQ && l->qpt != IBV_QPT_XRC_SEND && !l->srq)

@@ -84,6 +84,14 @@ int link_create(struct link *l, const struct dut *dut, const struct cell *cell, 
 int link_create_opts(struct link *l, const struct dut *dut, const struct cell *cell,
 		     const struct link_opts *opts, struct log *log);
 void link_destroy(struct link *l);
+/* The calls that make such a link, for a cell that uses one that is there. */
+void link_log(const struct link *l, struct log *log);
+/*
+ * In two steps, for somebody who makes the QP: the CQs; and, once l->qp stands, everything around it.
+ * l has dut, api, extended, qpt, ask_sge and needs.
+ */
+int link_begin(struct link *l);
+int link_finish(struct link *l, struct log *log);
 bool link_fits(const struct link *l, const struct cell *cell);
 
 /* Bytes that the receiver puts before the message. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "link_modify.h"
 
@@ -110,20 +112,42 @@ int link_go_on(struct link *l)
 	return take_steps(l, l->qp, l->peer, &l->dut->requester, &l->dut->responder, 3 - l->opts.short_of, 3);
 }
 
+void link_log_connect(const struct link *l, struct log *log)
+{
+	static const struct link_opts usual;
+	char needs[128];
+
+	if (!memcmp(&l->opts, &usual, sizeof(usual))) {
+		snprintf(needs, sizeof(needs), "%s%s%s%s%s%s", l->api == API_SRQ ? "CELL_SRQ | " : "",
+			 l->needs & NEED_OWN_WINDOW ? "CELL_OWN_WINDOW | " : "",
+			 l->needs & NEED_PEER_WINDOW ? "CELL_PEER_WINDOW | " : "",
+			 l->needs & NEED_BOUND ? "CELL_BOUND | " : "",
+			 l->needs & NEED_FLUSH ? "CELL_FLUSH | " : "",
+			 l->needs & NEED_TSO ? "CELL_TSO | " : "");
+		if (needs[0])
+			needs[strlen(needs) - 3] = '\0';
+		log_call(log, "cell_connect(%s)", needs[0] ? needs : "0");
+		return;
+	}
+	log_call(log, "/* peer: ibv_modify_qp() to INIT, RTR, RTS */");
+	log_call(log, "/* qp: ibv_modify_qp() to INIT, RTR, RTS */");
+	if (l->back.qp)
+		log_call(log,
+			 "/* back, the XRC_SEND QP of the responder: ibv_modify_qp() to INIT, RTR, RTS */");
+}
+
 int link_connect(struct link *l, struct log *log)
 {
 	const struct dut *dut = l->dut;
 	int ret;
 
-	log_call(log, "/* peer: ibv_modify_qp() to INIT, RTR, RTS */");
+	link_log_connect(l, log);
 	ret = bring_up(l, l->peer, l->qp, &dut->responder, &dut->requester);
 	if (ret)
 		return ret;
-	log_call(log, "/* qp: ibv_modify_qp() to INIT, RTR, RTS */");
 	ret = bring_up(l, l->qp, l->peer, &dut->requester, &dut->responder);
 	if (ret || !l->back.qp)
 		return ret;
-	log_call(log, "/* back, the XRC_SEND QP of the responder: ibv_modify_qp() to INIT, RTR, RTS */");
 	ret = bring_up(l, l->back.peer, l->back.qp, &dut->requester, &dut->responder);
 	return ret ? ret : bring_up(l, l->back.qp, l->back.peer, &dut->responder, &dut->requester);
 }

@@ -5,6 +5,8 @@
 
 #include "link.h"
 
+/* How reproduce.h says it. */
+void link_log_connect(const struct link *l, struct log *log);
 /* 0 or an errno; sets l->step. link_go_on() takes a QP that was left short of RTS there. */
 int link_connect(struct link *l, struct log *log);
 int link_go_on(struct link *l);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include <infiniband/verbs.h>
 #include <jansson.h>
 
 struct log {
@@ -14,5 +15,11 @@ struct log {
 };
 
 void log_call(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The assignments that make elements of an array: of struct ibv_sge with a key, else of struct ibv_data_buf. */
+struct log_list {
+	const char *name, *addr, *lkey; /* as reproduce.h has them; no lkey: struct ibv_data_buf */
+	unsigned int first;             /* element */
+};
+void log_sges(struct log *log, const struct log_list *list, const struct ibv_sge *sge, unsigned int num);
 
 #endif

@@ -5,8 +5,16 @@
 
 #include "plan.h"
 
-#define PATTERN_COMPARE 0x0123456789abcdefull
-#define PATTERN_SWAP    0xfedcba9876543210ull
+/* To everybody, of an experimental Ethertype. */
+const uint8_t plan_eth_hdr[PLAN_ETH_HDR] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x88, 0xb5};
+/* Headers of a segmented TCP stream; the device fills in lengths, sequence numbers and checksums. */
+const uint8_t plan_tso_hdr[PLAN_TSO_HDR] = {
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2,    0, 0,  0, 0, 1, 0x08, 0x00, /* Ethernet */
+	0x45, 0,    0,    0,    0,    1,    0x40, 0, 64, 6, 0, 0, 192,  0,
+	2,    1,    192,  0,    2,    2, /* IPv4 */
+	0x30, 0x39, 0x00, 0x09, 0,    0,    0,    1, 0,  0, 0, 1, 0x50, 0x10,
+	0x20, 0,    0,    0,    0,    0, /* TCP */
+};
 
 bool plan_is_inline(const struct plan *p)
 {
@@ -45,13 +53,12 @@ static int resolve_lengths(struct plan *p, const struct link *l, uint32_t *len, 
 static void ethernet_header(struct plan *p, struct link *l)
 {
 	uint8_t *first = (uint8_t *)(uintptr_t)p->sge[0].addr;
-	static const uint8_t hdr[14] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x88, 0xb5};
 
 	if (l->qpt != IBV_QPT_RAW_PACKET || p->wr->effect != EFFECT_SEND || !p->num_sge ||
-	    p->sge[0].length < sizeof(hdr))
+	    p->sge[0].length < PLAN_ETH_HDR)
 		return;
-	memcpy(first, hdr, sizeof(hdr));
-	memcpy(arena_shadow(&l->local, first), hdr, sizeof(hdr));
+	memcpy(first, plan_eth_hdr, PLAN_ETH_HDR);
+	memcpy(arena_shadow(&l->local, first), plan_eth_hdr, PLAN_ETH_HDR);
 }
 
 static int take_local(struct plan *p, struct link *l, uint32_t seed)
@@ -85,20 +92,6 @@ static void gather(struct plan *p)
 	}
 }
 
-/* Headers of a segmented TCP stream; the device fills in lengths, sequence numbers and checksums. */
-static void tso_header(struct plan *p)
-{
-	static const uint8_t hdr[PLAN_TSO_HDR] = {
-		0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2,    0, 0,  0, 0, 1, 0x08, 0x00, /* Ethernet */
-		0x45, 0,    0,    0,    0,    1,    0x40, 0, 64, 6, 0, 0, 192,  0,
-		2,    1,    192,  0,    2,    2, /* IPv4 */
-		0x30, 0x39, 0x00, 0x09, 0,    0,    0,    1, 0,  0, 0, 1, 0x50, 0x10,
-		0x20, 0,    0,    0,    0,    0, /* TCP */
-	};
-
-	memcpy(p->tso_hdr, hdr, sizeof(hdr));
-}
-
 static int take_target(struct plan *p, struct link *l, uint32_t seed)
 {
 	uint32_t len = is_atomic(p->wr->effect) || p->wr->effect == EFFECT_ATOMIC_WRITE ? 8 : p->total;
@@ -108,7 +101,7 @@ static int take_target(struct plan *p, struct link *l, uint32_t seed)
 		return E2BIG;
 	arena_fill(&l->target, p->target, len < 8 ? 8 : len, seed + 0x100);
 	if (p->wr->effect == EFFECT_CMP_SWP) {
-		uint64_t value = PATTERN_COMPARE;
+		uint64_t value = PLAN_COMPARE;
 
 		memcpy(p->target, &value, 8);
 		memcpy(arena_shadow(&l->target, p->target), &value, 8);
@@ -136,15 +129,15 @@ int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned i
 	p->index = index;
 	p->wr_id = 0xc0de000000000000u + ((uint64_t)seed << 16) + index;
 	p->imm = htobe32(0x11223300 + index);
-	p->operand = PATTERN_SWAP;
-	p->compare = PATTERN_COMPARE;
+	p->operand = PLAN_SWAP;
+	p->compare = PLAN_COMPARE;
 	p->inv_rkey = l->mw ? l->mw->rkey : 0;
 	ret = own ? take_local(p, l, seed * 2048 + index * 64) : take_filled(p, p - index + wr->data_of);
 	if (!ret)
 		ret = take_target(p, l, seed * 2048 + index * 64);
 	if (ret)
 		return ret;
-	tso_header(p);
+	memcpy(p->tso_hdr, plan_tso_hdr, PLAN_TSO_HDR);
 	if (own) {
 		ethernet_header(p, l);
 		gather(p);

@@ -10,6 +10,12 @@
 
 #define PLAN_TSO_MSS 512
 #define PLAN_TSO_HDR 54 /* Ethernet, IPv4, TCP */
+#define PLAN_ETH_HDR 14
+
+extern const uint8_t plan_tso_hdr[PLAN_TSO_HDR], plan_eth_hdr[PLAN_ETH_HDR];
+
+#define PLAN_COMPARE 0x0123456789abcdefull
+#define PLAN_SWAP    0xfedcba9876543210ull
 
 struct plan {
 	const struct cell_wr *wr;

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <endian.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "journal.h"
@@ -61,22 +63,83 @@ void post_fill(struct ibv_send_wr *wr, struct link *l, struct plan *p)
 		wr->qp_type.xrc.remote_srqn = l->srqn;
 }
 
+/* What is special to an operation, or to where it goes, as initializers. */
+static void name_operation(const struct link *l, const struct plan *p, char *buf, size_t size)
+{
+	const char *atomic = p->wr->op == IBV_WR_ATOMIC_CMP_AND_SWP ? "compare" : "add";
+
+	buf[0] = '\0';
+	switch (p->wr->op) {
+	case IBV_WR_ATOMIC_CMP_AND_SWP:
+	case IBV_WR_ATOMIC_FETCH_AND_ADD:
+		snprintf(buf, size, ", .wr.atomic = {remote_addr, %s, swap, rkey}", atomic);
+		break;
+	case IBV_WR_BIND_MW:
+		snprintf(buf, size,
+			 ", .bind_mw = {mw, ibv_inc_rkey(mw->rkey), {mr, (uintptr_t)mr->addr, mr->length, "
+			 "IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE}}");
+		break;
+	case IBV_WR_TSO:
+		snprintf(buf, size, ", .tso = {hdr, %d, %d}", PLAN_TSO_HDR, PLAN_TSO_MSS);
+		break;
+	case IBV_WR_SEND_WITH_INV:
+	case IBV_WR_LOCAL_INV:
+		snprintf(buf, size, ", .invalidate_rkey = %s", l->mw ? "mw->rkey" : "0");
+		break;
+	case IBV_WR_SEND:
+	case IBV_WR_SEND_WITH_IMM:
+		break;
+	default:
+		if (p->wr->qp_setter != QPSET_UD_ADDR)
+			snprintf(buf, size, ", .wr.rdma = {remote_addr, rkey}");
+		break;
+	}
+}
+
+static void name_rest(const struct plan *p, char *buf, size_t size)
+{
+	size_t used = strlen(buf);
+
+	if (p->wr->imm)
+		used += snprintf(buf + used, size - used, ", .imm_data = htonl(0x%x)", be32toh(p->imm));
+	if (p->wr->qp_setter == QPSET_UD_ADDR && p->wr->op != IBV_WR_ATOMIC_CMP_AND_SWP &&
+	    p->wr->op != IBV_WR_ATOMIC_FETCH_AND_ADD)
+		snprintf(buf + used, size - used, ", .wr.ud = {ah, remote_qpn, 0x%x}", LINK_QKEY);
+	if (p->wr->qp_setter == QPSET_XRC_SRQN)
+		snprintf(buf + used, size - used, ", .qp_type.xrc.remote_srqn = srqn");
+}
+
+static void log_wr(struct log *log, const struct link *l, const struct plan *p, const struct ibv_send_wr *wr,
+		   unsigned int index, unsigned int sges)
+{
+	const struct log_list list = {"sg_list", "addr", "lkey", sges};
+	char flags[128], more[256], next[32] = "NULL";
+
+	if (wr->next)
+		snprintf(next, sizeof(next), "&wr[%u]", index + 1);
+	name_operation(l, p, more, sizeof(more));
+	name_rest(p, more, sizeof(more));
+	log_sges(log, &list, p->sge, p->num_sge);
+	log_call(log,
+		 "wr[%u] = (struct ibv_send_wr){.wr_id = 0x%llx, .next = %s, .sg_list = &sg_list[%u], "
+		 ".num_sge = %d "
+		 "/* %u bytes */, .opcode = IBV_WR_%s, .send_flags = %s%s}",
+		 index, (unsigned long long)wr->wr_id, next, sges, wr->num_sge, p->total,
+		 value_name(op_names, wr->opcode),
+		 flags_name(send_flag_names, "IBV_SEND_", wr->send_flags, flags, sizeof(flags)), more);
+}
+
 struct posted post_list(struct link *l, struct plan *plans, unsigned int num, struct log *log)
 {
 	struct ibv_send_wr wr[CELL_MAX_WR], *bad = NULL;
 	struct posted posted = {.bad = -1};
-	char flags[128];
+	unsigned int sges = 0;
 
 	for (unsigned int i = 0; i < num; i++) {
 		post_fill(&wr[i], l, &plans[i]);
 		wr[i].next = i + 1 < num ? &wr[i + 1] : NULL;
-		log_call(log,
-			 "wr[%u] = (struct ibv_send_wr){.wr_id = 0x%llx, .opcode = IBV_WR_%s, .num_sge = %d "
-			 "/* %u bytes */, "
-			 ".send_flags = %s}",
-			 i, (unsigned long long)wr[i].wr_id, value_name(op_names, wr[i].opcode),
-			 wr[i].num_sge, plans[i].total,
-			 flags_name(send_flag_names, "IBV_SEND_", wr[i].send_flags, flags, sizeof(flags)));
+		log_wr(log, l, &plans[i], &wr[i], i, sges);
+		sges += plans[i].num_sge;
 	}
 	end_push();
 	log_call(log, "ibv_post_send(qp, wr, &bad_wr)");

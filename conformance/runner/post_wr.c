@@ -13,8 +13,7 @@ static void build_memory_window(struct link *l, struct plan *p, struct log *log)
 	};
 
 	log_call(log, "ibv_wr_bind_mw(qpx, mw, ibv_inc_rkey(mw->rkey), &(struct ibv_mw_bind_info){mr, "
-		      "(uintptr_t)addr, "
-		      "length, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE})");
+		      "(uintptr_t)mr->addr, mr->length, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE})");
 	ibv_wr_bind_mw(l->qpx, l->mw, ibv_inc_rkey(l->mw->rkey), &info);
 }
 
@@ -68,11 +67,11 @@ static void build(struct link *l, struct plan *p, struct log *log)
 		ibv_wr_send_imm(l->qpx, p->imm);
 		break;
 	case IBV_WR_SEND_WITH_INV:
-		log_call(log, "ibv_wr_send_inv(qpx, rkey)");
+		log_call(log, "ibv_wr_send_inv(qpx, %s)", l->mw ? "mw->rkey" : "0");
 		ibv_wr_send_inv(l->qpx, p->inv_rkey);
 		break;
 	case IBV_WR_LOCAL_INV:
-		log_call(log, "ibv_wr_local_inv(qpx, rkey)");
+		log_call(log, "ibv_wr_local_inv(qpx, %s)", l->mw ? "mw->rkey" : "0");
 		ibv_wr_local_inv(l->qpx, p->inv_rkey);
 		break;
 	case IBV_WR_BIND_MW:
@@ -116,6 +115,7 @@ static void set_data(struct link *l, struct plan *p, enum data_setter setter, st
 		ibv_wr_set_sge(l->qpx, p->sge[0].lkey, p->sge[0].addr, p->sge[0].length);
 		break;
 	case DATA_SGE_LIST:
+		log_sges(log, &(struct log_list){"sg_list", "addr", "lkey", 0}, p->sge, p->num_sge);
 		log_call(log, "ibv_wr_set_sge_list(qpx, %u, sg_list /* %u bytes */)", p->num_sge, p->total);
 		ibv_wr_set_sge_list(l->qpx, p->num_sge, p->sge);
 		break;
@@ -124,6 +124,7 @@ static void set_data(struct link *l, struct plan *p, enum data_setter setter, st
 		ibv_wr_set_inline_data(l->qpx, buf[0].addr, buf[0].length);
 		break;
 	case DATA_INLINE_LIST:
+		log_sges(log, &(struct log_list){"buf_list", "addr", NULL, 0}, p->sge, p->num_sge);
 		log_call(log, "ibv_wr_set_inline_data_list(qpx, %u, buf_list /* %u bytes */)", p->num_sge,
 			 p->total);
 		ibv_wr_set_inline_data_list(l->qpx, p->num_sge, buf);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Cells of ibv_post_recv() and ibv_post_srq_recv(): a list of receives, each met by one SEND. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "collect.h"
@@ -36,20 +37,40 @@ static int plan_receive(struct link *l, const struct cell_wr *want, struct recei
 	return 0;
 }
 
+static const char *post_call(const struct link *l)
+{
+	return l->srq ? "ibv_post_srq_recv(srq, recv_wr, &bad_recv_wr)"
+		      : "ibv_post_recv(peer, recv_wr, &bad_recv_wr)";
+}
+
+static void log_receive(struct log *log, const struct receive *recv, unsigned int index, unsigned int sges)
+{
+	const struct log_list list = {"recv_sg_list", "recv_addr", "recv_lkey", sges};
+	char next[32] = "NULL";
+
+	if (recv->wr.next)
+		snprintf(next, sizeof(next), "&recv_wr[%u]", index + 1);
+	log_sges(log, &list, recv->sge, recv->wr.num_sge);
+	log_call(log,
+		 "recv_wr[%u] = (struct ibv_recv_wr){.wr_id = 0x%llx, .next = %s, .sg_list = "
+		 "&recv_sg_list[%u], "
+		 ".num_sge = %d /* %u bytes */}",
+		 index, (unsigned long long)recv->wr.wr_id, next, sges, recv->wr.num_sge, recv->total);
+}
+
 static int post_receives(struct link *l, const struct cell *cell, struct receive *recv, struct result *res,
 			 int *bad_index)
 {
 	struct ibv_recv_wr *bad = NULL;
+	unsigned int sges = 0;
 	int ret;
 
 	for (unsigned int i = 0; i < cell->num_wr; i++) {
 		recv[i].wr.next = i + 1 < cell->num_wr ? &recv[i + 1].wr : NULL;
-		log_call(&res->log,
-			 "recv_wr[%u] = (struct ibv_recv_wr){.wr_id = 0x%llx, .num_sge = %d /* %u bytes */}",
-			 i, (unsigned long long)recv[i].wr.wr_id, recv[i].wr.num_sge, recv[i].total);
+		log_receive(&res->log, &recv[i], i, sges);
+		sges += recv[i].wr.num_sge;
 	}
-	log_call(&res->log, l->srq ? "ibv_post_srq_recv(srq, recv_wr, &bad_recv_wr)"
-				   : "ibv_post_recv(peer, recv_wr, &bad_recv_wr)");
+	log_call(&res->log, "%s", post_call(l));
 	ret = link_post_recv(l, &recv[0].wr, &bad);
 	*bad_index = ret ? (int)cell->num_wr : -1;
 	for (unsigned int i = 0; i < cell->num_wr && ret; i++)
@@ -144,6 +165,8 @@ static void run_receives(struct runner *r, const struct cell *cell, struct recei
 		struct ibv_recv_wr *bad_wr;
 
 		ret = plan_receive(&r->link, &plain, more, cell->num_wr);
+		log_receive(&res->log, more, 0, 0);
+		log_call(&res->log, "%s", post_call(&r->link));
 		if (!ret)
 			ret = link_post_recv(&r->link, &more->wr, &bad_wr);
 		if (ret)

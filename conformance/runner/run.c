@@ -179,8 +179,12 @@ static void judge_afterwards(struct runner *r, const struct cell *cell, unsigned
 {
 	struct link *l = &r->link;
 
-	if (cell->event == 1 && !res->verdict.num)
-		judge_event(&res->verdict, 1, collect_event(l, true));
+	if (cell->event == 1 && !res->verdict.num) {
+		bool came = collect_event(l, true);
+
+		seen(res, came ? "a solicited event; " : "no solicited event; ");
+		judge_event(&res->verdict, 1, came);
+	}
 	if (!res->verdict.num)
 		follow_up(r, cell, res);
 	if (cell->event == 0 && !res->verdict.num)
@@ -258,6 +262,7 @@ static int prepare(struct runner *r, const struct cell *cell, struct plans *plan
 	}
 	if (!ret) {
 		l->step = "posting receives";
+		log_call(&res->log, "cell_receives()");
 		ret = link_fill_recv(l);
 	}
 	if (!ret) {
@@ -273,7 +278,7 @@ static bool set_up(struct runner *r, const struct cell *cell, struct result *res
 	int ret;
 
 	if (link_fits(&r->link, cell) && cell->create == CREATE_OK) {
-		log_call(&res->log, "/* on the connected QP of the cell before */");
+		link_log(&r->link, &res->log); /* which is that of the cell before */
 		return true;
 	}
 	link_destroy(&r->link);

@@ -52,15 +52,21 @@ int window_bind(struct link *l, struct log *log)
 					  IBV_ACCESS_REMOTE_WRITE}},
 	};
 	struct ibv_qp *qp = !peer ? l->qp : l->back.qp ? l->back.qp : l->peer;
+	const char *mr = peer ? "remote_mr" : "mr";
 	struct ibv_send_wr *bad;
 	int ret;
 
 	log_call(log,
-		 "ibv_post_send(%s, &(struct ibv_send_wr){.opcode = IBV_WR_BIND_MW, .bind_mw.mw = mw}, "
-		 "&bad_wr)",
+		 "ibv_post_send(%s, &(struct ibv_send_wr){.opcode = IBV_WR_BIND_MW, .send_flags = "
+		 "IBV_SEND_SIGNALED, "
+		 ".bind_mw = {mw, ibv_inc_rkey(mw->rkey), {%s, (uintptr_t)%s->addr, %s->length, "
+		 "IBV_ACCESS_REMOTE_WRITE}}}, &bad_wr)",
 		 !peer        ? "qp"
 		 : l->back.qp ? "back"
-			      : "peer");
+			      : "peer",
+		 mr, mr, mr);
+	log_call(log, peer ? "cell_wait(0, 1)" : "cell_wait(1, 0)");
+	log_call(log, "mw->rkey = ibv_inc_rkey(mw->rkey)");
 	ret = ibv_post_send(qp, &wr, &bad);
 	journal_list(log, qp, far_end(l, qp), &wr, ret, bad);
 	if (!ret)

@@ -8,15 +8,15 @@
 #include "cm.h"
 #include "collect.h"
 #include "peer/far.h"
+#include "writev.h"
 
-/* Lends the connection's QPs to a link, so that planning and collecting are those of the other cells. */
-static int lend(struct link *l, struct cm *cm, const struct dut *dut, const struct cell *cell)
+int writev_lend(struct link *l, struct cm *cm, const struct dut *dut, enum api api)
 {
 	int ret;
 
 	memset(l, 0, sizeof(*l));
 	l->dut = dut;
-	l->api = cell->api;
+	l->api = api;
 	l->qpt = IBV_QPT_RC;
 	l->qp = cm->client->qp;
 	l->peer = cm->peer;
@@ -37,6 +37,7 @@ static int write_one(struct link *l, struct rdma_cm_id *id, struct plan *p, stru
 	int flags = p->wr->flags | (plan_is_inline(p) ? IBV_SEND_INLINE : 0);
 	char names[128];
 
+	log_sges(log, &(struct log_list){"sg_list", "addr", "lkey", 0}, p->sge, p->num_sge);
 	log_call(log, "rdma_post_writev(id, context, sg_list, %u /* %u bytes */, %s, remote_addr, rkey)",
 		 p->num_sge, p->total, flags_name(send_flag_names, "IBV_SEND_", flags, names, sizeof(names)));
 	end_push();
@@ -101,7 +102,7 @@ void run_writev_cell(struct runner *r, const struct cell *cell, struct result *r
 	const char *step = cm.step;
 
 	if (!ret) {
-		ret = lend(&l, &cm, &r->dut, cell);
+		ret = writev_lend(&l, &cm, &r->dut, cell->api);
 		step = l.step;
 	}
 	if (ret) {

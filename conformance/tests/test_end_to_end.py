@@ -2,6 +2,7 @@
 """The real driver, runner, libibverbs and device: `hcasim conform` as a person calls it."""
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from scapy.contrib.roce import BTH
 from scapy.utils import PcapReader
 
 from hcasim_conform import dut, results
+from hcasim_conform.cells import defined
+from hcasim_conform.covering import base
 
 CELLS = "wr/send/rc/sge/ and not ip_csum"
 CELL = "wr/send/rc/sge/-/solicited"
@@ -69,6 +72,37 @@ def test_a_hang_of_the_runner_costs_its_cell(conform, quick_dut):
     assert "no progress" in failing(data)[CELL]
 
 
+# Stands between the adapter's machine and the runner: the device process stands still once that cell has begun.
+STOPPING = """
+import os, signal, subprocess, sys
+sys.path.insert(0, sys.argv[1])
+from device_process import find_device
+device = find_device(os.getppid())
+runner = subprocess.Popen(sys.argv[3:], stdout=subprocess.PIPE)
+for line in runner.stdout:
+    if b'"begin"' in line and sys.argv[2].encode() + b'"' in line:
+        os.kill(device, signal.SIGSTOP)
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+sys.exit(runner.wait())
+"""
+
+
+def test_a_device_that_stands_still_fails_the_run(conform, quick_dut, tmp_path):
+    """It costs the cell it was in, or the one behind it; those behind have a device again, and pass."""
+    script = tmp_path / "stopping.py"
+    script.write_text(STOPPING, encoding="utf-8")
+    doc = yaml.safe_load(Path(quick_dut).read_text(encoding="utf-8"))
+    doc["start"] += [sys.executable, str(script), str(Path(__file__).parents[2] / "sim" / "tests"), CELL]
+    Path(quick_dut).write_text(yaml.safe_dump(doc), encoding="utf-8")
+    done, data = conform("--dut", quick_dut, "--no-tap", "-k", CELLS)
+    assert done.returncode == 1
+    outcomes = [row["outcome"] for row in data["cells"]]
+    assert 1 <= outcomes.count("fail") <= 3 and outcomes.count("pass") == len(outcomes) - outcomes.count(
+        "fail"
+    )
+
+
 @pytest.mark.parametrize(
     "cells, outcome, words",
     [([CELL], "unexpected", None), ([CELL, "wr/nowhere/*"], "unexpected", "stale key: 'wr/nowhere/*'")],
@@ -116,6 +150,97 @@ def test_the_calls_of_the_report_compile(conform, quick_dut, build):
     compiler = ["cc", "-std=gnu11", "-fsyntax-only", *warnings, *include, "-x", "c", "-"]
     done = subprocess.run(compiler, input=reproduction(forms.values()), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+CQE = re.compile(r"(requester|responder) CQE (\w+)(?: (\w+))?")
+STATEMENT = re.compile(r"\s*(/\*.*\*/|.*;)\s*$")  # as in templates/cell.js
+# Each data setter and each region, where the most is legal.
+WHOLE = ("wr/send_imm/rc", "wr/rdma_write/xrc_send", "wr/send/ud", "post/send_imm/rc")
+
+
+def of_all_kinds(enumerator):
+    """The plain cell of each API, operation and QP type, legal or not; and of WHOLE all that is one step away."""
+    ids = [block.id_of(block.plain) for block in enumerator.blocks.values()]
+    for head in WHOLE:
+        block = enumerator.blocks[tuple(head.split("/"))]
+        ids += [block.id_of(where) for where in base(block)]
+    beside = [c for c in enumerator.beside.values() if c.api in ("recv", "srq", "writev") and defined(c)]
+    return list(dict.fromkeys(ids + [c.id for c in beside]))
+
+
+def program_of(rows):
+    """One program of all cells: which one it is stands in the environment."""
+    lines = ['#include "reproduce.h"', "#include <stdlib.h>", "void reproduce(void)", "{"]
+    lines.append('switch (atoi(getenv("CELL"))) {')
+    for number, row in enumerate(rows):
+        calls = [call if STATEMENT.match(call) else f"{call};" for call in row["calls"]]
+        lines += [f"case {number}: {{", *calls, "break; }"]
+    return "\n".join([*lines, "}", "}", ""])
+
+
+def build_settings(build):
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+    sanitize = re.search(r"^HCASIM_SANITIZE:\w+=(.*)$", cache, re.M)
+    rdma_core = re.search(r"^RDMA_CORE_BUILD:PATH=(.*)$", cache, re.M)[1]
+    kinds = sanitize[1].replace("+", ",") if sanitize else ""
+    return rdma_core, [f"-fsanitize={kinds}"] if kinds and kinds.upper() != "OFF" else []
+
+
+def compiled(rows, build, folder):
+    rdma_core, sanitize = build_settings(build)
+    command = [
+        "cc",
+        "-std=gnu11",
+        *sanitize,
+        "-I",
+        str(Path(__file__).parents[1]),
+        "-I",
+        f"{rdma_core}/include",
+    ]
+    command += [
+        "-x",
+        "c",
+        "-",
+        "-x",
+        "none",
+        str(build / "lib" / "libhcasim-reproduce.a"),
+        "-L",
+        f"{rdma_core}/lib",
+    ]
+    command += ["-lrdmacm", "-libverbs", "-ljansson", "-o", str(folder / "cells")]
+    done = subprocess.run(command, input=program_of(rows), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return folder / "cells"
+
+
+def told(row):
+    """What the record says came of a cell: completions in any order, and whether anything was refused."""
+    return sorted(CQE.findall(row["seen"])), set(
+        re.findall(r"(?:refused|failed) with (\w+)|errno (\w+)", row["seen"])
+    )
+
+
+def test_the_calls_of_the_report_reproduce_the_cell(conform, quick_dut, build, enumerator, tmp_path):
+    """The calls of a cell are a program that does what the cell did, on the same device."""
+    done, data = conform("--dut", quick_dut, "--no-tap", "-k", " or ".join(of_all_kinds(enumerator)))
+    assert done.returncode == 0, done.stderr
+    rows = data["cells"]
+    assert len(rows) > 200
+    program = compiled(rows, build, tmp_path)
+    ends = "hcasim0 hcasim1 10.77.0.1 10.77.0.2"
+    loop = f"for i in $(seq 0 {len(rows) - 1}); do echo; echo cell; CELL=$i {program} {ends} || echo status $?; done"
+    command = [str(build / "bin" / "hcasim"), "run", "--hcas", "2", "--", "sh", "-c", loop]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    found = done.stdout.split("\ncell\n")[1:]
+    assert len(found) == len(rows), done.stderr
+    for row, said in zip(rows, found):
+        # a window that is there to be invalidated is bound first, by a request that the record does not speak of
+        own = [line for line in said.splitlines() if not line.endswith("wr_id 0x0") or "BIND_MW" not in line]
+        completions, refusals = told(row)
+        assert "status" not in said, (row["id"], said)
+        assert sorted(CQE.findall("\n".join(own))) == completions, (row["id"], said)
+        for pair in refusals:
+            assert f": {max(pair)}" in said, (row["id"], said)
 
 
 def test_a_device_of_this_machine_and_its_peer(build, tmp_path):

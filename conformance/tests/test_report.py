@@ -131,14 +131,16 @@ def test_the_copied_text_is_the_calls(browser, page, whole):
     browser.click(".calls .copy")
     browser.until("document.querySelector('.calls .copy').textContent === 'Copied'")
     text = browser.run("navigator.clipboard.readText()")
-    assert text.startswith(f'/* #include "reproduce.h"\n *\n * {CELL}\n * {row_clause(whole, CELL)}\n')
+    assert text.startswith(f'#include "reproduce.h"\n\n/*\n * {CELL}\n * {row_clause(whole, CELL)}\n')
     assert text.split(" */\n", 1)[1] == (
-        "/* on the connected QP of the cell before */\n"
-        "ibv_wr_start(qpx);\n"
-        "qpx->wr_id = 0xc0de, qpx->wr_flags = IBV_SEND_SIGNALED;\n"
-        "ibv_wr_send(qpx);\n"
-        "ibv_wr_set_sge(qpx, lkey, addr, 64);\n"
-        "ibv_wr_complete(qpx);\n"
+        "void reproduce(void)\n{\n"
+        "\t/* on the connected QP of the cell before */\n"
+        "\tibv_wr_start(qpx);\n"
+        "\tqpx->wr_id = 0xc0de, qpx->wr_flags = IBV_SEND_SIGNALED;\n"
+        "\tibv_wr_send(qpx);\n"
+        "\tibv_wr_set_sge(qpx, lkey, addr, 64);\n"
+        "\tibv_wr_complete(qpx);\n"
+        "}\n"
     )
 
 

@@ -37,6 +37,16 @@ def test_every_pair_is_covered(enumerator, chosen, api, short, seed):
     assert len(mine) < sum(1 for b in blocks for _ in b.defined()) or len(exist) < 20
 
 
+@pytest.mark.parametrize("seed", [0, 7])
+def test_whatever_the_pages_demand_of_a_row_runs(enumerator, chosen, seed):
+    """All MUSTs, and SHOULDs: each sentence, way to end, place of bad_wr, event and erratum of each row and QP type."""
+    mine = {}
+    for cell in chosen(seed):
+        mine.setdefault(getattr(cell, "block", None), set()).add(cell.expect)
+    for block in enumerator.blocks.values():
+        assert {expect for _, expect in block.judged()} == mine.get(block, set()), block.head
+
+
 def test_every_value_of_an_axis_stands_alone_on_every_qp_type(enumerator, chosen):
     """What a single sentence says is tried by itself, where nothing else can hide it."""
     ids = {c.id for c in chosen(0)}
@@ -80,6 +90,13 @@ def test_counts_add_up(enumerator, selector, mode, expression, shard):
     counts = it.select(expression, shard).counts({})
     assert counts["run"] + sum(counts["left_out"].values()) == counts["exist"] == enumerator.size()
     assert ("in other shards" in counts["left_out"]) == bool(shard)
+    if (
+        mode == selection.COVERING and not expression and not shard
+    ):  # how many of each level, and why not the others
+        for level in ("MUST", "SHOULD"):
+            run = sum(c.expect.level == level for c in it.of_mode())
+            spared = counts["left_out"][selection.spared(level, it.seed)]
+            assert run + spared == sum(c.expect.level == level for c in enumerator.defined())
 
 
 def test_skipped_cells_are_counted(selector):

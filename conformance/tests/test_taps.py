@@ -127,6 +127,61 @@ def test_a_doctored_write(frames, words, tables):
     assert faults and words in faults[0], faults
 
 
+def refused(frames, tables, statuses=("REM_ACCESS_ERR",), later=1):
+    """Faults of WRITEs of which the second is refused, and the number of refusals."""
+    faults = []
+    parsed = [packets.parse(ns, data) for ns, data in frames]
+    judge = wire.WireJudge(
+        MTU, lambda f, o, q: tables.flag(f).in_scope(tables.operation(o), q), faults.append
+    )
+    there, back = ([p for p in parsed if p.response == side] for side in (False, True))
+    wrs = [wr("RDMA_WRITE", 8) for _ in range(2 + later)]
+    return faults, judge.cut_short([region(*wrs)], there, back, None, statuses)
+
+
+def small(number):
+    return frame("RDMA_WRITE_ONLY", PSN + number, reth(8) + bytes(8))
+
+
+def answer(number, syndrome=0x1F):
+    return frame("ACKNOWLEDGE", PSN + number, aeth(syndrome), back=True)
+
+
+def refused_frames():
+    return [(10, small(0)), (20, small(1)), (30, answer(0)), (40, answer(1, 0x62))]
+
+
+def test_a_refused_request(tables):
+    assert refused(refused_frames(), tables) == ([], 1)
+    # what was on its way already may arrive, and is not answered
+    assert refused(refused_frames()[:2] + [(25, small(2))] + refused_frames()[2:], tables) == ([], 1)
+    # refused by the requester itself: it never leaves
+    assert refused([(10, small(0)), (30, answer(0))], tables, ("LOC_PROT_ERR",)) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    "frames, words",
+    [
+        (refused_frames()[:3], "0 of 1 packets"),  # of the third: nothing says why
+        (refused_frames()[:3] + [(40, answer(1, 0x61))], "a refusal that is not REM_ACCESS_ERR"),
+        (refused_frames() + [(50, answer(2))], "an answer behind a refusal"),
+        (refused_frames() + [(50, answer(1, 0x62))], "2 refusals"),
+        (
+            [(10, small(0)), (20, frame("SEND_ONLY", PSN + 1, bytes(8)))] + refused_frames()[2:],
+            "opcode RC SEND_ONLY",
+        ),
+        (
+            refused_frames()[:2] + [(25, small(2)), (26, small(3))] + refused_frames()[2:],
+            "no accepted request asked for",
+        ),
+        (refused_frames()[:1] + refused_frames()[2:3], "0 of 1 packets"),
+    ],
+)
+def test_a_doctored_refusal(frames, words, tables):
+    faults, _ = refused(frames, tables)
+    assert faults and words in faults[0], faults
+
+
 def test_a_wrong_icrc(tables):
     frames = write_frames()
     data = bytearray(frames[1][1])

@@ -40,13 +40,14 @@ function wrapped(text, width) {
   return lines;
 }
 
-/* What the copy button gives: the calls (conformance/reproduce.h declares their names), under a comment that says what
-   they are to show. */
+/* What the copy button gives: a C file (conformance/reproduce.h declares its names), with a comment that says what it is
+   to show. */
 function sourceOf(id, details, calls) {
   const sentence = `"${head.clauses[details.clause]}"`;
   const comment = [id, details.clause, ...wrapped(sentence, 100), ...wrapped(`Expected: ${details.expected}`, 100)];
   const safe = comment.map((l) => l.replaceAll("*/", "* /"));
-  return [`/* #include "reproduce.h"`, ` *`, ...safe.map((l) => ` * ${l}`), ` */`, ...calls.map(statement), ""].join("\n");
+  return [`#include "reproduce.h"`, ``, `/*`, ...safe.map((l) => ` * ${l}`), ` */`, `void reproduce(void)`, `{`,
+    ...calls.map((call) => `\t${statement(call)}`), `}`, ""].join("\n");
 }
 
 const term = (name, ...content) => [make("dt", {}, name), make("dd", {}, ...content)];
