@@ -57,7 +57,7 @@ static int open_device(struct end *end, struct ibv_device *dev, char *err, size_
 		what = "ibv_alloc_pd";
 		end->pd = ibv_alloc_pd(end->ctx);
 	}
-	if (!end->pd) {
+	if (!end->ctx || !end->pd) {
 		snprintf(err, size, "%s on device '%s' port %u: %s", what, end->device, end->port,
 			 errno_name(errno));
 		end_close(end);

@@ -168,8 +168,10 @@ static bool spawn(json_t *command, int in, int out)
 	sigset_t pipe_signal;
 	int err;
 
-	if (!words)
+	if (!words || !num) {
+		free(words);
 		return false;
+	}
 	for (size_t i = 0; i < num; i++)
 		words[i] = (char *)json_string_value(json_array_get(command, i));
 	sigemptyset(&pipe_signal);
