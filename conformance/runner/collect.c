@@ -4,6 +4,7 @@
 
 #include "collect.h"
 #include "patience.h"
+#include "peer/far.h"
 
 struct side {
 	const char *name;
@@ -12,7 +13,7 @@ struct side {
 	unsigned int done;
 };
 
-static int poll_ex(struct ibv_cq_ex *cq, struct ibv_wc *wc)
+int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc)
 {
 	struct ibv_poll_cq_attr attr = {};
 	int ret = ibv_start_poll(cq, &attr);
@@ -45,7 +46,7 @@ static int poll_ex(struct ibv_cq_ex *cq, struct ibv_wc *wc)
 int collect_poll(const struct link *l, struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	/* struct ibv_cq is how struct ibv_cq_ex begins (verbs.h) */
-	return l->opts.cq_ex ? poll_ex((struct ibv_cq_ex *)cq, wc) : ibv_poll_cq(cq, 1, wc);
+	return l->opts.cq_ex ? poll_extended((struct ibv_cq_ex *)cq, wc) : ibv_poll_cq(cq, 1, wc);
 }
 
 /* False when the CQ is empty. */
@@ -82,7 +83,7 @@ void collect(struct link *l, const struct expect *requester, const struct expect
 
 	if (requester->num || responder->num)
 		log_call(&res->log, "cell_wait(%u, %u)", requester->num, responder->num);
-	while (!(complete(&sides[0]) && complete(&sides[1])) && !res->verdict.num) {
+	while (!(complete(&sides[0]) && complete(&sides[1])) && !res->verdict.num && !far_broken()) {
 		bool any = take_one(l, &sides[0], res);
 
 		any |= take_one(l, &sides[1], res);
@@ -109,7 +110,7 @@ bool collect_event(struct link *l, bool wait)
 	struct ibv_cq *cq;
 	void *context;
 
-	if (!patience_readable(l->channel->fd, wait ? l->dut->timeout_ms : 0) ||
+	if (!end_cq_event_ready(l->channel, wait ? l->dut->timeout_ms : 0) ||
 	    ibv_get_cq_event(l->channel, &cq, &context))
 		return false;
 	ibv_ack_cq_events(cq, 1);
@@ -118,6 +119,7 @@ bool collect_event(struct link *l, bool wait)
 
 void collect_memory(struct link *l, unsigned int first_use, struct result *res)
 {
+	end_sync();
 	for (unsigned int i = first_use; i != l->next_use; i++) {
 		uint8_t *buf = l->slot[i % LINK_RECV_SLOTS];
 

@@ -11,13 +11,15 @@
 #include <stdint.h>
 
 struct patience {
-	uint64_t used, end; /* nanoseconds of this thread, and those of the wall before which nobody asks */
+	uint64_t used, end; /* nanoseconds of this thread, and of the wall: before that no wait is over */
 	uint64_t most;
 };
 
 struct patience patience(unsigned int ms);
 /* To be asked again and again by the thread that began it, without a pause. */
 bool patience_over(const struct patience *p);
+/* From now on waits are for a peer on another host, too, whose processors nobody counts: they last twice their time at most. */
+void patience_remote(void);
 /* A file descriptor can be read; 0 ms: now. */
 bool patience_readable(int fd, unsigned int ms);
 /* Whether any wait of this process has been in vain since the last call. */
