@@ -237,8 +237,9 @@ struct txpkt { /* sums_off: where net_put_sums() looks at `sums_len` bytes once 
 	struct hca_packet *pkt; /* headers and inline payload are in place */
 	enum tx_kind kind;
 	uint8_t port;
-	bool last;   /* ends its WQE */
-	bool failed; /* its payload could not be read */
+	bool last;      /* ends its WQE */
+	bool failed;    /* its payload could not be read */
+	bool duplicate; /* of a READ that is answered once more */
 	uint16_t dma_pending;
 	uint32_t psn, payload_off, payload_len;
 	uint32_t npieces;

@@ -80,13 +80,24 @@ static bool read_plan(struct hca *hca, struct qp *qp, const struct rop *r, struc
 			   HCASIM_ACCESS_REMOTE_READ, t->piece);
 }
 
-static void respond_done(struct hca *hca, struct qp *qp, struct rop *r)
+static void respond_end(struct hca *hca, struct qp *qp, struct rop *r)
 {
-	if (r->kind == ROP_READ && ++r->done_pkts < r->npkts)
-		return;
 	rop_uncount(qp, r);
 	rop_pop(&qp->resp.out);
 	rop_put(hca, r);
+}
+
+/*
+ * Of a READ that is answered once more, and whose memory has gone: the wire doubled it, or its answers met a
+ * retry on their way, and the requester, which has them, has given the memory back since (its next request
+ * may have invalidated the window). Nobody waits for it.
+ */
+static void read_gone(struct hca *hca, struct qp *qp, struct rop *r, uint32_t psn)
+{
+	if (r->duplicate)
+		respond_end(hca, qp, r);
+	else
+		resp_fatal_now(hca, qp, psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 }
 
 static void respond_one(struct hca *hca, struct qp *qp, struct rop *r)
@@ -107,11 +118,13 @@ static void respond_one(struct hca *hca, struct qp *qp, struct rop *r)
 	}
 	if (r->kind == ROP_READ && !read_plan(hca, qp, r, t)) {
 		txpkt_put(hca, t);
-		resp_fatal_now(hca, qp, s.psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		read_gone(hca, qp, r, s.psn);
 		return;
 	}
+	t->duplicate = r->duplicate;
 	txq_push(&hca->gather, t);
-	respond_done(hca, qp, r);
+	if (r->kind != ROP_READ || ++r->done_pkts == r->npkts)
+		respond_end(hca, qp, r);
 }
 
 void respond_step(struct hca *hca)

@@ -39,6 +39,8 @@ static bool may_leave(struct hca *hca, struct qp *qp, struct txpkt *t)
 	case TX_REQUEST:
 		return request_may_leave(hca, qp, t);
 	case TX_READ_RESPONSE:
+		if (t->failed && t->duplicate) /* memory that was given back since, see read_gone() */
+			return false;
 		if (t->failed) {
 			respond_faulted(hca, qp, t);
 			qp->resp.read_fault = true;

@@ -216,6 +216,11 @@ int ucma_put(struct ucma_call *c, uint64_t addr, const void *resp, size_t size);
 int ucma_find(struct ucma_call *c, uint32_t handle, struct ucma_id **out);
 /* One whose device is known; -EINVAL */
 int ucma_find_dev(struct ucma_call *c, uint32_t handle, struct ucma_id **out);
+/* How most commands begin: the command is read, and the id that it names is found. */
+#define ucma_get_with_id(c, cmd, out)                                                                        \
+	(ucma_get(c, cmd, sizeof(*(cmd))) ? -EFAULT : ucma_find(c, (cmd)->id, out))
+#define ucma_get_with_dev(c, cmd, out)                                                                       \
+	(ucma_get(c, cmd, sizeof(*(cmd))) ? -EFAULT : ucma_find_dev(c, (cmd)->id, out))
 
 /* `resp`: param and ece of the event; NULL: none. Ids that no program knows yet have no events. */
 void ucma_event(struct ucma_id *id, enum rdma_event type, int status, const struct rdma_ucm_event_resp *resp);

@@ -153,9 +153,7 @@ int uc_disconnect(struct ucma_call *c)
 	struct ucma_id *id;
 	int ret;
 
-	if (ucma_get(c, &cmd, sizeof(cmd)))
-		return -EFAULT;
-	ret = ucma_find_dev(c, cmd.id, &id);
+	ret = ucma_get_with_dev(c, &cmd, &id);
 	if (ret)
 		return ret;
 	if (!id->cm.used)

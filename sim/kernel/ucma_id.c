@@ -94,9 +94,7 @@ int uc_destroy_id(struct ucma_call *c)
 
 	if (c->out_len < sizeof(resp))
 		return -ENOSPC;
-	if (ucma_get(c, &cmd, sizeof(cmd)))
-		return -EFAULT;
-	ret = ucma_find(c, cmd.id, &id);
+	ret = ucma_get_with_id(c, &cmd, &id);
 	if (ret)
 		return ret;
 	resp.events_reported = ucma_id_destroy(id);
@@ -217,9 +215,7 @@ int uc_listen(struct ucma_call *c)
 	struct ucma_id *id;
 	int ret;
 
-	if (ucma_get(c, &cmd, sizeof(cmd)))
-		return -EFAULT;
-	ret = ucma_find(c, cmd.id, &id);
+	ret = ucma_get_with_id(c, &cmd, &id);
 	if (ret)
 		return ret;
 	id->backlog = cmd.backlog > 0 && cmd.backlog < MAX_BACKLOG ? cmd.backlog : MAX_BACKLOG;
@@ -393,9 +389,7 @@ int uc_resolve_route(struct ucma_call *c)
 	struct ucma_id *id;
 	int ret;
 
-	if (ucma_get(c, &cmd, sizeof(cmd)))
-		return -EFAULT;
-	ret = ucma_find_dev(c, cmd.id, &id);
+	ret = ucma_get_with_dev(c, &cmd, &id);
 	if (ret)
 		return ret;
 	if (!cmd.timeout_ms || id->state != ID_ADDR_RESOLVED)

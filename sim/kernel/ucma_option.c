@@ -101,9 +101,7 @@ int uc_notify(struct ucma_call *c)
 	struct ucma_id *id;
 	int ret;
 
-	if (ucma_get(c, &cmd, sizeof(cmd)))
-		return -EFAULT;
-	ret = ucma_find(c, cmd.id, &id);
+	ret = ucma_get_with_id(c, &cmd, &id);
 	if (ret)
 		return ret;
 	if (!id->cm.used || cmd.event != COMM_EST)

@@ -138,9 +138,7 @@ int uc_query(struct ucma_call *c)
 	struct ucma_id *id;
 	int ret;
 
-	if (ucma_get(c, &cmd, sizeof(cmd)))
-		return -EFAULT;
-	ret = ucma_find(c, cmd.id, &id);
+	ret = ucma_get_with_id(c, &cmd, &id);
 	if (ret)
 		return ret;
 	switch (cmd.option) {
@@ -183,9 +181,7 @@ int uc_query_route(struct ucma_call *c)
 
 	if (c->out_len < offsetof(struct rdma_ucm_query_route_resp, ibdev_index))
 		return -ENOSPC;
-	if (ucma_get(c, &cmd, sizeof(cmd)))
-		return -EFAULT;
-	ret = ucma_find(c, cmd.id, &id);
+	ret = ucma_get_with_id(c, &cmd, &id);
 	if (ret)
 		return ret;
 	memcpy(&resp.src_addr, &id->src, sizeof(resp.src_addr));

@@ -63,11 +63,33 @@ static void inwards(struct sockaddr *addr, const socklen_t *len)
 		in->sin_addr.s_addr = htonl(INSIDE | (ip & ~NET));
 }
 
+/*
+ * To an address of its own a host sends from that address (the source of its route in Linux's local table). The
+ * loopback interface would give 127.0.0.1, which belongs to no adapter.
+ */
+static void take_source(int fd, const struct sockaddr_in *to)
+{
+	struct sockaddr_in own = {0};
+	socklen_t len = sizeof(own);
+	int saved = errno, yes = 1;
+
+	if (!REAL(getsockname)(fd, (struct sockaddr *)&own, &len) && own.sin_family == AF_INET &&
+	    !own.sin_addr.s_addr && !own.sin_port) {
+		own.sin_addr = to->sin_addr;
+		REAL(setsockopt)(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
+		REAL(bind)(fd, (struct sockaddr *)&own, sizeof(own));
+	}
+	errno = saved;
+}
+
 PRELOAD_API int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 {
 	struct sockaddr_in room;
+	const struct sockaddr *to = outwards(addr.__sockaddr__, len, &room);
 
-	return REAL(connect)(fd, outwards(addr.__sockaddr__, len, &room), len);
+	if (to == (struct sockaddr *)&room)
+		take_source(fd, &room);
+	return REAL(connect)(fd, to, len);
 }
 
 PRELOAD_API int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)

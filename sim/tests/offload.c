@@ -15,7 +15,7 @@
 #define SLOT    4096u
 #define SLOTS   64u
 #define QKEY    0x11111111u
-#define HDR     54u /* Ethernet, IPv4, TCP */
+#define MAX_HDR 336u /* of TSO */
 #define MSS     1000u
 #define PAYLOAD 3500u
 #define WAIT_S  20
@@ -59,7 +59,7 @@ static void open_end(struct end *e, int end, enum ibv_qp_type type)
 		.cap = {16, SLOTS, 2, 1, 0},
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_MAX_TSO_HEADER,
 		.pd = l.pd[end],
-		.max_tso_header = 128,
+		.max_tso_header = MAX_HDR,
 		.sq_sig_all = 1,
 	};
 
@@ -139,58 +139,87 @@ static void unsteer(struct ibv_flow *flow)
 	check(!(errno = ibv_destroy_flow(flow)), "ibv_destroy_flow");
 }
 
-/* Ethernet to everybody, IPv4 or IPv6, TCP; no sums, and lengths only where they are given. */
-static unsigned int headers(uint8_t *p, bool v6, bool vlan, unsigned int payload, uint8_t flags,
-			    uint16_t port)
+struct shape {
+	bool v6, vlan, udp;
+	unsigned int ext; /* bytes of a destination options header, of IPv6 */
+	unsigned int tcp; /* of the TCP header; 0: without options */
+};
+
+static void put16(uint8_t *p, unsigned int value)
+{
+	p[0] = (uint8_t)(value >> 8);
+	p[1] = (uint8_t)value;
+}
+
+/* 192.0.2.1 to 192.0.2.2, and a wrong checksum; the length of the IP header. */
+static unsigned int ipv4(uint8_t *p, uint8_t protocol, unsigned int len)
+{
+	static const uint8_t hdr[20] = {0x45, [4] = 0xff, 0xfe, 0x40, 0,   64, 0, 0xde, 0xad,
+					192,  0,          2,    1,    192, 0,  2, 2};
+
+	memcpy(p, hdr, sizeof(hdr));
+	put16(p + 2, sizeof(hdr) + len);
+	p[9] = protocol;
+	return sizeof(hdr);
+}
+
+/* fd00::1 to fd00::2, and options that say nothing. */
+static unsigned int ipv6(uint8_t *p, uint8_t protocol, unsigned int ext, unsigned int len)
+{
+	static const uint8_t hdr[40] = {0x60, [7] = 64, [8] = 0xfd, [23] = 1, [24] = 0xfd, [39] = 2};
+
+	memcpy(p, hdr, sizeof(hdr));
+	memset(p + sizeof(hdr), 0, ext);
+	put16(p + 4, ext + len);
+	p[6] = ext ? 60 : protocol;
+	if (ext) {
+		p[40] = protocol;
+		p[41] = (uint8_t)(ext / 8 - 1);
+		p[42] = 1; /* PadN */
+		p[43] = (uint8_t)(ext - 4);
+	}
+	return sizeof(hdr) + ext;
+}
+
+static unsigned int tcp(uint8_t *p, unsigned int size, uint8_t flags, uint16_t port)
+{
+	static const uint8_t hdr[20] = {0x30, 0x39, 0,    0, 0xff, 0xff, 0xff, 0x00, 0, 0,
+					0,    1,    0x50, 0, 0x20, 0,    0xbe, 0xef, 0, 0};
+
+	memset(p, 1, size); /* NOPs */
+	memcpy(p, hdr, sizeof(hdr));
+	put16(p + 2, port);
+	p[12] = (uint8_t)(size / 4 << 4);
+	p[13] = flags;
+	return size;
+}
+
+static unsigned int udp(uint8_t *p, unsigned int payload, uint16_t port)
+{
+	put16(p, 12345);
+	put16(p + 2, port);
+	put16(p + 4, 8 + payload);
+	put16(p + 6, 0xbeef);
+	return 8;
+}
+
+/* Ethernet to everybody, IP, TCP or UDP; wrong sums, and lengths only where they are given. */
+static unsigned int headers(uint8_t *p, struct shape s, unsigned int payload, uint8_t flags, uint16_t port)
 {
 	static const uint8_t mac[12] = {255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 1};
-	unsigned int off = 12, l3;
+	unsigned int off = 12, size = s.udp ? 8 : s.tcp ? s.tcp : 20;
+	uint8_t protocol = s.udp ? 17 : 6;
 
 	memcpy(p, mac, 12);
-	if (vlan) {
+	if (s.vlan) {
 		memcpy(p + off, (uint8_t[]){0x81, 0x00, 0x20, 0x05}, 4);
 		off += 4;
 	}
-	memcpy(p + off, v6 ? (uint8_t[]){0x86, 0xdd} : (uint8_t[]){0x08, 0x00}, 2);
-	l3 = off + 2;
-	if (v6) {
-		memset(p + l3, 0, 40);
-		p[l3] = 0x60;
-		p[l3 + 4] = (20 + payload) >> 8;
-		p[l3 + 5] = 20 + payload;
-		p[l3 + 6] = 6;
-		p[l3 + 7] = 64;
-		memcpy(p + l3 + 8, (uint8_t[16]){0xfd, [15] = 1}, 16);
-		memcpy(p + l3 + 24, (uint8_t[16]){0xfd, [15] = 2}, 16);
-		off = l3 + 40;
-	} else {
-		memcpy(p + l3, (uint8_t[20]){0x45,
-					     0,
-					     (40 + payload) >> 8,
-					     40 + payload,
-					     0xff,
-					     0xfe,
-					     0x40,
-					     0,
-					     64,
-					     6,
-					     0xde,
-					     0xad,
-					     192,
-					     0,
-					     2,
-					     1,
-					     192,
-					     0,
-					     2,
-					     2},
-		       20);
-		off = l3 + 20;
-	}
-	memcpy(p + off, (uint8_t[20]){0x30, 0x39, port >> 8, port,  0xff, 0xff, 0xff, 0x00, 0, 0,
-				      0,    1,    0x50,      flags, 0x20, 0,    0xbe, 0xef, 0, 0},
-	       20);
-	return off + 20;
+	put16(p + off, s.v6 ? 0x86dd : 0x0800);
+	off += 2;
+	off += s.v6 ? ipv6(p + off, protocol, s.ext, size + payload)
+		    : ipv4(p + off, protocol, size + payload);
+	return off + (s.udp ? udp(p + off, payload, port) : tcp(p + off, size, flags, port));
 }
 
 static void fill(uint8_t *p, unsigned int len)
@@ -199,72 +228,103 @@ static void fill(uint8_t *p, unsigned int len)
 		p[i] = (uint8_t)(i * 31 + (i >> 8) + 1);
 }
 
-/* One frame with the checksum flag and one without, that is wrong and stays wrong. */
-static void checksums(struct end *a, struct end *b)
+/* The last 4 bytes of the Ethernet header become those of IPoIB; returns where that begins. */
+static unsigned int to_ipoib(uint8_t *p)
 {
-	for (int kind = 0; kind < 8; kind++) {
-		bool v6 = kind & 1, vlan = kind & 2, offload = kind & 4;
-		uint8_t *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
-		unsigned int payload = 333 + kind, hdr = headers(p, v6, vlan, payload, 0x18, 4000);
-		struct ibv_sge sge = {(uintptr_t)p, hdr + payload, l.mr[0]->lkey};
-		struct ibv_send_wr wr = {.opcode = IBV_WR_SEND,
-					 .sg_list = &sge,
-					 .num_sge = 1,
-					 .send_flags = offload ? IBV_SEND_IP_CSUM : 0};
-		struct ibv_wc wc;
+	memcpy(p + 10, p + 12, 2);
+	memset(p + 12, 0, 2);
+	return 10;
+}
 
-		fill(p + hdr, payload);
-		post_recv(b, 1);
-		send_one(a, &wr);
-		wc = take(b->cq, IBV_WC_RECV);
-		check(wc.byte_len == hdr + payload, "length of the frame");
-		check(!!(wc.wc_flags & IBV_WC_IP_CSUM_OK) == (offload && !v6), "IBV_WC_IP_CSUM_OK");
-		check(!memcmp(l.buf[1] + (b->taken++ % SLOTS) * SLOT + hdr, p + hdr, payload), "payload");
+static void to_ud(struct ibv_send_wr *wr, struct ibv_ah *ah, uint32_t qpn)
+{
+	wr->wr.ud.ah = ah;
+	wr->wr.ud.remote_qpn = qpn;
+	wr->wr.ud.remote_qkey = QKEY;
+}
+
+/* With the checksum flag, and without: wrong, and it stays wrong. `ah`: as IPoIB over UD. */
+static void checksum(struct end *a, struct end *b, struct shape s, bool offload, struct ibv_ah *ah)
+{
+	uint8_t *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
+	unsigned int payload = 333, hdr = headers(p, s, payload, 0x18, 4000);
+	unsigned int skip = ah ? to_ipoib(p) : 0, grh = ah ? 40 : 0, len = hdr + payload - skip;
+	struct ibv_sge sge = {(uintptr_t)p + skip, len, l.mr[0]->lkey};
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND,
+				 .sg_list = &sge,
+				 .num_sge = 1,
+				 .send_flags = offload ? IBV_SEND_IP_CSUM : 0};
+	const char *got;
+	struct ibv_wc wc;
+
+	if (ah)
+		to_ud(&wr, ah, b->qp->qp_num);
+	fill(p + hdr, payload);
+	post_recv(b, 1);
+	send_one(a, &wr);
+	wc = take(b->cq, IBV_WC_RECV);
+	got = l.buf[1] + (b->taken++ % SLOTS) * SLOT + grh;
+	check(wc.byte_len == grh + len, "length of the frame");
+	check(!!(wc.wc_flags & IBV_WC_IP_CSUM_OK) == (offload && !s.v6), "IBV_WC_IP_CSUM_OK");
+	check(!memcmp(got + hdr - skip, p + hdr, payload), "payload");
+}
+
+static void checksums(struct end *a, struct end *b, struct ibv_ah *ah)
+{
+	for (int kind = 0; kind < 16; kind++) {
+		struct shape s = {.v6 = kind & 1, .vlan = kind & 2, .udp = kind & 8};
+
+		if (!s.vlan || !ah)
+			checksum(a, b, s, kind & 4, ah);
 	}
 }
 
-static void tso(struct end *a, struct end *b, struct ibv_ah *ah, uint32_t qpn)
+static void tso(struct end *a, struct end *b, struct shape s, uint16_t port, struct ibv_ah *ah)
+{
+	uint8_t hdr[10 + MAX_HDR], *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
+	unsigned int size = headers(hdr, s, 0, 0x99, port); /* CWR, ACK, PSH, FIN */
+	unsigned int skip = ah ? to_ipoib(hdr) : 0, grh = ah ? 40 : 0;
+	struct ibv_sge sge[2] = {{(uintptr_t)p, 1, l.mr[0]->lkey},
+				 {(uintptr_t)p + 1, PAYLOAD - 1, l.mr[0]->lkey}};
+	struct ibv_send_wr wr = {.opcode = IBV_WR_TSO, .sg_list = sge, .num_sge = 2};
+
+	size -= skip;
+	if (ah)
+		to_ud(&wr, ah, b->qp->qp_num);
+	wr.tso.hdr = hdr + skip;
+	wr.tso.hdr_sz = size;
+	wr.tso.mss = MSS;
+	fill(p, PAYLOAD);
+	for (unsigned int at = 0; at < PAYLOAD; at += MSS)
+		post_recv(b, 1);
+	send_one(a, &wr);
+	for (unsigned int at = 0; at < PAYLOAD; at += MSS) {
+		unsigned int len = PAYLOAD - at < MSS ? PAYLOAD - at : MSS;
+		struct ibv_wc wc = take(b->cq, IBV_WC_RECV);
+		const char *got = l.buf[1] + (b->taken++ % SLOTS) * SLOT + grh + size;
+
+		check(wc.byte_len == grh + size + len, "length of the segment");
+		check(!!(wc.wc_flags & IBV_WC_IP_CSUM_OK) == !s.v6, "IBV_WC_IP_CSUM_OK");
+		check(!memcmp(got, p + at, len), "payload of the segment");
+	}
+}
+
+/* The longest headers end with TCP options, at the limit: on Ethernet, no sum of theirs is 336. */
+static void segments(struct end *a, struct end *b, struct ibv_ah *ah)
 {
 	for (int v6 = 0; v6 < 2; v6++) {
-		uint8_t hdr[128], *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
-		unsigned int skip =
-			ah ? 10 : 0; /* the last 4 bytes of the Ethernet header become those of IPoIB */
-		unsigned int size = headers(hdr, v6, false, 0, 0x99, 5000); /* CWR, ACK, PSH, FIN */
-		struct ibv_sge sge[2] = {{(uintptr_t)p, 1, l.mr[0]->lkey},
-					 {(uintptr_t)p + 1, PAYLOAD - 1, l.mr[0]->lkey}};
-		struct ibv_send_wr wr = {.opcode = IBV_WR_TSO, .sg_list = sge, .num_sge = 2};
-
-		if (ah) {
-			memcpy(hdr + 10, hdr + 12, 2);
-			memset(hdr + 12, 0, 2);
-			wr.wr.ud.ah = ah;
-			wr.wr.ud.remote_qpn = qpn;
-			wr.wr.ud.remote_qkey = QKEY;
-		}
-		wr.tso.hdr = hdr + skip;
-		wr.tso.hdr_sz = size - skip;
-		wr.tso.mss = MSS;
-		fill(p, PAYLOAD);
-		for (unsigned int at = 0; at < PAYLOAD; at += MSS)
-			post_recv(b, 1);
-		send_one(a, &wr);
-		for (unsigned int at = 0; at < PAYLOAD; at += MSS) {
-			unsigned int len = PAYLOAD - at < MSS ? PAYLOAD - at : MSS, grh = ah ? 40 : 0;
-			struct ibv_wc wc = take(b->cq, IBV_WC_RECV);
-			const char *got = l.buf[1] + (b->taken++ % SLOTS) * SLOT + grh + size - skip;
-
-			check(wc.byte_len == grh + size - skip + len, "length of the segment");
-			check(!!(wc.wc_flags & IBV_WC_IP_CSUM_OK) == !v6, "IBV_WC_IP_CSUM_OK");
-			check(!memcmp(got, p + at, len), "payload of the segment");
-		}
+		tso(a, b, (struct shape){.v6 = v6}, 5000, ah);
+		if (!ah)
+			tso(a, b, (struct shape){.v6 = v6, .vlan = true}, 5001, ah);
 	}
+	tso(a, b, (struct shape){.v6 = true, .ext = ah ? 232 : 224, .tcp = ah ? 60 : 56}, 5002, ah);
 }
 
 /* The first flow that matches takes the frame; sniffers see it as well. */
 static void steering(struct end *a, struct end *b)
 {
 	uint8_t *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
-	unsigned int hdr = headers(p, false, false, 100, 0x10, 4000);
+	unsigned int hdr = headers(p, (struct shape){}, 100, 0x10, 4000);
 	struct ibv_sge sge = {(uintptr_t)p, hdr + 100, l.mr[0]->lkey};
 	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1};
 	struct ibv_flow *by_port, *all, *low, *sniff;
@@ -380,8 +440,8 @@ int main(void)
 	open_end(&a, 0, IBV_QPT_RAW_PACKET);
 	open_end(&b, 1, IBV_QPT_RAW_PACKET);
 	flow = steer(&b, IBV_FLOW_ATTR_ALL_DEFAULT, 0, 0);
-	checksums(&a, &b);
-	tso(&a, &b, NULL, 0);
+	checksums(&a, &b, NULL);
+	segments(&a, &b, NULL);
 	unsteer(flow);
 	steering(&a, &b);
 	close_end(&a);
@@ -391,7 +451,8 @@ int main(void)
 	path = link_path(&l, 0);
 	ah = ibv_create_ah(l.pd[0], &path);
 	check(ah, "ibv_create_ah");
-	tso(&a, &b, ah, b.qp->qp_num);
+	checksums(&a, &b, ah);
+	segments(&a, &b, ah);
 	check(!(errno = ibv_destroy_ah(ah)), "ibv_destroy_ah");
 	close_end(&a);
 	close_end(&b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Preloaded into a server under test: when the server has called listen(), rdma_listen(), rlisten() or joined a
- * multicast group, one byte goes to the descriptor that HCASIM_READY_FD names. So a client is started neither too
+ * Preloaded into a server under test: when the server has called listen(), rdma_listen(), rlisten(), joined a
+ * multicast group or begins to wait for a datagram (rrecvfrom()), one byte goes to the descriptor that HCASIM_READY_FD names. So a client is started neither too
  * early nor after a guess. HCASIM_READY_CALLS: so many of these calls make it ready (1).
  *
  * perftest -R connects twice, and its server listens a second time in between, which its client does not wait for.
@@ -21,6 +21,7 @@ struct rdma_conn_param;
 int rdma_listen(struct rdma_cm_id *id, int backlog);
 int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param);
 int rlisten(int fd, int backlog);
+ssize_t rrecvfrom(int fd, void *buf, size_t size, int flags, struct sockaddr *from, socklen_t *len);
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
 static int tell(int ret)
@@ -53,6 +54,15 @@ int rlisten(int fd, int backlog)
 	int (*real)(int, int) = dlsym(RTLD_NEXT, "rlisten");
 
 	return tell(real(fd, backlog));
+}
+
+ssize_t rrecvfrom(int fd, void *buf, size_t size, int flags, struct sockaddr *from, socklen_t *len)
+{
+	ssize_t (*real)(int, void *, size_t, int, struct sockaddr *, socklen_t *) =
+		dlsym(RTLD_NEXT, "rrecvfrom");
+
+	tell(0);
+	return real(fd, buf, size, flags, from, len);
 }
 
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)

@@ -4,8 +4,8 @@ import re
 
 import pytest
 from scapy.contrib.roce import BTH
-from scapy.layers.inet import IP, TCP
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt
 from scapy.layers.l2 import Dot1Q, Ether
 from scapy.utils import PcapReader
 
@@ -26,19 +26,25 @@ def wire(tmp_path_factory):
 
 
 def sums_of(packet):
-    """(IPv4 header, TCP) checksums as they stand, and as scapy computes them."""
+    """(IPv4 header, TCP or UDP) checksums as they stand, and as scapy computes them."""
     again = packet.copy()
-    ip = again[IP] if IP in again else again[IPv6]
     if IP in again:
-        del ip.chksum
-    del again[TCP].chksum
+        del again[IP].chksum
+    del transport(again).chksum
     again = type(again)(bytes(again))
-    stands = (packet[IP].chksum if IP in packet else 0, packet[TCP].chksum)
-    return stands, (again[IP].chksum if IP in again else 0, again[TCP].chksum)
+    stands = (packet[IP].chksum if IP in packet else 0, transport(packet).chksum)
+    return stands, (again[IP].chksum if IP in again else 0, transport(again).chksum)
 
 
-def tcp(packets, port):
-    return [packet for packet in packets if TCP in packet and packet[TCP].dport == port]
+def transport(packet):
+    return packet[TCP] if TCP in packet else packet[UDP]
+
+
+def to_port(packets, port):
+    """Packets of TCP or UDP."""
+    return [
+        packet for packet in packets if (TCP in packet or UDP in packet) and transport(packet).dport == port
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -60,17 +66,27 @@ def datagrams(frames):
     return found
 
 
-@pytest.mark.once
-def test_checksums_are_right_where_they_were_asked_for(frames):
-    seen = [frame for frame in tcp(frames, 4000) if len(frame[TCP].payload) > 200]
-    assert len(seen) == 8
-    for kind, frame in enumerate(seen):
-        stands, right = sums_of(frame)
-        assert (IPv6 in frame, Dot1Q in frame) == (bool(kind & 1), bool(kind & 2))
+def check_sums(packets, kinds):
+    """As hcasim-offload counts them: IPv6, VLAN, checksums asked for, UDP."""
+    seen = [packet for packet in to_port(packets, 4000) if len(transport(packet).payload) > 200]
+    assert len(seen) == len(kinds)
+    for kind, packet in zip(kinds, seen):
+        stands, right = sums_of(packet)
+        shape = (IPv6 in packet, Dot1Q in packet, UDP in packet)
+        assert shape == (bool(kind & 1), bool(kind & 2), bool(kind & 8))
         if kind & 4:
-            assert stands == right, frame.show(dump=True)
+            assert stands == right, packet.show(dump=True)
         else:
             assert stands[1] == 0xBEEF and stands != right
+
+
+@pytest.mark.once
+def test_checksums_are_right_where_they_were_asked_for(frames):
+    check_sums(frames, range(16))
+
+
+def test_checksums_of_datagrams(datagrams):
+    check_sums(datagrams, [kind for kind in range(16) if not kind & 2])
 
 
 def check_stream(segments):
@@ -85,7 +101,7 @@ def check_stream(segments):
             assert segment[IP].len == 40 + len(payload)
             assert segment[IP].id == (0xFFFE + number) & 0xFFFF
         else:
-            assert segment[IPv6].plen == 20 + len(payload)
+            assert segment[IPv6].plen == len(segment[IPv6].payload)
         assert segment[TCP].seq == (0xFFFFFF00 + number * MSS) & 0xFFFFFFFF
         flags = ACK | (PSH | FIN if last else 0) | (0 if number else CWR)
         assert int(segment[TCP].flags) == flags
@@ -96,12 +112,29 @@ def check_stream(segments):
 
 @pytest.mark.parametrize("layer", [IP, IPv6])
 def test_raw_segments(frames, layer):
-    check_stream([frame for frame in tcp(frames, 5000) if layer in frame])
+    check_stream([frame for frame in to_port(frames, 5000) if layer in frame])
+
+
+@pytest.mark.parametrize("layer", [IP, IPv6])
+def test_raw_segments_of_a_vlan(frames, layer):
+    segments = [frame for frame in to_port(frames, 5001) if layer in frame]
+    assert all(segment[Dot1Q].vlan == 5 and segment[Dot1Q].prio == 1 for segment in segments)
+    check_stream(segments)
 
 
 @pytest.mark.parametrize("layer", [IP, IPv6])
 def test_datagram_segments(datagrams, layer):
-    check_stream([packet for packet in tcp(datagrams, 5000) if isinstance(packet, layer)])
+    check_stream([packet for packet in to_port(datagrams, 5000) if isinstance(packet, layer)])
+
+
+def test_segments_with_the_longest_headers(frames, datagrams):
+    """Options behind IPv6 and TCP: 334 bytes behind Ethernet, 336 with the four of IPoIB."""
+    for packets, before, longest in (frames, 0, 334), (datagrams, 4, 336):
+        segments = to_port(packets, 5002)
+        check_stream(segments)
+        for segment in segments:
+            assert before + len(segment) - len(segment[TCP].payload) == longest
+            assert IPv6ExtHdrDestOpt in segment
 
 
 def test_group_datagrams_have_the_groups_addresses(frames):

@@ -5,8 +5,11 @@ rdma_core_tests.yaml names every test of the modules that run: `pass`, or `skip`
 `pass_or_skip` with what the machine must have. A test that gives anything else fails here; so does one that
 the list does not know, or that rdma-core no longer has, and a module that is neither listed nor in NOT_RUN.
 """
+import contextlib
+import os
 import re
 from fnmatch import fnmatch
+from pathlib import Path
 
 import pytest
 import yaml
@@ -25,13 +28,32 @@ NOT_RUN = {
     "test_rss_traffic": "takes an adapter without work queues (ibv_create_wq) for an error",
 }
 
+HUGE_PAGES = Path("/proc/sys/vm/nr_hugepages")
+
 _runs = {}
+
+
+@contextlib.contextmanager
+def huge_pages(count):
+    """At least so many are set aside, where that is permitted."""
+    before = HUGE_PAGES.read_text() if HUGE_PAGES.exists() else ""
+    if not before or int(before) >= count or not os.access(HUGE_PAGES, os.W_OK):
+        yield
+        return
+    try:
+        with contextlib.suppress(OSError):  # a container's may be read-only
+            HUGE_PAGES.write_text(str(count))
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            HUGE_PAGES.write_text(before)
 
 
 def run_module(module):
     """Results of one module, run once: {test: "ok" | "skipped '...'" | "FAIL" | "ERROR"} and the output."""
     if module not in _runs:
-        result = Machine().run(RUN_TESTS, "--dev", "hcasim0", "-v", "-b", f"tests.{module}")
+        with huge_pages(16):
+            result = Machine().run(RUN_TESTS, "--dev", "hcasim0", "-v", "-b", f"tests.{module}")
         _runs[module] = dict(RESULT.findall(result.output)), result.output
     return _runs[module]
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import Machine, last_json
+from conftest import Machine, describe, last_json, pair_command
 
 SERVER = "10.77.0.1"  # hcasim0
 CLIENT = "10.77.0.2"  # hcasim1
@@ -80,6 +80,36 @@ def test_a_file_by_sockets(tmp_path):
     rcopy = machine.bin / "rcopy"
     machine.run_pair([rcopy], [rcopy, source, f"{SERVER}:{copy}"], endless=True)
     assert copy.read_bytes() == source.read_bytes()
+
+
+@pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])
+def test_datagram_sockets(system):
+    """librdmacm's are for InfiniBand: it makes their address handles without a GID, which no RoCE port takes
+    (docs/connection-manager.md). What is left is a clear error, from a socket that has an adapter's address.
+    """
+    machine = Machine(hcas=2, system=system)
+    udpong = machine.bin / "udpong"
+    client = [udpong, "-C", "20", "-s", SERVER]
+    result = machine.run(*pair_command([udpong], client, endless=True))
+    ends = last_json(result.output)
+    assert ends["client"]["status"] == 255 and "rconnect: " in ends["client"]["output"], describe(ends)
+
+
+SOURCES = """
+import socket
+listener = socket.create_server(("10.77.0.1", 0))
+stream = socket.create_connection(listener.getsockname())
+peer = listener.accept()[1]
+datagrams = socket.socket(type=socket.SOCK_DGRAM)
+datagrams.connect(("10.77.0.2", 7))
+print(stream.getsockname()[0], peer[0], datagrams.getsockname()[0])
+"""
+
+
+def test_the_source_of_a_connection_is_an_adapters_address():
+    """As on a Linux host that has both: what goes to an address of its own comes from that address."""
+    result = Machine(hcas=2).run("/usr/bin/python3", "-c", SOURCES)
+    assert result.output.split() == [SERVER, SERVER, CLIENT], result.output
 
 
 PERFTEST = [

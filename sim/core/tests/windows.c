@@ -12,11 +12,16 @@ struct win {
 	uint32_t lkey, mw;
 };
 
-static void win_new(struct win *w, uint8_t qpt, uint8_t type, uint32_t access)
+static void win_new_on(struct win *w, uint8_t qpt, uint8_t type, uint32_t access, const struct bed_path *path)
 {
-	pair_new(&w->p, qpt, NULL, NULL, 0, LEN);
+	pair_new(&w->p, qpt, path, NULL, 0, LEN);
 	w->lkey = bed_mr(w->p.bed, 1, w->p.mem[1], LEN, access);
 	CU_ASSERT_EQUAL(hca_mw_create(w->p.bed->hca[1], BED_PD, type, &w->mw), 0);
+}
+
+static void win_new(struct win *w, uint8_t qpt, uint8_t type, uint32_t access)
+{
+	win_new_on(w, qpt, type, access, NULL);
 }
 
 static void post_bind(struct win *w, uint8_t type, uint32_t new_key, uint64_t off, uint64_t len,
@@ -286,6 +291,72 @@ static void invalidate_remotely(void)
 	pair_free(&w.p);
 }
 
+/* A copy of a READ request comes late: just before the SEND that invalidates the window it goes through. */
+static struct hca_packet *ghost;
+
+static enum untimed_fate haunt(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+{
+	if (from)
+		return UNTIMED_DELIVER;
+	if (pkt->data[42] == HCASIM_BTH_OP_RC_RDMA_READ_REQUEST)
+		ghost = hca_packet_dup(pkt);
+	else if (ghost && hcasim_bth_op_info(pkt->data[42])->flags & HCASIM_BTH_F_END) {
+		hca_rx(bed->hca[1], 1, ghost);
+		ghost = NULL;
+	}
+	return UNTIMED_DELIVER;
+}
+
+/* What is asked for once more, by a ghost, when its memory has gone, is nobody's loss. */
+static void ghost_of_a_read(void)
+{
+	struct bed_path path = {.mtu = 1};
+	struct hca_counters before, after;
+	struct win w;
+
+	win_new_on(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND, &path);
+	bind_ok(&w, 2, 0, LEN, RW);
+	w.p.bed->wire = haunt;
+	access_as(&w, HCASIM_WQE_OP_RDMA_READ, w.mw, (uintptr_t)w.p.mem[1], LEN, HCASIM_CQE_STATUS_OK);
+	hca_counters(w.p.bed->hca[1], &before);
+	send_inv(&w, w.mw, HCASIM_CQE_STATUS_OK);
+	bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_PTR_NULL(ghost);
+	hca_counters(w.p.bed->hca[1], &after);
+	/* An answer in part, before the window went, and the acknowledge of the SEND. */
+	CU_ASSERT_TRUE(after.tx_packets - before.tx_packets > 1);
+	CU_ASSERT_TRUE(after.tx_packets - before.tx_packets < LEN / 256);
+	CU_ASSERT_EQUAL(bed_query(w.p.qp[1]), HCASIM_QPS_RTS);
+	access_as(&w, HCASIM_WQE_OP_RDMA_READ, w.p.key[1], (uintptr_t)w.p.mem[1], LEN, HCASIM_CQE_STATUS_OK);
+	hca_packet_free(ghost);
+	ghost = NULL;
+	pair_free(&w.p);
+}
+
+static bool refuse_reads(struct bed *bed, unsigned int side, const struct hca_dma *dma)
+{
+	return side == 0 || dma->write || dma->class_ != HCA_DMA_PAYLOAD;
+}
+
+static void ghost_of_unmapped_memory(void)
+{
+	struct win w;
+
+	win_new(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
+	bind_ok(&w, 2, 0, LEN, RW);
+	w.p.bed->wire = haunt;
+	access_as(&w, HCASIM_WQE_OP_RDMA_READ, w.mw, (uintptr_t)w.p.mem[1], LEN, HCASIM_CQE_STATUS_OK);
+	w.p.bed->dma = refuse_reads;
+	write_at(&w, 0, 8, HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_PTR_NULL(ghost);
+	CU_ASSERT_EQUAL(bed_query(w.p.qp[1]), HCASIM_QPS_RTS);
+	w.p.bed->dma = NULL;
+	access_as(&w, HCASIM_WQE_OP_RDMA_READ, w.mw, (uintptr_t)w.p.mem[1], LEN, HCASIM_CQE_STATUS_OK);
+	hca_packet_free(ghost);
+	ghost = NULL;
+	pair_free(&w.p);
+}
+
 /* The CQE is on its way, and not seen yet, when the window is already closed. */
 static bool closed;
 static struct win *watched;
@@ -351,6 +422,8 @@ const struct test window_tests[] = {
 	{"another QP", other_qp},
 	{"LOCAL_INV", invalidate_locally},
 	{"SEND with invalidate", invalidate_remotely},
+	{"late copy of a READ, window gone", ghost_of_a_read},
+	{"late copy of a READ, memory gone", ghost_of_unmapped_memory},
 	{"invalid before the completion", before_the_completion},
 	{"deallocation, QP destroyed", ends},
 	{NULL, NULL},
