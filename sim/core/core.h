@@ -138,6 +138,18 @@ static inline enum net_link wqe_link(const struct qp *qp)
 	return qp->c.type == HCASIM_QPT_RAW_PACKET ? NET_ETHERNET : NET_DATAGRAM;
 }
 
+/*
+ * The first from here on that still has something to be sent or answered. sq.cur and sq.ack stand on such ones
+ * only, or before what was never started, so that sq.cur is never behind sq.ack: in between lie local operations,
+ * which are acknowledged as soon as they are executed.
+ */
+static inline struct wqe *wqe_open(struct wqe *w)
+{
+	while (w && w->acked)
+		w = w->next;
+	return w;
+}
+
 /* packetise.c */
 bool packetise_pending(const struct hca *hca, struct hca_work *w);
 void packetise_step(struct hca *hca);

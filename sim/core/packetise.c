@@ -243,7 +243,7 @@ static void cur_advance(struct hca *hca, struct qp *qp, struct wqe *w)
 	} else if (++sq->cur_pkt < w->npsn) {
 		return;
 	}
-	sq->cur = w->next;
+	sq->cur = wqe_open(w->next);
 	sq->cur_pkt = 0;
 }
 

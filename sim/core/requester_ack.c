@@ -32,8 +32,7 @@ void sq_skip_acked(struct hca *hca, struct qp *qp)
 {
 	struct sq *sq = &qp->sq;
 
-	while (sq->ack && sq->ack->acked)
-		sq->ack = sq->ack->next;
+	sq->ack = wqe_open(sq->ack);
 	sq_timer_update(hca, qp);
 }
 
@@ -104,13 +103,13 @@ static void una_moved(struct hca *hca, struct qp *qp, struct wqe *w)
 	progress(hca, qp);
 	if (done >= w->npsn) {
 		w->acked = true;
-		sq->ack = w->next;
+		sq->ack = wqe_open(w);
 		if (w->rd_counted) {
 			w->rd_counted = false;
 			sq->rd_out--;
 		}
 		if (sq->cur == w) { /* answered after it was to be sent again */
-			sq->cur = w->next;
+			sq->cur = sq->ack;
 			sq->cur_pkt = 0;
 		}
 	} else if (sq->cur == w && sq->cur_pkt < done) {
@@ -127,10 +126,6 @@ static bool ack_until(struct hca *hca, struct qp *qp, uint32_t psn)
 	while ((w = sq->ack)) {
 		uint32_t left;
 
-		if (w->acked) {
-			sq->ack = w->next;
-			continue;
-		}
 		if (!w->started || w->failed ||
 		    psn_sub(psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
 			break;

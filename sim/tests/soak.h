@@ -119,6 +119,7 @@ extern const char *const kind_name[KINDS];
 		if (!(ok))                                                                                   \
 			soak_fail(f, seq, __VA_ARGS__);                                                      \
 	} while (0)
+extern struct ibv_cq_ex *soak_polling; /* between ibv_start_poll and ibv_end_poll */
 void soak_fail(const struct flow *f, uint64_t seq, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4), noreturn));
 

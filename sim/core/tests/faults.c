@@ -63,21 +63,22 @@ static void check_work(struct pair *p, unsigned int side, const uint8_t *op, con
 			memcpy(&got, local, 8);
 			CU_ASSERT_EQUAL(got, count);
 			count++;
-		} else {
+		} else if (op[i] != HCASIM_WQE_OP_NOP) {
 			CU_ASSERT_EQUAL(memcmp(local, remote, len[i]), 0);
 		}
 	}
 	memcpy(&counter, p->mem[!side] + 2 * OPS * 4096, 8);
 	CU_ASSERT_EQUAL(counter, count);
+	CU_ASSERT_EQUAL(qp_find(p->bed->hca[side], p->qp[side]->qpn)->sq.rd_out, 0);
 	bed_expect_none(p->scq[side]);
 	bed_expect_none(p->rcq[!side]);
 }
 
 static void run_bad_wire(uint64_t seed, unsigned int odds, const struct hca_config *cfg)
 {
-	static const uint8_t choice[] = {HCASIM_WQE_OP_SEND, HCASIM_WQE_OP_RDMA_WRITE,
+	static const uint8_t choice[] = {HCASIM_WQE_OP_SEND,           HCASIM_WQE_OP_RDMA_WRITE,
 					 HCASIM_WQE_OP_RDMA_WRITE_IMM, HCASIM_WQE_OP_RDMA_READ,
-					 HCASIM_WQE_OP_ATOMIC_FA};
+					 HCASIM_WQE_OP_ATOMIC_FA,      HCASIM_WQE_OP_NOP};
 	struct bed_path path = {.mtu = (uint8_t)(1 + seed % 5), .psn = 0xffffe0, .timeout = 1};
 	uint8_t op[2][OPS];
 	uint32_t len[2][OPS];
@@ -160,6 +161,62 @@ static void single_losses(void)
 	CU_ASSERT_EQUAL(c.retransmissions, 1);
 	lose(HCASIM_WQE_OP_RDMA_READ, HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_LAST, 2000, &c);
 	CU_ASSERT_EQUAL(c.timeouts, 1);
+}
+
+/* What the peer says is kept back; READ requests are counted. */
+#define KEPT 2
+static struct hca_packet *kept[KEPT];
+
+static enum untimed_fate keep_answers(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+{
+	if (!from) {
+		bed->m += pkt->data[42] == HCASIM_BTH_OP_RC_RDMA_READ_REQUEST;
+		return UNTIMED_DELIVER;
+	}
+	if (bed->n == KEPT)
+		return UNTIMED_DELIVER;
+	kept[bed->n++] = hca_packet_dup(pkt);
+	return UNTIMED_DROP;
+}
+
+static void post_write_nop_read(struct pair *p)
+{
+	struct tiny_wqe nop = {.op = HCASIM_WQE_OP_NOP, .flags = HCA_WR_SIGNALED};
+
+	bed_send(p->qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p->mem[0], 64, p->key[0]),
+		 (uintptr_t)p->mem[1], p->key[1]);
+	bed_put(p->qp[0], &nop, NULL, NULL, 0);
+	bed_send(p->qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, bed_sge(p->mem[0] + 64, 64, p->key[0]),
+		 (uintptr_t)p->mem[1], p->key[1]);
+}
+
+/*
+ * The answers come when all was just about to be sent again. What has been answered then is not asked for once
+ * more, nor counted as an outstanding READ, whatever local operations stand between.
+ */
+static void late_answers(void)
+{
+	struct bed_path path = {.timeout = 8, .rd_atomic = 1};
+	unsigned int i;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, &path, NULL, 0, 4096);
+	p.bed->wire = keep_answers;
+	post_write_nop_read(&p);
+	bed_run(p.bed);
+	CU_ASSERT_EQUAL(p.bed->n, KEPT);
+	CU_ASSERT_EQUAL(p.bed->m, 1);
+	untimed_advance(p.bed->u, untimed_next_timer(p.bed->u)); /* the timeout */
+	for (i = 0; i < KEPT; i++)
+		hca_rx(p.bed->hca[0], 1, kept[i]);
+	for (i = 0; i < KEPT; i++)
+		hca_stage_step(p.bed->hca[0], HCA_STAGE_RX);
+	bed_run(p.bed);
+	for (i = 0; i < 3; i++)
+		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(p.bed->m, 1);
+	CU_ASSERT_EQUAL(qp_find(p.bed->hca[0], p.qp[0]->qpn)->sq.rd_out, 0);
+	pair_free(&p);
 }
 
 static enum untimed_fate drop_all(struct bed *bed, unsigned int from, struct hca_packet *pkt)
@@ -316,9 +373,15 @@ static void rnr_write_imm(void)
 }
 
 const struct test fault_tests[] = {
-	{"random faults, exact delivery", random_faults}, {"single losses", single_losses},
-	{"retries exhausted", retries_exhausted},         {"timeout 0 waits for ever", no_timeout},
-	{"no timer when idle", no_timer_when_idle},       {"RNR", rnr},
-	{"RNR retries exhausted", rnr_exhausted},         {"RNR and losses", rnr_and_losses},
-	{"RNR of a write with immediate", rnr_write_imm}, {NULL, NULL},
+	{"random faults, exact delivery", random_faults},
+	{"late answers, local operations", late_answers},
+	{"single losses", single_losses},
+	{"retries exhausted", retries_exhausted},
+	{"timeout 0 waits for ever", no_timeout},
+	{"no timer when idle", no_timer_when_idle},
+	{"RNR", rnr},
+	{"RNR retries exhausted", rnr_exhausted},
+	{"RNR and losses", rnr_and_losses},
+	{"RNR of a write with immediate", rnr_write_imm},
+	{NULL, NULL},
 };

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""--fault and --seed: which frames of the wire meet which fate is the same in every run, whatever the frames are."""
+import json
+from collections import defaultdict
+
+import pytest
+from scapy.utils import PcapReader
+
+from conftest import Machine
+from test_pingpong import pingpong
+
+FAULTS = "loss=0.01,dup=0.05,reorder=0.05,corrupt=0.01"
+OUI = b"\x02hca"  # the adapter's number and 1 follow
+
+
+def fates(folder):
+    """For each frame, in the order in which they left, what --fault did to it."""
+    met, out = defaultdict(list), []
+    with open(folder / "fault.log") as log:
+        for entry in map(json.loads, log):
+            met[entry["ps"] // 1000, int(entry["from"].removeprefix("hcasim"))].append(entry["what"])
+    with PcapReader(str(folder / "wire.pcap")) as reader:
+        for packet in reader:
+            raw = bytes(packet)
+            assert raw[6:10] == OUI
+            sender = int.from_bytes(raw[10:12], "big") - 1
+            out.append(met.pop((round(packet.time * 10**9), sender), []))
+    assert not met
+    return out
+
+
+@pytest.fixture(name="run")
+def _run(tmp_path, gid_index):
+    """Fates of a pingpong with messages of `size` bytes."""
+
+    def run(name, seed, size):
+        options = ["--trace", str(tmp_path / name), "--fault", FAULTS, "--seed", str(seed)]
+        pingpong(Machine(hcas=2, options=options), "rc", gid_index, size, "-c", iterations=100)
+        return fates(tmp_path / name)
+
+    return run
+
+
+def test_the_nth_frame_meets_the_same_fate(run):
+    """Other messages, and other moments: the host's load decides those too."""
+    one, other, seeded = run("one", 5, 10000), run("other", 5, 6000), run("seeded", 6, 6000)
+    common = min(len(one), len(other), len(seeded))
+    assert common > 1000
+    assert {kind for fate in one for kind in fate} == {"loss", "dup", "reorder", "corrupt"}
+    assert one[:common] == other[:common]
+    assert one[:common] != seeded[:common]
