@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../peer/far.h"
 #include "kit.h"
 
 #define START 512 /* of the window in the responder's memory */
@@ -112,8 +113,9 @@ static bool wait_marker(struct kit *k, struct link *l)
 
 	if (!reach(k, l, IBV_WR_RDMA_WRITE, from, k->l->target.mr->rkey, to, IBV_WC_SUCCESS))
 		return false;
-	while (memcmp(to, from, PROBE) && kit_now_us() < deadline)
-		;
+	do
+		end_sync();
+	while (memcmp(to, from, PROBE) && kit_now_us() < deadline);
 	memcpy(arena_shadow(&k->l->target, to), from, PROBE);
 	return true;
 }
@@ -131,10 +133,12 @@ static bool probe_on(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint3
 	if (!reach(k, l, op, from, rkey, to, reliable ? status : IBV_WC_SUCCESS) ||
 	    (!reliable && !wait_marker(k, l)))
 		return false;
-	if (status == IBV_WC_SUCCESS && op == IBV_WR_RDMA_WRITE)
+	if (status == IBV_WC_SUCCESS && op == IBV_WR_RDMA_WRITE) {
 		memcpy(arena_shadow(&k->l->target, to), from, PROBE);
-	else if (status == IBV_WC_SUCCESS)
+	} else if (status == IBV_WC_SUCCESS) {
+		end_sync();
 		memcpy(arena_shadow(&l->local, from), to, PROBE);
+	}
 	arena_judge(&k->res->verdict, &k->l->target);
 	arena_judge(&k->res->verdict, &l->local);
 	return KIT_GOOD(k);
