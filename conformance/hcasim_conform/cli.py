@@ -33,6 +33,17 @@ def _number(least):
     return parse
 
 
+def _words(text):
+    """A command, split as a shell would; none runs it."""
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r}: {error}") from error
+    if not words:
+        raise argparse.ArgumentTypeError("is empty")
+    return words
+
+
 def _selecting(p):
     p.add_argument(
         "--exhaustive", action="store_true", help="run every defined cell (default: a covering set)"
@@ -73,6 +84,14 @@ def parser():
         "--peer",
         metavar="NAME[/PORT[/GID-INDEX]]",
         help="device at the responder's end, in place of the DUT file's",
+    )
+    p.add_argument(
+        "--peer-command",
+        type=_words,
+        default=(),
+        metavar="COMMAND",
+        help="the responder's end is on another host: starts hcasim-conform-runner --peer there, "
+        "as in 'ssh host2 hcasim-conform-runner --peer' (docs/duts.md)",
     )
     _selecting(p)
     p.add_argument(
@@ -178,7 +197,7 @@ def execute(args, tables, selector, selection, dut):
 
 def conform(args):
     tables = Tables()
-    dut = load(args.dut, args.peer)
+    dut = load(args.dut, args.peer, args.peer_command)
     args.part = shard_of(args.shard) if args.shard else None
     selector = Selector(Enumerator(tables), EXHAUSTIVE if args.exhaustive else COVERING, args.seed)
     if args.explain:

@@ -17,6 +17,7 @@ SCHEMA = HERE / "schema" / "dut.schema.json"
 DEVICE = "device:"
 ROLES = ("requester", "responder")
 RUNNER_KEYS = ("requester", "responder", "mtu", "timeout_ms")
+PEER_START_MS = 30000  # a login on another host
 
 
 class DutError(Exception):
@@ -60,8 +61,13 @@ class Dut:
         self.tap = None  # taps.Tap, when the device's links are watched
         self.differences = [Difference(row) for row in doc["differences"]]
         self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS}}
+        if "peer_command" in doc:
+            self.runner_line["dut"] |= {
+                "peer_command": self._command(doc["peer_command"], folder),
+                "start_ms": doc.get("start_ms", PEER_START_MS),
+            }
         self.timeout = doc["timeout_ms"] / 1000
-        self.start_time = doc.get("start_ms", 0) / 1000
+        self.start_time = doc.get("start_ms", PEER_START_MS if "peer_command" in doc else 0) / 1000
         self.declared = (
             capabilities.Capabilities(doc["capabilities"]) if doc.get("capabilities") is not None else None
         )
@@ -175,30 +181,37 @@ def _end(text, default):
     return {"device": name, "port": port, "gid_index": gid_index}
 
 
-def of_device(text, peer=None):
-    """A verbs device of this machine; its other end on `peer`, or on itself."""
+def of_device(text, peer=None, peer_command=()):
+    """A verbs device of this machine; its other end on `peer`, or on itself, and where `peer_command` leads."""
     end = _end(text, (1, 0))
+    where = f" of '{' '.join(peer_command)}'" if peer_command else ""
     doc = {
         "name": "device-" + "".join(c if c.isalnum() else "-" for c in end["device"].lower()),
-        "doc": f"{text} of this machine, {'towards ' + peer if peer else 'towards itself'}",
+        "doc": f"{text} of this machine, towards {peer or (text if peer_command else 'itself')}{where}",
         "start": [],
         "requester": end,
         "responder": _end(peer, (1, 0)) if peer else dict(end),
         "mtu": 1024,
         "timeout_ms": 5000,
         "differences": [],
+        **({"peer_command": list(peer_command)} if peer_command else {}),
     }
     _check(doc, f"{DEVICE}{text}")
-    return Dut(doc)
+    return Dut(doc, Path.cwd())
 
 
-def load(name, peer=None):
-    """A name of conformance/duts, a path, or device:NAME. `peer` replaces the device at the responder's end."""
+def load(name, peer=None, peer_command=()):
+    """A name of conformance/duts, a path, or device:NAME. `peer` replaces the device at the responder's end.
+
+    `peer_command`, words: the responder's end is that of the process which they start.
+    """
     if name.startswith(DEVICE):
-        return of_device(name.removeprefix(DEVICE), peer)
+        return of_device(name.removeprefix(DEVICE), peer, peer_command)
     path = Path(name) if "/" in name or name.endswith(".yaml") else DUTS / f"{name}.yaml"
     doc = _read(path, name)
     _check(doc, path)
     if peer:
         doc["responder"] = _end(peer, (doc["responder"]["port"], doc["responder"]["gid_index"]))
+    if peer_command:
+        doc["peer_command"] = list(peer_command)
     return Dut(doc, path.resolve().parent)

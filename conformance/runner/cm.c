@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cm.h"
+#include "peer/far_cm.h"
 
 #define CM_DEPTH 16
 
@@ -14,14 +15,14 @@ static int failed(void)
 }
 
 /* Waits for one event of any id of the channel; a connection request brings the server's id. */
-static int expect_event(struct cm *cm, const struct dut *dut, enum rdma_cm_event_type type)
+static int expect_event(struct cm *cm, unsigned int timeout_ms, enum rdma_cm_event_type type)
 {
 	struct pollfd fd = {.fd = cm->channel->fd, .events = POLLIN};
 	struct rdma_cm_event *event;
 	int ret = 0;
 
 	cm->step = rdma_event_str(type);
-	if (poll(&fd, 1, dut->timeout_ms) != 1)
+	if (poll(&fd, 1, (int)timeout_ms) != 1)
 		return ETIMEDOUT;
 	if (rdma_get_cm_event(cm->channel, &event))
 		return failed();
@@ -44,17 +45,43 @@ static int resolve(const char *address, struct sockaddr_storage *sa)
 	return 0;
 }
 
-static int listen_on(struct cm *cm, struct sockaddr_storage *sa)
+static int create_channel(struct cm *cm)
 {
+	memset(cm, 0, sizeof(*cm));
+	cm->step = "rdma_create_event_channel";
+	errno = 0;
+	cm->channel = rdma_create_event_channel();
+	return cm->channel ? 0 : failed();
+}
+
+static int listen_on(struct cm *cm, const char *address, uint16_t *port)
+{
+	struct sockaddr_storage sa;
+	int ret;
+
+	cm->step = "address of the responder in the DUT file";
+	ret = resolve(address, &sa);
+	if (ret)
+		return ret;
 	cm->step = "rdma_create_id";
 	errno = 0;
 	if (rdma_create_id(cm->channel, &cm->listener, NULL, RDMA_PS_TCP))
 		return failed();
 	cm->step = "rdma_bind_addr";
-	if (rdma_bind_addr(cm->listener, (struct sockaddr *)sa))
+	if (rdma_bind_addr(cm->listener, (struct sockaddr *)&sa))
 		return failed();
 	cm->step = "rdma_listen";
-	return rdma_listen(cm->listener, 1) ? failed() : 0;
+	if (rdma_listen(cm->listener, 1))
+		return failed();
+	*port = rdma_get_src_port(cm->listener);
+	return 0;
+}
+
+int cm_listen(struct cm *cm, const char *address, uint16_t *port)
+{
+	int ret = create_channel(cm);
+
+	return ret ? ret : listen_on(cm, address, port);
 }
 
 static int create_qp(struct cm *cm, struct rdma_cm_id *id, uint32_t sges, uint32_t inline_bytes)
@@ -81,47 +108,66 @@ static int reach(struct cm *cm, const struct dut *dut, struct sockaddr_storage *
 	cm->step = "rdma_resolve_addr";
 	if (rdma_resolve_addr(cm->client, (struct sockaddr *)from, (struct sockaddr *)to, dut->timeout_ms))
 		return failed();
-	ret = expect_event(cm, dut, RDMA_CM_EVENT_ADDR_RESOLVED);
+	ret = expect_event(cm, dut->timeout_ms, RDMA_CM_EVENT_ADDR_RESOLVED);
 	if (ret)
 		return ret;
 	cm->step = "rdma_resolve_route";
 	if (rdma_resolve_route(cm->client, dut->timeout_ms))
 		return failed();
-	return expect_event(cm, dut, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	return expect_event(cm, dut->timeout_ms, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+static struct rdma_conn_param parameters(void)
+{
+	return (struct rdma_conn_param){
+		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 6};
+}
+
+int cm_accept(struct cm *cm, unsigned int timeout_ms)
+{
+	struct rdma_conn_param param = parameters();
+	int ret = expect_event(cm, timeout_ms, RDMA_CM_EVENT_CONNECT_REQUEST);
+
+	if (!ret)
+		ret = create_qp(cm, cm->server, 1, 0);
+	if (ret)
+		return ret;
+	cm->peer = cm->server->qp;
+	cm->peer_cq = cm->server->recv_cq;
+	cm->peer_pd = cm->server->pd;
+	cm->step = "rdma_accept";
+	return rdma_accept(cm->server, &param) ? failed() : 0;
+}
+
+int cm_established(struct cm *cm, unsigned int timeout_ms)
+{
+	return expect_event(cm, timeout_ms, RDMA_CM_EVENT_ESTABLISHED);
 }
 
 static int connect_both(struct cm *cm, const struct dut *dut)
 {
-	struct rdma_conn_param param = {
-		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 6};
+	struct rdma_conn_param param = parameters();
 	int ret;
 
 	cm->step = "rdma_connect";
 	if (rdma_connect(cm->client, &param))
 		return failed();
-	ret = expect_event(cm, dut, RDMA_CM_EVENT_CONNECT_REQUEST);
+	ret = dut->far ? far_cm_accept(cm) : cm_accept(cm, dut->timeout_ms);
 	if (!ret)
-		ret = create_qp(cm, cm->server, 1, 0);
-	if (ret)
-		return ret;
-	cm->step = "rdma_accept";
-	if (rdma_accept(cm->server, &param))
-		return failed();
-	ret = expect_event(cm, dut, RDMA_CM_EVENT_ESTABLISHED);
-	return ret ? ret : expect_event(cm, dut, RDMA_CM_EVENT_ESTABLISHED);
+		ret = cm_established(cm, dut->timeout_ms);
+	if (!ret)
+		ret = dut->far ? far_cm_established(cm) : cm_established(cm, dut->timeout_ms);
+	return ret;
 }
 
 int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log)
 {
 	struct sockaddr_storage from, to;
-	int ret;
+	uint16_t port = 0;
+	int ret = create_channel(cm);
 
-	memset(cm, 0, sizeof(*cm));
-	cm->step = "rdma_create_event_channel";
-	errno = 0;
-	cm->channel = rdma_create_event_channel();
-	if (!cm->channel)
-		return failed();
+	if (ret)
+		return ret;
 	cm->step = "address of the requester or the responder in the DUT file";
 	ret = resolve(dut->requester.address, &from);
 	if (!ret)
@@ -132,10 +178,10 @@ int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline
 		 "cell_connect_id(%u, %u) /* rdma_listen(), rdma_resolve_addr(), rdma_resolve_route(), "
 		 "rdma_create_qp(), rdma_connect(), rdma_accept() */",
 		 sges, inline_bytes);
-	ret = listen_on(cm, &to);
+	ret = dut->far ? far_cm_listen(cm, &port) : listen_on(cm, dut->responder.address, &port);
 	if (ret)
 		return ret;
-	((struct sockaddr_in *)&to)->sin_port = rdma_get_src_port(cm->listener);
+	((struct sockaddr_in *)&to)->sin_port = port;
 	ret = reach(cm, dut, &from, &to);
 	if (!ret)
 		ret = create_qp(cm, cm->client, sges, inline_bytes);
@@ -153,6 +199,7 @@ static void close_id(struct rdma_cm_id *id)
 
 void cm_close(struct cm *cm)
 {
+	far_cm_close(cm);
 	close_id(cm->client);
 	close_id(cm->server);
 	close_id(cm->listener);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
-#include <poll.h>
 #include <string.h>
 #include <time.h>
 
 #include "collect.h"
+#include "peer/far.h"
 
 static uint64_t now_ms(void)
 {
@@ -21,7 +21,7 @@ struct side {
 	unsigned int done;
 };
 
-static int poll_ex(struct ibv_cq_ex *cq, struct ibv_wc *wc)
+int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc)
 {
 	struct ibv_poll_cq_attr attr = {};
 	int ret = ibv_start_poll(cq, &attr);
@@ -54,7 +54,7 @@ static int poll_ex(struct ibv_cq_ex *cq, struct ibv_wc *wc)
 int collect_poll(const struct link *l, struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	/* struct ibv_cq is how struct ibv_cq_ex begins (verbs.h) */
-	return l->opts.cq_ex ? poll_ex((struct ibv_cq_ex *)cq, wc) : ibv_poll_cq(cq, 1, wc);
+	return l->opts.cq_ex ? poll_extended((struct ibv_cq_ex *)cq, wc) : ibv_poll_cq(cq, 1, wc);
 }
 
 /* False when the CQ is empty. */
@@ -91,7 +91,7 @@ void collect(struct link *l, const struct expect *requester, const struct expect
 
 	if (requester->num || responder->num)
 		log_call(&res->log, "cell_wait(%u, %u)", requester->num, responder->num);
-	while (!(complete(&sides[0]) && complete(&sides[1])) && !res->verdict.num) {
+	while (!(complete(&sides[0]) && complete(&sides[1])) && !res->verdict.num && !far_broken()) {
 		bool any = take_one(l, &sides[0], res);
 
 		any |= take_one(l, &sides[1], res);
@@ -115,11 +115,10 @@ void collect_extra(struct link *l, struct result *res)
 
 bool collect_event(struct link *l, bool wait)
 {
-	struct pollfd fd = {.fd = l->channel->fd, .events = POLLIN};
 	struct ibv_cq *cq;
 	void *context;
 
-	if (poll(&fd, 1, wait ? (int)l->dut->timeout_ms : 0) != 1 ||
+	if (!end_cq_event_ready(l->channel, wait ? (int)l->dut->timeout_ms : 0) ||
 	    ibv_get_cq_event(l->channel, &cq, &context))
 		return false;
 	ibv_ack_cq_events(cq, 1);
@@ -128,6 +127,7 @@ bool collect_event(struct link *l, bool wait)
 
 void collect_memory(struct link *l, unsigned int first_use, struct result *res)
 {
+	end_sync();
 	for (unsigned int i = first_use; i != l->next_use; i++) {
 		uint8_t *buf = l->slot[i % LINK_RECV_SLOTS];
 

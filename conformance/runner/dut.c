@@ -5,6 +5,7 @@
 
 #include "dut.h"
 #include "names.h"
+#include "peer/far.h"
 
 static int read_end(struct end *end, json_t *desc, const char *role, char *err, size_t size)
 {
@@ -32,41 +33,58 @@ static struct ibv_device *find_device(struct ibv_device **list, const char *name
 	return NULL;
 }
 
-static int open_end(struct end *end, struct ibv_device **list, char *err, size_t size)
+static int query_gid(struct end *end, const char **what)
 {
-	struct ibv_device *dev = find_device(list, end->device);
+	*what = "ibv_query_device";
+	errno = ibv_query_device(end->ctx, &end->attr);
+	if (errno)
+		return -1;
+	*what = "ibv_query_port";
+	errno = ibv_query_port(end->ctx, end->port, &end->port_attr);
+	if (errno)
+		return -1;
+	*what = "ibv_query_gid";
+	return ibv_query_gid(end->ctx, end->port, end->gid_index, &end->gid);
+}
+
+static int open_device(struct end *end, struct ibv_device *dev, char *err, size_t size)
+{
+	struct ibv_device_attr_ex ex = {};
 	const char *what = "ibv_open_device";
 
-	if (!dev) {
-		snprintf(err, size, "no RDMA device '%s' here (%s)", end->device,
-			 *list ? "others are" : "none at all");
+	end->ctx = ibv_open_device(dev);
+	if (end->ctx && !query_gid(end, &what)) {
+		what = "ibv_alloc_pd";
+		end->pd = ibv_alloc_pd(end->ctx);
+	}
+	if (!end->ctx || !end->pd) {
+		snprintf(err, size, "%s on device '%s' port %u: %s", what, end->device, end->port,
+			 errno_name(errno));
+		end_close(end);
 		return -1;
 	}
-	end->ctx = ibv_open_device(dev);
-	if (end->ctx) {
-		what = "ibv_query_device";
-		errno = ibv_query_device(end->ctx, &end->attr);
-		if (!errno) {
-			what = "ibv_query_port";
-			errno = ibv_query_port(end->ctx, end->port, &end->port_attr);
-		}
-		if (!errno) {
-			what = "ibv_query_gid";
-			if (!ibv_query_gid(end->ctx, end->port, end->gid_index, &end->gid)) {
-				what = "ibv_alloc_pd";
-				end->pd = ibv_alloc_pd(end->ctx);
-			}
-		}
-	}
-	if (end->ctx && end->pd) {
-		struct ibv_device_attr_ex ex = {};
+	if (!ibv_query_device_ex(end->ctx, NULL, &ex))
+		end->clock_khz = ex.hca_core_clock;
+	return 0;
+}
 
-		if (!ibv_query_device_ex(end->ctx, NULL, &ex))
-			end->clock_khz = ex.hca_core_clock;
-		return 0;
+int end_open(struct end *end, char *err, size_t size)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL), *dev;
+	int ret = -1;
+
+	if (!list) {
+		snprintf(err, size, "ibv_get_device_list: %s", errno_name(errno));
+		return -1;
 	}
-	snprintf(err, size, "%s on device '%s' port %u: %s", what, end->device, end->port, errno_name(errno));
-	return -1;
+	dev = find_device(list, end->device);
+	if (dev)
+		ret = open_device(end, dev, err, size);
+	else
+		snprintf(err, size, "no RDMA device '%s' here (%s)", end->device,
+			 *list ? "others are" : "none at all");
+	ibv_free_device_list(list);
+	return ret;
 }
 
 static enum ibv_mtu smallest_mtu(const struct dut *dut, long bytes)
@@ -82,30 +100,35 @@ static enum ibv_mtu smallest_mtu(const struct dut *dut, long bytes)
 	return mtu;
 }
 
+/* The responder's end, here or where the command of the DUT file leads. */
+static int open_responder(struct dut *dut, json_t *desc, char *err, size_t size)
+{
+	json_t *command = json_object_get(desc, "peer_command");
+
+	if (!command)
+		return end_open(&dut->responder, err, size);
+	dut->far = true;
+	if (far_start(command, json_integer_value(json_object_get(desc, "start_ms")), dut->timeout_ms, err,
+		      size))
+		return -1;
+	return far_open(&dut->responder, dut->timeout_ms, err, size);
+}
+
 int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size)
 {
-	struct ibv_device **list;
-	int ret;
+	char ignored[8];
 
 	if (read_end(&dut->requester, desc, "requester", err, err_size) ||
 	    read_end(&dut->responder, desc, "responder", err, err_size))
 		return -1;
 	dut->timeout_ms = json_integer_value(json_object_get(desc, "timeout_ms"));
 	dut->tap = json_is_true(json_object_get(desc, "tap"));
-	list = ibv_get_device_list(NULL);
-	if (!list) {
-		snprintf(err, err_size, "ibv_get_device_list: %s", errno_name(errno));
+	if (end_open(&dut->requester, err, err_size) || open_responder(dut, desc, err, err_size)) {
+		dut_close(dut, ignored, sizeof(ignored));
 		return -1;
 	}
-	ret = open_end(&dut->requester, list, err, err_size);
-	if (!ret)
-		ret = open_end(&dut->responder, list, err, err_size);
-	ibv_free_device_list(list);
-	if (ret)
-		dut_close(dut);
-	else
-		dut->mtu = smallest_mtu(dut, json_integer_value(json_object_get(desc, "mtu")));
-	return ret;
+	dut->mtu = smallest_mtu(dut, json_integer_value(json_object_get(desc, "mtu")));
+	return 0;
 }
 
 int64_t dut_clock(const struct dut *dut)
@@ -118,7 +141,7 @@ int64_t dut_clock(const struct dut *dut)
 	return (int64_t)((double)now.raw_clock.tv_nsec * 1e6 / (double)dut->requester.clock_khz);
 }
 
-static void close_end(struct end *end)
+void end_close(struct end *end)
 {
 	if (end->pd)
 		ibv_dealloc_pd(end->pd);
@@ -127,8 +150,16 @@ static void close_end(struct end *end)
 	memset(end, 0, sizeof(*end));
 }
 
-void dut_close(struct dut *dut)
+int dut_close(struct dut *dut, char *err, size_t err_size)
 {
-	close_end(&dut->requester);
-	close_end(&dut->responder);
+	int ret = 0;
+
+	end_close(&dut->requester);
+	if (dut->far) {
+		far_close(&dut->responder);
+		ret = far_stop(err, err_size);
+	} else {
+		end_close(&dut->responder);
+	}
+	return ret;
 }

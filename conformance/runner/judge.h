@@ -14,7 +14,7 @@
 
 struct verdict {
 	unsigned int num; /* faults found, also those that did not fit */
-	char fault[VERDICT_MAX][192];
+	char fault[VERDICT_MAX][384];
 };
 
 void fault(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -6,6 +6,7 @@
 #include "link.h"
 #include "link_modify.h"
 #include "link_xrc.h"
+#include "peer/far.h"
 
 #define ARENA_SIZE (128 * 1024)
 #define CQ_DEPTH   64
@@ -410,6 +411,7 @@ int link_fill_recv(struct link *l)
 
 		memset(buf, 0x5c, sge.length);
 		memset(arena_shadow(&l->recv, buf), 0x5c, sge.length);
+		end_written(buf, sge.length);
 		ret = link_post_recv(l, &wr, &bad);
 		if (ret)
 			return ret;

@@ -4,10 +4,12 @@
  *
  * Input, one JSON object a line: first {"dut": ...} (schema of the DUT file), then cells (cell.h), or
  * {"query": true}, which is answered by {"reported": ...} (query.h).
+ * With --peer it is the responder's end for a runner of another process, which speaks to it (peer/wire.h).
  * Output, one JSON object a line: {"begin": id} before and {"end": id, ...} after each cell, so that
  * whoever reads knows which cell ended the process. Exit status: 0 all cells passed, 1 some did not,
- * 2 bad input or no device.
+ * 2 bad input or no device, 3 a peer process that did not end well.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +20,12 @@
 #include <CUnit/TestRun.h>
 #include <CUnit/TestDB.h>
 
+#include "peer/agent.h"
+#include "peer/far.h"
 #include "query.h"
 #include "run.h"
+
+#define PEER_ENDED_BADLY 3
 
 static struct runner runner;
 static struct cell **cells;
@@ -93,10 +99,16 @@ static void test_cell(void)
 	struct result res = {.log.calls = json_array(), .log.posts = runner.dut.tap ? json_array() : NULL};
 	int64_t begin = dut_clock(&runner.dut);
 	uint64_t start = now_us();
+	const char *broken;
 
 	emit(json_pack("{s:s}", "begin", cell->id));
 	inject(cell->id);
 	run_cell(&runner, cell, &res);
+	broken = far_broken();
+	if (broken) { /* whatever else went wrong went wrong because of it */
+		res.verdict.num = 0;
+		fault(&res.verdict, "%s", broken);
+	}
 	if (brief && !res.verdict.num)
 		json_array_clear(res.log.calls);
 	emit(json_pack("{s:s, s:b, s:s, s:o, s:s?, s:o, s:I, s:[o, o], s:[I, I], s:o*, s:o*, s:o*}", "end",
@@ -106,6 +118,8 @@ static void test_cell(void)
 		       clock_value(dut_clock(&runner.dut)), "qpn", (json_int_t)res.log.qpn[0],
 		       (json_int_t)res.log.qpn[1], "posts", res.log.posts, "from",
 		       address(&runner.dut.requester), "to", address(&runner.dut.responder)));
+	if (broken) /* another runner, with another peer, goes on behind this cell */
+		_exit(1);
 	CU_assertImplementation(!res.verdict.num, __LINE__, res.verdict.fault[0], __FILE__, cell->id,
 				CU_FALSE);
 }
@@ -192,13 +206,32 @@ static int run_cells(void)
 	return failures ? 1 : 0;
 }
 
+/* Everything is given back; a peer process that does not end well is told of. */
+static int clean_up(int ret)
+{
+	char err[512];
+
+	link_destroy(&runner.link);
+	if (dut_close(&runner.dut, err, sizeof(err))) {
+		fprintf(stderr, "hcasim-conform-runner: %s\n", err);
+		ret = ret > 2 ? ret : PEER_ENDED_BADLY;
+	}
+	for (size_t i = 0; i < num_cells; i++)
+		cell_free(cells[i]);
+	free(cells);
+	return ret;
+}
+
 int main(int argc, char **argv)
 {
-	FILE *in = argc > 1 ? fopen(argv[1], "r") : stdin;
+	bool peer = argc == 2 && !strcmp(argv[1], "--peer");
+	FILE *in = argc > 1 && !peer ? fopen(argv[1], "r") : stdin;
 	int ret = 2;
 
-	/* results have the real stdout to themselves, whatever a library prints */
-	out = fdopen(dup(STDOUT_FILENO), "w");
+	if (peer)
+		return agent_main();
+	/* results have the real stdout to themselves, whatever a library prints; a peer process has no part in it */
+	out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "w");
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (!in || !out) {
 		perror(argc > 1 ? argv[1] : "hcasim-conform-runner");
@@ -206,11 +239,7 @@ int main(int argc, char **argv)
 	}
 	if (!read_input(in))
 		ret = run_cells();
-	link_destroy(&runner.link);
-	dut_close(&runner.dut);
-	for (size_t i = 0; i < num_cells; i++)
-		cell_free(cells[i]);
-	free(cells);
+	ret = clean_up(ret);
 	fclose(out);
 	if (in != stdin)
 		fclose(in);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "memory.h"
+#include "peer/far.h"
 
 #define GUARD_LEN  64
 #define GUARD_BYTE 0xa5
@@ -13,7 +14,7 @@ int arena_create(struct arena *a, const char *name, struct ibv_pd *pd, size_t si
 	memset(a, 0, sizeof(*a));
 	a->name = name;
 	a->size = size;
-	a->base = aligned_alloc(4096, size);
+	a->base = end_alloc(pd, size);
 	a->shadow = malloc(size);
 	if (!a->base || !a->shadow) {
 		arena_destroy(a);
@@ -35,7 +36,7 @@ void arena_destroy(struct arena *a)
 {
 	if (a->mr)
 		ibv_dereg_mr(a->mr);
-	free(a->base);
+	end_free(a->base);
 	free(a->shadow);
 	memset(a, 0, sizeof(*a));
 }
@@ -44,6 +45,7 @@ void arena_reset(struct arena *a)
 {
 	memset(a->base, GUARD_BYTE, a->used);
 	memset(a->shadow, GUARD_BYTE, a->used);
+	end_written(a->base, a->used);
 	a->used = GUARD_LEN;
 }
 
@@ -77,5 +79,6 @@ uint8_t *arena_shadow(struct arena *a, const uint8_t *at)
 
 void arena_judge(struct verdict *v, const struct arena *a)
 {
+	end_sync();
 	judge_bytes(v, a->name, a->shadow, a->base, a->used);
 }

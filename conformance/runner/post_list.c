@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "journal.h"
+#include "peer/far.h"
 #include "post.h"
 
 static void fill_operation(struct ibv_send_wr *wr, struct link *l, struct plan *p)
@@ -140,6 +141,7 @@ struct posted post_list(struct link *l, struct plan *plans, unsigned int num, st
 		log_wr(log, l, &plans[i], &wr[i], i, sges);
 		sges += plans[i].num_sge;
 	}
+	end_push();
 	log_call(log, "ibv_post_send(qp, wr, &bad_wr)");
 	posted.rc = ibv_post_send(l->qp, wr, &bad);
 	if (posted.rc)

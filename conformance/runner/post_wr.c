@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include "journal.h"
+#include "peer/far.h"
 #include "post.h"
 
 static void build_memory_window(struct link *l, struct plan *p, struct log *log)
@@ -139,6 +140,7 @@ struct posted post_wr_inside(struct link *l, struct plan *plans, unsigned int nu
 	struct posted posted = {.bad = -1};
 	char flags[128];
 
+	end_push();
 	log_call(log, "ibv_wr_start(qpx)");
 	ibv_wr_start(l->qpx);
 	if (inside)

@@ -7,6 +7,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "names.h"
+#include "peer/far.h"
 #include "query.h"
 
 #define TRY_INLINE 128 /* as much as cells ask for */
@@ -114,7 +115,7 @@ static json_t *all_operations(const struct end *end, struct ibv_cq *cq)
 	return operations;
 }
 
-static json_t *query_end(const struct end *end)
+json_t *query_end(const struct end *end)
 {
 	struct ibv_device_attr_ex attr = {};
 	struct ibv_cq *cq = ibv_create_cq(end->ctx, 1, NULL, NULL, 0);
@@ -136,8 +137,10 @@ static json_t *query_end(const struct end *end)
 json_t *query_dut(const struct dut *dut)
 {
 	struct utsname name = {};
+	json_t *responder;
 
 	uname(&name);
-	return json_pack("{s:s, s:o, s:o}", "kernel", name.release, "requester", query_end(&dut->requester),
-			 "responder", query_end(&dut->responder));
+	responder = dut->far ? far_query() : query_end(&dut->responder);
+	return json_pack("{s:s, s:o, s:o*}", "kernel", name.release, "requester", query_end(&dut->requester),
+			 "responder", responder);
 }

@@ -5,6 +5,8 @@
 
 #include "dut.h"
 
+/* One end; its answer may come from a peer process. */
+json_t *query_end(const struct end *end);
 /* {"kernel": release, "requester": {...}, "responder": {...}}; docs/duts.md says what the members mean. */
 json_t *query_dut(const struct dut *dut);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collect.h"
+#include "peer/far.h"
 #include "post.h"
 
 struct receive {
@@ -141,6 +142,7 @@ static void send_one(struct runner *r, struct receive *recv, struct result *res)
 	};
 	collect(l, &requester, &responder, res);
 	if (recv->wr.num_sge) {
+		end_sync();
 		uint8_t *at = (uint8_t *)(uintptr_t)recv->sge[0].addr;
 
 		memcpy(arena_shadow(&l->recv, at), at, link_grh(l));

@@ -202,7 +202,7 @@ static json_t *end_of(const char *text, const char *address)
 
 static void open_both(int argc, char **argv)
 {
-	char err[256];
+	char err[512];
 	json_t *desc = json_pack(
 		"{s:o, s:o, s:i, s:i}", "requester", end_of(argv[1], argc > 4 ? argv[3] : NULL), "responder",
 		end_of(argv[2], argc > 4 ? argv[4] : NULL), "mtu", 1024, "timeout_ms", TIMEOUT_MS);

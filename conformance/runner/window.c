@@ -5,6 +5,7 @@
 
 #include "collect.h"
 #include "journal.h"
+#include "peer/far.h"
 #include "window.h"
 
 #define PROBE_LEN  8
@@ -20,7 +21,7 @@ static int wait_wc(struct ibv_cq *cq, unsigned int timeout_ms, struct ibv_wc *wc
 	do {
 		ret = ibv_poll_cq(cq, 1, wc);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (!ret && (now.tv_sec - start.tv_sec) * 1000u < timeout_ms);
+	} while (!ret && (now.tv_sec - start.tv_sec) * 1000u < timeout_ms && !far_broken());
 	return ret == 1 ? 0 : ETIMEDOUT;
 }
 
@@ -105,8 +106,10 @@ static int write_through(struct link *l, const struct way *way, uint8_t *from, u
 		.qp_type.xrc.remote_srqn = way->srqn,
 	};
 	struct ibv_send_wr *bad;
-	int ret = ibv_post_send(way->qp, &wr, &bad);
+	int ret;
 
+	end_push();
+	ret = ibv_post_send(way->qp, &wr, &bad);
 	journal_list(log, way->qp, far_end(l, way->qp), &wr, ret, bad);
 	return ret ? ret : wait_wc(way->cq, l->dut->timeout_ms, wc);
 }
@@ -128,9 +131,10 @@ static void wait_marker(struct link *l, const struct way *way, uint8_t *from, st
 		return;
 	}
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	do
+	do {
+		end_sync();
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	while (*last != from[PROBE_LEN - 1] && (now.tv_sec - start.tv_sec) * 1000u < l->dut->timeout_ms);
+	} while (*last != from[PROBE_LEN - 1] && (now.tv_sec - start.tv_sec) * 1000u < l->dut->timeout_ms);
 }
 
 void window_probe(struct link *l, uint32_t rkey, bool open, struct result *res)

@@ -7,6 +7,7 @@
 
 #include "cm.h"
 #include "collect.h"
+#include "peer/far.h"
 #include "writev.h"
 
 int writev_lend(struct link *l, struct cm *cm, const struct dut *dut, enum api api)
@@ -18,15 +19,15 @@ int writev_lend(struct link *l, struct cm *cm, const struct dut *dut, enum api a
 	l->api = api;
 	l->qpt = IBV_QPT_RC;
 	l->qp = cm->client->qp;
-	l->peer = cm->server->qp;
+	l->peer = cm->peer;
 	l->cq = cm->client->send_cq;
-	l->peer_cq = cm->server->recv_cq;
+	l->peer_cq = cm->peer_cq;
 	l->cap = cm->cap;
 	l->step = "ibv_reg_mr";
 	ret = arena_create(&l->local, "memory of the requester", cm->client->pd, 65536,
 			   IBV_ACCESS_LOCAL_WRITE);
 	if (!ret)
-		ret = arena_create(&l->target, "RDMA memory of the responder", cm->server->pd, 65536,
+		ret = arena_create(&l->target, "RDMA memory of the responder", cm->peer_pd, 65536,
 				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	return ret;
 }
@@ -39,6 +40,7 @@ static int write_one(struct link *l, struct rdma_cm_id *id, struct plan *p, stru
 	log_sges(log, &(struct log_list){"sg_list", "addr", "lkey", 0}, p->sge, p->num_sge);
 	log_call(log, "rdma_post_writev(id, context, sg_list, %u /* %u bytes */, %s, remote_addr, rkey)",
 		 p->num_sge, p->total, flags_name(send_flag_names, "IBV_SEND_", flags, names, sizeof(names)));
+	end_push();
 	errno = 0;
 	return rdma_post_writev(id, (void *)(uintptr_t)p->wr_id, p->sge, p->num_sge, flags,
 				(uintptr_t)p->target, l->target.mr->rkey);

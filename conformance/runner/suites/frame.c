@@ -149,6 +149,7 @@ static void segments(struct kit *k)
 		KIT_CHECK(k, wc.byte_len == link_grh(l) + sizeof(hdr) + len,
 			  "segment %u: byte_len %u, expected %zu", slot, wc.byte_len,
 			  link_grh(l) + sizeof(hdr) + len);
+		end_sync();
 		judge_segment(k, l->slot[slot] + link_grh(l), &plan[0], at, len);
 	}
 	kit_expect_none(k, l, l->peer_cq);
@@ -190,6 +191,7 @@ static void checksums(struct kit *k)
 		return;
 	KIT_CHECK(k, wc.status == IBV_WC_SUCCESS, "the receive ended with %s",
 		  value_name(status_names, wc.status));
+	end_sync();
 	got = l->slot[0] + link_grh(l) + skip;
 	KIT_CHECK(k, !(sum_of(0, got, IP) == 0) == !asked, "the IP checksum is %s",
 		  asked ? "wrong" : "mended unasked");

@@ -19,7 +19,11 @@ struct region {
 
 static bool make_region(struct kit *k, struct region *r, struct ibv_pd *pd, int access)
 {
-	r->buf = aligned_alloc(4096, SIZE);
+	r->buf = end_alloc(pd, SIZE);
+	if (!r->buf) {
+		KIT_FAULT(k, "no memory");
+		return false;
+	}
 	memset(r->buf, 0x77, SIZE);
 	r->mr = ibv_reg_mr(pd, r->buf, SIZE, access);
 	log_call(&k->res->log, "mr = ibv_reg_mr(pd, addr, %d, 0x%x)", SIZE, access);
@@ -32,7 +36,7 @@ static void drop_region(struct region *r)
 {
 	if (r->mr)
 		ibv_dereg_mr(r->mr);
-	free(r->buf);
+	end_free(r->buf);
 }
 
 static void judge_untouched(struct kit *k, const struct region *r)
@@ -40,6 +44,7 @@ static void judge_untouched(struct kit *k, const struct region *r)
 	static uint8_t want[SIZE];
 
 	memset(want, 0x77, SIZE);
+	end_sync();
 	judge_bytes(&k->res->verdict, "memory behind the key", want, r->buf, SIZE);
 }
 
@@ -155,6 +160,7 @@ static void key_dereg(struct kit *k)
 		ret = ibv_dereg_mr(r.mr);
 		r.mr = NULL;
 		memset(r.buf, 0x77, SIZE);
+		end_written(r.buf, SIZE);
 		if (ret)
 			KIT_FAULT(k, "ibv_dereg_mr failed with %s", errno_name(ret));
 		else if (reach(k, r.buf, rkey, k->cell->status))
@@ -209,6 +215,7 @@ static void flush_right(struct kit *k)
 			 "ibv_wr_start(qpx), ibv_wr_flush(qpx, rkey, remote_addr, 8, %d, IBV_FLUSH_RANGE), "
 			 "ibv_wr_complete(qpx)",
 			 kit_arg(k, "type", 0));
+		end_push();
 		ibv_wr_start(l->qpx);
 		l->qpx->wr_id = 0xf1;
 		l->qpx->wr_flags = IBV_SEND_SIGNALED;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <time.h>
 
@@ -49,6 +48,8 @@ bool kit_plan(struct kit *k, struct plan *plans)
 		ret = link_fill_recv(k->l);
 	if (ret)
 		KIT_FAULT(k, "buffers of the case: %s", errno_name(ret));
+	else
+		end_push();
 	return !ret;
 }
 
@@ -73,6 +74,7 @@ int kit_post(struct kit *k, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_sen
 			 i++, (unsigned long long)one->wr_id, value_name(op_names, one->opcode), one->num_sge,
 			 flags_name(send_flag_names, "IBV_SEND_", one->send_flags, flags, sizeof(flags)));
 	log_call(&k->res->log, "ibv_post_send(%s, wr, &bad_wr)", qp == k->l->peer ? "peer" : "qp");
+	end_push();
 	rc = ibv_post_send(qp, wr, &failed);
 	journal_list(&k->res->log, qp, to, wr, rc, failed);
 	if (!bad)
@@ -109,7 +111,7 @@ bool kit_wait(struct kit *k, struct link *l, struct ibv_cq *cq, struct ibv_wc *w
 
 	do
 		ret = collect_poll(l, cq, wc);
-	while (!ret && kit_now_us() < deadline);
+	while (!ret && kit_now_us() < deadline && !far_broken());
 	if (ret == 1) {
 		seen(k->res, "%s CQE %s; ", side, value_name(status_names, wc->status));
 		return true;
@@ -176,9 +178,7 @@ void kit_alive(struct kit *k, struct link *l)
 
 bool kit_next_async(struct ibv_context *ctx, int timeout_ms, struct ibv_async_event *event)
 {
-	struct pollfd fd = {.fd = ctx->async_fd, .events = POLLIN};
-
-	if (poll(&fd, 1, timeout_ms) != 1 || ibv_get_async_event(ctx, event))
+	if (!end_async_ready(ctx, timeout_ms) || ibv_get_async_event(ctx, event))
 		return false;
 	ibv_ack_async_event(event);
 	return true;

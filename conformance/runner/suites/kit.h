@@ -4,6 +4,7 @@
 #define CONFORM_SUITES_KIT_H
 
 #include "../collect.h"
+#include "../peer/far.h"
 #include "../post.h"
 #include "suite.h"
 

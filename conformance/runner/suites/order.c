@@ -104,6 +104,7 @@ static void reuse_recv(struct kit *k)
 		sge[i] = (struct ibv_sge){(uintptr_t)buf, link_grh(l) + LINK_RECV_LEN, l->recv.mr->lkey};
 		memset(buf, 0x5c, sge[i].length);
 		memset(arena_shadow(&l->recv, buf), 0x5c, sge[i].length);
+		end_written(buf, sge[i].length);
 		wr[i] = (struct ibv_recv_wr){link_recv_wr_id(l->next_post++), i ? NULL : &wr[1], &sge[i], 1};
 	}
 	log_call(&k->res->log,

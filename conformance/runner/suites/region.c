@@ -184,6 +184,7 @@ static void second_visitor(struct kit *k, bool list, bool waits)
 	if (!kit_plan(k, plans))
 		return;
 	kit_list(k, plans, k->cell->num_wr, wr);
+	end_push();
 	log_call(&k->res->log, "ibv_wr_start(qpx); /* another thread: %s */ ibv_wr_abort(qpx)",
 		 list ? "ibv_post_send(qp)" : "ibv_wr_start(qpx), ibv_wr_abort(qpx)");
 	ibv_wr_start(l->qpx);

@@ -135,6 +135,7 @@ static bool post_to_nobody(struct kit *k, struct link *l, struct plan *plans, st
 	if (!ret) {
 		kit_list(&here, plans, k->cell->num_wr, wr);
 		log_call(&k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* %u requests */", k->cell->num_wr);
+		end_push();
 		ret = ibv_post_send(l->qp, wr, &bad);
 		journal_list(&k->res->log, l->qp, &was, wr, ret, bad);
 	}

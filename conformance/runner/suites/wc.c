@@ -218,6 +218,7 @@ static void datagram(struct kit *k)
 	KIT_CHECK(k, wc.sl == 0 || l->dut->responder.port_attr.link_layer == IBV_LINK_LAYER_ETHERNET,
 		  "sl %u, the address handle has 0", wc.sl);
 	KIT_CHECK(k, wc.dlid_path_bits == 0, "dlid_path_bits %u, there are no LIDs here", wc.dlid_path_bits);
+	end_sync();
 	judge_grh(k, l->slot[0]);
 	if (KIT_GOOD(k))
 		answer(k, &wc, l->slot[0]);
