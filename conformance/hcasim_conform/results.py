@@ -162,7 +162,11 @@ class Strings:
 
     def artefacts(self, artefacts):
         return [
-            [self.text(a["kind"]), self.text(a["path"]), a["text"] and self.texts(a["text"].split("\n"))]
+            [
+                self.text(a["kind"]),
+                self.text(a["path"]),
+                None if a["text"] is None else self.texts(a["text"].split("\n")),
+            ]
             for a in artefacts
         ]
 
@@ -192,7 +196,7 @@ class Lookup:
             {
                 "kind": self.strings[kind],
                 "path": self.text(path),
-                "text": lines and "\n".join(self.texts(lines)),
+                "text": None if lines is None else "\n".join(self.texts(lines)),
             }
             for kind, path, lines in artefacts
         ]

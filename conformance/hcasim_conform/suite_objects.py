@@ -14,9 +14,11 @@ DEREG_BOUND = "ibv_reg_mr/NOTES/dereg"
 LOCK = "ibv_wr_post/CONCURRENCY/lock"
 TD = "ibv_wr_post/CONCURRENCY/td"
 CSUM_OK = "ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"
+LOCAL = ("LOCAL_INV",)
 WINDOW, ACCESS_MW_BIND, LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = 128, 1 << 4, 1, 2, 4
 
 REFUSED = "an access through the window completes with IBV_WC_REM_ACCESS_ERR"
+REFUSED_UC = "a write through the window changes no byte; on UC the requester is not told"
 BAD_BIND = "the bind is refused, or completes with IBV_WC_MW_BIND_ERR"
 
 
@@ -26,19 +28,25 @@ class Objects(Suite):
             yield from suite()
 
     def _windows(self):
-        yield self._mw("last-byte-exceeded", "mw_bound", BOUND, {"at": WINDOW - 7})
-        yield self._mw("first-byte-before", "mw_bound", BOUND, {"at": -1})
-        yield self._mw("read-exceeded", "mw_bound", BOUND, {"at": WINDOW - 7, "read": 1})
-        yield self._mw("read-only", "mw_bound", MW_ACCESS, {"without": REMOTE_WRITE})
-        yield self._mw("write-only", "mw_bound", MW_ACCESS, {"without": REMOTE_READ, "read": 1})
-        yield self._mw("not-bound", "mw_not_bound", NOT_BOUND, {})
-        yield self._mw("key-before-bind", "mw_old_key", INVALIDATED, {})
-        yield self._mw("local_inv", "mw_local_inv", INVALIDATED, {})
-        yield self._mw("local_inv-and-bind", "mw_local_inv", INVALIDATED, {"rebind": 1})
-        yield self._mw("send_inv", "mw_send_inv", INVALIDATED, {})
-        yield self._mw("other-qp", "mw_other_qp", BOUND, {}, errata=("MW-REBIND",))
+        yield from self._windows_of("RC")
+        yield from self._windows_of("UC")
+
+    def _windows_of(self, qpt):
+        refused = REFUSED if qpt == "RC" else REFUSED_UC
+        yield self._mw(qpt, "last-byte-exceeded", "mw_bound", BOUND, {"at": WINDOW - 7})
+        yield self._mw(qpt, "first-byte-before", "mw_bound", BOUND, {"at": -1})
+        yield self._mw(qpt, "read-only", "mw_bound", MW_ACCESS, {"without": REMOTE_WRITE})
+        if qpt == "RC":  # UC has no READ
+            yield self._mw(qpt, "read-exceeded", "mw_bound", BOUND, {"at": WINDOW - 7, "read": 1})
+            yield self._mw(qpt, "write-only", "mw_bound", MW_ACCESS, {"without": REMOTE_READ, "read": 1})
+        yield self._mw(qpt, "not-bound", "mw_not_bound", NOT_BOUND, {})
+        yield self._mw(qpt, "key-before-bind", "mw_old_key", INVALIDATED, {})
+        yield self._mw(qpt, "local_inv", "mw_local_inv", INVALIDATED, {}, posts=LOCAL)
+        yield self._mw(qpt, "local_inv-and-bind", "mw_local_inv", INVALIDATED, {"rebind": 1}, posts=LOCAL)
+        yield self._mw(qpt, "send_inv", "mw_send_inv", INVALIDATED, {})
+        yield self._mw(qpt, "other-qp", "mw_other_qp", BOUND, {}, errata=("MW-REBIND",))
         yield self._mw(
-            "rebind-bound", "mw_rebind_bound", INVALIDATED, {}, BAD_BIND, "MW_BIND_ERR", ("MW-REBIND",)
+            qpt, "rebind-bound", "mw_rebind_bound", INVALIDATED, {}, BAD_BIND, "MW_BIND_ERR", ("MW-REBIND",)
         )
         for case, clause, args in (
             ("bind-beyond-region", BOUND, {"shift": 1}),
@@ -46,41 +54,43 @@ class Objects(Suite):
             ("bind-no-bind-right", MW_BIND, {"mr_without": ACCESS_MW_BIND}),
             ("bind-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE}),
         ):
-            yield self._mw(case, "mw_bad_bind", clause, args, BAD_BIND, "MW_BIND_ERR")
+            yield self._mw(qpt, case, "mw_bad_bind", clause, args, BAD_BIND, "MW_BIND_ERR")
         holds = "ibv_dereg_mr() fails while the window is bound, and works when it is void"
-        yield self._mw("dereg-bound", "mw_holds_mr", DEREG_BOUND, {}, holds, status=None, errata=())
+        yield self._mw(qpt, "dereg-bound", "mw_holds_mr", DEREG_BOUND, {}, holds, None, (), posts=LOCAL)
         yield self._mw(
-            "dealloc-bound", "mw_holds_mr", INVALIDATED, {"dealloc": 1}, f"{holds}; then {REFUSED}"
+            qpt, "dealloc-bound", "mw_holds_mr", INVALIDATED, {"dealloc": 1}, f"{holds}; then {refused}"
         )
         for case, clause, args in (
             ("type-1-rebind", MW_RKEY, {}),
             ("type-1-unbind", INVALIDATED, {"unbind": 1}),
         ):
-            says = "each bind gives a new rkey that works; " + REFUSED.replace(
+            says = "each bind gives a new rkey that works; " + refused.replace(
                 "the window", "the rkey of before"
             )
-            yield self._mw(case, "mw_type_1", clause, args, says, errata=("MW-REBIND",), kind=1)
+            yield self._mw(qpt, case, "mw_type_1", clause, args, says, errata=("MW-REBIND",), kind=1)
 
     def _mw(
         self,
+        qpt,
         case,
         scenario,
         clause,
         args,
-        says=REFUSED,
+        says=None,
         status="REM_ACCESS_ERR",
         errata=("MW-RIGHTS",),
         kind=2,
+        posts=(),
     ):
         return Case(
             suite="mw",
-            qpt="RC",
+            qpt=qpt,
             case=case,
             scenario=scenario,
-            says=says,
+            says=says or (REFUSED if qpt == "RC" else REFUSED_UC),
             expect=Expect(clause, status=status, errata=errata),
             args=args,
-            needs=(f"memory_windows/{kind}",),
+            needs=(f"memory_windows/{kind}", *(f"operations/{qpt}/{name}" for name in posts)),
         )
 
     def _regions(self):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The real driver, runner, libibverbs and device: `hcasim conform` as a person calls it."""
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 from scapy.contrib.roce import BTH
@@ -14,6 +16,7 @@ from hcasim_conform import dut, results
 from hcasim_conform.cells import defined
 from hcasim_conform.covering import base
 
+SCHEMA = json.loads(results.SCHEMA.read_text(encoding="utf-8"))
 CELLS = "wr/send/rc/sge/ and not ip_csum"
 CELL = "wr/send/rc/sge/-/solicited"
 # Each API, operation and setter; what stands around them are SENDs.
@@ -32,6 +35,8 @@ def conform(build, tmp_path, monkeypatch):
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         record = tmp_path / "results.json"
         data = results.load(record) if record.exists() else None
+        if data:
+            jsonschema.validate(json.loads(record.read_text(encoding="utf-8")), SCHEMA)
         return done, data
 
     return run

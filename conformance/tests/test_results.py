@@ -22,7 +22,7 @@ def mixed():
         for outcome in results.OUTCOMES
         for level in ("MUST", "SHOULD")
     ]
-    cells[0]["artefacts"] = [ARTEFACT, {"kind": "pcap", "path": None, "text": None}]
+    cells[0]["artefacts"] = [ARTEFACT, *({"kind": "pcap", "path": None, "text": text} for text in (None, ""))]
     cells[2]["artefacts"] = [ARTEFACT]
     cells[1]["calls"] = ["a(0xc0de5f62fd1c0010)", "b(0xc0de5f62fd1c0011, 0xf00d5f62fd1c0011)", "c(0x12345)"]
     cells[8]["calls"] = ["a(0xc0de5f62fd1c0010)", "{wr_id} is here, too"]

@@ -384,7 +384,7 @@ struct resp {
 	bool busy;    /* an atomic is under way: packets wait */
 	bool blocked; /* waiting for a receive WQE: packets wait */
 	uint32_t nreads, nduplicates;
-	uint32_t held;           /* ROP_ANSWERs in `landing`: no response overtakes them */
+	uint32_t held;           /* of `landing`, what has a response: none overtakes it */
 	struct rop_fifo landing; /* accepted, payload on its way to memory */
 	struct rop_fifo out;     /* for HCA_STAGE_RESPOND */
 	struct rop_fifo cpl;     /* receive completions */

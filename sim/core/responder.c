@@ -257,15 +257,27 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 	return V_OK;
 }
 
-static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+/* A request without data of its own, whose answer has `npkts` packets, takes its place in the sequence. */
+static void answered_later(struct qp *qp, const struct pkt_info *info, struct rop *r, uint32_t npkts)
 {
 	struct resp *resp = &qp->resp;
+
+	resp->epsn = psn_add(info->psn, npkts);
+	resp->msn = psn_add(resp->msn, 1);
+	resp->nak_sent = false;
+	resp->nreads++;
+	r->psn = info->psn;
+	r->msn = resp->msn;
+}
+
+static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
 	struct rop *r;
 	uint8_t err;
 
 	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_READ))
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
-	if (info->dmalen > CORE_MSG_MAX || resp->nreads >= qp->a.max_dest_rd_atomic)
+	if (info->dmalen > CORE_MSG_MAX || qp->resp.nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	err = info->dmalen ? rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
 					HCASIM_ACCESS_REMOTE_READ, NULL)
@@ -278,22 +290,16 @@ static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_inf
 	r->kind = ROP_READ;
 	r->va = info->va;
 	r->rkey = info->rkey;
-	r->pdn = resp->pdn;
+	r->pdn = qp->resp.pdn;
 	r->len = info->dmalen;
 	r->npkts = packets_of(info->dmalen, qp->mtu);
-	r->psn = info->psn;
-	resp->epsn = psn_add(info->psn, r->npkts);
-	resp->msn = psn_add(resp->msn, 1);
-	r->msn = resp->msn;
-	resp->nak_sent = false;
-	resp->nreads++;
+	answered_later(qp, info, r, r->npkts);
 	rop_accept(hca, qp, r);
 	return V_OK;
 }
 
 static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
-	struct resp *resp = &qp->resp;
 	struct rop *r;
 	uint8_t err;
 
@@ -301,7 +307,7 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
 	if (info->va & 7)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
-	if (resp->nreads >= qp->a.max_dest_rd_atomic)
+	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
 	if (err)
@@ -309,12 +315,7 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
-	resp->epsn = psn_add(info->psn, 1);
-	resp->msn = psn_add(resp->msn, 1);
-	resp->nak_sent = false;
-	resp->nreads++;
-	r->psn = info->psn;
-	r->msn = resp->msn;
+	answered_later(qp, info, r, 1);
 	atomic_start(hca, qp, info, r);
 	return V_OK;
 }
@@ -335,14 +336,13 @@ static uint32_t flush_access(const struct pkt_info *info)
  */
 static enum verdict rx_flush(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
-	struct resp *resp = &qp->resp;
 	uint32_t access = flush_access(info);
 	struct rop *r;
 	uint8_t err;
 
 	if (!access)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	if (resp->nreads >= qp->a.max_dest_rd_atomic)
+	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	err = info->sel == HCASIM_FLUSH_LEVEL_MR
 		      ? rkey_check_whole(hca, qp, qp->resp.pdn, info->rkey, access)
@@ -352,13 +352,8 @@ static enum verdict rx_flush(struct hca *hca, struct qp *qp, const struct pkt_in
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
-	resp->epsn = psn_add(info->psn, 1);
-	resp->msn = psn_add(resp->msn, 1);
-	resp->nak_sent = false;
-	resp->nreads++;
 	r->kind = ROP_ANSWER;
-	r->psn = info->psn;
-	r->msn = resp->msn;
+	answered_later(qp, info, r, 1);
 	rop_accept(hca, qp, r);
 	return V_OK;
 }

@@ -130,10 +130,10 @@ static void put_ack(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t msn)
 /* Its response, if any, goes to RESPOND, its completion to COMPLETE. */
 static void rop_release(struct hca *hca, struct qp *qp, struct rop *r)
 {
+	if (r->kind != ROP_NONE)
+		qp->resp.held--;
 	if (r->kind == ROP_ACK)
 		put_ack(hca, qp, r->psn, r->msn);
-	else if (r->kind == ROP_ANSWER)
-		qp->resp.held--;
 	if (r->has_cpl) {
 		if (r->kind == ROP_ACK)
 			r->kind = ROP_NONE;
@@ -147,19 +147,18 @@ static void rop_release(struct hca *hca, struct qp *qp, struct rop *r)
 
 void rop_accept(struct hca *hca, struct qp *qp, struct rop *r)
 {
-	bool early;
+	bool early = !hca->cfg.acks_after_landing && !qp->resp.held;
 
-	if (r->kind == ROP_ANSWER)
-		qp->resp.held++;
-	early = !hca->cfg.acks_after_landing && !qp->resp.held;
 	if (early && r->kind == ROP_ACK) {
 		put_ack(hca, qp, r->psn, r->msn);
 		r->kind = ROP_NONE;
 	}
-	if (early && (r->kind == ROP_READ || r->kind == ROP_NAK))
+	if (early && (r->kind == ROP_READ || r->kind == ROP_NAK)) {
 		rop_push(&qp->resp.out, r);
-	else
+	} else {
+		qp->resp.held += r->kind != ROP_NONE;
 		rop_push(&qp->resp.landing, r);
+	}
 	rop_land(hca, qp);
 }
 
@@ -204,7 +203,7 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 	for (rest.head = bad; (r = rest.head);) {
 		rest.head = r->next;
 		rop_uncount(qp, r);
-		if (r->kind == ROP_ANSWER)
+		if (r->kind != ROP_NONE)
 			qp->resp.held--;
 		r->kind = ROP_NONE;
 		if (r->has_cpl) {

@@ -96,30 +96,73 @@ static int add_l4(struct hca_flow_attr *a, const struct ib_uverbs_flow_spec_tcp_
 	return 0;
 }
 
-/* Tunnels, ESP, MPLS, GRE, inner headers and actions are beyond this adapter. */
-static int add_spec(struct hca_flow_attr *a, const uint8_t *spec, size_t size)
+/*
+ * A filter may be shorter than ours, as libibverbs' plain IPv4 is (its missing fields are not asked for), or longer
+ * where the rest of the mask is zero (spec_filter_size() in Linux).
+ */
+static int whole_spec(const uint8_t *spec, size_t size, uint8_t *whole, size_t whole_size)
 {
-	struct ib_uverbs_flow_spec_hdr hdr;
+	const size_t head = sizeof(struct ib_uverbs_flow_spec_hdr), filter = (size - head) / 2;
+	const size_t ours = (whole_size - head) / 2, n = filter < ours ? filter : ours;
 
-	memcpy(&hdr, spec, sizeof(hdr));
-	if (hdr.reserved)
+	if (filter % 4)
 		return -EINVAL;
-	switch (hdr.type) {
+	for (size_t i = ours; i < filter; i++)
+		if (spec[head + filter + i])
+			return -EINVAL;
+	memset(whole, 0, whole_size);
+	memcpy(whole, spec, head + n);
+	memcpy(whole + head + ours, spec + head + filter, n);
+	return 0;
+}
+
+/* Tunnels, ESP, MPLS, GRE, inner headers and actions are beyond this adapter. */
+static size_t spec_size(uint32_t type)
+{
+	switch (type) {
 	case SPEC_ETH:
-		return size == sizeof(struct ib_uverbs_flow_spec_eth) ? add_eth(a, (const void *)spec)
-								      : -EINVAL;
+		return sizeof(struct ib_uverbs_flow_spec_eth);
 	case SPEC_IPV4:
-		return size == sizeof(struct ib_uverbs_flow_spec_ipv4) ? add_ipv4(a, (const void *)spec)
-								       : -EINVAL;
+		return sizeof(struct ib_uverbs_flow_spec_ipv4);
 	case SPEC_IPV6:
-		return size == sizeof(struct ib_uverbs_flow_spec_ipv6) ? add_ipv6(a, (const void *)spec)
-								       : -EINVAL;
+		return sizeof(struct ib_uverbs_flow_spec_ipv6);
 	case SPEC_TCP:
 	case SPEC_UDP:
-		return size == sizeof(struct ib_uverbs_flow_spec_tcp_udp) ? add_l4(a, (const void *)spec)
-									  : -EINVAL;
+		return sizeof(struct ib_uverbs_flow_spec_tcp_udp);
 	default:
+		return 0;
+	}
+}
+
+static int add_spec(struct hca_flow_attr *a, const uint8_t *spec, size_t size)
+{
+	union {
+		struct ib_uverbs_flow_spec_hdr hdr;
+		struct ib_uverbs_flow_spec_eth eth;
+		struct ib_uverbs_flow_spec_ipv4 ipv4;
+		struct ib_uverbs_flow_spec_ipv6 ipv6;
+		struct ib_uverbs_flow_spec_tcp_udp l4;
+		uint8_t bytes[SPEC_MAX];
+	} s;
+	int ret;
+
+	memcpy(&s.hdr, spec, sizeof(s.hdr));
+	if (s.hdr.reserved)
+		return -EINVAL;
+	if (!spec_size(s.hdr.type))
 		return -EOPNOTSUPP;
+	ret = whole_spec(spec, size, s.bytes, spec_size(s.hdr.type));
+	if (ret)
+		return ret;
+	switch (s.hdr.type) {
+	case SPEC_ETH:
+		return add_eth(a, &s.eth);
+	case SPEC_IPV4:
+		return add_ipv4(a, &s.ipv4);
+	case SPEC_IPV6:
+		return add_ipv6(a, &s.ipv6);
+	default:
+		return add_l4(a, &s.l4);
 	}
 }
 

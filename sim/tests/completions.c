@@ -184,6 +184,31 @@ static void remote_errors(void)
 		IBV_EVENT_QP_REQ_ERR);
 }
 
+/* No region of ours allows a flush, and none can persist: each type and level is refused (IBTA annex A19). */
+static void flush_errors(void)
+{
+	for (uint32_t type = IBV_FLUSH_GLOBAL; type <= (IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT); type++) {
+		for (int level = IBV_FLUSH_RANGE; level <= IBV_FLUSH_MR; level++) {
+			struct ibv_qp_ex *qpx;
+			struct pair p;
+
+			pair_open(&p, &l, &(struct options){});
+			qpx = ibv_qp_to_qp_ex(p.qp[0]);
+			ibv_wr_start(qpx);
+			qpx->wr_id = 1;
+			qpx->wr_flags = IBV_SEND_SIGNALED;
+			ibv_wr_flush(qpx, l.mr[1]->rkey, (uintptr_t)l.buf[1], 64 * type + level,
+				     (uint8_t)type, (uint8_t)level);
+			CHECK(!(errno = ibv_wr_complete(qpx)));
+			post_write(&p, 2);
+			expect_wc(p.cq[0], 1, IBV_WC_REM_ACCESS_ERR, 0, "requester");
+			expect_wc(p.cq[0], 2, IBV_WC_WR_FLUSH_ERR, 0, "requester");
+			expect_event(&l, 1, IBV_EVENT_QP_ACCESS_ERR, p.qp[1]);
+			pair_close(&p);
+		}
+	}
+}
+
 /* A receive that does not do: it and the SEND fail, the receive behind it is flushed. */
 static void bad_receive(struct ibv_sge to, enum ibv_wc_status send, enum ibv_wc_status recv, uint32_t vendor)
 {
@@ -287,6 +312,7 @@ int main(void)
 	bind_error();
 	operation_error();
 	remote_errors();
+	flush_errors();
 	receive_errors();
 	access_errors();
 	silence();

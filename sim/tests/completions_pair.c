@@ -49,8 +49,13 @@ void pair_open(struct pair *p, struct link *l, const struct options *o)
 {
 	*p = (struct pair){.l = l};
 	for (int end = 0; end < 2; end++) {
-		struct ibv_qp_init_attr init = {
-			.cap = {32, 8, 2, 1, 0}, .qp_type = IBV_QPT_RC, .qp_context = p};
+		struct ibv_qp_init_attr_ex init = {.cap = {32, 8, 2, 1, 0},
+						   .qp_type = IBV_QPT_RC,
+						   .qp_context = p,
+						   .comp_mask = IBV_QP_INIT_ATTR_PD |
+								IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+						   .pd = l->pd[end],
+						   .send_ops_flags = IBV_QP_EX_WITH_FLUSH};
 		struct ibv_srq_init_attr srq = {.attr = {16, 1, 0}};
 
 		p->cq[end] = link_create_cq(l, end, end == 0 && o->cqes ? o->cqes : 64);
@@ -60,7 +65,7 @@ void pair_open(struct pair *p, struct link *l, const struct options *o)
 			init.srq = p->srq;
 		}
 		init.send_cq = init.recv_cq = p->cq[end];
-		p->qp[end] = ibv_create_qp(l->pd[end], &init);
+		p->qp[end] = ibv_create_qp_ex(l->ctx[end], &init);
 		CHECK(p->qp[end]);
 	}
 	if (!o->no_peer)

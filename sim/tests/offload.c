@@ -363,6 +363,99 @@ static void steering(struct end *a, struct end *b)
 	close_end(&d);
 }
 
+/* One field of a flow specification, and what `headers` puts there. */
+struct field {
+	const char *name;
+	enum ibv_flow_spec_type type;
+	size_t spec, val, mask, size;
+	enum { IN_V4, IN_V6, IN_VLAN, IN_UDP } shape;
+	uint8_t value[16];
+};
+
+static const struct shape shape_of[] = {
+	[IN_V6] = {.v6 = true}, [IN_VLAN] = {.vlan = true}, [IN_UDP] = {.udp = true}};
+
+#define PART(kind, TYPE, what, from, bytes, frame, ...)                                                      \
+	{                                                                                                    \
+		.name = #TYPE "." #what, .type = IBV_FLOW_SPEC_##TYPE,                                       \
+		.spec = sizeof(struct ibv_flow_spec_##kind),                                                 \
+		.val = offsetof(struct ibv_flow_spec_##kind, val.what) + (from),                             \
+		.mask = offsetof(struct ibv_flow_spec_##kind, mask.what) + (from), .size = bytes,            \
+		.shape = frame, .value = {                                                                   \
+			__VA_ARGS__                                                                          \
+		}                                                                                            \
+	}
+#define FIELD(kind, TYPE, what, frame, ...)                                                                  \
+	PART(kind, TYPE, what, 0, sizeof(((struct ibv_flow_spec_##kind *)0)->val.what), frame, __VA_ARGS__)
+
+static const struct field fields[] = {
+	FIELD(eth, ETH, dst_mac, IN_V4, 255, 255, 255, 255, 255, 255),
+	FIELD(eth, ETH, src_mac, IN_V4, 2, 0, 0, 0, 0, 1),
+	FIELD(eth, ETH, ether_type, IN_V4, 0x08, 0x00),
+	FIELD(eth, ETH, ether_type, IN_V6, 0x86, 0xdd),
+	FIELD(eth, ETH, vlan_tag, IN_VLAN, 0x20, 0x05),
+	FIELD(ipv4, IPV4, src_ip, IN_V4, 192, 0, 2, 1),
+	FIELD(ipv4, IPV4, dst_ip, IN_V4, 192, 0, 2, 2),
+	FIELD(ipv4_ext, IPV4_EXT, src_ip, IN_V4, 192, 0, 2, 1),
+	FIELD(ipv4_ext, IPV4_EXT, proto, IN_V4, 6),
+	FIELD(ipv4_ext, IPV4_EXT, tos, IN_V4, 0),
+	FIELD(ipv4_ext, IPV4_EXT, ttl, IN_V4, 64),
+	FIELD(ipv6, IPV6, src_ip, IN_V6, 0xfd, [15] = 1),
+	FIELD(ipv6, IPV6, dst_ip, IN_V6, 0xfd, [15] = 2),
+	PART(ipv6, IPV6, flow_label, 2, 2, IN_V6, 0), /* of 20 bits */
+	FIELD(ipv6, IPV6, next_hdr, IN_V6, 6),
+	FIELD(ipv6, IPV6, traffic_class, IN_V6, 0),
+	FIELD(ipv6, IPV6, hop_limit, IN_V6, 64),
+	FIELD(tcp_udp, TCP, src_port, IN_V4, 0x30, 0x39),
+	FIELD(tcp_udp, TCP, dst_port, IN_V6, 0x0f, 0xa0),
+	FIELD(tcp_udp, UDP, src_port, IN_UDP, 0x30, 0x39),
+	FIELD(tcp_udp, UDP, dst_port, IN_UDP, 0x0f, 0xa0),
+};
+
+/* A flow for frames that have the field's value, or another one: they come to `b`, or else to who takes the rest. */
+static void steer_by(struct end *a, struct end *b, struct end *rest, const struct field *f, bool match)
+{
+	uint8_t *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
+	unsigned int hdr = headers(p, shape_of[f->shape], 100, 0x10, 4000);
+	struct ibv_sge sge = {(uintptr_t)p, hdr + 100, l.mr[0]->lkey};
+	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .sg_list = &sge, .num_sge = 1};
+	struct {
+		struct ibv_flow_attr attr;
+		uint8_t spec[sizeof(struct ibv_flow_spec_ipv6)];
+	} rule = {.attr = {.size = sizeof(rule.attr) + f->spec, .num_of_specs = 1, .port = 1}};
+	const struct ibv_flow_spec_eth head = {.type = f->type, .size = f->spec};
+	struct ibv_flow *flow;
+
+	memcpy(rule.spec, &head, offsetof(struct ibv_flow_spec_eth, val));
+	memcpy(rule.spec + f->val, f->value, f->size);
+	rule.spec[f->val + f->size - 1] ^= !match;
+	memset(rule.spec + f->mask, 0xff, f->size);
+	flow = ibv_create_flow(b->qp, &rule.attr);
+	check(flow, f->name);
+	post_recv(b, 1);
+	post_recv(rest, 1);
+	send_one(a, &wr);
+	take(match ? b->cq : rest->cq, IBV_WC_RECV);
+	check(!ibv_poll_cq(match ? rest->cq : b->cq, 1, &(struct ibv_wc){}), f->name);
+	unsteer(flow);
+}
+
+static void specifications(struct end *a)
+{
+	struct ibv_flow *all;
+	struct end b, rest;
+
+	for (size_t i = 0; i < 2 * sizeof(fields) / sizeof(fields[0]); i++) {
+		open_end(&b, 1, IBV_QPT_RAW_PACKET);
+		open_end(&rest, 1, IBV_QPT_RAW_PACKET);
+		all = steer(&rest, IBV_FLOW_ATTR_ALL_DEFAULT, 0, 0);
+		steer_by(a, &b, &rest, &fields[i / 2], i & 1);
+		unsteer(all);
+		close_end(&b);
+		close_end(&rest);
+	}
+}
+
 /* Every QP of every adapter that is in the group gets the datagram; one that left does not. */
 static void multicast(void)
 {
@@ -444,6 +537,7 @@ int main(void)
 	segments(&a, &b, NULL);
 	unsteer(flow);
 	steering(&a, &b);
+	specifications(&a);
 	close_end(&a);
 	close_end(&b);
 	open_end(&a, 0, IBV_QPT_UD);

@@ -152,3 +152,20 @@ def test_the_check_of_fences_can_fail(run):
     posted, frames = run
     with pytest.raises(AssertionError, match="ahead of its fence"):
         check_wire([wr | {"fence": True} for wr in posted], frames)
+
+
+def test_flushes_of_each_type_and_level(tmp_path):
+    """hcasim-completions posts each, of 64 bytes times the type plus the level, to memory that allows none."""
+    result = Machine(hcas=2, options=["--trace", str(tmp_path)]).run(BUILD / "bin/hcasim-completions")
+    assert result.status == 0, result.output
+    with PcapReader(str(tmp_path / "wire.pcap")) as reader:
+        frames = [Ether(bytes(frame)) for frame in reader]
+    flushes = [Packet(frame) for frame in frames if BTH in frame and frame[BTH].opcode == 0x1C]
+    seen = []
+    for packet in flushes:
+        feth, _, _, length = (packet.number(size) for size in (4, 8, 4, 4))
+        seen.append((feth, length))
+    # FETH: the type in the lowest four bits, the level in the two above, the rest reserved (IBTA annex A19).
+    expected = [(level << 4 | kind, 64 * kind + level) for kind in (1, 2, 3) for level in (0, 1)]
+    assert list(dict.fromkeys(seen)) == expected
+    assert all(not packet.body for packet in flushes)

@@ -63,7 +63,7 @@ const KINDS = { pcap: "On the wire", wqe: "Work requests and completions", tlp: 
 function artefact(a, run) {
   const name = `${KINDS[a.kind] || a.kind}${several ? ` (${head.runs[run].name})` : ""}`;
   const link = a.path ? make("a", { href: encodeURI(a.path) }, a.path) : "";
-  if (!a.text) return make("p", { class: "artefact" }, make("b", {}, name), " ", link);
+  if (!a.text) return make("p", { class: "artefact" }, make("b", {}, name), " ", a.path ? link : "nothing");
   return make("details", { class: "artefact", open: !several && a.text.split("\n").length <= 12 },
     make("summary", {}, make("b", {}, name), " ", link), make("pre", {}, a.text));
 }

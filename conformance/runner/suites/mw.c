@@ -3,10 +3,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "../peer/far.h"
 #include "kit.h"
 
 #define START 512 /* of the window in the responder's memory */
 #define LEN   128
+#define PROBE 8
+#define MARK  4096 /* outside of every window */
 
 static const int both_ways = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 static const struct link_opts bindable = {.windows = true};
@@ -19,6 +22,8 @@ static struct ibv_mw *set_up(struct kit *k, struct ibv_pd *pd, enum ibv_mw_type 
 	if (!kit_link(k, API_POST, &bindable))
 		return NULL;
 	arena_reset(&k->l->local);
+	arena_reset(&k->l->target);
+	arena_take(&k->l->target, MARK + PROBE); /* all that accesses may reach is judged */
 	mw = ibv_alloc_mw(pd ? pd : k->r->dut.responder.pd, type);
 	log_call(&k->res->log, "mw = ibv_alloc_mw(pd, IBV_MW_TYPE_%d)", type == IBV_MW_TYPE_1 ? 1 : 2);
 	if (!mw)
@@ -73,22 +78,69 @@ static void bind_refused(struct kit *k, struct ibv_mw *mw, const struct bind *b)
 		kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, k->cell->status);
 }
 
-/* An access of the requester through a key of the responder. */
-static bool probe_on(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint32_t rkey, uint64_t offset,
-		     enum ibv_wc_status status)
+/* Posts an access of the requester to the responder's memory. */
+static bool reach(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint8_t *from, uint32_t rkey,
+		  const uint8_t *to, enum ibv_wc_status status)
 {
-	uint8_t *from = arena_take(&l->local, 8);
-	struct ibv_sge sge = {(uintptr_t)from, 8, l->local.mr->lkey};
+	struct ibv_sge sge = {(uintptr_t)from, PROBE, l->local.mr->lkey};
 	struct ibv_send_wr wr = kit_wr(0x9706e, op, &sge);
 	int ret;
 
 	wr.wr.rdma.rkey = rkey;
-	wr.wr.rdma.remote_addr = (uintptr_t)k->l->target.base + offset;
+	wr.wr.rdma.remote_addr = (uintptr_t)to;
 	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
 	if (ret)
 		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
 	else
 		kit_expect(k, l, l->cq, l->qp, 0x9706e, status);
+	return KIT_GOOD(k);
+}
+
+/* New bytes to be sent. */
+static uint8_t *fresh(struct link *l)
+{
+	uint8_t *from = arena_take(&l->local, PROBE);
+
+	arena_fill(&l->local, from, PROBE, (uint32_t)(uintptr_t)from);
+	return from;
+}
+
+/* On UC nobody answers: once a later write through the region's own key has come, an earlier one has had its chance. */
+static bool wait_marker(struct kit *k, struct link *l)
+{
+	uint8_t *from = fresh(l), *to = k->l->target.base + MARK;
+	uint64_t deadline = kit_now_us() + k->r->dut.timeout_ms * 1000ull;
+
+	if (!reach(k, l, IBV_WR_RDMA_WRITE, from, k->l->target.mr->rkey, to, IBV_WC_SUCCESS))
+		return false;
+	do
+		end_sync();
+	while (memcmp(to, from, PROBE) && kit_now_us() < deadline);
+	memcpy(arena_shadow(&k->l->target, to), from, PROBE);
+	return true;
+}
+
+/*
+ * An access of the requester through a key of the responder. It changes the bytes that it must, and no other;
+ * refused, it changes none. On UC the requester is told nothing of that.
+ */
+static bool probe_on(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint32_t rkey, uint64_t offset,
+		     enum ibv_wc_status status)
+{
+	bool reliable = l->qpt != IBV_QPT_UC;
+	uint8_t *from = fresh(l), *to = k->l->target.base + offset;
+
+	if (!reach(k, l, op, from, rkey, to, reliable ? status : IBV_WC_SUCCESS) ||
+	    (!reliable && !wait_marker(k, l)))
+		return false;
+	if (status == IBV_WC_SUCCESS && op == IBV_WR_RDMA_WRITE) {
+		memcpy(arena_shadow(&k->l->target, to), from, PROBE);
+	} else if (status == IBV_WC_SUCCESS) {
+		end_sync();
+		memcpy(arena_shadow(&l->local, from), to, PROBE);
+	}
+	arena_judge(&k->res->verdict, &k->l->target);
+	arena_judge(&k->res->verdict, &l->local);
 	return KIT_GOOD(k);
 }
 
@@ -100,8 +152,10 @@ static bool probe(struct kit *k, enum ibv_wr_opcode op, uint32_t rkey, uint64_t 
 
 static bool opens(struct kit *k, const struct ibv_mw *mw)
 {
+	/* UC has no READ */
 	return probe(k, IBV_WR_RDMA_WRITE, mw->rkey, START, IBV_WC_SUCCESS) &&
-	       probe(k, IBV_WR_RDMA_READ, mw->rkey, START + LEN - 8, IBV_WC_SUCCESS);
+	       probe(k, k->l->qpt == IBV_QPT_UC ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, mw->rkey,
+		     START + LEN - PROBE, IBV_WC_SUCCESS);
 }
 
 static void closed(struct kit *k, uint32_t rkey)
@@ -127,8 +181,8 @@ static void mw_bound(struct kit *k)
 	if (mw && bind_ok(k, mw, &b)) {
 		if (b.access & IBV_ACCESS_REMOTE_WRITE)
 			probe(k, IBV_WR_RDMA_WRITE, mw->rkey, START, IBV_WC_SUCCESS);
-		if (KIT_GOOD(k) && b.access & IBV_ACCESS_REMOTE_READ)
-			probe(k, IBV_WR_RDMA_READ, mw->rkey, START + LEN - 8, IBV_WC_SUCCESS);
+		if (KIT_GOOD(k) && b.access & IBV_ACCESS_REMOTE_READ && k->l->qpt != IBV_QPT_UC)
+			probe(k, IBV_WR_RDMA_READ, mw->rkey, START + LEN - PROBE, IBV_WC_SUCCESS);
 		if (KIT_GOOD(k))
 			probe(k, kit_arg(k, "read", 0) ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, mw->rkey,
 			      START + kit_arg(k, "at", 0), k->cell->status);

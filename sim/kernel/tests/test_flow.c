@@ -86,6 +86,27 @@ static void specs(void)
 	file_close();
 }
 
+/* Filters of other lengths than ours, from older and newer programs. */
+static void lengths(void)
+{
+	struct {
+		struct ib_uverbs_flow_spec_hdr hdr;
+		uint8_t filters[2 * 16];
+	} s = {.hdr = {.type = 0x30}}; /* IPv4: of 12 bytes here */
+
+	ready(HCASIM_QPT_RAW_PACKET);
+	for (s.hdr.size = sizeof(s.hdr); s.hdr.size <= sizeof(s); s.hdr.size += 8)
+		CHECK_ERR(with(&s, s.hdr.size, NULL, 0), 0);
+	s.hdr.size = sizeof(s.hdr) + 2 * 6;
+	CHECK_ERR(with(&s, s.hdr.size, NULL, 0), -EINVAL);
+	s.hdr.size = sizeof(s);
+	s.filters[15] = 1; /* the value of a field that nobody knows, and then its mask */
+	CHECK_ERR(with(&s, s.hdr.size, NULL, 0), 0);
+	s.filters[31] = 1;
+	CHECK_ERR(with(&s, s.hdr.size, NULL, 0), -EINVAL);
+	file_close();
+}
+
 static int attr_with(uint32_t type, uint32_t flags, uint8_t port, uint8_t reserved, uint32_t comp_mask)
 {
 	struct flow_cmd f = start();
@@ -189,6 +210,7 @@ void add_flow_suite(void)
 	CU_pSuite s = CU_add_suite("flows and groups", world_init, world_exit);
 
 	CU_add_test(s, "flow specifications", specs);
+	CU_add_test(s, "lengths of filters", lengths);
 	CU_add_test(s, "flow attributes", attributes);
 	CU_add_test(s, "what a flow holds", lifetime);
 	CU_add_test(s, "multicast groups", groups);
