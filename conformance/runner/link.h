@@ -39,7 +39,9 @@ struct link_opts {
 	struct ibv_pd *pd;              /* of the QP under test: a parent domain */
 	struct ibv_srq *srq;            /* the peer's, shared by several links; theirs to destroy */
 	bool cq_ex;                     /* both CQs are read with ibv_start_poll() and its like */
+	bool timestamps;                /* cq_ex: each completion has its time */
 	bool windows;                   /* the target may be covered by memory windows */
+	uint32_t psn;                   /* the first of both QPs; 0: LINK_PSN */
 };
 
 struct link {
