@@ -315,6 +315,7 @@ int link_create_opts(struct link *l, const struct dut *dut, const struct cell *c
 	l->dut = dut;
 	if (opts)
 		l->opts = *opts;
+	l->usual = !opts;
 	l->srq = l->opts.srq;
 	l->api = cell->api;
 	l->extended = extended(cell);

@@ -49,6 +49,7 @@ struct link {
 	struct link_opts opts;
 	/* what it was made for */
 	enum api api;
+	bool usual;    /* as cells of the matrix have it: no opts */
 	bool extended; /* the QP takes ibv_wr_*, too */
 	enum ibv_qp_type qpt;
 	uint64_t ask;

@@ -119,10 +119,9 @@ int link_restart(struct link *l)
 
 void link_log_connect(const struct link *l, struct log *log)
 {
-	static const struct link_opts usual;
 	char needs[128];
 
-	if (!memcmp(&l->opts, &usual, sizeof(usual))) {
+	if (l->usual) {
 		snprintf(needs, sizeof(needs), "%s%s%s%s%s%s", l->api == API_SRQ ? "CELL_SRQ | " : "",
 			 l->needs & NEED_OWN_WINDOW ? "CELL_OWN_WINDOW | " : "",
 			 l->needs & NEED_PEER_WINDOW ? "CELL_PEER_WINDOW | " : "",
