@@ -31,8 +31,6 @@ SCHEMA = HERE / "schema" / "mutants.schema.json"
 SWITCH = "HCASIM_MUTANT"
 FIRST, MOST = 12, 150  # named cells that are run at once, and at most, for one mutant
 OTHERS = 4  # cells that are red for another reason, and then no more is asked
-SAMPLE = 12  # other cells
-HANGS = 5.0  # seconds for the named cells that only a mutant takes which hangs the device
 WAIT = 1.0  # seconds of a processor that a cell waits for what does not come: much of what is run here hangs
 
 
@@ -62,8 +60,6 @@ class Verdict:
     red: list = field(default_factory=list)  # (cell, fault): the one that shows it
     others: list = field(default_factory=list)  # (cell, fault): red for another reason
     run: int = 0
-    sample_red: int = 0
-    sample: int = 0
     seconds: float = 0
 
     @property
@@ -182,25 +178,20 @@ class Bench:
         parts = [[c for c in mutant.named if fnmatchcase(c.id, p)] for p in mutant.patterns]
         return list({c.id: c for part in parts for c in spread(part, share)}.values())
 
-    def judge(self, mutant, sample):
+    def judge(self, mutant):
         begin = time.monotonic()
-        verdict = Verdict(mutant, sample=len(sample))
+        verdict = Verdict(mutant)
         first = self.first(mutant)
         self.seek(verdict, first)
         if not verdict.settled:
             self.seek(verdict, spread([c for c in mutant.named if c not in first], MOST))
-        if time.monotonic() - begin < HANGS:
-            verdict.sample_red = len(self.red(mutant, sample))
-        else:  # one that hangs is not run on cells that say no more
-            verdict.sample = 0
         verdict.seconds = time.monotonic() - begin
         return verdict
 
 
-def baseline(bench, mutants, sample):
-    """Without a fault: the cells that each mutant is tried on first, and the sample."""
+def baseline(bench, mutants):
+    """Without a fault: the cells that each mutant is tried on first."""
     cells = {c.id: c for mutant in mutants for c in bench.first(mutant)}
-    cells.update((c.id, c) for c in sample)
     return len(cells), bench.red(None, list(cells.values()))
 
 
@@ -220,8 +211,6 @@ def record(verdicts, cells, red, seconds):
                 "red": [cell for cell, _ in v.red],
                 "fault": v.red[0][1] if v.red else None,
                 "others": v.others,
-                "sample": v.sample,
-                "sample_red": v.sample_red,
                 "seconds": round(v.seconds, 2),
             }
             for v in verdicts
@@ -267,14 +256,13 @@ def run_in(folder, args, mutants, bin_dir):
     begin, tables = time.monotonic(), Tables()
     cells = usable(covering(Enumerator(tables), 0), duts.load(args.dut))
     choose(mutants, cells)
-    sample = spread([c for c in cells if c.api == "wr" and c.qpt == "RC"], SAMPLE)
     bench = Bench(args.dut, bin_dir, tables, folder)
-    number, red = baseline(bench, mutants, sample)
+    number, red = baseline(bench, mutants)
     for cell, fault in red:
         print(f"RED without a mutant: {cell}: {fault}")
     verdicts = []
     with ThreadPoolExecutor(max(1, args.jobs or 1)) as pool:
-        for verdict in pool.map(lambda mutant: bench.judge(mutant, sample), mutants):
+        for verdict in pool.map(bench.judge, mutants):
             verdicts.append(verdict)
             tell(verdict)
     data = record(verdicts, number, red, time.monotonic() - begin)
