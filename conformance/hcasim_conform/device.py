@@ -54,6 +54,7 @@ class Device:
                 self.service.wait()
             self.service.stdout.close()
             self.service = None
+            self.dut.groups = []
         if self.folder:
             self.folder.cleanup()
             self.folder = None
@@ -71,6 +72,7 @@ class Device:
             )
         except OSError as error:
             raise DeviceError(f"{self.dut.name}: {' '.join(command)}: {error.strerror}") from error
+        self.dut.groups = [self.service.pid]
         answer = self._first_line()
         if "error" in answer:
             self.stop()

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from . import taps
+from .patience import Patience
 
 GROUP_SIZE = (100, 2000)  # least and most cells of a process, when there are enough
 # The runner is told the seed of what messages hold, and to be brief: no list of calls where a cell passes.
@@ -31,6 +32,7 @@ class Result:
     calls: list = field(default_factory=list)
     errno: str | None = None
     us: int = 0
+    late: bool = False  # something was waited for in vain
     artefacts: list = field(default_factory=list)  # of the taps
     clock: tuple = (None, None)  # simulated nanoseconds at its begin and end
     posts: list = field(default_factory=list)  # what was posted, and how the API answered
@@ -49,6 +51,11 @@ def worst(results):
     return results[0]
 
 
+def wire_of(cell):
+    """Faults that its wire must have."""
+    return getattr(cell, "wire", "")
+
+
 def _kin(cell):
     """Cells of one operation that need the same of a QP and its memory stand together: they share them."""
     e = cell.expect
@@ -56,10 +63,10 @@ def _kin(cell):
 
 
 def groups(cells, jobs=1):
-    """Cells that share an API and a QP type, in pieces that one process runs."""
+    """Cells that share an API, a QP type and a wire, in pieces that one process runs."""
     by_kind = {}
     for cell in cells:
-        by_kind.setdefault((cell.api, cell.qpt), []).append(cell)
+        by_kind.setdefault((cell.api, cell.qpt, wire_of(cell)), []).append(cell)
     least, most = GROUP_SIZE
     size = max(least, min(most, len(cells) // (8 * jobs)))
     for kind in by_kind.values():
@@ -103,25 +110,28 @@ class Process:
                 env=env,
                 start_new_session=True,
             )
+        self.groups = [self.proc.pid, *dut.groups]
         self.stalled = False
 
     def lines(self, watchdog, start=0):
-        """Yields decoded lines; ends at end of file, or when none came for `watchdog` seconds.
+        """Yields decoded lines; ends at end of file, or when none came although there were `watchdog` seconds for it.
 
         The first may take `start` seconds more.
         """
-        patience = watchdog + start
+        patience = Patience(self.groups, watchdog + start)
         with selectors.DefaultSelector() as selector:
             selector.register(self.proc.stdout, selectors.EVENT_READ)
             rest = b""
             while True:
-                if not selector.select(patience):
-                    self.stalled = True
-                    return
+                if not selector.select(patience.slice):
+                    if patience.over():
+                        self.stalled = True
+                        return
+                    continue
                 chunk = os.read(self.proc.stdout.fileno(), 65536)
                 if not chunk:
                     return
-                patience = watchdog
+                patience.again(watchdog)
                 *whole, rest = (rest + chunk).split(b"\n")
                 for line in whole:
                     yield json.loads(line)
@@ -192,6 +202,7 @@ class GroupRun:
     @staticmethod
     def _result(line):
         result = Result(line["pass"], line["seen"], line["faults"], line["calls"], line["errno"], line["us"])
+        result.late = line.get("late", result.late)
         result.clock = tuple(line.get("clock", result.clock))
         result.posts = line.get("posts", result.posts)
         result.ends = [line[end] for end in ("from", "to") if end in line]
@@ -199,7 +210,7 @@ class GroupRun:
 
     def _run_once(self):
         """False when no further process would do better."""
-        with taps.watch(self.dut, self.report) as watch:
+        with taps.watch(self.dut, self.report, wire_of(self.left[0])) as watch:
             return self._run_watched(watch)
 
     def _run_watched(self, watch):
@@ -218,7 +229,8 @@ class GroupRun:
                 if process.stalled
                 else died(code)
             )
-            watch.done(current, failed(f"{how}{': ' + complaint if complaint else ''}"))
+            result = failed(f"{how}{': ' + complaint if complaint else ''}")
+            watch.done(current, replace(result, late=process.stalled))
         elif len(self.left) == before:
             self._fail_rest(
                 error or f"{died(code)} before the first cell{': ' + complaint if complaint else ''}"

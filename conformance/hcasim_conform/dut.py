@@ -58,7 +58,9 @@ class Dut:
         self.service = self._command(doc.get("service", []), folder)
         self.env = dict(doc.get("env", {}))
         self.tap_start = doc.get("tap", {}).get("start")
+        self.faults_start = doc.get("faults", {}).get("start")
         self.tap = None  # taps.Tap, when the device's links are watched
+        self.groups = []  # process groups that cells wait for, beside that of their runner
         self.differences = [Difference(row) for row in doc["differences"]]
         self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS}}
         if "peer_command" in doc:
@@ -87,6 +89,8 @@ class Dut:
 
     def lacks(self, cell):
         """Why the device cannot run a cell; None when it can."""
+        if getattr(cell, "wire", "") and not self.faults_start:
+            return "wire: the DUT file has no way to a wire with faults"
         if not self.capabilities:
             return None
         for name in capabilities.needs(cell):
@@ -112,6 +116,10 @@ class Dut:
             if most is not None and field in line:
                 line[field] = min(line[field], most)
         return line
+
+    def start_for(self, wire):
+        """The command for a wire with faults; for none, the usual one."""
+        return [part.replace("{faults}", wire) for part in self.faults_start] if wire else self.start
 
     def learn(self, reported):
         """What the device reports about itself. Returns what is wrong with the file because of it."""

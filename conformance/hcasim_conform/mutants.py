@@ -2,11 +2,13 @@
 """hcasim conform mutants: is the suite worth anything? Each deliberate fault must turn it red, where it must.
 
 Needs a build with -DHCASIM_MUTANTS=ON (conformance/mutants). Without a fault all cells used here are green;
-with each one, at least one of the cells that the catalogue names for it is red. A crash or a hang is red, too.
+with each one, at least one of the cells that the catalogue names for it is red for the reason that it names. A cell
+that is red for another one, or because it waited in vain where the catalogue does not say that it must, shows nothing.
 """
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
 import time
@@ -28,9 +30,10 @@ CATALOGUE = HERE / "mutants" / "mutants.yaml"
 SCHEMA = HERE / "schema" / "mutants.schema.json"
 SWITCH = "HCASIM_MUTANT"
 FIRST, MOST = 12, 150  # named cells that are run at once, and at most, for one mutant
+OTHERS = 4  # cells that are red for another reason, and then no more is asked
 SAMPLE = 12  # other cells
 HANGS = 5.0  # seconds for the named cells that only a mutant takes which hangs the device
-WAIT = 2.0  # seconds that a cell waits for what does not come: much of what is run here hangs
+WAIT = 1.0  # seconds of a processor that a cell waits for what does not come: much of what is run here hangs
 
 
 class CatalogueError(Exception):
@@ -42,21 +45,55 @@ class Mutant:
     id: str
     what: str
     patterns: list
+    fault: str  # regular expression that a fault of the cell must match
+    hang: bool = False  # what it breaks is waited for in vain
     named: list = field(default_factory=list)  # cells
+
+    def explains(self, result):
+        """The fault that the catalogue speaks of, if the result has it."""
+        if result.passed or (result.late and not self.hang):
+            return None
+        return next((text for text in result.faults if re.search(self.fault, text)), None)
 
 
 @dataclass
 class Verdict:
     mutant: Mutant
-    red: list = field(default_factory=list)  # ids of named cells
+    red: list = field(default_factory=list)  # (cell, fault): the one that shows it
+    others: list = field(default_factory=list)  # (cell, fault): red for another reason
     run: int = 0
     sample_red: int = 0
     sample: int = 0
     seconds: float = 0
 
     @property
+    def outcome(self):
+        return "caught" if self.red else "unclear" if self.others else "missed"
+
+    @property
     def caught(self):
-        return bool(self.red)
+        return self.outcome == "caught"
+
+    def add(self, cell, result):
+        """Takes note of a result; taps have judged it by now."""
+        fault = self.mutant.explains(result)
+        if fault:
+            self.red.append((cell.id, fault))
+        elif not result.passed:
+            why = "waited in vain: " if result.late else ""
+            self.others.append((cell.id, why + "; ".join(result.faults)))
+
+    @property
+    def settled(self):
+        return bool(self.red) or len(self.others) >= OTHERS
+
+
+def mutant_of(row, path):
+    try:
+        re.compile(row["fault"])
+    except re.error as error:
+        raise CatalogueError(f"{path}: mutant {row['id']}: fault '{row['fault']}': {error}") from error
+    return Mutant(row["id"], row["what"], row["cells"], row["fault"], row.get("hang", False))
 
 
 def load(path=CATALOGUE):
@@ -66,7 +103,7 @@ def load(path=CATALOGUE):
     except jsonschema.ValidationError as error:
         where = "/".join(str(p) for p in error.absolute_path) or "the file"
         raise CatalogueError(f"{path}: {where}: {error.message}") from error
-    mutants = [Mutant(row["id"], row["what"], row["cells"]) for row in doc["mutants"]]
+    mutants = [mutant_of(row, path) for row in doc["mutants"]]
     ids = [mutant.id for mutant in mutants]
     twice = sorted({name for name in ids if ids.count(name) > 1})
     if twice:
@@ -114,23 +151,29 @@ class Bench:
         taps.enable(dut, self.tables, self.folder / (mutant.id if mutant else "none"))
         return dut
 
-    def red(self, mutant, cells, all_of_them=True):
-        """Ids of cells that fail; of the first one only, unless all are asked for."""
+    def red(self, mutant, cells):
+        """(id, fault) of all cells that fail."""
         red = []
         dut = self.dut(mutant)
 
         def report(cell, result):
             if not result.passed:
-                red.append(cell.id)
+                red.append((cell.id, "; ".join(result.faults)))
 
         for group in drive.groups(cells):
-            if red and not all_of_them:
-                break
-            run = drive.GroupRun(dut, self.bin_dir, group, report, lambda text: None)
-            if not all_of_them:
-                run.enough = lambda result: not result.passed
-            run.run()
+            drive.GroupRun(dut, self.bin_dir, group, report, lambda text: None).run()
         return red
+
+    def seek(self, verdict, cells):
+        """Runs cells until one shows the mutant, or enough are red for another reason."""
+        dut = self.dut(verdict.mutant)
+        for group in drive.groups(cells):
+            if verdict.settled:
+                break
+            run = drive.GroupRun(dut, self.bin_dir, group, verdict.add, lambda text: None)
+            run.enough = lambda result: bool(verdict.mutant.explains(result))
+            run.run()
+        verdict.run += len(cells)
 
     @staticmethod
     def first(mutant):
@@ -143,12 +186,9 @@ class Bench:
         begin = time.monotonic()
         verdict = Verdict(mutant, sample=len(sample))
         first = self.first(mutant)
-        verdict.red = self.red(mutant, first, all_of_them=False)
-        verdict.run = len(first)
-        if not verdict.red:
-            rest = spread([c for c in mutant.named if c not in first], MOST)
-            verdict.red = self.red(mutant, rest, all_of_them=False)
-            verdict.run += len(rest)
+        self.seek(verdict, first)
+        if not verdict.settled:
+            self.seek(verdict, spread([c for c in mutant.named if c not in first], MOST))
         if time.monotonic() - begin < HANGS:
             verdict.sample_red = len(self.red(mutant, sample))
         else:  # one that hangs is not run on cells that say no more
@@ -175,8 +215,11 @@ def record(verdicts, cells, red, seconds):
                 "id": v.mutant.id,
                 "what": v.mutant.what,
                 "caught": v.caught,
+                "outcome": v.outcome,
                 "cells": v.run,
-                "red": v.red,
+                "red": [cell for cell, _ in v.red],
+                "fault": v.red[0][1] if v.red else None,
+                "others": v.others,
                 "sample": v.sample,
                 "sample_red": v.sample_red,
                 "seconds": round(v.seconds, 2),
@@ -187,12 +230,15 @@ def record(verdicts, cells, red, seconds):
 
 
 def tell(verdict):
-    if verdict.caught:
-        print(f"caught  {verdict.mutant.id}: {verdict.red[0]}", flush=True)
+    mutant = verdict.mutant
+    if verdict.outcome == "caught":
+        line = f"caught  {mutant.id}: {verdict.red[0][0]}"
+    elif verdict.outcome == "missed":
+        line = f"MISSED  {mutant.id}: {mutant.what}; {verdict.run} cells are green"
     else:
-        print(
-            f"MISSED  {verdict.mutant.id}: {verdict.mutant.what}; {verdict.run} cells are green", flush=True
-        )
+        cell, fault = verdict.others[0]
+        line = f"UNCLEAR {mutant.id}: {mutant.what}; not for that, which is /{mutant.fault}/, is {cell} red: {fault}"
+    print(line, flush=True)
 
 
 def parser():
@@ -224,8 +270,8 @@ def run_in(folder, args, mutants, bin_dir):
     sample = spread([c for c in cells if c.api == "wr" and c.qpt == "RC"], SAMPLE)
     bench = Bench(args.dut, bin_dir, tables, folder)
     number, red = baseline(bench, mutants, sample)
-    for cell in red:
-        print(f"RED without a mutant: {cell}")
+    for cell, fault in red:
+        print(f"RED without a mutant: {cell}: {fault}")
     verdicts = []
     with ThreadPoolExecutor(max(1, args.jobs or 1)) as pool:
         for verdict in pool.map(lambda mutant: bench.judge(mutant, sample), mutants):

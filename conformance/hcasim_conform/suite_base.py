@@ -24,6 +24,7 @@ class Case:
     args: dict = field(default_factory=dict)
     ask: tuple = ("SEND",)
     needs: tuple = ()
+    wire: str = ""  # faults that its wire must have (docs/running.md, --fault)
     api: str = "suite"
     flags: tuple = ()
     qp_setter: str = "none"

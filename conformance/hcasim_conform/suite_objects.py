@@ -167,13 +167,17 @@ class Objects(Suite):
         flag = self.tables.flag("IP_CSUM")
         for qpt in ("UD", "RAW_PACKET"):
             for protocol in ("udp", "tcp"):
-                for asked in (True, False):
+                for asked, size, case in (
+                    (True, 300, "asked"),
+                    (False, 300, "not-asked"),
+                    (True, 301, "odd"),
+                ):
                     flags = SIGNALED + (("IP_CSUM",) if asked else ())
-                    data = Data("sge", "sge", (300,))
+                    data = Data("sge", "sge", (size,))
                     yield Case(
                         suite="checksum",
                         qpt=qpt,
-                        case=f"{protocol}-{'asked' if asked else 'not-asked'}",
+                        case=f"{protocol}-{case}",
                         scenario="checksums",
                         says=(
                             "the IPv4 and the transport checksum are put in, and the receiver has IBV_WC_IP_CSUM_OK"

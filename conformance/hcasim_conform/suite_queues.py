@@ -9,6 +9,8 @@ STATE = "ibv_post_send/DESCRIPTION/state"
 QP_STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
 FAILURE = "ibv_wr_post/RETURN-VALUE/failure"
 SRQ_RECV = "ibv_post_srq_recv/DESCRIPTION"
+MODERATE = "ibv_modify_cq/DESCRIPTION/cq_count"
+TIMESTAMP = "ibv_create_cq_ex/DESCRIPTION/ibv_wc_read_completion_ts"
 EVENT = "ibv_req_notify_cq/DESCRIPTION/any"
 SOLICITED = "ibv_req_notify_cq/DESCRIPTION/solicited"
 SHORT_OF = {"reset": 3, "init": 2, "rtr": 1}
@@ -160,6 +162,12 @@ class Queues(Suite):
                 ),
             ):
                 yield self._event("notify", qpt, case, scenario, clause, says)
+            says = "no event before as many completions have come as cq_count says, and one then"
+            yield self._event("notify", qpt, "moderated", "event_moderated", MODERATE, says, level="SHOULD")
+            says = "each completion has a time later than that of the one before, between those of the clock"
+            yield self._event(
+                "notify", qpt, "timestamps", "timestamps", TIMESTAMP, says, errata=("TIMESTAMP",)
+            )
             says = "never more entries than asked for, in order, each once, nothing written beyond them"
             removed = "ibv_poll_cq/NOTES/removed"
             yield self._event("poll", qpt, "several", "poll_many", removed, says, 7)
@@ -186,13 +194,15 @@ class Queues(Suite):
             wrs=(self.work("SEND", "UD", size=64),),
         )
 
-    def _event(self, suite, qpt, case, scenario, clause, says, number=1, name="SEND"):
+    def _event(
+        self, suite, qpt, case, scenario, clause, says, number=1, name="SEND", level="MUST", errata=()
+    ):
         return Case(
             suite=suite,
             qpt=qpt,
             case=case,
             scenario=scenario,
             says=says,
-            expect=Expect(clause),
+            expect=Expect(clause, level=level, errata=errata),
             wrs=(self.work(name, qpt),) * number,
         )

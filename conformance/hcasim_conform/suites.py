@@ -9,9 +9,10 @@ from .suite_faults import Faults
 from .suite_misuse import Misuse
 from .suite_objects import Objects
 from .suite_posting import Posting
+from .suite_psn import Sequence
 from .suite_queues import Queues
 
-SUITES = (Posting, Faults, Objects, Queues, Misuse)
+SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse)
 
 
 def cases(tables):

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
 #include <netdb.h>
-#include <poll.h>
 #include <string.h>
 
 #include "cm.h"
+#include "patience.h"
 #include "peer/far_cm.h"
 
 #define CM_DEPTH 16
+#define SPARE    10 /* times the patience: the event says how it ended, not the clock on the wall */
 
 static int failed(void)
 {
@@ -17,12 +18,11 @@ static int failed(void)
 /* Waits for one event of any id of the channel; a connection request brings the server's id. */
 static int expect_event(struct cm *cm, unsigned int timeout_ms, enum rdma_cm_event_type type)
 {
-	struct pollfd fd = {.fd = cm->channel->fd, .events = POLLIN};
 	struct rdma_cm_event *event;
 	int ret = 0;
 
 	cm->step = rdma_event_str(type);
-	if (poll(&fd, 1, (int)timeout_ms) != 1)
+	if (!patience_readable(cm->channel->fd, timeout_ms))
 		return ETIMEDOUT;
 	if (rdma_get_cm_event(cm->channel, &event))
 		return failed();
@@ -106,13 +106,14 @@ static int reach(struct cm *cm, const struct dut *dut, struct sockaddr_storage *
 	if (rdma_create_id(cm->channel, &cm->client, NULL, RDMA_PS_TCP))
 		return failed();
 	cm->step = "rdma_resolve_addr";
-	if (rdma_resolve_addr(cm->client, (struct sockaddr *)from, (struct sockaddr *)to, dut->timeout_ms))
+	if (rdma_resolve_addr(cm->client, (struct sockaddr *)from, (struct sockaddr *)to,
+			      SPARE * dut->timeout_ms))
 		return failed();
 	ret = expect_event(cm, dut->timeout_ms, RDMA_CM_EVENT_ADDR_RESOLVED);
 	if (ret)
 		return ret;
 	cm->step = "rdma_resolve_route";
-	if (rdma_resolve_route(cm->client, dut->timeout_ms))
+	if (rdma_resolve_route(cm->client, SPARE * dut->timeout_ms))
 		return failed();
 	return expect_event(cm, dut->timeout_ms, RDMA_CM_EVENT_ROUTE_RESOLVED);
 }

@@ -1,18 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "collect.h"
+#include "patience.h"
 #include "peer/far.h"
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
-}
 
 struct side {
 	const char *name;
@@ -87,7 +79,7 @@ void collect(struct link *l, const struct expect *requester, const struct expect
 	     struct result *res)
 {
 	struct side sides[] = {{"requester", l->cq, requester, 0}, {"responder", l->peer_cq, responder, 0}};
-	uint64_t deadline = now_ms() + l->dut->timeout_ms;
+	struct patience p = patience(l->dut->timeout_ms);
 
 	if (requester->num || responder->num)
 		log_call(&res->log, "cell_wait(%u, %u)", requester->num, responder->num);
@@ -95,7 +87,7 @@ void collect(struct link *l, const struct expect *requester, const struct expect
 		bool any = take_one(l, &sides[0], res);
 
 		any |= take_one(l, &sides[1], res);
-		if (!any && now_ms() > deadline)
+		if (!any && patience_over(&p))
 			break;
 	}
 	for (unsigned int i = 0; i < 2; i++)
@@ -118,7 +110,7 @@ bool collect_event(struct link *l, bool wait)
 	struct ibv_cq *cq;
 	void *context;
 
-	if (!end_cq_event_ready(l->channel, wait ? (int)l->dut->timeout_ms : 0) ||
+	if (!end_cq_event_ready(l->channel, wait ? l->dut->timeout_ms : 0) ||
 	    ibv_get_cq_event(l->channel, &cq, &context))
 		return false;
 	ibv_ack_cq_events(cq, 1);

@@ -131,14 +131,23 @@ int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size)
 	return 0;
 }
 
-int64_t dut_clock(const struct dut *dut)
+bool dut_ticks(const struct end *end, uint64_t *ticks)
 {
 	struct ibv_values_ex now = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
 
-	if (!dut->requester.clock_khz || ibv_query_rt_values_ex(dut->requester.ctx, &now))
-		return -1;
-	/* in this call tv_nsec counts ticks of hca_core_clock */
-	return (int64_t)((double)now.raw_clock.tv_nsec * 1e6 / (double)dut->requester.clock_khz);
+	if (!end->clock_khz || ibv_query_rt_values_ex(end->ctx, &now))
+		return false;
+	*ticks = now.raw_clock.tv_nsec; /* in this call it counts ticks of hca_core_clock */
+	return true;
+}
+
+int64_t dut_clock(const struct dut *dut)
+{
+	uint64_t ticks;
+
+	return dut_ticks(&dut->requester, &ticks)
+		       ? (int64_t)((double)ticks * 1e6 / (double)dut->requester.clock_khz)
+		       : -1;
 }
 
 void end_close(struct end *end)

@@ -40,6 +40,8 @@ void end_close(struct end *end);
 int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size);
 /* The requester's own time in nanoseconds (ibv_query_rt_values_ex(3)); -1: it has none. */
 int64_t dut_clock(const struct dut *dut);
+/* The same in ticks. */
+bool dut_ticks(const struct end *end, uint64_t *ticks);
 /* 0, or -1 and a message when the peer process did not end well. */
 int dut_close(struct dut *dut, char *err, size_t err_size);
 

@@ -89,7 +89,8 @@ static struct ibv_cq *create_cq(struct link *l, struct ibv_context *ctx, struct 
 	struct ibv_cq_init_attr_ex attr = {
 		.cqe = l->opts.cq_depth ? l->opts.cq_depth : CQ_DEPTH,
 		.channel = channel,
-		.wc_flags = IBV_WC_STANDARD_FLAGS,
+		.wc_flags = IBV_WC_STANDARD_FLAGS |
+			    (l->opts.timestamps ? IBV_WC_EX_WITH_COMPLETION_TIMESTAMP : 0),
 	};
 	struct ibv_cq_ex *cq;
 
@@ -314,6 +315,7 @@ int link_create_opts(struct link *l, const struct dut *dut, const struct cell *c
 	l->dut = dut;
 	if (opts)
 		l->opts = *opts;
+	l->usual = !opts;
 	l->srq = l->opts.srq;
 	l->api = cell->api;
 	l->extended = extended(cell);

@@ -39,7 +39,9 @@ struct link_opts {
 	struct ibv_pd *pd;              /* of the QP under test: a parent domain */
 	struct ibv_srq *srq;            /* the peer's, shared by several links; theirs to destroy */
 	bool cq_ex;                     /* both CQs are read with ibv_start_poll() and its like */
+	bool timestamps;                /* cq_ex: each completion has its time */
 	bool windows;                   /* the target may be covered by memory windows */
+	uint32_t psn;                   /* the first of both QPs; 0: LINK_PSN */
 };
 
 struct link {
@@ -47,6 +49,7 @@ struct link {
 	struct link_opts opts;
 	/* what it was made for */
 	enum api api;
+	bool usual;    /* as cells of the matrix have it: no opts */
 	bool extended; /* the QP takes ibv_wr_*, too */
 	enum ibv_qp_type qpt;
 	uint64_t ask;

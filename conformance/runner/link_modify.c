@@ -73,8 +73,8 @@ static int take_steps(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, co
 		.qkey = LINK_QKEY,
 		.path_mtu = l->dut->mtu,
 		.dest_qp_num = peer->qp_num,
-		.rq_psn = LINK_PSN,
-		.sq_psn = LINK_PSN,
+		.rq_psn = l->opts.psn ? l->opts.psn : LINK_PSN,
+		.sq_psn = l->opts.psn ? l->opts.psn : LINK_PSN,
 		.max_dest_rd_atomic = rd_atomic(l->dut),
 		.max_rd_atomic = rd_atomic(l->dut),
 		.min_rnr_timer = 12,
@@ -112,12 +112,16 @@ int link_go_on(struct link *l)
 	return take_steps(l, l->qp, l->peer, &l->dut->requester, &l->dut->responder, 3 - l->opts.short_of, 3);
 }
 
+int link_restart(struct link *l)
+{
+	return take_steps(l, l->qp, l->peer, &l->dut->requester, &l->dut->responder, 0, 3);
+}
+
 void link_log_connect(const struct link *l, struct log *log)
 {
-	static const struct link_opts usual;
 	char needs[128];
 
-	if (!memcmp(&l->opts, &usual, sizeof(usual))) {
+	if (l->usual) {
 		snprintf(needs, sizeof(needs), "%s%s%s%s%s%s", l->api == API_SRQ ? "CELL_SRQ | " : "",
 			 l->needs & NEED_OWN_WINDOW ? "CELL_OWN_WINDOW | " : "",
 			 l->needs & NEED_PEER_WINDOW ? "CELL_PEER_WINDOW | " : "",

@@ -12,6 +12,7 @@ struct log {
 	json_t *calls;   /* array of strings */
 	json_t *posts;   /* what was posted and how the API answered (journal.h), NULL: nobody asks */
 	uint32_t qpn[2]; /* requester and responder of the first posting */
+	uint32_t psn;    /* with which its QPs begin, 0: LINK_PSN */
 };
 
 void log_call(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -20,6 +20,7 @@
 #include <CUnit/TestRun.h>
 #include <CUnit/TestDB.h>
 
+#include "patience.h"
 #include "peer/agent.h"
 #include "peer/far.h"
 #include "query.h"
@@ -111,13 +112,14 @@ static void test_cell(void)
 	}
 	if (brief && !res.verdict.num)
 		json_array_clear(res.log.calls);
-	emit(json_pack("{s:s, s:b, s:s, s:o, s:s?, s:o, s:I, s:[o, o], s:[I, I], s:o*, s:o*, s:o*}", "end",
-		       cell->id, "pass", !res.verdict.num, "seen", res.seen, "faults", faults(&res.verdict),
-		       "errno", res.err ? errno_name(res.err) : NULL, "calls", res.log.calls, "us",
-		       (json_int_t)(now_us() - start), "clock", clock_value(begin),
+	emit(json_pack("{s:s, s:b, s:s, s:o, s:s?, s:o, s:I, s:[o, o], s:[I, I], s:o*, s:o*, s:o*, s:o*}",
+		       "end", cell->id, "pass", !res.verdict.num, "seen", res.seen, "faults",
+		       faults(&res.verdict), "errno", res.err ? errno_name(res.err) : NULL, "calls",
+		       res.log.calls, "us", (json_int_t)(now_us() - start), "clock", clock_value(begin),
 		       clock_value(dut_clock(&runner.dut)), "qpn", (json_int_t)res.log.qpn[0],
 		       (json_int_t)res.log.qpn[1], "posts", res.log.posts, "from",
-		       address(&runner.dut.requester), "to", address(&runner.dut.responder)));
+		       address(&runner.dut.requester), "to", address(&runner.dut.responder), "late",
+		       patience_lost() ? json_true() : NULL));
 	if (broken) /* another runner, with another peer, goes on behind this cell */
 		_exit(1);
 	CU_assertImplementation(!res.verdict.num, __LINE__, res.verdict.fault[0], __FILE__, cell->id,

@@ -245,11 +245,10 @@ static void execute_effect(struct plan *p, struct link *l, struct expect *respon
 		execute_receive(p, l, p->payload, p->total, responder);
 }
 
-void plan_execute(struct plan *p, struct link *l, struct expect *requester, struct expect *responder)
+void plan_complete(struct plan *p, struct link *l, struct expect *requester)
 {
 	bool returns = p->wr->effect == EFFECT_READ || is_atomic(p->wr->effect);
 
-	execute_effect(p, l, responder);
 	if (p->wr->wc >= 0)
 		requester->wc[requester->num++] = (struct wc_expect){
 			.wr_id = p->wr_id,
@@ -258,6 +257,12 @@ void plan_execute(struct plan *p, struct link *l, struct expect *requester, stru
 			.check_len = returns,
 			.byte_len = p->total,
 		};
+}
+
+void plan_execute(struct plan *p, struct link *l, struct expect *requester, struct expect *responder)
+{
+	execute_effect(p, l, responder);
+	plan_complete(p, l, requester);
 }
 
 void plan_fail(struct plan *p, struct link *l, enum ibv_wc_status status, struct expect *requester)

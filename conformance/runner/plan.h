@@ -48,6 +48,8 @@ int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned i
 void plan_scribble(struct plan *p, struct link *l);
 /* The work request is executed: writes its effect into the shadows and its completions to the lists. */
 void plan_execute(struct plan *p, struct link *l, struct expect *requester, struct expect *responder);
+/* Its completion alone: it was executed before. */
+void plan_complete(struct plan *p, struct link *l, struct expect *requester);
 /* The work request completes in error. */
 void plan_fail(struct plan *p, struct link *l, enum ibv_wc_status status, struct expect *requester);
 bool plan_is_inline(const struct plan *p);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "collect.h"
 #include "journal.h"
+#include "patience.h"
 #include "peer/far.h"
 #include "window.h"
 
@@ -14,14 +14,12 @@
 /* The next completion, whatever its status. */
 static int wait_wc(struct ibv_cq *cq, unsigned int timeout_ms, struct ibv_wc *wc)
 {
-	struct timespec start, now;
+	struct patience p = patience(timeout_ms);
 	int ret;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do {
+	do
 		ret = ibv_poll_cq(cq, 1, wc);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (!ret && (now.tv_sec - start.tv_sec) * 1000u < timeout_ms && !far_broken());
+	while (!ret && !patience_over(&p) && !far_broken());
 	return ret == 1 ? 0 : ETIMEDOUT;
 }
 
@@ -119,7 +117,7 @@ static void wait_marker(struct link *l, const struct way *way, uint8_t *from, st
 {
 	uint8_t *to = arena_take(way->to, PROBE_LEN);
 	volatile uint8_t *last = to + PROBE_LEN - 1;
-	struct timespec start, now;
+	struct patience p;
 	struct ibv_wc wc;
 	int ret;
 
@@ -130,11 +128,10 @@ static void wait_marker(struct link *l, const struct way *way, uint8_t *from, st
 		      ret ? errno_name(ret) : value_name(status_names, wc.status));
 		return;
 	}
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do {
+	p = patience(l->dut->timeout_ms);
+	do
 		end_sync();
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (*last != from[PROBE_LEN - 1] && (now.tv_sec - start.tv_sec) * 1000u < l->dut->timeout_ms);
+	while (*last != from[PROBE_LEN - 1] && !patience_over(&p));
 }
 
 void window_probe(struct link *l, uint32_t rkey, bool open, struct result *res)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Speaks the runner's protocol; FAKE_* name cells that fail, crash or hang it. Stands in for a device, not for the driver."""
+"""Speaks the runner's protocol; FAKE_* name cells that fail, crash or hang it, or that are slow or late. Stands in for a device, not for the driver."""
 import json
 import os
 import signal
 import sys
+import time
+
+SLOW = 0.3  # seconds of the first processor
 
 
 def say(line):
@@ -31,6 +34,11 @@ for cell in (line["id"] for line in lines[1:]):
         os.kill(os.getpid(), signal.SIGSEGV)
     while listed("FAKE_HANG", cell):
         signal.pause()
+    if listed("FAKE_SLOW", cell):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        end = time.process_time() + SLOW
+        while time.process_time() < end:
+            pass
     bad = listed("FAKE_FAIL", cell)
     if listed("FAKE_FAIL_SECOND", cell):  # every other process, told by a file
         mark = os.environ["FAKE_MARK"]
@@ -38,6 +46,8 @@ for cell in (line["id"] for line in lines[1:]):
         os.remove(mark) if bad else open(mark, "w").close()
     bad |= os.environ.get("HCASIM_MUTANT", "") in os.environ.get("FAKE_FAIL_MUTANT", "").split()
     result = {"pass": not bad, "seen": "this and that; ", "faults": ["byte 3 <is> wrong"] if bad else []}
+    if bad and os.environ.get("FAKE_LATE"):
+        result["late"] = True
     say({"end": cell, **result, "errno": None, "calls": ["ibv_wr_start(qpx)"], "us": 5})
 if os.environ.get("FAKE_CRASH_AT_END"):
     os.kill(os.getpid(), signal.SIGSEGV)

@@ -5,7 +5,7 @@ import json
 import jsonschema
 import pytest
 
-from hcasim_conform import capabilities, cli, dut, results
+from hcasim_conform import capabilities, cli, drive, dut, results
 
 PICK = "wr/send/rc/sge/-/signaled or wr/flush/rc/none/-/signaled"
 
@@ -31,13 +31,28 @@ ENDS = {
 
 
 def test_a_device_that_has_everything_runs_every_cell(write_dut, cells):
-    device = dut.load(str(write_dut(capabilities={"misuse": True}, **ENDS)))
+    faults = {"start": ["run", "--fault", "{faults}"]}
+    device = dut.load(str(write_dut(capabilities={"misuse": True}, faults=faults, **ENDS)))
     assert all(device.supports(c) for c in cells)
+
+
+def test_a_wire_with_faults(write_dut, by_id):
+    """Without a way to one, cells that need it are skipped, with the reason; its faults stand in the command."""
+    lossy, plain = by_id["suite/lossy/rc/loss"], by_id["suite/psn/rc/wrap-send"]
+    device = dut.load(str(write_dut()))
+    assert device.lacks(lossy) == "wire: the DUT file has no way to a wire with faults"
+    assert device.supports(plain)
+    device = dut.load(str(write_dut(start=["run"], faults={"start": ["run", "--fault", "{faults}"]})))
+    assert device.supports(lossy)
+    assert device.start_for(lossy.wire) == ["run", "--fault", "loss=0.05"]
+    assert device.start_for("") == ["run"]
+    groups = list(drive.groups([lossy, plain, by_id["suite/lossy/rc/doubled"]]))
+    assert [{cell.wire for cell in group} for group in groups] == [{"loss=0.05"}, {""}, {"dup=1"}]
 
 
 def test_what_the_pages_do_not_ask_for_must_be_declared(write_dut, cells):
     device = dut.load(str(write_dut(capabilities={}, **ENDS)))
-    assert {c.short for c in cells if not device.supports(c)} == {"misuse"}
+    assert {c.short for c in cells if not device.supports(c)} == {"misuse", "lossy"}
 
 
 @pytest.mark.parametrize(

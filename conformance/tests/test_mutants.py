@@ -51,10 +51,12 @@ def row(**more):
 @pytest.mark.parametrize(
     "rows, words",
     [
-        ([row(cells=["*"])], "mutants/0: 'with' is a required property"),
-        ([row(cells=["*"], **{"with": "b"})], "mutants/0/with: 'b' does not match"),
-        ([row(cells=[], **{"with": "MUTANT"})], "mutants/0/cells"),
-        ([row(cells=["*"], **{"with": "MUTANT"})] * 2, "the id one is there twice"),
+        ([row(cells=["*"], fault="x")], "mutants/0: 'with' is a required property"),
+        ([row(cells=["*"], **{"with": "MUTANT"})], "mutants/0: 'fault' is a required property"),
+        ([row(cells=["*"], fault="x", **{"with": "b"})], "mutants/0/with: 'b' does not match"),
+        ([row(cells=[], fault="x", **{"with": "MUTANT"})], "mutants/0/cells"),
+        ([row(cells=["*"], fault="x", **{"with": "MUTANT"})] * 2, "the id one is there twice"),
+        ([row(cells=["*"], fault="(", **{"with": "MUTANT"})], r"mutant one: fault '\('"),
     ],
 )
 def test_a_wrong_catalogue_is_named(rows, words, tmp_path):
@@ -66,18 +68,19 @@ def test_a_wrong_catalogue_is_named(rows, words, tmp_path):
 
 def test_a_mutant_without_cells_is_named(cells):
     with pytest.raises(mutants.CatalogueError, match="mutant one: no cell matches any of .*nowhere"):
-        mutants.choose([mutants.Mutant("one", "", ["nowhere/*"])], cells)
+        mutants.choose([mutants.Mutant("one", "", ["nowhere/*"], "x")], cells)
 
 
 @pytest.fixture
 def judge(write_dut, fake_bin, tmp_path, monkeypatch):
     """Runs one mutant on the fake device; returns exit status and what was written."""
 
-    def run(**environment):
+    def run(fault="byte 3", hang=False, **environment):
         for name, value in environment.items():
             monkeypatch.setenv(name, value)
         args = mutants.parser().parse_args(["--dut", str(write_dut()), "--out", str(tmp_path), "--jobs", "1"])
-        status = mutants.run(args, [mutants.Mutant("one", "something is wrong", [CELL])], fake_bin)
+        mutant = mutants.Mutant("one", "something is wrong", [CELL], fault, hang)
+        status = mutants.run(args, [mutant], fake_bin)
         return status, json.loads((tmp_path / "mutants.json").read_text(encoding="utf-8"))
 
     return run
@@ -87,6 +90,7 @@ def test_a_mutant_that_no_cell_finds_fails_the_run(judge, capsys):
     status, data = judge()
     assert status == 1
     assert (data["caught"], data["mutants"]) == (0, 1)
+    assert data["verdicts"][0]["outcome"] == "missed"
     assert "MISSED  one: something is wrong" in capsys.readouterr().out
 
 
@@ -94,14 +98,41 @@ def test_a_caught_mutant(judge, capsys):
     status, data = judge(FAKE_FAIL_MUTANT="one")
     assert status == 0, data
     assert data["verdicts"][0]["red"] == [CELL]
+    assert data["verdicts"][0]["fault"] == "byte 3 <is> wrong"
     assert "1 of 1 mutants caught" in capsys.readouterr().out
+
+
+def test_a_cell_that_is_red_for_another_reason_shows_nothing(judge, capsys):
+    status, data = judge("byte 4", FAKE_FAIL_MUTANT="one")
+    assert status == 1 and data["caught"] == 0
+    assert data["verdicts"][0]["outcome"] == "unclear"
+    assert data["verdicts"][0]["others"] == [[CELL, "byte 3 <is> wrong"]]
+    out = capsys.readouterr().out
+    assert f"UNCLEAR one: something is wrong; not for that, which is /byte 4/, is {CELL} red: byte 3" in out
+    assert "0 of 1 mutants caught" in out
+
+
+def test_a_cell_that_waited_in_vain_shows_nothing(judge, capsys):
+    status, data = judge(FAKE_FAIL_MUTANT="one", FAKE_LATE="1")
+    assert status == 1 and data["verdicts"][0]["outcome"] == "unclear"
+    assert "red: waited in vain: byte 3" in capsys.readouterr().out
+
+
+def test_a_cell_that_waited_in_vain_where_it_must(judge):
+    status, data = judge(hang=True, FAKE_FAIL_MUTANT="one", FAKE_LATE="1")
+    assert status == 0 and data["caught"] == 1
+
+
+def test_a_cell_that_waited_in_vain_for_something_else(judge):
+    status, data = judge("byte 4", hang=True, FAKE_FAIL_MUTANT="one", FAKE_LATE="1")
+    assert status == 1 and data["verdicts"][0]["outcome"] == "unclear"
 
 
 def test_what_is_red_without_a_mutant_fails_the_run(judge, capsys):
     status, data = judge(FAKE_FAIL=CELL)
     assert status == 1
-    assert data["without"]["red"] == [CELL]
-    assert f"RED without a mutant: {CELL}" in capsys.readouterr().out
+    assert data["without"]["red"] == [[CELL, "byte 3 <is> wrong"]]
+    assert f"RED without a mutant: {CELL}: byte 3" in capsys.readouterr().out
 
 
 def test_nothing_of_a_mutant_is_in_a_build_that_people_run(build):

@@ -102,7 +102,8 @@ def test_a_peer_that_crashes_costs_its_cell(conform, broken):
     command = broken("crash", "post_recv", 20)
     done, data = conform("--no-tap", "-k", FEW, peer_command=command, start_ms=20000)
     assert done.returncode == 1 and len(data["cells"]) > 3
-    assert len(one(data)) == 1 and "died of SIGSEGV in post_recv: the last words" in one(data)[0], one(data)
+    assert len(one(data)) == 1 and "died of SIGSEGV in post_recv: " in one(data)[0], one(data)
+    assert one(data)[0].endswith("the last words of the peer")
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def base_cells(tables):
 
 # how, at which call and the how many-th of it, and what is said of it
 BROKEN = [
-    ("crash", "map", 1, "died of SIGSEGV in map: the last words of the peer"),
+    ("crash", "map", 1, "died of SIGSEGV in map: "),
     ("killed", "poll_cq", 1, "died of SIGKILL in poll_cq"),
     ("hang", "sync", 1, "did not answer sync within 2000 ms and was killed"),
     ("garbage", "req_notify_cq", 1, "no answer to req_notify_cq: 'Broadcast message from root"),

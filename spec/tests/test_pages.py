@@ -15,6 +15,8 @@ PAGES = {
     "ibv_create_qp": "libibverbs/man/ibv_create_qp.3",
     "ibv_modify_qp": "libibverbs/man/ibv_modify_qp.3",
     "ibv_modify_srq": "libibverbs/man/ibv_modify_srq.3",
+    "ibv_modify_cq": "libibverbs/man/ibv_modify_cq.3",
+    "ibv_create_cq_ex": "libibverbs/man/ibv_create_cq_ex.3",
     "ibv_get_async_event": "libibverbs/man/ibv_get_async_event.3",
     "ibv_reg_mr": "libibverbs/man/ibv_reg_mr.3",
     "ibv_alloc_mw": "libibverbs/man/ibv_alloc_mw.3",

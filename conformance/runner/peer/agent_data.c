@@ -70,7 +70,7 @@ int agent_poll_cq(struct agent *a, const struct agent_args *args, void *to)
 	struct peer_poll *answer = to;
 	struct ibv_wc wc[PEER_WRS + 1];
 	size_t size = call->num * sizeof(wc[0]);
-	uint8_t *behind = (uint8_t *)&wc[call->num];
+	uint8_t *behind;
 	bool extended;
 	struct ibv_cq *cq = find_cq(a, call->cq, &extended);
 
@@ -79,6 +79,7 @@ int agent_poll_cq(struct agent *a, const struct agent_args *args, void *to)
 	if (call->num < 1 || call->num > PEER_WRS || args->tail_length != size)
 		return EINVAL;
 	memcpy(wc, args->tail, size);
+	behind = (uint8_t *)&wc[call->num];
 	memset(behind, CANARY, sizeof(wc[0]));
 	if (extended)
 		answer->num = poll_extended((struct ibv_cq_ex *)cq, wc);

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../patience.h"
 #include "far_inside.h"
 
 static struct {
@@ -275,6 +276,7 @@ int far_start(json_t *command, unsigned int start_ms, unsigned int timeout_ms, c
 		return -1;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	patience_remote();
 	name_command(command);
 	far.patience_ms = start_ms + 2 * timeout_ms + 1000;
 	if (!start_process(command)) {

@@ -4,10 +4,10 @@
  * context is served there, any other by libibverbs.
  */
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../patience.h"
 #include "far_inside.h"
 
 /* Macros that choose between functions of libibverbs, which are wrapped. */
@@ -106,13 +106,6 @@ WRAP(int, ibv_destroy_cq, struct ibv_cq *cq)
 	return far_is(cq->context) ? far_release(cq->handle) : __real_ibv_destroy_cq(cq);
 }
 
-static bool ready(int fd, int timeout_ms)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-
-	return poll(&p, 1, timeout_ms) == 1;
-}
-
 static bool far_ready(peer_id channel, int timeout_ms)
 {
 	struct peer_wait call = {channel, timeout_ms};
@@ -124,12 +117,12 @@ static bool far_ready(peer_id channel, int timeout_ms)
 bool end_cq_event_ready(struct ibv_comp_channel *channel, int timeout_ms)
 {
 	return far_is(channel->context) ? far_ready(((struct far_channel *)channel)->id, timeout_ms)
-					: ready(channel->fd, timeout_ms);
+					: patience_readable(channel->fd, timeout_ms);
 }
 
 bool end_async_ready(struct ibv_context *ctx, int timeout_ms)
 {
-	return far_is(ctx) ? far_ready(0, timeout_ms) : ready(ctx->async_fd, timeout_ms);
+	return far_is(ctx) ? far_ready(0, timeout_ms) : patience_readable(ctx->async_fd, timeout_ms);
 }
 
 WRAP(int, ibv_get_cq_event, struct ibv_comp_channel *channel, struct ibv_cq **cq, void **cq_context)

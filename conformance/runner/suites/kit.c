@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "../journal.h"
+#include "../patience.h"
 #include "kit.h"
 
 int kit_arg(const struct kit *k, const char *name, int fallback)
@@ -105,13 +106,13 @@ uint64_t kit_now_us(void)
 
 bool kit_wait(struct kit *k, struct link *l, struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	uint64_t deadline = kit_now_us() + l->dut->timeout_ms * 1000ull;
+	struct patience p = patience(l->dut->timeout_ms);
 	const char *side = cq == l->cq ? "requester" : "responder";
 	int ret;
 
 	do
 		ret = collect_poll(l, cq, wc);
-	while (!ret && kit_now_us() < deadline && !far_broken());
+	while (!ret && !patience_over(&p) && !far_broken());
 	if (ret == 1) {
 		seen(k->res, "%s CQE %s; ", side, value_name(status_names, wc->status));
 		return true;
@@ -176,7 +177,7 @@ void kit_alive(struct kit *k, struct link *l)
 	collect(l, &requester, &responder, k->res);
 }
 
-bool kit_next_async(struct ibv_context *ctx, int timeout_ms, struct ibv_async_event *event)
+bool kit_next_async(struct ibv_context *ctx, unsigned int timeout_ms, struct ibv_async_event *event)
 {
 	if (!end_async_ready(ctx, timeout_ms) || ibv_get_async_event(ctx, event))
 		return false;

@@ -48,7 +48,7 @@ void kit_expect_none(struct kit *k, struct link *l, struct ibv_cq *cq);
 /* The next asynchronous event of a context; false, and a fault, when it is another or none comes. */
 bool kit_expect_async(struct kit *k, struct ibv_context *ctx, enum ibv_event_type type, const void *element);
 /* The next event of any kind, acknowledged. */
-bool kit_next_async(struct ibv_context *ctx, int timeout_ms, struct ibv_async_event *event);
+bool kit_next_async(struct ibv_context *ctx, unsigned int timeout_ms, struct ibv_async_event *event);
 /* Events that lie there from what was before. */
 void kit_drain_async(struct ibv_context *ctx);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../journal.h"
+#include "../patience.h"
 #include "kit.h"
 
 #define REGIONS 4 /* of each thread */
@@ -161,11 +162,11 @@ static void *visit(void *arg)
 	return NULL;
 }
 
-static bool entered_within(struct visitor *v, uint64_t ms)
+static bool entered_within(struct visitor *v, unsigned int ms)
 {
-	uint64_t deadline = kit_now_us() + ms * 1000;
+	struct patience p = patience(ms);
 
-	while (!atomic_load(&v->inside) && kit_now_us() < deadline)
+	while (!atomic_load(&v->inside) && !patience_over(&p))
 		;
 	return atomic_load(&v->inside);
 }
@@ -190,6 +191,8 @@ static void second_visitor(struct kit *k, bool list, bool waits)
 	ibv_wr_start(l->qpx);
 	pthread_create(&thread, NULL, visit, &v);
 	entered = entered_within(&v, waits ? LONG_MS : l->dut->timeout_ms);
+	if (waits)
+		patience_lost(); /* as it should be */
 	ibv_wr_abort(l->qpx);
 	pthread_join(thread, NULL);
 	KIT_CHECK(k, !(entered && waits), "another thread entered the critical region of the QP");

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Polling, completion events, and what a completion says of a datagram. */
+#include <errno.h>
 #include <string.h>
 
+#include "../patience.h"
 #include "kit.h"
+
+#define MODERATED 3
 
 /* One SEND to the peer; both completions are taken. */
 static void send_one(struct kit *k, unsigned int flags)
@@ -62,6 +66,89 @@ static void event_solicited(struct kit *k)
 		KIT_FAULT(k, "no completion event came for a solicited message");
 }
 
+/* An event for so many completions, and none before: where the device can. */
+static void event_moderated(struct kit *k)
+{
+	struct ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE,
+					  .moderate = {.cq_count = MODERATED}};
+	int ret;
+
+	if (!kit_link(k, API_POST, NULL))
+		return;
+	log_call(&k->res->log,
+		 "ibv_modify_cq(peer_cq, &(struct ibv_modify_cq_attr){.moderate = {.cq_count = %d}})",
+		 MODERATED);
+	ret = ibv_modify_cq(k->l->peer_cq, &attr);
+	if (ret == EOPNOTSUPP || ret == ENOSYS) {
+		seen(k->res, "the device has no moderation; ");
+		return;
+	}
+	KIT_CHECK(k, !ret, "ibv_modify_cq failed with %s", errno_name(ret));
+	if (!arm(k, 0))
+		return;
+	for (unsigned int i = 1; i <= MODERATED && KIT_GOOD(k); i++) {
+		send_one(k, 0);
+		if (KIT_GOOD(k) && collect_event(k->l, i == MODERATED) != (i == MODERATED))
+			KIT_FAULT(k,
+				  i == MODERATED ? "no completion event came for %u completions"
+						 : "a completion event came for %u completions",
+				  i);
+	}
+}
+
+/* Reads the time of the next completion of the peer, once it is there. */
+static bool time_of_next(struct kit *k, uint64_t *ts)
+{
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)k->l->peer_cq; /* struct ibv_cq is how it begins */
+	struct ibv_poll_cq_attr attr = {};
+	struct patience p = patience(k->r->dut.timeout_ms);
+	int ret;
+
+	do
+		ret = ibv_start_poll(cq, &attr);
+	while (ret == ENOENT && !patience_over(&p));
+	if (ret) {
+		KIT_FAULT(k, "a CQE of the responder did not come");
+		return false;
+	}
+	*ts = ibv_wc_read_completion_ts(cq);
+	if (cq->status)
+		KIT_FAULT(k, "a receive ended with %s", value_name(status_names, cq->status));
+	ibv_end_poll(cq);
+	return KIT_GOOD(k);
+}
+
+static void timestamps(struct kit *k)
+{
+	static struct plan plan;
+	const struct link_opts opts = {.cq_ex = true, .timestamps = true};
+	const struct end *end = &k->r->dut.responder;
+	uint64_t before, ts, after;
+	struct posted posted;
+
+	if (!dut_ticks(end, &before)) {
+		seen(k->res, "the device has no clock; ");
+		return;
+	}
+	if (!kit_link(k, API_POST, &opts))
+		return;
+	for (int i = 0; i < 3; i++) {
+		if (!kit_plan(k, &plan))
+			return;
+		posted = post_list(k->l, &plan, 1, &k->res->log);
+		KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+		if (!kit_expect(k, k->l, k->l->cq, k->l->qp, plan.wr_id, IBV_WC_SUCCESS) ||
+		    !time_of_next(k, &ts))
+			return;
+		k->l->next_use++;
+		KIT_CHECK(k, dut_ticks(end, &after), "ibv_query_rt_values_ex failed");
+		KIT_CHECK(k, ts > before && ts <= after,
+			  "the time of completion %d is %llu, not between %llu and %llu", i,
+			  (unsigned long long)ts, (unsigned long long)before, (unsigned long long)after);
+		before = ts;
+	}
+}
+
 /* A completion in error counts as solicited. */
 static void event_error(struct kit *k)
 {
@@ -88,7 +175,7 @@ static void poll_many(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
 	unsigned int num = k->cell->num_wr, got = 0;
-	uint64_t deadline = kit_now_us() + k->r->dut.timeout_ms * 1000ull;
+	struct patience p = patience(k->r->dut.timeout_ms);
 	struct posted posted;
 	struct ibv_wc wc[4];
 
@@ -105,7 +192,7 @@ static void poll_many(struct kit *k)
 		int ret = ibv_poll_cq(k->l->peer_cq, 3, wc);
 
 		KIT_CHECK(k, ret >= 0 && ret <= 3, "ibv_poll_cq of 3 entries returned %d", ret);
-		KIT_CHECK(k, ret || kit_now_us() < deadline, "%u of %u CQEs came", got, num);
+		KIT_CHECK(k, ret || !patience_over(&p), "%u of %u CQEs came", got, num);
 		KIT_CHECK(k, ((uint8_t *)wc)[ret * sizeof(wc[0])] == 0xee,
 			  "an entry beyond the %d returned was written", ret);
 		for (int i = 0; i < ret; i++, got++)
@@ -251,5 +338,6 @@ const struct scenario wc_scenarios[] = {
 	{"event_any", event_any},     {"event_solicited", event_solicited},
 	{"event_error", event_error}, {"poll_many", poll_many},
 	{"cq_overrun", cq_overrun},   {"datagram", datagram},
-	{"wrong_qkey", wrong_qkey},   {NULL, NULL},
+	{"wrong_qkey", wrong_qkey},   {"event_moderated", event_moderated},
+	{"timestamps", timestamps},   {NULL, NULL},
 };
