@@ -13,7 +13,7 @@ struct side {
 	unsigned int done;
 };
 
-int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc)
+int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc, uint64_t *timestamp)
 {
 	struct ibv_poll_cq_attr attr = {};
 	int ret = ibv_start_poll(cq, &attr);
@@ -39,6 +39,8 @@ int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc)
 		else
 			wc->imm_data = ibv_wc_read_imm_data(cq);
 	}
+	if (timestamp)
+		*timestamp = ibv_wc_read_completion_ts(cq);
 	ibv_end_poll(cq);
 	return 1;
 }
@@ -46,7 +48,7 @@ int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc)
 int collect_poll(const struct link *l, struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	/* struct ibv_cq is how struct ibv_cq_ex begins (verbs.h) */
-	return l->opts.cq_ex ? poll_extended((struct ibv_cq_ex *)cq, wc) : ibv_poll_cq(cq, 1, wc);
+	return l->opts.cq_ex ? poll_extended((struct ibv_cq_ex *)cq, wc, NULL) : ibv_poll_cq(cq, 1, wc);
 }
 
 /* False when the CQ is empty. */

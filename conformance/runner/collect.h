@@ -13,8 +13,8 @@ void collect(struct link *l, const struct expect *requester, const struct expect
 void collect_extra(struct link *l, struct result *res);
 /* ibv_poll_cq() of one completion, or what ibv_start_poll() and its like say of it on an extended CQ. */
 int collect_poll(const struct link *l, struct ibv_cq *cq, struct ibv_wc *wc);
-/* ibv_start_poll() and its like, as ibv_poll_cq() would say it. */
-int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc);
+/* ibv_start_poll() and its like, as ibv_poll_cq() would say it. timestamp: NULL, or the CQ has them. */
+int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc, uint64_t *timestamp);
 /* Waits for a completion event of the peer's CQ when `wait` is set; acknowledges it. */
 bool collect_event(struct link *l, bool wait);
 void collect_memory(struct link *l, unsigned int first_use, struct result *res);

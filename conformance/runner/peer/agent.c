@@ -21,7 +21,8 @@ peer_id agent_keep(struct agent *a, enum agent_kind kind, void *object)
 {
 	for (peer_id id = 1; id < PEER_OBJECTS; id++) {
 		if (a->objects[id].kind == KIND_NONE) {
-			a->objects[id] = (struct agent_object){kind, false, object, ++a->births};
+			a->objects[id] =
+				(struct agent_object){.kind = kind, .at = object, .born = ++a->births};
 			return id;
 		}
 	}

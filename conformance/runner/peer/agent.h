@@ -25,6 +25,7 @@ enum agent_kind {
 struct agent_object {
 	enum agent_kind kind;
 	bool extended; /* a CQ that is read with ibv_start_poll() */
+	bool timed;    /* and has the times of its completions */
 	void *at;
 	uint64_t born; /* objects are destroyed in the reverse order of their creation */
 };

@@ -64,6 +64,23 @@ int agent_req_notify_cq(struct agent *a, const struct agent_args *args, void *to
 	return cq ? ibv_req_notify_cq(cq, call->solicited_only) : EBADF;
 }
 
+int agent_modify_cq(struct agent *a, const struct agent_args *args, void *to)
+{
+	const struct peer_modify_cq *call = args->call;
+	struct ibv_modify_cq_attr attr = call->attr;
+	bool extended;
+	struct ibv_cq *cq = find_cq(a, call->cq, &extended);
+
+	return cq ? ibv_modify_cq(cq, &attr) : EBADF;
+}
+
+int agent_query_rt_values(struct agent *a, const struct agent_args *args, void *to)
+{
+	struct peer_ticks *answer = to;
+
+	return dut_ticks(&a->end, &answer->raw_clock) ? 0 : EOPNOTSUPP;
+}
+
 int agent_poll_cq(struct agent *a, const struct agent_args *args, void *to)
 {
 	const struct peer_poll *call = args->call;
@@ -82,7 +99,8 @@ int agent_poll_cq(struct agent *a, const struct agent_args *args, void *to)
 	behind = (uint8_t *)&wc[call->num];
 	memset(behind, CANARY, sizeof(wc[0]));
 	if (extended)
-		answer->num = poll_extended((struct ibv_cq_ex *)cq, wc);
+		answer->num = poll_extended((struct ibv_cq_ex *)cq, wc,
+					    a->objects[call->cq].timed ? &answer->timestamp : NULL);
 	else
 		answer->num = ibv_poll_cq(cq, call->num, wc);
 	for (size_t i = 0; i < sizeof(wc[0]); i++)

@@ -126,6 +126,7 @@ int agent_create_cq(struct agent *a, const struct agent_args *args, void *to)
 	err = agent_give(a, KIND_CQ, cq, &answer->id);
 	if (!err) {
 		a->objects[answer->id].extended = call->extended;
+		a->objects[answer->id].timed = call->wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP;
 		answer->cqe = cq->cqe;
 	}
 	return err;

@@ -6,7 +6,7 @@
 
 #include "far_inside.h"
 
-static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+static int poll_timed(struct ibv_cq *cq, int num, struct ibv_wc *wc, uint64_t *timestamp)
 {
 	struct peer_poll call = {.cq = cq->handle, .num = num}, answer;
 	struct far_tail tail = {wc, num * sizeof(*wc)};
@@ -19,7 +19,15 @@ static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
 	else if (!err)
 		far_complain("gave another number of completions than was asked for");
 	far_unlock();
+	*timestamp = answer.timestamp;
 	return err ? -err : answer.num;
+}
+
+static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+{
+	uint64_t ignored;
+
+	return poll_timed(cq, num, wc, &ignored);
 }
 
 static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
@@ -30,6 +38,14 @@ static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
 	return FAR_CALL(req_notify_cq, &call, &nothing);
 }
 
+static int modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	struct peer_modify_cq call = {cq->handle, *attr};
+	struct peer_nothing nothing;
+
+	return FAR_CALL(modify_cq, &call, &nothing);
+}
+
 /* An extended CQ: its completion is fetched whole, the functions that read it look at what came. */
 struct far_cq {
 	union {
@@ -37,6 +53,7 @@ struct far_cq {
 		struct ibv_cq_ex ex;
 	};
 	struct ibv_wc wc;
+	uint64_t timestamp;
 };
 
 static struct far_cq *to_far_cq(struct ibv_cq_ex *ex)
@@ -47,7 +64,7 @@ static struct far_cq *to_far_cq(struct ibv_cq_ex *ex)
 static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
 	struct far_cq *cq = to_far_cq(ex);
-	int ret = poll_cq(&cq->cq, 1, &cq->wc);
+	int ret = poll_timed(&cq->cq, 1, &cq->wc, &cq->timestamp);
 
 	if (ret != 1)
 		return ret ? -ret : ENOENT;
@@ -110,6 +127,22 @@ static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)
 	return to_far_cq(ex)->wc.dlid_path_bits;
 }
 
+static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
+{
+	return to_far_cq(ex)->timestamp;
+}
+
+static int query_rt_values(struct ibv_context *ctx, struct ibv_values_ex *values)
+{
+	struct peer_nothing nothing = {};
+	struct peer_ticks answer;
+	int err = FAR_CALL(query_rt_values, &nothing, &answer);
+
+	values->comp_mask &= err ? 0 : IBV_VALUES_MASK_RAW_CLOCK;
+	values->raw_clock = (struct timespec){.tv_nsec = (long)answer.raw_clock};
+	return err;
+}
+
 struct ibv_cq *far_create_cq(int cqe, struct ibv_comp_channel *channel, bool extended, uint64_t wc_flags)
 {
 	struct peer_create_cq call = {
@@ -143,6 +176,7 @@ struct ibv_cq *far_create_cq(int cqe, struct ibv_comp_channel *channel, bool ext
 		.read_slid = read_slid,
 		.read_sl = read_sl,
 		.read_dlid_path_bits = read_dlid_path_bits,
+		.read_completion_ts = read_completion_ts,
 	};
 	return &cq->cq;
 }
@@ -397,6 +431,8 @@ void far_set_ops(struct verbs_context *ctx)
 	ctx->sz = sizeof(*ctx);
 	ctx->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
 	ctx->create_cq_ex = create_cq_ex;
+	ctx->modify_cq = modify_cq;
+	ctx->query_rt_values = query_rt_values;
 	ctx->open_xrcd = open_xrcd;
 	ctx->close_xrcd = close_xrcd;
 	ctx->create_srq_ex = create_srq_ex;

@@ -100,7 +100,17 @@ struct peer_notify {
 /* Tail of both: the caller's array of struct ibv_wc, as it is before and after the call. */
 struct peer_poll {
 	peer_id cq;
-	int32_t num; /* of an answer: what was returned */
+	int32_t num;        /* of an answer: what was returned */
+	uint64_t timestamp; /* of an answer: of the completion, where the CQ has them */
+};
+
+struct peer_modify_cq {
+	peer_id cq;
+	struct ibv_modify_cq_attr attr;
+};
+
+struct peer_ticks {
+	uint64_t raw_clock;
 };
 
 struct peer_create_srq {
@@ -244,6 +254,8 @@ struct peer_cm_answer {
 	X(create_cq, struct peer_create_cq, struct peer_cq, 0)                                               \
 	X(req_notify_cq, struct peer_notify, struct peer_nothing, 0)                                         \
 	X(poll_cq, struct peer_poll, struct peer_poll, 1)                                                    \
+	X(query_rt_values, struct peer_nothing, struct peer_ticks, 0)                                        \
+	X(modify_cq, struct peer_modify_cq, struct peer_nothing, 0)                                          \
 	X(create_srq, struct peer_create_srq, struct peer_srq, 0)                                            \
 	X(get_srq_num, struct peer_object, struct peer_number, 0)                                            \
 	X(modify_srq, struct peer_modify_srq, struct peer_nothing, 0)                                        \
