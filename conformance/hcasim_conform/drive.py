@@ -9,6 +9,7 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import tempfile
 from collections import deque
 from dataclasses import dataclass, field, replace
@@ -24,7 +25,7 @@ RUNNER = "hcasim-conform-runner"
 CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
 
 
-@dataclass
+@dataclass(slots=True)  # there may be a quarter of a million
 class Result:
     passed: bool
     seen: str = ""
@@ -201,7 +202,9 @@ class GroupRun:
 
     @staticmethod
     def _result(line):
-        result = Result(line["pass"], line["seen"], line["faults"], line["calls"], line["errno"], line["us"])
+        result = Result(
+            line["pass"], sys.intern(line["seen"]), line["faults"], line["calls"], line["errno"], line["us"]
+        )
         result.late = line.get("late", result.late)
         result.clock = tuple(line.get("clock", result.clock))
         result.posts = line.get("posts", result.posts)

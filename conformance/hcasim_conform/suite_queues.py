@@ -11,9 +11,27 @@ FAILURE = "ibv_wr_post/RETURN-VALUE/failure"
 SRQ_RECV = "ibv_post_srq_recv/DESCRIPTION"
 MODERATE = "ibv_modify_cq/DESCRIPTION/cq_count"
 TIMESTAMP = "ibv_create_cq_ex/DESCRIPTION/ibv_wc_read_completion_ts"
-EVENT = "ibv_req_notify_cq/DESCRIPTION/any"
 SOLICITED = "ibv_req_notify_cq/DESCRIPTION/solicited"
 SHORT_OF = {"reset": 3, "init": 2, "rtr": 1}
+
+# Completion events. Case: scenario, clause, what it says.
+NOTIFY = {
+    "any": (
+        "event_any",
+        "ibv_req_notify_cq/NOTES/one-shot",
+        "one event for a new CQE, and no second without a new request",
+    ),
+    "solicited-only": (
+        "event_solicited",
+        SOLICITED,
+        "an event for a solicited message, none for another",
+    ),
+    "error": (
+        "event_error",
+        SOLICITED,
+        "an event for a CQE in error, although only solicited ones were asked for",
+    ),
+}
 
 
 class Queues(Suite):
@@ -139,38 +157,22 @@ class Queues(Suite):
             says = "IBV_EVENT_CQ_ERR for the CQ into which more completions come than it holds"
             overrun = "ibv_poll_cq/NOTES/overrun"
             yield self._event("overrun", qpt, "event", "cq_overrun", overrun, says, name="RDMA_WRITE")
-        one_shot = "ibv_req_notify_cq/NOTES/one-shot"
         for qpt in ("RC", "UC", "UD"):
-            for case, scenario, clause, says in (
-                (
-                    "any",
-                    "event_any",
-                    one_shot,
-                    "one event for a new CQE, and no second without a new request",
-                ),
-                (
-                    "solicited-only",
-                    "event_solicited",
-                    SOLICITED,
-                    "an event for a solicited message, none for another",
-                ),
-                (
-                    "error",
-                    "event_error",
-                    SOLICITED,
-                    "an event for a CQE in error, although only solicited ones were asked for",
-                ),
-            ):
-                yield self._event("notify", qpt, case, scenario, clause, says)
-            says = "no event before as many completions have come as cq_count says, and one then"
-            yield self._event("notify", qpt, "moderated", "event_moderated", MODERATE, says, level="SHOULD")
-            says = "each completion has a time later than that of the one before, between those of the clock"
-            yield self._event(
-                "notify", qpt, "timestamps", "timestamps", TIMESTAMP, says, errata=("TIMESTAMP",)
-            )
+            yield from self._notify(qpt)
             says = "never more entries than asked for, in order, each once, nothing written beyond them"
             removed = "ibv_poll_cq/NOTES/removed"
             yield self._event("poll", qpt, "several", "poll_many", removed, says, 7)
+        yield from self._datagrams()
+
+    def _notify(self, qpt):
+        for case, (scenario, clause, says) in NOTIFY.items():
+            yield self._event("notify", qpt, case, scenario, clause, says)
+        says = "no event before as many completions have come as cq_count says, and one then"
+        yield self._event("notify", qpt, "moderated", "event_moderated", MODERATE, says, level="SHOULD")
+        says = "each completion has a time later than that of the one before, between those of the clock"
+        yield self._event("notify", qpt, "timestamps", "timestamps", TIMESTAMP, says, errata=("TIMESTAMP",))
+
+    def _datagrams(self):
         for ex in (0, 1):
             yield Case(
                 suite="datagram",

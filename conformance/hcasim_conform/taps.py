@@ -15,6 +15,7 @@ from .traces import Traces
 # Posted by several threads, or beside the journal: it does not say what is on the wire, or in which order.
 UNJUDGED = ("region", "overrun")
 REFUSED = ("flush", "keys", "mw")  # a request is refused, and what is behind it does not leave
+NOT_TIMED = (None, None)  # of a result that has been judged: nobody asks again when its cell was
 REPEATED = ("rnr", "retry")  # the same request again and again
 
 
@@ -47,7 +48,7 @@ class Watched:
                 result.faults.append(f"the traces cannot be judged: {type(error).__name__}: {error}")
                 result.passed = False
         for cell, result in self.results:
-            result.posts = []
+            result.posts, result.ends, result.clock = [], [], NOT_TIMED
             self.report(cell, result)
 
 

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A part of --exhaustive, another one for each commit: the whole is for the night (docs/ci.md), but it must not rot."""
+import subprocess
+
+from conftest import REPO
+from hcasim_conform import results
+
+PARTS = 50
+
+
+def part():
+    """The same for the same commit. A tree without history has the first."""
+    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=REPO, capture_output=True, text=True, check=False)
+    return int(done.stdout, 16) % PARTS + 1 if done.returncode == 0 else 1
+
+
+def test_a_part_of_the_exhaustive_set(build, tmp_path):
+    shard = f"{part()}/{PARTS}"
+    command = [
+        build / "bin" / "hcasim",
+        "conform",
+        "--exhaustive",
+        "--tap",
+        "--shard",
+        shard,
+        "--out",
+        tmp_path,
+    ]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
+    data = results.load(tmp_path / "results.json")
+    assert data["mode"] == "exhaustive" and data["shard"] == [part(), PARTS]
+    assert data["summary"]["cells"] == data["summary"]["pass"] > 4000
+    # the parts together are all cells that are defined
+    undefined = sum(n for reason, n in data["counts"]["left_out"].items() if reason.startswith("UNDEFINED"))
+    assert data["counts"]["exist"] - undefined >= PARTS * (data["summary"]["cells"] - 1)
