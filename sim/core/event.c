@@ -83,6 +83,16 @@ static struct eq *eq_for(const struct hca *hca, const struct event_source *src, 
 	return eq && eq->pi - eq->ci < eq->ring.entries ? eq : NULL;
 }
 
+/* Of a port that changed twice before either was told, what it is now comes last. */
+static uint32_t to_tell(const struct hca *hca, const struct event_source *src)
+{
+	const uint32_t up = 1u << HCASIM_EQE_TYPE_PORT_ACTIVE, down = 1u << HCASIM_EQE_TYPE_PORT_ERR;
+
+	if (!(src->pending & up) || !(src->pending & down))
+		return src->pending;
+	return src->pending & ~(hca_port_up(hca, src->port) ? up : down);
+}
+
 /* The first source that has an event whose EQ has room. */
 static struct event_source *event_next(const struct hca *hca, unsigned int *type)
 {
@@ -91,7 +101,7 @@ static struct event_source *event_next(const struct hca *hca, unsigned int *type
 	*type = 0;
 	for (n = hca->events.next; n != &hca->events; n = n->next) {
 		struct event_source *src = node_entry(n, struct event_source, node);
-		uint32_t left = src->pending;
+		uint32_t left = to_tell(hca, src);
 
 		while (left) {
 			*type = (unsigned int)__builtin_ctz(left);

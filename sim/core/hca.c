@@ -252,6 +252,11 @@ int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu
 	return 0;
 }
 
+bool hca_port_up(const struct hca *hca, uint8_t port)
+{
+	return port && port <= hca->cfg.num_ports && hca->port[port - 1].up;
+}
+
 void hca_counters(const struct hca *hca, struct hca_counters *out)
 {
 	*out = hca->counters;

@@ -361,7 +361,9 @@ void hca_alarm(struct hca *hca, hca_ps at);
 
 /* GID `index` of `port`: all-zero removes it. The L2 address packets with this source carry. */
 int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16]);
+/* Nothing leaves a port that is down, and nothing arrives. */
 int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu);
+bool hca_port_up(const struct hca *hca, uint8_t port);
 
 struct hca_counters {
 	uint64_t doorbells, wqes, bf_pushes, bf_torn, tx_packets, rx_packets, rx_dropped, icrc_errors,

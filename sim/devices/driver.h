@@ -145,6 +145,8 @@ struct drv_ops {
 	void (*irq)(struct drv_device *dev, unsigned int vector);
 	void (*query_device)(struct drv_device *dev, struct ib_uverbs_ex_query_device_resp *out);
 	void (*query_port)(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out);
+	/* The port's network interface is set up or down. */
+	int (*set_port)(struct drv_device *dev, uint8_t port, bool up);
 
 	int (*alloc_ucontext)(struct drv_ucontext *ctx, struct drv_udata *u);
 	void (*dealloc_ucontext)(struct drv_ucontext *ctx);

@@ -262,6 +262,44 @@ void kernel_show_counters(struct kernel *k)
 		sysfs_update(&k->dev[i], false);
 }
 
+static struct kdev *find_netdev(struct kernel *k, const char *name, uint8_t *port)
+{
+	char known[32];
+
+	for (unsigned int i = 0; i < k->num_devices; i++) {
+		for (*port = 1; kdev_port_valid(&k->dev[i], *port); ++*port) {
+			kdev_netdev_name(&k->dev[i], *port, known, sizeof(known));
+			if (!strcmp(known, name))
+				return &k->dev[i];
+		}
+	}
+	return NULL;
+}
+
+int kernel_link(struct kernel *k, const char *name)
+{
+	uint8_t port;
+	const struct kdev *d = find_netdev(k, name, &port);
+
+	return d ? kdev_port_up(d, port) : -ENODEV;
+}
+
+int kernel_link_set(struct kernel *k, const char *name, bool up)
+{
+	uint8_t port;
+	struct kdev *d = find_netdev(k, name, &port);
+	int ret;
+
+	if (!d)
+		return -ENODEV;
+	ret = kdev_ops(d)->set_port(&d->drv, port, up);
+	if (ret)
+		return ret;
+	kdev_query_port(d, port);
+	sysfs_update(d, true);
+	return 0;
+}
+
 long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t arg, struct kreply *reply)
 {
 	*reply = (struct kreply){.drain_fd = -1};

@@ -85,6 +85,10 @@ int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_
 void kernel_file_ready(struct kfile *f, int fd, uint64_t ino);
 /* The counters in sysfs become those of now. */
 void kernel_show_counters(struct kernel *k);
+/* Network interface `name`: 1 if it is up, 0 if not; -ENODEV: there is none of that name. */
+int kernel_link(struct kernel *k, const char *name);
+/* Sets it up or down: its port's link follows. sysfs is of now when this returns. */
+int kernel_link_set(struct kernel *k, const char *name, bool up);
 /* Which adapter the file belongs to. */
 unsigned int kernel_file_device(const struct kfile *f);
 /* True if the pipe with inode `ino`, handed out for this file, carries asynchronous events. */

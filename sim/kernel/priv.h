@@ -211,6 +211,11 @@ static inline bool kdev_port_valid(const struct kdev *d, uint32_t port)
 	return port >= 1 && port <= d->num_ports;
 }
 
+static inline bool kdev_port_up(const struct kdev *d, unsigned int port)
+{
+	return d->port[port - 1].state == 4; /* IB_PORT_ACTIVE */
+}
+
 int kdev_probe(struct kdev *d, struct kernel *k, unsigned int index);
 void kdev_remove(struct kdev *d);
 /* Reads the driver's view of the port anew. */

@@ -4,6 +4,7 @@
  * kernel makes them (Documentation/ABI/stable/sysfs-class-infiniband, sysfs-bus-pci).
  */
 #include <errno.h>
+#include <net/if.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +165,18 @@ static void pci_attrs(struct tree *t, const struct kdev *d, const char *dir)
 	     o->pci_vendor, o->pci_device);
 }
 
+static void net_state(struct tree *t, const struct kdev *d, unsigned int port, const char *pci)
+{
+	const bool up = kdev_port_up(d, port);
+	char dir[PATH_SIZE / 2], name[32];
+
+	kdev_netdev_name(d, port, name, sizeof(name));
+	snprintf(dir, sizeof(dir), "%s/net/%s", pci, name);
+	attr(t, dir, "operstate", "%s", up ? "up" : "down");
+	attr(t, dir, "carrier", "%u", up);
+	attr(t, dir, "flags", "0x%x", IFF_BROADCAST | IFF_MULTICAST | (up ? IFF_UP : 0));
+}
+
 static void net_attrs(struct tree *t, const struct kdev *d, unsigned int port, const char *pci)
 {
 	const uint8_t *m = d->drv.cfg->mac[port - 1];
@@ -175,8 +188,7 @@ static void net_attrs(struct tree *t, const struct kdev *d, unsigned int port, c
 	attr(t, dir, "address", "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
 	attr(t, dir, "ifindex", "%u", kdev_ifindex(d, port));
 	attr(t, dir, "mtu", "%u", 4200); /* holds a packet of RoCE MTU 4096 with its headers */
-	attr(t, dir, "operstate", "up");
-	attr(t, dir, "carrier", "1");
+	net_state(t, d, port, pci);
 	attr(t, dir, "speed", "%u", d->drv.cfg->port_rate ? d->drv.cfg->port_rate : 40000);
 	attr(t, dir, "type", "1"); /* ARPHRD_ETHER */
 	attr(t, dir, "dev_id", "0x0");
@@ -410,6 +422,8 @@ void sysfs_update(struct kdev *d, bool port_changed)
 		snprintf(dir, sizeof(dir), "%s/infiniband/%s/ports/%u", pci, d->drv.cfg->name, p);
 		port_state(&t, d, p, dir);
 		port_counters(&t, d, dir);
+		if (port_changed)
+			net_state(&t, d, p, pci);
 	}
 }
 

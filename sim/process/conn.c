@@ -313,6 +313,23 @@ static int64_t do_sync(struct conn *c, const struct proto_req *req)
 	return 0;
 }
 
+static int64_t do_link(struct conn *c, struct proto_req *req)
+{
+	int64_t ret;
+
+	req->link.name[sizeof(req->link.name) - 1] = '\0';
+	if (req->link.set > 1 || req->link.up > 1)
+		return -EINVAL;
+	if (req->link.set) {
+		ret = kernel_link_set(c->server->kernel, req->link.name, req->link.up);
+		if (ret)
+			return ret;
+		/* The event is told before whoever asked goes on. */
+		machine_run(c->server->machine, CALL_PS);
+	}
+	return kernel_link(c->server->kernel, req->link.name);
+}
+
 static int64_t dispatch(struct conn *c, struct proto_req *req, struct answer *a)
 {
 	if (req->version != PROTO_VERSION)
@@ -344,6 +361,8 @@ static int64_t dispatch(struct conn *c, struct proto_req *req, struct answer *a)
 	case PROTO_SHOW:
 		kernel_show_counters(c->server->kernel);
 		return 0;
+	case PROTO_LINK:
+		return do_link(c, req);
 	default:
 		return -EPROTO;
 	}

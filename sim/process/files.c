@@ -165,10 +165,13 @@ PRELOAD_API int ioctl(int fd, unsigned long request, ...)
 	struct proto_reply reply;
 	va_list ap;
 	void *arg;
+	int ret;
 
 	va_start(ap, request);
 	arg = va_arg(ap, void *);
 	va_end(ap);
+	if (netdev_ioctl(fd, request, arg, &ret))
+		return ret;
 	if (_IOC_TYPE(request) != RDMA_IOCTL_MAGIC || !file_lookup(fd, &req.file, NULL))
 		return REAL(ioctl)(fd, request, arg);
 	req.ioctl.cmd = request;

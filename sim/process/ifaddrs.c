@@ -54,6 +54,16 @@ static void set_v6(struct own *own, const struct in6_addr *gid, unsigned int sco
 	memset(&own->mask.sin6_addr, 0xff, 8);
 }
 
+static unsigned int flags_of(const char *port)
+{
+	char path[PATH_MAX], state[32];
+
+	snprintf(path, sizeof(path), "%s/state", port);
+	if (!read_word(path, state, sizeof(state)) || strcmp(state, "4: ACTIVE") != 0)
+		return IFF_BROADCAST | IFF_MULTICAST;
+	return IFF_UP | IFF_RUNNING | IFF_BROADCAST | IFF_MULTICAST;
+}
+
 /* The address that entry `index` of a port's GID table stands for. False: the table ends here. */
 static bool add_gid(const char *port, unsigned int index, struct ifaddrs ***tail)
 {
@@ -79,7 +89,7 @@ static bool add_gid(const char *port, unsigned int index, struct ifaddrs ***tail
 	else
 		set_v6(own, &bytes, (unsigned int)strtoul(scope, NULL, 10));
 	own->ifa.ifa_name = own->name;
-	own->ifa.ifa_flags = IFF_UP | IFF_RUNNING | IFF_BROADCAST | IFF_MULTICAST;
+	own->ifa.ifa_flags = flags_of(port);
 	own->ifa.ifa_addr = (struct sockaddr *)&own->addr;
 	own->ifa.ifa_netmask = (struct sockaddr *)&own->mask;
 	own->ifa.ifa_data = &marker;

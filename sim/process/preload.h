@@ -74,6 +74,11 @@ int file_stat(const char *name, dev_t *rdev);
 /* Counters in sysfs are files: they are written anew before `p`, if it is one or a folder of them, is opened. */
 void file_show(const struct path *p);
 
+/* ---- netdev.c: network interfaces ---------------------------------------------------------------- */
+
+/* ioctl() of a simulated interface's flags: true if it was one, and `ret` is the call's result. */
+bool netdev_ioctl(int fd, unsigned long request, void *arg, int *ret);
+
 /* ---- syscall.S: libc's syscall() ----------------------------------------------------------------- */
 
 /* What syscall() does with these numbers. -1 and errno, as syscall() has it. */

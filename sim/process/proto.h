@@ -39,6 +39,7 @@ enum proto_op {
 	PROTO_MUNMAP, /* one page of a BAR is no longer mapped */
 	PROTO_SYNC,   /* files closed before this request are released when it returns */
 	PROTO_SHOW,   /* the counters in sysfs are of now when it returns */
+	PROTO_LINK,   /* -> 1: the network interface is up, 0: it is down; after it was set, if asked */
 	PROTO_NUM_OPS
 };
 
@@ -74,6 +75,11 @@ struct proto_req {
 			uint32_t hca, bar;
 			uint64_t bar_offset, len;
 		} munmap;
+		struct {
+			char name[PROTO_NAME_MAX];
+			uint32_t set; /* 1: set it to `up` */
+			uint32_t up;
+		} link;
 		uint64_t room[12];
 	};
 };

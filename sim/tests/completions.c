@@ -317,6 +317,7 @@ int main(void)
 	access_errors();
 	silence();
 	run_events(&l);
+	run_port(&l);
 	link_close(&l);
 	printf("all completions and events as they must be\n");
 	return 0;

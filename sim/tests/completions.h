@@ -53,4 +53,7 @@ void expect_event(struct link *l, int end, enum ibv_event_type type, const void 
 /* completions_events.c */
 void run_events(struct link *l);
 
+/* completions_port.c */
+void run_port(struct link *l);
+
 #endif

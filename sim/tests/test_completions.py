@@ -59,6 +59,8 @@ def test_events(seen):
         "SQ_DRAINED": "send queue drained",
         "SRQ_LIMIT_REACHED": "SRQ limit reached",
         "QP_LAST_WQE_REACHED": "last WQE reached",
+        "PORT_ERR": "port error",
+        "PORT_ACTIVE": "port active",
     }
     for event, _, when in rows(["event", "of", "when"]):
         if "core test" not in when and "test_failures" not in when:

@@ -36,6 +36,11 @@ unsigned int Port::adapter_index() const
 	return adapter_.index();
 }
 
+bool Port::up() const
+{
+	return hca_port_up(adapter_.core(), number_);
+}
+
 /* A frame that no port of this wire could carry is dropped, as hardware does. */
 void Port::send(hca_packet *pkt)
 {
@@ -50,6 +55,8 @@ void Port::send(hca_packet *pkt)
 
 void Port::pump(hca_ps now)
 {
+	while (!queue_.empty() && !up())
+		wire_.dropped(*this, queue_.pop(), "its port is down");
 	if (!queue_.empty() && wire_.paused(*queue_.front()))
 		return; /* until wake() */
 	if (!queue_.empty() && now >= free_at_) {

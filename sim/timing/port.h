@@ -52,6 +52,7 @@ class Port : public sc_core::sc_module
 		return mac_;
 	}
 	unsigned int adapter_index() const;
+	bool up() const;
 	bool room() const
 	{
 		return queue_.size() < capacity_;

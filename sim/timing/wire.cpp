@@ -91,6 +91,11 @@ void Wire::wake()
 /* One frame to one port, with the faults it meets. */
 void Wire::pass(const Port &from, Port &to, hca_packet *pkt, hca_ps start)
 {
+	if (!to.up()) {
+		note(from, start, "the port it goes to is down", pkt);
+		hca_packet_free(pkt);
+		return;
+	}
 	if (!fault_.active())
 		return deliver(to, pkt, start, false);
 	Fault::Fate fate = fault_.fate(pkt->len);

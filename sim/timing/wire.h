@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Full-duplex links from every port to one switch, which sends each frame to the port with its
- * destination address (also back to the sender's own), and to every port if it is a group address.
+ * destination address (also back to the sender's own), and to every port if it is a group address. A link
+ * that is down is one port's: the others stay up, and what they send to it ends at the switch.
  */
 #ifndef HCASIM_TIMING_WIRE_H
 #define HCASIM_TIMING_WIRE_H

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Network interfaces of the simulated adapters, from the simulated sysfs tree, in iproute2's words."""
+import fcntl
 import ipaddress
 import os
 import shutil
+import socket
+import struct
 import sys
 
 CLASS = "/sys/class/infiniband"
@@ -33,6 +36,20 @@ def mac_of(device, port):
             mac = bytes([packed[8] ^ 2]) + packed[9:11] + packed[13:]
             return ":".join(f"{byte:02x}" for byte in mac)
     return "00:00:00:00:00:00"
+
+
+def is_up(device, name):
+    return bool(int(read(device, "device", "net", name, "flags"), 16) & 1)
+
+
+def set_link(name, up):
+    """SIOCSIFFLAGS of netdevice(7), which the machine answers for its interfaces."""
+    SIOCGIFFLAGS, SIOCSIFFLAGS, IFF_UP = 0x8913, 0x8914, 1
+    request = struct.Struct("16sH22x")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        _, flags = request.unpack(fcntl.ioctl(any_socket, SIOCGIFFLAGS, request.pack(name.encode(), 0)))
+        flags = flags | IFF_UP if up else flags & ~IFF_UP
+        fcntl.ioctl(any_socket, SIOCSIFFLAGS, request.pack(name.encode(), flags))
 
 
 def ports():

@@ -255,10 +255,55 @@ static void port_state(void)
 	pair_free(&p);
 }
 
+/* Where the event stands in the EQ, counted from the first that was not looked at yet. */
+static unsigned int event_at(const struct bed *bed, unsigned int side, uint8_t type)
+{
+	unsigned int i;
+
+	for (i = 0; i < BED_EQ; i++) {
+		const struct tiny_eqe *e = &bed->eq[side][(bed->eq_ci[side] + i) & (BED_EQ - 1)];
+
+		if (e->type == type && e->number != UINT32_MAX)
+			break;
+	}
+	return i;
+}
+
+/* Two changes before the adapter could tell either: both are told, and the state that it is in last. */
+static void port_flaps(void)
+{
+	const uint8_t up = HCASIM_EQE_TYPE_PORT_ACTIVE, down = HCASIM_EQE_TYPE_PORT_ERR;
+
+	for (int first = 0; first < 2; first++) {
+		struct pair p;
+
+		pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+		if (!first)
+			CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, false, 3), 0);
+		bed_run(p.bed);
+		bed_events(p.bed, 1, up, 1);
+		bed_events(p.bed, 1, down, 1);
+		CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, !first, 3), 0);
+		CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, first, 3), 0);
+		bed_run(p.bed);
+		CU_ASSERT_TRUE(event_at(p.bed, 1, first ? down : up) < event_at(p.bed, 1, first ? up : down));
+		CU_ASSERT_EQUAL(bed_events(p.bed, 1, up, 1), 1);
+		CU_ASSERT_EQUAL(bed_events(p.bed, 1, down, 1), 1);
+		CU_ASSERT_EQUAL(hca_port_up(p.bed->hca[1], 1), first);
+		pair_free(&p);
+	}
+}
+
 const struct test state_tests[] = {
-	{"posted before RTS", posted_before_rts}, {"SQD drains", drain},
-	{"ERR flushes both queues", flush_both},  {"hostile record", hostile_record},
-	{"reset in flight", reset_in_flight},     {"destroy in flight", destroy_in_flight},
-	{"adapter goes", adapter_goes},           {"bad commands", bad_commands},
-	{"port goes down and up", port_state},    {NULL, NULL},
+	{"posted before RTS", posted_before_rts},
+	{"SQD drains", drain},
+	{"ERR flushes both queues", flush_both},
+	{"hostile record", hostile_record},
+	{"reset in flight", reset_in_flight},
+	{"destroy in flight", destroy_in_flight},
+	{"adapter goes", adapter_goes},
+	{"bad commands", bad_commands},
+	{"port goes down and up", port_state},
+	{"port goes down and up at once", port_flaps},
+	{NULL, NULL},
 };

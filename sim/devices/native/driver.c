@@ -135,9 +135,11 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 
 static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out)
 {
+	const bool up = hca_port_up(dev->hca, port);
+
 	memset(out, 0, sizeof(*out));
-	out->state = PORT_ACTIVE;
-	out->phys_state = PHYS_LINK_UP;
+	out->state = up ? PORT_ACTIVE : PORT_DOWN;
+	out->phys_state = up ? PHYS_LINK_UP : PHYS_DISABLED;
 	out->max_mtu = MTU_4096;
 	out->active_mtu = port_mtu(dev);
 	out->gid_tbl_len = NATIVE_GID_TABLE;
@@ -148,6 +150,11 @@ static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_qu
 	out->active_width = WIDTH_4X;
 	out->active_speed = lane_speed(dev->cfg->port_rate ? dev->cfg->port_rate : 40000);
 	out->link_layer = ETHERNET;
+}
+
+static int set_port(struct drv_device *dev, uint8_t port, bool up)
+{
+	return hca_port_set(dev->hca, port, up, port_mtu(dev));
 }
 
 static int alloc_pd(struct drv_pd *base, struct drv_udata *u)
@@ -292,6 +299,7 @@ const struct drv_ops native_drv_ops = {
 	.irq = native_irq,
 	.query_device = query_device,
 	.query_port = query_port,
+	.set_port = set_port,
 	.alloc_ucontext = native_alloc_ucontext,
 	.dealloc_ucontext = native_dealloc_ucontext,
 	.query_ucontext = native_query_ucontext,

@@ -338,15 +338,21 @@ static void port_event(void)
 	file_open();
 	CHECK_ERR(make_context(), 0);
 	CHECK_ERR(kernel_open(w.k, &w.task, "uverbs1", 0, &other), 0);
-	CHECK_ERR(hca_port_set(bench_core(0), 1, false, 5), 0);
+	CHECK_ERR(kernel_link(w.k, "ens5"), -ENODEV);
+	CHECK_ERR(kernel_link_set(w.k, "ens5", false), -ENODEV);
+	CHECK_ERR(kernel_link_set(w.k, "ens4", false), 0); /* of the other adapter */
 	run_machine();
-	if (readable(w.async_fd)) {
+	CHECK_ERR(readable(w.async_fd), 0);
+	for (int up = 0; up < 2; up++) {
+		CHECK_ERR(kernel_link(w.k, "ens3"), !up);
+		CHECK_ERR(kernel_link_set(w.k, "ens3", up), 0);
+		CHECK_ERR(kernel_link(w.k, "ens3"), up);
+		run_machine();
 		CHECK(read_async(&d));
 		CU_ASSERT_EQUAL(d.element, 1);
-		CU_ASSERT_EQUAL(d.event_type, 10); /* IBV_EVENT_PORT_ERR */
+		CU_ASSERT_EQUAL(d.event_type, up ? 9 : 10); /* IBV_EVENT_PORT_ACTIVE, IBV_EVENT_PORT_ERR */
 	}
-	CHECK_ERR(hca_port_set(bench_core(0), 1, true, 5), 0);
-	run_machine();
+	CHECK_ERR(kernel_link_set(w.k, "ens4", true), 0);
 	kernel_release(other);
 	file_close();
 }

@@ -71,6 +71,7 @@ static void network(void)
 {
 	is("class/infiniband/hcasim1/device/net/ens4/address", "02:00:00:00:10:01\n");
 	is("class/net/ens4/operstate", "up\n");
+	is("class/net/ens4/flags", "0x1003\n");
 	is("class/net/ens4/ifindex", "102\n");
 	is("class/net/ens4/device/vendor", "0x1af4\n");
 	is("bus/pci/devices/0000:00:03.0/infiniband/hcasim0/node_type", "1: CA\n");

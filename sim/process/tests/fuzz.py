@@ -14,7 +14,7 @@ import sys
 MAGIC, VERSION = 0x6863, 1
 REQUEST = struct.Struct("<HHIQ96s")
 REPLY_SIZE = 8 + 8 + 4 * 16 + 48
-HELLO, OPEN, STAT, IOCTL, WRITE, MMAP, MUNMAP, SYNC, SHOW = range(1, 10)
+HELLO, OPEN, STAT, IOCTL, WRITE, MMAP, MUNMAP, SYNC, SHOW, LINK = range(1, 11)
 HEAD_SIZE = 3 * 64 + 64 * 128  # ring.h: indices, then 64 reply slots of two lines
 ENTRY_SIZE = 128
 INTERESTING = [0, 1, 7, 4096, 2**31, 2**32 - 1, 2**63, 2**64 - 1, 2**40, 0x1A1B0000 + 1]
@@ -70,12 +70,15 @@ def send_fields(rng, rounds):
             assert result and result[0] == 0, result
             for fd in result[2]:
                 os.close(fd)
-        op = rng.choice([0, HELLO, OPEN, STAT, IOCTL, WRITE, MMAP, MUNMAP, SYNC, SHOW, 10, 2**32 - 1])
+        op = rng.choice([0, HELLO, OPEN, STAT, IOCTL, WRITE, MMAP, MUNMAP, SYNC, SHOW, LINK, 11, 2**32 - 1])
         body = b"".join(struct.pack("<Q", number(rng)) for _ in range(12))
         if op in (OPEN, STAT) and rng.random() < 0.7:
             body = struct.pack("<i", rng.getrandbits(31)) + rng.choice(
                 [b"uverbs0", b"uverbs1", b"", b"x" * 92]
             )
+        if op == LINK and rng.random() < 0.7:
+            name = rng.choice([b"ens3", b"ens4", b"ens5", b"", b"ens" + b"3" * 61])
+            body = name.ljust(64, b"\0") + struct.pack("<II", rng.randrange(3), rng.randrange(3)) + bytes(24)
         if op == IOCTL and rng.random() < 0.7:
             body = struct.pack("<QQ", 0xC0181B01, address_of(probe) + rng.randrange(4096))
             probe[8:] = rng.randbytes(4088)

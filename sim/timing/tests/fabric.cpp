@@ -240,3 +240,14 @@ const hcasim_cqe *Fabric::wait(unsigned int n)
 			machine_advance(m, machine_next_timer(m));
 	}
 }
+
+void fill(Node &n, uint8_t seed, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		n.buffer[i] = i * 31 + (i >> 8) + seed;
+}
+
+bool placed(const Node &from, size_t from_at, const Node &to, size_t to_at, size_t len)
+{
+	return memcmp(&from.buffer[from_at], &to.buffer[to_at], len) == 0 && to.buffer[to_at + len] == 0;
+}

@@ -106,4 +106,9 @@ struct Fabric {
 	const hcasim_cqe *wait(unsigned int n);
 };
 
+/* The first `len` bytes of the buffer, different for each seed. */
+void fill(Node &n, uint8_t seed, size_t len);
+/* They are there, and nothing behind them. */
+bool placed(const Node &from, size_t from_at, const Node &to, size_t to_at, size_t len);
+
 #endif

@@ -7,19 +7,9 @@
 #include <fstream>
 
 #include "fabric.h"
+#include "own_profile.h"
 
 static constexpr hca_ps US = 1000000;
-
-static void fill(Node &n, uint8_t seed, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		n.buffer[i] = i * 31 + (i >> 8) + seed;
-}
-
-static bool placed(const Node &from, size_t from_at, const Node &to, size_t to_at, size_t len)
-{
-	return memcmp(&from.buffer[from_at], &to.buffer[to_at], len) == 0 && to.buffer[to_at + len] == 0;
-}
 
 static void write_of(uint32_t len)
 {
@@ -304,44 +294,6 @@ static void traces()
 	std::filesystem::remove_all(path);
 }
 
-/* A profile of its own in a folder of its own: the default one with some values replaced. */
-class OwnProfile
-{
-	std::filesystem::path dir;
-
-      public:
-	OwnProfile(std::initializer_list<std::pair<const char *, const char *>> values)
-	{
-		char name[] = "machine-test-XXXXXX";
-		std::ifstream in(DEFAULT_PROFILE);
-		std::string text{std::istreambuf_iterator<char>(in), {}};
-
-		for (const auto &[key, value] : values) {
-			std::string from = std::string("\n  ") + key + ": {value: ";
-			size_t at = text.find(from);
-
-			CU_ASSERT_FATAL(at != std::string::npos);
-			at += from.size();
-			text.replace(at, text.find(',', at) - at, value);
-		}
-		CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(name));
-		dir = name;
-		std::ofstream(path()) << text;
-	}
-	~OwnProfile()
-	{
-		std::filesystem::remove_all(dir);
-	}
-	std::string folder() const
-	{
-		return dir;
-	}
-	std::string path() const
-	{
-		return dir / "own.yaml";
-	}
-};
-
 /* Every buffer and credit as small as it can be: slow, but nothing waits for ever. */
 static void smallest_buffers()
 {
@@ -382,82 +334,6 @@ static void smallest_buffers()
 		CU_ASSERT(placed(a, 0, b, 100000, 20000));
 	}
 	CU_ASSERT_EQUAL(a.counters().timeouts + b.counters().timeouts, 0);
-}
-
-/* An adapter that takes frames far more slowly than they come: their sender pauses, and none is lost. */
-static void paused_link()
-{
-	OwnProfile profile({{"  rx:\n      fixed", "400"}});
-	constexpr uint32_t LEN = 60000, N = 16;
-
-	for (unsigned int hcas : {1, 2}) {
-		Options opt;
-
-		opt.profile = profile.path();
-		opt.hcas = hcas;
-		opt.path_mtu = 1;
-		opt.timeout = 16;
-		Fabric f(opt);
-		Node &a = *f.nodes[0], &b = *f.nodes[1];
-
-		fill(a, 3, LEN);
-		for (unsigned int i = 0; i < N; i++)
-			a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(100000), b.key, LEN);
-		a.ring();
-		for (unsigned int i = 0; i < N; i++) {
-			const hcasim_cqe *cqe = f.wait(0);
-
-			CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
-			CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_OK);
-		}
-		CU_ASSERT(placed(a, 0, b, 100000, LEN));
-		CU_ASSERT(b.counters().rx_packets > N * LEN / 256);
-		CU_ASSERT_EQUAL(b.counters().rx_dropped, 0);
-		CU_ASSERT_EQUAL(a.counters().retransmissions + a.counters().timeouts, 0);
-	}
-}
-
-/* Frames that get nowhere: the requester gives up, and the trace says why. */
-static void nowhere(Options opt, const OwnProfile &profile, const char *why)
-{
-	std::filesystem::path dir = profile.folder();
-
-	opt.profile = profile.path();
-	opt.trace_dir = dir / "trace";
-	opt.retry_cnt = 1;
-	opt.timeout = 5;
-	{
-		Fabric f(opt);
-		Node &a = *f.nodes[0], &b = *f.nodes[1];
-
-		a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(0), b.key, 4096);
-		a.ring();
-		const hcasim_cqe *cqe = f.wait(0);
-
-		CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
-		CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_RETRY_EXC_ERR);
-	}
-	std::ifstream in(dir / "trace" / "fault.log");
-	std::string line;
-
-	CU_ASSERT(static_cast<bool>(std::getline(in, line)));
-	CU_ASSERT(contains(line, why));
-}
-
-static void unknown_address()
-{
-	Options opt;
-
-	opt.wrong_mac = true;
-	nowhere(opt, OwnProfile({}), "no port has the destination address");
-}
-
-static void frame_longer_than_mtu()
-{
-	Options opt;
-
-	opt.path_mtu = 5; /* 4096 bytes, which do not fit in: */
-	nowhere(opt, OwnProfile({{"mtu", "1500"}}), "longer than the MTU");
 }
 
 static void clock_read(void *arg, const void *data, uint32_t size)
@@ -567,9 +443,6 @@ int main()
 				     {"faults", faults},
 				     {"traces", traces},
 				     {"smallest buffers", smallest_buffers},
-				     {"paused link", paused_link},
-				     {"unknown address", unknown_address},
-				     {"frame longer than the MTU", frame_longer_than_mtu},
 				     {"device clock", device_clock},
 				     {"identities", identities},
 				     {"unfinished", unfinished},

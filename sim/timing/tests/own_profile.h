@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* A profile that differs from the default one where a test wants it. */
+#ifndef HCASIM_TIMING_TESTS_OWN_PROFILE_H
+#define HCASIM_TIMING_TESTS_OWN_PROFILE_H
+
+#include <CUnit/Basic.h>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "fabric.h"
+
+/* A profile of its own in a folder of its own: the default one with some values replaced. */
+class OwnProfile
+{
+	std::filesystem::path dir;
+
+      public:
+	OwnProfile(std::initializer_list<std::pair<const char *, const char *>> values)
+	{
+		char name[] = "machine-test-XXXXXX";
+		std::ifstream in(DEFAULT_PROFILE);
+		std::string text{std::istreambuf_iterator<char>(in), {}};
+
+		for (const auto &[key, value] : values) {
+			std::string from = std::string("\n  ") + key + ": {value: ";
+			size_t at = text.find(from);
+
+			CU_ASSERT_FATAL(at != std::string::npos);
+			at += from.size();
+			text.replace(at, text.find(',', at) - at, value);
+		}
+		CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(name));
+		dir = name;
+		std::ofstream(path()) << text;
+	}
+	~OwnProfile()
+	{
+		std::filesystem::remove_all(dir);
+	}
+	std::string folder() const
+	{
+		return dir;
+	}
+	std::string path() const
+	{
+		return dir / "own.yaml";
+	}
+};
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Frames that wait, that get nowhere, or whose link goes down, between whole machines' adapters. */
+#include "suite.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "fabric.h"
+#include "own_profile.h"
+
+static constexpr hca_ps US = 1000000;
+
+/* An adapter that takes frames far more slowly than they come: their sender pauses, and none is lost. */
+static void paused_link()
+{
+	OwnProfile profile({{"  rx:\n      fixed", "400"}});
+	constexpr uint32_t LEN = 60000, N = 16;
+
+	for (unsigned int hcas : {1, 2}) {
+		Options opt;
+
+		opt.profile = profile.path();
+		opt.hcas = hcas;
+		opt.path_mtu = 1;
+		opt.timeout = 16;
+		Fabric f(opt);
+		Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+		fill(a, 3, LEN);
+		for (unsigned int i = 0; i < N; i++)
+			a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(100000), b.key, LEN);
+		a.ring();
+		for (unsigned int i = 0; i < N; i++) {
+			const hcasim_cqe *cqe = f.wait(0);
+
+			CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
+			CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_OK);
+		}
+		CU_ASSERT(placed(a, 0, b, 100000, LEN));
+		CU_ASSERT(b.counters().rx_packets > N * LEN / 256);
+		CU_ASSERT_EQUAL(b.counters().rx_dropped, 0);
+		CU_ASSERT_EQUAL(a.counters().retransmissions + a.counters().timeouts, 0);
+	}
+}
+
+/* Frames that get nowhere: the requester gives up, and the trace says why. */
+static void nowhere(Options opt, const OwnProfile &profile, const char *why)
+{
+	std::filesystem::path dir = profile.folder();
+
+	opt.profile = profile.path();
+	opt.trace_dir = dir / "trace";
+	opt.retry_cnt = 1;
+	opt.timeout = 5;
+	{
+		Fabric f(opt);
+		Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+		a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(0), b.key, 4096);
+		a.ring();
+		const hcasim_cqe *cqe = f.wait(0);
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
+		CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_RETRY_EXC_ERR);
+	}
+	std::ifstream in(dir / "trace" / "fault.log");
+	std::string line;
+
+	CU_ASSERT(static_cast<bool>(std::getline(in, line)));
+	CU_ASSERT(contains(line, why));
+}
+
+static void unknown_address()
+{
+	Options opt;
+
+	opt.wrong_mac = true;
+	nowhere(opt, OwnProfile({}), "no port has the destination address");
+}
+
+static void frame_longer_than_mtu()
+{
+	Options opt;
+
+	opt.path_mtu = 5; /* 4096 bytes, which do not fit in: */
+	nowhere(opt, OwnProfile({{"mtu", "1500"}}), "longer than the MTU");
+}
+
+/* A link goes down in mid traffic: what is on its way ends there, and all is sent again when it is back. */
+static void interrupted(unsigned int down, const char *why)
+{
+	constexpr uint32_t LEN = 60000, N = 16;
+	char dir[] = "machine-test-XXXXXX";
+	Options opt;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
+	opt.trace_dir = dir;
+	{
+		Fabric f(opt);
+		Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+		fill(a, down, LEN);
+		for (unsigned int i = 0; i < N; i++)
+			a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(100000), b.key, LEN);
+		a.ring();
+		while (a.counters().tx_packets < N * LEN / 1024 / 2)
+			CU_ASSERT_EQUAL_FATAL(machine_run(f.m, US / 10), MACHINE_ACTIVE);
+		CU_ASSERT_EQUAL(hca_port_set(f.nodes[down]->core, 1, false, 5), 0);
+		const uint64_t sent = a.counters().tx_packets, received = b.counters().rx_packets;
+
+		f.settle();
+		CU_ASSERT_EQUAL(a.counters().tx_packets > sent, down == 1);
+		CU_ASSERT(b.counters().rx_packets < received + 32); /* what was on the wire already */
+		unsigned int done = 0;
+
+		for (; a.poll(); done++)
+			;
+		CU_ASSERT(done < N * 3 / 4);
+		CU_ASSERT_EQUAL(hca_port_set(f.nodes[down]->core, 1, true, 5), 0);
+		for (; done < N; done++) {
+			const hcasim_cqe *cqe = f.wait(0);
+
+			CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
+			CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_OK);
+		}
+		CU_ASSERT(placed(a, 0, b, 100000, LEN));
+		CU_ASSERT(a.counters().timeouts > 0);
+	}
+	std::ifstream in(std::filesystem::path(dir) / "fault.log");
+	std::string log{std::istreambuf_iterator<char>(in), {}};
+
+	CU_ASSERT(contains(log, why));
+	std::filesystem::remove_all(dir);
+}
+
+static void link_down()
+{
+	interrupted(0, "its port is down");
+	interrupted(1, "the port it goes to is down");
+}
+
+int main()
+{
+	return run_suite("wire", {{"paused link", paused_link},
+				  {"unknown address", unknown_address},
+				  {"frame longer than the MTU", frame_longer_than_mtu},
+				  {"link down", link_down}});
+}
