@@ -69,7 +69,7 @@ def test_a_slow_cell_on_a_busy_host_is_no_hang(crowd, conform, monkeypatch):  # 
 
     def impatient(self, *args):
         make(self, *args)
-        self.watchdog = 0.6  # the cell needs 0.3 s of a processor that it shares with four others
+        self.watchdog = 0.6  # as long as the cell needs of a processor that it shares with others
 
     monkeypatch.setattr(drive.GroupRun, "__init__", impatient)
     status, data = conform(FAKE_SLOW=SECOND)
