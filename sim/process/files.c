@@ -2,6 +2,7 @@
 /* System calls on opened device files: known by the socket's own address, never by their number. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -179,20 +180,45 @@ PRELOAD_API int ioctl(int fd, unsigned long request, ...)
 	return (int)command(&req, &reply);
 }
 
-PRELOAD_API ssize_t write(int fd, const void *buf, size_t len)
+/* Linux frees what a file held before close() of its last descriptor returns, or munmap() of its last mapping. */
+static void sync_file(uint64_t file)
 {
-	struct proto_req req = {.op = PROTO_WRITE};
+	struct proto_req req = {.op = PROTO_SYNC, .file = file};
+	struct proto_reply reply;
+	int fds[PROTO_MAX_FDS];
+
+	client_call(&req, &reply, fds);
+}
+
+static int close_synced(int fd, uint64_t file)
+{
+	int ret = REAL(close)(fd);
+
+	sync_file(file);
+	return ret;
+}
+
+static void end_call(void *arg)
+{
+	const struct hold_call *call = arg;
+	int saved = errno;
+	uint64_t file;
+
+	hold_call_end(arg);
+	if (!file_lookup(call->theirs, &file, NULL) || file != call->file)
+		sync_file(call->file);
+	errno = saved;
+}
+
+static ssize_t write_command(struct proto_req *req, int fd)
+{
 	struct proto_reply reply;
 	long ret;
 	char one;
 
-	if (!file_lookup(fd, &req.file, NULL))
-		return REAL(write)(fd, buf, len);
-	req.write.buf = (uintptr_t)buf;
-	req.write.len = len;
 	for (;;) {
 		reply.drain.own = reply.drain.other = reply.drain.wait = 0;
-		ret = command(&req, &reply);
+		ret = command(req, &reply);
 		drain(fd, reply.drain.own);
 		drain(reply.drain.fd, reply.drain.other);
 		/* Waiting ends as a system call's does: by an event, a signal, a cancelled thread; and at
@@ -202,15 +228,22 @@ PRELOAD_API ssize_t write(int fd, const void *buf, size_t len)
 	}
 }
 
-/* Linux frees what a file held before close() of its last descriptor returns, or munmap() of its last mapping. */
-static int close_synced(int fd, uint64_t file)
+PRELOAD_API ssize_t write(int fd, const void *buf, size_t len)
 {
-	struct proto_req req = {.op = PROTO_SYNC, .file = file};
-	struct proto_reply reply;
-	int fds[PROTO_MAX_FDS];
-	int ret = REAL(close)(fd);
+	struct proto_req req = {.op = PROTO_WRITE};
+	struct hold_call call;
+	volatile ssize_t ret = -1; /* a cancelled thread may come back by setjmp() */
 
-	client_call(&req, &reply, fds);
+	if (!file_lookup(fd, &req.file, NULL))
+		return REAL(write)(fd, buf, len);
+	req.write.buf = (uintptr_t)buf;
+	req.write.len = len;
+	pthread_cleanup_push(end_call, &call);
+	if (hold_call(&call, fd, req.file))
+		ret = write_command(&req, call.fd);
+	else
+		errno = EBADF;
+	pthread_cleanup_pop(1);
 	return ret;
 }
 

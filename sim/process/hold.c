@@ -3,6 +3,9 @@
  * A mapping holds its file: an application may close a device file and go on with what it mapped of it, and
  * what it made there lives until the last mapping is gone, too. So as long as a file is mapped here, this
  * process keeps one more descriptor of it, which fork passes on and exec closes, as they do with mappings.
+ *
+ * So does a call that is under way: another thread may close the file while this one waits in it, as programs of
+ * rdma_cm do when they end, and the call goes on waiting. A child that is forked meanwhile is not in that call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +31,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct range *ranges;
 static struct held *files;
 static size_t num_ranges, bytes_ranges, num_files, bytes_files;
+static struct hold_call *calls;
 
 static void lock_all(sigset_t *saved)
 {
@@ -158,6 +162,43 @@ void hold_remove(void *addr, size_t len, void (*last)(int fd))
 	}
 }
 
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+bool hold_call(struct hold_call *call, int fd, uint64_t file)
+{
+	uint64_t found;
+	sigset_t saved;
+
+	*call = (struct hold_call){.file = file, .theirs = fd};
+	lock_all(&saved);
+	call->fd = client_move_up(fd, true);
+	if (call->fd < 0) /* there was no free number */
+		call->fd = fd;
+	call->next = calls;
+	calls = call;
+	unlock_all(&saved);
+	return file_lookup(call->fd, &found, NULL) && found == file;
+}
+
+static void put_down(const struct hold_call *call)
+{
+	if (call->fd != call->theirs)
+		syscall(SYS_close, call->fd);
+}
+
+void hold_call_end(struct hold_call *call)
+{
+	struct hold_call **p = &calls;
+	sigset_t saved;
+
+	lock_all(&saved);
+	while (*p != call)
+		p = &(*p)->next;
+	*p = call->next;
+	put_down(call);
+	unlock_all(&saved);
+}
+
 /* ---- fork ------------------------------------------------------------------------------------ */
 
 static sigset_t fork_mask;
@@ -170,15 +211,24 @@ static void fork_prepare(void)
 	fork_mask = mask;
 }
 
-static void fork_done(void)
+static void fork_parent(void)
 {
 	sigset_t mask = fork_mask;
 
 	unlock_all(&mask);
 }
 
+static void fork_child(void)
+{
+	sigset_t mask = fork_mask;
+
+	for (; calls; calls = calls->next)
+		put_down(calls);
+	unlock_all(&mask);
+}
+
 __attribute__((constructor)) static void watch_fork(void)
 {
 	if (path_runtime())
-		pthread_atfork(fork_prepare, fork_done, fork_done);
+		pthread_atfork(fork_prepare, fork_parent, fork_child);
 }

@@ -89,12 +89,23 @@ long preload_syscall_raw(long number, ...);
 /* Its end where the kernel returned an error number, negative. */
 long preload_syscall_error(long ret);
 
-/* ---- hold.c: files that are mapped --------------------------------------------------------------- */
+/* ---- hold.c: files that are mapped, or in a call ------------------------------------------------- */
 
 /* [addr, addr + len) is mapped from `file`, one of whose descriptors is `fd`. False: no memory. */
 bool hold_add(int fd, uint64_t file, void *addr, size_t len);
 /* It is mapped no longer, if it was; `last` closes the descriptor of a file that nothing is mapped from any more. */
 void hold_remove(void *addr, size_t len, void (*last)(int fd));
+
+struct hold_call {
+	struct hold_call *next;
+	uint64_t file;
+	int theirs; /* the application's descriptor, which may be closed, and be another file's, meanwhile */
+	int fd;     /* of the file until the call ends */
+};
+
+/* A call of the application on `file`, whose descriptor is `fd`, begins. False: it is that file's no longer. */
+bool hold_call(struct hold_call *call, int fd, uint64_t file);
+void hold_call_end(struct hold_call *call);
 
 /* ---- trap.c: BAR pages ----------------------------------------------------------------------------- */
 

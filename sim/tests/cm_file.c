@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* /dev/infiniband/rdma_cm as a file: waiting, polling, duplicates, children, descriptors sent to others, the end. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,6 +148,95 @@ static void waiting(void)
 	close(fd);
 }
 
+struct waiter {
+	int fd, ret;
+	atomic_int tid;
+	atomic_bool back;
+};
+
+static void *wait_and_tell(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->tid = gettid();
+	w->ret = get_event(w->fd);
+	w->back = true;
+	return NULL;
+}
+
+/* The system call that a thread of this process sleeps in; -1: it runs, or is not there yet. */
+static long sleeps_in(int tid)
+{
+	char path[64];
+	long number = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	f = fopen(path, "r");
+	if (f && fscanf(f, "%ld", &number) != 1)
+		number = -1;
+	if (f)
+		fclose(f);
+	return number;
+}
+
+static int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+static void stop_device(pid_t pid)
+{
+	char path[64], state = 0;
+	FILE *f;
+
+	kill(pid, SIGSTOP);
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (state != 'T') {
+		f = fopen(path, "r");
+		if (!f || fscanf(f, "%*d %*s %c", &state) != 1)
+			abort();
+		fclose(f);
+	}
+}
+
+/*
+ * Linux lets a call go on that another thread closes the file under; rping ends while one waits so. The call has begun,
+ * and the device process has not seen it yet, when the file is closed.
+ */
+static void closed_meanwhile(void)
+{
+	struct waiter w = {.fd = open_cm(0)};
+	struct ucred device;
+	socklen_t len = sizeof(device);
+	pthread_t thread;
+	int before = descriptors();
+	void *got;
+
+	CHECK(!getsockopt(w.fd, SOL_SOCKET, SO_PEERCRED, &device, &len));
+	stop_device(device.pid);
+	pthread_create(&thread, NULL, wait_and_tell, &w);
+	while (!w.tid || sleeps_in(w.tid) != SYS_recvmsg)
+		sched_yield();
+	syscall(SYS_close, w.fd);
+	kill(device.pid, SIGCONT);
+	while (!w.back && sleeps_in(w.tid) != SYS_recvfrom)
+		sched_yield();
+	CHECK(!w.back);
+	if (w.back)
+		CU_FAIL(strerror(-w.ret));
+	pthread_cancel(thread);
+	pthread_join(thread, &got);
+	CHECK(got == PTHREAD_CANCELED);
+	CHECK(descriptors() == before - 1);
+}
+
 static void nothing(int number)
 {
 }
@@ -221,6 +315,7 @@ int main(void)
 	CU_add_test(s, "a device", a_device);
 	CU_add_test(s, "polling", polling);
 	CU_add_test(s, "waiting", waiting);
+	CU_add_test(s, "closed meanwhile", closed_meanwhile);
 	CU_add_test(s, "interrupted", interrupted);
 	CU_add_test(s, "duplicates and children", duplicates);
 	CU_add_test(s, "sent to others", sent);
