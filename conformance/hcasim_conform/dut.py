@@ -30,6 +30,10 @@ class Difference:
         self.patterns = row["cells"]
         self.exceptions = row.get("except", [])
         self.reason = row["reason"]
+        self.kernel = row.get("kernel", "*")
+
+    def holds_on(self, kernel):
+        return fnmatchcase(kernel, self.kernel)
 
     def matches(self, cell):
         return (
@@ -124,6 +128,7 @@ class Dut:
     def learn(self, reported):
         """What the device reports about itself. Returns what is wrong with the file because of it."""
         self.reported = reported
+        self.differences = [d for d in self.differences if d.holds_on(reported["kernel"])]
         found = capabilities.findings(self.declared, reported)
         self.findings = [replace(f, reason=self.known_findings.get(f.capability)) for f in found]
         if not self.declared:

@@ -222,6 +222,13 @@ def test_a_known_finding_does_not_fail_the_run(conform):
     assert data["findings"][0]["reason"] == "found to lose receives"
 
 
+def test_a_difference_of_another_kernel_is_none_here(conform):
+    row = {"clause": "*", "cells": ["wr/send/rc/sge/-/signaled"], "reason": "found to fail there"}
+    assert conform(differences=[{**row, "kernel": "0.0-*"}])[0] == 0
+    status, data = conform(differences=[{**row, "kernel": "6.1*"}])
+    assert status == 1 and data["summary"]["unexpected"] == 1
+
+
 def test_a_finding_that_is_gone_fails_the_run(conform):
     status, data = conform(findings=[{"capability": "srq", "reason": "found to lose receives"}])
     assert status == 1
