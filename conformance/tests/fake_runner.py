@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 
-SLOW = 0.6  # seconds of the first processor
+SLOW = 0.4  # seconds of the first processor
 
 
 def say(line):
