@@ -69,7 +69,7 @@ def test_a_slow_cell_on_a_busy_host_is_no_hang(crowd, conform, monkeypatch):  # 
 
     def impatient(self, *args):
         make(self, *args)
-        self.watchdog = 0.6  # more than the cell needs of a processor, less than it needs of one that it shares
+        self.watchdog = 0.6  # more than the cell needs of a processor, less than of one that it shares
 
     monkeypatch.setattr(drive.GroupRun, "__init__", impatient)
     status, data = conform(FAKE_SLOW=SECOND)
