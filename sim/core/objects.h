@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hca.h"
-#include "personality.h"
+#include "core/hca.h"
+#include "core/personality.h"
 
 #include <hcasim_hw.h>
 #include <hcasim_verbs.h>
