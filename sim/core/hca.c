@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The adapter: its life, its stages, its ports. */
-#include "core.h"
+#include "core/core.h"
 
 static const struct stage {
 	const char *name;

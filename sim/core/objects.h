@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hca.h"
-#include "numbers.h"
-#include "personality.h"
+#include "core/hca.h"
+#include "core/numbers.h"
+#include "core/personality.h"
 
 #include <hcasim_hw.h>
 #include <hcasim_verbs.h>

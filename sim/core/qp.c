@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Queue pairs: their life, and which stages have work for them. */
-#include "core.h"
+#include "core/core.h"
 
 struct qp *qp_find(const struct hca *hca, uint32_t qpn)
 {
