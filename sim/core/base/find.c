@@ -4,19 +4,17 @@
 
 struct qp *qp_find(const struct hca *hca, uint32_t qpn)
 {
-	uint32_t i = qpn - CORE_FIRST_QPN;
-
-	return i < hca->cfg.max_qp ? hca->qp[i] : NULL;
+	return numbers_find(&hca->qp, qpn);
 }
 
 struct cq *cq_find(const struct hca *hca, uint32_t cqn)
 {
-	return cqn && cqn <= hca->cfg.max_cq ? hca->cq[cqn] : NULL;
+	return numbers_find(&hca->cq, cqn);
 }
 
 struct srq *srq_find(const struct hca *hca, uint32_t srqn)
 {
-	return srqn && srqn <= hca->cfg.max_srq ? hca->srq[srqn] : NULL;
+	return numbers_find(&hca->srq, srqn);
 }
 
 void qp_get(struct qp *qp)
@@ -28,7 +26,6 @@ void qp_put(struct hca *hca, struct qp *qp)
 {
 	if (--qp->refs)
 		return;
-	list_del(&qp->all);
 	free(qp->rq.slots);
 	free(qp->resp.saved);
 	free(qp);
