@@ -56,8 +56,8 @@ static void request_go(struct hca *hca, struct page_request *r)
 	event_raise(hca, &r->ev, HCASIM_EQE_TYPE_PAGE_REQUEST);
 }
 
-static void add(struct hca *hca, struct page_request *r, uint32_t key, uint64_t addr, uint64_t len, bool write,
-		bool hint)
+static void add(struct hca *hca, struct page_request *r, uint32_t key, uint64_t addr, uint64_t len,
+		bool write, bool hint)
 {
 	if (len && r->n < r->room && key_absent(hca, key, addr, len, write, &r->range[r->n]))
 		r->range[r->n++].hint = hint;

@@ -382,8 +382,7 @@ static void rnr_refused(void)
 		bed_settle(p.bed, MS);
 		answer(p.bed, 1, false);
 		bed_settle(p.bed, MS);
-		bed_expect(p.scq[0],
-			   send ? HCASIM_CQE_STATUS_REM_OP_ERR : HCASIM_CQE_STATUS_REM_ACCESS_ERR);
+		bed_expect(p.scq[0], send ? HCASIM_CQE_STATUS_REM_OP_ERR : HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 		if (send)
 			bed_expect(p.rcq[1], HCASIM_CQE_STATUS_LOC_PROT_ERR);
 		CU_ASSERT_EQUAL(bed_query(p.qp[1]), HCASIM_QPS_ERR);
@@ -439,12 +438,8 @@ static enum untimed_fate pull(struct bed *bed, unsigned int from, struct hca_pac
 
 static void read_interrupted(void)
 {
-	const struct hca_config cfg = {.num_ports = 1,
-				       .max_qp = 2,
-				       .max_cq = 4,
-				       .max_mr = 8,
-				       .gather_depth = 1,
-				       .tx_depth = 1};
+	const struct hca_config cfg = {
+		.num_ports = 1, .max_qp = 2, .max_cq = 4, .max_mr = 8, .gather_depth = 1, .tx_depth = 1};
 	struct bed_path path = {.mtu = 3, .retry = 255};
 	struct hca_page_range all = {0};
 	struct pair p;
