@@ -190,7 +190,7 @@ struct hca_mr_attr {
 	uint32_t access; /* HCASIM_ACCESS_* */
 	uint32_t pasid;
 	uint64_t va;   /* address in that address space */
-	uint64_t iova; /* address that SGEs and RETHs use */
+	uint64_t iova; /* address that SGEs and RETHs use; ZERO_BASED: not looked at, they begin at 0 */
 	uint64_t length;
 };
 /* The key serves as lkey and rkey: index[31:8], tag[7:0]. */

@@ -94,6 +94,14 @@ static bool mr_attr_ok(const struct hca_mr_attr *a)
 	return a->va + a->length >= a->va && a->iova + a->length >= a->iova;
 }
 
+/* ibv_reg_mr(3), IBV_ACCESS_ZERO_BASED: addresses in the region are offsets from its beginning. */
+static void mr_set(struct mr *mr, const struct hca_mr_attr *attr)
+{
+	mr->a = *attr;
+	if (attr->access & HCASIM_ACCESS_ZERO_BASED)
+		mr->a.iova = 0;
+}
+
 int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key)
 {
 	struct mr *mr;
@@ -103,7 +111,7 @@ int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key
 	mr = key_new(hca, KEY_MR, key);
 	if (!mr)
 		return -ENOMEM;
-	mr->a = *attr;
+	mr_set(mr, attr);
 	return 0;
 }
 
@@ -116,7 +124,7 @@ int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr,
 		return -EINVAL;
 	if (mr->windows)
 		return -EBUSY;
-	mr->a = *attr;
+	mr_set(mr, attr);
 	*new_key = key;
 	return 0;
 }

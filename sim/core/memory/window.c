@@ -18,13 +18,11 @@ bool window_is_of(const struct mr *mw, const struct qp *qp)
 
 static void unbind(struct hca *hca, struct mr *mw)
 {
-	struct qp *qp = mw->kind == KEY_MW2 ? qp_find(hca, mw->qpn) : NULL;
-
 	if (!mw->bound)
 		return;
 	hca->mr.mr[mw->region].windows--;
-	if (qp)
-		qp->windows--;
+	if (mw->kind == KEY_MW2 && mw->qpn)
+		list_del(&mw->on_qp);
 	mw->bound = false;
 }
 
@@ -57,8 +55,7 @@ int hca_mw_destroy(struct hca *hca, uint32_t rkey)
 static uint8_t check_window(const struct hca *hca, const struct qp *qp, const struct hca_wr *wr,
 			    const struct mr *mw)
 {
-	if (!mw || mw->kind != (wr->bind.type == 1 ? KEY_MW1 : KEY_MW2) ||
-	    wr->bind.new_rkey >> 8 != wr->bind.mw_rkey >> 8)
+	if (!mw || mw->kind != (wr->bind.type == 1 ? KEY_MW1 : KEY_MW2))
 		return HCASIM_VENDOR_ERR_BAD_RKEY;
 	if (mw->a.pdn != qp->c.pdn)
 		return HCASIM_VENDOR_ERR_RKEY_PD;
@@ -102,7 +99,7 @@ static void bind(struct hca *hca, struct qp *qp, const struct hca_wr *wr, struct
 		return;
 	mw->qpn = qp_is_xrc(qp) ? 0 : qp->qpn;
 	if (mw->qpn)
-		qp->windows++;
+		list_add_tail(&qp->windows, &mw->on_qp);
 }
 
 static uint8_t execute_bind(struct hca *hca, struct qp *qp, const struct hca_wr *wr)
@@ -116,6 +113,7 @@ static uint8_t execute_bind(struct hca *hca, struct qp *qp, const struct hca_wr 
 	if (err)
 		return err;
 	unbind(hca, mw);
+	/* The consumer owns the low 8 bits of the key (IBTA 10.6.3); the others stay, whatever the request has there. */
 	mw->tag = wr->bind.new_rkey & 0xff;
 	if (wr->bind.length)
 		bind(hca, qp, wr, mw, &piece);
@@ -154,12 +152,6 @@ void window_invalidate(struct hca *hca, uint32_t rkey)
 /* What the QP has bound is free again: its number may come back with another owner. */
 void window_qp_gone(struct hca *hca, struct qp *qp)
 {
-	uint32_t i;
-
-	for (i = CORE_FIRST_MR; qp->windows && i < hca->mr.top; i++) {
-		struct mr *mw = &hca->mr.mr[i];
-
-		if (mw->used && mw->kind == KEY_MW2 && mw->bound && mw->qpn == qp->qpn)
-			unbind(hca, mw);
-	}
+	while (!list_empty(&qp->windows))
+		unbind(hca, node_entry(qp->windows.next, struct mr, on_qp));
 }

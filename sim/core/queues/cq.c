@@ -7,7 +7,7 @@
 
 struct cq *cq_find(const struct hca *hca, uint32_t cqn)
 {
-	return cqn && cqn <= hca->cfg.max_cq ? hca->cq[cqn] : NULL;
+	return numbers_find(&hca->cq, cqn);
 }
 
 static void moderated(struct hca *hca, struct timer *t);
@@ -21,34 +21,29 @@ static bool cq_attr_ok(const struct hca *hca, const struct hca_cq_attr *a)
 
 int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn)
 {
-	uint32_t i, n;
 	struct cq *cq;
 
 	if (!cq_attr_ok(hca, attr))
 		return -EINVAL;
-	/* Next fit: a number comes back late, so that a stale doorbell finds nothing. */
-	for (n = 0, i = hca->cq_next; n < hca->cfg.max_cq; n++, i = i % hca->cfg.max_cq + 1)
-		if (!hca->cq[i])
-			break;
-	if (n == hca->cfg.max_cq)
-		return -ENOMEM;
 	cq = calloc(1, sizeof(*cq));
-	if (!cq)
+	if (!cq || numbers_add(&hca->cq, cq, &cq->number)) {
+		free(cq);
 		return -ENOMEM;
+	}
 	cq->ring = attr->ring;
 	cq->record = attr->record;
 	cq->eqn = attr->eqn;
 	cq->uar_page = attr->uar_page;
-	cq->number = i;
 	cq->refs = 1;
-	cq->ev.number = i;
+	cq->ev.number = cq->number;
 	cq->ev.cq = cq;
 	cq->mod_timer.fire = moderated;
+	list_init(&cq->sends);
+	list_init(&cq->recvs);
+	list_init(&cq->srqs);
 	if (attr->eqn && attr->eqn < CORE_MAX_EQ && hca->eq[attr->eqn])
 		hca->eq[attr->eqn]->refs++;
-	hca->cq[i] = cq;
-	hca->cq_next = i % hca->cfg.max_cq + 1;
-	*cqn = i;
+	*cqn = cq->number;
 	return 0;
 }
 
@@ -65,7 +60,7 @@ static void cq_remove(struct hca *hca, struct cq *cq)
 	event_cancel(hca, &cq->ev);
 	timer_cancel(hca, &cq->mod_timer);
 	list_set(&hca->recover_cq, &cq->recover, false);
-	hca->cq[cq->number] = NULL;
+	numbers_remove(&hca->cq, cq->number);
 	cq->dead = true;
 	cq_put(hca, cq);
 }
@@ -76,7 +71,7 @@ int hca_cq_destroy(struct hca *hca, uint32_t cqn)
 
 	if (!cq)
 		return -EINVAL;
-	if (cq->qps)
+	if (!list_empty(&cq->sends) || !list_empty(&cq->recvs) || !list_empty(&cq->srqs))
 		return -EBUSY;
 	cq_remove(hca, cq);
 	hca_announce(hca);
@@ -85,11 +80,12 @@ int hca_cq_destroy(struct hca *hca, uint32_t cqn)
 
 void cq_free_all(struct hca *hca)
 {
-	uint32_t i;
+	uint32_t cqn = 0;
+	struct cq *cq;
 
-	for (i = 1; i <= hca->cfg.max_cq; i++)
-		if (hca->cq[i])
-			cq_remove(hca, hca->cq[i]);
+	while ((cq = numbers_from(&hca->cq, cqn, &cqn)))
+		cq_remove(hca, cq);
+	numbers_free(&hca->cq);
 }
 
 static void cqe_written(struct hca *hca, struct dma_ctx *c, bool stale)
@@ -162,36 +158,39 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 
 /* ---- Consumer index ---- */
 
+static void overrun_qp(struct hca *hca, struct qp *qp)
+{
+	event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_QP_FATAL);
+	qp_error(hca, qp);
+	qp_update(hca, qp);
+}
+
+/* Every QP that completes here, or may: the SRQ of an XRC_RECV QP's message says where that goes. */
+static void for_qps_of(struct hca *hca, struct cq *cq, void (*fn)(struct hca *hca, struct qp *qp))
+{
+	struct node *n;
+
+	for (n = cq->sends.next; n != &cq->sends; n = n->next)
+		fn(hca, node_entry(n, struct qp, on_send_cq));
+	for (n = cq->recvs.next; n != &cq->recvs; n = n->next)
+		if (node_entry(n, struct qp, on_recv_cq)->send_cq != cq)
+			fn(hca, node_entry(n, struct qp, on_recv_cq));
+	for (n = hca->xrc_recv_qps.next; n != &hca->xrc_recv_qps; n = n->next)
+		if (fn == qp_update || qp_next_recv_cq(node_entry(n, struct qp, on_xrc)) == cq)
+			fn(hca, node_entry(n, struct qp, on_xrc));
+}
+
 static void cq_overrun(struct hca *hca, struct cq *cq)
 {
-	struct node *n, *next;
-
 	cq->error = true;
 	event_raise(hca, &cq->ev, HCASIM_EQE_TYPE_CQ_ERR);
 	srq_cq_failed(hca, cq);
-	for (n = hca->qps.next; n != &hca->qps; n = next) {
-		struct qp *qp = node_entry(n, struct qp, all);
-
-		next = n->next;
-		if (qp->dead || (qp->send_cq != cq && qp->recv_cq != cq && qp_next_recv_cq(qp) != cq))
-			continue;
-		event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_QP_FATAL);
-		qp_error(hca, qp);
-		qp_update(hca, qp);
-	}
+	for_qps_of(hca, cq, overrun_qp);
 }
 
 void cq_wake(struct hca *hca, struct cq *cq)
 {
-	struct node *n;
-
-	for (n = hca->qps.next; n != &hca->qps; n = n->next) {
-		struct qp *qp = node_entry(n, struct qp, all);
-
-		if (!qp->dead &&
-		    (qp->send_cq == cq || qp->recv_cq == cq || qp->c.type == HCASIM_QPT_XRC_RECV))
-			qp_update(hca, qp);
-	}
+	for_qps_of(hca, cq, qp_update);
 }
 
 static void cq_record_read(struct hca *hca, struct dma_ctx *c, bool stale)

@@ -12,7 +12,7 @@ static void srq_look(struct hca *hca, struct srq *srq);
 
 struct srq *srq_find(const struct hca *hca, uint32_t srqn)
 {
-	return srqn && srqn <= hca->cfg.max_srq ? hca->srq[srqn] : NULL;
+	return numbers_find(&hca->srq, srqn);
 }
 
 void srq_put(struct hca *hca, struct srq *srq)
@@ -31,40 +31,32 @@ static bool ring_ok(const struct hca_ring *r)
 
 int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *srqn)
 {
-	uint32_t n, i = hca->srq_next;
 	struct srq *srq;
 
 	if (!ring_ok(&attr->ring) || !attr->xrcdn != !cq_find(hca, attr->cqn))
 		return -EINVAL;
-	/* Next fit: a number comes back late, so that a stale packet finds nothing. */
-	for (n = 0; n < hca->cfg.max_srq && hca->srq[i]; n++)
-		i = i % hca->cfg.max_srq + 1;
-	if (n == hca->cfg.max_srq)
-		return -ENOMEM;
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
 	srq->slots = malloc((size_t)CORE_RQ_PREFETCH * attr->ring.stride);
-	if (!srq->slots) {
+	if (!srq->slots || numbers_add(&hca->srq, srq, &srq->number)) {
+		free(srq->slots);
 		free(srq);
 		return -ENOMEM;
 	}
 	srq->ring = attr->ring;
 	srq->record = attr->record;
-	srq->number = i;
 	srq->pdn = attr->pdn;
 	srq->uar_page = attr->uar_page;
 	srq->xrcdn = attr->xrcdn;
 	srq->cq = cq_find(hca, attr->cqn);
 	if (srq->cq)
-		srq->cq->qps++;
+		list_add_tail(&srq->cq->srqs, &srq->on_cq);
 	srq->refs = 1;
-	srq->ev.number = i;
+	srq->ev.number = srq->number;
 	list_init(&srq->waiting);
-	hca->srq[i] = srq;
-	hca->srq_next = i % hca->cfg.max_srq + 1;
-	*srqn = i;
-	return hca_srq_arm(hca, i, attr->limit);
+	*srqn = srq->number;
+	return hca_srq_arm(hca, srq->number, attr->limit);
 }
 
 /* Those that waited look again. */
@@ -82,10 +74,10 @@ static void wake(struct hca *hca, struct srq *srq)
 static void srq_remove(struct hca *hca, struct srq *srq)
 {
 	event_cancel(hca, &srq->ev);
-	hca->srq[srq->number] = NULL;
+	numbers_remove(&hca->srq, srq->number);
 	srq->dead = true;
 	if (srq->cq)
-		srq->cq->qps--;
+		list_del(&srq->on_cq);
 	wake(hca, srq);
 	srq_put(hca, srq);
 }
@@ -105,11 +97,12 @@ int hca_srq_destroy(struct hca *hca, uint32_t srqn)
 
 void srq_free_all(struct hca *hca)
 {
-	uint32_t i;
+	struct srq *srq;
+	uint32_t srqn = 0;
 
-	for (i = 1; i <= hca->cfg.max_srq; i++)
-		if (hca->srq[i])
-			srq_remove(hca, hca->srq[i]);
+	while ((srq = numbers_from(&hca->srq, srqn, &srqn)))
+		srq_remove(hca, srq);
+	numbers_free(&hca->srq);
 }
 
 /* ---- Reads ---- */
@@ -124,11 +117,10 @@ static void failed(struct hca *hca, struct srq *srq)
 
 void srq_cq_failed(struct hca *hca, const struct cq *cq)
 {
-	uint32_t i;
+	struct node *n;
 
-	for (i = 1; i <= hca->cfg.max_srq; i++)
-		if (hca->srq[i] && hca->srq[i]->cq == cq)
-			failed(hca, hca->srq[i]);
+	for (n = cq->srqs.next; n != &cq->srqs; n = n->next)
+		failed(hca, node_entry(n, struct srq, on_cq));
 }
 
 static void limit_check(struct hca *hca, struct srq *srq, bool fresh)

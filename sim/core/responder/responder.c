@@ -158,12 +158,39 @@ static void message_goes_on(struct hca *hca, struct qp *qp, const struct pkt_inf
 
 /* ---- Requests ---- */
 
+/*
+ * Takes a packet of a SEND, and invalidates what it names. A key that may not be invalidated is a class J fault (IBTA
+ * 9.9.6.3): the message was received, and is acknowledged, no NAK is sent; its receive WQE completes in error, and so
+ * ends the QP. On UC, where the IBTA has no such message, it is dropped like any other that is wrong.
+ */
+static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w, const struct piece *piece,
+				uint32_t n)
+{
+	const struct pkt_info *info = &w->info;
+	bool inv = info->op->flags & HCASIM_BTH_F_INV;
+	uint8_t err = inv ? window_check_inv(hca, qp, info->inv_rkey) : HCASIM_VENDOR_ERR_NONE;
+	struct rop *r;
+
+	if (err && !qp_reliable(qp))
+		return refuse(hca, qp, info, 0, 0, err, 0);
+	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
+	if (r && err)
+		rop_recv_failed(r, HCASIM_CQE_STATUS_REM_INV_REQ_ERR, err);
+	if (!r || !responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off))
+		return V_OK;
+	message_goes_on(hca, qp, info);
+	if (err)
+		qp_error(hca, qp);
+	else if (inv) /* IBTA 10.7.3.2.4: nobody gets through any more when the completion is seen. */
+		window_invalidate(hca, info->inv_rkey);
+	return V_OK;
+}
+
 static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;
 	struct piece piece[CORE_MAX_SGE];
 	enum verdict v = V_OK;
-	struct rop *r;
 	uint32_t n = 0;
 	uint8_t err;
 
@@ -185,20 +212,7 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 		      : 0;
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
-	if (info->op->flags & HCASIM_BTH_F_INV) {
-		err = window_check_inv(hca, qp, info->inv_rkey);
-		if (err)
-			return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, HCASIM_CQE_STATUS_REM_INV_REQ_ERR,
-				      err, 0);
-	}
-	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
-	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off)) {
-		/* IBTA 10.7.3.2.4: nobody gets through any more when the completion is seen. */
-		if (info->op->flags & HCASIM_BTH_F_INV)
-			window_invalidate(hca, info->inv_rkey);
-		message_goes_on(hca, qp, info);
-	}
-	return V_OK;
+	return accept_send(hca, qp, w, piece, n);
 }
 
 static uint8_t write_begins(struct hca *hca, struct qp *qp, const struct pkt_info *info)
@@ -226,6 +240,22 @@ static bool write_length_ok(const struct qp *qp, const struct pkt_info *info)
 						  : off + info->payload_len < total;
 }
 
+/*
+ * The memory may not be written (IBTA class C). A packet with immediate data takes a receive WQE, which completes with
+ * the local access error that 11.6.2 has for this case; before that packet the message has none, and an event tells.
+ */
+static enum verdict write_refused(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t err)
+{
+	enum verdict v = V_OK;
+
+	if (qp_reliable(qp) && info->op->flags & HCASIM_BTH_F_COMP)
+		v = want_receive(hca, qp, info);
+	if (v == V_WAIT || v == V_REFUSED)
+		return v;
+	return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, HCASIM_CQE_STATUS_LOC_ACCESS_ERR, err,
+		      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+}
+
 static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;
@@ -244,7 +274,7 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 		err = rkey_check(hca, qp, qp->resp.pdn, qp->resp.rkey, qp->resp.va + qp->resp.offset,
 				 info->payload_len, HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return write_refused(hca, qp, info, err);
 	if (info->op->flags & HCASIM_BTH_F_COMP) {
 		v = want_receive(hca, qp, info);
 		if (v)

@@ -109,6 +109,14 @@ struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info
 	return r;
 }
 
+/* Of a failed completion only what ibv_poll_cq(3) says. */
+void rop_recv_failed(struct rop *r, uint8_t status, uint8_t vendor)
+{
+	r->cpl.status = status;
+	r->cpl.vendor_err = vendor;
+	r->cpl.with_imm = r->cpl.with_inv = false;
+}
+
 /* An acknowledge counts for all before it: one that has not left yet is brought up to date instead. */
 static void put_ack(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t msn)
 {

@@ -97,7 +97,8 @@ static void fuzz_wqes(uint8_t type)
 			empty(p.rcq[side]);
 			revive(&p, side);
 		}
-		if (p.bed->hca[0]->cq[p.scq[0]->cqn]->error || p.bed->hca[1]->cq[p.rcq[1]->cqn]->error)
+		if (cq_find(p.bed->hca[0], p.scq[0]->cqn)->error ||
+		    cq_find(p.bed->hca[1], p.rcq[1]->cqn)->error)
 			break; /* garbage in a record became an overrun: also an answer */
 	}
 	pair_free(&p);

@@ -145,8 +145,8 @@ static void interrupt(bool destroy, unsigned int steps, uint64_t seed)
 	} else {
 		bed_run(p.bed); /* completions under way still land */
 		bed_connect(p.qp[0], p.qp[1], &path);
-		p.scq[0]->ci = p.bed->hca[0]->cq[p.scq[0]->cqn]->pi;
-		p.rcq[1]->ci = p.bed->hca[1]->cq[p.rcq[1]->cqn]->pi;
+		p.scq[0]->ci = cq_find(p.bed->hca[0], p.scq[0]->cqn)->pi;
+		p.rcq[1]->ci = cq_find(p.bed->hca[1], p.rcq[1]->cqn)->pi;
 		sge = bed_sge(p.mem[1], 1024, p.key[1]);
 		bed_recv(p.qp[1], &sge, 1);
 		bed_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED,
