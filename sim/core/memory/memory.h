@@ -7,6 +7,7 @@
 
 /* keys.c: 0, or a vendor error (the LKEY_* ones; rkey_error() maps them) */
 int mr_table_init(struct mr_table *t, uint32_t max_mr, uint32_t max_mw);
+void mr_table_free(struct mr_table *t);
 struct mr *key_find(const struct hca *hca, uint32_t key);
 /* NULL: there is no room for one more. */
 struct mr *key_new(struct hca *hca, enum key_kind kind, uint32_t *key);

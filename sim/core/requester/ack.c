@@ -5,7 +5,9 @@
  * READ, or an acknowledge that does, tells that responses were lost: an implied NAK.
  */
 #include "core/memory/memory.h"
+#include "core/memory/odp.h"
 #include "core/memory/memory.h"
+#include "core/memory/odp.h"
 #include "core/requester/requester.h"
 
 static void retry(struct hca *hca, struct qp *qp)
@@ -25,7 +27,7 @@ static void retry(struct hca *hca, struct qp *qp)
 /* Responses under way make this true many times over; going back once repairs them all. */
 static void implied_nak(struct hca *hca, struct qp *qp)
 {
-	if (qp->sq.nak_rewound)
+	if (qp->sq.nak_rewound || qp->sq.paging)
 		return;
 	qp->sq.nak_rewound = true;
 	retry(hca, qp);
@@ -83,6 +85,8 @@ void requester_timer(struct hca *hca, struct timer *t)
 	} else if (hca_now(hca) < sq->ack_deadline) {
 		timer_set(hca, t, sq->ack_deadline);
 		return;
+	} else if (sq->paging) { /* it waits for the host, not for the peer */
+		sq_wait_anew(hca, qp);
 	} else {
 		hca->counters.timeouts++;
 		sq->nak_rewound = false;
@@ -151,6 +155,10 @@ static bool write_result(struct hca *hca, struct qp *qp, struct wqe *w, uint64_t
 	if (len)
 		err = sge_slice(hca, qp->c.pdn, w->wr.sge, w->wr.num_sge, off, len, HCASIM_ACCESS_LOCAL_WRITE,
 				piece, &n);
+	if (!err && !sge_present(hca, w->wr.sge, w->wr.num_sge, off, len, true)) {
+		page_fault_send(hca, qp, w, true);
+		return false;
+	}
 	if (!err && n) {
 		n = dma_pieces(hca, qp, true, piece, n, buf, result_written, w, *pkt);
 		if (n == UINT32_MAX)

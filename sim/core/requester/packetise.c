@@ -6,8 +6,10 @@
  */
 #include "core/egress/egress.h"
 #include "core/memory/memory.h"
+#include "core/memory/odp.h"
 #include "core/egress/egress.h"
 #include "core/memory/memory.h"
+#include "core/memory/odp.h"
 #include "core/requester/requester.h"
 #include "core/wire/wire.h"
 #include "core/wire/wire.h"
@@ -68,7 +70,7 @@ static bool can_send(const struct qp *qp)
 	const struct sq *sq = &qp->sq;
 	const struct wqe *w = sq->cur;
 
-	if (!w || w->failed || sq->rnr_wait)
+	if (!w || w->failed || sq->rnr_wait || sq->paging)
 		return false;
 	if (qp->a.state != HCASIM_QPS_RTS && !(qp->a.state == HCASIM_QPS_SQD && w->started))
 		return false;
@@ -314,6 +316,16 @@ static void make_packet(struct hca *hca, struct qp *qp, struct wqe *w)
 	sq_timer_update(hca, qp);
 }
 
+/* The pages of the next packet's payload. Those of a result are looked at when it comes. */
+static bool payload_present(const struct hca *hca, const struct qp *qp, const struct wqe *w)
+{
+	uint32_t mtu = wqe_mtu(qp, w);
+	uint64_t off = (uint64_t)qp->sq.cur_pkt * mtu;
+
+	return op_reads(w->wr.op) || w->wr.flags & HCA_WR_INLINE ||
+	       sge_present(hca, w->wr.sge, w->wr.num_sge, off, mtu, false);
+}
+
 void packetise_step(struct hca *hca)
 {
 	struct qp *qp = node_entry(hca->tx_qps.next, struct qp, on_tx);
@@ -323,8 +335,10 @@ void packetise_step(struct hca *hca)
 	if (w->started || wqe_start(hca, qp, w)) {
 		if (!w->npsn) {
 			sq_executed(hca, qp, w);
-		} else {
+		} else if (payload_present(hca, qp, w)) {
 			make_packet(hca, qp, w);
+		} else {
+			page_fault_send(hca, qp, w, false);
 		}
 	}
 	qp_update(hca, qp);

@@ -43,6 +43,7 @@ void sq_skip_acked(struct hca *hca, struct qp *qp);
 void sq_acked_to(struct hca *hca, struct qp *qp, struct wqe *w, uint32_t una);
 void sq_rewind(struct hca *hca, struct qp *qp);
 void sq_pop(struct hca *hca, struct qp *qp);
+void sq_wait_anew(struct hca *hca, struct qp *qp); /* the ACK timeout starts from now */
 void sq_timer_update(struct hca *hca, struct qp *qp);
 void sq_clear(struct hca *hca, struct qp *qp);
 
@@ -55,5 +56,8 @@ void sq_complete(struct hca *hca, struct qp *qp);
 void requester_rx(struct hca *hca, struct qp *qp, struct rxwork *w);
 void requester_timer(struct hca *hca, struct timer *t);
 void requester_failed(struct hca *hca, struct qp *qp); /* of struct parts */
+
+/* fault.c: pages that a send WQE reads, or (`result`) where the answer to a READ or atomic goes */
+void page_fault_send(struct hca *hca, struct qp *qp, struct wqe *w, bool result);
 
 #endif

@@ -24,6 +24,11 @@ static hca_ps ack_timeout(const struct qp *qp)
 	return TIMEOUT_UNIT_PS << (qp->a.timeout & 31);
 }
 
+void sq_wait_anew(struct hca *hca, struct qp *qp)
+{
+	qp->sq.ack_deadline = hca_now(hca) + ack_timeout(qp);
+}
+
 void sq_timer_update(struct hca *hca, struct qp *qp)
 {
 	struct sq *sq = &qp->sq;
@@ -34,7 +39,7 @@ void sq_timer_update(struct hca *hca, struct qp *qp)
 	if (!want || (qp->a.state != HCASIM_QPS_RTS && qp->a.state != HCASIM_QPS_SQD)) {
 		timer_cancel(hca, &sq->timer);
 	} else if (!sq->timer.pos) {
-		sq->ack_deadline = hca_now(hca) + ack_timeout(qp);
+		sq_wait_anew(hca, qp);
 		timer_set(hca, &sq->timer, sq->ack_deadline);
 	}
 }
@@ -146,7 +151,7 @@ void sq_rewind(struct hca *hca, struct qp *qp)
 	for (w = sq->ack; w; w = w->next)
 		w->rd_counted = false;
 	sq->rd_out = 0;
-	sq->ack_deadline = hca_now(hca) + ack_timeout(qp);
+	sq_wait_anew(hca, qp);
 	hca->counters.retransmissions++;
 }
 
@@ -156,7 +161,7 @@ static void progress(struct hca *hca, struct qp *qp)
 
 	sq->retries = sq->rnr_retries = 0;
 	sq->nak_rewound = false;
-	sq->ack_deadline = hca_now(hca) + ack_timeout(qp);
+	sq_wait_anew(hca, qp);
 }
 
 /* PSNs before `una` are done, `w` is the oldest request that has one of them; if they are all that it has, it is done. */

@@ -2,6 +2,7 @@
 /* The responder's sending half: acknowledges, NAKs, atomic responses, and READ responses packet by packet. */
 #include "core/egress/egress.h"
 #include "core/memory/memory.h"
+#include "core/memory/odp.h"
 #include "core/responder/responder.h"
 #include "core/wire/wire.h"
 
@@ -123,6 +124,18 @@ static bool always(struct hca *hca, struct qp *qp, struct txpkt *t)
 
 static const struct tx_owner read_response = {.may_leave = read_may_leave}, answer = {.may_leave = always};
 
+/* Pages went while the answer was under way: the rest is asked for again, when the peer has waited. */
+static bool read_absent(struct hca *hca, struct qp *qp, const struct rop *r, uint32_t psn)
+{
+	uint64_t done = (uint64_t)r->done_pkts * qp->mtu;
+
+	if (r->kind != ROP_READ || key_present(hca, r->rkey, r->va + done, read_bytes(qp, r), false))
+		return false;
+	page_fault_remote(hca, qp, psn, r->rkey, r->va + done, r->len - done, false);
+	resp_not_ready_now(hca, qp, psn);
+	return true;
+}
+
 static void respond_one(struct hca *hca, struct qp *qp, struct rop *r)
 {
 	struct txpkt *t = txpkt_get(hca, qp, r->kind == ROP_READ ? &read_response : &answer);
@@ -142,6 +155,10 @@ static void respond_one(struct hca *hca, struct qp *qp, struct rop *r)
 	if (r->kind == ROP_READ && !read_plan(hca, qp, r, t)) {
 		txpkt_put(hca, t);
 		read_gone(hca, qp, r, s.psn);
+		return;
+	}
+	if (read_absent(hca, qp, r, s.psn)) {
+		txpkt_put(hca, t);
 		return;
 	}
 	t->duplicate = r->duplicate;

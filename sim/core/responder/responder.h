@@ -34,6 +34,9 @@ void resp_ack(struct hca *hca, struct qp *qp);
 /* `nak`: HCASIM_NAK_*. A receive WQE that is taken completes with the status; without one, `event` tells. */
 void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8_t status, uint8_t vendor,
 		unsigned int event);
+/* The responses of READs from `psn` on do not leave, an RNR NAK does. */
+void resp_not_ready_now(struct hca *hca, struct qp *qp, uint32_t psn);
+/* As resp_fatal(), ahead of everything that is still landing. */
 void resp_fatal_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, unsigned int event);
 void resp_clear(struct hca *hca, struct qp *qp);
 
@@ -47,5 +50,12 @@ void atomic_start(struct hca *hca, struct qp *qp, const struct pkt_info *info, s
 void atomic_next(struct hca *hca);
 void atomic_forget(struct hca *hca, struct qp *qp);
 const struct atomic_result *atomic_find(const struct hca *hca, const struct qp *qp, uint32_t psn);
+
+/* fault.c */
+/* Bytes [off, off + len) of the active receive WQE, for the packet with this PSN. */
+void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len);
+/* What a request addresses. */
+void page_fault_remote(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t rkey, uint64_t addr,
+		       uint64_t len, bool write);
 
 #endif
