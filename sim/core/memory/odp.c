@@ -4,6 +4,7 @@
  * address space costs what is mapped of it.
  */
 #include "core/memory/memory.h"
+#include "core/memory/odp.h"
 
 #define PAGE_SHIFT  12
 #define HUGE_SHIFT  21 /* x86-64: what MAP_HUGETLB gives */
