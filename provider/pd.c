@@ -137,10 +137,13 @@ struct ibv_pd *hcasim_alloc_parent_domain(struct ibv_context *ibctx, struct ibv_
 
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
-	/* A parent domain stands for a protection domain, not for another parent domain. */
 	if (!check_comp_mask(attr->comp_mask, IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
-						      IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) ||
-	    to_hpd(attr->pd)->base) {
+						      IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	/* A parent domain stands for a protection domain, not for another parent domain. */
+	if (to_hpd(attr->pd)->base) {
 		errno = EINVAL;
 		return NULL;
 	}
