@@ -130,6 +130,7 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.dealloc_mw = hcasim_dealloc_mw,
 	.dealloc_pd = hcasim_dealloc_pd,
 	.dealloc_td = hcasim_dealloc_td,
+	.advise_mr = ibv_cmd_advise_mr,
 	.dereg_mr = hcasim_dereg_mr,
 	.destroy_ah = hcasim_destroy_ah,
 	.destroy_cq = hcasim_destroy_cq,
