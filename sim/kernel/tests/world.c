@@ -64,6 +64,11 @@ static int fd_inode(struct task *t, int fd, uint64_t *ino)
 	return fd_file(t, fd, &dev, ino);
 }
 
+static struct task *find_task(void *arg, uint32_t pasid)
+{
+	return pasid == w.task.pasid ? &w.task : NULL;
+}
+
 static const struct task_ops task_ops = {copy_from, copy_to, pin_check, resident, fd_inode, fd_file};
 
 unsigned int count_fds(void)
@@ -80,7 +85,11 @@ unsigned int count_fds(void)
 
 int world_init(void)
 {
-	const struct kernel_config base = {.num_devices = NUM_HCAS, .drv = &native_drv_ops, .now = bench_now};
+	const struct kernel_config base = {.num_devices = NUM_HCAS,
+					   .drv = &native_drv_ops,
+					   .now = bench_now,
+					   .find_task = find_task,
+					   .page_fault = 1000000};
 	struct kernel_config cfg = base;
 	char err[256] = "";
 
