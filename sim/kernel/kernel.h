@@ -58,7 +58,7 @@ struct kreply {
 	unsigned int drain, drain_other;
 	int drain_fd;
 	bool watch; /* what the application unmaps from now on is told of: kernel_unmapped() */
-	bool wait; /* -EAGAIN: the call waits until the file is readable, unless it is non-blocking */
+	bool wait;  /* -EAGAIN: the call waits until the file is readable, unless it is non-blocking */
 };
 
 struct kernel_config {

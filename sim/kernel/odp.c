@@ -193,7 +193,8 @@ static void prefetch_due(struct ktimer *t)
 }
 
 /* Of PREFETCH the pages are there to be read only, whatever the region allows. */
-static int fill_ranges(struct call *c, struct drv_pd *pd, const struct ib_uverbs_sge *sge, struct page_work *w)
+static int fill_ranges(struct call *c, struct drv_pd *pd, const struct ib_uverbs_sge *sge,
+		       struct page_work *w)
 {
 	const bool write = w->advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE;
 

@@ -35,12 +35,12 @@ enum proto_op {
 	PROTO_STAT,      /* -> dev_t */
 	PROTO_IOCTL,
 	PROTO_WRITE,
-	PROTO_MMAP,   /* -> what to map */
-	PROTO_MUNMAP, /* one page of a BAR is no longer mapped */
-	PROTO_SYNC,   /* files closed before this request are released when it returns */
-	PROTO_SHOW,   /* the counters in sysfs are of now when it returns */
+	PROTO_MMAP,     /* -> what to map */
+	PROTO_MUNMAP,   /* one page of a BAR is no longer mapped */
+	PROTO_SYNC,     /* files closed before this request are released when it returns */
+	PROTO_SHOW,     /* the counters in sysfs are of now when it returns */
 	PROTO_UNMAPPED, /* pages of the process are not what they were; only after a reply that said `watch` */
-	PROTO_LINK,   /* -> 1: the network interface is up, 0: it is down; after it was set, if asked */
+	PROTO_LINK,     /* -> 1: the network interface is up, 0: it is down; after it was set, if asked */
 	PROTO_NUM_OPS
 };
 

@@ -28,11 +28,11 @@ bool key_absent(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t len
 
 /* What a send WQE reads, or (`result`) where the answer to a READ or atomic goes: the send queue stands still. */
 void page_fault_send(struct hca *hca, struct qp *qp, struct wqe *w, bool result);
-/* Bytes [off, off + len) of the active receive WQE, for the packet with this PSN. */
-void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len);
-/* What a request addresses. */
-void page_fault_remote(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t rkey, uint64_t addr,
-		       uint64_t len, bool write);
+/* Bytes [off, off + len) of the active receive WQE, for the packet with this PSN. False: a page fault. */
+bool receive_present(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len);
+/* What a request addresses: `len` bytes now, `all` in what remains of it. False: a page fault. */
+bool remote_present(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t rkey, uint64_t addr, uint64_t len,
+		    uint64_t all, bool write);
 void page_requests_free(struct hca *hca);
 
 #endif

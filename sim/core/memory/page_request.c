@@ -102,37 +102,40 @@ void page_fault_send(struct hca *hca, struct qp *qp, struct wqe *w, bool result)
 }
 
 /* How long the message is, only its last packet says: what is needed now, and the rest of the WQE if it can be had. */
-void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len)
+bool receive_present(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len)
 {
 	const struct hca_rwr *wr = &qp->rq.rwr;
 	struct page_request *r;
 
-	if (qp->resp.paging)
-		return;
-	r = request_new(hca, qp, FAULT_RECEIVE, 2 * wr->num_sge);
+	if (sge_present(hca, wr->sge, wr->num_sge, off, len, true))
+		return true;
+	/* Without memory for a request the packet comes again, and so does the fault. */
+	r = qp->resp.paging ? NULL : request_new(hca, qp, FAULT_RECEIVE, 2 * wr->num_sge);
 	if (!r)
-		return; /* the packet comes again, and so does the fault */
+		return false;
 	r->psn = psn;
 	add_sges(hca, r, wr->sge, wr->num_sge, off, len, true, false);
 	add_sges(hca, r, wr->sge, wr->num_sge, off + len, UINT64_MAX, true, true);
 	qp->resp.paging = true;
 	request_go(hca, r);
+	return false;
 }
 
-void page_fault_remote(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t rkey, uint64_t addr,
-		       uint64_t len, bool write)
+bool remote_present(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t rkey, uint64_t addr, uint64_t len,
+		    uint64_t all, bool write)
 {
 	struct page_request *r;
 
-	if (qp->resp.paging)
-		return;
-	r = request_new(hca, qp, FAULT_REMOTE, 1);
+	if (key_present(hca, rkey, addr, len, write))
+		return true;
+	r = qp->resp.paging ? NULL : request_new(hca, qp, FAULT_REMOTE, 1);
 	if (!r)
-		return;
+		return false;
 	r->psn = psn;
-	add(hca, r, rkey, addr, len, write, false);
+	add(hca, r, rkey, addr, all, write, false);
 	qp->resp.paging = true;
 	request_go(hca, r);
+	return false;
 }
 
 /* ---- The answer ---- */

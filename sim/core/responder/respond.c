@@ -105,9 +105,9 @@ static bool read_absent(struct hca *hca, struct qp *qp, const struct rop *r, uin
 {
 	uint64_t done = (uint64_t)r->done_pkts * qp->mtu;
 
-	if (r->kind != ROP_READ || key_present(hca, r->rkey, r->va + done, read_bytes(qp, r), false))
+	if (r->kind != ROP_READ ||
+	    remote_present(hca, qp, psn, r->rkey, r->va + done, read_bytes(qp, r), r->len - done, false))
 		return false;
-	page_fault_remote(hca, qp, psn, r->rkey, r->va + done, r->len - done, false);
 	resp_not_ready_now(hca, qp, psn);
 	return true;
 }

@@ -4,7 +4,7 @@
 
 #include "driver.h"
 
-#define RELIABLE                                                                                              \
+#define RELIABLE                                                                                             \
 	(HCASIM_ODP_OP_SEND | HCASIM_ODP_OP_WRITE | HCASIM_ODP_OP_READ | HCASIM_ODP_OP_ATOMIC |              \
 	 HCASIM_ODP_OP_SRQ_RECV | HCASIM_ODP_OP_FLUSH | HCASIM_ODP_OP_ATOMIC_WRITE)
 
