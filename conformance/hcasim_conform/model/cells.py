@@ -63,7 +63,7 @@ class Expect:
     level: str = "MUST"
     create: str = "ok"  # ok, refused
     create_errno: str | None = None
-    post: str = "ok"  # ok, refused, any, error, undefined (see runner/cell.h)
+    post: str = "ok"  # ok, refused, any, error, undefined (see runner/cell/cell.h)
     status: str | None = None
     bad_wr: int = 0
     event: int = -1

@@ -62,7 +62,7 @@ def main(build, argv=None):
     args = sys.argv[1:] if argv is None else argv
     command = args[0] if args else None
     if command == "run":
-        from hcasim_conform.run import main as run_main
+        from .run import main as run_main
 
         return run_main(build, args[1:])
     if command == "conform":
