@@ -13,8 +13,8 @@
 #ifndef HCASIM_CORE_CORE_H
 #define HCASIM_CORE_CORE_H
 
-#include "net.h"
-#include "objects.h"
+#include "core/wire/net.h"
+#include "core/objects.h"
 
 static inline hca_ps hca_now(struct hca *hca)
 {

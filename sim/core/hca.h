@@ -5,8 +5,8 @@
  * The core is a set of pipeline stages that hand work to each other through bounded FIFOs. It never
  * blocks, never sleeps, knows no threads, files or clocks: whoever drives it asks which stage has
  * work (hca_stage_pending), decides when that work is done, and then lets the stage do exactly one
- * piece of it (hca_stage_step). The untimed driver in untimed.h steps until nothing is left; the
- * SystemC shell in sim/timing waits each stage's occupancy first; the RTL bridge replaces stages.
+ * piece of it (hca_stage_step). The untimed driver of the unit tests steps until nothing is left; the
+ * SystemC shell in sim/timing waits each stage's occupancy first.
  *
  * All calls on one adapter come from one thread. Callbacks in struct hca_ops are made from inside
  * those calls and must not call back into the same adapter, except where stated.
