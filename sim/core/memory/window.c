@@ -55,8 +55,7 @@ int hca_mw_destroy(struct hca *hca, uint32_t rkey)
 static uint8_t check_window(const struct hca *hca, const struct qp *qp, const struct hca_wr *wr,
 			    const struct mr *mw)
 {
-	if (!mw || mw->kind != (wr->bind.type == 1 ? KEY_MW1 : KEY_MW2) ||
-	    wr->bind.new_rkey >> 8 != wr->bind.mw_rkey >> 8)
+	if (!mw || mw->kind != (wr->bind.type == 1 ? KEY_MW1 : KEY_MW2))
 		return HCASIM_VENDOR_ERR_BAD_RKEY;
 	if (mw->a.pdn != qp->c.pdn)
 		return HCASIM_VENDOR_ERR_RKEY_PD;
@@ -114,6 +113,7 @@ static uint8_t execute_bind(struct hca *hca, struct qp *qp, const struct hca_wr 
 	if (err)
 		return err;
 	unbind(hca, mw);
+	/* The consumer owns the low 8 bits of the key (IBTA 10.6.3); the others stay, whatever the request has there. */
 	mw->tag = wr->bind.new_rkey & 0xff;
 	if (wr->bind.length)
 		bind(hca, qp, wr, mw, &piece);

@@ -121,6 +121,21 @@ static enum verdict not_ready(struct hca *hca, struct qp *qp, const struct pkt_i
 	return V_REFUSED;
 }
 
+/* Pages of the active receive WQE are missing: not ready, until the driver half has mapped them. */
+static enum verdict receive_absent(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint64_t off,
+				   uint32_t len)
+{
+	page_fault_receive(hca, qp, info->psn, off, len);
+	return not_ready(hca, qp, info);
+}
+
+static enum verdict remote_absent(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t rkey,
+				  uint64_t addr, uint64_t len, bool write)
+{
+	page_fault_remote(hca, qp, info->psn, rkey, addr, len, write);
+	return not_ready(hca, qp, info);
+}
+
 /* ---- Sequence ---- */
 
 /* Payload lengths that each place in a message allows (IBTA 9.7.4.1.6). */
@@ -158,12 +173,39 @@ static void message_goes_on(struct hca *hca, struct qp *qp, const struct pkt_inf
 
 /* ---- Requests ---- */
 
+/*
+ * Takes a packet of a SEND, and invalidates what it names. A key that may not be invalidated is a class J fault (IBTA
+ * 9.9.6.3): the message was received, and is acknowledged, no NAK is sent; its receive WQE completes in error, and so
+ * ends the QP. On UC, where the IBTA has no such message, it is dropped like any other that is wrong.
+ */
+static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w, const struct piece *piece,
+				uint32_t n)
+{
+	const struct pkt_info *info = &w->info;
+	bool inv = info->op->flags & HCASIM_BTH_F_INV;
+	uint8_t err = inv ? window_check_inv(hca, qp, info->inv_rkey) : HCASIM_VENDOR_ERR_NONE;
+	struct rop *r;
+
+	if (err && !qp_reliable(qp))
+		return refuse(hca, qp, info, 0, 0, err, 0);
+	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
+	if (r && err)
+		rop_recv_failed(r, HCASIM_CQE_STATUS_REM_INV_REQ_ERR, err);
+	if (!r || !responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off))
+		return V_OK;
+	message_goes_on(hca, qp, info);
+	if (err)
+		qp_error(hca, qp);
+	else if (inv) /* IBTA 10.7.3.2.4: nobody gets through any more when the completion is seen. */
+		window_invalidate(hca, info->inv_rkey);
+	return V_OK;
+}
+
 static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;
 	struct piece piece[CORE_MAX_SGE];
 	enum verdict v = V_OK;
-	struct rop *r;
 	uint32_t n = 0;
 	uint8_t err;
 
@@ -185,20 +227,9 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 		      : 0;
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
-	if (info->op->flags & HCASIM_BTH_F_INV) {
-		err = window_check_inv(hca, qp, info->inv_rkey);
-		if (err)
-			return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, HCASIM_CQE_STATUS_REM_INV_REQ_ERR,
-				      err, 0);
-	}
-	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
-	if (r && responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off)) {
-		/* IBTA 10.7.3.2.4: nobody gets through any more when the completion is seen. */
-		if (info->op->flags & HCASIM_BTH_F_INV)
-			window_invalidate(hca, info->inv_rkey);
-		message_goes_on(hca, qp, info);
-	}
-	return V_OK;
+	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset, info->payload_len, true))
+		return receive_absent(hca, qp, info, qp->resp.offset, info->payload_len);
+	return accept_send(hca, qp, w, piece, n);
 }
 
 static uint8_t write_begins(struct hca *hca, struct qp *qp, const struct pkt_info *info)
@@ -226,6 +257,22 @@ static bool write_length_ok(const struct qp *qp, const struct pkt_info *info)
 						  : off + info->payload_len < total;
 }
 
+/*
+ * The memory may not be written (IBTA class C). A packet with immediate data takes a receive WQE, which completes with
+ * the local access error that 11.6.2 has for this case; before that packet the message has none, and an event tells.
+ */
+static enum verdict write_refused(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t err)
+{
+	enum verdict v = V_OK;
+
+	if (qp_reliable(qp) && info->op->flags & HCASIM_BTH_F_COMP)
+		v = want_receive(hca, qp, info);
+	if (v == V_WAIT || v == V_REFUSED)
+		return v;
+	return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, HCASIM_CQE_STATUS_LOC_ACCESS_ERR, err,
+		      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+}
+
 static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;
@@ -244,7 +291,10 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 		err = rkey_check(hca, qp, qp->resp.pdn, qp->resp.rkey, qp->resp.va + qp->resp.offset,
 				 info->payload_len, HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (err)
-		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		return write_refused(hca, qp, info, err);
+	if (!key_present(hca, qp->resp.rkey, qp->resp.va + qp->resp.offset, info->payload_len, true))
+		return remote_absent(hca, qp, info, qp->resp.rkey, qp->resp.va + qp->resp.offset,
+				     qp->resp.dmalen - qp->resp.offset, true);
 	if (info->op->flags & HCASIM_BTH_F_COMP) {
 		v = want_receive(hca, qp, info);
 		if (v)
@@ -284,6 +334,8 @@ static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_inf
 			   : 0;
 	if (err)
 		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	if (!key_present(hca, info->rkey, info->va, info->dmalen, false))
+		return remote_absent(hca, qp, info, info->rkey, info->va, info->dmalen, false);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -312,6 +364,8 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
 	if (err)
 		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	if (!key_present(hca, info->rkey, info->va, 8, true))
+		return remote_absent(hca, qp, info, info->rkey, info->va, 8, true);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -377,6 +431,8 @@ static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwor
 	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (err)
 		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	if (!key_present(hca, info->rkey, info->va, 8, true))
+		return remote_absent(hca, qp, info, info->rkey, info->va, 8, true);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -491,6 +547,8 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 			HCASIM_ACCESS_LOCAL_WRITE, piece, &n);
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len, true))
+		return receive_absent(hca, qp, info, 0, len);
 	r = rop_recv(hca, qp, info, len);
 	if (r)
 		r->cpl.csum_ok = csum_ok;

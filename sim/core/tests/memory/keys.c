@@ -112,6 +112,29 @@ static void reuse(void)
 	bed_free(bed);
 }
 
+/* Addresses in a zero-based region are offsets, whatever address it was registered with. */
+static void zero_based(void)
+{
+	struct hca_mr_attr a = {.pdn = BED_PD, .va = BASE, .iova = BASE, .length = LEN};
+	struct bed *bed = bed_new(NULL, 0);
+	uint32_t key = region(bed, BASE, BASE, LEN, HCASIM_ACCESS_ZERO_BASED), same;
+	struct piece p;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		CU_ASSERT_EQUAL(mr_check(bed->hca[0], key, BED_PD, 16, LEN - 16, 0, &p), 0);
+		CU_ASSERT_EQUAL(p.addr, BASE + 16);
+		CU_ASSERT_EQUAL(mr_check(bed->hca[0], key, BED_PD, 16, LEN - 15, 0, NULL),
+				HCASIM_VENDOR_ERR_LKEY_RANGE);
+		CU_ASSERT_EQUAL(mr_check(bed->hca[0], key, BED_PD, BASE, 1, 0, NULL),
+				HCASIM_VENDOR_ERR_LKEY_RANGE);
+		key = region(bed, BASE, BASE, LEN, 0);
+		a.access = HCASIM_ACCESS_ZERO_BASED;
+		CU_ASSERT_EQUAL(hca_mr_modify(bed->hca[0], key, &a, &same), 0);
+	}
+	bed_free(bed);
+}
+
 static void slices(void)
 {
 	struct bed *bed = bed_new(NULL, 0);
@@ -139,6 +162,7 @@ const struct test keys_tests[] = {
 	{"ends of the address space", end_of_the_world},
 	{"rights and domains", rights_and_domains},
 	{"reuse", reuse},
+	{"zero-based", zero_based},
 	{"slices", slices},
 	{NULL, NULL},
 };

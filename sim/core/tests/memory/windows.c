@@ -169,13 +169,30 @@ static void bind_errors(void)
 	win_new(&w, HCASIM_QPT_RC, 1, mr);
 	bind_bad(&w, 2, w.mw, 0, 8, RW, HCASIM_VENDOR_ERR_BAD_RKEY); /* of the other type */
 	win_new(&w, HCASIM_QPT_RC, 2, mr);
-	bind_bad(&w, 2, w.mw + 0x100, 0, 8, RW, HCASIM_VENDOR_ERR_BAD_RKEY); /* another index */
-	win_new(&w, HCASIM_QPT_RC, 2, mr);
 	w.lkey = w.mw;
 	bind_bad(&w, 2, w.mw, 0, 8, RW, HCASIM_VENDOR_ERR_BAD_LKEY); /* a window on a window */
 	win_new(&w, HCASIM_QPT_RC, 2, mr);
 	bind_ok(&w, 2, 0, 8, RW);
 	bind_bad(&w, 2, w.mw, 0, 8, RW, HCASIM_VENDOR_ERR_BAD_RKEY); /* not free */
+}
+
+/* Of the new key the consumer owns the low 8 bits, whatever stands in the others. */
+static void new_key(void)
+{
+	const uint32_t others[] = {0, 0x100, 0xffffff00};
+	struct win w;
+	unsigned int i;
+	uint8_t type;
+
+	for (type = 1; type <= 2; type++)
+		for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+			win_new(&w, HCASIM_QPT_RC, type, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
+			post_bind(&w, type, (others[i] ^ (w.mw & ~0xffu)) | 0xa5, 0, 64, RW);
+			bed_expect(w.p.scq[1], HCASIM_CQE_STATUS_OK);
+			w.mw = (w.mw & ~0xffu) | 0xa5;
+			write_at(&w, 0, 64, HCASIM_CQE_STATUS_OK);
+			pair_free(&w.p);
+		}
 }
 
 static void domains(void)
@@ -261,6 +278,13 @@ static void send_inv(struct win *w, uint32_t key, uint8_t status)
 	bed_expect(w->p.scq[0], status);
 }
 
+static enum untimed_fate no_nak(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+{
+	CU_ASSERT_TRUE(pkt->data[42] != HCASIM_BTH_OP_RC_ACKNOWLEDGE ||
+		       pkt->data[54] >> 5 == HCASIM_AETH_KIND_ACK);
+	return UNTIMED_DELIVER;
+}
+
 static void invalidate_remotely(void)
 {
 	struct tiny_cqe c;
@@ -275,12 +299,6 @@ static void invalidate_remotely(void)
 	CU_ASSERT_EQUAL(c.byte_count, 3000);
 	write_at(&w, 0, 8, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 	pair_free(&w.p);
-	/* The key of a region: both sides hear of it. */
-	win_new(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_LOCAL_WRITE);
-	send_inv(&w, w.lkey, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
-	bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
-	CU_ASSERT_EQUAL(bed_query(w.p.qp[1]), HCASIM_QPS_ERR);
-	pair_free(&w.p);
 	/* UC drops the message; the receive WQE serves the next one. */
 	win_new(&w, HCASIM_QPT_UC, 2, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
 	send_inv(&w, w.lkey, HCASIM_CQE_STATUS_OK);
@@ -288,6 +306,28 @@ static void invalidate_remotely(void)
 	bind_ok(&w, 2, 0, 64, RW);
 	send_inv(&w, w.mw, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_OK).imm, w.mw);
+	pair_free(&w.p);
+}
+
+/* The message itself was received, and is acknowledged: only the receiver's side hears of the key (class J). */
+static void invalidate_in_vain(void)
+{
+	struct hca_sge later = {0};
+	struct tiny_cqe c;
+	struct win w;
+
+	win_new(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_LOCAL_WRITE);
+	w.p.bed->wire = no_nak;
+	send_inv(&w, w.lkey, HCASIM_CQE_STATUS_OK); /* the key of a region */
+	c = bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
+	CU_ASSERT_EQUAL(c.vendor_err, HCASIM_VENDOR_ERR_BAD_RKEY);
+	CU_ASSERT_EQUAL(c.flags & TINY_CQE_INV, 0);
+	CU_ASSERT_EQUAL(memcmp(w.p.mem[0], w.p.mem[1], 3000), 0);
+	CU_ASSERT_EQUAL(bed_query(w.p.qp[1]), HCASIM_QPS_ERR);
+	CU_ASSERT_EQUAL(bed_query(w.p.qp[0]), HCASIM_QPS_RTS);
+	bed_recv(w.p.qp[1], &later, 1);
+	bed_settle(w.p.bed, 100 * MS);
+	bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
 	pair_free(&w.p);
 }
 
@@ -418,10 +458,12 @@ const struct test window_tests[] = {
 	{"zero-based", zero_based},
 	{"rebind and unbind", rebind},
 	{"bind errors", bind_errors},
+	{"the new key", new_key},
 	{"protection domains", domains},
 	{"another QP", other_qp},
 	{"LOCAL_INV", invalidate_locally},
 	{"SEND with invalidate", invalidate_remotely},
+	{"SEND with invalidate of what may not be", invalidate_in_vain},
 	{"late copy of a READ, window gone", ghost_of_a_read},
 	{"late copy of a READ, memory gone", ghost_of_unmapped_memory},
 	{"invalid before the completion", before_the_completion},

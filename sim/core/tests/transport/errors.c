@@ -120,6 +120,74 @@ static void remote_errors(void)
 	       HCASIM_EQE_TYPE_QP_REQ_ERR);
 }
 
+/* A request whose answer the own memory does not take: `key` off the peer's key. */
+static void answer_refused(uint8_t op, uint32_t key, uint8_t status)
+{
+	struct tiny_wqe w = {.op = op, .swap_add = 2, .compare = 1};
+	const uint64_t one = 1;
+	struct hca_sge sge;
+	uint64_t word;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	memcpy(p.mem[1] + 64, &one, 8);
+	w.remote_addr = (uintptr_t)p.mem[1] + 64;
+	w.rkey = p.key[1] + key;
+	sge = bed_sge(p.mem[0], 8, p.key[0] + 1);
+	one_bad(&p, &w, &sge, 1, status);
+	memcpy(&word, p.mem[1] + 64, 8);
+	CU_ASSERT_EQUAL(word, key || op == HCASIM_WQE_OP_RDMA_READ ? 1
+			      : op == HCASIM_WQE_OP_ATOMIC_CS      ? 2
+								   : 3);
+	pair_free(&p);
+}
+
+/* Local memory is looked at when the answer lands: the peer's error comes first, and an atomic has been executed. */
+static void answers_and_local_keys(void)
+{
+	static const uint8_t ops[] = {HCASIM_WQE_OP_RDMA_READ, HCASIM_WQE_OP_ATOMIC_CS,
+				      HCASIM_WQE_OP_ATOMIC_FA};
+	unsigned int i;
+
+	for (i = 0; i < sizeof(ops); i++) {
+		answer_refused(ops[i], 0, HCASIM_CQE_STATUS_LOC_PROT_ERR);
+		answer_refused(ops[i], 1, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
+	}
+}
+
+/* A WRITE with immediate to memory that may not be written: one packet takes a receive, a longer one has not yet. */
+static void write_imm(uint8_t type, uint32_t len, unsigned int receives, uint8_t send_status,
+		      uint8_t recv_status)
+{
+	struct bed_path path = {.mtu = 1};
+	unsigned int events;
+	struct pair p;
+
+	pair_new(&p, type, &path, NULL, 0, 4096);
+	for (events = 0; events < receives; events++)
+		bed_recv(p.qp[1], &(struct hca_sge){0}, 1);
+	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE_IMM, HCA_WR_SIGNALED, bed_sge(p.mem[0], len, p.key[0]),
+		 (uintptr_t)p.mem[1], p.key[1] + 1);
+	bed_run(p.bed);
+	bed_expect(p.scq[0], send_status);
+	if (receives && recv_status)
+		bed_expect(p.rcq[1], recv_status);
+	if (receives > 1)
+		bed_expect(p.rcq[1], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+	bed_expect_none(p.rcq[1]);
+	events = type == HCASIM_QPT_RC && recv_status != HCASIM_CQE_STATUS_LOC_ACCESS_ERR;
+	CU_ASSERT_EQUAL(bed_events(p.bed, 1, HCASIM_EQE_TYPE_QP_ACCESS_ERR, p.qp[1]->qpn), events);
+	pair_free(&p);
+}
+
+static void write_imm_refused(void)
+{
+	write_imm(HCASIM_QPT_RC, 256, 2, HCASIM_CQE_STATUS_REM_ACCESS_ERR, HCASIM_CQE_STATUS_LOC_ACCESS_ERR);
+	write_imm(HCASIM_QPT_RC, 257, 2, HCASIM_CQE_STATUS_REM_ACCESS_ERR, HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+	write_imm(HCASIM_QPT_RC, 256, 0, HCASIM_CQE_STATUS_REM_ACCESS_ERR, 0);
+	write_imm(HCASIM_QPT_UC, 256, 1, HCASIM_CQE_STATUS_OK, 0);
+}
+
 /* Of no bytes, neither key nor address matters, at either end. */
 static void nothing_is_not_checked(void)
 {
@@ -437,6 +505,8 @@ const struct test error_tests[] = {
 	{"local errors", local_errors},
 	{"READ needs local write", read_needs_local_write},
 	{"remote errors", remote_errors},
+	{"local memory of an answer", answers_and_local_keys},
+	{"WRITE with immediate refused", write_imm_refused},
 	{"zero length is not checked", nothing_is_not_checked},
 	{"max_rd_atomic 0", read_limit_zero},
 	{"receive errors", receive_errors},
