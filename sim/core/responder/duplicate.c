@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Requests that were executed before (IBTA 9.7.5.1.2): nothing is done twice, except READs. */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
+#include "core/responder/responder.h"
 
 /* What waits from here on is void: a requester that went back asks for all of it again. */
 static struct rop *duplicate_response(struct hca *hca, struct qp *qp, const struct pkt_info *info)
@@ -31,7 +33,8 @@ static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info
 	if (info->dmalen && rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
 				       HCASIM_ACCESS_REMOTE_READ, NULL))
 		return;
-	if (!remote_present(hca, qp, info->psn, info->rkey, info->va, info->dmalen, info->dmalen, false)) {
+	if (!key_present(hca, info->rkey, info->va, info->dmalen, false)) {
+		page_fault_remote(hca, qp, info->psn, info->rkey, info->va, info->dmalen, false);
 		resp_nak(hca, qp, info->psn, HCASIM_AETH_KIND_RNR, qp->a.min_rnr_timer);
 		return;
 	}
