@@ -17,6 +17,7 @@ RNR_TIMERS = {1: 10, 8: 160, 12: 640, 14: 1280, 16: 2560}
 # enum ibv_access_flags
 ACCESS_FLUSH_GLOBAL, FLUSH_GLOBAL, FLUSH_PERSISTENT = 1 << 8, 1, 2  # the last two: enum ibv_placement_type
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 1, 2, 4, 8
+ACCESS_ZERO_BASED = 1 << 5
 
 
 def ack_timeout_us(code):
@@ -149,10 +150,10 @@ class Faults(Suite):
         for name in ("RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD"):
             short = self.tables.operation(name).short
             both = "IBV_WC_LOC_PROT_ERR or IBV_WC_REM_ACCESS_ERR; no memory is touched"
-            kinds = [(f"local-and-rkey-{short}", {"bad_rkey": 1}, both)]
+            kinds = [(f"local-and-rkey-{short}", {"bad_lkey": 1, "bad_rkey": 1}, both)]
             if name != "RDMA_READ":
                 own = "IBV_WC_LOC_PROT_ERR; the remote word is as it was, or as the operation leaves it"
-                kinds.append((f"local-{short}", {}, own))
+                kinds.append((f"local-{short}", {"bad_lkey": 1}, own))
             for case, args, says in kinds:
                 errata = ("ANSWER-KEY", "FAILURE-STATUS")
                 yield Case(
@@ -188,7 +189,7 @@ class Faults(Suite):
                     says=f"the {side} address is an offset from the beginning of the region",
                     expect=Expect(ZERO_BASED, errata=("ZERO-BASED",)),
                     wrs=(self.work(name, qpt),),
-                    args={"remote": int(side == "remote")},
+                    args={"remote": int(side == "remote"), "access": ACCESS_ZERO_BASED},
                 )
 
     def _flush(self, qpt, case, args):

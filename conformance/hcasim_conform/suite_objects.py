@@ -53,7 +53,15 @@ class Objects(Suite):
             yield self._mw(qpt, "send_inv-region", "mw_send_inv_region", *args, posts=("SEND_WITH_INV",))
         says = "the low 8 bits of the rkey that the bind gave are those of the window's; its other bits stay"
         yield self._mw(
-            qpt, "new-key", "mw_new_key", MW_NEW_KEY, {}, says, None, ("MW-KEY",), posts=("BIND_MW",)
+            qpt,
+            "new-key",
+            "mw_new_key",
+            MW_NEW_KEY,
+            {"bits": 0x5A5A5A00},
+            says,
+            None,
+            ("MW-KEY",),
+            posts=("BIND_MW",),
         )
         yield self._mw(qpt, "other-qp", "mw_other_qp", BOUND, {}, errata=("MW-REBIND",))
         yield self._mw(

@@ -281,7 +281,8 @@ static void answer_key(struct kit *k)
 	if (kit_link(k, API_POST, NULL) && make_region(k, &r, k->r->dut.responder.pd, all_access)) {
 		memcpy(r.buf, &count, sizeof(count));
 		end_written(r.buf, SIZE);
-		sge = (struct ibv_sge){(uintptr_t)k->l->local.base, 8, k->l->local.mr->lkey ^ 0x5a};
+		sge = (struct ibv_sge){(uintptr_t)k->l->local.base, 8,
+				       k->l->local.mr->lkey ^ (kit_arg(k, "bad_lkey", 0) ? 0x5a : 0)};
 		wr = request(k, &sge, r.buf, r.mr->rkey ^ (kit_arg(k, "bad_rkey", 0) ? 0x5a : 0));
 		ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
 		if (ret)
@@ -336,7 +337,7 @@ static void zero_based(struct kit *k)
 	uint8_t *other;
 	int ret;
 
-	if (kit_link(k, API_POST, NULL) && make_region(k, &r, pd, all_access | IBV_ACCESS_ZERO_BASED)) {
+	if (kit_link(k, API_POST, NULL) && make_region(k, &r, pd, all_access | kit_arg(k, "access", 0))) {
 		a = remote ? &k->l->local : &k->l->target;
 		arena_reset(a);
 		other = arena_take(a, MOVED);

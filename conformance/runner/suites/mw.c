@@ -11,8 +11,6 @@
 #define PROBE 8
 #define MARK  4096 /* outside of every window */
 
-#define OTHER_BITS 0xa5a5a500u /* of a key: all but the low 8 */
-
 static const int both_ways = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 static const struct link_opts bindable = {.windows = true};
 
@@ -273,7 +271,7 @@ static void mw_new_key(struct kit *k)
 	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
 	struct bind b = usual(k->l);
 	uint32_t rkey = mw ? ibv_inc_rkey(mw->rkey) : 0;
-	int ret = mw ? post_bind(k, mw, &b, rkey ^ OTHER_BITS) : 0;
+	int ret = mw ? post_bind(k, mw, &b, rkey ^ kit_arg(k, "bits", 0)) : 0;
 
 	if (ret)
 		KIT_FAULT(k, "posting the bind was refused with %s", errno_name(ret));
