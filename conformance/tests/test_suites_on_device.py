@@ -8,7 +8,9 @@ import subprocess
 
 import pytest
 
-from hcasim_conform import drive, dut, suites
+from hcasim_conform.run import drive
+from hcasim_conform.run import dut
+from hcasim_conform import suites
 
 # case, where the line is changed (a path of keys), the new value, words of the fault
 DOCTORED = [

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kit.h"
+#include "suites/kit.h"
 
 #define SIZE   4096
 #define OFFSET 256 /* in a zero-based region */

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../peer/far.h"
-#include "kit.h"
+#include "remote/remote.h"
+#include "suites/kit.h"
 
 #define START 512 /* of the window in the responder's memory */
 #define LEN   128
@@ -358,7 +358,7 @@ static void mw_other_qp(struct kit *k)
 	struct bind b = usual(k->l);
 	struct link other = {0};
 
-	if (mw && bind_ok(k, mw, &b) && opens(k, mw) && kit_link_beside(k, &other, API_POST, &bindable)) {
+	if (mw && bind_ok(k, mw, &b) && opens(k, mw) && kit_link_second(k, &other, API_POST, &bindable)) {
 		arena_reset(&other.local);
 		if (k->r->dut.responder.attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B)
 			probe_on(k, &other, IBV_WR_RDMA_WRITE, mw->rkey, START, k->cell->status);
