@@ -8,6 +8,8 @@ RNR_RETRY = "ibv_modify_qp/DESCRIPTION/rnr_retry"
 RETRY_CNT = "ibv_modify_qp/DESCRIPTION/retry_cnt"
 TIMEOUT = "ibv_modify_qp/DESCRIPTION/timeout"
 ACCESS = "ibv_reg_mr/DESCRIPTION/access"
+ERROR = "ibv_poll_cq/DESCRIPTION/error"
+ZERO_BASED = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ZERO_BASED"
 DEREG = "ibv_reg_mr/RETURN-VALUE/dereg"
 
 # Erratum RNR-TIMER: code -> microseconds
@@ -15,6 +17,7 @@ RNR_TIMERS = {1: 10, 8: 160, 12: 640, 14: 1280, 16: 2560}
 # enum ibv_access_flags
 ACCESS_FLUSH_GLOBAL, FLUSH_GLOBAL, FLUSH_PERSISTENT = 1 << 8, 1, 2  # the last two: enum ibv_placement_type
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 1, 2, 4, 8
+ACCESS_ZERO_BASED = 1 << 5
 
 
 def ack_timeout_us(code):
@@ -134,10 +137,60 @@ class Faults(Suite):
                 yield self._key(qpt, f"other-pd-{short}", "key_other_pd", name, {})
             for name in ("SEND", "RDMA_WRITE", "RDMA_READ"):
                 yield from self._local(qpt, name)
+            yield from self._answers(qpt)
+            yield self._write_imm(qpt)
+            yield from self._zero_based(qpt)
             yield self._flush(qpt, "flush-no-right", {"type": FLUSH_GLOBAL})
             yield self._flush(
                 qpt, "flush-persistent", {"type": FLUSH_PERSISTENT, "with": ACCESS_FLUSH_GLOBAL}
             )
+
+    def _answers(self, qpt):
+        """When the memory of an answer is looked at is open: before the request leaves, or when the answer lands."""
+        for name in ("RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD"):
+            short = self.tables.operation(name).short
+            both = "IBV_WC_LOC_PROT_ERR or IBV_WC_REM_ACCESS_ERR; no memory is touched"
+            kinds = [(f"local-and-rkey-{short}", {"bad_lkey": 1, "bad_rkey": 1}, both)]
+            if name != "RDMA_READ":
+                own = "IBV_WC_LOC_PROT_ERR; the remote word is as it was, or as the operation leaves it"
+                kinds.append((f"local-{short}", {"bad_lkey": 1}, own))
+            for case, args, says in kinds:
+                errata = ("ANSWER-KEY", "FAILURE-STATUS")
+                yield Case(
+                    suite="keys",
+                    qpt=qpt,
+                    case=case,
+                    scenario="answer_key",
+                    says=says,
+                    expect=Expect(ERROR, level="SHOULD", status="LOC_PROT_ERR", errata=errata),
+                    wrs=(self.work(name, qpt),),
+                    args=args,
+                )
+
+    def _write_imm(self, qpt):
+        return Case(
+            suite="keys",
+            qpt=qpt,
+            case="rkey-rdma_write_imm",
+            scenario="write_imm_key",
+            says="IBV_WC_REM_ACCESS_ERR at the requester, IBV_WC_LOC_ACCESS_ERR in the receive that the message took",
+            expect=Expect(ERROR, status="REM_ACCESS_ERR", errata=("WRITE-IMM-ACCESS", "FAILURE-STATUS")),
+            wrs=(self.work("RDMA_WRITE_WITH_IMM", qpt, size=64),),
+        )
+
+    def _zero_based(self, qpt):
+        for name in ("RDMA_WRITE", "RDMA_READ"):
+            for side in ("local", "remote"):
+                yield Case(
+                    suite="keys",
+                    qpt=qpt,
+                    case=f"zero-based-{side}-{self.tables.operation(name).short}",
+                    scenario="zero_based",
+                    says=f"the {side} address is an offset from the beginning of the region",
+                    expect=Expect(ZERO_BASED, errata=("ZERO-BASED",)),
+                    wrs=(self.work(name, qpt),),
+                    args={"remote": int(side == "remote"), "access": ACCESS_ZERO_BASED},
+                )
 
     def _flush(self, qpt, case, args):
         return Case(

@@ -9,6 +9,7 @@ INVALIDATED = "ibv_alloc_mw/DESCRIPTION/invalidated"
 MW_ACCESS = "ibv_bind_mw/DESCRIPTION/mw_access_flags"
 MW_LOCAL_WRITE = "ibv_bind_mw/DESCRIPTION/REMOTE_WRITE"
 MW_RKEY = "ibv_bind_mw/RETURN-VALUE/rkey"
+MW_NEW_KEY = "ibv_wr_post/WORK-REQUESTS/Memory-Windows/ibv_wr_bind_mw"
 MW_BIND = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_MW_BIND"
 DEREG_BOUND = "ibv_reg_mr/NOTES/dereg"
 LOCK = "ibv_wr_post/CONCURRENCY/lock"
@@ -44,6 +45,24 @@ class Objects(Suite):
         yield self._mw(qpt, "local_inv", "mw_local_inv", INVALIDATED, {}, posts=LOCAL)
         yield self._mw(qpt, "local_inv-and-bind", "mw_local_inv", INVALIDATED, {"rebind": 1}, posts=LOCAL)
         yield self._mw(qpt, "send_inv", "mw_send_inv", INVALIDATED, {})
+        if qpt == "RC":
+            says = (
+                "the receive completes in error, its QP goes to ERR, and the sender's request is not refused"
+            )
+            args = (INVALIDATED, {}, says, None, ("INV-WHAT",))
+            yield self._mw(qpt, "send_inv-region", "mw_send_inv_region", *args, posts=("SEND_WITH_INV",))
+        says = "the low 8 bits of the rkey that the bind gave are those of the window's; its other bits stay"
+        yield self._mw(
+            qpt,
+            "new-key",
+            "mw_new_key",
+            MW_NEW_KEY,
+            {"bits": 0x5A5A5A00},
+            says,
+            None,
+            ("MW-KEY",),
+            posts=("BIND_MW",),
+        )
         yield self._mw(qpt, "other-qp", "mw_other_qp", BOUND, {}, errata=("MW-REBIND",))
         yield self._mw(
             qpt, "rebind-bound", "mw_rebind_bound", INVALIDATED, {}, BAD_BIND, "MW_BIND_ERR", ("MW-REBIND",)

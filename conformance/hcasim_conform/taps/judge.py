@@ -133,7 +133,7 @@ class Tap:
         statuses, refusals = refused_with(cell), 0
         for regions, there, back in self._pairs(result, piece):
             refusals += judge.cut_short(regions, there, back, None, statuses)
-        remote = wire.NAKS.keys() & set(statuses) and cell.qpt in ("RC", "XRC_SEND")
+        remote = statuses and wire.NAKS.keys() >= set(statuses) and cell.qpt in ("RC", "XRC_SEND")
         if remote and not refusals and result.posts:
             complain(f"wire: nobody refused a request, expected was {' or '.join(statuses)}")
 
@@ -194,6 +194,8 @@ def refused_with(cell):
     """What the completion of the refused request may say; none: there is no refused request."""
     if "QP-RIGHTS" in cell.expect.errata:
         return "REM_ACCESS_ERR", "REM_INV_REQ_ERR"
+    if cell.args.get("bad_rkey"):
+        return "LOC_PROT_ERR", "REM_ACCESS_ERR"
     return (cell.expect.status,) if cell.expect.status else ()
 
 
