@@ -80,11 +80,17 @@ void dma_put(struct hca *hca, struct dma_ctx *c);
 void dma_go(struct hca *hca, struct dma_ctx *c);
 /* One transfer to or from one place. */
 void dma_one(struct hca *hca, struct dma_ctx *c, uint32_t pasid, uint64_t addr, void *buf, uint32_t len);
-/* As many transfers as the pieces have runs of one address space; returns how many. The last one takes
- * `pkt`, if there is one. Without memory it makes none and returns UINT32_MAX. */
+/* As many transfers as the pieces have runs of one address space; returns how many. The one that
+ * needs it longest takes `pkt`, if there is one. Without memory it makes none and returns UINT32_MAX. */
 uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct piece *piece, uint32_t n,
 		    void *buf, void (*fn)(struct hca *, struct dma_ctx *, bool), void *any,
 		    struct hca_packet *pkt);
+
+/* dm.c: device memory. Both take any range: what lies outside is ignored, or reads as zero. */
+void dm_write(struct hca *hca, uint64_t offset, const void *data, uint32_t size);
+void dm_read(const struct hca *hca, uint64_t offset, void *data, uint32_t size);
+/* All pieces of a transfer whose address space is HCA_PASID_DEVICE. */
+void dm_move(struct hca *hca, struct hca_dma *dma);
 
 /* event.c */
 void event_raise(struct hca *hca, struct event_source *src, unsigned int type);

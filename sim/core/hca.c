@@ -116,7 +116,8 @@ static bool alloc_tables(struct hca *hca)
 	hca->cq = calloc(cfg->max_cq + 1, sizeof(*hca->cq));
 	hca->srq = calloc(cfg->max_srq + 1, sizeof(*hca->srq));
 	hca->heap = calloc(hca->heap_cap, sizeof(*hca->heap));
-	return hca->db.slot && hca->bf && hca->qp && hca->cq && hca->srq && hca->heap &&
+	hca->dm = calloc(1, HCASIM_BAR_DM_SIZE);
+	return hca->db.slot && hca->dm && hca->bf && hca->qp && hca->cq && hca->srq && hca->heap &&
 	       txq_init(&hca->gather, depth(cfg->gather_depth, CORE_GATHER_DEPTH)) &&
 	       txq_init(&hca->tx, depth(cfg->tx_depth, CORE_TX_DEPTH)) &&
 	       !mr_table_init(&hca->mr, cfg->max_mr, cfg->max_mw);
@@ -223,6 +224,7 @@ void hca_destroy(struct hca *hca)
 	free(hca->cq);
 	free(hca->srq);
 	free(hca->mr.mr);
+	free(hca->dm);
 	free(hca->heap);
 	free(hca->gather.slot);
 	free(hca->tx.slot);

@@ -465,6 +465,7 @@ struct hca {
 	struct eq *eq[CORE_MAX_EQ];
 	uint32_t async_eqn;
 	struct mr_table mr;
+	uint8_t *dm;     /* HCASIM_BAR_DM_SIZE bytes of device memory */
 	struct node qps; /* every QP with a reference, dead ones too */
 
 	struct { /* doorbell FIFO */

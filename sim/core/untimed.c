@@ -100,6 +100,8 @@ static int transfer(struct end *e, struct hca_dma *d)
 
 	if (u->hooks.dma && !u->hooks.dma(u->hooks.ctx, e->index, d))
 		return -EFAULT;
+	if (d->pasid == HCA_PASID_DEVICE)
+		return 0;
 	for (i = 0; i < d->nseg; i++)
 		if (!range_open(u, d->seg[i].addr, d->seg[i].len))
 			return -EFAULT;
@@ -115,13 +117,23 @@ static int transfer(struct end *e, struct hca_dma *d)
 	return 0;
 }
 
+/* Device memory is nearer than the host's: such transfers end before all others. */
+static struct hca_dma **nearest(struct end *e)
+{
+	struct hca_dma **at = &e->dma_head;
+
+	while (*at && (*at)->pasid != HCA_PASID_DEVICE)
+		at = &(*at)->next;
+	return *at ? at : &e->dma_head;
+}
+
 /* The first transfer, or with a seed any read that no write stands before. */
 static struct hca_dma *take_dma(struct end *e)
 {
-	struct hca_dma **at = &e->dma_head, *d;
+	struct hca_dma **at = nearest(e), *d;
 	unsigned int reads = 0;
 
-	if (e->u->shuffle) {
+	if ((*at)->pasid != HCA_PASID_DEVICE && e->u->shuffle) {
 		for (d = e->dma_head; d && !d->write; d = d->next)
 			reads++;
 		for (reads = reads ? (unsigned int)(next_random(e->u) % reads) : 0; reads; reads--)

@@ -65,7 +65,10 @@ struct kernel_config {
 	const struct drv_ops *drv; /* personality of all devices */
 	const char *sysfs_root;    /* an existing folder in which class/..., devices/... are created */
 	hca_ps (*now)(void *arg);
-	void *now_arg;
+	/* True while an application maps some of these bytes of an adapter's BAR. NULL: none ever does. */
+	bool (*bar_mapped)(void *arg, unsigned int device, unsigned int bar, uint64_t offset,
+			   uint64_t length);
+	void *arg; /* of both */
 };
 struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t err_size);
 void kernel_destroy(struct kernel *k);

@@ -216,6 +216,11 @@ static hca_ps now(void *arg)
 	return machine_now(s->machine);
 }
 
+static bool bar_mapped(void *arg, unsigned int hca, unsigned int bar, uint64_t offset, uint64_t length)
+{
+	return mm_any_maps(arg, hca, bar, offset, length);
+}
+
 /* ---- Start and end --------------------------------------------------------------------------------- */
 
 static int start_machine(struct server *s, const struct options *o)
@@ -240,7 +245,8 @@ static int start_kernel(struct server *s, const struct options *o)
 	struct kernel_config cfg = {.num_devices = (unsigned int)o->hcas,
 				    .drv = will_watch(&native_drv_ops),
 				    .now = now,
-				    .now_arg = s};
+				    .bar_mapped = bar_mapped,
+				    .arg = s};
 	char sysfs[400], err[512] = "";
 
 	if (make_folder(o->runtime, PROTO_SYSFS_NAME, sysfs, sizeof(sysfs)))

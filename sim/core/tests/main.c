@@ -23,6 +23,7 @@ static const struct {
 	{"flush", flush_tests},
 	{"raws", raw_tests},
 	{"xrc_windows", xrc_window_tests},
+	{"device_memory", device_memory_tests},
 };
 
 static bool add(const char *name, const struct test *t)
