@@ -18,6 +18,7 @@ static const struct {
 	{"fuzz", fuzz_tests},
 	{"srqs", srq_tests},
 	{"keys", keys_tests},
+	{"numbers", number_tests},
 	{"packets", packet_tests},
 	{"windows", window_tests},
 	{"flush", flush_tests},
