@@ -4,7 +4,7 @@
  * the engine directly. A transfer to or from it takes place at the moment of its issue: so all accesses of the
  * engine keep their order among each other, whatever the time that each takes.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
 
 static uint32_t inside(uint64_t offset, uint32_t size)
 {

@@ -3,7 +3,8 @@
  * Memory keys. A key is index[31:8], tag[7:0]; the tag changes each time an index is used again, so
  * that a key outlives its region by 255 registrations of the same index.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
 
 #define NO_MR UINT32_MAX
 
@@ -205,6 +206,11 @@ uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t add
 	const struct mr *mr = mr_find(hca, key);
 
 	return mr ? key_check(mr, pdn, addr, len, access, out) : HCASIM_VENDOR_ERR_BAD_LKEY;
+}
+
+bool window_is_of(const struct mr *mw, const struct qp *qp)
+{
+	return mw->qpn ? mw->qpn == qp->qpn : qp_is_xrc(qp);
 }
 
 static uint8_t rkey_find(const struct hca *hca, const struct qp *qp, uint32_t key, const struct mr **out)

@@ -3,7 +3,8 @@
  * The pages of on-demand regions: for each region a hash of blocks of 512 pages, so that a region of the whole
  * address space costs what is mapped of it.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
 
 #define PAGE_SHIFT  12
 #define HUGE_SHIFT  21 /* x86-64: what MAP_HUGETLB gives */

@@ -4,7 +4,10 @@
  * together first. What does not fit the FIFO is not lost: the queue is marked, and its doorbell record
  * in host memory is read instead.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/queues/queues.h"
+#include "core/requester/requester.h"
+#include "core/stages.h"
 
 #define BF_PATIENCE_PS 2000000ull /* a push whose rest has not come after this long is torn */
 #define BF_HEAD_BYTES  8 /* opcode, size, index and QPN: with these a torn push still is a doorbell */
@@ -219,55 +222,17 @@ bool doorbell_pending(const struct hca *hca, struct hca_work *w)
 	return !list_empty(&hca->recover_qp) || !list_empty(&hca->recover_cq);
 }
 
-/*
- * The producer index is 16 bits of a ring of at most 32768 basic blocks. One that lies outside the
- * ring, counted from the oldest slot still in use, is stale or nonsense.
- */
-static void sq_produced(struct hca *hca, struct qp *qp, uint16_t pi)
-{
-	uint16_t known = (uint16_t)(qp->sq.pi - qp->sq.retired), told = (uint16_t)(pi - qp->sq.retired);
-
-	if (told > known && told <= qp->sq.ring.entries)
-		qp->sq.pi = pi;
-	rq_poll_soon(hca, qp);
-}
-
-/* The pushed bytes stand for the ring's if nothing posted before them is still to be fetched. */
-static bool bf_usable(const struct hca *hca, const struct qp *qp, const struct db_entry *e)
-{
-	return e->push && qp->a.state == HCASIM_QPS_RTS && !qp->sq.fetching && qp->sq.fetched == qp->sq.pi &&
-	       qp->sq.fetched == (uint16_t)e->db.value && hca->fetch_room;
-}
-
 static void sq_doorbell(struct hca *hca, struct db_entry *e)
 {
 	struct qp *qp = qp_find(hca, e->db.number);
-	uint32_t bb = hca->pers->wqebb_size, n = (e->len + bb - 1) / bb;
-	bool usable;
 
 	if (!qp || e->page != qp->c.uar_page)
 		return;
-	if (e->db.kind == HCA_DB_SQ) {
-		sq_produced(hca, qp, (uint16_t)e->db.value);
-		qp_update(hca, qp);
-		return;
-	}
-	usable = bf_usable(hca, qp, e);
-	sq_produced(hca, qp, (uint16_t)(e->db.value + n));
-	if (usable && qp->sq.pi == (uint16_t)(e->db.value + n)) {
-		struct fetch *f = e->push;
-
-		e->push = NULL;
-		f->qp = qp;
-		f->epoch = qp->epoch;
-		f->index = (uint16_t)e->db.value;
-		f->num_bb = n;
-		qp_get(qp);
-		hca->fetch_room--;
-		qp->sq.fetching = true;
-		qp->sq.fetched = qp->sq.pi;
-		fetch_queue(hca, f);
-	}
+	if (e->db.kind == HCA_DB_SQ)
+		sq_posted(qp, (uint16_t)e->db.value);
+	else
+		sq_pushed(hca, qp, (uint16_t)e->db.value, e->len, &e->push);
+	rq_poll_soon(hca, qp);
 	qp_update(hca, qp);
 }
 
@@ -278,7 +243,8 @@ static void sq_record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	if (stale || c->d.status)
 		return;
 	memcpy(&rec, c->buf, sizeof(rec));
-	sq_produced(hca, c->qp, (uint16_t)le32toh(rec.sq_pi));
+	sq_posted(c->qp, (uint16_t)le32toh(rec.sq_pi));
+	rq_poll_soon(hca, c->qp);
 }
 
 static void recover(struct hca *hca)

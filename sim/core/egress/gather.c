@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Packets on their way out, and the reads of their payload. Frames leave in the order of their making. */
-#include "core/core.h"
+#include "core/egress/egress.h"
+#include "core/memory/memory.h"
 
 bool txq_init(struct txq *q, uint32_t depth)
 {
@@ -33,7 +34,7 @@ struct txpkt *txq_pop(struct txq *q)
 	return t;
 }
 
-struct txpkt *txpkt_get(struct hca *hca, struct qp *qp, enum tx_kind kind)
+struct txpkt *txpkt_get(struct hca *hca, struct qp *qp, const struct tx_owner *owner)
 {
 	struct txpkt *t = hca->txpkt_pool;
 
@@ -46,7 +47,7 @@ struct txpkt *txpkt_get(struct hca *hca, struct qp *qp, enum tx_kind kind)
 	memset(t, 0, sizeof(*t));
 	t->qp = qp;
 	t->epoch = qp->epoch;
-	t->kind = kind;
+	t->owner = owner;
 	t->piece = t->few;
 	qp_get(qp);
 	return t;
@@ -57,8 +58,8 @@ void txpkt_put(struct hca *hca, struct txpkt *t)
 	hca_packet_free(t->pkt);
 	if (t->piece != t->few)
 		free(t->piece);
-	if (t->wqe)
-		wqe_put(hca, t->wqe);
+	if (t->owner->release)
+		t->owner->release(hca, t);
 	qp_put(hca, t->qp);
 	t->next = hca->txpkt_pool;
 	hca->txpkt_pool = t;

@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The objects of the core. How they live is said in core.h. */
-#ifndef HCASIM_CORE_OBJECTS_H
-#define HCASIM_CORE_OBJECTS_H
+/*
+ * The objects of the core.
+ *
+ * Lifetime. A QP or CQ may be destroyed or reset while DMA, packets and timers of it are under way.
+ * Whatever is under way holds a reference on the object and remembers its epoch; when it comes
+ * back and the epoch has moved on, it only releases what it holds.
+ *
+ * Activity. An object that has work for a stage stands on that stage's list, and only then: every
+ * function that changes an object ends with qp_update(), which puts it on its lists or takes it off.
+ * So hca_stage_pending() only looks at list heads.
+ */
+#ifndef HCASIM_CORE_BASE_OBJECTS_H
+#define HCASIM_CORE_BASE_OBJECTS_H
 
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/list.h"
 #include "core/hca.h"
-#include "core/numbers.h"
+#include "core/base/numbers.h"
 #include "core/personality.h"
 
 #include <hcasim_hw.h>
@@ -41,48 +52,6 @@
 #define CORE_FIRST_QPN      16 /* 0 and 1 are the special QPs of IBTA */
 #define CORE_FIRST_MR       16
 #define CORE_MAX_EQ         64
-
-/* ---- Intrusive lists ---- */
-
-struct node {
-	struct node *prev, *next; /* NULL: on no list */
-};
-
-static inline void list_init(struct node *l)
-{
-	l->prev = l->next = l;
-}
-
-static inline bool list_empty(const struct node *l)
-{
-	return l->next == l;
-}
-
-static inline void list_add_tail(struct node *l, struct node *n)
-{
-	n->prev = l->prev;
-	n->next = l;
-	l->prev->next = n;
-	l->prev = n;
-}
-
-static inline void list_del(struct node *n)
-{
-	n->prev->next = n->next;
-	n->next->prev = n->prev;
-	n->prev = n->next = NULL;
-}
-
-/* On the list exactly if `want`; one that stays keeps its turn. */
-static inline void list_set(struct node *l, struct node *n, bool want)
-{
-	if (want && !n->next)
-		list_add_tail(l, n);
-	else if (!want && n->next)
-		list_del(n);
-}
-
-#define node_entry(n, type, member) ((type *)((char *)(n)-offsetof(type, member)))
 
 /* ---- Keys ---- */
 
@@ -233,7 +202,14 @@ struct fetch { /* basic blocks that came from the ring, or were pushed */
 
 /* ---- Packets ---- */
 
-enum tx_kind { TX_REQUEST, TX_READ_RESPONSE, TX_ACK };
+struct txpkt;
+
+/* Who made a packet. */
+struct tx_owner {
+	/* The packet is next to leave, its payload has come, or not (`failed`). False: it does not leave. */
+	bool (*may_leave)(struct hca *hca, struct qp *qp, struct txpkt *t);
+	void (*release)(struct hca *hca, struct txpkt *t); /* NULL: it holds nothing */
+};
 
 struct txpkt { /* sums_off: where net_put_sums() looks at `sums_len` bytes once the payload is there */
 	uint32_t sums_off, sums_len;
@@ -242,7 +218,7 @@ struct txpkt { /* sums_off: where net_put_sums() looks at `sums_len` bytes once 
 	uint32_t epoch;
 	struct wqe *wqe;
 	struct hca_packet *pkt; /* headers and inline payload are in place */
-	enum tx_kind kind;
+	const struct tx_owner *owner;
 	uint8_t port;
 	bool last;      /* ends its WQE */
 	bool failed;    /* its payload could not be read */
@@ -348,7 +324,7 @@ struct sq {
 	bool fault;             /* packets of WQEs from fault_seq on do not leave */
 	uint32_t fault_seq;
 	bool rnr_wait;
-	uint8_t paging; /* bit per enum page_fault_of: a page request is under way, nothing leaves */
+	uint8_t paging; /* page requests are under way (requester/fault.c has the bits): nothing leaves */
 	uint8_t retries, rnr_retries;
 	hca_ps ack_deadline;
 	struct timer timer; /* ACK timeout or RNR delay */
@@ -429,6 +405,23 @@ struct qp {
 	struct hca *hca;
 };
 
+/* ---- Stages ---- */
+
+struct stage {
+	const char *name;
+	bool (*pending)(const struct hca *hca, struct hca_work *w);
+	void (*step)(struct hca *hca);
+};
+
+typedef void (*qp_hook)(struct hca *hca, struct qp *qp);
+
+/* What the parts above do for the adapter (hca.c lists them). Both lists of hooks run in order, and end with NULL. */
+struct parts {
+	const struct stage *stage; /* HCA_NUM_STAGES of them */
+	const qp_hook *changed;    /* qp_update() */
+	const qp_hook *failed;     /* qp_error(): the QP has just gone to ERR */
+};
+
 /* ---- Doorbells ---- */
 
 struct db_entry {
@@ -457,6 +450,7 @@ struct port {
 struct hca {
 	struct hca_config cfg;
 	const struct hca_personality *pers;
+	const struct parts *parts;
 	struct hca_ops ops;
 	void *host;
 	bool dying;
