@@ -202,6 +202,9 @@ int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr,
 /* -EBUSY from hca_mr_modify() and hca_mr_destroy(): memory windows are bound to the region. */
 int hca_mr_destroy(struct hca *hca, uint32_t key);
 
+/* -ENOENT: there is no such key, -EINVAL: it is a window's. */
+int hca_mr_query(const struct hca *hca, uint32_t key, struct hca_mr_attr *attr);
+
 /* Zeroes device memory before it is given to another owner. The range lies in BAR dm. */
 void hca_dm_clear(struct hca *hca, uint64_t offset, uint64_t length);
 
@@ -222,6 +225,9 @@ struct hca_page_range {
 /* How many ranges the request has, at most `max` of which are filled in; -EINVAL: there is no such request. */
 int hca_page_request(struct hca *hca, uint32_t token, struct hca_page_range *range, uint32_t max);
 int hca_page_response(struct hca *hca, uint32_t token, bool mapped);
+/* The pages that a part of an on-demand region lies in. -EFAULT: it is none of the region. */
+int hca_mr_pages(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t len, bool write,
+		 struct hca_page_range *range);
 /* The pages are there from now on, to be written to if `write`. -EINVAL: no on-demand region has this key. */
 int hca_mr_map(struct hca *hca, const struct hca_page_range *range, bool prefetch);
 /* They are no longer, in any region of the address space. Returns how many were. */

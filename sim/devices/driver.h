@@ -128,6 +128,7 @@ struct drv_qp_init {
 
 /* Upcalls that the driver makes when its event queue says so. */
 struct drv_upcalls {
+	void (*page_request)(struct drv_device *dev, uint32_t token);
 	void (*completion)(struct drv_cq *cq);
 	void (*async_cq)(struct drv_cq *cq, uint32_t ibv_event); /* enum ibv_event_type values */
 	void (*async_qp)(struct drv_qp *qp, uint32_t ibv_event);
@@ -178,6 +179,16 @@ struct drv_ops {
 	/* A region of addresses from 0 on. The range lies in `dm`. */
 	int (*reg_dm_mr)(struct drv_mr *mr, struct drv_dm *dm, uint64_t offset, uint64_t length,
 			 uint32_t access);
+	/* On-demand paging, as hca_page_request() and those that follow it in core/hca.h; NULL: none. */
+	int (*page_request)(struct drv_device *dev, uint32_t token, struct hca_page_range *range,
+			    uint32_t max);
+	void (*page_response)(struct drv_device *dev, uint32_t token, bool mapped);
+	int (*map_pages)(struct drv_device *dev, const struct hca_page_range *range, bool prefetch);
+	void (*unmap_pages)(struct drv_device *dev, uint32_t pasid, uint64_t va, uint64_t len);
+	/* The pages of an SGE. -ENOENT: its key is no on-demand region's, -EINVAL: it is a window's, -EPERM: of another
+	 * PD, or not to be written to, -EFAULT: out of bounds. */
+	int (*prefetch_range)(struct drv_pd *pd, const struct ib_uverbs_sge *sge, bool write,
+			      struct hca_page_range *out);
 	int (*alloc_mw)(struct drv_mw *mw, struct drv_udata *u);
 	int (*dealloc_mw)(struct drv_mw *mw);
 	int (*create_cq)(struct drv_cq *cq, uint32_t cqe, uint32_t comp_vector, uint32_t flags,

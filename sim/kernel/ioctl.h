@@ -110,6 +110,7 @@ int m_query_mr(struct call *c);
 int m_dm_alloc(struct call *c);
 int m_dm_query(struct call *c);
 int m_reg_dm_mr(struct call *c);
+int m_advise_mr(struct call *c);
 int m_not_supported(struct call *c);
 int m_cq_create(struct call *c);
 int m_cq_destroy(struct call *c);

@@ -71,10 +71,11 @@ static bool upcall_bar_mapped(struct drv_device *dev, unsigned int bar, uint64_t
 	const struct kdev *d = dev->kernel;
 	const struct kernel_config *cfg = &d->k->cfg;
 
-	return cfg->bar_mapped && cfg->bar_mapped(cfg->arg, d->index, bar, offset, length);
+	return cfg->bar_mapped && cfg->bar_mapped(cfg->bar_mapped_arg, d->index, bar, offset, length);
 }
 
 static const struct drv_upcalls upcalls = {
+	.page_request = odp_page_request,
 	.completion = upcall_completion,
 	.async_cq = upcall_async_cq,
 	.async_qp = upcall_async_qp,
@@ -104,6 +105,7 @@ int kdev_probe(struct kdev *d, struct kernel *k, unsigned int index)
 	TAILQ_INIT(&d->files);
 	LIST_INIT(&d->xrcds);
 	LIST_INIT(&d->xrc_qps);
+	LIST_INIT(&d->page_works);
 	ret = kdev_ops(d)->probe(&d->drv, &upcalls);
 	if (ret)
 		return ret;
@@ -176,6 +178,8 @@ void kernel_destroy(struct kernel *k)
 {
 	if (!k)
 		return;
+	for (unsigned int i = 0; k->ucma && i < k->num_devices; i++)
+		odp_cancel(&k->dev[i]);
 	if (k->ucma)
 		ucma_exit(k);
 	for (unsigned int i = 0; i < k->num_devices; i++)

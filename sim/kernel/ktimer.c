@@ -25,11 +25,16 @@ void ktimer_cancel(struct ktimer *t)
 
 void ktimer_set_ms(struct kernel *k, struct ktimer *t, uint64_t ms)
 {
+	ktimer_set(k, t, ms * MS_PS);
+}
+
+void ktimer_set(struct kernel *k, struct ktimer *t, hca_ps delay)
+{
 	struct ktimer *before;
 
 	ktimer_cancel(t);
 	t->k = k;
-	t->at = k->cfg.now(k->cfg.arg) + ms * MS_PS;
+	t->at = k->cfg.now(k->cfg.now_arg) + delay;
 	/* Most timers are set for later than all others. */
 	TAILQ_FOREACH_REVERSE(before, &k->ucma->timers, ktimer_list, link)
 	{
@@ -46,7 +51,7 @@ void ktimer_set_ms(struct kernel *k, struct ktimer *t, uint64_t ms)
 
 void ktimers_run(struct kernel *k)
 {
-	const hca_ps now = k->cfg.now(k->cfg.arg);
+	const hca_ps now = k->cfg.now(k->cfg.now_arg);
 	struct ktimer *t;
 
 	while ((t = TAILQ_FIRST(&k->ucma->timers)) && t->at <= now) {

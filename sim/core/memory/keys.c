@@ -152,6 +152,18 @@ int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key
 	return 0;
 }
 
+int hca_mr_query(const struct hca *hca, uint32_t key, struct hca_mr_attr *attr)
+{
+	const struct mr *mr = key_find(hca, key);
+
+	if (!mr)
+		return -ENOENT;
+	if (mr->kind != KEY_MR)
+		return -EINVAL;
+	*attr = mr->a;
+	return 0;
+}
+
 /* IBTA 10.6.7.2.6: a region stays as it is while windows are bound to it. */
 int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr, uint32_t *new_key)
 {

@@ -131,6 +131,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 	out->cq_moderation_caps.max_cq_moderation_period = HCASIM_MAX_CQ_MODERATION;
 	out->max_dm_size = HCASIM_BAR_DM_SIZE;
 	out->timestamp_mask = UINT64_MAX;
+	native_odp_caps(out);
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
 }
 
@@ -316,6 +317,11 @@ const struct drv_ops native_drv_ops = {
 	.free_dm = native_free_dm,
 	.query_dm = native_query_dm,
 	.reg_dm_mr = native_reg_dm_mr,
+	.page_request = native_page_request,
+	.page_response = native_page_response,
+	.map_pages = native_map_pages,
+	.unmap_pages = native_unmap_pages,
+	.prefetch_range = native_prefetch_range,
 	.alloc_mw = alloc_mw,
 	.dealloc_mw = dealloc_mw,
 	.create_cq = native_create_cq,
