@@ -169,6 +169,12 @@ static int start_context(struct hcasim_context *ctx, const struct hcasim_alloc_u
 {
 	int err;
 
+	ctx->qp_ex_size = hcasim_qp_ex_size();
+	if (!ctx->qp_ex_size) {
+		verbs_err(&ctx->ibv_ctx,
+			  "struct verbs_qp of this libibverbs is none that this provider knows\n");
+		return EOPNOTSUPP;
+	}
 	err = map_pages(ctx, resp);
 	if (err)
 		return err;
@@ -194,7 +200,7 @@ static struct verbs_context *hcasim_alloc_context(struct ibv_device *ibdev, int 
 	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, ibv_ctx, HCASIM_DRIVER_ID);
 	if (!ctx)
 		return NULL;
-	if (ibv_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp)) ||
+	if (hcasim_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp)) ||
 	    start_context(ctx, &resp.drv_payload)) {
 		verbs_uninit_context(&ctx->ibv_ctx);
 		free(ctx);

@@ -48,7 +48,7 @@ struct drv_remains {
 	uint32_t number;            /* CQN or QPN */
 	uint32_t send_cqn, recv_cqn;
 	uint64_t record, ring, sq, rq; /* offsets in the memory; ring: CQ */
-	uint32_t entries;        /* CQ */
+	uint32_t entries;              /* CQ */
 	uint32_t sq_wqebb, rq_wqes;
 	uint8_t *mem;
 	bool looked; /* the driver has looked where to begin: flushed up to here */

@@ -159,7 +159,8 @@ static void refuse(int64_t err)
 		say("hcasim: the device process may not read this process's memory (process_vm_readv is "
 		    "refused). Set kernel.yama.ptrace_scope to 0 or 1; in a container, allow "
 		    "process_vm_readv and process_vm_writev in its seccomp profile (or add the "
-		    "capability SYS_PTRACE); set-uid programs cannot be used\n");
+		    "capability SYS_PTRACE, which it takes in any case where the program is another "
+		    "user's)\n");
 }
 
 static void drop_connection(void)
