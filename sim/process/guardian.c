@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <rdma/ib_user_verbs.h>
 
-#include "core/table.h"
+#include "core/base/table.h"
 #include "guardian.h"
 #include "will.h"
 

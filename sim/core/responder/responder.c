@@ -4,7 +4,10 @@
  * UD). Everything is checked before anything is changed, so that a request which has to wait for a
  * receive WQE is simply looked at again.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
+#include "core/queues/queues.h"
+#include "core/responder/responder.h"
 #include "core/wire/net.h"
 
 enum verdict { V_OK, V_WAIT, V_EMPTY, V_REFUSED /* an error was handled */ };
