@@ -21,8 +21,10 @@
 #define NATIVE_GID_TABLE    4
 #define NATIVE_TD_UARS      63 /* of one context */
 #define NATIVE_PAGE_SIZE    4096u
-#define NATIVE_MMAP_MEMORY                                                                                   \
-	(1ull << 40) /* mmap offsets of a context: its doorbell pages from 0 on, its rings from here */
+/* mmap offsets of a context: its doorbell pages from 0 on, then BAR dm, then its rings. */
+#define NATIVE_MMAP_DM     (1ull << 39)
+#define NATIVE_MMAP_MEMORY (1ull << 40)
+#define NATIVE_DM_PAGES    (HCASIM_BAR_DM_SIZE / HCASIM_DM_PAGE_SIZE)
 
 /* Rings and doorbell record of one queue: whole pages, zero at first, in a mapping that it may share with others. */
 struct native_mem {
@@ -55,6 +57,11 @@ struct native_pd {
 struct native_mr {
 	struct drv_mr base;
 	struct hca_mr_attr attr;
+};
+
+struct native_dm {
+	struct drv_dm base;
+	uint32_t first, num; /* pages of BAR dm */
 };
 
 struct native_cq {
@@ -100,6 +107,7 @@ struct native_dev {
 	unsigned int num_eqs;
 	struct numbers uars, pds;
 	uint32_t num_ahs, num_mcasts;
+	struct native_ucontext *dm_owner[NATIVE_DM_PAGES]; /* NULL: free */
 	struct native_objects cqs, qps, srqs;
 	STAILQ_HEAD(, native_mem) dead; /* used again once no transfer can be under way to them */
 };
@@ -132,6 +140,13 @@ int native_mmap(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, stru
 int native_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 int native_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 void native_dealloc_ucontext(struct drv_ucontext *ctx);
+
+int native_alloc_dm(struct drv_dm *dm, uint32_t log_align, struct drv_udata *u);
+int native_free_dm(struct drv_dm *dm);
+int native_query_dm(struct drv_dm *dm, struct drv_udata *u);
+int native_reg_dm_mr(struct drv_mr *mr, struct drv_dm *dm, uint64_t offset, uint64_t length, uint32_t access);
+int native_mmap_dm(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
+uint32_t native_pdn(const struct drv_pd *pd);
 
 int native_eqs_create(struct native_dev *n);
 void native_eqs_destroy(struct native_dev *n);

@@ -7,6 +7,7 @@
 #include "driver.h"
 
 #define MMAP_UAR 0 /* mmap offset of a context's first doorbell page */
+_Static_assert(NATIVE_MMAP_DM + HCASIM_BAR_DM_SIZE <= NATIVE_MMAP_MEMORY, "mmap offsets overlap");
 
 void native_udata_put(struct drv_udata *u, const void *resp, size_t len)
 {
@@ -63,8 +64,10 @@ int native_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, str
 	struct native_ucontext *ctx = native_ctx(base);
 
 	memset(out, 0, sizeof(*out));
-	return offset < NATIVE_MMAP_MEMORY ? mmap_uar(ctx, offset, length, out)
-					   : native_mem_mmap(ctx, offset, length, out);
+	if (offset >= NATIVE_MMAP_MEMORY)
+		return native_mem_mmap(ctx, offset, length, out);
+	return offset >= NATIVE_MMAP_DM ? native_mmap_dm(ctx, offset - NATIVE_MMAP_DM, length, out)
+					: mmap_uar(ctx, offset, length, out);
 }
 
 int native_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u)
