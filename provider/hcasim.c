@@ -103,6 +103,7 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 	hcasim_table_free(&ctx->qps);
 	hcasim_table_free(&ctx->srqs);
 	pthread_mutex_destroy(&ctx->table_lock);
+	pthread_mutex_destroy(&ctx->chunk_lock);
 	if (ctx->clock_page)
 		munmap(ctx->clock_page, HCASIM_UAR_PAGE_SIZE);
 	hcasim_unmap_uar(&ctx->uar);
@@ -111,6 +112,7 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops hcasim_ctx_ops = {
+	.alloc_dm = hcasim_alloc_dm,
 	.alloc_mw = hcasim_alloc_mw,
 	.alloc_parent_domain = hcasim_alloc_parent_domain,
 	.alloc_pd = hcasim_alloc_pd,
@@ -138,8 +140,10 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.destroy_qp = hcasim_destroy_qp,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.destroy_srq = hcasim_destroy_srq,
+	.free_dm = hcasim_free_dm,
 	.free_context = hcasim_free_context,
 	.get_srq_num = hcasim_get_srq_num,
+	.import_dm = hcasim_import_dm,
 	.import_mr = hcasim_import_mr,
 	.import_pd = hcasim_import_pd,
 	.modify_qp = hcasim_modify_qp,
@@ -155,11 +159,13 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.query_qp = hcasim_query_qp,
 	.query_srq = hcasim_query_srq,
 	.query_rt_values = hcasim_query_rt_values,
+	.reg_dm_mr = hcasim_reg_dm_mr,
 	.reg_mr = hcasim_reg_mr,
 	.req_notify_cq = hcasim_req_notify_cq,
 	.rereg_mr = hcasim_rereg_mr,
 	.resize_cq = hcasim_resize_cq,
 	.modify_cq = hcasim_modify_cq,
+	.unimport_dm = hcasim_unimport_dm,
 	.unimport_mr = hcasim_unimport_mr,
 	.unimport_pd = hcasim_unimport_pd,
 };
@@ -185,6 +191,7 @@ static int start_context(struct hcasim_context *ctx, const struct hcasim_alloc_u
 	ctx->max_tso_hdr = resp->max_tso_hdr;
 	ctx->td_uars_free = resp->td_uars < 64 ? (1ull << resp->td_uars) - 1 : UINT64_MAX;
 	pthread_mutex_init(&ctx->table_lock, NULL);
+	pthread_mutex_init(&ctx->chunk_lock, NULL);
 	hcasim_init_ops(ctx);
 	verbs_set_ops(&ctx->ibv_ctx, &hcasim_ctx_ops);
 	return 0;

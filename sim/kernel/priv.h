@@ -9,6 +9,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
+#include "core/base/numbers.h"
 #include "hcasim_verbs.h"
 #include "kernel.h"
 
@@ -16,7 +17,8 @@
 #define MAX_PORTS     2
 #define MAX_GIDS      16
 #define MAX_DEVICES   16u
-#define UVERBS_MAJOR  231 /* the kernel's: Documentation/admin-guide/devices.txt */
+#define MAX_HANDLES   (1u << 24) /* of a file, those that rest included */
+#define UVERBS_MAJOR  231        /* the kernel's: Documentation/admin-guide/devices.txt */
 #define UVERBS_MINOR  192
 #define IFINDEX_FIRST 100 /* of the adapters' network interfaces, far from the host's own */
 
@@ -101,6 +103,7 @@ struct uobj {
 		struct {
 			uint64_t start, length, iova;
 			uint32_t access;
+			bool fixed; /* not of the caller's memory: it cannot be registered anew */
 		} mr;
 		struct {
 			bool sq_sig_all;
@@ -180,9 +183,7 @@ struct kfile {
 	struct evfile *default_async; /* the first async event file */
 	struct evfile_list events;
 	struct uobj_list objects; /* newest first */
-	struct uobj **handles;
-	uint32_t num_handles;
-	uint32_t free_from; /* every handle below is taken */
+	struct numbers handles;
 };
 
 struct kpath { /* what the sysfs tree is made of, newest first */
@@ -393,6 +394,8 @@ int verbs_create_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *in
 /* One handle less; the last one takes the QP with it. */
 int xrc_qp_drop(struct uobj *u);
 void xrcd_put(struct uobj *u);
+/* Access flags that the kernel knows (enum ib_access_flags). */
+#define VERBS_ACCESS_FLAGS (((IB_UVERBS_ACCESS_FLUSH_PERSISTENT << 1) - 1) | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 int verbs_check_access(const struct kdev *d, uint32_t access);
 void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 

@@ -18,6 +18,7 @@
 #define PHYS_DISABLED 3
 #define ETHERNET      2
 #define ATOMIC_HCA    1
+#define PD_NUMBERS    (1u << 24)
 #define MAX_MSG       (1u << 31) /* IBTA 9.8.1.1.1 */
 
 /* IBTA PortInfo LinkSpeedActive (and its extensions) of four lanes that make `rate` Mb/s or more. */
@@ -50,6 +51,9 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	n->dev = dev;
 	n->up = up;
 	dev->priv = n;
+	numbers_init(&n->uars, 1, HCASIM_UAR_PAGES, HCASIM_UAR_PAGES - 1); /* page 0 is the driver's own */
+	numbers_init(&n->pds, 0, PD_NUMBERS, NATIVE_MAX_PD);
+	STAILQ_INIT(&n->dead);
 	ret = native_eqs_create(n);
 	for (unsigned int p = 1; !ret && p <= dev->cfg->num_ports; p++)
 		ret = hca_port_set(dev->hca, p, true, port_mtu(dev));
@@ -67,6 +71,11 @@ static void remove_device(struct drv_device *dev)
 
 	native_eqs_destroy(n);
 	native_mem_reap(n, true);
+	numbers_free(&n->uars);
+	numbers_free(&n->pds);
+	free(n->cqs.obj);
+	free(n->qps.obj);
+	free(n->srqs.obj);
 	free(n);
 	dev->priv = NULL;
 }
@@ -129,6 +138,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 	out->raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_IP_CSUM;
 	out->cq_moderation_caps.max_cq_moderation_count = HCASIM_MAX_CQ_MODERATION;
 	out->cq_moderation_caps.max_cq_moderation_period = HCASIM_MAX_CQ_MODERATION;
+	out->max_dm_size = HCASIM_BAR_DM_SIZE;
 	out->timestamp_mask = UINT64_MAX;
 	native_odp_caps(out);
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
@@ -163,14 +173,11 @@ static int alloc_pd(struct drv_pd *base, struct drv_udata *u)
 	struct native_dev *n = native_dev(base->ctx->dev);
 	struct native_pd *pd = (struct native_pd *)base;
 	struct hcasim_alloc_pd_resp resp = {0};
+	int ret;
 
-	if (n->num_pds == NATIVE_MAX_PD)
-		return -ENOMEM;
-	while (n->pd_used[n->next_pd % NATIVE_MAX_PD])
-		n->next_pd++;
-	pd->pdn = n->next_pd++ % NATIVE_MAX_PD;
-	n->pd_used[pd->pdn] = 1;
-	n->num_pds++;
+	ret = numbers_add(&n->pds, pd, &pd->pdn);
+	if (ret)
+		return ret;
 	resp.pdn = pd->pdn;
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
@@ -184,13 +191,10 @@ static int query_pd(struct drv_pd *pd, struct drv_udata *u)
 
 static void dealloc_pd(struct drv_pd *base)
 {
-	struct native_dev *n = native_dev(base->ctx->dev);
-
-	n->pd_used[((struct native_pd *)base)->pdn] = 0;
-	n->num_pds--;
+	numbers_remove(&native_dev(base->ctx->dev)->pds, ((struct native_pd *)base)->pdn);
 }
 
-static uint32_t pdn_of(const struct drv_pd *pd)
+uint32_t native_pdn(const struct drv_pd *pd)
 {
 	return ((const struct native_pd *)pd)->pdn;
 }
@@ -202,7 +206,7 @@ static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t
 	int ret;
 
 	mr->attr = (struct hca_mr_attr){
-		.pdn = pdn_of(base->pd),
+		.pdn = native_pdn(base->pd),
 		.access = access,
 		.pasid = base->pd->ctx->pasid,
 		.va = start,
@@ -228,7 +232,7 @@ static int rereg_mr(struct drv_mr *base, uint32_t flags, uint64_t start, uint64_
 		attr.iova = iova;
 	}
 	if (pd)
-		attr.pdn = pdn_of(pd);
+		attr.pdn = native_pdn(pd);
 	if (flags & 4) /* IB_MR_REREG_ACCESS */
 		attr.access = access;
 	ret = hca_mr_modify(base->pd->ctx->dev->hca, base->lkey, &attr, &key);
@@ -247,7 +251,7 @@ static int dereg_mr(struct drv_mr *base)
 
 static int alloc_mw(struct drv_mw *mw, struct drv_udata *u)
 {
-	return hca_mw_create(mw->pd->ctx->dev->hca, pdn_of(mw->pd), mw->type, &mw->rkey);
+	return hca_mw_create(mw->pd->ctx->dev->hca, native_pdn(mw->pd), mw->type, &mw->rkey);
 }
 
 static int dealloc_mw(struct drv_mw *mw)
@@ -295,6 +299,7 @@ const struct drv_ops native_drv_ops = {
 	.sz_ah = sizeof(struct native_ah),
 	.sz_mw = sizeof(struct drv_mw),
 	.sz_flow = sizeof(struct native_flow),
+	.sz_dm = sizeof(struct native_dm),
 	.probe = probe,
 	.remove = remove_device,
 	.irq = native_irq,
@@ -311,6 +316,10 @@ const struct drv_ops native_drv_ops = {
 	.reg_mr = reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,
+	.alloc_dm = native_alloc_dm,
+	.free_dm = native_free_dm,
+	.query_dm = native_query_dm,
+	.reg_dm_mr = native_reg_dm_mr,
 	.page_request = native_page_request,
 	.page_response = native_page_response,
 	.map_pages = native_map_pages,
