@@ -13,7 +13,12 @@ void rop_written(struct hca *hca, struct dma_ctx *c, bool stale);
 bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct rop *r,
 		      const struct piece *piece, uint32_t n, void *buf);
 
-/* responder_dup.c */
+/* message.c: of a request, before it is carried out */
+bool msg_length_ok(const struct qp *qp, const struct pkt_info *info);
+bool msg_write_length_ok(const struct qp *qp, const struct pkt_info *info);
+bool msg_sequence_ok(const struct qp *qp, const struct pkt_info *info);
+
+/* duplicate.c */
 void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *info);
 
 /* rop.c: what responders owe */
