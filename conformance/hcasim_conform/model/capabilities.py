@@ -100,7 +100,8 @@ class Capabilities:
             return rest in self.flags
         if kind == "on_demand":
             qpt, _, op = rest.partition("/")
-            return op in self.on_demand.get(qpt, ())
+            has = self.on_demand.get(qpt, ())
+            return op in has if op else bool(has)
         return self.switches[kind]
 
     def limit(self, name):
@@ -112,8 +113,9 @@ class Capabilities:
             yield f"operations/{qpt}"
             yield from (f"operations/{qpt}/{op.name}" for op in _tables().operations if qpt in op.wr)
         yield from (f"memory_windows/{n}" for n in WINDOWS)
-        for qpt, ops in self.on_demand.items():
-            yield from (f"on_demand/{qpt}/{op}" for op in ops)
+        for qpt in ON_DEMAND_TYPES:
+            yield f"on_demand/{qpt}"
+            yield from (f"on_demand/{qpt}/{op}" for op in ON_DEMAND)
         yield from ("flags/IP_CSUM", "srq")
 
 
