@@ -22,7 +22,6 @@
 #define SOCKET_EVERY 16           /* rounds between looks at the sockets while there is work */
 #define SPIN_NS      4000         /* an idle loop looks at the rings for so long before it sleeps */
 #define BURST_NS     20000        /* a burst of stores may be interrupted for so long */
-#define EVENTS_NS    1000000ull   /* while event pipes are full */
 #define PS_PER_NS    1000ull
 
 static uint64_t wall_ns(void)
@@ -172,6 +171,9 @@ static void serve(struct server *s, struct source *source)
 	case SOURCE_CONN:
 		conn_serve((struct conn *)source);
 		break;
+	case SOURCE_EVENTS:
+		kernel_poll_events(s->kernel);
+		break;
 	case SOURCE_DEAD:
 		break;
 	}
@@ -238,7 +240,7 @@ static bool spin(struct server *s)
 }
 
 /* Nothing to do now: sleeps until there is. */
-static void idle(struct server *s, bool events_wait)
+static void idle(struct server *s)
 {
 	uint64_t ns;
 
@@ -248,8 +250,6 @@ static void idle(struct server *s, bool events_wait)
 	if (spin(s))
 		return;
 	ns = until_timer(s);
-	if (events_wait && ns > EVENTS_NS)
-		ns = EVENTS_NS;
 	rings_sleep(s, true);
 	if (rings_empty(s) && ns)
 		serve_sockets(s, ns);
@@ -258,7 +258,7 @@ static void idle(struct server *s, bool events_wait)
 
 static void round_of_work(struct server *s, unsigned int round)
 {
-	bool input = drain_rings(s), events_wait;
+	bool input = drain_rings(s);
 	enum machine_state state = machine_run(s->machine, RUN_BUDGET);
 
 	s->active = state == MACHINE_ACTIVE;
@@ -268,8 +268,7 @@ static void round_of_work(struct server *s, unsigned int round)
 			serve_sockets(s, 0);
 		return;
 	}
-	events_wait = kernel_poll_events(s->kernel);
-	idle(s, events_wait);
+	idle(s);
 }
 
 void server_run(struct server *s, int signal_fd, int launcher)
@@ -277,9 +276,11 @@ void server_run(struct server *s, int signal_fd, int launcher)
 	struct source listener_source = {.kind = SOURCE_LISTENER};
 	struct source signal_source = {.kind = SOURCE_SIGNAL};
 	struct source launcher_source = {.kind = SOURCE_LAUNCHER};
+	struct source event_source = {.kind = SOURCE_EVENTS};
 
 	server_watch(s, s->listener, &listener_source);
 	server_watch(s, signal_fd, &signal_source);
+	server_watch(s, kernel_event_fd(s->kernel), &event_source);
 	if (launcher >= 0)
 		server_watch(s, launcher, &launcher_source);
 	skip_wall(s);

@@ -29,6 +29,7 @@ struct source {
 		SOURCE_FILE,
 		SOURCE_PROCESS,
 		SOURCE_CONN,
+		SOURCE_EVENTS,
 		SOURCE_DEAD /* closed in this round, freed after it */
 	} kind;
 	STAILQ_ENTRY(source) grave;

@@ -120,6 +120,6 @@ struct test {
 };
 extern const struct test keys_tests[], packet_tests[], rc_tests[], error_tests[], datagram_tests[],
 	srq_tests[], cq_tests[], doorbell_tests[], state_tests[], fault_tests[], fuzz_tests[], window_tests[],
-	flush_tests[], raw_tests[], xrc_window_tests[];
+	flush_tests[], raw_tests[], table_tests[], xrc_window_tests[];
 
 #endif

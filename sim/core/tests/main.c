@@ -22,6 +22,7 @@ static const struct {
 	{"windows", window_tests},
 	{"flush", flush_tests},
 	{"raws", raw_tests},
+	{"tables", table_tests},
 	{"xrc_windows", xrc_window_tests},
 };
 
