@@ -201,7 +201,8 @@ static ssize_t write_batch(struct evfile *ev, unsigned int *num)
 	char buf[PIPE_BUF];
 	size_t size = desc_size(ev), len = 0;
 
-	for (struct evrec *rec = ev->unwritten; rec && len + size <= sizeof(buf); rec = TAILQ_NEXT(rec, link)) {
+	for (struct evrec *rec = ev->unwritten; rec && len + size <= sizeof(buf);
+	     rec = TAILQ_NEXT(rec, link)) {
 		memcpy(buf + len, &rec->desc, size);
 		len += size;
 	}

@@ -40,12 +40,12 @@ TAILQ_HEAD(evrec_list, evrec);
 struct evfile {
 	TAILQ_ENTRY(evfile) link;
 	struct table_node by_ino; /* in the kernel's `evfiles` */
-	struct kfile *file;       /* NULL once it was closed, by either side: only objects still refer to it */
+	struct kfile *file; /* NULL once it was closed, by either side: only objects still refer to it */
 	bool async;
 	int wfd; /* -1: as `file` */
 	unsigned int refs;
 	struct evrec_list queue;
-	unsigned int in_pipe; /* so many records at the head of `queue` were written to the pipe */
+	unsigned int in_pipe;    /* so many records at the head of `queue` were written to the pipe */
 	struct evrec *unwritten; /* the one behind them */
 };
 TAILQ_HEAD(evfile_list, evfile);
@@ -207,7 +207,7 @@ struct kernel {
 	struct kdev dev[MAX_DEVICES];
 	unsigned int num_devices;
 	struct ucma *ucma;
-	int event_fd; /* epoll: reports what happens to the pipes of event files */
+	int event_fd;         /* epoll: reports what happens to the pipes of event files */
 	struct table evfiles; /* by the pipe's inode number */
 };
 

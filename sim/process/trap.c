@@ -22,8 +22,8 @@
 #define PAGE       4096ull
 #define MAX_PAGES  32768u /* BAR pages mapped at once by one process */
 #define NUM_SLOTS  (2 * MAX_PAGES)
-#define PAGE_GONE  1u    /* key of a slot that was used: a search goes on behind it */
-#define POLL_ALIVE 100   /* ms between looks whether the device process still lives */
+#define PAGE_GONE  1u  /* key of a slot that was used: a search goes on behind it */
+#define POLL_ALIVE 100 /* ms between looks whether the device process still lives */
 
 struct page { /* `info` is valid while `addr` is a page's address */
 	_Atomic uint64_t addr;

@@ -16,7 +16,7 @@ struct tree_node {
 		struct { /* a range of addresses, by its start */
 			uint64_t end, file;
 		};
-		struct { /* a file, by its identity */
+		struct {                 /* a file, by its name */
 			uint64_t ranges; /* that are mapped from it */
 			int fd;          /* -1: there was no free number */
 		};
@@ -25,10 +25,10 @@ struct tree_node {
 	uint32_t left, right;
 };
 
-struct tree { /* of zeroes: empty */
+struct tree {                   /* of zeroes: empty */
 	struct tree_node *node; /* [0] is not used: 0 is none */
 	size_t bytes;
-	uint32_t used; /* nodes of the array that were ever in use */
+	uint32_t used;   /* nodes of the array that were ever in use */
 	uint32_t unused; /* the first of those that are not now, linked by `left` */
 	uint32_t root;
 	uint32_t num;
