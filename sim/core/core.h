@@ -13,8 +13,8 @@
 #ifndef HCASIM_CORE_CORE_H
 #define HCASIM_CORE_CORE_H
 
-#include "net.h"
-#include "objects.h"
+#include "core/wire/net.h"
+#include "core/objects.h"
 
 static inline hca_ps hca_now(struct hca *hca)
 {
@@ -231,6 +231,8 @@ void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *
 struct rop *rop_get(struct hca *hca);
 void rop_put(struct hca *hca, struct rop *r);
 struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
+/* What was accepted completes its receive WQE in error all the same. */
+void rop_recv_failed(struct rop *r, uint8_t status, uint8_t vendor);
 void rop_push(struct rop_fifo *f, struct rop *r);
 struct rop *rop_pop(struct rop_fifo *f);
 void rop_uncount(struct qp *qp, const struct rop *r);

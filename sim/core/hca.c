@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The adapter: its life, its stages, its ports. */
-#include "core.h"
+#include "core/core.h"
 
 static const struct stage {
 	const char *name;
@@ -76,9 +76,9 @@ static uint32_t depth(uint32_t asked, uint32_t own)
 static void init_lists(struct hca *hca)
 {
 	struct node *all[] = {
-		&hca->qps,     &hca->recover_qp, &hca->recover_cq,  &hca->fetch_qps,
-		&hca->tx_qps,  &hca->rx_qps,     &hca->respond_qps, &hca->atomic_qps,
-		&hca->cpl_qps, &hca->events,     &hca->dma_busy,
+		&hca->xrc_recv_qps, &hca->recover_qp, &hca->recover_cq,  &hca->fetch_qps,
+		&hca->tx_qps,       &hca->rx_qps,     &hca->respond_qps, &hca->atomic_qps,
+		&hca->cpl_qps,      &hca->events,     &hca->dma_busy,
 	};
 	size_t i;
 
@@ -112,11 +112,11 @@ static bool alloc_tables(struct hca *hca)
 	hca->heap_cap = 64;
 	hca->db.slot = calloc(hca->db.depth, sizeof(*hca->db.slot));
 	hca->bf = calloc(HCASIM_UAR_PAGES * HCASIM_BF_BUFS, sizeof(*hca->bf));
-	hca->qp = calloc(cfg->max_qp, sizeof(*hca->qp));
-	hca->cq = calloc(cfg->max_cq + 1, sizeof(*hca->cq));
-	hca->srq = calloc(cfg->max_srq + 1, sizeof(*hca->srq));
+	numbers_init(&hca->qp, CORE_FIRST_QPN, HCASIM_DB_SQ_QPN_MASK, cfg->max_qp);
+	numbers_init(&hca->cq, 1, HCASIM_DB_CQ_CQN_MASK, cfg->max_cq);
+	numbers_init(&hca->srq, 1, HCASIM_DB_SRQ_SRQN_MASK, cfg->max_srq);
 	hca->heap = calloc(hca->heap_cap, sizeof(*hca->heap));
-	return hca->db.slot && hca->bf && hca->qp && hca->cq && hca->srq && hca->heap &&
+	return hca->db.slot && hca->bf && hca->heap &&
 	       txq_init(&hca->gather, depth(cfg->gather_depth, CORE_GATHER_DEPTH)) &&
 	       txq_init(&hca->tx, depth(cfg->tx_depth, CORE_TX_DEPTH)) &&
 	       !mr_table_init(&hca->mr, cfg->max_mr, cfg->max_mw);
@@ -148,7 +148,6 @@ struct hca *hca_create(const struct hca_config *cfg, const struct hca_personalit
 	hca->pers = pers;
 	hca->ops = *ops;
 	hca->host = host;
-	hca->cq_next = hca->srq_next = 1;
 	hca->told_deadline = HCA_PS_NEVER;
 	hca->icrc_seed = icrc_seed();
 	init_lists(hca);
@@ -184,11 +183,11 @@ static void free_pools(struct hca *hca)
 
 static void end_work(struct hca *hca)
 {
-	uint32_t i;
+	uint32_t qpn = 0;
 
-	for (i = 0; hca->qp && i < hca->cfg.max_qp; i++)
-		if (hca->qp[i])
-			hca_qp_destroy(hca, hca->qp[i]->qpn);
+	while (numbers_from(&hca->qp, qpn, &qpn))
+		hca_qp_destroy(hca, qpn);
+	numbers_free(&hca->qp);
 	while (!list_empty(&hca->dma_busy)) {
 		struct dma_ctx *c = node_entry(hca->dma_busy.next, struct dma_ctx, node);
 
@@ -211,17 +210,12 @@ void hca_destroy(struct hca *hca)
 		return;
 	hca->dying = true;
 	end_work(hca);
-	if (hca->srq)
-		srq_free_all(hca);
-	if (hca->cq)
-		cq_free_all(hca);
+	srq_free_all(hca);
+	cq_free_all(hca);
 	for (i = 0; i < CORE_MAX_EQ; i++)
 		free(hca->eq[i]);
 	doorbell_free(hca);
 	free_pools(hca);
-	free(hca->qp);
-	free(hca->cq);
-	free(hca->srq);
 	free(hca->mr.mr);
 	free(hca->heap);
 	free(hca->gather.slot);

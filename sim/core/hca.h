@@ -5,8 +5,8 @@
  * The core is a set of pipeline stages that hand work to each other through bounded FIFOs. It never
  * blocks, never sleeps, knows no threads, files or clocks: whoever drives it asks which stage has
  * work (hca_stage_pending), decides when that work is done, and then lets the stage do exactly one
- * piece of it (hca_stage_step). The untimed driver in untimed.h steps until nothing is left; the
- * SystemC shell in sim/timing waits each stage's occupancy first; the RTL bridge replaces stages.
+ * piece of it (hca_stage_step). The untimed driver of the unit tests steps until nothing is left; the
+ * SystemC shell in sim/timing waits each stage's occupancy first.
  *
  * All calls on one adapter come from one thread. Callbacks in struct hca_ops are made from inside
  * those calls and must not call back into the same adapter, except where stated.
@@ -190,7 +190,7 @@ struct hca_mr_attr {
 	uint32_t access; /* HCASIM_ACCESS_* */
 	uint32_t pasid;
 	uint64_t va;   /* address in that address space */
-	uint64_t iova; /* address that SGEs and RETHs use */
+	uint64_t iova; /* address that SGEs and RETHs use; ZERO_BASED: not looked at, they begin at 0 */
 	uint64_t length;
 };
 /* The key serves as lkey and rkey: index[31:8], tag[7:0]. */

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hca.h"
-#include "personality.h"
+#include "core/hca.h"
+#include "core/numbers.h"
+#include "core/personality.h"
 
 #include <hcasim_hw.h>
 #include <hcasim_verbs.h>
@@ -96,6 +97,7 @@ struct mr {
 	uint32_t windows; /* region: that are bound to it */
 	uint32_t region;  /* bound window: its region's index */
 	uint32_t qpn;     /* bound type 2 window: of the QP that bound it; 0: an XRC_SEND QP */
+	struct node on_qp;
 	struct hca_mr_attr a;
 };
 
@@ -161,8 +163,8 @@ struct cq {
 	struct hca_ring ring;
 	uint64_t record;
 	uint32_t number, eqn, uar_page;
-	uint32_t refs; /* DMA under way, and 1 for existing */
-	uint32_t qps;
+	uint32_t refs;                  /* DMA under way, and 1 for existing */
+	struct node sends, recvs, srqs; /* who completes here: QPs, and XRC SRQs */
 	bool dead, error, stalled, arm_lost;
 	uint32_t pi, ci;
 	enum { CQ_UNARMED, CQ_ARM_SOLICITED, CQ_ARM_ANY } arm;
@@ -184,6 +186,7 @@ struct srq {
 	uint64_t record;
 	uint32_t number, pdn, uar_page, xrcdn;
 	struct cq *cq; /* XRC: where its receives complete; not looked at once dead */
+	struct node on_cq;
 	uint32_t refs; /* DMA under way, WQEs taken, completions owed, and 1 for existing */
 	uint32_t qps;
 	bool dead, error, reading_record, fetching;
@@ -400,7 +403,7 @@ struct qp {
 	struct hca_qp_attr_create c;
 	struct hca_qp_attr a;
 	uint32_t mtu;
-	uint32_t windows; /* type 2, bound here */
+	struct node windows; /* type 2, bound here */
 	uint16_t udp_sport;
 	struct cq *send_cq, *recv_cq;
 	struct srq *srq;
@@ -411,8 +414,8 @@ struct qp {
 	struct rq rq;
 	struct resp resp;
 	bool cpl_turn; /* send and receive completions take turns */
-	struct node on_fetch, on_tx, on_respond, on_cpl, on_rx, on_recover, all;
-	struct node on_atomic, on_srq;
+	struct node on_fetch, on_tx, on_respond, on_cpl, on_rx, on_recover;
+	struct node on_atomic, on_srq, on_send_cq, on_recv_cq, on_xrc;
 	struct rop *atomic; /* the one under way, or waiting for its turn */
 	bool atomic_add;
 	uint64_t atomic_swap, atomic_compare;
@@ -456,16 +459,11 @@ struct hca {
 	uint32_t icrc_seed;
 	struct port port[2];
 
-	struct qp **qp;
-	uint32_t qp_next, num_qp;
-	struct cq **cq;
-	uint32_t cq_next;
-	struct srq **srq;
-	uint32_t srq_next;
+	struct numbers qp, cq, srq;
 	struct eq *eq[CORE_MAX_EQ];
 	uint32_t async_eqn;
 	struct mr_table mr;
-	struct node qps; /* every QP with a reference, dead ones too */
+	struct node xrc_recv_qps;
 
 	struct { /* doorbell FIFO */
 		struct db_entry *slot;

@@ -7,7 +7,7 @@
 #ifndef HCASIM_CORE_PERSONALITY_H
 #define HCASIM_CORE_PERSONALITY_H
 
-#include "hca.h"
+#include "core/hca.h"
 
 #ifdef __cplusplus
 extern "C" {

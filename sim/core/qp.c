@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Queue pairs: their life, and which stages have work for them. */
-#include "core.h"
+#include "core/core.h"
 
 struct qp *qp_find(const struct hca *hca, uint32_t qpn)
 {
-	uint32_t i = qpn - CORE_FIRST_QPN;
-
-	return i < hca->cfg.max_qp ? hca->qp[i] : NULL;
+	return numbers_find(&hca->qp, qpn);
 }
 
 void qp_get(struct qp *qp)
@@ -18,7 +16,6 @@ void qp_put(struct hca *hca, struct qp *qp)
 {
 	if (--qp->refs)
 		return;
-	list_del(&qp->all);
 	free(qp->rq.slots);
 	free(qp->resp.saved);
 	free(qp);
@@ -81,6 +78,31 @@ static bool create_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
 	return c->uar_page < HCASIM_UAR_PAGES;
 }
 
+/* Its queues know it from now on. */
+static void attach(struct hca *hca, struct qp *qp)
+{
+	if (qp->send_cq)
+		list_add_tail(&qp->send_cq->sends, &qp->on_send_cq);
+	if (qp->recv_cq)
+		list_add_tail(&qp->recv_cq->recvs, &qp->on_recv_cq);
+	if (qp->c.type == HCASIM_QPT_XRC_RECV)
+		list_add_tail(&hca->xrc_recv_qps, &qp->on_xrc);
+	if (qp->srq)
+		qp->srq->qps++;
+}
+
+static void detach(struct qp *qp)
+{
+	if (qp->send_cq)
+		list_del(&qp->on_send_cq);
+	if (qp->recv_cq)
+		list_del(&qp->on_recv_cq);
+	if (qp->c.type == HCASIM_QPT_XRC_RECV)
+		list_del(&qp->on_xrc);
+	if (qp->srq)
+		qp->srq->qps--;
+}
+
 static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 {
 	struct qp *qp = calloc(1, sizeof(*qp));
@@ -98,13 +120,8 @@ static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 	qp->c = *c;
 	qp->send_cq = cq_find(hca, c->send_cqn);
 	qp->recv_cq = cq_find(hca, c->recv_cqn);
-	if (qp->send_cq)
-		qp->send_cq->qps++;
-	if (qp->recv_cq)
-		qp->recv_cq->qps++;
 	qp->srq = srq_find(hca, c->srqn);
-	if (qp->srq)
-		qp->srq->qps++;
+	list_init(&qp->windows);
 	qp->sq.timer.fire = requester_timer;
 	qp->rq.poll.fire = rq_poll_fire;
 	return qp;
@@ -112,25 +129,19 @@ static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 
 int hca_qp_create(struct hca *hca, const struct hca_qp_attr_create *attr, uint32_t *qpn)
 {
-	uint32_t n, i = hca->qp_next;
 	struct qp *qp;
 
 	if (!create_ok(hca, attr))
 		return -EINVAL;
-	/* Next fit: a number comes back late, so that a stale packet finds nothing. */
-	for (n = 0; n < hca->cfg.max_qp && hca->qp[i]; n++)
-		i = (i + 1) % hca->cfg.max_qp;
-	if (n == hca->cfg.max_qp)
-		return -ENOMEM;
 	qp = qp_new(hca, attr);
 	if (!qp)
 		return -ENOMEM;
-	qp->qpn = CORE_FIRST_QPN + i;
+	if (numbers_add(&hca->qp, qp, &qp->qpn)) {
+		qp_put(hca, qp);
+		return -ENOMEM;
+	}
 	qp->ev.number = qp->qpn;
-	hca->qp[i] = qp;
-	hca->qp_next = (i + 1) % hca->cfg.max_qp;
-	hca->num_qp++;
-	list_add_tail(&hca->qps, &qp->all);
+	attach(hca, qp);
 	qp_clear(hca, qp);
 	*qpn = qp->qpn;
 	return 0;
@@ -148,14 +159,8 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	qp->dead = true;
 	flow_forget(hca, qp);
 	event_cancel(hca, &qp->ev);
-	if (qp->send_cq)
-		qp->send_cq->qps--;
-	if (qp->recv_cq)
-		qp->recv_cq->qps--;
-	if (qp->srq)
-		qp->srq->qps--;
-	hca->qp[qpn - CORE_FIRST_QPN] = NULL;
-	hca->num_qp--;
+	detach(qp);
+	numbers_remove(&hca->qp, qpn);
 	qp_put(hca, qp);
 	hca_announce(hca);
 	return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Attributes and states of queue pairs. That a transition is legal has been checked by the caller. */
-#include "core.h"
+#include "core/core.h"
 
 static bool av_ok(const struct hca *hca, const struct hca_av *av)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Deadlines: a binary heap of timers that live inside their owners. */
-#include "core.h"
+#include "core/core.h"
 
 static void place(struct hca *hca, uint32_t pos, struct timer *t)
 {

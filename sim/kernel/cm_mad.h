@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "../core/frame.h"
+#include "../core/wire/frame.h"
 
 enum { /* the common header */
        MAD_BASE_VERSION = 0,

@@ -291,12 +291,14 @@ static void *map_bar(void *addr, size_t len, int flags, const struct proto_map *
 {
 	int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE));
 	void *p = REAL(mmap)(addr, len, PROT_NONE, how, -1, 0);
+	int ret;
 
 	if (p == MAP_FAILED)
 		return p;
-	if (trap_map(p, len, map)) {
+	ret = trap_map(p, len, map);
+	if (ret) {
 		REAL(munmap)(p, len);
-		errno = ENOMEM;
+		errno = -ret;
 		return MAP_FAILED;
 	}
 	return p;

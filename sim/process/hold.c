@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "preload.h"
-#include "tree.h"
+#include "preload/tree.h"
 
 #define PAGES(len) (((len) + 0xfff) & ~0xfffull) /* bytes of whole pages */
 

@@ -117,7 +117,7 @@ void hold_call_end(struct hold_call *call);
 
 /* ---- trap.c: BAR pages ----------------------------------------------------------------------------- */
 
-/* `len` bytes at `addr` (whole pages, inaccessible) stand for BAR memory. 0 or -ENOMEM. */
+/* `len` bytes at `addr` (whole pages, inaccessible) stand for BAR memory. 0, -ENOMEM, or -ENOTSUP after a message. */
 int trap_map(void *addr, size_t len, const struct proto_map *map);
 /* Pages of the range that stand for BAR memory no longer do; `gone` is called for each of them. */
 void trap_unmap(void *addr, size_t len, void (*gone)(const struct proto_map *page));

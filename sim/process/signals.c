@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload.h"
+#include "preload/valgrind.h"
 #include "signals.h"
 
 /* What the application believes to be installed. Two copies, so that the handler always reads a
@@ -37,7 +38,7 @@ void signals_default(void)
 	REAL(sigaction)(SIGSEGV, &dfl, NULL);
 }
 
-static void chain(int sig, siginfo_t *info, void *context)
+void signals_chain(int sig, siginfo_t *info, void *context)
 {
 	struct sigaction act = app_action[atomic_load_explicit(&current, memory_order_acquire)];
 	ucontext_t *uc = context;
@@ -70,14 +71,15 @@ static void chain(int sig, siginfo_t *info, void *context)
 static void on_segv(int sig, siginfo_t *info, void *context)
 {
 	if (!trap_handle(info, context))
-		chain(sig, info, context);
+		signals_chain(sig, info, context);
 }
 
 int signals_install(void)
 {
 	/* On the alternate stack if the thread has one: an application's own handler for stack overflow
 	 * must find itself there. All other signals wait while a store is carried out. */
-	struct sigaction act = {.sa_sigaction = on_segv, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	struct sigaction act = {.sa_sigaction = valgrind_handler_of(on_segv),
+				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	struct sigaction old;
 	int ret = 0;
 

@@ -11,6 +11,8 @@
 int signals_install(void);
 /* The next SIGSEGV ends the process. */
 void signals_default(void);
+/* A fault that is not ours: what the application installed. */
+void signals_chain(int sig, siginfo_t *info, void *context);
 /* trap.c: true if the fault was ours and is dealt with. */
 bool trap_handle(siginfo_t *info, ucontext_t *uc);
 

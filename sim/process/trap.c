@@ -17,6 +17,7 @@
 
 #include "insn.h"
 #include "preload.h"
+#include "preload/valgrind.h"
 #include "signals.h"
 
 #define PAGE       4096ull
@@ -111,9 +112,14 @@ int trap_map(void *addr, size_t len, const struct proto_map *map)
 	bool ok = true;
 	sigset_t saved;
 	uint64_t at;
+	int ret;
 
 	if (signals_install())
 		return -ENOMEM;
+	ret = valgrind_check();
+	if (ret)
+		return ret;
+	valgrind_mapped(addr, len);
 	lock_pages(&saved);
 	for (at = 0; at < len && ok; at += ok ? PAGE : 0)
 		ok = add_page(start + at, map, map->bar_offset + at);
@@ -438,10 +444,12 @@ static void complain(const uint8_t *code, size_t room, const struct insn *insn, 
 	insn_format(code, room, rip, text, sizeof(text));
 	for (unsigned int i = 0; i < len && i < INSN_MAX_LEN; i++)
 		snprintf(bytes + 3 * i, 4, " %02x", code[i]);
-	say(line, snprintf(line, sizeof(line),
-			   "hcasim: pid %d: cannot carry out \"%s\" (bytes%s) at %#llx on BAR address %#llx: "
-			   "only plain loads and stores of 1 to 64 bytes inside one mapping reach a device\n",
-			   (int)getpid(), text, bytes, (unsigned long long)rip, (unsigned long long)addr));
+	say(line,
+	    snprintf(line, sizeof(line),
+		     "hcasim: pid %d: cannot carry out \"%s\" (bytes%s) at %#llx on BAR address %#llx: "
+		     "only plain loads and stores of 1 to 64 bytes inside one mapping reach a device%s\n",
+		     (int)getpid(), text, bytes, (unsigned long long)rip, (unsigned long long)addr,
+		     valgrind_runs() ? ", and under valgrind no loads to vector registers" : ""));
 }
 
 /* The instruction at `rip`, which was decoded before or is now; then `room` is how much code was looked at. */
@@ -483,15 +491,21 @@ static void carry_on(ucontext_t *uc, struct insn *insn, const struct insn_bar *b
 	}
 }
 
-static bool carry_out(ucontext_t *uc, uint64_t rip, uint64_t addr)
+static bool carry_out(ucontext_t *uc, uint64_t addr)
 {
-	struct insn insn;
 	struct insn_bar bar = bar_ops;
+	struct insn insn;
 	size_t room = 0;
-	bool decoded = decode(rip, &insn, &room);
+	uint64_t rip;
+	bool decoded;
 
+	valgrind_amend(uc, NULL);
+	rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+	decoded = decode(rip, &insn, &room);
+	valgrind_amend(uc, &insn);
 	bar.arg = &insn;
-	if (!decoded || !insn_emulate(&insn, uc, &bar)) {
+	/* Valgrind would not take a loaded vector over. */
+	if (!decoded || (insn.kind == INSN_LOAD_VEC && valgrind_runs()) || !insn_emulate(&insn, uc, &bar)) {
 		complain((const uint8_t *)(uintptr_t)rip, decoded ? insn.len : room, &insn, rip, addr);
 		return false;
 	}
@@ -505,11 +519,11 @@ bool trap_handle(siginfo_t *info, ucontext_t *uc)
 	uint64_t rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP], addr = (uintptr_t)info->si_addr;
 	int saved = errno;
 
-	if (recover(uc))
+	if (recover(uc) || valgrind_probed(info, uc))
 		return true;
 	if (info->si_code != SEGV_ACCERR || !find_page(addr) || find_page(rip))
 		return false;
-	if (carry_out(uc, rip, addr))
+	if (carry_out(uc, addr))
 		errno = saved;
 	else /* The instruction is executed again, and ends the process as any wild access does. */
 		signals_default();

@@ -16,6 +16,7 @@ CANNOT_RUN = 127  # as a shell says
 MACHINE_FAILED = 125  # as env(1), timeout(1) say of themselves
 GRACE = 10.0  # seconds that applications have to end by themselves once the device is gone
 END = 5.0  # seconds from SIGTERM to SIGKILL
+VALGRIND_OPTS = [f"--px-{code}=allregs-at-mem-access" for code in ("default", "file-backed")]
 
 
 class RunError(Exception):
@@ -127,9 +128,9 @@ class Machine:
         return status
 
 
-def prepend(environment, name, *values):
+def prepend(environment, name, *values, separator=":"):
     old = environment.get(name, "")
-    environment[name] = ":".join([*filter(None, values), *([old] if old else [])])
+    environment[name] = separator.join([*filter(None, values), *([old] if old else [])])
 
 
 def environment_for(build, folder, system_verbs):
@@ -141,6 +142,8 @@ def environment_for(build, folder, system_verbs):
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")
     if not system_verbs:
         prepend(environment, "LD_LIBRARY_PATH", build.rdma_core_lib)
+    # Valgrind keeps registers up to date for the library's handler; what the user gives counts after it.
+    prepend(environment, "VALGRIND_OPTS", *VALGRIND_OPTS, separator=" ")
     environment["RDMAV_DRIVERS"] = environment["IBV_DRIVERS"] = build.provider
     prepend(environment, "PATH", build.wrappers)
     return environment

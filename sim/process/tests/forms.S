@@ -325,58 +325,58 @@ END
 	pcmpeqd	\reg, \reg
 .endm
 .irp op, movaps, movups, movapd, movupd, movdqa, movdqu, lddqu, movntdqa
-FORM loads, \op
+FORM vector_loads, \op
 	FILL	%xmm4
 	\op	16(%rsi), %xmm4
 	movdqu	%xmm4, (%rdi)
 END
 .endr
 .irp op, movd, movq, movss, movsd, movlps, movhps, movlpd, movhpd
-FORM loads, \op\()_xmm
+FORM vector_loads, \op\()_xmm
 	FILL	%xmm10
 	\op	8(%rsi), %xmm10
 	movdqu	%xmm10, (%rdi)
 END
 .endr
-FORM loads, movdqu_keeps_ymm, NEED_AVX
+FORM vector_loads, movdqu_keeps_ymm, NEED_AVX
 	vpcmpeqd %ymm4, %ymm4, %ymm4
 	movdqu	(%rsi), %xmm4
 	vmovdqu	%ymm4, (%rdi)
 END
 .irp op, vmovaps, vmovups, vmovdqa, vmovdqu, vlddqu, vmovntdqa
-FORM loads, \op\()_xmm_clears_ymm, NEED_AVX
+FORM vector_loads, \op\()_xmm_clears_ymm, NEED_AVX
 	vpcmpeqd %ymm11, %ymm11, %ymm11
 	\op	16(%rsi), %xmm11
 	vmovdqu	%ymm11, (%rdi)
 END
-FORM loads, \op\()_ymm, NEED_AVX
+FORM vector_loads, \op\()_ymm, NEED_AVX
 	\op	32(%rsi), %ymm15
 	vmovdqu	%ymm15, (%rdi)
 END
 .endr
 .irp op, vmovd, vmovq, vmovss, vmovsd
-FORM loads, \op, NEED_AVX
+FORM vector_loads, \op, NEED_AVX
 	vpcmpeqd %ymm1, %ymm1, %ymm1
 	\op	(%rsi), %xmm1
 	vmovdqu	%ymm1, (%rdi)
 END
 .endr
 .irp op, vmovaps, vmovups, vmovdqa32, vmovdqa64, vmovdqu8, vmovdqu16, vmovdqu32, vmovdqu64, vmovntdqa
-FORM loads, \op\()_zmm, NEED_AVX512
+FORM vector_loads, \op\()_zmm, NEED_AVX512
 	\op	64(%rsi), %zmm8
 	vmovdqu64 %zmm8, (%rdi)
 END
-FORM loads, \op\()_zmm29, NEED_AVX512
+FORM vector_loads, \op\()_zmm29, NEED_AVX512
 	\op	64(%rsi), %zmm29
 	vmovdqu64 %zmm29, (%rdi)
 END
-FORM loads, \op\()_xmm19_clears, NEED_AVX512
+FORM vector_loads, \op\()_xmm19_clears, NEED_AVX512
 	vpternlogd $0xff, %zmm19, %zmm19, %zmm19
 	\op	64(%rsi), %xmm19
 	vmovdqu64 %zmm19, (%rdi)
 END
 .endr
-FORM loads, vmovdqu_clears_zmm, NEED_AVX512
+FORM vector_loads, vmovdqu_clears_zmm, NEED_AVX512
 	vpternlogd $0xff, %zmm3, %zmm3, %zmm3
 	vmovdqu	(%rsi), %ymm3
 	vmovdqu64 %zmm3, (%rdi)

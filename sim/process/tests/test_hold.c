@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "preload.h"
-#include "tree.h"
+#include "preload/tree.h"
 
 #define NUM  8000u
 #define PAGE 4096ull

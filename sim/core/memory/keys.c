@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory keys. A key is index[31:8], tag[7:0]; the tag changes each time an index is used again, so
+ * that a key outlives its region by 255 registrations of the same index.
+ */
+#include "core/core.h"
+
+#define NO_MR UINT32_MAX
+
+int mr_table_init(struct mr_table *t, uint32_t max_mr, uint32_t max_mw)
+{
+	const uint32_t all = (1u << 24) - CORE_FIRST_MR;
+
+	t->max_mr = max_mr < all ? max_mr : all;
+	t->max_mw = max_mw < all - t->max_mr ? max_mw : all - t->max_mr;
+	t->size = CORE_FIRST_MR + t->max_mr + t->max_mw;
+	t->top = CORE_FIRST_MR; /* the reserved keys 0 and INVALID_LKEY lie below */
+	t->free_head = t->free_tail = NO_MR;
+	t->mr = calloc(t->size, sizeof(*t->mr));
+	return t->mr ? 0 : -ENOMEM;
+}
+
+/* Freed indices wait in order, so that one comes back as late as possible. */
+static uint32_t mr_alloc(struct mr_table *t)
+{
+	uint32_t i = t->free_head;
+
+	if (t->top < t->size)
+		return t->top++;
+	if (i == NO_MR)
+		return 0;
+	t->free_head = t->mr[i].next_free;
+	if (t->free_head == NO_MR)
+		t->free_tail = NO_MR;
+	return i;
+}
+
+static void mr_free(struct mr_table *t, uint32_t i)
+{
+	t->mr[i].next_free = NO_MR;
+	if (t->free_tail == NO_MR)
+		t->free_head = i;
+	else
+		t->mr[t->free_tail].next_free = i;
+	t->free_tail = i;
+}
+
+struct mr *key_find(const struct hca *hca, uint32_t key)
+{
+	uint32_t i = key >> 8;
+	struct mr *mr;
+
+	if (i >= hca->mr.top)
+		return NULL;
+	mr = &hca->mr.mr[i];
+	return mr->used && mr->tag == (key & 0xff) ? mr : NULL;
+}
+
+struct mr *key_new(struct hca *hca, enum key_kind kind, uint32_t *key)
+{
+	struct mr_table *t = &hca->mr;
+	uint32_t *num = kind == KEY_MR ? &t->num_mr : &t->num_mw, i;
+	struct mr *mr;
+
+	i = *num < (kind == KEY_MR ? t->max_mr : t->max_mw) ? mr_alloc(t) : 0;
+	if (!i)
+		return NULL;
+	(*num)++;
+	mr = &t->mr[i];
+	*mr = (struct mr){.used = true, .tag = (uint8_t)(mr->tag + 1), .kind = (uint8_t)kind};
+	*key = i << 8 | mr->tag;
+	return mr;
+}
+
+void key_drop(struct hca *hca, struct mr *mr)
+{
+	if (mr->kind == KEY_MR)
+		hca->mr.num_mr--;
+	else
+		hca->mr.num_mw--;
+	mr->used = false;
+	mr_free(&hca->mr, (uint32_t)(mr - hca->mr.mr));
+}
+
+static struct mr *mr_find(const struct hca *hca, uint32_t key)
+{
+	struct mr *mr = key_find(hca, key);
+
+	return mr && mr->kind == KEY_MR ? mr : NULL;
+}
+
+static bool mr_attr_ok(const struct hca_mr_attr *a)
+{
+	return a->va + a->length >= a->va && a->iova + a->length >= a->iova;
+}
+
+/* ibv_reg_mr(3), IBV_ACCESS_ZERO_BASED: addresses in the region are offsets from its beginning. */
+static void mr_set(struct mr *mr, const struct hca_mr_attr *attr)
+{
+	mr->a = *attr;
+	if (attr->access & HCASIM_ACCESS_ZERO_BASED)
+		mr->a.iova = 0;
+}
+
+int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key)
+{
+	struct mr *mr;
+
+	if (!mr_attr_ok(attr))
+		return -EINVAL;
+	mr = key_new(hca, KEY_MR, key);
+	if (!mr)
+		return -ENOMEM;
+	mr_set(mr, attr);
+	return 0;
+}
+
+/* IBTA 10.6.7.2.6: a region stays as it is while windows are bound to it. */
+int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr, uint32_t *new_key)
+{
+	struct mr *mr = mr_find(hca, key);
+
+	if (!mr || !mr_attr_ok(attr))
+		return -EINVAL;
+	if (mr->windows)
+		return -EBUSY;
+	mr_set(mr, attr);
+	*new_key = key;
+	return 0;
+}
+
+int hca_mr_destroy(struct hca *hca, uint32_t key)
+{
+	struct mr *mr = mr_find(hca, key);
+
+	if (!mr)
+		return -EINVAL;
+	if (mr->windows)
+		return -EBUSY;
+	key_drop(hca, mr);
+	return 0;
+}
+
+/* IBTA 10.6.3, 9.4.1: protection domain, rights, bounds. No sum here can wrap. */
+static uint8_t key_check(const struct mr *mr, uint32_t pdn, uint64_t addr, uint64_t len, uint32_t access,
+			 struct piece *out)
+{
+	if (mr->a.pdn != pdn)
+		return HCASIM_VENDOR_ERR_LKEY_PD;
+	if ((mr->a.access & access) != access)
+		return HCASIM_VENDOR_ERR_LKEY_ACCESS;
+	if (addr < mr->a.iova || addr - mr->a.iova > mr->a.length || len > mr->a.length - (addr - mr->a.iova))
+		return HCASIM_VENDOR_ERR_LKEY_RANGE;
+	if (out) {
+		out->addr = mr->a.va + (addr - mr->a.iova);
+		out->len = (uint32_t)len;
+		out->pasid = mr->a.pasid;
+	}
+	return HCASIM_VENDOR_ERR_NONE;
+}
+
+/* A window's key is none of a local buffer (IBTA 10.6.7.2.1). */
+uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t addr, uint64_t len,
+		 uint32_t access, struct piece *out)
+{
+	const struct mr *mr = mr_find(hca, key);
+
+	return mr ? key_check(mr, pdn, addr, len, access, out) : HCASIM_VENDOR_ERR_BAD_LKEY;
+}
+
+static uint8_t rkey_find(const struct hca *hca, const struct qp *qp, uint32_t key, const struct mr **out)
+{
+	const struct mr *mr = key_find(hca, key);
+
+	if (!mr || (mr->kind != KEY_MR && !mr->bound))
+		return HCASIM_VENDOR_ERR_BAD_RKEY;
+	if (mr->kind == KEY_MW2 && !window_is_of(mr, qp))
+		return HCASIM_VENDOR_ERR_RKEY_PD;
+	*out = mr;
+	return HCASIM_VENDOR_ERR_NONE;
+}
+
+/* What a peer addresses: a region, or a window. A bound type 2B window belongs to one QP, or to XRC. */
+uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t pdn, uint32_t key, uint64_t addr,
+		   uint64_t len, uint32_t access, struct piece *out)
+{
+	const struct mr *mr;
+	uint8_t err = rkey_find(hca, qp, key, &mr);
+
+	return err ? err : rkey_error(key_check(mr, pdn, addr, len, access, out));
+}
+
+uint8_t rkey_check_whole(const struct hca *hca, const struct qp *qp, uint32_t pdn, uint32_t key,
+			 uint32_t access)
+{
+	const struct mr *mr;
+	uint8_t err = rkey_find(hca, qp, key, &mr);
+
+	return err ? err : rkey_error(key_check(mr, pdn, mr->a.iova, 0, access, NULL));
+}
+
+uint8_t rkey_error(uint8_t lkey_error)
+{
+	switch (lkey_error) {
+	case HCASIM_VENDOR_ERR_BAD_LKEY:
+		return HCASIM_VENDOR_ERR_BAD_RKEY;
+	case HCASIM_VENDOR_ERR_LKEY_PD:
+		return HCASIM_VENDOR_ERR_RKEY_PD;
+	case HCASIM_VENDOR_ERR_LKEY_RANGE:
+		return HCASIM_VENDOR_ERR_RKEY_RANGE;
+	case HCASIM_VENDOR_ERR_LKEY_ACCESS:
+		return HCASIM_VENDOR_ERR_RKEY_ACCESS;
+	default:
+		return lkey_error;
+	}
+}
+
+/* An SGE of length 0 names no memory: its key and address are not looked at. */
+uint8_t sge_check_all(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge, uint32_t n,
+		      uint32_t access)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		uint8_t err;
+
+		if (!sge[i].length)
+			continue;
+		err = mr_check(hca, sge[i].lkey, pdn, sge[i].addr, sge[i].length, access, NULL);
+		if (err)
+			return err;
+	}
+	return HCASIM_VENDOR_ERR_NONE;
+}
+
+/* Bytes [off, off + len) of an SGE list as pieces of host memory. The list holds that many. */
+uint8_t sge_slice(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge, uint32_t n, uint64_t off,
+		  uint32_t len, uint32_t access, struct piece *out, uint32_t *npieces)
+{
+	uint32_t i, used = 0;
+
+	for (i = 0; i < n && len; i++) {
+		uint64_t part = sge[i].length;
+		uint8_t err;
+
+		if (off >= part) {
+			off -= part;
+			continue;
+		}
+		part -= off;
+		if (part > len)
+			part = len;
+		err = mr_check(hca, sge[i].lkey, pdn, sge[i].addr + off, part, access, &out[used]);
+		if (err)
+			return err;
+		used++;
+		len -= (uint32_t)part;
+		off = 0;
+	}
+	*npieces = used;
+	return len ? HCASIM_VENDOR_ERR_LKEY_RANGE : HCASIM_VENDOR_ERR_NONE;
+}

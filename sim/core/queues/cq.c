@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Completion queues: the ring, its consumer index, and the arm (IBTA 11.4.2). */
+#include "core/core.h"
+
+#define PS_PER_US       1000000ull
+#define CQE_VALID_BYTES 8 /* the last bytes of a CQE become visible last */
+
+struct cq *cq_find(const struct hca *hca, uint32_t cqn)
+{
+	return numbers_find(&hca->cq, cqn);
+}
+
+static void moderated(struct hca *hca, struct timer *t);
+
+static bool cq_attr_ok(const struct hca *hca, const struct hca_cq_attr *a)
+{
+	uint32_t n = a->ring.entries;
+
+	return n && !(n & (n - 1)) && n <= 1u << 31 && a->ring.stride >= hca->pers->cqe_size;
+}
+
+int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn)
+{
+	struct cq *cq;
+
+	if (!cq_attr_ok(hca, attr))
+		return -EINVAL;
+	cq = calloc(1, sizeof(*cq));
+	if (!cq || numbers_add(&hca->cq, cq, &cq->number)) {
+		free(cq);
+		return -ENOMEM;
+	}
+	cq->ring = attr->ring;
+	cq->record = attr->record;
+	cq->eqn = attr->eqn;
+	cq->uar_page = attr->uar_page;
+	cq->refs = 1;
+	cq->ev.number = cq->number;
+	cq->ev.cq = cq;
+	cq->mod_timer.fire = moderated;
+	list_init(&cq->sends);
+	list_init(&cq->recvs);
+	list_init(&cq->srqs);
+	if (attr->eqn && attr->eqn < CORE_MAX_EQ && hca->eq[attr->eqn])
+		hca->eq[attr->eqn]->refs++;
+	*cqn = cq->number;
+	return 0;
+}
+
+void cq_put(struct hca *hca, struct cq *cq)
+{
+	if (!--cq->refs)
+		free(cq);
+}
+
+static void cq_remove(struct hca *hca, struct cq *cq)
+{
+	if (cq->eqn && cq->eqn < CORE_MAX_EQ && hca->eq[cq->eqn])
+		hca->eq[cq->eqn]->refs--;
+	event_cancel(hca, &cq->ev);
+	timer_cancel(hca, &cq->mod_timer);
+	list_set(&hca->recover_cq, &cq->recover, false);
+	numbers_remove(&hca->cq, cq->number);
+	cq->dead = true;
+	cq_put(hca, cq);
+}
+
+int hca_cq_destroy(struct hca *hca, uint32_t cqn)
+{
+	struct cq *cq = cq_find(hca, cqn);
+
+	if (!cq)
+		return -EINVAL;
+	if (!list_empty(&cq->sends) || !list_empty(&cq->recvs) || !list_empty(&cq->srqs))
+		return -EBUSY;
+	cq_remove(hca, cq);
+	hca_announce(hca);
+	return 0;
+}
+
+void cq_free_all(struct hca *hca)
+{
+	uint32_t cqn = 0;
+	struct cq *cq;
+
+	while ((cq = numbers_from(&hca->cq, cqn, &cqn)))
+		cq_remove(hca, cq);
+	numbers_free(&hca->cq);
+}
+
+static void cqe_written(struct hca *hca, struct dma_ctx *c, bool stale)
+{
+	hca->cqe_writes--;
+	cq_put(hca, c->cq);
+}
+
+static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, uint32_t qpn)
+{
+	struct dma_ctx *c = dma_get(hca, NULL, HCA_DMA_CQE, true);
+	uint32_t size = hca->pers->cqe_size;
+
+	if (!c)
+		return;
+	c->fn = cqe_written;
+	c->cq = cq;
+	cq->refs++;
+	hca->cqe_writes++;
+	c->d.qpn = qpn;
+	c->d.split = CQE_VALID_BYTES;
+	hca->pers->encode_cqe(cpl, !(cq->pi / cq->ring.entries & 1), c->buf);
+	if (hca->ops.saw_cqe && !hca->dying)
+		hca->ops.saw_cqe(hca->host, cq->number, cpl, c->buf, size);
+	dma_one(hca, c, cq->ring.pasid,
+		cq->ring.addr + (uint64_t)(cq->pi & (cq->ring.entries - 1)) * cq->ring.stride, c->buf, size);
+	cq->pi++;
+	hca->counters.cqes++;
+}
+
+/*
+ * The RESIZE entry ends the old ring and has no place in the new one. There the free-running index goes
+ * on at the next multiple of two turns, so that fresh memory, phase 0 everywhere, holds no valid entry;
+ * entries that the software has not polled it copies to the places before.
+ */
+/* An index that the ring cannot have is the software's mistake: it is not believed. */
+static void cq_consumed(struct cq *cq, uint32_t ci)
+{
+	if (cq->pi - ci <= cq->ring.entries && (int32_t)(ci - cq->ci) > 0)
+		cq->ci = ci;
+	if ((int32_t)(cq->told - cq->ci) < 0)
+		cq->told = cq->ci;
+}
+
+int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci)
+{
+	struct hca_cpl last = {.op = HCASIM_CQE_OP_RESIZE, .vlan = 0xffff, .timestamp = hca_now(hca)};
+	struct cq *cq = cq_find(hca, cqn);
+	uint32_t skip;
+
+	if (!cq || !cq_attr_ok(hca, attr))
+		return -EINVAL;
+	cq_consumed(cq, ci);
+	if (cq->pi - cq->ci > attr->ring.entries) /* IBTA 11.2.8.4 */
+		return -EINVAL;
+	if (cq->pi - cq->ci == cq->ring.entries)
+		return -EBUSY;
+	cqe_put(hca, cq, &last, 0);
+	cq->pi--;
+	skip = -cq->pi & (2 * attr->ring.entries - 1);
+	cq->pi += skip;
+	cq->ci += skip;
+	cq->last_solicited += skip;
+	cq->told += skip;
+	cq->ring = attr->ring;
+	cq->record = attr->record;
+	hca_announce(hca);
+	return 0;
+}
+
+/* ---- Consumer index ---- */
+
+static void overrun_qp(struct hca *hca, struct qp *qp)
+{
+	event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_QP_FATAL);
+	qp_error(hca, qp);
+	qp_update(hca, qp);
+}
+
+/* Every QP that completes here, or may: the SRQ of an XRC_RECV QP's message says where that goes. */
+static void for_qps_of(struct hca *hca, struct cq *cq, void (*fn)(struct hca *hca, struct qp *qp))
+{
+	struct node *n;
+
+	for (n = cq->sends.next; n != &cq->sends; n = n->next)
+		fn(hca, node_entry(n, struct qp, on_send_cq));
+	for (n = cq->recvs.next; n != &cq->recvs; n = n->next)
+		if (node_entry(n, struct qp, on_recv_cq)->send_cq != cq)
+			fn(hca, node_entry(n, struct qp, on_recv_cq));
+	for (n = hca->xrc_recv_qps.next; n != &hca->xrc_recv_qps; n = n->next)
+		if (fn == qp_update || qp_next_recv_cq(node_entry(n, struct qp, on_xrc)) == cq)
+			fn(hca, node_entry(n, struct qp, on_xrc));
+}
+
+static void cq_overrun(struct hca *hca, struct cq *cq)
+{
+	cq->error = true;
+	event_raise(hca, &cq->ev, HCASIM_EQE_TYPE_CQ_ERR);
+	srq_cq_failed(hca, cq);
+	for_qps_of(hca, cq, overrun_qp);
+}
+
+void cq_wake(struct hca *hca, struct cq *cq)
+{
+	for_qps_of(hca, cq, qp_update);
+}
+
+static void cq_record_read(struct hca *hca, struct dma_ctx *c, bool stale)
+{
+	struct hcasim_cq_record rec;
+	struct cq *cq = c->cq;
+
+	memcpy(&rec, c->buf, sizeof(rec));
+	if (!cq->dead) {
+		uint32_t arm = le32toh(rec.arm);
+		bool stalled = cq->stalled;
+
+		cq->stalled = false;
+		if (!c->d.status) {
+			cq_consumed(cq, le32toh(rec.ci));
+			if (cq->arm_lost)
+				cq_armed(hca, cq, (uint8_t)HCASIM_FIELD_GET(HCASIM_CQ_RECORD_SN_MASK, arm),
+					 HCASIM_FIELD_GET(HCASIM_CQ_RECORD_SOLICITED_MASK, arm),
+					 le32toh(rec.ci));
+			cq->arm_lost = false;
+		}
+		if (stalled && cq->pi - cq->ci >= cq->ring.entries)
+			cq_overrun(hca, cq);
+		if (stalled)
+			cq_wake(hca, cq);
+	}
+	cq_put(hca, cq);
+}
+
+void cq_read_record(struct hca *hca, struct cq *cq)
+{
+	struct dma_ctx *c = dma_get(hca, NULL, HCA_DMA_RECORD, false);
+
+	if (!c)
+		return;
+	c->fn = cq_record_read;
+	c->cq = cq;
+	cq->refs++;
+	dma_one(hca, c, cq->ring.pasid, cq->record, c->buf, sizeof(struct hcasim_cq_record));
+}
+
+bool cq_has_room(struct hca *hca, struct cq *cq)
+{
+	if (cq->error || cq->pi - cq->ci < cq->ring.entries)
+		return true;
+	cq->stalled = true;
+	cq_read_record(hca, cq);
+	return false;
+}
+
+/* ---- Arm ---- */
+
+static void cq_fire(struct hca *hca, struct cq *cq, uint32_t told)
+{
+	timer_cancel(hca, &cq->mod_timer);
+	cq->held = 0;
+	cq->arm = CQ_UNARMED;
+	cq->event_sn = cq->arm_sn;
+	cq->had_event = true;
+	cq->told = told;
+	event_raise(hca, &cq->ev, HCASIM_EQE_TYPE_COMP);
+}
+
+/*
+ * The event of an armed CQ is due, `n` completions have come for it: now, and it tells of those before `told`; or
+ * as moderation says, and then of all that there are.
+ */
+static void cq_due(struct hca *hca, struct cq *cq, uint32_t n, uint32_t told)
+{
+	if (!cq->mod_count && !cq->mod_us) {
+		cq_fire(hca, cq, told);
+		return;
+	}
+	cq->held += n;
+	if (cq->mod_count && cq->held >= cq->mod_count)
+		cq_fire(hca, cq, cq->pi);
+	else if (cq->mod_us && !cq->mod_timer.pos)
+		timer_set(hca, &cq->mod_timer, hca_now(hca) + cq->mod_us * PS_PER_US);
+}
+
+static void moderated(struct hca *hca, struct timer *t)
+{
+	struct cq *cq = node_entry(t, struct cq, mod_timer);
+
+	if (cq->held)
+		cq_fire(hca, cq, cq->pi);
+}
+
+/* What waits already is looked at anew. */
+int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint32_t count, uint32_t us)
+{
+	struct cq *cq = cq_find(hca, cqn);
+
+	if (!cq || count > HCASIM_MAX_CQ_MODERATION || us > HCASIM_MAX_CQ_MODERATION)
+		return -EINVAL;
+	cq->mod_count = count;
+	cq->mod_us = us;
+	timer_cancel(hca, &cq->mod_timer);
+	if (cq->held)
+		cq_due(hca, cq, 0, cq->pi);
+	hca_announce(hca);
+	return 0;
+}
+
+/*
+ * One event for one arm. An arm that carries the number of one whose event has been sent was under
+ * way while that happened: the software hears of it, and arms again with the next number.
+ * A solicited-only arm does not weaken one for every completion (IBTA 11.4.2.2).
+ *
+ * A completion that came while nothing was armed raises its event now. One that an event has told of does
+ * not: programs take an event, arm, and only then poll (perftest polls one CQE for each event).
+ */
+void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32_t ci)
+{
+	uint8_t newer = (sn - cq->event_sn) & 3;
+
+	if (cq->had_event && newer != 1 && newer != 2)
+		return;
+	cq->arm_sn = sn;
+	cq_consumed(cq, ci);
+	if (!solicited)
+		cq->arm = CQ_ARM_ANY;
+	else if (cq->arm == CQ_UNARMED)
+		cq->arm = CQ_ARM_SOLICITED;
+	if (cq->pi - ci > cq->ring.entries)
+		return;
+	if (cq->held)
+		return;
+	if (cq->arm == CQ_ARM_ANY && cq->pi != cq->told)
+		cq_due(hca, cq, cq->pi - cq->told, cq->told + 1);
+	else if (cq->arm == CQ_ARM_SOLICITED && (int32_t)(cq->last_solicited - cq->told) > 0)
+		cq_due(hca, cq, cq->last_solicited - cq->told, cq->last_solicited);
+}
+
+void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page)
+{
+	struct cq *cq = cq_find(hca, db->number);
+
+	if (cq && cq->uar_page == page)
+		cq_armed(hca, cq, db->arm_sn, db->solicited, db->value);
+}
+
+void cq_write(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl)
+{
+	bool solicited = cpl->solicited || cpl->status != HCASIM_CQE_STATUS_OK;
+
+	if (cq->error)
+		return;
+	cqe_put(hca, cq, cpl, cpl->qpn);
+	if (solicited)
+		cq->last_solicited = cq->pi;
+	if (cq->arm == CQ_ARM_ANY || (cq->arm == CQ_ARM_SOLICITED && (solicited || cq->held)))
+		cq_due(hca, cq, 1, cq->pi);
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Shared receive queues (IBTA 10.2.9). As with a QP's own queue, posting rings no doorbell: the
+ * producer index is read from the record when the queue looks empty, or looks emptier than the armed
+ * limit. A QP that needs a WQE and finds none here yet waits until that read has come back. WQEs are
+ * copied when they are taken, so that a place in the ring is free again from then on, in whatever order
+ * the messages end.
+ */
+#include "core/core.h"
+
+static void srq_look(struct hca *hca, struct srq *srq);
+
+struct srq *srq_find(const struct hca *hca, uint32_t srqn)
+{
+	return numbers_find(&hca->srq, srqn);
+}
+
+void srq_put(struct hca *hca, struct srq *srq)
+{
+	if (--srq->refs)
+		return;
+	free(srq->slots);
+	free(srq);
+}
+
+static bool ring_ok(const struct hca_ring *r)
+{
+	return r->entries && !(r->entries & (r->entries - 1)) && r->entries <= 32768 && r->stride >= 16 &&
+	       !(r->stride & (r->stride - 1)) && r->stride <= HCA_WQE_MAX;
+}
+
+int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *srqn)
+{
+	struct srq *srq;
+
+	if (!ring_ok(&attr->ring) || !attr->xrcdn != !cq_find(hca, attr->cqn))
+		return -EINVAL;
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return -ENOMEM;
+	srq->slots = malloc((size_t)CORE_RQ_PREFETCH * attr->ring.stride);
+	if (!srq->slots || numbers_add(&hca->srq, srq, &srq->number)) {
+		free(srq->slots);
+		free(srq);
+		return -ENOMEM;
+	}
+	srq->ring = attr->ring;
+	srq->record = attr->record;
+	srq->pdn = attr->pdn;
+	srq->uar_page = attr->uar_page;
+	srq->xrcdn = attr->xrcdn;
+	srq->cq = cq_find(hca, attr->cqn);
+	if (srq->cq)
+		list_add_tail(&srq->cq->srqs, &srq->on_cq);
+	srq->refs = 1;
+	srq->ev.number = srq->number;
+	list_init(&srq->waiting);
+	*srqn = srq->number;
+	return hca_srq_arm(hca, srq->number, attr->limit);
+}
+
+/* Those that waited look again. */
+static void wake(struct hca *hca, struct srq *srq)
+{
+	while (!list_empty(&srq->waiting)) {
+		struct qp *qp = node_entry(srq->waiting.next, struct qp, on_srq);
+
+		list_del(&qp->on_srq);
+		qp->resp.blocked = false;
+		qp_update(hca, qp);
+	}
+}
+
+static void srq_remove(struct hca *hca, struct srq *srq)
+{
+	event_cancel(hca, &srq->ev);
+	numbers_remove(&hca->srq, srq->number);
+	srq->dead = true;
+	if (srq->cq)
+		list_del(&srq->on_cq);
+	wake(hca, srq);
+	srq_put(hca, srq);
+}
+
+int hca_srq_destroy(struct hca *hca, uint32_t srqn)
+{
+	struct srq *srq = srq_find(hca, srqn);
+
+	if (!srq)
+		return -EINVAL;
+	if (srq->qps)
+		return -EBUSY;
+	srq_remove(hca, srq);
+	hca_announce(hca);
+	return 0;
+}
+
+void srq_free_all(struct hca *hca)
+{
+	struct srq *srq;
+	uint32_t srqn = 0;
+
+	while ((srq = numbers_from(&hca->srq, srqn, &srqn)))
+		srq_remove(hca, srq);
+	numbers_free(&hca->srq);
+}
+
+/* ---- Reads ---- */
+
+/* IBTA 10.2.9.5: the queue is in error; a QP that needs a WQE of it from now on goes to error too. */
+static void failed(struct hca *hca, struct srq *srq)
+{
+	if (!srq->error && !srq->dead)
+		event_raise(hca, &srq->ev, HCASIM_EQE_TYPE_SRQ_ERR);
+	srq->error = true;
+}
+
+void srq_cq_failed(struct hca *hca, const struct cq *cq)
+{
+	struct node *n;
+
+	for (n = cq->srqs.next; n != &cq->srqs; n = n->next)
+		failed(hca, node_entry(n, struct srq, on_cq));
+}
+
+static void limit_check(struct hca *hca, struct srq *srq, bool fresh)
+{
+	if (!srq->limit || srq->pi - srq->ci >= srq->limit)
+		return;
+	if (!fresh) { /* more may have been posted since */
+		srq_look(hca, srq);
+		return;
+	}
+	srq->limit = 0;
+	event_raise(hca, &srq->ev, HCASIM_EQE_TYPE_SRQ_LIMIT);
+}
+
+static void record_read(struct hca *hca, struct dma_ctx *c, bool stale)
+{
+	struct srq *srq = c->srq;
+	struct hcasim_srq_record rec;
+	uint32_t pi;
+
+	srq->reading_record = false;
+	memcpy(&rec, c->buf, sizeof(rec));
+	pi = le32toh(rec.pi);
+	if (c->d.status)
+		failed(hca, srq);
+	else if (pi - srq->ci <= srq->ring.entries && (int32_t)(pi - srq->pi) > 0)
+		srq->pi = pi;
+	if (!srq->dead) {
+		limit_check(hca, srq, true);
+		wake(hca, srq);
+	}
+	srq_put(hca, srq);
+}
+
+static void srq_look(struct hca *hca, struct srq *srq)
+{
+	struct dma_ctx *c;
+
+	if (srq->reading_record || srq->error)
+		return;
+	c = dma_get(hca, NULL, HCA_DMA_RECORD, false);
+	if (!c)
+		return;
+	c->fn = record_read;
+	c->srq = srq;
+	srq->refs++;
+	srq->reading_record = true;
+	dma_one(hca, c, srq->ring.pasid, srq->record, c->buf, sizeof(struct hcasim_srq_record));
+}
+
+static void wqes_read(struct hca *hca, struct dma_ctx *c, bool stale)
+{
+	struct srq *srq = c->srq;
+
+	srq->fetching = false;
+	if (c->d.status)
+		failed(hca, srq);
+	else
+		srq->fetched += c->n;
+	if (!srq->dead)
+		wake(hca, srq);
+	srq_put(hca, srq);
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Reads WQEs into free slots, as far as neither ring turns. */
+static void prefetch(struct hca *hca, struct srq *srq)
+{
+	uint32_t first = srq->fetched & (srq->ring.entries - 1), slot = srq->fetched % CORE_RQ_PREFETCH;
+	uint32_t n = least(srq->pi - srq->fetched, CORE_RQ_PREFETCH - (srq->fetched - srq->ci));
+	struct dma_ctx *c;
+
+	n = least(least(n, srq->ring.entries - first), CORE_RQ_PREFETCH - slot);
+	if (srq->fetching || srq->error || !n)
+		return;
+	c = dma_get(hca, NULL, HCA_DMA_RQE, false);
+	if (!c)
+		return;
+	c->fn = wqes_read;
+	c->n = n;
+	c->srq = srq;
+	srq->refs++;
+	srq->fetching = true;
+	dma_one(hca, c, srq->ring.pasid, srq->ring.addr + (uint64_t)first * srq->ring.stride,
+		srq->slots + (size_t)slot * srq->ring.stride, n * srq->ring.stride);
+}
+
+/* ---- Taking ---- */
+
+static void take(struct hca *hca, struct srq *srq, struct qp *qp)
+{
+	rq_decode(hca, qp, srq->slots + (size_t)(srq->ci % CORE_RQ_PREFETCH) * srq->ring.stride,
+		  srq->ring.stride, srq->ci);
+	qp->rq.wqe_index = qp->rq.rwr.tag;
+	qp->rq.srq = srq;
+	srq->refs++;
+	srq->ci++;
+	limit_check(hca, srq, false);
+	if (srq->fetched - srq->ci < CORE_RQ_PREFETCH / 2)
+		prefetch(hca, srq);
+}
+
+static enum rq_answer wait_if(struct srq *srq, struct qp *qp, bool reading)
+{
+	if (srq->error)
+		return RQ_ERROR;
+	if (!reading)
+		return RQ_EMPTY; /* no memory: the packet comes again */
+	list_set(&srq->waiting, &qp->on_srq, true);
+	return RQ_WAIT;
+}
+
+/* As rq_take(). A record that was already being read when the QP came may be older than its packet. */
+enum rq_answer srq_take(struct hca *hca, struct srq *srq, struct qp *qp)
+{
+	if (!srq->error && srq->fetched != srq->ci) {
+		take(hca, srq, qp);
+		return RQ_READY;
+	}
+	if (srq->pi != srq->ci) {
+		prefetch(hca, srq);
+		return wait_if(srq, qp, srq->fetching);
+	}
+	if (qp->rq.looked) {
+		qp->rq.looked = false;
+		return srq->error ? RQ_ERROR : RQ_EMPTY;
+	}
+	qp->rq.looked = !srq->reading_record;
+	srq_look(hca, srq);
+	return wait_if(srq, qp, srq->reading_record);
+}
+
+/* ---- Limit ---- */
+
+int hca_srq_arm(struct hca *hca, uint32_t srqn, uint32_t limit)
+{
+	struct srq *srq = srq_find(hca, srqn);
+
+	if (!srq || limit > srq->ring.entries)
+		return -EINVAL;
+	srq->limit = limit;
+	limit_check(hca, srq, false);
+	hca_announce(hca);
+	return 0;
+}
+
+void srq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page)
+{
+	const struct srq *srq = srq_find(hca, db->number);
+
+	if (srq && srq->uar_page == page)
+		hca_srq_arm(hca, db->number, db->value);
+}
+
+int hca_srq_query(struct hca *hca, uint32_t srqn, uint32_t *limit)
+{
+	const struct srq *srq = srq_find(hca, srqn);
+
+	if (!srq)
+		return -EINVAL;
+	*limit = srq->limit;
+	return 0;
+}
+
+/* IBTA 10.2.9.5: a QP in error has completed the last WQE that it took, and takes no more. */
+void srq_last_wqe(struct hca *hca, struct qp *qp)
+{
+	if (!qp->srq || qp->last_wqe_told || qp->a.state != HCASIM_QPS_ERR || qp->rq.active ||
+	    qp->resp.busy || qp->resp.landing.head || qp->resp.cpl.head)
+		return;
+	qp->last_wqe_told = true;
+	event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED);
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Requests that were executed before (IBTA 9.7.5.1.2): nothing is done twice, except READs. */
+#include "core/core.h"
+
+/* What waits from here on is void: a requester that went back asks for all of it again. */
+static struct rop *duplicate_response(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct rop *r;
+
+	rop_drop_reads(hca, qp, info->psn);
+	if (qp->resp.nduplicates > qp->a.max_dest_rd_atomic)
+		return NULL;
+	r = rop_get(hca);
+	if (!r)
+		return NULL;
+	r->duplicate = true;
+	r->psn = info->psn;
+	r->msn = qp->resp.msn;
+	qp->resp.nduplicates++;
+	return r;
+}
+
+static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t npkts = packets_of(info->dmalen, qp->mtu);
+	struct rop *r;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_READ) || info->dmalen > CORE_MSG_MAX ||
+	    npkts > psn_sub(qp->resp.epsn, info->psn))
+		return;
+	if (info->dmalen && rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
+				       HCASIM_ACCESS_REMOTE_READ, NULL))
+		return;
+	r = duplicate_response(hca, qp, info);
+	if (!r)
+		return;
+	r->kind = ROP_READ;
+	r->va = info->va;
+	r->rkey = info->rkey;
+	r->pdn = qp->resp.pdn;
+	r->len = info->dmalen;
+	r->npkts = npkts;
+	rop_accept(hca, qp, r);
+}
+
+static void duplicate_atomic(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	const struct atomic_result *saved = atomic_find(hca, qp, info->psn);
+	struct rop *r;
+
+	r = saved ? duplicate_response(hca, qp, info) : NULL;
+	if (!r)
+		return;
+	r->kind = ROP_ATOMIC;
+	r->orig = saved->orig;
+	rop_accept(hca, qp, r);
+}
+
+/* It was done when it came first; its answer comes behind the first one, should that still wait. */
+static void duplicate_answer(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct rop *r = duplicate_response(hca, qp, info);
+
+	if (!r)
+		return;
+	r->kind = ROP_ANSWER;
+	rop_accept(hca, qp, r);
+}
+
+void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t f = info->op->flags;
+
+	if (f & HCASIM_BTH_F_READ)
+		duplicate_read(hca, qp, info);
+	else if (f & HCASIM_BTH_F_ATOMIC)
+		duplicate_atomic(hca, qp, info);
+	else if (f & (HCASIM_BTH_F_FLUSH | HCASIM_BTH_F_ATOMIC_WRITE))
+		duplicate_answer(hca, qp, info);
+	else if (info->ackreq || f & HCASIM_BTH_F_END)
+		resp_ack(hca, qp);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The responder's sending half: acknowledges, NAKs, atomic responses, and READ responses packet by packet. */
+#include "core/core.h"
+
+bool qp_can_respond(const struct qp *qp)
+{
+	return qp->resp.out.head;
+}
+
+static uint32_t read_bytes(const struct qp *qp, const struct rop *r)
+{
+	uint64_t left = r->len - (uint64_t)r->done_pkts * qp->mtu;
+
+	return left < qp->mtu ? (uint32_t)left : qp->mtu;
+}
+
+bool respond_pending(const struct hca *hca, struct hca_work *w)
+{
+	const struct qp *qp;
+	const struct rop *r;
+
+	if (list_empty(&hca->respond_qps) || txq_full(&hca->gather))
+		return false;
+	qp = node_entry(hca->respond_qps.next, struct qp, on_respond);
+	r = qp->resp.out.head;
+	w->bytes = r->kind == ROP_READ ? read_bytes(qp, r) : 0;
+	w->items = 1;
+	w->qpn = qp->qpn;
+	return true;
+}
+
+static uint8_t read_opcode(const struct rop *r)
+{
+	if (r->npkts == 1)
+		return HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_ONLY;
+	if (!r->done_pkts)
+		return HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_FIRST;
+	return r->done_pkts == r->npkts - 1 ? HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_LAST
+					    : HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_MIDDLE;
+}
+
+static void spec_of(const struct qp *qp, const struct rop *r, struct pkt_spec *s)
+{
+	*s = (struct pkt_spec){
+		.opcode = HCASIM_BTH_OP_RC_ACKNOWLEDGE,
+		.port = qp->a.port,
+		.av = &qp->a.av,
+		.sport = qp->udp_sport,
+		.dqpn = qp->a.dest_qpn,
+		.psn = r->psn,
+		.aeth_kind = r->aeth_kind,
+		.aeth_value = r->aeth_value,
+		.msn = r->msn,
+		.orig = r->orig,
+	};
+	if (r->kind == ROP_READ || r->kind == ROP_ATOMIC || r->kind == ROP_ANSWER) {
+		s->aeth_kind = HCASIM_AETH_KIND_ACK;
+		s->aeth_value = 31;
+	}
+	if (r->kind == ROP_ANSWER)
+		s->opcode = HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_ONLY;
+	if (r->kind == ROP_ATOMIC)
+		s->opcode = HCASIM_BTH_OP_RC_ATOMIC_ACKNOWLEDGE;
+	if (r->kind == ROP_READ) {
+		s->opcode = read_opcode(r);
+		s->psn = psn_add(r->psn, r->done_pkts);
+		s->payload_len = read_bytes(qp, r);
+	}
+	if (qp_is_xrc(qp))
+		s->opcode |= HCASIM_TRANSPORT_XRC << HCASIM_BTH_TRANSPORT_SHIFT;
+}
+
+/* The region may have gone since the request was accepted. */
+static bool read_plan(struct hca *hca, struct qp *qp, const struct rop *r, struct txpkt *t)
+{
+	if (!t->payload_len)
+		return true;
+	t->npieces = 1;
+	return !rkey_check(hca, qp, r->pdn, r->rkey, r->va + (uint64_t)r->done_pkts * qp->mtu, t->payload_len,
+			   HCASIM_ACCESS_REMOTE_READ, t->piece);
+}
+
+static void respond_end(struct hca *hca, struct qp *qp, struct rop *r)
+{
+	rop_uncount(qp, r);
+	rop_pop(&qp->resp.out);
+	rop_put(hca, r);
+}
+
+/*
+ * Of a READ that is answered once more, and whose memory has gone: the wire doubled it, or its answers met a
+ * retry on their way, and the requester, which has them, has given the memory back since (its next request
+ * may have invalidated the window). Nobody waits for it.
+ */
+static void read_gone(struct hca *hca, struct qp *qp, struct rop *r, uint32_t psn)
+{
+	if (r->duplicate)
+		respond_end(hca, qp, r);
+	else
+		resp_fatal_now(hca, qp, psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+}
+
+static void respond_one(struct hca *hca, struct qp *qp, struct rop *r)
+{
+	struct txpkt *t = txpkt_get(hca, qp, r->kind == ROP_READ ? TX_READ_RESPONSE : TX_ACK);
+	struct pkt_spec s;
+
+	if (!t)
+		return;
+	spec_of(qp, r, &s);
+	t->port = s.port;
+	t->psn = s.psn;
+	t->payload_len = s.payload_len;
+	t->pkt = packet_build(hca, &s, &t->payload_off);
+	if (!t->pkt) {
+		txpkt_put(hca, t);
+		return;
+	}
+	if (r->kind == ROP_READ && !read_plan(hca, qp, r, t)) {
+		txpkt_put(hca, t);
+		read_gone(hca, qp, r, s.psn);
+		return;
+	}
+	t->duplicate = r->duplicate;
+	txq_push(&hca->gather, t);
+	if (r->kind != ROP_READ || ++r->done_pkts == r->npkts)
+		respond_end(hca, qp, r);
+}
+
+void respond_step(struct hca *hca)
+{
+	struct qp *qp = node_entry(hca->respond_qps.next, struct qp, on_respond);
+
+	list_del(&qp->on_respond);
+	respond_one(hca, qp, qp->resp.out.head);
+	qp_update(hca, qp);
+}
+
+/* The host refused to give the payload of a READ response. */
+void respond_faulted(struct hca *hca, struct qp *qp, struct txpkt *t)
+{
+	if (qp->a.state != HCASIM_QPS_ERR)
+		resp_fatal_now(hca, qp, t->psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+}

@@ -1,0 +1,582 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The responder: requests in, in the order of their PSNs (IBTA 9.7.4 for RC, 9.8.2 for UC, 9.8.3 for
+ * UD). Everything is checked before anything is changed, so that a request which has to wait for a
+ * receive WQE is simply looked at again.
+ */
+#include "core/core.h"
+#include "core/wire/net.h"
+
+enum verdict { V_OK, V_WAIT, V_EMPTY, V_REFUSED /* an error was handled */ };
+
+/* An error of the peer's making. UC and UD drop the message, and stay as they are (IBTA 9.9.3, class D). */
+static enum verdict refuse(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t nak,
+			   uint8_t status, uint8_t vendor, unsigned int event)
+{
+	if (qp_reliable(qp)) {
+		resp_fatal(hca, qp, info->psn, nak, status, vendor, event);
+	} else {
+		qp->resp.msg = MSG_SKIP;
+		hca->counters.rx_dropped++;
+	}
+	return V_REFUSED;
+}
+
+static enum verdict invalid(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t vendor)
+{
+	return refuse(hca, qp, info, HCASIM_NAK_INV_REQ, HCASIM_CQE_STATUS_REM_INV_REQ_ERR, vendor,
+		      HCASIM_EQE_TYPE_QP_REQ_ERR);
+}
+
+/* An error of the receive WQE's making: it completes with it, whatever the transport. */
+static enum verdict bad_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t status,
+				uint8_t vendor)
+{
+	resp_fatal(hca, qp, info->psn, HCASIM_NAK_REM_OP, status, vendor, HCASIM_EQE_TYPE_QP_FATAL);
+	return V_REFUSED;
+}
+
+/* ---- Accepting ---- */
+
+void rop_written(struct hca *hca, struct dma_ctx *c, bool stale)
+{
+	struct rop *r = c->rop;
+
+	hca->rx_writes--;
+	r->dma_pending--;
+	if (c->d.status)
+		r->failed = true;
+	if (r->orphan) {
+		if (!r->dma_pending)
+			rop_put(hca, r);
+		return;
+	}
+	rop_land(hca, c->qp);
+}
+
+bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct rop *r,
+		      const struct piece *piece, uint32_t n, void *buf)
+{
+	struct resp *resp = &qp->resp;
+	const struct pkt_info *info = &w->info;
+
+	if (n) {
+		n = dma_pieces(hca, qp, true, piece, n, buf, rop_written, r, w->pkt);
+		if (n == UINT32_MAX) {
+			rop_put(hca, r);
+			return false;
+		}
+		w->pkt = NULL;
+	}
+	r->dma_pending = (uint16_t)n;
+	hca->rx_writes += n;
+	resp->epsn = psn_add(info->psn, 1);
+	resp->nak_sent = false;
+	if (info->op->flags & HCASIM_BTH_F_END)
+		resp->msn = psn_add(resp->msn, 1);
+	if (r->kind == ROP_NONE && qp_reliable(qp) && info->ackreq)
+		r->kind = ROP_ACK;
+	r->psn = info->psn;
+	r->msn = resp->msn;
+	rop_accept(hca, qp, r);
+	return true;
+}
+
+/* ---- Receive WQEs ---- */
+
+/* IBTA 10.2.9.2: the keys of an SRQ's WQEs are of the SRQ's protection domain. */
+static uint32_t recv_pdn(const struct qp *qp)
+{
+	return qp->rq.srq ? qp->rq.srq->pdn : qp->c.pdn;
+}
+
+static enum verdict want_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	switch (rq_take(hca, qp, qp->resp.srq)) {
+	case RQ_WAIT:
+		qp->resp.blocked = true;
+		return V_WAIT;
+	case RQ_EMPTY:
+		return V_EMPTY;
+	case RQ_ERROR:
+		return bad_receive(hca, qp, info, 0, HCASIM_VENDOR_ERR_DMA_FAULT);
+	default:
+		break;
+	}
+	if (qp->rq.bad)
+		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, qp->rq.bad);
+	return V_OK;
+}
+
+/* IBTA 9.7.5.2.8: the receiver is not ready; what follows is dropped without a NAK until this comes again. */
+static enum verdict not_ready(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	if (qp_reliable(qp)) {
+		resp_nak(hca, qp, info->psn, HCASIM_AETH_KIND_RNR, qp->a.min_rnr_timer);
+		qp->resp.nak_sent = true;
+	} else {
+		qp->resp.msg = MSG_SKIP;
+		hca->counters.rx_dropped++;
+	}
+	return V_REFUSED;
+}
+
+/* ---- Sequence ---- */
+
+/* Payload lengths that each place in a message allows (IBTA 9.7.4.1.6). */
+static bool length_ok(const struct qp *qp, const struct pkt_info *info)
+{
+	if (!(info->op->flags & HCASIM_BTH_F_END))
+		return info->payload_len == qp->mtu;
+	if (info->op->flags & HCASIM_BTH_F_ONLY)
+		return info->payload_len <= qp->mtu;
+	return info->payload_len && info->payload_len <= qp->mtu;
+}
+
+static bool sequence_ok(const struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t f = info->op->flags;
+
+	if (f & HCASIM_BTH_F_START)
+		return qp->resp.msg == MSG_NONE || qp->resp.msg == MSG_SKIP;
+	return qp->resp.msg == (f & HCASIM_BTH_F_SEND ? MSG_SEND : MSG_WRITE);
+}
+
+static void message_goes_on(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *r = &qp->resp;
+	uint32_t f = info->op->flags;
+
+	r->offset += info->payload_len;
+	if (f & HCASIM_BTH_F_END)
+		r->msg = MSG_NONE;
+	else
+		r->msg = f & HCASIM_BTH_F_SEND ? MSG_SEND : MSG_WRITE;
+	if (f & HCASIM_BTH_F_COMP)
+		rq_release(hca, qp);
+}
+
+/* ---- Requests ---- */
+
+/*
+ * Takes a packet of a SEND, and invalidates what it names. A key that may not be invalidated is a class J fault (IBTA
+ * 9.9.6.3): the message was received, and is acknowledged, no NAK is sent; its receive WQE completes in error, and so
+ * ends the QP. On UC, where the IBTA has no such message, it is dropped like any other that is wrong.
+ */
+static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w, const struct piece *piece,
+				uint32_t n)
+{
+	const struct pkt_info *info = &w->info;
+	bool inv = info->op->flags & HCASIM_BTH_F_INV;
+	uint8_t err = inv ? window_check_inv(hca, qp, info->inv_rkey) : HCASIM_VENDOR_ERR_NONE;
+	struct rop *r;
+
+	if (err && !qp_reliable(qp))
+		return refuse(hca, qp, info, 0, 0, err, 0);
+	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
+	if (r && err)
+		rop_recv_failed(r, HCASIM_CQE_STATUS_REM_INV_REQ_ERR, err);
+	if (!r || !responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off))
+		return V_OK;
+	message_goes_on(hca, qp, info);
+	if (err)
+		qp_error(hca, qp);
+	else if (inv) /* IBTA 10.7.3.2.4: nobody gets through any more when the completion is seen. */
+		window_invalidate(hca, info->inv_rkey);
+	return V_OK;
+}
+
+static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	struct piece piece[CORE_MAX_SGE];
+	enum verdict v = V_OK;
+	uint32_t n = 0;
+	uint8_t err;
+
+	if (!length_ok(qp, info))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (info->op->flags & HCASIM_BTH_F_START) {
+		v = want_receive(hca, qp, info);
+		if (v)
+			return v == V_EMPTY ? not_ready(hca, qp, info) : v;
+		qp->resp.offset = 0;
+	}
+	if (qp->resp.offset + info->payload_len > qp->rq.rwr.length ||
+	    qp->resp.offset + info->payload_len > CORE_MSG_MAX)
+		return refuse(hca, qp, info, HCASIM_NAK_INV_REQ, HCASIM_CQE_STATUS_LOC_LEN_ERR,
+			      HCASIM_VENDOR_ERR_RQ_TOO_SHORT, 0);
+	err = info->payload_len
+		      ? sge_slice(hca, recv_pdn(qp), qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset,
+				  info->payload_len, HCASIM_ACCESS_LOCAL_WRITE, piece, &n)
+		      : 0;
+	if (err)
+		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	return accept_send(hca, qp, w, piece, n);
+}
+
+static uint8_t write_begins(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *resp = &qp->resp;
+
+	resp->va = info->va;
+	resp->rkey = info->rkey;
+	resp->dmalen = info->dmalen;
+	resp->offset = 0;
+	/* Of no bytes, key and address are not looked at (IBTA 9.7.4.1.5). */
+	return info->dmalen ? rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
+					 HCASIM_ACCESS_REMOTE_WRITE, NULL)
+			    : HCASIM_VENDOR_ERR_NONE;
+}
+
+static bool write_length_ok(const struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t total = info->op->flags & HCASIM_BTH_F_START ? info->dmalen : qp->resp.dmalen;
+	uint64_t off = info->op->flags & HCASIM_BTH_F_START ? 0 : qp->resp.offset;
+
+	if (total > CORE_MSG_MAX || !length_ok(qp, info))
+		return false;
+	return info->op->flags & HCASIM_BTH_F_END ? off + info->payload_len == total
+						  : off + info->payload_len < total;
+}
+
+/*
+ * The memory may not be written (IBTA class C). A packet with immediate data takes a receive WQE, which completes with
+ * the local access error that 11.6.2 has for this case; before that packet the message has none, and an event tells.
+ */
+static enum verdict write_refused(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t err)
+{
+	enum verdict v = V_OK;
+
+	if (qp_reliable(qp) && info->op->flags & HCASIM_BTH_F_COMP)
+		v = want_receive(hca, qp, info);
+	if (v == V_WAIT || v == V_REFUSED)
+		return v;
+	return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, HCASIM_CQE_STATUS_LOC_ACCESS_ERR, err,
+		      HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+}
+
+static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	enum verdict v = V_OK;
+	struct piece piece;
+	struct rop *r;
+	uint8_t err = HCASIM_VENDOR_ERR_NONE;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_WRITE))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+	if (!write_length_ok(qp, info))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (info->op->flags & HCASIM_BTH_F_START)
+		err = write_begins(hca, qp, info);
+	if (!err && info->payload_len)
+		err = rkey_check(hca, qp, qp->resp.pdn, qp->resp.rkey, qp->resp.va + qp->resp.offset,
+				 info->payload_len, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+	if (err)
+		return write_refused(hca, qp, info, err);
+	if (info->op->flags & HCASIM_BTH_F_COMP) {
+		v = want_receive(hca, qp, info);
+		if (v)
+			return v == V_EMPTY ? not_ready(hca, qp, info) : v;
+	}
+	r = rop_recv(hca, qp, info, qp->resp.dmalen);
+	if (r && responder_accept(hca, qp, w, r, &piece, info->payload_len ? 1 : 0,
+				  w->pkt->data + info->payload_off))
+		message_goes_on(hca, qp, info);
+	return V_OK;
+}
+
+/* A request without data of its own, whose answer has `npkts` packets, takes its place in the sequence. */
+static void answered_later(struct qp *qp, const struct pkt_info *info, struct rop *r, uint32_t npkts)
+{
+	struct resp *resp = &qp->resp;
+
+	resp->epsn = psn_add(info->psn, npkts);
+	resp->msn = psn_add(resp->msn, 1);
+	resp->nak_sent = false;
+	resp->nreads++;
+	r->psn = info->psn;
+	r->msn = resp->msn;
+}
+
+static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct rop *r;
+	uint8_t err;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_READ))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+	if (info->dmalen > CORE_MSG_MAX || qp->resp.nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = info->dmalen ? rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
+					HCASIM_ACCESS_REMOTE_READ, NULL)
+			   : 0;
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	r->kind = ROP_READ;
+	r->va = info->va;
+	r->rkey = info->rkey;
+	r->pdn = qp->resp.pdn;
+	r->len = info->dmalen;
+	r->npkts = packets_of(info->dmalen, qp->mtu);
+	answered_later(qp, info, r, r->npkts);
+	rop_accept(hca, qp, r);
+	return V_OK;
+}
+
+static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct rop *r;
+	uint8_t err;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_ATOMIC))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+	if (info->va & 7)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
+	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	answered_later(qp, info, r, 1);
+	atomic_start(hca, qp, info, r);
+	return V_OK;
+}
+
+/* Rights that a placement type needs (IBTA A19.2.5.1); 0: it is none. */
+static uint32_t flush_access(const struct pkt_info *info)
+{
+	if (info->plt & ~(HCASIM_FLUSH_TYPE_GLOBAL | HCASIM_FLUSH_TYPE_PERSISTENT) ||
+	    info->sel > HCASIM_FLUSH_LEVEL_MR)
+		return 0;
+	return (info->plt & HCASIM_FLUSH_TYPE_GLOBAL ? HCASIM_ACCESS_FLUSH_GLOBAL : 0) |
+	       (info->plt & HCASIM_FLUSH_TYPE_PERSISTENT ? HCASIM_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+/*
+ * FLUSH: the answer waits until all that was written before has landed in host memory, where everybody
+ * sees it. No region can have the right of persistence, for host memory does not keep what it holds.
+ */
+static enum verdict rx_flush(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t access = flush_access(info);
+	struct rop *r;
+	uint8_t err;
+
+	if (!access)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = info->sel == HCASIM_FLUSH_LEVEL_MR
+		      ? rkey_check_whole(hca, qp, qp->resp.pdn, info->rkey, access)
+		      : rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen, access, NULL);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	r->kind = ROP_ANSWER;
+	answered_later(qp, info, r, 1);
+	rop_accept(hca, qp, r);
+	return V_OK;
+}
+
+/* ATOMIC WRITE: eight aligned bytes, which appear at once. */
+static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	struct piece piece;
+	struct rop *r;
+	uint8_t err;
+
+	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_WRITE))
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
+	if (info->va & 7)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_ATOMIC_ALIGN);
+	if (info->dmalen != 8 || info->payload_len != 8)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
+		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
+	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+	if (err)
+		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	r = rop_get(hca);
+	if (!r)
+		return V_OK;
+	r->kind = ROP_ANSWER;
+	if (responder_accept(hca, qp, w, r, &piece, 1, w->pkt->data + info->payload_off))
+		qp->resp.nreads++;
+	return V_OK;
+}
+
+static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	uint32_t f = w->info.op->flags;
+
+	if (f & HCASIM_BTH_F_SEND)
+		return rx_send(hca, qp, w);
+	if (f & HCASIM_BTH_F_WRITE)
+		return rx_write(hca, qp, w);
+	if (f & HCASIM_BTH_F_READ)
+		return rx_read(hca, qp, &w->info);
+	if (f & HCASIM_BTH_F_ATOMIC)
+		return rx_atomic(hca, qp, &w->info);
+	if (f & HCASIM_BTH_F_FLUSH)
+		return rx_flush(hca, qp, &w->info);
+	if (f & HCASIM_BTH_F_ATOMIC_WRITE)
+		return rx_atomic_write(hca, qp, w);
+	return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
+}
+
+/* ---- Transports ---- */
+
+/*
+ * IBTA A14.5: an XRC request names the SRQ, and so the protection domain, that it is for. It has to be one
+ * of the QP's XRC domain, and the same in all packets of a message.
+ */
+static bool xrc_target(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	struct resp *resp = &qp->resp;
+	struct srq *srq = srq_find(hca, info->srqn);
+
+	if (!srq || srq->xrcdn != qp->c.xrcdn ||
+	    (!(info->op->flags & HCASIM_BTH_F_START) && info->srqn != resp->srqn))
+		return false;
+	resp->srq = srq;
+	resp->pdn = srq->pdn;
+	return true;
+}
+
+static enum verdict rx_rc(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	uint32_t ahead = psn_sub(w->info.psn, qp->resp.epsn);
+	bool target = !qp_is_xrc(qp) || xrc_target(hca, qp, &w->info);
+
+	if (ahead >= CORE_PSN_HALF) {
+		if (target || !(w->info.op->flags & HCASIM_BTH_F_READ))
+			responder_duplicate(hca, qp, &w->info);
+		return V_OK;
+	}
+	if (ahead) { /* IBTA 9.7.5.1.1: one NAK for a gap */
+		if (!qp->resp.nak_sent)
+			resp_nak(hca, qp, qp->resp.epsn, HCASIM_AETH_KIND_NAK, HCASIM_NAK_PSN_SEQ);
+		qp->resp.nak_sent = true;
+		hca->counters.rx_dropped++;
+		return V_REFUSED;
+	}
+	if (!sequence_ok(qp, &w->info))
+		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (!target)
+		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_SRQN);
+	qp->resp.srqn = w->info.srqn;
+	return rx_request(hca, qp, w);
+}
+
+/* IBTA 9.8.2.2: a gap loses the message in progress; the next one that begins is taken. */
+static enum verdict rx_uc(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	struct resp *resp = &qp->resp;
+	const struct pkt_info *info = &w->info;
+	enum verdict v;
+
+	if (info->psn != resp->epsn || !sequence_ok(qp, info)) {
+		resp->msg = MSG_SKIP;
+		if (!(info->op->flags & HCASIM_BTH_F_START)) {
+			resp->epsn = psn_add(info->psn, 1);
+			hca->counters.rx_dropped++;
+			return V_REFUSED;
+		}
+	}
+	v = rx_request(hca, qp, w);
+	if (v != V_WAIT)
+		resp->epsn = psn_add(info->psn, 1);
+	return v;
+}
+
+/* A message of one packet, `len` bytes at `buf`. One that does not fit is dropped, and the receive waits on. */
+static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w, uint8_t *buf, uint32_t len,
+				bool csum_ok)
+{
+	const struct pkt_info *info = &w->info;
+	struct piece piece[CORE_MAX_SGE];
+	enum verdict v = want_receive(hca, qp, info);
+	struct rop *r;
+	uint32_t n = 0;
+	uint8_t err;
+
+	if (v)
+		return v == V_EMPTY ? not_ready(hca, qp, info) : v;
+	if (len > qp->rq.rwr.length) {
+		hca->counters.rx_dropped++;
+		return V_REFUSED;
+	}
+	err = sge_slice(hca, recv_pdn(qp), qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len,
+			HCASIM_ACCESS_LOCAL_WRITE, piece, &n);
+	if (err)
+		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	r = rop_recv(hca, qp, info, len);
+	if (r)
+		r->cpl.csum_ok = csum_ok;
+	if (r && responder_accept(hca, qp, w, r, piece, n, buf))
+		rq_release(hca, qp);
+	return V_OK;
+}
+
+/* The 40 bytes ahead of a datagram take the place of the packet's own headers, in front of its payload. */
+static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	uint8_t *buf = w->pkt->data + info->payload_off - HCASIM_GRH_SIZE;
+
+	if (info->qkey != qp->a.qkey || !(info->op->flags & HCASIM_BTH_F_SEND) ||
+	    info->payload_len > qp->mtu) {
+		hca->counters.rx_dropped++;
+		return V_REFUSED;
+	}
+	memcpy(buf, info->grh, HCASIM_GRH_SIZE);
+	return rx_datagram(hca, qp, w, buf, info->payload_len + HCASIM_GRH_SIZE,
+			   net_sums_ok(buf + HCASIM_GRH_SIZE, info->payload_len, NET_DATAGRAM));
+}
+
+/* To the rest of the responder a whole frame is like a datagram of one packet. */
+static enum verdict rx_raw(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	struct hca_packet *pkt = w->pkt;
+
+	w->info = (struct pkt_info){.op = hcasim_bth_op_info(HCASIM_BTH_OP_UD_SEND_ONLY)};
+	memcpy(w->info.smac, pkt->data + 6, sizeof(w->info.smac));
+	return rx_datagram(hca, qp, w, pkt->data, pkt->len, net_sums_ok(pkt->data, pkt->len, NET_ETHERNET));
+}
+
+bool responder_rx(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	enum verdict v;
+
+	if (qp->a.state == HCASIM_QPS_RTR && !qp->resp.comm_est && !w->raw) {
+		qp->resp.comm_est = true;
+		event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_COMM_EST);
+	}
+	switch (qp->c.type) {
+	case HCASIM_QPT_RC:
+	case HCASIM_QPT_XRC_RECV:
+		v = rx_rc(hca, qp, w);
+		break;
+	case HCASIM_QPT_UC:
+		v = rx_uc(hca, qp, w);
+		break;
+	case HCASIM_QPT_RAW_PACKET:
+		v = rx_raw(hca, qp, w);
+		break;
+	default:
+		v = rx_ud(hca, qp, w);
+		break;
+	}
+	return v != V_WAIT;
+}

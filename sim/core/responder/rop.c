@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a responder owes: acknowledges, NAKs, READ and atomic responses, receive completions. With
+ * cfg.acks_after_landing all of it waits, in order, until the payload before it has landed. A receive
+ * completion waits in any case: what the host refused must not be reported as received.
+ */
+#include "core/core.h"
+
+struct rop *rop_get(struct hca *hca)
+{
+	struct rop *r = hca->rop_pool;
+
+	if (r)
+		hca->rop_pool = r->next;
+	else
+		r = malloc(sizeof(*r));
+	if (r)
+		memset(r, 0, sizeof(*r));
+	return r;
+}
+
+void rop_put(struct hca *hca, struct rop *r)
+{
+	if (r->srq)
+		srq_put(hca, r->srq);
+	r->srq = NULL;
+	r->next = hca->rop_pool;
+	hca->rop_pool = r;
+}
+
+/* Duplicates are not counted against max_dest_rd_atomic: the requester never had more outstanding. */
+void rop_uncount(struct qp *qp, const struct rop *r)
+{
+	if (r->kind != ROP_READ && r->kind != ROP_ATOMIC && r->kind != ROP_ANSWER)
+		return;
+	if (r->duplicate)
+		qp->resp.nduplicates--;
+	else
+		qp->resp.nreads--;
+}
+
+void rop_fifo_init(struct rop_fifo *f)
+{
+	f->head = NULL;
+	f->tail = &f->head;
+}
+
+void rop_push(struct rop_fifo *f, struct rop *r)
+{
+	r->next = NULL;
+	*f->tail = r; /* NOLINT(clang-analyzer-core.NullDereference): rop_fifo_init() has set it */
+	f->tail = &r->next;
+}
+
+struct rop *rop_pop(struct rop_fifo *f)
+{
+	struct rop *r = f->head;
+
+	if (r) {
+		f->head = r->next;
+		if (!f->head)
+			f->tail = &f->head;
+	}
+	return r;
+}
+
+static struct rop *rop_last(const struct rop_fifo *f)
+{
+	return f->head ? node_entry(f->tail, struct rop, next) : NULL;
+}
+
+static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl *cpl)
+{
+	*cpl = (struct hca_cpl){
+		.qpn = qp->qpn,
+		.op = info->op->flags & HCASIM_BTH_F_WRITE ? HCASIM_CQE_OP_RECV_WRITE_IMM
+							   : HCASIM_CQE_OP_RECV,
+		.wqe_index = qp->rq.wqe_index,
+		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
+		.imm = info->imm,
+		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
+		.inv_rkey = info->op->flags & HCASIM_BTH_F_INV ? info->inv_rkey : 0,
+		.with_inv = info->op->flags & HCASIM_BTH_F_INV,
+		.src_qpn = qp->c.type == HCASIM_QPT_UD ? info->sqpn : qp->a.dest_qpn,
+		.grh = qp->c.type == HCASIM_QPT_UD,
+		.solicited = info->se,
+		.vlan = 0xffff,
+		.sl = qp->c.type == HCASIM_QPT_UD ? info->packet_type : 0,
+	};
+	memcpy(cpl->smac, info->smac, sizeof(cpl->smac));
+}
+
+/* The record of an accepted packet. One that consumes a receive WQE brings its completion. */
+struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes)
+{
+	struct rop *r = rop_get(hca);
+
+	if (!r)
+		return NULL;
+	r->is_send = info->op->flags & HCASIM_BTH_F_SEND;
+	if (info->op->flags & HCASIM_BTH_F_COMP) {
+		r->has_cpl = true;
+		r->srq = qp->rq.srq;
+		if (r->srq)
+			r->srq->refs++;
+		fill_cpl(qp, info, &r->cpl);
+		r->cpl.byte_count = bytes;
+	}
+	return r;
+}
+
+/* Of a failed completion only what ibv_poll_cq(3) says. */
+void rop_recv_failed(struct rop *r, uint8_t status, uint8_t vendor)
+{
+	r->cpl.status = status;
+	r->cpl.vendor_err = vendor;
+	r->cpl.with_imm = r->cpl.with_inv = false;
+}
+
+/* An acknowledge counts for all before it: one that has not left yet is brought up to date instead. */
+static void put_ack(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t msn)
+{
+	struct rop *last = rop_last(&qp->resp.out);
+
+	if (!last || last->kind != ROP_ACK) {
+		last = rop_get(hca);
+		if (!last)
+			return; /* the requester will ask again */
+		last->kind = ROP_ACK;
+		rop_push(&qp->resp.out, last);
+	}
+	last->aeth_kind = HCASIM_AETH_KIND_ACK;
+	last->aeth_value = 31; /* no end-to-end credits */
+	last->psn = psn;
+	last->msn = msn;
+}
+
+/* Its response, if any, goes to RESPOND, its completion to COMPLETE. */
+static void rop_release(struct hca *hca, struct qp *qp, struct rop *r)
+{
+	if (r->kind != ROP_NONE)
+		qp->resp.held--;
+	if (r->kind == ROP_ACK)
+		put_ack(hca, qp, r->psn, r->msn);
+	if (r->has_cpl) {
+		if (r->kind == ROP_ACK)
+			r->kind = ROP_NONE;
+		rop_push(&qp->resp.cpl, r);
+	} else if (r->kind == ROP_NONE || r->kind == ROP_ACK) {
+		rop_put(hca, r);
+	} else {
+		rop_push(&qp->resp.out, r);
+	}
+}
+
+void rop_accept(struct hca *hca, struct qp *qp, struct rop *r)
+{
+	bool early = !hca->cfg.acks_after_landing && !qp->resp.held;
+
+	if (early && r->kind == ROP_ACK) {
+		put_ack(hca, qp, r->psn, r->msn);
+		r->kind = ROP_NONE;
+	}
+	if (early && (r->kind == ROP_READ || r->kind == ROP_NAK)) {
+		rop_push(&qp->resp.out, r);
+	} else {
+		qp->resp.held += r->kind != ROP_NONE;
+		rop_push(&qp->resp.landing, r);
+	}
+	rop_land(hca, qp);
+}
+
+static void recv_failed(struct hca *hca, struct qp *qp, uint8_t status, uint8_t vendor)
+{
+	struct rop *r = rop_get(hca);
+
+	if (!r) {
+		rq_release(hca, qp);
+		return;
+	}
+	r->has_cpl = true;
+	r->srq = qp->rq.srq;
+	if (r->srq)
+		r->srq->refs++;
+	r->cpl = (struct hca_cpl){
+		.qpn = qp->qpn,
+		.op = HCASIM_CQE_OP_RECV,
+		.wqe_index = qp->rq.wqe_index,
+		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
+		.status = status,
+		.vendor_err = vendor,
+		.vlan = 0xffff,
+	};
+	rq_release(hca, qp);
+	rop_push(&qp->resp.landing, r);
+}
+
+/*
+ * The host refused payload of `r`. What was received after it is void; the receive WQE that it, or the
+ * rest of its message, had taken completes with the error, receive WQEs of later messages are flushed.
+ */
+static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
+{
+	struct rop_fifo rest = qp->resp.landing;
+	struct rop *r;
+	bool told = !bad->is_send; /* no receive WQE is to blame for an RDMA WRITE */
+	bool write_imm = !bad->is_send && bad->has_cpl;
+
+	rop_fifo_init(&qp->resp.landing);
+	bad->next = rest.head;
+	for (rest.head = bad; (r = rest.head);) {
+		rest.head = r->next;
+		rop_uncount(qp, r);
+		if (r->kind != ROP_NONE)
+			qp->resp.held--;
+		r->kind = ROP_NONE;
+		if (r->has_cpl) {
+			r->cpl.status =
+				told ? HCASIM_CQE_STATUS_WR_FLUSH_ERR : HCASIM_CQE_STATUS_LOC_PROT_ERR;
+			r->cpl.vendor_err = told ? HCASIM_VENDOR_ERR_NONE : HCASIM_VENDOR_ERR_DMA_FAULT;
+			told = true;
+		}
+		if (r == bad && write_imm) { /* IBTA 11.6.2: local access error */
+			r->cpl.status = HCASIM_CQE_STATUS_LOC_ACCESS_ERR;
+			r->cpl.vendor_err = HCASIM_VENDOR_ERR_DMA_FAULT;
+		}
+		rop_push(&qp->resp.landing, r); /* those still on their way land, or fail, in silence */
+	}
+	if (!told && qp->rq.active)
+		recv_failed(hca, qp, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
+	resp_fatal_now(hca, qp, bad->psn, bad->is_send ? HCASIM_NAK_REM_OP : HCASIM_NAK_REM_ACCESS,
+		       bad->is_send ? 0 : HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+}
+
+/* Takes what has landed from the front. */
+void rop_land(struct hca *hca, struct qp *qp)
+{
+	struct rop *r;
+
+	while ((r = qp->resp.landing.head) && !r->dma_pending) {
+		rop_pop(&qp->resp.landing);
+		if (r->failed && qp->a.state != HCASIM_QPS_ERR) {
+			landing_failed(hca, qp, r);
+			continue;
+		}
+		rop_release(hca, qp, r);
+	}
+}
+
+/* Responses of READs and atomics from `from_psn` on will be asked for again: those that wait are void. */
+void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
+{
+	struct rop_fifo all = qp->resp.out;
+	struct rop *r, *next;
+
+	rop_fifo_init(&qp->resp.out);
+	for (r = all.head; r; r = next) {
+		uint32_t last = r->kind == ROP_READ ? psn_add(r->psn, r->npkts - 1) : r->psn;
+
+		next = r->next;
+		if ((r->kind == ROP_READ || r->kind == ROP_ATOMIC || r->kind == ROP_ANSWER) &&
+		    psn_sub(last, from_psn) < CORE_PSN_HALF) {
+			rop_uncount(qp, r);
+			rop_put(hca, r);
+		} else {
+			rop_push(&qp->resp.out, r);
+		}
+	}
+}
+
+void resp_nak(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, uint8_t value)
+{
+	struct rop *r = qp_reliable(qp) ? rop_get(hca) : NULL;
+
+	if (!r)
+		return;
+	r->kind = ROP_NAK;
+	r->aeth_kind = kind;
+	r->aeth_value = value;
+	r->psn = psn;
+	r->msn = qp->resp.msn;
+	rop_accept(hca, qp, r);
+}
+
+/* Acknowledges all that was accepted so far. */
+void resp_ack(struct hca *hca, struct qp *qp)
+{
+	struct rop *r = rop_get(hca);
+
+	if (!r)
+		return;
+	r->kind = ROP_ACK;
+	r->psn = psn_add(qp->resp.epsn, HCASIM_PSN_MASK);
+	r->msn = qp->resp.msn;
+	rop_accept(hca, qp, r);
+}
+
+void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8_t status, uint8_t vendor,
+		unsigned int event)
+{
+	resp_nak(hca, qp, psn, HCASIM_AETH_KIND_NAK, nak);
+	if (status && qp->rq.active)
+		recv_failed(hca, qp, status, vendor);
+	else if (event)
+		event_raise(hca, &qp->ev, event);
+	qp_error(hca, qp);
+	rop_land(hca, qp);
+}
+
+/* As resp_fatal(), ahead of everything that is still landing. */
+void resp_fatal_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, unsigned int event)
+{
+	struct rop *r = qp_reliable(qp) ? rop_get(hca) : NULL;
+
+	rop_drop_reads(hca, qp, psn);
+	if (r) {
+		r->kind = ROP_NAK;
+		r->aeth_kind = HCASIM_AETH_KIND_NAK;
+		r->aeth_value = nak;
+		r->psn = psn;
+		r->msn = qp->resp.msn;
+		rop_push(&qp->resp.out, r);
+	}
+	if (event)
+		event_raise(hca, &qp->ev, event);
+	qp_error(hca, qp);
+}
+
+static void fifo_clear(struct hca *hca, struct rop_fifo *f)
+{
+	struct rop *r;
+
+	while ((r = rop_pop(f)))
+		rop_put(hca, r);
+}
+
+/* RESET: nothing is owed any more. Operations with writes under way are freed as those come back. */
+void resp_clear(struct hca *hca, struct qp *qp)
+{
+	struct rop_fifo landing = qp->resp.landing;
+	struct rop *r;
+
+	if (!landing.head)
+		rop_fifo_init(&landing);
+	while ((r = rop_pop(&landing)))
+		if (r->dma_pending)
+			r->orphan = true;
+		else
+			rop_put(hca, r);
+	fifo_clear(hca, &qp->resp.out);
+	fifo_clear(hca, &qp->resp.cpl);
+	rop_fifo_init(&qp->resp.landing);
+}

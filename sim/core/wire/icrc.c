@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Invariant CRC (IBTA 7.8.1, RoCEv2 annex A17.3): CRC-32 over eight bytes of ones in place of an LRH,
+ * then the packet from its IP header on, with the fields that routers change read as ones.
+ */
+#include "core/core.h"
+#include "core/wire/frame.h"
+
+static const uint8_t ones[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+
+uint32_t icrc_seed(void)
+{
+	return crc_update(0, ones, sizeof(ones));
+}
+
+uint32_t icrc_frame(uint32_t seed, const uint8_t *frame, uint32_t len)
+{
+	uint8_t hdr[IPV6_LEN + UDP_LEN + sizeof(struct hcasim_bth)];
+	bool v4 = frame[12] == 0x08;
+	uint32_t ip = v4 ? IPV4_LEN : IPV6_LEN;
+	uint32_t n = ip + UDP_LEN + (uint32_t)sizeof(struct hcasim_bth);
+
+	memcpy(hdr, frame + ETH_LEN, n);
+	if (v4) {
+		hdr[1] = 0xff;            /* type of service */
+		hdr[8] = 0xff;            /* time to live */
+		hdr[10] = hdr[11] = 0xff; /* header checksum */
+	} else {
+		hdr[0] |= 0x0f; /* traffic class and flow label */
+		hdr[1] = hdr[2] = hdr[3] = 0xff;
+		hdr[7] = 0xff; /* hop limit */
+	}
+	hdr[ip + 6] = hdr[ip + 7] = 0xff; /* UDP checksum */
+	hdr[ip + UDP_LEN + 4] = 0xff;     /* FECN, BECN, reserved */
+	seed = crc_update(seed, hdr, n);
+	return crc_update(seed, frame + ETH_LEN + n, len - ETH_LEN - n);
+}

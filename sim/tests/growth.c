@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * growth KIND COUNT destroy|exit: makes COUNT objects of a kind in one process, one after the other, and destroys
+ * them, or ends with all of them alive. COUNT "max": as many as the adapter reports (ibv_query_device(3)), and one
+ * more, which has to fail with ENOMEM. Prints the milliseconds that each part took, as one line of JSON.
+ */
+#include "link.h"
+
+#include <errno.h>
+#include <rdma/rdma_cma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct link l;
+static struct ibv_device_attr attr;
+static struct ibv_ah_attr path;
+static struct ibv_cq *cq;
+static struct ibv_qp *flow_qp, *mcast_qp;
+static struct rdma_event_channel *cm_channel;
+
+static void *make_pd(uint32_t i)
+{
+	return ibv_alloc_pd(l.ctx[0]);
+}
+
+static void *make_mr(uint32_t i)
+{
+	return ibv_reg_mr(l.pd[0], l.buf[0], 64, IBV_ACCESS_LOCAL_WRITE);
+}
+
+static void *make_mw(uint32_t i)
+{
+	return ibv_alloc_mw(l.pd[0], IBV_MW_TYPE_2);
+}
+
+static void *make_ah(uint32_t i)
+{
+	return ibv_create_ah(l.pd[0], &path);
+}
+
+static void *make_cq(uint32_t i)
+{
+	return ibv_create_cq(l.ctx[0], 1, NULL, NULL, 0);
+}
+
+static void *make_srq(uint32_t i)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 1, .max_sge = 1}};
+
+	return ibv_create_srq(l.pd[0], &init);
+}
+
+static struct ibv_qp *qp_of(enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = type,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+	};
+
+	return ibv_create_qp(l.pd[0], &init);
+}
+
+static void *make_qp(uint32_t i)
+{
+	return qp_of(IBV_QPT_RC);
+}
+
+static void *make_channel(uint32_t i)
+{
+	return ibv_create_comp_channel(l.ctx[0]);
+}
+
+static void *make_flow(uint32_t i)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+	} rule = {
+		.attr = {.type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(rule), .num_of_specs = 1, .port = 1},
+		.eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth)},
+	};
+
+	memcpy(rule.eth.val.dst_mac, &i, sizeof(i));
+	memset(rule.eth.mask.dst_mac, 0xff, 6);
+	return ibv_create_flow(flow_qp, &rule.attr);
+}
+
+static int destroy_flow(void *flow)
+{
+	return ibv_destroy_flow(flow);
+}
+
+static void *make_id(uint32_t i)
+{
+	struct rdma_cm_id *id;
+
+	return rdma_create_id(cm_channel, &id, NULL, RDMA_PS_TCP) ? NULL : id;
+}
+
+static union ibv_gid group(uint32_t i)
+{
+	union ibv_gid gid = {.raw = {0xff, 0x0e}};
+
+	memcpy(&gid.raw[12], &i, sizeof(i));
+	return gid;
+}
+
+/* It is no object; its place stands for it. */
+static void *make_mcast(uint32_t i)
+{
+	union ibv_gid gid = group(i);
+
+	errno = ibv_attach_mcast(mcast_qp, &gid, 0);
+	return errno ? NULL : (void *)(uintptr_t)(i + 1);
+}
+
+static int destroy_mcast(void *obj)
+{
+	union ibv_gid gid = group((uint32_t)(uintptr_t)obj - 1);
+
+	return ibv_detach_mcast(mcast_qp, &gid, 0);
+}
+
+#define DESTROY(fn) ((int (*)(void *))(fn))
+
+static const struct kind {
+	const char *name;
+	void *(*make)(uint32_t i);
+	int (*destroy)(void *obj);
+	const int *max; /* NULL: no limit is reported */
+} kinds[] = {
+	{"pd", make_pd, DESTROY(ibv_dealloc_pd), &attr.max_pd},
+	{"mr", make_mr, DESTROY(ibv_dereg_mr), &attr.max_mr},
+	{"mw", make_mw, DESTROY(ibv_dealloc_mw), &attr.max_mw},
+	{"ah", make_ah, DESTROY(ibv_destroy_ah), &attr.max_ah},
+	{"cq", make_cq, DESTROY(ibv_destroy_cq), &attr.max_cq},
+	{"srq", make_srq, DESTROY(ibv_destroy_srq), &attr.max_srq},
+	{"qp", make_qp, DESTROY(ibv_destroy_qp), &attr.max_qp},
+	{"mcast", make_mcast, destroy_mcast, &attr.max_mcast_grp},
+	{"channel", make_channel, DESTROY(ibv_destroy_comp_channel), NULL},
+	{"flow", make_flow, destroy_flow, NULL},
+	{"id", make_id, DESTROY(rdma_destroy_id), NULL},
+};
+
+static double now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
+}
+
+static const struct kind *find_kind(const char *name)
+{
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	fprintf(stderr, "'%s' is no kind of object\n", name);
+	exit(2);
+}
+
+static uint32_t count_of(const struct kind *kind, const char *text)
+{
+	if (strcmp(text, "max"))
+		return (uint32_t)strtoul(text, NULL, 0);
+	if (!kind->max) {
+		fprintf(stderr, "the adapter reports no limit of '%s'\n", kind->name);
+		exit(2);
+	}
+	return (uint32_t)*kind->max;
+}
+
+/* What the objects of a kind are made of; it is no more than that, for it counts. */
+static void prepare(const char *kind)
+{
+	struct rlimit files;
+
+	getrlimit(RLIMIT_NOFILE, &files);
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	if (!strcmp(kind, "ah"))
+		path = link_path(&l, 0);
+	if (!strcmp(kind, "id"))
+		cm_channel = rdma_create_event_channel();
+	if (!strcmp(kind, "qp") || !strcmp(kind, "flow") || !strcmp(kind, "mcast"))
+		cq = link_create_cq(&l, 0, 1);
+	if (!strcmp(kind, "flow"))
+		flow_qp = qp_of(IBV_QPT_RAW_PACKET);
+	if (!strcmp(kind, "mcast"))
+		mcast_qp = qp_of(IBV_QPT_UD);
+}
+
+/* What the program's own objects leave of a limit. */
+static uint32_t own_of(const char *kind)
+{
+	return !strcmp(kind, "pd") || !strcmp(kind, "mr");
+}
+
+static void open_device(void)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+
+	if (!list || !list[0])
+		die("no device");
+	l.ctx[0] = ibv_open_device(list[0]);
+	l.size = 4096;
+	l.buf[0] = aligned_alloc(4096, l.size);
+	if (!l.ctx[0] || !l.buf[0])
+		die("ibv_open_device");
+	l.pd[0] = ibv_alloc_pd(l.ctx[0]);
+	l.mr[0] = ibv_reg_mr(l.pd[0], l.buf[0], l.size, IBV_ACCESS_LOCAL_WRITE);
+	l.ctx[1] = l.ctx[0];
+	ibv_free_device_list(list);
+	if (!l.pd[0] || !l.mr[0] || ibv_query_device(l.ctx[0], &attr))
+		die("ibv_query_device");
+}
+
+static void check_full(const struct kind *kind, uint32_t count)
+{
+	if (kind->make(count)) {
+		fprintf(stderr, "%s: one more than the %u reported could be made\n", kind->name, count);
+		exit(1);
+	}
+	if (errno != ENOMEM)
+		die("one more than the limit: not ENOMEM");
+}
+
+static void grow(const struct kind *kind, const char *text, bool destroy)
+{
+	uint32_t count, made;
+	double start, create;
+	void **obj;
+
+	open_device();
+	prepare(kind->name);
+	count = count_of(kind, text) - (strcmp(text, "max") ? 0 : own_of(kind->name));
+	obj = calloc(count, sizeof(*obj));
+	if (!obj)
+		die("calloc");
+	start = now_ms();
+	for (made = 0; made < count; made++) {
+		obj[made] = kind->make(made);
+		if (!obj[made]) {
+			fprintf(stderr, "%s %u of %u: ", kind->name, made + 1, count);
+			die("cannot be made");
+		}
+	}
+	create = now_ms() - start;
+	if (!strcmp(text, "max"))
+		check_full(kind, count);
+	printf("{\"kind\": \"%s\", \"count\": %u, \"create_ms\": %.1f", kind->name, count, create);
+	start = now_ms();
+	for (uint32_t i = 0; destroy && i < made; i++) {
+		errno = kind->destroy(obj[i]);
+		if (errno)
+			die("cannot be destroyed");
+	}
+	if (destroy)
+		printf(", \"destroy_ms\": %.1f", now_ms() - start);
+	fflush(stdout);
+}
+
+/* Until the next program finds the machine as if the first had never been. */
+static void time_exit(double start)
+{
+	open_device();
+	printf(", \"exit_ms\": %.1f", now_ms() - start);
+}
+
+int main(int argc, char *argv[])
+{
+	bool destroy;
+	double end = 0;
+	int fds[2], status;
+
+	if (argc != 4 || (strcmp(argv[3], "destroy") && strcmp(argv[3], "exit"))) {
+		fprintf(stderr, "usage: %s KIND COUNT|max destroy|exit\n", argv[0]);
+		return 2;
+	}
+	destroy = !strcmp(argv[3], "destroy");
+	if (pipe(fds))
+		die("pipe");
+	if (!fork()) {
+		grow(find_kind(argv[1]), argv[2], destroy);
+		end = now_ms();
+		if (write(fds[1], &end, sizeof(end)) < 0)
+			die("write");
+		_exit(0);
+	}
+	wait(&status);
+	close(fds[1]);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) || read(fds[0], &end, sizeof(end)) != sizeof(end))
+		return 1;
+	if (!destroy)
+		time_exit(end);
+	puts("}");
+	return 0;
+}
