@@ -178,17 +178,9 @@ static int64_t probe(struct conn *c, const struct proto_req *req)
 	return 0;
 }
 
-static void inherit(struct server *s, struct mm *child, uint64_t parent)
-{
-	struct mm *mm;
-
-	LIST_FOREACH(mm, &s->mms, link)
-	if (parent && mm->image == parent)
-		mm_inherit(child, mm);
-}
-
 static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answer *a)
 {
+	const struct mm *parent;
 	int64_t ret;
 	int memfd;
 
@@ -200,8 +192,9 @@ static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answ
 	c->mm = mm_get(c->server, c->pid, req->hello.image);
 	if (!c->mm)
 		return -ENOMEM;
-	if (!c->mm->num_grants)
-		inherit(c->server, c->mm, req->hello.parent);
+	parent = req->hello.parent ? mm_of_image(c->server, req->hello.parent) : NULL;
+	if (parent && LIST_EMPTY(&c->mm->all_grants))
+		mm_inherit(c->mm, parent);
 	c->ring = ring_create(&memfd);
 	if (!c->ring) {
 		mm_put(c->mm);
@@ -412,8 +405,9 @@ void conn_serve(struct conn *c)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	server_wake(c->server, c);
 	if (n == 1)
-		return; /* a kick: rings are looked at in every round */
+		return; /* a kick: that was all */
 	if (n == sizeof(in.req) && in.req.magic == PROTO_MAGIC) {
 		answer(c, &in.req);
 		return;
@@ -454,6 +448,8 @@ void conn_close(struct conn *c)
 	if (c->mm)
 		conn_drain(c, RING_ENTRIES);
 	LIST_REMOVE(c, link);
+	if (c->awake)
+		LIST_REMOVE(c, awake_link);
 	close(c->fd);
 	if (c->ring)
 		ring_put(c->ring);

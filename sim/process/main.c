@@ -389,8 +389,8 @@ int main(int argc, char **argv)
 	int status = EXIT_FAILURE, listener;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	LIST_INIT(&s.mms);
 	LIST_INIT(&s.conns);
+	LIST_INIT(&s.awake);
 	LIST_INIT(&s.files);
 	STAILQ_INIT(&s.graveyard);
 	/* Before the fork: applications let the listening process, and its children, into their memory. */

@@ -20,6 +20,7 @@
 #define RING_BUDGET  64           /* entries taken from one ring before the machine runs again */
 #define RUN_BUDGET   (2000000ull) /* ps of simulated time between looks at the rings */
 #define SOCKET_EVERY 16           /* rounds between looks at the sockets while there is work */
+#define QUIET_ROUNDS 256          /* a ring with nothing in it is looked at so often, and then no more */
 #define SPIN_NS      4000         /* an idle loop looks at the rings for so long before it sleeps */
 #define BURST_NS     20000        /* a burst of stores may be interrupted for so long */
 #define PS_PER_NS    1000ull
@@ -118,14 +119,43 @@ static void finish_burst(struct conn *c)
 	conn_end_burst(c);
 }
 
+void server_wake(struct server *s, struct conn *c)
+{
+	c->quiet = 0;
+	if (c->awake)
+		return;
+	c->awake = true;
+	conn_ring_sleep(c, false);
+	LIST_INSERT_HEAD(&s->awake, c, awake_link);
+}
+
+/* Its application has to say when there is something again. */
+static void let_sleep(struct conn *c)
+{
+	conn_ring_sleep(c, true);
+	atomic_thread_fence(memory_order_seq_cst);
+	c->quiet = 0;
+	if (!conn_ring_empty(c)) {
+		conn_ring_sleep(c, false);
+		return;
+	}
+	c->awake = false;
+	LIST_REMOVE(c, awake_link);
+}
+
 static bool drain_rings(struct server *s)
 {
-	struct conn *c;
+	struct conn *c, *next;
 	bool any = false;
 
-	LIST_FOREACH(c, &s->conns, link)
-	{
-		any |= conn_drain(c, RING_BUDGET);
+	for (c = LIST_FIRST(&s->awake); c; c = next) {
+		next = LIST_NEXT(c, awake_link);
+		if (conn_drain(c, RING_BUDGET)) {
+			any = true;
+			c->quiet = 0;
+		} else if (++c->quiet == QUIET_ROUNDS) {
+			let_sleep(c);
+		}
 		if (conn_in_burst(c))
 			finish_burst(c);
 	}
@@ -136,7 +166,7 @@ static bool rings_empty(struct server *s)
 {
 	struct conn *c;
 
-	LIST_FOREACH(c, &s->conns, link)
+	LIST_FOREACH(c, &s->awake, awake_link)
 	if (!conn_ring_empty(c))
 		return false;
 	return true;
@@ -146,7 +176,7 @@ static void rings_sleep(struct server *s, bool sleeping)
 {
 	struct conn *c;
 
-	LIST_FOREACH(c, &s->conns, link)
+	LIST_FOREACH(c, &s->awake, awake_link)
 	conn_ring_sleep(c, sleeping);
 	atomic_thread_fence(memory_order_seq_cst);
 }
@@ -295,7 +325,8 @@ void server_close_all(struct server *s)
 	while (!LIST_EMPTY(&s->files))
 		file_close(LIST_FIRST(&s->files));
 	free_buried(s);
-	free(s->by_pasid);
-	s->by_pasid = NULL;
-	s->num_mms = 0;
+	table_free(&s->files_by_id);
+	table_free(&s->mms_by_pasid);
+	table_free(&s->mms_by_image);
+	table_free(&s->mms_by_pid);
 }
