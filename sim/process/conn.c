@@ -23,6 +23,11 @@ struct load { /* an MMIO read on its way through the machine */
 	uint16_t reply;
 };
 
+static bool no_descriptors(void)
+{
+	return errno == EMFILE || errno == ENFILE;
+}
+
 /* ---- Rings -------------------------------------------------------------------------------------- */
 
 static struct shared_ring *ring_create(int *memfd)
@@ -197,9 +202,10 @@ static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answ
 		mm_inherit(c->mm, parent);
 	c->ring = ring_create(&memfd);
 	if (!c->ring) {
+		ret = no_descriptors() ? -ENFILE : -ENOMEM;
 		mm_put(c->mm);
 		c->mm = NULL;
-		return -ENOMEM;
+		return ret;
 	}
 	give(a, memfd, false);
 	return 0;
@@ -420,6 +426,21 @@ void conn_serve(struct conn *c)
 	conn_close(c);
 }
 
+/* The one who asked would wait for an answer, and the listener be ready for ever. */
+static void turn_away(struct server *s, int listener)
+{
+	struct answer a = {.msg = {.magic = PROTO_MAGIC, .op = PROTO_HELLO, .ret = -ENFILE}};
+	struct conn c;
+
+	close(s->spare);
+	c.fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (c.fd >= 0) {
+		send_answer(&c, &a);
+		close(c.fd);
+	}
+	s->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 void conn_accept(struct server *s, int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -427,6 +448,8 @@ void conn_accept(struct server *s, int listener)
 	socklen_t len = sizeof(peer);
 	struct conn *c;
 
+	if (fd < 0 && no_descriptors())
+		turn_away(s, listener);
 	if (fd < 0)
 		return;
 	c = calloc(1, sizeof(*c));

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "server.h"
+#include "will.h"
 
 /* The abstract address on the application's end: what the preload library knows the file by. */
 static int name_socket(int fd, uint64_t id, dev_t rdev)
@@ -139,6 +140,7 @@ void file_event(struct file *f)
 
 void file_close(struct file *f)
 {
+	will_step();
 	kernel_release(f->kfile);
 	close(f->fd);
 	LIST_REMOVE(f, link);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,9 @@
 #include "guardian.h"
 #include "will.h"
 
-#define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL */
-#define EXECUTOR_MS        2 /* between looks for new work once the device is gone */
-#define LAST_WORDS_MS      4000 /* for a device process that was told to end: less than the launcher's patience */
+#define EVENT_DEVICE_FATAL 8    /* IBV_EVENT_DEVICE_FATAL */
+#define EXECUTOR_MS        2    /* between looks for new work once the device is gone */
+#define LAST_WORDS_MS      4000 /* for each step of a device process that was told to end */
 
 struct heir { /* a CQ or a QP */
 	LIST_ENTRY(heir) link;
@@ -30,7 +31,7 @@ LIST_HEAD(heirs, heir);
 
 static struct heirs cqs, qps;
 static int *pipes;
-static unsigned int num_pipes;
+static unsigned int num_pipes, room_pipes; /* `room_pipes`: that there is memory for */
 
 /* ---- What is told ---------------------------------------------------------------------------- */
 
@@ -54,14 +55,18 @@ static void add_pipe(int fd)
 {
 	int *grown;
 
-	if (num_pipes % 16 == 0)
+	if (num_pipes == room_pipes)
 		prune_pipes();
-	grown = realloc(pipes, (num_pipes + 1) * sizeof(int));
-	if (!grown) {
-		close(fd);
-		return;
+	/* More than half of them are read: pruning again has to wait for as many new ones. */
+	if (num_pipes >= room_pipes / 2) {
+		grown = reallocarray(pipes, room_pipes * 2 + 16, sizeof(int));
+		if (!grown) {
+			close(fd);
+			return;
+		}
+		pipes = grown;
+		room_pipes = room_pipes * 2 + 16;
 	}
-	pipes = grown;
 	pipes[num_pipes++] = fd;
 }
 
@@ -233,19 +238,24 @@ static int take_signals(void)
 enum { DEVICE, SIGNALS, LAUNCHER, NUM_SOURCES };
 
 /* Until the device process has ended: everything it said was read. */
-static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child)
+static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic uint64_t *steps)
 {
+	uint64_t seen = 0, now;
 	int patience = -1;
 
 	for (;;) {
 		int ready = poll(p, NUM_SOURCES, patience);
 
-		if (!ready) /* it hangs, and does not read that it shall end */
-			kill(child, SIGKILL);
-		if (ready <= 0) {
-			patience = ready ? patience : -1;
-			continue;
+		if (!ready) {
+			now = atomic_load(steps);
+			if (now == seen) { /* it hangs, and does not read that it shall end */
+				kill(child, SIGKILL);
+				patience = -1;
+			}
+			seen = now;
 		}
+		if (ready <= 0)
+			continue;
 		if (p[SIGNALS].revents && pass_on(p[SIGNALS].fd, child))
 			patience = LAST_WORDS_MS;
 		if (p[LAUNCHER].revents & (POLLHUP | POLLERR)) { /* the device process sees it, too */
@@ -257,7 +267,7 @@ static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child)
 	}
 }
 
-int guardian_run(int fd, int launcher, pid_t child)
+int guardian_run(int fd, int launcher, pid_t child, const _Atomic uint64_t *steps)
 {
 	struct pollfd p[NUM_SOURCES] = {[DEVICE] = {.fd = fd, .events = POLLIN},
 					[SIGNALS] = {.fd = take_signals(), .events = POLLIN},
@@ -265,7 +275,7 @@ int guardian_run(int fd, int launcher, pid_t child)
 	int status = 0;
 
 	prctl(PR_SET_NAME, "hcasim-guard");
-	watch_over(p, child);
+	watch_over(p, child, steps);
 	if (launcher >= 0)
 		close(launcher); /* whoever carries the will out must not look like a living machine */
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
