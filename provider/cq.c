@@ -71,8 +71,8 @@ static struct hcasim_cq *create(struct hcasim_context *ctx, struct ibv_cq_init_a
 	cq->ctx = ctx;
 	cq->locking = needs_lock(attr);
 	/* Every completion is stamped, so the driver need not know who will look at it. */
-	err = ibv_cmd_create_cq_ex(&ctx->ibv_ctx.context, attr, &cq->vcq, &cmd, sizeof(cmd), &resp.ibv_resp,
-				   sizeof(resp), CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
+	err = hcasim_cmd_create_cq_ex(&ctx->ibv_ctx.context, attr, &cq->vcq, &cmd, sizeof(cmd),
+				      &resp.ibv_resp, sizeof(resp), CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
 	if (err)
 		goto err_free;
 	err = map_ring(cq, &resp.drv_payload);

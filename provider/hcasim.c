@@ -192,7 +192,7 @@ static struct verbs_context *hcasim_alloc_context(struct ibv_device *ibdev, int 
 	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, ibv_ctx, HCASIM_DRIVER_ID);
 	if (!ctx)
 		return NULL;
-	if (ibv_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp)) ||
+	if (hcasim_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp)) ||
 	    start_context(ctx, &resp.drv_payload)) {
 		verbs_uninit_context(&ctx->ibv_ctx);
 		free(ctx);

@@ -13,6 +13,7 @@
 #include <util/udma_barrier.h>
 #include <util/util.h>
 
+#include "compat.h"
 #include "hcasim_drv_abi.h"
 #include "hcasim_hw.h"
 #include "hcasim_wr.h"

@@ -15,6 +15,7 @@
 
 #include "core/wire/net.h"
 #include "core/objects.h"
+#include "core/memory/odp.h"
 
 static inline hca_ps hca_now(struct hca *hca)
 {
@@ -48,6 +49,7 @@ hca_ps timer_first(const struct hca *hca);
 
 /* keys.c: 0, or a vendor error (the LKEY_* ones; rkey_error() maps them) */
 int mr_table_init(struct mr_table *t, uint32_t max_mr, uint32_t max_mw);
+void mr_table_free(struct mr_table *t);
 struct mr *key_find(const struct hca *hca, uint32_t key);
 /* NULL: there is no room for one more. */
 struct mr *key_new(struct hca *hca, enum key_kind kind, uint32_t *key);
@@ -245,6 +247,9 @@ void resp_ack(struct hca *hca, struct qp *qp);
 /* `nak`: HCASIM_NAK_*. A receive WQE that is taken completes with the status; without one, `event` tells. */
 void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8_t status, uint8_t vendor,
 		unsigned int event);
+/* The responses of READs from `psn` on do not leave, an RNR NAK does. */
+void resp_not_ready_now(struct hca *hca, struct qp *qp, uint32_t psn);
+/* As resp_fatal(), ahead of everything that is still landing. */
 void resp_fatal_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, unsigned int event);
 void resp_clear(struct hca *hca, struct qp *qp);
 

@@ -78,7 +78,7 @@ static void init_lists(struct hca *hca)
 	struct node *all[] = {
 		&hca->xrc_recv_qps, &hca->recover_qp, &hca->recover_cq,  &hca->fetch_qps,
 		&hca->tx_qps,       &hca->rx_qps,     &hca->respond_qps, &hca->atomic_qps,
-		&hca->cpl_qps,      &hca->events,     &hca->dma_busy,
+		&hca->cpl_qps,      &hca->events,     &hca->dma_busy,    &hca->page_requests,
 	};
 	size_t i;
 
@@ -188,6 +188,7 @@ static void end_work(struct hca *hca)
 	while (numbers_from(&hca->qp, qpn, &qpn))
 		hca_qp_destroy(hca, qpn);
 	numbers_free(&hca->qp);
+	page_requests_free(hca);
 	while (!list_empty(&hca->dma_busy)) {
 		struct dma_ctx *c = node_entry(hca->dma_busy.next, struct dma_ctx, node);
 
@@ -216,7 +217,7 @@ void hca_destroy(struct hca *hca)
 		free(hca->eq[i]);
 	doorbell_free(hca);
 	free_pools(hca);
-	free(hca->mr.mr);
+	mr_table_free(&hca->mr);
 	free(hca->heap);
 	free(hca->gather.slot);
 	free(hca->tx.slot);

@@ -200,6 +200,28 @@ int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr,
 int hca_mr_destroy(struct hca *hca, uint32_t key);
 
 /*
+ * On-demand paging: a region of HCASIM_ACCESS_ON_DEMAND starts without a page. An access that finds one missing makes
+ * a page request: an event HCASIM_EQE_TYPE_PAGE_REQUEST, whose number is its token. The driver half asks what for,
+ * maps it, and answers; the queue pair waits meanwhile. Without `mapped` the access ends in the error that a key
+ * which does not cover it has. Ranges are of whole pages, in the address space of the region.
+ */
+struct hca_page_range {
+	uint32_t key; /* of the region */
+	uint32_t pasid;
+	uint64_t va, len;
+	bool write;    /* the access writes */
+	bool writable; /* the region may be written to: mapped so, the next access does not fault again */
+	bool hint;     /* not needed yet */
+};
+/* How many ranges the request has, at most `max` of which are filled in; -EINVAL: there is no such request. */
+int hca_page_request(struct hca *hca, uint32_t token, struct hca_page_range *range, uint32_t max);
+int hca_page_response(struct hca *hca, uint32_t token, bool mapped);
+/* The pages are there from now on, to be written to if `write`. -EINVAL: no on-demand region has this key. */
+int hca_mr_map(struct hca *hca, const struct hca_page_range *range, bool prefetch);
+/* They are no longer, in any region of the address space. Returns how many were. */
+uint64_t hca_mr_unmap(struct hca *hca, uint32_t pasid, uint64_t va, uint64_t len);
+
+/*
  * Memory windows of type 1 or 2 (2B: a bound one belongs to its QP and its PD). Binding and
  * invalidating are work requests; both change the key's tag or its state, never its index, and
  * hca_mw_destroy() looks at the index only.
@@ -368,6 +390,7 @@ bool hca_port_up(const struct hca *hca, uint8_t port);
 struct hca_counters {
 	uint64_t doorbells, wqes, bf_pushes, bf_torn, tx_packets, rx_packets, rx_dropped, icrc_errors,
 		retransmissions, rnr_naks, sequence_naks, timeouts, cqes, eqes;
+	uint64_t page_faults, page_prefetches, page_invalidations; /* pages */
 };
 void hca_counters(const struct hca *hca, struct hca_counters *out);
 

@@ -99,10 +99,14 @@ struct mr {
 	uint32_t qpn;     /* bound type 2 window: of the QP that bound it; 0: an XRC_SEND QP */
 	struct node on_qp;
 	struct hca_mr_attr a;
+	struct odp_table *odp; /* of an on-demand region; NULL: it is pinned */
+	struct node on_odp;    /* mr_table.odp */
 };
 
 struct mr_table {
 	struct mr *mr;
+	struct node odp; /* on-demand regions */
+	uint32_t num_odp;
 	uint32_t size, top, free_head, free_tail;
 	uint32_t num_mr, max_mr, num_mw, max_mw;
 };
@@ -344,6 +348,7 @@ struct sq {
 	bool fault;             /* packets of WQEs from fault_seq on do not leave */
 	uint32_t fault_seq;
 	bool rnr_wait;
+	uint8_t paging; /* bit per enum page_fault_of: a page request is under way, nothing leaves */
 	uint8_t retries, rnr_retries;
 	hca_ps ack_deadline;
 	struct timer timer; /* ACK timeout or RNR delay */
@@ -386,6 +391,7 @@ struct resp {
 	uint32_t rkey, dmalen;
 	bool busy;    /* an atomic is under way: packets wait */
 	bool blocked; /* waiting for a receive WQE: packets wait */
+	bool paging;  /* a page request is under way */
 	uint32_t nreads, nduplicates;
 	uint32_t held;           /* of `landing`, what has a response: none overtakes it */
 	struct rop_fifo landing; /* accepted, payload on its way to memory */
@@ -503,6 +509,9 @@ struct hca {
 	struct node cpl_qps;
 	uint32_t cqe_writes, cqe_writes_max;
 	struct node events;
+
+	struct node page_requests;
+	uint32_t page_token; /* the last one */
 
 	struct node dma_busy;
 	struct dma_ctx *dma_pool;

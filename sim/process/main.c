@@ -164,7 +164,9 @@ static int make_listener(const char *runtime)
 		return fail("socket in", runtime);
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || listen(fd, 128))
+	/* Whoever may enter the folder may connect, as to /dev/infiniband. */
+	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || chmod(addr.sun_path, 0666) ||
+	    listen(fd, 128))
 		return fail("cannot listen on", addr.sun_path);
 	return fd;
 }
@@ -178,7 +180,9 @@ static int dma_status(struct server *s, const struct mm *mm, int ret)
 		fprintf(stderr,
 			"hcasim-device: reading or writing the memory of process %d is not permitted: set "
 			"kernel.yama.ptrace_scope to 0 or 1, or allow process_vm_readv and process_vm_writev "
-			"in the container's seccomp profile\n",
+			"in the container's seccomp profile; for a program that runs as another user the "
+			"machine "
+			"needs the capability SYS_PTRACE\n",
 			(int)mm->pid);
 	}
 	return ret ? -EFAULT : 0;

@@ -13,6 +13,23 @@
 static char runtime_dir[PATH_MAX];
 static bool have_runtime;
 
+/* A program that runs as another user than the machine. */
+static void say_closed(void)
+{
+	char line[PATH_MAX + 200];
+	int n;
+
+	if (!syscall(SYS_faccessat, AT_FDCWD, runtime_dir, X_OK) || errno != EACCES)
+		return;
+	n = snprintf(line, sizeof(line),
+		     "hcasim: pid %d: user %d may not enter %s, the folder of the machine, which belongs to "
+		     "another user: "
+		     "the simulated adapters are not seen\n",
+		     (int)getpid(), (int)getuid(), runtime_dir);
+	if (syscall(SYS_write, STDERR_FILENO, line, n) < 0)
+		return;
+}
+
 __attribute__((constructor(101))) static void find_runtime(void)
 {
 	const char *dir = getenv(PROTO_ENV_RUNTIME);
@@ -21,6 +38,7 @@ __attribute__((constructor(101))) static void find_runtime(void)
 		return;
 	strcpy(runtime_dir, dir);
 	have_runtime = true;
+	say_closed();
 }
 
 const char *path_runtime(void)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim run: starts a machine, runs a command on it, ends the machine."""
 import contextlib
+import ctypes
 import os
 import select
 import shutil
@@ -15,7 +16,7 @@ from .options import parse
 CANNOT_RUN = 127  # as a shell says
 MACHINE_FAILED = 125  # as env(1), timeout(1) say of themselves
 GRACE = 10.0  # seconds that applications have to end by themselves once the device is gone
-END = 5.0  # seconds from SIGTERM to SIGKILL
+END = 5.0  # seconds from SIGTERM to SIGKILL, for applications
 VALGRIND_OPTS = [f"--px-{code}=allregs-at-mem-access" for code in ("default", "file-backed")]
 
 
@@ -41,9 +42,9 @@ def said(what):
 
 
 def base_folder():
-    """Short: a Unix socket's path has 107 bytes."""
+    """Short: a Unix socket's path has 107 bytes. Root's programs may become another user, who must get there, too."""
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
-    usable = len(folder) in range(1, 60) and os.access(folder, os.W_OK)
+    usable = os.geteuid() != 0 and len(folder) in range(1, 60) and os.access(folder, os.W_OK)
     return folder if usable else "/tmp"
 
 
@@ -52,6 +53,13 @@ def named_folder(name):
 
 
 def make_folder(name):
+    folder = make_private_folder(name)
+    if os.geteuid() == 0:
+        os.chmod(folder, 0o711)
+    return folder
+
+
+def make_private_folder(name):
     if not name:
         with said(f"cannot make a folder in {base_folder()}"):
             return tempfile.mkdtemp(prefix="hcasim-", dir=base_folder())
@@ -118,12 +126,9 @@ class Machine:
         self.lifeline.close()
         status = None
         if self.process:
-            try:
-                status = self.process.wait(END)
-            except subprocess.TimeoutExpired:
-                say("the device process did not end by itself: killed")
-                os.killpg(self.process.pid, signal.SIGKILL)  # the guardian and the device
-                status = self.process.wait()
+            # What the last program left is released first, which takes as long as there is much of it. Its
+            # guardian, which this is, ends a device process that gets no further.
+            status = self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
         return status
 
@@ -149,7 +154,18 @@ def environment_for(build, folder, system_verbs):
     return environment
 
 
-def start_command(command, environment):
+def obstacle(build, program):
+    """What keeps the preload library out of a program, as one sentence, or None: the library's own judgement."""
+    ask = ctypes.CDLL(build.preload).hcasim_obstacle
+    ask.restype = ctypes.c_bool
+    text = ctypes.create_string_buffer(5000)
+    return os.fsdecode(text.value) if ask(os.fsencode(program), text, ctypes.c_size_t(len(text))) else None
+
+
+def start_command(build, command, environment):
+    sentence = obstacle(build, shutil.which(command[0], path=environment.get("PATH")) or command[0])
+    if sentence:
+        say(sentence)
     try:
         return subprocess.Popen(command, env=environment)
     except FileNotFoundError:
@@ -256,7 +272,7 @@ def end_on_signal(number, _frame):
 
 def run_on(build, folder, machine, options, command):
     forward = Forward()
-    process = start_command(command, environment_for(build, folder, options.system_verbs))
+    process = start_command(build, command, environment_for(build, folder, options.system_verbs))
     forward.to(process)
     status = wait_both(machine, process)
     return status if status >= 0 else 128 - status

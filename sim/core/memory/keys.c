@@ -16,8 +16,20 @@ int mr_table_init(struct mr_table *t, uint32_t max_mr, uint32_t max_mw)
 	t->size = CORE_FIRST_MR + t->max_mr + t->max_mw;
 	t->top = CORE_FIRST_MR; /* the reserved keys 0 and INVALID_LKEY lie below */
 	t->free_head = t->free_tail = NO_MR;
+	list_init(&t->odp);
 	t->mr = calloc(t->size, sizeof(*t->mr));
 	return t->mr ? 0 : -ENOMEM;
+}
+
+void mr_table_free(struct mr_table *t)
+{
+	struct node *n, *next;
+
+	for (n = t->odp.next; n && n != &t->odp; n = next) {
+		next = n->next;
+		odp_table_free(node_entry(n, struct mr, on_odp)->odp);
+	}
+	free(t->mr);
 }
 
 /* Freed indices wait in order, so that one comes back as late as possible. */
@@ -89,6 +101,23 @@ static struct mr *mr_find(const struct hca *hca, uint32_t key)
 	return mr && mr->kind == KEY_MR ? mr : NULL;
 }
 
+/* On-demand regions have their pages in a table of their own; each change of the region empties it. */
+static int set_paging(struct hca *hca, struct mr *mr, uint32_t access)
+{
+	struct odp_table *fresh = NULL;
+
+	if (access & HCASIM_ACCESS_ON_DEMAND) {
+		fresh = odp_table_new(access);
+		if (!fresh)
+			return -ENOMEM;
+	}
+	hca->mr.num_odp += !!fresh - !!mr->odp;
+	list_set(&hca->mr.odp, &mr->on_odp, fresh);
+	odp_table_free(mr->odp);
+	mr->odp = fresh;
+	return 0;
+}
+
 static bool mr_attr_ok(const struct hca_mr_attr *a)
 {
 	return a->va + a->length >= a->va && a->iova + a->length >= a->iova;
@@ -111,6 +140,10 @@ int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key
 	mr = key_new(hca, KEY_MR, key);
 	if (!mr)
 		return -ENOMEM;
+	if (set_paging(hca, mr, attr->access)) {
+		key_drop(hca, mr);
+		return -ENOMEM;
+	}
 	mr_set(mr, attr);
 	return 0;
 }
@@ -124,6 +157,8 @@ int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr,
 		return -EINVAL;
 	if (mr->windows)
 		return -EBUSY;
+	if (set_paging(hca, mr, attr->access))
+		return -ENOMEM;
 	mr_set(mr, attr);
 	*new_key = key;
 	return 0;
@@ -137,6 +172,7 @@ int hca_mr_destroy(struct hca *hca, uint32_t key)
 		return -EINVAL;
 	if (mr->windows)
 		return -EBUSY;
+	set_paging(hca, mr, 0);
 	key_drop(hca, mr);
 	return 0;
 }

@@ -79,7 +79,7 @@ static void retry(struct hca *hca, struct qp *qp)
 /* Responses under way make this true many times over; going back once repairs them all. */
 static void implied_nak(struct hca *hca, struct qp *qp)
 {
-	if (qp->sq.nak_rewound)
+	if (qp->sq.nak_rewound || qp->sq.paging)
 		return;
 	qp->sq.nak_rewound = true;
 	retry(hca, qp);
@@ -170,6 +170,8 @@ void requester_timer(struct hca *hca, struct timer *t)
 	} else if (hca_now(hca) < sq->ack_deadline) {
 		timer_set(hca, t, sq->ack_deadline);
 		return;
+	} else if (sq->paging) { /* it waits for the host, not for the peer */
+		sq->ack_deadline = hca_now(hca) + ack_timeout(qp);
 	} else {
 		hca->counters.timeouts++;
 		sq->nak_rewound = false;
@@ -240,6 +242,10 @@ static bool write_result(struct hca *hca, struct qp *qp, struct wqe *w, uint64_t
 	if (len)
 		err = sge_slice(hca, qp->c.pdn, w->wr.sge, w->wr.num_sge, off, len, HCASIM_ACCESS_LOCAL_WRITE,
 				piece, &n);
+	if (!err && !sge_present(hca, w->wr.sge, w->wr.num_sge, off, len, true)) {
+		page_fault_send(hca, qp, w, true);
+		return false;
+	}
 	if (!err && n) {
 		n = dma_pieces(hca, qp, true, piece, n, buf, result_written, w, *pkt);
 		if (n == UINT32_MAX)

@@ -100,6 +100,18 @@ static void read_gone(struct hca *hca, struct qp *qp, struct rop *r, uint32_t ps
 		resp_fatal_now(hca, qp, psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 }
 
+/* Pages went while the answer was under way: the rest is asked for again, when the peer has waited. */
+static bool read_absent(struct hca *hca, struct qp *qp, const struct rop *r, uint32_t psn)
+{
+	uint64_t done = (uint64_t)r->done_pkts * qp->mtu;
+
+	if (r->kind != ROP_READ || key_present(hca, r->rkey, r->va + done, read_bytes(qp, r), false))
+		return false;
+	page_fault_remote(hca, qp, psn, r->rkey, r->va + done, r->len - done, false);
+	resp_not_ready_now(hca, qp, psn);
+	return true;
+}
+
 static void respond_one(struct hca *hca, struct qp *qp, struct rop *r)
 {
 	struct txpkt *t = txpkt_get(hca, qp, r->kind == ROP_READ ? TX_READ_RESPONSE : TX_ACK);
@@ -119,6 +131,10 @@ static void respond_one(struct hca *hca, struct qp *qp, struct rop *r)
 	if (r->kind == ROP_READ && !read_plan(hca, qp, r, t)) {
 		txpkt_put(hca, t);
 		read_gone(hca, qp, r, s.psn);
+		return;
+	}
+	if (read_absent(hca, qp, r, s.psn)) {
+		txpkt_put(hca, t);
 		return;
 	}
 	t->duplicate = r->duplicate;

@@ -121,6 +121,21 @@ static enum verdict not_ready(struct hca *hca, struct qp *qp, const struct pkt_i
 	return V_REFUSED;
 }
 
+/* Pages of the active receive WQE are missing: not ready, until the driver half has mapped them. */
+static enum verdict receive_absent(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint64_t off,
+				   uint32_t len)
+{
+	page_fault_receive(hca, qp, info->psn, off, len);
+	return not_ready(hca, qp, info);
+}
+
+static enum verdict remote_absent(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t rkey,
+				  uint64_t addr, uint64_t len, bool write)
+{
+	page_fault_remote(hca, qp, info->psn, rkey, addr, len, write);
+	return not_ready(hca, qp, info);
+}
+
 /* ---- Sequence ---- */
 
 /* Payload lengths that each place in a message allows (IBTA 9.7.4.1.6). */
@@ -212,6 +227,8 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 		      : 0;
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset, info->payload_len, true))
+		return receive_absent(hca, qp, info, qp->resp.offset, info->payload_len);
 	return accept_send(hca, qp, w, piece, n);
 }
 
@@ -275,6 +292,9 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 				 info->payload_len, HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (err)
 		return write_refused(hca, qp, info, err);
+	if (!key_present(hca, qp->resp.rkey, qp->resp.va + qp->resp.offset, info->payload_len, true))
+		return remote_absent(hca, qp, info, qp->resp.rkey, qp->resp.va + qp->resp.offset,
+				     qp->resp.dmalen - qp->resp.offset, true);
 	if (info->op->flags & HCASIM_BTH_F_COMP) {
 		v = want_receive(hca, qp, info);
 		if (v)
@@ -314,6 +334,8 @@ static enum verdict rx_read(struct hca *hca, struct qp *qp, const struct pkt_inf
 			   : 0;
 	if (err)
 		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	if (!key_present(hca, info->rkey, info->va, info->dmalen, false))
+		return remote_absent(hca, qp, info, info->rkey, info->va, info->dmalen, false);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -342,6 +364,8 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL);
 	if (err)
 		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	if (!key_present(hca, info->rkey, info->va, 8, true))
+		return remote_absent(hca, qp, info, info->rkey, info->va, 8, true);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -407,6 +431,8 @@ static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwor
 	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_WRITE, &piece);
 	if (err)
 		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+	if (!key_present(hca, info->rkey, info->va, 8, true))
+		return remote_absent(hca, qp, info, info->rkey, info->va, 8, true);
 	r = rop_get(hca);
 	if (!r)
 		return V_OK;
@@ -521,6 +547,8 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 			HCASIM_ACCESS_LOCAL_WRITE, piece, &n);
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len, true))
+		return receive_absent(hca, qp, info, 0, len);
 	r = rop_recv(hca, qp, info, len);
 	if (r)
 		r->cpl.csum_ok = csum_ok;

@@ -307,20 +307,30 @@ void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8
 	rop_land(hca, qp);
 }
 
-/* As resp_fatal(), ahead of everything that is still landing. */
-void resp_fatal_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, unsigned int event)
+/* Ahead of everything that is still landing, instead of what the peer will ask for again. */
+static void nak_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, uint8_t value)
 {
 	struct rop *r = qp_reliable(qp) ? rop_get(hca) : NULL;
 
 	rop_drop_reads(hca, qp, psn);
 	if (r) {
 		r->kind = ROP_NAK;
-		r->aeth_kind = HCASIM_AETH_KIND_NAK;
-		r->aeth_value = nak;
+		r->aeth_kind = kind;
+		r->aeth_value = value;
 		r->psn = psn;
 		r->msn = qp->resp.msn;
 		rop_push(&qp->resp.out, r);
 	}
+}
+
+void resp_not_ready_now(struct hca *hca, struct qp *qp, uint32_t psn)
+{
+	nak_now(hca, qp, psn, HCASIM_AETH_KIND_RNR, qp->a.min_rnr_timer);
+}
+
+void resp_fatal_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, unsigned int event)
+{
+	nak_now(hca, qp, psn, HCASIM_AETH_KIND_NAK, nak);
 	if (event)
 		event_raise(hca, &qp->ev, event);
 	qp_error(hca, qp);

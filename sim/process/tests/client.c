@@ -372,6 +372,21 @@ static int do_hooked(void)
 	return 0;
 }
 
+/* Executes `ibv_devinfo -l` with an empty environment, by one of the functions that take arguments one by one. */
+static int do_exec_list(const char *function, const char *devinfo)
+{
+	char *nothing[] = {NULL};
+
+	clearenv();
+	if (!strcmp(function, "execl"))
+		execl(devinfo, "devinfo", "-l", NULL);
+	else if (!strcmp(function, "execlp"))
+		execlp(devinfo, "devinfo", "-l", NULL);
+	else
+		execle(devinfo, "devinfo", "-l", NULL, nothing);
+	return 1;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -386,6 +401,8 @@ int main(int argc, char **argv)
 
 	if (argc == 3 && !strcmp(argv[1], "exec2"))
 		return do_exec2(argv[2]);
+	if (argc == 3)
+		return do_exec_list(argv[1], argv[2]);
 	for (unsigned int i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
 		if (argc == 2 && !strcmp(argv[1], actions[i].name))
 			return actions[i].run();

@@ -233,46 +233,6 @@ static void test_masked_store(void)
 	CU_ASSERT_EQUAL(memcmp(image, expected, sizeof(image)), 0);
 }
 
-/* This processor may not have MOVDIRI and MOVDIR64B: decoded and carried out on made-up registers. */
-static uint8_t seen[64];
-static uint64_t seen_addr;
-static size_t seen_len;
-
-static size_t span_all(void *arg, uint64_t addr, size_t len)
-{
-	return addr >= (uintptr_t)page && addr + len <= (uintptr_t)page + PAGE ? len : 0;
-}
-
-static void see_store(void *arg, uint64_t addr, const void *data, size_t len)
-{
-	memcpy(seen, data, len);
-	seen_addr = addr;
-	seen_len = len;
-}
-
-static void test_direct_stores(void)
-{
-	static const uint8_t movdiri[] = {0x48, 0x0f, 0x38, 0xf9, 0x4f, 0x08}; /* movdiri %rcx, 8(%rdi) */
-	static const uint8_t movdir64b[] = {0x66, 0x0f, 0x38, 0xf8, 0x3e};     /* movdir64b (%rsi), %rdi */
-	const struct insn_bar bar = {.span = span_all, .store = see_store};
-	ucontext_t uc = {0};
-	struct insn insn;
-
-	uc.uc_mcontext.gregs[REG_RDI] = (greg_t)(uintptr_t)page;
-	uc.uc_mcontext.gregs[REG_RSI] = (greg_t)(uintptr_t)source;
-	uc.uc_mcontext.gregs[REG_RCX] = 0x1122334455667788;
-	CU_ASSERT_TRUE_FATAL(insn_decode(movdiri, sizeof(movdiri), &insn));
-	CU_ASSERT_TRUE(insn_emulate(&insn, &uc, &bar));
-	CU_ASSERT_TRUE(seen_addr == (uintptr_t)page + 8 && seen_len == 8 && seen[0] == 0x88 &&
-		       seen[7] == 0x11);
-	CU_ASSERT_EQUAL(uc.uc_mcontext.gregs[REG_RIP], sizeof(movdiri));
-	CU_ASSERT_TRUE_FATAL(insn_decode(movdir64b, sizeof(movdir64b), &insn));
-	CU_ASSERT_TRUE(insn_emulate(&insn, &uc, &bar));
-	CU_ASSERT_TRUE(seen_addr == (uintptr_t)page && seen_len == 64 && !memcmp(seen, source, 64));
-	uc.uc_mcontext.gregs[REG_RDI] += 8; /* not aligned: the processor refuses it, too */
-	CU_ASSERT_FALSE(insn_emulate(&insn, &uc, &bar));
-}
-
 /* ---- Loads ------------------------------------------------------------------------------------------- */
 
 static void check_load(const struct form *f)

@@ -26,5 +26,6 @@ void map_page(uint8_t *p, uint64_t offset, bool wc);
 void test_copy(void);
 void test_copy_from_bad_memory(void);
 void test_copy_out_of_bar(void);
+void test_direct_stores(void);
 
 #endif
