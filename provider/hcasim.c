@@ -168,6 +168,12 @@ static int start_context(struct hcasim_context *ctx, const struct hcasim_alloc_u
 {
 	int err;
 
+	ctx->qp_ex_size = hcasim_qp_ex_size();
+	if (!ctx->qp_ex_size) {
+		verbs_err(&ctx->ibv_ctx,
+			  "struct verbs_qp of this libibverbs is none that this provider knows\n");
+		return EOPNOTSUPP;
+	}
 	err = map_pages(ctx, resp);
 	if (err)
 		return err;

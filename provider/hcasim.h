@@ -55,6 +55,7 @@ struct hcasim_context {
 	uint64_t td_uars_free; /* bit i: page i + 1 belongs to no thread domain; under table_lock */
 
 	uint32_t max_send_wqebb, max_inline, max_sge, max_tso, max_tso_hdr;
+	size_t qp_ex_size; /* of struct ibv_qp_ex in the libibverbs that is loaded (layout.c) */
 
 	pthread_mutex_t table_lock; /* QPs and SRQs come and go */
 	struct hcasim_table qps, srqs;
@@ -354,6 +355,10 @@ int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 void hcasim_write_rqe(struct hcasim_rqe *rqe, uint32_t stride, uint16_t index, uint16_t tag,
 		      const struct ibv_recv_wr *wr);
 int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
+/* Makes an extended QP of it. */
 void hcasim_qp_fill_wr_ops(struct hcasim_qp *qp);
+size_t hcasim_qp_ex_size(void);
+uint64_t hcasim_absent_send_ops(size_t qp_ex_size);
+void hcasim_qp_extend(struct hcasim_qp *qp, const struct ibv_qp_ex *ops);
 
 #endif

@@ -7,9 +7,12 @@
 
 #include "wqe.h"
 
-static int check_send_ops(uint8_t qp_type, uint64_t ops)
+static int check_send_ops(const struct hcasim_context *ctx, uint8_t qp_type, uint64_t ops)
 {
 	int op;
+
+	if (ops & hcasim_absent_send_ops(ctx->qp_ex_size))
+		return EOPNOTSUPP;
 
 	for (op = 0; op < HCASIM_WR_NUM; op++) {
 		const struct hcasim_wr_rule *rule = &hcasim_wr_rules[op];
@@ -81,7 +84,7 @@ static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 	if (!attr->send_cq)
 		return EINVAL;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
-		err = check_send_ops(attr->qp_type, attr->send_ops_flags);
+		err = check_send_ops(ctx, attr->qp_type, attr->send_ops_flags);
 		if (err)
 			return err;
 	}
@@ -353,7 +356,6 @@ struct ibv_qp *hcasim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		qp->send_ops = attr->send_ops_flags;
 		hcasim_qp_fill_wr_ops(qp);
-		qp->vqp.comp_mask |= VERBS_QP_EX;
 	}
 	return &qp->vqp.qp;
 }

@@ -200,32 +200,32 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	return err;
 }
 
+static const struct ibv_qp_ex wr_ops = {
+	.wr_start = wr_start,
+	.wr_complete = wr_complete,
+	.wr_abort = wr_abort,
+	.wr_send = wr_send,
+	.wr_send_imm = wr_send_imm,
+	.wr_send_inv = wr_send_inv,
+	.wr_send_tso = wr_send_tso,
+	.wr_rdma_read = wr_rdma_read,
+	.wr_rdma_write = wr_rdma_write,
+	.wr_rdma_write_imm = wr_rdma_write_imm,
+	.wr_atomic_cmp_swp = wr_atomic_cmp_swp,
+	.wr_atomic_fetch_add = wr_atomic_fetch_add,
+	.wr_atomic_write = wr_atomic_write,
+	.wr_flush = wr_flush,
+	.wr_bind_mw = wr_bind_mw,
+	.wr_local_inv = wr_local_inv,
+	.wr_set_sge = wr_set_sge,
+	.wr_set_sge_list = wr_set_sge_list,
+	.wr_set_inline_data = wr_set_inline_data,
+	.wr_set_inline_data_list = wr_set_inline_data_list,
+	.wr_set_ud_addr = wr_set_ud_addr,
+	.wr_set_xrc_srqn = wr_set_xrc_srqn,
+};
+
 void hcasim_qp_fill_wr_ops(struct hcasim_qp *qp)
 {
-	struct ibv_qp_ex *qpx = &qp->vqp.qp_ex;
-
-	qpx->wr_start = wr_start;
-	qpx->wr_complete = wr_complete;
-	qpx->wr_abort = wr_abort;
-
-	qpx->wr_send = wr_send;
-	qpx->wr_send_imm = wr_send_imm;
-	qpx->wr_send_inv = wr_send_inv;
-	qpx->wr_send_tso = wr_send_tso;
-	qpx->wr_rdma_read = wr_rdma_read;
-	qpx->wr_rdma_write = wr_rdma_write;
-	qpx->wr_rdma_write_imm = wr_rdma_write_imm;
-	qpx->wr_atomic_cmp_swp = wr_atomic_cmp_swp;
-	qpx->wr_atomic_fetch_add = wr_atomic_fetch_add;
-	qpx->wr_atomic_write = wr_atomic_write;
-	qpx->wr_flush = wr_flush;
-	qpx->wr_bind_mw = wr_bind_mw;
-	qpx->wr_local_inv = wr_local_inv;
-
-	qpx->wr_set_sge = wr_set_sge;
-	qpx->wr_set_sge_list = wr_set_sge_list;
-	qpx->wr_set_inline_data = wr_set_inline_data;
-	qpx->wr_set_inline_data_list = wr_set_inline_data_list;
-	qpx->wr_set_ud_addr = wr_set_ud_addr;
-	qpx->wr_set_xrc_srqn = wr_set_xrc_srqn;
+	hcasim_qp_extend(qp, &wr_ops);
 }

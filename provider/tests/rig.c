@@ -49,6 +49,7 @@ static void open_context(struct rig *rig, const struct rig_config *cfg)
 	rig->ctx->max_send_wqebb = HCASIM_MAX_SQ_WQEBB;
 	rig->ctx->max_inline = HCASIM_MAX_INLINE;
 	rig->ctx->max_sge = HCASIM_MAX_SGE;
+	rig->ctx->qp_ex_size = hcasim_qp_ex_size();
 	pthread_mutex_init(&rig->ctx->table_lock, NULL);
 	hcasim_init_ops(rig->ctx);
 }
@@ -87,7 +88,6 @@ static void open_qp(struct rig *rig, const struct rig_config *cfg)
 	qp->record = &rig->sq_record;
 	qp->send_ops = cfg->send_ops;
 	hcasim_qp_fill_wr_ops(qp);
-	qp->vqp.comp_mask = VERBS_QP_EX;
 
 	qp->sq.ring = page_alloc(cfg->num_bb * HCASIM_WQEBB_SIZE);
 	memset(qp->sq.ring, 0xa5, cfg->num_bb * HCASIM_WQEBB_SIZE);

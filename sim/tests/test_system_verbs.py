@@ -27,3 +27,9 @@ def test_the_library_is_debians():
 @pytest.mark.parametrize("transport", ["rc", "uc", "ud"])
 def test_pingpong(transport, hcas, flags, gid_index):
     pingpong(Machine(hcas=hcas, system=True), transport, gid_index, 1024, "-c", *flags)
+
+
+def test_new_post_api(gid_index):
+    """ibv_wr_*: comp_mask of struct verbs_qp is where libibverbs 44 has it."""
+    pingpong(Machine(hcas=2, system=True), "rc", gid_index, 4096, "-c", "-N")
+    pingpong(Machine(hcas=2, system=True), "rc", gid_index, 4096, "-c", "-t")
