@@ -10,9 +10,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -105,7 +107,7 @@ static bool readable(const struct ibv_comp_channel *channel)
 static void idle(uint32_t count)
 {
 	struct ibv_comp_channel **channel = calloc(count, sizeof(*channel)), *busy = new_channel();
-	double before, first, last, beside, destroy, start;
+	double before, first = 0, last, beside, destroy, start;
 
 	connect_pair(busy);
 	before = rounds(busy);
@@ -133,7 +135,8 @@ static void idle(uint32_t count)
 	}
 	destroy = (now_us() - start) / count;
 	check(!ibv_destroy_comp_channel(busy), "ibv_destroy_comp_channel");
-	printf("{\"channels\": %u, \"create_first_us\": %.1f, \"create_last_us\": %.1f, \"destroy_us\": %.1f, "
+	printf("{\"channels\": %u, \"create_first_us\": %.1f, \"create_last_us\": %.1f, \"destroy_us\": "
+	       "%.1f, "
 	       "\"round_alone_us\": %.1f, \"round_beside_us\": %.1f}\n",
 	       count, first, last, destroy, before, beside);
 }
@@ -149,7 +152,7 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* A program of its own; it lives until `go` is closed, and says when it has done its part. */
+/* A program of its own: when this returns it has done its part, and lives until end_program(). */
 static pid_t program(void (*part)(void), int *go)
 {
 	int say[2], wait_for[2];
@@ -159,10 +162,10 @@ static pid_t program(void (*part)(void), int *go)
 	check(!pipe(say) && !pipe(wait_for), "pipe");
 	pid = fork();
 	if (!pid) {
-		close(wait_for[1]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(say[0]);
 		part();
-		check(write(say[1], "", 1) == 1 && !read(wait_for[0], &done, 1), "the other programs");
+		check(write(say[1], "", 1) == 1 && read(wait_for[0], &done, 1) == 1, "the other programs");
 		_exit(0);
 	}
 	close(say[1]);
@@ -177,16 +180,18 @@ static void end_program(pid_t pid, int go)
 {
 	int status;
 
+	check(write(go, "", 1) == 1, "the program's end");
 	close(go);
 	check(waitpid(pid, &status, 0) == pid && !status, "the program's end");
 }
 
-static struct ibv_context *open_device(void)
+static void open_device(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
 	check(list && list[0], "ibv_get_device_list");
-	return ibv_open_device(list[0]);
+	l.ctx[0] = ibv_open_device(list[0]);
+	check(l.ctx[0], "ibv_open_device");
 }
 
 /* Takes channels until there are no more, and gives one back, so that there is one more. */
@@ -194,8 +199,7 @@ static void take_all(int error)
 {
 	struct ibv_comp_channel *channel, *last = NULL;
 
-	l.ctx[0] = open_device();
-	check(l.ctx[0], "ibv_open_device");
+	open_device();
 	while ((channel = ibv_create_comp_channel(l.ctx[0])))
 		last = channel;
 	check(last && errno == error, "the error for no descriptor left");
@@ -215,14 +219,17 @@ static void take_device(void)
 
 static void be_turned_away(void)
 {
+	struct ibv_device **list;
+
 	errno = 0;
-	check(!open_device() && errno == ENFILE, "a device process without descriptors");
+	list = ibv_get_device_list(NULL); /* which asks the device process, too */
+	check((!list || !list[0] || !ibv_open_device(list[0])) && errno == ENFILE,
+	      "ENFILE, as the device process has no descriptors");
 }
 
 static void be_served(void)
 {
-	l.ctx[0] = open_device();
-	check(l.ctx[0], "ibv_open_device");
+	open_device();
 	new_channel();
 }
 
