@@ -45,7 +45,7 @@ int hcasim_destroy_ah(struct ibv_ah *ibah)
 	int err = ibv_cmd_destroy_ah(ibah);
 
 	if (err)
-		return err;
+		return hcasim_error(err);
 	free(to_hah(ibah));
 	return 0;
 }

@@ -127,7 +127,7 @@ int hcasim_destroy_cq(struct ibv_cq *ibcq)
 
 	err = ibv_cmd_destroy_cq(ibcq);
 	if (err)
-		return err;
+		return hcasim_error(err);
 	if (cq->parent)
 		hcasim_pd_put(cq->parent);
 	hcasim_unmap(&cq->map);
@@ -218,7 +218,7 @@ int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
 	int err;
 
 	if (cqe <= 0 || cqe > HCASIM_MAX_CQE)
-		return EINVAL;
+		return hcasim_error(EINVAL);
 	hcasim_cq_lock(cq);
 	/* IBTA 11.2.8.4: what is not polled yet must fit; and the old ring needs a place for RESIZE. */
 	count = hcasim_cq_count(cq);
@@ -246,12 +246,12 @@ int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
 	hcasim_cq_update_ci(cq);
 out:
 	hcasim_cq_unlock(cq);
-	return err;
+	return hcasim_error(err);
 }
 
 int hcasim_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 {
 	struct ibv_modify_cq cmd = {};
 
-	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+	return hcasim_error(ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd)));
 }

@@ -10,6 +10,10 @@ struct ibv_flow *hcasim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *a
 	struct ibv_flow *flow;
 	int err;
 
+	if (attr->comp_mask) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
 	flow = calloc(1, sizeof(*flow));
 	if (!flow)
 		return NULL;
@@ -27,7 +31,7 @@ int hcasim_destroy_flow(struct ibv_flow *flow)
 	int err = ibv_cmd_destroy_flow(flow);
 
 	if (err)
-		return err;
+		return hcasim_error(err);
 	free(flow);
 	return 0;
 }

@@ -130,6 +130,7 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.dealloc_mw = hcasim_dealloc_mw,
 	.dealloc_pd = hcasim_dealloc_pd,
 	.dealloc_td = hcasim_dealloc_td,
+	.advise_mr = ibv_cmd_advise_mr,
 	.dereg_mr = hcasim_dereg_mr,
 	.destroy_ah = hcasim_destroy_ah,
 	.destroy_cq = hcasim_destroy_cq,
@@ -194,14 +195,18 @@ static struct verbs_context *hcasim_alloc_context(struct ibv_device *ibdev, int 
 	struct hcasim_cmd_get_context_resp resp = {};
 	struct ibv_get_context cmd = {};
 	struct hcasim_context *ctx;
+	int err;
 
 	ctx = verbs_init_and_alloc_context(ibdev, cmd_fd, ctx, ibv_ctx, HCASIM_DRIVER_ID);
 	if (!ctx)
 		return NULL;
-	if (hcasim_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp)) ||
-	    start_context(ctx, &resp.drv_payload)) {
+	err = hcasim_cmd_get_context(&ctx->ibv_ctx, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (!err)
+		err = start_context(ctx, &resp.drv_payload);
+	if (err) {
 		verbs_uninit_context(&ctx->ibv_ctx);
 		free(ctx);
+		errno = err;
 		return NULL;
 	}
 	return &ctx->ibv_ctx;

@@ -3,6 +3,7 @@
 #ifndef HCASIM_H
 #define HCASIM_H
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -222,6 +223,14 @@ HCASIM_TO(xrcd, hcasim_xrcd, vxrcd.xrcd, ibv_xrcd)
 HCASIM_TO(srq, hcasim_srq, vsrq.srq, ibv_srq)
 HCASIM_TO(qp, hcasim_qp, vqp.qp, ibv_qp)
 HCASIM_TO(qp_ex, hcasim_qp, vqp.qp_ex, ibv_qp_ex)
+
+/* What a verb returns; programs look at errno, too, where a system call that failed has left it. */
+static inline int hcasim_error(int err)
+{
+	if (err)
+		errno = err;
+	return err;
+}
 
 static inline uint32_t hcasim_cq_phase(uint32_t entries, uint32_t index)
 {

@@ -30,8 +30,8 @@ int hcasim_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *ibpd, void *
 	struct ib_uverbs_rereg_mr_resp resp;
 	struct ibv_rereg_mr cmd;
 
-	return ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr, access, ibpd, &cmd, sizeof(cmd),
-				&resp, sizeof(resp));
+	return hcasim_error(ibv_cmd_rereg_mr(vmr, flags, addr, length, (uintptr_t)addr, access, ibpd, &cmd,
+					     sizeof(cmd), &resp, sizeof(resp)));
 }
 
 int hcasim_dereg_mr(struct verbs_mr *vmr)
@@ -39,7 +39,7 @@ int hcasim_dereg_mr(struct verbs_mr *vmr)
 	int err = ibv_cmd_dereg_mr(vmr);
 
 	if (err)
-		return err;
+		return hcasim_error(err);
 	free(vmr);
 	return 0;
 }
@@ -90,7 +90,7 @@ int hcasim_dealloc_mw(struct ibv_mw *mw)
 	int err = ibv_cmd_dealloc_mw(mw);
 
 	if (err)
-		return err;
+		return hcasim_error(err);
 	free(mw);
 	return 0;
 }
@@ -103,7 +103,7 @@ int hcasim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *m
 	int err;
 
 	if (!(hcasim_wr_rules[HCASIM_WR_BIND_MW].qp_types & HCASIM_QPT_BIT(ibqp->qp_type)))
-		return EINVAL;
+		return hcasim_error(EINVAL);
 	hcasim_sq_lock(&qp->sq);
 	err = hcasim_qp_can_send(qp) ? 0 : EINVAL;
 	if (!err) {
@@ -117,5 +117,5 @@ int hcasim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *m
 		hcasim_sq_publish(qp);
 	}
 	hcasim_sq_unlock(&qp->sq);
-	return err;
+	return hcasim_error(err);
 }

@@ -33,7 +33,7 @@ int hcasim_dealloc_pd(struct ibv_pd *ibpd)
 	int err;
 
 	if (atomic_load(&pd->refs) > pd->imported)
-		return EBUSY;
+		return hcasim_error(EBUSY);
 	if (pd->base) {
 		hcasim_pd_put(pd->base);
 		if (pd->td)
@@ -41,7 +41,7 @@ int hcasim_dealloc_pd(struct ibv_pd *ibpd)
 	} else {
 		err = ibv_cmd_dealloc_pd(ibpd);
 		if (err)
-			return err;
+			return hcasim_error(err);
 	}
 	free(pd);
 	return 0;
@@ -108,7 +108,7 @@ struct ibv_td *hcasim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_att
 	struct hcasim_td *td;
 
 	if (attr->comp_mask) {
-		errno = EINVAL;
+		errno = EOPNOTSUPP;
 		return NULL;
 	}
 	td = calloc(1, sizeof(*td));
@@ -125,7 +125,7 @@ int hcasim_dealloc_td(struct ibv_td *ibtd)
 	struct hcasim_td *td = to_htd(ibtd);
 
 	if (atomic_load(&td->refs))
-		return EBUSY;
+		return hcasim_error(EBUSY);
 	td_give_uar(to_hctx(ibtd->context), td);
 	free(td);
 	return 0;
@@ -137,10 +137,13 @@ struct ibv_pd *hcasim_alloc_parent_domain(struct ibv_context *ibctx, struct ibv_
 
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
-	/* A parent domain stands for a protection domain, not for another parent domain. */
 	if (!check_comp_mask(attr->comp_mask, IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
-						      IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) ||
-	    to_hpd(attr->pd)->base) {
+						      IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	/* A parent domain stands for a protection domain, not for another parent domain. */
+	if (to_hpd(attr->pd)->base) {
 		errno = EINVAL;
 		return NULL;
 	}

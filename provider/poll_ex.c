@@ -36,7 +36,7 @@ static int start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
 	int err;
 
 	if (attr->comp_mask)
-		return EINVAL;
+		return hcasim_error(EOPNOTSUPP);
 	hcasim_cq_lock(cq);
 	before = cq->ci;
 	err = next_poll(cqx);

@@ -103,7 +103,7 @@ int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 	if (!hcasim_qp_can_send(qp)) {
 		*bad_wr = wr;
 		hcasim_sq_unlock(&qp->sq);
-		return EINVAL;
+		return hcasim_error(EINVAL);
 	}
 	hcasim_sq_open(&qp->sq);
 	for (; wr; wr = wr->next) {
@@ -116,5 +116,5 @@ int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 	/* What stands before a bad WR is posted all the same. */
 	hcasim_sq_publish(qp);
 	hcasim_sq_unlock(&qp->sq);
-	return err;
+	return hcasim_error(err);
 }

@@ -253,6 +253,18 @@ static int create_in_device(struct hcasim_qp *qp, struct ibv_qp_init_attr_ex *at
 	return err;
 }
 
+/* Members may be named as long as they ask for nothing. */
+static int check_xrc_recv(const struct ibv_qp_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
+						      IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+						      IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS && attr->send_ops_flags) ||
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
+		return EOPNOTSUPP;
+	return attr->comp_mask & IBV_QP_INIT_ATTR_XRCD && attr->xrcd ? 0 : EINVAL;
+}
+
 /* The receiving end of XRC: no queues, no protection domain, no CQ. */
 static struct hcasim_qp *create_xrc_recv(struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
@@ -262,8 +274,9 @@ static struct hcasim_qp *create_xrc_recv(struct hcasim_context *ctx, struct ibv_
 	struct hcasim_qp *qp;
 	int err;
 
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD) || !attr->xrcd) {
-		errno = EINVAL;
+	err = check_xrc_recv(attr);
+	if (err) {
+		errno = err;
 		return NULL;
 	}
 	qp = calloc(1, sizeof(*qp));
@@ -365,7 +378,7 @@ int hcasim_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask
 {
 	struct ibv_query_qp cmd;
 
-	return ibv_cmd_query_qp(ibqp, attr, attr_mask, init_attr, &cmd, sizeof(cmd));
+	return hcasim_error(ibv_cmd_query_qp(ibqp, attr, attr_mask, init_attr, &cmd, sizeof(cmd)));
 }
 
 /* Both CQs of a QP, in one order whoever locks them. */
@@ -421,7 +434,7 @@ int hcasim_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mas
 
 	err = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
 	if (err)
-		return err;
+		return hcasim_error(err);
 	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET && qp->record)
 		reset_queues(qp);
 	return 0;
@@ -437,14 +450,14 @@ int hcasim_destroy_qp(struct ibv_qp *ibqp)
 		err = ibv_cmd_destroy_qp(ibqp);
 		if (!err)
 			free(qp);
-		return err;
+		return hcasim_error(err);
 	}
 	/* The number may be used again as soon as the device gave it up: the table waits for us. */
 	pthread_mutex_lock(&ctx->table_lock);
 	err = ibv_cmd_destroy_qp(ibqp);
 	if (err) {
 		pthread_mutex_unlock(&ctx->table_lock);
-		return err;
+		return hcasim_error(err);
 	}
 	lock_cqs(ibqp);
 	clean_cqs(ibqp);

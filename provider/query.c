@@ -18,7 +18,7 @@ int hcasim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_dev
 
 	err = ibv_cmd_query_device_any(ibctx, input, attr, attr_size, &resp, &resp_size);
 	if (err)
-		return err;
+		return hcasim_error(err);
 	if (ctx->max_tso &&
 	    attr_size >= offsetof(struct ibv_device_attr_ex, tso_caps) + sizeof(attr->tso_caps)) {
 		attr->tso_caps.max_tso = ctx->max_tso;
@@ -34,7 +34,7 @@ int hcasim_query_port(struct ibv_context *ibctx, uint8_t port, struct ibv_port_a
 {
 	struct ibv_query_port cmd;
 
-	return ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd));
+	return hcasim_error(ibv_cmd_query_port(ibctx, port, attr, &cmd, sizeof(cmd)));
 }
 
 uint64_t hcasim_read_clock(const struct hcasim_context *ctx)
@@ -51,7 +51,7 @@ int hcasim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *valu
 	uint32_t got = 0;
 
 	if (!check_comp_mask(values->comp_mask, IBV_VALUES_MASK_RAW_CLOCK))
-		return EINVAL;
+		return hcasim_error(EOPNOTSUPP);
 	if (values->comp_mask & IBV_VALUES_MASK_RAW_CLOCK) {
 		values->raw_clock.tv_sec = 0;
 		values->raw_clock.tv_nsec = hcasim_read_clock(to_hctx(ibctx));

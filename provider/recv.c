@@ -49,7 +49,7 @@ int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
 	/* IBTA 10.3.1: receives may be posted in every state but RESET. */
 	if (ibqp->state == IBV_QPS_RESET || !rq->count) {
 		*bad_wr = wr;
-		return EINVAL;
+		return hcasim_error(EINVAL);
 	}
 	if (rq->locking)
 		pthread_spin_lock(&rq->lock);
@@ -65,5 +65,5 @@ int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
 	hcasim_store_record(&qp->record->rq_pi, atomic_load_explicit(&rq->pi, memory_order_relaxed));
 	if (rq->locking)
 		pthread_spin_unlock(&rq->lock);
-	return err;
+	return hcasim_error(err);
 }

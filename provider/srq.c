@@ -164,22 +164,24 @@ int hcasim_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int attr
 	struct ibv_modify_srq cmd = {};
 	int err;
 
+	if (attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
+		return hcasim_error(EOPNOTSUPP);
 	if (!(attr_mask & IBV_SRQ_MAX_WR))
-		return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
+		return hcasim_error(ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd)));
 	lock(srq);
 	err = attr->max_wr < srq->used ? EINVAL
 				       : ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
 	if (!err)
 		srq->max_wr = attr->max_wr;
 	unlock(srq);
-	return err;
+	return hcasim_error(err);
 }
 
 int hcasim_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 {
 	struct ibv_query_srq cmd;
 
-	return ibv_cmd_query_srq(ibsrq, attr, &cmd, sizeof(cmd));
+	return hcasim_error(ibv_cmd_query_srq(ibsrq, attr, &cmd, sizeof(cmd)));
 }
 
 int hcasim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
@@ -215,7 +217,7 @@ int hcasim_destroy_srq(struct ibv_srq *ibsrq)
 		leave(srq);
 	pthread_mutex_unlock(&ctx->table_lock);
 	if (err)
-		return err;
+		return hcasim_error(err);
 	hcasim_unmap(&srq->map);
 	pthread_spin_destroy(&srq->lock);
 	hcasim_buf_free(&srq->slot_buf, srq->pd);
@@ -261,7 +263,7 @@ int hcasim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct i
 	udma_to_device_barrier();
 	hcasim_store_record(&srq->record->pi, srq->pi);
 	unlock(srq);
-	return err;
+	return hcasim_error(err);
 }
 
 int hcasim_srq_ended(struct hcasim_srq *srq, uint16_t tag, uint64_t *wr_id)

@@ -189,7 +189,7 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 	int err;
 
 	if (!sq->open)
-		return EINVAL;
+		return hcasim_error(EINVAL);
 	if (!sq->err && sq->wqe.rule)
 		fail(sq, hcasim_wqe_end(qp));
 	err = sq->err;
@@ -197,7 +197,7 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 		hcasim_sq_publish(qp);
 	sq->open = false;
 	hcasim_sq_unlock(sq);
-	return err;
+	return hcasim_error(err);
 }
 
 static const struct ibv_qp_ex wr_ops = {

@@ -33,5 +33,5 @@ int hcasim_close_xrcd(struct ibv_xrcd *ibxrcd)
 	err = ibv_cmd_close_xrcd(&xrcd->vxrcd);
 	if (!err)
 		free(xrcd);
-	return err;
+	return hcasim_error(err);
 }

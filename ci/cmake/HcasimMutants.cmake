@@ -5,7 +5,7 @@ option(HCASIM_MUTANTS "build with the faults of conformance/mutants/mutants.yaml
 
 function(hcasim_plant_mutants)
   set(catalogue ${CMAKE_SOURCE_DIR}/conformance/mutants/mutants.yaml)
-  set(plant ${CMAKE_SOURCE_DIR}/conformance/hcasim_conform/plant.py)
+  set(plant ${CMAKE_SOURCE_DIR}/conformance/hcasim_conform/mutants/plant.py)
   set(copies ${CMAKE_BINARY_DIR}/mutants)
   execute_process(COMMAND ${HCASIM_PYTHON} ${plant} ${catalogue} ${CMAKE_SOURCE_DIR} ${copies}
     OUTPUT_VARIABLE files ERROR_VARIABLE message RESULT_VARIABLE failed OUTPUT_STRIP_TRAILING_WHITESPACE)

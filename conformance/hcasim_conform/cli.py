@@ -11,14 +11,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import commands, device, results, taps, terminal, versions
-from .cells import LEVELS
-from .dut import DutError, load
-from .enumeration import Enumerator
-from .explain import explain
-from .selection import COVERING, EXHAUSTIVE, SelectionError, Selector, shard_of
-from .session import Session, run
-from .tables import Tables
+from hcasim_conform import commands
+from hcasim_conform.run import device
+from hcasim_conform.report import results
+from hcasim_conform.taps import judge as taps
+from hcasim_conform.report import terminal
+from hcasim_conform.run import versions
+from hcasim_conform.model.cells import LEVELS
+from hcasim_conform.run.dut import DutError, load
+from hcasim_conform.select.enumeration import Enumerator
+from hcasim_conform.select.explain import explain
+from hcasim_conform.select.selection import COVERING, EXHAUSTIVE, SelectionError, Selector, shard_of
+from hcasim_conform.run.session import Session, run
+from hcasim_conform.model.tables import Tables
 
 EPILOG = "Also: hcasim conform merge (shards into one run), hcasim conform report (runs side by side); each has --help."
 PYTEST_OK, PYTEST_FAILED = 0, 1

@@ -8,8 +8,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import diff, junit, merge, mutants, results, terminal
-from .report import write_html
+from hcasim_conform.report import diff
+from hcasim_conform.report import junit
+from hcasim_conform.report import merge
+from hcasim_conform.mutants import judge as mutants
+from hcasim_conform.report import results
+from hcasim_conform.report import terminal
+from hcasim_conform.report.html import write_html
 
 STYLE = {
     "worse": "bold red",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Included first by the copies of source files that hcasim_conform/plant.py makes, and by nothing else: the
+ * Included first by the copies of source files that hcasim_conform/mutants/plant.py makes, and by nothing else: the
  * environment variable HCASIM_MUTANT names the one fault that is there.
  */
 #ifndef HCASIM_MUTANT_H

@@ -20,10 +20,10 @@
 #include <CUnit/TestRun.h>
 #include <CUnit/TestDB.h>
 
-#include "patience.h"
-#include "peer/agent.h"
-#include "peer/far.h"
-#include "query.h"
+#include "judge/watchdog.h"
+#include "remote/agent.h"
+#include "remote/remote.h"
+#include "link/query.h"
 #include "run.h"
 
 #define PEER_ENDED_BADLY 3
@@ -105,7 +105,7 @@ static void test_cell(void)
 	emit(json_pack("{s:s}", "begin", cell->id));
 	inject(cell->id);
 	run_cell(&runner, cell, &res);
-	broken = far_broken();
+	broken = remote_broken();
 	if (broken) { /* whatever else went wrong went wrong because of it */
 		res.verdict.num = 0;
 		fault(&res.verdict, "%s", broken);
@@ -119,7 +119,7 @@ static void test_cell(void)
 		       clock_value(dut_clock(&runner.dut)), "qpn", (json_int_t)res.log.qpn[0],
 		       (json_int_t)res.log.qpn[1], "posts", res.log.posts, "from",
 		       address(&runner.dut.requester), "to", address(&runner.dut.responder), "late",
-		       patience_lost() ? json_true() : NULL));
+		       watchdog_lost() ? json_true() : NULL));
 	if (broken) /* another runner, with another peer, goes on behind this cell */
 		_exit(1);
 	CU_assertImplementation(!res.verdict.num, __LINE__, res.verdict.fault[0], __FILE__, cell->id,

@@ -13,10 +13,10 @@
 #undef ibv_post_recv
 #undef ibv_post_srq_recv
 #undef rdma_post_writev
-#include "cm.h"
-#include "names.h"
-#include "plan.h"
-#include "writev.h"
+#include "link/cm.h"
+#include "cell/names.h"
+#include "post/plan.h"
+#include "execute/writev.h"
 
 #define TIMEOUT_MS 5000
 #define SGES       (CELL_MAX_WR * CELL_MAX_SGE)

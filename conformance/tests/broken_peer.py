@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Stands between a runner and its real peer, hands on what they say, and breaks once: HOW NAME COUNT MARK COMMAND...
 
-HOW at the COUNT-th call NAME, unless another one has left the file MARK when it did so. A peer command of the tests. The frames are those of conformance/runner/peer/wire.h.
+HOW at the COUNT-th call NAME, unless another one has left the file MARK when it did so. A peer command of the tests. The frames are those of conformance/runner/remote/wire.h.
 """
 import os
 import signal

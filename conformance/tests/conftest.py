@@ -11,9 +11,9 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from hcasim_conform.covering import base, covering  # noqa: E402
-from hcasim_conform.enumeration import Enumerator  # noqa: E402
-from hcasim_conform.tables import Tables  # noqa: E402
+from hcasim_conform.select.covering import base, covering  # noqa: E402
+from hcasim_conform.select.enumeration import Enumerator  # noqa: E402
+from hcasim_conform.model.tables import Tables  # noqa: E402
 
 REPO = HERE.parents[1]
 ATTRIBUTES = (
@@ -49,7 +49,7 @@ def defined(enumerator):
 def cells(enumerator):
     """The cells that every run has."""
     blocks = enumerator.blocks.values()
-    return [b.cell(where) for b in blocks for where in base(b)] + list(enumerator.beside.values())
+    return [b.cell(where) for b in blocks for where in base(b)] + list(enumerator.extra.values())
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Records of runs that never were, of any size, for the tests of what is made from records."""
-from hcasim_conform import results
+from hcasim_conform.report import results
 
 OPS = {"send": "SEND", "send_imm": "SEND_WITH_IMM", "rdma_write": "RDMA_WRITE", "rdma_read": "RDMA_READ"}
 TYPES = ("RC", "UC", "UD", "RAW_PACKET", "XRC_SEND")

@@ -5,7 +5,11 @@ import json
 import jsonschema
 import pytest
 
-from hcasim_conform import capabilities, cli, drive, dut, results
+from hcasim_conform.model import capabilities
+from hcasim_conform import cli
+from hcasim_conform.run import drive
+from hcasim_conform.run import dut
+from hcasim_conform.report import results
 
 PICK = "wr/send/rc/sge/-/signaled or wr/flush/rc/none/-/signaled"
 

@@ -3,7 +3,8 @@
 import pytest
 import records
 
-from hcasim_conform import cli, results
+from hcasim_conform import cli
+from hcasim_conform.report import results
 
 BASE = "wr/send/rc/sge/-/signaled"
 OTHER = "wr/send/rc/sge/-/fence"

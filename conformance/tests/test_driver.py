@@ -5,7 +5,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hcasim_conform import cli, drive, dut, results
+from hcasim_conform import cli
+from hcasim_conform.run import drive
+from hcasim_conform.run import dut
+from hcasim_conform.report import results
 
 FIRST = "wr/send/rc/sge/-/signaled"
 SECOND = "wr/send/rc/sge/-/solicited"
@@ -83,7 +86,7 @@ def test_a_hang_costs_one_cell(conform, monkeypatch):
 
     def impatient(self, *args):
         make(self, *args)
-        self.watchdog = 0.5
+        self.silence = 0.5
 
     monkeypatch.setattr(drive.GroupRun, "__init__", impatient)
     status, data = conform(FAKE_HANG=SECOND)
@@ -257,7 +260,7 @@ def test_a_shard_without_cells_is_no_failure(conform):
 
 def test_many_cells_are_run_briefly(monkeypatch, conform):
     """The runner is told; cells that pass have no calls then."""
-    from hcasim_conform import session
+    from hcasim_conform.run import session
 
     monkeypatch.setattr(session, "MANY", 3)
     seen = []

@@ -12,9 +12,10 @@ import yaml
 from scapy.contrib.roce import BTH
 from scapy.utils import PcapReader
 
-from hcasim_conform import dut, results
-from hcasim_conform.cells import defined
-from hcasim_conform.covering import base
+from hcasim_conform.run import dut
+from hcasim_conform.report import results
+from hcasim_conform.model.cells import defined
+from hcasim_conform.select.covering import base
 
 SCHEMA = json.loads(results.SCHEMA.read_text(encoding="utf-8"))
 CELLS = "wr/send/rc/sge/ and not ip_csum"
@@ -169,8 +170,8 @@ def of_all_kinds(enumerator):
     for head in WHOLE:
         block = enumerator.blocks[tuple(head.split("/"))]
         ids += [block.id_of(where) for where in base(block)]
-    beside = [c for c in enumerator.beside.values() if c.api in ("recv", "srq", "writev") and defined(c)]
-    return list(dict.fromkeys(ids + [c.id for c in beside]))
+    extra = [c for c in enumerator.extra.values() if c.api in ("recv", "srq", "writev") and defined(c)]
+    return list(dict.fromkeys(ids + [c.id for c in extra]))
 
 
 def program_of(rows):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hcasim_conform import axes
-from hcasim_conform.enumeration import Enumerator
+from hcasim_conform.model import axes
+from hcasim_conform.select.enumeration import Enumerator
 
 TYPES = ("RC", "UC", "UD", "RAW_PACKET", "XRC_SEND")
 STABLE = Path(__file__).with_name("stable_ids.txt")

@@ -3,7 +3,7 @@
 import subprocess
 
 from conftest import REPO
-from hcasim_conform import results
+from hcasim_conform.report import results
 
 PARTS = 50
 

@@ -2,8 +2,8 @@
 """What is derived for single cells, held against what a reader of the pages would say."""
 import pytest
 
-from hcasim_conform import expect as ex
-from hcasim_conform.cells import defined as is_run
+from hcasim_conform.model import expect as ex
+from hcasim_conform.model.cells import defined as is_run
 
 
 def expect(by_id, cell_id):

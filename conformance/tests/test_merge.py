@@ -3,7 +3,8 @@
 import pytest
 import records
 
-from hcasim_conform import cli, results
+from hcasim_conform import cli
+from hcasim_conform.report import results
 
 CELLS = [row["id"] for row in records.rows(10)]
 UNDEFINED = {"UNDEFINED, never run": 4}

@@ -6,7 +6,9 @@ import pytest
 import yaml
 
 from conftest import REPO
-from hcasim_conform import dut, mutants, plant
+from hcasim_conform.run import dut
+from hcasim_conform.mutants import judge as mutants
+from hcasim_conform.mutants import plant
 
 CELL = "wr/send/rc/sge/-/signaled"
 

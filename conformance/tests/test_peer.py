@@ -12,9 +12,12 @@ import pytest
 import yaml
 
 from peer_frames import CALLS, HEAD
-from hcasim_conform import cli, drive, dut, results
-from hcasim_conform.covering import base
-from hcasim_conform.enumeration import Enumerator
+from hcasim_conform import cli
+from hcasim_conform.run import drive
+from hcasim_conform.run import dut
+from hcasim_conform.report import results
+from hcasim_conform.select.covering import base
+from hcasim_conform.select.enumeration import Enumerator
 
 HERE = Path(__file__).resolve().parent
 MAGIC = 0x4C435048

@@ -8,7 +8,9 @@ import pytest
 import records
 from browser import Browser
 
-from hcasim_conform import cli, report, results
+from hcasim_conform import cli
+from hcasim_conform.report import html as report
+from hcasim_conform.report import results
 
 PHONE, DESK = (360, 740), (1280, 860)
 CELL = "wr/rdma_write/uc/sge/-/signaled"

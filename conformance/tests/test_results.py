@@ -9,7 +9,9 @@ import jsonschema
 import pytest
 import records
 
-from hcasim_conform import junit, results, versions
+from hcasim_conform.report import junit
+from hcasim_conform.report import results
+from hcasim_conform.run import versions
 
 ARTEFACT = {"kind": "wqe", "path": "trace-1/wqe.log", "text": "op SEND\nflags SIGNALED"}
 

@@ -4,11 +4,12 @@ from itertools import combinations
 
 import pytest
 
-from hcasim_conform import cli, selection
-from hcasim_conform.cells import defined as is_run
-from hcasim_conform.covering import base
-from hcasim_conform.explain import explain
-from hcasim_conform.selection import EXHAUSTIVE, SelectionError, Selector
+from hcasim_conform import cli
+from hcasim_conform.select import selection
+from hcasim_conform.model.cells import defined as is_run
+from hcasim_conform.select.covering import base
+from hcasim_conform.select.explain import explain
+from hcasim_conform.select.selection import EXHAUSTIVE, SelectionError, Selector
 
 # Some of the operations: with and without data, receives and setters; the whole product takes its time.
 SOME = ("send_imm", "rdma_read", "bind_mw", "send_tso", "atomic_write")
@@ -57,14 +58,14 @@ def test_every_value_of_an_axis_stands_alone_on_every_qp_type(enumerator, chosen
                 assert block.id_of(where) in ids or not is_run(block.cell(where))
 
 
-def test_the_cells_beside_the_product_always_run(enumerator, chosen):
+def test_the_extra_cells_always_run(enumerator, chosen):
     ids = {c.id for c in chosen(3)}
-    assert {c.id for c in enumerator.beside.values() if is_run(c)} <= ids
+    assert {c.id for c in enumerator.extra.values() if is_run(c)} <= ids
 
 
 def test_a_seed_chooses_and_does_so_again(enumerator, tables, chosen):
-    from hcasim_conform.covering import covering
-    from hcasim_conform.enumeration import Enumerator
+    from hcasim_conform.select.covering import covering
+    from hcasim_conform.select.enumeration import Enumerator
 
     first = [c.id for c in chosen(0)]
     assert [c.id for c in covering(Enumerator(tables), 0)] == first
@@ -228,7 +229,7 @@ def test_explain_knows_what_the_seed_chose(tables, selector):
 
 def test_explain_every_kind_of_cell(tables, selector):
     """Nothing that is posted is without words."""
-    for cell in [c for c in selector.of_mode()[::199]] + list(selector.enumerator.beside.values())[::17]:
+    for cell in [c for c in selector.of_mode()[::199]] + list(selector.enumerator.extra.values())[::17]:
         assert "expected" in said(tables, selector, cell.id)[0]
 
 

@@ -6,7 +6,8 @@ import subprocess
 import pytest
 import yaml
 
-from hcasim_conform import dut, results
+from hcasim_conform.run import dut
+from hcasim_conform.report import results
 
 GOOD = ("wr/send/rc/sge/-/signaled", "wr/send/rc/sge/-/solicited", "wr/send/rc/sge/-/fence")
 CELL = GOOD[1]

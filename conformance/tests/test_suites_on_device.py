@@ -8,7 +8,9 @@ import subprocess
 
 import pytest
 
-from hcasim_conform import drive, dut, suites
+from hcasim_conform.run import drive
+from hcasim_conform.run import dut
+from hcasim_conform import suites
 
 # case, where the line is changed (a path of keys), the new value, words of the fault
 DOCTORED = [
@@ -37,6 +39,20 @@ DOCTORED = [
     ("keys/rc/other-pd-rdma_write", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
     ("keys/rc/dereg-rdma_read", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
     ("keys/rc/local-no-right-rdma_read", ("args", "without"), 0, "status SUCCESS, expected LOC_PROT_ERR"),
+    ("keys/rc/local-atomic_cmp_swp", ("args", "bad_lkey"), 0, "status SUCCESS, expected LOC_PROT_ERR"),
+    (
+        "keys/rc/rkey-rdma_write_imm",
+        ("status",),
+        "LOC_PROT_ERR",
+        "status REM_ACCESS_ERR, expected LOC_PROT_ERR",
+    ),
+    (
+        "keys/rc/zero-based-remote-rdma_write",
+        ("args", "access"),
+        0,
+        "status REM_ACCESS_ERR, expected SUCCESS",
+    ),
+    ("mw/rc/new-key", ("args", "bits"), 1, "status REM_ACCESS_ERR, expected SUCCESS"),
     ("mw/rc/last-byte-exceeded", ("args", "at"), 120, "status SUCCESS, expected REM_ACCESS_ERR"),
     ("mw/rc/read-only", ("args", "without"), 0, "status SUCCESS, expected REM_ACCESS_ERR"),
     ("mw/rc/bind-beyond-region", ("args", "shift"), 0, "status SUCCESS, expected MW_BIND_ERR"),

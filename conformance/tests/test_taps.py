@@ -8,8 +8,13 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from hcasim_conform import artefacts, cli, hostlink, packets, taps, wire
-from hcasim_conform.traces import Piece
+from hcasim_conform.taps import artefacts
+from hcasim_conform import cli
+from hcasim_conform.taps import hostlink
+from hcasim_conform.taps import packets
+from hcasim_conform.taps import judge as taps
+from hcasim_conform.taps import wire
+from hcasim_conform.taps.traces import Piece
 
 HERE, FAR = "10.0.0.1", "10.0.0.2"
 QP, TO, PSN, MTU = 0x11, 0x22, 0xFFFFFE, 1024

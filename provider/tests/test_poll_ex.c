@@ -37,7 +37,7 @@ static void test_walk(void)
 	/* Nothing is held after ENOENT: a second try must not block. */
 	CU_ASSERT_EQUAL(ibv_start_poll(cqx, &attr), ENOENT);
 	attr.comp_mask = 1;
-	CU_ASSERT_EQUAL(ibv_start_poll(cqx, &attr), EINVAL);
+	CU_ASSERT_EQUAL(ibv_start_poll(cqx, &attr), EOPNOTSUPP);
 	attr.comp_mask = 0;
 	fill(&rig, 3);
 	CU_ASSERT_EQUAL_FATAL(ibv_start_poll(cqx, &attr), 0);
@@ -131,7 +131,7 @@ static void test_rt_values(void)
 	CU_ASSERT_EQUAL(values.raw_clock.tv_nsec, 123456789012345ll);
 	CU_ASSERT_EQUAL(values.comp_mask, IBV_VALUES_MASK_RAW_CLOCK);
 	values.comp_mask = 1 << 5;
-	CU_ASSERT_EQUAL(hcasim_query_rt_values(&rig.ctx->ibv_ctx.context, &values), EINVAL);
+	CU_ASSERT_EQUAL(hcasim_query_rt_values(&rig.ctx->ibv_ctx.context, &values), EOPNOTSUPP);
 	rig_close(&rig);
 }
 

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The adapter: its life, its stages, its ports. */
-#include "core/core.h"
+#include "core/egress/egress.h"
+#include "core/ingress/ingress.h"
+#include "core/memory/memory.h"
+#include "core/queues/page_request.h"
+#include "core/queues/queues.h"
+#include "core/requester/requester.h"
+#include "core/responder/responder.h"
+#include "core/stages.h"
+#include "core/wire/wire.h"
 
-static const struct stage {
-	const char *name;
-	bool (*pending)(const struct hca *hca, struct hca_work *w);
-	void (*step)(struct hca *hca);
-} stages[HCA_NUM_STAGES] = {
+static const struct stage stages[HCA_NUM_STAGES] = {
 	[HCA_STAGE_DOORBELL] = {"doorbell", doorbell_pending, doorbell_step},
 	[HCA_STAGE_FETCH] = {"fetch", fetch_pending, fetch_step},
 	[HCA_STAGE_DECODE] = {"decode", decode_pending, decode_step},
@@ -19,47 +23,16 @@ static const struct stage {
 	[HCA_STAGE_EVENT] = {"event", event_pending, event_step},
 };
 
+static const qp_hook changed[] = {
+	sq_advance,      srq_last_wqe,     fetch_changed, packetise_changed,
+	respond_changed, complete_changed, rx_changed,    NULL,
+};
+static const qp_hook failed[] = {requester_failed, rx_flush_parked, rq_poll_soon, NULL};
+static const struct parts parts = {stages, changed, failed};
+
 const char *hca_stage_name(enum hca_stage stage)
 {
 	return (unsigned int)stage < HCA_NUM_STAGES ? stages[stage].name : "?";
-}
-
-bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_work *work)
-{
-	struct hca_work none = {0};
-	struct hca_work *w = work ? work : &none;
-
-	*w = (struct hca_work){.items = 1};
-	return stages[stage].pending(hca, w);
-}
-
-void hca_stage_step(struct hca *hca, enum hca_stage stage)
-{
-	stages[stage].step(hca);
-	hca_announce(hca);
-}
-
-void hca_announce(struct hca *hca)
-{
-	struct hca_work w = {.items = 1};
-	uint32_t i, now = 0, fresh;
-	hca_ps first = timer_first(hca);
-
-	if (hca->dying)
-		return;
-	for (i = 0; i < HCA_NUM_STAGES; i++)
-		if (stages[i].pending(hca, &w))
-			now |= 1u << i;
-	fresh = now & ~hca->was_pending;
-	hca->was_pending = now;
-	for (; fresh; fresh &= fresh - 1)
-		if (hca->ops.stage_ready)
-			hca->ops.stage_ready(hca->host, (enum hca_stage)__builtin_ctz(fresh));
-	if (first != hca->told_deadline) {
-		hca->told_deadline = first;
-		if (hca->ops.timer)
-			hca->ops.timer(hca->host, first);
-	}
 }
 
 void hca_timers(struct hca *hca)
@@ -146,6 +119,7 @@ struct hca *hca_create(const struct hca_config *cfg, const struct hca_personalit
 	if (!hca->cfg.max_rd_atomic)
 		hca->cfg.max_rd_atomic = 16;
 	hca->pers = pers;
+	hca->parts = &parts;
 	hca->ops = *ops;
 	hca->host = host;
 	hca->told_deadline = HCA_PS_NEVER;

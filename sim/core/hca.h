@@ -199,6 +199,9 @@ int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr,
 /* -EBUSY from hca_mr_modify() and hca_mr_destroy(): memory windows are bound to the region. */
 int hca_mr_destroy(struct hca *hca, uint32_t key);
 
+/* -ENOENT: there is no such key, -EINVAL: it is a window's. */
+int hca_mr_query(const struct hca *hca, uint32_t key, struct hca_mr_attr *attr);
+
 /*
  * On-demand paging: a region of HCASIM_ACCESS_ON_DEMAND starts without a page. An access that finds one missing makes
  * a page request: an event HCASIM_EQE_TYPE_PAGE_REQUEST, whose number is its token. The driver half asks what for,
@@ -216,6 +219,9 @@ struct hca_page_range {
 /* How many ranges the request has, at most `max` of which are filled in; -EINVAL: there is no such request. */
 int hca_page_request(struct hca *hca, uint32_t token, struct hca_page_range *range, uint32_t max);
 int hca_page_response(struct hca *hca, uint32_t token, bool mapped);
+/* The pages that a part of an on-demand region lies in. -EFAULT: it is none of the region. */
+int hca_mr_pages(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t len, bool write,
+		 struct hca_page_range *range);
 /* The pages are there from now on, to be written to if `write`. -EINVAL: no on-demand region has this key. */
 int hca_mr_map(struct hca *hca, const struct hca_page_range *range, bool prefetch);
 /* They are no longer, in any region of the address space. Returns how many were. */

@@ -1,39 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs: their life, and which stages have work for them. */
-#include "core/core.h"
-
-struct qp *qp_find(const struct hca *hca, uint32_t qpn)
-{
-	return numbers_find(&hca->qp, qpn);
-}
-
-void qp_get(struct qp *qp)
-{
-	qp->refs++;
-}
-
-void qp_put(struct hca *hca, struct qp *qp)
-{
-	if (--qp->refs)
-		return;
-	free(qp->rq.slots);
-	free(qp->resp.saved);
-	free(qp);
-}
-
-/* Every change of a QP ends here: retires what has ended, and queues the QP where it can go on. */
-void qp_update(struct hca *hca, struct qp *qp)
-{
-	if (qp->dead)
-		return;
-	sq_advance(hca, qp);
-	srq_last_wqe(hca, qp);
-	list_set(&hca->fetch_qps, &qp->on_fetch, qp_can_fetch(qp));
-	list_set(&hca->tx_qps, &qp->on_tx, qp_can_send(qp));
-	list_set(&hca->respond_qps, &qp->on_respond, qp_can_respond(qp));
-	list_set(&hca->cpl_qps, &qp->on_cpl, qp_can_complete(qp));
-	list_set(&hca->rx_qps, &qp->on_rx, qp_can_rx(qp));
-}
+/* Queue pairs: their life. */
+#include "core/ingress/ingress.h"
+#include "core/memory/memory.h"
+#include "core/queues/queues.h"
+#include "core/requester/requester.h"
+#include "core/responder/responder.h"
+#include "core/stages.h"
 
 static bool power_of_two(uint32_t n)
 {
@@ -166,27 +138,12 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	return 0;
 }
 
-static void sq_clear(struct hca *hca, struct qp *qp)
-{
-	struct timer timer = qp->sq.timer;
-	struct wqe *w;
-
-	while ((w = qp->sq.head)) {
-		qp->sq.head = w->next;
-		wqe_put(hca, w);
-	}
-	memset(&qp->sq, 0, sizeof(qp->sq));
-	qp->sq.timer = timer;
-	qp->sq.ring = qp->c.sq;
-}
-
 /* RESET (IBTA 10.3.1.1): as if just created. What is under way belongs to an earlier epoch from now on. */
 void qp_clear(struct hca *hca, struct qp *qp)
 {
 	struct resp *resp = &qp->resp;
 	struct atomic_result *saved = resp->saved;
 
-	timer_cancel(hca, &qp->sq.timer);
 	timer_cancel(hca, &qp->rq.poll);
 	if (qp->epoch) {
 		doorbell_forget(hca, qp);
@@ -213,16 +170,4 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	qp->mtu = 4096;
 	qp->last_wqe_told = false;
 	qp->epoch++;
-}
-
-/* ERR (IBTA 10.3.1.6): nothing is sent or received any more; both queues are flushed. */
-void qp_error(struct hca *hca, struct qp *qp)
-{
-	if (qp->a.state == HCASIM_QPS_ERR || qp->a.state == HCASIM_QPS_RESET)
-		return;
-	qp->a.state = HCASIM_QPS_ERR;
-	timer_cancel(hca, &qp->sq.timer);
-	qp->sq.rnr_wait = false;
-	rx_flush_parked(hca, qp);
-	rq_poll_soon(hca, qp);
 }

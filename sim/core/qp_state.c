@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Attributes and states of queue pairs. That a transition is legal has been checked by the caller. */
-#include "core/core.h"
+#include "core/requester/requester.h"
+#include "core/responder/responder.h"
+#include "core/stages.h"
+#include "core/wire/wire.h"
 
 static bool av_ok(const struct hca *hca, const struct hca_av *av)
 {

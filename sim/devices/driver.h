@@ -124,6 +124,7 @@ struct drv_qp_init {
 
 /* Upcalls that the driver makes when its event queue says so. */
 struct drv_upcalls {
+	void (*page_request)(struct drv_device *dev, uint32_t token);
 	void (*completion)(struct drv_cq *cq);
 	void (*async_cq)(struct drv_cq *cq, uint32_t ibv_event); /* enum ibv_event_type values */
 	void (*async_qp)(struct drv_qp *qp, uint32_t ibv_event);
@@ -164,6 +165,16 @@ struct drv_ops {
 	int (*rereg_mr)(struct drv_mr *mr, uint32_t flags, uint64_t start, uint64_t length, uint64_t iova,
 			uint32_t access, struct drv_pd *pd);
 	int (*dereg_mr)(struct drv_mr *mr);
+	/* On-demand paging, as hca_page_request() and those that follow it in core/hca.h; NULL: none. */
+	int (*page_request)(struct drv_device *dev, uint32_t token, struct hca_page_range *range,
+			    uint32_t max);
+	void (*page_response)(struct drv_device *dev, uint32_t token, bool mapped);
+	int (*map_pages)(struct drv_device *dev, const struct hca_page_range *range, bool prefetch);
+	void (*unmap_pages)(struct drv_device *dev, uint32_t pasid, uint64_t va, uint64_t len);
+	/* The pages of an SGE. -ENOENT: its key is no on-demand region's, -EINVAL: it is a window's, -EPERM: of another
+	 * PD, or not to be written to, -EFAULT: out of bounds. */
+	int (*prefetch_range)(struct drv_pd *pd, const struct ib_uverbs_sge *sge, bool write,
+			      struct hca_page_range *out);
 	int (*alloc_mw)(struct drv_mw *mw, struct drv_udata *u);
 	int (*dealloc_mw)(struct drv_mw *mw);
 	int (*create_cq)(struct drv_cq *cq, uint32_t cqe, uint32_t comp_vector, uint32_t flags,

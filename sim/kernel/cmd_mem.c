@@ -89,6 +89,15 @@ static int pin(struct call *c, uint64_t start, uint64_t length, uint32_t access)
 	return c->t->ops->pin_check(c->t, first, last - first, access & WRITABLE);
 }
 
+/* A region's memory: pinned now, or brought in as it is needed. */
+static int take_memory(struct call *c, uint64_t start, uint64_t length, uint64_t iova, uint32_t access)
+{
+	if (!(access & IB_UVERBS_ACCESS_ON_DEMAND))
+		return pin(c, start, length, access);
+	c->reply->watch = true;
+	return odp_check(c->f->dev, start, length, iova, access);
+}
+
 static bool same_page_offset(uint64_t a, uint64_t b)
 {
 	return !((a ^ b) & (KPAGE_SIZE - 1));
@@ -101,7 +110,7 @@ static int make_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct
 	struct drv_mr *mr;
 	int ret;
 
-	ret = pin(c, cmd->start, cmd->length, cmd->access_flags);
+	ret = take_memory(c, cmd->start, cmd->length, cmd->hca_va, cmd->access_flags);
 	if (!ret)
 		ret = call_udata(c, &udata);
 	if (ret)
@@ -161,7 +170,8 @@ static int rereg(struct call *c, struct uobj *u, struct uobj *pd, const struct i
 	int ret = 0;
 
 	if (trans || (cmd->flags & REREG_ACCESS))
-		ret = pin(c, trans ? cmd->start : u->mr.start, trans ? cmd->length : u->mr.length, access);
+		ret = take_memory(c, trans ? cmd->start : u->mr.start, trans ? cmd->length : u->mr.length,
+				  trans ? cmd->hca_va : u->mr.iova, access);
 	if (!ret)
 		ret = kdev_ops(c->f->dev)->rereg_mr(mr, cmd->flags, cmd->start, cmd->length, cmd->hca_va,
 						    access, pd ? pd->drv : NULL);

@@ -99,6 +99,7 @@ int m_async_event_alloc(struct call *c);
 int m_destroyed(struct call *c);
 int m_query_pd(struct call *c);
 int m_query_mr(struct call *c);
+int m_advise_mr(struct call *c);
 int m_not_supported(struct call *c);
 int m_cq_create(struct call *c);
 int m_cq_destroy(struct call *c);

@@ -69,6 +69,7 @@ static void upcall_async_port(struct drv_device *dev, uint8_t port, uint32_t eve
 }
 
 static const struct drv_upcalls upcalls = {
+	.page_request = odp_page_request,
 	.completion = upcall_completion,
 	.async_cq = upcall_async_cq,
 	.async_qp = upcall_async_qp,
@@ -97,6 +98,7 @@ int kdev_probe(struct kdev *d, struct kernel *k, unsigned int index)
 	TAILQ_INIT(&d->files);
 	LIST_INIT(&d->xrcds);
 	LIST_INIT(&d->xrc_qps);
+	LIST_INIT(&d->page_works);
 	ret = kdev_ops(d)->probe(&d->drv, &upcalls);
 	if (ret)
 		return ret;
@@ -170,6 +172,8 @@ void kernel_destroy(struct kernel *k)
 {
 	if (!k)
 		return;
+	for (unsigned int i = 0; k->ucma && i < k->num_devices; i++)
+		odp_cancel(&k->dev[i]);
 	if (k->ucma)
 		ucma_exit(k);
 	for (unsigned int i = 0; i < k->num_devices; i++)

@@ -33,6 +33,8 @@ struct task_ops {
 	int (*copy_to_user)(struct task *t, uint64_t dst, const void *src, size_t len);
 	/* Every byte of the range is mapped (and writable, if `write`): what pinning would find. 0, -EFAULT, -ENOMEM. */
 	int (*pin_check)(struct task *t, uint64_t addr, uint64_t len, bool write);
+	/* resident[i] says whether page i from `addr` on is in memory. 0 or -EFAULT. */
+	int (*resident)(struct task *t, uint64_t addr, uint32_t pages, uint8_t *resident);
 	/* Inode number of the file behind the task's descriptor `fd` (an event pipe or device socket that the
 	 * stand-in made: known by inode), or -EBADF. */
 	int (*fd_inode)(struct task *t, int fd, uint64_t *ino);
@@ -55,7 +57,8 @@ struct kreply {
 	 * `drain_fd`, for events that have been taken: the application's side reads them. */
 	unsigned int drain, drain_other;
 	int drain_fd;
-	bool wait; /* -EAGAIN: the call waits until the file is readable, unless it is non-blocking */
+	bool watch; /* what the application unmaps from now on is told of: kernel_unmapped() */
+	bool wait;  /* -EAGAIN: the call waits until the file is readable, unless it is non-blocking */
 };
 
 struct kernel_config {
@@ -66,6 +69,10 @@ struct kernel_config {
 	const char *sysfs_root;    /* an existing folder in which class/..., devices/... are created */
 	hca_ps (*now)(void *arg);
 	void *now_arg;
+	/* The process of an address space; NULL: it is gone, or the function is not given: no page is ever found. */
+	struct task *(*find_task)(void *arg, uint32_t pasid);
+	void *find_task_arg;
+	hca_ps page_fault, page_fault_per_page; /* what handling a page request takes */
 };
 struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t err_size);
 void kernel_destroy(struct kernel *k);
@@ -83,6 +90,8 @@ int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_
 /* `fd`: a stream socket whose peer the application holds as the file, with inode `ino`: one byte is written to
  * it for each event that waits (up to some), so that poll() on the file says what it says on Linux. */
 void kernel_file_ready(struct kfile *f, int fd, uint64_t ino);
+/* Pages of the application are not what they were: unmapped, dropped, moved, or shared with a child. */
+void kernel_unmapped(struct kernel *k, const struct task *t, uint64_t addr, uint64_t len);
 /* The counters in sysfs become those of now. */
 void kernel_show_counters(struct kernel *k);
 /* Network interface `name`: 1 if it is up, 0 if not; -ENODEV: there is none of that name. */

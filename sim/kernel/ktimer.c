@@ -25,11 +25,16 @@ void ktimer_cancel(struct ktimer *t)
 
 void ktimer_set_ms(struct kernel *k, struct ktimer *t, uint64_t ms)
 {
+	ktimer_set(k, t, ms * MS_PS);
+}
+
+void ktimer_set(struct kernel *k, struct ktimer *t, hca_ps delay)
+{
 	struct ktimer *before;
 
 	ktimer_cancel(t);
 	t->k = k;
-	t->at = k->cfg.now(k->cfg.now_arg) + ms * MS_PS;
+	t->at = k->cfg.now(k->cfg.now_arg) + delay;
 	/* Most timers are set for later than all others. */
 	TAILQ_FOREACH_REVERSE(before, &k->ucma->timers, ktimer_list, link)
 	{

@@ -163,7 +163,7 @@ static const struct method methods[] = {
 	METHOD(OBJ(MR), UVERBS_METHOD_MR_DESTROY, m_destroyed, mr_destroy),
 	METHOD(OBJ(MW), UVERBS_METHOD_MW_DESTROY, m_destroyed, mw_destroy),
 	METHOD(OBJ(MR), UVERBS_METHOD_QUERY_MR, m_query_mr, query_mr),
-	METHOD(OBJ(MR), UVERBS_METHOD_ADVISE_MR, m_not_supported, advise_mr),
+	METHOD(OBJ(MR), UVERBS_METHOD_ADVISE_MR, m_advise_mr, advise_mr),
 	METHOD(OBJ(MR), UVERBS_METHOD_REG_DMABUF_MR, m_not_supported, reg_dmabuf_mr),
 	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_CREATE, m_cq_create, cq_create),
 	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_DESTROY, m_cq_destroy, cq_destroy),

@@ -9,7 +9,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#include "../core/table.h"
+#include "../core/base/table.h"
 #include "hcasim_verbs.h"
 #include "kernel.h"
 
@@ -174,6 +174,7 @@ struct kdev {
 	LIST_HEAD(, xrcd) xrcds;
 	LIST_HEAD(, xrc_qp) xrc_qps;
 	uint32_t last_xrcdn;
+	LIST_HEAD(, page_work) page_works;
 };
 
 struct ucma;
@@ -241,6 +242,16 @@ static inline unsigned int kdev_ifindex(const struct kdev *d, unsigned int port)
 {
 	return IFINDEX_FIRST + d->index * MAX_PORTS + port - 1;
 }
+
+/* ---- On-demand paging -------------------------------------------------------------------------- */
+
+/* The adapter asks for pages: the upcall. */
+void odp_page_request(struct drv_device *drv, uint32_t token);
+void odp_cancel(struct kdev *d);
+/* The address space as a whole is meant. */
+bool odp_is_implicit(uint64_t start, uint64_t length);
+/* 0, -EINVAL, -EOVERFLOW */
+int odp_check(const struct kdev *d, uint64_t start, uint64_t length, uint64_t iova, uint32_t access);
 
 /* ---- Addresses --------------------------------------------------------------------------------- */
 

@@ -129,8 +129,10 @@ int cmd_modify_srq(struct call *c)
 	if (ret)
 		return ret;
 	u = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd.srq_handle);
-	if (!u || (cmd.attr_mask & ~(SRQ_MAX_WR | SRQ_LIMIT)))
+	if (!u)
 		return -EINVAL;
+	if (cmd.attr_mask & ~(SRQ_MAX_WR | SRQ_LIMIT)) /* ib_uverbs leaves this to the driver */
+		return -EOPNOTSUPP;
 	max = cmd.attr_mask & SRQ_MAX_WR ? cmd.max_wr : u->srq.max_wr;
 	if (!max || max > (uint32_t)c->f->dev->attr.base.max_srq_wr)
 		return -EINVAL;

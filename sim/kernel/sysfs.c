@@ -263,6 +263,9 @@ static void port_counters(struct tree *t, const struct kdev *d, const char *port
 	attr(t, dir, "packet_seq_err", "%lu", c.sequence_naks);
 	attr(t, dir, "local_ack_timeout_err", "%lu", c.timeouts);
 	attr(t, dir, "rx_dropped", "%lu", c.rx_dropped);
+	attr(t, dir, "num_page_faults", "%lu", c.page_faults);
+	attr(t, dir, "num_invalidations", "%lu", c.page_invalidations);
+	attr(t, dir, "num_prefetch", "%lu", c.page_prefetches);
 	attr(t, dir, "rx_icrc_encapsulated", "%lu", c.icrc_errors);
 }
 

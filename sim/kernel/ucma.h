@@ -36,6 +36,7 @@ struct ktimer {
 };
 #define MS_PS 1000000000ull
 
+void ktimer_set(struct kernel *k, struct ktimer *t, hca_ps delay);
 void ktimer_set_ms(struct kernel *k, struct ktimer *t, uint64_t ms);
 void ktimer_cancel(struct ktimer *t);
 /* Fires what is due. */

@@ -249,6 +249,8 @@ int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PR
 	}
 	unlock(&mask);
 	errno = saved;
+	if (!ret && reply->watch)
+		pages_watch();
 	if (ret) {
 		memset(reply, 0, sizeof(*reply));
 		reply->ret = ret;
@@ -312,6 +314,7 @@ static void fork_parent(void)
 	sigset_t mask = fork_mask;
 
 	unlock(&mask);
+	pages_forked();
 }
 
 static void fork_child(void)

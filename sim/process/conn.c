@@ -269,6 +269,7 @@ static int64_t do_command(struct conn *c, const struct proto_req *req, struct an
 	else
 		ret = kernel_write(f->kfile, &c->mm->task, req->write.buf, req->write.len, &k);
 	take_reply(f, &k, a);
+	a->msg.watch = k.watch;
 	a->msg.drain.own = k.drain;
 	a->msg.drain.other = k.drain_other;
 	a->msg.drain.fd = k.drain_fd;
@@ -359,6 +360,9 @@ static int64_t dispatch(struct conn *c, struct proto_req *req, struct answer *a)
 		return do_sync(c, req);
 	case PROTO_SHOW:
 		kernel_show_counters(c->server->kernel);
+		return 0;
+	case PROTO_UNMAPPED:
+		kernel_unmapped(c->server->kernel, &c->mm->task, req->unmapped.addr, req->unmapped.len);
 		return 0;
 	case PROTO_LINK:
 		return do_link(c, req);

@@ -397,7 +397,10 @@ PRELOAD_API void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_
 		return map_file(addr, len, prot, flags, fd, file, offset);
 	if ((flags & MAP_FIXED) && len)
 		unmapped(addr, len); /* whatever was there is replaced */
-	return REAL(mmap)(addr, len, prot, flags, fd, offset);
+	addr = REAL(mmap)(addr, len, prot, flags, fd, offset);
+	if ((flags & MAP_FIXED) && addr != MAP_FAILED)
+		pages_gone(addr, len);
+	return addr;
 }
 
 PRELOAD_API void *mmap64(void *addr, size_t len, int prot, int flags, int fd, off64_t offset)
@@ -407,10 +410,15 @@ PRELOAD_API void *mmap64(void *addr, size_t len, int prot, int flags, int fd, of
 
 PRELOAD_API int munmap(void *addr, size_t len)
 {
+	int ret;
+
 	/* First: once the pages are free, another thread may be given them. */
 	if (len && !((uintptr_t)addr & 0xfff))
 		unmapped(addr, len);
-	return REAL(munmap)(addr, len);
+	ret = REAL(munmap)(addr, len);
+	if (!ret)
+		pages_gone(addr, len);
+	return ret;
 }
 
 /* ---- syscall(): see syscall.S ------------------------------------------------------------------ */
@@ -432,9 +440,14 @@ long preload_syscall_mmap(long number, void *addr, size_t len, long prot, long f
 
 long preload_syscall_munmap(long number, void *addr, size_t len)
 {
+	long ret;
+
 	if (len && !((uintptr_t)addr & 0xfff))
 		unmapped(addr, len);
-	return preload_syscall_raw(number, addr, len);
+	ret = preload_syscall_raw(number, addr, len);
+	if (!ret)
+		pages_gone(addr, len);
+	return ret;
 }
 
 long preload_syscall_error(long ret)

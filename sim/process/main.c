@@ -213,6 +213,13 @@ static void irq(void *ctx, unsigned int hca, unsigned int vector)
 	kernel_irq(s->kernel, hca, vector);
 }
 
+static struct task *find_task(void *arg, uint32_t pasid)
+{
+	struct mm *mm = mm_find(arg, pasid);
+
+	return mm ? &mm->task : NULL;
+}
+
 static hca_ps now(void *arg)
 {
 	struct server *s = arg;
@@ -244,12 +251,15 @@ static int start_kernel(struct server *s, const struct options *o)
 	struct kernel_config cfg = {.num_devices = (unsigned int)o->hcas,
 				    .drv = will_watch(&native_drv_ops),
 				    .now = now,
-				    .now_arg = s};
+				    .now_arg = s,
+				    .find_task = find_task,
+				    .find_task_arg = s};
 	char sysfs[400], err[512] = "";
 
 	if (make_folder(o->runtime, PROTO_SYSFS_NAME, sysfs, sizeof(sysfs)))
 		return -1;
 	cfg.sysfs_root = sysfs;
+	machine_page_fault(s->machine, &cfg.page_fault, &cfg.page_fault_per_page);
 	for (unsigned int i = 0; i < o->hcas; i++) {
 		cfg.hca[i] = machine_hca(s->machine, i);
 		cfg.cfg[i] = machine_hca_config(s->machine, i);

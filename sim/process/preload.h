@@ -75,6 +75,15 @@ int file_stat(const char *name, dev_t *rdev);
 /* Counters in sysfs are files: they are written anew before `p`, if it is one or a folder of them, is opened. */
 void file_show(const struct path *p);
 
+/* ---- preload/pages.c: what the application unmaps ------------------------------------------------ */
+
+/* The device process wants to be told from now on. */
+void pages_watch(void);
+/* [addr, addr + len) is not mapped any more as it was. After the call that did it. */
+void pages_gone(const void *addr, size_t len);
+/* fork() has shared all of them with the child. */
+void pages_forked(void);
+
 /* ---- netdev.c: network interfaces ---------------------------------------------------------------- */
 
 /* ioctl() of a simulated interface's flags: true if it was one, and `ret` is the call's result. */

@@ -35,11 +35,12 @@ enum proto_op {
 	PROTO_STAT,      /* -> dev_t */
 	PROTO_IOCTL,
 	PROTO_WRITE,
-	PROTO_MMAP,   /* -> what to map */
-	PROTO_MUNMAP, /* one page of a BAR is no longer mapped */
-	PROTO_SYNC,   /* files closed before this request are released when it returns */
-	PROTO_SHOW,   /* the counters in sysfs are of now when it returns */
-	PROTO_LINK,   /* -> 1: the network interface is up, 0: it is down; after it was set, if asked */
+	PROTO_MMAP,     /* -> what to map */
+	PROTO_MUNMAP,   /* one page of a BAR is no longer mapped */
+	PROTO_SYNC,     /* files closed before this request are released when it returns */
+	PROTO_SHOW,     /* the counters in sysfs are of now when it returns */
+	PROTO_UNMAPPED, /* pages of the process are not what they were; only after a reply that said `watch` */
+	PROTO_LINK,     /* -> 1: the network interface is up, 0: it is down; after it was set, if asked */
 	PROTO_NUM_OPS
 };
 
@@ -76,6 +77,9 @@ struct proto_req {
 			uint64_t bar_offset, len;
 		} munmap;
 		struct {
+			uint64_t addr, len;
+		} unmapped;
+		struct {
 			char name[PROTO_NAME_MAX];
 			uint32_t set; /* 1: set it to `up` */
 			uint32_t up;
@@ -102,6 +106,8 @@ struct proto_reply {
 	uint16_t nfds; /* descriptors that come with this message */
 	uint32_t op;
 	int64_t ret;
+	uint32_t watch; /* 1: the process tells from now on what it unmaps */
+	uint32_t reserved;
 	struct {
 		uint32_t size; /* of the integer at uaddr that receives the number: 4, 8 */
 		uint32_t reserved;

@@ -218,6 +218,26 @@ static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
 	return w.result ? -EFAULT : 0;
 }
 
+static int resident(struct task *t, uint64_t addr, uint32_t pages, uint8_t *out)
+{
+	const uint64_t present = 1ull << 63, page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t entry[512];
+	int fd = mm_of(t)->dead ? -1 : open_proc(t, "pagemap");
+	ssize_t want = 0, n = -1;
+
+	for (uint32_t done = 0; fd >= 0 && done < pages; done += (uint32_t)(n / 8)) {
+		want = (ssize_t)((pages - done < 512 ? pages - done : 512) * sizeof(entry[0]));
+		n = pread(fd, entry, (size_t)want, (off_t)((addr / page + done) * sizeof(entry[0])));
+		if (n <= 0 || n % 8)
+			break;
+		for (uint32_t i = 0; i < n / 8; i++)
+			out[done + i] = !!(entry[i] & present);
+	}
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && n % 8 == 0 ? 0 : -EFAULT;
+}
+
 static int fd_file(struct task *t, int fd, uint64_t *dev, uint64_t *ino)
 {
 	char path[64];
@@ -245,6 +265,7 @@ const struct task_ops usermem_task_ops = {
 	.copy_from_user = copy_from_user,
 	.copy_to_user = copy_to_user,
 	.pin_check = pin_check,
+	.resident = resident,
 	.fd_inode = fd_inode,
 	.fd_file = fd_file,
 };

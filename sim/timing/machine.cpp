@@ -194,6 +194,12 @@ hca_ps machine_now(const struct machine *)
 	return now_ps();
 }
 
+void machine_page_fault(const struct machine *m, hca_ps *fixed, hca_ps *per_page)
+{
+	*fixed = hca_ps(m->profile.host.page_fault);
+	*per_page = hca_ps(m->profile.host.page_fault_per_page);
+}
+
 void machine_mmio_write(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
 			const void *data, uint32_t size, bool wc)
 {

@@ -48,6 +48,8 @@ unsigned int machine_num_hcas(const struct machine *m);
 struct hca *machine_hca(struct machine *m, unsigned int index);
 const struct hca_config *machine_hca_config(const struct machine *m, unsigned int index);
 hca_ps machine_now(const struct machine *m);
+/* What the host's software takes to handle a page request (profile): for each, and for each page of it. */
+void machine_page_fault(const struct machine *m, hca_ps *fixed, hca_ps *per_page);
 
 /*
  * The CPU stored to a BAR, now. `wc`: the page is mapped write-combining: the root port merges such

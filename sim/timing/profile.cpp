@@ -51,7 +51,9 @@ void pcie_figures(std::vector<Figure> &t, Profile &p)
 		  {"root.interleave", "reads", 1, 1024, Figure::WHOLE, 1, &p.root.interleave},
 		  {"root.store_latency", "ns", 0, 1e6, Figure::ANY, ns, &p.root.store_latency},
 		  {"root.wc_buffers", "lines", 1, 64, Figure::WHOLE, 1, &p.root.wc_buffers},
-		  {"root.wc_age", "ns", 1, 1e6, Figure::ANY, ns, &p.root.wc_age}});
+		  {"root.wc_age", "ns", 1, 1e6, Figure::ANY, ns, &p.root.wc_age},
+		  {"host.page_fault", "us", 0, 1e6, Figure::ANY, 1000 * ns, &p.host.page_fault},
+		  {"host.page_fault_per_page", "ns", 0, 1e6, Figure::ANY, ns, &p.host.page_fault_per_page}});
 }
 
 void other_figures(std::vector<Figure> &t, Profile &p)

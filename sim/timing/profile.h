@@ -41,6 +41,9 @@ struct Profile {
 		double wc_buffers, wc_age;
 	} root;
 	struct {
+		double page_fault, page_fault_per_page; /* ps that handling a page request takes */
+	} host;
+	struct {
 		double read_latency; /* ps from the last completion to the engine */
 		double read_gbps;    /* rate at which read data enters the engine */
 		double clock_mhz;

@@ -2,7 +2,7 @@
 /* A request that fails: its status, what becomes of those behind it, and of what is posted afterwards. */
 #include <string.h>
 
-#include "kit.h"
+#include "suites/kit.h"
 
 #define OWN_RECV 0x0e11u /* wr_id of the receive of the QP under test */
 #define LATE     0x1a7eu

@@ -3,7 +3,7 @@
 #include <endian.h>
 #include <string.h>
 
-#include "kit.h"
+#include "suites/kit.h"
 
 #define ETH 14
 #define IP  20

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kit.h"
+#include "suites/kit.h"
 
-#define SIZE 4096
+#define SIZE   4096
+#define OFFSET 256 /* in a zero-based region */
+#define MOVED  64
+#define COUNT  0x1122334455667788ull
 
 static const int all_access =
 	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
@@ -231,9 +234,136 @@ static void flush_right(struct kit *k)
 	drop_region(&r);
 }
 
+/* A request of the cell's operation with buffers of its own choice. */
+static struct ibv_send_wr request(struct kit *k, struct ibv_sge *sge, const uint8_t *at, uint32_t rkey)
+{
+	struct ibv_send_wr wr = kit_wr(0xa5, k->cell->wr[0].op, sge);
+
+	if (k->l->qpt == IBV_QPT_XRC_SEND)
+		wr.qp_type.xrc.remote_srqn = k->l->srqn;
+	aim(&wr, at, rkey);
+	if (wr.opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+		wr.wr.atomic.compare_add = COUNT;
+		wr.wr.atomic.swap = COUNT + 1;
+	} else if (wr.opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr.wr.atomic.compare_add = 1;
+	}
+	return wr;
+}
+
+/* An answer that has no place: the word at the peer has its old value, or that of an atomic that was executed. */
+static void judge_answer(struct kit *k, const struct region *r, enum ibv_wc_status status)
+{
+	bool bad_rkey = kit_arg(k, "bad_rkey", 0), executed;
+	uint64_t word;
+
+	end_sync();
+	memcpy(&word, r->buf, sizeof(word));
+	executed = !bad_rkey && k->cell->wr[0].op != IBV_WR_RDMA_READ && word == COUNT + 1;
+	if (status != IBV_WC_LOC_PROT_ERR && !(bad_rkey && status == IBV_WC_REM_ACCESS_ERR))
+		KIT_FAULT(k, "status %s, expected LOC_PROT_ERR%s", value_name(status_names, status),
+			  bad_rkey ? " or REM_ACCESS_ERR" : "");
+	if (word != COUNT && !executed)
+		KIT_FAULT(k, "remote memory is 0x%llx, it was 0x%llx", (unsigned long long)word,
+			  (unsigned long long)COUNT);
+}
+
+/* The key of an answer's memory is none, and the remote one, too, if asked for. Either may be seen first. */
+static void answer_key(struct kit *k)
+{
+	const uint64_t count = COUNT;
+	struct region r = {0};
+	struct ibv_send_wr wr;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	int ret;
+
+	if (kit_link(k, API_POST, NULL) && make_region(k, &r, k->r->dut.responder.pd, all_access)) {
+		memcpy(r.buf, &count, sizeof(count));
+		end_written(r.buf, SIZE);
+		sge = (struct ibv_sge){(uintptr_t)k->l->local.base, 8,
+				       k->l->local.mr->lkey ^ (kit_arg(k, "bad_lkey", 0) ? 0x5a : 0)};
+		wr = request(k, &sge, r.buf, r.mr->rkey ^ (kit_arg(k, "bad_rkey", 0) ? 0x5a : 0));
+		ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
+		if (ret)
+			KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+		else if (kit_wait(k, k->l, k->l->cq, &wc))
+			judge_answer(k, &r, wc.status);
+	}
+	drop_region(&r);
+}
+
+/* A WRITE with immediate of one packet, and a key that is none: both sides hear of it. */
+static void write_imm_key(struct kit *k)
+{
+	static struct plan plan;
+	struct ibv_send_wr wr;
+	int ret;
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, &plan))
+		return;
+	kit_list(k, &plan, 1, &wr);
+	wr.wr.rdma.rkey ^= 0x5a;
+	ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
+	KIT_CHECK(k, !ret, "posting was refused with %s", errno_name(ret));
+	if (kit_expect(k, k->l, k->l->cq, k->l->qp, wr.wr_id, k->cell->status) &&
+	    kit_expect(k, k->l, k->l->peer_cq, k->l->peer, link_recv_wr_id(0), IBV_WC_LOC_ACCESS_ERR))
+		collect_memory(k->l, k->l->next_use, k->res);
+}
+
+/* Bytes that a request moved between a zero-based region and memory of the link. */
+static void judge_moved(struct kit *k, const struct region *r, const uint8_t *other, bool into_region)
+{
+	static uint8_t want[SIZE];
+
+	end_sync();
+	memset(want, 0x77, SIZE);
+	if (into_region)
+		memcpy(want + OFFSET, other, MOVED);
+	else
+		judge_bytes(&k->res->verdict, "memory of the link", want, other, MOVED);
+	judge_bytes(&k->res->verdict, "zero-based region", want, r->buf, SIZE);
+}
+
+/* Addresses in a zero-based region are offsets: of SGEs, or of the remote side. */
+static void zero_based(struct kit *k)
+{
+	bool remote = kit_arg(k, "remote", 0), write = k->cell->wr[0].op == IBV_WR_RDMA_WRITE;
+	struct ibv_pd *pd = remote ? k->r->dut.responder.pd : k->r->dut.requester.pd;
+	struct ibv_send_wr wr;
+	struct region r = {0};
+	struct arena *a;
+	struct ibv_sge sge;
+	uint8_t *other;
+	int ret;
+
+	if (kit_link(k, API_POST, NULL) && make_region(k, &r, pd, all_access | kit_arg(k, "access", 0))) {
+		a = remote ? &k->l->local : &k->l->target;
+		arena_reset(a);
+		other = arena_take(a, MOVED);
+		arena_fill(a, other, MOVED, k->r->seed);
+		sge = (struct ibv_sge){remote ? (uintptr_t)other : OFFSET, MOVED,
+				       remote ? a->mr->lkey : r.mr->lkey};
+		wr = request(k, &sge, remote ? (uint8_t *)OFFSET : other, remote ? r.mr->rkey : a->mr->rkey);
+		ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
+		if (ret)
+			KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+		else if (kit_expect(k, k->l, k->l->cq, k->l->qp, wr.wr_id, IBV_WC_SUCCESS))
+			judge_moved(k, &r, other, write == remote);
+	}
+	drop_region(&r);
+}
+
 const struct scenario key_scenarios[] = {
-	{"key_right", key_right},       {"flush_right", flush_right},
-	{"key_range", key_range},       {"key_other_pd", key_other_pd},
-	{"key_qp_right", key_qp_right}, {"key_dereg", key_dereg},
-	{"local_key", local_key},       {NULL, NULL},
+	{"key_right", key_right},
+	{"flush_right", flush_right},
+	{"key_range", key_range},
+	{"key_other_pd", key_other_pd},
+	{"key_qp_right", key_qp_right},
+	{"key_dereg", key_dereg},
+	{"local_key", local_key},
+	{"answer_key", answer_key},
+	{"zero_based", zero_based},
+	{"write_imm_key", write_imm_key},
+	{NULL, NULL},
 };

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "../journal.h"
-#include "../patience.h"
-#include "kit.h"
+#include "post/journal.h"
+#include "judge/watchdog.h"
+#include "suites/kit.h"
 
 int kit_arg(const struct kit *k, const char *name, int fallback)
 {
@@ -15,7 +15,7 @@ int kit_arg(const struct kit *k, const char *name, int fallback)
 	return value ? (int)json_integer_value(value) : fallback;
 }
 
-bool kit_link_beside(struct kit *k, struct link *l, enum api api, const struct link_opts *opts)
+bool kit_link_second(struct kit *k, struct link *l, enum api api, const struct link_opts *opts)
 {
 	struct cell cell = *k->cell;
 	int ret;
@@ -34,7 +34,7 @@ bool kit_link_beside(struct kit *k, struct link *l, enum api api, const struct l
 bool kit_link(struct kit *k, enum api api, const struct link_opts *opts)
 {
 	link_destroy(k->l);
-	return kit_link_beside(k, k->l, api, opts);
+	return kit_link_second(k, k->l, api, opts);
 }
 
 bool kit_plan(struct kit *k, struct plan *plans)
@@ -106,13 +106,13 @@ uint64_t kit_now_us(void)
 
 bool kit_wait(struct kit *k, struct link *l, struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	struct patience p = patience(l->dut->timeout_ms);
+	struct watchdog p = watchdog(l->dut->timeout_ms);
 	const char *side = cq == l->cq ? "requester" : "responder";
 	int ret;
 
 	do
 		ret = collect_poll(l, cq, wc);
-	while (!ret && !patience_over(&p) && !far_broken());
+	while (!ret && !watchdog_expired(&p) && !remote_broken());
 	if (ret == 1) {
 		seen(k->res, "%s CQE %s; ", side, value_name(status_names, wc->status));
 		return true;

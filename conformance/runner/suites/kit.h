@@ -3,10 +3,10 @@
 #ifndef CONFORM_SUITES_KIT_H
 #define CONFORM_SUITES_KIT_H
 
-#include "../collect.h"
-#include "../peer/far.h"
-#include "../post.h"
-#include "suite.h"
+#include "execute/collect.h"
+#include "remote/remote.h"
+#include "post/post.h"
+#include "suites/suite.h"
 
 #define KIT_FAULT(k, ...) fault(&(k)->res->verdict, __VA_ARGS__)
 /* What the page says must hold; a scenario ends at the first that does not. */
@@ -23,8 +23,8 @@ int kit_arg(const struct kit *k, const char *name, int fallback);
 
 /* The link of the cell, connected; false, and a fault, when it cannot be made. api: API_WR, API_POST, API_SRQ */
 bool kit_link(struct kit *k, enum api api, const struct link_opts *opts);
-/* A second link beside it, of the same kind. */
-bool kit_link_beside(struct kit *k, struct link *l, enum api api, const struct link_opts *opts);
+/* A second link of the same kind. */
+bool kit_link_second(struct kit *k, struct link *l, enum api api, const struct link_opts *opts);
 
 /* The requests of the cell made concrete, each buffer filled, and all receives posted. */
 bool kit_plan(struct kit *k, struct plan *plans);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Lists with a bad request at any place: what the matrix judges of one posting holds for them, too. */
-#include "kit.h"
+#include "suites/kit.h"
 
 static void as(struct kit *k, enum api api)
 {
@@ -11,7 +11,10 @@ static void as(struct kit *k, enum api api)
 	cell.post = POST_REFUSED;
 	cell.bad_wr = kit_arg(k, "bad", 0);
 	cell.event = -1;
-	run_cell(k->r, &cell, k->res);
+	if (api == API_POST)
+		run_matrix_cell(k->r, &cell, k->res);
+	else
+		run_recv_cell(k->r, &cell, k->res);
 }
 
 static void bad_send(struct kit *k)

@@ -3,7 +3,7 @@
  * Mistakes of a program that the page does not describe. A device need not notice them; one whose DUT file says that
  * it does must refuse the region, and stay usable (erratum MISUSE).
  */
-#include "kit.h"
+#include "suites/kit.h"
 
 /* A region of one SEND, all setters in their place; `wrong` calls what is too much. */
 static void region_with(struct kit *k, void (*wrong)(struct link *l, struct log *log))

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../peer/far.h"
-#include "kit.h"
+#include "remote/remote.h"
+#include "suites/kit.h"
 
 #define START 512 /* of the window in the responder's memory */
 #define LEN   128
@@ -43,12 +43,12 @@ static struct bind usual(const struct link *l)
 }
 
 /* Posts a bind of a type 2 window on the peer. 0 or an errno. */
-static int post_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint32_t *rkey)
+static int post_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint32_t rkey)
 {
 	struct ibv_send_wr wr = kit_wr(0xb1d, IBV_WR_BIND_MW, NULL);
 
 	wr.bind_mw.mw = mw;
-	wr.bind_mw.rkey = *rkey = ibv_inc_rkey(mw->rkey);
+	wr.bind_mw.rkey = rkey;
 	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){b->mr, b->addr, b->len, b->access};
 	return kit_post(k, k->l->peer, k->l->qp, &wr, NULL);
 }
@@ -56,8 +56,8 @@ static int post_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b, uin
 /* A bind that must succeed. */
 static bool bind_ok(struct kit *k, struct ibv_mw *mw, const struct bind *b)
 {
-	uint32_t rkey;
-	int ret = post_bind(k, mw, b, &rkey);
+	uint32_t rkey = ibv_inc_rkey(mw->rkey);
+	int ret = post_bind(k, mw, b, rkey);
 
 	if (ret)
 		KIT_FAULT(k, "posting the bind was refused with %s", errno_name(ret));
@@ -69,8 +69,7 @@ static bool bind_ok(struct kit *k, struct ibv_mw *mw, const struct bind *b)
 /* A bind that must fail, at posting or with MW_BIND_ERR; its window gives nothing. */
 static void bind_refused(struct kit *k, struct ibv_mw *mw, const struct bind *b)
 {
-	uint32_t rkey;
-	int ret = post_bind(k, mw, b, &rkey);
+	int ret = post_bind(k, mw, b, ibv_inc_rkey(mw->rkey));
 
 	k->res->err = ret;
 	seen(k->res, ret ? "the bind was refused with %s; " : "the bind was taken; ", errno_name(ret));
@@ -266,6 +265,52 @@ static void mw_send_inv(struct kit *k)
 	drop(k, mw);
 }
 
+/* Of the new key only the low 8 bits count. */
+static void mw_new_key(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+	uint32_t rkey = mw ? ibv_inc_rkey(mw->rkey) : 0;
+	int ret = mw ? post_bind(k, mw, &b, rkey ^ kit_arg(k, "bits", 0)) : 0;
+
+	if (ret)
+		KIT_FAULT(k, "posting the bind was refused with %s", errno_name(ret));
+	else if (mw && kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, IBV_WC_SUCCESS)) {
+		mw->rkey = rkey;
+		opens(k, mw);
+	}
+	drop(k, mw);
+}
+
+/* The key of a region may not be invalidated: the receive completes in error, the sender is not refused. */
+static void mw_send_inv_region(struct kit *k)
+{
+	static const struct ibv_qp_attr brief = {
+		.min_rnr_timer = 12, .timeout = 12, .retry_cnt = 2, .rnr_retry = 7};
+	static const struct link_opts opts = {.windows = true, .attr = &brief};
+	struct ibv_send_wr wr = kit_wr(0x5e1f, IBV_WR_SEND_WITH_INV, NULL);
+	struct link *l = k->l;
+	struct ibv_wc wc;
+	int ret;
+
+	if (!kit_link(k, API_POST, &opts))
+		return;
+	wr.invalidate_rkey = l->target.mr->rkey;
+	ret = link_fill_recv(l);
+	ret = ret ? ret : kit_post(k, l->qp, l->peer, &wr, NULL);
+	KIT_CHECK(k, !ret, "posting SEND_WITH_INV was refused with %s", errno_name(ret));
+	if (!kit_wait(k, l, l->peer_cq, &wc))
+		return;
+	KIT_CHECK(k, wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR,
+		  "the receive has status %s, expected an error of its own",
+		  value_name(status_names, wc.status));
+	if (!kit_wait(k, l, l->cq, &wc))
+		return;
+	KIT_CHECK(k, wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_RETRY_EXC_ERR,
+		  "status %s, expected SUCCESS or RETRY_EXC_ERR", value_name(status_names, wc.status));
+	kit_expect_state(k, l->peer, IBV_QPS_ERR);
+}
+
 /* A bound window of type 2 must be invalidated before it is bound again. */
 static void mw_rebind_bound(struct kit *k)
 {
@@ -313,7 +358,7 @@ static void mw_other_qp(struct kit *k)
 	struct bind b = usual(k->l);
 	struct link other = {0};
 
-	if (mw && bind_ok(k, mw, &b) && opens(k, mw) && kit_link_beside(k, &other, API_POST, &bindable)) {
+	if (mw && bind_ok(k, mw, &b) && opens(k, mw) && kit_link_second(k, &other, API_POST, &bindable)) {
 		arena_reset(&other.local);
 		if (k->r->dut.responder.attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B)
 			probe_on(k, &other, IBV_WR_RDMA_WRITE, mw->rkey, START, k->cell->status);
@@ -395,6 +440,8 @@ const struct scenario window_scenarios[] = {
 	{"mw_old_key", mw_old_key},
 	{"mw_local_inv", mw_local_inv},
 	{"mw_send_inv", mw_send_inv},
+	{"mw_send_inv_region", mw_send_inv_region},
+	{"mw_new_key", mw_new_key},
 	{"mw_rebind_bound", mw_rebind_bound},
 	{"mw_bad_bind", mw_bad_bind},
 	{"mw_other_qp", mw_other_qp},

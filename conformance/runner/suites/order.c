@@ -2,7 +2,7 @@
 /* The order of completions, which requests have one, and memory that is the caller's again. */
 #include <string.h>
 
-#include "kit.h"
+#include "suites/kit.h"
 
 static struct link_opts options(const struct kit *k)
 {

@@ -2,8 +2,8 @@
 /* Packet sequence numbers: where they begin again, requests that come twice, and a wire that loses some. */
 #include <string.h>
 
-#include "../link_modify.h"
-#include "kit.h"
+#include "link/link_modify.h"
+#include "suites/kit.h"
 
 static struct link_opts options(struct kit *k)
 {

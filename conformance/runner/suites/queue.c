@@ -3,9 +3,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../journal.h"
-#include "../link_modify.h"
-#include "kit.h"
+#include "post/journal.h"
+#include "link/link_modify.h"
+#include "suites/kit.h"
 
 #define MOST 4000 /* requests that are tried: no queue of the few that were asked for is as long */
 

@@ -5,9 +5,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "../journal.h"
-#include "../patience.h"
-#include "kit.h"
+#include "post/journal.h"
+#include "judge/watchdog.h"
+#include "suites/kit.h"
 
 #define REGIONS 4 /* of each thread */
 #define LONG_MS 20
@@ -122,7 +122,7 @@ static void threads_two_qps(struct kit *k)
 	struct link other = {0};
 	struct kit there = {.r = k->r, .cell = k->cell, .res = k->res, .l = &other};
 
-	if (kit_link(k, API_WR, &deep) && kit_plan(k, plans) && kit_link_beside(k, &other, API_WR, &deep) &&
+	if (kit_link(k, API_WR, &deep) && kit_plan(k, plans) && kit_link_second(k, &other, API_WR, &deep) &&
 	    kit_plan(&there, other_plans)) {
 		struct worker w[THREADS] = {{.k = k, .l = k->l, .plans = plans, .num = num},
 					    {.k = k, .l = &other, .plans = other_plans, .num = num}};
@@ -164,9 +164,9 @@ static void *visit(void *arg)
 
 static bool entered_within(struct visitor *v, unsigned int ms)
 {
-	struct patience p = patience(ms);
+	struct watchdog p = watchdog(ms);
 
-	while (!atomic_load(&v->inside) && !patience_over(&p))
+	while (!atomic_load(&v->inside) && !watchdog_expired(&p))
 		;
 	return atomic_load(&v->inside);
 }
@@ -192,7 +192,7 @@ static void second_visitor(struct kit *k, bool list, bool waits)
 	pthread_create(&thread, NULL, visit, &v);
 	entered = entered_within(&v, waits ? LONG_MS : l->dut->timeout_ms);
 	if (waits)
-		patience_lost(); /* as it should be */
+		watchdog_lost(); /* as it should be */
 	ibv_wr_abort(l->qpx);
 	pthread_join(thread, NULL);
 	KIT_CHECK(k, !(entered && waits), "another thread entered the critical region of the QP");
@@ -224,7 +224,7 @@ static void region_of_one_qp(struct kit *k)
 	pthread_t thread;
 	bool entered;
 
-	if (kit_link(k, API_WR, NULL) && kit_link_beside(k, &other, API_WR, NULL)) {
+	if (kit_link(k, API_WR, NULL) && kit_link_second(k, &other, API_WR, NULL)) {
 		v.qpx = other.qpx;
 		log_call(&k->res->log,
 			 "ibv_wr_start(qpx); /* another thread: ibv_wr_start(qpx of another QP) */");

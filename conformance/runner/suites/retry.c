@@ -2,7 +2,7 @@
 /* Receivers that are not ready, peers that do not answer, and how long a requester goes on. */
 #include <string.h>
 
-#include "kit.h"
+#include "suites/kit.h"
 
 static struct ibv_qp_attr timers(const struct kit *k)
 {
@@ -129,9 +129,9 @@ static bool outlasts(struct kit *k, const struct ibv_qp_attr *patient, const str
 	const struct link_opts endless = {.attr = patient}, bounded = {.attr = finite};
 	struct ibv_send_wr wr[CELL_MAX_WR], clock_wr[CELL_MAX_WR];
 	struct link clock = {0};
-	struct kit beside = {.r = k->r, .cell = k->cell, .res = k->res, .l = &clock};
-	bool good = kit_link(k, API_POST, &endless) && kit_link_beside(k, &clock, API_POST, &bounded) &&
-		    post(k, plans, wr) && post(&beside, clock_plans, clock_wr) &&
+	struct kit bounded_kit = {.r = k->r, .cell = k->cell, .res = k->res, .l = &clock};
+	bool good = kit_link(k, API_POST, &endless) && kit_link_second(k, &clock, API_POST, &bounded) &&
+		    post(k, plans, wr) && post(&bounded_kit, clock_plans, clock_wr) &&
 		    kit_expect(k, &clock, clock.cq, clock.qp, clock_wr[0].wr_id, status);
 
 	if (good)

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "kit.h"
+#include "suites/kit.h"
 
 #define SHARERS 4
 
@@ -145,7 +145,7 @@ static void srq_shared(struct kit *k)
 		return;
 	opts.srq = k->l->srq;
 	for (unsigned int i = 0; i < SHARERS && KIT_GOOD(k); i++)
-		kit_link_beside(k, &others[i], API_SRQ, &opts);
+		kit_link_second(k, &others[i], API_SRQ, &opts);
 	for (unsigned int turn = 0; turn < LINK_RECV_SLOTS && KIT_GOOD(k); turn++) {
 		struct link *l = &others[turn % SHARERS];
 		struct arena own = l->recv;
@@ -177,7 +177,7 @@ static void srq_drain(struct kit *k)
 	if (!set_up(k))
 		return;
 	opts.srq = k->l->srq;
-	if (kit_link_beside(k, &leaver, API_SRQ, &opts)) {
+	if (kit_link_second(k, &leaver, API_SRQ, &opts)) {
 		log_call(&k->res->log, "ibv_modify_qp(other, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, "
 				       "IBV_QP_STATE) /* another QP of the SRQ */");
 		ret = ibv_modify_qp(leaver.peer, &err, IBV_QP_STATE);

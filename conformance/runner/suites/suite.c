@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <string.h>
 
-#include "suite.h"
+#include "suites/suite.h"
 
 static const struct scenario *const suites[] = {
 	order_scenarios, flush_scenarios,  list_scenarios,   region_scenarios, retry_scenarios,

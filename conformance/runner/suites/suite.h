@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The suites beside the matrix: what a table of single requests cannot say. A scenario is a way to act;
+ * The suites outside the matrix: what a table of single requests cannot say. A scenario is a way to act;
  * which requests it posts, with which numbers and which status must come, stands in the cell's line.
  */
 #ifndef CONFORM_SUITES_SUITE_H
 #define CONFORM_SUITES_SUITE_H
 
-#include "../run.h"
+#include "execute/execute.h"
 
-/* What a scenario has in its hands. */
+void run_suite_cell(struct runner *r, const struct cell *cell, struct result *res);
+
+/* What a scenario works with. */
 struct kit {
 	struct runner *r;
 	const struct cell *cell;

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../patience.h"
-#include "kit.h"
+#include "judge/watchdog.h"
+#include "suites/kit.h"
 
 #define MODERATED 3
 
@@ -101,12 +101,12 @@ static bool time_of_next(struct kit *k, uint64_t *ts)
 {
 	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)k->l->peer_cq; /* struct ibv_cq is how it begins */
 	struct ibv_poll_cq_attr attr = {};
-	struct patience p = patience(k->r->dut.timeout_ms);
+	struct watchdog p = watchdog(k->r->dut.timeout_ms);
 	int ret;
 
 	do
 		ret = ibv_start_poll(cq, &attr);
-	while (ret == ENOENT && !patience_over(&p));
+	while (ret == ENOENT && !watchdog_expired(&p));
 	if (ret) {
 		KIT_FAULT(k, "a CQE of the responder did not come");
 		return false;
@@ -175,7 +175,7 @@ static void poll_many(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
 	unsigned int num = k->cell->num_wr, got = 0;
-	struct patience p = patience(k->r->dut.timeout_ms);
+	struct watchdog p = watchdog(k->r->dut.timeout_ms);
 	struct posted posted;
 	struct ibv_wc wc[4];
 
@@ -192,7 +192,7 @@ static void poll_many(struct kit *k)
 		int ret = ibv_poll_cq(k->l->peer_cq, 3, wc);
 
 		KIT_CHECK(k, ret >= 0 && ret <= 3, "ibv_poll_cq of 3 entries returned %d", ret);
-		KIT_CHECK(k, ret || !patience_over(&p), "%u of %u CQEs came", got, num);
+		KIT_CHECK(k, ret || !watchdog_expired(&p), "%u of %u CQEs came", got, num);
 		KIT_CHECK(k, ((uint8_t *)wc)[ret * sizeof(wc[0])] == 0xee,
 			  "an entry beyond the %d returned was written", ret);
 		for (int i = 0; i < ret; i++, got++)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cell.h"
+#include "cell/cell.h"
 #include "suites.h"
 
 #define GOOD_WR                                                                                              \

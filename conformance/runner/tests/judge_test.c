@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "judge.h"
+#include "judge/judge.h"
 #include "suites.h"
 
 static const struct wc_expect want = {
@@ -210,7 +210,7 @@ CU_TestInfo judge_tests[] = {
 	{"completions too many and too few", test_extra_and_missing},
 	{"wrong bytes", test_bytes},
 	{"return value and bad_wr", test_post},
-	{"postings beside the cell's", test_other},
+	{"postings next to the cell's", test_other},
 	{"creation", test_create},
 	{"events", test_event},
 	{"many faults", test_many_faults},

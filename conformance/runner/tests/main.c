@@ -8,7 +8,7 @@ int main(void)
 	CU_SuiteInfo suites[] = {
 		{"judge", NULL, NULL, NULL, NULL, judge_tests},
 		{"cell", NULL, NULL, NULL, NULL, cell_tests},
-		{"patience", NULL, NULL, NULL, NULL, patience_tests},
+		{"watchdog", NULL, NULL, NULL, NULL, watchdog_tests},
 		CU_SUITE_INFO_NULL,
 	};
 	unsigned int failures;

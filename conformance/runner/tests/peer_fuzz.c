@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../peer/wire.h"
+#include "remote/wire.h"
 
 #define BASE       0x2f0000000000
 #define TIMEOUT_MS 20000

@@ -6,6 +6,6 @@
 
 extern CU_TestInfo judge_tests[];
 extern CU_TestInfo cell_tests[];
-extern CU_TestInfo patience_tests[];
+extern CU_TestInfo watchdog_tests[];
 
 #endif

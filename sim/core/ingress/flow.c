@@ -8,7 +8,7 @@
  * copy. Sniffers get a copy of everything that arrives, RoCE included; to the others RoCE packets are
  * not visible, for the transport takes them first.
  */
-#include "core/core.h"
+#include "core/ingress/ingress.h"
 #include "core/wire/frame.h"
 #include "core/wire/net.h"
 

@@ -3,7 +3,8 @@
  * The general service interface, QP 1 (IBTA 13.5): management datagrams that the driver half sends and
  * receives, as the UD packets that they are on the wire. And the driver half's alarm clock.
  */
-#include "core/core.h"
+#include "core/ingress/ingress.h"
+#include "core/wire/wire.h"
 
 #define GSI_QPN   1
 #define GSI_QKEY  0x80010000u /* IBTA 3.5.3 */

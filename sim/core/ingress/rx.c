@@ -1,34 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames from the wire. A request that has to wait for a receive WQE is parked at its QP, and the QP's
- * later requests behind it, so that no QP holds up another. FIFO and parked frames together are
- * bounded: what comes on top is dropped and counted, as on a lossy wire. A shell that wants a lossless
- * wire asks hca_rx_ready() before it delivers.
+ * Frames from the wire. FIFO and parked frames together are bounded: what comes on top is dropped and
+ * counted, as on a lossy wire. A shell that wants a lossless wire asks hca_rx_ready() before it delivers.
  */
-#include "core/core.h"
+#include "core/ingress/ingress.h"
+#include "core/requester/requester.h"
+#include "core/wire/wire.h"
 
 bool hca_rx_ready(const struct hca *hca, uint8_t port)
 {
 	return hca->rx_count < hca->rx_depth;
-}
-
-static struct rxwork *rxwork_get(struct hca *hca)
-{
-	struct rxwork *w = hca->rx_pool;
-
-	if (w)
-		hca->rx_pool = w->next;
-	else
-		w = malloc(sizeof(*w));
-	return w;
-}
-
-static void rxwork_put(struct hca *hca, struct rxwork *w)
-{
-	hca_packet_free(w->pkt);
-	w->next = hca->rx_pool;
-	hca->rx_pool = w;
-	hca->rx_count--;
 }
 
 void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt)
@@ -52,11 +33,6 @@ void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt)
 	hca_announce(hca);
 }
 
-bool qp_can_rx(const struct qp *qp)
-{
-	return qp->resp.parked && !qp->resp.blocked && !qp->resp.busy;
-}
-
 bool rx_pending(const struct hca *hca, struct hca_work *work)
 {
 	const struct rxwork *w = hca->rx_head;
@@ -74,55 +50,6 @@ bool rx_pending(const struct hca *hca, struct hca_work *work)
 	work->items = 1;
 	work->qpn = qp ? qp->qpn : 0;
 	return true;
-}
-
-static void park(struct qp *qp, struct rxwork *w)
-{
-	w->next = NULL;
-	*qp->resp.parked_tail = w;
-	qp->resp.parked_tail = &w->next;
-	qp->resp.nparked++;
-}
-
-static struct rxwork *unpark(struct qp *qp)
-{
-	struct rxwork *w = qp->resp.parked;
-
-	qp->resp.parked = w->next;
-	if (!w->next)
-		qp->resp.parked_tail = &qp->resp.parked;
-	qp->resp.nparked--;
-	return w;
-}
-
-static void park_first(struct qp *qp, struct rxwork *w)
-{
-	w->next = qp->resp.parked;
-	if (!w->next)
-		qp->resp.parked_tail = &w->next;
-	qp->resp.parked = w;
-	qp->resp.nparked++;
-}
-
-void rx_flush_parked(struct hca *hca, struct qp *qp)
-{
-	while (qp->resp.parked) {
-		hca->counters.rx_dropped++;
-		rxwork_put(hca, unpark(qp));
-	}
-	qp->resp.blocked = false;
-	if (qp->on_srq.next)
-		list_del(&qp->on_srq);
-}
-
-bool port_has_gid(const struct port *port, const uint8_t gid[16])
-{
-	unsigned int i;
-
-	for (i = 0; i < CORE_GIDS; i++)
-		if (!memcmp(port->gid[i], gid, 16))
-			return true;
-	return false;
 }
 
 static bool transport_ok(const struct qp *qp, const struct pkt_info *info)
@@ -156,70 +83,6 @@ static bool addressed_to(const struct hca *hca, const struct qp *qp, const struc
 	return qp->c.type == HCASIM_QPT_UD || !memcmp(info->sgid, qp->a.av.dgid, 16);
 }
 
-/* A datagram to a group carries the group's QP number (IBTA 9.6.1.2.1). */
-static bool multicast_ok(const struct rxwork *w)
-{
-	return w->info.op->transport == HCASIM_TRANSPORT_UD && w->info.dqpn == HCASIM_PSN_MASK &&
-	       (w->info.pkey & 0x7fff) == (HCASIM_DEFAULT_PKEY & 0x7fff);
-}
-
-static bool state_takes(const struct qp *qp, bool request)
-{
-	switch (qp->a.state) {
-	case HCASIM_QPS_RTS:
-	case HCASIM_QPS_SQD:
-		return true;
-	case HCASIM_QPS_RTR:
-	case HCASIM_QPS_SQE:
-		return request;
-	default:
-		return false;
-	}
-}
-
-static void request(struct hca *hca, struct qp *qp, struct rxwork *w, bool first)
-{
-	if (responder_rx(hca, qp, w))
-		rxwork_put(hca, w);
-	else if (first)
-		park_first(qp, w);
-	else
-		park(qp, w);
-}
-
-static void deliver(struct hca *hca, struct qp *qp, struct rxwork *w)
-{
-	if (qp->resp.parked || qp->resp.busy)
-		park(qp, w);
-	else
-		request(hca, qp, w, false);
-}
-
-bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw)
-{
-	struct rxwork *copy = NULL;
-
-	if (!state_takes(qp, true) || qp->a.port != w->port || (!raw && !multicast_ok(w)))
-		return false;
-	/* the frame itself still counts, though it goes soon */
-	if (hca->rx_count < 2 * hca->rx_depth)
-		copy = rxwork_get(hca);
-	if (!copy)
-		return false;
-	*copy = *w;
-	copy->next = NULL;
-	copy->raw = raw;
-	hca->rx_count++;
-	copy->pkt = hca_packet_dup(w->pkt);
-	if (!copy->pkt) {
-		rxwork_put(hca, copy);
-		return false;
-	}
-	deliver(hca, qp, copy);
-	qp_update(hca, qp);
-	return true;
-}
-
 static bool is_multicast(const uint8_t gid[16])
 {
 	return gid_is_v4(gid) ? gid[12] >> 4 == 0xe : gid[0] == 0xff;
@@ -231,7 +94,7 @@ static void unicast(struct hca *hca, struct rxwork *w)
 	struct qp *qp = qp_find(hca, w->info.dqpn);
 	bool req = w->info.op->flags & HCASIM_BTH_F_REQ;
 
-	if (!qp || !state_takes(qp, req) || !addressed_to(hca, qp, w)) {
+	if (!qp || !rx_state_takes(qp, req) || !addressed_to(hca, qp, w)) {
 		hca->counters.rx_dropped += !managed;
 		rxwork_put(hca, w);
 		return;
@@ -240,7 +103,7 @@ static void unicast(struct hca *hca, struct rxwork *w)
 		requester_rx(hca, qp, w);
 		rxwork_put(hca, w);
 	} else {
-		deliver(hca, qp, w);
+		rx_deliver(hca, qp, w);
 	}
 	qp_update(hca, qp);
 }
@@ -271,8 +134,7 @@ void rx_step(struct hca *hca)
 		struct qp *qp = node_entry(hca->rx_qps.next, struct qp, on_rx);
 
 		list_del(&qp->on_rx);
-		request(hca, qp, unpark(qp), true);
-		qp_update(hca, qp);
+		rx_parked_again(hca, qp);
 		return;
 	}
 	w = hca->rx_head;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Transfers under way. Each holds a reference on its QP, if it has one. */
-#include "core/core.h"
+#include "core/memory/memory.h"
 
 static void dma_finished(struct hca *hca, struct hca_dma *d)
 {

@@ -3,7 +3,8 @@
  * Memory keys. A key is index[31:8], tag[7:0]; the tag changes each time an index is used again, so
  * that a key outlives its region by 255 registrations of the same index.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
 
 #define NO_MR UINT32_MAX
 
@@ -148,6 +149,18 @@ int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key
 	return 0;
 }
 
+int hca_mr_query(const struct hca *hca, uint32_t key, struct hca_mr_attr *attr)
+{
+	const struct mr *mr = key_find(hca, key);
+
+	if (!mr)
+		return -ENOENT;
+	if (mr->kind != KEY_MR)
+		return -EINVAL;
+	*attr = mr->a;
+	return 0;
+}
+
 /* IBTA 10.6.7.2.6: a region stays as it is while windows are bound to it. */
 int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr, uint32_t *new_key)
 {
@@ -202,6 +215,11 @@ uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t add
 	const struct mr *mr = mr_find(hca, key);
 
 	return mr ? key_check(mr, pdn, addr, len, access, out) : HCASIM_VENDOR_ERR_BAD_LKEY;
+}
+
+bool window_is_of(const struct mr *mw, const struct qp *qp)
+{
+	return mw->qpn ? mw->qpn == qp->qpn : qp_is_xrc(qp);
 }
 
 static uint8_t rkey_find(const struct hca *hca, const struct qp *qp, uint32_t key, const struct mr **out)

@@ -3,7 +3,8 @@
  * The pages of on-demand regions: for each region a hash of blocks of 512 pages, so that a region of the whole
  * address space costs what is mapped of it.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
 
 #define PAGE_SHIFT  12
 #define HUGE_SHIFT  21 /* x86-64: what MAP_HUGETLB gives */
@@ -222,17 +223,12 @@ bool sge_present(const struct hca *hca, const struct hca_sge *sge, uint32_t n, u
 	return true;
 }
 
-bool key_absent(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t len, bool write,
-		struct hca_page_range *out)
+static void whole_pages(const struct hca *hca, const struct mr *region, uint64_t va, uint64_t len, bool write,
+			struct hca_page_range *out)
 {
-	const struct mr *mr, *region;
 	uint64_t page, end;
 
-	if (key_present(hca, key, addr, len, write))
-		return false;
-	mr = key_find(hca, key);
-	region = region_of(hca, mr);
-	pages_of(region->odp, mr->a.va + (addr - mr->a.iova), len, &page, &end);
+	pages_of(region->odp, va, len, &page, &end);
 	*out = (struct hca_page_range){
 		.key = (uint32_t)(region - hca->mr.mr) << 8 | region->tag,
 		.pasid = region->a.pasid,
@@ -241,10 +237,37 @@ bool key_absent(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t len
 		.write = write,
 		.writable = region->a.access & HCASIM_ACCESS_LOCAL_WRITE,
 	};
+}
+
+bool key_absent(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t len, bool write,
+		struct hca_page_range *out)
+{
+	const struct mr *mr = key_find(hca, key);
+
+	if (key_present(hca, key, addr, len, write))
+		return false;
+	whole_pages(hca, region_of(hca, mr), mr->a.va + (addr - mr->a.iova), len, write, out);
 	return true;
 }
 
 /* ---- Commands ---- */
+
+int hca_mr_pages(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t len, bool write,
+		 struct hca_page_range *range)
+{
+	const struct mr *mr = key_find(hca, key);
+	uint64_t off;
+
+	if (!mr || mr->kind != KEY_MR || !mr->odp)
+		return -EINVAL;
+	off = addr - mr->a.iova;
+	if (addr < mr->a.iova || off > mr->a.length || len > mr->a.length - off)
+		return -EFAULT;
+	whole_pages(hca, mr, mr->a.va + off, len ? len : 1, write, range);
+	if (!len)
+		range->len = 0;
+	return 0;
+}
 
 int hca_mr_map(struct hca *hca, const struct hca_page_range *range, bool prefetch)
 {

@@ -4,12 +4,10 @@
  * when the driver half has mapped it (hca_mr_map()), until it is unmapped (hca_mr_unmap()). An access to a page that
  * is not there is a page fault: a request to the driver half, and the queue that has it waits.
  */
-#ifndef HCASIM_CORE_ODP_H
-#define HCASIM_CORE_ODP_H
+#ifndef HCASIM_CORE_MEMORY_ODP_H
+#define HCASIM_CORE_MEMORY_ODP_H
 
-#include "core/objects.h"
-
-/* ---- odp.c: the pages of a region ---- */
+#include "core/base/base.h"
 
 struct odp_table;
 /* `access`: of the region, IBV_ACCESS_HUGETLB makes its pages huge. NULL: no memory. */
@@ -23,16 +21,5 @@ bool sge_present(const struct hca *hca, const struct hca_sge *sge, uint32_t n, u
 /* The whole pages that a key's range lies in, for a page request. False: all of them are there. */
 bool key_absent(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t len, bool write,
 		struct hca_page_range *out);
-
-/* ---- page_request.c ---- */
-
-/* What a send WQE reads, or (`result`) where the answer to a READ or atomic goes: the send queue stands still. */
-void page_fault_send(struct hca *hca, struct qp *qp, struct wqe *w, bool result);
-/* Bytes [off, off + len) of the active receive WQE, for the packet with this PSN. */
-void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len);
-/* What a request addresses. */
-void page_fault_remote(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t rkey, uint64_t addr,
-		       uint64_t len, bool write);
-void page_requests_free(struct hca *hca);
 
 #endif

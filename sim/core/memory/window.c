@@ -7,14 +7,9 @@
  * Erratum XRC-WINDOW: no request ever comes to an XRC_SEND QP. A window that is bound there belongs to the
  * protection domain alone, as the memory of an XRC request does (IBTA A14.5), and is reached through XRC.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
 
 #define WRITE_RIGHTS (HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_ATOMIC)
-
-bool window_is_of(const struct mr *mw, const struct qp *qp)
-{
-	return mw->qpn ? mw->qpn == qp->qpn : qp_is_xrc(qp);
-}
 
 static void unbind(struct hca *hca, struct mr *mw)
 {

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Completion queues: the ring, its consumer index, and the arm (IBTA 11.4.2). */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/queues/queues.h"
 
 #define PS_PER_US       1000000ull
 #define CQE_VALID_BYTES 8 /* the last bytes of a CQE become visible last */
-
-struct cq *cq_find(const struct hca *hca, uint32_t cqn)
-{
-	return numbers_find(&hca->cq, cqn);
-}
 
 static void moderated(struct hca *hca, struct timer *t);
 
@@ -157,6 +153,14 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 }
 
 /* ---- Consumer index ---- */
+
+/* Where the next receive completes; NULL: its XRC SRQ is gone, and nobody waits for it. */
+struct cq *qp_next_recv_cq(const struct qp *qp)
+{
+	const struct srq *srq = qp->resp.cpl.head ? qp->resp.cpl.head->srq : qp->rq.srq;
+
+	return qp->c.type != HCASIM_QPT_XRC_RECV ? qp->recv_cq : srq && !srq->dead ? srq->cq : NULL;
+}
 
 static void overrun_qp(struct hca *hca, struct qp *qp)
 {

@@ -4,7 +4,8 @@
  * EQ, so that no event is lost however slow the driver is: one that happens again before it has been
  * told is told once.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/queues/queues.h"
 
 #define EQE_VALID_BYTES 8 /* the last bytes of an EQE become visible last */
 
@@ -90,7 +91,7 @@ static uint32_t to_tell(const struct hca *hca, const struct event_source *src)
 
 	if (!(src->pending & up) || !(src->pending & down))
 		return src->pending;
-	return src->pending & ~(hca_port_up(hca, src->port) ? up : down);
+	return src->pending & ~(hca->port[src->port - 1].up ? up : down);
 }
 
 /* The first source that has an event whose EQ has room. */

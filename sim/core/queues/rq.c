@@ -4,7 +4,8 @@
  * record, and is read when the queue looks empty. A QP in error therefore looks at its record now and
  * then, ever more seldom, for receives to flush.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/queues/queues.h"
 
 #define POLL_MIN_PS 50000000ull    /* 50 us */
 #define POLL_MAX_PS 50000000000ull /* 50 ms */

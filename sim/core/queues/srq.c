@@ -6,14 +6,10 @@
  * copied when they are taken, so that a place in the ring is free again from then on, in whatever order
  * the messages end.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/queues/queues.h"
 
 static void srq_look(struct hca *hca, struct srq *srq);
-
-struct srq *srq_find(const struct hca *hca, uint32_t srqn)
-{
-	return numbers_find(&hca->srq, srqn);
-}
 
 void srq_put(struct hca *hca, struct srq *srq)
 {

@@ -4,63 +4,11 @@
  * atomics, and the timers. An acknowledge counts for all before it; a response that skips an earlier
  * READ, or an acknowledge that does, tells that responses were lost: an implied NAK.
  */
-#include "core/core.h"
-
-#define TIMEOUT_UNIT_PS 4096000ull /* 4.096 us */
-
-static hca_ps ack_timeout(const struct qp *qp)
-{
-	return TIMEOUT_UNIT_PS << (qp->a.timeout & 31);
-}
-
-void sq_timer_update(struct hca *hca, struct qp *qp)
-{
-	struct sq *sq = &qp->sq;
-	bool want = qp_reliable(qp) && qp->a.timeout && sq->ack && sq->ack->started && !sq->ack->failed;
-
-	if (sq->rnr_wait)
-		return;
-	if (!want || (qp->a.state != HCASIM_QPS_RTS && qp->a.state != HCASIM_QPS_SQD)) {
-		timer_cancel(hca, &sq->timer);
-	} else if (!sq->timer.pos) {
-		sq->ack_deadline = hca_now(hca) + ack_timeout(qp);
-		timer_set(hca, &sq->timer, sq->ack_deadline);
-	}
-}
-
-void sq_skip_acked(struct hca *hca, struct qp *qp)
-{
-	struct sq *sq = &qp->sq;
-
-	sq->ack = wqe_open(sq->ack);
-	sq_timer_update(hca, qp);
-}
-
-void sq_done_reading(struct qp *qp, struct wqe *w)
-{
-	if (w->rd_counted)
-		qp->sq.rd_out--;
-	w->rd_counted = false;
-	if (w->started && op_answered(w->wr.op))
-		qp->sq.rd_incomplete--;
-}
-
-/* Everything not acknowledged is sent again. */
-void sq_rewind(struct hca *hca, struct qp *qp)
-{
-	struct sq *sq = &qp->sq;
-	struct wqe *w;
-
-	if (!sq->ack || !sq->ack->started)
-		return;
-	sq->cur = sq->ack;
-	sq->cur_pkt = psn_sub(sq->una_psn, sq->ack->first_psn);
-	for (w = sq->ack; w; w = w->next)
-		w->rd_counted = false;
-	sq->rd_out = 0;
-	sq->ack_deadline = hca_now(hca) + ack_timeout(qp);
-	hca->counters.retransmissions++;
-}
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
+#include "core/requester/requester.h"
 
 static void retry(struct hca *hca, struct qp *qp)
 {
@@ -85,38 +33,6 @@ static void implied_nak(struct hca *hca, struct qp *qp)
 	retry(hca, qp);
 }
 
-static void progress(struct hca *hca, struct qp *qp)
-{
-	struct sq *sq = &qp->sq;
-
-	sq->retries = sq->rnr_retries = 0;
-	sq->nak_rewound = false;
-	sq->ack_deadline = hca_now(hca) + ack_timeout(qp);
-}
-
-/* PSNs of `w` before una are done; if that was all, so is `w`. */
-static void una_moved(struct hca *hca, struct qp *qp, struct wqe *w)
-{
-	struct sq *sq = &qp->sq;
-	uint32_t done = psn_sub(sq->una_psn, w->first_psn);
-
-	progress(hca, qp);
-	if (done >= w->npsn) {
-		w->acked = true;
-		sq->ack = wqe_open(w);
-		if (w->rd_counted) {
-			w->rd_counted = false;
-			sq->rd_out--;
-		}
-		if (sq->cur == w) { /* answered after it was to be sent again */
-			sq->cur = sq->ack;
-			sq->cur_pkt = 0;
-		}
-	} else if (sq->cur == w && sq->cur_pkt < done) {
-		sq->cur_pkt = done;
-	}
-}
-
 /* The peer has all up to `psn`. False: but a READ or atomic among them has not been answered. */
 static bool ack_until(struct hca *hca, struct qp *qp, uint32_t psn)
 {
@@ -134,8 +50,7 @@ static bool ack_until(struct hca *hca, struct qp *qp, uint32_t psn)
 		left = w->npsn - psn_sub(sq->una_psn, w->first_psn);
 		if (psn_sub(psn, sq->una_psn) < left)
 			left = psn_sub(psn, sq->una_psn) + 1;
-		sq->una_psn = psn_add(sq->una_psn, left);
-		una_moved(hca, qp, w);
+		sq_acked_to(hca, qp, w, psn_add(sq->una_psn, left));
 	}
 	return true;
 }
@@ -171,7 +86,7 @@ void requester_timer(struct hca *hca, struct timer *t)
 		timer_set(hca, t, sq->ack_deadline);
 		return;
 	} else if (sq->paging) { /* it waits for the host, not for the peer */
-		sq->ack_deadline = hca_now(hca) + ack_timeout(qp);
+		sq_wait_anew(hca, qp);
 	} else {
 		hca->counters.timeouts++;
 		sq->nak_rewound = false;
@@ -224,10 +139,8 @@ static void result_written(struct hca *hca, struct dma_ctx *c, bool stale)
 
 	hca->rx_writes--;
 	w->dma_pending--;
-	if (!stale && c->d.status && !w->failed) {
-		w->acked = false;
-		sq_fail(hca, c->qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
-	}
+	if (!stale && c->d.status)
+		sq_result_lost(hca, c->qp, w);
 	wqe_put(hca, w);
 }
 
@@ -278,8 +191,7 @@ static void read_response(struct hca *hca, struct qp *qp, struct wqe *w, struct 
 	}
 	if (!write_result(hca, qp, w, off, rx->pkt->data + info->payload_off, info->payload_len, &rx->pkt))
 		return;
-	qp->sq.una_psn = psn_add(info->psn, 1);
-	una_moved(hca, qp, w);
+	sq_acked_to(hca, qp, w, psn_add(info->psn, 1));
 }
 
 static void atomic_response(struct hca *hca, struct qp *qp, struct wqe *w, const struct pkt_info *info)
@@ -290,8 +202,7 @@ static void atomic_response(struct hca *hca, struct qp *qp, struct wqe *w, const
 	memcpy(w->raw, &orig, sizeof(orig)); /* the WQE's own bytes are not needed any more */
 	if (!write_result(hca, qp, w, 0, w->raw, sizeof(orig), &none))
 		return;
-	qp->sq.una_psn = psn_add(info->psn, 1);
-	una_moved(hca, qp, w);
+	sq_acked_to(hca, qp, w, psn_add(info->psn, 1));
 }
 
 static void response(struct hca *hca, struct qp *qp, struct rxwork *rx)
@@ -333,4 +244,10 @@ void requester_rx(struct hca *hca, struct qp *qp, struct rxwork *rx)
 	} else if (info->aeth_kind == HCASIM_AETH_KIND_RNR || info->aeth_kind == HCASIM_AETH_KIND_NAK)
 		nak(hca, qp, info);
 	sq_timer_update(hca, qp);
+}
+
+void requester_failed(struct hca *hca, struct qp *qp)
+{
+	timer_cancel(hca, &qp->sq.timer);
+	qp->sq.rnr_wait = false;
 }

@@ -1,45 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Basic blocks become work requests. Whatever is wrong with one is remembered in it, and reported when
  * its turn to complete has come. */
-#include "core/core.h"
+#include "core/egress/egress.h"
+#include "core/egress/egress.h"
+#include "core/requester/requester.h"
 #include "core/wire/frame.h"
-#include "core/wire/net.h"
-
-static const uint32_t wqe_caps[4] = {64, 128, 256, HCA_WQE_MAX};
-
-/* Memory for `raw_len` bytes and for as many SGEs as they can hold. */
-struct wqe *wqe_get(struct hca *hca, uint32_t raw_len)
-{
-	unsigned int i = 0;
-	struct wqe *w;
-
-	while (wqe_caps[i] < raw_len)
-		i++;
-	w = hca->wqe_pool[i];
-	if (w)
-		hca->wqe_pool[i] = w->next;
-	else
-		w = malloc(sizeof(*w) + 2 * wqe_caps[i]);
-	if (!w)
-		return NULL;
-	memset(w, 0, sizeof(*w));
-	w->cap = wqe_caps[i];
-	w->raw = w->mem;
-	w->refs = 1;
-	return w;
-}
-
-void wqe_put(struct hca *hca, struct wqe *w)
-{
-	unsigned int i = 0;
-
-	if (--w->refs)
-		return;
-	while (wqe_caps[i] != w->cap)
-		i++;
-	w->next = hca->wqe_pool[i];
-	hca->wqe_pool[i] = w;
-}
 
 bool decode_pending(const struct hca *hca, struct hca_work *w)
 {
@@ -83,22 +48,6 @@ static bool op_known(uint8_t type, uint8_t op)
 	default:
 		return false;
 	}
-}
-
-bool op_reads(uint8_t op)
-{
-	return op == HCASIM_WQE_OP_RDMA_READ || op == HCASIM_WQE_OP_ATOMIC_CS ||
-	       op == HCASIM_WQE_OP_ATOMIC_FA;
-}
-
-bool op_answered(uint8_t op)
-{
-	return op_reads(op) || op == HCASIM_WQE_OP_FLUSH || op == HCASIM_WQE_OP_ATOMIC_WRITE;
-}
-
-bool op_local(uint8_t op)
-{
-	return op == HCASIM_WQE_OP_NOP || op == HCASIM_WQE_OP_BIND_MW || op == HCASIM_WQE_OP_LOCAL_INV;
 }
 
 static bool op_atomic(uint8_t op)
@@ -175,26 +124,6 @@ static void wqe_validate(const struct hca *hca, const struct qp *qp, struct wqe 
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
 	else if (wr->op == HCASIM_WQE_OP_TSO)
 		tso_validate(hca, qp, w);
-}
-
-static void sq_append(struct hca *hca, struct qp *qp, struct wqe *w)
-{
-	struct sq *sq = &qp->sq;
-
-	w->seq = sq->seq++;
-	if (sq->tail)
-		sq->tail->next = w;
-	else
-		sq->head = w;
-	sq->tail = w;
-	sq->nwqe++;
-	if (!sq->cur) {
-		sq->cur = w;
-		sq->cur_pkt = 0;
-	}
-	if (!sq->ack)
-		sq->ack = w;
-	hca->counters.wqes++;
 }
 
 /* `size` 0: what stands there is no WQE; one basic block is passed over. */

@@ -4,7 +4,9 @@
  * read of a queue at a time. In the error states the queue is read on, because where a WQE ends, and so
  * what is to be flushed, stands in the WQEs.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/memory/memory.h"
+#include "core/requester/requester.h"
 
 struct fetch *fetch_get(struct hca *hca)
 {
@@ -37,10 +39,15 @@ void fetch_queue(struct hca *hca, struct fetch *f)
 	hca->decode_tail = &f->next;
 }
 
-bool qp_can_fetch(const struct qp *qp)
+static bool can_fetch(const struct qp *qp)
 {
 	return (qp->a.state == HCASIM_QPS_RTS || qp_flushing(qp)) && !qp->sq.fetching &&
 	       qp->sq.fetched != qp->sq.pi && qp->sq.nwqe < CORE_SQ_WINDOW;
+}
+
+void fetch_changed(struct hca *hca, struct qp *qp)
+{
+	list_set(&hca->fetch_qps, &qp->on_fetch, can_fetch(qp));
 }
 
 static uint32_t fetch_size(const struct hca *hca, const struct qp *qp)

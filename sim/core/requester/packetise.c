@@ -4,9 +4,16 @@
  * computed anew each time from the WQE and the packet's number in it, so that going back (IBTA
  * 9.7.5.1.1, go-back-N) is nothing but setting sq.cur and sq.cur_pkt.
  */
-#include "core/core.h"
+#include "core/egress/egress.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
+#include "core/egress/egress.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
+#include "core/requester/requester.h"
+#include "core/wire/wire.h"
+#include "core/wire/wire.h"
 #include "core/wire/frame.h"
-#include "core/wire/net.h"
 
 static const uint8_t msg_of_op[] = {
 	[HCASIM_WQE_OP_SEND] = HCASIM_MSG_SEND,
@@ -58,7 +65,7 @@ static bool rc_window_open(const struct qp *qp, const struct wqe *w)
 	return out + packets_of(w->wr.length, qp->mtu) <= CORE_PSN_HALF;
 }
 
-bool qp_can_send(const struct qp *qp)
+static bool can_send(const struct qp *qp)
 {
 	const struct sq *sq = &qp->sq;
 	const struct wqe *w = sq->cur;
@@ -75,6 +82,11 @@ bool qp_can_send(const struct qp *qp)
 	if (op_answered(w->wr.op) && sq->rd_out >= qp->a.max_rd_atomic)
 		return false;
 	return rc_window_open(qp, w);
+}
+
+void packetise_changed(struct hca *hca, struct qp *qp)
+{
+	list_set(&hca->tx_qps, &qp->on_tx, can_send(qp));
 }
 
 bool packetise_pending(const struct hca *hca, struct hca_work *work)
@@ -95,25 +107,6 @@ bool packetise_pending(const struct hca *hca, struct hca_work *work)
 	work->items = 1 + w->wr.num_sge;
 	work->qpn = qp->qpn;
 	return true;
-}
-
-/* The WQE completes in error, in its turn, and nothing from it on leaves any more. */
-void sq_fail(struct hca *hca, struct qp *qp, struct wqe *w, uint8_t status, uint8_t vendor)
-{
-	struct sq *sq = &qp->sq;
-
-	if (w->failed || w->acked)
-		return;
-	w->failed = true;
-	w->status = status;
-	w->vendor = vendor;
-	if (!sq->cur || (int32_t)(sq->cur->seq - w->seq) > 0) {
-		sq->cur = w;
-		sq->cur_pkt = 0;
-	}
-	if (!sq->fault || (int32_t)(sq->fault_seq - w->seq) > 0)
-		sq->fault_seq = w->seq;
-	sq->fault = true;
 }
 
 /* Windows are bound and invalidated here, in the turn of the WQE, and once. */
@@ -235,20 +228,6 @@ static uint8_t plan_payload(struct hca *hca, struct qp *qp, const struct wqe *w,
 	return sge_slice(hca, qp->c.pdn, wr->sge, wr->num_sge, off, t->payload_len, 0, t->piece, &t->npieces);
 }
 
-static void cur_advance(struct hca *hca, struct qp *qp, struct wqe *w)
-{
-	struct sq *sq = &qp->sq;
-
-	if (op_answered(w->wr.op)) {
-		w->rd_counted = true;
-		sq->rd_out++;
-	} else if (++sq->cur_pkt < w->npsn) {
-		return;
-	}
-	sq->cur = wqe_open(w->next);
-	sq->cur_pkt = 0;
-}
-
 /* The frame that a raw QP sends is all payload. */
 static struct hca_packet *frame_build(uint32_t len, uint32_t *payload_off)
 {
@@ -279,10 +258,34 @@ static void offload(const struct qp *qp, const struct wqe *w, struct txpkt *t)
 	t->payload_off += wr->tso.hdr_size;
 }
 
+/* False: the WQE, or one before it, has failed meanwhile, or its queue has stopped. */
+static bool request_may_leave(struct hca *hca, struct qp *qp, struct txpkt *t)
+{
+	struct wqe *w = t->wqe;
+
+	if (qp->a.state != HCASIM_QPS_RTS && qp->a.state != HCASIM_QPS_SQD)
+		return false;
+	if (t->failed)
+		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
+	if (qp->sq.fault && (int32_t)(w->seq - qp->sq.fault_seq) >= 0)
+		return false;
+	if (t->last && !qp_reliable(qp))
+		sq_left(w);
+	return !t->failed;
+}
+
+static void request_release(struct hca *hca, struct txpkt *t)
+{
+	if (t->wqe)
+		wqe_put(hca, t->wqe);
+}
+
+static const struct tx_owner request = {.may_leave = request_may_leave, .release = request_release};
+
 static void make_packet(struct hca *hca, struct qp *qp, struct wqe *w)
 {
 	uint64_t off = (uint64_t)qp->sq.cur_pkt * wqe_mtu(qp, w);
-	struct txpkt *t = txpkt_get(hca, qp, TX_REQUEST);
+	struct txpkt *t = txpkt_get(hca, qp, &request);
 	struct pkt_spec s;
 	uint8_t err;
 
@@ -309,7 +312,7 @@ static void make_packet(struct hca *hca, struct qp *qp, struct wqe *w)
 		return;
 	}
 	txq_push(&hca->gather, t);
-	cur_advance(hca, qp, w);
+	sq_sent(hca, qp, w);
 	sq_timer_update(hca, qp);
 }
 
@@ -331,9 +334,7 @@ void packetise_step(struct hca *hca)
 	list_del(&qp->on_tx); /* back to the end of the line, if it has more */
 	if (w->started || wqe_start(hca, qp, w)) {
 		if (!w->npsn) {
-			w->acked = true;
-			cur_advance(hca, qp, w);
-			sq_skip_acked(hca, qp);
+			sq_executed(hca, qp, w);
 		} else if (payload_present(hca, qp, w)) {
 			make_packet(hca, qp, w);
 		} else {

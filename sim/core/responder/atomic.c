@@ -4,7 +4,8 @@
  * memory, so that all atomics of this adapter are atomic to each other (IBV_ATOMIC_HCA). Results are
  * kept for as many requests as may be outstanding, and answer duplicates.
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/responder/responder.h"
 
 static void save(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t orig)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Requests that were executed before (IBTA 9.7.5.1.2): nothing is done twice, except READs. */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
+#include "core/responder/responder.h"
 
 /* What waits from here on is void: a requester that went back asks for all of it again. */
 static struct rop *duplicate_response(struct hca *hca, struct qp *qp, const struct pkt_info *info)

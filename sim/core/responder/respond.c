@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The responder's sending half: acknowledges, NAKs, atomic responses, and READ responses packet by packet. */
-#include "core/core.h"
+#include "core/egress/egress.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
+#include "core/responder/responder.h"
+#include "core/wire/wire.h"
 
-bool qp_can_respond(const struct qp *qp)
+void respond_changed(struct hca *hca, struct qp *qp)
 {
-	return qp->resp.out.head;
+	list_set(&hca->respond_qps, &qp->on_respond, qp->resp.out.head);
 }
 
 static uint32_t read_bytes(const struct qp *qp, const struct rop *r)
@@ -100,6 +104,26 @@ static void read_gone(struct hca *hca, struct qp *qp, struct rop *r, uint32_t ps
 		resp_fatal_now(hca, qp, psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 }
 
+/* Of a READ that failed nothing leaves any more; one before the NAK is still answered. */
+static bool read_may_leave(struct hca *hca, struct qp *qp, struct txpkt *t)
+{
+	if (t->failed && t->duplicate) /* memory that was given back since, see read_gone() */
+		return false;
+	if (t->failed) {
+		if (qp->a.state != HCASIM_QPS_ERR)
+			resp_fatal_now(hca, qp, t->psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+		qp->resp.read_fault = true;
+	}
+	return !qp->resp.read_fault;
+}
+
+static bool always(struct hca *hca, struct qp *qp, struct txpkt *t)
+{
+	return true;
+}
+
+static const struct tx_owner read_response = {.may_leave = read_may_leave}, answer = {.may_leave = always};
+
 /* Pages went while the answer was under way: the rest is asked for again, when the peer has waited. */
 static bool read_absent(struct hca *hca, struct qp *qp, const struct rop *r, uint32_t psn)
 {
@@ -114,7 +138,7 @@ static bool read_absent(struct hca *hca, struct qp *qp, const struct rop *r, uin
 
 static void respond_one(struct hca *hca, struct qp *qp, struct rop *r)
 {
-	struct txpkt *t = txpkt_get(hca, qp, r->kind == ROP_READ ? TX_READ_RESPONSE : TX_ACK);
+	struct txpkt *t = txpkt_get(hca, qp, r->kind == ROP_READ ? &read_response : &answer);
 	struct pkt_spec s;
 
 	if (!t)
@@ -150,11 +174,4 @@ void respond_step(struct hca *hca)
 	list_del(&qp->on_respond);
 	respond_one(hca, qp, qp->resp.out.head);
 	qp_update(hca, qp);
-}
-
-/* The host refused to give the payload of a READ response. */
-void respond_faulted(struct hca *hca, struct qp *qp, struct txpkt *t)
-{
-	if (qp->a.state != HCASIM_QPS_ERR)
-		resp_fatal_now(hca, qp, t->psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 }

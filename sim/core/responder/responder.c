@@ -3,13 +3,23 @@
  * The responder: requests in, in the order of their PSNs (IBTA 9.7.4 for RC, 9.8.2 for UC, 9.8.3 for
  * UD). Everything is checked before anything is changed, so that a request which has to wait for a
  * receive WQE is simply looked at again.
+ *
+ * Faults (IBTA 9.9.3; NAK codes 9.7.5.2.8, completion statuses 11.6.2):
+ *   A  receive WQE or its memory: bad_receive()    NAK remote operational error, the WQE fails, ERR
+ *   B  sequence, not ready: rx_rc(), not_ready()   NAK; the requester comes again
+ *   C  request, key or length on RC: refuse()      NAK; the WQE in use fails, or an event tells; ERR
+ *   D  the same on UC and UD: refuse()             dropped; the WQE serves the next message
+ *   J  key to be invalidated: accept_send()        no NAK; the WQE fails, ERR
  */
-#include "core/core.h"
+#include "core/memory/memory.h"
+#include "core/memory/odp.h"
+#include "core/queues/queues.h"
+#include "core/responder/responder.h"
 #include "core/wire/net.h"
 
 enum verdict { V_OK, V_WAIT, V_EMPTY, V_REFUSED /* an error was handled */ };
 
-/* An error of the peer's making. UC and UD drop the message, and stay as they are (IBTA 9.9.3, class D). */
+/* An error of the peer's making. UC and UD drop the message, and stay as they are. */
 static enum verdict refuse(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t nak,
 			   uint8_t status, uint8_t vendor, unsigned int event)
 {
@@ -136,27 +146,6 @@ static enum verdict remote_absent(struct hca *hca, struct qp *qp, const struct p
 	return not_ready(hca, qp, info);
 }
 
-/* ---- Sequence ---- */
-
-/* Payload lengths that each place in a message allows (IBTA 9.7.4.1.6). */
-static bool length_ok(const struct qp *qp, const struct pkt_info *info)
-{
-	if (!(info->op->flags & HCASIM_BTH_F_END))
-		return info->payload_len == qp->mtu;
-	if (info->op->flags & HCASIM_BTH_F_ONLY)
-		return info->payload_len <= qp->mtu;
-	return info->payload_len && info->payload_len <= qp->mtu;
-}
-
-static bool sequence_ok(const struct qp *qp, const struct pkt_info *info)
-{
-	uint32_t f = info->op->flags;
-
-	if (f & HCASIM_BTH_F_START)
-		return qp->resp.msg == MSG_NONE || qp->resp.msg == MSG_SKIP;
-	return qp->resp.msg == (f & HCASIM_BTH_F_SEND ? MSG_SEND : MSG_WRITE);
-}
-
 static void message_goes_on(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
 	struct resp *r = &qp->resp;
@@ -209,7 +198,7 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 	uint32_t n = 0;
 	uint8_t err;
 
-	if (!length_ok(qp, info))
+	if (!msg_length_ok(qp, info))
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
 	if (info->op->flags & HCASIM_BTH_F_START) {
 		v = want_receive(hca, qp, info);
@@ -246,17 +235,6 @@ static uint8_t write_begins(struct hca *hca, struct qp *qp, const struct pkt_inf
 			    : HCASIM_VENDOR_ERR_NONE;
 }
 
-static bool write_length_ok(const struct qp *qp, const struct pkt_info *info)
-{
-	uint32_t total = info->op->flags & HCASIM_BTH_F_START ? info->dmalen : qp->resp.dmalen;
-	uint64_t off = info->op->flags & HCASIM_BTH_F_START ? 0 : qp->resp.offset;
-
-	if (total > CORE_MSG_MAX || !length_ok(qp, info))
-		return false;
-	return info->op->flags & HCASIM_BTH_F_END ? off + info->payload_len == total
-						  : off + info->payload_len < total;
-}
-
 /*
  * The memory may not be written (IBTA class C). A packet with immediate data takes a receive WQE, which completes with
  * the local access error that 11.6.2 has for this case; before that packet the message has none, and an event tells.
@@ -283,7 +261,7 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 
 	if (!(qp->a.access & HCASIM_ACCESS_REMOTE_WRITE))
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RKEY_ACCESS);
-	if (!write_length_ok(qp, info))
+	if (!msg_write_length_ok(qp, info))
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
 	if (info->op->flags & HCASIM_BTH_F_START)
 		err = write_begins(hca, qp, info);
@@ -497,7 +475,7 @@ static enum verdict rx_rc(struct hca *hca, struct qp *qp, struct rxwork *w)
 		hca->counters.rx_dropped++;
 		return V_REFUSED;
 	}
-	if (!sequence_ok(qp, &w->info))
+	if (!msg_sequence_ok(qp, &w->info))
 		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_SEQUENCE);
 	if (!target)
 		return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_SRQN);
@@ -512,7 +490,7 @@ static enum verdict rx_uc(struct hca *hca, struct qp *qp, struct rxwork *w)
 	const struct pkt_info *info = &w->info;
 	enum verdict v;
 
-	if (info->psn != resp->epsn || !sequence_ok(qp, info)) {
+	if (info->psn != resp->epsn || !msg_sequence_ok(qp, info)) {
 		resp->msg = MSG_SKIP;
 		if (!(info->op->flags & HCASIM_BTH_F_START)) {
 			resp->epsn = psn_add(info->psn, 1);

@@ -4,7 +4,8 @@
  * cfg.acks_after_landing all of it waits, in order, until the payload before it has landed. A receive
  * completion waits in any case: what the host refused must not be reported as received.
  */
-#include "core/core.h"
+#include "core/queues/queues.h"
+#include "core/responder/responder.h"
 
 struct rop *rop_get(struct hca *hca)
 {

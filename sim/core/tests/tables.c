@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The hash table: what is in it is found, whatever the keys, and chains stay short. */
-#include "core/table.h"
+#include "core/base/table.h"
 
 #include "bed.h"
 

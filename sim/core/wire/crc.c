@@ -6,7 +6,7 @@
  */
 #include <zlib.h>
 
-#include "core/core.h"
+#include "core/wire/wire.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>

@@ -3,7 +3,7 @@
  * Invariant CRC (IBTA 7.8.1, RoCEv2 annex A17.3): CRC-32 over eight bytes of ones in place of an LRH,
  * then the packet from its IP header on, with the fields that routers change read as ones.
  */
-#include "core/core.h"
+#include "core/wire/wire.h"
 #include "core/wire/frame.h"
 
 static const uint8_t ones[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* RoCEv2 frames: Ethernet, IPv4 or IPv6, UDP, BTH and extension headers (IBTA annex A17). */
-#include "core/core.h"
+#include "core/wire/wire.h"
 #include "core/wire/frame.h"
 
 #define FIELD_GET(mask, v)  HCASIM_FIELD_GET(mask, v)
@@ -386,4 +386,14 @@ bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, s
 		parse_header(p + info->op->hdr_offset[info->op->hdr[i]], info->op->hdr[i], info);
 	info->payload_off = off + UDP_LEN + info->op->hdr_len;
 	return true;
+}
+
+bool port_has_gid(const struct port *port, const uint8_t gid[16])
+{
+	unsigned int i;
+
+	for (i = 0; i < CORE_GIDS; i++)
+		if (!memcmp(port->gid[i], gid, 16))
+			return true;
+	return false;
 }

@@ -130,6 +130,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 	out->cq_moderation_caps.max_cq_moderation_count = HCASIM_MAX_CQ_MODERATION;
 	out->cq_moderation_caps.max_cq_moderation_period = HCASIM_MAX_CQ_MODERATION;
 	out->timestamp_mask = UINT64_MAX;
+	native_odp_caps(out);
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
 }
 
@@ -310,6 +311,11 @@ const struct drv_ops native_drv_ops = {
 	.reg_mr = reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,
+	.page_request = native_page_request,
+	.page_response = native_page_response,
+	.map_pages = native_map_pages,
+	.unmap_pages = native_unmap_pages,
+	.prefetch_range = native_prefetch_range,
 	.alloc_mw = alloc_mw,
 	.dealloc_mw = dealloc_mw,
 	.create_cq = native_create_cq,

@@ -142,6 +142,13 @@ int native_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_uda
 int native_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
 int native_query_qp(struct drv_qp *qp, struct hca_qp_attr *attr);
 int native_destroy_qp(struct drv_qp *qp);
+void native_odp_caps(struct ib_uverbs_ex_query_device_resp *out);
+int native_page_request(struct drv_device *dev, uint32_t token, struct hca_page_range *range, uint32_t max);
+void native_page_response(struct drv_device *dev, uint32_t token, bool mapped);
+int native_map_pages(struct drv_device *dev, const struct hca_page_range *range, bool prefetch);
+void native_unmap_pages(struct drv_device *dev, uint32_t pasid, uint64_t va, uint64_t len);
+int native_prefetch_range(struct drv_pd *pd, const struct ib_uverbs_sge *sge, bool write,
+			  struct hca_page_range *out);
 int native_create_flow(struct drv_flow *flow, const struct hca_flow_attr *attr);
 int native_destroy_flow(struct drv_flow *flow);
 int native_attach_mcast(struct drv_qp *qp, const uint8_t gid[16]);

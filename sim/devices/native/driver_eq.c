@@ -161,6 +161,10 @@ static void handle(struct native_dev *n, const struct hcasim_eqe *eqe)
 			n->up->completion(&cq->base);
 		return;
 	}
+	if (eqe->type == HCASIM_EQE_TYPE_PAGE_REQUEST) {
+		n->up->page_request(n->dev, le32toh(eqe->number));
+		return;
+	}
 	for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
 		if (events[i].type == eqe->type)
 			async_event(n, eqe, events[i].of, events[i].ibv_event);

@@ -33,7 +33,7 @@ struct world {
 	uint8_t *arena; /* user memory; the page behind it faults */
 	size_t used;    /* of the arena */
 	/* What the helpers below made last. */
-	uint32_t pd, cq, qp, mr, mw, ah, flow, qpn, srq, xrcd;
+	uint32_t pd, cq, qp, mr, lkey, mw, mw_rkey, ah, flow, qpn, srq, xrcd;
 	struct hcasim_alloc_ucontext_resp context_resp;
 	struct hcasim_create_cq_resp cq_resp;
 	struct hcasim_create_qp_resp qp_resp;
@@ -126,6 +126,7 @@ void add_event_suite(void);
 void add_srq_suite(void);
 void add_sysfs_suite(void);
 void add_flow_suite(void);
+void add_odp_suite(void);
 void add_ucma_suite(void);
 void add_ucma_hostile_suite(void);
 

@@ -161,10 +161,12 @@ static struct ioc *build_pd_query(void)
 
 static struct ioc *build_advise_mr(void)
 {
-	static const struct ib_uverbs_sge sge;
+	struct ib_uverbs_sge sge = {.addr = U(w.arena), .length = 1};
 	struct ioc *i;
 
 	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_mr(w.arena, 4096, HCASIM_ACCESS_ON_DEMAND), 0);
+	sge.lkey = w.lkey;
 	i = ioc_new(UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR);
 	ioc_obj(i, UVERBS_ATTR_ADVISE_MR_PD_HANDLE, w.pd);
 	ioc_const(i, UVERBS_ATTR_ADVISE_MR_ADVICE, 0);
@@ -343,7 +345,7 @@ const struct target targets[NUM_TARGETS] = {
 	{"PD_QUERY", UVERBS_OBJECT_PD, UVERBS_ID_DRIVER_NS, build_pd_query, 0, false, {
 		{UVERBS_ID_DRIVER_NS, K_HANDLE, MUST, 0},
 		{UVERBS_ID_DRIVER_NS + 1, K_OUT, MUST, 4}}},
-	{"ADVISE_MR", UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, build_advise_mr, -EOPNOTSUPP, false, {
+	{"ADVISE_MR", UVERBS_OBJECT_MR, UVERBS_METHOD_ADVISE_MR, build_advise_mr, 0, false, {
 		{UVERBS_ATTR_ADVISE_MR_PD_HANDLE, K_HANDLE, MUST, 0},
 		{UVERBS_ATTR_ADVISE_MR_ADVICE, K_IN, MUST, 8},
 		{UVERBS_ATTR_ADVISE_MR_FLAGS, K_IN, MUST, 4},

@@ -71,6 +71,7 @@ int make_mr(void *addr, uint64_t len, uint32_t access)
 
 	ret = do_write(IB_USER_VERBS_CMD_REG_MR, &cmd, sizeof(cmd), NULL, 0, &resp, 12, NULL, 0);
 	w.mr = resp.mr_handle;
+	w.lkey = resp.lkey;
 	return ret;
 }
 
@@ -94,6 +95,7 @@ int make_mw(uint8_t type)
 	ret = do_write(IB_USER_VERBS_CMD_ALLOC_MW, &cmd, sizeof(cmd), NULL, 0, &resp, sizeof(resp), NULL, 0);
 	if (!ret)
 		w.mw = resp.mw_handle;
+	w.mw_rkey = resp.rkey;
 	return ret;
 }
 

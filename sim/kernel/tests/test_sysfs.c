@@ -64,6 +64,9 @@ static void ports(void)
 	is("class/infiniband/hcasim0/ports/1/gid_attrs/ndevs/1", "ens3\n");
 	is("class/infiniband/hcasim0/ports/1/gid_attrs/types/2", "(no such file)");
 	is("class/infiniband/hcasim0/ports/1/counters/port_xmit_packets", "0\n");
+	is("class/infiniband/hcasim0/ports/1/hw_counters/num_page_faults", "0\n");
+	is("class/infiniband/hcasim0/ports/1/hw_counters/num_prefetch", "0\n");
+	is("class/infiniband/hcasim0/ports/1/hw_counters/num_invalidations", "0\n");
 	is("class/infiniband/hcasim0/ports/2/state", "(no such file)");
 }
 

@@ -38,6 +38,14 @@ static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
 	return in_arena(addr, len) ? 0 : -EFAULT;
 }
 
+/* As if every second page had been swapped out. */
+static int resident(struct task *t, uint64_t addr, uint32_t pages, uint8_t *out)
+{
+	for (uint32_t i = 0; i < pages; i++)
+		out[i] = !((addr / 4096 + i) & 1);
+	return 0;
+}
+
 static int fd_file(struct task *t, int fd, uint64_t *dev, uint64_t *ino)
 {
 	struct stat st;
@@ -56,7 +64,12 @@ static int fd_inode(struct task *t, int fd, uint64_t *ino)
 	return fd_file(t, fd, &dev, ino);
 }
 
-static const struct task_ops task_ops = {copy_from, copy_to, pin_check, fd_inode, fd_file};
+static struct task *find_task(void *arg, uint32_t pasid)
+{
+	return pasid == w.task.pasid ? &w.task : NULL;
+}
+
+static const struct task_ops task_ops = {copy_from, copy_to, pin_check, resident, fd_inode, fd_file};
 
 unsigned int count_fds(void)
 {
@@ -72,7 +85,11 @@ unsigned int count_fds(void)
 
 int world_init(void)
 {
-	const struct kernel_config base = {.num_devices = NUM_HCAS, .drv = &native_drv_ops, .now = bench_now};
+	const struct kernel_config base = {.num_devices = NUM_HCAS,
+					   .drv = &native_drv_ops,
+					   .now = bench_now,
+					   .find_task = find_task,
+					   .page_fault = 1000000};
 	struct kernel_config cfg = base;
 	char err[256] = "";
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* On-demand paging: page faults of each queue and operation, what the answer does, and pages that go away. */
 #include "bed.h"
+#include "core/memory/odp.h"
 
 #define LEN  20000u
 #define ALL  (BED_ALL | HCASIM_ACCESS_ON_DEMAND)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Raw QPs and what decides who receives: flows, multicast groups; checksums and headers of segments. */
 #include "bed.h"
+#include "core/wire/net.h"
 #include "core/wire/frame.h"
 
 static const uint8_t group[16] = {0xff, 0x0e, [15] = 1};

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""hcasim conform mutants: is the suite worth anything? Each deliberate fault must turn it red, where it must.
+
+Needs a build with -DHCASIM_MUTANTS=ON (conformance/mutants). Without a fault all cells used here are green;
+with each one, at least one of the cells that the catalogue names for it is red for the reason that it names. A cell
+that is red for another one, or because it waited in vain where the catalogue does not say that it must, shows nothing.
+"""
+import argparse
+import json
+import os
+import re
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from hcasim_conform.run import drive
+from hcasim_conform.run import dut as duts
+from hcasim_conform.taps import judge as taps
+from hcasim_conform.select.covering import covering
+from hcasim_conform.select.enumeration import Enumerator
+from hcasim_conform.model.tables import Tables
+
+HERE = Path(__file__).resolve().parents[2]
+CATALOGUE = HERE / "mutants" / "mutants.yaml"
+SCHEMA = HERE / "schema" / "mutants.schema.json"
+SWITCH = "HCASIM_MUTANT"
+FIRST, MOST = 12, 150  # named cells that are run at once, and at most, for one mutant
+OTHERS = 4  # cells that are red for another reason, and then no more is asked
+WAIT = 1.0  # seconds of a processor that a cell waits for what does not come: much of what is run here hangs
+
+
+class CatalogueError(Exception):
+    """The catalogue is wrong; the message names the field."""
+
+
+@dataclass
+class Mutant:
+    id: str
+    what: str
+    patterns: list
+    fault: str  # regular expression that a fault of the cell must match
+    hang: bool = False  # what it breaks is waited for in vain
+    named: list = field(default_factory=list)  # cells
+
+    def explains(self, result):
+        """The fault that the catalogue speaks of, if the result has it."""
+        if result.passed or (result.late and not self.hang):
+            return None
+        return next((text for text in result.faults if re.search(self.fault, text)), None)
+
+
+@dataclass
+class Verdict:
+    mutant: Mutant
+    red: list = field(default_factory=list)  # (cell, fault): the one that shows it
+    others: list = field(default_factory=list)  # (cell, fault): red for another reason
+    run: int = 0
+    seconds: float = 0
+
+    @property
+    def outcome(self):
+        return "caught" if self.red else "unclear" if self.others else "missed"
+
+    @property
+    def caught(self):
+        return self.outcome == "caught"
+
+    def add(self, cell, result):
+        """Takes note of a result; taps have judged it by now."""
+        fault = self.mutant.explains(result)
+        if fault:
+            self.red.append((cell.id, fault))
+        elif not result.passed:
+            why = "waited in vain: " if result.late else ""
+            self.others.append((cell.id, why + "; ".join(result.faults)))
+
+    @property
+    def settled(self):
+        return bool(self.red) or len(self.others) >= OTHERS
+
+
+def mutant_of(row, path):
+    try:
+        re.compile(row["fault"])
+    except re.error as error:
+        raise CatalogueError(f"{path}: mutant {row['id']}: fault '{row['fault']}': {error}") from error
+    return Mutant(row["id"], row["what"], row["cells"], row["fault"], row.get("hang", False))
+
+
+def load(path=CATALOGUE):
+    doc = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    try:
+        jsonschema.validate(doc, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    except jsonschema.ValidationError as error:
+        where = "/".join(str(p) for p in error.absolute_path) or "the file"
+        raise CatalogueError(f"{path}: {where}: {error.message}") from error
+    mutants = [mutant_of(row, path) for row in doc["mutants"]]
+    ids = [mutant.id for mutant in mutants]
+    twice = sorted({name for name in ids if ids.count(name) > 1})
+    if twice:
+        raise CatalogueError(f"{path}: the id {twice[0]} is there twice")
+    return mutants
+
+
+def spread(cells, count):
+    """`count` of them, from all over the list, in an order that begins far apart."""
+    if len(cells) <= count:
+        return list(cells)
+    return [cells[i * len(cells) // count] for i in range(count)]
+
+
+def usable(cells, dut):
+    """Cells that are run on this device, and must pass there."""
+    return [c for c in cells if c.expect.level != "UNDEFINED" and dut.supports(c) and not dut.difference(c)]
+
+
+def choose(mutants, cells):
+    """Each mutant's cells. One that has none would never be caught: the catalogue is wrong."""
+    for mutant in mutants:
+        named = {}
+        for pattern in mutant.patterns:
+            named.update((c.id, c) for c in cells if fnmatchcase(c.id, pattern))
+        if not named:
+            raise CatalogueError(f"mutant {mutant.id}: no cell matches any of {mutant.patterns}")
+        mutant.named = list(named.values())
+
+
+class Bench:
+    """The device with faults, and runs of cells on it."""
+
+    def __init__(self, name, bin_dir, tables, folder):
+        self.name = name
+        self.bin_dir = bin_dir
+        self.tables = tables
+        self.folder = Path(folder)  # for what taps keep
+
+    def dut(self, mutant):
+        dut = duts.load(self.name)
+        dut.env = {**dut.env, SWITCH: mutant.id if mutant else ""}
+        dut.timeout = WAIT
+        dut.runner_line["dut"]["timeout_ms"] = int(WAIT * 1000)
+        taps.enable(dut, self.tables, self.folder / (mutant.id if mutant else "none"))
+        return dut
+
+    def red(self, mutant, cells):
+        """(id, fault) of all cells that fail."""
+        red = []
+        dut = self.dut(mutant)
+
+        def report(cell, result):
+            if not result.passed:
+                red.append((cell.id, "; ".join(result.faults)))
+
+        for group in drive.groups(cells):
+            drive.GroupRun(dut, self.bin_dir, group, report, lambda text: None).run()
+        return red
+
+    def seek(self, verdict, cells):
+        """Runs cells until one shows the mutant, or enough are red for another reason."""
+        dut = self.dut(verdict.mutant)
+        for group in drive.groups(cells):
+            if verdict.settled:
+                break
+            run = drive.GroupRun(dut, self.bin_dir, group, verdict.add, lambda text: None)
+            run.enough = lambda result: bool(verdict.mutant.explains(result))
+            run.run()
+        verdict.run += len(cells)
+
+    @staticmethod
+    def first(mutant):
+        """The cells that it is tried on first: some of each pattern, in the order of the patterns."""
+        share = max(1, FIRST // len(mutant.patterns))
+        parts = [[c for c in mutant.named if fnmatchcase(c.id, p)] for p in mutant.patterns]
+        return list({c.id: c for part in parts for c in spread(part, share)}.values())
+
+    def judge(self, mutant):
+        begin = time.monotonic()
+        verdict = Verdict(mutant)
+        first = self.first(mutant)
+        self.seek(verdict, first)
+        if not verdict.settled:
+            self.seek(verdict, spread([c for c in mutant.named if c not in first], MOST))
+        verdict.seconds = time.monotonic() - begin
+        return verdict
+
+
+def baseline(bench, mutants):
+    """Without a fault: the cells that each mutant is tried on first."""
+    cells = {c.id: c for mutant in mutants for c in bench.first(mutant)}
+    return len(cells), bench.red(None, list(cells.values()))
+
+
+def record(verdicts, cells, red, seconds):
+    return {
+        "caught": sum(v.caught for v in verdicts),
+        "mutants": len(verdicts),
+        "seconds": round(seconds, 1),
+        "without": {"cells": cells, "red": red},
+        "verdicts": [
+            {
+                "id": v.mutant.id,
+                "what": v.mutant.what,
+                "caught": v.caught,
+                "outcome": v.outcome,
+                "cells": v.run,
+                "red": [cell for cell, _ in v.red],
+                "fault": v.red[0][1] if v.red else None,
+                "others": v.others,
+                "seconds": round(v.seconds, 2),
+            }
+            for v in verdicts
+        ],
+    }
+
+
+def tell(verdict):
+    mutant = verdict.mutant
+    if verdict.outcome == "caught":
+        line = f"caught  {mutant.id}: {verdict.red[0][0]}"
+    elif verdict.outcome == "missed":
+        line = f"MISSED  {mutant.id}: {mutant.what}; {verdict.run} cells are green"
+    else:
+        cell, fault = verdict.others[0]
+        line = f"UNCLEAR {mutant.id}: {mutant.what}; not for that, which is /{mutant.fault}/, is {cell} red: {fault}"
+    print(line, flush=True)
+
+
+def parser():
+    p = argparse.ArgumentParser(prog="hcasim conform mutants", description=__doc__.splitlines()[0])
+    p.add_argument("ids", nargs="*", metavar="MUTANT", help="only these (default: all of the catalogue)")
+    p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device with the faults")
+    p.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="mutants at a time")
+    p.add_argument("--out", type=Path, default=Path("conform-out"), metavar="DIR", help="for mutants.json")
+    p.add_argument("--list", action="store_true", help="print the catalogue, run nothing")
+    return p
+
+
+def select(mutants, ids):
+    unknown = sorted(set(ids) - {mutant.id for mutant in mutants})
+    if unknown:
+        raise CatalogueError(f"there is no mutant {unknown[0]}")
+    return [mutant for mutant in mutants if not ids or mutant.id in ids]
+
+
+def run(args, mutants, bin_dir):
+    with tempfile.TemporaryDirectory(prefix="hcasim-mutants-") as folder:
+        return run_in(folder, args, mutants, bin_dir)
+
+
+def run_in(folder, args, mutants, bin_dir):
+    begin, tables = time.monotonic(), Tables()
+    cells = usable(covering(Enumerator(tables), 0), duts.load(args.dut))
+    choose(mutants, cells)
+    bench = Bench(args.dut, bin_dir, tables, folder)
+    number, red = baseline(bench, mutants)
+    for cell, fault in red:
+        print(f"RED without a mutant: {cell}: {fault}")
+    verdicts = []
+    with ThreadPoolExecutor(max(1, args.jobs or 1)) as pool:
+        for verdict in pool.map(bench.judge, mutants):
+            verdicts.append(verdict)
+            tell(verdict)
+    data = record(verdicts, number, red, time.monotonic() - begin)
+    args.out.mkdir(parents=True, exist_ok=True)
+    (args.out / "mutants.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    print(f"{data['caught']} of {data['mutants']} mutants caught in {data['seconds']} s")
+    return 1 if red or data["caught"] < data["mutants"] else 0
+
+
+def main(argv):
+    """Runs the suite on deliberately faulty builds of the adapter: each fault must turn it red."""
+    args = parser().parse_args(argv)
+    build = Path(os.environ.get("HCASIM_BUILD", HERE.parent / "build" / "mutants"))
+    try:
+        mutants = select(load(), args.ids)
+        if args.list:
+            print("\n".join(f"{mutant.id}  {mutant.what}" for mutant in mutants))
+            return 0
+        if not (build / "mutants").is_dir():
+            raise CatalogueError(f"{build} was not built with -DHCASIM_MUTANTS=ON (preset mutants)")
+        return run(args, mutants, build / "bin")
+    except (CatalogueError, duts.DutError) as error:
+        print(f"hcasim conform mutants: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""report.html: one file without anything to load, made from the records of one run or of several.
+
+The page holds a small index of all cells and, for each box of the matrix, a part with its details. Both
+are compressed; a part is unpacked when its box is opened, so that a quarter of a million cells stay light.
+"""
+import base64
+import gzip
+import json
+import os
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from hcasim_conform.model.cells import APIS, TYPES
+from hcasim_conform.report.results import LEVELS, OUTCOMES, Strings
+from hcasim_conform.model.tables import Tables
+
+TEMPLATES = Path(__file__).parent / "templates"
+SCRIPTS = ("data.js", "matrix.js", "cell.js", "panel.js", "main.js")
+LETTER = {outcome: outcome[0] for outcome in OUTCOMES}  # p f k u s
+ABSENT = "."  # of a cell that a run does not have
+WORDS = {
+    "pass": ("✓", "pass", "does what the page says"),
+    "fail": ("✗", "fail", "does something else, or nothing"),
+    "known": ("≈", "known", "fails, and the DUT file says why"),
+    "unexpected": ("!", "unexpected", "passes, though the DUT file says that it fails"),
+    "skipped": ("–", "skipped", "not run: the DUT file denies what it needs"),
+}
+
+
+class Box:
+    """An operation on a QP type through one API: the cells of all runs, in their order."""
+
+    def __init__(self, key, row):
+        self.key = key
+        self.api, self.op, self.qp = row["api"], row["op"], row["qp"]
+        self.cells = {}  # id -> one row or None for each run
+
+
+def split(cell_id):
+    """wr/send/rc and the rest. The first three coordinates name the box."""
+    parts = cell_id.split("/", 3)
+    return "/".join(parts[:3]), parts[3] if len(parts) > 3 else ""
+
+
+def collect(runs):
+    boxes = {}
+    for place, run in enumerate(runs):
+        for row in run["cells"]:
+            key = split(row["id"])[0]
+            if key not in boxes:
+                boxes[key] = Box(key, row)
+            boxes[key].cells.setdefault(row["id"], [None] * len(runs))[place] = row
+    return boxes
+
+
+def in_order(boxes, tables):
+    """As the pages list them, whatever the order of shards was."""
+    ops = [op.name for op in tables.operations]
+    ops += [box.op for box in boxes if box.op not in ops]
+    types = [*TYPES, *(box.qp for box in boxes if box.qp not in TYPES)]
+    apis = list(APIS)
+    return sorted(boxes, key=lambda b: (apis.index(b.api), ops.index(b.op), types.index(b.qp)))
+
+
+def legal_pairs(tables):
+    """(API, operation, QP type) that the tables of the pages have."""
+    return {(api, op.name, t) for api in ("wr", "post") for op in tables.operations for t in op.types(api)}
+
+
+def index_of(boxes, legal):
+    """All that the matrix and the search need: of each cell its id, its level, its outcomes, its first fault."""
+    tails, faults = Strings(), Strings()
+    listed = []
+    for part, box in enumerate(boxes):
+        rows = list(box.cells.values())
+        firsts = [next((r for r in row if r), None) for row in rows]
+        places = range(len(rows[0]))
+        listed.append(
+            {
+                "key": box.key,
+                "part": f"part-{part}",
+                "api": box.api,
+                "op": box.op,
+                "qp": box.qp,
+                "legal": box.api not in ("wr", "post") or (box.api, box.op, box.qp) in legal,
+                "tails": [tails.text(split(cell_id)[1]) for cell_id in box.cells],
+                "levels": "".join(row["level"][0] for row in firsts),
+                "outcomes": ["".join(_letter(row[p]) for row in rows) for p in places],
+                "faults": {i: faults.text(said) for i, said in enumerate(map(_first_fault, rows)) if said},
+            }
+        )
+    return {"tails": list(tails.index), "faults": list(faults.index), "boxes": listed}
+
+
+def _letter(row):
+    return LETTER[row["outcome"]] if row else ABSENT
+
+
+def _first_fault(row):
+    return next((r["faults"][0] for r in row if r and r["faults"]), None)
+
+
+def part_of(box, folders):
+    """The details of a box: what all runs share, then what each has seen."""
+    strings = Strings()
+    cells = []
+    for row in box.cells.values():
+        first = next(r for r in row if r)
+        shared = [
+            strings.text(first["clause"]),
+            strings.texts(first["errata"]),
+            strings.text(first["expected"]),
+        ]
+        cells.append([shared, *(_seen(r, strings, f) if r else 0 for r, f in zip(row, folders))])
+    return {"strings": list(strings.index), "cells": cells}
+
+
+def _seen(row, strings, folder):
+    return [
+        strings.text(row["seen"]),
+        strings.texts(row["faults"]),
+        strings.calls(row["calls"]),
+        strings.text(row["errno"]),
+        row["us"],
+        strings.text(row["reason"]),
+        strings.artefacts([{**a, "path": a["path"] and f"{folder}{a['path']}"} for a in row["artefacts"]]),
+    ]
+
+
+def squeeze(data):
+    """JSON, compressed, in letters that may stand in a script element."""
+    text = json.dumps(data, separators=(",", ":"))
+    return Markup(base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode())
+
+
+def embed(data):
+    """JSON that is safe inside a script element."""
+    return Markup(json.dumps(data, separators=(",", ":")).replace("<", "\\u003c"))
+
+
+def names_of(runs):
+    """What the report calls each run: its device, with a number where two are of the same one."""
+    names = [run["dut"]["name"] for run in runs]
+    return [
+        name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
+        for i, name in enumerate(names)
+    ]
+
+
+def about(runs):
+    """What the page says of each run, without its cells."""
+    keys = "dut command versions mode seed repeat expression shard started seconds counts summary faults findings"
+    return [
+        {"name": name, **{key: run[key] for key in keys.split()}} for name, run in zip(names_of(runs), runs)
+    ]
+
+
+def write_html(runs, path, sources=None, mutants=None):
+    """`sources`: the folder of each run's files; without, that of the report."""
+    tables = Tables()
+    folders = [_relative(source, path.parent) for source in sources or [path.parent] * len(runs)]
+    boxes = in_order(collect(runs).values(), tables)
+    env = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    known = {
+        kind: {k: v for run in reversed(runs) for k, v in run[kind].items()} for kind in ("clauses", "errata")
+    }
+    head = {"runs": about(runs), "titles": APIS, "words": WORDS, **known}
+    page = env.get_template("report.html").stream(
+        runs=head["runs"],
+        words=WORDS,
+        outcomes=OUTCOMES,
+        used=[o for o in OUTCOMES if o in ("pass", "fail") or any(run["summary"][o] for run in runs)],
+        levels=LEVELS,
+        mutants=mutants,
+        scripts=SCRIPTS,
+        head=embed(head),
+        index=squeeze(index_of(boxes, legal_pairs(tables))),
+        parts=(squeeze(part_of(box, folders)) for box in boxes),
+    )
+    with open(path, "wb") as f:
+        page.dump(f, encoding="utf-8")
+
+
+def _relative(source, folder):
+    inside = os.path.relpath(source, folder)
+    return "" if inside == "." else f"{inside}/"

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The record of a run: results.json, schema version 2. Every report is made from it.
+
+In memory each cell is a dict. In the file a cell that needs no attention (pass, skipped) is an array of
+indexes into `strings`: sentences and calls are shared by thousands of cells, and a run of all defined
+cells still loads in seconds. A cell that failed is an object, as a person or a script wants to read it.
+"""
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SCHEMA = Path(__file__).resolve().parents[2] / "schema" / "results.schema.json"
+VERSION = 2
+OUTCOMES = ("pass", "fail", "known", "unexpected", "skipped")
+COMPACT = ("pass", "skipped")  # outcomes of cells that are stored as arrays
+LEVELS = ("MUST", "SHOULD", "UNDEFINED")
+OTHER_SHARDS = "in other shards"  # the reason in counts.left_out that a merge takes away
+
+
+class ResultsError(Exception):
+    """A file that is no record of a run; the message names the file and what is wrong."""
+
+
+@dataclass
+class Run:
+    """What is known of a run besides its cells."""
+
+    command: str
+    started: str
+    seconds: float
+    versions: dict
+    mode: str = "covering"  # or exhaustive
+    seed: int = 0
+    repeat: int = 1
+    expression: str | None = None  # of -k
+    shard: tuple | None = None  # (k, n)
+    counts: dict | None = None  # exist, run, left_out: {reason: number}
+    findings: list = field(default_factory=list)
+    faults: list = field(default_factory=list)  # that no cell can be charged with
+
+
+def cell_record(cell, outcome, result, reason, clause_errata):
+    errata = dict.fromkeys(cell.expect.errata + clause_errata.get(cell.expect.clause, ()))
+    return {
+        "id": cell.id,
+        "api": cell.api,
+        "op": cell.op,
+        "qp": cell.qpt,
+        "level": cell.expect.level,
+        "clause": cell.expect.clause,
+        "errata": list(errata),
+        "expected": cell.expected(),
+        "outcome": outcome,
+        "seen": result.seen.strip().rstrip(";"),
+        "faults": result.faults,
+        "calls": result.calls,
+        "errno": result.errno,
+        "us": result.us,
+        "reason": reason,
+        "artefacts": getattr(result, "artefacts", []),
+    }
+
+
+def summarize(rows):
+    """Numbers of cells by outcome, of all and of each level."""
+    levels = {level: dict.fromkeys(("cells", *OUTCOMES), 0) for level in LEVELS}
+    for row in rows:
+        levels[row["level"]]["cells"] += 1
+        levels[row["level"]][row["outcome"]] += 1
+    whole = {key: sum(level[key] for level in levels.values()) for key in ("cells", *OUTCOMES)}
+    return {**whole, "levels": levels}
+
+
+def count(rows):
+    """The counts of a run in which no cell was left out except those it skipped."""
+    skipped = {}
+    for row in rows:
+        if row["outcome"] == "skipped":
+            skipped[row["reason"]] = skipped.get(row["reason"], 0) + 1
+    return {"exist": len(rows), "run": len(rows) - sum(skipped.values()), "left_out": skipped}
+
+
+def record(tables, dut, cells, outcomes, run):
+    rows = [cell_record(c, *outcomes[c.id], tables.clause_errata) for c in cells]
+    used = {e for row in rows for e in row["errata"]}
+    return {
+        "version": VERSION,
+        "dut": dut.summary(),
+        "command": run.command,
+        "versions": run.versions,
+        "mode": run.mode,
+        "seed": run.seed,
+        "repeat": run.repeat,
+        "expression": run.expression,
+        "shard": list(run.shard) if run.shard else None,
+        "started": run.started,
+        "seconds": round(run.seconds, 3),
+        "counts": run.counts or count(rows),
+        "summary": summarize(rows),
+        "faults": run.faults,
+        "findings": run.findings,
+        "clauses": {row["clause"]: tables.sentences[row["clause"]] for row in rows},
+        "errata": {
+            k: {f: v[f] for f in ("page", "decision", "reason")}
+            for k, v in tables.errata.items()
+            if k in used
+        },
+        "cells": rows,
+    }
+
+
+# -- the file ----------------------------------------------------------------------------------------------
+
+TEXT, TEXTS, NUMBER, CALLS, ARTEFACTS = "text", "texts", "number", "calls", "artefacts"
+# The places of a compact cell: its array has them in this order. `faults` is empty in such a cell.
+COLUMNS = {
+    "id": TEXT,
+    "api": TEXT,
+    "op": TEXT,
+    "qp": TEXT,
+    "level": TEXT,
+    "clause": TEXT,
+    "errata": TEXTS,
+    "expected": TEXT,
+    "outcome": TEXT,
+    "seen": TEXT,
+    "calls": CALLS,
+    "errno": TEXT,
+    "us": NUMBER,
+    "reason": TEXT,
+    "artefacts": ARTEFACTS,
+}
+
+
+# wr_ids of a cell begin alike, and unlike those of any other cell: {wr_id} stands for that, so that calls are shared.
+WR_ID = re.compile(r"0x([0-9a-f]{12})(?=[0-9a-f]{4}\b)")
+HOLDER = "{wr_id}"
+
+
+class Strings:
+    """Each string once; a null stays a null."""
+
+    def __init__(self):
+        self.index = {}
+
+    def text(self, text):
+        return None if text is None else self.index.setdefault(text, len(self.index))
+
+    def texts(self, texts):
+        return [self.text(t) for t in texts]
+
+    def number(self, number):
+        return number
+
+    def calls(self, calls):
+        first = next(filter(None, map(WR_ID.search, calls)), None)
+        if not first or any(HOLDER in call for call in calls):
+            return [None, self.texts(calls)]
+        wr_id = f"0x{first[1]}"
+        return [wr_id, self.texts(call.replace(wr_id, HOLDER) for call in calls)]
+
+    def artefacts(self, artefacts):
+        return [
+            [
+                self.text(a["kind"]),
+                self.text(a["path"]),
+                None if a["text"] is None else self.texts(a["text"].split("\n")),
+            ]
+            for a in artefacts
+        ]
+
+
+class Lookup:
+    """The way back."""
+
+    def __init__(self, strings):
+        self.strings = strings
+
+    def text(self, index):
+        return None if index is None else self.strings[index]
+
+    def texts(self, indexes):
+        return [self.strings[i] for i in indexes]
+
+    def number(self, number):
+        return number
+
+    def calls(self, calls):
+        wr_id, indexes = calls
+        texts = self.texts(indexes)
+        return texts if wr_id is None else [text.replace(HOLDER, wr_id) for text in texts]
+
+    def artefacts(self, artefacts):
+        return [
+            {
+                "kind": self.strings[kind],
+                "path": self.text(path),
+                "text": None if lines is None else "\n".join(self.texts(lines)),
+            }
+            for kind, path, lines in artefacts
+        ]
+
+
+def pack(data):
+    """As the file has it."""
+    strings = Strings()
+    columns = [(name, getattr(strings, kind)) for name, kind in COLUMNS.items()]
+    cells = [
+        [store(row[name]) for name, store in columns] if row["outcome"] in COMPACT else row
+        for row in data["cells"]
+    ]
+    head = {key: value for key, value in data.items() if key != "cells"}
+    return {**head, "columns": list(COLUMNS), "strings": list(strings.index), "cells": cells}
+
+
+def unpack(doc):
+    """As the reports have it."""
+    lookup = Lookup(doc["strings"])
+    columns = [(name, getattr(lookup, COLUMNS[name])) for name in doc["columns"]]
+    cells = []
+    for row in doc["cells"]:
+        if isinstance(row, list):
+            row = {name: fetch(value) for (name, fetch), value in zip(columns, row, strict=True)}
+            row["faults"] = []
+        cells.append(row)
+    head = {key: value for key, value in doc.items() if key not in ("columns", "strings", "cells")}
+    return {**head, "cells": cells}
+
+
+def write_json(data, path):
+    """One line a cell, so that a difference between two files can be read."""
+    doc = pack(data)
+    cells = doc.pop("cells")
+    dump = json.JSONEncoder(separators=(",", ":")).encode
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(json.dumps(doc, indent=1).removesuffix("\n}"))
+        f.write(',\n "cells": [\n')
+        f.write(",\n".join(map(dump, cells)))
+        f.write("\n]}\n")
+
+
+def load(path):
+    """The record in a file, or in results.json of a folder."""
+    path = Path(path)
+    if path.is_dir():
+        path = path / "results.json"
+    try:
+        doc = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ResultsError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ResultsError(f"{path}: not JSON: {error}") from error
+    if not isinstance(doc, dict) or "version" not in doc:
+        raise ResultsError(f"{path}: no record of a run: it has no 'version'")
+    if doc["version"] != VERSION:
+        raise ResultsError(f"{path}: version {doc['version']!r} of the record, this program reads {VERSION}")
+    missing = sorted(set(required()) - set(doc))
+    if missing:
+        raise ResultsError(f"{path}: no record of a run: it has no '{missing[0]}'")
+    try:
+        return unpack(doc)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise ResultsError(f"{path}: a damaged record: {type(error).__name__}: {error}") from error
+
+
+def required():
+    return json.loads(SCHEMA.read_text(encoding="utf-8"))["required"]

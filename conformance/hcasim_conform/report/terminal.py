@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What a person sees while the suite runs, and the summary at its end."""
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from hcasim_conform.model.cells import APIS, TYPES
+
+STYLE = {"pass": "green", "fail": "bold red", "known": "red", "unexpected": "bold magenta", "skipped": "dim"}
+WORST_FIRST = ("fail", "unexpected", "known", "pass", "skipped")
+LISTED = 30  # lines of what needs attention
+
+
+class Bar:
+    """Progress of a run. Without a terminal it stays silent: the summary says it all."""
+
+    def __init__(self, console):
+        self.counts = dict.fromkeys(STYLE, 0)
+        self.progress = Progress(
+            TextColumn("cells"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[counts]}"),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self.task = None
+
+    def start(self, total):
+        self.task = self.progress.add_task("cells", total=total, counts="")
+        self.progress.start()
+
+    def advance(self, outcome):
+        self.counts[outcome] += 1
+        text = " ".join(f"[{STYLE[o]}]{n} {o}[/]" for o, n in self.counts.items() if n)
+        self.progress.update(self.task, advance=1, counts=text)
+
+    def stop(self):
+        self.progress.stop()
+
+
+def _by_box(rows):
+    """api -> operation -> QP type -> number of cells by outcome"""
+    table = {}
+    for row in rows:
+        of_op = table.setdefault(row["api"], {}).setdefault(row["op"], {})
+        counts = of_op.setdefault(row["qp"], dict.fromkeys(WORST_FIRST, 0))
+        counts[row["outcome"]] += 1
+    return table
+
+
+def _box(counts):
+    """How many pass of those that were run, in the colour of the worst outcome."""
+    if not counts:
+        return ""
+    worst = next(outcome for outcome in WORST_FIRST if counts[outcome])
+    ran = sum(counts.values()) - counts["skipped"]
+    text = f"{counts['pass']}/{ran}" if ran else f"{counts['skipped']} skipped"
+    return f"[{STYLE[worst]}]{text}[/]"
+
+
+def _matrix(by_op):
+    found = {qpt for by_type in by_op.values() for qpt in by_type}
+    types = sorted(found, key=lambda qpt: (TYPES.index(qpt) if qpt in TYPES else len(TYPES), qpt))
+    table = Table(expand=False)
+    table.add_column("operation")
+    for qpt in types:
+        table.add_column(qpt, justify="right")
+    for op, by_type in by_op.items():
+        table.add_row(op, *(_box(by_type.get(qpt)) for qpt in types))
+    return table
+
+
+def _attention(data):
+    """(style, word, text) of each thing that a person has to look at, or is known to be wrong."""
+    for row in data["cells"]:
+        if row["outcome"] in ("fail", "unexpected"):
+            why = row["faults"][0] if row["faults"] else f"passes, listed as: {row['reason']}"
+            yield STYLE[row["outcome"]], row["outcome"], f"{row['id']}: {why}"
+    for fault in data["faults"]:
+        yield "bold red", "run", fault
+    for finding in data["findings"]:
+        known = finding.get("reason")
+        yield "red" if known else "bold red", "finding", finding["text"] + (
+            f" (known: {known})" if known else ""
+        )
+
+
+def _levels(data):
+    for level, counts in data["summary"]["levels"].items():
+        if counts["cells"]:
+            yield f"{level}: {counts['pass']} of {counts['cells'] - counts['skipped']} pass"
+
+
+def summarize(data, out, console=None):
+    """The matrix of each API, what needs attention, and the counts."""
+    console = console or Console()
+    for api, by_op in _by_box(data["cells"]).items():
+        console.print(f"{APIS[api]}: cells passed", style="bold", highlight=False)
+        console.print(_matrix(by_op))
+    attention = list(_attention(data))
+    for style, word, text in attention[:LISTED]:
+        line = Text.assemble((word, style), f" {text}")
+        console.print(line, highlight=False, soft_wrap=True)
+    if len(attention) > LISTED:
+        console.print(f"... and {len(attention) - LISTED} more, see the report")
+    s = data["summary"]
+    console.print("; ".join(_levels(data)), highlight=False, soft_wrap=True)
+    console.print(
+        f"[bold]{s['cells']} cells on {data['dut']['name']}: {s['pass']} pass, {s['fail']} fail, "
+        f"{s['known']} fail as the DUT file says, {s['unexpected']} pass unexpectedly, {s['skipped']} skipped[/] "
+        f"in {data['seconds']:.1f} s. Report: {out / 'report.html'}",
+        highlight=False,
+        soft_wrap=True,
+    )

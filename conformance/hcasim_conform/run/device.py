@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The device under test as a whole, around all runner processes: its service, and what it says about itself."""
+import json
+import os
+import selectors
+import subprocess
+import tempfile
+
+from hcasim_conform.run import drive
+
+FOLDER = "HCASIM_DUT_DIR"  # a folder for the service and the start command to meet in
+READY_WITHIN = 180  # seconds; a machine that boots on a busy host
+ANSWER_WITHIN = 60
+STOP_WITHIN = 10
+
+
+class DeviceError(Exception):
+    """The device is not there and cannot be started."""
+
+
+class Query:
+    """Stands where a cell stands among the lines of a runner."""
+
+    api = "query"
+
+    @staticmethod
+    def line():
+        return {"query": True}
+
+
+class Device:
+    def __init__(self, dut, bin_dir):
+        self.dut = dut
+        self.bin_dir = bin_dir
+        self.folder = None
+        self.service = None
+
+    def start(self):
+        """Starts the service, asks the device. Returns what is wrong with the run because of the answer."""
+        self._start_service()
+        reported, complaint = self._ask()
+        if reported is None:
+            return [f"the device could not be asked what it can do: {complaint}"]
+        return self.dut.learn(reported)
+
+    def stop(self):
+        """A service lives for as long as its stdin is open."""
+        if self.service:
+            self.service.stdin.close()
+            try:
+                self.service.wait(STOP_WITHIN)
+            except subprocess.TimeoutExpired:
+                self.service.kill()
+                self.service.wait()
+            self.service.stdout.close()
+            self.service = None
+            self.dut.groups = []
+        if self.folder:
+            self.folder.cleanup()
+            self.folder = None
+
+    def _start_service(self):
+        if not self.dut.service:
+            return
+        self.folder = tempfile.TemporaryDirectory(prefix="hcasim-dut-")
+        self.dut.env[FOLDER] = self.folder.name
+        command = self.dut.service
+        env = drive.environment(self.dut, self.bin_dir)
+        try:
+            self.service = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, start_new_session=True
+            )
+        except OSError as error:
+            raise DeviceError(f"{self.dut.name}: {' '.join(command)}: {error.strerror}") from error
+        self.dut.groups = [self.service.pid]
+        answer = self._first_line()
+        if "error" in answer:
+            self.stop()
+            raise DeviceError(f"{self.dut.name}: {answer['error']}")
+
+    def _first_line(self):
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.service.stdout, selectors.EVENT_READ)
+            if not selector.select(READY_WITHIN):
+                return {"error": f"the service was not ready within {READY_WITHIN} s"}
+        line = self.service.stdout.readline()
+        try:
+            return json.loads(line)
+        except ValueError:
+            return {
+                "error": f"the service said {line.decode(errors='replace').strip()!r} and not that it is ready"
+            }
+
+    def _ask(self):
+        reported, error = None, None
+        try:
+            process = drive.Process(self.dut, self.bin_dir, [Query])
+        except OSError as problem:
+            return None, problem.strerror
+        for line in process.lines(ANSWER_WITHIN, self.dut.start_time):
+            reported = line.get("reported", reported)
+            error = line.get("error", error)
+        code = process.end()
+        complaint = process.complaint()
+        if process.stalled:
+            return None, f"no answer within {ANSWER_WITHIN} s"
+        return reported, error or (complaint and f"{drive.died(code)}: {complaint}") or drive.died(code)
+
+
+def describe(dut):
+    """Versions that the device adds to those of the machine the suite runs on."""
+    return {f"{dut.name} kernel": dut.reported["kernel"]} if dut.reported and foreign(dut) else {}
+
+
+def foreign(dut):
+    return dut.reported["kernel"] != os.uname().release

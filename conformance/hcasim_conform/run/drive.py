@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Runs groups of cells, each in a runner process of its own.
+
+A runner that dies or stands still costs the cell that it was in: that cell fails with the reason, and
+another runner goes on behind it.
+"""
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from hcasim_conform.taps import judge as taps
+from hcasim_conform.run.watchdog import Watchdog
+
+GROUP_SIZE = (100, 2000)  # least and most cells of a process, when there are enough
+# The runner is told the seed of what messages hold, and to be brief: no list of calls where a cell passes.
+HOW = {"seed": 0, "brief": False}
+RUNNER = "hcasim-conform-runner"
+CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
+
+
+@dataclass(slots=True)  # there may be a quarter of a million
+class Result:
+    passed: bool
+    seen: str = ""
+    faults: list = field(default_factory=list)
+    calls: list = field(default_factory=list)
+    errno: str | None = None
+    us: int = 0
+    late: bool = False  # something was waited for in vain
+    artefacts: list = field(default_factory=list)  # of the taps
+    clock: tuple = (None, None)  # simulated nanoseconds at its begin and end
+    posts: list = field(default_factory=list)  # what was posted, and how the API answered
+    ends: list = field(default_factory=list)  # device and GID of requester and responder
+
+
+def failed(reason):
+    return Result(False, seen=reason, faults=[reason])
+
+
+def worst(results):
+    """What is said of a cell that was run several times: the first failure, and which run that was."""
+    for number, result in enumerate(results, 1):
+        if not result.passed:
+            return replace(result, faults=[f"run {number} of {len(results)}: {f}" for f in result.faults])
+    return results[0]
+
+
+def wire_of(cell):
+    """Faults that its wire must have."""
+    return getattr(cell, "wire", "")
+
+
+def _kin(cell):
+    """Cells of one operation that need the same of a QP and its memory stand together: they share them."""
+    e = cell.expect
+    return cell.short, e.create, e.post == "refused" and e.bad_wr == 0
+
+
+def groups(cells, jobs=1):
+    """Cells that share an API, a QP type and a wire, in pieces that one process runs."""
+    by_kind = {}
+    for cell in cells:
+        by_kind.setdefault((cell.api, cell.qpt, wire_of(cell)), []).append(cell)
+    least, most = GROUP_SIZE
+    size = max(least, min(most, len(cells) // (8 * jobs)))
+    for kind in by_kind.values():
+        kind.sort(key=_kin)
+        for start in range(0, len(kind), size):
+            yield kind[start : start + size]
+
+
+def died(code):
+    """How a process ended, from its own status or from that of a wrapper that reports it as a shell does."""
+    number = -code if code < 0 else code - 128 if code > 128 else 0
+    try:
+        return f"the runner died of {signal.Signals(number).name}"
+    except ValueError:
+        return f"the runner ended with status {code}"
+
+
+def environment(dut, bin_dir):
+    """That of a runner, and of what starts it: the programs of this build come first."""
+    env = dict(os.environ, **dut.env)
+    env["PATH"] = f"{bin_dir}{os.pathsep}{env.get('PATH', '')}"
+    return env
+
+
+class Process:
+    """One runner process: its lines as they come, and how it ended."""
+
+    def __init__(self, dut, bin_dir, cells, how=HOW, start=None):
+        env = environment(dut, bin_dir)
+        self.stderr = tempfile.TemporaryFile()
+        with tempfile.TemporaryFile() as lines:
+            lines.write(json.dumps({**dut.runner_line, **how}).encode() + b"\n")
+            for cell in cells:
+                lines.write(json.dumps(dut.line(cell)).encode() + b"\n")
+            lines.seek(0)
+            self.proc = subprocess.Popen(
+                [*(start or dut.start), str(Path(bin_dir) / RUNNER)],
+                stdin=lines,
+                stdout=subprocess.PIPE,
+                stderr=self.stderr,
+                env=env,
+                start_new_session=True,
+            )
+        self.groups = [self.proc.pid, *dut.groups]
+        self.stalled = False
+
+    def lines(self, seconds, start=0):
+        """Yields decoded lines; ends at end of file, or when none came although there were `seconds` for it.
+
+        The first may take `start` seconds more.
+        """
+        watchdog = Watchdog(self.groups, seconds + start)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.proc.stdout, selectors.EVENT_READ)
+            rest = b""
+            while True:
+                if not selector.select(watchdog.slice):
+                    if watchdog.expired():
+                        self.stalled = True
+                        return
+                    continue
+                chunk = os.read(self.proc.stdout.fileno(), 65536)
+                if not chunk:
+                    return
+                watchdog.restart(seconds)
+                *whole, rest = (rest + chunk).split(b"\n")
+                for line in whole:
+                    yield json.loads(line)
+
+    def end(self):
+        """Reaps the process and says how it ended."""
+        if self.stalled:
+            self._signal(signal.SIGTERM)
+        try:
+            code = self.proc.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._signal(signal.SIGKILL)
+            code = self.proc.wait()
+        self._signal(signal.SIGKILL)  # what the wrapper may have left behind
+        self.proc.stdout.close()
+        return code
+
+    def _signal(self, number):
+        try:
+            os.killpg(self.proc.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def complaint(self):
+        """The last of what it wrote to stderr."""
+        self.stderr.seek(0)
+        text = self.stderr.read().decode(errors="replace").strip().splitlines()
+        self.stderr.close()
+        return " / ".join(text[-3:])
+
+
+class GroupRun:
+    def __init__(self, dut, bin_dir, cells, report, complain, how=HOW):
+        self.dut = dut
+        self.bin_dir = bin_dir
+        self.left = deque(cells)
+        self.how = how
+        self.report = report  # report(cell, result)
+        self.complain = complain  # complain(text): what no cell can be charged with
+        self.enough = lambda result: False  # asked after each cell: true leaves the rest
+        # a cell waits at most for its own completions, its event and a SEND
+        self.silence = 2 + 4 * dut.timeout
+
+    def run(self):
+        while self.left:
+            if not self._run_once():
+                return
+
+    def _take(self, process, done):
+        """Reads one process to its end. Returns the cell it was in, and what it said if it could not start."""
+        current, error = None, None
+        for line in process.lines(self.silence, self.dut.start_time):
+            if "error" in line:
+                error = line["error"]
+            elif "begin" in line:
+                current = self.left.popleft()
+                assert current.id == line["begin"], f"runner began {line['begin']}, expected {current.id}"
+            else:
+                result = self._result(line)
+                done(current, result)
+                current = None
+                if self.enough(result):
+                    process.stalled = True  # nobody waits for its end
+                    self.left.clear()
+                    break
+        return current, error
+
+    @staticmethod
+    def _result(line):
+        result = Result(
+            line["pass"], sys.intern(line["seen"]), line["faults"], line["calls"], line["errno"], line["us"]
+        )
+        result.late = line.get("late", result.late)
+        result.clock = tuple(line.get("clock", result.clock))
+        result.posts = line.get("posts", result.posts)
+        result.ends = [line[end] for end in ("from", "to") if end in line]
+        return result
+
+    def _run_once(self):
+        """False when no further process would do better."""
+        with taps.watch(self.dut, self.report, wire_of(self.left[0])) as watch:
+            return self._run_watched(watch)
+
+    def _run_watched(self, watch):
+        before = len(self.left)
+        try:
+            process = Process(self.dut, self.bin_dir, self.left, self.how, watch.start)
+        except OSError as error:
+            self._fail_rest(f"{' '.join(self.dut.start) or RUNNER}: {error.strerror}: {error.filename}")
+            return False
+        current, error = self._take(process, watch.done)
+        code = process.end()
+        complaint = process.complaint()
+        if current:
+            how = (
+                f"no progress for {self.silence:g} s, the runner was killed"
+                if process.stalled
+                else died(code)
+            )
+            result = failed(f"{how}{': ' + complaint if complaint else ''}")
+            watch.done(current, replace(result, late=process.stalled))
+        elif len(self.left) == before:
+            self._fail_rest(
+                error or f"{died(code)} before the first cell{': ' + complaint if complaint else ''}"
+            )
+            return False
+        elif code not in CELLS_WERE_RUN:  # a crash while objects are destroyed, or a sanitizer's finding
+            self.complain(
+                f"after the last cell of a group {died(code)}{': ' + complaint if complaint else ''}"
+            )
+        return True
+
+    def _fail_rest(self, reason):
+        while self.left:
+            self.report(self.left.popleft(), failed(f"the device under test could not be started: {reason}"))

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""DUT files: the device under test, how it is started, what it can do, and where it is known to differ."""
+import ipaddress
+import json
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from hcasim_conform.model import capabilities
+
+HERE = Path(__file__).resolve().parents[2]
+DUTS = HERE / "duts"
+SCHEMA = HERE / "schema" / "dut.schema.json"
+DEVICE = "device:"
+ROLES = ("requester", "responder")
+RUNNER_KEYS = ("requester", "responder", "mtu", "timeout_ms")
+PEER_START_MS = 30000  # a login on another host
+
+
+class DutError(Exception):
+    """A DUT file that is missing or wrong; the message names the file and the field."""
+
+
+class Difference:
+    def __init__(self, row):
+        self.clause = row["clause"]
+        self.patterns = row["cells"]
+        self.exceptions = row.get("except", [])
+        self.reason = row["reason"]
+        self.kernel = row.get("kernel", "*")
+
+    def holds_on(self, kernel):
+        return fnmatchcase(kernel, self.kernel)
+
+    def matches(self, cell):
+        return (
+            fnmatchcase(cell.expect.clause, self.clause)
+            and any(fnmatchcase(cell.id, p) for p in self.patterns)
+            and not any(fnmatchcase(cell.id, p) for p in self.exceptions)
+        )
+
+    def stale_keys(self, cells):
+        """Patterns, also of exceptions, that select no cell."""
+        clause = [c for c in cells if fnmatchcase(c.expect.clause, self.clause)]
+        if not clause:
+            return [f"clause '{self.clause}' is no clause of any cell"]
+        return [
+            f"'{p}' (clause '{self.clause}') matches no cell"
+            for p in self.patterns + self.exceptions
+            if not any(fnmatchcase(c.id, p) for c in clause)
+        ]
+
+
+class Dut:
+    def __init__(self, doc, folder=DUTS):
+        self.name = doc["name"]
+        self.doc = doc["doc"]
+        self.start = self._command(doc["start"], folder)
+        self.service = self._command(doc.get("service", []), folder)
+        self.env = dict(doc.get("env", {}))
+        self.tap_start = doc.get("tap", {}).get("start")
+        self.faults_start = doc.get("faults", {}).get("start")
+        self.tap = None  # taps.Tap, when the device's links are watched
+        self.groups = []  # process groups that cells wait for, besides their runner's
+        self.differences = [Difference(row) for row in doc["differences"]]
+        self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS}}
+        if "peer_command" in doc:
+            self.runner_line["dut"] |= {
+                "peer_command": self._command(doc["peer_command"], folder),
+                "start_ms": doc.get("start_ms", PEER_START_MS),
+            }
+        self.timeout = doc["timeout_ms"] / 1000
+        self.start_time = doc.get("start_ms", PEER_START_MS if "peer_command" in doc else 0) / 1000
+        self.declared = (
+            capabilities.Capabilities(doc["capabilities"]) if doc.get("capabilities") is not None else None
+        )
+        self.capabilities = self.declared
+        self.known_findings = {row["capability"]: row["reason"] for row in doc.get("findings", [])}
+        self.findings = []
+        self.reported = None
+
+    @staticmethod
+    def _command(words, folder):
+        """A program that is named by a relative path is looked for from the DUT file."""
+        if words and words[0].startswith("."):
+            return [str((folder / words[0]).resolve()), *words[1:]]
+        return list(words)
+
+    # -- capabilities
+
+    def lacks(self, cell):
+        """Why the device cannot run a cell; None when it can."""
+        if getattr(cell, "wire", "") and not self.faults_start:
+            return "wire: the DUT file has no way to a wire with faults"
+        if not self.capabilities:
+            return None
+        for name in capabilities.needs(cell):
+            if name == "rdma_cm" and not self._addresses():
+                return "rdma_cm: the DUT file gives the ends no address"
+            if not self.capabilities.has(name):
+                return f"the device has no {name}"
+        over = capabilities.over_limit(self.capabilities, cell)
+        return f"the cell needs {over[0]} of {over[1]}, the device has {over[2]}" if over else None
+
+    def _addresses(self):
+        ends = (self.runner_line["dut"][role] for role in ROLES)
+        return all(end.get("address") for end in ends)
+
+    def supports(self, cell):
+        return self.lacks(cell) is None
+
+    def line(self, cell):
+        """The cell's line, with no more asked for than the device has."""
+        line = cell.line()
+        for field, limit in (("ask_sge", "max_sge"), ("ask_inline", "max_inline_data")):
+            most = self.capabilities.limit(limit) if self.capabilities else None
+            if most is not None and field in line:
+                line[field] = min(line[field], most)
+        return line
+
+    def start_for(self, wire):
+        """The command for a wire with faults; for none, the usual one."""
+        return [part.replace("{faults}", wire) for part in self.faults_start] if wire else self.start
+
+    def learn(self, reported):
+        """What the device reports about itself. Returns what is wrong with the file because of it."""
+        self.reported = reported
+        self.differences = [d for d in self.differences if d.holds_on(reported["kernel"])]
+        found = capabilities.findings(self.declared, reported)
+        self.findings = [replace(f, reason=self.known_findings.get(f.capability)) for f in found]
+        if not self.declared:
+            self.capabilities = capabilities.Capabilities.of_report(*(reported[role] for role in ROLES))
+        if not self.start:
+            self._take_addresses(reported)
+        there = {f.capability for f in found}
+        return [
+            f"DUT file: stale key: finding '{name}' is not found any more"
+            for name in self.known_findings
+            if name not in there
+        ]
+
+    def _take_addresses(self, reported):
+        """The GID of an IPv4 address says what rdma_cm needs, where the file does not."""
+        for role in ROLES:
+            gid = ipaddress.ip_address(reported[role]["gid"])
+            if gid.ipv4_mapped:
+                self.runner_line["dut"][role].setdefault("address", str(gid.ipv4_mapped))
+
+    def new_findings(self):
+        return [f for f in self.findings if not f.reason]
+
+    # -- known differences
+
+    def difference(self, cell):
+        return next((d for d in self.differences if d.matches(cell)), None)
+
+    def stale_keys(self, cells):
+        return [text for d in self.differences for text in d.stale_keys(cells)]
+
+    def summary(self):
+        return {"name": self.name, "doc": self.doc, **self.runner_line["dut"]}
+
+
+def _read(path, name):
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        known = ", ".join(sorted(p.stem for p in DUTS.glob("*.yaml")))
+        raise DutError(
+            f"DUT '{name}': {path}: {error.strerror} (there are: {known}, {DEVICE}NAME)"
+        ) from error
+    except yaml.YAMLError as error:
+        raise DutError(f"DUT file {path}: {error}") from error
+
+
+def _check(doc, path):
+    try:
+        jsonschema.validate(doc, json.loads(SCHEMA.read_text(encoding="utf-8")))
+    except jsonschema.ValidationError as error:
+        where = "/".join(str(p) for p in error.absolute_path) or "the file"
+        raise DutError(f"DUT file {path}: {where}: {error.message}") from error
+
+
+def _end(text, default):
+    """NAME[/PORT[/GID-INDEX]]."""
+    name, *rest = text.split("/")
+    try:
+        port, gid_index = (*(int(word) for word in rest), *default[len(rest) :])
+    except ValueError as error:
+        raise DutError(f"device '{text}': expected NAME[/PORT[/GID-INDEX]]") from error
+    return {"device": name, "port": port, "gid_index": gid_index}
+
+
+def of_device(text, peer=None, peer_command=()):
+    """A verbs device of this machine; its other end on `peer`, or on itself, and where `peer_command` leads."""
+    end = _end(text, (1, 0))
+    where = f" of '{' '.join(peer_command)}'" if peer_command else ""
+    doc = {
+        "name": "device-" + "".join(c if c.isalnum() else "-" for c in end["device"].lower()),
+        "doc": f"{text} of this machine, towards {peer or (text if peer_command else 'itself')}{where}",
+        "start": [],
+        "requester": end,
+        "responder": _end(peer, (1, 0)) if peer else dict(end),
+        "mtu": 1024,
+        "timeout_ms": 5000,
+        "differences": [],
+        **({"peer_command": list(peer_command)} if peer_command else {}),
+    }
+    _check(doc, f"{DEVICE}{text}")
+    return Dut(doc, Path.cwd())
+
+
+def load(name, peer=None, peer_command=()):
+    """A name of conformance/duts, a path, or device:NAME. `peer` replaces the device at the responder's end.
+
+    `peer_command`, words: the responder's end is that of the process which they start.
+    """
+    if name.startswith(DEVICE):
+        return of_device(name.removeprefix(DEVICE), peer, peer_command)
+    path = Path(name) if "/" in name or name.endswith(".yaml") else DUTS / f"{name}.yaml"
+    doc = _read(path, name)
+    _check(doc, path)
+    if peer:
+        doc["responder"] = _end(peer, (doc["responder"]["port"], doc["responder"]["gid_index"]))
+    if peer_command:
+        doc["peer_command"] = list(peer_command)
+    return Dut(doc, path.resolve().parent)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The suite as a pytest session: spec/wr.yaml is the test file, a row of it on a QP type is a test.
+
+Cells run in the background, a group per runner process, as many at a time as there are cores. There may be
+hundreds of thousands: pytest waits for the cells of a row, counts it and gives the exit status.
+"""
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from hcasim_conform.run import drive
+from hcasim_conform.run.device import Device, DeviceError
+from hcasim_conform.model.tables import SPEC
+
+MANY = 25000  # cells of a run of which those that pass keep no list of calls
+NAMED = 10  # failing cells that a test's message names
+
+
+class CellsFailed(Exception):
+    """Cells did not come out as they must."""
+
+
+class RowItem(pytest.Item):
+    """The cells of one API, row of the table and QP type."""
+
+    def __init__(self, *, cells, **kwargs):
+        super().__init__(**kwargs)
+        self.cells = cells
+
+    def runtest(self):
+        bad = list(filter(None, map(self._complaint, self.cells)))
+        if bad:
+            more = [f"and {len(bad) - NAMED} more"] if len(bad) > NAMED else []
+            raise CellsFailed("\n".join(bad[:NAMED] + more))
+
+    def _complaint(self, cell):
+        outcome, result, reason = self.config.conform.wait(cell)
+        if outcome == "fail":
+            return f"{cell.id}: {'; '.join(result.faults)}"
+        if outcome == "unexpected":
+            return f"{cell.id}: passes, but the DUT file lists it as a known difference: {reason}"
+        return None
+
+    def repr_failure(self, excinfo):
+        return str(excinfo.value)
+
+    def reportinfo(self):
+        return self.path, None, self.name
+
+
+class CellFile(pytest.File):
+    def collect(self):
+        rows = {}
+        for cell in self.config.conform.cells:
+            rows.setdefault(f"{cell.api}/{cell.short}/{cell.qpt.lower()}", []).append(cell)
+        for name, cells in rows.items():
+            yield RowItem.from_parent(self, name=name, cells=cells)
+
+
+class Lacks:
+    """Dut.lacks(), asked once for cells of a block that differ in nothing it looks at."""
+
+    def __init__(self, dut):
+        self.dut = dut
+        self.known = {}
+
+    def __call__(self, cell):
+        block = getattr(cell, "block", None)
+        if not block:
+            return self.dut.lacks(cell)
+        key = (id(block), cell.where[0], cell.flags, cell.region.id)
+        if key not in self.known:
+            self.known[key] = self.dut.lacks(cell)
+        return self.known[key]
+
+
+class Session:
+    """The plugin: collects the selected cells, runs them, keeps the outcomes."""
+
+    def __init__(self, selection, dut, bin_dir, jobs, progress, repeat=1):
+        self.cells = selection.cells
+        self.dut = dut
+        self.bin_dir = bin_dir
+        # runners that meet on one device would receive each other's raw Ethernet frames
+        self.jobs = jobs if dut.start else 1
+        self.progress = progress
+        self.repeat = repeat
+        self.how = {"seed": selection.seed, "brief": len(self.cells) > MANY}
+        self.faults = []  # that no cell can be charged with
+        self.outcomes = {}  # id -> (outcome, Result, reason)
+        self.skipped = {}  # id -> reason: the device cannot run it
+        self._results = {}  # of cells that are to be repeated
+        self.device = Device(dut, bin_dir)
+        self.error = None  # why there is no device
+        self._ready = threading.Condition()
+        self._pool = None
+
+    # -- pytest hooks
+    def pytest_configure(self, config):
+        config.conform = self
+
+    def pytest_collect_file(self, file_path, parent):
+        if file_path == SPEC:
+            return CellFile.from_parent(parent, path=file_path)
+        return None
+
+    def pytest_collection_finish(self, session):
+        try:
+            self.faults += self.device.start()
+        except DeviceError as error:
+            self.error = str(error)
+            pytest.exit(self.error)
+        self.progress.start(len(self.cells))
+        self._pool = ThreadPoolExecutor(self.jobs)
+        for group in drive.groups(self._supported(), self.jobs):
+            self._pool.submit(self._run_group, group)
+
+    def pytest_sessionfinish(self):
+        if self._pool:
+            self._pool.shutdown(cancel_futures=True)
+            self.progress.stop()
+        self.device.stop()
+
+    # -- outcomes
+    def _supported(self):
+        """The cells that the device can run; the others are skipped, with the reason."""
+        supported, lacks = [], Lacks(self.dut)
+        for cell in self.cells:
+            reason = lacks(cell)
+            if reason is None:
+                supported.append(cell)
+            else:
+                self.skipped[cell.id] = reason
+                self._settle(cell, "skipped", drive.Result(True), reason)
+        return supported
+
+    def _run_group(self, cells):
+        try:
+            for _ in range(self.repeat):
+                drive.GroupRun(
+                    self.dut, self.bin_dir, cells, self._report, self.faults.append, self.how
+                ).run()
+        except Exception as error:  # a fault of the suite must not leave a cell without an outcome
+            for cell in cells:
+                if cell.id not in self.outcomes:
+                    self._decide(cell, drive.failed(f"the suite itself failed: {error!r}"))
+
+    def _report(self, cell, result):
+        if self.repeat > 1:
+            known = self._results.setdefault(cell.id, [])
+            known.append(result)
+            if len(known) < self.repeat:
+                return
+            result = drive.worst(self._results.pop(cell.id))
+        self._decide(cell, result)
+
+    def _decide(self, cell, result):
+        difference = self.dut.difference(cell)
+        if difference:
+            outcome = "unexpected" if result.passed else "known"
+        else:
+            outcome = "pass" if result.passed else "fail"
+        self._settle(cell, outcome, result, difference.reason if difference else None)
+
+    def _settle(self, cell, outcome, result, reason):
+        with self._ready:
+            self.outcomes[cell.id] = (outcome, result, reason)
+            self._ready.notify_all()
+        self.progress.advance(outcome)
+
+    def wait(self, cell):
+        with self._ready:
+            self._ready.wait_for(lambda: cell.id in self.outcomes)
+            return self.outcomes[cell.id]
+
+
+def run(session):
+    """Runs a pytest session of these cells; returns pytest's exit status, 0 when there is nothing to run."""
+    if not session.cells:
+        return 0
+    args = [str(SPEC), f"--rootdir={SPEC.parent}", "--noconftest", "-c", "/dev/null", "--capture=no"]
+    args += ["-p", "no:terminal", "-p", "no:cacheprovider", "-p", "no:warnings", "-p", "no:faulthandler"]
+    return int(pytest.main(args, plugins=[session]))

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What a result depends on: the versions of the suite, of the software under it and of the machine."""
+import os
+import platform
+import re
+import subprocess
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[3]
+UNKNOWN = "unknown"
+
+
+def _found(path, pattern):
+    try:
+        match = re.search(pattern, path.read_text(encoding="utf-8"), re.M)
+    except OSError:
+        return None
+    return match and match[1]
+
+
+def hcasim(top=TOP):
+    """The commit of a checkout; of an unpacked archive, the version that its build file names."""
+    try:
+        git = ["git", "-C", str(top), "describe", "--always", "--dirty", "--tags"]
+        done = subprocess.run(git, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return _found(top / "CMakeLists.txt", r"^project\(hcasim VERSION ([\d.]+)") or UNKNOWN
+
+
+def rdma_core(bin_dir):
+    """Of the source tree that the build in `bin_dir` was configured with."""
+    source = _found(Path(bin_dir).parent / "CMakeCache.txt", r"^RDMA_CORE_SOURCE:PATH=(.*)$")
+    return source and _found(Path(source) / "CMakeLists.txt", r'^set\(PACKAGE_VERSION "([^"]+)"\)') or UNKNOWN
+
+
+def collect(bin_dir):
+    return {
+        "hcasim": hcasim(),
+        "rdma-core": rdma_core(bin_dir),
+        "kernel": os.uname().release,
+        "python": platform.python_version(),
+    }

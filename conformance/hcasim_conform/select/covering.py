@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The covering set: what runs when not every defined cell does.
+
+Base cells have at most one coordinate off its plain value: each row of the tables, each setter, each flag
+set, each limit and each region on its own, on every QP type. They always run. The rest is chosen by a
+seed: cells such that, for every operation of every API,
+
+- each verdict of a QP type (the sentence, its level, how a cell ends, bad_wr, event, errata) that belongs
+  to a defined cell belongs to a chosen one: whatever the pages demand of a row is tried at least once;
+- each pair of values of two axes (QP type, data setter, QP setter, flags, region) that occurs in a defined
+  cell occurs in a chosen one, and does so for each way such a cell may have to end, so that a refusal does
+  not stand in for an executed request.
+"""
+import random
+
+from hcasim_conform.model.cells import defined
+
+# A cell is taken if it brings at least so many new pairs; from the most to what is left.
+TAKE = (5, 3, 2, 1)
+END = {"ok": 0, "refused": 1, "any": 2, "error": 3, "none": 4}  # how a cell ends; none: there is no QP
+SHIFT = 12
+
+
+def base(block):
+    """The places of a block with at most one coordinate off its plain value that are defined."""
+    seen = dict.fromkeys([block.plain])
+    for axis, size in enumerate(block.shape):
+        for value in range(size):
+            seen[block.plain[:axis] + (value,) + block.plain[axis + 1 :]] = None
+    return [where for where in seen if block.expect(where).level != "UNDEFINED"]
+
+
+class Numbers:
+    """Numbers the values of all axes: QP type, data setter, QP setter, flags, region."""
+
+    def __init__(self):
+        self.known = {}
+
+    def of(self, axis, names):
+        return [self.known.setdefault((axis, name), len(self.known)) for name in names]
+
+
+def verdicts(block):
+    """The number of what a cell must show: of an Expect, equal ones have the same."""
+    known, by_id = {}, {}
+
+    def number(expect):
+        found = by_id.get(
+            id(expect)
+        )  # the block keeps them alive; hashing each of a quarter of a million is slow
+        if found is None:
+            found = by_id[id(expect)] = known.setdefault(expect, len(known))
+        return found
+
+    return number
+
+
+def held(block, numbers):
+    """(place, what it holds) of each defined cell: pairs, whose numbers also say how the cell must end; its verdict."""
+    (qpt,) = numbers.of(0, [block.qpt])
+    verdict = verdicts(block)
+    datas, setters = numbers.of(1, block.data_ids), numbers.of(2, block.setter_ids)
+    flags, around = numbers.of(3, block.flags), numbers.of(4, block.regions)
+    qpt <<= SHIFT
+    for where, expect in block.judged():
+        d, s, f, _, r = where
+        end = END[expect.post if expect.create == "ok" else "none"] << (2 * SHIFT)
+        d, s, f, r = datas[d], setters[s], flags[f], around[r]
+        # first with each later axis, and so on
+        high_q, high_d, high_s, high_f = end | qpt, end | d << SHIFT, end | s << SHIFT, end | f << SHIFT
+        pairs = (
+            high_q | d, high_q | s, high_q | f, high_q | r,
+            high_d | s, high_d | f, high_d | r,
+            high_s | f, high_s | r,
+            high_f | r,
+            (block, verdict(expect)),
+        )  # fmt: skip
+        yield where, pairs
+
+
+def pairwise(blocks, chance):
+    """Places of these blocks that cover all their verdicts and pairs beyond those of the base cells."""
+    numbers, covered = Numbers(), set()
+    left = []
+    for block in blocks:
+        always = set(base(block))
+        for where, pairs in held(block, numbers):
+            if where in always:
+                covered.update(pairs)
+            else:
+                left.append((block, where, pairs))
+    chance.shuffle(left)
+    taken = []
+    for least in TAKE:
+        rest = []
+        for cell in left:
+            new = [p for p in cell[2] if p not in covered]
+            if len(new) >= least:
+                covered.update(new)
+                taken.append(cell[:2])
+            elif new:
+                rest.append(cell)
+        left = rest
+    return taken
+
+
+def covering(enumerator, seed):
+    """All cells of the covering set, in the order of the tables; and the ids of those that the seed chose."""
+    groups = {}
+    for block in enumerator.blocks.values():
+        groups.setdefault((block.api, block.op.name), []).append(block)
+    chosen = {}  # block -> places
+    for (api, op), blocks in groups.items():
+        for block, where in pairwise(blocks, random.Random(f"{seed}/{api}/{op}")):
+            chosen.setdefault(block, []).append(where)
+    cells = []
+    for block in enumerator.blocks.values():
+        cells += [block.cell(where) for where in base(block) + sorted(chosen.get(block, ()))]
+    return cells + [c for c in enumerator.extra.values() if defined(c)]

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Extra cells, outside the product: batches of one operation, fences, receives, rdma_post_writev, the suites."""
+from dataclasses import replace
+
+from hcasim_conform.model import expect as ex
+from hcasim_conform import suites
+from hcasim_conform.model.axes import (
+    NO_DATA,
+    SIGNALED,
+    TOO_MANY,
+    Data,
+    data_kinds,
+    plain_data,
+    mandatory_setter,
+)
+from hcasim_conform.model.cells import Cell, Expect, Wr
+from hcasim_conform.model.requests import work
+
+# A window is bound, or invalidated, once.
+ONCE = ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV")
+
+
+class Extra:
+    def __init__(self, tables):
+        self.tables = tables
+
+    def cells(self):
+        for api in ("wr", "post"):
+            for op in self.tables.operations:
+                for qpt in op.types(api):
+                    yield from self._batches(api, op, qpt)
+                    yield from self._fenced(api, op, qpt)
+        yield from self._receives("recv", self.tables.calls["ibv_post_recv"])
+        yield from self._receives("srq", self.tables.calls["ibv_post_srq_recv"])
+        yield from self._writev(self.tables.calls["rdma_post_writev"])
+        yield from suites.cases(self.tables)
+
+    def _cell(self, api, op, qpt, data, flags, variant, wrs, expect, **more):
+        ask = more.pop("ask", None) or tuple(dict.fromkeys(("SEND", op.name)))
+        return Cell(
+            api=api,
+            op=op.name,
+            short=op.short,
+            qpt=qpt,
+            data=data,
+            qp_setter=mandatory_setter(op, qpt),
+            flags=flags,
+            variant=variant,
+            ask=ask,
+            wrs=wrs,
+            expect=expect,
+            **more,
+        )
+
+    def _batch(self, op, qpt, data, setter):
+        """The request without and with a completion, and one that can follow it in a batch."""
+        quiet, good = work(op, data, setter, ()), work(op, data, setter, SIGNALED)
+        if op.name not in ONCE:
+            return quiet, good, good
+        send = self.tables.operation("SEND")
+        return quiet, good, work(send, plain_data(send, qpt), mandatory_setter(send, qpt), SIGNALED)
+
+    def _batches(self, api, op, qpt):
+        """Batches of one operation; one API after the other; INLINE where it is no flag."""
+        setter, data = mandatory_setter(op, qpt), plain_data(op, qpt)
+        legal = ex.derive(self.tables, api, op, qpt, data, setter, SIGNALED)
+        quiet, good, follow = self._batch(op, qpt, data, setter)
+        bad = work(op, TOO_MANY, setter, SIGNALED)
+
+        def cell(variant, wrs, expect, **more):
+            return self._cell(api, op, qpt, data, SIGNALED, variant, wrs, expect, **more)
+
+        if api == "post":
+            yield cell("list-3", (quiet, follow, follow), legal)
+            middle = Expect(ex.POST_BAD_WR, post="refused", bad_wr=1, errata=("POST-ERRNO",))
+            yield cell("list-bad", (good, bad, good), middle)
+            return
+        yield cell("batch-3", (quiet, follow, follow), ex.of_batch(legal, ex.MULTIPLE))
+        yield cell("batch-bad", (good, bad, good), ex.refused(ex.FAILURE, "POST-ERRNO"))
+        yield cell("then-post_send", (good,), ex.of_batch(legal, ex.INTERLEAVE), follow_post=True)
+        if op.data != "none":
+            inline = work(op, data, setter, ("SIGNALED", "INLINE"))
+            yield cell("inline-flag", (inline,), ex.of_batch(legal, ex.INLINE_LIMIT, ("INLINE-OPS",)))
+
+    def _fenced(self, api, op, qpt):
+        """A fenced request that sends what a READ or an atomic before it brings: it must wait for that."""
+        fence, setter = self.tables.flag("FENCE"), mandatory_setter(op, qpt)
+        if ex.EFFECTS[op.name] not in ("send", "write") or not fence.in_scope(op, qpt):
+            return
+        for first in ("RDMA_READ", "ATOMIC_FETCH_AND_ADD"):
+            before = self.tables.operation(first)
+            data = plain_data(before, qpt)
+            flags = ("FENCE", "SIGNALED")
+            wrs = (work(before, data, setter, ()), work(op, data, setter, flags, data_of=0))
+            legal = ex.derive(self.tables, api, op, qpt, data, setter, flags)
+            ask = tuple(dict.fromkeys(("SEND", op.name, first)))
+            yield self._cell(api, op, qpt, data, flags, f"after-{before.short}", wrs, legal, ask=ask)
+
+    # -- receives ----------------------------------------------------------------------------
+
+    def _receives(self, api, call):
+        bad_wr = next(c for c in call.clauses if c.endswith("bad_wr"))
+        good = Data("sge_list-3", "sge_list", (100, 1, 599))
+        for qpt in call.qp_types:
+            # a receive queue is fed by SENDs; that of XRC_RECV is the SRQ of an XRC_SEND
+            none = [] if qpt in ("UD", "RAW_PACKET") else [NO_DATA]
+            for data in [Data("sge", "sge", (700,)), good, TOO_MANY] + none:
+                refused = Expect(bad_wr, post="refused", errata=("POST-ERRNO",))
+                yield self._receive(
+                    api, call, qpt, (data,), "", refused if data.over else Expect(call.clause)
+                )
+            yield self._receive(api, call, qpt, (good, good, good), "list-3", Expect(call.clause))
+            middle = Expect(bad_wr, post="refused", bad_wr=1, errata=("POST-ERRNO",))
+            yield self._receive(api, call, qpt, (good, TOO_MANY, good), "list-bad", middle)
+
+    def _receive(self, api, call, qpt, datas, variant, expect):
+        wrs = tuple(Wr("SEND", data, "none", (), "send", None, "RECV") for data in datas)
+        return Cell(
+            api=api,
+            op="RECV",
+            short=call.name.removeprefix("ibv_"),
+            qpt=qpt,
+            data=datas[0],
+            qp_setter="none",
+            flags=(),
+            variant=variant,
+            ask=(),
+            wrs=wrs,
+            expect=expect,
+        )
+
+    # -- librdmacm ---------------------------------------------------------------------------
+
+    def _writev(self, call):
+        op = self.tables.operation("RDMA_WRITE")
+        for data in data_kinds("post", op, "RC"):
+            for flags in (SIGNALED, ()):
+                expect = ex.derive(self.tables, "post", op, "RC", data, "none", flags)
+                clause = call.clauses[-1] if expect.post == "refused" else call.clauses[0]
+                cell = self._cell(
+                    "writev",
+                    op,
+                    "RC",
+                    data,
+                    flags,
+                    "",
+                    (work(op, data, "none", flags),),
+                    ex.of_batch(expect, clause),
+                )
+                yield replace(cell, short=call.name, ask=())

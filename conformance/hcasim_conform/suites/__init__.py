@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The suites outside the matrix: what a table of single requests cannot say.
+
+A case is a cell like any other: an id, a sentence, a level, and a line for the runner. The requests that it
+posts and the completions that they must have come from the tables; what is done with them is the scenario
+of the runner (conformance/runner/suites/) that the line names.
+"""
+from hcasim_conform.suites.faults import Faults
+from hcasim_conform.suites.misuse import Misuse
+from hcasim_conform.suites.objects import Objects
+from hcasim_conform.suites.posting import Posting
+from hcasim_conform.suites.psn import Sequence
+from hcasim_conform.suites.queues import Queues
+
+SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse)
+
+
+def cases(tables):
+    """Every case of every suite, in their order. Ids are unique."""
+    return [case for suite in SUITES for case in suite(tables).cases()]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What the suites share: a case, and requests that the tables call legal."""
+from dataclasses import dataclass, field
+
+from hcasim_conform.model.cells import ASK_INLINE, ASK_SGE, Data, Expect, Wr
+from hcasim_conform.model.expect import EFFECTS, mandatory_setter
+
+SIGNALED = ("SIGNALED",)
+CONNECTED = ("RC", "UC", "UD", "XRC_SEND")
+RELIABLE = ("RC", "XRC_SEND")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One case. `needs`: what a device must have for it, in the words of DUT files."""
+
+    suite: str
+    qpt: str
+    case: str
+    scenario: str
+    says: str
+    expect: Expect
+    wrs: tuple = ()
+    args: dict = field(default_factory=dict)
+    ask: tuple = ("SEND",)
+    needs: tuple = ()
+    wire: str = ""  # faults that its wire must have (docs/running.md, --fault)
+    api: str = "suite"
+    flags: tuple = ()
+    qp_setter: str = "none"
+    data: Data = Data("none", "none")
+
+    @property
+    def id(self):
+        return f"suite/{self.suite}/{self.qpt.lower()}/{self.case}"
+
+    @property
+    def op(self):
+        return self.suite
+
+    @property
+    def short(self):
+        return self.suite
+
+    @property
+    def variant(self):
+        return self.case
+
+    def line(self):
+        """The case as the runner reads it."""
+        line = {
+            "id": self.id,
+            "api": "suite",
+            "suite": self.suite,
+            "case": self.case,
+            "scenario": self.scenario,
+            "qp": self.qpt,
+            "ask": list(self.ask),
+            "ask_inline": ASK_INLINE,
+            "ask_sge": ASK_SGE,
+            "args": dict(self.args),
+            "wrs": [wr.line() for wr in self.wrs],
+        }
+        if self.expect.status:
+            line["status"] = self.expect.status
+        return line
+
+    def expected(self):
+        return self.says
+
+
+class Suite:
+    """Cases of some suites; derived classes yield them."""
+
+    def __init__(self, tables):
+        self.tables = tables
+
+    def work(self, name, qpt, flags=SIGNALED, data=None, size=600, sig_all=False):
+        """A legal request of that row, as the tables have it."""
+        op = self.tables.operation(name)
+        if data is None:
+            data = Data("none", "none") if op.data == "none" else Data("sge", "sge", (op.length or size,))
+        return Wr(
+            op=name,
+            data=data,
+            qp_setter=mandatory_setter(op, qpt),
+            flags=tuple(flags),
+            effect=EFFECTS[name],
+            wc=op.wc if sig_all or "SIGNALED" in flags else None,
+            recv=op.recv,
+            imm="WITH_IMM" in op.recv_flags,
+            inv="WITH_INV" in op.recv_flags,
+        )
+
+    def _mix(self, qpt):
+        """All that this type can do without a window, slow ones before quick ones."""
+        slow = ("RDMA_READ", "ATOMIC_FETCH_AND_ADD", "ATOMIC_CMP_AND_SWP")
+        quick = ("RDMA_WRITE", "SEND", "RDMA_WRITE_WITH_IMM", "SEND_WITH_IMM")
+        posted = [op.name for op in self.tables.operations if qpt in op.post]
+        first, then = ([n for n in names if n in posted] for names in (slow, quick))
+        mixed = []
+        for turn in range(max(len(first), len(then))):
+            mixed += first[turn : turn + 1] + then[turn : turn + 1]
+        return (mixed * 3)[:9]

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Suites about memory windows, critical regions between threads, segments and checksums."""
+from hcasim_conform.model.cells import Data, Expect
+from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite
+
+BOUND = "ibv_alloc_mw/DESCRIPTION/bound"
+NOT_BOUND = "ibv_alloc_mw/DESCRIPTION/not-bound"
+INVALIDATED = "ibv_alloc_mw/DESCRIPTION/invalidated"
+MW_ACCESS = "ibv_bind_mw/DESCRIPTION/mw_access_flags"
+MW_LOCAL_WRITE = "ibv_bind_mw/DESCRIPTION/REMOTE_WRITE"
+MW_RKEY = "ibv_bind_mw/RETURN-VALUE/rkey"
+MW_NEW_KEY = "ibv_wr_post/WORK-REQUESTS/Memory-Windows/ibv_wr_bind_mw"
+MW_BIND = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_MW_BIND"
+DEREG_BOUND = "ibv_reg_mr/NOTES/dereg"
+LOCK = "ibv_wr_post/CONCURRENCY/lock"
+TD = "ibv_wr_post/CONCURRENCY/td"
+CSUM_OK = "ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"
+LOCAL = ("LOCAL_INV",)
+WINDOW, ACCESS_MW_BIND, LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = 128, 1 << 4, 1, 2, 4
+
+REFUSED = "an access through the window completes with IBV_WC_REM_ACCESS_ERR"
+REFUSED_UC = "a write through the window changes no byte; on UC the requester is not told"
+BAD_BIND = "the bind is refused, or completes with IBV_WC_MW_BIND_ERR"
+
+
+class Objects(Suite):
+    def cases(self):
+        for suite in (self._windows, self._regions, self._tso, self._checksum):
+            yield from suite()
+
+    def _windows(self):
+        yield from self._windows_of("RC")
+        yield from self._windows_of("UC")
+
+    def _windows_of(self, qpt):
+        refused = REFUSED if qpt == "RC" else REFUSED_UC
+        yield self._mw(qpt, "last-byte-exceeded", "mw_bound", BOUND, {"at": WINDOW - 7})
+        yield self._mw(qpt, "first-byte-before", "mw_bound", BOUND, {"at": -1})
+        yield self._mw(qpt, "read-only", "mw_bound", MW_ACCESS, {"without": REMOTE_WRITE})
+        if qpt == "RC":  # UC has no READ
+            yield self._mw(qpt, "read-exceeded", "mw_bound", BOUND, {"at": WINDOW - 7, "read": 1})
+            yield self._mw(qpt, "write-only", "mw_bound", MW_ACCESS, {"without": REMOTE_READ, "read": 1})
+        yield self._mw(qpt, "not-bound", "mw_not_bound", NOT_BOUND, {})
+        yield self._mw(qpt, "key-before-bind", "mw_old_key", INVALIDATED, {})
+        yield self._mw(qpt, "local_inv", "mw_local_inv", INVALIDATED, {}, posts=LOCAL)
+        yield self._mw(qpt, "local_inv-and-bind", "mw_local_inv", INVALIDATED, {"rebind": 1}, posts=LOCAL)
+        yield self._mw(qpt, "send_inv", "mw_send_inv", INVALIDATED, {})
+        if qpt == "RC":
+            says = (
+                "the receive completes in error, its QP goes to ERR, and the sender's request is not refused"
+            )
+            args = (INVALIDATED, {}, says, None, ("INV-WHAT",))
+            yield self._mw(qpt, "send_inv-region", "mw_send_inv_region", *args, posts=("SEND_WITH_INV",))
+        says = "the low 8 bits of the rkey that the bind gave are those of the window's; its other bits stay"
+        yield self._mw(
+            qpt,
+            "new-key",
+            "mw_new_key",
+            MW_NEW_KEY,
+            {"bits": 0x5A5A5A00},
+            says,
+            None,
+            ("MW-KEY",),
+            posts=("BIND_MW",),
+        )
+        yield self._mw(qpt, "other-qp", "mw_other_qp", BOUND, {}, errata=("MW-REBIND",))
+        yield self._mw(
+            qpt, "rebind-bound", "mw_rebind_bound", INVALIDATED, {}, BAD_BIND, "MW_BIND_ERR", ("MW-REBIND",)
+        )
+        for case, clause, args in (
+            ("bind-beyond-region", BOUND, {"shift": 1}),
+            ("bind-other-pd", BOUND, {"other_pd": 1}),
+            ("bind-no-bind-right", MW_BIND, {"mr_without": ACCESS_MW_BIND}),
+            ("bind-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE}),
+        ):
+            yield self._mw(qpt, case, "mw_bad_bind", clause, args, BAD_BIND, "MW_BIND_ERR")
+        holds = "ibv_dereg_mr() fails while the window is bound, and works when it is void"
+        yield self._mw(qpt, "dereg-bound", "mw_holds_mr", DEREG_BOUND, {}, holds, None, (), posts=LOCAL)
+        yield self._mw(
+            qpt, "dealloc-bound", "mw_holds_mr", INVALIDATED, {"dealloc": 1}, f"{holds}; then {refused}"
+        )
+        for case, clause, args in (
+            ("type-1-rebind", MW_RKEY, {}),
+            ("type-1-unbind", INVALIDATED, {"unbind": 1}),
+        ):
+            says = "each bind gives a new rkey that works; " + refused.replace(
+                "the window", "the rkey of before"
+            )
+            yield self._mw(qpt, case, "mw_type_1", clause, args, says, errata=("MW-REBIND",), kind=1)
+
+    def _mw(
+        self,
+        qpt,
+        case,
+        scenario,
+        clause,
+        args,
+        says=None,
+        status="REM_ACCESS_ERR",
+        errata=("MW-RIGHTS",),
+        kind=2,
+        posts=(),
+    ):
+        return Case(
+            suite="mw",
+            qpt=qpt,
+            case=case,
+            scenario=scenario,
+            says=says or (REFUSED if qpt == "RC" else REFUSED_UC),
+            expect=Expect(clause, status=status, errata=errata),
+            args=args,
+            needs=(f"memory_windows/{kind}", *(f"operations/{qpt}/{name}" for name in posts)),
+        )
+
+    def _regions(self):
+        """The critical region belongs to one thread and one QP."""
+        for qpt in RELIABLE + ("UC",):
+            wrs = tuple(self.work("RDMA_WRITE", qpt) for _ in range(3))
+            for case, scenario, says in (
+                (
+                    "threads-one-qp",
+                    "threads_one_qp",
+                    "the requests of a region complete together, each thread's in order",
+                ),
+                (
+                    "threads-two-qps",
+                    "threads_two_qps",
+                    "both threads' regions are executed, each on its own QP",
+                ),
+            ):
+                yield self._region(qpt, case, scenario, LOCK, says, wrs, {})
+        send = (self.work("SEND", "RC"),)
+        waits = "the other thread gets in only when the region is left"
+        yield self._region("RC", "excludes-region", "region_excludes", LOCK, waits, send, {})
+        yield self._region("RC", "excludes-post_send", "region_excludes", LOCK, waits, send, {"list": 1})
+        free = "a thread on another QP does not wait"
+        yield self._region("RC", "of-one-qp", "region_of_one_qp", LOCK, free, send, {})
+        yield Case(
+            suite="region",
+            qpt="RC",
+            case="thread-domain",
+            scenario="thread_domain",
+            says="a second entry does not wait: the QP has a thread domain",
+            expect=Expect(TD, level="SHOULD", errata=("TD-LOCK",)),
+            wrs=send,
+            ask=("SEND", "RDMA_WRITE"),
+        )
+
+    @staticmethod
+    def _region(qpt, case, scenario, clause, says, wrs, args):
+        return Case(
+            suite="region",
+            qpt=qpt,
+            case=case,
+            scenario=scenario,
+            says=says,
+            expect=Expect(clause),
+            wrs=wrs,
+            args=args,
+            ask=("SEND", "RDMA_WRITE"),
+        )
+
+    def _tso(self):
+        op = self.tables.operation("TSO")
+        for qpt in op.post:
+            for case, size, mss in (
+                ("one-segment", 300, 512),
+                ("full-segments", 1536, 512),
+                ("last-short", 1500, 512),
+                ("last-of-six", 1030, 512),
+                ("odd-segments", 700, 101),
+            ):
+                yield Case(
+                    suite="tso",
+                    qpt=qpt,
+                    case=case,
+                    scenario="segments",
+                    says="each segment arrives with its own IP length, IP id and TCP sequence number, CWR only in the "
+                    "first, FIN and PSH only in the last, both checksums right, and its piece of the payload",
+                    expect=Expect(op.effect_clause, errata=("TSO-HDR", "TSO-UD")),
+                    wrs=(self.work("TSO", qpt, size=size),),
+                    args={"mss": mss},
+                )
+
+    def _checksum(self):
+        flag = self.tables.flag("IP_CSUM")
+        for qpt in ("UD", "RAW_PACKET"):
+            for protocol in ("udp", "tcp"):
+                for asked, size, case in (
+                    (True, 300, "asked"),
+                    (False, 300, "not-asked"),
+                    (True, 301, "odd"),
+                ):
+                    flags = SIGNALED + (("IP_CSUM",) if asked else ())
+                    data = Data("sge", "sge", (size,))
+                    yield Case(
+                        suite="checksum",
+                        qpt=qpt,
+                        case=f"{protocol}-{case}",
+                        scenario="checksums",
+                        says=(
+                            "the IPv4 and the transport checksum are put in, and the receiver has IBV_WC_IP_CSUM_OK"
+                            if asked
+                            else "wrong checksums arrive as they were sent, without IBV_WC_IP_CSUM_OK"
+                        ),
+                        expect=Expect(
+                            flag.post_clause if asked else CSUM_OK, errata=("IP-CSUM-SCOPE", "IP-CSUM-UD")
+                        ),
+                        wrs=(self.work("SEND", qpt, flags, data),),
+                        args={"tcp": int(protocol == "tcp")},
+                        needs=("flags/IP_CSUM",),
+                    )

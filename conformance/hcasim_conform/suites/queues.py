@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Suites about queues: full ones, states of a QP, shared receive queues, completion queues."""
+from hcasim_conform.model.cells import Expect
+from hcasim_conform.suites.base import CONNECTED, RELIABLE, Case, Suite
+
+MAX_SEND = "ibv_create_qp/DESCRIPTION/max_send_wr"
+MAX_RECV = "ibv_create_qp/DESCRIPTION/max_recv_wr"
+STATE = "ibv_post_send/DESCRIPTION/state"
+QP_STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
+FAILURE = "ibv_wr_post/RETURN-VALUE/failure"
+SRQ_RECV = "ibv_post_srq_recv/DESCRIPTION"
+MODERATE = "ibv_modify_cq/DESCRIPTION/cq_count"
+TIMESTAMP = "ibv_create_cq_ex/DESCRIPTION/ibv_wc_read_completion_ts"
+SOLICITED = "ibv_req_notify_cq/DESCRIPTION/solicited"
+SHORT_OF = {"reset": 3, "init": 2, "rtr": 1}
+
+# Completion events. Case: scenario, clause, what it says.
+NOTIFY = {
+    "any": (
+        "event_any",
+        "ibv_req_notify_cq/NOTES/one-shot",
+        "one event for a new CQE, and no second without a new request",
+    ),
+    "solicited-only": (
+        "event_solicited",
+        SOLICITED,
+        "an event for a solicited message, none for another",
+    ),
+    "error": (
+        "event_error",
+        SOLICITED,
+        "an event for a CQE in error, although only solicited ones were asked for",
+    ),
+}
+
+
+class Queues(Suite):
+    def cases(self):
+        for suite in (self._full, self._states, self._srq, self._completions):
+            yield from suite()
+
+    def _full(self):
+        for qpt in CONNECTED + ("RAW_PACKET",):
+            name = "SEND" if qpt in ("UD", "RAW_PACKET") else "RDMA_WRITE"
+            yield Case(
+                suite="full",
+                qpt=qpt,
+                case="send-queue",
+                scenario="sq_full",
+                says="as many requests as were granted are taken while none was polled, a later one is refused and named "
+                "by bad_wr; all that were taken are executed, and then there is room for as many again",
+                expect=Expect(MAX_SEND, errata=("QUEUE-FULL", "POST-ERRNO")),
+                wrs=(self.work(name, qpt, size=64),),
+            )
+        for qpt in RELIABLE + ("UC",):
+            yield Case(
+                suite="full",
+                qpt=qpt,
+                case="region",
+                scenario="region_full",
+                says="a critical region that does not fit is refused as a whole, and the next one works",
+                expect=Expect(FAILURE, errata=("QUEUE-FULL", "POST-ERRNO")),
+                wrs=(self.work("RDMA_WRITE", qpt, size=64),),
+                ask=("SEND", "RDMA_WRITE"),
+            )
+        for qpt in ("RC", "UC", "UD"):
+            for srq in (0, 1) if qpt != "UC" else (0,):
+                yield Case(
+                    suite="full",
+                    qpt=qpt,
+                    case="shared-receive-queue" if srq else "receive-queue",
+                    scenario="recv_full",
+                    says="as many receives as were granted are taken, a later one is refused and named by bad_wr",
+                    expect=Expect(MAX_RECV, errata=("QUEUE-FULL", "POST-ERRNO")),
+                    args={"srq": srq},
+                    needs=("srq",) if srq else (),
+                )
+
+    def _states(self):
+        for qpt in CONNECTED:
+            for state, short_of in SHORT_OF.items():
+                for api, scenario in (("post", "send_early"), ("wr", "region_early")):
+                    yield Case(
+                        suite="state",
+                        qpt=qpt,
+                        case=f"{state}-{api}",
+                        scenario=scenario,
+                        says=f"a send in {state.upper()} is refused, and is not executed once the QP is in RTS",
+                        expect=Expect(STATE, errata=("POST-IN-RESET",)),
+                        wrs=(self.work("SEND", qpt),),
+                        args={"short_of": short_of},
+                    )
+        for qpt in ("RC", "UC", "UD"):
+            yield Case(
+                suite="state",
+                qpt=qpt,
+                case="recycle",
+                scenario="recycle",
+                says="after ERR and RESET both QPs come up again and carry SENDs, three times",
+                expect=Expect(QP_STATE, errata=("QP-RECYCLE",)),
+                wrs=(self.work("SEND", qpt),),
+            )
+
+    def _srq(self):
+        limit, resize = "ibv_modify_srq/NOTES/limit", "ibv_modify_srq/DESCRIPTION/IBV_SRQ_MAX_WR"
+        drain = "ibv_get_async_event/DESCRIPTION/IBV_EVENT_QP_LAST_WQE_REACHED"
+        kinds = (
+            (
+                "limit",
+                "srq_limit",
+                limit,
+                (),
+                "one limit event when fewer receives than the limit are left, not before",
+            ),
+            (
+                "limit-refused",
+                "srq_limit_refused",
+                "ibv_modify_srq/NOTES/none-modified",
+                (),
+                "a limit above the size is refused, nothing has changed, the queue works",
+            ),
+            (
+                "resize",
+                "srq_resize",
+                resize,
+                (),
+                "what was posted is still there, the new size holds, one below is refused",
+            ),
+            (
+                "shared",
+                "srq_shared",
+                SRQ_RECV,
+                ("COMPLETION-ORDER",),
+                "messages of four QPs take the receives in order",
+            ),
+        )
+        for qpt in ("RC", "UD"):
+            for case, scenario, clause, errata, says in kinds:
+                yield self._shared(qpt, case, scenario, clause, errata, says)
+        says = "IBV_EVENT_QP_LAST_WQE_REACHED for the QP that goes to ERR; the receives stay for the other QP"
+        yield self._shared("RC", "drain", "srq_drain", drain, ("SRQ-DRAIN",), says)
+
+    def _shared(self, qpt, case, scenario, clause, errata, says):
+        return Case(
+            suite="srq",
+            qpt=qpt,
+            case=case,
+            scenario=scenario,
+            says=says,
+            expect=Expect(clause, errata=errata),
+            wrs=(self.work("SEND", qpt),),
+            needs=("srq",),
+        )
+
+    def _completions(self):
+        for qpt in ("RC", "UC"):
+            says = "IBV_EVENT_CQ_ERR for the CQ into which more completions come than it holds"
+            overrun = "ibv_poll_cq/NOTES/overrun"
+            yield self._event("overrun", qpt, "event", "cq_overrun", overrun, says, name="RDMA_WRITE")
+        for qpt in ("RC", "UC", "UD"):
+            yield from self._notify(qpt)
+            says = "never more entries than asked for, in order, each once, nothing written beyond them"
+            removed = "ibv_poll_cq/NOTES/removed"
+            yield self._event("poll", qpt, "several", "poll_many", removed, says, 7)
+        yield from self._datagrams()
+
+    def _notify(self, qpt):
+        for case, (scenario, clause, says) in NOTIFY.items():
+            yield self._event("notify", qpt, case, scenario, clause, says)
+        says = "no event before as many completions have come as cq_count says, and one then"
+        yield self._event("notify", qpt, "moderated", "event_moderated", MODERATE, says, level="SHOULD")
+        says = "each completion has a time later than that of the one before, between those of the clock"
+        yield self._event("notify", qpt, "timestamps", "timestamps", TIMESTAMP, says, errata=("TIMESTAMP",))
+
+    def _datagrams(self):
+        for ex in (0, 1):
+            yield Case(
+                suite="datagram",
+                qpt="UD",
+                case="fields-ex" if ex else "fields",
+                scenario="datagram",
+                says="IBV_WC_GRH, src_qp, sl and path bits are right, the first 40 bytes hold sender and receiver, and an "
+                "address handle made of them reaches the sender",
+                expect=Expect("ibv_poll_cq/DESCRIPTION/IBV_WC_GRH", errata=("GRH-ROCE",)),
+                wrs=(self.work("SEND", "UD"),),
+                args={"ex": ex},
+            )
+
+        yield Case(
+            suite="datagram",
+            qpt="UD",
+            case="wrong-qkey",
+            scenario="wrong_qkey",
+            says="the request completes, and nothing arrives; a datagram with the right Q_Key does",
+            expect=Expect("ibv_modify_qp/DESCRIPTION/qkey", errata=("QKEY",)),
+            wrs=(self.work("SEND", "UD", size=64),),
+        )
+
+    def _event(
+        self, suite, qpt, case, scenario, clause, says, number=1, name="SEND", level="MUST", errata=()
+    ):
+        return Case(
+            suite=suite,
+            qpt=qpt,
+            case=case,
+            scenario=scenario,
+            says=says,
+            expect=Expect(clause, level=level, errata=errata),
+            wrs=(self.work(name, qpt),) * number,
+        )

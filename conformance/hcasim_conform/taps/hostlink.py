@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What the host link must show of what was posted: doorbells, work requests fetched, data moved, completions."""
+import struct
+
+from hcasim_conform.taps.wire import ATOMICS, INLINE, SIGNALED, SOLICITED, FENCE, executed, length
+
+# spec/device.yaml: where in a user access page the QP number stands of db_sq and of both BlueFlame buffers
+UAR_PAGE, QPN_AT = 0x1000, {0x000: 0, 0x800: 4, 0x900: 4}
+WQE_OPS = {  # operation of the tables -> wqe_op of spec/device.yaml
+    "SEND_WITH_IMM": "SEND_IMM",
+    "SEND_WITH_INV": "SEND_INV",
+    "RDMA_WRITE_WITH_IMM": "RDMA_WRITE_IMM",
+    "ATOMIC_CMP_AND_SWP": "ATOMIC_CS",
+    "ATOMIC_FETCH_AND_ADD": "ATOMIC_FA",
+}
+RETURNS = ("RDMA_READ",) + ATOMICS
+
+
+def doorbells(tlps, dev, qp):
+    """Times at which the CPU told the adapter of work on a QP, by doorbell or by a BlueFlame push."""
+    found = []
+    for tlp in tlps:
+        if tlp["dir"] != "down" or tlp["type"] != "MWr" or tlp["hca"] != dev:
+            continue
+        place = int(tlp["addr"], 16) % UAR_PAGE
+        if place not in QPN_AT:
+            continue  # of a push that comes in several stores only the first counts: it begins with wqe_ctrl
+        if struct.unpack_from("<I", bytes.fromhex(tlp["data"]), QPN_AT[place])[0] & 0xFFFFFF == qp:
+            found.append(tlp["ps"] / 1000)
+    return found
+
+
+def _meet(one, other):
+    """Two ranges [begin, end) have a byte in common."""
+    return one[0] < other[1] and other[0] < one[1]
+
+
+class HostJudge:
+    def __init__(self, piece, in_scope, complain):
+        self.piece = piece
+        self.in_scope = in_scope
+        self.complain = complain
+
+    def region_counts(self, dev, qp, regions):
+        """One doorbell for each posting that the API took, none for any other; its work requests, no other."""
+        want = sum(1 for region in regions if executed(region))
+        rung = len(doorbells(self.piece.tlps, dev, qp))
+        if rung != want:
+            self.complain(
+                f"host link: {rung} doorbells of QP {qp:#x}, expected {want}, one for each posting taken"
+            )
+        wanted = [wr for region in regions for wr in executed(region)]
+        got = [w for w in self.piece.wqes if w["hca"] == dev and w["qpn"] == qp]
+        if len(got) != len(wanted):
+            self.complain(
+                f"host link: the adapter read {len(got)} work requests of QP {qp:#x}, expected {len(wanted)}"
+            )
+            return
+        for wr, wqe in zip(wanted, got):
+            self._request(wr, wqe, regions[0]["type"])
+
+    def _request(self, wr, wqe, qpt):
+        op = WQE_OPS.get(wr["op"], wr["op"])
+        if wqe["op"] != op:
+            self.complain(f"host link: the adapter read {wqe['op']}, posted was {op}")
+        for name, bit in (("solicited", SOLICITED), ("fence", FENCE)):
+            if self.in_scope(name.upper(), wr["op"], qpt) and (name in wqe["flags"]) != bool(
+                wr["flags"] & bit
+            ):
+                self.complain(f"host link: {op}: flag {name} is {name in wqe['flags']} in the work request")
+        if wr["flags"] & INLINE and wr["sge"] and "inline" not in wqe["flags"]:
+            self.complain(f"host link: {op}: inline data was not put into the work request")
+
+    def judge(self, dev, qp, regions, seen):
+        self.region_counts(dev, qp, regions)
+        self._untaken(dev, regions)
+        self._inline(dev, regions)
+        self._completions(dev, qp, seen)
+
+    def _moves(self, dev, kind, classes):
+        for tlp in self.piece.tlps:
+            if tlp["hca"] == dev and tlp["type"] == kind and tlp.get("class") in classes:
+                yield tlp, int(tlp["addr"], 16)
+
+    def _untaken(self, dev, regions):
+        """The adapter has nothing to do with the buffers of requests that were refused or aborted."""
+        taken, refused = [], []
+        for region in regions:
+            done = executed(region)
+            for number, wr in enumerate(region["wrs"]):
+                (taken if number < len(done) else refused).extend(
+                    (addr, addr + size) for addr, size in wr["sge"] if size
+                )
+        refused = [r for r in refused if not any(_meet(r, t) for t in taken)]
+        for kind in ("MRd", "MWr") if refused else ():
+            for tlp, addr in self._moves(dev, kind, ("payload", "atomic")):
+                if any(_meet((addr, addr + tlp["len"]), r) for r in refused):
+                    self.complain(f"host link: {kind} at {addr:#x}, a buffer of a request that was not taken")
+                    return
+
+    def _inline(self, dev, regions):
+        """Inline data is in the work request: its buffers are the caller's and nobody reads them."""
+        buffers = [
+            (addr, addr + size)
+            for region in regions
+            for wr in executed(region)
+            if wr["flags"] & INLINE
+            for addr, size in wr["sge"]
+            if size
+        ]
+        if not buffers:
+            return
+        for tlp, addr in self._moves(dev, "MRd", ("payload",)):
+            if any(_meet((addr, addr + tlp["len"]), buffer) for buffer in buffers):
+                self.complain(f"host link: inline data was read from its buffer at {addr:#x}")
+                return
+
+    def _completions(self, dev, qp, seen):
+        """A CQE is written after all that it speaks of: data in memory, acknowledgement or packet on the wire."""
+        cqes = [t["ps"] / 1000 for t, _ in self._moves(dev, "MWr", ("cqe",)) if t["qpn"] == qp]
+        signaled = [r for r in seen if r.wr["flags"] & SIGNALED]
+        if len(cqes) != len(signaled):
+            return  # sq_sig_all, or receives of the same QP: the runner's own judgement counts them
+        for request, cqe in zip(signaled, cqes):
+            self._completion(dev, request, cqe)
+
+    def _completion(self, dev, request, cqe):
+        if request.op in RETURNS:
+            ranges = [(addr, addr + size) for addr, size in request.wr["sge"]]
+            for tlp, addr in self._moves(dev, "MWr", ("payload", "atomic")):
+                inside = any(_meet((addr, addr + tlp["len"]), r) for r in ranges)
+                if inside and tlp["ps"] / 1000 > cqe:
+                    self.complain(
+                        f"host link: the CQE of {request.op} was written before its data at {addr:#x}"
+                    )
+                    return
+        before = request.answers[-1:] or request.packets[-1:]
+        if before and before[0].ns > cqe:
+            self.complain(
+                f"host link: the CQE of {request.op} was written at {cqe:.0f} ns, before {before[0].op} of "
+                f"{before[0].ns:.0f} ns"
+            )
+
+
+__all__ = ["HostJudge", "doorbells", "length"]

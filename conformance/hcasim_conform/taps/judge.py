@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Judgement at the tap: what the device's links showed, cell by cell.
+
+A DUT file may name a command that writes traces of the wire and of the host link (docs/traces.md). When a
+runner process has ended, its traces are cut at the moments when its cells began, in the device's own time,
+and each piece is held against the journal of what that cell posted.
+"""
+import contextlib
+import tempfile
+from pathlib import Path
+
+from hcasim_conform.taps import artefacts
+from hcasim_conform.taps import hostlink
+from hcasim_conform.taps import packets
+from hcasim_conform.taps import wire
+from hcasim_conform.taps.traces import Traces
+
+# Posted by several threads, or outside the journal: it does not say what is on the wire, or in which order.
+UNJUDGED = ("region", "overrun")
+REFUSED = ("flush", "keys", "mw")  # a request is refused, and what is behind it does not leave
+NOT_TIMED = (None, None)  # of a result that has been judged: nobody asks again when its cell was
+REPEATED = ("rnr", "retry")  # the same request again and again
+
+
+class Unwatched:
+    """A process whose links nobody sees: what it says is reported at once."""
+
+    def __init__(self, start, report):
+        self.start = start
+        self.done = report
+
+
+class Watched:
+    """A process whose results wait until its traces are complete."""
+
+    def __init__(self, tap, folder, report):
+        self.tap = tap
+        self.folder = Path(folder)
+        self.start = [part.replace("{dir}", folder) for part in tap.dut.tap_start]
+        self.report = report
+        self.results = []
+
+    def done(self, cell, result):
+        self.results.append((cell, result))
+
+    def end(self):
+        try:
+            self.tap.judge(self.folder, self.results)
+        except (OSError, ValueError, KeyError, packets.BadPacket) as error:
+            for _, result in self.results:
+                result.faults.append(f"the traces cannot be judged: {type(error).__name__}: {error}")
+                result.passed = False
+        for cell, result in self.results:
+            result.posts, result.ends, result.clock = [], [], NOT_TIMED
+            self.report(cell, result)
+
+
+@contextlib.contextmanager
+def watch(dut, report, wire=""):
+    """What one runner process is started with, and where its results go. Nobody judges a wire with faults."""
+    if dut.tap is None or wire:
+        yield Unwatched(dut.start_for(wire), report)
+        return
+    with tempfile.TemporaryDirectory(prefix="hcasim-tap-") as folder:
+        watched = Watched(dut.tap, folder, report)
+        try:
+            yield watched
+        finally:
+            watched.end()
+
+
+def enable(dut, tables, out):
+    """From now on the device's links are watched, if its DUT file says how."""
+    if dut.tap_start:
+        dut.tap = Tap(dut, tables, out)
+        dut.runner_line["dut"]["tap"] = True
+
+
+class Tap:
+    def __init__(self, dut, tables, out):
+        self.dut = dut
+        self.tables = tables
+        self.mtu = dut.runner_line["dut"]["mtu"]
+        self.keep = artefacts.Keeper(out)
+
+    def judge(self, folder, results):
+        """Judges each cell by its piece of the traces in a folder; faults are added to its result."""
+        timed = [(cell, result) for cell, result in results if result.clock[0] is not None]
+        if not timed or not (folder / "wire.pcap").exists():
+            return
+        traces = Traces(folder)
+        cuts = [result.clock[0] for _, result in timed] + [float("inf")]
+        next_psn = {}
+        for number, (cell, result) in enumerate(timed):
+            piece = traces.piece(cuts[number], cuts[number + 1])
+            if result.passed:
+                faults = self.faults_of(cell, result, piece, next_psn)
+                result.faults += faults[:8]
+                result.passed = not faults
+            else:
+                lose_count(result, next_psn)
+            self.keep.put(cell, result, piece)
+
+    def faults_of(self, cell, result, piece, next_psn):
+        faults = [f"wire: {text}" for text in piece.complaints]
+        if cell.api == "suite" and cell.short in REPEATED:
+            self._repeated(cell, result, piece, faults.append)
+            lose_count(result, next_psn)
+        elif cell.api == "suite" and cell.short in REFUSED and not is_unjudged(cell):
+            self._cut_short(cell, result, piece, faults.append)
+            lose_count(result, next_psn)
+        elif not (cell.api == "writev" or is_unjudged(cell, result)):
+            self._stream(cell, result, piece, next_psn, faults)
+        else:
+            lose_count(result, next_psn)
+        return faults
+
+    @staticmethod
+    def _repeated(cell, result, piece, complain):
+        """Requests that nobody takes: how often they are sent, and when."""
+        count = cell.args.get("rnr_retry" if cell.short == "rnr" else "retry_cnt")
+        if (
+            cell.expect.status not in ("RNR_RETRY_EXC_ERR", "RETRY_EXC_ERR")
+            or cell.scenario == "timeout_endless"
+        ):
+            return
+        for _, there, back in Tap._pairs(result, piece):
+            wire.judge_attempts(there, back, count + 1, cell.args["gap_us"] * 1000, complain)
+
+    def _cut_short(self, cell, result, piece, complain):
+        """Requests of which one is refused: what leaves is right, and ends there."""
+        judge = wire.WireJudge(self.mtu, self._in_scope, complain)
+        statuses, refusals = refused_with(cell), 0
+        for regions, there, back in self._pairs(result, piece):
+            refusals += judge.cut_short(regions, there, back, None, statuses)
+        remote = statuses and wire.NAKS.keys() >= set(statuses) and cell.qpt in ("RC", "XRC_SEND")
+        if remote and not refusals and result.posts:
+            complain(f"wire: nobody refused a request, expected was {' or '.join(statuses)}")
+
+    @staticmethod
+    def _pairs(result, piece):
+        """(postings, packets, answers) of each pair of QPs that has packets of its own."""
+        address = {end["dev"]: wire_address(end["gid"]) for end in result.ends}
+        for (dev, qp, to), regions in wire.by_pair(result.posts).items():
+            if regions[0]["type"] == "RAW_PACKET":
+                continue
+            here, far = address[dev], address[regions[0]["peer"]]
+            there = [p for p in piece.packets if p.dqpn == to and p.src == here and not p.response]
+            back = [p for p in piece.packets if p.dqpn == qp and p.src == far and p.response]
+            yield regions, there, back
+
+    def _stream(self, cell, result, piece, next_psn, faults):
+        """Requests that are taken: each in its place on both links."""
+        pairs = wire.by_pair(result.posts)
+        judge = wire.WireJudge(self.mtu, self._in_scope, faults.append)
+        link = hostlink.HostJudge(piece, self._in_scope, faults.append)
+        address = {end["dev"]: wire_address(end["gid"]) for end in result.ends}
+        known = set()
+        for (dev, qp, to), regions in pairs.items():
+            known |= {qp, to} | {wr["qpn"] for r in regions for wr in r["wrs"] if "qpn" in wr}
+            if regions[0]["type"] == "RAW_PACKET":
+                link.judge(dev, qp, regions, [])
+                wire.judge_frames(regions, piece.others, faults.append)
+                continue
+            here, far = address[dev], address[regions[0]["peer"]]
+            there = [p for p in piece.packets if p.dqpn == to and p.src == here and not p.response]
+            back = [p for p in piece.packets if p.dqpn == qp and p.src == far and p.response]
+            key = (dev, qp, to)
+            first = self._first_psn(key, next_psn, there, regions)
+            seen, after = judge.stream(regions, there, back, first, has_window(cell))
+            next_psn[key] = after
+            link.judge(dev, qp, regions, seen)
+        for packet in piece.packets:
+            if packet.dqpn not in known:
+                faults.append(f"wire: a packet to a QP that the cell does not have: {packet.says()}")
+                break
+
+    @staticmethod
+    def _first_psn(key, next_psn, there, regions):
+        """A QP that was made anew may have the number of an older one: it begins at the runner's first PSN."""
+        first = regions[0]["psn"]
+        return first if there and there[0].psn == first else next_psn.get(key, first)
+
+    def _in_scope(self, flag, name, qpt):
+        return self.tables.flag(flag).in_scope(self.tables.operation(name), qpt)
+
+
+def lose_count(result, next_psn):
+    """What the QPs of a cell that is not judged have sent is not known: any PSN may come next."""
+    next_psn.update(dict.fromkeys(wire.by_pair(result.posts)))
+
+
+def refused_with(cell):
+    """What the completion of the refused request may say; none: there is no refused request."""
+    if "QP-RIGHTS" in cell.expect.errata:
+        return "REM_ACCESS_ERR", "REM_INV_REQ_ERR"
+    if cell.args.get("bad_rkey"):
+        return "LOC_PROT_ERR", "REM_ACCESS_ERR"
+    return (cell.expect.status,) if cell.expect.status else ()
+
+
+def is_unjudged(cell, result=None):
+    """The runner's journal does not say what must be seen."""
+    if cell.api != "suite":
+        return cell.expect.post == "error"
+    if cell.short == "full" and result and not result.posts:
+        return True
+    return cell.short in UNJUDGED or cell.scenario in ("recycle", "event_error", "psn_repeated")
+
+
+def has_window(cell):
+    """A request through a window that is gone follows, and must be refused."""
+    return any(wr.op in ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV") for wr in cell.wrs)
+
+
+def wire_address(gid):
+    """The IP address that a RoCEv2 GID is."""
+    raw = bytes.fromhex(gid)
+    return raw[12:] if raw[:12] == bytes(10) + b"\xff\xff" else raw

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Executes cells on a link and judges what was seen: one function for each kind of cell. */
+#ifndef CONFORM_EXECUTE_H
+#define CONFORM_EXECUTE_H
+
+#include "link/link.h"
+
+struct result {
+	struct verdict verdict;
+	struct log log;
+	char seen[512]; /* what happened, in words */
+	int err;        /* errno of a refusal, 0: none */
+};
+
+struct runner {
+	struct dut dut;
+	struct link link; /* of the last cell, if it is still good */
+	uint32_t run_seed;
+	uint32_t seed; /* of the cell */
+};
+
+/* Adds to what happened. */
+void seen(struct result *res, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A posting of the matrix: API_WR or API_POST. True: the next cell may use the same link. */
+bool run_matrix_cell(struct runner *r, const struct cell *cell, struct result *res);
+void run_recv_cell(struct runner *r, const struct cell *cell, struct result *res);
+void run_writev_cell(struct runner *r, const struct cell *cell, struct result *res);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Compares what was seen with what must be seen. Pure functions: no verbs call is made here, so
+ * that a test can feed each of them wrong data.
+ */
+#ifndef CONFORM_JUDGE_H
+#define CONFORM_JUDGE_H
+
+#include <stddef.h>
+
+#include "cell/cell.h"
+
+#define VERDICT_MAX 8
+
+struct verdict {
+	unsigned int num; /* faults found, also those that did not fit */
+	char fault[VERDICT_MAX][384];
+};
+
+void fault(struct verdict *v, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+struct wc_expect {
+	uint64_t wr_id;
+	enum ibv_wc_status status;
+	enum ibv_wc_opcode opcode;
+	uint32_t qp_num;
+	bool check_len;
+	uint32_t byte_len;
+	bool with_imm, with_inv, with_grh;
+	__be32 imm;
+	uint32_t inv_rkey;
+	bool check_src;
+	uint32_t src_qp;
+};
+
+/* side: "requester" or "responder" */
+void judge_wc(struct verdict *v, const char *side, const struct wc_expect *want, const struct ibv_wc *got);
+void judge_extra_wc(struct verdict *v, const char *side, const struct ibv_wc *got);
+void judge_missing_wc(struct verdict *v, const char *side, const struct wc_expect *want);
+
+/* what: "memory of the responder"; both images have len bytes */
+void judge_bytes(struct verdict *v, const char *what, const uint8_t *want, const uint8_t *got, size_t len);
+
+/* rc as returned; bad: index that *bad_wr named, -1 where the API has none */
+void judge_post(struct verdict *v, const struct cell *cell, int rc, int bad);
+
+/* A posting next to that of the cell: POST_OK or POST_REFUSED. */
+void judge_other(struct verdict *v, enum post_expect post, int rc);
+
+/* err: 0 or the errno of the refusal */
+void judge_create(struct verdict *v, const struct cell *cell, int err);
+
+void judge_event(struct verdict *v, int want, bool seen);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <errno.h>
+#include <netdb.h>
+#include <string.h>
+
+#include "link/cm.h"
+#include "judge/watchdog.h"
+#include "remote/remote_cm.h"
+
+#define CM_DEPTH 16
+#define SPARE    10 /* times the watchdog: the event says how it ended, not the clock on the wall */
+
+static int failed(void)
+{
+	return errno ? errno : EIO;
+}
+
+/* Waits for one event of any id of the channel; a connection request brings the server's id. */
+static int expect_event(struct cm *cm, unsigned int timeout_ms, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *event;
+	int ret = 0;
+
+	cm->step = rdma_event_str(type);
+	if (!watchdog_readable(cm->channel->fd, timeout_ms))
+		return ETIMEDOUT;
+	if (rdma_get_cm_event(cm->channel, &event))
+		return failed();
+	if (event->event != type)
+		ret = event->status < 0 ? -event->status : EPROTO;
+	else if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		cm->server = event->id;
+	rdma_ack_cm_event(event);
+	return ret;
+}
+
+static int resolve(const char *address, struct sockaddr_storage *sa)
+{
+	struct addrinfo hints = {.ai_flags = AI_NUMERICHOST}, *list;
+
+	if (!*address || getaddrinfo(address, NULL, &hints, &list))
+		return EADDRNOTAVAIL;
+	memcpy(sa, list->ai_addr, list->ai_addrlen);
+	freeaddrinfo(list);
+	return 0;
+}
+
+static int create_channel(struct cm *cm)
+{
+	memset(cm, 0, sizeof(*cm));
+	cm->step = "rdma_create_event_channel";
+	errno = 0;
+	cm->channel = rdma_create_event_channel();
+	return cm->channel ? 0 : failed();
+}
+
+static int listen_on(struct cm *cm, const char *address, uint16_t *port)
+{
+	struct sockaddr_storage sa;
+	int ret;
+
+	cm->step = "address of the responder in the DUT file";
+	ret = resolve(address, &sa);
+	if (ret)
+		return ret;
+	cm->step = "rdma_create_id";
+	errno = 0;
+	if (rdma_create_id(cm->channel, &cm->listener, NULL, RDMA_PS_TCP))
+		return failed();
+	cm->step = "rdma_bind_addr";
+	if (rdma_bind_addr(cm->listener, (struct sockaddr *)&sa))
+		return failed();
+	cm->step = "rdma_listen";
+	if (rdma_listen(cm->listener, 1))
+		return failed();
+	*port = rdma_get_src_port(cm->listener);
+	return 0;
+}
+
+int cm_listen(struct cm *cm, const char *address, uint16_t *port)
+{
+	int ret = create_channel(cm);
+
+	return ret ? ret : listen_on(cm, address, port);
+}
+
+static int create_qp(struct cm *cm, struct rdma_cm_id *id, uint32_t sges, uint32_t inline_bytes)
+{
+	struct ibv_qp_init_attr attr = {.cap = {CM_DEPTH, CM_DEPTH, sges, 1, inline_bytes},
+					.qp_type = IBV_QPT_RC};
+
+	cm->step = "rdma_create_qp";
+	if (rdma_create_qp(id, NULL, &attr))
+		return failed();
+	if (id == cm->client)
+		cm->cap = attr.cap;
+	return 0;
+}
+
+static int reach(struct cm *cm, const struct dut *dut, struct sockaddr_storage *from,
+		 struct sockaddr_storage *to)
+{
+	int ret;
+
+	cm->step = "rdma_create_id";
+	if (rdma_create_id(cm->channel, &cm->client, NULL, RDMA_PS_TCP))
+		return failed();
+	cm->step = "rdma_resolve_addr";
+	if (rdma_resolve_addr(cm->client, (struct sockaddr *)from, (struct sockaddr *)to,
+			      SPARE * dut->timeout_ms))
+		return failed();
+	ret = expect_event(cm, dut->timeout_ms, RDMA_CM_EVENT_ADDR_RESOLVED);
+	if (ret)
+		return ret;
+	cm->step = "rdma_resolve_route";
+	if (rdma_resolve_route(cm->client, SPARE * dut->timeout_ms))
+		return failed();
+	return expect_event(cm, dut->timeout_ms, RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+static struct rdma_conn_param parameters(void)
+{
+	return (struct rdma_conn_param){
+		.responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 6};
+}
+
+int cm_accept(struct cm *cm, unsigned int timeout_ms)
+{
+	struct rdma_conn_param param = parameters();
+	int ret = expect_event(cm, timeout_ms, RDMA_CM_EVENT_CONNECT_REQUEST);
+
+	if (!ret)
+		ret = create_qp(cm, cm->server, 1, 0);
+	if (ret)
+		return ret;
+	cm->peer = cm->server->qp;
+	cm->peer_cq = cm->server->recv_cq;
+	cm->peer_pd = cm->server->pd;
+	cm->step = "rdma_accept";
+	return rdma_accept(cm->server, &param) ? failed() : 0;
+}
+
+int cm_established(struct cm *cm, unsigned int timeout_ms)
+{
+	return expect_event(cm, timeout_ms, RDMA_CM_EVENT_ESTABLISHED);
+}
+
+static int connect_both(struct cm *cm, const struct dut *dut)
+{
+	struct rdma_conn_param param = parameters();
+	int ret;
+
+	cm->step = "rdma_connect";
+	if (rdma_connect(cm->client, &param))
+		return failed();
+	ret = dut->remote ? remote_cm_accept(cm) : cm_accept(cm, dut->timeout_ms);
+	if (!ret)
+		ret = cm_established(cm, dut->timeout_ms);
+	if (!ret)
+		ret = dut->remote ? remote_cm_established(cm) : cm_established(cm, dut->timeout_ms);
+	return ret;
+}
+
+int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log)
+{
+	struct sockaddr_storage from, to;
+	uint16_t port = 0;
+	int ret = create_channel(cm);
+
+	if (ret)
+		return ret;
+	cm->step = "address of the requester or the responder in the DUT file";
+	ret = resolve(dut->requester.address, &from);
+	if (!ret)
+		ret = resolve(dut->responder.address, &to);
+	if (ret)
+		return ret;
+	log_call(log,
+		 "cell_connect_id(%u, %u) /* rdma_listen(), rdma_resolve_addr(), rdma_resolve_route(), "
+		 "rdma_create_qp(), rdma_connect(), rdma_accept() */",
+		 sges, inline_bytes);
+	ret = dut->remote ? remote_cm_listen(cm, &port) : listen_on(cm, dut->responder.address, &port);
+	if (ret)
+		return ret;
+	((struct sockaddr_in *)&to)->sin_port = port;
+	ret = reach(cm, dut, &from, &to);
+	if (!ret)
+		ret = create_qp(cm, cm->client, sges, inline_bytes);
+	return ret ? ret : connect_both(cm, dut);
+}
+
+static void close_id(struct rdma_cm_id *id)
+{
+	if (!id)
+		return;
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
+void cm_close(struct cm *cm)
+{
+	remote_cm_close(cm);
+	close_id(cm->client);
+	close_id(cm->server);
+	close_id(cm->listener);
+	if (cm->channel)
+		rdma_destroy_event_channel(cm->channel);
+	memset(cm, 0, sizeof(*cm));
+}

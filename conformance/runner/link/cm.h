@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Two rdma_cm_id connected to each other, the server's inside this process or in that of the peer. */
+#ifndef CONFORM_CM_H
+#define CONFORM_CM_H
+
+#include <rdma/rdma_cma.h>
+
+#include "link/dut.h"
+#include "link/log.h"
+
+struct cm {
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *listener, *client, *server;
+	const char *step;      /* call or event that failed */
+	struct ibv_qp_cap cap; /* as granted to the client */
+	/* of the server */
+	struct ibv_qp *peer;
+	struct ibv_cq *peer_cq;
+	struct ibv_pd *peer_pd;
+};
+
+/* The server's part, which a peer process does on its own: listens; takes a request; knows that it is connected. */
+int cm_listen(struct cm *cm, const char *address, uint16_t *port);
+int cm_accept(struct cm *cm, unsigned int timeout_ms);
+int cm_established(struct cm *cm, unsigned int timeout_ms);
+
+/* 0 or an errno. cm_close() works in any case. */
+int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log);
+void cm_close(struct cm *cm);
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "link/dut.h"
+#include "cell/names.h"
+#include "remote/remote.h"
+
+static int read_end(struct end *end, json_t *desc, const char *role, char *err, size_t size)
+{
+	json_t *obj = json_object_get(desc, role);
+	const char *device = json_string_value(json_object_get(obj, "device"));
+	const char *address = json_string_value(json_object_get(obj, "address"));
+
+	if (!device || strlen(device) >= sizeof(end->device)) {
+		snprintf(err, size, "DUT: '%s.device' is missing, not a string or too long", role);
+		return -1;
+	}
+	strcpy(end->device, device);
+	if (address && strlen(address) < sizeof(end->address))
+		strcpy(end->address, address);
+	end->port = json_integer_value(json_object_get(obj, "port"));
+	end->gid_index = json_integer_value(json_object_get(obj, "gid_index"));
+	return 0;
+}
+
+static struct ibv_device *find_device(struct ibv_device **list, const char *name)
+{
+	for (; *list; list++)
+		if (!strcmp(ibv_get_device_name(*list), name))
+			return *list;
+	return NULL;
+}
+
+static int query_gid(struct end *end, const char **what)
+{
+	*what = "ibv_query_device";
+	errno = ibv_query_device(end->ctx, &end->attr);
+	if (errno)
+		return -1;
+	*what = "ibv_query_port";
+	errno = ibv_query_port(end->ctx, end->port, &end->port_attr);
+	if (errno)
+		return -1;
+	*what = "ibv_query_gid";
+	return ibv_query_gid(end->ctx, end->port, end->gid_index, &end->gid);
+}
+
+static int open_device(struct end *end, struct ibv_device *dev, char *err, size_t size)
+{
+	struct ibv_device_attr_ex ex = {};
+	const char *what = "ibv_open_device";
+
+	end->ctx = ibv_open_device(dev);
+	if (end->ctx && !query_gid(end, &what)) {
+		what = "ibv_alloc_pd";
+		end->pd = ibv_alloc_pd(end->ctx);
+	}
+	if (!end->ctx || !end->pd) {
+		snprintf(err, size, "%s on device '%s' port %u: %s", what, end->device, end->port,
+			 errno_name(errno));
+		end_close(end);
+		return -1;
+	}
+	if (!ibv_query_device_ex(end->ctx, NULL, &ex))
+		end->clock_khz = ex.hca_core_clock;
+	return 0;
+}
+
+int end_open(struct end *end, char *err, size_t size)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL), *dev;
+	int ret = -1;
+
+	if (!list) {
+		snprintf(err, size, "ibv_get_device_list: %s", errno_name(errno));
+		return -1;
+	}
+	dev = find_device(list, end->device);
+	if (dev)
+		ret = open_device(end, dev, err, size);
+	else
+		snprintf(err, size, "no RDMA device '%s' here (%s)", end->device,
+			 *list ? "others are" : "none at all");
+	ibv_free_device_list(list);
+	return ret;
+}
+
+static enum ibv_mtu smallest_mtu(const struct dut *dut, long bytes)
+{
+	enum ibv_mtu mtu = IBV_MTU_256;
+
+	while (mtu < IBV_MTU_4096 && (256L << mtu) <= bytes)
+		mtu++;
+	if (mtu > dut->requester.port_attr.active_mtu)
+		mtu = dut->requester.port_attr.active_mtu;
+	if (mtu > dut->responder.port_attr.active_mtu)
+		mtu = dut->responder.port_attr.active_mtu;
+	return mtu;
+}
+
+/* The responder's end, here or where the command of the DUT file leads. */
+static int open_responder(struct dut *dut, json_t *desc, char *err, size_t size)
+{
+	json_t *command = json_object_get(desc, "peer_command");
+
+	if (!command)
+		return end_open(&dut->responder, err, size);
+	dut->remote = true;
+	if (remote_start(command, json_integer_value(json_object_get(desc, "start_ms")), dut->timeout_ms, err,
+			 size))
+		return -1;
+	return remote_open(&dut->responder, dut->timeout_ms, err, size);
+}
+
+int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size)
+{
+	char ignored[8];
+
+	if (read_end(&dut->requester, desc, "requester", err, err_size) ||
+	    read_end(&dut->responder, desc, "responder", err, err_size))
+		return -1;
+	dut->timeout_ms = json_integer_value(json_object_get(desc, "timeout_ms"));
+	dut->tap = json_is_true(json_object_get(desc, "tap"));
+	if (end_open(&dut->requester, err, err_size) || open_responder(dut, desc, err, err_size)) {
+		dut_close(dut, ignored, sizeof(ignored));
+		return -1;
+	}
+	dut->mtu = smallest_mtu(dut, json_integer_value(json_object_get(desc, "mtu")));
+	return 0;
+}
+
+bool dut_ticks(const struct end *end, uint64_t *ticks)
+{
+	struct ibv_values_ex now = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+
+	if (!end->clock_khz || ibv_query_rt_values_ex(end->ctx, &now))
+		return false;
+	*ticks = now.raw_clock.tv_nsec; /* in this call it counts ticks of hca_core_clock */
+	return true;
+}
+
+int64_t dut_clock(const struct dut *dut)
+{
+	uint64_t ticks;
+
+	return dut_ticks(&dut->requester, &ticks)
+		       ? (int64_t)((double)ticks * 1e6 / (double)dut->requester.clock_khz)
+		       : -1;
+}
+
+void end_close(struct end *end)
+{
+	if (end->pd)
+		ibv_dealloc_pd(end->pd);
+	if (end->ctx)
+		ibv_close_device(end->ctx);
+	memset(end, 0, sizeof(*end));
+}
+
+int dut_close(struct dut *dut, char *err, size_t err_size)
+{
+	int ret = 0;
+
+	end_close(&dut->requester);
+	if (dut->remote) {
+		remote_close(&dut->responder);
+		ret = remote_stop(err, err_size);
+	} else {
+		end_close(&dut->responder);
+	}
+	return ret;
+}

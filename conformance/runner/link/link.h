@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A requester QP and its peer, connected, with the memory that work requests of a cell use. Cells of
+ * the same kind share one as long as nothing went wrong on it.
+ */
+#ifndef CONFORM_LINK_H
+#define CONFORM_LINK_H
+
+#include "cell/cell.h"
+#include "link/dut.h"
+#include "link/log.h"
+#include "link/memory.h"
+
+#define LINK_SQ_DEPTH   16
+#define LINK_RECV_SLOTS 16
+#define LINK_RECV_LEN   4096
+#define LINK_GRH_LEN    40
+#define LINK_QKEY       0x11111111
+#define LINK_PSN        0xfffff0 /* the first: wraps within a group of cells */
+
+/* What only some operations need, and not every device has. */
+enum link_need {
+	NEED_OWN_WINDOW = 1 << 0,  /* BIND_MW, LOCAL_INV */
+	NEED_PEER_WINDOW = 1 << 1, /* SEND_WITH_INV */
+	NEED_WINDOW = NEED_OWN_WINDOW | NEED_PEER_WINDOW,
+	NEED_BOUND = 1 << 2, /* the window is there to be invalidated */
+	NEED_FLUSH = 1 << 3,
+	NEED_TSO = 1 << 4,
+};
+
+/* What suites want otherwise. All zero: as the cells of the matrix have it. */
+struct link_opts {
+	uint32_t cq_depth; /* 0: CQ_DEPTH */
+	uint32_t sq_depth; /* 0: LINK_SQ_DEPTH */
+	bool sq_sig_all;   /* of the QP under test */
+	unsigned int
+		short_of; /* states before RTS at which the QP under test stops: 1 RTR, 2 INIT, 3 RESET */
+	const struct ibv_qp_attr *attr; /* timers and retry counts of both QPs; NULL: the usual */
+	struct ibv_pd *pd;              /* of the QP under test: a parent domain */
+	struct ibv_srq *srq;            /* the peer's, shared by several links; theirs to destroy */
+	bool cq_ex;                     /* both CQs are read with ibv_start_poll() and its like */
+	bool timestamps;                /* cq_ex: each completion has its time */
+	bool windows;                   /* the target may be covered by memory windows */
+	uint32_t psn;                   /* the first of both QPs; 0: LINK_PSN */
+};
+
+struct link {
+	const struct dut *dut;
+	struct link_opts opts;
+	/* what it was made for */
+	enum api api;
+	bool usual;    /* as cells of the matrix have it: no opts */
+	bool extended; /* the QP takes ibv_wr_*, too */
+	enum ibv_qp_type qpt;
+	uint64_t ask;
+	uint32_t ask_inline, ask_sge;
+	unsigned int needs; /* enum link_need */
+
+	const char *step;                 /* call that failed in link_create() */
+	struct ibv_comp_channel *channel; /* of the peer's CQ */
+	struct ibv_cq *cq, *peer_cq;
+	struct ibv_qp *qp, *peer;
+	struct ibv_qp_ex *qpx; /* extended only */
+	struct ibv_qp_cap cap; /* as granted, of qp */
+	struct ibv_ah *ah;     /* UD: towards the peer; others: for a setter that is wrong here */
+	struct ibv_xrcd *xrcd;
+	struct ibv_srq *srq; /* the peer receives from it */
+	uint32_t srqn;
+	struct ibv_flow *flow; /* RAW_PACKET */
+	struct ibv_mw *mw;     /* on the side whose window is bound or invalidated */
+	struct link_back {     /* XRC_SEND with a window: the way from the responder to the requester */
+		struct ibv_qp *qp, *peer;
+		struct ibv_xrcd *xrcd;
+		struct ibv_srq *srq;
+		uint32_t srqn;
+	} back;
+	struct arena local, target, recv;
+
+	uint8_t *slot[LINK_RECV_SLOTS]; /* receive buffers, in the order of posting */
+	uint32_t loose
+		[LINK_RECV_SLOTS]; /* leading bytes of it that nothing is promised about: GRH, segment headers */
+	unsigned int next_post, next_use; /* free-running */
+};
+
+/* 0, or the errno of the call that link->step names. The link can be destroyed in any case. */
+int link_create(struct link *l, const struct dut *dut, const struct cell *cell, struct log *log);
+int link_create_opts(struct link *l, const struct dut *dut, const struct cell *cell,
+		     const struct link_opts *opts, struct log *log);
+void link_destroy(struct link *l);
+/* The calls that make such a link, for a cell that uses one that is there. */
+void link_log(const struct link *l, struct log *log);
+/*
+ * In two steps, for somebody who makes the QP: the CQs; and, once l->qp stands, everything around it.
+ * l has dut, api, extended, qpt, ask_sge and needs.
+ */
+int link_begin(struct link *l);
+int link_finish(struct link *l, struct log *log);
+bool link_fits(const struct link *l, const struct cell *cell);
+
+/* Bytes that the receiver puts before the message. */
+static inline uint32_t link_grh(const struct link *l)
+{
+	return l->qpt == IBV_QPT_UD ? LINK_GRH_LEN : 0;
+}
+
+/* Requests reach a window of this QP type. */
+static inline bool link_has_windows(const struct link *l)
+{
+	return l->qpt == IBV_QPT_RC || l->qpt == IBV_QPT_UC || l->qpt == IBV_QPT_XRC_SEND;
+}
+
+/* The QP setter that a SEND on this link needs. */
+static inline enum qp_setter link_setter(const struct link *l)
+{
+	return l->qpt == IBV_QPT_UD         ? QPSET_UD_ADDR
+	       : l->qpt == IBV_QPT_XRC_SEND ? QPSET_XRC_SRQN
+					    : QPSET_NONE;
+}
+
+/* Fresh guard bytes in every free slot, and each of them posted. 0 or an errno. */
+int link_fill_recv(struct link *l);
+/* Posts one receive of any kind to wherever the peer receives from. */
+int link_post_recv(struct link *l, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad);
+uint64_t link_recv_wr_id(unsigned int index);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A work request of a cell made concrete on a link: buffers, lengths, remote address, wr_id; and what
+ * memory and both completion queues must hold once it has been executed.
+ */
+#ifndef CONFORM_PLAN_H
+#define CONFORM_PLAN_H
+
+#include "link/link.h"
+
+#define PLAN_TSO_MSS 512
+#define PLAN_TSO_HDR 54 /* Ethernet, IPv4, TCP */
+#define PLAN_ETH_HDR 14
+
+extern const uint8_t plan_tso_hdr[PLAN_TSO_HDR], plan_eth_hdr[PLAN_ETH_HDR];
+
+#define PLAN_COMPARE 0x0123456789abcdefull
+#define PLAN_SWAP    0xfedcba9876543210ull
+
+struct plan {
+	const struct cell_wr *wr;
+	unsigned int index; /* in the posting */
+	uint64_t wr_id;
+	struct ibv_sge sge[CELL_MAX_SGE];
+	unsigned int num_sge;
+	uint32_t total;                 /* payload bytes */
+	uint8_t payload[LINK_RECV_LEN]; /* what is sent, gathered at the time of posting */
+	uint8_t *target;                /* remote memory */
+	uint64_t operand, compare;      /* atomics; ATOMIC_WRITE */
+	__be32 imm;
+	uint32_t inv_rkey;
+	uint8_t tso_hdr[PLAN_TSO_HDR];
+};
+
+/* What both completion queues must hold, in order. */
+#define EXPECT_MAX 32
+struct expect {
+	unsigned int num;
+	struct wc_expect wc[EXPECT_MAX];
+};
+
+/*
+ * 0, or an errno when the cell does not fit into the link's memory. p[wr->data_of - index], if the work
+ * request has one, is planned already.
+ */
+int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned int index, uint32_t seed);
+/* Overwrites the caller's inline buffers: they are the caller's again once the data is copied. */
+void plan_scribble(struct plan *p, struct link *l);
+/* The work request is executed: writes its effect into the shadows and its completions to the lists. */
+void plan_execute(struct plan *p, struct link *l, struct expect *requester, struct expect *responder);
+/* Its completion alone: it was executed before. */
+void plan_complete(struct plan *p, struct link *l, struct expect *requester);
+/* The work request completes in error. */
+void plan_fail(struct plan *p, struct link *l, enum ibv_wc_status status, struct expect *requester);
+bool plan_is_inline(const struct plan *p);
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Two threads that post at one QP. */
+#ifndef CONFORM_THREADS_H
+#define CONFORM_THREADS_H
+
+#include "post/post.h"
+
+/* What a thread posts through ibv_wr_*, and what came of it. */
+struct poster {
+	struct plan *plans;
+	unsigned int num;
+	struct posted posted;
+};
+
+/*
+ * The second thread calls ibv_wr_start() while the first is inside its critical region: it must not get
+ * in before the first has left. 0, or an errno when no thread could be made.
+ */
+int post_threads(struct link *l, struct poster *first, struct poster *second, struct log *log);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the files of the remote end share. */
+#ifndef CONFORM_REMOTE_INTERNAL_H
+#define CONFORM_REMOTE_INTERNAL_H
+
+#include "remote/remote.h"
+
+/* A call and its answer; the answer's tail lasts until the next call. 0 or an errno. */
+struct remote_tail {
+	const void *at;
+	size_t length;
+};
+int remote_call(enum peer_call call, const void *args, struct remote_tail tail, void *answer);
+struct remote_tail remote_answer_tail(void);
+#define REMOTE_CALL(name, args, answer) remote_call(PEER_##name, args, (struct remote_tail){}, answer)
+
+/* An answer that makes no sense: the peer is of no more use. */
+void remote_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void remote_lock(void);
+void remote_unlock(void);
+
+/* Memory that both processes have. 0 or an errno. */
+int remote_map(void);
+void remote_unmap(void);
+
+/* Fills in what verbs.h dispatches through a context. */
+void remote_set_ops(struct verbs_context *ctx);
+struct ibv_context *remote_context(void);
+
+/* Objects of the remote end are those of verbs.h, with their number as handle; two have none. */
+struct remote_xrcd {
+	struct ibv_xrcd xrcd;
+	peer_id id;
+};
+
+struct remote_channel {
+	struct ibv_comp_channel channel;
+	peer_id id;
+};
+
+/* An object of so many bytes by its number, so that events find it. NULL: no memory. */
+void *remote_new(peer_id id, size_t size);
+void *remote_find(peer_id id);
+/* What it stands for ends otherwise. */
+void remote_forget(peer_id id);
+/* Destroys it there, and then here. 0 or an errno. */
+int remote_release(peer_id id);
+struct ibv_cq *remote_create_cq(int cqe, struct ibv_comp_channel *channel, bool extended, uint64_t wc_flags);
+
+#endif

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The calls that verbs.h dispatches through the context of an object. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "remote/remote_internal.h"
+
+static int poll_timed(struct ibv_cq *cq, int num, struct ibv_wc *wc, uint64_t *timestamp)
+{
+	struct peer_poll call = {.cq = cq->handle, .num = num}, answer;
+	struct remote_tail tail = {wc, num * sizeof(*wc)};
+	int err;
+
+	remote_lock();
+	err = remote_call(PEER_poll_cq, &call, tail, &answer);
+	if (!err && remote_answer_tail().length == tail.length)
+		memcpy(wc, remote_answer_tail().at, tail.length);
+	else if (!err)
+		remote_complain("gave another number of completions than was asked for");
+	remote_unlock();
+	*timestamp = answer.timestamp;
+	return err ? -err : answer.num;
+}
+
+static int poll_cq(struct ibv_cq *cq, int num, struct ibv_wc *wc)
+{
+	uint64_t ignored;
+
+	return poll_timed(cq, num, wc, &ignored);
+}
+
+static int req_notify_cq(struct ibv_cq *cq, int solicited_only)
+{
+	struct peer_notify call = {cq->handle, solicited_only};
+	struct peer_nothing nothing;
+
+	return REMOTE_CALL(req_notify_cq, &call, &nothing);
+}
+
+static int modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
+{
+	struct peer_modify_cq call = {cq->handle, *attr};
+	struct peer_nothing nothing;
+
+	return REMOTE_CALL(modify_cq, &call, &nothing);
+}
+
+/* An extended CQ: its completion is fetched whole, the functions that read it look at what came. */
+struct remote_cq {
+	union {
+		struct ibv_cq cq;
+		struct ibv_cq_ex ex;
+	};
+	struct ibv_wc wc;
+	uint64_t timestamp;
+};
+
+static struct remote_cq *to_remote_cq(struct ibv_cq_ex *ex)
+{
+	return (struct remote_cq *)ex;
+}
+
+static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
+{
+	struct remote_cq *cq = to_remote_cq(ex);
+	int ret = poll_timed(&cq->cq, 1, &cq->wc, &cq->timestamp);
+
+	if (ret != 1)
+		return ret ? -ret : ENOENT;
+	ex->status = cq->wc.status;
+	ex->wr_id = cq->wc.wr_id;
+	return 0;
+}
+
+static void end_poll(struct ibv_cq_ex *ex)
+{
+}
+
+static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->wc.opcode;
+}
+
+static uint32_t read_vendor_err(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->wc.vendor_err;
+}
+
+static uint32_t read_byte_len(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->wc.byte_len;
+}
+
+static __be32 read_imm_data(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->wc.imm_data; /* or the invalidated rkey: the same place */
+}
+
+static uint32_t read_qp_num(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->wc.qp_num;
+}
+
+static uint32_t read_src_qp(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->wc.src_qp;
+}
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->wc.wc_flags;
+}
+
+static uint32_t read_slid(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->wc.slid;
+}
+
+static uint8_t read_sl(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->wc.sl;
+}
+
+static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->wc.dlid_path_bits;
+}
+
+static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
+{
+	return to_remote_cq(ex)->timestamp;
+}
+
+static int query_rt_values(struct ibv_context *ctx, struct ibv_values_ex *values)
+{
+	struct peer_nothing nothing = {};
+	struct peer_ticks answer;
+	int err = REMOTE_CALL(query_rt_values, &nothing, &answer);
+
+	values->comp_mask &= err ? 0 : IBV_VALUES_MASK_RAW_CLOCK;
+	values->raw_clock = (struct timespec){.tv_nsec = (long)answer.raw_clock};
+	return err;
+}
+
+struct ibv_cq *remote_create_cq(int cqe, struct ibv_comp_channel *channel, bool extended, uint64_t wc_flags)
+{
+	struct peer_create_cq call = {
+		.channel = channel ? ((struct remote_channel *)channel)->id : 0,
+		.cqe = cqe,
+		.extended = extended,
+		.wc_flags = wc_flags,
+	};
+	struct peer_cq answer;
+	struct remote_cq *cq = NULL;
+
+	errno = REMOTE_CALL(create_cq, &call, &answer);
+	if (!errno)
+		cq = remote_new(answer.id, sizeof(*cq));
+	if (!cq)
+		return NULL;
+	cq->ex = (struct ibv_cq_ex){
+		.context = remote_context(),
+		.channel = channel,
+		.handle = answer.id,
+		.cqe = answer.cqe,
+		.start_poll = start_poll,
+		.end_poll = end_poll,
+		.read_opcode = read_opcode,
+		.read_vendor_err = read_vendor_err,
+		.read_byte_len = read_byte_len,
+		.read_imm_data = read_imm_data,
+		.read_qp_num = read_qp_num,
+		.read_src_qp = read_src_qp,
+		.read_wc_flags = read_wc_flags,
+		.read_slid = read_slid,
+		.read_sl = read_sl,
+		.read_dlid_path_bits = read_dlid_path_bits,
+		.read_completion_ts = read_completion_ts,
+	};
+	return &cq->cq;
+}
+
+static struct ibv_cq_ex *create_cq_ex(struct ibv_context *ctx, struct ibv_cq_init_attr_ex *attr)
+{
+	return (struct ibv_cq_ex *)remote_create_cq(attr->cqe, attr->channel, true, attr->wc_flags);
+}
+
+/* One request as it travels. False: it has more SGEs than travel. */
+static bool encode_send(const struct ibv_qp *qp, const struct ibv_send_wr *wr, struct peer_send_wr *to)
+{
+	memset(to, 0, sizeof(*to));
+	to->wr = *wr;
+	to->wr.next = NULL;
+	to->wr.sg_list = NULL;
+	if (wr->num_sge < 0 || wr->num_sge > PEER_SGES)
+		return false;
+	if (wr->num_sge)
+		memcpy(to->sge, wr->sg_list, wr->num_sge * sizeof(to->sge[0]));
+	if (qp->qp_type == IBV_QPT_UD && wr->wr.ud.ah)
+		to->ah = wr->wr.ud.ah->handle;
+	if (wr->opcode == IBV_WR_BIND_MW) {
+		to->mw = wr->bind_mw.mw ? wr->bind_mw.mw->handle : 0;
+		to->mw_rkey = wr->bind_mw.mw ? wr->bind_mw.mw->rkey : 0;
+		to->mr = wr->bind_mw.bind_info.mr ? wr->bind_mw.bind_info.mr->handle : 0;
+	}
+	return true;
+}
+
+static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	static struct peer_send_wr list[PEER_WRS];
+	struct peer_post call = {.queue = qp->handle};
+	struct peer_posted answer;
+	struct ibv_send_wr *at;
+	int err = 0;
+
+	remote_lock();
+	end_push();
+	for (at = wr; at && !err; at = at->next)
+		if (call.num == PEER_WRS || !encode_send(qp, at, &list[call.num++]))
+			err = E2BIG;
+	if (!err)
+		err = remote_call(PEER_post_send, &call,
+				  (struct remote_tail){list, call.num * sizeof(list[0])}, &answer);
+	remote_unlock();
+	*bad = wr;
+	if (err)
+		return err;
+	for (int i = 0; i < answer.bad && *bad; i++)
+		*bad = (*bad)->next;
+	return answer.result;
+}
+
+static int post_receives(peer_id queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	static struct peer_recv_wr list[PEER_WRS];
+	struct peer_post call = {.queue = queue};
+	struct peer_posted answer;
+	struct ibv_recv_wr *at;
+	int err = 0;
+
+	remote_lock();
+	end_push();
+	for (at = wr; at && !err; at = at->next) {
+		struct peer_recv_wr *to = &list[call.num];
+
+		if (call.num++ == PEER_WRS || at->num_sge < 0 || at->num_sge > PEER_SGES) {
+			err = E2BIG;
+			break;
+		}
+		to->wr_id = at->wr_id;
+		to->num_sge = at->num_sge;
+		if (at->num_sge)
+			memcpy(to->sge, at->sg_list, at->num_sge * sizeof(to->sge[0]));
+	}
+	if (!err)
+		err = remote_call(PEER_post_recv, &call,
+				  (struct remote_tail){list, call.num * sizeof(list[0])}, &answer);
+	remote_unlock();
+	*bad = wr;
+	if (err)
+		return err;
+	for (int i = 0; i < answer.bad && *bad; i++)
+		*bad = (*bad)->next;
+	return answer.result;
+}
+
+static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	return post_receives(qp->handle, wr, bad);
+}
+
+static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	return post_receives(srq->handle, wr, bad);
+}
+
+static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
+{
+	struct peer_alloc_mw call = {pd->handle, type};
+	struct ibv_mw *mw = NULL;
+	struct peer_mw answer;
+
+	errno = REMOTE_CALL(alloc_mw, &call, &answer);
+	if (!errno)
+		mw = remote_new(answer.id, sizeof(*mw));
+	if (mw)
+		*mw = (struct ibv_mw){.context = remote_context(),
+				      .pd = pd,
+				      .rkey = answer.rkey,
+				      .handle = answer.id,
+				      .type = type};
+	return mw;
+}
+
+static int bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind)
+{
+	const struct ibv_mw_bind_info *info = &bind->bind_info;
+	struct peer_bind_mw call = {
+		.qp = qp->handle,
+		.mw = mw->handle,
+		.mr = info->mr ? info->mr->handle : 0,
+		.send_flags = bind->send_flags,
+		.access = info->mw_access_flags,
+		.wr_id = bind->wr_id,
+		.addr = info->addr,
+		.length = info->length,
+	};
+	struct peer_mw answer;
+	int err = REMOTE_CALL(bind_mw, &call, &answer);
+
+	if (!err)
+		mw->rkey = answer.rkey;
+	return err;
+}
+
+static int dealloc_mw(struct ibv_mw *mw)
+{
+	return remote_release(mw->handle);
+}
+
+static struct ibv_xrcd *open_xrcd(struct ibv_context *ctx, struct ibv_xrcd_init_attr *attr)
+{
+	struct peer_nothing nothing = {};
+	struct remote_xrcd *xrcd = NULL;
+	struct peer_object answer;
+
+	errno = REMOTE_CALL(open_xrcd, &nothing, &answer);
+	if (!errno)
+		xrcd = remote_new(answer.id, sizeof(*xrcd));
+	if (!xrcd)
+		return NULL;
+	xrcd->xrcd.context = ctx;
+	xrcd->id = answer.id;
+	return &xrcd->xrcd;
+}
+
+static int close_xrcd(struct ibv_xrcd *xrcd)
+{
+	return remote_release(((struct remote_xrcd *)xrcd)->id);
+}
+
+static struct ibv_srq *create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *attr)
+{
+	struct peer_create_srq call = {
+		.pd = attr->pd->handle,
+		.xrcd = ((struct remote_xrcd *)attr->xrcd)->id,
+		.cq = attr->cq->handle,
+		.extended = 1,
+		.attr = attr->attr,
+	};
+	struct ibv_srq *srq = NULL;
+	struct peer_srq answer;
+
+	errno = REMOTE_CALL(create_srq, &call, &answer);
+	if (!errno)
+		srq = remote_new(answer.id, sizeof(*srq));
+	if (!srq)
+		return NULL;
+	*srq = (struct ibv_srq){.context = ctx, .pd = attr->pd, .handle = answer.id};
+	attr->attr = answer.attr;
+	return srq;
+}
+
+static int get_srq_num(struct ibv_srq *srq, uint32_t *number)
+{
+	struct peer_object call = {srq->handle};
+	struct peer_number answer;
+	int err = REMOTE_CALL(get_srq_num, &call, &answer);
+
+	if (!err)
+		*number = answer.number;
+	return err;
+}
+
+/* XRC_RECV and XRC_SEND, as the links make them. */
+static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct peer_create_qp call = {
+		.pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd->handle : 0,
+		.xrcd = attr->comp_mask & IBV_QP_INIT_ATTR_XRCD ? ((struct remote_xrcd *)attr->xrcd)->id : 0,
+		.send_cq = attr->send_cq ? attr->send_cq->handle : 0,
+		.recv_cq = attr->recv_cq ? attr->recv_cq->handle : 0,
+		.type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
+		.extended = 1,
+		.cap = attr->cap,
+	};
+	struct ibv_qp *qp = NULL;
+	struct peer_qp answer;
+
+	errno = REMOTE_CALL(create_qp, &call, &answer);
+	if (!errno)
+		qp = remote_new(answer.id, sizeof(*qp));
+	if (!qp)
+		return NULL;
+	*qp = (struct ibv_qp){
+		.context = ctx,
+		.send_cq = attr->send_cq,
+		.recv_cq = attr->recv_cq,
+		.handle = answer.id,
+		.qp_num = answer.qp_num,
+		.qp_type = attr->qp_type,
+	};
+	attr->cap = answer.cap;
+	return qp;
+}
+
+static struct ibv_flow *create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)
+{
+	struct peer_create_flow call = {qp->handle};
+	struct ibv_flow *flow = NULL;
+	struct peer_object answer;
+
+	errno = remote_call(PEER_create_flow, &call, (struct remote_tail){attr, attr->size}, &answer);
+	if (!errno)
+		flow = remote_new(answer.id, sizeof(*flow));
+	if (flow)
+		*flow = (struct ibv_flow){.context = qp->context, .handle = answer.id};
+	return flow;
+}
+
+static int destroy_flow(struct ibv_flow *flow)
+{
+	return remote_release(flow->handle);
+}
+
+void remote_set_ops(struct verbs_context *ctx)
+{
+	ctx->sz = sizeof(*ctx);
+	ctx->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+	ctx->create_cq_ex = create_cq_ex;
+	ctx->modify_cq = modify_cq;
+	ctx->query_rt_values = query_rt_values;
+	ctx->open_xrcd = open_xrcd;
+	ctx->close_xrcd = close_xrcd;
+	ctx->create_srq_ex = create_srq_ex;
+	ctx->get_srq_num = get_srq_num;
+	ctx->create_qp_ex = create_qp_ex;
+	ctx->ibv_create_flow = create_flow;
+	ctx->ibv_destroy_flow = destroy_flow;
+	ctx->context.ops.alloc_mw = alloc_mw;
+	ctx->context.ops.bind_mw = bind_mw;
+	ctx->context.ops.dealloc_mw = dealloc_mw;
+	ctx->context.ops.poll_cq = poll_cq;
+	ctx->context.ops.req_notify_cq = req_notify_cq;
+	ctx->context.ops.post_send = post_send;
+	ctx->context.ops.post_recv = post_recv;
+	ctx->context.ops.post_srq_recv = post_srq_recv;
+}

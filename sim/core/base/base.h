@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What every room stands on: objects by number, references, timers, and word of what has changed. */
+#ifndef HCASIM_CORE_BASE_BASE_H
+#define HCASIM_CORE_BASE_BASE_H
+
+#include "core/base/objects.h"
+
+static inline hca_ps hca_now(struct hca *hca)
+{
+	return hca->dying ? 0 : hca->ops.now(hca->host);
+}
+
+static inline uint32_t psn_add(uint32_t a, uint32_t b)
+{
+	return (a + b) & HCASIM_PSN_MASK;
+}
+
+/* How far `a` lies after `b`, modulo 2^24. */
+static inline uint32_t psn_sub(uint32_t a, uint32_t b)
+{
+	return (a - b) & HCASIM_PSN_MASK;
+}
+
+static inline uint32_t packets_of(uint64_t len, uint32_t mtu)
+{
+	return len ? (uint32_t)((len + mtu - 1) / mtu) : 1;
+}
+
+/* XRC is RC with the responder's receive queue named in each packet (IBTA annex A14). */
+static inline bool qp_is_xrc(const struct qp *qp)
+{
+	return qp->c.type == HCASIM_QPT_XRC_SEND || qp->c.type == HCASIM_QPT_XRC_RECV;
+}
+
+static inline bool qp_reliable(const struct qp *qp)
+{
+	return qp->c.type == HCASIM_QPT_RC || qp_is_xrc(qp);
+}
+
+static inline bool qp_flushing(const struct qp *qp)
+{
+	return qp->a.state == HCASIM_QPS_ERR || qp->a.state == HCASIM_QPS_SQE;
+}
+
+/* parts.c */
+void hca_announce(struct hca *hca); /* every entry point ends with it: tells the host what became ready */
+void qp_update(struct hca *hca, struct qp *qp); /* every change of a QP ends with it */
+void qp_error(struct hca *hca, struct qp *qp);
+
+/* find.c: by number; NULL: there is none. And references. */
+struct qp *qp_find(const struct hca *hca, uint32_t qpn);
+struct cq *cq_find(const struct hca *hca, uint32_t cqn);
+struct srq *srq_find(const struct hca *hca, uint32_t srqn);
+void qp_get(struct qp *qp);
+void qp_put(struct hca *hca, struct qp *qp);
+
+/* timer.c */
+void timer_set(struct hca *hca, struct timer *t, hca_ps deadline);
+void timer_cancel(struct hca *hca, struct timer *t);
+void timer_run(struct hca *hca);
+hca_ps timer_first(const struct hca *hca);
+
+#endif

@@ -1,0 +1,519 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The objects of the core.
+ *
+ * Lifetime. A QP or CQ may be destroyed or reset while DMA, packets and timers of it are under way.
+ * Whatever is under way holds a reference on the object and remembers its epoch; when it comes
+ * back and the epoch has moved on, it only releases what it holds.
+ *
+ * Activity. An object that has work for a stage stands on that stage's list, and only then: every
+ * function that changes an object ends with qp_update(), which puts it on its lists or takes it off.
+ * So hca_stage_pending() only looks at list heads.
+ */
+#ifndef HCASIM_CORE_BASE_OBJECTS_H
+#define HCASIM_CORE_BASE_OBJECTS_H
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/list.h"
+#include "core/hca.h"
+#include "core/base/numbers.h"
+#include "core/personality.h"
+
+#include <hcasim_hw.h>
+#include <hcasim_verbs.h>
+#include <hcasim_wire.h>
+
+/* Depths where struct hca_config says 0. */
+#define CORE_DOORBELL_DEPTH 256
+#define CORE_FETCH_DEPTH    32
+#define CORE_GATHER_DEPTH   32
+#define CORE_TX_DEPTH       64
+#define CORE_RX_DEPTH       1024
+#define CORE_RX_WRITES      256
+#define CORE_CQE_WRITES     64
+#define CORE_SQ_WINDOW      128
+
+#define CORE_GIDS           32 /* of a port */
+#define CORE_FETCH_BYTES    HCA_WQE_MAX
+#define CORE_RQ_PREFETCH    16 /* receive WQEs held by a QP */
+#define CORE_MAX_SGE        64 /* SGEs of any personality's WQE: HCA_WQE_MAX / 16 */
+#define CORE_MSG_MAX        (1ull << 31)
+#define CORE_WINDOW_PACKETS 512 /* unacknowledged packets inside one message */
+#define CORE_ACKREQ_EVERY   128
+#define CORE_PSN_HALF       (1u << 23)
+#define CORE_FRAME_HDR_MAX  128 /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
+/* Longest frame of a port: VLAN tag and Ethernet header, and what a RoCE packet of the MTU needs (the
+ * kernel's iboe_get_mtu() counts 96 bytes of headers). */
+#define CORE_FRAME_MAX(mtu) (18 + 96 + (128u << (mtu)))
+#define CORE_FIRST_QPN      16 /* 0 and 1 are the special QPs of IBTA */
+#define CORE_FIRST_MR       16
+#define CORE_MAX_EQ         64
+
+/* ---- Keys ---- */
+
+enum key_kind { KEY_MR, KEY_MW1, KEY_MW2 };
+
+/* A region or a window. A bound window has its own address, length and rights, and its region's memory. */
+struct mr {
+	bool used, bound; /* bound: windows only */
+	uint8_t tag;
+	uint8_t kind; /* enum key_kind */
+	uint32_t next_free;
+	uint32_t windows; /* region: that are bound to it */
+	uint32_t region;  /* bound window: its region's index */
+	uint32_t qpn;     /* bound type 2 window: of the QP that bound it; 0: an XRC_SEND QP */
+	struct node on_qp;
+	struct hca_mr_attr a;
+	struct odp_table *odp; /* of an on-demand region; NULL: it is pinned */
+	struct node on_odp;    /* mr_table.odp */
+};
+
+struct mr_table {
+	struct mr *mr;
+	struct node odp; /* on-demand regions */
+	uint32_t num_odp;
+	uint32_t size, top, free_head, free_tail;
+	uint32_t num_mr, max_mr, num_mw, max_mw;
+};
+
+/* A piece of host memory, after translation. */
+struct piece {
+	uint64_t addr;
+	uint32_t len;
+	uint32_t pasid;
+};
+
+/* ---- Timers ---- */
+
+struct timer {
+	hca_ps deadline;
+	uint32_t pos; /* 1-based place in the heap; 0: not set */
+	void (*fire)(struct hca *hca, struct timer *t);
+};
+
+/* ---- Events ---- */
+
+struct flow {
+	struct flow *next;
+	uint32_t id;
+	struct hca_flow_attr a;
+	struct qp *qp;
+};
+
+struct gsi_mad { /* waits for the driver half */
+	struct gsi_mad *next;
+	struct hca_mad mad;
+};
+
+struct mcast { /* a QP in a multicast group */
+	struct mcast *next;
+	struct qp *qp;
+	uint8_t gid[16];
+};
+
+struct event_source {
+	struct node node;
+	uint32_t pending; /* bit per HCASIM_EQE_TYPE_* */
+	uint32_t number;
+	uint8_t port;
+	struct cq *cq; /* whose EQ completions go to; NULL: the async EQ only */
+};
+
+struct eq {
+	struct hca_ring ring;
+	unsigned int vector;
+	uint32_t number, pi, ci;
+	uint32_t refs; /* CQs */
+};
+
+/* ---- Completion queues ---- */
+
+struct cq {
+	struct hca_ring ring;
+	uint64_t record;
+	uint32_t number, eqn, uar_page;
+	uint32_t refs;                  /* DMA under way, and 1 for existing */
+	struct node sends, recvs, srqs; /* who completes here: QPs, and XRC SRQs */
+	bool dead, error, stalled, arm_lost;
+	uint32_t pi, ci;
+	enum { CQ_UNARMED, CQ_ARM_SOLICITED, CQ_ARM_ANY } arm;
+	uint8_t arm_sn, event_sn;
+	bool had_event;
+	uint32_t told;              /* up to here events have told of completions, or they were polled */
+	uint32_t mod_count, mod_us; /* moderation; 0: none */
+	uint32_t held;              /* completions since the one that the armed event is for */
+	struct timer mod_timer;
+	uint32_t last_solicited; /* producer index after the last solicited or failed completion */
+	struct node recover;     /* on hca->recover_cq while arm_lost */
+	struct event_source ev;
+};
+
+/* ---- Shared receive queues ---- */
+
+struct srq {
+	struct hca_ring ring;
+	uint64_t record;
+	uint32_t number, pdn, uar_page, xrcdn;
+	struct cq *cq; /* XRC: where its receives complete; not looked at once dead */
+	struct node on_cq;
+	uint32_t refs; /* DMA under way, WQEs taken, completions owed, and 1 for existing */
+	uint32_t qps;
+	bool dead, error, reading_record, fetching;
+	uint32_t pi, ci, fetched; /* WQEs, free-running; pi as last read from the record */
+	uint32_t limit;           /* armed: event when fewer are left */
+	uint8_t *slots;           /* CORE_RQ_PREFETCH raw WQEs */
+	struct node waiting;      /* QPs whose packet waits for a read of this queue */
+	struct event_source ev;
+};
+
+/* ---- Work requests ---- */
+
+struct wqe {
+	struct wqe *next;
+	struct hca_wr wr;
+	uint32_t seq;  /* order in its queue, free-running */
+	uint32_t refs; /* the queue, packets and DMA */
+	uint32_t first_psn, npsn;
+	uint32_t cap; /* size class */
+	uint16_t dma_pending;
+	uint8_t status, vendor;
+	bool failed;     /* status and vendor say why */
+	bool started;    /* has PSNs */
+	bool settled;    /* what it fails with will not change any more */
+	bool acked;      /* transport is done with it */
+	bool rd_counted; /* one of sq.rd_out */
+	uint8_t *raw;
+	uint8_t mem[]; /* raw bytes, then SGEs */
+};
+
+struct fetch { /* basic blocks that came from the ring, or were pushed */
+	struct fetch *next;
+	struct qp *qp;
+	uint32_t epoch;
+	uint16_t index;
+	uint32_t num_bb, used_bb;
+	bool failed;
+	uint8_t data[CORE_FETCH_BYTES];
+};
+
+/* ---- Packets ---- */
+
+struct txpkt;
+
+/* Who made a packet. */
+struct tx_owner {
+	/* The packet is next to leave, its payload has come, or not (`failed`). False: it does not leave. */
+	bool (*may_leave)(struct hca *hca, struct qp *qp, struct txpkt *t);
+	void (*release)(struct hca *hca, struct txpkt *t); /* NULL: it holds nothing */
+};
+
+struct txpkt { /* sums_off: where net_put_sums() looks at `sums_len` bytes once the payload is there */
+	uint32_t sums_off, sums_len;
+	struct txpkt *next;
+	struct qp *qp;
+	uint32_t epoch;
+	struct wqe *wqe;
+	struct hca_packet *pkt; /* headers and inline payload are in place */
+	const struct tx_owner *owner;
+	uint8_t port;
+	bool last;      /* ends its WQE */
+	bool failed;    /* its payload could not be read */
+	bool duplicate; /* of a READ that is answered once more */
+	uint16_t dma_pending;
+	uint32_t psn, payload_off, payload_len;
+	uint32_t npieces;
+	struct piece *piece;
+	struct piece few[2];
+};
+
+struct txq {
+	struct txpkt **slot;
+	uint32_t depth, head, count;
+};
+
+struct pkt_info { /* a parsed frame */
+	const struct hcasim_bth_op_info *op;
+	uint8_t transport; /* HCASIM_QPT_* */
+	bool se, ackreq, v4;
+	uint8_t packet_type; /* of a datagram, as its completion reports it */
+	uint8_t sgid[16], dgid[16], smac[6];
+	uint8_t grh[40];
+	uint16_t pkey;
+	uint32_t dqpn, psn;
+	uint64_t va;
+	uint32_t rkey, dmalen;
+	uint64_t swap_add, compare, orig;
+	uint32_t imm; /* as on the wire */
+	uint32_t inv_rkey;
+	uint8_t plt, sel; /* FLUSH */
+	uint32_t qkey, sqpn, srqn;
+	uint8_t aeth_kind, aeth_value;
+	uint32_t msn;
+	uint32_t payload_off, payload_len;
+};
+
+struct rxwork {
+	struct rxwork *next;
+	struct hca_packet *pkt;
+	uint8_t port;
+	bool raw; /* goes to a raw QP, whole */
+	struct pkt_info info;
+};
+
+/* What a responder owes for a request it accepted. */
+struct rop {
+	struct rop *next;
+	/* ANSWER: of FLUSH and ATOMIC WRITE, a READ response of no bytes (IBTA A19.4.2) */
+	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC, ROP_ANSWER } kind;
+	uint16_t dma_pending;
+	bool failed, is_send, orphan, duplicate;
+	uint8_t aeth_kind, aeth_value;
+	uint32_t psn, msn;
+	bool has_cpl;
+	struct hca_cpl cpl;
+	struct srq *srq;   /* that the completed WQE came from: a reference */
+	uint64_t va, orig; /* READ: next address; atomic: value before */
+	uint32_t rkey, pdn, len, npkts, done_pkts;
+};
+
+struct rop_fifo {
+	struct rop *head, **tail;
+};
+
+struct dma_ctx {
+	struct hca_dma d;
+	struct node node; /* hca->dma_busy */
+	struct qp *qp;
+	uint32_t epoch;
+	/* `stale`: the object has been destroyed or reset since. */
+	void (*fn)(struct hca *hca, struct dma_ctx *c, bool stale);
+	union {
+		struct txpkt *tx;
+		struct wqe *wqe;
+		struct rop *rop;
+		struct fetch *fetch;
+		struct cq *cq;
+		struct srq *srq;
+		void *any;
+	};
+	struct hca_packet *pkt;
+	uint32_t n; /* whatever the issuer needs to remember */
+	struct hca_dma_seg few[4];
+	uint8_t buf[128];
+};
+
+/* ---- Queue pairs ---- */
+
+struct sq {
+	struct hca_ring ring;
+	uint16_t pi, fetched, retired; /* basic blocks, free-running */
+	bool fetching, failed_fetch;
+	struct wqe *head, *tail; /* decoded, not completed */
+	struct wqe *cur;         /* next to make packets of; NULL: none */
+	uint32_t cur_pkt;        /* packets of cur already made */
+	struct wqe *ack;         /* RC: oldest not fully acknowledged */
+	uint32_t una_psn, next_psn;
+	uint32_t nwqe, seq;
+	uint32_t rd_out;        /* READs and atomics on the wire */
+	uint32_t rd_incomplete; /* started, result not yet in memory */
+	bool nak_rewound;       /* went back for an implied NAK, no progress since */
+	bool fault;             /* packets of WQEs from fault_seq on do not leave */
+	uint32_t fault_seq;
+	bool rnr_wait;
+	uint8_t paging; /* page requests are under way (requester/fault.c has the bits): nothing leaves */
+	uint8_t retries, rnr_retries;
+	hca_ps ack_deadline;
+	struct timer timer; /* ACK timeout or RNR delay */
+	bool drained_sent;
+};
+
+struct rq {
+	struct hca_ring ring;
+	uint32_t pi, ci, fetched;              /* WQEs, free-running; pi as last read from the record */
+	bool reading_record, fetching, looked; /* looked: the record was read for the packet that waits */
+	uint8_t *slots;                        /* CORE_RQ_PREFETCH raw WQEs */
+	uint32_t nslots;
+	bool active;        /* a receive WQE is taken, its message not complete */
+	bool done_error;    /* a failed receive WQE has been reported */
+	uint8_t bad;        /* vendor error of the active one */
+	struct srq *srq;    /* that the active one came from: a reference */
+	uint16_t wqe_index; /* how completions name the active one */
+	struct hca_rwr rwr;
+	struct hca_sge sge[CORE_MAX_SGE];
+	struct timer poll; /* ERR: looks for WQEs posted since */
+	hca_ps poll_delay;
+};
+
+struct atomic_result {
+	uint32_t psn;
+	bool valid;
+	uint64_t orig;
+};
+
+struct resp {
+	uint32_t epsn, msn;
+	bool nak_sent, comm_est;
+	bool read_fault; /* memory of a READ response was refused */
+	enum { MSG_NONE, MSG_SEND, MSG_WRITE, MSG_SKIP } msg;
+	uint64_t offset; /* bytes of the current message so far */
+	uint64_t va;     /* WRITE: start */
+	struct srq *srq; /* of the packet that is being looked at */
+	uint32_t pdn;    /* its keys are of this domain: the QP's, or the XRC SRQ's */
+	uint32_t srqn;   /* XRC: of the message in progress */
+	uint32_t rkey, dmalen;
+	bool busy;    /* an atomic is under way: packets wait */
+	bool blocked; /* waiting for a receive WQE: packets wait */
+	bool paging;  /* a page request is under way */
+	uint32_t nreads, nduplicates;
+	uint32_t held;           /* of `landing`, what has a response: none overtakes it */
+	struct rop_fifo landing; /* accepted, payload on its way to memory */
+	struct rop_fifo out;     /* for HCA_STAGE_RESPOND */
+	struct rop_fifo cpl;     /* receive completions */
+	struct rxwork *parked, **parked_tail;
+	uint32_t nparked;
+	struct atomic_result *saved;
+	uint32_t saved_pos;
+};
+
+struct qp {
+	uint32_t qpn, epoch, refs;
+	bool dead;
+	struct hca_qp_attr_create c;
+	struct hca_qp_attr a;
+	uint32_t mtu;
+	struct node windows; /* type 2, bound here */
+	uint16_t udp_sport;
+	struct cq *send_cq, *recv_cq;
+	struct srq *srq;
+	bool last_wqe_told;
+	uint64_t last_bf;
+	bool db_lost;
+	struct sq sq;
+	struct rq rq;
+	struct resp resp;
+	bool cpl_turn; /* send and receive completions take turns */
+	struct node on_fetch, on_tx, on_respond, on_cpl, on_rx, on_recover;
+	struct node on_atomic, on_srq, on_send_cq, on_recv_cq, on_xrc;
+	struct rop *atomic; /* the one under way, or waiting for its turn */
+	bool atomic_add;
+	uint64_t atomic_swap, atomic_compare;
+	struct event_source ev;
+	struct hca *hca;
+};
+
+/* ---- Stages ---- */
+
+struct stage {
+	const char *name;
+	bool (*pending)(const struct hca *hca, struct hca_work *w);
+	void (*step)(struct hca *hca);
+};
+
+typedef void (*qp_hook)(struct hca *hca, struct qp *qp);
+
+/* What the parts above do for the adapter (hca.c lists them). Both lists of hooks run in order, and end with NULL. */
+struct parts {
+	const struct stage *stage; /* HCA_NUM_STAGES of them */
+	const qp_hook *changed;    /* qp_update() */
+	const qp_hook *failed;     /* qp_error(): the QP has just gone to ERR */
+};
+
+/* ---- Doorbells ---- */
+
+struct db_entry {
+	struct hca_doorbell db;
+	uint32_t page;
+	uint32_t len; /* BlueFlame: bytes of the WQE */
+	struct fetch *push;
+};
+
+struct bf_buf { /* assembly of one BlueFlame buffer */
+	struct hca *hca;
+	uint32_t page;
+	uint32_t got, want;
+	bool active;
+	struct timer timer;
+	uint8_t data[HCASIM_BF_SIZE];
+};
+
+struct port {
+	bool up;
+	uint8_t active_mtu;
+	uint8_t gid[CORE_GIDS][16];
+	struct event_source ev;
+};
+
+struct hca {
+	struct hca_config cfg;
+	const struct hca_personality *pers;
+	const struct parts *parts;
+	struct hca_ops ops;
+	void *host;
+	bool dying;
+	struct hca_counters counters;
+	uint32_t was_pending; /* bit per stage */
+	uint32_t icrc_seed;
+	struct port port[2];
+
+	struct numbers qp, cq, srq;
+	struct eq *eq[CORE_MAX_EQ];
+	uint32_t async_eqn;
+	struct mr_table mr;
+	struct node xrc_recv_qps;
+
+	struct { /* doorbell FIFO */
+		struct db_entry *slot;
+		uint32_t depth, head, count;
+	} db;
+	struct bf_buf **bf; /* HCASIM_UAR_PAGES * HCASIM_BF_BUFS, allocated as used */
+	struct node recover_qp, recover_cq;
+
+	struct node fetch_qps;
+	uint32_t fetch_room; /* free places in the decode FIFO */
+	struct fetch *decode_head, **decode_tail, *fetch_pool;
+
+	struct node tx_qps;
+	struct txq gather, tx;
+	struct txpkt *txpkt_pool;
+
+	struct flow *flows; /* in the order in which they are asked */
+	uint32_t flow_next;
+	struct mcast *mcasts;
+
+	struct rxwork *rx_head, **rx_tail, *rx_pool;
+	uint32_t rx_count, rx_depth; /* parked ones included */
+	uint32_t rx_fifo_count;
+	struct node rx_qps; /* with parked packets that can go on */
+	uint32_t rx_writes, rx_writes_max;
+
+	struct { /* QP 1, and the driver half's alarm */
+		struct gsi_mad *first, *last;
+		uint32_t count, psn;
+		struct timer alarm;
+	} gsi;
+
+	struct node respond_qps, atomic_qps;
+	struct qp *atomic_owner;
+	struct rop *rop_pool;
+
+	struct node cpl_qps;
+	uint32_t cqe_writes, cqe_writes_max;
+	struct node events;
+
+	struct node page_requests;
+	uint32_t page_token; /* the last one */
+
+	struct node dma_busy;
+	struct dma_ctx *dma_pool;
+	struct wqe *wqe_pool[4];
+
+	struct timer **heap;
+	uint32_t heap_count, heap_cap;
+	hca_ps told_deadline;
+};
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Word of what has changed, to the host and to the parts of the adapter: struct parts names them. */
+#include "core/base/base.h"
+
+bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_work *work)
+{
+	struct hca_work none = {0};
+	struct hca_work *w = work ? work : &none;
+
+	*w = (struct hca_work){.items = 1};
+	return hca->parts->stage[stage].pending(hca, w);
+}
+
+void hca_stage_step(struct hca *hca, enum hca_stage stage)
+{
+	hca->parts->stage[stage].step(hca);
+	hca_announce(hca);
+}
+
+void hca_announce(struct hca *hca)
+{
+	struct hca_work w = {.items = 1};
+	uint32_t i, now = 0, fresh;
+	hca_ps first = timer_first(hca);
+
+	if (hca->dying)
+		return;
+	for (i = 0; i < HCA_NUM_STAGES; i++)
+		if (hca->parts->stage[i].pending(hca, &w))
+			now |= 1u << i;
+	fresh = now & ~hca->was_pending;
+	hca->was_pending = now;
+	for (; fresh; fresh &= fresh - 1)
+		if (hca->ops.stage_ready)
+			hca->ops.stage_ready(hca->host, (enum hca_stage)__builtin_ctz(fresh));
+	if (first != hca->told_deadline) {
+		hca->told_deadline = first;
+		if (hca->ops.timer)
+			hca->ops.timer(hca->host, first);
+	}
+}
+
+static void run_hooks(const qp_hook *hook, struct hca *hca, struct qp *qp)
+{
+	for (; *hook; hook++)
+		(*hook)(hca, qp);
+}
+
+/* Retires what has ended, and queues the QP where it can go on. */
+void qp_update(struct hca *hca, struct qp *qp)
+{
+	if (!qp->dead)
+		run_hooks(hca->parts->changed, hca, qp);
+}
+
+/* ERR (IBTA 10.3.1.6): nothing is sent or received any more; both queues are flushed. */
+void qp_error(struct hca *hca, struct qp *qp)
+{
+	if (qp->a.state == HCASIM_QPS_ERR || qp->a.state == HCASIM_QPS_RESET)
+		return;
+	qp->a.state = HCASIM_QPS_ERR;
+	run_hooks(hca->parts->failed, hca, qp);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Completions, in the order of each queue. They stay in the queue that they belong to until the
+ * COMPLETE stage takes them, so nothing here can overflow.
+ */
+#include "core/queues/queues.h"
+#include "core/requester/requester.h"
+#include "core/responder/responder.h"
+#include "core/stages.h"
+
+static bool rq_flush_ready(const struct qp *qp)
+{
+	return qp->a.state == HCASIM_QPS_ERR && !qp->resp.landing.head && !qp->resp.busy &&
+	       (qp->rq.active || qp->rq.ci != qp->rq.pi);
+}
+
+static bool recv_ready(const struct qp *qp)
+{
+	const struct cq *cq;
+
+	if (!qp->resp.cpl.head && !rq_flush_ready(qp))
+		return false;
+	cq = qp_next_recv_cq(qp);
+	return !cq || !cq->stalled;
+}
+
+void complete_changed(struct hca *hca, struct qp *qp)
+{
+	list_set(&hca->cpl_qps, &qp->on_cpl, sq_can_complete(qp) || recv_ready(qp));
+}
+
+bool complete_pending(const struct hca *hca, struct hca_work *w)
+{
+	if (list_empty(&hca->cpl_qps) || hca->cqe_writes >= hca->cqe_writes_max)
+		return false;
+	w->bytes = hca->pers->cqe_size;
+	w->items = 1;
+	w->qpn = node_entry(hca->cpl_qps.next, struct qp, on_cpl)->qpn;
+	return true;
+}
+
+/* IBTA 10.3.1.6: receive WQEs of a QP in error are flushed, the one that a message had begun first. */
+static void flush_recv(struct hca *hca, struct qp *qp, struct cq *cq)
+{
+	struct rq *rq = &qp->rq;
+	struct hca_cpl cpl = {
+		.qpn = qp->qpn,
+		.op = HCASIM_CQE_OP_RECV,
+		.wqe_index = (uint16_t)(rq->active ? rq->wqe_index : rq->ci),
+		.srqn = rq->srq ? rq->srq->number : 0,
+		.status = HCASIM_CQE_STATUS_WR_FLUSH_ERR,
+		.vlan = 0xffff,
+		.timestamp = hca_now(hca),
+	};
+
+	if (rq->active)
+		rq_release(hca, qp);
+	else
+		rq->ci++;
+	if ((int32_t)(rq->fetched - rq->ci) < 0)
+		rq->fetched = rq->ci;
+	if (cq)
+		cq_write(hca, cq, &cpl);
+}
+
+static void complete_recv(struct hca *hca, struct qp *qp, struct cq *cq)
+{
+	struct rop *r = rop_pop(&qp->resp.cpl);
+
+	if (!r) {
+		flush_recv(hca, qp, cq);
+		return;
+	}
+	r->cpl.timestamp = hca_now(hca);
+	if (cq)
+		cq_write(hca, cq, &r->cpl);
+	rop_put(hca, r);
+}
+
+void complete_step(struct hca *hca)
+{
+	struct qp *qp = node_entry(hca->cpl_qps.next, struct qp, on_cpl);
+	bool send = sq_can_complete(qp), recv = recv_ready(qp);
+	struct cq *cq;
+
+	list_del(&qp->on_cpl);
+	if (send && recv)
+		send = qp->cpl_turn = !qp->cpl_turn;
+	cq = send ? qp->send_cq : qp_next_recv_cq(qp);
+	if (cq && !cq_has_room(hca, cq))
+		cq_wake(hca, cq);
+	else if (send)
+		sq_complete(hca, qp);
+	else
+		complete_recv(hca, qp, cq);
+	qp_update(hca, qp);
+}

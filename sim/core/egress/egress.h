@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Packets on their way out: GATHER reads their payload, TX lets them leave in the order of their making. */
+#ifndef HCASIM_CORE_EGRESS_EGRESS_H
+#define HCASIM_CORE_EGRESS_EGRESS_H
+
+#include "core/base/base.h"
+#include "core/wire/net.h"
+
+/* What stands before IP in a QP's messages. */
+static inline enum net_link wqe_link(const struct qp *qp)
+{
+	return qp->c.type == HCASIM_QPT_RAW_PACKET ? NET_ETHERNET : NET_DATAGRAM;
+}
+
+/* gather.c, tx.c */
+bool txq_init(struct txq *q, uint32_t depth);
+bool txq_full(const struct txq *q);
+void txq_push(struct txq *q, struct txpkt *t);
+struct txpkt *txq_head(const struct txq *q);
+struct txpkt *txq_pop(struct txq *q);
+struct txpkt *txpkt_get(struct hca *hca, struct qp *qp, const struct tx_owner *owner);
+void txpkt_put(struct hca *hca, struct txpkt *t);
+bool gather_pending(const struct hca *hca, struct hca_work *w);
+void gather_step(struct hca *hca);
+bool tx_pending(const struct hca *hca, struct hca_work *w);
+void tx_step(struct hca *hca);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Frames from the wire, and whom they go to. */
+#ifndef HCASIM_CORE_INGRESS_INGRESS_H
+#define HCASIM_CORE_INGRESS_INGRESS_H
+
+#include "core/base/base.h"
+
+/* flow.c */
+/* True: at least one QP got the frame. */
+bool flow_steer(struct hca *hca, struct rxwork *w, bool roce);
+bool flow_is_roce(const struct hca_packet *pkt);
+bool mcast_deliver(struct hca *hca, struct rxwork *w);
+void flow_forget(struct hca *hca, const struct qp *qp);
+
+/* deliver.c */
+struct rxwork *rxwork_get(struct hca *hca);
+void rxwork_put(struct hca *hca, struct rxwork *w);
+/* States in which the QP takes requests, or answers. */
+bool rx_state_takes(const struct qp *qp, bool request);
+void rx_deliver(struct hca *hca, struct qp *qp, struct rxwork *w);
+/* The first of the packets that wait at the QP is looked at again. */
+void rx_parked_again(struct hca *hca, struct qp *qp);
+/* A copy of the frame goes to this QP: as it is, or as the packet that it was parsed to be. */
+bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw);
+void rx_flush_parked(struct hca *hca, struct qp *qp); /* of struct parts */
+void rx_changed(struct hca *hca, struct qp *qp);      /* of struct parts */
+
+/* rx.c */
+bool rx_pending(const struct hca *hca, struct hca_work *w);
+void rx_step(struct hca *hca);
+void rx_free_all(struct hca *hca);
+
+/* gsi.c */
+bool gsi_rx(struct hca *hca, const struct rxwork *w);
+void gsi_free(struct hca *hca);
+
+#endif

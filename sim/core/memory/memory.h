@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Memory as WQEs and packets name it, and the transfers to and from it. */
+#ifndef HCASIM_CORE_MEMORY_MEMORY_H
+#define HCASIM_CORE_MEMORY_MEMORY_H
+
+#include "core/base/base.h"
+
+/* keys.c: 0, or a vendor error (the LKEY_* ones; rkey_error() maps them) */
+int mr_table_init(struct mr_table *t, uint32_t max_mr, uint32_t max_mw);
+void mr_table_free(struct mr_table *t);
+struct mr *key_find(const struct hca *hca, uint32_t key);
+/* NULL: there is no room for one more. */
+struct mr *key_new(struct hca *hca, enum key_kind kind, uint32_t *key);
+void key_drop(struct hca *hca, struct mr *mr);
+/* As mr_check(), with the RKEY_* errors. */
+uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t pdn, uint32_t key, uint64_t addr,
+		   uint64_t len, uint32_t access, struct piece *out);
+/* Key and rights; whatever it covers. */
+uint8_t rkey_check_whole(const struct hca *hca, const struct qp *qp, uint32_t pdn, uint32_t key,
+			 uint32_t access);
+uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t addr, uint64_t len,
+		 uint32_t access, struct piece *out);
+uint8_t rkey_error(uint8_t lkey_error);
+uint8_t sge_check_all(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge, uint32_t n,
+		      uint32_t access);
+uint8_t sge_slice(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge, uint32_t n, uint64_t off,
+		  uint32_t len, uint32_t access, struct piece *out, uint32_t *npieces);
+/* A bound type 2 window: requests to this QP may use it, if the protection domain is right. */
+bool window_is_of(const struct mr *mw, const struct qp *qp);
+
+/* window.c: 0, or a vendor error */
+uint8_t window_execute(struct hca *hca, struct qp *qp, const struct hca_wr *wr); /* BIND_MW, LOCAL_INV */
+uint8_t window_check_inv(const struct hca *hca, const struct qp *qp, uint32_t rkey);
+void window_invalidate(struct hca *hca, uint32_t rkey); /* that window_check_inv() allows */
+void window_qp_gone(struct hca *hca, struct qp *qp);
+
+/* dma.c */
+struct dma_ctx *dma_get(struct hca *hca, struct qp *qp, enum hca_dma_class class_, bool write);
+void dma_put(struct hca *hca, struct dma_ctx *c);
+void dma_go(struct hca *hca, struct dma_ctx *c);
+/* One transfer to or from one place. */
+void dma_one(struct hca *hca, struct dma_ctx *c, uint32_t pasid, uint64_t addr, void *buf, uint32_t len);
+/* As many transfers as the pieces have runs of one address space; returns how many. The last one takes
+ * `pkt`, if there is one. Without memory it makes none and returns UINT32_MAX. */
+uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct piece *piece, uint32_t n,
+		    void *buf, void (*fn)(struct hca *, struct dma_ctx *, bool), void *any,
+		    struct hca_packet *pkt);
+
+#endif

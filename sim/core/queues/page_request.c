@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Page faults. Each is a request of its own, told of by an event; the driver half asks for the pages, maps what the
+ * application has, and answers. A queue that has a request under way makes no second one: at a send queue everything
+ * stands still until the answer (of a READ whose answer has no place to go, the responses are dropped, and asked for
+ * again), at a responder the peer comes again (an RNR NAK), or, unreliable, has lost a message.
+ *
+ * What the driver half cannot map is no endless fault: the WQE that needs it fails as if its key did not cover it, a
+ * request of the peer is refused.
+ */
+#include "core/memory/odp.h"
+#include "core/queues/page_request.h"
+#include "core/queues/queues.h"
+
+struct page_request *page_request_new(struct hca *hca, struct qp *qp, const struct page_owner *owner,
+				      uint32_t room)
+{
+	struct page_request *r = calloc(1, sizeof(*r) + room * sizeof(r->range[0]));
+
+	if (!r)
+		return NULL;
+	if (!++hca->page_token)
+		hca->page_token = 1;
+	r->ev.number = hca->page_token;
+	r->qp = qp;
+	r->epoch = qp->epoch;
+	r->owner = owner;
+	r->room = room;
+	qp_get(qp);
+	return r;
+}
+
+static void request_free(struct hca *hca, struct page_request *r)
+{
+	event_cancel(hca, &r->ev);
+	if (r->node.next)
+		list_del(&r->node);
+	if (r->owner->release)
+		r->owner->release(hca, r);
+	qp_put(hca, r->qp);
+	free(r);
+}
+
+void page_request_go(struct hca *hca, struct page_request *r)
+{
+	list_add_tail(&hca->page_requests, &r->node);
+	event_raise(hca, &r->ev, HCASIM_EQE_TYPE_PAGE_REQUEST);
+}
+
+void page_request_add(struct hca *hca, struct page_request *r, uint32_t key, uint64_t addr, uint64_t len,
+		      bool write, bool hint)
+{
+	if (len && r->n < r->room && key_absent(hca, key, addr, len, write, &r->range[r->n]))
+		r->range[r->n++].hint = hint;
+}
+
+void page_request_add_sges(struct hca *hca, struct page_request *r, const struct hca_sge *sge, uint32_t n,
+			   uint64_t off, uint64_t len, bool write, bool hint)
+{
+	uint32_t i;
+
+	for (i = 0; i < n && len; i++) {
+		uint64_t part = sge[i].length;
+
+		if (off >= part) {
+			off -= part;
+			continue;
+		}
+		part = part - off < len ? part - off : len;
+		page_request_add(hca, r, sge[i].lkey, sge[i].addr + off, part, write, hint);
+		len -= part;
+		off = 0;
+	}
+}
+
+static struct page_request *request_find(const struct hca *hca, uint32_t token)
+{
+	struct node *n;
+
+	for (n = hca->page_requests.next; n != &hca->page_requests; n = n->next) {
+		struct page_request *r = node_entry(n, struct page_request, node);
+
+		if (r->ev.number == token)
+			return r;
+	}
+	return NULL;
+}
+
+int hca_page_request(struct hca *hca, uint32_t token, struct hca_page_range *range, uint32_t max)
+{
+	const struct page_request *r = request_find(hca, token);
+
+	if (!r)
+		return -EINVAL;
+	memcpy(range, r->range, (r->n < max ? r->n : max) * sizeof(*range));
+	return (int)r->n;
+}
+
+int hca_page_response(struct hca *hca, uint32_t token, bool mapped)
+{
+	struct page_request *r = request_find(hca, token);
+	struct qp *qp;
+
+	if (!r)
+		return -EINVAL;
+	qp = r->qp;
+	if (!qp->dead && qp->epoch == r->epoch) {
+		r->owner->answered(hca, r, mapped);
+		qp_update(hca, qp);
+	}
+	request_free(hca, r);
+	hca_announce(hca);
+	return 0;
+}
+
+void page_requests_free(struct hca *hca)
+{
+	while (!list_empty(&hca->page_requests))
+		request_free(hca, node_entry(hca->page_requests.next, struct page_request, node));
+}

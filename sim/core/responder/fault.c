@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Page faults of a responder: the peer comes again (an RNR NAK), or, unreliable, has lost a message. */
+#include "core/queues/page_request.h"
+#include "core/responder/responder.h"
+
+static void receive_answered(struct hca *hca, struct page_request *r, bool mapped)
+{
+	struct qp *qp = r->qp;
+
+	qp->resp.paging = false;
+	if (mapped || qp->a.state == HCASIM_QPS_ERR)
+		return;
+	resp_fatal(hca, qp, r->psn, HCASIM_NAK_REM_OP, HCASIM_CQE_STATUS_LOC_PROT_ERR,
+		   HCASIM_VENDOR_ERR_DMA_FAULT, HCASIM_EQE_TYPE_QP_FATAL);
+}
+
+static void remote_answered(struct hca *hca, struct page_request *r, bool mapped)
+{
+	struct qp *qp = r->qp;
+
+	qp->resp.paging = false;
+	if (mapped || qp->a.state == HCASIM_QPS_ERR)
+		return;
+	if (qp_reliable(qp))
+		resp_fatal(hca, qp, r->psn, HCASIM_NAK_REM_ACCESS, 0, 0, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
+}
+
+static const struct page_owner receive_owner = {.answered = receive_answered};
+static const struct page_owner remote_owner = {.answered = remote_answered};
+
+/* How long the message is, only its last packet says: what is needed now, and the rest of the WQE if it can be had. */
+void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len)
+{
+	const struct hca_rwr *wr = &qp->rq.rwr;
+	struct page_request *r;
+
+	if (qp->resp.paging)
+		return;
+	r = page_request_new(hca, qp, &receive_owner, 2 * wr->num_sge);
+	if (!r)
+		return; /* the packet comes again, and so does the fault */
+	r->psn = psn;
+	page_request_add_sges(hca, r, wr->sge, wr->num_sge, off, len, true, false);
+	page_request_add_sges(hca, r, wr->sge, wr->num_sge, off + len, UINT64_MAX, true, true);
+	qp->resp.paging = true;
+	page_request_go(hca, r);
+}
+
+void page_fault_remote(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t rkey, uint64_t addr,
+		       uint64_t len, bool write)
+{
+	struct page_request *r;
+
+	if (qp->resp.paging)
+		return;
+	r = page_request_new(hca, qp, &remote_owner, 1);
+	if (!r)
+		return;
+	r->psn = psn;
+	page_request_add(hca, r, rkey, addr, len, write, false);
+	qp->resp.paging = true;
+	page_request_go(hca, r);
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Which packets may follow which in a message, and how long they are. */
+#include "core/responder/responder.h"
+
+/* Payload lengths that each place in a message allows (IBTA 9.7.4.1.6). */
+bool msg_length_ok(const struct qp *qp, const struct pkt_info *info)
+{
+	if (!(info->op->flags & HCASIM_BTH_F_END))
+		return info->payload_len == qp->mtu;
+	if (info->op->flags & HCASIM_BTH_F_ONLY)
+		return info->payload_len <= qp->mtu;
+	return info->payload_len && info->payload_len <= qp->mtu;
+}
+
+bool msg_sequence_ok(const struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t f = info->op->flags;
+
+	if (f & HCASIM_BTH_F_START)
+		return qp->resp.msg == MSG_NONE || qp->resp.msg == MSG_SKIP;
+	return qp->resp.msg == (f & HCASIM_BTH_F_SEND ? MSG_SEND : MSG_WRITE);
+}
+
+bool msg_write_length_ok(const struct qp *qp, const struct pkt_info *info)
+{
+	uint32_t total = info->op->flags & HCASIM_BTH_F_START ? info->dmalen : qp->resp.dmalen;
+	uint64_t off = info->op->flags & HCASIM_BTH_F_START ? 0 : qp->resp.offset;
+
+	if (total > CORE_MSG_MAX || !msg_length_ok(qp, info))
+		return false;
+	return info->op->flags & HCASIM_BTH_F_END ? off + info->payload_len == total
+						  : off + info->payload_len < total;
+}

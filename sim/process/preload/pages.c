@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand paging: what a kernel's driver hears from its MMU notifiers, the device process hears from here, once the
+ * application has a region that needs it. Each call is told of after it is done: what the adapter looks up from then
+ * on is what there is. libc's own calls (free() gives memory back by them) are not seen; the adapter's accesses go
+ * where the application's addresses lead in any case, so that all such a page misses is a fault that is counted.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+
+#include "preload.h"
+
+#ifndef MADV_PAGEOUT
+#define MADV_PAGEOUT 21
+#endif
+#ifndef MADV_DONTNEED_LOCKED
+#define MADV_DONTNEED_LOCKED 24
+#endif
+
+static bool watching;
+
+void pages_watch(void)
+{
+	__atomic_store_n(&watching, true, __ATOMIC_RELAXED);
+}
+
+void pages_gone(const void *addr, size_t len)
+{
+	const uint64_t page = 4096, start = (uintptr_t)addr & ~(page - 1);
+	struct proto_req req = {.op = PROTO_UNMAPPED};
+	struct proto_reply reply;
+	int fds[PROTO_MAX_FDS];
+
+	if (!__atomic_load_n(&watching, __ATOMIC_RELAXED) || !len)
+		return;
+	req.unmapped.addr = start;
+	req.unmapped.len = (((uintptr_t)addr + len + page - 1) & ~(page - 1)) - start;
+	client_call(&req, &reply, fds);
+}
+
+void pages_forked(void)
+{
+	pages_gone(NULL, SIZE_MAX / 2);
+}
+
+static bool drops(int advice)
+{
+	switch (advice) {
+	case MADV_DONTNEED:
+	case MADV_FREE:
+	case MADV_REMOVE:
+	case MADV_PAGEOUT:
+	case MADV_DONTNEED_LOCKED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+PRELOAD_API int madvise(void *addr, size_t len, int advice)
+{
+	int ret = REAL(madvise)(addr, len, advice);
+
+	if (!ret && drops(advice))
+		pages_gone(addr, len);
+	return ret;
+}
+
+PRELOAD_API int mprotect(void *addr, size_t len, int prot)
+{
+	int ret = REAL(mprotect)(addr, len, prot);
+
+	if (!ret)
+		pages_gone(addr, len);
+	return ret;
+}
+
+PRELOAD_API void *mremap(void *old, size_t old_len, size_t len, int flags, ...)
+{
+	void *to = NULL, *p;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & MREMAP_FIXED)
+		to = va_arg(args, void *);
+	va_end(args);
+	p = REAL(mremap)(old, old_len, len, flags, to);
+	if (p == MAP_FAILED)
+		return p;
+	if (p != old)
+		pages_gone(old, old_len);
+	else if (len < old_len)
+		pages_gone((char *)old + len, old_len - len);
+	if (flags & MREMAP_FIXED)
+		pages_gone(p, len);
+	return p;
+}
+
+/* How long the segment was, nobody says: all that is mapped is looked at again. */
+PRELOAD_API int shmdt(const void *addr)
+{
+	int ret = REAL(shmdt)(addr);
+
+	if (!ret)
+		pages_forked();
+	return ret;
+}
