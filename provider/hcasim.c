@@ -111,6 +111,7 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops hcasim_ctx_ops = {
+	.alloc_dm = hcasim_alloc_dm,
 	.alloc_mw = hcasim_alloc_mw,
 	.alloc_parent_domain = hcasim_alloc_parent_domain,
 	.alloc_pd = hcasim_alloc_pd,
@@ -138,8 +139,10 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.destroy_qp = hcasim_destroy_qp,
 	.detach_mcast = ibv_cmd_detach_mcast,
 	.destroy_srq = hcasim_destroy_srq,
+	.free_dm = hcasim_free_dm,
 	.free_context = hcasim_free_context,
 	.get_srq_num = hcasim_get_srq_num,
+	.import_dm = hcasim_import_dm,
 	.import_mr = hcasim_import_mr,
 	.import_pd = hcasim_import_pd,
 	.modify_qp = hcasim_modify_qp,
@@ -155,11 +158,13 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.query_qp = hcasim_query_qp,
 	.query_srq = hcasim_query_srq,
 	.query_rt_values = hcasim_query_rt_values,
+	.reg_dm_mr = hcasim_reg_dm_mr,
 	.reg_mr = hcasim_reg_mr,
 	.req_notify_cq = hcasim_req_notify_cq,
 	.rereg_mr = hcasim_rereg_mr,
 	.resize_cq = hcasim_resize_cq,
 	.modify_cq = hcasim_modify_cq,
+	.unimport_dm = hcasim_unimport_dm,
 	.unimport_mr = hcasim_unimport_mr,
 	.unimport_pd = hcasim_unimport_pd,
 };

@@ -107,6 +107,12 @@ struct hcasim_map { /* a mapping of the device file */
 	size_t size;
 };
 
+struct hcasim_dm {
+	struct verbs_dm vdm;
+	struct hcasim_map map;
+	uint64_t length; /* bytes as asked for */
+};
+
 struct hcasim_cq {
 	struct verbs_cq vcq;
 	struct hcasim_context *ctx;
@@ -217,6 +223,7 @@ HCASIM_TO(ctx, hcasim_context, ibv_ctx.context, ibv_context)
 HCASIM_TO(pd, hcasim_pd, ibv_pd, ibv_pd)
 HCASIM_TO(td, hcasim_td, ibv_td, ibv_td)
 HCASIM_TO(ah, hcasim_ah, ibv_ah, ibv_ah)
+HCASIM_TO(dm, hcasim_dm, vdm.dm, ibv_dm)
 HCASIM_TO(cq, hcasim_cq, vcq.cq, ibv_cq)
 HCASIM_TO(cq_ex, hcasim_cq, vcq.cq_ex, ibv_cq_ex)
 HCASIM_TO(xrcd, hcasim_xrcd, vxrcd.xrcd, ibv_xrcd)
@@ -294,6 +301,14 @@ void hcasim_unimport_mr(struct ibv_mr *ibmr);
 struct ibv_mw *hcasim_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type);
 int hcasim_dealloc_mw(struct ibv_mw *mw);
 int hcasim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
+
+/* dm.c */
+struct ibv_dm *hcasim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr *attr);
+int hcasim_free_dm(struct ibv_dm *ibdm);
+struct ibv_dm *hcasim_import_dm(struct ibv_context *ibctx, uint32_t handle);
+void hcasim_unimport_dm(struct ibv_dm *ibdm);
+struct ibv_mr *hcasim_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm, uint64_t offset, size_t length,
+				unsigned int access);
 
 /* ah.c */
 struct ibv_ah *hcasim_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr);

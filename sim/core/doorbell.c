@@ -156,6 +156,8 @@ void hca_mmio_write(struct hca *hca, unsigned int bar, uint64_t offset, const vo
 	uint32_t page = (uint32_t)(offset / HCASIM_UAR_PAGE_SIZE), off = offset % HCASIM_UAR_PAGE_SIZE;
 	struct hca_doorbell db = {0};
 
+	if (bar == HCASIM_BAR_DM)
+		dm_write(hca, offset, data, size);
 	if (bar != HCASIM_BAR_UAR || offset >= HCASIM_BAR_UAR_SIZE || !size || size > 64 ||
 	    off + size > HCASIM_UAR_PAGE_SIZE)
 		return;
@@ -189,6 +191,8 @@ void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *dat
 	uint32_t i;
 
 	memset(data, 0, size);
+	if (bar == HCASIM_BAR_DM)
+		dm_read(hca, offset, data, size);
 	if (bar != HCASIM_BAR_REGS && bar != HCASIM_BAR_UAR)
 		return;
 	for (i = 0; i < size;) {

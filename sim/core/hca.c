@@ -89,7 +89,8 @@ static bool alloc_tables(struct hca *hca)
 	numbers_init(&hca->cq, 1, HCASIM_DB_CQ_CQN_MASK, cfg->max_cq);
 	numbers_init(&hca->srq, 1, HCASIM_DB_SRQ_SRQN_MASK, cfg->max_srq);
 	hca->heap = calloc(hca->heap_cap, sizeof(*hca->heap));
-	return hca->db.slot && hca->bf && hca->heap &&
+	hca->dm = calloc(1, HCASIM_BAR_DM_SIZE);
+	return hca->db.slot && hca->dm && hca->bf && hca->heap &&
 	       txq_init(&hca->gather, depth(cfg->gather_depth, CORE_GATHER_DEPTH)) &&
 	       txq_init(&hca->tx, depth(cfg->tx_depth, CORE_TX_DEPTH)) &&
 	       !mr_table_init(&hca->mr, cfg->max_mr, cfg->max_mw);
@@ -192,6 +193,7 @@ void hca_destroy(struct hca *hca)
 	doorbell_free(hca);
 	free_pools(hca);
 	mr_table_free(&hca->mr);
+	free(hca->dm);
 	free(hca->heap);
 	free(hca->gather.slot);
 	free(hca->tx.slot);

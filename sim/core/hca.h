@@ -64,6 +64,9 @@ const char *hca_stage_name(enum hca_stage stage);
 /* ---- DMA ------------------------------------------------------------------------------------ */
 
 #define HCA_PASID_KERNEL 0 /* memory of the driver half: rings, doorbell records, EQ */
+/* The adapter's own memory; addresses are offsets in BAR dm. The core moves these bytes itself, before it hands the
+ * transfer to ops->dma: the host only lets the time pass that they take, and they never cross PCIe. */
+#define HCA_PASID_DEVICE UINT32_MAX
 
 enum hca_dma_class { /* why; for traces and for cache models */
 		     HCA_DMA_WQE,
@@ -188,9 +191,9 @@ void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *dat
 struct hca_mr_attr {
 	uint32_t pdn;
 	uint32_t access; /* HCASIM_ACCESS_* */
-	uint32_t pasid;
-	uint64_t va;   /* address in that address space */
-	uint64_t iova; /* address that SGEs and RETHs use; ZERO_BASED: not looked at, they begin at 0 */
+	uint32_t pasid;  /* HCA_PASID_DEVICE: a range of device memory */
+	uint64_t va;     /* address in that address space */
+	uint64_t iova;   /* address that SGEs and RETHs use; ZERO_BASED: not looked at, they begin at 0 */
 	uint64_t length;
 };
 /* The key serves as lkey and rkey: index[31:8], tag[7:0]. */
@@ -201,6 +204,9 @@ int hca_mr_destroy(struct hca *hca, uint32_t key);
 
 /* -ENOENT: there is no such key, -EINVAL: it is a window's. */
 int hca_mr_query(const struct hca *hca, uint32_t key, struct hca_mr_attr *attr);
+
+/* Zeroes device memory before it is given to another owner. The range lies in BAR dm. */
+void hca_dm_clear(struct hca *hca, uint64_t offset, uint64_t length);
 
 /*
  * On-demand paging: a region of HCASIM_ACCESS_ON_DEMAND starts without a page. An access that finds one missing makes

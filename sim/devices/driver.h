@@ -87,6 +87,10 @@ struct drv_qp {
 	uint8_t type, state, port;
 	struct drv_remains remains;
 };
+struct drv_dm {
+	struct drv_ucontext *ctx;
+	uint64_t length; /* as asked for */
+};
 struct drv_mr {
 	struct drv_pd *pd;
 	uint32_t lkey, rkey;
@@ -130,6 +134,8 @@ struct drv_upcalls {
 	void (*async_qp)(struct drv_qp *qp, uint32_t ibv_event);
 	void (*async_srq)(struct drv_srq *srq, uint32_t ibv_event);
 	void (*async_port)(struct drv_device *dev, uint8_t port, uint32_t ibv_event);
+	/* True while a process maps some of these bytes of a BAR: they must not become another one's yet. */
+	bool (*bar_mapped)(struct drv_device *dev, unsigned int bar, uint64_t offset, uint64_t length);
 };
 
 struct drv_ops {
@@ -139,7 +145,7 @@ struct drv_ops {
 	uint32_t driver_id, uverbs_abi; /* enum rdma_driver_id; device/abi_version */
 	const struct hca_personality *personality;
 	unsigned int num_comp_vectors; /* what a CQ may name as its vector */
-	size_t sz_ucontext, sz_pd, sz_cq, sz_srq, sz_qp, sz_mr, sz_ah, sz_mw, sz_flow;
+	size_t sz_ucontext, sz_pd, sz_cq, sz_srq, sz_qp, sz_mr, sz_ah, sz_mw, sz_flow, sz_dm;
 
 	int (*probe)(struct drv_device *dev, const struct drv_upcalls *up);
 	void (*remove)(struct drv_device *dev);
@@ -165,6 +171,14 @@ struct drv_ops {
 	int (*rereg_mr)(struct drv_mr *mr, uint32_t flags, uint64_t start, uint64_t length, uint64_t iova,
 			uint32_t access, struct drv_pd *pd);
 	int (*dereg_mr)(struct drv_mr *mr);
+	/* Device memory: `log_align` is of its address there. NULL: there is none. */
+	int (*alloc_dm)(struct drv_dm *dm, uint32_t log_align, struct drv_udata *u);
+	int (*free_dm)(struct drv_dm *dm);
+	/* What alloc_dm answered, for a process that imports it. */
+	int (*query_dm)(struct drv_dm *dm, struct drv_udata *u);
+	/* A region of addresses from 0 on. The range lies in `dm`. */
+	int (*reg_dm_mr)(struct drv_mr *mr, struct drv_dm *dm, uint64_t offset, uint64_t length,
+			 uint32_t access);
 	/* On-demand paging, as hca_page_request() and those that follow it in core/hca.h; NULL: none. */
 	int (*page_request)(struct drv_device *dev, uint32_t token, struct hca_page_range *range,
 			    uint32_t max);

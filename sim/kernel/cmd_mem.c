@@ -7,7 +7,6 @@
 #define WRITABLE                                                                                             \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |     \
 	 IB_UVERBS_ACCESS_MW_BIND)
-#define SUPPORTED (((IB_UVERBS_ACCESS_FLUSH_PERSISTENT << 1) - 1) | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 /* IB_MR_REREG_*: include/rdma/ib_verbs.h and verbs.h alike */
 #define REREG_TRANS  (1u << 0)
 #define REREG_PD     (1u << 1)
@@ -67,7 +66,7 @@ int verbs_check_access(const struct kdev *d, uint32_t access)
 	if ((access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	if (access & ~SUPPORTED)
+	if (access & ~VERBS_ACCESS_FLAGS)
 		return -EINVAL;
 	if ((access & IB_UVERBS_ACCESS_ON_DEMAND) && !d->attr.odp_caps.general_caps)
 		return -EOPNOTSUPP;
@@ -208,6 +207,8 @@ int cmd_rereg_mr(struct call *c)
 	if ((cmd.flags & REREG_TRANS) && !same_page_offset(cmd.start, cmd.hca_va))
 		return -EINVAL;
 	ret = uobj_lookup(c->f, UVERBS_OBJECT_MR, cmd.mr_handle, &u);
+	if (!ret && u->mr.fixed)
+		ret = -EINVAL;
 	if (!ret && (cmd.flags & REREG_ACCESS))
 		ret = verbs_check_access(c->f->dev, cmd.access_flags);
 	if (ret)

@@ -336,15 +336,20 @@ int kernel_event_fd(const struct kernel *k)
 unsigned int kernel_poll_events(struct kernel *k)
 {
 	struct epoll_event events[MAX_REPORTS];
-	int n = epoll_wait(k->event_fd, events, MAX_REPORTS, 0);
+	unsigned int looked = 0;
+	int n;
 
-	for (int i = 0; i < n; i++) {
-		struct evfile *ev = events[i].data.ptr;
+	do {
+		n = epoll_wait(k->event_fd, events, MAX_REPORTS, 0);
+		for (int i = 0; i < n; i++) {
+			struct evfile *ev = events[i].data.ptr;
 
-		if (events[i].events & EPOLLERR)
-			evfile_shutdown(ev); /* the application closed its end */
-		else
-			flush(ev);
-	}
-	return n > 0 ? (unsigned int)n : 0;
+			if (events[i].events & EPOLLERR)
+				evfile_shutdown(ev); /* the application closed its end */
+			else
+				flush(ev);
+		}
+		looked += n > 0 ? (unsigned int)n : 0;
+	} while (n == MAX_REPORTS);
+	return looked;
 }

@@ -87,6 +87,14 @@ const struct method *method_find(uint16_t object, uint16_t id);
 /* What drivers that have a query of PDs number its attributes as. */
 #define PD_QUERY_HANDLE UVERBS_ID_DRIVER_NS
 #define PD_QUERY_RESP   (UVERBS_ID_DRIVER_NS + 1)
+/* The same of device memory; and the attribute of its allocation that is the driver's answer. */
+#define DM_QUERY_HANDLE UVERBS_ID_DRIVER_NS
+#define DM_QUERY_RESP   (UVERBS_ID_DRIVER_NS + 1)
+#define DM_ALLOC_RESP   UVERBS_ID_DRIVER_NS
+
+/* An output attribute of the driver's own is the udata of its function, and copied out after it. */
+int driver_attr(struct call *c, const struct attr_val *v, struct drv_udata **u);
+int driver_attr_done(struct call *c, const struct attr_val *v);
 
 int m_invoke_write(struct call *c);
 int m_info_handles(struct call *c);
@@ -99,6 +107,9 @@ int m_async_event_alloc(struct call *c);
 int m_destroyed(struct call *c);
 int m_query_pd(struct call *c);
 int m_query_mr(struct call *c);
+int m_dm_alloc(struct call *c);
+int m_dm_query(struct call *c);
+int m_reg_dm_mr(struct call *c);
 int m_advise_mr(struct call *c);
 int m_not_supported(struct call *c);
 int m_cq_create(struct call *c);

@@ -114,15 +114,14 @@ int m_get_context(struct call *c)
 	return ret ? ret : call_alloc_context(c);
 }
 
-/* An output attribute of the driver's own is its udata. */
-static int driver_attr(struct call *c, const struct attr_val *v, struct drv_udata **u)
+int driver_attr(struct call *c, const struct attr_val *v, struct drv_udata **u)
 {
 	c->uhw_out = v->data;
 	c->uhw_out_len = v->len;
 	return call_udata(c, u);
 }
 
-static int driver_attr_done(struct call *c, const struct attr_val *v)
+int driver_attr_done(struct call *c, const struct attr_val *v)
 {
 	const int ret = call_udata_done(c);
 

@@ -68,6 +68,14 @@ static void upcall_async_port(struct drv_device *dev, uint8_t port, uint32_t eve
 	}
 }
 
+static bool upcall_bar_mapped(struct drv_device *dev, unsigned int bar, uint64_t offset, uint64_t length)
+{
+	const struct kdev *d = dev->kernel;
+	const struct kernel_config *cfg = &d->k->cfg;
+
+	return cfg->bar_mapped && cfg->bar_mapped(cfg->bar_mapped_arg, d->index, bar, offset, length);
+}
+
 static const struct drv_upcalls upcalls = {
 	.page_request = odp_page_request,
 	.completion = upcall_completion,
@@ -75,6 +83,7 @@ static const struct drv_upcalls upcalls = {
 	.async_qp = upcall_async_qp,
 	.async_srq = upcall_async_srq,
 	.async_port = upcall_async_port,
+	.bar_mapped = upcall_bar_mapped,
 };
 
 void kdev_query_port(struct kdev *d, uint8_t port)

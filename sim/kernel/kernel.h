@@ -72,6 +72,10 @@ struct kernel_config {
 	/* The process of an address space; NULL: it is gone, or the function is not given: no page is ever found. */
 	struct task *(*find_task)(void *arg, uint32_t pasid);
 	void *find_task_arg;
+	/* True while an application maps some of these bytes of an adapter's BAR. NULL: none ever does. */
+	bool (*bar_mapped)(void *arg, unsigned int device, unsigned int bar, uint64_t offset,
+			   uint64_t length);
+	void *bar_mapped_arg;
 	hca_ps page_fault, page_fault_per_page; /* what handling a page request takes */
 };
 struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t err_size);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The table of ioctl methods. Objects that this driver has no functions for
- * (WQ, DM, counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
+ * (WQ, counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
  */
 #include "ioctl.h"
 
@@ -67,6 +67,28 @@ static const struct attr_spec query_mr[] = {
 	OUT(UVERBS_ATTR_QUERY_MR_RESP_LKEY, sizeof(uint32_t), M_),
 	OUT(UVERBS_ATTR_QUERY_MR_RESP_LENGTH, sizeof(uint64_t), M_),
 	OUT(UVERBS_ATTR_QUERY_MR_RESP_IOVA, sizeof(uint64_t), O_),
+};
+static const struct attr_spec dm_alloc[] = {
+	IDR(UVERBS_ATTR_ALLOC_DM_HANDLE, OBJ(DM), ACCESS_NEW, M_),
+	IN(UVERBS_ATTR_ALLOC_DM_LENGTH, sizeof(uint64_t), M_),
+	IN(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, sizeof(uint32_t), M_),
+	/* The driver's own: where it is to be mapped. */
+	OUT_MIN(DM_ALLOC_RESP, 0, M_),
+};
+static const struct attr_spec dm_free[] = {IDR(UVERBS_ATTR_FREE_DM_HANDLE, OBJ(DM), ACCESS_DESTROY, M_)};
+static const struct attr_spec dm_query[] = {
+	IDR(DM_QUERY_HANDLE, OBJ(DM), ACCESS_READ, M_),
+	OUT_MIN(DM_QUERY_RESP, 0, M_),
+};
+static const struct attr_spec reg_dm_mr[] = {
+	IDR(UVERBS_ATTR_REG_DM_MR_HANDLE, OBJ(MR), ACCESS_NEW, M_),
+	IN(UVERBS_ATTR_REG_DM_MR_OFFSET, sizeof(uint64_t), M_),
+	IN(UVERBS_ATTR_REG_DM_MR_LENGTH, sizeof(uint64_t), M_),
+	IDR(UVERBS_ATTR_REG_DM_MR_PD_HANDLE, OBJ(PD), ACCESS_READ, M_),
+	FLAGS_IN(UVERBS_ATTR_REG_DM_MR_ACCESS_FLAGS, M_),
+	IDR(UVERBS_ATTR_REG_DM_MR_DM_HANDLE, OBJ(DM), ACCESS_READ, M_),
+	OUT(UVERBS_ATTR_REG_DM_MR_RESP_LKEY, sizeof(uint32_t), M_),
+	OUT(UVERBS_ATTR_REG_DM_MR_RESP_RKEY, sizeof(uint32_t), M_),
 };
 static const struct attr_spec advise_mr[] = {
 	IDR(UVERBS_ATTR_ADVISE_MR_PD_HANDLE, OBJ(PD), ACCESS_READ, M_),
@@ -163,6 +185,10 @@ static const struct method methods[] = {
 	METHOD(OBJ(MR), UVERBS_METHOD_MR_DESTROY, m_destroyed, mr_destroy),
 	METHOD(OBJ(MW), UVERBS_METHOD_MW_DESTROY, m_destroyed, mw_destroy),
 	METHOD(OBJ(MR), UVERBS_METHOD_QUERY_MR, m_query_mr, query_mr),
+	METHOD(OBJ(DM), UVERBS_METHOD_DM_ALLOC, m_dm_alloc, dm_alloc),
+	METHOD(OBJ(DM), UVERBS_METHOD_DM_FREE, m_destroyed, dm_free),
+	METHOD(OBJ(DM), UVERBS_ID_DRIVER_NS, m_dm_query, dm_query),
+	METHOD(OBJ(MR), UVERBS_METHOD_DM_MR_REG, m_reg_dm_mr, reg_dm_mr),
 	METHOD(OBJ(MR), UVERBS_METHOD_ADVISE_MR, m_advise_mr, advise_mr),
 	METHOD(OBJ(MR), UVERBS_METHOD_REG_DMABUF_MR, m_not_supported, reg_dmabuf_mr),
 	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_CREATE, m_cq_create, cq_create),

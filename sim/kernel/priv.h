@@ -109,6 +109,7 @@ struct uobj {
 		struct {
 			uint64_t start, length, iova;
 			uint32_t access;
+			bool fixed; /* not of the caller's memory: it cannot be registered anew */
 		} mr;
 		struct {
 			bool sq_sig_all;
@@ -403,6 +404,8 @@ int verbs_create_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *in
 /* One handle less; the last one takes the QP with it. */
 int xrc_qp_drop(struct uobj *u);
 void xrcd_put(struct uobj *u);
+/* Access flags that the kernel knows (enum ib_access_flags). */
+#define VERBS_ACCESS_FLAGS (((IB_UVERBS_ACCESS_FLUSH_PERSISTENT << 1) - 1) | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 int verbs_check_access(const struct kdev *d, uint32_t access);
 void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 

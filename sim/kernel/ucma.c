@@ -281,6 +281,8 @@ static int (*const commands[])(struct ucma_call *c) = {
 	[RDMA_USER_CM_CMD_BIND] = uc_bind,
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = uc_resolve_addr,
 	[RDMA_USER_CM_CMD_JOIN_MCAST] = uc_join,
+	[UCMA_RESOLVE_IB_SERVICE] = NULL, /* of an InfiniBand subnet's SA: there is none */
+	[UCMA_WRITE_CM_EVENT] = uc_write_cm_event,
 };
 
 ssize_t ucma_write(struct ucma_file *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply)

@@ -61,6 +61,10 @@ enum rdma_event { /* enum rdma_cm_event_type of <rdma/rdma_cma.h> */
 		  EV_MULTICAST_ERROR,
 		  EV_ADDR_CHANGE,
 		  EV_TIMEWAIT_EXIT,
+		  EV_ADDRINFO_RESOLVED, /* never sent: librdmacm makes them of EV_INTERNAL */
+		  EV_ADDRINFO_ERROR,
+		  EV_USER,
+		  EV_INTERNAL,
 };
 
 enum id_state {
@@ -279,6 +283,20 @@ void ucma_ah_attr(const struct ucma_id *id, const struct hca_av *av, struct ib_u
 
 /* ---- ucma_option.c ---- */
 
+/* Commands that Debian 12's <rdma/rdma_user_cm.h> does not have yet, and the argument of the one that is served. */
+#define UCMA_RESOLVE_IB_SERVICE 23
+#define UCMA_WRITE_CM_EVENT     24
+struct ucma_write_cm_event {
+	uint32_t id, reserved;
+	uint32_t event, status; /* enum rdma_event, USER or INTERNAL */
+	union {
+		struct rdma_ucm_conn_param conn;
+		struct rdma_ucm_ud_param ud;
+		uint64_t arg;
+	} param;
+};
+
+int uc_write_cm_event(struct ucma_call *c);
 int uc_set_option(struct ucma_call *c);
 int uc_notify(struct ucma_call *c);
 int uc_migrate_id(struct ucma_call *c);

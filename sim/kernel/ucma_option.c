@@ -112,6 +112,26 @@ int uc_notify(struct ucma_call *c)
 	return ret;
 }
 
+/* An event that the program writes comes back to it behind those that wait (ucma_write_cm_event of ucma.c). */
+int uc_write_cm_event(struct ucma_call *c)
+{
+	struct rdma_ucm_event_resp resp = {0};
+	struct ucma_write_cm_event cmd;
+	struct ucma_id *id;
+	int ret;
+
+	if (ucma_get(c, &cmd, sizeof(cmd)))
+		return -EFAULT;
+	if (cmd.event != EV_USER && cmd.event != EV_INTERNAL)
+		return -EINVAL;
+	ret = ucma_find(c, cmd.id, &id);
+	if (ret)
+		return ret;
+	memcpy(&resp.param, &cmd.param.arg, sizeof(cmd.param.arg));
+	ucma_event(id, cmd.event, (int)cmd.status, &resp);
+	return 0;
+}
+
 static struct ucma_file *file_of(struct ucma_call *c, int fd, int *err)
 {
 	struct ucma_file *f;

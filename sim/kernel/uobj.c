@@ -145,6 +145,8 @@ static int destroy_hw(struct uobj *u)
 		return 0;
 	case UVERBS_OBJECT_MR:
 		return ops->dereg_mr(u->drv);
+	case UVERBS_OBJECT_DM:
+		return ops->free_dm(u->drv);
 	case UVERBS_OBJECT_CQ:
 		return ops->destroy_cq(u->drv);
 	case UVERBS_OBJECT_SRQ:

@@ -227,6 +227,11 @@ static hca_ps now(void *arg)
 	return machine_now(s->machine);
 }
 
+static bool bar_mapped(void *arg, unsigned int hca, unsigned int bar, uint64_t offset, uint64_t length)
+{
+	return mm_any_maps(arg, hca, bar, offset, length);
+}
+
 /* ---- Start and end --------------------------------------------------------------------------------- */
 
 static int start_machine(struct server *s, const struct options *o)
@@ -253,7 +258,9 @@ static int start_kernel(struct server *s, const struct options *o)
 				    .now = now,
 				    .now_arg = s,
 				    .find_task = find_task,
-				    .find_task_arg = s};
+				    .find_task_arg = s,
+				    .bar_mapped = bar_mapped,
+				    .bar_mapped_arg = s};
 	char sysfs[400], err[512] = "";
 
 	if (make_folder(o->runtime, PROTO_SYSFS_NAME, sysfs, sizeof(sysfs)))

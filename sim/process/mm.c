@@ -169,6 +169,30 @@ void mm_inherit(struct mm *child, const struct mm *parent)
 	add_grant(child, g->node.key, g->count);
 }
 
+static bool maps(const struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len)
+{
+	for (unsigned int i = 0; i < mm->num_grants; i++) {
+		const struct grant *g = &mm->grants[i];
+
+		if (g->hca == hca && g->bar == bar && g->page + BAR_PAGE > offset && g->page < offset + len)
+			return true;
+	}
+	return false;
+}
+
+bool mm_any_maps(const struct server *s, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len)
+{
+	const struct mm *mm;
+
+	LIST_FOREACH(mm, &s->mms, link)
+	{
+		/* cppcheck-suppress uninitvar ; LIST_FOREACH sets it */
+		if (!mm->dead && maps(mm, hca, bar, offset, len))
+			return true;
+	}
+	return false;
+}
+
 bool mm_may_access(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint32_t size)
 {
 	uint64_t first = offset & ~(BAR_PAGE - 1), last = (offset + size - 1) & ~(BAR_PAGE - 1);

@@ -86,15 +86,16 @@ static bool exists(const char *path)
 }
 
 /*
- * Classes of RDMA devices are always ours, so that the host's own devices do not leak in. Everything
- * else below /sys (the devices these classes link to, their network interfaces) is ours where it
+ * Classes of RDMA devices are always ours, so that the host's own devices do not leak in, and a network interface
+ * goes before one of the host that has its name. Everything else below /sys (the devices these classes link to, their network interfaces) is ours where it
  * exists in the simulated tree and not on the host.
  */
 static void lookup_sysfs(const char *path, const char *rest, struct path *p)
 {
 	snprintf(p->real, sizeof(p->real), "%.3000s/" PROTO_SYSFS_NAME "/%.1000s", runtime_dir, rest);
-	if (!strncmp(rest, "class/infiniband", 16) || !strncmp(rest, "class/misc/rdma_cm", 18) ||
-	    (exists(p->real) && !exists(path)))
+	if (!strncmp(rest, "class/infiniband", 16) ||
+	    (!strncmp(rest, "class/net/", 10) && rest[10] && exists(p->real)) ||
+	    !strncmp(rest, "class/misc/rdma_cm", 18) || (exists(p->real) && !exists(path)))
 		p->kind = PATH_TREE;
 }
 

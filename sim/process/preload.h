@@ -86,8 +86,13 @@ void pages_forked(void);
 
 /* ---- netdev.c: network interfaces ---------------------------------------------------------------- */
 
-/* ioctl() of a simulated interface's flags: true if it was one, and `ret` is the call's result. */
+/* ioctl() of a simulated interface, or of all interfaces: true if it was one, and `ret` is the call's result. */
 bool netdev_ioctl(int fd, unsigned long request, void *arg, int *ret);
+/* The interface's link after it was set, if it is to be: 1 up, 0 down, -errno. */
+int netdev_link(const char *name, bool set, bool up);
+/* From and to the application's memory: false where it has none. */
+bool netdev_get(void *own, const void *user, size_t size);
+bool netdev_put(const void *own, void *user, size_t size);
 
 /* ---- syscall.S: libc's syscall() ----------------------------------------------------------------- */
 

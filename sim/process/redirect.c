@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* libc's functions that take a path, or report on a descriptor: led into the simulated machine. */
 #define _FORTIFY_SOURCE 0 /* the checked variants are defined here, too */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "preload.h"
+#include "preload/netif.h"
 
 #define DEVICE_MODE (S_IFCHR | 0666)
 
@@ -24,7 +24,10 @@ static int do_open(int (*next)(int, const char *, int, ...), int dir, const char
 {
 	struct path p;
 	const char *real = path_lookup(path, &p);
+	int fd = netif_proc(path);
 
+	if (fd >= 0)
+		return fd;
 	if (p.kind == PATH_DEVICE && !(flags & O_PATH))
 		return file_open(p.name, flags);
 	file_show(&p);
@@ -101,7 +104,10 @@ PRELOAD_API FILE *fopen(const char *path, const char *mode)
 {
 	struct path p;
 	const char *real = path_lookup(path, &p);
+	int fd = netif_proc(path);
 
+	if (fd >= 0)
+		return fdopen(fd, mode);
 	file_show(&p);
 	return REAL(fopen)(real, mode);
 }
@@ -110,7 +116,10 @@ PRELOAD_API FILE *fopen64(const char *path, const char *mode)
 {
 	struct path p;
 	const char *real = path_lookup(path, &p);
+	int fd = netif_proc(path);
 
+	if (fd >= 0)
+		return fdopen(fd, mode);
 	file_show(&p);
 	return REAL(fopen64)(real, mode);
 }
@@ -260,37 +269,6 @@ PRELOAD_API int faccessat(int dir, const char *path, int mode, int flags)
 	struct path p;
 
 	return REAL(faccessat)(dir, path_lookup(path, &p), mode, flags);
-}
-
-PRELOAD_API DIR *opendir(const char *path)
-{
-	struct path p;
-	const char *real = path_lookup(path, &p);
-
-	file_show(&p);
-	return REAL(opendir)(real);
-}
-
-typedef int scan_filter(const struct dirent *);
-typedef int scan_compare(const struct dirent **, const struct dirent **);
-
-PRELOAD_API int scandir(const char *restrict path, struct dirent ***restrict list, scan_filter *filter,
-			scan_compare *compare)
-{
-	struct path p;
-
-	return REAL(scandir)(path_lookup(path, &p), list, filter, compare);
-}
-
-typedef int scan_filter64(const struct dirent64 *);
-typedef int scan_compare64(const struct dirent64 **, const struct dirent64 **);
-
-PRELOAD_API int scandir64(const char *restrict path, struct dirent64 ***restrict list, scan_filter64 *filter,
-			  scan_compare64 *compare)
-{
-	struct path p;
-
-	return REAL(scandir64)(path_lookup(path, &p), list, filter, compare);
 }
 
 PRELOAD_API int chdir(const char *path)

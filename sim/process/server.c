@@ -220,25 +220,24 @@ static int wait_events(struct server *s, struct epoll_event *events, uint64_t ns
 	return n;
 }
 
-/* Files that were closed are released before any request: whoever closed one (or waited for the end
+static bool is_end(const struct source *source)
+{
+	return source->kind == SOURCE_FILE || source->kind == SOURCE_PROCESS || source->kind == SOURCE_EVENTS;
+}
+
+/* Files and channels that were closed are released before any request: whoever closed one (or waited for the end
  * of the process that held it) and then asks for something finds it gone, as on Linux. */
 static bool serve_sockets(struct server *s, uint64_t ns)
 {
 	struct epoll_event events[MAX_EVENTS];
 	int n = wait_events(s, events, ns);
 
-	for (int i = 0; i < n; i++) {
-		struct source *source = events[i].data.ptr;
-
-		if (source->kind == SOURCE_FILE || source->kind == SOURCE_PROCESS)
-			serve(s, source);
-	}
-	for (int i = 0; i < n; i++) {
-		struct source *source = events[i].data.ptr;
-
-		if (source->kind != SOURCE_FILE && source->kind != SOURCE_PROCESS)
-			serve(s, source);
-	}
+	for (int i = 0; i < n; i++)
+		if (is_end(events[i].data.ptr))
+			serve(s, events[i].data.ptr);
+	for (int i = 0; i < n; i++)
+		if (!is_end(events[i].data.ptr))
+			serve(s, events[i].data.ptr);
 	free_buried(s);
 	return n > 0;
 }

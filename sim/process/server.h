@@ -71,6 +71,8 @@ int mm_grant(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_
 void mm_revoke(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len);
 /* All of them, as fork does. */
 void mm_inherit(struct mm *child, const struct mm *parent);
+/* True if an application that lives maps one of the pages. */
+bool mm_any_maps(const struct server *s, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len);
 bool mm_may_access(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint32_t size);
 
 /* ---- usermem.c: reaching into applications --------------------------------------------------------- */

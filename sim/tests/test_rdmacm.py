@@ -12,6 +12,7 @@ from conftest import Machine, describe, last_json, pair_command
 
 SERVER = "10.77.0.1"  # hcasim0
 CLIENT = "10.77.0.2"  # hcasim1
+LINK_LOCAL = "fe80::68:63ff:fe61:"  # and the adapter's number
 ONE = ["-S", "1000", "-C", "20"]  # size and number of transfers, of the stream programs
 
 # name: (server, client; None: the server's with -s SERVER, more for pair.py)
@@ -20,6 +21,11 @@ PROGRAMS = {
     "rping-two-adapters": (
         ["rping", "-C", "20", "-S", "4096", "-s", "-a", SERVER],
         ["rping", "-C", "20", "-S", "4096", "-V", "-c", "-a", SERVER, "-I", CLIENT],
+        {},
+    ),
+    "rping-link-local": (
+        ["rping", "-C", "20", "-s", "-a", f"{LINK_LOCAL}1%ens3"],
+        ["rping", "-C", "20", "-v", "-c", "-a", f"{LINK_LOCAL}1%ens4", "-I", f"{LINK_LOCAL}2%ens4"],
         {},
     ),
     "ucmatose": (["ucmatose", "-c", "8", "-C", "10", "-S", "2000"], None, {}),

@@ -13,6 +13,7 @@ Endpoint::Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieMod
 		   StageStarter &stages)
     : sc_module(name), model_(model), hca_(h), stages_(stages), read_latency_(p.engine.read_latency),
       credit_latency_(p.pcie.latency), read_ps_per_byte_(8000.0 / p.engine.read_gbps),
+      dm_latency_(p.engine.dm_latency), dm_ps_per_byte_(8000.0 / p.engine.dm_gbps),
       posted_credits_(p.pcie.posted_headers, p.pcie.posted_bytes),
       nonposted_credits_(p.pcie.nonposted_headers, 0), requests_(size_t(p.pcie.tags))
 {
@@ -36,8 +37,20 @@ void Endpoint::submit(Transfer *t, Ring<Transfer *> &queue)
 	up_->kick();
 }
 
+/* The core has moved the bytes: they take their turn at the memory's port, and the way there and back. */
+void Endpoint::local(hca_dma *dma)
+{
+	dm_free_ = std::max(now_ps(), dm_free_) + hca_ps(dma->len * dm_ps_per_byte_);
+	local_.push({dm_free_ + dm_latency_, dma});
+	alarm_.set(local_.front().at);
+}
+
 void Endpoint::dma(hca_dma *dma)
 {
+	if (dma->pasid == HCA_PASID_DEVICE) {
+		local(dma);
+		return;
+	}
 	Transfer *t = transfers_.get();
 
 	t->kind = dma->write ? Transfer::WRITE : Transfer::READ;
@@ -201,11 +214,18 @@ void Endpoint::completed(uint16_t tag, hca_ps arrival)
 		up_->kick();
 }
 
+void Endpoint::finish_local(hca_ps now)
+{
+	while (!local_.empty() && local_.front().at <= now)
+		hca_dma_done(hca_, local_.pop().dma);
+}
+
 void Endpoint::run()
 {
 	hca_ps now = now_ps();
 
 	alarm_.fired();
+	finish_local(now);
 	while (!finished_.empty() && finished_.front().at <= now) {
 		Transfer *t = finished_.pop().transfer;
 		hca_dma *dma = t->dma;
@@ -217,6 +237,8 @@ void Endpoint::run()
 	stages_.start_ready();
 	if (!finished_.empty())
 		alarm_.set(finished_.front().at);
+	if (!local_.empty())
+		alarm_.set(local_.front().at);
 }
 
 void Endpoint::cpu_request(CpuRequest *req)

@@ -47,6 +47,8 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	RootPort *root_ = nullptr;
 	const hca_ps read_latency_, credit_latency_;
 	const double read_ps_per_byte_;
+	const hca_ps dm_latency_;
+	const double dm_ps_per_byte_;
 	Alarm alarm_{"alarm"};
 	Credits posted_credits_, nonposted_credits_;
 	Ring<Transfer *> posted_, reads_, answers_;
@@ -65,8 +67,16 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	};
 	Ring<Finished> finished_; /* reads on their way through the read FIFO */
 	hca_ps fifo_free_ = 0;
+	struct Local {
+		hca_ps at;
+		hca_dma *dma;
+	};
+	Ring<Local> local_; /* transfers to and from device memory: the link is not involved */
+	hca_ps dm_free_ = 0;
 
 	void run();
+	void finish_local(hca_ps now);
+	void local(hca_dma *dma);
 	void submit(Transfer *t, Ring<Transfer *> &queue);
 	bool behind_posted(const Transfer *t);
 	bool next_posted(hca_ps now, Tlp &tlp, hca_ps &retry);

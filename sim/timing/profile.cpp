@@ -62,6 +62,8 @@ void other_figures(std::vector<Figure> &t, Profile &p)
 		 {{"engine.clock", "MHz", 1, 10000, Figure::ANY, 1, &p.engine.clock_mhz},
 		  {"engine.read_latency", "ns", 0, 1e6, Figure::ANY, ns, &p.engine.read_latency},
 		  {"engine.read_rate", "Gb/s", 1, 8192, Figure::ANY, 1, &p.engine.read_gbps},
+		  {"engine.dm_latency", "ns", 0, 1e6, Figure::ANY, ns, &p.engine.dm_latency},
+		  {"engine.dm_rate", "Gb/s", 1, 8192, Figure::ANY, 1, &p.engine.dm_gbps},
 		  {"wire.rate", "Gb/s", 0.1, 8192, Figure::ANY, 1, &p.wire.gbps},
 		  {"wire.propagation", "ns", 0, 1e8, Figure::ANY, ns, &p.wire.propagation},
 		  {"wire.switch_latency", "ns", 0, 1e8, Figure::ANY, ns, &p.wire.switch_latency},

@@ -46,6 +46,8 @@ struct Profile {
 	struct {
 		double read_latency; /* ps from the last completion to the engine */
 		double read_gbps;    /* rate at which read data enters the engine */
+		double dm_latency;   /* ps from the engine to device memory and back */
+		double dm_gbps;      /* rate of its port */
 		double clock_mhz;
 		StageCost stage[HCA_NUM_STAGES];
 	} engine;

@@ -16,6 +16,12 @@ void WriteCombine::store(hca_ps now, unsigned int bar, uint64_t offset, const vo
 {
 	const uint8_t *p = static_cast<const uint8_t *>(data);
 
+	/*
+	 * A doorbell follows a copy to device memory behind a fence, in a correct driver, and fences are not seen here:
+	 * the copy leaves before a line of another BAR is begun.
+	 */
+	if (!lines_.empty() && lines_[lines_.size() - 1].bar != bar)
+		flush();
 	while (size) {
 		uint32_t part = std::min(size, LINE - uint32_t(offset % LINE));
 

@@ -72,6 +72,8 @@ def _check_sizes(device):
         ("UAR_PAGES", bars["uar"] // constant["UAR_PAGE_SIZE"], "the pages of BAR uar"),
         ("BF_SIZE", device.uar["bf"].size // constant["BF_BUFS"], "the size of one buffer of uar bf"),
     ]
+    if bars["dm"] % constant["DM_PAGE_SIZE"] or constant["DM_PAGE_SIZE"] % constant["UAR_PAGE_SIZE"]:
+        raise SpecError(f"{FILE}: constants[DM_PAGE_SIZE]", "value does not divide BAR dm into pages")
     for name, expected, what in rules:
         if constant[name] != expected:
             raise SpecError(f"{FILE}: constants[{name}]", f"value {constant[name]} is not {what}, {expected}")

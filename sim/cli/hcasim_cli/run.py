@@ -138,6 +138,11 @@ def prepend(environment, name, *values, separator=":"):
     environment[name] = separator.join([*filter(None, values), *([old] if old else [])])
 
 
+def names_verbs(folders):
+    """Whether the user's own LD_LIBRARY_PATH leads to a libibverbs: then that is the one."""
+    return any(os.path.exists(f"{folder or '.'}/libibverbs.so.1") for folder in folders.split(":") if folders)
+
+
 def environment_for(build, folder, system_verbs):
     environment = dict(os.environ, HCASIM_RUNTIME=folder)
     # A sanitizer's runtime must come first in every process.
@@ -145,7 +150,7 @@ def environment_for(build, folder, system_verbs):
     if build.sanitizer_runtime:
         # Programs that are not ours run under the runtime, too: their leaks are not our errors.
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")
-    if not system_verbs:
+    if not system_verbs and not names_verbs(environment.get("LD_LIBRARY_PATH", "")):
         prepend(environment, "LD_LIBRARY_PATH", build.rdma_core_lib)
     # Valgrind keeps registers up to date for the library's handler; what the user gives counts after it.
     prepend(environment, "VALGRIND_OPTS", *VALGRIND_OPTS, separator=" ")

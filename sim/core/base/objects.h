@@ -463,6 +463,7 @@ struct hca {
 	struct eq *eq[CORE_MAX_EQ];
 	uint32_t async_eqn;
 	struct mr_table mr;
+	uint8_t *dm; /* HCASIM_BAR_DM_SIZE bytes of device memory */
 	struct node xrc_recv_qps;
 
 	struct { /* doorbell FIFO */

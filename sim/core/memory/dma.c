@@ -57,6 +57,8 @@ void dma_go(struct hca *hca, struct dma_ctx *c)
 	if (c->qp)
 		qp_get(c->qp);
 	list_add_tail(&hca->dma_busy, &c->node);
+	if (c->d.pasid == HCA_PASID_DEVICE)
+		dm_move(hca, &c->d);
 	if (!hca->dying)
 		hca->ops.dma(hca->host, &c->d);
 }
@@ -87,7 +89,7 @@ uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct pie
 		    struct hca_packet *pkt)
 {
 	struct dma_ctx *ready[CORE_MAX_SGE + 2];
-	uint32_t i, j, count = 0;
+	uint32_t i, j, count = 0, last = 0;
 
 	for (i = 0; i < n; i = j) {
 		struct dma_ctx *c = dma_get(hca, qp, HCA_DMA_PAYLOAD, write);
@@ -112,10 +114,14 @@ uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct pie
 			c->d.len += p->len;
 		}
 		buf = (uint8_t *)buf + c->d.len;
+		if (c->d.pasid != HCA_PASID_DEVICE)
+			last = count;
 		ready[count++] = c;
 	}
+	/* Transfers of one direction end in the order of issue, but for those of device memory, which look at the
+	 * packet when they are issued and no more. */
 	if (count)
-		ready[count - 1]->pkt = pkt; /* transfers of one direction end in the order of issue */
+		ready[last]->pkt = pkt;
 	for (i = 0; i < count; i++)
 		dma_go(hca, ready[i]);
 	return count;

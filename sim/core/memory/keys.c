@@ -121,6 +121,9 @@ static int set_paging(struct hca *hca, struct mr *mr, uint32_t access)
 
 static bool mr_attr_ok(const struct hca_mr_attr *a)
 {
+	if (a->pasid == HCA_PASID_DEVICE &&
+	    (a->va > HCASIM_BAR_DM_SIZE || a->length > HCASIM_BAR_DM_SIZE - a->va))
+		return false;
 	return a->va + a->length >= a->va && a->iova + a->length >= a->iova;
 }
 

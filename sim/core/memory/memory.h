@@ -34,14 +34,20 @@ uint8_t window_check_inv(const struct hca *hca, const struct qp *qp, uint32_t rk
 void window_invalidate(struct hca *hca, uint32_t rkey); /* that window_check_inv() allows */
 void window_qp_gone(struct hca *hca, struct qp *qp);
 
+/* dm.c: device memory. Both take any range: what lies outside is ignored, or reads as zero. */
+void dm_write(struct hca *hca, uint64_t offset, const void *data, uint32_t size);
+void dm_read(const struct hca *hca, uint64_t offset, void *data, uint32_t size);
+/* All pieces of a transfer whose address space is HCA_PASID_DEVICE. */
+void dm_move(struct hca *hca, struct hca_dma *dma);
+
 /* dma.c */
 struct dma_ctx *dma_get(struct hca *hca, struct qp *qp, enum hca_dma_class class_, bool write);
 void dma_put(struct hca *hca, struct dma_ctx *c);
 void dma_go(struct hca *hca, struct dma_ctx *c);
 /* One transfer to or from one place. */
 void dma_one(struct hca *hca, struct dma_ctx *c, uint32_t pasid, uint64_t addr, void *buf, uint32_t len);
-/* As many transfers as the pieces have runs of one address space; returns how many. The last one takes
- * `pkt`, if there is one. Without memory it makes none and returns UINT32_MAX. */
+/* As many transfers as the pieces have runs of one address space; returns how many. The one that
+ * needs it longest takes `pkt`, if there is one. Without memory it makes none and returns UINT32_MAX. */
 uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct piece *piece, uint32_t n,
 		    void *buf, void (*fn)(struct hca *, struct dma_ctx *, bool), void *any,
 		    struct hca_packet *pkt);

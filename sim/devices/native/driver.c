@@ -129,6 +129,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 	out->raw_packet_caps = IB_UVERBS_RAW_PACKET_CAP_IP_CSUM;
 	out->cq_moderation_caps.max_cq_moderation_count = HCASIM_MAX_CQ_MODERATION;
 	out->cq_moderation_caps.max_cq_moderation_period = HCASIM_MAX_CQ_MODERATION;
+	out->max_dm_size = HCASIM_BAR_DM_SIZE;
 	out->timestamp_mask = UINT64_MAX;
 	native_odp_caps(out);
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
@@ -190,7 +191,7 @@ static void dealloc_pd(struct drv_pd *base)
 	n->num_pds--;
 }
 
-static uint32_t pdn_of(const struct drv_pd *pd)
+uint32_t native_pdn(const struct drv_pd *pd)
 {
 	return ((const struct native_pd *)pd)->pdn;
 }
@@ -202,7 +203,7 @@ static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t
 	int ret;
 
 	mr->attr = (struct hca_mr_attr){
-		.pdn = pdn_of(base->pd),
+		.pdn = native_pdn(base->pd),
 		.access = access,
 		.pasid = base->pd->ctx->pasid,
 		.va = start,
@@ -228,7 +229,7 @@ static int rereg_mr(struct drv_mr *base, uint32_t flags, uint64_t start, uint64_
 		attr.iova = iova;
 	}
 	if (pd)
-		attr.pdn = pdn_of(pd);
+		attr.pdn = native_pdn(pd);
 	if (flags & 4) /* IB_MR_REREG_ACCESS */
 		attr.access = access;
 	ret = hca_mr_modify(base->pd->ctx->dev->hca, base->lkey, &attr, &key);
@@ -247,7 +248,7 @@ static int dereg_mr(struct drv_mr *base)
 
 static int alloc_mw(struct drv_mw *mw, struct drv_udata *u)
 {
-	return hca_mw_create(mw->pd->ctx->dev->hca, pdn_of(mw->pd), mw->type, &mw->rkey);
+	return hca_mw_create(mw->pd->ctx->dev->hca, native_pdn(mw->pd), mw->type, &mw->rkey);
 }
 
 static int dealloc_mw(struct drv_mw *mw)
@@ -295,6 +296,7 @@ const struct drv_ops native_drv_ops = {
 	.sz_ah = sizeof(struct native_ah),
 	.sz_mw = sizeof(struct drv_mw),
 	.sz_flow = sizeof(struct native_flow),
+	.sz_dm = sizeof(struct native_dm),
 	.probe = probe,
 	.remove = remove_device,
 	.irq = native_irq,
@@ -311,6 +313,10 @@ const struct drv_ops native_drv_ops = {
 	.reg_mr = reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,
+	.alloc_dm = native_alloc_dm,
+	.free_dm = native_free_dm,
+	.query_dm = native_query_dm,
+	.reg_dm_mr = native_reg_dm_mr,
 	.page_request = native_page_request,
 	.page_response = native_page_response,
 	.map_pages = native_map_pages,

@@ -18,6 +18,8 @@
 #define NATIVE_HASH         256
 #define NATIVE_TD_UARS      63 /* of one context */
 #define NATIVE_PAGE_SIZE    4096u
+#define NATIVE_MMAP_DM      (1ull << 39) /* mmap offset of BAR dm */
+#define NATIVE_DM_PAGES     (HCASIM_BAR_DM_SIZE / HCASIM_DM_PAGE_SIZE)
 
 /*
  * Memory of rings and doorbell records: pages of the context's memfd, mapped here and by the
@@ -47,6 +49,11 @@ struct native_pd {
 struct native_mr {
 	struct drv_mr base;
 	struct hca_mr_attr attr;
+};
+
+struct native_dm {
+	struct drv_dm base;
+	uint32_t first, num; /* pages of BAR dm */
 };
 
 struct native_cq {
@@ -90,6 +97,7 @@ struct native_dev {
 	uint8_t uar_used[HCASIM_UAR_PAGES];
 	uint8_t pd_used[NATIVE_MAX_PD];
 	uint32_t num_pds, num_ahs, next_pd;
+	struct native_ucontext *dm_owner[NATIVE_DM_PAGES]; /* NULL: free */
 	struct native_cq *cqs[NATIVE_HASH];
 	struct native_qp *qps[NATIVE_HASH];
 	struct native_srq *srqs[NATIVE_HASH];
@@ -117,6 +125,13 @@ int native_mmap(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, stru
 int native_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 int native_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 void native_dealloc_ucontext(struct drv_ucontext *ctx);
+
+int native_alloc_dm(struct drv_dm *dm, uint32_t log_align, struct drv_udata *u);
+int native_free_dm(struct drv_dm *dm);
+int native_query_dm(struct drv_dm *dm, struct drv_udata *u);
+int native_reg_dm_mr(struct drv_mr *mr, struct drv_dm *dm, uint64_t offset, uint64_t length, uint32_t access);
+int native_mmap_dm(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
+uint32_t native_pdn(const struct drv_pd *pd);
 
 int native_eqs_create(struct native_dev *n);
 void native_eqs_destroy(struct native_dev *n);

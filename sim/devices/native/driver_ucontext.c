@@ -9,9 +9,10 @@
 
 #include "driver.h"
 
-/* mmap offsets of a context: its doorbell pages from 0 on, its rings from MMAP_MEMORY on. */
+/* mmap offsets of a context: its doorbell pages from 0 on, BAR dm from NATIVE_MMAP_DM on, its rings from MMAP_MEMORY on. */
 #define MMAP_UAR    0
 #define MMAP_MEMORY (1ull << 40)
+_Static_assert(NATIVE_MMAP_DM + HCASIM_BAR_DM_SIZE <= MMAP_MEMORY, "mmap offsets overlap");
 /* After this much device time no transfer of a destroyed object is under way any more. */
 #define GRACE_PS 1000000000ull /* 1 ms */
 
@@ -148,6 +149,8 @@ int native_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, str
 	struct native_ucontext *ctx = native_ctx(base);
 
 	memset(out, 0, sizeof(*out));
+	if (offset >= NATIVE_MMAP_DM && offset < MMAP_MEMORY)
+		return native_mmap_dm(ctx, offset - NATIVE_MMAP_DM, length, out);
 	if (offset < MMAP_MEMORY)
 		return mmap_uar(ctx, offset, length, out);
 	for (const struct native_mem *mem = ctx->mems; mem; mem = mem->next) {

@@ -33,9 +33,11 @@ struct world {
 	uint8_t *arena; /* user memory; the page behind it faults */
 	size_t used;    /* of the arena */
 	/* What the helpers below made last. */
-	uint32_t pd, cq, qp, mr, lkey, mw, mw_rkey, ah, flow, qpn, srq, xrcd;
+	uint32_t pd, cq, qp, mr, lkey, mw, mw_rkey, ah, flow, qpn, srq, xrcd, dm;
 	struct hcasim_alloc_ucontext_resp context_resp;
 	struct hcasim_create_cq_resp cq_resp;
+	struct hcasim_alloc_dm_resp dm_resp;
+	bool mapped; /* some process maps all of every BAR */
 	struct hcasim_create_qp_resp qp_resp;
 	int async_fd, comp_fd;
 };
@@ -85,6 +87,9 @@ int make_pd(void);
 int make_channel(void);
 int make_cq(uint32_t cqe, int channel);
 int make_mr(void *addr, uint64_t len, uint32_t access);
+int make_dm(uint64_t length, uint32_t log_align);
+/* The registration of part of w.dm, to be run. */
+struct ioc *dm_mr_ioc(uint64_t offset, uint64_t length, uint32_t access);
 int make_xrcd(int fd, uint32_t oflags);
 int make_mw(uint8_t type);
 int make_srq(uint32_t max_wr, uint32_t limit);
@@ -126,6 +131,7 @@ void add_event_suite(void);
 void add_srq_suite(void);
 void add_sysfs_suite(void);
 void add_flow_suite(void);
+void add_dm_suite(void);
 void add_odp_suite(void);
 void add_ucma_suite(void);
 void add_ucma_hostile_suite(void);

@@ -295,6 +295,41 @@ static struct ioc *build_flow_destroy(void)
 	return i;
 }
 
+static struct ioc *build_dm_alloc(void)
+{
+	struct ioc *i = ioc_new(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC);
+
+	ioc_obj(i, UVERBS_ATTR_ALLOC_DM_HANDLE, 0);
+	ioc_in(i, UVERBS_ATTR_ALLOC_DM_LENGTH, &(uint64_t){5000}, 8);
+	ioc_in(i, UVERBS_ATTR_ALLOC_DM_ALIGNMENT, &(uint32_t){0}, 4);
+	ioc_out(i, UVERBS_ID_DRIVER_NS, user_alloc(64), sizeof(struct hcasim_alloc_dm_resp));
+	return i;
+}
+
+static struct ioc *build_dm_free(void)
+{
+	CHECK_ERR(make_dm(100, 0), 0);
+	return build_destroy(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, w.dm);
+}
+
+static struct ioc *build_dm_query(void)
+{
+	struct ioc *i;
+
+	CHECK_ERR(make_dm(100, 0), 0);
+	i = ioc_new(UVERBS_OBJECT_DM, UVERBS_ID_DRIVER_NS);
+	ioc_obj(i, UVERBS_ID_DRIVER_NS, w.dm);
+	ioc_out(i, UVERBS_ID_DRIVER_NS + 1, user_alloc(64), sizeof(struct hcasim_alloc_dm_resp));
+	return i;
+}
+
+static struct ioc *build_reg_dm_mr(void)
+{
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_dm(8192, 0), 0);
+	return dm_mr_ioc(4, 8188, IB_UVERBS_ACCESS_ZERO_BASED);
+}
+
 /* clang-format off */
 const struct target targets[NUM_TARGETS] = {
 	{"INVOKE_WRITE", UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, build_invoke, 0, false, {
@@ -400,5 +435,24 @@ const struct target targets[NUM_TARGETS] = {
 		{UVERBS_ATTR_DESTROY_QP_RESP, K_OUT, MUST, 4}}},
 	{"FLOW_DESTROY", UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY, build_flow_destroy, 0, false, {
 		{UVERBS_ATTR_DESTROY_FLOW_HANDLE, K_HANDLE, MUST, 0}}},
+	{"DM_ALLOC", UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, build_dm_alloc, 0, false, {
+		{UVERBS_ATTR_ALLOC_DM_HANDLE, K_NEW, MUST, 0},
+		{UVERBS_ATTR_ALLOC_DM_LENGTH, K_IN, MUST, 8},
+		{UVERBS_ATTR_ALLOC_DM_ALIGNMENT, K_IN, MUST, 4},
+		{UVERBS_ID_DRIVER_NS, K_OUT, MUST | ANY, 0}}},
+	{"DM_FREE", UVERBS_OBJECT_DM, UVERBS_METHOD_DM_FREE, build_dm_free, 0, false, {
+		{UVERBS_ATTR_FREE_DM_HANDLE, K_HANDLE, MUST, 0}}},
+	{"DM_QUERY", UVERBS_OBJECT_DM, UVERBS_ID_DRIVER_NS, build_dm_query, 0, false, {
+		{UVERBS_ID_DRIVER_NS, K_HANDLE, MUST, 0},
+		{UVERBS_ID_DRIVER_NS + 1, K_OUT, MUST | ANY, 0}}},
+	{"DM_MR_REG", UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG, build_reg_dm_mr, 0, false, {
+		{UVERBS_ATTR_REG_DM_MR_HANDLE, K_NEW, MUST, 0},
+		{UVERBS_ATTR_REG_DM_MR_OFFSET, K_IN, MUST, 8},
+		{UVERBS_ATTR_REG_DM_MR_LENGTH, K_IN, MUST, 8},
+		{UVERBS_ATTR_REG_DM_MR_PD_HANDLE, K_HANDLE, MUST, 0},
+		{UVERBS_ATTR_REG_DM_MR_ACCESS_FLAGS, K_IN, MUST, 4},
+		{UVERBS_ATTR_REG_DM_MR_DM_HANDLE, K_HANDLE, MUST, 0},
+		{UVERBS_ATTR_REG_DM_MR_RESP_LKEY, K_OUT, MUST, 4},
+		{UVERBS_ATTR_REG_DM_MR_RESP_RKEY, K_OUT, MUST, 4}}},
 };
 /* clang-format on */

@@ -15,6 +15,7 @@ int main(void)
 	add_srq_suite();
 	add_sysfs_suite();
 	add_flow_suite();
+	add_dm_suite();
 	add_odp_suite();
 	add_ucma_suite();
 	add_ucma_hostile_suite();

@@ -35,6 +35,37 @@ int make_pd(void)
 	return ret;
 }
 
+int make_dm(uint64_t length, uint32_t log_align)
+{
+	struct hcasim_alloc_dm_resp *resp = user_alloc(sizeof(*resp));
+	struct ioc *i = ioc_new(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC);
+	int ret;
+
+	ioc_obj(i, UVERBS_ATTR_ALLOC_DM_HANDLE, 0);
+	ioc_in(i, UVERBS_ATTR_ALLOC_DM_LENGTH, &length, sizeof(length));
+	ioc_in(i, UVERBS_ATTR_ALLOC_DM_ALIGNMENT, &log_align, sizeof(log_align));
+	ioc_out(i, UVERBS_ID_DRIVER_NS, resp, sizeof(*resp));
+	ret = ioc_run(i);
+	w.dm = i->attrs[0].data;
+	w.dm_resp = *resp;
+	return ret;
+}
+
+struct ioc *dm_mr_ioc(uint64_t offset, uint64_t length, uint32_t access)
+{
+	struct ioc *i = ioc_new(UVERBS_OBJECT_MR, UVERBS_METHOD_DM_MR_REG);
+
+	ioc_obj(i, UVERBS_ATTR_REG_DM_MR_HANDLE, 0);
+	ioc_in(i, UVERBS_ATTR_REG_DM_MR_OFFSET, &offset, sizeof(offset));
+	ioc_in(i, UVERBS_ATTR_REG_DM_MR_LENGTH, &length, sizeof(length));
+	ioc_obj(i, UVERBS_ATTR_REG_DM_MR_PD_HANDLE, w.pd);
+	ioc_in(i, UVERBS_ATTR_REG_DM_MR_ACCESS_FLAGS, &access, sizeof(access));
+	ioc_obj(i, UVERBS_ATTR_REG_DM_MR_DM_HANDLE, w.dm);
+	ioc_out(i, UVERBS_ATTR_REG_DM_MR_RESP_LKEY, user_alloc(8), 4);
+	ioc_out(i, UVERBS_ATTR_REG_DM_MR_RESP_RKEY, user_alloc(8), 4);
+	return i;
+}
+
 int make_channel(void)
 {
 	struct ib_uverbs_create_comp_channel_resp resp;

@@ -371,6 +371,30 @@ static void groups(void)
 	cm_close(&c);
 }
 
+/* Only the two kinds that programs may write, to an id of the same file; the argument comes back whole. */
+static void written_event(void)
+{
+	struct ucma_write_cm_event cmd = {.event = EV_USER, .status = 7, .param.arg = 0x0123456789abcdefull};
+	struct rdma_ucm_event_resp e;
+	struct cm_file other;
+	struct cm_pair c;
+	uint64_t arg;
+
+	cm_pair_open(&c, RDMA_PS_TCP);
+	cm_open(&other);
+	cmd.id = c.active;
+	CHECK_ERR(cm_cmd(&c.client, UCMA_WRITE_CM_EVENT, &cmd, sizeof(cmd), NULL, 0), 0);
+	CHECK_ERR(cm_event(&c.client, &e), EV_USER);
+	memcpy(&arg, &e.param, sizeof(arg));
+	CHECK(e.id == c.active && e.status == 7 && arg == cmd.param.arg);
+	CHECK_ERR(cm_cmd(&other, UCMA_WRITE_CM_EVENT, &cmd, sizeof(cmd), NULL, 0), -EINVAL);
+	cmd.event = EV_ADDRINFO_RESOLVED;
+	CHECK_ERR(cm_cmd(&c.client, UCMA_WRITE_CM_EVENT, &cmd, sizeof(cmd), NULL, 0), -EINVAL);
+	CHECK(cm_silent(&c.client));
+	cm_close(&other);
+	cm_pair_close(&c);
+}
+
 void add_ucma_suite(void)
 {
 	CU_pSuite s = CU_add_suite("connection manager", world_init, world_exit);
@@ -387,4 +411,5 @@ void add_ucma_suite(void)
 	CU_add_test(s, "notification", notification);
 	CU_add_test(s, "from file to file", migration);
 	CU_add_test(s, "multicast", groups);
+	CU_add_test(s, "an event that a program writes", written_event);
 }

@@ -4,7 +4,7 @@
 
 #include "cm_rig.h"
 
-#define NUM_COMMANDS 23
+#define NUM_COMMANDS (UCMA_WRITE_CM_EVENT + 1)
 
 static ssize_t raw(struct cm_file *c, uint64_t buf, size_t len)
 {
@@ -55,7 +55,7 @@ static void faults(void)
 	cm_open(&c);
 	hdr = (void *)(w.arena + ARENA_SIZE - sizeof(*hdr));
 	for (uint32_t cmd = 0; cmd < NUM_COMMANDS; cmd++) {
-		if (cmd == RDMA_USER_CM_CMD_GET_OPTION)
+		if (cmd == RDMA_USER_CM_CMD_GET_OPTION || cmd == UCMA_RESOLVE_IB_SERVICE)
 			continue;
 		*hdr = (struct rdma_ucm_cmd_hdr){cmd, 0, UINT16_MAX};
 		/* Two ask for a least length first: what they read has grown. */

@@ -83,6 +83,11 @@ unsigned int count_fds(void)
 	return n;
 }
 
+static bool bar_mapped(void *arg, unsigned int device, unsigned int bar, uint64_t offset, uint64_t length)
+{
+	return w.mapped;
+}
+
 int world_init(void)
 {
 	const struct kernel_config base = {.num_devices = NUM_HCAS,
@@ -102,6 +107,7 @@ int world_init(void)
 		cfg.cfg[i] = bench_config(i);
 	}
 	cfg.sysfs_root = w.root;
+	cfg.bar_mapped = bar_mapped;
 	w.k = kernel_create(&cfg, err, sizeof(err));
 	if (!w.k)
 		fprintf(stderr, "kernel_create: %s\n", err);

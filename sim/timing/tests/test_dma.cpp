@@ -321,6 +321,32 @@ static void cpu_loads()
 	CU_ASSERT(now_ps() > got[2] + b.profile.pcie.latency);
 }
 
+/* It neither waits for the link nor uses it, and has its latency and its rate; one comes after the other. */
+static void device_memory()
+{
+	Profile p = link_profile(false);
+
+	p.engine.dm_latency = 20000;
+	p.engine.dm_gbps = 8; /* 1 ns for each byte */
+	LinkBench b(p);
+	auto host = b.job(true, 1, {{0, 4096}}), first = b.job(true, HCA_PASID_DEVICE, {{0, 100}}),
+	     second = b.job(false, HCA_PASID_DEVICE, {{0, 60}, {100, 40}});
+	std::vector<hca_ps> ends;
+
+	for (Job *job : {first.get(), second.get(), host.get()})
+		job->on_done = [&ends](Job &) { ends.push_back(now_ps()); };
+	b.submit(*host);
+	b.submit(*first);
+	CU_ASSERT_EQUAL(first->times_done, 0); /* never from inside the call */
+	b.submit(*second);
+	b.run();
+	CU_ASSERT_EQUAL_FATAL(ends.size(), 3);
+	CU_ASSERT_EQUAL(ends[0], 120000);
+	CU_ASSERT_EQUAL(ends[1], 220000);
+	CU_ASSERT(ends[2] > ends[1]);
+	CU_ASSERT(b.log == Log({"write"}));
+}
+
 int main()
 {
 	return run_suite("DMA", {{"scattered read", scattered_read},
@@ -337,5 +363,6 @@ int main()
 				 {"the split is a piece of its own", split_is_a_piece_of_its_own},
 				 {"valid byte after the rest", valid_byte_after_the_rest},
 				 {"own memory", own_memory},
-				 {"CPU loads", cpu_loads}});
+				 {"CPU loads", cpu_loads},
+				 {"device memory", device_memory}});
 }

@@ -64,6 +64,20 @@ static void partial_line_leaves_in_chunks_of_8()
 		CU_ASSERT_EQUAL(w.data.size(), 8);
 }
 
+/* A copy to one BAR is there before the doorbell in another that tells of it, even one that leaves at once. */
+static void another_bar()
+{
+	Record r;
+	WriteCombine wc(4, AGE, r);
+	const uint64_t line[8] = {};
+
+	wc.store(0, 4, 0x10, line, 8);
+	wc.store(0, 2, 0x800, line, sizeof(line));
+	CU_ASSERT_EQUAL_FATAL(r.writes.size(), 2);
+	CU_ASSERT(r.writes[0].bar == 4 && r.writes[0].offset == 0x10);
+	CU_ASSERT(r.writes[1].bar == 2 && r.writes[1].offset == 0x800);
+}
+
 static void bytes_inside_a_chunk()
 {
 	Record r;
@@ -159,6 +173,7 @@ int main()
 	return run_suite("write combining",
 			 {{"a full line is one write", full_line_is_one_write},
 			  {"a partial line leaves in chunks of 8", partial_line_leaves_in_chunks_of_8},
+			  {"another BAR", another_bar},
 			  {"bytes inside a chunk", bytes_inside_a_chunk},
 			  {"more lines than buffers", more_lines_than_buffers},
 			  {"the same bytes twice", same_bytes_twice_are_two_writes},

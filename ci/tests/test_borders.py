@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""ci/borders: an include against the order is found, wherever it is planted."""
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BORDERS = Path(__file__).parent.parent / "borders"
+
+TREE = {
+    "core/hca.h": "",
+    "core/base/base.h": '#include "core/hca.h"',
+    "core/queues/queues.h": '#include "core/base/base.h"',
+    "core/responder/responder.c": '#include "core/queues/queues.h"',
+    "devices/driver.h": '#include "../core/hca.h"',
+    "devices/native/format.h": '#include "core/hca.h"',
+    "timing/wire.cpp": '#include "devices/driver.h"\n#include <vector>\n#include "generated.h"',
+    "kernel/qp.c": '#include "devices/driver.h"',
+    "core/tests/all.c": '#include "kernel/qp.h"',
+    "kernel/qp.h": "",
+}
+
+
+def borders(tmp_path, **changed):
+    for name, text in {**TREE, **changed}.items():
+        path = tmp_path / "sim" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text + "\n")
+    result = subprocess.run([BORDERS, tmp_path], capture_output=True, text=True)
+    return result.returncode, result.stdout
+
+
+def test_a_tree_in_order(tmp_path):
+    assert borders(tmp_path) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "source, header, why",
+    [
+        ("core/base/timer.c", "core/queues/queues.h", "sim/core/base does not stand on sim/core/queues"),
+        ("core/hca.c", "devices/driver.h", "sim/core does not stand on sim/devices"),
+        ("kernel/cm.c", "core/base/base.h", "base.h is sim/core's own"),
+        ("timing/wire.cpp", "devices/native/format.h", "format.h is sim/devices's own"),
+        ("timing/wire.cpp", "../kernel/qp.h", "sim/timing does not stand on sim/kernel"),
+    ],
+)
+def test_against_the_order(tmp_path, source, header, why):
+    status, output = borders(tmp_path, **{source: f'#include "{header}"'})
+    assert (status, output.count("\n")) == (1, 1)
+    assert output.startswith(f"sim/{source} includes ") and output.endswith(f": {why}\n")
+
+
+def test_an_unknown_room(tmp_path):
+    assert borders(tmp_path, **{"core/attic/old.c": ""}) == (
+        1,
+        "sim/core/attic/old.c: ci/borders does not know this room\n",
+    )
+
+
+def test_an_exception_that_is_none(tmp_path):
+    status, output = borders(tmp_path, **{"timing/machine.cpp": '#include "devices/driver.h"'})
+    assert (status, "the exception of sim/timing/machine.cpp" in output) == (1, True)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Device memory: on the adapter, behind a BAR of its own. The CPU reaches it by stores and loads through that BAR,
+ * the engine directly. A transfer to or from it takes place at the moment of its issue: so all accesses of the
+ * engine keep their order among each other, whatever the time that each takes.
+ */
+#include "core/memory/memory.h"
+
+static uint32_t inside(uint64_t offset, uint32_t size)
+{
+	if (offset >= HCASIM_BAR_DM_SIZE)
+		return 0;
+	return size < HCASIM_BAR_DM_SIZE - offset ? size : (uint32_t)(HCASIM_BAR_DM_SIZE - offset);
+}
+
+void dm_write(struct hca *hca, uint64_t offset, const void *data, uint32_t size)
+{
+	size = inside(offset, size);
+	if (size)
+		memcpy(hca->dm + offset, data, size);
+}
+
+void dm_read(const struct hca *hca, uint64_t offset, void *data, uint32_t size)
+{
+	const uint32_t known = inside(offset, size);
+
+	if (known)
+		memcpy(data, hca->dm + offset, known);
+	memset((uint8_t *)data + known, 0, size - known);
+}
+
+void dm_move(struct hca *hca, struct hca_dma *dma)
+{
+	uint8_t *buf = dma->buf;
+	uint32_t i;
+
+	for (i = 0; i < dma->nseg; i++) {
+		if (dma->write)
+			dm_write(hca, dma->seg[i].addr, buf, dma->seg[i].len);
+		else
+			dm_read(hca, dma->seg[i].addr, buf, dma->seg[i].len);
+		buf += dma->seg[i].len;
+	}
+}
+
+void hca_dm_clear(struct hca *hca, uint64_t offset, uint64_t length)
+{
+	memset(hca->dm + offset, 0, length);
+}

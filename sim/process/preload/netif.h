@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The simulated adapters' network interfaces, as the machine's sysfs tree tells of them. Whoever is asked for
+ * interfaces answers from here; the host's own are the kernel's to answer for.
+ */
+#ifndef HCASIM_PROCESS_PRELOAD_NETIF_H
+#define HCASIM_PROCESS_PRELOAD_NETIF_H
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define NETIF_MAX      32 /* interfaces: 16 adapters with two ports */
+#define NETIF_ADDR_MAX 8
+
+struct netif {
+	char name[IF_NAMESIZE];
+	unsigned int index, mtu;
+	unsigned int flags; /* IFF_* */
+	unsigned int speed; /* Mb/s */
+	uint8_t mac[6];
+	char bus[32], driver[32], firmware[32];
+	unsigned int num_addrs;
+	struct in6_addr addr[NETIF_ADDR_MAX]; /* IPv4 ones are mapped */
+};
+
+/* All of them, by index; how many. None outside of a simulated machine. */
+unsigned int netif_list(struct netif list[NETIF_MAX]);
+bool netif_named(const char *name, struct netif *n);
+bool netif_numbered(unsigned int index, struct netif *n);
+/* The address's prefix length: of its IPv4 part, where it has one. */
+unsigned int netif_prefix(const struct in6_addr *addr);
+/* The first IPv4 address; false: there is none. */
+bool netif_v4(const struct netif *n, struct in_addr *addr);
+/* A file of /proc/net that lists interfaces: a descriptor of it with the simulated ones added; -1: not such a path. */
+int netif_proc(const char *path);
+
+#endif
