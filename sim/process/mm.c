@@ -60,9 +60,14 @@ void mm_ref(struct mm *mm)
 
 void mm_dead(struct mm *mm)
 {
-	if (!mm->dead)
-		table_remove(&mm->server->mms_by_pid, &mm->by_pid);
+	struct grant *g;
+
+	if (mm->dead)
+		return;
 	mm->dead = true;
+	table_remove(&mm->server->mms_by_pid, &mm->by_pid);
+	LIST_FOREACH(g, &mm->all_grants, link)
+	table_remove(&mm->server->grants, &g->any);
 	if (mm->pidfd >= 0)
 		close(mm->pidfd);
 	mm->pidfd = -1;
@@ -71,6 +76,8 @@ void mm_dead(struct mm *mm)
 static void drop_grant(struct mm *mm, struct grant *g)
 {
 	table_remove(&mm->grants, &g->node);
+	if (!mm->dead)
+		table_remove(&mm->server->grants, &g->any);
 	LIST_REMOVE(g, link);
 	free(g);
 }
@@ -131,6 +138,8 @@ static int add_grant(struct mm *mm, uint64_t key, uint32_t count)
 		return -ENOMEM;
 	g->count = count;
 	table_add(&mm->grants, &g->node, key);
+	if (!mm->dead)
+		table_add(&mm->server->grants, &g->any, key);
 	LIST_INSERT_HEAD(&mm->all_grants, g, link);
 	return 0;
 }
@@ -169,27 +178,11 @@ void mm_inherit(struct mm *child, const struct mm *parent)
 	add_grant(child, g->node.key, g->count);
 }
 
-static bool maps(const struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len)
-{
-	for (unsigned int i = 0; i < mm->num_grants; i++) {
-		const struct grant *g = &mm->grants[i];
-
-		if (g->hca == hca && g->bar == bar && g->page + BAR_PAGE > offset && g->page < offset + len)
-			return true;
-	}
-	return false;
-}
-
 bool mm_any_maps(const struct server *s, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len)
 {
-	const struct mm *mm;
-
-	LIST_FOREACH(mm, &s->mms, link)
-	{
-		/* cppcheck-suppress uninitvar ; LIST_FOREACH sets it */
-		if (!mm->dead && maps(mm, hca, bar, offset, len))
+	for (uint64_t page = offset & ~(BAR_PAGE - 1); page < offset + len; page += BAR_PAGE)
+		if (table_find(&s->grants, page_key(hca, bar, page)))
 			return true;
-	}
 	return false;
 }
 

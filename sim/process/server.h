@@ -38,8 +38,9 @@ struct source {
 
 /* ---- mm.c: address spaces of applications -------------------------------------------------------- */
 
-struct grant { /* a BAR page that an application has mapped */
-	struct table_node node;
+struct grant {                  /* a BAR page that an application has mapped */
+	struct table_node node; /* in its address space's table */
+	struct table_node any;  /* in the server's, as long as the address space is alive */
 	LIST_ENTRY(grant) link;
 	uint32_t count;
 };
@@ -153,6 +154,7 @@ struct server {
 	int spare; /* a descriptor that is given up for a connection there is no other number for */
 	uint32_t last_pasid;
 	struct table mms_by_pasid, mms_by_image, mms_by_pid;
+	struct table grants; /* of all that are alive */
 	struct table files_by_id;
 	LIST_HEAD(, file) files;
 	LIST_HEAD(, conn) conns, awake;
