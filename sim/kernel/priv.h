@@ -9,11 +9,8 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-<<<<<<< HEAD
-#include "../core/base/table.h"
-=======
 #include "core/base/numbers.h"
->>>>>>> main
+#include "core/base/table.h"
 #include "hcasim_verbs.h"
 #include "kernel.h"
 

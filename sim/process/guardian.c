@@ -67,21 +67,28 @@ static void prune_pipes(void)
 	num_pipes = kept;
 }
 
-static void add_pipe(int fd)
+/* Those that are read keep half of the room at the most: pruning has to be worth its price. */
+static bool make_room(void)
 {
+	unsigned int wanted = room_pipes * 2 + 16;
 	int *grown;
 
-	if (num_pipes == room_pipes)
-		prune_pipes();
-	/* More than half of them are read: pruning again has to wait for as many new ones. */
-	if (num_pipes >= room_pipes / 2) {
-		grown = reallocarray(pipes, room_pipes * 2 + 16, sizeof(int));
-		if (!grown) {
-			close(fd);
-			return;
-		}
-		pipes = grown;
-		room_pipes = room_pipes * 2 + 16;
+	prune_pipes();
+	if (room_pipes && num_pipes <= room_pipes / 2)
+		return true;
+	grown = reallocarray(pipes, wanted, sizeof(int));
+	if (!grown)
+		return false;
+	pipes = grown;
+	room_pipes = wanted;
+	return true;
+}
+
+static void add_pipe(int fd)
+{
+	if (num_pipes == room_pipes && !make_room()) {
+		close(fd);
+		return;
 	}
 	pipes[num_pipes++] = fd;
 }

@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-<<<<<<< HEAD
-#include "table.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-=======
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/table.h"
 
->>>>>>> main
 static struct table_node **bucket_of(const struct table *t, uint64_t key)
 {
 	/* Multiplicative hashing: the upper bits of the product depend on all bits of the key. */
@@ -58,22 +50,13 @@ void table_add(struct table *t, struct table_node *node, uint64_t key)
 	t->used++;
 }
 
-<<<<<<< HEAD
-struct table_node *table_find(const struct table *t, uint64_t key)
-{
-	struct table_node *node = *bucket_of(t, key);
-
-=======
 static struct table_node *first_of(struct table_node *node, uint64_t key)
 {
->>>>>>> main
 	while (node && node->key != key)
 		node = node->next;
 	return node;
 }
 
-<<<<<<< HEAD
-=======
 struct table_node *table_find(const struct table *t, uint64_t key)
 {
 	return first_of(*bucket_of(t, key), key);
@@ -84,7 +67,6 @@ struct table_node *table_next(const struct table_node *node)
 	return first_of(node->next, node->key);
 }
 
->>>>>>> main
 void table_remove(struct table *t, struct table_node *node)
 {
 	struct table_node **p = bucket_of(t, node->key);

@@ -31,11 +31,8 @@ struct table {
 void table_add(struct table *t, struct table_node *node, uint64_t key);
 /* A node of that key; NULL: there is none. */
 struct table_node *table_find(const struct table *t, uint64_t key);
-<<<<<<< HEAD
-=======
 /* The next node of the same key; NULL: there is none. */
 struct table_node *table_next(const struct table_node *node);
->>>>>>> main
 /* One that is in it. */
 void table_remove(struct table *t, struct table_node *node);
 /* Frees the buckets: the table is empty then. */
