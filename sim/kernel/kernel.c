@@ -262,6 +262,7 @@ int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, 
 	if (!f)
 		return -ENOMEM;
 	f->dev = d;
+	numbers_init(&f->handles, 0, MAX_HANDLES, MAX_HANDLES / 2);
 	TAILQ_INIT(&f->events);
 	TAILQ_INIT(&f->objects);
 	TAILQ_INSERT_TAIL(&d->files, f, link);
@@ -362,7 +363,7 @@ void kernel_release(struct kfile *f)
 	}
 	TAILQ_REMOVE(&f->dev->files, f, link);
 	sysfs_update(f->dev, false);
-	free(f->handles);
+	numbers_free(&f->handles);
 	free(f);
 }
 

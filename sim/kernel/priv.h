@@ -9,6 +9,7 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
+#include "core/base/numbers.h"
 #include "hcasim_verbs.h"
 #include "kernel.h"
 
@@ -16,7 +17,8 @@
 #define MAX_PORTS     2
 #define MAX_GIDS      16
 #define MAX_DEVICES   16u
-#define UVERBS_MAJOR  231 /* the kernel's: Documentation/admin-guide/devices.txt */
+#define MAX_HANDLES   (1u << 24) /* of a file, those that rest included */
+#define UVERBS_MAJOR  231        /* the kernel's: Documentation/admin-guide/devices.txt */
 #define UVERBS_MINOR  192
 #define IFINDEX_FIRST 100 /* of the adapters' network interfaces, far from the host's own */
 
@@ -181,9 +183,7 @@ struct kfile {
 	struct evfile *default_async; /* the first async event file */
 	struct evfile_list events;
 	struct uobj_list objects; /* newest first */
-	struct uobj **handles;
-	uint32_t num_handles;
-	uint32_t free_from; /* every handle below is taken */
+	struct numbers handles;
 };
 
 struct kpath { /* what the sysfs tree is made of, newest first */

@@ -19,8 +19,6 @@
 
 #include "preload.h"
 
-#define RDMA_NETLINK_PROTOCOL 20 /* NETLINK_RDMA of <linux/netlink.h> */
-
 bool file_lookup(int fd, uint64_t *id, dev_t *rdev)
 {
 	struct sockaddr_un addr;
@@ -260,16 +258,6 @@ PRELOAD_API int close(int fd)
 	uint64_t file;
 
 	return file_lookup(fd, &file, NULL) ? close_synced(fd, file) : REAL(close)(fd);
-}
-
-PRELOAD_API int socket(int domain, int type, int protocol)
-{
-	/* libibverbs asks RDMA netlink first and would find the host's devices; it then walks sysfs. */
-	if (path_runtime() && domain == AF_NETLINK && protocol == RDMA_NETLINK_PROTOCOL) {
-		errno = EPROTONOSUPPORT;
-		return -1;
-	}
-	return REAL(socket)(domain, type, protocol);
 }
 
 /* ---- mmap -------------------------------------------------------------------------------------- */

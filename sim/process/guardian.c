@@ -11,10 +11,12 @@
 #include <sys/queue.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <rdma/ib_user_verbs.h>
 
+#include "core/base/table.h"
 #include "guardian.h"
 #include "will.h"
 
@@ -22,13 +24,27 @@
 #define EXECUTOR_MS        2 /* between looks for new work once the device is gone */
 #define LAST_WORDS_MS      4000 /* for a device process that was told to end: less than the launcher's patience */
 
+struct estate { /* memory that queues are in */
+	struct table_node node;
+	uint64_t ino, offset, size; /* in which file, and where */
+	void *mem;
+	unsigned int heirs;
+};
+
 struct heir { /* a CQ or a QP */
 	LIST_ENTRY(heir) link;
+	struct table_node node;
 	struct will_msg msg;
+	struct estate *estate;
 };
-LIST_HEAD(heirs, heir);
+
+struct heirs {
+	LIST_HEAD(, heir) all;
+	struct table by_number;
+};
 
 static struct heirs cqs, qps;
+static struct table estates;
 static int *pipes;
 static unsigned int num_pipes;
 
@@ -65,42 +81,113 @@ static void add_pipe(int fd)
 	pipes[num_pipes++] = fd;
 }
 
-static void add_heir(struct heirs *list, const struct will_msg *msg, int fd)
+static uint64_t key_of_estate(uint64_t ino, uint64_t offset)
 {
-	struct heir *h = malloc(sizeof(*h));
-	void *mem = mmap(NULL, msg->queue.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-			 (off_t)msg->file_offset);
+	return ino ^ offset; /* offsets are whole pages: two files seldom meet */
+}
 
+static struct estate *find_estate(uint64_t ino, const struct will_msg *msg)
+{
+	struct table_node *n = table_find(&estates, key_of_estate(ino, msg->file_offset));
+
+	for (; n; n = table_next(n)) {
+		struct estate *e = table_entry(n, struct estate, node);
+
+		if (e->ino == ino && e->offset == msg->file_offset && e->size == msg->queue.size)
+			return e;
+	}
+	return NULL;
+}
+
+static struct estate *map_estate(uint64_t ino, const struct will_msg *msg, int fd)
+{
+	struct estate *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->ino = ino;
+	e->offset = msg->file_offset;
+	e->size = msg->queue.size;
+	e->mem =
+		mmap(NULL, e->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)e->offset);
+	if (e->mem == MAP_FAILED) {
+		free(e);
+		return NULL;
+	}
+	table_add(&estates, &e->node, key_of_estate(ino, e->offset));
+	return e;
+}
+
+/* The memory that a queue is in, mapped once for all that are in it. */
+static struct estate *get_estate(const struct will_msg *msg, int fd)
+{
+	struct estate *e;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	e = find_estate(st.st_ino, msg);
+	if (!e)
+		e = map_estate(st.st_ino, msg, fd);
+	if (e)
+		e->heirs++;
+	return e;
+}
+
+static void put_estate(struct estate *e)
+{
+	if (--e->heirs)
+		return;
+	table_remove(&estates, &e->node);
+	munmap(e->mem, e->size);
+	free(e);
+}
+
+static uint64_t key_of_heir(uint64_t device, uint32_t number)
+{
+	return device +
+	       number; /* the address of a device's state: no other one is as near as numbers reach */
+}
+
+static void add_heir(struct heirs *heirs, const struct will_msg *msg, int fd)
+{
+	struct heir *h = calloc(1, sizeof(*h));
+
+	if (h)
+		h->estate = get_estate(msg, fd);
 	close(fd);
-	if (!h || mem == MAP_FAILED) {
-		if (mem != MAP_FAILED)
-			munmap(mem, msg->queue.size);
+	if (!h || !h->estate) {
 		free(h);
 		return;
 	}
 	h->msg = *msg;
-	h->msg.queue.mem = mem;
-	LIST_INSERT_HEAD(list, h, link);
+	h->msg.queue.mem = h->estate->mem;
+	table_add(&heirs->by_number, &h->node, key_of_heir(msg->device, msg->queue.number));
+	LIST_INSERT_HEAD(&heirs->all, h, link);
 }
 
-static struct heir *find_heir(struct heirs *list, uint64_t device, uint32_t number)
+static struct heir *find_heir(const struct heirs *heirs, uint64_t device, uint32_t number)
 {
-	struct heir *h;
+	struct table_node *n = table_find(&heirs->by_number, key_of_heir(device, number));
 
-	LIST_FOREACH(h, list, link)
-	if (h->msg.queue.number == number && h->msg.device == device)
-		return h;
+	for (; n; n = table_next(n)) {
+		struct heir *h = table_entry(n, struct heir, node);
+
+		if (h->msg.queue.number == number && h->msg.device == device)
+			return h;
+	}
 	return NULL;
 }
 
-static void drop_heir(struct heirs *list, const struct will_msg *msg)
+static void drop_heir(struct heirs *heirs, const struct will_msg *msg)
 {
-	struct heir *h = find_heir(list, msg->device, msg->queue.number);
+	struct heir *h = find_heir(heirs, msg->device, msg->queue.number);
 
 	if (!h)
 		return;
+	table_remove(&heirs->by_number, &h->node);
 	LIST_REMOVE(h, link);
-	munmap(h->msg.queue.mem, h->msg.queue.size);
+	put_estate(h->estate);
 	free(h);
 }
 
@@ -165,7 +252,7 @@ static void flush_all(void)
 {
 	struct heir *qp;
 
-	LIST_FOREACH(qp, &qps, link)
+	LIST_FOREACH(qp, &qps.all, link)
 	{
 		struct drv_remains *queue = &qp->msg.queue;
 

@@ -150,7 +150,7 @@ static void not_read(void)
 
 static struct uobj *obj(uint32_t handle)
 {
-	return w.f->handles[handle];
+	return numbers_find(&w.f->handles, handle);
 }
 
 /* Events of two CQs on one channel, some read: only the destroyed CQ's are taken back. */
