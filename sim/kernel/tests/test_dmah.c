@@ -113,7 +113,7 @@ static void kinds_of_memory(void)
 	CHECK_ERR(ioc_run(i), -EINVAL); /* both */
 	i = reg_mr_ioc(dmah, U(w.arena), 4096, 0);
 	i->attrs[4] = i->attrs[--i->hdr.num_attrs]; /* no address: it is the fifth */
-	CHECK_ERR(ioc_run(i), -EINVAL); /* neither */
+	CHECK_ERR(ioc_run(i), -EINVAL);             /* neither */
 	file_close();
 }
 
