@@ -3,12 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-<<<<<<< HEAD
-#include <sched.h>
-	== == ==
-	=
 #include <linux/fs.h>
-		>>>>>>> main
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +17,7 @@
 
 #define MAX_PIECES 1024 /* IOV_MAX */
 
-		typedef ssize_t
-		transfer_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long,
+typedef ssize_t transfer_fn(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long,
 			    unsigned long);
 
 static int fault_of(int err)
