@@ -103,6 +103,7 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 	hcasim_table_free(&ctx->qps);
 	hcasim_table_free(&ctx->srqs);
 	pthread_mutex_destroy(&ctx->table_lock);
+	pthread_mutex_destroy(&ctx->chunk_lock);
 	if (ctx->clock_page)
 		munmap(ctx->clock_page, HCASIM_UAR_PAGE_SIZE);
 	hcasim_unmap_uar(&ctx->uar);
@@ -190,6 +191,7 @@ static int start_context(struct hcasim_context *ctx, const struct hcasim_alloc_u
 	ctx->max_tso_hdr = resp->max_tso_hdr;
 	ctx->td_uars_free = resp->td_uars < 64 ? (1ull << resp->td_uars) - 1 : UINT64_MAX;
 	pthread_mutex_init(&ctx->table_lock, NULL);
+	pthread_mutex_init(&ctx->chunk_lock, NULL);
 	hcasim_init_ops(ctx);
 	verbs_set_ops(&ctx->ibv_ctx, &hcasim_ctx_ops);
 	return 0;

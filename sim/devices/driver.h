@@ -44,11 +44,11 @@ struct drv_mmap {
  * driver fills it in when it makes the queue; who is left then maps the memory, and lets the driver at it.
  */
 struct drv_remains {
-	uint64_t mmap_offset, size; /* of the device file; size 0: no memory */
+	uint64_t mmap_offset, size; /* of the device file, and other queues' as well; size 0: no memory */
 	uint32_t number;            /* CQN or QPN */
 	uint32_t send_cqn, recv_cqn;
-	uint64_t record, sq, rq; /* offsets in the memory */
-	uint32_t entries;        /* CQ */
+	uint64_t record, ring, sq, rq; /* offsets in the memory; ring: CQ */
+	uint32_t entries;              /* CQ */
 	uint32_t sq_wqebb, rq_wqes;
 	uint8_t *mem;
 	bool looked; /* the driver has looked where to begin: flushed up to here */

@@ -18,6 +18,7 @@
 #define PHYS_DISABLED 3
 #define ETHERNET      2
 #define ATOMIC_HCA    1
+#define PD_NUMBERS    (1u << 24)
 #define MAX_MSG       (1u << 31) /* IBTA 9.8.1.1.1 */
 
 /* IBTA PortInfo LinkSpeedActive (and its extensions) of four lanes that make `rate` Mb/s or more. */
@@ -50,6 +51,9 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	n->dev = dev;
 	n->up = up;
 	dev->priv = n;
+	numbers_init(&n->uars, 1, HCASIM_UAR_PAGES, HCASIM_UAR_PAGES - 1); /* page 0 is the driver's own */
+	numbers_init(&n->pds, 0, PD_NUMBERS, NATIVE_MAX_PD);
+	STAILQ_INIT(&n->dead);
 	ret = native_eqs_create(n);
 	for (unsigned int p = 1; !ret && p <= dev->cfg->num_ports; p++)
 		ret = hca_port_set(dev->hca, p, true, port_mtu(dev));
@@ -67,6 +71,11 @@ static void remove_device(struct drv_device *dev)
 
 	native_eqs_destroy(n);
 	native_mem_reap(n, true);
+	numbers_free(&n->uars);
+	numbers_free(&n->pds);
+	free(n->cqs.obj);
+	free(n->qps.obj);
+	free(n->srqs.obj);
 	free(n);
 	dev->priv = NULL;
 }
@@ -164,14 +173,11 @@ static int alloc_pd(struct drv_pd *base, struct drv_udata *u)
 	struct native_dev *n = native_dev(base->ctx->dev);
 	struct native_pd *pd = (struct native_pd *)base;
 	struct hcasim_alloc_pd_resp resp = {0};
+	int ret;
 
-	if (n->num_pds == NATIVE_MAX_PD)
-		return -ENOMEM;
-	while (n->pd_used[n->next_pd % NATIVE_MAX_PD])
-		n->next_pd++;
-	pd->pdn = n->next_pd++ % NATIVE_MAX_PD;
-	n->pd_used[pd->pdn] = 1;
-	n->num_pds++;
+	ret = numbers_add(&n->pds, pd, &pd->pdn);
+	if (ret)
+		return ret;
 	resp.pdn = pd->pdn;
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
@@ -185,10 +191,7 @@ static int query_pd(struct drv_pd *pd, struct drv_udata *u)
 
 static void dealloc_pd(struct drv_pd *base)
 {
-	struct native_dev *n = native_dev(base->ctx->dev);
-
-	n->pd_used[((struct native_pd *)base)->pdn] = 0;
-	n->num_pds--;
+	numbers_remove(&native_dev(base->ctx->dev)->pds, ((struct native_pd *)base)->pdn);
 }
 
 uint32_t native_pdn(const struct drv_pd *pd)

@@ -124,6 +124,7 @@ uint32_t required_mask(uint8_t type, unsigned int from, unsigned int to);
 #define CHECK(expr) CHECK_ERR(!!(expr), 1)
 
 void add_object_suite(void);
+void add_growth_suite(void);
 void add_ioctl_suite(void);
 void add_write_suite(void);
 void add_state_suite(void);

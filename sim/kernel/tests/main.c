@@ -8,6 +8,7 @@ int main(void)
 	if (CU_initialize_registry())
 		return 1;
 	add_object_suite();
+	add_growth_suite();
 	add_ioctl_suite();
 	add_write_suite();
 	add_state_suite();
