@@ -227,6 +227,11 @@ struct hcasim_qp {
 	struct hcasim_rq rq;
 };
 
+struct hcasim_wq { /* the receiving half of a QP: completions name it by a number of theirs */
+	struct ibv_wq ibv_wq;
+	struct hcasim_qp qp; /* of it: rq, chunk, record, ctx, pd */
+};
+
 #define HCASIM_TO(name, type, member, ibtype)                                                                \
 	static inline struct type *to_h##name(struct ibtype *p)                                              \
 	{                                                                                                    \
@@ -242,6 +247,7 @@ HCASIM_TO(cq_ex, hcasim_cq, vcq.cq_ex, ibv_cq_ex)
 HCASIM_TO(xrcd, hcasim_xrcd, vxrcd.xrcd, ibv_xrcd)
 HCASIM_TO(srq, hcasim_srq, vsrq.srq, ibv_srq)
 HCASIM_TO(qp, hcasim_qp, vqp.qp, ibv_qp)
+HCASIM_TO(wq, hcasim_wq, ibv_wq, ibv_wq)
 HCASIM_TO(qp_ex, hcasim_qp, vqp.qp_ex, ibv_qp_ex)
 
 /* What a verb returns; programs look at errno, too, where a system call that failed has left it. */
@@ -373,6 +379,22 @@ int hcasim_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mas
 int hcasim_destroy_qp(struct ibv_qp *ibqp);
 struct ibv_qp *hcasim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *attr);
 
+void hcasim_plan_rq(const struct ibv_qp_cap *cap, struct hcasim_create_qp_req *req);
+int hcasim_alloc_queues(struct hcasim_qp *qp, const struct ibv_qp_init_attr_ex *attr,
+			const struct hcasim_create_qp_req *req);
+void hcasim_free_queues(struct hcasim_qp *qp);
+int hcasim_map_rings(struct hcasim_qp *qp, const struct hcasim_create_qp_resp *resp);
+
+/* wq.c */
+struct ibv_wq *hcasim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_attr *attr);
+int hcasim_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr);
+int hcasim_destroy_wq(struct ibv_wq *ibwq);
+struct ibv_rwq_ind_table *hcasim_create_rwq_ind_table(struct ibv_context *ibctx,
+						      struct ibv_rwq_ind_table_init_attr *attr);
+int hcasim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
+/* A QP without queues. NULL and errno. */
+struct hcasim_qp *hcasim_create_rss(struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr);
+
 /* xrcd.c */
 struct ibv_xrcd *hcasim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_init_attr *attr);
 int hcasim_close_xrcd(struct ibv_xrcd *ibxrcd);
@@ -403,6 +425,8 @@ int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 /* Fills `rqe` of `stride` bytes. */
 void hcasim_write_rqe(struct hcasim_rqe *rqe, uint32_t stride, uint16_t index, uint16_t tag,
 		      const struct ibv_recv_wr *wr);
+/* `reset`: the queue takes none. */
+int hcasim_post_to_rq(struct hcasim_qp *qp, bool reset, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 /* Makes an extended QP of it. */
 void hcasim_qp_fill_wr_ops(struct hcasim_qp *qp);

@@ -17,6 +17,7 @@
 #define _STRUCT_hcasim_create_srq_req      _STRUCT_empty
 #define _STRUCT_hcasim_create_srq_resp     _STRUCT_empty
 #define _STRUCT_hcasim_create_qp_req       _STRUCT_empty
+#define _STRUCT_hcasim_create_rss_qp_req   _STRUCT_empty
 #define _STRUCT_hcasim_create_qp_resp      _STRUCT_empty
 #define _STRUCT_hcasim_create_ah_resp      _STRUCT_empty
 
@@ -37,6 +38,9 @@ DECLARE_DRV_CMD(hcasim_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_XSRQ, hcasim_cre
 		hcasim_create_srq_resp);
 DECLARE_DRV_CMD(hcasim_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP, hcasim_create_qp_req,
 		hcasim_create_qp_resp);
+DECLARE_DRV_CMD(hcasim_cmd_create_wq, IB_USER_VERBS_EX_CMD_CREATE_WQ, hcasim_create_qp_req,
+		hcasim_create_qp_resp);
+DECLARE_DRV_CMD(hcasim_cmd_create_rss_qp, IB_USER_VERBS_EX_CMD_CREATE_QP, hcasim_create_rss_qp_req, empty);
 DECLARE_DRV_CMD(hcasim_cmd_create_ah, IB_USER_VERBS_CMD_CREATE_AH, empty, hcasim_create_ah_resp);
 
 #endif

@@ -134,6 +134,15 @@ static void grant_inline(const struct hcasim_context *ctx, uint8_t qp_type, uint
 		cap->max_inline_data = room < ctx->max_inline ? room : ctx->max_inline;
 }
 
+void hcasim_plan_rq(const struct ibv_qp_cap *cap, struct hcasim_create_qp_req *req)
+{
+	req->rq_wqe_count = roundup_pow_of_two(cap->max_recv_wr);
+	/* At least one SGE of room: IBTA lets a receive be posted with none. */
+	req->rq_stride =
+		roundup_pow_of_two(sizeof(struct hcasim_rqe) + (cap->max_recv_sge ? cap->max_recv_sge : 1) *
+								       sizeof(struct hcasim_seg_data));
+}
+
 /* Sizes of both rings, from the capabilities. */
 static int plan_rings(const struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr,
 		      struct hcasim_create_qp_req *req)
@@ -148,17 +157,12 @@ static int plan_rings(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 			return EINVAL;
 		grant_inline(ctx, attr->qp_type, bbs, cap);
 	}
-	if (cap->max_recv_wr) {
-		req->rq_wqe_count = roundup_pow_of_two(cap->max_recv_wr);
-		/* At least one SGE of room: IBTA lets a receive be posted with none. */
-		req->rq_stride = roundup_pow_of_two(sizeof(struct hcasim_rqe) +
-						    (cap->max_recv_sge ? cap->max_recv_sge : 1) *
-							    sizeof(struct hcasim_seg_data));
-	}
+	if (cap->max_recv_wr)
+		hcasim_plan_rq(cap, req);
 	return 0;
 }
 
-static int alloc_queues(struct hcasim_qp *qp, const struct ibv_qp_init_attr_ex *attr,
+int hcasim_alloc_queues(struct hcasim_qp *qp, const struct ibv_qp_init_attr_ex *attr,
 			const struct hcasim_create_qp_req *req)
 {
 	struct hcasim_sq *sq = &qp->sq;
@@ -193,7 +197,7 @@ static int alloc_queues(struct hcasim_qp *qp, const struct ibv_qp_init_attr_ex *
 	return 0;
 }
 
-static void free_queues(struct hcasim_qp *qp)
+void hcasim_free_queues(struct hcasim_qp *qp)
 {
 	pthread_mutex_destroy(&qp->sq.lock);
 	pthread_spin_destroy(&qp->rq.lock);
@@ -211,7 +215,7 @@ static void take_limits(struct hcasim_qp *qp, const struct ibv_qp_cap *cap)
 	qp->rq.max_sge = cap->max_recv_sge;
 }
 
-static int map_rings(struct hcasim_qp *qp, const struct hcasim_create_qp_resp *resp)
+int hcasim_map_rings(struct hcasim_qp *qp, const struct hcasim_create_qp_resp *resp)
 {
 	int err;
 
@@ -239,7 +243,7 @@ static int create_in_device(struct hcasim_qp *qp, struct ibv_qp_init_attr_ex *at
 		return err;
 	attr->cap = known.cap;
 	take_limits(qp, &attr->cap);
-	err = map_rings(qp, &resp.drv_payload);
+	err = hcasim_map_rings(qp, &resp.drv_payload);
 	if (!err) {
 		pthread_mutex_lock(&ctx->table_lock);
 		err = hcasim_table_insert(&ctx->qps, qp->vqp.qp.qp_num, qp);
@@ -307,6 +311,8 @@ static struct hcasim_qp *create(struct hcasim_context *ctx, struct ibv_qp_init_a
 
 	if (attr->qp_type == IBV_QPT_XRC_RECV)
 		return create_xrc_recv(ctx, attr);
+	if (attr->comp_mask & (IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH))
+		return hcasim_create_rss(ctx, attr);
 	err = check_attr(ctx, attr);
 	if (!err)
 		err = plan_rings(ctx, attr, &cmd.drv_payload);
@@ -321,7 +327,7 @@ static struct hcasim_qp *create(struct hcasim_context *ctx, struct ibv_qp_init_a
 	qp->pd = to_hpd(attr->pd);
 	qp->uar = qp->pd->td ? qp->pd->td->uar : &ctx->uar;
 	cmd.drv_payload.uar_index = qp->uar->index;
-	err = alloc_queues(qp, attr, &cmd.drv_payload);
+	err = hcasim_alloc_queues(qp, attr, &cmd.drv_payload);
 	if (err)
 		goto err_out;
 	err = create_in_device(qp, attr, &cmd);
@@ -331,7 +337,7 @@ static struct hcasim_qp *create(struct hcasim_context *ctx, struct ibv_qp_init_a
 	return qp;
 
 err_queues:
-	free_queues(qp);
+	hcasim_free_queues(qp);
 err_out:
 	free(qp);
 	errno = err;
@@ -445,7 +451,7 @@ int hcasim_destroy_qp(struct ibv_qp *ibqp)
 	struct hcasim_context *ctx = qp->ctx;
 	int err;
 
-	if (!qp->record) { /* XRC_RECV */
+	if (!qp->record) { /* XRC_RECV, or over an indirection table */
 		err = ibv_cmd_destroy_qp(ibqp);
 		if (!err)
 			free(qp);
@@ -465,7 +471,7 @@ int hcasim_destroy_qp(struct ibv_qp *ibqp)
 	pthread_mutex_unlock(&ctx->table_lock);
 
 	hcasim_chunk_put(ctx, qp->chunk);
-	free_queues(qp);
+	hcasim_free_queues(qp);
 	hcasim_pd_put(qp->pd);
 	free(qp);
 	return 0;

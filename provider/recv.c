@@ -40,14 +40,13 @@ static int post_one(struct hcasim_rq *rq, const struct ibv_recv_wr *wr)
 	return 0;
 }
 
-int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+int hcasim_post_to_rq(struct hcasim_qp *qp, bool reset, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	struct hcasim_qp *qp = to_hqp(ibqp);
 	struct hcasim_rq *rq = &qp->rq;
 	int err = 0;
 
 	/* IBTA 10.3.1: receives may be posted in every state but RESET. */
-	if (ibqp->state == IBV_QPS_RESET || !rq->count) {
+	if (reset || !rq->count) {
 		*bad_wr = wr;
 		return hcasim_error(EINVAL);
 	}
@@ -66,4 +65,9 @@ int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_rec
 	if (rq->locking)
 		pthread_spin_unlock(&rq->lock);
 	return hcasim_error(err);
+}
+
+int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	return hcasim_post_to_rq(to_hqp(ibqp), ibqp->state == IBV_QPS_RESET, wr, bad_wr);
 }

@@ -299,6 +299,7 @@ int hca_srq_arm(struct hca *hca, uint32_t srqn, uint32_t limit);
 int hca_srq_query(struct hca *hca, uint32_t srqn, uint32_t *limit);
 int hca_srq_destroy(struct hca *hca, uint32_t srqn);
 
+#define HCA_RSS_KEY 40 /* bytes: HCASIM_RSS_KEY_SIZE */
 struct hca_qp_attr_create {
 	uint8_t type; /* HCASIM_QPT_* */
 	uint32_t pdn;
@@ -312,6 +313,15 @@ struct hca_qp_attr_create {
 	uint32_t max_send_sge, max_recv_sge;
 	uint32_t max_send_wr, max_recv_wr;
 	uint32_t uar_page; /* doorbells from other pages are dropped */
+	bool wq; /* RAW_PACKET: a work queue, which has the receive queue and nothing else; hca_wq_modify() has its states */
+	const struct hca_rss *rss; /* RAW_PACKET: no queues of its own; NULL: none */
+};
+/* Receive side scaling: a frame goes to the work queue whose place in the table its hash names. */
+struct hca_rss {
+	uint8_t log_size;    /* of the table */
+	const uint32_t *wqn; /* the table; it may name a work queue more than once */
+	uint32_t fields;     /* HCASIM_RSS_FIELD_*; 0: one entry, no hash */
+	uint8_t key[HCA_RSS_KEY];
 };
 int hca_qp_create(struct hca *hca, const struct hca_qp_attr_create *attr, uint32_t *qpn);
 
@@ -347,8 +357,12 @@ struct hca_qp_attr {
 /* `mask` says which members count. The caller has checked that the transition is legal. */
 int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr, uint32_t mask);
 int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr);
-/* After this returns, no DMA of the QP is issued any more and its number may be used again. */
+/* -EBUSY: a work queue that a table names. After this returns, no DMA of the QP is issued any more and its number may be used again. */
 int hca_qp_destroy(struct hca *hca, uint32_t qpn);
+
+/* Of a work queue, numbered as enum ibv_wq_state. -EINVAL: there is no such transition: RESET to ERR, ERR to RDY. */
+enum hca_wq_state { HCA_WQ_RESET, HCA_WQ_RDY, HCA_WQ_ERR };
+int hca_wq_modify(struct hca *hca, uint32_t wqn, enum hca_wq_state state);
 
 /*
  * Flow steering: what RAW_PACKET QPs receive. Kinds are numbered as enum ibv_flow_attr_type. A normal

@@ -24,7 +24,12 @@ static bool queues_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
 	case HCASIM_QPT_RC:
 	case HCASIM_QPT_UC:
 	case HCASIM_QPT_UD:
+		return cq_find(hca, c->send_cqn) && cq_find(hca, c->recv_cqn);
 	case HCASIM_QPT_RAW_PACKET:
+		if (c->rss)
+			return !c->sq.entries && !c->rq.entries && !c->srqn && rss_ok(hca, c->rss);
+		if (c->wq)
+			return cq_find(hca, c->recv_cqn) && !c->sq.entries && c->rq.entries && !c->srqn;
 		return cq_find(hca, c->send_cqn) && cq_find(hca, c->recv_cqn);
 	case HCASIM_QPT_XRC_SEND:
 		return cq_find(hca, c->send_cqn) && !c->srqn && !c->rq.entries;
@@ -108,7 +113,8 @@ int hca_qp_create(struct hca *hca, const struct hca_qp_attr_create *attr, uint32
 	qp = qp_new(hca, attr);
 	if (!qp)
 		return -ENOMEM;
-	if (numbers_add(&hca->qp, qp, &qp->qpn)) {
+	if ((attr->rss && rss_set(hca, qp, attr->rss)) || numbers_add(&hca->qp, qp, &qp->qpn)) {
+		rss_drop(hca, qp);
 		qp_put(hca, qp);
 		return -ENOMEM;
 	}
@@ -125,6 +131,8 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 
 	if (!qp)
 		return -EINVAL;
+	if (qp->rss_tables && !hca->dying)
+		return -EBUSY;
 	qp_clear(hca, qp);
 	qp_update(hca, qp); /* in RESET: off all lists */
 	window_qp_gone(hca, qp);
@@ -132,6 +140,7 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	flow_forget(hca, qp);
 	event_cancel(hca, &qp->ev);
 	detach(qp);
+	rss_drop(hca, qp);
 	numbers_remove(&hca->qp, qpn);
 	qp_put(hca, qp);
 	hca_announce(hca);

@@ -135,3 +135,21 @@ int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr)
 	attr->max_inline = qp->c.max_inline;
 	return 0;
 }
+
+/* A work queue is the receiving half of a QP: RDY is where it takes frames. */
+int hca_wq_modify(struct hca *hca, uint32_t wqn, enum hca_wq_state state)
+{
+	static const uint8_t as_qp[] = {
+		[HCA_WQ_RESET] = HCASIM_QPS_RESET, [HCA_WQ_RDY] = HCASIM_QPS_RTR, [HCA_WQ_ERR] = HCASIM_QPS_ERR};
+	const struct qp *wq = qp_find(hca, wqn);
+	struct hca_qp_attr attr = {0};
+
+	if (!wq || !wq->c.wq || (unsigned int)state > HCA_WQ_ERR)
+		return -EINVAL;
+	attr.state = as_qp[state];
+	if (wq->a.state == attr.state)
+		return 0;
+	if (state != HCA_WQ_RESET && wq->a.state != (state == HCA_WQ_RDY ? HCASIM_QPS_RESET : HCASIM_QPS_RTR))
+		return -EINVAL;
+	return hca_qp_modify(hca, wqn, &attr, HCASIM_QP_ATTR_STATE);
+}

@@ -80,12 +80,20 @@ struct drv_srq {
 	struct drv_pd *pd;
 	uint32_t srqn;
 };
-struct drv_qp {
+struct drv_qp { /* or a work queue */
 	struct drv_device *dev;
+	bool wq;
+	bool rss; /* it has no queues and no states: its frames go to work queues */
 	struct drv_pd *pd; /* NULL: XRC_RECV, whose keys are of its SRQs' domains */
 	uint32_t qpn;
 	uint8_t type, state, port;
 	struct drv_remains remains;
+};
+struct drv_rwq_table {
+	struct drv_device *dev;
+	uint32_t number;
+	uint8_t log_size;
+	uint32_t *wqn; /* sim/kernel's: the numbers of its work queues */
 };
 struct drv_dm {
 	struct drv_ucontext *ctx;
@@ -132,6 +140,7 @@ struct drv_qp_init {
 	bool sq_sig_all;
 	uint32_t create_flags;
 	uint32_t source_qpn;
+	struct drv_rwq_table *table; /* RSS; NULL: none */
 };
 
 /* Upcalls that the driver makes when its event queue says so. */
@@ -217,6 +226,13 @@ struct drv_ops {
 			 struct drv_udata *u);
 	int (*query_qp)(struct drv_qp *qp, struct hca_qp_attr *attr);
 	int (*destroy_qp)(struct drv_qp *qp);
+	/* Work queues: struct drv_qp with `wq`, and of drv_qp_init what receives ask for; destroy_qp takes them, too.
+	 * States are numbered as enum ibv_wq_state. NULL: none. */
+	int (*create_wq)(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata *u);
+	int (*modify_wq)(struct drv_qp *wq, uint32_t cur_state, uint32_t state);
+	/* Indirection tables. NULL: none. */
+	int (*create_rwq_table)(struct drv_rwq_table *table);
+	void (*destroy_rwq_table)(struct drv_rwq_table *table);
 	/* av->dmac is already resolved */
 	int (*create_ah)(struct drv_ah *ah, const struct hca_av *av, struct drv_udata *u);
 	int (*destroy_ah)(struct drv_ah *ah);

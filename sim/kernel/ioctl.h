@@ -129,6 +129,8 @@ int m_cq_create(struct call *c);
 int m_cq_destroy(struct call *c);
 int m_srq_create(struct call *c);
 int m_srq_destroy(struct call *c);
+int m_wq_create(struct call *c);
+int m_wq_destroy(struct call *c);
 int m_qp_create(struct call *c);
 int m_qp_destroy(struct call *c);
 

@@ -29,7 +29,7 @@ static void upcall_async_qp(struct drv_qp *qp, uint32_t event)
 {
 	struct uobj *u = drv_uobj(qp);
 
-	if (!u->qp.shared) {
+	if (qp->wq || !u->qp.shared) {
 		evfile_push_async(u->async, u, u->user_handle, event);
 		return;
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The table of ioctl methods. Objects that this driver has no functions for
- * (WQ, counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
+ * (counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
  */
 #include "ioctl.h"
 #include "newer_abi.h"
@@ -171,6 +171,27 @@ static const struct attr_spec srq_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_SRQ_HANDLE, OBJ(SRQ), ACCESS_DESTROY, M_),
 	OUT(UVERBS_ATTR_DESTROY_SRQ_RESP, sizeof(struct ib_uverbs_destroy_srq_resp), M_),
 };
+static const struct attr_spec wq_create[] = {
+	IDR(UVERBS_ATTR_CREATE_WQ_HANDLE, OBJ(WQ), ACCESS_NEW, M_),
+	IDR(UVERBS_ATTR_CREATE_WQ_PD_HANDLE, OBJ(PD), ACCESS_READ, M_),
+	CONST_IN(UVERBS_ATTR_CREATE_WQ_TYPE, M_),
+	IN(UVERBS_ATTR_CREATE_WQ_USER_HANDLE, sizeof(uint64_t), M_),
+	IN(UVERBS_ATTR_CREATE_WQ_MAX_WR, sizeof(uint32_t), M_),
+	IN(UVERBS_ATTR_CREATE_WQ_MAX_SGE, sizeof(uint32_t), M_),
+	FLAGS_IN(UVERBS_ATTR_CREATE_WQ_FLAGS, M_),
+	IDR(UVERBS_ATTR_CREATE_WQ_CQ_HANDLE, OBJ(CQ), ACCESS_READ, M_),
+	FD(UVERBS_ATTR_CREATE_WQ_EVENT_FD, OBJ(ASYNC_EVENT), ACCESS_READ, O_),
+	OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, sizeof(uint32_t), M_),
+	OUT(UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, sizeof(uint32_t), M_),
+	OUT(UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, sizeof(uint32_t), O_),
+	UHW,
+};
+static const struct attr_spec wq_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_WQ_HANDLE, OBJ(WQ), ACCESS_DESTROY, M_),
+	OUT(UVERBS_ATTR_DESTROY_WQ_RESP, sizeof(uint32_t), M_),
+};
+static const struct attr_spec rwq_table_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE, OBJ(RWQ_IND_TBL), ACCESS_DESTROY, M_)};
 static const struct attr_spec qp_create[] = {
 	IDR(UVERBS_ATTR_CREATE_QP_HANDLE, OBJ(QP), ACCESS_NEW, M_),
 	IDR(UVERBS_ATTR_CREATE_QP_XRCD_HANDLE, OBJ(XRCD), ACCESS_READ, O_),
@@ -226,6 +247,9 @@ static const struct method methods[] = {
 	METHOD(OBJ(XRCD), UVERBS_METHOD_XRCD_DESTROY, m_destroyed, xrcd_destroy),
 	METHOD(OBJ(SRQ), UVERBS_METHOD_SRQ_CREATE, m_srq_create, srq_create),
 	METHOD(OBJ(SRQ), UVERBS_METHOD_SRQ_DESTROY, m_srq_destroy, srq_destroy),
+	METHOD(OBJ(WQ), UVERBS_METHOD_WQ_CREATE, m_wq_create, wq_create),
+	METHOD(OBJ(WQ), UVERBS_METHOD_WQ_DESTROY, m_wq_destroy, wq_destroy),
+	METHOD(OBJ(RWQ_IND_TBL), UVERBS_METHOD_RWQ_IND_TBL_DESTROY, m_destroyed, rwq_table_destroy),
 	METHOD(OBJ(QP), UVERBS_METHOD_QP_CREATE, m_qp_create, qp_create),
 	METHOD(OBJ(QP), UVERBS_METHOD_QP_DESTROY, m_qp_destroy, qp_destroy),
 	METHOD(OBJ(FLOW), UVERBS_METHOD_FLOW_DESTROY, m_destroyed, flow_destroy),

@@ -126,6 +126,8 @@ struct uobj {
 			bool xrc;
 		} srq;
 		struct xrcd *xrcd;
+		uint32_t wq_state; /* enum ibv_wq_state, as modified */
+		struct uobj **table; /* of work queues, which it uses */
 	};
 };
 TAILQ_HEAD(uobj_list, uobj);
@@ -375,6 +377,11 @@ int cmd_query_qp(struct call *c);
 int cmd_modify_qp(struct call *c);
 int cmd_ex_modify_qp(struct call *c);
 int cmd_destroy_qp(struct call *c);
+int cmd_ex_create_wq(struct call *c);
+int cmd_ex_modify_wq(struct call *c);
+int cmd_ex_destroy_wq(struct call *c);
+int cmd_ex_create_rwq_table(struct call *c);
+int cmd_ex_destroy_rwq_table(struct call *c);
 int cmd_attach_mcast(struct call *c);
 int cmd_detach_mcast(struct call *c);
 int cmd_ex_create_flow(struct call *c);
@@ -399,6 +406,11 @@ int verbs_create_cq(struct call *c, struct uobj *u, uint32_t cqe, uint32_t vecto
 		    struct evfile *comp, struct evfile *async);
 int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd,
 		    struct uobj *scq, struct uobj *rcq, struct uobj *srq, struct evfile *async);
+/* A QP over an indirection table. */
+int verbs_create_rss(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd,
+		     struct uobj *table, struct evfile *async);
+/* The table names its work queues no more. */
+void rwq_table_forget(struct uobj *u);
 int verbs_create_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *xrcd,
 			  struct evfile *async);
 /* One handle less; the last one takes the QP with it. */

@@ -80,6 +80,18 @@ static int check_type(unsigned int type)
 	}
 }
 
+/* A QP over a table has no receives of its own; whether it may send is the driver's matter. */
+static int create_over_table(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_qp *cmd,
+			     struct drv_qp_init *init)
+{
+	struct uobj *table = uobj_get(c->f, UVERBS_OBJECT_RWQ_IND_TBL, cmd->rwq_ind_tbl_handle);
+	struct uobj *pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle);
+
+	if (!table || !pd || cmd->max_recv_wr || cmd->max_recv_sge || cmd->is_srq)
+		return -EINVAL;
+	return verbs_create_rss(c, u, init, pd, table, NULL);
+}
+
 /* What a QP with queues is made of. */
 static int create_own(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_qp *cmd,
 		      struct drv_qp_init *init)
@@ -125,10 +137,11 @@ static int create_qp(struct call *c, const struct ib_uverbs_ex_create_qp *cmd,
 	if (ret)
 		return ret;
 	u->user_handle = cmd->user_handle;
-	/* No driver function makes an indirection table: no handle names one. */
-	if ((cmd->comp_mask & IB_UVERBS_CREATE_QP_MASK_IND_TABLE) || (cmd->create_flags & ~EX_CREATE_FLAGS))
+	if (cmd->create_flags & ~EX_CREATE_FLAGS)
 		return -EINVAL;
-	if (target) {
+	if (cmd->comp_mask & IB_UVERBS_CREATE_QP_MASK_IND_TABLE) {
+		ret = target ? -EINVAL : create_over_table(c, u, cmd, &init);
+	} else if (target) {
 		xrcd = uobj_get(c->f, UVERBS_OBJECT_XRCD, cmd->pd_handle);
 		ret = xrcd ? verbs_create_xrc_recv(c, u, &init, xrcd, NULL) : -EINVAL;
 	} else {
@@ -290,9 +303,18 @@ static int make_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *ini
 static int make_own(struct call *c, struct uobj *u, struct drv_qp_init *init, struct evfile *async)
 {
 	const struct attr_val *srq = attr_get(c, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
+	const struct attr_val *table = attr_get(c, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE);
 	struct uobj *pd, *scq, *rcq;
 	int ret;
 
+	if (table) {
+		const struct attr_val *p = attr_get(c, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
+
+		if (check_type(init->type) || srq || attr_get(c, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE) ||
+		    init->max_recv_wr || init->max_recv_sge)
+			return -EINVAL;
+		return p ? verbs_create_rss(c, u, init, p->obj, table->obj, async) : -ENOENT;
+	}
 	ret = get_parts(c, init->type, &pd, &scq, &rcq);
 	if (ret)
 		return ret;

@@ -90,6 +90,8 @@ static void uobj_free(struct uobj *u)
 {
 	if (u->type == UVERBS_OBJECT_XRCD)
 		xrcd_put(u);
+	if (u->type == UVERBS_OBJECT_RWQ_IND_TBL)
+		rwq_table_forget(u);
 	numbers_remove(&u->file->handles, u->handle);
 	if (u->listed)
 		TAILQ_REMOVE(&u->file->objects, u, link);
@@ -127,6 +129,11 @@ static int destroy_hw(struct uobj *u)
 		if (u->qp.shared)
 			return xrc_qp_drop(u);
 		return ops->destroy_qp(u->drv);
+	case UVERBS_OBJECT_WQ:
+		return ops->destroy_qp(u->drv);
+	case UVERBS_OBJECT_RWQ_IND_TBL:
+		ops->destroy_rwq_table(u->drv);
+		return 0;
 	case UVERBS_OBJECT_MW:
 		return ops->dealloc_mw(u->drv);
 	case UVERBS_OBJECT_FLOW:

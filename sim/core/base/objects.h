@@ -380,8 +380,16 @@ struct resp {
 	uint32_t saved_pos;
 };
 
+struct rss { /* of a QP that receives into work queues */
+	uint32_t fields, size;
+	uint8_t key[HCA_RSS_KEY];
+	struct qp *wq[]; /* a reference each */
+};
+
 struct qp {
 	uint32_t qpn, epoch, refs;
+	struct rss *rss;     /* NULL: the QP has queues of its own */
+	uint32_t rss_tables; /* work queue: entries that name it */
 	bool dead;
 	struct hca_qp_attr_create c;
 	struct hca_qp_attr a;

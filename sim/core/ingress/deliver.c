@@ -118,7 +118,8 @@ bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw
 {
 	struct rxwork *copy = NULL;
 
-	if (!rx_state_takes(qp, true) || qp->a.port != w->port || (!raw && !multicast_ok(w)))
+	/* a work queue has no port of its own */
+	if (!rx_state_takes(qp, true) || (!qp->c.wq && qp->a.port != w->port) || (!raw && !multicast_ok(w)))
 		return false;
 	/* the frame itself still counts, though it goes soon */
 	if (hca->rx_count < 2 * hca->rx_depth)

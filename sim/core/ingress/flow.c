@@ -36,7 +36,7 @@ int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t 
 	struct qp *qp = qp_find(hca, attr->qpn);
 	struct flow *f, **at = &hca->flows;
 
-	if (!qp || qp->c.type != HCASIM_QPT_RAW_PACKET || !attr_ok(hca, attr))
+	if (!qp || qp->c.type != HCASIM_QPT_RAW_PACKET || qp->c.wq || !attr_ok(hca, attr))
 		return -EINVAL;
 	f = calloc(1, sizeof(*f));
 	if (!f)
@@ -136,6 +136,14 @@ static bool alike(const struct hca_flow_attr *a, const struct hca_flow_attr *b)
 	       !memcmp(&a->val, &b->val, sizeof(a->val)) && !memcmp(&a->mask, &b->mask, sizeof(a->mask));
 }
 
+/* The frame goes to the flow's QP, or to one of its work queues. */
+static bool give(struct hca *hca, const struct flow *f, const struct rxwork *w, const struct net *n)
+{
+	struct qp *qp = f->qp->rss ? rss_pick(f->qp, w->pkt, n) : f->qp;
+
+	return qp && rx_copy_to(hca, qp, w, true);
+}
+
 bool flow_steer(struct hca *hca, struct rxwork *w, bool roce)
 {
 	const struct flow *f, *taken = NULL;
@@ -150,12 +158,12 @@ bool flow_steer(struct hca *hca, struct rxwork *w, bool roce)
 		if (f->a.port != w->port)
 			continue;
 		if (f->a.kind == HCA_FLOW_SNIFFER) {
-			any |= rx_copy_to(hca, f->qp, w, true);
+			any |= give(hca, f, w, &n);
 			continue;
 		}
 		if (roce || !(taken ? alike(&f->a, &taken->a) : takes(&f->a, &n, &fields)))
 			continue;
-		any |= rx_copy_to(hca, f->qp, w, true);
+		any |= give(hca, f, w, &n);
 		if (!f->a.dont_trap)
 			taken = f;
 	}

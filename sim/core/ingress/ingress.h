@@ -4,6 +4,7 @@
 #define HCASIM_CORE_INGRESS_INGRESS_H
 
 #include "core/base/base.h"
+#include "core/wire/net.h"
 
 /* flow.c */
 /* True: at least one QP got the frame. */
@@ -11,6 +12,16 @@ bool flow_steer(struct hca *hca, struct rxwork *w, bool roce);
 bool flow_is_roce(const struct hca_packet *pkt);
 bool mcast_deliver(struct hca *hca, struct rxwork *w);
 void flow_forget(struct hca *hca, const struct qp *qp);
+
+/* rss.c */
+/* -ENOMEM. The QP holds the work queues of the table from then on. */
+int rss_set(struct hca *hca, struct qp *qp, const struct hca_rss *attr);
+bool rss_ok(const struct hca *hca, const struct hca_rss *attr);
+void rss_drop(struct hca *hca, struct qp *qp);
+/* The work queue that takes the frame; NULL: it has no header that is hashed. */
+struct qp *rss_pick(const struct qp *qp, const struct hca_packet *pkt, const struct net *n);
+/* `data` has at most 36 bytes: HCA_RSS_KEY without the last 4. */
+uint32_t rss_toeplitz(const uint8_t key[HCA_RSS_KEY], const uint8_t *data, uint32_t len);
 
 /* deliver.c */
 struct rxwork *rxwork_get(struct hca *hca);

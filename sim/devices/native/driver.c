@@ -58,6 +58,7 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	dev->priv = n;
 	numbers_init(&n->uars, 1, HCASIM_UAR_PAGES, HCASIM_UAR_PAGES - 1); /* page 0 is the driver's own */
 	numbers_init(&n->pds, 0, PD_NUMBERS, NATIVE_MAX_PD);
+	numbers_init(&n->rwq_tables, 1, HCASIM_MAX_RSS_TABLES + 1, HCASIM_MAX_RSS_TABLES);
 	STAILQ_INIT(&n->dead);
 	ret = native_eqs_create(n);
 	for (unsigned int p = 1; !ret && p <= dev->cfg->num_ports; p++)
@@ -78,6 +79,7 @@ static void remove_device(struct drv_device *dev)
 	native_mem_reap(n, true);
 	numbers_free(&n->uars);
 	numbers_free(&n->pds);
+	numbers_free(&n->rwq_tables);
 	free(n->cqs.obj);
 	free(n->qps.obj);
 	free(n->srqs.obj);
@@ -146,6 +148,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 	out->max_dm_size = HCASIM_BAR_DM_SIZE;
 	out->timestamp_mask = UINT64_MAX;
 	native_odp_caps(out);
+	native_rss_caps(dev, out);
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
 }
 
@@ -367,6 +370,10 @@ const struct drv_ops native_drv_ops = {
 	.modify_qp = native_modify_qp,
 	.query_qp = native_query_qp,
 	.destroy_qp = native_destroy_qp,
+	.create_wq = native_create_wq,
+	.modify_wq = native_modify_wq,
+	.create_rwq_table = native_create_rwq_table,
+	.destroy_rwq_table = native_destroy_rwq_table,
 	.create_ah = create_ah,
 	.destroy_ah = destroy_ah,
 	.create_flow = native_create_flow,

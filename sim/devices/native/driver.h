@@ -105,7 +105,7 @@ struct native_dev {
 	const struct drv_upcalls *up;
 	struct native_eq eq[NATIVE_NUM_EQS];
 	unsigned int num_eqs;
-	struct numbers uars, pds;
+	struct numbers uars, pds, rwq_tables;
 	uint32_t num_ahs, num_mcasts;
 	struct native_ucontext *dm_owner[NATIVE_DM_PAGES]; /* NULL: free */
 	struct native_objects cqs, qps, srqs;
@@ -170,6 +170,14 @@ int native_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_uda
 int native_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
 int native_query_qp(struct drv_qp *qp, struct hca_qp_attr *attr);
 int native_destroy_qp(struct drv_qp *qp);
+int native_create_queues(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
+void native_clear_rings(struct native_qp *qp);
+void native_rss_caps(const struct drv_device *dev, struct ib_uverbs_ex_query_device_resp *out);
+int native_create_wq(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata *u);
+int native_modify_wq(struct drv_qp *wq, uint32_t cur_state, uint32_t state);
+int native_create_rwq_table(struct drv_rwq_table *table);
+void native_destroy_rwq_table(struct drv_rwq_table *table);
+int native_create_rss(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 void native_odp_caps(struct ib_uverbs_ex_query_device_resp *out);
 int native_page_request(struct drv_device *dev, uint32_t token, struct hca_page_range *range, uint32_t max);
 void native_page_response(struct drv_device *dev, uint32_t token, bool mapped);

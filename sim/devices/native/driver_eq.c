@@ -46,6 +46,9 @@ void native_eqs_destroy(struct native_dev *n)
 	}
 }
 
+#define QP_FATAL 1 /* enum ibv_event_type, as below */
+#define WQ_FATAL 19
+
 enum event_of { OF_CQ, OF_QP, OF_SRQ, OF_PORT };
 
 /* enum ibv_event_type of verbs.h, whose numbers the async event file carries. */
@@ -54,7 +57,7 @@ static const struct {
 	uint32_t ibv_event;
 } events[] = {
 	{HCASIM_EQE_TYPE_CQ_ERR, OF_CQ, 0},
-	{HCASIM_EQE_TYPE_QP_FATAL, OF_QP, 1},
+	{HCASIM_EQE_TYPE_QP_FATAL, OF_QP, QP_FATAL},
 	{HCASIM_EQE_TYPE_QP_REQ_ERR, OF_QP, 2},
 	{HCASIM_EQE_TYPE_QP_ACCESS_ERR, OF_QP, 3},
 	{HCASIM_EQE_TYPE_COMM_EST, OF_QP, 4},
@@ -85,7 +88,9 @@ static void async_event(struct native_dev *n, const struct hcasim_eqe *eqe, unsi
 		break;
 	case OF_QP:
 		qp = native_find(&n->qps, number);
-		if (qp)
+		if (qp && qp->base.wq) /* of a work queue one thing is told: it is in error */
+			ibv_event = ibv_event == QP_FATAL ? WQ_FATAL : 0;
+		if (qp && (ibv_event || !qp->base.wq))
 			n->up->async_qp(&qp->base, ibv_event);
 		break;
 	case OF_SRQ:

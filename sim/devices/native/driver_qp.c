@@ -88,8 +88,9 @@ static void fill_attr(struct hca_qp_attr_create *attr, const struct native_qp *q
 
 	*attr = (struct hca_qp_attr_create){
 		.type = init->type,
+		.wq = qp->base.wq,
 		.pdn = ((struct native_pd *)qp->base.pd)->pdn,
-		.send_cqn = init->send_cq->cqn,
+		.send_cqn = init->send_cq ? init->send_cq->cqn : 0,
 		.recv_cqn = init->recv_cq ? init->recv_cq->cqn : 0,
 		.srqn = init->srq ? init->srq->srqn : 0,
 		.sq = {HCA_PASID_KERNEL, base + l->sq, req->sq_wqebb, HCASIM_WQEBB_SIZE},
@@ -132,7 +133,7 @@ static void fill_remains(struct native_qp *qp, const struct drv_qp_init *init,
 		.mmap_offset = native_mem_mmap_offset(qp->mem),
 		.size = native_mem_mmap_size(qp->mem),
 		.number = qp->base.qpn,
-		.send_cqn = init->send_cq->cqn,
+		.send_cqn = init->send_cq ? init->send_cq->cqn : 0,
 		.recv_cqn = init->recv_cq ? init->recv_cq->cqn : 0,
 		.record = qp->mem->offset + l->record,
 		.sq = qp->mem->offset + l->sq,
@@ -142,7 +143,7 @@ static void fill_remains(struct native_qp *qp, const struct drv_qp_init *init,
 	};
 }
 
-static int create_queues(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
+int native_create_queues(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
 {
 	struct native_ucontext *ctx = native_ctx(base->pd->ctx);
 	struct native_dev *n = native_dev(ctx->base.dev);
@@ -199,12 +200,14 @@ int native_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_u
 		ret = check_caps(init);
 	if (ret)
 		return ret;
+	if (init->table)
+		return native_create_rss(base, init, u);
 	return init->type == HCASIM_QPT_XRC_RECV ? create_xrc_recv(base, init, u)
-						 : create_queues(base, init, u);
+						 : native_create_queues(base, init, u);
 }
 
-/* A QP that goes back to RESET starts with empty rings: the provider's indices do too. */
-static void clear_rings(struct native_qp *qp)
+/* A queue that goes back to RESET starts with empty rings: the provider's indices do too. */
+void native_clear_rings(struct native_qp *qp)
 {
 	if (qp->mem)
 		memset(qp->mem->addr, 0, qp->size);
@@ -214,14 +217,18 @@ int native_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32
 {
 	int ret;
 
+	if (base->rss)
+		return -EOPNOTSUPP;
 	ret = hca_qp_modify(base->dev->hca, base->qpn, attr, mask);
 	if (!ret && (mask & HCASIM_QP_ATTR_STATE) && attr->state == HCASIM_QPS_RESET)
-		clear_rings(native_qp(base));
+		native_clear_rings(native_qp(base));
 	return ret;
 }
 
 int native_query_qp(struct drv_qp *base, struct hca_qp_attr *attr)
 {
+	if (base->rss)
+		return -EOPNOTSUPP;
 	return hca_qp_query(base->dev->hca, base->qpn, attr);
 }
 
