@@ -139,8 +139,9 @@ int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr)
 /* A work queue is the receiving half of a QP: RDY is where it takes frames. */
 int hca_wq_modify(struct hca *hca, uint32_t wqn, enum hca_wq_state state)
 {
-	static const uint8_t as_qp[] = {
-		[HCA_WQ_RESET] = HCASIM_QPS_RESET, [HCA_WQ_RDY] = HCASIM_QPS_RTR, [HCA_WQ_ERR] = HCASIM_QPS_ERR};
+	static const uint8_t as_qp[] = {[HCA_WQ_RESET] = HCASIM_QPS_RESET,
+					[HCA_WQ_RDY] = HCASIM_QPS_RTR,
+					[HCA_WQ_ERR] = HCASIM_QPS_ERR};
 	const struct qp *wq = qp_find(hca, wqn);
 	struct hca_qp_attr attr = {0};
 

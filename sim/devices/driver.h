@@ -83,7 +83,7 @@ struct drv_srq {
 struct drv_qp { /* or a work queue */
 	struct drv_device *dev;
 	bool wq;
-	bool rss; /* it has no queues and no states: its frames go to work queues */
+	bool rss;          /* it has no queues and no states: its frames go to work queues */
 	struct drv_pd *pd; /* NULL: XRC_RECV, whose keys are of its SRQs' domains */
 	uint32_t qpn;
 	uint8_t type, state, port;

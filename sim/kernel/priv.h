@@ -126,7 +126,7 @@ struct uobj {
 			bool xrc;
 		} srq;
 		struct xrcd *xrcd;
-		uint32_t wq_state; /* enum ibv_wq_state, as modified */
+		uint32_t wq_state;   /* enum ibv_wq_state, as modified */
 		struct uobj **table; /* of work queues, which it uses */
 	};
 };

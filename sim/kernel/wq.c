@@ -7,11 +7,11 @@
 
 #include "ioctl.h"
 
-#define WQT_RQ     IB_UVERBS_WQT_RQ
-#define WQ_ERR     2u /* enum ib_wq_state */
-#define WQ_STATE   (1u << 0) /* enum ib_wq_attr_mask */
-#define WQ_CUR     (1u << 1)
-#define WQ_FLAGS   (1u << 2)
+#define WQT_RQ   IB_UVERBS_WQT_RQ
+#define WQ_ERR   2u        /* enum ib_wq_state */
+#define WQ_STATE (1u << 0) /* enum ib_wq_attr_mask */
+#define WQ_CUR   (1u << 1)
+#define WQ_FLAGS (1u << 2)
 #define KNOWN_FLAG                                                                                           \
 	(IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING | IB_UVERBS_WQ_FLAGS_SCATTER_FCS |                               \
 	 IB_UVERBS_WQ_FLAGS_DELAY_DROP | IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING)
@@ -119,7 +119,8 @@ int m_wq_create(struct call *c)
 	if (!ret)
 		ret = attr_copy_to(c, UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, &init.max_recv_wr, sizeof(uint32_t));
 	if (!ret)
-		ret = attr_copy_to(c, UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, &init.max_recv_sge, sizeof(uint32_t));
+		ret = attr_copy_to(c, UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, &init.max_recv_sge,
+				   sizeof(uint32_t));
 	if (ret || !attr_get(c, UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM))
 		return ret;
 	wqn = ((struct drv_qp *)u->drv)->qpn;
@@ -197,6 +198,8 @@ static int get_wqs(struct call *c, const struct ib_uverbs_ex_create_rwq_ind_tabl
 {
 	const uint32_t n = 1u << cmd->log_ind_tbl_size;
 	uint32_t i, handle;
+	size_t end;
+	int zero;
 
 	if (c->in_len < sizeof(*cmd) + n * sizeof(handle))
 		return -ENOSPC;
@@ -208,7 +211,9 @@ static int get_wqs(struct call *c, const struct ib_uverbs_ex_create_rwq_ind_tabl
 			return -EINVAL;
 		wqn[i] = ((struct drv_qp *)wq[i]->drv)->qpn;
 	}
-	return 0;
+	end = sizeof(*cmd) + n * sizeof(handle);
+	zero = call_is_zero(c, c->in + end, c->in_len - end);
+	return zero < 0 ? zero : zero ? 0 : -EOPNOTSUPP;
 }
 
 static int make_table(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_rwq_ind_table *cmd)

@@ -24,7 +24,6 @@ RESULT = re.compile(
 NOT_RUN = {
     "test_mlx5_*": "needs an adapter that libmlx5 drives",
     "test_efa*": "needs an adapter that libefa drives",
-    "test_rss_traffic": "takes an adapter without work queues (ibv_create_wq) for an error",
 }
 
 HUGE_PAGES = Path("/proc/sys/vm/nr_hugepages")

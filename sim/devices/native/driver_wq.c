@@ -88,7 +88,8 @@ int native_create_rss(struct drv_qp *base, struct drv_qp_init *init, struct drv_
 		ret = check_rss(init, &req);
 	if (ret)
 		return ret;
-	rss = (struct hca_rss){.log_size = table->log_size, .wqn = table->wqn, .fields = (uint32_t)req.fields};
+	rss = (struct hca_rss){
+		.log_size = table->log_size, .wqn = table->wqn, .fields = (uint32_t)req.fields};
 	memcpy(rss.key, req.key, sizeof(rss.key));
 	attr.rss = &rss;
 	ret = hca_qp_create(n->dev->hca, &attr, &base->qpn);

@@ -33,7 +33,7 @@ struct world {
 	uint8_t *arena; /* user memory; the page behind it faults */
 	size_t used;    /* of the arena */
 	/* What the helpers below made last. */
-	uint32_t pd, cq, qp, mr, lkey, mw, mw_rkey, ah, flow, qpn, srq, xrcd, dm;
+	uint32_t pd, cq, qp, mr, lkey, mw, mw_rkey, ah, flow, qpn, srq, xrcd, dm, wq, table;
 	struct hcasim_alloc_ucontext_resp context_resp;
 	struct hcasim_create_cq_resp cq_resp;
 	struct hcasim_alloc_dm_resp dm_resp;
@@ -131,6 +131,15 @@ void add_ioctl_suite(void);
 void add_write_suite(void);
 void add_state_suite(void);
 void add_event_suite(void);
+void add_wq_suite(void);
+/* w.wq, in RESET, with its PD and its CQ; w.table of it alone. */
+int make_wq(void);
+int make_table(void);
+void fill_create_wq(uint8_t *req, uint8_t *uhw);
+void fill_modify_wq(uint8_t *req, uint8_t *uhw);
+void fill_destroy_wq(uint8_t *req, uint8_t *uhw);
+void fill_create_table(uint8_t *req, uint8_t *uhw);
+void fill_destroy_table(uint8_t *req, uint8_t *uhw);
 void add_srq_suite(void);
 void add_sysfs_suite(void);
 void add_flow_suite(void);

@@ -245,6 +245,49 @@ static struct ioc *build_srq_destroy(void)
 	return i;
 }
 
+static struct ioc *build_wq_create(void)
+{
+	const struct hcasim_create_qp_req req = {.rq_wqe_count = 8, .rq_stride = 32};
+	struct ioc *i;
+
+	CHECK_ERR(make_pd(), 0);
+	CHECK_ERR(make_cq(16, -1), 0);
+	i = ioc_new(UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE);
+	ioc_obj(i, UVERBS_ATTR_CREATE_WQ_HANDLE, 0);
+	ioc_obj(i, UVERBS_ATTR_CREATE_WQ_PD_HANDLE, w.pd);
+	ioc_obj(i, UVERBS_ATTR_CREATE_WQ_CQ_HANDLE, w.cq);
+	ioc_const(i, UVERBS_ATTR_CREATE_WQ_TYPE, IB_UVERBS_WQT_RQ);
+	ioc_in(i, UVERBS_ATTR_CREATE_WQ_USER_HANDLE, &(uint64_t){0x70}, 8);
+	ioc_in(i, UVERBS_ATTR_CREATE_WQ_MAX_WR, &(uint32_t){8}, 4);
+	ioc_in(i, UVERBS_ATTR_CREATE_WQ_MAX_SGE, &(uint32_t){1}, 4);
+	ioc_in(i, UVERBS_ATTR_CREATE_WQ_FLAGS, &(uint32_t){0}, 4);
+	ioc_obj(i, UVERBS_ATTR_CREATE_WQ_EVENT_FD, w.async_fd);
+	ioc_out(i, UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, user_alloc(8), 4);
+	ioc_out(i, UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, user_alloc(8), 4);
+	ioc_out(i, UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, user_alloc(8), 4);
+	ioc_in(i, UVERBS_ATTR_UHW_IN, &req, sizeof(req));
+	ioc_out(i, UVERBS_ATTR_UHW_OUT, user_alloc(64), sizeof(struct hcasim_create_qp_resp));
+	return i;
+}
+
+static struct ioc *build_wq_destroy(void)
+{
+	struct ioc *i;
+
+	CHECK_ERR(make_wq(), 0);
+	i = ioc_new(UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_DESTROY);
+	ioc_obj(i, UVERBS_ATTR_DESTROY_WQ_HANDLE, w.wq);
+	ioc_out(i, UVERBS_ATTR_DESTROY_WQ_RESP, user_alloc(8), 4);
+	return i;
+}
+
+static struct ioc *build_table_destroy(void)
+{
+	CHECK_ERR(make_wq(), 0);
+	CHECK_ERR(make_table(), 0);
+	return build_destroy(UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY, w.table);
+}
+
 static struct ioc *build_qp_create(void)
 {
 	const struct ib_uverbs_qp_cap cap = {8, 8, 2, 1, 32};
@@ -471,6 +514,26 @@ const struct target targets[NUM_TARGETS] = {
 		{UVERBS_ATTR_DESTROY_QP_RESP, K_OUT, MUST, 4}}},
 	{"FLOW_DESTROY", UVERBS_OBJECT_FLOW, UVERBS_METHOD_FLOW_DESTROY, build_flow_destroy, 0, false, {
 		{UVERBS_ATTR_DESTROY_FLOW_HANDLE, K_HANDLE, MUST, 0}}},
+	{"WQ_CREATE", UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_CREATE, build_wq_create, 0, false, {
+		{UVERBS_ATTR_CREATE_WQ_HANDLE, K_NEW, MUST, 0},
+		{UVERBS_ATTR_CREATE_WQ_PD_HANDLE, K_HANDLE, MUST, 0},
+		{UVERBS_ATTR_CREATE_WQ_CQ_HANDLE, K_HANDLE, MUST, 0},
+		{UVERBS_ATTR_CREATE_WQ_TYPE, K_IN, MUST, 8},
+		{UVERBS_ATTR_CREATE_WQ_USER_HANDLE, K_IN, MUST, 8},
+		{UVERBS_ATTR_CREATE_WQ_MAX_WR, K_IN, MUST, 4},
+		{UVERBS_ATTR_CREATE_WQ_MAX_SGE, K_IN, MUST, 4},
+		{UVERBS_ATTR_CREATE_WQ_FLAGS, K_IN, MUST, 4},
+		{UVERBS_ATTR_CREATE_WQ_EVENT_FD, K_FD, 0, 0},
+		{UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, K_OUT, MUST, 4},
+		{UVERBS_ATTR_CREATE_WQ_RESP_MAX_SGE, K_OUT, MUST, 4},
+		{UVERBS_ATTR_CREATE_WQ_RESP_WQ_NUM, K_OUT, 0, 4},
+		{UVERBS_ATTR_UHW_IN, K_IN, ANY, 0},
+		{UVERBS_ATTR_UHW_OUT, K_OUT, ANY, 0}}},
+	{"WQ_DESTROY", UVERBS_OBJECT_WQ, UVERBS_METHOD_WQ_DESTROY, build_wq_destroy, 0, false, {
+		{UVERBS_ATTR_DESTROY_WQ_HANDLE, K_HANDLE, MUST, 0},
+		{UVERBS_ATTR_DESTROY_WQ_RESP, K_OUT, MUST, 4}}},
+	{"RWQ_IND_TBL_DESTROY", UVERBS_OBJECT_RWQ_IND_TBL, UVERBS_METHOD_RWQ_IND_TBL_DESTROY, build_table_destroy, 0,
+	 false, {{UVERBS_ATTR_DESTROY_RWQ_IND_TBL_HANDLE, K_HANDLE, MUST, 0}}},
 	{"DM_ALLOC", UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, build_dm_alloc, 0, false, {
 		{UVERBS_ATTR_ALLOC_DM_HANDLE, K_NEW, MUST, 0},
 		{UVERBS_ATTR_ALLOC_DM_LENGTH, K_IN, MUST, 8},

@@ -16,6 +16,7 @@ int main(void)
 	add_srq_suite();
 	add_sysfs_suite();
 	add_flow_suite();
+	add_wq_suite();
 	add_dm_suite();
 	add_dmah_suite();
 	add_odp_suite();

@@ -123,6 +123,8 @@ static void handle_errors(const struct target *t, unsigned int n)
 	}
 	if (t->object == UVERBS_OBJECT_QP && t->attr[n].id >= UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE)
 		i->attrs[n].data = w.pd;
+	if (t->object == UVERBS_OBJECT_WQ && t->attr[n].id == UVERBS_ATTR_CREATE_WQ_CQ_HANDLE)
+		i->attrs[n].data = w.pd;
 	expect(i, -EINVAL, "handle of another type");
 }
 

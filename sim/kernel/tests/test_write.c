@@ -218,6 +218,11 @@ static const struct wcase cases[] = {
 	{"DETACH_MCAST", CM(DETACH_MCAST), 24, 0, 0, 0, true, fill_detach},
 	{"EX_CREATE_FLOW", EX(CREATE_FLOW), 24, 8, 0, 0, false, fill_flow},
 	{"EX_DESTROY_FLOW", EX(DESTROY_FLOW), 8, 0, 0, 0, true, fill_destroy_flow},
+	{"EX_CREATE_WQ", EX(CREATE_WQ), 40, 24, 16, sizeof(struct hcasim_create_qp_resp), false, fill_create_wq},
+	{"EX_MODIFY_WQ", EX(MODIFY_WQ), 24, 0, 0, 0, true, fill_modify_wq},
+	{"EX_DESTROY_WQ", EX(DESTROY_WQ), 8, 16, 0, 0, false, fill_destroy_wq},
+	{"EX_CREATE_RWQ_IND_TBL", EX(CREATE_RWQ_IND_TBL), 16, 16, 0, 0, false, fill_create_table},
+	{"EX_DESTROY_RWQ_IND_TBL", EX(DESTROY_RWQ_IND_TBL), 8, 0, 0, 0, true, fill_destroy_table},
 	{"EX_MODIFY_CQ", EX(MODIFY_CQ), 16, 0, 0, 0, true, fill_modify_cq},
 };
 /* clang-format on */
@@ -227,6 +232,10 @@ static const struct wcase cases[] = {
 /* Shortest request and response that the kernel takes (fields of later ABIs may be absent). */
 static uint16_t min_req(const struct wcase *c)
 {
+	if (c->cmd == EX(CREATE_WQ))
+		return 32;
+	if (c->cmd == EX(MODIFY_WQ))
+		return 16;
 	return c->cmd == EX(CREATE_QP) ? 56 : c->cmd == EX(MODIFY_QP) ? 112 : c->req;
 }
 

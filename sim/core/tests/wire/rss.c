@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Receive side scaling: the hash, and which work queue gets a frame. */
+#include "bed.h"
+#include "core/ingress/ingress.h"
+#include "core/wire/frame.h"
+
+#define NUM_WQS 4
+#define RECVS   3 /* at each: as many of the vectors meet at one */
+
+/* The key and the vectors of "Verifying the RSS Hash Calculation" (Microsoft, Windows drivers). */
+static const uint8_t key[HCA_RSS_KEY] = {0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67,
+					 0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0, 0xd0, 0xca, 0x2b, 0xcb,
+					 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30,
+					 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa};
+
+static const struct vector {
+	uint8_t src[4], dst[4];
+	uint16_t sport, dport;
+	uint32_t ports, addresses; /* the hash with ports, and without */
+} vectors[] = {
+	{{66, 9, 149, 187}, {161, 142, 100, 80}, 2794, 1766, 0x51ccc178, 0x323e8fc2},
+	{{199, 92, 111, 2}, {65, 69, 140, 83}, 14230, 4739, 0xc626b0ea, 0xd718262a},
+	{{24, 19, 198, 95}, {12, 22, 207, 184}, 12898, 38024, 0x5c2b394a, 0xd2d0a5de},
+	{{38, 27, 205, 30}, {209, 142, 163, 6}, 48228, 2217, 0xafc7327f, 0x82989176},
+	{{153, 39, 163, 191}, {202, 188, 127, 2}, 44251, 1303, 0x10e828a2, 0x5d1809c5},
+};
+#define NUM_VECTORS (sizeof(vectors) / sizeof(vectors[0]))
+
+static void toeplitz(void)
+{
+	const struct vector *v;
+	uint8_t data[12];
+
+	for (v = vectors; v < vectors + NUM_VECTORS; v++) {
+		memcpy(data, v->src, 4);
+		memcpy(data + 4, v->dst, 4);
+		put16(data + 8, v->sport);
+		put16(data + 10, v->dport);
+		CU_ASSERT_EQUAL(rss_toeplitz(key, data, 12), v->ports);
+		CU_ASSERT_EQUAL(rss_toeplitz(key, data, 8), v->addresses);
+	}
+}
+
+/* Work queues are the receiving halves of the bed's QPs: rings and records are theirs. */
+struct rig {
+	struct pair p;
+	struct bed_cq *cq[NUM_WQS];
+	uint32_t wqn[NUM_WQS], rss;
+	struct hcasim_sq_record *rec[NUM_WQS];
+};
+
+static int make_rss(struct rig *r, uint32_t fields, uint8_t log_size)
+{
+	struct hca_rss rss = {.log_size = log_size, .wqn = r->wqn, .fields = fields};
+	struct hca_qp_attr_create attr = {.type = HCASIM_QPT_RAW_PACKET, .pdn = BED_PD, .rss = &rss};
+
+	memcpy(rss.key, key, sizeof(key));
+	return hca_qp_create(r->p.bed->hca[1], &attr, &r->rss);
+}
+
+static void make_wq(struct rig *r, unsigned int i)
+{
+	struct bed *bed = r->p.bed;
+	struct bed_cq *cq = bed_cq(bed, 1, 64);
+	struct bed_qp *like = bed_qp(bed, 1, HCASIM_QPT_RAW_PACKET, cq, cq);
+	struct hca_sge sge = bed_sge(r->p.mem[1], 4096, r->p.key[1]);
+	struct hca_qp_attr_create attr = {
+		.type = HCASIM_QPT_RAW_PACKET,
+		.wq = true,
+		.pdn = BED_PD,
+		.recv_cqn = cq->cqn,
+		.rq = {BED_PASID, (uintptr_t)like->rq, like->rq_wqes, like->rq_stride},
+		.record = (uintptr_t)like->rec,
+	};
+
+	unsigned int n;
+
+	r->cq[i] = cq;
+	r->rec[i] = like->rec;
+	CU_ASSERT_EQUAL(hca_qp_create(bed->hca[1], &attr, &r->wqn[i]), 0);
+	for (n = 0; n < RECVS; n++)
+		bed_recv(like, &sge, 1);
+}
+
+static void start(struct rig *r, uint32_t fields)
+{
+	struct hca_flow_attr flow = {.port = 1, .kind = HCA_FLOW_ALL_DEFAULT};
+	unsigned int i;
+	uint32_t id;
+
+	pair_new(&r->p, HCASIM_QPT_RAW_PACKET, NULL, NULL, 0, 16384);
+	for (i = 0; i < NUM_WQS; i++) {
+		make_wq(r, i);
+		CU_ASSERT_EQUAL(hca_wq_modify(r->p.bed->hca[1], r->wqn[i], HCA_WQ_RDY), 0);
+	}
+	CU_ASSERT_EQUAL(make_rss(r, fields, 2), 0);
+	flow.qpn = r->rss;
+	CU_ASSERT_EQUAL(hca_flow_create(r->p.bed->hca[1], &flow, &id), 0);
+}
+
+static void send(struct rig *r, const struct vector *v, uint8_t proto)
+{
+	uint8_t *m = r->p.mem[0], *ip = m + ETH_LEN, *l4 = ip + IPV4_LEN;
+
+	memset(m, 0, 64);
+	untimed_mac(1, 1, m);
+	m[6] = 2;
+	put16(m + ETH_TYPE, ETH_TYPE_IPV4);
+	ip[0] = 0x45;
+	put16(ip + IPV4_TOTAL, 50);
+	ip[IPV4_PROTO] = proto;
+	memcpy(ip + IPV4_SRC, v->src, 4);
+	memcpy(ip + IPV4_DST, v->dst, 4);
+	put16(l4, v->sport);
+	put16(l4 + L4_DPORT, v->dport);
+	l4[TCP_DATA] = 0x50;
+	bed_send(r->p.qp[0], HCASIM_WQE_OP_SEND, 0, bed_sge(m, 64, r->p.key[0]), 0, 0);
+	bed_run(r->p.bed);
+}
+
+/* Completions at the work queues, as a bit each; they are polled. */
+static unsigned int arrived(struct rig *r)
+{
+	struct tiny_cqe cqe;
+	unsigned int i, got = 0;
+
+	for (i = 0; i < NUM_WQS; i++)
+		while (bed_poll(r->cq[i], &cqe))
+			got |= cqe.qpn == r->wqn[i] && !cqe.status ? 1u << i : 1u << 31;
+	return got;
+}
+
+static uint64_t dropped(const struct rig *r)
+{
+	struct hca_counters c;
+
+	hca_counters(r->p.bed->hca[1], &c);
+	return c.rx_dropped;
+}
+
+static void spread(void)
+{
+	const uint32_t v4 = HCASIM_RSS_FIELD_SRC_IPV4 | HCASIM_RSS_FIELD_DST_IPV4;
+	const uint32_t tcp = HCASIM_RSS_FIELD_SRC_PORT_TCP | HCASIM_RSS_FIELD_DST_PORT_TCP;
+	const struct vector *v;
+	struct rig r;
+
+	start(&r, v4 | tcp);
+	for (v = vectors; v < vectors + NUM_VECTORS; v++) {
+		send(&r, v, IP_PROTO_TCP);
+		CU_ASSERT_EQUAL(arrived(&r), 1u << (v->ports & (NUM_WQS - 1)));
+	}
+	CU_ASSERT_EQUAL(dropped(&r), 0);
+	send(&r, vectors, IP_PROTO_UDP); /* it has no TCP ports */
+	CU_ASSERT_EQUAL(arrived(&r), 0);
+	CU_ASSERT_EQUAL(dropped(&r), 1);
+	pair_free(&r.p);
+	start(&r, v4);
+	send(&r, vectors, IP_PROTO_UDP);
+	CU_ASSERT_EQUAL(arrived(&r), 1u << (vectors[0].addresses & (NUM_WQS - 1)));
+	pair_free(&r.p);
+}
+
+static void states(void)
+{
+	const unsigned int to = vectors[0].addresses & (NUM_WQS - 1);
+	struct tiny_cqe cqe;
+	unsigned int n;
+	struct hca *hca;
+	struct rig r;
+
+	start(&r, HCASIM_RSS_FIELD_SRC_IPV4 | HCASIM_RSS_FIELD_DST_IPV4);
+	hca = r.p.bed->hca[1];
+	CU_ASSERT_EQUAL(hca_wq_modify(hca, r.wqn[to], HCA_WQ_ERR), 0);
+	bed_settle(r.p.bed, MS);
+	for (n = 0; n < RECVS; n++) { /* what was posted is flushed */
+		CU_ASSERT_TRUE(bed_poll(r.cq[to], &cqe));
+		CU_ASSERT_EQUAL(cqe.status, HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+	}
+	send(&r, vectors, IP_PROTO_UDP);
+	CU_ASSERT_EQUAL(dropped(&r), 1);
+	CU_ASSERT_EQUAL(hca_wq_modify(hca, r.wqn[to], HCA_WQ_RDY), -EINVAL);
+	CU_ASSERT_EQUAL(hca_wq_modify(hca, r.wqn[to], HCA_WQ_RESET), 0);
+	CU_ASSERT_EQUAL(hca_wq_modify(hca, r.wqn[to], HCA_WQ_ERR), -EINVAL);
+	send(&r, vectors, IP_PROTO_UDP);
+	CU_ASSERT_EQUAL(dropped(&r), 2);
+	r.rec[to]->rq_pi = 0;
+	CU_ASSERT_EQUAL(hca_wq_modify(hca, r.wqn[to], HCA_WQ_RDY), 0);
+	send(&r, vectors, IP_PROTO_UDP); /* it has no receive */
+	CU_ASSERT_EQUAL(dropped(&r), 3);
+	CU_ASSERT_EQUAL(arrived(&r), 0);
+	pair_free(&r.p);
+}
+
+static void refused(void)
+{
+	const uint32_t wrong[] = {HCASIM_RSS_FIELD_SRC_IPV4 | HCASIM_RSS_FIELD_SRC_IPV6,
+				  HCASIM_RSS_FIELD_SRC_PORT_TCP | HCASIM_RSS_FIELD_DST_PORT_UDP, 1u << 8,
+				  1u << 31, 0 /* without a hash the table has one entry */};
+	struct hca *hca;
+	struct rig r;
+	unsigned int i;
+
+	start(&r, HCASIM_RSS_FIELD_SRC_IPV4);
+	hca = r.p.bed->hca[1];
+	CU_ASSERT_EQUAL(hca_qp_destroy(hca, r.wqn[0]), -EBUSY);
+	CU_ASSERT_EQUAL(hca_qp_destroy(hca, r.rss), 0);
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		CU_ASSERT_EQUAL(make_rss(&r, wrong[i], 2), -EINVAL);
+	CU_ASSERT_EQUAL(make_rss(&r, HCASIM_RSS_FIELD_SRC_IPV4, 12), -EINVAL); /* more than 2048 */
+	CU_ASSERT_EQUAL(make_rss(&r, 0, 0), 0);
+	r.wqn[0] = r.p.qp[1]->qpn; /* no work queue */
+	CU_ASSERT_EQUAL(make_rss(&r, 0, 0), -EINVAL);
+	CU_ASSERT_EQUAL(hca_wq_modify(hca, r.wqn[0], HCA_WQ_RDY), -EINVAL);
+	pair_free(&r.p);
+}
+
+const struct test rss_tests[] = {
+	{"Toeplitz hash", toeplitz},
+	{"spread by hash", spread},
+	{"states of a work queue", states},
+	{"refusals", refused},
+	{NULL, NULL},
+};
