@@ -17,7 +17,7 @@ static const struct {
 	{"windows", window_tests}, {"flush", flush_tests},
 	{"raws", raw_tests},       {"xrc_windows", xrc_window_tests},
 	{"paging", paging_tests},  {"device_memory", device_memory_tests},
-	{"tables", table_tests},
+	{"hints", hint_tests},     {"tables", table_tests},
 };
 
 static bool add(const char *name, const struct test *t)
