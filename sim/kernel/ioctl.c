@@ -74,7 +74,7 @@ static int new_event_file(struct call *c, struct attr_val *v, uint16_t object)
 	ret = call_install_fd(c, fd, user_attr(c, v->idx) + offsetof(struct ib_uverbs_attr, data),
 			      sizeof(uint64_t));
 	if (ret) {
-		evfile_put(v->ev);
+		evfile_shutdown(v->ev);
 		v->ev = NULL;
 	}
 	return ret;
@@ -184,7 +184,7 @@ static void undo_event_files(struct call *c)
 	for (unsigned int i = 0; i < c->method->num_attrs; i++) {
 		if (c->method->attrs[i].type == ATTR_FD && c->method->attrs[i].access == ACCESS_NEW &&
 		    c->val[i].ev)
-			evfile_put(c->val[i].ev);
+			evfile_shutdown(c->val[i].ev);
 	}
 }
 

@@ -108,9 +108,10 @@ unsigned int kernel_file_device(const struct kfile *f);
 bool kernel_file_async(const struct kfile *f, uint64_t ino);
 /* The last descriptor of the file was closed (also: the process died). Frees all that it held. */
 void kernel_release(struct kfile *f);
-/* Event pipes that were full may have room again, or lost their reader: call now and then, at least
- * whenever the process loop wakes. Returns true while something is waiting. */
-bool kernel_poll_events(struct kernel *k);
+/* A descriptor, to be watched: readable when an event pipe that was full has room again, or one lost its reader. */
+int kernel_event_fd(const struct kernel *k);
+/* To be called then. Returns how many pipes were looked at. */
+unsigned int kernel_poll_events(struct kernel *k);
 
 #ifdef __cplusplus
 }

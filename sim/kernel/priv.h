@@ -10,6 +10,7 @@
 #include <rdma/rdma_user_ioctl_cmds.h>
 
 #include "core/base/numbers.h"
+#include "core/base/table.h"
 #include "hcasim_verbs.h"
 #include "kernel.h"
 
@@ -40,27 +41,33 @@ TAILQ_HEAD(evrec_list, evrec);
 /* A completion channel or an async event file: a pipe whose read end the application holds. */
 struct evfile {
 	TAILQ_ENTRY(evfile) link;
-	struct kfile *file; /* NULL once that was closed: only objects in teardown still refer to it */
+	struct table_node by_ino; /* in the kernel's `evfiles` */
+	struct kfile *file; /* NULL once it was closed, by either side: only objects still refer to it */
 	bool async;
-	int wfd; /* -1: the application closed its end */
-	uint64_t ino;
+	int wfd; /* -1: as `file` */
 	unsigned int refs;
-	unsigned int in_pipe; /* so many records at the head of `queue` were written to the pipe */
 	struct evrec_list queue;
+	unsigned int in_pipe;    /* so many records at the head of `queue` were written to the pipe */
+	struct evrec *unwritten; /* the one behind them */
 };
 TAILQ_HEAD(evfile_list, evfile);
 
 int evfile_create(struct kfile *f, bool async, struct evfile **out, int *read_fd);
+/* The application's end has inode `ino`. NULL: none of this file. */
+struct evfile *evfile_find(const struct kfile *f, uint64_t ino);
+/* For what refers to it, beside the application. */
 void evfile_get(struct evfile *ev);
 void evfile_put(struct evfile *ev);
-/* The kfile goes: no event is delivered any more, the application's reads end. */
+/* What evfile_create() made is over: no event is delivered any more, the application's reads end. */
 void evfile_shutdown(struct evfile *ev);
+/* The first one is where objects without an event file of their own report. */
+void kfile_default_async(struct kfile *f, struct evfile *ev);
 void evfile_push_comp(struct evfile *ev, struct uobj *obj);
 void evfile_push_async(struct evfile *ev, struct uobj *obj, uint64_t element, uint32_t type);
-/* Writes what waits. True while something still waits. */
-bool evfile_flush(struct evfile *ev);
 /* Takes the events of `obj` back that were not read yet; its counters are final then. */
 void evfile_forget(struct evfile *ev, struct uobj *obj);
+/* The same for all objects at once. */
+void evfile_forget_all(struct evfile *ev);
 
 /* ---- Objects ----------------------------------------------------------------------------------- */
 
@@ -99,6 +106,7 @@ struct uobj {
 	void *drv; /* the driver's object; NULL until created */
 	struct evfile *comp, *async;
 	struct ev_counts counts;
+	unsigned int unread; /* records in the queues of `comp` and `async` */
 	union {
 		struct {
 			uint64_t start, length, iova;
@@ -180,7 +188,7 @@ struct kfile {
 	struct ucma_file *cm; /* not NULL: it is the connection manager's, and nothing below is used */
 	struct kdev *dev;
 	struct drv_ucontext *ctx;
-	struct evfile *default_async; /* the first async event file */
+	struct evfile *default_async; /* the first async event file, closed or not */
 	struct evfile_list events;
 	struct uobj_list objects; /* newest first */
 	struct numbers handles;
@@ -201,6 +209,8 @@ struct kernel {
 	struct kdev dev[MAX_DEVICES];
 	unsigned int num_devices;
 	struct ucma *ucma;
+	int event_fd;         /* epoll: reports what happens to the pipes of event files */
+	struct table evfiles; /* by the pipe's inode number */
 };
 
 static inline const struct drv_ops *kdev_ops(const struct kdev *d)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,9 @@
 #include "guardian.h"
 #include "will.h"
 
-#define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL */
-#define EXECUTOR_MS        2 /* between looks for new work once the device is gone */
-#define LAST_WORDS_MS      4000 /* for a device process that was told to end: less than the launcher's patience */
+#define EVENT_DEVICE_FATAL 8    /* IBV_EVENT_DEVICE_FATAL */
+#define EXECUTOR_MS        2    /* between looks for new work once the device is gone */
+#define LAST_WORDS_MS      4000 /* for each step of a device process that was told to end */
 
 struct estate { /* memory that queues are in */
 	struct table_node node;
@@ -46,7 +47,7 @@ struct heirs {
 static struct heirs cqs, qps;
 static struct table estates;
 static int *pipes;
-static unsigned int num_pipes;
+static unsigned int num_pipes, room_pipes; /* `room_pipes`: that there is memory for */
 
 /* ---- What is told ---------------------------------------------------------------------------- */
 
@@ -66,18 +67,29 @@ static void prune_pipes(void)
 	num_pipes = kept;
 }
 
-static void add_pipe(int fd)
+/* Those that are read keep half of the room at the most: pruning has to be worth its price. */
+static bool make_room(void)
 {
+	unsigned int wanted = room_pipes * 2 + 16;
 	int *grown;
 
-	if (num_pipes % 16 == 0)
-		prune_pipes();
-	grown = realloc(pipes, (num_pipes + 1) * sizeof(int));
-	if (!grown) {
+	prune_pipes();
+	if (room_pipes && num_pipes <= room_pipes / 2)
+		return true;
+	grown = reallocarray(pipes, wanted, sizeof(int));
+	if (!grown)
+		return false;
+	pipes = grown;
+	room_pipes = wanted;
+	return true;
+}
+
+static void add_pipe(int fd)
+{
+	if (num_pipes == room_pipes && !make_room()) {
 		close(fd);
 		return;
 	}
-	pipes = grown;
 	pipes[num_pipes++] = fd;
 }
 
@@ -320,19 +332,24 @@ static int take_signals(void)
 enum { DEVICE, SIGNALS, LAUNCHER, NUM_SOURCES };
 
 /* Until the device process has ended: everything it said was read. */
-static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child)
+static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic uint64_t *steps)
 {
+	uint64_t seen = 0, now;
 	int patience = -1;
 
 	for (;;) {
 		int ready = poll(p, NUM_SOURCES, patience);
 
-		if (!ready) /* it hangs, and does not read that it shall end */
-			kill(child, SIGKILL);
-		if (ready <= 0) {
-			patience = ready ? patience : -1;
-			continue;
+		if (!ready) {
+			now = atomic_load(steps);
+			if (now == seen) { /* it hangs, and does not read that it shall end */
+				kill(child, SIGKILL);
+				patience = -1;
+			}
+			seen = now;
 		}
+		if (ready <= 0)
+			continue;
 		if (p[SIGNALS].revents && pass_on(p[SIGNALS].fd, child))
 			patience = LAST_WORDS_MS;
 		if (p[LAUNCHER].revents & (POLLHUP | POLLERR)) { /* the device process sees it, too */
@@ -344,7 +361,7 @@ static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child)
 	}
 }
 
-int guardian_run(int fd, int launcher, pid_t child)
+int guardian_run(int fd, int launcher, pid_t child, const _Atomic uint64_t *steps)
 {
 	struct pollfd p[NUM_SOURCES] = {[DEVICE] = {.fd = fd, .events = POLLIN},
 					[SIGNALS] = {.fd = take_signals(), .events = POLLIN},
@@ -352,7 +369,7 @@ int guardian_run(int fd, int launcher, pid_t child)
 	int status = 0;
 
 	prctl(PR_SET_NAME, "hcasim-guard");
-	watch_over(p, child);
+	watch_over(p, child, steps);
 	if (launcher >= 0)
 		close(launcher); /* whoever carries the will out must not look like a living machine */
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

@@ -8,7 +8,7 @@
 #include "harness.h"
 #include "bench.h"
 
-#define MAX_FDS 64
+#define MAX_FDS 512
 static int given[MAX_FDS];
 static unsigned int num_given;
 
