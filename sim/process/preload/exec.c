@@ -26,8 +26,8 @@
 #define PRELOAD "LD_PRELOAD="
 
 /* What `hcasim run` set, as this program was given it; LD_PRELOAD up to our library. */
-static const char *const names[] = {
-	RUNTIME, PRELOAD, "LD_LIBRARY_PATH=", "RDMAV_DRIVERS=", "IBV_DRIVERS=", "VALGRIND_OPTS="};
+static const char *const names[] = {RUNTIME,        PRELOAD,          "LD_LIBRARY_PATH=", "RDMAV_DRIVERS=",
+				    "IBV_DRIVERS=", "VALGRIND_OPTS=", "ASAN_OPTIONS="};
 #define NUM_NAMES (sizeof(names) / sizeof(names[0]))
 static char *kept[NUM_NAMES];
 
