@@ -4,9 +4,8 @@
  * would lose it: what leads to the machine is put back. One that is given the rest without LD_PRELOAD leaves it:
  * `env -u LD_PRELOAD` is how to.
  *
- * May run in a child of vfork(): only system calls, and memory of the stack.
+ * May run in a child of vfork(): system calls, and nothing that allocates or takes locks.
  */
-#include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <paths.h>
@@ -15,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -83,13 +83,29 @@ static size_t length(char *const *list)
 	return n;
 }
 
-/* Room for what amend() makes. */
-static size_t amended_size(char *const *envp)
-{
-	const char *preload = find(envp, PRELOAD);
+/* Memory until an exec failed: a child of vfork() has no heap of its own, and its stack may be small. */
+struct room {
+	void *at;
+	size_t len;
+};
 
-	return (length(envp) + NUM_NAMES + 1) * sizeof(char *) + (preload ? strlen(preload) : 0) +
-	       (kept[1] ? strlen(kept[1]) : 0) + 2;
+static void *take(struct room *room, size_t len)
+{
+	room->len = len;
+	room->at = (void *)syscall(SYS_mmap, NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				   -1, 0);
+	if (room->at == MAP_FAILED)
+		room->at = NULL;
+	return room->at;
+}
+
+static void give_back(const struct room *room)
+{
+	int saved = errno;
+
+	if (room->at)
+		syscall(SYS_munmap, room->at, room->len);
+	errno = saved;
 }
 
 /* Another list of libraries to preload: ours come first. */
@@ -99,28 +115,27 @@ static char *joined(char *text, const char *theirs)
 	return text;
 }
 
-static char *const *amend(char *const *envp, void *room)
+/* The environment to execute with: `envp`, or what is made of it in `room`. */
+static char *const *amend(char *const *envp, struct room *room)
 {
-	char *preload = find(envp, PRELOAD), **out = room;
-	const size_t n = length(envp);
+	char *preload = find(envp, PRELOAD), **list, **out;
+	const size_t n = length(envp), pointers = (n + NUM_NAMES + 1) * sizeof(char *);
 	bool wiped = !find(envp, RUNTIME);
-	char *text = (char *)(out + n + NUM_NAMES + 1);
 
+	room->at = NULL;
 	if (!kept[1] || (!wiped && (!preload || strstr(preload, own_name()))))
 		return envp;
+	out = list = take(room, pointers + strlen(kept[1]) + (preload ? strlen(preload) : 0) + 2);
+	if (!list)
+		return envp;
 	for (size_t i = 0; i < n; i++)
-		*out++ = envp[i] == preload ? joined(text, preload) : envp[i];
+		*out++ = envp[i] == preload ? joined((char *)list + pointers, preload) : envp[i];
 	for (unsigned int i = 0; i < NUM_NAMES && wiped; i++)
 		if (kept[i] && !find(envp, names[i]))
 			*out++ = kept[i];
 	*out = NULL;
-	return room;
+	return list;
 }
-
-/* The environment to execute with, in the caller's frame. */
-#define AMEND(amended, envp)                                                                                 \
-	void *room_ = alloca(amended_size(envp));                                                            \
-	char *const *amended = amend(envp, room_)
 
 /* ---- What will not see the machine --------------------------------------------------------------- */
 
@@ -180,10 +195,13 @@ static void tell_found(const char *file, char *const *envp)
 
 PRELOAD_API int execve(const char *path, char *const argv[], char *const envp[])
 {
-	AMEND(amended, envp);
+	struct room room;
+	int ret;
 
 	tell(path, envp);
-	return (int)syscall(SYS_execve, path, argv, amended);
+	ret = (int)syscall(SYS_execve, path, argv, amend(envp, &room));
+	give_back(&room);
+	return ret;
 }
 
 PRELOAD_API int execv(const char *path, char *const argv[])
@@ -193,10 +211,13 @@ PRELOAD_API int execv(const char *path, char *const argv[])
 
 PRELOAD_API int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	AMEND(amended, envp);
+	struct room room;
+	int ret;
 
 	tell_found(file, envp);
-	return next_execvpe()(file, argv, amended);
+	ret = next_execvpe()(file, argv, amend(envp, &room));
+	give_back(&room);
+	return ret;
 }
 
 PRELOAD_API int execvp(const char *file, char *const argv[])
@@ -206,86 +227,71 @@ PRELOAD_API int execvp(const char *file, char *const argv[])
 
 PRELOAD_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	AMEND(amended, envp);
+	struct room room;
 	char path[32];
+	int ret;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	tell(path, envp);
-	return next_fexecve()(fd, argv, amended);
+	ret = next_fexecve()(fd, argv, amend(envp, &room));
+	give_back(&room);
+	return ret;
 }
 
-/* The arguments of execl() and its kin, from `arg` to NULL, as an array; `ap` is behind them then. */
-static size_t num_args(va_list ap)
+typedef int exec_fn(const char *path, char *const argv[], char *const envp[]);
+
+/* execl() and its kin: `arg` and what follows it, to NULL; then, with `has_envp`, the environment. */
+static int exec_list(exec_fn *exec, const char *path, const char *arg, va_list ap, bool has_envp)
 {
+	struct room room;
+	va_list again;
 	size_t n = 1;
+	char **argv;
+	int ret;
 
-	while (va_arg(ap, char *))
+	va_copy(again, ap);
+	while (va_arg(again, char *))
 		n++;
-	return n;
+	va_end(again);
+	argv = take(&room, (n + 1) * sizeof(char *));
+	if (!argv) {
+		errno = ENOMEM;
+		return -1;
+	}
+	argv[0] = (char *)arg;
+	for (size_t i = 1; i <= n; i++)
+		argv[i] = va_arg(ap, char *);
+	ret = exec(path, argv, has_envp ? va_arg(ap, char **) : environ);
+	give_back(&room);
+	return ret;
 }
 
-#define ARGUMENTS(argv, ap, arg)                                                                             \
-	do {                                                                                                 \
-		size_t n_;                                                                                   \
+#define EXEC_LIST(name, exec, has_envp)                                                                      \
+	PRELOAD_API int name(const char *path, const char *arg, ...)                                         \
+	{                                                                                                    \
+		va_list ap;                                                                                  \
+		int ret;                                                                                     \
 		va_start(ap, arg);                                                                           \
-		n_ = num_args(ap);                                                                           \
+		ret = exec_list(exec, path, arg, ap, has_envp);                                              \
 		va_end(ap);                                                                                  \
-		argv = alloca((n_ + 1) * sizeof(char *));                                                    \
-		argv[0] = (char *)arg;                                                                       \
-		va_start(ap, arg);                                                                           \
-		for (size_t i_ = 1; i_ <= n_; i_++)                                                          \
-			argv[i_] = va_arg(ap, char *);                                                       \
-	} while (0)
+		return ret;                                                                                  \
+	}
+EXEC_LIST(execl, execve, false)
+EXEC_LIST(execlp, execvpe, false)
+EXEC_LIST(execle, execve, true)
 
-PRELOAD_API int execl(const char *path, const char *arg, ...)
-{
-	char **argv;
-	va_list ap;
-
-	ARGUMENTS(argv, ap, arg);
-	va_end(ap);
-	return execve(path, argv, environ);
-}
-
-PRELOAD_API int execlp(const char *file, const char *arg, ...)
-{
-	char **argv;
-	va_list ap;
-
-	ARGUMENTS(argv, ap, arg);
-	va_end(ap);
-	return execvpe(file, argv, environ);
-}
-
-PRELOAD_API int execle(const char *path, const char *arg, ...)
-{
-	char **argv, **envp;
-	va_list ap;
-
-	ARGUMENTS(argv, ap, arg);
-	envp = va_arg(ap, char **);
-	va_end(ap);
-	return execve(path, argv, envp);
-}
-
-PRELOAD_API int posix_spawn(pid_t *restrict pid, const char *restrict path,
-			    const posix_spawn_file_actions_t *restrict actions,
-			    const posix_spawnattr_t *restrict attr, char *const argv[restrict],
-			    char *const envp[restrict])
-{
-	AMEND(amended, envp);
-
-	tell(path, envp);
-	return REAL(posix_spawn)(pid, path, actions, attr, argv, amended);
-}
-
-PRELOAD_API int posix_spawnp(pid_t *restrict pid, const char *restrict file,
-			     const posix_spawn_file_actions_t *restrict actions,
-			     const posix_spawnattr_t *restrict attr, char *const argv[restrict],
-			     char *const envp[restrict])
-{
-	AMEND(amended, envp);
-
-	tell_found(file, envp);
-	return REAL(posix_spawnp)(pid, file, actions, attr, argv, amended);
-}
+#define SPAWN(name, tell)                                                                                    \
+	PRELOAD_API int name(pid_t *restrict pid, const char *restrict path,                                 \
+			     const posix_spawn_file_actions_t *restrict actions,                             \
+			     const posix_spawnattr_t *restrict attr, char *const argv[restrict],             \
+			     char *const envp[restrict])                                                     \
+	{                                                                                                    \
+		struct room room;                                                                            \
+		int ret;                                                                                     \
+		tell(path, envp);                                                                            \
+		ret = REAL(name)(pid, path, actions, attr, argv, amend(envp, &room));                        \
+		give_back(&room);                                                                            \
+		return ret;                                                                                  \
+	}
+SPAWN(posix_spawn, tell)
+SPAWN(posix_spawnp, tell_found)
