@@ -2,7 +2,7 @@
 /*
  * Programs that a program executes stay on the machine. One that is given an empty environment (env -i, a login)
  * would lose it: what leads to the machine is put back. One that is given the rest without LD_PRELOAD leaves it:
- * `env -u LD_PRELOAD` is how to.
+ * `env -u LD_PRELOAD` is how to. One that is linked to another rdma-core than that of `hcasim run` gets its own.
  *
  * May run in a child of vfork(): system calls, and nothing that allocates or takes locks.
  */
@@ -21,13 +21,16 @@
 
 #include "preload.h"
 #include "preload/obstacle.h"
+#include "preload/verbs.h"
 
-#define RUNTIME "HCASIM_RUNTIME="
-#define PRELOAD "LD_PRELOAD="
+#define RUNTIME   "HCASIM_RUNTIME="
+#define PRELOAD   "LD_PRELOAD="
+#define LIBRARIES "LD_LIBRARY_PATH="
+#define VERBS     "HCASIM_VERBS=" /* the folder that `hcasim run` put at the head of LD_LIBRARY_PATH */
 
 /* What `hcasim run` set, as this program was given it; LD_PRELOAD up to our library. */
-static const char *const names[] = {RUNTIME,        PRELOAD,          "LD_LIBRARY_PATH=", "RDMAV_DRIVERS=",
-				    "IBV_DRIVERS=", "VALGRIND_OPTS=", "ASAN_OPTIONS="};
+static const char *const names[] = {RUNTIME,          PRELOAD,        LIBRARIES,        VERBS,
+				    "RDMAV_DRIVERS=", "IBV_DRIVERS=", "VALGRIND_OPTS=", "ASAN_OPTIONS="};
 #define NUM_NAMES (sizeof(names) / sizeof(names[0]))
 static char *kept[NUM_NAMES];
 
@@ -99,12 +102,13 @@ static void *take(struct room *room, size_t len)
 	return room->at;
 }
 
-static void give_back(const struct room *room)
+static void give_back(const struct room *room, unsigned int num)
 {
 	int saved = errno;
 
-	if (room->at)
-		syscall(SYS_munmap, room->at, room->len);
+	for (unsigned int i = 0; i < num; i++)
+		if (room[i].at)
+			syscall(SYS_munmap, room[i].at, room[i].len);
 	errno = saved;
 }
 
@@ -135,6 +139,53 @@ static char *const *amend(char *const *envp, struct room *room)
 			*out++ = kept[i];
 	*out = NULL;
 	return list;
+}
+
+/* The user's own folders of LD_LIBRARY_PATH, behind ours; NULL: ours does not stand there. */
+static const char *behind_ours(char *const *envp)
+{
+	const char *ours = find(envp, VERBS), *all = find(envp, LIBRARIES);
+	size_t n;
+
+	if (!ours || !all)
+		return NULL;
+	ours += strlen(VERBS);
+	all += strlen(LIBRARIES);
+	n = strlen(ours);
+	if (!n || strncmp(all, ours, n) != 0)
+		return NULL;
+	return all[n] == ':' ? all + n + 1 : !all[n] ? all + n : NULL;
+}
+
+/* Without our libraries, if the program has others. */
+static char *const *own_verbs(char *const *envp, struct room *room, const char *program)
+{
+	const char *rest = behind_ours(envp), *all = find(envp, LIBRARIES);
+	const size_t pointers = (length(envp) + 1) * sizeof(char *);
+	char **list, **out, *text;
+
+	room->at = NULL;
+	if (!rest || !hcasim_brings_verbs(program))
+		return envp;
+	out = list = take(room, pointers + strlen(all) + 1);
+	if (!list)
+		return envp;
+	text = (char *)list + pointers;
+	sprintf(text, LIBRARIES "%s", rest);
+	for (; *envp; envp++) {
+		if (*envp != all)
+			*out++ = *envp;
+		else if (*rest)
+			*out++ = text;
+	}
+	*out = NULL;
+	return list;
+}
+
+/* The environment to execute `program` with. */
+static char *const *amended(char *const *envp, const char *program, struct room room[2])
+{
+	return own_verbs(amend(envp, &room[0]), &room[1], program);
 }
 
 /* ---- What will not see the machine --------------------------------------------------------------- */
@@ -169,25 +220,20 @@ static void tell(const char *path, char *const *envp)
 	errno = saved;
 }
 
-/* As execvp() finds a program. */
-static void tell_found(const char *file, char *const *envp)
+/* As execvp() finds a program; "": there is none. */
+static const char *find_program(const char *file, char path[PATH_MAX])
 {
 	const char *at = getenv("PATH"), *end;
-	char path[PATH_MAX];
 
-	if (!path_runtime() || strchr(file, '/')) {
-		tell(file, envp);
-		return;
-	}
+	if (!path_runtime() || strchr(file, '/'))
+		return file;
 	for (at = at ? at : _PATH_DEFPATH;; at = end + 1) {
 		end = strchrnul(at, ':');
-		snprintf(path, sizeof(path), "%.*s%s%.255s", (int)(end - at), at, end == at ? "" : "/", file);
-		if (!syscall(SYS_faccessat, AT_FDCWD, path, X_OK)) {
-			tell(path, envp);
-			return;
-		}
+		snprintf(path, PATH_MAX, "%.*s%s%.255s", (int)(end - at), at, end == at ? "" : "/", file);
+		if (!syscall(SYS_faccessat, AT_FDCWD, path, X_OK))
+			return path;
 		if (!*end)
-			return;
+			return "";
 	}
 }
 
@@ -195,12 +241,12 @@ static void tell_found(const char *file, char *const *envp)
 
 PRELOAD_API int execve(const char *path, char *const argv[], char *const envp[])
 {
-	struct room room;
+	struct room room[2];
 	int ret;
 
 	tell(path, envp);
-	ret = (int)syscall(SYS_execve, path, argv, amend(envp, &room));
-	give_back(&room);
+	ret = (int)syscall(SYS_execve, path, argv, amended(envp, path, room));
+	give_back(room, 2);
 	return ret;
 }
 
@@ -211,12 +257,14 @@ PRELOAD_API int execv(const char *path, char *const argv[])
 
 PRELOAD_API int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	struct room room;
+	char path[PATH_MAX];
+	const char *program = find_program(file, path);
+	struct room room[2];
 	int ret;
 
-	tell_found(file, envp);
-	ret = next_execvpe()(file, argv, amend(envp, &room));
-	give_back(&room);
+	tell(program, envp);
+	ret = next_execvpe()(file, argv, amended(envp, program, room));
+	give_back(room, 2);
 	return ret;
 }
 
@@ -227,14 +275,14 @@ PRELOAD_API int execvp(const char *file, char *const argv[])
 
 PRELOAD_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	struct room room;
+	struct room room[2];
 	char path[32];
 	int ret;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	tell(path, envp);
-	ret = next_fexecve()(fd, argv, amend(envp, &room));
-	give_back(&room);
+	ret = next_fexecve()(fd, argv, amended(envp, path, room));
+	give_back(room, 2);
 	return ret;
 }
 
@@ -262,7 +310,7 @@ static int exec_list(exec_fn *exec, const char *path, const char *arg, va_list a
 	for (size_t i = 1; i <= n; i++)
 		argv[i] = va_arg(ap, char *);
 	ret = exec(path, argv, has_envp ? va_arg(ap, char **) : environ);
-	give_back(&room);
+	give_back(&room, 1);
 	return ret;
 }
 
@@ -280,18 +328,25 @@ EXEC_LIST(execl, execve, false)
 EXEC_LIST(execlp, execvpe, false)
 EXEC_LIST(execle, execve, true)
 
-#define SPAWN(name, tell)                                                                                    \
-	PRELOAD_API int name(pid_t *restrict pid, const char *restrict path,                                 \
+static const char *same(const char *path, char room[PATH_MAX])
+{
+	return path;
+}
+
+#define SPAWN(name, find)                                                                                    \
+	PRELOAD_API int name(pid_t *restrict pid, const char *restrict file,                                 \
 			     const posix_spawn_file_actions_t *restrict actions,                             \
 			     const posix_spawnattr_t *restrict attr, char *const argv[restrict],             \
 			     char *const envp[restrict])                                                     \
 	{                                                                                                    \
-		struct room room;                                                                            \
+		char path[PATH_MAX];                                                                         \
+		const char *program = find(file, path);                                                      \
+		struct room room[2];                                                                         \
 		int ret;                                                                                     \
-		tell(path, envp);                                                                            \
-		ret = REAL(name)(pid, path, actions, attr, argv, amend(envp, &room));                        \
-		give_back(&room);                                                                            \
+		tell(program, envp);                                                                         \
+		ret = REAL(name)(pid, file, actions, attr, argv, amended(envp, program, room));              \
+		give_back(room, 2);                                                                          \
 		return ret;                                                                                  \
 	}
-SPAWN(posix_spawn, tell)
-SPAWN(posix_spawnp, tell_found)
+SPAWN(posix_spawn, same)
+SPAWN(posix_spawnp, find_program)
