@@ -165,6 +165,14 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.rereg_mr = hcasim_rereg_mr,
 	.resize_cq = hcasim_resize_cq,
 	.modify_cq = hcasim_modify_cq,
+#if HCASIM_HAS_DMAH
+	.alloc_dmah = hcasim_alloc_dmah,
+	.dealloc_dmah = hcasim_dealloc_dmah,
+	.reg_mr_ex = hcasim_reg_mr_ex,
+#endif
+#if HCASIM_HAS_PORT_SPEED
+	.query_port_speed = ibv_cmd_query_port_speed,
+#endif
 	.unimport_dm = hcasim_unimport_dm,
 	.unimport_mr = hcasim_unimport_mr,
 	.unimport_pd = hcasim_unimport_pd,

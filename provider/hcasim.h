@@ -321,6 +321,13 @@ struct ibv_mw *hcasim_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type);
 int hcasim_dealloc_mw(struct ibv_mw *mw);
 int hcasim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
 
+#if HCASIM_HAS_DMAH
+/* dmah.c */
+struct ibv_dmah *hcasim_alloc_dmah(struct ibv_context *ibctx, struct ibv_dmah_init_attr *attr);
+int hcasim_dealloc_dmah(struct ibv_dmah *ibdmah);
+struct ibv_mr *hcasim_reg_mr_ex(struct ibv_pd *ibpd, struct ibv_mr_init_attr *attr);
+#endif
+
 /* dm.c */
 struct ibv_dm *hcasim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr *attr);
 int hcasim_free_dm(struct ibv_dm *ibdm);

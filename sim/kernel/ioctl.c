@@ -108,6 +108,32 @@ static int set_object(struct call *c, const struct attr_spec *s, const struct ib
 	return ret;
 }
 
+static int set_enum(const struct attr_spec *s, const struct ib_uverbs_attr *a, struct attr_val *v)
+{
+	if (a->attr_data.enum_data.elem_id >= s->max)
+		return -EOPNOTSUPP;
+	if (a->attr_data.enum_data.reserved || a->len)
+		return -EINVAL;
+	v->data = a->attr_data.enum_data.elem_id;
+	return 0;
+}
+
+static int set_value(struct call *c, const struct attr_spec *s, const struct ib_uverbs_attr *a,
+		     struct attr_val *v)
+{
+	switch (s->type) {
+	case ATTR_IN:
+	case ATTR_OUT:
+		return set_ptr(c, s, a);
+	case ATTR_ENUM:
+		return set_enum(s, a, v);
+	case ATTR_RAW_FD:
+		return a->attr_data.reserved || a->len ? -EINVAL : 0;
+	default:
+		return set_object(c, s, a, v);
+	}
+}
+
 static int set_attr(struct call *c, unsigned int idx)
 {
 	const struct ib_uverbs_attr *a = &c->uattrs[idx];
@@ -125,7 +151,7 @@ static int set_attr(struct call *c, unsigned int idx)
 	v->idx = idx;
 	v->len = a->len;
 	v->data = a->data;
-	ret = s->type == ATTR_IN || s->type == ATTR_OUT ? set_ptr(c, s, a) : set_object(c, s, a, v);
+	ret = set_value(c, s, a, v);
 	v->present = !ret;
 	return ret;
 }

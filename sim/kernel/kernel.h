@@ -35,6 +35,8 @@ struct task_ops {
 	int (*pin_check)(struct task *t, uint64_t addr, uint64_t len, bool write);
 	/* resident[i] says whether page i from `addr` on is in memory. 0 or -EFAULT. */
 	int (*resident)(struct task *t, uint64_t addr, uint32_t pages, uint8_t *resident);
+	/* The task may run on this processor. */
+	bool (*may_run_on)(struct task *t, uint32_t cpu);
 	/* Inode number of the file behind the task's descriptor `fd` (an event pipe or device socket that the
 	 * stand-in made: known by inode), or -EBADF. */
 	int (*fd_inode)(struct task *t, int fd, uint64_t *ino);

@@ -406,6 +406,9 @@ int xrc_qp_drop(struct uobj *u);
 void xrcd_put(struct uobj *u);
 /* Access flags that the kernel knows (enum ib_access_flags). */
 #define VERBS_ACCESS_FLAGS (((IB_UVERBS_ACCESS_FLUSH_PERSISTENT << 1) - 1) | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
+/* `dmah`: NULL, or the DMA handle whose hint its transfers carry. */
+int verbs_reg_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct ib_uverbs_reg_mr *cmd,
+		 struct uobj *dmah);
 int verbs_check_access(const struct kdev *d, uint32_t access);
 void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 

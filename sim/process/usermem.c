@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,11 +262,19 @@ static int fd_inode(struct task *t, int fd, uint64_t *ino)
 	return fd_file(t, fd, &dev, ino);
 }
 
+static bool may_run_on(struct task *t, uint32_t cpu)
+{
+	cpu_set_t set;
+
+	return cpu < CPU_SETSIZE && !sched_getaffinity(t->pid, sizeof(set), &set) && CPU_ISSET(cpu, &set);
+}
+
 const struct task_ops usermem_task_ops = {
 	.copy_from_user = copy_from_user,
 	.copy_to_user = copy_to_user,
 	.pin_check = pin_check,
 	.resident = resident,
+	.may_run_on = may_run_on,
 	.fd_inode = fd_inode,
 	.fd_file = fd_file,
 };

@@ -85,6 +85,7 @@ struct piece {
 	uint64_t addr;
 	uint32_t len;
 	uint32_t pasid;
+	struct hca_tph tph;
 };
 
 /* ---- Timers ---- */

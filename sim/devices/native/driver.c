@@ -36,6 +36,11 @@ static uint8_t lane_speed(uint32_t rate)
 	return 128;
 }
 
+static uint32_t port_rate(const struct drv_device *dev)
+{
+	return dev->cfg->port_rate ? dev->cfg->port_rate : 40000; /* Mb/s */
+}
+
 static uint8_t port_mtu(const struct drv_device *dev)
 {
 	return dev->cfg->port_mtu ? dev->cfg->port_mtu : MTU_4096;
@@ -159,8 +164,13 @@ static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_qu
 	out->max_msg_sz = MAX_MSG;
 	out->max_vl_num = 1;
 	out->active_width = WIDTH_4X;
-	out->active_speed = lane_speed(dev->cfg->port_rate ? dev->cfg->port_rate : 40000);
+	out->active_speed = lane_speed(port_rate(dev));
 	out->link_layer = ETHERNET;
+}
+
+static uint64_t query_port_speed(struct drv_device *dev, uint8_t port)
+{
+	return hca_port_up(dev->hca, port) ? port_rate(dev) / 100 : 0;
 }
 
 static int set_port(struct drv_device *dev, uint8_t port, bool up)
@@ -212,6 +222,7 @@ static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t
 		.va = start,
 		.iova = iova,
 		.length = length,
+		.tph = base->tph,
 	};
 	ret = hca_mr_create(base->pd->ctx->dev->hca, &mr->attr, &base->lkey);
 	base->rkey = base->lkey;
@@ -241,6 +252,21 @@ static int rereg_mr(struct drv_mr *base, uint32_t flags, uint64_t start, uint64_
 	mr->attr = attr;
 	base->lkey = key;
 	base->rkey = key;
+	return 0;
+}
+
+/*
+ * As mlx5_ib_alloc_dmah(): without a hint there is nothing to carry, and where a processor is named the kind of memory
+ * is, too. Which tag stands for a processor's cache is the platform's to say (the _DSM of PCI firmware 3.3, 4.6.15): on
+ * this one two for each, of volatile and of persistent memory, from 2 on; 0 is no preference.
+ */
+static int alloc_dmah(struct drv_dmah *d)
+{
+	if (!d->has_ph || (d->has_cpu && !d->has_mem_type))
+		return -EINVAL;
+	d->tph = (struct hca_tph){.on = true, .ph = d->ph};
+	if (d->has_cpu && d->cpu < 127)
+		d->tph.st = (uint8_t)(2 * (d->cpu + 1) + d->mem_type);
 	return 0;
 }
 
@@ -316,6 +342,8 @@ const struct drv_ops native_drv_ops = {
 	.reg_mr = reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,
+	.query_port_speed = query_port_speed,
+	.alloc_dmah = alloc_dmah,
 	.alloc_dm = native_alloc_dm,
 	.free_dm = native_free_dm,
 	.query_dm = native_query_dm,

@@ -17,6 +17,7 @@ int main(void)
 	add_sysfs_suite();
 	add_flow_suite();
 	add_dm_suite();
+	add_dmah_suite();
 	add_odp_suite();
 	add_ucma_suite();
 	add_ucma_hostile_suite();
