@@ -2,7 +2,7 @@
 /*
  * Programs that a program executes stay on the machine. One that is given an empty environment (env -i, a login)
  * would lose it: what leads to the machine is put back. One that is given the rest without LD_PRELOAD leaves it:
- * `env -u LD_PRELOAD` is how to.
+ * `env -u LD_PRELOAD` is how to. One that is linked to another rdma-core than that of `hcasim run` gets its own.
  *
  * May run in a child of vfork(): only system calls, and memory of the stack.
  */
@@ -21,13 +21,16 @@
 
 #include "preload.h"
 #include "preload/obstacle.h"
+#include "preload/verbs.h"
 
-#define RUNTIME "HCASIM_RUNTIME="
-#define PRELOAD "LD_PRELOAD="
+#define RUNTIME   "HCASIM_RUNTIME="
+#define PRELOAD   "LD_PRELOAD="
+#define LIBRARIES "LD_LIBRARY_PATH="
+#define VERBS     "HCASIM_VERBS=" /* the folder that `hcasim run` put at the head of LD_LIBRARY_PATH */
 
 /* What `hcasim run` set, as this program was given it; LD_PRELOAD up to our library. */
-static const char *const names[] = {
-	RUNTIME, PRELOAD, "LD_LIBRARY_PATH=", "RDMAV_DRIVERS=", "IBV_DRIVERS=", "VALGRIND_OPTS="};
+static const char *const names[] = {RUNTIME,          PRELOAD,        LIBRARIES,       VERBS,
+				    "RDMAV_DRIVERS=", "IBV_DRIVERS=", "VALGRIND_OPTS="};
 #define NUM_NAMES (sizeof(names) / sizeof(names[0]))
 static char *kept[NUM_NAMES];
 
@@ -117,10 +120,55 @@ static char *const *amend(char *const *envp, void *room)
 	return room;
 }
 
-/* The environment to execute with, in the caller's frame. */
-#define AMEND(amended, envp)                                                                                 \
+/* The user's own folders of LD_LIBRARY_PATH, behind ours; NULL: ours does not stand there. */
+static const char *behind_ours(char *const *envp)
+{
+	const char *ours = find(envp, VERBS), *all = find(envp, LIBRARIES);
+	size_t n;
+
+	if (!ours || !all)
+		return NULL;
+	ours += strlen(VERBS);
+	all += strlen(LIBRARIES);
+	n = strlen(ours);
+	if (!n || strncmp(all, ours, n) != 0)
+		return NULL;
+	return all[n] == ':' ? all + n + 1 : !all[n] ? all + n : NULL;
+}
+
+/* Room for what own_verbs() makes. */
+static size_t own_verbs_size(char *const *envp)
+{
+	const char *all = find(envp, LIBRARIES);
+
+	return (length(envp) + 1) * sizeof(char *) + (all ? strlen(all) + 1 : 0);
+}
+
+/* Without our libraries, if the program has others. */
+static char *const *own_verbs(char *const *envp, void *room, const char *program)
+{
+	const char *rest = behind_ours(envp), *all = find(envp, LIBRARIES);
+	char **out = room, *text = (char *)(out + length(envp) + 1);
+
+	if (!rest || !hcasim_brings_verbs(program))
+		return envp;
+	sprintf(text, LIBRARIES "%s", rest);
+	for (; *envp; envp++) {
+		if (*envp != all)
+			*out++ = *envp;
+		else if (*rest)
+			*out++ = text;
+	}
+	*out = NULL;
+	return room;
+}
+
+/* The environment to execute `program` with, in the caller's frame. */
+#define AMEND(amended, envp, program)                                                                        \
 	void *room_ = alloca(amended_size(envp));                                                            \
-	char *const *amended = amend(envp, room_)
+	char *const *whole_ = amend(envp, room_);                                                            \
+	void *own_room_ = alloca(own_verbs_size(whole_));                                                    \
+	char *const *amended = own_verbs(whole_, own_room_, program)
 
 /* ---- What will not see the machine --------------------------------------------------------------- */
 
@@ -154,25 +202,20 @@ static void tell(const char *path, char *const *envp)
 	errno = saved;
 }
 
-/* As execvp() finds a program. */
-static void tell_found(const char *file, char *const *envp)
+/* As execvp() finds a program; "": there is none. */
+static const char *find_program(const char *file, char path[PATH_MAX])
 {
 	const char *at = getenv("PATH"), *end;
-	char path[PATH_MAX];
 
-	if (!path_runtime() || strchr(file, '/')) {
-		tell(file, envp);
-		return;
-	}
+	if (!path_runtime() || strchr(file, '/'))
+		return file;
 	for (at = at ? at : _PATH_DEFPATH;; at = end + 1) {
 		end = strchrnul(at, ':');
-		snprintf(path, sizeof(path), "%.*s%s%.255s", (int)(end - at), at, end == at ? "" : "/", file);
-		if (!syscall(SYS_faccessat, AT_FDCWD, path, X_OK)) {
-			tell(path, envp);
-			return;
-		}
+		snprintf(path, PATH_MAX, "%.*s%s%.255s", (int)(end - at), at, end == at ? "" : "/", file);
+		if (!syscall(SYS_faccessat, AT_FDCWD, path, X_OK))
+			return path;
 		if (!*end)
-			return;
+			return "";
 	}
 }
 
@@ -180,7 +223,7 @@ static void tell_found(const char *file, char *const *envp)
 
 PRELOAD_API int execve(const char *path, char *const argv[], char *const envp[])
 {
-	AMEND(amended, envp);
+	AMEND(amended, envp, path);
 
 	tell(path, envp);
 	return (int)syscall(SYS_execve, path, argv, amended);
@@ -193,9 +236,11 @@ PRELOAD_API int execv(const char *path, char *const argv[])
 
 PRELOAD_API int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-	AMEND(amended, envp);
+	char path[PATH_MAX];
+	const char *program = find_program(file, path);
+	AMEND(amended, envp, program);
 
-	tell_found(file, envp);
+	tell(program, envp);
 	return next_execvpe()(file, argv, amended);
 }
 
@@ -206,10 +251,10 @@ PRELOAD_API int execvp(const char *file, char *const argv[])
 
 PRELOAD_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
-	AMEND(amended, envp);
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	AMEND(amended, envp, path);
 	tell(path, envp);
 	return next_fexecve()(fd, argv, amended);
 }
@@ -273,7 +318,7 @@ PRELOAD_API int posix_spawn(pid_t *restrict pid, const char *restrict path,
 			    const posix_spawnattr_t *restrict attr, char *const argv[restrict],
 			    char *const envp[restrict])
 {
-	AMEND(amended, envp);
+	AMEND(amended, envp, path);
 
 	tell(path, envp);
 	return REAL(posix_spawn)(pid, path, actions, attr, argv, amended);
@@ -284,8 +329,10 @@ PRELOAD_API int posix_spawnp(pid_t *restrict pid, const char *restrict file,
 			     const posix_spawnattr_t *restrict attr, char *const argv[restrict],
 			     char *const envp[restrict])
 {
-	AMEND(amended, envp);
+	char path[PATH_MAX];
+	const char *program = find_program(file, path);
+	AMEND(amended, envp, program);
 
-	tell_found(file, envp);
+	tell(program, envp);
 	return REAL(posix_spawnp)(pid, file, actions, attr, argv, amended);
 }
