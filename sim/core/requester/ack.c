@@ -6,8 +6,6 @@
  */
 #include "core/memory/memory.h"
 #include "core/memory/odp.h"
-#include "core/memory/memory.h"
-#include "core/memory/odp.h"
 #include "core/requester/requester.h"
 
 static void retry(struct hca *hca, struct qp *qp)

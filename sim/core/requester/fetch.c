@@ -5,7 +5,6 @@
  * what is to be flushed, stands in the WQEs.
  */
 #include "core/memory/memory.h"
-#include "core/memory/memory.h"
 #include "core/requester/requester.h"
 
 struct fetch *fetch_get(struct hca *hca)
