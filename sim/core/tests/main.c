@@ -24,9 +24,10 @@ static const struct {
 	{"flush", flush_tests},
 	{"raws", raw_tests},
 	{"xrc_windows", xrc_window_tests},
-	{"pages", pages_tests},
 	{"paging", paging_tests},
+	{"pages", pages_tests},
 	{"device_memory", device_memory_tests},
+	{"hints", hint_tests},
 	{"tables", table_tests},
 };
 
