@@ -40,7 +40,6 @@ bool gid_is_v4(const uint8_t gid[16])
 	return !memcmp(gid, mapped, sizeof(mapped));
 }
 
-/* Entropy of a flow for switches that spread by port: the dynamic range 49152..65535 (A17.9.2). */
 uint16_t packet_sport(uint32_t flow_label, uint32_t a, uint32_t b)
 {
 	if (!flow_label) {
