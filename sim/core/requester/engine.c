@@ -37,10 +37,13 @@ static struct engine *create(const struct engine_config *cfg, const struct engin
 
 static void destroy(struct engine *e)
 {
-	size_t i;
+	uint32_t i;
 
 	while (e->decode_head)
 		decode_step(e);
+	for (i = 0; i < e->num_pending; i++)
+		if (e->pending[i].kind != PENDING_FREE)
+			pending_end(e, i);
 	FREE_POOL(e->fetch_pool);
 	for (i = 0; i < sizeof(e->wqe_pool) / sizeof(e->wqe_pool[0]); i++)
 		FREE_POOL(e->wqe_pool[i]);
