@@ -42,14 +42,13 @@ static int map_ring(struct hcasim_cq *cq, const struct hcasim_create_cq_resp *re
 {
 	int err;
 
-	err = hcasim_map_device(&cq->ctx->ibv_ctx.context, &cq->map, resp->ring_mmap_offset,
-				resp->ring_mmap_size, PROT_READ | PROT_WRITE);
-	if (err)
+	cq->chunk = hcasim_chunk_get(cq->ctx, resp->ring_mmap_offset, resp->ring_mmap_size, &err);
+	if (!cq->chunk)
 		return err;
 	cq->cqn = resp->cqn;
 	cq->entries = resp->cqe;
-	cq->ring = (void *)cq->map.addr;
-	cq->record = (void *)(cq->map.addr + resp->record_offset);
+	cq->ring = (void *)(cq->chunk->map.addr + resp->ring_offset);
+	cq->record = (void *)(cq->chunk->map.addr + resp->record_offset);
 	return 0;
 }
 
@@ -130,7 +129,7 @@ int hcasim_destroy_cq(struct ibv_cq *ibcq)
 		return hcasim_error(err);
 	if (cq->parent)
 		hcasim_pd_put(cq->parent);
-	hcasim_unmap(&cq->map);
+	hcasim_chunk_put(cq->ctx, cq->chunk);
 	pthread_spin_destroy(&cq->lock);
 	free(cq);
 	return 0;
@@ -212,7 +211,8 @@ int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
 	struct hcasim_cq *cq = to_hcq(ibcq);
 	struct hcasim_cmd_resize_cq_resp resp = {};
 	struct hcasim_resize_cq_resp *drv = &resp.drv_payload;
-	struct hcasim_map map = {};
+	struct hcasim_chunk *chunk;
+	struct hcasim_cqe *ring;
 	struct ibv_resize_cq cmd;
 	uint32_t count;
 	int err;
@@ -229,20 +229,20 @@ int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
 	err = ibv_cmd_resize_cq(ibcq, cqe, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (err)
 		goto out;
-	err = hcasim_map_device(&cq->ctx->ibv_ctx.context, &map, drv->ring_mmap_offset, drv->ring_mmap_size,
-				PROT_READ | PROT_WRITE);
-	if (err)
+	chunk = hcasim_chunk_get(cq->ctx, drv->ring_mmap_offset, drv->ring_mmap_size, &err);
+	if (!chunk)
 		goto out;
-	err = move_cqes(cq, (void *)map.addr, drv->cqe);
+	ring = (void *)(chunk->map.addr + drv->ring_offset);
+	err = move_cqes(cq, ring, drv->cqe);
 	if (err) {
-		hcasim_unmap(&map);
+		hcasim_chunk_put(cq->ctx, chunk);
 		goto out;
 	}
-	hcasim_unmap(&cq->map);
-	cq->map = map;
+	hcasim_chunk_put(cq->ctx, cq->chunk);
+	cq->chunk = chunk;
 	cq->entries = drv->cqe;
-	cq->ring = (void *)map.addr;
-	cq->record = (void *)(map.addr + drv->record_offset);
+	cq->ring = ring;
+	cq->record = (void *)(chunk->map.addr + drv->record_offset);
 	hcasim_cq_update_ci(cq);
 out:
 	hcasim_cq_unlock(cq);

@@ -103,6 +103,7 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 	hcasim_table_free(&ctx->qps);
 	hcasim_table_free(&ctx->srqs);
 	pthread_mutex_destroy(&ctx->table_lock);
+	pthread_mutex_destroy(&ctx->chunk_lock);
 	if (ctx->clock_page)
 		munmap(ctx->clock_page, HCASIM_UAR_PAGE_SIZE);
 	hcasim_unmap_uar(&ctx->uar);
@@ -164,6 +165,14 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.rereg_mr = hcasim_rereg_mr,
 	.resize_cq = hcasim_resize_cq,
 	.modify_cq = hcasim_modify_cq,
+#if HCASIM_HAS_DMAH
+	.alloc_dmah = hcasim_alloc_dmah,
+	.dealloc_dmah = hcasim_dealloc_dmah,
+	.reg_mr_ex = hcasim_reg_mr_ex,
+#endif
+#if HCASIM_HAS_PORT_SPEED
+	.query_port_speed = ibv_cmd_query_port_speed,
+#endif
 	.unimport_dm = hcasim_unimport_dm,
 	.unimport_mr = hcasim_unimport_mr,
 	.unimport_pd = hcasim_unimport_pd,
@@ -190,6 +199,7 @@ static int start_context(struct hcasim_context *ctx, const struct hcasim_alloc_u
 	ctx->max_tso_hdr = resp->max_tso_hdr;
 	ctx->td_uars_free = resp->td_uars < 64 ? (1ull << resp->td_uars) - 1 : UINT64_MAX;
 	pthread_mutex_init(&ctx->table_lock, NULL);
+	pthread_mutex_init(&ctx->chunk_lock, NULL);
 	hcasim_init_ops(ctx);
 	verbs_set_ops(&ctx->ibv_ctx, &hcasim_ctx_ops);
 	return 0;

@@ -47,6 +47,21 @@ struct hcasim_uar { /* a user access page, write-combining */
 	atomic_uint bf_next;
 };
 
+struct hcasim_map { /* a mapping of the device file */
+	uint8_t *addr;
+	size_t size;
+};
+
+/* A mapping of the device file with the rings of queues that were given room in it: mapped as long as one is left. */
+struct hcasim_chunk {
+	struct hcasim_chunk *next; /* of its bucket */
+	struct hcasim_map map;
+	uint64_t offset; /* in the device file */
+	unsigned int refs;
+};
+
+#define HCASIM_CHUNK_BUCKETS 256
+
 struct hcasim_context {
 	struct verbs_context ibv_ctx;
 	struct hcasim_uar uar;
@@ -60,6 +75,9 @@ struct hcasim_context {
 
 	pthread_mutex_t table_lock; /* QPs and SRQs come and go */
 	struct hcasim_table qps, srqs;
+
+	pthread_mutex_t chunk_lock;
+	struct hcasim_chunk *chunks[HCASIM_CHUNK_BUCKETS]; /* by offset */
 
 	/* Inverse of columns of the rules: operation of an IBV_WR_*, IBV_WC_* of a WQE opcode. */
 	int16_t op_of_wr[HCASIM_MAX_WR_OPCODE + 1];
@@ -102,11 +120,6 @@ struct hcasim_buf { /* zeroed memory, from the heap or from a parent domain's al
 	bool custom;
 };
 
-struct hcasim_map { /* a mapping of the device file */
-	uint8_t *addr;
-	size_t size;
-};
-
 struct hcasim_dm {
 	struct verbs_dm vdm;
 	struct hcasim_map map;
@@ -120,7 +133,7 @@ struct hcasim_cq {
 	pthread_spinlock_t lock;
 	bool locking; /* false: one thread, as the application promised */
 	uint32_t cqn;
-	struct hcasim_map map;
+	struct hcasim_chunk *chunk;
 	struct hcasim_cqe *ring;
 	struct hcasim_cq_record *record;
 	uint32_t entries; /* power of two */
@@ -189,7 +202,7 @@ struct hcasim_srq {
 	struct verbs_srq vsrq;
 	struct hcasim_context *ctx;
 	struct hcasim_pd *pd;
-	struct hcasim_map map;
+	struct hcasim_chunk *chunk;
 	struct hcasim_srq_record *record;
 	uint8_t *ring;
 	uint32_t srqn, stride, max_wr, max_sge;
@@ -208,7 +221,7 @@ struct hcasim_qp {
 	struct hcasim_pd *pd;
 	struct hcasim_uar *uar;
 	uint64_t send_ops; /* IBV_QP_EX_WITH_* it was created with */
-	struct hcasim_map map;
+	struct hcasim_chunk *chunk;
 	struct hcasim_sq_record *record;
 	struct hcasim_sq sq;
 	struct hcasim_rq rq;
@@ -270,6 +283,11 @@ int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t 
 void hcasim_unmap_uar(struct hcasim_uar *uar);
 void hcasim_init_ops(struct hcasim_context *ctx);
 
+/* chunk.c */
+/* One reference, or NULL and *err. */
+struct hcasim_chunk *hcasim_chunk_get(struct hcasim_context *ctx, uint64_t offset, uint64_t size, int *err);
+void hcasim_chunk_put(struct hcasim_context *ctx, struct hcasim_chunk *chunk);
+
 /* query.c */
 int hcasim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
 			   struct ibv_device_attr_ex *attr, size_t attr_size);
@@ -301,6 +319,13 @@ void hcasim_unimport_mr(struct ibv_mr *ibmr);
 struct ibv_mw *hcasim_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type);
 int hcasim_dealloc_mw(struct ibv_mw *mw);
 int hcasim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind);
+
+#if HCASIM_HAS_DMAH
+/* dmah.c */
+struct ibv_dmah *hcasim_alloc_dmah(struct ibv_context *ibctx, struct ibv_dmah_init_attr *attr);
+int hcasim_dealloc_dmah(struct ibv_dmah *ibdmah);
+struct ibv_mr *hcasim_reg_mr_ex(struct ibv_pd *ibpd, struct ibv_mr_init_attr *attr);
+#endif
 
 /* dm.c */
 struct ibv_dm *hcasim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr *attr);

@@ -215,13 +215,12 @@ static int map_rings(struct hcasim_qp *qp, const struct hcasim_create_qp_resp *r
 {
 	int err;
 
-	err = hcasim_map_device(&qp->ctx->ibv_ctx.context, &qp->map, resp->ring_mmap_offset,
-				resp->ring_mmap_size, PROT_READ | PROT_WRITE);
-	if (err)
+	qp->chunk = hcasim_chunk_get(qp->ctx, resp->ring_mmap_offset, resp->ring_mmap_size, &err);
+	if (!qp->chunk)
 		return err;
-	qp->sq.ring = qp->map.addr + resp->sq_offset;
-	qp->rq.ring = qp->map.addr + resp->rq_offset;
-	qp->record = (void *)(qp->map.addr + resp->record_offset);
+	qp->sq.ring = qp->chunk->map.addr + resp->sq_offset;
+	qp->rq.ring = qp->chunk->map.addr + resp->rq_offset;
+	qp->record = (void *)(qp->chunk->map.addr + resp->record_offset);
 	return 0;
 }
 
@@ -247,7 +246,7 @@ static int create_in_device(struct hcasim_qp *qp, struct ibv_qp_init_attr_ex *at
 		pthread_mutex_unlock(&ctx->table_lock);
 	}
 	if (err) {
-		hcasim_unmap(&qp->map);
+		hcasim_chunk_put(ctx, qp->chunk);
 		ibv_cmd_destroy_qp(&qp->vqp.qp);
 	}
 	return err;
@@ -465,7 +464,7 @@ int hcasim_destroy_qp(struct ibv_qp *ibqp)
 	unlock_cqs(ibqp);
 	pthread_mutex_unlock(&ctx->table_lock);
 
-	hcasim_unmap(&qp->map);
+	hcasim_chunk_put(ctx, qp->chunk);
 	free_queues(qp);
 	hcasim_pd_put(qp->pd);
 	free(qp);

@@ -78,18 +78,18 @@ static int create_in_device(struct hcasim_srq *srq, struct ibv_srq_init_attr_ex 
 				    sizeof(resp));
 	if (err)
 		return err;
-	err = hcasim_map_device(ibctx, &srq->map, resp.drv_payload.ring_mmap_offset,
-				resp.drv_payload.ring_mmap_size, PROT_READ | PROT_WRITE);
-	if (!err) {
-		srq->ring = srq->map.addr;
-		srq->record = (void *)(srq->map.addr + resp.drv_payload.record_offset);
+	srq->chunk = hcasim_chunk_get(srq->ctx, resp.drv_payload.ring_mmap_offset,
+				      resp.drv_payload.ring_mmap_size, &err);
+	if (srq->chunk) {
+		srq->ring = srq->chunk->map.addr + resp.drv_payload.ring_offset;
+		srq->record = (void *)(srq->chunk->map.addr + resp.drv_payload.record_offset);
 		srq->srqn = srq->vsrq.srq_num = resp.drv_payload.srqn;
 		srq->max_wr = attr->attr.max_wr;
 		srq->max_sge = attr->attr.max_sge;
 		err = enter(srq);
 	}
 	if (err) {
-		hcasim_unmap(&srq->map);
+		hcasim_chunk_put(srq->ctx, srq->chunk);
 		ibv_cmd_destroy_srq(&srq->vsrq.srq);
 	}
 	return err;
@@ -218,7 +218,7 @@ int hcasim_destroy_srq(struct ibv_srq *ibsrq)
 	pthread_mutex_unlock(&ctx->table_lock);
 	if (err)
 		return hcasim_error(err);
-	hcasim_unmap(&srq->map);
+	hcasim_chunk_put(ctx, srq->chunk);
 	pthread_spin_destroy(&srq->lock);
 	hcasim_buf_free(&srq->slot_buf, srq->pd);
 	hcasim_pd_put(srq->pd);

@@ -11,6 +11,7 @@ import pytest
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from hcasim_conform.model import capabilities  # noqa: E402
 from hcasim_conform.select.covering import base, covering  # noqa: E402
 from hcasim_conform.select.enumeration import Enumerator  # noqa: E402
 from hcasim_conform.model.tables import Tables  # noqa: E402
@@ -102,6 +103,7 @@ def report_of():
             "gid": "::ffff:192.0.2.1",
             "operations": {t: [op.name for op in tables.operations if t in op.wr] for t in tables.qp_types},
             "attributes": list(ATTRIBUTES),
+            "on_demand": {t: list(capabilities.ON_DEMAND) for t in capabilities.ON_DEMAND_TYPES},
             "limits": {"max_sge": 30, "max_inline_data": 128},
             **change,
         }

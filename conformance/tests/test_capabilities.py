@@ -73,6 +73,13 @@ def test_what_the_pages_do_not_ask_for_must_be_declared(write_dut, cells):
         ({"memory_windows": []}, "wr/send_inv/rc/sge/-/signaled", "memory_windows/2"),
         ({"flags": ["SIGNALED"]}, "wr/send_tso/ud/sge/ud_addr/ip_csum+signaled", "flags/IP_CSUM"),
         ({"srq": False}, "srq/post_srq_recv/rc/sge/-/-", "srq"),
+        ({"on_demand": {}}, "suite/paging/rc/send-local", "on_demand/RC/SEND"),
+        ({"on_demand": {"RC": ["SEND"]}}, "suite/paging/rc/send-remote", "on_demand/RC/RECV"),
+        (
+            {"on_demand": {"XRC_SEND": ["RECV"]}},
+            "suite/paging/xrc_send/send-remote",
+            "on_demand/XRC_SEND/SRQ_RECV",
+        ),
     ],
 )
 def test_a_cell_that_needs_a_denied_capability(declare, by_id, declared, cell_id, missing):
@@ -133,6 +140,8 @@ def operations(report, qpt, without=(), also=()):
         ({"srq": False}, None, ("denied", "srq")),
         ({"memory_windows": [2]}, None, ("denied", "memory_windows/1")),
         ({"flags": ["SIGNALED"]}, None, ("denied", "flags/IP_CSUM")),
+        ({"on_demand": {}}, None, ("denied", "on_demand/RC")),
+        ({"on_demand": {"UD": ["SEND"]}}, None, ("denied", "on_demand/UD/RECV")),
         ({"limits": {"max_sge": 29}}, None, ("denied", "limits/max_sge")),
         ({"limits": {"max_sge": 31}}, None, ("absent", "limits/max_sge")),
         ({}, "SRQ", ("absent", "srq")),

@@ -71,6 +71,7 @@ struct piece {
 	uint64_t addr;
 	uint32_t len;
 	uint32_t pasid;
+	struct hca_tph tph; /* of its region */
 };
 
 /* Bytes [off, off + len) of an SGE list. */

@@ -79,6 +79,12 @@ enum hca_dma_class { /* why; for traces and for cache models */
 		     HCA_DMA_EQE,
 };
 
+/* Processing hint and steering tag of the requests of a transfer (PCIe 6.17); 8-bit tags need no TLP prefix. */
+struct hca_tph {
+	bool on;
+	uint8_t ph, st;
+};
+
 struct hca_dma_seg {
 	uint64_t addr;
 	uint32_t len;
@@ -97,6 +103,7 @@ struct hca_dma {
 	uint8_t split;
 	enum hca_dma_class class_;
 	uint32_t pasid;
+	struct hca_tph tph;
 	uint32_t qpn; /* for traces; 0 if none */
 	uint32_t len;
 	uint32_t nseg;
@@ -197,6 +204,7 @@ struct hca_mr_attr {
 	uint64_t va;     /* address in that address space */
 	uint64_t iova;   /* address that SGEs and RETHs use; ZERO_BASED: not looked at, they begin at 0 */
 	uint64_t length;
+	struct hca_tph tph;
 };
 /* The key serves as lkey and rkey: index[31:8], tag[7:0]. */
 int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key);

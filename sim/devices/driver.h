@@ -44,11 +44,11 @@ struct drv_mmap {
  * driver fills it in when it makes the queue; who is left then maps the memory, and lets the driver at it.
  */
 struct drv_remains {
-	uint64_t mmap_offset, size; /* of the device file; size 0: no memory */
+	uint64_t mmap_offset, size; /* of the device file, and other queues' as well; size 0: no memory */
 	uint32_t number;            /* CQN or QPN */
 	uint32_t send_cqn, recv_cqn;
-	uint64_t record, sq, rq; /* offsets in the memory */
-	uint32_t entries;        /* CQ */
+	uint64_t record, ring, sq, rq; /* offsets in the memory; ring: CQ */
+	uint32_t entries;              /* CQ */
 	uint32_t sq_wqebb, rq_wqes;
 	uint8_t *mem;
 	bool looked; /* the driver has looked where to begin: flushed up to here */
@@ -94,6 +94,14 @@ struct drv_dm {
 struct drv_mr {
 	struct drv_pd *pd;
 	uint32_t lkey, rkey;
+	struct hca_tph tph; /* set before reg_mr: of its DMA handle */
+};
+struct drv_dmah {
+	bool has_cpu, has_mem_type, has_ph;
+	uint32_t cpu;
+	uint8_t mem_type; /* enum ibv_tph_mem_type */
+	uint8_t ph;
+	struct hca_tph tph; /* the driver's answer */
 };
 struct drv_ah {
 	struct drv_pd *pd;
@@ -152,6 +160,8 @@ struct drv_ops {
 	void (*irq)(struct drv_device *dev, unsigned int vector);
 	void (*query_device)(struct drv_device *dev, struct ib_uverbs_ex_query_device_resp *out);
 	void (*query_port)(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out);
+	/* Effective, in units of 100 Mb/s; 0: the link is down. NULL: not supported. */
+	uint64_t (*query_port_speed)(struct drv_device *dev, uint8_t port);
 	/* The port's network interface is set up or down. */
 	int (*set_port)(struct drv_device *dev, uint8_t port, bool up);
 
@@ -171,6 +181,8 @@ struct drv_ops {
 	int (*rereg_mr)(struct drv_mr *mr, uint32_t flags, uint64_t start, uint64_t length, uint64_t iova,
 			uint32_t access, struct drv_pd *pd);
 	int (*dereg_mr)(struct drv_mr *mr);
+	/* What a DMA handle asks for becomes a hint. NULL: the adapter has none. */
+	int (*alloc_dmah)(struct drv_dmah *dmah);
 	/* Device memory: `log_align` is of its address there. NULL: there is none. */
 	int (*alloc_dm)(struct drv_dm *dm, uint32_t log_align, struct drv_udata *u);
 	int (*free_dm)(struct drv_dm *dm);

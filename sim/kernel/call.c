@@ -131,14 +131,11 @@ struct evfile *call_find_event(struct call *c, int64_t fd, bool async, int *err)
 	*err = -EBADF;
 	if (fd < 0 || c->t->ops->fd_inode(c->t, fd, &ino))
 		return NULL;
-	TAILQ_FOREACH(ev, &c->f->events, link)
-	{
-		if (ev->async == async && ev->ino == ino) {
-			*err = 0;
-			return ev;
-		}
-	}
-	return NULL;
+	ev = evfile_find(c->f, ino);
+	if (!ev || ev->async != async)
+		return NULL;
+	*err = 0;
+	return ev;
 }
 
 int call_alloc_context(struct call *c)

@@ -36,11 +36,10 @@ int cmd_get_context(struct call *c)
 	if (!ret)
 		ret = call_alloc_context(c);
 	if (ret) {
-		evfile_put(ev);
+		evfile_shutdown(ev);
 		return ret;
 	}
-	if (!c->f->default_async)
-		c->f->default_async = ev;
+	kfile_default_async(c->f, ev);
 	return 0;
 }
 

@@ -102,14 +102,19 @@ static bool same_page_offset(uint64_t a, uint64_t b)
 	return !((a ^ b) & (KPAGE_SIZE - 1));
 }
 
-static int make_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct ib_uverbs_reg_mr *cmd)
+int verbs_reg_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct ib_uverbs_reg_mr *cmd,
+		 struct uobj *dmah)
 {
 	const struct drv_ops *ops = kdev_ops(c->f->dev);
 	struct drv_udata *udata;
 	struct drv_mr *mr;
 	int ret;
 
-	ret = take_memory(c, cmd->start, cmd->length, cmd->hca_va, cmd->access_flags);
+	if (!same_page_offset(cmd->start, cmd->hca_va))
+		return -EINVAL;
+	ret = verbs_check_access(c->f->dev, cmd->access_flags);
+	if (!ret)
+		ret = take_memory(c, cmd->start, cmd->length, cmd->hca_va, cmd->access_flags);
 	if (!ret)
 		ret = call_udata(c, &udata);
 	if (ret)
@@ -118,6 +123,8 @@ static int make_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct
 	if (!mr)
 		return -ENOMEM;
 	mr->pd = pd->drv;
+	if (dmah)
+		mr->tph = ((struct drv_dmah *)dmah->drv)->tph;
 	ret = ops->reg_mr(mr, cmd->start, cmd->length, cmd->hca_va, cmd->access_flags, udata);
 	if (ret) {
 		drv_free(mr);
@@ -129,6 +136,8 @@ static int make_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct
 	u->mr.iova = cmd->hca_va;
 	u->mr.access = cmd->access_flags;
 	uobj_use(u, pd);
+	if (dmah)
+		uobj_use(u, dmah);
 	return call_udata_done(c);
 }
 
@@ -152,7 +161,7 @@ int cmd_reg_mr(struct call *c)
 	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
 	if (!pd)
 		return -EINVAL;
-	ret = make_mr(c, u, pd, &cmd);
+	ret = verbs_reg_mr(c, u, pd, &cmd, NULL);
 	if (ret)
 		return ret;
 	resp.mr_handle = u->handle;

@@ -27,7 +27,7 @@ int cmd_create_comp_channel(struct call *c)
 	if (!ret)
 		ret = resp_put(c, &resp, sizeof(resp));
 	if (ret)
-		evfile_put(ev);
+		evfile_shutdown(ev);
 	return ret;
 }
 

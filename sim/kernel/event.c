@@ -5,10 +5,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,44 +20,84 @@
 /* Records that may pile up in the queue before the pipe is asked what was read. */
 #define SETTLE_EVERY 1024
 
+#define MAX_REPORTS 64 /* taken at once of what happened to pipes */
+
 static size_t desc_size(const struct evfile *ev)
 {
 	return ev->async ? sizeof(struct ib_uverbs_async_event_desc)
 			 : sizeof(struct ib_uverbs_comp_event_desc);
 }
 
+static struct kernel *kernel_of(const struct kfile *f)
+{
+	return f->dev->k;
+}
+
+/*
+ * Edges: the pipe, full until now, has room again, or its last reader went. So one that nothing happens to
+ * costs nothing, and the reports need not be asked for or taken back.
+ */
+static int watch(struct evfile *ev)
+{
+	struct epoll_event event = {.events = EPOLLOUT | EPOLLET, .data.ptr = ev};
+
+	return epoll_ctl(kernel_of(ev->file)->event_fd, EPOLL_CTL_ADD, ev->wfd, &event) ? -ENOMEM : 0;
+}
+
+static int make_pipe(struct evfile *ev, int *read_fd)
+{
+	struct stat st;
+	int fds[2], ret;
+
+	/* That this process has no numbers left is no limit of the application's: not EMFILE. */
+	if (pipe2(fds, O_CLOEXEC))
+		return -ENFILE;
+	ev->wfd = fds[1];
+	ret = fcntl(fds[1], F_SETFL, O_NONBLOCK) || fstat(fds[1], &st) ? -EIO : watch(ev);
+	if (ret) {
+		close(fds[0]);
+		close(fds[1]);
+		return ret;
+	}
+	*read_fd = fds[0];
+	table_add(&kernel_of(ev->file)->evfiles, &ev->by_ino, st.st_ino);
+	TAILQ_INSERT_TAIL(&ev->file->events, ev, link);
+	return 0;
+}
+
 int evfile_create(struct kfile *f, bool async, struct evfile **out, int *read_fd)
 {
 	struct evfile *ev = calloc(1, sizeof(*ev));
-	struct stat st;
-	int fds[2];
+	int ret;
 
 	if (!ev)
 		return -ENOMEM;
-	if (pipe2(fds, O_CLOEXEC)) {
-		free(ev);
-		return -EMFILE;
-	}
-	if (fcntl(fds[1], F_SETFL, O_NONBLOCK) || fstat(fds[1], &st)) {
-		close(fds[0]);
-		close(fds[1]);
-		free(ev);
-		return -EMFILE;
-	}
 	ev->file = f;
 	ev->async = async;
-	ev->wfd = fds[1];
-	ev->ino = st.st_ino;
 	ev->refs = 1;
 	TAILQ_INIT(&ev->queue);
-	TAILQ_INSERT_TAIL(&f->events, ev, link);
-	*out = ev;
-	*read_fd = fds[0];
-	return 0;
+	ret = make_pipe(ev, read_fd);
+	if (ret)
+		free(ev);
+	else
+		*out = ev;
+	return ret;
+}
+
+struct evfile *evfile_find(const struct kfile *f, uint64_t ino)
+{
+	struct table_node *node = f->cm ? NULL : table_find(&kernel_of(f)->evfiles, ino);
+	struct evfile *ev = node ? table_entry(node, struct evfile, by_ino) : NULL;
+
+	return ev && ev->file == f ? ev : NULL;
 }
 
 static void drop_record(struct evfile *ev, struct evrec *rec)
 {
+	if (ev->unwritten == rec)
+		ev->unwritten = TAILQ_NEXT(rec, link);
+	if (rec->obj)
+		rec->obj->unread--;
 	TAILQ_REMOVE(&ev->queue, rec, link);
 	free(rec);
 }
@@ -72,6 +114,14 @@ static void drop_all(struct evfile *ev)
 void evfile_get(struct evfile *ev)
 {
 	ev->refs++;
+}
+
+void kfile_default_async(struct kfile *f, struct evfile *ev)
+{
+	if (f->default_async)
+		return;
+	f->default_async = ev;
+	evfile_get(ev);
 }
 
 /* `left` records are still in the pipe: the ones before them were read. */
@@ -120,52 +170,67 @@ static void close_pipe(struct evfile *ev)
 	drop_all(ev);
 }
 
+/* Nobody finds it any more, and no event comes; objects may still refer to it. */
+static void detach(struct evfile *ev)
+{
+	close_pipe(ev);
+	if (!ev->file)
+		return;
+	table_remove(&kernel_of(ev->file)->evfiles, &ev->by_ino);
+	TAILQ_REMOVE(&ev->file->events, ev, link);
+	ev->file = NULL;
+}
+
 void evfile_put(struct evfile *ev)
 {
 	if (--ev->refs)
 		return;
-	close_pipe(ev);
-	if (ev->file)
-		TAILQ_REMOVE(&ev->file->events, ev, link);
+	detach(ev);
 	free(ev);
 }
 
 void evfile_shutdown(struct evfile *ev)
 {
-	close_pipe(ev);
-	TAILQ_REMOVE(&ev->file->events, ev, link);
-	ev->file = NULL;
+	detach(ev);
 	evfile_put(ev);
 }
 
-bool evfile_flush(struct evfile *ev)
+/* The record's and those behind it, as many as go into the pipe all or none. */
+static ssize_t write_batch(struct evfile *ev, unsigned int *num)
 {
-	struct evrec *rec;
-	unsigned int i = 0;
+	char buf[PIPE_BUF];
+	size_t size = desc_size(ev), len = 0;
 
-	if (ev->wfd < 0)
-		return false;
-	if (reader_gone(ev)) {
-		close_pipe(ev);
-		return false;
+	for (struct evrec *rec = ev->unwritten; rec && len + size <= sizeof(buf);
+	     rec = TAILQ_NEXT(rec, link)) {
+		memcpy(buf + len, &rec->desc, size);
+		len += size;
 	}
-	TAILQ_FOREACH(rec, &ev->queue, link)
-	{
-		if (i++ < ev->in_pipe)
-			continue;
-		if (write(ev->wfd, &rec->desc, desc_size(ev)) < 0)
-			break; /* full; a reader that left is seen by the next flush */
-		ev->in_pipe++;
+	*num = len / size;
+	return write(ev->wfd, buf, len);
+}
+
+/* Writes what waits; what finds no room is written once epoll reports some. */
+static void flush(struct evfile *ev)
+{
+	unsigned int num;
+
+	while (ev->unwritten && write_batch(ev, &num) >= 0) {
+		for (ev->in_pipe += num; num; num--)
+			ev->unwritten = TAILQ_NEXT(ev->unwritten, link);
 	}
-	return rec != NULL;
 }
 
 static void push(struct evfile *ev, struct evrec *rec)
 {
 	TAILQ_INSERT_TAIL(&ev->queue, rec, link);
+	if (!ev->unwritten)
+		ev->unwritten = rec;
+	if (rec->obj)
+		rec->obj->unread++;
 	if (ev->in_pipe >= SETTLE_EVERY)
 		settle(ev);
-	evfile_flush(ev);
+	flush(ev);
 }
 
 static struct evrec *new_record(struct evfile *ev, struct uobj *obj)
@@ -218,42 +283,73 @@ static ssize_t drain(struct evfile *ev)
 	return sum;
 }
 
-void evfile_forget(struct evfile *ev, struct uobj *obj)
+/* Records of `obj`, NULL: of every object. */
+static void forget(struct evfile *ev, const struct uobj *obj)
 {
 	struct evrec *rec, *next;
-	ssize_t bytes;
+	ssize_t bytes = drain(ev);
 
-	if (!ev || ev->wfd < 0)
-		return;
-	/* The test comes first: an end opened by drain() would hide that the application closed its. */
-	if (reader_gone(ev)) {
-		close_pipe(ev);
-		return;
-	}
-	bytes = drain(ev);
 	if (bytes >= 0) {
 		count_read(ev, records(ev, bytes));
 		ev->in_pipe = 0;
+		ev->unwritten = TAILQ_FIRST(&ev->queue);
 	} else {
 		settle(ev);
 	}
 	for (rec = TAILQ_FIRST(&ev->queue); rec; rec = next) {
 		next = TAILQ_NEXT(rec, link);
-		if (rec->obj == obj)
+		if (rec->obj && (!obj || rec->obj == obj))
 			drop_record(ev, rec);
 	}
-	evfile_flush(ev);
+	flush(ev);
+}
+
+void evfile_forget(struct evfile *ev, struct uobj *obj)
+{
+	if (!ev || ev->wfd < 0 || !obj->unread)
+		return;
+	/* The test comes first: an end opened by drain() would hide that the application closed its. */
+	if (reader_gone(ev))
+		close_pipe(ev);
+	else
+		forget(ev, obj);
+}
+
+void evfile_forget_all(struct evfile *ev)
+{
+	if (ev->wfd >= 0 && !TAILQ_EMPTY(&ev->queue) && !reader_gone(ev))
+		forget(ev, NULL);
 }
 
 bool kernel_file_async(const struct kfile *f, uint64_t ino)
 {
-	const struct evfile *ev;
+	const struct evfile *ev = evfile_find(f, ino);
 
-	TAILQ_FOREACH(ev, &f->events, link)
-	{
-		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
-		if (ev->ino == ino)
-			return ev->async;
-	}
-	return false;
+	return ev && ev->async;
+}
+
+int kernel_event_fd(const struct kernel *k)
+{
+	return k->event_fd;
+}
+
+unsigned int kernel_poll_events(struct kernel *k)
+{
+	struct epoll_event events[MAX_REPORTS];
+	unsigned int looked = 0;
+	int n;
+
+	do {
+		n = epoll_wait(k->event_fd, events, MAX_REPORTS, 0);
+		for (int i = 0; i < n; i++) {
+			struct evfile *ev = events[i].data.ptr;
+
+			if (events[i].events & EPOLLERR)
+				evfile_shutdown(ev); /* the application closed its end */
+			else
+				flush(ev);
+		}
+		looked += n > 0 ? (unsigned int)n : 0;
+	} while (n == MAX_REPORTS);
+	return looked;
 }

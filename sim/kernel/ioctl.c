@@ -74,7 +74,7 @@ static int new_event_file(struct call *c, struct attr_val *v, uint16_t object)
 	ret = call_install_fd(c, fd, user_attr(c, v->idx) + offsetof(struct ib_uverbs_attr, data),
 			      sizeof(uint64_t));
 	if (ret) {
-		evfile_put(v->ev);
+		evfile_shutdown(v->ev);
 		v->ev = NULL;
 	}
 	return ret;
@@ -108,6 +108,32 @@ static int set_object(struct call *c, const struct attr_spec *s, const struct ib
 	return ret;
 }
 
+static int set_enum(const struct attr_spec *s, const struct ib_uverbs_attr *a, struct attr_val *v)
+{
+	if (a->attr_data.enum_data.elem_id >= s->max)
+		return -EOPNOTSUPP;
+	if (a->attr_data.enum_data.reserved || a->len)
+		return -EINVAL;
+	v->data = a->attr_data.enum_data.elem_id;
+	return 0;
+}
+
+static int set_value(struct call *c, const struct attr_spec *s, const struct ib_uverbs_attr *a,
+		     struct attr_val *v)
+{
+	switch (s->type) {
+	case ATTR_IN:
+	case ATTR_OUT:
+		return set_ptr(c, s, a);
+	case ATTR_ENUM:
+		return set_enum(s, a, v);
+	case ATTR_RAW_FD:
+		return a->attr_data.reserved || a->len ? -EINVAL : 0;
+	default:
+		return set_object(c, s, a, v);
+	}
+}
+
 static int set_attr(struct call *c, unsigned int idx)
 {
 	const struct ib_uverbs_attr *a = &c->uattrs[idx];
@@ -125,7 +151,7 @@ static int set_attr(struct call *c, unsigned int idx)
 	v->idx = idx;
 	v->len = a->len;
 	v->data = a->data;
-	ret = s->type == ATTR_IN || s->type == ATTR_OUT ? set_ptr(c, s, a) : set_object(c, s, a, v);
+	ret = set_value(c, s, a, v);
 	v->present = !ret;
 	return ret;
 }
@@ -184,7 +210,7 @@ static void undo_event_files(struct call *c)
 	for (unsigned int i = 0; i < c->method->num_attrs; i++) {
 		if (c->method->attrs[i].type == ATTR_FD && c->method->attrs[i].access == ACCESS_NEW &&
 		    c->val[i].ev)
-			evfile_put(c->val[i].ev);
+			evfile_shutdown(c->val[i].ev);
 	}
 }
 

@@ -7,7 +7,7 @@
 
 #include "priv.h"
 
-enum attr_type { ATTR_IN, ATTR_OUT, ATTR_IDR, ATTR_FD };
+enum attr_type { ATTR_IN, ATTR_OUT, ATTR_IDR, ATTR_FD, ATTR_ENUM, ATTR_RAW_FD };
 enum attr_access { ACCESS_READ, ACCESS_NEW, ACCESS_DESTROY };
 
 #define ATTR_MANDATORY     (1u << 0)
@@ -57,6 +57,16 @@ struct method {
 #define OUT_MIN(id, min, opt)                                                                                \
 	{                                                                                                    \
 		id, ATTR_OUT, 0, 0, min, UINT16_MAX, opt                                                     \
+	}
+/* One of `num` names, none of which carries data. */
+#define ENUM_IN(id, num, opt)                                                                                \
+	{                                                                                                    \
+		id, ATTR_ENUM, 0, 0, 0, num, opt                                                             \
+	}
+/* A descriptor of the caller's, of any file. */
+#define RAW_FD(id, opt)                                                                                      \
+	{                                                                                                    \
+		id, ATTR_RAW_FD, 0, 0, 0, 0, opt                                                             \
 	}
 #define CONST_IN(id, opt) IN(id, sizeof(uint64_t), opt)
 #define FLAGS_IN(id, opt)                                                                                    \
@@ -110,6 +120,9 @@ int m_query_mr(struct call *c);
 int m_dm_alloc(struct call *c);
 int m_dm_query(struct call *c);
 int m_reg_dm_mr(struct call *c);
+int m_dmah_alloc(struct call *c);
+int m_reg_mr(struct call *c);
+int m_query_port_speed(struct call *c);
 int m_advise_mr(struct call *c);
 int m_not_supported(struct call *c);
 int m_cq_create(struct call *c);

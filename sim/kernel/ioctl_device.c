@@ -260,11 +260,7 @@ int m_query_gid_entry(struct call *c)
 
 int m_async_event_alloc(struct call *c)
 {
-	struct evfile *ev = attr_get(c, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE)->ev;
-
-	/* The first one is where objects without an event file of their own report. */
-	if (!c->f->default_async)
-		c->f->default_async = ev;
+	kfile_default_async(c->f, attr_get(c, UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE)->ev);
 	return 0;
 }
 

@@ -100,7 +100,7 @@ int m_reg_dm_mr(struct call *c)
 	if (ret)
 		return ret;
 	/* Where the memory is mapped is the provider's business: addresses of the region begin at 0. */
-	if (!(access & IB_UVERBS_ACCESS_ZERO_BASED))
+	if (!(access & IB_UVERBS_ACCESS_ZERO_BASED) || access & IB_UVERBS_ACCESS_ON_DEMAND)
 		return -EINVAL;
 	ret = verbs_check_access(c->f->dev, access);
 	if (ret)

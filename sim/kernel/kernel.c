@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "ucma.h"
 
@@ -156,7 +158,8 @@ struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t 
 	k->cfg = *cfg;
 	SLIST_INIT(&k->paths);
 	k->root = strdup(cfg->sysfs_root);
-	if (!k->root)
+	k->event_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (!k->root || k->event_fd < 0)
 		return fail(k, err, err_size, "kernel stand-in", ENOMEM);
 	/* An application that closed its end of an event pipe must not end the machine. */
 	signal(SIGPIPE, SIG_IGN);
@@ -185,6 +188,9 @@ void kernel_destroy(struct kernel *k)
 	for (unsigned int i = 0; i < k->num_devices; i++)
 		kdev_remove(&k->dev[i]);
 	sysfs_destroy(k);
+	table_free(&k->evfiles);
+	if (k->event_fd >= 0)
+		close(k->event_fd);
 	free(k->root);
 	free(k);
 }
@@ -262,6 +268,7 @@ int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, 
 	if (!f)
 		return -ENOMEM;
 	f->dev = d;
+	numbers_init(&f->handles, 0, MAX_HANDLES, MAX_HANDLES / 2);
 	TAILQ_INIT(&f->events);
 	TAILQ_INIT(&f->objects);
 	TAILQ_INSERT_TAIL(&d->files, f, link);
@@ -353,31 +360,19 @@ void kernel_release(struct kfile *f)
 		free(f);
 		return;
 	}
+	TAILQ_FOREACH(ev, &f->events, link)
+	evfile_forget_all(ev);
 	uobj_destroy_all(f);
 	while ((ev = TAILQ_FIRST(&f->events)))
 		evfile_shutdown(ev);
+	if (f->default_async)
+		evfile_put(f->default_async);
 	if (f->ctx) {
 		kdev_ops(f->dev)->dealloc_ucontext(f->ctx);
 		drv_free(f->ctx);
 	}
 	TAILQ_REMOVE(&f->dev->files, f, link);
 	sysfs_update(f->dev, false);
-	free(f->handles);
+	numbers_free(&f->handles);
 	free(f);
-}
-
-bool kernel_poll_events(struct kernel *k)
-{
-	bool waiting = false;
-	struct evfile *ev;
-	struct kfile *f;
-
-	for (unsigned int i = 0; i < k->num_devices; i++) {
-		TAILQ_FOREACH(f, &k->dev[i].files, link)
-		{
-			TAILQ_FOREACH(ev, &f->events, link)
-			waiting |= evfile_flush(ev);
-		}
-	}
-	return waiting;
 }

@@ -35,6 +35,8 @@ struct task_ops {
 	int (*pin_check)(struct task *t, uint64_t addr, uint64_t len, bool write);
 	/* resident[i] says whether page i from `addr` on is in memory. 0 or -EFAULT. */
 	int (*resident)(struct task *t, uint64_t addr, uint32_t pages, uint8_t *resident);
+	/* The task may run on this processor. */
+	bool (*may_run_on)(struct task *t, uint32_t cpu);
 	/* Inode number of the file behind the task's descriptor `fd` (an event pipe or device socket that the
 	 * stand-in made: known by inode), or -EBADF. */
 	int (*fd_inode)(struct task *t, int fd, uint64_t *ino);
@@ -108,9 +110,10 @@ unsigned int kernel_file_device(const struct kfile *f);
 bool kernel_file_async(const struct kfile *f, uint64_t ino);
 /* The last descriptor of the file was closed (also: the process died). Frees all that it held. */
 void kernel_release(struct kfile *f);
-/* Event pipes that were full may have room again, or lost their reader: call now and then, at least
- * whenever the process loop wakes. Returns true while something is waiting. */
-bool kernel_poll_events(struct kernel *k);
+/* A descriptor, to be watched: readable when an event pipe that was full has room again, or one lost its reader. */
+int kernel_event_fd(const struct kernel *k);
+/* To be called then. Returns how many pipes were looked at. */
+unsigned int kernel_poll_events(struct kernel *k);
 
 #ifdef __cplusplus
 }

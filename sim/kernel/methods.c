@@ -4,6 +4,7 @@
  * (WQ, counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
  */
 #include "ioctl.h"
+#include "newer_abi.h"
 
 #define OBJ(name) UVERBS_OBJECT_##name
 
@@ -89,6 +90,31 @@ static const struct attr_spec reg_dm_mr[] = {
 	IDR(UVERBS_ATTR_REG_DM_MR_DM_HANDLE, OBJ(DM), ACCESS_READ, M_),
 	OUT(UVERBS_ATTR_REG_DM_MR_RESP_LKEY, sizeof(uint32_t), M_),
 	OUT(UVERBS_ATTR_REG_DM_MR_RESP_RKEY, sizeof(uint32_t), M_),
+};
+static const struct attr_spec dmah_alloc[] = {
+	IDR(ABI_ATTR_ALLOC_DMAH_HANDLE, ABI_OBJECT_DMAH, ACCESS_NEW, M_),
+	IN(ABI_ATTR_ALLOC_DMAH_CPU_ID, sizeof(uint32_t), O_),
+	ENUM_IN(ABI_ATTR_ALLOC_DMAH_TPH_MEM_TYPE, 2, O_), /* volatile, persistent */
+	IN(ABI_ATTR_ALLOC_DMAH_PH, sizeof(uint8_t), O_),
+};
+static const struct attr_spec dmah_free[] = {
+	IDR(ABI_ATTR_FREE_DMAH_HANDLE, ABI_OBJECT_DMAH, ACCESS_DESTROY, M_)};
+static const struct attr_spec reg_mr[] = {
+	IDR(ABI_ATTR_REG_MR_HANDLE, OBJ(MR), ACCESS_NEW, M_),
+	IDR(ABI_ATTR_REG_MR_PD_HANDLE, OBJ(PD), ACCESS_READ, M_),
+	IDR(ABI_ATTR_REG_MR_DMA_HANDLE, ABI_OBJECT_DMAH, ACCESS_READ, O_),
+	IN(ABI_ATTR_REG_MR_IOVA, sizeof(uint64_t), M_),
+	IN(ABI_ATTR_REG_MR_ADDR, sizeof(uint64_t), O_),
+	IN(ABI_ATTR_REG_MR_LENGTH, sizeof(uint64_t), M_),
+	FLAGS_IN(ABI_ATTR_REG_MR_ACCESS_FLAGS, M_),
+	RAW_FD(ABI_ATTR_REG_MR_FD, O_),
+	IN(ABI_ATTR_REG_MR_FD_OFFSET, sizeof(uint64_t), O_),
+	OUT(ABI_ATTR_REG_MR_RESP_LKEY, sizeof(uint32_t), M_),
+	OUT(ABI_ATTR_REG_MR_RESP_RKEY, sizeof(uint32_t), M_),
+};
+static const struct attr_spec query_port_speed[] = {
+	CONST_IN(ABI_ATTR_QUERY_PORT_SPEED_PORT_NUM, M_),
+	OUT(ABI_ATTR_QUERY_PORT_SPEED_RESP, sizeof(uint64_t), M_),
 };
 static const struct attr_spec advise_mr[] = {
 	IDR(UVERBS_ATTR_ADVISE_MR_PD_HANDLE, OBJ(PD), ACCESS_READ, M_),
@@ -185,6 +211,10 @@ static const struct method methods[] = {
 	METHOD(OBJ(MR), UVERBS_METHOD_MR_DESTROY, m_destroyed, mr_destroy),
 	METHOD(OBJ(MW), UVERBS_METHOD_MW_DESTROY, m_destroyed, mw_destroy),
 	METHOD(OBJ(MR), UVERBS_METHOD_QUERY_MR, m_query_mr, query_mr),
+	METHOD(OBJ(DEVICE), ABI_METHOD_QUERY_PORT_SPEED, m_query_port_speed, query_port_speed),
+	METHOD(ABI_OBJECT_DMAH, ABI_METHOD_DMAH_ALLOC, m_dmah_alloc, dmah_alloc),
+	METHOD(ABI_OBJECT_DMAH, ABI_METHOD_DMAH_FREE, m_destroyed, dmah_free),
+	METHOD(OBJ(MR), ABI_METHOD_REG_MR, m_reg_mr, reg_mr),
 	METHOD(OBJ(DM), UVERBS_METHOD_DM_ALLOC, m_dm_alloc, dm_alloc),
 	METHOD(OBJ(DM), UVERBS_METHOD_DM_FREE, m_destroyed, dm_free),
 	METHOD(OBJ(DM), UVERBS_ID_DRIVER_NS, m_dm_query, dm_query),

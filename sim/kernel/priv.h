@@ -9,6 +9,8 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
+#include "core/base/numbers.h"
+#include "core/base/table.h"
 #include "hcasim_verbs.h"
 #include "kernel.h"
 
@@ -16,7 +18,8 @@
 #define MAX_PORTS     2
 #define MAX_GIDS      16
 #define MAX_DEVICES   16u
-#define UVERBS_MAJOR  231 /* the kernel's: Documentation/admin-guide/devices.txt */
+#define MAX_HANDLES   (1u << 24) /* of a file, those that rest included */
+#define UVERBS_MAJOR  231        /* the kernel's: Documentation/admin-guide/devices.txt */
 #define UVERBS_MINOR  192
 #define IFINDEX_FIRST 100 /* of the adapters' network interfaces, far from the host's own */
 
@@ -38,27 +41,33 @@ TAILQ_HEAD(evrec_list, evrec);
 /* A completion channel or an async event file: a pipe whose read end the application holds. */
 struct evfile {
 	TAILQ_ENTRY(evfile) link;
-	struct kfile *file; /* NULL once that was closed: only objects in teardown still refer to it */
+	struct table_node by_ino; /* in the kernel's `evfiles` */
+	struct kfile *file; /* NULL once it was closed, by either side: only objects still refer to it */
 	bool async;
-	int wfd; /* -1: the application closed its end */
-	uint64_t ino;
+	int wfd; /* -1: as `file` */
 	unsigned int refs;
-	unsigned int in_pipe; /* so many records at the head of `queue` were written to the pipe */
 	struct evrec_list queue;
+	unsigned int in_pipe;    /* so many records at the head of `queue` were written to the pipe */
+	struct evrec *unwritten; /* the one behind them */
 };
 TAILQ_HEAD(evfile_list, evfile);
 
 int evfile_create(struct kfile *f, bool async, struct evfile **out, int *read_fd);
+/* The application's end has inode `ino`. NULL: none of this file. */
+struct evfile *evfile_find(const struct kfile *f, uint64_t ino);
+/* For what refers to it, beside the application. */
 void evfile_get(struct evfile *ev);
 void evfile_put(struct evfile *ev);
-/* The kfile goes: no event is delivered any more, the application's reads end. */
+/* What evfile_create() made is over: no event is delivered any more, the application's reads end. */
 void evfile_shutdown(struct evfile *ev);
+/* The first one is where objects without an event file of their own report. */
+void kfile_default_async(struct kfile *f, struct evfile *ev);
 void evfile_push_comp(struct evfile *ev, struct uobj *obj);
 void evfile_push_async(struct evfile *ev, struct uobj *obj, uint64_t element, uint32_t type);
-/* Writes what waits. True while something still waits. */
-bool evfile_flush(struct evfile *ev);
 /* Takes the events of `obj` back that were not read yet; its counters are final then. */
 void evfile_forget(struct evfile *ev, struct uobj *obj);
+/* The same for all objects at once. */
+void evfile_forget_all(struct evfile *ev);
 
 /* ---- Objects ----------------------------------------------------------------------------------- */
 
@@ -97,6 +106,7 @@ struct uobj {
 	void *drv; /* the driver's object; NULL until created */
 	struct evfile *comp, *async;
 	struct ev_counts counts;
+	unsigned int unread; /* records in the queues of `comp` and `async` */
 	union {
 		struct {
 			uint64_t start, length, iova;
@@ -178,12 +188,10 @@ struct kfile {
 	struct ucma_file *cm; /* not NULL: it is the connection manager's, and nothing below is used */
 	struct kdev *dev;
 	struct drv_ucontext *ctx;
-	struct evfile *default_async; /* the first async event file */
+	struct evfile *default_async; /* the first async event file, closed or not */
 	struct evfile_list events;
 	struct uobj_list objects; /* newest first */
-	struct uobj **handles;
-	uint32_t num_handles;
-	uint32_t free_from; /* every handle below is taken */
+	struct numbers handles;
 };
 
 struct kpath { /* what the sysfs tree is made of, newest first */
@@ -201,6 +209,8 @@ struct kernel {
 	struct kdev dev[MAX_DEVICES];
 	unsigned int num_devices;
 	struct ucma *ucma;
+	int event_fd;         /* epoll: reports what happens to the pipes of event files */
+	struct table evfiles; /* by the pipe's inode number */
 };
 
 static inline const struct drv_ops *kdev_ops(const struct kdev *d)
@@ -396,6 +406,9 @@ int xrc_qp_drop(struct uobj *u);
 void xrcd_put(struct uobj *u);
 /* Access flags that the kernel knows (enum ib_access_flags). */
 #define VERBS_ACCESS_FLAGS (((IB_UVERBS_ACCESS_FLUSH_PERSISTENT << 1) - 1) | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
+/* `dmah`: NULL, or the DMA handle whose hint its transfers carry. */
+int verbs_reg_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct ib_uverbs_reg_mr *cmd,
+		 struct uobj *dmah);
 int verbs_check_access(const struct kdev *d, uint32_t access);
 void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 

@@ -36,32 +36,6 @@ struct uobj *drv_uobj(const void *drv)
 	return ((const struct drv_head *)drv - 1)->u;
 }
 
-/* The lowest free handle, as the kernel's idr gives it. */
-static int handle_alloc(struct kfile *f, struct uobj *u)
-{
-	struct uobj **tab;
-	uint32_t i, num;
-
-	for (i = f->free_from; i < f->num_handles; i++) {
-		if (!f->handles[i])
-			break;
-	}
-	if (i == f->num_handles) {
-		num = i ? i * 2 : 16;
-		tab = reallocarray(f->handles, num, sizeof(struct uobj *));
-		if (!tab)
-			return -ENOMEM;
-		for (uint32_t k = i; k < num; k++)
-			tab[k] = NULL;
-		f->handles = tab;
-		f->num_handles = num;
-	}
-	f->handles[i] = u;
-	f->free_from = i + 1;
-	u->handle = i;
-	return 0;
-}
-
 int uobj_alloc(struct kfile *f, uint16_t type, struct uobj **out)
 {
 	struct uobj *u;
@@ -74,7 +48,7 @@ int uobj_alloc(struct kfile *f, uint16_t type, struct uobj **out)
 		return -ENOMEM;
 	u->file = f;
 	u->type = type;
-	ret = handle_alloc(f, u);
+	ret = numbers_add(&f->handles, u, &u->handle);
 	if (ret) {
 		free(u);
 		return ret;
@@ -116,9 +90,7 @@ static void uobj_free(struct uobj *u)
 {
 	if (u->type == UVERBS_OBJECT_XRCD)
 		xrcd_put(u);
-	u->file->handles[u->handle] = NULL;
-	if (u->handle < u->file->free_from)
-		u->file->free_from = u->handle;
+	numbers_remove(&u->file->handles, u->handle);
 	if (u->listed)
 		TAILQ_REMOVE(&u->file->objects, u, link);
 	evfile_forget(u->comp, u);
@@ -225,7 +197,7 @@ void uobj_destroy_all(struct kfile *f)
 
 int uobj_lookup(struct kfile *f, uint16_t type, uint64_t handle, struct uobj **out)
 {
-	struct uobj *u = handle < f->num_handles ? f->handles[handle] : NULL;
+	struct uobj *u = handle < MAX_HANDLES ? numbers_find(&f->handles, (uint32_t)handle) : NULL;
 
 	if (!u || !u->listed)
 		return -ENOENT;

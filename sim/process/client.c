@@ -145,7 +145,8 @@ static bool exchange(int fd, struct proto_req *req, struct proto_reply *reply, i
 	do {
 		n = syscall(SYS_sendto, fd, req, sizeof(*req), MSG_NOSIGNAL, NULL, 0);
 	} while (n < 0 && errno == EINTR);
-	return n == sizeof(*req) && receive(fd, reply, fds);
+	/* Who is turned away has his answer before he has asked. */
+	return (n == sizeof(*req) || errno == EPIPE) && receive(fd, reply, fds);
 }
 
 static void refuse(int64_t err)
@@ -155,6 +156,11 @@ static void refuse(int64_t err)
 	client.refused = true;
 	if (err == -EPROTO)
 		say("hcasim: the preload library and hcasim-device are of different versions\n");
+	else if (err == -ENFILE)
+		say("hcasim: the device process has no descriptors left for one more program: raise the hard "
+		    "limit of open files (ulimit -Hn) of whoever starts hcasim run\n");
+	else if (err == -ENOMEM)
+		say("hcasim: the device process has no memory for one more program\n");
 	else
 		say("hcasim: the device process may not read this process's memory (process_vm_readv is "
 		    "refused). Set kernel.yama.ptrace_scope to 0 or 1; in a container, allow "
@@ -190,7 +196,7 @@ static int64_t hello(int fd)
 		return -EIO;
 	if (reply.ret < 0 || reply.nfds != 1) {
 		refuse(reply.ret);
-		return -EACCES;
+		return reply.ret == -ENFILE || reply.ret == -ENOMEM ? reply.ret : -EACCES;
 	}
 	map = (void *)syscall(SYS_mmap, NULL, sizeof(struct ring), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0],
 			      0);

@@ -23,6 +23,11 @@ struct load { /* an MMIO read on its way through the machine */
 	uint16_t reply;
 };
 
+static bool no_descriptors(void)
+{
+	return errno == EMFILE || errno == ENFILE;
+}
+
 /* ---- Rings -------------------------------------------------------------------------------------- */
 
 static struct shared_ring *ring_create(int *memfd)
@@ -178,17 +183,9 @@ static int64_t probe(struct conn *c, const struct proto_req *req)
 	return 0;
 }
 
-static void inherit(struct server *s, struct mm *child, uint64_t parent)
-{
-	struct mm *mm;
-
-	LIST_FOREACH(mm, &s->mms, link)
-	if (parent && mm->image == parent)
-		mm_inherit(child, mm);
-}
-
 static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answer *a)
 {
+	const struct mm *parent;
 	int64_t ret;
 	int memfd;
 
@@ -200,13 +197,15 @@ static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answ
 	c->mm = mm_get(c->server, c->pid, req->hello.image);
 	if (!c->mm)
 		return -ENOMEM;
-	if (!c->mm->num_grants)
-		inherit(c->server, c->mm, req->hello.parent);
+	parent = req->hello.parent ? mm_of_image(c->server, req->hello.parent) : NULL;
+	if (parent && LIST_EMPTY(&c->mm->all_grants))
+		mm_inherit(c->mm, parent);
 	c->ring = ring_create(&memfd);
 	if (!c->ring) {
+		ret = no_descriptors() ? -ENFILE : -ENOMEM;
 		mm_put(c->mm);
 		c->mm = NULL;
-		return -ENOMEM;
+		return ret;
 	}
 	give(a, memfd, false);
 	return 0;
@@ -416,8 +415,9 @@ void conn_serve(struct conn *c)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	server_wake(c->server, c);
 	if (n == 1)
-		return; /* a kick: rings are looked at in every round */
+		return; /* a kick: that was all */
 	if (n == sizeof(in.req) && in.req.magic == PROTO_MAGIC) {
 		answer(c, &in.req);
 		return;
@@ -430,6 +430,21 @@ void conn_serve(struct conn *c)
 	conn_close(c);
 }
 
+/* The one who asked would wait for an answer, and the listener be ready for ever. */
+static void turn_away(struct server *s, int listener)
+{
+	struct answer a = {.msg = {.magic = PROTO_MAGIC, .op = PROTO_HELLO, .ret = -ENFILE}};
+	struct conn c;
+
+	close(s->spare);
+	c.fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (c.fd >= 0) {
+		send_answer(&c, &a);
+		close(c.fd);
+	}
+	s->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 void conn_accept(struct server *s, int listener)
 {
 	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
@@ -437,6 +452,8 @@ void conn_accept(struct server *s, int listener)
 	socklen_t len = sizeof(peer);
 	struct conn *c;
 
+	if (fd < 0 && no_descriptors())
+		turn_away(s, listener);
 	if (fd < 0)
 		return;
 	c = calloc(1, sizeof(*c));
@@ -458,6 +475,8 @@ void conn_close(struct conn *c)
 	if (c->mm)
 		conn_drain(c, RING_ENTRIES);
 	LIST_REMOVE(c, link);
+	if (c->awake)
+		LIST_REMOVE(c, awake_link);
 	close(c->fd);
 	if (c->ring)
 		ring_put(c->ring);

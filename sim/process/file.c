@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "server.h"
+#include "will.h"
 
 /* The abstract address on the application's end: what the preload library knows the file by. */
 static int name_socket(int fd, uint64_t id, dev_t rdev)
@@ -38,6 +39,40 @@ static int make_pair(uint64_t id, dev_t rdev, int fds[2])
 		close(fds[1]);
 	}
 	return ret;
+}
+
+struct file_user {
+	struct table_node node; /* by the address space's number */
+	LIST_ENTRY(file_user) link;
+	struct mm *mm;
+};
+
+int file_use(struct file *f, struct mm *mm)
+{
+	struct file_user *u;
+
+	if (table_find(&f->users, mm->pasid))
+		return 0;
+	u = calloc(1, sizeof(*u));
+	if (!u)
+		return -ENOMEM;
+	u->mm = mm;
+	mm_ref(mm);
+	table_add(&f->users, &u->node, mm->pasid);
+	LIST_INSERT_HEAD(&f->all_users, u, link);
+	return 0;
+}
+
+static void forget_users(struct file *f)
+{
+	struct file_user *u;
+
+	while ((u = LIST_FIRST(&f->all_users))) {
+		LIST_REMOVE(u, link);
+		mm_put(u->mm);
+		free(u);
+	}
+	table_free(&f->users);
 }
 
 int file_create(struct server *s, struct mm *mm, const char *name, int oflags, int *app_fd)
@@ -69,6 +104,7 @@ int file_create(struct server *s, struct mm *mm, const char *name, int oflags, i
 	if (ret)
 		goto err_kfile;
 	LIST_INSERT_HEAD(&s->files, f, link);
+	table_add(&s->files_by_id, &f->by_id, f->id);
 	*app_fd = fds[1];
 	return 0;
 
@@ -78,37 +114,16 @@ err_pair:
 	close(fds[0]);
 	close(fds[1]);
 err_file:
-	while (f->num_users)
-		mm_put(f->users[--f->num_users]);
-	free(f->users);
+	forget_users(f);
 	free(f);
 	return ret;
 }
 
 struct file *file_find(struct server *s, uint64_t id)
 {
-	struct file *f;
+	struct table_node *node = table_find(&s->files_by_id, id);
 
-	LIST_FOREACH(f, &s->files, link)
-	if (f->id == id)
-		return f;
-	return NULL;
-}
-
-int file_use(struct file *f, struct mm *mm)
-{
-	struct mm **grown;
-
-	for (unsigned int i = 0; i < f->num_users; i++)
-		if (f->users[i] == mm)
-			return 0;
-	grown = realloc(f->users, (f->num_users + 1) * sizeof(struct mm *));
-	if (!grown)
-		return -ENOMEM;
-	f->users = grown;
-	f->users[f->num_users++] = mm;
-	mm_ref(mm);
-	return 0;
+	return node ? table_entry(node, struct file, by_id) : NULL;
 }
 
 void file_event(struct file *f)
@@ -125,11 +140,11 @@ void file_event(struct file *f)
 
 void file_close(struct file *f)
 {
+	will_step();
 	kernel_release(f->kfile);
 	close(f->fd);
 	LIST_REMOVE(f, link);
-	while (f->num_users)
-		mm_put(f->users[--f->num_users]);
-	free(f->users);
+	table_remove(&f->server->files_by_id, &f->by_id);
+	forget_users(f);
 	server_bury(f->server, &f->source);
 }

@@ -19,8 +19,6 @@
 
 #include "preload.h"
 
-#define RDMA_NETLINK_PROTOCOL 20 /* NETLINK_RDMA of <linux/netlink.h> */
-
 bool file_lookup(int fd, uint64_t *id, dev_t *rdev)
 {
 	struct sockaddr_un addr;
@@ -262,16 +260,6 @@ PRELOAD_API int close(int fd)
 	return file_lookup(fd, &file, NULL) ? close_synced(fd, file) : REAL(close)(fd);
 }
 
-PRELOAD_API int socket(int domain, int type, int protocol)
-{
-	/* libibverbs asks RDMA netlink first and would find the host's devices; it then walks sysfs. */
-	if (path_runtime() && domain == AF_NETLINK && protocol == RDMA_NETLINK_PROTOCOL) {
-		errno = EPROTONOSUPPORT;
-		return -1;
-	}
-	return REAL(socket)(domain, type, protocol);
-}
-
 /* ---- mmap -------------------------------------------------------------------------------------- */
 
 static void page_gone(const struct proto_map *page)
@@ -352,8 +340,23 @@ static void *map_what(void *addr, size_t len, int prot, int flags, uint64_t file
 /* Pages of [addr, addr + len) that stand for what was mapped from a file no longer do. */
 static void unmapped(void *addr, size_t len)
 {
-	trap_unmap(addr, len, page_gone);
-	hold_remove(addr, len, close_file);
+	struct hold_piece piece;
+
+	while (hold_take(addr, len, &piece)) {
+		trap_unmap(piece.addr, piece.len, page_gone);
+		if (piece.fd >= 0)
+			close_file(piece.fd);
+	}
+}
+
+/* Addresses that the kernel has given anew: what was there went unseen, by mremap(). */
+static void replaced(void *addr, size_t len)
+{
+	struct hold_piece piece;
+
+	while (hold_take(addr, len, &piece))
+		if (piece.fd >= 0)
+			close_file(piece.fd);
 }
 
 static void *map_file(void *addr, size_t len, int prot, int flags, int fd, uint64_t file, off_t offset)
@@ -363,7 +366,10 @@ static void *map_file(void *addr, size_t len, int prot, int flags, int fd, uint6
 	if ((flags & MAP_FIXED) && len)
 		unmapped(addr, len); /* whatever was there is replaced */
 	p = map_what(addr, len, prot, flags, file, offset);
-	if (p == MAP_FAILED || hold_add(fd, file, p, len))
+	if (p == MAP_FAILED)
+		return p;
+	replaced(p, len);
+	if (hold_add(fd, file, p, len))
 		return p;
 	trap_unmap(p, len, page_gone);
 	REAL(munmap)(p, len);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,26 +12,42 @@
 #include <sys/queue.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <rdma/ib_user_verbs.h>
 
+#include "core/base/table.h"
 #include "guardian.h"
 #include "will.h"
 
-#define EVENT_DEVICE_FATAL 8 /* IBV_EVENT_DEVICE_FATAL */
-#define EXECUTOR_MS        2 /* between looks for new work once the device is gone */
-#define LAST_WORDS_MS      4000 /* for a device process that was told to end: less than the launcher's patience */
+#define EVENT_DEVICE_FATAL 8    /* IBV_EVENT_DEVICE_FATAL */
+#define EXECUTOR_MS        2    /* between looks for new work once the device is gone */
+#define LAST_WORDS_MS      4000 /* for each step of a device process that was told to end */
+
+struct estate { /* memory that queues are in */
+	struct table_node node;
+	uint64_t ino, offset, size; /* in which file, and where */
+	void *mem;
+	unsigned int heirs;
+};
 
 struct heir { /* a CQ or a QP */
 	LIST_ENTRY(heir) link;
+	struct table_node node;
 	struct will_msg msg;
+	struct estate *estate;
 };
-LIST_HEAD(heirs, heir);
+
+struct heirs {
+	LIST_HEAD(, heir) all;
+	struct table by_number;
+};
 
 static struct heirs cqs, qps;
+static struct table estates;
 static int *pipes;
-static unsigned int num_pipes;
+static unsigned int num_pipes, room_pipes; /* `room_pipes`: that there is memory for */
 
 /* ---- What is told ---------------------------------------------------------------------------- */
 
@@ -50,57 +67,139 @@ static void prune_pipes(void)
 	num_pipes = kept;
 }
 
-static void add_pipe(int fd)
+/* Those that are read keep half of the room at the most: pruning has to be worth its price. */
+static bool make_room(void)
 {
+	unsigned int wanted = room_pipes * 2 + 16;
 	int *grown;
 
-	if (num_pipes % 16 == 0)
-		prune_pipes();
-	grown = realloc(pipes, (num_pipes + 1) * sizeof(int));
-	if (!grown) {
+	prune_pipes();
+	if (room_pipes && num_pipes <= room_pipes / 2)
+		return true;
+	grown = reallocarray(pipes, wanted, sizeof(int));
+	if (!grown)
+		return false;
+	pipes = grown;
+	room_pipes = wanted;
+	return true;
+}
+
+static void add_pipe(int fd)
+{
+	if (num_pipes == room_pipes && !make_room()) {
 		close(fd);
 		return;
 	}
-	pipes = grown;
 	pipes[num_pipes++] = fd;
 }
 
-static void add_heir(struct heirs *list, const struct will_msg *msg, int fd)
+static uint64_t key_of_estate(uint64_t ino, uint64_t offset)
 {
-	struct heir *h = malloc(sizeof(*h));
-	void *mem = mmap(NULL, msg->queue.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-			 (off_t)msg->file_offset);
+	return ino ^ offset; /* offsets are whole pages: two files seldom meet */
+}
 
+static struct estate *find_estate(uint64_t ino, const struct will_msg *msg)
+{
+	struct table_node *n = table_find(&estates, key_of_estate(ino, msg->file_offset));
+
+	for (; n; n = table_next(n)) {
+		struct estate *e = table_entry(n, struct estate, node);
+
+		if (e->ino == ino && e->offset == msg->file_offset && e->size == msg->queue.size)
+			return e;
+	}
+	return NULL;
+}
+
+static struct estate *map_estate(uint64_t ino, const struct will_msg *msg, int fd)
+{
+	struct estate *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->ino = ino;
+	e->offset = msg->file_offset;
+	e->size = msg->queue.size;
+	e->mem =
+		mmap(NULL, e->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)e->offset);
+	if (e->mem == MAP_FAILED) {
+		free(e);
+		return NULL;
+	}
+	table_add(&estates, &e->node, key_of_estate(ino, e->offset));
+	return e;
+}
+
+/* The memory that a queue is in, mapped once for all that are in it. */
+static struct estate *get_estate(const struct will_msg *msg, int fd)
+{
+	struct estate *e;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	e = find_estate(st.st_ino, msg);
+	if (!e)
+		e = map_estate(st.st_ino, msg, fd);
+	if (e)
+		e->heirs++;
+	return e;
+}
+
+static void put_estate(struct estate *e)
+{
+	if (--e->heirs)
+		return;
+	table_remove(&estates, &e->node);
+	munmap(e->mem, e->size);
+	free(e);
+}
+
+static uint64_t key_of_heir(uint64_t device, uint32_t number)
+{
+	return device +
+	       number; /* the address of a device's state: no other one is as near as numbers reach */
+}
+
+static void add_heir(struct heirs *heirs, const struct will_msg *msg, int fd)
+{
+	struct heir *h = calloc(1, sizeof(*h));
+
+	if (h)
+		h->estate = get_estate(msg, fd);
 	close(fd);
-	if (!h || mem == MAP_FAILED) {
-		if (mem != MAP_FAILED)
-			munmap(mem, msg->queue.size);
+	if (!h || !h->estate) {
 		free(h);
 		return;
 	}
 	h->msg = *msg;
-	h->msg.queue.mem = mem;
-	LIST_INSERT_HEAD(list, h, link);
+	h->msg.queue.mem = h->estate->mem;
+	table_add(&heirs->by_number, &h->node, key_of_heir(msg->device, msg->queue.number));
+	LIST_INSERT_HEAD(&heirs->all, h, link);
 }
 
-static struct heir *find_heir(struct heirs *list, uint64_t device, uint32_t number)
+static struct heir *find_heir(const struct heirs *heirs, uint64_t device, uint32_t number)
 {
-	struct heir *h;
+	struct table_node *n = table_find(&heirs->by_number, key_of_heir(device, number));
 
-	LIST_FOREACH(h, list, link)
-	if (h->msg.queue.number == number && h->msg.device == device)
-		return h;
+	for (; n; n = table_next(n)) {
+		struct heir *h = table_entry(n, struct heir, node);
+
+		if (h->msg.queue.number == number && h->msg.device == device)
+			return h;
+	}
 	return NULL;
 }
 
-static void drop_heir(struct heirs *list, const struct will_msg *msg)
+static void drop_heir(struct heirs *heirs, const struct will_msg *msg)
 {
-	struct heir *h = find_heir(list, msg->device, msg->queue.number);
+	struct heir *h = find_heir(heirs, msg->device, msg->queue.number);
 
 	if (!h)
 		return;
+	table_remove(&heirs->by_number, &h->node);
 	LIST_REMOVE(h, link);
-	munmap(h->msg.queue.mem, h->msg.queue.size);
+	put_estate(h->estate);
 	free(h);
 }
 
@@ -165,7 +264,7 @@ static void flush_all(void)
 {
 	struct heir *qp;
 
-	LIST_FOREACH(qp, &qps, link)
+	LIST_FOREACH(qp, &qps.all, link)
 	{
 		struct drv_remains *queue = &qp->msg.queue;
 
@@ -233,19 +332,24 @@ static int take_signals(void)
 enum { DEVICE, SIGNALS, LAUNCHER, NUM_SOURCES };
 
 /* Until the device process has ended: everything it said was read. */
-static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child)
+static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic uint64_t *steps)
 {
+	uint64_t seen = 0, now;
 	int patience = -1;
 
 	for (;;) {
 		int ready = poll(p, NUM_SOURCES, patience);
 
-		if (!ready) /* it hangs, and does not read that it shall end */
-			kill(child, SIGKILL);
-		if (ready <= 0) {
-			patience = ready ? patience : -1;
-			continue;
+		if (!ready) {
+			now = atomic_load(steps);
+			if (now == seen) { /* it hangs, and does not read that it shall end */
+				kill(child, SIGKILL);
+				patience = -1;
+			}
+			seen = now;
 		}
+		if (ready <= 0)
+			continue;
 		if (p[SIGNALS].revents && pass_on(p[SIGNALS].fd, child))
 			patience = LAST_WORDS_MS;
 		if (p[LAUNCHER].revents & (POLLHUP | POLLERR)) { /* the device process sees it, too */
@@ -257,7 +361,7 @@ static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child)
 	}
 }
 
-int guardian_run(int fd, int launcher, pid_t child)
+int guardian_run(int fd, int launcher, pid_t child, const _Atomic uint64_t *steps)
 {
 	struct pollfd p[NUM_SOURCES] = {[DEVICE] = {.fd = fd, .events = POLLIN},
 					[SIGNALS] = {.fd = take_signals(), .events = POLLIN},
@@ -265,7 +369,7 @@ int guardian_run(int fd, int launcher, pid_t child)
 	int status = 0;
 
 	prctl(PR_SET_NAME, "hcasim-guard");
-	watch_over(p, child);
+	watch_over(p, child, steps);
 	if (launcher >= 0)
 		close(launcher); /* whoever carries the will out must not look like a living machine */
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

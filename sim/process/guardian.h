@@ -2,11 +2,13 @@
 #ifndef HCASIM_PROCESS_GUARDIAN_H
 #define HCASIM_PROCESS_GUARDIAN_H
 
+#include <stdatomic.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Listens on `fd` until the device process `child` has ended; carries the will out if a signal ended
- * it. A device process that hangs when a signal or the end of `launcher` (-1: none) tells it to end is
- * killed. Returns what the guardian exits with. */
-int guardian_run(int fd, int launcher, pid_t child);
+ * it. A device process that hangs when a signal or the end of `launcher` (-1: none) tells it to end, so
+ * that `steps` is not counted on, is killed. Returns what the guardian exits with. */
+int guardian_run(int fd, int launcher, pid_t child, const _Atomic uint64_t *steps);
 
 #endif

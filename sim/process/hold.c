@@ -16,22 +16,14 @@
 #include <unistd.h>
 
 #include "preload.h"
+#include "preload/tree.h"
 
-struct range { /* whole pages, mapped from a file */
-	uint64_t start, end;
-	uint64_t file;
-};
-
-struct held {
-	uint64_t file;
-	int fd; /* -1: there was no free number */
-};
+#define PAGES(len) (((len) + 0xfff) & ~0xfffull) /* bytes of whole pages */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct range *ranges;
-static struct held *files;
-static size_t num_ranges, bytes_ranges, num_files, bytes_files;
-static struct hold_call *calls;
+static struct tree ranges; /* whole pages, mapped from a file; they do not overlap */
+static struct tree files;  /* that something is mapped from */
+static LIST_HEAD(, hold_call) calls = LIST_HEAD_INITIALIZER(calls);
 
 static void lock_all(sigset_t *saved)
 {
@@ -48,57 +40,45 @@ static void unlock_all(const sigset_t *saved)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
 }
 
-/* By system calls: the application's own malloc may unmap, and would come back here. */
-static bool grow(void **array, size_t num, size_t *bytes, size_t size)
-{
-	size_t wanted = *bytes ? *bytes * 2 : 4096;
-	void *grown;
-
-	if ((num + 1) * size <= *bytes)
-		return true;
-	if (*bytes)
-		grown = (void *)syscall(SYS_mremap, *array, *bytes, wanted, MREMAP_MAYMOVE);
-	else
-		grown = (void *)syscall(SYS_mmap, NULL, wanted, PROT_READ | PROT_WRITE,
-					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (grown == MAP_FAILED)
-		return false;
-	*array = grown;
-	*bytes = wanted;
-	return true;
-}
-
+/* One more range of a file, one of whose descriptors is `fd`. */
 static bool hold_file(int fd, uint64_t file)
 {
-	for (size_t i = 0; i < num_files; i++) {
-		if (files[i].file == file)
-			return true;
+	struct tree_node *held = tree_find(&files, file);
+
+	if (!held) {
+		held = tree_add(&files, file);
+		if (!held)
+			return false;
+		held->fd = client_move_up(fd, true);
 	}
-	if (!grow((void **)&files, num_files, &bytes_files, sizeof(*files)))
-		return false;
-	files[num_files++] = (struct held){file, client_move_up(fd, true)};
+	held->ranges++;
 	return true;
 }
 
-/* The descriptor to close, -1: none. The application may have closed it, and its number may be another file's. */
+/* One less. The descriptor to close, -1: none. The application may have closed it, and its number may be another
+ * file's. */
 static int let_go(uint64_t file)
 {
+	struct tree_node *held = tree_find(&files, file);
 	uint64_t found;
-	int fd = -1;
+	int fd;
 
-	for (size_t i = 0; i < num_ranges; i++) {
-		if (ranges[i].file == file)
-			return -1;
-	}
-	for (size_t i = 0; i < num_files; i++) {
-		if (files[i].file != file)
-			continue;
-		if (file_lookup(files[i].fd, &found, NULL) && found == file)
-			fd = files[i].fd;
-		files[i] = files[--num_files];
-		break;
-	}
-	return fd;
+	if (--held->ranges)
+		return -1;
+	fd = held->fd;
+	tree_remove(&files, file);
+	return file_lookup(fd, &found, NULL) && found == file ? fd : -1;
+}
+
+static bool add_range(uint64_t start, uint64_t end, uint64_t file)
+{
+	struct tree_node *range = tree_add(&ranges, start);
+
+	if (!range)
+		return false;
+	range->end = end;
+	range->file = file;
+	return true;
 }
 
 bool hold_add(int fd, uint64_t file, void *addr, size_t len)
@@ -108,58 +88,55 @@ bool hold_add(int fd, uint64_t file, void *addr, size_t len)
 	bool ok;
 
 	lock_all(&saved);
-	ok = grow((void **)&ranges, num_ranges, &bytes_ranges, sizeof(*ranges)) && hold_file(fd, file);
-	if (ok)
-		ranges[num_ranges++] = (struct range){start, start + ((len + 0xfff) & ~0xfffull), file};
+	ok = hold_file(fd, file);
+	if (ok && !add_range(start, start + PAGES(len), file)) {
+		fd = let_go(file);
+		if (fd >= 0)
+			syscall(SYS_close, fd);
+		ok = false;
+	}
 	unlock_all(&saved);
 	return ok;
 }
 
-/* Takes [start, end) out of range `i`. False if that was all of it: the range is gone. */
-static bool cut(size_t i, uint64_t start, uint64_t end)
+/* Takes what [start, end) has of one range out of it. The descriptor to close, -1: none. */
+static int cut(struct tree_node *range, uint64_t start, uint64_t end)
 {
-	struct range *r = &ranges[i];
+	struct tree_node was = *range;
 
-	if (start <= r->start && end >= r->end) {
-		*r = ranges[--num_ranges];
-		return false;
-	}
-	if (start <= r->start) {
-		r->start = end;
-	} else {
-		/* A hole: without room for the piece behind it, that one is forgotten. */
-		if (end < r->end && grow((void **)&ranges, num_ranges, &bytes_ranges, sizeof(*ranges))) {
-			r = &ranges[i];
-			ranges[num_ranges++] = (struct range){end, r->end, r->file};
-		}
-		r->end = start;
-	}
-	return true;
+	if (start <= was.key)
+		tree_remove(&ranges, was.key);
+	else
+		range->end = start;
+	/* A piece behind the hole is a range of its own; without room for it, it is forgotten. */
+	if (end < was.end && add_range(end, was.end, was.file) && start > was.key)
+		tree_find(&files, was.file)->ranges++;
+	else if (end >= was.end && start <= was.key)
+		return let_go(was.file);
+	return -1;
 }
 
-void hold_remove(void *addr, size_t len, void (*last)(int fd))
+bool hold_take(void *addr, size_t len, struct hold_piece *piece)
 {
-	uint64_t start = (uintptr_t)addr, end = start + ((len + 0xfff) & ~0xfffull), file;
+	uint64_t start = (uintptr_t)addr, end = start + PAGES(len);
+	struct tree_node *range;
 	sigset_t saved;
-	int fd;
 
-	if (!__atomic_load_n(&num_ranges, __ATOMIC_RELAXED))
-		return;
-	for (size_t i = 0; i < num_ranges;) {
-		fd = -1;
-		lock_all(&saved);
-		if (i < num_ranges && ranges[i].start < end && ranges[i].end > start) {
-			file = ranges[i].file;
-			if (!cut(i, start, end)) {
-				fd = let_go(file);
-				i--;
-			}
-		}
-		unlock_all(&saved);
-		if (fd >= 0)
-			last(fd);
-		i++;
+	if (!__atomic_load_n(&ranges.num, __ATOMIC_RELAXED) || end <= start)
+		return false;
+	lock_all(&saved);
+	range = tree_at_most(&ranges, end - 1); /* none behind it begins before `end` */
+	if (range && range->end <= start)
+		range = NULL;
+	if (range) {
+		uint64_t from = range->key > start ? range->key : start;
+
+		piece->addr = (void *)(uintptr_t)from;
+		piece->len = (range->end < end ? range->end : end) - from;
+		piece->fd = cut(range, start, end);
 	}
+	unlock_all(&saved);
+	return range;
 }
 
 /* ---- calls ----------------------------------------------------------------------------------- */
@@ -174,8 +151,7 @@ bool hold_call(struct hold_call *call, int fd, uint64_t file)
 	call->fd = client_move_up(fd, true);
 	if (call->fd < 0) /* there was no free number */
 		call->fd = fd;
-	call->next = calls;
-	calls = call;
+	LIST_INSERT_HEAD(&calls, call, link);
 	unlock_all(&saved);
 	return file_lookup(call->fd, &found, NULL) && found == file;
 }
@@ -188,13 +164,10 @@ static void put_down(const struct hold_call *call)
 
 void hold_call_end(struct hold_call *call)
 {
-	struct hold_call **p = &calls;
 	sigset_t saved;
 
 	lock_all(&saved);
-	while (*p != call)
-		p = &(*p)->next;
-	*p = call->next;
+	LIST_REMOVE(call, link);
 	put_down(call);
 	unlock_all(&saved);
 }
@@ -220,10 +193,12 @@ static void fork_parent(void)
 
 static void fork_child(void)
 {
+	struct hold_call *call;
 	sigset_t mask = fork_mask;
 
-	for (; calls; calls = calls->next)
-		put_down(calls);
+	LIST_FOREACH(call, &calls, link)
+	put_down(call);
+	LIST_INIT(&calls);
 	unlock_all(&mask);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Sockets of TCP and UDP to the adapters' addresses. The interfaces are simulated, their traffic is not: the
- * address 10.77.P.N of an adapter is the host's loopback address 127.77.P.N, which every process of the machine
- * reaches, and nobody else. So a program may meet its peer at the address at which it meets it over RDMA.
+ * address 10.77.P.N of an adapter is the host's loopback address 127.77.P.N, and its link-local one 127.78.P.N,
+ * which every process of the machine reaches, and nobody else. So a program may meet its peer at the address at
+ * which it meets it over RDMA. To a socket of IPv6 these are mapped addresses.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -14,10 +15,19 @@
 #include <unistd.h>
 
 #include "preload.h"
+#include "preload/netif.h"
+#include "preload/netlink.h"
 
-#define INSIDE  0x0a4d0000u /* 10.77.0.0 */
-#define OUTSIDE 0x7f4d0000u /* 127.77.0.0 */
-#define NET     0xffff0000u
+#define INSIDE     0x0a4d0000u /* 10.77.0.0 */
+#define OUTSIDE    0x7f4d0000u /* 127.77.0.0 */
+#define LINK_LOCAL 0x7f4e0000u /* 127.78.0.0 */
+#define NET        0xffff0000u
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
 
 static bool is_adapter(uint32_t addr)
 {
@@ -35,19 +45,104 @@ static bool is_adapter(uint32_t addr)
 	return yes;
 }
 
-/* The address to give to the host. */
-static const struct sockaddr *outwards(const struct sockaddr *addr, socklen_t len, struct sockaddr_in *room)
+static uint32_t mapped(const struct in6_addr *addr)
 {
 	uint32_t ip;
 
-	if (!addr || len < sizeof(*room) || addr->sa_family != AF_INET)
+	memcpy(&ip, addr->s6_addr + 12, sizeof(ip));
+	return ntohl(ip);
+}
+
+static void map(struct in6_addr *addr, uint32_t ip)
+{
+	ip = htonl(ip);
+	memset(addr, 0, sizeof(*addr));
+	addr->s6_addr[10] = addr->s6_addr[11] = 0xff;
+	memcpy(addr->s6_addr + 12, &ip, sizeof(ip));
+}
+
+/* The interface that has `addr`, in either of its forms, and its IPv4 address. */
+static bool owner(const struct in6_addr *addr, struct netif *found, uint32_t *ip)
+{
+	struct netif list[NETIF_MAX];
+	struct in_addr v4;
+
+	for (unsigned int i = 0, n = netif_list(list); i < n; i++) {
+		for (unsigned int a = 0; a < list[i].num_addrs; a++) {
+			if (!IN6_ARE_ADDR_EQUAL(&list[i].addr[a], addr) || !netif_v4(&list[i], &v4))
+				continue;
+			*found = list[i];
+			*ip = ntohl(v4.s_addr);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool outwards6(struct sockaddr_in6 *six)
+{
+	struct netif n;
+	uint32_t ip;
+
+	if (IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) && is_adapter(mapped(&six->sin6_addr))) {
+		map(&six->sin6_addr, OUTSIDE | (mapped(&six->sin6_addr) & ~NET));
+		return true;
+	}
+	if (!IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr) || !netif_numbered(six->sin6_scope_id, &n) ||
+	    !owner(&six->sin6_addr, &n, &ip))
+		return false;
+	map(&six->sin6_addr, LINK_LOCAL | (ip & ~NET));
+	six->sin6_scope_id = 0;
+	return true;
+}
+
+/* The address to give to the host: `room`, or `addr` itself. */
+static const struct sockaddr *outwards(const struct sockaddr *addr, socklen_t len, union address *room)
+{
+	uint32_t ip;
+
+	if (!addr || !path_runtime())
 		return addr;
-	memcpy(room, addr, sizeof(*room));
-	ip = ntohl(room->sin_addr.s_addr);
+	if (addr->sa_family == AF_INET6 && len >= sizeof(room->v6)) {
+		memcpy(room, addr, sizeof(room->v6));
+		return outwards6(&room->v6) ? &room->any : addr;
+	}
+	if (addr->sa_family != AF_INET || len < sizeof(room->v4))
+		return addr;
+	memcpy(room, addr, sizeof(room->v4));
+	ip = ntohl(room->v4.sin_addr.s_addr);
 	if (!is_adapter(ip))
 		return addr;
-	room->sin_addr.s_addr = htonl(OUTSIDE | (ip & ~NET));
-	return (const struct sockaddr *)room;
+	room->v4.sin_addr.s_addr = htonl(OUTSIDE | (ip & ~NET));
+	return &room->any;
+}
+
+/* The link-local address of the interface that has 10.77.P.N. */
+static void link_local(struct sockaddr_in6 *six, uint32_t inside)
+{
+	struct in6_addr v4;
+	struct netif n;
+	uint32_t ip;
+
+	map(&v4, inside);
+	if (!owner(&v4, &n, &ip))
+		return;
+	for (unsigned int i = 0; i < n.num_addrs; i++)
+		if (IN6_IS_ADDR_LINKLOCAL(&n.addr[i]))
+			six->sin6_addr = n.addr[i];
+	six->sin6_scope_id = n.index;
+}
+
+static void inwards6(struct sockaddr_in6 *six)
+{
+	const uint32_t ip = mapped(&six->sin6_addr), inside = INSIDE | (ip & ~NET);
+
+	if (!IN6_IS_ADDR_V4MAPPED(&six->sin6_addr) || !is_adapter(inside))
+		return;
+	if ((ip & NET) == OUTSIDE)
+		map(&six->sin6_addr, inside);
+	else if ((ip & NET) == LINK_LOCAL)
+		link_local(six, inside);
 }
 
 /* The address that the host gave. */
@@ -56,62 +151,109 @@ static void inwards(struct sockaddr *addr, const socklen_t *len)
 	struct sockaddr_in *in = (struct sockaddr_in *)addr;
 	uint32_t ip;
 
-	if (!addr || !len || *len < sizeof(*in) || addr->sa_family != AF_INET)
+	if (!addr || !len || !path_runtime())
+		return;
+	if (addr->sa_family == AF_INET6 && *len >= sizeof(struct sockaddr_in6))
+		inwards6((struct sockaddr_in6 *)addr);
+	if (addr->sa_family != AF_INET || *len < sizeof(*in))
 		return;
 	ip = ntohl(in->sin_addr.s_addr);
 	if ((ip & NET) == OUTSIDE && is_adapter(INSIDE | (ip & ~NET)))
 		in->sin_addr.s_addr = htonl(INSIDE | (ip & ~NET));
 }
 
+static bool is_unbound(const union address *own)
+{
+	return own->any.sa_family == AF_INET
+		       ? !own->v4.sin_addr.s_addr && !own->v4.sin_port
+		       : own->any.sa_family == AF_INET6 && IN6_IS_ADDR_UNSPECIFIED(&own->v6.sin6_addr) &&
+				 !own->v6.sin6_port;
+}
+
+/* A socket of IPv6 alone would take no mapped address. */
+static void allow_mapped(int fd, const union address *addr)
+{
+	int no = 0, saved = errno;
+
+	if (addr->any.sa_family == AF_INET6)
+		REAL(setsockopt)(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+	errno = saved;
+}
+
 /*
  * To an address of its own a host sends from that address (the source of its route in Linux's local table). The
  * loopback interface would give 127.0.0.1, which belongs to no adapter.
  */
-static void take_source(int fd, const struct sockaddr_in *to)
+static void take_source(int fd, const union address *to)
 {
-	struct sockaddr_in own = {0};
+	union address own = {.any.sa_family = AF_UNSPEC};
 	socklen_t len = sizeof(own);
 	int saved = errno, yes = 1;
 
-	if (!REAL(getsockname)(fd, (struct sockaddr *)&own, &len) && own.sin_family == AF_INET &&
-	    !own.sin_addr.s_addr && !own.sin_port) {
-		own.sin_addr = to->sin_addr;
+	if (!REAL(getsockname)(fd, &own.any, &len) && is_unbound(&own) &&
+	    own.any.sa_family == to->any.sa_family) {
+		own = *to;
+		if (own.any.sa_family == AF_INET)
+			own.v4.sin_port = 0;
+		else
+			own.v6.sin6_port = 0;
 		REAL(setsockopt)(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &yes, sizeof(yes));
-		REAL(bind)(fd, (struct sockaddr *)&own, sizeof(own));
+		REAL(bind)(fd, &own.any, len);
 	}
 	errno = saved;
 }
 
 PRELOAD_API int connect(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 {
-	struct sockaddr_in room;
+	union address room;
 	const struct sockaddr *to = outwards(addr.__sockaddr__, len, &room);
 
-	if (to == (struct sockaddr *)&room)
+	if (to == &room.any) {
+		allow_mapped(fd, &room);
 		take_source(fd, &room);
+	}
 	return REAL(connect)(fd, to, len);
 }
 
 PRELOAD_API int bind(int fd, __CONST_SOCKADDR_ARG addr, socklen_t len)
 {
-	struct sockaddr_in room;
+	union address room;
+	const struct sockaddr *at = outwards(addr.__sockaddr__, len, &room);
 
-	return REAL(bind)(fd, outwards(addr.__sockaddr__, len, &room), len);
+	if (at == &room.any)
+		allow_mapped(fd, &room);
+	return REAL(bind)(fd, at, len);
 }
 
 PRELOAD_API ssize_t sendto(int fd, const void *buf, size_t size, int flags, __CONST_SOCKADDR_ARG addr,
 			   socklen_t len)
 {
-	struct sockaddr_in room;
+	struct iovec iov = {(void *)buf, size};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	union address room;
+	ssize_t ret;
 
+	if (netlink_send(fd, &msg, flags, &ret))
+		return ret;
 	return REAL(sendto)(fd, buf, size, flags, outwards(addr.__sockaddr__, len, &room), len);
 }
 
 PRELOAD_API ssize_t recvfrom(int fd, void *restrict buf, size_t size, int flags, __SOCKADDR_ARG addr,
 			     socklen_t *restrict len)
 {
-	ssize_t ret = REAL(recvfrom)(fd, buf, size, flags, addr, len);
+	struct iovec iov = {buf, size};
+	struct msghdr msg = {.msg_name = addr.__sockaddr__,
+			     .msg_namelen = len ? *len : 0,
+			     .msg_iov = &iov,
+			     .msg_iovlen = 1};
+	ssize_t ret;
 
+	if (netlink_receive(fd, &msg, flags, &ret)) {
+		if (len)
+			*len = msg.msg_namelen;
+		return ret;
+	}
+	ret = REAL(recvfrom)(fd, buf, size, flags, addr, len);
 	if (ret >= 0)
 		inwards(addr.__sockaddr__, len);
 	return ret;

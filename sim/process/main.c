@@ -284,7 +284,8 @@ static int start(struct server *s, const struct options *o)
 		return fail("no random numbers for", "file identities");
 	s->next_file = (s->next_file << 20 | 1) & INT64_MAX;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll < 0)
+	s->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (s->epoll < 0 || s->spare < 0)
 		return fail("cannot make", "epoll");
 	if (start_machine(s, o) || start_kernel(s, o))
 		return -1;
@@ -331,6 +332,8 @@ static void finish(struct server *s)
 		machine_destroy(s->machine);
 	if (s->epoll >= 0)
 		close(s->epoll);
+	if (s->spare >= 0)
+		close(s->spare);
 }
 
 static int block_signals(void)
@@ -346,7 +349,7 @@ static int block_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Each application costs a few descriptors. */
+/* Each application costs a few descriptors, and so does each event file. */
 static void raise_limits(void)
 {
 	struct rlimit lim;
@@ -386,7 +389,6 @@ static int run_device(struct server *s, const struct options *o)
 {
 	int signal_fd = block_signals(), status = EXIT_FAILURE;
 
-	raise_limits();
 	short_slices();
 	if (signal_fd >= 0 && !start(s, o) && tell_ready(o->launcher)) {
 		server_run(s, signal_fd, o->launcher);
@@ -406,14 +408,15 @@ int main(int argc, char **argv)
 		NULL,        NULL,
 		NULL};
 	struct options o = {.hcas = 1, .device = "native", .seed = 1, .launcher = -1};
-	struct server s = {.epoll = -1, .listener = -1};
+	struct server s = {.epoll = -1, .listener = -1, .spare = -1};
 	int status = EXIT_FAILURE, listener;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	LIST_INIT(&s.mms);
 	LIST_INIT(&s.conns);
+	LIST_INIT(&s.awake);
 	LIST_INIT(&s.files);
 	STAILQ_INIT(&s.graveyard);
+	raise_limits();
 	/* Before the fork: applications let the listening process, and its children, into their memory. */
 	listener = check_folder(o.runtime) ? -1 : make_listener(o.runtime);
 	if (listener < 0)

@@ -12,55 +12,42 @@
 #include "server.h"
 
 #define BAR_PAGE 4096ull
+#define MAX_HCA  0x100u /* in a page's name */
+#define MAX_BAR  0x10u
 
-static bool number(struct server *s, struct mm *mm)
+static struct mm *live_mm(struct server *s, pid_t pid)
 {
-	struct mm **grown = realloc(s->by_pasid, (s->num_mms + 2) * sizeof(*grown));
+	struct table_node *node = table_find(&s->mms_by_pid, (uint64_t)pid);
 
-	if (!grown)
-		return false;
-	s->by_pasid = grown;
-	mm->pasid = ++s->num_mms; /* 0 is the kernel's */
-	grown[0] = NULL;
-	grown[mm->pasid] = mm;
-	return true;
-}
-
-/* Process identifiers are used again; an address space ends with exec, too. */
-static void supersede(struct server *s, pid_t pid)
-{
-	struct mm *mm;
-
-	LIST_FOREACH(mm, &s->mms, link)
-	if (mm->pid == pid && !mm->dead)
-		mm_dead(mm);
+	return node ? table_entry(node, struct mm, by_pid) : NULL;
 }
 
 struct mm *mm_get(struct server *s, pid_t pid, uint64_t image)
 {
-	struct mm *mm;
+	struct mm *mm = live_mm(s, pid);
 
-	LIST_FOREACH(mm, &s->mms, link)
-	{
-		if (mm->pid == pid && mm->image == image && !mm->dead) {
-			mm->refs++;
-			return mm;
-		}
+	if (mm && mm->image == image) {
+		mm->refs++;
+		return mm;
 	}
+	/* Process identifiers are used again; an address space ends with exec, too. */
+	if (mm)
+		mm_dead(mm);
 	mm = calloc(1, sizeof(*mm));
-	if (!mm || !number(s, mm)) {
-		free(mm);
+	if (!mm)
 		return NULL;
-	}
-	supersede(s, pid);
 	mm->source.kind = SOURCE_PROCESS;
 	mm->server = s;
+	mm->pasid = ++s->last_pasid; /* 0 is the kernel's */
 	mm->pid = pid;
 	mm->image = image;
 	mm->refs = 1;
 	mm->task = (struct task){.pasid = mm->pasid, .pid = pid, .ops = &usermem_task_ops};
+	LIST_INIT(&mm->all_grants);
+	table_add(&s->mms_by_pasid, &mm->by_pasid, mm->pasid);
+	table_add(&s->mms_by_image, &mm->by_image, image);
+	table_add(&s->mms_by_pid, &mm->by_pid, (uint64_t)pid);
 	mm->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	LIST_INSERT_HEAD(&s->mms, mm, link);
 	if (mm->pidfd >= 0)
 		server_watch(s, mm->pidfd, &mm->source);
 	return mm;
@@ -73,10 +60,26 @@ void mm_ref(struct mm *mm)
 
 void mm_dead(struct mm *mm)
 {
+	struct grant *g;
+
+	if (mm->dead)
+		return;
 	mm->dead = true;
+	table_remove(&mm->server->mms_by_pid, &mm->by_pid);
+	LIST_FOREACH(g, &mm->all_grants, link)
+	table_remove(&mm->server->grants, &g->any);
 	if (mm->pidfd >= 0)
 		close(mm->pidfd);
 	mm->pidfd = -1;
+}
+
+static void drop_grant(struct mm *mm, struct grant *g)
+{
+	table_remove(&mm->grants, &g->node);
+	if (!mm->dead)
+		table_remove(&mm->server->grants, &g->any);
+	LIST_REMOVE(g, link);
+	free(g);
 }
 
 void mm_put(struct mm *mm)
@@ -84,54 +87,67 @@ void mm_put(struct mm *mm)
 	if (--mm->refs)
 		return;
 	mm_dead(mm);
-	LIST_REMOVE(mm, link);
-	mm->server->by_pasid[mm->pasid] = NULL;
-	free(mm->grants);
-	mm->grants = NULL;
+	table_remove(&mm->server->mms_by_pasid, &mm->by_pasid);
+	table_remove(&mm->server->mms_by_image, &mm->by_image);
+	while (!LIST_EMPTY(&mm->all_grants))
+		drop_grant(mm, LIST_FIRST(&mm->all_grants));
+	table_free(&mm->grants);
 	server_bury(mm->server, &mm->source);
 }
 
 struct mm *mm_find(struct server *s, uint32_t pasid)
 {
-	return pasid <= s->num_mms && s->by_pasid ? s->by_pasid[pasid] : NULL;
+	struct table_node *node = table_find(&s->mms_by_pasid, pasid);
+
+	return node ? table_entry(node, struct mm, by_pasid) : NULL;
 }
 
-static struct grant *find_grant(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t page)
+struct mm *mm_of_image(struct server *s, uint64_t image)
 {
-	for (unsigned int n = 0; n < mm->num_grants; n++) {
-		/* The page used last is most often the next one, too. */
-		unsigned int i = (mm->last_grant + n) % mm->num_grants;
-		struct grant *g = &mm->grants[i];
+	struct table_node *node = table_find(&s->mms_by_image, image);
 
-		if (g->page == page && g->hca == hca && g->bar == bar) {
-			mm->last_grant = i;
-			return g;
-		}
-	}
-	return NULL;
+	return node ? table_entry(node, struct mm, by_image) : NULL;
 }
 
-static int add_grant(struct mm *mm, const struct grant *add)
+/* A page's name: its offset, whose lower bits are free for the rest. */
+static uint64_t page_key(uint32_t hca, uint32_t bar, uint64_t page)
 {
-	struct grant *g = find_grant(mm, add->hca, add->bar, add->page);
+	return page | bar * MAX_HCA | hca;
+}
 
-	if (g) {
-		g->count += add->count;
+static struct grant *find_grant(const struct mm *mm, uint32_t hca, uint32_t bar, uint64_t page)
+{
+	struct table_node *node = NULL;
+
+	if (hca < MAX_HCA && bar < MAX_BAR)
+		node = table_find(&mm->grants, page_key(hca, bar, page));
+	return node ? table_entry(node, struct grant, node) : NULL;
+}
+
+static int add_grant(struct mm *mm, uint64_t key, uint32_t count)
+{
+	struct table_node *node = table_find(&mm->grants, key);
+	struct grant *g;
+
+	if (node) {
+		table_entry(node, struct grant, node)->count += count;
 		return 0;
 	}
-	g = realloc(mm->grants, (mm->num_grants + 1) * sizeof(*g));
+	g = calloc(1, sizeof(*g));
 	if (!g)
 		return -ENOMEM;
-	mm->grants = g;
-	g[mm->num_grants++] = *add;
+	g->count = count;
+	table_add(&mm->grants, &g->node, key);
+	if (!mm->dead)
+		table_add(&mm->server->grants, &g->any, key);
+	LIST_INSERT_HEAD(&mm->all_grants, g, link);
 	return 0;
 }
 
 int mm_grant(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len)
 {
 	for (uint64_t at = 0; at < len; at += BAR_PAGE) {
-		struct grant add = {.hca = hca, .bar = bar, .page = offset + at, .count = 1};
-		int ret = add_grant(mm, &add);
+		int ret = add_grant(mm, page_key(hca, bar, offset + at), 1);
 
 		if (ret) {
 			mm_revoke(mm, hca, bar, offset, at);
@@ -143,45 +159,30 @@ int mm_grant(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_
 
 void mm_revoke(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len)
 {
-	/* `len` is the application's word: no more rounds than there are pages. */
-	for (uint64_t at = 0; at < len && mm->num_grants; at += BAR_PAGE) {
+	/* `len` is the application's word: the first page that it has not mapped ends this. */
+	for (uint64_t at = 0; at < len; at += BAR_PAGE) {
 		struct grant *g = find_grant(mm, hca, bar, offset + at);
 
 		if (!g)
 			return;
 		if (!--g->count)
-			*g = mm->grants[--mm->num_grants];
-		mm->last_grant = 0;
+			drop_grant(mm, g);
 	}
 }
 
 void mm_inherit(struct mm *child, const struct mm *parent)
 {
-	for (unsigned int i = 0; i < parent->num_grants; i++)
-		add_grant(child, &parent->grants[i]);
-}
+	const struct grant *g;
 
-static bool maps(const struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len)
-{
-	for (unsigned int i = 0; i < mm->num_grants; i++) {
-		const struct grant *g = &mm->grants[i];
-
-		if (g->hca == hca && g->bar == bar && g->page + BAR_PAGE > offset && g->page < offset + len)
-			return true;
-	}
-	return false;
+	LIST_FOREACH(g, &parent->all_grants, link)
+	add_grant(child, g->node.key, g->count);
 }
 
 bool mm_any_maps(const struct server *s, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len)
 {
-	const struct mm *mm;
-
-	LIST_FOREACH(mm, &s->mms, link)
-	{
-		/* cppcheck-suppress uninitvar ; LIST_FOREACH sets it */
-		if (!mm->dead && maps(mm, hca, bar, offset, len))
+	for (uint64_t page = offset & ~(BAR_PAGE - 1); page < offset + len; page += BAR_PAGE)
+		if (table_find(&s->grants, page_key(hca, bar, page)))
 			return true;
-	}
 	return false;
 }
 

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 #include <sys/types.h>
 
 #include "proto.h"
@@ -107,11 +108,18 @@ long preload_syscall_error(long ret);
 
 /* [addr, addr + len) is mapped from `file`, one of whose descriptors is `fd`. False: no memory. */
 bool hold_add(int fd, uint64_t file, void *addr, size_t len);
-/* It is mapped no longer, if it was; `last` closes the descriptor of a file that nothing is mapped from any more. */
-void hold_remove(void *addr, size_t len, void (*last)(int fd));
+
+struct hold_piece {
+	void *addr;
+	size_t len;
+	int fd; /* nothing is mapped from its file any more: to be closed; -1: there is none */
+};
+
+/* A piece of [addr, addr + len) that was mapped from a file no longer is. False: there is none. */
+bool hold_take(void *addr, size_t len, struct hold_piece *piece);
 
 struct hold_call {
-	struct hold_call *next;
+	LIST_ENTRY(hold_call) link;
 	uint64_t file;
 	int theirs; /* the application's descriptor, which may be closed, and be another file's, meanwhile */
 	int fd;     /* of the file until the call ends */

@@ -20,9 +20,9 @@
 #define RING_BUDGET  64           /* entries taken from one ring before the machine runs again */
 #define RUN_BUDGET   (2000000ull) /* ps of simulated time between looks at the rings */
 #define SOCKET_EVERY 16           /* rounds between looks at the sockets while there is work */
+#define QUIET_ROUNDS 256          /* a ring with nothing in it is looked at so often, and then no more */
 #define SPIN_NS      4000         /* an idle loop looks at the rings for so long before it sleeps */
 #define BURST_NS     20000        /* a burst of stores may be interrupted for so long */
-#define EVENTS_NS    1000000ull   /* while event pipes are full */
 #define PS_PER_NS    1000ull
 
 static uint64_t wall_ns(void)
@@ -119,14 +119,43 @@ static void finish_burst(struct conn *c)
 	conn_end_burst(c);
 }
 
+void server_wake(struct server *s, struct conn *c)
+{
+	c->quiet = 0;
+	if (c->awake)
+		return;
+	c->awake = true;
+	conn_ring_sleep(c, false);
+	LIST_INSERT_HEAD(&s->awake, c, awake_link);
+}
+
+/* Its application has to say when there is something again. */
+static void let_sleep(struct conn *c)
+{
+	conn_ring_sleep(c, true);
+	atomic_thread_fence(memory_order_seq_cst);
+	c->quiet = 0;
+	if (!conn_ring_empty(c)) {
+		conn_ring_sleep(c, false);
+		return;
+	}
+	c->awake = false;
+	LIST_REMOVE(c, awake_link);
+}
+
 static bool drain_rings(struct server *s)
 {
-	struct conn *c;
+	struct conn *c, *next;
 	bool any = false;
 
-	LIST_FOREACH(c, &s->conns, link)
-	{
-		any |= conn_drain(c, RING_BUDGET);
+	for (c = LIST_FIRST(&s->awake); c; c = next) {
+		next = LIST_NEXT(c, awake_link);
+		if (conn_drain(c, RING_BUDGET)) {
+			any = true;
+			c->quiet = 0;
+		} else if (++c->quiet == QUIET_ROUNDS) {
+			let_sleep(c);
+		}
 		if (conn_in_burst(c))
 			finish_burst(c);
 	}
@@ -137,7 +166,7 @@ static bool rings_empty(struct server *s)
 {
 	struct conn *c;
 
-	LIST_FOREACH(c, &s->conns, link)
+	LIST_FOREACH(c, &s->awake, awake_link)
 	if (!conn_ring_empty(c))
 		return false;
 	return true;
@@ -147,7 +176,7 @@ static void rings_sleep(struct server *s, bool sleeping)
 {
 	struct conn *c;
 
-	LIST_FOREACH(c, &s->conns, link)
+	LIST_FOREACH(c, &s->awake, awake_link)
 	conn_ring_sleep(c, sleeping);
 	atomic_thread_fence(memory_order_seq_cst);
 }
@@ -172,6 +201,9 @@ static void serve(struct server *s, struct source *source)
 	case SOURCE_CONN:
 		conn_serve((struct conn *)source);
 		break;
+	case SOURCE_EVENTS:
+		kernel_poll_events(s->kernel);
+		break;
 	case SOURCE_DEAD:
 		break;
 	}
@@ -188,25 +220,24 @@ static int wait_events(struct server *s, struct epoll_event *events, uint64_t ns
 	return n;
 }
 
-/* Files that were closed are released before any request: whoever closed one (or waited for the end
+static bool is_end(const struct source *source)
+{
+	return source->kind == SOURCE_FILE || source->kind == SOURCE_PROCESS || source->kind == SOURCE_EVENTS;
+}
+
+/* Files and channels that were closed are released before any request: whoever closed one (or waited for the end
  * of the process that held it) and then asks for something finds it gone, as on Linux. */
 static bool serve_sockets(struct server *s, uint64_t ns)
 {
 	struct epoll_event events[MAX_EVENTS];
 	int n = wait_events(s, events, ns);
 
-	for (int i = 0; i < n; i++) {
-		struct source *source = events[i].data.ptr;
-
-		if (source->kind == SOURCE_FILE || source->kind == SOURCE_PROCESS)
-			serve(s, source);
-	}
-	for (int i = 0; i < n; i++) {
-		struct source *source = events[i].data.ptr;
-
-		if (source->kind != SOURCE_FILE && source->kind != SOURCE_PROCESS)
-			serve(s, source);
-	}
+	for (int i = 0; i < n; i++)
+		if (is_end(events[i].data.ptr))
+			serve(s, events[i].data.ptr);
+	for (int i = 0; i < n; i++)
+		if (!is_end(events[i].data.ptr))
+			serve(s, events[i].data.ptr);
 	free_buried(s);
 	return n > 0;
 }
@@ -238,7 +269,7 @@ static bool spin(struct server *s)
 }
 
 /* Nothing to do now: sleeps until there is. */
-static void idle(struct server *s, bool events_wait)
+static void idle(struct server *s)
 {
 	uint64_t ns;
 
@@ -248,8 +279,6 @@ static void idle(struct server *s, bool events_wait)
 	if (spin(s))
 		return;
 	ns = until_timer(s);
-	if (events_wait && ns > EVENTS_NS)
-		ns = EVENTS_NS;
 	rings_sleep(s, true);
 	if (rings_empty(s) && ns)
 		serve_sockets(s, ns);
@@ -258,7 +287,7 @@ static void idle(struct server *s, bool events_wait)
 
 static void round_of_work(struct server *s, unsigned int round)
 {
-	bool input = drain_rings(s), events_wait;
+	bool input = drain_rings(s);
 	enum machine_state state = machine_run(s->machine, RUN_BUDGET);
 
 	s->active = state == MACHINE_ACTIVE;
@@ -268,8 +297,7 @@ static void round_of_work(struct server *s, unsigned int round)
 			serve_sockets(s, 0);
 		return;
 	}
-	events_wait = kernel_poll_events(s->kernel);
-	idle(s, events_wait);
+	idle(s);
 }
 
 void server_run(struct server *s, int signal_fd, int launcher)
@@ -277,9 +305,11 @@ void server_run(struct server *s, int signal_fd, int launcher)
 	struct source listener_source = {.kind = SOURCE_LISTENER};
 	struct source signal_source = {.kind = SOURCE_SIGNAL};
 	struct source launcher_source = {.kind = SOURCE_LAUNCHER};
+	struct source event_source = {.kind = SOURCE_EVENTS};
 
 	server_watch(s, s->listener, &listener_source);
 	server_watch(s, signal_fd, &signal_source);
+	server_watch(s, kernel_event_fd(s->kernel), &event_source);
 	if (launcher >= 0)
 		server_watch(s, launcher, &launcher_source);
 	skip_wall(s);
@@ -294,7 +324,9 @@ void server_close_all(struct server *s)
 	while (!LIST_EMPTY(&s->files))
 		file_close(LIST_FIRST(&s->files));
 	free_buried(s);
-	free(s->by_pasid);
-	s->by_pasid = NULL;
-	s->num_mms = 0;
+	table_free(&s->files_by_id);
+	table_free(&s->mms_by_pasid);
+	table_free(&s->mms_by_image);
+	table_free(&s->mms_by_pid);
+	table_free(&s->grants);
 }

@@ -12,6 +12,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "core/base/table.h"
 #include "kernel/kernel.h"
 #include "timing/machine.h"
 
@@ -29,6 +30,7 @@ struct source {
 		SOURCE_FILE,
 		SOURCE_PROCESS,
 		SOURCE_CONN,
+		SOURCE_EVENTS,
 		SOURCE_DEAD /* closed in this round, freed after it */
 	} kind;
 	STAILQ_ENTRY(source) grave;
@@ -36,15 +38,17 @@ struct source {
 
 /* ---- mm.c: address spaces of applications -------------------------------------------------------- */
 
-struct grant { /* a BAR page that an application has mapped */
-	uint32_t hca, bar;
-	uint64_t page; /* offset in the BAR */
+struct grant {                  /* a BAR page that an application has mapped */
+	struct table_node node; /* in its address space's table */
+	struct table_node any;  /* in the server's, as long as the address space is alive */
+	LIST_ENTRY(grant) link;
 	uint32_t count;
 };
 
 struct mm {
 	struct source source; /* SOURCE_PROCESS: its pidfd became readable */
-	LIST_ENTRY(mm) link;
+	struct table_node by_pasid, by_image;
+	struct table_node by_pid; /* unless it is dead */
 	struct server *server;
 	uint32_t pasid;
 	pid_t pid;
@@ -53,8 +57,8 @@ struct mm {
 	uint64_t image;
 	unsigned int refs;
 	struct task task;
-	struct grant *grants;
-	unsigned int num_grants, last_grant;
+	struct table grants;
+	LIST_HEAD(, grant) all_grants;
 };
 
 /* The address space `image` of process `pid`, with a reference. NULL: no memory. */
@@ -63,6 +67,7 @@ void mm_ref(struct mm *mm);
 void mm_put(struct mm *mm);
 void mm_dead(struct mm *mm);
 struct mm *mm_find(struct server *s, uint32_t pasid);
+struct mm *mm_of_image(struct server *s, uint64_t image);
 int mm_grant(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len);
 void mm_revoke(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len);
 /* All of them, as fork does. */
@@ -90,6 +95,9 @@ struct shared_ring { /* the device process's view of an application's MMIO ring 
 struct conn {
 	struct source source;
 	LIST_ENTRY(conn) link;
+	LIST_ENTRY(conn) awake_link;
+	bool awake;         /* its ring is looked at in every round; otherwise the application says when to */
+	unsigned int quiet; /* rounds since there was something in its ring */
 	struct server *server;
 	int fd;
 	pid_t pid;
@@ -115,12 +123,13 @@ void conn_ring_sleep(struct conn *c, bool sleeping);
 struct file {
 	struct source source;
 	LIST_ENTRY(file) link;
+	struct table_node by_id;
 	struct server *server;
 	uint64_t id;
 	int fd; /* our end of the pair */
 	struct kfile *kfile;
-	struct mm **users; /* address spaces that used it: objects of theirs may live in it */
-	unsigned int num_users;
+	struct table users; /* address spaces that used it: objects of theirs may live in it */
+	LIST_HEAD(, file_user) all_users;
 };
 
 /* Opens `name` for `mm`; *app_fd is the application's descriptor. 0 or -errno. */
@@ -142,17 +151,21 @@ struct server {
 	bool stop;
 	bool active; /* the machine has work: its time is its own */
 	uint64_t next_file;
-	uint32_t num_mms; /* pasids given so far */
-	struct mm **by_pasid;
-	LIST_HEAD(, mm) mms;
-	LIST_HEAD(, conn) conns;
+	int spare; /* a descriptor that is given up for a connection there is no other number for */
+	uint32_t last_pasid;
+	struct table mms_by_pasid, mms_by_image, mms_by_pid;
+	struct table grants; /* of all that are alive */
+	struct table files_by_id;
 	LIST_HEAD(, file) files;
+	LIST_HEAD(, conn) conns, awake;
 	STAILQ_HEAD(, source) graveyard;
 	uint64_t wall;  /* ns: up to here the wall clock was accounted for */
 	hca_ps behind;  /* simulated time that may still pass */
 	bool perm_said; /* the message about forbidden memory access */
 };
 
+/* Its ring is looked at from now on, until it has been quiet for long. */
+void server_wake(struct server *s, struct conn *c);
 int server_watch(struct server *s, int fd, struct source *source);
 /* The object is freed when the current round of events is over. */
 void server_bury(struct server *s, struct source *source);

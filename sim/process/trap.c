@@ -21,29 +21,30 @@
 #include "signals.h"
 
 #define PAGE       4096ull
-#define MAX_PAGES  8192u /* slots of the table: BAR pages mapped at once by one process */
-#define PAGE_GONE  1u    /* key of a slot that was used: a search goes on behind it */
-#define POLL_ALIVE 100   /* ms between looks whether the device process still lives */
+#define MAX_PAGES  32768u /* BAR pages mapped at once by one process */
+#define NUM_SLOTS  (2 * MAX_PAGES)
+#define PAGE_GONE  1u  /* key of a slot that was used: a search goes on behind it */
+#define POLL_ALIVE 100 /* ms between looks whether the device process still lives */
 
 struct page { /* `info` is valid while `addr` is a page's address */
 	_Atomic uint64_t addr;
 	_Atomic uint64_t offset;
 	_Atomic uint32_t where; /* hca | bar << 8 | wc << 16 */
 };
-static struct page pages[MAX_PAGES];
+static struct page pages[NUM_SLOTS];
 static _Atomic unsigned int page_lock; /* writers; never taken by the handler */
 
 static struct page *slot_of(uint64_t addr, unsigned int i)
 {
 	uint64_t hash = (addr / PAGE) * 0x9e3779b97f4a7c15ull >> 40;
 
-	return &pages[(hash + i) % MAX_PAGES];
+	return &pages[(hash + i) % NUM_SLOTS];
 }
 
 static struct page *find_page(uint64_t addr)
 {
 	addr &= ~(PAGE - 1);
-	for (unsigned int i = 0; i < MAX_PAGES; i++) {
+	for (unsigned int i = 0; i < NUM_SLOTS; i++) {
 		struct page *p = slot_of(addr, i);
 		uint64_t key = atomic_load_explicit(&p->addr, memory_order_acquire);
 
@@ -55,9 +56,11 @@ static struct page *find_page(uint64_t addr)
 	return NULL;
 }
 
+static _Atomic unsigned int num_pages;
+
 static bool add_page(uint64_t addr, const struct proto_map *map, uint64_t offset)
 {
-	for (unsigned int i = 0; i < MAX_PAGES; i++) {
+	for (unsigned int i = 0; atomic_load(&num_pages) < MAX_PAGES; i++) {
 		struct page *p = slot_of(addr, i);
 
 		if (atomic_load(&p->addr) > PAGE_GONE)
@@ -65,9 +68,26 @@ static bool add_page(uint64_t addr, const struct proto_map *map, uint64_t offset
 		atomic_store(&p->offset, offset);
 		atomic_store(&p->where, map->hca | map->bar << 8 | (uint32_t) !!map->wc << 16);
 		atomic_store_explicit(&p->addr, addr, memory_order_release);
+		atomic_fetch_add(&num_pages, 1);
 		return true;
 	}
 	return false;
+}
+
+/*
+ * Marks of pages that are gone make every search longer that comes by. Where nothing follows them, searches may
+ * end as well at the first of them, and the slots are free again.
+ */
+static void free_slot(struct page *p)
+{
+	size_t i = (size_t)(p - pages);
+
+	atomic_store(&p->addr, PAGE_GONE);
+	atomic_fetch_sub(&num_pages, 1);
+	if (atomic_load(&pages[(i + 1) % NUM_SLOTS].addr))
+		return;
+	for (; atomic_load(&pages[i].addr) == PAGE_GONE; i = (i ? i : NUM_SLOTS) - 1)
+		atomic_store(&pages[i].addr, 0);
 }
 
 static void lock_pages(sigset_t *saved)
@@ -86,8 +106,6 @@ static void unlock_pages(const sigset_t *saved)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
 }
 
-static _Atomic unsigned int num_pages;
-
 int trap_map(void *addr, size_t len, const struct proto_map *map)
 {
 	uint64_t start = (uintptr_t)addr;
@@ -105,10 +123,8 @@ int trap_map(void *addr, size_t len, const struct proto_map *map)
 	lock_pages(&saved);
 	for (at = 0; at < len && ok; at += ok ? PAGE : 0)
 		ok = add_page(start + at, map, map->bar_offset + at);
-	if (ok)
-		atomic_fetch_add(&num_pages, (len + PAGE - 1) / PAGE);
 	for (; !ok && at; at -= PAGE)
-		atomic_store(&find_page(start + at - PAGE)->addr, PAGE_GONE);
+		free_slot(find_page(start + at - PAGE));
 	unlock_pages(&saved);
 	return ok ? 0 : -ENOMEM;
 }
@@ -126,8 +142,7 @@ static bool remove_page(uint64_t addr, struct proto_map *gone)
 				   .bar = where >> 8 & 0xff,
 				   .bar_offset = atomic_load(&p->offset),
 				   .length = PAGE};
-	atomic_store(&p->addr, PAGE_GONE);
-	atomic_fetch_sub(&num_pages, 1);
+	free_slot(p);
 	return true;
 }
 

@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/fs.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -105,6 +108,18 @@ static int open_proc(struct task *t, const char *what)
 
 /* ---- /proc/PID/maps ------------------------------------------------------------------------------ */
 
+#ifndef PROCMAP_QUERY /* <linux/fs.h> since Linux 6.11 */
+struct procmap_query {
+	uint64_t size, query_flags, query_addr;
+	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
+	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
+	uint64_t vma_name_addr, build_id_addr;
+};
+#define PROCMAP_QUERY              _IOWR('f', 17, struct procmap_query)
+#define PROCMAP_QUERY_VMA_READABLE 1
+#define PROCMAP_QUERY_VMA_WRITABLE 2
+#endif
+
 struct walk { /* how far [addr, end) is known to be covered, in a list of mappings in ascending order */
 	uint64_t addr, end;
 	bool write;
@@ -163,6 +178,28 @@ static void walk_file(struct walk *w, int fd)
 	}
 }
 
+/* Asks for each mapping of the range. False: this kernel's file is text alone. */
+static bool query_file(struct walk *w, int fd)
+{
+	const uint64_t need = PROCMAP_QUERY_VMA_READABLE | (w->write ? PROCMAP_QUERY_VMA_WRITABLE : 0);
+
+	while (w->result > 0) {
+		struct procmap_query q = {.size = sizeof(q), .query_addr = w->addr};
+
+		if (ioctl(fd, PROCMAP_QUERY, &q)) {
+			if (errno == ENOTTY)
+				return false;
+			w->result = -EFAULT;
+		} else if ((q.vma_flags & need) != need) {
+			w->result = -EFAULT;
+		} else {
+			w->addr = q.vma_end;
+			w->result = w->addr < w->end;
+		}
+	}
+	return true;
+}
+
 static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
 {
 	struct walk w = {.addr = addr, .end = addr + len, .write = write, .result = 1};
@@ -174,8 +211,10 @@ static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
 		return -EFAULT;
 	fd = open_proc(t, "maps");
 	if (fd < 0)
-		return errno == ENOMEM ? -ENOMEM : -EFAULT;
-	walk_file(&w, fd);
+		return errno == EMFILE || errno == ENFILE ? -ENFILE : errno == ENOMEM ? -ENOMEM : -EFAULT;
+	/* The text has a line for every mapping of the process, which may be many thousands. */
+	if (!query_file(&w, fd))
+		walk_file(&w, fd);
 	close(fd);
 	return w.result ? -EFAULT : 0;
 }
@@ -223,11 +262,19 @@ static int fd_inode(struct task *t, int fd, uint64_t *ino)
 	return fd_file(t, fd, &dev, ino);
 }
 
+static bool may_run_on(struct task *t, uint32_t cpu)
+{
+	cpu_set_t set;
+
+	return cpu < CPU_SETSIZE && !sched_getaffinity(t->pid, sizeof(set), &set) && CPU_ISSET(cpu, &set);
+}
+
 const struct task_ops usermem_task_ops = {
 	.copy_from_user = copy_from_user,
 	.copy_to_user = copy_to_user,
 	.pin_check = pin_check,
 	.resident = resident,
+	.may_run_on = may_run_on,
 	.fd_inode = fd_inode,
 	.fd_file = fd_file,
 };

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include "will.h"
 
 static int guardian_fd = -1;
+static _Atomic uint64_t *steps; /* shared with the guardian */
 static const struct drv_ops *real;
 static struct drv_ops watched;
 
@@ -21,7 +24,8 @@ int will_start(int listener, int launcher, int *status)
 	pid_t parent = getpid(), child;
 	int fds[2];
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+	steps = mmap(NULL, sizeof(*steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (steps == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return -1;
 	child = fork();
 	if (child < 0)
@@ -29,7 +33,7 @@ int will_start(int listener, int launcher, int *status)
 	if (child) {
 		close(fds[1]);
 		close(listener);
-		*status = guardian_run(fds[0], launcher, child);
+		*status = guardian_run(fds[0], launcher, child, steps);
 		return 1;
 	}
 	close(fds[0]);
@@ -39,6 +43,11 @@ int will_start(int listener, int launcher, int *status)
 	if (getppid() != parent)
 		raise(SIGTERM);
 	return 0;
+}
+
+void will_step(void)
+{
+	atomic_fetch_add_explicit(steps, 1, memory_order_relaxed);
 }
 
 /* Waits while the guardian is busy; a guardian that is gone takes nothing. */
@@ -122,8 +131,10 @@ static int resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u)
 static int destroy_cq(struct drv_cq *cq)
 {
 	uint32_t cqn = cq->cqn;
-	int ret = real->destroy_cq(cq);
+	int ret;
 
+	will_step();
+	ret = real->destroy_cq(cq);
 	if (!ret)
 		tell_gone(cq->ctx, WILL_CQ_GONE, cqn);
 	return ret;
@@ -141,12 +152,27 @@ static int create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_uda
 static int destroy_qp(struct drv_qp *qp)
 {
 	uint32_t qpn = qp->qpn;
-	int ret = real->destroy_qp(qp);
+	int ret;
 
+	will_step();
+	ret = real->destroy_qp(qp);
 	if (!ret && qp->pd)
 		tell_gone(qp->pd->ctx, WILL_QP_GONE, qpn);
 	return ret;
 }
+
+/* Whatever goes is a step: a process may leave many thousands of objects behind. */
+#define STEP(op, object)                                                                                     \
+	static int op(struct object *obj)                                                                    \
+	{                                                                                                    \
+		will_step();                                                                                 \
+		return real->op(obj);                                                                        \
+	}
+STEP(dereg_mr, drv_mr)
+STEP(dealloc_mw, drv_mw)
+STEP(destroy_srq, drv_srq)
+STEP(destroy_ah, drv_ah)
+STEP(destroy_flow, drv_flow)
 
 const struct drv_ops *will_watch(const struct drv_ops *ops)
 {
@@ -157,5 +183,10 @@ const struct drv_ops *will_watch(const struct drv_ops *ops)
 	watched.destroy_cq = destroy_cq;
 	watched.create_qp = create_qp;
 	watched.destroy_qp = destroy_qp;
+	watched.dereg_mr = dereg_mr;
+	watched.dealloc_mw = dealloc_mw;
+	watched.destroy_srq = destroy_srq;
+	watched.destroy_ah = destroy_ah;
+	watched.destroy_flow = destroy_flow;
 	return &watched;
 }

@@ -28,6 +28,8 @@ struct will_msg { /* one descriptor comes with ASYNC (the pipe), CQ and QP (the 
  * the child's alone, the end of file of `launcher` (-1: none) both see. -1 on failure.
  */
 int will_start(int listener, int launcher, int *status);
+/* The device process gets on: one that was told to end may take its time as long as it does. */
+void will_step(void);
 /* The driver, with its queues reported to the guardian. */
 const struct drv_ops *will_watch(const struct drv_ops *ops);
 /* An asynchronous event file: `fd` is the reader's end. */

@@ -70,7 +70,7 @@ static void fork_and_end(void)
 /* The rings of one end: libibverbs would have to ask the file that is closed. */
 static void unmap_rings(void)
 {
-	const struct hcasim_map of_qp = to_hqp(qp[0])->map, of_cq = to_hcq(cq[0])->map;
+	const struct hcasim_map of_qp = to_hqp(qp[0])->chunk->map, of_cq = to_hcq(cq[0])->chunk->map;
 
 	munmap(of_qp.addr, of_qp.size);
 	munmap(of_cq.addr, of_cq.size);

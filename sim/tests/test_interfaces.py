@@ -113,3 +113,123 @@ def test_ifconfig():
         re.findall(r"^(\w+): ", every, re.M)[-3:] == ["ens3", "ens4", "lo"]
         and of_host.split("RX")[0] in every
     )
+
+
+# ---- netlink: iproute2, ethtool
+
+
+def ip(*arguments, hcas=2, before="true"):
+    """What `ip -j` prints on a machine, after a shell command."""
+    words = " ".join(arguments)
+    result = Machine(hcas=hcas).run("sh", "-c", f"{before}; ip -j {words}")
+    assert result.status == 0, result.output
+    return json.loads(result.output.splitlines()[-1])
+
+
+def of_host(*arguments):
+    return json.loads(subprocess.run(["ip", "-j", *arguments], capture_output=True, check=True).stdout)
+
+
+def test_ip_lists_the_hosts_interfaces_and_ours():
+    entries = ip("addr", "show")
+    assert entries[:-2] == of_host("addr", "show")
+    assert [entry["ifname"] for entry in entries[-2:]] == ["ens3", "ens4"]
+    assert [info["local"] for info in entries[-2]["addr_info"]] == ["10.77.0.1", LINK_LOCAL]
+    assert ip("link", "show")[:-2] == of_host("link", "show")
+
+
+@pytest.mark.parametrize("command", ["addr", "link"])
+def test_ip_shows_one_interface(command):
+    (entry,) = ip(command, "show", "dev", "ens4")
+    assert entry["ifname"] == "ens4" and entry["address"] == "02:68:63:61:00:02" and entry["mtu"] == 4200
+    assert entry["flags"] == ["BROADCAST", "MULTICAST", "UP", "LOWER_UP"] and entry["operstate"] == "UP"
+    if command == "addr":
+        families = {info["family"]: (info["prefixlen"], info["scope"]) for info in entry["addr_info"]}
+        assert families == {"inet": (24, "global"), "inet6": (64, "link")}
+
+
+@pytest.mark.parametrize("family, address", [("-4", "10.77.0.2/24"), ("-6", "fe80::68:63ff:fe61:2/64")])
+def test_ip_in_brief(family, address):
+    lines = Machine(hcas=2).run("ip", "-br", family, "addr").output.splitlines()
+    assert lines[-1].split() == ["ens4", "UP", address] and lines[0].startswith("lo ")
+
+
+def test_ip_of_a_host_interface_is_the_kernels():
+    assert ip("addr", "show", "dev", "lo") == of_host("addr", "show", "dev", "lo")
+
+
+def test_ip_sets_nothing_but_up_and_down():
+    result = Machine().run(
+        "sh", "-c", "ip addr add 1.2.3.4/24 dev ens3; ip link del ens3; ip link set ens3 mtu 1500"
+    )
+    assert result.output.splitlines() == ["RTNETLINK answers: Operation not supported"] * 3
+    (entry,) = ip("link", "show", "ens3", before="ip link set ens3 down")
+    assert entry["operstate"] == "DOWN" and "UP" not in entry["flags"]
+
+
+DUMPS = """
+import socket, struct
+def dump(kind, room, peek):
+    s = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)
+    s.sendto(struct.pack("=IHHIIB15x", 32, kind, 0x301, 7, 0, 0), (0, 0))
+    indices = []
+    while True:
+        size = len(s.recv(room, socket.MSG_PEEK)) if peek else None
+        data = s.recvfrom(room)[0] if peek else s.recvmsg(room)[0]
+        assert size in (None, len(data))
+        while data:
+            length, kind, _, seq = struct.unpack_from("=IHHI", data)
+            assert seq == 7 and length <= len(data)
+            if kind == 3:
+                return indices
+            indices.append(struct.unpack_from("=i", data, 20)[0])
+            data = data[(length + 3) & ~3 :]
+for kind in (18, 22):
+    answers = [dump(kind, room, peek) for room in (4096, 32768) for peek in (False, True)]
+    assert all(answer == answers[0] for answer in answers) and 102 in answers[0] and 1 in answers[0], answers
+"""
+
+
+def test_dumps_in_every_way_of_receiving():
+    result = Machine(hcas=2).run(PYTHON, "-c", DUMPS)
+    assert result.status == 0, result.output
+
+
+def test_ethtool():
+    result = Machine().run("sh", "-c", "ethtool ens3; ethtool -i ens3; ethtool -P ens3; ethtool lo")
+    assert "Speed: 200000Mb/s" in result.output and "Duplex: Full" in result.output
+    assert "bus-info: 0000:00:03.0" in result.output and f"Permanent address: {MAC}" in result.output
+    assert result.output.count("Link detected: yes") == 2, result.output
+
+
+def test_rdma():
+    machine = Machine(hcas=2)
+    assert machine.run("rdma", "link", "show", "hcasim1/1").output == (
+        "link hcasim1/1 state ACTIVE physical_state LINK_UP netdev ens4 \n"
+    )
+    (device,) = json.loads(machine.run("rdma", "-j", "dev", "show", "hcasim0").output)
+    assert device["ifname"] == "hcasim0" and device["node_type"] == "ca"
+    wrong = machine.run("rdma", "link", "show", "mlx5_0")
+    assert wrong.status and "mlx5_0" in wrong.output
+
+
+# ---- TCP at the adapters' addresses, with IPv6 sockets
+
+STREAMS = """
+import socket
+six = socket.AF_INET6
+for host, scope in (("fe80::68:63ff:fe61:1", 100), ("::ffff:10.77.0.1", 0)):
+    listener = socket.socket(six)
+    listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1 if scope else 0)
+    listener.bind((host, 0, 0, scope))
+    listener.listen()
+    stream = socket.socket(six)
+    stream.connect((host, listener.getsockname()[1], 0, scope))
+    for name in (listener.getsockname(), stream.getpeername(), stream.getsockname(), listener.accept()[1]):
+        assert (name[0], name[3]) == (host, scope), name
+"""
+
+
+def test_streams_at_ipv6_addresses():
+    result = Machine().run(PYTHON, "-c", STREAMS)
+    assert result.status == 0, result.output

@@ -119,6 +119,7 @@ void PcieDirection::log(const Tlp &tlp, hca_ps start, hca_ps arrival)
 	rec.tagged = tlp.type != TlpType::MWr && tlp.type != TlpType::MsiX;
 	rec.data = tlp.type == TlpType::MRd || tlp.type == TlpType::Cpl ? nullptr : tlp.data;
 	rec.dma = tlp.dma;
+	rec.request = tlp.type == TlpType::MWr || tlp.type == TlpType::MRd;
 	trace_tlp(trace_, &rec);
 }
 

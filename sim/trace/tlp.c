@@ -22,6 +22,8 @@ void trace_tlp(struct trace *t, const struct trace_tlp *tlp)
 	if (tlp->dma)
 		fprintf(f, ",\"class\":\"%s\",\"pasid\":%u,\"qpn\":%u", classes[tlp->dma->class_],
 			tlp->dma->pasid, tlp->dma->qpn);
+	if (tlp->dma && tlp->request && tlp->dma->tph.on)
+		fprintf(f, ",\"ph\":%u,\"st\":%u", tlp->dma->tph.ph, tlp->dma->tph.st);
 	if (tlp->data)
 		trace_hex(f, "data", tlp->data, tlp->len < DATA_SHOWN ? tlp->len : DATA_SHOWN);
 	fputs("}\n", f);

@@ -36,6 +36,7 @@ struct trace_tlp {
 	uint16_t tag;
 	const void *data;          /* NULL: it carries none */
 	const struct hca_dma *dma; /* NULL: not part of a DMA transfer */
+	bool request;              /* a memory request: it carries the transfer's hint, if it has one */
 };
 void trace_tlp(struct trace *t, const struct trace_tlp *tlp);
 

@@ -2,7 +2,7 @@
 """What a device can do: declared in its DUT file, reported by itself, and needed by a cell.
 
 A capability has a name of the form that the DUT file gives it: `operations/RC/FLUSH`, `srq`, `rdma_cm`,
-`memory_windows/2`, `flags/IP_CSUM`, `limits/max_sge`.
+`memory_windows/2`, `flags/IP_CSUM`, `on_demand/RC/SEND`, `limits/max_sge`.
 """
 import functools
 from dataclasses import dataclass
@@ -14,6 +14,8 @@ WINDOWS = (1, 2)
 LIMITS = ("max_sge", "max_inline_data")
 SWITCHES = ("srq", "rdma_cm")
 EXTRAS = ("misuse",)  # beyond what the pages ask for: a device has them only where its DUT file says so
+ON_DEMAND_TYPES = ("RC", "UC", "UD", "XRC_SEND")
+ON_DEMAND = ("SEND", "RECV", "WRITE", "READ", "ATOMIC", "SRQ_RECV", "FLUSH", "ATOMIC_WRITE")
 WINDOW_OPS = ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV")
 
 # What a device must say of itself (ibv_query_device_ex(3)) to have an operation: any of these.
@@ -58,6 +60,7 @@ class Capabilities:
         self.operations = {t: self._operations(t, ops) for t, ops in operations.items()}
         self.windows = tuple(doc.get("memory_windows", WINDOWS))
         self.flags = tuple(doc.get("flags", FLAGS))
+        self.on_demand = doc.get("on_demand", {t: ON_DEMAND for t in ON_DEMAND_TYPES})
         self.switches = {name: doc.get(name, True) for name in SWITCHES}
         self.switches.update((name, doc.get(name, False)) for name in EXTRAS)
         self.limits = dict(doc.get("limits", {}))
@@ -76,6 +79,10 @@ class Capabilities:
                 "operations": end["operations"],
                 "memory_windows": [n for n in WINDOWS if f"MEM_WINDOW_TYPE_{n}" in both],
                 "flags": [f for f in FLAGS if f != "IP_CSUM" or any(a in both for a in CHECKSUM_ATTRIBUTES)],
+                "on_demand": {
+                    t: [op for op in ops if op in other["on_demand"].get(t, ())]
+                    for t, ops in end["on_demand"].items()
+                },
                 "srq": "SRQ" in both,
                 "rdma_cm": True,  # not the device's: what address resolution needs stands in the DUT file
                 "limits": {name: min(end["limits"][name], other["limits"][name]) for name in LIMITS},
@@ -91,6 +98,10 @@ class Capabilities:
             return int(rest) in self.windows
         if kind == "flags":
             return rest in self.flags
+        if kind == "on_demand":
+            qpt, _, op = rest.partition("/")
+            has = self.on_demand.get(qpt, ())
+            return op in has if op else bool(has)
         return self.switches[kind]
 
     def limit(self, name):
@@ -102,6 +113,9 @@ class Capabilities:
             yield f"operations/{qpt}"
             yield from (f"operations/{qpt}/{op.name}" for op in _tables().operations if qpt in op.wr)
         yield from (f"memory_windows/{n}" for n in WINDOWS)
+        for qpt in ON_DEMAND_TYPES:
+            yield f"on_demand/{qpt}"
+            yield from (f"on_demand/{qpt}/{op}" for op in ON_DEMAND)
         yield from ("flags/IP_CSUM", "srq")
 
 

@@ -8,11 +8,12 @@ of the runner (conformance/runner/suites/) that the line names.
 from hcasim_conform.suites.faults import Faults
 from hcasim_conform.suites.misuse import Misuse
 from hcasim_conform.suites.objects import Objects
+from hcasim_conform.suites.paging import Paging
 from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 
-SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse)
+SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging)
 
 
 def cases(tables):

@@ -205,6 +205,8 @@ def is_unjudged(cell, result=None):
         return cell.expect.post == "error"
     if cell.short == "full" and result and not result.posts:
         return True
+    if cell.args.get("sent_again"):  # as often as it takes until the far end, or the answer, has its page
+        return True
     return cell.short in UNJUDGED or cell.scenario in ("recycle", "event_error", "psn_repeated")
 
 

@@ -65,12 +65,19 @@ static int create_memory(struct link *l)
 	int remote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 		     IBV_ACCESS_REMOTE_ATOMIC;
 	int own = l->needs & NEED_OWN_WINDOW ? IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_WRITE : 0;
+	int received = IBV_ACCESS_LOCAL_WRITE;
 	int ret;
 
 	if (l->needs & NEED_PEER_WINDOW || l->opts.windows)
 		remote |= IBV_ACCESS_MW_BIND;
 	if (l->needs & NEED_FLUSH)
 		remote |= IBV_ACCESS_FLUSH_GLOBAL;
+	if (l->opts.on_demand & 1)
+		own |= IBV_ACCESS_ON_DEMAND;
+	if (l->opts.on_demand & 2) {
+		remote |= IBV_ACCESS_ON_DEMAND;
+		received |= IBV_ACCESS_ON_DEMAND;
+	}
 	l->step = "ibv_reg_mr of the requester";
 	ret = arena_create(&l->local, "memory of the requester", dut->requester.pd, ARENA_SIZE,
 			   IBV_ACCESS_LOCAL_WRITE | own);
@@ -81,7 +88,7 @@ static int create_memory(struct link *l)
 	if (ret)
 		return ret;
 	return arena_create(&l->recv, "receive memory of the responder", dut->responder.pd, ARENA_SIZE,
-			    IBV_ACCESS_LOCAL_WRITE);
+			    received);
 }
 
 static struct ibv_cq *create_cq(struct link *l, struct ibv_context *ctx, struct ibv_comp_channel *channel)

@@ -41,7 +41,8 @@ struct link_opts {
 	bool cq_ex;                     /* both CQs are read with ibv_start_poll() and its like */
 	bool timestamps;                /* cq_ex: each completion has its time */
 	bool windows;                   /* the target may be covered by memory windows */
-	uint32_t psn;                   /* the first of both QPs; 0: LINK_PSN */
+	unsigned int on_demand; /* regions of on-demand paging: 1 the requester's, 2 the responder's */
+	uint32_t psn;           /* the first of both QPs; 0: LINK_PSN */
 };
 
 struct link {

@@ -10,6 +10,8 @@
 #include "remote/remote.h"
 #include "link/query.h"
 
+#include <hcasim_verbs.h>
+
 #define TRY_INLINE 128 /* as much as cells ask for */
 #define TSO_HEADER 64
 
@@ -44,6 +46,36 @@ static json_t *list_attributes(const struct ibv_device_attr_ex *attr)
 	if (attr->tso_caps.max_tso)
 		json_array_append_new(list, json_string("TSO"));
 	return list;
+}
+
+/* On-demand paging: what each transport can, by the names that the DUT files use. */
+static json_t *list_on_demand(uint32_t caps)
+{
+	static const struct {
+		const char *name;
+		uint32_t bit;
+	} ops[] = {
+		{"SEND", HCASIM_ODP_OP_SEND},     {"RECV", HCASIM_ODP_OP_RECV},
+		{"WRITE", HCASIM_ODP_OP_WRITE},   {"READ", HCASIM_ODP_OP_READ},
+		{"ATOMIC", HCASIM_ODP_OP_ATOMIC}, {"SRQ_RECV", HCASIM_ODP_OP_SRQ_RECV},
+		{"FLUSH", HCASIM_ODP_OP_FLUSH},   {"ATOMIC_WRITE", HCASIM_ODP_OP_ATOMIC_WRITE},
+	};
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (caps & ops[i].bit)
+			json_array_append_new(list, json_string(ops[i].name));
+	return list;
+}
+
+static json_t *all_on_demand(const struct ibv_device_attr_ex *attr)
+{
+	const struct ibv_odp_caps *caps = &attr->odp_caps;
+
+	return json_pack("{s:o, s:o, s:o, s:o}", "RC", list_on_demand(caps->per_transport_caps.rc_odp_caps),
+			 "UC", list_on_demand(caps->per_transport_caps.uc_odp_caps), "UD",
+			 list_on_demand(caps->per_transport_caps.ud_odp_caps), "XRC_SEND",
+			 list_on_demand(attr->xrc_odp_caps));
 }
 
 /* A QP as cells make it. 0 or an errno; `granted` inline bytes. */
@@ -125,10 +157,11 @@ json_t *query_end(const struct end *end)
 	if (ibv_query_device_ex(end->ctx, NULL, &attr))
 		attr.orig_attr = end->attr;
 	inet_ntop(AF_INET6, end->gid.raw, gid, sizeof(gid));
-	answer = json_pack("{s:s, s:s, s:s, s:o, s:o, s:{s:i, s:I}}", "device", end->device, "fw_ver",
+	answer = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:{s:i, s:I}}", "device", end->device, "fw_ver",
 			   attr.orig_attr.fw_ver, "gid", gid, "operations", all_operations(end, cq),
-			   "attributes", list_attributes(&attr), "limits", "max_sge", attr.orig_attr.max_sge,
-			   "max_inline_data", (json_int_t)(cq ? inline_bytes(end, cq) : 0));
+			   "attributes", list_attributes(&attr), "on_demand", all_on_demand(&attr), "limits",
+			   "max_sge", attr.orig_attr.max_sge, "max_inline_data",
+			   (json_int_t)(cq ? inline_bytes(end, cq) : 0));
 	if (cq)
 		ibv_destroy_cq(cq);
 	return answer;

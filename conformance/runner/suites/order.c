@@ -6,7 +6,9 @@
 
 static struct link_opts options(const struct kit *k)
 {
-	return (struct link_opts){.sq_sig_all = kit_arg(k, "sig_all", 0), .cq_ex = kit_arg(k, "ex", 0)};
+	return (struct link_opts){.sq_sig_all = kit_arg(k, "sig_all", 0),
+				  .cq_ex = kit_arg(k, "ex", 0),
+				  .on_demand = kit_arg(k, "on_demand", 0)};
 }
 
 static void finish(struct kit *k, struct plan *plans, unsigned int first_use)

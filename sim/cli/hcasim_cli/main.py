@@ -35,7 +35,7 @@ class Build:
 
     @property
     def wrappers(self):
-        return f"{self.build}/libexec"
+        return f"{self.build}/libexec/hcasim"
 
     @property
     def profiles(self):

@@ -16,7 +16,7 @@ from .options import parse
 CANNOT_RUN = 127  # as a shell says
 MACHINE_FAILED = 125  # as env(1), timeout(1) say of themselves
 GRACE = 10.0  # seconds that applications have to end by themselves once the device is gone
-END = 5.0  # seconds from SIGTERM to SIGKILL
+END = 5.0  # seconds from SIGTERM to SIGKILL, for applications
 VALGRIND_OPTS = [f"--px-{code}=allregs-at-mem-access" for code in ("default", "file-backed")]
 
 
@@ -126,12 +126,9 @@ class Machine:
         self.lifeline.close()
         status = None
         if self.process:
-            try:
-                status = self.process.wait(END)
-            except subprocess.TimeoutExpired:
-                say("the device process did not end by itself: killed")
-                os.killpg(self.process.pid, signal.SIGKILL)  # the guardian and the device
-                status = self.process.wait()
+            # What the last program left is released first, which takes as long as there is much of it. Its
+            # guardian, which this is, ends a device process that gets no further.
+            status = self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
         return status
 

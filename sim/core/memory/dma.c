@@ -84,6 +84,12 @@ static bool room_for(struct dma_ctx *c, uint32_t nseg)
 	return false;
 }
 
+static bool alike(const struct piece *a, const struct piece *b)
+{
+	return a->pasid == b->pasid && a->tph.on == b->tph.on && a->tph.ph == b->tph.ph &&
+	       a->tph.st == b->tph.st;
+}
+
 uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct piece *piece, uint32_t n,
 		    void *buf, void (*fn)(struct hca *, struct dma_ctx *, bool), void *any,
 		    struct hca_packet *pkt)
@@ -94,7 +100,7 @@ uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct pie
 	for (i = 0; i < n; i = j) {
 		struct dma_ctx *c = dma_get(hca, qp, HCA_DMA_PAYLOAD, write);
 
-		for (j = i; j < n && piece[j].pasid == piece[i].pasid; j++)
+		for (j = i; j < n && alike(&piece[i], &piece[j]); j++)
 			;
 		if (!c || !room_for(c, j - i)) {
 			if (c)
@@ -106,6 +112,7 @@ uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct pie
 		c->fn = fn;
 		c->any = any;
 		c->d.pasid = piece[i].pasid;
+		c->d.tph = piece[i].tph;
 		c->d.buf = buf;
 		for (; c->d.nseg < j - i; c->d.nseg++) {
 			const struct piece *p = &piece[i + c->d.nseg];

@@ -207,6 +207,7 @@ static uint8_t key_check(const struct mr *mr, uint32_t pdn, uint64_t addr, uint6
 		out->addr = mr->a.va + (addr - mr->a.iova);
 		out->len = (uint32_t)len;
 		out->pasid = mr->a.pasid;
+		out->tph = mr->a.tph;
 	}
 	return HCASIM_VENDOR_ERR_NONE;
 }

@@ -46,7 +46,7 @@ void dma_put(struct hca *hca, struct dma_ctx *c);
 void dma_go(struct hca *hca, struct dma_ctx *c);
 /* One transfer to or from one place. */
 void dma_one(struct hca *hca, struct dma_ctx *c, uint32_t pasid, uint64_t addr, void *buf, uint32_t len);
-/* As many transfers as the pieces have runs of one address space; returns how many. The one that
+/* As many transfers as the pieces have runs of one address space and hint; returns how many. The one that
  * needs it longest takes `pkt`, if there is one. Without memory it makes none and returns UINT32_MAX. */
 uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct piece *piece, uint32_t n,
 		    void *buf, void (*fn)(struct hca *, struct dma_ctx *, bool), void *any,

@@ -87,6 +87,7 @@ static void bind(struct hca *hca, struct qp *qp, const struct hca_wr *wr, struct
 	region->windows++;
 	mw->a.access = wr->bind.access;
 	mw->a.pasid = piece->pasid;
+	mw->a.tph = piece->tph;
 	mw->a.va = piece->addr;
 	mw->a.iova = wr->bind.access & HCASIM_ACCESS_ZERO_BASED ? 0 : wr->bind.addr;
 	mw->a.length = wr->bind.length;

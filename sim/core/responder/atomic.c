@@ -87,6 +87,7 @@ static void have_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	v = htole64(v);
 	memcpy(w->buf, &v, sizeof(v));
 	w->fn = written;
+	w->d.tph = c->d.tph;
 	dma_one(hca, w, c->d.pasid, c->d.seg[0].addr, w->buf, sizeof(v));
 }
 
@@ -112,6 +113,7 @@ void atomic_next(struct hca *hca)
 		hca->atomic_owner = qp;
 		qp_get(qp);
 		c->fn = have_read;
+		c->d.tph = p.tph;
 		dma_one(hca, c, p.pasid, p.addr, c->buf, 8);
 	}
 }

@@ -18,6 +18,7 @@
 #define PHYS_DISABLED 3
 #define ETHERNET      2
 #define ATOMIC_HCA    1
+#define PD_NUMBERS    (1u << 24)
 #define MAX_MSG       (1u << 31) /* IBTA 9.8.1.1.1 */
 
 /* IBTA PortInfo LinkSpeedActive (and its extensions) of four lanes that make `rate` Mb/s or more. */
@@ -35,6 +36,11 @@ static uint8_t lane_speed(uint32_t rate)
 	return 128;
 }
 
+static uint32_t port_rate(const struct drv_device *dev)
+{
+	return dev->cfg->port_rate ? dev->cfg->port_rate : 40000; /* Mb/s */
+}
+
 static uint8_t port_mtu(const struct drv_device *dev)
 {
 	return dev->cfg->port_mtu ? dev->cfg->port_mtu : MTU_4096;
@@ -50,6 +56,9 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	n->dev = dev;
 	n->up = up;
 	dev->priv = n;
+	numbers_init(&n->uars, 1, HCASIM_UAR_PAGES, HCASIM_UAR_PAGES - 1); /* page 0 is the driver's own */
+	numbers_init(&n->pds, 0, PD_NUMBERS, NATIVE_MAX_PD);
+	STAILQ_INIT(&n->dead);
 	ret = native_eqs_create(n);
 	for (unsigned int p = 1; !ret && p <= dev->cfg->num_ports; p++)
 		ret = hca_port_set(dev->hca, p, true, port_mtu(dev));
@@ -67,6 +76,11 @@ static void remove_device(struct drv_device *dev)
 
 	native_eqs_destroy(n);
 	native_mem_reap(n, true);
+	numbers_free(&n->uars);
+	numbers_free(&n->pds);
+	free(n->cqs.obj);
+	free(n->qps.obj);
+	free(n->srqs.obj);
 	free(n);
 	dev->priv = NULL;
 }
@@ -150,8 +164,13 @@ static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_qu
 	out->max_msg_sz = MAX_MSG;
 	out->max_vl_num = 1;
 	out->active_width = WIDTH_4X;
-	out->active_speed = lane_speed(dev->cfg->port_rate ? dev->cfg->port_rate : 40000);
+	out->active_speed = lane_speed(port_rate(dev));
 	out->link_layer = ETHERNET;
+}
+
+static uint64_t query_port_speed(struct drv_device *dev, uint8_t port)
+{
+	return hca_port_up(dev->hca, port) ? port_rate(dev) / 100 : 0;
 }
 
 static int set_port(struct drv_device *dev, uint8_t port, bool up)
@@ -164,14 +183,11 @@ static int alloc_pd(struct drv_pd *base, struct drv_udata *u)
 	struct native_dev *n = native_dev(base->ctx->dev);
 	struct native_pd *pd = (struct native_pd *)base;
 	struct hcasim_alloc_pd_resp resp = {0};
+	int ret;
 
-	if (n->num_pds == NATIVE_MAX_PD)
-		return -ENOMEM;
-	while (n->pd_used[n->next_pd % NATIVE_MAX_PD])
-		n->next_pd++;
-	pd->pdn = n->next_pd++ % NATIVE_MAX_PD;
-	n->pd_used[pd->pdn] = 1;
-	n->num_pds++;
+	ret = numbers_add(&n->pds, pd, &pd->pdn);
+	if (ret)
+		return ret;
 	resp.pdn = pd->pdn;
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
@@ -185,10 +201,7 @@ static int query_pd(struct drv_pd *pd, struct drv_udata *u)
 
 static void dealloc_pd(struct drv_pd *base)
 {
-	struct native_dev *n = native_dev(base->ctx->dev);
-
-	n->pd_used[((struct native_pd *)base)->pdn] = 0;
-	n->num_pds--;
+	numbers_remove(&native_dev(base->ctx->dev)->pds, ((struct native_pd *)base)->pdn);
 }
 
 uint32_t native_pdn(const struct drv_pd *pd)
@@ -209,6 +222,7 @@ static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t
 		.va = start,
 		.iova = iova,
 		.length = length,
+		.tph = base->tph,
 	};
 	ret = hca_mr_create(base->pd->ctx->dev->hca, &mr->attr, &base->lkey);
 	base->rkey = base->lkey;
@@ -238,6 +252,21 @@ static int rereg_mr(struct drv_mr *base, uint32_t flags, uint64_t start, uint64_
 	mr->attr = attr;
 	base->lkey = key;
 	base->rkey = key;
+	return 0;
+}
+
+/*
+ * As mlx5_ib_alloc_dmah(): without a hint there is nothing to carry, and where a processor is named the kind of memory
+ * is, too. Which tag stands for a processor's cache is the platform's to say (the _DSM of PCI firmware 3.3, 4.6.15): on
+ * this one two for each, of volatile and of persistent memory, from 2 on; 0 is no preference.
+ */
+static int alloc_dmah(struct drv_dmah *d)
+{
+	if (!d->has_ph || (d->has_cpu && !d->has_mem_type))
+		return -EINVAL;
+	d->tph = (struct hca_tph){.on = true, .ph = d->ph};
+	if (d->has_cpu && d->cpu < 127)
+		d->tph.st = (uint8_t)(2 * (d->cpu + 1) + d->mem_type);
 	return 0;
 }
 
@@ -313,6 +342,8 @@ const struct drv_ops native_drv_ops = {
 	.reg_mr = reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,
+	.query_port_speed = query_port_speed,
+	.alloc_dmah = alloc_dmah,
 	.alloc_dm = native_alloc_dm,
 	.free_dm = native_free_dm,
 	.query_dm = native_query_dm,

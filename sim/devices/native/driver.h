@@ -3,6 +3,10 @@
 #ifndef HCASIM_NATIVE_DRIVER_H
 #define HCASIM_NATIVE_DRIVER_H
 
+#include <sys/queue.h>
+
+#include "core/base/numbers.h"
+#include "core/base/table.h"
 #include "devices/driver.h"
 #include "hcasim-abi.h"
 #include "hcasim_hw.h"
@@ -15,22 +19,23 @@
 #define NATIVE_MAX_AH       65536
 #define NATIVE_MAX_MCAST    65536
 #define NATIVE_GID_TABLE    4
-#define NATIVE_HASH         256
 #define NATIVE_TD_UARS      63 /* of one context */
 #define NATIVE_PAGE_SIZE    4096u
-#define NATIVE_MMAP_DM      (1ull << 39) /* mmap offset of BAR dm */
-#define NATIVE_DM_PAGES     (HCASIM_BAR_DM_SIZE / HCASIM_DM_PAGE_SIZE)
+/* mmap offsets of a context: its doorbell pages from 0 on, then BAR dm, then its rings. */
+#define NATIVE_MMAP_DM     (1ull << 39)
+#define NATIVE_MMAP_MEMORY (1ull << 40)
+#define NATIVE_DM_PAGES    (HCASIM_BAR_DM_SIZE / HCASIM_DM_PAGE_SIZE)
 
-/*
- * Memory of rings and doorbell records: pages of the context's memfd, mapped here and by the
- * application. Offsets in the file are used once, so a mmap offset never names two things.
- */
+/* Rings and doorbell record of one queue: whole pages, zero at first, in a mapping that it may share with others. */
 struct native_mem {
-	void *addr;
-	uint64_t offset, length;  /* in the memfd, whole pages */
-	struct native_mem *next;  /* rings of the context, for mmap; or what waits to be unmapped */
+	struct native_chunk *chunk;
+	uint8_t *addr;
+	uint64_t offset; /* in the mapping */
+	bool live;
+	struct native_mem *next;  /* free ones of the chunk */
 	struct native_mem *older; /* the ring of a CQ before a resize */
-	uint64_t freed;           /* device time, picoseconds */
+	STAILQ_ENTRY(native_mem) dead;
+	uint64_t freed; /* device time, picoseconds */
 };
 
 struct native_ucontext {
@@ -38,7 +43,10 @@ struct native_ucontext {
 	uint32_t uar_page[1 + NATIVE_TD_UARS]; /* its own, then those of thread domains; 0: not given out */
 	int memfd;
 	uint64_t end; /* of what was handed out */
-	struct native_mem *mems;
+	/* Queue memory: by offset, by the size of a queue. */
+	struct table chunks, sizes;
+	LIST_HEAD(, native_chunk) all_chunks;
+	LIST_HEAD(, native_size) all_sizes;
 };
 
 struct native_pd {
@@ -58,20 +66,18 @@ struct native_dm {
 
 struct native_cq {
 	struct drv_cq base;
-	struct native_cq *next; /* hash chain */
 	uint32_t eqn;
 	struct native_mem *mem;
 };
 
 struct native_qp {
 	struct drv_qp base;
-	struct native_qp *next;
 	struct native_mem *mem;
+	uint64_t size; /* of its rings and the record */
 };
 
 struct native_srq {
 	struct drv_srq base;
-	struct native_srq *next;
 	struct native_mem *mem;
 };
 
@@ -89,19 +95,21 @@ struct native_eq {
 	struct hcasim_eqe *ring;
 };
 
+struct native_objects { /* by the number that the adapter gave */
+	void **obj;
+	uint32_t size;
+};
+
 struct native_dev {
 	struct drv_device *dev;
 	const struct drv_upcalls *up;
 	struct native_eq eq[NATIVE_NUM_EQS];
 	unsigned int num_eqs;
-	uint8_t uar_used[HCASIM_UAR_PAGES];
-	uint8_t pd_used[NATIVE_MAX_PD];
-	uint32_t num_pds, num_ahs, next_pd;
+	struct numbers uars, pds;
+	uint32_t num_ahs, num_mcasts;
 	struct native_ucontext *dm_owner[NATIVE_DM_PAGES]; /* NULL: free */
-	struct native_cq *cqs[NATIVE_HASH];
-	struct native_qp *qps[NATIVE_HASH];
-	struct native_srq *srqs[NATIVE_HASH];
-	struct native_mem *dead; /* unmapped once no transfer can be under way to them */
+	struct native_objects cqs, qps, srqs;
+	STAILQ_HEAD(, native_mem) dead; /* used again once no transfer can be under way to them */
 };
 
 static inline struct native_dev *native_dev(const struct drv_device *dev)
@@ -118,9 +126,16 @@ uint64_t native_now(const struct native_dev *n);
 /* NULL and nothing taken when there is no memory. */
 struct native_mem *native_mem_alloc(struct native_ucontext *ctx, uint64_t length);
 /* The application's mapping and the file's pages stay until nothing is under way to them. */
-void native_mem_free(struct native_ucontext *ctx, struct native_mem *mem);
+void native_mem_free(struct native_mem *mem);
+/* What was freed long enough ago, or all, is used again. */
 void native_mem_reap(struct native_dev *n, bool all);
+/* The mapping that it is in. */
 uint64_t native_mem_mmap_offset(const struct native_mem *mem);
+uint64_t native_mem_mmap_size(const struct native_mem *mem);
+int native_mem_mmap(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
+int native_mem_init(struct native_ucontext *ctx);
+/* Frees what there is. */
+void native_mem_exit(struct native_ucontext *ctx);
 int native_mmap(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
 int native_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 int native_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
@@ -138,11 +153,9 @@ void native_eqs_destroy(struct native_dev *n);
 void native_irq(struct drv_device *dev, unsigned int vector);
 /* Handles what the event queues hold now. */
 void native_eqs_poll(struct native_dev *n);
-void native_cq_hash(struct native_dev *n, struct native_cq *cq);
-void native_cq_unhash(struct native_dev *n, struct native_cq *cq);
-void native_qp_hash(struct native_dev *n, struct native_qp *qp);
-void native_qp_unhash(struct native_dev *n, struct native_qp *qp);
-struct native_srq *native_srq_find(const struct native_dev *n, uint32_t srqn);
+/* 0 or -ENOMEM. NULL takes the number back, and does not fail. */
+int native_enter(struct native_objects *t, uint32_t number, void *obj);
+void *native_find(const struct native_objects *t, uint32_t number);
 
 int native_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
 int native_modify_srq_limit(struct drv_srq *srq, uint32_t limit);

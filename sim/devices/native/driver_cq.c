@@ -19,12 +19,10 @@ static uint32_t ring_entries(uint32_t cqe)
 	return n;
 }
 
-/* The ring, then on a page of its own the doorbell record. */
+/* Behind the ring, in a cache line of its own. */
 static uint64_t record_offset(uint32_t entries)
 {
-	const uint64_t bytes = (uint64_t)entries * HCASIM_CQE_SIZE;
-
-	return (bytes + NATIVE_PAGE_SIZE - 1) & ~(uint64_t)(NATIVE_PAGE_SIZE - 1);
+	return (uint64_t)entries * HCASIM_CQE_SIZE;
 }
 
 static struct native_mem *alloc_ring(struct native_cq *cq, uint32_t entries, struct hca_cq_attr *attr)
@@ -48,9 +46,10 @@ static void fill_remains(struct native_cq *cq)
 {
 	cq->base.remains = (struct drv_remains){
 		.mmap_offset = native_mem_mmap_offset(cq->mem),
-		.size = cq->mem->length,
+		.size = native_mem_mmap_size(cq->mem),
 		.number = cq->base.cqn,
-		.record = record_offset(cq->base.cqe),
+		.ring = cq->mem->offset,
+		.record = cq->mem->offset + record_offset(cq->base.cqe),
 		.entries = cq->base.cqe,
 	};
 }
@@ -73,27 +72,33 @@ int native_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_
 	if (!cq->mem)
 		return -ENOMEM;
 	ret = hca_cq_create(n->dev->hca, &attr, &base->cqn);
-	if (ret) {
-		native_mem_free(native_ctx(base->ctx), cq->mem);
-		return ret;
-	}
-	native_cq_hash(n, cq);
+	if (ret)
+		goto err_mem;
+	ret = native_enter(&n->cqs, base->cqn, cq);
+	if (ret)
+		goto err_cq;
 	fill_remains(cq);
 	resp = (struct hcasim_create_cq_resp){
 		.cqn = base->cqn,
 		.cqe = base->cqe,
 		.ring_mmap_offset = native_mem_mmap_offset(cq->mem),
-		.ring_mmap_size = cq->mem->length,
-		.record_offset = record_offset(base->cqe),
+		.ring_mmap_size = native_mem_mmap_size(cq->mem),
+		.ring_offset = cq->mem->offset,
+		.record_offset = cq->mem->offset + record_offset(base->cqe),
 	};
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
+err_cq:
+	hca_cq_destroy(n->dev->hca, base->cqn);
+err_mem:
+	native_mem_free(cq->mem);
+	return ret;
 }
 
 /* As the application tells it in the record of its ring. */
 static uint32_t consumer_index(const struct native_cq *cq)
 {
-	const uint8_t *record = (const uint8_t *)cq->mem->addr + record_offset(cq->base.cqe);
+	const uint8_t *record = cq->mem->addr + record_offset(cq->base.cqe);
 	const struct hcasim_cq_record *rec = (const struct hcasim_cq_record *)record;
 
 	return le32toh(__atomic_load_n(&rec->ci, __ATOMIC_ACQUIRE));
@@ -118,7 +123,7 @@ int native_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 		return -ENOMEM;
 	ret = hca_cq_resize(n->dev->hca, base->cqn, &attr, consumer_index(cq));
 	if (ret) {
-		native_mem_free(native_ctx(base->ctx), mem);
+		native_mem_free(mem);
 		return ret;
 	}
 	mem->older = cq->mem;
@@ -128,8 +133,9 @@ int native_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	resp = (struct hcasim_resize_cq_resp){
 		.cqe = entries,
 		.ring_mmap_offset = native_mem_mmap_offset(mem),
-		.ring_mmap_size = mem->length,
-		.record_offset = record_offset(entries),
+		.ring_mmap_size = native_mem_mmap_size(mem),
+		.ring_offset = mem->offset,
+		.record_offset = mem->offset + record_offset(entries),
 	};
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
@@ -152,10 +158,10 @@ int native_destroy_cq(struct drv_cq *base)
 		return ret;
 	/* Its last events may stand in the queue; the number may be another CQ's tomorrow. */
 	native_eqs_poll(n);
-	native_cq_unhash(n, cq);
+	native_enter(&n->cqs, base->cqn, NULL);
 	while ((mem = cq->mem)) {
 		cq->mem = mem->older;
-		native_mem_free(native_ctx(base->ctx), mem);
+		native_mem_free(mem);
 	}
 	return 0;
 }

@@ -46,58 +46,6 @@ void native_eqs_destroy(struct native_dev *n)
 	}
 }
 
-void native_cq_hash(struct native_dev *n, struct native_cq *cq)
-{
-	struct native_cq **head = &n->cqs[cq->base.cqn % NATIVE_HASH];
-
-	cq->next = *head;
-	*head = cq;
-}
-
-void native_cq_unhash(struct native_dev *n, struct native_cq *cq)
-{
-	struct native_cq **p = &n->cqs[cq->base.cqn % NATIVE_HASH];
-
-	while (*p != cq)
-		p = &(*p)->next;
-	*p = cq->next;
-}
-
-void native_qp_hash(struct native_dev *n, struct native_qp *qp)
-{
-	struct native_qp **head = &n->qps[qp->base.qpn % NATIVE_HASH];
-
-	qp->next = *head;
-	*head = qp;
-}
-
-void native_qp_unhash(struct native_dev *n, struct native_qp *qp)
-{
-	struct native_qp **p = &n->qps[qp->base.qpn % NATIVE_HASH];
-
-	while (*p != qp)
-		p = &(*p)->next;
-	*p = qp->next;
-}
-
-static struct native_cq *find_cq(struct native_dev *n, uint32_t cqn)
-{
-	struct native_cq *cq = n->cqs[cqn % NATIVE_HASH];
-
-	while (cq && cq->base.cqn != cqn)
-		cq = cq->next;
-	return cq;
-}
-
-static struct native_qp *find_qp(struct native_dev *n, uint32_t qpn)
-{
-	struct native_qp *qp = n->qps[qpn % NATIVE_HASH];
-
-	while (qp && qp->base.qpn != qpn)
-		qp = qp->next;
-	return qp;
-}
-
 enum event_of { OF_CQ, OF_QP, OF_SRQ, OF_PORT };
 
 /* enum ibv_event_type of verbs.h, whose numbers the async event file carries. */
@@ -131,17 +79,17 @@ static void async_event(struct native_dev *n, const struct hcasim_eqe *eqe, unsi
 
 	switch (of) {
 	case OF_CQ:
-		cq = find_cq(n, number);
+		cq = native_find(&n->cqs, number);
 		if (cq)
 			n->up->async_cq(&cq->base, ibv_event);
 		break;
 	case OF_QP:
-		qp = find_qp(n, number);
+		qp = native_find(&n->qps, number);
 		if (qp)
 			n->up->async_qp(&qp->base, ibv_event);
 		break;
 	case OF_SRQ:
-		srq = native_srq_find(n, number);
+		srq = native_find(&n->srqs, number);
 		if (srq)
 			n->up->async_srq(&srq->base, ibv_event);
 		break;
@@ -156,7 +104,7 @@ static void handle(struct native_dev *n, const struct hcasim_eqe *eqe)
 	struct native_cq *cq;
 
 	if (eqe->type == HCASIM_EQE_TYPE_COMP) {
-		cq = find_cq(n, le32toh(eqe->number));
+		cq = native_find(&n->cqs, le32toh(eqe->number));
 		if (cq)
 			n->up->completion(&cq->base);
 		return;

@@ -27,10 +27,20 @@ int native_destroy_flow(struct drv_flow *base)
 
 int native_attach_mcast(struct drv_qp *qp, const uint8_t gid[16])
 {
-	return hca_mcast_attach(hca_of(qp), qp->qpn, gid);
+	struct native_dev *n = native_dev(qp->dev);
+	int ret;
+
+	if (n->num_mcasts == NATIVE_MAX_MCAST)
+		return -ENOMEM;
+	ret = hca_mcast_attach(hca_of(qp), qp->qpn, gid);
+	n->num_mcasts += !ret;
+	return ret;
 }
 
 int native_detach_mcast(struct drv_qp *qp, const uint8_t gid[16])
 {
-	return hca_mcast_detach(hca_of(qp), qp->qpn, gid);
+	int ret = hca_mcast_detach(hca_of(qp), qp->qpn, gid);
+
+	native_dev(qp->dev)->num_mcasts -= !ret;
+	return ret;
 }

@@ -115,7 +115,11 @@ static int create_xrc_recv(struct drv_qp *base, struct drv_qp_init *init, struct
 	ret = hca_qp_create(base->dev->hca, &attr, &base->qpn);
 	if (ret)
 		return ret;
-	native_qp_hash(native_dev(base->dev), native_qp(base));
+	ret = native_enter(&native_dev(base->dev)->qps, base->qpn, base);
+	if (ret) {
+		hca_qp_destroy(base->dev->hca, base->qpn);
+		return ret;
+	}
 	resp.qpn = base->qpn;
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
@@ -126,13 +130,13 @@ static void fill_remains(struct native_qp *qp, const struct drv_qp_init *init,
 {
 	qp->base.remains = (struct drv_remains){
 		.mmap_offset = native_mem_mmap_offset(qp->mem),
-		.size = qp->mem->length,
+		.size = native_mem_mmap_size(qp->mem),
 		.number = qp->base.qpn,
 		.send_cqn = init->send_cq->cqn,
 		.recv_cqn = init->recv_cq ? init->recv_cq->cqn : 0,
-		.record = l->record,
-		.sq = l->sq,
-		.rq = l->rq,
+		.record = qp->mem->offset + l->record,
+		.sq = qp->mem->offset + l->sq,
+		.rq = qp->mem->offset + l->rq,
 		.sq_wqebb = req->sq_wqebb,
 		.rq_wqes = req->rq_wqe_count,
 	};
@@ -160,24 +164,30 @@ static int create_queues(struct drv_qp *base, struct drv_qp_init *init, struct d
 	qp->mem = native_mem_alloc(ctx, l.size);
 	if (!qp->mem)
 		return -ENOMEM;
+	qp->size = l.size;
 	fill_attr(&attr, qp, init, &req, &l);
 	ret = hca_qp_create(n->dev->hca, &attr, &base->qpn);
-	if (ret) {
-		native_mem_free(ctx, qp->mem);
-		return ret;
-	}
-	native_qp_hash(n, qp);
+	if (ret)
+		goto err_mem;
+	ret = native_enter(&n->qps, base->qpn, qp);
+	if (ret)
+		goto err_qp;
 	fill_remains(qp, init, &req, &l);
 	resp = (struct hcasim_create_qp_resp){
 		.qpn = base->qpn,
 		.ring_mmap_offset = native_mem_mmap_offset(qp->mem),
-		.ring_mmap_size = qp->mem->length,
-		.sq_offset = l.sq,
-		.rq_offset = l.rq,
-		.record_offset = l.record,
+		.ring_mmap_size = native_mem_mmap_size(qp->mem),
+		.sq_offset = qp->mem->offset + l.sq,
+		.rq_offset = qp->mem->offset + l.rq,
+		.record_offset = qp->mem->offset + l.record,
 	};
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
+err_qp:
+	hca_qp_destroy(n->dev->hca, base->qpn);
+err_mem:
+	native_mem_free(qp->mem);
+	return ret;
 }
 
 int native_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
@@ -197,7 +207,7 @@ int native_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_u
 static void clear_rings(struct native_qp *qp)
 {
 	if (qp->mem)
-		memset(qp->mem->addr, 0, qp->mem->length);
+		memset(qp->mem->addr, 0, qp->size);
 }
 
 int native_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u)
@@ -224,8 +234,8 @@ int native_destroy_qp(struct drv_qp *base)
 	if (ret)
 		return ret;
 	native_eqs_poll(n);
-	native_qp_unhash(n, native_qp(base));
+	native_enter(&n->qps, base->qpn, NULL);
 	if (native_qp(base)->mem)
-		native_mem_free(native_ctx(base->pd->ctx), native_qp(base)->mem);
+		native_mem_free(native_qp(base)->mem);
 	return 0;
 }

@@ -10,29 +10,6 @@ static struct native_srq *native_srq(struct drv_srq *srq)
 	return (struct native_srq *)srq;
 }
 
-static struct native_srq **chain(struct native_dev *n, uint32_t srqn)
-{
-	return &n->srqs[srqn % NATIVE_HASH];
-}
-
-struct native_srq *native_srq_find(const struct native_dev *n, uint32_t srqn)
-{
-	struct native_srq *srq = n->srqs[srqn % NATIVE_HASH];
-
-	while (srq && srq->base.srqn != srqn)
-		srq = srq->next;
-	return srq;
-}
-
-static void unhash(struct native_dev *n, struct native_srq *srq)
-{
-	struct native_srq **p = chain(n, srq->base.srqn);
-
-	while (*p != srq)
-		p = &(*p)->next;
-	*p = srq->next;
-}
-
 static int check(const struct drv_srq_init *init, const struct hcasim_create_srq_req *req)
 {
 	const uint32_t rqe = sizeof(struct hcasim_rqe) + init->max_sge * sizeof(struct hcasim_seg_data);
@@ -76,20 +53,25 @@ int native_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct dr
 		.uar_page = ctx->uar_page[0],
 	};
 	ret = hca_srq_create(n->dev->hca, &attr, &base->srqn);
-	if (ret) {
-		native_mem_free(ctx, srq->mem);
-		return ret;
-	}
-	srq->next = *chain(n, base->srqn);
-	*chain(n, base->srqn) = srq;
+	if (ret)
+		goto err_mem;
+	ret = native_enter(&n->srqs, base->srqn, srq);
+	if (ret)
+		goto err_srq;
 	resp = (struct hcasim_create_srq_resp){
 		.srqn = base->srqn,
 		.ring_mmap_offset = native_mem_mmap_offset(srq->mem),
-		.ring_mmap_size = srq->mem->length,
-		.record_offset = ring,
+		.ring_mmap_size = native_mem_mmap_size(srq->mem),
+		.ring_offset = srq->mem->offset,
+		.record_offset = srq->mem->offset + ring,
 	};
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
+err_srq:
+	hca_srq_destroy(n->dev->hca, base->srqn);
+err_mem:
+	native_mem_free(srq->mem);
+	return ret;
 }
 
 int native_modify_srq_limit(struct drv_srq *base, uint32_t limit)
@@ -104,8 +86,7 @@ int native_query_srq_limit(struct drv_srq *base, uint32_t *limit)
 
 int native_destroy_srq(struct drv_srq *base)
 {
-	struct native_ucontext *ctx = native_ctx(base->pd->ctx);
-	struct native_dev *n = native_dev(ctx->base.dev);
+	struct native_dev *n = native_dev(base->pd->ctx->dev);
 	int ret;
 
 	ret = hca_srq_destroy(n->dev->hca, base->srqn);
@@ -113,7 +94,7 @@ int native_destroy_srq(struct drv_srq *base)
 		return ret;
 	/* Its last events may stand in the queue; the number may be another SRQ's tomorrow. */
 	native_eqs_poll(n);
-	unhash(n, native_srq(base));
-	native_mem_free(ctx, native_srq(base)->mem);
+	native_enter(&n->srqs, base->srqn, NULL);
+	native_mem_free(native_srq(base)->mem);
 	return 0;
 }

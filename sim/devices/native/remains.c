@@ -13,7 +13,7 @@
 
 static struct hcasim_cqe *cqe_at(const struct drv_remains *cq, uint32_t index)
 {
-	return (struct hcasim_cqe *)cq->mem + (index & (cq->entries - 1));
+	return (struct hcasim_cqe *)(cq->mem + cq->ring) + (index & (cq->entries - 1));
 }
 
 static unsigned int phase_of(const struct drv_remains *cq, uint32_t index)

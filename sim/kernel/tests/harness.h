@@ -90,6 +90,8 @@ int make_mr(void *addr, uint64_t len, uint32_t access);
 int make_dm(uint64_t length, uint32_t log_align);
 /* The registration of part of w.dm, to be run. */
 struct ioc *dm_mr_ioc(uint64_t offset, uint64_t length, uint32_t access);
+/* The registration of memory by ioctl, to be run. */
+struct ioc *reg_mr_ioc(uint32_t dmah, uint64_t addr, uint64_t length, uint32_t access);
 int make_xrcd(int fd, uint32_t oflags);
 int make_mw(uint8_t type);
 int make_srq(uint32_t max_wr, uint32_t limit);
@@ -124,6 +126,7 @@ uint32_t required_mask(uint8_t type, unsigned int from, unsigned int to);
 #define CHECK(expr) CHECK_ERR(!!(expr), 1)
 
 void add_object_suite(void);
+void add_growth_suite(void);
 void add_ioctl_suite(void);
 void add_write_suite(void);
 void add_state_suite(void);
@@ -132,6 +135,7 @@ void add_srq_suite(void);
 void add_sysfs_suite(void);
 void add_flow_suite(void);
 void add_dm_suite(void);
+void add_dmah_suite(void);
 void add_odp_suite(void);
 void add_ucma_suite(void);
 void add_ucma_hostile_suite(void);

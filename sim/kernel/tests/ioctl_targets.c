@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "ioctl_targets.h"
+#include "kernel/newer_abi.h"
 
 static struct ioc *build_invoke(void)
 {
@@ -330,6 +331,41 @@ static struct ioc *build_reg_dm_mr(void)
 	return dm_mr_ioc(4, 8188, IB_UVERBS_ACCESS_ZERO_BASED);
 }
 
+static struct ioc *build_dmah_alloc(void)
+{
+	struct ioc *i = ioc_new(ABI_OBJECT_DMAH, ABI_METHOD_DMAH_ALLOC);
+
+	ioc_obj(i, ABI_ATTR_ALLOC_DMAH_HANDLE, 0);
+	ioc_in(i, ABI_ATTR_ALLOC_DMAH_PH, &(uint8_t){3}, 1);
+	return i;
+}
+
+static struct ioc *build_dmah_free(void)
+{
+	struct ioc *i = build_dmah_alloc();
+
+	CHECK_ERR(ioc_run(i), 0);
+	return build_destroy(ABI_OBJECT_DMAH, ABI_METHOD_DMAH_FREE, i->attrs[0].data);
+}
+
+static struct ioc *build_reg_mr(void)
+{
+	struct ioc *dmah = build_dmah_alloc();
+
+	CHECK_ERR(ioc_run(dmah), 0);
+	CHECK_ERR(make_pd(), 0);
+	return reg_mr_ioc(dmah->attrs[0].data, U(w.arena), 8192, 0);
+}
+
+static struct ioc *build_port_speed(void)
+{
+	struct ioc *i = ioc_new(UVERBS_OBJECT_DEVICE, ABI_METHOD_QUERY_PORT_SPEED);
+
+	ioc_const(i, ABI_ATTR_QUERY_PORT_SPEED_PORT_NUM, 1);
+	ioc_out(i, ABI_ATTR_QUERY_PORT_SPEED_RESP, user_alloc(8), 8);
+	return i;
+}
+
 /* clang-format off */
 const struct target targets[NUM_TARGETS] = {
 	{"INVOKE_WRITE", UVERBS_OBJECT_DEVICE, UVERBS_METHOD_INVOKE_WRITE, build_invoke, 0, false, {
@@ -454,5 +490,23 @@ const struct target targets[NUM_TARGETS] = {
 		{UVERBS_ATTR_REG_DM_MR_DM_HANDLE, K_HANDLE, MUST, 0},
 		{UVERBS_ATTR_REG_DM_MR_RESP_LKEY, K_OUT, MUST, 4},
 		{UVERBS_ATTR_REG_DM_MR_RESP_RKEY, K_OUT, MUST, 4}}},
+	{"DMAH_ALLOC", ABI_OBJECT_DMAH, ABI_METHOD_DMAH_ALLOC, build_dmah_alloc, 0, false, {
+		{ABI_ATTR_ALLOC_DMAH_HANDLE, K_NEW, MUST, 0},
+		{ABI_ATTR_ALLOC_DMAH_PH, K_IN, 0, 1}}},
+	{"DMAH_FREE", ABI_OBJECT_DMAH, ABI_METHOD_DMAH_FREE, build_dmah_free, 0, false, {
+		{ABI_ATTR_FREE_DMAH_HANDLE, K_HANDLE, MUST, 0}}},
+	{"REG_MR", UVERBS_OBJECT_MR, ABI_METHOD_REG_MR, build_reg_mr, 0, false, {
+		{ABI_ATTR_REG_MR_HANDLE, K_NEW, MUST, 0},
+		{ABI_ATTR_REG_MR_PD_HANDLE, K_HANDLE, MUST, 0},
+		{ABI_ATTR_REG_MR_DMA_HANDLE, K_HANDLE, 0, 0},
+		{ABI_ATTR_REG_MR_IOVA, K_IN, MUST, 8},
+		{ABI_ATTR_REG_MR_ADDR, K_IN, 0, 8},
+		{ABI_ATTR_REG_MR_LENGTH, K_IN, MUST, 8},
+		{ABI_ATTR_REG_MR_ACCESS_FLAGS, K_IN, MUST, 4},
+		{ABI_ATTR_REG_MR_RESP_LKEY, K_OUT, MUST, 4},
+		{ABI_ATTR_REG_MR_RESP_RKEY, K_OUT, MUST, 4}}},
+	{"QUERY_PORT_SPEED", UVERBS_OBJECT_DEVICE, ABI_METHOD_QUERY_PORT_SPEED, build_port_speed, 0, false, {
+		{ABI_ATTR_QUERY_PORT_SPEED_PORT_NUM, K_IN, MUST, 8},
+		{ABI_ATTR_QUERY_PORT_SPEED_RESP, K_OUT, MUST, 8}}},
 };
 /* clang-format on */

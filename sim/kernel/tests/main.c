@@ -8,6 +8,7 @@ int main(void)
 	if (CU_initialize_registry())
 		return 1;
 	add_object_suite();
+	add_growth_suite();
 	add_ioctl_suite();
 	add_write_suite();
 	add_state_suite();
@@ -16,6 +17,7 @@ int main(void)
 	add_sysfs_suite();
 	add_flow_suite();
 	add_dm_suite();
+	add_dmah_suite();
 	add_odp_suite();
 	add_ucma_suite();
 	add_ucma_hostile_suite();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Makes and destroys objects the way libibverbs does. */
 #include "harness.h"
+#include "kernel/newer_abi.h"
 
 #define A(name) HCASIM_QP_ATTR_##name
 
@@ -63,6 +64,22 @@ struct ioc *dm_mr_ioc(uint64_t offset, uint64_t length, uint32_t access)
 	ioc_obj(i, UVERBS_ATTR_REG_DM_MR_DM_HANDLE, w.dm);
 	ioc_out(i, UVERBS_ATTR_REG_DM_MR_RESP_LKEY, user_alloc(8), 4);
 	ioc_out(i, UVERBS_ATTR_REG_DM_MR_RESP_RKEY, user_alloc(8), 4);
+	return i;
+}
+
+struct ioc *reg_mr_ioc(uint32_t dmah, uint64_t addr, uint64_t length, uint32_t access)
+{
+	struct ioc *i = ioc_new(UVERBS_OBJECT_MR, ABI_METHOD_REG_MR);
+
+	ioc_obj(i, ABI_ATTR_REG_MR_HANDLE, 0);
+	ioc_obj(i, ABI_ATTR_REG_MR_PD_HANDLE, w.pd);
+	ioc_obj(i, ABI_ATTR_REG_MR_DMA_HANDLE, dmah);
+	ioc_in(i, ABI_ATTR_REG_MR_IOVA, &addr, sizeof(addr));
+	ioc_in(i, ABI_ATTR_REG_MR_ADDR, &addr, sizeof(addr));
+	ioc_in(i, ABI_ATTR_REG_MR_LENGTH, &length, sizeof(length));
+	ioc_in(i, ABI_ATTR_REG_MR_ACCESS_FLAGS, &access, sizeof(access));
+	ioc_out(i, ABI_ATTR_REG_MR_RESP_LKEY, user_alloc(8), 4);
+	ioc_out(i, ABI_ATTR_REG_MR_RESP_RKEY, user_alloc(8), 4);
 	return i;
 }
 

@@ -150,7 +150,7 @@ static void not_read(void)
 
 static struct uobj *obj(uint32_t handle)
 {
-	return w.f->handles[handle];
+	return numbers_find(&w.f->handles, handle);
 }
 
 /* Events of two CQs on one channel, some read: only the destroyed CQ's are taken back. */
@@ -195,12 +195,10 @@ static void overflow(void)
 		cq->user_handle = i + 1;
 		evfile_push_comp(cq->comp, cq);
 	}
-	CHECK(kernel_poll_events(w.k));
 	for (unsigned int i = 0; i < num; i++) {
 		CU_ASSERT_EQUAL_FATAL(read_comp(), i + 1);
 		kernel_poll_events(w.k);
 	}
-	CHECK_ERR(kernel_poll_events(w.k), 0);
 	CHECK_ERR(destroy_cq(cq->handle, &resp), 0);
 	CU_ASSERT_EQUAL(resp.comp_events_reported, num);
 	file_close();
@@ -221,18 +219,26 @@ static void overflow_destroyed(void)
 	CHECK_ERR(destroy_cq(cq->handle, &resp), 0);
 	CU_ASSERT_EQUAL(resp.comp_events_reported, 7);
 	CHECK_ERR(readable(w.comp_fd), 0);
-	CHECK_ERR(kernel_poll_events(w.k), 0);
 	file_close();
 }
 
 static int fd_of_comp = -1;
+
+/* The application closes its end, whose number stays taken: the harness closes it again. */
+static void abandon(int fd)
+{
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+	fd_of_comp = dup2(null, fd);
+	close(null);
+	CU_ASSERT_EQUAL(fd_of_comp, fd);
+}
 
 /* The application closes its end with events in it. */
 static void abandoned(void)
 {
 	struct ib_uverbs_destroy_cq_resp resp;
 	struct uobj *cq;
-	int null;
 
 	open_with_channel();
 	CHECK_ERR(make_cq(16, w.comp_fd), 0);
@@ -241,17 +247,111 @@ static void abandoned(void)
 		evfile_push_comp(cq->comp, cq);
 	CU_ASSERT_EQUAL(read_comp(), 0xc0);
 	CU_ASSERT_EQUAL(read_comp(), 0xc0);
-	/* The number stays taken: the harness closes it again. */
-	null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	fd_of_comp = dup2(null, w.comp_fd);
-	close(null);
-	CU_ASSERT_EQUAL(fd_of_comp, w.comp_fd);
+	abandon(w.comp_fd);
 	for (int i = 0; i < 5; i++)
 		evfile_push_comp(cq->comp, cq);
+	kernel_poll_events(w.k);
 	CHECK_ERR(kernel_poll_events(w.k), 0);
 	CHECK_ERR(make_cq(16, w.comp_fd), -EBADF);
 	CHECK_ERR(destroy_cq(cq->handle, &resp), 0);
 	CU_ASSERT_EQUAL(resp.comp_events_reported, 2);
+	file_close();
+}
+
+#define IDLE_CHANNELS 300
+
+static unsigned int num_event_files(void)
+{
+	const struct evfile *ev;
+	unsigned int num = 0;
+
+	TAILQ_FOREACH(ev, &w.f->events, link)
+	num++;
+	return num;
+}
+
+/* The reports that there are now, and no more of them. */
+static void take_reports(void)
+{
+	for (unsigned int i = 0; i < IDLE_CHANNELS && kernel_poll_events(w.k); i++)
+		;
+}
+
+/* What an event costs does not depend on how many channels there are that nothing happens to. */
+static void idle_channels(void)
+{
+	struct uobj *cq;
+
+	open_with_channel();
+	for (unsigned int i = 0; i < IDLE_CHANNELS; i++)
+		CHECK_ERR(make_channel(), 0);
+	CHECK_ERR(make_cq(16, w.comp_fd), 0);
+	cq = obj(w.cq);
+	take_reports(); /* that they have room was news */
+	evfile_push_comp(cq->comp, cq);
+	CHECK_ERR(kernel_poll_events(w.k), 0);
+	CU_ASSERT_EQUAL(read_comp(), 0xc0);
+	CHECK_ERR(kernel_poll_events(w.k), 0);
+	for (unsigned int i = 0; i < 20000; i++)
+		evfile_push_comp(cq->comp, cq);
+	CHECK_ERR(kernel_poll_events(w.k), 0);
+	for (unsigned int i = 0; i < 4096; i++)
+		CU_ASSERT_EQUAL_FATAL(read_comp(), 0xc0);
+	CU_ASSERT_EQUAL(kernel_poll_events(w.k), 1);
+	file_close();
+}
+
+/* A channel that was closed is gone at once, and not with its context. */
+static void closed_channels(void)
+{
+	struct ib_uverbs_destroy_cq_resp resp;
+	unsigned int before;
+
+	open_with_channel();
+	before = num_event_files();
+	for (unsigned int i = 0; i < 10; i++) {
+		CHECK_ERR(make_channel(), 0);
+		abandon(w.comp_fd);
+	}
+	CU_ASSERT_EQUAL(num_event_files(), before + 10);
+	take_reports();
+	CU_ASSERT_EQUAL(num_event_files(), before);
+	/* The asynchronous one, too: objects go on referring to it. */
+	CHECK_ERR(make_cq(16, -1), 0);
+	abandon(w.async_fd);
+	take_reports();
+	CU_ASSERT_EQUAL(num_event_files(), before - 1);
+	evfile_push_async(obj(w.cq)->async, obj(w.cq), 5, 0);
+	CHECK_ERR(destroy_cq(w.cq, &resp), 0);
+	CHECK_ERR(make_cq(16, -1), 0);
+	file_close();
+}
+
+/* What nobody has read goes with its object, in whatever numbers. */
+static void many_unread(void)
+{
+	struct ib_uverbs_destroy_cq_resp resp;
+	uint32_t handle[64];
+
+	open_with_channel();
+	for (unsigned int i = 0; i < 64; i++) {
+		CHECK_ERR(make_cq(4, w.comp_fd), 0);
+		handle[i] = w.cq;
+		obj(w.cq)->user_handle = i + 1;
+	}
+	for (unsigned int i = 0; i < 6400; i++)
+		evfile_push_comp(obj(handle[i % 64])->comp, obj(handle[i % 64]));
+	for (unsigned int i = 0; i < 32; i++) {
+		CU_ASSERT_EQUAL(obj(handle[i])->unread, 100);
+		CHECK_ERR(destroy_cq(handle[i], &resp), 0);
+		CU_ASSERT_EQUAL(resp.comp_events_reported, 0);
+	}
+	for (unsigned int i = 0; i < 3200; i++)
+		CU_ASSERT_EQUAL_FATAL(read_comp(), i % 32 + 33);
+	CHECK_ERR(readable(w.comp_fd), 0);
+	CHECK_ERR(destroy_cq(handle[40], &resp), 0);
+	CU_ASSERT_EQUAL(resp.comp_events_reported, 100);
+	CU_ASSERT_EQUAL(obj(handle[41])->unread, 0);
 	file_close();
 }
 
@@ -367,6 +467,9 @@ void add_event_suite(void)
 	CU_add_test(s, "more events than a pipe holds", overflow);
 	CU_add_test(s, "destroy with a full pipe", overflow_destroyed);
 	CU_add_test(s, "abandoned channel", abandoned);
+	CU_add_test(s, "idle channels", idle_channels);
+	CU_add_test(s, "closed channels", closed_channels);
+	CU_add_test(s, "many unread events", many_unread);
 	CU_add_test(s, "CQ overrun", cq_overrun);
 	CU_add_test(s, "event file of an object", own_event_file);
 	CU_add_test(s, "release with unread events", released);

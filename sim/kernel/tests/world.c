@@ -8,7 +8,7 @@
 #include "harness.h"
 #include "bench.h"
 
-#define MAX_FDS 64
+#define MAX_FDS 512
 static int given[MAX_FDS];
 static unsigned int num_given;
 
@@ -69,7 +69,20 @@ static struct task *find_task(void *arg, uint32_t pasid)
 	return pasid == w.task.pasid ? &w.task : NULL;
 }
 
-static const struct task_ops task_ops = {copy_from, copy_to, pin_check, resident, fd_inode, fd_file};
+static bool may_run_on(struct task *t, uint32_t cpu)
+{
+	return cpu < 4;
+}
+
+static const struct task_ops task_ops = {
+	.copy_from_user = copy_from,
+	.copy_to_user = copy_to,
+	.pin_check = pin_check,
+	.resident = resident,
+	.may_run_on = may_run_on,
+	.fd_inode = fd_inode,
+	.fd_file = fd_file,
+};
 
 unsigned int count_fds(void)
 {

@@ -46,11 +46,22 @@ static const char *own_name(void)
 	return dladdr(&names, &own) ? own.dli_fname : "";
 }
 
+/* Looked up before the first fork(): its child may not find the loader's locks free. */
+static __typeof__(&execvpe) next_execvpe(void)
+{
+	return REAL(execvpe);
+}
+
+static __typeof__(&fexecve) next_fexecve(void)
+{
+	return REAL(fexecve);
+}
+
 __attribute__((constructor)) static void keep(void)
 {
 	const char *entry, *own;
 
-	if (!path_runtime())
+	if (!path_runtime() || !next_execvpe() || !next_fexecve())
 		return;
 	for (unsigned int i = 0; i < NUM_NAMES; i++) {
 		entry = find(environ, names[i]);
@@ -185,7 +196,7 @@ PRELOAD_API int execvpe(const char *file, char *const argv[], char *const envp[]
 	AMEND(amended, envp);
 
 	tell_found(file, envp);
-	return REAL(execvpe)(file, argv, amended);
+	return next_execvpe()(file, argv, amended);
 }
 
 PRELOAD_API int execvp(const char *file, char *const argv[])
@@ -200,7 +211,7 @@ PRELOAD_API int fexecve(int fd, char *const argv[], char *const envp[])
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	tell(path, envp);
-	return REAL(fexecve)(fd, argv, amended);
+	return next_fexecve()(fd, argv, amended);
 }
 
 /* The arguments of execl() and its kin, from `arg` to NULL, as an array; `ap` is behind them then. */

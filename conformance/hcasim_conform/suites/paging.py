@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The suite about on-demand paging: memory that the device has to ask for, on either side."""
+from hcasim_conform.model.cells import Expect
+from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite
+
+ON_DEMAND = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"
+REQUESTER, RESPONDER = 1, 2
+SIZE = 3000  # some packets, so that a page is missing in the middle of a message
+
+# What a device must say that a transport can (enum ibv_odp_transport_cap_bits), by the side whose memory it is.
+LOCAL = {
+    "SEND": "SEND",
+    "RDMA_WRITE": "WRITE",
+    "RDMA_READ": "READ",
+    "ATOMIC_FETCH_AND_ADD": "ATOMIC",
+}
+REMOTE = {**LOCAL, "SEND": "RECV", "FLUSH": "FLUSH", "ATOMIC_WRITE": "ATOMIC_WRITE"}
+
+
+class Paging(Suite):
+    """Of UC and UD only the sender's memory: what a receiver's fault loses is not defined."""
+
+    def cases(self):
+        for qpt in RELIABLE:
+            yield from (self._case(qpt, name, REQUESTER, cap) for name, cap in LOCAL.items())
+            yield from (self._case(qpt, name, RESPONDER, cap) for name, cap in REMOTE.items())
+        for qpt, names in (("UC", ("SEND", "RDMA_WRITE")), ("UD", ("SEND",))):
+            yield from (self._case(qpt, name, REQUESTER, LOCAL[name]) for name in names)
+
+    def _case(self, qpt, name, side, capability):
+        if qpt == "XRC_SEND" and capability == "RECV":
+            capability = "SRQ_RECV"
+        where = "local" if side == REQUESTER else "remote"
+        again = side == RESPONDER or name in ("RDMA_READ", "ATOMIC_FETCH_AND_ADD")
+        size = 600 if qpt == "UD" else SIZE
+        return Case(
+            suite="paging",
+            qpt=qpt,
+            case=f"{name.lower()}-{where}",
+            scenario="in_order",
+            says=f"with {where} memory of an on-demand region, no page of which the device has yet, the request is "
+            "executed as with any other memory, and so is one after it",
+            expect=Expect(ON_DEMAND),
+            wrs=tuple(self.work(name, qpt, SIGNALED, size=size) for _ in range(2)),
+            args={"on_demand": side, "wr": 1, "sent_again": int(again)},
+            ask=tuple(dict.fromkeys(("SEND", name))),
+            needs=(f"on_demand/{qpt}/{capability}",),
+        )

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Many objects in one process: how they share mappings, and what is left of them. */
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "bench.h"
+#include "harness.h"
+
+#define MANY 64u /* all that these adapters make */
+
+static uint32_t cqs[MANY];
+static struct hcasim_create_cq_resp resp[MANY];
+
+/* The arena is not for a thousand requests: each gives its part back. */
+static int one_cq(uint32_t cqe)
+{
+	const size_t used = w.used;
+	int ret = make_cq(cqe, -1);
+
+	w.used = used;
+	return ret;
+}
+
+static int drop_cq(uint32_t handle)
+{
+	struct ib_uverbs_destroy_cq_resp cr;
+	const size_t used = w.used;
+	int ret = destroy_cq(handle, &cr);
+
+	w.used = used;
+	return ret;
+}
+
+static void many_cqs(uint32_t from)
+{
+	for (uint32_t i = from; i < MANY; i++) {
+		if (one_cq(16))
+			CU_FAIL_FATAL("CQ");
+		cqs[i] = w.cq;
+		resp[i] = w.cq_resp;
+	}
+}
+
+static void drop_cqs(void)
+{
+	for (uint32_t i = 0; i < MANY; i++)
+		if (drop_cq(cqs[i]))
+			CU_FAIL_FATAL("destroy");
+}
+
+static struct drv_mmap mapping_of(const struct hcasim_create_cq_resp *r)
+{
+	struct drv_mmap d = {.memfd = -1};
+
+	CHECK_ERR(
+		kernel_mmap(w.f, &w.task, r->ring_mmap_size, PROT_READ | PROT_WRITE, r->ring_mmap_offset, &d),
+		0);
+	return d;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct hcasim_create_cq_resp *x = a, *y = b;
+	const uint64_t at = x->ring_mmap_offset + x->ring_offset, with = y->ring_mmap_offset + y->ring_offset;
+
+	return at < with ? -1 : at > with;
+}
+
+/* Queues that are made one after the other share mappings, and no two of them a byte. */
+static void share_mappings(void)
+{
+	unsigned int mappings = 1;
+
+	file_open();
+	CHECK_ERR(make_context(), 0);
+	many_cqs(0);
+	qsort(resp, MANY, sizeof(resp[0]), compare);
+	for (uint32_t i = 0; i < MANY; i++) {
+		CU_ASSERT_FATAL(resp[i].ring_offset + 16 * HCASIM_CQE_SIZE <= resp[i].record_offset);
+		CU_ASSERT_FATAL(resp[i].record_offset + sizeof(struct hcasim_cq_record) <=
+				resp[i].ring_mmap_size);
+		if (!i)
+			continue;
+		mappings += resp[i].ring_mmap_offset != resp[i - 1].ring_mmap_offset;
+		CU_ASSERT_FATAL(resp[i].ring_mmap_offset + resp[i].ring_offset >=
+				resp[i - 1].ring_mmap_offset + resp[i - 1].record_offset +
+					sizeof(struct hcasim_cq_record));
+	}
+	CU_ASSERT_EQUAL(mappings, 3); /* 16 of 4 KiB, as many again, twice as many */
+	file_close();
+}
+
+/* With its last queue a mapping goes, and its pages go at once. */
+static void last_one_out(void)
+{
+	struct drv_mmap d;
+	struct stat st;
+	uint8_t *p;
+
+	file_open();
+	CHECK_ERR(make_context(), 0);
+	many_cqs(0);
+	d = mapping_of(&resp[MANY - 1]);
+	p = mmap(NULL, d.length, PROT_READ | PROT_WRITE, MAP_SHARED, d.memfd, (off_t)d.memfd_offset);
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(p, MAP_FAILED);
+	memset(p + resp[MANY - 1].ring_offset, 0x5a, 64);
+	CHECK_ERR(fstat(d.memfd, &st), 0);
+	CHECK_ERR((int)st.st_blocks, 4096 / 512);
+	drop_cqs();
+	CHECK_ERR(fstat(d.memfd, &st), 0);
+	CHECK_ERR((int)st.st_blocks, 0);
+	for (uint32_t i = 0; i < MANY; i++)
+		CU_ASSERT_EQUAL(kernel_mmap(w.f, &w.task, resp[i].ring_mmap_size, PROT_READ,
+					    resp[i].ring_mmap_offset, &d),
+				-EINVAL);
+	bench_pass(2);
+	/* What comes later is somewhere else, however many mappings were there before. */
+	CHECK_ERR(one_cq(16), 0);
+	CU_ASSERT(w.cq_resp.ring_mmap_offset > resp[MANY - 1].ring_mmap_offset);
+	munmap(p, 4096);
+	file_close();
+}
+
+/* A place is used again once nothing is on its way to it any more, and is then as if new. */
+static void second_use(void)
+{
+	struct hcasim_create_cq_resp first;
+	struct drv_mmap d;
+	uint8_t *p;
+
+	file_open();
+	CHECK_ERR(make_context(), 0);
+	CHECK_ERR(one_cq(16), 0);
+	CHECK_ERR(one_cq(16), 0);
+	first = w.cq_resp;
+	d = mapping_of(&first);
+	p = mmap(NULL, d.length, PROT_READ | PROT_WRITE, MAP_SHARED, d.memfd, (off_t)d.memfd_offset);
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(p, MAP_FAILED);
+	CHECK_ERR(drop_cq(w.cq), 0);
+	memset(p + first.ring_offset, 0x5a, 4096); /* a late write */
+	CHECK_ERR(one_cq(16), 0);
+	CU_ASSERT_NOT_EQUAL(w.cq_resp.ring_offset, first.ring_offset);
+	bench_pass(2);
+	CHECK_ERR(one_cq(16), 0);
+	CU_ASSERT_EQUAL(w.cq_resp.ring_mmap_offset, first.ring_mmap_offset);
+	CU_ASSERT_EQUAL(w.cq_resp.ring_offset, first.ring_offset);
+	for (unsigned int i = 0; i < 4096; i++)
+		CU_ASSERT_EQUAL_FATAL(p[first.ring_offset + i], 0);
+	munmap(p, d.length);
+	file_close();
+}
+
+/* Two processes share no mapping; the one that ends takes nothing of the other's. */
+static void two_contexts(void)
+{
+	struct drv_mmap mine, other;
+	struct kfile *f;
+
+	file_open();
+	CHECK_ERR(make_context(), 0);
+	CHECK_ERR(one_cq(16), 0);
+	mine = mapping_of(&w.cq_resp);
+	f = w.f;
+	CHECK_ERR(kernel_open(w.k, &w.task, "uverbs0", 0, &w.f), 0);
+	CHECK_ERR(make_context(), 0);
+	many_cqs(2);
+	other = mapping_of(&w.cq_resp);
+	CU_ASSERT_NOT_EQUAL(mine.memfd, other.memfd);
+	kernel_release(w.f);
+	w.f = f;
+	CHECK_ERR(one_cq(16), 0);
+	CU_ASSERT_EQUAL(mapping_of(&w.cq_resp).memfd_offset, mine.memfd_offset);
+	file_close();
+}
+
+/* Which handle is free is known without a look at the others, and one that was given back rests. */
+static void handles(void)
+{
+	uint32_t last;
+
+	file_open();
+	CHECK_ERR(make_context(), 0);
+	many_cqs(1);
+	last = cqs[MANY - 1];
+	CHECK_ERR(drop_cq(cqs[7]), 0);
+	for (unsigned int i = 0; i < NUMBERS_REST - 1; i++) {
+		CHECK_ERR(one_cq(16), 0);
+		if (w.cq <= last)
+			CU_FAIL_FATAL("a handle came back early");
+		CHECK_ERR(drop_cq(w.cq), 0);
+	}
+	CHECK_ERR(one_cq(16), 0);
+	CU_ASSERT_EQUAL(w.cq, cqs[7]);
+	file_close();
+}
+
+void add_growth_suite(void)
+{
+	CU_pSuite s = CU_add_suite("growth", world_init, world_exit);
+
+	CU_ADD_TEST(s, share_mappings);
+	CU_ADD_TEST(s, last_one_out);
+	CU_ADD_TEST(s, second_use);
+	CU_ADD_TEST(s, two_contexts);
+	CU_ADD_TEST(s, handles);
+}

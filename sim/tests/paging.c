@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand paging as an application meets it: pages that come, go and are not there, on either side, through regions
+ * of the whole address space. Started by `hcasim run --hcas 2`.
+ */
+#include "link.h"
+
+#include <CUnit/Basic.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define PAGE 4096u
+#define SIZE (4 * PAGE)
+#define ALL                                                                                                  \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                         \
+	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ON_DEMAND)
+#define FAULT_PS 220000000ull /* host.page_fault of the default profile */
+
+static struct link l;
+static struct ibv_mr *mr[2]; /* implicit */
+static struct ibv_cq *cq[2];
+static struct ibv_qp *qp[2];
+static char *mem[2];
+
+static unsigned long counter(int end, const char *name)
+{
+	char path[128], text[32] = "";
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/hcasim%d/ports/1/hw_counters/%s", end, name);
+	file = fopen(path, "r");
+	if (!file || !fgets(text, sizeof(text), file))
+		die(path);
+	fclose(file);
+	return strtoul(text, NULL, 10);
+}
+
+static char *map_at(char *where)
+{
+	char *p = mmap(where, SIZE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | (where ? MAP_FIXED : 0), -1, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap");
+	return p;
+}
+
+static void setup(void)
+{
+	struct ibv_qp_attr attr = {.qp_access_flags = ALL & ~IBV_ACCESS_ON_DEMAND};
+
+	for (int end = 0; end < 2; end++) {
+		mem[end] = map_at(NULL);
+		mr[end] = ibv_reg_mr(l.pd[end], NULL, SIZE_MAX, ALL);
+		if (!mr[end])
+			die("ibv_reg_mr of the address space");
+		cq[end] = link_create_cq(&l, end, 64);
+		qp[end] = link_create_qp(&l, end, cq[end], NULL);
+	}
+	link_connect(&l, qp);
+	if (ibv_modify_qp(qp[1], &attr, IBV_QP_ACCESS_FLAGS))
+		die("ibv_modify_qp");
+}
+
+static void teardown(void)
+{
+	for (int end = 0; end < 2; end++) {
+		if (ibv_destroy_qp(qp[end]) || ibv_destroy_cq(cq[end]) || ibv_dereg_mr(mr[end]))
+			die("teardown");
+		munmap(mem[end], SIZE);
+	}
+}
+
+static int wait_status(int end)
+{
+	struct ibv_wc wc;
+	int n;
+
+	while (!(n = ibv_poll_cq(cq[end], 1, &wc)))
+		;
+	return n == 1 ? (int)wc.status : -1;
+}
+
+static void post(enum ibv_wr_opcode op)
+{
+	const bool atomic = op == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	struct ibv_sge sge = {(uintptr_t)mem[0], atomic ? 8 : SIZE, mr[0]->lkey};
+	struct ibv_send_wr *bad, wr = {
+					 .sg_list = &sge,
+					 .num_sge = 1,
+					 .opcode = op,
+					 .send_flags = IBV_SEND_SIGNALED,
+				 };
+
+	if (atomic) {
+		wr.wr.atomic.remote_addr = (uintptr_t)mem[1];
+		wr.wr.atomic.rkey = mr[1]->rkey;
+	} else {
+		wr.wr.rdma.remote_addr = (uintptr_t)mem[1];
+		wr.wr.rdma.rkey = mr[1]->rkey;
+	}
+	errno = ibv_post_send(qp[0], &wr, &bad);
+	if (errno)
+		die("ibv_post_send");
+}
+
+static void post_recv(void)
+{
+	struct ibv_sge sge = {(uintptr_t)mem[1], SIZE, mr[1]->lkey};
+	struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
+
+	errno = ibv_post_recv(qp[1], &wr, &bad);
+	if (errno)
+		die("ibv_post_recv");
+}
+
+static int run(enum ibv_wr_opcode op)
+{
+	if (op == IBV_WR_SEND)
+		post_recv();
+	post(op);
+	return wait_status(0);
+}
+
+static const enum ibv_wr_opcode ops[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND,
+					 IBV_WR_ATOMIC_FETCH_AND_ADD};
+#define NUM_OPS (sizeof(ops) / sizeof(ops[0]))
+
+static void come_and_go(void)
+{
+	unsigned long faults[2], gone;
+
+	setup();
+	memset(mem[0], 'a', SIZE);
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	CU_ASSERT_EQUAL(memcmp(mem[0], mem[1], SIZE), 0);
+	for (int end = 0; end < 2; end++)
+		faults[end] = counter(end, "num_page_faults");
+	CU_ASSERT_TRUE(faults[0] >= 4 && faults[1] >= 4);
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	CU_ASSERT_EQUAL(counter(0, "num_page_faults"), faults[0]);
+	gone = counter(0, "num_invalidations");
+	CU_ASSERT_EQUAL(madvise(mem[0] + PAGE, 2 * PAGE - 1, MADV_DONTNEED), 0);
+	CU_ASSERT_EQUAL(counter(0, "num_invalidations"), gone + 2);
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	CU_ASSERT_EQUAL(counter(0, "num_page_faults"), faults[0] + 2);
+	CU_ASSERT_TRUE(mem[1][0] == 'a' && mem[1][PAGE] == 0 && mem[1][3 * PAGE - 1] == 0 &&
+		       mem[1][3 * PAGE] == 'a');
+	teardown();
+}
+
+/* Nothing is mapped at the responder's end, or at the requester's. */
+static void nothing_there(void)
+{
+	for (size_t i = 0; i < NUM_OPS; i++) {
+		for (int end = 0; end < 2; end++) {
+			const bool send = ops[i] == IBV_WR_SEND;
+			const int far = send ? IBV_WC_REM_OP_ERR : IBV_WC_REM_ACCESS_ERR;
+
+			setup();
+			CU_ASSERT_EQUAL(run(ops[i]), IBV_WC_SUCCESS);
+			CU_ASSERT_TRUE(!send || wait_status(1) == IBV_WC_SUCCESS);
+			munmap(mem[end], SIZE);
+			CU_ASSERT_EQUAL(run(ops[i]), end ? far : (int)IBV_WC_LOC_PROT_ERR);
+			CU_ASSERT_TRUE(!end || !send || wait_status(1) == IBV_WC_LOC_PROT_ERR);
+			teardown();
+		}
+	}
+}
+
+/* Other memory at the same address, without a new region. */
+static void mapped_anew(void)
+{
+	setup();
+	memset(mem[0], 'b', SIZE);
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	munmap(mem[0], SIZE);
+	map_at(mem[0]);
+	map_at(mem[1]); /* over what was there */
+	memset(mem[0], 'c', SIZE);
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	CU_ASSERT_EQUAL(memcmp(mem[0], mem[1], SIZE), 0);
+	CU_ASSERT_EQUAL(mem[1][SIZE - 1], 'c');
+	teardown();
+}
+
+static void read_only(void)
+{
+	setup();
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	mprotect(mem[0], SIZE, PROT_READ);
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	mprotect(mem[1], SIZE, PROT_READ);
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_REM_ACCESS_ERR);
+	teardown();
+}
+
+static void moved(void)
+{
+	char *to, *old;
+
+	setup();
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	old = mem[0];
+	to = map_at(NULL);
+	memset(old, 'd', SIZE);
+	to = mremap(old, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(to, MAP_FAILED);
+	mem[0] = to;
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	CU_ASSERT_EQUAL(mem[1][SIZE - 1], 'd');
+	mem[0] = old;
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_LOC_PROT_ERR);
+	mem[0] = to;
+	teardown();
+}
+
+/* The child keeps what was; the parent's pages are written to. */
+static void forked(void)
+{
+	int status = -1, go[2];
+	unsigned long gone;
+	pid_t child;
+
+	setup();
+	memset(mem[1], 'e', SIZE);
+	memset(mem[0], 'f', SIZE);
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_READ), IBV_WC_SUCCESS);
+	gone = counter(0, "num_invalidations");
+	if (pipe(go))
+		die("pipe");
+	child = fork();
+	if (!child) {
+		char c;
+
+		close(go[1]);
+		_exit(read(go[0], &c, 1) || mem[0][0] != 'e' || mem[1][0] != 'e');
+	}
+	close(go[0]);
+	CU_ASSERT_TRUE(counter(0, "num_invalidations") >= gone + 4);
+	memset(mem[1], 'g', SIZE);
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_READ), IBV_WC_SUCCESS);
+	CU_ASSERT_EQUAL(mem[0][SIZE - 1], 'g');
+	close(go[1]);
+	CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+	CU_ASSERT_EQUAL(status, 0);
+	teardown();
+}
+
+static uint64_t device_time(void)
+{
+	struct ibv_values_ex v = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+
+	if (ibv_query_rt_values_ex(l.ctx[0], &v))
+		die("ibv_query_rt_values_ex");
+	return (uint64_t)v.raw_clock.tv_nsec; /* a tick is a picosecond */
+}
+
+static void advise(int end, enum ibv_advise_mr_advice advice)
+{
+	struct ibv_sge sge = {(uintptr_t)mem[end], SIZE, mr[end]->lkey};
+
+	errno = ibv_advise_mr(l.pd[end], advice, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
+	if (errno)
+		die("ibv_advise_mr");
+}
+
+/* What was fetched before does not fault; NO_FAULT fetches what the program has touched. */
+static void prefetched(void)
+{
+	unsigned long faults, fetched;
+
+	setup();
+	advise(1, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
+	fetched = counter(0, "num_prefetch");
+	mem[0][0] = mem[0][2 * PAGE] = 1;
+	advise(0, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT);
+	CU_ASSERT_EQUAL(counter(0, "num_prefetch"), fetched + 2);
+	advise(0, IBV_ADVISE_MR_ADVICE_PREFETCH);
+	CU_ASSERT_EQUAL(counter(0, "num_prefetch"), fetched + 4);
+	faults = counter(0, "num_page_faults") + counter(1, "num_page_faults");
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	CU_ASSERT_EQUAL(counter(0, "num_page_faults") + counter(1, "num_page_faults"), faults);
+	teardown();
+}
+
+/* A fault takes the device's time that the profile says. */
+static void latency(void)
+{
+	uint64_t start;
+
+	setup();
+	advise(1, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
+	start = device_time();
+	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
+	CU_ASSERT_TRUE(device_time() - start >= FAULT_PS);
+	teardown();
+}
+
+int main(void)
+{
+	unsigned int failed;
+	CU_pSuite s;
+
+	if (CU_initialize_registry())
+		return 1;
+	link_open(&l, PAGE);
+	s = CU_add_suite("paging", NULL, NULL);
+	CU_add_test(s, "pages come and go", come_and_go);
+	CU_add_test(s, "nothing there", nothing_there);
+	CU_add_test(s, "mapped anew", mapped_anew);
+	CU_add_test(s, "read only", read_only);
+	CU_add_test(s, "moved", moved);
+	CU_add_test(s, "fork", forked);
+	CU_add_test(s, "prefetched", prefetched);
+	CU_add_test(s, "latency", latency);
+	CU_basic_set_mode(CU_BRM_VERBOSE);
+	CU_basic_run_tests();
+	failed = CU_get_number_of_failures();
+	CU_cleanup_registry();
+	link_close(&l);
+	return failed != 0;
+}
