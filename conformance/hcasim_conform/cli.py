@@ -184,7 +184,7 @@ def execute(args, tables, selector, selection, dut):
         command=args.command,
         started=started.isoformat(timespec="seconds"),
         seconds=time.monotonic() - begin,
-        versions={**versions.collect(bin_dir(args.bin)), **device.describe(dut)},
+        versions={**versions.collect(bin_dir(args.bin), dut.env), **device.describe(dut)},
         mode=selection.mode,
         seed=selection.seed,
         repeat=args.repeat,

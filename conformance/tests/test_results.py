@@ -112,8 +112,11 @@ def test_versions_name_the_source_tree(tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "CMakeCache.txt").write_text(f"RDMA_CORE_SOURCE:PATH={tmp_path}/source\n")
     (tmp_path / "source" / "CMakeLists.txt").write_text('set(PACKAGE_VERSION "99.2")\n')
-    assert versions.collect(tmp_path / "bin")["rdma-core"] == "99.2"
-    assert versions.rdma_core(tmp_path / "source" / "bin") == "unknown"
+    assert versions.collect(tmp_path / "bin", {})["rdma-core"] == "99.2"
+    assert versions.rdma_core(tmp_path / "source" / "bin", {}) == "unknown"
+    (tmp_path / "libibverbs.so.1.14.44.0").touch()
+    (tmp_path / "libibverbs.so.1").symlink_to("libibverbs.so.1.14.44.0")
+    assert versions.rdma_core(tmp_path / "bin", {"LD_LIBRARY_PATH": f"/none:{tmp_path}"}) == "44.0"
 
 
 def test_an_unpacked_archive_has_the_version_of_its_build_file(tmp_path):

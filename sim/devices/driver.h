@@ -94,7 +94,9 @@ struct drv_dm {
 struct drv_mr {
 	struct drv_pd *pd;
 	uint32_t lkey, rkey;
-	struct hca_tph tph; /* set before reg_mr: of its DMA handle */
+	/* Set before reg_mr. The memory is the caller's, which may have imported the context from another process. */
+	uint32_t pasid;
+	struct hca_tph tph; /* of its DMA handle */
 };
 struct drv_dmah {
 	bool has_cpu, has_mem_type, has_ph;

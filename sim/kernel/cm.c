@@ -69,7 +69,11 @@ void cm_start(struct ucma_id *id)
 	if (!u->last_comm_id)
 		u->last_comm_id = ucma_random(id->file->k);
 	id->cm.used = true;
-	id->cm.local.comm_id = ++u->last_comm_id;
+	if (id->cm.local.comm_id)
+		table_remove(&u->comm_ids, &id->by_comm_id);
+	u->last_comm_id += u->last_comm_id == UINT32_MAX ? 2 : 1; /* 0: none */
+	id->cm.local.comm_id = u->last_comm_id;
+	table_add(&u->comm_ids, &id->by_comm_id, id->cm.local.comm_id);
 	id->cm.tid = ++u->last_tid;
 }
 

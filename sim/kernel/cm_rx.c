@@ -8,15 +8,10 @@
 
 static struct ucma_id *by_comm_id(struct kernel *k, uint32_t own)
 {
-	struct ucma_id *id;
+	struct table_node *n = table_find(&k->ucma->comm_ids, own);
+	struct ucma_id *id = n ? table_entry(n, struct ucma_id, by_comm_id) : NULL;
 
-	TAILQ_FOREACH(id, &k->ucma->ids, link)
-	{
-		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
-		if (id->cm.state != CM_IDLE && id->cm.local.comm_id == own)
-			return id;
-	}
-	return NULL;
+	return id && id->cm.state != CM_IDLE ? id : NULL;
 }
 
 /* The connection whose two numbers the message carries. */

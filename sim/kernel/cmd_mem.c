@@ -123,6 +123,7 @@ int verbs_reg_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct i
 	if (!mr)
 		return -ENOMEM;
 	mr->pd = pd->drv;
+	mr->pasid = c->t->pasid;
 	if (dmah)
 		mr->tph = ((struct drv_dmah *)dmah->drv)->tph;
 	ret = ops->reg_mr(mr, cmd->start, cmd->length, cmd->hca_va, cmd->access_flags, udata);
@@ -180,6 +181,8 @@ static int rereg(struct call *c, struct uobj *u, struct uobj *pd, const struct i
 	if (trans || (cmd->flags & REREG_ACCESS))
 		ret = take_memory(c, trans ? cmd->start : u->mr.start, trans ? cmd->length : u->mr.length,
 				  trans ? cmd->hca_va : u->mr.iova, access);
+	if (!ret && trans)
+		mr->pasid = c->t->pasid;
 	if (!ret)
 		ret = kdev_ops(c->f->dev)->rereg_mr(mr, cmd->flags, cmd->start, cmd->length, cmd->hca_va,
 						    access, pd ? pd->drv : NULL);

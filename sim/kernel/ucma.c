@@ -13,38 +13,6 @@
 
 #define MAX_TOKENS 64 /* enough to keep the file readable; fewer than a socket holds */
 
-/* ---- Numbers ---- */
-
-int ucma_table_add(struct ucma_table *t, void *p, uint32_t *handle)
-{
-	void **grown;
-	uint32_t i;
-
-	for (i = 0; i < t->size && t->entry[i]; i++)
-		;
-	if (i == t->size) {
-		grown = realloc(t->entry, (t->size * 2 + 16) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + t->size, 0, (t->size + 16) * sizeof(*grown));
-		t->entry = grown;
-		t->size = t->size * 2 + 16;
-	}
-	t->entry[i] = p;
-	*handle = i;
-	return 0;
-}
-
-void ucma_table_del(struct ucma_table *t, uint32_t handle)
-{
-	t->entry[handle] = NULL;
-}
-
-void *ucma_table_get(const struct ucma_table *t, uint32_t handle)
-{
-	return handle < t->size ? t->entry[handle] : NULL;
-}
-
 uint32_t ucma_random(struct kernel *k)
 {
 	/* A linear congruential generator (Knuth's MMIX constants): the same numbers in every run. */
@@ -66,7 +34,7 @@ int ucma_put(struct ucma_call *c, uint64_t addr, const void *resp, size_t size)
 
 int ucma_find(struct ucma_call *c, uint32_t handle, struct ucma_id **out)
 {
-	struct ucma_id *id = ucma_table_get(&c->f->k->ucma->id_table, handle);
+	struct ucma_id *id = numbers_find(&c->f->k->ucma->id_table, handle);
 
 	/* A request that nobody has read yet has a number, and nobody knows it. */
 	if (!id || id->request_of)
@@ -220,7 +188,7 @@ void ucma_move_events(struct ucma_id *id, struct ucma_file *to)
 			continue;
 		unqueue_event(f, e);
 		if (e->conn)
-			e->conn->file = to;
+			ucma_id_move(e->conn, to);
 		queue_event(to, e);
 	}
 }
@@ -318,6 +286,7 @@ int ucma_open(struct kernel *k, struct kfile *owner)
 	f->owner = owner;
 	f->ready_fd = -1;
 	TAILQ_INIT(&f->events);
+	TAILQ_INIT(&f->ids);
 	TAILQ_INSERT_TAIL(&k->ucma->files, f, link);
 	owner->cm = f;
 	return 0;
@@ -328,10 +297,10 @@ static struct ucma_id *any_id_of(struct ucma_file *f)
 	struct ucma_id *id;
 
 	/* One in the queue goes with its listener. */
-	TAILQ_FOREACH(id, &f->k->ucma->ids, link)
+	TAILQ_FOREACH(id, &f->ids, of_file)
 	{
 		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
-		if (id->file == f && !id->request_of)
+		if (!id->request_of)
 			return id;
 	}
 	return NULL;
@@ -356,6 +325,8 @@ int ucma_init(struct kernel *k)
 		return -ENOMEM;
 	TAILQ_INIT(&u->files);
 	TAILQ_INIT(&u->ids);
+	numbers_init(&u->id_table, 0, MAX_HANDLES, MAX_HANDLES / 2);
+	numbers_init(&u->mc_table, 0, MAX_HANDLES, MAX_HANDLES / 2);
 	TAILQ_INIT(&u->timers);
 	k->ucma = u;
 	return 0;
@@ -367,8 +338,10 @@ void ucma_exit(struct kernel *k)
 
 	while ((f = TAILQ_FIRST(&k->ucma->files)))
 		kernel_release(f->owner);
-	free(k->ucma->id_table.entry);
-	free(k->ucma->mc_table.entry);
+	numbers_free(&k->ucma->id_table);
+	numbers_free(&k->ucma->mc_table);
+	table_free(&k->ucma->comm_ids);
+	table_free(&k->ucma->bound);
 	free(k->ucma);
 	k->ucma = NULL;
 }

@@ -127,6 +127,8 @@ struct ucma_mc { /* a membership */
 
 struct ucma_id {
 	TAILQ_ENTRY(ucma_id) link; /* of the machine */
+	TAILQ_ENTRY(ucma_id) of_file;
+	struct table_node by_comm_id; /* if cm.local.comm_id is not 0 */
 	struct ucma_file *file;
 	uint32_t handle;
 	uint64_t uid;
@@ -138,6 +140,7 @@ struct ucma_id {
 	uint8_t qp_type;
 	struct sockaddr_storage src, dst;
 	bool bound; /* its port is taken */
+	struct table_node by_port;
 	bool reuse, afonly, afonly_set, timeout_set;
 	uint8_t tos, timeout;
 	uint32_t qkey;
@@ -172,24 +175,18 @@ struct ucma_file {
 	struct kernel *k;
 	struct kfile *owner;
 	TAILQ_HEAD(, ucma_event) events;
+	struct ucma_ids ids;
 	unsigned int num_events;
 	int ready_fd; /* -1: none */
 	uint64_t ino;
 	unsigned int tokens; /* bytes that stand in the socket */
 };
 
-struct ucma_table { /* numbers for user space, the lowest free one first */
-	void **entry;
-	uint32_t size;
-};
-int ucma_table_add(struct ucma_table *t, void *p, uint32_t *handle);
-void ucma_table_del(struct ucma_table *t, uint32_t handle);
-void *ucma_table_get(const struct ucma_table *t, uint32_t handle);
-
 struct ucma { /* of the machine */
 	TAILQ_HEAD(, ucma_file) files;
 	struct ucma_ids ids;
-	struct ucma_table id_table, mc_table;
+	struct numbers id_table, mc_table; /* for user space */
+	struct table comm_ids, bound;
 	TAILQ_HEAD(ktimer_list, ktimer) timers;
 	uint32_t last_comm_id;
 	uint64_t last_tid;
@@ -242,6 +239,7 @@ uint32_t ucma_random(struct kernel *k);
 /* ---- ucma_id.c: creation, addresses, routes ---- */
 
 struct ucma_id *ucma_id_new(struct ucma_file *f, uint16_t ps, uint8_t qp_type);
+void ucma_id_move(struct ucma_id *id, struct ucma_file *to);
 /* Tells the peer, takes its events out of the queue, frees it. Returns the events that were read. */
 uint32_t ucma_id_destroy(struct ucma_id *id);
 /* The id is of this adapter from now on. */

@@ -219,32 +219,25 @@ static int conflict(const struct ucma_id *id, const struct ucma_id *other, bool 
 	return ua_equal(&id->src, &other->src) ? -EADDRINUSE : 0;
 }
 
-int ua_check_port(struct ucma_id *id, bool reuse)
+static uint64_t port_key(const struct ucma_id *id)
 {
-	struct ucma_id *other;
-	int ret;
-
-	TAILQ_FOREACH(other, &id->file->k->ucma->ids, link)
-	{
-		ret = conflict(id, other, reuse);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	return (uint64_t)space(id) << 16 | ua_port(&id->src);
 }
 
-static bool port_is_free(const struct ucma_id *id)
+int ua_check_port(struct ucma_id *id, bool reuse)
 {
-	const struct ucma_id *other;
+	struct table_node *n = table_find(&id->file->k->ucma->bound, port_key(id));
+	int ret = 0;
 
-	TAILQ_FOREACH(other, &id->file->k->ucma->ids, link)
-	{
-		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
-		if (other != id && other->bound && space(other) == space(id) &&
-		    ua_port(&other->src) == ua_port(&id->src))
-			return false;
-	}
-	return true;
+	for (; n && !ret; n = table_next(n))
+		ret = conflict(id, table_entry(n, struct ucma_id, by_port), reuse);
+	return ret;
+}
+
+static void bind_port(struct ucma_id *id)
+{
+	id->bound = true;
+	table_add(&id->file->k->ucma->bound, &id->by_port, port_key(id));
 }
 
 static int take_any_port(struct ucma_id *id)
@@ -255,8 +248,8 @@ static int take_any_port(struct ucma_id *id)
 		u->last_port = u->last_port < FIRST_PORT || u->last_port >= LAST_PORT ? FIRST_PORT
 										      : u->last_port + 1;
 		ua_set_port(&id->src, u->last_port);
-		if (port_is_free(id)) {
-			id->bound = true;
+		if (!table_find(&u->bound, port_key(id))) {
+			bind_port(id);
 			return 0;
 		}
 	}
@@ -273,6 +266,7 @@ int ua_take_port(struct ucma_id *id)
 	if (!ua_port(&id->src))
 		return take_any_port(id);
 	ret = ua_check_port(id, id->reuse);
-	id->bound = !ret;
+	if (!ret)
+		bind_port(id);
 	return ret;
 }

@@ -16,7 +16,7 @@ struct ucma_id *ucma_id_new(struct ucma_file *f, uint16_t ps, uint8_t qp_type)
 
 	if (!id)
 		return NULL;
-	if (ucma_table_add(&f->k->ucma->id_table, id, &id->handle)) {
+	if (numbers_add(&f->k->ucma->id_table, id, &id->handle)) {
 		free(id);
 		return NULL;
 	}
@@ -26,7 +26,15 @@ struct ucma_id *ucma_id_new(struct ucma_file *f, uint16_t ps, uint8_t qp_type)
 	id->psn = ucma_random(f->k) & 0xffffff;
 	TAILQ_INIT(&id->mcs);
 	TAILQ_INSERT_TAIL(&f->k->ucma->ids, id, link);
+	TAILQ_INSERT_TAIL(&f->ids, id, of_file);
 	return id;
+}
+
+void ucma_id_move(struct ucma_id *id, struct ucma_file *to)
+{
+	TAILQ_REMOVE(&id->file->ids, id, of_file);
+	TAILQ_INSERT_TAIL(&to->ids, id, of_file);
+	id->file = to;
 }
 
 uint32_t ucma_id_destroy(struct ucma_id *id)
@@ -38,8 +46,13 @@ uint32_t ucma_id_destroy(struct ucma_id *id)
 	cm_destroy(id, false);
 	ucma_leave_all(id);
 	ucma_drop_id_events(id);
-	ucma_table_del(&u->id_table, id->handle);
+	numbers_remove(&u->id_table, id->handle);
+	if (id->bound)
+		table_remove(&u->bound, &id->by_port);
+	if (id->cm.local.comm_id)
+		table_remove(&u->comm_ids, &id->by_comm_id);
 	TAILQ_REMOVE(&u->ids, id, link);
+	TAILQ_REMOVE(&id->file->ids, id, of_file);
 	free(id);
 	return events;
 }

@@ -11,7 +11,7 @@
 static void leave(struct ucma_mc *mc)
 {
 	ucma_drop_mc_events(mc);
-	ucma_table_del(&mc->id->file->k->ucma->mc_table, mc->handle);
+	numbers_remove(&mc->id->file->k->ucma->mc_table, mc->handle);
 	TAILQ_REMOVE(&mc->id->mcs, mc, link);
 	free(mc);
 }
@@ -58,7 +58,7 @@ static int join(struct ucma_call *c, const struct rdma_ucm_join_mcast *cmd,
 	mc->id = id;
 	mc->uid = cmd->uid;
 	ua_gid(addr, mc->gid);
-	if (ucma_table_add(&c->f->k->ucma->mc_table, mc, &mc->handle)) {
+	if (numbers_add(&c->f->k->ucma->mc_table, mc, &mc->handle)) {
 		free(mc);
 		return -ENOMEM;
 	}
@@ -120,7 +120,7 @@ int uc_leave(struct ucma_call *c)
 		return -ENOSPC;
 	if (ucma_get(c, &cmd, sizeof(cmd)))
 		return -EFAULT;
-	mc = ucma_table_get(&c->f->k->ucma->mc_table, cmd.id);
+	mc = numbers_find(&c->f->k->ucma->mc_table, cmd.id);
 	if (!mc)
 		return -ENOENT;
 	if (mc->id->file != c->f)

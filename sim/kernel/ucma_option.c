@@ -169,7 +169,7 @@ int uc_migrate_id(struct ucma_call *c)
 	resp.events_reported = id->events_reported;
 	if (from.f != c->f) {
 		ucma_move_events(id, c->f);
-		id->file = c->f;
+		ucma_id_move(id, c->f);
 		c->reply->drain_fd = (int)cmd.fd;
 		c->reply->drain_other = ucma_surplus(from.f);
 	}

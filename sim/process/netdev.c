@@ -130,7 +130,7 @@ static int list_addresses(int fd, void *arg)
 {
 	struct netif own[NETIF_MAX];
 	struct ifreq ifr = {0};
-	struct ifconf conf;
+	struct ifconf conf = {0};
 	unsigned int n;
 	int room, ret;
 
@@ -175,8 +175,8 @@ static bool find(unsigned long request, struct ifreq *ifr, struct netif *n)
 bool netdev_ioctl(int fd, unsigned long request, void *arg, int *ret)
 {
 	int result, saved = errno;
-	struct ifreq ifr;
-	struct netif n;
+	struct ifreq ifr = {0};
+	struct netif n = {0};
 
 	if (!path_runtime() || (request != SIOCGIFCONF && !is_request(request)) || !is_socket(fd)) {
 		errno = saved;

@@ -28,16 +28,25 @@ def hcasim(top=TOP):
         return _found(top / "CMakeLists.txt", r"^project\(hcasim VERSION ([\d.]+)") or UNKNOWN
 
 
-def rdma_core(bin_dir):
-    """Of the source tree that the build in `bin_dir` was configured with."""
+def _installed(folder):
+    """libibverbs.so.1.14.44.0 is that of rdma-core 44.0."""
+    match = re.search(r"\.so\.\d+\.\d+\.(\d[\d.]*)$", os.path.realpath(f"{folder}/libibverbs.so.1"))
+    return match and match[1]
+
+
+def rdma_core(bin_dir, env):
+    """Of LD_LIBRARY_PATH in a DUT file, or of the source tree that the build in `bin_dir` was configured with."""
+    for folder in filter(None, env.get("LD_LIBRARY_PATH", "").split(":")):
+        if _installed(folder):
+            return _installed(folder)
     source = _found(Path(bin_dir).parent / "CMakeCache.txt", r"^RDMA_CORE_SOURCE:PATH=(.*)$")
     return source and _found(Path(source) / "CMakeLists.txt", r'^set\(PACKAGE_VERSION "([^"]+)"\)') or UNKNOWN
 
 
-def collect(bin_dir):
+def collect(bin_dir, env):
     return {
         "hcasim": hcasim(),
-        "rdma-core": rdma_core(bin_dir),
+        "rdma-core": rdma_core(bin_dir, env),
         "kernel": os.uname().release,
         "python": platform.python_version(),
     }

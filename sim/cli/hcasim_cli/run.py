@@ -143,15 +143,31 @@ def names_verbs(folders):
     return any(os.path.exists(f"{folder or '.'}/libibverbs.so.1") for folder in folders.split(":") if folders)
 
 
-def environment_for(build, folder, system_verbs):
+def brings_verbs(build, program):
+    """Whether a program is linked to a libibverbs of its own: the preload library's judgement, as for all it executes."""
+    ask = ctypes.CDLL(build.preload).hcasim_brings_verbs
+    ask.restype = ctypes.c_bool
+    return ask(os.fsencode(program))
+
+
+def give_verbs(build, environment, program):
+    """The rdma-core of this build, unless the user or the program names another."""
+    if names_verbs(environment.get("LD_LIBRARY_PATH", "")):
+        return
+    environment["HCASIM_VERBS"] = build.rdma_core_lib
+    if not brings_verbs(build, program):
+        prepend(environment, "LD_LIBRARY_PATH", build.rdma_core_lib)
+
+
+def environment_for(build, folder, system_verbs, program):
     environment = dict(os.environ, HCASIM_RUNTIME=folder)
     # A sanitizer's runtime must come first in every process.
     prepend(environment, "LD_PRELOAD", build.sanitizer_runtime, build.preload)
     if build.sanitizer_runtime:
         # Programs that are not ours run under the runtime, too: their leaks are not our errors.
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")
-    if not system_verbs and not names_verbs(environment.get("LD_LIBRARY_PATH", "")):
-        prepend(environment, "LD_LIBRARY_PATH", build.rdma_core_lib)
+    if not system_verbs:
+        give_verbs(build, environment, program)
     # Valgrind keeps registers up to date for the library's handler; what the user gives counts after it.
     prepend(environment, "VALGRIND_OPTS", *VALGRIND_OPTS, separator=" ")
     environment["RDMAV_DRIVERS"] = environment["IBV_DRIVERS"] = build.provider
@@ -167,8 +183,8 @@ def obstacle(build, program):
     return os.fsdecode(text.value) if ask(os.fsencode(program), text, ctypes.c_size_t(len(text))) else None
 
 
-def start_command(build, command, environment):
-    sentence = obstacle(build, shutil.which(command[0], path=environment.get("PATH")) or command[0])
+def start_command(build, command, environment, program):
+    sentence = obstacle(build, program)
     if sentence:
         say(sentence)
     try:
@@ -277,7 +293,9 @@ def end_on_signal(number, _frame):
 
 def run_on(build, folder, machine, options, command):
     forward = Forward()
-    process = start_command(build, command, environment_for(build, folder, options.system_verbs))
+    program = shutil.which(command[0]) or command[0]
+    environment = environment_for(build, folder, options.system_verbs, program)
+    process = start_command(build, command, environment, program)
     forward.to(process)
     status = wait_both(machine, process)
     return status if status >= 0 else 128 - status

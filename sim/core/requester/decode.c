@@ -4,6 +4,8 @@
 #include "core/requester/sq.h"
 #include "core/wire/frame.h"
 
+#include "hcasim_ops.h"
+
 bool decode_pending(const struct engine *e, struct hca_work *w)
 {
 	const struct fetch *f = e->decode_head;
@@ -18,34 +20,12 @@ bool decode_pending(const struct engine *e, struct hca_work *w)
 	return true;
 }
 
-/* Operations that this adapter carries out, by transport. */
+/* The tables of the pages: what is carried out on this type of QP. */
 static bool op_known(uint8_t type, uint8_t op)
 {
-	bool reliable = type == HCASIM_QPT_RC || type == HCASIM_QPT_XRC_SEND;
+	const struct hcasim_wqe_op_info *info = hcasim_wqe_op_info(op);
 
-	switch (op) {
-	case HCASIM_WQE_OP_NOP:
-	case HCASIM_WQE_OP_SEND:
-		return true;
-	case HCASIM_WQE_OP_SEND_IMM:
-		return type != HCASIM_QPT_RAW_PACKET;
-	case HCASIM_WQE_OP_TSO:
-		return type == HCASIM_QPT_UD || type == HCASIM_QPT_RAW_PACKET;
-	case HCASIM_WQE_OP_SEND_INV:
-	case HCASIM_WQE_OP_RDMA_WRITE:
-	case HCASIM_WQE_OP_RDMA_WRITE_IMM:
-	case HCASIM_WQE_OP_BIND_MW:
-	case HCASIM_WQE_OP_LOCAL_INV:
-		return reliable || type == HCASIM_QPT_UC;
-	case HCASIM_WQE_OP_RDMA_READ:
-	case HCASIM_WQE_OP_ATOMIC_CS:
-	case HCASIM_WQE_OP_ATOMIC_FA:
-	case HCASIM_WQE_OP_FLUSH:
-	case HCASIM_WQE_OP_ATOMIC_WRITE:
-		return reliable;
-	default:
-		return false;
-	}
+	return info && info->qp_types & HCASIM_QPT_BIT(type);
 }
 
 static bool op_atomic(uint8_t op)

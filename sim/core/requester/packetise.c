@@ -6,22 +6,10 @@
  */
 #include "core/requester/sq.h"
 
+#include "hcasim_ops.h"
+
 #define WINDOW_PACKETS 512 /* unacknowledged packets inside one message */
 #define ACKREQ_EVERY   128
-
-static const uint8_t msg_of_op[] = {
-	[HCASIM_WQE_OP_SEND] = HCASIM_MSG_SEND,
-	[HCASIM_WQE_OP_SEND_IMM] = HCASIM_MSG_SEND_WITH_IMM,
-	[HCASIM_WQE_OP_SEND_INV] = HCASIM_MSG_SEND_WITH_INV,
-	[HCASIM_WQE_OP_RDMA_WRITE] = HCASIM_MSG_RDMA_WRITE,
-	[HCASIM_WQE_OP_RDMA_WRITE_IMM] = HCASIM_MSG_RDMA_WRITE_WITH_IMM,
-	[HCASIM_WQE_OP_RDMA_READ] = HCASIM_MSG_RDMA_READ,
-	[HCASIM_WQE_OP_ATOMIC_CS] = HCASIM_MSG_ATOMIC_CMP_AND_SWP,
-	[HCASIM_WQE_OP_ATOMIC_FA] = HCASIM_MSG_ATOMIC_FETCH_AND_ADD,
-	[HCASIM_WQE_OP_FLUSH] = HCASIM_MSG_FLUSH,
-	[HCASIM_WQE_OP_ATOMIC_WRITE] = HCASIM_MSG_ATOMIC_WRITE,
-	[HCASIM_WQE_OP_TSO] = HCASIM_MSG_SEND,
-};
 
 static uint8_t transport_of(uint8_t qp_type)
 {
@@ -138,7 +126,7 @@ static bool wqe_start(struct sq *sq, struct wqe *w)
 
 static uint8_t opcode_of(const struct sq *sq, const struct wqe *w, uint32_t pkt)
 {
-	const struct hcasim_msg_codes *m = &hcasim_msg_codes[msg_of_op[w->wr.op]];
+	const struct hcasim_msg_codes *m = &hcasim_msg_codes[hcasim_wqe_op_info(w->wr.op)->msg];
 	uint8_t base = (uint8_t)(transport_of(sq->c.type) << HCASIM_BTH_TRANSPORT_SHIFT);
 
 	if (w->npsn == 1 || op_reads(w->wr.op) || w->wr.op == HCASIM_WQE_OP_TSO)

@@ -218,7 +218,7 @@ static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t
 	mr->attr = (struct hca_mr_attr){
 		.pdn = native_pdn(base->pd),
 		.access = access,
-		.pasid = base->pd->ctx->pasid,
+		.pasid = base->pasid,
 		.va = start,
 		.iova = iova,
 		.length = length,
@@ -238,6 +238,7 @@ static int rereg_mr(struct drv_mr *base, uint32_t flags, uint64_t start, uint64_
 	int ret;
 
 	if (flags & 1) { /* IB_MR_REREG_TRANS */
+		attr.pasid = base->pasid;
 		attr.va = start;
 		attr.length = length;
 		attr.iova = iova;

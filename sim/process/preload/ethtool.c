@@ -73,7 +73,7 @@ static int permanent_address(const struct netif *n, void *user)
 		struct ethtool_perm_addr head;
 		uint8_t mac[6];
 	} addr = {.head = {.cmd = ETHTOOL_GPERMADDR, .size = sizeof(n->mac)}};
-	struct ethtool_perm_addr asked;
+	struct ethtool_perm_addr asked = {0};
 
 	if (!netdev_get(&asked, user, sizeof(asked)))
 		return -EFAULT;
@@ -86,7 +86,7 @@ static int permanent_address(const struct netif *n, void *user)
 int ethtool_serve(const struct netif *n, void *user)
 {
 	struct ethtool_value link = {.cmd = ETHTOOL_GLINK, .data = is_up(n)};
-	uint32_t cmd;
+	uint32_t cmd = 0;
 
 	if (!netdev_get(&cmd, user, sizeof(cmd)))
 		return -EFAULT;

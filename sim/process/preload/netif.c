@@ -96,16 +96,26 @@ static void fill_bus(struct netif *n)
 	snprintf(n->bus, sizeof(n->bus), "%.31s", strrchr(target, '/') ? strrchr(target, '/') + 1 : "");
 }
 
+static bool parse_mac(const char *text, uint8_t mac[6])
+{
+	char *end = (char *)text;
+
+	for (unsigned int i = 0; i < 6; i++) {
+		mac[i] = (uint8_t)strtoul(i ? end + 1 : end, &end, 16);
+		if (*end != (i < 5 ? ':' : '\0'))
+			return false;
+	}
+	return true;
+}
+
 bool netif_named(const char *name, struct netif *n)
 {
 	char text[32];
-	uint8_t *m = n->mac;
 
 	if (!path_runtime() || !*name || strlen(name) >= IF_NAMESIZE || strchr(name, '/') || name[0] == '.')
 		return false;
 	memset(n, 0, sizeof(*n));
-	if (!line_of(text, sizeof(text), "net/%s/address", name) ||
-	    sscanf(text, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", m, m + 1, m + 2, m + 3, m + 4, m + 5) != 6)
+	if (!line_of(text, sizeof(text), "net/%s/address", name) || !parse_mac(text, n->mac))
 		return false;
 	strcpy(n->name, name);
 	n->index = number_of(name, "ifindex");

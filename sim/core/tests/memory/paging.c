@@ -314,9 +314,15 @@ static void region_gone(void)
 
 /* ---- The responder ---- */
 
+/* Where a SEND goes: its first packet lies in one page, the whole of it does not. */
+static uint8_t *buffer(const struct pair *p)
+{
+	return (uint8_t *)(((uintptr_t)p->mem[1] + PAGE - 1) & ~(PAGE - 1)) + 24;
+}
+
 static void post(struct pair *p, uint8_t op, uint32_t key)
 {
-	struct hca_sge sge = bed_sge(p->mem[1] + 24, 12000, key);
+	struct hca_sge sge = bed_sge(buffer(p), 12000, key);
 	uint8_t *at = (uint8_t *)(((uintptr_t)p->mem[1] + 7) & ~7ull);
 	uint64_t eight = 8;
 
@@ -362,8 +368,8 @@ static void rnr(void)
 		CU_ASSERT_EQUAL(next_request(p.bed, 1), 0);
 		if (requests[i] == HCASIM_WQE_OP_SEND) {
 			bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
-			CU_ASSERT_EQUAL(memcmp(p.mem[1] + 24, p.mem[0], 5000), 0);
-			CU_ASSERT_EQUAL(faults(&p, 1), pages(p.mem[1] + 24, 12000));
+			CU_ASSERT_EQUAL(memcmp(buffer(&p), p.mem[0], 5000), 0);
+			CU_ASSERT_EQUAL(faults(&p, 1), pages(buffer(&p), 12000));
 		}
 		CU_ASSERT_EQUAL(bed_query(p.qp[1]), HCASIM_QPS_RTS);
 		pair_free(&p);
@@ -417,7 +423,7 @@ static void hints(void)
 	token = next_request(p.bed, 1);
 	CU_ASSERT_EQUAL(hca_page_request(p.bed->hca[1], token, range, 4), 2);
 	CU_ASSERT_TRUE(!range[0].hint && range[0].write && range[1].hint);
-	CU_ASSERT_EQUAL(range[0].len, pages(p.mem[1] + 24, MTU) * PAGE);
+	CU_ASSERT_EQUAL(range[0].len, pages(buffer(&p), MTU) * PAGE);
 	hca_mr_map(p.bed->hca[1], &range[0], false);
 	CU_ASSERT_EQUAL(hca_page_response(p.bed->hca[1], token, true), 0);
 	bed_settle(p.bed, MS);
@@ -425,7 +431,7 @@ static void hints(void)
 	bed_settle(p.bed, MS);
 	bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(memcmp(p.mem[1] + 24, p.mem[0], 5000), 0);
+	CU_ASSERT_EQUAL(memcmp(buffer(&p), p.mem[0], 5000), 0);
 	pair_free(&p);
 }
 
@@ -464,6 +470,29 @@ static void read_interrupted(void)
 	bed_settle(p.bed, MS);
 	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], 15 * MTU), 0);
+	pair_free(&p);
+}
+
+/* A READ that waits for its pages is not overtaken by the WRITE behind it. */
+static void read_in_order(void)
+{
+	struct pair p;
+	uint32_t key = odp_new(&p, HCASIM_QPT_RC, 1, NULL);
+	uint8_t before[64];
+
+	memcpy(before, p.mem[1], sizeof(before));
+	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, bed_sge(p.mem[0] + 8192, 64, p.key[0]),
+		 (uintptr_t)p.mem[1], key);
+	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], 64, p.key[0]),
+		 (uintptr_t)p.mem[1], p.key[1]);
+	bed_settle(p.bed, MS);
+	bed_expect_none(p.scq[0]);
+	answer(p.bed, 1, true);
+	bed_settle(p.bed, MS);
+	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(memcmp(p.mem[0] + 8192, before, sizeof(before)), 0);
+	CU_ASSERT_EQUAL(memcmp(p.mem[1], p.mem[0], 64), 0);
 	pair_free(&p);
 }
 
@@ -522,6 +551,38 @@ static void unreliable(void)
 	lost(HCASIM_WQE_OP_RDMA_WRITE);
 }
 
+static void datagram(void)
+{
+	struct tiny_wqe w = {.op = HCASIM_WQE_OP_SEND, .flags = HCA_WR_SIGNALED, .ud_qkey = 7};
+	struct hca_av av = {.hop_limit = 9, .port = 1};
+	struct hca_sge from, into;
+	struct pair p;
+	uint32_t key = odp_new(&p, HCASIM_QPT_UD, 1, NULL);
+	unsigned int i;
+
+	untimed_gid(1, 1, av.dgid);
+	untimed_mac(1, 1, av.dmac);
+	bed_ud_up(p.qp[0], 7);
+	bed_ud_up(p.qp[1], 7);
+	w.ud_qpn = p.qp[1]->qpn;
+	from = bed_sge(p.mem[0], 64, p.key[0]);
+	into = bed_sge(p.mem[1], 500, key);
+	bed_recv(p.qp[1], &into, 1);
+	for (i = 0; i < 2; i++) {
+		bed_put(p.qp[0], &w, &av, &from, 1);
+		bed_ring(p.qp[0]);
+		bed_run(p.bed);
+		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+		if (!i) {
+			bed_expect_none(p.rcq[1]);
+			answer(p.bed, 1, true);
+		}
+	}
+	CU_ASSERT_EQUAL(bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 64 + HCASIM_GRH_SIZE);
+	CU_ASSERT_EQUAL(p.bed->hca[1]->counters.rx_dropped, 1);
+	pair_free(&p);
+}
+
 static void unreliable_refused(void)
 {
 	struct pair p;
@@ -553,8 +614,10 @@ const struct test paging_tests[] = {
 	{"RNR retries", rnr_exhausted},
 	{"rest of a receive", hints},
 	{"READ interrupted", read_interrupted},
+	{"READ in order", read_in_order},
 	{"by a window", by_window},
 	{"unreliable", unreliable},
+	{"datagram", datagram},
 	{"unreliable is refused", unreliable_refused},
 	{NULL, NULL},
 };

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The loader looks for libraries in LD_LIBRARY_PATH before it looks in DT_RUNPATH (ld.so(8)), so a program that was linked
+ * to another rdma-core would get ours, and die of symbol versions that are not there.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "preload.h"
+#include "preload/verbs.h"
+
+#define MAX_SEGMENTS 64
+#define MAX_DYNAMIC  512
+#define ORIGIN       "$ORIGIN"
+#define ORIGIN_ALSO  "${ORIGIN}"
+
+static bool read_at(int fd, uint64_t at, void *to, size_t size)
+{
+	return syscall(SYS_pread64, fd, to, size, at) == (ssize_t)size;
+}
+
+/* Where the file has what the program has at this address; 0: nowhere. */
+static uint64_t file_offset(int fd, const Elf64_Ehdr *elf, uint64_t address)
+{
+	Elf64_Phdr p;
+
+	for (unsigned int i = 0; i < elf->e_phnum && i < MAX_SEGMENTS; i++) {
+		if (!read_at(fd, elf->e_phoff + i * sizeof(p), &p, sizeof(p)))
+			return 0;
+		if (p.p_type == PT_LOAD && address >= p.p_vaddr && address - p.p_vaddr < p.p_filesz)
+			return p.p_offset + (address - p.p_vaddr);
+	}
+	return 0;
+}
+
+static bool find_dynamic(int fd, const Elf64_Ehdr *elf, uint64_t *at)
+{
+	Elf64_Phdr p;
+
+	for (unsigned int i = 0; i < elf->e_phnum && i < MAX_SEGMENTS; i++) {
+		if (!read_at(fd, elf->e_phoff + i * sizeof(p), &p, sizeof(p)))
+			return false;
+		*at = p.p_offset;
+		if (p.p_type == PT_DYNAMIC)
+			return true;
+	}
+	return false;
+}
+
+/* The folders of DT_RUNPATH, or else of DT_RPATH; false: there are none. */
+static bool run_path(int fd, char *text, size_t size)
+{
+	uint64_t at, strings = 0, run = 0, r = 0;
+	Elf64_Ehdr elf;
+	Elf64_Dyn d;
+	ssize_t n;
+
+	if (!read_at(fd, 0, &elf, sizeof(elf)) || memcmp(elf.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    elf.e_ident[EI_CLASS] != ELFCLASS64 || !find_dynamic(fd, &elf, &at))
+		return false;
+	for (unsigned int i = 0; i < MAX_DYNAMIC; i++, at += sizeof(d)) {
+		if (!read_at(fd, at, &d, sizeof(d)) || d.d_tag == DT_NULL)
+			break;
+		if (d.d_tag == DT_STRTAB)
+			strings = file_offset(fd, &elf, d.d_un.d_ptr);
+		else if (d.d_tag == DT_RUNPATH)
+			run = d.d_un.d_val;
+		else if (d.d_tag == DT_RPATH)
+			r = d.d_un.d_val;
+	}
+	if (!strings || !(run || r))
+		return false;
+	n = syscall(SYS_pread64, fd, text, size - 1, strings + (run ? run : r));
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+/* The folder that the program stands in, whatever links lead to it. */
+static void origin_of(int fd, char *folder, size_t size)
+{
+	char link[32], *end;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = syscall(SYS_readlinkat, AT_FDCWD, link, folder, size - 1);
+	folder[n > 0 ? n : 0] = '\0';
+	end = strrchr(folder, '/');
+	if (end)
+		*end = '\0';
+}
+
+static bool has_verbs(const char *folder, size_t length, const char *origin)
+{
+	char path[2 * PATH_MAX];
+	size_t skip = 0;
+
+	if (!strncmp(folder, ORIGIN, strlen(ORIGIN)))
+		skip = strlen(ORIGIN);
+	else if (!strncmp(folder, ORIGIN_ALSO, strlen(ORIGIN_ALSO)))
+		skip = strlen(ORIGIN_ALSO);
+	if (!length || skip > length)
+		return false;
+	snprintf(path, sizeof(path), "%s%.*s/libibverbs.so.1", skip ? origin : "", (int)(length - skip),
+		 folder + skip);
+	return !syscall(SYS_faccessat, AT_FDCWD, path, R_OK);
+}
+
+PRELOAD_API bool hcasim_brings_verbs(const char *path)
+{
+	char folders[PATH_MAX], origin[PATH_MAX];
+	int saved = errno, fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	bool found = false;
+
+	if (fd >= 0 && run_path(fd, folders, sizeof(folders))) {
+		origin_of(fd, origin, sizeof(origin));
+		for (const char *at = folders, *end; !found; at = end + 1) {
+			end = strchrnul(at, ':');
+			found = has_verbs(at, (size_t)(end - at), origin);
+			if (!*end)
+				break;
+		}
+	}
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	errno = saved;
+	return found;
+}
