@@ -208,6 +208,7 @@ struct hcasim_srq {
 	uint32_t srqn, stride, max_wr, max_sge;
 	uint32_t pi; /* free-running */
 	uint32_t used, fresh, num_free;
+	uint32_t num_slots; /* WQEs that `wr_id` and `free_tag` have room for: the largest max_wr so far */
 	struct hcasim_buf slot_buf;
 	uint64_t *wr_id;
 	uint16_t *free_tag;

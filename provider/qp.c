@@ -19,7 +19,7 @@ static int check_send_ops(const struct hcasim_context *ctx, uint8_t qp_type, uin
 
 		if (!(ops & rule->send_ops_flag))
 			continue;
-		if (!hcasim_op_is_built(op) || !(rule->qp_types & HCASIM_QPT_BIT(qp_type)))
+		if (!(rule->qp_types & HCASIM_QPT_BIT(qp_type)))
 			return EOPNOTSUPP;
 		ops &= ~rule->send_ops_flag;
 	}

@@ -2,6 +2,7 @@
 /* Shared receive queues. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "hcasim.h"
@@ -43,16 +44,29 @@ static int check_attr(const struct hcasim_context *ctx, const struct ibv_srq_ini
 	return 0;
 }
 
-static int alloc_slots(struct hcasim_srq *srq)
+/* Room for `count` WQEs, more than there was: a resize keeps what is posted. */
+static int alloc_slots(struct hcasim_srq *srq, uint32_t count)
 {
 	const size_t each = sizeof(*srq->wr_id) + sizeof(*srq->free_tag);
+	struct hcasim_buf buf = {};
+	uint16_t *free_tag;
 	int err;
 
-	err = hcasim_buf_alloc(&srq->slot_buf, srq->pd, HCASIM_MAX_SRQ_WR * each, HCASIM_RESOURCE_SRQ_SLOTS);
+	if (count <= srq->num_slots)
+		return 0;
+	err = hcasim_buf_alloc(&buf, srq->pd, count * each, HCASIM_RESOURCE_SRQ_SLOTS);
 	if (err)
 		return err;
-	srq->wr_id = srq->slot_buf.ptr;
-	srq->free_tag = (uint16_t *)(srq->wr_id + HCASIM_MAX_SRQ_WR);
+	free_tag = (uint16_t *)((uint64_t *)buf.ptr + count);
+	if (srq->num_slots) {
+		memcpy(buf.ptr, srq->wr_id, srq->num_slots * sizeof(*srq->wr_id));
+		memcpy(free_tag, srq->free_tag, srq->num_slots * sizeof(*srq->free_tag));
+		hcasim_buf_free(&srq->slot_buf, srq->pd);
+	}
+	srq->slot_buf = buf;
+	srq->num_slots = count;
+	srq->wr_id = buf.ptr;
+	srq->free_tag = free_tag;
 	return 0;
 }
 
@@ -115,7 +129,7 @@ static struct hcasim_srq *create(struct hcasim_context *ctx, struct ibv_srq_init
 	srq->stride =
 		roundup_pow_of_two(sizeof(struct hcasim_rqe) + (attr->attr.max_sge ? attr->attr.max_sge : 1) *
 								       sizeof(struct hcasim_seg_data));
-	err = alloc_slots(srq);
+	err = alloc_slots(srq, attr->attr.max_wr);
 	if (err)
 		goto err_out;
 	pthread_spin_init(&srq->lock, PTHREAD_PROCESS_PRIVATE);
@@ -169,8 +183,10 @@ int hcasim_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int attr
 	if (!(attr_mask & IBV_SRQ_MAX_WR))
 		return hcasim_error(ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd)));
 	lock(srq);
-	err = attr->max_wr < srq->used ? EINVAL
-				       : ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
+	err = attr->max_wr < srq->used || attr->max_wr > HCASIM_MAX_SRQ_WR ? EINVAL
+									   : alloc_slots(srq, attr->max_wr);
+	if (!err)
+		err = ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
 	if (!err)
 		srq->max_wr = attr->max_wr;
 	unlock(srq);

@@ -12,38 +12,9 @@
 #define UNITS_PER_BB  (HCASIM_WQEBB_SIZE / HCASIM_SEG_UNIT)
 #define UNITS(layout) (sizeof(layout) / HCASIM_SEG_UNIT)
 
-enum {
-	SEG_REMOTE = 1 << 0,
-	SEG_ATOMIC = 1 << 1,
-	SEG_TSO = 1 << 2,
-	SEG_BIND = 1 << 3,
-	SEG_FLUSH = 1 << 4,
-	SEG_VALUE = 1 << 5,
-};
-
-/* Segments between destination and data. An operation without a row is not built. */
-static const struct op_segs {
-	bool built;
-	uint8_t segs;
-} op_segs[HCASIM_WR_NUM] = {
-	[HCASIM_WR_SEND] = {true, 0},
-	[HCASIM_WR_SEND_WITH_IMM] = {true, 0},
-	[HCASIM_WR_SEND_WITH_INV] = {true, 0},
-	[HCASIM_WR_RDMA_WRITE] = {true, SEG_REMOTE},
-	[HCASIM_WR_RDMA_WRITE_WITH_IMM] = {true, SEG_REMOTE},
-	[HCASIM_WR_RDMA_READ] = {true, SEG_REMOTE},
-	[HCASIM_WR_ATOMIC_CMP_AND_SWP] = {true, SEG_REMOTE | SEG_ATOMIC},
-	[HCASIM_WR_ATOMIC_FETCH_AND_ADD] = {true, SEG_REMOTE | SEG_ATOMIC},
-	[HCASIM_WR_BIND_MW] = {true, SEG_BIND},
-	[HCASIM_WR_LOCAL_INV] = {true, 0},
-	[HCASIM_WR_FLUSH] = {true, SEG_REMOTE | SEG_FLUSH},
-	[HCASIM_WR_ATOMIC_WRITE] = {true, SEG_REMOTE | SEG_VALUE},
-	[HCASIM_WR_TSO] = {true, SEG_TSO},
-};
-
-bool hcasim_op_is_built(enum hcasim_wr_op op)
+static inline bool has_seg(const struct hcasim_wr_rule *rule, enum hcasim_wqe_seg seg)
 {
-	return op_segs[op].built;
+	return rule->wqe_segs & HCASIM_WQE_SEG_BIT(seg);
 }
 
 static inline uint32_t bbs(uint32_t units)
@@ -153,15 +124,15 @@ static void write_bind(struct hcasim_seg_bind *seg, const struct hcasim_wr_args 
 }
 
 /* What can be told from the arguments alone; the device judges the rest. */
-static bool args_ok(uint8_t segs, const struct hcasim_wr_args *args)
+static bool args_ok(const struct hcasim_wr_rule *rule, const struct hcasim_wr_args *args)
 {
 	const unsigned int types = IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT;
 
-	if (segs & SEG_BIND)
+	if (has_seg(rule, HCASIM_WQE_SEG_BIND))
 		return args->mw && args->bind && (args->bind->mr || !args->bind->length);
-	if (segs & SEG_FLUSH)
+	if (has_seg(rule, HCASIM_WQE_SEG_FLUSH))
 		return args->flush_type && !(args->flush_type & ~types) && args->flush_level <= IBV_FLUSH_MR;
-	return !(segs & SEG_VALUE) || args->atomic_wr;
+	return !(rule->wqe_value) || args->atomic_wr;
 }
 
 /* The value of an ATOMIC WRITE stands in an inline segment of its own. */
@@ -177,44 +148,47 @@ static void write_value(struct value_seg *seg, const struct hcasim_wr_args *args
 	memcpy(seg->value, args->atomic_wr, sizeof(seg->value));
 }
 
-static uint32_t seg_units(uint8_t segs, const struct hcasim_wr_args *args)
+static uint32_t seg_units(const struct hcasim_wr_rule *rule, const struct hcasim_wr_args *args)
 {
-	return (segs & SEG_REMOTE ? UNITS(struct hcasim_seg_remote) : 0) +
-	       (segs & SEG_ATOMIC ? UNITS(struct hcasim_seg_atomic) : 0) +
-	       (segs & SEG_BIND ? UNITS(struct hcasim_seg_bind) : 0) +
-	       (segs & SEG_FLUSH ? UNITS(struct hcasim_seg_flush) : 0) +
-	       (segs & SEG_VALUE ? UNITS(struct value_seg) : 0) + (segs & SEG_TSO ? tso_units(args) : 0);
+	return (has_seg(rule, HCASIM_WQE_SEG_REMOTE) ? UNITS(struct hcasim_seg_remote) : 0) +
+	       (has_seg(rule, HCASIM_WQE_SEG_ATOMIC) ? UNITS(struct hcasim_seg_atomic) : 0) +
+	       (has_seg(rule, HCASIM_WQE_SEG_BIND) ? UNITS(struct hcasim_seg_bind) : 0) +
+	       (has_seg(rule, HCASIM_WQE_SEG_FLUSH) ? UNITS(struct hcasim_seg_flush) : 0) +
+	       (rule->wqe_value ? UNITS(struct value_seg) : 0) +
+	       (has_seg(rule, HCASIM_WQE_SEG_TSO) ? tso_units(args) : 0);
 }
 
-static void write_segs(struct hcasim_sq *sq, uint32_t unit, uint8_t segs, const struct hcasim_wr_args *args)
+static void write_segs(struct hcasim_sq *sq, uint32_t unit, const struct hcasim_wr_rule *rule,
+		       const struct hcasim_wr_args *args)
 {
-	if (segs & SEG_REMOTE) {
+	if (has_seg(rule, HCASIM_WQE_SEG_REMOTE)) {
 		struct hcasim_seg_remote *seg = unit_at(sq, unit);
 
 		*seg = (struct hcasim_seg_remote){.addr = htole64(args->remote_addr),
 						  .rkey = htole32(args->rkey)};
 		unit += UNITS(*seg);
 	}
-	if (segs & SEG_ATOMIC) {
+	if (has_seg(rule, HCASIM_WQE_SEG_ATOMIC)) {
 		struct hcasim_seg_atomic *seg = unit_at(sq, unit);
 
 		seg->swap_add = htole64(args->swap_add);
 		seg->compare = htole64(args->compare);
 	}
-	if (segs & SEG_BIND) /* ctrl and it fill one basic block, so the segment does not wrap */
+	if (has_seg(rule,
+		    HCASIM_WQE_SEG_BIND)) /* ctrl and it fill one basic block, so the segment does not wrap */
 		write_bind(unit_at(sq, unit), args);
-	if (segs & SEG_FLUSH) {
+	if (has_seg(rule, HCASIM_WQE_SEG_FLUSH)) {
 		struct hcasim_seg_flush *seg = unit_at(sq, unit);
 
 		*seg = (struct hcasim_seg_flush){.length = htole64(args->flush_len),
 						 .type = args->flush_type,
 						 .level = args->flush_level};
 	}
-	if (segs & SEG_VALUE) {
+	if (rule->wqe_value) {
 		write_value(unit_at(sq, unit), args);
 		sq->wqe.flags |= HCASIM_WQE_CTRL_INLINE_MASK;
 	}
-	if (segs & SEG_TSO) {
+	if (has_seg(rule, HCASIM_WQE_SEG_TSO)) {
 		struct hcasim_seg_tso *seg = unit_at(sq, unit);
 
 		*seg = (struct hcasim_seg_tso){.mss = htole16(args->mss),
@@ -237,18 +211,16 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 		     const struct hcasim_wr_args *args)
 {
 	const struct hcasim_wr_rule *rule = &hcasim_wr_rules[op];
-	uint8_t segs = op_segs[op].segs;
 	struct hcasim_sq *sq = &qp->sq;
 	struct hcasim_wqe *wqe = &sq->wqe;
 	struct hcasim_sq_slot *slot;
 	uint32_t dest;
 	int err;
 
-	if (!op_segs[op].built)
-		return EOPNOTSUPP;
-	if (!args_ok(segs, args))
+	if (!args_ok(rule, args))
 		return EINVAL;
-	if (segs & SEG_TSO && (!args->mss || !args->tso_hdr_size || args->tso_hdr_size > sq->max_tso_hdr))
+	if (has_seg(rule, HCASIM_WQE_SEG_TSO) &&
+	    (!args->mss || !args->tso_hdr_size || args->tso_hdr_size > sq->max_tso_hdr))
 		return EINVAL;
 	if (sq->next_wr - atomic_load_explicit(&sq->ci_wr, memory_order_acquire) >= sq->max_wr)
 		return ENOMEM;
@@ -258,14 +230,14 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 
 	dest = dest_units(rule, qp->vqp.qp.qp_type);
 	wqe->units = 0;
-	err = grow(sq, UNITS(struct hcasim_wqe_ctrl) + dest + seg_units(segs, args));
+	err = grow(sq, UNITS(struct hcasim_wqe_ctrl) + dest + seg_units(rule, args));
 	if (err)
 		return err;
 
 	wqe->ctrl = unit_at(sq, 0);
 	wqe->ctrl->imm = args->imm;
 	wqe->ctrl->inv_rkey = htole32(args->inv_rkey);
-	write_segs(sq, UNITS(struct hcasim_wqe_ctrl) + dest, segs, args);
+	write_segs(sq, UNITS(struct hcasim_wqe_ctrl) + dest, rule, args);
 	slot = &sq->slots[sq->next_bb & (sq->num_bb - 1)];
 	slot->wr_id = wr_id;
 	slot->wr = sq->next_wr;

@@ -55,8 +55,6 @@ static inline void hcasim_sq_unlock(struct hcasim_sq *sq)
 		pthread_mutex_unlock(&sq->lock);
 }
 
-/* Whether this provider has segments for the operation. */
-bool hcasim_op_is_built(enum hcasim_wr_op op);
 
 void hcasim_sq_open(struct hcasim_sq *sq);
 void hcasim_sq_publish(struct hcasim_qp *qp);

@@ -323,9 +323,7 @@ def cqe_write(ns):
 def host_faults(regions, tables, tlps, wqes, seen=()):
     faults = []
     piece = Piece([], tlps, wqes, [])
-    judge = hostlink.HostJudge(
-        piece, lambda f, o, q: tables.flag(f).in_scope(tables.operation(o), q), faults.append
-    )
+    judge = hostlink.HostJudge(piece, tables, faults.append)
     judge.judge("a", QP, regions, list(seen))
     return faults
 

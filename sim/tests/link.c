@@ -94,7 +94,7 @@ struct ibv_qp *link_create_qp(struct link *l, int end, struct ibv_cq *cq, struct
 		.qp_type = IBV_QPT_RC,
 		.send_cq = cq,
 		.recv_cq = cq,
-		.cap = {LINK_SQ_DEPTH, 1, 1, 1, INLINE},
+		.cap = {LINK_SQ_DEPTH, 1, LINK_SGES, 1, INLINE},
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
 		.pd = pd ? pd : l->pd[end],
 		.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_READ,

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define LINK_SQ_DEPTH 256u
+#define LINK_SGES     3u
 
 /* Two ends, on two adapters if there are two, each with one zeroed, registered buffer. */
 struct link {
@@ -25,7 +26,7 @@ void die(const char *what) __attribute__((noreturn));
 void link_open(struct link *l, size_t size);
 void link_close(struct link *l);
 
-/* One end's queue pair with room for LINK_SQ_DEPTH work requests; `cq` is its send and receive CQ. With
+/* One end's queue pair with room for LINK_SQ_DEPTH work requests of LINK_SGES SGEs; `cq` is its send and receive CQ. With
  * `pd`, the queue pair is in that (parent) domain instead of the link's own. */
 struct ibv_qp *link_create_qp(struct link *l, int end, struct ibv_cq *cq, struct ibv_pd *pd);
 /* The way from one end to the other. */

@@ -18,6 +18,7 @@ def outputs(spec):
         "include/hcasim_verbs.h": emit_verbs.verbs_header(spec),
         "include/hcasim_wire.h": emit_wire.wire_header(spec),
         "include/hcasim_wr.h": emit_wr.wr_header(spec),
+        "include/hcasim_ops.h": emit_wr.ops_header(spec),
         "sv/hcasim_pkg.sv": emit_sv.package(spec),
         "python/hcasim_spec/__init__.py": emit_py.module(spec),
         "python/hcasim_spec/codec.py": emit_py.codec(),

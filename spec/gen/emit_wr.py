@@ -11,6 +11,7 @@ enum hcasim_wr_data {
 };
 
 #define HCASIM_QPT_BIT(qpt) (1U << (qpt))
+#define HCASIM_WQE_SEG_BIT(seg) (1U << (seg))
 
 /* One row of the tables of ibv_wr_post(3) and ibv_post_send(3). Masks of QP types: HCASIM_QPT_BIT. */
 struct hcasim_wr_rule {
@@ -33,6 +34,8 @@ struct hcasim_wr_rule {
 	int recv_wc_opcode;        /* enum ibv_wc_opcode at the peer, or -1: consumes no receive */
 	uint32_t recv_wc_flags;    /* enum ibv_wc_flags at the peer */
 	uint8_t wqe_op;            /* opcode of the native WQE */
+	uint8_t wqe_segs;          /* HCASIM_WQE_SEG_BIT: the segments between destination and data */
+	uint8_t wqe_value;         /* its data is a value in the request (ATOMIC_WRITE), not a data setter's */
 };
 
 """
@@ -54,7 +57,12 @@ def _where(requests, operation, flag):
     return _qp_mask([qpt for qpt in operation["wr"] if flag in requests.flags_of(operation, qpt, "wr")])
 
 
-def _rule(requests, operation):
+def _segments(wqe_format):
+    names = [segment.removeprefix("seg_").upper() for segment in wqe_format["segments"]]
+    return " | ".join(f"HCASIM_WQE_SEG_BIT(HCASIM_WQE_SEG_{name})" for name in names) or "0"
+
+
+def _rule(requests, operation, wqe_format):
     def setter(name):
         return _qp_mask([qpt for qpt in operation["wr"] if requests.qp_setter(operation, qpt) == name])
 
@@ -80,6 +88,8 @@ def _rule(requests, operation):
         "recv_wc_opcode": f"HCASIM_IBV_WC_{recv['opcode']}" if recv else "-1",
         "recv_wc_flags": " | ".join(recv_flags) or "0",
         "wqe_op": f"HCASIM_WQE_OP_{operation['wqe_op']}",
+        "wqe_segs": _segments(wqe_format),
+        "wqe_value": int(operation["data"] == "none" and wqe_format["data"] == "inline"),
     }
     body = "".join(f"\t\t.{name} = {value},\n" for name, value in members.items())
     return f"\t/* {operation['clause']} */\n\t{{\n{body}\t}},\n"
@@ -114,6 +124,37 @@ def wr_header(spec):
     body += "".join(f"\tHCASIM_WR_{name},\n" for name in requests.operations) + "\tHCASIM_WR_NUM\n};\n\n"
     body += _TYPES
     body += "static const struct hcasim_wr_rule hcasim_wr_rules[HCASIM_WR_NUM] = {\n"
-    body += "".join(_rule(requests, operation) for operation in requests.operations.values()) + "};\n\n"
+    body += "".join(
+        _rule(requests, operation, spec.device.wqe_formats[operation["wqe_op"]])
+        for operation in requests.operations.values()
+    )
+    body += "};\n\n"
     body += _lookup()
     return ctext.header("HCASIM_WR_H", "Rules of work requests.", ["stddef.h", "stdint.h"], body)
+
+
+_OPS = """\
+/* What an opcode of a native WQE is to the send engine. */
+struct hcasim_wqe_op_info {
+	uint32_t qp_types; /* HCASIM_QPT_BIT: on these it is carried out */
+	uint8_t msg;       /* HCASIM_MSG_*: how it goes over the wire; HCASIM_NUM_MSG: it does not */
+};
+
+"""
+
+
+def ops_header(spec):
+    """hcasim_ops.h: for the device, which needs the tables of the pages and those of the wire at once."""
+    of_op = {operation["wqe_op"]: operation for operation in spec.wr.operations.values()}
+    body = '#include "hcasim_wire.h"\n#include "hcasim_wr.h"\n\n' + _OPS
+    body += "/* NULL if the opcode is not defined. */\n"
+    body += "static inline const struct hcasim_wqe_op_info *hcasim_wqe_op_info(uint8_t op)\n{\n"
+    body += "\tstatic const struct hcasim_wqe_op_info table[] = {\n"
+    for op in spec.device.wqe_formats:
+        operation = of_op.get(op)
+        types = dict.fromkeys(operation["wr"] + operation["post"]) if operation else spec.wr.qp_types
+        message = operation and operation.get("message")
+        sent = f"HCASIM_MSG_{message}" if message else "HCASIM_NUM_MSG"
+        body += f"\t\t[HCASIM_WQE_OP_{op}] = {{{_qp_mask(types)}, {sent}}},\n"
+    body += "\t};\n\n\treturn op < sizeof(table) / sizeof(table[0]) ? &table[op] : NULL;\n}\n"
+    return ctext.header("HCASIM_OPS_H", "Operations of the send engine.", ["stddef.h", "stdint.h"], body)

@@ -30,6 +30,7 @@ class Operation:
     effect_clause: str
     post_clause: str
     errata: tuple
+    wqe_op: str  # of the model's own device, whose host link may be watched
 
     @property
     def short(self):
@@ -113,6 +114,7 @@ class Tables:
             effect_clause=effect_clause,
             post_clause=post_clause,
             errata=tuple(row.get("errata", ())),
+            wqe_op=row["wqe_op"],
         )
 
     def _flag(self, row, all_ops):

@@ -6,13 +6,6 @@ from hcasim_conform.taps.wire import ATOMICS, INLINE, SIGNALED, SOLICITED, FENCE
 
 # spec/device.yaml: where in a user access page the QP number stands of db_sq and of both BlueFlame buffers
 UAR_PAGE, QPN_AT = 0x1000, {0x000: 0, 0x800: 4, 0x900: 4}
-WQE_OPS = {  # operation of the tables -> wqe_op of spec/device.yaml
-    "SEND_WITH_IMM": "SEND_IMM",
-    "SEND_WITH_INV": "SEND_INV",
-    "RDMA_WRITE_WITH_IMM": "RDMA_WRITE_IMM",
-    "ATOMIC_CMP_AND_SWP": "ATOMIC_CS",
-    "ATOMIC_FETCH_AND_ADD": "ATOMIC_FA",
-}
 RETURNS = ("RDMA_READ",) + ATOMICS
 
 
@@ -36,9 +29,9 @@ def _meet(one, other):
 
 
 class HostJudge:
-    def __init__(self, piece, in_scope, complain):
+    def __init__(self, piece, tables, complain):
         self.piece = piece
-        self.in_scope = in_scope
+        self.tables = tables
         self.complain = complain
 
     def region_counts(self, dev, qp, regions):
@@ -60,11 +53,12 @@ class HostJudge:
             self._request(wr, wqe, regions[0]["type"])
 
     def _request(self, wr, wqe, qpt):
-        op = WQE_OPS.get(wr["op"], wr["op"])
+        row = self.tables.operation(wr["op"])
+        op = row.wqe_op
         if wqe["op"] != op:
             self.complain(f"host link: the adapter read {wqe['op']}, posted was {op}")
         for name, bit in (("solicited", SOLICITED), ("fence", FENCE)):
-            if self.in_scope(name.upper(), wr["op"], qpt) and (name in wqe["flags"]) != bool(
+            if self.tables.flag(name.upper()).in_scope(row, qpt) and (name in wqe["flags"]) != bool(
                 wr["flags"] & bit
             ):
                 self.complain(f"host link: {op}: flag {name} is {name in wqe['flags']} in the work request")

@@ -153,7 +153,7 @@ class Tap:
         """Requests that are taken: each in its place on both links."""
         pairs = wire.by_pair(result.posts)
         judge = wire.WireJudge(self.mtu, self._in_scope, faults.append)
-        link = hostlink.HostJudge(piece, self._in_scope, faults.append)
+        link = hostlink.HostJudge(piece, self.tables, faults.append)
         address = {end["dev"]: wire_address(end["gid"]) for end in result.ends}
         known = set()
         for (dev, qp, to), regions in pairs.items():

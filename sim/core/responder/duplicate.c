@@ -33,11 +33,6 @@ static void duplicate_read(struct hca *hca, struct qp *qp, const struct pkt_info
 	if (info->dmalen && rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
 				       HCASIM_ACCESS_REMOTE_READ, NULL))
 		return;
-	if (!key_present(hca, info->rkey, info->va, info->dmalen, false)) {
-		page_fault_remote(hca, qp, info->psn, info->rkey, info->va, info->dmalen, false);
-		resp_nak(hca, qp, info->psn, HCASIM_AETH_KIND_RNR, qp->a.min_rnr_timer);
-		return;
-	}
 	r = duplicate_response(hca, qp, info);
 	if (!r)
 		return;

@@ -2,22 +2,35 @@
 /* core_test [SUITE]: every suite, or one. */
 #include <stdio.h>
 
-#include "bed.h"
+#include "fixture.h"
 
 static const struct {
 	const char *name;
 	const struct test *tests;
 } suites[] = {
-	{"rc", rc_tests},          {"faults", fault_tests},
-	{"errors", error_tests},   {"datagrams", datagram_tests},
-	{"cqs", cq_tests},         {"doorbells", doorbell_tests},
-	{"states", state_tests},   {"fuzz", fuzz_tests},
-	{"srqs", srq_tests},       {"keys", keys_tests},
-	{"numbers", number_tests}, {"packets", packet_tests},
-	{"windows", window_tests}, {"flush", flush_tests},
-	{"raws", raw_tests},       {"xrc_windows", xrc_window_tests},
-	{"paging", paging_tests},  {"device_memory", device_memory_tests},
-	{"tables", table_tests},   {"rss", rss_tests},
+	{"rc", rc_tests},
+	{"faults", fault_tests},
+	{"errors", error_tests},
+	{"datagrams", datagram_tests},
+	{"cqs", cq_tests},
+	{"doorbells", doorbell_tests},
+	{"states", state_tests},
+	{"fuzz", fuzz_tests},
+	{"srqs", srq_tests},
+	{"keys", keys_tests},
+	{"numbers", number_tests},
+	{"packets", packet_tests},
+	{"windows", window_tests},
+	{"flush", flush_tests},
+	{"raws", raw_tests},
+	{"xrc_windows", xrc_window_tests},
+	{"paging", paging_tests},
+	{"pages", pages_tests},
+	{"device_memory", device_memory_tests},
+	{"hints", hint_tests},
+	{"tables", table_tests},
+	{"lockstep", lockstep_tests},
+	{"rss", rss_tests},
 };
 
 static bool add(const char *name, const struct test *t)

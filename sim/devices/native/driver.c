@@ -221,7 +221,7 @@ static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t
 	mr->attr = (struct hca_mr_attr){
 		.pdn = native_pdn(base->pd),
 		.access = access,
-		.pasid = base->pd->ctx->pasid,
+		.pasid = base->pasid,
 		.va = start,
 		.iova = iova,
 		.length = length,
@@ -241,6 +241,7 @@ static int rereg_mr(struct drv_mr *base, uint32_t flags, uint64_t start, uint64_
 	int ret;
 
 	if (flags & 1) { /* IB_MR_REREG_TRANS */
+		attr.pasid = base->pasid;
 		attr.va = start;
 		attr.length = length;
 		attr.iova = iova;
@@ -380,5 +381,5 @@ const struct drv_ops native_drv_ops = {
 	.destroy_flow = native_destroy_flow,
 	.attach_mcast = native_attach_mcast,
 	.detach_mcast = native_detach_mcast,
-	.flush_remains = native_flush_remains,
+	.flush_orphan = native_flush_orphan,
 };

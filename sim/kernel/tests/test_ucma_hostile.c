@@ -2,7 +2,7 @@
 /* The connection manager: bytes that no library sends, addresses that nobody has, datagrams of strangers. */
 #include <rdma/ib_user_sa.h>
 
-#include "cm_rig.h"
+#include "cm_fixture.h"
 
 #define NUM_COMMANDS (UCMA_WRITE_CM_EVENT + 1)
 
@@ -108,9 +108,10 @@ static void strangers(void)
 	CHECK_ERR(cm_destroy_id(&a, id), -ENOENT);
 	CHECK_ERR(cm_listen(&a, id, 0), -ENOENT);
 	CHECK_ERR(cm_listen(&a, UINT32_MAX, 0), -ENOENT);
-	CHECK_ERR(cm_create(&b, RDMA_PS_TCP, &again), 0); /* the number is used again */
-	CHECK(again == id);
-	CHECK_ERR(cm_listen(&a, id, 0), -EINVAL);
+	CHECK_ERR(cm_create(&b, RDMA_PS_TCP, &again), 0); /* the number is not used again at once */
+	CHECK(again != id);
+	CHECK_ERR(cm_listen(&a, id, 0), -ENOENT);
+	CHECK_ERR(cm_listen(&a, again, 0), -EINVAL);
 	CHECK_ERR(cm_create(&a, 0x1234, &id), -EINVAL);
 	/* A request that nobody has read has a number that nobody knows. */
 	cm_close(&b);

@@ -4,9 +4,8 @@
  * would lose it: what leads to the machine is put back. One that is given the rest without LD_PRELOAD leaves it:
  * `env -u LD_PRELOAD` is how to. One that is linked to another rdma-core than that of `hcasim run` gets its own.
  *
- * May run in a child of vfork(): only system calls, and memory of the stack.
+ * May run in a child of vfork(): system calls, and nothing that allocates or takes locks.
  */
-#include <alloca.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <paths.h>
@@ -15,13 +14,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload.h"
-#include "preload/obstacle.h"
-#include "preload/verbs.h"
+#include "process/preload/preload.h"
+#include "process/preload/obstacle.h"
+#include "process/preload/verbs.h"
 
 #define RUNTIME   "HCASIM_RUNTIME="
 #define PRELOAD   "LD_PRELOAD="
@@ -29,8 +29,8 @@
 #define VERBS     "HCASIM_VERBS=" /* the folder that `hcasim run` put at the head of LD_LIBRARY_PATH */
 
 /* What `hcasim run` set, as this program was given it; LD_PRELOAD up to our library. */
-static const char *const names[] = {RUNTIME,          PRELOAD,        LIBRARIES,       VERBS,
-				    "RDMAV_DRIVERS=", "IBV_DRIVERS=", "VALGRIND_OPTS="};
+static const char *const names[] = {RUNTIME,          PRELOAD,        LIBRARIES,        VERBS,
+				    "RDMAV_DRIVERS=", "IBV_DRIVERS=", "VALGRIND_OPTS=", "ASAN_OPTIONS="};
 #define NUM_NAMES (sizeof(names) / sizeof(names[0]))
 static char *kept[NUM_NAMES];
 
@@ -86,13 +86,30 @@ static size_t length(char *const *list)
 	return n;
 }
 
-/* Room for what amend() makes. */
-static size_t amended_size(char *const *envp)
-{
-	const char *preload = find(envp, PRELOAD);
+/* Memory until an exec failed: a child of vfork() has no heap of its own, and its stack may be small. */
+struct room {
+	void *at;
+	size_t len;
+};
 
-	return (length(envp) + NUM_NAMES + 1) * sizeof(char *) + (preload ? strlen(preload) : 0) +
-	       (kept[1] ? strlen(kept[1]) : 0) + 2;
+static void *take(struct room *room, size_t len)
+{
+	room->len = len;
+	room->at = (void *)syscall(SYS_mmap, NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				   -1, 0);
+	if (room->at == MAP_FAILED)
+		room->at = NULL;
+	return room->at;
+}
+
+static void give_back(const struct room *room, unsigned int num)
+{
+	int saved = errno;
+
+	for (unsigned int i = 0; i < num; i++)
+		if (room[i].at)
+			syscall(SYS_munmap, room[i].at, room[i].len);
+	errno = saved;
 }
 
 /* Another list of libraries to preload: ours come first. */
@@ -102,22 +119,26 @@ static char *joined(char *text, const char *theirs)
 	return text;
 }
 
-static char *const *amend(char *const *envp, void *room)
+/* The environment to execute with: `envp`, or what is made of it in `room`. */
+static char *const *amend(char *const *envp, struct room *room)
 {
-	char *preload = find(envp, PRELOAD), **out = room;
-	const size_t n = length(envp);
+	char *preload = find(envp, PRELOAD), **list, **out;
+	const size_t n = length(envp), pointers = (n + NUM_NAMES + 1) * sizeof(char *);
 	bool wiped = !find(envp, RUNTIME);
-	char *text = (char *)(out + n + NUM_NAMES + 1);
 
+	room->at = NULL;
 	if (!kept[1] || (!wiped && (!preload || strstr(preload, own_name()))))
 		return envp;
+	out = list = take(room, pointers + strlen(kept[1]) + (preload ? strlen(preload) : 0) + 2);
+	if (!list)
+		return envp;
 	for (size_t i = 0; i < n; i++)
-		*out++ = envp[i] == preload ? joined(text, preload) : envp[i];
+		*out++ = envp[i] == preload ? joined((char *)list + pointers, preload) : envp[i];
 	for (unsigned int i = 0; i < NUM_NAMES && wiped; i++)
 		if (kept[i] && !find(envp, names[i]))
 			*out++ = kept[i];
 	*out = NULL;
-	return room;
+	return list;
 }
 
 /* The user's own folders of LD_LIBRARY_PATH, behind ours; NULL: ours does not stand there. */
@@ -136,22 +157,20 @@ static const char *behind_ours(char *const *envp)
 	return all[n] == ':' ? all + n + 1 : !all[n] ? all + n : NULL;
 }
 
-/* Room for what own_verbs() makes. */
-static size_t own_verbs_size(char *const *envp)
-{
-	const char *all = find(envp, LIBRARIES);
-
-	return (length(envp) + 1) * sizeof(char *) + (all ? strlen(all) + 1 : 0);
-}
-
 /* Without our libraries, if the program has others. */
-static char *const *own_verbs(char *const *envp, void *room, const char *program)
+static char *const *own_verbs(char *const *envp, struct room *room, const char *program)
 {
 	const char *rest = behind_ours(envp), *all = find(envp, LIBRARIES);
-	char **out = room, *text = (char *)(out + length(envp) + 1);
+	const size_t pointers = (length(envp) + 1) * sizeof(char *);
+	char **list, **out, *text;
 
+	room->at = NULL;
 	if (!rest || !hcasim_brings_verbs(program))
 		return envp;
+	out = list = take(room, pointers + strlen(all) + 1);
+	if (!list)
+		return envp;
+	text = (char *)list + pointers;
 	sprintf(text, LIBRARIES "%s", rest);
 	for (; *envp; envp++) {
 		if (*envp != all)
@@ -160,15 +179,14 @@ static char *const *own_verbs(char *const *envp, void *room, const char *program
 			*out++ = text;
 	}
 	*out = NULL;
-	return room;
+	return list;
 }
 
-/* The environment to execute `program` with, in the caller's frame. */
-#define AMEND(amended, envp, program)                                                                        \
-	void *room_ = alloca(amended_size(envp));                                                            \
-	char *const *whole_ = amend(envp, room_);                                                            \
-	void *own_room_ = alloca(own_verbs_size(whole_));                                                    \
-	char *const *amended = own_verbs(whole_, own_room_, program)
+/* The environment to execute `program` with. */
+static char *const *amended(char *const *envp, const char *program, struct room room[2])
+{
+	return own_verbs(amend(envp, &room[0]), &room[1], program);
+}
 
 /* ---- What will not see the machine --------------------------------------------------------------- */
 
@@ -223,10 +241,13 @@ static const char *find_program(const char *file, char path[PATH_MAX])
 
 PRELOAD_API int execve(const char *path, char *const argv[], char *const envp[])
 {
-	AMEND(amended, envp, path);
+	struct room room[2];
+	int ret;
 
 	tell(path, envp);
-	return (int)syscall(SYS_execve, path, argv, amended);
+	ret = (int)syscall(SYS_execve, path, argv, amended(envp, path, room));
+	give_back(room, 2);
+	return ret;
 }
 
 PRELOAD_API int execv(const char *path, char *const argv[])
@@ -238,10 +259,13 @@ PRELOAD_API int execvpe(const char *file, char *const argv[], char *const envp[]
 {
 	char path[PATH_MAX];
 	const char *program = find_program(file, path);
-	AMEND(amended, envp, program);
+	struct room room[2];
+	int ret;
 
 	tell(program, envp);
-	return next_execvpe()(file, argv, amended);
+	ret = next_execvpe()(file, argv, amended(envp, program, room));
+	give_back(room, 2);
+	return ret;
 }
 
 PRELOAD_API int execvp(const char *file, char *const argv[])
@@ -251,88 +275,78 @@ PRELOAD_API int execvp(const char *file, char *const argv[])
 
 PRELOAD_API int fexecve(int fd, char *const argv[], char *const envp[])
 {
+	struct room room[2];
 	char path[32];
+	int ret;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	AMEND(amended, envp, path);
 	tell(path, envp);
-	return next_fexecve()(fd, argv, amended);
+	ret = next_fexecve()(fd, argv, amended(envp, path, room));
+	give_back(room, 2);
+	return ret;
 }
 
-/* The arguments of execl() and its kin, from `arg` to NULL, as an array; `ap` is behind them then. */
-static size_t num_args(va_list ap)
+typedef int exec_fn(const char *path, char *const argv[], char *const envp[]);
+
+/* execl() and its kin: `arg` and what follows it, to NULL; then, with `has_envp`, the environment. */
+static int exec_list(exec_fn *exec, const char *path, const char *arg, va_list ap, bool has_envp)
 {
+	struct room room;
+	va_list again;
 	size_t n = 1;
+	char **argv;
+	int ret;
 
-	while (va_arg(ap, char *))
+	va_copy(again, ap);
+	while (va_arg(again, char *))
 		n++;
-	return n;
+	va_end(again);
+	argv = take(&room, (n + 1) * sizeof(char *));
+	if (!argv) {
+		errno = ENOMEM;
+		return -1;
+	}
+	argv[0] = (char *)arg;
+	for (size_t i = 1; i <= n; i++)
+		argv[i] = va_arg(ap, char *);
+	ret = exec(path, argv, has_envp ? va_arg(ap, char **) : environ);
+	give_back(&room, 1);
+	return ret;
 }
 
-#define ARGUMENTS(argv, ap, arg)                                                                             \
-	do {                                                                                                 \
-		size_t n_;                                                                                   \
+#define EXEC_LIST(name, exec, has_envp)                                                                      \
+	PRELOAD_API int name(const char *path, const char *arg, ...)                                         \
+	{                                                                                                    \
+		va_list ap;                                                                                  \
+		int ret;                                                                                     \
 		va_start(ap, arg);                                                                           \
-		n_ = num_args(ap);                                                                           \
+		ret = exec_list(exec, path, arg, ap, has_envp);                                              \
 		va_end(ap);                                                                                  \
-		argv = alloca((n_ + 1) * sizeof(char *));                                                    \
-		argv[0] = (char *)arg;                                                                       \
-		va_start(ap, arg);                                                                           \
-		for (size_t i_ = 1; i_ <= n_; i_++)                                                          \
-			argv[i_] = va_arg(ap, char *);                                                       \
-	} while (0)
+		return ret;                                                                                  \
+	}
+EXEC_LIST(execl, execve, false)
+EXEC_LIST(execlp, execvpe, false)
+EXEC_LIST(execle, execve, true)
 
-PRELOAD_API int execl(const char *path, const char *arg, ...)
+static const char *same(const char *path, char room[PATH_MAX])
 {
-	char **argv;
-	va_list ap;
-
-	ARGUMENTS(argv, ap, arg);
-	va_end(ap);
-	return execve(path, argv, environ);
+	return path;
 }
 
-PRELOAD_API int execlp(const char *file, const char *arg, ...)
-{
-	char **argv;
-	va_list ap;
-
-	ARGUMENTS(argv, ap, arg);
-	va_end(ap);
-	return execvpe(file, argv, environ);
-}
-
-PRELOAD_API int execle(const char *path, const char *arg, ...)
-{
-	char **argv, **envp;
-	va_list ap;
-
-	ARGUMENTS(argv, ap, arg);
-	envp = va_arg(ap, char **);
-	va_end(ap);
-	return execve(path, argv, envp);
-}
-
-PRELOAD_API int posix_spawn(pid_t *restrict pid, const char *restrict path,
-			    const posix_spawn_file_actions_t *restrict actions,
-			    const posix_spawnattr_t *restrict attr, char *const argv[restrict],
-			    char *const envp[restrict])
-{
-	AMEND(amended, envp, path);
-
-	tell(path, envp);
-	return REAL(posix_spawn)(pid, path, actions, attr, argv, amended);
-}
-
-PRELOAD_API int posix_spawnp(pid_t *restrict pid, const char *restrict file,
-			     const posix_spawn_file_actions_t *restrict actions,
-			     const posix_spawnattr_t *restrict attr, char *const argv[restrict],
-			     char *const envp[restrict])
-{
-	char path[PATH_MAX];
-	const char *program = find_program(file, path);
-	AMEND(amended, envp, program);
-
-	tell(program, envp);
-	return REAL(posix_spawnp)(pid, file, actions, attr, argv, amended);
-}
+#define SPAWN(name, find)                                                                                    \
+	PRELOAD_API int name(pid_t *restrict pid, const char *restrict file,                                 \
+			     const posix_spawn_file_actions_t *restrict actions,                             \
+			     const posix_spawnattr_t *restrict attr, char *const argv[restrict],             \
+			     char *const envp[restrict])                                                     \
+	{                                                                                                    \
+		char path[PATH_MAX];                                                                         \
+		const char *program = find(file, path);                                                      \
+		struct room room[2];                                                                         \
+		int ret;                                                                                     \
+		tell(program, envp);                                                                         \
+		ret = REAL(name)(pid, file, actions, attr, argv, amended(envp, program, room));              \
+		give_back(room, 2);                                                                          \
+		return ret;                                                                                  \
+	}
+SPAWN(posix_spawn, same)
+SPAWN(posix_spawnp, find_program)

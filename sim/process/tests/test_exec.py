@@ -114,5 +114,16 @@ def test_a_static_program_is_named_once(command):
     assert "busybox' is statically linked" in result.stderr
 
 
+def test_a_program_of_another_processor_is_named(program):
+    image = bytearray(program.read_bytes())
+    image[18:20] = (183).to_bytes(2, "little")  # e_machine: EM_AARCH64
+    program.write_bytes(image)
+    result = hcasim_run(program)
+    assert (
+        result.returncode == 126
+        and f"'{program}' is not a program for 64-bit x86: {SENTENCE}" in result.stderr
+    )
+
+
 def test_a_program_run_by_the_loader_is_like_any_other():
     assert sees_an_adapter("/lib64/ld-linux-x86-64.so.2", DEVINFO, "-l")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Receive side scaling: the hash, and which work queue gets a frame. */
-#include "bed.h"
+#include "fixture.h"
 #include "core/ingress/ingress.h"
 #include "core/wire/frame.h"
 
@@ -41,10 +41,10 @@ static void toeplitz(void)
 	}
 }
 
-/* Work queues are the receiving halves of the bed's QPs: rings and records are theirs. */
+/* Work queues are the receiving halves of the QPs of the fixture: rings and records are theirs. */
 struct rig {
 	struct pair p;
-	struct bed_cq *cq[NUM_WQS];
+	struct fixture_cq *cq[NUM_WQS];
 	uint32_t wqn[NUM_WQS], rss;
 	struct hcasim_sq_record *rec[NUM_WQS];
 };
@@ -52,24 +52,24 @@ struct rig {
 static int make_rss(struct rig *r, uint32_t fields, uint8_t log_size)
 {
 	struct hca_rss rss = {.log_size = log_size, .wqn = r->wqn, .fields = fields};
-	struct hca_qp_attr_create attr = {.type = HCASIM_QPT_RAW_PACKET, .pdn = BED_PD, .rss = &rss};
+	struct hca_qp_attr_create attr = {.type = HCASIM_QPT_RAW_PACKET, .pdn = FIXTURE_PD, .rss = &rss};
 
 	memcpy(rss.key, key, sizeof(key));
-	return hca_qp_create(r->p.bed->hca[1], &attr, &r->rss);
+	return hca_qp_create(r->p.fixture->hca[1], &attr, &r->rss);
 }
 
 static void make_wq(struct rig *r, unsigned int i)
 {
-	struct bed *bed = r->p.bed;
-	struct bed_cq *cq = bed_cq(bed, 1, 64);
-	struct bed_qp *like = bed_qp(bed, 1, HCASIM_QPT_RAW_PACKET, cq, cq);
-	struct hca_sge sge = bed_sge(r->p.mem[1], 4096, r->p.key[1]);
+	struct fixture *fixture = r->p.fixture;
+	struct fixture_cq *cq = fixture_cq(fixture, 1, 64);
+	struct fixture_qp *like = fixture_qp(fixture, 1, HCASIM_QPT_RAW_PACKET, cq, cq);
+	struct hca_sge sge = fixture_sge(r->p.mem[1], 4096, r->p.key[1]);
 	struct hca_qp_attr_create attr = {
 		.type = HCASIM_QPT_RAW_PACKET,
 		.wq = true,
-		.pdn = BED_PD,
+		.pdn = FIXTURE_PD,
 		.recv_cqn = cq->cqn,
-		.rq = {BED_PASID, (uintptr_t)like->rq, like->rq_wqes, like->rq_stride},
+		.rq = {FIXTURE_PASID, (uintptr_t)like->rq, like->rq_wqes, like->rq_stride},
 		.record = (uintptr_t)like->rec,
 	};
 
@@ -77,9 +77,9 @@ static void make_wq(struct rig *r, unsigned int i)
 
 	r->cq[i] = cq;
 	r->rec[i] = like->rec;
-	CU_ASSERT_EQUAL(hca_qp_create(bed->hca[1], &attr, &r->wqn[i]), 0);
+	CU_ASSERT_EQUAL(hca_qp_create(fixture->hca[1], &attr, &r->wqn[i]), 0);
 	for (n = 0; n < RECVS; n++)
-		bed_recv(like, &sge, 1);
+		fixture_recv(like, &sge, 1);
 }
 
 static void start(struct rig *r, uint32_t fields)
@@ -91,11 +91,11 @@ static void start(struct rig *r, uint32_t fields)
 	pair_new(&r->p, HCASIM_QPT_RAW_PACKET, NULL, NULL, 0, 16384);
 	for (i = 0; i < NUM_WQS; i++) {
 		make_wq(r, i);
-		CU_ASSERT_EQUAL(hca_wq_modify(r->p.bed->hca[1], r->wqn[i], HCA_WQ_RDY), 0);
+		CU_ASSERT_EQUAL(hca_wq_modify(r->p.fixture->hca[1], r->wqn[i], HCA_WQ_RDY), 0);
 	}
 	CU_ASSERT_EQUAL(make_rss(r, fields, 2), 0);
 	flow.qpn = r->rss;
-	CU_ASSERT_EQUAL(hca_flow_create(r->p.bed->hca[1], &flow, &id), 0);
+	CU_ASSERT_EQUAL(hca_flow_create(r->p.fixture->hca[1], &flow, &id), 0);
 }
 
 static void send(struct rig *r, const struct vector *v, uint8_t proto)
@@ -114,8 +114,8 @@ static void send(struct rig *r, const struct vector *v, uint8_t proto)
 	put16(l4, v->sport);
 	put16(l4 + L4_DPORT, v->dport);
 	l4[TCP_DATA] = 0x50;
-	bed_send(r->p.qp[0], HCASIM_WQE_OP_SEND, 0, bed_sge(m, 64, r->p.key[0]), 0, 0);
-	bed_run(r->p.bed);
+	fixture_send(r->p.qp[0], HCASIM_WQE_OP_SEND, 0, fixture_sge(m, 64, r->p.key[0]), 0, 0);
+	fixture_run(r->p.fixture);
 }
 
 /* Completions at the work queues, as a bit each; they are polled. */
@@ -125,7 +125,7 @@ static unsigned int arrived(struct rig *r)
 	unsigned int i, got = 0;
 
 	for (i = 0; i < NUM_WQS; i++)
-		while (bed_poll(r->cq[i], &cqe))
+		while (fixture_poll(r->cq[i], &cqe))
 			got |= cqe.qpn == r->wqn[i] && !cqe.status ? 1u << i : 1u << 31;
 	return got;
 }
@@ -134,7 +134,7 @@ static uint64_t dropped(const struct rig *r)
 {
 	struct hca_counters c;
 
-	hca_counters(r->p.bed->hca[1], &c);
+	hca_counters(r->p.fixture->hca[1], &c);
 	return c.rx_dropped;
 }
 
@@ -170,11 +170,11 @@ static void states(void)
 	struct rig r;
 
 	start(&r, HCASIM_RSS_FIELD_SRC_IPV4 | HCASIM_RSS_FIELD_DST_IPV4);
-	hca = r.p.bed->hca[1];
+	hca = r.p.fixture->hca[1];
 	CU_ASSERT_EQUAL(hca_wq_modify(hca, r.wqn[to], HCA_WQ_ERR), 0);
-	bed_settle(r.p.bed, MS);
+	fixture_settle(r.p.fixture, MS);
 	for (n = 0; n < RECVS; n++) { /* what was posted is flushed */
-		CU_ASSERT_TRUE(bed_poll(r.cq[to], &cqe));
+		CU_ASSERT_TRUE(fixture_poll(r.cq[to], &cqe));
 		CU_ASSERT_EQUAL(cqe.status, HCASIM_CQE_STATUS_WR_FLUSH_ERR);
 	}
 	send(&r, vectors, IP_PROTO_UDP);
@@ -202,7 +202,7 @@ static void refused(void)
 	unsigned int i;
 
 	start(&r, HCASIM_RSS_FIELD_SRC_IPV4);
-	hca = r.p.bed->hca[1];
+	hca = r.p.fixture->hca[1];
 	CU_ASSERT_EQUAL(hca_qp_destroy(hca, r.wqn[0]), -EBUSY);
 	CU_ASSERT_EQUAL(hca_qp_destroy(hca, r.rss), 0);
 	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)

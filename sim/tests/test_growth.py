@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Many objects in one process: they can be made, destroyed and left behind, up to every limit that is reported.
+
+All limits take minutes: `ctest -C soak -L soak` sets HCASIM_GROWTH=all; without it the smallest of them is reached.
+"""
+import os
+
+import pytest
+
+from conftest import BUILD, Machine, last_json
+
+GROWTH = BUILD / "bin/hcasim-growth"
+KINDS = ["pd", "mr", "mw", "ah", "cq", "srq", "qp", "mcast", "channel", "flow", "id"]
+LIMITED = ["pd", "mr", "mw", "ah", "cq", "srq", "qp", "mcast"]
+ALL = os.environ.get("HCASIM_GROWTH") == "all"
+FEW = 1500  # more than the numbers that rest: they come back
+
+
+def grow(kind, count, how):
+    result = Machine().run(GROWTH, kind, count, how)
+    assert result.status == 0, result.output
+    return last_json(result.output)
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_are_destroyed(kind):
+    assert grow(kind, FEW, "destroy")["count"] == FEW
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_are_left_behind(kind):
+    assert grow(kind, FEW, "exit")["count"] == FEW
+
+
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("kind", LIMITED if ALL else LIMITED[:1])
+def test_every_limit(kind):
+    """As many as ibv_query_device(3) reports, and ENOMEM for one more."""
+    grow(kind, "max", "exit")
