@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "ioctl.h"
+#include "kernel/uverbs/ioctl.h"
 
 #define WQT_RQ   IB_UVERBS_WQT_RQ
 #define WQ_ERR   2u        /* enum ib_wq_state */
