@@ -18,6 +18,7 @@ int main(void)
 	add_flow_suite();
 	add_dm_suite();
 	add_dmah_suite();
+	add_dmabuf_suite();
 	add_odp_suite();
 	add_ucma_suite();
 	add_ucma_hostile_suite();

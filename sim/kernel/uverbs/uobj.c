@@ -90,6 +90,8 @@ static void uobj_free(struct uobj *u)
 {
 	if (u->type == UVERBS_OBJECT_XRCD)
 		xrcd_put(u);
+	if (u->type == UVERBS_OBJECT_MR && u->mr.dmabuf)
+		u->mr.dmabuf->put(u->mr.dmabuf);
 	numbers_remove(&u->file->handles, u->handle);
 	if (u->listed)
 		TAILQ_REMOVE(&u->file->objects, u, link);
