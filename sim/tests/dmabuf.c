@@ -15,9 +15,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE   4096u
-#define SIZE   (4 * PAGE)
-#define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
+#define PAGE 4096u
+#define SIZE (4 * PAGE)
+#define ACCESS                                                                                               \
+	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
 static struct link l;
 static struct ibv_cq *cq[2];
@@ -40,8 +41,8 @@ static struct buffer make_buffer(int seals)
 	if (b.mem == MAP_FAILED)
 		die("mmap");
 	create.memfd = (uint32_t)b.memfd;
-	b.fd = exporter < 0 || !(seals & F_SEAL_SHRINK) ? dup(b.memfd) :
-							  ioctl(exporter, UDMABUF_CREATE, &create);
+	b.fd = exporter < 0 || !(seals & F_SEAL_SHRINK) ? dup(b.memfd)
+							: ioctl(exporter, UDMABUF_CREATE, &create);
 	if (b.fd < 0)
 		die("UDMABUF_CREATE");
 	if (exporter >= 0)
