@@ -37,7 +37,7 @@ struct world {
 	struct hcasim_alloc_ucontext_resp context_resp;
 	struct hcasim_create_cq_resp cq_resp;
 	struct hcasim_alloc_dm_resp dm_resp;
-	bool mapped; /* some process maps all of every BAR */
+	bool mapped;           /* some process maps all of every BAR */
 	unsigned int attached; /* to dma-bufs */
 	struct hcasim_create_qp_resp qp_resp;
 	int async_fd, comp_fd;
