@@ -111,7 +111,7 @@ struct uobj {
 		struct {
 			uint64_t start, length, iova;
 			uint32_t access;
-			bool fixed; /* not of the caller's memory: it cannot be registered anew */
+			bool fixed;            /* not of the caller's memory: it cannot be registered anew */
 			struct dmabuf *dmabuf; /* NULL: it is of something else */
 		} mr;
 		struct {
