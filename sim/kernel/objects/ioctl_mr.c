@@ -88,9 +88,8 @@ static int reg_pages(struct call *c, struct uobj *u, struct uobj *pd, struct uob
 static int reg_fd(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *dmah,
 		  const struct ib_uverbs_reg_mr *cmd)
 {
-	struct dmabuf_range r = {.fd = (int)attr_get(c, ABI_ATTR_REG_MR_FD)->data,
-				 .length = cmd->length,
-				 .iova = cmd->hca_va};
+	struct dmabuf_range r = {
+		.fd = (int)attr_get(c, ABI_ATTR_REG_MR_FD)->data, .length = cmd->length, .iova = cmd->hca_va};
 	const int ret = get_u64(c, ABI_ATTR_REG_MR_FD_OFFSET, &r.offset);
 
 	return ret ? ret : verbs_reg_dmabuf_mr(c, u, &r, ABI_ATTR_REG_MR_ACCESS_FLAGS, pd, dmah);
