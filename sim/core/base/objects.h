@@ -20,7 +20,7 @@
 
 #include "core/base/list.h"
 #include "core/hca.h"
-#include "core/base/numbers.h"
+#include "containers/numbers.h"
 #include "core/personality.h"
 
 #include <hcasim_hw.h>
