@@ -28,6 +28,7 @@ static const struct {
 	{"pages", pages_tests},
 	{"device_memory", device_memory_tests},
 	{"hints", hint_tests},
+	{"lockstep", lockstep_tests},
 };
 
 static bool add(const char *name, const struct test *t)
