@@ -2,7 +2,7 @@
 /* Extended QPs where the loaded libibverbs has a shorter struct ibv_qp_ex than the headers (layout.c). */
 #include <string.h>
 
-#include "rig.h"
+#include "fixture.h"
 
 #define FILL 0xa5
 
@@ -12,7 +12,7 @@ static const size_t sizes[] = {
 	offsetof(struct ibv_qp_ex, wr_atomic_write),
 };
 
-/* The library's own is the one that it was built with: the rig's is that of the headers. */
+/* The library's own is the one that it was built with: the fixture's is that of the headers. */
 static void test_loaded(void)
 {
 	CU_ASSERT_EQUAL(hcasim_qp_ex_size(), sizeof(struct ibv_qp_ex));
@@ -23,24 +23,24 @@ static void test_extend(void)
 {
 	uint8_t *base, untouched[sizeof(struct verbs_qp)];
 	const uint32_t mask = VERBS_QP_EX;
-	struct rig rig;
+	struct fixture fixture;
 	size_t i, from;
 
-	rig_open(&rig, &rig_rc);
-	base = (uint8_t *)&rig.qp.vqp;
+	fixture_open(&fixture, &fixture_rc);
+	base = (uint8_t *)&fixture.qp.vqp;
 	memset(untouched, FILL, sizeof(untouched));
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		rig.ctx->qp_ex_size = sizes[i];
+		fixture.ctx->qp_ex_size = sizes[i];
 		from = offsetof(struct ibv_qp_ex, wr_atomic_cmp_swp);
-		memset(base + from, FILL, sizeof(rig.qp.vqp) - from);
+		memset(base + from, FILL, sizeof(fixture.qp.vqp) - from);
 		memset(base + sizes[i], 0, sizeof(mask));
-		hcasim_qp_fill_wr_ops(&rig.qp);
-		CU_ASSERT_NOT_EQUAL(memcmp(&rig_qpx(&rig)->wr_abort, untouched, sizeof(void *)), 0);
+		hcasim_qp_fill_wr_ops(&fixture.qp);
+		CU_ASSERT_NOT_EQUAL(memcmp(&fixture_qpx(&fixture)->wr_abort, untouched, sizeof(void *)), 0);
 		CU_ASSERT_EQUAL(memcmp(base + sizes[i], &mask, sizeof(mask)), 0);
 		from = sizes[i] + sizeof(mask);
-		CU_ASSERT_EQUAL(memcmp(base + from, untouched, sizeof(rig.qp.vqp) - from), 0);
+		CU_ASSERT_EQUAL(memcmp(base + from, untouched, sizeof(fixture.qp.vqp) - from), 0);
 	}
-	rig_close(&rig);
+	fixture_close(&fixture);
 }
 
 /* A program that knows of a function must not call what stands in its place. */
@@ -53,12 +53,12 @@ static void test_absent(void)
 
 int main(void)
 {
-	static const struct rig_test tests[] = {
+	static const struct fixture_test tests[] = {
 		{"the libibverbs that is loaded", test_loaded},
 		{"functions and mark", test_extend},
 		{"operations without a function", test_absent},
 		{},
 	};
 
-	return rig_main("layout", tests);
+	return fixture_main("layout", tests);
 }

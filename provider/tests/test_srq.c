@@ -3,26 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig.h"
+#include "fixture.h"
 
 #define SRQN    0x321
 #define MAX_WR  4
 #define MAX_SGE 2
 #define STRIDE  64
 
-struct srq_rig {
-	struct rig rig;
+struct srq_fixture {
+	struct fixture fixture;
 	struct hcasim_srq srq;
 	struct hcasim_srq_record record;
 };
 
-static void open_srq(struct srq_rig *s, bool td)
+static void open_srq(struct srq_fixture *s, bool td)
 {
 	struct hcasim_srq *srq = &s->srq;
 
 	memset(s, 0, sizeof(*s));
-	rig_open(&s->rig, &rig_rc);
-	srq->ctx = s->rig.ctx;
+	fixture_open(&s->fixture, &fixture_rc);
+	srq->ctx = s->fixture.ctx;
 	srq->vsrq.srq_type = IBV_SRQT_BASIC;
 	srq->record = &s->record;
 	srq->ring = malloc(HCASIM_MAX_SRQ_WR * STRIDE);
@@ -35,20 +35,20 @@ static void open_srq(struct srq_rig *s, bool td)
 	srq->free_tag = calloc(HCASIM_MAX_SRQ_WR, sizeof(*srq->free_tag));
 	srq->locking = !td;
 	pthread_spin_init(&srq->lock, PTHREAD_PROCESS_PRIVATE);
-	CU_ASSERT_EQUAL_FATAL(hcasim_table_insert(&s->rig.ctx->srqs, SRQN, srq), 0);
+	CU_ASSERT_EQUAL_FATAL(hcasim_table_insert(&s->fixture.ctx->srqs, SRQN, srq), 0);
 }
 
-static void close_srq(struct srq_rig *s)
+static void close_srq(struct srq_fixture *s)
 {
-	hcasim_table_free(&s->rig.ctx->srqs);
+	hcasim_table_free(&s->fixture.ctx->srqs);
 	pthread_spin_destroy(&s->srq.lock);
 	free(s->srq.ring);
 	free(s->srq.wr_id);
 	free(s->srq.free_tag);
-	rig_close(&s->rig);
+	fixture_close(&s->fixture);
 }
 
-static int post(struct srq_rig *s, uint64_t wr_id)
+static int post(struct srq_fixture *s, uint64_t wr_id)
 {
 	struct ibv_sge sge = {.addr = wr_id, .length = (uint32_t)wr_id + 1, .lkey = 7};
 	struct ibv_recv_wr wr = {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1}, *bad;
@@ -56,25 +56,25 @@ static int post(struct srq_rig *s, uint64_t wr_id)
 	return hcasim_post_srq_recv(&s->srq.vsrq.srq, &wr, &bad);
 }
 
-static const struct hcasim_rqe *rqe(const struct srq_rig *s, uint32_t index)
+static const struct hcasim_rqe *rqe(const struct srq_fixture *s, uint32_t index)
 {
 	return (const void *)(s->srq.ring + (size_t)(index % HCASIM_MAX_SRQ_WR) * STRIDE);
 }
 
 /* The device has ended the WQE of this tag. */
-static void end(struct srq_rig *s, uint16_t tag)
+static void end(struct srq_fixture *s, uint16_t tag)
 {
-	struct hcasim_cqe cqe = rig_recv_cqe(tag, 1);
+	struct hcasim_cqe cqe = fixture_recv_cqe(tag, 1);
 
 	cqe.srqn = htole32(SRQN);
-	rig_cqe(&s->rig, &cqe);
+	fixture_cqe(&s->fixture, &cqe);
 }
 
-static void expect(struct srq_rig *s, uint64_t wr_id)
+static void expect(struct srq_fixture *s, uint64_t wr_id)
 {
 	struct ibv_wc wc = {};
 
-	CU_ASSERT_EQUAL(hcasim_poll_cq(&s->rig.cq.vcq.cq, 1, &wc), 1);
+	CU_ASSERT_EQUAL(hcasim_poll_cq(&s->fixture.cq.vcq.cq, 1, &wc), 1);
 	CU_ASSERT_EQUAL(wc.wr_id, wr_id);
 	CU_ASSERT_EQUAL(wc.opcode, IBV_WC_RECV);
 }
@@ -84,7 +84,7 @@ static void test_lists(void)
 {
 	struct ibv_sge sge[MAX_SGE + 1] = {};
 	struct ibv_recv_wr wr[MAX_WR + 1], *bad;
-	struct srq_rig s;
+	struct srq_fixture s;
 	int i, k;
 
 	for (k = 0; k <= MAX_WR; k++) {
@@ -115,7 +115,7 @@ static void test_wqe(void)
 	struct ibv_sge sge[MAX_SGE] = {{.addr = 0x1122334455667788, .length = 9, .lkey = 10}};
 	struct ibv_recv_wr wr = {.wr_id = 1, .sg_list = sge, .num_sge = 1}, *bad;
 	const struct hcasim_seg_data *seg;
-	struct srq_rig s;
+	struct srq_fixture s;
 
 	open_srq(&s, false);
 	CU_ASSERT_EQUAL(post(&s, 0), 0);
@@ -135,7 +135,7 @@ static void test_wqe(void)
 static void test_any_order(void)
 {
 	uint16_t tag[MAX_WR];
-	struct srq_rig s;
+	struct srq_fixture s;
 	uint32_t i, k;
 
 	open_srq(&s, false);
@@ -166,7 +166,7 @@ static void test_any_order(void)
 /* A completion that names no WQE is passed over; one of a QP that is gone gives its place back. */
 static void test_nothing(void)
 {
-	struct srq_rig s;
+	struct srq_fixture s;
 	struct ibv_wc wc;
 	int i;
 
@@ -174,12 +174,12 @@ static void test_nothing(void)
 	for (i = 0; i < MAX_WR; i++)
 		CU_ASSERT_EQUAL(post(&s, i), 0);
 	end(&s, MAX_WR);
-	CU_ASSERT_EQUAL(hcasim_poll_cq(&s.rig.cq.vcq.cq, 1, &wc), 0);
+	CU_ASSERT_EQUAL(hcasim_poll_cq(&s.fixture.cq.vcq.cq, 1, &wc), 0);
 	end(&s, 2);
 	expect(&s, 2);
-	hcasim_table_remove(&s.rig.ctx->qps, RIG_QPN);
+	hcasim_table_remove(&s.fixture.ctx->qps, FIXTURE_QPN);
 	end(&s, 1);
-	CU_ASSERT_EQUAL(hcasim_poll_cq(&s.rig.cq.vcq.cq, 1, &wc), 0);
+	CU_ASSERT_EQUAL(hcasim_poll_cq(&s.fixture.cq.vcq.cq, 1, &wc), 0);
 	CU_ASSERT_EQUAL(post(&s, 10), 0);
 	CU_ASSERT_EQUAL(post(&s, 11), 0);
 	CU_ASSERT_EQUAL(post(&s, 12), ENOMEM);
@@ -188,7 +188,7 @@ static void test_nothing(void)
 
 static void test_no_locks(void)
 {
-	struct srq_rig s;
+	struct srq_fixture s;
 
 	open_srq(&s, true);
 	pthread_spin_lock(&s.srq.lock);
@@ -201,11 +201,11 @@ static void test_no_locks(void)
 
 int main(void)
 {
-	static const struct rig_test tests[] = {
+	static const struct fixture_test tests[] = {
 		{"lists end at the bad WR", test_lists},          {"WQE", test_wqe},
 		{"completions in any order", test_any_order},     {"completions of nothing", test_nothing},
 		{"no locks with a thread domain", test_no_locks}, {},
 	};
 
-	return rig_main("shared receive queues", tests);
+	return fixture_main("shared receive queues", tests);
 }

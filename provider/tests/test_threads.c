@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "rig.h"
+#include "fixture.h"
 
 #define POSTERS    3
 #define REGIONS    2000
 #define PER_REGION 3
 
-static struct rig rig;
+static struct fixture fixture;
 static atomic_uint polled;
 static bool lists; /* every other region is a list of ibv_post_send instead */
 static unsigned char seen[POSTERS][REGIONS * PER_REGION];
@@ -36,18 +36,18 @@ static int post_list(uintptr_t me, int region)
 			.next = i + 1 < PER_REGION ? &wr[i + 1] : NULL,
 		};
 	}
-	err = hcasim_post_send(rig_qp(&rig), wr, &bad);
+	err = hcasim_post_send(fixture_qp(&fixture), wr, &bad);
 	/* A list ends where the queue is full; the rest of it is posted when there is room again. */
 	while (err == ENOMEM) {
 		sched_yield();
-		err = hcasim_post_send(rig_qp(&rig), bad, &bad);
+		err = hcasim_post_send(fixture_qp(&fixture), bad, &bad);
 	}
 	return err;
 }
 
 static void *poster(void *arg)
 {
-	struct ibv_qp_ex *qpx = rig_qpx(&rig);
+	struct ibv_qp_ex *qpx = fixture_qpx(&fixture);
 	uintptr_t me = (uintptr_t)arg;
 	int region, i, err;
 
@@ -81,18 +81,20 @@ static void *device(void *arg)
 	uint32_t ci = 0, pi;
 
 	while (ci != POSTERS * REGIONS * PER_REGION) {
-		pi = le32toh(__atomic_load_n(&rig.sq_record.sq_pi, __ATOMIC_ACQUIRE));
-		if (pi == ci || rig.cq_pi - le32toh(__atomic_load_n(&rig.cq_record.ci, __ATOMIC_ACQUIRE)) >=
-					rig.cq.entries) {
+		pi = le32toh(__atomic_load_n(&fixture.sq_record.sq_pi, __ATOMIC_ACQUIRE));
+		if (pi == ci ||
+		    fixture.cq_pi - le32toh(__atomic_load_n(&fixture.cq_record.ci, __ATOMIC_ACQUIRE)) >=
+			    fixture.cq.entries) {
 			sched_yield();
 			continue;
 		}
-		struct hcasim_wqe_ctrl *ctrl = (void *)(rig.qp.sq.ring + (ci & (rig.qp.sq.num_bb - 1)) * 64);
-		struct hcasim_cqe cqe = rig_send_cqe(ci, 1, ctrl->opcode);
+		struct hcasim_wqe_ctrl *ctrl =
+			(void *)(fixture.qp.sq.ring + (ci & (fixture.qp.sq.num_bb - 1)) * 64);
+		struct hcasim_cqe cqe = fixture_send_cqe(ci, 1, ctrl->opcode);
 
 		if (le16toh(ctrl->index) != (uint16_t)ci || ctrl->size != 2)
 			abort();
-		rig_cqe(&rig, &cqe);
+		fixture_cqe(&fixture, &cqe);
 		ci++;
 	}
 	return NULL;
@@ -119,7 +121,7 @@ static void check_order(const struct ibv_wc *wc, uint64_t *last, int n)
 
 static void run_posting(void)
 {
-	struct rig_config cfg = rig_rc;
+	struct fixture_config cfg = fixture_rc;
 	pthread_t thread[POSTERS + 1];
 	uint64_t last = UINT64_MAX;
 	struct ibv_wc wc[16];
@@ -130,12 +132,12 @@ static void run_posting(void)
 	cfg.no_bf = false;
 	atomic_store(&polled, 0);
 	memset(seen, 0, sizeof(seen));
-	rig_open(&rig, &cfg);
+	fixture_open(&fixture, &cfg);
 	CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[POSTERS], NULL, device, NULL), 0);
 	for (i = 0; i < POSTERS; i++)
 		CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[i], NULL, poster, (void *)i), 0);
 	while (atomic_load(&polled) < POSTERS * REGIONS * PER_REGION) {
-		n = hcasim_poll_cq(&rig.cq.vcq.cq, 16, wc);
+		n = hcasim_poll_cq(&fixture.cq.vcq.cq, 16, wc);
 		check_order(wc, &last, n);
 		atomic_fetch_add(&polled, n);
 		if (!n)
@@ -148,7 +150,7 @@ static void run_posting(void)
 			if (seen[i][k] != 1)
 				CU_FAIL("completed other than once");
 	CU_ASSERT_EQUAL(atomic_load(&polled), POSTERS * REGIONS * PER_REGION);
-	rig_close(&rig);
+	fixture_close(&fixture);
 }
 
 static void test_posting(void)
@@ -171,52 +173,52 @@ static void post_with_locks_held(void)
 	struct ibv_recv_wr rwr = {}, *bad_recv;
 	struct ibv_wc wc;
 
-	pthread_mutex_lock(&rig.qp.sq.lock);
-	pthread_spin_lock(&rig.qp.rq.lock);
-	pthread_spin_lock(&rig.cq.lock);
-	CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), &wr, &bad), 0);
-	CU_ASSERT_EQUAL(hcasim_post_recv(rig_qp(&rig), &rwr, &bad_recv), 0);
-	CU_ASSERT_EQUAL(hcasim_poll_cq(&rig.cq.vcq.cq, 1, &wc), 0);
-	ibv_wr_start(rig_qpx(&rig));
-	ibv_wr_send(rig_qpx(&rig));
-	CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), 0);
-	pthread_spin_unlock(&rig.cq.lock);
-	pthread_spin_unlock(&rig.qp.rq.lock);
-	pthread_mutex_unlock(&rig.qp.sq.lock);
+	pthread_mutex_lock(&fixture.qp.sq.lock);
+	pthread_spin_lock(&fixture.qp.rq.lock);
+	pthread_spin_lock(&fixture.cq.lock);
+	CU_ASSERT_EQUAL(hcasim_post_send(fixture_qp(&fixture), &wr, &bad), 0);
+	CU_ASSERT_EQUAL(hcasim_post_recv(fixture_qp(&fixture), &rwr, &bad_recv), 0);
+	CU_ASSERT_EQUAL(hcasim_poll_cq(&fixture.cq.vcq.cq, 1, &wc), 0);
+	ibv_wr_start(fixture_qpx(&fixture));
+	ibv_wr_send(fixture_qpx(&fixture));
+	CU_ASSERT_EQUAL(ibv_wr_complete(fixture_qpx(&fixture)), 0);
+	pthread_spin_unlock(&fixture.cq.lock);
+	pthread_spin_unlock(&fixture.qp.rq.lock);
+	pthread_mutex_unlock(&fixture.qp.sq.lock);
 }
 
 /* With a thread domain nothing is locked: starting a region does not shut anyone out. */
 static void test_no_locks(void)
 {
-	struct rig_config cfg = rig_rc;
+	struct fixture_config cfg = fixture_rc;
 
 	cfg.td = true;
-	rig_open(&rig, &cfg);
-	ibv_wr_start(rig_qpx(&rig));
-	CU_ASSERT_EQUAL(pthread_mutex_trylock(&rig.qp.sq.lock), 0);
-	pthread_mutex_unlock(&rig.qp.sq.lock);
-	ibv_wr_abort(rig_qpx(&rig));
+	fixture_open(&fixture, &cfg);
+	ibv_wr_start(fixture_qpx(&fixture));
+	CU_ASSERT_EQUAL(pthread_mutex_trylock(&fixture.qp.sq.lock), 0);
+	pthread_mutex_unlock(&fixture.qp.sq.lock);
+	ibv_wr_abort(fixture_qpx(&fixture));
 	post_with_locks_held();
-	rig_close(&rig);
+	fixture_close(&fixture);
 
 	cfg.td = false;
-	rig_open(&rig, &cfg);
-	ibv_wr_start(rig_qpx(&rig));
-	CU_ASSERT_EQUAL(pthread_mutex_trylock(&rig.qp.sq.lock), EBUSY);
-	CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), 0);
-	CU_ASSERT_EQUAL(pthread_mutex_trylock(&rig.qp.sq.lock), 0);
-	pthread_mutex_unlock(&rig.qp.sq.lock);
-	rig_close(&rig);
+	fixture_open(&fixture, &cfg);
+	ibv_wr_start(fixture_qpx(&fixture));
+	CU_ASSERT_EQUAL(pthread_mutex_trylock(&fixture.qp.sq.lock), EBUSY);
+	CU_ASSERT_EQUAL(ibv_wr_complete(fixture_qpx(&fixture)), 0);
+	CU_ASSERT_EQUAL(pthread_mutex_trylock(&fixture.qp.sq.lock), 0);
+	pthread_mutex_unlock(&fixture.qp.sq.lock);
+	fixture_close(&fixture);
 }
 
 int main(void)
 {
-	static const struct rig_test tests[] = {
+	static const struct fixture_test tests[] = {
 		{"several posters, one poller", test_posting},
 		{"ibv_post_send between regions", test_both_interfaces},
 		{"no locks with a thread domain", test_no_locks},
 		{},
 	};
 
-	return rig_main("threads", tests);
+	return fixture_main("threads", tests);
 }

@@ -2,7 +2,7 @@
 /* Bytes of WQEs, for every operation, through both interfaces. */
 #include <string.h>
 
-#include "rig.h"
+#include "fixture.h"
 
 #define WR_ID 0x1122334455667788ull
 #define RKEY  0x0badcafeu
@@ -108,7 +108,7 @@ static uint32_t check_head(const uint8_t *wqe, const struct op_case *c, bool ud)
 
 	CU_ASSERT_EQUAL(ctrl->opcode, c->wqe_op);
 	CU_ASSERT_EQUAL(le16toh(ctrl->index), 0);
-	CU_ASSERT_EQUAL(flags_of(ctrl) & 0xffffff, RIG_QPN);
+	CU_ASSERT_EQUAL(flags_of(ctrl) & 0xffffff, FIXTURE_QPN);
 	CU_ASSERT_EQUAL(!!(flags_of(ctrl) & HCASIM_WQE_CTRL_SIGNALED_MASK), 1);
 	CU_ASSERT_EQUAL(!!(flags_of(ctrl) & HCASIM_WQE_CTRL_SOLICITED_MASK), solicited);
 	CU_ASSERT_EQUAL(!!(flags_of(ctrl) & HCASIM_WQE_CTRL_FENCE_MASK), !ud);
@@ -177,28 +177,29 @@ static void check_inline(const uint8_t *wqe, uint32_t off, const void *data, uin
 		CU_ASSERT_EQUAL(wqe[i], 0);
 }
 
-static void post_one(struct rig *rig, struct ibv_send_wr *wr)
+static void post_one(struct fixture *fixture, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad = NULL;
 
-	CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(rig), wr, &bad), 0);
+	CU_ASSERT_EQUAL(hcasim_post_send(fixture_qp(fixture), wr, &bad), 0);
 	CU_ASSERT_PTR_NULL(bad);
 }
 
-static void run_op(const struct op_case *c, const struct rig_config *cfg, bool ud, int num_sge, bool use_post)
+static void run_op(const struct op_case *c, const struct fixture_config *cfg, bool ud, int num_sge,
+		   bool use_post)
 {
 	struct ibv_qp_ex *qpx;
 	struct ibv_send_wr wr;
 	uint8_t wqe[1024];
-	struct rig rig;
+	struct fixture fixture;
 
-	rig_open(&rig, cfg);
-	qpx = rig_qpx(&rig);
+	fixture_open(&fixture, cfg);
+	qpx = fixture_qpx(&fixture);
 	if (use_post) {
-		build_wr(&wr, c, ud ? &rig.ah.ibv_ah : NULL);
+		build_wr(&wr, c, ud ? &fixture.ah.ibv_ah : NULL);
 		wr.sg_list = (struct ibv_sge *)sges;
 		wr.num_sge = num_sge;
-		post_one(&rig, &wr);
+		post_one(&fixture, &wr);
 	} else {
 		ibv_wr_start(qpx);
 		qpx->wr_id = WR_ID;
@@ -207,16 +208,16 @@ static void run_op(const struct op_case *c, const struct rig_config *cfg, bool u
 		if (num_sge == 1)
 			ibv_wr_set_sge(qpx, sges[0].lkey, sges[0].addr, sges[0].length);
 		if (ud)
-			ibv_wr_set_ud_addr(qpx, &rig.ah.ibv_ah, DQPN, QKEY);
+			ibv_wr_set_ud_addr(qpx, &fixture.ah.ibv_ah, DQPN, QKEY);
 		if (num_sge == 2)
 			ibv_wr_set_sge_list(qpx, 2, sges);
 		CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
 	}
-	rig_wqe(&rig, 0, 4, wqe);
+	fixture_wqe(&fixture, 0, 4, wqe);
 	check_sges(wqe, check_head(wqe, c, ud), num_sge);
-	CU_ASSERT_EQUAL(rig.qp.sq.slots[0].wr_id, WR_ID);
-	CU_ASSERT_EQUAL(le32toh(rig.sq_record.sq_pi), rig.qp.sq.next_bb);
-	rig_close(&rig);
+	CU_ASSERT_EQUAL(fixture.qp.sq.slots[0].wr_id, WR_ID);
+	CU_ASSERT_EQUAL(le32toh(fixture.sq_record.sq_pi), fixture.qp.sq.next_bb);
+	fixture_close(&fixture);
 }
 
 static void test_sges(void)
@@ -227,9 +228,9 @@ static void test_sges(void)
 	for (i = 0; i < NUM_CASES; i++)
 		for (num = 1; num <= 2; num++)
 			for (via = 0; via < 2; via++) {
-				run_op(&cases[i], &rig_rc, false, num, via);
+				run_op(&cases[i], &fixture_rc, false, num, via);
 				if (cases[i].ud_ok)
-					run_op(&cases[i], &rig_ud, true, num, via);
+					run_op(&cases[i], &fixture_ud, true, num, via);
 			}
 }
 
@@ -237,28 +238,28 @@ static void test_sges(void)
 static void test_no_data(void)
 {
 	struct ibv_send_wr wr, *bad;
-	struct rig rig;
+	struct fixture fixture;
 	size_t i;
 
 	for (i = 0; i < NUM_CASES; i++) {
 		if (!cases[i].atomic) {
-			run_op(&cases[i], &rig_rc, false, 0, true);
-			run_op(&cases[i], &rig_rc, false, 0, false);
+			run_op(&cases[i], &fixture_rc, false, 0, true);
+			run_op(&cases[i], &fixture_rc, false, 0, false);
 			continue;
 		}
-		rig_open(&rig, &rig_rc);
+		fixture_open(&fixture, &fixture_rc);
 		build_wr(&wr, &cases[i], NULL);
-		CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), &wr, &bad), EINVAL);
+		CU_ASSERT_EQUAL(hcasim_post_send(fixture_qp(&fixture), &wr, &bad), EINVAL);
 		CU_ASSERT_PTR_EQUAL(bad, &wr);
-		ibv_wr_start(rig_qpx(&rig));
-		call_builder(rig_qpx(&rig), &cases[i]);
-		CU_ASSERT_EQUAL(ibv_wr_complete(rig_qpx(&rig)), EINVAL);
-		CU_ASSERT_EQUAL(rig.sq_record.sq_pi, 0);
-		rig_close(&rig);
+		ibv_wr_start(fixture_qpx(&fixture));
+		call_builder(fixture_qpx(&fixture), &cases[i]);
+		CU_ASSERT_EQUAL(ibv_wr_complete(fixture_qpx(&fixture)), EINVAL);
+		CU_ASSERT_EQUAL(fixture.sq_record.sq_pi, 0);
+		fixture_close(&fixture);
 	}
 }
 
-static void run_inline(const struct op_case *c, const struct rig_config *cfg, bool ud, uint32_t len,
+static void run_inline(const struct op_case *c, const struct fixture_config *cfg, bool ud, uint32_t len,
 		       bool use_post)
 {
 	struct ibv_qp_ex *qpx;
@@ -266,20 +267,20 @@ static void run_inline(const struct op_case *c, const struct rig_config *cfg, bo
 	struct ibv_data_buf bufs[3];
 	struct ibv_sge sge;
 	struct ibv_send_wr wr;
-	struct rig rig;
+	struct fixture fixture;
 	uint32_t i;
 
 	for (i = 0; i < sizeof(data); i++)
 		data[i] = i * 7 + 1;
-	rig_open(&rig, cfg);
-	qpx = rig_qpx(&rig);
+	fixture_open(&fixture, cfg);
+	qpx = fixture_qpx(&fixture);
 	if (use_post) {
-		build_wr(&wr, c, ud ? &rig.ah.ibv_ah : NULL);
+		build_wr(&wr, c, ud ? &fixture.ah.ibv_ah : NULL);
 		sge = (struct ibv_sge){.addr = (uintptr_t)data, .length = len};
 		wr.sg_list = &sge;
 		wr.num_sge = 1;
 		wr.send_flags |= IBV_SEND_INLINE;
-		post_one(&rig, &wr);
+		post_one(&fixture, &wr);
 	} else {
 		bufs[0] = (struct ibv_data_buf){data, len / 3};
 		bufs[1] = (struct ibv_data_buf){NULL, 0};
@@ -288,16 +289,16 @@ static void run_inline(const struct op_case *c, const struct rig_config *cfg, bo
 		qpx->wr_flags = IBV_SEND_SIGNALED | IBV_SEND_FENCE | IBV_SEND_SOLICITED;
 		call_builder(qpx, c);
 		if (ud)
-			ibv_wr_set_ud_addr(qpx, &rig.ah.ibv_ah, DQPN, QKEY);
+			ibv_wr_set_ud_addr(qpx, &fixture.ah.ibv_ah, DQPN, QKEY);
 		if (len % 2)
 			ibv_wr_set_inline_data(qpx, data, len);
 		else
 			ibv_wr_set_inline_data_list(qpx, 3, bufs);
 		CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
 	}
-	rig_wqe(&rig, 0, 4, wqe);
+	fixture_wqe(&fixture, 0, 4, wqe);
 	check_inline(wqe, check_head(wqe, c, ud), data, len);
-	rig_close(&rig);
+	fixture_close(&fixture);
 }
 
 static void test_inline(void)
@@ -309,49 +310,49 @@ static void test_inline(void)
 	for (i = 0; i < NUM_CASES; i++)
 		for (l = 0; cases[i].inline_ok && l < sizeof(lens) / sizeof(lens[0]); l++)
 			for (via = 0; via < 2; via++) {
-				run_inline(&cases[i], &rig_rc, false, lens[l], via);
+				run_inline(&cases[i], &fixture_rc, false, lens[l], via);
 				if (cases[i].ud_ok)
-					run_inline(&cases[i], &rig_ud, true, lens[l], via);
+					run_inline(&cases[i], &fixture_ud, true, lens[l], via);
 			}
 }
 
 static void test_flags(void)
 {
-	struct rig_config all = rig_rc;
+	struct fixture_config all = fixture_rc;
 	struct ibv_send_wr wr, *bad;
 	struct hcasim_wqe_ctrl ctrl[4];
-	struct rig rig;
+	struct fixture fixture;
 
-	rig_open(&rig, &rig_rc);
+	fixture_open(&fixture, &fixture_rc);
 	build_wr(&wr, &cases[0], NULL);
 	wr.send_flags = 0;
-	post_one(&rig, &wr);
-	rig_wqe(&rig, 0, 1, ctrl);
-	CU_ASSERT_EQUAL(flags_of(&ctrl[0]), RIG_QPN);
+	post_one(&fixture, &wr);
+	fixture_wqe(&fixture, 0, 1, ctrl);
+	CU_ASSERT_EQUAL(flags_of(&ctrl[0]), FIXTURE_QPN);
 	/* Checksum offload means nothing on RC, and there is no bit 5 anywhere. */
 	wr.send_flags = IBV_SEND_IP_CSUM;
-	post_one(&rig, &wr);
-	rig_wqe(&rig, 1, 1, ctrl);
-	CU_ASSERT_EQUAL(flags_of(&ctrl[0]), RIG_QPN);
+	post_one(&fixture, &wr);
+	fixture_wqe(&fixture, 1, 1, ctrl);
+	CU_ASSERT_EQUAL(flags_of(&ctrl[0]), FIXTURE_QPN);
 	wr.send_flags = 1 << 5;
-	CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), &wr, &bad), EINVAL);
-	rig_close(&rig);
+	CU_ASSERT_EQUAL(hcasim_post_send(fixture_qp(&fixture), &wr, &bad), EINVAL);
+	fixture_close(&fixture);
 
 	all.sig_all = true;
-	rig_open(&rig, &all);
+	fixture_open(&fixture, &all);
 	wr.send_flags = 0;
-	post_one(&rig, &wr);
-	rig_wqe(&rig, 0, 1, ctrl);
-	CU_ASSERT_EQUAL(flags_of(&ctrl[0]), RIG_QPN | HCASIM_WQE_CTRL_SIGNALED_MASK);
-	rig_close(&rig);
+	post_one(&fixture, &wr);
+	fixture_wqe(&fixture, 0, 1, ctrl);
+	CU_ASSERT_EQUAL(flags_of(&ctrl[0]), FIXTURE_QPN | HCASIM_WQE_CTRL_SIGNALED_MASK);
+	fixture_close(&fixture);
 }
 
 /* One TSO request as ibv_post_send() and as a region give it; headers and padding, wherever the ring ends. */
-static void run_tso(struct rig *rig, uint16_t size, bool use_post)
+static void run_tso(struct fixture *fixture, uint16_t size, bool use_post)
 {
-	const uint32_t first = atomic_load(&rig->qp.sq.pi_bb), units = (size + 15) / 16;
+	const uint32_t first = atomic_load(&fixture->qp.sq.pi_bb), units = (size + 15) / 16;
 	struct ibv_sge sge = {0x1000, 5000, 9};
-	struct ibv_qp_ex *qpx = rig_qpx(rig);
+	struct ibv_qp_ex *qpx = fixture_qpx(fixture);
 	uint8_t hdr[128], wqe[8 * 64], *at = wqe + 64;
 	struct hcasim_seg_data data;
 	struct hcasim_seg_tso tso;
@@ -362,17 +363,17 @@ static void run_tso(struct rig *rig, uint16_t size, bool use_post)
 		wr.tso.hdr = hdr;
 		wr.tso.hdr_sz = size;
 		wr.tso.mss = 1400;
-		wr.wr.ud.ah = &rig->ah.ibv_ah;
-		post_one(rig, &wr);
+		wr.wr.ud.ah = &fixture->ah.ibv_ah;
+		post_one(fixture, &wr);
 	} else {
 		ibv_wr_start(qpx);
 		ibv_wr_send_tso(qpx, hdr, size, 1400);
 		memset(hdr, 0, sizeof(hdr)); /* it is the caller's again */
-		ibv_wr_set_ud_addr(qpx, &rig->ah.ibv_ah, 5, 6);
+		ibv_wr_set_ud_addr(qpx, &fixture->ah.ibv_ah, 5, 6);
 		ibv_wr_set_sge(qpx, sge.lkey, sge.addr, sge.length);
 		CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
 	}
-	rig_wqe(rig, first, 8, wqe);
+	fixture_wqe(fixture, first, 8, wqe);
 	CU_ASSERT_EQUAL(wqe[0], HCASIM_WQE_OP_TSO);
 	CU_ASSERT_EQUAL(wqe[1], 4 + 1 + units + 1);
 	memcpy(&tso, at, sizeof(tso));
@@ -382,11 +383,11 @@ static void run_tso(struct rig *rig, uint16_t size, bool use_post)
 		CU_ASSERT_EQUAL(at[16 + i], i < size ? 0xab : 0);
 	memcpy(&data, at + 16 + units * 16, sizeof(data));
 	CU_ASSERT_EQUAL(le32toh(data.length), 5000);
-	atomic_store(&rig->qp.sq.ci_bb, rig->qp.sq.next_bb);
-	atomic_store(&rig->qp.sq.ci_wr, rig->qp.sq.next_wr);
+	atomic_store(&fixture->qp.sq.ci_bb, fixture->qp.sq.next_bb);
+	atomic_store(&fixture->qp.sq.ci_wr, fixture->qp.sq.next_wr);
 }
 
-static int bad_tso(struct rig *rig, uint16_t size, uint16_t mss, uint32_t len, int num_sge)
+static int bad_tso(struct fixture *fixture, uint16_t size, uint16_t mss, uint32_t len, int num_sge)
 {
 	struct ibv_sge sge = {0x1000, len, 9};
 	struct ibv_send_wr wr = {.opcode = IBV_WR_TSO, .sg_list = &sge, .num_sge = num_sge}, *bad;
@@ -395,29 +396,29 @@ static int bad_tso(struct rig *rig, uint16_t size, uint16_t mss, uint32_t len, i
 	wr.tso.hdr = hdr;
 	wr.tso.hdr_sz = size;
 	wr.tso.mss = mss;
-	wr.wr.ud.ah = &rig->ah.ibv_ah;
-	return hcasim_post_send(rig_qp(rig), &wr, &bad);
+	wr.wr.ud.ah = &fixture->ah.ibv_ah;
+	return hcasim_post_send(fixture_qp(fixture), &wr, &bad);
 }
 
 static void test_tso(void)
 {
 	static const uint16_t sizes[] = {1, 15, 16, 17, 54, 74, 112, 127, 128};
-	struct rig_config cfg = rig_ud;
-	struct rig rig;
+	struct fixture_config cfg = fixture_ud;
+	struct fixture fixture;
 
 	cfg.send_ops |= IBV_QP_EX_WITH_TSO;
-	rig_open(&rig, &cfg);
-	CU_ASSERT_EQUAL(bad_tso(&rig, 54, 1400, 100, 1), EINVAL); /* no header was asked for */
-	rig.qp.sq.max_tso_hdr = 128;
+	fixture_open(&fixture, &cfg);
+	CU_ASSERT_EQUAL(bad_tso(&fixture, 54, 1400, 100, 1), EINVAL); /* no header was asked for */
+	fixture.qp.sq.max_tso_hdr = 128;
 	for (unsigned int i = 0; i < 20 * sizeof(sizes) / sizeof(sizes[0]); i++)
-		run_tso(&rig, sizes[i % (sizeof(sizes) / sizeof(sizes[0]))], i & 1);
-	CU_ASSERT_EQUAL(bad_tso(&rig, 129, 1400, 100, 1), EINVAL);
-	CU_ASSERT_EQUAL(bad_tso(&rig, 0, 1400, 100, 1), EINVAL);
-	CU_ASSERT_EQUAL(bad_tso(&rig, 54, 0, 100, 1), EINVAL);
-	CU_ASSERT_EQUAL(bad_tso(&rig, 54, 1400, 0, 1), EINVAL);
-	CU_ASSERT_EQUAL(bad_tso(&rig, 54, 1400, 0, 0), EINVAL);
-	CU_ASSERT_EQUAL(bad_tso(&rig, 54, 1400, 100, 1), 0);
-	rig_close(&rig);
+		run_tso(&fixture, sizes[i % (sizeof(sizes) / sizeof(sizes[0]))], i & 1);
+	CU_ASSERT_EQUAL(bad_tso(&fixture, 129, 1400, 100, 1), EINVAL);
+	CU_ASSERT_EQUAL(bad_tso(&fixture, 0, 1400, 100, 1), EINVAL);
+	CU_ASSERT_EQUAL(bad_tso(&fixture, 54, 0, 100, 1), EINVAL);
+	CU_ASSERT_EQUAL(bad_tso(&fixture, 54, 1400, 0, 1), EINVAL);
+	CU_ASSERT_EQUAL(bad_tso(&fixture, 54, 1400, 0, 0), EINVAL);
+	CU_ASSERT_EQUAL(bad_tso(&fixture, 54, 1400, 100, 1), 0);
+	fixture_close(&fixture);
 }
 
 /* BIND_MW and LOCAL_INV have no data: through both interfaces, and ibv_bind_mw. */
@@ -450,44 +451,44 @@ static void test_windows(void)
 	struct ibv_send_wr *bad;
 	struct ibv_qp_ex *qpx;
 	uint8_t wqe[64];
-	struct rig rig;
+	struct fixture fixture;
 
-	rig_open(&rig, &rig_rc);
-	qpx = rig_qpx(&rig);
-	post_one(&rig, &wr);
-	rig_wqe(&rig, 0, 1, wqe);
+	fixture_open(&fixture, &fixture_rc);
+	qpx = fixture_qpx(&fixture);
+	post_one(&fixture, &wr);
+	fixture_wqe(&fixture, 0, 1, wqe);
 	check_bind(wqe, 0, 0x5ff, 0x512, 2);
 	ibv_wr_start(qpx);
 	ibv_wr_bind_mw(qpx, &mw, 0x513, &bind.bind_info);
 	ibv_wr_local_inv(qpx, RKEY);
 	CU_ASSERT_EQUAL(ibv_wr_complete(qpx), 0);
-	rig_wqe(&rig, 1, 1, wqe);
+	fixture_wqe(&fixture, 1, 1, wqe);
 	check_bind(wqe, 1, 0x5ff, 0x513, 2);
-	rig_wqe(&rig, 2, 1, wqe);
+	fixture_wqe(&fixture, 2, 1, wqe);
 	CU_ASSERT_EQUAL(wqe[0], HCASIM_WQE_OP_LOCAL_INV);
 	CU_ASSERT_EQUAL(le32toh(((struct hcasim_wqe_ctrl *)(void *)wqe)->inv_rkey), RKEY);
 	wr.opcode = IBV_WR_LOCAL_INV;
 	wr.invalidate_rkey = RKEY + 1;
-	post_one(&rig, &wr);
-	rig_wqe(&rig, 3, 1, wqe);
+	post_one(&fixture, &wr);
+	fixture_wqe(&fixture, 3, 1, wqe);
 	CU_ASSERT_EQUAL(le32toh(((struct hcasim_wqe_ctrl *)(void *)wqe)->inv_rkey), RKEY + 1);
 
 	/* Type 1: only ibv_bind_mw, which chooses the key. */
 	mw.type = IBV_MW_TYPE_1;
 	wr.opcode = IBV_WR_BIND_MW;
 	wr.bind_mw.mw = &mw;
-	CU_ASSERT_EQUAL(hcasim_post_send(rig_qp(&rig), &wr, &bad), EINVAL);
+	CU_ASSERT_EQUAL(hcasim_post_send(fixture_qp(&fixture), &wr, &bad), EINVAL);
 	ibv_wr_start(qpx);
 	ibv_wr_bind_mw(qpx, &mw, 0x513, &bind.bind_info);
 	CU_ASSERT_EQUAL(ibv_wr_complete(qpx), EINVAL);
-	CU_ASSERT_EQUAL(hcasim_bind_mw(rig_qp(&rig), &mw, &bind), 0);
+	CU_ASSERT_EQUAL(hcasim_bind_mw(fixture_qp(&fixture), &mw, &bind), 0);
 	CU_ASSERT_EQUAL(mw.rkey, 0x500);
-	rig_wqe(&rig, 4, 1, wqe);
+	fixture_wqe(&fixture, 4, 1, wqe);
 	check_bind(wqe, 4, 0x5ff, 0x500, 1);
 	bind.send_flags = 1u << 20;
-	CU_ASSERT_EQUAL(hcasim_bind_mw(rig_qp(&rig), &mw, &bind), EINVAL);
+	CU_ASSERT_EQUAL(hcasim_bind_mw(fixture_qp(&fixture), &mw, &bind), EINVAL);
 	CU_ASSERT_EQUAL(mw.rkey, 0x500);
-	rig_close(&rig);
+	fixture_close(&fixture);
 }
 
 static void test_recv(void)
@@ -495,35 +496,35 @@ static void test_recv(void)
 	struct ibv_recv_wr wr[3] = {}, *bad = NULL;
 	struct hcasim_rqe rqe;
 	struct hcasim_seg_data seg[3];
-	struct rig rig;
+	struct fixture fixture;
 	int i;
 
-	rig_open(&rig, &rig_rc);
+	fixture_open(&fixture, &fixture_rc);
 	for (i = 0; i < 3; i++) {
 		wr[i].wr_id = 100 + i;
 		wr[i].sg_list = (struct ibv_sge *)sges;
 		wr[i].num_sge = i;
 		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
 	}
-	CU_ASSERT_EQUAL(hcasim_post_recv(rig_qp(&rig), wr, &bad), 0);
-	CU_ASSERT_EQUAL(rig.qp.rq.stride, 64);
+	CU_ASSERT_EQUAL(hcasim_post_recv(fixture_qp(&fixture), wr, &bad), 0);
+	CU_ASSERT_EQUAL(fixture.qp.rq.stride, 64);
 	for (i = 0; i < 3; i++) {
-		memcpy(&rqe, rig.qp.rq.ring + i * 64, sizeof(rqe));
-		memcpy(seg, rig.qp.rq.ring + i * 64 + 16, sizeof(seg));
+		memcpy(&rqe, fixture.qp.rq.ring + i * 64, sizeof(rqe));
+		memcpy(seg, fixture.qp.rq.ring + i * 64 + 16, sizeof(seg));
 		CU_ASSERT_EQUAL(le16toh(rqe.index), i);
 		CU_ASSERT_EQUAL(rqe.num_sge, i);
 		CU_ASSERT_EQUAL(le32toh(seg[i].lkey), HCASIM_INVALID_LKEY);
-		CU_ASSERT_EQUAL(rig.qp.rq.wr_id[i], 100 + i);
+		CU_ASSERT_EQUAL(fixture.qp.rq.wr_id[i], 100 + i);
 	}
 	CU_ASSERT_EQUAL(le64toh(seg[1].addr), sges[1].addr);
 	CU_ASSERT_EQUAL(le32toh(seg[1].length), sges[1].length);
-	CU_ASSERT_EQUAL(le32toh(rig.sq_record.rq_pi), 3);
-	rig_close(&rig);
+	CU_ASSERT_EQUAL(le32toh(fixture.sq_record.rq_pi), 3);
+	fixture_close(&fixture);
 }
 
 int main(void)
 {
-	static const struct rig_test tests[] = {
+	static const struct fixture_test tests[] = {
 		{"SGEs of every operation, both interfaces", test_sges},
 		{"no data", test_no_data},
 		{"inline data", test_inline},
@@ -534,5 +535,5 @@ int main(void)
 		{},
 	};
 
-	return rig_main("WQE bytes", tests);
+	return fixture_main("WQE bytes", tests);
 }

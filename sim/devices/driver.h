@@ -43,7 +43,7 @@ struct drv_mmap {
  * The memory of a queue, as much as its driver needs to complete outstanding work when the adapter is lost. A
  * driver fills it in when it makes the queue; who is left then maps the memory, and lets the driver at it.
  */
-struct drv_remains {
+struct drv_orphan {
 	uint64_t mmap_offset, size; /* of the device file, and other queues' as well; size 0: no memory */
 	uint32_t number;            /* CQN or QPN */
 	uint32_t send_cqn, recv_cqn;
@@ -74,7 +74,7 @@ struct drv_cq {
 	struct drv_ucontext *ctx;
 	uint32_t cqe; /* as granted */
 	uint32_t cqn;
-	struct drv_remains remains;
+	struct drv_orphan orphan;
 };
 struct drv_srq {
 	struct drv_pd *pd;
@@ -85,7 +85,7 @@ struct drv_qp {
 	struct drv_pd *pd; /* NULL: XRC_RECV, whose keys are of its SRQs' domains */
 	uint32_t qpn;
 	uint8_t type, state, port;
-	struct drv_remains remains;
+	struct drv_orphan orphan;
 };
 struct drv_dm {
 	struct drv_ucontext *ctx;
@@ -232,8 +232,8 @@ struct drv_ops {
 	 * The adapter is lost, and so is the driver's process: what is outstanding in `qp` completes with flush errors as
 	 * far as there is room, and what is posted later, in the next calls. A CQ that is gone is NULL.
 	 */
-	void (*flush_remains)(struct drv_remains *qp, const struct drv_remains *send_cq,
-			      const struct drv_remains *recv_cq);
+	void (*flush_orphan)(struct drv_orphan *qp, const struct drv_orphan *send_cq,
+			     const struct drv_orphan *recv_cq);
 };
 
 extern const struct drv_ops native_drv_ops; /* devices/native */

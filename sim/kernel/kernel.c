@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "ucma.h"
+#include "kernel/rdma_cm/ucma.h"
 
 static void upcall_completion(struct drv_cq *cq)
 {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "../devices/driver.h"
+#include "devices/driver.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -12,7 +12,7 @@
 #include "core/base/numbers.h"
 #include "core/base/table.h"
 #include "hcasim_verbs.h"
-#include "kernel.h"
+#include "kernel/kernel.h"
 
 #define KPAGE_SIZE    4096u
 #define MAX_PORTS     2

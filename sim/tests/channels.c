@@ -20,7 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS 300
+#define BURSTS 10
+#define ROUNDS 30 /* of a burst */
 #define SAMPLE 100u
 
 static struct link l;
@@ -88,13 +89,19 @@ static void one_round(struct ibv_comp_channel *channel)
 	check(link_poll(cq, &wr_id), "the completion that the event was about");
 }
 
+/* The least of some bursts: what else runs on the host can only add to it. */
 static double rounds(struct ibv_comp_channel *channel)
 {
-	double start = now_us();
+	double least = 0, start, each;
 
-	for (int i = 0; i < ROUNDS; i++)
-		one_round(channel);
-	return (now_us() - start) / ROUNDS;
+	for (int burst = 0; burst < BURSTS; burst++) {
+		start = now_us();
+		for (int i = 0; i < ROUNDS; i++)
+			one_round(channel);
+		each = (now_us() - start) / ROUNDS;
+		least = !burst || each < least ? each : least;
+	}
+	return least;
 }
 
 static bool readable(const struct ibv_comp_channel *channel)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "hostile_rig.h"
+#include "hostile_fixture.h"
 
 #define PAGE 4096u
 
@@ -69,11 +69,11 @@ static void lost(const struct role *role, enum loss loss)
 	char *pages = map_pages(2), name[64];
 	struct ibv_sge sge[2];
 	struct ibv_mr *mr;
-	struct rig r;
+	struct fixture r;
 
 	snprintf(name, sizeof(name), "%s, %s", role->name, loss_names[loss]);
-	rig_fill();
-	rig_open(&r, IBV_QPT_RC);
+	fixture_fill();
+	fixture_open(&r, IBV_QPT_RC);
 	mr = ibv_reg_mr(r.l->pd[role->end], pages, 2 * PAGE,
 			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				IBV_ACCESS_REMOTE_ATOMIC);
@@ -85,21 +85,21 @@ static void lost(const struct role *role, enum loss loss)
 					  mr->lkey};
 	lose(pages, loss);
 	if (role->op == IBV_WR_SEND)
-		rig_receive(&r, 1, &sge[1]);
-	rig_prepare(&r, role->op, 2, &sge[0], sge[1].addr, sge[1].lkey);
-	rig_prepare_good(&r, IBV_WR_RDMA_WRITE, 3);
-	rig_ring(&r);
-	rig_expect(&r, 0, name, 2, role->status, role->vendor);
-	rig_expect(&r, 0, name, 3, IBV_WC_WR_FLUSH_ERR, 0);
+		fixture_receive(&r, 1, &sge[1]);
+	fixture_prepare(&r, role->op, 2, &sge[0], sge[1].addr, sge[1].lkey);
+	fixture_prepare_good(&r, IBV_WR_RDMA_WRITE, 3);
+	fixture_ring(&r);
+	fixture_expect(&r, 0, name, 2, role->status, role->vendor);
+	fixture_expect(&r, 0, name, 3, IBV_WC_WR_FLUSH_ERR, 0);
 	if (role->op == IBV_WR_SEND && role->end == 1)
-		rig_expect(&r, 1, name, 1, IBV_WC_LOC_PROT_ERR, FAULT);
-	rig_expect_silence(&r, name);
-	CU_ASSERT_EQUAL(rig_state(&r, 0), IBV_QPS_ERR);
+		fixture_expect(&r, 1, name, 1, IBV_WC_LOC_PROT_ERR, FAULT);
+	fixture_expect_silence(&r, name);
+	CU_ASSERT_EQUAL(fixture_state(&r, 0), IBV_QPS_ERR);
 	/* What was there, and what was sent behind it, may have arrived: nothing else. */
-	CU_ASSERT(rig_untouched(1, len));
-	CU_ASSERT(rig_untouched(0, len));
+	CU_ASSERT(fixture_untouched(1, len));
+	CU_ASSERT(fixture_untouched(0, len));
 	CU_ASSERT_EQUAL(ibv_dereg_mr(mr), 0);
-	rig_close(&r);
+	fixture_close(&r);
 	munmap(pages, 2 * PAGE);
 }
 
@@ -109,7 +109,7 @@ static void memory_that_went_away(void)
 		for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
 			if (loss != READ_ONLY || roles[i].written)
 				lost(&roles[i], loss);
-	rig_fresh_pair_works(IBV_QPT_RC);
+	fixture_fresh_pair_works(IBV_QPT_RC);
 }
 
 static void refused(void *addr, size_t len, int access, int err, const char *what)
@@ -117,7 +117,7 @@ static void refused(void *addr, size_t len, int access, int err, const char *wha
 	struct ibv_mr *mr;
 
 	errno = 0;
-	mr = ibv_reg_mr(rig_link.pd[0], addr, len, access);
+	mr = ibv_reg_mr(fixture_link.pd[0], addr, len, access);
 	if (mr || errno != err)
 		fprintf(stderr, "\nregistration of %s: %s\n", what, mr ? "accepted" : strerror(errno));
 	CU_ASSERT_PTR_NULL(mr);
@@ -141,40 +141,40 @@ static void registrations(void)
 }
 
 /* Each alignment of source and target, on both ways; guard bytes stay. */
-static void copy(struct rig *r, enum ibv_wr_opcode op, uint32_t from, uint32_t to, uint32_t len)
+static void copy(struct fixture *r, enum ibv_wr_opcode op, uint32_t from, uint32_t to, uint32_t len)
 {
 	int dst = op == IBV_WR_RDMA_WRITE;
 	uint32_t at[2] = {dst ? from : to, dst ? to : from};
 	struct ibv_sge sge = {(uintptr_t)r->l->buf[0] + at[0], len, r->l->mr[0]->lkey};
 	const char *src = r->l->buf[!dst] + from, *out = r->l->buf[dst];
 
-	for (uint32_t i = 0; i < RIG_SIZE / 4; i++)
+	for (uint32_t i = 0; i < FIXTURE_SIZE / 4; i++)
 		r->l->buf[!dst][i] = (char)(i * 7 + from + 1);
-	memset(r->l->buf[dst], 0, RIG_SIZE / 4);
-	rig_prepare(r, op, 1, &sge, (uintptr_t)r->l->buf[1] + at[1], r->l->mr[1]->rkey);
-	rig_ring(r);
-	rig_expect(r, 0, "unaligned memory", 1, IBV_WC_SUCCESS, 0);
+	memset(r->l->buf[dst], 0, FIXTURE_SIZE / 4);
+	fixture_prepare(r, op, 1, &sge, (uintptr_t)r->l->buf[1] + at[1], r->l->mr[1]->rkey);
+	fixture_ring(r);
+	fixture_expect(r, 0, "unaligned memory", 1, IBV_WC_SUCCESS, 0);
 	CU_ASSERT_EQUAL(memcmp(out + to, src, len), 0);
-	for (uint32_t i = 0; i < RIG_SIZE / 4; i++)
+	for (uint32_t i = 0; i < FIXTURE_SIZE / 4; i++)
 		if (out[i] && (i < to || i >= to + len))
 			CU_FAIL("written beside the target");
 }
 
 static void unaligned(void)
 {
-	struct rig r;
+	struct fixture r;
 
-	rig_open(&r, IBV_QPT_RC);
+	fixture_open(&r, IBV_QPT_RC);
 	for (uint32_t i = 0; i < 64; i++) {
 		copy(&r, IBV_WR_RDMA_WRITE, i, 63 - i, 1 + i * 131);
 		copy(&r, IBV_WR_RDMA_READ, 4093 + i, i * 3, 8255 - i * 127);
 	}
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 void add_memory_suite(void)
 {
-	CU_pSuite s = CU_add_suite("memory", rig_setup, rig_teardown);
+	CU_pSuite s = CU_add_suite("memory", fixture_setup, fixture_teardown);
 
 	CU_add_test(s, "memory that went away after its registration", memory_that_went_away);
 	CU_add_test(s, "registrations of what is not there", registrations);

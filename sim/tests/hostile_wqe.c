@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hostile_rig.h"
+#include "hostile_fixture.h"
 
 enum how { SET, ADD, XOR, FOREIGN_KEY, READONLY_KEY, GONE_KEY };
 
@@ -50,7 +50,7 @@ struct spoil {
 static const struct spoil spoils[] = {
 	{"index behind", RC_WRITE, CTRL(index), ADD, -1ull, OP_ERR(STALE_WQE)},
 	{"index ahead", RC_WRITE, CTRL(index), ADD, 1, OP_ERR(STALE_WQE)},
-	{"index of the last turn", RC_WRITE, CTRL(index), ADD, RIG_DEPTH, OP_ERR(STALE_WQE)},
+	{"index of the last turn", RC_WRITE, CTRL(index), ADD, FIXTURE_DEPTH, OP_ERR(STALE_WQE)},
 	{"index, UC", UC_WRITE, CTRL(index), XOR, 0x8000, OP_ERR(STALE_WQE)},
 	{"QPN of another", RC_WRITE, CTRL(qpn_flags), XOR, 3, OP_ERR(BAD_QPN)},
 	{"QPN 0", RC_WRITE, CTRL(qpn_flags), SET, HCASIM_WQE_CTRL_SIGNALED_MASK, OP_ERR(BAD_QPN)},
@@ -75,7 +75,7 @@ static const struct spoil spoils[] = {
 	{"atomic on UD", UD_SEND, CTRL(opcode), SET, HCASIM_WQE_OP_ATOMIC_FA, OP_ERR(BAD_OPCODE)},
 	{"reserved word of the remote segment", RC_WRITE, REMOTE(reserved), SET, 1, OP_ERR(BAD_SEGMENT)},
 	{"remote address before its region", RC_WRITE, REMOTE(addr), ADD, -1ull, REMOTE_ERR(ACCESS)},
-	{"remote address behind its region", RC_WRITE, REMOTE(addr), ADD, RIG_SIZE - 7, REMOTE_ERR(ACCESS)},
+	{"remote address behind its region", RC_WRITE, REMOTE(addr), ADD, FIXTURE_SIZE - 7, REMOTE_ERR(ACCESS)},
 	{"remote address that wraps", RC_WRITE, REMOTE(addr), SET, -4ull, REMOTE_ERR(ACCESS)},
 	{"remote address 0", RC_READ, REMOTE(addr), SET, 0, REMOTE_ERR(ACCESS)},
 	{"remote address not mapped", RC_READ, REMOTE(addr), SET, 0xdead00000000, REMOTE_ERR(ACCESS)},
@@ -98,10 +98,10 @@ static const struct spoil spoils[] = {
 	{"lkey, UC", UC_WRITE, DATA(32, lkey), SET, ~0u, PROT_ERR(BAD_LKEY)},
 	{"lkey, UD", UD_SEND, DATA(64, lkey), SET, ~0u, PROT_ERR(BAD_LKEY)},
 	{"address before its region", RC_WRITE, DATA(32, addr), ADD, -1ull, PROT_ERR(LKEY_RANGE)},
-	{"address behind its region", RC_SEND, DATA(16, addr), ADD, RIG_SIZE - 7, PROT_ERR(LKEY_RANGE)},
+	{"address behind its region", RC_SEND, DATA(16, addr), ADD, FIXTURE_SIZE - 7, PROT_ERR(LKEY_RANGE)},
 	{"address that wraps", RC_WRITE, DATA(32, addr), SET, -4ull, PROT_ERR(LKEY_RANGE)},
 	{"address not mapped", RC_READ, DATA(32, addr), SET, 0xdead00000000, PROT_ERR(LKEY_RANGE)},
-	{"length beyond the region", RC_WRITE, DATA(32, length), SET, RIG_SIZE + 1, PROT_ERR(LKEY_RANGE)},
+	{"length beyond the region", RC_WRITE, DATA(32, length), SET, FIXTURE_SIZE + 1, PROT_ERR(LKEY_RANGE)},
 	{"length of 2 GiB", RC_WRITE, DATA(32, length), SET, 1u << 31, PROT_ERR(LKEY_RANGE)},
 	{"length beyond a message", RC_WRITE, DATA(32, length), SET, ~0u, LEN_ERR(MSG_TOO_LONG)},
 	{"length of an atomic", RC_CAS, DATA(48, length), SET, 4, LEN_ERR(BAD_SEGMENT)},
@@ -132,11 +132,11 @@ static uint64_t new_value(const struct spoil *s, uint64_t old)
 	case XOR:
 		return old ^ s->value;
 	case FOREIGN_KEY:
-		return rig_foreign[s->value]->rkey;
+		return fixture_foreign[s->value]->rkey;
 	case READONLY_KEY:
-		return rig_readonly[s->value]->lkey;
+		return fixture_readonly[s->value]->lkey;
 	default:
-		return rig_gone[s->value];
+		return fixture_gone[s->value];
 	}
 }
 
@@ -160,40 +160,40 @@ static enum ibv_qp_state state_after(const struct spoil *s)
 
 static void spoiled(const struct spoil *s)
 {
-	struct ibv_sge all = {(uintptr_t)rig_link.buf[1], RIG_SIZE, rig_link.mr[1]->lkey};
+	struct ibv_sge all = {(uintptr_t)fixture_link.buf[1], FIXTURE_SIZE, fixture_link.mr[1]->lkey};
 	bool fails = s->status != IBV_WC_SUCCESS;
-	struct rig r;
+	struct fixture r;
 
-	rig_fill();
-	rig_open(&r, s->type);
+	fixture_fill();
+	fixture_open(&r, s->type);
 	if (s->op == IBV_WR_SEND)
-		rig_receive(&r, 3, &all);
-	spoil(s, rig_prepare_good(&r, s->op, 1));
+		fixture_receive(&r, 3, &all);
+	spoil(s, fixture_prepare_good(&r, s->op, 1));
 	if (fails)
-		rig_prepare_good(&r, s->op, 2);
-	rig_ring(&r);
-	rig_expect(&r, 0, s->name, 1, s->status, s->vendor);
+		fixture_prepare_good(&r, s->op, 2);
+	fixture_ring(&r);
+	fixture_expect(&r, 0, s->name, 1, s->status, s->vendor);
 	if (fails)
-		rig_expect(&r, 0, s->name, 2, IBV_WC_WR_FLUSH_ERR, 0);
-	rig_expect_silence(&r, s->name);
-	if (rig_state(&r, 0) != state_after(s)) {
-		fprintf(stderr, "\n%s: the QP is in state %d\n", s->name, rig_state(&r, 0));
+		fixture_expect(&r, 0, s->name, 2, IBV_WC_WR_FLUSH_ERR, 0);
+	fixture_expect_silence(&r, s->name);
+	if (fixture_state(&r, 0) != state_after(s)) {
+		fprintf(stderr, "\n%s: the QP is in state %d\n", s->name, fixture_state(&r, 0));
 		CU_FAIL("state");
 	}
-	if (!rig_untouched(1, 0) || !rig_untouched(0, 0)) {
+	if (!fixture_untouched(1, 0) || !fixture_untouched(0, 0)) {
 		fprintf(stderr, "\n%s: data was written\n", s->name);
 		CU_FAIL("data");
 	}
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void every_field_of_a_send(void)
 {
 	for (size_t i = 0; i < sizeof(spoils) / sizeof(spoils[0]); i++)
 		spoiled(&spoils[i]);
-	rig_fresh_pair_works(IBV_QPT_RC);
-	rig_fresh_pair_works(IBV_QPT_UC);
-	rig_fresh_pair_works(IBV_QPT_UD);
+	fixture_fresh_pair_works(IBV_QPT_RC);
+	fixture_fresh_pair_works(IBV_QPT_UC);
+	fixture_fresh_pair_works(IBV_QPT_UD);
 }
 
 /* ---- Receives ---- */
@@ -206,7 +206,7 @@ static void every_field_of_a_send(void)
 /* clang-format off */
 static const struct spoil receives[] = {
 	{"index", RC_RECV, RQE(index), ADD, 1, OP_ERR(STALE_WQE)},
-	{"index of the last turn", RC_RECV, RQE(index), ADD, -(uint64_t)RIG_DEPTH, OP_ERR(STALE_WQE)},
+	{"index of the last turn", RC_RECV, RQE(index), ADD, -(uint64_t)FIXTURE_DEPTH, OP_ERR(STALE_WQE)},
 	{"index, UC", UC_RECV, RQE(index), XOR, 0x8000, OP_ERR(STALE_WQE)},
 	{"index, UD", UD_RECV, RQE(index), XOR, 0x8000, OP_ERR(STALE_WQE)},
 	{"more SGEs than the stride holds", RC_RECV, RQE(num_sge), SET, HCASIM_MAX_SGE, OP_ERR(BAD_RQE)},
@@ -218,7 +218,7 @@ static const struct spoil receives[] = {
 	{"lkey without rights", RC_RECV, DATA(16, lkey), READONLY_KEY, 1, PROT_ERR(LKEY_ACCESS)},
 	{"lkey deregistered", UC_RECV, DATA(16, lkey), GONE_KEY, 1, PROT_ERR(BAD_LKEY)},
 	{"lkey deregistered, UD", UD_RECV, DATA(16, lkey), GONE_KEY, 1, PROT_ERR(BAD_LKEY)},
-	{"address behind its region", RC_RECV, DATA(16, addr), ADD, RIG_SIZE, PROT_ERR(LKEY_RANGE)},
+	{"address behind its region", RC_RECV, DATA(16, addr), ADD, FIXTURE_SIZE, PROT_ERR(LKEY_RANGE)},
 	{"address that wraps", RC_RECV, DATA(16, addr), SET, -4ull, PROT_ERR(LKEY_RANGE)},
 	{"address not mapped, UD", UD_RECV, DATA(16, addr), SET, 0xdead00000000, PROT_ERR(LKEY_RANGE)},
 	{"shorter than the message", RC_RECV, DATA(16, length), SET, 7, LEN_ERR(RQ_TOO_SHORT)},
@@ -236,40 +236,40 @@ static int told(const struct spoil *s)
 
 static void spoiled_receive(const struct spoil *s)
 {
-	struct ibv_sge sge = {(uintptr_t)rig_link.buf[1], 64, rig_link.mr[1]->lkey};
-	struct rig r;
+	struct ibv_sge sge = {(uintptr_t)fixture_link.buf[1], 64, fixture_link.mr[1]->lkey};
+	struct fixture r;
 
-	rig_fill();
-	rig_open(&r, s->type);
-	spoil(s, rig_receive(&r, 1, &sge));
-	rig_receive(&r, 2, &sge);
-	rig_prepare_good(&r, IBV_WR_SEND, 3);
-	rig_ring(&r);
-	rig_expect(&r, 1, s->name, 1, s->status, s->vendor);
-	rig_expect(&r, 1, s->name, 2, IBV_WC_WR_FLUSH_ERR, 0);
-	rig_expect(&r, 0, s->name, 3, told(s), 0);
-	rig_expect_silence(&r, s->name);
-	CU_ASSERT_EQUAL(rig_state(&r, 1), IBV_QPS_ERR);
-	CU_ASSERT_EQUAL(rig_state(&r, 0), s->type == IBV_QPT_RC ? IBV_QPS_ERR : IBV_QPS_RTS);
-	if (!rig_untouched(1, 0)) {
+	fixture_fill();
+	fixture_open(&r, s->type);
+	spoil(s, fixture_receive(&r, 1, &sge));
+	fixture_receive(&r, 2, &sge);
+	fixture_prepare_good(&r, IBV_WR_SEND, 3);
+	fixture_ring(&r);
+	fixture_expect(&r, 1, s->name, 1, s->status, s->vendor);
+	fixture_expect(&r, 1, s->name, 2, IBV_WC_WR_FLUSH_ERR, 0);
+	fixture_expect(&r, 0, s->name, 3, told(s), 0);
+	fixture_expect_silence(&r, s->name);
+	CU_ASSERT_EQUAL(fixture_state(&r, 1), IBV_QPS_ERR);
+	CU_ASSERT_EQUAL(fixture_state(&r, 0), s->type == IBV_QPT_RC ? IBV_QPS_ERR : IBV_QPS_RTS);
+	if (!fixture_untouched(1, 0)) {
 		fprintf(stderr, "\n%s: data was written\n", s->name);
 		CU_FAIL("data");
 	}
-	rig_close(&r);
+	fixture_close(&r);
 }
 
 static void every_field_of_a_receive(void)
 {
 	for (size_t i = 0; i < sizeof(receives) / sizeof(receives[0]); i++)
 		spoiled_receive(&receives[i]);
-	rig_fresh_pair_works(IBV_QPT_RC);
-	rig_fresh_pair_works(IBV_QPT_UC);
-	rig_fresh_pair_works(IBV_QPT_UD);
+	fixture_fresh_pair_works(IBV_QPT_RC);
+	fixture_fresh_pair_works(IBV_QPT_UC);
+	fixture_fresh_pair_works(IBV_QPT_UD);
 }
 
 void add_wqe_suite(void)
 {
-	CU_pSuite s = CU_add_suite("WQEs", rig_setup, rig_teardown);
+	CU_pSuite s = CU_add_suite("WQEs", fixture_setup, fixture_teardown);
 
 	CU_add_test(s, "every field of a send WQE wrong in turn", every_field_of_a_send);
 	CU_add_test(s, "every field of a receive WQE wrong in turn", every_field_of_a_receive);

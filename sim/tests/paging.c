@@ -19,7 +19,6 @@
 #define ALL                                                                                                  \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |                         \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ON_DEMAND)
-#define FAULT_PS 220000000ull /* host.page_fault of the default profile */
 
 static struct link l;
 static struct ibv_mr *mr[2]; /* implicit */
@@ -252,15 +251,6 @@ static void forked(void)
 	teardown();
 }
 
-static uint64_t device_time(void)
-{
-	struct ibv_values_ex v = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
-
-	if (ibv_query_rt_values_ex(l.ctx[0], &v))
-		die("ibv_query_rt_values_ex");
-	return (uint64_t)v.raw_clock.tv_nsec; /* a tick is a picosecond */
-}
-
 static void advise(int end, enum ibv_advise_mr_advice advice)
 {
 	struct ibv_sge sge = {(uintptr_t)mem[end], SIZE, mr[end]->lkey};
@@ -289,19 +279,6 @@ static void prefetched(void)
 	teardown();
 }
 
-/* A fault takes the device's time that the profile says. */
-static void latency(void)
-{
-	uint64_t start;
-
-	setup();
-	advise(1, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE);
-	start = device_time();
-	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
-	CU_ASSERT_TRUE(device_time() - start >= FAULT_PS);
-	teardown();
-}
-
 int main(void)
 {
 	unsigned int failed;
@@ -318,7 +295,6 @@ int main(void)
 	CU_add_test(s, "moved", moved);
 	CU_add_test(s, "fork", forked);
 	CU_add_test(s, "prefetched", prefetched);
-	CU_add_test(s, "latency", latency);
 	CU_basic_set_mode(CU_BRM_VERBOSE);
 	CU_basic_run_tests();
 	failed = CU_get_number_of_failures();

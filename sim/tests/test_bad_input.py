@@ -13,7 +13,7 @@ from conftest import BUILD, TOP, Machine, describe, free_port, last_json, pair_c
 from device_process import find_device
 
 BIN = BUILD / "bin"
-SUFFER = BIN / "hcasim-suffer"
+SUFFER = BIN / "hcasim-failure-client"
 PROFILE = TOP / "sim/timing/profiles/gen4x16-200g.yaml"
 IN_TIME = 10  # seconds in which everything ends that is to end by itself
 

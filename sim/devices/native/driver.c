@@ -374,5 +374,5 @@ const struct drv_ops native_drv_ops = {
 	.destroy_flow = native_destroy_flow,
 	.attach_mcast = native_attach_mcast,
 	.detach_mcast = native_detach_mcast,
-	.flush_remains = native_flush_remains,
+	.flush_orphan = native_flush_orphan,
 };

@@ -42,9 +42,9 @@ static struct native_mem *alloc_ring(struct native_cq *cq, uint32_t entries, str
 	return mem;
 }
 
-static void fill_remains(struct native_cq *cq)
+static void fill_orphan(struct native_cq *cq)
 {
-	cq->base.remains = (struct drv_remains){
+	cq->base.orphan = (struct drv_orphan){
 		.mmap_offset = native_mem_mmap_offset(cq->mem),
 		.size = native_mem_mmap_size(cq->mem),
 		.number = cq->base.cqn,
@@ -77,7 +77,7 @@ int native_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_
 	ret = native_enter(&n->cqs, base->cqn, cq);
 	if (ret)
 		goto err_cq;
-	fill_remains(cq);
+	fill_orphan(cq);
 	resp = (struct hcasim_create_cq_resp){
 		.cqn = base->cqn,
 		.cqe = base->cqe,
@@ -129,7 +129,7 @@ int native_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	mem->older = cq->mem;
 	cq->mem = mem;
 	base->cqe = entries;
-	fill_remains(cq);
+	fill_orphan(cq);
 	resp = (struct hcasim_resize_cq_resp){
 		.cqe = entries,
 		.ring_mmap_offset = native_mem_mmap_offset(mem),

@@ -125,10 +125,10 @@ static int create_xrc_recv(struct drv_qp *base, struct drv_qp_init *init, struct
 	return 0;
 }
 
-static void fill_remains(struct native_qp *qp, const struct drv_qp_init *init,
-			 const struct hcasim_create_qp_req *req, const struct layout *l)
+static void fill_orphan(struct native_qp *qp, const struct drv_qp_init *init,
+			const struct hcasim_create_qp_req *req, const struct layout *l)
 {
-	qp->base.remains = (struct drv_remains){
+	qp->base.orphan = (struct drv_orphan){
 		.mmap_offset = native_mem_mmap_offset(qp->mem),
 		.size = native_mem_mmap_size(qp->mem),
 		.number = qp->base.qpn,
@@ -172,7 +172,7 @@ static int create_queues(struct drv_qp *base, struct drv_qp_init *init, struct d
 	ret = native_enter(&n->qps, base->qpn, qp);
 	if (ret)
 		goto err_qp;
-	fill_remains(qp, init, &req, &l);
+	fill_orphan(qp, init, &req, &l);
 	resp = (struct hcasim_create_qp_resp){
 		.qpn = base->qpn,
 		.ring_mmap_offset = native_mem_mmap_offset(qp->mem),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Makes and destroys objects the way libibverbs does. */
 #include "harness.h"
-#include "kernel/newer_abi.h"
+#include "kernel/uverbs/newer_abi.h"
 
 #define A(name) HCASIM_QP_ATTR_##name
 

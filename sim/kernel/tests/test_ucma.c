@@ -2,7 +2,7 @@
 /* The connection manager: connections, their events in order, and how they end. */
 #include <unistd.h>
 
-#include "cm_rig.h"
+#include "cm_fixture.h"
 
 static bool all(const uint8_t *p, uint8_t value, size_t n)
 {

@@ -2,7 +2,7 @@
 /* The connection manager: bytes that no library sends, addresses that nobody has, datagrams of strangers. */
 #include <rdma/ib_user_sa.h>
 
-#include "cm_rig.h"
+#include "cm_fixture.h"
 
 #define NUM_COMMANDS (UCMA_WRITE_CM_EVENT + 1)
 

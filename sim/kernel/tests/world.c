@@ -107,7 +107,8 @@ int world_init(void)
 					   .drv = &native_drv_ops,
 					   .now = bench_now,
 					   .find_task = find_task,
-					   .page_fault = 1000000};
+					   .page_fault = 1500000000,
+					   .page_fault_per_page = 100000000};
 	struct kernel_config cfg = base;
 	char err[256] = "";
 

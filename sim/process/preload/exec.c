@@ -19,9 +19,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload.h"
-#include "preload/obstacle.h"
-#include "preload/verbs.h"
+#include "process/preload/preload.h"
+#include "process/preload/obstacle.h"
+#include "process/preload/verbs.h"
 
 #define RUNTIME   "HCASIM_RUNTIME="
 #define PRELOAD   "LD_PRELOAD="

@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <fcntl.h>
 
-#include "preload.h"
-#include "preload/netif.h"
+#include "process/preload/preload.h"
+#include "process/net/netif.h"
 
 #define NET "/sys/class/net"
 

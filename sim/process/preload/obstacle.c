@@ -11,8 +11,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "preload.h"
-#include "preload/obstacle.h"
+#include "process/preload/preload.h"
+#include "process/preload/obstacle.h"
 
 #define HEAD 4096 /* bytes of a program that are looked at: its program headers follow the ELF header */
 

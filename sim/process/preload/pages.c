@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <sys/shm.h>
 
-#include "preload.h"
+#include "process/preload/preload.h"
 
 #ifndef MADV_PAGEOUT
 #define MADV_PAGEOUT 21

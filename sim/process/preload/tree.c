@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* A treap: a search tree by key that is a heap by priority, which is random. */
-#include "tree.h"
+#include "process/preload/tree.h"
 
 #include <sys/mman.h>
 #include <sys/syscall.h>

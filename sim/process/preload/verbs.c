@@ -11,8 +11,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "preload.h"
-#include "preload/verbs.h"
+#include "process/preload/preload.h"
+#include "process/preload/verbs.h"
 
 #define MAX_SEGMENTS 64
 #define MAX_DYNAMIC  512

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <CUnit/CUnit.h>
 
-#include "insn.h"
+#include "process/trap/insn.h"
 #include "trap_env.h"
 
 /* Loads and stores in turn, of both sizes, as copies are compiled. */

@@ -18,8 +18,8 @@
 #include <CUnit/Basic.h>
 #include <CUnit/CUnit.h>
 
-#include "insn.h"
-#include "preload/valgrind.h"
+#include "process/trap/insn.h"
+#include "process/trap/valgrind.h"
 #include "trap_env.h"
 
 struct form {

@@ -3,7 +3,7 @@
 #ifndef HCASIM_PROCESS_TESTS_TRAP_ENV_H
 #define HCASIM_PROCESS_TESTS_TRAP_ENV_H
 
-#include "preload.h"
+#include "process/preload/preload.h"
 
 #define PAGE     4096
 #define LOW_PAGE 0x31000000ul

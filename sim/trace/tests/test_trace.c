@@ -134,6 +134,33 @@ static void tlps(void)
 	json_decref(r);
 }
 
+/* Hint and tag stand in requests, not in completions, and not where there are none. */
+static void hints(void)
+{
+	struct hca_dma dma = {.class_ = HCA_DMA_PAYLOAD, .tph = {.on = true, .ph = 3, .st = 7}};
+	struct trace_tlp tlp = {.up = true, .type = "MRd", .len = 8, .dma = &dma, .request = true};
+	struct trace *t = open_trace();
+	json_t *r;
+
+	trace_tlp(t, &tlp);
+	tlp.request = false;
+	trace_tlp(t, &tlp);
+	tlp.request = true;
+	dma.tph.on = false;
+	trace_tlp(t, &tlp);
+	trace_close(t);
+
+	r = record("tlp.log", 0);
+	CU_ASSERT(number(r, "ph") == 3 && number(r, "st") == 7);
+	json_decref(r);
+	for (unsigned int i = 1; i < 3; i++) {
+		r = record("tlp.log", i);
+		CU_ASSERT_PTR_NULL(json_object_get(r, "ph"));
+		CU_ASSERT_PTR_NULL(json_object_get(r, "st"));
+		json_decref(r);
+	}
+}
+
 static void wqes(void)
 {
 	struct hca_sge sge[2] = {{0x7fff00001000, 64, 0x1234}, {0x2000, 0xffffffff, 0x56}};
@@ -275,6 +302,7 @@ int main(void)
 	s = CU_add_suite("traces", setup, teardown);
 	CU_add_test(s, "frames", frames);
 	CU_add_test(s, "TLPs", tlps);
+	CU_add_test(s, "hints", hints);
 	CU_add_test(s, "WQEs", wqes);
 	CU_add_test(s, "CQEs", cqes);
 	CU_add_test(s, "faults", faults);

@@ -8,8 +8,7 @@
 
 struct world {
 	struct pair p;
-	uint32_t key[2];        /* of a region of device memory on each side: zero based */
-	unsigned int transfers; /* of payload to or from host memory */
+	uint32_t key[2]; /* of a region of device memory on each side: zero based */
 };
 
 static uint32_t dm_mr(struct bed *bed, unsigned int side, uint64_t offset, uint64_t len, uint32_t access)

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Commands: protection domains, memory regions and windows, address handles. */
+#include <errno.h>
+
+#include "kernel/priv.h"
+
+#define WRITABLE                                                                                             \
+	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |     \
+	 IB_UVERBS_ACCESS_MW_BIND)
+/* IB_MR_REREG_*: include/rdma/ib_verbs.h and verbs.h alike */
+#define REREG_TRANS  (1u << 0)
+#define REREG_PD     (1u << 1)
+#define REREG_ACCESS (1u << 2)
+/* enum ib_mw_type: include/rdma/ib_verbs.h, and verbs.h alike */
+#define MW_TYPE_1 1
+#define MW_TYPE_2 2
+
+int cmd_alloc_pd(struct call *c)
+{
+	const struct drv_ops *ops = kdev_ops(c->f->dev);
+	struct ib_uverbs_alloc_pd_resp resp = {0};
+	struct ib_uverbs_alloc_pd cmd;
+	struct drv_udata *udata;
+	struct drv_pd *pd;
+	struct uobj *u;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = call_alloc_uobj(c, UVERBS_OBJECT_PD, &u);
+	if (!ret)
+		ret = call_udata(c, &udata);
+	if (ret)
+		return ret;
+	pd = drv_alloc(ops->sz_pd, u);
+	if (!pd)
+		return -ENOMEM;
+	pd->ctx = c->f->ctx;
+	ret = ops->alloc_pd(pd, udata);
+	if (ret) {
+		drv_free(pd);
+		return ret;
+	}
+	u->drv = pd;
+	resp.pd_handle = u->handle;
+	ret = call_udata_done(c);
+	return ret ? ret : resp_put(c, &resp, sizeof(resp));
+}
+
+int cmd_dealloc_pd(struct call *c)
+{
+	struct ib_uverbs_dealloc_pd cmd;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, NULL);
+	return ret;
+}
+
+/* IBTA 10.6.3.1: remote write and atomic need local write. */
+int verbs_check_access(const struct kdev *d, uint32_t access)
+{
+	const uint64_t caps = d->attr.device_cap_flags_ex;
+
+	if ((access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) &&
+	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
+		return -EINVAL;
+	if (access & ~VERBS_ACCESS_FLAGS)
+		return -EINVAL;
+	if ((access & IB_UVERBS_ACCESS_ON_DEMAND) && !d->attr.odp_caps.general_caps)
+		return -EOPNOTSUPP;
+	if ((access & IB_UVERBS_ACCESS_FLUSH_GLOBAL) && !(caps & IB_UVERBS_DEVICE_FLUSH_GLOBAL))
+		return -EOPNOTSUPP;
+	if ((access & IB_UVERBS_ACCESS_FLUSH_PERSISTENT) && !(caps & IB_UVERBS_DEVICE_FLUSH_PERSISTENT))
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+/* What pinning the pages finds: a range that wraps or has no page is EINVAL, a hole EFAULT. */
+static int pin(struct call *c, uint64_t start, uint64_t length, uint32_t access)
+{
+	const uint64_t mask = KPAGE_SIZE - 1, first = start & ~mask, end = start + length;
+	const uint64_t last = (end + mask) & ~mask;
+
+	if (end < start || last < end || last == first)
+		return -EINVAL;
+	return c->t->ops->pin_check(c->t, first, last - first, access & WRITABLE);
+}
+
+/* A region's memory: pinned now, or brought in as it is needed. */
+static int take_memory(struct call *c, uint64_t start, uint64_t length, uint64_t iova, uint32_t access)
+{
+	if (!(access & IB_UVERBS_ACCESS_ON_DEMAND))
+		return pin(c, start, length, access);
+	c->reply->watch = true;
+	return odp_check(c->f->dev, start, length, iova, access);
+}
+
+static bool same_page_offset(uint64_t a, uint64_t b)
+{
+	return !((a ^ b) & (KPAGE_SIZE - 1));
+}
+
+int verbs_reg_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct ib_uverbs_reg_mr *cmd,
+		 struct uobj *dmah)
+{
+	const struct drv_ops *ops = kdev_ops(c->f->dev);
+	struct drv_udata *udata;
+	struct drv_mr *mr;
+	int ret;
+
+	if (!same_page_offset(cmd->start, cmd->hca_va))
+		return -EINVAL;
+	ret = verbs_check_access(c->f->dev, cmd->access_flags);
+	if (!ret)
+		ret = take_memory(c, cmd->start, cmd->length, cmd->hca_va, cmd->access_flags);
+	if (!ret)
+		ret = call_udata(c, &udata);
+	if (ret)
+		return ret;
+	mr = drv_alloc(ops->sz_mr, u);
+	if (!mr)
+		return -ENOMEM;
+	mr->pd = pd->drv;
+	mr->pasid = c->t->pasid;
+	if (dmah)
+		mr->tph = ((struct drv_dmah *)dmah->drv)->tph;
+	ret = ops->reg_mr(mr, cmd->start, cmd->length, cmd->hca_va, cmd->access_flags, udata);
+	if (ret) {
+		drv_free(mr);
+		return ret;
+	}
+	u->drv = mr;
+	u->mr.start = cmd->start;
+	u->mr.length = cmd->length;
+	u->mr.iova = cmd->hca_va;
+	u->mr.access = cmd->access_flags;
+	uobj_use(u, pd);
+	if (dmah)
+		uobj_use(u, dmah);
+	return call_udata_done(c);
+}
+
+int cmd_reg_mr(struct call *c)
+{
+	struct ib_uverbs_reg_mr_resp resp = {0};
+	struct ib_uverbs_reg_mr cmd;
+	struct uobj *u, *pd;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	if (!same_page_offset(cmd.start, cmd.hca_va))
+		return -EINVAL;
+	ret = call_alloc_uobj(c, UVERBS_OBJECT_MR, &u);
+	if (!ret)
+		ret = verbs_check_access(c->f->dev, cmd.access_flags);
+	if (ret)
+		return ret;
+	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
+	if (!pd)
+		return -EINVAL;
+	ret = verbs_reg_mr(c, u, pd, &cmd, NULL);
+	if (ret)
+		return ret;
+	resp.mr_handle = u->handle;
+	resp.lkey = ((struct drv_mr *)u->drv)->lkey;
+	resp.rkey = ((struct drv_mr *)u->drv)->rkey;
+	return resp_put(c, &resp, sizeof(resp));
+}
+
+static int rereg(struct call *c, struct uobj *u, struct uobj *pd, const struct ib_uverbs_rereg_mr *cmd)
+{
+	const bool trans = cmd->flags & REREG_TRANS;
+	const uint32_t access = cmd->flags & REREG_ACCESS ? cmd->access_flags : u->mr.access;
+	struct drv_mr *mr = u->drv;
+	int ret = 0;
+
+	if (trans || (cmd->flags & REREG_ACCESS))
+		ret = take_memory(c, trans ? cmd->start : u->mr.start, trans ? cmd->length : u->mr.length,
+				  trans ? cmd->hca_va : u->mr.iova, access);
+	if (!ret && trans)
+		mr->pasid = c->t->pasid;
+	if (!ret)
+		ret = kdev_ops(c->f->dev)->rereg_mr(mr, cmd->flags, cmd->start, cmd->length, cmd->hca_va,
+						    access, pd ? pd->drv : NULL);
+	if (ret)
+		return ret;
+	if (pd) {
+		uobj_unuse(u, drv_uobj(mr->pd));
+		uobj_use(u, pd);
+		mr->pd = pd->drv;
+	}
+	if (trans) {
+		u->mr.start = cmd->start;
+		u->mr.length = cmd->length;
+		u->mr.iova = cmd->hca_va;
+	}
+	u->mr.access = access;
+	return 0;
+}
+
+int cmd_rereg_mr(struct call *c)
+{
+	struct ib_uverbs_rereg_mr_resp resp = {0};
+	struct ib_uverbs_rereg_mr cmd;
+	struct uobj *u, *pd = NULL;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	if (!cmd.flags)
+		return -EINVAL;
+	if (cmd.flags & ~(REREG_TRANS | REREG_PD | REREG_ACCESS))
+		return -EOPNOTSUPP;
+	if ((cmd.flags & REREG_TRANS) && !same_page_offset(cmd.start, cmd.hca_va))
+		return -EINVAL;
+	ret = uobj_lookup(c->f, UVERBS_OBJECT_MR, cmd.mr_handle, &u);
+	if (!ret && u->mr.fixed)
+		ret = -EINVAL;
+	if (!ret && (cmd.flags & REREG_ACCESS))
+		ret = verbs_check_access(c->f->dev, cmd.access_flags);
+	if (ret)
+		return ret;
+	if (cmd.flags & REREG_PD) {
+		pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
+		if (!pd)
+			return -EINVAL;
+	}
+	ret = rereg(c, u, pd, &cmd);
+	if (ret)
+		return ret;
+	resp.lkey = ((struct drv_mr *)u->drv)->lkey;
+	resp.rkey = ((struct drv_mr *)u->drv)->rkey;
+	return resp_put(c, &resp, sizeof(resp));
+}
+
+int cmd_dereg_mr(struct call *c)
+{
+	struct ib_uverbs_dereg_mr cmd;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_MR, cmd.mr_handle, NULL);
+	return ret;
+}
+
+int cmd_alloc_mw(struct call *c)
+{
+	const struct drv_ops *ops = kdev_ops(c->f->dev);
+	struct ib_uverbs_alloc_mw_resp resp = {0};
+	struct ib_uverbs_alloc_mw cmd;
+	struct drv_udata *udata;
+	struct uobj *u, *pd;
+	struct drv_mw *mw;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = call_alloc_uobj(c, UVERBS_OBJECT_MW, &u);
+	if (ret)
+		return ret;
+	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
+	if (!pd || (cmd.mw_type != MW_TYPE_1 && cmd.mw_type != MW_TYPE_2))
+		return -EINVAL;
+	ret = call_udata(c, &udata);
+	if (ret)
+		return ret;
+	mw = drv_alloc(ops->sz_mw, u);
+	if (!mw)
+		return -ENOMEM;
+	mw->pd = pd->drv;
+	mw->type = cmd.mw_type;
+	ret = ops->alloc_mw(mw, udata);
+	if (ret) {
+		drv_free(mw);
+		return ret;
+	}
+	u->drv = mw;
+	uobj_use(u, pd);
+	resp.mw_handle = u->handle;
+	resp.rkey = mw->rkey;
+	ret = call_udata_done(c);
+	return ret ? ret : resp_put(c, &resp, sizeof(resp));
+}
+
+int cmd_dealloc_mw(struct call *c)
+{
+	struct ib_uverbs_dealloc_mw cmd;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_MW, cmd.mw_handle, NULL);
+	return ret;
+}
+
+static int make_ah(struct call *c, struct uobj *u, struct uobj *pd, const struct hca_av *av)
+{
+	const struct drv_ops *ops = kdev_ops(c->f->dev);
+	struct drv_udata *udata;
+	struct drv_ah *ah;
+	int ret;
+
+	ret = call_udata(c, &udata);
+	if (ret)
+		return ret;
+	ah = drv_alloc(ops->sz_ah, u);
+	if (!ah)
+		return -ENOMEM;
+	ah->pd = pd->drv;
+	ret = ops->create_ah(ah, av, udata);
+	if (ret) {
+		drv_free(ah);
+		return ret;
+	}
+	u->drv = ah;
+	uobj_use(u, pd);
+	return call_udata_done(c);
+}
+
+int cmd_create_ah(struct call *c)
+{
+	struct ib_uverbs_create_ah_resp resp = {0};
+	struct ib_uverbs_create_ah cmd;
+	struct uobj *u, *pd;
+	struct hca_av av;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = call_alloc_uobj(c, UVERBS_OBJECT_AH, &u);
+	if (ret)
+		return ret;
+	if (!kdev_port_valid(c->f->dev, cmd.attr.port_num))
+		return -EINVAL;
+	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
+	if (!pd)
+		return -EINVAL;
+	ret = addr_resolve(c->f->dev, &cmd.attr, &av);
+	if (!ret)
+		ret = make_ah(c, u, pd, &av);
+	if (ret)
+		return ret;
+	u->user_handle = cmd.user_handle;
+	resp.ah_handle = u->handle;
+	return resp_put(c, &resp, sizeof(resp));
+}
+
+int cmd_destroy_ah(struct call *c)
+{
+	struct ib_uverbs_destroy_ah cmd;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_AH, cmd.ah_handle, NULL);
+	return ret;
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Shared receive queues. */
+#include <errno.h>
+
+#include "kernel/uverbs/ioctl.h"
+
+#define SRQ_MAX_WR (1u << 0) /* enum ib_srq_attr_mask: include/rdma/ib_verbs.h and verbs.h alike */
+#define SRQ_LIMIT  (1u << 1)
+
+static int check_limits(const struct kdev *d, const struct drv_srq_init *init)
+{
+	const struct ib_uverbs_query_device_resp *dev = &d->attr.base;
+
+	if (!kdev_ops(d)->create_srq || !dev->max_srq)
+		return -EOPNOTSUPP;
+	if (init->max_wr > (uint32_t)dev->max_srq_wr || init->max_sge > (uint32_t)dev->max_srq_sge ||
+	    !init->max_wr || init->limit > init->max_wr)
+		return -EINVAL;
+	return 0;
+}
+
+/* XRC: it belongs to a domain, and completes to a CQ of its own. */
+static int create(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *xrcd, struct uobj *cq,
+		  struct drv_srq_init *init, struct evfile *async)
+{
+	const struct drv_ops *ops = kdev_ops(c->f->dev);
+	struct drv_udata *udata;
+	struct drv_srq *srq;
+	int ret;
+
+	ret = check_limits(c->f->dev, init);
+	if (!ret)
+		ret = call_udata(c, &udata);
+	if (ret)
+		return ret;
+	srq = drv_alloc(ops->sz_srq, u);
+	if (!srq)
+		return -ENOMEM;
+	srq->pd = pd->drv;
+	init->xrcdn = xrcd ? xrcd->xrcd->number : 0;
+	init->cq = cq ? cq->drv : NULL;
+	ret = ops->create_srq(srq, init, udata);
+	if (ret) {
+		drv_free(srq);
+		return ret;
+	}
+	u->drv = srq;
+	uobj_use(u, pd);
+	if (xrcd) {
+		uobj_use(u, xrcd);
+		uobj_use(u, cq);
+	}
+	u->srq.xrc = xrcd;
+	u->async = async ? async : c->f->default_async;
+	if (u->async)
+		evfile_get(u->async);
+	u->srq.max_wr = init->max_wr;
+	u->srq.max_sge = init->max_sge;
+	return call_udata_done(c);
+}
+
+/* As the legacy commands give it: the basic type, or by number. */
+static int create_cmd(struct call *c, const struct ib_uverbs_create_xsrq *cmd)
+{
+	struct drv_srq_init init = {.max_wr = cmd->max_wr, .max_sge = cmd->max_sge, .limit = cmd->srq_limit};
+	struct ib_uverbs_create_srq_resp resp = {0};
+	const bool xrc = cmd->srq_type == IB_UVERBS_SRQT_XRC;
+	struct uobj *u, *pd, *xrcd = NULL, *cq = NULL;
+	int ret;
+
+	if (cmd->srq_type != IB_UVERBS_SRQT_BASIC && !xrc)
+		return -EOPNOTSUPP;
+	ret = call_alloc_uobj(c, UVERBS_OBJECT_SRQ, &u);
+	if (ret)
+		return ret;
+	u->user_handle = cmd->user_handle;
+	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle);
+	if (xrc) {
+		xrcd = uobj_get(c->f, UVERBS_OBJECT_XRCD, cmd->xrcd_handle);
+		cq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->cq_handle);
+	}
+	if (!pd || (xrc && (!xrcd || !cq)))
+		return -EINVAL;
+	ret = create(c, u, pd, xrcd, cq, &init, NULL);
+	if (ret)
+		return ret;
+	resp.srq_handle = u->handle;
+	resp.max_wr = init.max_wr;
+	resp.max_sge = init.max_sge;
+	resp.srqn = xrc ? ((struct drv_srq *)u->drv)->srqn : 0;
+	return resp_put(c, &resp, sizeof(resp));
+}
+
+int cmd_create_srq(struct call *c)
+{
+	struct ib_uverbs_create_srq cmd;
+	struct ib_uverbs_create_xsrq ex = {0};
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	ex.user_handle = cmd.user_handle;
+	ex.srq_type = IB_UVERBS_SRQT_BASIC;
+	ex.pd_handle = cmd.pd_handle;
+	ex.max_wr = cmd.max_wr;
+	ex.max_sge = cmd.max_sge;
+	ex.srq_limit = cmd.srq_limit;
+	return create_cmd(c, &ex);
+}
+
+int cmd_create_xsrq(struct call *c)
+{
+	struct ib_uverbs_create_xsrq cmd;
+	const int ret = req_get(c, &cmd, sizeof(cmd));
+
+	return ret ? ret : create_cmd(c, &cmd);
+}
+
+/* A new size only moves the limit of what the software posts: the ring holds the most there can be. */
+int cmd_modify_srq(struct call *c)
+{
+	struct ib_uverbs_modify_srq cmd;
+	struct uobj *u;
+	uint32_t max;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	u = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd.srq_handle);
+	if (!u)
+		return -EINVAL;
+	if (cmd.attr_mask & ~(SRQ_MAX_WR | SRQ_LIMIT)) /* ib_uverbs leaves this to the driver */
+		return -EOPNOTSUPP;
+	max = cmd.attr_mask & SRQ_MAX_WR ? cmd.max_wr : u->srq.max_wr;
+	if (!max || max > (uint32_t)c->f->dev->attr.base.max_srq_wr)
+		return -EINVAL;
+	if (cmd.attr_mask & SRQ_LIMIT) {
+		if (cmd.srq_limit > max)
+			return -EINVAL;
+		ret = kdev_ops(c->f->dev)->modify_srq_limit(u->drv, cmd.srq_limit);
+	}
+	if (!ret)
+		u->srq.max_wr = max;
+	return ret;
+}
+
+int cmd_query_srq(struct call *c)
+{
+	struct ib_uverbs_query_srq_resp resp = {0};
+	struct ib_uverbs_query_srq cmd;
+	struct uobj *u;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+	u = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd.srq_handle);
+	if (!u)
+		return -EINVAL;
+	ret = kdev_ops(c->f->dev)->query_srq_limit(u->drv, &resp.srq_limit);
+	if (ret)
+		return ret;
+	resp.max_wr = u->srq.max_wr;
+	resp.max_sge = u->srq.max_sge;
+	return resp_put(c, &resp, sizeof(resp));
+}
+
+int cmd_destroy_srq(struct call *c)
+{
+	struct ib_uverbs_destroy_srq_resp resp;
+	struct ib_uverbs_destroy_srq cmd;
+	struct ev_counts counts;
+	int ret;
+
+	ret = req_get(c, &cmd, sizeof(cmd));
+	if (!ret)
+		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_SRQ, cmd.srq_handle, &counts);
+	if (ret)
+		return ret;
+	resp.events_reported = counts.async;
+	return resp_put(c, &resp, sizeof(resp));
+}
+
+static int get_init(struct call *c, struct uobj *u, struct drv_srq_init *init, bool *xrc)
+{
+	uint64_t type;
+	int ret;
+
+	ret = attr_const(c, UVERBS_ATTR_CREATE_SRQ_TYPE, UINT32_MAX, &type);
+	if (!ret)
+		ret = attr_copy_from(c, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, &u->user_handle,
+				     sizeof(uint64_t));
+	if (!ret)
+		ret = attr_copy_from(c, UVERBS_ATTR_CREATE_SRQ_MAX_WR, &init->max_wr, sizeof(init->max_wr));
+	if (!ret)
+		ret = attr_copy_from(c, UVERBS_ATTR_CREATE_SRQ_MAX_SGE, &init->max_sge,
+				     sizeof(init->max_sge));
+	if (!ret)
+		ret = attr_copy_from(c, UVERBS_ATTR_CREATE_SRQ_LIMIT, &init->limit, sizeof(init->limit));
+	if (ret)
+		return ret;
+	*xrc = type == IB_UVERBS_SRQT_XRC;
+	return type == IB_UVERBS_SRQT_BASIC || *xrc ? 0 : -EOPNOTSUPP;
+}
+
+int m_srq_create(struct call *c)
+{
+	struct uobj *u = attr_get(c, UVERBS_ATTR_CREATE_SRQ_HANDLE)->obj;
+	struct uobj *pd = attr_get(c, UVERBS_ATTR_CREATE_SRQ_PD_HANDLE)->obj;
+	const struct attr_val *async = attr_get(c, UVERBS_ATTR_CREATE_SRQ_EVENT_FD);
+	const struct attr_val *xrcd = attr_get(c, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE);
+	const struct attr_val *cq = attr_get(c, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE);
+	struct drv_srq_init init = {0};
+	uint32_t srqn;
+	bool xrc;
+	int ret;
+
+	ret = get_init(c, u, &init, &xrc);
+	if (!ret && xrc && (!xrcd || !cq))
+		ret = -ENOENT;
+	if (!ret)
+		ret = create(c, u, pd, xrc ? xrcd->obj : NULL, xrc ? cq->obj : NULL, &init,
+			     async ? async->ev : NULL);
+	if (!ret)
+		ret = attr_copy_to(c, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, &init.max_wr, sizeof(init.max_wr));
+	if (!ret)
+		ret = attr_copy_to(c, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_SGE, &init.max_sge,
+				   sizeof(init.max_sge));
+	if (ret || !xrc)
+		return ret;
+	srqn = ((struct drv_srq *)u->drv)->srqn;
+	return attr_copy_to(c, UVERBS_ATTR_CREATE_SRQ_RESP_SRQ_NUM, &srqn, sizeof(srqn));
+}
+
+int m_srq_destroy(struct call *c)
+{
+	const struct ib_uverbs_destroy_srq_resp resp = {c->counts.async};
+
+	return attr_copy_to(c, UVERBS_ATTR_DESTROY_SRQ_RESP, &resp, sizeof(resp));
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * GID tables of the simulated machine and what the kernel's address resolution makes of a GID. All
+ * adapters are on one wire, so their tables are the neighbour table.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "kernel/priv.h"
+
+#define DEFAULT_HOPS 64 /* net.ipv4.ip_default_ttl, which a route without its own hop limit gives */
+
+static bool is_v4_mapped(const uint8_t gid[16])
+{
+	static const uint8_t prefix[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, prefix, sizeof(prefix));
+}
+
+bool addr_is_multicast(const uint8_t gid[16])
+{
+	return gid[0] == 0xff || (is_v4_mapped(gid) && (gid[12] & 0xf0) == 0xe0);
+}
+
+/* RFC 1112 6.4: the low 23 bits of the group; RFC 2464 7: the low 32 bits. */
+static void multicast_mac(const uint8_t gid[16], uint8_t mac[6])
+{
+	if (is_v4_mapped(gid)) {
+		const uint8_t v4[6] = {0x01, 0x00, 0x5e, gid[13] & 0x7f, gid[14], gid[15]};
+
+		memcpy(mac, v4, 6);
+	} else {
+		mac[0] = mac[1] = 0x33;
+		memcpy(mac + 2, gid + 12, 4);
+	}
+}
+
+static bool is_link_local(const uint8_t gid[16])
+{
+	return gid[0] == 0xfe && (gid[1] & 0xc0) == 0x80;
+}
+
+/* RFC 4291, appendix A: a modified EUI-64 holds the MAC around ff:fe, with the U/L bit inverted. */
+static bool is_eui64(const uint8_t gid[16])
+{
+	return gid[11] == 0xff && gid[12] == 0xfe;
+}
+
+static void mac_to_link_local(const uint8_t mac[6], uint8_t gid[16])
+{
+	memset(gid, 0, 16);
+	gid[0] = 0xfe;
+	gid[1] = 0x80;
+	memcpy(gid + 8, mac, 3);
+	gid[8] ^= 2;
+	gid[11] = 0xff;
+	gid[12] = 0xfe;
+	memcpy(gid + 13, mac + 3, 3);
+}
+
+static void link_local_to_mac(const uint8_t gid[16], uint8_t mac[6])
+{
+	memcpy(mac, gid + 8, 3);
+	mac[0] ^= 2;
+	memcpy(mac + 3, gid + 13, 3);
+}
+
+static void set_gid(struct kdev *d, unsigned int port, unsigned int index, const uint8_t gid[16])
+{
+	struct kgid *g = &d->gid[port - 1][index];
+
+	if (hca_gid_set(d->drv.hca, port, index, gid))
+		return;
+	memcpy(g->raw, gid, 16);
+	g->valid = true;
+}
+
+/* Entry 0: link-local, from the MAC. Entry 1: 10.77.<port - 1>.<adapter + 1>. Both RoCE v2. */
+void addr_fill_gids(struct kdev *d)
+{
+	uint8_t gid[16];
+
+	for (unsigned int port = 1; port <= d->num_ports; port++) {
+		const uint8_t v4[16] = {[10] = 0xff, 0xff, 10, 77, port - 1, d->index + 1};
+
+		mac_to_link_local(d->drv.cfg->mac[port - 1], gid);
+		set_gid(d, port, 0, gid);
+		set_gid(d, port, 1, v4);
+	}
+}
+
+int addr_check_sgid(const struct kdev *d, uint32_t port, uint32_t index)
+{
+	if (!kdev_port_valid(d, port) || index >= d->port[port - 1].gid_tbl_len || index >= MAX_GIDS)
+		return -EINVAL;
+	return d->gid[port - 1][index].valid ? 0 : -ENODATA;
+}
+
+static const uint8_t *find_mac(const struct kernel *k, const uint8_t gid[16])
+{
+	for (unsigned int i = 0; i < k->num_devices; i++) {
+		const struct kdev *d = &k->dev[i];
+
+		for (unsigned int p = 0; p < d->num_ports; p++) {
+			for (unsigned int n = 0; n < MAX_GIDS; n++) {
+				if (d->gid[p][n].valid && !memcmp(d->gid[p][n].raw, gid, 16))
+					return d->drv.cfg->mac[p];
+			}
+		}
+	}
+	return NULL;
+}
+
+/*
+ * An IPv4 destination that nobody owns is taken to be on the link and does not answer ARP:
+ * ETIMEDOUT. An IPv6 one that is not link-local has no route: ENETUNREACH.
+ */
+static int unicast_mac(const struct kdev *d, const uint8_t sgid[16], const uint8_t dgid[16], uint8_t mac[6])
+{
+	const uint8_t *known;
+
+	if (is_v4_mapped(sgid) != is_v4_mapped(dgid))
+		return -EINVAL;
+	known = find_mac(d->k, dgid);
+	if (known)
+		memcpy(mac, known, 6);
+	else if (is_v4_mapped(dgid))
+		return -ETIMEDOUT;
+	else if (!is_link_local(dgid))
+		return -ENETUNREACH;
+	else if (!is_eui64(dgid))
+		return -ETIMEDOUT;
+	else
+		link_local_to_mac(dgid, mac);
+	return 0;
+}
+
+int addr_resolve(const struct kdev *d, const struct ib_uverbs_ah_attr *attr, struct hca_av *av)
+{
+	int ret;
+
+	/* RoCE has no address without a GRH (IBTA annex A16.3). */
+	if (!kdev_port_valid(d, attr->port_num) || !attr->is_global)
+		return -EINVAL;
+	ret = addr_check_sgid(d, attr->port_num, attr->grh.sgid_index);
+	if (ret)
+		return ret;
+	memset(av, 0, sizeof(*av));
+	memcpy(av->dgid, attr->grh.dgid, 16);
+	av->sgid_index = attr->grh.sgid_index;
+	av->hop_limit = attr->grh.hop_limit;
+	av->traffic_class = attr->grh.traffic_class;
+	av->flow_label = attr->grh.flow_label & 0xfffff;
+	av->sl = attr->sl;
+	av->port = attr->port_num;
+	if (addr_is_multicast(av->dgid)) {
+		multicast_mac(av->dgid, av->dmac);
+		return 0;
+	}
+	av->hop_limit = DEFAULT_HOPS;
+	return unicast_mac(d, d->gid[attr->port_num - 1][attr->grh.sgid_index].raw, av->dgid, av->dmac);
+}

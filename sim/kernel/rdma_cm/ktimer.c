@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Timers of the stand-in, in simulated time: one alarm of the first adapter serves them all. */
+#include "kernel/rdma_cm/ucma.h"
+
+static void set_alarm(struct kernel *k)
+{
+	const struct ktimer *first = TAILQ_FIRST(&k->ucma->timers);
+
+	hca_alarm(k->dev[0].drv.hca, first ? first->at : HCA_PS_NEVER);
+}
+
+void ktimer_cancel(struct ktimer *t)
+{
+	struct kernel *k = t->k;
+	bool first;
+
+	if (!k)
+		return;
+	first = t == TAILQ_FIRST(&k->ucma->timers);
+	TAILQ_REMOVE(&k->ucma->timers, t, link);
+	t->k = NULL;
+	if (first)
+		set_alarm(k);
+}
+
+void ktimer_set_ms(struct kernel *k, struct ktimer *t, uint64_t ms)
+{
+	ktimer_set(k, t, ms * MS_PS);
+}
+
+void ktimer_set(struct kernel *k, struct ktimer *t, hca_ps delay)
+{
+	struct ktimer *before;
+
+	ktimer_cancel(t);
+	t->k = k;
+	t->at = k->cfg.now(k->cfg.now_arg) + delay;
+	/* Most timers are set for later than all others. */
+	TAILQ_FOREACH_REVERSE(before, &k->ucma->timers, ktimer_list, link)
+	{
+		if (before->at <= t->at)
+			break;
+	}
+	if (before)
+		TAILQ_INSERT_AFTER(&k->ucma->timers, before, t, link);
+	else
+		TAILQ_INSERT_HEAD(&k->ucma->timers, t, link);
+	if (!before)
+		set_alarm(k);
+}
+
+void ktimers_run(struct kernel *k)
+{
+	const hca_ps now = k->cfg.now(k->cfg.now_arg);
+	struct ktimer *t;
+
+	while ((t = TAILQ_FIRST(&k->ucma->timers)) && t->at <= now) {
+		ktimer_cancel(t);
+		t->fire(t);
+	}
+	set_alarm(k);
+}

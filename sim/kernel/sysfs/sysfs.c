@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The part of /sys that verbs software reads, as plain files below a folder: links and names as the
+ * kernel makes them (Documentation/ABI/stable/sysfs-class-infiniband, sysfs-bus-pci).
+ */
+#include <errno.h>
+#include <net/if.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel/rdma_cm/ucma.h"
+
+#define PATH_SIZE 512
+#define PCI_SLOT0 3 /* slot of the first adapter: 0 to 2 are chipset, display and disk of most machines */
+
+struct tree { /* what is being written; after the first error nothing more is done */
+	struct kernel *k;
+	int error;
+	char failed[PATH_SIZE];
+};
+
+static void fail(struct tree *t, const char *path)
+{
+	t->error = errno;
+	snprintf(t->failed, sizeof(t->failed), "%s", path);
+}
+
+static void remember(struct tree *t, const char *path, bool dir)
+{
+	struct kpath *p = malloc(sizeof(*p) + strlen(path) + 1);
+
+	if (!p) {
+		fail(t, path);
+		return;
+	}
+	p->dir = dir;
+	strcpy(p->name, path);
+	SLIST_INSERT_HEAD(&t->k->paths, p, link);
+}
+
+/* Makes every missing folder of `path`, the last component too if `all`. */
+static void make_dirs(struct tree *t, char *path, bool all)
+{
+	for (char *s = path + strlen(t->k->root) + 1; !t->error && s; s++) {
+		s = strchr(s, '/');
+		if (!s && !all)
+			return;
+		if (s)
+			*s = 0;
+		if (!mkdir(path, 0755))
+			remember(t, path, true);
+		else if (errno != EEXIST)
+			fail(t, path);
+		if (!s)
+			return;
+		*s = '/';
+	}
+}
+
+static void full_path(struct tree *t, char *path, const char *dir, const char *name)
+{
+	if (snprintf(path, PATH_SIZE, "%s/%s/%s", t->k->root, dir, name) >= PATH_SIZE) {
+		errno = ENAMETOOLONG;
+		fail(t, dir);
+	}
+}
+
+/* One attribute: the text, then a newline. Replaced as a whole: a reader sees the old or the new. */
+__attribute__((format(printf, 4, 5))) static void attr(struct tree *t, const char *dir, const char *name,
+						       const char *fmt, ...)
+{
+	char path[PATH_SIZE], tmp[PATH_SIZE + 8];
+	struct stat st;
+	va_list ap;
+	FILE *f;
+
+	full_path(t, path, dir, name);
+	make_dirs(t, path, false);
+	if (t->error)
+		return;
+	if (stat(path, &st))
+		remember(t, path, false);
+	snprintf(tmp, sizeof(tmp), "%s.new", path);
+	f = fopen(tmp, "w");
+	if (!f) {
+		fail(t, path);
+		return;
+	}
+	va_start(ap, fmt);
+	vfprintf(f, fmt, ap);
+	va_end(ap);
+	fputc('\n', f);
+	if (fclose(f) || rename(tmp, path))
+		fail(t, path);
+}
+
+static void dir(struct tree *t, const char *parent, const char *name)
+{
+	char path[PATH_SIZE];
+
+	full_path(t, path, parent, name);
+	if (!t->error)
+		make_dirs(t, path, true);
+}
+
+static void link_to(struct tree *t, const char *parent, const char *name, const char *target)
+{
+	char path[PATH_SIZE];
+
+	full_path(t, path, parent, name);
+	make_dirs(t, path, false);
+	if (t->error)
+		return;
+	if (symlink(target, path))
+		fail(t, path);
+	else
+		remember(t, path, false);
+}
+
+static void pci_name(const struct kdev *d, char *name, size_t size)
+{
+	snprintf(name, size, "0000:00:%02x.0", PCI_SLOT0 + d->index);
+}
+
+static void pci_dir(const struct kdev *d, char *path, size_t size)
+{
+	char name[16];
+
+	pci_name(d, name, sizeof(name));
+	snprintf(path, size, "devices/pci0000:00/%s", name);
+}
+
+void kdev_netdev_name(const struct kdev *d, unsigned int port, char *name, size_t size)
+{
+	if (d->num_ports == 1)
+		snprintf(name, size, "ens%u", PCI_SLOT0 + d->index);
+	else
+		snprintf(name, size, "ens%unp%u", PCI_SLOT0 + d->index, port - 1);
+}
+
+static void pci_attrs(struct tree *t, const struct kdev *d, const char *dir)
+{
+	const struct drv_ops *o = kdev_ops(d);
+
+	attr(t, dir, "vendor", "0x%04x", o->pci_vendor);
+	attr(t, dir, "device", "0x%04x", o->pci_device);
+	attr(t, dir, "subsystem_vendor", "0x%04x", o->pci_subvendor);
+	attr(t, dir, "subsystem_device", "0x%04x", o->pci_subdevice);
+	attr(t, dir, "class", "0x%06x", o->pci_class);
+	attr(t, dir, "revision", "0x%02x", d->attr.base.hw_ver);
+	attr(t, dir, "modalias", "pci:v%08Xd%08Xsv%08Xsd%08Xbc%02Xsc%02Xi%02X", o->pci_vendor, o->pci_device,
+	     o->pci_subvendor, o->pci_subdevice, o->pci_class >> 16, (o->pci_class >> 8) & 0xff,
+	     o->pci_class & 0xff);
+	attr(t, dir, "numa_node", "-1");
+	attr(t, dir, "irq", "0");
+	attr(t, dir, "enable", "1");
+	attr(t, dir, "local_cpulist", "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	/* The BARs live in no physical address space that could be mapped. */
+	attr(t, dir, "resource", "0x%016x 0x%016x 0x%016x", 0, 0, 0);
+	attr(t, dir, "uevent", "DRIVER=%s\nPCI_CLASS=%X\nPCI_ID=%04X:%04X", o->name, o->pci_class,
+	     o->pci_vendor, o->pci_device);
+}
+
+static void net_state(struct tree *t, const struct kdev *d, unsigned int port, const char *pci)
+{
+	const bool up = kdev_port_up(d, port);
+	char dir[PATH_SIZE / 2], name[32];
+
+	kdev_netdev_name(d, port, name, sizeof(name));
+	snprintf(dir, sizeof(dir), "%s/net/%s", pci, name);
+	attr(t, dir, "operstate", "%s", up ? "up" : "down");
+	attr(t, dir, "carrier", "%u", up);
+	attr(t, dir, "flags", "0x%x", IFF_BROADCAST | IFF_MULTICAST | (up ? IFF_UP : 0));
+}
+
+static void net_attrs(struct tree *t, const struct kdev *d, unsigned int port, const char *pci)
+{
+	const uint8_t *m = d->drv.cfg->mac[port - 1];
+	char dir[PATH_SIZE / 2], name[32], target[PATH_SIZE / 2], parent[16];
+
+	kdev_netdev_name(d, port, name, sizeof(name));
+	pci_name(d, parent, sizeof(parent));
+	snprintf(dir, sizeof(dir), "%s/net/%s", pci, name);
+	attr(t, dir, "address", "%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5]);
+	attr(t, dir, "ifindex", "%u", kdev_ifindex(d, port));
+	attr(t, dir, "mtu", "%u", 4200); /* holds a packet of RoCE MTU 4096 with its headers */
+	net_state(t, d, port, pci);
+	attr(t, dir, "speed", "%u", d->drv.cfg->port_rate ? d->drv.cfg->port_rate : 40000);
+	attr(t, dir, "type", "1"); /* ARPHRD_ETHER */
+	attr(t, dir, "dev_id", "0x0");
+	attr(t, dir, "dev_port", "%u", port - 1);
+	snprintf(target, sizeof(target), "../../../%s", parent);
+	link_to(t, dir, "device", target);
+	snprintf(target, sizeof(target), "../../%s/net/%s", pci, name);
+	link_to(t, "class/net", name, target);
+}
+
+static void gid_text(const uint8_t g[16], char *text, size_t size)
+{
+	snprintf(text, size, "%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x:%02x%02x", g[0],
+		 g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10], g[11], g[12], g[13], g[14],
+		 g[15]);
+}
+
+/* gids/N exists for every entry; types/N and ndevs/N can be read only for those in use. */
+static void gid_attrs(struct tree *t, const struct kdev *d, unsigned int port, const char *dir)
+{
+	char sub[PATH_SIZE / 2], name[8], text[64], ndev[32];
+
+	kdev_netdev_name(d, port, ndev, sizeof(ndev));
+	for (unsigned int i = 0; i < d->port[port - 1].gid_tbl_len && i < MAX_GIDS; i++) {
+		const struct kgid *g = &d->gid[port - 1][i];
+
+		snprintf(name, sizeof(name), "%u", i);
+		gid_text(g->raw, text, sizeof(text));
+		snprintf(sub, sizeof(sub), "%s/gids", dir);
+		attr(t, sub, name, "%s", text);
+		if (!g->valid)
+			continue;
+		snprintf(sub, sizeof(sub), "%s/gid_attrs/types", dir);
+		attr(t, sub, name, "RoCE v2");
+		snprintf(sub, sizeof(sub), "%s/gid_attrs/ndevs", dir);
+		attr(t, sub, name, "%s", ndev);
+	}
+	for (unsigned int i = 0; i < d->port[port - 1].pkey_tbl_len; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		snprintf(sub, sizeof(sub), "%s/pkeys", dir);
+		attr(t, sub, name, "0xffff");
+	}
+}
+
+static const char *state_name(unsigned int state)
+{
+	static const char *const names[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
+
+	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "UNKNOWN";
+}
+
+static void port_state(struct tree *t, const struct kdev *d, unsigned int port, const char *dir)
+{
+	const struct ib_uverbs_query_port_resp *p = &d->port[port - 1];
+
+	attr(t, dir, "state", "%u: %s", p->state, state_name(p->state));
+	attr(t, dir, "phys_state", "%u: %s", p->phys_state, p->phys_state == 5 ? "LinkUp" : "Disabled");
+}
+
+static void port_counters(struct tree *t, const struct kdev *d, const char *port)
+{
+	const struct hca_counters c = d->shown;
+	char dir[PATH_SIZE / 2];
+
+	snprintf(dir, sizeof(dir), "%s/counters", port);
+	attr(t, dir, "port_xmit_packets", "%lu", c.tx_packets);
+	attr(t, dir, "port_rcv_packets", "%lu", c.rx_packets);
+	attr(t, dir, "port_rcv_errors", "%lu", c.icrc_errors);
+	snprintf(dir, sizeof(dir), "%s/hw_counters", port);
+	attr(t, dir, "retransmissions", "%lu", c.retransmissions);
+	attr(t, dir, "rnr_nak_sent", "%lu", c.rnr_naks);
+	attr(t, dir, "packet_seq_err", "%lu", c.sequence_naks);
+	attr(t, dir, "local_ack_timeout_err", "%lu", c.timeouts);
+	attr(t, dir, "rx_dropped", "%lu", c.rx_dropped);
+	attr(t, dir, "num_page_faults", "%lu", c.page_faults);
+	attr(t, dir, "num_invalidations", "%lu", c.page_invalidations);
+	attr(t, dir, "num_prefetch", "%lu", c.page_prefetches);
+	attr(t, dir, "rx_icrc_encapsulated", "%lu", c.icrc_errors);
+}
+
+static unsigned int lanes(unsigned int width)
+{
+	return width == 1 ? 1 : width == 2 ? 4 : width == 4 ? 8 : width == 8 ? 12 : 2;
+}
+
+/* Gb/s of a lane times ten, and the name, of each bit of active_speed. */
+static unsigned int lane_speed(unsigned int speed, const char **name)
+{
+	static const struct {
+		unsigned int bit, rate;
+		const char *name;
+	} tab[] = {{1, 25, ""},       {2, 50, " DDR"},   {4, 100, " QDR"},  {8, 100, " FDR10"},
+		   {16, 140, " FDR"}, {32, 250, " EDR"}, {64, 500, " HDR"}, {128, 1000, " NDR"}};
+
+	for (size_t i = 0; i < sizeof(tab) / sizeof(tab[0]); i++) {
+		if (tab[i].bit == speed) {
+			*name = tab[i].name;
+			return tab[i].rate;
+		}
+	}
+	*name = "";
+	return 25;
+}
+
+static void port_attrs(struct tree *t, const struct kdev *d, unsigned int port, const char *dev)
+{
+	const struct ib_uverbs_query_port_resp *p = &d->port[port - 1];
+	char dir[PATH_SIZE / 2];
+	unsigned int rate;
+	const char *name;
+
+	snprintf(dir, sizeof(dir), "%s/ports/%u", dev, port);
+	rate = lane_speed(p->active_speed, &name) * lanes(p->active_width);
+	port_state(t, d, port, dir);
+	attr(t, dir, "rate", "%u%s Gb/sec (%uX%s)", rate / 10, rate % 10 ? ".5" : "", lanes(p->active_width),
+	     name);
+	attr(t, dir, "link_layer", "%s", p->link_layer == 2 ? "Ethernet" : "InfiniBand");
+	attr(t, dir, "lid", "0x%x", p->lid);
+	attr(t, dir, "lid_mask_count", "%u", p->lmc);
+	attr(t, dir, "sm_lid", "0x%x", p->sm_lid);
+	attr(t, dir, "sm_sl", "%u", p->sm_sl);
+	attr(t, dir, "cap_mask", "0x%08x", p->port_cap_flags);
+	gid_attrs(t, d, port, dir);
+	port_counters(t, d, dir);
+}
+
+static void guid_attr(struct tree *t, const char *dir, const char *name, uint64_t guid)
+{
+	attr(t, dir, name, "%04x:%04x:%04x:%04x", (unsigned int)(guid >> 48),
+	     (unsigned int)(guid >> 32) & 0xffff, (unsigned int)(guid >> 16) & 0xffff,
+	     (unsigned int)guid & 0xffff);
+}
+
+static void ib_attrs(struct tree *t, const struct kdev *d, const char *pci)
+{
+	const struct hca_config *cfg = d->drv.cfg;
+	const uint64_t fw = d->attr.base.fw_ver;
+	char dir[PATH_SIZE / 2], target[PATH_SIZE], parent[16];
+
+	snprintf(dir, sizeof(dir), "%s/infiniband/%s", pci, cfg->name);
+	attr(t, dir, "node_type", "1: CA");
+	guid_attr(t, dir, "node_guid", cfg->node_guid);
+	guid_attr(t, dir, "sys_image_guid", cfg->node_guid);
+	attr(t, dir, "fw_ver", "%u.%u.%u", (unsigned int)(fw >> 32), (unsigned int)(fw >> 16) & 0xffff,
+	     (unsigned int)fw & 0xffff);
+	attr(t, dir, "node_desc", "%s", cfg->name);
+	attr(t, dir, "hca_type", "%s", kdev_ops(d)->name);
+	attr(t, dir, "hw_rev", "%x", d->attr.base.hw_ver);
+	attr(t, dir, "board_id", "HCASIM_%s", kdev_ops(d)->name);
+	for (unsigned int p = 1; p <= d->num_ports; p++)
+		port_attrs(t, d, p, dir);
+	pci_name(d, parent, sizeof(parent));
+	snprintf(target, sizeof(target), "../../../%s", parent);
+	link_to(t, dir, "device", target);
+	link_to(t, dir, "subsystem", "../../../../../class/infiniband");
+	snprintf(target, sizeof(target), "../../%s", dir);
+	link_to(t, "class/infiniband", cfg->name, target);
+}
+
+static void uverbs_attrs(struct tree *t, const struct kdev *d, const char *pci)
+{
+	char dir[PATH_SIZE / 2], target[PATH_SIZE], name[24], parent[16];
+
+	snprintf(name, sizeof(name), "uverbs%u", d->index);
+	snprintf(dir, sizeof(dir), "%s/infiniband_verbs/%s", pci, name);
+	attr(t, dir, "dev", "%u:%u", UVERBS_MAJOR, UVERBS_MINOR + d->index);
+	attr(t, dir, "ibdev", "%s", d->drv.cfg->name);
+	attr(t, dir, "abi_version", "%u", kdev_ops(d)->uverbs_abi);
+	attr(t, dir, "uevent", "MAJOR=%u\nMINOR=%u\nDEVNAME=infiniband/%s\nDEVMODE=0666", UVERBS_MAJOR,
+	     UVERBS_MINOR + d->index, name);
+	pci_name(d, parent, sizeof(parent));
+	snprintf(target, sizeof(target), "../../../%s", parent);
+	link_to(t, dir, "device", target);
+	link_to(t, dir, "subsystem", "../../../../../class/infiniband_verbs");
+	snprintf(target, sizeof(target), "../../%s", dir);
+	link_to(t, "class/infiniband_verbs", name, target);
+}
+
+static void device_tree(struct tree *t, const struct kdev *d)
+{
+	char pci[64], name[16], target[PATH_SIZE / 2];
+
+	pci_dir(d, pci, sizeof(pci));
+	pci_name(d, name, sizeof(name));
+	pci_attrs(t, d, pci);
+	link_to(t, pci, "subsystem", "../../../bus/pci");
+	for (unsigned int p = 1; p <= d->num_ports; p++)
+		net_attrs(t, d, p, pci);
+	ib_attrs(t, d, pci);
+	uverbs_attrs(t, d, pci);
+	snprintf(target, sizeof(target), "../../../%s", pci);
+	link_to(t, "bus/pci/devices", name, target);
+}
+
+static void cm_attrs(struct tree *t)
+{
+	static const char dir[] = "devices/virtual/misc/" UCMA_NAME;
+
+	attr(t, dir, "abi_version", "%u", RDMA_USER_CM_ABI_VERSION);
+	attr(t, dir, "dev", "%u:%u", UCMA_MAJOR, UCMA_MINOR);
+	attr(t, dir, "uevent", "MAJOR=%u\nMINOR=%u\nDEVNAME=infiniband/" UCMA_NAME "\nDEVMODE=0666",
+	     UCMA_MAJOR, UCMA_MINOR);
+	link_to(t, "class/misc", UCMA_NAME, "../../devices/virtual/misc/" UCMA_NAME);
+}
+
+int sysfs_create(struct kernel *k, char *err, size_t err_size)
+{
+	struct tree t = {.k = k};
+
+	attr(&t, "class/infiniband_verbs", "abi_version", "%u", IB_USER_VERBS_ABI_VERSION);
+	dir(&t, "class", "infiniband");
+	cm_attrs(&t);
+	for (unsigned int i = 0; i < k->num_devices; i++)
+		device_tree(&t, &k->dev[i]);
+	if (t.error)
+		snprintf(err, err_size, "sysfs tree: %s: %s", t.failed, strerror(t.error));
+	return t.error;
+}
+
+void sysfs_update(struct kdev *d, bool port_changed)
+{
+	struct tree t = {.k = d->k};
+	char pci[64], dir[PATH_SIZE / 2];
+	struct hca_counters now;
+
+	if (SLIST_EMPTY(&d->k->paths))
+		return; /* not made yet, or gone already */
+	hca_counters(d->drv.hca, &now);
+	if (!port_changed && !memcmp(&now, &d->shown, sizeof(now)))
+		return;
+	d->shown = now;
+	pci_dir(d, pci, sizeof(pci));
+	for (unsigned int p = 1; p <= d->num_ports; p++) {
+		snprintf(dir, sizeof(dir), "%s/infiniband/%s/ports/%u", pci, d->drv.cfg->name, p);
+		port_state(&t, d, p, dir);
+		port_counters(&t, d, dir);
+		if (port_changed)
+			net_state(&t, d, p, pci);
+	}
+}
+
+void sysfs_destroy(struct kernel *k)
+{
+	struct kpath *p;
+
+	while ((p = SLIST_FIRST(&k->paths))) {
+		SLIST_REMOVE_HEAD(&k->paths, link);
+		if (p->dir)
+			rmdir(p->name);
+		else
+			unlink(p->name);
+		free(p);
+	}
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Declaration of ioctl methods: a method is one row of a table, its attributes one row each. */
+#ifndef HCASIM_KERNEL_IOCTL_H
+#define HCASIM_KERNEL_IOCTL_H
+
+#include <stddef.h>
+
+#include "kernel/priv.h"
+
+enum attr_type { ATTR_IN, ATTR_OUT, ATTR_IDR, ATTR_FD, ATTR_ENUM, ATTR_RAW_FD };
+enum attr_access { ACCESS_READ, ACCESS_NEW, ACCESS_DESTROY };
+
+#define ATTR_MANDATORY     (1u << 0)
+#define ATTR_ZERO_TRAILING (1u << 1) /* longer than we know is fine, if the rest is zero */
+#define ATTR_UHW           (1u << 2)
+#define ATTR_COPY          (1u << 3) /* the bytes must be readable, whoever looks at them */
+
+struct attr_spec {
+	uint16_t id;
+	uint8_t type, access;
+	uint16_t object;
+	uint16_t min, max; /* bytes */
+	uint8_t flags;
+};
+
+struct method {
+	uint16_t object, id;
+	int (*handler)(struct call *c);
+	const struct attr_spec *attrs;
+	unsigned int num_attrs;
+};
+
+#define M_      ATTR_MANDATORY
+#define O_      0
+#define UPTO(t) ((t) > UINT16_MAX ? UINT16_MAX : (t))
+
+#define IDR(id, object, access, opt)                                                                         \
+	{                                                                                                    \
+		id, ATTR_IDR, access, object, 0, 0, opt                                                      \
+	}
+#define FD(id, object, access, opt)                                                                          \
+	{                                                                                                    \
+		id, ATTR_FD, access, object, 0, 0, opt                                                       \
+	}
+#define IN(id, size, opt)                                                                                    \
+	{                                                                                                    \
+		id, ATTR_IN, 0, 0, size, size, opt                                                           \
+	}
+#define OUT(id, size, opt)                                                                                   \
+	{                                                                                                    \
+		id, ATTR_OUT, 0, 0, size, size, opt                                                          \
+	}
+#define IN_MIN(id, min, opt)                                                                                 \
+	{                                                                                                    \
+		id, ATTR_IN, 0, 0, min, UINT16_MAX, opt                                                      \
+	}
+#define OUT_MIN(id, min, opt)                                                                                \
+	{                                                                                                    \
+		id, ATTR_OUT, 0, 0, min, UINT16_MAX, opt                                                     \
+	}
+/* One of `num` names, none of which carries data. */
+#define ENUM_IN(id, num, opt)                                                                                \
+	{                                                                                                    \
+		id, ATTR_ENUM, 0, 0, 0, num, opt                                                             \
+	}
+/* A descriptor of the caller's, of any file. */
+#define RAW_FD(id, opt)                                                                                      \
+	{                                                                                                    \
+		id, ATTR_RAW_FD, 0, 0, 0, 0, opt                                                             \
+	}
+#define CONST_IN(id, opt) IN(id, sizeof(uint64_t), opt)
+#define FLAGS_IN(id, opt)                                                                                    \
+	{                                                                                                    \
+		id, ATTR_IN, 0, 0, sizeof(uint32_t), sizeof(uint64_t), opt                                   \
+	}
+#define STRUCT_(kind, id, type_, last, opt)                                                                  \
+	{                                                                                                    \
+		id, kind, 0, 0, offsetof(type_, last) + sizeof(((type_ *)0)->last), sizeof(type_),           \
+			(opt) | ATTR_ZERO_TRAILING                                                           \
+	}
+#define STRUCT_IN(id, type, last, opt)  STRUCT_(ATTR_IN, id, type, last, opt)
+#define STRUCT_OUT(id, type, last, opt) STRUCT_(ATTR_OUT, id, type, last, opt)
+#define UHW                                                                                                  \
+	{UVERBS_ATTR_UHW_IN, ATTR_IN, 0, 0, 0, UINT16_MAX, ATTR_UHW},                                        \
+	{                                                                                                    \
+		UVERBS_ATTR_UHW_OUT, ATTR_OUT, 0, 0, 0, UINT16_MAX, ATTR_UHW                                 \
+	}
+
+#define METHOD(object, id, handler, specs)                                                                   \
+	{                                                                                                    \
+		object, id, handler, specs, sizeof(specs) / sizeof((specs)[0])                               \
+	}
+
+/* NULL: the kernel does not have it, or took it away because the driver lacks what it needs. */
+const struct method *method_find(uint16_t object, uint16_t id);
+
+/* What drivers that have a query of PDs number its attributes as. */
+#define PD_QUERY_HANDLE UVERBS_ID_DRIVER_NS
+#define PD_QUERY_RESP   (UVERBS_ID_DRIVER_NS + 1)
+/* The same of device memory; and the attribute of its allocation that is the driver's answer. */
+#define DM_QUERY_HANDLE UVERBS_ID_DRIVER_NS
+#define DM_QUERY_RESP   (UVERBS_ID_DRIVER_NS + 1)
+#define DM_ALLOC_RESP   UVERBS_ID_DRIVER_NS
+
+/* An output attribute of the driver's own is the udata of its function, and copied out after it. */
+int driver_attr(struct call *c, const struct attr_val *v, struct drv_udata **u);
+int driver_attr_done(struct call *c, const struct attr_val *v);
+
+int m_invoke_write(struct call *c);
+int m_info_handles(struct call *c);
+int m_query_port(struct call *c);
+int m_get_context(struct call *c);
+int m_query_context(struct call *c);
+int m_query_gid_table(struct call *c);
+int m_query_gid_entry(struct call *c);
+int m_async_event_alloc(struct call *c);
+int m_destroyed(struct call *c);
+int m_query_pd(struct call *c);
+int m_query_mr(struct call *c);
+int m_dm_alloc(struct call *c);
+int m_dm_query(struct call *c);
+int m_reg_dm_mr(struct call *c);
+int m_dmah_alloc(struct call *c);
+int m_reg_mr(struct call *c);
+int m_query_port_speed(struct call *c);
+int m_advise_mr(struct call *c);
+int m_not_supported(struct call *c);
+int m_cq_create(struct call *c);
+int m_cq_destroy(struct call *c);
+int m_srq_create(struct call *c);
+int m_srq_destroy(struct call *c);
+int m_qp_create(struct call *c);
+int m_qp_destroy(struct call *c);
+
+#endif

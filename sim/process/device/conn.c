@@ -1,0 +1,486 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Control connections: requests of applications, and their MMIO rings. */
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "process/device/server.h"
+#include "process/device/crash_cleanup.h"
+
+/* What a system call takes at least, until its command reaches the adapter: work that was posted before goes on. */
+#define CALL_PS (5000000ull)
+
+struct load { /* an MMIO read on its way through the machine */
+	struct shared_ring *ring;
+	uint16_t reply;
+};
+
+static bool no_descriptors(void)
+{
+	return errno == EMFILE || errno == ENFILE;
+}
+
+/* ---- Rings -------------------------------------------------------------------------------------- */
+
+static struct shared_ring *ring_create(int *memfd)
+{
+	struct shared_ring *sr = calloc(1, sizeof(*sr));
+
+	if (!sr)
+		return NULL;
+	*memfd = memfd_create("hcasim-mmio", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (*memfd < 0)
+		goto err_ring;
+	/* Sealed: an application that truncated it would end us with SIGBUS. */
+	if (ftruncate(*memfd, sizeof(struct ring)) ||
+	    fcntl(*memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		goto err_fd;
+	sr->ring = mmap(NULL, sizeof(struct ring), PROT_READ | PROT_WRITE, MAP_SHARED, *memfd, 0);
+	if (sr->ring == MAP_FAILED)
+		goto err_fd;
+	ring_init(sr->ring);
+	sr->refs = 1;
+	return sr;
+
+err_fd:
+	close(*memfd);
+err_ring:
+	free(sr);
+	return NULL;
+}
+
+static void ring_put(struct shared_ring *sr)
+{
+	if (--sr->refs)
+		return;
+	munmap(sr->ring, sizeof(struct ring));
+	free(sr);
+}
+
+static void futex_wake(_Atomic uint32_t *word, int n)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, n, NULL, NULL, 0);
+}
+
+static void load_done(void *arg, const void *data, uint32_t size)
+{
+	struct load *load = arg;
+	struct ring_reply *r = &load->ring->ring->reply[load->reply];
+
+	memcpy(r->data, data, size < RING_DATA_MAX ? size : RING_DATA_MAX);
+	atomic_store_explicit(&r->state, RING_REPLY_DONE, memory_order_release);
+	futex_wake(&r->state, 1);
+	ring_put(load->ring);
+	free(load);
+}
+
+static void start_load(struct conn *c, const struct ring_op *op, bool allowed)
+{
+	static const uint8_t ones[RING_DATA_MAX] = {[0 ... RING_DATA_MAX - 1] = 0xff};
+	struct load *load;
+
+	if (op->reply >= RING_REPLIES)
+		return;
+	load = malloc(sizeof(*load));
+	if (!load)
+		return; /* the application finds out that nobody answers when we are gone */
+	load->ring = c->ring;
+	load->reply = op->reply;
+	c->ring->refs++;
+	if (allowed)
+		machine_mmio_read(c->server->machine, op->hca, op->bar, op->offset, op->size, load_done,
+				  load);
+	else
+		load_done(load, ones, op->size); /* unsupported request: a read returns ones */
+}
+
+static void carry_out(struct conn *c, const struct ring_op *op)
+{
+	bool allowed =
+		op->size <= RING_DATA_MAX && mm_may_access(c->mm, op->hca, op->bar, op->offset, op->size);
+
+	if (op->kind == RING_LOAD)
+		start_load(c, op, allowed);
+	else if (op->kind == RING_STORE && allowed)
+		machine_mmio_write(c->server->machine, op->hca, op->bar, op->offset, op->data, op->size,
+				   op->wc);
+}
+
+bool conn_drain(struct conn *c, unsigned int budget)
+{
+	struct shared_ring *sr = c->ring;
+	struct ring_op op;
+	bool any = false;
+
+	if (!sr || ring_empty(sr->ring, sr->pos))
+		return false;
+	server_catch_up(c->server);
+	for (; budget && ring_peek(sr->ring, sr->pos, &op); budget--, any = true) {
+		ring_release(sr->ring, sr->pos);
+		sr->pos++;
+		sr->more = op.more;
+		carry_out(c, &op);
+	}
+	if (ring_must_wake(sr->ring, sr->pos)) {
+		atomic_fetch_add(&sr->ring->room, 1);
+		futex_wake(&sr->ring->room, INT32_MAX);
+	}
+	return any;
+}
+
+bool conn_in_burst(const struct conn *c)
+{
+	return c->ring && c->ring->more;
+}
+
+void conn_end_burst(struct conn *c)
+{
+	c->ring->more = false;
+}
+
+bool conn_ring_empty(const struct conn *c)
+{
+	return !c->ring || ring_empty(c->ring->ring, c->ring->pos);
+}
+
+void conn_ring_sleep(struct conn *c, bool sleeping)
+{
+	if (c->ring)
+		atomic_store_explicit(&c->ring->ring->sleeping, sleeping, memory_order_relaxed);
+}
+
+/* ---- Requests --------------------------------------------------------------------------------------- */
+
+struct answer {
+	struct proto_reply msg;
+	int fds[PROTO_MAX_FDS];
+	unsigned int keep; /* bit per descriptor that stays ours after it was sent */
+};
+
+static void give(struct answer *a, int fd, bool keep)
+{
+	a->keep |= (unsigned int)keep << a->msg.nfds;
+	a->fds[a->msg.nfds++] = fd;
+}
+
+/* Can the memory of the process be reached at all? */
+static int64_t probe(struct conn *c, const struct proto_req *req)
+{
+	struct hca_dma_seg seg = {req->hello.probe, sizeof(uint64_t)};
+	uint64_t image;
+	int ret = usermem_read(c->pid, &seg, 1, &image);
+
+	if (ret || image != req->hello.image)
+		return -EPERM;
+	return 0;
+}
+
+static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answer *a)
+{
+	const struct mm *parent;
+	int64_t ret;
+	int memfd;
+
+	if (c->mm)
+		return -EALREADY;
+	ret = probe(c, req);
+	if (ret)
+		return ret;
+	c->mm = mm_get(c->server, c->pid, req->hello.image);
+	if (!c->mm)
+		return -ENOMEM;
+	parent = req->hello.parent ? mm_of_image(c->server, req->hello.parent) : NULL;
+	if (parent && LIST_EMPTY(&c->mm->all_grants))
+		mm_inherit(c->mm, parent);
+	c->ring = ring_create(&memfd);
+	if (!c->ring) {
+		ret = no_descriptors() ? -ENFILE : -ENOMEM;
+		mm_put(c->mm);
+		c->mm = NULL;
+		return ret;
+	}
+	give(a, memfd, false);
+	return 0;
+}
+
+static int64_t do_open(struct conn *c, struct proto_req *req, struct answer *a)
+{
+	int fd, ret;
+
+	req->open.name[sizeof(req->open.name) - 1] = '\0';
+	ret = file_create(c->server, c->mm, req->open.name, req->open.oflags, &fd);
+	if (ret)
+		return ret;
+	give(a, fd, false);
+	return 0;
+}
+
+static int64_t do_stat(struct conn *c, struct proto_req *req, struct answer *a)
+{
+	dev_t rdev;
+	int ret;
+
+	req->open.name[sizeof(req->open.name) - 1] = '\0';
+	ret = kernel_stat(c->server->kernel, req->open.name, &rdev);
+	a->msg.rdev = ret ? 0 : rdev;
+	return ret;
+}
+
+/* Event pipes, on their way to the application: the guardian must know the asynchronous ones. */
+static void note_pipe(struct file *f, int fd)
+{
+	struct stat st;
+
+	if (!fstat(fd, &st) && kernel_file_async(f->kfile, st.st_ino))
+		crash_async(fd);
+}
+
+static void take_reply(struct file *f, const struct kreply *k, struct answer *a)
+{
+	for (unsigned int i = 0; i < k->nfds; i++) {
+		a->msg.install[a->msg.nfds].size = k->install[i].size;
+		a->msg.install[a->msg.nfds].uaddr = k->install[i].uaddr;
+		note_pipe(f, k->install[i].fd);
+		give(a, k->install[i].fd, false);
+	}
+}
+
+static int64_t do_command(struct conn *c, const struct proto_req *req, struct answer *a)
+{
+	struct file *f = file_find(c->server, req->file);
+	struct kreply k = {0};
+	int64_t ret;
+
+	if (!f)
+		return -EBADF;
+	ret = file_use(f, c->mm);
+	if (ret)
+		return ret;
+	if (req->op == PROTO_IOCTL)
+		ret = kernel_ioctl(f->kfile, &c->mm->task, req->ioctl.cmd, req->ioctl.arg, &k);
+	else
+		ret = kernel_write(f->kfile, &c->mm->task, req->write.buf, req->write.len, &k);
+	take_reply(f, &k, a);
+	a->msg.watch = k.watch;
+	a->msg.drain.own = k.drain;
+	a->msg.drain.other = k.drain_other;
+	a->msg.drain.fd = k.drain_fd;
+	a->msg.drain.wait = k.wait;
+	return ret;
+}
+
+static int64_t do_mmap(struct conn *c, const struct proto_req *req, struct answer *a)
+{
+	struct file *f = file_find(c->server, req->file);
+	struct proto_map *map = &a->msg.map;
+	struct drv_mmap dm = {0};
+	int ret;
+
+	if (!f)
+		return -EBADF;
+	ret = kernel_mmap(f->kfile, &c->mm->task, req->mmap.len, req->mmap.prot, req->mmap.offset, &dm);
+	if (ret)
+		return ret;
+	map->length = dm.length;
+	if (dm.kind == DRV_MMAP_MEMORY) {
+		map->memfd_offset = dm.memfd_offset;
+		map->read_only = dm.read_only;
+		give(a, dm.memfd, true);
+		return 0;
+	}
+	map->is_bar = 1;
+	map->hca = kernel_file_device(f->kfile);
+	map->bar = dm.bar;
+	map->bar_offset = dm.bar_offset;
+	map->wc = dm.write_combining;
+	return mm_grant(c->mm, map->hca, map->bar, map->bar_offset, req->mmap.len);
+}
+
+static int64_t do_sync(struct conn *c, const struct proto_req *req)
+{
+	struct file *f = file_find(c->server, req->file);
+
+	if (f)
+		file_event(f);
+	return 0;
+}
+
+static int64_t do_link(struct conn *c, struct proto_req *req)
+{
+	int64_t ret;
+
+	req->link.name[sizeof(req->link.name) - 1] = '\0';
+	if (req->link.set > 1 || req->link.up > 1)
+		return -EINVAL;
+	if (req->link.set) {
+		ret = kernel_link_set(c->server->kernel, req->link.name, req->link.up);
+		if (ret)
+			return ret;
+		/* The event is told before whoever asked goes on. */
+		machine_run(c->server->machine, CALL_PS);
+	}
+	return kernel_link(c->server->kernel, req->link.name);
+}
+
+static int64_t dispatch(struct conn *c, struct proto_req *req, struct answer *a)
+{
+	if (req->version != PROTO_VERSION)
+		return -EPROTO;
+	if (req->op != PROTO_HELLO && !c->mm)
+		return -EPROTO;
+	/* Program order: what was stored before the call reaches the device first. */
+	while (conn_drain(c, RING_ENTRIES))
+		;
+	server_catch_up(c->server);
+	machine_run(c->server->machine, CALL_PS);
+	switch (req->op) {
+	case PROTO_HELLO:
+		return do_hello(c, req, a);
+	case PROTO_OPEN:
+		return do_open(c, req, a);
+	case PROTO_STAT:
+		return do_stat(c, req, a);
+	case PROTO_IOCTL:
+	case PROTO_WRITE:
+		return do_command(c, req, a);
+	case PROTO_MMAP:
+		return do_mmap(c, req, a);
+	case PROTO_MUNMAP:
+		mm_revoke(c->mm, req->munmap.hca, req->munmap.bar, req->munmap.bar_offset, req->munmap.len);
+		return 0;
+	case PROTO_SYNC:
+		return do_sync(c, req);
+	case PROTO_SHOW:
+		kernel_show_counters(c->server->kernel);
+		return 0;
+	case PROTO_UNMAPPED:
+		kernel_unmapped(c->server->kernel, &c->mm->task, req->unmapped.addr, req->unmapped.len);
+		return 0;
+	case PROTO_LINK:
+		return do_link(c, req);
+	default:
+		return -EPROTO;
+	}
+}
+
+static bool send_answer(struct conn *c, struct answer *a)
+{
+	union {
+		struct cmsghdr hdr;
+		char room[CMSG_SPACE(PROTO_MAX_FDS * sizeof(int))];
+	} control = {.room = {0}};
+	struct iovec iov = {&a->msg, sizeof(a->msg)};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (a->msg.nfds) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(a->msg.nfds * sizeof(int));
+		control.hdr.cmsg_level = SOL_SOCKET;
+		control.hdr.cmsg_type = SCM_RIGHTS;
+		control.hdr.cmsg_len = CMSG_LEN(a->msg.nfds * sizeof(int));
+		memcpy(CMSG_DATA(&control.hdr), a->fds, a->msg.nfds * sizeof(int));
+	}
+	return sendmsg(c->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(a->msg);
+}
+
+static void answer(struct conn *c, struct proto_req *req)
+{
+	struct answer a = {.msg = {.magic = PROTO_MAGIC, .op = req->op}};
+	bool sent;
+
+	a.msg.ret = dispatch(c, req, &a);
+	sent = send_answer(c, &a);
+	for (unsigned int i = 0; i < a.msg.nfds; i++)
+		if (!(a.keep >> i & 1))
+			close(a.fds[i]);
+	if (!sent)
+		conn_close(c);
+}
+
+void conn_serve(struct conn *c)
+{
+	union { /* room for one byte too many */
+		struct proto_req req;
+		char bytes[sizeof(struct proto_req) + 1];
+	} in;
+	ssize_t n = recv(c->fd, &in, sizeof(in), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	server_wake(c->server, c);
+	if (n == 1)
+		return; /* a kick: that was all */
+	if (n == sizeof(in.req) && in.req.magic == PROTO_MAGIC) {
+		answer(c, &in.req);
+		return;
+	}
+	if (n > 0)
+		fprintf(stderr,
+			"hcasim-device: process %d sent a control message of %zd bytes that is not of this "
+			"protocol: disconnected\n",
+			(int)c->pid, n);
+	conn_close(c);
+}
+
+/* The one who asked would wait for an answer, and the listener be ready for ever. */
+static void turn_away(struct server *s, int listener)
+{
+	struct answer a = {.msg = {.magic = PROTO_MAGIC, .op = PROTO_HELLO, .ret = -ENFILE}};
+	struct conn c;
+
+	close(s->spare);
+	c.fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (c.fd >= 0) {
+		send_answer(&c, &a);
+		close(c.fd);
+	}
+	s->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+void conn_accept(struct server *s, int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	struct conn *c;
+
+	if (fd < 0 && no_descriptors())
+		turn_away(s, listener);
+	if (fd < 0)
+		return;
+	c = calloc(1, sizeof(*c));
+	if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || server_watch(s, fd, &c->source)) {
+		free(c);
+		close(fd);
+		return;
+	}
+	c->source.kind = SOURCE_CONN;
+	c->server = s;
+	c->fd = fd;
+	c->pid = peer.pid;
+	LIST_INSERT_HEAD(&s->conns, c, link);
+}
+
+void conn_close(struct conn *c)
+{
+	/* Stores that the process made before it ended are on their way, as posted writes are. */
+	if (c->mm)
+		conn_drain(c, RING_ENTRIES);
+	LIST_REMOVE(c, link);
+	if (c->awake)
+		LIST_REMOVE(c, awake_link);
+	close(c->fd);
+	if (c->ring)
+		ring_put(c->ring);
+	if (c->mm)
+		mm_put(c->mm);
+	server_bury(c->server, &c->source);
+}

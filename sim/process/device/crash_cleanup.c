@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The device process's side: tells the guardian what there is. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "process/device/guardian.h"
+#include "process/device/crash_cleanup.h"
+
+static int guardian_fd = -1;
+static _Atomic uint64_t *steps; /* shared with the guardian */
+static const struct drv_ops *real;
+static struct drv_ops watched;
+
+int crash_start(int listener, int launcher, int *status)
+{
+	pid_t parent = getpid(), child;
+	int fds[2];
+
+	steps = mmap(NULL, sizeof(*steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (steps == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return -1;
+	child = fork();
+	if (child < 0)
+		return -1;
+	if (child) {
+		close(fds[1]);
+		close(listener);
+		*status = guardian_run(fds[0], launcher, child, steps);
+		return 1;
+	}
+	close(fds[0]);
+	guardian_fd = fds[1];
+	/* Without its guardian the device process ends, as it does when it is told to. */
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		raise(SIGTERM);
+	return 0;
+}
+
+void crash_step(void)
+{
+	atomic_fetch_add_explicit(steps, 1, memory_order_relaxed);
+}
+
+/* Waits while the guardian is busy; a guardian that is gone takes nothing. */
+static void tell(const struct crash_msg *msg, int fd)
+{
+	union {
+		struct cmsghdr hdr;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = {.room = {0}};
+	struct iovec iov = {(void *)msg, sizeof(*msg)};
+	struct msghdr m = {.msg_iov = &iov, .msg_iovlen = 1};
+
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control);
+		control.hdr.cmsg_level = SOL_SOCKET;
+		control.hdr.cmsg_type = SCM_RIGHTS;
+		control.hdr.cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(&control.hdr), &fd, sizeof(fd));
+	}
+	while (guardian_fd >= 0 && sendmsg(guardian_fd, &m, MSG_NOSIGNAL) < 0 && errno == EINTR)
+		;
+}
+
+void crash_async(int fd)
+{
+	const struct crash_msg msg = {.kind = CRASH_ASYNC};
+	char path[40];
+	int writer;
+
+	/* The link of a pipe's reading end opens the pipe anew, for writing. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (writer < 0)
+		return;
+	tell(&msg, writer);
+	close(writer);
+}
+
+static void tell_queue(struct drv_ucontext *ctx, enum crash_kind kind, const struct drv_orphan *queue)
+{
+	struct crash_msg msg = {.kind = kind, .device = (uintptr_t)ctx->dev, .queue = *queue};
+	struct drv_mmap dm;
+
+	/* One without memory (XRC_RECV) has nothing to be flushed. */
+	if (!queue->size || real->mmap(ctx, queue->mmap_offset, queue->size, &dm) ||
+	    dm.kind != DRV_MMAP_MEMORY)
+		return;
+	msg.file_offset = dm.memfd_offset;
+	tell(&msg, dm.memfd);
+}
+
+static void tell_gone(struct drv_ucontext *ctx, enum crash_kind kind, uint32_t number)
+{
+	const struct crash_msg msg = {
+		.kind = kind, .device = (uintptr_t)ctx->dev, .queue = {.number = number}};
+
+	tell(&msg, -1);
+}
+
+static int create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u)
+{
+	int ret = real->create_cq(cq, cqe, vector, flags, u);
+
+	if (!ret)
+		tell_queue(cq->ctx, CRASH_CQ, &cq->orphan);
+	return ret;
+}
+
+static int resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u)
+{
+	int ret = real->resize_cq(cq, cqe, u);
+
+	if (ret)
+		return ret;
+	tell_gone(cq->ctx, CRASH_CQ_GONE, cq->cqn);
+	tell_queue(cq->ctx, CRASH_CQ, &cq->orphan);
+	return 0;
+}
+
+static int destroy_cq(struct drv_cq *cq)
+{
+	uint32_t cqn = cq->cqn;
+	int ret;
+
+	crash_step();
+	ret = real->destroy_cq(cq);
+	if (!ret)
+		tell_gone(cq->ctx, CRASH_CQ_GONE, cqn);
+	return ret;
+}
+
+static int create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u)
+{
+	int ret = real->create_qp(qp, init, u);
+
+	if (!ret && qp->pd)
+		tell_queue(qp->pd->ctx, CRASH_QP, &qp->orphan);
+	return ret;
+}
+
+static int destroy_qp(struct drv_qp *qp)
+{
+	uint32_t qpn = qp->qpn;
+	int ret;
+
+	crash_step();
+	ret = real->destroy_qp(qp);
+	if (!ret && qp->pd)
+		tell_gone(qp->pd->ctx, CRASH_QP_GONE, qpn);
+	return ret;
+}
+
+/* Whatever goes is a step: a process may leave many thousands of objects behind. */
+#define STEP(op, object)                                                                                     \
+	static int op(struct object *obj)                                                                    \
+	{                                                                                                    \
+		crash_step();                                                                                \
+		return real->op(obj);                                                                        \
+	}
+STEP(dereg_mr, drv_mr)
+STEP(dealloc_mw, drv_mw)
+STEP(destroy_srq, drv_srq)
+STEP(destroy_ah, drv_ah)
+STEP(destroy_flow, drv_flow)
+
+const struct drv_ops *crash_watch(const struct drv_ops *ops)
+{
+	real = ops;
+	watched = *ops;
+	watched.create_cq = create_cq;
+	watched.resize_cq = resize_cq;
+	watched.destroy_cq = destroy_cq;
+	watched.create_qp = create_qp;
+	watched.destroy_qp = destroy_qp;
+	watched.dereg_mr = dereg_mr;
+	watched.dealloc_mw = dealloc_mw;
+	watched.destroy_srq = destroy_srq;
+	watched.destroy_ah = destroy_ah;
+	watched.destroy_flow = destroy_flow;
+	return &watched;
+}

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The guardian: a small process that only waits, and acts when the device process was killed. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/queue.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <rdma/ib_user_verbs.h>
+
+#include "core/base/table.h"
+#include "process/device/guardian.h"
+#include "process/device/crash_cleanup.h"
+
+#define EVENT_DEVICE_FATAL 8    /* IBV_EVENT_DEVICE_FATAL */
+#define CLEANUP_POLL_MS    2    /* between looks for new work once the device is gone */
+#define FINISH_MS          4000 /* for each step of a device process that was told to end */
+
+struct queue_memory { /* memory that queues are in */
+	struct table_node node;
+	uint64_t ino, offset, size; /* in which file, and where */
+	void *mem;
+	unsigned int queues;
+};
+
+struct lost_queue { /* a CQ or a QP */
+	LIST_ENTRY(lost_queue) link;
+	struct table_node node;
+	struct crash_msg msg;
+	struct queue_memory *memory;
+};
+
+struct lost_queues {
+	LIST_HEAD(, lost_queue) all;
+	struct table by_number;
+};
+
+static struct lost_queues cqs, qps;
+static struct table memories;
+static int *pipes;
+static unsigned int num_pipes, room_pipes; /* `room_pipes`: that there is memory for */
+
+/* ---- Messages of the device process ---------------------------------------------------------------------------- */
+
+/* Pipes that nobody reads any more. */
+static void prune_pipes(void)
+{
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < num_pipes; i++) {
+		struct pollfd p = {.fd = pipes[i]};
+
+		if (poll(&p, 1, 0) > 0 && (p.revents & POLLERR))
+			close(pipes[i]);
+		else
+			pipes[kept++] = pipes[i];
+	}
+	num_pipes = kept;
+}
+
+/* Those that are read keep half of the room at the most: pruning has to be worth its price. */
+static bool make_room(void)
+{
+	unsigned int wanted = room_pipes * 2 + 16;
+	int *grown;
+
+	prune_pipes();
+	if (room_pipes && num_pipes <= room_pipes / 2)
+		return true;
+	grown = reallocarray(pipes, wanted, sizeof(int));
+	if (!grown)
+		return false;
+	pipes = grown;
+	room_pipes = wanted;
+	return true;
+}
+
+static void add_pipe(int fd)
+{
+	if (num_pipes == room_pipes && !make_room()) {
+		close(fd);
+		return;
+	}
+	pipes[num_pipes++] = fd;
+}
+
+static uint64_t key_of_estate(uint64_t ino, uint64_t offset)
+{
+	return ino ^ offset; /* offsets are whole pages: two files seldom meet */
+}
+
+static struct queue_memory *find_estate(uint64_t ino, const struct crash_msg *msg)
+{
+	struct table_node *n = table_find(&memories, key_of_estate(ino, msg->file_offset));
+
+	for (; n; n = table_next(n)) {
+		struct queue_memory *e = table_entry(n, struct queue_memory, node);
+
+		if (e->ino == ino && e->offset == msg->file_offset && e->size == msg->queue.size)
+			return e;
+	}
+	return NULL;
+}
+
+static struct queue_memory *map_estate(uint64_t ino, const struct crash_msg *msg, int fd)
+{
+	struct queue_memory *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->ino = ino;
+	e->offset = msg->file_offset;
+	e->size = msg->queue.size;
+	e->mem =
+		mmap(NULL, e->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)e->offset);
+	if (e->mem == MAP_FAILED) {
+		free(e);
+		return NULL;
+	}
+	table_add(&memories, &e->node, key_of_estate(ino, e->offset));
+	return e;
+}
+
+/* The memory that a queue is in, mapped once for all that are in it. */
+static struct queue_memory *get_estate(const struct crash_msg *msg, int fd)
+{
+	struct queue_memory *e;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return NULL;
+	e = find_estate(st.st_ino, msg);
+	if (!e)
+		e = map_estate(st.st_ino, msg, fd);
+	if (e)
+		e->queues++;
+	return e;
+}
+
+static void put_estate(struct queue_memory *e)
+{
+	if (--e->queues)
+		return;
+	table_remove(&memories, &e->node);
+	munmap(e->mem, e->size);
+	free(e);
+}
+
+static uint64_t key_of_queue(uint64_t device, uint32_t number)
+{
+	return device +
+	       number; /* the address of a device's state: no other one is as near as numbers reach */
+}
+
+static void add_queue(struct lost_queues *queues, const struct crash_msg *msg, int fd)
+{
+	struct lost_queue *h = calloc(1, sizeof(*h));
+
+	if (h)
+		h->memory = get_estate(msg, fd);
+	close(fd);
+	if (!h || !h->memory) {
+		free(h);
+		return;
+	}
+	h->msg = *msg;
+	h->msg.queue.mem = h->memory->mem;
+	table_add(&queues->by_number, &h->node, key_of_queue(msg->device, msg->queue.number));
+	LIST_INSERT_HEAD(&queues->all, h, link);
+}
+
+static struct lost_queue *find_queue(const struct lost_queues *queues, uint64_t device, uint32_t number)
+{
+	struct table_node *n = table_find(&queues->by_number, key_of_queue(device, number));
+
+	for (; n; n = table_next(n)) {
+		struct lost_queue *h = table_entry(n, struct lost_queue, node);
+
+		if (h->msg.queue.number == number && h->msg.device == device)
+			return h;
+	}
+	return NULL;
+}
+
+static void drop_queue(struct lost_queues *queues, const struct crash_msg *msg)
+{
+	struct lost_queue *h = find_queue(queues, msg->device, msg->queue.number);
+
+	if (!h)
+		return;
+	table_remove(&queues->by_number, &h->node);
+	LIST_REMOVE(h, link);
+	put_estate(h->memory);
+	free(h);
+}
+
+static void take(const struct crash_msg *msg, int fd)
+{
+	switch (msg->kind) {
+	case CRASH_ASYNC:
+		add_pipe(fd);
+		break;
+	case CRASH_CQ:
+		add_queue(&cqs, msg, fd);
+		break;
+	case CRASH_QP:
+		add_queue(&qps, msg, fd);
+		break;
+	case CRASH_CQ_GONE:
+		drop_queue(&cqs, msg);
+		break;
+	case CRASH_QP_GONE:
+		drop_queue(&qps, msg);
+		break;
+	}
+}
+
+/* One message, if there is one. False at the end. */
+static bool listen_to(int fd, int flags)
+{
+	union {
+		struct cmsghdr hdr;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control;
+	struct crash_msg msg;
+	struct iovec iov = {&msg, sizeof(msg)};
+	struct msghdr m = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+	ssize_t n = recvmsg(fd, &m, MSG_CMSG_CLOEXEC | flags);
+	struct cmsghdr *c;
+	int got = -1;
+
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n != sizeof(msg))
+		return false;
+	c = CMSG_FIRSTHDR(&m);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&got, CMSG_DATA(c), sizeof(got));
+	if (got >= 0 || msg.kind == CRASH_CQ_GONE || msg.kind == CRASH_QP_GONE)
+		take(&msg, got);
+	return true;
+}
+
+/* ---- Clean-up ---------------------------------------------------------------------------------- */
+
+static const struct drv_orphan *find_cq(const struct lost_queue *qp, uint32_t cqn)
+{
+	const struct lost_queue *cq = find_queue(&cqs, qp->msg.device, cqn);
+
+	return cq ? &cq->msg.queue : NULL;
+}
+
+static void flush_all(void)
+{
+	struct lost_queue *qp;
+
+	LIST_FOREACH(qp, &qps.all, link)
+	{
+		struct drv_orphan *queue = &qp->msg.queue;
+
+		native_drv_ops.flush_orphan(queue, find_cq(qp, queue->send_cqn),
+					    find_cq(qp, queue->recv_cqn));
+	}
+}
+
+/*
+ * Work that an application posts before it has heard of the loss is flushed, too, as long as there is an
+ * application: in a process of its own, for the launcher waits for this one.
+ */
+static void flush_what_comes(void)
+{
+	if (fork())
+		return;
+	setsid();
+	for (int fd = 0; fd < 3; fd++)
+		close(fd);
+	prctl(PR_SET_NAME, "hcasim-executor");
+	for (prune_pipes(); num_pipes; prune_pipes()) {
+		flush_all();
+		poll(NULL, 0, CLEANUP_POLL_MS);
+	}
+	_exit(0);
+}
+
+static void carry_out(void)
+{
+	const struct ib_uverbs_async_event_desc fatal = {.event_type = EVENT_DEVICE_FATAL};
+
+	flush_all();
+	for (unsigned int i = 0; i < num_pipes; i++)
+		if (write(pipes[i], &fatal, sizeof(fatal)) < 0)
+			continue; /* nobody reads it, or it is full of events */
+	flush_what_comes();
+}
+
+/* ---- The process --------------------------------------------------------------------------------- */
+
+/* True when the device process was told to end. */
+static bool pass_on(int signal_fd, pid_t child)
+{
+	struct signalfd_siginfo info;
+
+	if (read(signal_fd, &info, sizeof(info)) != sizeof(info) || info.ssi_signo == SIGCHLD)
+		return false;
+	kill(child, (int)info.ssi_signo);
+	return true;
+}
+
+static int take_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+enum { DEVICE, SIGNALS, LAUNCHER, NUM_SOURCES };
+
+/* Until the device process has ended: everything it said was read. */
+static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic uint64_t *steps)
+{
+	uint64_t seen = 0, now;
+	int patience = -1;
+
+	for (;;) {
+		int ready = poll(p, NUM_SOURCES, patience);
+
+		if (!ready) {
+			now = atomic_load(steps);
+			if (now == seen) { /* it hangs, and does not read that it shall end */
+				kill(child, SIGKILL);
+				patience = -1;
+			}
+			seen = now;
+		}
+		if (ready <= 0)
+			continue;
+		if (p[SIGNALS].revents && pass_on(p[SIGNALS].fd, child))
+			patience = FINISH_MS;
+		if (p[LAUNCHER].revents & (POLLHUP | POLLERR)) { /* the device process sees it, too */
+			p[LAUNCHER].fd = -1;
+			patience = FINISH_MS;
+		}
+		if (p[DEVICE].revents && !listen_to(p[DEVICE].fd, MSG_DONTWAIT))
+			return;
+	}
+}
+
+int guardian_run(int fd, int launcher, pid_t child, const _Atomic uint64_t *steps)
+{
+	struct pollfd p[NUM_SOURCES] = {[DEVICE] = {.fd = fd, .events = POLLIN},
+					[SIGNALS] = {.fd = take_signals(), .events = POLLIN},
+					[LAUNCHER] = {.fd = launcher}};
+	int status = 0;
+
+	prctl(PR_SET_NAME, "hcasim-guard");
+	watch_over(p, child, steps);
+	if (launcher >= 0)
+		close(launcher); /* who cleans up must not look like a living machine */
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status)) {
+		carry_out();
+		return 128 + WTERMSIG(status);
+	}
+	return WEXITSTATUS(status);
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The loop of the device process. Active work runs as fast as it can; while only timers are pending,
+ * simulated time follows the wall clock, and the process sleeps. It never spins for long: its
+ * processors are shared with applications that poll.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process/device/server.h"
+
+#define MAX_EVENTS   256
+#define RING_BUDGET  64           /* entries taken from one ring before the machine runs again */
+#define RUN_BUDGET   (2000000ull) /* ps of simulated time between looks at the rings */
+#define SOCKET_EVERY 16           /* rounds between looks at the sockets while there is work */
+#define QUIET_ROUNDS 256          /* a ring with nothing in it is looked at so often, and then no more */
+#define SPIN_NS      4000         /* an idle loop looks at the rings for so long before it sleeps */
+#define BURST_NS     20000        /* a burst of stores may be interrupted for so long */
+#define PS_PER_NS    1000ull
+
+static uint64_t wall_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+int server_watch(struct server *s, int fd, struct source *source)
+{
+	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = source};
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+void server_bury(struct server *s, struct source *source)
+{
+	source->kind = SOURCE_DEAD;
+	STAILQ_INSERT_TAIL(&s->graveyard, source, grave);
+}
+
+static void free_buried(struct server *s)
+{
+	struct source *source;
+
+	/* Every buried object starts with its source. */
+	while ((source = STAILQ_FIRST(&s->graveyard))) {
+		STAILQ_REMOVE_HEAD(&s->graveyard, grave);
+		free(source);
+	}
+}
+
+/* ---- Time ---------------------------------------------------------------------------------------- */
+
+/* The wall clock's time since the last look is simulated time that may pass. */
+static void note_wall(struct server *s)
+{
+	uint64_t wall = wall_ns();
+
+	s->behind += (wall - s->wall) * PS_PER_NS;
+	s->wall = wall;
+}
+
+/* Time spent on active work is the machine's own: it is not made up for. */
+static void skip_wall(struct server *s)
+{
+	s->wall = wall_ns();
+	s->behind = 0;
+}
+
+/* Lets the time pass that is due. False when a timer made work before all of it had passed. */
+static bool pass_time(struct server *s)
+{
+	hca_ps before, passed;
+
+	while (s->behind) {
+		before = machine_now(s->machine);
+		machine_advance(s->machine, before + s->behind);
+		passed = machine_now(s->machine) - before;
+		if (passed >= s->behind) {
+			s->behind = 0;
+			break;
+		}
+		s->behind -= passed;
+		return false;
+	}
+	return machine_next_timer(s->machine) > machine_now(s->machine);
+}
+
+void server_catch_up(struct server *s)
+{
+	/* While work is pending, stimulus simply arrives now. */
+	if (s->active)
+		return;
+	note_wall(s);
+	pass_time(s);
+	s->active = true;
+}
+
+/* ---- Input ----------------------------------------------------------------------------------------- */
+
+/* The stores of a burst are nanoseconds apart on a real processor: no simulated time passes between
+ * them, unless the application is held up. */
+static void finish_burst(struct conn *c)
+{
+	uint64_t end = wall_ns() + BURST_NS;
+
+	do {
+		if (!conn_drain(c, RING_BUDGET))
+			__builtin_ia32_pause();
+	} while (conn_in_burst(c) && wall_ns() < end);
+	conn_end_burst(c);
+}
+
+void server_wake(struct server *s, struct conn *c)
+{
+	c->quiet = 0;
+	if (c->awake)
+		return;
+	c->awake = true;
+	conn_ring_sleep(c, false);
+	LIST_INSERT_HEAD(&s->awake, c, awake_link);
+}
+
+/* Its application has to say when there is something again. */
+static void let_sleep(struct conn *c)
+{
+	conn_ring_sleep(c, true);
+	atomic_thread_fence(memory_order_seq_cst);
+	c->quiet = 0;
+	if (!conn_ring_empty(c)) {
+		conn_ring_sleep(c, false);
+		return;
+	}
+	c->awake = false;
+	LIST_REMOVE(c, awake_link);
+}
+
+static bool drain_rings(struct server *s)
+{
+	struct conn *c, *next;
+	bool any = false;
+
+	for (c = LIST_FIRST(&s->awake); c; c = next) {
+		next = LIST_NEXT(c, awake_link);
+		if (conn_drain(c, RING_BUDGET)) {
+			any = true;
+			c->quiet = 0;
+		} else if (++c->quiet == QUIET_ROUNDS) {
+			let_sleep(c);
+		}
+		if (conn_in_burst(c))
+			finish_burst(c);
+	}
+	return any;
+}
+
+static bool rings_empty(struct server *s)
+{
+	struct conn *c;
+
+	LIST_FOREACH(c, &s->awake, awake_link)
+	if (!conn_ring_empty(c))
+		return false;
+	return true;
+}
+
+static void rings_sleep(struct server *s, bool sleeping)
+{
+	struct conn *c;
+
+	LIST_FOREACH(c, &s->awake, awake_link)
+	conn_ring_sleep(c, sleeping);
+	atomic_thread_fence(memory_order_seq_cst);
+}
+
+static void serve(struct server *s, struct source *source)
+{
+	switch (source->kind) {
+	case SOURCE_LISTENER:
+		conn_accept(s, s->listener);
+		break;
+	case SOURCE_SIGNAL:
+	case SOURCE_LAUNCHER:
+		s->stop = true;
+		break;
+	case SOURCE_FILE:
+		server_catch_up(s);
+		file_event((struct file *)source);
+		break;
+	case SOURCE_PROCESS:
+		mm_dead((struct mm *)source);
+		break;
+	case SOURCE_CONN:
+		conn_serve((struct conn *)source);
+		break;
+	case SOURCE_EVENTS:
+		kernel_poll_events(s->kernel);
+		break;
+	case SOURCE_DEAD:
+		break;
+	}
+}
+
+static int wait_events(struct server *s, struct epoll_event *events, uint64_t ns)
+{
+	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000), .tv_nsec = (long)(ns % 1000000000)};
+	int n = epoll_pwait2(s->epoll, events, MAX_EVENTS, ns == UINT64_MAX ? NULL : &ts, NULL);
+
+	if (n < 0 && errno == ENOSYS) /* before Linux 5.11: whole milliseconds, rounded up */
+		n = epoll_wait(s->epoll, events, MAX_EVENTS,
+			       ns == UINT64_MAX ? -1 : (int)((ns + 999999) / 1000000));
+	return n;
+}
+
+static bool is_end(const struct source *source)
+{
+	return source->kind == SOURCE_FILE || source->kind == SOURCE_PROCESS || source->kind == SOURCE_EVENTS;
+}
+
+/* Files and channels that were closed are released before any request: whoever closed one (or waited for the end
+ * of the process that held it) and then asks for something finds it gone, as on Linux. */
+static bool serve_sockets(struct server *s, uint64_t ns)
+{
+	struct epoll_event events[MAX_EVENTS];
+	int n = wait_events(s, events, ns);
+
+	for (int i = 0; i < n; i++)
+		if (is_end(events[i].data.ptr))
+			serve(s, events[i].data.ptr);
+	for (int i = 0; i < n; i++)
+		if (!is_end(events[i].data.ptr))
+			serve(s, events[i].data.ptr);
+	free_buried(s);
+	return n > 0;
+}
+
+/* ---- The loop ----------------------------------------------------------------------------------------- */
+
+/* Nanoseconds until simulated time reaches the next timer. */
+static uint64_t until_timer(struct server *s)
+{
+	hca_ps timer = machine_next_timer(s->machine), now = machine_now(s->machine);
+
+	if (timer == HCA_PS_NEVER)
+		return UINT64_MAX;
+	return timer > now ? (timer - now + PS_PER_NS - 1) / PS_PER_NS : 0;
+}
+
+static bool spin(struct server *s)
+{
+	uint64_t end = wall_ns() + SPIN_NS;
+
+	do {
+		for (int i = 0; i < 16; i++) {
+			if (!rings_empty(s))
+				return true;
+			__builtin_ia32_pause();
+		}
+	} while (wall_ns() < end);
+	return false;
+}
+
+/* Nothing to do now: sleeps until there is. */
+static void idle(struct server *s)
+{
+	uint64_t ns;
+
+	note_wall(s);
+	if (!pass_time(s))
+		return;
+	if (spin(s))
+		return;
+	ns = until_timer(s);
+	rings_sleep(s, true);
+	if (rings_empty(s) && ns)
+		serve_sockets(s, ns);
+	rings_sleep(s, false);
+}
+
+static void round_of_work(struct server *s, unsigned int round)
+{
+	bool input = drain_rings(s);
+	enum machine_state state = machine_run(s->machine, RUN_BUDGET);
+
+	s->active = state == MACHINE_ACTIVE;
+	if (s->active || input) {
+		skip_wall(s);
+		if (round % SOCKET_EVERY == 0)
+			serve_sockets(s, 0);
+		return;
+	}
+	idle(s);
+}
+
+void server_run(struct server *s, int signal_fd, int launcher)
+{
+	struct source listener_source = {.kind = SOURCE_LISTENER};
+	struct source signal_source = {.kind = SOURCE_SIGNAL};
+	struct source launcher_source = {.kind = SOURCE_LAUNCHER};
+	struct source event_source = {.kind = SOURCE_EVENTS};
+
+	server_watch(s, s->listener, &listener_source);
+	server_watch(s, signal_fd, &signal_source);
+	server_watch(s, kernel_event_fd(s->kernel), &event_source);
+	if (launcher >= 0)
+		server_watch(s, launcher, &launcher_source);
+	skip_wall(s);
+	for (unsigned int round = 0; !s->stop; round++)
+		round_of_work(s, round);
+}
+
+void server_close_all(struct server *s)
+{
+	while (!LIST_EMPTY(&s->conns))
+		conn_close(LIST_FIRST(&s->conns));
+	while (!LIST_EMPTY(&s->files))
+		file_close(LIST_FIRST(&s->files));
+	free_buried(s);
+	table_free(&s->files_by_id);
+	table_free(&s->mms_by_pasid);
+	table_free(&s->mms_by_image);
+	table_free(&s->mms_by_pid);
+	table_free(&s->grants);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The device process: serves applications on one side, runs the machine and the kernel stand-in on
+ * the other. One thread.
+ */
+#ifndef HCASIM_PROCESS_SERVER_H
+#define HCASIM_PROCESS_SERVER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "core/base/table.h"
+#include "kernel/kernel.h"
+#include "timing/machine.h"
+
+#include "process/proto.h"
+#include "process/ring.h"
+
+struct server;
+
+/* What an epoll event belongs to. First member of each such object. */
+struct source {
+	enum source_kind {
+		SOURCE_LISTENER,
+		SOURCE_SIGNAL,
+		SOURCE_LAUNCHER,
+		SOURCE_FILE,
+		SOURCE_PROCESS,
+		SOURCE_CONN,
+		SOURCE_EVENTS,
+		SOURCE_DEAD /* closed in this round, freed after it */
+	} kind;
+	STAILQ_ENTRY(source) grave;
+};
+
+/* ---- mm.c: address spaces of applications -------------------------------------------------------- */
+
+struct grant {                  /* a BAR page that an application has mapped */
+	struct table_node node; /* in its address space's table */
+	struct table_node any;  /* in the server's, as long as the address space is alive */
+	LIST_ENTRY(grant) link;
+	uint32_t count;
+};
+
+struct mm {
+	struct source source; /* SOURCE_PROCESS: its pidfd became readable */
+	struct table_node by_pasid, by_image;
+	struct table_node by_pid; /* unless it is dead */
+	struct server *server;
+	uint32_t pasid;
+	pid_t pid;
+	int pidfd; /* -1: none (the process is dead, or the kernel has no pidfds) */
+	bool dead; /* exited, or executes another program now */
+	uint64_t image;
+	unsigned int refs;
+	struct task task;
+	struct table grants;
+	LIST_HEAD(, grant) all_grants;
+};
+
+/* The address space `image` of process `pid`, with a reference. NULL: no memory. */
+struct mm *mm_get(struct server *s, pid_t pid, uint64_t image);
+void mm_ref(struct mm *mm);
+void mm_put(struct mm *mm);
+void mm_dead(struct mm *mm);
+struct mm *mm_find(struct server *s, uint32_t pasid);
+struct mm *mm_of_image(struct server *s, uint64_t image);
+int mm_grant(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len);
+void mm_revoke(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len);
+/* All of them, as fork does. */
+void mm_inherit(struct mm *child, const struct mm *parent);
+/* True if an application that lives maps one of the pages. */
+bool mm_any_maps(const struct server *s, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len);
+bool mm_may_access(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint32_t size);
+
+/* ---- usermem.c: reaching into applications --------------------------------------------------------- */
+
+extern const struct task_ops usermem_task_ops;
+/* 0 or -EFAULT; -EPERM if the system forbids it altogether. */
+int usermem_read(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
+int usermem_write(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
+
+/* ---- conn.c: control connections --------------------------------------------------------------------- */
+
+struct shared_ring { /* the device process's view of an application's MMIO ring */
+	struct ring *ring;
+	uint64_t pos;
+	unsigned int refs;
+	bool more; /* the entry taken last is part of a burst that goes on */
+};
+
+struct conn {
+	struct source source;
+	LIST_ENTRY(conn) link;
+	LIST_ENTRY(conn) awake_link;
+	bool awake;         /* its ring is looked at in every round; otherwise the application says when to */
+	unsigned int quiet; /* rounds since there was something in its ring */
+	struct server *server;
+	int fd;
+	pid_t pid;
+	struct mm *mm;            /* NULL before HELLO */
+	struct shared_ring *ring; /* NULL before HELLO */
+};
+
+void conn_accept(struct server *s, int listener);
+/* One message. */
+void conn_serve(struct conn *c);
+void conn_close(struct conn *c);
+/* Takes up to `budget` entries out of the ring. True if there were any. */
+bool conn_drain(struct conn *c, unsigned int budget);
+/* True while a burst of stores is under way: the next one is nanoseconds of a real processor away. */
+bool conn_in_burst(const struct conn *c);
+/* Its next store has not come in time: it is no longer waited for. */
+void conn_end_burst(struct conn *c);
+bool conn_ring_empty(const struct conn *c);
+void conn_ring_sleep(struct conn *c, bool sleeping);
+
+/* ---- file.c: opened device files ------------------------------------------------------------------------ */
+
+struct file {
+	struct source source;
+	LIST_ENTRY(file) link;
+	struct table_node by_id;
+	struct server *server;
+	uint64_t id;
+	int fd; /* our end of the pair */
+	struct kfile *kfile;
+	struct table users; /* address spaces that used it: objects of theirs may live in it */
+	LIST_HEAD(, file_user) all_users;
+};
+
+/* Opens `name` for `mm`; *app_fd is the application's descriptor. 0 or -errno. */
+int file_create(struct server *s, struct mm *mm, const char *name, int oflags, int *app_fd);
+struct file *file_find(struct server *s, uint64_t id);
+/* The file's objects may refer to `mm` from now on. */
+int file_use(struct file *f, struct mm *mm);
+/* Its socket has something to say: end of file releases it. */
+void file_event(struct file *f);
+void file_close(struct file *f);
+
+/* ---- server.c ----------------------------------------------------------------------------------------------- */
+
+struct server {
+	struct machine *machine;
+	struct kernel *kernel;
+	int epoll;
+	int listener;
+	bool stop;
+	bool active; /* the machine has work: its time is its own */
+	uint64_t next_file;
+	int spare; /* a descriptor that is given up for a connection there is no other number for */
+	uint32_t last_pasid;
+	struct table mms_by_pasid, mms_by_image, mms_by_pid;
+	struct table grants; /* of all that are alive */
+	struct table files_by_id;
+	LIST_HEAD(, file) files;
+	LIST_HEAD(, conn) conns, awake;
+	STAILQ_HEAD(, source) graveyard;
+	uint64_t wall;  /* ns: up to here the wall clock was accounted for */
+	hca_ps behind;  /* simulated time that may still pass */
+	bool perm_said; /* the message about forbidden memory access */
+};
+
+/* Its ring is looked at from now on, until it has been quiet for long. */
+void server_wake(struct server *s, struct conn *c);
+int server_watch(struct server *s, int fd, struct source *source);
+/* The object is freed when the current round of events is over. */
+void server_bury(struct server *s, struct source *source);
+/* Serves until told to stop (SIGTERM, SIGINT, or the launcher's end of `launcher` closed). */
+void server_run(struct server *s, int signal_fd, int launcher);
+void server_close_all(struct server *s);
+/* Simulated time catches up with the wall clock: before a stimulus is given to the machine. */
+void server_catch_up(struct server *s);
+
+#endif

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The application's end of the control channel. Connecting and the ring are also used by the fault
+ * handler, so they are made of system calls only. Signals are blocked while the lock is held: a
+ * handler of the application that touches a BAR cannot meet its own thread inside.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "process/preload/preload.h"
+
+static struct {
+	pthread_mutex_t lock;
+	int fd;
+	ino_t ino; /* of the socket: the application may have closed fd and reused its number */
+	pid_t pid; /* who connected */
+	_Atomic bool dead;
+	bool refused; /* the device process cannot read our memory; said once */
+	uint64_t image, parent;
+	struct ring *_Atomic ring;
+} client = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
+
+static void say(const char *text)
+{
+	if (syscall(SYS_write, STDERR_FILENO, text, strlen(text)) < 0)
+		return;
+}
+
+static void lock(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	/* Not through libc: its functions are replaced, and keep SIGSEGV open. */
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, 8);
+	pthread_mutex_lock(&client.lock);
+}
+
+static void unlock(const sigset_t *saved)
+{
+	pthread_mutex_unlock(&client.lock);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
+}
+
+static ino_t inode_of(int fd)
+{
+	struct stat st;
+
+	if (syscall(SYS_fstat, fd, &st) || !S_ISSOCK(st.st_mode))
+		return 0;
+	return st.st_ino;
+}
+
+static bool connected(void)
+{
+	return client.fd >= 0 && client.pid == getpid() && inode_of(client.fd) == client.ino;
+}
+
+int client_move_up(int fd, bool copy)
+{
+	struct rlimit lim;
+	int high = 900, moved;
+
+	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur <= 1024)
+		high = lim.rlim_cur > 64 ? (int)lim.rlim_cur - 32 : 0;
+	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, high);
+	if (moved < 0)
+		return copy ? -1 : fd;
+	if (!copy)
+		syscall(SYS_close, fd);
+	return moved;
+}
+
+static int dial(void)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	int fd, n;
+
+	n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/" PROTO_SOCKET_NAME, path_runtime());
+	if (n >= (int)sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (syscall(SYS_connect, fd, &addr, sizeof(addr))) {
+		syscall(SYS_close, fd);
+		return -EIO;
+	}
+	/* Where Yama restricts ptrace to descendants, it is us who must allow the device process. */
+	if (!syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		syscall(SYS_prctl, PR_SET_PTRACER, peer.pid, 0, 0, 0);
+	return client_move_up(fd, false);
+}
+
+static bool receive(int fd, struct proto_reply *reply, int fds[PROTO_MAX_FDS])
+{
+	union {
+		struct cmsghdr hdr;
+		char room[CMSG_SPACE(PROTO_MAX_FDS * sizeof(int))];
+	} control;
+	struct iovec iov = {reply, sizeof(*reply)};
+	struct msghdr msg = {
+		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+	struct cmsghdr *c;
+	unsigned int got = 0;
+	ssize_t n;
+
+	do {
+		n = syscall(SYS_recvmsg, fd, &msg, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n != sizeof(*reply) || reply->magic != PROTO_MAGIC)
+		return false;
+	c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS) {
+		got = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(fds, CMSG_DATA(c), got * sizeof(int));
+	}
+	if (got < reply->nfds && reply->ret >= 0)
+		reply->ret = -EMFILE; /* no numbers left in this process: the kernel dropped them */
+	reply->nfds = got;
+	return true;
+}
+
+static bool exchange(int fd, struct proto_req *req, struct proto_reply *reply, int fds[PROTO_MAX_FDS])
+{
+	ssize_t n;
+
+	req->magic = PROTO_MAGIC;
+	req->version = PROTO_VERSION;
+	do {
+		n = syscall(SYS_sendto, fd, req, sizeof(*req), MSG_NOSIGNAL, NULL, 0);
+	} while (n < 0 && errno == EINTR);
+	/* Who is turned away has his answer before he has asked. */
+	return (n == sizeof(*req) || errno == EPIPE) && receive(fd, reply, fds);
+}
+
+static void refuse(int64_t err)
+{
+	if (client.refused)
+		return;
+	client.refused = true;
+	if (err == -EPROTO)
+		say("hcasim: the preload library and hcasim-device are of different versions\n");
+	else if (err == -ENFILE)
+		say("hcasim: the device process has no descriptors left for one more program: raise the hard "
+		    "limit of open files (ulimit -Hn) of whoever starts hcasim run\n");
+	else if (err == -ENOMEM)
+		say("hcasim: the device process has no memory for one more program\n");
+	else
+		say("hcasim: the device process may not read this process's memory (process_vm_readv is "
+		    "refused). Set kernel.yama.ptrace_scope to 0 or 1; in a container, allow "
+		    "process_vm_readv and process_vm_writev in its seccomp profile (or add the "
+		    "capability SYS_PTRACE, which it takes in any case where the program is another "
+		    "user's)\n");
+}
+
+static void drop_connection(void)
+{
+	struct ring *old = atomic_exchange(&client.ring, NULL);
+
+	/* Another thread may be inside the handler with the old ring: its pages stay until exit. */
+	(void)old;
+	if (client.fd >= 0 && inode_of(client.fd) == client.ino)
+		syscall(SYS_close, client.fd);
+	client.fd = -1;
+}
+
+static int64_t hello(int fd)
+{
+	struct proto_req req = {.op = PROTO_HELLO};
+	struct proto_reply reply;
+	int fds[PROTO_MAX_FDS];
+	void *map;
+
+	if (!client.image)
+		syscall(SYS_getrandom, &client.image, sizeof(client.image), 0);
+	req.hello.image = client.image;
+	req.hello.parent = client.parent;
+	req.hello.probe = (uintptr_t)&client.image;
+	if (!exchange(fd, &req, &reply, fds))
+		return -EIO;
+	if (reply.ret < 0 || reply.nfds != 1) {
+		refuse(reply.ret);
+		return reply.ret == -ENFILE || reply.ret == -ENOMEM ? reply.ret : -EACCES;
+	}
+	map = (void *)syscall(SYS_mmap, NULL, sizeof(struct ring), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0],
+			      0);
+	syscall(SYS_close, fds[0]);
+	if (map == MAP_FAILED)
+		return -ENOMEM;
+	syscall(SYS_madvise, map, sizeof(struct ring), MADV_DONTFORK);
+	atomic_store(&client.ring, map);
+	return 0;
+}
+
+/* With the lock held. */
+static int64_t need_connection(void)
+{
+	int64_t err;
+	int fd;
+
+	if (atomic_load(&client.dead) || !path_runtime())
+		return -EIO;
+	if (connected())
+		return 0;
+	drop_connection();
+	fd = dial();
+	if (fd < 0) {
+		atomic_store(&client.dead, fd == -EIO);
+		return fd;
+	}
+	client.fd = fd;
+	client.ino = inode_of(fd);
+	client.pid = getpid();
+	err = hello(fd);
+	if (err) {
+		atomic_store(&client.dead, err == -EIO);
+		drop_connection();
+	}
+	return err;
+}
+
+int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PROTO_MAX_FDS])
+{
+	int saved = errno;
+	sigset_t mask;
+	int64_t ret;
+
+	lock(&mask);
+	ret = need_connection();
+	if (!ret && !exchange(client.fd, req, reply, fds)) {
+		atomic_store(&client.dead, true);
+		ret = -EIO;
+	}
+	unlock(&mask);
+	errno = saved;
+	if (!ret && reply->watch)
+		pages_watch();
+	if (ret) {
+		memset(reply, 0, sizeof(*reply));
+		reply->ret = ret;
+	}
+	return reply->ret;
+}
+
+struct ring *client_ring(void)
+{
+	struct ring *ring = atomic_load_explicit(&client.ring, memory_order_acquire);
+	sigset_t mask;
+
+	if (atomic_load_explicit(&client.dead, memory_order_relaxed))
+		return NULL;
+	if (ring)
+		return ring;
+	/* After fork: the child has its parent's BAR mappings, but no connection yet. */
+	lock(&mask);
+	need_connection();
+	ring = atomic_load(&client.ring);
+	unlock(&mask);
+	return ring;
+}
+
+void client_kick(void)
+{
+	static const char kick;
+
+	/* A plain message without an answer. Lost only if the device process is gone. */
+	if (inode_of(client.fd) == client.ino)
+		syscall(SYS_sendto, client.fd, &kick, 1, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+}
+
+bool client_alive(void)
+{
+	struct pollfd p = {.fd = client.fd, .events = 0};
+
+	if (atomic_load(&client.dead))
+		return false;
+	if (inode_of(client.fd) != client.ino)
+		return true; /* closed by the application: the next request connects again */
+	if (syscall(SYS_poll, &p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)))
+		atomic_store(&client.dead, true);
+	return !atomic_load(&client.dead);
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+static sigset_t fork_mask;
+
+static void fork_prepare(void)
+{
+	sigset_t mask;
+
+	lock(&mask);
+	fork_mask = mask;
+}
+
+static void fork_parent(void)
+{
+	sigset_t mask = fork_mask;
+
+	unlock(&mask);
+	pages_forked();
+}
+
+static void fork_child(void)
+{
+	sigset_t mask = fork_mask;
+
+	if (client.image) {
+		client.parent = client.image;
+		client.image = 0;
+	}
+	drop_connection();
+	unlock(&mask);
+}
+
+__attribute__((constructor)) static void watch_fork(void)
+{
+	if (path_runtime())
+		pthread_atfork(fork_prepare, fork_parent, fork_child);
+}

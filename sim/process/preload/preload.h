@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * libhcasim_preload.so: carries an unmodified application's access to RDMA devices to the device
+ * process. Inside, everything is hidden; PRELOAD_API marks what replaces libc's function.
+ */
+#ifndef HCASIM_PROCESS_PRELOAD_H
+#define HCASIM_PROCESS_PRELOAD_H
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <sys/types.h>
+
+#include "process/proto.h"
+#include "process/ring.h"
+
+#define PRELOAD_API __attribute__((visibility("default")))
+
+/* libc's own function behind ours (or the next library's, which may wrap it too). */
+#define REAL(fn)                                                                                             \
+	({                                                                                                   \
+		static void *real_;                                                                          \
+		void *p_ = __atomic_load_n(&real_, __ATOMIC_RELAXED);                                        \
+		if (!p_) {                                                                                   \
+			p_ = dlsym(RTLD_NEXT, #fn);                                                          \
+			__atomic_store_n(&real_, p_, __ATOMIC_RELAXED);                                      \
+		}                                                                                            \
+		(__typeof__(&fn))p_;                                                                         \
+	})
+
+/* ---- paths.c: which paths are ours ----------------------------------------------------------- */
+
+enum path_kind {
+	PATH_OTHER,  /* not ours */
+	PATH_TREE,   /* a file or folder of the simulated sysfs or /dev/infiniband: `real` says where */
+	PATH_DEVICE, /* a device file: `name` */
+};
+struct path {
+	enum path_kind kind;
+	const char *name; /* what stands after /dev/infiniband/ */
+	char real[PATH_MAX];
+};
+/* The path to use instead of `path`; fills `p`. */
+const char *path_lookup(const char *path, struct path *p);
+/* The machine's folder; NULL: this process was not started by `hcasim run`. */
+const char *path_runtime(void);
+
+/* ---- client.c: the control channel ------------------------------------------------------------- */
+
+/*
+ * One request. Connects when needed (first use, after fork, after the application closed our
+ * descriptor). Returns reply->ret; -EIO once the device process is gone, as a disassociated device
+ * does. `fds` receives reply->nfds descriptors, close-on-exec.
+ */
+int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PROTO_MAX_FDS]);
+/* The MMIO ring, NULL if the device process cannot be reached. For the fault handler. */
+struct ring *client_ring(void);
+/* Wakes the device process: there is something in the ring. For the fault handler. */
+void client_kick(void);
+/* `fd` at a number out of the way of applications that count on low ones, close-on-exec; with `copy` it stays, too,
+ * and -1 says that there is no number left. */
+int client_move_up(int fd, bool copy);
+/* False if the device process is gone. Asks the socket. For the fault handler. */
+bool client_alive(void);
+
+/* ---- files.c: opened device files ---------------------------------------------------------------- */
+
+/* True if `fd` is a device file of a simulated machine. Leaves errno alone. */
+bool file_lookup(int fd, uint64_t *id, dev_t *rdev);
+int file_open(const char *name, int oflags);
+int file_stat(const char *name, dev_t *rdev);
+/* Counters in sysfs are files: they are written anew before `p`, if it is one or a folder of them, is opened. */
+void file_show(const struct path *p);
+
+/* ---- preload/pages.c: what the application unmaps ------------------------------------------------ */
+
+/* The device process wants to be told from now on. */
+void pages_watch(void);
+/* [addr, addr + len) is not mapped any more as it was. After the call that did it. */
+void pages_gone(const void *addr, size_t len);
+/* fork() has shared all of them with the child. */
+void pages_forked(void);
+
+/* ---- netdev.c: network interfaces ---------------------------------------------------------------- */
+
+/* ioctl() of a simulated interface, or of all interfaces: true if it was one, and `ret` is the call's result. */
+bool netdev_ioctl(int fd, unsigned long request, void *arg, int *ret);
+/* The interface's link after it was set, if it is to be: 1 up, 0 down, -errno. */
+int netdev_link(const char *name, bool set, bool up);
+/* From and to the application's memory: false where it has none. */
+bool netdev_get(void *own, const void *user, size_t size);
+bool netdev_put(const void *own, void *user, size_t size);
+
+/* ---- syscall.S: libc's syscall() ----------------------------------------------------------------- */
+
+/* What syscall() does with these numbers. -1 and errno, as syscall() has it. */
+long preload_syscall_mmap(long number, void *addr, size_t len, long prot, long flags, long fd, off_t offset);
+long preload_syscall_munmap(long number, void *addr, size_t len);
+/* Straight to the kernel; -1 and errno. */
+long preload_syscall_raw(long number, ...);
+/* Its end where the kernel returned an error number, negative. */
+long preload_syscall_error(long ret);
+
+/* ---- hold.c: files that are mapped, or in a call ------------------------------------------------- */
+
+/* [addr, addr + len) is mapped from `file`, one of whose descriptors is `fd`. False: no memory. */
+bool pin_add(int fd, uint64_t file, void *addr, size_t len);
+
+struct pin_piece {
+	void *addr;
+	size_t len;
+	int fd; /* nothing is mapped from its file any more: to be closed; -1: there is none */
+};
+
+/* A piece of [addr, addr + len) that was mapped from a file no longer is. False: there is none. */
+bool pin_take(void *addr, size_t len, struct pin_piece *piece);
+
+struct pin_call {
+	LIST_ENTRY(pin_call) link;
+	uint64_t file;
+	int theirs; /* the application's descriptor, which may be closed, and be another file's, meanwhile */
+	int fd;     /* of the file until the call ends */
+};
+
+/* A call of the application on `file`, whose descriptor is `fd`, begins. False: it is that file's no longer. */
+bool pin_call(struct pin_call *call, int fd, uint64_t file);
+void pin_call_end(struct pin_call *call);
+
+/* ---- trap.c: BAR pages ----------------------------------------------------------------------------- */
+
+/* `len` bytes at `addr` (whole pages, inaccessible) stand for BAR memory. 0, -ENOMEM, or -ENOTSUP after a message. */
+int trap_map(void *addr, size_t len, const struct proto_map *map);
+/* Pages of the range that stand for BAR memory no longer do; `gone` is called for each of them. */
+void trap_unmap(void *addr, size_t len, void (*gone)(const struct proto_map *page));
+
+#endif

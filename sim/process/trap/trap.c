@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * BAR pages are inaccessible; an access faults. The handler carries the instruction out and puts a
+ * message into the MMIO ring: a store is posted, a load waits for its completion. Every function here
+ * that the handler reaches uses system calls and atomics only.
+ */
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sched.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "process/trap/insn.h"
+#include "process/preload/preload.h"
+#include "process/trap/valgrind.h"
+#include "process/trap/signals.h"
+
+#define PAGE       4096ull
+#define MAX_PAGES  32768u /* BAR pages mapped at once by one process */
+#define NUM_SLOTS  (2 * MAX_PAGES)
+#define PAGE_GONE  1u  /* key of a slot that was used: a search goes on behind it */
+#define POLL_ALIVE 100 /* ms between looks whether the device process still lives */
+
+struct page { /* `info` is valid while `addr` is a page's address */
+	_Atomic uint64_t addr;
+	_Atomic uint64_t offset;
+	_Atomic uint32_t where; /* hca | bar << 8 | wc << 16 */
+};
+static struct page pages[NUM_SLOTS];
+static _Atomic unsigned int page_lock; /* writers; never taken by the handler */
+
+static struct page *slot_of(uint64_t addr, unsigned int i)
+{
+	uint64_t hash = (addr / PAGE) * 0x9e3779b97f4a7c15ull >> 40;
+
+	return &pages[(hash + i) % NUM_SLOTS];
+}
+
+static struct page *find_page(uint64_t addr)
+{
+	addr &= ~(PAGE - 1);
+	for (unsigned int i = 0; i < NUM_SLOTS; i++) {
+		struct page *p = slot_of(addr, i);
+		uint64_t key = atomic_load_explicit(&p->addr, memory_order_acquire);
+
+		if (key == addr)
+			return p;
+		if (!key)
+			return NULL;
+	}
+	return NULL;
+}
+
+static _Atomic unsigned int num_pages;
+
+static bool add_page(uint64_t addr, const struct proto_map *map, uint64_t offset)
+{
+	for (unsigned int i = 0; atomic_load(&num_pages) < MAX_PAGES; i++) {
+		struct page *p = slot_of(addr, i);
+
+		if (atomic_load(&p->addr) > PAGE_GONE)
+			continue;
+		atomic_store(&p->offset, offset);
+		atomic_store(&p->where, map->hca | map->bar << 8 | (uint32_t) !!map->wc << 16);
+		atomic_store_explicit(&p->addr, addr, memory_order_release);
+		atomic_fetch_add(&num_pages, 1);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Marks of pages that are gone make every search longer that comes by. Where nothing follows them, searches may
+ * end as well at the first of them, and the slots are free again.
+ */
+static void free_slot(struct page *p)
+{
+	size_t i = (size_t)(p - pages);
+
+	atomic_store(&p->addr, PAGE_GONE);
+	atomic_fetch_sub(&num_pages, 1);
+	if (atomic_load(&pages[(i + 1) % NUM_SLOTS].addr))
+		return;
+	for (; atomic_load(&pages[i].addr) == PAGE_GONE; i = (i ? i : NUM_SLOTS) - 1)
+		atomic_store(&pages[i].addr, 0);
+}
+
+static void lock_pages(sigset_t *saved)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, 8);
+	while (atomic_exchange_explicit(&page_lock, 1, memory_order_acquire))
+		sched_yield();
+}
+
+static void unlock_pages(const sigset_t *saved)
+{
+	atomic_store_explicit(&page_lock, 0, memory_order_release);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
+}
+
+int trap_map(void *addr, size_t len, const struct proto_map *map)
+{
+	uint64_t start = (uintptr_t)addr;
+	bool ok = true;
+	sigset_t saved;
+	uint64_t at;
+	int ret;
+
+	if (signals_install())
+		return -ENOMEM;
+	ret = valgrind_check();
+	if (ret)
+		return ret;
+	valgrind_mapped(addr, len);
+	lock_pages(&saved);
+	for (at = 0; at < len && ok; at += ok ? PAGE : 0)
+		ok = add_page(start + at, map, map->bar_offset + at);
+	for (; !ok && at; at -= PAGE)
+		free_slot(find_page(start + at - PAGE));
+	unlock_pages(&saved);
+	return ok ? 0 : -ENOMEM;
+}
+
+static bool remove_page(uint64_t addr, struct proto_map *gone)
+{
+	struct page *p = find_page(addr);
+	uint32_t where;
+
+	if (!p)
+		return false;
+	where = atomic_load(&p->where);
+	*gone = (struct proto_map){.is_bar = 1,
+				   .hca = where & 0xff,
+				   .bar = where >> 8 & 0xff,
+				   .bar_offset = atomic_load(&p->offset),
+				   .length = PAGE};
+	free_slot(p);
+	return true;
+}
+
+void trap_unmap(void *addr, size_t len, void (*gone)(const struct proto_map *page))
+{
+	struct proto_map page;
+	sigset_t saved;
+	bool found;
+
+	for (uint64_t at = 0; at < len && atomic_load(&num_pages); at += PAGE) {
+		if (!find_page((uintptr_t)addr + at))
+			continue;
+		lock_pages(&saved);
+		found = remove_page((uintptr_t)addr + at, &page);
+		unlock_pages(&saved);
+		if (found)
+			gone(&page);
+	}
+}
+
+/* ---- The ring --------------------------------------------------------------------------------- */
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t value)
+{
+	struct timespec ts = {.tv_nsec = POLL_ALIVE * 1000000l};
+
+	/* Shared: the waker is another process. */
+	syscall(SYS_futex, word, FUTEX_WAIT, value, &ts, NULL, 0);
+}
+
+/* Back-pressure: a full ring makes the store wait, as a full posted queue makes a processor wait. */
+static bool put(struct ring *ring, const struct ring_op *op)
+{
+	while (!ring_try_put(ring, op)) {
+		uint32_t seen = atomic_load(&ring->room);
+
+		atomic_fetch_add(&ring->waiters, 1);
+		if (ring_try_put(ring, op)) {
+			atomic_fetch_sub(&ring->waiters, 1);
+			break;
+		}
+		if (ring_must_kick(ring))
+			client_kick();
+		futex_wait(&ring->room, seen);
+		atomic_fetch_sub(&ring->waiters, 1);
+		if (!client_alive())
+			return false;
+	}
+	return true;
+}
+
+/*
+ * At the end of the fault, when all stores of a burst are there. Where there are more threads that poll than
+ * processors, whoever the store is for would wait for the end of this thread's slice: the store takes until
+ * the scheduler comes back.
+ */
+static void kick(void)
+{
+	struct ring *ring = client_ring();
+
+	if (!ring || !ring_must_kick(ring))
+		return;
+	client_kick();
+	syscall(SYS_sched_yield);
+}
+
+static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t len)
+{
+	uint32_t where = atomic_load(&p->where);
+
+	op->offset = atomic_load(&p->offset) + addr % PAGE;
+	op->hca = where & 0xff;
+	op->bar = where >> 8 & 0xff;
+	op->wc = where >> 16 & 1;
+	op->size = (uint8_t)len;
+}
+
+static void bar_store(void *arg, uint64_t addr, const void *data, size_t len)
+{
+	const struct insn *insn = arg;
+	struct ring_op op = {.kind = RING_STORE, .more = insn->more};
+	struct page *p = find_page(addr);
+	struct ring *ring = client_ring();
+
+	if (!p || !ring)
+		return; /* the device is gone: posted writes vanish */
+	fill(&op, p, addr, len);
+	memcpy(op.data, data, len);
+	put(ring, &op);
+}
+
+static struct ring_reply *take_reply(struct ring *ring, unsigned int *index)
+{
+	for (unsigned int i = 0;; i++) {
+		struct ring_reply *r = &ring->reply[i % RING_REPLIES];
+		uint32_t state = RING_REPLY_FREE;
+
+		if (atomic_compare_exchange_strong(&r->state, &state, RING_REPLY_WAIT)) {
+			*index = i % RING_REPLIES;
+			return r;
+		}
+		/* More threads load than there are slots: wait for one of them. */
+		if (i % RING_REPLIES == RING_REPLIES - 1) {
+			futex_wait(&r->state, state);
+			if (!client_alive())
+				return NULL;
+		}
+	}
+}
+
+static void bar_load(void *arg, uint64_t addr, void *data, size_t len)
+{
+	struct ring_op op = {.kind = RING_LOAD};
+	struct page *p = find_page(addr);
+	struct ring *ring = client_ring();
+	struct ring_reply *reply;
+	unsigned int index;
+
+	memset(data, 0xff, len); /* a read that nobody completes returns ones */
+	reply = p && ring ? take_reply(ring, &index) : NULL;
+	if (!reply)
+		return;
+	fill(&op, p, addr, len);
+	op.reply = (uint16_t)index;
+	if (!put(ring, &op))
+		return;
+	kick();
+	while (atomic_load_explicit(&reply->state, memory_order_acquire) == RING_REPLY_WAIT) {
+		futex_wait(&reply->state, RING_REPLY_WAIT);
+		if (!client_alive())
+			return; /* the slot stays taken: nobody will use it again */
+	}
+	memcpy(data, reply->data, len);
+	atomic_store_explicit(&reply->state, RING_REPLY_FREE, memory_order_release);
+	syscall(SYS_futex, &reply->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+static size_t bar_span(void *arg, uint64_t addr, size_t len)
+{
+	struct page *first = find_page(addr), *p;
+	size_t done;
+
+	if (!first || addr + len < addr)
+		return 0;
+	for (done = PAGE - addr % PAGE; done < len; done += PAGE) {
+		p = find_page(addr + done);
+		if (!p || atomic_load(&p->where) != atomic_load(&first->where) ||
+		    atomic_load(&p->offset) !=
+			    atomic_load(&first->offset) + ((addr % PAGE + done) & ~(PAGE - 1)))
+			return done;
+	}
+	return len;
+}
+
+static bool bar_combines(void *arg, uint64_t addr)
+{
+	struct page *p = find_page(addr);
+
+	return p && (atomic_load(&p->where) >> 16 & 1);
+}
+
+/*
+ * peek_memory(addr, data, len): the application's load. Should it fault, recover() lets this return false,
+ * and the application's own instruction gets to fault.
+ */
+bool peek_memory(uint64_t addr, void *data, size_t len) __attribute__((visibility("hidden")));
+extern const char peek_memory_4[] __attribute__((visibility("hidden")));
+extern const char peek_memory_8[] __attribute__((visibility("hidden")));
+extern const char peek_memory_out[] __attribute__((visibility("hidden")));
+asm(".pushsection .text\n"
+    ".globl peek_memory, peek_memory_4, peek_memory_8, peek_memory_out\n"
+    ".hidden peek_memory, peek_memory_4, peek_memory_8, peek_memory_out\n"
+    ".type peek_memory, @function\n"
+    "peek_memory:\n\t"
+    ".cfi_startproc\n\t"
+    "xorl %eax, %eax\n\t"
+    "cmpq $8, %rdx\n\t"
+    "je peek_memory_8\n\t"
+    "cmpq $4, %rdx\n\t"
+    "jne peek_memory_out\n"
+    "peek_memory_4:\n\t"
+    "movl (%rdi), %ecx\n\t"
+    "movl %ecx, (%rsi)\n\t"
+    "movl $1, %eax\n\t"
+    "ret\n"
+    "peek_memory_8:\n\t"
+    "movq (%rdi), %rcx\n\t"
+    "movq %rcx, (%rsi)\n\t"
+    "movl $1, %eax\n"
+    "peek_memory_out:\n\t"
+    "ret\n\t"
+    ".cfi_endproc\n"
+    ".size peek_memory, . - peek_memory\n"
+    ".popsection\n");
+
+static bool recover(ucontext_t *uc)
+{
+	uint64_t rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+
+	if (rip != (uintptr_t)peek_memory_4 && rip != (uintptr_t)peek_memory_8)
+		return false;
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)(uintptr_t)peek_memory_out;
+	return true;
+}
+
+static const struct insn_bar bar_ops = {
+	.span = bar_span,
+	.combines = bar_combines,
+	.store = bar_store,
+	.load = bar_load,
+	.peek = peek_memory,
+};
+
+/* ---- Decoding, cached ---------------------------------------------------------------------------- */
+
+#define CACHE_SLOTS 512u
+
+/* A slot is a sequence lock: odd while being written. Its words are atomics, so that readers may look
+ * at a slot that changes; they notice, and decode for themselves. */
+#define CACHE_WORDS ((sizeof(struct cached) + 7) / 8)
+struct cached {
+	uint64_t rip;
+	uint8_t code[16];
+	struct insn insn;
+};
+static struct {
+	_Atomic uint32_t seq;
+	_Atomic uint64_t word[CACHE_WORDS];
+} cache[CACHE_SLOTS];
+
+static bool cache_get(uint64_t rip, const uint8_t *code, struct insn *insn)
+{
+	unsigned int slot = (rip ^ rip >> 9) % CACHE_SLOTS;
+	uint32_t seq = atomic_load_explicit(&cache[slot].seq, memory_order_acquire);
+	union {
+		struct cached c;
+		uint64_t word[CACHE_WORDS];
+	} copy;
+
+	if (seq & 1)
+		return false;
+	for (unsigned int i = 0; i < CACHE_WORDS; i++)
+		copy.word[i] = atomic_load_explicit(&cache[slot].word[i], memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	if (atomic_load_explicit(&cache[slot].seq, memory_order_relaxed) != seq || copy.c.rip != rip)
+		return false;
+	/* Code may have been replaced since (a JIT, dlclose and dlopen). */
+	if (memcmp(copy.c.code, code, copy.c.insn.len))
+		return false;
+	*insn = copy.c.insn;
+	return true;
+}
+
+static void cache_put(uint64_t rip, const uint8_t *code, const struct insn *insn)
+{
+	unsigned int slot = (rip ^ rip >> 9) % CACHE_SLOTS;
+	uint32_t seq = atomic_load_explicit(&cache[slot].seq, memory_order_relaxed);
+	union {
+		struct cached c;
+		uint64_t word[CACHE_WORDS];
+	} copy = {.c = {.rip = rip, .insn = *insn}};
+
+	if ((seq & 1) || !atomic_compare_exchange_strong(&cache[slot].seq, &seq, seq + 1))
+		return;
+	memcpy(copy.c.code, code, insn->len);
+	for (unsigned int i = 0; i < CACHE_WORDS; i++)
+		atomic_store_explicit(&cache[slot].word[i], copy.word[i], memory_order_relaxed);
+	atomic_store_explicit(&cache[slot].seq, seq + 2, memory_order_release);
+}
+
+#define CODE_WINDOW 64u /* bytes of code that are looked at */
+
+/* How many bytes of code can be read at `rip`: an instruction may be the last of its page. */
+static size_t code_room(uint64_t rip)
+{
+	size_t here = PAGE - rip % PAGE;
+	unsigned char resident;
+
+	if (here >= CODE_WINDOW || !syscall(SYS_mincore, rip + here, PAGE, &resident))
+		return CODE_WINDOW;
+	return here;
+}
+
+/* ---- The fault ------------------------------------------------------------------------------------- */
+
+static void say(const char *text, int n)
+{
+	if (n > 0 && syscall(SYS_write, STDERR_FILENO, text, n) < 0)
+		return;
+}
+
+/* snprintf is not promised to be safe in a handler; the process ends here, and these conversions
+ * neither allocate nor take locks in glibc. */
+static void complain(const uint8_t *code, size_t room, const struct insn *insn, uint64_t rip, uint64_t addr)
+{
+	char text[160], bytes[3 * INSN_MAX_LEN + 1] = "", line[512];
+	unsigned int len = insn->len ? insn->len : room < INSN_MAX_LEN ? (unsigned int)room : INSN_MAX_LEN;
+
+	insn_format(code, room, rip, text, sizeof(text));
+	for (unsigned int i = 0; i < len && i < INSN_MAX_LEN; i++)
+		snprintf(bytes + 3 * i, 4, " %02x", code[i]);
+	say(line,
+	    snprintf(line, sizeof(line),
+		     "hcasim: pid %d: cannot carry out \"%s\" (bytes%s) at %#llx on BAR address %#llx: "
+		     "only plain loads and stores of 1 to 64 bytes inside one mapping reach a device%s\n",
+		     (int)getpid(), text, bytes, (unsigned long long)rip, (unsigned long long)addr,
+		     valgrind_runs() ? ", and under valgrind no loads to vector registers" : ""));
+}
+
+/* The instruction at `rip`, which was decoded before or is now; then `room` is how much code was looked at. */
+static bool decode(uint64_t rip, struct insn *insn, size_t *room)
+{
+	const uint8_t *code = (const uint8_t *)(uintptr_t)rip;
+
+	if (cache_get(rip, code, insn))
+		return true;
+	*room = code_room(rip);
+	if (!insn_decode(code, *room, insn) || insn->len > *room)
+		return false;
+	insn->more = insn_more(code, *room, insn);
+	insn->run = (insn->more || insn->kind == INSN_LOAD_GPR) && insn_run(code, *room, insn);
+	cache_put(rip, code, insn);
+	return true;
+}
+
+#define RUN_MAX 64u /* instructions */
+
+/*
+ * A copy to the device, load and store in turn, costs one fault and not one for each store: what follows the
+ * store that faulted is carried out here, too, in program order, up to the first instruction that is neither.
+ * Only code of the same page: the next one may not be there.
+ */
+static void carry_on(ucontext_t *uc, struct insn *insn, const struct insn_bar *bar, uint64_t first)
+{
+	size_t room;
+
+	for (unsigned int i = 0; insn->run && i < RUN_MAX; i++) {
+		uint64_t rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+
+		if (rip / PAGE != first / PAGE || rip % PAGE > PAGE - INSN_MAX_LEN)
+			return;
+		if (!decode(rip, insn, &room))
+			return;
+		if (!insn_pass(insn, uc, bar) && !insn_emulate(insn, uc, bar))
+			return;
+	}
+}
+
+static bool carry_out(ucontext_t *uc, uint64_t addr)
+{
+	struct insn_bar bar = bar_ops;
+	struct insn insn;
+	size_t room = 0;
+	uint64_t rip;
+	bool decoded;
+
+	valgrind_amend(uc, NULL);
+	rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+	decoded = decode(rip, &insn, &room);
+	valgrind_amend(uc, &insn);
+	bar.arg = &insn;
+	/* Valgrind would not take a loaded vector over. */
+	if (!decoded || (insn.kind == INSN_LOAD_VEC && valgrind_runs()) || !insn_emulate(&insn, uc, &bar)) {
+		complain((const uint8_t *)(uintptr_t)rip, decoded ? insn.len : room, &insn, rip, addr);
+		return false;
+	}
+	carry_on(uc, &insn, &bar, rip);
+	kick();
+	return true;
+}
+
+bool trap_handle(siginfo_t *info, ucontext_t *uc)
+{
+	uint64_t rip = (uint64_t)uc->uc_mcontext.gregs[REG_RIP], addr = (uintptr_t)info->si_addr;
+	int saved = errno;
+
+	if (recover(uc) || valgrind_probed(info, uc))
+		return true;
+	if (info->si_code != SEGV_ACCERR || !find_page(addr) || find_page(rip))
+		return false;
+	if (carry_out(uc, addr))
+		errno = saved;
+	else /* The instruction is executed again, and ends the process as any wild access does. */
+		signals_default();
+	return true;
+}

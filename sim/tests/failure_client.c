@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * An application to which something bad happens in mid traffic; it prints what it sees of it and ends
+ * with 0 if that is as it must be. Plain libibverbs and system calls. Started by `hcasim run`.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "link.h"
+
+#define CHECK(what)                                                                                          \
+	do {                                                                                                 \
+		if (!(what)) {                                                                               \
+			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #what, strerror(errno));      \
+			exit(1);                                                                             \
+		}                                                                                            \
+	} while (0)
+
+#define SIZE       65536
+#define PATIENCE_S 30
+
+struct traffic {
+	struct link l;
+	struct ibv_cq *cq[2];
+	struct ibv_qp *qp[2];
+};
+
+static void traffic_open(struct traffic *t)
+{
+	link_open(&t->l, SIZE);
+	for (int end = 0; end < 2; end++) {
+		t->cq[end] = link_create_cq(&t->l, end, 64);
+		t->qp[end] = link_create_qp(&t->l, end, t->cq[end], NULL);
+	}
+	link_connect(&t->l, t->qp);
+}
+
+static void post_write(struct traffic *t, uint64_t wr_id)
+{
+	struct ibv_sge sge = {(uintptr_t)t->l.buf[0], 4096, t->l.mr[0]->lkey};
+	struct ibv_send_wr *bad, wr = {.wr_id = wr_id,
+				       .sg_list = &sge,
+				       .num_sge = 1,
+				       .opcode = IBV_WR_RDMA_WRITE,
+				       .send_flags = IBV_SEND_SIGNALED,
+				       .wr.rdma = {(uintptr_t)t->l.buf[1], t->l.mr[1]->rkey}};
+
+	CHECK(!ibv_post_send(t->qp[0], &wr, &bad));
+}
+
+/* The status of the next completion; ends the program if there is none for long. */
+static enum ibv_wc_status next_status(struct ibv_cq *cq)
+{
+	time_t limit = time(NULL) + PATIENCE_S;
+	struct ibv_wc wc;
+	int n;
+
+	while (!(n = ibv_poll_cq(cq, 1, &wc)))
+		CHECK(time(NULL) < limit);
+	CHECK(n == 1);
+	return wc.status;
+}
+
+static enum ibv_wc_status write_once(struct traffic *t)
+{
+	post_write(t, 1);
+	return next_status(t->cq[0]);
+}
+
+static void say(const char *what)
+{
+	printf("%s\n", what);
+	fflush(stdout);
+}
+
+/* ---- The device process is killed ---- */
+
+static void expect_fatal(struct ibv_context *ctx)
+{
+	struct pollfd p = {.fd = ctx->async_fd, .events = POLLIN};
+	struct ibv_async_event event;
+
+	do {
+		CHECK(poll(&p, 1, PATIENCE_S * 1000) == 1);
+		CHECK(!ibv_get_async_event(ctx, &event));
+		ibv_ack_async_event(&event);
+	} while (event.event_type != IBV_EVENT_DEVICE_FATAL);
+}
+
+/* Writes until it is told; then everything that asks the device is refused, at once. */
+static int do_writes(void)
+{
+	enum ibv_wc_status status;
+	struct traffic t;
+	unsigned int n = 0;
+
+	traffic_open(&t);
+	while (!(status = write_once(&t)))
+		if (n++ == 0)
+			say("traffic");
+	CHECK(status == IBV_WC_WR_FLUSH_ERR);
+	for (int end = 0; end < 2; end++) {
+		struct ibv_port_attr port;
+
+		expect_fatal(t.l.ctx[end]);
+		CHECK(!ibv_alloc_pd(t.l.ctx[end]) && errno == EIO);
+		CHECK(!ibv_reg_mr(t.l.pd[end], t.l.buf[end], 4096, 0) && errno == EIO);
+		CHECK(ibv_query_port(t.l.ctx[end], 1, &port));
+		ibv_destroy_qp(t.qp[end]);
+		ibv_destroy_cq(t.cq[end]);
+	}
+	say("fatal");
+	return 0;
+}
+
+/* Sleeps in ibv_get_cq_event() when it happens; the loss wakes it, or its asynchronous event does. */
+static int do_sleeps(void)
+{
+	struct pollfd p[2];
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	struct link l;
+
+	link_open(&l, SIZE);
+	channel = ibv_create_comp_channel(l.ctx[0]);
+	CHECK(channel);
+	cq = ibv_create_cq(l.ctx[0], 16, NULL, channel, 0);
+	CHECK(cq && !ibv_req_notify_cq(cq, 0));
+	p[0] = (struct pollfd){.fd = channel->fd, .events = POLLIN};
+	p[1] = (struct pollfd){.fd = l.ctx[0]->async_fd, .events = POLLIN};
+	say("traffic");
+	CHECK(poll(p, 2, PATIENCE_S * 1000) >= 1);
+	expect_fatal(l.ctx[0]);
+	say("fatal");
+	return 0;
+}
+
+/* ---- The peer is killed ---- */
+
+struct address {
+	uint32_t qpn, rkey;
+	uint64_t addr;
+};
+
+/* End `end` of a link of which the other end is another process. */
+static void half_open(struct traffic *t, int end, int sock)
+{
+	struct address mine, theirs;
+	struct ibv_qp *qp[2];
+
+	link_open(&t->l, SIZE);
+	t->cq[end] = link_create_cq(&t->l, end, 64);
+	t->qp[end] = link_create_qp(&t->l, end, t->cq[end], NULL);
+	mine = (struct address){t->qp[end]->qp_num, t->l.mr[end]->rkey, (uintptr_t)t->l.buf[end]};
+	CHECK(write(sock, &mine, sizeof(mine)) == sizeof(mine));
+	CHECK(read(sock, &theirs, sizeof(theirs)) == sizeof(theirs));
+	/* Only this end's half of it is connected; the other half is a number. */
+	qp[end] = t->qp[end];
+	link_connect_end(&t->l, qp[end], end, theirs.qpn);
+	t->l.mr[!end]->rkey = theirs.rkey;
+	t->l.buf[!end] = (char *)(uintptr_t)theirs.addr;
+	CHECK(write(sock, "", 1) == 1);
+	CHECK(read(sock, &theirs, 1) == 1);
+}
+
+static int do_widow(void)
+{
+	struct traffic t;
+	int sock[2], status;
+	pid_t peer;
+
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, sock));
+	peer = fork();
+	CHECK(peer >= 0);
+	if (!peer) {
+		half_open(&t, 1, sock[1]);
+		for (;;)
+			pause();
+	}
+	half_open(&t, 0, sock[0]);
+	for (int i = 0; i < 500; i++)
+		CHECK(write_once(&t) == IBV_WC_SUCCESS);
+	for (int i = 0; i < 8; i++)
+		post_write(&t, i);
+	CHECK(!kill(peer, SIGKILL));
+	CHECK(waitpid(peer, &status, 0) == peer && WIFSIGNALED(status));
+	post_write(&t, 8);
+	post_write(&t, 9);
+	for (int i = 0; i < 10; i++) {
+		enum ibv_wc_status s = next_status(t.cq[0]);
+
+		if (!s)
+			continue; /* was faster */
+		CHECK(s == IBV_WC_RETRY_EXC_ERR || s == IBV_WC_REM_ACCESS_ERR);
+		for (i++; i < 10; i++)
+			CHECK(next_status(t.cq[0]) == IBV_WC_WR_FLUSH_ERR);
+		say("error, then flushed");
+	}
+	traffic_open(&t);
+	CHECK(write_once(&t) == IBV_WC_SUCCESS);
+	say("a fresh pair works");
+	return 0;
+}
+
+/* ---- The application's own doing ---- */
+
+/* Children come and go while traffic flows; each uses an adapter of its own. */
+static int do_fork(void)
+{
+	struct traffic t, own;
+	int status;
+
+	traffic_open(&t);
+	for (int i = 0; i < 10; i++) {
+		pid_t child;
+
+		post_write(&t, 1);
+		child = fork();
+		CHECK(child >= 0);
+		if (!child) {
+			traffic_open(&own);
+			CHECK(write_once(&own) == IBV_WC_SUCCESS);
+			exit(0); /* with what it inherited, too */
+		}
+		CHECK(next_status(t.cq[0]) == IBV_WC_SUCCESS);
+		CHECK(write_once(&t) == IBV_WC_SUCCESS);
+		CHECK(waitpid(child, &status, 0) == child && !status);
+		CHECK(write_once(&t) == IBV_WC_SUCCESS);
+	}
+	return 0;
+}
+
+/* The queue is full of work when this image ends; the next one finds a machine that works. */
+static int do_exec(void)
+{
+	struct traffic t;
+
+	traffic_open(&t);
+	for (int i = 0; i < 32; i++)
+		post_write(&t, i);
+	execl("/proc/self/exe", "failure_client", "once", NULL);
+	return 1;
+}
+
+static int do_once(void)
+{
+	struct traffic t;
+
+	traffic_open(&t);
+	CHECK(write_once(&t) == IBV_WC_SUCCESS);
+	return 0;
+}
+
+/* Other files take the numbers of the device's: what was a device call is none any more. */
+static int do_dup2(void)
+{
+	struct ibv_context *ctx;
+	struct traffic t;
+	int null = open("/dev/null", O_RDWR);
+
+	traffic_open(&t);
+	ctx = t.l.ctx[0];
+	CHECK(write_once(&t) == IBV_WC_SUCCESS);
+	CHECK(dup2(null, ctx->async_fd) >= 0 && dup2(null, ctx->cmd_fd) >= 0);
+	CHECK(!ibv_alloc_pd(ctx) && errno == ENOTTY);
+	ibv_destroy_qp(t.qp[0]);
+	CHECK(close(ctx->cmd_fd) == 0);
+	CHECK(!ibv_alloc_pd(ctx) && errno == EBADF);
+	return do_once();
+}
+
+static pthread_barrier_t started;
+
+static void *post_for_ever(void *arg)
+{
+	struct traffic *t = arg;
+
+	CHECK(write_once(t) == IBV_WC_SUCCESS);
+	pthread_barrier_wait(&started);
+	for (;;)
+		write_once(t);
+}
+
+static void *leave(void *arg)
+{
+	pthread_barrier_wait(&started);
+	exit(0);
+}
+
+static int do_exit_in_thread(void)
+{
+	static struct traffic t[2];
+	pthread_t thread[3];
+
+	pthread_barrier_init(&started, NULL, 3);
+	for (int i = 0; i < 2; i++) {
+		traffic_open(&t[i]);
+		CHECK(!pthread_create(&thread[i], NULL, post_for_ever, &t[i]));
+	}
+	CHECK(!pthread_create(&thread[2], NULL, leave, NULL));
+	pthread_join(thread[0], NULL);
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(void);
+	} actions[] = {
+		{"writes", do_writes}, {"sleeps", do_sleeps},       {"widow", do_widow},
+		{"fork", do_fork},     {"exec", do_exec},           {"once", do_once},
+		{"dup2", do_dup2},     {"exit", do_exit_in_thread},
+	};
+
+	for (unsigned int i = 0; i < sizeof(actions) / sizeof(actions[0]); i++)
+		if (argc == 2 && !strcmp(argv[1], actions[i].name))
+			return actions[i].run();
+	fprintf(stderr, "unknown action\n");
+	return 2;
+}
