@@ -2,7 +2,7 @@
 /* core_test [SUITE]: every suite, or one. */
 #include <stdio.h>
 
-#include "bed.h"
+#include "fixture.h"
 
 static const struct {
 	const char *name;
@@ -29,6 +29,7 @@ static const struct {
 	{"device_memory", device_memory_tests},
 	{"hints", hint_tests},
 	{"tables", table_tests},
+	{"lockstep", lockstep_tests},
 };
 
 static bool add(const char *name, const struct test *t)
