@@ -24,8 +24,8 @@ struct ibv_mr *hcasim_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length, uin
 	return &vmr->ibv_mr;
 }
 
-struct ibv_mr *hcasim_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset, size_t length, uint64_t iova, int fd,
-				    int access)
+struct ibv_mr *hcasim_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset, size_t length, uint64_t iova,
+				    int fd, int access)
 {
 	struct verbs_mr *vmr;
 	int err;
