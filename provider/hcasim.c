@@ -165,6 +165,7 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.query_srq = hcasim_query_srq,
 	.query_rt_values = hcasim_query_rt_values,
 	.reg_dm_mr = hcasim_reg_dm_mr,
+	.reg_dmabuf_mr = hcasim_reg_dmabuf_mr,
 	.reg_mr = hcasim_reg_mr,
 	.req_notify_cq = hcasim_req_notify_cq,
 	.rereg_mr = hcasim_rereg_mr,

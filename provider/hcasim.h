@@ -339,6 +339,8 @@ struct ibv_dm *hcasim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_at
 int hcasim_free_dm(struct ibv_dm *ibdm);
 struct ibv_dm *hcasim_import_dm(struct ibv_context *ibctx, uint32_t handle);
 void hcasim_unimport_dm(struct ibv_dm *ibdm);
+struct ibv_mr *hcasim_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset, size_t length, uint64_t iova,
+				    int fd, int access);
 struct ibv_mr *hcasim_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm, uint64_t offset, size_t length,
 				unsigned int access);
 

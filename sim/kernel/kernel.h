@@ -21,6 +21,13 @@ extern "C" {
 struct kernel;
 struct kfile; /* an open /dev/infiniband/uverbsN: one open file description */
 
+/* An attachment to a dma-buf: an address space for DMA whose addresses are offsets in the buffer. */
+struct dmabuf {
+	uint64_t size;
+	uint32_t pasid; /* until put() */
+	void (*put)(struct dmabuf *d);
+};
+
 /* The calling process. Implemented by sim/process with process_vm_*; unit tests use plain memory. */
 struct task {
 	uint32_t pasid; /* address space, for DMA: stays valid while a context of it lives */
@@ -42,6 +49,8 @@ struct task_ops {
 	int (*fd_inode)(struct task *t, int fd, uint64_t *ino);
 	/* Which file any descriptor of the task is open on, or -EBADF. */
 	int (*fd_file)(struct task *t, int fd, uint64_t *dev, uint64_t *ino);
+	/* Attaches to the dma-buf behind the task's descriptor `fd`. -EBADF: it is not open, -EINVAL: it is none. */
+	int (*dmabuf_get)(struct task *t, int fd, struct dmabuf **out);
 };
 
 /* Descriptors that go back to the application with a system call's result. The application's side

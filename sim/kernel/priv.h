@@ -9,8 +9,8 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#include "core/base/numbers.h"
-#include "core/base/table.h"
+#include "containers/numbers.h"
+#include "containers/table.h"
 #include "hcasim_verbs.h"
 #include "kernel/kernel.h"
 
@@ -111,7 +111,8 @@ struct uobj {
 		struct {
 			uint64_t start, length, iova;
 			uint32_t access;
-			bool fixed; /* not of the caller's memory: it cannot be registered anew */
+			bool fixed;            /* not of the caller's memory: it cannot be registered anew */
+			struct dmabuf *dmabuf; /* NULL: it is of something else */
 		} mr;
 		struct {
 			bool sq_sig_all;
@@ -421,6 +422,12 @@ void xrcd_put(struct uobj *u);
 /* `dmah`: NULL, or the DMA handle whose hint its transfers carry. */
 int verbs_reg_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct ib_uverbs_reg_mr *cmd,
 		 struct uobj *dmah);
+struct dmabuf_range {
+	int fd; /* the task's */
+	uint64_t offset, length, iova;
+};
+int verbs_reg_dmabuf_mr(struct call *c, struct uobj *u, const struct dmabuf_range *r, uint16_t access_attr,
+			struct uobj *pd, struct uobj *dmah);
 int verbs_check_access(const struct kdev *d, uint32_t access);
 void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 

@@ -3,6 +3,7 @@
 #ifndef HCASIM_CORE_FRAME_H
 #define HCASIM_CORE_FRAME_H
 
+#include "containers/bytes.h"
 #include <stdint.h>
 
 enum {
@@ -51,27 +52,5 @@ enum {
 	TCP_PSH = 0x08,
 	TCP_CWR = 0x80,
 };
-
-static inline void put16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static inline void put32(uint8_t *p, uint32_t v)
-{
-	put16(p, v >> 16);
-	put16(p + 2, v);
-}
-
-static inline uint32_t get16(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 8 | p[1];
-}
-
-static inline uint32_t get32(const uint8_t *p)
-{
-	return get16(p) << 16 | get16(p + 2);
-}
 
 #endif

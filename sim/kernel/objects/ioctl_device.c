@@ -11,11 +11,6 @@ int m_destroyed(struct call *c)
 	return 0;
 }
 
-int m_not_supported(struct call *c)
-{
-	return -EOPNOTSUPP;
-}
-
 int m_invoke_write(struct call *c)
 {
 	const struct attr_val *in = attr_get(c, UVERBS_ATTR_CORE_IN),

@@ -56,7 +56,7 @@ static int check_kind(struct call *c)
 	const bool addr = attr_get(c, ABI_ATTR_REG_MR_ADDR), offset = attr_get(c, ABI_ATTR_REG_MR_FD_OFFSET);
 
 	if (attr_get(c, ABI_ATTR_REG_MR_FD))
-		return offset && !addr ? -EOPNOTSUPP : -EINVAL;
+		return offset && !addr ? 0 : -EINVAL;
 	return addr && !offset ? 0 : -EINVAL;
 }
 
@@ -67,33 +67,56 @@ static int put_keys(struct call *c, const struct drv_mr *mr)
 	return ret ? ret : attr_copy_to(c, ABI_ATTR_REG_MR_RESP_RKEY, &mr->rkey, sizeof(mr->rkey));
 }
 
+static int reg_pages(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *dmah,
+		     struct ib_uverbs_reg_mr *cmd)
+{
+	uint64_t start = 0;
+	int ret;
+
+	ret = get_u64(c, ABI_ATTR_REG_MR_ADDR, &start);
+	if (!ret)
+		ret = attr_flags32(c, ABI_ATTR_REG_MR_ACCESS_FLAGS, VERBS_ACCESS_FLAGS, &cmd->access_flags);
+	if (ret)
+		return ret;
+	/* What is brought in as it is needed has no steering: mlx5_ib_reg_user_mr(). */
+	if (dmah && (cmd->access_flags & IB_UVERBS_ACCESS_ON_DEMAND))
+		return -EOPNOTSUPP;
+	cmd->start = start;
+	return verbs_reg_mr(c, u, pd, cmd, dmah);
+}
+
+static int reg_fd(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *dmah,
+		  const struct ib_uverbs_reg_mr *cmd)
+{
+	struct dmabuf_range r = {
+		.fd = (int)attr_get(c, ABI_ATTR_REG_MR_FD)->data, .length = cmd->length, .iova = cmd->hca_va};
+	const int ret = get_u64(c, ABI_ATTR_REG_MR_FD_OFFSET, &r.offset);
+
+	return ret ? ret : verbs_reg_dmabuf_mr(c, u, &r, ABI_ATTR_REG_MR_ACCESS_FLAGS, pd, dmah);
+}
+
 int m_reg_mr(struct call *c)
 {
 	struct uobj *u = attr_get(c, ABI_ATTR_REG_MR_HANDLE)->obj;
 	struct uobj *pd = attr_get(c, ABI_ATTR_REG_MR_PD_HANDLE)->obj;
 	const struct attr_val *dmah = attr_get(c, ABI_ATTR_REG_MR_DMA_HANDLE);
-	uint64_t start = 0, iova = 0, length = 0;
+	uint64_t iova = 0, length = 0;
 	struct ib_uverbs_reg_mr cmd = {0};
 	int ret;
 
 	ret = check_kind(c);
 	if (!ret)
-		ret = get_u64(c, ABI_ATTR_REG_MR_ADDR, &start);
-	if (!ret)
 		ret = get_u64(c, ABI_ATTR_REG_MR_IOVA, &iova);
 	if (!ret)
 		ret = get_u64(c, ABI_ATTR_REG_MR_LENGTH, &length);
-	if (!ret)
-		ret = attr_flags32(c, ABI_ATTR_REG_MR_ACCESS_FLAGS, VERBS_ACCESS_FLAGS, &cmd.access_flags);
 	if (ret)
 		return ret;
-	/* What is brought in as it is needed has no steering: mlx5_ib_reg_user_mr(). */
-	if (dmah && (cmd.access_flags & IB_UVERBS_ACCESS_ON_DEMAND))
-		return -EOPNOTSUPP;
-	cmd.start = start;
 	cmd.length = length;
 	cmd.hca_va = iova;
-	ret = verbs_reg_mr(c, u, pd, &cmd, dmah ? dmah->obj : NULL);
+	if (attr_get(c, ABI_ATTR_REG_MR_FD))
+		ret = reg_fd(c, u, pd, dmah ? dmah->obj : NULL, &cmd);
+	else
+		ret = reg_pages(c, u, pd, dmah ? dmah->obj : NULL, &cmd);
 	return ret ? ret : put_keys(c, u->drv);
 }
 

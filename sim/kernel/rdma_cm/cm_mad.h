@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/wire/frame.h"
+#include "containers/bytes.h"
 
 enum { /* the common header */
        MAD_BASE_VERSION = 0,
@@ -118,27 +118,5 @@ enum {
 	HDR_DST = 20,
 	HDR_SIZE = 36,
 };
-
-static inline void put24(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 16);
-	put16(p + 1, v & 0xffff);
-}
-
-static inline uint32_t get24(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 16 | get16(p + 1);
-}
-
-static inline void put64(uint8_t *p, uint64_t v)
-{
-	put32(p, v >> 32);
-	put32(p + 4, (uint32_t)v);
-}
-
-static inline uint64_t get64(const uint8_t *p)
-{
-	return (uint64_t)get32(p) << 32 | get32(p + 4);
-}
 
 #endif

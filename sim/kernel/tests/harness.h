@@ -37,7 +37,8 @@ struct world {
 	struct hcasim_alloc_ucontext_resp context_resp;
 	struct hcasim_create_cq_resp cq_resp;
 	struct hcasim_alloc_dm_resp dm_resp;
-	bool mapped; /* some process maps all of every BAR */
+	bool mapped;           /* some process maps all of every BAR */
+	unsigned int attached; /* to dma-bufs */
 	struct hcasim_create_qp_resp qp_resp;
 	int async_fd, comp_fd;
 };
@@ -91,6 +92,9 @@ int make_dm(uint64_t length, uint32_t log_align);
 /* The registration of part of w.dm, to be run. */
 struct ioc *dm_mr_ioc(uint64_t offset, uint64_t length, uint32_t access);
 /* The registration of memory by ioctl, to be run. */
+/* A memfd of 16 KB that serves as a dma-buf, the same one each time. */
+int dmabuf_fd(void);
+struct ioc *dmabuf_ioc(uint64_t offset, uint64_t length, uint64_t iova, int fd, uint32_t access);
 struct ioc *reg_mr_ioc(uint32_t dmah, uint64_t addr, uint64_t length, uint32_t access);
 int make_xrcd(int fd, uint32_t oflags);
 int make_mw(uint8_t type);
@@ -144,6 +148,7 @@ void add_srq_suite(void);
 void add_sysfs_suite(void);
 void add_flow_suite(void);
 void add_dm_suite(void);
+void add_dmabuf_suite(void);
 void add_dmah_suite(void);
 void add_odp_suite(void);
 void add_ucma_suite(void);

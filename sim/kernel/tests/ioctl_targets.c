@@ -400,6 +400,12 @@ static struct ioc *build_reg_mr(void)
 	return reg_mr_ioc(dmah->attrs[0].data, U(w.arena), 8192, 0);
 }
 
+static struct ioc *build_reg_dmabuf_mr(void)
+{
+	CHECK_ERR(make_pd(), 0);
+	return dmabuf_ioc(4096, 8192, 0, dmabuf_fd(), 0);
+}
+
 static struct ioc *build_port_speed(void)
 {
 	struct ioc *i = ioc_new(UVERBS_OBJECT_DEVICE, ABI_METHOD_QUERY_PORT_SPEED);
@@ -568,6 +574,16 @@ const struct target targets[NUM_TARGETS] = {
 		{ABI_ATTR_REG_MR_ACCESS_FLAGS, K_IN, MUST, 4},
 		{ABI_ATTR_REG_MR_RESP_LKEY, K_OUT, MUST, 4},
 		{ABI_ATTR_REG_MR_RESP_RKEY, K_OUT, MUST, 4}}},
+	{"REG_DMABUF_MR", UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR, build_reg_dmabuf_mr, 0, false, {
+		{UVERBS_ATTR_REG_DMABUF_MR_HANDLE, K_NEW, MUST, 0},
+		{UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, K_HANDLE, MUST, 0},
+		{UVERBS_ATTR_REG_DMABUF_MR_OFFSET, K_IN, MUST, 8},
+		{UVERBS_ATTR_REG_DMABUF_MR_LENGTH, K_IN, MUST, 8},
+		{UVERBS_ATTR_REG_DMABUF_MR_IOVA, K_IN, MUST, 8},
+		{UVERBS_ATTR_REG_DMABUF_MR_FD, K_IN, MUST, 4},
+		{UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, K_IN, MUST, 4},
+		{UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, K_OUT, MUST, 4},
+		{UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, K_OUT, MUST, 4}}},
 	{"QUERY_PORT_SPEED", UVERBS_OBJECT_DEVICE, ABI_METHOD_QUERY_PORT_SPEED, build_port_speed, 0, false, {
 		{ABI_ATTR_QUERY_PORT_SPEED_PORT_NUM, K_IN, MUST, 8},
 		{ABI_ATTR_QUERY_PORT_SPEED_RESP, K_OUT, MUST, 8}}},

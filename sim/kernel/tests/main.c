@@ -19,6 +19,7 @@ int main(void)
 	add_wq_suite();
 	add_dm_suite();
 	add_dmah_suite();
+	add_dmabuf_suite();
 	add_odp_suite();
 	add_ucma_suite();
 	add_ucma_hostile_suite();

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Makes and destroys objects the way libibverbs does. */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "harness.h"
 #include "kernel/uverbs/newer_abi.h"
 
@@ -80,6 +84,34 @@ struct ioc *reg_mr_ioc(uint32_t dmah, uint64_t addr, uint64_t length, uint32_t a
 	ioc_in(i, ABI_ATTR_REG_MR_ACCESS_FLAGS, &access, sizeof(access));
 	ioc_out(i, ABI_ATTR_REG_MR_RESP_LKEY, user_alloc(8), 4);
 	ioc_out(i, ABI_ATTR_REG_MR_RESP_RKEY, user_alloc(8), 4);
+	return i;
+}
+
+int dmabuf_fd(void)
+{
+	static int fd = -1;
+
+	if (fd < 0) {
+		fd = memfd_create("dma-buf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		if (fd < 0 || ftruncate(fd, 16384) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
+			abort(); /* no test runs yet that could fail */
+	}
+	return fd;
+}
+
+struct ioc *dmabuf_ioc(uint64_t offset, uint64_t length, uint64_t iova, int fd, uint32_t access)
+{
+	struct ioc *i = ioc_new(UVERBS_OBJECT_MR, UVERBS_METHOD_REG_DMABUF_MR);
+
+	ioc_obj(i, UVERBS_ATTR_REG_DMABUF_MR_HANDLE, 0);
+	ioc_obj(i, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE, w.pd);
+	ioc_in(i, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &offset, sizeof(offset));
+	ioc_in(i, UVERBS_ATTR_REG_DMABUF_MR_LENGTH, &length, sizeof(length));
+	ioc_in(i, UVERBS_ATTR_REG_DMABUF_MR_IOVA, &iova, sizeof(iova));
+	ioc_in(i, UVERBS_ATTR_REG_DMABUF_MR_FD, &fd, sizeof(fd));
+	ioc_in(i, UVERBS_ATTR_REG_DMABUF_MR_ACCESS_FLAGS, &access, sizeof(access));
+	ioc_out(i, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, user_alloc(8), 4);
+	ioc_out(i, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, user_alloc(8), 4);
 	return i;
 }
 

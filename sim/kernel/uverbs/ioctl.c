@@ -128,7 +128,7 @@ static int set_value(struct call *c, const struct attr_spec *s, const struct ib_
 	case ATTR_ENUM:
 		return set_enum(s, a, v);
 	case ATTR_RAW_FD:
-		return a->attr_data.reserved || a->len ? -EINVAL : 0;
+		return a->attr_data.reserved || a->len || a->data_s64 != (int)a->data_s64 ? -EINVAL : 0;
 	default:
 		return set_object(c, s, a, v);
 	}

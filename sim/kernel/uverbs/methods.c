@@ -241,7 +241,7 @@ static const struct method methods[] = {
 	METHOD(OBJ(DM), UVERBS_ID_DRIVER_NS, m_dm_query, dm_query),
 	METHOD(OBJ(MR), UVERBS_METHOD_DM_MR_REG, m_reg_dm_mr, reg_dm_mr),
 	METHOD(OBJ(MR), UVERBS_METHOD_ADVISE_MR, m_advise_mr, advise_mr),
-	METHOD(OBJ(MR), UVERBS_METHOD_REG_DMABUF_MR, m_not_supported, reg_dmabuf_mr),
+	METHOD(OBJ(MR), UVERBS_METHOD_REG_DMABUF_MR, m_reg_dmabuf_mr, reg_dmabuf_mr),
 	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_CREATE, m_cq_create, cq_create),
 	METHOD(OBJ(CQ), UVERBS_METHOD_CQ_DESTROY, m_cq_destroy, cq_destroy),
 	METHOD(OBJ(XRCD), UVERBS_METHOD_XRCD_DESTROY, m_destroyed, xrcd_destroy),

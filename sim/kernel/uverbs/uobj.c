@@ -92,6 +92,8 @@ static void uobj_free(struct uobj *u)
 		xrcd_put(u);
 	if (u->type == UVERBS_OBJECT_RWQ_IND_TBL)
 		rwq_table_forget(u);
+	if (u->type == UVERBS_OBJECT_MR && u->mr.dmabuf)
+		u->mr.dmabuf->put(u->mr.dmabuf);
 	numbers_remove(&u->file->handles, u->handle);
 	if (u->listed)
 		TAILQ_REMOVE(&u->file->objects, u, link);

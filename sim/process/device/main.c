@@ -194,7 +194,9 @@ static int mem_read(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, ui
 {
 	struct mm *mm = mm_find(ctx, pasid);
 
-	if (!mm || mm->dead)
+	if (!mm)
+		return dmabuf_move(ctx, pasid, seg, nseg, buf, false);
+	if (mm->dead)
 		return -EFAULT;
 	return dma_status(ctx, mm, usermem_read(mm->pid, seg, nseg, buf));
 }
@@ -203,7 +205,9 @@ static int mem_write(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, u
 {
 	struct mm *mm = mm_find(ctx, pasid);
 
-	if (!mm || mm->dead)
+	if (!mm)
+		return dmabuf_move(ctx, pasid, seg, nseg, (uint8_t *)buf, true);
+	if (mm->dead)
 		return -EFAULT;
 	return dma_status(ctx, mm, usermem_write(mm->pid, seg, nseg, buf));
 }

@@ -329,4 +329,5 @@ void server_close_all(struct server *s)
 	table_free(&s->mms_by_image);
 	table_free(&s->mms_by_pid);
 	table_free(&s->grants);
+	table_free(&s->dmabufs);
 }

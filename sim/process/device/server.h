@@ -12,7 +12,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "core/base/table.h"
+#include "containers/table.h"
 #include "kernel/kernel.h"
 #include "timing/machine.h"
 
@@ -82,6 +82,20 @@ extern const struct task_ops usermem_task_ops;
 /* 0 or -EFAULT; -EPERM if the system forbids it altogether. */
 int usermem_read(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
 int usermem_write(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
+
+/* The address space that a task is the calling side of. */
+static inline struct mm *mm_of_task(struct task *t)
+{
+	return (struct mm *)(void *)((char *)t - offsetof(struct mm, task));
+}
+
+/* ---- dmabuf.c: memory behind descriptors of applications -------------------------------------------- */
+
+/* task_ops.dmabuf_get. Also -EMFILE, -ENFILE, -ENOMEM; -EACCES, -EPERM: it cannot be mapped for writing, or not be had. */
+int dmabuf_attach(struct task *t, int fd, struct dmabuf **out);
+/* Pieces from or to `buf`. 0, or -EFAULT: there is no such attachment, or a piece is out of bounds. */
+int dmabuf_move(const struct server *s, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg,
+		uint8_t *buf, bool write);
 
 /* ---- conn.c: control connections --------------------------------------------------------------------- */
 
@@ -154,7 +168,8 @@ struct server {
 	int spare; /* a descriptor that is given up for a connection there is no other number for */
 	uint32_t last_pasid;
 	struct table mms_by_pasid, mms_by_image, mms_by_pid;
-	struct table grants; /* of all that are alive */
+	struct table dmabufs; /* attachments, by PASID */
+	struct table grants;  /* of all that are alive */
 	struct table files_by_id;
 	LIST_HEAD(, file) files;
 	LIST_HEAD(, conn) conns, awake;

@@ -64,17 +64,12 @@ int usermem_write(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, const
 	return transfer(process_vm_writev, pid, seg, nseg, (uint8_t *)buf);
 }
 
-static struct mm *mm_of(struct task *t)
-{
-	return (struct mm *)((char *)t - offsetof(struct mm, task));
-}
-
 /* Long ones exceed a segment's 32 bits. */
 #define SEG_MAX (1u << 30)
 
 static int copy(struct task *t, transfer_fn *fn, uint8_t *buf, uint64_t addr, size_t len)
 {
-	if (mm_of(t)->dead)
+	if (mm_of_task(t)->dead)
 		return -EFAULT;
 	while (len) {
 		struct hca_dma_seg seg = {addr, len < SEG_MAX ? (uint32_t)len : SEG_MAX};
@@ -207,7 +202,7 @@ static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
 
 	if (!len)
 		return 0;
-	if (w.end < addr || mm_of(t)->dead)
+	if (w.end < addr || mm_of_task(t)->dead)
 		return -EFAULT;
 	fd = open_proc(t, "maps");
 	if (fd < 0)
@@ -223,7 +218,7 @@ static int resident(struct task *t, uint64_t addr, uint32_t pages, uint8_t *out)
 {
 	const uint64_t present = 1ull << 63, page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t entry[512];
-	int fd = mm_of(t)->dead ? -1 : open_proc(t, "pagemap");
+	int fd = mm_of_task(t)->dead ? -1 : open_proc(t, "pagemap");
 	ssize_t want = 0, n = -1;
 
 	for (uint32_t done = 0; fd >= 0 && done < pages; done += (uint32_t)(n / 8)) {
@@ -244,7 +239,7 @@ static int fd_file(struct task *t, int fd, uint64_t *dev, uint64_t *ino)
 	char path[64];
 	struct stat st;
 
-	if (fd < 0 || mm_of(t)->dead)
+	if (fd < 0 || mm_of_task(t)->dead)
 		return -EBADF;
 	/* The link leads to the open file itself, pipes and sockets included. */
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)t->pid, fd);
@@ -277,4 +272,5 @@ const struct task_ops usermem_task_ops = {
 	.may_run_on = may_run_on,
 	.fd_inode = fd_inode,
 	.fd_file = fd_file,
+	.dmabuf_get = dmabuf_attach,
 };

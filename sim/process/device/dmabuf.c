@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * dma-bufs of applications. The device process takes the application's descriptor (pidfd_getfd(2), which asks for the
+ * same right as process_vm_readv(2)) and maps what is behind it: memory that may be of no process at all.
+ *
+ * A memfd is taken, too, if /dev/udmabuf would make a dma-buf of it (drivers/dma-buf/udmabuf.c: sealed against
+ * shrinking, not against writing), so that there is one where the host has no exporter. Not one of huge pages: the
+ * memory behind a hole there may be refused later, which would be a SIGBUS here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "process/device/server.h"
+
+struct attachment {
+	struct dmabuf dmabuf;
+	struct table_node by_pasid;
+	struct server *server;
+	uint8_t *map;
+};
+
+static void detach(struct dmabuf *d)
+{
+	struct attachment *a = (struct attachment *)d;
+
+	table_remove(&a->server->dmabufs, &a->by_pasid);
+	munmap(a->map, d->size);
+	free(a);
+}
+
+static bool exports(int fd)
+{
+	struct statfs fs;
+	int seals;
+
+	if (fstatfs(fd, &fs))
+		return false;
+	if (fs.f_type == DMA_BUF_MAGIC)
+		return true;
+	seals = fcntl(fd, F_GET_SEALS);
+	return fs.f_type == TMPFS_MAGIC && seals >= 0 && (seals & F_SEAL_SHRINK) && !(seals & F_SEAL_WRITE);
+}
+
+static int map(struct attachment *a, int fd)
+{
+	struct stat st;
+
+	if (!exports(fd) || fstat(fd, &st) || st.st_size <= 0)
+		return -EINVAL;
+	a->dmabuf.size = (uint64_t)st.st_size;
+	a->map = mmap(NULL, a->dmabuf.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	return a->map == MAP_FAILED ? -errno : 0;
+}
+
+int dmabuf_attach(struct task *t, int fd, struct dmabuf **out)
+{
+	struct mm *mm = mm_of_task(t);
+	struct attachment *a;
+	int own, ret;
+
+	if (fd < 0 || mm->dead)
+		return -EBADF;
+	if (mm->pidfd < 0)
+		return -EOPNOTSUPP;
+	own = (int)syscall(SYS_pidfd_getfd, mm->pidfd, fd, 0);
+	if (own < 0)
+		return -errno;
+	a = calloc(1, sizeof(*a));
+	ret = a ? map(a, own) : -ENOMEM;
+	close(own);
+	if (ret) {
+		free(a);
+		return ret;
+	}
+	a->server = mm->server;
+	a->dmabuf.pasid = ++mm->server->last_pasid;
+	a->dmabuf.put = detach;
+	table_add(&mm->server->dmabufs, &a->by_pasid, a->dmabuf.pasid);
+	*out = &a->dmabuf;
+	return 0;
+}
+
+int dmabuf_move(const struct server *s, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg,
+		uint8_t *buf, bool write)
+{
+	struct table_node *node = table_find(&s->dmabufs, pasid);
+	struct attachment *a = node ? table_entry(node, struct attachment, by_pasid) : NULL;
+
+	for (uint32_t i = 0; i < nseg; buf += seg[i++].len) {
+		if (!a || seg[i].addr > a->dmabuf.size || seg[i].len > a->dmabuf.size - seg[i].addr)
+			return -EFAULT;
+		if (write)
+			memcpy(a->map + seg[i].addr, buf, seg[i].len);
+		else
+			memcpy(buf, a->map + seg[i].addr, seg[i].len);
+	}
+	return 0;
+}
