@@ -19,6 +19,8 @@
 #define _STRUCT_hcasim_create_qp_req       _STRUCT_empty
 #define _STRUCT_hcasim_create_qp_resp      _STRUCT_empty
 #define _STRUCT_hcasim_create_ah_resp      _STRUCT_empty
+#define _STRUCT_hcasim_modify_qp_req       _STRUCT_empty
+#define _STRUCT_hcasim_query_device_ex_resp _STRUCT_empty
 
 /* Methods of the driver itself. */
 #define HCASIM_DRIVER_NS (1u << UVERBS_ID_NS_SHIFT)
@@ -37,6 +39,9 @@ DECLARE_DRV_CMD(hcasim_cmd_create_srq, IB_USER_VERBS_CMD_CREATE_XSRQ, hcasim_cre
 		hcasim_create_srq_resp);
 DECLARE_DRV_CMD(hcasim_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP, hcasim_create_qp_req,
 		hcasim_create_qp_resp);
+DECLARE_DRV_CMD(hcasim_cmd_modify_qp, IB_USER_VERBS_EX_CMD_MODIFY_QP, hcasim_modify_qp_req, empty);
+DECLARE_DRV_CMD(hcasim_cmd_query_device, IB_USER_VERBS_EX_CMD_QUERY_DEVICE, empty,
+		hcasim_query_device_ex_resp);
 DECLARE_DRV_CMD(hcasim_cmd_create_ah, IB_USER_VERBS_CMD_CREATE_AH, empty, hcasim_create_ah_resp);
 
 #endif

@@ -380,6 +380,11 @@ struct resp {
 	uint32_t saved_pos;
 };
 
+struct pace { /* a token bucket, egress/pace.c */
+	hca_ps clear; /* when it holds no tokens, and owes none */
+	struct timer timer;
+};
+
 struct qp {
 	uint32_t qpn, epoch, refs;
 	bool dead;
@@ -394,6 +399,7 @@ struct qp {
 	uint64_t last_bf;
 	bool db_lost;
 	struct sq sq;
+	struct pace pace;
 	struct rq rq;
 	struct resp resp;
 	bool cpl_turn; /* send and receive completions take turns */

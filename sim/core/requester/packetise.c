@@ -54,7 +54,7 @@ static bool can_send(const struct qp *qp)
 	const struct sq *sq = &qp->sq;
 	const struct wqe *w = sq->cur;
 
-	if (!w || w->failed || sq->rnr_wait || sq->paging)
+	if (!w || w->failed || sq->rnr_wait || sq->paging || pace_waits(qp))
 		return false;
 	if (qp->a.state != HCASIM_QPS_RTS && !(qp->a.state == HCASIM_QPS_SQD && w->started))
 		return false;
@@ -295,6 +295,7 @@ static void make_packet(struct hca *hca, struct qp *qp, struct wqe *w)
 		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 		return;
 	}
+	pace_charge(hca, qp, t->pkt->len);
 	txq_push(&hca->gather, t);
 	sq_sent(hca, qp, w);
 	sq_timer_update(hca, qp);
