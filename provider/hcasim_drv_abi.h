@@ -10,16 +10,16 @@
 #include "hcasim-abi.h"
 
 /* DECLARE_DRV_CMD also wants each struct without its tag; the payload is reached by its name here. */
-#define _STRUCT_hcasim_alloc_ucontext_resp _STRUCT_empty
-#define _STRUCT_hcasim_alloc_pd_resp       _STRUCT_empty
-#define _STRUCT_hcasim_create_cq_resp      _STRUCT_empty
-#define _STRUCT_hcasim_resize_cq_resp      _STRUCT_empty
-#define _STRUCT_hcasim_create_srq_req      _STRUCT_empty
-#define _STRUCT_hcasim_create_srq_resp     _STRUCT_empty
-#define _STRUCT_hcasim_create_qp_req       _STRUCT_empty
-#define _STRUCT_hcasim_create_qp_resp      _STRUCT_empty
-#define _STRUCT_hcasim_create_ah_resp      _STRUCT_empty
-#define _STRUCT_hcasim_modify_qp_req       _STRUCT_empty
+#define _STRUCT_hcasim_alloc_ucontext_resp  _STRUCT_empty
+#define _STRUCT_hcasim_alloc_pd_resp        _STRUCT_empty
+#define _STRUCT_hcasim_create_cq_resp       _STRUCT_empty
+#define _STRUCT_hcasim_resize_cq_resp       _STRUCT_empty
+#define _STRUCT_hcasim_create_srq_req       _STRUCT_empty
+#define _STRUCT_hcasim_create_srq_resp      _STRUCT_empty
+#define _STRUCT_hcasim_create_qp_req        _STRUCT_empty
+#define _STRUCT_hcasim_create_qp_resp       _STRUCT_empty
+#define _STRUCT_hcasim_create_ah_resp       _STRUCT_empty
+#define _STRUCT_hcasim_modify_qp_req        _STRUCT_empty
 #define _STRUCT_hcasim_query_device_ex_resp _STRUCT_empty
 
 /* Methods of the driver itself. */

@@ -4,7 +4,7 @@
  * COMPLETE stage takes them, so nothing here can overflow.
  */
 #include "core/queues/queues.h"
-#include "core/requester/requester.h"
+#include "core/send/send.h"
 #include "core/responder/responder.h"
 #include "core/stages.h"
 
@@ -26,7 +26,7 @@ static bool recv_ready(const struct qp *qp)
 
 void complete_changed(struct hca *hca, struct qp *qp)
 {
-	list_set(&hca->cpl_qps, &qp->on_cpl, sq_can_complete(qp) || recv_ready(qp));
+	list_set(&hca->cpl_qps, &qp->on_cpl, send_can_complete(hca, qp) || recv_ready(qp));
 }
 
 bool complete_pending(const struct hca *hca, struct hca_work *w)
@@ -80,7 +80,7 @@ static void complete_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 void complete_step(struct hca *hca)
 {
 	struct qp *qp = node_entry(hca->cpl_qps.next, struct qp, on_cpl);
-	bool send = sq_can_complete(qp), recv = recv_ready(qp);
+	bool send = send_can_complete(hca, qp), recv = recv_ready(qp);
 	struct cq *cq;
 
 	list_del(&qp->on_cpl);
@@ -90,7 +90,7 @@ void complete_step(struct hca *hca)
 	if (cq && !cq_has_room(hca, cq))
 		cq_wake(hca, cq);
 	else if (send)
-		sq_complete(hca, qp);
+		send_complete(hca, qp);
 	else
 		complete_recv(hca, qp, cq);
 	qp_update(hca, qp);

@@ -6,7 +6,7 @@
  */
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
-#include "core/requester/requester.h"
+#include "core/send/send.h"
 #include "core/stages.h"
 
 #define BF_PATIENCE_PS 2000000ull /* a push whose rest has not come after this long is torn */
@@ -48,12 +48,12 @@ static void db_push(struct hca *hca, const struct hca_doorbell *db, uint32_t pag
 		db_overflow(hca, db, page);
 		return;
 	}
-	*e = (struct db_entry){.db = *db, .page = page};
+	e->db = *db;
+	e->page = page;
+	e->len = 0;
 	if (bf) {
 		e->len = bf->want;
-		e->push = fetch_get(hca);
-		if (e->push)
-			memcpy(e->push->data, bf->data, bf->want);
+		memcpy(e->push, bf->data, bf->want);
 	}
 	hca->db.count++;
 }
@@ -229,9 +229,9 @@ static void sq_doorbell(struct hca *hca, struct db_entry *e)
 	if (!qp || e->page != qp->c.uar_page)
 		return;
 	if (e->db.kind == HCA_DB_SQ)
-		sq_posted(qp, (uint16_t)e->db.value);
+		send_posted(hca, qp, (uint16_t)e->db.value);
 	else
-		sq_pushed(hca, qp, (uint16_t)e->db.value, e->len, &e->push);
+		send_pushed(hca, qp, (uint16_t)e->db.value, e->push, e->len);
 	rq_poll_soon(hca, qp);
 	qp_update(hca, qp);
 }
@@ -243,7 +243,7 @@ static void sq_record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	if (stale || c->d.status)
 		return;
 	memcpy(&rec, c->buf, sizeof(rec));
-	sq_posted(c->qp, (uint16_t)le32toh(rec.sq_pi));
+	send_posted(hca, c->qp, (uint16_t)le32toh(rec.sq_pi));
 	rq_poll_soon(hca, c->qp);
 }
 
@@ -284,9 +284,6 @@ void doorbell_step(struct hca *hca)
 		srq_doorbell(hca, &e->db, e->page);
 	else if (e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF)
 		sq_doorbell(hca, e);
-	if (e->push)
-		fetch_put(hca, e->push);
-	e->push = NULL;
 }
 
 /* RESET, destroy: what was rung before must not start anything after. */
@@ -316,8 +313,6 @@ void doorbell_free(struct hca *hca)
 {
 	uint32_t i;
 
-	for (; hca->db.count; hca->db.count--, hca->db.head = (hca->db.head + 1) % hca->db.depth)
-		free(hca->db.slot[hca->db.head].push);
 	free(hca->db.slot);
 	for (i = 0; hca->bf && i < HCASIM_UAR_PAGES * HCASIM_BF_BUFS; i++)
 		free(hca->bf[i]);

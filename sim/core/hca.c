@@ -5,16 +5,16 @@
 #include "core/memory/memory.h"
 #include "core/queues/page_request.h"
 #include "core/queues/queues.h"
-#include "core/requester/requester.h"
+#include "core/send/send.h"
 #include "core/responder/responder.h"
 #include "core/stages.h"
 #include "core/wire/wire.h"
 
 static const struct stage stages[HCA_NUM_STAGES] = {
 	[HCA_STAGE_DOORBELL] = {"doorbell", doorbell_pending, doorbell_step},
-	[HCA_STAGE_FETCH] = {"fetch", fetch_pending, fetch_step},
-	[HCA_STAGE_DECODE] = {"decode", decode_pending, decode_step},
-	[HCA_STAGE_PACKETISE] = {"packetise", packetise_pending, packetise_step},
+	[HCA_STAGE_FETCH] = {"fetch", send_fetch_pending, send_fetch_step},
+	[HCA_STAGE_DECODE] = {"decode", send_decode_pending, send_decode_step},
+	[HCA_STAGE_PACKETISE] = {"packetise", send_packetise_pending, send_packetise_step},
 	[HCA_STAGE_GATHER] = {"gather", gather_pending, gather_step},
 	[HCA_STAGE_TX] = {"tx", tx_pending, tx_step},
 	[HCA_STAGE_RX] = {"rx", rx_pending, rx_step},
@@ -24,10 +24,9 @@ static const struct stage stages[HCA_NUM_STAGES] = {
 };
 
 static const qp_hook changed[] = {
-	sq_advance,      srq_last_wqe,     fetch_changed, packetise_changed,
-	respond_changed, complete_changed, rx_changed,    NULL,
+	send_changed, srq_last_wqe, respond_changed, complete_changed, rx_changed, NULL,
 };
-static const qp_hook failed[] = {requester_failed, rx_flush_parked, rq_poll_soon, NULL};
+static const qp_hook failed[] = {send_failed, rx_flush_parked, rq_poll_soon, NULL};
 static const struct parts parts = {stages, changed, failed};
 
 const char *hca_stage_name(enum hca_stage stage)
@@ -49,15 +48,13 @@ static uint32_t depth(uint32_t asked, uint32_t own)
 static void init_lists(struct hca *hca)
 {
 	struct node *all[] = {
-		&hca->xrc_recv_qps, &hca->recover_qp, &hca->recover_cq,  &hca->fetch_qps,
-		&hca->tx_qps,       &hca->rx_qps,     &hca->respond_qps, &hca->atomic_qps,
-		&hca->cpl_qps,      &hca->events,     &hca->dma_busy,    &hca->page_requests,
+		&hca->xrc_recv_qps, &hca->recover_qp, &hca->recover_cq, &hca->rx_qps,   &hca->respond_qps,
+		&hca->atomic_qps,   &hca->cpl_qps,    &hca->events,     &hca->dma_busy, &hca->page_requests,
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		list_init(all[i]);
-	hca->decode_tail = &hca->decode_head;
 	hca->rx_tail = &hca->rx_head;
 }
 
@@ -78,7 +75,6 @@ static bool alloc_tables(struct hca *hca)
 	const struct hca_config *cfg = &hca->cfg;
 
 	hca->db.depth = depth(cfg->doorbell_depth, CORE_DOORBELL_DEPTH);
-	hca->fetch_room = depth(cfg->fetch_depth, CORE_FETCH_DEPTH);
 	hca->rx_depth = depth(cfg->rx_depth, CORE_RX_DEPTH);
 	hca->rx_writes_max = depth(cfg->rx_writes, CORE_RX_WRITES);
 	hca->cqe_writes_max = depth(cfg->cqe_writes, CORE_CQE_WRITES);
@@ -91,6 +87,7 @@ static bool alloc_tables(struct hca *hca)
 	hca->heap = calloc(hca->heap_cap, sizeof(*hca->heap));
 	hca->dm = calloc(1, HCASIM_BAR_DM_SIZE);
 	return hca->db.slot && hca->dm && hca->bf && hca->heap &&
+	       send_create(hca, depth(cfg->fetch_depth, CORE_FETCH_DEPTH)) &&
 	       txq_init(&hca->gather, depth(cfg->gather_depth, CORE_GATHER_DEPTH)) &&
 	       txq_init(&hca->tx, depth(cfg->tx_depth, CORE_TX_DEPTH)) &&
 	       !mr_table_init(&hca->mr, cfg->max_mr, cfg->max_mw);
@@ -144,14 +141,9 @@ struct hca *hca_create(const struct hca_config *cfg, const struct hca_personalit
 
 static void free_pools(struct hca *hca)
 {
-	size_t i;
-
-	FREE_POOL(hca->fetch_pool, next);
 	FREE_POOL(hca->txpkt_pool, next);
 	FREE_POOL(hca->rop_pool, next);
 	FREE_POOL(hca->dma_pool, d.next);
-	for (i = 0; i < sizeof(hca->wqe_pool) / sizeof(hca->wqe_pool[0]); i++)
-		FREE_POOL(hca->wqe_pool[i], next);
 	rx_free_all(hca);
 	gsi_free(hca);
 }
@@ -170,12 +162,11 @@ static void end_work(struct hca *hca)
 		c->d.status = -EIO;
 		c->d.done(hca, &c->d);
 	}
-	while (hca->decode_head)
-		decode_step(hca);
 	while (hca->gather.count)
 		txpkt_put(hca, txq_pop(&hca->gather));
 	while (hca->tx.count)
 		txpkt_put(hca, txq_pop(&hca->tx));
+	send_destroy(hca);
 }
 
 void hca_destroy(struct hca *hca)
@@ -219,6 +210,7 @@ int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu
 		event_raise(hca, &p->ev, link_up ? HCASIM_EQE_TYPE_PORT_ACTIVE : HCASIM_EQE_TYPE_PORT_ERR);
 	p->up = link_up;
 	p->active_mtu = active_mtu;
+	hca->eng->port_set(hca->engine, port, 128u << active_mtu);
 	hca_announce(hca);
 	return 0;
 }
@@ -230,5 +222,13 @@ bool hca_port_up(const struct hca *hca, uint8_t port)
 
 void hca_counters(const struct hca *hca, struct hca_counters *out)
 {
+	struct engine_counters eng;
+
 	*out = hca->counters;
+	hca->eng->counters(hca->engine, &eng);
+	out->wqes = eng.wqes;
+	out->retransmissions = eng.retransmissions;
+	out->rnr_naks = eng.rnr_naks;
+	out->sequence_naks = eng.sequence_naks;
+	out->timeouts = eng.timeouts;
 }

@@ -26,6 +26,7 @@ extern "C" {
 #endif
 
 struct hca;
+struct engine_ops;      /* a send engine: engine.h */
 struct hca_personality; /* WQE decoder, CQE encoder: personality.h */
 
 typedef uint64_t hca_ps;
@@ -170,6 +171,7 @@ struct hca_config {
 	/* What the ports tell the software: rate in Mb/s, 0: 40 Gb/s; enum ibv_mtu, 0: 4096 bytes. */
 	uint32_t port_rate;
 	uint8_t port_mtu;
+	const struct engine_ops *engine; /* NULL: the C engine */
 };
 
 /* NULL and errno on failure (ENOMEM, EINVAL). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The border between the transport and one device family's formats: every personality turns its own
- * WQE bytes into struct hca_wr, and struct hca_cpl into its own CQE bytes. Requester, responder, RTL
- * bridge and traces know only these two.
+ * WQE bytes into struct hca_wr, and struct hca_cpl into its own CQE bytes. Requester, responder
+ * and traces know only these two.
  */
 #ifndef HCASIM_CORE_PERSONALITY_H
 #define HCASIM_CORE_PERSONALITY_H

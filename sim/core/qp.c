@@ -4,7 +4,7 @@
 #include "core/ingress/ingress.h"
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
-#include "core/requester/requester.h"
+#include "core/send/send.h"
 #include "core/responder/responder.h"
 #include "core/stages.h"
 
@@ -95,7 +95,7 @@ static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 	qp->recv_cq = cq_find(hca, c->recv_cqn);
 	qp->srq = srq_find(hca, c->srqn);
 	list_init(&qp->windows);
-	qp->sq.timer.fire = requester_timer;
+	qp->sq_timer.fire = send_timer;
 	qp->rq.poll.fire = rq_poll_fire;
 	pace_init(qp);
 	return qp;
@@ -115,8 +115,13 @@ int hca_qp_create(struct hca *hca, const struct hca_qp_attr_create *attr, uint32
 		return -ENOMEM;
 	}
 	qp->ev.number = qp->qpn;
-	attach(hca, qp);
 	qp_clear(hca, qp);
+	if (send_qp_create(hca, qp)) {
+		numbers_remove(&hca->qp, qp->qpn);
+		qp_put(hca, qp);
+		return -ENOMEM;
+	}
+	attach(hca, qp);
 	*qpn = qp->qpn;
 	return 0;
 }
@@ -134,6 +139,7 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	flow_forget(hca, qp);
 	event_cancel(hca, &qp->ev);
 	detach(qp);
+	hca->eng->qp_destroy(hca->engine, qpn);
 	numbers_remove(&hca->qp, qpn);
 	qp_put(hca, qp);
 	hca_announce(hca);
@@ -154,7 +160,8 @@ void qp_clear(struct hca *hca, struct qp *qp)
 		rx_flush_parked(hca, qp);
 		resp_clear(hca, qp);
 	}
-	sq_clear(hca, qp);
+	if (qp->epoch)
+		hca->eng->qp_reset(hca->engine, qp->qpn);
 	rq_clear(hca, qp);
 	memset(resp, 0, sizeof(*resp));
 	resp->saved = saved;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Attributes and states of queue pairs. That a transition is legal has been checked by the caller. */
 #include "core/egress/egress.h"
-#include "core/requester/requester.h"
 #include "core/responder/responder.h"
+#include "core/send/send.h"
 #include "core/stages.h"
 #include "core/wire/wire.h"
 
@@ -81,7 +81,7 @@ static void set_attrs(struct qp *qp, const struct hca_qp_attr *a, uint32_t mask)
 	if (mask & HCASIM_QP_ATTR_RQ_PSN)
 		qp->resp.epsn = a->rq_psn & HCASIM_PSN_MASK;
 	if (mask & HCASIM_QP_ATTR_SQ_PSN)
-		qp->sq.next_psn = qp->sq.una_psn = a->sq_psn & HCASIM_PSN_MASK;
+		qp->a.sq_psn = a->sq_psn & HCASIM_PSN_MASK;
 }
 
 static void enter(struct hca *hca, struct qp *qp, uint8_t state)
@@ -94,15 +94,9 @@ static void enter(struct hca *hca, struct qp *qp, uint8_t state)
 		qp_error(hca, qp);
 		rop_drop_reads(hca, qp, psn_add(qp->resp.epsn, CORE_PSN_HALF)); /* all */
 		return;
-	case HCASIM_QPS_SQD:
-		qp->sq.drained_sent = false;
-		break;
-	case HCASIM_QPS_RTS:
-		if (qp->a.state == HCASIM_QPS_SQE)
-			qp->sq.fault = false;
-		break;
+	default:
+		qp->a.state = state;
 	}
-	qp->a.state = state;
 }
 
 int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr, uint32_t mask)
@@ -116,7 +110,7 @@ int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr,
 		pace_set(hca, qp, attr);
 	if (mask & HCASIM_QP_ATTR_STATE)
 		enter(hca, qp, attr->state);
-	sq_timer_update(hca, qp);
+	send_qp_set(hca, qp, mask);
 	qp_update(hca, qp);
 	hca_announce(hca);
 	return 0;
@@ -125,14 +119,16 @@ int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr,
 int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr)
 {
 	const struct qp *qp = qp_find(hca, qpn);
+	struct engine_query sq;
 
 	if (!qp)
 		return -EINVAL;
+	hca->eng->query(hca->engine, qpn, &sq);
 	*attr = qp->a;
 	attr->cur_state = qp->a.state;
-	attr->sq_draining = qp->a.state == HCASIM_QPS_SQD && !qp->sq.drained_sent;
+	attr->sq_draining = sq.draining;
 	attr->rq_psn = qp->resp.epsn;
-	attr->sq_psn = qp->sq.next_psn;
+	attr->sq_psn = sq.sq_psn;
 	attr->max_send_wr = qp->c.max_send_wr;
 	attr->max_recv_wr = qp->c.max_recv_wr;
 	attr->max_send_sge = qp->c.max_send_sge;

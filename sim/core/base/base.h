@@ -10,22 +10,6 @@ static inline hca_ps hca_now(struct hca *hca)
 	return hca->dying ? 0 : hca->ops.now(hca->host);
 }
 
-static inline uint32_t psn_add(uint32_t a, uint32_t b)
-{
-	return (a + b) & HCASIM_PSN_MASK;
-}
-
-/* How far `a` lies after `b`, modulo 2^24. */
-static inline uint32_t psn_sub(uint32_t a, uint32_t b)
-{
-	return (a - b) & HCASIM_PSN_MASK;
-}
-
-static inline uint32_t packets_of(uint64_t len, uint32_t mtu)
-{
-	return len ? (uint32_t)((len + mtu - 1) / mtu) : 1;
-}
-
 /* XRC is RC with the responder's receive queue named in each packet (IBTA annex A14). */
 static inline bool qp_is_xrc(const struct qp *qp)
 {
@@ -35,11 +19,6 @@ static inline bool qp_is_xrc(const struct qp *qp)
 static inline bool qp_reliable(const struct qp *qp)
 {
 	return qp->c.type == HCASIM_QPT_RC || qp_is_xrc(qp);
-}
-
-static inline bool qp_flushing(const struct qp *qp)
-{
-	return qp->a.state == HCASIM_QPS_ERR || qp->a.state == HCASIM_QPS_SQE;
 }
 
 /* parts.c */

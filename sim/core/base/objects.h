@@ -21,6 +21,8 @@
 #include "core/base/list.h"
 #include "core/hca.h"
 #include "core/base/numbers.h"
+#include "core/base/psn.h"
+#include "core/engine.h"
 #include "core/personality.h"
 
 #include <hcasim_hw.h>
@@ -35,23 +37,13 @@
 #define CORE_RX_DEPTH       1024
 #define CORE_RX_WRITES      256
 #define CORE_CQE_WRITES     64
-#define CORE_SQ_WINDOW      128
 
-#define CORE_GIDS           32 /* of a port */
-#define CORE_FETCH_BYTES    HCA_WQE_MAX
-#define CORE_RQ_PREFETCH    16 /* receive WQEs held by a QP */
-#define CORE_MAX_SGE        64 /* SGEs of any personality's WQE: HCA_WQE_MAX / 16 */
-#define CORE_MSG_MAX        (1ull << 31)
-#define CORE_WINDOW_PACKETS 512 /* unacknowledged packets inside one message */
-#define CORE_ACKREQ_EVERY   128
-#define CORE_PSN_HALF       (1u << 23)
-#define CORE_FRAME_HDR_MAX  128 /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
-/* Longest frame of a port: VLAN tag and Ethernet header, and what a RoCE packet of the MTU needs (the
- * kernel's iboe_get_mtu() counts 96 bytes of headers). */
-#define CORE_FRAME_MAX(mtu) (18 + 96 + (128u << (mtu)))
-#define CORE_FIRST_QPN      16 /* 0 and 1 are the special QPs of IBTA */
-#define CORE_FIRST_MR       16
-#define CORE_MAX_EQ         64
+#define CORE_RQ_PREFETCH   16  /* receive WQEs held by a QP */
+#define CORE_MAX_SGE       64  /* SGEs of any personality's WQE: HCA_WQE_MAX / 16 */
+#define CORE_FRAME_HDR_MAX 128 /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
+#define CORE_FIRST_QPN     16  /* 0 and 1 are the special QPs of IBTA */
+#define CORE_FIRST_MR      16
+#define CORE_MAX_EQ        64
 
 /* ---- Keys ---- */
 
@@ -78,14 +70,6 @@ struct mr_table {
 	uint32_t num_odp;
 	uint32_t size, top, free_head, free_tail;
 	uint32_t num_mr, max_mr, num_mw, max_mw;
-};
-
-/* A piece of host memory, after translation. */
-struct piece {
-	uint64_t addr;
-	uint32_t len;
-	uint32_t pasid;
-	struct hca_tph tph;
 };
 
 /* ---- Timers ---- */
@@ -171,36 +155,6 @@ struct srq {
 	struct event_source ev;
 };
 
-/* ---- Work requests ---- */
-
-struct wqe {
-	struct wqe *next;
-	struct hca_wr wr;
-	uint32_t seq;  /* order in its queue, free-running */
-	uint32_t refs; /* the queue, packets and DMA */
-	uint32_t first_psn, npsn;
-	uint32_t cap; /* size class */
-	uint16_t dma_pending;
-	uint8_t status, vendor;
-	bool failed;     /* status and vendor say why */
-	bool started;    /* has PSNs */
-	bool settled;    /* what it fails with will not change any more */
-	bool acked;      /* transport is done with it */
-	bool rd_counted; /* one of sq.rd_out */
-	uint8_t *raw;
-	uint8_t mem[]; /* raw bytes, then SGEs */
-};
-
-struct fetch { /* basic blocks that came from the ring, or were pushed */
-	struct fetch *next;
-	struct qp *qp;
-	uint32_t epoch;
-	uint16_t index;
-	uint32_t num_bb, used_bb;
-	bool failed;
-	uint8_t data[CORE_FETCH_BYTES];
-};
-
 /* ---- Packets ---- */
 
 struct txpkt;
@@ -217,11 +171,10 @@ struct txpkt { /* sums_off: where net_put_sums() looks at `sums_len` bytes once 
 	struct txpkt *next;
 	struct qp *qp;
 	uint32_t epoch;
-	struct wqe *wqe;
+	uint32_t tag;           /* the owner's */
 	struct hca_packet *pkt; /* headers and inline payload are in place */
 	const struct tx_owner *owner;
 	uint8_t port;
-	bool last;      /* ends its WQE */
 	bool failed;    /* its payload could not be read */
 	bool duplicate; /* of a READ that is answered once more */
 	uint16_t dma_pending;
@@ -294,9 +247,7 @@ struct dma_ctx {
 	void (*fn)(struct hca *hca, struct dma_ctx *c, bool stale);
 	union {
 		struct txpkt *tx;
-		struct wqe *wqe;
 		struct rop *rop;
-		struct fetch *fetch;
 		struct cq *cq;
 		struct srq *srq;
 		void *any;
@@ -308,29 +259,6 @@ struct dma_ctx {
 };
 
 /* ---- Queue pairs ---- */
-
-struct sq {
-	struct hca_ring ring;
-	uint16_t pi, fetched, retired; /* basic blocks, free-running */
-	bool fetching, failed_fetch;
-	struct wqe *head, *tail; /* decoded, not completed */
-	struct wqe *cur;         /* next to make packets of; NULL: none */
-	uint32_t cur_pkt;        /* packets of cur already made */
-	struct wqe *ack;         /* RC: oldest not fully acknowledged */
-	uint32_t una_psn, next_psn;
-	uint32_t nwqe, seq;
-	uint32_t rd_out;        /* READs and atomics on the wire */
-	uint32_t rd_incomplete; /* started, result not yet in memory */
-	bool nak_rewound;       /* went back for an implied NAK, no progress since */
-	bool fault;             /* packets of WQEs from fault_seq on do not leave */
-	uint32_t fault_seq;
-	bool rnr_wait;
-	uint8_t paging; /* page requests are under way (requester/fault.c has the bits): nothing leaves */
-	uint8_t retries, rnr_retries;
-	hca_ps ack_deadline;
-	struct timer timer; /* ACK timeout or RNR delay */
-	bool drained_sent;
-};
 
 struct rq {
 	struct hca_ring ring;
@@ -380,9 +308,10 @@ struct resp {
 	uint32_t saved_pos;
 };
 
-struct pace { /* a token bucket, egress/pace.c */
-	hca_ps clear; /* when it holds no tokens, and owes none */
+struct pace {         /* a token bucket, egress/pace.c */
+	hca_ps full; /* when it is full, if nothing more leaves */
 	struct timer timer;
+	bool told; /* the send engine that it waits */
 };
 
 struct qp {
@@ -398,12 +327,12 @@ struct qp {
 	bool last_wqe_told;
 	uint64_t last_bf;
 	bool db_lost;
-	struct sq sq;
+	struct timer sq_timer; /* the send engine's */
 	struct pace pace;
 	struct rq rq;
 	struct resp resp;
 	bool cpl_turn; /* send and receive completions take turns */
-	struct node on_fetch, on_tx, on_respond, on_cpl, on_rx, on_recover;
+	struct node on_respond, on_cpl, on_rx, on_recover;
 	struct node on_atomic, on_srq, on_send_cq, on_recv_cq, on_xrc;
 	struct rop *atomic; /* the one under way, or waiting for its turn */
 	bool atomic_add;
@@ -435,7 +364,7 @@ struct db_entry {
 	struct hca_doorbell db;
 	uint32_t page;
 	uint32_t len; /* BlueFlame: bytes of the WQE */
-	struct fetch *push;
+	uint8_t push[HCASIM_BF_SIZE];
 };
 
 struct bf_buf { /* assembly of one BlueFlame buffer */
@@ -480,11 +409,10 @@ struct hca {
 	struct bf_buf **bf; /* HCASIM_UAR_PAGES * HCASIM_BF_BUFS, allocated as used */
 	struct node recover_qp, recover_cq;
 
-	struct node fetch_qps;
-	uint32_t fetch_room; /* free places in the decode FIFO */
-	struct fetch *decode_head, **decode_tail, *fetch_pool;
+	const struct engine_ops *eng;
+	struct engine *engine;
+	struct rxwork *feedback; /* while the engine is told of a response: that */
 
-	struct node tx_qps;
 	struct txq gather, tx;
 	struct txpkt *txpkt_pool;
 
@@ -517,7 +445,6 @@ struct hca {
 
 	struct node dma_busy;
 	struct dma_ctx *dma_pool;
-	struct wqe *wqe_pool[4];
 
 	struct timer **heap;
 	uint32_t heap_count, heap_cap;

@@ -7,7 +7,7 @@
 #include "core/wire/net.h"
 
 /* What stands before IP in a QP's messages. */
-static inline enum net_link wqe_link(const struct qp *qp)
+static inline enum net_link qp_link(const struct qp *qp)
 {
 	return qp->c.type == HCASIM_QPT_RAW_PACKET ? NET_ETHERNET : NET_DATAGRAM;
 }

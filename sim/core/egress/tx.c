@@ -20,7 +20,7 @@ static void send_frame(struct hca *hca, struct txpkt *t)
 	struct hca_packet *pkt = t->pkt;
 
 	if (t->sums_len)
-		net_put_sums(pkt->data + t->sums_off, t->sums_len, wqe_link(t->qp));
+		net_put_sums(pkt->data + t->sums_off, t->sums_len, qp_link(t->qp));
 	if (t->qp->c.type != HCASIM_QPT_RAW_PACKET) {
 		uint32_t body = pkt->len - HCASIM_ICRC_SIZE;
 		uint32_t icrc = htole32(icrc_frame(hca->icrc_seed, pkt->data, body));

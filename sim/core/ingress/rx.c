@@ -4,7 +4,7 @@
  * counted, as on a lossy wire. A shell that wants a lossless wire asks hca_rx_ready() before it delivers.
  */
 #include "core/ingress/ingress.h"
-#include "core/requester/requester.h"
+#include "core/send/send.h"
 #include "core/wire/wire.h"
 
 bool hca_rx_ready(const struct hca *hca, uint8_t port)
@@ -100,7 +100,7 @@ static void unicast(struct hca *hca, struct rxwork *w)
 		return;
 	}
 	if (!req) {
-		requester_rx(hca, qp, w);
+		send_response(hca, qp, w);
 		rxwork_put(hca, w);
 	} else {
 		rx_deliver(hca, qp, w);

@@ -20,8 +20,8 @@ struct page_request {
 	struct qp *qp;
 	uint32_t epoch;
 	const struct page_owner *owner;
-	struct wqe *wqe; /* the owner's */
-	uint32_t psn;    /* the owner's */
+	uint32_t tag; /* the owner's */
+	uint32_t psn; /* the owner's */
 	uint32_t n, room;
 	struct hca_page_range range[];
 };

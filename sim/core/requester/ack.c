@@ -4,37 +4,35 @@
  * atomics, and the timers. An acknowledge counts for all before it; a response that skips an earlier
  * READ, or an acknowledge that does, tells that responses were lost: an implied NAK.
  */
-#include "core/memory/memory.h"
-#include "core/memory/odp.h"
-#include "core/requester/requester.h"
+#include <errno.h>
 
-static void retry(struct hca *hca, struct qp *qp)
+#include "core/requester/sq.h"
+
+static void retry(struct sq *sq)
 {
-	struct sq *sq = &qp->sq;
 
 	if (!sq->ack || !sq->ack->started)
 		return;
-	if (sq->retries >= qp->a.retry_cnt) {
-		sq_fail(hca, qp, sq->ack, HCASIM_CQE_STATUS_RETRY_EXC_ERR, HCASIM_VENDOR_ERR_NONE);
+	if (sq->retries >= sq->c.retry_cnt) {
+		sq_fail(sq, sq->ack, HCASIM_CQE_STATUS_RETRY_EXC_ERR, HCASIM_VENDOR_ERR_NONE);
 		return;
 	}
 	sq->retries++;
-	sq_rewind(hca, qp);
+	sq_rewind(sq);
 }
 
 /* Responses under way make this true many times over; going back once repairs them all. */
-static void implied_nak(struct hca *hca, struct qp *qp)
+static void implied_nak(struct sq *sq)
 {
-	if (qp->sq.nak_rewound || qp->sq.paging)
+	if (sq->nak_rewound || sq->paging)
 		return;
-	qp->sq.nak_rewound = true;
-	retry(hca, qp);
+	sq->nak_rewound = true;
+	retry(sq);
 }
 
 /* The peer has all up to `psn`. False: but a READ or atomic among them has not been answered. */
-static bool ack_until(struct hca *hca, struct qp *qp, uint32_t psn)
+static bool ack_until(struct sq *sq, uint32_t psn)
 {
-	struct sq *sq = &qp->sq;
 	struct wqe *w;
 
 	while ((w = sq->ack)) {
@@ -48,55 +46,51 @@ static bool ack_until(struct hca *hca, struct qp *qp, uint32_t psn)
 		left = w->npsn - psn_sub(sq->una_psn, w->first_psn);
 		if (psn_sub(psn, sq->una_psn) < left)
 			left = psn_sub(psn, sq->una_psn) + 1;
-		sq_acked_to(hca, qp, w, psn_add(sq->una_psn, left));
+		sq_acked_to(sq, w, psn_add(sq->una_psn, left));
 	}
 	return true;
 }
 
 /* ---- RNR ---- */
 
-static void rnr_nak(struct hca *hca, struct qp *qp, uint8_t code)
+static void rnr_nak(struct sq *sq, uint8_t code)
 {
-	struct sq *sq = &qp->sq;
 
 	if (!sq->ack || sq->rnr_wait)
 		return;
-	hca->counters.rnr_naks++;
-	if (qp->a.rnr_retry != 7 && sq->rnr_retries >= qp->a.rnr_retry) {
-		sq_fail(hca, qp, sq->ack, HCASIM_CQE_STATUS_RNR_RETRY_EXC_ERR, HCASIM_VENDOR_ERR_NONE);
+	sq->e->counters.rnr_naks++;
+	if (sq->c.rnr_retry != 7 && sq->rnr_retries >= sq->c.rnr_retry) {
+		sq_fail(sq, sq->ack, HCASIM_CQE_STATUS_RNR_RETRY_EXC_ERR, HCASIM_VENDOR_ERR_NONE);
 		return;
 	}
 	sq->rnr_retries++;
 	sq->retries = 0; /* the peer is there: only what it leaves unanswered from here on counts */
-	sq_rewind(hca, qp);
+	sq_rewind(sq);
 	sq->rnr_wait = true;
-	timer_set(hca, &sq->timer, hca_now(hca) + hcasim_rnr_timer_ns(code) * 1000ull);
+	sq_timer_set(sq, sq_now(sq) + hcasim_rnr_timer_ns(code) * 1000ull);
 }
 
-void requester_timer(struct hca *hca, struct timer *t)
+void sq_timer(struct sq *sq)
 {
-	struct qp *qp = node_entry(t, struct qp, sq.timer);
-	struct sq *sq = &qp->sq;
-
+	sq->timer_on = false;
 	if (sq->rnr_wait) {
 		sq->rnr_wait = false;
-	} else if (hca_now(hca) < sq->ack_deadline) {
-		timer_set(hca, t, sq->ack_deadline);
+	} else if (sq_now(sq) < sq->ack_deadline) {
+		sq_timer_set(sq, sq->ack_deadline);
 		return;
 	} else if (sq->paging) { /* it waits for the host, not for the peer */
-		sq_wait_anew(hca, qp);
+		sq_wait_anew(sq);
 	} else {
-		hca->counters.timeouts++;
+		sq->e->counters.timeouts++;
 		sq->nak_rewound = false;
-		retry(hca, qp);
+		retry(sq);
 	}
-	sq_timer_update(hca, qp);
-	qp_update(hca, qp);
+	sq_timer_update(sq);
 }
 
 /* ---- AETH ---- */
 
-static void fatal_nak(struct hca *hca, struct qp *qp, uint8_t code)
+static void fatal_nak(struct sq *sq, uint8_t code)
 {
 	static const uint8_t status[] = {
 		[HCASIM_NAK_INV_REQ] = HCASIM_CQE_STATUS_REM_INV_REQ_ERR,
@@ -105,147 +99,144 @@ static void fatal_nak(struct hca *hca, struct qp *qp, uint8_t code)
 		[HCASIM_NAK_INV_RD_REQ] = HCASIM_CQE_STATUS_BAD_RESP_ERR,
 	};
 
-	if (qp->sq.ack && qp->sq.ack->started)
-		sq_fail(hca, qp, qp->sq.ack,
-			code < sizeof(status) ? status[code] : HCASIM_CQE_STATUS_BAD_RESP_ERR,
+	if (sq->ack && sq->ack->started)
+		sq_fail(sq, sq->ack, code < sizeof(status) ? status[code] : HCASIM_CQE_STATUS_BAD_RESP_ERR,
 			HCASIM_VENDOR_ERR_NONE);
 }
 
-static void nak(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+static void nak(struct sq *sq, const struct engine_response *r)
 {
-	bool all = ack_until(hca, qp, psn_add(info->psn, HCASIM_PSN_MASK));
+	bool all = ack_until(sq, psn_add(r->psn, HCASIM_PSN_MASK));
 
 	if (!all) {
-		implied_nak(hca, qp);
+		implied_nak(sq);
 		return;
 	}
-	if (info->aeth_kind == HCASIM_AETH_KIND_RNR) {
-		rnr_nak(hca, qp, info->aeth_value);
-	} else if (info->aeth_value == HCASIM_NAK_PSN_SEQ) {
-		hca->counters.sequence_naks++;
-		retry(hca, qp);
+	if (r->aeth_kind == HCASIM_AETH_KIND_RNR) {
+		rnr_nak(sq, r->aeth_value);
+	} else if (r->aeth_value == HCASIM_NAK_PSN_SEQ) {
+		sq->e->counters.sequence_naks++;
+		retry(sq);
 	} else {
-		fatal_nak(hca, qp, info->aeth_value);
+		fatal_nak(sq, r->aeth_value);
 	}
 }
 
 /* ---- Responses with data ---- */
 
-static void result_written(struct hca *hca, struct dma_ctx *c, bool stale)
+void sq_written(struct sq *sq, struct wqe *w, int status)
 {
-	struct wqe *w = c->wqe;
-
-	hca->rx_writes--;
 	w->dma_pending--;
-	if (!stale && c->d.status)
-		sq_result_lost(hca, c->qp, w);
-	wqe_put(hca, w);
+	if (status)
+		sq_result_lost(sq, w);
+}
+
+/* Where the result goes: 0, or a vendor error; absent: some of its pages are not there. */
+static uint8_t result_pieces(struct sq *sq, const struct wqe *w, uint64_t off, uint32_t len,
+			     struct piece *piece, uint32_t *n, bool *absent)
+{
+	const struct engine_lookup part = wqe_lookup(sq, w, off, len, HCASIM_ACCESS_LOCAL_WRITE);
+	uint8_t err = 0;
+
+	*n = 0;
+	if (len)
+		err = sq->e->ports->lookup(sq->e->host, &part, piece, n);
+	*absent = !err && !sq->e->ports->present(sq->e->host, &part);
+	return err;
+}
+
+static uint8_t issue_result(struct sq *sq, struct wqe *w, const struct piece *piece, uint32_t n)
+{
+	uint32_t tag = pending_new(sq, PENDING_RESULT, w);
+	int count = -ENOMEM;
+
+	if (tag != NO_TAG) {
+		count = sq->e->ports->result(sq->e->host, sq->qpn, tag, piece, n);
+		if (count <= 0)
+			pending_end(sq->e, tag);
+		else
+			pending_of(sq->e, tag)->count = (uint32_t)count;
+	}
+	if (count < 0)
+		return HCASIM_VENDOR_ERR_DMA_FAULT;
+	w->dma_pending = (uint16_t)(w->dma_pending + count);
+	return 0;
 }
 
 /* True if the result is on its way to memory. */
-static bool write_result(struct hca *hca, struct qp *qp, struct wqe *w, uint64_t off, void *buf, uint32_t len,
-			 struct hca_packet **pkt)
+static bool write_result(struct sq *sq, struct wqe *w, uint64_t off, uint32_t len)
 {
-	struct piece piece[CORE_MAX_SGE];
-	uint32_t n = 0;
-	uint8_t err = HCASIM_VENDOR_ERR_NONE;
+	struct piece piece[ENGINE_MAX_PIECES];
+	uint32_t n;
+	bool absent;
+	uint8_t err = result_pieces(sq, w, off, len, piece, &n, &absent);
 
-	if (len)
-		err = sge_slice(hca, qp->c.pdn, w->wr.sge, w->wr.num_sge, off, len, HCASIM_ACCESS_LOCAL_WRITE,
-				piece, &n);
-	if (!err && !sge_present(hca, w->wr.sge, w->wr.num_sge, off, len, true)) {
-		page_fault_send(hca, qp, w, true);
+	if (absent) {
+		page_fault_send(sq, w, true);
 		return false;
 	}
-	if (!err && n) {
-		n = dma_pieces(hca, qp, true, piece, n, buf, result_written, w, *pkt);
-		if (n == UINT32_MAX)
-			err = HCASIM_VENDOR_ERR_DMA_FAULT;
-	}
-	if (err) {
-		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
-		return false;
-	}
-	if (n)
-		*pkt = NULL;
-	w->dma_pending = (uint16_t)(w->dma_pending + n);
-	w->refs += n;
-	hca->rx_writes += n;
-	return true;
+	if (!err && n)
+		err = issue_result(sq, w, piece, n);
+	if (err)
+		sq_fail(sq, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+	return !err;
 }
 
-static void read_response(struct hca *hca, struct qp *qp, struct wqe *w, struct rxwork *rx)
+static void read_response(struct sq *sq, struct wqe *w, const struct engine_response *r)
 {
-	const struct pkt_info *info = &rx->info;
-	uint32_t pkt = psn_sub(info->psn, w->first_psn);
+	uint32_t pkt = psn_sub(r->psn, w->first_psn);
 	uint64_t total = op_reads(w->wr.op) ? w->wr.length : 0;
-	uint64_t off = (uint64_t)pkt * qp->mtu, left = total - off;
+	uint64_t off = (uint64_t)pkt * sq->c.mtu, left = total - off;
 	bool last = pkt == w->npsn - 1;
 
-	if (info->payload_len != (left < qp->mtu ? left : qp->mtu) ||
-	    last != !!(info->op->flags & HCASIM_BTH_F_END)) {
-		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_BAD_RESP_ERR, HCASIM_VENDOR_ERR_SEQUENCE);
+	if (r->payload_len != (left < sq->c.mtu ? left : sq->c.mtu) || last != r->end) {
+		sq_fail(sq, w, HCASIM_CQE_STATUS_BAD_RESP_ERR, HCASIM_VENDOR_ERR_SEQUENCE);
 		return;
 	}
-	if (!write_result(hca, qp, w, off, rx->pkt->data + info->payload_off, info->payload_len, &rx->pkt))
-		return;
-	sq_acked_to(hca, qp, w, psn_add(info->psn, 1));
+	if (write_result(sq, w, off, r->payload_len))
+		sq_acked_to(sq, w, psn_add(r->psn, 1));
 }
 
-static void atomic_response(struct hca *hca, struct qp *qp, struct wqe *w, const struct pkt_info *info)
+static void atomic_response(struct sq *sq, struct wqe *w, const struct engine_response *r)
 {
-	uint64_t orig = htole64(info->orig);
-	struct hca_packet *none = NULL;
-
-	memcpy(w->raw, &orig, sizeof(orig)); /* the WQE's own bytes are not needed any more */
-	if (!write_result(hca, qp, w, 0, w->raw, sizeof(orig), &none))
-		return;
-	sq_acked_to(hca, qp, w, psn_add(info->psn, 1));
+	if (write_result(sq, w, 0, sizeof(r->orig)))
+		sq_acked_to(sq, w, psn_add(r->psn, 1));
 }
 
-static void response(struct hca *hca, struct qp *qp, struct rxwork *rx)
+static void data_response(struct sq *sq, const struct engine_response *r)
 {
-	const struct pkt_info *info = &rx->info;
-	bool atomic = info->op->flags & HCASIM_BTH_F_ATOMIC;
 	struct wqe *w;
 
-	if (info->psn != qp->sq.una_psn && !ack_until(hca, qp, psn_add(info->psn, HCASIM_PSN_MASK))) {
-		implied_nak(hca, qp);
+	if (r->psn != sq->una_psn && !ack_until(sq, psn_add(r->psn, HCASIM_PSN_MASK))) {
+		implied_nak(sq);
 		return;
 	}
-	w = qp->sq.ack;
-	if (!w || !w->started || w->failed || qp->sq.una_psn != info->psn)
+	w = sq->ack;
+	if (!w || !w->started || w->failed || sq->una_psn != r->psn)
 		return;
-	if (!op_answered(w->wr.op) || atomic != (op_reads(w->wr.op) && w->wr.op != HCASIM_WQE_OP_RDMA_READ))
-		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_BAD_RESP_ERR, HCASIM_VENDOR_ERR_SEQUENCE);
-	else if (atomic)
-		atomic_response(hca, qp, w, info);
+	if (!op_answered(w->wr.op) ||
+	    r->atomic != (op_reads(w->wr.op) && w->wr.op != HCASIM_WQE_OP_RDMA_READ))
+		sq_fail(sq, w, HCASIM_CQE_STATUS_BAD_RESP_ERR, HCASIM_VENDOR_ERR_SEQUENCE);
+	else if (r->atomic)
+		atomic_response(sq, w, r);
 	else
-		read_response(hca, qp, w, rx);
+		read_response(sq, w, r);
 }
 
-/* Acknowledges of what was never sent, or is done already, are ghosts of earlier packets: dropped. */
-void requester_rx(struct hca *hca, struct qp *qp, struct rxwork *rx)
+/* Acknowledges of what was never sent, or is done already, are left over from earlier packets: dropped. */
+void sq_response(struct sq *sq, const struct engine_response *r)
 {
-	const struct pkt_info *info = &rx->info;
-	struct sq *sq = &qp->sq;
-
-	sq_skip_acked(hca, qp);
-	if (!qp_reliable(qp) || !sq->ack || !sq->ack->started ||
-	    psn_sub(info->psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
+	sq_skip_acked(sq);
+	if (!sq_reliable(sq) || !sq->ack || !sq->ack->started ||
+	    psn_sub(r->psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
 		return;
-	if (info->op->flags & (HCASIM_BTH_F_READ | HCASIM_BTH_F_ATOMIC))
-		response(hca, qp, rx);
-	else if (info->aeth_kind == HCASIM_AETH_KIND_ACK) {
-		if (!ack_until(hca, qp, info->psn))
-			implied_nak(hca, qp);
-	} else if (info->aeth_kind == HCASIM_AETH_KIND_RNR || info->aeth_kind == HCASIM_AETH_KIND_NAK)
-		nak(hca, qp, info);
-	sq_timer_update(hca, qp);
-}
-
-void requester_failed(struct hca *hca, struct qp *qp)
-{
-	timer_cancel(hca, &qp->sq.timer);
-	qp->sq.rnr_wait = false;
+	if (r->data) {
+		data_response(sq, r);
+	} else if (r->aeth_kind == HCASIM_AETH_KIND_ACK) {
+		if (!ack_until(sq, r->psn))
+			implied_nak(sq);
+	} else if (r->aeth_kind == HCASIM_AETH_KIND_RNR || r->aeth_kind == HCASIM_AETH_KIND_NAK) {
+		nak(sq, r);
+	}
+	sq_timer_update(sq);
 }

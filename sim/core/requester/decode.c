@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Basic blocks become work requests. Whatever is wrong with one is remembered in it, and reported when
  * its turn to complete has come. */
-#include "core/egress/egress.h"
-#include "core/requester/requester.h"
+#include "core/requester/sq.h"
 #include "core/wire/frame.h"
 
 #include "hcasim_ops.h"
 
-bool decode_pending(const struct hca *hca, struct hca_work *w)
+bool decode_pending(const struct engine *e, struct hca_work *w)
 {
-	const struct fetch *f = hca->decode_head;
+	const struct fetch *f = e->decode_head;
 	uint32_t size;
 
 	if (!f)
 		return false;
-	size = f->failed ? 0 : hca->pers->wqe_size(f->data + f->used_bb * hca->pers->wqebb_size);
-	w->bytes = size ? size : hca->pers->wqebb_size;
+	size = f->failed ? 0 : e->cfg.pers->wqe_size(f->data + f->used_bb * e->cfg.pers->wqebb_size);
+	w->bytes = size ? size : e->cfg.pers->wqebb_size;
 	w->items = 1;
-	w->qpn = f->qp->qpn;
+	w->qpn = f->sq->qpn;
 	return true;
 }
 
@@ -50,68 +49,68 @@ static bool inline_fits(const struct wqe *w)
 }
 
 /* The value of an ATOMIC WRITE is part of the request, not payload that the QP's limit is for. */
-static uint32_t inline_max(const struct qp *qp, const struct hca_wr *wr)
+static uint32_t inline_max(const struct sq *sq, const struct hca_wr *wr)
 {
-	return wr->op == HCASIM_WQE_OP_ATOMIC_WRITE ? 8 : qp->c.max_inline;
+	return wr->op == HCASIM_WQE_OP_ATOMIC_WRITE ? 8 : sq->c.max_inline;
 }
 
 /* The longest message of a QP; of a stream to be cut, the longest payload. */
-static uint64_t max_length(const struct hca *hca, const struct qp *qp, uint8_t op)
+static uint64_t max_length(const struct sq *sq, uint8_t op)
 {
-	uint8_t mtu = hca->port[qp->a.port - 1].active_mtu;
+	uint32_t mtu = sq->e->mtu[sq->c.port - 1];
 
 	if (op == HCASIM_WQE_OP_TSO)
 		return HCASIM_MAX_TSO;
-	if (qp->c.type == HCASIM_QPT_RAW_PACKET)
+	if (sq->c.type == HCASIM_QPT_RAW_PACKET)
 		return CORE_FRAME_MAX(mtu);
-	return qp->c.type == HCASIM_QPT_UD ? 128u << mtu : CORE_MSG_MAX;
+	return sq->c.type == HCASIM_QPT_UD ? mtu : CORE_MSG_MAX;
 }
 
-static void tso_validate(const struct hca *hca, const struct qp *qp, struct wqe *w)
+static void tso_validate(const struct sq *sq, struct wqe *w)
 {
 	const struct hca_wr *wr = &w->wr;
 
-	if (!wr->tso.mss || !tso_header_ok(wr->tso.hdr, wr->tso.hdr_size, wqe_link(qp)))
+	if (!wr->tso.mss || !tso_header_ok(wr->tso.hdr, wr->tso.hdr_size, wqe_link(sq)))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	else if (wr->tso.hdr_size + wr->tso.mss > max_length(hca, qp, HCASIM_WQE_OP_SEND))
+	else if (wr->tso.hdr_size + wr->tso.mss > max_length(sq, HCASIM_WQE_OP_SEND))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_MSG_TOO_LONG);
 }
 
-static void wqe_validate(const struct hca *hca, const struct qp *qp, struct wqe *w)
+static void wqe_validate(const struct sq *sq, struct wqe *w)
 {
 	const struct hca_wr *wr = &w->wr;
-	uint64_t max = max_length(hca, qp, wr->op);
+	uint64_t max = max_length(sq, wr->op);
 	bool inl = wr->flags & HCA_WR_INLINE;
 
-	if (!op_known(qp->c.type, wr->op))
+	if (!op_known(sq->c.type, wr->op))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_OPCODE);
 	else if (inl && op_reads(wr->op))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
-	else if (inl && (!inline_fits(w) || wr->length > inline_max(qp, wr)))
+	else if (inl && (!inline_fits(w) || wr->length > inline_max(sq, wr)))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
 	else if (wr->length > max)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_MSG_TOO_LONG);
-	else if (qp->c.type == HCASIM_QPT_RAW_PACKET && wr->op == HCASIM_WQE_OP_SEND && wr->length < ETH_LEN)
+	else if (sq->c.type == HCASIM_QPT_RAW_PACKET && wr->op == HCASIM_WQE_OP_SEND && wr->length < ETH_LEN)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
 	else if ((op_atomic(wr->op) || wr->op == HCASIM_WQE_OP_ATOMIC_WRITE) && wr->length != 8)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	else if (op_answered(wr->op) && !qp->a.max_rd_atomic)
+	else if (op_answered(wr->op) && !sq->c.max_rd_atomic)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
-	else if (qp->c.type == HCASIM_QPT_UD &&
+	else if (sq->c.type == HCASIM_QPT_UD &&
 		 (wr->ud.av.sgid_index >= CORE_GIDS || wr->ud.qpn > HCASIM_PSN_MASK ||
-		  wr->ud.av.port != qp->a.port)) /* an address handle is one of a port */
+		  wr->ud.av.port != sq->c.port)) /* an address handle is one of a port */
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
 	else if (wr->op == HCASIM_WQE_OP_TSO)
-		tso_validate(hca, qp, w);
+		tso_validate(sq, w);
 }
 
 /* `size` 0: what stands there is no WQE; one basic block is passed over. */
-static void decode_one(struct hca *hca, struct qp *qp, const struct fetch *f, const uint8_t *raw,
-		       uint32_t size, uint8_t vendor)
+static void decode_one(struct sq *sq, const struct fetch *f, const uint8_t *raw, uint32_t size,
+		       uint8_t vendor)
 {
-	uint32_t bb = hca->pers->wqebb_size, len = size ? size : bb;
+	uint32_t bb = sq->e->cfg.pers->wqebb_size, len = size ? size : bb;
 	uint16_t index = (uint16_t)(f->index + f->used_bb);
-	struct wqe *w = wqe_get(hca, len);
+	struct wqe *w = wqe_get(sq->e, len);
 	uint8_t status = HCASIM_CQE_STATUS_LOC_QP_OP_ERR;
 
 	if (!w)
@@ -119,7 +118,8 @@ static void decode_one(struct hca *hca, struct qp *qp, const struct fetch *f, co
 	memcpy(w->raw, raw, len);
 	w->wr.sge = (struct hca_sge *)(w->mem + w->cap);
 	if (!f->failed) {
-		uint8_t err = hca->pers->decode_wqe(w->raw, len, qp->c.type, qp->qpn, index, &w->wr,
+		uint8_t err =
+			sq->e->cfg.pers->decode_wqe(w->raw, len, sq->c.type, sq->qpn, index, &w->wr,
 						    w->wr.sge, w->cap / sizeof(struct hca_sge), &status);
 
 		if (err)
@@ -130,58 +130,65 @@ static void decode_one(struct hca *hca, struct qp *qp, const struct fetch *f, co
 	if (vendor)
 		wqe_refuse(w, status ? status : HCASIM_CQE_STATUS_LOC_QP_OP_ERR, vendor);
 	else
-		wqe_validate(hca, qp, w);
-	if (qp_flushing(qp))
+		wqe_validate(sq, w);
+	if (sq_flushing(sq))
 		wqe_refuse(w, HCASIM_CQE_STATUS_WR_FLUSH_ERR, HCASIM_VENDOR_ERR_NONE);
-	if (hca->ops.saw_wqe && !hca->dying)
-		hca->ops.saw_wqe(hca->host, qp->qpn, &w->wr, w->raw, len);
-	sq_append(hca, qp, w);
+	sq->e->ports->saw_wqe(sq->e->host, sq->qpn, &w->wr, w->raw, len);
+	sq_append(sq, w);
 }
 
-static void fetch_finish(struct hca *hca, struct fetch *f)
+static void fetch_finish(struct engine *e, struct fetch *f)
 {
-	struct qp *qp = f->qp;
+	struct sq *sq = f->sq;
 
-	hca->decode_head = f->next;
-	if (!hca->decode_head)
-		hca->decode_tail = &hca->decode_head;
-	hca->fetch_room++;
-	if (!qp->dead && qp->epoch == f->epoch) {
-		qp->sq.fetching = false;
-		qp_update(hca, qp);
+	e->decode_head = f->next;
+	if (!e->decode_head)
+		e->decode_tail = &e->decode_head;
+	e->fetch_room++;
+	if (!sq->dead && sq->epoch == f->epoch) {
+		sq->fetching = false;
+		sq_settle(sq);
 	}
-	fetch_put(hca, f);
-	qp_put(hca, qp);
+	fetch_put(e, f);
+	sq_put(sq);
 }
 
-void decode_step(struct hca *hca)
+static void decode_next(struct sq *sq, struct fetch *f)
 {
-	struct fetch *f = hca->decode_head;
-	struct qp *qp = f->qp;
-	uint32_t bb = hca->pers->wqebb_size, left = f->num_bb - f->used_bb;
+	const struct hca_personality *pers = sq->e->cfg.pers;
+	uint32_t bb = pers->wqebb_size, left = f->num_bb - f->used_bb;
 	const uint8_t *raw = f->data + f->used_bb * bb;
-	uint32_t size = f->failed ? 0 : hca->pers->wqe_size(raw), n = size ? (size + bb - 1) / bb : 1;
+	uint32_t size = f->failed ? 0 : pers->wqe_size(raw), n = size ? (size + bb - 1) / bb : 1;
 	uint16_t index = (uint16_t)(f->index + f->used_bb);
 	uint8_t vendor = f->failed ? HCASIM_VENDOR_ERR_DMA_FAULT : HCASIM_VENDOR_ERR_NONE;
 
-	if (qp->dead || qp->epoch != f->epoch) {
-		fetch_finish(hca, f);
-		return;
-	}
-	if (!f->failed && (!size || size > HCA_WQE_MAX || n > (uint16_t)(qp->sq.pi - index))) {
+	if (!f->failed && (!size || size > HCA_WQE_MAX || n > (uint16_t)(sq->pi - index))) {
 		/* The ring holds no whole WQE here. If the decoder knows a better reason, it is reported. */
 		vendor = HCASIM_VENDOR_ERR_BAD_SIZE;
 		size = 0;
 		n = 1;
 	} else if (n > left) {
-		qp->sq.fetched = index; /* its rest is still in the ring: fetch it again, whole */
-		fetch_finish(hca, f);
+		sq->fetched = index; /* its rest is still in the ring: fetch it again, whole */
+		fetch_finish(sq->e, f);
 		return;
 	}
-	decode_one(hca, qp, f, raw, size, vendor);
+	decode_one(sq, f, raw, size, vendor);
 	f->used_bb += n;
 	if (f->used_bb == f->num_bb)
-		fetch_finish(hca, f);
+		fetch_finish(sq->e, f);
 	else
-		qp_update(hca, qp);
+		sq_settle(sq);
+}
+
+uint32_t decode_step(struct engine *e)
+{
+	struct fetch *f = e->decode_head;
+	struct sq *sq = f->sq;
+	uint32_t qpn = sq->qpn;
+
+	if (sq->dead || sq->epoch != f->epoch)
+		fetch_finish(e, f);
+	else
+		decode_next(sq, f);
+	return qpn;
 }

@@ -4,122 +4,124 @@
  * read of a queue at a time. In the error states the queue is read on, because where a WQE ends, and so
  * what is to be flushed, stands in the WQEs.
  */
-#include "core/memory/memory.h"
-#include "core/requester/requester.h"
+#include "core/requester/sq.h"
 
-struct fetch *fetch_get(struct hca *hca)
+#define SQ_WINDOW 128 /* WQEs decoded ahead */
+
+struct fetch *fetch_get(struct engine *e)
 {
-	struct fetch *f = hca->fetch_pool;
+	struct fetch *f = e->fetch_pool;
 
 	if (f)
-		hca->fetch_pool = f->next;
+		e->fetch_pool = f->next;
 	else
 		f = malloc(sizeof(*f));
 	if (f) {
 		f->next = NULL;
-		f->qp = NULL;
+		f->sq = NULL;
 		f->used_bb = 0;
 		f->failed = false;
 	}
 	return f;
 }
 
-void fetch_put(struct hca *hca, struct fetch *f)
+void fetch_put(struct engine *e, struct fetch *f)
 {
-	f->next = hca->fetch_pool;
-	hca->fetch_pool = f;
+	f->next = e->fetch_pool;
+	e->fetch_pool = f;
 }
 
-/* To the decoder. Holds a place of fetch_room and a reference on the QP. */
-void fetch_queue(struct hca *hca, struct fetch *f)
+/* To the decoder. Holds a place of fetch_room and a reference on the queue. */
+void fetch_queue(struct engine *e, struct fetch *f)
 {
 	f->next = NULL;
-	*hca->decode_tail = f;
-	hca->decode_tail = &f->next;
+	*e->decode_tail = f;
+	e->decode_tail = &f->next;
 }
 
-static bool can_fetch(const struct qp *qp)
+bool sq_can_fetch(const struct sq *sq)
 {
-	return (qp->a.state == HCASIM_QPS_RTS || qp_flushing(qp)) && !qp->sq.fetching &&
-	       qp->sq.fetched != qp->sq.pi && qp->sq.nwqe < CORE_SQ_WINDOW;
+	return (sq->c.state == HCASIM_QPS_RTS || sq_flushing(sq)) && !sq->fetching && sq->fetched != sq->pi &&
+	       sq->nwqe < SQ_WINDOW;
 }
 
-void fetch_changed(struct hca *hca, struct qp *qp)
+static uint32_t fetch_size(const struct sq *sq)
 {
-	list_set(&hca->fetch_qps, &qp->on_fetch, can_fetch(qp));
-}
+	uint32_t n = (uint16_t)(sq->pi - sq->fetched), max = HCA_WQE_MAX / sq->e->cfg.pers->wqebb_size;
 
-static uint32_t fetch_size(const struct hca *hca, const struct qp *qp)
-{
-	uint32_t n = (uint16_t)(qp->sq.pi - qp->sq.fetched), max = CORE_FETCH_BYTES / hca->pers->wqebb_size;
-
-	if (max > qp->sq.ring.entries)
-		max = qp->sq.ring.entries;
+	if (max > sq->c.ring.entries)
+		max = sq->c.ring.entries;
 	return n < max ? n : max;
 }
 
-bool fetch_pending(const struct hca *hca, struct hca_work *w)
+bool fetch_pending(const struct engine *e, struct hca_work *w)
 {
-	struct qp *qp;
+	const struct sq *sq;
 
-	if (list_empty(&hca->fetch_qps) || !hca->fetch_room)
+	if (list_empty(&e->fetch_sqs) || !e->fetch_room)
 		return false;
-	qp = node_entry(hca->fetch_qps.next, struct qp, on_fetch);
-	w->items = fetch_size(hca, qp);
-	w->bytes = w->items * hca->pers->wqebb_size;
-	w->qpn = qp->qpn;
+	sq = node_entry(e->fetch_sqs.next, struct sq, on_fetch);
+	w->items = fetch_size(sq);
+	w->bytes = w->items * e->cfg.pers->wqebb_size;
+	w->qpn = sq->qpn;
 	return true;
 }
 
-static void fetched(struct hca *hca, struct dma_ctx *c, bool stale)
+void fetch_done(struct engine *e, uint32_t tag, const void *data, uint32_t len, int status)
 {
-	struct fetch *f = c->fetch;
+	struct pending *p = pending_of(e, tag);
+	struct fetch *f = p->fetch;
 
-	if (stale) {
-		hca->fetch_room++;
-		fetch_put(hca, f);
-		return;
+	if (!pending_fresh(p)) {
+		e->fetch_room++;
+		fetch_put(e, f);
+	} else {
+		f->failed = status;
+		if (!status)
+			memcpy(f->data, data, len);
+		sq_get(f->sq);
+		fetch_queue(e, f);
 	}
-	f->failed = c->d.status != 0;
-	qp_get(f->qp);
-	fetch_queue(hca, f);
+	pending_end(e, tag);
 }
 
-void fetch_step(struct hca *hca)
+static bool read_blocks(struct sq *sq, struct fetch *f, uint32_t n)
 {
-	struct qp *qp = node_entry(hca->fetch_qps.next, struct qp, on_fetch);
-	uint32_t bb = hca->pers->wqebb_size, n = fetch_size(hca, qp);
-	uint32_t first = qp->sq.fetched & (qp->sq.ring.entries - 1);
-	uint32_t straight = qp->sq.ring.entries - first;
-	struct dma_ctx *c = dma_get(hca, qp, HCA_DMA_WQE, false);
-	struct fetch *f = fetch_get(hca);
+	uint32_t bb = sq->e->cfg.pers->wqebb_size, first = sq->fetched & (sq->c.ring.entries - 1);
+	uint32_t straight = sq->c.ring.entries - first < n ? sq->c.ring.entries - first : n;
+	const struct hca_dma_seg seg[2] = {{sq->c.ring.addr + (uint64_t)first * bb, straight * bb},
+					   {sq->c.ring.addr, (n - straight) * bb}};
+	uint32_t tag = pending_new(sq, PENDING_READ, NULL);
 
-	list_del(&qp->on_fetch);
-	if (!c || !f) {
-		if (c)
-			dma_put(hca, c);
-		if (f)
-			fetch_put(hca, f);
-		qp_update(hca, qp);
-		return;
+	if (tag == NO_TAG)
+		return false;
+	pending_of(sq->e, tag)->fetch = f;
+	if (sq->e->ports->read(sq->e->host, sq->qpn, tag, sq->c.ring.pasid, seg, n > straight ? 2 : 1))
+		return true;
+	pending_end(sq->e, tag);
+	return false;
+}
+
+uint32_t fetch_step(struct engine *e)
+{
+	struct sq *sq = node_entry(e->fetch_sqs.next, struct sq, on_fetch);
+	uint32_t n = fetch_size(sq);
+	struct fetch *f = fetch_get(e);
+
+	list_del(&sq->on_fetch);
+	if (f && !read_blocks(sq, f, n)) {
+		fetch_put(e, f);
+		f = NULL;
 	}
-	f->qp = qp;
-	f->epoch = qp->epoch;
-	f->index = qp->sq.fetched;
-	f->num_bb = n;
-	c->fn = fetched;
-	c->fetch = f;
-	c->d.pasid = qp->sq.ring.pasid;
-	c->d.buf = f->data;
-	c->d.len = n * bb;
-	c->d.nseg = n > straight ? 2 : 1;
-	if (straight > n)
-		straight = n;
-	c->d.seg[0] = (struct hca_dma_seg){qp->sq.ring.addr + (uint64_t)first * bb, straight * bb};
-	c->d.seg[1] = (struct hca_dma_seg){qp->sq.ring.addr, (n - straight) * bb};
-	qp->sq.fetching = true;
-	qp->sq.fetched = (uint16_t)(qp->sq.fetched + n);
-	hca->fetch_room--;
-	dma_go(hca, c);
-	qp_update(hca, qp);
+	if (f) {
+		f->sq = sq;
+		f->epoch = sq->epoch;
+		f->index = sq->fetched;
+		f->num_bb = n;
+		sq->fetching = true;
+		sq->fetched = (uint16_t)(sq->fetched + n);
+		e->fetch_room--;
+	}
+	sq_settle(sq);
+	return sq->qpn;
 }

@@ -4,14 +4,12 @@
  * computed anew each time from the WQE and the packet's number in it, so that going back (IBTA
  * 9.7.5.1.1, go-back-N) is nothing but setting sq.cur and sq.cur_pkt.
  */
-#include "core/egress/egress.h"
-#include "core/memory/memory.h"
-#include "core/memory/odp.h"
-#include "core/requester/requester.h"
-#include "core/wire/wire.h"
-#include "core/wire/frame.h"
+#include "core/requester/sq.h"
 
 #include "hcasim_ops.h"
+
+#define WINDOW_PACKETS 512 /* unacknowledged packets inside one message */
+#define ACKREQ_EVERY   128
 
 static uint8_t transport_of(uint8_t qp_type)
 {
@@ -28,78 +26,71 @@ static uint8_t transport_of(uint8_t qp_type)
 }
 
 /* Payload bytes of a packet that is not the last. */
-static uint32_t wqe_mtu(const struct qp *qp, const struct wqe *w)
+static uint32_t wqe_mtu(const struct sq *sq, const struct wqe *w)
 {
 	if (w->wr.op == HCASIM_WQE_OP_TSO)
 		return w->wr.tso.mss;
 	/* A datagram, or a frame, is one packet. */
-	return qp->c.type == HCASIM_QPT_UD || qp->c.type == HCASIM_QPT_RAW_PACKET ? CORE_MSG_MAX : qp->mtu;
+	return sq->c.type == HCASIM_QPT_UD || sq->c.type == HCASIM_QPT_RAW_PACKET ? CORE_MSG_MAX : sq->c.mtu;
 }
 
 /* Bounds that keep go-back-N and 24-bit PSN arithmetic sound. */
-static bool rc_window_open(const struct qp *qp, const struct wqe *w)
+static bool rc_window_open(const struct sq *sq, const struct wqe *w)
 {
-	const struct sq *sq = &qp->sq;
 	uint32_t out = psn_sub(w->started ? psn_add(w->first_psn, sq->cur_pkt) : sq->next_psn, sq->una_psn);
 
 	if (w->started && sq->ack == w)
-		return out < CORE_WINDOW_PACKETS;
+		return out < WINDOW_PACKETS;
 	if (w->started)
-		return sq->cur_pkt < CORE_WINDOW_PACKETS;
-	return out + packets_of(w->wr.length, qp->mtu) <= CORE_PSN_HALF;
+		return sq->cur_pkt < WINDOW_PACKETS;
+	return out + packets_of(w->wr.length, sq->c.mtu) <= CORE_PSN_HALF;
 }
 
-static bool can_send(const struct qp *qp)
+bool sq_can_send(const struct sq *sq)
 {
-	const struct sq *sq = &qp->sq;
 	const struct wqe *w = sq->cur;
 
-	if (!w || w->failed || sq->rnr_wait || sq->paging || pace_waits(qp))
+	if (!w || w->failed || sq->rnr_wait || sq->paging || sq->c.paused)
 		return false;
-	if (qp->a.state != HCASIM_QPS_RTS && !(qp->a.state == HCASIM_QPS_SQD && w->started))
+	if (sq->c.state != HCASIM_QPS_RTS && !(sq->c.state == HCASIM_QPS_SQD && w->started))
 		return false;
-	if (!qp_reliable(qp))
+	if (!sq_reliable(sq))
 		return true;
 	/* IBTA 10.8.3.3: a fenced request starts after all earlier READs and atomics have completed. */
 	if (!w->started && w->wr.flags & HCA_WR_FENCE && sq->rd_incomplete)
 		return false;
-	if (op_answered(w->wr.op) && sq->rd_out >= qp->a.max_rd_atomic)
+	if (op_answered(w->wr.op) && sq->rd_out >= sq->c.max_rd_atomic)
 		return false;
-	return rc_window_open(qp, w);
+	return rc_window_open(sq, w);
 }
 
-void packetise_changed(struct hca *hca, struct qp *qp)
+bool packetise_pending(const struct engine *e, struct hca_work *work)
 {
-	list_set(&hca->tx_qps, &qp->on_tx, can_send(qp));
-}
-
-bool packetise_pending(const struct hca *hca, struct hca_work *work)
-{
-	const struct qp *qp;
+	const struct sq *sq;
 	const struct wqe *w;
 	uint64_t off, left;
 	uint32_t mtu;
 
-	if (list_empty(&hca->tx_qps) || txq_full(&hca->gather))
+	if (list_empty(&e->tx_sqs) || !e->ports->packet_room(e->host))
 		return false;
-	qp = node_entry(hca->tx_qps.next, struct qp, on_tx);
-	w = qp->sq.cur;
-	mtu = wqe_mtu(qp, w);
-	off = (uint64_t)qp->sq.cur_pkt * mtu;
+	sq = node_entry(e->tx_sqs.next, struct sq, on_tx);
+	w = sq->cur;
+	mtu = wqe_mtu(sq, w);
+	off = (uint64_t)sq->cur_pkt * mtu;
 	left = op_reads(w->wr.op) || off > w->wr.length ? 0 : w->wr.length - off;
 	work->bytes = left < mtu ? (uint32_t)left : mtu;
 	work->items = 1 + w->wr.num_sge;
-	work->qpn = qp->qpn;
+	work->qpn = sq->qpn;
 	return true;
 }
 
 /* Windows are bound and invalidated here, in the turn of the WQE, and once. */
-static bool local_start(struct hca *hca, struct qp *qp, struct wqe *w)
+static bool local_start(struct sq *sq, struct wqe *w)
 {
-	uint8_t err = w->wr.op == HCASIM_WQE_OP_NOP ? 0 : window_execute(hca, qp, &w->wr);
+	uint8_t err = w->wr.op == HCASIM_WQE_OP_NOP ? 0 : sq->e->ports->local(sq->e->host, sq->qpn, &w->wr);
 
 	if (err)
-		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_MW_BIND_ERR, err);
+		sq_fail(sq, w, HCASIM_CQE_STATUS_MW_BIND_ERR, err);
 	return !err;
 }
 
@@ -107,22 +98,22 @@ static bool local_start(struct hca *hca, struct qp *qp, struct wqe *w)
  * First sight of a WQE at the head: its keys, and its PSNs. The memory that an answer goes to is looked at when the
  * answer lands, as adapters do: what the peer refuses comes first, and an atomic has been executed by then.
  */
-static bool wqe_start(struct hca *hca, struct qp *qp, struct wqe *w)
+static bool wqe_start(struct sq *sq, struct wqe *w)
 {
-	struct sq *sq = &qp->sq;
+	const struct engine_lookup all = wqe_lookup(sq, w, 0, UINT64_MAX, 0);
 	uint8_t err = HCASIM_VENDOR_ERR_NONE;
 
 	if (!(w->wr.flags & HCA_WR_INLINE) && !op_reads(w->wr.op))
-		err = sge_check_all(hca, qp->c.pdn, w->wr.sge, w->wr.num_sge, 0);
+		err = sq->e->ports->lookup(sq->e->host, &all, NULL, NULL);
 	if (err) {
-		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+		sq_fail(sq, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 		return false;
 	}
-	if (op_local(w->wr.op) && !local_start(hca, qp, w))
+	if (op_local(w->wr.op) && !local_start(sq, w))
 		return false;
 	w->started = true;
 	w->first_psn = sq->next_psn;
-	w->npsn = packets_of(w->wr.length, wqe_mtu(qp, w));
+	w->npsn = packets_of(w->wr.length, wqe_mtu(sq, w));
 	if (w->wr.op == HCASIM_WQE_OP_ATOMIC_CS || w->wr.op == HCASIM_WQE_OP_ATOMIC_FA)
 		w->npsn = 1;
 	if (op_local(w->wr.op))
@@ -133,10 +124,10 @@ static bool wqe_start(struct hca *hca, struct qp *qp, struct wqe *w)
 	return true;
 }
 
-static uint8_t opcode_of(const struct qp *qp, const struct wqe *w, uint32_t pkt)
+static uint8_t opcode_of(const struct sq *sq, const struct wqe *w, uint32_t pkt)
 {
 	const struct hcasim_msg_codes *m = &hcasim_msg_codes[hcasim_wqe_op_info(w->wr.op)->msg];
-	uint8_t base = (uint8_t)(transport_of(qp->c.type) << HCASIM_BTH_TRANSPORT_SHIFT);
+	uint8_t base = (uint8_t)(transport_of(sq->c.type) << HCASIM_BTH_TRANSPORT_SHIFT);
 
 	if (w->npsn == 1 || op_reads(w->wr.op) || w->wr.op == HCASIM_WQE_OP_TSO)
 		return base | m->only;
@@ -145,26 +136,26 @@ static uint8_t opcode_of(const struct qp *qp, const struct wqe *w, uint32_t pkt)
 	return base | (pkt == w->npsn - 1 ? m->last : m->middle);
 }
 
-static void spec_of(const struct qp *qp, const struct wqe *w, struct pkt_spec *s)
+static void spec_of(const struct sq *sq, const struct wqe *w, struct pkt_spec *s)
 {
-	uint32_t pkt = qp->sq.cur_pkt;
-	uint32_t mtu = wqe_mtu(qp, w);
+	uint32_t pkt = sq->cur_pkt;
+	uint32_t mtu = wqe_mtu(sq, w);
 	uint64_t off = (uint64_t)pkt * mtu;
 	const struct hca_wr *wr = &w->wr;
 	bool last = op_reads(wr->op) || pkt == w->npsn - 1;
-	bool ud = qp->c.type == HCASIM_QPT_UD;
+	bool ud = sq->c.type == HCASIM_QPT_UD;
 
 	*s = (struct pkt_spec){
-		.opcode = opcode_of(qp, w, pkt),
-		.port = qp->a.port,
-		.av = ud ? &wr->ud.av : &qp->a.av,
-		.sport = ud ? packet_sport(wr->ud.av.flow_label, qp->qpn, wr->ud.qpn) : qp->udp_sport,
-		.dqpn = ud ? wr->ud.qpn : qp->a.dest_qpn,
+		.opcode = opcode_of(sq, w, pkt),
+		.port = sq->c.port,
+		.av = ud ? &wr->ud.av : &sq->c.av,
+		.sport = ud ? packet_sport(wr->ud.av.flow_label, sq->qpn, wr->ud.qpn) : sq->c.udp_sport,
+		.dqpn = ud ? wr->ud.qpn : sq->c.dest_qpn,
 		.psn = psn_add(w->first_psn, pkt),
-		.qkey = ud && wr->ud.qkey >> 31 ? qp->a.qkey : wr->ud.qkey,
-		.sqpn = qp->qpn,
+		.qkey = ud && wr->ud.qkey >> 31 ? sq->c.qkey : wr->ud.qkey,
+		.sqpn = sq->qpn,
 		.srqn = wr->srqn,
-		.ackreq = qp_reliable(qp) && (last || pkt % CORE_ACKREQ_EVERY == CORE_ACKREQ_EVERY - 1),
+		.ackreq = sq_reliable(sq) && (last || pkt % ACKREQ_EVERY == ACKREQ_EVERY - 1),
 		.va = wr->remote_addr,
 		.swap_add = wr->swap_add,
 		.compare = wr->compare,
@@ -189,142 +180,106 @@ static void spec_of(const struct qp *qp, const struct wqe *w, struct pkt_spec *s
 	}
 }
 
-/* Names the payload's places in host memory; GATHER reads them. */
-static uint8_t plan_payload(struct hca *hca, struct qp *qp, const struct wqe *w, uint64_t off,
-			    struct txpkt *t)
+/* Inline bytes and the headers that the device itself writes come first; the rest is named, GATHER reads it. */
+static uint8_t plan_payload(struct sq *sq, const struct wqe *w, struct engine_packet *p, uint8_t *head,
+			    struct piece *piece)
 {
 	const struct hca_wr *wr = &w->wr;
+	uint64_t off = (uint64_t)sq->cur_pkt * wqe_mtu(sq, w);
+	struct engine_lookup rest = wqe_lookup(sq, w, off, p->spec.payload_len, 0);
 
-	if (!t->payload_len)
+	if (wr->op == HCASIM_WQE_OP_TSO) {
+		rest.len -= wr->tso.hdr_size;
+		tso_write(head, wr, wqe_link(sq), sq->cur_pkt, (uint32_t)rest.len,
+			  sq->cur_pkt == w->npsn - 1);
+		p->head_len = wr->tso.hdr_size;
+	}
+	if (!rest.len)
 		return HCASIM_VENDOR_ERR_NONE;
 	if (wr->flags & HCA_WR_INLINE) {
-		memcpy(t->pkt->data + t->payload_off, wr->inline_data + off, t->payload_len);
-		t->payload_len = 0;
+		memcpy(head + p->head_len, wr->inline_data + off, rest.len);
+		p->head_len += (uint32_t)rest.len;
 		return HCASIM_VENDOR_ERR_NONE;
 	}
-	if (wr->num_sge > sizeof(t->few) / sizeof(t->few[0])) {
-		t->piece = malloc(wr->num_sge * sizeof(*t->piece));
-		if (!t->piece) {
-			t->piece = t->few;
-			return HCASIM_VENDOR_ERR_DMA_FAULT;
-		}
-	}
-	return sge_slice(hca, qp->c.pdn, wr->sge, wr->num_sge, off, t->payload_len, 0, t->piece, &t->npieces);
-}
-
-/* The frame that a raw QP sends is all payload. */
-static struct hca_packet *frame_build(uint32_t len, uint32_t *payload_off)
-{
-	struct hca_packet *pkt = hca_packet_alloc(len < ETH_MIN ? ETH_MIN : len);
-
-	*payload_off = 0;
-	if (!pkt)
-		return NULL;
-	pkt->len = pkt->cap;
-	memset(pkt->data + len, 0, pkt->len - len);
-	return pkt;
-}
-
-/* Headers that the device itself writes into the payload, and checksums to be put in later. */
-static void offload(const struct qp *qp, const struct wqe *w, struct txpkt *t)
-{
-	const struct hca_wr *wr = &w->wr;
-	bool tso = wr->op == HCASIM_WQE_OP_TSO;
-
-	if (tso || wr->flags & HCA_WR_IP_CSUM) {
-		t->sums_off = t->payload_off;
-		t->sums_len = t->payload_len;
-	}
-	if (!tso)
-		return;
-	t->payload_len -= wr->tso.hdr_size;
-	tso_write(t->pkt->data + t->payload_off, wr, wqe_link(qp), qp->sq.cur_pkt, t->payload_len, t->last);
-	t->payload_off += wr->tso.hdr_size;
+	p->piece = piece;
+	return sq->e->ports->lookup(sq->e->host, &rest, piece, &p->npieces);
 }
 
 /* False: the WQE, or one before it, has failed meanwhile, or its queue has stopped. */
-static bool request_may_leave(struct hca *hca, struct qp *qp, struct txpkt *t)
+bool packet_leave(struct sq *sq, struct pending *p, bool failed)
 {
-	struct wqe *w = t->wqe;
-
-	if (qp->a.state != HCASIM_QPS_RTS && qp->a.state != HCASIM_QPS_SQD)
+	if (sq->c.state != HCASIM_QPS_RTS && sq->c.state != HCASIM_QPS_SQD)
 		return false;
-	if (t->failed)
-		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
-	if (qp->sq.fault && (int32_t)(w->seq - qp->sq.fault_seq) >= 0)
+	if (failed)
+		sq_fail(sq, p->wqe, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
+	if (sq->fault && (int32_t)(p->wqe->seq - sq->fault_seq) >= 0)
 		return false;
-	if (t->last && !qp_reliable(qp))
-		sq_left(w);
-	return !t->failed;
+	if (p->last && !sq_reliable(sq))
+		sq_left(p->wqe);
+	return !failed;
 }
 
-static void request_release(struct hca *hca, struct txpkt *t)
+/* Without memory nothing happens: the next step tries again. */
+static bool hand_out(struct sq *sq, struct wqe *w, const struct engine_packet *p)
 {
-	if (t->wqe)
-		wqe_put(hca, t->wqe);
+	uint32_t tag = pending_new(sq, PENDING_PACKET, w);
+
+	if (tag == NO_TAG)
+		return false;
+	pending_of(sq->e, tag)->last = op_reads(w->wr.op) || sq->cur_pkt == w->npsn - 1;
+	if (sq->e->ports->packet(sq->e->host, tag, p))
+		return true;
+	pending_end(sq->e, tag);
+	return false;
 }
 
-static const struct tx_owner request = {.may_leave = request_may_leave, .release = request_release};
-
-static void make_packet(struct hca *hca, struct qp *qp, struct wqe *w)
+static void make_packet(struct sq *sq, struct wqe *w)
 {
-	uint64_t off = (uint64_t)qp->sq.cur_pkt * wqe_mtu(qp, w);
-	struct txpkt *t = txpkt_get(hca, qp, &request);
-	struct pkt_spec s;
+	struct engine_packet p = {
+		.qpn = sq->qpn,
+		.raw = sq->c.type == HCASIM_QPT_RAW_PACKET,
+		.sums = w->wr.op == HCASIM_WQE_OP_TSO || w->wr.flags & HCA_WR_IP_CSUM,
+	};
+	uint8_t head[2 * HCA_WQE_MAX]; /* both kinds of bytes come out of the WQE */
+	struct piece piece[ENGINE_MAX_PIECES];
 	uint8_t err;
 
-	if (!t)
-		return; /* no memory: the next step tries again */
-	spec_of(qp, w, &s);
-	t->wqe = w;
-	w->refs++;
-	t->port = s.port;
-	t->psn = s.psn;
-	t->last = op_reads(w->wr.op) || qp->sq.cur_pkt == w->npsn - 1;
-	t->payload_len = s.payload_len;
-	t->pkt = qp->c.type == HCASIM_QPT_RAW_PACKET ? frame_build(s.payload_len, &t->payload_off)
-						     : packet_build(hca, &s, &t->payload_off);
-	if (!t->pkt) {
-		txpkt_put(hca, t);
-		return;
-	}
-	offload(qp, w, t);
-	err = plan_payload(hca, qp, w, off, t);
+	p.head = head;
+	spec_of(sq, w, &p.spec);
+	err = plan_payload(sq, w, &p, head, piece);
 	if (err) {
-		txpkt_put(hca, t);
-		sq_fail(hca, qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
+		sq_fail(sq, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
 		return;
 	}
-	pace_charge(hca, qp, t->pkt->len);
-	txq_push(&hca->gather, t);
-	sq_sent(hca, qp, w);
-	sq_timer_update(hca, qp);
+	if (!hand_out(sq, w, &p))
+		return;
+	sq_sent(sq, w);
+	sq_timer_update(sq);
 }
 
 /* The pages of the next packet's payload. Those of a result are looked at when it comes. */
-static bool payload_present(const struct hca *hca, const struct qp *qp, const struct wqe *w)
+static bool payload_present(const struct sq *sq, const struct wqe *w)
 {
-	uint32_t mtu = wqe_mtu(qp, w);
-	uint64_t off = (uint64_t)qp->sq.cur_pkt * mtu;
+	uint32_t mtu = wqe_mtu(sq, w);
+	const struct engine_lookup part = wqe_lookup(sq, w, (uint64_t)sq->cur_pkt * mtu, mtu, 0);
 
-	return op_reads(w->wr.op) || w->wr.flags & HCA_WR_INLINE ||
-	       sge_present(hca, w->wr.sge, w->wr.num_sge, off, mtu, false);
+	return op_reads(w->wr.op) || w->wr.flags & HCA_WR_INLINE || sq->e->ports->present(sq->e->host, &part);
 }
 
-void packetise_step(struct hca *hca)
+uint32_t packetise_step(struct engine *e)
 {
-	struct qp *qp = node_entry(hca->tx_qps.next, struct qp, on_tx);
-	struct wqe *w = qp->sq.cur;
+	struct sq *sq = node_entry(e->tx_sqs.next, struct sq, on_tx);
+	struct wqe *w = sq->cur;
 
-	list_del(&qp->on_tx); /* back to the end of the line, if it has more */
-	if (w->started || wqe_start(hca, qp, w)) {
-		if (!w->npsn) {
-			sq_executed(hca, qp, w);
-		} else if (payload_present(hca, qp, w)) {
-			make_packet(hca, qp, w);
-		} else {
-			page_fault_send(hca, qp, w, false);
-		}
+	list_del(&sq->on_tx); /* back to the end of the line, if it has more */
+	if (w->started || wqe_start(sq, w)) {
+		if (!w->npsn)
+			sq_executed(sq, w);
+		else if (payload_present(sq, w))
+			make_packet(sq, w);
+		else
+			page_fault_send(sq, w, false);
 	}
-	qp_update(hca, qp);
+	sq_settle(sq);
+	return sq->qpn;
 }

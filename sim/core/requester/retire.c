@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The end of send WQEs, in their order: completed, flushed, or gone without a completion. */
-#include "core/queues/queues.h"
-#include "core/requester/requester.h"
+#include "core/requester/sq.h"
 
 static void flush(struct wqe *w)
 {
@@ -10,78 +9,88 @@ static void flush(struct wqe *w)
 	w->vendor = HCASIM_VENDOR_ERR_NONE;
 }
 
+/* ERR (IBTA 10.3.1.6): nothing is sent any more; what is posted is flushed. */
+void sq_error(struct sq *sq)
+{
+	sq->c.state = HCASIM_QPS_ERR;
+	sq_timer_set(sq, HCA_PS_NEVER);
+	sq->rnr_wait = false;
+}
+
 /*
  * IBTA 10.3.1: a failed send stops an unreliable QP's send queue, and all of a reliable one. What stands
  * behind it is flushed, even if the peer has acknowledged it already.
  */
-static void sq_failed(struct hca *hca, struct qp *qp)
+static void sq_failed(struct sq *sq)
 {
 	struct wqe *w;
 
-	for (w = qp->sq.head->next; w; w = w->next)
+	for (w = sq->head->next; w; w = w->next)
 		flush(w);
-	if (qp_reliable(qp) || qp->a.state != HCASIM_QPS_RTS)
-		qp_error(hca, qp);
+	if (sq_reliable(sq) || sq->c.state != HCASIM_QPS_RTS)
+		sq_error(sq);
 	else
-		qp->a.state = HCASIM_QPS_SQE;
+		sq->c.state = HCASIM_QPS_SQE;
+	sq->e->ports->failed(sq->e->host, sq->qpn, sq->c.state);
 }
 
 /* IBTA 10.3.1.5: all that was started before SQD has completed. */
-static void sqd_check(struct hca *hca, struct qp *qp)
+static void sqd_check(struct sq *sq)
 {
-	if (qp->a.state != HCASIM_QPS_SQD || qp->sq.drained_sent || (qp->sq.head && qp->sq.head->started))
+	if (sq->c.state != HCASIM_QPS_SQD || sq->drained_sent || (sq->head && sq->head->started))
 		return;
-	qp->sq.drained_sent = true;
-	if (qp->a.en_sqd_async_notify)
-		event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_SQ_DRAINED);
+	sq->drained_sent = true;
+	sq->e->ports->drained(sq->e->host, sq->qpn);
 }
 
 /* Retires what ended without a completion; stops at a WQE that needs one, or has not ended. */
-void sq_advance(struct hca *hca, struct qp *qp)
+static void advance(struct sq *sq)
 {
 	struct wqe *w;
 
-	while ((w = qp->sq.head) && !w->dma_pending) {
-		if (w->failed && !w->settled && !qp_flushing(qp)) {
+	while ((w = sq->head) && !w->dma_pending) {
+		if (w->failed && !w->settled && !sq_flushing(sq)) {
 			w->settled = true;
-			sq_failed(hca, qp);
+			sq_failed(sq);
 		} else if (w->failed ? !w->started && !w->settled : !w->acked) {
-			if (!qp_flushing(qp))
+			if (!sq_flushing(sq))
 				break;
 			flush(w); /* also one that is wrong itself, but was never looked at in its turn */
 		}
 		if (w->failed || w->wr.flags & HCA_WR_SIGNALED)
 			break;
-		sq_pop(hca, qp);
+		sq_pop(sq);
 	}
-	sqd_check(hca, qp);
+	sqd_check(sq);
 }
 
-bool sq_can_complete(const struct qp *qp)
+/* Every change of a queue ends here: retires what has ended, and queues it where it can go on. */
+void sq_settle(struct sq *sq)
 {
-	const struct wqe *w = qp->sq.head;
-
-	return w && !w->dma_pending && !qp->send_cq->stalled &&
-	       (w->failed || (w->acked && w->wr.flags & HCA_WR_SIGNALED));
+	if (sq->dead)
+		return;
+	advance(sq);
+	list_set(&sq->e->fetch_sqs, &sq->on_fetch, sq_can_fetch(sq));
+	list_set(&sq->e->tx_sqs, &sq->on_tx, sq_can_send(sq));
 }
 
-void sq_complete(struct hca *hca, struct qp *qp)
+bool sq_can_complete(const struct sq *sq)
 {
-	const struct wqe *w = qp->sq.head;
-	struct hca_cpl cpl = {
-		.qpn = qp->qpn,
-		.op = HCASIM_CQE_OP_REQ,
+	const struct wqe *w = sq->head;
+
+	return w && !w->dma_pending && (w->failed || (w->acked && w->wr.flags & HCA_WR_SIGNALED));
+}
+
+void sq_completion(const struct sq *sq, struct engine_completion *out)
+{
+	const struct wqe *w = sq->head;
+
+	*out = (struct engine_completion){
 		.wqe_op = w->wr.op,
 		.num_bb = w->wr.num_bb,
 		.wqe_index = w->wr.index,
 		.status = w->failed ? w->status : HCASIM_CQE_STATUS_OK,
 		.vendor_err = w->failed ? w->vendor : HCASIM_VENDOR_ERR_NONE,
-		.vlan = 0xffff,
-		.timestamp = hca_now(hca),
+		.byte_count = !w->failed && op_reads(w->wr.op) ? (uint32_t)w->wr.length : 0,
 	};
-
-	if (!w->failed && op_reads(w->wr.op))
-		cpl.byte_count = (uint32_t)w->wr.length;
-	cq_write(hca, qp->send_cq, &cpl);
-	sq_pop(hca, qp);
 }

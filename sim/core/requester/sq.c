@@ -3,7 +3,7 @@
  * The send queue's window: WQEs that are decoded and not completed, from sq.head to sq.tail. This file
  * alone moves sq.cur and sq.ack in it and says what is acknowledged.
  */
-#include "core/requester/requester.h"
+#include "core/requester/sq.h"
 
 #define TIMEOUT_UNIT_PS 4096000ull /* 4.096 us */
 
@@ -19,34 +19,41 @@ static struct wqe *wqe_open(struct wqe *w)
 	return w;
 }
 
-static hca_ps ack_timeout(const struct qp *qp)
+static hca_ps ack_timeout(const struct sq *sq)
 {
-	return TIMEOUT_UNIT_PS << (qp->a.timeout & 31);
+	return TIMEOUT_UNIT_PS << (sq->c.timeout & 31);
 }
 
-void sq_wait_anew(struct hca *hca, struct qp *qp)
+void sq_wait_anew(struct sq *sq)
 {
-	qp->sq.ack_deadline = hca_now(hca) + ack_timeout(qp);
+	sq->ack_deadline = sq_now(sq) + ack_timeout(sq);
 }
 
-void sq_timer_update(struct hca *hca, struct qp *qp)
+void sq_timer_set(struct sq *sq, hca_ps at)
 {
-	struct sq *sq = &qp->sq;
-	bool want = qp_reliable(qp) && qp->a.timeout && sq->ack && sq->ack->started && !sq->ack->failed;
+	bool on = at != HCA_PS_NEVER;
+
+	if (on || sq->timer_on)
+		sq->e->ports->timer(sq->e->host, sq->qpn, at);
+	sq->timer_on = on;
+}
+
+void sq_timer_update(struct sq *sq)
+{
+	bool want = sq_reliable(sq) && sq->c.timeout && sq->ack && sq->ack->started && !sq->ack->failed;
 
 	if (sq->rnr_wait)
 		return;
-	if (!want || (qp->a.state != HCASIM_QPS_RTS && qp->a.state != HCASIM_QPS_SQD)) {
-		timer_cancel(hca, &sq->timer);
-	} else if (!sq->timer.pos) {
-		sq_wait_anew(hca, qp);
-		timer_set(hca, &sq->timer, sq->ack_deadline);
+	if (!want || (sq->c.state != HCASIM_QPS_RTS && sq->c.state != HCASIM_QPS_SQD)) {
+		sq_timer_set(sq, HCA_PS_NEVER);
+	} else if (!sq->timer_on) {
+		sq_wait_anew(sq);
+		sq_timer_set(sq, sq->ack_deadline);
 	}
 }
 
-void sq_append(struct hca *hca, struct qp *qp, struct wqe *w)
+void sq_append(struct sq *sq, struct wqe *w)
 {
-	struct sq *sq = &qp->sq;
 
 	w->seq = sq->seq++;
 	if (sq->tail)
@@ -61,13 +68,12 @@ void sq_append(struct hca *hca, struct qp *qp, struct wqe *w)
 	}
 	if (!sq->ack)
 		sq->ack = w;
-	hca->counters.wqes++;
+	sq->e->counters.wqes++;
 }
 
 /* The WQE completes in error, in its turn, and nothing from it on leaves any more. */
-void sq_fail(struct hca *hca, struct qp *qp, struct wqe *w, uint8_t status, uint8_t vendor)
+void sq_fail(struct sq *sq, struct wqe *w, uint8_t status, uint8_t vendor)
 {
-	struct sq *sq = &qp->sq;
 
 	if (w->failed || w->acked)
 		return;
@@ -84,9 +90,8 @@ void sq_fail(struct hca *hca, struct qp *qp, struct wqe *w, uint8_t status, uint
 }
 
 /* A packet of the WQE at `cur` is made: on to the next packet, or WQE. */
-void sq_sent(struct hca *hca, struct qp *qp, struct wqe *w)
+void sq_sent(struct sq *sq, struct wqe *w)
 {
-	struct sq *sq = &qp->sq;
 
 	if (op_answered(w->wr.op)) {
 		w->rd_counted = true;
@@ -99,11 +104,11 @@ void sq_sent(struct hca *hca, struct qp *qp, struct wqe *w)
 }
 
 /* A local operation is done as soon as it is executed. */
-void sq_executed(struct hca *hca, struct qp *qp, struct wqe *w)
+void sq_executed(struct sq *sq, struct wqe *w)
 {
 	w->acked = true;
-	sq_sent(hca, qp, w);
-	sq_skip_acked(hca, qp);
+	sq_sent(sq, w);
+	sq_skip_acked(sq);
 }
 
 /* An unreliable send is complete when its last packet has left (IBTA 9.8.1.2, 9.8.2). */
@@ -113,35 +118,33 @@ void sq_left(struct wqe *w)
 }
 
 /* What a READ or atomic brought could not be written. */
-void sq_result_lost(struct hca *hca, struct qp *qp, struct wqe *w)
+void sq_result_lost(struct sq *sq, struct wqe *w)
 {
 	if (w->failed)
 		return;
 	w->acked = false;
-	sq_fail(hca, qp, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
+	sq_fail(sq, w, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
 }
 
-void sq_skip_acked(struct hca *hca, struct qp *qp)
+void sq_skip_acked(struct sq *sq)
 {
-	struct sq *sq = &qp->sq;
 
 	sq->ack = wqe_open(sq->ack);
-	sq_timer_update(hca, qp);
+	sq_timer_update(sq);
 }
 
-static void done_reading(struct qp *qp, struct wqe *w)
+static void done_reading(struct sq *sq, struct wqe *w)
 {
 	if (w->rd_counted)
-		qp->sq.rd_out--;
+		sq->rd_out--;
 	w->rd_counted = false;
 	if (w->started && op_answered(w->wr.op))
-		qp->sq.rd_incomplete--;
+		sq->rd_incomplete--;
 }
 
 /* Everything not acknowledged is sent again. */
-void sq_rewind(struct hca *hca, struct qp *qp)
+void sq_rewind(struct sq *sq)
 {
-	struct sq *sq = &qp->sq;
 	struct wqe *w;
 
 	if (!sq->ack || !sq->ack->started)
@@ -151,27 +154,25 @@ void sq_rewind(struct hca *hca, struct qp *qp)
 	for (w = sq->ack; w; w = w->next)
 		w->rd_counted = false;
 	sq->rd_out = 0;
-	sq_wait_anew(hca, qp);
-	hca->counters.retransmissions++;
+	sq_wait_anew(sq);
+	sq->e->counters.retransmissions++;
 }
 
-static void progress(struct hca *hca, struct qp *qp)
+static void progress(struct sq *sq)
 {
-	struct sq *sq = &qp->sq;
 
 	sq->retries = sq->rnr_retries = 0;
 	sq->nak_rewound = false;
-	sq_wait_anew(hca, qp);
+	sq_wait_anew(sq);
 }
 
 /* PSNs before `una` are done, `w` is the oldest request that has one of them; if they are all that it has, it is done. */
-void sq_acked_to(struct hca *hca, struct qp *qp, struct wqe *w, uint32_t una)
+void sq_acked_to(struct sq *sq, struct wqe *w, uint32_t una)
 {
-	struct sq *sq = &qp->sq;
 	uint32_t done = psn_sub(una, w->first_psn);
 
 	sq->una_psn = una;
-	progress(hca, qp);
+	progress(sq);
 	if (done >= w->npsn) {
 		w->acked = true;
 		sq->ack = wqe_open(w);
@@ -189,9 +190,8 @@ void sq_acked_to(struct hca *hca, struct qp *qp, struct wqe *w, uint32_t una)
 }
 
 /* The oldest WQE leaves the queue. */
-void sq_pop(struct hca *hca, struct qp *qp)
+void sq_pop(struct sq *sq)
 {
-	struct sq *sq = &qp->sq;
 	struct wqe *w = sq->head;
 
 	sq->retired = (uint16_t)(w->wr.index + w->wr.num_bb);
@@ -204,24 +204,29 @@ void sq_pop(struct hca *hca, struct qp *qp)
 	}
 	if (sq->ack == w)
 		sq->ack = w->next;
-	done_reading(qp, w);
+	done_reading(sq, w);
 	sq->nwqe--;
-	wqe_put(hca, w);
+	wqe_put(sq->e, w);
 }
 
 /* RESET: no WQE, and everything else as in a new queue. */
-void sq_clear(struct hca *hca, struct qp *qp)
+void sq_clear(struct sq *sq)
 {
-	struct timer timer;
+	const struct sq fresh = {.e = sq->e,
+				 .qpn = sq->qpn,
+				 .epoch = sq->epoch + 1,
+				 .refs = sq->refs,
+				 .dead = sq->dead,
+				 .c = sq->c};
 	struct wqe *w;
 
-	timer_cancel(hca, &qp->sq.timer);
-	timer = qp->sq.timer;
-	while ((w = qp->sq.head)) {
-		qp->sq.head = w->next;
-		wqe_put(hca, w);
+	sq_timer_set(sq, HCA_PS_NEVER);
+	list_set(&sq->e->fetch_sqs, &sq->on_fetch, false);
+	list_set(&sq->e->tx_sqs, &sq->on_tx, false);
+	while ((w = sq->head)) {
+		sq->head = w->next;
+		wqe_put(sq->e, w);
 	}
-	memset(&qp->sq, 0, sizeof(qp->sq));
-	qp->sq.timer = timer;
-	qp->sq.ring = qp->c.sq;
+	*sq = fresh;
+	sq->c.state = HCASIM_QPS_RESET;
 }

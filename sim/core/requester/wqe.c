@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Memory of decoded WQEs, and kinds of operations. */
-#include "core/requester/requester.h"
+#include "core/requester/sq.h"
 
 static const uint32_t wqe_caps[4] = {64, 128, 256, HCA_WQE_MAX};
 
 /* Memory for `raw_len` bytes and for as many SGEs as they can hold. */
-struct wqe *wqe_get(struct hca *hca, uint32_t raw_len)
+struct wqe *wqe_get(struct engine *e, uint32_t raw_len)
 {
 	unsigned int i = 0;
 	struct wqe *w;
 
 	while (wqe_caps[i] < raw_len)
 		i++;
-	w = hca->wqe_pool[i];
+	w = e->wqe_pool[i];
 	if (w)
-		hca->wqe_pool[i] = w->next;
+		e->wqe_pool[i] = w->next;
 	else
 		w = malloc(sizeof(*w) + 2 * wqe_caps[i]);
 	if (!w)
@@ -26,7 +26,7 @@ struct wqe *wqe_get(struct hca *hca, uint32_t raw_len)
 	return w;
 }
 
-void wqe_put(struct hca *hca, struct wqe *w)
+void wqe_put(struct engine *e, struct wqe *w)
 {
 	unsigned int i = 0;
 
@@ -34,8 +34,8 @@ void wqe_put(struct hca *hca, struct wqe *w)
 		return;
 	while (wqe_caps[i] != w->cap)
 		i++;
-	w->next = hca->wqe_pool[i];
-	hca->wqe_pool[i] = w;
+	w->next = e->wqe_pool[i];
+	e->wqe_pool[i] = w;
 }
 
 bool op_reads(uint8_t op)
@@ -52,4 +52,17 @@ bool op_answered(uint8_t op)
 bool op_local(uint8_t op)
 {
 	return op == HCASIM_WQE_OP_NOP || op == HCASIM_WQE_OP_BIND_MW || op == HCASIM_WQE_OP_LOCAL_INV;
+}
+
+struct engine_lookup wqe_lookup(const struct sq *sq, const struct wqe *w, uint64_t off, uint64_t len,
+				uint32_t access)
+{
+	return (struct engine_lookup){
+		.pdn = sq->c.pdn,
+		.access = access,
+		.sge = w->wr.sge,
+		.num_sge = w->wr.num_sge,
+		.off = off,
+		.len = len,
+	};
 }

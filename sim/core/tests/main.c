@@ -23,12 +23,14 @@ static const struct {
 	{"windows", window_tests},
 	{"flush", flush_tests},
 	{"raws", raw_tests},
+	{"pacing", pacing_tests},
 	{"xrc_windows", xrc_window_tests},
 	{"paging", paging_tests},
 	{"pages", pages_tests},
 	{"device_memory", device_memory_tests},
 	{"hints", hint_tests},
 	{"tables", table_tests},
+	{"lockstep", lockstep_tests},
 };
 
 static bool add(const char *name, const struct test *t)

@@ -40,17 +40,6 @@ bool gid_is_v4(const uint8_t gid[16])
 	return !memcmp(gid, mapped, sizeof(mapped));
 }
 
-/* Entropy of a flow for switches that spread by port: the dynamic range 49152..65535 (A17.9.2). */
-uint16_t packet_sport(uint32_t flow_label, uint32_t a, uint32_t b)
-{
-	if (!flow_label) {
-		uint64_t mix = (uint64_t)a * b;
-
-		flow_label = (uint32_t)((mix ^ mix >> 20 ^ mix >> 40) & 0xfffff);
-	}
-	return (uint16_t)(0xc000 | ((flow_label ^ flow_label >> 14) & 0x3fff));
-}
-
 static uint16_t ip_sum(const uint8_t *p)
 {
 	uint32_t i, sum = 0;

@@ -13,22 +13,9 @@ uint32_t icrc_seed(void);
 uint32_t icrc_frame(uint32_t seed, const uint8_t *frame, uint32_t len);
 
 /* packet.c */
-struct pkt_spec { /* what a frame to be built carries */
-	uint8_t opcode, port;
-	const struct hca_av *av;
-	uint16_t sport;
-	uint32_t dqpn, psn, qkey, sqpn, srqn;
-	bool se, ackreq;
-	uint64_t va, swap_add, compare, orig;
-	uint32_t rkey, dmalen, imm, inv_rkey;
-	uint32_t plt, sel; /* FLUSH */
-	uint32_t aeth_kind, aeth_value, msn;
-	uint32_t payload_len;
-};
 /* NULL: no memory, or the address vector names no GID. Payload and ICRC are not filled in. */
 struct hca_packet *packet_build(struct hca *hca, const struct pkt_spec *s, uint32_t *payload_off);
 bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, struct pkt_info *info);
-uint16_t packet_sport(uint32_t flow_label, uint32_t a, uint32_t b);
 bool gid_is_v4(const uint8_t gid[16]);
 bool port_has_gid(const struct port *port, const uint8_t gid[16]);
 

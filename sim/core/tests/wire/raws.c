@@ -84,7 +84,7 @@ static void frames(void)
 		recv(&p, p.qp[1]);
 	}
 	/* Longer than the port's frames, or no Ethernet header: an error of the sender. */
-	send(&p, 0, CORE_FRAME_MAX(5) + 1);
+	send(&p, 0, CORE_FRAME_MAX(4096) + 1);
 	CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_LEN_ERR).vendor_err,
 			HCASIM_VENDOR_ERR_MSG_TOO_LONG);
 	bed_state(p.qp[0], HCASIM_QPS_RTS);

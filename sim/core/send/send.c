@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* What the send engine is told: doorbells, QP contexts, answers of peers; and what is taken from it. */
+#include "core/egress/egress.h"
+#include "core/queues/queues.h"
+#include "core/send/send.h"
+
+bool send_create(struct hca *hca, uint32_t fetch_depth)
+{
+	const struct engine_config cfg = {.pers = hca->pers, .fetch_depth = fetch_depth};
+	uint8_t port;
+
+	hca->eng = hca->cfg.engine ? hca->cfg.engine : &c_engine;
+	hca->engine = hca->eng->create(&cfg, &send_ports, hca);
+	for (port = 1; hca->engine && port <= hca->cfg.num_ports; port++)
+		hca->eng->port_set(hca->engine, port, 128u << hca->port[port - 1].active_mtu);
+	return hca->engine;
+}
+
+void send_destroy(struct hca *hca)
+{
+	if (hca->engine)
+		hca->eng->destroy(hca->engine);
+	hca->engine = NULL;
+}
+
+/* ---- QP contexts ---- */
+
+static void context_of(const struct qp *qp, struct engine_qp *out)
+{
+	*out = (struct engine_qp){
+		.type = qp->c.type,
+		.state = qp->a.state,
+		.ring = qp->c.sq,
+		.pdn = qp->c.pdn,
+		.max_inline = qp->c.max_inline,
+		.mtu = qp->mtu,
+		.port = qp->a.port,
+		.timeout = qp->a.timeout,
+		.retry_cnt = qp->a.retry_cnt,
+		.rnr_retry = qp->a.rnr_retry,
+		.max_rd_atomic = qp->a.max_rd_atomic,
+		.qkey = qp->a.qkey,
+		.dest_qpn = qp->a.dest_qpn,
+		.udp_sport = qp->udp_sport,
+		.av = qp->a.av,
+		.paused = pace_waits(qp),
+	};
+}
+
+int send_qp_create(struct hca *hca, struct qp *qp)
+{
+	struct engine_qp ctx;
+
+	context_of(qp, &ctx);
+	return hca->eng->qp_create(hca->engine, qp->qpn, &ctx);
+}
+
+void send_qp_set(struct hca *hca, struct qp *qp, uint32_t mask)
+{
+	struct engine_qp ctx;
+
+	context_of(qp, &ctx);
+	ctx.set_state = mask & HCASIM_QP_ATTR_STATE;
+	ctx.set_psn = mask & HCASIM_QP_ATTR_SQ_PSN;
+	ctx.sq_psn = qp->a.sq_psn;
+	qp->pace.told = ctx.paused;
+	hca->eng->qp_set(hca->engine, qp->qpn, &ctx);
+}
+
+void send_changed(struct hca *hca, struct qp *qp)
+{
+	if (qp->pace.told != pace_waits(qp))
+		send_qp_set(hca, qp, 0);
+}
+
+void send_failed(struct hca *hca, struct qp *qp)
+{
+	hca->eng->error(hca->engine, qp->qpn);
+}
+
+/* ---- Doorbells ---- */
+
+void send_posted(struct hca *hca, struct qp *qp, uint16_t pi)
+{
+	hca->eng->doorbell(hca->engine, qp->qpn, pi);
+}
+
+void send_pushed(struct hca *hca, struct qp *qp, uint16_t index, const void *wqe, uint32_t len)
+{
+	hca->eng->push(hca->engine, qp->qpn, index, wqe, len);
+}
+
+/* ---- Feedback ---- */
+
+void send_response(struct hca *hca, struct qp *qp, struct rxwork *w)
+{
+	const struct pkt_info *info = &w->info;
+	const struct engine_response r = {
+		.psn = info->psn,
+		.data = info->op->flags & (HCASIM_BTH_F_READ | HCASIM_BTH_F_ATOMIC),
+		.atomic = info->op->flags & HCASIM_BTH_F_ATOMIC,
+		.end = info->op->flags & HCASIM_BTH_F_END,
+		.orig = info->orig,
+		.payload_len = info->payload_len,
+		.aeth_kind = info->aeth_kind,
+		.aeth_value = info->aeth_value,
+	};
+
+	hca->feedback = w;
+	hca->eng->response(hca->engine, qp->qpn, &r);
+	hca->feedback = NULL;
+}
+
+/* ---- Completions ---- */
+
+bool send_can_complete(const struct hca *hca, const struct qp *qp)
+{
+	return qp->send_cq && !qp->send_cq->stalled && hca->eng->completion(hca->engine, qp->qpn, NULL);
+}
+
+void send_complete(struct hca *hca, struct qp *qp)
+{
+	struct hca_cpl cpl = {
+		.qpn = qp->qpn, .op = HCASIM_CQE_OP_REQ, .vlan = 0xffff, .timestamp = hca_now(hca)};
+	struct engine_completion c;
+
+	if (!hca->eng->completion(hca->engine, qp->qpn, &c))
+		return;
+	cpl.wqe_op = c.wqe_op;
+	cpl.num_bb = c.num_bb;
+	cpl.wqe_index = c.wqe_index;
+	cpl.status = c.status;
+	cpl.vendor_err = c.vendor_err;
+	cpl.byte_count = c.byte_count;
+	cq_write(hca, qp->send_cq, &cpl);
+	hca->eng->completion_taken(hca->engine, qp->qpn);
+}
+
+/* ---- Stages ---- */
+
+static void step(struct hca *hca, enum hca_stage stage)
+{
+	struct qp *qp = qp_find(hca, hca->eng->step(hca->engine, stage));
+
+	if (qp)
+		qp_update(hca, qp);
+}
+
+bool send_fetch_pending(const struct hca *hca, struct hca_work *w)
+{
+	return hca->eng->pending(hca->engine, HCA_STAGE_FETCH, w);
+}
+
+void send_fetch_step(struct hca *hca)
+{
+	step(hca, HCA_STAGE_FETCH);
+}
+
+bool send_decode_pending(const struct hca *hca, struct hca_work *w)
+{
+	return hca->eng->pending(hca->engine, HCA_STAGE_DECODE, w);
+}
+
+void send_decode_step(struct hca *hca)
+{
+	step(hca, HCA_STAGE_DECODE);
+}
+
+bool send_packetise_pending(const struct hca *hca, struct hca_work *w)
+{
+	return hca->eng->pending(hca->engine, HCA_STAGE_PACKETISE, w);
+}
+
+void send_packetise_step(struct hca *hca)
+{
+	step(hca, HCA_STAGE_PACKETISE);
+}

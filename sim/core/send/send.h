@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The adapter's side of the send engine's border (core/engine.h). */
+#ifndef HCASIM_CORE_SEND_SEND_H
+#define HCASIM_CORE_SEND_SEND_H
+
+#include "core/base/base.h"
+
+/* ports.c: what the engine asks for */
+extern const struct engine_ports send_ports;
+void send_timer(struct hca *hca, struct timer *t);
+
+/* send.c: what it is told */
+bool send_create(struct hca *hca, uint32_t fetch_depth);
+void send_destroy(struct hca *hca);
+int send_qp_create(struct hca *hca, struct qp *qp);
+void send_qp_set(struct hca *hca, struct qp *qp, uint32_t mask); /* HCASIM_QP_ATTR_*: what has been set */
+void send_changed(struct hca *hca, struct qp *qp);               /* of struct parts */
+void send_failed(struct hca *hca, struct qp *qp);                /* of struct parts */
+void send_posted(struct hca *hca, struct qp *qp, uint16_t pi);
+void send_pushed(struct hca *hca, struct qp *qp, uint16_t index, const void *wqe, uint32_t len);
+void send_response(struct hca *hca, struct qp *qp, struct rxwork *w);
+/* There is a completion, and its CQ takes it. */
+bool send_can_complete(const struct hca *hca, const struct qp *qp);
+void send_complete(struct hca *hca, struct qp *qp);
+
+/* Stages. */
+bool send_fetch_pending(const struct hca *hca, struct hca_work *w);
+void send_fetch_step(struct hca *hca);
+bool send_decode_pending(const struct hca *hca, struct hca_work *w);
+void send_decode_step(struct hca *hca);
+bool send_packetise_pending(const struct hca *hca, struct hca_work *w);
+void send_packetise_step(struct hca *hca);
+
+#endif
