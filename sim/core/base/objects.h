@@ -308,7 +308,7 @@ struct resp {
 	uint32_t saved_pos;
 };
 
-struct pace {         /* a token bucket, egress/pace.c */
+struct pace {        /* a token bucket, egress/pace.c */
 	hca_ps full; /* when it is full, if nothing more leaves */
 	struct timer timer;
 	bool told; /* the send engine that it waits */
