@@ -238,8 +238,6 @@ struct drv_ops {
 			     const struct drv_orphan *recv_cq);
 };
 
-extern const struct drv_ops native_drv_ops; /* devices/native */
-
 #ifdef __cplusplus
 }
 #endif

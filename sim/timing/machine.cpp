@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "adapter.h"
-#include "devices/native/format.h"
 #include "sc_kernel.h"
 #include "trace/trace.h"
 
@@ -58,6 +57,8 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 			std::to_string(MAX_HCAS);
 	if (!cfg.profile)
 		throw std::string("profile: none given");
+	if (!cfg.personality)
+		throw std::string("personality: none given");
 	if (!profile_load(cfg.profile, profile, err))
 		throw err;
 	pcie = std::make_unique<PcieModel>(profile);
@@ -71,8 +72,7 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 			throw std::string(text);
 		wire->watch(trace.get());
 	}
-	const hca_personality *pers = cfg.personality ? cfg.personality : &native_personality;
-	const AdapterContext shared = {profile, *pcie, *wire, *this, ops, ctx, pers, trace.get()};
+	const AdapterContext shared = {profile, *pcie, *wire, *this, ops, ctx, cfg.personality, trace.get()};
 
 	for (unsigned int i = 0; i < cfg.num_hcas; i++)
 		adapters.push_back(std::make_unique<Adapter>(i, shared));

@@ -35,7 +35,7 @@ struct machine_config {
 	const char *trace_dir; /* NULL: no tracing, at no cost */
 	const char *fault;     /* --fault specification, NULL: none */
 	uint64_t seed;
-	const struct hca_personality *personality; /* of all adapters; NULL: the native device */
+	const struct hca_personality *personality; /* of all adapters: device_family()'s */
 };
 
 /* NULL on failure, with one clear sentence in `err` that names field and value. */

@@ -2,7 +2,7 @@
 /* core_test [SUITE]: every suite, or one. */
 #include <stdio.h>
 
-#include "bed.h"
+#include "fixture.h"
 
 static const struct {
 	const char *name;

@@ -2,7 +2,7 @@
 /* The hash table: what is in it is found, whatever the keys, and chains stay short. */
 #include "core/base/table.h"
 
-#include "bed.h"
+#include "fixture.h"
 
 #define NUM 50000u
 

@@ -189,4 +189,6 @@ void native_udata_put(struct drv_udata *u, const void *resp, size_t len);
 /* -EINVAL: shorter than ours, -EOPNOTSUPP: longer, and not zero */
 int native_udata_get(const struct drv_udata *u, void *req, size_t len);
 
+extern const struct drv_ops native_drv_ops;
+
 #endif

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "devices/family.h"
 #include "bench.h"
 
 #define MAX_HCAS 4
@@ -93,7 +94,7 @@ int bench_start(unsigned int num)
 		c->max_mw = 16;
 		c->max_srq = 64;
 		c->max_rd_atomic = 16;
-		a->hca = hca_create(c, native_drv_ops.personality, &ops, a);
+		a->hca = hca_create(c, device_family(DEVICE_FAMILY_DEFAULT)->personality, &ops, a);
 		if (!a->hca)
 			return 1;
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* On-demand paging: registration, ibv_advise_mr() and its errors, what is unmapped, counters, capabilities. */
+#include "devices/family.h"
 #include "bench.h"
 #include "harness.h"
 
@@ -172,7 +173,7 @@ static void capabilities(void)
 {
 	struct ib_uverbs_ex_query_device_resp r = {0};
 
-	native_drv_ops.query_device(&w.k->dev[0].drv, &r);
+	device_family(DEVICE_FAMILY_DEFAULT)->query_device(&w.k->dev[0].drv, &r);
 	CHECK_ERR(r.odp_caps.general_caps, HCASIM_ODP_SUPPORT | HCASIM_ODP_SUPPORT_IMPLICIT);
 	CHECK_ERR(r.odp_caps.per_transport_caps.rc_odp_caps, 0xff);
 	CHECK_ERR(r.odp_caps.per_transport_caps.uc_odp_caps,

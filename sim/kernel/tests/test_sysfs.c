@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
+#include "devices/family.h"
 #include "harness.h"
 
 static const char *text(const char *path)
@@ -86,7 +87,7 @@ static void bad_folder(void)
 		.num_devices = 1,
 		.hca = {w.k->cfg.hca[0]},
 		.cfg = {w.k->cfg.cfg[0]},
-		.drv = &native_drv_ops,
+		.drv = device_family(DEVICE_FAMILY_DEFAULT),
 		.sysfs_root = "/proc/hcasim-does-not-exist",
 	};
 	struct kernel_config none = cfg;

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "devices/family.h"
 #include "harness.h"
 #include "bench.h"
 
@@ -104,7 +105,7 @@ static bool bar_mapped(void *arg, unsigned int device, unsigned int bar, uint64_
 int world_init(void)
 {
 	const struct kernel_config base = {.num_devices = NUM_HCAS,
-					   .drv = &native_drv_ops,
+					   .drv = device_family(DEVICE_FAMILY_DEFAULT),
 					   .now = bench_now,
 					   .find_task = find_task,
 					   .page_fault = 1500000000,

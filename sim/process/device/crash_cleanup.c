@@ -19,7 +19,7 @@ static _Atomic uint64_t *steps; /* shared with the guardian */
 static const struct drv_ops *real;
 static struct drv_ops watched;
 
-int crash_start(int listener, int launcher, int *status)
+int crash_start(const struct drv_ops *ops, int listener, int launcher, int *status)
 {
 	pid_t parent = getpid(), child;
 	int fds[2];
@@ -33,7 +33,7 @@ int crash_start(int listener, int launcher, int *status)
 	if (child) {
 		close(fds[1]);
 		close(listener);
-		*status = guardian_run(fds[0], launcher, child, steps);
+		*status = guardian_run(ops, fds[0], launcher, child, steps);
 		return 1;
 	}
 	close(fds[0]);

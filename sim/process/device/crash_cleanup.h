@@ -27,7 +27,7 @@ struct crash_msg { /* one descriptor comes with ASYNC (the pipe), CQ and QP (the
  * ended and the clean-up was done, 1 and the child's status as for exit(); `listener` is
  * the child's alone, the end of file of `launcher` (-1: none) both see. -1 on failure.
  */
-int crash_start(int listener, int launcher, int *status);
+int crash_start(const struct drv_ops *ops, int listener, int launcher, int *status);
 /* The device process gets on: one that was told to end may take its time as long as it does. */
 void crash_step(void);
 /* The driver, with its queues reported to the guardian. */

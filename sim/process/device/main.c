@@ -20,13 +20,15 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "devices/family.h"
 #include "process/device/server.h"
 #include "process/device/crash_cleanup.h"
 
 #define SLICE_NS 100000 /* the least that the scheduler takes */
 
 struct options {
-	const char *runtime, *profile, *trace, *fault, *device;
+	const char *runtime, *profile, *trace, *fault;
+	const struct drv_ops *family;
 	unsigned long hcas;
 	uint64_t seed;
 	int launcher;
@@ -72,9 +74,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--hcas is 0: a machine has 1 to 16 adapters");
 		break;
 	case 'd':
-		if (strcmp(arg, "native"))
+		o->family = device_family(arg);
+		if (!o->family)
 			argp_error(state, "--device is '%s': available is native", arg);
-		o->device = arg;
 		break;
 	case 'p':
 		o->profile = arg;
@@ -242,7 +244,7 @@ static int start_machine(struct server *s, const struct options *o)
 				     .trace_dir = o->trace,
 				     .fault = o->fault,
 				     .seed = o->seed,
-				     .personality = native_drv_ops.personality};
+				     .personality = o->family->personality};
 	char err[512] = "";
 
 	s->machine = machine_create(&cfg, &ops, s, err, sizeof(err));
@@ -254,7 +256,7 @@ static int start_machine(struct server *s, const struct options *o)
 static int start_kernel(struct server *s, const struct options *o)
 {
 	struct kernel_config cfg = {.num_devices = (unsigned int)o->hcas,
-				    .drv = crash_watch(&native_drv_ops),
+				    .drv = crash_watch(o->family),
 				    .now = now,
 				    .now_arg = s,
 				    .find_task = find_task,
@@ -407,7 +409,8 @@ int main(int argc, char **argv)
 		NULL,        "One simulated machine with RDMA adapters; started by `hcasim run`.",
 		NULL,        NULL,
 		NULL};
-	struct options o = {.hcas = 1, .device = "native", .seed = 1, .launcher = -1};
+	struct options o = {
+		.hcas = 1, .family = device_family(DEVICE_FAMILY_DEFAULT), .seed = 1, .launcher = -1};
 	struct server s = {.epoll = -1, .listener = -1, .spare = -1};
 	int status = EXIT_FAILURE, listener;
 
@@ -421,7 +424,7 @@ int main(int argc, char **argv)
 	listener = check_folder(o.runtime) ? -1 : make_listener(o.runtime);
 	if (listener < 0)
 		return EXIT_FAILURE;
-	switch (crash_start(listener, o.launcher, &status)) {
+	switch (crash_start(o.family, listener, o.launcher, &status)) {
 	case 0:
 		s.listener = listener;
 		return run_device(&s, &o);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "devices/driver.h"
+#include "devices/family.h"
 #include "fabric.h"
 
 #include <cstring>
@@ -199,6 +201,7 @@ Fabric::Fabric(const Options &opt)
 	cfg.fault = opt.fault.empty() ? nullptr : opt.fault.c_str();
 	cfg.trace_dir = opt.trace_dir.empty() ? nullptr : opt.trace_dir.c_str();
 	cfg.seed = opt.seed;
+	cfg.personality = device_family(DEVICE_FAMILY_DEFAULT)->personality;
 	m = machine_create(&cfg, &host, this, err, sizeof(err));
 	if (!m)
 		throw std::runtime_error(err);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Whole machines with real cores: work done, time, timers, faults, traces, clean ends. */
+#include "devices/driver.h"
+#include "devices/family.h"
 #include "suite.h"
 
 #include <cstring>
@@ -404,7 +406,8 @@ static void refused(const machine_config &cfg, std::initializer_list<const char 
 
 static void bad_configurations()
 {
-	const machine_config good = {1, DEFAULT_PROFILE, nullptr, nullptr, 0, nullptr};
+	const machine_config good = {
+		1, DEFAULT_PROFILE, nullptr, nullptr, 0, device_family(DEVICE_FAMILY_DEFAULT)->personality};
 	machine_config cfg = good;
 
 	cfg.num_hcas = 0;
@@ -416,6 +419,9 @@ static void bad_configurations()
 	refused(cfg, {"profile"});
 	cfg.profile = "nowhere.yaml";
 	refused(cfg, {"profile", "nowhere.yaml"});
+	cfg = good;
+	cfg.personality = nullptr;
+	refused(cfg, {"personality"});
 	cfg = good;
 	cfg.fault = "loss=2";
 	refused(cfg, {"fault", "loss", "2"});

@@ -2,7 +2,7 @@
 /* Two C engines side by side in all the runs of the other suites, and one of them with a fault. */
 #include <stdio.h>
 
-#include "bed.h"
+#include "fixture.h"
 #include "pair.h"
 
 extern const struct engine_ops planted_engine; /* tests/CMakeLists.txt says what is wrong with it */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Device memory: through its BAR, as a local buffer and as a remote one, alone and beside host memory. */
-#include "bed.h"
+#include "fixture.h"
 
 #define LEN  8192
 #define AT   4096u /* where the region begins in the memory */
@@ -11,13 +11,14 @@ struct world {
 	uint32_t key[2]; /* of a region of device memory on each side: zero based */
 };
 
-static uint32_t dm_mr(struct bed *bed, unsigned int side, uint64_t offset, uint64_t len, uint32_t access)
+static uint32_t dm_mr(struct fixture *fixture, unsigned int side, uint64_t offset, uint64_t len,
+		      uint32_t access)
 {
 	struct hca_mr_attr a = {
-		.pdn = BED_PD, .access = access, .pasid = HCA_PASID_DEVICE, .va = offset, .length = len};
+		.pdn = FIXTURE_PD, .access = access, .pasid = HCA_PASID_DEVICE, .va = offset, .length = len};
 	uint32_t key;
 
-	CU_ASSERT_EQUAL_FATAL(hca_mr_create(bed->hca[side], &a, &key), 0);
+	CU_ASSERT_EQUAL_FATAL(hca_mr_create(fixture->hca[side], &a, &key), 0);
 	return key;
 }
 
@@ -26,7 +27,7 @@ static void put(struct world *w, unsigned int side, uint32_t offset, const void 
 	uint32_t at;
 
 	for (at = 0; at < len; at += 8)
-		hca_mmio_write(w->p.bed->hca[side], HCASIM_BAR_DM, AT + offset + at,
+		hca_mmio_write(w->p.fixture->hca[side], HCASIM_BAR_DM, AT + offset + at,
 			       (const uint8_t *)data + at, len - at < 8 ? len - at : 8);
 }
 
@@ -34,7 +35,7 @@ static bool same(struct world *w, unsigned int side, uint32_t offset, const void
 {
 	uint8_t now[LEN];
 
-	hca_mmio_read(w->p.bed->hca[side], HCASIM_BAR_DM, AT + offset, now, len);
+	hca_mmio_read(w->p.fixture->hca[side], HCASIM_BAR_DM, AT + offset, now, len);
 	return !memcmp(now, data, len);
 }
 
@@ -43,15 +44,15 @@ static void world_new(struct world *w, uint8_t type)
 	memset(w, 0, sizeof(*w));
 	pair_new(&w->p, type, NULL, NULL, 1, LEN);
 	for (unsigned int i = 0; i < 2; i++) {
-		w->key[i] = dm_mr(w->p.bed, i, AT, SIZE, BED_ALL);
-		bed_fill(w->p.mem[i], LEN, 20 + i);
+		w->key[i] = dm_mr(w->p.fixture, i, AT, SIZE, FIXTURE_ALL);
+		fixture_fill(w->p.mem[i], LEN, 20 + i);
 	}
 }
 
 static void done(struct world *w, uint8_t status)
 {
-	bed_run(w->p.bed);
-	bed_expect(w->p.scq[0], status);
+	fixture_run(w->p.fixture);
+	fixture_expect(w->p.scq[0], status);
 }
 
 static struct hca_sge dm_sge(const struct world *w, unsigned int side, uint64_t addr, uint32_t len)
@@ -67,8 +68,8 @@ static void bar(void)
 	struct hca *hca;
 
 	world_new(&w, HCASIM_QPT_RC);
-	hca = w.p.bed->hca[0];
-	bed_fill(in, sizeof(in), 3);
+	hca = w.p.fixture->hca[0];
+	fixture_fill(in, sizeof(in), 3);
 	hca_mmio_write(hca, HCASIM_BAR_DM, end - 8, in, 16);
 	hca_mmio_read(hca, HCASIM_BAR_DM, end - 8, out, 16);
 	CU_ASSERT_EQUAL(memcmp(in, out, 8), 0);
@@ -86,13 +87,13 @@ static void bar(void)
 
 static void regions(void)
 {
-	struct hca_mr_attr a = {.pdn = BED_PD, .pasid = HCA_PASID_DEVICE, .va = HCASIM_BAR_DM_SIZE};
+	struct hca_mr_attr a = {.pdn = FIXTURE_PD, .pasid = HCA_PASID_DEVICE, .va = HCASIM_BAR_DM_SIZE};
 	struct world w;
 	struct hca *hca;
 	uint32_t key;
 
 	world_new(&w, HCASIM_QPT_RC);
-	hca = w.p.bed->hca[0];
+	hca = w.p.fixture->hca[0];
 	CU_ASSERT_EQUAL(hca_mr_create(hca, &a, &key), 0); /* of no bytes */
 	a.length = 1;
 	CU_ASSERT_EQUAL(hca_mr_create(hca, &a, &key), -EINVAL);
@@ -106,10 +107,10 @@ static void regions(void)
 }
 
 /* Device memory at both ends: no payload crosses PCIe. */
-static bool count_payload(struct bed *bed, unsigned int side, const struct hca_dma *d)
+static bool count_payload(struct fixture *fixture, unsigned int side, const struct hca_dma *d)
 {
 	if (d->class_ == HCA_DMA_PAYLOAD && d->pasid != HCA_PASID_DEVICE)
-		bed->n++;
+		fixture->n++;
 	return true;
 }
 
@@ -118,16 +119,18 @@ static void write_and_read(void)
 	struct world w;
 
 	world_new(&w, HCASIM_QPT_RC);
-	w.p.bed->dma = count_payload;
+	w.p.fixture->dma = count_payload;
 	put(&w, 0, 8, w.p.mem[0], 5000);
-	bed_send(w.p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, dm_sge(&w, 0, 8, 5000), 100, w.key[1]);
+	fixture_send(w.p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, dm_sge(&w, 0, 8, 5000), 100,
+		     w.key[1]);
 	done(&w, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_TRUE(same(&w, 1, 100, w.p.mem[0], 5000));
 	put(&w, 1, 0, w.p.mem[1], 5000);
-	bed_send(w.p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, dm_sge(&w, 0, 16, 5000), 0, w.key[1]);
+	fixture_send(w.p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, dm_sge(&w, 0, 16, 5000), 0,
+		     w.key[1]);
 	done(&w, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_TRUE(same(&w, 0, 16, w.p.mem[1], 5000));
-	CU_ASSERT_EQUAL(w.p.bed->n, 0);
+	CU_ASSERT_EQUAL(w.p.fixture->n, 0);
 	pair_free(&w.p);
 }
 
@@ -141,24 +144,24 @@ static void mixed_lists(void)
 
 	for (unsigned int first = 0; first < 2; first++) { /* which kind is first and last */
 		world_new(&w, HCASIM_QPT_RC);
-		bed_fill(whole, sizeof(whole), 9);
+		fixture_fill(whole, sizeof(whole), 9);
 		for (uint32_t i = 0; i < 3; i++) {
 			const bool dm = i % 2 == first;
 
 			from[i] = dm ? dm_sge(&w, 0, 1000 * i, 1000)
-				     : bed_sge(w.p.mem[0] + 1000 * i, 1000, w.p.key[0]);
+				     : fixture_sge(w.p.mem[0] + 1000 * i, 1000, w.p.key[0]);
 			to[i] = dm ? dm_sge(&w, 1, 1000 * i, 1000)
-				   : bed_sge(w.p.mem[1] + 1000 * i, 1000, w.p.key[1]);
+				   : fixture_sge(w.p.mem[1] + 1000 * i, 1000, w.p.key[1]);
 			if (dm)
 				put(&w, 0, 1000 * i, whole + 1000 * i, 1000);
 			else
 				memcpy(w.p.mem[0] + 1000 * i, whole + 1000 * i, 1000);
 		}
-		bed_recv(w.p.qp[1], to, 3);
-		bed_put(w.p.qp[0], &t, NULL, from, 3);
-		bed_ring(w.p.qp[0]);
+		fixture_recv(w.p.qp[1], to, 3);
+		fixture_put(w.p.qp[0], &t, NULL, from, 3);
+		fixture_ring(w.p.qp[0]);
 		done(&w, HCASIM_CQE_STATUS_OK);
-		bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_OK);
+		fixture_expect(w.p.rcq[1], HCASIM_CQE_STATUS_OK);
 		for (uint32_t i = 0; i < 3; i++)
 			CU_ASSERT_TRUE(i % 2 == first
 					       ? same(&w, 1, 1000 * i, whole + 1000 * i, 1000)
@@ -179,16 +182,16 @@ static void atomics(void)
 	t.remote_addr = 64;
 	t.rkey = w.key[1];
 	sge = dm_sge(&w, 0, 8, 8);
-	bed_put(w.p.qp[0], &t, NULL, &sge, 1);
-	bed_ring(w.p.qp[0]);
+	fixture_put(w.p.qp[0], &t, NULL, &sge, 1);
+	fixture_ring(w.p.qp[0]);
 	done(&w, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_TRUE(same(&w, 0, 8, &start, 8));
 	CU_ASSERT_TRUE(same(&w, 1, 64, &sum, 8));
 	t.op = HCASIM_WQE_OP_ATOMIC_CS;
 	t.compare = sum;
 	t.swap_add = swapped;
-	bed_put(w.p.qp[0], &t, NULL, &sge, 1);
-	bed_ring(w.p.qp[0]);
+	fixture_put(w.p.qp[0], &t, NULL, &sge, 1);
+	fixture_ring(w.p.qp[0]);
 	done(&w, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_TRUE(same(&w, 0, 8, &sum, 8));
 	CU_ASSERT_TRUE(same(&w, 1, 64, &swapped, 8));
@@ -200,19 +203,19 @@ static void refused(uint64_t addr, uint32_t len, uint64_t raddr, uint32_t access
 	struct world w;
 
 	world_new(&w, HCASIM_QPT_RC);
-	w.key[1] = dm_mr(w.p.bed, 1, AT, SIZE, access);
-	bed_send(w.p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, dm_sge(&w, 0, addr, len), raddr,
-		 w.key[1]);
+	w.key[1] = dm_mr(w.p.fixture, 1, AT, SIZE, access);
+	fixture_send(w.p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, dm_sge(&w, 0, addr, len), raddr,
+		     w.key[1]);
 	done(&w, status);
 	pair_free(&w.p);
 }
 
 static void bounds_and_rights(void)
 {
-	refused(SIZE - 8, 8, SIZE - 8, BED_ALL, HCASIM_CQE_STATUS_OK);
-	refused(SIZE - 7, 8, 0, BED_ALL, HCASIM_CQE_STATUS_LOC_PROT_ERR);
-	refused(UINT64_MAX, 8, 0, BED_ALL, HCASIM_CQE_STATUS_LOC_PROT_ERR);
-	refused(0, 8, SIZE - 7, BED_ALL, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
+	refused(SIZE - 8, 8, SIZE - 8, FIXTURE_ALL, HCASIM_CQE_STATUS_OK);
+	refused(SIZE - 7, 8, 0, FIXTURE_ALL, HCASIM_CQE_STATUS_LOC_PROT_ERR);
+	refused(UINT64_MAX, 8, 0, FIXTURE_ALL, HCASIM_CQE_STATUS_LOC_PROT_ERR);
+	refused(0, 8, SIZE - 7, FIXTURE_ALL, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 	refused(0, 8, 0, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_REMOTE_READ,
 		HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Hints of regions: which transfers carry them, and with whom those do not share one. */
-#include "bed.h"
+#include "fixture.h"
 
 #define LEN 4096
 
@@ -8,26 +8,26 @@ static const struct hca_tph one = {.on = true, .ph = 1, .st = 4}, other = {.on =
 
 static uint32_t hinted(struct pair *p, unsigned int side, struct hca_tph tph)
 {
-	struct hca_mr_attr a = {.pdn = BED_PD,
-				.access = BED_ALL,
-				.pasid = BED_PASID,
+	struct hca_mr_attr a = {.pdn = FIXTURE_PD,
+				.access = FIXTURE_ALL,
+				.pasid = FIXTURE_PASID,
 				.va = (uintptr_t)p->mem[side],
 				.iova = (uintptr_t)p->mem[side],
 				.length = LEN,
 				.tph = tph};
 	uint32_t key;
 
-	CU_ASSERT_EQUAL_FATAL(hca_mr_create(p->bed->hca[side], &a, &key), 0);
+	CU_ASSERT_EQUAL_FATAL(hca_mr_create(p->fixture->hca[side], &a, &key), 0);
 	return key;
 }
 
 /* n: transfers with a hint, m: tags of all of them, one after the other. */
-static bool note(struct bed *bed, unsigned int side, const struct hca_dma *d)
+static bool note(struct fixture *fixture, unsigned int side, const struct hca_dma *d)
 {
 	CU_ASSERT_TRUE(!d->tph.on || d->class_ == HCA_DMA_PAYLOAD || d->class_ == HCA_DMA_ATOMIC);
 	if (d->tph.on) {
-		bed->n++;
-		bed->m = bed->m * 10 + d->tph.st;
+		fixture->n++;
+		fixture->m = fixture->m * 10 + d->tph.st;
 	}
 	return true;
 }
@@ -39,20 +39,20 @@ static void lists(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, LEN);
-	p.bed->dma = note;
+	p.fixture->dma = note;
 	t.remote_addr = (uintptr_t)p.mem[1];
 	t.rkey = p.key[1];
-	sge[0] = bed_sge(p.mem[0], 64, hinted(&p, 0, one));
-	sge[1] = bed_sge(p.mem[0] + 64, 64, sge[0].lkey);
-	sge[2] = bed_sge(p.mem[0] + 128, 64, hinted(&p, 0, other));
-	sge[3] = bed_sge(p.mem[0] + 192, 64, p.key[0]);
-	bed_put(p.qp[0], &t, NULL, sge, 4);
-	bed_ring(p.qp[0]);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	sge[0] = fixture_sge(p.mem[0], 64, hinted(&p, 0, one));
+	sge[1] = fixture_sge(p.mem[0] + 64, 64, sge[0].lkey);
+	sge[2] = fixture_sge(p.mem[0] + 128, 64, hinted(&p, 0, other));
+	sge[3] = fixture_sge(p.mem[0] + 192, 64, p.key[0]);
+	fixture_put(p.qp[0], &t, NULL, sge, 4);
+	fixture_ring(p.qp[0]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], 256), 0);
-	CU_ASSERT_EQUAL(p.bed->n, 2); /* the first two share one, the last has none */
-	CU_ASSERT_EQUAL(p.bed->m, 46);
+	CU_ASSERT_EQUAL(p.fixture->n, 2); /* the first two share one, the last has none */
+	CU_ASSERT_EQUAL(p.fixture->m, 46);
 	pair_free(&p);
 }
 
@@ -64,15 +64,15 @@ static void targets(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, LEN);
-	p.bed->dma = note;
+	p.fixture->dma = note;
 	t.remote_addr = (uintptr_t)p.mem[1];
 	t.rkey = hinted(&p, 1, one);
-	sge = bed_sge(p.mem[0], 8, p.key[0]);
-	bed_put(p.qp[0], &t, NULL, &sge, 1);
-	bed_ring(p.qp[0]);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(p.bed->n, 2);
+	sge = fixture_sge(p.mem[0], 8, p.key[0]);
+	fixture_put(p.qp[0], &t, NULL, &sge, 1);
+	fixture_ring(p.qp[0]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(p.fixture->n, 2);
 	pair_free(&p);
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Memory keys: bounds that must not wrap, rights, domains, reuse. */
-#include "bed.h"
+#include "fixture.h"
 
 #define BASE 0x10000ull
 #define LEN  0x1000ull
 
-static uint32_t region(struct bed *bed, uint64_t va, uint64_t iova, uint64_t len, uint32_t access)
+static uint32_t region(struct fixture *fixture, uint64_t va, uint64_t iova, uint64_t len, uint32_t access)
 {
 	struct hca_mr_attr a = {
-		.pdn = BED_PD, .access = access, .pasid = 5, .va = va, .iova = iova, .length = len};
+		.pdn = FIXTURE_PD, .access = access, .pasid = 5, .va = va, .iova = iova, .length = len};
 	uint32_t key = 0;
 
-	CU_ASSERT_EQUAL(hca_mr_create(bed->hca[0], &a, &key), 0);
+	CU_ASSERT_EQUAL(hca_mr_create(fixture->hca[0], &a, &key), 0);
 	return key;
 }
 
@@ -38,123 +38,126 @@ static void bounds(void)
 		{BASE + 8, -(BASE + 8), HCASIM_VENDOR_ERR_LKEY_RANGE},
 		{BASE, 1ull << 32, HCASIM_VENDOR_ERR_LKEY_RANGE},
 	};
-	struct bed *bed = bed_new(NULL, 0);
-	uint32_t key = region(bed, 0x7000, BASE, LEN, 0);
+	struct fixture *fixture = fixture_new(NULL, 0);
+	uint32_t key = region(fixture, 0x7000, BASE, LEN, 0);
 	unsigned int i;
 
 	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
 		struct piece p = {0};
 
-		CU_ASSERT_EQUAL(mr_check(bed->hca[0], key, BED_PD, t[i].addr, t[i].len, 0, &p), t[i].err);
+		CU_ASSERT_EQUAL(mr_check(fixture->hca[0], key, FIXTURE_PD, t[i].addr, t[i].len, 0, &p),
+				t[i].err);
 		if (!t[i].err)
 			CU_ASSERT_TRUE(p.addr == 0x7000 + t[i].addr - BASE && p.pasid == 5 &&
 				       p.len == t[i].len);
 	}
-	bed_free(bed);
+	fixture_free(fixture);
 }
 
 static void end_of_the_world(void)
 {
-	struct bed *bed = bed_new(NULL, 0);
-	uint32_t key = region(bed, UINT64_MAX - 7, UINT64_MAX - 7, 7, 0);
-	uint32_t all = region(bed, 0, 0, UINT64_MAX, 0);
+	struct fixture *fixture = fixture_new(NULL, 0);
+	uint32_t key = region(fixture, UINT64_MAX - 7, UINT64_MAX - 7, 7, 0);
+	uint32_t all = region(fixture, 0, 0, UINT64_MAX, 0);
 	struct piece p;
 
-	CU_ASSERT_EQUAL(mr_check(bed->hca[0], key, BED_PD, UINT64_MAX - 7, 7, 0, &p), 0);
-	CU_ASSERT_NOT_EQUAL(mr_check(bed->hca[0], key, BED_PD, UINT64_MAX - 7, 8, 0, &p), 0);
-	CU_ASSERT_EQUAL(mr_check(bed->hca[0], all, BED_PD, 1, UINT64_MAX - 1, 0, &p), 0);
-	CU_ASSERT_NOT_EQUAL(mr_check(bed->hca[0], all, BED_PD, 2, UINT64_MAX - 1, 0, &p), 0);
-	bed_free(bed);
+	CU_ASSERT_EQUAL(mr_check(fixture->hca[0], key, FIXTURE_PD, UINT64_MAX - 7, 7, 0, &p), 0);
+	CU_ASSERT_NOT_EQUAL(mr_check(fixture->hca[0], key, FIXTURE_PD, UINT64_MAX - 7, 8, 0, &p), 0);
+	CU_ASSERT_EQUAL(mr_check(fixture->hca[0], all, FIXTURE_PD, 1, UINT64_MAX - 1, 0, &p), 0);
+	CU_ASSERT_NOT_EQUAL(mr_check(fixture->hca[0], all, FIXTURE_PD, 2, UINT64_MAX - 1, 0, &p), 0);
+	fixture_free(fixture);
 }
 
 static void rights_and_domains(void)
 {
-	struct bed *bed = bed_new(NULL, 0);
-	uint32_t key = region(bed, BASE, BASE, LEN, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_REMOTE_READ);
-	const struct hca *hca = bed->hca[0];
+	struct fixture *fixture = fixture_new(NULL, 0);
+	uint32_t key =
+		region(fixture, BASE, BASE, LEN, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_REMOTE_READ);
+	const struct hca *hca = fixture->hca[0];
 
-	CU_ASSERT_EQUAL(mr_check(hca, key, BED_PD, BASE, 8, HCASIM_ACCESS_LOCAL_WRITE, NULL), 0);
-	CU_ASSERT_EQUAL(mr_check(hca, key, BED_PD, BASE, 8, HCASIM_ACCESS_REMOTE_READ, NULL), 0);
-	CU_ASSERT_EQUAL(mr_check(hca, key, BED_PD, BASE, 8, HCASIM_ACCESS_REMOTE_WRITE, NULL),
+	CU_ASSERT_EQUAL(mr_check(hca, key, FIXTURE_PD, BASE, 8, HCASIM_ACCESS_LOCAL_WRITE, NULL), 0);
+	CU_ASSERT_EQUAL(mr_check(hca, key, FIXTURE_PD, BASE, 8, HCASIM_ACCESS_REMOTE_READ, NULL), 0);
+	CU_ASSERT_EQUAL(mr_check(hca, key, FIXTURE_PD, BASE, 8, HCASIM_ACCESS_REMOTE_WRITE, NULL),
 			HCASIM_VENDOR_ERR_LKEY_ACCESS);
-	CU_ASSERT_EQUAL(mr_check(hca, key, BED_PD, BASE, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL),
+	CU_ASSERT_EQUAL(mr_check(hca, key, FIXTURE_PD, BASE, 8, HCASIM_ACCESS_REMOTE_ATOMIC, NULL),
 			HCASIM_VENDOR_ERR_LKEY_ACCESS);
-	CU_ASSERT_EQUAL(mr_check(hca, key, BED_PD + 1, BASE, 8, 0, NULL), HCASIM_VENDOR_ERR_LKEY_PD);
-	CU_ASSERT_EQUAL(mr_check(hca, key ^ 0x80, BED_PD, BASE, 8, 0, NULL), HCASIM_VENDOR_ERR_BAD_LKEY);
-	CU_ASSERT_EQUAL(mr_check(hca, 0, BED_PD, BASE, 8, 0, NULL), HCASIM_VENDOR_ERR_BAD_LKEY);
-	CU_ASSERT_EQUAL(mr_check(hca, HCASIM_INVALID_LKEY, BED_PD, BASE, 8, 0, NULL),
+	CU_ASSERT_EQUAL(mr_check(hca, key, FIXTURE_PD + 1, BASE, 8, 0, NULL), HCASIM_VENDOR_ERR_LKEY_PD);
+	CU_ASSERT_EQUAL(mr_check(hca, key ^ 0x80, FIXTURE_PD, BASE, 8, 0, NULL), HCASIM_VENDOR_ERR_BAD_LKEY);
+	CU_ASSERT_EQUAL(mr_check(hca, 0, FIXTURE_PD, BASE, 8, 0, NULL), HCASIM_VENDOR_ERR_BAD_LKEY);
+	CU_ASSERT_EQUAL(mr_check(hca, HCASIM_INVALID_LKEY, FIXTURE_PD, BASE, 8, 0, NULL),
 			HCASIM_VENDOR_ERR_BAD_LKEY);
-	CU_ASSERT_EQUAL(mr_check(hca, UINT32_MAX, BED_PD, BASE, 8, 0, NULL), HCASIM_VENDOR_ERR_BAD_LKEY);
-	bed_free(bed);
+	CU_ASSERT_EQUAL(mr_check(hca, UINT32_MAX, FIXTURE_PD, BASE, 8, 0, NULL), HCASIM_VENDOR_ERR_BAD_LKEY);
+	fixture_free(fixture);
 }
 
 static void reuse(void)
 {
 	struct hca_config cfg = {.num_ports = 1, .max_qp = 1, .max_cq = 1, .max_mr = 3};
-	struct hca_mr_attr a = {.pdn = BED_PD, .va = BASE, .iova = BASE, .length = LEN};
-	struct bed *bed = bed_new(&cfg, 0);
+	struct hca_mr_attr a = {.pdn = FIXTURE_PD, .va = BASE, .iova = BASE, .length = LEN};
+	struct fixture *fixture = fixture_new(&cfg, 0);
 	uint32_t key[3], more, i;
 
 	for (i = 0; i < 3; i++)
-		key[i] = region(bed, BASE, BASE, LEN, 0);
-	CU_ASSERT_EQUAL(hca_mr_create(bed->hca[0], &a, &more), -ENOMEM);
-	CU_ASSERT_EQUAL(hca_mr_destroy(bed->hca[0], key[1]), 0);
-	CU_ASSERT_EQUAL(hca_mr_destroy(bed->hca[0], key[1]), -EINVAL);
-	more = region(bed, BASE, BASE, LEN, 0);
+		key[i] = region(fixture, BASE, BASE, LEN, 0);
+	CU_ASSERT_EQUAL(hca_mr_create(fixture->hca[0], &a, &more), -ENOMEM);
+	CU_ASSERT_EQUAL(hca_mr_destroy(fixture->hca[0], key[1]), 0);
+	CU_ASSERT_EQUAL(hca_mr_destroy(fixture->hca[0], key[1]), -EINVAL);
+	more = region(fixture, BASE, BASE, LEN, 0);
 	CU_ASSERT_EQUAL(more >> 8, key[1] >> 8);
 	CU_ASSERT_NOT_EQUAL(more, key[1]);
-	CU_ASSERT_EQUAL(mr_check(bed->hca[0], key[1], BED_PD, BASE, 8, 0, NULL), HCASIM_VENDOR_ERR_BAD_LKEY);
-	CU_ASSERT_EQUAL(mr_check(bed->hca[0], more, BED_PD, BASE, 8, 0, NULL), 0);
+	CU_ASSERT_EQUAL(mr_check(fixture->hca[0], key[1], FIXTURE_PD, BASE, 8, 0, NULL),
+			HCASIM_VENDOR_ERR_BAD_LKEY);
+	CU_ASSERT_EQUAL(mr_check(fixture->hca[0], more, FIXTURE_PD, BASE, 8, 0, NULL), 0);
 	a.length = 16;
-	CU_ASSERT_EQUAL(hca_mr_modify(bed->hca[0], more, &a, &key[1]), 0);
-	CU_ASSERT_EQUAL(mr_check(bed->hca[0], key[1], BED_PD, BASE, 17, 0, NULL),
+	CU_ASSERT_EQUAL(hca_mr_modify(fixture->hca[0], more, &a, &key[1]), 0);
+	CU_ASSERT_EQUAL(mr_check(fixture->hca[0], key[1], FIXTURE_PD, BASE, 17, 0, NULL),
 			HCASIM_VENDOR_ERR_LKEY_RANGE);
-	bed_free(bed);
+	fixture_free(fixture);
 }
 
 /* Addresses in a zero-based region are offsets, whatever address it was registered with. */
 static void zero_based(void)
 {
-	struct hca_mr_attr a = {.pdn = BED_PD, .va = BASE, .iova = BASE, .length = LEN};
-	struct bed *bed = bed_new(NULL, 0);
-	uint32_t key = region(bed, BASE, BASE, LEN, HCASIM_ACCESS_ZERO_BASED), same;
+	struct hca_mr_attr a = {.pdn = FIXTURE_PD, .va = BASE, .iova = BASE, .length = LEN};
+	struct fixture *fixture = fixture_new(NULL, 0);
+	uint32_t key = region(fixture, BASE, BASE, LEN, HCASIM_ACCESS_ZERO_BASED), same;
 	struct piece p;
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		CU_ASSERT_EQUAL(mr_check(bed->hca[0], key, BED_PD, 16, LEN - 16, 0, &p), 0);
+		CU_ASSERT_EQUAL(mr_check(fixture->hca[0], key, FIXTURE_PD, 16, LEN - 16, 0, &p), 0);
 		CU_ASSERT_EQUAL(p.addr, BASE + 16);
-		CU_ASSERT_EQUAL(mr_check(bed->hca[0], key, BED_PD, 16, LEN - 15, 0, NULL),
+		CU_ASSERT_EQUAL(mr_check(fixture->hca[0], key, FIXTURE_PD, 16, LEN - 15, 0, NULL),
 				HCASIM_VENDOR_ERR_LKEY_RANGE);
-		CU_ASSERT_EQUAL(mr_check(bed->hca[0], key, BED_PD, BASE, 1, 0, NULL),
+		CU_ASSERT_EQUAL(mr_check(fixture->hca[0], key, FIXTURE_PD, BASE, 1, 0, NULL),
 				HCASIM_VENDOR_ERR_LKEY_RANGE);
-		key = region(bed, BASE, BASE, LEN, 0);
+		key = region(fixture, BASE, BASE, LEN, 0);
 		a.access = HCASIM_ACCESS_ZERO_BASED;
-		CU_ASSERT_EQUAL(hca_mr_modify(bed->hca[0], key, &a, &same), 0);
+		CU_ASSERT_EQUAL(hca_mr_modify(fixture->hca[0], key, &a, &same), 0);
 	}
-	bed_free(bed);
+	fixture_free(fixture);
 }
 
 static void slices(void)
 {
-	struct bed *bed = bed_new(NULL, 0);
-	uint32_t key = region(bed, BASE, BASE, LEN, 0), n = 0;
+	struct fixture *fixture = fixture_new(NULL, 0);
+	uint32_t key = region(fixture, BASE, BASE, LEN, 0), n = 0;
 	struct hca_sge sge[4] = {{BASE, 10, key}, {0, 0, 77}, {BASE + 100, 20, key}, {BASE + 200, 30, key}};
 	struct piece p[4];
 
-	CU_ASSERT_EQUAL(sge_slice(bed->hca[0], BED_PD, sge, 4, 5, 30, 0, p, &n), 0);
+	CU_ASSERT_EQUAL(sge_slice(fixture->hca[0], FIXTURE_PD, sge, 4, 5, 30, 0, p, &n), 0);
 	CU_ASSERT_EQUAL(n, 3);
 	CU_ASSERT_TRUE(p[0].addr == BASE + 5 && p[0].len == 5);
 	CU_ASSERT_TRUE(p[1].addr == BASE + 100 && p[1].len == 20);
 	CU_ASSERT_TRUE(p[2].addr == BASE + 200 && p[2].len == 5);
-	CU_ASSERT_EQUAL(sge_slice(bed->hca[0], BED_PD, sge, 4, 30, 30, 0, p, &n), 0);
+	CU_ASSERT_EQUAL(sge_slice(fixture->hca[0], FIXTURE_PD, sge, 4, 30, 30, 0, p, &n), 0);
 	CU_ASSERT_EQUAL(n, 1);
-	CU_ASSERT_EQUAL(sge_slice(bed->hca[0], BED_PD, sge, 4, 31, 30, 0, p, &n),
+	CU_ASSERT_EQUAL(sge_slice(fixture->hca[0], FIXTURE_PD, sge, 4, 31, 30, 0, p, &n),
 			HCASIM_VENDOR_ERR_LKEY_RANGE);
-	CU_ASSERT_EQUAL(sge_check_all(bed->hca[0], BED_PD, sge, 4, 0), 0);
+	CU_ASSERT_EQUAL(sge_check_all(fixture->hca[0], FIXTURE_PD, sge, 4, 0), 0);
 	sge[3].lkey++;
-	CU_ASSERT_EQUAL(sge_check_all(bed->hca[0], BED_PD, sge, 4, 0), HCASIM_VENDOR_ERR_BAD_LKEY);
-	bed_free(bed);
+	CU_ASSERT_EQUAL(sge_check_all(fixture->hca[0], FIXTURE_PD, sge, 4, 0), HCASIM_VENDOR_ERR_BAD_LKEY);
+	fixture_free(fixture);
 }
 
 const struct test keys_tests[] = {

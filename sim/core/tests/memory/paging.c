@@ -1,53 +1,53 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* On-demand paging: page faults of each queue and operation, what the answer does, and pages that go away. */
-#include "bed.h"
+#include "fixture.h"
 #include "core/memory/odp.h"
 
 #define LEN  20000u
-#define ALL  (BED_ALL | HCASIM_ACCESS_ON_DEMAND)
+#define ALL  (FIXTURE_ALL | HCASIM_ACCESS_ON_DEMAND)
 #define MTU  1024u
 #define PAGE 4096ull
 
 /* A pair whose side `side` has an on-demand region over its memory. */
-static uint32_t odp_new(struct pair *p, uint8_t type, unsigned int side, const struct bed_path *path)
+static uint32_t odp_new(struct pair *p, uint8_t type, unsigned int side, const struct fixture_path *path)
 {
 	pair_new(p, type, path, NULL, 0, LEN);
-	return bed_mr(p->bed, side, p->mem[side], LEN, ALL);
+	return fixture_mr(p->fixture, side, p->mem[side], LEN, ALL);
 }
 
 /* The token of the next page request of the side, 0: none. */
-static uint32_t next_request(struct bed *bed, unsigned int side)
+static uint32_t next_request(struct fixture *fixture, unsigned int side)
 {
-	for (;; bed->eq_ci[side]++) {
-		const struct tiny_eqe *e = &bed->eq[side][bed->eq_ci[side] & (BED_EQ - 1)];
+	for (;; fixture->eq_ci[side]++) {
+		const struct tiny_eqe *e = &fixture->eq[side][fixture->eq_ci[side] & (FIXTURE_EQ - 1)];
 
-		if (!e->type || e->phase != !(bed->eq_ci[side] / BED_EQ & 1))
+		if (!e->type || e->phase != !(fixture->eq_ci[side] / FIXTURE_EQ & 1))
 			return 0;
 		if (e->type == HCASIM_EQE_TYPE_PAGE_REQUEST) {
-			bed->eq_ci[side]++;
+			fixture->eq_ci[side]++;
 			return e->number;
 		}
 	}
 }
 
 /* Answers the one request that there is as the driver half does; returns its number of ranges. */
-static int answer(struct bed *bed, unsigned int side, bool mapped)
+static int answer(struct fixture *fixture, unsigned int side, bool mapped)
 {
-	uint32_t token = next_request(bed, side);
+	uint32_t token = next_request(fixture, side);
 	struct hca_page_range range[8];
 	int n, i;
 
 	CU_ASSERT_NOT_EQUAL_FATAL(token, 0);
-	CU_ASSERT_EQUAL(next_request(bed, side), 0);
-	n = hca_page_request(bed->hca[side], token, range, 8);
+	CU_ASSERT_EQUAL(next_request(fixture, side), 0);
+	n = hca_page_request(fixture->hca[side], token, range, 8);
 	for (i = 0; i < n && mapped; i++) {
 		range[i].write |= range[i].writable;
-		CU_ASSERT_EQUAL(range[i].pasid, BED_PASID);
+		CU_ASSERT_EQUAL(range[i].pasid, FIXTURE_PASID);
 		CU_ASSERT_EQUAL((range[i].va | range[i].len) % PAGE, 0);
-		CU_ASSERT_EQUAL(hca_mr_map(bed->hca[side], &range[i], false), 0);
+		CU_ASSERT_EQUAL(hca_mr_map(fixture->hca[side], &range[i], false), 0);
 	}
-	CU_ASSERT_EQUAL(hca_page_response(bed->hca[side], token, mapped), 0);
-	bed_run(bed);
+	CU_ASSERT_EQUAL(hca_page_response(fixture->hca[side], token, mapped), 0);
+	fixture_run(fixture);
 	return n;
 }
 
@@ -60,7 +60,7 @@ static uint64_t faults(struct pair *p, unsigned int side)
 {
 	struct hca_counters c;
 
-	hca_counters(p->bed->hca[side], &c);
+	hca_counters(p->fixture->hca[side], &c);
 	return c.page_faults;
 }
 
@@ -68,32 +68,32 @@ static uint64_t faults(struct pair *p, unsigned int side)
 
 static void gather_from(uint8_t type, uint8_t op)
 {
-	struct bed_path path = {.mtu = 3, .retry = 255, .timeout = 1};
+	struct fixture_path path = {.mtu = 3, .retry = 255, .timeout = 1};
 	struct hca_sge sge[2];
 	struct pair p;
 	uint32_t key = odp_new(&p, type, 0, &path);
 	struct tiny_wqe w = {.op = op, .flags = HCA_WR_SIGNALED, .rkey = p.key[1]};
 
 	w.remote_addr = (uintptr_t)p.mem[1];
-	sge[0] = bed_sge(p.mem[0], 3000, key);
-	sge[1] = bed_sge(p.mem[0] + 12000, 3000, key);
-	bed_put(p.qp[0], &w, NULL, sge, 2);
-	bed_ring(p.qp[0]);
+	sge[0] = fixture_sge(p.mem[0], 3000, key);
+	sge[1] = fixture_sge(p.mem[0] + 12000, 3000, key);
+	fixture_put(p.qp[0], &w, NULL, sge, 2);
+	fixture_ring(p.qp[0]);
 	/* It waits for the host as long as that takes: no retry is counted, nothing leaves. */
-	bed_settle(p.bed, 10 * MS);
-	bed_expect_none(p.scq[0]);
-	CU_ASSERT_EQUAL(p.bed->frames, 0);
-	CU_ASSERT_EQUAL(answer(p.bed, 0, true), 2);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_settle(p.fixture, 10 * MS);
+	fixture_expect_none(p.scq[0]);
+	CU_ASSERT_EQUAL(p.fixture->frames, 0);
+	CU_ASSERT_EQUAL(answer(p.fixture, 0, true), 2);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[1], p.mem[0], 3000), 0);
 	CU_ASSERT_EQUAL(memcmp(p.mem[1] + 3000, p.mem[0] + 12000, 3000), 0);
 	CU_ASSERT_EQUAL(faults(&p, 0), pages(p.mem[0], 3000) + pages(p.mem[0] + 12000, 3000));
 	/* Once more: they are there now. */
-	bed_put(p.qp[0], &w, NULL, sge, 2);
-	bed_ring(p.qp[0]);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(next_request(p.bed, 0), 0);
+	fixture_put(p.qp[0], &w, NULL, sge, 2);
+	fixture_ring(p.qp[0]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(next_request(p.fixture, 0), 0);
 	pair_free(&p);
 }
 
@@ -110,18 +110,18 @@ static void gather_again(void)
 	uint32_t key = odp_new(&p, HCASIM_QPT_RC, 0, NULL);
 	uint8_t *second = p.mem[0] + 2 * PAGE;
 
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], LEN, key),
-		 (uintptr_t)p.mem[1], p.key[1]);
-	bed_run(p.bed);
-	CU_ASSERT_EQUAL(answer(p.bed, 0, true), 1);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(hca_mr_unmap(p.bed->hca[0], BED_PASID, (uintptr_t)second, 1), 1);
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], LEN, key),
-		 (uintptr_t)p.mem[1], p.key[1]);
-	bed_run(p.bed);
-	bed_expect_none(p.scq[0]);
-	CU_ASSERT_EQUAL(answer(p.bed, 0, true), 1);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], LEN, key),
+		     (uintptr_t)p.mem[1], p.key[1]);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(answer(p.fixture, 0, true), 1);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(hca_mr_unmap(p.fixture->hca[0], FIXTURE_PASID, (uintptr_t)second, 1), 1);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], LEN, key),
+		     (uintptr_t)p.mem[1], p.key[1]);
+	fixture_run(p.fixture);
+	fixture_expect_none(p.scq[0]);
+	CU_ASSERT_EQUAL(answer(p.fixture, 0, true), 1);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[1], p.mem[0], LEN), 0);
 	pair_free(&p);
 }
@@ -138,12 +138,13 @@ static void send_refused(void)
 
 		uint8_t *at = (uint8_t *)(((uintptr_t)p.mem[1] + 7) & ~7ull);
 
-		bed_send(p.qp[0], op[i], HCA_WR_SIGNALED, bed_sge(p.mem[0], 8, key), (uintptr_t)at, p.key[1]);
-		bed_run(p.bed);
-		answer(p.bed, 0, false);
-		CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_PROT_ERR).vendor_err,
+		fixture_send(p.qp[0], op[i], HCA_WR_SIGNALED, fixture_sge(p.mem[0], 8, key), (uintptr_t)at,
+			     p.key[1]);
+		fixture_run(p.fixture);
+		answer(p.fixture, 0, false);
+		CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_PROT_ERR).vendor_err,
 				HCASIM_VENDOR_ERR_DMA_FAULT);
-		CU_ASSERT_EQUAL(bed_query(p.qp[0]), HCASIM_QPS_ERR);
+		CU_ASSERT_EQUAL(fixture_query(p.qp[0]), HCASIM_QPS_ERR);
 		pair_free(&p);
 	}
 }
@@ -151,27 +152,27 @@ static void send_refused(void)
 /* Answers to a READ and an atomic have no place to go: dropped, and asked for again when they have. */
 static void result(void)
 {
-	struct bed_path path = {.mtu = 3, .retry = 255, .timeout = 1};
+	struct fixture_path path = {.mtu = 3, .retry = 255, .timeout = 1};
 	uint64_t *remote, before;
 	struct pair p;
 	uint32_t key = odp_new(&p, HCASIM_QPT_RC, 0, &path);
 
 	remote = (uint64_t *)(((uintptr_t)p.mem[1] + 7) & ~7ull);
 	before = *remote;
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, bed_sge(p.mem[0] + 64, 5000, key),
-		 (uintptr_t)p.mem[1], p.key[1]);
-	bed_settle(p.bed, 10 * MS);
-	bed_expect_none(p.scq[0]);
-	CU_ASSERT_EQUAL(answer(p.bed, 0, true), 1);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, fixture_sge(p.mem[0] + 64, 5000, key),
+		     (uintptr_t)p.mem[1], p.key[1]);
+	fixture_settle(p.fixture, 10 * MS);
+	fixture_expect_none(p.scq[0]);
+	CU_ASSERT_EQUAL(answer(p.fixture, 0, true), 1);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0] + 64, p.mem[1], 5000), 0);
-	hca_mr_unmap(p.bed->hca[0], BED_PASID, 0, UINT64_MAX);
-	bed_send(p.qp[0], HCASIM_WQE_OP_ATOMIC_FA, HCA_WR_SIGNALED, bed_sge(p.mem[0], 8, key),
-		 (uintptr_t)remote, p.key[1]);
-	bed_settle(p.bed, 10 * MS);
-	bed_expect_none(p.scq[0]);
-	CU_ASSERT_EQUAL(answer(p.bed, 0, true), 1);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	hca_mr_unmap(p.fixture->hca[0], FIXTURE_PASID, 0, UINT64_MAX);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_ATOMIC_FA, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 8, key),
+		     (uintptr_t)remote, p.key[1]);
+	fixture_settle(p.fixture, 10 * MS);
+	fixture_expect_none(p.scq[0]);
+	CU_ASSERT_EQUAL(answer(p.fixture, 0, true), 1);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], &before, 8), 0);
 	pair_free(&p);
 }
@@ -184,26 +185,27 @@ static void late_answers(void)
 	unsigned int i;
 
 	for (i = 0; i < 4; i++) {
-		bed_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, bed_sge(p.mem[0], 100, key), 0, 0);
-		bed_run(p.bed);
-		token = next_request(p.bed, 0);
+		fixture_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 100, key), 0,
+			     0);
+		fixture_run(p.fixture);
+		token = next_request(p.fixture, 0);
 		CU_ASSERT_NOT_EQUAL_FATAL(token, 0);
 		if (i == 3)
-			hca_qp_destroy(p.bed->hca[0], p.qp[0]->qpn);
+			hca_qp_destroy(p.fixture->hca[0], p.qp[0]->qpn);
 		else
-			bed_state(p.qp[0], i ? HCASIM_QPS_RESET : HCASIM_QPS_ERR);
-		bed_run(p.bed);
+			fixture_state(p.qp[0], i ? HCASIM_QPS_RESET : HCASIM_QPS_ERR);
+		fixture_run(p.fixture);
 		if (!i)
-			bed_expect(p.scq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
-		CU_ASSERT_EQUAL(hca_page_response(p.bed->hca[0], token, i & 1), 0);
-		CU_ASSERT_EQUAL(hca_page_response(p.bed->hca[0], token, true), -EINVAL);
-		CU_ASSERT_EQUAL(hca_page_request(p.bed->hca[0], token, NULL, 0), -EINVAL);
-		bed_run(p.bed);
-		bed_expect_none(p.scq[0]);
+			fixture_expect(p.scq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+		CU_ASSERT_EQUAL(hca_page_response(p.fixture->hca[0], token, i & 1), 0);
+		CU_ASSERT_EQUAL(hca_page_response(p.fixture->hca[0], token, true), -EINVAL);
+		CU_ASSERT_EQUAL(hca_page_request(p.fixture->hca[0], token, NULL, 0), -EINVAL);
+		fixture_run(p.fixture);
+		fixture_expect_none(p.scq[0]);
 		if (i < 3) {
-			bed_state(p.qp[0], HCASIM_QPS_RESET);
-			bed_state(p.qp[1], HCASIM_QPS_RESET);
-			bed_connect(p.qp[0], p.qp[1], NULL);
+			fixture_state(p.qp[0], HCASIM_QPS_RESET);
+			fixture_state(p.qp[1], HCASIM_QPS_RESET);
+			fixture_connect(p.qp[0], p.qp[1], NULL);
 		}
 	}
 	pair_free(&p);
@@ -216,15 +218,15 @@ static void region_gone(void)
 	uint32_t key = odp_new(&p, HCASIM_QPT_RC, 0, NULL), token;
 	struct hca_page_range range;
 
-	bed_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, bed_sge(p.mem[0], 100, key), 0, 0);
-	bed_run(p.bed);
-	token = next_request(p.bed, 0);
-	CU_ASSERT_EQUAL(hca_page_request(p.bed->hca[0], token, &range, 1), 1);
-	CU_ASSERT_EQUAL(hca_mr_destroy(p.bed->hca[0], key), 0);
-	CU_ASSERT_EQUAL(hca_mr_map(p.bed->hca[0], &range, false), -EINVAL);
-	CU_ASSERT_EQUAL(hca_page_response(p.bed->hca[0], token, true), 0);
-	bed_run(p.bed);
-	CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_PROT_ERR).vendor_err,
+	fixture_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 100, key), 0, 0);
+	fixture_run(p.fixture);
+	token = next_request(p.fixture, 0);
+	CU_ASSERT_EQUAL(hca_page_request(p.fixture->hca[0], token, &range, 1), 1);
+	CU_ASSERT_EQUAL(hca_mr_destroy(p.fixture->hca[0], key), 0);
+	CU_ASSERT_EQUAL(hca_mr_map(p.fixture->hca[0], &range, false), -EINVAL);
+	CU_ASSERT_EQUAL(hca_page_response(p.fixture->hca[0], token, true), 0);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_PROT_ERR).vendor_err,
 			HCASIM_VENDOR_ERR_BAD_LKEY);
 	pair_free(&p);
 }
@@ -239,12 +241,12 @@ static uint8_t *buffer(const struct pair *p)
 
 static void post(struct pair *p, uint8_t op, uint32_t key)
 {
-	struct hca_sge sge = bed_sge(buffer(p), 12000, key);
+	struct hca_sge sge = fixture_sge(buffer(p), 12000, key);
 	uint8_t *at = (uint8_t *)(((uintptr_t)p->mem[1] + 7) & ~7ull);
 	uint64_t eight = 8;
 
 	if (op == HCASIM_WQE_OP_SEND)
-		bed_recv(p->qp[1], &sge, 1);
+		fixture_recv(p->qp[1], &sge, 1);
 	if (op == HCASIM_WQE_OP_ATOMIC_WRITE) {
 		struct tiny_wqe w = {.op = op,
 				     .flags = HCA_WR_SIGNALED | HCA_WR_INLINE,
@@ -252,12 +254,13 @@ static void post(struct pair *p, uint8_t op, uint32_t key)
 				     .rkey = key,
 				     .remote_addr = (uintptr_t)at};
 
-		bed_put(p->qp[0], &w, NULL, &eight, 1);
-		bed_ring(p->qp[0]);
+		fixture_put(p->qp[0], &w, NULL, &eight, 1);
+		fixture_ring(p->qp[0]);
 		return;
 	}
-	bed_send(p->qp[0], op, HCA_WR_SIGNALED,
-		 bed_sge(p->mem[0], op == HCASIM_WQE_OP_ATOMIC_FA ? 8 : 5000, p->key[0]), (uintptr_t)at, key);
+	fixture_send(p->qp[0], op, HCA_WR_SIGNALED,
+		     fixture_sge(p->mem[0], op == HCASIM_WQE_OP_ATOMIC_FA ? 8 : 5000, p->key[0]),
+		     (uintptr_t)at, key);
 }
 
 static const uint8_t requests[] = {HCASIM_WQE_OP_SEND, HCASIM_WQE_OP_RDMA_WRITE, HCASIM_WQE_OP_RDMA_READ,
@@ -269,26 +272,26 @@ static void rnr(void)
 	unsigned int i;
 
 	for (i = 0; i < sizeof(requests); i++) {
-		struct bed_path path = {.mtu = 3, .retry = 255};
+		struct fixture_path path = {.mtu = 3, .retry = 255};
 		struct hca_counters c;
 		struct pair p;
 		uint32_t key = odp_new(&p, HCASIM_QPT_RC, 1, &path);
 
 		post(&p, requests[i], key);
-		bed_settle(p.bed, 3 * MS); /* min_rnr_timer 12: 0.64 ms */
-		bed_expect_none(p.scq[0]);
-		hca_counters(p.bed->hca[0], &c);
+		fixture_settle(p.fixture, 3 * MS); /* min_rnr_timer 12: 0.64 ms */
+		fixture_expect_none(p.scq[0]);
+		hca_counters(p.fixture->hca[0], &c);
 		CU_ASSERT_TRUE(c.rnr_naks >= 4 && c.timeouts == 0);
-		answer(p.bed, 1, true);
-		bed_settle(p.bed, MS);
-		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-		CU_ASSERT_EQUAL(next_request(p.bed, 1), 0);
+		answer(p.fixture, 1, true);
+		fixture_settle(p.fixture, MS);
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+		CU_ASSERT_EQUAL(next_request(p.fixture, 1), 0);
 		if (requests[i] == HCASIM_WQE_OP_SEND) {
-			bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+			fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 			CU_ASSERT_EQUAL(memcmp(buffer(&p), p.mem[0], 5000), 0);
 			CU_ASSERT_EQUAL(faults(&p, 1), pages(buffer(&p), 12000));
 		}
-		CU_ASSERT_EQUAL(bed_query(p.qp[1]), HCASIM_QPS_RTS);
+		CU_ASSERT_EQUAL(fixture_query(p.qp[1]), HCASIM_QPS_RTS);
 		pair_free(&p);
 	}
 }
@@ -303,13 +306,14 @@ static void rnr_refused(void)
 		uint32_t key = odp_new(&p, HCASIM_QPT_RC, 1, NULL);
 
 		post(&p, requests[i], key);
-		bed_settle(p.bed, MS);
-		answer(p.bed, 1, false);
-		bed_settle(p.bed, MS);
-		bed_expect(p.scq[0], send ? HCASIM_CQE_STATUS_REM_OP_ERR : HCASIM_CQE_STATUS_REM_ACCESS_ERR);
+		fixture_settle(p.fixture, MS);
+		answer(p.fixture, 1, false);
+		fixture_settle(p.fixture, MS);
+		fixture_expect(p.scq[0],
+			       send ? HCASIM_CQE_STATUS_REM_OP_ERR : HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 		if (send)
-			bed_expect(p.rcq[1], HCASIM_CQE_STATUS_LOC_PROT_ERR);
-		CU_ASSERT_EQUAL(bed_query(p.qp[1]), HCASIM_QPS_ERR);
+			fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_LOC_PROT_ERR);
+		CU_ASSERT_EQUAL(fixture_query(p.qp[1]), HCASIM_QPS_ERR);
 		pair_free(&p);
 	}
 }
@@ -317,13 +321,13 @@ static void rnr_refused(void)
 /* RNR NAKs of page faults count as any others do. */
 static void rnr_exhausted(void)
 {
-	struct bed_path path = {.rnr_retry = 1};
+	struct fixture_path path = {.rnr_retry = 1};
 	struct pair p;
 	uint32_t key = odp_new(&p, HCASIM_QPT_RC, 1, &path);
 
 	post(&p, HCASIM_WQE_OP_RDMA_WRITE, key);
-	bed_settle(p.bed, 10 * MS);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_RNR_RETRY_EXC_ERR);
+	fixture_settle(p.fixture, 10 * MS);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_RNR_RETRY_EXC_ERR);
 	pair_free(&p);
 }
 
@@ -336,27 +340,27 @@ static void hints(void)
 	uint32_t key = odp_new(&p, HCASIM_QPT_RC, 1, NULL);
 
 	post(&p, HCASIM_WQE_OP_SEND, key);
-	bed_settle(p.bed, MS);
-	token = next_request(p.bed, 1);
-	CU_ASSERT_EQUAL(hca_page_request(p.bed->hca[1], token, range, 4), 2);
+	fixture_settle(p.fixture, MS);
+	token = next_request(p.fixture, 1);
+	CU_ASSERT_EQUAL(hca_page_request(p.fixture->hca[1], token, range, 4), 2);
 	CU_ASSERT_TRUE(!range[0].hint && range[0].write && range[1].hint);
 	CU_ASSERT_EQUAL(range[0].len, pages(buffer(&p), MTU) * PAGE);
-	hca_mr_map(p.bed->hca[1], &range[0], false);
-	CU_ASSERT_EQUAL(hca_page_response(p.bed->hca[1], token, true), 0);
-	bed_settle(p.bed, MS);
-	answer(p.bed, 1, true); /* the message was longer: a fault in its middle */
-	bed_settle(p.bed, MS);
-	bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	hca_mr_map(p.fixture->hca[1], &range[0], false);
+	CU_ASSERT_EQUAL(hca_page_response(p.fixture->hca[1], token, true), 0);
+	fixture_settle(p.fixture, MS);
+	answer(p.fixture, 1, true); /* the message was longer: a fault in its middle */
+	fixture_settle(p.fixture, MS);
+	fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(buffer(&p), p.mem[0], 5000), 0);
 	pair_free(&p);
 }
 
 /* Takes the pages away when the second response packet leaves. */
-static enum untimed_fate pull(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+static enum untimed_fate pull(struct fixture *fixture, unsigned int from, struct hca_packet *pkt)
 {
-	if (from == 1 && ++bed->n == 2)
-		hca_mr_unmap(bed->hca[1], BED_PASID, 0, UINT64_MAX);
+	if (from == 1 && ++fixture->n == 2)
+		hca_mr_unmap(fixture->hca[1], FIXTURE_PASID, 0, UINT64_MAX);
 	return UNTIMED_DELIVER;
 }
 
@@ -364,28 +368,29 @@ static void read_interrupted(void)
 {
 	const struct hca_config cfg = {
 		.num_ports = 1, .max_qp = 2, .max_cq = 4, .max_mr = 8, .gather_depth = 1, .tx_depth = 1};
-	struct bed_path path = {.mtu = 3, .retry = 255};
+	struct fixture_path path = {.mtu = 3, .retry = 255};
 	struct hca_page_range all = {0};
 	struct pair p;
 	uint32_t key;
 
 	pair_new(&p, HCASIM_QPT_RC, &path, &cfg, 0, LEN);
-	key = bed_mr(p.bed, 1, p.mem[1], LEN, ALL);
+	key = fixture_mr(p.fixture, 1, p.mem[1], LEN, ALL);
 	all = (struct hca_page_range){.key = key, .va = (uintptr_t)p.mem[1], .len = LEN, .write = true};
-	CU_ASSERT_EQUAL(hca_mr_map(p.bed->hca[1], &all, true), 0);
-	p.bed->wire = pull;
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, bed_sge(p.mem[0], 10 * MTU, p.key[0]),
-		 (uintptr_t)p.mem[1], key);
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED,
-		 bed_sge(p.mem[0] + 10 * MTU, 5 * MTU, p.key[0]), (uintptr_t)p.mem[1] + 10 * MTU, key);
-	bed_run(p.bed);
-	bed_expect_none(p.scq[0]);
-	answer(p.bed, 1, true); /* the rest of the first */
-	bed_settle(p.bed, MS);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	answer(p.bed, 1, true);
-	bed_settle(p.bed, MS);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(hca_mr_map(p.fixture->hca[1], &all, true), 0);
+	p.fixture->wire = pull;
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED,
+		     fixture_sge(p.mem[0], 10 * MTU, p.key[0]), (uintptr_t)p.mem[1], key);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED,
+		     fixture_sge(p.mem[0] + 10 * MTU, 5 * MTU, p.key[0]), (uintptr_t)p.mem[1] + 10 * MTU,
+		     key);
+	fixture_run(p.fixture);
+	fixture_expect_none(p.scq[0]);
+	answer(p.fixture, 1, true); /* the rest of the first */
+	fixture_settle(p.fixture, MS);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	answer(p.fixture, 1, true);
+	fixture_settle(p.fixture, MS);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], 15 * MTU), 0);
 	pair_free(&p);
 }
@@ -398,16 +403,16 @@ static void read_in_order(void)
 	uint8_t before[64];
 
 	memcpy(before, p.mem[1], sizeof(before));
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, bed_sge(p.mem[0] + 8192, 64, p.key[0]),
-		 (uintptr_t)p.mem[1], key);
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], 64, p.key[0]),
-		 (uintptr_t)p.mem[1], p.key[1]);
-	bed_settle(p.bed, MS);
-	bed_expect_none(p.scq[0]);
-	answer(p.bed, 1, true);
-	bed_settle(p.bed, MS);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED,
+		     fixture_sge(p.mem[0] + 8192, 64, p.key[0]), (uintptr_t)p.mem[1], key);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 64, p.key[0]),
+		     (uintptr_t)p.mem[1], p.key[1]);
+	fixture_settle(p.fixture, MS);
+	fixture_expect_none(p.scq[0]);
+	answer(p.fixture, 1, true);
+	fixture_settle(p.fixture, MS);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0] + 8192, before, sizeof(before)), 0);
 	CU_ASSERT_EQUAL(memcmp(p.mem[1], p.mem[0], 64), 0);
 	pair_free(&p);
@@ -415,29 +420,29 @@ static void read_in_order(void)
 
 static void by_window(void)
 {
-	struct tiny_wqe bind = {.op = HCASIM_WQE_OP_BIND_MW, .ud_qpn = BED_ALL, .ud_qkey = 1};
+	struct tiny_wqe bind = {.op = HCASIM_WQE_OP_BIND_MW, .ud_qpn = FIXTURE_ALL, .ud_qkey = 1};
 	struct pair p;
 	uint32_t key = odp_new(&p, HCASIM_QPT_RC, 1, NULL), mw, region;
 
-	region = bed_mr(p.bed, 1, p.mem[1], LEN, ALL | HCASIM_ACCESS_MW_BIND);
+	region = fixture_mr(p.fixture, 1, p.mem[1], LEN, ALL | HCASIM_ACCESS_MW_BIND);
 	CU_ASSERT_NOT_EQUAL(key, region);
-	CU_ASSERT_EQUAL(hca_mw_create(p.bed->hca[1], BED_PD, 1, &mw), 0);
+	CU_ASSERT_EQUAL(hca_mw_create(p.fixture->hca[1], FIXTURE_PD, 1, &mw), 0);
 	bind.remote_addr = (uintptr_t)p.mem[1];
 	bind.rkey = mw;
 	bind.imm = mw + 1;
 	bind.inv_rkey = region;
 	bind.compare = LEN;
-	bed_put(p.qp[1], &bind, NULL, NULL, 0);
-	bed_ring(p.qp[1]);
-	bed_run(p.bed);
+	fixture_put(p.qp[1], &bind, NULL, NULL, 0);
+	fixture_ring(p.qp[1]);
+	fixture_run(p.fixture);
 	post(&p, HCASIM_WQE_OP_RDMA_WRITE, mw + 1);
-	bed_settle(p.bed, MS);
-	bed_expect_none(p.scq[0]);
-	answer(p.bed, 1, true);
-	bed_settle(p.bed, MS);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_TRUE(key_present(p.bed->hca[1], region, (uintptr_t)p.mem[1] + 8, 5000, true));
-	CU_ASSERT_FALSE(key_present(p.bed->hca[1], key, (uintptr_t)p.mem[1] + 8, 1, true));
+	fixture_settle(p.fixture, MS);
+	fixture_expect_none(p.scq[0]);
+	answer(p.fixture, 1, true);
+	fixture_settle(p.fixture, MS);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_TRUE(key_present(p.fixture->hca[1], region, (uintptr_t)p.mem[1] + 8, 5000, true));
+	CU_ASSERT_FALSE(key_present(p.fixture->hca[1], key, (uintptr_t)p.mem[1] + 8, 1, true));
 	pair_free(&p);
 }
 
@@ -449,16 +454,16 @@ static void lost(uint8_t op)
 	uint32_t key = odp_new(&p, HCASIM_QPT_UC, 1, NULL);
 
 	post(&p, op, key);
-	bed_settle(p.bed, MS);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect_none(p.rcq[1]);
-	answer(p.bed, 1, true);
+	fixture_settle(p.fixture, MS);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect_none(p.rcq[1]);
+	answer(p.fixture, 1, true);
 	post(&p, op, key);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	if (op == HCASIM_WQE_OP_SEND)
-		CU_ASSERT_EQUAL(bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 5000);
-	CU_ASSERT_EQUAL(p.bed->hca[1]->counters.rx_dropped, packets_of(5000, MTU));
+		CU_ASSERT_EQUAL(fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 5000);
+	CU_ASSERT_EQUAL(p.fixture->hca[1]->counters.rx_dropped, packets_of(5000, MTU));
 	pair_free(&p);
 }
 
@@ -479,24 +484,24 @@ static void datagram(void)
 
 	untimed_gid(1, 1, av.dgid);
 	untimed_mac(1, 1, av.dmac);
-	bed_ud_up(p.qp[0], 7);
-	bed_ud_up(p.qp[1], 7);
+	fixture_ud_up(p.qp[0], 7);
+	fixture_ud_up(p.qp[1], 7);
 	w.ud_qpn = p.qp[1]->qpn;
-	from = bed_sge(p.mem[0], 64, p.key[0]);
-	into = bed_sge(p.mem[1], 500, key);
-	bed_recv(p.qp[1], &into, 1);
+	from = fixture_sge(p.mem[0], 64, p.key[0]);
+	into = fixture_sge(p.mem[1], 500, key);
+	fixture_recv(p.qp[1], &into, 1);
 	for (i = 0; i < 2; i++) {
-		bed_put(p.qp[0], &w, &av, &from, 1);
-		bed_ring(p.qp[0]);
-		bed_run(p.bed);
-		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+		fixture_put(p.qp[0], &w, &av, &from, 1);
+		fixture_ring(p.qp[0]);
+		fixture_run(p.fixture);
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 		if (!i) {
-			bed_expect_none(p.rcq[1]);
-			answer(p.bed, 1, true);
+			fixture_expect_none(p.rcq[1]);
+			answer(p.fixture, 1, true);
 		}
 	}
-	CU_ASSERT_EQUAL(bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 64 + HCASIM_GRH_SIZE);
-	CU_ASSERT_EQUAL(p.bed->hca[1]->counters.rx_dropped, 1);
+	CU_ASSERT_EQUAL(fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 64 + HCASIM_GRH_SIZE);
+	CU_ASSERT_EQUAL(p.fixture->hca[1]->counters.rx_dropped, 1);
 	pair_free(&p);
 }
 
@@ -506,14 +511,14 @@ static void unreliable_refused(void)
 	uint32_t key = odp_new(&p, HCASIM_QPT_UC, 1, NULL);
 
 	post(&p, HCASIM_WQE_OP_RDMA_WRITE, key);
-	bed_settle(p.bed, MS);
-	answer(p.bed, 1, false);
-	CU_ASSERT_EQUAL(bed_query(p.qp[1]), HCASIM_QPS_RTS);
+	fixture_settle(p.fixture, MS);
+	answer(p.fixture, 1, false);
+	CU_ASSERT_EQUAL(fixture_query(p.qp[1]), HCASIM_QPS_RTS);
 	post(&p, HCASIM_WQE_OP_SEND, key);
-	bed_settle(p.bed, MS);
-	answer(p.bed, 1, false);
-	bed_expect(p.rcq[1], HCASIM_CQE_STATUS_LOC_PROT_ERR);
-	CU_ASSERT_EQUAL(bed_query(p.qp[1]), HCASIM_QPS_ERR);
+	fixture_settle(p.fixture, MS);
+	answer(p.fixture, 1, false);
+	fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_LOC_PROT_ERR);
+	CU_ASSERT_EQUAL(fixture_query(p.qp[1]), HCASIM_QPS_ERR);
 	pair_free(&p);
 }
 

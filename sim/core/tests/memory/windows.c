@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Memory windows: binding, rights, invalidation by both sides, and the error of each misuse. */
-#include "bed.h"
+#include "fixture.h"
 
 #define LEN    4096
 #define MW_LEN 1000
@@ -12,11 +12,12 @@ struct win {
 	uint32_t lkey, mw;
 };
 
-static void win_new_on(struct win *w, uint8_t qpt, uint8_t type, uint32_t access, const struct bed_path *path)
+static void win_new_on(struct win *w, uint8_t qpt, uint8_t type, uint32_t access,
+		       const struct fixture_path *path)
 {
 	pair_new(&w->p, qpt, path, NULL, 0, LEN);
-	w->lkey = bed_mr(w->p.bed, 1, w->p.mem[1], LEN, access);
-	CU_ASSERT_EQUAL(hca_mw_create(w->p.bed->hca[1], BED_PD, type, &w->mw), 0);
+	w->lkey = fixture_mr(w->p.fixture, 1, w->p.mem[1], LEN, access);
+	CU_ASSERT_EQUAL(hca_mw_create(w->p.fixture->hca[1], FIXTURE_PD, type, &w->mw), 0);
 }
 
 static void win_new(struct win *w, uint8_t qpt, uint8_t type, uint32_t access)
@@ -39,9 +40,9 @@ static void post_bind(struct win *w, uint8_t type, uint32_t new_key, uint64_t of
 		.compare = len,
 	};
 
-	bed_put(w->p.qp[1], &t, NULL, NULL, 0);
-	bed_ring(w->p.qp[1]);
-	bed_run(w->p.bed);
+	fixture_put(w->p.qp[1], &t, NULL, NULL, 0);
+	fixture_ring(w->p.qp[1]);
+	fixture_run(w->p.fixture);
 }
 
 static void bind_ok(struct win *w, uint8_t type, uint64_t off, uint64_t len, uint32_t access)
@@ -50,7 +51,7 @@ static void bind_ok(struct win *w, uint8_t type, uint64_t off, uint64_t len, uin
 	struct tiny_cqe c;
 
 	post_bind(w, type, key, off, len, access);
-	c = bed_expect(w->p.scq[1], HCASIM_CQE_STATUS_OK);
+	c = fixture_expect(w->p.scq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(c.wqe_op, HCASIM_WQE_OP_BIND_MW);
 	w->mw = key;
 }
@@ -59,17 +60,17 @@ static void bind_bad(struct win *w, uint8_t type, uint32_t key, uint64_t off, ui
 		     uint8_t vendor)
 {
 	post_bind(w, type, key, off, len, access);
-	CU_ASSERT_EQUAL(bed_expect(w->p.scq[1], HCASIM_CQE_STATUS_MW_BIND_ERR).vendor_err, vendor);
-	CU_ASSERT_EQUAL(bed_query(w->p.qp[1]), HCASIM_QPS_ERR);
+	CU_ASSERT_EQUAL(fixture_expect(w->p.scq[1], HCASIM_CQE_STATUS_MW_BIND_ERR).vendor_err, vendor);
+	CU_ASSERT_EQUAL(fixture_query(w->p.qp[1]), HCASIM_QPS_ERR);
 	pair_free(&w->p);
 }
 
 /* An access of side 0 with `key` that gives `status`. */
 static void access_as(struct win *w, uint8_t op, uint32_t key, uint64_t addr, uint32_t len, uint8_t status)
 {
-	bed_send(w->p.qp[0], op, HCA_WR_SIGNALED, bed_sge(w->p.mem[0], len, w->p.key[0]), addr, key);
-	bed_run(w->p.bed);
-	bed_expect(w->p.scq[0], status);
+	fixture_send(w->p.qp[0], op, HCA_WR_SIGNALED, fixture_sge(w->p.mem[0], len, w->p.key[0]), addr, key);
+	fixture_run(w->p.fixture);
+	fixture_expect(w->p.scq[0], status);
 }
 
 static void write_at(struct win *w, uint64_t off, uint32_t len, uint8_t status)
@@ -133,9 +134,9 @@ static void rebind(void)
 	old = w.mw;
 	bind_ok(&w, 1, 64, 64, RW);
 	write_at(&w, 64, 64, HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(hca_mr_destroy(w.p.bed->hca[1], w.lkey), -EBUSY);
+	CU_ASSERT_EQUAL(hca_mr_destroy(w.p.fixture->hca[1], w.lkey), -EBUSY);
 	bind_ok(&w, 1, 0, 0, 0);
-	CU_ASSERT_EQUAL(hca_mr_destroy(w.p.bed->hca[1], w.lkey), 0);
+	CU_ASSERT_EQUAL(hca_mr_destroy(w.p.fixture->hca[1], w.lkey), 0);
 	write_at(&w, 64, 8, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 	pair_free(&w.p);
 	win_new(&w, HCASIM_QPT_RC, 1, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
@@ -188,7 +189,7 @@ static void new_key(void)
 		for (i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 			win_new(&w, HCASIM_QPT_RC, type, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
 			post_bind(&w, type, (others[i] ^ (w.mw & ~0xffu)) | 0xa5, 0, 64, RW);
-			bed_expect(w.p.scq[1], HCASIM_CQE_STATUS_OK);
+			fixture_expect(w.p.scq[1], HCASIM_CQE_STATUS_OK);
 			w.mw = (w.mw & ~0xffu) | 0xa5;
 			write_at(&w, 0, 64, HCASIM_CQE_STATUS_OK);
 			pair_free(&w.p);
@@ -197,30 +198,30 @@ static void new_key(void)
 
 static void domains(void)
 {
-	struct hca_mr_attr a = {.pdn = BED_PD + 1, .access = HCASIM_ACCESS_MW_BIND, .length = LEN};
+	struct hca_mr_attr a = {.pdn = FIXTURE_PD + 1, .access = HCASIM_ACCESS_MW_BIND, .length = LEN};
 	struct win w;
 
 	win_new(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_MW_BIND);
-	CU_ASSERT_EQUAL(hca_mw_create(w.p.bed->hca[1], BED_PD + 1, 2, &w.mw), 0);
+	CU_ASSERT_EQUAL(hca_mw_create(w.p.fixture->hca[1], FIXTURE_PD + 1, 2, &w.mw), 0);
 	bind_bad(&w, 2, w.mw, 0, 8, 0, HCASIM_VENDOR_ERR_RKEY_PD);
 	win_new(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_MW_BIND);
 	a.va = a.iova = (uintptr_t)w.p.mem[1];
-	CU_ASSERT_EQUAL(hca_mr_create(w.p.bed->hca[1], &a, &w.lkey), 0);
+	CU_ASSERT_EQUAL(hca_mr_create(w.p.fixture->hca[1], &a, &w.lkey), 0);
 	bind_bad(&w, 2, w.mw, 0, 8, 0, HCASIM_VENDOR_ERR_LKEY_PD);
 }
 
 /* A type 2 window belongs to the QP that bound it; a type 1 window to its domain. */
 static void other_qp(void)
 {
-	struct bed_qp *a, *b;
+	struct fixture_qp *a, *b;
 	struct win w;
 	uint8_t type;
 
 	for (type = 1; type <= 2; type++) {
 		win_new(&w, HCASIM_QPT_RC, type, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
-		a = bed_qp(w.p.bed, 0, HCASIM_QPT_RC, w.p.scq[0], w.p.rcq[0]);
-		b = bed_qp(w.p.bed, 1, HCASIM_QPT_RC, w.p.scq[1], w.p.rcq[1]);
-		bed_connect(a, b, NULL);
+		a = fixture_qp(w.p.fixture, 0, HCASIM_QPT_RC, w.p.scq[0], w.p.rcq[0]);
+		b = fixture_qp(w.p.fixture, 1, HCASIM_QPT_RC, w.p.scq[1], w.p.rcq[1]);
+		fixture_connect(a, b, NULL);
 		bind_ok(&w, type, 0, 64, RW);
 		w.p.qp[0] = a;
 		write_at(&w, 0, 8, type == 1 ? HCASIM_CQE_STATUS_OK : HCASIM_CQE_STATUS_REM_ACCESS_ERR);
@@ -232,10 +233,10 @@ static void local_inv(struct win *w, uint32_t key, uint8_t status)
 {
 	struct tiny_wqe t = {.op = HCASIM_WQE_OP_LOCAL_INV, .flags = HCA_WR_SIGNALED, .inv_rkey = key};
 
-	bed_put(w->p.qp[1], &t, NULL, NULL, 0);
-	bed_ring(w->p.qp[1]);
-	bed_run(w->p.bed);
-	bed_expect(w->p.scq[1], status);
+	fixture_put(w->p.qp[1], &t, NULL, NULL, 0);
+	fixture_ring(w->p.qp[1]);
+	fixture_run(w->p.fixture);
+	fixture_expect(w->p.scq[1], status);
 }
 
 static void invalidate_locally(void)
@@ -247,8 +248,8 @@ static void invalidate_locally(void)
 	write_at(&w, 0, 8, HCASIM_CQE_STATUS_OK);
 	local_inv(&w, w.mw, HCASIM_CQE_STATUS_OK);
 	local_inv(&w, w.mw, HCASIM_CQE_STATUS_OK); /* free: as it was */
-	CU_ASSERT_EQUAL(hca_mr_modify(w.p.bed->hca[1], w.lkey,
-				      &(struct hca_mr_attr){.pdn = BED_PD, .length = 8}, &w.lkey),
+	CU_ASSERT_EQUAL(hca_mr_modify(w.p.fixture->hca[1], w.lkey,
+				      &(struct hca_mr_attr){.pdn = FIXTURE_PD, .length = 8}, &w.lkey),
 			0);
 	write_at(&w, 0, 8, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 	pair_free(&w.p);
@@ -261,24 +262,24 @@ static void invalidate_locally(void)
 	pair_free(&w.p);
 	win_new(&w, HCASIM_QPT_UC, 2, HCASIM_ACCESS_MW_BIND);
 	local_inv(&w, w.mw ^ 1, HCASIM_CQE_STATUS_MW_BIND_ERR);
-	CU_ASSERT_EQUAL(bed_query(w.p.qp[1]), HCASIM_QPS_SQE);
+	CU_ASSERT_EQUAL(fixture_query(w.p.qp[1]), HCASIM_QPS_SQE);
 	pair_free(&w.p);
 }
 
 static void send_inv(struct win *w, uint32_t key, uint8_t status)
 {
 	struct tiny_wqe t = {.op = HCASIM_WQE_OP_SEND_INV, .flags = HCA_WR_SIGNALED, .inv_rkey = key};
-	struct hca_sge sge = bed_sge(w->p.mem[0], 3000, w->p.key[0]), to;
+	struct hca_sge sge = fixture_sge(w->p.mem[0], 3000, w->p.key[0]), to;
 
-	to = bed_sge(w->p.mem[1], LEN, w->p.key[1]);
-	bed_recv(w->p.qp[1], &to, 1);
-	bed_put(w->p.qp[0], &t, NULL, &sge, 1);
-	bed_ring(w->p.qp[0]);
-	bed_run(w->p.bed);
-	bed_expect(w->p.scq[0], status);
+	to = fixture_sge(w->p.mem[1], LEN, w->p.key[1]);
+	fixture_recv(w->p.qp[1], &to, 1);
+	fixture_put(w->p.qp[0], &t, NULL, &sge, 1);
+	fixture_ring(w->p.qp[0]);
+	fixture_run(w->p.fixture);
+	fixture_expect(w->p.scq[0], status);
 }
 
-static enum untimed_fate no_nak(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+static enum untimed_fate no_nak(struct fixture *fixture, unsigned int from, struct hca_packet *pkt)
 {
 	CU_ASSERT_TRUE(pkt->data[42] != HCASIM_BTH_OP_RC_ACKNOWLEDGE ||
 		       pkt->data[54] >> 5 == HCASIM_AETH_KIND_ACK);
@@ -293,7 +294,7 @@ static void invalidate_remotely(void)
 	win_new(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
 	bind_ok(&w, 2, 0, 64, RW);
 	send_inv(&w, w.mw, HCASIM_CQE_STATUS_OK);
-	c = bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_OK);
+	c = fixture_expect(w.p.rcq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(c.flags, TINY_CQE_INV);
 	CU_ASSERT_EQUAL(c.imm, w.mw);
 	CU_ASSERT_EQUAL(c.byte_count, 3000);
@@ -302,10 +303,10 @@ static void invalidate_remotely(void)
 	/* UC drops the message; the receive WQE serves the next one. */
 	win_new(&w, HCASIM_QPT_UC, 2, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
 	send_inv(&w, w.lkey, HCASIM_CQE_STATUS_OK);
-	bed_expect_none(w.p.rcq[1]);
+	fixture_expect_none(w.p.rcq[1]);
 	bind_ok(&w, 2, 0, 64, RW);
 	send_inv(&w, w.mw, HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_OK).imm, w.mw);
+	CU_ASSERT_EQUAL(fixture_expect(w.p.rcq[1], HCASIM_CQE_STATUS_OK).imm, w.mw);
 	pair_free(&w.p);
 }
 
@@ -317,31 +318,31 @@ static void invalidate_in_vain(void)
 	struct win w;
 
 	win_new(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_LOCAL_WRITE);
-	w.p.bed->wire = no_nak;
+	w.p.fixture->wire = no_nak;
 	send_inv(&w, w.lkey, HCASIM_CQE_STATUS_OK); /* the key of a region */
-	c = bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
+	c = fixture_expect(w.p.rcq[1], HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
 	CU_ASSERT_EQUAL(c.vendor_err, HCASIM_VENDOR_ERR_BAD_RKEY);
 	CU_ASSERT_EQUAL(c.flags & TINY_CQE_INV, 0);
 	CU_ASSERT_EQUAL(memcmp(w.p.mem[0], w.p.mem[1], 3000), 0);
-	CU_ASSERT_EQUAL(bed_query(w.p.qp[1]), HCASIM_QPS_ERR);
-	CU_ASSERT_EQUAL(bed_query(w.p.qp[0]), HCASIM_QPS_RTS);
-	bed_recv(w.p.qp[1], &later, 1);
-	bed_settle(w.p.bed, 100 * MS);
-	bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+	CU_ASSERT_EQUAL(fixture_query(w.p.qp[1]), HCASIM_QPS_ERR);
+	CU_ASSERT_EQUAL(fixture_query(w.p.qp[0]), HCASIM_QPS_RTS);
+	fixture_recv(w.p.qp[1], &later, 1);
+	fixture_settle(w.p.fixture, 100 * MS);
+	fixture_expect(w.p.rcq[1], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
 	pair_free(&w.p);
 }
 
 /* A copy of a READ request comes late: just before the SEND that invalidates the window it goes through. */
 static struct hca_packet *ghost;
 
-static enum untimed_fate haunt(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+static enum untimed_fate haunt(struct fixture *fixture, unsigned int from, struct hca_packet *pkt)
 {
 	if (from)
 		return UNTIMED_DELIVER;
 	if (pkt->data[42] == HCASIM_BTH_OP_RC_RDMA_READ_REQUEST)
 		ghost = hca_packet_dup(pkt);
 	else if (ghost && hcasim_bth_op_info(pkt->data[42])->flags & HCASIM_BTH_F_END) {
-		hca_rx(bed->hca[1], 1, ghost);
+		hca_rx(fixture->hca[1], 1, ghost);
 		ghost = NULL;
 	}
 	return UNTIMED_DELIVER;
@@ -350,30 +351,30 @@ static enum untimed_fate haunt(struct bed *bed, unsigned int from, struct hca_pa
 /* What is asked for once more, by a ghost, when its memory has gone, is nobody's loss. */
 static void ghost_of_a_read(void)
 {
-	struct bed_path path = {.mtu = 1};
+	struct fixture_path path = {.mtu = 1};
 	struct hca_counters before, after;
 	struct win w;
 
 	win_new_on(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND, &path);
 	bind_ok(&w, 2, 0, LEN, RW);
-	w.p.bed->wire = haunt;
+	w.p.fixture->wire = haunt;
 	access_as(&w, HCASIM_WQE_OP_RDMA_READ, w.mw, (uintptr_t)w.p.mem[1], LEN, HCASIM_CQE_STATUS_OK);
-	hca_counters(w.p.bed->hca[1], &before);
+	hca_counters(w.p.fixture->hca[1], &before);
 	send_inv(&w, w.mw, HCASIM_CQE_STATUS_OK);
-	bed_expect(w.p.rcq[1], HCASIM_CQE_STATUS_OK);
+	fixture_expect(w.p.rcq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_PTR_NULL(ghost);
-	hca_counters(w.p.bed->hca[1], &after);
+	hca_counters(w.p.fixture->hca[1], &after);
 	/* An answer in part, before the window went, and the acknowledge of the SEND. */
 	CU_ASSERT_TRUE(after.tx_packets - before.tx_packets > 1);
 	CU_ASSERT_TRUE(after.tx_packets - before.tx_packets < LEN / 256);
-	CU_ASSERT_EQUAL(bed_query(w.p.qp[1]), HCASIM_QPS_RTS);
+	CU_ASSERT_EQUAL(fixture_query(w.p.qp[1]), HCASIM_QPS_RTS);
 	access_as(&w, HCASIM_WQE_OP_RDMA_READ, w.p.key[1], (uintptr_t)w.p.mem[1], LEN, HCASIM_CQE_STATUS_OK);
 	hca_packet_free(ghost);
 	ghost = NULL;
 	pair_free(&w.p);
 }
 
-static bool refuse_reads(struct bed *bed, unsigned int side, const struct hca_dma *dma)
+static bool refuse_reads(struct fixture *fixture, unsigned int side, const struct hca_dma *dma)
 {
 	return side == 0 || dma->write || dma->class_ != HCA_DMA_PAYLOAD;
 }
@@ -384,13 +385,13 @@ static void ghost_of_unmapped_memory(void)
 
 	win_new(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
 	bind_ok(&w, 2, 0, LEN, RW);
-	w.p.bed->wire = haunt;
+	w.p.fixture->wire = haunt;
 	access_as(&w, HCASIM_WQE_OP_RDMA_READ, w.mw, (uintptr_t)w.p.mem[1], LEN, HCASIM_CQE_STATUS_OK);
-	w.p.bed->dma = refuse_reads;
+	w.p.fixture->dma = refuse_reads;
 	write_at(&w, 0, 8, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_PTR_NULL(ghost);
-	CU_ASSERT_EQUAL(bed_query(w.p.qp[1]), HCASIM_QPS_RTS);
-	w.p.bed->dma = NULL;
+	CU_ASSERT_EQUAL(fixture_query(w.p.qp[1]), HCASIM_QPS_RTS);
+	w.p.fixture->dma = NULL;
 	access_as(&w, HCASIM_WQE_OP_RDMA_READ, w.mw, (uintptr_t)w.p.mem[1], LEN, HCASIM_CQE_STATUS_OK);
 	hca_packet_free(ghost);
 	ghost = NULL;
@@ -401,13 +402,14 @@ static void ghost_of_unmapped_memory(void)
 static bool closed;
 static struct win *watched;
 
-static bool watch(struct bed *bed, unsigned int side, const struct hca_dma *dma)
+static bool watch(struct fixture *fixture, unsigned int side, const struct hca_dma *dma)
 {
-	struct qp *qp = qp_find(bed->hca[1], watched->p.qp[1]->qpn);
+	struct qp *qp = qp_find(fixture->hca[1], watched->p.qp[1]->qpn);
 
 	if (side == 1 && dma->class_ == HCA_DMA_CQE)
-		closed = rkey_check(bed->hca[1], qp, BED_PD, watched->mw, (uintptr_t)watched->p.mem[1], 8,
-				    HCASIM_ACCESS_REMOTE_WRITE, NULL) == HCASIM_VENDOR_ERR_BAD_RKEY;
+		closed =
+			rkey_check(fixture->hca[1], qp, FIXTURE_PD, watched->mw, (uintptr_t)watched->p.mem[1],
+				   8, HCASIM_ACCESS_REMOTE_WRITE, NULL) == HCASIM_VENDOR_ERR_BAD_RKEY;
 	return true;
 }
 
@@ -421,7 +423,7 @@ static void before_the_completion(void)
 		bind_ok(&w, 2, 0, 64, RW);
 		watched = &w;
 		closed = false;
-		w.p.bed->dma = watch;
+		w.p.fixture->dma = watch;
 		if (remote)
 			send_inv(&w, w.mw, HCASIM_CQE_STATUS_OK);
 		else
@@ -438,18 +440,18 @@ static void ends(void)
 
 	win_new(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
 	bind_ok(&w, 2, 0, 64, RW);
-	CU_ASSERT_EQUAL(hca_mr_destroy(w.p.bed->hca[1], w.lkey), -EBUSY);
-	CU_ASSERT_EQUAL(hca_qp_destroy(w.p.bed->hca[1], w.p.qp[1]->qpn), 0);
-	CU_ASSERT_EQUAL(hca_mr_destroy(w.p.bed->hca[1], w.lkey), 0);
-	CU_ASSERT_EQUAL(hca_mw_destroy(w.p.bed->hca[1], w.mw), 0);
-	CU_ASSERT_EQUAL(hca_mw_destroy(w.p.bed->hca[1], w.mw), -EINVAL);
+	CU_ASSERT_EQUAL(hca_mr_destroy(w.p.fixture->hca[1], w.lkey), -EBUSY);
+	CU_ASSERT_EQUAL(hca_qp_destroy(w.p.fixture->hca[1], w.p.qp[1]->qpn), 0);
+	CU_ASSERT_EQUAL(hca_mr_destroy(w.p.fixture->hca[1], w.lkey), 0);
+	CU_ASSERT_EQUAL(hca_mw_destroy(w.p.fixture->hca[1], w.mw), 0);
+	CU_ASSERT_EQUAL(hca_mw_destroy(w.p.fixture->hca[1], w.mw), -EINVAL);
 	pair_free(&w.p);
 	win_new(&w, HCASIM_QPT_RC, 2, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
 	bind_ok(&w, 2, 0, 64, RW);
-	CU_ASSERT_EQUAL(hca_mw_destroy(w.p.bed->hca[1], w.mw), 0);
-	CU_ASSERT_EQUAL(hca_mw_destroy(w.p.bed->hca[1], w.p.key[1]), -EINVAL);
+	CU_ASSERT_EQUAL(hca_mw_destroy(w.p.fixture->hca[1], w.mw), 0);
+	CU_ASSERT_EQUAL(hca_mw_destroy(w.p.fixture->hca[1], w.p.key[1]), -EINVAL);
 	write_at(&w, 0, 8, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
-	CU_ASSERT_EQUAL(hca_mr_destroy(w.p.bed->hca[1], w.lkey), 0);
+	CU_ASSERT_EQUAL(hca_mr_destroy(w.p.fixture->hca[1], w.lkey), 0);
 	pair_free(&w.p);
 }
 

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Completion queues: arm, overrun, resize; the event queue behind them. */
-#include "bed.h"
+#include "fixture.h"
 
 static void sends(struct pair *p, unsigned int n, uint32_t flags)
 {
 	while (n--) {
-		struct hca_sge sge = bed_sge(p->mem[1], 64, p->key[1]);
+		struct hca_sge sge = fixture_sge(p->mem[1], 64, p->key[1]);
 
-		bed_recv(p->qp[1], &sge, 1);
-		bed_send(p->qp[0], HCASIM_WQE_OP_SEND, flags, bed_sge(p->mem[0], 64, p->key[0]), 0, 0);
+		fixture_recv(p->qp[1], &sge, 1);
+		fixture_send(p->qp[0], HCASIM_WQE_OP_SEND, flags, fixture_sge(p->mem[0], 64, p->key[0]), 0,
+			     0);
 	}
-	bed_run(p->bed);
+	fixture_run(p->fixture);
 }
 
 static unsigned int told(struct pair *p)
 {
-	return bed_events(p->bed, 1, HCASIM_EQE_TYPE_COMP, p->rcq[1]->cqn);
+	return fixture_events(p->fixture, 1, HCASIM_EQE_TYPE_COMP, p->rcq[1]->cqn);
 }
 
-static void poll_all(struct bed_cq *cq)
+static void poll_all(struct fixture_cq *cq)
 {
 	struct tiny_cqe c;
 
-	while (bed_poll(cq, &c))
+	while (fixture_poll(cq, &c))
 		;
-	bed_cq_sync(cq);
+	fixture_cq_sync(cq);
 }
 
 static void arm_once(void)
@@ -35,21 +36,21 @@ static void arm_once(void)
 	sends(&p, 1, 0);
 	CU_ASSERT_EQUAL(told(&p), 0); /* not armed */
 	poll_all(p.rcq[1]);
-	bed_arm(p.rcq[1], 0, false);
-	bed_run(p.bed);
+	fixture_arm(p.rcq[1], 0, false);
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(told(&p), 0);
 	sends(&p, 3, 0);
 	CU_ASSERT_EQUAL(told(&p), 1); /* one event for one arm */
-	CU_ASSERT_EQUAL(p.bed->irqs[1], 1);
-	bed_arm(p.rcq[1], 0, false); /* an old arm */
-	bed_run(p.bed);
+	CU_ASSERT_EQUAL(p.fixture->irqs[1], 1);
+	fixture_arm(p.rcq[1], 0, false); /* an old arm */
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(told(&p), 0);
-	bed_arm(p.rcq[1], 1, false); /* three are not polled yet: at once */
-	bed_run(p.bed);
+	fixture_arm(p.rcq[1], 1, false); /* three are not polled yet: at once */
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(told(&p), 1);
 	poll_all(p.rcq[1]);
-	bed_arm(p.rcq[1], 2, false);
-	bed_arm(p.rcq[1], 2, false); /* twice is once */
+	fixture_arm(p.rcq[1], 2, false);
+	fixture_arm(p.rcq[1], 2, false); /* twice is once */
 	sends(&p, 2, 0);
 	CU_ASSERT_EQUAL(told(&p), 1);
 	pair_free(&p);
@@ -62,24 +63,24 @@ static void event_by_event(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	bed_arm(p.rcq[1], 0, false);
+	fixture_arm(p.rcq[1], 0, false);
 	for (uint8_t sn = 1; sn < 9; sn++) {
 		sends(&p, 1, 0);
 		CU_ASSERT_EQUAL(told(&p), 1);
-		bed_arm(p.rcq[1], sn & 3, false);
-		bed_run(p.bed);
+		fixture_arm(p.rcq[1], sn & 3, false);
+		fixture_run(p.fixture);
 		CU_ASSERT_EQUAL(told(&p), 0);
-		CU_ASSERT(bed_poll(p.rcq[1], &c));
-		CU_ASSERT(!bed_poll(p.rcq[1], &c));
+		CU_ASSERT(fixture_poll(p.rcq[1], &c));
+		CU_ASSERT(!fixture_poll(p.rcq[1], &c));
 	}
 	/* Three while armed once: the second and third are told of by the arms that follow. */
 	sends(&p, 3, 0);
 	CU_ASSERT_EQUAL(told(&p), 1);
 	for (uint8_t sn = 9; sn < 12; sn++) {
-		bed_arm(p.rcq[1], sn & 3, false);
-		bed_run(p.bed);
+		fixture_arm(p.rcq[1], sn & 3, false);
+		fixture_run(p.fixture);
 		CU_ASSERT_EQUAL(told(&p), sn < 11);
-		CU_ASSERT(bed_poll(p.rcq[1], &c));
+		CU_ASSERT(fixture_poll(p.rcq[1], &c));
 	}
 	pair_free(&p);
 }
@@ -89,7 +90,7 @@ static void solicited(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	bed_arm(p.rcq[1], 0, true);
+	fixture_arm(p.rcq[1], 0, true);
 	sends(&p, 2, 0);
 	CU_ASSERT_EQUAL(told(&p), 0);
 	sends(&p, 1, HCA_WR_SOLICITED);
@@ -97,27 +98,27 @@ static void solicited(void)
 	/* A solicited one that came without an arm raises at once, others do not. */
 	sends(&p, 1, HCA_WR_SOLICITED);
 	CU_ASSERT_EQUAL(told(&p), 0);
-	bed_arm(p.rcq[1], 1, true);
-	bed_run(p.bed);
+	fixture_arm(p.rcq[1], 1, true);
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(told(&p), 1);
-	bed_arm(p.rcq[1], 2, true); /* not polled yet, but told */
-	bed_run(p.bed);
+	fixture_arm(p.rcq[1], 2, true); /* not polled yet, but told */
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(told(&p), 0);
 	poll_all(p.rcq[1]);
 	sends(&p, 1, 0);
-	bed_arm(p.rcq[1], 2, true);
-	bed_run(p.bed);
+	fixture_arm(p.rcq[1], 2, true);
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(told(&p), 0);
 	/* Arming for all on top of it: that one counts. */
-	bed_arm(p.rcq[1], 2, false);
-	bed_run(p.bed);
+	fixture_arm(p.rcq[1], 2, false);
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(told(&p), 1);
 	/* A failed completion is as good as a solicited one. */
 	poll_all(p.rcq[1]);
-	bed_arm(p.rcq[1], 3, true);
-	bed_recv(p.qp[1], &(struct hca_sge){0}, 1);
-	bed_state(p.qp[1], HCASIM_QPS_ERR);
-	bed_run(p.bed);
+	fixture_arm(p.rcq[1], 3, true);
+	fixture_recv(p.qp[1], &(struct hca_sge){0}, 1);
+	fixture_state(p.qp[1], HCASIM_QPS_ERR);
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(told(&p), 1);
 	pair_free(&p);
 }
@@ -132,47 +133,47 @@ static void moderation(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	hca = p.bed->hca[1];
+	hca = p.fixture->hca[1];
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 0x10000, 0), -EINVAL);
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, 4711, 1, 0), -EINVAL);
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 3, 0), 0);
-	bed_arm(p.rcq[1], 0, false);
+	fixture_arm(p.rcq[1], 0, false);
 	sends(&p, 2, 0);
-	bed_settle(p.bed, 100 * MS);
+	fixture_settle(p.fixture, 100 * MS);
 	CU_ASSERT_EQUAL(told(&p), 0);
 	sends(&p, 1, 0);
 	CU_ASSERT_EQUAL(told(&p), 1);
 	sends(&p, 3, 0);
-	bed_arm(p.rcq[1], 1, false); /* three more are there */
-	bed_run(p.bed);
+	fixture_arm(p.rcq[1], 1, false); /* three more are there */
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(told(&p), 1);
 	poll_all(p.rcq[1]);
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 3, 50), 0);
-	bed_arm(p.rcq[1], 2, false);
+	fixture_arm(p.rcq[1], 2, false);
 	sends(&p, 1, 0);
-	bed_settle(p.bed, 40 * MS / 1000);
+	fixture_settle(p.fixture, 40 * MS / 1000);
 	CU_ASSERT_EQUAL(told(&p), 0);
-	bed_settle(p.bed, 20 * MS / 1000);
+	fixture_settle(p.fixture, 20 * MS / 1000);
 	CU_ASSERT_EQUAL(told(&p), 1);
 	/* Solicited only: what is not solicited starts nothing. Moderation that ends lets go what waits. */
 	poll_all(p.rcq[1]);
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 5, 0), 0);
-	bed_arm(p.rcq[1], 3, true);
+	fixture_arm(p.rcq[1], 3, true);
 	sends(&p, 6, 0);
 	CU_ASSERT_EQUAL(told(&p), 0);
 	sends(&p, 1, HCA_WR_SOLICITED);
 	CU_ASSERT_EQUAL(told(&p), 0);
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 0, 0), 0);
-	bed_run(p.bed);
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(told(&p), 1);
 	/* A CQ goes while its event waits. */
 	poll_all(p.rcq[1]);
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 0, 50), 0);
-	bed_arm(p.rcq[1], 4, false);
+	fixture_arm(p.rcq[1], 4, false);
 	sends(&p, 1, 0);
 	CU_ASSERT_EQUAL(hca_qp_destroy(hca, p.qp[1]->qpn), 0);
 	CU_ASSERT_EQUAL(hca_cq_destroy(hca, p.rcq[1]->cqn), 0);
-	bed_settle(p.bed, MS);
+	fixture_settle(p.fixture, MS);
 	CU_ASSERT_EQUAL(told(&p), 0);
 	pair_free(&p);
 }
@@ -180,18 +181,18 @@ static void moderation(void)
 static void small_cq(struct pair *p)
 {
 	pair_new(p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	p->scq[0] = bed_cq(p->bed, 0, 4);
-	p->qp[0] = bed_qp(p->bed, 0, HCASIM_QPT_RC, p->scq[0], p->rcq[0]);
-	p->qp[1] = bed_qp(p->bed, 1, HCASIM_QPT_RC, p->scq[1], p->rcq[1]);
-	bed_connect(p->qp[0], p->qp[1], NULL);
+	p->scq[0] = fixture_cq(p->fixture, 0, 4);
+	p->qp[0] = fixture_qp(p->fixture, 0, HCASIM_QPT_RC, p->scq[0], p->rcq[0]);
+	p->qp[1] = fixture_qp(p->fixture, 1, HCASIM_QPT_RC, p->scq[1], p->rcq[1]);
+	fixture_connect(p->qp[0], p->qp[1], NULL);
 }
 
 static void writes(struct pair *p, unsigned int n)
 {
 	while (n--)
-		bed_send(p->qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED,
-			 bed_sge(p->mem[0], 8, p->key[0]), (uintptr_t)p->mem[1], p->key[1]);
-	bed_run(p->bed);
+		fixture_send(p->qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED,
+			     fixture_sge(p->mem[0], 8, p->key[0]), (uintptr_t)p->mem[1], p->key[1]);
+	fixture_run(p->fixture);
 }
 
 /* The record is read before a full ring counts as an overrun. */
@@ -208,14 +209,14 @@ static void overrun(void)
 	}
 	CU_ASSERT_EQUAL(p.scq[0]->ci, 40);
 	writes(&p, 4);
-	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 0);
+	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 0);
 	writes(&p, 1);
-	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 1);
-	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_QP_FATAL, p.qp[0]->qpn), 1);
-	CU_ASSERT_EQUAL(bed_query(p.qp[0]), HCASIM_QPS_ERR);
+	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 1);
+	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_QP_FATAL, p.qp[0]->qpn), 1);
+	CU_ASSERT_EQUAL(fixture_query(p.qp[0]), HCASIM_QPS_ERR);
 	for (i = 0; i < 4; i++) /* what was there is still right */
-		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_FALSE(bed_poll(p.scq[0], &c));
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_FALSE(fixture_poll(p.scq[0], &c));
 	pair_free(&p);
 }
 
@@ -231,16 +232,16 @@ static void hostile_consumer_index(void)
 		writes(&p, 4);
 		p.scq[0]->rec->ci = htole32(bad[i]);
 		p.scq[0]->ci = bad[i];
-		bed_arm(p.scq[0], 0, false);
+		fixture_arm(p.scq[0], 0, false);
 		writes(&p, 1);
-		CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 1);
+		CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_CQ_ERR, p.scq[0]->cqn), 1);
 		pair_free(&p);
 	}
 }
 
 static void resize(void)
 {
-	struct hca_cq_attr attr = {.ring = {.pasid = BED_PASID, .entries = 64, .stride = 64}};
+	struct hca_cq_attr attr = {.ring = {.pasid = FIXTURE_PASID, .entries = 64, .stride = 64}};
 	struct tiny_cqe *old, *ring;
 	struct hcasim_cq_record *rec;
 	uint32_t i, skip;
@@ -248,17 +249,17 @@ static void resize(void)
 
 	small_cq(&p);
 	writes(&p, 3);
-	ring = bed_alloc(p.bed, 64 * 64);
-	rec = bed_alloc(p.bed, sizeof(*rec));
+	ring = fixture_alloc(p.fixture, 64 * 64);
+	rec = fixture_alloc(p.fixture, sizeof(*rec));
 	old = p.scq[0]->ring;
 	attr.ring.addr = (uintptr_t)ring;
 	attr.record = (uintptr_t)rec;
-	attr.eqn = p.bed->eqn[0];
+	attr.eqn = p.fixture->eqn[0];
 	attr.ring.entries = 2; /* less than is not polled yet: nothing changes */
-	CU_ASSERT_EQUAL(hca_cq_resize(p.bed->hca[0], p.scq[0]->cqn, &attr, p.scq[0]->ci), -EINVAL);
+	CU_ASSERT_EQUAL(hca_cq_resize(p.fixture->hca[0], p.scq[0]->cqn, &attr, p.scq[0]->ci), -EINVAL);
 	attr.ring.entries = 64;
-	CU_ASSERT_EQUAL(hca_cq_resize(p.bed->hca[0], p.scq[0]->cqn, &attr, p.scq[0]->ci), 0);
-	bed_run(p.bed);
+	CU_ASSERT_EQUAL(hca_cq_resize(p.fixture->hca[0], p.scq[0]->cqn, &attr, p.scq[0]->ci), 0);
+	fixture_run(p.fixture);
 	CU_ASSERT_EQUAL(old[3].op, HCASIM_CQE_OP_RESIZE);
 	/* The index goes on at the next multiple of two turns; what is not polled yet goes before it. */
 	skip = -3u & 127;
@@ -271,8 +272,8 @@ static void resize(void)
 	p.scq[0]->ring = ring;
 	p.scq[0]->entries = 64;
 	for (i = 0; i < 43; i++)
-		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect_none(p.scq[0]);
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect_none(p.scq[0]);
 	p.scq[0]->ring = old;
 	pair_free(&p);
 	free(ring);
@@ -282,35 +283,35 @@ static void resize(void)
 /* The driver is slow: events wait, none is lost. */
 static void slow_driver(void)
 {
-	struct bed *bed = bed_new(NULL, 0);
+	struct fixture *fixture = fixture_new(NULL, 0);
 	struct hca_eq_attr attr = {.ring = {.entries = 4, .stride = sizeof(struct tiny_eqe)}};
-	struct bed_cq *cq = bed_cq(bed, 0, 16);
-	struct bed_qp *qp[10];
+	struct fixture_cq *cq = fixture_cq(fixture, 0, 16);
+	struct fixture_qp *qp[10];
 	unsigned int i, n = 0;
 	uint32_t eqn, ci = 0;
 	struct tiny_eqe *ring;
 
-	ring = bed_alloc(bed, 4 * sizeof(*ring));
+	ring = fixture_alloc(fixture, 4 * sizeof(*ring));
 	attr.ring.addr = (uintptr_t)ring;
-	CU_ASSERT_EQUAL(hca_eq_create(bed->hca[0], &attr, &eqn), 0);
-	hca_async_eq(bed->hca[0], eqn);
+	CU_ASSERT_EQUAL(hca_eq_create(fixture->hca[0], &attr, &eqn), 0);
+	hca_async_eq(fixture->hca[0], eqn);
 	for (i = 0; i < 10; i++) {
 		struct hca_qp_attr a = {.en_sqd_async_notify = 1};
 
-		qp[i] = bed_qp(bed, 0, HCASIM_QPT_RC, cq, cq);
-		bed_connect(qp[i], qp[i], NULL);
-		hca_qp_modify(bed->hca[0], qp[i]->qpn, &a, HCASIM_QP_ATTR_EN_SQD_ASYNC_NOTIFY);
-		bed_state(qp[i], HCASIM_QPS_SQD);
+		qp[i] = fixture_qp(fixture, 0, HCASIM_QPT_RC, cq, cq);
+		fixture_connect(qp[i], qp[i], NULL);
+		hca_qp_modify(fixture->hca[0], qp[i]->qpn, &a, HCASIM_QP_ATTR_EN_SQD_ASYNC_NOTIFY);
+		fixture_state(qp[i], HCASIM_QPS_SQD);
 	}
 	while (n < 10) {
-		bed_run(bed);
+		fixture_run(fixture);
 		CU_ASSERT_TRUE_FATAL(ring[ci & 3].phase == !(ci / 4 & 1));
 		CU_ASSERT_EQUAL(ring[ci & 3].type, HCASIM_EQE_TYPE_SQ_DRAINED);
 		CU_ASSERT_EQUAL(ring[ci & 3].number, qp[n]->qpn);
-		hca_eq_ack(bed->hca[0], eqn, ++ci);
+		hca_eq_ack(fixture->hca[0], eqn, ++ci);
 		n++;
 	}
-	bed_free(bed);
+	fixture_free(fixture);
 	free(ring);
 }
 

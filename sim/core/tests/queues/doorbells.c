@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Stores to the user access page: doorbells, BlueFlame pushes whole and torn, nonsense. */
-#include "bed.h"
+#include "fixture.h"
 
 static uint16_t put_inline(struct pair *p, uint32_t len)
 {
@@ -9,7 +9,7 @@ static uint16_t put_inline(struct pair *p, uint32_t len)
 
 	w.remote_addr = (uintptr_t)p->mem[1];
 	w.rkey = p->key[1];
-	return bed_put(p->qp[0], &w, NULL, p->mem[0], 0);
+	return fixture_put(p->qp[0], &w, NULL, p->mem[0], 0);
 }
 
 /* Copies `len` bytes of the WQE at `index` into BlueFlame buffer `buf`, in pieces. */
@@ -18,11 +18,12 @@ static void push(struct pair *p, unsigned int buf, uint16_t index, uint32_t from
 	const uint8_t *wqe = p->qp[0]->sq + (size_t)(index & (p->qp[0]->sq_bbs - 1)) * TINY_BB;
 
 	for (; from < to; from += piece)
-		hca_mmio_write(p->bed->hca[0], HCASIM_BAR_UAR, HCASIM_UAR_BF + buf * HCASIM_BF_SIZE + from,
-			       wqe + from, to - from < piece ? to - from : piece);
+		hca_mmio_write(p->fixture->hca[0], HCASIM_BAR_UAR,
+			       HCASIM_UAR_BF + buf * HCASIM_BF_SIZE + from, wqe + from,
+			       to - from < piece ? to - from : piece);
 }
 
-static bool forbid_wqe_reads(struct bed *bed, unsigned int side, const struct hca_dma *dma)
+static bool forbid_wqe_reads(struct fixture *fixture, unsigned int side, const struct hca_dma *dma)
 {
 	return dma->class_ != HCA_DMA_WQE;
 }
@@ -35,15 +36,15 @@ static void blueflame(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	p.bed->dma = forbid_wqe_reads;
+	p.fixture->dma = forbid_wqe_reads;
 	for (i = 0; i < 4; i++) {
 		memset(p.mem[1], 0, 128);
 		push(&p, i & 1, put_inline(&p, 128), 0, 192, pieces[i]);
-		bed_run(p.bed);
-		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+		fixture_run(p.fixture);
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 		CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], 128), 0);
 	}
-	hca_counters(p.bed->hca[0], &c);
+	hca_counters(p.fixture->hca[0], &c);
 	CU_ASSERT_EQUAL(c.bf_pushes, 4);
 	CU_ASSERT_EQUAL(c.bf_torn, 0);
 	CU_ASSERT_EQUAL(c.doorbells, 4);
@@ -60,19 +61,19 @@ static void blueflame_order(void)
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 3, 4096);
 	for (i = 0; i < 20; i++)
 		put_inline(&p, 16);
-	bed_ring(p.qp[0]);
+	fixture_ring(p.qp[0]);
 	a = put_inline(&p, 100);
 	b = put_inline(&p, 101);
 	push(&p, 0, a, 0, 64, 8);
 	push(&p, 1, b, 0, 64, 8);
 	push(&p, 0, a, 64, 176, 8);
 	push(&p, 1, b, 64, 176, 8);
-	bed_run(p.bed);
+	fixture_run(p.fixture);
 	for (i = 0; i < 22; i++)
-		CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, i < 20    ? 2 * i
-										      : i == 20 ? a
-												: b);
-	bed_expect_none(p.scq[0]);
+		CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, i < 20    ? 2 * i
+											  : i == 20 ? a
+												    : b);
+	fixture_expect_none(p.scq[0]);
 	pair_free(&p);
 }
 
@@ -85,31 +86,31 @@ static void torn(void)
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
 	push(&p, 0, put_inline(&p, 100), 0, 64, 8);
-	bed_settle(p.bed, MS);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_settle(p.fixture, MS);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	/* Without its head a push is waited for; when it goes on, it can stop again. */
 	a = put_inline(&p, 100);
 	push(&p, 0, a, 0, 4, 4);
-	bed_settle(p.bed, MS);
-	bed_expect_none(p.scq[0]);
+	fixture_settle(p.fixture, MS);
+	fixture_expect_none(p.scq[0]);
 	push(&p, 0, a, 4, 64, 4);
-	bed_settle(p.bed, MS);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_settle(p.fixture, MS);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	/* The next push into the same buffer tells, too. */
 	a = put_inline(&p, 100);
 	b = put_inline(&p, 100);
 	push(&p, 0, a, 0, 128, 64);
 	push(&p, 0, b, 0, 176, 64);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	/* A line is missing in the middle. */
 	a = put_inline(&p, 100);
 	push(&p, 0, a, 0, 64, 64);
 	push(&p, 0, a, 128, 176, 48);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	hca_counters(p.bed->hca[0], &c);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	hca_counters(p.fixture->hca[0], &c);
 	CU_ASSERT_EQUAL(c.bf_torn, 4);
 	pair_free(&p);
 }
@@ -124,28 +125,28 @@ static void nonsense(void)
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
 	for (i = 0; i < 6; i++)
-		bed_ring_at(p.qp[0], pis[i]); /* outside the ring: dropped */
-	bed_run(p.bed);
-	bed_expect_none(p.scq[0]);
+		fixture_ring_at(p.qp[0], pis[i]); /* outside the ring: dropped */
+	fixture_run(p.fixture);
+	fixture_expect_none(p.scq[0]);
 	put_inline(&p, 16);
 	v = HCASIM_FIELD_PREP(HCASIM_DB_SQ_QPN_MASK, p.qp[0]->qpn) |
 	    HCASIM_FIELD_PREP(HCASIM_DB_SQ_PI_MASK, 2ull);
 	/* another process's page */
-	hca_mmio_write(p.bed->hca[0], HCASIM_BAR_UAR, 4096 + HCASIM_UAR_DB_SQ, &v, 8);
+	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, 4096 + HCASIM_UAR_DB_SQ, &v, 8);
 	w = HCASIM_FIELD_PREP(HCASIM_DB_CQ_CQN_MASK, p.scq[0]->cqn);
-	hca_mmio_write(p.bed->hca[0], HCASIM_BAR_UAR, 4096 + HCASIM_UAR_DB_CQ, &w, 8);
-	bed_run(p.bed);
-	bed_expect_none(p.scq[0]);
-	hca_counters(p.bed->hca[0], &c);
+	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, 4096 + HCASIM_UAR_DB_CQ, &w, 8);
+	fixture_run(p.fixture);
+	fixture_expect_none(p.scq[0]);
+	hca_counters(p.fixture->hca[0], &c);
 	CU_ASSERT_EQUAL(c.wqes, 0);
-	hca_mmio_write(p.bed->hca[0], HCASIM_BAR_UAR, UINT64_MAX - 3, &v, 8);
-	hca_mmio_write(p.bed->hca[0], HCASIM_BAR_UAR, HCASIM_BAR_UAR_SIZE, &v, 8);
-	hca_mmio_write(p.bed->hca[0], HCASIM_BAR_UAR, 4092, &v, 8);
-	hca_mmio_write(p.bed->hca[0], 5, 0, &v, 8);
-	hca_mmio_write(p.bed->hca[0], HCASIM_BAR_UAR, HCASIM_UAR_DB_SQ, &v, 8);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_COMP, p.scq[0]->cqn), 0);
+	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, UINT64_MAX - 3, &v, 8);
+	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, HCASIM_BAR_UAR_SIZE, &v, 8);
+	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, 4092, &v, 8);
+	hca_mmio_write(p.fixture->hca[0], 5, 0, &v, 8);
+	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, HCASIM_UAR_DB_SQ, &v, 8);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_COMP, p.scq[0]->cqn), 0);
 	pair_free(&p);
 }
 
@@ -154,48 +155,48 @@ static void overflow(void)
 {
 	struct hca_config cfg = {
 		.num_ports = 1, .max_qp = 32, .max_cq = 32, .max_mr = 32, .doorbell_depth = 2};
-	struct bed_qp *qp[12];
+	struct fixture_qp *qp[12];
 	struct tiny_cqe c;
 	unsigned int i;
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, &cfg, 0, 4096);
 	for (i = 0; i < 12; i++) {
-		qp[i] = bed_qp(p.bed, 0, HCASIM_QPT_RC, p.scq[0], p.rcq[0]);
-		bed_connect(qp[i], qp[i], NULL);
+		qp[i] = fixture_qp(p.fixture, 0, HCASIM_QPT_RC, p.scq[0], p.rcq[0]);
+		fixture_connect(qp[i], qp[i], NULL);
 	}
-	bed_arm(p.rcq[0], 0, false);
+	fixture_arm(p.rcq[0], 0, false);
 	for (i = 0; i < 12; i++)
-		bed_send(qp[i], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], 8, p.key[0]),
-			 (uintptr_t)p.mem[0] + 64, p.key[0]);
-	bed_arm(p.scq[0], 0, false);
-	bed_run(p.bed);
-	for (i = 0; bed_poll(p.scq[0], &c); i++)
+		fixture_send(qp[i], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED,
+			     fixture_sge(p.mem[0], 8, p.key[0]), (uintptr_t)p.mem[0] + 64, p.key[0]);
+	fixture_arm(p.scq[0], 0, false);
+	fixture_run(p.fixture);
+	for (i = 0; fixture_poll(p.scq[0], &c); i++)
 		;
 	CU_ASSERT_EQUAL(i, 12);
-	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_COMP, p.scq[0]->cqn), 1);
+	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_COMP, p.scq[0]->cqn), 1);
 	pair_free(&p);
 }
 
 static void registers(void)
 {
-	struct bed *bed = bed_new(NULL, 0);
+	struct fixture *fixture = fixture_new(NULL, 0);
 	uint64_t v = 0;
 	uint32_t half = 0;
 
-	untimed_advance(bed->u, 0x123456789abcull);
-	hca_mmio_read(bed->hca[0], HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS, &v, 8);
+	untimed_advance(fixture->u, 0x123456789abcull);
+	hca_mmio_read(fixture->hca[0], HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS, &v, 8);
 	CU_ASSERT_EQUAL(v, 0x123456789abcull);
-	hca_mmio_read(bed->hca[0], HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS + 4, &half, 4);
+	hca_mmio_read(fixture->hca[0], HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS + 4, &half, 4);
 	CU_ASSERT_EQUAL(half, 0x1234);
-	hca_mmio_read(bed->hca[0], HCASIM_BAR_UAR, 7 * 4096 + HCASIM_UAR_CLOCK, &v, 8);
+	hca_mmio_read(fixture->hca[0], HCASIM_BAR_UAR, 7 * 4096 + HCASIM_UAR_CLOCK, &v, 8);
 	CU_ASSERT_EQUAL(v, 0x123456789abcull);
-	hca_mmio_read(bed->hca[0], HCASIM_BAR_REGS, HCASIM_REG_CAPS, &v, 8);
+	hca_mmio_read(fixture->hca[0], HCASIM_BAR_REGS, HCASIM_REG_CAPS, &v, 8);
 	CU_ASSERT_EQUAL(v, 1);
-	hca_mmio_read(bed->hca[0], HCASIM_BAR_REGS, UINT64_MAX - 2, &v, 8);
-	hca_mmio_read(bed->hca[0], HCASIM_BAR_REGS, 0x9000, &v, 8);
+	hca_mmio_read(fixture->hca[0], HCASIM_BAR_REGS, UINT64_MAX - 2, &v, 8);
+	hca_mmio_read(fixture->hca[0], HCASIM_BAR_REGS, 0x9000, &v, 8);
 	CU_ASSERT_EQUAL(v, 0);
-	bed_free(bed);
+	fixture_free(fixture);
 }
 
 const struct test doorbell_tests[] = {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Shared receive queues: who takes which WQE, the limit, errors, and the last WQE of a QP. */
-#include "bed.h"
+#include "fixture.h"
 
 #define ENTRIES 32
 #define STRIDE  64
@@ -8,9 +8,9 @@
 #define MSG     64
 
 struct shared { /* RC pairs or UD QPs; those of side 1 receive from one SRQ */
-	struct bed *bed;
-	struct bed_cq *scq, *rcq;
-	struct bed_qp *src[2], *dst[2];
+	struct fixture *fixture;
+	struct fixture_cq *scq, *rcq;
+	struct fixture_qp *src[2], *dst[2];
 	uint8_t *from, *to, *ring;
 	struct hcasim_srq_record *rec;
 	uint32_t srqn, from_key, to_key, pi;
@@ -19,14 +19,14 @@ struct shared { /* RC pairs or UD QPs; those of side 1 receive from one SRQ */
 static uint32_t srq_mr(struct shared *s, void *mem, size_t len)
 {
 	struct hca_mr_attr a = {.pdn = SRQ_PD,
-				.access = BED_ALL,
-				.pasid = BED_PASID,
+				.access = FIXTURE_ALL,
+				.pasid = FIXTURE_PASID,
 				.va = (uintptr_t)mem,
 				.iova = (uintptr_t)mem,
 				.length = len};
 	uint32_t key = 0;
 
-	CU_ASSERT_EQUAL_FATAL(hca_mr_create(s->bed->hca[1], &a, &key), 0);
+	CU_ASSERT_EQUAL_FATAL(hca_mr_create(s->fixture->hca[1], &a, &key), 0);
 	return key;
 }
 
@@ -37,25 +37,25 @@ static void shared_new(struct shared *s, uint8_t type)
 	unsigned int i;
 
 	memset(s, 0, sizeof(*s));
-	s->bed = bed_new(&cfg, 0);
-	s->scq = bed_cq(s->bed, 0, 256);
-	s->rcq = bed_cq(s->bed, 1, 256);
-	s->ring = bed_alloc(s->bed, ENTRIES * STRIDE);
-	s->rec = bed_alloc(s->bed, sizeof(*s->rec));
-	attr.ring = (struct hca_ring){BED_PASID, (uintptr_t)s->ring, ENTRIES, STRIDE};
+	s->fixture = fixture_new(&cfg, 0);
+	s->scq = fixture_cq(s->fixture, 0, 256);
+	s->rcq = fixture_cq(s->fixture, 1, 256);
+	s->ring = fixture_alloc(s->fixture, ENTRIES * STRIDE);
+	s->rec = fixture_alloc(s->fixture, sizeof(*s->rec));
+	attr.ring = (struct hca_ring){FIXTURE_PASID, (uintptr_t)s->ring, ENTRIES, STRIDE};
 	attr.record = (uintptr_t)s->rec;
-	CU_ASSERT_EQUAL_FATAL(hca_srq_create(s->bed->hca[1], &attr, &s->srqn), 0);
-	s->bed->srqn = s->srqn;
+	CU_ASSERT_EQUAL_FATAL(hca_srq_create(s->fixture->hca[1], &attr, &s->srqn), 0);
+	s->fixture->srqn = s->srqn;
 	for (i = 0; i < 2; i++) {
-		s->src[i] = bed_qp(s->bed, 0, type, s->scq, s->scq);
-		s->dst[i] = bed_qp(s->bed, 1, type, s->rcq, s->rcq);
+		s->src[i] = fixture_qp(s->fixture, 0, type, s->scq, s->scq);
+		s->dst[i] = fixture_qp(s->fixture, 1, type, s->rcq, s->rcq);
 		if (type != HCASIM_QPT_UD)
-			bed_connect(s->src[i], s->dst[i], NULL);
+			fixture_connect(s->src[i], s->dst[i], NULL);
 	}
-	s->from = bed_alloc(s->bed, 65536);
-	s->to = bed_alloc(s->bed, 65536);
-	bed_fill(s->from, 65536, 5);
-	s->from_key = bed_mr(s->bed, 0, s->from, 65536, BED_ALL);
+	s->from = fixture_alloc(s->fixture, 65536);
+	s->to = fixture_alloc(s->fixture, 65536);
+	fixture_fill(s->from, 65536, 5);
+	s->from_key = fixture_mr(s->fixture, 0, s->from, 65536, FIXTURE_ALL);
 	s->to_key = srq_mr(s, s->to, 65536);
 }
 
@@ -64,7 +64,7 @@ static void shared_free(struct shared *s)
 	void *mem[] = {s->ring, s->rec, s->from, s->to};
 	unsigned int i;
 
-	bed_free(s->bed);
+	fixture_free(s->fixture);
 	for (i = 0; i < 4; i++)
 		free(mem[i]);
 }
@@ -77,19 +77,19 @@ static void post(struct shared *s, uint16_t tag, uint32_t off, uint32_t len)
 	r->index = (uint16_t)s->pi;
 	r->num_sge = 1;
 	r->tag = tag;
-	r->sge[0] = bed_sge(s->to + off, len, s->to_key);
+	r->sge[0] = fixture_sge(s->to + off, len, s->to_key);
 	s->rec->pi = htole32(++s->pi);
 }
 
 static void send(struct shared *s, unsigned int qp, uint32_t off, uint32_t len)
 {
-	bed_send(s->src[qp], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, bed_sge(s->from + off, len, s->from_key), 0,
-		 0);
+	fixture_send(s->src[qp], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED,
+		     fixture_sge(s->from + off, len, s->from_key), 0, 0);
 }
 
 static struct tiny_cqe received(struct shared *s, unsigned int qp, uint16_t tag, uint8_t status)
 {
-	struct tiny_cqe c = bed_expect(s->rcq, status);
+	struct tiny_cqe c = fixture_expect(s->rcq, status);
 
 	CU_ASSERT_EQUAL(c.qpn, s->dst[qp]->qpn);
 	CU_ASSERT_EQUAL(c.srqn, s->srqn);
@@ -109,12 +109,12 @@ static void two_qps(void)
 
 		post(&s, tag, i % 16 * MSG, MSG);
 		send(&s, i % 3 & 1, i % 8 * MSG, MSG);
-		bed_run(s.bed);
+		fixture_run(s.fixture);
 		CU_ASSERT_EQUAL(received(&s, i % 3 & 1, tag, HCASIM_CQE_STATUS_OK).byte_count, MSG);
 		CU_ASSERT_EQUAL(memcmp(s.to + i % 16 * MSG, s.from + i % 8 * MSG, MSG), 0);
-		bed_cq_sync(s.rcq);
-		bed_expect(s.scq, HCASIM_CQE_STATUS_OK);
-		bed_cq_sync(s.scq);
+		fixture_cq_sync(s.rcq);
+		fixture_expect(s.scq, HCASIM_CQE_STATUS_OK);
+		fixture_cq_sync(s.scq);
 	}
 	shared_free(&s);
 }
@@ -127,15 +127,15 @@ static void empty(void)
 	shared_new(&s, HCASIM_QPT_RC);
 	send(&s, 0, 0, MSG);
 	send(&s, 1, MSG, MSG);
-	bed_run(s.bed);
-	bed_expect_none(s.rcq);
+	fixture_run(s.fixture);
+	fixture_expect_none(s.rcq);
 	post(&s, 1, 0, MSG);
 	post(&s, 2, MSG, MSG);
-	bed_settle(s.bed, 100 * MS);
-	bed_expect(s.rcq, HCASIM_CQE_STATUS_OK);
-	bed_expect(s.rcq, HCASIM_CQE_STATUS_OK);
-	bed_expect(s.scq, HCASIM_CQE_STATUS_OK);
-	bed_expect(s.scq, HCASIM_CQE_STATUS_OK);
+	fixture_settle(s.fixture, 100 * MS);
+	fixture_expect(s.rcq, HCASIM_CQE_STATUS_OK);
+	fixture_expect(s.rcq, HCASIM_CQE_STATUS_OK);
+	fixture_expect(s.scq, HCASIM_CQE_STATUS_OK);
+	fixture_expect(s.scq, HCASIM_CQE_STATUS_OK);
 	shared_free(&s);
 }
 
@@ -150,17 +150,17 @@ static void datagrams(void)
 	shared_new(&s, HCASIM_QPT_UD);
 	untimed_gid(1, 1, av.dgid);
 	untimed_mac(1, 1, av.dmac);
-	bed_ud_up(s.src[0], 11);
+	fixture_ud_up(s.src[0], 11);
 	for (i = 0; i < 2; i++) {
-		bed_ud_up(s.dst[i], 11);
+		fixture_ud_up(s.dst[i], 11);
 		post(&s, (uint16_t)(20 + i), i * 256, 256);
 	}
 	for (i = 0; i < 2; i++) {
 		w.ud_qpn = s.dst[1 - i]->qpn;
-		sge = bed_sge(s.from, MSG, s.from_key);
-		bed_put(s.src[0], &w, &av, &sge, 1);
-		bed_ring(s.src[0]);
-		bed_run(s.bed);
+		sge = fixture_sge(s.from, MSG, s.from_key);
+		fixture_put(s.src[0], &w, &av, &sge, 1);
+		fixture_ring(s.src[0]);
+		fixture_run(s.fixture);
 		CU_ASSERT_EQUAL(received(&s, 1 - i, (uint16_t)(20 + i), HCASIM_CQE_STATUS_OK).byte_count,
 				MSG + HCASIM_GRH_SIZE);
 	}
@@ -177,31 +177,31 @@ static void limit(void)
 	shared_new(&s, HCASIM_QPT_RC);
 	for (i = 0; i < 6; i++)
 		post(&s, (uint16_t)i, i * MSG, MSG);
-	CU_ASSERT_EQUAL(hca_srq_arm(s.bed->hca[1], s.srqn, ENTRIES + 1), -EINVAL);
-	CU_ASSERT_EQUAL(hca_srq_arm(s.bed->hca[1], s.srqn, 4), 0);
-	bed_run(s.bed);
+	CU_ASSERT_EQUAL(hca_srq_arm(s.fixture->hca[1], s.srqn, ENTRIES + 1), -EINVAL);
+	CU_ASSERT_EQUAL(hca_srq_arm(s.fixture->hca[1], s.srqn, 4), 0);
+	fixture_run(s.fixture);
 	for (i = 0; i < 4; i++) {
-		CU_ASSERT_EQUAL(hca_srq_query(s.bed->hca[1], s.srqn, &left), 0);
+		CU_ASSERT_EQUAL(hca_srq_query(s.fixture->hca[1], s.srqn, &left), 0);
 		CU_ASSERT_EQUAL(left, i < 3 ? 4 : 0);
 		send(&s, 0, 0, MSG);
-		bed_run(s.bed);
-		CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), i == 2);
+		fixture_run(s.fixture);
+		CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), i == 2);
 	}
 	/* Two are left; the record says that two more have come since. */
 	post(&s, 10, 0, MSG);
 	post(&s, 11, 0, MSG);
-	CU_ASSERT_EQUAL(hca_srq_arm(s.bed->hca[1], s.srqn, 4), 0);
-	bed_run(s.bed);
-	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), 0);
-	CU_ASSERT_EQUAL(hca_srq_arm(s.bed->hca[1], s.srqn, 5), 0);
-	bed_run(s.bed);
-	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), 1);
+	CU_ASSERT_EQUAL(hca_srq_arm(s.fixture->hca[1], s.srqn, 4), 0);
+	fixture_run(s.fixture);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), 0);
+	CU_ASSERT_EQUAL(hca_srq_arm(s.fixture->hca[1], s.srqn, 5), 0);
+	fixture_run(s.fixture);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, s.srqn), 1);
 	shared_free(&s);
 }
 
-static enum untimed_fate lose_last(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+static enum untimed_fate lose_last(struct fixture *fixture, unsigned int from, struct hca_packet *pkt)
 {
-	return from == 0 && bed->frames > bed->n ? UNTIMED_DROP : UNTIMED_DELIVER;
+	return from == 0 && fixture->frames > fixture->n ? UNTIMED_DROP : UNTIMED_DELIVER;
 }
 
 /*
@@ -216,30 +216,30 @@ static void last_wqe(void)
 	post(&s, 7, 0, 8192);
 	post(&s, 3, 8192, MSG);
 	post(&s, 5, 8192 + MSG, MSG);
-	s.bed->wire = lose_last;
-	s.bed->n = s.bed->frames + 2; /* its first packets only */
+	s.fixture->wire = lose_last;
+	s.fixture->n = s.fixture->frames + 2; /* its first packets only */
 	send(&s, 0, 0, 8192);
-	bed_run(s.bed);
-	s.bed->wire = NULL;
+	fixture_run(s.fixture);
+	s.fixture->wire = NULL;
 	send(&s, 1, 0, MSG);
-	bed_run(s.bed);
+	fixture_run(s.fixture);
 	received(&s, 1, 3, HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, s.dst[0]->qpn), 0);
-	bed_state(s.dst[0], HCASIM_QPS_ERR);
-	bed_run(s.bed);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, s.dst[0]->qpn), 0);
+	fixture_state(s.dst[0], HCASIM_QPS_ERR);
+	fixture_run(s.fixture);
 	received(&s, 0, 7, HCASIM_CQE_STATUS_WR_FLUSH_ERR);
-	bed_expect_none(s.rcq);
-	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, s.dst[0]->qpn), 1);
-	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, s.dst[1]->qpn), 0);
+	fixture_expect_none(s.rcq);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, s.dst[0]->qpn), 1);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED, s.dst[1]->qpn), 0);
 	send(&s, 1, 0, MSG);
-	bed_run(s.bed);
+	fixture_run(s.fixture);
 	received(&s, 1, 5, HCASIM_CQE_STATUS_OK);
 	shared_free(&s);
 }
 
-static bool refuse_record(struct bed *bed, unsigned int side, const struct hca_dma *dma)
+static bool refuse_record(struct fixture *fixture, unsigned int side, const struct hca_dma *dma)
 {
-	return !(side == 1 && dma->class_ == (bed->n ? HCA_DMA_RQE : HCA_DMA_RECORD));
+	return !(side == 1 && dma->class_ == (fixture->n ? HCA_DMA_RQE : HCA_DMA_RECORD));
 }
 
 /* The host refuses the queue's memory: the queue is in error, and so is every QP that needs it. */
@@ -251,15 +251,15 @@ static void unreadable(void)
 	for (i = 0; i < 2; i++) {
 		shared_new(&s, HCASIM_QPT_RC);
 		post(&s, 1, 0, MSG);
-		s.bed->n = i;
-		s.bed->dma = refuse_record;
+		s.fixture->n = i;
+		s.fixture->dma = refuse_record;
 		send(&s, 0, 0, MSG);
-		bed_run(s.bed);
-		CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_ERR, s.srqn), 1);
-		CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_QP_FATAL, s.dst[0]->qpn), 1);
-		CU_ASSERT_EQUAL(bed_query(s.dst[0]), HCASIM_QPS_ERR);
-		bed_expect(s.scq, HCASIM_CQE_STATUS_REM_OP_ERR);
-		CU_ASSERT_EQUAL(bed_query(s.dst[1]), HCASIM_QPS_RTS);
+		fixture_run(s.fixture);
+		CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_SRQ_ERR, s.srqn), 1);
+		CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_QP_FATAL, s.dst[0]->qpn), 1);
+		CU_ASSERT_EQUAL(fixture_query(s.dst[0]), HCASIM_QPS_ERR);
+		fixture_expect(s.scq, HCASIM_CQE_STATUS_REM_OP_ERR);
+		CU_ASSERT_EQUAL(fixture_query(s.dst[1]), HCASIM_QPS_RTS);
 		shared_free(&s);
 	}
 }
@@ -270,10 +270,10 @@ static void keys(void)
 	struct shared s;
 
 	shared_new(&s, HCASIM_QPT_RC);
-	s.to_key = bed_mr(s.bed, 1, s.to, 65536, BED_ALL);
+	s.to_key = fixture_mr(s.fixture, 1, s.to, 65536, FIXTURE_ALL);
 	post(&s, 1, 0, MSG);
 	send(&s, 0, 0, MSG);
-	bed_run(s.bed);
+	fixture_run(s.fixture);
 	CU_ASSERT_EQUAL(received(&s, 0, 1, HCASIM_CQE_STATUS_LOC_PROT_ERR).vendor_err,
 			HCASIM_VENDOR_ERR_LKEY_PD);
 	shared_free(&s);
@@ -289,24 +289,24 @@ static void xrc_new_cq(struct shared *s, uint32_t domain, uint32_t cqes)
 	struct hca_srq_attr attr = {.pdn = SRQ_PD, .xrcdn = domain};
 
 	memset(s, 0, sizeof(*s));
-	s->bed = bed_new(&cfg, 0);
-	s->scq = bed_cq(s->bed, 0, 256);
-	s->rcq = bed_cq(s->bed, 1, cqes);
-	s->ring = bed_alloc(s->bed, ENTRIES * STRIDE);
-	s->rec = bed_alloc(s->bed, sizeof(*s->rec));
-	attr.ring = (struct hca_ring){BED_PASID, (uintptr_t)s->ring, ENTRIES, STRIDE};
+	s->fixture = fixture_new(&cfg, 0);
+	s->scq = fixture_cq(s->fixture, 0, 256);
+	s->rcq = fixture_cq(s->fixture, 1, cqes);
+	s->ring = fixture_alloc(s->fixture, ENTRIES * STRIDE);
+	s->rec = fixture_alloc(s->fixture, sizeof(*s->rec));
+	attr.ring = (struct hca_ring){FIXTURE_PASID, (uintptr_t)s->ring, ENTRIES, STRIDE};
 	attr.record = (uintptr_t)s->rec;
-	CU_ASSERT_EQUAL(hca_srq_create(s->bed->hca[1], &attr, &s->srqn), -EINVAL); /* without a CQ */
+	CU_ASSERT_EQUAL(hca_srq_create(s->fixture->hca[1], &attr, &s->srqn), -EINVAL); /* without a CQ */
 	attr.cqn = s->rcq->cqn;
-	CU_ASSERT_EQUAL_FATAL(hca_srq_create(s->bed->hca[1], &attr, &s->srqn), 0);
-	CU_ASSERT_EQUAL(hca_cq_destroy(s->bed->hca[1], s->rcq->cqn), -EBUSY);
-	s->src[0] = bed_qp(s->bed, 0, HCASIM_QPT_XRC_SEND, s->scq, NULL);
-	s->dst[0] = bed_qp(s->bed, 1, HCASIM_QPT_XRC_RECV, NULL, NULL);
-	bed_connect(s->src[0], s->dst[0], NULL);
-	s->from = bed_alloc(s->bed, 65536);
-	s->to = bed_alloc(s->bed, 65536);
-	bed_fill(s->from, 65536, 5);
-	s->from_key = bed_mr(s->bed, 0, s->from, 65536, BED_ALL);
+	CU_ASSERT_EQUAL_FATAL(hca_srq_create(s->fixture->hca[1], &attr, &s->srqn), 0);
+	CU_ASSERT_EQUAL(hca_cq_destroy(s->fixture->hca[1], s->rcq->cqn), -EBUSY);
+	s->src[0] = fixture_qp(s->fixture, 0, HCASIM_QPT_XRC_SEND, s->scq, NULL);
+	s->dst[0] = fixture_qp(s->fixture, 1, HCASIM_QPT_XRC_RECV, NULL, NULL);
+	fixture_connect(s->src[0], s->dst[0], NULL);
+	s->from = fixture_alloc(s->fixture, 65536);
+	s->to = fixture_alloc(s->fixture, 65536);
+	fixture_fill(s->from, 65536, 5);
+	s->from_key = fixture_mr(s->fixture, 0, s->from, 65536, FIXTURE_ALL);
 	s->to_key = srq_mr(s, s->to, 65536);
 }
 
@@ -322,11 +322,11 @@ static void xrc_put(struct shared *s, uint8_t op, uint32_t len, uint32_t srqn)
 			     .inv_rkey = srqn,
 			     .remote_addr = (uintptr_t)s->to,
 			     .rkey = s->to_key};
-	struct hca_sge sge = bed_sge(s->from, len, s->from_key);
+	struct hca_sge sge = fixture_sge(s->from, len, s->from_key);
 
-	bed_put(s->src[0], &w, NULL, &sge, 1);
-	bed_ring(s->src[0]);
-	bed_run(s->bed);
+	fixture_put(s->src[0], &w, NULL, &sge, 1);
+	fixture_ring(s->src[0]);
+	fixture_run(s->fixture);
 }
 
 /*
@@ -337,19 +337,19 @@ static void xrc(void)
 {
 	struct shared s;
 
-	xrc_new(&s, BED_XRC_DOMAIN);
+	xrc_new(&s, FIXTURE_XRC_DOMAIN);
 	post(&s, 41, 0, 8192);
 	xrc_put(&s, HCASIM_WQE_OP_SEND, 5000, s.srqn);
-	bed_expect(s.scq, HCASIM_CQE_STATUS_OK);
+	fixture_expect(s.scq, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(received(&s, 0, 41, HCASIM_CQE_STATUS_OK).byte_count, 5000);
 	CU_ASSERT_EQUAL(memcmp(s.from, s.to, 5000), 0);
 	memset(s.to, 0, 8192);
 	xrc_put(&s, HCASIM_WQE_OP_RDMA_WRITE, 3000, s.srqn);
-	bed_expect(s.scq, HCASIM_CQE_STATUS_OK);
+	fixture_expect(s.scq, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(s.from, s.to, 3000), 0);
-	s.to_key = bed_mr(s.bed, 1, s.to, 65536, BED_ALL); /* of another domain */
+	s.to_key = fixture_mr(s.fixture, 1, s.to, 65536, FIXTURE_ALL); /* of another domain */
 	xrc_put(&s, HCASIM_WQE_OP_RDMA_WRITE, 8, s.srqn);
-	bed_expect(s.scq, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
+	fixture_expect(s.scq, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 	shared_free(&s);
 }
 
@@ -360,12 +360,12 @@ static void xrc_wrong_srq(void)
 	unsigned int i;
 
 	for (i = 0; i < 2; i++) {
-		xrc_new(&s, i ? BED_XRC_DOMAIN : BED_XRC_DOMAIN + 1);
+		xrc_new(&s, i ? FIXTURE_XRC_DOMAIN : FIXTURE_XRC_DOMAIN + 1);
 		post(&s, 1, 0, MSG);
 		xrc_put(&s, HCASIM_WQE_OP_SEND, MSG, i ? s.srqn + 1 : s.srqn);
-		bed_expect(s.scq, HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
-		bed_expect_none(s.rcq);
-		CU_ASSERT_EQUAL(bed_query(s.dst[0]), HCASIM_QPS_ERR);
+		fixture_expect(s.scq, HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
+		fixture_expect_none(s.rcq);
+		CU_ASSERT_EQUAL(fixture_query(s.dst[0]), HCASIM_QPS_ERR);
 		shared_free(&s);
 	}
 }
@@ -375,17 +375,17 @@ static void xrc_srq_gone(void)
 {
 	struct shared s;
 
-	xrc_new(&s, BED_XRC_DOMAIN);
+	xrc_new(&s, FIXTURE_XRC_DOMAIN);
 	post(&s, 1, 0, 8192);
-	s.bed->wire = lose_last;
-	s.bed->n = s.bed->frames + 2;
+	s.fixture->wire = lose_last;
+	s.fixture->n = s.fixture->frames + 2;
 	xrc_put(&s, HCASIM_WQE_OP_SEND, 8192, s.srqn);
-	s.bed->wire = NULL;
-	CU_ASSERT_EQUAL(hca_srq_destroy(s.bed->hca[1], s.srqn), 0);
-	CU_ASSERT_EQUAL(hca_cq_destroy(s.bed->hca[1], s.rcq->cqn), 0);
-	bed_settle(s.bed, 2000 * MS);
-	bed_expect(s.scq, HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
-	bed_expect_none(s.rcq);
+	s.fixture->wire = NULL;
+	CU_ASSERT_EQUAL(hca_srq_destroy(s.fixture->hca[1], s.srqn), 0);
+	CU_ASSERT_EQUAL(hca_cq_destroy(s.fixture->hca[1], s.rcq->cqn), 0);
+	fixture_settle(s.fixture, 2000 * MS);
+	fixture_expect(s.scq, HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
+	fixture_expect_none(s.rcq);
 	shared_free(&s);
 }
 
@@ -395,43 +395,43 @@ static void xrc_srq_gone(void)
  */
 static void xrc_cq_overrun(void)
 {
-	struct bed_qp *a, *b;
+	struct fixture_qp *a, *b;
 	struct shared s;
 	uint16_t i;
 
-	xrc_new_cq(&s, BED_XRC_DOMAIN, 4);
+	xrc_new_cq(&s, FIXTURE_XRC_DOMAIN, 4);
 	for (i = 0; i < 6; i++)
 		post(&s, i, i * MSG, MSG);
 	for (i = 0; i < 5; i++)
 		xrc_put(&s, HCASIM_WQE_OP_SEND, MSG, s.srqn);
-	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_CQ_ERR, s.rcq->cqn), 1);
-	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_ERR, s.srqn), 1);
-	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_QP_FATAL, s.dst[0]->qpn), 1);
-	CU_ASSERT_EQUAL(bed_query(s.dst[0]), HCASIM_QPS_ERR);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_CQ_ERR, s.rcq->cqn), 1);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_SRQ_ERR, s.srqn), 1);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_QP_FATAL, s.dst[0]->qpn), 1);
+	CU_ASSERT_EQUAL(fixture_query(s.dst[0]), HCASIM_QPS_ERR);
 	for (i = 0; i < 4; i++)
 		received(&s, 0, i, HCASIM_CQE_STATUS_OK);
-	bed_expect_none(s.rcq);
-	a = bed_qp(s.bed, 0, HCASIM_QPT_XRC_SEND, s.scq, NULL);
-	b = bed_qp(s.bed, 1, HCASIM_QPT_XRC_RECV, NULL, NULL);
-	bed_connect(a, b, NULL);
+	fixture_expect_none(s.rcq);
+	a = fixture_qp(s.fixture, 0, HCASIM_QPT_XRC_SEND, s.scq, NULL);
+	b = fixture_qp(s.fixture, 1, HCASIM_QPT_XRC_RECV, NULL, NULL);
+	fixture_connect(a, b, NULL);
 	s.src[0] = a;
-	while (bed_poll(s.scq, &(struct tiny_cqe){0}))
+	while (fixture_poll(s.scq, &(struct tiny_cqe){0}))
 		;
 	xrc_put(&s, HCASIM_WQE_OP_SEND, MSG, s.srqn);
-	bed_expect(s.scq, HCASIM_CQE_STATUS_REM_OP_ERR);
-	CU_ASSERT_EQUAL(bed_query(b), HCASIM_QPS_ERR);
+	fixture_expect(s.scq, HCASIM_CQE_STATUS_REM_OP_ERR);
+	CU_ASSERT_EQUAL(fixture_query(b), HCASIM_QPS_ERR);
 	shared_free(&s);
 }
 
 static void life(void)
 {
-	struct hca_srq_attr attr = {.ring = {BED_PASID, 4096, ENTRIES, STRIDE}};
+	struct hca_srq_attr attr = {.ring = {FIXTURE_PASID, 4096, ENTRIES, STRIDE}};
 	uint32_t srqn, more[3], i;
 	struct shared s;
 	struct hca *hca;
 
 	shared_new(&s, HCASIM_QPT_RC);
-	hca = s.bed->hca[1];
+	hca = s.fixture->hca[1];
 	CU_ASSERT_EQUAL(hca_srq_destroy(hca, s.srqn), -EBUSY);
 	CU_ASSERT_EQUAL(hca_srq_destroy(hca, 0), -EINVAL);
 	CU_ASSERT_EQUAL(hca_srq_query(hca, 77777, &srqn), -EINVAL);
@@ -444,8 +444,8 @@ static void life(void)
 	/* Gone while it is being read. */
 	CU_ASSERT_EQUAL(hca_srq_arm(hca, more[0], 1), 0);
 	CU_ASSERT_EQUAL(hca_srq_destroy(hca, more[0]), 0);
-	bed_run(s.bed);
-	CU_ASSERT_EQUAL(bed_events(s.bed, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, more[0]), 0);
+	fixture_run(s.fixture);
+	CU_ASSERT_EQUAL(fixture_events(s.fixture, 1, HCASIM_EQE_TYPE_SRQ_LIMIT, more[0]), 0);
 	shared_free(&s);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Unreliable transports: UD with its Q_Key and GRH, UC with its gaps. */
-#include "bed.h"
+#include "fixture.h"
 
 #define QKEY 0x11223344
 
@@ -16,19 +16,19 @@ static struct hca_av av_to(unsigned int side)
 static void ud_pair(struct pair *p)
 {
 	pair_new(p, HCASIM_QPT_UD, NULL, NULL, 0, 8192);
-	bed_ud_up(p->qp[0], QKEY);
-	bed_ud_up(p->qp[1], QKEY);
+	fixture_ud_up(p->qp[0], QKEY);
+	fixture_ud_up(p->qp[1], QKEY);
 }
 
 static void ud_send(struct pair *p, uint8_t op, uint32_t flags, uint32_t len, uint32_t qkey)
 {
 	struct tiny_wqe w = {.op = op, .flags = flags, .ud_qpn = p->qp[1]->qpn, .ud_qkey = qkey, .imm = 77};
-	struct hca_sge sge = bed_sge(p->mem[0], len, p->key[0]);
+	struct hca_sge sge = fixture_sge(p->mem[0], len, p->key[0]);
 	struct hca_av av = av_to(1);
 
-	bed_put(p->qp[0], &w, &av, &sge, 1);
-	bed_ring(p->qp[0]);
-	bed_run(p->bed);
+	fixture_put(p->qp[0], &w, &av, &sge, 1);
+	fixture_ring(p->qp[0]);
+	fixture_run(p->fixture);
 }
 
 /* An address that is one of another port. */
@@ -44,13 +44,13 @@ static void ud_other_port(void)
 
 		ud_pair(&p);
 		w.ud_qpn = p.qp[1]->qpn;
-		sge = bed_sge(p.mem[0], 8, p.key[0]);
-		bed_put(p.qp[0], &w, &av, &sge, 1);
-		bed_ring(p.qp[0]);
-		bed_run(p.bed);
-		c = bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_QP_OP_ERR);
+		sge = fixture_sge(p.mem[0], 8, p.key[0]);
+		fixture_put(p.qp[0], &w, &av, &sge, 1);
+		fixture_ring(p.qp[0]);
+		fixture_run(p.fixture);
+		c = fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_QP_OP_ERR);
 		CU_ASSERT_EQUAL(c.vendor_err, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-		CU_ASSERT_EQUAL(bed_query(p.qp[0]), HCASIM_QPS_SQE);
+		CU_ASSERT_EQUAL(fixture_query(p.qp[0]), HCASIM_QPS_SQE);
 		pair_free(&p);
 	}
 }
@@ -66,13 +66,13 @@ static void ud_good(void)
 
 	ud_pair(&p);
 	for (i = 0; i < 5; i++) {
-		sge[0] = bed_sge(p.mem[1], 20, p.key[1]); /* the GRH lies across two SGEs */
-		sge[1] = bed_sge(p.mem[1] + 20, 4116, p.key[1]);
+		sge[0] = fixture_sge(p.mem[1], 20, p.key[1]); /* the GRH lies across two SGEs */
+		sge[1] = fixture_sge(p.mem[1] + 20, 4116, p.key[1]);
 		memset(p.mem[1], 0xee, 8192);
-		bed_recv(p.qp[1], sge, 2);
+		fixture_recv(p.qp[1], sge, 2);
 		ud_send(&p, HCASIM_WQE_OP_SEND_IMM, HCA_WR_SIGNALED, lens[i], QKEY);
-		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-		c = bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+		c = fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 		CU_ASSERT_EQUAL(c.byte_count, lens[i] + 40);
 		CU_ASSERT_EQUAL(c.src_qpn, p.qp[0]->qpn);
 		CU_ASSERT_EQUAL(c.flags, TINY_CQE_GRH | TINY_CQE_IMM);
@@ -100,19 +100,19 @@ static void ud_ipv6(void)
 	struct pair p;
 
 	ud_pair(&p);
-	hca_gid_set(p.bed->hca[0], 1, 3, gids[0]);
-	hca_gid_set(p.bed->hca[1], 1, 0, gids[1]);
+	hca_gid_set(p.fixture->hca[0], 1, 3, gids[0]);
+	hca_gid_set(p.fixture->hca[1], 1, 0, gids[1]);
 	w.ud_qpn = p.qp[1]->qpn;
 	av.sgid_index = 3;
 	av.flow_label = 0xabcde;
 	memcpy(av.dgid, gids[1], 16);
-	sge = bed_sge(p.mem[1], 200, p.key[1]);
-	bed_recv(p.qp[1], &sge, 1);
-	sge = bed_sge(p.mem[0], 99, p.key[0]);
-	bed_put(p.qp[0], &w, &av, &sge, 1);
-	bed_ring(p.qp[0]);
-	bed_run(p.bed);
-	CU_ASSERT_EQUAL(bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 139);
+	sge = fixture_sge(p.mem[1], 200, p.key[1]);
+	fixture_recv(p.qp[1], &sge, 1);
+	sge = fixture_sge(p.mem[0], 99, p.key[0]);
+	fixture_put(p.qp[0], &w, &av, &sge, 1);
+	fixture_ring(p.qp[0]);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 139);
 	CU_ASSERT_EQUAL(p.mem[1][0] >> 4, 6);
 	CU_ASSERT_EQUAL(p.mem[1][1], 0xca); /* traffic class 5c, flow label abcde */
 	CU_ASSERT_EQUAL(memcmp(p.mem[1] + 8, gids[0], 16), 0);
@@ -128,16 +128,16 @@ static void ud_qkey(void)
 	struct pair p;
 
 	ud_pair(&p);
-	sge = bed_sge(p.mem[1], 8192, p.key[1]);
-	bed_recv(p.qp[1], &sge, 1);
+	sge = fixture_sge(p.mem[1], 8192, p.key[1]);
+	fixture_recv(p.qp[1], &sge, 1);
 	ud_send(&p, HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, 64, QKEY + 1);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect_none(p.rcq[1]);
-	hca_counters(p.bed->hca[1], &c);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect_none(p.rcq[1]);
+	hca_counters(p.fixture->hca[1], &c);
 	CU_ASSERT_EQUAL(c.rx_dropped, 1);
 	/* The high bit asks for the QP's own Q_Key (IBTA 10.2.5). */
 	ud_send(&p, HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, 64, 0x80000001);
-	bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+	fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 	pair_free(&p);
 }
 
@@ -148,13 +148,13 @@ static void ud_no_room(void)
 
 	ud_pair(&p);
 	ud_send(&p, HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, 64, QKEY); /* nothing posted */
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	sge = bed_sge(p.mem[1], 103, p.key[1]); /* one byte short: dropped, and the receive waits on */
-	bed_recv(p.qp[1], &sge, 1);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	sge = fixture_sge(p.mem[1], 103, p.key[1]); /* one byte short: dropped, and the receive waits on */
+	fixture_recv(p.qp[1], &sge, 1);
 	ud_send(&p, HCASIM_WQE_OP_SEND, 0, 64, QKEY);
-	bed_expect_none(p.rcq[1]);
+	fixture_expect_none(p.rcq[1]);
 	ud_send(&p, HCASIM_WQE_OP_SEND, 0, 63, QKEY);
-	CU_ASSERT_EQUAL(bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 103);
+	CU_ASSERT_EQUAL(fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 103);
 	pair_free(&p);
 }
 
@@ -167,52 +167,52 @@ static void ud_error(void)
 	ud_pair(&p);
 	ud_send(&p, HCASIM_WQE_OP_SEND, 0, 4097, QKEY);
 	ud_send(&p, HCASIM_WQE_OP_SEND, 0, 64, QKEY);
-	CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_LEN_ERR).vendor_err,
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_LEN_ERR).vendor_err,
 			HCASIM_VENDOR_ERR_MSG_TOO_LONG);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
-	CU_ASSERT_EQUAL(bed_query(p.qp[0]), HCASIM_QPS_SQE);
-	sge = bed_sge(p.mem[0], 8192, p.key[0]);
-	bed_state(p.qp[0], HCASIM_QPS_RTS);
-	sge = bed_sge(p.mem[1], 8192, p.key[1]);
-	bed_recv(p.qp[1], &sge, 1);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR);
+	CU_ASSERT_EQUAL(fixture_query(p.qp[0]), HCASIM_QPS_SQE);
+	sge = fixture_sge(p.mem[0], 8192, p.key[0]);
+	fixture_state(p.qp[0], HCASIM_QPS_RTS);
+	sge = fixture_sge(p.mem[1], 8192, p.key[1]);
+	fixture_recv(p.qp[1], &sge, 1);
 	ud_send(&p, HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, 64, QKEY);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 	ud_send(&p, HCASIM_WQE_OP_RDMA_WRITE, 0, 64, QKEY);
-	CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_QP_OP_ERR).vendor_err,
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_QP_OP_ERR).vendor_err,
 			HCASIM_VENDOR_ERR_BAD_OPCODE);
 	pair_free(&p);
 }
 
 /* ---- UC ---- */
 
-static enum untimed_fate drop_nth(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+static enum untimed_fate drop_nth(struct fixture *fixture, unsigned int from, struct hca_packet *pkt)
 {
-	return bed->m++ == bed->n ? UNTIMED_DROP : UNTIMED_DELIVER;
+	return fixture->m++ == fixture->n ? UNTIMED_DROP : UNTIMED_DELIVER;
 }
 
 /* Three messages of four packets; packet `n` is lost. The other two arrive whole. */
 static void uc_lose(uint8_t op, unsigned int n)
 {
-	struct bed_path path = {.mtu = 1};
+	struct fixture_path path = {.mtu = 1};
 	unsigned int i, lost = n / 4;
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_UC, &path, NULL, 0, 4096);
 	memset(p.mem[1], 0xee, 4096);
 	for (i = 0; i < 3; i++) {
-		struct hca_sge sge = bed_sge(p.mem[1] + i * 1000, 1000, p.key[1]);
+		struct hca_sge sge = fixture_sge(p.mem[1] + i * 1000, 1000, p.key[1]);
 
-		bed_recv(p.qp[1], &sge, 1);
+		fixture_recv(p.qp[1], &sge, 1);
 	}
-	p.bed->wire = drop_nth;
-	p.bed->n = n;
+	p.fixture->wire = drop_nth;
+	p.fixture->n = n;
 	for (i = 0; i < 3; i++)
-		bed_send(p.qp[0], op, HCA_WR_SIGNALED, bed_sge(p.mem[0] + i * 1000, 1000, p.key[0]),
-			 (uintptr_t)p.mem[1] + i * 1000, p.key[1]);
-	bed_run(p.bed);
+		fixture_send(p.qp[0], op, HCA_WR_SIGNALED, fixture_sge(p.mem[0] + i * 1000, 1000, p.key[0]),
+			     (uintptr_t)p.mem[1] + i * 1000, p.key[1]);
+	fixture_run(p.fixture);
 	for (i = 0; i < 3; i++)
-		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	if (op == HCASIM_WQE_OP_SEND) { /* receives are consumed by the messages that arrived */
 		CU_ASSERT_EQUAL(memcmp(p.mem[1], p.mem[0] + (lost == 0 ? 1000 : 0), 1000), 0);
 		CU_ASSERT_EQUAL(memcmp(p.mem[1] + 1000, p.mem[0] + (lost == 2 ? 1000 : 2000), 1000), 0);
@@ -222,11 +222,11 @@ static void uc_lose(uint8_t op, unsigned int n)
 				CU_ASSERT_EQUAL(memcmp(p.mem[1] + i * 1000, p.mem[0] + i * 1000, 1000), 0);
 	}
 	if (op != HCASIM_WQE_OP_RDMA_WRITE) {
-		CU_ASSERT_EQUAL(bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).wqe_index, 0);
-		CU_ASSERT_EQUAL(bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 1000);
+		CU_ASSERT_EQUAL(fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).wqe_index, 0);
+		CU_ASSERT_EQUAL(fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK).byte_count, 1000);
 	}
-	bed_expect_none(p.rcq[1]);
-	CU_ASSERT_EQUAL(bed_query(p.qp[1]), HCASIM_QPS_RTS);
+	fixture_expect_none(p.rcq[1]);
+	CU_ASSERT_EQUAL(fixture_query(p.qp[1]), HCASIM_QPS_RTS);
 	pair_free(&p);
 }
 
@@ -247,20 +247,20 @@ static void uc_errors(void)
 
 	pair_new(&p, HCASIM_QPT_UC, NULL, NULL, 0, 4096);
 	/* What the peer does not allow is dropped there, and nobody hears of it. */
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], 8, p.key[0]), 0,
-		 p.key[1]);
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], 8, p.key[0]),
-		 (uintptr_t)p.mem[1], p.key[1]);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 8, p.key[0]),
+		     0, p.key[1]);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 8, p.key[0]),
+		     (uintptr_t)p.mem[1], p.key[1]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], 8), 0);
 	/* A local error: SQE. READ is not for UC. */
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, 0, bed_sge(p.mem[0], 8, p.key[0]), (uintptr_t)p.mem[1],
-		 p.key[1]);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_QP_OP_ERR);
-	CU_ASSERT_EQUAL(bed_query(p.qp[0]), HCASIM_QPS_SQE);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, 0, fixture_sge(p.mem[0], 8, p.key[0]),
+		     (uintptr_t)p.mem[1], p.key[1]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_QP_OP_ERR);
+	CU_ASSERT_EQUAL(fixture_query(p.qp[0]), HCASIM_QPS_SQE);
 	pair_free(&p);
 }
 

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Reliable connections on a good wire. */
-#include "bed.h"
+#include "fixture.h"
 
 static void write_one(void)
 {
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], 64, p.key[0]),
-		 (uintptr_t)p.mem[1] + 128, p.key[1]);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect_none(p.scq[0]);
-	bed_expect_none(p.rcq[1]);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 64, p.key[0]),
+		     (uintptr_t)p.mem[1] + 128, p.key[1]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect_none(p.scq[0]);
+	fixture_expect_none(p.rcq[1]);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1] + 128, 64), 0);
-	CU_ASSERT_EQUAL(p.bed->frames, 2);
+	CU_ASSERT_EQUAL(p.fixture->frames, 2);
 	pair_free(&p);
 }
 
@@ -25,12 +25,13 @@ static void send_one(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	sge = bed_sge(p.mem[1], 4096, p.key[1]);
-	bed_recv(p.qp[1], &sge, 1);
-	bed_send(p.qp[0], HCASIM_WQE_OP_SEND_IMM, HCA_WR_SIGNALED, bed_sge(p.mem[0], 100, p.key[0]), 0, 0);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	c = bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+	sge = fixture_sge(p.mem[1], 4096, p.key[1]);
+	fixture_recv(p.qp[1], &sge, 1);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_SEND_IMM, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 100, p.key[0]),
+		     0, 0);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	c = fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(c.byte_count, 100);
 	CU_ASSERT_EQUAL(c.imm, htobe32(0xabcd1234));
 	CU_ASSERT_EQUAL(c.flags, TINY_CQE_IMM);
@@ -46,10 +47,10 @@ static void read_one(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 8192);
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, bed_sge(p.mem[0], 5000, p.key[0]),
-		 (uintptr_t)p.mem[1] + 7, p.key[1]);
-	bed_run(p.bed);
-	c = bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 5000, p.key[0]),
+		     (uintptr_t)p.mem[1] + 7, p.key[1]);
+	fixture_run(p.fixture);
+	c = fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(c.byte_count, 5000);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1] + 7, 5000), 0);
 	pair_free(&p);
@@ -68,20 +69,20 @@ static void atomics(void)
 	*remote = UINT64_MAX - 1;
 	w.remote_addr = (uintptr_t)remote;
 	w.rkey = p.key[1];
-	sge = bed_sge(&local[0], 8, p.key[0]);
-	bed_put(p.qp[0], &w, NULL, &sge, 1);
+	sge = fixture_sge(&local[0], 8, p.key[0]);
+	fixture_put(p.qp[0], &w, NULL, &sge, 1);
 	w.op = HCASIM_WQE_OP_ATOMIC_CS;
 	w.compare = 3;
 	w.swap_add = 99;
 	sge.addr += 8;
-	bed_put(p.qp[0], &w, NULL, &sge, 1);
+	fixture_put(p.qp[0], &w, NULL, &sge, 1);
 	sge.addr += 8;
-	bed_put(p.qp[0], &w, NULL, &sge, 1);
-	bed_ring(p.qp[0]);
-	bed_run(p.bed);
-	CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK).byte_count, 8);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_put(p.qp[0], &w, NULL, &sge, 1);
+	fixture_ring(p.qp[0]);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).byte_count, 8);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(local[0], UINT64_MAX - 1);
 	CU_ASSERT_EQUAL(local[1], 3);
 	CU_ASSERT_EQUAL(local[2], 99);
@@ -96,36 +97,37 @@ static void one_length(struct pair *p, uint8_t op, uint32_t len, uint32_t mtu)
 			     .flags = HCA_WR_SIGNALED,
 			     .rkey = p->key[1],
 			     .remote_addr = (uintptr_t)p->mem[1] + 16};
-	uint32_t a = len / 3, b = len / 5, frames = p->bed->frames, packets = len ? (len + mtu - 1) / mtu : 1;
+	uint32_t a = len / 3, b = len / 5, frames = p->fixture->frames,
+		 packets = len ? (len + mtu - 1) / mtu : 1;
 	bool recv = op == HCASIM_WQE_OP_SEND || op == HCASIM_WQE_OP_RDMA_WRITE_IMM;
 	bool read = op == HCASIM_WQE_OP_RDMA_READ;
-	struct hca_sge sge[4] = {bed_sge(p->mem[0] + 16, a, p->key[0]), bed_sge(NULL, 0, 0),
-				 bed_sge(p->mem[0] + 16 + a, b, p->key[0]),
-				 bed_sge(p->mem[0] + 16 + a + b, len - a - b, p->key[0])};
-	struct hca_sge into[2] = {bed_sge(p->mem[1] + 16, len / 2, p->key[1]),
-				  bed_sge(p->mem[1] + 16 + len / 2, len - len / 2 + 8, p->key[1])};
+	struct hca_sge sge[4] = {fixture_sge(p->mem[0] + 16, a, p->key[0]), fixture_sge(NULL, 0, 0),
+				 fixture_sge(p->mem[0] + 16 + a, b, p->key[0]),
+				 fixture_sge(p->mem[0] + 16 + a + b, len - a - b, p->key[0])};
+	struct hca_sge into[2] = {fixture_sge(p->mem[1] + 16, len / 2, p->key[1]),
+				  fixture_sge(p->mem[1] + 16 + len / 2, len - len / 2 + 8, p->key[1])};
 	struct tiny_cqe c;
 
-	bed_fill(p->mem[0], p->len, len);
-	bed_fill(p->mem[1], p->len, len + 100);
+	fixture_fill(p->mem[0], p->len, len);
+	fixture_fill(p->mem[1], p->len, len + 100);
 	if (recv)
-		bed_recv(p->qp[1], into, 2);
-	bed_put(p->qp[0], &w, NULL, sge, 4);
-	bed_ring(p->qp[0]);
-	bed_run(p->bed);
-	bed_expect(p->scq[0], HCASIM_CQE_STATUS_OK);
+		fixture_recv(p->qp[1], into, 2);
+	fixture_put(p->qp[0], &w, NULL, sge, 4);
+	fixture_ring(p->qp[0]);
+	fixture_run(p->fixture);
+	fixture_expect(p->scq[0], HCASIM_CQE_STATUS_OK);
 	if (recv) {
-		c = bed_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
+		c = fixture_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
 		CU_ASSERT_EQUAL(c.byte_count, len);
 	}
 	CU_ASSERT_EQUAL(memcmp(p->mem[0] + 16, p->mem[1] + 16, len), 0);
 	/* What lies around the target has not been touched. */
-	bed_fill(p->mem[read ? 1 : 0], p->len, len + (read ? 0 : 100));
+	fixture_fill(p->mem[read ? 1 : 0], p->len, len + (read ? 0 : 100));
 	CU_ASSERT_EQUAL(memcmp(p->mem[0], p->mem[1], 16), 0);
 	CU_ASSERT_EQUAL(memcmp(p->mem[0] + 16 + len, p->mem[1] + 16 + len, p->len - len - 16), 0);
-	CU_ASSERT_EQUAL(p->bed->frames - frames, packets + 1);
-	bed_cq_sync(p->scq[0]);
-	bed_cq_sync(p->rcq[1]);
+	CU_ASSERT_EQUAL(p->fixture->frames - frames, packets + 1);
+	fixture_cq_sync(p->scq[0]);
+	fixture_cq_sync(p->rcq[1]);
 }
 
 static void segmentation(void)
@@ -137,7 +139,7 @@ static void segmentation(void)
 	int d;
 
 	for (m = 1; m <= 5; m++) {
-		struct bed_path path = {.mtu = m, .psn = 0xfffff0};
+		struct fixture_path path = {.mtu = m, .psn = 0xfffff0};
 		uint32_t mtu = 128u << m;
 		struct pair p;
 
@@ -157,17 +159,17 @@ static void segmentation(void)
 static void inline_data(void)
 {
 	struct tiny_wqe w = {.op = HCASIM_WQE_OP_RDMA_WRITE, .flags = HCA_WR_SIGNALED | HCA_WR_INLINE};
-	struct bed_path path = {.mtu = 1};
+	struct fixture_path path = {.mtu = 1};
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, &path, NULL, 0, 4096);
 	w.remote_addr = (uintptr_t)p.mem[1];
 	w.rkey = p.key[1];
 	w.num_sge = 500; /* two packets */
-	bed_put(p.qp[0], &w, NULL, p.mem[0] + 33, 0);
-	bed_ring(p.qp[0]);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_put(p.qp[0], &w, NULL, p.mem[0] + 33, 0);
+	fixture_ring(p.qp[0]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0] + 33, p.mem[1], 500), 0);
 	pair_free(&p);
 }
@@ -175,7 +177,7 @@ static void inline_data(void)
 /* The queue's 16-bit index, the PSN and the CQ's phase all turn. */
 static void indices_turn(void)
 {
-	struct bed_path path = {.psn = 0xffff00};
+	struct fixture_path path = {.psn = 0xffff00};
 	struct tiny_wqe w = {.op = HCASIM_WQE_OP_RDMA_WRITE};
 	struct hca_sge sge;
 	unsigned int i, k;
@@ -187,70 +189,70 @@ static void indices_turn(void)
 	for (i = 0; i < 3000; i++) {
 		for (k = 0; k < 20; k++) { /* 2 basic blocks each: WQEs also lie across the ring's end */
 			w.flags = k == 19 ? HCA_WR_SIGNALED : 0;
-			sge = bed_sge(p.mem[0] + i % 1000, 8, p.key[0]);
-			bed_put(p.qp[0], &w, NULL, &sge, 1);
+			sge = fixture_sge(p.mem[0] + i % 1000, 8, p.key[0]);
+			fixture_put(p.qp[0], &w, NULL, &sge, 1);
 			if (k == 7)
-				bed_ring(p.qp[0]);
+				fixture_ring(p.qp[0]);
 		}
-		bed_ring(p.qp[0]);
-		bed_run(p.bed);
-		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-		bed_cq_sync(p.scq[0]);
+		fixture_ring(p.qp[0]);
+		fixture_run(p.fixture);
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+		fixture_cq_sync(p.scq[0]);
 	}
-	bed_expect_none(p.scq[0]);
-	CU_ASSERT_EQUAL(bed_query(p.qp[0]), HCASIM_QPS_RTS);
+	fixture_expect_none(p.scq[0]);
+	CU_ASSERT_EQUAL(fixture_query(p.qp[0]), HCASIM_QPS_RTS);
 	pair_free(&p);
 }
 
 /* Not more READs and atomics are outstanding than max_rd_atomic says. */
-static enum untimed_fate count_reads(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+static enum untimed_fate count_reads(struct fixture *fixture, unsigned int from, struct hca_packet *pkt)
 {
 	uint8_t op = pkt->data[42];
 
 	if (op == HCASIM_BTH_OP_RC_RDMA_READ_REQUEST)
-		bed->n++;
+		fixture->n++;
 	if (op == HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_ONLY || op == HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_LAST)
-		bed->n--;
-	if (bed->n > bed->m)
-		bed->m = bed->n;
+		fixture->n--;
+	if (fixture->n > fixture->m)
+		fixture->m = fixture->n;
 	return UNTIMED_DELIVER;
 }
 
 static void outstanding_reads(void)
 {
-	struct bed_path path = {.rd_atomic = 3};
+	struct fixture_path path = {.rd_atomic = 3};
 	struct tiny_wqe w = {.op = HCASIM_WQE_OP_RDMA_READ, .flags = HCA_WR_SIGNALED};
 	struct hca_sge sge;
 	unsigned int i;
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, &path, NULL, 7, 65536);
-	p.bed->wire = count_reads;
+	p.fixture->wire = count_reads;
 	w.remote_addr = (uintptr_t)p.mem[1];
 	w.rkey = p.key[1];
 	for (i = 0; i < 40; i++) {
-		sge = bed_sge(p.mem[0] + i * 1500, 1500, p.key[0]);
+		sge = fixture_sge(p.mem[0] + i * 1500, 1500, p.key[0]);
 		w.remote_addr = (uintptr_t)p.mem[1] + i * 1500;
-		bed_put(p.qp[0], &w, NULL, &sge, 1);
+		fixture_put(p.qp[0], &w, NULL, &sge, 1);
 	}
-	bed_ring(p.qp[0]);
-	bed_run(p.bed);
+	fixture_ring(p.qp[0]);
+	fixture_run(p.fixture);
 	for (i = 0; i < 40; i++)
-		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(p.bed->m, 3);
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(p.fixture->m, 3);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], 60000), 0);
 	pair_free(&p);
 }
 
 /* A fenced SEND leaves when the data of the READ before it is in memory. */
-static enum untimed_fate note_order(struct bed *bed, unsigned int from, struct hca_packet *pkt)
+static enum untimed_fate note_order(struct fixture *fixture, unsigned int from, struct hca_packet *pkt)
 {
 	uint8_t op = pkt->data[42];
 
 	if (op == HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_ONLY)
-		bed->n = 1;
+		fixture->n = 1;
 	if (op == HCASIM_BTH_OP_RC_RDMA_WRITE_ONLY)
-		bed->m = bed->n + 1;
+		fixture->m = fixture->n + 1;
 	return UNTIMED_DELIVER;
 }
 
@@ -260,14 +262,14 @@ static unsigned int fence_order(uint32_t flags)
 	unsigned int m;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	p.bed->wire = note_order;
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, 0, bed_sge(p.mem[0], 512, p.key[0]), (uintptr_t)p.mem[1],
-		 p.key[1]);
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, flags | HCA_WR_SIGNALED, bed_sge(p.mem[0], 512, p.key[0]),
-		 (uintptr_t)p.mem[1] + 1024, p.key[1]);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	m = p.bed->m;
+	p.fixture->wire = note_order;
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_READ, 0, fixture_sge(p.mem[0], 512, p.key[0]),
+		     (uintptr_t)p.mem[1], p.key[1]);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, flags | HCA_WR_SIGNALED,
+		     fixture_sge(p.mem[0], 512, p.key[0]), (uintptr_t)p.mem[1] + 1024, p.key[1]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	m = p.fixture->m;
 	if (flags & HCA_WR_FENCE)
 		CU_ASSERT_EQUAL(memcmp(p.mem[1], p.mem[1] + 1024, 512), 0);
 	pair_free(&p);
@@ -282,21 +284,22 @@ static void fence(void)
 
 static void loopback(void)
 {
-	struct bed *bed = bed_new(NULL, 0);
-	struct bed_cq *cq = bed_cq(bed, 0, 64);
-	struct bed_qp *a = bed_qp(bed, 0, HCASIM_QPT_RC, cq, cq), *b = bed_qp(bed, 0, HCASIM_QPT_RC, cq, cq);
-	uint8_t *mem = bed_alloc(bed, 256);
-	uint32_t key = bed_mr(bed, 0, mem, 256, BED_ALL);
+	struct fixture *fixture = fixture_new(NULL, 0);
+	struct fixture_cq *cq = fixture_cq(fixture, 0, 64);
+	struct fixture_qp *a = fixture_qp(fixture, 0, HCASIM_QPT_RC, cq, cq),
+			  *b = fixture_qp(fixture, 0, HCASIM_QPT_RC, cq, cq);
+	uint8_t *mem = fixture_alloc(fixture, 256);
+	uint32_t key = fixture_mr(fixture, 0, mem, 256, FIXTURE_ALL);
 
-	bed_connect(a, b, NULL);
+	fixture_connect(a, b, NULL);
 	memset(mem, 0x5a, 64);
-	bed_send(a, HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(mem, 64, key), (uintptr_t)mem + 128,
-		 key);
-	bed_run(bed);
-	bed_expect(cq, HCASIM_CQE_STATUS_OK);
+	fixture_send(a, HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(mem, 64, key),
+		     (uintptr_t)mem + 128, key);
+	fixture_run(fixture);
+	fixture_expect(cq, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(mem, mem + 128, 64), 0);
-	bed_connect(a, a, NULL); /* a QP that talks to itself */
-	bed_free(bed);
+	fixture_connect(a, a, NULL); /* a QP that talks to itself */
+	fixture_free(fixture);
 	free(mem);
 }
 
@@ -324,27 +327,28 @@ static void tiny_fifos(void)
 		cfg.acks_after_landing = seed & 1;
 		pair_new(&p, HCASIM_QPT_RC, NULL, &cfg, seed, 65536);
 		for (i = 0; i < 24; i++) {
-			struct hca_sge sge = bed_sge(p.mem[!(i & 1)] + i * 2500, 2500, p.key[!(i & 1)]);
+			struct hca_sge sge = fixture_sge(p.mem[!(i & 1)] + i * 2500, 2500, p.key[!(i & 1)]);
 
-			bed_recv(p.qp[0], &sge, 1);
-			sge = bed_sge(p.mem[1] + i * 2500, 2500, p.key[1]);
-			bed_recv(p.qp[1], &sge, 1);
+			fixture_recv(p.qp[0], &sge, 1);
+			sge = fixture_sge(p.mem[1] + i * 2500, 2500, p.key[1]);
+			fixture_recv(p.qp[1], &sge, 1);
 		}
 		for (i = 0; i < 24; i++) {
 			static const uint8_t ops[] = {HCASIM_WQE_OP_SEND, HCASIM_WQE_OP_RDMA_WRITE,
 						      HCASIM_WQE_OP_RDMA_READ};
 			uint8_t op = ops[i % 3];
 
-			bed_send(p.qp[0], op, HCA_WR_SIGNALED, bed_sge(p.mem[0] + i * 2500, 2500, p.key[0]),
-				 (uintptr_t)p.mem[1] + i * 2500, p.key[1]);
-			bed_send(p.qp[1], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED,
-				 bed_sge(p.mem[1] + 62000, 3000, p.key[1]), (uintptr_t)p.mem[0] + 62000,
-				 p.key[0]);
+			fixture_send(p.qp[0], op, HCA_WR_SIGNALED,
+				     fixture_sge(p.mem[0] + i * 2500, 2500, p.key[0]),
+				     (uintptr_t)p.mem[1] + i * 2500, p.key[1]);
+			fixture_send(p.qp[1], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED,
+				     fixture_sge(p.mem[1] + 62000, 3000, p.key[1]),
+				     (uintptr_t)p.mem[0] + 62000, p.key[0]);
 		}
-		bed_settle(p.bed, 1000 * MS);
+		fixture_settle(p.fixture, 1000 * MS);
 		for (i = 0; i < 24; i++) {
-			bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-			bed_expect(p.scq[1], HCASIM_CQE_STATUS_OK);
+			fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+			fixture_expect(p.scq[1], HCASIM_CQE_STATUS_OK);
 		}
 		pair_free(&p);
 	}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* States of queue pairs: what each starts, stops and clears, also with work under way. */
-#include "bed.h"
+#include "fixture.h"
 
 static void write_to(struct pair *p, uint32_t off, uint32_t len, uint32_t flags)
 {
-	bed_send(p->qp[0], HCASIM_WQE_OP_RDMA_WRITE, flags, bed_sge(p->mem[0] + off, len, p->key[0]),
-		 (uintptr_t)p->mem[1] + off, p->key[1]);
+	fixture_send(p->qp[0], HCASIM_WQE_OP_RDMA_WRITE, flags, fixture_sge(p->mem[0] + off, len, p->key[0]),
+		     (uintptr_t)p->mem[1] + off, p->key[1]);
 }
 
 static void posted_before_rts(void)
@@ -13,23 +13,23 @@ static void posted_before_rts(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	bed_state(p.qp[0], HCASIM_QPS_RESET);
-	bed_state(p.qp[1], HCASIM_QPS_RESET);
-	bed_connect(p.qp[0], p.qp[1], NULL);
-	bed_state(p.qp[0], HCASIM_QPS_RTR);
+	fixture_state(p.qp[0], HCASIM_QPS_RESET);
+	fixture_state(p.qp[1], HCASIM_QPS_RESET);
+	fixture_connect(p.qp[0], p.qp[1], NULL);
+	fixture_state(p.qp[0], HCASIM_QPS_RTR);
 	write_to(&p, 0, 64, HCA_WR_SIGNALED);
-	bed_run(p.bed);
-	bed_expect_none(p.scq[0]);
-	bed_state(p.qp[0], HCASIM_QPS_RTS);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_run(p.fixture);
+	fixture_expect_none(p.scq[0]);
+	fixture_state(p.qp[0], HCASIM_QPS_RTS);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	pair_free(&p);
 }
 
 static void drain(void)
 {
 	struct hca_qp_attr a = {.en_sqd_async_notify = 1, .state = HCASIM_QPS_SQD};
-	struct bed_path path = {.mtu = 1};
+	struct fixture_path path = {.mtu = 1};
 	unsigned int i;
 	struct pair p;
 
@@ -37,22 +37,22 @@ static void drain(void)
 	write_to(&p, 0, 30000, HCA_WR_SIGNALED);
 	write_to(&p, 30000, 30000, HCA_WR_SIGNALED);
 	for (i = 0; i < 40; i++) /* into the first message */
-		untimed_step(p.bed->u);
-	CU_ASSERT_EQUAL(hca_qp_modify(p.bed->hca[0], p.qp[0]->qpn, &a,
+		untimed_step(p.fixture->u);
+	CU_ASSERT_EQUAL(hca_qp_modify(p.fixture->hca[0], p.qp[0]->qpn, &a,
 				      HCASIM_QP_ATTR_STATE | HCASIM_QP_ATTR_EN_SQD_ASYNC_NOTIFY),
 			0);
-	hca_qp_query(p.bed->hca[0], p.qp[0]->qpn, &a);
+	hca_qp_query(p.fixture->hca[0], p.qp[0]->qpn, &a);
 	CU_ASSERT_EQUAL(a.sq_draining, 1);
-	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_SQ_DRAINED, p.qp[0]->qpn), 0);
-	bed_run(p.bed);
-	CU_ASSERT_EQUAL(bed_events(p.bed, 0, HCASIM_EQE_TYPE_SQ_DRAINED, p.qp[0]->qpn), 1);
-	hca_qp_query(p.bed->hca[0], p.qp[0]->qpn, &a);
+	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_SQ_DRAINED, p.qp[0]->qpn), 0);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_SQ_DRAINED, p.qp[0]->qpn), 1);
+	hca_qp_query(p.fixture->hca[0], p.qp[0]->qpn, &a);
 	CU_ASSERT_EQUAL(a.sq_draining, 0);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect_none(p.scq[0]);
-	bed_state(p.qp[0], HCASIM_QPS_RTS);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect_none(p.scq[0]);
+	fixture_state(p.qp[0], HCASIM_QPS_RTS);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], 60000), 0);
 	pair_free(&p);
 }
@@ -65,30 +65,30 @@ static void flush_both(void)
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
 	for (i = 0; i < 50; i++)
-		bed_recv(p.qp[0], &sge, 1);
-	bed_state(p.qp[0], HCASIM_QPS_ERR);
+		fixture_recv(p.qp[0], &sge, 1);
+	fixture_state(p.qp[0], HCASIM_QPS_ERR);
 	for (i = 0; i < 50; i++)
 		write_to(&p, 0, 64, 0);
-	bed_settle(p.bed, MS);
+	fixture_settle(p.fixture, MS);
 	for (i = 0; i < 50; i++) {
-		CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR).wqe_index, 2 * i);
-		CU_ASSERT_EQUAL(bed_expect(p.rcq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR).wqe_index, i);
+		CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR).wqe_index, 2 * i);
+		CU_ASSERT_EQUAL(fixture_expect(p.rcq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR).wqe_index, i);
 	}
 	for (i = 0; i < 5; i++)
-		bed_recv(p.qp[0], &sge, 1);
-	bed_settle(p.bed, 200 * MS);
+		fixture_recv(p.qp[0], &sge, 1);
+	fixture_settle(p.fixture, 200 * MS);
 	for (i = 0; i < 5; i++)
-		CU_ASSERT_EQUAL(bed_expect(p.rcq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR).wqe_index, 50 + i);
-	bed_expect_none(p.rcq[0]);
+		CU_ASSERT_EQUAL(fixture_expect(p.rcq[0], HCASIM_CQE_STATUS_WR_FLUSH_ERR).wqe_index, 50 + i);
+	fixture_expect_none(p.rcq[0]);
 	/* Nothing of it is left after RESET. */
-	bed_state(p.qp[0], HCASIM_QPS_RESET);
-	bed_run(p.bed);
-	CU_ASSERT_EQUAL(untimed_next_timer(p.bed->u), HCA_PS_NEVER);
-	bed_state(p.qp[1], HCASIM_QPS_RESET);
-	bed_connect(p.qp[0], p.qp[1], NULL);
+	fixture_state(p.qp[0], HCASIM_QPS_RESET);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(untimed_next_timer(p.fixture->u), HCA_PS_NEVER);
+	fixture_state(p.qp[1], HCASIM_QPS_RESET);
+	fixture_connect(p.qp[0], p.qp[1], NULL);
 	write_to(&p, 0, 64, HCA_WR_SIGNALED);
-	bed_run(p.bed);
-	CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, 0);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, 0);
 	pair_free(&p);
 }
 
@@ -103,12 +103,12 @@ static void hostile_record(void)
 
 		pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
 		p.qp[1]->rec->rq_pi = htole32(bad[i]);
-		bed_send(p.qp[0], HCASIM_WQE_OP_SEND, 0, bed_sge(p.mem[0], 8, p.key[0]), 0, 0);
-		bed_settle(p.bed, 10 * MS);
-		bed_expect_none(p.rcq[1]);
-		bed_state(p.qp[1], HCASIM_QPS_ERR);
-		bed_settle(p.bed, 10 * MS);
-		bed_expect_none(p.rcq[1]);
+		fixture_send(p.qp[0], HCASIM_WQE_OP_SEND, 0, fixture_sge(p.mem[0], 8, p.key[0]), 0, 0);
+		fixture_settle(p.fixture, 10 * MS);
+		fixture_expect_none(p.rcq[1]);
+		fixture_state(p.qp[1], HCASIM_QPS_ERR);
+		fixture_settle(p.fixture, 10 * MS);
+		fixture_expect_none(p.rcq[1]);
 		pair_free(&p);
 	}
 }
@@ -118,47 +118,48 @@ static void interrupt(bool destroy, unsigned int steps, uint64_t seed)
 {
 	static const uint8_t ops[] = {HCASIM_WQE_OP_SEND, HCASIM_WQE_OP_RDMA_READ, HCASIM_WQE_OP_ATOMIC_FA,
 				      HCASIM_WQE_OP_RDMA_WRITE};
-	struct bed_path path = {.mtu = 1};
+	struct fixture_path path = {.mtu = 1};
 	struct hca_sge sge;
 	unsigned int i;
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, &path, NULL, seed, 4096);
 	for (i = 0; i < 8; i++) {
-		sge = bed_sge(p.mem[1], 1024, p.key[1]);
-		bed_recv(p.qp[1], &sge, 1);
-		bed_send(p.qp[0], ops[i % 4], HCA_WR_SIGNALED,
-			 bed_sge(p.mem[0], i % 4 == 2 ? 8 : 700, p.key[0]), (uintptr_t)p.mem[1], p.key[1]);
+		sge = fixture_sge(p.mem[1], 1024, p.key[1]);
+		fixture_recv(p.qp[1], &sge, 1);
+		fixture_send(p.qp[0], ops[i % 4], HCA_WR_SIGNALED,
+			     fixture_sge(p.mem[0], i % 4 == 2 ? 8 : 700, p.key[0]), (uintptr_t)p.mem[1],
+			     p.key[1]);
 	}
 	while (steps--)
-		untimed_step(p.bed->u);
+		untimed_step(p.fixture->u);
 	for (i = 0; i < 2; i++) {
 		if (!destroy) {
-			bed_state(p.qp[i], HCASIM_QPS_RESET);
+			fixture_state(p.qp[i], HCASIM_QPS_RESET);
 			continue;
 		}
-		CU_ASSERT_EQUAL(hca_qp_destroy(p.bed->hca[i], p.qp[i]->qpn), 0);
+		CU_ASSERT_EQUAL(hca_qp_destroy(p.fixture->hca[i], p.qp[i]->qpn), 0);
 	}
 	if (destroy) { /* nothing refers to the CQs any more */
-		CU_ASSERT_EQUAL(hca_cq_destroy(p.bed->hca[0], p.scq[0]->cqn), 0);
-		CU_ASSERT_EQUAL(hca_cq_destroy(p.bed->hca[1], p.rcq[1]->cqn), 0);
+		CU_ASSERT_EQUAL(hca_cq_destroy(p.fixture->hca[0], p.scq[0]->cqn), 0);
+		CU_ASSERT_EQUAL(hca_cq_destroy(p.fixture->hca[1], p.rcq[1]->cqn), 0);
 	} else {
-		bed_run(p.bed); /* completions under way still land */
-		bed_connect(p.qp[0], p.qp[1], &path);
-		p.scq[0]->ci = cq_find(p.bed->hca[0], p.scq[0]->cqn)->pi;
-		p.rcq[1]->ci = cq_find(p.bed->hca[1], p.rcq[1]->cqn)->pi;
-		sge = bed_sge(p.mem[1], 1024, p.key[1]);
-		bed_recv(p.qp[1], &sge, 1);
-		bed_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED,
-			 bed_sge(p.mem[0] + 1024, 1000, p.key[0]), 0, 0);
+		fixture_run(p.fixture); /* completions under way still land */
+		fixture_connect(p.qp[0], p.qp[1], &path);
+		p.scq[0]->ci = cq_find(p.fixture->hca[0], p.scq[0]->cqn)->pi;
+		p.rcq[1]->ci = cq_find(p.fixture->hca[1], p.rcq[1]->cqn)->pi;
+		sge = fixture_sge(p.mem[1], 1024, p.key[1]);
+		fixture_recv(p.qp[1], &sge, 1);
+		fixture_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED,
+			     fixture_sge(p.mem[0] + 1024, 1000, p.key[0]), 0, 0);
 	}
-	bed_settle(p.bed, 10 * MS);
+	fixture_settle(p.fixture, 10 * MS);
 	if (!destroy) {
-		bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-		bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+		fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 		CU_ASSERT_EQUAL(memcmp(p.mem[0] + 1024, p.mem[1], 1000), 0);
 	}
-	CU_ASSERT_EQUAL(untimed_next_timer(p.bed->u), HCA_PS_NEVER);
+	CU_ASSERT_EQUAL(untimed_next_timer(p.fixture->u), HCA_PS_NEVER);
 	pair_free(&p);
 }
 
@@ -189,24 +190,24 @@ static void adapter_goes(void)
 		pair_new(&p, HCASIM_QPT_RC, NULL, NULL, steps, 65536);
 		for (i = 0; i < 8; i++) {
 			write_to(&p, 0, 9000, HCA_WR_SIGNALED);
-			bed_send(p.qp[1], HCASIM_WQE_OP_RDMA_READ, 0, bed_sge(p.mem[1], 9000, p.key[1]),
-				 (uintptr_t)p.mem[0], p.key[0]);
+			fixture_send(p.qp[1], HCASIM_WQE_OP_RDMA_READ, 0,
+				     fixture_sge(p.mem[1], 9000, p.key[1]), (uintptr_t)p.mem[0], p.key[0]);
 		}
 		for (i = 0; i < steps; i++)
-			untimed_step(p.bed->u);
+			untimed_step(p.fixture->u);
 		pair_free(&p);
 	}
 }
 
 static void bad_commands(void)
 {
-	struct bed *bed = bed_new(NULL, 0);
-	struct bed_cq *cq = bed_cq(bed, 0, 16);
+	struct fixture *fixture = fixture_new(NULL, 0);
+	struct fixture_cq *cq = fixture_cq(fixture, 0, 16);
 	struct hca_qp_attr_create c = {.type = HCASIM_QPT_RC, .send_cqn = cq->cqn, .recv_cqn = cq->cqn};
 	struct hca_mr_attr mr = {.va = UINT64_MAX - 10, .length = 11};
 	struct hca_cq_attr cqa = {.ring = {.entries = 3, .stride = 64}};
 	struct hca_qp_attr a = {.path_mtu = 6};
-	struct hca *hca = bed->hca[0];
+	struct hca *hca = fixture->hca[0];
 	uint32_t n;
 
 	CU_ASSERT_EQUAL(hca_mr_create(hca, &mr, &n), -EINVAL);
@@ -214,7 +215,7 @@ static void bad_commands(void)
 	CU_ASSERT_EQUAL(hca_mr_destroy(hca, UINT32_MAX), -EINVAL);
 	CU_ASSERT_EQUAL(hca_cq_create(hca, &cqa, &n), -EINVAL);
 	CU_ASSERT_EQUAL(hca_cq_destroy(hca, 9999), -EINVAL);
-	CU_ASSERT_EQUAL(hca_eq_destroy(hca, bed->eqn[0]), -EBUSY);
+	CU_ASSERT_EQUAL(hca_eq_destroy(hca, fixture->eqn[0]), -EBUSY);
 	c.sq.entries = 3;
 	CU_ASSERT_EQUAL(hca_qp_create(hca, &c, &n), -EINVAL);
 	c.sq.entries = 65536;
@@ -230,7 +231,7 @@ static void bad_commands(void)
 	CU_ASSERT_EQUAL(hca_qp_destroy(hca, n), -EINVAL);
 	c.type = HCASIM_QPT_DRIVER;
 	CU_ASSERT_EQUAL(hca_qp_create(hca, &c, &n), -EINVAL);
-	bed_free(bed);
+	fixture_free(fixture);
 }
 
 /* A link goes down and comes up: each is told once, and what a request lost meanwhile is sent again. */
@@ -239,29 +240,29 @@ static void port_state(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-	bed_run(p.bed);
-	bed_events(p.bed, 1, HCASIM_EQE_TYPE_PORT_ACTIVE, 1); /* of its first coming up */
-	CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, false, 3), 0);
-	CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, false, 3), 0);
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], 8, p.key[0]),
-		 (uintptr_t)p.mem[1], p.key[1]);
-	bed_run(p.bed);
-	CU_ASSERT_EQUAL(bed_events(p.bed, 1, HCASIM_EQE_TYPE_PORT_ERR, 1), 1);
-	bed_expect_none(p.scq[0]);
-	CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, true, 3), 0);
-	bed_settle(p.bed, 1000 * MS);
-	CU_ASSERT_EQUAL(bed_events(p.bed, 1, HCASIM_EQE_TYPE_PORT_ACTIVE, 1), 1);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_run(p.fixture);
+	fixture_events(p.fixture, 1, HCASIM_EQE_TYPE_PORT_ACTIVE, 1); /* of its first coming up */
+	CU_ASSERT_EQUAL(hca_port_set(p.fixture->hca[1], 1, false, 3), 0);
+	CU_ASSERT_EQUAL(hca_port_set(p.fixture->hca[1], 1, false, 3), 0);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 8, p.key[0]),
+		     (uintptr_t)p.mem[1], p.key[1]);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(fixture_events(p.fixture, 1, HCASIM_EQE_TYPE_PORT_ERR, 1), 1);
+	fixture_expect_none(p.scq[0]);
+	CU_ASSERT_EQUAL(hca_port_set(p.fixture->hca[1], 1, true, 3), 0);
+	fixture_settle(p.fixture, 1000 * MS);
+	CU_ASSERT_EQUAL(fixture_events(p.fixture, 1, HCASIM_EQE_TYPE_PORT_ACTIVE, 1), 1);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	pair_free(&p);
 }
 
 /* Where the event stands in the EQ, counted from the first that was not looked at yet. */
-static unsigned int event_at(const struct bed *bed, unsigned int side, uint8_t type)
+static unsigned int event_at(const struct fixture *fixture, unsigned int side, uint8_t type)
 {
 	unsigned int i;
 
-	for (i = 0; i < BED_EQ; i++) {
-		const struct tiny_eqe *e = &bed->eq[side][(bed->eq_ci[side] + i) & (BED_EQ - 1)];
+	for (i = 0; i < FIXTURE_EQ; i++) {
+		const struct tiny_eqe *e = &fixture->eq[side][(fixture->eq_ci[side] + i) & (FIXTURE_EQ - 1)];
 
 		if (e->type == type && e->number != UINT32_MAX)
 			break;
@@ -279,17 +280,18 @@ static void port_flaps(void)
 
 		pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
 		if (!first)
-			CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, false, 3), 0);
-		bed_run(p.bed);
-		bed_events(p.bed, 1, up, 1);
-		bed_events(p.bed, 1, down, 1);
-		CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, !first, 3), 0);
-		CU_ASSERT_EQUAL(hca_port_set(p.bed->hca[1], 1, first, 3), 0);
-		bed_run(p.bed);
-		CU_ASSERT_TRUE(event_at(p.bed, 1, first ? down : up) < event_at(p.bed, 1, first ? up : down));
-		CU_ASSERT_EQUAL(bed_events(p.bed, 1, up, 1), 1);
-		CU_ASSERT_EQUAL(bed_events(p.bed, 1, down, 1), 1);
-		CU_ASSERT_EQUAL(hca_port_up(p.bed->hca[1], 1), first);
+			CU_ASSERT_EQUAL(hca_port_set(p.fixture->hca[1], 1, false, 3), 0);
+		fixture_run(p.fixture);
+		fixture_events(p.fixture, 1, up, 1);
+		fixture_events(p.fixture, 1, down, 1);
+		CU_ASSERT_EQUAL(hca_port_set(p.fixture->hca[1], 1, !first, 3), 0);
+		CU_ASSERT_EQUAL(hca_port_set(p.fixture->hca[1], 1, first, 3), 0);
+		fixture_run(p.fixture);
+		CU_ASSERT_TRUE(event_at(p.fixture, 1, first ? down : up) <
+			       event_at(p.fixture, 1, first ? up : down));
+		CU_ASSERT_EQUAL(fixture_events(p.fixture, 1, up, 1), 1);
+		CU_ASSERT_EQUAL(fixture_events(p.fixture, 1, down, 1), 1);
+		CU_ASSERT_EQUAL(hca_port_up(p.fixture->hca[1], 1), first);
 		pair_free(&p);
 	}
 }

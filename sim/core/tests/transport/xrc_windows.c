@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Erratum XRC-WINDOW: who reaches a type 2 window that an XRC_SEND QP bound. */
-#include "bed.h"
+#include "fixture.h"
 
 #define LEN      4096
 #define ENTRIES  32
 #define STRIDE   64
-#define OTHER_PD (BED_PD + 1)
+#define OTHER_PD (FIXTURE_PD + 1)
 #define RW       (HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_READ)
 
 /* Side 1 has memory without remote rights and a window on it; side 0 comes over XRC or RC. */
 struct world {
-	struct bed *bed;
-	struct bed_cq *cq[2], *srq_cq;
-	struct bed_qp *xrc[2], *rc[2];
-	struct bed_qp *back[2]; /* XRC from side 1 to side 0: [1] binds */
+	struct fixture *fixture;
+	struct fixture_cq *cq[2], *srq_cq;
+	struct fixture_qp *xrc[2], *rc[2];
+	struct fixture_qp *back[2]; /* XRC from side 1 to side 0: [1] binds */
 	uint8_t *from, *to, *ring;
 	struct hcasim_srq_record *rec;
 	uint32_t srqn, from_key, to_key, region, mw;
@@ -21,24 +21,24 @@ struct world {
 
 static void make_srq(struct world *w, uint32_t pdn)
 {
-	struct hca_srq_attr attr = {.pdn = pdn, .xrcdn = BED_XRC_DOMAIN, .cqn = w->srq_cq->cqn};
+	struct hca_srq_attr attr = {.pdn = pdn, .xrcdn = FIXTURE_XRC_DOMAIN, .cqn = w->srq_cq->cqn};
 	struct tiny_rqe *r;
 
-	w->ring = bed_alloc(w->bed, ENTRIES * STRIDE);
-	w->rec = bed_alloc(w->bed, sizeof(*w->rec));
-	attr.ring = (struct hca_ring){BED_PASID, (uintptr_t)w->ring, ENTRIES, STRIDE};
+	w->ring = fixture_alloc(w->fixture, ENTRIES * STRIDE);
+	w->rec = fixture_alloc(w->fixture, sizeof(*w->rec));
+	attr.ring = (struct hca_ring){FIXTURE_PASID, (uintptr_t)w->ring, ENTRIES, STRIDE};
 	attr.record = (uintptr_t)w->rec;
-	CU_ASSERT_EQUAL_FATAL(hca_srq_create(w->bed->hca[1], &attr, &w->srqn), 0);
+	CU_ASSERT_EQUAL_FATAL(hca_srq_create(w->fixture->hca[1], &attr, &w->srqn), 0);
 	r = (struct tiny_rqe *)w->ring; /* one receive, of no bytes */
 	r->tag = 1;
 	w->rec->pi = htole32(1);
 }
 
-static void pair_up(struct world *w, struct bed_qp *qp[2], uint8_t type0, uint8_t type1)
+static void pair_up(struct world *w, struct fixture_qp *qp[2], uint8_t type0, uint8_t type1)
 {
-	qp[0] = bed_qp(w->bed, 0, type0, w->cq[0], w->cq[0]);
-	qp[1] = bed_qp(w->bed, 1, type1, w->cq[1], w->cq[1]);
-	bed_connect(qp[0], qp[1], NULL);
+	qp[0] = fixture_qp(w->fixture, 0, type0, w->cq[0], w->cq[0]);
+	qp[1] = fixture_qp(w->fixture, 1, type1, w->cq[1], w->cq[1]);
+	fixture_connect(qp[0], qp[1], NULL);
 }
 
 static void world_new(struct world *w, uint32_t srq_pdn)
@@ -52,20 +52,20 @@ static void world_new(struct world *w, uint32_t srq_pdn)
 				 .max_rd_atomic = 4};
 
 	memset(w, 0, sizeof(*w));
-	w->bed = bed_new(&cfg, 0);
-	w->cq[0] = bed_cq(w->bed, 0, 256);
-	w->cq[1] = bed_cq(w->bed, 1, 256);
-	w->srq_cq = bed_cq(w->bed, 1, 256);
+	w->fixture = fixture_new(&cfg, 0);
+	w->cq[0] = fixture_cq(w->fixture, 0, 256);
+	w->cq[1] = fixture_cq(w->fixture, 1, 256);
+	w->srq_cq = fixture_cq(w->fixture, 1, 256);
 	make_srq(w, srq_pdn);
 	pair_up(w, w->rc, HCASIM_QPT_RC, HCASIM_QPT_RC);
 	pair_up(w, w->xrc, HCASIM_QPT_XRC_SEND, HCASIM_QPT_XRC_RECV);
 	pair_up(w, w->back, HCASIM_QPT_XRC_RECV, HCASIM_QPT_XRC_SEND);
-	w->from = bed_alloc(w->bed, LEN);
-	w->to = bed_alloc(w->bed, LEN);
-	bed_fill(w->from, LEN, 5);
-	w->from_key = bed_mr(w->bed, 0, w->from, LEN, BED_ALL);
-	w->region = bed_mr(w->bed, 1, w->to, LEN, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
-	CU_ASSERT_EQUAL_FATAL(hca_mw_create(w->bed->hca[1], BED_PD, 2, &w->mw), 0);
+	w->from = fixture_alloc(w->fixture, LEN);
+	w->to = fixture_alloc(w->fixture, LEN);
+	fixture_fill(w->from, LEN, 5);
+	w->from_key = fixture_mr(w->fixture, 0, w->from, LEN, FIXTURE_ALL);
+	w->region = fixture_mr(w->fixture, 1, w->to, LEN, HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_MW_BIND);
+	CU_ASSERT_EQUAL_FATAL(hca_mw_create(w->fixture->hca[1], FIXTURE_PD, 2, &w->mw), 0);
 }
 
 static void world_free(struct world *w)
@@ -73,12 +73,12 @@ static void world_free(struct world *w)
 	void *mem[] = {w->ring, w->rec, w->from, w->to};
 	unsigned int i;
 
-	bed_free(w->bed);
+	fixture_free(w->fixture);
 	for (i = 0; i < 4; i++)
 		free(mem[i]);
 }
 
-static void bind_on(struct world *w, struct bed_qp *qp)
+static void bind_on(struct world *w, struct fixture_qp *qp)
 {
 	struct tiny_wqe t = {
 		.op = HCASIM_WQE_OP_BIND_MW,
@@ -92,26 +92,26 @@ static void bind_on(struct world *w, struct bed_qp *qp)
 		.compare = LEN,
 	};
 
-	bed_put(qp, &t, NULL, NULL, 0);
-	bed_ring(qp);
-	bed_run(w->bed);
-	bed_expect(w->cq[1], HCASIM_CQE_STATUS_OK);
+	fixture_put(qp, &t, NULL, NULL, 0);
+	fixture_ring(qp);
+	fixture_run(w->fixture);
+	fixture_expect(w->cq[1], HCASIM_CQE_STATUS_OK);
 	w->mw = t.imm;
 }
 
-static void come(struct world *w, struct bed_qp *qp, struct tiny_wqe t, uint8_t status)
+static void come(struct world *w, struct fixture_qp *qp, struct tiny_wqe t, uint8_t status)
 {
-	struct hca_sge sge = bed_sge(w->from, LEN, w->from_key);
+	struct hca_sge sge = fixture_sge(w->from, LEN, w->from_key);
 
 	t.flags = HCA_WR_SIGNALED;
-	bed_put(qp, &t, NULL, &sge, t.op == HCASIM_WQE_OP_SEND_INV ? 0 : 1);
-	bed_ring(qp);
-	bed_run(w->bed);
-	bed_expect(w->cq[0], status);
+	fixture_put(qp, &t, NULL, &sge, t.op == HCASIM_WQE_OP_SEND_INV ? 0 : 1);
+	fixture_ring(qp);
+	fixture_run(w->fixture);
+	fixture_expect(w->cq[0], status);
 }
 
 /* A WRITE of side 0 through the window. */
-static void write_by(struct world *w, struct bed_qp *qp, uint8_t status)
+static void write_by(struct world *w, struct fixture_qp *qp, uint8_t status)
 {
 	memset(w->to, 0, LEN);
 	come(w, qp,
@@ -129,14 +129,14 @@ static void send_inv(struct world *w, uint8_t status)
 	     (struct tiny_wqe){.op = HCASIM_WQE_OP_SEND_INV, .inv_rkey = w->mw, .ud_qpn = w->srqn}, status);
 }
 
-static void local_inv(struct world *w, struct bed_qp *qp, uint8_t status)
+static void local_inv(struct world *w, struct fixture_qp *qp, uint8_t status)
 {
 	struct tiny_wqe t = {.op = HCASIM_WQE_OP_LOCAL_INV, .flags = HCA_WR_SIGNALED, .inv_rkey = w->mw};
 
-	bed_put(qp, &t, NULL, NULL, 0);
-	bed_ring(qp);
-	bed_run(w->bed);
-	bed_expect(w->cq[1], status);
+	fixture_put(qp, &t, NULL, NULL, 0);
+	fixture_ring(qp);
+	fixture_run(w->fixture);
+	fixture_expect(w->cq[1], status);
 }
 
 static void used_and_invalidated(void)
@@ -144,11 +144,11 @@ static void used_and_invalidated(void)
 	struct tiny_cqe c;
 	struct world w;
 
-	world_new(&w, BED_PD);
+	world_new(&w, FIXTURE_PD);
 	bind_on(&w, w.back[1]);
 	write_by(&w, w.xrc[0], HCASIM_CQE_STATUS_OK);
 	send_inv(&w, HCASIM_CQE_STATUS_OK);
-	c = bed_expect(w.srq_cq, HCASIM_CQE_STATUS_OK);
+	c = fixture_expect(w.srq_cq, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(c.flags, TINY_CQE_INV);
 	CU_ASSERT_EQUAL(c.imm, w.mw);
 	write_by(&w, w.xrc[0], HCASIM_CQE_STATUS_REM_ACCESS_ERR);
@@ -166,7 +166,7 @@ static void wrong_domain(void)
 	world_new(&w, OTHER_PD);
 	bind_on(&w, w.back[1]);
 	send_inv(&w, HCASIM_CQE_STATUS_OK);
-	bed_expect(w.srq_cq, HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
+	fixture_expect(w.srq_cq, HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
 	world_free(&w);
 }
 
@@ -175,18 +175,18 @@ static void other_types(void)
 {
 	struct world w;
 
-	world_new(&w, BED_PD);
+	world_new(&w, FIXTURE_PD);
 	bind_on(&w, w.rc[1]);
 	write_by(&w, w.rc[0], HCASIM_CQE_STATUS_OK);
 	write_by(&w, w.xrc[0], HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 	world_free(&w);
-	world_new(&w, BED_PD);
+	world_new(&w, FIXTURE_PD);
 	bind_on(&w, w.rc[1]);
 	send_inv(&w, HCASIM_CQE_STATUS_OK);
-	bed_expect(w.srq_cq, HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
+	fixture_expect(w.srq_cq, HCASIM_CQE_STATUS_REM_INV_REQ_ERR);
 	write_by(&w, w.rc[0], HCASIM_CQE_STATUS_OK);
 	world_free(&w);
-	world_new(&w, BED_PD);
+	world_new(&w, FIXTURE_PD);
 	bind_on(&w, w.back[1]);
 	write_by(&w, w.rc[0], HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 	write_by(&w, w.xrc[0], HCASIM_CQE_STATUS_OK);
@@ -195,10 +195,10 @@ static void other_types(void)
 
 static void invalidated_locally(void)
 {
-	struct bed_qp *more[2];
+	struct fixture_qp *more[2];
 	struct world w;
 
-	world_new(&w, BED_PD);
+	world_new(&w, FIXTURE_PD);
 	bind_on(&w, w.back[1]);
 	local_inv(&w, w.rc[1], HCASIM_CQE_STATUS_MW_BIND_ERR);
 	write_by(&w, w.xrc[0], HCASIM_CQE_STATUS_OK);
@@ -214,8 +214,8 @@ static void binder_gone(void)
 	struct hca *hca;
 	struct world w;
 
-	world_new(&w, BED_PD);
-	hca = w.bed->hca[1];
+	world_new(&w, FIXTURE_PD);
+	hca = w.fixture->hca[1];
 	bind_on(&w, w.back[1]);
 	CU_ASSERT_EQUAL(hca_qp_destroy(hca, w.back[1]->qpn), 0);
 	write_by(&w, w.xrc[0], HCASIM_CQE_STATUS_OK);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Frames: ICRC vectors from elsewhere, build and parse of every opcode, malformed ones. */
-#include "bed.h"
+#include "fixture.h"
 #include "core/wire/frame.h"
 
 /* UC SEND only: the example of scapy's RoCE layer, with an ICRC that hardware made. */
@@ -73,18 +73,18 @@ static void crc_of_all_lengths(void)
 
 static void parse_captured(void)
 {
-	struct bed *bed = bed_new(NULL, 0);
+	struct fixture *fixture = fixture_new(NULL, 0);
 	struct hca_packet *pkt = packet_of(uc_frame, sizeof(uc_frame));
 	struct pkt_info info;
 
-	CU_ASSERT_TRUE(packet_parse(bed->hca[0], 1, pkt, &info));
+	CU_ASSERT_TRUE(packet_parse(fixture->hca[0], 1, pkt, &info));
 	CU_ASSERT_EQUAL(info.op->op, HCASIM_BTH_OP_UC_SEND_ONLY);
 	CU_ASSERT_EQUAL(info.dqpn, 211);
 	CU_ASSERT_EQUAL(info.psn, 13571856);
 	CU_ASSERT_EQUAL(info.payload_len, 18);
 	CU_ASSERT_EQUAL(info.payload_off, 54);
 	hca_packet_free(pkt);
-	bed_free(bed);
+	fixture_free(fixture);
 }
 
 static void finish(struct hca *hca, struct hca_packet *pkt)
@@ -123,7 +123,7 @@ static void round_trip(struct hca *hca, uint8_t opcode, uint32_t len, const stru
 
 	pkt = packet_build(hca, &s, &off);
 	CU_ASSERT_PTR_NOT_NULL_FATAL(pkt);
-	bed_fill(pkt->data + off, len, opcode);
+	fixture_fill(pkt->data + off, len, opcode);
 	finish(hca, pkt);
 	CU_ASSERT_TRUE(packet_parse(hca, 1, pkt, &i));
 	CU_ASSERT_EQUAL(i.op->op, opcode);
@@ -152,11 +152,11 @@ static void round_trip(struct hca *hca, uint8_t opcode, uint32_t len, const stru
 static void every_opcode(void)
 {
 	static const uint8_t v6[16] = {0xfe, 0x80, [15] = 9};
-	struct bed *bed = bed_new(NULL, 0);
+	struct fixture *fixture = fixture_new(NULL, 0);
 	struct hca_av av = {.hop_limit = 3, .traffic_class = 1, .flow_label = 5};
 	unsigned int op, len, six;
 
-	hca_gid_set(bed->hca[0], 1, 1, v6);
+	hca_gid_set(fixture->hca[0], 1, 1, v6);
 	for (six = 0; six < 2; six++) {
 		if (six)
 			memcpy(av.dgid, v6, 16);
@@ -169,23 +169,23 @@ static void every_opcode(void)
 			if (!info)
 				continue;
 			for (len = 0; len <= (info->flags & HCASIM_BTH_F_PAYLOAD ? 9 : 0); len++)
-				round_trip(bed->hca[0], (uint8_t)op, len, &av);
+				round_trip(fixture->hca[0], (uint8_t)op, len, &av);
 		}
 	}
-	bed_free(bed);
+	fixture_free(fixture);
 }
 
 /* Cut anywhere, or with any one bit turned that the ICRC covers, it is not taken. */
 static void damaged(void)
 {
-	struct bed *bed = bed_new(NULL, 0);
+	struct fixture *fixture = fixture_new(NULL, 0);
 	struct pkt_info info;
 	uint32_t i, bit;
 
 	for (i = 0; i < sizeof(uc_frame); i++) {
 		struct hca_packet *pkt = packet_of(uc_frame, i);
 
-		CU_ASSERT_FALSE(packet_parse(bed->hca[0], 1, pkt, &info));
+		CU_ASSERT_FALSE(packet_parse(fixture->hca[0], 1, pkt, &info));
 		hca_packet_free(pkt);
 	}
 	for (bit = 8 * ETH_TYPE; bit < 8 * sizeof(uc_frame); bit++) {
@@ -195,10 +195,10 @@ static void damaged(void)
 		bool open = at == 40 || at == 41 || at == 46;
 
 		pkt->data[at] ^= (uint8_t)(1 << bit % 8);
-		CU_ASSERT_EQUAL(packet_parse(bed->hca[0], 1, pkt, &info), open);
+		CU_ASSERT_EQUAL(packet_parse(fixture->hca[0], 1, pkt, &info), open);
 		hca_packet_free(pkt);
 	}
-	bed_free(bed);
+	fixture_free(fixture);
 }
 
 static void flow_entropy(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Raw QPs and what decides who receives: flows, multicast groups; checksums and headers of segments. */
-#include "bed.h"
+#include "fixture.h"
 #include "core/wire/net.h"
 #include "core/wire/frame.h"
 
@@ -11,7 +11,7 @@ static void raw_pair(struct pair *p)
 	pair_new(p, HCASIM_QPT_RAW_PACKET, NULL, NULL, 0, 16384);
 }
 
-static uint32_t flow(struct bed_qp *qp, const struct hca_flow_attr *like, uint8_t kind, uint16_t priority)
+static uint32_t flow(struct fixture_qp *qp, const struct hca_flow_attr *like, uint8_t kind, uint16_t priority)
 {
 	struct hca_flow_attr a = like ? *like : (struct hca_flow_attr){0};
 	uint32_t id = 0;
@@ -20,7 +20,7 @@ static uint32_t flow(struct bed_qp *qp, const struct hca_flow_attr *like, uint8_
 	a.port = 1;
 	a.kind = kind;
 	a.priority = priority;
-	CU_ASSERT_EQUAL(hca_flow_create(qp->bed->hca[qp->side], &a, &id), 0);
+	CU_ASSERT_EQUAL(hca_flow_create(qp->fixture->hca[qp->side], &a, &id), 0);
 	return id;
 }
 
@@ -49,15 +49,15 @@ static uint32_t frame(struct pair *p, uint16_t dport, uint32_t payload)
 
 static void send(struct pair *p, uint32_t flags, uint32_t len)
 {
-	bed_send(p->qp[0], HCASIM_WQE_OP_SEND, flags, bed_sge(p->mem[0], len, p->key[0]), 0, 0);
-	bed_run(p->bed);
+	fixture_send(p->qp[0], HCASIM_WQE_OP_SEND, flags, fixture_sge(p->mem[0], len, p->key[0]), 0, 0);
+	fixture_run(p->fixture);
 }
 
-static void recv(struct pair *p, struct bed_qp *qp)
+static void recv(struct pair *p, struct fixture_qp *qp)
 {
-	struct hca_sge sge = bed_sge(p->mem[1], 8192, p->key[1]);
+	struct hca_sge sge = fixture_sge(p->mem[1], 8192, p->key[1]);
 
-	bed_recv(qp, &sge, 1);
+	fixture_recv(qp, &sge, 1);
 }
 
 static void frames(void)
@@ -69,15 +69,15 @@ static void frames(void)
 	raw_pair(&p);
 	recv(&p, p.qp[1]);
 	send(&p, HCA_WR_SIGNALED, frame(&p, 5000, 100));
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect_none(p.rcq[1]); /* without a flow it receives nothing */
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect_none(p.rcq[1]); /* without a flow it receives nothing */
 	flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
 	for (i = 0; i < 4; i++) {
 		uint32_t len = frame(&p, 5000, payload[i]), want = len < ETH_MIN ? ETH_MIN : len;
 		struct tiny_cqe c;
 
 		send(&p, 0, len);
-		c = bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+		c = fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 		CU_ASSERT_EQUAL(c.byte_count, want);
 		CU_ASSERT_EQUAL(c.flags & TINY_CQE_GRH, 0);
 		CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], len), 0);
@@ -85,13 +85,13 @@ static void frames(void)
 	}
 	/* Longer than the port's frames, or no Ethernet header: an error of the sender. */
 	send(&p, 0, CORE_FRAME_MAX(4096) + 1);
-	CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_LEN_ERR).vendor_err,
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_LEN_ERR).vendor_err,
 			HCASIM_VENDOR_ERR_MSG_TOO_LONG);
-	bed_state(p.qp[0], HCASIM_QPS_RTS);
+	fixture_state(p.qp[0], HCASIM_QPS_RTS);
 	send(&p, 0, ETH_LEN - 1);
-	CU_ASSERT_EQUAL(bed_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_LEN_ERR).vendor_err,
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_LEN_ERR).vendor_err,
 			HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	bed_expect_none(p.rcq[1]);
+	fixture_expect_none(p.rcq[1]);
 	pair_free(&p);
 }
 
@@ -107,10 +107,10 @@ static void sums(void)
 	recv(&p, p.qp[1]);
 	len = frame(&p, 5000, 101);
 	send(&p, 0, len);
-	c = bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+	c = fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(c.flags & TINY_CQE_CSUM, 0);
 	send(&p, HCA_WR_IP_CSUM, len);
-	c = bed_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+	c = fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(c.flags & TINY_CQE_CSUM, TINY_CQE_CSUM);
 	/* The sender's own memory is as it was. */
 	CU_ASSERT_EQUAL(get16(p.mem[0] + ETH_LEN + IPV4_SUM), 0);
@@ -143,27 +143,27 @@ static void one_field(struct pair *p, size_t offset, size_t size)
 	id = flow(p->qp[1], &a, HCA_FLOW_NORMAL, 3);
 	recv(p, p->qp[1]);
 	send(p, 0, len);
-	bed_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(hca_flow_destroy(p->bed->hca[1], id), 0);
-	CU_ASSERT_EQUAL(hca_flow_destroy(p->bed->hca[1], id), -EINVAL);
+	fixture_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], id), 0);
+	CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], id), -EINVAL);
 	((uint8_t *)&a.val)[offset] ^= 1;
 	id = flow(p->qp[1], &a, HCA_FLOW_NORMAL, 3);
 	send(p, 0, len);
-	bed_expect_none(p->rcq[1]);
+	fixture_expect_none(p->rcq[1]);
 	((uint8_t *)&a.mask)[offset] ^= 1; /* and now it is not looked at */
-	CU_ASSERT_EQUAL(hca_flow_destroy(p->bed->hca[1], id), 0);
+	CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], id), 0);
 	id = flow(p->qp[1], &a, HCA_FLOW_NORMAL, 3);
 	recv(p, p->qp[1]);
 	send(p, 0, len);
-	bed_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
-	CU_ASSERT_EQUAL(hca_flow_destroy(p->bed->hca[1], id), 0);
+	fixture_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], id), 0);
 	/* Drains what was posted more than was taken. */
 	id = flow(p->qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
 	while (p->qp[1]->rq_pi != p->rcq[1]->ci) {
 		send(p, 0, len);
-		bed_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
+		fixture_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
 	}
-	CU_ASSERT_EQUAL(hca_flow_destroy(p->bed->hca[1], id), 0);
+	CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], id), 0);
 }
 
 #define FIELD(name)                                                                                          \
@@ -189,7 +189,7 @@ static void fields(void)
 }
 
 /* Who gets the frame, of three QPs: bit 0 is p.qp[1]. */
-static unsigned int who(struct pair *p, struct bed_qp *qp[3])
+static unsigned int who(struct pair *p, struct fixture_qp *qp[3])
 {
 	unsigned int i, got = 0;
 	struct tiny_cqe c;
@@ -198,7 +198,7 @@ static unsigned int who(struct pair *p, struct bed_qp *qp[3])
 		recv(p, qp[i]);
 	send(p, 0, frame(p, 5000, 60));
 	for (i = 0; i < 3; i++)
-		if (bed_poll(qp[i]->rcq, &c))
+		if (fixture_poll(qp[i]->rcq, &c))
 			got |= 1u << i;
 	return got;
 }
@@ -207,7 +207,7 @@ static void order(void)
 {
 	struct hca_flow_attr port = {.l4 = IP_PROTO_UDP, .val.dport = 5000, .mask.dport = 0xffff},
 			     pass = port;
-	struct bed_qp *qp[3];
+	struct fixture_qp *qp[3];
 	uint32_t id[4];
 	unsigned int i;
 	struct pair p;
@@ -215,8 +215,9 @@ static void order(void)
 	raw_pair(&p);
 	qp[0] = p.qp[1];
 	for (i = 1; i < 3; i++) {
-		qp[i] = bed_qp(p.bed, 1, HCASIM_QPT_RAW_PACKET, p.scq[1], bed_cq(p.bed, 1, 64));
-		bed_connect(qp[i], qp[i], NULL);
+		qp[i] = fixture_qp(p.fixture, 1, HCASIM_QPT_RAW_PACKET, p.scq[1],
+				   fixture_cq(p.fixture, 1, 64));
+		fixture_connect(qp[i], qp[i], NULL);
 	}
 	CU_ASSERT_EQUAL(who(&p, qp), 0);
 	id[0] = flow(qp[0], NULL, HCA_FLOW_ALL_DEFAULT, 0);
@@ -227,14 +228,14 @@ static void order(void)
 	CU_ASSERT_EQUAL(who(&p, qp), 4);
 	id[3] = flow(qp[0], &port, HCA_FLOW_NORMAL, 2); /* the same again: shared */
 	CU_ASSERT_EQUAL(who(&p, qp), 5);
-	CU_ASSERT_EQUAL(hca_flow_destroy(p.bed->hca[1], id[3]), 0);
+	CU_ASSERT_EQUAL(hca_flow_destroy(p.fixture->hca[1], id[3]), 0);
 	pass.dont_trap = true;
 	id[3] = flow(qp[0], &pass, HCA_FLOW_NORMAL, 1);
 	CU_ASSERT_EQUAL(who(&p, qp), 5);
 	flow(qp[1], NULL, HCA_FLOW_SNIFFER, 0);
 	CU_ASSERT_EQUAL(who(&p, qp), 7);
-	hca_qp_destroy(p.bed->hca[1], qp[2]->qpn); /* its flow goes with it */
-	CU_ASSERT_EQUAL(hca_flow_destroy(p.bed->hca[1], id[2]), -EINVAL);
+	hca_qp_destroy(p.fixture->hca[1], qp[2]->qpn); /* its flow goes with it */
+	CU_ASSERT_EQUAL(hca_flow_destroy(p.fixture->hca[1], id[2]), -EINVAL);
 	pair_free(&p);
 }
 
@@ -242,55 +243,55 @@ static void order(void)
 static void roce(void)
 {
 	struct hca_flow_attr a = {.port = 1};
-	struct bed_qp *raw, *sniffer;
-	struct bed_cq *cq[2];
+	struct fixture_qp *raw, *sniffer;
+	struct fixture_cq *cq[2];
 	uint32_t id;
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 16384);
-	cq[0] = bed_cq(p.bed, 1, 64);
-	cq[1] = bed_cq(p.bed, 1, 64);
-	raw = bed_qp(p.bed, 1, HCASIM_QPT_RAW_PACKET, p.scq[1], cq[0]);
-	sniffer = bed_qp(p.bed, 1, HCASIM_QPT_RAW_PACKET, p.scq[1], cq[1]);
-	bed_connect(raw, raw, NULL);
-	bed_connect(sniffer, sniffer, NULL);
+	cq[0] = fixture_cq(p.fixture, 1, 64);
+	cq[1] = fixture_cq(p.fixture, 1, 64);
+	raw = fixture_qp(p.fixture, 1, HCASIM_QPT_RAW_PACKET, p.scq[1], cq[0]);
+	sniffer = fixture_qp(p.fixture, 1, HCASIM_QPT_RAW_PACKET, p.scq[1], cq[1]);
+	fixture_connect(raw, raw, NULL);
+	fixture_connect(sniffer, sniffer, NULL);
 	flow(raw, NULL, HCA_FLOW_ALL_DEFAULT, 0);
 	flow(sniffer, NULL, HCA_FLOW_SNIFFER, 0);
 	recv(&p, raw);
 	recv(&p, sniffer);
-	bed_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, bed_sge(p.mem[0], 64, p.key[0]),
-		 (uintptr_t)p.mem[1] + 8192, p.key[1]);
-	bed_run(p.bed);
-	bed_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
-	bed_expect(cq[1], HCASIM_CQE_STATUS_OK);
-	bed_expect_none(cq[0]);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 64, p.key[0]),
+		     (uintptr_t)p.mem[1] + 8192, p.key[1]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect(cq[1], HCASIM_CQE_STATUS_OK);
+	fixture_expect_none(cq[0]);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1] + 8192, 64), 0);
 	/* What cannot be steered. */
 	a.qpn = p.qp[1]->qpn;
-	CU_ASSERT_EQUAL(hca_flow_create(p.bed->hca[1], &a, &id), -EINVAL);
+	CU_ASSERT_EQUAL(hca_flow_create(p.fixture->hca[1], &a, &id), -EINVAL);
 	a.qpn = raw->qpn;
 	a.port = 3;
-	CU_ASSERT_EQUAL(hca_flow_create(p.bed->hca[1], &a, &id), -EINVAL);
+	CU_ASSERT_EQUAL(hca_flow_create(p.fixture->hca[1], &a, &id), -EINVAL);
 	a.port = 1;
 	a.kind = 4;
-	CU_ASSERT_EQUAL(hca_flow_create(p.bed->hca[1], &a, &id), -EINVAL);
-	CU_ASSERT_EQUAL(hca_mcast_attach(p.bed->hca[1], raw->qpn, group), -EINVAL);
+	CU_ASSERT_EQUAL(hca_flow_create(p.fixture->hca[1], &a, &id), -EINVAL);
+	CU_ASSERT_EQUAL(hca_mcast_attach(p.fixture->hca[1], raw->qpn, group), -EINVAL);
 	pair_free(&p);
 }
 
 /* Every byte of a frame is somebody else's: no prefix of one, and no damage to one, leads out of it. */
 static void parser(void)
 {
-	struct bed *bed = bed_new(NULL, 4711);
+	struct fixture *fixture = fixture_new(NULL, 4711);
 	unsigned int i, k;
 	struct net n;
 
 	for (i = 0; i < 20000; i++) {
-		uint32_t len = (uint32_t)(bed_random(bed) % 90);
+		uint32_t len = (uint32_t)(fixture_random(fixture) % 90);
 		uint8_t *p = malloc(len + 1); /* exactly so long: a sanitizer sees what leaves it */
 
 		for (k = 0; k < len; k++)
-			p[k] = (uint8_t)bed_random(bed);
+			p[k] = (uint8_t)fixture_random(fixture);
 		if (len > 14)
 			put16(p + 12, i & 1 ? ETH_TYPE_IPV4 : i & 2 ? ETH_TYPE_IPV6 : ETH_TYPE_VLAN);
 		if (len > 24) {
@@ -307,7 +308,7 @@ static void parser(void)
 		tso_header_ok(p, len, NET_ETHERNET);
 		free(p);
 	}
-	bed_free(bed);
+	fixture_free(fixture);
 }
 
 const struct test raw_tests[] = {
