@@ -41,10 +41,8 @@ static void caps(struct ibv_packet_pacing_caps *c)
 
 static struct ibv_qp *raw_qp(struct ibv_cq *cq)
 {
-	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RAW_PACKET,
-					.send_cq = cq,
-					.recv_cq = cq,
-					.cap = {FRAMES, 1, 1, 1, 0}};
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RAW_PACKET, .send_cq = cq, .recv_cq = cq, .cap = {FRAMES, 1, 1, 1, 0}};
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .rate_limit = RATE};
 	struct ibv_qp *qp = ibv_create_qp(l.pd[0], &init);
 
@@ -52,7 +50,8 @@ static struct ibv_qp *raw_qp(struct ibv_cq *cq)
 		die("ibv_create_qp");
 	expect(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT), "to INIT");
 	attr.qp_state = IBV_QPS_RTR;
-	expect(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_RATE_LIMIT), "to RTR with a rate limit");
+	expect(EINVAL, ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_RATE_LIMIT),
+	       "to RTR with a rate limit");
 	expect(0, ibv_modify_qp(qp, &attr, IBV_QP_STATE), "to RTR");
 	attr.qp_state = IBV_QPS_RTS;
 	return qp;
