@@ -151,6 +151,7 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.import_mr = hcasim_import_mr,
 	.import_pd = hcasim_import_pd,
 	.modify_qp = hcasim_modify_qp,
+	.modify_qp_rate_limit = hcasim_modify_qp_rate_limit,
 	.modify_srq = hcasim_modify_srq,
 	.modify_wq = hcasim_modify_wq,
 	.open_qp = hcasim_open_qp,

@@ -379,6 +379,7 @@ struct ibv_qp *hcasim_create_qp_ex(struct ibv_context *ibctx, struct ibv_qp_init
 int hcasim_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		    struct ibv_qp_init_attr *init_attr);
 int hcasim_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask);
+int hcasim_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr *limit);
 int hcasim_destroy_qp(struct ibv_qp *ibqp);
 struct ibv_qp *hcasim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr *attr);
 

@@ -10,16 +10,18 @@
 #include "hcasim-abi.h"
 
 /* DECLARE_DRV_CMD also wants each struct without its tag; the payload is reached by its name here. */
-#define _STRUCT_hcasim_alloc_ucontext_resp _STRUCT_empty
-#define _STRUCT_hcasim_alloc_pd_resp       _STRUCT_empty
-#define _STRUCT_hcasim_create_cq_resp      _STRUCT_empty
-#define _STRUCT_hcasim_resize_cq_resp      _STRUCT_empty
-#define _STRUCT_hcasim_create_srq_req      _STRUCT_empty
-#define _STRUCT_hcasim_create_srq_resp     _STRUCT_empty
-#define _STRUCT_hcasim_create_qp_req       _STRUCT_empty
-#define _STRUCT_hcasim_create_rss_qp_req   _STRUCT_empty
-#define _STRUCT_hcasim_create_qp_resp      _STRUCT_empty
-#define _STRUCT_hcasim_create_ah_resp      _STRUCT_empty
+#define _STRUCT_hcasim_alloc_ucontext_resp  _STRUCT_empty
+#define _STRUCT_hcasim_alloc_pd_resp        _STRUCT_empty
+#define _STRUCT_hcasim_create_cq_resp       _STRUCT_empty
+#define _STRUCT_hcasim_resize_cq_resp       _STRUCT_empty
+#define _STRUCT_hcasim_create_srq_req       _STRUCT_empty
+#define _STRUCT_hcasim_create_srq_resp      _STRUCT_empty
+#define _STRUCT_hcasim_create_qp_req        _STRUCT_empty
+#define _STRUCT_hcasim_create_rss_qp_req    _STRUCT_empty
+#define _STRUCT_hcasim_create_qp_resp       _STRUCT_empty
+#define _STRUCT_hcasim_create_ah_resp       _STRUCT_empty
+#define _STRUCT_hcasim_modify_qp_req        _STRUCT_empty
+#define _STRUCT_hcasim_query_device_ex_resp _STRUCT_empty
 
 /* Methods of the driver itself. */
 #define HCASIM_DRIVER_NS (1u << UVERBS_ID_NS_SHIFT)
@@ -41,6 +43,9 @@ DECLARE_DRV_CMD(hcasim_cmd_create_qp, IB_USER_VERBS_CMD_CREATE_QP, hcasim_create
 DECLARE_DRV_CMD(hcasim_cmd_create_wq, IB_USER_VERBS_EX_CMD_CREATE_WQ, hcasim_create_qp_req,
 		hcasim_create_qp_resp);
 DECLARE_DRV_CMD(hcasim_cmd_create_rss_qp, IB_USER_VERBS_EX_CMD_CREATE_QP, hcasim_create_rss_qp_req, empty);
+DECLARE_DRV_CMD(hcasim_cmd_modify_qp, IB_USER_VERBS_EX_CMD_MODIFY_QP, hcasim_modify_qp_req, empty);
+DECLARE_DRV_CMD(hcasim_cmd_query_device, IB_USER_VERBS_EX_CMD_QUERY_DEVICE, empty,
+		hcasim_query_device_ex_resp);
 DECLARE_DRV_CMD(hcasim_cmd_create_ah, IB_USER_VERBS_CMD_CREATE_AH, empty, hcasim_create_ah_resp);
 
 #endif

@@ -431,13 +431,40 @@ static void reset_queues(struct hcasim_qp *qp)
 	unlock_cqs(ibqp);
 }
 
+/* The rate limit is known to the extended command only. */
+static int modify_qp_ex(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
+			const struct hcasim_modify_qp_req *req)
+{
+	struct ib_uverbs_ex_modify_qp_resp resp = {};
+	struct hcasim_cmd_modify_qp cmd = {.drv_payload = *req};
+
+	return ibv_cmd_modify_qp_ex(ibqp, attr, attr_mask, &cmd.ibv_cmd, sizeof(cmd), &resp, sizeof(resp));
+}
+
+int hcasim_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr *limit)
+{
+	struct ibv_qp_attr attr = {.rate_limit = limit->rate_limit};
+	const struct hcasim_modify_qp_req req = {
+		.max_burst_sz = limit->max_burst_sz,
+		.typical_pkt_sz = limit->typical_pkt_sz,
+	};
+
+	if (limit->comp_mask)
+		return hcasim_error(EOPNOTSUPP);
+	return hcasim_error(modify_qp_ex(ibqp, &attr, IBV_QP_RATE_LIMIT, &req));
+}
+
 int hcasim_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
+	static const struct hcasim_modify_qp_req no_burst;
 	struct hcasim_qp *qp = to_hqp(ibqp);
 	struct ibv_modify_qp cmd = {};
 	int err;
 
-	err = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
+	if (attr_mask & IBV_QP_RATE_LIMIT)
+		err = modify_qp_ex(ibqp, attr, attr_mask, &no_burst);
+	else
+		err = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
 	if (err)
 		return hcasim_error(err);
 	if (attr_mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET && qp->record)

@@ -7,16 +7,29 @@
 
 #include "hcasim.h"
 
+/* A caller whose struct ends before it does not know of pacing. */
+static void packet_pacing(struct ibv_device_attr_ex *attr, size_t attr_size,
+			  const struct hcasim_query_device_ex_resp *resp)
+{
+	struct ibv_packet_pacing_caps *caps = &attr->packet_pacing_caps;
+
+	if (attr_size < offsetof(struct ibv_device_attr_ex, packet_pacing_caps) + sizeof(*caps))
+		return;
+	caps->qp_rate_limit_min = resp->rate_limit_min;
+	caps->qp_rate_limit_max = resp->rate_limit_max;
+	caps->supported_qpts = resp->rate_limit_qpts;
+}
+
 int hcasim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_device_ex_input *input,
 			   struct ibv_device_attr_ex *attr, size_t attr_size)
 {
 	const struct hcasim_context *ctx = to_hctx(ibctx);
-	struct ib_uverbs_ex_query_device_resp resp;
+	struct hcasim_cmd_query_device_resp resp = {};
 	size_t resp_size = sizeof(resp);
 	uint64_t fw;
 	int err;
 
-	err = ibv_cmd_query_device_any(ibctx, input, attr, attr_size, &resp, &resp_size);
+	err = ibv_cmd_query_device_any(ibctx, input, attr, attr_size, &resp.ibv_resp, &resp_size);
 	if (err)
 		return hcasim_error(err);
 	if (ctx->max_tso &&
@@ -24,7 +37,8 @@ int hcasim_query_device_ex(struct ibv_context *ibctx, const struct ibv_query_dev
 		attr->tso_caps.max_tso = ctx->max_tso;
 		attr->tso_caps.supported_qpts = hcasim_wr_rules[HCASIM_WR_TSO].qp_types;
 	}
-	fw = resp.base.fw_ver;
+	packet_pacing(attr, attr_size, &resp.drv_payload);
+	fw = resp.ibv_resp.base.fw_ver;
 	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver), "%u.%u.%u", (unsigned int)(fw >> 32),
 		 (unsigned int)(fw >> 16) & 0xffff, (unsigned int)fw & 0xffff);
 	return 0;

@@ -38,6 +38,7 @@ struct engine_qp {
 	uint32_t dest_qpn;
 	uint16_t udp_sport;
 	struct hca_av av;
+	bool paused;    /* no packet may be made: the QP has a rate limit */
 	bool set_state; /* the software asked for this state just now */
 	bool set_psn;   /* sq_psn counts: the next request has it */
 	uint32_t sq_psn;

@@ -24,7 +24,7 @@ static const struct stage stages[HCA_NUM_STAGES] = {
 };
 
 static const qp_hook changed[] = {
-	srq_last_wqe, respond_changed, complete_changed, rx_changed, NULL,
+	send_changed, srq_last_wqe, respond_changed, complete_changed, rx_changed, NULL,
 };
 static const qp_hook failed[] = {send_failed, rx_flush_parked, rq_poll_soon, NULL};
 static const struct parts parts = {stages, changed, failed};

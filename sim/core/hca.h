@@ -354,6 +354,9 @@ struct hca_qp_attr {
 	uint32_t rq_psn, sq_psn;
 	uint32_t dest_qpn;
 	struct hca_av av;
+	/* RATE_LIMIT, of RAW_PACKET QPs: kbit/s, 0: none; bytes that leave back to back, and of a usual packet, 0: the
+	 * adapter's choice, which is one packet of the port's longest. */
+	uint32_t rate_limit, max_burst, typical_packet;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline; /* query only */
 };
 /* `mask` says which members count. The caller has checked that the transition is legal. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Queue pairs: their life. */
+#include "core/egress/egress.h"
 #include "core/ingress/ingress.h"
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
@@ -101,6 +102,7 @@ static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 	list_init(&qp->windows);
 	qp->sq_timer.fire = send_timer;
 	qp->rq.poll.fire = rq_poll_fire;
+	pace_init(qp);
 	return qp;
 }
 
@@ -161,6 +163,7 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	struct atomic_result *saved = resp->saved;
 
 	timer_cancel(hca, &qp->rq.poll);
+	pace_clear(hca, qp);
 	if (qp->epoch) {
 		doorbell_forget(hca, qp);
 		atomic_forget(hca, qp);

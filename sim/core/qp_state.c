@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Attributes and states of queue pairs. That a transition is legal has been checked by the caller. */
-#include "core/send/send.h"
+#include "core/egress/egress.h"
 #include "core/responder/responder.h"
+#include "core/send/send.h"
 #include "core/stages.h"
 #include "core/wire/wire.h"
 
@@ -21,6 +22,8 @@ static bool attr_ok(const struct hca *hca, const struct qp *qp, const struct hca
 	if (mask & HCASIM_QP_ATTR_AV && !av_ok(hca, &a->av))
 		return false;
 	if (mask & HCASIM_QP_ATTR_PKEY_INDEX && a->pkey_index)
+		return false;
+	if (mask & HCASIM_QP_ATTR_RATE_LIMIT && !pace_valid(qp, a))
 		return false;
 	if (mask & HCASIM_QP_ATTR_DEST_QPN && a->dest_qpn > HCASIM_PSN_MASK)
 		return false;
@@ -103,6 +106,8 @@ int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr,
 	if (!qp || !attr_ok(hca, qp, attr, mask))
 		return -EINVAL;
 	set_attrs(qp, attr, mask);
+	if (mask & HCASIM_QP_ATTR_RATE_LIMIT)
+		pace_set(hca, qp, attr);
 	if (mask & HCASIM_QP_ATTR_STATE)
 		enter(hca, qp, attr->state);
 	send_qp_set(hca, qp, mask);

@@ -170,6 +170,8 @@ struct drv_ops {
 	void (*remove)(struct drv_device *dev);
 	void (*irq)(struct drv_device *dev, unsigned int vector);
 	void (*query_device)(struct drv_device *dev, struct ib_uverbs_ex_query_device_resp *out);
+	/* The driver's own part of the answer to an extended query; NULL: there is none. */
+	void (*query_device_ex)(struct drv_device *dev, struct drv_udata *u);
 	void (*query_port)(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out);
 	/* Effective, in units of 100 Mb/s; 0: the link is down. NULL: not supported. */
 	uint64_t (*query_port_speed)(struct drv_device *dev, uint8_t port);

@@ -314,6 +314,12 @@ struct rss { /* of a QP that receives into work queues */
 	struct qp *wq[]; /* a reference each */
 };
 
+struct pace {        /* a token bucket, egress/pace.c */
+	hca_ps full; /* when it is full, if nothing more leaves */
+	struct timer timer;
+	bool told; /* the send engine that it waits */
+};
+
 struct qp {
 	uint32_t qpn, epoch, refs;
 	struct rss *rss;     /* NULL: the QP has queues of its own */
@@ -330,6 +336,7 @@ struct qp {
 	uint64_t last_bf;
 	bool db_lost;
 	struct timer sq_timer; /* the send engine's */
+	struct pace pace;
 	struct rq rq;
 	struct resp resp;
 	bool cpl_turn; /* send and receive completions take turns */

@@ -12,6 +12,14 @@ static inline enum net_link qp_link(const struct qp *qp)
 	return qp->c.type == HCASIM_QPT_RAW_PACKET ? NET_ETHERNET : NET_DATAGRAM;
 }
 
+/* pace.c: the rate limit of a QP's packets */
+void pace_init(struct qp *qp);
+bool pace_valid(const struct qp *qp, const struct hca_qp_attr *a);
+void pace_set(struct hca *hca, struct qp *qp, const struct hca_qp_attr *a);
+void pace_clear(struct hca *hca, struct qp *qp);
+bool pace_waits(const struct qp *qp); /* no packet of it may be made yet */
+void pace_charge(struct hca *hca, struct qp *qp, uint32_t len);
+
 /* gather.c, tx.c */
 bool txq_init(struct txq *q, uint32_t depth);
 bool txq_full(const struct txq *q);

@@ -50,7 +50,7 @@ bool sq_can_send(const struct sq *sq)
 {
 	const struct wqe *w = sq->cur;
 
-	if (!w || w->failed || sq->rnr_wait || sq->paging)
+	if (!w || w->failed || sq->rnr_wait || sq->paging || sq->c.paused)
 		return false;
 	if (sq->c.state != HCASIM_QPS_RTS && !(sq->c.state == HCASIM_QPS_SQD && w->started))
 		return false;

@@ -171,6 +171,7 @@ static bool port_packet(void *host, uint32_t tag, const struct engine_packet *p)
 		return false;
 	}
 	t->tag = tag;
+	pace_charge(hca, t->qp, t->pkt->len);
 	txq_push(&hca->gather, t);
 	return true;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What the send engine is told: doorbells, QP contexts, answers of peers; and what is taken from it. */
+#include "core/egress/egress.h"
 #include "core/queues/queues.h"
 #include "core/send/send.h"
 
@@ -42,6 +43,7 @@ static void context_of(const struct qp *qp, struct engine_qp *out)
 		.dest_qpn = qp->a.dest_qpn,
 		.udp_sport = qp->udp_sport,
 		.av = qp->a.av,
+		.paused = pace_waits(qp),
 	};
 }
 
@@ -61,7 +63,14 @@ void send_qp_set(struct hca *hca, struct qp *qp, uint32_t mask)
 	ctx.set_state = mask & HCASIM_QP_ATTR_STATE;
 	ctx.set_psn = mask & HCASIM_QP_ATTR_SQ_PSN;
 	ctx.sq_psn = qp->a.sq_psn;
+	qp->pace.told = ctx.paused;
 	hca->eng->qp_set(hca->engine, qp->qpn, &ctx);
+}
+
+void send_changed(struct hca *hca, struct qp *qp)
+{
+	if (qp->pace.told != pace_waits(qp))
+		send_qp_set(hca, qp, 0);
 }
 
 void send_failed(struct hca *hca, struct qp *qp)

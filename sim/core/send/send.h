@@ -14,6 +14,7 @@ bool send_create(struct hca *hca, uint32_t fetch_depth);
 void send_destroy(struct hca *hca);
 int send_qp_create(struct hca *hca, struct qp *qp);
 void send_qp_set(struct hca *hca, struct qp *qp, uint32_t mask); /* HCASIM_QP_ATTR_*: what has been set */
+void send_changed(struct hca *hca, struct qp *qp);               /* of struct parts */
 void send_failed(struct hca *hca, struct qp *qp);                /* of struct parts */
 void send_posted(struct hca *hca, struct qp *qp, uint16_t pi);
 void send_pushed(struct hca *hca, struct qp *qp, uint16_t index, const void *wqe, uint32_t len);

@@ -23,6 +23,7 @@ static const struct {
 	{"windows", window_tests},
 	{"flush", flush_tests},
 	{"raws", raw_tests},
+	{"pacing", pacing_tests},
 	{"xrc_windows", xrc_window_tests},
 	{"paging", paging_tests},
 	{"pages", pages_tests},

@@ -152,6 +152,17 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
 }
 
+static void query_device_ex(struct drv_device *dev, struct drv_udata *u)
+{
+	const struct hcasim_query_device_ex_resp resp = {
+		.rate_limit_min = HCASIM_RATE_LIMIT_MIN,
+		.rate_limit_max = HCASIM_RATE_LIMIT_MAX,
+		.rate_limit_qpts = 1u << HCASIM_QPT_RAW_PACKET,
+	};
+
+	native_udata_put(u, &resp, sizeof(resp));
+}
+
 static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out)
 {
 	const bool up = hca_port_up(dev->hca, port);
@@ -334,6 +345,7 @@ const struct drv_ops native_drv_ops = {
 	.remove = remove_device,
 	.irq = native_irq,
 	.query_device = query_device,
+	.query_device_ex = query_device_ex,
 	.query_port = query_port,
 	.set_port = set_port,
 	.alloc_ucontext = native_alloc_ucontext,

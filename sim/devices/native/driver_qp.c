@@ -213,13 +213,33 @@ void native_clear_rings(struct native_qp *qp)
 		memset(qp->mem->addr, 0, qp->size);
 }
 
+/* What a rate limit has besides its rate. */
+static int get_burst(const struct drv_udata *u, uint32_t mask, struct hca_qp_attr *attr)
+{
+	struct hcasim_modify_qp_req req = {0};
+	int ret = u->in_len ? native_udata_get(u, &req, sizeof(req)) : 0;
+
+	if (ret)
+		return ret;
+	if (req.reserved)
+		return -EOPNOTSUPP;
+	if (!(mask & HCASIM_QP_ATTR_RATE_LIMIT) && (req.max_burst_sz || req.typical_pkt_sz))
+		return -EINVAL;
+	attr->max_burst = req.max_burst_sz;
+	attr->typical_packet = req.typical_pkt_sz;
+	return 0;
+}
+
 int native_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u)
 {
+	struct hca_qp_attr all = *attr;
 	int ret;
 
 	if (base->rss)
 		return -EOPNOTSUPP;
-	ret = hca_qp_modify(base->dev->hca, base->qpn, attr, mask);
+	ret = get_burst(u, mask, &all);
+	if (!ret)
+		ret = hca_qp_modify(base->dev->hca, base->qpn, &all, mask);
 	if (!ret && (mask & HCASIM_QP_ATTR_STATE) && attr->state == HCASIM_QPS_RESET)
 		native_clear_rings(native_qp(base));
 	return ret;

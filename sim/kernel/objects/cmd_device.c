@@ -57,7 +57,9 @@ int cmd_query_device(struct call *c)
 int cmd_ex_query_device(struct call *c)
 {
 	struct ib_uverbs_ex_query_device_resp resp = c->f->dev->attr;
+	const struct drv_ops *ops = kdev_ops(c->f->dev);
 	struct ib_uverbs_ex_query_device cmd;
+	struct drv_udata *udata;
 	int ret;
 
 	ret = call_context(c);
@@ -68,7 +70,14 @@ int cmd_ex_query_device(struct call *c)
 	if (cmd.comp_mask || cmd.reserved)
 		return -EINVAL;
 	resp.response_length = resp_len(c, sizeof(resp));
-	return resp_put(c, &resp, sizeof(resp));
+	ret = resp_put(c, &resp, sizeof(resp));
+	if (ret || !ops->query_device_ex)
+		return ret;
+	ret = call_udata(c, &udata);
+	if (ret)
+		return ret;
+	ops->query_device_ex(&c->f->dev->drv, udata);
+	return call_udata_done(c);
 }
 
 int cmd_query_port(struct call *c)

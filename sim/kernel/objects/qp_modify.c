@@ -140,11 +140,11 @@ static uint32_t own_bits(const struct drv_qp *qp, uint32_t mask)
 	}
 }
 
-static int modify(struct call *c, struct uobj *u, struct ib_uverbs_modify_qp *cmd)
+static int modify(struct call *c, struct uobj *u, struct ib_uverbs_modify_qp *cmd, uint32_t rate_limit)
 {
 	const struct kdev *d = c->f->dev;
 	const struct drv_ops *ops = kdev_ops(d);
-	struct hca_qp_attr attr = {0};
+	struct hca_qp_attr attr = {.rate_limit = rate_limit};
 	struct drv_qp *qp = u->drv;
 	struct drv_udata *udata;
 	int ret;
@@ -190,7 +190,7 @@ int cmd_modify_qp(struct call *c)
 	if (cmd.attr_mask & ~STANDARD_BITS)
 		return -EOPNOTSUPP;
 	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
-	return u ? modify(c, u, &cmd) : -EINVAL;
+	return u ? modify(c, u, &cmd, 0) : -EINVAL;
 }
 
 int cmd_ex_modify_qp(struct call *c)
@@ -206,7 +206,7 @@ int cmd_ex_modify_qp(struct call *c)
 	if (cmd.base.attr_mask & ~(STANDARD_BITS | A(RATE_LIMIT)))
 		return -EOPNOTSUPP;
 	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.base.qp_handle);
-	ret = u ? modify(c, u, &cmd.base) : -EINVAL;
+	ret = u ? modify(c, u, &cmd.base, cmd.rate_limit) : -EINVAL;
 	return ret ? ret : resp_put(c, &resp, sizeof(resp));
 }
 

@@ -108,7 +108,7 @@ static bool cur_state_ok(unsigned int cur)
 
 static const struct masks *masks_of(const struct transition *t, unsigned int type)
 {
-	static const struct masks raw_init = {A(PORT), 0}, raw;
+	static const struct masks raw_init = {A(PORT), 0}, raw_rts = {0, A(RATE_LIMIT)}, raw;
 
 	switch (type) {
 	case HCASIM_QPT_RC:
@@ -119,7 +119,9 @@ static const struct masks *masks_of(const struct transition *t, unsigned int typ
 		return &t->ini;
 	case HCASIM_QPT_XRC_RECV:
 		return &t->tgt;
-	case HCASIM_QPT_RAW_PACKET: /* has a port, and nothing else */
+	case HCASIM_QPT_RAW_PACKET: /* has a port, a rate limit, and nothing else */
+		if (t->to == S(RTS) && (t->from == S(RTR) || t->from == S(RTS)))
+			return &raw_rts;
 		if (t->to == S(SQD) && t->from == S(RTS))
 			return &t->ud;
 		return t->from == S(RESET) && t->to == S(INIT) ? &raw_init : &raw;

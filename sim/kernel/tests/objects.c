@@ -312,6 +312,8 @@ uint32_t required_mask(uint8_t type, unsigned int from, unsigned int to)
 {
 	const bool ud = type == HCASIM_QPT_UD, rc = type == HCASIM_QPT_RC;
 
+	if (type == HCASIM_QPT_RAW_PACKET)
+		return from == HCASIM_QPS_RESET && to == HCASIM_QPS_INIT ? A(PORT) : 0;
 	if (from == HCASIM_QPS_RESET && to == HCASIM_QPS_INIT)
 		return A(PKEY_INDEX) | A(PORT) | (ud ? A(QKEY) : A(ACCESS_FLAGS));
 	if (from == HCASIM_QPS_INIT && to == HCASIM_QPS_RTR && !ud)

@@ -432,15 +432,19 @@ static void contexts(void)
 static void queries(void)
 {
 	struct ib_uverbs_ex_query_device_resp ex;
+	struct hcasim_query_device_ex_resp own = {0};
 	const struct ib_uverbs_ex_query_device cmd = {0};
 	const struct ib_uverbs_query_port pc = {.port_num = 1};
 	struct ib_uverbs_query_port_resp p;
 
 	ready();
 	CHECK_ERR(do_write_ex(IB_USER_VERBS_EX_CMD_QUERY_DEVICE, &cmd, sizeof(cmd), NULL, 0, &ex, sizeof(ex),
-			      NULL, 0),
+			      &own, sizeof(own)),
 		  0);
 	CU_ASSERT_EQUAL(ex.response_length, sizeof(ex));
+	CU_ASSERT_EQUAL(own.rate_limit_min, HCASIM_RATE_LIMIT_MIN);
+	CU_ASSERT_EQUAL(own.rate_limit_max, HCASIM_RATE_LIMIT_MAX);
+	CU_ASSERT_EQUAL(own.rate_limit_qpts, 1u << HCASIM_QPT_RAW_PACKET);
 	CU_ASSERT_EQUAL(ex.base.vendor_part_id, HCASIM_PCI_DEVICE);
 	CU_ASSERT_EQUAL(ex.base.max_qp, 64);
 	CU_ASSERT_EQUAL(ex.base.max_sge, HCASIM_MAX_SGE);

@@ -43,8 +43,8 @@ static const struct row rows[] = {
 	{"RAW", "RESET", "INIT", "port", ""},
 	{"RAW", "INIT", "INIT", "", ""},
 	{"RAW", "INIT", "RTR", "", ""},
-	{"RAW", "RTR", "RTS", "", ""},
-	{"RAW", "RTS", "RTS", "", ""},
+	{"RAW", "RTR", "RTS", "", "rate"},
+	{"RAW", "RTS", "RTS", "", "rate"},
 	{"RAW", "SQD", "RTS", "", ""},
 	{"RAW", "SQD", "SQD", "", ""},
 	{"RAW", "SQE", "RTS", "", ""},
@@ -59,7 +59,7 @@ static const struct row rows[] = {
 static const struct { const char *name; unsigned int bit; } words[] = {
 	{"cur", 1}, {"notify", 2}, {"access", 3}, {"pkey", 4}, {"port", 5}, {"qkey", 6}, {"av", 7}, {"mtu", 8},
 	{"timeout", 9}, {"retry", 10}, {"rnr_retry", 11}, {"rqpsn", 12}, {"rd", 13}, {"alt", 14},
-	{"rnr_timer", 15}, {"sqpsn", 16}, {"dest_rd", 17}, {"mig", 18}, {"cap", 19}, {"dqpn", 20},
+	{"rnr_timer", 15}, {"sqpsn", 16}, {"dest_rd", 17}, {"mig", 18}, {"cap", 19}, {"dqpn", 20}, {"rate", 25},
 };
 /* clang-format on */
 
@@ -298,6 +298,47 @@ static void masks(void)
 	file_close();
 }
 
+static int limit(uint32_t mask, uint32_t rate, const void *uhw, size_t uhw_len)
+{
+	const struct ib_uverbs_ex_modify_qp ex = {
+		.base = {.qp_handle = w.qp, .attr_mask = mask, .qp_state = HCASIM_QPS_RTS},
+		.rate_limit = rate,
+	};
+	struct ib_uverbs_ex_modify_qp_resp resp;
+
+	return do_write_ex(IB_USER_VERBS_EX_CMD_MODIFY_QP, &ex, sizeof(ex), uhw, uhw_len, &resp, sizeof(resp),
+			   NULL, 0);
+}
+
+static void rate_limits(void)
+{
+	const uint32_t rate = HCASIM_QP_ATTR_RATE_LIMIT;
+	struct hcasim_modify_qp_req burst = {.max_burst_sz = HCASIM_RATE_LIMIT_BURST, .typical_pkt_sz = 64};
+	uint64_t longer[2] = {0, 1};
+
+	qp_in(HCASIM_QPT_RAW_PACKET, HCASIM_QPS_RTR);
+	CHECK_ERR(limit(rate, 5000, NULL, 0), -EINVAL); /* without the state: RTR to RTR */
+	CHECK_ERR(limit(rate | HCASIM_QP_ATTR_STATE, HCASIM_RATE_LIMIT_MIN - 1, NULL, 0), -EINVAL);
+	CHECK_ERR(limit(rate | HCASIM_QP_ATTR_STATE, 5000, NULL, 0), 0);
+	CHECK_ERR(limit(rate, HCASIM_RATE_LIMIT_MIN, NULL, 0), 0);
+	CHECK_ERR(limit(rate, HCASIM_RATE_LIMIT_MAX, NULL, 0), 0);
+	CHECK_ERR(limit(rate, HCASIM_RATE_LIMIT_MAX + 1, NULL, 0), -EINVAL);
+	CHECK_ERR(limit(rate, UINT32_MAX, NULL, 0), -EINVAL);
+	CHECK_ERR(limit(rate, 5000, &burst, sizeof(burst)), 0);
+	CHECK_ERR(limit(rate, 0, &burst, sizeof(burst)), -EINVAL);
+	CHECK_ERR(limit(HCASIM_QP_ATTR_STATE, 0, &burst, sizeof(burst)), -EINVAL);
+	CHECK_ERR(limit(rate, 5000, longer, sizeof(longer)), -EOPNOTSUPP);
+	burst.reserved = 1;
+	CHECK_ERR(limit(rate, 5000, &burst, sizeof(burst)), -EOPNOTSUPP);
+	burst = (struct hcasim_modify_qp_req){.max_burst_sz = HCASIM_RATE_LIMIT_BURST + 1};
+	CHECK_ERR(limit(rate, 5000, &burst, sizeof(burst)), -EINVAL);
+	CHECK_ERR(limit(rate, 0, NULL, 0), 0);
+	file_close();
+	qp_in(HCASIM_QPT_UD, HCASIM_QPS_RTS);
+	CHECK_ERR(limit(rate, 5000, NULL, 0), -EINVAL);
+	file_close();
+}
+
 static void query(void)
 {
 	struct ib_uverbs_query_qp_resp q;
@@ -335,5 +376,6 @@ void add_state_suite(void)
 	CU_add_test(s, "commands: all pairs, each attribute", commands);
 	CU_add_test(s, "values of attributes", values);
 	CU_add_test(s, "masks", masks);
+	CU_add_test(s, "rate limits", rate_limits);
 	CU_add_test(s, "query", query);
 }

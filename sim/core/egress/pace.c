@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packet pacing: a token bucket for each QP that has a rate limit. It stands before PACKETISE (the send engine is
+ * told to pause), so that a QP that waits has nothing in the FIFOs that are everybody's. A packet may be made when the bucket owes nothing, and is
+ * paid for in full; one that is longer than what the bucket holds leaves it in debt. What the bucket holds at most is
+ * the burst less one packet, so that bursts of packets of the usual size have no more bytes than max_burst.
+ * Bytes are those of the frame without FCS.
+ */
+#include "core/egress/egress.h"
+
+static uint64_t ps_of(uint32_t rate, uint64_t bytes)
+{
+	return bytes * 8000000000ull / rate; /* 8 bits, of 1e9 ps / rate each */
+}
+
+static void ready(struct hca *hca, struct timer *t)
+{
+	qp_update(hca, node_entry(t, struct qp, pace.timer));
+}
+
+void pace_init(struct qp *qp)
+{
+	qp->pace.timer.fire = ready;
+}
+
+bool pace_valid(const struct qp *qp, const struct hca_qp_attr *a)
+{
+	if (qp->c.type != HCASIM_QPT_RAW_PACKET)
+		return false;
+	if (!a->rate_limit)
+		return !a->max_burst && !a->typical_packet;
+	return a->rate_limit >= HCASIM_RATE_LIMIT_MIN && a->rate_limit <= HCASIM_RATE_LIMIT_MAX &&
+	       a->max_burst <= HCASIM_RATE_LIMIT_BURST;
+}
+
+/* Time in which an empty bucket becomes full. */
+static hca_ps fill_time(const struct hca *hca, const struct qp *qp)
+{
+	uint32_t packet = qp->a.typical_packet;
+
+	if (!packet)
+		packet = CORE_FRAME_MAX(hca->port[qp->a.port - 1].active_mtu);
+	return qp->a.max_burst > packet ? ps_of(qp->a.rate_limit, qp->a.max_burst - packet) : 0;
+}
+
+/* Until nothing is owed. */
+static void wait(struct hca *hca, struct qp *qp)
+{
+	hca_ps fill = fill_time(hca, qp);
+
+	if (qp->pace.full > hca_now(hca) + fill)
+		timer_set(hca, &qp->pace.timer, qp->pace.full - fill);
+}
+
+void pace_clear(struct hca *hca, struct qp *qp)
+{
+	qp->pace.full = 0;
+	timer_cancel(hca, &qp->pace.timer);
+}
+
+/* A first limit begins with a full bucket. Another one has an empty bucket: what is owed is paid at the new rate from
+ * now on (it is one packet at most: the product fits). */
+void pace_set(struct hca *hca, struct qp *qp, const struct hca_qp_attr *a)
+{
+	hca_ps now = hca_now(hca), owed = 0;
+	uint32_t before = qp->a.rate_limit;
+
+	if (pace_waits(qp) && qp->pace.timer.deadline > now)
+		owed = qp->pace.timer.deadline - now;
+	pace_clear(hca, qp);
+	qp->a.rate_limit = a->rate_limit;
+	qp->a.max_burst = a->max_burst;
+	qp->a.typical_packet = a->typical_packet;
+	if (!before || !a->rate_limit)
+		return;
+	qp->pace.full = now + owed * before / a->rate_limit + fill_time(hca, qp);
+	wait(hca, qp);
+}
+
+bool pace_waits(const struct qp *qp)
+{
+	return qp->pace.timer.pos;
+}
+
+void pace_charge(struct hca *hca, struct qp *qp, uint32_t len)
+{
+	hca_ps now;
+
+	if (!qp->a.rate_limit)
+		return;
+	now = hca_now(hca);
+	if (qp->pace.full < now)
+		qp->pace.full = now;
+	qp->pace.full += ps_of(qp->a.rate_limit, len);
+	wait(hca, qp);
+}
