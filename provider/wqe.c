@@ -132,7 +132,7 @@ static bool args_ok(const struct hcasim_wr_rule *rule, const struct hcasim_wr_ar
 		return args->mw && args->bind && (args->bind->mr || !args->bind->length);
 	if (has_seg(rule, HCASIM_WQE_SEG_FLUSH))
 		return args->flush_type && !(args->flush_type & ~types) && args->flush_level <= IBV_FLUSH_MR;
-	return !(rule->wqe_value) || args->atomic_wr;
+	return !rule->wqe_value || args->atomic_wr;
 }
 
 /* The value of an ATOMIC WRITE stands in an inline segment of its own. */
@@ -174,8 +174,8 @@ static void write_segs(struct hcasim_sq *sq, uint32_t unit, const struct hcasim_
 		seg->swap_add = htole64(args->swap_add);
 		seg->compare = htole64(args->compare);
 	}
-	if (has_seg(rule,
-		    HCASIM_WQE_SEG_BIND)) /* ctrl and it fill one basic block, so the segment does not wrap */
+	/* ctrl and it fill one basic block, so the segment does not wrap */
+	if (has_seg(rule, HCASIM_WQE_SEG_BIND))
 		write_bind(unit_at(sq, unit), args);
 	if (has_seg(rule, HCASIM_WQE_SEG_FLUSH)) {
 		struct hcasim_seg_flush *seg = unit_at(sq, unit);

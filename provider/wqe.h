@@ -55,7 +55,6 @@ static inline void hcasim_sq_unlock(struct hcasim_sq *sq)
 		pthread_mutex_unlock(&sq->lock);
 }
 
-
 void hcasim_sq_open(struct hcasim_sq *sq);
 void hcasim_sq_publish(struct hcasim_qp *qp);
 

@@ -8,7 +8,8 @@ import pytest
 BORDERS = Path(__file__).parent.parent / "borders"
 
 TREE = {
-    "core/hca.h": "",
+    "containers/table.h": "",
+    "core/hca.h": '#include "containers/table.h"',
     "core/base/base.h": '#include "core/hca.h"',
     "core/queues/queues.h": '#include "core/base/base.h"',
     "core/responder/responder.c": '#include "core/queues/queues.h"',
@@ -38,6 +39,7 @@ def test_a_tree_in_order(tmp_path):
     "source, header, why",
     [
         ("core/base/timer.c", "core/queues/queues.h", "sim/core/base does not stand on sim/core/queues"),
+        ("containers/table.c", "core/hca.h", "sim/containers does not stand on sim/core"),
         ("core/hca.c", "devices/driver.h", "sim/core does not stand on sim/devices"),
         ("kernel/cm.c", "core/base/base.h", "base.h is sim/core's own"),
         ("timing/wire.cpp", "devices/native/format.h", "format.h is sim/devices's own"),

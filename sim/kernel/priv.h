@@ -9,8 +9,8 @@
 #include <rdma/ib_user_ioctl_verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#include "core/base/numbers.h"
-#include "core/base/table.h"
+#include "containers/numbers.h"
+#include "containers/table.h"
 #include "hcasim_verbs.h"
 #include "kernel/kernel.h"
 

@@ -161,8 +161,9 @@ def give_verbs(build, environment, program):
 
 def environment_for(build, folder, system_verbs, program):
     environment = dict(os.environ, HCASIM_RUNTIME=folder)
-    # A sanitizer's runtime must come first in every process.
-    prepend(environment, "LD_PRELOAD", build.sanitizer_runtime, build.preload)
+    # A sanitizer's runtime must come first in every process; our library stands for the kernel, behind all others.
+    prepend(environment, "LD_PRELOAD", build.sanitizer_runtime)
+    environment["LD_PRELOAD"] = ":".join(filter(None, [environment.get("LD_PRELOAD"), build.preload]))
     if build.sanitizer_runtime:
         # Programs that are not ours run under the runtime, too: their leaks are not our errors.
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")

@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "containers/numbers.h"
 #include "core/base/list.h"
 #include "core/hca.h"
-#include "core/base/numbers.h"
 #include "core/base/psn.h"
 #include "core/engine.h"
 #include "core/personality.h"

@@ -28,7 +28,6 @@ static const struct {
 	{"pages", pages_tests},
 	{"device_memory", device_memory_tests},
 	{"hints", hint_tests},
-	{"tables", table_tests},
 	{"lockstep", lockstep_tests},
 };
 

@@ -5,8 +5,8 @@
 
 #include <sys/queue.h>
 
-#include "core/base/numbers.h"
-#include "core/base/table.h"
+#include "containers/numbers.h"
+#include "containers/table.h"
 #include "devices/driver.h"
 #include "hcasim-abi.h"
 #include "hcasim_hw.h"

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <rdma/ib_user_verbs.h>
 
-#include "core/base/table.h"
+#include "containers/table.h"
 #include "process/device/guardian.h"
 #include "process/device/crash_cleanup.h"
 

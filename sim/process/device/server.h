@@ -12,7 +12,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
-#include "core/base/table.h"
+#include "containers/table.h"
 #include "kernel/kernel.h"
 #include "timing/machine.h"
 

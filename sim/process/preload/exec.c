@@ -28,7 +28,11 @@
 #define LIBRARIES "LD_LIBRARY_PATH="
 #define VERBS     "HCASIM_VERBS=" /* the folder that `hcasim run` put at the head of LD_LIBRARY_PATH */
 
-/* What `hcasim run` set, as this program was given it; LD_PRELOAD up to our library. */
+#ifndef HCASIM_SANITIZER_RUNTIME
+#define HCASIM_SANITIZER_RUNTIME "" /* or its library and a colon: it must come first in every process */
+#endif
+
+/* What `hcasim run` set, as this program was given it; LD_PRELOAD with nothing of the user's. */
 static const char *const names[] = {RUNTIME,          PRELOAD,        LIBRARIES,        VERBS,
 				    "RDMAV_DRIVERS=", "IBV_DRIVERS=", "VALGRIND_OPTS=", "ASAN_OPTIONS="};
 #define NUM_NAMES (sizeof(names) / sizeof(names[0]))
@@ -62,7 +66,7 @@ static __typeof__(&fexecve) next_fexecve(void)
 
 __attribute__((constructor)) static void keep(void)
 {
-	const char *entry, *own;
+	const char *entry;
 
 	if (!path_runtime() || !next_execvpe() || !next_fexecve())
 		return;
@@ -70,9 +74,12 @@ __attribute__((constructor)) static void keep(void)
 		entry = find(environ, names[i]);
 		kept[i] = entry ? strdup(entry) : NULL;
 	}
-	own = kept[1] ? strstr(kept[1], own_name()) : NULL;
-	if (own)
-		kept[1][own - kept[1] + (ptrdiff_t)strlen(own_name())] = '\0';
+	entry = kept[1];
+	kept[1] = NULL;
+	if (entry && strstr(entry, own_name()) &&
+	    asprintf(&kept[1], PRELOAD HCASIM_SANITIZER_RUNTIME "%s", own_name()) < 0)
+		kept[1] = NULL;
+	free((void *)entry);
 }
 
 /* ---- Environments -------------------------------------------------------------------------------- */
@@ -112,10 +119,25 @@ static void give_back(const struct room *room, unsigned int num)
 	errno = saved;
 }
 
-/* Another list of libraries to preload: ours come first. */
+/*
+ * Ours is the last of the libraries to preload: it stands for the kernel, which others come to when they have done
+ * their part. A librspreload.so behind it would be given host addresses that no adapter has.
+ */
+static bool is_last(const char *preload)
+{
+	const size_t n = strlen(preload), own = strlen(own_name());
+
+	return n >= own && !strcmp(preload + n - own, own_name());
+}
+
+/* Another list of libraries to preload, with ours. */
 static char *joined(char *text, const char *theirs)
 {
-	sprintf(text, "%s:%s", kept[1], theirs + strlen(PRELOAD));
+	const char *list = theirs + strlen(PRELOAD), *own = strstr(list, own_name());
+	const int before = (int)(own ? own - list : (ptrdiff_t)strlen(list));
+
+	sprintf(text, PRELOAD "%s%.*s%s:%s", own ? "" : HCASIM_SANITIZER_RUNTIME, before, list,
+		own ? own + strlen(own_name()) : "", own_name());
 	return text;
 }
 
@@ -127,13 +149,14 @@ static char *const *amend(char *const *envp, struct room *room)
 	bool wiped = !find(envp, RUNTIME);
 
 	room->at = NULL;
-	if (!kept[1] || (!wiped && (!preload || strstr(preload, own_name()))))
+	if (!kept[1] || (!wiped && (!preload || is_last(preload))))
 		return envp;
 	out = list = take(room, pointers + strlen(kept[1]) + (preload ? strlen(preload) : 0) + 2);
 	if (!list)
 		return envp;
 	for (size_t i = 0; i < n; i++)
-		*out++ = envp[i] == preload ? joined((char *)list + pointers, preload) : envp[i];
+		*out++ = envp[i] == preload && !is_last(preload) ? joined((char *)list + pointers, preload)
+								 : envp[i];
 	for (unsigned int i = 0; i < NUM_NAMES && wiped; i++)
 		if (kept[i] && !find(envp, names[i]))
 			*out++ = kept[i];

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/numbers.h"
+#include "containers/numbers.h"
 
 #define FIRST_SIZE 16u
 

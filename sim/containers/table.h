@@ -3,8 +3,8 @@
  * Things by a 64-bit key, in a hash table: adding, finding and removing take the same few steps however many
  * there are. What is put in embeds a struct table_node; a struct table of zeroes is an empty one.
  */
-#ifndef HCASIM_CORE_TABLE_H
-#define HCASIM_CORE_TABLE_H
+#ifndef HCASIM_CONTAINERS_TABLE_H
+#define HCASIM_CONTAINERS_TABLE_H
 
 #include <stddef.h>
 #include <stdint.h>

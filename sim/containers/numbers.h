@@ -4,8 +4,8 @@
  * that was given back rests: fresh ones are taken until as many rest as are in use (and NUMBERS_REST at the
  * least), and then the one that has rested longest, so that what is stale finds nothing for as long as possible.
  */
-#ifndef HCASIM_CORE_NUMBERS_H
-#define HCASIM_CORE_NUMBERS_H
+#ifndef HCASIM_CONTAINERS_NUMBERS_H
+#define HCASIM_CONTAINERS_NUMBERS_H
 
 #include <stdint.h>
 

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The hash table: what is in it is found, whatever the keys, and chains stay short. */
-#include "core/base/table.h"
+#include <stdlib.h>
 
-#include "fixture.h"
+#include <CUnit/Basic.h>
+
+#include "containers/table.h"
+
+#include "suites.h"
 
 #define NUM 50000u
 
@@ -104,8 +108,9 @@ static void equal_keys(void)
 	table_free(&t);
 }
 
-const struct test table_tests[] = {
-	{"keys of every kind", keys},
-	{"equal keys", equal_keys},
-	{NULL, NULL},
-};
+bool add_table(void)
+{
+	CU_pSuite s = CU_add_suite("table", NULL, NULL);
+
+	return s && CU_add_test(s, "keys of every kind", keys) && CU_add_test(s, "equal keys", equal_keys);
+}

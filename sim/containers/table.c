@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/table.h"
+#include "containers/table.h"
 
 static struct table_node **bucket_of(const struct table *t, uint64_t key)
 {
