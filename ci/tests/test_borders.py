@@ -57,8 +57,3 @@ def test_an_unknown_room(tmp_path):
         1,
         "sim/core/attic/old.c: ci/borders does not know this room\n",
     )
-
-
-def test_an_exception_that_is_none(tmp_path):
-    status, output = borders(tmp_path, **{"timing/machine.cpp": '#include "devices/driver.h"'})
-    assert (status, "the exception of sim/timing/machine.cpp" in output) == (1, True)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The programs of programs.yaml; with HCASIM_PROGRAMS=nightly those that only the nightly run has, too."""
+import os
+import re
+import shlex
+
+import pytest
+import yaml
+
+from conftest import HERE, Machine, free_port
+
+PROGRAMS = yaml.safe_load((HERE / "programs.yaml").read_text())
+RUNS = {"full", "nightly"} if os.environ.get("HCASIM_PROGRAMS") == "nightly" else {"full"}
+RUN = [program for program in PROGRAMS if program["run"] in RUNS]
+
+
+@pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])
+@pytest.mark.parametrize("program", RUN, ids=[program["name"] for program in RUN])
+def test_program(program, system):
+    machine = Machine(hcas=2, system=system)
+    if "alone" in program:
+        result = machine.run(*shlex.split(program["alone"]))
+        assert result.status == 0, result.output
+        output = result.output
+    else:
+        port = free_port()
+        ends = [shlex.split(program[end].format(port=port)) for end in ("server", "client")]
+        more = {"endless": True} if program.get("endless") else {}
+        output = machine.run_pair(*ends, **more).client
+    for expected in program["expect"]:
+        assert re.search(expected, output), f"no {expected!r} in:\n{output}"
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=[program["name"] for program in PROGRAMS])
+def test_entry(program):
+    """An entry runs, or says why it does not."""
+    if program["run"] in ("full", "nightly"):
+        assert program["expect"] and ("alone" in program) != ("server" in program and "client" in program)
+    else:
+        assert program["run"] is False and program["why"]
