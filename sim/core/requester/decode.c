@@ -115,7 +115,10 @@ static void decode_one(struct sq *sq, const struct fetch *f, const uint8_t *raw,
 
 	if (!w)
 		return;
-	memcpy(w->raw, raw, len);
+	if (!f->failed)
+		memcpy(w->raw, raw, len);
+	else /* what the read did not bring is not shown to observers */
+		memset(w->raw, 0, len);
 	w->wr.sge = (struct hca_sge *)(w->mem + w->cap);
 	if (!f->failed) {
 		uint8_t err =

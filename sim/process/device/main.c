@@ -376,7 +376,7 @@ static void short_slices(void)
 		int32_t nice;
 		uint32_t priority;
 		uint64_t runtime, deadline, period;
-	} attr = {.size = sizeof(attr), .runtime = SLICE_NS};
+	} attr = {.size = sizeof(attr), .nice = getpriority(PRIO_PROCESS, 0), .runtime = SLICE_NS};
 
 	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
