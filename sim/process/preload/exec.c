@@ -35,7 +35,8 @@
 /* What `hcasim run` set, as this program was given it; LD_PRELOAD with nothing of the user's. */
 static const char *const names[] = {RUNTIME,          PRELOAD,        LIBRARIES,        VERBS,
 				    "RDMAV_DRIVERS=", "IBV_DRIVERS=", "VALGRIND_OPTS=", "ASAN_OPTIONS="};
-#define NUM_NAMES (sizeof(names) / sizeof(names[0]))
+#define NUM_NAMES  (sizeof(names) / sizeof(names[0]))
+#define PRELOAD_AT 1 /* its place among them */
 static char *kept[NUM_NAMES];
 
 static char *find(char *const *envp, const char *name)
@@ -71,15 +72,13 @@ __attribute__((constructor)) static void keep(void)
 	if (!path_runtime() || !next_execvpe() || !next_fexecve())
 		return;
 	for (unsigned int i = 0; i < NUM_NAMES; i++) {
-		entry = find(environ, names[i]);
+		entry = i == PRELOAD_AT ? NULL : find(environ, names[i]);
 		kept[i] = entry ? strdup(entry) : NULL;
 	}
-	entry = kept[1];
-	kept[1] = NULL;
+	entry = find(environ, PRELOAD);
 	if (entry && strstr(entry, own_name()) &&
-	    asprintf(&kept[1], PRELOAD HCASIM_SANITIZER_RUNTIME "%s", own_name()) < 0)
-		kept[1] = NULL;
-	free((void *)entry);
+	    asprintf(&kept[PRELOAD_AT], PRELOAD HCASIM_SANITIZER_RUNTIME "%s", own_name()) < 0)
+		kept[PRELOAD_AT] = NULL;
 }
 
 /* ---- Environments -------------------------------------------------------------------------------- */
@@ -149,9 +148,9 @@ static char *const *amend(char *const *envp, struct room *room)
 	bool wiped = !find(envp, RUNTIME);
 
 	room->at = NULL;
-	if (!kept[1] || (!wiped && (!preload || is_last(preload))))
+	if (!kept[PRELOAD_AT] || (!wiped && (!preload || is_last(preload))))
 		return envp;
-	out = list = take(room, pointers + strlen(kept[1]) + (preload ? strlen(preload) : 0) + 2);
+	out = list = take(room, pointers + strlen(kept[PRELOAD_AT]) + (preload ? strlen(preload) : 0) + 2);
 	if (!list)
 		return envp;
 	for (size_t i = 0; i < n; i++)
