@@ -154,8 +154,9 @@ static char *const *amend(char *const *envp, struct room *room)
 	if (!list)
 		return envp;
 	for (size_t i = 0; i < n; i++)
-		*out++ = envp[i] == preload && !is_last(preload) ? joined((char *)list + pointers, preload)
-								 : envp[i];
+		*out++ = preload && envp[i] == preload && !is_last(preload)
+				 ? joined((char *)list + pointers, preload)
+				 : envp[i];
 	for (unsigned int i = 0; i < NUM_NAMES && wiped; i++)
 		if (kept[i] && !find(envp, names[i]))
 			*out++ = kept[i];
