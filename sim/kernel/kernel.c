@@ -68,6 +68,18 @@ static void upcall_async_port(struct drv_device *dev, uint8_t port, uint32_t eve
 	}
 }
 
+static void upcall_mad(struct drv_device *dev, const struct hca_mad *mad)
+{
+	cm_receive(dev->kernel, mad);
+}
+
+static void upcall_alarm(struct drv_device *dev)
+{
+	const struct kdev *d = dev->kernel;
+
+	ktimers_run(d->k);
+}
+
 static bool upcall_bar_mapped(struct drv_device *dev, unsigned int bar, uint64_t offset, uint64_t length)
 {
 	const struct kdev *d = dev->kernel;
@@ -83,6 +95,8 @@ static const struct drv_upcalls upcalls = {
 	.async_qp = upcall_async_qp,
 	.async_srq = upcall_async_srq,
 	.async_port = upcall_async_port,
+	.mad = upcall_mad,
+	.alarm = upcall_alarm,
 	.bar_mapped = upcall_bar_mapped,
 };
 
@@ -195,23 +209,9 @@ void kernel_destroy(struct kernel *k)
 	free(k);
 }
 
-/* Management datagrams have come, or the alarm rings. */
-static void gsi_irq(struct kdev *d)
-{
-	struct hca_mad mad;
-
-	while (hca_gsi_recv(d->drv.hca, &mad))
-		cm_receive(d, &mad);
-	ktimers_run(d->k);
-}
-
 void kernel_irq(struct kernel *k, unsigned int device, unsigned int vector)
 {
-	if (device >= k->num_devices)
-		return;
-	if (vector == HCA_GSI_VECTOR)
-		gsi_irq(&k->dev[device]);
-	else
+	if (device < k->num_devices)
 		kdev_ops(&k->dev[device])->irq(&k->dev[device].drv, vector);
 }
 

@@ -6,7 +6,7 @@ static void set_alarm(struct kernel *k)
 {
 	const struct ktimer *first = TAILQ_FIRST(&k->ucma->timers);
 
-	hca_alarm(k->dev[0].drv.hca, first ? first->at : HCA_PS_NEVER);
+	kdev_ops(&k->dev[0])->set_alarm(&k->dev[0].drv, first ? first->at : HCA_PS_NEVER);
 }
 
 void ktimer_cancel(struct ktimer *t)
