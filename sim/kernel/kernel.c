@@ -171,6 +171,7 @@ struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t 
 		return fail(NULL, err, err_size, "kernel stand-in", ENOMEM);
 	k->cfg = *cfg;
 	SLIST_INIT(&k->paths);
+	TAILQ_INIT(&k->timers);
 	k->root = strdup(cfg->sysfs_root);
 	k->event_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!k->root || k->event_fd < 0)
@@ -193,12 +194,17 @@ struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t 
 
 void kernel_destroy(struct kernel *k)
 {
+	struct ucma_file *f;
+
 	if (!k)
 		return;
-	for (unsigned int i = 0; k->ucma && i < k->num_devices; i++)
+	for (unsigned int i = 0; i < k->num_devices; i++)
 		odp_cancel(&k->dev[i]);
-	if (k->ucma)
+	if (k->ucma) {
+		while ((f = TAILQ_FIRST(&k->ucma->files)))
+			kernel_release(f->owner);
 		ucma_exit(k);
+	}
 	for (unsigned int i = 0; i < k->num_devices; i++)
 		kdev_remove(&k->dev[i]);
 	sysfs_destroy(k);
@@ -326,6 +332,12 @@ long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t a
 	if (cmd != RDMA_VERBS_IOCTL || f->cm)
 		return -ENOTTY;
 	return uverbs_ioctl(f, t, arg, reply);
+}
+
+ssize_t kernel_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply)
+{
+	*reply = (struct kreply){.drain_fd = -1};
+	return f->cm ? ucma_write(f->cm, t, buf, len, reply) : uverbs_write(f, t, buf, len, reply);
 }
 
 int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_t offset,
