@@ -90,8 +90,9 @@ struct flow_group {
 	uint32_t rank; /* 0 is looked at first */
 	uint8_t port, kind, ip, l4;
 	struct hca_flow_fields mask;
-	struct table rules;    /* by what is asked for */
-	const struct node *at; /* while a frame is steered: the next flow that takes it; NULL: there is none */
+	struct table rules; /* by what is asked for */
+	const struct node
+		*at; /* while a frame is steered: the next flow that takes it; NULL: there is none */
 };
 
 /* Flows that ask for exactly the same. */
@@ -122,7 +123,7 @@ struct mcast_group {
 	struct node members;
 };
 
-struct mcast { /* a QP in a multicast group */
+struct mcast {                  /* a QP in a multicast group */
 	struct table_node node; /* by both */
 	struct mcast_group *group;
 	struct qp *qp;

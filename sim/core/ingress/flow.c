@@ -77,8 +77,8 @@ static struct flow_group *group_of(const struct node *n)
 }
 
 /* The first group behind those of this one's rank, or the end of all. */
-static struct node *find_takers(struct hca *hca, struct node *first, const struct rxwork *w, const struct net *n,
-				const struct hca_flow_fields *got)
+static struct node *find_takers(struct hca *hca, struct node *first, const struct rxwork *w,
+				const struct net *n, const struct hca_flow_fields *got)
 {
 	struct node *at = first;
 
