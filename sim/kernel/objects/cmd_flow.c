@@ -323,6 +323,26 @@ static int mcast_check(struct call *c, const struct uobj *u, const uint8_t gid[1
 	return qp->type == HCASIM_QPT_UD && addr_is_multicast(gid) ? 0 : -EINVAL;
 }
 
+static int mcast_leave(struct kmcast *m)
+{
+	struct uobj *u = m->qp;
+	int ret = kdev_ops(u->file->dev)->detach_mcast(u->drv, m->gid);
+
+	table_remove(&u->file->mcasts, &m->node);
+	LIST_REMOVE(m, link);
+	free(m);
+	return ret;
+}
+
+/* Memberships are no objects: a QP that goes with its process is taken out of its groups. */
+static void leave_groups(struct uobj *u)
+{
+	struct kmcast *m;
+
+	while ((m = LIST_FIRST(&u->qp.mcasts)))
+		mcast_leave(m);
+}
+
 int cmd_attach_mcast(struct call *c)
 {
 	struct ib_uverbs_attach_mcast cmd;
@@ -354,18 +374,8 @@ int cmd_attach_mcast(struct call *c)
 	}
 	table_add(&c->f->mcasts, &m->node, mcast_key(u, m->gid, m->lid));
 	LIST_INSERT_HEAD(&u->qp.mcasts, m, link);
+	u->detach = leave_groups;
 	return 0;
-}
-
-static int mcast_leave(struct kmcast *m)
-{
-	struct uobj *u = m->qp;
-	int ret = kdev_ops(u->file->dev)->detach_mcast(u->drv, m->gid);
-
-	table_remove(&u->file->mcasts, &m->node);
-	LIST_REMOVE(m, link);
-	free(m);
-	return ret;
 }
 
 int cmd_detach_mcast(struct call *c)
@@ -381,12 +391,4 @@ int cmd_detach_mcast(struct call *c)
 	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
 	m = u ? mcast_find(u, cmd.gid, cmd.mlid) : NULL;
 	return m ? mcast_leave(m) : -EINVAL;
-}
-
-void qp_leave_groups(struct uobj *u)
-{
-	struct kmcast *m;
-
-	while ((m = LIST_FIRST(&u->qp.mcasts)))
-		mcast_leave(m);
 }
