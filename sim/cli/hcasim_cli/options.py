@@ -5,14 +5,14 @@ import os
 
 DEFAULT_PROFILE = "gen4x16-200g"
 # What can be chosen now; a name that is known but not built yet says so.
-AVAILABLE = {"device": ["native"], "engine": ["c"], "mmio": ["trap"]}
+AVAILABLE = {"device": ["native"], "engine": ["c"], "kernel": ["6.1", "latest"], "mmio": ["trap"]}
 PLANNED = {"device": ["mlx5"], "engine": ["rtl", "lockstep"], "mmio": ["poll"]}
 
 
 def one_of(option):
     def check(value):
         available = ", ".join(AVAILABLE[option])
-        if value in PLANNED[option]:
+        if value in PLANNED.get(option, []):
             raise argparse.ArgumentTypeError(f"'{value}' is not built yet; available: {available}")
         if value not in AVAILABLE[option]:
             raise argparse.ArgumentTypeError(f"'{value}' is unknown; available: {available}")
@@ -79,6 +79,13 @@ def parser(build):
         default=f"{build.profiles}/{DEFAULT_PROFILE}.yaml",
         metavar="NAME|FILE",
         help=f"timing profile: {', '.join(profile_names(build.profiles))} ({DEFAULT_PROFILE})",
+    )
+    p.add_argument(
+        "--kernel",
+        type=one_of("kernel"),
+        default="latest",
+        metavar="RELEASE",
+        help="Linux whose uverbs and rdma_cm libraries find: 6.1, latest (latest)",
     )
     p.add_argument("--mmio", type=one_of("mmio"), default="trap", help="how stores to the BAR are seen: trap")
     p.add_argument("--fault", metavar="SPEC", help="faults to inject on the wire")

@@ -101,7 +101,7 @@ class Machine:
         self.lifeline, theirs = socket.socketpair()
         command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
         command += ["--hcas", str(options.hcas), "--device", options.device, "--profile", options.profile]
-        command += ["--seed", str(options.seed)]
+        command += ["--kernel", options.kernel, "--seed", str(options.seed)]
         if trace:
             command += ["--trace", trace]
         if options.fault is not None:

@@ -249,7 +249,7 @@ static int (*const commands[])(struct ucma_call *c) = {
 	[RDMA_USER_CM_CMD_BIND] = uc_bind,
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = uc_resolve_addr,
 	[RDMA_USER_CM_CMD_JOIN_MCAST] = uc_join,
-	[UCMA_RESOLVE_IB_SERVICE] = NULL, /* of an InfiniBand subnet's SA: there is none */
+	[UCMA_RESOLVE_IB_SERVICE] = uc_resolve_ib_service,
 	[UCMA_WRITE_CM_EVENT] = uc_write_cm_event,
 };
 
@@ -263,7 +263,8 @@ ssize_t ucma_write(struct ucma_file *f, struct task *t, uint64_t buf, size_t len
 		return -EINVAL;
 	if (t->ops->copy_from_user(t, &hdr, buf, sizeof(hdr)))
 		return -EFAULT;
-	if (hdr.cmd >= sizeof(commands) / sizeof(commands[0]) || hdr.in + sizeof(hdr) > len)
+	if (hdr.cmd >= sizeof(commands) / sizeof(commands[0]) ||
+	    !kernel_has(f->k, ABI_UCMA_COMMAND, 0, 0, hdr.cmd) || hdr.in + sizeof(hdr) > len)
 		return -EINVAL;
 	if (!commands[hdr.cmd])
 		return -ENOSYS;

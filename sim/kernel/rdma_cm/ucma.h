@@ -13,6 +13,7 @@
 
 #include "kernel/rdma_cm/cm_mad.h"
 #include "kernel/priv.h"
+#include "kernel/newer_abi.h"
 
 #define UCMA_NAME  "rdma_cm"
 #define UCMA_MAJOR 10 /* miscellaneous devices */
@@ -255,6 +256,7 @@ int uc_listen(struct ucma_call *c);
 int uc_resolve_ip(struct ucma_call *c);
 int uc_resolve_addr(struct ucma_call *c);
 int uc_resolve_route(struct ucma_call *c);
+int uc_resolve_ib_service(struct ucma_call *c);
 
 /* ---- ucma_addr.c ---- */
 
@@ -280,19 +282,6 @@ int uc_init_qp_attr(struct ucma_call *c);
 void ucma_ah_attr(const struct ucma_id *id, const struct hca_av *av, struct ib_uverbs_ah_attr *attr);
 
 /* ---- ucma_option.c ---- */
-
-/* Commands that Debian 12's <rdma/rdma_user_cm.h> does not have yet, and the argument of the one that is served. */
-#define UCMA_RESOLVE_IB_SERVICE 23
-#define UCMA_WRITE_CM_EVENT     24
-struct ucma_write_cm_event {
-	uint32_t id, reserved;
-	uint32_t event, status; /* enum rdma_event, USER or INTERNAL */
-	union {
-		struct rdma_ucm_conn_param conn;
-		struct rdma_ucm_ud_param ud;
-		uint64_t arg;
-	} param;
-};
 
 int uc_write_cm_event(struct ucma_call *c);
 int uc_set_option(struct ucma_call *c);

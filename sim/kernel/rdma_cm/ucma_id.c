@@ -413,3 +413,16 @@ int uc_resolve_route(struct ucma_call *c)
 	ucma_event(id, EV_ROUTE_RESOLVED, 0, NULL);
 	return 0;
 }
+
+/* Who offers a service is known to an InfiniBand subnet's administrator (rdma_resolve_ib_service() of cma.c). */
+int uc_resolve_ib_service(struct ucma_call *c)
+{
+	struct ucma_resolve_ib_service cmd;
+	struct ucma_id *id;
+	int ret;
+
+	ret = ucma_get_with_id(c, &cmd, &id);
+	if (ret)
+		return ret;
+	return id->dev && id->state == ID_BOUND ? -EOPNOTSUPP : -EINVAL;
+}

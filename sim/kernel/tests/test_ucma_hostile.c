@@ -55,7 +55,7 @@ static void faults(void)
 	cm_open(&c);
 	hdr = (void *)(w.arena + ARENA_SIZE - sizeof(*hdr));
 	for (uint32_t cmd = 0; cmd < NUM_COMMANDS; cmd++) {
-		if (cmd == RDMA_USER_CM_CMD_GET_OPTION || cmd == UCMA_RESOLVE_IB_SERVICE)
+		if (cmd == RDMA_USER_CM_CMD_GET_OPTION)
 			continue;
 		*hdr = (struct rdma_ucm_cmd_hdr){cmd, 0, UINT16_MAX};
 		/* Two ask for a least length first: what they read has grown. */
@@ -102,7 +102,7 @@ static void strangers(void)
 	CHECK_ERR(cm_connect(&b, id, 0, 0), -EINVAL);
 	cmd.id = id;
 	CHECK_ERR(cm_cmd(&b, RDMA_USER_CM_CMD_QUERY, &cmd, sizeof(cmd), &q, sizeof(q)), -EINVAL);
-	cmd.option = 3;
+	cmd.option = UCMA_QUERY_IB_SERVICE + 1;
 	CHECK_ERR(cm_cmd(&a, RDMA_USER_CM_CMD_QUERY, &cmd, sizeof(cmd), &q, sizeof(q)), -ENOSYS);
 	CHECK_ERR(cm_destroy_id(&a, id), 0);
 	CHECK_ERR(cm_destroy_id(&a, id), -ENOENT);
