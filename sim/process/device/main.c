@@ -420,8 +420,11 @@ int main(int argc, char **argv)
 		NULL,        "One simulated machine with RDMA adapters; started by `hcasim run`.",
 		NULL,        NULL,
 		NULL};
-	struct options o = {
-		.hcas = 1, .family = device_family(DEVICE_FAMILY_DEFAULT), .seed = 1, .launcher = -1, .release = LINUX_LATEST};
+	struct options o = {.hcas = 1,
+			    .family = device_family(DEVICE_FAMILY_DEFAULT),
+			    .seed = 1,
+			    .launcher = -1,
+			    .release = LINUX_LATEST};
 	struct server s = {.epoll = -1, .listener = -1, .spare = -1};
 	int status = EXIT_FAILURE, listener;
 

@@ -35,6 +35,8 @@ def test_no_such_program():
         (["--device", "x"], "'x' is unknown"),
         (["--engine", "rtl"], "available: c"),
         (["--mmio", "poll"], "available: trap"),
+        (["--kernel", "6.2"], "--kernel: '6.2' is unknown; available: 6.1, latest"),
+        (["--kernel", ""], "--kernel: '' is unknown"),
         (["--profile", "none"], "gen4x16-200g"),
         (["--profile", "./none.yaml"], "./none.yaml"),
         (["--seed", "-1"], "'-1'"),
