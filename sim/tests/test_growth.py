@@ -10,7 +10,7 @@ import pytest
 from conftest import BUILD, Machine, last_json
 
 GROWTH = BUILD / "bin/hcasim-growth"
-KINDS = ["pd", "mr", "mw", "ah", "cq", "srq", "qp", "mcast", "channel", "flow", "id"]
+KINDS = ["pd", "mr", "mw", "ah", "cq", "srq", "qp", "mcast", "channel", "flow", "id", "conn"]
 LIMITED = ["pd", "mr", "mw", "ah", "cq", "srq", "qp", "mcast"]
 ALL = os.environ.get("HCASIM_GROWTH") == "all"
 FEW = 1500  # more than the numbers that rest: they come back

@@ -105,7 +105,6 @@ int ucma_init(struct kernel *k)
 	if (!u)
 		return -ENOMEM;
 	TAILQ_INIT(&u->files);
-	TAILQ_INIT(&u->ids);
 	numbers_init(&u->id_table, 0, MAX_HANDLES, MAX_HANDLES / 2);
 	numbers_init(&u->mc_table, 0, MAX_HANDLES, MAX_HANDLES / 2);
 	k->ucma = u;
@@ -118,6 +117,9 @@ void ucma_exit(struct kernel *k)
 	numbers_free(&k->ucma->mc_table);
 	table_free(&k->ucma->comm_ids);
 	table_free(&k->ucma->bound);
+	table_free(&k->ucma->peers);
+	table_free(&k->ucma->peer_qps);
+	table_free(&k->ucma->listeners);
 	free(k->ucma);
 	k->ucma = NULL;
 }

@@ -85,7 +85,7 @@ enum cm_state { /* IBTA 12.9.5, and those of service resolution */
 /* What is known of a connection: what its messages say. */
 struct conn_side {
 	uint32_t comm_id, qpn, psn;
-	uint64_t guid;
+	uint64_t guid; /* of its node; of whom a SIDR_REQ came from, the lower half of its GID */
 };
 
 struct cm {
@@ -111,9 +111,11 @@ struct ucma_mc { /* a membership */
 };
 
 struct ucma_id {
-	TAILQ_ENTRY(ucma_id) link; /* of the machine */
 	TAILQ_ENTRY(ucma_id) of_file;
-	struct table_node by_comm_id; /* if cm.local.comm_id is not 0 */
+	struct table_node by_comm_id;          /* if cm.local.comm_id is not 0 */
+	struct table_node by_peer, by_peer_qp; /* if its peer is known */
+	struct table_node by_service;          /* if it listens */
+	bool peer_known;
 	struct ucma_file *file;
 	uint32_t handle;
 	uint64_t uid;
@@ -169,9 +171,10 @@ struct ucma_file {
 
 struct ucma { /* of the machine */
 	TAILQ_HEAD(, ucma_file) files;
-	struct ucma_ids ids;
 	struct numbers id_table, mc_table; /* for user space */
 	struct table comm_ids, bound;
+	struct table peers, peer_qps; /* ids by cm_peer_key() */
+	struct table listeners;       /* ids by ua_service() */
 	uint32_t last_comm_id;
 	uint64_t last_tid;
 	uint64_t random;
@@ -332,6 +335,14 @@ int cm_establish(struct ucma_id *id);
 /* For cm_rx.c. */
 void cm_header(uint8_t *mad, enum cm_attr attr, uint64_t tid);
 void cm_start(struct ucma_id *id); /* numbers of its own */
+/* Who the peer is, by its message. */
+void cm_set_peer(struct ucma_id *id, const struct conn_side *peer);
+void cm_forget_peer(struct ucma_id *id);
+static inline uint64_t cm_peer_key(uint64_t guid,
+				   uint32_t n) /* `n`: its comm_id or QPN; several peers may share a key */
+{
+	return guid ^ (uint64_t)n << 32;
+}
 void cm_send_mra(struct ucma_id *id);
 void cm_wait(struct ucma_id *id, uint64_t ms);
 void cm_repeat(struct ucma_id *id);
