@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the files of sim/kernel share. The errno of every path is Linux 6.1's. */
+/* What the files of sim/kernel share. The errno of every path is that of the Linux that the machine has; what none of
+ * its releases changed was read in 6.1's source. */
 #ifndef HCASIM_KERNEL_PRIV_H
 #define HCASIM_KERNEL_PRIV_H
 
@@ -225,6 +226,13 @@ struct kernel {
 	int event_fd;         /* epoll: reports what happens to the pipes of event files */
 	struct table evfiles; /* by the pipe's inode number */
 };
+
+/* The machine's Linux has it: see releases.h. */
+static inline bool kernel_has(const struct kernel *k, enum abi_kind kind, uint16_t object, uint16_t method,
+			      uint16_t number)
+{
+	return abi_has(k->cfg.release, kind, object, method, number);
+}
 
 static inline const struct drv_ops *kdev_ops(const struct kdev *d)
 {

@@ -53,6 +53,16 @@ int cmd_dealloc_pd(struct call *c)
 }
 
 /* IBTA 10.6.3.1: remote write and atomic need local write. */
+/* An access flag that came after the machine's Linux. */
+static bool has_newer_flag(const struct kernel *k, uint32_t access)
+{
+	for (unsigned int bit = 0; access >> bit; bit++) {
+		if ((access >> bit & 1) && !kernel_has(k, ABI_ACCESS, 0, 0, bit))
+			return true;
+	}
+	return false;
+}
+
 int verbs_check_access(const struct kdev *d, uint32_t access)
 {
 	const uint64_t caps = d->attr.device_cap_flags_ex;
@@ -60,7 +70,7 @@ int verbs_check_access(const struct kdev *d, uint32_t access)
 	if ((access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	if (access & ~VERBS_ACCESS_FLAGS)
+	if (access & ~VERBS_ACCESS_FLAGS || has_newer_flag(d->k, access))
 		return -EINVAL;
 	if ((access & IB_UVERBS_ACCESS_ON_DEMAND) && !d->attr.odp_caps.general_caps)
 		return -EOPNOTSUPP;
