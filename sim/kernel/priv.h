@@ -4,6 +4,7 @@
 #ifndef HCASIM_KERNEL_PRIV_H
 #define HCASIM_KERNEL_PRIV_H
 
+#include <stddef.h>
 #include <sys/queue.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -356,6 +357,12 @@ struct write_cmd {
 /* NULL and *err */
 const struct write_cmd *write_cmd_find(uint32_t command, int *err);
 int req_get(struct call *c, void *req, size_t len);
+/* And the object whose handle stands at byte `at` of the request. -EINVAL: there is none. */
+int req_find_at(struct call *c, void *req, size_t len, size_t at, uint16_t type, struct uobj **out);
+#define req_find(c, req, field, type, out)                                                                   \
+	req_find_at(c, req, sizeof(*(req)), offsetof(__typeof__(*(req)), field), type, out)
+/* A command whose request is a handle, and nothing else: that object goes. */
+int req_destroy(struct call *c, uint16_t type);
 int resp_put(struct call *c, const void *resp, size_t len);
 static inline uint32_t resp_len(const struct call *c, size_t len)
 {

@@ -49,13 +49,7 @@ int cmd_alloc_pd(struct call *c)
 
 int cmd_dealloc_pd(struct call *c)
 {
-	struct ib_uverbs_dealloc_pd cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_PD);
 }
 
 /* IBTA 10.6.3.1: remote write and atomic need local write. */
@@ -266,13 +260,7 @@ int cmd_rereg_mr(struct call *c)
 
 int cmd_dereg_mr(struct call *c)
 {
-	struct ib_uverbs_dereg_mr cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_MR, cmd.mr_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_MR);
 }
 
 int cmd_alloc_mw(struct call *c)
@@ -316,13 +304,7 @@ int cmd_alloc_mw(struct call *c)
 
 int cmd_dealloc_mw(struct call *c)
 {
-	struct ib_uverbs_dealloc_mw cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_MW, cmd.mw_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_MW);
 }
 
 static int make_ah(struct call *c, struct uobj *u, struct uobj *pd, const struct hca_av *av)
@@ -379,11 +361,5 @@ int cmd_create_ah(struct call *c)
 
 int cmd_destroy_ah(struct call *c)
 {
-	struct ib_uverbs_destroy_ah cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_AH, cmd.ah_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_AH);
 }

@@ -130,12 +130,9 @@ int cmd_resize_cq(struct call *c)
 	struct uobj *u;
 	int ret;
 
-	ret = req_get(c, &cmd, sizeof(cmd));
+	ret = req_find(c, &cmd, cq_handle, UVERBS_OBJECT_CQ, &u);
 	if (ret)
 		return ret;
-	u = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle);
-	if (!u)
-		return -EINVAL;
 	ret = call_udata(c, &udata);
 	if (!ret)
 		ret = kdev_ops(c->f->dev)->resize_cq(u->drv, cmd.cqe, udata);
