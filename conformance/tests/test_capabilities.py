@@ -207,7 +207,7 @@ def conform(fake_bin, write_dut, tmp_path, monkeypatch):
 
 
 def test_skipped_cells_are_counted_with_their_reason(conform, report_of):
-    report = report_of(operations={"RC": ["SEND"]}, attributes=["SRQ", "MEM_WINDOW_TYPE_1"])
+    report = report_of(operations={"RC": ["SEND"]}, attributes=["SRQ", "DEVICE_MEMORY", "MEM_WINDOW_TYPE_1"])
     declared = {"operations": {"RC": ["SEND"]}, "memory_windows": [1], "flags": ["SIGNALED"]}
     status, data = conform(report, capabilities=declared)
     assert status == 1  # a window and no operation that binds it

@@ -59,12 +59,18 @@ class DeviceMemory(Suite):
             f"with a {side} region that begins {OFFSET} bytes behind the device memory it is of, addresses are "
             "bytes from the beginning of the region"
         )
-        return self._case(qpt, name, f"{name.lower()}-{side}-offset", where, FROM_ZERO, says, dm_offset=OFFSET)
+        return self._case(
+            qpt, name, f"{name.lower()}-{side}-offset", where, FROM_ZERO, says, dm_offset=OFFSET
+        )
 
     def _uneven(self, qpt, name, where):
         """What is sent are 4 bytes more or less than a multiple of 8: copies have an end that is narrower."""
-        says = "what was copied to device memory is sent, and nothing around it is touched, whatever its length"
-        return self._case(qpt, name, f"{name.lower()}-copy", where, COPIED, says, data=Data("sge", "sge", (1036,)))
+        says = (
+            "what was copied to device memory is sent, and nothing around it is touched, whatever its length"
+        )
+        return self._case(
+            qpt, name, f"{name.lower()}-copy", where, COPIED, says, data=Data("sge", "sge", (1036,))
+        )
 
     def _case(self, qpt, name, case, where, clause, says, data=None, **args):
         size = 600 if qpt in ("UD", "RAW_PACKET") else SIZE

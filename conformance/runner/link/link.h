@@ -47,11 +47,11 @@ struct link_opts {
 	bool cq_ex;                     /* both CQs are read with ibv_start_poll() and its like */
 	bool timestamps;                /* cq_ex: each completion has its time */
 	bool windows;                   /* the target may be covered by memory windows */
-	unsigned int on_demand; /* regions of on-demand paging: 1 the requester's, 2 the responder's */
+	unsigned int on_demand;     /* regions of on-demand paging: 1 the requester's, 2 the responder's */
 	unsigned int device_memory; /* enum link_memory: which is device memory */
 	uint64_t dm_offset;         /* where in it the region begins */
 	bool mixed;                 /* every second SGE of the requester is of host memory */
-	uint32_t psn;           /* the first of both QPs; 0: LINK_PSN */
+	uint32_t psn;               /* the first of both QPs; 0: LINK_PSN */
 };
 
 struct link {

@@ -17,10 +17,10 @@ struct arena {
 	uint8_t *base, *shadow;
 	size_t size, used;
 	struct ibv_mr *mr;
-	struct ibv_dm *dm; /* NULL: host memory */
+	struct ibv_dm *dm;  /* NULL: host memory */
 	uint64_t dm_offset; /* of the region, in bytes from the beginning of the device memory */
-	uint8_t *known; /* what the device memory held when it was last copied from or to */
-	int err; /* errno of the first copy that failed */
+	uint8_t *known;     /* what the device memory held when it was last copied from or to */
+	int err;            /* errno of the first copy that failed */
 };
 
 /* 0 or an errno. access: enum ibv_access_flags */
