@@ -8,6 +8,7 @@ FROM_ZERO = "ibv_alloc_dm/Device-memory-registration/zero-based"
 COPIED = "ibv_alloc_dm/Accessing-an-allocated-device-memory/copy"
 LOCAL, TARGET, RECEIVED = 1, 2, 4  # enum link_memory of the runner
 SIZE = 3000  # some packets
+PIECE = 12  # bytes of a copy: its ends are not at multiples of 8
 OFFSET = 4100  # of a region that does not begin with its device memory
 
 AS_ANY = "the request is executed as with any other memory, and so is one after it"
@@ -29,8 +30,8 @@ class DeviceMemory(Suite):
         yield from (self._list("UD", "SEND", mixed) for mixed in (0, 1))
         for name, where in (("RDMA_WRITE", LOCAL), ("RDMA_WRITE", TARGET), ("SEND", RECEIVED)):
             yield self._offset("RC", name, where)
-        yield self._uneven("RC", "RDMA_WRITE", LOCAL)
-        yield self._uneven("RC", "RDMA_READ", TARGET)
+        yield self._copy("RC", "RDMA_WRITE", LOCAL)
+        yield self._copy("RC", "RDMA_WRITE", TARGET)
 
     def _both(self, qpt, names):
         for name in names:
@@ -63,14 +64,10 @@ class DeviceMemory(Suite):
             qpt, name, f"{name.lower()}-{side}-offset", where, FROM_ZERO, says, dm_offset=OFFSET
         )
 
-    def _uneven(self, qpt, name, where):
-        """What is sent are 4 bytes more or less than a multiple of 8: copies have an end that is narrower."""
-        says = (
-            "what was copied to device memory is sent, and nothing around it is touched, whatever its length"
-        )
-        return self._case(
-            qpt, name, f"{name.lower()}-copy", where, COPIED, says, data=Data("sge", "sge", (1036,))
-        )
+    def _copy(self, qpt, name, where):
+        side = "local" if where == LOCAL else "remote"
+        says = f"with {side} device memory that is filled and read by copies of {PIECE} bytes {AS_ANY}"
+        return self._case(qpt, name, f"{name.lower()}-{side}-copy", where, COPIED, says, dm_piece=PIECE)
 
     def _case(self, qpt, name, case, where, clause, says, data=None, **args):
         size = 600 if qpt in ("UD", "RAW_PACKET") else SIZE

@@ -59,12 +59,21 @@ bool link_fits(const struct link *l, const struct cell *cell)
 	       l->needs == needs_of(cell);
 }
 
+static int create_device_memory(struct link *l, struct arena *a, const char *name, struct ibv_pd *pd,
+				int access)
+{
+	int ret = arena_create_dm(a, name, pd, l->opts.dm_offset, access, &l->step);
+
+	a->dm_piece = l->opts.dm_piece;
+	return ret;
+}
+
 static int create_arena(struct link *l, struct arena *a, enum link_memory which, const char *name, int access)
 {
 	struct ibv_pd *pd = which == LINK_LOCAL ? l->dut->requester.pd : l->dut->responder.pd;
 
 	if (l->opts.device_memory & which)
-		return arena_create_dm(a, name, pd, l->opts.dm_offset, access, &l->step);
+		return create_device_memory(l, a, name, pd, access);
 	l->step = which == LINK_LOCAL ? "ibv_reg_mr of the requester" : "ibv_reg_mr of the responder";
 	return arena_create(a, name, pd, ARENA_SIZE, access);
 }

@@ -50,6 +50,7 @@ struct link_opts {
 	unsigned int on_demand;     /* regions of on-demand paging: 1 the requester's, 2 the responder's */
 	unsigned int device_memory; /* enum link_memory: which is device memory */
 	uint64_t dm_offset;         /* where in it the region begins */
+	uint32_t dm_piece;          /* bytes of it that a copy has at most; 0: any number */
 	bool mixed;                 /* every second SGE of the requester is of host memory */
 	uint32_t psn;               /* the first of both QPs; 0: LINK_PSN */
 };

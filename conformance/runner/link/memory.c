@@ -135,33 +135,38 @@ void arena_written(struct arena *a, const uint8_t *at, size_t len)
 		a->known[i] = ~a->base[i];
 }
 
-static bool differs(const struct arena *a, size_t at)
+/* Where a copy that begins at `from` ends at the latest. */
+static size_t end_of_copy(const struct arena *a, size_t from)
 {
-	return at < a->used && memcmp(a->base + at, a->known + at, DM_WORD);
+	return a->dm_piece && a->dm_piece < a->used - from ? from + a->dm_piece : a->used;
 }
 
 void arena_push(struct arena *a)
 {
-	size_t from = 0, to;
+	size_t from = 0, to, end;
 
 	while (a->dm && from < a->used && !a->err) {
-		for (to = from; differs(a, to); to += DM_WORD)
+		end = end_of_copy(a, from);
+		for (to = from; to < end && memcmp(a->base + to, a->known + to, DM_WORD); to += DM_WORD)
 			;
 		if (to > from) {
 			a->err = ibv_memcpy_to_dm(a->dm, a->dm_offset + from, a->base + from, to - from);
 			memcpy(a->known + from, a->base + from, to - from);
 		}
-		from = to + DM_WORD;
+		from = to > from ? to : from + DM_WORD;
 	}
 }
 
 void arena_fetch(struct arena *a)
 {
+	size_t from = 0, to;
+
 	arena_push(a);
-	if (!a->dm || a->err)
-		return;
-	a->err = ibv_memcpy_from_dm(a->base, a->dm, a->dm_offset, a->used);
-	memcpy(a->known, a->base, a->used);
+	for (; a->dm && from < a->used && !a->err; from = to) {
+		to = end_of_copy(a, from);
+		a->err = ibv_memcpy_from_dm(a->base + from, a->dm, a->dm_offset + from, to - from);
+		memcpy(a->known + from, a->base + from, to - from);
+	}
 }
 
 void arena_judge(struct verdict *v, struct arena *a)

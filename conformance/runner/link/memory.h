@@ -19,6 +19,7 @@ struct arena {
 	struct ibv_mr *mr;
 	struct ibv_dm *dm;  /* NULL: host memory */
 	uint64_t dm_offset; /* of the region, in bytes from the beginning of the device memory */
+	size_t dm_piece;    /* bytes of a copy at most, a multiple of 4; 0: as many as there are */
 	uint8_t *known;     /* what the device memory held when it was last copied from or to */
 	int err;            /* errno of the first copy that failed */
 };

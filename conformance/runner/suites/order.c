@@ -11,6 +11,7 @@ static struct link_opts options(const struct kit *k)
 				  .on_demand = kit_arg(k, "on_demand", 0),
 				  .device_memory = kit_arg(k, "device_memory", 0),
 				  .dm_offset = kit_arg(k, "dm_offset", 0),
+				  .dm_piece = kit_arg(k, "dm_piece", 0),
 				  .mixed = kit_arg(k, "mixed", 0)};
 }
 
