@@ -143,7 +143,8 @@ static size_t end_of_copy(const struct arena *a, size_t from)
 
 void arena_push(struct arena *a)
 {
-	size_t from = 0, to, end;
+	size_t from = 0, to, end, copied = 0;
+	uint32_t word;
 
 	while (a->dm && from < a->used && !a->err) {
 		end = end_of_copy(a, from);
@@ -152,9 +153,14 @@ void arena_push(struct arena *a)
 		if (to > from) {
 			a->err = ibv_memcpy_to_dm(a->dm, a->dm_offset + from, a->base + from, to - from);
 			memcpy(a->known + from, a->base + from, to - from);
+			copied = to;
 		}
 		from = to > from ? to : from + DM_WORD;
 	}
+	/* Stores to a BAR are posted, and nothing orders them with what another host sends. A load pushes them
+	 * before it (PCI Express Base Specification, 2.4.1). */
+	if (copied && !a->err)
+		a->err = ibv_memcpy_from_dm(&word, a->dm, a->dm_offset + copied - DM_WORD, DM_WORD);
 }
 
 void arena_fetch(struct arena *a)
