@@ -125,7 +125,7 @@ struct uobj {
 			LIST_ENTRY(uobj) handle;
 			struct ib_uverbs_qp_dest dest;
 			uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
-			SLIST_HEAD(, kmcast) mcasts;
+			LIST_HEAD(, kmcast) mcasts;
 		} qp;
 		struct {
 			uint32_t max_wr, max_sge;
@@ -202,6 +202,7 @@ struct kfile {
 	struct evfile_list events;
 	struct uobj_list objects; /* newest first */
 	struct numbers handles;
+	struct table mcasts; /* by QP, group and LID */
 };
 
 struct kpath { /* what the sysfs tree is made of, newest first */
