@@ -81,6 +81,12 @@ def parser(build):
         help="seed of all random choices (default: 1)",
     )
     p.add_argument(
+        "--kernel",
+        choices=["6.1", "latest"],
+        default="latest",
+        help="Linux release whose uverbs and rdma_cm ABI libraries find (default: latest)",
+    )
+    p.add_argument(
         "--system-verbs",
         action="store_true",
         help="use the system's libibverbs instead of the one built here",

@@ -101,6 +101,7 @@ class Machine:
         self.lifeline, theirs = socket.socketpair()
         command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
         command += ["--hcas", str(options.hcas), "--profile", options.profile, "--seed", str(options.seed)]
+        command += ["--kernel", options.kernel]
         if trace:
             command += ["--trace", trace]
         if options.fault is not None:

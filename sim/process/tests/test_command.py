@@ -31,6 +31,8 @@ def test_no_such_program():
     [
         (["--hcas", "0"], "'0'"),
         (["--hcas", "17"], "'17'"),
+        (["--kernel", "6.2"], "--kernel: invalid choice: '6.2' (choose from '6.1', 'latest')"),
+        (["--kernel", ""], "--kernel: invalid choice: ''"),
         (["--profile", "none"], "gen4x16-200g"),
         (["--profile", "./none.yaml"], "./none.yaml"),
         (["--seed", "-1"], "'-1'"),
