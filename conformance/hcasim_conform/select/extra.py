@@ -9,6 +9,7 @@ from hcasim_conform.model.axes import (
     SIGNALED,
     TOO_MANY,
     Data,
+    asked_for,
     data_kinds,
     plain_data,
     mandatory_setter,
@@ -36,7 +37,7 @@ class Extra:
         yield from suites.cases(self.tables)
 
     def _cell(self, api, op, qpt, data, flags, variant, wrs, expect, **more):
-        ask = more.pop("ask", None) or tuple(dict.fromkeys(("SEND", op.name)))
+        ask = more.pop("ask", None) or asked_for(op, qpt)
         return Cell(
             api=api,
             op=op.name,
@@ -85,7 +86,7 @@ class Extra:
     def _fenced(self, api, op, qpt):
         """A fenced request that sends what a READ or an atomic before it brings: it must wait for that."""
         fence, setter = self.tables.flag("FENCE"), mandatory_setter(op, qpt)
-        if ex.EFFECTS[op.name] not in ("send", "write") or not fence.in_scope(op, qpt):
+        if op.memory not in ("send", "write") or not fence.in_scope(op, qpt):
             return
         for first in ("RDMA_READ", "ATOMIC_FETCH_AND_ADD"):
             before = self.tables.operation(first)

@@ -160,7 +160,7 @@ void sq_pushed(struct sq *sq, uint16_t index, const void *wqe, uint32_t len);
 struct wqe *wqe_get(struct engine *e, uint32_t raw_len);
 void wqe_put(struct engine *e, struct wqe *w);
 bool op_reads(uint8_t op);    /* READ or atomic: has a result */
-bool op_answered(uint8_t op); /* has a response of its own: these, and FLUSH and ATOMIC WRITE */
+bool op_answered(uint8_t op); /* has an answer of its own: these, and FLUSH and ATOMIC WRITE */
 bool op_local(uint8_t op);    /* sends nothing */
 /* For the ports: a part of the WQE's SGE list. */
 struct engine_lookup wqe_lookup(const struct sq *sq, const struct wqe *w, uint64_t off, uint64_t len,
