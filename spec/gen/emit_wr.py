@@ -45,16 +45,21 @@ def _qp_mask(names):
     return " | ".join(f"HCASIM_QPT_BIT(HCASIM_QPT_{name})" for name in names) or "0"
 
 
+def _types(operation):
+    """QP types on which one of the interfaces takes it."""
+    return dict.fromkeys(operation["wr"] + operation["post"])
+
+
 def _flags(requests, operation, api):
     names = []
     for flag in requests.flags.values():
-        if any(flag["name"] in requests.flags_of(operation, qpt, api) for qpt in operation["wr"]):
+        if any(flag["name"] in requests.flags_of(operation, qpt, api) for qpt in _types(operation)):
             names.append(f"HCASIM_SEND_{flag['name']}")
     return " | ".join(names) or "0"
 
 
 def _where(requests, operation, flag):
-    return _qp_mask([qpt for qpt in operation["wr"] if flag in requests.flags_of(operation, qpt, "wr")])
+    return _qp_mask([qpt for qpt in _types(operation) if flag in requests.flags_of(operation, qpt, "wr")])
 
 
 def _segments(wqe_format):
@@ -64,7 +69,7 @@ def _segments(wqe_format):
 
 def _rule(requests, operation, wqe_format):
     def setter(name):
-        return _qp_mask([qpt for qpt in operation["wr"] if requests.qp_setter(operation, qpt) == name])
+        return _qp_mask([qpt for qpt in _types(operation) if requests.qp_setter(operation, qpt) == name])
 
     recv = operation.get("recv")
     recv_flags = [f"HCASIM_IBV_WC_FLAG_{flag}" for flag in recv["flags"]] if recv else []
@@ -169,7 +174,7 @@ def ops_header(spec):
     body += "\tstatic const struct hcasim_wqe_op_info table[] = {\n"
     for op in spec.device.wqe_formats:
         operation = of_op.get(op)
-        types = dict.fromkeys(operation["wr"] + operation["post"]) if operation else spec.wr.qp_types
+        types = _types(operation) if operation else spec.wr.qp_types
         message = operation and operation.get("message")
         body += f"\t\t[HCASIM_WQE_OP_{op}] = {{\n\t\t\t.qp_types = {_qp_mask(types)},\n"
         body += f"\t\t\t.msg = {f'HCASIM_MSG_{message}' if message else 'HCASIM_NUM_MSG'},\n"

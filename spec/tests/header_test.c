@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* What the generated headers do at run time: field macros, names, opcode rows, rules. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <CUnit/Basic.h>

@@ -14,11 +14,9 @@ from hcasim_conform.model.axes import (
     plain_data,
     mandatory_setter,
 )
+from hcasim_conform.model.capabilities import WINDOW_OPS
 from hcasim_conform.model.cells import Cell, Expect, Wr
 from hcasim_conform.model.requests import work
-
-# A window is bound, or invalidated, once.
-ONCE = ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV")
 
 
 class Extra:
@@ -56,8 +54,9 @@ class Extra:
     def _batch(self, op, qpt, data, setter):
         """The request without and with a completion, and one that can follow it in a batch."""
         quiet, good = work(op, data, setter, ()), work(op, data, setter, SIGNALED)
-        if op.name not in ONCE:
+        if op.name not in WINDOW_OPS:
             return quiet, good, good
+        # a window is bound, or invalidated, once
         send = self.tables.operation("SEND")
         return quiet, good, work(send, plain_data(send, qpt), mandatory_setter(send, qpt), SIGNALED)
 
