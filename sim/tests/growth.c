@@ -207,19 +207,16 @@ static void open_device(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
-	if (!list || !list[0])
-		die("no device");
+	CHECK(list && list[0]);
 	l.ctx[0] = ibv_open_device(list[0]);
 	l.size = 4096;
 	l.buf[0] = aligned_alloc(4096, l.size);
-	if (!l.ctx[0] || !l.buf[0])
-		die("ibv_open_device");
+	CHECK(l.ctx[0] && l.buf[0]);
 	l.pd[0] = ibv_alloc_pd(l.ctx[0]);
 	l.mr[0] = ibv_reg_mr(l.pd[0], l.buf[0], l.size, IBV_ACCESS_LOCAL_WRITE);
 	l.ctx[1] = l.ctx[0];
 	ibv_free_device_list(list);
-	if (!l.pd[0] || !l.mr[0] || ibv_query_device(l.ctx[0], &attr))
-		die("ibv_query_device");
+	CHECK(l.pd[0] && l.mr[0] && !ibv_query_device(l.ctx[0], &attr));
 }
 
 static void check_full(const struct kind *kind, uint32_t count)
@@ -228,8 +225,7 @@ static void check_full(const struct kind *kind, uint32_t count)
 		fprintf(stderr, "%s: one more than the %u reported could be made\n", kind->name, count);
 		exit(1);
 	}
-	if (errno != ENOMEM)
-		die("one more than the limit: not ENOMEM");
+	CHECK(errno == ENOMEM);
 }
 
 static void grow(const struct kind *kind, const char *text, bool destroy)
@@ -242,8 +238,7 @@ static void grow(const struct kind *kind, const char *text, bool destroy)
 	prepare(kind->name);
 	count = count_of(kind, text) - (strcmp(text, "max") ? 0 : own_of(kind->name));
 	obj = calloc(count, sizeof(*obj));
-	if (!obj)
-		die("calloc");
+	CHECK(obj);
 	start = now_ms();
 	for (made = 0; made < count; made++) {
 		obj[made] = kind->make(made);
@@ -258,9 +253,7 @@ static void grow(const struct kind *kind, const char *text, bool destroy)
 	printf("{\"kind\": \"%s\", \"count\": %u, \"create_ms\": %.1f", kind->name, count, create);
 	start = now_ms();
 	for (uint32_t i = 0; destroy && i < made; i++) {
-		errno = kind->destroy(obj[i]);
-		if (errno)
-			die("cannot be destroyed");
+		CHECK(!(errno = kind->destroy(obj[i])));
 	}
 	if (destroy)
 		printf(", \"destroy_ms\": %.1f", now_ms() - start);
@@ -285,13 +278,11 @@ int main(int argc, char *argv[])
 		return 2;
 	}
 	destroy = !strcmp(argv[3], "destroy");
-	if (pipe(fds))
-		die("pipe");
+	CHECK(!pipe(fds));
 	if (!fork()) {
 		grow(find_kind(argv[1]), argv[2], destroy);
 		end = now_ms();
-		if (write(fds[1], &end, sizeof(end)) < 0)
-			die("write");
+		CHECK(write(fds[1], &end, sizeof(end)) == sizeof(end));
 		_exit(0);
 	}
 	wait(&status);

@@ -185,6 +185,11 @@ int native_map_pages(struct drv_device *dev, const struct hca_page_range *range,
 void native_unmap_pages(struct drv_device *dev, uint32_t pasid, uint64_t va, uint64_t len);
 int native_prefetch_range(struct drv_pd *pd, const struct ib_uverbs_sge *sge, bool write,
 			  struct hca_page_range *out);
+int native_set_gid(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16]);
+int native_send_mad(struct drv_device *dev, uint8_t port, const struct hca_av *av, const void *mad);
+void native_set_alarm(struct drv_device *dev, hca_ps at);
+/* HCA_GSI_VECTOR was raised. */
+void native_gsi_irq(struct native_dev *n);
 int native_create_flow(struct drv_flow *flow, const struct hca_flow_attr *attr);
 int native_destroy_flow(struct drv_flow *flow);
 int native_attach_mcast(struct drv_qp *qp, const uint8_t gid[16]);

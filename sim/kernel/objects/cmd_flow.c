@@ -311,6 +311,32 @@ static int mcast_check(struct call *c, const struct uobj *u, const uint8_t gid[1
 	return qp->type == HCASIM_QPT_UD && addr_is_multicast(gid) ? 0 : -EINVAL;
 }
 
+static int mcast_leave(struct uobj *u, struct kmcast *m)
+{
+	uint8_t gid[16];
+	bool last = true;
+	struct kmcast *o;
+
+	memcpy(gid, m->gid, 16);
+	SLIST_REMOVE(&u->qp.mcasts, m, kmcast, link);
+	free(m);
+	SLIST_FOREACH(o, &u->qp.mcasts, link)
+	{
+		if (!memcmp(o->gid, gid, 16))
+			last = false; /* the same group by another LID */
+	}
+	return last ? kdev_ops(u->file->dev)->detach_mcast(u->drv, gid) : 0;
+}
+
+/* Memberships are no objects: a QP that goes with its process is taken out of its groups. */
+static void leave_groups(struct uobj *u)
+{
+	struct kmcast *m;
+
+	while ((m = SLIST_FIRST(&u->qp.mcasts)))
+		mcast_leave(u, m);
+}
+
 int cmd_attach_mcast(struct call *c)
 {
 	struct ib_uverbs_attach_mcast cmd;
@@ -340,24 +366,8 @@ int cmd_attach_mcast(struct call *c)
 		return ret;
 	}
 	SLIST_INSERT_HEAD(&u->qp.mcasts, m, link);
+	u->detach = leave_groups;
 	return 0;
-}
-
-static int mcast_leave(struct uobj *u, struct kmcast *m)
-{
-	uint8_t gid[16];
-	bool last = true;
-	struct kmcast *o;
-
-	memcpy(gid, m->gid, 16);
-	SLIST_REMOVE(&u->qp.mcasts, m, kmcast, link);
-	free(m);
-	SLIST_FOREACH(o, &u->qp.mcasts, link)
-	{
-		if (!memcmp(o->gid, gid, 16))
-			last = false; /* the same group by another LID */
-	}
-	return last ? kdev_ops(u->file->dev)->detach_mcast(u->drv, gid) : 0;
 }
 
 int cmd_detach_mcast(struct call *c)
@@ -373,12 +383,4 @@ int cmd_detach_mcast(struct call *c)
 	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
 	m = u ? mcast_find(u, cmd.gid, cmd.mlid) : NULL;
 	return m ? mcast_leave(u, m) : -EINVAL;
-}
-
-void qp_leave_groups(struct uobj *u)
-{
-	struct kmcast *m;
-
-	while ((m = SLIST_FIRST(&u->qp.mcasts)))
-		mcast_leave(u, m);
 }
