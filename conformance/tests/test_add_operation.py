@@ -26,7 +26,9 @@ def diffs():
 
 
 def run(*command, **more):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **more)
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, **more
+    )
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
     return done.stdout
 
