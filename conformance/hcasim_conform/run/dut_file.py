@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """DUT files as they are read: `extends`, and what is wrong with one, by file and field."""
+import functools
 import json
 from pathlib import Path
 
@@ -97,12 +98,16 @@ def _origin(family, error):
     return next((path for path, doc in family if _has(doc, where)), family[0][0])
 
 
+@functools.cache
+def _operations():
+    return frozenset(op.name for op in Tables().operations)
+
+
 def _check_operations(doc):
     """The schema does not list what spec/wr.yaml has."""
-    known = {op.name for op in Tables().operations}
     for qpt, ops in ((doc.get("capabilities") or {}).get("operations") or {}).items():
         for op in ops if ops != "all" else ():
-            if op not in known:
+            if op not in _operations():
                 where = ("capabilities", "operations", qpt)
                 raise jsonschema.ValidationError(f"{op!r} is no operation of spec/wr.yaml", path=where)
 
