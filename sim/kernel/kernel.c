@@ -386,5 +386,6 @@ void kernel_release(struct kfile *f)
 	TAILQ_REMOVE(&f->dev->files, f, link);
 	sysfs_update(f->dev, false);
 	numbers_free(&f->handles);
+	table_free(&f->mcasts);
 	free(f);
 }

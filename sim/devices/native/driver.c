@@ -223,11 +223,6 @@ static void dealloc_pd(struct drv_pd *base)
 	numbers_remove(&native_dev(base->ctx->dev)->pds, ((struct native_pd *)base)->pdn);
 }
 
-uint32_t native_pdn(const struct drv_pd *pd)
-{
-	return ((const struct native_pd *)pd)->pdn;
-}
-
 static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t iova, uint32_t access,
 		  struct drv_udata *u)
 {

@@ -122,7 +122,11 @@ static inline struct native_ucontext *native_ctx(struct drv_ucontext *ctx)
 	return (struct native_ucontext *)ctx;
 }
 
-uint64_t native_now(const struct native_dev *n);
+static inline uint32_t native_pdn(const struct drv_pd *pd)
+{
+	return ((const struct native_pd *)pd)->pdn;
+}
+
 /* NULL and nothing taken when there is no memory. */
 struct native_mem *native_mem_alloc(struct native_ucontext *ctx, uint64_t length);
 /* The application's mapping and the file's pages stay until nothing is under way to them. */
@@ -146,7 +150,6 @@ int native_free_dm(struct drv_dm *dm);
 int native_query_dm(struct drv_dm *dm, struct drv_udata *u);
 int native_reg_dm_mr(struct drv_mr *mr, struct drv_dm *dm, uint64_t offset, uint64_t length, uint32_t access);
 int native_mmap_dm(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
-uint32_t native_pdn(const struct drv_pd *pd);
 
 int native_eqs_create(struct native_dev *n);
 void native_eqs_destroy(struct native_dev *n);

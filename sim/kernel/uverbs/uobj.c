@@ -155,7 +155,7 @@ int uobj_destroy(struct uobj *u, struct ev_counts *counts)
 
 	if (u->users)
 		return -EBUSY;
-	if (u->type == UVERBS_OBJECT_QP && !SLIST_EMPTY(&u->qp.mcasts))
+	if (u->type == UVERBS_OBJECT_QP && !LIST_EMPTY(&u->qp.mcasts))
 		return -EBUSY;
 	if (u->drv)
 		ret = destroy_hw(u);
