@@ -26,6 +26,7 @@ NOT_RUN = {
     "test_efa*": "needs an adapter that libefa drives",
 }
 
+
 def expected_of(differences):
     """The common list, and over it what a release has otherwise."""
     modules = yaml.safe_load((HERE / "rdma_core_tests.yaml").read_text())
