@@ -43,8 +43,9 @@ def expected_of(differences):
 class Release:
     """A build of rdma-core and what its tests give."""
 
-    def __init__(self, build, differences):
+    def __init__(self, build, differences, options=()):
         self.build = build
+        self.options = options
         self.expected = expected_of(differences)
         self.runs = {}
 
@@ -54,7 +55,7 @@ class Release:
             pytest.skip(f"{program} is not there: ci/setup did not get this rdma-core")
         # pyverbs is Python's: nothing in the program says which libraries it is for.
         environment = dict(os.environ, LD_LIBRARY_PATH=str(self.build / "lib"))
-        return Machine().run(program, *arguments, env=environment)
+        return Machine(options=self.options).run(program, *arguments, env=environment)
 
     def run_module(self, module):
         """Results of one module, run once: {test: "ok" | "skipped '...'" | "FAIL" | "ERROR"} and the output."""
