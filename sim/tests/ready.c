@@ -5,7 +5,7 @@
  * early nor after a guess. HCASIM_READY_CALLS: so many of these calls make it ready (1).
  *
  * perftest -R connects twice, and its server listens a second time in between, which its client does not wait for.
- * With HCASIM_READY_GATE both have this library: the server tells of each call, and the client's second connection
+ * With HCASIM_READY_GATE both have this library: the server reports each call, and the client's second connection
  * waits, at the descriptor HCASIM_GATE_FD, for the second one.
  */
 #include <dlfcn.h>
