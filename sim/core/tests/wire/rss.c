@@ -70,14 +70,14 @@ static void toeplitz(void)
 }
 
 /* Work queues are the receiving halves of the QPs of the fixture: rings and records are theirs. */
-struct rig {
+struct rss_setup {
 	struct pair p;
 	struct fixture_cq *cq[NUM_WQS];
 	uint32_t wqn[NUM_WQS], rss;
 	struct hcasim_sq_record *rec[NUM_WQS];
 };
 
-static int make_rss(struct rig *r, uint32_t fields, uint8_t log_size)
+static int make_rss(struct rss_setup *r, uint32_t fields, uint8_t log_size)
 {
 	struct hca_rss rss = {.log_size = log_size, .wqn = r->wqn, .fields = fields};
 	struct hca_qp_attr_create attr = {.type = HCASIM_QPT_RAW_PACKET, .pdn = FIXTURE_PD, .rss = &rss};
@@ -86,7 +86,7 @@ static int make_rss(struct rig *r, uint32_t fields, uint8_t log_size)
 	return hca_qp_create(r->p.fixture->hca[1], &attr, &r->rss);
 }
 
-static void make_wq(struct rig *r, unsigned int i)
+static void make_wq(struct rss_setup *r, unsigned int i)
 {
 	struct fixture *fixture = r->p.fixture;
 	struct fixture_cq *cq = fixture_cq(fixture, 1, 64);
@@ -110,7 +110,7 @@ static void make_wq(struct rig *r, unsigned int i)
 		fixture_recv(like, &sge, 1);
 }
 
-static void start(struct rig *r, uint32_t fields)
+static void start(struct rss_setup *r, uint32_t fields)
 {
 	struct hca_flow_attr flow = {.port = 1, .kind = HCA_FLOW_ALL_DEFAULT};
 	unsigned int i;
@@ -154,7 +154,7 @@ static uint32_t frame_of(uint8_t *m, const struct vector *v, unsigned int ip, ui
 	return l4_off + TCP_LEN;
 }
 
-static void send(struct rig *r, const struct vector *v, unsigned int ip, uint8_t proto)
+static void send(struct rss_setup *r, const struct vector *v, unsigned int ip, uint8_t proto)
 {
 	const uint32_t len = frame_of(r->p.mem[0], v, ip, proto);
 
@@ -163,7 +163,7 @@ static void send(struct rig *r, const struct vector *v, unsigned int ip, uint8_t
 }
 
 /* Completions at the work queues, as a bit each; they are polled. */
-static unsigned int arrived(struct rig *r)
+static unsigned int arrived(struct rss_setup *r)
 {
 	struct tiny_cqe cqe;
 	unsigned int i, got = 0;
@@ -174,7 +174,7 @@ static unsigned int arrived(struct rig *r)
 	return got;
 }
 
-static uint64_t dropped(const struct rig *r)
+static uint64_t dropped(const struct rss_setup *r)
 {
 	struct hca_counters c;
 
@@ -189,7 +189,7 @@ static void spread_over(const struct vector *first, unsigned int n, unsigned int
 	const bool tcp = ports & HCASIM_RSS_FIELD_SRC_PORT_TCP;
 	const uint8_t proto = tcp ? IP_PROTO_TCP : IP_PROTO_UDP, other = tcp ? IP_PROTO_UDP : IP_PROTO_TCP;
 	const struct vector *v;
-	struct rig r;
+	struct rss_setup r;
 
 	start(&r, addresses | ports);
 	for (v = first; v < first + n; v++) {
@@ -224,7 +224,7 @@ static void states(void)
 	struct tiny_cqe cqe;
 	unsigned int n;
 	struct hca *hca;
-	struct rig r;
+	struct rss_setup r;
 
 	start(&r, HCASIM_RSS_FIELD_SRC_IPV4 | HCASIM_RSS_FIELD_DST_IPV4);
 	hca = r.p.fixture->hca[1];
@@ -255,7 +255,7 @@ static void refused(void)
 				  HCASIM_RSS_FIELD_SRC_PORT_TCP | HCASIM_RSS_FIELD_DST_PORT_UDP, 1u << 8,
 				  1u << 31, 0 /* without a hash the table has one entry */};
 	struct hca *hca;
-	struct rig r;
+	struct rss_setup r;
 	unsigned int i;
 
 	start(&r, HCASIM_RSS_FIELD_SRC_IPV4);
