@@ -108,7 +108,7 @@ static void equal_keys(void)
 	table_free(&t);
 }
 
-/* Another key that stands in the same bucket, as some of these do, is none of them. */
+/* Keys that share a bucket with 7, as some of these do, are not found with it. */
 static void other_keys(void)
 {
 	struct table_node node[3];
