@@ -137,7 +137,7 @@ static void bf_store(struct hca *hca, uint32_t page, uint32_t off, const void *d
 	}
 	if (!b->active)
 		return;
-	if (!b->timer.pos) /* begun, or gone on after all */
+	if (!b->timer.at.pos) /* begun, or gone on after all */
 		timer_set(hca, &b->timer, hca_now(hca) + BF_PATIENCE_PS);
 	memcpy(b->data + off, data, size);
 	b->got += size;
