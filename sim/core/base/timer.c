@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Deadlines: a heap of timers that live inside their owners. */
+/* Deadlines: a heap of timers, which are members of their owners. */
 #include "core/base/base.h"
 
 void timer_set(struct hca *hca, struct timer *t, hca_ps deadline)
@@ -7,8 +7,7 @@ void timer_set(struct hca *hca, struct timer *t, hca_ps deadline)
 	if (hca->dying)
 		return;
 	timer_cancel(hca, t);
-	/* Without memory the timeout is lost, as the packet it stands for might be. */
-	(void)heap_add(&hca->timers, &t->at, deadline);
+	(void)heap_add(&hca->timers, &t->at, deadline); /* without memory the timeout is lost */
 }
 
 void timer_cancel(struct hca *hca, struct timer *t)
@@ -23,7 +22,7 @@ hca_ps timer_first(const struct hca *hca)
 	return first ? first->key : HCA_PS_NEVER;
 }
 
-/* One that is set again while this runs for a time that has passed already waits for the next call. */
+/* A timer that is set for a time in the past meanwhile waits for the next call. */
 void timer_run(struct hca *hca)
 {
 	hca_ps now = hca_now(hca);
