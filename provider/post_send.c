@@ -81,7 +81,7 @@ static int post_one(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 		return EINVAL;
 
 	fill_args(&args, op, wr);
-	/* Work requests bind type 2; type 1 has ibv_bind_mw(3). */
+	/* Work requests bind type 2 windows only; type 1 has ibv_bind_mw(3). */
 	if (op == HCASIM_WR_BIND_MW && args.mw && args.mw->type != IBV_MW_TYPE_2)
 		return EINVAL;
 	err = hcasim_wqe_begin(qp, op, wr->wr_id, wr->send_flags, &args);
@@ -113,7 +113,7 @@ int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 			break;
 		}
 	}
-	/* What stands before a bad WR is posted all the same. */
+	/* WRs before a bad one are posted. */
 	hcasim_sq_publish(qp);
 	hcasim_sq_unlock(&qp->sq);
 	return hcasim_error(err);

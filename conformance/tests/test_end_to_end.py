@@ -219,7 +219,7 @@ def compiled(rows, build, folder):
     return folder / "cells"
 
 
-def told(row):
+def reported(row):
     """What the record says came of a cell: completions in any order, and whether anything was refused."""
     return sorted(CQE.findall(row["seen"])), set(
         re.findall(r"(?:refused|failed) with (\w+)|errno (\w+)", row["seen"])
@@ -242,7 +242,7 @@ def test_the_calls_of_the_report_reproduce_the_cell(conform, quick_dut, build, e
     for row, said in zip(rows, found):
         # a window that is there to be invalidated is bound first, by a request that the record does not speak of
         own = [line for line in said.splitlines() if not line.endswith("wr_id 0x0") or "BIND_MW" not in line]
-        completions, refusals = told(row)
+        completions, refusals = reported(row)
         assert "status" not in said, (row["id"], said)
         assert sorted(CQE.findall("\n".join(own))) == completions, (row["id"], said)
         for pair in refusals:

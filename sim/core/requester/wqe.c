@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Memory of decoded WQEs, and kinds of operations. */
+/* Memory of decoded WQEs, and classes of operations. */
 #include "core/requester/sq.h"
 
 static const uint32_t wqe_caps[4] = {64, 128, 256, HCA_WQE_MAX};
 
-/* Memory for `raw_len` bytes and for as many SGEs as they can hold. */
+/* Allocates `raw_len` bytes and as many SGEs as they can hold. */
 struct wqe *wqe_get(struct engine *e, uint32_t raw_len)
 {
 	unsigned int i = 0;
