@@ -30,7 +30,7 @@ SINGLE = {
     "ATOMIC_WRITE": "ATOMIC_WRITE",
 }
 ATOMICS = ("ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD")
-FENCED_BY = ("RDMA_READ", "FLUSH", "ATOMIC_WRITE") + ATOMICS  # erratum FENCE-SCOPE
+FENCED_BY = tuple(SINGLE)  # what has an answer of its own: erratum FENCE-SCOPE
 TRANSPORT = {"RC": "RC", "UC": "UC", "UD": "UD", "XRC_SEND": "XRC", "XRC_RECV": "XRC"}
 
 

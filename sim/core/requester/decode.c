@@ -22,19 +22,6 @@ bool decode_pending(const struct engine *e, struct hca_work *w)
 	return true;
 }
 
-/* From the tables of the manual pages: QP types on which an operation is carried out. */
-static bool op_known(uint8_t type, uint8_t op)
-{
-	const struct hcasim_wqe_op_info *info = hcasim_wqe_op_info(op);
-
-	return info && info->qp_types & HCASIM_QPT_BIT(type);
-}
-
-static bool op_atomic(uint8_t op)
-{
-	return op == HCASIM_WQE_OP_ATOMIC_CS || op == HCASIM_WQE_OP_ATOMIC_FA;
-}
-
 static void wqe_refuse(struct wqe *w, uint8_t status, uint8_t vendor)
 {
 	w->failed = true;
@@ -50,10 +37,10 @@ static bool inline_fits(const struct wqe *w)
 	return p && p >= w->raw && p <= end && w->wr.length <= (uint64_t)(end - p);
 }
 
-/* The value of an ATOMIC WRITE is part of the request, and not limited by max_inline_data. */
-static uint32_t inline_max(const struct sq *sq, const struct hca_wr *wr)
+/* A value (of an ATOMIC WRITE) is part of the request, and not limited by max_inline_data. */
+static uint32_t inline_max(const struct sq *sq, const struct hcasim_wqe_op_info *info)
 {
-	return wr->op == HCASIM_WQE_OP_ATOMIC_WRITE ? 8 : sq->c.max_inline;
+	return info->value ? info->length : sq->c.max_inline;
 }
 
 /* Longest message of a QP; for TSO, longest payload. */
@@ -81,22 +68,24 @@ static void tso_validate(const struct sq *sq, struct wqe *w)
 static void wqe_validate(const struct sq *sq, struct wqe *w)
 {
 	const struct hca_wr *wr = &w->wr;
+	const struct hcasim_wqe_op_info *info = hcasim_wqe_op_info(wr->op);
 	uint64_t max = max_length(sq, wr->op);
 	bool inl = wr->flags & HCA_WR_INLINE;
 
-	if (!op_known(sq->c.type, wr->op))
+	/* From the tables of the manual pages: QP types on which an operation is carried out. */
+	if (!info || !(info->qp_types & HCASIM_QPT_BIT(sq->c.type)))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_OPCODE);
-	else if (inl && op_reads(wr->op))
+	else if (inl && info->result)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
-	else if (inl && (!inline_fits(w) || wr->length > inline_max(sq, wr)))
+	else if (inl && (!inline_fits(w) || wr->length > inline_max(sq, info)))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
 	else if (wr->length > max)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_MSG_TOO_LONG);
 	else if (sq->c.type == HCASIM_QPT_RAW_PACKET && wr->op == HCASIM_WQE_OP_SEND && wr->length < ETH_LEN)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	else if ((op_atomic(wr->op) || wr->op == HCASIM_WQE_OP_ATOMIC_WRITE) && wr->length != 8)
+	else if (info->length && wr->length != info->length)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	else if (op_answered(wr->op) && !sq->c.max_rd_atomic)
+	else if (info->answered && !sq->c.max_rd_atomic)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	else if (sq->c.type == HCASIM_QPT_UD &&
 		 (wr->ud.av.sgid_index >= CORE_GIDS || wr->ud.qpn > HCASIM_PSN_MASK ||

@@ -113,8 +113,6 @@ static bool wqe_start(struct sq *sq, struct wqe *w)
 	w->started = true;
 	w->first_psn = sq->next_psn;
 	w->npsn = packets_of(w->wr.length, wqe_mtu(sq, w));
-	if (w->wr.op == HCASIM_WQE_OP_ATOMIC_CS || w->wr.op == HCASIM_WQE_OP_ATOMIC_FA)
-		w->npsn = 1;
 	if (op_local(w->wr.op))
 		w->npsn = 0;
 	sq->next_psn = psn_add(sq->next_psn, w->npsn);

@@ -77,7 +77,7 @@ void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *
 		duplicate_read(hca, qp, info);
 	else if (f & HCASIM_BTH_F_ATOMIC)
 		duplicate_atomic(hca, qp, info);
-	else if (f & (HCASIM_BTH_F_FLUSH | HCASIM_BTH_F_ATOMIC_WRITE))
+	else if (f & HCASIM_BTH_F_ANSWERED)
 		duplicate_answer(hca, qp, info);
 	else if (info->ackreq || f & HCASIM_BTH_F_END)
 		resp_ack(hca, qp);

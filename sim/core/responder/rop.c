@@ -78,7 +78,7 @@ static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl 
 							   : HCASIM_CQE_OP_RECV,
 		.wqe_index = qp->rq.wqe_index,
 		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
-		.imm = info->imm,
+		.imm = info->op->flags & HCASIM_BTH_F_IMM ? info->imm : 0,
 		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
 		.inv_rkey = info->op->flags & HCASIM_BTH_F_INV ? info->inv_rkey : 0,
 		.with_inv = info->op->flags & HCASIM_BTH_F_INV,
