@@ -58,22 +58,30 @@ def _selecting(p):
         dest="expression",
         metavar="EXPR",
         help="only cells whose id matches, as pytest -k: 'wr/rdma and not xrc'; "
-        "ids (ID or ID or ...) run in any case",
+        "an expression of ids only (ID or ID) runs these in any mode",
     )
-    p.add_argument("--shard", metavar="K/N", help="the K-th of N parts of the cells, from 1; see merge")
+    p.add_argument(
+        "--shard",
+        metavar="K/N",
+        help="run the K-th of N parts of the cells, from 1; join them with hcasim conform merge",
+    )
     p.add_argument("--repeat", type=_number(1), default=1, metavar="N", help="run each cell N times")
     p.add_argument(
         "--seed",
         type=_number(0),
         default=0,
         metavar="N",
-        help="of the covering set and of what messages hold (default: %(default)s)",
+        help="seed of the covering set and of message contents (default: %(default)s)",
     )
     p.add_argument(
-        "--list", action="store_true", help="print the selected cells and what they cite, run nothing"
+        "--list",
+        action="store_true",
+        help="print the selected cells and the sentences they test, run nothing",
     )
     p.add_argument(
-        "--explain", metavar="ID", help="print what a cell posts and rests on, and whether it runs"
+        "--explain",
+        metavar="ID",
+        help="print what a cell posts, which sentence it tests, and whether it runs",
     )
 
 
@@ -83,19 +91,19 @@ def parser():
         "--dut",
         default="native",
         metavar="NAME|FILE",
-        help="device under test (default: native); device:NAME[/PORT[/GID-INDEX]] is one of this machine",
+        help="device under test (default: native); device:NAME[/PORT[/GID-INDEX]] is a device of this host",
     )
     p.add_argument(
         "--peer",
         metavar="NAME[/PORT[/GID-INDEX]]",
-        help="device at the responder's end, in place of the DUT file's",
+        help="device of the responder, instead of the DUT file's",
     )
     p.add_argument(
         "--peer-command",
         type=_words,
         default=(),
         metavar="COMMAND",
-        help="the responder's end is on another host: starts hcasim-conform-runner --peer there, "
+        help="command that starts hcasim-conform-runner --peer on the responder's host, "
         "as in 'ssh host2 hcasim-conform-runner --peer' (docs/duts.md)",
     )
     _selecting(p)
@@ -104,27 +112,27 @@ def parser():
         default="conform-out",
         type=Path,
         metavar="DIR",
-        help="where the reports go (default: %(default)s)",
+        help="folder for the reports (default: %(default)s)",
     )
     p.add_argument(
         "--jobs",
         type=_number(1),
         default=len(os.sched_getaffinity(0)),
         metavar="N",
-        help="runner processes at a time (default: cores that this process may use)",
+        help="number of parallel runner processes (default: available cores)",
     )
     p.add_argument(
         "--diff",
         nargs=2,
         metavar=("A", "B"),
-        help="compare two runs (results.json, or its folder), run nothing; 1 when anything became worse",
+        help="compare two runs (results.json, or its folder), run nothing; exit status 1 if anything became worse",
     )
     p.add_argument(
         "--tap",
         action=argparse.BooleanOptionalAction,
-        help="judge wire and host link, too, where the DUT file says how (default: yes, with --exhaustive no)",
+        help="also check wire and host link, if the DUT file has a tap (default: yes, but no with --exhaustive)",
     )
-    p.add_argument("--bin", type=Path, metavar="DIR", help="where hcasim and hcasim-conform-runner are")
+    p.add_argument("--bin", type=Path, metavar="DIR", help="folder with hcasim and hcasim-conform-runner")
     return p
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Keys of struct table for what is longer than a key. Different bytes may have one key: whoever finds, compares. */
+/* Keys of struct table for longer data. Different data may have the same key: compare after finding. */
 #ifndef HCASIM_CONTAINERS_HASH_H
 #define HCASIM_CONTAINERS_HASH_H
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Things in the order of a 64-bit key, in a binary heap: the first is found at once, adding and removing take as many
- * steps as the number of things has bits. What is put in embeds a struct heap_node; zeroes are an empty heap, and a
- * node that is in none.
+ * Objects ordered by a 64-bit key, in a binary heap: the first is found in constant, adding and removing take
+ * logarithmic time. Objects embed a struct heap_node; a zeroed heap is empty, and a zeroed node is in no heap.
  */
 #ifndef HCASIM_CONTAINERS_HEAP_H
 #define HCASIM_CONTAINERS_HEAP_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Objects by number. Adding, finding and removing take the same few steps however many there are. A number
- * that was given back rests: fresh ones are taken until as many rest as are in use (and NUMBERS_REST at the
- * least), and then the one that has rested longest, so that what is stale finds nothing for as long as possible.
+ * Objects by number. Adding, finding and removing take constant time. A number is not reused at once: new ones are
+ * allocated until as many are free as are in use (and at least NUMBERS_REST); then the one that has been free longest
+ * is reused, so that stale numbers stay invalid for as long as possible.
  */
 #ifndef HCASIM_CONTAINERS_NUMBERS_H
 #define HCASIM_CONTAINERS_NUMBERS_H
@@ -32,14 +32,14 @@ struct numbers {
 
 /* No memory yet. `end` - `first` is `max` at least, and `max` no more than a quarter of UINT32_MAX. */
 void numbers_init(struct numbers *n, uint32_t first, uint32_t end, uint32_t max);
-/* Frees the table, not what is in it. */
+/* Frees the table, but not the objects. */
 void numbers_free(struct numbers *n);
 /* 0, or -ENOMEM: `max` objects have numbers, or there is no memory */
 int numbers_add(struct numbers *n, void *obj, uint32_t *number);
 void *numbers_find(const struct numbers *n, uint32_t number);
 /* One that is in use. */
 void numbers_remove(struct numbers *n, uint32_t number);
-/* The first object from `number` on; NULL: there is none. For a walk, which may remove what it finds. */
+/* The first object from `number` on; NULL: none. For iteration, which may remove the object. */
 void *numbers_from(const struct numbers *n, uint32_t number, uint32_t *found);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Things by a 64-bit key, in a hash table: adding, finding and removing take the same few steps however many
- * there are. What is put in embeds a struct table_node; a struct table of zeroes is an empty one.
+ * Objects by a 64-bit key, in a hash table: adding, finding and removing take constant time. Objects embed a struct
+ * table_node; a zeroed struct table is empty.
  */
 #ifndef HCASIM_CONTAINERS_TABLE_H
 #define HCASIM_CONTAINERS_TABLE_H

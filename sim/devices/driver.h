@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The kernel-driver half of one device family, as the uverbs stand-in sees it: what `struct
- * ib_device_ops` is to Linux. sim/kernel owns handles, reference counts, argument checks that are the
- * same for every driver (state transitions, access rights, limits) and the user ABI; a driver owns
- * what its udata means and the commands it gives to its adapter.
+ * The interface of a device family's kernel driver, comparable to `struct ib_device_ops` in Linux. sim/kernel owns
+ * handles, reference counts, checks that are the same for every driver (state transitions, access rights, limits) and
+ * the user ABI; a driver owns its udata and the commands for its adapter.
  *
- * All functions return 0 or a negative errno, as in the kernel. Objects are allocated by sim/kernel
- * with the sizes in struct drv_ops and start zeroed.
+ * All functions return 0 or a negative errno, as in the kernel. Objects are allocated by sim/kernel with the sizes in
+ * struct drv_ops and start zeroed.
  */
 #ifndef HCASIM_DEVICES_DRIVER_H
 #define HCASIM_DEVICES_DRIVER_H
@@ -27,7 +26,7 @@ struct drv_udata { /* the driver's private part of a command, already copied in;
 	size_t out_used;
 };
 
-/* What a page-aligned mmap offset of the device file stands for. */
+/* Meaning of a page-aligned mmap offset of the device file. */
 struct drv_mmap {
 	enum { DRV_MMAP_BAR, DRV_MMAP_MEMORY } kind;
 	unsigned int bar; /* BAR: which, and where in it */
@@ -40,8 +39,8 @@ struct drv_mmap {
 };
 
 /*
- * The memory of a queue, as much as its driver needs to complete outstanding work when the adapter is lost. A
- * driver fills it in when it makes the queue; who is left then maps the memory, and lets the driver at it.
+ * The memory of a queue, with what its driver needs to complete outstanding work when the adapter is lost. The driver
+ * fills it in when it creates the queue; the guardian maps the memory and passes it to the driver.
  */
 struct drv_orphan {
 	uint64_t mmap_offset, size; /* of the device file, and other queues' as well; size 0: no memory */
@@ -242,8 +241,10 @@ struct drv_ops {
 			 struct drv_udata *u);
 	int (*query_qp)(struct drv_qp *qp, struct hca_qp_attr *attr);
 	int (*destroy_qp)(struct drv_qp *qp);
-	/* Work queues: struct drv_qp with `wq`, and of drv_qp_init what receives ask for; destroy_qp takes them, too.
-	 * States are numbered as enum ibv_wq_state. NULL: none. */
+	/*
+	 * Work queues: struct drv_qp with `wq`, and the receive members of drv_qp_init; destroy_qp destroys them,
+	 * too. States are numbered as enum ibv_wq_state. NULL: none.
+	 */
 	int (*create_wq)(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata *u);
 	int (*modify_wq)(struct drv_qp *wq, uint32_t cur_state, uint32_t state);
 	/* Indirection tables. NULL: none. */
@@ -259,8 +260,8 @@ struct drv_ops {
 	int (*attach_mcast)(struct drv_qp *qp, const uint8_t gid[16]);
 	int (*detach_mcast)(struct drv_qp *qp, const uint8_t gid[16]);
 	/*
-	 * The adapter is lost, and so is the driver's process: what is outstanding in `qp` completes with flush errors as
-	 * far as there is room, and what is posted later, in the next calls. A CQ that is gone is NULL.
+	 * The adapter and the driver's process are lost: completes outstanding work in `qp` with flush errors as far
+	 * as there is space; later calls do so for work that is posted later. A destroyed CQ is NULL.
 	 */
 	void (*flush_orphan)(struct drv_orphan *qp, const struct drv_orphan *send_cq,
 			     const struct drv_orphan *recv_cq);

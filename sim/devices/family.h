@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The device families there are, by name. */
+/* The device families, by name. */
 #ifndef HCASIM_DEVICES_FAMILY_H
 #define HCASIM_DEVICES_FAMILY_H
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "kernel/tests/harness.h"
-#undef CHECK
+#undef CHECK /* that of the kernel suites, which continue after a failure */
 #include "link.h"
 
 #define MAX_FD 4096

@@ -14,7 +14,7 @@
 namespace hcasim
 {
 
-/* Told by its adapters when their earliest timer changes. */
+/* Notified by its adapters when their earliest timer changes. */
 class TimerWatch
 {
       public:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * One event at the earliest of the times asked for. A module has one process and one alarm; the process
- * looks at its calendars, does what is due, and sets the alarm again. No clock ticks in between.
+ * One event at the earliest of the requested times. A module has one process and one alarm; the process checks its
+ * calendars, does what is due, and sets the alarm again. There are no clock ticks.
  */
 #ifndef HCASIM_TIMING_ALARM_H
 #define HCASIM_TIMING_ALARM_H

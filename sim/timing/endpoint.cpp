@@ -37,7 +37,7 @@ void Endpoint::submit(Transfer *t, Ring<Transfer *> &queue)
 	up_->kick();
 }
 
-/* The core has moved the bytes: they take their turn at the memory's port, and the way there and back. */
+/* The core has copied the bytes: model the memory's port and the latency. */
 void Endpoint::local(hca_dma *dma)
 {
 	dm_free_ = std::max(now_ps(), dm_free_) + hca_ps(dma->len * dm_ps_per_byte_);

@@ -76,7 +76,7 @@ Fault::Fate Fault::fate(uint32_t frame_len)
 	corrupt = chance(corrupt_);
 	uint64_t bit = random() % ((frame_len - ETH_HEADER) * 8ull + 1);
 
-	/* Not the Ethernet header, which a switch would check: what the ICRC has to find. */
+	/* Not in the Ethernet header, which a switch checks: the ICRC must find it. */
 	fate.flip = corrupt && frame_len > ETH_HEADER
 			    ? ETH_HEADER * 8 + bit % ((frame_len - ETH_HEADER) * 8ull)
 			    : 0;

@@ -110,7 +110,7 @@ bool machine::start_all()
 	return any;
 }
 
-/* A timer that is to fire before the kernel would come back: it comes back after this instant. */
+/* A timer that is due before the kernel would return: return after this time. */
 void machine::timer_changed(hca_ps deadline)
 {
 	if (deadline < chunk_end && !paused) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * One simulated machine: N adapters on one wire, each behind its PCIe link, under one SystemC kernel.
- * A C interface, so that the kernel stand-in and the border with the application stay in C.
+ * One simulated machine: N adapters on one wire, each behind its PCIe link, under one SystemC kernel. A C interface,
+ * for sim/process and sim/kernel.
  *
- * Time is simulated picoseconds. Active work runs as fast as the host can; while only timers are
- * pending the caller advances time with the wall clock (DESIGN.md, decision 6).
- * Single-threaded: every call, and every callback, is on the thread that runs the machine.
+ * Time is simulated picoseconds. Pending work runs as fast as the host can; while only timers are pending, the caller
+ * advances time with the wall clock. Single-threaded: every call, and every callback, is on the thread that runs the
+ * machine.
  */
 #ifndef HCASIM_TIMING_MACHINE_H
 #define HCASIM_TIMING_MACHINE_H
@@ -48,7 +48,7 @@ unsigned int machine_num_hcas(const struct machine *m);
 struct hca *machine_hca(struct machine *m, unsigned int index);
 const struct hca_config *machine_hca_config(const struct machine *m, unsigned int index);
 hca_ps machine_now(const struct machine *m);
-/* What the host's software takes to handle a page request (profile): for each, and for each page of it. */
+/* Time of the host's software to handle a page request (profile): fixed, and for each page. */
 void machine_page_fault(const struct machine *m, hca_ps *fixed, hca_ps *per_page);
 
 /*
@@ -71,8 +71,10 @@ enum machine_state {
 enum machine_state machine_run(struct machine *m, hca_ps budget);
 /* Deadline of the earliest timer; HCA_PS_NEVER if none. */
 hca_ps machine_next_timer(const struct machine *m);
-/* Nothing active is pending: lets time pass to `until`, but not beyond the earliest timer, which then
- * becomes active work. */
+/*
+ * Only timers are pending: lets time pass to `until`, but at most to the earliest timer, which then becomes pending
+ * work.
+ */
 void machine_advance(struct machine *m, hca_ps until);
 
 #ifdef __cplusplus

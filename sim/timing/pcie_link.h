@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * One direction of a PCIe link: takes TLPs from the queues at its sending end one at a time, occupies the
- * lanes for as long as their bytes take, and delivers them in order one latency later. TLPs are taken into
- * the transmit buffer a little before the lanes are free for them, as many as it holds.
+ * One direction of a PCIe link: takes TLPs from the queues of its sender one at a time, occupies the lanes for the
+ * time of their bytes, and delivers them in order one latency later. TLPs are moved into the transmit buffer shortly
+ * before the lanes are free, as many as fit.
  */
 #ifndef HCASIM_TIMING_PCIE_LINK_H
 #define HCASIM_TIMING_PCIE_LINK_H
@@ -35,10 +35,10 @@ class TlpSource
 {
       public:
 	virtual ~TlpSource() = default;
-	/* The next TLP that may go at `now`; if none may: false, and when to ask again unless kicked. */
+	/* The next TLP that may be sent at `now`; if none: false, and when to check again unless kicked. */
 	virtual bool next(hca_ps now, Tlp &tlp, hca_ps &retry) = 0;
 	virtual bool waiting() const = 0;
-	/* When the TLP just taken reaches the other end: what follows from that without an event. */
+	/* Time at which the last TLP reaches the other end. */
 	virtual void sent(const Tlp &tlp, hca_ps arrival) = 0;
 };
 

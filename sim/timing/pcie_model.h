@@ -52,7 +52,7 @@ class PcieModel
 	{
 		return bytes_ps(tlp_bytes(type, data));
 	}
-	/* How long the lanes take for so many bytes. */
+	/* Time that so many bytes occupy the lanes. */
 	hca_ps bytes_ps(double bytes) const
 	{
 		return hca_ps(std::llround(bytes * ps_per_byte_));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Objects that come and go with every TLP: taken from a free list, freed only with the pool. */
+/* Objects for every TLP: taken from a free list, freed only with the pool. */
 #ifndef HCASIM_TIMING_POOL_H
 #define HCASIM_TIMING_POOL_H
 

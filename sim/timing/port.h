@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * An Ethernet port of an adapter: sends one frame at a time at the rate of the link. While the adapter has no
- * room for what comes, whoever sends to this port pauses (IEEE 802.3 annex 31B): the wire loses what
- * --fault says, and nothing else.
+ * An Ethernet port of an adapter: sends one frame at a time at the rate of the link. While the adapter has no space
+ * for received frames, the sender pauses (IEEE 802.3 annex 31B): the wire only loses frames because of --fault.
  */
 #ifndef HCASIM_TIMING_PORT_H
 #define HCASIM_TIMING_PORT_H

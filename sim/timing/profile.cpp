@@ -15,7 +15,7 @@ namespace hcasim
 namespace
 {
 
-/* What a figure may be: its key, unit, range, and where it goes (multiplied by `scale`). */
+/* Description of a figure: key, unit, range, and its place (multiplied by `scale`). */
 struct Figure {
 	std::string key;
 	const char *unit;

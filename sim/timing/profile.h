@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A timing profile: every figure that says how long something takes, or how much of it there is. Read
- * from YAML, where each figure is {value, unit, source}; see docs/profiles.md.
+ * A timing profile: latencies, rates and sizes. Read from YAML, where each figure is {value, unit, source}; see
+ * docs/profiles.md.
  */
 #ifndef HCASIM_TIMING_PROFILE_H
 #define HCASIM_TIMING_PROFILE_H

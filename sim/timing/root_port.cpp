@@ -106,8 +106,7 @@ bool RootPort::next_cpu(Tlp &tlp)
 	return true;
 }
 
-/* Reads that are at the root port and may take their data with `first`: one call to the application's memory
- * for all of them. */
+/* Reads at the root port that can be executed together with `first`: one call for the application's memory. */
 void RootPort::gather(Transfer *first, hca_ps now)
 {
 	uint32_t bytes = first->dma->len;
@@ -148,7 +147,7 @@ void RootPort::fetch(Transfer *first, hca_ps now)
 		t->status = all ? 0 : memory_.read(t->dma);
 }
 
-/* Reads whose data is there take their turns, a few at a time. */
+/* Completions of several reads are interleaved. */
 void RootPort::refill(hca_ps now)
 {
 	while (completing_.size() < interleave_ && !reads_.empty() && reads_.front().at <= now) {
@@ -251,9 +250,8 @@ static bool may_join(const std::vector<hca_dma *> &before, const Transfer *first
 }
 
 /*
- * Writes that are on the link behind `first`, with nothing else posted in between, are performed with it, in
- * order: one call to the application's memory for all of them. Whether they were performed is told when they
- * arrive. If one cannot be, each is tried by itself.
+ * Writes behind `first` on the link, with no other posted TLP in between, are executed with it, in order: one call
+ * for the application's memory. Their results are reported when they arrive. If one fails, each is tried separately.
  */
 void RootPort::land(Transfer *first)
 {
@@ -277,7 +275,7 @@ void RootPort::land(Transfer *first)
 	first->status = memory_.write(first->dma);
 }
 
-/* The last TLP of a write: what came before it lay in the root port's buffer; all of it lands now. */
+/* The last TLP of a write: the earlier ones were buffered; all of it is written now. */
 void RootPort::write_arrived(const Tlp &tlp)
 {
 	Transfer *t = static_cast<Transfer *>(tlp.owner);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Told after every call into the core: stages may have got work, and the core must not be asked inside. */
+/* Called after every call of the core: stages may have new work, which cannot be queried during the call. */
 #ifndef HCASIM_TIMING_STAGE_STARTER_H
 #define HCASIM_TIMING_STAGE_STARTER_H
 

@@ -47,7 +47,7 @@ void StageUnit::run()
 	hca_work work = {};
 
 	busy_ = false;
-	/* What was at the head when the stage started may be gone, with its queue pair. */
+	/* The work at the head when the stage started may have been removed with its queue pair. */
 	if (hca_stage_pending(hca_, stage_, &work))
 		hca_stage_step(hca_, stage_);
 	start();

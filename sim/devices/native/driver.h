@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The kernel-driver half of the native adapter: what its files share. */
+/* The kernel driver of the native adapter: declarations shared by its files. */
 #ifndef HCASIM_NATIVE_DRIVER_H
 #define HCASIM_NATIVE_DRIVER_H
 
@@ -154,9 +154,9 @@ int native_mmap_dm(struct native_ucontext *ctx, uint64_t offset, uint64_t length
 int native_eqs_create(struct native_dev *n);
 void native_eqs_destroy(struct native_dev *n);
 void native_irq(struct drv_device *dev, unsigned int vector);
-/* Handles what the event queues hold now. */
+/* Handles the current entries of the event queues. */
 void native_eqs_poll(struct native_dev *n);
-/* 0 or -ENOMEM. NULL takes the number back, and does not fail. */
+/* 0 or -ENOMEM. NULL releases the number, and cannot fail. */
 int native_enter(struct native_objects *t, uint32_t number, void *obj);
 void *native_find(const struct native_objects *t, uint32_t number);
 

@@ -19,7 +19,7 @@ static uint32_t ring_entries(uint32_t cqe)
 	return n;
 }
 
-/* Behind the ring, in a cache line of its own. */
+/* Behind the ring, in a separate cache line. */
 static uint64_t record_offset(uint32_t entries)
 {
 	return (uint64_t)entries * HCASIM_CQE_SIZE;
@@ -95,7 +95,7 @@ err_mem:
 	return ret;
 }
 
-/* As the application tells it in the record of its ring. */
+/* Consumer index in the application's record of the ring. */
 static uint32_t consumer_index(const struct native_cq *cq)
 {
 	const uint8_t *record = cq->mem->addr + record_offset(cq->base.cqe);
@@ -104,7 +104,7 @@ static uint32_t consumer_index(const struct native_cq *cq)
 	return le32toh(__atomic_load_n(&rec->ci, __ATOMIC_ACQUIRE));
 }
 
-/* The old ring stays until the CQ goes: the application polls it empty first. */
+/* The old ring is kept until the CQ is destroyed: the application polls it empty first. */
 int native_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 {
 	struct native_dev *n = native_dev(base->ctx->dev);
@@ -156,7 +156,7 @@ int native_destroy_cq(struct drv_cq *base)
 	ret = hca_cq_destroy(n->dev->hca, base->cqn);
 	if (ret)
 		return ret;
-	/* Its last events may stand in the queue; the number may be another CQ's tomorrow. */
+	/* The queue may still have events of it; its number may be reused by another CQ. */
 	native_eqs_poll(n);
 	native_enter(&n->cqs, base->cqn, NULL);
 	while ((mem = cq->mem)) {

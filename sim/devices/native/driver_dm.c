@@ -5,7 +5,7 @@
 
 #include "driver.h"
 
-/* What an application still maps is not given out again, whoever has freed it (as rdma_user_mmap_entry of Linux). */
+/* Memory that an application still maps is not reused, even if it was freed (as rdma_user_mmap_entry of Linux). */
 static bool page_free(const struct native_dev *n, uint32_t page)
 {
 	return !n->dm_owner[page] &&

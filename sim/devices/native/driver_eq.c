@@ -88,7 +88,7 @@ static void async_event(struct native_dev *n, const struct hcasim_eqe *eqe, unsi
 		break;
 	case OF_QP:
 		qp = native_find(&n->qps, number);
-		if (qp && qp->base.wq) /* of a work queue one thing is told: it is in error */
+		if (qp && qp->base.wq) /* work queues have only one event: error */
 			ibv_event = ibv_event == QP_FATAL ? WQ_FATAL : 0;
 		if (qp && (ibv_event || !qp->base.wq))
 			n->up->async_qp(&qp->base, ibv_event);
@@ -103,7 +103,7 @@ static void async_event(struct native_dev *n, const struct hcasim_eqe *eqe, unsi
 	}
 }
 
-/* An event of an object that is gone, or of a kind that this driver does not know, is dropped. */
+/* Drop events of destroyed objects, and unknown ones. */
 static void handle(struct native_dev *n, const struct hcasim_eqe *eqe)
 {
 	struct native_cq *cq;

@@ -50,7 +50,7 @@ static int check_caps(struct drv_qp_init *init)
 	return 0;
 }
 
-/* The rings hold what was asked for, and an index cannot lap itself. */
+/* The rings have the requested size, and an index cannot wrap around another. */
 static int check_rings(const struct drv_qp_init *init, const struct hcasim_create_qp_req *req)
 {
 	const uint32_t rqe = sizeof(struct hcasim_rqe) + init->max_recv_sge * sizeof(struct hcasim_seg_data);
@@ -206,7 +206,7 @@ int native_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_u
 						 : native_create_queues(base, init, u);
 }
 
-/* A queue that goes back to RESET starts with empty rings: the provider's indices do too. */
+/* A queue in RESET has empty rings, and the provider resets its indices. */
 void native_clear_rings(struct native_qp *qp)
 {
 	if (qp->mem)

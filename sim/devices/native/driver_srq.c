@@ -92,7 +92,7 @@ int native_destroy_srq(struct drv_srq *base)
 	ret = hca_srq_destroy(n->dev->hca, base->srqn);
 	if (ret)
 		return ret;
-	/* Its last events may stand in the queue; the number may be another SRQ's tomorrow. */
+	/* The queue may still have events of it; its number may be reused by another SRQ. */
 	native_eqs_poll(n);
 	native_enter(&n->srqs, base->srqn, NULL);
 	native_mem_free(native_srq(base)->mem);

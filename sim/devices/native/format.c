@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the native adapter writes (CQEs, EQEs) and the doorbells it takes. */
+/* Formats of the native adapter's CQEs and EQEs, and its doorbells. */
 #include <endian.h>
 #include <string.h>
 
@@ -84,7 +84,7 @@ static bool in_blueflame(uint32_t offset, uint32_t size)
 	return pos / HCASIM_BF_SIZE == (pos + size - 1) / HCASIM_BF_SIZE;
 }
 
-/* A push that begins at the first byte of a buffer says what it is in its control segment. */
+/* For a push that starts at the first byte of a buffer, the control segment identifies it. */
 static void decode_blueflame(uint32_t offset, const void *data, uint32_t size, struct hca_doorbell *db)
 {
 	struct hcasim_wqe_ctrl ctrl;
@@ -97,7 +97,7 @@ static void decode_blueflame(uint32_t offset, const void *data, uint32_t size, s
 	db->value = le16toh(ctrl.index);
 }
 
-/* A doorbell register takes one aligned store of its whole size; anything else leaves it as it was. */
+/* A doorbell register accepts one aligned store of its full size; other stores have no effect. */
 void native_decode_doorbell(uint32_t offset, const void *data, uint32_t size, struct hca_doorbell *db)
 {
 	uint64_t v;

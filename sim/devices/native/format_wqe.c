@@ -64,7 +64,7 @@ static uint32_t effective_flags(const struct context *ctx, uint32_t qpn_flags)
 	return flags;
 }
 
-/* A stale entry is told first: nothing else in it means anything. */
+/* Check for a stale entry first: its other fields are meaningless. */
 static uint8_t decode_ctrl(const struct hcasim_wqe_ctrl *ctrl, uint32_t len, uint32_t qpn, uint16_t index,
 			   struct hca_wr *wr)
 {

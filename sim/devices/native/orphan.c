@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a driver does whose adapter is lost: work that is outstanding completes with flush errors, one for each work
- * request of a QP's own queues (as Linux's mlx5 does in mlx5_ib_poll_sw_comp(), and mlx4). Receives of an SRQ belong to
- * no QP as long as no message has taken them, and those of a work queue never do: nobody completes them
- * (mlx5_ib_handle_internal_error() goes through QPs and their CQs).
+ * Completes outstanding work when the adapter is lost: one flush error for each work request of a QP's own queues (as
+ * Linux's mlx5 does in mlx5_ib_poll_sw_comp(), and mlx4). Receives of an SRQ belong to no QP until a message takes
+ * them, and those of a work queue never do: they are not completed (mlx5_ib_handle_internal_error() visits QPs and
+ * their CQs).
  */
 #include <endian.h>
 #include <stdatomic.h>
@@ -62,8 +62,8 @@ static bool put_cqe(const struct drv_orphan *cq, const struct hca_cpl *cpl)
 }
 
 /*
- * The newest completion of the queue that is still in the ring, read or not. Where there is none, all that the
- * queue's own ring holds counts as outstanding; the provider passes over what has completed.
+ * The newest completion of the queue that is still in the ring, polled or not. If there is none, everything in the
+ * queue's ring counts as outstanding; the provider skips completions of requests that have completed.
  */
 static const struct hcasim_cqe *newest(const struct drv_orphan *cq, uint32_t qpn, bool send)
 {

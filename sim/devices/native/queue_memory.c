@@ -2,8 +2,8 @@
 /*
  * Memory of queues: rings with their doorbell records. A process can have 65,536 of each kind of queue and only about
  * as many mappings (vm.max_map_count), so queues of one size share a chunk of the context's memfd, which is mapped
- * once here and once by the application, as drivers of real adapters let queues share doorbell pages. A program can
- * scribble over its own queues, as it always could, and over nobody else's: no chunk has queues of two contexts.
+ * once here and once by the application, as queues share doorbell pages in drivers of hardware. A program can
+ * overwrite its own queues, but no others: queues of different contexts never share a chunk.
  */
 #include <endian.h>
 #include <errno.h>

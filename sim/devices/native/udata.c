@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The driver's private part of a command: what its provider asks, and what it is answered. */
+/* The driver's private part of commands and responses. */
 #include <errno.h>
 #include <string.h>
 
