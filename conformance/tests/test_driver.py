@@ -99,7 +99,7 @@ def test_a_hang_costs_one_cell(conform, monkeypatch):
     "env, words",
     [
         ("FAKE_NO_DEVICE", "no RDMA device 'a' here"),
-        ("FAKE_SILENT_EXIT", "ended with status 3 before the first cell: the last words"),
+        ("FAKE_SILENT_EXIT", "ended with status 3 before the first cell: the last output"),
     ],
 )
 def test_a_device_that_does_not_start(conform, env, words):
@@ -136,6 +136,21 @@ def test_an_unexpected_pass_fails_the_run(conform):
     status, data = conform(differences=known([SECOND]))
     assert status == 1
     assert outcomes(data)[SECOND] == "unexpected"
+
+
+RACE = {"race": "^byte [0-9]+ <is> wrong$"}
+
+
+def test_a_cell_that_may_lose_a_race_of_the_device(conform):
+    status, data = conform(differences=known([SECOND], **RACE))
+    assert status == 0 and outcomes(data)[SECOND] == "pass"
+    status, data = conform(differences=known([SECOND], **RACE), FAKE_FAIL=SECOND)
+    assert status == 0 and outcomes(data)[SECOND] == "known"
+
+
+def test_another_fault_than_that_of_the_race_fails_the_run(conform):
+    status, data = conform(differences=known([SECOND], race="did not come"), FAKE_FAIL=SECOND)
+    assert status == 1 and outcomes(data)[SECOND] == "fail"
 
 
 def test_exceptions_of_a_difference(conform):

@@ -245,7 +245,7 @@ def test_the_calls_of_the_report_reproduce_the_cell(conform, quick_dut, build, e
     found = done.stdout.split("\ncell\n")[1:]
     assert len(found) == len(rows), done.stderr
     for row, said in zip(rows, found):
-        # a window that is there to be invalidated is bound first, by a request that the record does not speak of
+        # a window to be invalidated is bound first, by a request that is not in the record
         own = [line for line in said.splitlines() if not line.endswith("wr_id 0x0") or "BIND_MW" not in line]
         completions, refusals = reported(row)
         assert "status" not in said, (row["id"], said)

@@ -14,7 +14,7 @@ STABLE = Path(__file__).with_name("stable_ids.txt")
 
 
 def wr_page_table(man_pages):
-    """(operation, QP type) of the table in ibv_wr_post(3), with its two misprints mended."""
+    """(operation, QP type) of the table in ibv_wr_post(3), with its two misprints corrected."""
     text = (man_pages / "ibv_wr_post.3.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([A-Z_]+) +\| (ibv_wr_\w+)\(\) +\| ([^|]+)\|", text, re.M)
     pairs = set()

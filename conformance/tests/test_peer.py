@@ -105,7 +105,7 @@ def test_a_peer_that_crashes_costs_its_cell(conform, broken):
     done, data = conform("--no-tap", "-k", FEW, peer_command=command, start_ms=20000)
     assert done.returncode == 1 and len(data["cells"]) > 3
     assert len(one(data)) == 1 and "died of SIGSEGV in post_recv: " in one(data)[0], one(data)
-    assert one(data)[0].endswith("the last words of the peer")
+    assert one(data)[0].endswith("the last output of the peer")
 
 
 @pytest.fixture

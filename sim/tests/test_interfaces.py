@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The adapters' network interfaces as programs see them that were not written for verbs, beside the host's own."""
+"""The adapters' network interfaces, as programs that do not use verbs see them."""
 import json
 import re
 import socket

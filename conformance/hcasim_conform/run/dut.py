@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """DUT files: the device under test, how it is started, what it can do, and where it is known to differ."""
 import ipaddress
+import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,6 +22,15 @@ class Difference:
         self.exceptions = row.get("except", [])
         self.reason = row["reason"]
         self.kernel = row.get("kernel", "*")
+        self.race = re.compile(row["race"]) if "race" in row else None
+
+    def outcome(self, result):
+        """A cell that loses a race of the device fails now and then, always with the same fault."""
+        if self.race is None:
+            return "unexpected" if result.passed else "known"
+        if result.passed:
+            return "pass"
+        return "known" if all(self.race.search(fault) for fault in result.faults) else "fail"
 
     def holds_on(self, kernel):
         return fnmatchcase(kernel, self.kernel)

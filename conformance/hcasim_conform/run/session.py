@@ -158,10 +158,11 @@ class Session:
     def _decide(self, cell, result):
         difference = self.dut.difference(cell)
         if difference:
-            outcome = "unexpected" if result.passed else "known"
+            outcome = difference.outcome(result)
         else:
             outcome = "pass" if result.passed else "fail"
-        self._settle(cell, outcome, result, difference.reason if difference else None)
+        explained = difference and outcome in ("known", "unexpected")
+        self._settle(cell, outcome, result, difference.reason if explained else None)
 
     def _settle(self, cell, outcome, result, reason):
         with self._ready:
