@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Random native WQEs: most of them legal, others with one or two things wrong.
+#ifndef HCASIM_RTL_DV_WQES_HPP
+#define HCASIM_RTL_DV_WQES_HPP
+
+#include <hcasim_hw.h>
+#include <hcasim_verbs.h>
+#include <hcasim_wr.h>
+
+#include "ref.h"
+#include "tb.hpp"
+
+// A WQE for the QP at a ring index, and the blocks up to the producer index, at least one.
+struct RandomWqe {
+	Bytes bytes; // whole blocks
+	uint8_t op;
+};
+
+RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index);
+
+#endif
