@@ -31,8 +31,8 @@ struct Frame {
 	bool icrc;
 };
 
-static unsigned int run(Dut<Vhcasim_icrc> &dut, const std::vector<Frame> &frames, unsigned int in, unsigned int out,
-			Collector &got)
+static unsigned int run(Dut<Vhcasim_icrc> &dut, const std::vector<Frame> &frames, unsigned int in,
+			unsigned int out, Collector &got)
 {
 	std::vector<std::pair<Chunk, bool>> words;
 	unsigned int cycles = 0;

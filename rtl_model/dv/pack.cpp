@@ -24,8 +24,8 @@ static std::vector<Chunk> random_chunks(Random &random, unsigned int packets, st
 }
 
 // Returns the cycles it took.
-static unsigned int run(Dut<Vhcasim_pack> &dut, const std::vector<Chunk> &chunks, unsigned int in, unsigned int out,
-			Collector &got)
+static unsigned int run(Dut<Vhcasim_pack> &dut, const std::vector<Chunk> &chunks, unsigned int in,
+			unsigned int out, Collector &got)
 {
 	size_t at = 0;
 	bool held = false;

@@ -7,7 +7,8 @@
 #include "tb.hpp"
 
 // Random words at random rates against a queue of C++; returns the words that went through.
-template <class Model> static unsigned int run(Dut<Model> &dut, unsigned int cycles, unsigned int in, unsigned int out)
+template <class Model>
+static unsigned int run(Dut<Model> &dut, unsigned int cycles, unsigned int in, unsigned int out)
 {
 	std::deque<uint16_t> expected;
 	unsigned int words = 0;
@@ -35,7 +36,8 @@ template <class Model> static unsigned int run(Dut<Model> &dut, unsigned int cyc
 	return words;
 }
 
-template <class Model> static void any_rate()
+template <class Model>
+static void any_rate()
 {
 	for (uint32_t seed = 1; seed <= 20; seed++) {
 		Dut<Model> dut(seed);
@@ -44,7 +46,8 @@ template <class Model> static void any_rate()
 	}
 }
 
-template <class Model> static void full_rate()
+template <class Model>
+static void full_rate()
 {
 	Dut<Model> dut(1);
 

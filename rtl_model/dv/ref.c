@@ -36,7 +36,7 @@ bool ref_is_request(uint8_t opcode)
 
 /* ---- The C engine, with one QP, that decodes and sends nothing ---- */
 
-#define RING    32 /* blocks */
+#define RING 32 /* blocks */
 
 struct host {
 	const uint8_t *ring;
@@ -135,7 +135,8 @@ static void decode_ring(struct engine *e, struct host *h, uint32_t qpn, uint16_t
 		c_engine.step(e, HCA_STAGE_PACKETISE);
 }
 
-void ref_decode(const struct ref_qp *qp, const uint8_t *wqe, uint32_t posted, uint16_t index, struct ref_wr *out)
+void ref_decode(const struct ref_qp *qp, const uint8_t *wqe, uint32_t posted, uint16_t index,
+		struct ref_wr *out)
 {
 	static uint8_t ring[RING * HCASIM_WQEBB_SIZE];
 	const struct engine_config cfg = {.pers = &native_personality, .fetch_depth = 8};

@@ -14,7 +14,8 @@ extern "C" {
 void ref_icrc(const uint8_t *frame, uint32_t len, uint8_t icrc[4]);
 
 /* The headers of a packet. Returns their bytes; `out` holds 128. `spec->port` is 1, and its GID 0 is `sgid`. */
-uint32_t ref_headers(const struct pkt_spec *spec, const uint8_t smac[6], const uint8_t sgid[16], uint8_t *out);
+uint32_t ref_headers(const struct pkt_spec *spec, const uint8_t smac[6], const uint8_t sgid[16],
+		     uint8_t *out);
 
 /* True: the opcode is that of a request. */
 bool ref_is_request(uint8_t opcode);
@@ -33,7 +34,8 @@ struct ref_wr {
 };
 
 /* What the C engine makes of the WQE at `index` (at most 4), up to which NOPs stand; `posted` blocks from there on. */
-void ref_decode(const struct ref_qp *qp, const uint8_t *wqe, uint32_t posted, uint16_t index, struct ref_wr *out);
+void ref_decode(const struct ref_qp *qp, const uint8_t *wqe, uint32_t posted, uint16_t index,
+		struct ref_wr *out);
 
 #ifdef __cplusplus
 }

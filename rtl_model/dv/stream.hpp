@@ -27,9 +27,11 @@ static inline std::vector<Chunk> words_of(const Bytes &packet)
 }
 
 // Takes the words of packets from data_o, count_o, last_o; says what is wrong with them.
-class Collector {
-    public:
-	template <class Model> void take(Model &dut)
+class Collector
+{
+      public:
+	template <class Model>
+	void take(Model &dut)
 	{
 		if (!dut->valid_o || !dut->ready_i)
 			return;
@@ -46,7 +48,7 @@ class Collector {
 
 	std::vector<Bytes> packets;
 
-    private:
+      private:
 	Bytes packet_;
 };
 

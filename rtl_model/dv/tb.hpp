@@ -16,26 +16,43 @@ struct test {
 	void (*fn)();
 };
 
-class Random {
-    public:
-	explicit Random(uint32_t seed) : engine_(seed) {}
-	uint32_t below(uint32_t n) { return (uint32_t)(((uint64_t)engine_() * n) >> 32); }
-	bool chance(unsigned int percent) { return below(100) < percent; }
-	uint32_t u32() { return (uint32_t)engine_(); }
-	uint64_t u64() { return (uint64_t)u32() << 32 | u32(); }
+class Random
+{
+      public:
+	explicit Random(uint32_t seed) : engine_(seed)
+	{
+	}
+	uint32_t below(uint32_t n)
+	{
+		return (uint32_t)(((uint64_t)engine_() * n) >> 32);
+	}
+	bool chance(unsigned int percent)
+	{
+		return below(100) < percent;
+	}
+	uint32_t u32()
+	{
+		return (uint32_t)engine_();
+	}
+	uint64_t u64()
+	{
+		return (uint64_t)u32() << 32 | u32();
+	}
 	void fill(void *data, size_t len)
 	{
 		for (auto *p = (uint8_t *)data; len--; p++)
 			*p = (uint8_t)u32();
 	}
 
-    private:
+      private:
 	std::mt19937 engine_;
 };
 
 // Whatever is not reset starts with random bits, other ones for each seed: a module that lets them out differs.
-template <class Model> class Dut {
-    public:
+template <class Model>
+class Dut
+{
+      public:
 	explicit Dut(uint32_t seed) : random(seed)
 	{
 		context_.randReset(2);
@@ -46,8 +63,14 @@ template <class Model> class Dut {
 			clock();
 		model_->rst_i = 0;
 	}
-	~Dut() { model_->final(); }
-	Model *operator->() { return model_.get(); }
+	~Dut()
+	{
+		model_->final();
+	}
+	Model *operator->()
+	{
+		return model_.get();
+	}
 	// Inputs have been set; outputs follow them.
 	void settle()
 	{
@@ -65,12 +88,13 @@ template <class Model> class Dut {
 
 	Random random;
 
-    private:
+      private:
 	VerilatedContext context_;
 	std::unique_ptr<Model> model_;
 };
 
-template <size_t words> void to_port(VlWide<words> &port, const void *data, size_t len)
+template <size_t words>
+void to_port(VlWide<words> &port, const void *data, size_t len)
 {
 	memset(port.m_storage, 0, sizeof(port.m_storage));
 	memcpy(port.m_storage, data, len);
@@ -78,7 +102,8 @@ template <size_t words> void to_port(VlWide<words> &port, const void *data, size
 
 using Bytes = std::vector<uint8_t>;
 
-template <size_t words> Bytes from_port(const VlWide<words> &port, size_t len)
+template <size_t words>
+Bytes from_port(const VlWide<words> &port, size_t len)
 {
 	const auto *p = (const uint8_t *)port.m_storage;
 

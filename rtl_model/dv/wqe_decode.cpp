@@ -8,7 +8,7 @@
 
 using Decode = Dut<Vhcasim_wqe_decode_tb>;
 
-static const uint8_t qp_types[] = {HCASIM_QPT_RC,	  HCASIM_QPT_UC,       HCASIM_QPT_UD,
+static const uint8_t qp_types[] = {HCASIM_QPT_RC,         HCASIM_QPT_UC,       HCASIM_QPT_UD,
 				   HCASIM_QPT_RAW_PACKET, HCASIM_QPT_XRC_SEND, HCASIM_QPT_XRC_RECV};
 
 // Gives the module the blocks of a WQE until it has decoded it. Returns the blocks it took, 0: it never did.
@@ -64,18 +64,20 @@ static bool same_segments(Decode &dut, const struct hca_wr &wr, uint8_t type)
 	if (format->segs[0] == HCASIM_WQE_SEG_REMOTE &&
 	    (dut->remote_addr != wr.remote_addr || dut->rkey != wr.rkey))
 		return false;
-	if (format->segs[1] == HCASIM_WQE_SEG_ATOMIC && (dut->swap_add != wr.swap_add || dut->compare != wr.compare))
+	if (format->segs[1] == HCASIM_WQE_SEG_ATOMIC &&
+	    (dut->swap_add != wr.swap_add || dut->compare != wr.compare))
 		return false;
 	if (format->segs[1] == HCASIM_WQE_SEG_FLUSH &&
 	    (dut->flush_length != wr.flush.length || dut->flush_type != wr.flush.type ||
 	     dut->flush_level != wr.flush.level))
 		return false;
 	if (format->segs[0] == HCASIM_WQE_SEG_BIND &&
-	    (bind.mw_rkey != wr.bind.mw_rkey || bind.new_rkey != wr.bind.new_rkey || bind.lkey != wr.bind.lkey ||
-	     bind.access != wr.bind.access || bind.addr != wr.bind.addr || bind.length != wr.bind.length ||
-	     bind.type != wr.bind.type))
+	    (bind.mw_rkey != wr.bind.mw_rkey || bind.new_rkey != wr.bind.new_rkey ||
+	     bind.lkey != wr.bind.lkey || bind.access != wr.bind.access || bind.addr != wr.bind.addr ||
+	     bind.length != wr.bind.length || bind.type != wr.bind.type))
 		return false;
-	return format->segs[0] != HCASIM_WQE_SEG_TSO || (dut->mss == wr.tso.mss && dut->hdr_size == wr.tso.hdr_size);
+	return format->segs[0] != HCASIM_WQE_SEG_TSO ||
+	       (dut->mss == wr.tso.mss && dut->hdr_size == wr.tso.hdr_size);
 }
 
 static bool same_data(Decode &dut, const struct ref_wr &ref, const Bytes &bytes)
@@ -90,7 +92,8 @@ static bool same_data(Decode &dut, const struct ref_wr &ref, const Bytes &bytes)
 		struct hcasim_seg_data seg;
 
 		memcpy(&seg, &bytes[dut->data_at + i * sizeof(seg)], sizeof(seg));
-		if (seg.addr != ref.sge[i].addr || seg.length != ref.sge[i].length || seg.lkey != ref.sge[i].lkey)
+		if (seg.addr != ref.sge[i].addr || seg.length != ref.sge[i].length ||
+		    seg.lkey != ref.sge[i].lkey)
 			return false;
 	}
 	return true;
@@ -98,9 +101,9 @@ static bool same_data(Decode &dut, const struct ref_wr &ref, const Bytes &bytes)
 
 static bool same_flags(Decode &dut, uint32_t flags)
 {
-	return dut->signaled == !!(flags & HCA_WR_SIGNALED) && dut->solicited == !!(flags & HCA_WR_SOLICITED) &&
-	       dut->fence == !!(flags & HCA_WR_FENCE) && dut->is_inline == !!(flags & HCA_WR_INLINE) &&
-	       dut->ip_csum == !!(flags & HCA_WR_IP_CSUM);
+	return dut->signaled == !!(flags & HCA_WR_SIGNALED) &&
+	       dut->solicited == !!(flags & HCA_WR_SOLICITED) && dut->fence == !!(flags & HCA_WR_FENCE) &&
+	       dut->is_inline == !!(flags & HCA_WR_INLINE) && dut->ip_csum == !!(flags & HCA_WR_IP_CSUM);
 }
 
 static bool same(Decode &dut, const struct ref_qp &qp, const struct ref_wr &ref, const Bytes &bytes)
@@ -114,15 +117,17 @@ static bool same(Decode &dut, const struct ref_qp &qp, const struct ref_wr &ref,
 	       same_segments(dut, ref.wr, qp.type) && same_data(dut, ref, bytes);
 }
 
-static void report(Decode &dut, const struct ref_qp &qp, const struct ref_wr &ref, const Bytes &bytes, uint32_t seed,
-		   unsigned int number)
+static void report(Decode &dut, const struct ref_qp &qp, const struct ref_wr &ref, const Bytes &bytes,
+		   uint32_t seed, unsigned int number)
 {
 	fprintf(stderr,
-		"  seed %u, WQE %u: op %u on QP type %u, size %u of %zu blocks: status %u/%u, vendor_err %u/%u, num_bb "
+		"  seed %u, WQE %u: op %u on QP type %u, size %u of %zu blocks: status %u/%u, vendor_err "
+		"%u/%u, num_bb "
 		"%u/%u, length %llu/%llu, num_sge %u/%u (RTL/C)\n",
-		seed, number, bytes[0], qp.type, bytes[1], bytes.size() / HCASIM_WQEBB_SIZE, dut->status, ref.status,
-		dut->vendor_err, ref.vendor_err, dut->num_bb, ref.wr.num_bb, (unsigned long long)dut->length,
-		(unsigned long long)ref.wr.length, dut->num_sge, ref.wr.num_sge);
+		seed, number, bytes[0], qp.type, bytes[1], bytes.size() / HCASIM_WQEBB_SIZE, dut->status,
+		ref.status, dut->vendor_err, ref.vendor_err, dut->num_bb, ref.wr.num_bb,
+		(unsigned long long)dut->length, (unsigned long long)ref.wr.length, dut->num_sge,
+		ref.wr.num_sge);
 }
 
 // What has been met: legal cells of operation and QP type, and errors.
@@ -131,8 +136,9 @@ static std::set<std::pair<uint8_t, uint8_t>> errors;
 
 static bool compare(Decode &dut, uint32_t seed, unsigned int number)
 {
-	const struct ref_qp qp = {qp_types[dut.random.below(6)], 1 + dut.random.below(60), 256u << dut.random.below(5),
-				  dut.random.chance(80) ? 256u : 32u, (uint8_t)dut.random.below(5)};
+	const struct ref_qp qp = {qp_types[dut.random.below(6)], 1 + dut.random.below(60),
+				  256u << dut.random.below(5), dut.random.chance(80) ? 256u : 32u,
+				  (uint8_t)dut.random.below(5)};
 	/* Not even NOP, which is to stand before the WQE, may be on XRC_RECV. */
 	const uint16_t index = qp.type == HCASIM_QPT_XRC_RECV ? 0 : (uint16_t)dut.random.below(4);
 	RandomWqe wqe = random_wqe(dut.random, qp, index);
@@ -166,9 +172,10 @@ static void random_wqes()
 static void all_cells_met()
 {
 	static const uint8_t vendors[] = {
-		HCASIM_VENDOR_ERR_STALE_WQE,  HCASIM_VENDOR_ERR_BAD_OPCODE,   HCASIM_VENDOR_ERR_BAD_SIZE,
-		HCASIM_VENDOR_ERR_BAD_QPN,    HCASIM_VENDOR_ERR_MSG_TOO_LONG, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED,
-		HCASIM_VENDOR_ERR_BAD_SEGMENT, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT};
+		HCASIM_VENDOR_ERR_STALE_WQE,    HCASIM_VENDOR_ERR_BAD_OPCODE,
+		HCASIM_VENDOR_ERR_BAD_SIZE,     HCASIM_VENDOR_ERR_BAD_QPN,
+		HCASIM_VENDOR_ERR_MSG_TOO_LONG, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED,
+		HCASIM_VENDOR_ERR_BAD_SEGMENT,  HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT};
 	std::set<uint8_t> met;
 
 	for (const auto &rule : hcasim_wr_rules)

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "wqes.hpp"
 
-namespace {
+namespace
+{
 
-class Writer {
-    public:
+class Writer
+{
+      public:
 	Writer(Random &random, const struct ref_qp &qp, uint8_t op) : random_(random), qp_(qp), op_(op)
 	{
 		bytes_.resize(sizeof(struct hcasim_wqe_ctrl));
@@ -23,8 +25,9 @@ class Writer {
 		return bytes_;
 	}
 
-    private:
-	template <class Segment> void add(const Segment &segment)
+      private:
+	template <class Segment>
+	void add(const Segment &segment)
 	{
 		const auto *p = (const uint8_t *)&segment;
 
@@ -73,8 +76,8 @@ class Writer {
 		random_.fill(&seg, sizeof(seg));
 		memset(seg.reserved, 0, sizeof(seg.reserved));
 		seg.type = (uint8_t)(1 + random_.below(2));
-		seg.access &= HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_READ | HCASIM_ACCESS_REMOTE_ATOMIC |
-			      HCASIM_ACCESS_ZERO_BASED;
+		seg.access &= HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_READ |
+			      HCASIM_ACCESS_REMOTE_ATOMIC | HCASIM_ACCESS_ZERO_BASED;
 		add(seg);
 	}
 
@@ -111,7 +114,8 @@ class Writer {
 
 		if (!format || format->data == HCASIM_WQE_DATA_NONE)
 			return;
-		inline_ = format->data == HCASIM_WQE_DATA_INLINE || (rule && rule->inline_ok && random_.chance(40));
+		inline_ = format->data == HCASIM_WQE_DATA_INLINE ||
+			  (rule && rule->inline_ok && random_.chance(40));
 		if (random_.chance(3))
 			inline_ = !inline_;
 		if (inline_)
@@ -122,7 +126,8 @@ class Writer {
 
 	void inline_data(const struct hcasim_wr_rule *rule)
 	{
-		uint32_t length = random_.below(random_.chance(90) ? qp_.max_inline + 1 : HCASIM_MAX_INLINE + 1);
+		uint32_t length =
+			random_.below(random_.chance(90) ? qp_.max_inline + 1 : HCASIM_MAX_INLINE + 1);
 
 		if (rule && rule->length && random_.chance(90))
 			length = rule->length;
@@ -170,7 +175,7 @@ class Writer {
 	Bytes bytes_;
 };
 
-}
+} // namespace
 
 static void damage(Random &random, Bytes &bytes)
 {

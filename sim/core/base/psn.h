@@ -8,8 +8,8 @@
 #include <hcasim_hw.h>
 #include <hcasim_wire.h>
 
-#define CORE_MSG_MAX  ((uint64_t)HCASIM_MAX_MSG)
-#define CORE_PSN_HALF (1u << 23)
+#define CORE_MSG_MAX        ((uint64_t)HCASIM_MAX_MSG)
+#define CORE_PSN_HALF       (1u << 23)
 #define CORE_FRAME_MAX(mtu) (HCASIM_FRAME_OVERHEAD + (mtu)) /* longest frame of a port */
 #define CORE_GIDS           HCASIM_PORT_GIDS
 
