@@ -4,10 +4,7 @@
  * its queue; what had completed does not complete again; receives of a shared queue are nobody's. Started by
  * `hcasim run`; prints "outstanding" when the adapter may go.
  */
-#include "completions.h"
-
-#include <poll.h>
-#include <time.h>
+#include "link.h"
 
 #define CQES  16 /* less than is outstanding */
 #define SENDS 30 /* of a QP, outstanding */
@@ -32,14 +29,10 @@ static void flow_open(struct flow *f, struct ibv_srq *of)
 						.srq = end ? NULL : of,
 						.cap = {256, RECVS, 1, 1, 64},
 						.qp_type = IBV_QPT_RC};
-		struct ibv_qp_attr attr = {
-			.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
 
 		f->qp[end] = ibv_create_qp(l.pd[end], &init);
 		CHECK(f->qp[end]);
 		f->qp[end]->qp_context = f;
-		CHECK(!ibv_modify_qp(f->qp[end], &attr,
-				     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
 	}
 	link_connect(&l, f->qp);
 }
@@ -48,19 +41,19 @@ static void flow_open(struct flow *f, struct ibv_srq *of)
 static void send_one(struct flow *f, enum ibv_wr_opcode op, unsigned int flags)
 {
 	struct ibv_sge sge = {(uintptr_t)l.buf[0], f->sent % 3 ? 8 : 64, l.mr[0]->lkey};
-	struct ibv_send_wr *bad, wr = {.wr_id = f->sent++,
-				       .sg_list = &sge,
-				       .num_sge = 1,
-				       .opcode = op,
-				       .send_flags = flags | (f->sent % 2 ? IBV_SEND_INLINE : 0),
-				       .wr.rdma = {(uintptr_t)l.buf[1], l.mr[1]->rkey}};
+	struct ibv_send_wr wr = {.wr_id = f->sent++,
+				 .sg_list = &sge,
+				 .num_sge = 1,
+				 .opcode = op,
+				 .send_flags = flags | (f->sent % 2 ? IBV_SEND_INLINE : 0),
+				 .wr.rdma = {(uintptr_t)l.buf[1], l.mr[1]->rkey}};
 
-	CHECK(!(errno = ibv_post_send(f->qp[0], &wr, &bad)));
+	link_post(f->qp[0], &wr);
 }
 
 static void receive_one(struct flow *f)
 {
-	struct ibv_sge sge = at(&l, 0, 64);
+	struct ibv_sge sge = link_sge(&l, 0, 64);
 	struct ibv_recv_wr *bad, wr = {.wr_id = f->received++, .sg_list = &sge, .num_sge = 1};
 
 	CHECK(!(errno = ibv_post_recv(f->qp[0], &wr, &bad)));
@@ -73,7 +66,7 @@ static void traffic(struct flow *f, unsigned int n)
 		send_one(f, IBV_WR_RDMA_WRITE, i % 8 && i < n ? 0 : IBV_SEND_SIGNALED);
 		if (i % 8 && i < n)
 			continue;
-		CHECK(next_wc(cq[0]).wr_id == f->sent - 1);
+		CHECK(link_wait(cq[0]).wr_id == f->sent - 1);
 	}
 	f->next_send = f->sent;
 }
@@ -111,20 +104,10 @@ static void flushed(struct flow *flows, unsigned int n)
 	for (unsigned int i = 0; i < n; i++)
 		left += flows[i].sent - flows[i].next_send + flows[i].received - flows[i].next_recv;
 	for (; left; left--) {
-		struct ibv_wc wc = next_wc(cq[0]);
+		struct ibv_wc wc = link_wait(cq[0]);
 
 		check_wc(flows, n, &wc);
 	}
-}
-
-static void expect_fatal(void)
-{
-	struct pollfd p = {.fd = l.ctx[0]->async_fd, .events = POLLIN};
-	struct ibv_async_event event;
-
-	CHECK(poll(&p, 1, PATIENCE_S * 1000) == 1);
-	CHECK(!ibv_get_async_event(l.ctx[0], &event) && event.event_type == IBV_EVENT_DEVICE_FATAL);
-	ibv_ack_async_event(&event);
 }
 
 int main(void)
@@ -136,7 +119,7 @@ int main(void)
 	struct ibv_wc wc;
 
 	link_open(&l, 4096);
-	sge = at(&l, 0, 64);
+	sge = link_sge(&l, 0, 64);
 	cq[0] = link_create_cq(&l, 0, CQES);
 	cq[1] = link_create_cq(&l, 1, CQES);
 	srq = ibv_create_srq(l.pd[0], &shared);
@@ -150,7 +133,7 @@ int main(void)
 		leave(&flows[i]);
 	printf("outstanding\n");
 	fflush(stdout);
-	expect_fatal();
+	CHECK(link_event(l.ctx[0]).event_type == IBV_EVENT_DEVICE_FATAL);
 	flushed(flows, 3);
 	leave(&flows[0]);
 	flushed(flows, 1);

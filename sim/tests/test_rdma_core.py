@@ -6,7 +6,6 @@ rdma_core_tests.yaml names every test of the modules that run: `pass`, or `skip`
 anything else fails here; so does one that the list does not know, or that rdma-core no longer has, and a module that is
 neither listed nor in NOT_RUN.
 """
-import contextlib
 import os
 import re
 from fnmatch import fnmatch
@@ -16,6 +15,7 @@ import pytest
 import yaml
 
 from conftest import HERE, RDMA_CORE_BUILD, TOP, Machine
+from huge_pages import huge_pages
 
 # `test_x (tests.test_m.Class.test_x)`, the first line of its docstring if it has one, then ` ... ok`.
 RESULT = re.compile(
@@ -25,25 +25,6 @@ NOT_RUN = {
     "test_mlx5_*": "needs an adapter that libmlx5 drives",
     "test_efa*": "needs an adapter that libefa drives",
 }
-
-HUGE_PAGES = Path("/proc/sys/vm/nr_hugepages")
-
-
-@contextlib.contextmanager
-def huge_pages(count):
-    """At least so many are set aside, where that is permitted."""
-    before = HUGE_PAGES.read_text() if HUGE_PAGES.exists() else ""
-    if not before or int(before) >= count or not os.access(HUGE_PAGES, os.W_OK):
-        yield
-        return
-    try:
-        with contextlib.suppress(OSError):  # a container's may be read-only
-            HUGE_PAGES.write_text(str(count))
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            HUGE_PAGES.write_text(before)
-
 
 def expected_of(differences):
     """The common list, and over it what a release has otherwise."""

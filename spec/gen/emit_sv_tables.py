@@ -32,7 +32,9 @@ class Table:
         bits = sum(width for _, width, _ in self.fields)
         out = self._fields()
         out += f"  // As {self.name}_t.\n"
-        out += f"  function automatic logic [{bits - 1}:0] {self.name}(input logic [{self.width - 1}:0] key);\n"
+        out += (
+            f"  function automatic logic [{bits - 1}:0] {self.name}(input logic [{self.width - 1}:0] key);\n"
+        )
         out += "    unique case (key)\n"
         for key, comment, values in self.rows:
             row = ", ".join(f"{width}'h{values.get(name, 0):x}" for name, width, _ in self.fields)
@@ -104,7 +106,10 @@ def _messages(wire):
 
 
 def _opcodes(wire):
-    fields = [("valid", 1, "the opcode is defined"), ("comp", 1, "consumes a receive WQE when its message ends")]
+    fields = [
+        ("valid", 1, "the opcode is defined"),
+        ("comp", 1, "consumes a receive WQE when its message ends"),
+    ]
     fields += [(f"has_{name}", 1, "") for name in wire.headers]
     fields += [("bytes", 8, "of all transport headers, which stand in the order of these bits")]
     table = Table("bth_op_info", "What a packet of an opcode is made of.", 8, fields)
@@ -119,7 +124,9 @@ def text(spec):
     wire = spec.wire
     out = "  // bits 7:5 of BTH.opcode\n  typedef enum logic [2:0] {\n"
     out += ",\n".join(f"    TRANSPORT_{t['name']} = 3'h{t['value']:x}" for t in wire.transports.values())
-    out += "\n  } transport_e;\n\n  // messages, by what the packets are made of\n  typedef enum logic [3:0] {\n"
+    out += (
+        "\n  } transport_e;\n\n  // messages, by what the packets are made of\n  typedef enum logic [3:0] {\n"
+    )
     out += ",\n".join(f"    MSG_{name} = 4'h{index:x}" for index, name in enumerate(wire.messages))
     out += "\n  } msg_e;\n\n"
     return out + _wqe_ops(spec).text() + _messages(wire).text() + _opcodes(wire).text()

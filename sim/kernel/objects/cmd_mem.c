@@ -102,6 +102,32 @@ static bool same_page_offset(uint64_t a, uint64_t b)
 	return !((a ^ b) & (KPAGE_SIZE - 1));
 }
 
+struct drv_mr *verbs_mr_alloc(struct uobj *u, struct uobj *pd, uint32_t pasid, struct uobj *dmah)
+{
+	struct drv_mr *mr = drv_alloc(kdev_ops(u->file->dev)->sz_mr, u);
+
+	if (!mr)
+		return NULL;
+	mr->pd = pd->drv;
+	mr->pasid = pasid;
+	if (dmah)
+		mr->tph = ((struct drv_dmah *)dmah->drv)->tph;
+	return mr;
+}
+
+int verbs_mr_registered(struct uobj *u, struct drv_mr *mr, int ret, struct uobj *pd, struct uobj *part)
+{
+	if (ret) {
+		drv_free(mr);
+		return ret;
+	}
+	u->drv = mr;
+	uobj_use(u, pd);
+	if (part)
+		uobj_use(u, part);
+	return 0;
+}
+
 int verbs_reg_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct ib_uverbs_reg_mr *cmd,
 		 struct uobj *dmah)
 {
@@ -119,26 +145,16 @@ int verbs_reg_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct i
 		ret = call_udata(c, &udata);
 	if (ret)
 		return ret;
-	mr = drv_alloc(ops->sz_mr, u);
+	mr = verbs_mr_alloc(u, pd, c->t->pasid, dmah);
 	if (!mr)
 		return -ENOMEM;
-	mr->pd = pd->drv;
-	mr->pasid = c->t->pasid;
-	if (dmah)
-		mr->tph = ((struct drv_dmah *)dmah->drv)->tph;
 	ret = ops->reg_mr(mr, cmd->start, cmd->length, cmd->hca_va, cmd->access_flags, udata);
-	if (ret) {
-		drv_free(mr);
+	if (verbs_mr_registered(u, mr, ret, pd, dmah))
 		return ret;
-	}
-	u->drv = mr;
 	u->mr.start = cmd->start;
 	u->mr.length = cmd->length;
 	u->mr.iova = cmd->hca_va;
 	u->mr.access = cmd->access_flags;
-	uobj_use(u, pd);
-	if (dmah)
-		uobj_use(u, dmah);
 	return call_udata_done(c);
 }
 

@@ -51,9 +51,7 @@ static int create(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *
 		uobj_use(u, cq);
 	}
 	u->srq.xrc = xrcd;
-	u->async = async ? async : c->f->default_async;
-	if (u->async)
-		evfile_get(u->async);
+	uobj_set_async(u, async);
 	u->srq.max_wr = init->max_wr;
 	u->srq.max_sge = init->max_sge;
 	return call_udata_done(c);

@@ -27,7 +27,7 @@ static void message(const struct ucma_id *id, uint8_t *mad, enum cm_attr attr)
 /* What cannot leave is lost, as on a wire: the sender says it again. */
 static void post(const struct ucma_id *id, const uint8_t *mad)
 {
-	hca_gsi_send(id->dev->drv.hca, id->port, &id->av, mad);
+	kdev_ops(id->dev)->send_mad(&id->dev->drv, id->port, &id->av, mad);
 }
 
 static void again(struct ktimer *t)

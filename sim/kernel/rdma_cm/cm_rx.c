@@ -80,7 +80,7 @@ static bool way_back(struct kdev *d, const struct hca_mad *mad, struct back *b)
 
 static void answer(const struct back *b, const uint8_t *mad)
 {
-	hca_gsi_send(b->d->drv.hca, b->mad->port, &b->av, mad);
+	kdev_ops(b->d)->send_mad(&b->d->drv, b->mad->port, &b->av, mad);
 }
 
 static void refuse(const struct back *b, enum cm_reject reason)

@@ -11,8 +11,8 @@
 
 #include <rdma/rdma_user_cm.h>
 
-#include "kernel/rdma_cm/cm_mad.h"
 #include "kernel/priv.h"
+#include "kernel/rdma_cm/cm_mad.h"
 
 #define UCMA_NAME  "rdma_cm"
 #define UCMA_MAJOR 10 /* miscellaneous devices */
@@ -25,22 +25,6 @@ struct addr_ib { /* struct sockaddr_ib */
 	uint8_t gid[16];
 	uint64_t sid, sid_mask, scope_id;
 };
-
-/* ---- Timers ------------------------------------------------------------------------------------ */
-
-struct ktimer {
-	TAILQ_ENTRY(ktimer) link;
-	struct kernel *k; /* NULL: not set */
-	hca_ps at;
-	void (*fire)(struct ktimer *t);
-};
-#define MS_PS 1000000000ull
-
-void ktimer_set(struct kernel *k, struct ktimer *t, hca_ps delay);
-void ktimer_set_ms(struct kernel *k, struct ktimer *t, uint64_t ms);
-void ktimer_cancel(struct ktimer *t);
-/* Fires what is due. */
-void ktimers_run(struct kernel *k);
 
 /* ---- Ids ----------------------------------------------------------------------------------------- */
 
@@ -187,14 +171,13 @@ struct ucma { /* of the machine */
 	struct ucma_ids ids;
 	struct numbers id_table, mc_table; /* for user space */
 	struct table comm_ids, bound;
-	TAILQ_HEAD(ktimer_list, ktimer) timers;
 	uint32_t last_comm_id;
 	uint64_t last_tid;
 	uint64_t random;
 	uint16_t last_port;
 };
 
-/* ---- ucma.c: files, commands, events ---- */
+/* ---- ucma.c: files and their commands ---- */
 
 struct ucma_call { /* one write() in progress */
 	struct ucma_file *f;
@@ -208,7 +191,11 @@ int ucma_open(struct kernel *k, struct kfile *owner);
 ssize_t ucma_write(struct ucma_file *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply);
 void ucma_release(struct ucma_file *f);
 int ucma_init(struct kernel *k);
-void ucma_exit(struct kernel *k);
+void ucma_exit(struct kernel *k); /* no file is open any more */
+
+/* ---- ucma_event.c: what the commands have in common, and events ---- */
+
+uint32_t ucma_random(struct kernel *k);
 /* The socket's queue tells poll() what waits. */
 void ucma_ready(struct ucma_file *f, struct kreply *reply);
 /* Bytes that the socket has too many, and that its reader takes out. */
@@ -232,14 +219,15 @@ void ucma_mc_event(struct ucma_mc *mc, enum rdma_event type, int status,
 int ucma_request_event(struct ucma_id *listener, struct ucma_id *conn,
 		       const struct rdma_ucm_event_resp *resp);
 void ucma_drop_mc_events(struct ucma_mc *mc);
-void ucma_drop_id_events(struct ucma_id *id);
-void ucma_move_events(struct ucma_id *id, struct ucma_file *to);
-uint32_t ucma_random(struct kernel *k);
+void ucma_queue_event(struct ucma_file *f, struct ucma_event *e);
+void ucma_unqueue_event(struct ucma_file *f, struct ucma_event *e);
+int uc_get_event(struct ucma_call *c);
 
 /* ---- ucma_id.c: creation, addresses, routes ---- */
 
 struct ucma_id *ucma_id_new(struct ucma_file *f, uint16_t ps, uint8_t qp_type);
 void ucma_id_move(struct ucma_id *id, struct ucma_file *to);
+void ucma_move_events(struct ucma_id *id, struct ucma_file *to);
 /* Tells the peer, takes its events out of the queue, frees it. Returns the events that were read. */
 uint32_t ucma_id_destroy(struct ucma_id *id);
 /* The id is of this adapter from now on. */

@@ -37,6 +37,38 @@ void ucma_id_move(struct ucma_id *id, struct ucma_file *to)
 	id->file = to;
 }
 
+static void drop_events(struct ucma_id *id)
+{
+	struct ucma_file *f = id->file;
+	struct ucma_event *e, *next;
+
+	for (e = TAILQ_FIRST(&f->events); e; e = next) {
+		next = TAILQ_NEXT(e, link);
+		if (e->id != id)
+			continue;
+		ucma_unqueue_event(f, e);
+		if (e->conn)
+			ucma_id_destroy(e->conn);
+		free(e);
+	}
+}
+
+void ucma_move_events(struct ucma_id *id, struct ucma_file *to)
+{
+	struct ucma_file *f = id->file;
+	struct ucma_event *e, *next;
+
+	for (e = TAILQ_FIRST(&f->events); e; e = next) {
+		next = TAILQ_NEXT(e, link);
+		if (e->id != id)
+			continue;
+		ucma_unqueue_event(f, e);
+		if (e->conn)
+			ucma_id_move(e->conn, to);
+		ucma_queue_event(to, e);
+	}
+}
+
 uint32_t ucma_id_destroy(struct ucma_id *id)
 {
 	const uint32_t events = id->events_reported;
@@ -45,7 +77,7 @@ uint32_t ucma_id_destroy(struct ucma_id *id)
 	ktimer_cancel(&id->addr_timer);
 	cm_destroy(id, false);
 	ucma_leave_all(id);
-	ucma_drop_id_events(id);
+	drop_events(id);
 	numbers_remove(&u->id_table, id->handle);
 	if (id->bound)
 		table_remove(&u->bound, &id->by_port);
