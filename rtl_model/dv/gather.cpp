@@ -8,7 +8,9 @@
 struct Piece {
 	uint64_t addr;
 	uint16_t length;
-	bool last, bad;
+	bool last;
+	bool bad;   /* its last line cannot be read */
+	bool wrong; /* it has no key: nothing is read */
 };
 
 // What stands at an address of memory.
@@ -40,7 +42,7 @@ class Memory
 	    : dut_(dut), ready_(ready), answers_(answers)
 	{
 		for (const Piece &p : pieces)
-			if (p.length)
+			if (p.length && !p.wrong)
 				expected_.push_back(p);
 	}
 	void drive()
@@ -100,7 +102,8 @@ static std::vector<Piece> random_pieces(Random &random, unsigned int payloads)
 				random.chance(15) ? 0
 						  : (uint16_t)random.below(random.chance(80) ? 300 : 4097);
 
-			pieces.push_back({random.u64() >> 4, length, !n, length && random.chance(2)});
+			pieces.push_back({random.u64() >> 4, length, !n, length && random.chance(2),
+					  random.chance(2)});
 		}
 	}
 	return pieces;
@@ -124,6 +127,7 @@ static unsigned int run(Dut<Vhcasim_gather> &dut, const std::vector<Piece> &piec
 			dut->piece_addr_i = pieces[at].addr;
 			dut->piece_length_i = pieces[at].length;
 			dut->piece_last_i = pieces[at].last;
+			dut->piece_error_i = pieces[at].wrong;
 		}
 		memory.drive();
 		dut->ready_i = dut.random.chance(out);
@@ -148,10 +152,10 @@ static void compare(const std::vector<Piece> &pieces, const Collector &got, cons
 	Bytes payload;
 
 	for (const Piece &p : pieces) {
-		const Bytes bytes = bytes_of(p.addr, p.length);
+		const Bytes bytes = bytes_of(p.addr, p.wrong ? 0 : p.length);
 
 		payload.insert(payload.end(), bytes.begin(), bytes.end());
-		bad |= p.bad;
+		bad |= p.wrong || p.bad;
 		if (!p.last)
 			continue;
 		CU_ASSERT_FATAL(number < got.packets.size());
@@ -188,7 +192,7 @@ static void full_rate()
 	unsigned int cycles;
 
 	for (unsigned int i = 0; i < 20; i++)
-		pieces.push_back({0x10000 * i + 13 * i + 1, 4096, true, false});
+		pieces.push_back({0x10000 * i + 13 * i + 1, 4096, true, false, false});
 	Memory memory(dut, pieces, 100, 100);
 	cycles = run(dut, pieces, memory, 100, 100, got, errors);
 	compare(pieces, got, errors);

@@ -37,6 +37,46 @@ struct ref_wr {
 void ref_decode(const struct ref_qp *qp, const uint8_t *wqe, uint32_t posted, uint16_t index,
 		struct ref_wr *out);
 
+/* ---- ref_send.c: the C engine with all that it needs around it ---- */
+
+struct ref_send_qp {
+	struct ref_qp qp;
+	uint32_t mtu, qkey, dest_qpn, psn; /* psn: of the first packet */
+	uint16_t udp_sport;
+	uint8_t smac[6], sgid[16]; /* the port's; every entry of its table */
+	struct hca_av av;
+};
+
+#define REF_BAD_KEY(lkey) (((lkey)&0x3f) == 1) /* keys that there are not */
+/* Where a key's memory lies in the host: not as aligned as its addresses. */
+static inline uint64_t ref_translate(uint64_t addr)
+{
+	return addr + 0x12345;
+}
+
+/* What stands there. */
+static inline uint8_t ref_memory(uint64_t host_addr)
+{
+	return (uint8_t)((host_addr * 0x9e3779b97f4a7c15ull) >> 56);
+}
+
+#define REF_WINDOW 512 /* packets of a message that the C engine sends before it hears of the peer */
+
+struct ref_sent {
+	uint32_t frames;
+	uint8_t *frame[1024]; /* to be freed */
+	uint32_t len[1024];
+	uint32_t psns; /* that the message takes */
+	uint8_t status, vendor_err;
+};
+
+/*
+ * All frames of the WQE at index 0; or, if `from` is not 0, those that are sent when the peer asks for packet `from` of
+ * the message after it has seen all before it.
+ */
+void ref_send(const struct ref_send_qp *qp, const uint8_t *wqe, uint32_t posted, uint32_t from,
+	      struct ref_sent *out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -7,7 +7,8 @@ namespace
 class Writer
 {
       public:
-	Writer(Random &random, const struct ref_qp &qp, uint8_t op) : random_(random), qp_(qp), op_(op)
+	Writer(Random &random, const struct ref_qp &qp, uint8_t op, uint32_t max_sge)
+	    : random_(random), qp_(qp), op_(op), max_sge_(max_sge)
 	{
 		bytes_.resize(sizeof(struct hcasim_wqe_ctrl));
 	}
@@ -136,15 +137,21 @@ class Writer
 		pad();
 	}
 
+	// Far too long ones where long ones are wanted.
+	uint32_t sge_length(uint32_t limit)
+	{
+		return random_.below(max_sge_ > 1 << 20 && random_.chance(2) ? UINT32_MAX : limit);
+	}
+
 	void sge_list(const struct hcasim_wr_rule *rule)
 	{
 		const bool value = rule && rule->length && random_.chance(90);
 		const bool frame = qp_.type == HCASIM_QPT_UD || qp_.type == HCASIM_QPT_RAW_PACKET;
-		const uint32_t limit = random_.chance(5) ? UINT32_MAX : (frame ? qp_.port_mtu / 4 : 1 << 26);
+		const uint32_t limit = frame ? std::min(max_sge_, qp_.port_mtu / 4) : max_sge_;
 		uint32_t n = value ? 1 : random_.below(random_.chance(70) ? 5 : HCASIM_MAX_SGE + 2);
 
 		while (n-- && bytes_.size() < HCA_WQE_MAX)
-			add(hcasim_seg_data{random_.u64(), value ? rule->length : random_.below(limit),
+			add(hcasim_seg_data{random_.u64(), value ? rule->length : sge_length(limit),
 					    random_.u32()});
 	}
 
@@ -171,6 +178,7 @@ class Writer
 	Random &random_;
 	const struct ref_qp &qp_;
 	uint8_t op_;
+	uint32_t max_sge_;
 	bool inline_ = false;
 	Bytes bytes_;
 };
@@ -188,12 +196,12 @@ static void damage(Random &random, Bytes &bytes)
 		bytes[at] ^= (uint8_t)(1u << random.below(8));
 }
 
-RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index)
+RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, uint32_t max_sge)
 {
 	RandomWqe wqe;
 
 	wqe.op = (uint8_t)(random.chance(97) ? random.below(HCASIM_WQE_OP_ATOMIC_WRITE + 1) : random.u32());
-	wqe.bytes = Writer(random, qp, wqe.op).write(index);
+	wqe.bytes = Writer(random, qp, wqe.op, max_sge).write(index);
 	if (random.chance(40) && wqe.op != HCASIM_WQE_OP_TSO)
 		damage(random, wqe.bytes);
 	if (random.chance(5) && wqe.op != HCASIM_WQE_OP_TSO)

@@ -10,12 +10,13 @@
 #include "ref.h"
 #include "tb.hpp"
 
-// A WQE for the QP at a ring index, and the blocks up to the producer index, at least one.
+// The blocks from its ring index to the producer index, at least one.
 struct RandomWqe {
 	Bytes bytes; // whole blocks
 	uint8_t op;
 };
 
-RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index);
+// SGEs are shorter than `max_sge`; if that is over 1 MiB, some are of any length.
+RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, uint32_t max_sge);
 
 #endif

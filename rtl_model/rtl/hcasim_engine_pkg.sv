@@ -74,4 +74,21 @@ package hcasim_engine_pkg;
     logic [9:0]   header_at; // TSO: where its headers begin
   } wr_t;
 
+  // What a QP's packets are made with.
+  typedef struct packed {
+    logic [7:0]   qp_type; // QPT_*
+    logic [23:0]  qpn;
+    logic [3:0]   mtu_log; // path MTU: 8 for 256 bytes to 12 for 4096
+    logic [31:0]  qkey;
+    logic [23:0]  dest_qpn;
+    logic [15:0]  udp_sport;
+    logic [47:0]  smac;
+    logic [127:0] sgid;
+    logic [127:0] dgid; // these: of connected QPs
+    logic [47:0]  dmac;
+    logic [7:0]   hop_limit;
+    logic [7:0]   traffic_class;
+    logic [19:0]  flow_label;
+  } send_qp_t;
+
 endpackage

@@ -25,6 +25,7 @@ module hcasim_gather #(
   input  logic [63:0]           piece_addr_i,
   input  logic [LengthBits-1:0] piece_length_i, // bytes; 0: nothing is read
   input  logic                  piece_last_i,   // of its payload
+  input  logic                  piece_error_i,  // nothing is read, and the payload has an error
   // Reads of memory.
   output logic                  read_valid_o,
   input  logic                  read_ready_i,
@@ -45,15 +46,15 @@ module hcasim_gather #(
 
   // ---- Pieces: a read goes out, and what is needed to cut its lines is kept ----
 
-  localparam int unsigned KeptBits = OffsetBits + LengthBits + 1;
+  localparam int unsigned KeptBits = OffsetBits + LengthBits + 2;
 
   logic                   kept_valid, kept_ready, kept_room;
   logic [OffsetBits-1:0]  offset;
   logic [LengthBits-1:0]  length;
-  logic                   last, reads;
+  logic                   last, bad, reads;
   logic [$clog2(Depth):0] unused_count;
 
-  assign reads         = piece_length_i != '0;
+  assign reads         = piece_length_i != '0 && !piece_error_i;
   assign piece_ready_o = kept_room && (!reads || read_ready_i);
   assign read_valid_o  = piece_valid_i && reads && kept_room;
   assign read_addr_o   = piece_addr_i;
@@ -69,10 +70,10 @@ module hcasim_gather #(
     .rst_i,
     .valid_i(piece_valid_i && piece_ready_o),
     .ready_o(kept_room),
-    .data_i ({piece_addr_i[OffsetBits-1:0], piece_length_i, piece_last_i}),
+    .data_i ({piece_addr_i[OffsetBits-1:0], reads ? piece_length_i : '0, piece_last_i, piece_error_i}),
     .valid_o(kept_valid),
     .ready_i(kept_ready),
-    .data_o ({offset, length, last}),
+    .data_o ({offset, length, last, bad}),
     .count_o(unused_count)
   );
 
@@ -118,7 +119,7 @@ module hcasim_gather #(
 
   logic error_in, error_in_q, error_out_q;
 
-  assign error_in = error_in_q || (line_valid_i && line_ready_o && line_error_i);
+  assign error_in = error_in_q || bad || (line_valid_i && line_ready_o && line_error_i);
   // The end comes out in the cycle in which it goes in, or after that, before anything else goes in.
   assign error_o  = last_o && (chunk_take && piece_ends && last ? error_in : error_out_q);
 
