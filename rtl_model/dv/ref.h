@@ -64,8 +64,8 @@ static inline uint8_t ref_memory(uint64_t host_addr)
 
 struct ref_sent {
 	uint32_t frames;
-	uint8_t *frame[1024]; /* to be freed */
-	uint32_t len[1024];
+	uint8_t *frame[REF_WINDOW]; /* to be freed */
+	uint32_t len[REF_WINDOW];
 	uint32_t psns; /* that the message takes */
 	uint8_t status, vendor_err;
 };
