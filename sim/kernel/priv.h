@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the files of sim/kernel share. The errno of every path is Linux 6.1's. */
+/* What the files of sim/kernel share. The errno of every path is that of the Linux that the machine has; what none of
+ * its releases changed was read in 6.1's source. */
 #ifndef HCASIM_KERNEL_PRIV_H
 #define HCASIM_KERNEL_PRIV_H
 
+#include <stddef.h>
 #include <sys/queue.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -225,6 +227,13 @@ struct kernel {
 	struct table evfiles; /* by the pipe's inode number */
 };
 
+/* The machine's Linux has it: see releases.h. */
+static inline bool kernel_has(const struct kernel *k, enum abi_kind kind, uint16_t object, uint16_t method,
+			      uint16_t number)
+{
+	return abi_has(k->cfg.release, kind, object, method, number);
+}
+
 static inline const struct drv_ops *kdev_ops(const struct kdev *d)
 {
 	return d->drv.ops;
@@ -348,6 +357,12 @@ struct write_cmd {
 /* NULL and *err */
 const struct write_cmd *write_cmd_find(uint32_t command, int *err);
 int req_get(struct call *c, void *req, size_t len);
+/* And the object whose handle stands at byte `at` of the request. -EINVAL: there is none. */
+int req_find_at(struct call *c, void *req, size_t len, size_t at, uint16_t type, struct uobj **out);
+#define req_find(c, req, field, type, out)                                                                   \
+	req_find_at(c, req, sizeof(*(req)), offsetof(__typeof__(*(req)), field), type, out)
+/* A command whose request is a handle, and nothing else: that object goes. */
+int req_destroy(struct call *c, uint16_t type);
 int resp_put(struct call *c, const void *resp, size_t len);
 static inline uint32_t resp_len(const struct call *c, size_t len)
 {

@@ -6,6 +6,7 @@
  */
 #include "link.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
@@ -23,6 +24,8 @@ static struct ibv_cq *cq;
 static struct ibv_wq *wq;
 static struct ibv_qp *flow_qp, *mcast_qp;
 static struct rdma_event_channel *cm_channel;
+
+#define CM_PORT 7000
 
 static void *make_pd(uint32_t i)
 {
@@ -105,6 +108,83 @@ static void *make_id(uint32_t i)
 	return rdma_create_id(cm_channel, &id, NULL, RDMA_PS_TCP) ? NULL : id;
 }
 
+/* The event that has to come next; its id. */
+static struct rdma_cm_id *next_event(enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	if (rdma_get_cm_event(cm_channel, &event))
+		die("rdma_get_cm_event");
+	if (event->event != type) {
+		fprintf(stderr, "%s, not %s\n", rdma_event_str(event->event), rdma_event_str(type));
+		exit(1);
+	}
+	id = event->id;
+	rdma_ack_cm_event(event);
+	return id;
+}
+
+static struct sockaddr_in cm_address(uint16_t port)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+	inet_pton(AF_INET, "10.77.0.1", &a.sin_addr);
+	return a;
+}
+
+static void start_listener(void)
+{
+	struct sockaddr_in a = cm_address(CM_PORT);
+	struct rdma_cm_id *id = make_id(0);
+
+	if (!id || rdma_bind_addr(id, (struct sockaddr *)&a) || rdma_listen(id, 0))
+		die("rdma_listen");
+}
+
+struct conn {
+	struct rdma_cm_id *client, *server;
+};
+
+/* Both ends are this program's. No QP is made for them: only the connection manager's part is of interest. */
+static void *make_conn(uint32_t i)
+{
+	struct rdma_conn_param p = {.qp_num = 2 * i + 1, .retry_count = 7, .rnr_retry_count = 7};
+	struct sockaddr_in a = cm_address(CM_PORT);
+	struct conn *c = malloc(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->client = make_id(i);
+	if (!c->client || rdma_resolve_addr(c->client, NULL, (struct sockaddr *)&a, 1000))
+		return NULL;
+	next_event(RDMA_CM_EVENT_ADDR_RESOLVED);
+	if (rdma_resolve_route(c->client, 1000))
+		return NULL;
+	next_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	if (rdma_connect(c->client, &p))
+		return NULL;
+	c->server = next_event(RDMA_CM_EVENT_CONNECT_REQUEST);
+	p.qp_num++;
+	if (rdma_accept(c->server, &p))
+		return NULL;
+	next_event(RDMA_CM_EVENT_CONNECT_RESPONSE);
+	if (rdma_establish(c->client))
+		return NULL;
+	next_event(RDMA_CM_EVENT_ESTABLISHED);
+	return c;
+}
+
+static int destroy_conn(void *obj)
+{
+	struct conn *c = obj;
+
+	if (rdma_destroy_id(c->client) || rdma_destroy_id(c->server))
+		return errno;
+	free(c);
+	return 0;
+}
+
 static union ibv_gid group(uint32_t i)
 {
 	union ibv_gid gid = {.raw = {0xff, 0x0e}};
@@ -185,6 +265,7 @@ static const struct kind {
 	{"channel", make_channel, DESTROY(ibv_destroy_comp_channel), NULL},
 	{"flow", make_flow, destroy_flow, NULL},
 	{"id", make_id, DESTROY(rdma_destroy_id), NULL},
+	{"conn", make_conn, destroy_conn, NULL},
 };
 
 static double now_ms(void)
@@ -225,8 +306,10 @@ static void prepare(const char *kind)
 	setrlimit(RLIMIT_NOFILE, &files);
 	if (!strcmp(kind, "ah"))
 		path = link_path(&l, 0);
-	if (!strcmp(kind, "id"))
+	if (!strcmp(kind, "id") || !strcmp(kind, "conn"))
 		cm_channel = rdma_create_event_channel();
+	if (!strcmp(kind, "conn"))
+		start_listener();
 	if (strcmp(kind, "cq"))
 		cq = link_create_cq(&l, 0, 1);
 	if (!strcmp(kind, "table"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Work that is outstanding when the adapter is lost: each request completes once, with a flush error, in the order of
- * its queue; what had completed does not complete again; receives of a shared queue are nobody's. Started by
+ * its queue; what had completed does not complete again; receives of shared queues and of work queues are nobody's. Started by
  * `hcasim run`; prints "outstanding" when the adapter may go.
  */
 #include "link.h"
@@ -110,12 +110,27 @@ static void flushed(struct flow *flows, unsigned int n)
 	}
 }
 
+/* A work queue with a receive. */
+static struct ibv_wq *open_wq(struct ibv_cq *of)
+{
+	struct ibv_wq_init_attr init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 1, .max_sge = 1, .pd = l.pd[0], .cq = of};
+	struct ibv_wq_attr ready = {.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY};
+	struct ibv_wq *wq = ibv_create_wq(l.ctx[0], &init);
+	struct ibv_sge sge = link_sge(&l, 0, 64);
+	struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
+
+	CHECK(wq && !(errno = ibv_modify_wq(wq, &ready)) && !(errno = ibv_post_wq_recv(wq, &wr, &bad)));
+	return wq;
+}
+
 int main(void)
 {
 	struct ibv_srq_init_attr shared = {.attr = {16, 1, 0}};
 	struct ibv_sge sge;
 	struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
 	static struct flow flows[3];
+	struct ibv_cq *wq_cq;
 	struct ibv_wc wc;
 
 	link_open(&l, 4096);
@@ -124,6 +139,8 @@ int main(void)
 	cq[1] = link_create_cq(&l, 1, CQES);
 	srq = ibv_create_srq(l.pd[0], &shared);
 	CHECK(srq && !ibv_post_srq_recv(srq, &wr, &bad));
+	wq_cq = link_create_cq(&l, 0, CQES);
+	open_wq(wq_cq);
 	for (int i = 0; i < 3; i++)
 		flow_open(&flows[i], i == 2 ? srq : NULL);
 	/* The first one's last completion is no longer in the CQ's ring; the third one has none at all. */
@@ -137,7 +154,7 @@ int main(void)
 	flushed(flows, 3);
 	leave(&flows[0]);
 	flushed(flows, 1);
-	CHECK(!ibv_poll_cq(cq[0], 1, &wc) && !ibv_poll_cq(cq[1], 1, &wc));
+	CHECK(!ibv_poll_cq(cq[0], 1, &wc) && !ibv_poll_cq(cq[1], 1, &wc) && !ibv_poll_cq(wq_cq, 1, &wc));
 	printf("flushed\n");
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Receive side scaling through the plain verbs API: frames of 32 UDP flows over four work queues. Each must land where
- * the Toeplitz hash, computed here bit by bit, says; a work queue in RESET drops its share.
+ * the Toeplitz hash, computed here bit by bit, says; a work queue in RESET drops its share, and one whose CQ overruns tells of it.
  */
 #include "link.h"
 
@@ -10,6 +10,7 @@
 #define WQS     4u
 #define LOG_WQS 2
 #define FLOWS   32u
+#define CQES    15 /* fewer than a work queue has receives */
 #define SLOT    256u
 #define FRAME   64u
 #define SPORT   34 /* Ethernet, IPv4, then UDP */
@@ -45,7 +46,7 @@ static void open_wqs(void)
 	unsigned int i;
 
 	for (i = 0; i < WQS; i++) {
-		init.cq = cq[i] = link_create_cq(&l, 1, 256);
+		init.cq = cq[i] = link_create_cq(&l, 1, CQES);
 		wq[i] = ibv_create_wq(l.ctx[1], &init);
 		CHECK(wq[i]);
 		CHECK(ibv_post_wq_recv(wq[i], &wr, &bad) == EINVAL);
@@ -168,6 +169,24 @@ static void reset_drops(void)
 	CHECK(wc.status == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 1);
 }
 
+/* A CQ that cannot take a completion fails, and with it the work queue whose completion it was. */
+static void overrun(void)
+{
+	bool told[2] = {false, false};
+
+	for (int i = 0; i <= cq[3]->cqe; i++)
+		send_flow(flow_to(3));
+	while (!told[0] || !told[1]) {
+		struct ibv_async_event event = link_event(l.ctx[1]);
+		bool of_wq = event.event_type == IBV_EVENT_WQ_FATAL;
+
+		CHECK(of_wq || event.event_type == IBV_EVENT_CQ_ERR);
+		CHECK(of_wq ? event.element.wq == wq[3] : event.element.cq == cq[3]);
+		CHECK(!told[of_wq]);
+		told[of_wq] = true;
+	}
+}
+
 static void close_all(struct ibv_rwq_ind_table *table, struct ibv_flow *flow)
 {
 	CHECK(ibv_destroy_wq(wq[0]) == EBUSY);
@@ -209,6 +228,7 @@ int main(void)
 	open_sender();
 	spread();
 	reset_drops();
+	overrun();
 	close_all(table, flow);
 	link_close(&l);
 	return 0;

@@ -11,7 +11,7 @@ from conftest import BUILD, Machine, last_json
 
 GROWTH = BUILD / "bin/hcasim-growth"
 LIMITED = ["pd", "mr", "mw", "ah", "cq", "srq", "qp", "mcast", "member", "wq", "table"]
-KINDS = [*LIMITED, "channel", "flow", "id"]
+KINDS = [*LIMITED, "channel", "flow", "id", "conn"]
 ALL = os.environ.get("HCASIM_GROWTH") == "all"
 FEW = 1500  # more than the numbers that rest: they come back
 

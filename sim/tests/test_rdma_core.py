@@ -26,6 +26,7 @@ NOT_RUN = {
     "test_efa*": "needs an adapter that libefa drives",
 }
 
+
 def expected_of(differences):
     """The common list, and over it what a release has otherwise."""
     modules = yaml.safe_load((HERE / "rdma_core_tests.yaml").read_text())
@@ -42,8 +43,9 @@ def expected_of(differences):
 class Release:
     """A build of rdma-core and what its tests give."""
 
-    def __init__(self, build, differences):
+    def __init__(self, build, differences, options=()):
         self.build = build
+        self.options = options
         self.expected = expected_of(differences)
         self.runs = {}
 
@@ -53,7 +55,7 @@ class Release:
             pytest.skip(f"{program} is not there: ci/setup did not get this rdma-core")
         # pyverbs is Python's: nothing in the program says which libraries it is for.
         environment = dict(os.environ, LD_LIBRARY_PATH=str(self.build / "lib"))
-        return Machine().run(program, *arguments, env=environment)
+        return Machine(options=self.options).run(program, *arguments, env=environment)
 
     def run_module(self, module):
         """Results of one module, run once: {test: "ok" | "skipped '...'" | "FAIL" | "ERROR"} and the output."""

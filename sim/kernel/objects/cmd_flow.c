@@ -350,12 +350,9 @@ int cmd_attach_mcast(struct call *c)
 	struct uobj *u;
 	int ret;
 
-	ret = req_get(c, &cmd, sizeof(cmd));
+	ret = req_find(c, &cmd, qp_handle, UVERBS_OBJECT_QP, &u);
 	if (ret)
 		return ret;
-	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
-	if (!u)
-		return -EINVAL;
 	if (mcast_find(u, cmd.gid, cmd.mlid))
 		return 0;
 	ret = mcast_check(c, u, cmd.gid);
@@ -385,10 +382,9 @@ int cmd_detach_mcast(struct call *c)
 	struct uobj *u;
 	int ret;
 
-	ret = req_get(c, &cmd, sizeof(cmd));
+	ret = req_find(c, &cmd, qp_handle, UVERBS_OBJECT_QP, &u);
 	if (ret)
 		return ret;
-	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
-	m = u ? mcast_find(u, cmd.gid, cmd.mlid) : NULL;
+	m = mcast_find(u, cmd.gid, cmd.mlid);
 	return m ? mcast_leave(m) : -EINVAL;
 }

@@ -49,16 +49,20 @@ int cmd_alloc_pd(struct call *c)
 
 int cmd_dealloc_pd(struct call *c)
 {
-	struct ib_uverbs_dealloc_pd cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_PD);
 }
 
 /* IBTA 10.6.3.1: remote write and atomic need local write. */
+/* An access flag that came after the machine's Linux. */
+static bool has_newer_flag(const struct kernel *k, uint32_t access)
+{
+	for (unsigned int bit = 0; access >> bit; bit++) {
+		if ((access >> bit & 1) && !kernel_has(k, ABI_ACCESS, 0, 0, bit))
+			return true;
+	}
+	return false;
+}
+
 int verbs_check_access(const struct kdev *d, uint32_t access)
 {
 	const uint64_t caps = d->attr.device_cap_flags_ex;
@@ -66,7 +70,7 @@ int verbs_check_access(const struct kdev *d, uint32_t access)
 	if ((access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	if (access & ~VERBS_ACCESS_FLAGS)
+	if (access & ~VERBS_ACCESS_FLAGS || has_newer_flag(d->k, access))
 		return -EINVAL;
 	if ((access & IB_UVERBS_ACCESS_ON_DEMAND) && !d->attr.odp_caps.general_caps)
 		return -EOPNOTSUPP;
@@ -256,13 +260,7 @@ int cmd_rereg_mr(struct call *c)
 
 int cmd_dereg_mr(struct call *c)
 {
-	struct ib_uverbs_dereg_mr cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_MR, cmd.mr_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_MR);
 }
 
 int cmd_alloc_mw(struct call *c)
@@ -306,13 +304,7 @@ int cmd_alloc_mw(struct call *c)
 
 int cmd_dealloc_mw(struct call *c)
 {
-	struct ib_uverbs_dealloc_mw cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_MW, cmd.mw_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_MW);
 }
 
 static int make_ah(struct call *c, struct uobj *u, struct uobj *pd, const struct hca_av *av)
@@ -369,11 +361,5 @@ int cmd_create_ah(struct call *c)
 
 int cmd_destroy_ah(struct call *c)
 {
-	struct ib_uverbs_destroy_ah cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_AH, cmd.ah_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_AH);
 }

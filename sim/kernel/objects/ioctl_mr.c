@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "kernel/uverbs/ioctl.h"
-#include "kernel/uverbs/newer_abi.h"
+#include "kernel/newer_abi.h"
 
 #define PH_BITS 3u /* PCIe base specification 6.2, 2.2.7.1: a processing hint has two bits */
 

@@ -95,13 +95,7 @@ int cmd_open_xrcd(struct call *c)
 
 int cmd_close_xrcd(struct call *c)
 {
-	struct ib_uverbs_close_xrcd cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_XRCD, cmd.xrcd_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_XRCD);
 }
 
 /* ---- Receiving QPs ---- */

@@ -77,6 +77,28 @@ void cm_start(struct ucma_id *id)
 	id->cm.tid = ++u->last_tid;
 }
 
+void cm_set_peer(struct ucma_id *id, const struct conn_side *peer)
+{
+	struct ucma *u = id->file->k->ucma;
+
+	cm_forget_peer(id);
+	id->cm.remote = *peer;
+	id->peer_known = true;
+	table_add(&u->peers, &id->by_peer, cm_peer_key(peer->guid, peer->comm_id));
+	table_add(&u->peer_qps, &id->by_peer_qp, cm_peer_key(peer->guid, peer->qpn));
+}
+
+void cm_forget_peer(struct ucma_id *id)
+{
+	struct ucma *u = id->file->k->ucma;
+
+	if (!id->peer_known)
+		return;
+	id->peer_known = false;
+	table_remove(&u->peers, &id->by_peer);
+	table_remove(&u->peer_qps, &id->by_peer_qp);
+}
+
 /* ---- REQ ---- */
 
 /* Time from a packet to its ACK: two ways through the fabric and the peer's delay (IBTA 9.7.6.1.3). */

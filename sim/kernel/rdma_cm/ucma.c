@@ -29,7 +29,7 @@ static int (*const commands[])(struct ucma_call *c) = {
 	[RDMA_USER_CM_CMD_BIND] = uc_bind,
 	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = uc_resolve_addr,
 	[RDMA_USER_CM_CMD_JOIN_MCAST] = uc_join,
-	[UCMA_RESOLVE_IB_SERVICE] = NULL, /* of an InfiniBand subnet's SA: there is none */
+	[UCMA_RESOLVE_IB_SERVICE] = uc_resolve_ib_service,
 	[UCMA_WRITE_CM_EVENT] = uc_write_cm_event,
 };
 
@@ -43,7 +43,8 @@ ssize_t ucma_write(struct ucma_file *f, struct task *t, uint64_t buf, size_t len
 		return -EINVAL;
 	if (t->ops->copy_from_user(t, &hdr, buf, sizeof(hdr)))
 		return -EFAULT;
-	if (hdr.cmd >= sizeof(commands) / sizeof(commands[0]) || hdr.in + sizeof(hdr) > len)
+	if (hdr.cmd >= sizeof(commands) / sizeof(commands[0]) ||
+	    !kernel_has(f->k, ABI_UCMA_COMMAND, 0, 0, hdr.cmd) || hdr.in + sizeof(hdr) > len)
 		return -EINVAL;
 	if (!commands[hdr.cmd])
 		return -ENOSYS;
@@ -104,7 +105,6 @@ int ucma_init(struct kernel *k)
 	if (!u)
 		return -ENOMEM;
 	TAILQ_INIT(&u->files);
-	TAILQ_INIT(&u->ids);
 	numbers_init(&u->id_table, 0, MAX_HANDLES, MAX_HANDLES / 2);
 	numbers_init(&u->mc_table, 0, MAX_HANDLES, MAX_HANDLES / 2);
 	k->ucma = u;
@@ -117,6 +117,9 @@ void ucma_exit(struct kernel *k)
 	numbers_free(&k->ucma->mc_table);
 	table_free(&k->ucma->comm_ids);
 	table_free(&k->ucma->bound);
+	table_free(&k->ucma->peers);
+	table_free(&k->ucma->peer_qps);
+	table_free(&k->ucma->listeners);
 	free(k->ucma);
 	k->ucma = NULL;
 }

@@ -165,3 +165,23 @@ int resp_put(struct call *c, const void *resp, size_t len)
 		return -EFAULT;
 	return c->out_attr < 0 ? 0 : attr_set_output(c, c->out_attr);
 }
+
+int req_find_at(struct call *c, void *req, size_t len, size_t at, uint16_t type, struct uobj **out)
+{
+	const int ret = req_get(c, req, len);
+	uint32_t handle;
+
+	if (ret)
+		return ret;
+	memcpy(&handle, (const char *)req + at, sizeof(handle));
+	*out = uobj_get(c->f, type, handle);
+	return *out ? 0 : -EINVAL;
+}
+
+int req_destroy(struct call *c, uint16_t type)
+{
+	uint32_t handle;
+	const int ret = req_get(c, &handle, sizeof(handle));
+
+	return ret ? ret : uobj_destroy_handle(c->f, type, handle, NULL);
+}

@@ -116,7 +116,8 @@ static int set_value(struct call *c, const struct attr_spec *s, const struct ib_
 static int set_attr(struct call *c, unsigned int idx)
 {
 	const struct ib_uverbs_attr *a = &c->uattrs[idx];
-	const int n = attr_index(c->method, a->attr_id);
+	const bool has = kernel_has(c->f->dev->k, ABI_ATTR, c->method->object, c->method->id, a->attr_id);
+	const int n = has ? attr_index(c->method, a->attr_id) : -1;
 	const struct attr_spec *s;
 	struct attr_val *v;
 	int ret;
@@ -209,7 +210,8 @@ long uverbs_ioctl(struct kfile *f, struct task *t, uint64_t arg, struct kreply *
 		return -EPROTONOSUPPORT;
 	if (hdr.driver_id != kdev_ops(f->dev)->driver_id)
 		return -EINVAL;
-	c.method = method_find(hdr.object_id, hdr.method_id);
+	if (kernel_has(f->dev->k, ABI_METHOD, hdr.object_id, hdr.method_id, 0))
+		c.method = method_find(hdr.object_id, hdr.method_id);
 	if (!c.method)
 		return -EPROTONOSUPPORT;
 	c.user_attrs = arg + sizeof(hdr);
