@@ -22,7 +22,7 @@ if os.environ.get("FAKE_NO_DEVICE"):
     say({"error": "no RDMA device 'a' here (none at all)"})
     sys.exit(2)
 if os.environ.get("FAKE_SILENT_EXIT"):
-    print("the last words", file=sys.stderr)
+    print("the last output", file=sys.stderr)
     sys.exit(3)
 assert set(lines[0]) == {"dut", "seed", "brief"}, lines[0]
 if "query" in lines[1]:

@@ -4,7 +4,7 @@
 JOB is one JSON object:
     server, client: command lines; ready: the library of ready.c
     announce: (optional) when the client prints a line with this text, the process ids are printed as JSON
-    beside: (optional) a command line that is started with the client and waited for
+    other: (optional) a command line that is started with the client and waited for
     after: (optional) a command line to run when all these have ended
     calls: (optional) how many of the calls that ready.c looks at make the server ready
     gate: (optional) the client connects twice, and the server has to listen twice for it (ready.c)
@@ -82,7 +82,7 @@ def result(process):
 def main():
     job = json.loads(sys.argv[1])
     server, ready_in = start_server(job)
-    beside = start(job["beside"]) if "beside" in job else None
+    other = start(job["other"]) if "other" in job else None
     client = start_client(job, server, ready_in)
     os.close(ready_in)
     if "endless" in job:
@@ -91,8 +91,8 @@ def main():
     else:
         wait_both([server, client], end_others="announce" not in job)
     ends = {"server": result(server), "client": result(client)}
-    if beside:
-        ends["beside"] = result(beside)
+    if other:
+        ends["other"] = result(other)
     if "after" in job:
         ends["after"] = result(start(job["after"]))
     print(json.dumps(ends), flush=True)

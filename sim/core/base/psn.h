@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Packet sequence numbers: 24 bits, which wrap. And bounds that both directions of a connection keep. */
+/* Packet sequence numbers: 24 bits, with wrap-around. And limits that are the same for requester and responder. */
 #ifndef HCASIM_CORE_BASE_PSN_H
 #define HCASIM_CORE_BASE_PSN_H
 
@@ -18,7 +18,7 @@ static inline uint32_t psn_add(uint32_t a, uint32_t b)
 	return (a + b) & HCASIM_PSN_MASK;
 }
 
-/* How far `a` lies after `b`, modulo 2^24. */
+/* Distance from `b` to `a`, modulo 2^24. */
 static inline uint32_t psn_sub(uint32_t a, uint32_t b)
 {
 	return (a - b) & HCASIM_PSN_MASK;

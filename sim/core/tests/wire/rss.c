@@ -84,14 +84,14 @@ static void toeplitz6(void)
 }
 
 /* Work queues are the receiving halves of the QPs of the fixture: rings and records are theirs. */
-struct rig {
+struct rss_setup {
 	struct pair p;
 	struct fixture_cq *cq[NUM_WQS];
 	uint32_t wqn[NUM_WQS], rss;
 	struct hcasim_sq_record *rec[NUM_WQS];
 };
 
-static int make_rss(struct rig *r, uint32_t fields, uint8_t log_size)
+static int make_rss(struct rss_setup *r, uint32_t fields, uint8_t log_size)
 {
 	struct hca_rss rss = {.log_size = log_size, .wqn = r->wqn, .fields = fields};
 	struct hca_qp_attr_create attr = {.type = HCASIM_QPT_RAW_PACKET, .pdn = FIXTURE_PD, .rss = &rss};
@@ -100,7 +100,7 @@ static int make_rss(struct rig *r, uint32_t fields, uint8_t log_size)
 	return hca_qp_create(r->p.fixture->hca[1], &attr, &r->rss);
 }
 
-static void make_wq(struct rig *r, unsigned int i)
+static void make_wq(struct rss_setup *r, unsigned int i)
 {
 	struct fixture *fixture = r->p.fixture;
 	struct fixture_cq *cq = fixture_cq(fixture, 1, 64);
@@ -124,7 +124,7 @@ static void make_wq(struct rig *r, unsigned int i)
 		fixture_recv(like, &sge, 1);
 }
 
-static void start(struct rig *r, uint32_t fields)
+static void start(struct rss_setup *r, uint32_t fields)
 {
 	struct hca_flow_attr flow = {.port = 1, .kind = HCA_FLOW_ALL_DEFAULT};
 	unsigned int i;
@@ -140,7 +140,7 @@ static void start(struct rig *r, uint32_t fields)
 	CU_ASSERT_EQUAL(hca_flow_create(r->p.fixture->hca[1], &flow, &id), 0);
 }
 
-static void send(struct rig *r, const struct vector *v, uint8_t proto)
+static void send(struct rss_setup *r, const struct vector *v, uint8_t proto)
 {
 	uint8_t *m = r->p.mem[0], *ip = m + ETH_LEN, *l4 = ip + IPV4_LEN;
 
@@ -160,7 +160,7 @@ static void send(struct rig *r, const struct vector *v, uint8_t proto)
 	fixture_run(r->p.fixture);
 }
 
-static void send6(struct rig *r, const struct vector6 *v, uint8_t proto)
+static void send6(struct rss_setup *r, const struct vector6 *v, uint8_t proto)
 {
 	uint8_t *m = r->p.mem[0], *ip = m + ETH_LEN, *l4 = ip + IPV6_LEN;
 	const uint32_t len = ETH_LEN + IPV6_LEN + TCP_LEN;
@@ -182,7 +182,7 @@ static void send6(struct rig *r, const struct vector6 *v, uint8_t proto)
 }
 
 /* Completions at the work queues, as a bit each; they are polled. */
-static unsigned int arrived(struct rig *r)
+static unsigned int arrived(struct rss_setup *r)
 {
 	struct tiny_cqe cqe;
 	unsigned int i, got = 0;
@@ -193,7 +193,7 @@ static unsigned int arrived(struct rig *r)
 	return got;
 }
 
-static uint64_t dropped(const struct rig *r)
+static uint64_t dropped(const struct rss_setup *r)
 {
 	struct hca_counters c;
 
@@ -206,7 +206,7 @@ static void spread(void)
 	const uint32_t v4 = HCASIM_RSS_FIELD_SRC_IPV4 | HCASIM_RSS_FIELD_DST_IPV4;
 	const uint32_t tcp = HCASIM_RSS_FIELD_SRC_PORT_TCP | HCASIM_RSS_FIELD_DST_PORT_TCP;
 	const struct vector *v;
-	struct rig r;
+	struct rss_setup r;
 
 	start(&r, v4 | tcp);
 	for (v = vectors; v < vectors + NUM_VECTORS; v++) {
@@ -230,7 +230,7 @@ static void spread6(void)
 	const uint32_t v6 = HCASIM_RSS_FIELD_SRC_IPV6 | HCASIM_RSS_FIELD_DST_IPV6;
 	const uint32_t udp = HCASIM_RSS_FIELD_SRC_PORT_UDP | HCASIM_RSS_FIELD_DST_PORT_UDP;
 	const struct vector6 *v;
-	struct rig r;
+	struct rss_setup r;
 
 	start(&r, v6 | udp);
 	for (v = vectors6; v < vectors6 + NUM_VECTORS6; v++) {
@@ -257,7 +257,7 @@ static void states(void)
 	struct tiny_cqe cqe;
 	unsigned int n;
 	struct hca *hca;
-	struct rig r;
+	struct rss_setup r;
 
 	start(&r, HCASIM_RSS_FIELD_SRC_IPV4 | HCASIM_RSS_FIELD_DST_IPV4);
 	hca = r.p.fixture->hca[1];
@@ -288,7 +288,7 @@ static void refused(void)
 				  HCASIM_RSS_FIELD_SRC_PORT_TCP | HCASIM_RSS_FIELD_DST_PORT_UDP, 1u << 8,
 				  1u << 31, 0 /* without a hash the table has one entry */};
 	struct hca *hca;
-	struct rig r;
+	struct rss_setup r;
 	unsigned int i;
 
 	start(&r, HCASIM_RSS_FIELD_SRC_IPV4);
