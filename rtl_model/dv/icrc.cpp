@@ -90,7 +90,7 @@ static void variant_fields()
 	Bytes frame = random_frame(dut.random), changed = frame;
 	Collector got;
 
-	changed[0] ^= 0xff; /* Ethernet is none of its business */
+	changed[0] ^= 0xff; /* the Ethernet header is not covered */
 	changed[15] ^= 0xff;
 	if (frame[12] == 0x08)
 		changed[22] ^= 0xff;

@@ -119,7 +119,7 @@ static void decode_ring(struct engine *e, struct host *h, uint32_t qpn, uint16_t
 	uint16_t i;
 
 	c_engine.doorbell(e, qpn, (uint16_t)(index + posted));
-	/* Up to the WQE: what comes behind it is none of the test's. */
+	/* Up to the WQE under test; the blocks behind it are arbitrary. */
 	for (i = 0; i <= index;) {
 		if (c_engine.pending(e, HCA_STAGE_DECODE, &work)) {
 			c_engine.step(e, HCA_STAGE_DECODE);

@@ -60,7 +60,7 @@ static inline uint8_t ref_memory(uint64_t host_addr)
 	return (uint8_t)((host_addr * 0x9e3779b97f4a7c15ull) >> 56);
 }
 
-#define REF_WINDOW 512 /* packets of a message that the C engine sends before it hears of the peer */
+#define REF_WINDOW 512 /* unacknowledged packets of a message that the C engine sends */
 
 struct ref_sent {
 	uint32_t frames;

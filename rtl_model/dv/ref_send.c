@@ -205,7 +205,7 @@ void ref_send(const struct ref_send_qp *qp, const uint8_t *wqe, uint32_t posted,
 	c_engine.doorbell(e, qpn, (uint16_t)posted);
 	c_engine.step(e, HCA_STAGE_FETCH);
 	c_engine.read_done(e, h.tag, wqe, h.len, 0);
-	c_engine.step(e, HCA_STAGE_DECODE); /* the first; what stands behind it is none of the test's */
+	c_engine.step(e, HCA_STAGE_DECODE); /* the first WQE; the blocks behind it are arbitrary */
 	run(e, out);
 	c_engine.query(e, qpn, &query);
 	out->psns = (query.sq_psn - qp->psn) & HCASIM_PSN_MASK;
