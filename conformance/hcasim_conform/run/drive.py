@@ -95,10 +95,14 @@ def environment(dut, bin_dir):
 class Process:
     """One runner process: its lines as they come, and how it ended."""
 
+    pipe_flags = 0  # of the pipe that its lines come through
+
     def __init__(self, dut, bin_dir, cells, how=HOW, start=None):
         env = environment(dut, bin_dir)
+        read, write = os.pipe2(os.O_CLOEXEC | self.pipe_flags)
+        self.stdout = open(read, "rb", buffering=0)
         self.stderr = tempfile.TemporaryFile()
-        with tempfile.TemporaryFile() as lines:
+        with tempfile.TemporaryFile() as lines, open(write, "wb", buffering=0) as stdout:
             lines.write(json.dumps({**dut.runner_line, **how}).encode() + b"\n")
             for cell in cells:
                 lines.write(json.dumps(dut.line(cell)).encode() + b"\n")
@@ -106,7 +110,7 @@ class Process:
             self.proc = subprocess.Popen(
                 [*(start or dut.start), str(Path(bin_dir) / RUNNER)],
                 stdin=lines,
-                stdout=subprocess.PIPE,
+                stdout=stdout,
                 stderr=self.stderr,
                 env=env,
                 start_new_session=True,
@@ -121,7 +125,7 @@ class Process:
         """
         watchdog = Watchdog(self.groups, seconds + start)
         with selectors.DefaultSelector() as selector:
-            selector.register(self.proc.stdout, selectors.EVENT_READ)
+            selector.register(self.stdout, selectors.EVENT_READ)
             rest = b""
             while True:
                 if not selector.select(watchdog.slice):
@@ -129,7 +133,7 @@ class Process:
                         self.stalled = True
                         return
                     continue
-                chunk = os.read(self.proc.stdout.fileno(), 65536)
+                chunk = os.read(self.stdout.fileno(), 65536)
                 if not chunk:
                     return
                 watchdog.restart(seconds)
@@ -147,7 +151,7 @@ class Process:
             self._signal(signal.SIGKILL)
             code = self.proc.wait()
         self._signal(signal.SIGKILL)  # what the wrapper may have left behind
-        self.proc.stdout.close()
+        self.stdout.close()
         return code
 
     def _signal(self, number):
@@ -191,7 +195,7 @@ class GroupRun:
                 current = self.left.popleft()
                 assert current.id == line["begin"], f"runner began {line['begin']}, expected {current.id}"
             else:
-                result = self._result(line)
+                result = self.result(line)
                 done(current, result)
                 current = None
                 if self.enough(result):
@@ -201,7 +205,7 @@ class GroupRun:
         return current, error
 
     @staticmethod
-    def _result(line):
+    def result(line):
         result = Result(
             line["pass"], sys.intern(line["seen"]), line["faults"], line["calls"], line["errno"], line["us"]
         )

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Runs a mutant on the cells that reach it until one is red."""
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+from hcasim_conform.run import drive
+from hcasim_conform.run import dut as duts
+from hcasim_conform.taps import judge as taps
+
+from .machine import Machine, MachineError, Map, on
+
+WAIT = 1.0  # seconds of a processor that a cell waits for what does not come
+SILENCE = 3.0  # and that a runner may be silent
+PATIENCE = 30.0  # seconds for all cells of a mutant: one that only makes the device slow is not waited for
+MOST, TAPPED, WIRED = 300, 60, 40  # cells that are run for a mutant: plain ones, with taps, on a wire with faults
+KILLERS = 12  # that are remembered of a function
+HOW = {"seed": 0, "brief": True}
+RENEW = 40  # runners on one machine, at most: where the device itself has no mutant
+
+
+@dataclass
+class Verdict:
+    mutant: object
+    outcome: str = "survived"  # caught, survived, unreached, equivalent
+    cell: str = ""
+    fault: str = ""
+    run: int = 0
+    seconds: float = 0
+    reason: str = ""  # of an equivalent one
+
+    def record(self):
+        return {**vars(self), "mutant": vars(self.mutant)}
+
+
+class Killers:
+    """Cells that caught mutants of a function: the likeliest for the next one."""
+
+    def __init__(self):
+        self.of = {}
+
+    def add(self, mutant, cell):
+        known = self.of.setdefault((mutant.file, mutant.function), deque(maxlen=KILLERS))
+        if cell in known:
+            known.remove(cell)
+        known.appendleft(cell)
+
+    def known(self, mutant):
+        return list(self.of.get((mutant.file, mutant.function), ()))
+
+
+def order(classes, killers, most):
+    """At most so many cells: those that caught others first, then one of each class, the cheapest, then the next of each."""
+    reach = {id(cell) for cells in classes for cell in cells}
+    chosen = {cell.id: cell for cell in killers if id(cell) in reach}
+    depth = 0
+    while len(chosen) < most and any(depth < len(cells) for cells in classes):
+        row = [cells[depth] for cells in classes if depth < len(cells)]
+        if len(chosen) + len(row) > most:  # from all over
+            left = most - len(chosen)
+            row = [row[i * len(row) // left] for i in range(left)]
+        chosen |= {cell.id: cell for cell in row}
+        depth += 1
+    return list(chosen.values())[:most]
+
+
+class Hunter:
+    """One machine and one map: mutants one after the other."""
+
+    def __init__(self, name, bin_dir, tables, folder, reached, killers, most=MOST):
+        self.dut = duts.load(name)
+        self.dut.timeout = WAIT
+        self.dut.runner_line["dut"]["timeout_ms"] = int(WAIT * 1000)
+        self.tapped = duts.load(name)
+        self.tapped.timeout, self.tapped.runner_line["dut"]["timeout_ms"] = WAIT, int(WAIT * 1000)
+        taps.enable(self.tapped, tables, Path(folder))
+        self.bin_dir, self.reached, self.killers, self.most = bin_dir, reached, killers, most
+        self.map = Map()
+        self.machine, self.runs, self.wire = None, 0, None
+
+    def judge(self, mutant):
+        begin = time.monotonic()
+        verdict = Verdict(mutant)
+        classes = self.reached.cells(mutant.number)
+        if not classes:
+            verdict.outcome = "unreached"
+            return verdict
+        self.until = begin + PATIENCE
+        self.map.choose(mutant.number)
+        for wire, cells in self._batches(mutant, classes):
+            if verdict.outcome == "caught" or time.monotonic() > self.until:
+                break
+            self._plain(verdict, wire, cells)
+        if verdict.outcome != "caught" and time.monotonic() < self.until:
+            self._taps(verdict, order(classes, self.killers.known(mutant), TAPPED))
+        self.map.choose(0)
+        verdict.seconds = time.monotonic() - begin
+        return verdict
+
+    def _batches(self, mutant, classes):
+        """(wire, cells): the plain wire first."""
+        wires = sorted({drive.wire_of(cell) for cells in classes for cell in cells})
+        for wire in wires:
+            part = [[c for c in cells if drive.wire_of(c) == wire] for cells in classes]
+            part = [cells for cells in part if cells]
+            yield wire, order(part, self.killers.known(mutant), WIRED if wire else self.most)
+
+    def _taken(self, verdict):
+        """What is done with each result; and what is said of a runner that broke behind its last cell."""
+
+        def take(cell, result):
+            verdict.run += 1
+            if not result.passed and verdict.outcome != "caught":
+                verdict.outcome, verdict.cell, verdict.fault = "caught", cell.id, "; ".join(result.faults)
+                self.killers.add(verdict.mutant, cell)
+                self.broken |= result.late
+                self.current.left.clear()
+
+        def complain(text):
+            if verdict.outcome != "caught":
+                verdict.outcome, verdict.cell, verdict.fault = "caught", "", text
+                self.broken = True
+
+        return take, complain
+
+    def _enough(self, verdict):
+        return lambda result: not result.passed or time.monotonic() > self.until
+
+    def _plain(self, verdict, wire, cells):
+        self.broken = False
+        take, complain = self._taken(verdict)
+        try:
+            dut = self._on_machine(verdict.mutant, wire)
+        except MachineError as error:
+            complain(str(error))
+            return
+        self._run(dut, cells, take, complain, self._enough(verdict))
+        if self.broken or verdict.mutant.part != "provider":
+            self._end_machine()
+
+    def _on_machine(self, mutant, wire):
+        """The device as it was when it started, if it has the mutant; one that has none serves many runners."""
+        self.runs += 1
+        if self.machine and (self.wire != wire or self.runs > RENEW or not self.machine.alive()):
+            self._end_machine()
+        if not self.machine:
+            self.machine, self.wire, self.runs = Machine(self.dut, self.bin_dir, self.map, wire), wire, 0
+        return on(self.dut, self.machine.env)
+
+    def _end_machine(self):
+        if self.machine:
+            self.machine.end()
+        self.machine = None
+
+    def _taps(self, verdict, cells):
+        """Again, with wire and host link judged: a machine for each runner, as it writes the traces."""
+        self.broken = False
+        take, complain = self._taken(verdict)
+        self.tapped.env["HCASIM_MUTANT_MAP"] = self.map.path
+        cells = [cell for cell in cells if not drive.wire_of(cell)]
+        if cells:
+            self._run(self.tapped, cells, take, complain, self._enough(verdict))
+
+    def _run(self, dut, cells, take, complain, enough):
+        run = self.current = drive.GroupRun(dut, self.bin_dir, cells, take, complain, HOW)
+        run.silence, run.enough = SILENCE, enough
+        run.run()
+
+    def end(self):
+        self._end_machine()
+        self.map.close()
