@@ -33,7 +33,7 @@ endfunction()
 
 function(hcasim_generate_mutants)
   set(copies ${CMAKE_BINARY_DIR}/generated-mutants)
-  set(folder ${CMAKE_SOURCE_DIR}/conformance/hcasim_conform/mutants/generated)
+  set(folder ${CMAKE_SOURCE_DIR}/conformance/hcasim_conform/mutants/generator)
   set(switch ${CMAKE_SOURCE_DIR}/conformance/mutants/generated)
   file(GLOB generator CONFIGURE_DEPENDS ${folder}/*.py)
   hcasim_mutant_files(files)
@@ -45,7 +45,7 @@ function(hcasim_generate_mutants)
     get_filename_component(quoted ${CMAKE_SOURCE_DIR}/${file} DIRECTORY)
     add_custom_command(OUTPUT ${copy} ${copy}.json
       COMMAND ${CMAKE_COMMAND} -E env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=${CMAKE_SOURCE_DIR}/conformance
-        ${HCASIM_PYTHON} -m hcasim_conform.mutants.generated.generate ${CMAKE_SOURCE_DIR}/${file} --name ${file} --base ${base} --out ${copy} --depfile ${copy}.d --
+        ${HCASIM_PYTHON} -m hcasim_conform.mutants.generator.generate ${CMAKE_SOURCE_DIR}/${file} --name ${file} --base ${base} --out ${copy} --depfile ${copy}.d --
         ${CMAKE_C_COMPILER} -std=gnu11 -I${switch} -iquote${quoted}
         "-D$<JOIN:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>,;-D>"
         "-I$<JOIN:$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>,;-I>"

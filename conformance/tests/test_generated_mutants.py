@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from conftest import REPO
-from hcasim_conform.mutants.generated import generate
-from hcasim_conform.mutants.generated.source import SourceError
+from hcasim_conform.mutants.generator import generate
+from hcasim_conform.mutants.generator.source import SourceError
 
 SWITCH = REPO / "conformance" / "mutants" / "generated"
 BASE = 4096
@@ -58,7 +58,17 @@ class Planted:
         self.copy = folder / "copy.c"
         self.compiler = ["cc", "-std=gnu11", f"-I{SWITCH}"]
         generate.main(
-            [str(self.source), "--name", "sample.c", "--base", str(BASE), "--out", str(self.copy), "--", *self.compiler]
+            [
+                str(self.source),
+                "--name",
+                "sample.c",
+                "--base",
+                str(BASE),
+                "--out",
+                str(self.copy),
+                "--",
+                *self.compiler,
+            ]
         )
         data = generate.json.loads(self.copy.with_suffix(".c.json").read_text(encoding="utf-8"))
         self.left_out = data["left_out"]
@@ -79,7 +89,9 @@ class Planted:
     @staticmethod
     def output(program, number="", index=0):
         env = {**os.environ, "HCASIM_MUTANT": str(number)}
-        run = subprocess.run([program, str(index)], capture_output=True, env=env, preexec_fn=bounded, check=False)
+        run = subprocess.run(
+            [program, str(index)], capture_output=True, env=env, preexec_fn=bounded, check=False
+        )
         return run.returncode, run.stdout
 
 
@@ -156,7 +168,8 @@ def test_an_operator(samples, index):
         assert found.output(program, there[change], index) != right, change
 
 
-ALL = function("""
+ALL = function(
+    """
 	struct box s = {.x = a + 1, .y = b};
 	int sum = 0;
 
@@ -171,7 +184,8 @@ ALL = function("""
 		sum--; /* down */
 	} while (sum > 1000);
 	note(sum ? s.x : s.y);
-	return sum < 0 ? -1 : sum;""")
+	return sum < 0 ? -1 : sum;"""
+)
 
 
 def test_all_at_once(planted):
@@ -195,7 +209,8 @@ def test_lines_stay(planted):
     assert len(copy) == len(text) + 2  # the header, #line
 
 
-CONSTANT = function("""
+CONSTANT = function(
+    """
 	static const int table[LIMIT - 4] = {1, 2, 3};
 	char room[LIMIT + 1];
 	enum { FEW = 3 };
@@ -208,7 +223,8 @@ CONSTANT = function("""
 		return sizeof(int) * 2 + table[1];
 	}
 	room[0] = b;
-	return room[0];""")
+	return room[0];"""
+)
 
 
 def test_where_c_wants_a_constant_nothing_is_planted(planted):

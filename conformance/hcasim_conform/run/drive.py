@@ -95,11 +95,9 @@ def environment(dut, bin_dir):
 class Process:
     """One runner process: its lines as they come, and how it ended."""
 
-    pipe_flags = 0  # of the pipe that its lines come through
-
     def __init__(self, dut, bin_dir, cells, how=HOW, start=None):
         env = environment(dut, bin_dir)
-        read, write = os.pipe2(os.O_CLOEXEC | self.pipe_flags)
+        read, write = self.pipe()
         self.stdout = open(read, "rb", buffering=0)
         self.stderr = tempfile.TemporaryFile()
         with tempfile.TemporaryFile() as lines, open(write, "wb", buffering=0) as stdout:
@@ -117,6 +115,11 @@ class Process:
             )
         self.groups = [self.proc.pid, *dut.groups]
         self.stalled = False
+
+    @staticmethod
+    def pipe():
+        """What its lines come through."""
+        return os.pipe()
 
     def lines(self, seconds, start=0):
         """Yields decoded lines; ends at end of file, or when none came although there were `seconds` for it.

@@ -15,7 +15,8 @@ struct hcasim_mutants *hcasim_mutants = &own;
 
 static void refuse(const char *name, const char *value)
 {
-	fprintf(stderr, "%s is '%s': %s\n", name, value, errno ? strerror(errno) : "not the number of a mutant");
+	fprintf(stderr, "%s is '%s': %s\n", name, value,
+		errno ? strerror(errno) : "not the number of a mutant");
 	exit(2);
 }
 

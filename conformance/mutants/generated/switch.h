@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Included first by the copies of source files that hcasim_conform/mutants/generated makes, and by nothing else. Each
+ * Included first by the copies of source files that hcasim_conform/mutants/generator makes, and by nothing else. Each
  * mutant has a number; the one that is chosen is there, and 0 chooses none.
  */
 #ifndef HCASIM_MUTANT_SWITCH_H
@@ -11,10 +11,13 @@
 
 #define HCASIM_MUTANTS_MAX (1u << 19)
 
-/* Shared by all processes of a run where HCASIM_MUTANT_MAP names a file (catalogue.py knows the layout, too). */
+/*
+ * Shared by all processes of a run where HCASIM_MUTANT_MAP names a file (hcasim_conform/mutants/generated/machine.py knows
+ * the layout, too). By number: whether a mutant's place was reached and, where that can be told, made a difference.
+ */
 struct hcasim_mutants {
 	uint32_t chosen;
-	uint8_t reached[HCASIM_MUTANTS_MAX - 4]; /* by number: its place was reached and, where that can be told, made a difference */
+	uint8_t reached[HCASIM_MUTANTS_MAX - 4];
 };
 
 extern struct hcasim_mutants *hcasim_mutants __attribute__((visibility("hidden")));

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Mutants by machine: planted by the standard operators, run on the cells that reach them (docs/mutants.md)."""
+"""Runs generated mutants on the cells that reach them (docs/mutants.md)."""

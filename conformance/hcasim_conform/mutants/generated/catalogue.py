@@ -49,7 +49,9 @@ def load(build):
         left_out += data["left_out"]
         mutants += [Mutant(file=data["file"], **row) for row in data["mutants"]]
     if not mutants:
-        raise CatalogueError(f"{build} was not built with -DHCASIM_GENERATED_MUTANTS=ON (preset generated-mutants)")
+        raise CatalogueError(
+            f"{build} was not built with -DHCASIM_GENERATED_MUTANTS=ON (preset generated-mutants)"
+        )
     return sorted(mutants, key=lambda m: m.number), left_out
 
 
@@ -68,6 +70,8 @@ def equivalents(mutants, path=EQUIVALENT):
     for row in rows:
         key = tuple(row[name] for name in KEYS)
         if key not in by_key:
-            raise CatalogueError(f"{path}: no mutant is {row['file']} {row['function']}(): '{row['change']}' in '{row['text']}'")
+            raise CatalogueError(
+                f"{path}: no mutant is {row['file']} {row['function']}(): '{row['change']}' in '{row['text']}'"
+            )
         reasons |= dict.fromkeys(by_key[key], row["reason"])
     return reasons

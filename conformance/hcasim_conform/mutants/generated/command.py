@@ -7,6 +7,8 @@ when a cell is red without a mutant.
 import argparse
 import json
 import os
+import random
+import subprocess
 import sys
 import tempfile
 import threading
@@ -27,22 +29,48 @@ from .hunt import MOST, Hunter, Killers, Verdict
 from .machine import MachineError
 from .reach import reach
 
-CHUNK = 20  # mutants that one machine's keeper takes at a time: neighbours, which the same cells catch
+CHUNK = 10  # mutants that are taken at a time: neighbours, which the same cells catch
 
 
 def parser():
-    p = argparse.ArgumentParser(prog="hcasim conform mutants --generated", description=__doc__.splitlines()[0])
-    p.add_argument("files", nargs="*", metavar="FILE", help="only mutants of these files, as provider/wqe.c or 'sim/core/*'")
+    p = argparse.ArgumentParser(
+        prog="hcasim conform mutants --generated", description=__doc__.splitlines()[0]
+    )
+    p.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="only mutants of these files, as provider/wqe.c or 'sim/core/*'",
+    )
     p.add_argument("--number", type=int, action="append", metavar="N", help="only the mutant of this number")
     p.add_argument("--sample", type=int, metavar="N", help="only so many, chosen at random")
-    p.add_argument("--seed", default="0", metavar="TEXT", help="of the choice (default: %(default)s)")
-    p.add_argument("--most", type=int, default=MOST, metavar="N", help="cells for a mutant (default: %(default)s)")
-    p.add_argument("--covering", action="store_true", help="of the whole covering set (default: cells that every seed has)")
+    p.add_argument("--seed", metavar="TEXT", help="of the choice (default: the commit's name)")
+    p.add_argument(
+        "--minutes",
+        type=float,
+        default=1e6,
+        metavar="N",
+        help="then no further mutant is begun: those that were are a random part of those that were chosen",
+    )
+    p.add_argument(
+        "--most", type=int, default=MOST, metavar="N", help="cells for a mutant (default: %(default)s)"
+    )
+    p.add_argument(
+        "--covering",
+        action="store_true",
+        help="of the whole covering set (default: cells that every seed has)",
+    )
     p.add_argument("--dut", default="native", metavar="NAME|FILE", help="device with the mutants")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="mutants at a time")
-    p.add_argument("--out", type=Path, default=Path("conform-out"), metavar="DIR", help="for mutants.html and generated-mutants.json")
+    p.add_argument(
+        "--out",
+        type=Path,
+        default=Path("conform-out"),
+        metavar="DIR",
+        help="for mutants.html and generated-mutants.json",
+    )
     p.add_argument("--list", action="store_true", help="print the mutants, run nothing")
-    p.add_argument("--write-score", action="store_true", help="a run of all mutants: its score is the new ratchet")
+    p.add_argument("--write-score", action="store_true", help="the score of this run is the new ratchet")
     return p
 
 
@@ -53,7 +81,19 @@ def select(mutants, args):
         mutants = [m for m in mutants if any(fnmatchcase(m.file, pattern) for pattern in args.files)]
     if not mutants:
         raise CatalogueError("no mutant is chosen")
-    return score.sample(mutants, args.sample, args.seed) if args.sample else mutants
+    if not args.sample:
+        return mutants
+    seed = args.seed or commit()
+    print(f"{args.sample} of {len(mutants)} mutants, seed {seed}")
+    return score.sample(mutants, args.sample, seed)
+
+
+def commit():
+    """What names this state of the sources; 0 outside git."""
+    run = subprocess.run(
+        ["git", "-C", HERE, "rev-parse", "HEAD"], capture_output=True, text=True, check=False
+    )
+    return run.stdout.strip() or "0"
 
 
 class Hunt:
@@ -63,20 +103,22 @@ class Hunt:
         self.make = lambda: Hunter(args.dut, bin_dir, tables, folder, reached, self.killers, args.most)
         self.killers = Killers()
         self.own = threading.local()
-        self.hunters, self.done = [], 0
+        self.hunters = []
+        self.until = time.monotonic() + args.minutes * 60
 
     def chunk(self, mutants):
         if not hasattr(self.own, "hunter"):
             self.own.hunter = self.make()
             self.hunters.append(self.own.hunter)
         found = []
-        for mutant in mutants:
+        for mutant in mutants if time.monotonic() < self.until else ():
             found.append(self.own.hunter.judge(mutant))
             tell(found[-1])
         return found
 
     def run(self, mutants, jobs):
         pieces = [mutants[i : i + CHUNK] for i in range(0, len(mutants), CHUNK)]
+        random.Random(0).shuffle(pieces)
         try:
             with ThreadPoolExecutor(max(1, jobs)) as pool:
                 return [verdict for piece in pool.map(self.chunk, pieces) for verdict in piece]
@@ -97,7 +139,10 @@ def judged(args, mutants, reasons, bin_dir, everything):
     enumerator = Enumerator(tables)
     cells = usable(covering(enumerator, 0) if args.covering else plain(enumerator), dut)
     reached = reach(dut, bin_dir, cells, everything, args.jobs)
-    print(f"{len(cells)} cells reach mutants in {len(reached.classes)} ways, {time.monotonic() - begin:.0f} s", flush=True)
+    print(
+        f"{len(cells)} cells reach mutants in {len(reached.classes)} ways, {time.monotonic() - begin:.0f} s",
+        flush=True,
+    )
     with tempfile.TemporaryDirectory(prefix="hcasim-mutants-") as folder:
         hunt = Hunt(args, bin_dir, tables, reached, folder)
         found = hunt.run([m for m in mutants if m.number not in reasons], args.jobs)
@@ -107,13 +152,18 @@ def judged(args, mutants, reasons, bin_dir, everything):
 
 def report(args, verdicts, red, left_out, seconds):
     counts = score.count(verdicts)
-    caught, mutants = (sum(pair[i] for pair in counts.values()) for i in (0, 1))
+    caught, mutants = score.total(counts.values())
     equal = sum(v.outcome == "equivalent" for v in verdicts)
     about = f"{caught} of {mutants} generated mutants caught in {seconds:.1f} s"
     more = f"{equal} are equivalent and not counted, {left_out} do not compile."
     args.out.mkdir(parents=True, exist_ok=True)
     data = {"caught": caught, "mutants": mutants, "equivalent": equal, "left_out": left_out}
-    data |= {"seconds": round(seconds, 1), "parts": counts, "without": red, "verdicts": [v.record() for v in verdicts]}
+    data |= {
+        "seconds": round(seconds, 1),
+        "parts": counts,
+        "without": red,
+        "verdicts": [v.record() for v in verdicts],
+    }
     (args.out / "generated-mutants.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     page.write(args.out / "mutants.html", verdicts, f"{about}; {more}")
     for part, (hit, of) in counts.items():
@@ -128,10 +178,13 @@ def run(args, mutants, left_out, build):
     counts, about = report(args, verdicts, red, left_out, time.monotonic() - begin)
     for cell, fault in red:
         print(f"RED without a mutant: {cell}: {fault}")
-    whole = len(chosen) == len(mutants)
-    if args.write_score and whole:
+    said = []
+    if args.write_score:
         score.write(counts)
-    said = score.complaints(counts, score.load(), whole) if whole or args.sample else []
+    elif not (args.files or args.number):
+        counted = [m for m in mutants if m.number not in reasons]
+        population = {part: sum(m.part == part for m in counted) for part in counts}
+        said = score.complaints(counts, score.load(), population)
     for text in said:
         print(f"BELOW the ratchet: {text}")
     print(about)

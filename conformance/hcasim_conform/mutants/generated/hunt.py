@@ -3,18 +3,25 @@
 import time
 from collections import deque
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+from zlib import crc32
 
 from hcasim_conform.run import drive
 from hcasim_conform.run import dut as duts
+from hcasim_conform.run.device import ask
 from hcasim_conform.taps import judge as taps
 
 from .machine import Machine, MachineError, Map, on
 
 WAIT = 1.0  # seconds of a processor that a cell waits for what does not come
-SILENCE = 3.0  # and that a runner may be silent
+SILENCE = 6.0  # and that it may take until it says what the device reports
 PATIENCE = 30.0  # seconds for all cells of a mutant: one that only makes the device slow is not waited for
-MOST, TAPPED, WIRED = 300, 60, 40  # cells that are run for a mutant: plain ones, with taps, on a wire with faults
+MOST, TAPPED, WIRED = (
+    300,
+    60,
+    40,
+)  # cells that are run for a mutant: plain ones, with taps, on a wire with faults
 KILLERS = 12  # that are remembered of a function
 HOW = {"seed": 0, "brief": True}
 RENEW = 40  # runners on one machine, at most: where the device itself has no mutant
@@ -50,18 +57,22 @@ class Killers:
         return list(self.of.get((mutant.file, mutant.function), ()))
 
 
-def order(classes, killers, most):
-    """At most so many cells: those that caught others first, then one of each class, the cheapest, then the next of each."""
-    reach = {id(cell) for cells in classes for cell in cells}
-    chosen = {cell.id: cell for cell in killers if id(cell) in reach}
-    depth = 0
-    while len(chosen) < most and any(depth < len(cells) for cells in classes):
-        row = [cells[depth] for cells in classes if depth < len(cells)]
-        if len(chosen) + len(row) > most:  # from all over
-            left = most - len(chosen)
-            row = [row[i * len(row) // left] for i in range(left)]
-        chosen |= {cell.id: cell for cell in row}
-        depth += 1
+def kind(cell):
+    """Cells of one kind do much the same."""
+    return cell.api, cell.short, getattr(cell, "scenario", "")
+
+
+def order(cells, killers, most, cost):
+    """At most so many: those that caught others first, then one of each kind, the cheapest first, then another of each."""
+    there = {id(cell) for cell in cells}
+    chosen = {cell.id: cell for cell in killers if id(cell) in there}
+    kinds = {}
+    for cell in sorted(cells, key=lambda cell: crc32(cell.id.encode())):  # any order that is always the same
+        kinds.setdefault(kind(cell), []).append(cell)
+    for row in zip_longest(*kinds.values()):
+        if len(chosen) >= most:
+            break
+        chosen |= {cell.id: cell for cell in sorted(filter(None, row), key=lambda cell: cost[cell.id])}
     return list(chosen.values())[:most]
 
 
@@ -82,29 +93,32 @@ class Hunter:
     def judge(self, mutant):
         begin = time.monotonic()
         verdict = Verdict(mutant)
-        classes = self.reached.cells(mutant.number)
-        if not classes:
+        cells = self.reached.cells(mutant.number)
+        if not cells and not self.reached.when_asked(mutant.number):
             verdict.outcome = "unreached"
             return verdict
         self.until = begin + PATIENCE
         self.map.choose(mutant.number)
-        for wire, cells in self._batches(mutant, classes):
+        for wire, some in self._batches(mutant, cells):
             if verdict.outcome == "caught" or time.monotonic() > self.until:
                 break
-            self._plain(verdict, wire, cells)
+            self._plain(verdict, wire, some)
+        if verdict.outcome != "caught" and self.reached.when_asked(mutant.number):
+            self._ask(verdict)
         if verdict.outcome != "caught" and time.monotonic() < self.until:
-            self._taps(verdict, order(classes, self.killers.known(mutant), TAPPED))
+            self._taps(verdict, self._order(mutant, [c for c in cells if not drive.wire_of(c)], TAPPED))
         self.map.choose(0)
         verdict.seconds = time.monotonic() - begin
         return verdict
 
-    def _batches(self, mutant, classes):
+    def _order(self, mutant, cells, most):
+        return order(cells, self.killers.known(mutant), most, self.reached.cost)
+
+    def _batches(self, mutant, cells):
         """(wire, cells): the plain wire first."""
-        wires = sorted({drive.wire_of(cell) for cells in classes for cell in cells})
-        for wire in wires:
-            part = [[c for c in cells if drive.wire_of(c) == wire] for cells in classes]
-            part = [cells for cells in part if cells]
-            yield wire, order(part, self.killers.known(mutant), WIRED if wire else self.most)
+        for wire in sorted({drive.wire_of(cell) for cell in cells}):
+            part = [cell for cell in cells if drive.wire_of(cell) == wire]
+            yield wire, self._order(mutant, part, WIRED if wire else self.most)
 
     def _taken(self, verdict):
         """What is done with each result; and what is said of a runner that broke behind its last cell."""
@@ -146,25 +160,40 @@ class Hunter:
             self._end_machine()
         if not self.machine:
             self.machine, self.wire, self.runs = Machine(self.dut, self.bin_dir, self.map, wire), wire, 0
-        return on(self.dut, self.machine.env)
+        return on(self.dut, self.machine)
 
     def _end_machine(self):
         if self.machine:
             self.machine.end()
         self.machine = None
 
+    def _ask(self, verdict):
+        """Whether the device says of itself what the DUT file says: a run looks at that before its cells."""
+        self.broken = False
+        complain = self._taken(verdict)[1]
+        try:
+            dut = self._on_machine(verdict.mutant, "")
+        except MachineError as error:
+            complain(str(error))
+            return
+        reported, complaint = ask(dut, self.bin_dir, SILENCE)
+        found = dut.learn(reported) + dut.new_findings() if reported else [complaint]
+        if found:
+            complain(f"the device's own report: {found[0]}")
+        if self.broken or verdict.mutant.part != "provider":
+            self._end_machine()
+
     def _taps(self, verdict, cells):
         """Again, with wire and host link judged: a machine for each runner, as it writes the traces."""
         self.broken = False
         take, complain = self._taken(verdict)
         self.tapped.env["HCASIM_MUTANT_MAP"] = self.map.path
-        cells = [cell for cell in cells if not drive.wire_of(cell)]
         if cells:
             self._run(self.tapped, cells, take, complain, self._enough(verdict))
 
     def _run(self, dut, cells, take, complain, enough):
         run = self.current = drive.GroupRun(dut, self.bin_dir, cells, take, complain, HOW)
-        run.silence, run.enough = SILENCE, enough
+        run.enough = enough
         run.run()
 
     def end(self):

@@ -18,7 +18,11 @@ SWITCH = "HCASIM_MUTANT_MAP"
 SIZE = 1 << 19  # switch.h: the number that is chosen, then a byte for each mutant
 HEAD = 4
 START = 30  # seconds in which it starts
-HOLD = ["sh", "-c", "env -0; exec cat"]  # says what a program on the machine is started with; lives until stdin ends
+HOLD = [
+    "sh",
+    "-c",
+    "env -0; exec cat",
+]  # says what a program on the machine is started with; lives until stdin ends
 
 
 class MachineError(Exception):
@@ -48,10 +52,11 @@ class Map:
         self.file.close()
 
 
-def on(dut, env):
-    """The device for runners that start with this environment: its machine is there already."""
+def on(dut, machine):
+    """The device for runners on this machine: it is there already, and what they wait for needs a processor, too."""
     there = copy.copy(dut)
-    there.env, there.start, there.faults_start = env, [], []
+    there.env, there.start, there.faults_start = machine.env, [], []
+    there.groups = machine.groups()
     return there
 
 
@@ -82,6 +87,14 @@ class Machine:
             if not chunk or (b"HCASIM_RUNTIME=" in said and said.endswith(b"\0")):
                 break
         return said.decode(errors="replace")
+
+    def groups(self):
+        """The process groups of all that it consists of."""
+        found = {self.process.pid}
+        for pid in descendants(self.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                found.add(os.getpgid(pid))
+        return sorted(found)
 
     def alive(self):
         return self.process.poll() is None

@@ -36,7 +36,13 @@ def share(caught, mutants):
 def row(name, verdicts, **more):
     counted = [v for v in verdicts if v.outcome != "equivalent"]
     caught = sum(v.outcome == "caught" for v in counted)
-    return {"name": name, "caught": caught, "mutants": len(counted), "score": share(caught, len(counted)), **more}
+    return {
+        "name": name,
+        "caught": caught,
+        "mutants": len(counted),
+        "score": share(caught, len(counted)),
+        **more,
+    }
 
 
 def grouped(verdicts, key):
@@ -55,11 +61,19 @@ def lines(verdicts):
 
 
 def functions(verdicts):
-    return [row(name, found, lines=lines(found)) for name, found in grouped(verdicts, lambda m: m.function).items()]
+    return [
+        row(name, found, lines=lines(found))
+        for name, found in grouped(verdicts, lambda m: m.function).items()
+    ]
 
 
 def write(path, verdicts, about):
     parts = [row(name, found) for name, found in sorted(grouped(verdicts, lambda m: m.part).items())]
-    files = [row(name, found, functions=functions(found)) for name, found in sorted(grouped(verdicts, lambda m: m.file).items())]
+    files = [
+        row(name, found, functions=functions(found))
+        for name, found in sorted(grouped(verdicts, lambda m: m.file).items())
+    ]
     page = jinja2.Environment(autoescape=True).from_string(PAGE)
-    path.write_text(page.render(about=about, parts=parts + [row("all", verdicts)], files=files), encoding="utf-8")
+    path.write_text(
+        page.render(about=about, parts=parts + [row("all", verdicts)], files=files), encoding="utf-8"
+    )

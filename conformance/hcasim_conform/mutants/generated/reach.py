@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from hcasim_conform.run import drive
+from hcasim_conform.run.device import ask
 
 from .machine import Machine, Map, on
 
@@ -34,11 +35,11 @@ def holds(bits, place):
 class Stepped(drive.Process):
     """A runner that stops behind each line until it is read: O_DIRECT keeps them apart, and there is room for one."""
 
-    pipe_flags = os.O_DIRECT
-
-    def __init__(self, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        fcntl.fcntl(self.stdout, fcntl.F_SETPIPE_SZ, 1)
+    @staticmethod
+    def pipe():
+        read, write = os.pipe2(os.O_CLOEXEC | os.O_DIRECT)
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 1)
+        return read, write
 
     def written(self, seconds):
         """Waits until there is a line, without reading it: the runner is no further."""
@@ -52,6 +53,7 @@ class Reached:
     ranges: list  # (first number, count) of each file's mutants
     classes: dict = field(default_factory=dict)  # bits, one a mutant -> cells
     always: int = 0  # bits: what is reached before the first cell and behind the last one
+    asked: bytes = b""  # bits: what is reached when the device says what it can do
     cost: dict = field(default_factory=dict)  # id -> microseconds
     red: list = field(default_factory=list)  # (id, fault): without a mutant
 
@@ -75,16 +77,15 @@ class Reached:
             self.always |= int.from_bytes(packed(seen), "little")
 
     def cells(self, number):
-        """Lists of cells, one for each class that reaches the mutant; the cheapest first."""
+        """Those that reach the mutant; all where it is reached before the first one."""
         place = self.place[number]
         found = [cells for seen, cells in self.classes.items() if holds(seen, place)]
         if not found and self.always >> place & 1:
-            found = list(self.classes.values())
-        return found
+            found = self.classes.values()
+        return [cell for cells in found for cell in cells]
 
-    def sort(self):
-        for cells in self.classes.values():
-            cells.sort(key=lambda cell: self.cost[cell.id])
+    def when_asked(self, number):
+        return bool(holds(self.asked, self.place[number]))
 
 
 def ranges_of(mutants):
@@ -103,7 +104,7 @@ class Run:
         self.bin_dir = bin_dir
         self.map = Map()
         self.machine = Machine(dut, bin_dir, self.map, wire)
-        self.dut = on(dut, self.machine.env)
+        self.dut = on(dut, self.machine)
 
     def group(self, cells):
         left = list(cells)
@@ -131,6 +132,12 @@ class Run:
             self.reached.add(current, seen, drive.failed(drive.died(code)))
         self.reached.add_always(self.map.take(self.reached.ranges))
 
+    def ask(self):
+        """What is reached when the device is asked what it can do."""
+        self.map.take(self.reached.ranges)
+        ask(self.dut, self.bin_dir)
+        self.reached.asked = packed(self.map.take(self.reached.ranges))
+
     def end(self):
         self.machine.end()
         self.map.close()
@@ -157,7 +164,9 @@ def reach(dut, bin_dir, cells, mutants, jobs):
         finally:
             run.end()
 
+    asking = Run(dut, bin_dir, reached, "")
+    asking.ask()
+    asking.end()
     with ThreadPoolExecutor(jobs) as pool:
         list(pool.map(one, pieces(cells)))
-    reached.sort()
     return reached

@@ -10,7 +10,14 @@ from .source import WRAPPERS, core, type_of
 
 LOOPS = (K.FOR_STMT, K.WHILE_STMT, K.DO_STMT)
 LABELS = (K.CASE_STMT, K.DEFAULT_STMT, K.LABEL_STMT)
-NOT_RUN = (K.CXX_UNARY_EXPR, K.GENERIC_SELECTION_EXPR, K.ADDR_LABEL_EXPR, K.STRUCT_DECL, K.UNION_DECL, K.ENUM_DECL)
+NOT_RUN = (
+    K.CXX_UNARY_EXPR,
+    K.GENERIC_SELECTION_EXPR,
+    K.ADDR_LABEL_EXPR,
+    K.STRUCT_DECL,
+    K.UNION_DECL,
+    K.ENUM_DECL,
+)
 DROPPED = (K.CALL_EXPR, K.BINARY_OPERATOR, K.COMPOUND_ASSIGNMENT_OPERATOR, K.UNARY_OPERATOR, K.RETURN_STMT)
 DROPPED += (K.BREAK_STMT, K.CONTINUE_STMT)
 
@@ -134,7 +141,9 @@ class Walk:
 
     def _atom(self, inner, operator):
         place = self.source.range(inner)
-        whole = place and (place in self.source.macros or not self.source.in_macro(*place) or inner.kind == K.CALL_EXPR)
+        whole = place and (
+            place in self.source.macros or not self.source.in_macro(*place) or inner.kind == K.CALL_EXPR
+        )
         if place and operator not in COMPARISONS and whole:
             self._add([self.operators.negation(place)])
 

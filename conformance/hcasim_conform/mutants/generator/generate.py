@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Plants all mutants of one source file.
 
-    python3 -m hcasim_conform.mutants.generated.generate FILE --name NAME --base N --out COPY [--depfile FILE] -- COMPILER ARGUMENT...
+    python3 -m hcasim_conform.mutants.generator.generate FILE --name NAME --base N --out COPY [--depfile FILE] -- COMPILER ARGUMENT...
 
 writes COPY, in which all mutants are switched by their number, from --base on, and COPY.json, which says what each is.
 A mutant that the compiler does not take is left out and counted.
@@ -17,7 +17,7 @@ from .site import nest, number, render
 from .source import Source, SourceError
 from .walk import sites_of
 
-STRIDE = 4096  # numbers of a file
+STRIDE = 4096  # numbers of a file; HcasimGeneratedMutants.cmake counts with it, too
 ROUNDS = 50  # of leaving out what does not compile
 
 
@@ -106,7 +106,9 @@ def main(argv=None):
     data = catalogue(source, args.name, sites, dropped)
     args.out.with_suffix(".c.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     if args.depfile:
-        args.depfile.write_text(f"{args.out}: {' '.join([str(args.file), *source.includes()])}\n", encoding="utf-8")
+        args.depfile.write_text(
+            f"{args.out}: {' '.join([str(args.file), *source.includes()])}\n", encoding="utf-8"
+        )
 
 
 if __name__ == "__main__":

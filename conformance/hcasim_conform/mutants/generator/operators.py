@@ -16,7 +16,18 @@ from .source import INTEGERS, UNSIGNED, core, type_of
 COMPARISONS = {"<": ("<=", "!=", "0"), "<=": ("<", "==", "1"), ">": (">=", "!=", "0"), ">=": (">", "==", "1")}
 COMPARISONS |= {"==": ("<=", ">=", "0"), "!=": ("<", ">", "1")}
 ZERO = {"==": ("!=",), "!=": ("==",), ">": (">=",), "<=": ("1",)}  # an unsigned one with 0
-ARITHMETIC = {"+": "-", "-": "+", "*": "+", "/": "*", "%": "/", "&": "|", "|": "&", "^": "&", "<<": ">>", ">>": "<<"}
+ARITHMETIC = {
+    "+": "-",
+    "-": "+",
+    "*": "+",
+    "/": "*",
+    "%": "/",
+    "&": "|",
+    "|": "&",
+    "^": "&",
+    "<<": ">>",
+    ">>": "<<",
+}
 LOGICAL = {"&&": "||", "||": "&&"}
 ADDRESSES = (T.POINTER, T.CONSTANTARRAY, T.INCOMPLETEARRAY)
 LITERAL = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*")
@@ -95,12 +106,18 @@ class Operators:
         a, b = self.source.plain(*left), self.source.plain(*right)
         news = [f"{a} {LOGICAL[operator]} {b}", a, b]
         mutants = [self.mutant("logical", place, new) for new in news]
-        return self.alternatives(place, mutants, [f"(({a}) {LOGICAL[operator]} ({b}))", f"!!({a})", f"!!({b})"])
+        return self.alternatives(
+            place, mutants, [f"(({a}) {LOGICAL[operator]} ({b}))", f"!!({a})", f"!!({b})"]
+        )
 
     def _exchange(self, name, place, left, right, operator, other):
         a, b = self.source.plain(*left), self.source.plain(*right)
         mutant = self.mutant(name, place, f"{a} {other} {b}")
-        wrong = f"({a}) {other} ({b})" if name == "arithmetic" and not other.endswith("=") else f"{a} {other} ({b})"
+        wrong = (
+            f"({a}) {other} ({b})"
+            if name == "arithmetic" and not other.endswith("=")
+            else f"{a} {other} ({b})"
+        )
         return self.alternatives(place, [mutant], [wrong])
 
     @staticmethod
@@ -140,7 +157,11 @@ class Operators:
             return bool(CONSTANT_MACRO.fullmatch(text)) or text in ("true", "false")
         if cursor.kind == K.INTEGER_LITERAL:
             return bool(LITERAL.fullmatch(text))
-        return cursor.kind == K.DECL_REF_EXPR and cursor.referenced.kind == K.ENUM_CONSTANT_DECL and text == cursor.spelling
+        return (
+            cursor.kind == K.DECL_REF_EXPR
+            and cursor.referenced.kind == K.ENUM_CONSTANT_DECL
+            and text == cursor.spelling
+        )
 
     def of_constant(self, cursor, beside=""):
         """`beside` is the comparison whose right side it is: one of ±1 is that comparison's mutant already."""
@@ -170,7 +191,9 @@ class Operators:
         pairs = [i for i in range(len(kinds) - 1) if self._alike(kinds[i], kinds[i + 1])]
         texts = [self.source.plain(*a) for a in arguments]
         pairs = [i for i in pairs if texts[i] != texts[i + 1]]
-        head, tail = self.source.plain(place[0], arguments[0][0]), self.source.plain(arguments[-1][1], place[1])
+        head, tail = self.source.plain(place[0], arguments[0][0]), self.source.plain(
+            arguments[-1][1], place[1]
+        )
         news, mutants = [], []
         for i in pairs:
             swapped = texts[:i] + [texts[i + 1], texts[i]] + texts[i + 2 :]
@@ -213,7 +236,10 @@ class Operators:
         alike = [
             f.spelling
             for f in parent.get_children()
-            if f.kind == K.FIELD_DECL and f.spelling and not f.is_bitfield() and type_of(f).spelling == type_of(field).spelling
+            if f.kind == K.FIELD_DECL
+            and f.spelling
+            and not f.is_bitfield()
+            and type_of(f).spelling == type_of(field).spelling
         ]
         if len(alike) < 2 or field.spelling not in alike:
             return None
