@@ -14,7 +14,7 @@ macro(hcasim_probe name regex)
 endmacro()
 
 # The definitions for the headers in the folder INCLUDE.
-function(hcasim_probe_rdma_core out include)
+function(hcasim_probe_headers out include)
   file(READ ${include}/infiniband/driver.h header)
   string(REPLACE ";" "|" header "${header}") # an end of a declaration that is none of a CMake list
   set(definitions "")
@@ -23,6 +23,12 @@ function(hcasim_probe_rdma_core out include)
   hcasim_probe(HCASIM_CREATE_QP_EX2_HAS_DRIVER "ibv_cmd_create_qp_ex2[(][^|]*struct ibv_command_buffer")
   hcasim_probe(HCASIM_HAS_DMAH "int ibv_cmd_free_dmah[(]")
   hcasim_probe(HCASIM_HAS_PORT_SPEED "int ibv_cmd_query_port_speed[(]")
+  set(${out} "${definitions}" PARENT_SCOPE)
+endfunction()
+
+# The same, and cmake runs again when the headers have changed.
+function(hcasim_probe_rdma_core out include)
+  hcasim_probe_headers(definitions ${include})
   set(${out} "${definitions}" PARENT_SCOPE)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${include}/infiniband/driver.h)
 endfunction()

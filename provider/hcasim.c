@@ -7,30 +7,6 @@
 
 #include "hcasim.h"
 
-int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_t offset, uint64_t size,
-		      int prot)
-{
-	void *addr = mmap(NULL, size, prot, MAP_SHARED, ibctx->cmd_fd, offset);
-
-	if (addr == MAP_FAILED) {
-		int err = errno;
-
-		verbs_err(verbs_get_ctx(ibctx), "mmap of %llu bytes at device offset 0x%llx: errno %d\n",
-			  (unsigned long long)size, (unsigned long long)offset, err);
-		return err;
-	}
-	map->addr = addr;
-	map->size = size;
-	return 0;
-}
-
-void hcasim_unmap(struct hcasim_map *map)
-{
-	if (map->addr)
-		munmap(map->addr, map->size);
-	map->addr = NULL;
-}
-
 /* The tables are made from the rules, so that no opcode is listed twice. */
 void hcasim_init_ops(struct hcasim_context *ctx)
 {
@@ -45,30 +21,6 @@ void hcasim_init_ops(struct hcasim_context *ctx)
 			ctx->op_of_wr[rule->wr_opcode] = op;
 		ctx->wc_of_wqe[rule->wqe_op] = rule->wc_opcode;
 	}
-}
-
-int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t index)
-{
-	struct hcasim_map map = {};
-	int err, i;
-
-	err = hcasim_map_device(&ctx->ibv_ctx.context, &map,
-				ctx->uar_mmap_offset + (uint64_t)index * HCASIM_UAR_PAGE_SIZE,
-				HCASIM_UAR_PAGE_SIZE, PROT_READ | PROT_WRITE);
-	if (err)
-		return err;
-	uar->page = map.addr;
-	uar->index = index;
-	uar->use_bf = !check_env("HCASIM_NO_BF");
-	for (i = 0; i < HCASIM_BF_BUFS; i++)
-		atomic_flag_clear(&uar->bf_taken[i]);
-	atomic_init(&uar->bf_next, 0);
-	return 0;
-}
-
-void hcasim_unmap_uar(struct hcasim_uar *uar)
-{
-	munmap(uar->page, HCASIM_UAR_PAGE_SIZE);
 }
 
 static int map_pages(struct hcasim_context *ctx, const struct hcasim_alloc_ucontext_resp *resp)

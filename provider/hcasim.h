@@ -282,12 +282,14 @@ static inline void hcasim_store_record(__le32 *word, uint32_t value)
 	__atomic_store_n(word, htole32(value), __ATOMIC_RELEASE);
 }
 
-/* hcasim.c */
+/* map.c */
 int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_t offset, uint64_t size,
 		      int prot);
 void hcasim_unmap(struct hcasim_map *map);
 int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t index);
 void hcasim_unmap_uar(struct hcasim_uar *uar);
+
+/* hcasim.c */
 void hcasim_init_ops(struct hcasim_context *ctx);
 
 /* chunk.c */

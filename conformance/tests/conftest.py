@@ -26,6 +26,7 @@ ATTRIBUTES = (
     "UD_IP_CSUM",
     "ATOMICS",
     "SRQ",
+    "DEVICE_MEMORY",
     "TSO",
 )
 

@@ -73,6 +73,7 @@ def test_what_the_pages_do_not_ask_for_must_be_declared(write_dut, cells):
         ({"memory_windows": []}, "wr/send_inv/rc/sge/-/signaled", "memory_windows/2"),
         ({"flags": ["SIGNALED"]}, "wr/send_tso/ud/sge/ud_addr/ip_csum+signaled", "flags/IP_CSUM"),
         ({"srq": False}, "srq/post_srq_recv/rc/sge/-/-", "srq"),
+        ({"device_memory": False}, "suite/device_memory/rc/send-local", "device_memory"),
         ({"on_demand": {}}, "suite/paging/rc/send-local", "on_demand/RC/SEND"),
         ({"on_demand": {"RC": ["SEND"]}}, "suite/paging/rc/send-remote", "on_demand/RC/RECV"),
         (
@@ -138,6 +139,7 @@ def operations(report, qpt, without=(), also=()):
     [
         ({"operations": {"RC": "all"}}, None, ("denied", "operations/UC")),
         ({"srq": False}, None, ("denied", "srq")),
+        ({"device_memory": False}, None, ("denied", "device_memory")),
         ({"memory_windows": [2]}, None, ("denied", "memory_windows/1")),
         ({"flags": ["SIGNALED"]}, None, ("denied", "flags/IP_CSUM")),
         ({"on_demand": {}}, None, ("denied", "on_demand/RC")),
@@ -145,6 +147,7 @@ def operations(report, qpt, without=(), also=()):
         ({"limits": {"max_sge": 29}}, None, ("denied", "limits/max_sge")),
         ({"limits": {"max_sge": 31}}, None, ("absent", "limits/max_sge")),
         ({}, "SRQ", ("absent", "srq")),
+        ({}, "DEVICE_MEMORY", ("absent", "device_memory")),
         ({}, "UD_IP_CSUM", ("absent", "flags/IP_CSUM")),
         ({}, "MEM_WINDOW_TYPE_1", ("absent", "memory_windows/1")),
         ({}, "FLUSH", ("contradiction", "attributes/FLUSH")),
@@ -204,7 +207,7 @@ def conform(fake_bin, write_dut, tmp_path, monkeypatch):
 
 
 def test_skipped_cells_are_counted_with_their_reason(conform, report_of):
-    report = report_of(operations={"RC": ["SEND"]}, attributes=["SRQ", "MEM_WINDOW_TYPE_1"])
+    report = report_of(operations={"RC": ["SEND"]}, attributes=["SRQ", "DEVICE_MEMORY", "MEM_WINDOW_TYPE_1"])
     declared = {"operations": {"RC": ["SEND"]}, "memory_windows": [1], "flags": ["SIGNALED"]}
     status, data = conform(report, capabilities=declared)
     assert status == 1  # a window and no operation that binds it

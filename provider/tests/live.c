@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+#include "link.h"
 #include "live.h"
 
 struct ibv_context *live_ctx;
@@ -62,18 +60,6 @@ struct ibv_qp *live_create_qp_of(struct ibv_context *ctx, struct live *l, struct
 	return qp;
 }
 
-static int gid_index(void)
-{
-	struct ibv_gid_entry entry;
-	int i;
-
-	for (i = 0; i < 256; i++)
-		if (!ibv_query_gid_ex(live_ctx, 1, i, &entry, 0) && entry.gid_type == IBV_GID_TYPE_ROCE_V2)
-			return i;
-	CU_FAIL_FATAL("no RoCE v2 GID");
-	return -1;
-}
-
 void live_modify(struct ibv_qp *qp, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = {.qp_state = state};
@@ -83,41 +69,9 @@ void live_modify(struct ibv_qp *qp, enum ibv_qp_state state)
 
 void live_connect(struct ibv_qp *qp)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags =
-			IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = qp->qp_num,
-		.max_dest_rd_atomic = 4,
-		.max_rd_atomic = 4,
-		.min_rnr_timer = 12,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.ah_attr = {.is_global = 1, .port_num = 1, .grh.hop_limit = 64},
-	};
+	const struct link both = {.ctx = {live_ctx, live_ctx}};
 
-	CU_ASSERT_EQUAL_FATAL(
-		ibv_modify_qp(qp, &attr,
-			      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS),
-		0);
-	attr.ah_attr.grh.sgid_index = gid_index();
-	CU_ASSERT_EQUAL_FATAL(ibv_query_gid(live_ctx, 1, attr.ah_attr.grh.sgid_index, &attr.ah_attr.grh.dgid),
-			      0);
-	attr.qp_state = IBV_QPS_RTR;
-	CU_ASSERT_EQUAL_FATAL(ibv_modify_qp(qp, &attr,
-					    IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-						    IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-						    IBV_QP_MIN_RNR_TIMER),
-			      0);
-	attr.qp_state = IBV_QPS_RTS;
-	CU_ASSERT_EQUAL_FATAL(ibv_modify_qp(qp, &attr,
-					    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-						    IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
-						    IBV_QP_MAX_QP_RD_ATOMIC),
-			      0);
+	link_connect_end(&both, qp, 0, qp->qp_num);
 }
 
 int live_write(struct live *l, struct ibv_qp *qp, uint64_t wr_id, uint32_t len, unsigned int flags)

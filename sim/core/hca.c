@@ -56,6 +56,7 @@ static void init_lists(struct hca *hca)
 	for (i = 0; i < sizeof(all) / sizeof(all[0]); i++)
 		list_init(all[i]);
 	hca->rx_tail = &hca->rx_head;
+	flow_init(hca);
 }
 
 static void init_ports(struct hca *hca)
@@ -177,6 +178,8 @@ void hca_destroy(struct hca *hca)
 		return;
 	hca->dying = true;
 	end_work(hca);
+	flow_free(hca);
+	mcast_free(hca);
 	srq_free_all(hca);
 	cq_free_all(hca);
 	for (i = 0; i < CORE_MAX_EQ; i++)

@@ -395,7 +395,7 @@ struct hca_flow_attr {
 int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id);
 int hca_flow_destroy(struct hca *hca, uint32_t id);
 
-/* A UD QP receives what is sent to the group. Attaching twice is attaching once. */
+/* A UD QP receives what is sent to the group, once, until it was detached as often as it was attached. */
 int hca_mcast_attach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
 int hca_mcast_detach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
 

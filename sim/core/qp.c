@@ -100,6 +100,8 @@ static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 	qp->recv_cq = cq_find(hca, c->recv_cqn);
 	qp->srq = srq_find(hca, c->srqn);
 	list_init(&qp->windows);
+	list_init(&qp->flows);
+	list_init(&qp->mcasts);
 	qp->sq_timer.fire = send_timer;
 	qp->rq.poll.fire = rq_poll_fire;
 	pace_init(qp);
@@ -146,6 +148,7 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	window_qp_gone(hca, qp);
 	qp->dead = true;
 	flow_forget(hca, qp);
+	mcast_forget(hca, qp);
 	event_cancel(hca, &qp->ev);
 	detach(qp);
 	rss_drop(hca, qp);

@@ -153,6 +153,10 @@ struct drv_upcalls {
 	void (*async_qp)(struct drv_qp *qp, uint32_t ibv_event);
 	void (*async_srq)(struct drv_srq *srq, uint32_t ibv_event);
 	void (*async_port)(struct drv_device *dev, uint8_t port, uint32_t ibv_event);
+	/* A management datagram has come to QP 1. */
+	void (*mad)(struct drv_device *dev, const struct hca_mad *mad);
+	/* The time that set_alarm named has come. May be early, or once too often. */
+	void (*alarm)(struct drv_device *dev);
 	/* True while a process maps some of these bytes of a BAR: they must not become another one's yet. */
 	bool (*bar_mapped)(struct drv_device *dev, unsigned int bar, uint64_t offset, uint64_t length);
 };
@@ -177,6 +181,14 @@ struct drv_ops {
 	uint64_t (*query_port_speed)(struct drv_device *dev, uint8_t port);
 	/* The port's network interface is set up or down. */
 	int (*set_port)(struct drv_device *dev, uint8_t port, bool up);
+	/* GID `index` of `port`, and the MAC that its packets carry. -EINVAL: there is no such entry. */
+	int (*set_gid)(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16]);
+	void (*query_counters)(struct drv_device *dev, struct hca_counters *out);
+
+	/* QP 1 (IBTA 13.5): sends the HCA_MAD_SIZE bytes at `mad`. -ENETDOWN: the port is down. */
+	int (*send_mad)(struct drv_device *dev, uint8_t port, const struct hca_av *av, const void *mad);
+	/* The alarm upcall is made at this device time; HCA_PS_NEVER: not any more. One at a time. */
+	void (*set_alarm)(struct drv_device *dev, hca_ps at);
 
 	int (*alloc_ucontext)(struct drv_ucontext *ctx, struct drv_udata *u);
 	void (*dealloc_ucontext)(struct drv_ucontext *ctx);

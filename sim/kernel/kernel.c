@@ -68,6 +68,18 @@ static void upcall_async_port(struct drv_device *dev, uint8_t port, uint32_t eve
 	}
 }
 
+static void upcall_mad(struct drv_device *dev, const struct hca_mad *mad)
+{
+	cm_receive(dev->kernel, mad);
+}
+
+static void upcall_alarm(struct drv_device *dev)
+{
+	const struct kdev *d = dev->kernel;
+
+	ktimers_run(d->k);
+}
+
 static bool upcall_bar_mapped(struct drv_device *dev, unsigned int bar, uint64_t offset, uint64_t length)
 {
 	const struct kdev *d = dev->kernel;
@@ -83,6 +95,8 @@ static const struct drv_upcalls upcalls = {
 	.async_qp = upcall_async_qp,
 	.async_srq = upcall_async_srq,
 	.async_port = upcall_async_port,
+	.mad = upcall_mad,
+	.alarm = upcall_alarm,
 	.bar_mapped = upcall_bar_mapped,
 };
 
@@ -157,6 +171,7 @@ struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t 
 		return fail(NULL, err, err_size, "kernel stand-in", ENOMEM);
 	k->cfg = *cfg;
 	SLIST_INIT(&k->paths);
+	TAILQ_INIT(&k->timers);
 	k->root = strdup(cfg->sysfs_root);
 	k->event_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!k->root || k->event_fd < 0)
@@ -179,12 +194,17 @@ struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t 
 
 void kernel_destroy(struct kernel *k)
 {
+	struct ucma_file *f;
+
 	if (!k)
 		return;
-	for (unsigned int i = 0; k->ucma && i < k->num_devices; i++)
+	for (unsigned int i = 0; i < k->num_devices; i++)
 		odp_cancel(&k->dev[i]);
-	if (k->ucma)
+	if (k->ucma) {
+		while ((f = TAILQ_FIRST(&k->ucma->files)))
+			kernel_release(f->owner);
 		ucma_exit(k);
+	}
 	for (unsigned int i = 0; i < k->num_devices; i++)
 		kdev_remove(&k->dev[i]);
 	sysfs_destroy(k);
@@ -195,23 +215,9 @@ void kernel_destroy(struct kernel *k)
 	free(k);
 }
 
-/* Management datagrams have come, or the alarm rings. */
-static void gsi_irq(struct kdev *d)
-{
-	struct hca_mad mad;
-
-	while (hca_gsi_recv(d->drv.hca, &mad))
-		cm_receive(d, &mad);
-	ktimers_run(d->k);
-}
-
 void kernel_irq(struct kernel *k, unsigned int device, unsigned int vector)
 {
-	if (device >= k->num_devices)
-		return;
-	if (vector == HCA_GSI_VECTOR)
-		gsi_irq(&k->dev[device]);
-	else
+	if (device < k->num_devices)
 		kdev_ops(&k->dev[device])->irq(&k->dev[device].drv, vector);
 }
 
@@ -328,6 +334,12 @@ long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t a
 	return uverbs_ioctl(f, t, arg, reply);
 }
 
+ssize_t kernel_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply)
+{
+	*reply = (struct kreply){.drain_fd = -1};
+	return f->cm ? ucma_write(f->cm, t, buf, len, reply) : uverbs_write(f, t, buf, len, reply);
+}
+
 int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_t offset,
 		struct drv_mmap *out)
 {
@@ -374,5 +386,6 @@ void kernel_release(struct kfile *f)
 	TAILQ_REMOVE(&f->dev->files, f, link);
 	sysfs_update(f->dev, false);
 	numbers_free(&f->handles);
+	table_free(&f->mcasts);
 	free(f);
 }

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "devices/driver.h"
+#include "kernel/releases.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -77,6 +78,7 @@ struct kernel_config {
 	struct hca *hca[16];
 	const struct hca_config *cfg[16];
 	const struct drv_ops *drv; /* personality of all devices */
+	uint16_t release;          /* its ABI for libraries is that of LINUX(6, 1) or LINUX_LATEST */
 	const char *sysfs_root;    /* an existing folder in which class/..., devices/... are created */
 	hca_ps (*now)(void *arg);
 	void *now_arg;

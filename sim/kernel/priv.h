@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the files of sim/kernel share. The errno of every path is Linux 6.1's. */
+/* What the files of sim/kernel share. The errno of every path is that of the Linux that the machine has; what none of
+ * its releases changed was read in 6.1's source. */
 #ifndef HCASIM_KERNEL_PRIV_H
 #define HCASIM_KERNEL_PRIV_H
 
+#include <stddef.h>
 #include <sys/queue.h>
 
 #include <rdma/ib_user_ioctl_cmds.h>
@@ -13,6 +15,7 @@
 #include "containers/table.h"
 #include "hcasim_verbs.h"
 #include "kernel/kernel.h"
+#include "kernel/ktimer.h"
 
 #define KPAGE_SIZE    4096u
 #define MAX_PORTS     2
@@ -107,6 +110,10 @@ struct uobj {
 	struct evfile *comp, *async;
 	struct ev_counts counts;
 	unsigned int unread; /* records in the queues of `comp` and `async` */
+	/* What its end takes beyond the driver's function, set by who made it; NULL: nothing. */
+	int (*drop)(struct uobj *u); /* instead of that function: others have a part in the driver's object */
+	void (*detach)(struct uobj *u); /* before it, when the file goes: nobody will ask for it */
+	void (*forget)(struct uobj *u); /* the last thing, whether there is a driver's object or not */
 	union {
 		struct {
 			uint64_t start, length, iova;
@@ -120,7 +127,7 @@ struct uobj {
 			LIST_ENTRY(uobj) handle;
 			struct ib_uverbs_qp_dest dest;
 			uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
-			SLIST_HEAD(, kmcast) mcasts;
+			LIST_HEAD(, kmcast) mcasts;
 		} qp;
 		struct {
 			uint32_t max_wr, max_sge;
@@ -151,6 +158,8 @@ int uobj_destroy_handle(struct kfile *f, uint16_t type, uint64_t handle, struct 
 void uobj_destroy_all(struct kfile *f);
 void uobj_use(struct uobj *user, struct uobj *used);
 void uobj_unuse(struct uobj *user, struct uobj *used);
+/* Where its asynchronous events go; NULL: to the first event file of its context. */
+void uobj_set_async(struct uobj *u, struct evfile *async);
 /* Zeroed memory of `size` bytes that drv_uobj() leads back from. */
 void *drv_alloc(size_t size, struct uobj *u);
 void drv_free(void *drv);
@@ -195,6 +204,7 @@ struct kfile {
 	struct evfile_list events;
 	struct uobj_list objects; /* newest first */
 	struct numbers handles;
+	struct table mcasts; /* by QP, group and LID */
 };
 
 struct kpath { /* what the sysfs tree is made of, newest first */
@@ -211,10 +221,18 @@ struct kernel {
 	struct kpath_list paths;
 	struct kdev dev[MAX_DEVICES];
 	unsigned int num_devices;
+	struct ktimer_list timers; /* the next one first */
 	struct ucma *ucma;
 	int event_fd;         /* epoll: reports what happens to the pipes of event files */
 	struct table evfiles; /* by the pipe's inode number */
 };
+
+/* The machine's Linux has it: see releases.h. */
+static inline bool kernel_has(const struct kernel *k, enum abi_kind kind, uint16_t object, uint16_t method,
+			      uint16_t number)
+{
+	return abi_has(k->cfg.release, kind, object, method, number);
+}
 
 static inline const struct drv_ops *kdev_ops(const struct kdev *d)
 {
@@ -339,6 +357,12 @@ struct write_cmd {
 /* NULL and *err */
 const struct write_cmd *write_cmd_find(uint32_t command, int *err);
 int req_get(struct call *c, void *req, size_t len);
+/* And the object whose handle stands at byte `at` of the request. -EINVAL: there is none. */
+int req_find_at(struct call *c, void *req, size_t len, size_t at, uint16_t type, struct uobj **out);
+#define req_find(c, req, field, type, out)                                                                   \
+	req_find_at(c, req, sizeof(*(req)), offsetof(__typeof__(*(req)), field), type, out)
+/* A command whose request is a handle, and nothing else: that object goes. */
+int req_destroy(struct call *c, uint16_t type);
 int resp_put(struct call *c, const void *resp, size_t len);
 static inline uint32_t resp_len(const struct call *c, size_t len)
 {
@@ -388,6 +412,7 @@ int cmd_detach_mcast(struct call *c);
 int cmd_ex_create_flow(struct call *c);
 int cmd_ex_destroy_flow(struct call *c);
 
+ssize_t uverbs_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply);
 long uverbs_ioctl(struct kfile *f, struct task *t, uint64_t arg, struct kreply *reply);
 /* Attributes of the running method. */
 struct attr_val *attr_get(struct call *c, uint16_t id);
@@ -405,18 +430,13 @@ uint64_t attr_in_addr(struct call *c, const struct attr_val *v);
 
 int verbs_create_cq(struct call *c, struct uobj *u, uint32_t cqe, uint32_t vector, uint32_t flags,
 		    struct evfile *comp, struct evfile *async);
-int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd,
-		    struct uobj *scq, struct uobj *rcq, struct uobj *srq, struct evfile *async);
-/* A QP over an indirection table. */
-int verbs_create_rss(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd,
-		     struct uobj *table, struct evfile *async);
-/* The table names its work queues no more. */
-void rwq_table_forget(struct uobj *u);
+struct qp_parts { /* what a QP or a work queue is made of; what it does not have is NULL */
+	struct uobj *pd, *scq, *rcq, *srq, *table;
+	struct evfile *async;
+};
+int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, const struct qp_parts *p);
 int verbs_create_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *xrcd,
 			  struct evfile *async);
-/* One handle less; the last one takes the QP with it. */
-int xrc_qp_drop(struct uobj *u);
-void xrcd_put(struct uobj *u);
 /* Access flags that the kernel knows (enum ib_access_flags). */
 #define VERBS_ACCESS_FLAGS (((IB_UVERBS_ACCESS_FLUSH_PERSISTENT << 1) - 1) | IB_UVERBS_ACCESS_OPTIONAL_RANGE)
 /* `dmah`: NULL, or the DMA handle whose hint its transfers carry. */
@@ -428,12 +448,14 @@ struct dmabuf_range {
 };
 int verbs_reg_dmabuf_mr(struct call *c, struct uobj *u, const struct dmabuf_range *r, uint16_t access_attr,
 			struct uobj *pd, struct uobj *dmah);
+/* The driver's region, not registered yet; NULL: no memory. */
+struct drv_mr *verbs_mr_alloc(struct uobj *u, struct uobj *pd, uint32_t pasid, struct uobj *dmah);
+/* `ret`: of its registration. If 0 the object has it, and holds `pd` and `part` (NULL: nothing else). Returns `ret`. */
+int verbs_mr_registered(struct uobj *u, struct drv_mr *mr, int ret, struct uobj *pd, struct uobj *part);
 int verbs_check_access(const struct kdev *d, uint32_t access);
 void verbs_port_resp(const struct kdev *d, uint8_t port, struct ib_uverbs_query_port_resp *resp);
 
 /* IBTA 11.2.5.2, table "QP State Transition Properties". */
-/* A QP that goes with its process is taken out of its multicast groups. */
-void qp_leave_groups(struct uobj *u);
 bool qp_modify_ok(unsigned int cur, unsigned int next, unsigned int type, uint32_t mask);
 
 #endif

@@ -8,12 +8,8 @@
  */
 #include "link.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -25,8 +21,7 @@
 #define SAMPLE 100u
 
 static struct link l;
-static struct ibv_qp *qp[2];
-static struct ibv_cq *cq; /* the requester's */
+static struct pair pair;
 
 static double now_us(void)
 {
@@ -36,57 +31,39 @@ static double now_us(void)
 	return ts.tv_sec * 1e6 + ts.tv_nsec / 1e3;
 }
 
-static void check(bool ok, const char *what)
-{
-	if (!ok)
-		die(what);
-}
-
 /* ---- Idle channels -------------------------------------------------------------------------------- */
 
 static struct ibv_comp_channel *new_channel(void)
 {
 	struct ibv_comp_channel *channel = ibv_create_comp_channel(l.ctx[0]);
 
-	check(channel, "ibv_create_comp_channel");
+	CHECK(channel);
 	return channel;
 }
 
 /* A pair that completes on a CQ of this channel. */
 static void connect_pair(struct ibv_comp_channel *channel)
 {
-	cq = ibv_create_cq(l.ctx[0], 16, NULL, channel, 0);
-	check(cq, "ibv_create_cq");
-	qp[0] = link_create_qp(&l, 0, cq, NULL);
-	qp[1] = link_create_qp(&l, 1, link_create_cq(&l, 1, 16), NULL);
-	link_connect(&l, qp);
-}
-
-static void disconnect_pair(void)
-{
-	struct ibv_cq *other = qp[1]->send_cq;
-
-	check(!ibv_destroy_qp(qp[0]) && !ibv_destroy_qp(qp[1]), "ibv_destroy_qp");
-	check(!ibv_destroy_cq(cq) && !ibv_destroy_cq(other), "ibv_destroy_cq");
+	pair = (struct pair){
+		.l = &l, .cq = {ibv_create_cq(l.ctx[0], 16, NULL, channel, 0), link_create_cq(&l, 1, 16)}};
+	CHECK(pair.cq[0]);
+	for (int end = 0; end < 2; end++)
+		pair.qp[end] = link_create_qp(&l, end, pair.cq[end], NULL);
+	link_connect(&l, pair.qp);
 }
 
 /* One write, whose completion is waited for asleep. */
 static void one_round(struct ibv_comp_channel *channel)
 {
-	struct ibv_sge sge = {(uintptr_t)l.buf[0], 8, l.mr[0]->lkey};
-	struct ibv_send_wr *bad, wr = {.opcode = IBV_WR_RDMA_WRITE,
-				       .send_flags = IBV_SEND_SIGNALED,
-				       .sg_list = &sge,
-				       .num_sge = 1,
-				       .wr.rdma = {(uintptr_t)l.buf[1], l.mr[1]->rkey}};
 	struct ibv_cq *of;
 	uint64_t wr_id;
 	void *context;
 
-	check(!ibv_req_notify_cq(cq, 0) && !ibv_post_send(qp[0], &wr, &bad), "ibv_post_send");
-	check(!ibv_get_cq_event(channel, &of, &context) && of == cq, "ibv_get_cq_event");
+	CHECK(!ibv_req_notify_cq(pair.cq[0], 0));
+	pair_post_write(&pair, 0, 8);
+	CHECK(!ibv_get_cq_event(channel, &of, &context) && of == pair.cq[0]);
 	ibv_ack_cq_events(of, 1);
-	check(link_poll(cq, &wr_id), "the completion that the event was about");
+	CHECK(link_poll(pair.cq[0], &wr_id));
 }
 
 /* The least of some bursts: what else runs on the host can only add to it. */
@@ -128,20 +105,20 @@ static void idle(uint32_t count)
 	}
 	last = (now_us() - start) / SAMPLE;
 	beside = rounds(busy);
-	disconnect_pair();
+	pair_close(&pair);
 	/* Those in between work, too. */
 	for (uint32_t i = 0; i < count; i += count / 4) {
 		connect_pair(channel[i]);
 		one_round(channel[i]);
-		disconnect_pair();
+		pair_close(&pair);
 	}
 	start = now_us();
 	for (uint32_t i = 0; i < count; i++) {
-		check(!readable(channel[i]), "no event that does not belong there");
-		check(!ibv_destroy_comp_channel(channel[i]), "ibv_destroy_comp_channel");
+		CHECK(!readable(channel[i]));
+		CHECK(!ibv_destroy_comp_channel(channel[i]));
 	}
 	destroy = (now_us() - start) / count;
-	check(!ibv_destroy_comp_channel(busy), "ibv_destroy_comp_channel");
+	CHECK(!ibv_destroy_comp_channel(busy));
 	printf("{\"channels\": %u, \"create_first_us\": %.1f, \"create_last_us\": %.1f, \"destroy_us\": "
 	       "%.1f, "
 	       "\"round_alone_us\": %.1f, \"round_beside_us\": %.1f}\n",
@@ -166,18 +143,18 @@ static pid_t program(void (*part)(void), int *go)
 	char done;
 	pid_t pid;
 
-	check(!pipe(say) && !pipe(wait_for), "pipe");
+	CHECK(!pipe(say) && !pipe(wait_for));
 	pid = fork();
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(say[0]);
 		part();
-		check(write(say[1], "", 1) == 1 && read(wait_for[0], &done, 1) == 1, "the other programs");
+		CHECK(write(say[1], "", 1) == 1 && read(wait_for[0], &done, 1) == 1);
 		_exit(0);
 	}
 	close(say[1]);
 	close(wait_for[0]);
-	check(read(say[0], &done, 1) == 1, "its part");
+	CHECK(read(say[0], &done, 1) == 1);
 	close(say[0]);
 	*go = wait_for[1];
 	return pid;
@@ -187,18 +164,18 @@ static void end_program(pid_t pid, int go)
 {
 	int status;
 
-	check(write(go, "", 1) == 1, "the program's end");
+	CHECK(write(go, "", 1) == 1);
 	close(go);
-	check(waitpid(pid, &status, 0) == pid && !status, "the program's end");
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
 }
 
 static void open_device(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
-	check(list && list[0], "ibv_get_device_list");
+	CHECK(list && list[0]);
 	l.ctx[0] = ibv_open_device(list[0]);
-	check(l.ctx[0], "ibv_open_device");
+	CHECK(l.ctx[0]);
 }
 
 /* Takes channels until there are no more, and gives one back, so that there is one more. */
@@ -209,8 +186,8 @@ static void take_all(int error)
 	open_device();
 	while ((channel = ibv_create_comp_channel(l.ctx[0])))
 		last = channel;
-	check(last && errno == error, "the error for no descriptor left");
-	check(!ibv_destroy_comp_channel(last), "ibv_destroy_comp_channel");
+	CHECK(last && errno == error);
+	CHECK(!ibv_destroy_comp_channel(last));
 	new_channel();
 }
 
@@ -230,8 +207,7 @@ static void be_turned_away(void)
 
 	errno = 0;
 	list = ibv_get_device_list(NULL); /* which asks the device process, too */
-	check((!list || !list[0] || !ibv_open_device(list[0])) && errno == ENFILE,
-	      "ENFILE, as the device process has no descriptors");
+	CHECK((!list || !list[0] || !ibv_open_device(list[0])) && errno == ENFILE);
 }
 
 static void be_served(void)

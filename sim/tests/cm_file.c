@@ -26,8 +26,6 @@
 #include <CUnit/Basic.h>
 #include <rdma/rdma_user_cm.h>
 
-#define CHECK(expr) CU_ASSERT_TRUE(expr)
-
 static int cmd(int fd, uint32_t number, const void *req, size_t len, size_t resp_len)
 {
 	uint8_t buf[1024];
@@ -52,7 +50,7 @@ static uint32_t new_id(int fd)
 	struct rdma_ucm_create_id_resp resp = {UINT32_MAX};
 	const struct rdma_ucm_create_id req = {.uid = 1, .response = (uintptr_t)&resp, .ps = RDMA_PS_TCP};
 
-	CHECK(!cmd(fd, RDMA_USER_CM_CMD_CREATE_ID, &req, sizeof(req), sizeof(resp)));
+	CU_ASSERT_TRUE(!cmd(fd, RDMA_USER_CM_CMD_CREATE_ID, &req, sizeof(req), sizeof(resp)));
 	return resp.id;
 }
 
@@ -96,8 +94,8 @@ static void a_device(void)
 	struct stat st;
 	int fd = open_cm(0);
 
-	CHECK(!fstat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == 10);
-	CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == ENODEV);
+	CU_ASSERT_TRUE(!fstat(fd, &st) && S_ISCHR(st.st_mode) && major(st.st_rdev) == 10);
+	CU_ASSERT_TRUE(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == ENODEV);
 	close(fd);
 }
 
@@ -107,20 +105,20 @@ static void polling(void)
 	int fd = open_cm(O_NONBLOCK), ep = epoll_create1(0);
 	uint32_t ids[100];
 
-	CHECK(!epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev));
-	CHECK(get_event(fd) == -EAGAIN && !readable(fd) && !epoll_wait(ep, &ev, 1, 0));
+	CU_ASSERT_TRUE(!epoll_ctl(ep, EPOLL_CTL_ADD, fd, &ev));
+	CU_ASSERT_TRUE(get_event(fd) == -EAGAIN && !readable(fd) && !epoll_wait(ep, &ev, 1, 0));
 	for (int i = 0; i < 100; i++) {
 		ids[i] = new_id(fd);
-		CHECK(!resolve(fd, ids[i]));
+		CU_ASSERT_TRUE(!resolve(fd, ids[i]));
 	}
-	CHECK(epoll_wait(ep, &ev, 1, 0) == 1 && !epoll_wait(ep, &ev, 1, 0));
+	CU_ASSERT_TRUE(epoll_wait(ep, &ev, 1, 0) == 1 && !epoll_wait(ep, &ev, 1, 0));
 	for (int i = 0; i < 50; i++)
-		CHECK(readable(fd) && get_event(fd) == 0);
+		CU_ASSERT_TRUE(readable(fd) && get_event(fd) == 0);
 	for (int i = 50; i < 99; i++) /* events go with their ids */
-		CHECK(!destroy(fd, ids[i]) && readable(fd));
-	CHECK(!destroy(fd, ids[99]) && !readable(fd) && get_event(fd) == -EAGAIN);
-	CHECK(!resolve(fd, new_id(fd)));
-	CHECK(epoll_wait(ep, &ev, 1, 0) == 1);
+		CU_ASSERT_TRUE(!destroy(fd, ids[i]) && readable(fd));
+	CU_ASSERT_TRUE(!destroy(fd, ids[99]) && !readable(fd) && get_event(fd) == -EAGAIN);
+	CU_ASSERT_TRUE(!resolve(fd, new_id(fd)));
+	CU_ASSERT_TRUE(epoll_wait(ep, &ev, 1, 0) == 1);
 	close(ep);
 	close(fd);
 }
@@ -138,13 +136,13 @@ static void waiting(void)
 	void *got;
 
 	pthread_create(&thread, NULL, wait_for_event, &fd);
-	CHECK(!resolve(fd, id)); /* before or after the other has begun to wait */
+	CU_ASSERT_TRUE(!resolve(fd, id)); /* before or after the other has begun to wait */
 	pthread_join(thread, &got);
-	CHECK(got == NULL);
+	CU_ASSERT_TRUE(got == NULL);
 	pthread_create(&thread, NULL, wait_for_event, &fd);
 	pthread_cancel(thread); /* as rping ends its thread */
 	pthread_join(thread, &got);
-	CHECK(got == PTHREAD_CANCELED);
+	CU_ASSERT_TRUE(got == PTHREAD_CANCELED);
 	close(fd);
 }
 
@@ -219,7 +217,7 @@ static void closed_meanwhile(void)
 	int before = descriptors();
 	void *got;
 
-	CHECK(!getsockopt(w.fd, SOL_SOCKET, SO_PEERCRED, &device, &len));
+	CU_ASSERT_TRUE(!getsockopt(w.fd, SOL_SOCKET, SO_PEERCRED, &device, &len));
 	stop_device(device.pid);
 	pthread_create(&thread, NULL, wait_and_tell, &w);
 	while (!w.tid || sleeps_in(w.tid) != SYS_recvmsg)
@@ -228,13 +226,13 @@ static void closed_meanwhile(void)
 	kill(device.pid, SIGCONT);
 	while (!w.back && sleeps_in(w.tid) != SYS_recvfrom)
 		sched_yield();
-	CHECK(!w.back);
+	CU_ASSERT_TRUE(!w.back);
 	if (w.back)
 		CU_FAIL(strerror(-w.ret));
 	pthread_cancel(thread);
 	pthread_join(thread, &got);
-	CHECK(got == PTHREAD_CANCELED);
-	CHECK(descriptors() == before - 1);
+	CU_ASSERT_TRUE(got == PTHREAD_CANCELED);
+	CU_ASSERT_TRUE(descriptors() == before - 1);
 }
 
 static void nothing(int number)
@@ -254,7 +252,7 @@ static void interrupted(void)
 		for (;;)
 			kill(parent, SIGUSR1);
 	}
-	CHECK(get_event(fd) == -EINTR);
+	CU_ASSERT_TRUE(get_event(fd) == -EINTR);
 	kill(child, SIGKILL);
 	waitpid(child, &status, 0);
 	close(fd);
@@ -271,11 +269,11 @@ static void duplicates(void)
 	child = fork();
 	if (!child)
 		_exit(resolve(twin, id) ? 1 : 0);
-	CHECK(waitpid(child, &status, 0) == child && !status);
-	CHECK(get_event(twin) == 0);
-	CHECK(destroy(other, id) == -EINVAL);
+	CU_ASSERT_TRUE(waitpid(child, &status, 0) == child && !status);
+	CU_ASSERT_TRUE(get_event(twin) == 0);
+	CU_ASSERT_TRUE(destroy(other, id) == -EINVAL);
 	close(twin);
-	CHECK(destroy(other, id) == -ENOENT); /* gone when close() returns */
+	CU_ASSERT_TRUE(destroy(other, id) == -ENOENT); /* gone when close() returns */
 	close(other);
 }
 
@@ -291,14 +289,14 @@ static void sent(void)
 	int fd = open_cm(0), pair[2];
 	uint32_t id = new_id(fd);
 
-	CHECK(!socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+	CU_ASSERT_TRUE(!socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
 	memcpy(CMSG_DATA(&control.hdr), &fd, sizeof(fd));
 	msg.msg_controllen = sizeof(control);
-	CHECK(sendmsg(pair[0], &msg, 0) == 1);
+	CU_ASSERT_TRUE(sendmsg(pair[0], &msg, 0) == 1);
 	close(fd);
-	CHECK(recvmsg(pair[1], &msg, 0) == 1);
+	CU_ASSERT_TRUE(recvmsg(pair[1], &msg, 0) == 1);
 	memcpy(&fd, CMSG_DATA(&control.hdr), sizeof(fd));
-	CHECK(!resolve(fd, id) && get_event(fd) == 0);
+	CU_ASSERT_TRUE(!resolve(fd, id) && get_event(fd) == 0);
 	close(fd);
 	close(pair[0]);
 	close(pair[1]);

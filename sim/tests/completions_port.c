@@ -61,7 +61,7 @@ static void set_link(struct link *l, int end, bool up)
 		 up ? "up" : "down");
 	for (int i = 0; i < 2; i++) /* the second time it is so already */
 		CHECK(!system(command));
-	CHECK(poll(fds, 1, PATIENCE_S * 1000) == 1);
+	CHECK(poll(fds, 1, LINK_WAIT_S * 1000) == 1);
 	CHECK(!ibv_get_async_event(l->ctx[end], &event));
 	CHECK(event.event_type == type && event.element.port_num == 1);
 	ibv_ack_async_event(&event);
@@ -92,9 +92,9 @@ static void goes_on(struct link *l, int end)
 
 	memset(l->buf[0], 0x5a, 64);
 	memset(l->buf[1], 0, 64);
-	pair_open(&p, l, &(struct options){.timeout = 18, .retry = 7, .rnr_retry = 7});
+	rc_open(&p, l, &(struct options){.timeout = 18, .retry = 7, .rnr_retry = 7});
 	post_write(&p, 0);
-	CHECK(next_wc(p.cq[0]).status == IBV_WC_SUCCESS);
+	CHECK(link_wait(p.cq[0]).status == IBV_WC_SUCCESS);
 	memset(l->buf[0], 0x3c + end, 64);
 	before = retransmissions(l);
 	set_link(l, end, false);
@@ -104,7 +104,7 @@ static void goes_on(struct link *l, int end)
 	CHECK(!ibv_poll_cq(p.cq[0], 1, &(struct ibv_wc){}) && l->buf[1][0] == 0x5a);
 	set_link(l, end, true);
 	for (uint64_t id = 1; id <= 8; id++) {
-		struct ibv_wc wc = next_wc(p.cq[0]);
+		struct ibv_wc wc = link_wait(p.cq[0]);
 
 		CHECK(wc.status == IBV_WC_SUCCESS && wc.wr_id == id);
 	}
@@ -119,13 +119,13 @@ static void gives_up(struct link *l, int end)
 	unsigned long before = counter(l, end, name);
 	struct pair p;
 
-	pair_open(&p, l, &(struct options){.timeout = 1, .retry = 2});
+	rc_open(&p, l, &(struct options){.timeout = 1, .retry = 2});
 	set_link(l, end, false);
 	post_write(&p, 1);
 	post_write(&p, 2);
-	CHECK(next_wc(p.cq[0]).status == IBV_WC_RETRY_EXC_ERR);
-	CHECK(next_wc(p.cq[0]).status == IBV_WC_WR_FLUSH_ERR);
-	CHECK(state_of(p.qp[0]) == IBV_QPS_ERR && state_of(p.qp[1]) == IBV_QPS_RTS);
+	CHECK(link_wait(p.cq[0]).status == IBV_WC_RETRY_EXC_ERR);
+	CHECK(link_wait(p.cq[0]).status == IBV_WC_WR_FLUSH_ERR);
+	CHECK(link_state(p.qp[0]) == IBV_QPS_ERR && link_state(p.qp[1]) == IBV_QPS_RTS);
 	CHECK(counter(l, end, name) == before);
 	set_link(l, end, true);
 	pair_close(&p);
@@ -135,23 +135,18 @@ static struct ibv_qp *datagram_qp(const struct link *l, int end, struct ibv_cq *
 {
 	struct ibv_qp_init_attr init = {
 		.send_cq = cq, .recv_cq = cq, .cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_UD};
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
+	const struct ibv_qp_attr attr = {.port_num = 1, .qkey = QKEY};
 	struct ibv_qp *qp = ibv_create_qp(l->pd[end], &init);
 
 	CHECK(qp);
-	CHECK(!(errno = ibv_modify_qp(qp, &attr,
-				      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY)));
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK(!(errno = ibv_modify_qp(qp, &attr, IBV_QP_STATE)));
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!(errno = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN)));
+	link_modify(qp, &attr, IBV_QPS_RTS);
 	return qp;
 }
 
 static void send_datagram(const struct link *l, struct ibv_qp *from, struct ibv_ah *ah, uint32_t to,
 			  uint32_t imm)
 {
-	struct ibv_sge sge = at(l, 0, 64);
+	struct ibv_sge sge = link_sge(l, 0, 64);
 	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND_WITH_IMM,
 				 .imm_data = htonl(imm),
 				 .sg_list = &sge,
@@ -159,8 +154,8 @@ static void send_datagram(const struct link *l, struct ibv_qp *from, struct ibv_
 				 .send_flags = IBV_SEND_SIGNALED,
 				 .wr.ud = {ah, to, QKEY}};
 
-	post(from, &wr);
-	CHECK(next_wc(from->send_cq).status == IBV_WC_SUCCESS);
+	link_post(from, &wr);
+	CHECK(link_wait(from->send_cq).status == IBV_WC_SUCCESS);
 }
 
 /* What is sent meanwhile has left, for its sender, and never arrives. */
@@ -170,21 +165,20 @@ static void datagrams_are_lost(struct link *l, int end)
 	struct ibv_qp *qp[2] = {datagram_qp(l, 0, cq[0]), datagram_qp(l, 1, cq[1])};
 	struct ibv_ah_attr path = link_path(l, 0);
 	struct ibv_ah *ah = ibv_create_ah(l->pd[0], &path);
-	struct pair p = {.qp = {qp[0], qp[1]}};
+	struct pair p = {.l = l, .cq = {cq[0], cq[1]}, .qp = {qp[0], qp[1]}};
 	struct ibv_wc wc;
 
 	CHECK(ah);
 	for (uint64_t id = 1; id <= 2; id++)
-		post_recv(&p, id, at(l, 1, 256));
+		post_recv(&p, id, link_sge(l, 1, 256));
 	set_link(l, end, false);
 	send_datagram(l, qp[0], ah, qp[1]->qp_num, 1);
 	set_link(l, end, true);
 	send_datagram(l, qp[0], ah, qp[1]->qp_num, 2);
-	wc = next_wc(cq[1]);
+	wc = link_wait(cq[1]);
 	CHECK(wc.status == IBV_WC_SUCCESS && wc.wr_id == 1 && wc.imm_data == htonl(2));
 	CHECK(!ibv_destroy_ah(ah));
-	for (int i = 0; i < 2; i++)
-		CHECK(!ibv_destroy_qp(qp[i]) && !ibv_destroy_cq(cq[i]));
+	pair_close(&p);
 }
 
 void run_port(struct link *l)

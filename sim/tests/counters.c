@@ -3,43 +3,20 @@
 #include "link.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #define FOLDER "/sys/class/infiniband/hcasim%d/ports/1/counters"
 
 static struct link l;
-static struct ibv_cq *cq[2];
-static struct ibv_qp *qp[2];
-
-static void post_write(void)
-{
-	struct ibv_sge sge = {(uintptr_t)l.buf[0], 8, l.mr[0]->lkey};
-	struct ibv_send_wr *bad, wr = {
-					 .sg_list = &sge,
-					 .num_sge = 1,
-					 .opcode = IBV_WR_RDMA_WRITE,
-					 .send_flags = IBV_SEND_SIGNALED,
-					 .wr.rdma = {(uintptr_t)l.buf[1], l.mr[1]->rkey},
-				 };
-
-	errno = ibv_post_send(qp[0], &wr, &bad);
-	if (errno)
-		die("ibv_post_send");
-}
+static struct pair pair;
 
 /* Writes of one packet each, one after the other. */
 static void write_packets(unsigned int n)
 {
-	uint64_t id;
-
 	while (n--) {
-		post_write();
-		while (!link_poll(cq[0], &id))
-			;
+		pair_post_write(&pair, 0, 8);
+		CHECK(link_wait(pair.cq[0]).status == IBV_WC_SUCCESS);
 	}
 }
 
@@ -60,8 +37,7 @@ static void read_file(int adapter, const char *name, unsigned long expected)
 
 	snprintf(path, sizeof(path), FOLDER "/%s", adapter, name);
 	file = fopen(path, "r");
-	if (!file || !fgets(text, sizeof(text), file))
-		die(path);
+	CHECK(file && fgets(text, sizeof(text), file));
 	fclose(file);
 	compare("fopen", adapter, name, text, expected);
 }
@@ -70,8 +46,7 @@ static void read_number(int fd, const char *how, int adapter, const char *name, 
 {
 	char text[32] = "";
 
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
-		die(how);
+	CHECK(fd >= 0 && read(fd, text, sizeof(text) - 1) > 0);
 	close(fd);
 	compare(how, adapter, name, text, expected);
 }
@@ -92,8 +67,7 @@ static void read_in_folder(int adapter, const char *name, unsigned long expected
 
 	snprintf(path, sizeof(path), FOLDER, adapter);
 	folder = opendir(path);
-	if (!folder)
-		die(path);
+	CHECK(folder);
 	read_number(openat(dirfd(folder), name, O_RDONLY), "openat", adapter, name, expected);
 	closedir(folder);
 }
@@ -105,11 +79,7 @@ int main(void)
 	unsigned long sent = 0;
 
 	link_open(&l, 4096);
-	for (int end = 0; end < 2; end++) {
-		cq[end] = link_create_cq(&l, end, LINK_SQ_DEPTH);
-		qp[end] = link_create_qp(&l, end, cq[end], NULL);
-	}
-	link_connect(&l, qp);
+	pair_open(&pair, &l);
 	for (unsigned int i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		write_packets(i + 3);
 		sent += i + 3;

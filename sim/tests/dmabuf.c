@@ -6,11 +6,8 @@
 #include "link.h"
 
 #include <CUnit/Basic.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <linux/udmabuf.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,8 +18,7 @@
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
 static struct link l;
-static struct ibv_cq *cq[2];
-static struct ibv_qp *qp[2];
+static struct pair pair;
 
 struct buffer {
 	int memfd, fd;
@@ -35,16 +31,13 @@ static struct buffer make_buffer(int seals)
 	struct udmabuf_create create = {.flags = UDMABUF_FLAGS_CLOEXEC, .size = SIZE};
 	const int exporter = open("/dev/udmabuf", O_RDWR | O_CLOEXEC);
 
-	if (b.memfd < 0 || ftruncate(b.memfd, SIZE) || fcntl(b.memfd, F_ADD_SEALS, seals))
-		die("memfd");
+	CHECK(b.memfd >= 0 && !ftruncate(b.memfd, SIZE) && !fcntl(b.memfd, F_ADD_SEALS, seals));
 	b.mem = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, b.memfd, 0);
-	if (b.mem == MAP_FAILED)
-		die("mmap");
+	CHECK(b.mem != MAP_FAILED);
 	create.memfd = (uint32_t)b.memfd;
 	b.fd = exporter < 0 || !(seals & F_SEAL_SHRINK) ? dup(b.memfd)
 							: ioctl(exporter, UDMABUF_CREATE, &create);
-	if (b.fd < 0)
-		die("UDMABUF_CREATE");
+	CHECK(b.fd >= 0);
 	if (exporter >= 0)
 		close(exporter);
 	return b;
@@ -61,29 +54,20 @@ static struct ibv_mr *reg(int end, const struct buffer *b, uint64_t offset, size
 {
 	struct ibv_mr *mr = ibv_reg_dmabuf_mr(l.pd[end], offset, length, iova, b->fd, ACCESS);
 
-	if (!mr)
-		die("ibv_reg_dmabuf_mr");
+	CHECK(mr);
 	return mr;
 }
 
 static int transfer(enum ibv_wr_opcode op, struct ibv_sge sge, uint64_t to, uint32_t rkey)
 {
-	struct ibv_send_wr *bad, wr = {
-					 .sg_list = &sge,
-					 .num_sge = 1,
-					 .opcode = op,
-					 .send_flags = IBV_SEND_SIGNALED,
-					 .wr.rdma = {.remote_addr = to, .rkey = rkey},
-				 };
-	struct ibv_wc wc;
-	int n;
+	struct ibv_send_wr wr = {.sg_list = &sge,
+				 .num_sge = 1,
+				 .opcode = op,
+				 .send_flags = IBV_SEND_SIGNALED,
+				 .wr.rdma = {.remote_addr = to, .rkey = rkey}};
 
-	errno = ibv_post_send(qp[0], &wr, &bad);
-	if (errno)
-		die("ibv_post_send");
-	while (!(n = ibv_poll_cq(cq[0], 1, &wc)))
-		;
-	return n == 1 ? (int)wc.status : -1;
+	link_post(pair.qp[0], &wr);
+	return link_wait(pair.cq[0]).status;
 }
 
 /* Pages 1 and 2 of the buffer, at an address of our choice, after every descriptor and mapping but one is gone. */
@@ -125,8 +109,7 @@ static void refused(void)
 	struct buffer b = make_buffer(F_SEAL_SHRINK), unsealed = make_buffer(F_SEAL_GROW);
 	int pipes[2];
 
-	if (pipe(pipes))
-		die("pipe");
+	CHECK(!pipe(pipes));
 	refuse(b.fd, 0, SIZE + 1, ACCESS, EINVAL);
 	refuse(b.fd, 1, SIZE, ACCESS, EINVAL);
 	refuse(b.fd, 0, SIZE, IBV_ACCESS_ON_DEMAND, EINVAL);
@@ -154,27 +137,17 @@ static void run_tests(void)
 
 int main(void)
 {
-	struct ibv_qp_attr attr = {.qp_access_flags = ACCESS};
 	unsigned int failed;
 
 	printf("dma-bufs of %s\n", access("/dev/udmabuf", R_OK | W_OK) ? "sealed memfds" : "/dev/udmabuf");
 	link_open(&l, PAGE);
-	for (int end = 0; end < 2; end++) {
-		cq[end] = link_create_cq(&l, end, 16);
-		qp[end] = link_create_qp(&l, end, cq[end], NULL);
-	}
-	link_connect(&l, qp);
-	if (ibv_modify_qp(qp[1], &attr, IBV_QP_ACCESS_FLAGS))
-		die("ibv_modify_qp");
+	pair_open(&pair, &l);
 	if (CU_initialize_registry())
 		return 1;
 	run_tests();
 	failed = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
 	CU_cleanup_registry();
-	for (int end = 0; end < 2; end++) {
-		if (ibv_destroy_qp(qp[end]) || ibv_destroy_cq(cq[end]))
-			die("teardown");
-	}
+	pair_close(&pair);
 	link_close(&l);
 	return failed != 0;
 }

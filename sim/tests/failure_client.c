@@ -3,14 +3,10 @@
  * An application to which something bad happens in mid traffic; it prints what it sees of it and ends
  * with 0 if that is as it must be. Plain libibverbs and system calls. Started by `hcasim run`.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -18,63 +14,23 @@
 
 #include "link.h"
 
-#define CHECK(what)                                                                                          \
-	do {                                                                                                 \
-		if (!(what)) {                                                                               \
-			fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #what, strerror(errno));      \
-			exit(1);                                                                             \
-		}                                                                                            \
-	} while (0)
-
-#define SIZE       65536
-#define PATIENCE_S 30
+#define SIZE 65536
 
 struct traffic {
 	struct link l;
-	struct ibv_cq *cq[2];
-	struct ibv_qp *qp[2];
+	struct pair p;
 };
 
 static void traffic_open(struct traffic *t)
 {
 	link_open(&t->l, SIZE);
-	for (int end = 0; end < 2; end++) {
-		t->cq[end] = link_create_cq(&t->l, end, 64);
-		t->qp[end] = link_create_qp(&t->l, end, t->cq[end], NULL);
-	}
-	link_connect(&t->l, t->qp);
-}
-
-static void post_write(struct traffic *t, uint64_t wr_id)
-{
-	struct ibv_sge sge = {(uintptr_t)t->l.buf[0], 4096, t->l.mr[0]->lkey};
-	struct ibv_send_wr *bad, wr = {.wr_id = wr_id,
-				       .sg_list = &sge,
-				       .num_sge = 1,
-				       .opcode = IBV_WR_RDMA_WRITE,
-				       .send_flags = IBV_SEND_SIGNALED,
-				       .wr.rdma = {(uintptr_t)t->l.buf[1], t->l.mr[1]->rkey}};
-
-	CHECK(!ibv_post_send(t->qp[0], &wr, &bad));
-}
-
-/* The status of the next completion; ends the program if there is none for long. */
-static enum ibv_wc_status next_status(struct ibv_cq *cq)
-{
-	time_t limit = time(NULL) + PATIENCE_S;
-	struct ibv_wc wc;
-	int n;
-
-	while (!(n = ibv_poll_cq(cq, 1, &wc)))
-		CHECK(time(NULL) < limit);
-	CHECK(n == 1);
-	return wc.status;
+	pair_open(&t->p, &t->l);
 }
 
 static enum ibv_wc_status write_once(struct traffic *t)
 {
-	post_write(t, 1);
-	return next_status(t->cq[0]);
+	pair_post_write(&t->p, 1, 4096);
+	return link_wait(t->p.cq[0]).status;
 }
 
 static void say(const char *what)
@@ -87,14 +43,8 @@ static void say(const char *what)
 
 static void expect_fatal(struct ibv_context *ctx)
 {
-	struct pollfd p = {.fd = ctx->async_fd, .events = POLLIN};
-	struct ibv_async_event event;
-
-	do {
-		CHECK(poll(&p, 1, PATIENCE_S * 1000) == 1);
-		CHECK(!ibv_get_async_event(ctx, &event));
-		ibv_ack_async_event(&event);
-	} while (event.event_type != IBV_EVENT_DEVICE_FATAL);
+	while (link_event(ctx).event_type != IBV_EVENT_DEVICE_FATAL)
+		;
 }
 
 /* Writes until it is told; then everything that asks the device is refused, at once. */
@@ -116,8 +66,8 @@ static int do_writes(void)
 		CHECK(!ibv_alloc_pd(t.l.ctx[end]) && errno == EIO);
 		CHECK(!ibv_reg_mr(t.l.pd[end], t.l.buf[end], 4096, 0) && errno == EIO);
 		CHECK(ibv_query_port(t.l.ctx[end], 1, &port));
-		ibv_destroy_qp(t.qp[end]);
-		ibv_destroy_cq(t.cq[end]);
+		ibv_destroy_qp(t.p.qp[end]);
+		ibv_destroy_cq(t.p.cq[end]);
 	}
 	say("fatal");
 	return 0;
@@ -139,7 +89,7 @@ static int do_sleeps(void)
 	p[0] = (struct pollfd){.fd = channel->fd, .events = POLLIN};
 	p[1] = (struct pollfd){.fd = l.ctx[0]->async_fd, .events = POLLIN};
 	say("traffic");
-	CHECK(poll(p, 2, PATIENCE_S * 1000) >= 1);
+	CHECK(poll(p, 2, LINK_WAIT_S * 1000) >= 1);
 	expect_fatal(l.ctx[0]);
 	say("fatal");
 	return 0;
@@ -159,13 +109,14 @@ static void half_open(struct traffic *t, int end, int sock)
 	struct ibv_qp *qp[2];
 
 	link_open(&t->l, SIZE);
-	t->cq[end] = link_create_cq(&t->l, end, 64);
-	t->qp[end] = link_create_qp(&t->l, end, t->cq[end], NULL);
-	mine = (struct address){t->qp[end]->qp_num, t->l.mr[end]->rkey, (uintptr_t)t->l.buf[end]};
+	t->p = (struct pair){.l = &t->l};
+	t->p.cq[end] = link_create_cq(&t->l, end, 64);
+	t->p.qp[end] = link_create_qp(&t->l, end, t->p.cq[end], NULL);
+	mine = (struct address){t->p.qp[end]->qp_num, t->l.mr[end]->rkey, (uintptr_t)t->l.buf[end]};
 	CHECK(write(sock, &mine, sizeof(mine)) == sizeof(mine));
 	CHECK(read(sock, &theirs, sizeof(theirs)) == sizeof(theirs));
 	/* Only this end's half of it is connected; the other half is a number. */
-	qp[end] = t->qp[end];
+	qp[end] = t->p.qp[end];
 	link_connect_end(&t->l, qp[end], end, theirs.qpn);
 	t->l.mr[!end]->rkey = theirs.rkey;
 	t->l.buf[!end] = (char *)(uintptr_t)theirs.addr;
@@ -191,19 +142,19 @@ static int do_widow(void)
 	for (int i = 0; i < 500; i++)
 		CHECK(write_once(&t) == IBV_WC_SUCCESS);
 	for (int i = 0; i < 8; i++)
-		post_write(&t, i);
+		pair_post_write(&t.p, i, 4096);
 	CHECK(!kill(peer, SIGKILL));
 	CHECK(waitpid(peer, &status, 0) == peer && WIFSIGNALED(status));
-	post_write(&t, 8);
-	post_write(&t, 9);
+	pair_post_write(&t.p, 8, 4096);
+	pair_post_write(&t.p, 9, 4096);
 	for (int i = 0; i < 10; i++) {
-		enum ibv_wc_status s = next_status(t.cq[0]);
+		enum ibv_wc_status s = link_wait(t.p.cq[0]).status;
 
 		if (!s)
 			continue; /* was faster */
 		CHECK(s == IBV_WC_RETRY_EXC_ERR || s == IBV_WC_REM_ACCESS_ERR);
 		for (i++; i < 10; i++)
-			CHECK(next_status(t.cq[0]) == IBV_WC_WR_FLUSH_ERR);
+			CHECK(link_wait(t.p.cq[0]).status == IBV_WC_WR_FLUSH_ERR);
 		say("error, then flushed");
 	}
 	traffic_open(&t);
@@ -224,7 +175,7 @@ static int do_fork(void)
 	for (int i = 0; i < 10; i++) {
 		pid_t child;
 
-		post_write(&t, 1);
+		pair_post_write(&t.p, 1, 4096);
 		child = fork();
 		CHECK(child >= 0);
 		if (!child) {
@@ -232,7 +183,7 @@ static int do_fork(void)
 			CHECK(write_once(&own) == IBV_WC_SUCCESS);
 			exit(0); /* with what it inherited, too */
 		}
-		CHECK(next_status(t.cq[0]) == IBV_WC_SUCCESS);
+		CHECK(link_wait(t.p.cq[0]).status == IBV_WC_SUCCESS);
 		CHECK(write_once(&t) == IBV_WC_SUCCESS);
 		CHECK(waitpid(child, &status, 0) == child && !status);
 		CHECK(write_once(&t) == IBV_WC_SUCCESS);
@@ -247,7 +198,7 @@ static int do_exec(void)
 
 	traffic_open(&t);
 	for (int i = 0; i < 32; i++)
-		post_write(&t, i);
+		pair_post_write(&t.p, i, 4096);
 	execl("/proc/self/exe", "failure_client", "once", NULL);
 	return 1;
 }
@@ -273,7 +224,7 @@ static int do_dup2(void)
 	CHECK(write_once(&t) == IBV_WC_SUCCESS);
 	CHECK(dup2(null, ctx->async_fd) >= 0 && dup2(null, ctx->cmd_fd) >= 0);
 	CHECK(!ibv_alloc_pd(ctx) && errno == ENOTTY);
-	ibv_destroy_qp(t.qp[0]);
+	ibv_destroy_qp(t.p.qp[0]);
 	CHECK(close(ctx->cmd_fd) == 0);
 	CHECK(!ibv_alloc_pd(ctx) && errno == EBADF);
 	return do_once();

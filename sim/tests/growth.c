@@ -6,6 +6,7 @@
  */
 #include "link.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
@@ -17,11 +18,14 @@
 #include <unistd.h>
 
 static struct link l;
-static struct ibv_device_attr attr;
+static struct ibv_device_attr_ex attr;
 static struct ibv_ah_attr path;
 static struct ibv_cq *cq;
+static struct ibv_wq *wq;
 static struct ibv_qp *flow_qp, *mcast_qp;
 static struct rdma_event_channel *cm_channel;
+
+#define CM_PORT 7000
 
 static void *make_pd(uint32_t i)
 {
@@ -104,6 +108,83 @@ static void *make_id(uint32_t i)
 	return rdma_create_id(cm_channel, &id, NULL, RDMA_PS_TCP) ? NULL : id;
 }
 
+/* The event that has to come next; its id. */
+static struct rdma_cm_id *next_event(enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	if (rdma_get_cm_event(cm_channel, &event))
+		die("rdma_get_cm_event");
+	if (event->event != type) {
+		fprintf(stderr, "%s, not %s\n", rdma_event_str(event->event), rdma_event_str(type));
+		exit(1);
+	}
+	id = event->id;
+	rdma_ack_cm_event(event);
+	return id;
+}
+
+static struct sockaddr_in cm_address(uint16_t port)
+{
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+	inet_pton(AF_INET, "10.77.0.1", &a.sin_addr);
+	return a;
+}
+
+static void start_listener(void)
+{
+	struct sockaddr_in a = cm_address(CM_PORT);
+	struct rdma_cm_id *id = make_id(0);
+
+	if (!id || rdma_bind_addr(id, (struct sockaddr *)&a) || rdma_listen(id, 0))
+		die("rdma_listen");
+}
+
+struct conn {
+	struct rdma_cm_id *client, *server;
+};
+
+/* Both ends are this program's. No QP is made for them: only the connection manager's part is of interest. */
+static void *make_conn(uint32_t i)
+{
+	struct rdma_conn_param p = {.qp_num = 2 * i + 1, .retry_count = 7, .rnr_retry_count = 7};
+	struct sockaddr_in a = cm_address(CM_PORT);
+	struct conn *c = malloc(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->client = make_id(i);
+	if (!c->client || rdma_resolve_addr(c->client, NULL, (struct sockaddr *)&a, 1000))
+		return NULL;
+	next_event(RDMA_CM_EVENT_ADDR_RESOLVED);
+	if (rdma_resolve_route(c->client, 1000))
+		return NULL;
+	next_event(RDMA_CM_EVENT_ROUTE_RESOLVED);
+	if (rdma_connect(c->client, &p))
+		return NULL;
+	c->server = next_event(RDMA_CM_EVENT_CONNECT_REQUEST);
+	p.qp_num++;
+	if (rdma_accept(c->server, &p))
+		return NULL;
+	next_event(RDMA_CM_EVENT_CONNECT_RESPONSE);
+	if (rdma_establish(c->client))
+		return NULL;
+	next_event(RDMA_CM_EVENT_ESTABLISHED);
+	return c;
+}
+
+static int destroy_conn(void *obj)
+{
+	struct conn *c = obj;
+
+	if (rdma_destroy_id(c->client) || rdma_destroy_id(c->server))
+		return errno;
+	free(c);
+	return 0;
+}
+
 static union ibv_gid group(uint32_t i)
 {
 	union ibv_gid gid = {.raw = {0xff, 0x0e}};
@@ -128,25 +209,63 @@ static int destroy_mcast(void *obj)
 	return ibv_detach_mcast(mcast_qp, &gid, 0);
 }
 
+/* One more QP in the one group. */
+static void *make_member(uint32_t i)
+{
+	union ibv_gid gid = group(0);
+	struct ibv_qp *qp = qp_of(IBV_QPT_UD);
+
+	if (qp)
+		errno = ibv_attach_mcast(qp, &gid, 0);
+	return qp && errno ? NULL : qp;
+}
+
+static int destroy_member(void *qp)
+{
+	union ibv_gid gid = group(0);
+	int ret = ibv_detach_mcast(qp, &gid, 0);
+
+	return ret ? ret : ibv_destroy_qp(qp);
+}
+
+static void *make_wq(uint32_t i)
+{
+	struct ibv_wq_init_attr init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 1, .max_sge = 1, .pd = l.pd[0], .cq = cq};
+
+	return ibv_create_wq(l.ctx[0], &init);
+}
+
+static void *make_table(uint32_t i)
+{
+	struct ibv_rwq_ind_table_init_attr init = {.ind_tbl = &wq};
+
+	return ibv_create_rwq_ind_table(l.ctx[0], &init);
+}
+
 #define DESTROY(fn) ((int (*)(void *))(fn))
 
 static const struct kind {
 	const char *name;
 	void *(*make)(uint32_t i);
 	int (*destroy)(void *obj);
-	const int *max; /* NULL: no limit is reported */
+	const void *max; /* an int; NULL: no limit is reported */
 } kinds[] = {
-	{"pd", make_pd, DESTROY(ibv_dealloc_pd), &attr.max_pd},
-	{"mr", make_mr, DESTROY(ibv_dereg_mr), &attr.max_mr},
-	{"mw", make_mw, DESTROY(ibv_dealloc_mw), &attr.max_mw},
-	{"ah", make_ah, DESTROY(ibv_destroy_ah), &attr.max_ah},
-	{"cq", make_cq, DESTROY(ibv_destroy_cq), &attr.max_cq},
-	{"srq", make_srq, DESTROY(ibv_destroy_srq), &attr.max_srq},
-	{"qp", make_qp, DESTROY(ibv_destroy_qp), &attr.max_qp},
-	{"mcast", make_mcast, destroy_mcast, &attr.max_mcast_grp},
+	{"pd", make_pd, DESTROY(ibv_dealloc_pd), &attr.orig_attr.max_pd},
+	{"mr", make_mr, DESTROY(ibv_dereg_mr), &attr.orig_attr.max_mr},
+	{"mw", make_mw, DESTROY(ibv_dealloc_mw), &attr.orig_attr.max_mw},
+	{"ah", make_ah, DESTROY(ibv_destroy_ah), &attr.orig_attr.max_ah},
+	{"cq", make_cq, DESTROY(ibv_destroy_cq), &attr.orig_attr.max_cq},
+	{"srq", make_srq, DESTROY(ibv_destroy_srq), &attr.orig_attr.max_srq},
+	{"qp", make_qp, DESTROY(ibv_destroy_qp), &attr.orig_attr.max_qp},
+	{"mcast", make_mcast, destroy_mcast, &attr.orig_attr.max_mcast_grp},
+	{"member", make_member, destroy_member, &attr.orig_attr.max_mcast_qp_attach},
+	{"wq", make_wq, DESTROY(ibv_destroy_wq), &attr.max_wq_type_rq},
+	{"table", make_table, DESTROY(ibv_destroy_rwq_ind_table), &attr.rss_caps.max_rwq_indirection_tables},
 	{"channel", make_channel, DESTROY(ibv_destroy_comp_channel), NULL},
 	{"flow", make_flow, destroy_flow, NULL},
 	{"id", make_id, DESTROY(rdma_destroy_id), NULL},
+	{"conn", make_conn, destroy_conn, NULL},
 };
 
 static double now_ms(void)
@@ -174,7 +293,7 @@ static uint32_t count_of(const struct kind *kind, const char *text)
 		fprintf(stderr, "the adapter reports no limit of '%s'\n", kind->name);
 		exit(2);
 	}
-	return (uint32_t)*kind->max;
+	return *(const uint32_t *)kind->max;
 }
 
 /* What the objects of a kind are made of; it is no more than that, for it counts. */
@@ -187,10 +306,14 @@ static void prepare(const char *kind)
 	setrlimit(RLIMIT_NOFILE, &files);
 	if (!strcmp(kind, "ah"))
 		path = link_path(&l, 0);
-	if (!strcmp(kind, "id"))
+	if (!strcmp(kind, "id") || !strcmp(kind, "conn"))
 		cm_channel = rdma_create_event_channel();
-	if (!strcmp(kind, "qp") || !strcmp(kind, "flow") || !strcmp(kind, "mcast"))
+	if (!strcmp(kind, "conn"))
+		start_listener();
+	if (strcmp(kind, "cq"))
 		cq = link_create_cq(&l, 0, 1);
+	if (!strcmp(kind, "table"))
+		wq = make_wq(0);
 	if (!strcmp(kind, "flow"))
 		flow_qp = qp_of(IBV_QPT_RAW_PACKET);
 	if (!strcmp(kind, "mcast"))
@@ -207,19 +330,16 @@ static void open_device(void)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
 
-	if (!list || !list[0])
-		die("no device");
+	CHECK(list && list[0]);
 	l.ctx[0] = ibv_open_device(list[0]);
 	l.size = 4096;
 	l.buf[0] = aligned_alloc(4096, l.size);
-	if (!l.ctx[0] || !l.buf[0])
-		die("ibv_open_device");
+	CHECK(l.ctx[0] && l.buf[0]);
 	l.pd[0] = ibv_alloc_pd(l.ctx[0]);
 	l.mr[0] = ibv_reg_mr(l.pd[0], l.buf[0], l.size, IBV_ACCESS_LOCAL_WRITE);
 	l.ctx[1] = l.ctx[0];
 	ibv_free_device_list(list);
-	if (!l.pd[0] || !l.mr[0] || ibv_query_device(l.ctx[0], &attr))
-		die("ibv_query_device");
+	CHECK(l.pd[0] && l.mr[0] && !ibv_query_device_ex(l.ctx[0], NULL, &attr));
 }
 
 static void check_full(const struct kind *kind, uint32_t count)
@@ -228,8 +348,7 @@ static void check_full(const struct kind *kind, uint32_t count)
 		fprintf(stderr, "%s: one more than the %u reported could be made\n", kind->name, count);
 		exit(1);
 	}
-	if (errno != ENOMEM)
-		die("one more than the limit: not ENOMEM");
+	CHECK(errno == ENOMEM);
 }
 
 static void grow(const struct kind *kind, const char *text, bool destroy)
@@ -242,8 +361,7 @@ static void grow(const struct kind *kind, const char *text, bool destroy)
 	prepare(kind->name);
 	count = count_of(kind, text) - (strcmp(text, "max") ? 0 : own_of(kind->name));
 	obj = calloc(count, sizeof(*obj));
-	if (!obj)
-		die("calloc");
+	CHECK(obj);
 	start = now_ms();
 	for (made = 0; made < count; made++) {
 		obj[made] = kind->make(made);
@@ -258,9 +376,7 @@ static void grow(const struct kind *kind, const char *text, bool destroy)
 	printf("{\"kind\": \"%s\", \"count\": %u, \"create_ms\": %.1f", kind->name, count, create);
 	start = now_ms();
 	for (uint32_t i = 0; destroy && i < made; i++) {
-		errno = kind->destroy(obj[i]);
-		if (errno)
-			die("cannot be destroyed");
+		CHECK(!(errno = kind->destroy(obj[i])));
 	}
 	if (destroy)
 		printf(", \"destroy_ms\": %.1f", now_ms() - start);
@@ -285,13 +401,11 @@ int main(int argc, char *argv[])
 		return 2;
 	}
 	destroy = !strcmp(argv[3], "destroy");
-	if (pipe(fds))
-		die("pipe");
+	CHECK(!pipe(fds));
 	if (!fork()) {
 		grow(find_kind(argv[1]), argv[2], destroy);
 		end = now_ms();
-		if (write(fds[1], &end, sizeof(end)) < 0)
-			die("write");
+		CHECK(write(fds[1], &end, sizeof(end)) == sizeof(end));
 		_exit(0);
 	}
 	wait(&status);

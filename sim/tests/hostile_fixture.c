@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-#include <errno.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
 #include <util/mmio.h>
 
 #include "hostile_fixture.h"
-
-#define PATIENCE_S 20
 
 struct link fixture_link;
 struct ibv_mr *fixture_foreign[2], *fixture_readonly[2];
@@ -30,19 +24,15 @@ static void make_keys(struct link *l, int end)
 	struct ibv_mr *mr;
 
 	/* The link's own region does not allow atomics. */
-	if (ibv_rereg_mr(l->mr[end], IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, all_access))
-		die("ibv_rereg_mr");
+	CHECK(!ibv_rereg_mr(l->mr[end], IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, all_access));
 	other_pd[end] = ibv_alloc_pd(l->ctx[end]);
-	if (!other_pd[end])
-		die("ibv_alloc_pd");
+	CHECK(other_pd[end]);
 	fixture_foreign[end] = ibv_reg_mr(other_pd[end], l->buf[end], l->size, all_access);
 	fixture_readonly[end] = ibv_reg_mr(l->pd[end], l->buf[end], l->size, 0);
 	mr = ibv_reg_mr(l->pd[end], l->buf[end], l->size, all_access);
-	if (!fixture_foreign[end] || !fixture_readonly[end] || !mr)
-		die("ibv_reg_mr");
+	CHECK(fixture_foreign[end] && fixture_readonly[end] && mr);
 	fixture_gone[end] = mr->lkey;
-	if (ibv_dereg_mr(mr))
-		die("ibv_dereg_mr");
+	CHECK(!ibv_dereg_mr(mr));
 }
 
 static int close_all(struct fixture *r)
@@ -61,16 +51,14 @@ int fixture_setup(void)
 	link_open(&fixture_link, FIXTURE_SIZE);
 	nowhere =
 		mmap(NULL, HCASIM_UAR_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (nowhere == MAP_FAILED)
-		die("mmap");
+	CHECK(nowhere != MAP_FAILED);
 	for (int end = 0; end < 2; end++)
 		make_keys(&fixture_link, end);
 	fixture_open(&bystander, IBV_QPT_RC);
 	for (int end = 0; end < 2; end++) {
 		bystander.mr[end] =
 			ibv_reg_mr(fixture_link.pd[end], others[end], sizeof(others[end]), all_access);
-		if (!bystander.mr[end])
-			die("ibv_reg_mr");
+		CHECK(bystander.mr[end]);
 	}
 	return 0;
 }
@@ -92,18 +80,12 @@ int fixture_teardown(void)
 
 /* ---- Queue pairs ---- */
 
-static void to_init(struct fixture *r, struct ibv_qp *qp)
+static struct ibv_qp_attr attr_of(const struct fixture *r, int end, uint32_t dest)
 {
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = FIXTURE_QKEY};
-	int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
+	struct ibv_qp_attr attr = link_attr(r->l, end, dest);
 
-	attr.qp_access_flags = all_access & ~IBV_ACCESS_LOCAL_WRITE;
-	if (r->type == IBV_QPT_UC)
-		attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	mask |= r->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
-	errno = ibv_modify_qp(qp, &attr, mask);
-	if (errno)
-		die("ibv_modify_qp to INIT");
+	attr.qkey = FIXTURE_QKEY;
+	return attr;
 }
 
 static struct ibv_qp *create(struct fixture *r, int end)
@@ -112,26 +94,20 @@ static struct ibv_qp *create(struct fixture *r, int end)
 					.send_cq = r->cq[end],
 					.recv_cq = r->cq[end],
 					.cap = {FIXTURE_DEPTH, FIXTURE_DEPTH, 2, 2, 64}};
+	const struct ibv_qp_attr attr = attr_of(r, end, 0);
 	struct ibv_qp *qp = ibv_create_qp(r->l->pd[end], &init);
 
-	if (!qp)
-		die("ibv_create_qp");
-	to_init(r, qp);
+	CHECK(qp);
+	link_modify(qp, &attr, IBV_QPS_INIT);
 	return qp;
 }
 
-static void connect_ud(struct fixture *r)
+static void create_ah(struct fixture *r)
 {
-	struct ibv_qp_attr rtr = {.qp_state = IBV_QPS_RTR}, rts = {.qp_state = IBV_QPS_RTS};
-	struct ibv_ah_attr ah = link_path(r->l, 0);
+	struct ibv_ah_attr path = link_path(r->l, 0);
 
-	for (int end = 0; end < 2; end++)
-		if (ibv_modify_qp(r->qp[end], &rtr, IBV_QP_STATE) ||
-		    ibv_modify_qp(r->qp[end], &rts, IBV_QP_STATE | IBV_QP_SQ_PSN))
-			die("ibv_modify_qp of a UD QP");
-	r->ah = ibv_create_ah(r->l->pd[0], &ah);
-	if (!r->ah)
-		die("ibv_create_ah");
+	r->ah = ibv_create_ah(r->l->pd[0], &path);
+	CHECK(r->ah);
 }
 
 void fixture_open(struct fixture *r, enum ibv_qp_type type)
@@ -145,9 +121,8 @@ void fixture_open(struct fixture *r, enum ibv_qp_type type)
 		r->qp[end] = create(r, end);
 	}
 	if (type == IBV_QPT_UD)
-		connect_ud(r);
-	else
-		link_connect(r->l, r->qp);
+		create_ah(r);
+	link_connect(r->l, r->qp);
 }
 
 void fixture_close(struct fixture *r)
@@ -161,7 +136,6 @@ void fixture_reconnect(struct fixture *r)
 
 	r->qp[0] = create(r, 0);
 	CU_ASSERT_EQUAL(ibv_modify_qp(r->qp[1], &reset, IBV_QP_STATE), 0);
-	to_init(r, r->qp[1]);
 	link_connect(r->l, r->qp);
 }
 
@@ -205,8 +179,7 @@ uint8_t *fixture_prepare(struct fixture *r, enum ibv_wr_opcode op, uint64_t wr_i
 	ctx->uar.page = nowhere;
 	errno = ibv_post_send(r->qp[0], &wr, &bad);
 	ctx->uar.page = uar;
-	if (errno)
-		die("ibv_post_send");
+	CHECK(!errno);
 	return sq->ring + (index & (sq->num_bb - 1)) * HCASIM_WQEBB_SIZE;
 }
 
@@ -224,9 +197,7 @@ uint8_t *fixture_receive(struct fixture *r, uint64_t wr_id, const struct ibv_sge
 	struct ibv_sge copy = *sge;
 	struct ibv_recv_wr *bad, wr = {.wr_id = wr_id, .sg_list = &copy, .num_sge = 1};
 
-	errno = ibv_post_recv(r->qp[1], &wr, &bad);
-	if (errno)
-		die("ibv_post_recv");
+	CHECK(!(errno = ibv_post_recv(r->qp[1], &wr, &bad)));
 	return rq->ring + (index & (rq->count - 1)) * rq->stride;
 }
 
@@ -250,7 +221,7 @@ void fixture_ring(struct fixture *r)
 
 bool fixture_wait(struct fixture *r, int end, struct ibv_wc *wc)
 {
-	time_t limit = time(NULL) + PATIENCE_S;
+	time_t limit = time(NULL) + LINK_WAIT_S;
 	int n;
 
 	while (!(n = ibv_poll_cq(r->cq[end], 1, wc)) && time(NULL) < limit)

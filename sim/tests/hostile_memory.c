@@ -42,8 +42,7 @@ static char *map_pages(size_t n)
 {
 	char *p = mmap(NULL, n * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (p == MAP_FAILED)
-		die("mmap");
+	CHECK(p != MAP_FAILED);
 	memset(p, 0, n * PAGE);
 	return p;
 }
@@ -58,8 +57,7 @@ static void lose(char *pages, enum loss loss)
 		bad = munmap(pages + PAGE, PAGE);
 	else
 		bad = mprotect(pages, 2 * PAGE, loss == READ_ONLY ? PROT_READ : PROT_NONE);
-	if (bad)
-		die("taking memory away");
+	CHECK(!bad);
 }
 
 static void lost(const struct role *role, enum loss loss)
@@ -77,8 +75,7 @@ static void lost(const struct role *role, enum loss loss)
 	mr = ibv_reg_mr(r.l->pd[role->end], pages, 2 * PAGE,
 			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 				IBV_ACCESS_REMOTE_ATOMIC);
-	if (!mr)
-		die("ibv_reg_mr");
+	CHECK(mr);
 	for (int end = 0; end < 2; end++)
 		sge[end] = (struct ibv_sge){(uintptr_t)r.l->buf[end], len, r.l->mr[end]->lkey};
 	sge[role->end] = (struct ibv_sge){(uintptr_t)pages + (atomic && loss == SECOND_PAGE ? PAGE : 0), len,

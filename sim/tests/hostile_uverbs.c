@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kernel/tests/harness.h"
+#undef CHECK
 #include "link.h"
 
 #define MAX_FD 4096
@@ -143,36 +144,16 @@ void file_close(void)
 
 static void traffic(void)
 {
-	struct ibv_sge sge;
-	struct ibv_send_wr *bad, wr = {.wr_id = 42,
-				       .sg_list = &sge,
-				       .num_sge = 1,
-				       .opcode = IBV_WR_RDMA_WRITE,
-				       .send_flags = IBV_SEND_SIGNALED};
-	struct ibv_cq *cq[2];
-	struct ibv_qp *qp[2];
 	struct link l;
-	uint64_t wr_id;
+	struct pair p;
 
 	link_open(&l, 4096);
-	for (int end = 0; end < 2; end++) {
-		cq[end] = link_create_cq(&l, end, 16);
-		qp[end] = link_create_qp(&l, end, cq[end], NULL);
-	}
-	link_connect(&l, qp);
+	pair_open(&p, &l);
 	strcpy(l.buf[0], "as before");
-	sge = (struct ibv_sge){(uintptr_t)l.buf[0], 10, l.mr[0]->lkey};
-	wr.wr.rdma.remote_addr = (uintptr_t)l.buf[1];
-	wr.wr.rdma.rkey = l.mr[1]->rkey;
-	CU_ASSERT_EQUAL_FATAL(ibv_post_send(qp[0], &wr, &bad), 0);
-	while (!link_poll(cq[0], &wr_id))
-		;
-	CU_ASSERT_EQUAL(wr_id, 42);
+	pair_post_write(&p, 42, 10);
+	CU_ASSERT_EQUAL(link_wait(p.cq[0]).wr_id, 42);
 	CU_ASSERT_STRING_EQUAL(l.buf[1], "as before");
-	for (int end = 0; end < 2; end++) {
-		CU_ASSERT_EQUAL(ibv_destroy_qp(qp[end]), 0);
-		CU_ASSERT_EQUAL(ibv_destroy_cq(cq[end]), 0);
-	}
+	pair_close(&p);
 	link_close(&l);
 }
 

@@ -6,9 +6,6 @@
  */
 #include "link.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -21,21 +18,6 @@ struct handles {
 	uint32_t pd, mr, dm;
 	uint64_t buf;
 };
-
-static void check(bool good, const char *what)
-{
-	if (!good) {
-		errno = EPROTO;
-		die(what);
-	}
-}
-
-static void must(int err, const char *what)
-{
-	errno = err;
-	if (err)
-		die(what);
-}
 
 static void message(struct msghdr *msg, struct iovec *iov, struct handles *h, char *control, size_t len)
 {
@@ -57,8 +39,7 @@ static void send_fd(int to, struct handles *h, int fd)
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(fd));
 	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	if (sendmsg(to, &msg, 0) != sizeof(*h))
-		die("sendmsg");
+	CHECK(sendmsg(to, &msg, 0) == sizeof(*h));
 }
 
 static int recv_fd(int from, struct handles *h)
@@ -70,10 +51,9 @@ static int recv_fd(int from, struct handles *h)
 	int fd;
 
 	message(&msg, &iov, h, control, sizeof(control));
-	if (recvmsg(from, &msg, 0) != sizeof(*h))
-		die("recvmsg");
+	CHECK(recvmsg(from, &msg, 0) == sizeof(*h));
 	c = CMSG_FIRSTHDR(&msg);
-	check(c && c->cmsg_type == SCM_RIGHTS, "a descriptor comes with the handles");
+	CHECK(c && c->cmsg_type == SCM_RIGHTS);
 	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	return fd;
 }
@@ -85,24 +65,19 @@ struct imported {
 	struct link own;
 	struct ibv_mr *mr, *dm_mr, *theirs;
 	struct ibv_dm *dm;
-	struct ibv_cq *cq[2];
-	struct ibv_qp *qp[2];
+	struct pair pair;
 };
 
 static void transfer(struct imported *i, enum ibv_wr_opcode op, struct ibv_sge *sge, int num)
 {
-	struct ibv_send_wr *bad, wr = {
-					 .sg_list = sge,
-					 .num_sge = num,
-					 .opcode = op,
-					 .send_flags = IBV_SEND_SIGNALED,
-					 .wr.rdma = {(uintptr_t)i->l.buf[1], i->l.mr[1]->rkey},
-				 };
-	uint64_t done;
+	struct ibv_send_wr wr = {.sg_list = sge,
+				 .num_sge = num,
+				 .opcode = op,
+				 .send_flags = IBV_SEND_SIGNALED,
+				 .wr.rdma = {(uintptr_t)i->l.buf[1], i->l.mr[1]->rkey}};
 
-	must(ibv_post_send(i->qp[0], &wr, &bad), "ibv_post_send");
-	while (!link_poll(i->cq[0], &done))
-		;
+	link_post(i->pair.qp[0], &wr);
+	CHECK(link_wait(i->pair.cq[0]).status == IBV_WC_SUCCESS);
 }
 
 static void import_all(struct imported *i, int fd, const struct handles *h)
@@ -111,48 +86,35 @@ static void import_all(struct imported *i, int fd, const struct handles *h)
 
 	link_open(&i->own, SIZE);
 	*l = i->own;
-	check(!ibv_import_device(STDIN_FILENO), "a descriptor of no device is refused");
+	CHECK(!ibv_import_device(STDIN_FILENO));
 	l->ctx[0] = ibv_import_device(fd);
-	if (!l->ctx[0])
-		die("ibv_import_device");
-	check(!ibv_import_pd(l->ctx[0], h->pd + 1000), "a handle of no PD is refused");
+	CHECK(l->ctx[0]);
+	CHECK(!ibv_import_pd(l->ctx[0], h->pd + 1000));
 	l->pd[0] = ibv_import_pd(l->ctx[0], h->pd);
-	if (!l->pd[0])
-		die("ibv_import_pd");
-	check(!ibv_import_mr(l->pd[0], h->dm), "a handle of device memory is no region's");
+	CHECK(l->pd[0]);
+	CHECK(!ibv_import_mr(l->pd[0], h->dm));
 	i->theirs = ibv_import_mr(l->pd[0], h->mr);
-	if (!i->theirs)
-		die("ibv_import_mr");
-	check(!ibv_import_dm(l->ctx[0], h->mr), "a region's handle is none of device memory");
+	CHECK(i->theirs);
+	CHECK(!ibv_import_dm(l->ctx[0], h->mr));
 	i->dm = ibv_import_dm(l->ctx[0], h->dm);
-	if (!i->dm)
-		die("ibv_import_dm");
+	CHECK(i->dm);
 	i->dm_mr = ibv_reg_dm_mr(l->pd[0], i->dm, 0, SIZE, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
-	if (!i->dm_mr)
-		die("ibv_reg_dm_mr");
+	CHECK(i->dm_mr);
 	/* Memory of this process, not of the one that the context is from. */
 	i->mr = ibv_reg_mr(l->pd[0], l->buf[0], SIZE, IBV_ACCESS_LOCAL_WRITE);
-	if (!i->mr)
-		die("ibv_reg_mr");
-	for (int end = 0; end < 2; end++) {
-		i->cq[end] = link_create_cq(l, end, 16);
-		i->qp[end] = link_create_qp(l, end, i->cq[end], NULL);
-	}
-	link_connect(l, i->qp);
+	CHECK(i->mr);
+	pair_open(&i->pair, l);
 }
 
 static void give_back(struct imported *i)
 {
-	for (int end = 0; end < 2; end++) {
-		must(ibv_destroy_qp(i->qp[end]), "ibv_destroy_qp");
-		must(ibv_destroy_cq(i->cq[end]), "ibv_destroy_cq");
-	}
-	must(ibv_dereg_mr(i->mr), "ibv_dereg_mr");
-	must(ibv_dereg_mr(i->dm_mr), "ibv_dereg_mr of device memory");
+	pair_close(&i->pair);
+	CHECK(!(errno = ibv_dereg_mr(i->mr)));
+	CHECK(!(errno = ibv_dereg_mr(i->dm_mr)));
 	ibv_unimport_dm(i->dm);
 	ibv_unimport_mr(i->theirs);
 	ibv_unimport_pd(i->l.pd[0]);
-	must(ibv_close_device(i->l.ctx[0]), "ibv_close_device of the imported context");
+	CHECK(!(errno = ibv_close_device(i->l.ctx[0])));
 	link_close(&i->own);
 }
 
@@ -169,16 +131,16 @@ static int other(void)
 				  {(uintptr_t)i.l.buf[0], PART, i.mr->lkey}};
 	strcpy(i.l.buf[0], "mine");
 	transfer(&i, IBV_WR_RDMA_WRITE, three, 3);
-	check(!strcmp(i.l.buf[1], "theirs"), "memory of the process that the context is from");
-	check(!strcmp(i.l.buf[1] + PART, "shared"), "device memory that it wrote");
-	check(!strcmp(i.l.buf[1] + 2 * PART, "mine"), "memory of this process");
+	CHECK(!strcmp(i.l.buf[1], "theirs"));
+	CHECK(!strcmp(i.l.buf[1] + PART, "shared"));
+	CHECK(!strcmp(i.l.buf[1] + 2 * PART, "mine"));
 	strcpy(i.l.buf[1], "to theirs");
 	strcpy(i.l.buf[1] + PART, "to shared");
 	strcpy(i.l.buf[1] + 2 * PART, "to mine");
 	transfer(&i, IBV_WR_RDMA_READ, three, 3);
-	check(!strcmp(i.l.buf[0], "to mine"), "what was read into memory of this process");
-	must(ibv_memcpy_from_dm(seen, i.dm, 0, PART), "ibv_memcpy_from_dm");
-	check(!strcmp(seen, "to shared"), "what was read into device memory");
+	CHECK(!strcmp(i.l.buf[0], "to mine"));
+	CHECK(!(errno = ibv_memcpy_from_dm(seen, i.dm, 0, PART)));
+	CHECK(!strcmp(seen, "to shared"));
 	give_back(&i);
 	return 0;
 }
@@ -191,8 +153,7 @@ static void run_other(const struct handles *h, int fd)
 	int pair[2], status;
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		die("socketpair");
+	CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair));
 	pid = fork();
 	if (!pid) {
 		dup2(pair[1], THERE);
@@ -200,7 +161,7 @@ static void run_other(const struct handles *h, int fd)
 		_exit(127);
 	}
 	send_fd(pair[0], &copy, fd);
-	check(waitpid(pid, &status, 0) == pid && !status, "the other program succeeds");
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
 }
 
 int main(int argc, char **argv)
@@ -214,16 +175,15 @@ int main(int argc, char **argv)
 		return other();
 	link_open(&l, SIZE);
 	dm = ibv_alloc_dm(l.ctx[0], &attr);
-	if (!dm)
-		die("ibv_alloc_dm");
+	CHECK(dm);
 	strcpy(l.buf[0], "theirs");
-	must(ibv_memcpy_to_dm(dm, 0, part, PART), "ibv_memcpy_to_dm");
+	CHECK(!(errno = ibv_memcpy_to_dm(dm, 0, part, PART)));
 	run_other(&(struct handles){l.pd[0]->handle, l.mr[0]->handle, dm->handle, (uintptr_t)l.buf[0]},
 		  l.ctx[0]->cmd_fd);
-	check(!strcmp(l.buf[0], "to theirs"), "what the other program read into this one's memory");
-	must(ibv_memcpy_from_dm(part, dm, 0, PART), "ibv_memcpy_from_dm");
-	check(!strcmp(part, "to shared"), "what it read into device memory");
-	must(ibv_free_dm(dm), "ibv_free_dm");
+	CHECK(!strcmp(l.buf[0], "to theirs"));
+	CHECK(!(errno = ibv_memcpy_from_dm(part, dm, 0, PART)));
+	CHECK(!strcmp(part, "to shared"));
+	CHECK(!(errno = ibv_free_dm(dm)));
 	link_close(&l);
 	return 0;
 }

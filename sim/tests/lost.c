@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Work that is outstanding when the adapter is lost: each request completes once, with a flush error, in the order of
- * its queue; what had completed does not complete again; receives of a shared queue are nobody's. Started by
+ * its queue; what had completed does not complete again; receives of shared queues and of work queues are nobody's. Started by
  * `hcasim run`; prints "outstanding" when the adapter may go.
  */
-#include "completions.h"
-
-#include <poll.h>
-#include <time.h>
+#include "link.h"
 
 #define CQES  16 /* less than is outstanding */
 #define SENDS 30 /* of a QP, outstanding */
@@ -32,14 +29,10 @@ static void flow_open(struct flow *f, struct ibv_srq *of)
 						.srq = end ? NULL : of,
 						.cap = {256, RECVS, 1, 1, 64},
 						.qp_type = IBV_QPT_RC};
-		struct ibv_qp_attr attr = {
-			.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
 
 		f->qp[end] = ibv_create_qp(l.pd[end], &init);
 		CHECK(f->qp[end]);
 		f->qp[end]->qp_context = f;
-		CHECK(!ibv_modify_qp(f->qp[end], &attr,
-				     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
 	}
 	link_connect(&l, f->qp);
 }
@@ -48,19 +41,19 @@ static void flow_open(struct flow *f, struct ibv_srq *of)
 static void send_one(struct flow *f, enum ibv_wr_opcode op, unsigned int flags)
 {
 	struct ibv_sge sge = {(uintptr_t)l.buf[0], f->sent % 3 ? 8 : 64, l.mr[0]->lkey};
-	struct ibv_send_wr *bad, wr = {.wr_id = f->sent++,
-				       .sg_list = &sge,
-				       .num_sge = 1,
-				       .opcode = op,
-				       .send_flags = flags | (f->sent % 2 ? IBV_SEND_INLINE : 0),
-				       .wr.rdma = {(uintptr_t)l.buf[1], l.mr[1]->rkey}};
+	struct ibv_send_wr wr = {.wr_id = f->sent++,
+				 .sg_list = &sge,
+				 .num_sge = 1,
+				 .opcode = op,
+				 .send_flags = flags | (f->sent % 2 ? IBV_SEND_INLINE : 0),
+				 .wr.rdma = {(uintptr_t)l.buf[1], l.mr[1]->rkey}};
 
-	CHECK(!(errno = ibv_post_send(f->qp[0], &wr, &bad)));
+	link_post(f->qp[0], &wr);
 }
 
 static void receive_one(struct flow *f)
 {
-	struct ibv_sge sge = at(&l, 0, 64);
+	struct ibv_sge sge = link_sge(&l, 0, 64);
 	struct ibv_recv_wr *bad, wr = {.wr_id = f->received++, .sg_list = &sge, .num_sge = 1};
 
 	CHECK(!(errno = ibv_post_recv(f->qp[0], &wr, &bad)));
@@ -73,7 +66,7 @@ static void traffic(struct flow *f, unsigned int n)
 		send_one(f, IBV_WR_RDMA_WRITE, i % 8 && i < n ? 0 : IBV_SEND_SIGNALED);
 		if (i % 8 && i < n)
 			continue;
-		CHECK(next_wc(cq[0]).wr_id == f->sent - 1);
+		CHECK(link_wait(cq[0]).wr_id == f->sent - 1);
 	}
 	f->next_send = f->sent;
 }
@@ -111,20 +104,24 @@ static void flushed(struct flow *flows, unsigned int n)
 	for (unsigned int i = 0; i < n; i++)
 		left += flows[i].sent - flows[i].next_send + flows[i].received - flows[i].next_recv;
 	for (; left; left--) {
-		struct ibv_wc wc = next_wc(cq[0]);
+		struct ibv_wc wc = link_wait(cq[0]);
 
 		check_wc(flows, n, &wc);
 	}
 }
 
-static void expect_fatal(void)
+/* A work queue with a receive. */
+static struct ibv_wq *open_wq(struct ibv_cq *of)
 {
-	struct pollfd p = {.fd = l.ctx[0]->async_fd, .events = POLLIN};
-	struct ibv_async_event event;
+	struct ibv_wq_init_attr init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 1, .max_sge = 1, .pd = l.pd[0], .cq = of};
+	struct ibv_wq_attr ready = {.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY};
+	struct ibv_wq *wq = ibv_create_wq(l.ctx[0], &init);
+	struct ibv_sge sge = link_sge(&l, 0, 64);
+	struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
 
-	CHECK(poll(&p, 1, PATIENCE_S * 1000) == 1);
-	CHECK(!ibv_get_async_event(l.ctx[0], &event) && event.event_type == IBV_EVENT_DEVICE_FATAL);
-	ibv_ack_async_event(&event);
+	CHECK(wq && !(errno = ibv_modify_wq(wq, &ready)) && !(errno = ibv_post_wq_recv(wq, &wr, &bad)));
+	return wq;
 }
 
 int main(void)
@@ -133,14 +130,17 @@ int main(void)
 	struct ibv_sge sge;
 	struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
 	static struct flow flows[3];
+	struct ibv_cq *wq_cq;
 	struct ibv_wc wc;
 
 	link_open(&l, 4096);
-	sge = at(&l, 0, 64);
+	sge = link_sge(&l, 0, 64);
 	cq[0] = link_create_cq(&l, 0, CQES);
 	cq[1] = link_create_cq(&l, 1, CQES);
 	srq = ibv_create_srq(l.pd[0], &shared);
 	CHECK(srq && !ibv_post_srq_recv(srq, &wr, &bad));
+	wq_cq = link_create_cq(&l, 0, CQES);
+	open_wq(wq_cq);
 	for (int i = 0; i < 3; i++)
 		flow_open(&flows[i], i == 2 ? srq : NULL);
 	/* The first one's last completion is no longer in the CQ's ring; the third one has none at all. */
@@ -150,11 +150,11 @@ int main(void)
 		leave(&flows[i]);
 	printf("outstanding\n");
 	fflush(stdout);
-	expect_fatal();
+	CHECK(link_event(l.ctx[0]).event_type == IBV_EVENT_DEVICE_FATAL);
 	flushed(flows, 3);
 	leave(&flows[0]);
 	flushed(flows, 1);
-	CHECK(!ibv_poll_cq(cq[0], 1, &wc) && !ibv_poll_cq(cq[1], 1, &wc));
+	CHECK(!ibv_poll_cq(cq[0], 1, &wc) && !ibv_poll_cq(cq[1], 1, &wc) && !ibv_poll_cq(wq_cq, 1, &wc));
 	printf("flushed\n");
 	return 0;
 }

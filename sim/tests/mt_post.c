@@ -53,9 +53,7 @@ static void post_old(struct test *t, struct queue *q, uint64_t n)
 					 .wr.rdma = {(uintptr_t)t->link.buf[1] + n * 8, t->link.mr[1]->rkey},
 				 };
 
-	errno = ibv_post_send(q->qp[0], &wr, &bad);
-	if (errno)
-		die("ibv_post_send");
+	CHECK(!(errno = ibv_post_send(q->qp[0], &wr, &bad)));
 }
 
 static void post_new(struct test *t, struct queue *q, uint64_t n)
@@ -70,9 +68,7 @@ static void post_new(struct test *t, struct queue *q, uint64_t n)
 		ibv_wr_set_inline_data(qpx, t->link.buf[0] + n * 8, 8);
 	else
 		ibv_wr_set_sge(qpx, t->link.mr[0]->lkey, (uintptr_t)t->link.buf[0] + n * 8, 8);
-	errno = ibv_wr_complete(qpx);
-	if (errno)
-		die("ibv_wr_complete");
+	CHECK(!(errno = ibv_wr_complete(qpx)));
 }
 
 static bool take_credit(struct queue *q)
@@ -89,10 +85,7 @@ static void reap(struct test *t, struct queue *q)
 
 	if (!link_poll(q->cq[0], &n))
 		return;
-	if (n >= THREADS * WRS) {
-		errno = ERANGE;
-		die("wr_id of a completion");
-	}
+	CHECK(n < THREADS * WRS);
 	atomic_fetch_add(&t->completed[n], 1);
 	atomic_fetch_sub(&t->remaining, 1);
 	atomic_fetch_add(&q->credits, 1);
@@ -123,12 +116,10 @@ static void open_queue(struct test *t, struct queue *q, bool thread_domain)
 
 	if (thread_domain) {
 		q->td = ibv_alloc_td(t->link.ctx[0], &td);
-		if (!q->td)
-			die("ibv_alloc_td");
+		CHECK(q->td);
 		domain.td = q->td;
 		q->domain = ibv_alloc_parent_domain(t->link.ctx[0], &domain);
-		if (!q->domain)
-			die("ibv_alloc_parent_domain");
+		CHECK(q->domain);
 	}
 	for (int end = 0; end < 2; end++) {
 		q->cq[end] = link_create_cq(&t->link, end, LINK_SQ_DEPTH);
@@ -156,9 +147,7 @@ static void run_threads(struct test *t, int queues)
 
 	for (int i = 0; i < THREADS; i++) {
 		thread[i] = (struct thread){.test = t, .queue = &t->queue[i % queues], .number = i};
-		errno = pthread_create(&thread[i].id, NULL, post_all, &thread[i]);
-		if (errno)
-			die("pthread_create");
+		CHECK(!(errno = pthread_create(&thread[i].id, NULL, post_all, &thread[i])));
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(thread[i].id, NULL);

@@ -6,11 +6,6 @@
 #include "link.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define SLOT    4096u
 #define SLOTS   64u
@@ -18,7 +13,6 @@
 #define MAX_HDR 336u /* of TSO */
 #define MSS     1000u
 #define PAYLOAD 3500u
-#define WAIT_S  20
 
 struct end {
 	struct ibv_cq *cq;
@@ -27,30 +21,6 @@ struct end {
 };
 
 static struct link l;
-
-static void check(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	errno = errno ? errno : EPROTO;
-	die(what);
-}
-
-static void to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = QKEY};
-	bool ud = qp->qp_type == IBV_QPT_UD;
-	int init = IBV_QP_STATE | IBV_QP_PORT | (ud ? IBV_QP_PKEY_INDEX | IBV_QP_QKEY : 0);
-
-	errno = ibv_modify_qp(qp, &attr, init);
-	check(!errno, "ibv_modify_qp to INIT");
-	attr.qp_state = IBV_QPS_RTR;
-	errno = ibv_modify_qp(qp, &attr, IBV_QP_STATE);
-	check(!errno, "ibv_modify_qp to RTR");
-	attr.qp_state = IBV_QPS_RTS;
-	errno = ibv_modify_qp(qp, &attr, IBV_QP_STATE | (ud ? IBV_QP_SQ_PSN : 0));
-	check(!errno, "ibv_modify_qp to RTS");
-}
 
 static void open_end(struct end *e, int end, enum ibv_qp_type type)
 {
@@ -62,19 +32,20 @@ static void open_end(struct end *e, int end, enum ibv_qp_type type)
 		.max_tso_header = MAX_HDR,
 		.sq_sig_all = 1,
 	};
+	const struct ibv_qp_attr attr = {.port_num = 1, .qkey = QKEY};
 
 	memset(e, 0, sizeof(*e));
 	e->cq = link_create_cq(&l, end, 256);
 	init.send_cq = init.recv_cq = e->cq;
 	e->qp = ibv_create_qp_ex(l.ctx[end], &init);
-	check(e->qp, "ibv_create_qp_ex");
-	to_rts(e->qp);
+	CHECK(e->qp);
+	link_modify(e->qp, &attr, IBV_QPS_RTS);
 }
 
 static void close_end(struct end *e)
 {
-	check(!(errno = ibv_destroy_qp(e->qp)), "ibv_destroy_qp");
-	check(!(errno = ibv_destroy_cq(e->cq)), "ibv_destroy_cq");
+	CHECK(!(errno = ibv_destroy_qp(e->qp)));
+	CHECK(!(errno = ibv_destroy_cq(e->cq)));
 }
 
 static void post_recv(struct end *e, int end)
@@ -83,32 +54,22 @@ static void post_recv(struct end *e, int end)
 	struct ibv_recv_wr wr = {.wr_id = e->posted++, .sg_list = &sge, .num_sge = 1}, *bad;
 
 	memset((void *)(uintptr_t)sge.addr, 0xee, SLOT);
-	check(!(errno = ibv_post_recv(e->qp, &wr, &bad)), "ibv_post_recv");
+	CHECK(!(errno = ibv_post_recv(e->qp, &wr, &bad)));
 }
 
 static struct ibv_wc take(struct ibv_cq *cq, enum ibv_wc_opcode opcode)
 {
-	time_t end = time(NULL) + WAIT_S;
-	struct ibv_wc wc;
-	int n;
+	struct ibv_wc wc = link_wait(cq);
 
-	do {
-		n = ibv_poll_cq(cq, 1, &wc);
-	} while (!n && time(NULL) < end);
-	errno = ETIMEDOUT;
-	check(n == 1, "no completion");
-	errno = 0;
 	if (wc.status != IBV_WC_SUCCESS)
 		fprintf(stderr, "status %s, vendor error %u\n", ibv_wc_status_str(wc.status), wc.vendor_err);
-	check(wc.status == IBV_WC_SUCCESS && wc.opcode == opcode, "completion");
+	CHECK(wc.status == IBV_WC_SUCCESS && wc.opcode == opcode);
 	return wc;
 }
 
 static void send_one(struct end *e, struct ibv_send_wr *wr)
 {
-	struct ibv_send_wr *bad;
-
-	check(!(errno = ibv_post_send(e->qp, wr, &bad)), "ibv_post_send");
+	link_post(e->qp, wr);
 	take(e->cq, wr->opcode == IBV_WR_TSO ? IBV_WC_TSO : IBV_WC_SEND);
 }
 
@@ -130,13 +91,13 @@ static struct ibv_flow *steer(struct end *e, enum ibv_flow_attr_type type, uint1
 	rule.l4.val.dst_port = htons(port);
 	rule.l4.mask.dst_port = 0xffff;
 	flow = ibv_create_flow(e->qp, &rule.attr);
-	check(flow, "ibv_create_flow");
+	CHECK(flow);
 	return flow;
 }
 
 static void unsteer(struct ibv_flow *flow)
 {
-	check(!(errno = ibv_destroy_flow(flow)), "ibv_destroy_flow");
+	CHECK(!(errno = ibv_destroy_flow(flow)));
 }
 
 struct shape {
@@ -264,9 +225,9 @@ static void checksum(struct end *a, struct end *b, struct shape s, bool offload,
 	send_one(a, &wr);
 	wc = take(b->cq, IBV_WC_RECV);
 	got = l.buf[1] + (b->taken++ % SLOTS) * SLOT + grh;
-	check(wc.byte_len == grh + len, "length of the frame");
-	check(!!(wc.wc_flags & IBV_WC_IP_CSUM_OK) == (offload && !s.v6), "IBV_WC_IP_CSUM_OK");
-	check(!memcmp(got + hdr - skip, p + hdr, payload), "payload");
+	CHECK(wc.byte_len == grh + len);
+	CHECK(!!(wc.wc_flags & IBV_WC_IP_CSUM_OK) == (offload && !s.v6));
+	CHECK(!memcmp(got + hdr - skip, p + hdr, payload));
 }
 
 static void checksums(struct end *a, struct end *b, struct ibv_ah *ah)
@@ -303,9 +264,9 @@ static void tso(struct end *a, struct end *b, struct shape s, uint16_t port, str
 		struct ibv_wc wc = take(b->cq, IBV_WC_RECV);
 		const char *got = l.buf[1] + (b->taken++ % SLOTS) * SLOT + grh + size;
 
-		check(wc.byte_len == grh + size + len, "length of the segment");
-		check(!!(wc.wc_flags & IBV_WC_IP_CSUM_OK) == !s.v6, "IBV_WC_IP_CSUM_OK");
-		check(!memcmp(got, p + at, len), "payload of the segment");
+		CHECK(wc.byte_len == grh + size + len);
+		CHECK(!!(wc.wc_flags & IBV_WC_IP_CSUM_OK) == !s.v6);
+		CHECK(!memcmp(got, p + at, len));
 	}
 }
 
@@ -355,9 +316,8 @@ static void steering(struct end *a, struct end *b)
 	unsteer(all);
 	send_one(a, &wr); /* to nobody but the sniffer */
 	take(d.cq, IBV_WC_RECV);
-	check(!ibv_poll_cq(b->cq, 1, &(struct ibv_wc){}) && !ibv_poll_cq(c.cq, 1, &(struct ibv_wc){}),
-	      "a frame that nobody asked for");
-	check(ibv_destroy_qp(d.qp) == EBUSY, "ibv_destroy_qp with a flow");
+	CHECK(!ibv_poll_cq(b->cq, 1, &(struct ibv_wc){}) && !ibv_poll_cq(c.cq, 1, &(struct ibv_wc){}));
+	CHECK(ibv_destroy_qp(d.qp) == EBUSY);
 	unsteer(sniff);
 	close_end(&c);
 	close_end(&d);
@@ -426,17 +386,18 @@ static void steer_by(struct end *a, struct end *b, struct end *rest, const struc
 	const struct ibv_flow_spec_eth head = {.type = f->type, .size = f->spec};
 	struct ibv_flow *flow;
 
+	printf("flow by %s\n", f->name);
 	memcpy(rule.spec, &head, offsetof(struct ibv_flow_spec_eth, val));
 	memcpy(rule.spec + f->val, f->value, f->size);
 	rule.spec[f->val + f->size - 1] ^= !match;
 	memset(rule.spec + f->mask, 0xff, f->size);
 	flow = ibv_create_flow(b->qp, &rule.attr);
-	check(flow, f->name);
+	CHECK(flow);
 	post_recv(b, 1);
 	post_recv(rest, 1);
 	send_one(a, &wr);
 	take(match ? b->cq : rest->cq, IBV_WC_RECV);
-	check(!ibv_poll_cq(match ? rest->cq : b->cq, 1, &(struct ibv_wc){}), f->name);
+	CHECK(!ibv_poll_cq(match ? rest->cq : b->cq, 1, &(struct ibv_wc){}));
 	unsteer(flow);
 }
 
@@ -469,15 +430,14 @@ static void multicast(void)
 
 	path.grh.dgid = group;
 	ah = ibv_create_ah(l.pd[0], &path);
-	check(ah, "ibv_create_ah of a group");
+	CHECK(ah);
 	wr.wr.ud.ah = ah;
 	wr.wr.ud.remote_qpn = 0xffffff;
 	wr.wr.ud.remote_qkey = QKEY;
 	open_end(&from, 0, IBV_QPT_UD);
 	for (int i = 0; i < 4; i++) {
 		open_end(&e[i], i & 1, IBV_QPT_UD);
-		errno = ibv_attach_mcast(e[i].qp, &group, 0);
-		check(!errno, "ibv_attach_mcast");
+		CHECK(!(errno = ibv_attach_mcast(e[i].qp, &group, 0)));
 		post_recv(&e[i], i & 1);
 		post_recv(&e[i], i & 1);
 	}
@@ -486,25 +446,24 @@ static void multicast(void)
 	for (int i = 0; i < 4; i++) {
 		struct ibv_wc wc = take(e[i].cq, IBV_WC_RECV);
 
-		check(wc.byte_len == 540 && wc.src_qp == from.qp->qp_num, "datagram of the group");
-		check(!memcmp(l.buf[i & 1] + wc.wr_id * SLOT + 40, p, 500), "bytes of the group's datagram");
+		CHECK(wc.byte_len == 540 && wc.src_qp == from.qp->qp_num);
+		CHECK(!memcmp(l.buf[i & 1] + wc.wr_id * SLOT + 40, p, 500));
 	}
 	for (int i = 0; i < 2; i++) {
-		errno = ibv_detach_mcast(e[i].qp, &group, 0);
-		check(!errno, "ibv_detach_mcast");
+		CHECK(!(errno = ibv_detach_mcast(e[i].qp, &group, 0)));
 	}
 	send_one(&from, &wr);
 	take(e[2].cq, IBV_WC_RECV);
 	take(e[3].cq, IBV_WC_RECV);
 	for (int i = 0; i < 2; i++)
-		check(!ibv_poll_cq(e[i].cq, 1, &(struct ibv_wc){}), "a datagram of a group that was left");
-	check(ibv_destroy_qp(e[2].qp) == EBUSY, "ibv_destroy_qp in a group");
+		CHECK(!ibv_poll_cq(e[i].cq, 1, &(struct ibv_wc){}));
+	CHECK(ibv_destroy_qp(e[2].qp) == EBUSY);
 	for (int i = 2; i < 4; i++)
-		check(!(errno = ibv_detach_mcast(e[i].qp, &group, 0)), "ibv_detach_mcast");
+		CHECK(!(errno = ibv_detach_mcast(e[i].qp, &group, 0)));
 	for (int i = 0; i < 4; i++)
 		close_end(&e[i]);
 	close_end(&from);
-	check(!(errno = ibv_destroy_ah(ah)), "ibv_destroy_ah");
+	CHECK(!(errno = ibv_destroy_ah(ah)));
 }
 
 static void caps(void)
@@ -513,12 +472,11 @@ static void caps(void)
 	const uint32_t want =
 		IBV_DEVICE_UD_IP_CSUM | IBV_DEVICE_RAW_IP_CSUM | IBV_DEVICE_MANAGED_FLOW_STEERING;
 
-	check(!(errno = ibv_query_device_ex(l.ctx[0], NULL, &attr)), "ibv_query_device_ex");
-	check((attr.orig_attr.device_cap_flags & want) == want, "device_cap_flags");
-	check(attr.raw_packet_caps == IBV_RAW_PACKET_CAP_IP_CSUM, "raw_packet_caps");
-	check(attr.tso_caps.max_tso >= PAYLOAD &&
-		      attr.tso_caps.supported_qpts == (1u << IBV_QPT_UD | 1u << IBV_QPT_RAW_PACKET),
-	      "tso_caps");
+	CHECK(!(errno = ibv_query_device_ex(l.ctx[0], NULL, &attr)));
+	CHECK((attr.orig_attr.device_cap_flags & want) == want);
+	CHECK(attr.raw_packet_caps == IBV_RAW_PACKET_CAP_IP_CSUM);
+	CHECK(attr.tso_caps.max_tso >= PAYLOAD &&
+	      attr.tso_caps.supported_qpts == (1u << IBV_QPT_UD | 1u << IBV_QPT_RAW_PACKET));
 }
 
 int main(void)
@@ -544,10 +502,10 @@ int main(void)
 	open_end(&b, 1, IBV_QPT_UD);
 	path = link_path(&l, 0);
 	ah = ibv_create_ah(l.pd[0], &path);
-	check(ah, "ibv_create_ah");
+	CHECK(ah);
 	checksums(&a, &b, ah);
 	segments(&a, &b, ah);
-	check(!(errno = ibv_destroy_ah(ah)), "ibv_destroy_ah");
+	CHECK(!(errno = ibv_destroy_ah(ah)));
 	close_end(&a);
 	close_end(&b);
 	multicast();

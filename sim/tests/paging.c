@@ -6,10 +6,6 @@
 #include "link.h"
 
 #include <CUnit/Basic.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,8 +18,7 @@
 
 static struct link l;
 static struct ibv_mr *mr[2]; /* implicit */
-static struct ibv_cq *cq[2];
-static struct ibv_qp *qp[2];
+static struct pair pair;
 static char *mem[2];
 
 static unsigned long counter(int end, const char *name)
@@ -33,8 +28,7 @@ static unsigned long counter(int end, const char *name)
 
 	snprintf(path, sizeof(path), "/sys/class/infiniband/hcasim%d/ports/1/hw_counters/%s", end, name);
 	file = fopen(path, "r");
-	if (!file || !fgets(text, sizeof(text), file))
-		die(path);
+	CHECK(file && fgets(text, sizeof(text), file));
 	fclose(file);
 	return strtoul(text, NULL, 10);
 }
@@ -44,57 +38,35 @@ static char *map_at(char *where)
 	char *p = mmap(where, SIZE, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS | (where ? MAP_FIXED : 0), -1, 0);
 
-	if (p == MAP_FAILED)
-		die("mmap");
+	CHECK(p != MAP_FAILED);
 	return p;
 }
 
 static void setup(void)
 {
-	struct ibv_qp_attr attr = {.qp_access_flags = ALL & ~IBV_ACCESS_ON_DEMAND};
-
 	for (int end = 0; end < 2; end++) {
 		mem[end] = map_at(NULL);
 		mr[end] = ibv_reg_mr(l.pd[end], NULL, SIZE_MAX, ALL);
-		if (!mr[end])
-			die("ibv_reg_mr of the address space");
-		cq[end] = link_create_cq(&l, end, 64);
-		qp[end] = link_create_qp(&l, end, cq[end], NULL);
+		CHECK(mr[end]);
 	}
-	link_connect(&l, qp);
-	if (ibv_modify_qp(qp[1], &attr, IBV_QP_ACCESS_FLAGS))
-		die("ibv_modify_qp");
+	pair_open(&pair, &l);
 }
 
 static void teardown(void)
 {
+	pair_close(&pair);
 	for (int end = 0; end < 2; end++) {
-		if (ibv_destroy_qp(qp[end]) || ibv_destroy_cq(cq[end]) || ibv_dereg_mr(mr[end]))
-			die("teardown");
+		CHECK(!(errno = ibv_dereg_mr(mr[end])));
 		munmap(mem[end], SIZE);
 	}
-}
-
-static int wait_status(int end)
-{
-	struct ibv_wc wc;
-	int n;
-
-	while (!(n = ibv_poll_cq(cq[end], 1, &wc)))
-		;
-	return n == 1 ? (int)wc.status : -1;
 }
 
 static void post(enum ibv_wr_opcode op)
 {
 	const bool atomic = op == IBV_WR_ATOMIC_FETCH_AND_ADD;
 	struct ibv_sge sge = {(uintptr_t)mem[0], atomic ? 8 : SIZE, mr[0]->lkey};
-	struct ibv_send_wr *bad, wr = {
-					 .sg_list = &sge,
-					 .num_sge = 1,
-					 .opcode = op,
-					 .send_flags = IBV_SEND_SIGNALED,
-				 };
+	struct ibv_send_wr wr = {
+		.sg_list = &sge, .num_sge = 1, .opcode = op, .send_flags = IBV_SEND_SIGNALED};
 
 	if (atomic) {
 		wr.wr.atomic.remote_addr = (uintptr_t)mem[1];
@@ -103,9 +75,7 @@ static void post(enum ibv_wr_opcode op)
 		wr.wr.rdma.remote_addr = (uintptr_t)mem[1];
 		wr.wr.rdma.rkey = mr[1]->rkey;
 	}
-	errno = ibv_post_send(qp[0], &wr, &bad);
-	if (errno)
-		die("ibv_post_send");
+	link_post(pair.qp[0], &wr);
 }
 
 static void post_recv(void)
@@ -113,17 +83,15 @@ static void post_recv(void)
 	struct ibv_sge sge = {(uintptr_t)mem[1], SIZE, mr[1]->lkey};
 	struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
 
-	errno = ibv_post_recv(qp[1], &wr, &bad);
-	if (errno)
-		die("ibv_post_recv");
+	CHECK(!(errno = ibv_post_recv(pair.qp[1], &wr, &bad)));
 }
 
-static int run(enum ibv_wr_opcode op)
+static enum ibv_wc_status run(enum ibv_wr_opcode op)
 {
 	if (op == IBV_WR_SEND)
 		post_recv();
 	post(op);
-	return wait_status(0);
+	return link_wait(pair.cq[0]).status;
 }
 
 static const enum ibv_wr_opcode ops[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_SEND,
@@ -159,14 +127,14 @@ static void nothing_there(void)
 	for (size_t i = 0; i < NUM_OPS; i++) {
 		for (int end = 0; end < 2; end++) {
 			const bool send = ops[i] == IBV_WR_SEND;
-			const int far = send ? IBV_WC_REM_OP_ERR : IBV_WC_REM_ACCESS_ERR;
+			const enum ibv_wc_status remote = send ? IBV_WC_REM_OP_ERR : IBV_WC_REM_ACCESS_ERR;
 
 			setup();
 			CU_ASSERT_EQUAL(run(ops[i]), IBV_WC_SUCCESS);
-			CU_ASSERT_TRUE(!send || wait_status(1) == IBV_WC_SUCCESS);
+			CU_ASSERT_TRUE(!send || link_wait(pair.cq[1]).status == IBV_WC_SUCCESS);
 			munmap(mem[end], SIZE);
-			CU_ASSERT_EQUAL(run(ops[i]), end ? far : (int)IBV_WC_LOC_PROT_ERR);
-			CU_ASSERT_TRUE(!end || !send || wait_status(1) == IBV_WC_LOC_PROT_ERR);
+			CU_ASSERT_EQUAL(run(ops[i]), end ? remote : IBV_WC_LOC_PROT_ERR);
+			CU_ASSERT_TRUE(!end || !send || link_wait(pair.cq[1]).status == IBV_WC_LOC_PROT_ERR);
 			teardown();
 		}
 	}
@@ -231,8 +199,7 @@ static void forked(void)
 	memset(mem[0], 'f', SIZE);
 	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_READ), IBV_WC_SUCCESS);
 	gone = counter(0, "num_invalidations");
-	if (pipe(go))
-		die("pipe");
+	CHECK(!pipe(go));
 	child = fork();
 	if (!child) {
 		char c;
@@ -255,9 +222,7 @@ static void advise(int end, enum ibv_advise_mr_advice advice)
 {
 	struct ibv_sge sge = {(uintptr_t)mem[end], SIZE, mr[end]->lkey};
 
-	errno = ibv_advise_mr(l.pd[end], advice, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1);
-	if (errno)
-		die("ibv_advise_mr");
+	CHECK(!(errno = ibv_advise_mr(l.pd[end], advice, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1)));
 }
 
 /* What was fetched before does not fault; NO_FAULT fetches what the program has touched. */

@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Receive side scaling through the plain verbs API: frames of 32 UDP flows over four work queues. Each must land where
- * the Toeplitz hash, computed here bit by bit, says; a work queue in RESET drops its share.
+ * the Toeplitz hash, computed here bit by bit, says; a work queue in RESET drops its share, and one whose CQ overruns tells of it.
  */
 #include "link.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 #define WQS     4u
 #define LOG_WQS 2
 #define FLOWS   32u
+#define CQES    15 /* fewer than a work queue has receives */
 #define SLOT    256u
 #define FRAME   64u
 #define SPORT   34 /* Ethernet, IPv4, then UDP */
 #define KEY_LEN 40
-#define WAIT_S  20
 
 static struct link l;
 static struct ibv_cq *send_cq, *cq[WQS];
@@ -27,30 +22,11 @@ static struct ibv_qp *sender, *rss;
 static struct ibv_wq *wq[WQS];
 static uint8_t key[KEY_LEN];
 
-static void check(bool ok, const char *what)
-{
-	if (ok)
-		return;
-	errno = errno ? errno : EPROTO;
-	die(what);
-}
-
-static void to_rts(struct ibv_qp *qp)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
-
-	check(!(errno = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT)), "ibv_modify_qp to INIT");
-	attr.qp_state = IBV_QPS_RTR;
-	check(!(errno = ibv_modify_qp(qp, &attr, IBV_QP_STATE)), "ibv_modify_qp to RTR");
-	attr.qp_state = IBV_QPS_RTS;
-	check(!(errno = ibv_modify_qp(qp, &attr, IBV_QP_STATE)), "ibv_modify_qp to RTS");
-}
-
 static void move(unsigned int i, enum ibv_wq_state state)
 {
 	struct ibv_wq_attr attr = {.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = state};
 
-	check(!(errno = ibv_modify_wq(wq[i], &attr)), "ibv_modify_wq");
+	CHECK(!(errno = ibv_modify_wq(wq[i], &attr)));
 }
 
 static void post(unsigned int i, unsigned int n)
@@ -59,7 +35,7 @@ static void post(unsigned int i, unsigned int n)
 	struct ibv_recv_wr wr = {.wr_id = i, .sg_list = &sge, .num_sge = 1}, *bad;
 
 	for (; n; n--)
-		check(!(errno = ibv_post_wq_recv(wq[i], &wr, &bad)), "ibv_post_wq_recv");
+		CHECK(!(errno = ibv_post_wq_recv(wq[i], &wr, &bad)));
 }
 
 static void open_wqs(void)
@@ -70,18 +46,16 @@ static void open_wqs(void)
 	unsigned int i;
 
 	for (i = 0; i < WQS; i++) {
-		init.cq = cq[i] = link_create_cq(&l, 1, 256);
+		init.cq = cq[i] = link_create_cq(&l, 1, CQES);
 		wq[i] = ibv_create_wq(l.ctx[1], &init);
-		check(wq[i], "ibv_create_wq");
-		check(ibv_post_wq_recv(wq[i], &wr, &bad) == EINVAL, "a receive was posted in RESET");
-		errno = 0;
+		CHECK(wq[i]);
+		CHECK(ibv_post_wq_recv(wq[i], &wr, &bad) == EINVAL);
 		move(i, IBV_WQS_RDY);
 		post(i, 2 * FLOWS);
 	}
 	init.comp_mask = IBV_WQ_INIT_ATTR_FLAGS;
 	init.create_flags = IBV_WQ_FLAGS_CVLAN_STRIPPING;
-	check(!ibv_create_wq(l.ctx[1], &init) && errno == EOPNOTSUPP, "VLAN stripping was not refused");
-	errno = 0;
+	CHECK(!ibv_create_wq(l.ctx[1], &init) && errno == EOPNOTSUPP);
 }
 
 static struct ibv_qp *open_rss(struct ibv_rwq_ind_table *table, uint64_t fields)
@@ -101,26 +75,19 @@ static void open_sender(void)
 {
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RAW_PACKET, .cap = {16, 0, 1, 0, 0}, .sq_sig_all = 1};
+	const struct ibv_qp_attr attr = {.port_num = 1};
 
 	init.send_cq = init.recv_cq = send_cq = link_create_cq(&l, 0, 64);
 	sender = ibv_create_qp(l.pd[0], &init);
-	check(sender, "ibv_create_qp");
-	to_rts(sender);
+	CHECK(sender);
+	link_modify(sender, &attr, IBV_QPS_RTS);
 }
 
 static struct ibv_wc take(struct ibv_cq *from)
 {
-	time_t end = time(NULL) + WAIT_S;
-	struct ibv_wc wc = {0};
-	int n;
+	struct ibv_wc wc = link_wait(from);
 
-	do {
-		n = ibv_poll_cq(from, 1, &wc);
-	} while (!n && time(NULL) < end);
-	errno = ETIMEDOUT;
-	check(n == 1, "no completion");
-	errno = 0;
-	check(wc.status == IBV_WC_SUCCESS, "completion");
+	CHECK(wc.status == IBV_WC_SUCCESS);
 	return wc;
 }
 
@@ -131,12 +98,12 @@ static void send_flow(uint16_t sport)
 					   0x45, 0,    0,    50,   0,    0,    0, 0, 64,   17,   0, 0, 192, 0,
 					   2,    1,    192,  0,    2,    2,    0, 0, 0x1f, 0x90, 0, 30};
 	struct ibv_sge sge = {(uintptr_t)l.buf[0], FRAME, l.mr[0]->lkey};
-	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND}, *bad;
+	struct ibv_send_wr wr = {.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
 
 	memcpy(l.buf[0], hdr, sizeof(hdr));
 	l.buf[0][SPORT] = (char)(sport >> 8);
 	l.buf[0][SPORT + 1] = (char)sport;
-	check(!(errno = ibv_post_send(sender, &wr, &bad)), "ibv_post_send");
+	link_post(sender, &wr);
 	take(send_cq);
 }
 
@@ -171,12 +138,11 @@ static void spread(void)
 
 		send_flow(sport);
 		wc = take(cq[i]);
-		check(wc.qp_num == wq[i]->wq_num && wc.byte_len == FRAME && wc.wr_id == i,
-		      "of another queue");
-		check(!memcmp(l.buf[1] + (size_t)i * SLOT, l.buf[0], FRAME), "other bytes arrived");
+		CHECK(wc.qp_num == wq[i]->wq_num && wc.byte_len == FRAME && wc.wr_id == i);
+		CHECK(!memcmp(l.buf[1] + (size_t)i * SLOT, l.buf[0], FRAME));
 		seen |= 1u << i;
 	}
-	check(seen == (1u << WQS) - 1, "the flows did not reach every work queue");
+	CHECK(seen == (1u << WQS) - 1);
 }
 
 /* A frame to another work queue arrives later than what was sent before it would have. */
@@ -188,36 +154,52 @@ static void reset_drops(void)
 	send_flow(flow_to(1));
 	send_flow(flow_to(2));
 	take(cq[2]);
-	check(!ibv_poll_cq(cq[1], 1, &wc), "a work queue in RESET received");
+	CHECK(!ibv_poll_cq(cq[1], 1, &wc));
 	move(1, IBV_WQS_RDY);
 	send_flow(flow_to(1)); /* it is empty: dropped */
 	send_flow(flow_to(2));
 	take(cq[2]);
-	check(!ibv_poll_cq(cq[1], 1, &wc), "an empty work queue received");
+	CHECK(!ibv_poll_cq(cq[1], 1, &wc));
 	post(1, 1);
 	send_flow(flow_to(1));
 	take(cq[1]);
 	post(1, 1);
 	move(1, IBV_WQS_ERR);
-	while (!ibv_poll_cq(cq[1], 1, &wc))
-		;
-	check(wc.status == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 1, "the receive was not flushed");
+	wc = link_wait(cq[1]);
+	CHECK(wc.status == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 1);
+}
+
+/* A CQ that cannot take a completion fails, and with it the work queue whose completion it was. */
+static void overrun(void)
+{
+	bool told[2] = {false, false};
+
+	for (int i = 0; i <= cq[3]->cqe; i++)
+		send_flow(flow_to(3));
+	while (!told[0] || !told[1]) {
+		struct ibv_async_event event = link_event(l.ctx[1]);
+		bool of_wq = event.event_type == IBV_EVENT_WQ_FATAL;
+
+		CHECK(of_wq || event.event_type == IBV_EVENT_CQ_ERR);
+		CHECK(of_wq ? event.element.wq == wq[3] : event.element.cq == cq[3]);
+		CHECK(!told[of_wq]);
+		told[of_wq] = true;
+	}
 }
 
 static void close_all(struct ibv_rwq_ind_table *table, struct ibv_flow *flow)
 {
-	check(ibv_destroy_wq(wq[0]) == EBUSY, "a work queue of a table went");
-	check(ibv_destroy_rwq_ind_table(table) == EBUSY, "a table of a QP went");
-	errno = 0;
-	check(!(errno = ibv_destroy_flow(flow)), "ibv_destroy_flow");
-	check(!(errno = ibv_destroy_qp(rss)), "ibv_destroy_qp");
-	check(!(errno = ibv_destroy_rwq_ind_table(table)), "ibv_destroy_rwq_ind_table");
+	CHECK(ibv_destroy_wq(wq[0]) == EBUSY);
+	CHECK(ibv_destroy_rwq_ind_table(table) == EBUSY);
+	CHECK(!(errno = ibv_destroy_flow(flow)));
+	CHECK(!(errno = ibv_destroy_qp(rss)));
+	CHECK(!(errno = ibv_destroy_rwq_ind_table(table)));
 	for (unsigned int i = 0; i < WQS; i++) {
-		check(!(errno = ibv_destroy_wq(wq[i])), "ibv_destroy_wq");
-		check(!(errno = ibv_destroy_cq(cq[i])), "ibv_destroy_cq");
+		CHECK(!(errno = ibv_destroy_wq(wq[i])));
+		CHECK(!(errno = ibv_destroy_cq(cq[i])));
 	}
-	check(!(errno = ibv_destroy_qp(sender)), "ibv_destroy_qp");
-	check(!(errno = ibv_destroy_cq(send_cq)), "ibv_destroy_cq");
+	CHECK(!(errno = ibv_destroy_qp(sender)));
+	CHECK(!(errno = ibv_destroy_cq(send_cq)));
 }
 
 int main(void)
@@ -232,23 +214,21 @@ int main(void)
 	for (unsigned int i = 0; i < KEY_LEN; i++)
 		key[i] = (uint8_t)(i * 37 + 11);
 	link_open(&l, 4096);
-	check(!(errno = ibv_query_device_ex(l.ctx[1], NULL, &dev)), "ibv_query_device_ex");
-	check(dev.rss_caps.supported_qpts == 1u << IBV_QPT_RAW_PACKET && dev.max_wq_type_rq, "capabilities");
+	CHECK(!(errno = ibv_query_device_ex(l.ctx[1], NULL, &dev)));
+	CHECK(dev.rss_caps.supported_qpts == 1u << IBV_QPT_RAW_PACKET && dev.max_wq_type_rq);
 	open_wqs();
 	table = ibv_create_rwq_ind_table(l.ctx[1], &init);
-	check(table, "ibv_create_rwq_ind_table");
-	check(!open_rss(table, v4 | IBV_RX_HASH_INNER) && errno == EOPNOTSUPP,
-	      "inner headers were not refused");
-	check(!open_rss(table, v4 | IBV_RX_HASH_SRC_IPV6) && errno == EINVAL,
-	      "both versions of IP were not refused");
-	errno = 0;
+	CHECK(table);
+	CHECK(!open_rss(table, v4 | IBV_RX_HASH_INNER) && errno == EOPNOTSUPP);
+	CHECK(!open_rss(table, v4 | IBV_RX_HASH_SRC_IPV6) && errno == EINVAL);
 	rss = open_rss(table, v4 | IBV_RX_HASH_SRC_PORT_UDP | IBV_RX_HASH_DST_PORT_UDP);
-	check(rss, "ibv_create_qp_ex");
+	CHECK(rss);
 	flow = ibv_create_flow(rss, &any);
-	check(flow, "ibv_create_flow");
+	CHECK(flow);
 	open_sender();
 	spread();
 	reset_drops();
+	overrun();
 	close_all(table, flow);
 	link_close(&l);
 	return 0;

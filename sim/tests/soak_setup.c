@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The 64 queue pairs, and what each of them needs. */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "soak.h"
 
@@ -29,26 +26,14 @@ static const uint64_t ops_of[KINDS] = {OPS_RC, OPS_UC, OPS_SEND | IBV_QP_EX_WITH
 static const enum ibv_qp_type type_of[KINDS] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND,
 						IBV_QPT_RAW_PACKET};
 
-static void must(bool ok, const char *what)
-{
-	if (!ok)
-		die(what);
-}
-
-static void must_zero(int err, const char *what)
-{
-	errno = err;
-	must(!err, what);
-}
-
 static uint8_t *region(int end, size_t len, int access, struct ibv_mr **mr)
 {
 	uint8_t *mem = aligned_alloc(4096, len);
 
-	must(mem, "aligned_alloc");
+	CHECK(mem);
 	memset(mem, GUARD, len);
 	*mr = ibv_reg_mr(s.l.pd[end], mem, len, access);
-	must(*mr, "ibv_reg_mr");
+	CHECK(*mr);
 	return mem;
 }
 
@@ -57,7 +42,7 @@ static void open_memory(void)
 	uint64_t seed = s.seed;
 
 	s.pool = malloc(POOL + SLOT);
-	must(s.pool, "malloc");
+	CHECK(s.pool);
 	for (size_t i = 0; i < POOL + SLOT; i += 8) {
 		uint64_t word = draw(&seed);
 
@@ -76,14 +61,13 @@ struct recvq *recvq_new(int end, uint32_t depth, uint32_t stride)
 {
 	struct recvq *q = calloc(1, sizeof(*q));
 
-	must(q, "calloc");
+	CHECK(q);
 	q->depth = depth;
 	q->stride = stride;
 	q->mr = s.recv_mr[end];
 	q->buf = s.recv[end] + s.recv_used[end];
 	s.recv_used[end] += (size_t)depth * stride;
-	errno = ENOMEM;
-	must(s.recv_used[end] <= RECV_LEN, "receive buffers");
+	CHECK(s.recv_used[end] <= RECV_LEN);
 	return q;
 }
 
@@ -103,13 +87,13 @@ static void open_srqs(int end)
 
 	s.shared[end] = recvq_new(end, SRQ_DEPTH, STRIDE);
 	s.shared[end]->srq = ibv_create_srq(s.l.pd[end], &attr);
-	must(s.shared[end]->srq, "ibv_create_srq");
+	CHECK(s.shared[end]->srq);
 	s.xrcd[end] = ibv_open_xrcd(s.l.ctx[end], &xrcd);
-	must(s.xrcd[end], "ibv_open_xrcd");
+	CHECK(s.xrcd[end]);
 	ex.xrcd = s.xrcd[end];
 	s.xrc[end] = recvq_new(end, SRQ_DEPTH, STRIDE);
 	s.xrc[end]->srq = ibv_create_srq_ex(s.l.ctx[end], &ex);
-	must(s.xrc[end]->srq, "ibv_create_srq_ex (XRC)");
+	CHECK(s.xrc[end]->srq);
 }
 
 /* Every other CQ is an extended one. */
@@ -123,7 +107,7 @@ static void open_cqs(int end)
 			s.cq[end][i] = ibv_cq_ex_to_cq(ibv_create_cq_ex(s.l.ctx[end], &ex));
 		else
 			s.cq[end][i] = ibv_create_cq(s.l.ctx[end], 16384, NULL, NULL, 0);
-		must(s.cq[end][i], "ibv_create_cq");
+		CHECK(s.cq[end][i]);
 	}
 }
 
@@ -149,7 +133,7 @@ static struct ibv_qp *create_qp(int end, enum kind kind, unsigned int id, struct
 	};
 	struct ibv_qp *qp = ibv_create_qp_ex(s.l.ctx[end], &init);
 
-	must(qp, "ibv_create_qp_ex");
+	CHECK(qp);
 	if (rq && !rq->srq)
 		rq->qp = qp;
 	return qp;
@@ -161,69 +145,22 @@ static struct ibv_qp *create_xrc_recv(int end)
 		.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = s.xrcd[end]};
 	struct ibv_qp *qp = ibv_create_qp_ex(s.l.ctx[end], &init);
 
-	must(qp, "ibv_create_qp_ex (XRC_RECV)");
+	CHECK(qp);
 	return qp;
-}
-
-static int init_mask(enum ibv_qp_type type)
-{
-	if (type == IBV_QPT_RAW_PACKET)
-		return IBV_QP_STATE | IBV_QP_PORT;
-	return IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
-	       (type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
-}
-
-static int rtr_mask(enum ibv_qp_type type)
-{
-	int path = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-
-	if (type == IBV_QPT_RAW_PACKET || type == IBV_QPT_UD)
-		return IBV_QP_STATE;
-	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_RECV)
-		path |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	return path;
-}
-
-static int rts_mask(enum ibv_qp_type type)
-{
-	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-
-	if (type == IBV_QPT_RAW_PACKET)
-		return IBV_QP_STATE;
-	if (type == IBV_QPT_RC || type == IBV_QPT_XRC_SEND)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-	return type == IBV_QPT_XRC_RECV ? mask | IBV_QP_TIMEOUT : mask;
 }
 
 /* Sequence numbers begin where they wrap soon. */
 static void bring_up(struct ibv_qp *qp, int end, uint32_t dest)
 {
-	struct ibv_qp_attr attr = {
-		.port_num = 1,
-		.qkey = QKEY,
-		.qp_access_flags = qp->qp_type == IBV_QPT_UC
-					   ? IBV_ACCESS_REMOTE_WRITE
-					   : IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
-						     IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_FLUSH_GLOBAL,
-		.path_mtu = IBV_MTU_1024,
-		.dest_qp_num = dest,
-		.rq_psn = 0xfff000,
-		.sq_psn = 0xfff000,
-		.max_dest_rd_atomic = 16,
-		.max_rd_atomic = 16,
-		.min_rnr_timer = 1,
-		.ah_attr = link_path(&s.l, end),
-		.timeout = 8,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-	};
+	struct ibv_qp_attr attr = link_attr(&s.l, end, dest);
 
-	attr.qp_state = IBV_QPS_INIT;
-	must_zero(ibv_modify_qp(qp, &attr, init_mask(qp->qp_type)), "ibv_modify_qp to INIT");
-	attr.qp_state = IBV_QPS_RTR;
-	must_zero(ibv_modify_qp(qp, &attr, rtr_mask(qp->qp_type)), "ibv_modify_qp to RTR");
-	attr.qp_state = IBV_QPS_RTS;
-	must_zero(ibv_modify_qp(qp, &attr, rts_mask(qp->qp_type)), "ibv_modify_qp to RTS");
+	attr.qkey = QKEY;
+	attr.qp_access_flags |= IBV_ACCESS_FLUSH_GLOBAL;
+	attr.path_mtu = IBV_MTU_1024;
+	attr.rq_psn = attr.sq_psn = 0xfff000;
+	attr.min_rnr_timer = 1;
+	attr.timeout = 8;
+	link_modify(qp, &attr, IBV_QPS_RTS);
 }
 
 /* A raw responder takes the frames that have its requester's source address, which is the flow's alone. */
@@ -242,8 +179,8 @@ static void steer(struct flow *f)
 
 	memset(rule.eth.mask.src_mac, 0xff, 6);
 	f->steer = ibv_create_flow(f->peer, &rule.attr);
-	must(f->steer, "ibv_create_flow");
-	must_zero(ibv_query_gid(s.l.ctx[!f->end], 1, 0, &gid), "ibv_query_gid");
+	CHECK(f->steer);
+	CHECK(!(errno = ibv_query_gid(s.l.ctx[!f->end], 1, 0, &gid)));
 	memcpy(f->dmac,
 	       (uint8_t[]){gid.raw[8] ^ 2, gid.raw[9], gid.raw[10], gid.raw[13], gid.raw[14], gid.raw[15]},
 	       6);
@@ -267,24 +204,23 @@ static void open_flow(struct flow *f, enum kind kind, int end, struct ibv_qp *qp
 	f->rx_seq = calloc(RECORDS, sizeof(*f->rx_seq));
 	f->shadow = calloc(1, TARGET);
 	f->snap = calloc(DEPTH, SLOT);
-	must(f->qpx && f->rec && f->rx_seq && f->shadow && f->snap, "a flow's memory");
+	CHECK(f->qpx && f->rec && f->rx_seq && f->shadow && f->snap);
 	f->local = s.local[end] + (size_t)id * DEPTH * STRIDE;
 	f->target = s.target[!end] + (size_t)id * UC_SLOTS * SLOT;
 	memset(f->target, 0, UC_SLOTS * SLOT);
 	if (kind == UD) {
 		f->ah = ibv_create_ah(s.l.pd[end], &path);
-		must(f->ah, "ibv_create_ah");
+		CHECK(f->ah);
 	}
 	if (kind == XRC)
-		must_zero(ibv_get_srq_num(rq->srq, &f->srqn), "ibv_get_srq_num");
+		CHECK(!(errno = ibv_get_srq_num(rq->srq, &f->srqn)));
 	if (kind == RAW)
 		steer(f);
 	if (!datagrams(kind)) {
 		f->win.mw = ibv_alloc_mw(s.l.pd[!end], IBV_MW_TYPE_2);
-		must(f->win.mw, "ibv_alloc_mw");
+		CHECK(f->win.mw);
 	}
-	errno = ERANGE;
-	must(peer->qp_num < 4096, "queue pair number");
+	CHECK(peer->qp_num < 4096);
 	s.by_qpn[!end][peer->qp_num] = f;
 }
 
@@ -357,13 +293,13 @@ void soak_open(void)
 static void close_flow(struct flow *f)
 {
 	if (f->steer)
-		must_zero(ibv_destroy_flow(f->steer), "ibv_destroy_flow");
+		CHECK(!(errno = ibv_destroy_flow(f->steer)));
 	if (f->ah)
-		must_zero(ibv_destroy_ah(f->ah), "ibv_destroy_ah");
+		CHECK(!(errno = ibv_destroy_ah(f->ah)));
 	if (f->win.mw)
-		must_zero(ibv_dealloc_mw(f->win.mw), "ibv_dealloc_mw");
+		CHECK(!(errno = ibv_dealloc_mw(f->win.mw)));
 	if (f->kind == XRC)
-		must_zero(ibv_destroy_qp(f->peer), "ibv_destroy_qp");
+		CHECK(!(errno = ibv_destroy_qp(f->peer)));
 	free(f->rec);
 	free(f->rx_seq);
 	free(f->shadow);
@@ -372,14 +308,14 @@ static void close_flow(struct flow *f)
 
 static void close_end(int end)
 {
-	must_zero(ibv_destroy_srq(s.shared[end]->srq), "ibv_destroy_srq");
-	must_zero(ibv_destroy_srq(s.xrc[end]->srq), "ibv_destroy_srq (XRC)");
-	must_zero(ibv_close_xrcd(s.xrcd[end]), "ibv_close_xrcd");
+	CHECK(!(errno = ibv_destroy_srq(s.shared[end]->srq)));
+	CHECK(!(errno = ibv_destroy_srq(s.xrc[end]->srq)));
+	CHECK(!(errno = ibv_close_xrcd(s.xrcd[end])));
 	for (unsigned int i = 0; i < NUM_CQ; i++)
-		must_zero(ibv_destroy_cq(s.cq[end][i]), "ibv_destroy_cq");
-	must_zero(ibv_dereg_mr(s.local_mr[end]), "ibv_dereg_mr");
-	must_zero(ibv_dereg_mr(s.target_mr[end]), "ibv_dereg_mr");
-	must_zero(ibv_dereg_mr(s.recv_mr[end]), "ibv_dereg_mr");
+		CHECK(!(errno = ibv_destroy_cq(s.cq[end][i])));
+	CHECK(!(errno = ibv_dereg_mr(s.local_mr[end])));
+	CHECK(!(errno = ibv_dereg_mr(s.target_mr[end])));
+	CHECK(!(errno = ibv_dereg_mr(s.recv_mr[end])));
 	free(s.local[end]);
 	free(s.target[end]);
 	free(s.recv[end]);
@@ -394,7 +330,7 @@ void soak_close(void)
 	for (f = s.flow; f < s.flow + NUM_FLOWS; f++)
 		close_flow(f);
 	for (f = s.flow; f < s.flow + NUM_FLOWS; f++) {
-		must_zero(ibv_destroy_qp(f->qp), "ibv_destroy_qp");
+		CHECK(!(errno = ibv_destroy_qp(f->qp)));
 		if (!f->rq->srq)
 			free(f->rq);
 	}

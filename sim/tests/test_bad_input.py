@@ -200,6 +200,7 @@ def test_profiles(spoil, named, tmp_path):
         (["--runtime", "{full}", "--profile", PROFILE], "not empty"),
         (["--runtime", "{empty}", "--profile", PROFILE, "--hcas", "17"], "--hcas is '17'"),
         (["--runtime", "{empty}", "--profile", PROFILE, "--seed", "-1"], "--seed is '-1'"),
+        (["--runtime", "{empty}", "--profile", PROFILE, "--kernel", "5"], "--kernel is '5'"),
         (["--runtime", "{empty}", "--profile", PROFILE, "--launcher-fd", "77"], "--launcher-fd"),
         (["--runtime", "{empty}", "--profile", PROFILE, "--trace", "/proc/x"], "/proc/x"),
         (["--runtime", "{empty}/" + "x" * 200, "--profile", PROFILE], "File name too long"),

@@ -10,8 +10,8 @@ import pytest
 from conftest import BUILD, Machine, last_json
 
 GROWTH = BUILD / "bin/hcasim-growth"
-KINDS = ["pd", "mr", "mw", "ah", "cq", "srq", "qp", "mcast", "channel", "flow", "id"]
-LIMITED = ["pd", "mr", "mw", "ah", "cq", "srq", "qp", "mcast"]
+LIMITED = ["pd", "mr", "mw", "ah", "cq", "srq", "qp", "mcast", "member", "wq", "table"]
+KINDS = [*LIMITED, "channel", "flow", "id", "conn"]
 ALL = os.environ.get("HCASIM_GROWTH") == "all"
 FEW = 1500  # more than the numbers that rest: they come back
 

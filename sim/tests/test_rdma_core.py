@@ -6,7 +6,6 @@ rdma_core_tests.yaml names every test of the modules that run: `pass`, or `skip`
 anything else fails here; so does one that the list does not know, or that rdma-core no longer has, and a module that is
 neither listed nor in NOT_RUN.
 """
-import contextlib
 import os
 import re
 from fnmatch import fnmatch
@@ -16,6 +15,7 @@ import pytest
 import yaml
 
 from conftest import HERE, RDMA_CORE_BUILD, TOP, Machine
+from huge_pages import huge_pages
 
 # `test_x (tests.test_m.Class.test_x)`, the first line of its docstring if it has one, then ` ... ok`.
 RESULT = re.compile(
@@ -25,24 +25,6 @@ NOT_RUN = {
     "test_mlx5_*": "needs an adapter that libmlx5 drives",
     "test_efa*": "needs an adapter that libefa drives",
 }
-
-HUGE_PAGES = Path("/proc/sys/vm/nr_hugepages")
-
-
-@contextlib.contextmanager
-def huge_pages(count):
-    """At least so many are set aside, where that is permitted."""
-    before = HUGE_PAGES.read_text() if HUGE_PAGES.exists() else ""
-    if not before or int(before) >= count or not os.access(HUGE_PAGES, os.W_OK):
-        yield
-        return
-    try:
-        with contextlib.suppress(OSError):  # a container's may be read-only
-            HUGE_PAGES.write_text(str(count))
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            HUGE_PAGES.write_text(before)
 
 
 def expected_of(differences):
@@ -61,8 +43,9 @@ def expected_of(differences):
 class Release:
     """A build of rdma-core and what its tests give."""
 
-    def __init__(self, build, differences):
+    def __init__(self, build, differences, options=()):
         self.build = build
+        self.options = options
         self.expected = expected_of(differences)
         self.runs = {}
 
@@ -72,7 +55,7 @@ class Release:
             pytest.skip(f"{program} is not there: ci/setup did not get this rdma-core")
         # pyverbs is Python's: nothing in the program says which libraries it is for.
         environment = dict(os.environ, LD_LIBRARY_PATH=str(self.build / "lib"))
-        return Machine().run(program, *arguments, env=environment)
+        return Machine(options=self.options).run(program, *arguments, env=environment)
 
     def run_module(self, module):
         """Results of one module, run once: {test: "ok" | "skipped '...'" | "FAIL" | "ERROR"} and the output."""

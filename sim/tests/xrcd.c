@@ -3,7 +3,7 @@
  * An XRC domain of two processes that open the same file: what one of them sends to a queue pair that it made reaches
  * the shared receive queue that the other made. Started by `hcasim run`.
  */
-#include "completions.h"
+#include "link.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -41,7 +41,7 @@ static void own(const char *path, int sock)
 	uint32_t number;
 
 	link_open(&l, 4096);
-	sge = at(&l, 0, 64);
+	sge = link_sge(&l, 0, 64);
 	init.pd = l.pd[0];
 	init.cq = cq = link_create_cq(&l, 0, 8);
 	init.xrcd = open_domain(path, O_CREAT);
@@ -49,7 +49,7 @@ static void own(const char *path, int sock)
 	srq = ibv_create_srq_ex(l.ctx[0], &init);
 	CHECK(srq && !ibv_get_srq_num(srq, &number) && !ibv_post_srq_recv(srq, &wr, &bad));
 	CHECK(write(sock, &number, sizeof(number)) == sizeof(number));
-	wc = next_wc(cq);
+	wc = link_wait(cq);
 	CHECK(wc.status == IBV_WC_SUCCESS && wc.wr_id == 7 && wc.byte_len == 64);
 	CHECK(!strcmp(l.buf[0], "through the file"));
 	CHECK(read(sock, &number, 1) == 0); /* the other one is done */
@@ -75,39 +75,13 @@ static struct ibv_qp *create_qp(enum ibv_qp_type type, struct ibv_xrcd *xrcd, st
 	return ibv_create_qp_ex(l.ctx[type == IBV_QPT_XRC_SEND], &init);
 }
 
-static void connect_qp(struct ibv_qp *qp, int end, uint32_t dest)
-{
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-				   .port_num = 1,
-				   .path_mtu = IBV_MTU_1024,
-				   .dest_qp_num = dest,
-				   .min_rnr_timer = 12,
-				   .ah_attr = link_path(&l, end),
-				   .timeout = 14,
-				   .retry_cnt = 7,
-				   .rnr_retry = 7};
-	bool sends = qp->qp_type == IBV_QPT_XRC_SEND;
-	int rtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-
-	CHECK(!(errno = ibv_modify_qp(qp, &attr,
-				      IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)));
-	attr.qp_state = IBV_QPS_RTR;
-	CHECK(!(errno = ibv_modify_qp(qp, &attr,
-				      rtr | (sends ? 0 : IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER))));
-	attr.qp_state = IBV_QPS_RTS;
-	CHECK(!sends ||
-	      !(errno = ibv_modify_qp(qp, &attr,
-				      IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-					      IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)));
-}
-
 /* How a SEND to the SRQ ends that comes to a queue pair of this domain. */
 static enum ibv_wc_status send_through(struct ibv_xrcd *xrcd, uint32_t srqn)
 {
 	struct ibv_cq *cq = link_create_cq(&l, 1, 8);
 	struct ibv_qp *recv = create_qp(IBV_QPT_XRC_RECV, xrcd, NULL);
 	struct ibv_qp *send = create_qp(IBV_QPT_XRC_SEND, NULL, cq);
-	struct ibv_sge sge = at(&l, 1, 64);
+	struct ibv_sge sge = link_sge(&l, 1, 64);
 	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND,
 				 .sg_list = &sge,
 				 .num_sge = 1,
@@ -116,11 +90,11 @@ static enum ibv_wc_status send_through(struct ibv_xrcd *xrcd, uint32_t srqn)
 	enum ibv_wc_status status;
 
 	CHECK(recv && send);
-	connect_qp(recv, 0, send->qp_num);
-	connect_qp(send, 1, recv->qp_num);
+	link_connect_end(&l, recv, 0, send->qp_num);
+	link_connect_end(&l, send, 1, recv->qp_num);
 	strcpy(l.buf[1], "through the file");
-	post(send, &wr);
-	status = next_wc(cq).status;
+	link_post(send, &wr);
+	status = link_wait(cq).status;
 	CHECK(!ibv_destroy_qp(send) && !ibv_destroy_qp(recv) && !ibv_destroy_cq(cq));
 	return status;
 }

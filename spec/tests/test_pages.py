@@ -21,6 +21,7 @@ PAGES = {
     "ibv_reg_mr": "libibverbs/man/ibv_reg_mr.3",
     "ibv_alloc_mw": "libibverbs/man/ibv_alloc_mw.3",
     "ibv_bind_mw": "libibverbs/man/ibv_bind_mw.3",
+    "ibv_alloc_dm": "libibverbs/man/ibv_alloc_dm.3",
     "ibv_alloc_td": "libibverbs/man/ibv_alloc_td.3",
     "rdma_post_writev": "librdmacm/man/rdma_post_writev.3",
 }

@@ -5,6 +5,7 @@ A case is a cell like any other: an id, a sentence, a level, and a line for the 
 posts and the completions that they must have come from the tables; what is done with them is the scenario
 of the runner (conformance/runner/suites/) that the line names.
 """
+from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.faults import Faults
 from hcasim_conform.suites.misuse import Misuse
 from hcasim_conform.suites.objects import Objects
@@ -13,7 +14,7 @@ from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 
-SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging)
+SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory)
 
 
 def cases(tables):

@@ -121,13 +121,15 @@ bool collect_event(struct link *l, bool wait)
 
 void collect_memory(struct link *l, unsigned int first_use, struct result *res)
 {
-	end_sync();
+	link_fetch(l);
 	for (unsigned int i = first_use; i != l->next_use; i++) {
 		uint8_t *buf = l->slot[i % LINK_RECV_SLOTS];
 
 		memcpy(arena_shadow(&l->recv, buf), buf, l->loose[i % LINK_RECV_SLOTS]);
 	}
 	arena_judge(&res->verdict, &l->local);
+	if (l->opts.mixed)
+		arena_judge(&res->verdict, &l->second);
 	arena_judge(&res->verdict, &l->target);
 	arena_judge(&res->verdict, &l->recv);
 	if (!res->verdict.num)

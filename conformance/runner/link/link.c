@@ -59,9 +59,27 @@ bool link_fits(const struct link *l, const struct cell *cell)
 	       l->needs == needs_of(cell);
 }
 
+static int create_device_memory(struct link *l, struct arena *a, const char *name, struct ibv_pd *pd,
+				int access)
+{
+	int ret = arena_create_dm(a, name, pd, l->opts.dm_offset, access, &l->step);
+
+	a->dm_piece = l->opts.dm_piece;
+	return ret;
+}
+
+static int create_arena(struct link *l, struct arena *a, enum link_memory which, const char *name, int access)
+{
+	struct ibv_pd *pd = which == LINK_LOCAL ? l->dut->requester.pd : l->dut->responder.pd;
+
+	if (l->opts.device_memory & which)
+		return create_device_memory(l, a, name, pd, access);
+	l->step = which == LINK_LOCAL ? "ibv_reg_mr of the requester" : "ibv_reg_mr of the responder";
+	return arena_create(a, name, pd, ARENA_SIZE, access);
+}
+
 static int create_memory(struct link *l)
 {
-	const struct dut *dut = l->dut;
 	int remote = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
 		     IBV_ACCESS_REMOTE_ATOMIC;
 	int own = l->needs & NEED_OWN_WINDOW ? IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_WRITE : 0;
@@ -78,17 +96,15 @@ static int create_memory(struct link *l)
 		remote |= IBV_ACCESS_ON_DEMAND;
 		received |= IBV_ACCESS_ON_DEMAND;
 	}
-	l->step = "ibv_reg_mr of the requester";
-	ret = arena_create(&l->local, "memory of the requester", dut->requester.pd, ARENA_SIZE,
-			   IBV_ACCESS_LOCAL_WRITE | own);
-	if (ret)
-		return ret;
-	l->step = "ibv_reg_mr of the responder";
-	ret = arena_create(&l->target, "RDMA memory of the responder", dut->responder.pd, ARENA_SIZE, remote);
-	if (ret)
-		return ret;
-	return arena_create(&l->recv, "receive memory of the responder", dut->responder.pd, ARENA_SIZE,
-			    received);
+	ret = create_arena(l, &l->local, LINK_LOCAL, "memory of the requester", IBV_ACCESS_LOCAL_WRITE | own);
+	if (!ret && l->opts.mixed)
+		ret = arena_create(&l->second, "host memory of the requester", l->dut->requester.pd,
+				   ARENA_SIZE, IBV_ACCESS_LOCAL_WRITE);
+	if (!ret)
+		ret = create_arena(l, &l->target, LINK_TARGET, "RDMA memory of the responder", remote);
+	if (!ret)
+		ret = create_arena(l, &l->recv, LINK_RECV, "receive memory of the responder", received);
+	return ret;
 }
 
 static struct ibv_cq *create_cq(struct link *l, struct ibv_context *ctx, struct ibv_comp_channel *channel)
@@ -392,9 +408,26 @@ void link_destroy(struct link *l)
 	if (l->channel)
 		ibv_destroy_comp_channel(l->channel);
 	arena_destroy(&l->local);
+	arena_destroy(&l->second);
 	arena_destroy(&l->target);
 	arena_destroy(&l->recv);
 	memset(l, 0, sizeof(*l));
+}
+
+void link_push(struct link *l)
+{
+	arena_push(&l->local);
+	arena_push(&l->target);
+	arena_push(&l->recv);
+	end_push();
+}
+
+void link_fetch(struct link *l)
+{
+	end_sync();
+	arena_fetch(&l->local);
+	arena_fetch(&l->target);
+	arena_fetch(&l->recv);
 }
 
 uint64_t link_recv_wr_id(unsigned int index)
@@ -411,7 +444,8 @@ int link_fill_recv(struct link *l)
 {
 	while (l->next_post - l->next_use < LINK_RECV_SLOTS) {
 		uint8_t *buf = l->slot[l->next_post % LINK_RECV_SLOTS];
-		struct ibv_sge sge = {(uintptr_t)buf, link_grh(l) + LINK_RECV_LEN, l->recv.mr->lkey};
+		struct ibv_sge sge = {arena_address(&l->recv, buf), link_grh(l) + LINK_RECV_LEN,
+				      l->recv.mr->lkey};
 		struct ibv_recv_wr wr = {.wr_id = link_recv_wr_id(l->next_post),
 					 .sg_list = &sge,
 					 .num_sge = 1},
@@ -420,7 +454,7 @@ int link_fill_recv(struct link *l)
 
 		memset(buf, 0x5c, sge.length);
 		memset(arena_shadow(&l->recv, buf), 0x5c, sge.length);
-		end_written(buf, sge.length);
+		arena_written(&l->recv, buf, sge.length);
 		ret = link_post_recv(l, &wr, &bad);
 		if (ret)
 			return ret;

@@ -28,6 +28,12 @@ enum link_need {
 	NEED_TSO = 1 << 4,
 };
 
+enum link_memory {
+	LINK_LOCAL = 1 << 0,
+	LINK_TARGET = 1 << 1,
+	LINK_RECV = 1 << 2,
+};
+
 /* What suites want otherwise. All zero: as the cells of the matrix have it. */
 struct link_opts {
 	uint32_t cq_depth; /* 0: CQ_DEPTH */
@@ -41,8 +47,12 @@ struct link_opts {
 	bool cq_ex;                     /* both CQs are read with ibv_start_poll() and its like */
 	bool timestamps;                /* cq_ex: each completion has its time */
 	bool windows;                   /* the target may be covered by memory windows */
-	unsigned int on_demand; /* regions of on-demand paging: 1 the requester's, 2 the responder's */
-	uint32_t psn;           /* the first of both QPs; 0: LINK_PSN */
+	unsigned int on_demand;     /* regions of on-demand paging: 1 the requester's, 2 the responder's */
+	unsigned int device_memory; /* enum link_memory: which is device memory */
+	uint64_t dm_offset;         /* where in it the region begins */
+	uint32_t dm_piece;          /* bytes of it that a copy has at most; 0: any number */
+	bool mixed;                 /* every second SGE of the requester is of host memory */
+	uint32_t psn;               /* the first of both QPs; 0: LINK_PSN */
 };
 
 struct link {
@@ -76,6 +86,7 @@ struct link {
 		uint32_t srqn;
 	} back;
 	struct arena local, target, recv;
+	struct arena second; /* opts.mixed */
 
 	uint8_t *slot[LINK_RECV_SLOTS]; /* receive buffers, in the order of posting */
 	uint32_t loose
@@ -110,6 +121,12 @@ static inline bool link_has_windows(const struct link *l)
 	return l->qpt == IBV_QPT_RC || l->qpt == IBV_QPT_UC || l->qpt == IBV_QPT_XRC_SEND;
 }
 
+/* The memory of a requester's SGE, by its place in the list. */
+static inline struct arena *link_local(struct link *l, unsigned int sge)
+{
+	return l->opts.mixed && sge & 1 ? &l->second : &l->local;
+}
+
 /* The QP setter that a SEND on this link needs. */
 static inline enum qp_setter link_setter(const struct link *l)
 {
@@ -118,6 +135,10 @@ static inline enum qp_setter link_setter(const struct link *l)
 					    : QPSET_NONE;
 }
 
+/* What was written to the link's memory, on either side, is there: before a request is posted. */
+void link_push(struct link *l);
+/* And what the device has written there is here: before any of it is looked at. */
+void link_fetch(struct link *l);
 /* Fresh guard bytes in every free slot, and each of them posted. 0 or an errno. */
 int link_fill_recv(struct link *l);
 /* Posts one receive of any kind to wherever the peer receives from. */

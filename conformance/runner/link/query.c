@@ -43,6 +43,8 @@ static json_t *list_attributes(const struct ibv_device_attr_ex *attr)
 		json_array_append_new(list, json_string("ATOMICS"));
 	if (attr->orig_attr.max_srq > 0)
 		json_array_append_new(list, json_string("SRQ"));
+	if (attr->max_dm_size)
+		json_array_append_new(list, json_string("DEVICE_MEMORY"));
 	if (attr->tso_caps.max_tso)
 		json_array_append_new(list, json_string("TSO"));
 	return list;

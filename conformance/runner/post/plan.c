@@ -52,11 +52,12 @@ static int resolve_lengths(struct plan *p, const struct link *l, uint32_t *len, 
 /* A frame of an experimental Ethertype to everybody: what steer_broadcast() lets through. */
 static void ethernet_header(struct plan *p, struct link *l)
 {
-	uint8_t *first = (uint8_t *)(uintptr_t)p->sge[0].addr;
+	uint8_t *first;
 
 	if (l->qpt != IBV_QPT_RAW_PACKET || p->wr->effect != EFFECT_SEND || !p->num_sge ||
 	    p->sge[0].length < PLAN_ETH_HDR)
 		return;
+	first = arena_at(link_local(l, 0), p->sge[0].addr);
 	memcpy(first, plan_eth_hdr, PLAN_ETH_HDR);
 	memcpy(arena_shadow(&l->local, first), plan_eth_hdr, PLAN_ETH_HDR);
 }
@@ -68,26 +69,27 @@ static int take_local(struct plan *p, struct link *l, uint32_t seed)
 	int ret = resolve_lengths(p, l, len, &num);
 
 	for (unsigned int i = 0; i < num && !ret; i++) {
-		uint8_t *at = arena_take(&l->local, len[i]);
+		struct arena *local = link_local(l, i);
+		uint8_t *at = arena_take(local, len[i]);
 
 		if (!at)
 			return E2BIG;
-		arena_fill(&l->local, at, len[i], seed + i);
+		arena_fill(local, at, len[i], seed + i);
 		/* the key of inline data is not checked (ibv_post_send(3), IBV_SEND_INLINE) */
-		p->sge[i] = (struct ibv_sge){(uintptr_t)at, len[i],
-					     plan_is_inline(p) ? 0xbad : l->local.mr->lkey};
+		p->sge[i] = (struct ibv_sge){arena_address(local, at), len[i],
+					     plan_is_inline(p) ? 0xbad : local->mr->lkey};
 		p->total += len[i];
 	}
 	p->num_sge = num;
 	return ret ? ret : p->total > sizeof(p->payload) ? E2BIG : 0;
 }
 
-static void gather(struct plan *p)
+static void gather(struct plan *p, struct link *l)
 {
 	uint32_t done = 0;
 
 	for (unsigned int i = 0; i < p->num_sge; i++) {
-		memcpy(p->payload + done, (void *)(uintptr_t)p->sge[i].addr, p->sge[i].length);
+		memcpy(p->payload + done, arena_at(link_local(l, i), p->sge[i].addr), p->sge[i].length);
 		done += p->sge[i].length;
 	}
 }
@@ -140,7 +142,7 @@ int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned i
 	memcpy(p->tso_hdr, plan_tso_hdr, PLAN_TSO_HDR);
 	if (own) {
 		ethernet_header(p, l);
-		gather(p);
+		gather(p, l);
 	}
 	return 0;
 }
@@ -148,10 +150,11 @@ int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned i
 void plan_scribble(struct plan *p, struct link *l)
 {
 	for (unsigned int i = 0; i < p->num_sge && plan_is_inline(p); i++) {
-		uint8_t *at = (uint8_t *)(uintptr_t)p->sge[i].addr;
+		struct arena *local = link_local(l, i);
+		uint8_t *at = arena_at(local, p->sge[i].addr);
 
 		memset(at, 0x3c, p->sge[i].length);
-		memset(arena_shadow(&l->local, at), 0x3c, p->sge[i].length);
+		memset(arena_shadow(local, at), 0x3c, p->sge[i].length);
 	}
 }
 
@@ -159,7 +162,9 @@ void plan_scribble(struct plan *p, struct link *l)
 static void scatter(struct plan *p, struct link *l, const uint8_t *from)
 {
 	for (unsigned int i = 0; i < p->num_sge; i++) {
-		memcpy(arena_shadow(&l->local, (uint8_t *)(uintptr_t)p->sge[i].addr), from, p->sge[i].length);
+		struct arena *local = link_local(l, i);
+
+		memcpy(arena_shadow(local, arena_at(local, p->sge[i].addr)), from, p->sge[i].length);
 		from += p->sge[i].length;
 	}
 }

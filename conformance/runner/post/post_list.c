@@ -12,7 +12,7 @@ static void fill_operation(struct ibv_send_wr *wr, struct link *l, struct plan *
 	switch (p->wr->op) {
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
-		wr->wr.atomic.remote_addr = (uintptr_t)p->target;
+		wr->wr.atomic.remote_addr = arena_address(&l->target, p->target);
 		wr->wr.atomic.rkey = l->target.mr->rkey;
 		wr->wr.atomic.compare_add = p->wr->op == IBV_WR_ATOMIC_CMP_AND_SWP ? p->compare : p->operand;
 		wr->wr.atomic.swap = p->operand;
@@ -37,7 +37,7 @@ static void fill_operation(struct ibv_send_wr *wr, struct link *l, struct plan *
 	case IBV_WR_SEND_WITH_IMM:
 		break;
 	default:
-		wr->wr.rdma.remote_addr = (uintptr_t)p->target;
+		wr->wr.rdma.remote_addr = arena_address(&l->target, p->target);
 		wr->wr.rdma.rkey = l->target.mr->rkey;
 		break;
 	}
@@ -141,7 +141,7 @@ struct posted post_list(struct link *l, struct plan *plans, unsigned int num, st
 		log_wr(log, l, &plans[i], &wr[i], i, sges);
 		sges += plans[i].num_sge;
 	}
-	end_push();
+	link_push(l);
 	log_call(log, "ibv_post_send(qp, wr, &bad_wr)");
 	posted.rc = ibv_post_send(l->qp, wr, &bad);
 	if (posted.rc)

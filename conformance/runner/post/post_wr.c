@@ -20,7 +20,7 @@ static void build_memory_window(struct link *l, struct plan *p, struct log *log)
 static void build_remote(struct link *l, struct plan *p, struct log *log)
 {
 	struct ibv_qp_ex *qpx = l->qpx;
-	uint64_t addr = (uintptr_t)p->target;
+	uint64_t addr = arena_address(&l->target, p->target);
 	uint32_t rkey = l->target.mr->rkey;
 
 	switch (p->wr->op) {
@@ -140,7 +140,7 @@ struct posted post_wr_inside(struct link *l, struct plan *plans, unsigned int nu
 	struct posted posted = {.bad = -1};
 	char flags[128];
 
-	end_push();
+	link_push(l);
 	log_call(log, "ibv_wr_start(qpx)");
 	ibv_wr_start(l->qpx);
 	if (inside)

@@ -10,6 +10,7 @@
 enum agent_kind {
 	KIND_NONE,
 	KIND_PD,
+	KIND_DM,
 	KIND_MR,
 	KIND_CHANNEL,
 	KIND_CQ,

@@ -46,6 +46,21 @@ int agent_sync(struct agent *a, const struct agent_args *args, void *to)
 	return peer_append(&a->tail, a->scratch.at, a->scratch.length) ? 0 : ENOMEM;
 }
 
+int agent_copy_dm(struct agent *a, const struct agent_args *args, void *to)
+{
+	const struct peer_copy_dm *call = args->call;
+	bool bad = false;
+	struct ibv_dm *dm = agent_find(a, call->dm, KIND_DM, &bad);
+
+	if (bad || !dm)
+		return EBADF;
+	if (!call->length)
+		return ibv_memcpy_to_dm(dm, call->offset, args->tail, args->tail_length);
+	if (call->length > a->pool.size || !peer_append(&a->tail, NULL, call->length))
+		return ENOMEM;
+	return ibv_memcpy_from_dm(a->tail.at, dm, call->offset, call->length);
+}
+
 static struct ibv_cq *find_cq(struct agent *a, peer_id id, bool *extended)
 {
 	bool lent = false, bad = false;

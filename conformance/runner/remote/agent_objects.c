@@ -94,6 +94,37 @@ int agent_reg_mr(struct agent *a, const struct agent_args *args, void *to)
 	return err;
 }
 
+int agent_alloc_dm(struct agent *a, const struct agent_args *args, void *to)
+{
+	const struct peer_alloc_dm *call = args->call;
+	struct ibv_alloc_dm_attr attr = {call->length, call->log_align_req, call->comp_mask};
+	struct peer_object *answer = to;
+
+	errno = 0;
+	return agent_give(a, KIND_DM, ibv_alloc_dm(a->end.ctx, &attr), &answer->id);
+}
+
+int agent_reg_dm_mr(struct agent *a, const struct agent_args *args, void *to)
+{
+	const struct peer_reg_dm_mr *call = args->call;
+	struct peer_mr *answer = to;
+	bool bad = false;
+	struct ibv_pd *pd = agent_find(a, call->pd, KIND_PD, &bad);
+	struct ibv_dm *dm = agent_find(a, call->dm, KIND_DM, &bad);
+	struct ibv_mr *mr;
+	int err;
+
+	if (bad || !pd || !dm)
+		return EBADF;
+	mr = ibv_reg_dm_mr(pd, dm, call->offset, call->length, call->access);
+	err = agent_give(a, KIND_MR, mr, &answer->id);
+	if (!err) {
+		answer->lkey = mr->lkey;
+		answer->rkey = mr->rkey;
+	}
+	return err;
+}
+
 int agent_create_channel(struct agent *a, const struct agent_args *args, void *to)
 {
 	struct peer_object *answer = to;

@@ -21,6 +21,8 @@ static int destroy(enum agent_kind kind, void *object)
 	switch (kind) {
 	case KIND_PD:
 		return ibv_dealloc_pd(object);
+	case KIND_DM:
+		return ibv_free_dm(object);
 	case KIND_MR:
 		return ibv_dereg_mr(object);
 	case KIND_CHANNEL:

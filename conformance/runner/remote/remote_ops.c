@@ -320,6 +320,67 @@ static int dealloc_mw(struct ibv_mw *mw)
 	return remote_release(mw->handle);
 }
 
+static int memcpy_to_dm(struct ibv_dm *dm, uint64_t offset, const void *from, size_t length)
+{
+	struct peer_copy_dm call = {dm->handle, offset, 0};
+	struct peer_nothing nothing;
+
+	return remote_call(PEER_copy_dm, &call, (struct remote_tail){from, length}, &nothing);
+}
+
+static int memcpy_from_dm(void *to, struct ibv_dm *dm, uint64_t offset, size_t length)
+{
+	struct peer_copy_dm call = {dm->handle, offset, length};
+	struct peer_nothing nothing;
+	int err;
+
+	remote_lock();
+	err = remote_call(PEER_copy_dm, &call, (struct remote_tail){}, &nothing);
+	if (!err && remote_answer_tail().length == length)
+		memcpy(to, remote_answer_tail().at, length);
+	else if (!err)
+		remote_complain("gave another number of bytes of device memory than was asked for");
+	remote_unlock();
+	return err;
+}
+
+static struct ibv_dm *alloc_dm(struct ibv_context *ctx, struct ibv_alloc_dm_attr *attr)
+{
+	struct peer_alloc_dm call = {attr->length, attr->log_align_req, attr->comp_mask};
+	struct peer_object answer;
+	struct ibv_dm *dm = NULL;
+
+	errno = REMOTE_CALL(alloc_dm, &call, &answer);
+	if (!errno)
+		dm = remote_new(answer.id, sizeof(*dm));
+	if (dm)
+		*dm = (struct ibv_dm){.context = ctx,
+				      .memcpy_to_dm = memcpy_to_dm,
+				      .memcpy_from_dm = memcpy_from_dm,
+				      .handle = answer.id};
+	return dm;
+}
+
+static int free_dm(struct ibv_dm *dm)
+{
+	return remote_release(dm->handle);
+}
+
+static struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset, size_t length,
+				unsigned int access)
+{
+	struct peer_reg_dm_mr call = {pd->handle, dm->handle, offset, length, access};
+	struct ibv_mr *mr = NULL;
+	struct peer_mr answer;
+
+	errno = REMOTE_CALL(reg_dm_mr, &call, &answer);
+	if (!errno)
+		mr = remote_new(answer.id, sizeof(*mr));
+	if (mr)
+		*mr = (struct ibv_mr){pd->context, pd, NULL, length, answer.id, answer.lkey, answer.rkey};
+	return mr;
+}
+
 static struct ibv_xrcd *open_xrcd(struct ibv_context *ctx, struct ibv_xrcd_init_attr *attr)
 {
 	struct peer_nothing nothing = {};
@@ -430,6 +491,9 @@ void remote_set_ops(struct verbs_context *ctx)
 {
 	ctx->sz = sizeof(*ctx);
 	ctx->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+	ctx->alloc_dm = alloc_dm;
+	ctx->free_dm = free_dm;
+	ctx->reg_dm_mr = reg_dm_mr;
 	ctx->create_cq_ex = create_cq_ex;
 	ctx->modify_cq = modify_cq;
 	ctx->query_rt_values = query_rt_values;

@@ -81,6 +81,24 @@ struct peer_mr {
 	uint32_t lkey, rkey;
 };
 
+struct peer_alloc_dm {
+	uint64_t length;
+	uint32_t log_align_req, comp_mask;
+};
+
+struct peer_reg_dm_mr {
+	peer_id pd, dm;
+	uint64_t offset, length;
+	uint32_t access;
+};
+
+/* Tail of the call, or of the answer: the bytes. */
+struct peer_copy_dm {
+	peer_id dm;
+	uint64_t offset;
+	uint32_t length; /* that are asked for; 0: the tail is written */
+};
+
 struct peer_create_cq {
 	peer_id channel;
 	uint32_t cqe, extended;
@@ -250,6 +268,9 @@ struct peer_cm_answer {
 	X(release, struct peer_object, struct peer_nothing, 0)                                               \
 	X(alloc_pd, struct peer_nothing, struct peer_object, 0)                                              \
 	X(reg_mr, struct peer_reg_mr, struct peer_mr, 0)                                                     \
+	X(alloc_dm, struct peer_alloc_dm, struct peer_object, 0)                                             \
+	X(reg_dm_mr, struct peer_reg_dm_mr, struct peer_mr, 0)                                               \
+	X(copy_dm, struct peer_copy_dm, struct peer_nothing, 1)                                              \
 	X(create_channel, struct peer_nothing, struct peer_object, 0)                                        \
 	X(create_cq, struct peer_create_cq, struct peer_cq, 0)                                               \
 	X(req_notify_cq, struct peer_notify, struct peer_nothing, 0)                                         \

@@ -42,6 +42,8 @@ bool kit_plan(struct kit *k, struct plan *plans)
 	int ret = 0;
 
 	arena_reset(&k->l->local);
+	if (k->l->opts.mixed)
+		arena_reset(&k->l->second);
 	arena_reset(&k->l->target);
 	for (unsigned int i = 0; i < k->cell->num_wr && !ret; i++)
 		ret = plan_wr(&plans[i], k->l, &k->cell->wr[i], i, k->r->seed);
@@ -50,7 +52,7 @@ bool kit_plan(struct kit *k, struct plan *plans)
 	if (ret)
 		KIT_FAULT(k, "buffers of the case: %s", errno_name(ret));
 	else
-		end_push();
+		link_push(k->l);
 	return !ret;
 }
 

@@ -8,7 +8,11 @@ static struct link_opts options(const struct kit *k)
 {
 	return (struct link_opts){.sq_sig_all = kit_arg(k, "sig_all", 0),
 				  .cq_ex = kit_arg(k, "ex", 0),
-				  .on_demand = kit_arg(k, "on_demand", 0)};
+				  .on_demand = kit_arg(k, "on_demand", 0),
+				  .device_memory = kit_arg(k, "device_memory", 0),
+				  .dm_offset = kit_arg(k, "dm_offset", 0),
+				  .dm_piece = kit_arg(k, "dm_piece", 0),
+				  .mixed = kit_arg(k, "mixed", 0)};
 }
 
 static void finish(struct kit *k, struct plan *plans, unsigned int first_use)

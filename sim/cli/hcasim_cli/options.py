@@ -4,21 +4,6 @@ import argparse
 import os
 
 DEFAULT_PROFILE = "gen4x16-200g"
-# What can be chosen now; a name that is known but not built yet says so.
-AVAILABLE = {"device": ["native"], "engine": ["c"], "mmio": ["trap"]}
-PLANNED = {"device": ["mlx5"], "engine": ["rtl", "lockstep"], "mmio": ["poll"]}
-
-
-def one_of(option):
-    def check(value):
-        available = ", ".join(AVAILABLE[option])
-        if value in PLANNED[option]:
-            raise argparse.ArgumentTypeError(f"'{value}' is not built yet; available: {available}")
-        if value not in AVAILABLE[option]:
-            raise argparse.ArgumentTypeError(f"'{value}' is unknown; available: {available}")
-        return value
-
-    return check
 
 
 def number(low, high):
@@ -39,7 +24,7 @@ def profile_names(folder):
 
 
 def profile_in(folder):
-    """A profile's name, or the path of a file of one's own."""
+    """The name of a built-in profile, or the path of a YAML file."""
 
     def check(value):
         if "/" in value or value.endswith(".yaml"):
@@ -66,40 +51,60 @@ def parser(build):
     p = argparse.ArgumentParser(
         prog="hcasim run",
         usage="hcasim run [options] -- CMD...",
-        description="Runs CMD, and whatever it starts, on one simulated machine. Returns CMD's exit status.",
+        description="Runs CMD, and every program that it starts, on a simulated machine with RDMA adapters. "
+        "Exits with the status of CMD.",
+        epilog="Example: hcasim run --hcas 2 --trace t -- ./my_verbs_test. More: docs/running.md.",
     )
     p.add_argument(
-        "--hcas", type=number(1, 16), default=1, metavar="N", help="adapters on the wire, 1 to 16 (1)"
+        "--hcas", type=number(1, 16), default=1, metavar="N", help="number of adapters, 1 to 16 (default: 1)"
     )
-    p.add_argument("--device", type=one_of("device"), default="native", help="device family: native")
-    p.add_argument("--engine", type=one_of("engine"), default="c", help="send engine: c")
     p.add_argument(
         "--profile",
         type=profile_in(build.profiles),
         default=f"{build.profiles}/{DEFAULT_PROFILE}.yaml",
         metavar="NAME|FILE",
-        help=f"timing profile: {', '.join(profile_names(build.profiles))} ({DEFAULT_PROFILE})",
-    )
-    p.add_argument("--mmio", type=one_of("mmio"), default="trap", help="how stores to the BAR are seen: trap")
-    p.add_argument("--fault", metavar="SPEC", help="faults to inject on the wire")
-    p.add_argument(
-        "--trace", metavar="DIR", help="write wire.pcap and the logs of TLPs and WQEs to this folder"
+        help=f"timing profile: {', '.join(profile_names(build.profiles))} (default: {DEFAULT_PROFILE}), or a YAML file",
     )
     p.add_argument(
-        "--seed", type=number(0, 2**64 - 1), default=1, metavar="N", help="of all random choices (1)"
+        "--fault",
+        metavar="SPEC",
+        help="faults to inject on the wire, each with its probability: loss=0.01,dup=0.01,reorder=0.01,corrupt=0.001",
     )
     p.add_argument(
-        "--system-verbs", action="store_true", help="the system's libibverbs, not the one built here"
+        "--trace", metavar="DIR", help="write wire.pcap and the logs of TLPs, WQEs and CQEs to this folder"
     )
-    p.add_argument("--name", type=machine_name, help="lets --attach find the machine while it runs")
     p.add_argument(
-        "--attach", type=machine_name, metavar="NAME", help="run CMD on a machine that runs already"
+        "--seed",
+        type=number(0, 2**64 - 1),
+        default=1,
+        metavar="N",
+        help="seed of all random choices (default: 1)",
+    )
+    p.add_argument(
+        "--kernel",
+        choices=["6.1", "latest"],
+        default="latest",
+        help="Linux release whose uverbs and rdma_cm ABI libraries find (default: latest)",
+    )
+    p.add_argument(
+        "--system-verbs",
+        action="store_true",
+        help="use the system's libibverbs instead of the one built here",
+    )
+    p.add_argument(
+        "--name",
+        type=machine_name,
+        metavar="NAME",
+        help="name of the machine, for --attach in another terminal",
+    )
+    p.add_argument(
+        "--attach", type=machine_name, metavar="NAME", help="run CMD on a machine that is already running"
     )
     return p
 
 
 def parse(build, args):
-    """(options, CMD). The command stands after `--`, or from the first word that is no option."""
+    """(options, CMD). The command follows `--`, or starts at the first word that is not an option."""
     p = parser(build)
     if "--" in args:
         at = args.index("--")
@@ -109,5 +114,5 @@ def parse(build, args):
         options = p.parse_args(args)
         command = options.command
     if not command:
-        p.error("there is no CMD to run")
+        p.error("no CMD to run: hcasim run [options] -- CMD...")
     return options, command

@@ -13,15 +13,15 @@ import tempfile
 
 from .options import parse
 
-CANNOT_RUN = 127  # as a shell says
-MACHINE_FAILED = 125  # as env(1), timeout(1) say of themselves
+CANNOT_RUN = 127  # as shells do
+MACHINE_FAILED = 125  # as env(1) and timeout(1) for their own failures
 GRACE = 10.0  # seconds that applications have to end by themselves once the device is gone
 END = 5.0  # seconds from SIGTERM to SIGKILL, for applications
 VALGRIND_OPTS = [f"--px-{code}=allregs-at-mem-access" for code in ("default", "file-backed")]
 
 
 class RunError(Exception):
-    """Said to the user; the run ends with this status."""
+    """An error for the user; the run ends with this status."""
 
     def __init__(self, text, status=MACHINE_FAILED):
         super().__init__(text)
@@ -33,8 +33,8 @@ def say(text):
 
 
 @contextlib.contextmanager
-def said(what):
-    """What the system refuses is an error that names it, not a traceback."""
+def naming(what):
+    """Turns an OSError into a RunError that starts with `what`."""
     try:
         yield
     except OSError as error:
@@ -42,7 +42,7 @@ def said(what):
 
 
 def base_folder():
-    """Short: a Unix socket's path has 107 bytes. Root's programs may become another user, who must get there, too."""
+    """A short path: a Unix socket's path has at most 107 bytes. Root's programs may change to another user, who needs access, too."""
     folder = os.environ.get("XDG_RUNTIME_DIR", "")
     usable = os.geteuid() != 0 and len(folder) in range(1, 60) and os.access(folder, os.W_OK)
     return folder if usable else "/tmp"
@@ -61,10 +61,10 @@ def make_folder(name):
 
 def make_private_folder(name):
     if not name:
-        with said(f"cannot make a folder in {base_folder()}"):
+        with naming(f"cannot make a folder in {base_folder()}"):
             return tempfile.mkdtemp(prefix="hcasim-", dir=base_folder())
     folder = named_folder(name)
-    with said(f"cannot make {folder}"):
+    with naming(f"cannot make {folder}"):
         if os.path.exists(f"{folder}/socket") and not connectable(folder):
             shutil.rmtree(folder)  # left by a machine that was killed
         try:
@@ -75,7 +75,7 @@ def make_private_folder(name):
 
 
 def trace_folder(path):
-    with said(f"--trace '{path}'"):
+    with naming(f"--trace '{path}'"):
         os.makedirs(path, exist_ok=True)
     return os.path.abspath(path)
 
@@ -90,7 +90,7 @@ def connectable(folder):
 
 
 class Machine:
-    """The device process. Its lifeline is a socket: READY comes over it, its end ends the process."""
+    """The device process, with a socket to it: READY arrives there, and closing it ends the process."""
 
     def __init__(self, build, options):
         self.build = build
@@ -100,8 +100,8 @@ class Machine:
         self.folder = make_folder(options.name)
         self.lifeline, theirs = socket.socketpair()
         command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
-        command += ["--hcas", str(options.hcas), "--device", options.device, "--profile", options.profile]
-        command += ["--seed", str(options.seed)]
+        command += ["--hcas", str(options.hcas), "--profile", options.profile, "--seed", str(options.seed)]
+        command += ["--kernel", options.kernel]
         if trace:
             command += ["--trace", trace]
         if options.fault is not None:
@@ -126,8 +126,8 @@ class Machine:
         self.lifeline.close()
         status = None
         if self.process:
-            # What the last program left is released first, which takes as long as there is much of it. Its
-            # guardian, which this is, ends a device process that gets no further.
+            # The device process first releases what the last program left, which may take long. Its guardian
+            # kills it if it makes no progress.
             status = self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
         return status
@@ -139,12 +139,12 @@ def prepend(environment, name, *values, separator=":"):
 
 
 def names_verbs(folders):
-    """Whether the user's own LD_LIBRARY_PATH leads to a libibverbs: then that is the one."""
+    """Whether the user's own LD_LIBRARY_PATH has a libibverbs, which then takes precedence."""
     return any(os.path.exists(f"{folder or '.'}/libibverbs.so.1") for folder in folders.split(":") if folders)
 
 
 def brings_verbs(build, program):
-    """Whether a program is linked to a libibverbs of its own: the preload library's judgement, as for all it executes."""
+    """Whether a program is linked to its own libibverbs; the preload library decides, as for every executed program."""
     ask = ctypes.CDLL(build.preload).hcasim_brings_verbs
     ask.restype = ctypes.c_bool
     return ask(os.fsencode(program))
@@ -161,15 +161,15 @@ def give_verbs(build, environment, program):
 
 def environment_for(build, folder, system_verbs, program):
     environment = dict(os.environ, HCASIM_RUNTIME=folder)
-    # A sanitizer's runtime must come first in every process; our library stands for the kernel, behind all others.
+    # A sanitizer's runtime must come first in every process, our library last: it takes the place of the kernel.
     prepend(environment, "LD_PRELOAD", build.sanitizer_runtime)
     environment["LD_PRELOAD"] = ":".join(filter(None, [environment.get("LD_PRELOAD"), build.preload]))
     if build.sanitizer_runtime:
-        # Programs that are not ours run under the runtime, too: their leaks are not our errors.
+        # Other people's programs run under the sanitizer, too; do not report their leaks.
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")
     if not system_verbs:
         give_verbs(build, environment, program)
-    # Valgrind keeps registers up to date for the library's handler; what the user gives counts after it.
+    # The fault handler needs up-to-date registers in valgrind's signal frames. The user's options come later and win.
     prepend(environment, "VALGRIND_OPTS", *VALGRIND_OPTS, separator=" ")
     environment["RDMAV_DRIVERS"] = environment["IBV_DRIVERS"] = build.provider
     prepend(environment, "PATH", build.wrappers)
@@ -177,7 +177,7 @@ def environment_for(build, folder, system_verbs, program):
 
 
 def obstacle(build, program):
-    """What keeps the preload library out of a program, as one sentence, or None: the library's own judgement."""
+    """Why the preload library cannot be loaded into a program, as one sentence, or None; the library decides."""
     ask = ctypes.CDLL(build.preload).hcasim_obstacle
     ask.restype = ctypes.c_bool
     text = ctypes.create_string_buffer(5000)
@@ -197,7 +197,7 @@ def start_command(build, command, environment, program):
 
 
 def applications(folder):
-    """All processes on the machine: they carry its folder in their environment."""
+    """All processes on the machine: those with its folder in their environment."""
     mark = f"HCASIM_RUNTIME={folder}".encode()
     found = []
     for entry in os.listdir("/proc"):
@@ -207,7 +207,7 @@ def applications(folder):
             with open(f"/proc/{entry}/environ", "rb") as file:
                 if mark in file.read().split(b"\0"):
                     found.append(int(entry))
-        except OSError:  # ended meanwhile, or not ours
+        except OSError:  # it has ended, or belongs to another user
             continue
     return found
 
@@ -221,7 +221,7 @@ def signal_all(folder, number):
 
 
 def readable(files, seconds):
-    """Those of `files` (descriptors) that can be read or have ended, after up to `seconds`."""
+    """Descriptors of `files` that are readable or at their end, waiting up to `seconds`."""
     poll = select.poll()
     for file in files:
         poll.register(file, select.POLLIN)
@@ -230,10 +230,10 @@ def readable(files, seconds):
 
 
 def end_applications(machine, command_fd):
-    """The device process is gone: applications were told; those that do not end are ended."""
+    """The device process has ended, and applications have been notified; terminates those that do not end."""
     if readable([command_fd], GRACE):
         return
-    say(f"applications still run {GRACE:g} s after the device process ended: terminated")
+    say(f"applications still running {GRACE:g} s after the device process ended: terminating them")
     signal_all(machine.folder, signal.SIGTERM)
     if readable([command_fd], END):
         return
@@ -241,14 +241,14 @@ def end_applications(machine, command_fd):
 
 
 def wait_both(machine, process):
-    """Waits for the command; watches the device process."""
+    """Waits for the command while watching the device process."""
     command_fd = os.pidfd_open(process.pid)
     try:
         watched = [command_fd, machine.lifeline.fileno()] if machine else [command_fd]
         ready = readable(watched, None)
         if command_fd not in ready:
             status = machine.process.wait()
-            readable([command_fd], 1.0)  # what applications say of it comes first
+            readable([command_fd], 1.0)  # let applications print their own messages first
             describe_end(status)
             machine.reported = True
             end_applications(machine, command_fd)
@@ -259,13 +259,13 @@ def wait_both(machine, process):
 
 def describe_end(status):
     how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
-    say(f"the device process {how}: its adapters are gone")
+    say(f"the device process {how}: the adapters are gone")
 
 
 class Forward:
     """SIGTERM and SIGHUP are passed on. SIGINT and SIGQUIT reach the command from the terminal itself.
 
-    In place before the command starts: a signal that comes in between is passed on once it has.
+    Installed before the command starts; an earlier signal is passed on once it has started.
     """
 
     def __init__(self):

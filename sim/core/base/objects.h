@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "containers/numbers.h"
+#include "containers/table.h"
 #include "core/base/list.h"
 #include "core/hca.h"
 #include "core/base/psn.h"
@@ -82,11 +83,33 @@ struct timer {
 
 /* ---- Events ---- */
 
+/* Flows of one rank that ask about the same fields. */
+struct flow_group {
+	struct table_node node; /* by all that is asked about */
+	struct node in_order;
+	uint32_t rank; /* 0 is looked at first */
+	uint8_t port, kind, ip, l4;
+	struct hca_flow_fields mask;
+	struct table rules; /* by what is asked for */
+	const struct node
+		*at; /* while a frame is steered: the next flow that takes it; NULL: there is none */
+};
+
+/* Flows that ask for exactly the same. */
+struct flow_rule {
+	struct table_node node;
+	struct flow_group *group;
+	struct hca_flow_fields val; /* under the group's mask */
+	struct node flows;          /* oldest first */
+};
+
 struct flow {
-	struct flow *next;
 	uint32_t id;
-	struct hca_flow_attr a;
+	uint64_t age; /* how many were made before it */
+	bool dont_trap;
+	struct flow_rule *rule;
 	struct qp *qp;
+	struct node on_rule, on_qp;
 };
 
 struct gsi_mad { /* waits for the driver half */
@@ -94,10 +117,18 @@ struct gsi_mad { /* waits for the driver half */
 	struct hca_mad mad;
 };
 
-struct mcast { /* a QP in a multicast group */
-	struct mcast *next;
-	struct qp *qp;
+struct mcast_group {
+	struct table_node node; /* by GID */
 	uint8_t gid[16];
+	struct node members;
+};
+
+struct mcast {                  /* a QP in a multicast group */
+	struct table_node node; /* by both */
+	struct mcast_group *group;
+	struct qp *qp;
+	uint32_t uses; /* times that it was attached */
+	struct node on_group, on_qp;
 };
 
 struct event_source {
@@ -329,6 +360,7 @@ struct qp {
 	struct hca_qp_attr a;
 	uint32_t mtu;
 	struct node windows; /* type 2, bound here */
+	struct node flows, mcasts;
 	uint16_t udp_sport;
 	struct cq *send_cq, *recv_cq;
 	struct srq *srq;
@@ -424,9 +456,15 @@ struct hca {
 	struct txq gather, tx;
 	struct txpkt *txpkt_pool;
 
-	struct flow *flows; /* in the order in which they are asked */
-	uint32_t flow_next;
-	struct mcast *mcasts;
+	struct {
+		struct numbers ids;
+		struct table groups;
+		struct node order; /* in which the groups are asked */
+		uint64_t made;
+	} flow;
+	struct {
+		struct table groups, members;
+	} mcast;
 
 	struct rxwork *rx_head, **rx_tail, *rx_pool;
 	uint32_t rx_count, rx_depth; /* parked ones included */

@@ -1,70 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Flow steering: which raw QPs an Ethernet frame goes to, and which UD QPs a multicast datagram.
+ * Flow steering: which raw QPs an Ethernet frame goes to.
  *
  * A frame goes to the first flow that takes it, in the order: normal flows by priority (0 first) and
  * then by age, the default for multicast, the default for everything. A flow that does not trap lets it
  * go on as well. Flows of one priority that ask for exactly the same share: each of their QPs gets a
  * copy. Sniffers get a copy of everything that arrives, RoCE included; to the others RoCE packets are
  * not visible, for the transport takes them first.
+ *
+ * What a frame costs depends on how many different priorities and masks there are, not on how many flows.
  */
 #include "core/ingress/ingress.h"
 #include "core/wire/frame.h"
 #include "core/wire/net.h"
-
-static unsigned int rank(const struct hca_flow_attr *a)
-{
-	switch (a->kind) {
-	case HCA_FLOW_SNIFFER:
-		return 0;
-	case HCA_FLOW_NORMAL:
-		return 1u + a->priority;
-	case HCA_FLOW_MC_DEFAULT:
-		return 1u << 16 | 1;
-	default:
-		return 1u << 16 | 2;
-	}
-}
-
-static bool attr_ok(const struct hca *hca, const struct hca_flow_attr *a)
-{
-	return a->port && a->port <= hca->cfg.num_ports && a->kind <= HCA_FLOW_SNIFFER;
-}
-
-int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id)
-{
-	struct qp *qp = qp_find(hca, attr->qpn);
-	struct flow *f, **at = &hca->flows;
-
-	if (!qp || qp->c.type != HCASIM_QPT_RAW_PACKET || qp->c.wq || !attr_ok(hca, attr))
-		return -EINVAL;
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return -ENOMEM;
-	f->a = *attr;
-	f->qp = qp;
-	f->id = ++hca->flow_next;
-	while (*at && rank(&(*at)->a) <= rank(attr))
-		at = &(*at)->next;
-	f->next = *at;
-	*at = f;
-	*id = f->id;
-	return 0;
-}
-
-int hca_flow_destroy(struct hca *hca, uint32_t id)
-{
-	struct flow *f, **at;
-
-	for (at = &hca->flows; (f = *at); at = &f->next) {
-		if (f->id != id)
-			continue;
-		*at = f->next;
-		free(f);
-		return 0;
-	}
-	return -EINVAL;
-}
 
 static void fields_v4(const uint8_t *h, struct hca_flow_fields *out)
 {
@@ -106,34 +54,13 @@ static void read_fields(const struct hca_packet *pkt, struct net *n, struct hca_
 	}
 }
 
-static bool under_mask(const struct hca_flow_fields *got, const struct hca_flow_fields *val,
-		       const struct hca_flow_fields *mask)
+/* Whether the group's flows ask about such a frame at all. */
+static bool group_sees(const struct flow_group *g, const struct net *n, const struct hca_flow_fields *got)
 {
-	const uint8_t *g = (const uint8_t *)got, *v = (const uint8_t *)val, *m = (const uint8_t *)mask;
-	size_t i;
-
-	for (i = 0; i < sizeof(*got); i++)
-		if ((g[i] ^ v[i]) & m[i])
-			return false;
-	return true;
-}
-
-static bool takes(const struct hca_flow_attr *a, const struct net *n, const struct hca_flow_fields *got)
-{
-	if (a->kind == HCA_FLOW_ALL_DEFAULT)
-		return true;
-	if (a->kind == HCA_FLOW_MC_DEFAULT)
+	if (g->kind == HCA_FLOW_MC_DEFAULT)
 		return got->dmac[0] & 1;
-	if ((a->ip && a->ip != n->ip) || (a->l4 && (!n->l4 || a->l4 != n->proto)) ||
-	    (a->mask.vlan_tci && !n->vlan))
-		return false;
-	return under_mask(got, &a->val, &a->mask);
-}
-
-static bool alike(const struct hca_flow_attr *a, const struct hca_flow_attr *b)
-{
-	return rank(a) == rank(b) && a->ip == b->ip && a->l4 == b->l4 &&
-	       !memcmp(&a->val, &b->val, sizeof(a->val)) && !memcmp(&a->mask, &b->mask, sizeof(a->mask));
+	return (!g->ip || g->ip == n->ip) && (!g->l4 || (n->l4 && g->l4 == n->proto)) &&
+	       (!g->mask.vlan_tci || n->vlan);
 }
 
 /* The frame goes to the flow's QP, or to one of its work queues. */
@@ -144,28 +71,82 @@ static bool give(struct hca *hca, const struct flow *f, const struct rxwork *w, 
 	return qp && rx_copy_to(hca, qp, w, true);
 }
 
+static struct flow_group *group_of(const struct node *n)
+{
+	return node_entry(n, struct flow_group, in_order);
+}
+
+/* The first group behind those of this one's rank, or the end of all. */
+static struct node *find_takers(struct hca *hca, struct node *first, const struct rxwork *w,
+				const struct net *n, const struct hca_flow_fields *got)
+{
+	struct node *at = first;
+
+	for (; at != &hca->flow.order && group_of(at)->rank == group_of(first)->rank; at = at->next) {
+		struct flow_group *g = group_of(at);
+
+		g->at = g->port == w->port && group_sees(g, n, got) ? flow_find(g, got) : NULL;
+	}
+	return at;
+}
+
+/* The oldest flow that takes the frame and has not got it yet, of the groups from `first` to before `end`. */
+static const struct flow *next_taker(const struct node *first, const struct node *end)
+{
+	const struct flow *oldest = NULL;
+
+	for (; first != end; first = first->next) {
+		const struct node *at = group_of(first)->at;
+		const struct flow *f = at ? node_entry(at, struct flow, on_rule) : NULL;
+
+		if (f && (!oldest || f->age < oldest->age))
+			oldest = f;
+	}
+	return oldest;
+}
+
+static const struct node *after(const struct flow *f)
+{
+	return f->on_rule.next == &f->rule->flows ? NULL : f->on_rule.next;
+}
+
+/* The flows of one rank; true: one of them trapped the frame. */
+static bool steer_rank(struct hca *hca, struct node *first, const struct node *end, const struct rxwork *w,
+		       const struct net *n, bool *any)
+{
+	const struct flow *f;
+	const struct node *rest;
+
+	while ((f = next_taker(first, end))) {
+		*any |= give(hca, f, w, n);
+		f->rule->group->at = after(f);
+		if (f->dont_trap || f->rule->group->kind == HCA_FLOW_SNIFFER)
+			continue;
+		for (; (rest = f->rule->group->at); f->rule->group->at = after(f)) {
+			f = node_entry(rest, struct flow, on_rule);
+			*any |= give(hca, f, w, n);
+		}
+		return true;
+	}
+	return false;
+}
+
 bool flow_steer(struct hca *hca, struct rxwork *w, bool roce)
 {
-	const struct flow *f, *taken = NULL;
 	struct hca_flow_fields fields;
+	struct node *at, *end;
 	bool any = false;
 	struct net n;
 
 	if (w->pkt->len < ETH_LEN)
 		return false;
 	read_fields(w->pkt, &n, &fields);
-	for (f = hca->flows; f; f = f->next) {
-		if (f->a.port != w->port)
-			continue;
-		if (f->a.kind == HCA_FLOW_SNIFFER) {
-			any |= give(hca, f, w, &n);
-			continue;
-		}
-		if (roce || !(taken ? alike(&f->a, &taken->a) : takes(&f->a, &n, &fields)))
-			continue;
-		any |= give(hca, f, w, &n);
-		if (!f->a.dont_trap)
-			taken = f;
+	for (at = hca->flow.order.next; at != &hca->flow.order; at = end) {
+		if (roce && group_of(at)->kind != HCA_FLOW_SNIFFER)
+			break;
+		end = find_takers(hca, at, w, &n, &fields);
+		if (steer_rank(hca, at, end, w, &n, &any))
+			break;
 	}
 	return any;
 }
@@ -178,76 +159,4 @@ bool flow_is_roce(const struct hca_packet *pkt)
 	net_parse(pkt->data, pkt->len, NET_ETHERNET, true, &n);
 	return n.l4 && n.proto == IP_PROTO_UDP &&
 	       get16(pkt->data + n.l4_off + UDP_DPORT) == HCASIM_ROCE_UDP_PORT;
-}
-
-/* ---- Multicast groups ---- */
-
-int hca_mcast_attach(struct hca *hca, uint32_t qpn, const uint8_t gid[16])
-{
-	struct qp *qp = qp_find(hca, qpn);
-	struct mcast *m;
-
-	if (!qp || qp->c.type != HCASIM_QPT_UD)
-		return -EINVAL;
-	for (m = hca->mcasts; m; m = m->next)
-		if (m->qp == qp && !memcmp(m->gid, gid, 16))
-			return 0;
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return -ENOMEM;
-	memcpy(m->gid, gid, 16);
-	m->qp = qp;
-	m->next = hca->mcasts;
-	hca->mcasts = m;
-	return 0;
-}
-
-int hca_mcast_detach(struct hca *hca, uint32_t qpn, const uint8_t gid[16])
-{
-	struct mcast *m, **at;
-
-	for (at = &hca->mcasts; (m = *at); at = &m->next) {
-		if (m->qp->qpn != qpn || memcmp(m->gid, gid, 16))
-			continue;
-		*at = m->next;
-		free(m);
-		return 0;
-	}
-	return -EINVAL;
-}
-
-/* IBTA 10.5.2: every attached QP that the packet is valid for gets a copy. */
-bool mcast_deliver(struct hca *hca, struct rxwork *w)
-{
-	const struct mcast *m;
-	bool any = false;
-
-	for (m = hca->mcasts; m; m = m->next)
-		if (!memcmp(m->gid, w->info.dgid, 16))
-			any |= rx_copy_to(hca, m->qp, w, false);
-	return any;
-}
-
-/* A QP goes. */
-void flow_forget(struct hca *hca, const struct qp *qp)
-{
-	struct flow *f, **at = &hca->flows;
-	struct mcast *m, **mat = &hca->mcasts;
-
-	while ((f = *at)) {
-		if (f->qp != qp) {
-			at = &f->next;
-			continue;
-		}
-		*at = f->next;
-		free(f);
-	}
-	while ((m = *mat)) {
-		if (m->qp != qp) {
-			mat = &m->next;
-			continue;
-		}
-		*mat = m->next;
-		free(m);
-	}
 }

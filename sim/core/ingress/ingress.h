@@ -10,8 +10,18 @@
 /* True: at least one QP got the frame. */
 bool flow_steer(struct hca *hca, struct rxwork *w, bool roce);
 bool flow_is_roce(const struct hca_packet *pkt);
+
+/* flow_table.c */
+void flow_init(struct hca *hca);
+void flow_free(struct hca *hca); /* all flows are gone */
+/* The oldest flow of the group that asks for this, as struct flow's on_rule; NULL: none does. */
+const struct node *flow_find(const struct flow_group *g, const struct hca_flow_fields *fields);
+void flow_forget(struct hca *hca, struct qp *qp); /* the QP goes */
+
+/* mcast.c */
 bool mcast_deliver(struct hca *hca, struct rxwork *w);
-void flow_forget(struct hca *hca, const struct qp *qp);
+void mcast_forget(struct hca *hca, struct qp *qp);
+void mcast_free(struct hca *hca); /* all QPs are gone */
 
 /* rss.c */
 /* -ENOMEM. The QP holds the work queues of the table from then on. */

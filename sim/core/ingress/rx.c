@@ -113,7 +113,7 @@ static void from_wire(struct hca *hca, struct rxwork *w)
 	bool up = hca->port[w->port - 1].up, taken = false;
 	bool roce = up && packet_parse(hca, w->port, w->pkt, &w->info);
 
-	if (up && hca->flows)
+	if (up && !list_empty(&hca->flow.order))
 		taken = flow_steer(hca, w, roce || flow_is_roce(w->pkt));
 	if (roce && !is_multicast(w->info.dgid)) {
 		unicast(hca, w);

@@ -192,6 +192,11 @@ static int set_port(struct drv_device *dev, uint8_t port, bool up)
 	return hca_port_set(dev->hca, port, up, port_mtu(dev));
 }
 
+static void query_counters(struct drv_device *dev, struct hca_counters *out)
+{
+	hca_counters(dev->hca, out);
+}
+
 static int alloc_pd(struct drv_pd *base, struct drv_udata *u)
 {
 	struct native_dev *n = native_dev(base->ctx->dev);
@@ -216,11 +221,6 @@ static int query_pd(struct drv_pd *pd, struct drv_udata *u)
 static void dealloc_pd(struct drv_pd *base)
 {
 	numbers_remove(&native_dev(base->ctx->dev)->pds, ((struct native_pd *)base)->pdn);
-}
-
-uint32_t native_pdn(const struct drv_pd *pd)
-{
-	return ((const struct native_pd *)pd)->pdn;
 }
 
 static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t iova, uint32_t access,
@@ -348,6 +348,10 @@ const struct drv_ops native_drv_ops = {
 	.query_device_ex = query_device_ex,
 	.query_port = query_port,
 	.set_port = set_port,
+	.set_gid = native_set_gid,
+	.query_counters = query_counters,
+	.send_mad = native_send_mad,
+	.set_alarm = native_set_alarm,
 	.alloc_ucontext = native_alloc_ucontext,
 	.dealloc_ucontext = native_dealloc_ucontext,
 	.query_ucontext = native_query_ucontext,

@@ -122,7 +122,11 @@ static inline struct native_ucontext *native_ctx(struct drv_ucontext *ctx)
 	return (struct native_ucontext *)ctx;
 }
 
-uint64_t native_now(const struct native_dev *n);
+static inline uint32_t native_pdn(const struct drv_pd *pd)
+{
+	return ((const struct native_pd *)pd)->pdn;
+}
+
 /* NULL and nothing taken when there is no memory. */
 struct native_mem *native_mem_alloc(struct native_ucontext *ctx, uint64_t length);
 /* The application's mapping and the file's pages stay until nothing is under way to them. */
@@ -146,7 +150,6 @@ int native_free_dm(struct drv_dm *dm);
 int native_query_dm(struct drv_dm *dm, struct drv_udata *u);
 int native_reg_dm_mr(struct drv_mr *mr, struct drv_dm *dm, uint64_t offset, uint64_t length, uint32_t access);
 int native_mmap_dm(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
-uint32_t native_pdn(const struct drv_pd *pd);
 
 int native_eqs_create(struct native_dev *n);
 void native_eqs_destroy(struct native_dev *n);
@@ -185,6 +188,11 @@ int native_map_pages(struct drv_device *dev, const struct hca_page_range *range,
 void native_unmap_pages(struct drv_device *dev, uint32_t pasid, uint64_t va, uint64_t len);
 int native_prefetch_range(struct drv_pd *pd, const struct ib_uverbs_sge *sge, bool write,
 			  struct hca_page_range *out);
+int native_set_gid(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16]);
+int native_send_mad(struct drv_device *dev, uint8_t port, const struct hca_av *av, const void *mad);
+void native_set_alarm(struct drv_device *dev, hca_ps at);
+/* HCA_GSI_VECTOR was raised. */
+void native_gsi_irq(struct native_dev *n);
 int native_create_flow(struct drv_flow *flow, const struct hca_flow_attr *attr);
 int native_destroy_flow(struct drv_flow *flow);
 int native_attach_mcast(struct drv_qp *qp, const uint8_t gid[16]);

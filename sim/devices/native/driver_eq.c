@@ -152,7 +152,9 @@ void native_irq(struct drv_device *dev, unsigned int vector)
 {
 	struct native_dev *n = native_dev(dev);
 
-	if (vector < n->num_eqs)
+	if (vector == HCA_GSI_VECTOR)
+		native_gsi_irq(n);
+	else if (vector < n->num_eqs)
 		poll_eq(n, &n->eq[vector]);
 }
 

@@ -89,7 +89,7 @@ static void fill_attr(struct hca_qp_attr_create *attr, const struct native_qp *q
 	*attr = (struct hca_qp_attr_create){
 		.type = init->type,
 		.wq = qp->base.wq,
-		.pdn = ((struct native_pd *)qp->base.pd)->pdn,
+		.pdn = native_pdn(qp->base.pd),
 		.send_cqn = init->send_cq ? init->send_cq->cqn : 0,
 		.recv_cqn = init->recv_cq ? init->recv_cq->cqn : 0,
 		.srqn = init->srq ? init->srq->srqn : 0,

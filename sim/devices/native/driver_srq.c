@@ -44,7 +44,7 @@ int native_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct dr
 	if (!srq->mem)
 		return -ENOMEM;
 	attr = (struct hca_srq_attr){
-		.pdn = ((struct native_pd *)base->pd)->pdn,
+		.pdn = native_pdn(base->pd),
 		.ring = {HCA_PASID_KERNEL, (uintptr_t)srq->mem->addr, req.wqe_count, req.stride},
 		.record = (uintptr_t)srq->mem->addr + ring,
 		.xrcdn = init->xrcdn,

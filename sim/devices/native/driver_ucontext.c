@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* User contexts and their doorbell pages. */
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
@@ -8,36 +7,6 @@
 
 #define MMAP_UAR 0 /* mmap offset of a context's first doorbell page */
 _Static_assert(NATIVE_MMAP_DM + HCASIM_BAR_DM_SIZE <= NATIVE_MMAP_MEMORY, "mmap offsets overlap");
-
-void native_udata_put(struct drv_udata *u, const void *resp, size_t len)
-{
-	if (len > u->out_len)
-		len = u->out_len;
-	memcpy(u->out, resp, len);
-	u->out_used = len;
-}
-
-int native_udata_get(const struct drv_udata *u, void *req, size_t len)
-{
-	const uint8_t *in = u->in;
-
-	if (u->in_len < len)
-		return -EINVAL;
-	for (size_t i = len; i < u->in_len; i++) {
-		if (in[i])
-			return -EOPNOTSUPP;
-	}
-	memcpy(req, in, len);
-	return 0;
-}
-
-uint64_t native_now(const struct native_dev *n)
-{
-	__le64 ps;
-
-	hca_mmio_read(n->dev->hca, HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS, &ps, sizeof(ps));
-	return le64toh(ps);
-}
 
 /* A thread domain's page is given out when it is first mapped, and stays the context's. */
 static int mmap_uar(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out)

@@ -98,7 +98,6 @@ int native_create_rss(struct drv_qp *base, struct drv_qp_init *init, struct drv_
 	ret = native_enter(&n->qps, base->qpn, base);
 	if (ret)
 		hca_qp_destroy(n->dev->hca, base->qpn);
-	init->max_send_sge = init->max_inline = 0;
 	base->rss = true;
 	return ret;
 }

@@ -2,7 +2,8 @@
 /*
  * What a driver does whose adapter is lost: work that is outstanding completes with flush errors, one for each work
  * request of a QP's own queues (as Linux's mlx5 does in mlx5_ib_poll_sw_comp(), and mlx4). Receives of an SRQ belong to
- * no QP as long as no message has taken them: nobody completes them.
+ * no QP as long as no message has taken them, and those of a work queue never do: nobody completes them
+ * (mlx5_ib_handle_internal_error() goes through QPs and their CQs).
  */
 #include <endian.h>
 #include <stdatomic.h>

@@ -5,6 +5,7 @@
  * once here and once by the application, as drivers of real adapters let queues share doorbell pages. A program can
  * scribble over its own queues, as it always could, and over nobody else's: no chunk has queues of two contexts.
  */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -178,6 +179,14 @@ struct native_mem *native_mem_alloc(struct native_ucontext *ctx, uint64_t length
 	return c ? take_room(c) : NULL;
 }
 
+static uint64_t device_time(const struct native_dev *n)
+{
+	__le64 ps;
+
+	hca_mmio_read(n->dev->hca, HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS, &ps, sizeof(ps));
+	return le64toh(ps);
+}
+
 /* Fresh pages, all zero, when the next one looks. */
 static void clear(const struct native_mem *mem)
 {
@@ -195,7 +204,7 @@ void native_mem_free(struct native_mem *mem)
 	clear(mem);
 	mem->live = false;
 	mem->chunk->live--;
-	mem->freed = native_now(n);
+	mem->freed = device_time(n);
 	STAILQ_INSERT_TAIL(&n->dead, mem, dead);
 	native_mem_reap(n, false);
 }
@@ -218,7 +227,7 @@ static void give_back(struct native_mem *mem)
 
 void native_mem_reap(struct native_dev *n, bool all)
 {
-	const uint64_t now = STAILQ_EMPTY(&n->dead) || all ? 0 : native_now(n);
+	const uint64_t now = STAILQ_EMPTY(&n->dead) || all ? 0 : device_time(n);
 	struct native_mem *mem;
 
 	while ((mem = STAILQ_FIRST(&n->dead)) && (all || now - mem->freed >= GRACE_PS)) {

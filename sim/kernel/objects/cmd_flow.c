@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "containers/hash.h"
 #include "kernel/uverbs/ioctl.h"
 
 /* include/rdma/ib_verbs.h: enum ib_flow_flags, enum ib_flow_attr_type, enum ib_flow_spec_type */
@@ -285,18 +286,29 @@ int cmd_ex_destroy_flow(struct call *c)
 /* ---- Multicast ---- */
 
 struct kmcast { /* a group that a QP is in; the LID is kept, as the kernel does, but means nothing here */
-	SLIST_ENTRY(kmcast) link;
+	struct table_node node;
+	LIST_ENTRY(kmcast) link;
+	struct uobj *qp;
 	uint8_t gid[16];
 	uint16_t lid;
 };
 
-static struct kmcast *mcast_find(struct uobj *u, const uint8_t gid[16], uint16_t lid)
+static uint64_t mcast_key(const struct uobj *u, const uint8_t gid[16], uint16_t lid)
 {
-	struct kmcast *m;
+	uint64_t hash = hash_bytes(HASH_START, gid, 16);
 
-	SLIST_FOREACH(m, &u->qp.mcasts, link)
-	{
-		if (!memcmp(m->gid, gid, 16) && m->lid == lid)
+	hash = hash_bytes(hash, &u->handle, sizeof(u->handle));
+	return hash_bytes(hash, &lid, sizeof(lid));
+}
+
+static struct kmcast *mcast_find(const struct uobj *u, const uint8_t gid[16], uint16_t lid)
+{
+	struct table_node *n = table_find(&u->file->mcasts, mcast_key(u, gid, lid));
+
+	for (; n; n = table_next(n)) {
+		struct kmcast *m = table_entry(n, struct kmcast, node);
+
+		if (m->qp == u && !memcmp(m->gid, gid, 16) && m->lid == lid)
 			return m;
 	}
 	return NULL;
@@ -311,6 +323,26 @@ static int mcast_check(struct call *c, const struct uobj *u, const uint8_t gid[1
 	return qp->type == HCASIM_QPT_UD && addr_is_multicast(gid) ? 0 : -EINVAL;
 }
 
+static int mcast_leave(struct kmcast *m)
+{
+	struct uobj *u = m->qp;
+	int ret = kdev_ops(u->file->dev)->detach_mcast(u->drv, m->gid);
+
+	table_remove(&u->file->mcasts, &m->node);
+	LIST_REMOVE(m, link);
+	free(m);
+	return ret;
+}
+
+/* Memberships are no objects: a QP that goes with its process is taken out of its groups. */
+static void leave_groups(struct uobj *u)
+{
+	struct kmcast *m;
+
+	while ((m = LIST_FIRST(&u->qp.mcasts)))
+		mcast_leave(m);
+}
+
 int cmd_attach_mcast(struct call *c)
 {
 	struct ib_uverbs_attach_mcast cmd;
@@ -318,12 +350,9 @@ int cmd_attach_mcast(struct call *c)
 	struct uobj *u;
 	int ret;
 
-	ret = req_get(c, &cmd, sizeof(cmd));
+	ret = req_find(c, &cmd, qp_handle, UVERBS_OBJECT_QP, &u);
 	if (ret)
 		return ret;
-	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
-	if (!u)
-		return -EINVAL;
 	if (mcast_find(u, cmd.gid, cmd.mlid))
 		return 0;
 	ret = mcast_check(c, u, cmd.gid);
@@ -332,6 +361,7 @@ int cmd_attach_mcast(struct call *c)
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
+	m->qp = u;
 	memcpy(m->gid, cmd.gid, 16);
 	m->lid = cmd.mlid;
 	ret = kdev_ops(c->f->dev)->attach_mcast(u->drv, cmd.gid);
@@ -339,25 +369,10 @@ int cmd_attach_mcast(struct call *c)
 		free(m);
 		return ret;
 	}
-	SLIST_INSERT_HEAD(&u->qp.mcasts, m, link);
+	table_add(&c->f->mcasts, &m->node, mcast_key(u, m->gid, m->lid));
+	LIST_INSERT_HEAD(&u->qp.mcasts, m, link);
+	u->detach = leave_groups;
 	return 0;
-}
-
-static int mcast_leave(struct uobj *u, struct kmcast *m)
-{
-	uint8_t gid[16];
-	bool last = true;
-	struct kmcast *o;
-
-	memcpy(gid, m->gid, 16);
-	SLIST_REMOVE(&u->qp.mcasts, m, kmcast, link);
-	free(m);
-	SLIST_FOREACH(o, &u->qp.mcasts, link)
-	{
-		if (!memcmp(o->gid, gid, 16))
-			last = false; /* the same group by another LID */
-	}
-	return last ? kdev_ops(u->file->dev)->detach_mcast(u->drv, gid) : 0;
 }
 
 int cmd_detach_mcast(struct call *c)
@@ -367,18 +382,9 @@ int cmd_detach_mcast(struct call *c)
 	struct uobj *u;
 	int ret;
 
-	ret = req_get(c, &cmd, sizeof(cmd));
+	ret = req_find(c, &cmd, qp_handle, UVERBS_OBJECT_QP, &u);
 	if (ret)
 		return ret;
-	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
-	m = u ? mcast_find(u, cmd.gid, cmd.mlid) : NULL;
-	return m ? mcast_leave(u, m) : -EINVAL;
-}
-
-void qp_leave_groups(struct uobj *u)
-{
-	struct kmcast *m;
-
-	while ((m = SLIST_FIRST(&u->qp.mcasts)))
-		mcast_leave(u, m);
+	m = mcast_find(u, cmd.gid, cmd.mlid);
+	return m ? mcast_leave(m) : -EINVAL;
 }

@@ -49,16 +49,20 @@ int cmd_alloc_pd(struct call *c)
 
 int cmd_dealloc_pd(struct call *c)
 {
-	struct ib_uverbs_dealloc_pd cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_PD, cmd.pd_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_PD);
 }
 
 /* IBTA 10.6.3.1: remote write and atomic need local write. */
+/* An access flag that came after the machine's Linux. */
+static bool has_newer_flag(const struct kernel *k, uint32_t access)
+{
+	for (unsigned int bit = 0; access >> bit; bit++) {
+		if ((access >> bit & 1) && !kernel_has(k, ABI_ACCESS, 0, 0, bit))
+			return true;
+	}
+	return false;
+}
+
 int verbs_check_access(const struct kdev *d, uint32_t access)
 {
 	const uint64_t caps = d->attr.device_cap_flags_ex;
@@ -66,7 +70,7 @@ int verbs_check_access(const struct kdev *d, uint32_t access)
 	if ((access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	if (access & ~VERBS_ACCESS_FLAGS)
+	if (access & ~VERBS_ACCESS_FLAGS || has_newer_flag(d->k, access))
 		return -EINVAL;
 	if ((access & IB_UVERBS_ACCESS_ON_DEMAND) && !d->attr.odp_caps.general_caps)
 		return -EOPNOTSUPP;
@@ -102,6 +106,32 @@ static bool same_page_offset(uint64_t a, uint64_t b)
 	return !((a ^ b) & (KPAGE_SIZE - 1));
 }
 
+struct drv_mr *verbs_mr_alloc(struct uobj *u, struct uobj *pd, uint32_t pasid, struct uobj *dmah)
+{
+	struct drv_mr *mr = drv_alloc(kdev_ops(u->file->dev)->sz_mr, u);
+
+	if (!mr)
+		return NULL;
+	mr->pd = pd->drv;
+	mr->pasid = pasid;
+	if (dmah)
+		mr->tph = ((struct drv_dmah *)dmah->drv)->tph;
+	return mr;
+}
+
+int verbs_mr_registered(struct uobj *u, struct drv_mr *mr, int ret, struct uobj *pd, struct uobj *part)
+{
+	if (ret) {
+		drv_free(mr);
+		return ret;
+	}
+	u->drv = mr;
+	uobj_use(u, pd);
+	if (part)
+		uobj_use(u, part);
+	return 0;
+}
+
 int verbs_reg_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct ib_uverbs_reg_mr *cmd,
 		 struct uobj *dmah)
 {
@@ -119,26 +149,16 @@ int verbs_reg_mr(struct call *c, struct uobj *u, struct uobj *pd, const struct i
 		ret = call_udata(c, &udata);
 	if (ret)
 		return ret;
-	mr = drv_alloc(ops->sz_mr, u);
+	mr = verbs_mr_alloc(u, pd, c->t->pasid, dmah);
 	if (!mr)
 		return -ENOMEM;
-	mr->pd = pd->drv;
-	mr->pasid = c->t->pasid;
-	if (dmah)
-		mr->tph = ((struct drv_dmah *)dmah->drv)->tph;
 	ret = ops->reg_mr(mr, cmd->start, cmd->length, cmd->hca_va, cmd->access_flags, udata);
-	if (ret) {
-		drv_free(mr);
+	if (verbs_mr_registered(u, mr, ret, pd, dmah))
 		return ret;
-	}
-	u->drv = mr;
 	u->mr.start = cmd->start;
 	u->mr.length = cmd->length;
 	u->mr.iova = cmd->hca_va;
 	u->mr.access = cmd->access_flags;
-	uobj_use(u, pd);
-	if (dmah)
-		uobj_use(u, dmah);
 	return call_udata_done(c);
 }
 
@@ -240,13 +260,7 @@ int cmd_rereg_mr(struct call *c)
 
 int cmd_dereg_mr(struct call *c)
 {
-	struct ib_uverbs_dereg_mr cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_MR, cmd.mr_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_MR);
 }
 
 int cmd_alloc_mw(struct call *c)
@@ -290,13 +304,7 @@ int cmd_alloc_mw(struct call *c)
 
 int cmd_dealloc_mw(struct call *c)
 {
-	struct ib_uverbs_dealloc_mw cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_MW, cmd.mw_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_MW);
 }
 
 static int make_ah(struct call *c, struct uobj *u, struct uobj *pd, const struct hca_av *av)
@@ -353,11 +361,5 @@ int cmd_create_ah(struct call *c)
 
 int cmd_destroy_ah(struct call *c)
 {
-	struct ib_uverbs_destroy_ah cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_AH, cmd.ah_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_AH);
 }

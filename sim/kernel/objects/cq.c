@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kernel/newer_abi.h"
 #include "kernel/uverbs/ioctl.h"
 
 #define CQ_MODERATE 1 /* the one bit of attr_mask (ib_verbs.h: enum ib_cq_attr_mask) */
@@ -129,12 +130,9 @@ int cmd_resize_cq(struct call *c)
 	struct uobj *u;
 	int ret;
 
-	ret = req_get(c, &cmd, sizeof(cmd));
+	ret = req_find(c, &cmd, cq_handle, UVERBS_OBJECT_CQ, &u);
 	if (ret)
 		return ret;
-	u = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle);
-	if (!u)
-		return -EINVAL;
 	ret = call_udata(c, &udata);
 	if (!ret)
 		ret = kdev_ops(c->f->dev)->resize_cq(u->drv, cmd.cqe, udata);
@@ -182,6 +180,20 @@ int cmd_destroy_cq(struct call *c)
 	return resp_put(c, &resp, sizeof(resp));
 }
 
+/* A buffer that the program brings is for drivers that take one (create_cq_umem in uverbs_std_types_cq.c); ours does
+ * not. */
+static int check_buffer(struct call *c)
+{
+	const bool length = attr_get(c, ABI_ATTR_CREATE_CQ_BUFFER_LENGTH);
+	const bool offset = attr_get(c, ABI_ATTR_CREATE_CQ_BUFFER_OFFSET);
+
+	if (attr_get(c, ABI_ATTR_CREATE_CQ_BUFFER_VA))
+		return length ? -EINVAL : -ENOENT;
+	if (attr_get(c, ABI_ATTR_CREATE_CQ_BUFFER_FD))
+		return length && offset ? -EINVAL : -ENOENT;
+	return length || offset ? -EINVAL : 0;
+}
+
 int m_cq_create(struct call *c)
 {
 	struct uobj *u = attr_get(c, UVERBS_ATTR_CREATE_CQ_HANDLE)->obj;
@@ -203,6 +215,9 @@ int m_cq_create(struct call *c)
 		return ret;
 	if (vector >= kdev_ops(c->f->dev)->num_comp_vectors)
 		return -EINVAL;
+	ret = check_buffer(c);
+	if (ret)
+		return ret;
 	ret = verbs_create_cq(c, u, cqe, vector, flags, comp ? comp->ev : NULL, async ? async->ev : NULL);
 	if (ret)
 		return ret;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/newer_abi.h"
 #include "kernel/uverbs/ioctl.h"
 
 int m_destroyed(struct call *c)
@@ -80,47 +81,46 @@ int m_query_port(struct call *c)
 	if (!kdev_port_valid(c->f->dev, port))
 		return -EINVAL;
 	verbs_port_resp(c->f->dev, port, &resp.legacy_resp);
-	resp.active_speed_ex = resp.legacy_resp.active_speed;
+	if (kernel_has(c->f->dev->k, ABI_FIELD, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_PORT,
+		       offsetof(struct ib_uverbs_query_port_resp_ex, active_speed_ex)))
+		resp.active_speed_ex = resp.legacy_resp.active_speed;
 	return attr_copy_to_or_zero(c, UVERBS_ATTR_QUERY_PORT_RESP, &resp, sizeof(resp));
-}
-
-/* -ENOENT: the user does not ask */
-static int copy_optional(struct call *c, uint16_t id, const void *src, size_t size)
-{
-	const int ret = attr_copy_to(c, id, src, size);
-
-	return ret == -ENOENT ? 0 : ret;
 }
 
 static int context_facts(struct call *c, uint16_t vectors_id, uint16_t support_id)
 {
 	const uint32_t vectors = kdev_ops(c->f->dev)->num_comp_vectors;
 	const uint64_t support = IB_UVERBS_CORE_SUPPORT_OPTIONAL_MR_ACCESS;
-	const int ret = copy_optional(c, vectors_id, &vectors, sizeof(vectors));
+	const int ret = attr_copy_optional(c, vectors_id, &vectors, sizeof(vectors));
 
-	return ret ? ret : copy_optional(c, support_id, &support, sizeof(support));
+	return ret ? ret : attr_copy_optional(c, support_id, &support, sizeof(support));
+}
+
+/* Descriptors of capability devices (drivers/infiniband/core/ucaps.c), of which this machine's driver makes none. */
+static int check_ucaps(struct call *c)
+{
+	const struct attr_val *fds = attr_get(c, ABI_ATTR_GET_CONTEXT_FD_ARR);
+	uint64_t dev, ino;
+	int fd, ret;
+
+	if (!fds)
+		return 0;
+	if (fds->len % sizeof(fd))
+		return -EINVAL;
+	ret = attr_copy_from(c, ABI_ATTR_GET_CONTEXT_FD_ARR, &fd, sizeof(fd));
+	if (!ret)
+		ret = c->t->ops->fd_file(c->t, fd, &dev, &ino);
+	return ret ? ret : -EINVAL;
 }
 
 int m_get_context(struct call *c)
 {
-	const int ret = context_facts(c, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
-				      UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT);
+	int ret = context_facts(c, UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS,
+				UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT);
 
+	if (!ret)
+		ret = check_ucaps(c);
 	return ret ? ret : call_alloc_context(c);
-}
-
-int driver_attr(struct call *c, const struct attr_val *v, struct drv_udata **u)
-{
-	c->uhw_out = v->data;
-	c->uhw_out_len = v->len;
-	return call_udata(c, u);
-}
-
-int driver_attr_done(struct call *c, const struct attr_val *v)
-{
-	const int ret = call_udata_done(c);
-
-	return ret ? ret : attr_set_output(c, v->idx);
 }
 
 int m_query_context(struct call *c)
@@ -270,5 +270,6 @@ int m_query_mr(struct call *c)
 		ret = attr_copy_to(c, UVERBS_ATTR_QUERY_MR_RESP_RKEY, &mr->rkey, sizeof(mr->rkey));
 	if (!ret)
 		ret = attr_copy_to(c, UVERBS_ATTR_QUERY_MR_RESP_LENGTH, &u->mr.length, sizeof(u->mr.length));
-	return ret ? ret : copy_optional(c, UVERBS_ATTR_QUERY_MR_RESP_IOVA, &u->mr.iova, sizeof(u->mr.iova));
+	return ret ? ret
+		   : attr_copy_optional(c, UVERBS_ATTR_QUERY_MR_RESP_IOVA, &u->mr.iova, sizeof(u->mr.iova));
 }

@@ -53,35 +53,22 @@ int m_dm_query(struct call *c)
 	return ret ? ret : driver_attr_done(c, resp);
 }
 
-static int put_keys(struct call *c, const struct drv_mr *mr)
-{
-	const int ret = attr_copy_to(c, UVERBS_ATTR_REG_DM_MR_RESP_LKEY, &mr->lkey, sizeof(mr->lkey));
-
-	return ret ? ret : attr_copy_to(c, UVERBS_ATTR_REG_DM_MR_RESP_RKEY, &mr->rkey, sizeof(mr->rkey));
-}
-
 static int make_dm_mr(struct call *c, struct uobj *u, uint64_t offset, uint32_t access)
 {
 	const struct drv_ops *ops = kdev_ops(c->f->dev);
 	struct uobj *pd = attr_get(c, UVERBS_ATTR_REG_DM_MR_PD_HANDLE)->obj;
 	struct uobj *dm = attr_get(c, UVERBS_ATTR_REG_DM_MR_DM_HANDLE)->obj;
-	struct drv_mr *mr = drv_alloc(ops->sz_mr, u);
+	struct drv_mr *mr = verbs_mr_alloc(u, pd, 0, NULL);
 	int ret;
 
 	if (!mr)
 		return -ENOMEM;
-	mr->pd = pd->drv;
 	ret = ops->reg_dm_mr(mr, dm->drv, offset, u->mr.length, access);
-	if (ret) {
-		drv_free(mr);
+	if (verbs_mr_registered(u, mr, ret, pd, dm))
 		return ret;
-	}
-	u->drv = mr;
 	u->mr.access = access;
 	u->mr.fixed = true;
-	uobj_use(u, pd);
-	uobj_use(u, dm);
-	return put_keys(c, mr);
+	return attr_put_keys(c, UVERBS_ATTR_REG_DM_MR_RESP_LKEY, UVERBS_ATTR_REG_DM_MR_RESP_RKEY, mr);
 }
 
 int m_reg_dm_mr(struct call *c)

@@ -29,29 +29,22 @@ static int attach(struct call *c, const struct dmabuf_range *r, struct dmabuf **
 	return 0;
 }
 
+static void put_dmabuf(struct uobj *u)
+{
+	u->mr.dmabuf->put(u->mr.dmabuf);
+}
+
 static int make_mr(struct uobj *u, const struct dmabuf_range *r, uint32_t access, struct uobj *pd,
 		   struct uobj *dmah)
 {
 	const struct drv_ops *ops = kdev_ops(u->file->dev);
-	struct drv_mr *mr = drv_alloc(ops->sz_mr, u);
+	struct drv_mr *mr = verbs_mr_alloc(u, pd, u->mr.dmabuf->pasid, dmah);
 	int ret;
 
 	if (!mr)
 		return -ENOMEM;
-	mr->pd = pd->drv;
-	mr->pasid = u->mr.dmabuf->pasid;
-	if (dmah)
-		mr->tph = ((struct drv_dmah *)dmah->drv)->tph;
 	ret = ops->reg_mr(mr, r->offset, r->length, r->iova, access, NULL);
-	if (ret) {
-		drv_free(mr);
-		return ret;
-	}
-	u->drv = mr;
-	uobj_use(u, pd);
-	if (dmah)
-		uobj_use(u, dmah);
-	return 0;
+	return verbs_mr_registered(u, mr, ret, pd, dmah);
 }
 
 int verbs_reg_dmabuf_mr(struct call *c, struct uobj *u, const struct dmabuf_range *r, uint16_t access_attr,
@@ -69,6 +62,7 @@ int verbs_reg_dmabuf_mr(struct call *c, struct uobj *u, const struct dmabuf_rang
 		ret = attach(c, r, &u->mr.dmabuf);
 	if (ret)
 		return ret;
+	u->forget = put_dmabuf;
 	u->mr.length = r->length;
 	u->mr.iova = r->iova;
 	u->mr.access = access;
@@ -80,7 +74,6 @@ int m_reg_dmabuf_mr(struct call *c)
 {
 	struct uobj *u = attr_get(c, UVERBS_ATTR_REG_DMABUF_MR_HANDLE)->obj;
 	struct dmabuf_range r = {0};
-	const struct drv_mr *mr;
 	int ret;
 
 	ret = attr_copy_from(c, UVERBS_ATTR_REG_DMABUF_MR_OFFSET, &r.offset, sizeof(r.offset));
@@ -95,7 +88,6 @@ int m_reg_dmabuf_mr(struct call *c)
 					  attr_get(c, UVERBS_ATTR_REG_DMABUF_MR_PD_HANDLE)->obj, NULL);
 	if (ret)
 		return ret;
-	mr = u->drv;
-	ret = attr_copy_to(c, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, &mr->lkey, sizeof(mr->lkey));
-	return ret ? ret : attr_copy_to(c, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY, &mr->rkey, sizeof(mr->rkey));
+	return attr_put_keys(c, UVERBS_ATTR_REG_DMABUF_MR_RESP_LKEY, UVERBS_ATTR_REG_DMABUF_MR_RESP_RKEY,
+			     u->drv);
 }

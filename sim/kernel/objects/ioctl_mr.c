@@ -3,7 +3,7 @@
 #include <errno.h>
 
 #include "kernel/uverbs/ioctl.h"
-#include "kernel/uverbs/newer_abi.h"
+#include "kernel/newer_abi.h"
 
 #define PH_BITS 3u /* PCIe base specification 6.2, 2.2.7.1: a processing hint has two bits */
 
@@ -60,13 +60,6 @@ static int check_kind(struct call *c)
 	return addr && !offset ? 0 : -EINVAL;
 }
 
-static int put_keys(struct call *c, const struct drv_mr *mr)
-{
-	const int ret = attr_copy_to(c, ABI_ATTR_REG_MR_RESP_LKEY, &mr->lkey, sizeof(mr->lkey));
-
-	return ret ? ret : attr_copy_to(c, ABI_ATTR_REG_MR_RESP_RKEY, &mr->rkey, sizeof(mr->rkey));
-}
-
 static int reg_pages(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *dmah,
 		     struct ib_uverbs_reg_mr *cmd)
 {
@@ -117,7 +110,7 @@ int m_reg_mr(struct call *c)
 		ret = reg_fd(c, u, pd, dmah ? dmah->obj : NULL, &cmd);
 	else
 		ret = reg_pages(c, u, pd, dmah ? dmah->obj : NULL, &cmd);
-	return ret ? ret : put_keys(c, u->drv);
+	return ret ? ret : attr_put_keys(c, ABI_ATTR_REG_MR_RESP_LKEY, ABI_ATTR_REG_MR_RESP_RKEY, u->drv);
 }
 
 int m_query_port_speed(struct call *c)

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "kernel/uverbs/ioctl.h"
-#include "kernel/rdma_cm/ucma.h"
 
 #define MAX_RANGES  256 /* of one request: two for each SGE of a WQE at most */
 #define CHUNK_PAGES 512

@@ -25,10 +25,26 @@ static void save_caps(struct uobj *u, const struct drv_qp_init *init)
 	u->qp.max_inline = init->max_inline;
 }
 
-int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd,
-		    struct uobj *scq, struct uobj *rcq, struct uobj *srq, struct evfile *async)
+static void *drv_of(const struct uobj *u)
+{
+	return u ? u->drv : NULL;
+}
+
+static void hold_parts(struct uobj *u, const struct qp_parts *p)
+{
+	struct uobj *const part[] = {p->pd, p->scq, p->rcq, p->srq, p->table};
+
+	for (size_t i = 0; i < sizeof(part) / sizeof(part[0]); i++) {
+		if (part[i])
+			uobj_use(u, part[i]);
+	}
+	uobj_set_async(u, p->async);
+}
+
+int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, const struct qp_parts *p)
 {
 	const struct drv_ops *ops = kdev_ops(c->f->dev);
+	const bool wq = u->type == UVERBS_OBJECT_WQ;
 	struct drv_udata *udata;
 	struct drv_qp *qp;
 	int ret;
@@ -40,27 +56,22 @@ int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, st
 	if (!qp)
 		return -ENOMEM;
 	qp->dev = &c->f->dev->drv;
-	qp->pd = pd->drv;
+	qp->wq = wq;
+	qp->pd = p->pd->drv;
 	qp->type = init->type;
-	init->send_cq = scq->drv;
-	init->recv_cq = rcq ? rcq->drv : NULL;
-	init->srq = srq ? srq->drv : NULL;
-	ret = ops->create_qp(qp, init, udata);
+	init->send_cq = drv_of(p->scq);
+	init->recv_cq = drv_of(p->rcq);
+	init->srq = drv_of(p->srq);
+	init->table = drv_of(p->table);
+	ret = wq ? ops->create_wq(qp, init, udata) : ops->create_qp(qp, init, udata);
 	if (ret) {
 		drv_free(qp);
 		return ret;
 	}
 	u->drv = qp;
-	uobj_use(u, pd);
-	uobj_use(u, scq);
-	if (rcq)
-		uobj_use(u, rcq);
-	if (srq)
-		uobj_use(u, srq);
-	u->async = async ? async : c->f->default_async;
-	if (u->async)
-		evfile_get(u->async);
-	save_caps(u, init);
+	hold_parts(u, p);
+	if (!wq && !p->table)
+		save_caps(u, init);
 	return call_udata_done(c);
 }
 
@@ -84,33 +95,33 @@ static int check_type(unsigned int type)
 static int create_over_table(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_qp *cmd,
 			     struct drv_qp_init *init)
 {
-	struct uobj *table = uobj_get(c->f, UVERBS_OBJECT_RWQ_IND_TBL, cmd->rwq_ind_tbl_handle);
-	struct uobj *pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle);
+	const struct qp_parts p = {.table =
+					   uobj_get(c->f, UVERBS_OBJECT_RWQ_IND_TBL, cmd->rwq_ind_tbl_handle),
+				   .pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle)};
 
-	if (!table || !pd || cmd->max_recv_wr || cmd->max_recv_sge || cmd->is_srq)
+	if (!p.table || !p.pd || cmd->max_recv_wr || cmd->max_recv_sge || cmd->is_srq)
 		return -EINVAL;
-	return verbs_create_rss(c, u, init, pd, table, NULL);
+	return verbs_create_qp(c, u, init, &p);
 }
 
 /* What a QP with queues is made of. */
 static int create_own(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_qp *cmd,
 		      struct drv_qp_init *init)
 {
-	struct uobj *pd, *scq, *rcq = NULL, *srq = NULL;
 	const bool xrc = cmd->qp_type == IB_UVERBS_QPT_XRC_INI;
+	struct qp_parts p = {.scq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->send_cq_handle),
+			     .pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle)};
 
 	if (cmd->is_srq && !xrc) {
-		srq = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd->srq_handle);
-		if (!srq || srq->srq.xrc)
+		p.srq = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd->srq_handle);
+		if (!p.srq || p.srq->srq.xrc)
 			return -EINVAL;
 	}
-	scq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->send_cq_handle);
 	if (!xrc)
-		rcq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->recv_cq_handle);
-	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle);
-	if (!pd || !scq || (!rcq && !xrc))
+		p.rcq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->recv_cq_handle);
+	if (!p.pd || !p.scq || (!p.rcq && !xrc))
 		return -EINVAL;
-	return verbs_create_qp(c, u, init, pd, scq, rcq, srq, NULL);
+	return verbs_create_qp(c, u, init, &p);
 }
 
 static int create_qp(struct call *c, const struct ib_uverbs_ex_create_qp *cmd,
@@ -218,22 +229,11 @@ int cmd_destroy_qp(struct call *c)
 	return resp_put(c, &resp, sizeof(resp));
 }
 
-/* Objects that the QP is made of; -ENOENT for one that its type needs and the user did not name. */
-static int get_parts(struct call *c, unsigned int type, struct uobj **pd, struct uobj **scq,
-		     struct uobj **rcq)
+static struct uobj *attr_obj(struct call *c, uint16_t id)
 {
-	const struct attr_val *p = attr_get(c, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
-	const struct attr_val *s = attr_get(c, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE);
-	const struct attr_val *r = attr_get(c, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE);
+	const struct attr_val *v = attr_get(c, id);
 
-	if (check_type(type))
-		return -EINVAL;
-	if (!p || !s || (!r && type != IB_UVERBS_QPT_XRC_INI))
-		return -ENOENT;
-	*pd = p->obj;
-	*scq = s->obj;
-	*rcq = type == IB_UVERBS_QPT_XRC_INI ? NULL : r->obj;
-	return 0;
+	return v ? v->obj : NULL;
 }
 
 #define IOCTL_CREATE_FLAGS                                                                                   \
@@ -300,27 +300,32 @@ static int make_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *ini
 	return xrcd ? verbs_create_xrc_recv(c, u, init, xrcd->obj, async) : -ENOENT;
 }
 
+/* -ENOENT: its type needs an object that the user did not name. */
 static int make_own(struct call *c, struct uobj *u, struct drv_qp_init *init, struct evfile *async)
 {
-	const struct attr_val *srq = attr_get(c, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE);
-	const struct attr_val *table = attr_get(c, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE);
-	struct uobj *pd, *scq, *rcq;
-	int ret;
+	const bool xrc = init->type == IB_UVERBS_QPT_XRC_INI;
+	struct qp_parts p = {.pd = attr_obj(c, UVERBS_ATTR_CREATE_QP_PD_HANDLE),
+			     .scq = attr_obj(c, UVERBS_ATTR_CREATE_QP_SEND_CQ_HANDLE),
+			     .rcq = attr_obj(c, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE),
+			     .srq = attr_obj(c, UVERBS_ATTR_CREATE_QP_SRQ_HANDLE),
+			     .table = attr_obj(c, UVERBS_ATTR_CREATE_QP_IND_TABLE_HANDLE),
+			     .async = async};
 
-	if (table) {
-		const struct attr_val *p = attr_get(c, UVERBS_ATTR_CREATE_QP_PD_HANDLE);
-
-		if (check_type(init->type) || srq || attr_get(c, UVERBS_ATTR_CREATE_QP_RECV_CQ_HANDLE) ||
-		    init->max_recv_wr || init->max_recv_sge)
-			return -EINVAL;
-		return p ? verbs_create_rss(c, u, init, p->obj, table->obj, async) : -ENOENT;
-	}
-	ret = get_parts(c, init->type, &pd, &scq, &rcq);
-	if (ret)
-		return ret;
-	if (srq && (srq->obj->srq.xrc || init->type == IB_UVERBS_QPT_XRC_INI))
+	if (check_type(init->type))
 		return -EINVAL;
-	return verbs_create_qp(c, u, init, pd, scq, rcq, srq ? srq->obj : NULL, async);
+	if (p.table) {
+		if (p.srq || p.rcq || init->max_recv_wr || init->max_recv_sge)
+			return -EINVAL;
+		p.scq = NULL;
+		return p.pd ? verbs_create_qp(c, u, init, &p) : -ENOENT;
+	}
+	if (!p.pd || !p.scq || (!p.rcq && !xrc))
+		return -ENOENT;
+	if (p.srq && (p.srq->srq.xrc || xrc))
+		return -EINVAL;
+	if (xrc)
+		p.rcq = NULL;
+	return verbs_create_qp(c, u, init, &p);
 }
 
 int m_qp_create(struct call *c)

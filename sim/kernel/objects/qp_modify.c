@@ -246,12 +246,9 @@ int cmd_query_qp(struct call *c)
 	struct uobj *u;
 	int ret;
 
-	ret = req_get(c, &cmd, sizeof(cmd));
+	ret = req_find(c, &cmd, qp_handle, UVERBS_OBJECT_QP, &u);
 	if (ret)
 		return ret;
-	u = uobj_get(c->f, UVERBS_OBJECT_QP, cmd.qp_handle);
-	if (!u)
-		return -EINVAL;
 	ret = kdev_ops(c->f->dev)->query_qp(u->drv, &attr);
 	if (ret)
 		return ret;

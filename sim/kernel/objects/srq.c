@@ -51,9 +51,7 @@ static int create(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *
 		uobj_use(u, cq);
 	}
 	u->srq.xrc = xrcd;
-	u->async = async ? async : c->f->default_async;
-	if (u->async)
-		evfile_get(u->async);
+	uobj_set_async(u, async);
 	u->srq.max_wr = init->max_wr;
 	u->srq.max_sge = init->max_sge;
 	return call_udata_done(c);
@@ -125,12 +123,9 @@ int cmd_modify_srq(struct call *c)
 	uint32_t max;
 	int ret;
 
-	ret = req_get(c, &cmd, sizeof(cmd));
+	ret = req_find(c, &cmd, srq_handle, UVERBS_OBJECT_SRQ, &u);
 	if (ret)
 		return ret;
-	u = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd.srq_handle);
-	if (!u)
-		return -EINVAL;
 	if (cmd.attr_mask & ~(SRQ_MAX_WR | SRQ_LIMIT)) /* ib_uverbs leaves this to the driver */
 		return -EOPNOTSUPP;
 	max = cmd.attr_mask & SRQ_MAX_WR ? cmd.max_wr : u->srq.max_wr;
@@ -153,12 +148,9 @@ int cmd_query_srq(struct call *c)
 	struct uobj *u;
 	int ret;
 
-	ret = req_get(c, &cmd, sizeof(cmd));
+	ret = req_find(c, &cmd, srq_handle, UVERBS_OBJECT_SRQ, &u);
 	if (ret)
 		return ret;
-	u = uobj_get(c->f, UVERBS_OBJECT_SRQ, cmd.srq_handle);
-	if (!u)
-		return -EINVAL;
 	ret = kdev_ops(c->f->dev)->query_srq_limit(u->drv, &resp.srq_limit);
 	if (ret)
 		return ret;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Work queues, indirection tables and QPs over them: uverbs_cmd.c and uverbs_std_types_wq.c of drivers/infiniband/core.
- */
+/* Work queues and indirection tables: uverbs_cmd.c and uverbs_std_types_wq.c of drivers/infiniband/core. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -16,40 +14,12 @@
 	(IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING | IB_UVERBS_WQ_FLAGS_SCATTER_FCS |                               \
 	 IB_UVERBS_WQ_FLAGS_DELAY_DROP | IB_UVERBS_WQ_FLAGS_PCI_WRITE_END_PADDING)
 
-/* The driver's half, and what the object holds from then on. */
-static int make_wq(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd, struct uobj *cq,
-		   struct evfile *async)
+static int make_wq(struct call *c, struct uobj *u, struct drv_qp_init *init, const struct qp_parts *p)
 {
-	const struct drv_ops *ops = kdev_ops(c->f->dev);
-	struct drv_udata *udata;
-	struct drv_qp *wq;
-	int ret;
-
-	if (!ops->create_wq)
+	if (!kdev_ops(c->f->dev)->create_wq)
 		return -EOPNOTSUPP;
-	ret = call_udata(c, &udata);
-	if (ret)
-		return ret;
-	wq = drv_alloc(ops->sz_qp, u);
-	if (!wq)
-		return -ENOMEM;
-	wq->dev = &c->f->dev->drv;
-	wq->pd = pd->drv;
-	wq->wq = true;
-	wq->type = init->type = IB_UVERBS_QPT_RAW_PACKET;
-	init->recv_cq = cq->drv;
-	ret = ops->create_wq(wq, init, udata);
-	if (ret) {
-		drv_free(wq);
-		return ret;
-	}
-	u->drv = wq;
-	uobj_use(u, pd);
-	uobj_use(u, cq);
-	u->async = async ? async : c->f->default_async;
-	if (u->async)
-		evfile_get(u->async);
-	return call_udata_done(c);
+	init->type = IB_UVERBS_QPT_RAW_PACKET;
+	return verbs_create_qp(c, u, init, p);
 }
 
 int cmd_ex_create_wq(struct call *c)
@@ -57,7 +27,8 @@ int cmd_ex_create_wq(struct call *c)
 	struct ib_uverbs_ex_create_wq_resp resp = {0};
 	struct ib_uverbs_ex_create_wq cmd;
 	struct drv_qp_init init = {0};
-	struct uobj *u, *pd, *cq;
+	struct qp_parts p = {0};
+	struct uobj *u;
 	int ret;
 
 	ret = req_get(c, &cmd, sizeof(cmd));
@@ -68,9 +39,9 @@ int cmd_ex_create_wq(struct call *c)
 	ret = call_alloc_uobj(c, UVERBS_OBJECT_WQ, &u);
 	if (ret)
 		return ret;
-	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
-	cq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle);
-	if (!pd || !cq)
+	p.pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd.pd_handle);
+	p.rcq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd.cq_handle);
+	if (!p.pd || !p.rcq)
 		return -EINVAL;
 	if (cmd.wq_type != WQT_RQ)
 		return -EOPNOTSUPP;
@@ -78,7 +49,7 @@ int cmd_ex_create_wq(struct call *c)
 	init.max_recv_wr = cmd.max_wr;
 	init.max_recv_sge = cmd.max_sge;
 	init.create_flags = cmd.create_flags;
-	ret = make_wq(c, u, &init, pd, cq, NULL);
+	ret = make_wq(c, u, &init, &p);
 	if (ret)
 		return ret;
 	resp.wq_handle = u->handle;
@@ -108,14 +79,16 @@ int m_wq_create(struct call *c)
 {
 	struct uobj *u = attr_get(c, UVERBS_ATTR_CREATE_WQ_HANDLE)->obj;
 	const struct attr_val *async = attr_get(c, UVERBS_ATTR_CREATE_WQ_EVENT_FD);
+	const struct qp_parts p = {.pd = attr_get(c, UVERBS_ATTR_CREATE_WQ_PD_HANDLE)->obj,
+				   .rcq = attr_get(c, UVERBS_ATTR_CREATE_WQ_CQ_HANDLE)->obj,
+				   .async = async ? async->ev : NULL};
 	struct drv_qp_init init = {0};
 	uint32_t wqn;
 	int ret;
 
 	ret = get_init(c, u, &init);
 	if (!ret)
-		ret = make_wq(c, u, &init, attr_get(c, UVERBS_ATTR_CREATE_WQ_PD_HANDLE)->obj,
-			      attr_get(c, UVERBS_ATTR_CREATE_WQ_CQ_HANDLE)->obj, async ? async->ev : NULL);
+		ret = make_wq(c, u, &init, &p);
 	if (!ret)
 		ret = attr_copy_to(c, UVERBS_ATTR_CREATE_WQ_RESP_MAX_WR, &init.max_recv_wr, sizeof(uint32_t));
 	if (!ret)
@@ -180,7 +153,8 @@ int cmd_ex_destroy_wq(struct call *c)
 
 /* ---- Indirection tables ---- */
 
-void rwq_table_forget(struct uobj *u)
+/* The table names its work queues no more. */
+static void forget_table(struct uobj *u)
 {
 	const struct drv_rwq_table *table = u->drv;
 	uint32_t i;
@@ -224,7 +198,8 @@ static int make_table(struct call *c, struct uobj *u, const struct ib_uverbs_ex_
 	uint32_t *wqn = calloc(n, sizeof(*wqn)), i;
 	int ret = -ENOMEM;
 
-	u->table = calloc(n, sizeof(struct uobj *)); /* rwq_table_forget() frees it */
+	u->table = calloc(n, sizeof(struct uobj *));
+	u->forget = forget_table;
 	if (table && wqn && u->table)
 		ret = get_wqs(c, cmd, u->table, wqn);
 	if (!ret) {
@@ -279,38 +254,4 @@ int cmd_ex_destroy_rwq_table(struct call *c)
 	if (cmd.comp_mask)
 		return -EOPNOTSUPP;
 	return uobj_destroy_handle(c->f, UVERBS_OBJECT_RWQ_IND_TBL, cmd.ind_tbl_handle, NULL);
-}
-
-/* ---- QPs over a table ---- */
-
-int verbs_create_rss(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *pd,
-		     struct uobj *table, struct evfile *async)
-{
-	const struct drv_ops *ops = kdev_ops(c->f->dev);
-	struct drv_udata *udata;
-	struct drv_qp *qp;
-	int ret;
-
-	ret = call_udata(c, &udata);
-	if (ret)
-		return ret;
-	qp = drv_alloc(ops->sz_qp, u);
-	if (!qp)
-		return -ENOMEM;
-	qp->dev = &c->f->dev->drv;
-	qp->pd = pd->drv;
-	qp->type = init->type;
-	init->table = table->drv;
-	ret = ops->create_qp(qp, init, udata);
-	if (ret) {
-		drv_free(qp);
-		return ret;
-	}
-	u->drv = qp;
-	uobj_use(u, pd);
-	uobj_use(u, table);
-	u->async = async ? async : c->f->default_async;
-	if (u->async)
-		evfile_get(u->async);
-	return call_udata_done(c);
 }

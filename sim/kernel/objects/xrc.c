@@ -32,11 +32,11 @@ static struct xrcd *new_xrcd(struct kdev *d)
 	return x;
 }
 
-void xrcd_put(struct uobj *u)
+static void put_xrcd(struct uobj *u)
 {
 	struct xrcd *x = u->xrcd;
 
-	if (!x || --x->refs)
+	if (--x->refs)
 		return;
 	LIST_REMOVE(x, link);
 	free(x);
@@ -88,33 +88,48 @@ int cmd_open_xrcd(struct call *c)
 	if (ret)
 		return ret;
 	u->xrcd->refs++;
+	u->forget = put_xrcd;
 	resp.xrcd_handle = u->handle;
 	return resp_put(c, &resp, sizeof(resp));
 }
 
 int cmd_close_xrcd(struct call *c)
 {
-	struct ib_uverbs_close_xrcd cmd;
-	int ret;
-
-	ret = req_get(c, &cmd, sizeof(cmd));
-	if (!ret)
-		ret = uobj_destroy_handle(c->f, UVERBS_OBJECT_XRCD, cmd.xrcd_handle, NULL);
-	return ret;
+	return req_destroy(c, UVERBS_OBJECT_XRCD);
 }
 
 /* ---- Receiving QPs ---- */
 
-static void add_handle(struct call *c, struct uobj *u, struct xrc_qp *x, struct uobj *xrcd,
-		       struct evfile *async)
+/* One handle less; the last one takes the QP with it. */
+static int drop_handle(struct uobj *u)
+{
+	struct xrc_qp *x = u->qp.shared;
+	int ret;
+
+	if (LIST_FIRST(&x->handles) == u && !LIST_NEXT(u, qp.handle)) {
+		ret = kdev_ops(u->file->dev)->destroy_qp(x->drv);
+		if (ret)
+			return ret;
+		drv_free(x->drv);
+		LIST_REMOVE(x, link);
+		free(x);
+	} else {
+		LIST_REMOVE(u, qp.handle);
+		drv_set_uobj(x->drv, LIST_FIRST(&x->handles));
+	}
+	u->qp.shared = NULL;
+	u->drv = NULL;
+	return 0;
+}
+
+static void add_handle(struct uobj *u, struct xrc_qp *x, struct uobj *xrcd, struct evfile *async)
 {
 	u->drv = x->drv;
 	u->qp.shared = x;
+	u->drop = drop_handle;
 	LIST_INSERT_HEAD(&x->handles, u, qp.handle);
 	uobj_use(u, xrcd);
-	u->async = async ? async : c->f->default_async;
-	if (u->async)
-		evfile_get(u->async);
+	uobj_set_async(u, async);
 }
 
 int verbs_create_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *init, struct uobj *xrcd,
@@ -147,29 +162,8 @@ int verbs_create_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *in
 	}
 	LIST_INIT(&x->handles);
 	LIST_INSERT_HEAD(&d->xrc_qps, x, link);
-	add_handle(c, u, x, xrcd, async);
+	add_handle(u, x, xrcd, async);
 	return call_udata_done(c);
-}
-
-int xrc_qp_drop(struct uobj *u)
-{
-	struct xrc_qp *x = u->qp.shared;
-	int ret;
-
-	if (LIST_FIRST(&x->handles) == u && !LIST_NEXT(u, qp.handle)) {
-		ret = kdev_ops(u->file->dev)->destroy_qp(x->drv);
-		if (ret)
-			return ret;
-		drv_free(x->drv);
-		LIST_REMOVE(x, link);
-		free(x);
-	} else {
-		LIST_REMOVE(u, qp.handle);
-		drv_set_uobj(x->drv, LIST_FIRST(&x->handles));
-	}
-	u->qp.shared = NULL;
-	u->drv = NULL;
-	return 0;
 }
 
 int cmd_open_qp(struct call *c)
@@ -196,7 +190,7 @@ int cmd_open_qp(struct call *c)
 	if (!x)
 		return -EINVAL;
 	u->user_handle = cmd.user_handle;
-	add_handle(c, u, x, xrcd, NULL);
+	add_handle(u, x, xrcd, NULL);
 	resp.qp_handle = u->handle;
 	resp.qpn = cmd.qpn;
 	return resp_put(c, &resp, sizeof(resp));

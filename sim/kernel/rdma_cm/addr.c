@@ -69,7 +69,7 @@ static void set_gid(struct kdev *d, unsigned int port, unsigned int index, const
 {
 	struct kgid *g = &d->gid[port - 1][index];
 
-	if (hca_gid_set(d->drv.hca, port, index, gid))
+	if (kdev_ops(d)->set_gid(&d->drv, port, index, gid))
 		return;
 	memcpy(g->raw, gid, 16);
 	g->valid = true;

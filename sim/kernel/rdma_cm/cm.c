@@ -27,7 +27,7 @@ static void message(const struct ucma_id *id, uint8_t *mad, enum cm_attr attr)
 /* What cannot leave is lost, as on a wire: the sender says it again. */
 static void post(const struct ucma_id *id, const uint8_t *mad)
 {
-	hca_gsi_send(id->dev->drv.hca, id->port, &id->av, mad);
+	kdev_ops(id->dev)->send_mad(&id->dev->drv, id->port, &id->av, mad);
 }
 
 static void again(struct ktimer *t)
@@ -75,6 +75,28 @@ void cm_start(struct ucma_id *id)
 	id->cm.local.comm_id = u->last_comm_id;
 	table_add(&u->comm_ids, &id->by_comm_id, id->cm.local.comm_id);
 	id->cm.tid = ++u->last_tid;
+}
+
+void cm_set_peer(struct ucma_id *id, const struct conn_side *peer)
+{
+	struct ucma *u = id->file->k->ucma;
+
+	cm_forget_peer(id);
+	id->cm.remote = *peer;
+	id->peer_known = true;
+	table_add(&u->peers, &id->by_peer, cm_peer_key(peer->guid, peer->comm_id));
+	table_add(&u->peer_qps, &id->by_peer_qp, cm_peer_key(peer->guid, peer->qpn));
+}
+
+void cm_forget_peer(struct ucma_id *id)
+{
+	struct ucma *u = id->file->k->ucma;
+
+	if (!id->peer_known)
+		return;
+	id->peer_known = false;
+	table_remove(&u->peers, &id->by_peer);
+	table_remove(&u->peer_qps, &id->by_peer_qp);
 }
 
 /* ---- REQ ---- */

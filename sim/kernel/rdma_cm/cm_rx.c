@@ -24,31 +24,43 @@ static struct ucma_id *by_pair(struct kernel *k, const uint8_t *mad)
 
 static struct ucma_id *by_peer(struct kernel *k, uint64_t guid, uint32_t comm_id)
 {
-	struct ucma_id *id;
+	struct table_node *n = table_find(&k->ucma->peers, cm_peer_key(guid, comm_id));
 
-	TAILQ_FOREACH(id, &k->ucma->ids, link)
-	{
-		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
-		if (id->cm.state != CM_IDLE && id->cm.remote.guid == guid && id->cm.remote.comm_id == comm_id)
+	for (; n; n = table_next(n)) {
+		struct ucma_id *id = table_entry(n, struct ucma_id, by_peer);
+
+		if (id->cm.state != CM_IDLE && id->cm.state <= CM_TIMEWAIT && id->cm.remote.guid == guid &&
+		    id->cm.remote.comm_id == comm_id)
 			return id;
 	}
 	return NULL;
 }
 
-static bool connected(const struct ucma_id *id)
+/* A datagram's service request that was not answered yet. */
+static bool sidr_asked(struct kernel *k, const uint8_t sgid[16], uint32_t comm_id)
 {
-	return id->cm.state != CM_IDLE && id->cm.state < CM_TIMEWAIT;
+	struct table_node *n = table_find(&k->ucma->peers, cm_peer_key(get64(sgid + 8), comm_id));
+
+	for (; n; n = table_next(n)) {
+		const struct ucma_id *id = table_entry(n, struct ucma_id, by_peer);
+
+		if (id->cm.state == CM_SIDR_REQ_RCVD && id->cm.remote.comm_id == comm_id &&
+		    !memcmp(id->av.dgid, sgid, 16))
+			return true;
+	}
+	return false;
 }
 
 /* A connection that the peer's QP still has here: the peer lost it (IBTA 12.9.8.3.1). */
 static struct ucma_id *by_qp(struct kernel *k, uint64_t guid, uint32_t qpn)
 {
-	struct ucma_id *id;
+	struct table_node *n = table_find(&k->ucma->peer_qps, cm_peer_key(guid, qpn));
 
-	TAILQ_FOREACH(id, &k->ucma->ids, link)
-	{
-		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
-		if (connected(id) && id->cm.remote.guid == guid && id->cm.remote.qpn == qpn)
+	for (; n; n = table_next(n)) {
+		struct ucma_id *id = table_entry(n, struct ucma_id, by_peer_qp);
+
+		if (id->cm.state != CM_IDLE && id->cm.state < CM_TIMEWAIT && id->cm.remote.guid == guid &&
+		    id->cm.remote.qpn == qpn)
 			return id;
 	}
 	return NULL;
@@ -80,7 +92,7 @@ static bool way_back(struct kdev *d, const struct hca_mad *mad, struct back *b)
 
 static void answer(const struct back *b, const uint8_t *mad)
 {
-	hca_gsi_send(b->d->drv.hca, b->mad->port, &b->av, mad);
+	kdev_ops(b->d)->send_mad(&b->d->drv, b->mad->port, &b->av, mad);
 }
 
 static void refuse(const struct back *b, enum cm_reject reason)
@@ -131,11 +143,8 @@ static bool header_ok(const uint8_t *hdr)
 	return !hdr[HDR_VERSION] && (hdr[HDR_IP] >> 4 == 4 || hdr[HDR_IP] >> 4 == 6);
 }
 
-static bool listens(const struct ucma_id *id, const struct back *b, uint64_t service,
-		    const struct sockaddr_storage *dst)
+static bool listens(const struct ucma_id *id, const struct back *b, const struct sockaddr_storage *dst)
 {
-	if (id->state != ID_LISTEN || ua_service(id, &id->src) != service)
-		return false;
 	if (id->dev && (id->dev != b->d || id->port != b->mad->port))
 		return false;
 	if (ua_any(&id->src))
@@ -151,12 +160,12 @@ static bool listens(const struct ucma_id *id, const struct back *b, uint64_t ser
 static struct ucma_id *find_listener(const struct back *b, uint64_t service,
 				     const struct sockaddr_storage *dst)
 {
-	struct ucma_id *id;
+	struct table_node *n = table_find(&b->d->k->ucma->listeners, service);
 
-	TAILQ_FOREACH(id, &b->d->k->ucma->ids, link)
-	{
-		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
-		if (listens(id, b, service, dst))
+	for (; n; n = table_next(n)) {
+		struct ucma_id *id = table_entry(n, struct ucma_id, by_service);
+
+		if (listens(id, b, dst))
 			return id;
 	}
 	return NULL;
@@ -199,10 +208,10 @@ static void take_req(struct ucma_id *id, const uint8_t *mad)
 {
 	struct cm *cm = &id->cm;
 
-	cm->remote = (struct conn_side){.comm_id = get32(mad + CM_LOCAL),
-					.qpn = get24(mad + REQ_QPN),
-					.psn = get24(mad + REQ_PSN),
-					.guid = get64(mad + REQ_GUID)};
+	cm_set_peer(id, &(struct conn_side){.comm_id = get32(mad + CM_LOCAL),
+					    .qpn = get24(mad + REQ_QPN),
+					    .psn = get24(mad + REQ_PSN),
+					    .guid = get64(mad + REQ_GUID)});
 	cm->initiator_depth = mad[REQ_RESPONDER];
 	cm->responder_resources = mad[REQ_DEPTH];
 	cm->retry_count = mad[REQ_RETRY] & 7;
@@ -313,13 +322,8 @@ static void rx_sidr_req(const struct back *b)
 	struct ucma_id *listener = NULL, *id;
 	struct sockaddr_storage dst;
 
-	TAILQ_FOREACH(id, &b->d->k->ucma->ids, link)
-	{
-		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
-		if (id->cm.state == CM_SIDR_REQ_RCVD && id->cm.remote.comm_id == get32(mad + SIDR_ID) &&
-		    !memcmp(id->av.dgid, b->mad->sgid, 16))
-			return; /* said before */
-	}
+	if (sidr_asked(b->d->k, b->mad->sgid, get32(mad + SIDR_ID)))
+		return;
 	if (header_ok(hdr)) {
 		take_addr(hdr, HDR_DST, (uint16_t)service, &dst);
 		listener = find_listener(b, service, &dst);
@@ -331,7 +335,8 @@ static void rx_sidr_req(const struct back *b)
 	id = new_conn(b, listener, HCASIM_QPT_UD, hdr, service);
 	if (!id)
 		return;
-	id->cm.remote.comm_id = get32(mad + SIDR_ID);
+	cm_set_peer(id,
+		    &(struct conn_side){.comm_id = get32(mad + SIDR_ID), .guid = get64(b->mad->sgid + 8)});
 	id->cm.state = CM_SIDR_REQ_RCVD;
 	resp.param.ud.private_data_len = SIDR_REQ_PRIVATE_SIZE - HDR_SIZE;
 	memcpy(resp.param.ud.private_data, hdr + HDR_SIZE, SIDR_REQ_PRIVATE_SIZE - HDR_SIZE);
@@ -397,10 +402,10 @@ static void rx_rep(const struct back *b)
 		return;
 	}
 	ktimer_cancel(&id->cm.timer);
-	id->cm.remote = (struct conn_side){.comm_id = get32(mad + CM_LOCAL),
-					   .qpn = get24(mad + qpn),
-					   .psn = get24(mad + REP_PSN),
-					   .guid = get64(mad + REP_GUID)};
+	cm_set_peer(id, &(struct conn_side){.comm_id = get32(mad + CM_LOCAL),
+					    .qpn = get24(mad + qpn),
+					    .psn = get24(mad + REP_PSN),
+					    .guid = get64(mad + REP_GUID)});
 	id->cm.initiator_depth = mad[REP_RESPONDER];
 	id->cm.responder_resources = mad[REP_DEPTH];
 	id->cm.rnr_retry_count = mad[REP_RNR] >> 5;

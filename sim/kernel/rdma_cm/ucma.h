@@ -11,8 +11,9 @@
 
 #include <rdma/rdma_user_cm.h>
 
-#include "kernel/rdma_cm/cm_mad.h"
+#include "kernel/newer_abi.h"
 #include "kernel/priv.h"
+#include "kernel/rdma_cm/cm_mad.h"
 
 #define UCMA_NAME  "rdma_cm"
 #define UCMA_MAJOR 10 /* miscellaneous devices */
@@ -25,22 +26,6 @@ struct addr_ib { /* struct sockaddr_ib */
 	uint8_t gid[16];
 	uint64_t sid, sid_mask, scope_id;
 };
-
-/* ---- Timers ------------------------------------------------------------------------------------ */
-
-struct ktimer {
-	TAILQ_ENTRY(ktimer) link;
-	struct kernel *k; /* NULL: not set */
-	hca_ps at;
-	void (*fire)(struct ktimer *t);
-};
-#define MS_PS 1000000000ull
-
-void ktimer_set(struct kernel *k, struct ktimer *t, hca_ps delay);
-void ktimer_set_ms(struct kernel *k, struct ktimer *t, uint64_t ms);
-void ktimer_cancel(struct ktimer *t);
-/* Fires what is due. */
-void ktimers_run(struct kernel *k);
 
 /* ---- Ids ----------------------------------------------------------------------------------------- */
 
@@ -100,7 +85,7 @@ enum cm_state { /* IBTA 12.9.5, and those of service resolution */
 /* What is known of a connection: what its messages say. */
 struct conn_side {
 	uint32_t comm_id, qpn, psn;
-	uint64_t guid;
+	uint64_t guid; /* of its node; of whom a SIDR_REQ came from, the lower half of its GID */
 };
 
 struct cm {
@@ -126,9 +111,11 @@ struct ucma_mc { /* a membership */
 };
 
 struct ucma_id {
-	TAILQ_ENTRY(ucma_id) link; /* of the machine */
 	TAILQ_ENTRY(ucma_id) of_file;
-	struct table_node by_comm_id; /* if cm.local.comm_id is not 0 */
+	struct table_node by_comm_id;          /* if cm.local.comm_id is not 0 */
+	struct table_node by_peer, by_peer_qp; /* if its peer is known */
+	struct table_node by_service;          /* if it listens */
+	bool peer_known;
 	struct ucma_file *file;
 	uint32_t handle;
 	uint64_t uid;
@@ -184,17 +171,17 @@ struct ucma_file {
 
 struct ucma { /* of the machine */
 	TAILQ_HEAD(, ucma_file) files;
-	struct ucma_ids ids;
 	struct numbers id_table, mc_table; /* for user space */
 	struct table comm_ids, bound;
-	TAILQ_HEAD(ktimer_list, ktimer) timers;
+	struct table peers, peer_qps; /* ids by cm_peer_key() */
+	struct table listeners;       /* ids by ua_service() */
 	uint32_t last_comm_id;
 	uint64_t last_tid;
 	uint64_t random;
 	uint16_t last_port;
 };
 
-/* ---- ucma.c: files, commands, events ---- */
+/* ---- ucma.c: files and their commands ---- */
 
 struct ucma_call { /* one write() in progress */
 	struct ucma_file *f;
@@ -208,7 +195,11 @@ int ucma_open(struct kernel *k, struct kfile *owner);
 ssize_t ucma_write(struct ucma_file *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply);
 void ucma_release(struct ucma_file *f);
 int ucma_init(struct kernel *k);
-void ucma_exit(struct kernel *k);
+void ucma_exit(struct kernel *k); /* no file is open any more */
+
+/* ---- ucma_event.c: what the commands have in common, and events ---- */
+
+uint32_t ucma_random(struct kernel *k);
 /* The socket's queue tells poll() what waits. */
 void ucma_ready(struct ucma_file *f, struct kreply *reply);
 /* Bytes that the socket has too many, and that its reader takes out. */
@@ -232,14 +223,15 @@ void ucma_mc_event(struct ucma_mc *mc, enum rdma_event type, int status,
 int ucma_request_event(struct ucma_id *listener, struct ucma_id *conn,
 		       const struct rdma_ucm_event_resp *resp);
 void ucma_drop_mc_events(struct ucma_mc *mc);
-void ucma_drop_id_events(struct ucma_id *id);
-void ucma_move_events(struct ucma_id *id, struct ucma_file *to);
-uint32_t ucma_random(struct kernel *k);
+void ucma_queue_event(struct ucma_file *f, struct ucma_event *e);
+void ucma_unqueue_event(struct ucma_file *f, struct ucma_event *e);
+int uc_get_event(struct ucma_call *c);
 
 /* ---- ucma_id.c: creation, addresses, routes ---- */
 
 struct ucma_id *ucma_id_new(struct ucma_file *f, uint16_t ps, uint8_t qp_type);
 void ucma_id_move(struct ucma_id *id, struct ucma_file *to);
+void ucma_move_events(struct ucma_id *id, struct ucma_file *to);
 /* Tells the peer, takes its events out of the queue, frees it. Returns the events that were read. */
 uint32_t ucma_id_destroy(struct ucma_id *id);
 /* The id is of this adapter from now on. */
@@ -255,6 +247,7 @@ int uc_listen(struct ucma_call *c);
 int uc_resolve_ip(struct ucma_call *c);
 int uc_resolve_addr(struct ucma_call *c);
 int uc_resolve_route(struct ucma_call *c);
+int uc_resolve_ib_service(struct ucma_call *c);
 
 /* ---- ucma_addr.c ---- */
 
@@ -280,19 +273,6 @@ int uc_init_qp_attr(struct ucma_call *c);
 void ucma_ah_attr(const struct ucma_id *id, const struct hca_av *av, struct ib_uverbs_ah_attr *attr);
 
 /* ---- ucma_option.c ---- */
-
-/* Commands that Debian 12's <rdma/rdma_user_cm.h> does not have yet, and the argument of the one that is served. */
-#define UCMA_RESOLVE_IB_SERVICE 23
-#define UCMA_WRITE_CM_EVENT     24
-struct ucma_write_cm_event {
-	uint32_t id, reserved;
-	uint32_t event, status; /* enum rdma_event, USER or INTERNAL */
-	union {
-		struct rdma_ucm_conn_param conn;
-		struct rdma_ucm_ud_param ud;
-		uint64_t arg;
-	} param;
-};
 
 int uc_write_cm_event(struct ucma_call *c);
 int uc_set_option(struct ucma_call *c);
@@ -355,6 +335,14 @@ int cm_establish(struct ucma_id *id);
 /* For cm_rx.c. */
 void cm_header(uint8_t *mad, enum cm_attr attr, uint64_t tid);
 void cm_start(struct ucma_id *id); /* numbers of its own */
+/* Who the peer is, by its message. */
+void cm_set_peer(struct ucma_id *id, const struct conn_side *peer);
+void cm_forget_peer(struct ucma_id *id);
+static inline uint64_t cm_peer_key(uint64_t guid,
+				   uint32_t n) /* `n`: its comm_id or QPN; several peers may share a key */
+{
+	return guid ^ (uint64_t)n << 32;
+}
 void cm_send_mra(struct ucma_id *id);
 void cm_wait(struct ucma_id *id, uint64_t ms);
 void cm_repeat(struct ucma_id *id);

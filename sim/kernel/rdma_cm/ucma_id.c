@@ -25,7 +25,6 @@ struct ucma_id *ucma_id_new(struct ucma_file *f, uint16_t ps, uint8_t qp_type)
 	id->qp_type = qp_type;
 	id->psn = ucma_random(f->k) & 0xffffff;
 	TAILQ_INIT(&id->mcs);
-	TAILQ_INSERT_TAIL(&f->k->ucma->ids, id, link);
 	TAILQ_INSERT_TAIL(&f->ids, id, of_file);
 	return id;
 }
@@ -37,6 +36,38 @@ void ucma_id_move(struct ucma_id *id, struct ucma_file *to)
 	id->file = to;
 }
 
+static void drop_events(struct ucma_id *id)
+{
+	struct ucma_file *f = id->file;
+	struct ucma_event *e, *next;
+
+	for (e = TAILQ_FIRST(&f->events); e; e = next) {
+		next = TAILQ_NEXT(e, link);
+		if (e->id != id)
+			continue;
+		ucma_unqueue_event(f, e);
+		if (e->conn)
+			ucma_id_destroy(e->conn);
+		free(e);
+	}
+}
+
+void ucma_move_events(struct ucma_id *id, struct ucma_file *to)
+{
+	struct ucma_file *f = id->file;
+	struct ucma_event *e, *next;
+
+	for (e = TAILQ_FIRST(&f->events); e; e = next) {
+		next = TAILQ_NEXT(e, link);
+		if (e->id != id)
+			continue;
+		ucma_unqueue_event(f, e);
+		if (e->conn)
+			ucma_id_move(e->conn, to);
+		ucma_queue_event(to, e);
+	}
+}
+
 uint32_t ucma_id_destroy(struct ucma_id *id)
 {
 	const uint32_t events = id->events_reported;
@@ -45,13 +76,15 @@ uint32_t ucma_id_destroy(struct ucma_id *id)
 	ktimer_cancel(&id->addr_timer);
 	cm_destroy(id, false);
 	ucma_leave_all(id);
-	ucma_drop_id_events(id);
+	drop_events(id);
 	numbers_remove(&u->id_table, id->handle);
 	if (id->bound)
 		table_remove(&u->bound, &id->by_port);
 	if (id->cm.local.comm_id)
 		table_remove(&u->comm_ids, &id->by_comm_id);
-	TAILQ_REMOVE(&u->ids, id, link);
+	if (id->state == ID_LISTEN)
+		table_remove(&u->listeners, &id->by_service);
+	cm_forget_peer(id);
 	TAILQ_REMOVE(&id->file->ids, id, of_file);
 	free(id);
 	return events;
@@ -241,6 +274,7 @@ int uc_listen(struct ucma_call *c)
 		return ret;
 	id->reuse = false;
 	id->state = ID_LISTEN;
+	table_add(&c->f->k->ucma->listeners, &id->by_service, ua_service(id, &id->src));
 	return 0;
 }
 
@@ -412,4 +446,17 @@ int uc_resolve_route(struct ucma_call *c)
 	id->has_route = true;
 	ucma_event(id, EV_ROUTE_RESOLVED, 0, NULL);
 	return 0;
+}
+
+/* Who offers a service is known to an InfiniBand subnet's administrator (rdma_resolve_ib_service() of cma.c). */
+int uc_resolve_ib_service(struct ucma_call *c)
+{
+	struct ucma_resolve_ib_service cmd;
+	struct ucma_id *id;
+	int ret;
+
+	ret = ucma_get_with_id(c, &cmd, &id);
+	if (ret)
+		return ret;
+	return id->dev && id->state == ID_BOUND ? -EOPNOTSUPP : -EINVAL;
 }

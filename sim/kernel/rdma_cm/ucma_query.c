@@ -132,6 +132,14 @@ static int query_path(struct ucma_call *c, struct ucma_id *id, uint64_t response
 	return ucma_put(c, response, &resp, size);
 }
 
+/* Service records are an InfiniBand subnet's: no id of an Ethernet port has any. */
+static int query_ib_service(struct ucma_call *c)
+{
+	if (!kernel_has(c->f->k, ABI_UCMA_QUERY, 0, 0, UCMA_QUERY_IB_SERVICE))
+		return -ENOSYS;
+	return c->out_len < sizeof(struct ucma_query_ib_service_resp) ? -ENOSPC : -ENODATA;
+}
+
 int uc_query(struct ucma_call *c)
 {
 	struct rdma_ucm_query cmd;
@@ -148,6 +156,8 @@ int uc_query(struct ucma_call *c)
 		return query_path(c, id, cmd.response);
 	case RDMA_USER_CM_QUERY_GID:
 		return query_gid(c, id, cmd.response);
+	case UCMA_QUERY_IB_SERVICE:
+		return query_ib_service(c);
 	default:
 		return -ENOSYS;
 	}

@@ -416,7 +416,7 @@ void sysfs_update(struct kdev *d, bool port_changed)
 
 	if (SLIST_EMPTY(&d->k->paths))
 		return; /* not made yet, or gone already */
-	hca_counters(d->drv.hca, &now);
+	kdev_ops(d)->query_counters(&d->drv, &now);
 	if (!port_changed && !memcmp(&now, &d->shown, sizeof(now)))
 		return;
 	d->shown = now;

@@ -246,12 +246,20 @@ void cm_pair_open(struct cm_pair *p, uint16_t ps)
 	CHECK_ERR(cm_event(&p->client, &e), EV_ROUTE_RESOLVED);
 }
 
+bool cm_no_ids(void)
+{
+	const struct ucma *u = w.k->ucma;
+
+	return !u->comm_ids.used && !u->bound.used && !u->peers.used && !u->peer_qps.used &&
+	       !u->listeners.used && TAILQ_EMPTY(&u->files);
+}
+
 void cm_pair_close(struct cm_pair *p)
 {
 	cm_close(&p->client);
 	cm_close(&p->server);
 	run_machine();
-	CHECK(TAILQ_EMPTY(&w.k->ucma->ids));
+	CHECK(cm_no_ids());
 }
 
 void cm_pair_establish(struct cm_pair *p)

@@ -26,6 +26,8 @@ int cm_event(struct cm_file *c, struct rdma_ucm_event_resp *e);
 /* No event waits, and poll() says so. */
 bool cm_silent(struct cm_file *c);
 bool cm_readable(const struct cm_file *c);
+/* The machine has no file open, and nothing is left of their ids. */
+bool cm_no_ids(void);
 
 struct sockaddr_storage cm_addr(const char *text, uint16_t port);
 int cm_create(struct cm_file *c, uint16_t ps, uint32_t *id);

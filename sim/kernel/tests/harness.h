@@ -153,5 +153,6 @@ void add_dmah_suite(void);
 void add_odp_suite(void);
 void add_ucma_suite(void);
 void add_ucma_hostile_suite(void);
+void add_releases_suite(void);
 
 #endif

@@ -23,6 +23,7 @@ int main(void)
 	add_odp_suite();
 	add_ucma_suite();
 	add_ucma_hostile_suite();
+	add_releases_suite();
 	CU_basic_set_mode(CU_BRM_VERBOSE);
 	CU_basic_run_tests();
 	failed = CU_get_number_of_failures() + CU_get_number_of_suites_failed();

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "harness.h"
-#include "kernel/uverbs/newer_abi.h"
+#include "kernel/newer_abi.h"
 
 #define A(name) HCASIM_QP_ATTR_##name
 

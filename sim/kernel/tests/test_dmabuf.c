@@ -2,7 +2,7 @@
 /* Regions of dma-bufs: ranges, rights, and how long the buffer is held. */
 #include "bench.h"
 #include "harness.h"
-#include "kernel/uverbs/newer_abi.h"
+#include "kernel/newer_abi.h"
 
 #define SIZE 16384ull /* of dmabuf_fd() */
 

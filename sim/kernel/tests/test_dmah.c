@@ -2,7 +2,7 @@
 /* DMA handles, registrations with one, and the speed of a port. */
 #include "bench.h"
 #include "harness.h"
-#include "kernel/uverbs/newer_abi.h"
+#include "kernel/newer_abi.h"
 
 #define NONE (-1)
 

@@ -198,7 +198,11 @@ static void groups(void)
 	CHECK_ERR(group(leave, v4, 0xc001), 0);
 	CHECK_ERR(group(leave, v6, 0), 0);
 	CHECK_ERR(group(leave, v6, 0), -EINVAL);
-	CHECK_ERR(group(in, v6, 0), 0);
+	CHECK_ERR(group(in, v6, 1), 0); /* by another LID, in which there is no meaning */
+	CHECK_ERR(group(in, v6, 2), 0);
+	CHECK_ERR(group(leave, v6, 1), 0);
+	CHECK_ERR(group(leave, v6, 1), -EINVAL);
+	CHECK_ERR(destroy_qp(w.qp, &resp), -EBUSY);
 	file_close(); /* in the group */
 	ready(HCASIM_QPT_RC);
 	CHECK_ERR(group(in, v6, 0), -EINVAL);

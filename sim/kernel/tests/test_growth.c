@@ -3,8 +3,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "bench.h"
-#include "harness.h"
+#include "cm_fixture.h"
 
 #define MANY 64u /* all that these adapters make */
 
@@ -194,6 +193,76 @@ static void handles(void)
 	file_close();
 }
 
+#define MANY_CONNECTIONS 3000u
+#define LONG_CHAIN       10 /* of nodes with keys of their own, thinly spread over the buckets */
+
+static unsigned int longest_chain(const struct table *t)
+{
+	unsigned int longest = 0, n;
+
+	for (size_t i = 0; i < t->size; i++) {
+		n = 0;
+		for (const struct table_node *node = t->many[i]; node; node = node->next)
+			n++;
+		longest = n > longest ? n : longest;
+	}
+	return longest;
+}
+
+static uint32_t connect_to(struct cm_pair *c, uint32_t qpn)
+{
+	struct rdma_ucm_event_resp e;
+
+	CHECK_ERR(cm_create(&c->client, RDMA_PS_TCP, &c->active), 0);
+	CHECK_ERR(cm_resolve(&c->client, c->active, THERE, HERE, 7000), 0);
+	CHECK_ERR(cm_event(&c->client, &e), EV_ADDR_RESOLVED);
+	CHECK_ERR(cm_route(&c->client, c->active), 0);
+	CHECK_ERR(cm_event(&c->client, &e), EV_ROUTE_RESOLVED);
+	CHECK_ERR(cm_connect(&c->client, c->active, qpn, 0), 0);
+	CHECK_ERR(cm_event(&c->server, &e), EV_CONNECT_REQUEST);
+	CHECK_ERR(cm_accept(&c->server, e.id, qpn + 1, 0), 0);
+	CHECK_ERR(cm_event(&c->client, &e), EV_CONNECT_RESPONSE);
+	CHECK_ERR(cm_establish_id(&c->client, c->active), 0);
+	CHECK_ERR(cm_event(&c->server, &e), EV_ESTABLISHED);
+	return c->active;
+}
+
+/* Who a datagram is for is found in a few steps, whoever else is connected: the last of many, and the first. */
+static void connections(void)
+{
+	const struct ucma *u = w.k->ucma;
+	struct rdma_ucm_event_resp e;
+	struct cm_pair c;
+	uint32_t first;
+
+	cm_pair_open(&c, RDMA_PS_TCP);
+	first = connect_to(&c, 2);
+	for (uint32_t i = 1; i < MANY_CONNECTIONS; i++)
+		connect_to(&c, 2 + 2 * i);
+	CHECK(u->comm_ids.used == 2 * MANY_CONNECTIONS && u->peers.used == 2 * MANY_CONNECTIONS);
+	CHECK(u->peer_qps.used == 2 * MANY_CONNECTIONS && u->listeners.used == 1);
+	CHECK(longest_chain(&u->comm_ids) < LONG_CHAIN);
+	CHECK(longest_chain(&u->peers) < LONG_CHAIN);
+	CHECK(longest_chain(&u->peer_qps) < LONG_CHAIN);
+	/* A QP that is connected already has lost its connection (IBTA 12.9.8.3.1). */
+	CHECK_ERR(cm_create(&c.client, RDMA_PS_TCP, &c.active), 0);
+	CHECK_ERR(cm_resolve(&c.client, c.active, THERE, HERE, 7000), 0);
+	CHECK_ERR(cm_event(&c.client, &e), EV_ADDR_RESOLVED);
+	CHECK_ERR(cm_route(&c.client, c.active), 0);
+	CHECK_ERR(cm_event(&c.client, &e), EV_ROUTE_RESOLVED);
+	CHECK_ERR(cm_connect(&c.client, c.active, 2, 0), 0);
+	run_machine();
+	for (int type = 0; type != EV_REJECTED;) {
+		type = cm_event(&c.client, &e);
+		CHECK_ERR(type < 0, 0);
+		if (type < 0)
+			break;
+		CHECK(type == EV_DISCONNECTED ? e.id == first : e.id == c.active);
+	}
+	CHECK_ERR(e.status, REJ_STALE_CONN);
+	cm_pair_close(&c);
+}
+
 void add_growth_suite(void)
 {
 	CU_pSuite s = CU_add_suite("growth", world_init, world_exit);
@@ -203,4 +272,5 @@ void add_growth_suite(void)
 	CU_ADD_TEST(s, second_use);
 	CU_ADD_TEST(s, two_contexts);
 	CU_ADD_TEST(s, handles);
+	CU_ADD_TEST(s, connections);
 }

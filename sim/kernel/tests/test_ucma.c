@@ -132,6 +132,22 @@ static void datagrams(void)
 	cm_pair_close(&c);
 }
 
+/* A service request that is repeated because the program takes its time is still one. */
+static void datagrams_again(void)
+{
+	struct rdma_ucm_event_resp e;
+	struct cm_pair c;
+
+	cm_pair_open(&c, RDMA_PS_UDP);
+	CHECK_ERR(cm_connect(&c.client, c.active, 0, 0), 0);
+	CHECK_ERR(cm_event(&c.server, &e), EV_CONNECT_REQUEST);
+	bench_pass(3 * 4096);
+	CHECK(cm_silent(&c.server));
+	CHECK_ERR(cm_accept(&c.server, e.id, 0x77, 0), 0);
+	CHECK_ERR(cm_event(&c.client, &e), EV_ESTABLISHED);
+	cm_pair_close(&c);
+}
+
 /* A request that finds the queue full is not refused: it is asked again, and then there is room. */
 static void backlog(void)
 {
@@ -404,6 +420,7 @@ void add_ucma_suite(void)
 	CU_add_test(s, "refusal", rejection);
 	CU_add_test(s, "nobody listens", no_listener);
 	CU_add_test(s, "datagrams", datagrams);
+	CU_add_test(s, "datagrams, asked again", datagrams_again);
 	CU_add_test(s, "a full queue of requests", backlog);
 	CU_add_test(s, "lost messages", lost_messages);
 	CU_add_test(s, "processes that end", death);

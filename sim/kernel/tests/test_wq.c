@@ -182,10 +182,13 @@ static void tables(void)
 	file_close();
 }
 
+/* What does not matter comes back as it was asked for (mlx5's create_rss_raw_qp_tir() leaves it). */
 static int rss(uint8_t type, uint32_t max_send_wr, struct hcasim_create_rss_qp_req req)
 {
 	const struct ib_uverbs_ex_create_qp c = {.pd_handle = w.pd,
 						 .max_send_wr = max_send_wr,
+						 .max_send_sge = 3,
+						 .max_inline_data = 7,
 						 .qp_type = type,
 						 .comp_mask = IB_UVERBS_CREATE_QP_MASK_IND_TABLE,
 						 .rwq_ind_tbl_handle = w.table};
@@ -193,6 +196,11 @@ static int rss(uint8_t type, uint32_t max_send_wr, struct hcasim_create_rss_qp_r
 	int ret = do_write_ex(EX(CREATE_QP), &c, sizeof(c), &req, sizeof(req), &resp, sizeof(resp), NULL, 0);
 
 	w.qp = resp.base.qp_handle;
+	if (!ret) {
+		CU_ASSERT_EQUAL(resp.base.max_send_wr, 0);
+		CU_ASSERT_EQUAL(resp.base.max_send_sge, 3);
+		CU_ASSERT_EQUAL(resp.base.max_inline_data, 7);
+	}
 	return ret;
 }
 

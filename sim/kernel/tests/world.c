@@ -128,6 +128,7 @@ int world_init(void)
 {
 	const struct kernel_config base = {.num_devices = NUM_HCAS,
 					   .drv = device_family(DEVICE_FAMILY_DEFAULT),
+					   .release = LINUX_LATEST,
 					   .now = bench_now,
 					   .find_task = find_task,
 					   .page_fault = 1500000000,

@@ -1,31 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* RDMA_VERBS_IOCTL: header, attributes against their specification, and access for the methods. */
+/* RDMA_VERBS_IOCTL: header, and attributes against their specification. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel/uverbs/ioctl.h"
-
-static int find_spec(const struct method *m, uint16_t id)
-{
-	for (unsigned int i = 0; i < m->num_attrs; i++) {
-		if (m->attrs[i].id == id)
-			return i;
-	}
-	return -1;
-}
-
-static uint64_t user_attr(const struct call *c, unsigned int idx)
-{
-	return c->user_attrs + idx * sizeof(struct ib_uverbs_attr);
-}
-
-uint64_t attr_in_addr(struct call *c, const struct attr_val *v)
-{
-	if (v->len <= sizeof(v->data))
-		return user_attr(c, v->idx) + offsetof(struct ib_uverbs_attr, data);
-	return v->data;
-}
 
 /* Bytes behind `known` of an attribute that is longer. As call_is_zero. */
 static int tail_is_zero(struct call *c, const struct ib_uverbs_attr *a, size_t known)
@@ -71,7 +50,7 @@ static int new_event_file(struct call *c, struct attr_val *v, uint16_t object)
 	ret = evfile_create(c->f, object == UVERBS_OBJECT_ASYNC_EVENT, &v->ev, &fd);
 	if (ret)
 		return ret;
-	ret = call_install_fd(c, fd, user_attr(c, v->idx) + offsetof(struct ib_uverbs_attr, data),
+	ret = call_install_fd(c, fd, attr_user(c, v->idx) + offsetof(struct ib_uverbs_attr, data),
 			      sizeof(uint64_t));
 	if (ret) {
 		evfile_shutdown(v->ev);
@@ -89,7 +68,7 @@ static int new_uobj(struct call *c, struct attr_val *v, uint16_t object)
 	if (ret)
 		return ret;
 	handle = v->obj->handle;
-	return call_write(c, user_attr(c, v->idx) + offsetof(struct ib_uverbs_attr, data), &handle,
+	return call_write(c, attr_user(c, v->idx) + offsetof(struct ib_uverbs_attr, data), &handle,
 			  sizeof(handle));
 }
 
@@ -137,7 +116,8 @@ static int set_value(struct call *c, const struct attr_spec *s, const struct ib_
 static int set_attr(struct call *c, unsigned int idx)
 {
 	const struct ib_uverbs_attr *a = &c->uattrs[idx];
-	const int n = find_spec(c->method, a->attr_id);
+	const bool has = kernel_has(c->f->dev->k, ABI_ATTR, c->method->object, c->method->id, a->attr_id);
+	const int n = has ? attr_index(c->method, a->attr_id) : -1;
 	const struct attr_spec *s;
 	struct attr_val *v;
 	int ret;
@@ -230,7 +210,8 @@ long uverbs_ioctl(struct kfile *f, struct task *t, uint64_t arg, struct kreply *
 		return -EPROTONOSUPPORT;
 	if (hdr.driver_id != kdev_ops(f->dev)->driver_id)
 		return -EINVAL;
-	c.method = method_find(hdr.object_id, hdr.method_id);
+	if (kernel_has(f->dev->k, ABI_METHOD, hdr.object_id, hdr.method_id, 0))
+		c.method = method_find(hdr.object_id, hdr.method_id);
 	if (!c.method)
 		return -EPROTONOSUPPORT;
 	c.user_attrs = arg + sizeof(hdr);
@@ -246,85 +227,4 @@ long uverbs_ioctl(struct kfile *f, struct task *t, uint64_t arg, struct kreply *
 	ret = call_finish(&c, ret);
 	free(uattrs);
 	return ret;
-}
-
-struct attr_val *attr_get(struct call *c, uint16_t id)
-{
-	const int n = find_spec(c->method, id);
-
-	return n >= 0 && c->val[n].present ? &c->val[n] : NULL;
-}
-
-int attr_const(struct call *c, uint16_t id, uint64_t max, uint64_t *out)
-{
-	const struct attr_val *v = attr_get(c, id);
-
-	if (!v)
-		return -ENOENT;
-	if (v->data > max)
-		return -EINVAL;
-	*out = v->data;
-	return 0;
-}
-
-/* Old user space passes flags in 4 bytes. No attribute: no flag. */
-int attr_flags32(struct call *c, uint16_t id, uint64_t allowed, uint32_t *out)
-{
-	const struct attr_val *v = attr_get(c, id);
-	uint64_t flags;
-
-	*out = 0;
-	if (!v)
-		return 0;
-	if (v->len != 4 && v->len != 8)
-		return -EINVAL;
-	flags = v->len == 8 ? v->data : (uint32_t)v->data;
-	if (flags & ~allowed || flags > UINT32_MAX)
-		return -EINVAL;
-	*out = flags;
-	return 0;
-}
-
-int attr_copy_from(struct call *c, uint16_t id, void *dst, size_t size)
-{
-	const struct attr_val *v = attr_get(c, id);
-
-	if (!v)
-		return -ENOENT;
-	memset(dst, 0, size);
-	if (v->len < size)
-		size = v->len;
-	if (v->len <= sizeof(v->data)) {
-		memcpy(dst, &v->data, size);
-		return 0;
-	}
-	return call_read(c, dst, v->data, size);
-}
-
-int attr_set_output(struct call *c, unsigned int idx)
-{
-	const uint16_t flags = c->uattrs[idx].flags | UVERBS_ATTR_F_VALID_OUTPUT;
-
-	return call_write(c, user_attr(c, idx) + offsetof(struct ib_uverbs_attr, flags), &flags,
-			  sizeof(flags));
-}
-
-int attr_copy_to(struct call *c, uint16_t id, const void *src, size_t size)
-{
-	const struct attr_val *v = attr_get(c, id);
-
-	if (!v)
-		return -ENOENT;
-	if (call_write(c, v->data, src, v->len < size ? v->len : size))
-		return -EFAULT;
-	return attr_set_output(c, v->idx);
-}
-
-int attr_copy_to_or_zero(struct call *c, uint16_t id, const void *src, size_t size)
-{
-	const struct attr_val *v = attr_get(c, id);
-
-	if (v && v->len > size && call_clear(c, v->data + size, v->len - size))
-		return -EFAULT;
-	return attr_copy_to(c, id, src, size);
 }

@@ -91,6 +91,14 @@ struct method {
 		object, id, handler, specs, sizeof(specs) / sizeof((specs)[0])                               \
 	}
 
+/* Where the attribute stands in the method's specification; -1: it is none of its. */
+int attr_index(const struct method *m, uint16_t id);
+/* Address of the attribute that is at `idx` of the user's array. */
+uint64_t attr_user(const struct call *c, unsigned int idx);
+/* As attr_copy_to(), but 0 if the user does not ask. */
+int attr_copy_optional(struct call *c, uint16_t id, const void *src, size_t size);
+int attr_put_keys(struct call *c, uint16_t lkey_id, uint16_t rkey_id, const struct drv_mr *mr);
+
 /* NULL: the kernel does not have it, or took it away because the driver lacks what it needs. */
 const struct method *method_find(uint16_t object, uint16_t id);
 

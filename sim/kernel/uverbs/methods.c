@@ -4,7 +4,7 @@
  * (counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
  */
 #include "kernel/uverbs/ioctl.h"
-#include "kernel/uverbs/newer_abi.h"
+#include "kernel/newer_abi.h"
 
 #define OBJ(name) UVERBS_OBJECT_##name
 
@@ -26,6 +26,7 @@ static const struct attr_spec query_port[] = {
 static const struct attr_spec get_context[] = {
 	OUT(UVERBS_ATTR_GET_CONTEXT_NUM_COMP_VECTORS, sizeof(uint32_t), O_),
 	OUT(UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, sizeof(uint64_t), O_),
+	IN_MIN(ABI_ATTR_GET_CONTEXT_FD_ARR, sizeof(int), O_ | ATTR_COPY),
 	UHW,
 };
 static const struct attr_spec query_context[] = {
@@ -111,6 +112,7 @@ static const struct attr_spec reg_mr[] = {
 	IN(ABI_ATTR_REG_MR_FD_OFFSET, sizeof(uint64_t), O_),
 	OUT(ABI_ATTR_REG_MR_RESP_LKEY, sizeof(uint32_t), M_),
 	OUT(ABI_ATTR_REG_MR_RESP_RKEY, sizeof(uint32_t), M_),
+	UHW,
 };
 static const struct attr_spec query_port_speed[] = {
 	CONST_IN(ABI_ATTR_QUERY_PORT_SPEED_PORT_NUM, M_),
@@ -142,6 +144,10 @@ static const struct attr_spec cq_create[] = {
 	FLAGS_IN(UVERBS_ATTR_CREATE_CQ_FLAGS, O_),
 	OUT(UVERBS_ATTR_CREATE_CQ_RESP_CQE, sizeof(uint32_t), M_),
 	FD(UVERBS_ATTR_CREATE_CQ_EVENT_FD, OBJ(ASYNC_EVENT), ACCESS_READ, O_),
+	IN(ABI_ATTR_CREATE_CQ_BUFFER_VA, sizeof(uint64_t), O_),
+	IN(ABI_ATTR_CREATE_CQ_BUFFER_LENGTH, sizeof(uint64_t), O_),
+	RAW_FD(ABI_ATTR_CREATE_CQ_BUFFER_FD, O_),
+	IN(ABI_ATTR_CREATE_CQ_BUFFER_OFFSET, sizeof(uint64_t), O_),
 	UHW,
 };
 static const struct attr_spec cq_destroy[] = {

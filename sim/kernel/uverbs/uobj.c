@@ -86,14 +86,17 @@ void uobj_unuse(struct uobj *user, struct uobj *used)
 	}
 }
 
+void uobj_set_async(struct uobj *u, struct evfile *async)
+{
+	u->async = async ? async : u->file->default_async;
+	if (u->async)
+		evfile_get(u->async);
+}
+
 static void uobj_free(struct uobj *u)
 {
-	if (u->type == UVERBS_OBJECT_XRCD)
-		xrcd_put(u);
-	if (u->type == UVERBS_OBJECT_RWQ_IND_TBL)
-		rwq_table_forget(u);
-	if (u->type == UVERBS_OBJECT_MR && u->mr.dmabuf)
-		u->mr.dmabuf->put(u->mr.dmabuf);
+	if (u->forget)
+		u->forget(u);
 	numbers_remove(&u->file->handles, u->handle);
 	if (u->listed)
 		TAILQ_REMOVE(&u->file->objects, u, link);
@@ -115,6 +118,8 @@ static int destroy_hw(struct uobj *u)
 {
 	const struct drv_ops *ops = kdev_ops(u->file->dev);
 
+	if (u->drop)
+		return u->drop(u);
 	switch (u->type) {
 	case UVERBS_OBJECT_PD:
 		ops->dealloc_pd(u->drv);
@@ -128,9 +133,6 @@ static int destroy_hw(struct uobj *u)
 	case UVERBS_OBJECT_SRQ:
 		return ops->destroy_srq(u->drv);
 	case UVERBS_OBJECT_QP:
-		if (u->qp.shared)
-			return xrc_qp_drop(u);
-		return ops->destroy_qp(u->drv);
 	case UVERBS_OBJECT_WQ:
 		return ops->destroy_qp(u->drv);
 	case UVERBS_OBJECT_RWQ_IND_TBL:
@@ -153,7 +155,7 @@ int uobj_destroy(struct uobj *u, struct ev_counts *counts)
 
 	if (u->users)
 		return -EBUSY;
-	if (u->type == UVERBS_OBJECT_QP && !SLIST_EMPTY(&u->qp.mcasts))
+	if (u->type == UVERBS_OBJECT_QP && !LIST_EMPTY(&u->qp.mcasts))
 		return -EBUSY;
 	if (u->drv)
 		ret = destroy_hw(u);
@@ -193,8 +195,8 @@ void uobj_destroy_all(struct kfile *f)
 		progress = false;
 		for (u = TAILQ_FIRST(&f->objects); u; u = next) {
 			next = TAILQ_NEXT(u, link);
-			if (u->type == UVERBS_OBJECT_QP)
-				qp_leave_groups(u); /* they are no objects: nobody else takes it out */
+			if (u->detach)
+				u->detach(u);
 			if (!uobj_destroy(u, NULL))
 				progress = true;
 		}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The write() commands: their table, their headers, and how requests and responses are copied. */
+/* The write() commands: their table and their headers. */
 #include <errno.h>
 #include <stdio.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "kernel/rdma_cm/ucma.h"
+#include "kernel/priv.h"
 
 #define END_OF(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 #define EX(name)             (IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##name)
@@ -101,33 +101,6 @@ const struct write_cmd *write_cmd_find(uint32_t command, int *err)
 	return command > max ? NULL : &not_supported;
 }
 
-/* A longer request than ours is zero behind ours; a shorter one is continued with zeros. */
-int req_get(struct call *c, void *req, size_t len)
-{
-	const size_t have = c->in_len < len ? c->in_len : len;
-	int zero;
-
-	if (call_read(c, req, c->in, have))
-		return -EFAULT;
-	memset((char *)req + have, 0, len - have);
-	if (c->in_len > len) {
-		zero = call_is_zero(c, c->in + len, c->in_len - len);
-		if (zero != 1)
-			return zero < 0 ? zero : -EOPNOTSUPP;
-	}
-	return 0;
-}
-
-/* Cut to what the user has room for; the rest of a larger buffer is cleared. */
-int resp_put(struct call *c, const void *resp, size_t len)
-{
-	if (call_write(c, c->out, resp, resp_len(c, len)))
-		return -EFAULT;
-	if (c->out_len > len && call_clear(c, c->out + len, c->out_len - len))
-		return -EFAULT;
-	return c->out_attr < 0 ? 0 : attr_set_output(c, c->out_attr);
-}
-
 static bool is_ex(const struct write_cmd *w)
 {
 	return w->cmd & IB_USER_VERBS_CMD_FLAG_EXTENDED;
@@ -198,7 +171,7 @@ static void split_ex(struct call *c, const struct ib_uverbs_cmd_hdr *hdr,
 	c->uhw_out_len = ex->provider_out_words * 8u;
 }
 
-ssize_t kernel_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply)
+ssize_t uverbs_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply)
 {
 	struct call c = {.f = f, .t = t, .reply = reply, .out_attr = -1, .uhw_out_attr = -1};
 	struct ib_uverbs_ex_cmd_hdr ex;
@@ -206,9 +179,6 @@ ssize_t kernel_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, 
 	const struct write_cmd *w;
 	int ret;
 
-	*reply = (struct kreply){.drain_fd = -1};
-	if (f->cm)
-		return ucma_write(f->cm, t, buf, len, reply);
 	if (len < sizeof(hdr))
 		return -EINVAL;
 	if (call_read(&c, &hdr, buf, sizeof(hdr)))

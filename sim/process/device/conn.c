@@ -457,7 +457,7 @@ void conn_accept(struct server *s, int listener)
 	if (fd < 0)
 		return;
 	c = calloc(1, sizeof(*c));
-	if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || server_watch(s, fd, &c->source)) {
+	if (!c || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || source_watch(s, fd, &c->source)) {
 		free(c);
 		close(fd);
 		return;
@@ -482,5 +482,5 @@ void conn_close(struct conn *c)
 		ring_put(c->ring);
 	if (c->mm)
 		mm_put(c->mm);
-	server_bury(c->server, &c->source);
+	source_bury(c->server, &c->source);
 }

@@ -100,7 +100,7 @@ int file_create(struct server *s, struct mm *mm, const char *name, int oflags, i
 	f->fd = fds[0];
 	if (!fstat(fds[1], &st))
 		kernel_file_ready(f->kfile, f->fd, st.st_ino);
-	ret = server_watch(s, f->fd, &f->source);
+	ret = source_watch(s, f->fd, &f->source);
 	if (ret)
 		goto err_kfile;
 	LIST_INSERT_HEAD(&s->files, f, link);
@@ -146,5 +146,5 @@ void file_close(struct file *f)
 	LIST_REMOVE(f, link);
 	table_remove(&f->server->files_by_id, &f->by_id);
 	forget_users(f);
-	server_bury(f->server, &f->source);
+	source_bury(f->server, &f->source);
 }

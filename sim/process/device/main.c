@@ -31,6 +31,7 @@ struct options {
 	const struct drv_ops *family;
 	unsigned long hcas;
 	uint64_t seed;
+	uint16_t release;
 	int launcher;
 };
 
@@ -40,6 +41,7 @@ static const struct argp_option option_list[] = {
 	{"hcas", 'n', "N", 0, "number of adapters, 1 to 16 (1)", 0},
 	{"device", 'd', "NAME", 0, "device family: native", 0},
 	{"profile", 'p', "FILE", 0, "timing profile", 0},
+	{"kernel", 'k', "RELEASE", 0, "Linux whose ABI libraries find: 6.1, latest (latest)", 0},
 	{"trace", 't', "DIR", 0, "write traces to this folder", 0},
 	{"fault", 'f', "SPEC", 0, "faults to inject", 0},
 	{"seed", 's', "N", 0, "seed of all random choices (1)", 0},
@@ -80,6 +82,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'p':
 		o->profile = arg;
+		break;
+	case 'k':
+		if (abi_release(arg, &o->release))
+			argp_error(state, "--kernel is '%s': available are 6.1 and latest", arg);
 		break;
 	case 't':
 		o->trace = arg;
@@ -261,6 +267,7 @@ static int start_kernel(struct server *s, const struct options *o)
 {
 	struct kernel_config cfg = {.num_devices = (unsigned int)o->hcas,
 				    .drv = crash_watch(o->family),
+				    .release = o->release,
 				    .now = now,
 				    .now_arg = s,
 				    .find_task = find_task,
@@ -413,8 +420,11 @@ int main(int argc, char **argv)
 		NULL,        "One simulated machine with RDMA adapters; started by `hcasim run`.",
 		NULL,        NULL,
 		NULL};
-	struct options o = {
-		.hcas = 1, .family = device_family(DEVICE_FAMILY_DEFAULT), .seed = 1, .launcher = -1};
+	struct options o = {.hcas = 1,
+			    .family = device_family(DEVICE_FAMILY_DEFAULT),
+			    .seed = 1,
+			    .launcher = -1,
+			    .release = LINUX_LATEST};
 	struct server s = {.epoll = -1, .listener = -1, .spare = -1};
 	int status = EXIT_FAILURE, listener;
 

@@ -49,7 +49,7 @@ struct mm *mm_get(struct server *s, pid_t pid, uint64_t image)
 	table_add(&s->mms_by_pid, &mm->by_pid, (uint64_t)pid);
 	mm->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (mm->pidfd >= 0)
-		server_watch(s, mm->pidfd, &mm->source);
+		source_watch(s, mm->pidfd, &mm->source);
 	return mm;
 }
 
@@ -92,7 +92,7 @@ void mm_put(struct mm *mm)
 	while (!LIST_EMPTY(&mm->all_grants))
 		drop_grant(mm, LIST_FIRST(&mm->all_grants));
 	table_free(&mm->grants);
-	server_bury(mm->server, &mm->source);
+	source_bury(mm->server, &mm->source);
 }
 
 struct mm *mm_find(struct server *s, uint32_t pasid)

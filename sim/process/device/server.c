@@ -33,30 +33,6 @@ static uint64_t wall_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
 }
 
-int server_watch(struct server *s, int fd, struct source *source)
-{
-	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP, .data.ptr = source};
-
-	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
-}
-
-void server_bury(struct server *s, struct source *source)
-{
-	source->kind = SOURCE_DEAD;
-	STAILQ_INSERT_TAIL(&s->graveyard, source, grave);
-}
-
-static void free_buried(struct server *s)
-{
-	struct source *source;
-
-	/* Every buried object starts with its source. */
-	while ((source = STAILQ_FIRST(&s->graveyard))) {
-		STAILQ_REMOVE_HEAD(&s->graveyard, grave);
-		free(source);
-	}
-}
-
 /* ---- Time ---------------------------------------------------------------------------------------- */
 
 /* The wall clock's time since the last look is simulated time that may pass. */
@@ -238,7 +214,7 @@ static bool serve_sockets(struct server *s, uint64_t ns)
 	for (int i = 0; i < n; i++)
 		if (!is_end(events[i].data.ptr))
 			serve(s, events[i].data.ptr);
-	free_buried(s);
+	source_free_buried(s);
 	return n > 0;
 }
 
@@ -307,11 +283,11 @@ void server_run(struct server *s, int signal_fd, int launcher)
 	struct source launcher_source = {.kind = SOURCE_LAUNCHER};
 	struct source event_source = {.kind = SOURCE_EVENTS};
 
-	server_watch(s, s->listener, &listener_source);
-	server_watch(s, signal_fd, &signal_source);
-	server_watch(s, kernel_event_fd(s->kernel), &event_source);
+	source_watch(s, s->listener, &listener_source);
+	source_watch(s, signal_fd, &signal_source);
+	source_watch(s, kernel_event_fd(s->kernel), &event_source);
 	if (launcher >= 0)
-		server_watch(s, launcher, &launcher_source);
+		source_watch(s, launcher, &launcher_source);
 	skip_wall(s);
 	for (unsigned int round = 0; !s->stop; round++)
 		round_of_work(s, round);
@@ -323,7 +299,7 @@ void server_close_all(struct server *s)
 		conn_close(LIST_FIRST(&s->conns));
 	while (!LIST_EMPTY(&s->files))
 		file_close(LIST_FIRST(&s->files));
-	free_buried(s);
+	source_free_buried(s);
 	table_free(&s->files_by_id);
 	table_free(&s->mms_by_pasid);
 	table_free(&s->mms_by_image);

@@ -36,6 +36,14 @@ struct source {
 	STAILQ_ENTRY(source) grave;
 };
 
+/* ---- source.c ------------------------------------------------------------------------------------- */
+
+int source_watch(struct server *s, int fd, struct source *source);
+/* The object is freed when the current round of events is over. */
+void source_bury(struct server *s, struct source *source);
+/* It is. */
+void source_free_buried(struct server *s);
+
 /* ---- mm.c: address spaces of applications -------------------------------------------------------- */
 
 struct grant {                  /* a BAR page that an application has mapped */
@@ -181,9 +189,6 @@ struct server {
 
 /* Its ring is looked at from now on, until it has been quiet for long. */
 void server_wake(struct server *s, struct conn *c);
-int server_watch(struct server *s, int fd, struct source *source);
-/* The object is freed when the current round of events is over. */
-void server_bury(struct server *s, struct source *source);
 /* Serves until told to stop (SIGTERM, SIGINT, or the launcher's end of `launcher` closed). */
 void server_run(struct server *s, int signal_fd, int launcher);
 void server_close_all(struct server *s);

@@ -40,7 +40,7 @@ static bool is_adapter(uint32_t addr)
 		return false;
 	snprintf(path, sizeof(path), "%.3000s/" PROTO_SYSFS_NAME "/class/infiniband/hcasim%u/ports/%u",
 		 path_runtime(), number - 1, port + 1);
-	yes = !syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
+	yes = !raw_syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
 	errno = saved;
 	return yes;
 }

@@ -24,7 +24,7 @@ static bool copy(long call, void *own, void *user, size_t size)
 {
 	struct iovec mine = {own, size}, theirs = {user, size};
 
-	return syscall(call, getpid(), &mine, 1, &theirs, 1, 0) == (ssize_t)size;
+	return raw_syscall(call, getpid(), &mine, 1, &theirs, 1, 0) == (ssize_t)size;
 }
 
 bool netdev_get(void *own, const void *user, size_t size)
@@ -42,7 +42,7 @@ static bool is_socket(int fd)
 	socklen_t len = sizeof(int);
 	int type;
 
-	return !syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &len);
+	return !raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_TYPE, &type, &len);
 }
 
 int netdev_link(const char *name, bool set, bool up)

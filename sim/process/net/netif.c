@@ -27,11 +27,11 @@ __attribute__((format(printf, 3, 4))) static bool line_of(char *text, size_t siz
 	va_start(ap, fmt);
 	vsnprintf(path + at, sizeof(path) - (size_t)at, fmt, ap);
 	va_end(ap);
-	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	fd = (int)raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	n = syscall(SYS_read, fd, text, size - 1);
-	syscall(SYS_close, fd);
+	n = raw_syscall(SYS_read, fd, text, size - 1);
+	raw_syscall(SYS_close, fd);
 	text[n > 0 ? n : 0] = '\0';
 	text[strcspn(text, "\n")] = '\0';
 	return *text;
@@ -54,13 +54,13 @@ static bool device_of(const char *name, char *device, size_t size)
 
 	snprintf(path, sizeof(path), "%.3000s/" PROTO_SYSFS_NAME "/class/net/%s/device/infiniband",
 		 path_runtime(), name);
-	dir = opendir(path);
+	dir = REAL(opendir)(path);
 	*device = '\0';
-	while (dir && (entry = readdir(dir)))
+	while (dir && (entry = REAL(readdir)(dir)))
 		if (entry->d_name[0] != '.')
 			snprintf(device, size, "%s", entry->d_name);
 	if (dir)
-		closedir(dir);
+		REAL(closedir)(dir);
 	return *device;
 }
 
@@ -91,7 +91,7 @@ static void fill_bus(struct netif *n)
 
 	snprintf(path, sizeof(path), "%.3000s/" PROTO_SYSFS_NAME "/class/net/%s/device", path_runtime(),
 		 n->name);
-	len = syscall(SYS_readlinkat, AT_FDCWD, path, target, sizeof(target) - 1);
+	len = raw_syscall(SYS_readlinkat, AT_FDCWD, path, target, sizeof(target) - 1);
 	target[len > 0 ? len : 0] = '\0';
 	snprintf(n->bus, sizeof(n->bus), "%.31s", strrchr(target, '/') ? strrchr(target, '/') + 1 : "");
 }
@@ -145,11 +145,11 @@ unsigned int netif_list(struct netif list[NETIF_MAX])
 	if (!path_runtime())
 		return 0;
 	snprintf(path, sizeof(path), "%.3000s/" PROTO_SYSFS_NAME "/class/net", path_runtime());
-	dir = opendir(path);
-	while (dir && n < NETIF_MAX && (entry = readdir(dir)))
+	dir = REAL(opendir)(path);
+	while (dir && n < NETIF_MAX && (entry = REAL(readdir)(dir)))
 		n += netif_named(entry->d_name, &list[n]);
 	if (dir)
-		closedir(dir);
+		REAL(closedir)(dir);
 	qsort(list, n, sizeof(list[0]), by_index);
 	return n;
 }
@@ -206,15 +206,15 @@ static void inet6_lines(int fd, const struct netif *n)
 
 static void copy_file(int to, const char *path)
 {
-	int from = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	int from = (int)raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	char buf[4096];
 	ssize_t n;
 
-	while (from >= 0 && (n = syscall(SYS_read, from, buf, sizeof(buf))) > 0)
-		if (syscall(SYS_write, to, buf, n) != n)
+	while (from >= 0 && (n = raw_syscall(SYS_read, from, buf, sizeof(buf))) > 0)
+		if (raw_syscall(SYS_write, to, buf, n) != n)
 			break;
 	if (from >= 0)
-		syscall(SYS_close, from);
+		raw_syscall(SYS_close, from);
 }
 
 int netif_proc(const char *path)

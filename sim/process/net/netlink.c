@@ -87,8 +87,8 @@ static int protocol_of(int fd)
 	if (fd < 0 || fd >= MAX_FD ||
 	    !(atomic_load_explicit(&sockets[fd / 64], memory_order_relaxed) >> fd % 64 & 1))
 		return -1;
-	if (syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) || domain != AF_NETLINK ||
-	    syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len))
+	if (raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) || domain != AF_NETLINK ||
+	    raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len))
 		protocol = -1; /* another file has the number now */
 	errno = saved;
 	return protocol;
@@ -99,7 +99,7 @@ static unsigned int port_of(int fd)
 	struct sockaddr_nl addr = {0};
 	socklen_t len = sizeof(addr);
 
-	syscall(SYS_getsockname, fd, &addr, &len);
+	raw_syscall(SYS_getsockname, fd, &addr, &len);
 	return addr.nl_pid;
 }
 
@@ -137,7 +137,7 @@ static bool send_empty(int fd, unsigned int seq, int flags)
 				 .nlmsg_seq = seq};
 	struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
 
-	return syscall(SYS_sendto, fd, &empty, sizeof(empty), flags, &kernel, sizeof(kernel)) ==
+	return raw_syscall(SYS_sendto, fd, &empty, sizeof(empty), flags, &kernel, sizeof(kernel)) ==
 	       sizeof(empty);
 }
 
@@ -229,14 +229,14 @@ static ssize_t look(int fd, const struct msghdr *msg, int flags, char *data)
 	size_t room = total(msg);
 
 	room = room && room < RECEIVE_MAX ? room : RECEIVE_MAX;
-	return syscall(SYS_recvfrom, fd, data, room, MSG_PEEK | (flags & MSG_DONTWAIT), NULL, NULL);
+	return raw_syscall(SYS_recvfrom, fd, data, room, MSG_PEEK | (flags & MSG_DONTWAIT), NULL, NULL);
 }
 
 static void take(int fd)
 {
 	char one;
 
-	syscall(SYS_recvfrom, fd, &one, sizeof(one), MSG_DONTWAIT, NULL, NULL);
+	raw_syscall(SYS_recvfrom, fd, &one, sizeof(one), MSG_DONTWAIT, NULL, NULL);
 }
 
 /* One message of ours. With the last one of an answer that is all ours the kernel's acknowledgement goes. */

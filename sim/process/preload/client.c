@@ -31,11 +31,12 @@ static struct {
 	bool refused; /* the device process cannot read our memory; said once */
 	uint64_t image, parent;
 	struct ring *_Atomic ring;
+	bool watched; /* the device process wants to be told of what is unmapped */
 } client = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 static void say(const char *text)
 {
-	if (syscall(SYS_write, STDERR_FILENO, text, strlen(text)) < 0)
+	if (raw_syscall(SYS_write, STDERR_FILENO, text, strlen(text)) < 0)
 		return;
 }
 
@@ -45,21 +46,21 @@ static void lock(sigset_t *saved)
 
 	sigfillset(&all);
 	/* Not through libc: its functions are replaced, and keep SIGSEGV open. */
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, 8);
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, 8);
 	pthread_mutex_lock(&client.lock);
 }
 
 static void unlock(const sigset_t *saved)
 {
 	pthread_mutex_unlock(&client.lock);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
 }
 
 static ino_t inode_of(int fd)
 {
 	struct stat st;
 
-	if (syscall(SYS_fstat, fd, &st) || !S_ISSOCK(st.st_mode))
+	if (raw_syscall(SYS_fstat, fd, &st) || !S_ISSOCK(st.st_mode))
 		return 0;
 	return st.st_ino;
 }
@@ -76,11 +77,11 @@ int client_move_up(int fd, bool copy)
 
 	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur <= 1024)
 		high = lim.rlim_cur > 64 ? (int)lim.rlim_cur - 32 : 0;
-	moved = (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, high);
+	moved = (int)raw_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, high);
 	if (moved < 0)
 		return copy ? -1 : fd;
 	if (!copy)
-		syscall(SYS_close, fd);
+		raw_syscall(SYS_close, fd);
 	return moved;
 }
 
@@ -94,16 +95,16 @@ static int dial(void)
 	n = snprintf(addr.sun_path, sizeof(addr.sun_path), "%s/" PROTO_SOCKET_NAME, path_runtime());
 	if (n >= (int)sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
-	fd = (int)syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fd = (int)raw_syscall(SYS_socket, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (syscall(SYS_connect, fd, &addr, sizeof(addr))) {
-		syscall(SYS_close, fd);
+	if (raw_syscall(SYS_connect, fd, &addr, sizeof(addr))) {
+		raw_syscall(SYS_close, fd);
 		return -EIO;
 	}
 	/* Where Yama restricts ptrace to descendants, it is us who must allow the device process. */
-	if (!syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
-		syscall(SYS_prctl, PR_SET_PTRACER, peer.pid, 0, 0, 0);
+	if (!raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		raw_syscall(SYS_prctl, PR_SET_PTRACER, peer.pid, 0, 0, 0);
 	return client_move_up(fd, false);
 }
 
@@ -121,7 +122,7 @@ static bool receive(int fd, struct proto_reply *reply, int fds[PROTO_MAX_FDS])
 	ssize_t n;
 
 	do {
-		n = syscall(SYS_recvmsg, fd, &msg, MSG_CMSG_CLOEXEC);
+		n = raw_syscall(SYS_recvmsg, fd, &msg, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
 	if (n != sizeof(*reply) || reply->magic != PROTO_MAGIC)
 		return false;
@@ -143,7 +144,7 @@ static bool exchange(int fd, struct proto_req *req, struct proto_reply *reply, i
 	req->magic = PROTO_MAGIC;
 	req->version = PROTO_VERSION;
 	do {
-		n = syscall(SYS_sendto, fd, req, sizeof(*req), MSG_NOSIGNAL, NULL, 0);
+		n = raw_syscall(SYS_sendto, fd, req, sizeof(*req), MSG_NOSIGNAL, NULL, 0);
 	} while (n < 0 && errno == EINTR);
 	/* Who is turned away has his answer before he has asked. */
 	return (n == sizeof(*req) || errno == EPIPE) && receive(fd, reply, fds);
@@ -176,7 +177,7 @@ static void drop_connection(void)
 	/* Another thread may be inside the handler with the old ring: its pages stay until exit. */
 	(void)old;
 	if (client.fd >= 0 && inode_of(client.fd) == client.ino)
-		syscall(SYS_close, client.fd);
+		raw_syscall(SYS_close, client.fd);
 	client.fd = -1;
 }
 
@@ -188,7 +189,7 @@ static int64_t hello(int fd)
 	void *map;
 
 	if (!client.image)
-		syscall(SYS_getrandom, &client.image, sizeof(client.image), 0);
+		raw_syscall(SYS_getrandom, &client.image, sizeof(client.image), 0);
 	req.hello.image = client.image;
 	req.hello.parent = client.parent;
 	req.hello.probe = (uintptr_t)&client.image;
@@ -198,12 +199,12 @@ static int64_t hello(int fd)
 		refuse(reply.ret);
 		return reply.ret == -ENFILE || reply.ret == -ENOMEM ? reply.ret : -EACCES;
 	}
-	map = (void *)syscall(SYS_mmap, NULL, sizeof(struct ring), PROT_READ | PROT_WRITE, MAP_SHARED, fds[0],
-			      0);
-	syscall(SYS_close, fds[0]);
+	map = (void *)raw_syscall(SYS_mmap, NULL, sizeof(struct ring), PROT_READ | PROT_WRITE, MAP_SHARED,
+				  fds[0], 0);
+	raw_syscall(SYS_close, fds[0]);
 	if (map == MAP_FAILED)
 		return -ENOMEM;
-	syscall(SYS_madvise, map, sizeof(struct ring), MADV_DONTFORK);
+	raw_syscall(SYS_madvise, map, sizeof(struct ring), MADV_DONTFORK);
 	atomic_store(&client.ring, map);
 	return 0;
 }
@@ -250,12 +251,31 @@ int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PR
 	unlock(&mask);
 	errno = saved;
 	if (!ret && reply->watch)
-		pages_watch();
+		__atomic_store_n(&client.watched, true, __ATOMIC_RELAXED);
 	if (ret) {
 		memset(reply, 0, sizeof(*reply));
 		reply->ret = ret;
 	}
 	return reply->ret;
+}
+
+void client_unmapped(const void *addr, size_t len)
+{
+	const uint64_t page = 4096, start = (uintptr_t)addr & ~(page - 1);
+	struct proto_req req = {.op = PROTO_UNMAPPED};
+	struct proto_reply reply;
+	int fds[PROTO_MAX_FDS];
+
+	if (!__atomic_load_n(&client.watched, __ATOMIC_RELAXED) || !len)
+		return;
+	req.unmapped.addr = start;
+	req.unmapped.len = (((uintptr_t)addr + len + page - 1) & ~(page - 1)) - start;
+	client_call(&req, &reply, fds);
+}
+
+void client_unmapped_all(void)
+{
+	client_unmapped(NULL, SIZE_MAX / 2);
 }
 
 struct ring *client_ring(void)
@@ -281,7 +301,7 @@ void client_kick(void)
 
 	/* A plain message without an answer. Lost only if the device process is gone. */
 	if (inode_of(client.fd) == client.ino)
-		syscall(SYS_sendto, client.fd, &kick, 1, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
+		raw_syscall(SYS_sendto, client.fd, &kick, 1, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
 }
 
 bool client_alive(void)
@@ -292,7 +312,7 @@ bool client_alive(void)
 		return false;
 	if (inode_of(client.fd) != client.ino)
 		return true; /* closed by the application: the next request connects again */
-	if (syscall(SYS_poll, &p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)))
+	if (raw_syscall(SYS_poll, &p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)))
 		atomic_store(&client.dead, true);
 	return !atomic_load(&client.dead);
 }
@@ -314,7 +334,7 @@ static void fork_parent(void)
 	sigset_t mask = fork_mask;
 
 	unlock(&mask);
-	pages_forked();
+	client_unmapped_all();
 }
 
 static void fork_child(void)

@@ -101,8 +101,8 @@ struct room {
 static void *take(struct room *room, size_t len)
 {
 	room->len = len;
-	room->at = (void *)syscall(SYS_mmap, NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-				   -1, 0);
+	room->at = (void *)raw_syscall(SYS_mmap, NULL, len, PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (room->at == MAP_FAILED)
 		room->at = NULL;
 	return room->at;
@@ -114,7 +114,7 @@ static void give_back(const struct room *room, unsigned int num)
 
 	for (unsigned int i = 0; i < num; i++)
 		if (room[i].at)
-			syscall(SYS_munmap, room[i].at, room[i].len);
+			raw_syscall(SYS_munmap, room[i].at, room[i].len);
 	errno = saved;
 }
 
@@ -220,13 +220,13 @@ static bool is_news(const char *path)
 	struct stat st;
 	int fd;
 
-	if (syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0))
+	if (raw_syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0))
 		return false;
 	snprintf(mark, sizeof(mark), "%.4000s/told-%lx-%lx", path_runtime(), (unsigned long)st.st_dev,
 		 (unsigned long)st.st_ino);
-	fd = (int)syscall(SYS_openat, AT_FDCWD, mark, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	fd = (int)raw_syscall(SYS_openat, AT_FDCWD, mark, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	if (fd >= 0)
-		syscall(SYS_close, fd);
+		raw_syscall(SYS_close, fd);
 	return fd >= 0 || errno != EEXIST;
 }
 
@@ -239,7 +239,8 @@ static void tell(const char *path, char *const *envp)
 	if (!path_runtime() || find(envp, "VALGRIND_LAUNCHER=") || !hcasim_obstacle(path, text, sizeof(text)))
 		return;
 	if (is_news(path))
-		syscall(SYS_write, STDERR_FILENO, line, snprintf(line, sizeof(line), "hcasim: %s\n", text));
+		raw_syscall(SYS_write, STDERR_FILENO, line,
+			    snprintf(line, sizeof(line), "hcasim: %s\n", text));
 	errno = saved;
 }
 
@@ -253,7 +254,7 @@ static const char *find_program(const char *file, char path[PATH_MAX])
 	for (at = at ? at : _PATH_DEFPATH;; at = end + 1) {
 		end = strchrnul(at, ':');
 		snprintf(path, PATH_MAX, "%.*s%s%.255s", (int)(end - at), at, end == at ? "" : "/", file);
-		if (!syscall(SYS_faccessat, AT_FDCWD, path, X_OK))
+		if (!raw_syscall(SYS_faccessat, AT_FDCWD, path, X_OK))
 			return path;
 		if (!*end)
 			return "";
@@ -268,7 +269,7 @@ PRELOAD_API int execve(const char *path, char *const argv[], char *const envp[])
 	int ret;
 
 	tell(path, envp);
-	ret = (int)syscall(SYS_execve, path, argv, amended(envp, path, room));
+	ret = (int)raw_syscall(SYS_execve, path, argv, amended(envp, path, room));
 	give_back(room, 2);
 	return ret;
 }

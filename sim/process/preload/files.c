@@ -29,7 +29,7 @@ bool file_lookup(int fd, uint64_t *id, dev_t *rdev)
 
 	if (fd < 0 || !path_runtime())
 		return false;
-	if (syscall(SYS_getsockname, fd, &addr, &len)) {
+	if (raw_syscall(SYS_getsockname, fd, &addr, &len)) {
 		errno = saved;
 		return false;
 	}
@@ -63,7 +63,7 @@ static long result(int64_t ret)
 static void close_all(const int *fds, unsigned int n)
 {
 	while (n)
-		syscall(SYS_close, fds[--n]);
+		raw_syscall(SYS_close, fds[--n]);
 }
 
 /* Stores the new descriptors' numbers where the command wants them, as the kernel's copy_to_user
@@ -75,7 +75,8 @@ static int64_t install(struct proto_reply *reply, const int *fds)
 		struct iovec from = {&number, reply->install[i].size};
 		struct iovec to = {(void *)(uintptr_t)reply->install[i].uaddr, reply->install[i].size};
 
-		if (syscall(SYS_process_vm_writev, getpid(), &from, 1, &to, 1, 0) != (ssize_t)from.iov_len)
+		if (raw_syscall(SYS_process_vm_writev, getpid(), &from, 1, &to, 1, 0) !=
+		    (ssize_t)from.iov_len)
 			return -EFAULT;
 	}
 	return reply->ret;
@@ -101,8 +102,8 @@ static void drain(int fd, uint32_t n)
 	long got;
 
 	while (n) {
-		got = syscall(SYS_recvfrom, fd, waste, n < sizeof(waste) ? n : sizeof(waste), MSG_DONTWAIT,
-			      NULL, NULL);
+		got = raw_syscall(SYS_recvfrom, fd, waste, n < sizeof(waste) ? n : sizeof(waste),
+				  MSG_DONTWAIT, NULL, NULL);
 		if (got <= 0)
 			break;
 		n -= (uint32_t)got;
@@ -127,9 +128,9 @@ int file_open(const char *name, int oflags)
 		return (int)result(ret < 0 ? ret : -EIO);
 	}
 	if (!(oflags & O_CLOEXEC))
-		syscall(SYS_fcntl, fds[0], F_SETFD, 0);
+		raw_syscall(SYS_fcntl, fds[0], F_SETFD, 0);
 	if (oflags & O_NONBLOCK)
-		syscall(SYS_fcntl, fds[0], F_SETFL, O_RDWR | O_NONBLOCK);
+		raw_syscall(SYS_fcntl, fds[0], F_SETFL, O_RDWR | O_NONBLOCK);
 	return fds[0];
 }
 
@@ -297,7 +298,7 @@ static void *map_memory(void *addr, size_t len, int prot, int flags, int memfd, 
 	int how = MAP_SHARED | (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE | MAP_POPULATE));
 	void *p = REAL(mmap)(addr, len, prot, how, memfd, (off_t)map->memfd_offset);
 
-	syscall(SYS_close, memfd);
+	raw_syscall(SYS_close, memfd);
 	return p;
 }
 
@@ -387,7 +388,7 @@ PRELOAD_API void *mmap(void *addr, size_t len, int prot, int flags, int fd, off_
 		unmapped(addr, len); /* whatever was there is replaced */
 	addr = REAL(mmap)(addr, len, prot, flags, fd, offset);
 	if ((flags & MAP_FIXED) && addr != MAP_FAILED)
-		pages_gone(addr, len);
+		client_unmapped(addr, len);
 	return addr;
 }
 
@@ -405,7 +406,7 @@ PRELOAD_API int munmap(void *addr, size_t len)
 		unmapped(addr, len);
 	ret = REAL(munmap)(addr, len);
 	if (!ret)
-		pages_gone(addr, len);
+		client_unmapped(addr, len);
 	return ret;
 }
 
@@ -423,7 +424,7 @@ long preload_syscall_mmap(long number, void *addr, size_t len, long prot, long f
 		return (long)map_file(addr, len, (int)prot, (int)flags, (int)fd, file, offset);
 	if ((flags & MAP_FIXED) && len)
 		unmapped(addr, len);
-	return preload_syscall_raw(number, addr, len, prot, flags, fd, offset);
+	return raw_syscall(number, addr, len, prot, flags, fd, offset);
 }
 
 long preload_syscall_munmap(long number, void *addr, size_t len)
@@ -432,13 +433,8 @@ long preload_syscall_munmap(long number, void *addr, size_t len)
 
 	if (len && !((uintptr_t)addr & 0xfff))
 		unmapped(addr, len);
-	ret = preload_syscall_raw(number, addr, len);
+	ret = raw_syscall(number, addr, len);
 	if (!ret)
-		pages_gone(addr, len);
+		client_unmapped(addr, len);
 	return ret;
-}
-
-long preload_syscall_error(long ret)
-{
-	return result(ret);
 }

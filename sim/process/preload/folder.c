@@ -38,8 +38,8 @@ static bool is_net(DIR *dir)
 {
 	struct stat st, net;
 
-	return path_runtime() && !syscall(SYS_fstat, dirfd(dir), &st) &&
-	       !syscall(SYS_newfstatat, AT_FDCWD, NET, &net, 0) && st.st_dev == net.st_dev &&
+	return path_runtime() && !raw_syscall(SYS_fstat, dirfd(dir), &st) &&
+	       !raw_syscall(SYS_newfstatat, AT_FDCWD, NET, &net, 0) && st.st_dev == net.st_dev &&
 	       st.st_ino == net.st_ino;
 }
 
@@ -79,7 +79,7 @@ static bool host_has(const char *name)
 	char path[sizeof(NET) + 1 + IF_NAMESIZE];
 
 	snprintf(path, sizeof(path), NET "/%.15s", name);
-	return !syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
+	return !raw_syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
 /* Behind the host's last entry: ours that have not the name of one. */

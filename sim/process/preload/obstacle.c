@@ -43,15 +43,15 @@ static bool has_loader(const uint8_t *head, size_t have, const Elf64_Ehdr *elf)
 
 static const char *of_file(const char *path)
 {
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	int fd = (int)raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	uint8_t head[HEAD];
 	Elf64_Ehdr elf;
 	ssize_t n;
 
 	if (fd < 0)
 		return NULL;
-	n = syscall(SYS_read, fd, head, sizeof(head));
-	syscall(SYS_close, fd);
+	n = raw_syscall(SYS_read, fd, head, sizeof(head));
+	raw_syscall(SYS_close, fd);
 	if (n < (ssize_t)sizeof(elf) || memcmp(head, ELFMAG, SELFMAG) != 0)
 		return NULL; /* a script, or nothing that runs */
 	memcpy(&elf, head, sizeof(elf));
@@ -70,14 +70,14 @@ static const char *of_privilege(const char *path)
 
 	if (getuid() != geteuid() || getgid() != getegid())
 		return "is started with a real and another effective user or group ID";
-	if (syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0) || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) > 0 ||
-	    (!statvfs(path, &fs) && (fs.f_flag & ST_NOSUID)))
+	if (raw_syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0) ||
+	    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) > 0 || (!statvfs(path, &fs) && (fs.f_flag & ST_NOSUID)))
 		return NULL;
 	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
 		return "is a set-user-ID program of another user";
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid())
 		return "is a set-group-ID program of another group";
-	if (getuid() && syscall(SYS_getxattr, path, "security.capability", NULL, 0) > 0)
+	if (getuid() && raw_syscall(SYS_getxattr, path, "security.capability", NULL, 0) > 0)
 		return "has file capabilities";
 	return NULL;
 }

@@ -19,32 +19,6 @@
 #define MADV_DONTNEED_LOCKED 24
 #endif
 
-static bool watching;
-
-void pages_watch(void)
-{
-	__atomic_store_n(&watching, true, __ATOMIC_RELAXED);
-}
-
-void pages_gone(const void *addr, size_t len)
-{
-	const uint64_t page = 4096, start = (uintptr_t)addr & ~(page - 1);
-	struct proto_req req = {.op = PROTO_UNMAPPED};
-	struct proto_reply reply;
-	int fds[PROTO_MAX_FDS];
-
-	if (!__atomic_load_n(&watching, __ATOMIC_RELAXED) || !len)
-		return;
-	req.unmapped.addr = start;
-	req.unmapped.len = (((uintptr_t)addr + len + page - 1) & ~(page - 1)) - start;
-	client_call(&req, &reply, fds);
-}
-
-void pages_forked(void)
-{
-	pages_gone(NULL, SIZE_MAX / 2);
-}
-
 static bool drops(int advice)
 {
 	switch (advice) {
@@ -64,7 +38,7 @@ PRELOAD_API int madvise(void *addr, size_t len, int advice)
 	int ret = REAL(madvise)(addr, len, advice);
 
 	if (!ret && drops(advice))
-		pages_gone(addr, len);
+		client_unmapped(addr, len);
 	return ret;
 }
 
@@ -73,7 +47,7 @@ PRELOAD_API int mprotect(void *addr, size_t len, int prot)
 	int ret = REAL(mprotect)(addr, len, prot);
 
 	if (!ret)
-		pages_gone(addr, len);
+		client_unmapped(addr, len);
 	return ret;
 }
 
@@ -90,11 +64,11 @@ PRELOAD_API void *mremap(void *old, size_t old_len, size_t len, int flags, ...)
 	if (p == MAP_FAILED)
 		return p;
 	if (p != old)
-		pages_gone(old, old_len);
+		client_unmapped(old, old_len);
 	else if (len < old_len)
-		pages_gone((char *)old + len, old_len - len);
+		client_unmapped((char *)old + len, old_len - len);
 	if (flags & MREMAP_FIXED)
-		pages_gone(p, len);
+		client_unmapped(p, len);
 	return p;
 }
 
@@ -104,6 +78,6 @@ PRELOAD_API int shmdt(const void *addr)
 	int ret = REAL(shmdt)(addr);
 
 	if (!ret)
-		pages_forked();
+		client_unmapped_all();
 	return ret;
 }

@@ -19,14 +19,14 @@ static void say_closed(void)
 	char line[PATH_MAX + 200];
 	int n;
 
-	if (!syscall(SYS_faccessat, AT_FDCWD, runtime_dir, X_OK) || errno != EACCES)
+	if (!raw_syscall(SYS_faccessat, AT_FDCWD, runtime_dir, X_OK) || errno != EACCES)
 		return;
 	n = snprintf(line, sizeof(line),
 		     "hcasim: pid %d: user %d may not enter %s, the folder of the machine, which belongs to "
 		     "another user: "
 		     "the simulated adapters are not seen\n",
 		     (int)getpid(), (int)getuid(), runtime_dir);
-	if (syscall(SYS_write, STDERR_FILENO, line, n) < 0)
+	if (raw_syscall(SYS_write, STDERR_FILENO, line, n) < 0)
 		return;
 }
 
@@ -79,7 +79,7 @@ static bool below(const char *path, const char *folder, const char **rest)
 static bool exists(const char *path)
 {
 	int saved = errno;
-	bool yes = !syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
+	bool yes = !raw_syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
 
 	errno = saved;
 	return yes;

@@ -30,14 +30,14 @@ static void lock_all(sigset_t *saved)
 	sigset_t all;
 
 	sigfillset(&all);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, 8);
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, 8);
 	pthread_mutex_lock(&lock);
 }
 
 static void unlock_all(const sigset_t *saved)
 {
 	pthread_mutex_unlock(&lock);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
 }
 
 /* One more range of a file, one of whose descriptors is `fd`. */
@@ -92,7 +92,7 @@ bool pin_add(int fd, uint64_t file, void *addr, size_t len)
 	if (ok && !add_range(start, start + PAGES(len), file)) {
 		fd = let_go(file);
 		if (fd >= 0)
-			syscall(SYS_close, fd);
+			raw_syscall(SYS_close, fd);
 		ok = false;
 	}
 	unlock_all(&saved);
@@ -159,7 +159,7 @@ bool pin_call(struct pin_call *call, int fd, uint64_t file)
 static void put_down(const struct pin_call *call)
 {
 	if (call->fd != call->theirs)
-		syscall(SYS_close, call->fd);
+		raw_syscall(SYS_close, call->fd);
 }
 
 void pin_call_end(struct pin_call *call)

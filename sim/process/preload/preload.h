@@ -14,6 +14,7 @@
 #include <sys/queue.h>
 #include <sys/types.h>
 
+#include "process/preload/raw.h"
 #include "process/proto.h"
 #include "process/ring.h"
 
@@ -65,6 +66,11 @@ void client_kick(void);
 int client_move_up(int fd, bool copy);
 /* False if the device process is gone. Asks the socket. For the fault handler. */
 bool client_alive(void);
+/* [addr, addr + len) is not mapped any more as it was: said if the device process wants to know. After the call that
+ * did it. */
+void client_unmapped(const void *addr, size_t len);
+/* fork() has shared all of them with the child. */
+void client_unmapped_all(void);
 
 /* ---- files.c: opened device files ---------------------------------------------------------------- */
 
@@ -74,15 +80,6 @@ int file_open(const char *name, int oflags);
 int file_stat(const char *name, dev_t *rdev);
 /* Counters in sysfs are files: they are written anew before `p`, if it is one or a folder of them, is opened. */
 void file_show(const struct path *p);
-
-/* ---- preload/pages.c: what the application unmaps ------------------------------------------------ */
-
-/* The device process wants to be told from now on. */
-void pages_watch(void);
-/* [addr, addr + len) is not mapped any more as it was. After the call that did it. */
-void pages_gone(const void *addr, size_t len);
-/* fork() has shared all of them with the child. */
-void pages_forked(void);
 
 /* ---- netdev.c: network interfaces ---------------------------------------------------------------- */
 
@@ -99,12 +96,8 @@ bool netdev_put(const void *own, void *user, size_t size);
 /* What syscall() does with these numbers. -1 and errno, as syscall() has it. */
 long preload_syscall_mmap(long number, void *addr, size_t len, long prot, long flags, long fd, off_t offset);
 long preload_syscall_munmap(long number, void *addr, size_t len);
-/* Straight to the kernel; -1 and errno. */
-long preload_syscall_raw(long number, ...);
-/* Its end where the kernel returned an error number, negative. */
-long preload_syscall_error(long ret);
 
-/* ---- hold.c: files that are mapped, or in a call ------------------------------------------------- */
+/* ---- pin.c: files that are mapped, or in a call ------------------------------------------------- */
 
 /* [addr, addr + len) is mapped from `file`, one of whose descriptors is `fd`. False: no memory. */
 bool pin_add(int fd, uint64_t file, void *addr, size_t len);

@@ -100,7 +100,7 @@ PRELOAD_API int __openat64_2(int dir, const char *path, int flags)
 	return do_open(REAL(openat64), dir, path, flags, 0);
 }
 
-PRELOAD_API FILE *fopen(const char *path, const char *mode)
+static FILE *do_fopen(FILE *(*next)(const char *, const char *), const char *path, const char *mode)
 {
 	struct path p;
 	const char *real = path_lookup(path, &p);
@@ -109,19 +109,17 @@ PRELOAD_API FILE *fopen(const char *path, const char *mode)
 	if (fd >= 0)
 		return fdopen(fd, mode);
 	file_show(&p);
-	return REAL(fopen)(real, mode);
+	return next(real, mode);
+}
+
+PRELOAD_API FILE *fopen(const char *path, const char *mode)
+{
+	return do_fopen(REAL(fopen), path, mode);
 }
 
 PRELOAD_API FILE *fopen64(const char *path, const char *mode)
 {
-	struct path p;
-	const char *real = path_lookup(path, &p);
-	int fd = netif_proc(path);
-
-	if (fd >= 0)
-		return fdopen(fd, mode);
-	file_show(&p);
-	return REAL(fopen64)(real, mode);
+	return do_fopen(REAL(fopen64), path, mode);
 }
 
 /* ---- stat ------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* A treap: a search tree by key that is a heap by priority, which is random. */
+#include "process/preload/raw.h"
 #include "process/preload/tree.h"
 
 #include <sys/mman.h>
@@ -14,10 +15,10 @@ static bool grow(struct tree *t)
 	if ((t->used + 2) * sizeof(*t->node) <= t->bytes)
 		return true;
 	if (t->bytes)
-		grown = (void *)syscall(SYS_mremap, t->node, t->bytes, wanted, MREMAP_MAYMOVE);
+		grown = (void *)raw_syscall(SYS_mremap, t->node, t->bytes, wanted, MREMAP_MAYMOVE);
 	else
-		grown = (void *)syscall(SYS_mmap, NULL, wanted, PROT_READ | PROT_WRITE,
-					MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		grown = (void *)raw_syscall(SYS_mmap, NULL, wanted, PROT_READ | PROT_WRITE,
+					    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (grown == MAP_FAILED)
 		return false;
 	t->node = grown;

@@ -21,7 +21,7 @@
 
 static bool read_at(int fd, uint64_t at, void *to, size_t size)
 {
-	return syscall(SYS_pread64, fd, to, size, at) == (ssize_t)size;
+	return raw_syscall(SYS_pread64, fd, to, size, at) == (ssize_t)size;
 }
 
 /* Where the file has what the program has at this address; 0: nowhere. */
@@ -75,7 +75,7 @@ static bool run_path(int fd, char *text, size_t size)
 	}
 	if (!strings || !(run || r))
 		return false;
-	n = syscall(SYS_pread64, fd, text, size - 1, strings + (run ? run : r));
+	n = raw_syscall(SYS_pread64, fd, text, size - 1, strings + (run ? run : r));
 	text[n > 0 ? n : 0] = '\0';
 	return n > 0;
 }
@@ -87,7 +87,7 @@ static void origin_of(int fd, char *folder, size_t size)
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	n = syscall(SYS_readlinkat, AT_FDCWD, link, folder, size - 1);
+	n = raw_syscall(SYS_readlinkat, AT_FDCWD, link, folder, size - 1);
 	folder[n > 0 ? n : 0] = '\0';
 	end = strrchr(folder, '/');
 	if (end)
@@ -107,13 +107,13 @@ static bool has_verbs(const char *folder, size_t length, const char *origin)
 		return false;
 	snprintf(path, sizeof(path), "%s%.*s/libibverbs.so.1", skip ? origin : "", (int)(length - skip),
 		 folder + skip);
-	return !syscall(SYS_faccessat, AT_FDCWD, path, R_OK);
+	return !raw_syscall(SYS_faccessat, AT_FDCWD, path, R_OK);
 }
 
 PRELOAD_API bool hcasim_brings_verbs(const char *path)
 {
 	char folders[PATH_MAX], origin[PATH_MAX];
-	int saved = errno, fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	int saved = errno, fd = (int)raw_syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	bool found = false;
 
 	if (fd >= 0 && run_path(fd, folders, sizeof(folders))) {
@@ -126,7 +126,7 @@ PRELOAD_API bool hcasim_brings_verbs(const char *path)
 		}
 	}
 	if (fd >= 0)
-		syscall(SYS_close, fd);
+		raw_syscall(SYS_close, fd);
 	errno = saved;
 	return found;
 }

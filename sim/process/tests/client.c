@@ -3,13 +3,9 @@
  * An application for the tests of the border: plain libibverbs and system calls. Prints what it sees,
  * ends with 0 if all was as it must be.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -19,17 +15,9 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <infiniband/verbs.h>
 #include <rdma/rdma_user_ioctl_cmds.h>
 
-#define CHECK(what)                                                                                          \
-	do {                                                                                                 \
-		if (!(what)) {                                                                               \
-			fprintf(stderr, "%s:%d: %s: errno %s\n", __FILE__, __LINE__, #what,                  \
-				strerror(errno));                                                            \
-			exit(1);                                                                             \
-		}                                                                                            \
-	} while (0)
+#include "link.h" /* CHECK */
 
 #define UAR_OFFSET 0 /* of the native device's doorbell page */
 #define CLOCK      0x18

@@ -39,10 +39,10 @@ int client_move_up(int fd, bool copy)
 }
 
 /* The library's system calls, by the linker's --wrap: counted. */
-long __wrap_syscall(long number, ...);
-long __real_syscall(long number, ...);
+long __wrap_raw_syscall(long number, ...);
+long __real_raw_syscall(long number, ...);
 
-long __wrap_syscall(long number, ...)
+long __wrap_raw_syscall(long number, ...)
 {
 	long arg[6];
 	va_list ap;
@@ -52,7 +52,7 @@ long __wrap_syscall(long number, ...)
 		arg[i] = va_arg(ap, long);
 	va_end(ap);
 	num_syscalls++;
-	return __real_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+	return __real_raw_syscall(number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
 }
 
 /* ---- Holding ------------------------------------------------------------------------------------- */

@@ -50,7 +50,7 @@ void signals_chain(int sig, siginfo_t *info, void *context)
 	if (act.sa_handler == SIG_DFL || act.sa_handler == SIG_IGN) {
 		signals_default();
 		if (info->si_code <= 0) /* sent: will not come again by itself */
-			syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), sig);
+			raw_syscall(SYS_tgkill, getpid(), raw_syscall(SYS_gettid), sig);
 		return;
 	}
 	if (act.sa_flags & SA_RESETHAND) {
@@ -61,7 +61,7 @@ void signals_chain(int sig, siginfo_t *info, void *context)
 	sigorset(&mask, &uc->uc_sigmask, &act.sa_mask);
 	if (!(act.sa_flags & SA_NODEFER))
 		sigaddset(&mask, sig);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, 8);
 	if (act.sa_flags & SA_SIGINFO)
 		act.sa_sigaction(sig, info, context);
 	else

@@ -95,7 +95,7 @@ static void lock_pages(sigset_t *saved)
 	sigset_t all;
 
 	sigfillset(&all);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, 8);
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, 8);
 	while (atomic_exchange_explicit(&page_lock, 1, memory_order_acquire))
 		sched_yield();
 }
@@ -103,7 +103,7 @@ static void lock_pages(sigset_t *saved)
 static void unlock_pages(const sigset_t *saved)
 {
 	atomic_store_explicit(&page_lock, 0, memory_order_release);
-	syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
+	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
 }
 
 int trap_map(void *addr, size_t len, const struct proto_map *map)
@@ -170,7 +170,7 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value)
 	struct timespec ts = {.tv_nsec = POLL_ALIVE * 1000000l};
 
 	/* Shared: the waker is another process. */
-	syscall(SYS_futex, word, FUTEX_WAIT, value, &ts, NULL, 0);
+	raw_syscall(SYS_futex, word, FUTEX_WAIT, value, &ts, NULL, 0);
 }
 
 /* Back-pressure: a full ring makes the store wait, as a full posted queue makes a processor wait. */
@@ -206,7 +206,7 @@ static void kick(void)
 	if (!ring || !ring_must_kick(ring))
 		return;
 	client_kick();
-	syscall(SYS_sched_yield);
+	raw_syscall(SYS_sched_yield);
 }
 
 static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t len)
@@ -277,7 +277,7 @@ static void bar_load(void *arg, uint64_t addr, void *data, size_t len)
 	}
 	memcpy(data, reply->data, len);
 	atomic_store_explicit(&reply->state, RING_REPLY_FREE, memory_order_release);
-	syscall(SYS_futex, &reply->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+	raw_syscall(SYS_futex, &reply->state, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
 static size_t bar_span(void *arg, uint64_t addr, size_t len)
@@ -421,7 +421,7 @@ static size_t code_room(uint64_t rip)
 	size_t here = PAGE - rip % PAGE;
 	unsigned char resident;
 
-	if (here >= CODE_WINDOW || !syscall(SYS_mincore, rip + here, PAGE, &resident))
+	if (here >= CODE_WINDOW || !raw_syscall(SYS_mincore, rip + here, PAGE, &resident))
 		return CODE_WINDOW;
 	return here;
 }
@@ -430,7 +430,7 @@ static size_t code_room(uint64_t rip)
 
 static void say(const char *text, int n)
 {
-	if (n > 0 && syscall(SYS_write, STDERR_FILENO, text, n) < 0)
+	if (n > 0 && raw_syscall(SYS_write, STDERR_FILENO, text, n) < 0)
 		return;
 }
 

@@ -180,7 +180,7 @@ static void say_option(void)
 		"command line or --px-file-backed was stronger)\n",
 		(int)getpid());
 
-	if (syscall(SYS_write, STDERR_FILENO, line, n) < 0)
+	if (raw_syscall(SYS_write, STDERR_FILENO, line, n) < 0)
 		return;
 }
 
@@ -189,8 +189,8 @@ int valgrind_check(void)
 	if (!valgrind_runs())
 		return 0;
 	if (!probe.seen) {
-		void *page =
-			(void *)syscall(SYS_mmap, NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *page = (void *)raw_syscall(SYS_mmap, NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+						 -1, 0);
 
 		if (page == MAP_FAILED)
 			return -ENOMEM;
@@ -198,7 +198,7 @@ int valgrind_check(void)
 		probe.page = page;
 		probe_registers(page);
 		probe.page = NULL;
-		syscall(SYS_munmap, page, 4096);
+		raw_syscall(SYS_munmap, page, 4096);
 	}
 	if (probe.good)
 		return 0;

@@ -113,8 +113,11 @@ static int qp_create(struct engine *e, uint32_t qpn, const struct engine_qp *ctx
 	a = b = e->ops[0]->qp_create(e->engine[0], qpn, ctx);
 	if (op_second(e))
 		b = e->ops[1]->qp_create(e->engine[1], qpn, ctx);
-	if (!a && !b && e->num_qps < MAX_QPS)
+	if (!a && !b) {
+		if (e->num_qps == MAX_QPS)
+			abort(); /* its state would not be compared */
 		e->qpn[e->num_qps++] = qpn;
+	}
 	op_end(e, a == b);
 	return a;
 }
@@ -151,9 +154,19 @@ static void error(struct engine *e, uint32_t qpn)
 		BOTH(e, error, qpn);
 }
 
-static void query(const struct engine *e, uint32_t qpn, struct engine_query *out)
+static void query(const struct engine *ce, uint32_t qpn, struct engine_query *out)
 {
+	struct engine *e = (struct engine *)(uintptr_t)ce;
+	struct engine_query b;
+	bool same = true;
+
+	op_begin(e, "query");
 	e->ops[0]->query(e->engine[0], qpn, out);
+	if (op_second(e)) {
+		e->ops[1]->query(e->engine[1], qpn, &b);
+		same = out->sq_psn == b.sq_psn && out->draining == b.draining;
+	}
+	op_end(e, same);
 }
 
 static void port_set(struct engine *e, uint8_t port, uint32_t mtu)

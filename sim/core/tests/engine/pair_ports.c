@@ -115,9 +115,11 @@ static uint8_t port_lookup(void *host, const struct engine_lookup *l, struct pie
 {
 	struct engine *e = host;
 	bool first = begin(e, "lookup");
+	bool want = out;
 	uint8_t err = 0;
 
 	arg_lookup(e, "lookup", l);
+	ARG("lookup", want);
 	if (first)
 		err = e->ports->lookup(e->host, l, out, npieces);
 	answer(e, &err, sizeof(err));

@@ -4,7 +4,7 @@
 #include "core/wire/net.h"
 #include "core/wire/frame.h"
 
-static const uint8_t group[16] = {0xff, 0x0e, [15] = 1};
+static const uint8_t group[16] = {[10] = 0xff, 0xff, 239, 1, 2, 3};
 
 static void raw_pair(struct pair *p)
 {
@@ -239,6 +239,199 @@ static void order(void)
 	pair_free(&p);
 }
 
+/* ---- Flows against a list of them ---- */
+
+#define LISTED 40u
+
+struct listed {
+	struct hca_flow_attr a;
+	unsigned int qp;
+	uint32_t id; /* 0: gone */
+};
+
+static struct hca_flow_attr random_flow(struct fixture *fixture)
+{
+	struct hca_flow_attr a = {
+		.port = 1, .kind = HCA_FLOW_NORMAL, .priority = fixture_random(fixture) % 3};
+	const unsigned int about = fixture_random(fixture) % 8;
+
+	if (fixture_random(fixture) % 8 == 0)
+		a.kind = 1 + fixture_random(fixture) % 3;
+	a.dont_trap = fixture_random(fixture) % 3 == 0;
+	if (about & 1)
+		a.mask.dport = fixture_random(fixture) % 2 ? 0xffff : 0xfffe;
+	if (about & 2)
+		a.mask.ttl = 0xff;
+	if (about & 4)
+		a.l4 = fixture_random(fixture) % 4 ? IP_PROTO_UDP : 6;
+	a.val.dport = (5000 + fixture_random(fixture) % 4) & a.mask.dport;
+	a.val.ttl = (9 + fixture_random(fixture) % 2) & a.mask.ttl;
+	return a;
+}
+
+static bool listed_takes(const struct hca_flow_attr *a, uint16_t dport)
+{
+	if (a->kind != HCA_FLOW_NORMAL)
+		return a->kind == HCA_FLOW_ALL_DEFAULT; /* the frames are no multicast */
+	return (!a->l4 || a->l4 == IP_PROTO_UDP) && (dport & a->mask.dport) == a->val.dport &&
+	       (9 & a->mask.ttl) == a->val.ttl;
+}
+
+static bool listed_alike(const struct hca_flow_attr *a, const struct hca_flow_attr *b)
+{
+	return a->kind == b->kind && a->priority == b->priority && a->l4 == b->l4 &&
+	       !memcmp(&a->val, &b->val, sizeof(a->val)) && !memcmp(&a->mask, &b->mask, sizeof(a->mask));
+}
+
+/* The place in the order in which flows are asked: sniffers, normal ones by priority, the defaults. */
+static int listed_rank(const struct hca_flow_attr *a)
+{
+	static const int of_kind[] = {[HCA_FLOW_NORMAL] = 1,
+				      [HCA_FLOW_ALL_DEFAULT] = 101,
+				      [HCA_FLOW_MC_DEFAULT] = 100,
+				      [HCA_FLOW_SNIFFER] = 0};
+
+	return of_kind[a->kind] + (a->kind == HCA_FLOW_NORMAL ? a->priority : 0);
+}
+
+/* What the head of flow.c says, one flow after the other. */
+static void expected(const struct listed *list, uint16_t dport, unsigned int copies[3])
+{
+	const struct hca_flow_attr *taken = NULL;
+
+	for (int rank = 0; rank <= 101; rank++) {
+		for (unsigned int i = 0; i < LISTED; i++) {
+			const struct hca_flow_attr *a = &list[i].a;
+
+			if (!list[i].id || listed_rank(a) != rank)
+				continue;
+			if (a->kind == HCA_FLOW_SNIFFER) {
+				copies[list[i].qp]++;
+				continue;
+			}
+			if (!(taken ? listed_alike(a, taken) : listed_takes(a, dport)))
+				continue;
+			copies[list[i].qp]++;
+			if (!a->dont_trap)
+				taken = a;
+		}
+	}
+}
+
+static void compare_with_list(struct pair *p, struct fixture_qp *qp[3], const struct listed *list)
+{
+	for (uint16_t dport = 5000; dport < 5005; dport++) {
+		unsigned int want[3] = {0};
+		struct tiny_cqe c;
+
+		expected(list, dport, want);
+		for (unsigned int i = 0; i < 3; i++)
+			for (unsigned int k = 0; k < want[i]; k++)
+				recv(p, qp[i]);
+		send(p, 0, frame(p, dport, 60));
+		for (unsigned int i = 0; i < 3; i++) {
+			unsigned int got = 0;
+
+			while (fixture_poll(qp[i]->rcq, &c))
+				got++;
+			fixture_cq_sync(qp[i]->rcq);
+			if (got != want[i])
+				CU_FAIL_FATAL("a flow got another number of copies than the list says");
+		}
+	}
+}
+
+static void drop(struct pair *p, struct listed *f)
+{
+	if (f->id)
+		CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], f->id), 0);
+	f->id = 0;
+}
+
+static void against_list(void)
+{
+	struct listed list[LISTED];
+	struct fixture_qp *qp[3];
+	struct pair p;
+
+	raw_pair(&p);
+	qp[0] = p.qp[1];
+	for (unsigned int i = 1; i < 3; i++) {
+		qp[i] = fixture_qp(p.fixture, 1, HCASIM_QPT_RAW_PACKET, p.scq[1],
+				   fixture_cq(p.fixture, 1, 64));
+		fixture_connect(qp[i], qp[i], NULL);
+	}
+	for (unsigned int round = 0; round < 50; round++) {
+		memset(list, 0, sizeof(list));
+		for (unsigned int i = 0; i < LISTED; i++) {
+			list[i].a = random_flow(p.fixture);
+			list[i].qp = fixture_random(p.fixture) % 3;
+			list[i].id = flow(qp[list[i].qp], &list[i].a, list[i].a.kind, list[i].a.priority);
+			if (fixture_random(p.fixture) % 2) /* an older one goes */
+				drop(&p, &list[fixture_random(p.fixture) % (i + 1)]);
+			if (i % 8 == 7)
+				compare_with_list(&p, qp, list);
+		}
+		for (unsigned int i = 0; i < LISTED; i++)
+			drop(&p, &list[i]);
+	}
+	pair_free(&p);
+}
+
+/* ---- Multicast ---- */
+
+static unsigned int group_copies(struct pair *p, struct fixture_qp *qp[2])
+{
+	struct tiny_wqe w = {.op = HCASIM_WQE_OP_SEND, .ud_qpn = 0xffffff, .ud_qkey = 5};
+	struct hca_av av = {.hop_limit = 9, .port = 1};
+	struct hca_sge sge = fixture_sge(p->mem[0], 8, p->key[0]);
+	unsigned int got = 0;
+	struct tiny_cqe c;
+
+	memcpy(av.dgid, group, 16);
+	untimed_mac(1, 1, av.dmac); /* the untimed wire knows no groups */
+	recv(p, qp[0]);
+	recv(p, qp[1]);
+	fixture_put(p->qp[0], &w, &av, &sge, 1);
+	fixture_ring(p->qp[0]);
+	fixture_run(p->fixture);
+	for (unsigned int i = 0; i < 2; i++)
+		while (fixture_poll(qp[i]->rcq, &c))
+			got |= 1u << i;
+	return got;
+}
+
+static void groups(void)
+{
+	static const uint8_t other[16] = {[10] = 0xff, 0xff, 239, 1, 2, 4};
+	struct fixture_qp *qp[2];
+	struct hca *hca;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_UD, NULL, NULL, 0, 16384);
+	hca = p.fixture->hca[1];
+	qp[0] = p.qp[1];
+	qp[1] = fixture_qp(p.fixture, 1, HCASIM_QPT_UD, p.scq[1], fixture_cq(p.fixture, 1, 64));
+	fixture_ud_up(p.qp[0], 5);
+	fixture_ud_up(qp[0], 5);
+	fixture_ud_up(qp[1], 5);
+	CU_ASSERT_EQUAL(group_copies(&p, qp), 0);
+	CU_ASSERT_EQUAL(hca_mcast_attach(hca, qp[0]->qpn, group), 0);
+	CU_ASSERT_EQUAL(hca_mcast_attach(hca, qp[0]->qpn, group), 0);
+	CU_ASSERT_EQUAL(hca_mcast_attach(hca, qp[1]->qpn, other), 0);
+	CU_ASSERT_EQUAL(group_copies(&p, qp), 1);
+	CU_ASSERT_EQUAL(hca_mcast_attach(hca, qp[1]->qpn, group), 0);
+	CU_ASSERT_EQUAL(group_copies(&p, qp), 3); /* both */
+	CU_ASSERT_EQUAL(hca_mcast_detach(hca, qp[0]->qpn, group), 0);
+	CU_ASSERT_EQUAL(group_copies(&p, qp), 3); /* attached once more */
+	CU_ASSERT_EQUAL(hca_mcast_detach(hca, qp[0]->qpn, group), 0);
+	CU_ASSERT_EQUAL(hca_mcast_detach(hca, qp[0]->qpn, group), -EINVAL);
+	CU_ASSERT_EQUAL(group_copies(&p, qp), 2);
+	CU_ASSERT_EQUAL(hca_qp_destroy(hca, qp[1]->qpn), 0); /* in both groups */
+	CU_ASSERT_EQUAL(hca_mcast_detach(hca, qp[1]->qpn, group), -EINVAL);
+	pair_free(&p);
+}
+
 /* RoCE belongs to the transport: only a sniffer sees it. */
 static void roce(void)
 {
@@ -316,6 +509,8 @@ const struct test raw_tests[] = {
 	{"checksums", sums},
 	{"fields of flows", fields},
 	{"order of flows", order},
+	{"flows against a list of them", against_list},
+	{"multicast groups", groups},
 	{"RoCE and sniffers", roce},
 	{"hostile headers", parser},
 	{NULL, NULL},

@@ -26,6 +26,33 @@ static const struct vector {
 };
 #define NUM_VECTORS (sizeof(vectors) / sizeof(vectors[0]))
 
+/* Its vectors of IPv6. */
+static const struct vector6 {
+	uint8_t src[16], dst[16];
+	uint16_t sport, dport;
+	uint32_t ports, addresses;
+} vectors6[] = {
+	{{0x3f, 0xfe, 0x25, 0x01, 0x02, 0x00, 0x1f, 0xff, [15] = 7},
+	 {0x3f, 0xfe, 0x25, 0x01, 0x02, 0x00, 0x00, 0x03, [15] = 1},
+	 2794,
+	 1766,
+	 0x40207d3d,
+	 0x2cc18cd5},
+	{{0x3f, 0xfe, 0x05, 0x01, 0x00, 0x08, 0, 0, 0x02, 0x60, 0x97, 0xff, 0xfe, 0x40, 0xef, 0xab},
+	 {0xff, 0x02, [15] = 1},
+	 14230,
+	 4739,
+	 0xdde51bbf,
+	 0x0f0c461c},
+	{{0x3f, 0xfe, 0x19, 0x00, 0x45, 0x45, 0x00, 0x03, 0x02, 0x00, 0xf8, 0xff, 0xfe, 0x21, 0x67, 0xcf},
+	 {0xfe, 0x80, [8] = 0x02, 0x00, 0xf8, 0xff, 0xfe, 0x21, 0x67, 0xcf},
+	 44251,
+	 38024,
+	 0x02d1feef,
+	 0x4b61e985},
+};
+#define NUM_VECTORS6 (sizeof(vectors6) / sizeof(vectors6[0]))
+
 static void toeplitz(void)
 {
 	const struct vector *v;
@@ -38,6 +65,21 @@ static void toeplitz(void)
 		put16(data + 10, v->dport);
 		CU_ASSERT_EQUAL(rss_toeplitz(key, data, 12), v->ports);
 		CU_ASSERT_EQUAL(rss_toeplitz(key, data, 8), v->addresses);
+	}
+}
+
+static void toeplitz6(void)
+{
+	const struct vector6 *v;
+	uint8_t data[36];
+
+	for (v = vectors6; v < vectors6 + NUM_VECTORS6; v++) {
+		memcpy(data, v->src, 16);
+		memcpy(data + 16, v->dst, 16);
+		put16(data + 32, v->sport);
+		put16(data + 34, v->dport);
+		CU_ASSERT_EQUAL(rss_toeplitz(key, data, 36), v->ports);
+		CU_ASSERT_EQUAL(rss_toeplitz(key, data, 32), v->addresses);
 	}
 }
 
@@ -118,6 +160,27 @@ static void send(struct rig *r, const struct vector *v, uint8_t proto)
 	fixture_run(r->p.fixture);
 }
 
+static void send6(struct rig *r, const struct vector6 *v, uint8_t proto)
+{
+	uint8_t *m = r->p.mem[0], *ip = m + ETH_LEN, *l4 = ip + IPV6_LEN;
+	const uint32_t len = ETH_LEN + IPV6_LEN + TCP_LEN;
+
+	memset(m, 0, len);
+	untimed_mac(1, 1, m);
+	m[6] = 2;
+	put16(m + ETH_TYPE, ETH_TYPE_IPV6);
+	ip[0] = 0x60;
+	put16(ip + IPV6_PAYLOAD, TCP_LEN);
+	ip[IPV6_NEXT] = proto;
+	memcpy(ip + IPV6_SRC, v->src, 16);
+	memcpy(ip + IPV6_DST, v->dst, 16);
+	put16(l4, v->sport);
+	put16(l4 + L4_DPORT, v->dport);
+	l4[TCP_DATA] = 0x50;
+	fixture_send(r->p.qp[0], HCASIM_WQE_OP_SEND, 0, fixture_sge(m, len, r->p.key[0]), 0, 0);
+	fixture_run(r->p.fixture);
+}
+
 /* Completions at the work queues, as a bit each; they are polled. */
 static unsigned int arrived(struct rig *r)
 {
@@ -158,6 +221,33 @@ static void spread(void)
 	start(&r, v4);
 	send(&r, vectors, IP_PROTO_UDP);
 	CU_ASSERT_EQUAL(arrived(&r), 1u << (vectors[0].addresses & (NUM_WQS - 1)));
+	pair_free(&r.p);
+}
+
+/* The fields of a frame of IPv6, and which hash takes it. */
+static void spread6(void)
+{
+	const uint32_t v6 = HCASIM_RSS_FIELD_SRC_IPV6 | HCASIM_RSS_FIELD_DST_IPV6;
+	const uint32_t udp = HCASIM_RSS_FIELD_SRC_PORT_UDP | HCASIM_RSS_FIELD_DST_PORT_UDP;
+	const struct vector6 *v;
+	struct rig r;
+
+	start(&r, v6 | udp);
+	for (v = vectors6; v < vectors6 + NUM_VECTORS6; v++) {
+		send6(&r, v, IP_PROTO_UDP);
+		CU_ASSERT_EQUAL(arrived(&r), 1u << (v->ports & (NUM_WQS - 1)));
+	}
+	CU_ASSERT_EQUAL(dropped(&r), 0);
+	send6(&r, vectors6, IP_PROTO_TCP);
+	send(&r, vectors, IP_PROTO_UDP); /* it has no addresses of IPv6 */
+	CU_ASSERT_EQUAL(arrived(&r), 0);
+	CU_ASSERT_EQUAL(dropped(&r), 2);
+	pair_free(&r.p);
+	start(&r, v6);
+	for (v = vectors6; v < vectors6 + NUM_VECTORS6; v++) {
+		send6(&r, v, IP_PROTO_TCP);
+		CU_ASSERT_EQUAL(arrived(&r), 1u << (v->addresses & (NUM_WQS - 1)));
+	}
 	pair_free(&r.p);
 }
 
@@ -217,7 +307,9 @@ static void refused(void)
 
 const struct test rss_tests[] = {
 	{"Toeplitz hash", toeplitz},
+	{"Toeplitz hash of IPv6", toeplitz6},
 	{"spread by hash", spread},
+	{"spread by hash, IPv6", spread6},
 	{"states of a work queue", states},
 	{"refusals", refused},
 	{NULL, NULL},

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Timers of the stand-in, in simulated time: one alarm of the first adapter serves them all. */
-#include "kernel/rdma_cm/ucma.h"
+#include "kernel/priv.h"
 
 static void set_alarm(struct kernel *k)
 {
-	const struct ktimer *first = TAILQ_FIRST(&k->ucma->timers);
+	const struct ktimer *first = TAILQ_FIRST(&k->timers);
 
-	hca_alarm(k->dev[0].drv.hca, first ? first->at : HCA_PS_NEVER);
+	kdev_ops(&k->dev[0])->set_alarm(&k->dev[0].drv, first ? first->at : HCA_PS_NEVER);
 }
 
 void ktimer_cancel(struct ktimer *t)
@@ -16,8 +16,8 @@ void ktimer_cancel(struct ktimer *t)
 
 	if (!k)
 		return;
-	first = t == TAILQ_FIRST(&k->ucma->timers);
-	TAILQ_REMOVE(&k->ucma->timers, t, link);
+	first = t == TAILQ_FIRST(&k->timers);
+	TAILQ_REMOVE(&k->timers, t, link);
 	t->k = NULL;
 	if (first)
 		set_alarm(k);
@@ -36,15 +36,15 @@ void ktimer_set(struct kernel *k, struct ktimer *t, hca_ps delay)
 	t->k = k;
 	t->at = k->cfg.now(k->cfg.now_arg) + delay;
 	/* Most timers are set for later than all others. */
-	TAILQ_FOREACH_REVERSE(before, &k->ucma->timers, ktimer_list, link)
+	TAILQ_FOREACH_REVERSE(before, &k->timers, ktimer_list, link)
 	{
 		if (before->at <= t->at)
 			break;
 	}
 	if (before)
-		TAILQ_INSERT_AFTER(&k->ucma->timers, before, t, link);
+		TAILQ_INSERT_AFTER(&k->timers, before, t, link);
 	else
-		TAILQ_INSERT_HEAD(&k->ucma->timers, t, link);
+		TAILQ_INSERT_HEAD(&k->timers, t, link);
 	if (!before)
 		set_alarm(k);
 }
@@ -54,7 +54,7 @@ void ktimers_run(struct kernel *k)
 	const hca_ps now = k->cfg.now(k->cfg.now_arg);
 	struct ktimer *t;
 
-	while ((t = TAILQ_FIRST(&k->ucma->timers)) && t->at <= now) {
+	while ((t = TAILQ_FIRST(&k->timers)) && t->at <= now) {
 		ktimer_cancel(t);
 		t->fire(t);
 	}

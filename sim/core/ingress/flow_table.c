@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The flows: groups by rank and mask, in each group a hash table of what is asked for. Making, finding and destroying
+ * one costs the same however many there are; a new rank or mask looks for its place among those that there are.
+ */
+#include "containers/hash.h"
+#include "core/ingress/ingress.h"
+
+static uint32_t rank(const struct hca_flow_attr *a)
+{
+	switch (a->kind) {
+	case HCA_FLOW_SNIFFER:
+		return 0;
+	case HCA_FLOW_NORMAL:
+		return 1u + a->priority;
+	case HCA_FLOW_MC_DEFAULT:
+		return 1u << 16 | 1;
+	default:
+		return 1u << 16 | 2;
+	}
+}
+
+static void under_mask(struct hca_flow_fields *out, const struct hca_flow_fields *val,
+		       const struct hca_flow_fields *mask)
+{
+	const uint8_t *v = (const uint8_t *)val, *m = (const uint8_t *)mask;
+	uint8_t *o = (uint8_t *)out;
+
+	for (size_t i = 0; i < sizeof(*out); i++)
+		o[i] = v[i] & m[i];
+}
+
+static uint64_t key_of_fields(const struct hca_flow_fields *f)
+{
+	return hash_bytes(HASH_START, f, sizeof(*f));
+}
+
+static bool attr_ok(const struct hca *hca, const struct hca_flow_attr *a)
+{
+	return a->port && a->port <= hca->cfg.num_ports && a->kind <= HCA_FLOW_SNIFFER;
+}
+
+/* ---- Groups ---- */
+
+static struct flow_group *new_group(const struct hca_flow_attr *a)
+{
+	struct flow_group *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->rank = rank(a);
+	g->port = a->port;
+	g->kind = a->kind;
+	if (a->kind == HCA_FLOW_NORMAL) { /* the others ask about nothing */
+		g->ip = a->ip;
+		g->l4 = a->l4;
+		g->mask = a->mask;
+	}
+	return g;
+}
+
+static uint64_t key_of_group(const struct flow_group *g)
+{
+	uint64_t hash = hash_bytes(HASH_START, &g->mask, sizeof(g->mask));
+
+	hash = hash_bytes(hash, &g->rank, sizeof(g->rank));
+	return hash_bytes(hash, (const uint8_t[]){g->port, g->ip, g->l4}, 3);
+}
+
+static bool same_group(const struct flow_group *a, const struct flow_group *b)
+{
+	return a->rank == b->rank && a->port == b->port && a->ip == b->ip && a->l4 == b->l4 &&
+	       !memcmp(&a->mask, &b->mask, sizeof(a->mask));
+}
+
+static void insert_in_order(struct hca *hca, struct flow_group *g)
+{
+	struct node *at = hca->flow.order.prev;
+
+	while (at != &hca->flow.order && node_entry(at, struct flow_group, in_order)->rank > g->rank)
+		at = at->prev;
+	list_add_tail(at->next, &g->in_order);
+}
+
+static struct flow_group *get_group(struct hca *hca, const struct hca_flow_attr *a)
+{
+	struct flow_group *wanted = new_group(a);
+	struct table_node *n;
+
+	if (!wanted)
+		return NULL;
+	for (n = table_find(&hca->flow.groups, key_of_group(wanted)); n; n = table_next(n)) {
+		struct flow_group *g = table_entry(n, struct flow_group, node);
+
+		if (same_group(g, wanted)) {
+			free(wanted);
+			return g;
+		}
+	}
+	table_add(&hca->flow.groups, &wanted->node, key_of_group(wanted));
+	insert_in_order(hca, wanted);
+	return wanted;
+}
+
+static void put_group(struct hca *hca, struct flow_group *g)
+{
+	if (g->rules.used)
+		return;
+	table_remove(&hca->flow.groups, &g->node);
+	list_del(&g->in_order);
+	table_free(&g->rules);
+	free(g);
+}
+
+/* ---- Rules ---- */
+
+static struct flow_rule *find_rule(const struct flow_group *g, const struct hca_flow_fields *fields)
+{
+	struct hca_flow_fields val;
+	struct table_node *n;
+
+	under_mask(&val, fields, &g->mask);
+	for (n = table_find(&g->rules, key_of_fields(&val)); n; n = table_next(n)) {
+		struct flow_rule *r = table_entry(n, struct flow_rule, node);
+
+		if (!memcmp(&r->val, &val, sizeof(val)))
+			return r;
+	}
+	return NULL;
+}
+
+const struct node *flow_find(const struct flow_group *g, const struct hca_flow_fields *fields)
+{
+	const struct flow_rule *r = find_rule(g, fields);
+
+	return r ? r->flows.next : NULL;
+}
+
+static struct flow_rule *get_rule(struct hca *hca, const struct hca_flow_attr *a)
+{
+	struct flow_group *g = get_group(hca, a);
+	struct flow_rule *r = g ? find_rule(g, &a->val) : NULL;
+
+	if (r || !g)
+		return r;
+	r = calloc(1, sizeof(*r));
+	if (!r) {
+		put_group(hca, g);
+		return NULL;
+	}
+	r->group = g;
+	under_mask(&r->val, &a->val, &g->mask);
+	list_init(&r->flows);
+	table_add(&g->rules, &r->node, key_of_fields(&r->val));
+	return r;
+}
+
+static void put_rule(struct hca *hca, struct flow_rule *r)
+{
+	struct flow_group *g = r->group;
+
+	if (!list_empty(&r->flows))
+		return;
+	table_remove(&g->rules, &r->node);
+	free(r);
+	put_group(hca, g);
+}
+
+/* ---- Flows ---- */
+
+int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id)
+{
+	struct qp *qp = qp_find(hca, attr->qpn);
+	struct flow *f;
+
+	if (!qp || qp->c.type != HCASIM_QPT_RAW_PACKET || qp->c.wq || !attr_ok(hca, attr))
+		return -EINVAL;
+	f = calloc(1, sizeof(*f));
+	if (!f || numbers_add(&hca->flow.ids, f, &f->id)) {
+		free(f);
+		return -ENOMEM;
+	}
+	f->rule = get_rule(hca, attr);
+	if (!f->rule) {
+		numbers_remove(&hca->flow.ids, f->id);
+		free(f);
+		return -ENOMEM;
+	}
+	f->age = hca->flow.made++;
+	f->dont_trap = attr->dont_trap;
+	f->qp = qp;
+	list_add_tail(&f->rule->flows, &f->on_rule);
+	list_add_tail(&qp->flows, &f->on_qp);
+	*id = f->id;
+	return 0;
+}
+
+static void destroy(struct hca *hca, struct flow *f)
+{
+	numbers_remove(&hca->flow.ids, f->id);
+	list_del(&f->on_rule);
+	list_del(&f->on_qp);
+	put_rule(hca, f->rule);
+	free(f);
+}
+
+int hca_flow_destroy(struct hca *hca, uint32_t id)
+{
+	struct flow *f = numbers_find(&hca->flow.ids, id);
+
+	if (!f)
+		return -EINVAL;
+	destroy(hca, f);
+	return 0;
+}
+
+void flow_forget(struct hca *hca, struct qp *qp)
+{
+	while (!list_empty(&qp->flows))
+		destroy(hca, node_entry(qp->flows.next, struct flow, on_qp));
+}
+
+void flow_init(struct hca *hca)
+{
+	numbers_init(&hca->flow.ids, 1, UINT32_MAX, UINT32_MAX / 4);
+	list_init(&hca->flow.order);
+}
+
+void flow_free(struct hca *hca)
+{
+	numbers_free(&hca->flow.ids);
+	table_free(&hca->flow.groups);
+}
