@@ -7,6 +7,7 @@ import yaml
 
 from hcasim_conform.model.tables import Tables
 from hcasim_conform.mutants.generated import catalogue, command, hunt, page, score
+from hcasim_conform.mutants.generated.machine import MachineError
 from hcasim_conform.mutants.generated.reach import holds, packed, reach
 from hcasim_conform.run import dut as duts
 
@@ -85,6 +86,12 @@ def test_a_device_with_a_mutant_starts_anew(hunter):
     assert not machine.alive() and hunter.machine is None
 
 
+def test_a_machine_that_never_starts_is_no_verdict(hunter):
+    hunter.dut.env = {}
+    with pytest.raises(MachineError, match="did not start"):
+        hunter.judge(MUTANTS[0])
+
+
 def test_the_order_of_cells(by_id):
     cells = [by_id[i] for i in (SEND, INLINE, WRITE, "suite/order/rc/mixed")]
     cost = {cells[0].id: 9, cells[1].id: 1, cells[2].id: 5, cells[3].id: 3}
@@ -110,7 +117,9 @@ def equivalent_file(tmp_path, **change):
 
 
 def test_an_equivalent_one(tmp_path):
-    assert catalogue.equivalents(MUTANTS, equivalent_file(tmp_path)) == {4096: "x is never read again, by anybody"}
+    assert catalogue.equivalents(MUTANTS, equivalent_file(tmp_path)) == {
+        4096: "x is never read again, by anybody"
+    }
 
 
 @pytest.mark.parametrize(

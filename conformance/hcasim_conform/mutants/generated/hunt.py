@@ -144,17 +144,26 @@ class Hunter:
     def _plain(self, verdict, wire, cells):
         self.broken = False
         take, complain = self._taken(verdict)
-        try:
-            dut = self._on_machine(verdict.mutant, wire)
-        except MachineError as error:
-            complain(str(error))
+        dut = self._on_machine(verdict, wire, complain)
+        if not dut:
             return
         self._run(dut, cells, take, complain, self._enough(verdict))
         if self.broken or verdict.mutant.part != "provider":
             self._end_machine()
 
-    def _on_machine(self, mutant, wire):
+    def _on_machine(self, verdict, wire, complain):
         """The device as it was when it started, if it has the mutant; one that has none serves many runners."""
+        try:
+            return self._machine(wire)
+        except MachineError as error:
+            complain(str(error))
+        self.map.choose(0)
+        self._machine(wire)  # without a mutant it must: else nothing is known, and the run ends here
+        self._end_machine()
+        self.map.choose(verdict.mutant.number)
+        return None
+
+    def _machine(self, wire):
         self.runs += 1
         if self.machine and (self.wire != wire or self.runs > RENEW or not self.machine.alive()):
             self._end_machine()
@@ -171,10 +180,8 @@ class Hunter:
         """Whether the device says of itself what the DUT file says: a run looks at that before its cells."""
         self.broken = False
         complain = self._taken(verdict)[1]
-        try:
-            dut = self._on_machine(verdict.mutant, "")
-        except MachineError as error:
-            complain(str(error))
+        dut = self._on_machine(verdict, "", complain)
+        if not dut:
             return
         reported, complaint = ask(dut, self.bin_dir, SILENCE)
         found = dut.learn(reported) + dut.new_findings() if reported else [complaint]
