@@ -47,7 +47,7 @@ extern uint8_t port;
 extern uint64_t compare, swap, add, value;
 extern uint8_t hdr[];
 
-/* What the responder, or the memory, needs beside the usual. */
+/* Additional needs of the responder or the memory. */
 enum cell_need {
 	CELL_OWN_WINDOW = 1 << 0,
 	CELL_PEER_WINDOW = 1 << 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Address handles: the destination segment of a datagram, made once. */
+/* Address handles: the destination segment of a datagram, built once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Mappings of the device file that queues share: the driver says which one a queue has room in. */
+/* Mappings of the device file that several queues share; the driver chooses the mapping for a queue. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -8,11 +8,11 @@
 
 static struct hcasim_chunk **bucket_of(struct hcasim_context *ctx, uint64_t offset)
 {
-	/* Offsets are whole pages, and those of one size lie far apart. */
+	/* Offsets are page-aligned and differ mostly in their high bits: multiply to spread them. */
 	return &ctx->chunks[(offset >> 12) * 2654435761u / HCASIM_CHUNK_BUCKETS % HCASIM_CHUNK_BUCKETS];
 }
 
-/* One that is mapped with another size is not the driver's mapping of this offset. */
+/* Only a mapping of the same offset and size is the same mapping. */
 static struct hcasim_chunk *find(struct hcasim_context *ctx, uint64_t offset, uint64_t size)
 {
 	struct hcasim_chunk *chunk = *bucket_of(ctx, offset);

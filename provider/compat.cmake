@@ -16,7 +16,7 @@ endmacro()
 # The definitions for the headers in the folder INCLUDE.
 function(hcasim_probe_headers out include)
   file(READ ${include}/infiniband/driver.h header)
-  string(REPLACE ";" "|" header "${header}") # an end of a declaration that is none of a CMake list
+  string(REPLACE ";" "|" header "${header}") # ends of declarations must not be separators of a CMake list
   set(definitions "")
   hcasim_probe(HCASIM_GET_CONTEXT_HAS_FDS "ibv_cmd_get_context[(][^|]*struct ibv_fd_arr") # 57
   hcasim_probe(HCASIM_CREATE_CQ_HAS_MEMORY "ibv_cmd_create_cq_ex[(][^|]*struct verbs_create_cq_prov_attr") # 59

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Completion queues: making, arming, destroying. */
+/* Completion queues: creation, arming, destruction. */
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 	(IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP | IBV_WC_EX_WITH_CVLAN |                \
 	 IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
 
-/* The driver bounds its own commands by less. */
+/* The driver's own limits are lower. */
 #define RESIZE_SECONDS 5
 
 static int check_attr(const struct ibv_cq_init_attr_ex *attr)
@@ -25,7 +25,7 @@ static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 		return EOPNOTSUPP;
 	if (!attr->cqe || attr->cqe > HCASIM_MAX_CQE)
 		return EINVAL;
-	/* Only a parent domain says something about a CQ. */
+	/* Only a parent domain makes a difference for a CQ. */
 	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD && !to_hpd(attr->parent_domain)->base)
 		return EINVAL;
 	return 0;
@@ -69,7 +69,7 @@ static struct hcasim_cq *create(struct hcasim_context *ctx, struct ibv_cq_init_a
 	}
 	cq->ctx = ctx;
 	cq->locking = needs_lock(attr);
-	/* Every completion is stamped, so the driver need not know who will look at it. */
+	/* Every CQE has a time stamp, so the driver need not know who uses it. */
 	err = hcasim_cmd_create_cq_ex(&ctx->ibv_ctx.context, attr, &cq->vcq, &cmd, sizeof(cmd),
 				      &resp.ibv_resp, sizeof(resp), CREATE_CQ_CMD_FLAGS_TS_IGNORED_EX);
 	if (err)
@@ -146,13 +146,13 @@ int hcasim_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 	return 0;
 }
 
-/* An event was taken: arms up to now are spent, and the next one must be told from them. */
+/* An event was taken: the current arming is used up, and the next one needs another sequence number. */
 void hcasim_cq_event(struct ibv_cq *ibcq)
 {
 	atomic_fetch_add(&to_hcq(ibcq)->arm_sn, 1);
 }
 
-/* The CQE at `index`, which the device is writing; NULL if it never comes. */
+/* The CQE at `index`, which the device is about to write; NULL if it does not arrive. */
 static const struct hcasim_cqe *await_cqe(const struct hcasim_cq *cq, uint32_t index)
 {
 	const struct hcasim_cqe *cqe = hcasim_cq_peek(cq, index);
@@ -175,10 +175,9 @@ static bool is_resize(const struct hcasim_cqe *cqe)
 }
 
 /*
- * Moves the completions that are not polled yet to a fresh ring. The device puts a RESIZE entry behind
- * the last one of the old ring (it may land a little after the command was answered) and goes on in the
- * new ring at the next multiple of two turns. What is moved stands before that, and so does the
- * consumer index.
+ * Copies the completions that are not polled yet to a new ring. The device puts a RESIZE entry behind the last CQE of
+ * the old ring (possibly a little after the command returned) and continues in the new ring at the next multiple of
+ * two turns. The copied entries, and the consumer index, are before that.
  */
 static int move_cqes(struct hcasim_cq *cq, struct hcasim_cqe *ring, uint32_t entries)
 {
@@ -220,7 +219,7 @@ int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
 	if (cqe <= 0 || cqe > HCASIM_MAX_CQE)
 		return hcasim_error(EINVAL);
 	hcasim_cq_lock(cq);
-	/* IBTA 11.2.8.4: what is not polled yet must fit; and the old ring needs a place for RESIZE. */
+	/* IBTA 11.2.8.4: entries that are not polled yet must fit; and the old ring needs a place for RESIZE. */
 	count = hcasim_cq_count(cq);
 	if (count > (uint32_t)cqe || count == cq->entries) {
 		err = count == cq->entries ? EBUSY : EINVAL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Device memory, which the CPU reaches through a mapping of its BAR. */
+/* Device memory, mapped from its BAR. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static int check_copy(const struct hcasim_dm *dm, uint64_t offset, size_t length
 	return offset % HCASIM_DM_ALIGN || length % HCASIM_DM_ALIGN ? EINVAL : 0;
 }
 
-/* The widest piece that the rest of a copy allows at this offset: a BAR takes aligned accesses only. */
+/* The largest aligned access for the rest of a copy at this offset: a BAR takes aligned accesses only. */
 static size_t piece(uint64_t offset, size_t left)
 {
 	return offset % sizeof(__le64) || left < sizeof(__le64) ? sizeof(__le32) : sizeof(__le64);
@@ -46,7 +46,7 @@ static int hcasim_memcpy_to_dm(struct ibv_dm *ibdm, uint64_t offset, const void 
 			mmio_write32_le(dm->map.addr + offset, narrow);
 		}
 	}
-	/* What is posted next finds the copy there. */
+	/* The copy is complete before anything that is posted next. */
 	mmio_flush_writes();
 	return 0;
 }
@@ -77,7 +77,7 @@ static int hcasim_memcpy_from_dm(void *host, struct ibv_dm *ibdm, uint64_t offse
 	return 0;
 }
 
-/* What the driver half says of memory that was allocated, or imported. */
+/* Response of the driver for memory that was allocated or imported. */
 static int start_dm(struct ibv_context *ibctx, struct hcasim_dm *dm, const struct hcasim_alloc_dm_resp *resp)
 {
 	dm->length = resp->length;

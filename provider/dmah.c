@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* DMA handles, and the registration that takes one: in releases of rdma-core that have them. */
+/* DMA handles, and the registration with one, in releases of rdma-core that have them. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Telling the device: doorbell records in memory, doorbells and BlueFlame pushes in the user access page. */
+/* Doorbell records in memory, doorbells and BlueFlame pushes in the user access page. */
 #include <util/mmio.h>
 
 #include "wqe.h"
 
 /*
- * Copies one WQE into a BlueFlame buffer. All QPs of a context or of a thread domain share the two buffers
- * of its page, so a push claims one; when both are taken the caller rings the doorbell instead of waiting,
- * which keeps a QP with a thread domain free of locks.
+ * Copies one WQE into a BlueFlame buffer. All QPs of a context or of a thread domain share the two buffers of its
+ * page, so a push claims one; if both are in use the caller rings the doorbell instead of waiting, so that a QP with
+ * a thread domain needs no lock.
  */
 static bool push(struct hcasim_uar *uar, const void *wqe, uint32_t bytes)
 {
@@ -35,7 +35,7 @@ static void ring(struct hcasim_uar *uar, uint32_t offset, uint64_t value)
 	mmio_flush_writes();
 }
 
-/* WQEs [first_bb, pi) are new; `single`: they are one WQE. */
+/* WQEs [first_bb, pi) are new; `single`: it is a single WQE. */
 void hcasim_ring_sq(struct hcasim_qp *qp, uint32_t first_bb, uint32_t pi, bool single)
 {
 	struct hcasim_uar *uar = qp->uar;
@@ -44,7 +44,7 @@ void hcasim_ring_sq(struct hcasim_qp *qp, uint32_t first_bb, uint32_t pi, bool s
 
 	udma_to_device_barrier();
 	hcasim_store_record(&qp->record->sq_pi, pi);
-	/* The record is visible before the doorbell that may make the device read it. */
+	/* The record must be visible before the doorbell that makes the device read it. */
 	udma_ordering_write_barrier();
 	if (single && uar->use_bf && bytes <= HCASIM_BF_SIZE && pos + (pi - first_bb) <= qp->sq.num_bb &&
 	    push(uar, qp->sq.ring + pos * HCASIM_WQEBB_SIZE, bytes))

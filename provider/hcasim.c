@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Finding the adapter, opening and closing it. */
+/* Matching the adapter, opening and closing it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 #include "hcasim.h"
 
-/* The tables are made from the rules, so that no opcode is listed twice. */
+/* Built from the generated rules, so that no opcode is listed twice. */
 void hcasim_init_ops(struct hcasim_context *ctx)
 {
 	int op;
@@ -37,7 +37,7 @@ static int map_pages(struct hcasim_context *ctx, const struct hcasim_alloc_ucont
 	if (!resp->clock_mmap_offset)
 		return 0;
 
-	/* The read-only page has the clock where the user access page has it. */
+	/* The clock is at the same offset in the read-only page and in the user access page. */
 	err = hcasim_map_device(ibctx, &map, resp->clock_mmap_offset, HCASIM_UAR_PAGE_SIZE, PROT_READ);
 	if (err) {
 		hcasim_unmap_uar(&ctx->uar);
@@ -137,7 +137,7 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.unimport_pd = hcasim_unimport_pd,
 };
 
-/* What the driver half says of a context that was made, or imported. */
+/* Response of the driver for a context that was created or imported. */
 static int start_context(struct hcasim_context *ctx, const struct hcasim_alloc_ucontext_resp *resp)
 {
 	int err;
@@ -187,8 +187,8 @@ static struct verbs_context *hcasim_alloc_context(struct ibv_device *ibdev, int 
 }
 
 /*
- * ibv_import_device(3). The pages are those of the context that is imported, and its BlueFlame buffers
- * belong to whoever made it: here doorbells are rung, and thread domains have no pages of their own.
+ * ibv_import_device(3). The pages are those of the original context, which owns their BlueFlame buffers: an imported
+ * context rings doorbells only, and its thread domains have no pages of their own.
  */
 static struct verbs_context *hcasim_import_context(struct ibv_device *ibdev, int cmd_fd)
 {

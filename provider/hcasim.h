@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Objects of the hcasim provider and the conversions from what libibverbs hands in. */
+/* Objects of the hcasim provider, and conversions from libibverbs' objects. */
 #ifndef HCASIM_H
 #define HCASIM_H
 
@@ -19,11 +19,11 @@
 #include "hcasim_hw.h"
 #include "hcasim_wr.h"
 
-#define HCASIM_TABLE_BITS    12 /* of a 24-bit number, at each of two levels */
+#define HCASIM_TABLE_BITS    12 /* of a 24-bit number: bits at each of two levels */
 #define HCASIM_TABLE_SIZE    (1u << HCASIM_TABLE_BITS)
 #define HCASIM_MAX_WR_OPCODE IBV_WR_ATOMIC_WRITE
 
-/* What the provider allocates itself: resource_type of a parent domain's allocator. */
+/* What the provider allocates itself: resource_type for a parent domain's allocator. */
 enum hcasim_resource {
 	HCASIM_RESOURCE_SQ_SLOTS = 1,
 	HCASIM_RESOURCE_RQ_WRID,
@@ -34,15 +34,15 @@ struct hcasim_leaf {
 	_Atomic(void *) obj[HCASIM_TABLE_SIZE];
 };
 
-struct hcasim_table { /* from a QP or SRQ number to the object */
+struct hcasim_table { /* QP or SRQ number to object */
 	_Atomic(struct hcasim_leaf *) leaf[HCASIM_TABLE_SIZE];
 };
 
 struct hcasim_uar { /* a user access page, write-combining */
 	uint8_t *page;
-	uint32_t index; /* among the context's */
+	uint32_t index; /* index among those of the context */
 	bool use_bf;
-	/* A BlueFlame buffer belongs to whoever set its flag; one that is taken is not waited for. */
+	/* Whoever sets the flag of a BlueFlame buffer owns it; a buffer in use is not waited for. */
 	atomic_flag bf_taken[HCASIM_BF_BUFS];
 	atomic_uint bf_next;
 };
@@ -52,11 +52,11 @@ struct hcasim_map { /* a mapping of the device file */
 	size_t size;
 };
 
-/* A mapping of the device file with the rings of queues that were given room in it: mapped as long as one is left. */
+/* A mapping of the device file with the rings of several queues: unmapped with the last of them. */
 struct hcasim_chunk {
-	struct hcasim_chunk *next; /* of its bucket */
+	struct hcasim_chunk *next; /* in its bucket */
 	struct hcasim_map map;
-	uint64_t offset; /* in the device file */
+	uint64_t offset; /* offset in the device file */
 	unsigned int refs;
 };
 
@@ -65,15 +65,15 @@ struct hcasim_chunk {
 struct hcasim_context {
 	struct verbs_context ibv_ctx;
 	struct hcasim_uar uar;
-	const uint8_t *clock; /* where the device clock is read */
+	const uint8_t *clock; /* where the device clock can be read */
 	void *clock_page;     /* its own mapping, or NULL */
 	uint64_t uar_mmap_offset;
-	uint64_t td_uars_free; /* bit i: page i + 1 belongs to no thread domain; under table_lock */
+	uint64_t td_uars_free; /* bit i: page i + 1 is not used by a thread domain; protected by table_lock */
 
 	uint32_t max_send_wqebb, max_inline, max_sge, max_tso, max_tso_hdr;
-	size_t qp_ex_size; /* of struct ibv_qp_ex in the libibverbs that is loaded (layout.c) */
+	size_t qp_ex_size; /* of struct ibv_qp_ex in the loaded libibverbs (layout.c) */
 
-	pthread_mutex_t table_lock; /* QPs and SRQs come and go */
+	pthread_mutex_t table_lock; /* taken when QPs and SRQs are added and removed */
 	struct hcasim_table qps, srqs;
 
 	pthread_mutex_t chunk_lock;
@@ -87,17 +87,17 @@ struct hcasim_context {
 struct hcasim_td {
 	struct ibv_td ibv_td;
 	atomic_uint refs;
-	struct hcasim_uar *uar; /* its own page, or the context's when there are no more */
+	struct hcasim_uar *uar; /* its own page, or the context's if there are no more */
 	struct hcasim_uar own;
 };
 
-/* A protection domain, or a parent domain that stands for one: `base` says which. */
+/* A protection domain, or a parent domain of one, with `base`. */
 struct hcasim_pd {
 	struct ibv_pd ibv_pd;
-	struct hcasim_pd *base; /* NULL: a protection domain of its own */
+	struct hcasim_pd *base; /* NULL: a protection domain */
 	struct hcasim_td *td;
 	bool imported;
-	atomic_uint refs; /* of an imported one: with the caller's own */
+	atomic_uint refs; /* of an imported PD: in the caller's context */
 	uint32_t pdn;
 	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
 		       uint64_t resource_type);
@@ -111,7 +111,7 @@ struct hcasim_xrcd {
 
 struct hcasim_ah {
 	struct ibv_ah ibv_ah;
-	struct hcasim_seg_ud seg; /* ready for a WQE but for QPN and Q_Key */
+	struct hcasim_seg_ud seg; /* complete except for QPN and Q_Key */
 };
 
 struct hcasim_buf { /* zeroed memory, from the heap or from a parent domain's allocator */
@@ -123,7 +123,7 @@ struct hcasim_buf { /* zeroed memory, from the heap or from a parent domain's al
 struct hcasim_dm {
 	struct verbs_dm vdm;
 	struct hcasim_map map;
-	uint64_t length; /* bytes as asked for */
+	uint64_t length; /* requested size in bytes */
 };
 
 struct hcasim_cq {
@@ -131,7 +131,7 @@ struct hcasim_cq {
 	struct hcasim_context *ctx;
 	struct hcasim_pd *parent;
 	pthread_spinlock_t lock;
-	bool locking; /* false: one thread, as the application promised */
+	bool locking; /* false: single-threaded, as requested by the application */
 	uint32_t cqn;
 	struct hcasim_chunk *chunk;
 	struct hcasim_cqe *ring;
@@ -140,10 +140,10 @@ struct hcasim_cq {
 	uint32_t ci;      /* free-running */
 	atomic_uint arm_sn;
 
-	/* The completion that an extended poll stands on. */
+	/* The current completion of an extended poll. */
 	const struct hcasim_cqe *cqe;
 	bool wallclock;
-	uint64_t now_ps, now_wall_ns; /* both clocks at one moment of this poll */
+	uint64_t now_ps, now_wall_ns; /* both clocks, read once in this poll */
 };
 
 struct hcasim_sq_slot { /* of a posted WR, at the index of its first basic block */
@@ -160,9 +160,9 @@ struct hcasim_wqe {                        /* the WR that is being built */
 };
 
 /*
- * Indices are free-running and count basic blocks (bb) or work requests (wr). `pi` is what the
- * device was told, `ci` what completions gave back; the poster writes pi, the poller writes ci.
- * `next` runs ahead of pi while a region or a list is open, and falls back to it on failure.
+ * Indices are free-running and count basic blocks (bb) or work requests (wr). `pi` is the producer index that the
+ * device knows, `ci` has been freed by completions; the poster writes pi, the poller writes ci. `next` is ahead of pi
+ * while a region or a list is open, and is reset to it on failure.
  */
 struct hcasim_sq {
 	uint8_t *ring;
@@ -172,12 +172,12 @@ struct hcasim_sq {
 	uint32_t max_wr, max_sge, max_inline, max_tso_hdr;
 	bool sig_all;
 	bool locking;         /* false: the QP has a thread domain */
-	pthread_mutex_t lock; /* a mutex, for it is held across the application's own code */
+	pthread_mutex_t lock; /* a mutex: it is held while code of the application runs */
 	atomic_uint pi_bb, ci_bb, ci_wr;
 	uint32_t pi_wr;
 	uint32_t next_bb, next_wr;
 	bool open; /* between ibv_wr_start and ibv_wr_complete or ibv_wr_abort */
-	int err;   /* first failure of the open region */
+	int err;   /* first error of the open region */
 	struct hcasim_wqe wqe;
 };
 
@@ -194,9 +194,9 @@ struct hcasim_rq {
 };
 
 /*
- * A shared receive queue. Its WQEs end in any order, so each carries a tag, which its completion gives
- * back: the place of its wr_id in `wr_id`. Tags that were given back are a stack; the ones from
- * `fresh` on were never used. The ring holds HCASIM_MAX_SRQ_WR, whatever the size that was asked for.
+ * A shared receive queue. Its WQEs complete in any order, so each carries a tag, which its completion returns: the
+ * index of its wr_id in `wr_id`. Free tags are a stack; those from `fresh` on have never been used. The ring has
+ * HCASIM_MAX_SRQ_WR WQEs, whatever size was requested.
  */
 struct hcasim_srq {
 	struct verbs_srq vsrq;
@@ -208,7 +208,7 @@ struct hcasim_srq {
 	uint32_t srqn, stride, max_wr, max_sge;
 	uint32_t pi; /* free-running */
 	uint32_t used, fresh, num_free;
-	uint32_t num_slots; /* WQEs that `wr_id` and `free_tag` have room for: the largest max_wr so far */
+	uint32_t num_slots; /* size of `wr_id` and `free_tag`: the largest max_wr so far */
 	struct hcasim_buf slot_buf;
 	uint64_t *wr_id;
 	uint16_t *free_tag;
@@ -221,16 +221,16 @@ struct hcasim_qp {
 	struct hcasim_context *ctx;
 	struct hcasim_pd *pd;
 	struct hcasim_uar *uar;
-	uint64_t send_ops; /* IBV_QP_EX_WITH_* it was created with */
+	uint64_t send_ops; /* IBV_QP_EX_WITH_* requested at creation */
 	struct hcasim_chunk *chunk;
 	struct hcasim_sq_record *record;
 	struct hcasim_sq sq;
 	struct hcasim_rq rq;
 };
 
-struct hcasim_wq { /* the receiving half of a QP: completions name it by a number of theirs */
+struct hcasim_wq { /* receive side of a QP: the number in its completions is not that of the QP */
 	struct ibv_wq ibv_wq;
-	struct hcasim_qp qp; /* of it: rq, chunk, record, ctx, pd */
+	struct hcasim_qp qp; /* of the QP: rq, chunk, record, ctx, pd */
 };
 
 #define HCASIM_TO(name, type, member, ibtype)                                                                \
@@ -251,7 +251,7 @@ HCASIM_TO(qp, hcasim_qp, vqp.qp, ibv_qp)
 HCASIM_TO(wq, hcasim_wq, ibv_wq, ibv_wq)
 HCASIM_TO(qp_ex, hcasim_qp, vqp.qp_ex, ibv_qp_ex)
 
-/* What a verb returns; programs look at errno, too, where a system call that failed has left it. */
+/* Return value of a verb; also sets errno, which programs read and which a failed system call may have left set. */
 static inline int hcasim_error(int err)
 {
 	if (err)
@@ -276,7 +276,7 @@ static inline void hcasim_cq_unlock(struct hcasim_cq *cq)
 		pthread_spin_unlock(&cq->lock);
 }
 
-/* A doorbell record: memory that the device reads at any time, so one store for each update. */
+/* A doorbell record: the device may read it at any time, so each update is a single store. */
 static inline void hcasim_store_record(__le32 *word, uint32_t value)
 {
 	__atomic_store_n(word, htole32(value), __ATOMIC_RELEASE);
@@ -293,7 +293,7 @@ void hcasim_unmap_uar(struct hcasim_uar *uar);
 void hcasim_init_ops(struct hcasim_context *ctx);
 
 /* chunk.c */
-/* One reference, or NULL and *err. */
+/* Takes a reference. NULL and *err if there is none. */
 struct hcasim_chunk *hcasim_chunk_get(struct hcasim_context *ctx, uint64_t offset, uint64_t size, int *err);
 void hcasim_chunk_put(struct hcasim_context *ctx, struct hcasim_chunk *chunk);
 
@@ -398,7 +398,7 @@ int hcasim_destroy_wq(struct ibv_wq *ibwq);
 struct ibv_rwq_ind_table *hcasim_create_rwq_ind_table(struct ibv_context *ibctx,
 						      struct ibv_rwq_ind_table_init_attr *attr);
 int hcasim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
-/* A QP without queues. NULL and errno. */
+/* A QP without queues. NULL with errno on failure. */
 struct hcasim_qp *hcasim_create_rss(struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr);
 
 /* xrcd.c */
@@ -413,7 +413,7 @@ int hcasim_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
 int hcasim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num);
 int hcasim_destroy_srq(struct ibv_srq *ibsrq);
 int hcasim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
-/* The WQE that a completion names has ended: its wr_id. EINVAL: no such WQE is posted. */
+/* Frees the WQE that a completion names and returns its wr_id. EINVAL: no such WQE is posted. */
 int hcasim_srq_ended(struct hcasim_srq *srq, uint16_t tag, uint64_t *wr_id);
 
 /* table.c */
@@ -431,10 +431,10 @@ int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 /* Fills `rqe` of `stride` bytes. */
 void hcasim_write_rqe(struct hcasim_rqe *rqe, uint32_t stride, uint16_t index, uint16_t tag,
 		      const struct ibv_recv_wr *wr);
-/* `reset`: the queue takes none. */
+/* `reset`: the queue accepts none. */
 int hcasim_post_to_rq(struct hcasim_qp *qp, bool reset, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
-/* Makes an extended QP of it. */
+/* Turns it into an extended QP. */
 void hcasim_qp_fill_wr_ops(struct hcasim_qp *qp);
 size_t hcasim_qp_ex_size(void);
 uint64_t hcasim_absent_send_ops(size_t qp_ex_size);

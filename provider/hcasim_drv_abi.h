@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The uverbs commands that carry private data of this driver, request and response. */
+/* The uverbs commands with private data of this driver, request and response. */
 #ifndef HCASIM_DRV_ABI_H
 #define HCASIM_DRV_ABI_H
 
@@ -9,7 +9,7 @@
 
 #include "hcasim-abi.h"
 
-/* DECLARE_DRV_CMD also wants each struct without its tag; the payload is reached by its name here. */
+/* DECLARE_DRV_CMD also needs each struct without its tag; here members are accessed by name. */
 #define _STRUCT_hcasim_alloc_ucontext_resp  _STRUCT_empty
 #define _STRUCT_hcasim_alloc_pd_resp        _STRUCT_empty
 #define _STRUCT_hcasim_create_cq_resp       _STRUCT_empty
@@ -23,7 +23,7 @@
 #define _STRUCT_hcasim_modify_qp_req        _STRUCT_empty
 #define _STRUCT_hcasim_query_device_ex_resp _STRUCT_empty
 
-/* Methods of the driver itself. */
+/* The driver's own methods. */
 #define HCASIM_DRIVER_NS (1u << UVERBS_ID_NS_SHIFT)
 enum { HCASIM_METHOD_PD_QUERY = HCASIM_DRIVER_NS }; /* of UVERBS_OBJECT_PD */
 enum { HCASIM_ATTR_PD_QUERY_HANDLE = HCASIM_DRIVER_NS, HCASIM_ATTR_PD_QUERY_RESP_PDN };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * struct ibv_qp_ex grows at its end (wr_atomic_write, wr_flush) within one private ABI of libibverbs: 44 and 56 both load
- * plugins of number 34. What stands behind it in struct verbs_qp, comp_mask and xrcd, is then elsewhere in the
- * libibverbs that is loaded than in the headers this was built with. Of the structures that libibverbs and a provider
- * share that is the only one that changed between the two (tests/layout.c compares them).
+ * struct ibv_qp_ex has grown at its end (wr_atomic_write, wr_flush) within one private ABI of libibverbs: 44 and 56
+ * both load plugins of number 34. So the members after it in struct verbs_qp, comp_mask and xrcd, may have other
+ * offsets in the loaded libibverbs than in the headers of this build. No other shared structure differs between the
+ * two (tests/layout.c compares them).
  */
 #include <string.h>
 
@@ -12,14 +12,14 @@
 #define FIRST_OP offsetof(struct ibv_qp_ex, wr_atomic_cmp_swp)
 
 /*
- * sizeof(struct ibv_qp_ex) in the libibverbs that is loaded, up to that of the headers; 0: it is none that we know.
- * ibv_qp_to_qp_ex(3) is asked, for it looks at comp_mask, right behind.
+ * sizeof(struct ibv_qp_ex) in the loaded libibverbs, up to that of the headers; 0 if it is unknown. Found by calling
+ * ibv_qp_to_qp_ex(3), which reads comp_mask, right after the structure.
  */
 size_t hcasim_qp_ex_size(void)
 {
 	union {
 		struct verbs_qp vqp;
-		uint8_t bytes[sizeof(struct verbs_qp) + 256]; /* a later release may look further */
+		uint8_t bytes[sizeof(struct verbs_qp) + 256]; /* a later release may read further */
 	} probe;
 	const uint32_t mask = VERBS_QP_EX;
 	size_t size;
@@ -34,7 +34,7 @@ size_t hcasim_qp_ex_size(void)
 	return 0;
 }
 
-/* Those of IBV_QP_EX_WITH_* for which the caller's struct ibv_qp_ex has no function. */
+/* Those IBV_QP_EX_WITH_* for which the caller's struct ibv_qp_ex has no function. */
 uint64_t hcasim_absent_send_ops(size_t qp_ex_size)
 {
 	uint64_t ops = 0;
@@ -46,7 +46,7 @@ uint64_t hcasim_absent_send_ops(size_t qp_ex_size)
 	return ops;
 }
 
-/* Makes an extended QP of it: `ops`, as many as there is room for, and the mark for ibv_qp_to_qp_ex(3). */
+/* Turns it into an extended QP: as many of `ops` as the structure has, and the mark for ibv_qp_to_qp_ex(3). */
 void hcasim_qp_extend(struct hcasim_qp *qp, const struct ibv_qp_ex *ops)
 {
 	uint8_t *base = (uint8_t *)&qp->vqp;

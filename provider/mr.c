@@ -113,7 +113,7 @@ int hcasim_dealloc_mw(struct ibv_mw *mw)
 	return 0;
 }
 
-/* ibv_bind_mw(3): for type 1, whose next rkey the provider chooses. */
+/* ibv_bind_mw(3): for type 1, the provider chooses the next rkey. */
 int hcasim_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw, struct ibv_mw_bind *mw_bind)
 {
 	struct hcasim_wr_args args = {.mw = mw, .rkey = ibv_inc_rkey(mw->rkey), .bind = &mw_bind->bind_info};

@@ -47,7 +47,7 @@ int hcasim_dealloc_pd(struct ibv_pd *ibpd)
 	return 0;
 }
 
-/* The kernel has no query of a PD: the driver's own says whether there is one of this handle. */
+/* The kernel has no query of PDs: the driver's own method says whether this handle exists. */
 struct ibv_pd *hcasim_import_pd(struct ibv_context *ibctx, uint32_t handle)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_PD, HCASIM_METHOD_PD_QUERY, 2);
@@ -72,13 +72,13 @@ struct ibv_pd *hcasim_import_pd(struct ibv_context *ibctx, uint32_t handle)
 	return &pd->ibv_pd;
 }
 
-/* There is nothing that this could fail with: what was made with it keeps it. */
+/* Cannot fail: objects that use it keep a reference. */
 void hcasim_unimport_pd(struct ibv_pd *ibpd)
 {
 	hcasim_pd_put(to_hpd(ibpd));
 }
 
-/* A page of its own, so that threads share no BlueFlame buffer; the context's when there are no more. */
+/* A page of its own, so that threads share no BlueFlame buffer; the context's if there are no more. */
 static void td_take_uar(struct hcasim_context *ctx, struct hcasim_td *td)
 {
 	int bit;
@@ -142,7 +142,7 @@ struct ibv_pd *hcasim_alloc_parent_domain(struct ibv_context *ibctx, struct ibv_
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	/* A parent domain stands for a protection domain, not for another parent domain. */
+	/* A parent domain is made of a protection domain, not of another parent domain. */
 	if (to_hpd(attr->pd)->base) {
 		errno = EINVAL;
 		return NULL;
@@ -180,7 +180,7 @@ void hcasim_pd_put(struct hcasim_pd *pd)
 		free(pd);
 }
 
-/* The allocator of a parent domain may decline by answering IBV_ALLOCATOR_USE_DEFAULT. */
+/* A parent domain's allocator may decline with IBV_ALLOCATOR_USE_DEFAULT. */
 int hcasim_buf_alloc(struct hcasim_buf *buf, struct hcasim_pd *pd, size_t size, enum hcasim_resource what)
 {
 	void *ptr = IBV_ALLOCATOR_USE_DEFAULT;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Taking completions out of the ring. */
+/* Reading completions from the ring. */
 #include <errno.h>
 
 #include "hcasim.h"
@@ -12,12 +12,12 @@ struct hcasim_cqe *hcasim_cq_peek(const struct hcasim_cq *cq, uint32_t index)
 
 	if (HCASIM_FIELD_GET(HCASIM_CQE_PHASE_MASK, owner) != hcasim_cq_phase(cq->entries, index))
 		return NULL;
-	/* The rest of the CQE, and the data it speaks of, are read after the phase bit. */
+	/* The rest of the CQE, and the data of the request, are read after the phase bit. */
 	udma_from_device_barrier();
 	return cqe;
 }
 
-/* Completions that are there and not taken. */
+/* Number of completions that are not taken yet. */
 uint32_t hcasim_cq_count(const struct hcasim_cq *cq)
 {
 	uint32_t n = 0;
@@ -27,7 +27,7 @@ uint32_t hcasim_cq_count(const struct hcasim_cq *cq)
 	return n;
 }
 
-/* A send completion gives back its own WQE and all before it, whether they were signalled or not. */
+/* A send completion frees its own WQE and all earlier ones, signalled or not. */
 static int complete_send(struct hcasim_sq *sq, const struct hcasim_cqe *cqe, uint64_t *wr_id)
 {
 	uint32_t ci = atomic_load_explicit(&sq->ci_bb, memory_order_relaxed);
@@ -64,7 +64,7 @@ static uint32_t cqe_qpn(const struct hcasim_cqe *cqe)
 	return HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, le32toh(cqe->qpn_opcode));
 }
 
-/* EINVAL: it is of a queue that is gone. */
+/* EINVAL: it belongs to a destroyed queue. */
 static int complete_srq(const struct hcasim_cqe *cqe, struct hcasim_srq *srq, uint64_t *wr_id)
 {
 	return srq ? hcasim_srq_ended(srq, le16toh(cqe->wqe_index), wr_id) : EINVAL;
@@ -87,10 +87,9 @@ static int complete_wr(struct hcasim_qp *qp, const struct hcasim_cqe *cqe, struc
 }
 
 /*
- * Takes the next completion: its CQE, which stays readable until hcasim_cq_update_ci, and the wr_id.
- * ENOENT if there is none. A CQE of a QP that is gone is passed over, unless it is of an XRC SRQ, whose
- * QPs may be another process's; and so is one that names no
- * posted WR, for it cannot be given a wr_id.
+ * Takes the next completion: its CQE, which stays readable until hcasim_cq_update_ci, and the wr_id. ENOENT if there
+ * is none. Skips CQEs of destroyed QPs, unless they belong to an XRC SRQ, whose QPs may be those of another process,
+ * and CQEs that name no posted WR, which have no wr_id.
  */
 int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **out, uint64_t *wr_id)
 {
@@ -118,7 +117,7 @@ int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **out, uint64_t
 	return ENOENT;
 }
 
-/* Gives what was taken back to the device. */
+/* Returns the taken entries to the device. */
 void hcasim_cq_update_ci(struct hcasim_cq *cq)
 {
 	hcasim_store_record(&cq->record->ci, cq->ci);
@@ -126,7 +125,7 @@ void hcasim_cq_update_ci(struct hcasim_cq *cq)
 
 enum ibv_wc_status hcasim_wc_status(const struct hcasim_cqe *cqe)
 {
-	/* The device numbers its statuses as the verbs do. */
+	/* The device uses the same status numbers as verbs. */
 	static_assert((int)HCASIM_CQE_STATUS_OK == IBV_WC_SUCCESS, "cqe_status");
 	static_assert((int)HCASIM_CQE_STATUS_WR_FLUSH_ERR == IBV_WC_WR_FLUSH_ERR, "cqe_status");
 	static_assert((int)HCASIM_CQE_STATUS_RNR_RETRY_EXC_ERR == IBV_WC_RNR_RETRY_EXC_ERR, "cqe_status");
@@ -157,7 +156,7 @@ unsigned int hcasim_wc_flags(const struct hcasim_cqe *cqe)
 	       (f & HCASIM_CQE_CSUM_OK_MASK ? IBV_WC_IP_CSUM_OK : 0);
 }
 
-/* The two share a place in struct ibv_wc: network order for immediate data, host order for an rkey. */
+/* A union in struct ibv_wc: network order for immediate data, host order for an rkey. */
 uint32_t hcasim_wc_imm_or_rkey(const struct hcasim_cqe *cqe)
 {
 	if (le32toh(cqe->src_qpn_flags) & HCASIM_CQE_WITH_INV_MASK)
@@ -202,9 +201,9 @@ int hcasim_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 }
 
 /*
- * Drops the completions of a QP, or else of an SRQ, that is gone or starts anew. The caller holds the lock. Entries that
- * stay move towards the newest, so that the device's producer index still fits; each takes the phase
- * of its new place.
+ * Removes the completions of a QP, or of an SRQ, that is destroyed or reset. The caller holds the lock. The remaining
+ * entries move towards the newest, so that the device's producer index stays valid; each gets the phase of its new
+ * place.
  */
 void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn, uint32_t srqn)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Polling one completion at a time through struct ibv_cq_ex. */
+/* Polling single completions through struct ibv_cq_ex. */
 #include <errno.h>
 #include <time.h>
 
@@ -19,7 +19,7 @@ static int next_poll(struct ibv_cq_ex *cqx)
 	return err;
 }
 
-/* Reads both clocks once for a poll; they are far closer together than completions are old. */
+/* Reads both clocks once per poll; the time between the two reads is much shorter than the age of a completion. */
 static void sample_clocks(struct hcasim_cq *cq)
 {
 	struct timespec now;
@@ -125,7 +125,7 @@ static uint64_t read_completion_wallclock_ns(struct ibv_cq_ex *cqx)
 {
 	struct hcasim_cq *cq = to_hcq_ex(cqx);
 
-	/* Signed: a completion taken later in this poll may be younger than the sample. */
+	/* Signed: a completion taken later in this poll may be newer than the sample. */
 	return cq->now_wall_ns - (int64_t)(cq->now_ps - read_completion_ts(cqx)) / PS_PER_NS;
 }
 

@@ -2,17 +2,14 @@
 /* ibv_post_send: lists of work requests. */
 #include "wqe.h"
 
+/* The operands that only some operations have; others on remote memory have key and address of wr.rdma. */
 static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const struct ibv_send_wr *wr)
 {
-	switch (op) {
-	case HCASIM_WR_RDMA_WRITE_WITH_IMM:
-		args->imm = wr->imm_data;
-		SWITCH_FALLTHROUGH;
-	case HCASIM_WR_RDMA_WRITE:
-	case HCASIM_WR_RDMA_READ:
+	if (hcasim_wr_rules[op].wqe_segs & HCASIM_WQE_SEG_BIT(HCASIM_WQE_SEG_REMOTE)) {
 		args->rkey = wr->wr.rdma.rkey;
 		args->remote_addr = wr->wr.rdma.remote_addr;
-		break;
+	}
+	switch (op) {
 	case HCASIM_WR_ATOMIC_CMP_AND_SWP:
 		args->rkey = wr->wr.atomic.rkey;
 		args->remote_addr = wr->wr.atomic.remote_addr;
@@ -30,6 +27,7 @@ static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const s
 		args->mss = wr->tso.mss;
 		break;
 	case HCASIM_WR_SEND_WITH_IMM:
+	case HCASIM_WR_RDMA_WRITE_WITH_IMM:
 		args->imm = wr->imm_data;
 		break;
 	case HCASIM_WR_SEND_WITH_INV:
@@ -81,7 +79,7 @@ static int post_one(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 		return EINVAL;
 
 	fill_args(&args, op, wr);
-	/* Work requests bind type 2; type 1 has ibv_bind_mw(3). */
+	/* Work requests bind type 2 windows only; type 1 has ibv_bind_mw(3). */
 	if (op == HCASIM_WR_BIND_MW && args.mw && args.mw->type != IBV_MW_TYPE_2)
 		return EINVAL;
 	err = hcasim_wqe_begin(qp, op, wr->wr_id, wr->send_flags, &args);
@@ -113,7 +111,7 @@ int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 			break;
 		}
 	}
-	/* What stands before a bad WR is posted all the same. */
+	/* WRs before a bad one are posted. */
 	hcasim_sq_publish(qp);
 	hcasim_sq_unlock(&qp->sq);
 	return hcasim_error(err);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs: making, changing, destroying. */
+/* Queue pairs: creation, modification, destruction. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static int check_caps(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 {
 	struct ibv_qp_cap *cap = &attr->cap;
 
-	/* What a QP with an SRQ asks of its own receive queue is not looked at (ibv_create_qp(3)). */
+	/* For a QP with an SRQ the size of its own receive queue is ignored (ibv_create_qp(3)). */
 	if (attr->srq || attr->qp_type == IBV_QPT_XRC_SEND)
 		cap->max_recv_wr = cap->max_recv_sge = 0;
 	if (cap->max_send_wr > HCASIM_MAX_QP_WR || cap->max_recv_wr > HCASIM_MAX_QP_WR ||
@@ -58,7 +58,7 @@ static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 {
 	int err;
 
-	/* Creation flags may be named as long as nothing is asked for. */
+	/* A comp_mask bit for creation flags is allowed if no flag is set. */
 	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
 						      IBV_QP_INIT_ATTR_CREATE_FLAGS |
 						      IBV_QP_INIT_ATTR_MAX_TSO_HEADER) ||
@@ -106,15 +106,15 @@ static uint32_t max_wqe_bb(uint8_t qp_type, const struct ibv_qp_cap *cap, uint32
 			 sizeof(struct hcasim_seg_atomic);
 	else if (qp_type != IBV_QPT_RAW_PACKET)
 		fixed += sizeof(struct hcasim_seg_remote) + sizeof(struct hcasim_seg_atomic);
-	if (tso_hdr) /* and no inline data, but the room for it is not worth the case */
+	if (tso_hdr) /* a TSO request has no inline data, but the space is not worth saving */
 		fixed += sizeof(struct hcasim_seg_tso) +
 			 DIV_ROUND_UP(tso_hdr, HCASIM_SEG_UNIT) * HCASIM_SEG_UNIT;
 	return DIV_ROUND_UP(fixed + (data > in ? data : in), HCASIM_WQEBB_SIZE);
 }
 
 /*
- * A program that asks for no inline data is granted what fits where the SGEs have their place: some count on it
- * (rdma_xclient sends 16 bytes inline). Operations with inline data have no atomic segment.
+ * Without requested inline data, grant what fits into the space of the SGEs: some programs count on it (rdma_xclient
+ * sends 16 bytes inline). Operations with inline data have no atomic segment.
  */
 static void grant_inline(const struct hcasim_context *ctx, uint8_t qp_type, uint32_t bbs,
 			 struct ibv_qp_cap *cap)
@@ -137,7 +137,7 @@ static void grant_inline(const struct hcasim_context *ctx, uint8_t qp_type, uint
 void hcasim_plan_rq(const struct ibv_qp_cap *cap, struct hcasim_create_qp_req *req)
 {
 	req->rq_wqe_count = roundup_pow_of_two(cap->max_recv_wr);
-	/* At least one SGE of room: IBTA lets a receive be posted with none. */
+	/* Space for at least one SGE: IBTA allows a receive without any. */
 	req->rq_stride =
 		roundup_pow_of_two(sizeof(struct hcasim_rqe) + (cap->max_recv_sge ? cap->max_recv_sge : 1) *
 								       sizeof(struct hcasim_seg_data));
@@ -205,7 +205,7 @@ void hcasim_free_queues(struct hcasim_qp *qp)
 	hcasim_buf_free(&qp->rq.wr_id_buf, qp->pd);
 }
 
-/* What was granted, but never more than the rings were planned for. */
+/* The granted limits, at most what the rings were sized for. */
 static void take_limits(struct hcasim_qp *qp, const struct ibv_qp_cap *cap)
 {
 	qp->sq.max_wr = cap->max_send_wr < qp->sq.num_bb ? cap->max_send_wr : qp->sq.num_bb;
@@ -256,7 +256,7 @@ static int create_in_device(struct hcasim_qp *qp, struct ibv_qp_init_attr_ex *at
 	return err;
 }
 
-/* Members may be named as long as they ask for nothing. */
+/* comp_mask bits of members that are zero are allowed. */
 static int check_xrc_recv(const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
@@ -289,7 +289,7 @@ static struct hcasim_qp *create_xrc_recv(struct hcasim_context *ctx, struct ibv_
 	known.comp_mask = IBV_QP_INIT_ATTR_XRCD;
 	known.send_cq = known.recv_cq = NULL;
 	known.srq = NULL;
-	/* It is not of the domain, and names it all the same: librdmacm makes the SRQs of what stands here. */
+	/* An XRC_RECV QP has no PD, but librdmacm creates SRQs in the PD of this member. */
 	known.pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL;
 	memset(&known.cap, 0, sizeof(known.cap));
 	err = ibv_cmd_create_qp_ex(&ctx->ibv_ctx.context, &qp->vqp, &known, &cmd.ibv_cmd, sizeof(cmd),
@@ -386,7 +386,7 @@ int hcasim_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask
 	return hcasim_error(ibv_cmd_query_qp(ibqp, attr, attr_mask, init_attr, &cmd, sizeof(cmd)));
 }
 
-/* Both CQs of a QP, in one order whoever locks them. */
+/* Locks both CQs of a QP, always in the same order. */
 static void lock_cqs(struct ibv_qp *ibqp)
 {
 	struct hcasim_cq *s = to_hcq(ibqp->send_cq), *r = to_hcq(ibqp->recv_cq);
@@ -413,7 +413,7 @@ static void clean_cqs(struct ibv_qp *ibqp)
 		hcasim_cq_clean(to_hcq(ibqp->recv_cq), ibqp->qp_num, 0);
 }
 
-/* IBTA 10.2.4.4: a reset QP has empty queues, and its old completions are not delivered any more. */
+/* IBTA 10.2.4.4: a reset QP has empty queues, and its old completions are not delivered. */
 static void reset_queues(struct hcasim_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
@@ -431,7 +431,7 @@ static void reset_queues(struct hcasim_qp *qp)
 	unlock_cqs(ibqp);
 }
 
-/* The rate limit is known to the extended command only. */
+/* Only the extended command has the rate limit. */
 static int modify_qp_ex(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 			const struct hcasim_modify_qp_req *req)
 {
@@ -478,13 +478,13 @@ int hcasim_destroy_qp(struct ibv_qp *ibqp)
 	struct hcasim_context *ctx = qp->ctx;
 	int err;
 
-	if (!qp->record) { /* XRC_RECV, or over an indirection table */
+	if (!qp->record) { /* XRC_RECV, or with an indirection table */
 		err = ibv_cmd_destroy_qp(ibqp);
 		if (!err)
 			free(qp);
 		return hcasim_error(err);
 	}
-	/* The number may be used again as soon as the device gave it up: the table waits for us. */
+	/* The device may reuse the number at once, so take the QP out of the table first. */
 	pthread_mutex_lock(&ctx->table_lock);
 	err = ibv_cmd_destroy_qp(ibqp);
 	if (err) {

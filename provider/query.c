@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the adapter is and what time it has. */
+/* Attributes of the adapter, and its clock. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 
 #include "hcasim.h"
 
-/* A caller whose struct ends before it does not know of pacing. */
+/* A caller with a shorter structure has no member for pacing. */
 static void packet_pacing(struct ibv_device_attr_ex *attr, size_t attr_size,
 			  const struct hcasim_query_device_ex_resp *resp)
 {
@@ -57,8 +57,8 @@ uint64_t hcasim_read_clock(const struct hcasim_context *ctx)
 }
 
 /*
- * The raw clock is given as other adapters give it: ticks of hca_core_clock in tv_nsec, so that it
- * compares directly with completion timestamps.
+ * The raw clock is reported as by other adapters: ticks of hca_core_clock in tv_nsec, so that it can be compared with
+ * completion time stamps.
  */
 int hcasim_query_rt_values(struct ibv_context *ibctx, struct ibv_values_ex *values)
 {

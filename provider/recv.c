@@ -35,7 +35,7 @@ static int post_one(struct hcasim_rq *rq, const struct ibv_recv_wr *wr)
 		return ENOMEM;
 	rq->wr_id[place] = wr->wr_id;
 	hcasim_write_rqe((void *)(rq->ring + (size_t)place * rq->stride), rq->stride, pi, 0, wr);
-	/* Release: the poller of the completion finds wr_id written. */
+	/* Release: the poller of the completion must see wr_id. */
 	atomic_store_explicit(&rq->pi, pi + 1, memory_order_release);
 	return 0;
 }
@@ -45,7 +45,7 @@ int hcasim_post_to_rq(struct hcasim_qp *qp, bool reset, struct ibv_recv_wr *wr, 
 	struct hcasim_rq *rq = &qp->rq;
 	int err = 0;
 
-	/* IBTA 10.3.1: receives may be posted in every state but RESET. */
+	/* IBTA 10.3.1: receives may be posted in every state except RESET. */
 	if (reset || !rq->count) {
 		*bad_wr = wr;
 		return hcasim_error(EINVAL);
@@ -59,7 +59,7 @@ int hcasim_post_to_rq(struct hcasim_qp *qp, bool reset, struct ibv_recv_wr *wr, 
 			break;
 		}
 	}
-	/* The device reads the record by itself when its receive queue runs dry: no doorbell. */
+	/* No doorbell: the device reads the record when its receive queue runs empty. */
 	udma_to_device_barrier();
 	hcasim_store_record(&qp->record->rq_pi, atomic_load_explicit(&rq->pi, memory_order_relaxed));
 	if (rq->locking)

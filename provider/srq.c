@@ -44,7 +44,7 @@ static int check_attr(const struct hcasim_context *ctx, const struct ibv_srq_ini
 	return 0;
 }
 
-/* Room for `count` WQEs, more than there was: a resize keeps what is posted. */
+/* Allocates for `count` WQEs, more than before: a resize keeps posted WQEs. */
 static int alloc_slots(struct hcasim_srq *srq, uint32_t count)
 {
 	const size_t each = sizeof(*srq->wr_id) + sizeof(*srq->free_tag);
@@ -125,7 +125,7 @@ static struct hcasim_srq *create(struct hcasim_context *ctx, struct ibv_srq_init
 	srq->ctx = ctx;
 	srq->pd = to_hpd(attr->pd);
 	srq->locking = !srq->pd->td;
-	/* At least one SGE of room: IBTA lets a receive be posted with none. */
+	/* Space for at least one SGE: IBTA allows a receive without any. */
 	srq->stride =
 		roundup_pow_of_two(sizeof(struct hcasim_rqe) + (attr->attr.max_sge ? attr->attr.max_sge : 1) *
 								       sizeof(struct hcasim_seg_data));
@@ -171,7 +171,7 @@ struct ibv_srq *hcasim_create_srq(struct ibv_pd *ibpd, struct ibv_srq_init_attr 
 	return ibsrq;
 }
 
-/* IBTA 11.2.3.3: no size smaller than what is posted. The lock keeps it so until the size has changed. */
+/* IBTA 11.2.3.3: no size below the number of posted WQEs. The lock is held until the size has changed. */
 int hcasim_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int attr_mask)
 {
 	struct hcasim_srq *srq = to_hsrq(ibsrq);
@@ -206,7 +206,7 @@ int hcasim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 	return 0;
 }
 
-/* Pollers of an XRC SRQ's CQ may stand in it; those of a basic one's QPs are gone. */
+/* The completions of an XRC SRQ are in its own CQ; those of a basic SRQ were removed with its QPs. */
 static void leave(struct hcasim_srq *srq)
 {
 	struct hcasim_cq *cq = srq->vsrq.srq_type == IBV_SRQT_XRC ? to_hcq(srq->vsrq.cq) : NULL;
@@ -226,7 +226,7 @@ int hcasim_destroy_srq(struct ibv_srq *ibsrq)
 	struct hcasim_context *ctx = srq->ctx;
 	int err;
 
-	/* The number may be used again as soon as the device gave it up: the table waits for us. */
+	/* The device may reuse the number at once, so take the SRQ out of the table first. */
 	pthread_mutex_lock(&ctx->table_lock);
 	err = ibv_cmd_destroy_srq(ibsrq);
 	if (!err)
@@ -253,7 +253,7 @@ static int post_one(struct hcasim_srq *srq, const struct ibv_recv_wr *wr)
 		return EINVAL;
 	if (srq->used >= srq->max_wr)
 		return ENOMEM;
-	/* No more are posted than the ring has places, so the device has taken what stood here before. */
+	/* No more WQEs are posted than the ring has, so the device has already read the previous one here. */
 	tag = srq->num_free ? srq->free_tag[--srq->num_free] : srq->fresh++;
 	srq->wr_id[tag] = wr->wr_id;
 	hcasim_write_rqe((void *)(srq->ring + (size_t)place * srq->stride), srq->stride, srq->pi, tag, wr);
@@ -275,7 +275,7 @@ int hcasim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct i
 			break;
 		}
 	}
-	/* The device reads the record by itself when the queue runs dry: no doorbell. */
+	/* No doorbell: the device reads the record when the queue runs empty. */
 	udma_to_device_barrier();
 	hcasim_store_record(&srq->record->pi, srq->pi);
 	unlock(srq);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * QP or SRQ number to object, for completions. Pollers look up without a lock: what they find stays
- * valid because an object leaves its table under the locks of the CQs that it completes to. Writers hold
- * ctx->table_lock.
+ * Look-up of a QP or SRQ by number, for completions. Pollers look up without a lock: an object stays valid because it
+ * is removed under the locks of its CQs. Writers hold ctx->table_lock.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ int hcasim_table_insert(struct hcasim_table *table, uint32_t number, void *obj)
 {
 	struct hcasim_leaf *leaf;
 
-	/* Leaves live as long as the context: a poller may stand in one at any time. */
+	/* Leaves are freed with the context: a poller may use one at any time. */
 	leaf = atomic_load_explicit(leaf_of(table, number), memory_order_relaxed);
 	if (!leaf) {
 		leaf = calloc(1, sizeof(*leaf));

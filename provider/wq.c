@@ -83,7 +83,7 @@ err_wq:
 	return NULL;
 }
 
-/* As a QP in RESET: it is empty, and its old completions are not delivered any more. */
+/* As for a QP in RESET: it is empty, and its old completions are not delivered. */
 static void reset_queue(struct hcasim_wq *wq)
 {
 	struct hcasim_cq *cq = to_hcq(wq->ibv_wq.cq);
@@ -114,7 +114,7 @@ int hcasim_destroy_wq(struct ibv_wq *ibwq)
 	struct hcasim_cq *cq = to_hcq(ibwq->cq);
 	int err;
 
-	/* The number may be used again as soon as the device gave it up: the table waits for us. */
+	/* The device may reuse the number at once, so take it out of the table first. */
 	pthread_mutex_lock(&ctx->table_lock);
 	err = ibv_cmd_destroy_wq(ibwq);
 	if (!err) {
@@ -140,7 +140,7 @@ struct ibv_rwq_ind_table *hcasim_create_rwq_ind_table(struct ibv_context *ibctx,
 	struct ibv_rwq_ind_table *table;
 	int err = 0;
 
-	/* libibverbs puts so many handles on its stack. */
+	/* libibverbs allocates this many handles on its stack. */
 	if (attr->log_ind_tbl_size > 31 || 1u << attr->log_ind_tbl_size > HCASIM_MAX_RSS_TABLE_SIZE)
 		err = EINVAL;
 	table = err ? NULL : calloc(1, sizeof(*table));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Building send WQEs. A WQE is ctrl, destination (UD), the segments of its operation, then data; it
- * may run over the end of the ring, at a basic block. Only data varies in size, so everything before
- * it has its place from the start and setters may come in any order.
+ * Building send WQEs. A WQE is ctrl, destination (UD), the segments of its operation, then data; it may wrap at the
+ * end of the ring, between basic blocks. Only data varies in size, so all other segments have a fixed offset and
+ * setters may be called in any order.
  */
 #include <string.h>
 
@@ -22,7 +22,7 @@ static inline uint32_t bbs(uint32_t units)
 	return DIV_ROUND_UP(units, UNITS_PER_BB);
 }
 
-/* Where unit `unit` of the open WQE lies. */
+/* Address of unit `unit` of the open WQE. */
 static inline void *unit_at(const struct hcasim_sq *sq, uint32_t unit)
 {
 	uint32_t bytes = sq->num_bb * HCASIM_WQEBB_SIZE;
@@ -30,7 +30,7 @@ static inline void *unit_at(const struct hcasim_sq *sq, uint32_t unit)
 	return sq->ring + ((sq->next_bb * HCASIM_WQEBB_SIZE + unit * HCASIM_SEG_UNIT) & (bytes - 1));
 }
 
-/* Adds `n` units to the open WQE if the ring has room for them. */
+/* Adds `n` units to the open WQE if the ring has space for them. */
 static int grow(struct hcasim_sq *sq, uint32_t n)
 {
 	uint32_t total = sq->wqe.units + n;
@@ -62,12 +62,12 @@ void hcasim_sq_publish(struct hcasim_qp *qp)
 	if (sq->next_bb == first)
 		return;
 	sq->pi_wr = sq->next_wr;
-	/* Release: the poller of a completion finds the slots written. */
+	/* Release: the poller of a completion must see these slots. */
 	atomic_store_explicit(&sq->pi_bb, sq->next_bb, memory_order_release);
 	hcasim_ring_sq(qp, first, sq->next_bb, single);
 }
 
-/* A flag that means nothing for this operation is not passed on; one that nobody knows is refused. */
+/* Drops flags that do not apply to this operation, and refuses unknown ones. */
 static int ctrl_flags(const struct hcasim_qp *qp, const struct hcasim_wr_rule *rule, unsigned int send_flags,
 		      uint32_t *flags)
 {
@@ -94,7 +94,7 @@ static uint32_t tso_units(const struct hcasim_wr_args *args)
 	return UNITS(struct hcasim_seg_tso) + DIV_ROUND_UP(args->tso_hdr_size, HCASIM_SEG_UNIT);
 }
 
-/* Copies into the ring from byte `off` of the open WQE on; the ring may end in between. */
+/* Copies into the ring, from byte `off` of the open WQE on; the ring may wrap in between. */
 static void copy_in(const struct hcasim_sq *sq, uint32_t off, const void *src, size_t len)
 {
 	uint32_t bytes = sq->num_bb * HCASIM_WQEBB_SIZE;
@@ -107,7 +107,7 @@ static void copy_in(const struct hcasim_sq *sq, uint32_t off, const void *src, s
 	memcpy(sq->ring, (const uint8_t *)src + head, len - head);
 }
 
-/* IBTA 10.6.7.2.2: a window opens memory to peers only, so the right to write locally says nothing here. */
+/* IBTA 10.6.7.2.2: a window gives access to peers only, so the local write right does not matter here. */
 static void write_bind(struct hcasim_seg_bind *seg, const struct hcasim_wr_args *args)
 {
 	const struct ibv_mw_bind_info *info = args->bind;
@@ -123,7 +123,7 @@ static void write_bind(struct hcasim_seg_bind *seg, const struct hcasim_wr_args 
 	};
 }
 
-/* What can be told from the arguments alone; the device judges the rest. */
+/* Checks that need only the arguments; the device checks the rest. */
 static bool args_ok(const struct hcasim_wr_rule *rule, const struct hcasim_wr_args *args)
 {
 	const unsigned int types = IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT;
@@ -135,7 +135,7 @@ static bool args_ok(const struct hcasim_wr_rule *rule, const struct hcasim_wr_ar
 	return !rule->wqe_value || args->atomic_wr;
 }
 
-/* The value of an ATOMIC WRITE stands in an inline segment of its own. */
+/* The value of an ATOMIC WRITE is in its own inline segment. */
 struct value_seg {
 	struct hcasim_seg_inline head;
 	uint8_t value[8];
@@ -174,7 +174,7 @@ static void write_segs(struct hcasim_sq *sq, uint32_t unit, const struct hcasim_
 		seg->swap_add = htole64(args->swap_add);
 		seg->compare = htole64(args->compare);
 	}
-	/* ctrl and it fill one basic block, so the segment does not wrap */
+	/* it and ctrl fill one basic block, so the segment does not wrap */
 	if (has_seg(rule, HCASIM_WQE_SEG_BIND))
 		write_bind(unit_at(sq, unit), args);
 	if (has_seg(rule, HCASIM_WQE_SEG_FLUSH)) {
@@ -193,13 +193,13 @@ static void write_segs(struct hcasim_sq *sq, uint32_t unit, const struct hcasim_
 
 		*seg = (struct hcasim_seg_tso){.mss = htole16(args->mss),
 					       .hdr_size = htole16(args->tso_hdr_size)};
-		/* What pads the headers must be zero. */
+		/* The padding after the headers must be zero. */
 		memset(unit_at(sq, unit + tso_units(args) - 1), 0, HCASIM_SEG_UNIT);
 		copy_in(sq, (unit + UNITS(*seg)) * HCASIM_SEG_UNIT, args->tso_hdr, args->tso_hdr_size);
 	}
 }
 
-/* The segment that says where to, if the operation has one on this type of QP. */
+/* The segment with the destination, if the operation has one on this type of QP. */
 static uint32_t dest_units(const struct hcasim_wr_rule *rule, enum ibv_qp_type type)
 {
 	if (rule->ud_addr_qp_types & HCASIM_QPT_BIT(type))
@@ -247,7 +247,7 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 	return 0;
 }
 
-/* A data setter may be called once, and only for an operation that has data. */
+/* A data setter may be called once, and only for operations with data. */
 static int open_data(struct hcasim_wqe *wqe)
 {
 	if (!wqe->rule || wqe->has_data || wqe->rule->data == HCASIM_WR_DATA_NONE)
@@ -271,7 +271,10 @@ int hcasim_wqe_sges(struct hcasim_qp *qp, const struct ibv_sge *sge, size_t num)
 		return EINVAL;
 	for (i = 0; i < num; i++)
 		total += sge[i].length;
-	/* Where data is required, 0 bytes are none (erratum NO-DATA-SETTER); of one length only, the device tells. */
+	/*
+	 * Where data is required, 0 bytes are an error (erratum NO-DATA-SETTER); the device checks operations of
+	 * fixed length.
+	 */
 	if (!total && sq->wqe.rule->data == HCASIM_WR_DATA_REQUIRED && !sq->wqe.rule->length)
 		return EINVAL;
 	err = grow(sq, num);
@@ -326,7 +329,7 @@ int hcasim_wqe_ud_addr(struct hcasim_qp *qp, struct ibv_ah *ibah, uint32_t qpn, 
 	struct hcasim_wqe *wqe = &qp->sq.wqe;
 	struct hcasim_seg_ud *seg;
 
-	/* Not a UD QP, or a second call: has_dest is set already. */
+	/* Not a UD QP, or a second call: has_dest is set. */
 	if (!wqe->rule || wqe->has_dest || !ibah || qp->vqp.qp.qp_type != IBV_QPT_UD)
 		return EINVAL;
 	/* ctrl and destination fill the first basic block, so the segment does not wrap. */
@@ -362,7 +365,7 @@ int hcasim_wqe_end(struct hcasim_qp *qp)
 	if (!wqe->has_dest || (rule->data == HCASIM_WR_DATA_REQUIRED && !wqe->has_data))
 		return EINVAL;
 
-	/* What is left of the last basic block: a BlueFlame push copies it too. */
+	/* Zero the rest of the last basic block: a BlueFlame push copies it, too. */
 	if (wqe->units < num_bb * UNITS_PER_BB)
 		memset(unit_at(sq, wqe->units), 0, (num_bb * UNITS_PER_BB - wqe->units) * HCASIM_SEG_UNIT);
 	wqe->ctrl->opcode = rule->wqe_op;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Building send WQEs in the ring: the one core below ibv_post_send and ibv_wr_*.
+ * Building send WQEs in the ring, for ibv_post_send and ibv_wr_*.
  *
- * hcasim_sq_open, then for each WR hcasim_wqe_begin, its segments, data, destination,
- * hcasim_wqe_end; at last hcasim_sq_publish. Until then nothing of it is visible to the device.
- * Functions return 0 or an errno; after an error the WR is not part of the list.
+ * Call hcasim_sq_open, then for each WR hcasim_wqe_begin, its segments, data and destination, hcasim_wqe_end; at the
+ * end hcasim_sq_publish, which makes them visible to the device. Functions return 0 or an errno; after an error the
+ * WR is not part of the list.
  */
 #ifndef HCASIM_WQE_H
 #define HCASIM_WQE_H
@@ -13,7 +13,7 @@
 
 #include "hcasim.h"
 
-/* Operands of the operation itself, as far as the operation has them. */
+/* Operands, as far as the operation has them. */
 struct hcasim_wr_args {
 	uint32_t rkey;
 	uint64_t remote_addr;
@@ -30,7 +30,7 @@ struct hcasim_wr_args {
 	uint16_t tso_hdr_size, mss;
 };
 
-/* IBTA C10-96: a send is refused at once before the QP can send. */
+/* IBTA C10-96: a send is refused at once in states in which the QP cannot send. */
 static inline bool hcasim_qp_can_send(const struct hcasim_qp *qp)
 {
 	switch (qp->vqp.qp.state) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ibv_wr_*: regions of work requests. Builders and setters return nothing; the first failure is kept
- * and makes ibv_wr_complete drop the whole region. Every builder is installed on every QP, so that
- * one that was not asked for at creation fails the region instead of being a NULL call.
+ * ibv_wr_*: regions of work requests. Builders and setters return nothing; the first error is stored and makes
+ * ibv_wr_complete drop the whole region. Every builder is installed on every QP, so that one that was not requested
+ * at creation fails the region instead of being a call of NULL.
  */
 #include "wqe.h"
 
@@ -12,7 +12,7 @@ static void fail(struct hcasim_sq *sq, int err)
 		sq->err = err;
 }
 
-/* Closes the WR before and begins the next one. */
+/* Ends the previous WR and begins the next one. */
 static void build(struct ibv_qp_ex *qpx, enum hcasim_wr_op op, const struct hcasim_wr_args *args)
 {
 	struct hcasim_qp *qp = to_hqp_ex(qpx);
@@ -24,7 +24,7 @@ static void build(struct ibv_qp_ex *qpx, enum hcasim_wr_op op, const struct hcas
 		fail(sq, hcasim_wqe_end(qp));
 	if (!(qp->send_ops & hcasim_wr_rules[op].send_ops_flag))
 		fail(sq, EINVAL);
-	/* IBV_SEND_INLINE is no flag of this interface: the setter says so (erratum INLINE-OPS). */
+	/* IBV_SEND_INLINE has no effect here: the setter decides (erratum INLINE-OPS). */
 	if (!sq->err)
 		fail(sq, hcasim_wqe_begin(qp, op, qpx->wr_id, qpx->wr_flags & ~IBV_SEND_INLINE, args));
 }
@@ -102,7 +102,7 @@ static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 {
 	struct hcasim_qp *qp = to_hqp_ex(qpx);
 
-	/* Work requests bind type 2; type 1 has ibv_bind_mw(3). */
+	/* Work requests bind type 2 windows only; type 1 has ibv_bind_mw(3). */
 	if (qp->sq.open && mw && mw->type != IBV_MW_TYPE_2)
 		fail(&qp->sq, EINVAL);
 	build(qpx, HCASIM_WR_BIND_MW, &(struct hcasim_wr_args){.mw = mw, .rkey = rkey, .bind = bind_info});

@@ -212,7 +212,7 @@ static int run_cells(void)
 	return failures ? 1 : 0;
 }
 
-/* Everything is given back; a peer process that does not end well is told of. */
+/* Frees everything; reports a peer process that ends with an error. */
 static int clean_up(int ret)
 {
 	char err[512];

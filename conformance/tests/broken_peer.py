@@ -29,7 +29,7 @@ def break_now(how, head):
     if how == "crash":
         peer.send_signal(signal.SIGSEGV)
         peer.wait()
-        print("the last words of the peer", file=sys.stderr, flush=True)
+        print("the last output of the peer", file=sys.stderr, flush=True)
         sys.exit(128 + signal.SIGSEGV)  # as a shell or ssh would say it
     if how == "killed":
         peer.kill()

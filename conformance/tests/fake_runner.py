@@ -22,12 +22,14 @@ if os.environ.get("FAKE_NO_DEVICE"):
     say({"error": "no RDMA device 'a' here (none at all)"})
     sys.exit(2)
 if os.environ.get("FAKE_SILENT_EXIT"):
-    print("the last words", file=sys.stderr)
+    print("the last output", file=sys.stderr)
     sys.exit(3)
 assert set(lines[0]) - {"fresh"} == {"dut", "seed", "brief"}, lines[0]
 if "query" in lines[1]:
     say({"reported": json.loads(os.environ["FAKE_REPORT"])})
     sys.exit(0)
+
+
 def generated(cell):
     """FAKE_MUTANTS: {cell: {number of a mutant that it reaches: whether that makes it red}}, by the map of switch.h."""
     rows = json.loads(os.environ.get("FAKE_MUTANTS", "{}")).get(cell, {})

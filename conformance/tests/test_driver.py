@@ -99,7 +99,7 @@ def test_a_hang_costs_one_cell(conform, monkeypatch):
     "env, words",
     [
         ("FAKE_NO_DEVICE", "no RDMA device 'a' here"),
-        ("FAKE_SILENT_EXIT", "ended with status 3 before the first cell: the last words"),
+        ("FAKE_SILENT_EXIT", "ended with status 3 before the first cell: the last output"),
     ],
 )
 def test_a_device_that_does_not_start(conform, env, words):

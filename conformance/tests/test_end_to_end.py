@@ -46,8 +46,7 @@ def conform(build, tmp_path, monkeypatch):
 @pytest.fixture
 def quick_dut(tmp_path):
     """The native adapter, given up on sooner."""
-    doc = yaml.safe_load((dut.DUTS / "native.yaml").read_text(encoding="utf-8"))
-    doc.update(timeout_ms=1000, differences=[])
+    doc = {"extends": str(dut.DUTS / "native.yaml"), "timeout_ms": 1000}
     path = tmp_path / "quick.yaml"
     path.write_text(yaml.safe_dump(doc), encoding="utf-8")
     return str(path)
@@ -99,7 +98,13 @@ def test_a_device_that_stands_still_fails_the_run(conform, quick_dut, tmp_path):
     script = tmp_path / "stopping.py"
     script.write_text(STOPPING, encoding="utf-8")
     doc = yaml.safe_load(Path(quick_dut).read_text(encoding="utf-8"))
-    doc["start"] += [sys.executable, str(script), str(Path(__file__).parents[2] / "sim" / "tests"), CELL]
+    doc["start"] = [
+        *dut.load("native").start,
+        sys.executable,
+        str(script),
+        str(Path(__file__).parents[2] / "sim" / "tests"),
+        CELL,
+    ]
     Path(quick_dut).write_text(yaml.safe_dump(doc), encoding="utf-8")
     done, data = conform("--dut", quick_dut, "--no-tap", "-k", CELLS)
     assert done.returncode == 1
@@ -219,7 +224,7 @@ def compiled(rows, build, folder):
     return folder / "cells"
 
 
-def told(row):
+def reported(row):
     """What the record says came of a cell: completions in any order, and whether anything was refused."""
     return sorted(CQE.findall(row["seen"])), set(
         re.findall(r"(?:refused|failed) with (\w+)|errno (\w+)", row["seen"])
@@ -240,9 +245,9 @@ def test_the_calls_of_the_report_reproduce_the_cell(conform, quick_dut, build, e
     found = done.stdout.split("\ncell\n")[1:]
     assert len(found) == len(rows), done.stderr
     for row, said in zip(rows, found):
-        # a window that is there to be invalidated is bound first, by a request that the record does not speak of
+        # a window to be invalidated is bound first, by a request that is not in the record
         own = [line for line in said.splitlines() if not line.endswith("wr_id 0x0") or "BIND_MW" not in line]
-        completions, refusals = told(row)
+        completions, refusals = reported(row)
         assert "status" not in said, (row["id"], said)
         assert sorted(CQE.findall("\n".join(own))) == completions, (row["id"], said)
         for pair in refusals:

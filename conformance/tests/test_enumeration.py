@@ -14,7 +14,7 @@ STABLE = Path(__file__).with_name("stable_ids.txt")
 
 
 def wr_page_table(man_pages):
-    """(operation, QP type) of the table in ibv_wr_post(3), with its two misprints mended."""
+    """(operation, QP type) of the table in ibv_wr_post(3), with its two misprints corrected."""
     text = (man_pages / "ibv_wr_post.3.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([A-Z_]+) +\| (ibv_wr_\w+)\(\) +\| ([^|]+)\|", text, re.M)
     pairs = set()
@@ -52,24 +52,29 @@ def accepted(defined, api):
     }
 
 
-def test_wr_table_is_the_page(defined, man_pages):
+def of_pages(pairs, tables):
+    """Without the operations whose row is one of verbs.h, by an erratum."""
+    return {(op, qpt) for op, qpt in pairs if not tables.operation(op).clause.startswith("verbs.h/")}
+
+
+def test_wr_table_is_the_page(defined, tables, man_pages):
     page = wr_page_table(man_pages)
     assert len(page) == 34
-    assert {pair for pair in accepted(defined, "wr") if pair[0] != "ATOMIC_WRITE"} == page
+    assert of_pages(accepted(defined, "wr"), tables) == page
 
 
 def test_atomic_write_is_a_row_by_erratum(defined):
     assert {t for op, t in accepted(defined, "wr") if op == "ATOMIC_WRITE"} == {"RC", "XRC_SEND"}
 
 
-def test_post_table_is_the_page(defined, man_pages):
-    assert accepted(defined, "post") == post_page_table(man_pages)
+def test_post_table_is_the_page(defined, tables, man_pages):
+    assert of_pages(accepted(defined, "post"), tables) == post_page_table(man_pages)
 
 
 @pytest.mark.parametrize("api", ["wr", "post"])
 def test_every_operation_meets_every_qp_type(enumerator, tables, api):
     here = {(b.op.name, b.qpt) for b in enumerator.blocks.values() if b.api == api and b.size}
-    assert here == {(op.name, t) for op in tables.operations for t in TYPES}
+    assert here == {(op.name, t) for op in tables.operations if api in op.apis for t in TYPES}
 
 
 def test_pairs_that_are_not_in_the_table_are_refused(defined, tables):

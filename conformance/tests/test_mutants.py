@@ -117,7 +117,7 @@ def test_a_cell_that_is_red_for_another_reason_shows_nothing(judge, capsys):
 def test_a_cell_that_waited_in_vain_shows_nothing(judge, capsys):
     status, data = judge(FAKE_FAIL_MUTANT="one", FAKE_LATE="1")
     assert status == 1 and data["verdicts"][0]["outcome"] == "unclear"
-    assert "red: waited in vain: byte 3" in capsys.readouterr().out
+    assert "red: timed out: byte 3" in capsys.readouterr().out
 
 
 def test_a_cell_that_waited_in_vain_where_it_must(judge):

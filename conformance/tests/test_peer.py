@@ -32,8 +32,7 @@ def quick_dut(tmp_path):
     """The native adapter, given up on sooner. Its path, and what a run of it is."""
 
     def write(**more):
-        doc = yaml.safe_load((dut.DUTS / "native.yaml").read_text(encoding="utf-8"))
-        doc.update(timeout_ms=1000, differences=[], **more)
+        doc = {"extends": str(dut.DUTS / "native.yaml"), "timeout_ms": 1000, **more}
         path = tmp_path / "quick.yaml"
         path.write_text(yaml.safe_dump(doc), encoding="utf-8")
         return str(path)
@@ -106,7 +105,7 @@ def test_a_peer_that_crashes_costs_its_cell(conform, broken):
     done, data = conform("--no-tap", "-k", FEW, peer_command=command, start_ms=20000)
     assert done.returncode == 1 and len(data["cells"]) > 3
     assert len(one(data)) == 1 and "died of SIGSEGV in post_recv: " in one(data)[0], one(data)
-    assert one(data)[0].endswith("the last words of the peer")
+    assert one(data)[0].endswith("the last output of the peer")
 
 
 @pytest.fixture

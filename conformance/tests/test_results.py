@@ -172,5 +172,5 @@ def test_junit_of_an_exhaustive_run_can_be_uploaded(tmp_path):
     assert (tmp_path / "junit.xml").stat().st_size < 10e6
     names = [c.get("name") for c in root.iter("testcase")]
     assert cells[7]["id"] in names
-    told = sum(int(m[1]) for m in (re.search(r"/\* \((\d+) cells, pass\)", n) for n in names) if m)
-    assert told == 100000 - 1
+    counted = sum(int(m[1]) for m in (re.search(r"/\* \((\d+) cells, pass\)", n) for n in names) if m)
+    assert counted == 100000 - 1

@@ -367,8 +367,8 @@ def test_inline_data_is_not_read_from_its_buffer(tables):
     entry = [region(wr("RDMA_WRITE", 64, SIGNALED | INLINE))]
     wqes = [wqe(2, flags=("signaled", "inline"))]
     read = tlp(3, "MRd", 0x9010, **{"class": "payload", "qpn": QP})
-    beside = tlp(3, "MRd", 0x9040, **{"class": "payload", "qpn": QP})
-    assert host_faults(entry, tables, [bell(1), beside], wqes) == []
+    other = tlp(3, "MRd", 0x9040, **{"class": "payload", "qpn": QP})
+    assert host_faults(entry, tables, [bell(1), other], wqes) == []
     assert "inline data was read" in host_faults(entry, tables, [bell(1), read], wqes)[0]
 
 

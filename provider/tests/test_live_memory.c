@@ -169,7 +169,7 @@ static void test_bad_sge(void)
 	}
 }
 
-/* A process that has no descriptor numbers left hears of that, and goes on when there are some. */
+/* A process without free descriptors gets an error, and continues when some are closed. */
 static void test_no_descriptors(void)
 {
 	struct ibv_comp_channel *channel;

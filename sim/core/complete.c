@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completions, in the order of each queue. They stay in the queue that they belong to until the
- * COMPLETE stage takes them, so nothing here can overflow.
+ * Completions, in the order of each queue. They stay in their queue until the COMPLETE stage takes them, so nothing
+ * here can overflow.
  */
 #include "core/queues/queues.h"
 #include "core/send/send.h"
@@ -39,7 +39,7 @@ bool complete_pending(const struct hca *hca, struct hca_work *w)
 	return true;
 }
 
-/* IBTA 10.3.1.6: receive WQEs of a QP in error are flushed, the one that a message had begun first. */
+/* IBTA 10.3.1.6: receive WQEs of a QP in error are flushed, the one of an incomplete message first. */
 static void flush_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 {
 	struct rq *rq = &qp->rq;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Doorbells. Stores to a user access page become entries of a bounded FIFO; BlueFlame pushes are put
- * together first. What does not fit the FIFO is not lost: the queue is marked, and its doorbell record
- * in host memory is read instead.
+ * Doorbells. Stores to a user access page become entries of a bounded FIFO; BlueFlame pushes are assembled first. If
+ * the FIFO is full, the queue is marked, and its doorbell record in host memory is read instead.
  */
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
 #include "core/send/send.h"
 #include "core/stages.h"
 
-#define BF_PATIENCE_PS 2000000ull /* a push whose rest has not come after this long is torn */
-#define BF_HEAD_BYTES  8 /* opcode, size, index and QPN: with these a torn push still is a doorbell */
+#define BF_PATIENCE_PS 2000000ull /* a push that is still incomplete after this time is torn */
+#define BF_HEAD_BYTES  8          /* opcode, size, index and QPN: enough to treat a torn push as a doorbell */
 
 static bool db_full(const struct hca *hca)
 {
@@ -31,7 +30,7 @@ static void db_overflow(struct hca *hca, const struct hca_doorbell *db, uint32_t
 		return;
 	}
 	if (db->kind == HCA_DB_SRQ_ARM) {
-		srq_doorbell(hca, db, page); /* no record holds it: it is taken ahead of its turn */
+		srq_doorbell(hca, db, page); /* it has no record: it is processed ahead of others */
 		return;
 	}
 	qp = qp_find(hca, db->number);
@@ -74,7 +73,7 @@ static struct bf_buf *bf_find(struct hca *hca, uint32_t page, uint32_t buf)
 	return *b;
 }
 
-/* What the control segment at the start of the buffer says. */
+/* Decodes the control segment at the start of the buffer. */
 static bool bf_head(struct hca *hca, const struct bf_buf *b, struct hca_doorbell *db)
 {
 	if (b->got < BF_HEAD_BYTES)
@@ -84,7 +83,7 @@ static bool bf_head(struct hca *hca, const struct bf_buf *b, struct hca_doorbell
 	return db->kind == HCA_DB_BF;
 }
 
-/* The push stays incomplete: it counts as a doorbell for the same index. */
+/* The push stayed incomplete: treat it as a doorbell for the same index. */
 static void bf_torn(struct hca *hca, struct bf_buf *b)
 {
 	struct hca_doorbell db = {0};
@@ -104,7 +103,7 @@ static void bf_late(struct hca *hca, struct timer *t)
 {
 	struct bf_buf *b = node_entry(t, struct bf_buf, timer);
 
-	/* Without its head nothing is known of it: the rest may still come. */
+	/* Without the control segment nothing can be done yet: the rest may still arrive. */
 	if (b->got >= BF_HEAD_BYTES)
 		bf_torn(hca, b);
 }
@@ -137,7 +136,7 @@ static void bf_store(struct hca *hca, uint32_t page, uint32_t off, const void *d
 	}
 	if (!b->active)
 		return;
-	if (!b->timer.pos) /* begun, or gone on after all */
+	if (!b->timer.pos) /* started, or continued */
 		timer_set(hca, &b->timer, hca_now(hca) + BF_PATIENCE_PS);
 	memcpy(b->data + off, data, size);
 	b->got += size;
@@ -286,7 +285,7 @@ void doorbell_step(struct hca *hca)
 		sq_doorbell(hca, e);
 }
 
-/* RESET, destroy: what was rung before must not start anything after. */
+/* RESET, destroy: drop doorbells that were rung before. */
 void doorbell_forget(struct hca *hca, struct qp *qp)
 {
 	uint32_t i;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The border of the send engine: what stands between doorbells and packets, and between acknowledges and
- * completions. Anything that implements struct engine_ops can be it: the C engine (sim/core/requester), an RTL
- * engine behind a bridge, a vendor's model. docs/engine.md says who calls what, in which order.
+ * The interface of the send engine, which turns doorbells into packets and acknowledges into completions. The C
+ * engine (sim/core/requester) implements struct engine_ops. docs/engine.md describes the calls and their order.
  *
- * Nothing is shared. QPs are named by number, what is under way by a tag of the engine's choice. Pointers are to
- * plain data and are valid during the call only, in both directions. Lengths are bytes, time is picoseconds of
- * device time, PSNs 24 bits, ring indices free-running counts of basic blocks, numbers in host byte order; `imm` is
- * as on the wire. Keys, access flags, statuses, operations: as in hca.h and personality.h.
+ * Core and engine share no state. QPs are identified by number, pending operations by a tag that the engine chooses.
+ * Pointers are to plain data and are valid during the call only, in both directions. Lengths are bytes, time is
+ * picoseconds of device time, PSNs 24 bits, ring indices free-running counts of basic blocks, numbers in host byte
+ * order; `imm` is in network byte order. Keys, access flags, statuses, operations: as in hca.h and personality.h.
  *
- * The core calls the ops, from one thread. During such a call, and only then, the engine calls its ports; a port
- * does not call the engine, except where stated. After every call with a QP number, or with the tag of one, the core looks
- * at the QP's completions.
+ * The core calls the ops, from one thread. The engine calls its ports only during such a call; a port does not call
+ * the engine, except where stated. After every call with a QP number, or with the tag of one, the core polls the QP's
+ * completions.
  */
 #ifndef HCASIM_CORE_ENGINE_H
 #define HCASIM_CORE_ENGINE_H
@@ -19,14 +18,14 @@
 #include "core/personality.h"
 #include "core/wire/headers.h"
 
-struct engine; /* the implementation's own */
+struct engine; /* private to the implementation */
 
 /* ---- QP context ---- */
 
 struct engine_qp {
 	uint8_t type;         /* HCASIM_QPT_* */
 	uint8_t state;        /* HCASIM_QPS_* */
-	struct hca_ring ring; /* stride: one basic block; 0 entries: nothing is ever posted */
+	struct hca_ring ring; /* stride: one basic block; 0 entries: no send queue */
 	uint32_t pdn;
 	uint32_t max_inline; /* bytes */
 	uint32_t mtu;        /* path MTU, bytes */
@@ -38,26 +37,26 @@ struct engine_qp {
 	uint32_t dest_qpn;
 	uint16_t udp_sport;
 	struct hca_av av;
-	bool paused;    /* no packet may be made: the QP has a rate limit */
-	bool set_state; /* the software asked for this state just now */
-	bool set_psn;   /* sq_psn counts: the next request has it */
+	bool paused;    /* no packet may be made, because of a rate limit */
+	bool set_state; /* the software has just set this state */
+	bool set_psn;   /* sq_psn is valid: it is the PSN of the next request */
 	uint32_t sq_psn;
 };
 
 struct engine_query {
-	uint32_t sq_psn; /* of the next request */
-	bool draining;   /* SQD: what was started has not completed */
+	uint32_t sq_psn; /* PSN of the next request */
+	bool draining;   /* SQD: not all started requests have completed */
 };
 
-/* What lockstep compares of a QP: two engines that were told the same have the same. */
+/* State of a QP that must be equal in two engines after the same calls. */
 struct engine_state {
 	uint8_t qp_state;
 	uint16_t pi, fetched, retired; /* ring indices */
 	uint32_t wqes;                 /* decoded, not completed */
-	uint16_t cur_index;            /* ring index of the WQE that is sent next */
-	uint16_t ack_index;            /* of the oldest that is not fully acknowledged */
+	uint16_t cur_index;            /* ring index of the next WQE to be sent */
+	uint16_t ack_index;            /* PSN of the oldest request that is not fully acknowledged */
 	bool has_cur, has_ack;
-	uint32_t cur_pkt; /* its packets that are made already */
+	uint32_t cur_pkt; /* its packets that were already made */
 	uint32_t una_psn, next_psn;
 	uint32_t rd_out, rd_incomplete;
 	uint8_t retries, rnr_retries;
@@ -72,7 +71,7 @@ struct piece {
 	uint64_t addr;
 	uint32_t len;
 	uint32_t pasid;
-	struct hca_tph tph; /* of its region */
+	struct hca_tph tph; /* access hints of its region */
 };
 
 /* Bytes [off, off + len) of an SGE list. */
@@ -85,17 +84,19 @@ struct engine_lookup {
 	uint64_t len;
 };
 
-#define ENGINE_MAX_PIECES 64 /* of one look-up: no WQE has more SGEs */
+#define ENGINE_MAX_PIECES 64 /* of one look-up: at least the SGEs of the largest WQE */
 
 /* ---- Packets out ---- */
 
 struct engine_packet {
 	uint32_t qpn;
-	bool raw;             /* a frame: all of it is payload, `spec` says but its port */
-	bool sums;            /* IP, TCP and UDP checksums of the payload are to be put in */
-	struct pkt_spec spec; /* payload_len: all of it, `head` and pieces */
-	/* The payload: first these bytes (inline data, headers of a segment), then those of the pieces, which are
-	 * read from host memory by GATHER, asynchronously. */
+	bool raw;             /* a frame: all of it is payload; `spec` only gives its port */
+	bool sums;            /* insert IP, TCP and UDP checksums of the payload */
+	struct pkt_spec spec; /* payload_len: total length of `head` and pieces */
+	/*
+	 * The payload: first these bytes (inline data, headers of a segment), then those of the pieces, which GATHER
+	 * reads from host memory, asynchronously.
+	 */
 	const uint8_t *head;
 	uint32_t head_len;
 	const struct piece *piece;
@@ -106,9 +107,9 @@ struct engine_packet {
 
 struct engine_response {
 	uint32_t psn;
-	bool data; /* READ response, atomic response, or what answers FLUSH and ATOMIC WRITE; else ACK or NAK */
-	bool atomic; /* data: `orig` is the result */
-	bool end;    /* data: the last packet of the response */
+	bool data; /* READ response, atomic response, or response to FLUSH and ATOMIC WRITE; else ACK or NAK */
+	bool atomic; /* data: `orig` is the original value */
+	bool end;    /* data: this is the last packet of the response */
 	uint64_t orig;
 	uint32_t payload_len;
 	uint8_t aeth_kind, aeth_value; /* else: HCASIM_AETH_KIND_*, HCASIM_NAK_* or RNR timer code */
@@ -128,39 +129,49 @@ struct engine_counters {
 
 struct engine_ports {
 	hca_ps (*now)(void *host);
-	/* Reads a WQE range; the answer is ops->read_done(tag), never from inside the call. False: no memory. */
+	/*
+	 * Reads a range of the send queue; ops->read_done(tag) returns it, never during the call. False: no memory.
+	 */
 	bool (*read)(void *host, uint32_t qpn, uint32_t tag, uint32_t pasid, const struct hca_dma_seg *seg,
 		     uint32_t nseg);
-	/* Keys, rights and bounds of a part of an SGE list, now. Returns a vendor error or 0; `out` NULL: only that, of
-	 * whole SGEs. `out` holds ENGINE_MAX_PIECES. */
+	/*
+	 * Checks keys, rights and bounds of a part of an SGE list. Returns a vendor error or 0; with `out` NULL it
+	 * only checks whole SGEs. `out` has space for ENGINE_MAX_PIECES.
+	 */
 	uint8_t (*lookup)(void *host, const struct engine_lookup *what, struct piece *out, uint32_t *npieces);
-	/* True: all its pages are in memory (on-demand paging), to be written to if `what` says so. */
+	/* True: all its pages are mapped (on-demand paging), writable if `what` says so. */
 	bool (*present)(void *host, const struct engine_lookup *what);
-	/* Asks the driver half for those that are not; answered by ops->pages(tag). False: no memory. */
+	/* Requests missing pages from the driver; answered by ops->pages(tag). False: no memory. */
 	bool (*page_request)(void *host, uint32_t qpn, uint32_t tag, const struct engine_lookup *what);
 	/* Executes BIND_MW or LOCAL_INV. Returns a vendor error or 0. */
 	uint8_t (*local)(void *host, uint32_t qpn, const struct hca_wr *wr);
-	/* Room for one packet: back-pressure. packet() must only be called while it is true. */
+	/* True: space for one packet (back-pressure). packet() must only be called after this returned true. */
 	bool (*packet_room)(void *host);
-	/* False: no memory, the engine tries again later. Else ops->leave(tag), or not, and ops->released(tag). */
+	/*
+	 * False: no memory, the engine tries again later. True: followed by ops->leave(tag), unless dropped, and
+	 * ops->released(tag).
+	 */
 	bool (*packet)(void *host, uint32_t tag, const struct engine_packet *pkt);
 	/*
-	 * During ops->response() only: its payload (an atomic's: the 8 bytes of its result) is written to the pieces. Returns
-	 * the number of transfers, each of which is answered by ops->written(tag); < 0: no memory.
+	 * Only during ops->response(): writes its payload (for an atomic: the 8 bytes of its result) to the pieces.
+	 * Returns the number of transfers, each of which is completed by ops->written(tag); < 0: no memory.
 	 */
 	int (*result)(void *host, uint32_t qpn, uint32_t tag, const struct piece *piece, uint32_t npieces);
-	/* One timer a QP: ops->timer() when `at` has come. HCA_PS_NEVER: none. */
+	/* One timer per QP: ops->timer() is called at `at`. HCA_PS_NEVER: none. */
 	void (*timer)(void *host, uint32_t qpn, hca_ps at);
-	/* The QP has gone to SQE or ERR by itself. The core calls ops->error() for ERR, also from inside. */
+	/*
+	 * The QP has gone to SQE or ERR because of a failed request. For ERR the core calls ops->error(), possibly
+	 * during this call.
+	 */
 	void (*failed)(void *host, uint32_t qpn, uint8_t state);
-	void (*drained)(void *host, uint32_t qpn); /* SQD: all that was started has completed */
-	/* An observer: a WQE was decoded. */
+	void (*drained)(void *host, uint32_t qpn); /* SQD: all started requests have completed */
+	/* For observers: a WQE was decoded. */
 	void (*saw_wqe)(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len);
 };
 
 struct engine_config {
 	const struct hca_personality *pers;
-	uint32_t fetch_depth; /* WQE reads and what they brought, until it is decoded */
+	uint32_t fetch_depth; /* WQE reads, and their data until it is decoded */
 };
 
 /* ---- What the engine does ---- */
@@ -170,27 +181,30 @@ struct engine_ops {
 	/* NULL: no memory. `ports` stay valid until destroy(). */
 	struct engine *(*create)(const struct engine_config *cfg, const struct engine_ports *ports,
 				 void *host);
-	/* All QPs have been destroyed, and all tags answered but those of packets and WQEs inside the engine. */
+	/* All QPs have been destroyed, and all tags completed except those of packets and WQEs inside the engine. */
 	void (*destroy)(struct engine *e);
 
 	/* 0 or -ENOMEM. In RESET. */
 	int (*qp_create)(struct engine *e, uint32_t qpn, const struct engine_qp *ctx);
-	/* Attributes or state have changed; to RESET only after qp_reset(). */
+	/* Attributes or state have changed; for RESET call qp_reset() first. */
 	void (*qp_set)(struct engine *e, uint32_t qpn, const struct engine_qp *ctx);
-	/* As just created. What is under way comes back (read_done() and so on) and is dropped. */
+	/* As after creation. Pending operations still complete (read_done() and so on) and are dropped. */
 	void (*qp_reset)(struct engine *e, uint32_t qpn);
 	void (*qp_destroy)(struct engine *e, uint32_t qpn);
-	/* To ERR. Nothing happens in RESET and ERR. */
+	/* To ERR. No effect in RESET and ERR. */
 	void (*error)(struct engine *e, uint32_t qpn);
 	void (*query)(const struct engine *e, uint32_t qpn, struct engine_query *out);
-	void (*port_set)(struct engine *e, uint8_t port, uint32_t mtu); /* active MTU, bytes */
+	void (*port_set)(
+		struct engine *e, uint8_t port,
+		uint32_t
+			mtu); /* The packet is next to leave; `failed`: its payload could not be read. False: drop it. */
 
-	/* WQEs are posted up to ring index `pi`; one that the ring cannot have is ignored. */
+	/* WQEs are posted up to ring index `pi`; an index outside the ring is ignored. */
 	void (*doorbell)(struct engine *e, uint32_t qpn, uint16_t pi);
-	/* The WQE at `index` came with the doorbell (BlueFlame): `len` bytes, no more than HCASIM_BF_SIZE. */
+	/* The WQE at `index` came with the doorbell (BlueFlame): `len` bytes, at most HCASIM_BF_SIZE. */
 	void (*push)(struct engine *e, uint32_t qpn, uint16_t index, const void *wqe, uint32_t len);
 
-	/* Answers to ports. `status`: 0 or -EFAULT, then `data` does not count. */
+	/* Completions of ports. `status`: 0 or -EFAULT, then `data` is invalid. */
 	void (*read_done)(struct engine *e, uint32_t tag, const void *data, uint32_t len, int status);
 	void (*written)(struct engine *e, uint32_t tag, int status);
 	void (*pages)(struct engine *e, uint32_t tag, bool mapped);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The adapter: its life, its stages, its ports. */
+/* The adapter: creation, stages, ports. */
 #include "core/egress/egress.h"
 #include "core/ingress/ingress.h"
 #include "core/memory/memory.h"

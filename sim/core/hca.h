@@ -48,7 +48,7 @@ enum hca_stage {
 	HCA_NUM_STAGES
 };
 
-/* What the piece of work at the head of a stage is made of; a timing profile turns it into cycles. */
+/* Size of the work at the head of a stage; a timing profile turns it into cycles. */
 struct hca_work {
 	uint32_t bytes; /* bytes that pass through the stage in this step */
 	uint32_t items; /* descriptors: basic blocks fetched, SGEs, headers, ... at least 1 */
@@ -64,12 +64,14 @@ const char *hca_stage_name(enum hca_stage stage);
 
 /* ---- DMA ------------------------------------------------------------------------------------ */
 
-#define HCA_PASID_KERNEL 0 /* memory of the driver half: rings, doorbell records, EQ */
-/* The adapter's own memory; addresses are offsets in BAR dm. The core moves these bytes itself, before it hands the
- * transfer to ops->dma: the host only lets the time pass that they take, and they never cross PCIe. */
+#define HCA_PASID_KERNEL 0 /* memory of the driver: rings, doorbell records, EQ */
+/*
+ * The adapter's own memory; addresses are offsets in BAR dm. The core copies the data itself, before it passes the
+ * transfer to ops->dma: the host only models its time, and it does not cross PCIe.
+ */
 #define HCA_PASID_DEVICE UINT32_MAX
 
-enum hca_dma_class { /* why; for traces and for cache models */
+enum hca_dma_class { /* purpose; for traces and cache models */
 		     HCA_DMA_WQE,
 		     HCA_DMA_RQE,
 		     HCA_DMA_RECORD,
@@ -91,12 +93,11 @@ struct hca_dma_seg {
 };
 
 /*
- * One transfer between host memory and `buf`, scattered over `nseg` pieces whose lengths sum to
- * `len`. The core owns it until it hands it to ops->dma; the host then sets `status` and calls
- * hca_dma_done() exactly once, never from inside ops->dma. Reads may complete in any order. Writes
- * land, and complete, in the order of issue; a read does not pass an earlier write. If `split` is
- * not 0 the last `split` bytes of a write become visible strictly after the bytes before them
- * (CQE and EQE valid bits).
+ * One transfer between host memory and `buf`, scattered over `nseg` pieces whose lengths sum to `len`. The core owns
+ * it until it passes it to ops->dma; the host then sets `status` and calls hca_dma_done() exactly once, never from
+ * inside ops->dma. Reads may complete in any order. Writes are executed and complete in the order of issue; a read
+ * does not pass an earlier write. If `split` is not 0, the last `split` bytes of a write become visible strictly
+ * after the bytes before them (CQE and EQE valid bits).
  */
 struct hca_dma {
 	bool write;
@@ -109,17 +110,17 @@ struct hca_dma {
 	uint32_t nseg;
 	struct hca_dma_seg *seg;
 	void *buf;
-	int status; /* 0, or -EFAULT: the host refused it; nothing or a prefix was moved */
+	int status; /* 0, or -EFAULT: refused by the host; no bytes, or the first ones, were moved */
 	void (*done)(struct hca *hca, struct hca_dma *dma); /* core internal */
-	void *host_priv;                                    /* the host's own */
-	struct hca_dma *next;                               /* the owner's list, if it wants one */
+	void *host_priv;                                    /* private to the host */
+	struct hca_dma *next;                               /* private to the owner */
 };
 
 void hca_dma_done(struct hca *hca, struct hca_dma *dma);
 
 /* ---- Packets -------------------------------------------------------------------------------- */
 
-/* A whole Ethernet frame without FCS. Reference counted by neither side: one owner at a time. */
+/* An Ethernet frame without FCS. It has one owner at a time. */
 struct hca_packet {
 	uint32_t len;
 	uint32_t cap;
@@ -131,8 +132,10 @@ void hca_packet_free(struct hca_packet *pkt);
 
 /* A frame arrives on `port` (1-based). Takes ownership. Dropped and counted when the receive FIFO is full. */
 void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt);
-/* The receive FIFO has room: a shell with a lossless wire (priority flow control) delivers only then,
- * and looks again after each step of HCA_STAGE_RX. */
+/*
+ * The receive FIFO has space: with a lossless wire (priority flow control), deliver frames only then, and check again
+ * after each step of HCA_STAGE_RX.
+ */
 bool hca_rx_ready(const struct hca *hca, uint8_t port);
 
 /* ---- The host side --------------------------------------------------------------------------- */
@@ -142,10 +145,10 @@ struct hca_cpl;
 
 struct hca_ops {
 	hca_ps (*now)(void *host);
-	/* Work appeared in `stage` that was not pending before. A hint to look: may be spurious. */
+	/* `stage` has new work. May be called when it has none. */
 	void (*stage_ready)(void *host, enum hca_stage stage);
 	void (*dma)(void *host, struct hca_dma *dma);
-	/* A frame leaves. Passes ownership. */
+	/* A frame is sent. Passes ownership. */
 	void (*tx)(void *host, uint8_t port, struct hca_packet *pkt);
 	/* MSI-X `vector` is raised, ordered after all DMA writes issued so far. */
 	void (*msix)(void *host, unsigned int vector);
@@ -165,10 +168,12 @@ struct hca_config {
 	uint32_t max_mw;             /* memory windows, besides max_mr */
 	uint32_t max_rd_atomic;      /* outstanding READs and atomics of a QP, both directions */
 	uint32_t acks_after_landing; /* 1: an ACK leaves only after the DMA writes it acknowledges landed */
-	/* Depths of FIFOs, 0: the core's own choice. rx counts frames, rx_writes payload writes and
-	 * cqe_writes CQE writes under way, tx packets whose payload is being read. */
+	/*
+	 * Depths of FIFOs, 0: chosen by the core. rx counts frames, rx_writes pending payload writes, cqe_writes
+	 * pending CQE writes, tx packets whose payload is being read.
+	 */
 	uint32_t doorbell_depth, fetch_depth, gather_depth, tx_depth, rx_depth, rx_writes, cqe_writes;
-	/* What the ports tell the software: rate in Mb/s, 0: 40 Gb/s; enum ibv_mtu, 0: 4096 bytes. */
+	/* Port attributes as reported to software: rate in Mb/s, 0: 40 Gb/s; enum ibv_mtu, 0: 4096 bytes. */
 	uint32_t port_rate;
 	uint8_t port_mtu;
 	const struct engine_ops *engine; /* NULL: the C engine */
@@ -177,24 +182,27 @@ struct hca_config {
 /* NULL and errno on failure (ENOMEM, EINVAL). */
 struct hca *hca_create(const struct hca_config *cfg, const struct hca_personality *pers,
 		       const struct hca_ops *ops, void *host);
-/* The host must not call hca_dma_done() for anything after this. */
+/* After this the host must not call hca_dma_done() any more. */
 void hca_destroy(struct hca *hca);
 
 /* Fires every timer whose deadline is not after ops->now(). */
 void hca_timers(struct hca *hca);
 
-/* A MWr or MRd TLP reached the endpoint. size 1..64; offsets that are not registers are ignored
- * (writes) or read as zero. A BlueFlame line may come whole (64 B) or in 8-byte pieces. */
+/*
+ * A MWr or MRd TLP has reached the endpoint. size 1..64; offsets without a register are ignored (writes) or read as
+ * zero. A BlueFlame line may arrive complete (64 B) or in 8-byte pieces.
+ */
 void hca_mmio_write(struct hca *hca, unsigned int bar, uint64_t offset, const void *data, uint32_t size);
 void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *data, uint32_t size);
 
-/* ---- Commands of the driver half --------------------------------------------------------------
- * What a real driver says through a command queue. They act at once, between steps. They return 0
- * or a negative errno: -EINVAL (a field is out of range or names nothing), -ENOMEM (a limit of the
- * configuration), -EBUSY (still referenced).
- * Transport types, states, access flags and modify masks are the uapi's: rdma/ib_user_verbs.h
- * (enum ib_uverbs_qp_type) and enum ibv_qp_state / ibv_qp_attr_mask, whose values spec/ repeats as
- * HCASIM_QPT_*, HCASIM_QPS_*, HCASIM_QP_ATTR_*, HCASIM_ACCESS_*.
+/*
+ * ---- Commands of the driver -------------------------------------------------------------------
+ *
+ * A hardware driver would use a command queue. Commands are executed at once, between steps. They return 0 or a
+ * negative errno: -EINVAL (a field is out of range or names no object), -ENOMEM (a limit of the configuration),
+ * -EBUSY (still referenced). Transport types, states, access flags and modify masks are those of the uapi:
+ * rdma/ib_user_verbs.h (enum ib_uverbs_qp_type) and enum ibv_qp_state / ibv_qp_attr_mask, whose values spec/ repeats
+ * as HCASIM_QPT_*, HCASIM_QPS_*, HCASIM_QP_ATTR_*, HCASIM_ACCESS_*.
  */
 
 struct hca_mr_attr {
@@ -202,7 +210,7 @@ struct hca_mr_attr {
 	uint32_t access; /* HCASIM_ACCESS_* */
 	uint32_t pasid;  /* HCA_PASID_DEVICE: a range of device memory */
 	uint64_t va;     /* address in that address space */
-	uint64_t iova;   /* address that SGEs and RETHs use; ZERO_BASED: not looked at, they begin at 0 */
+	uint64_t iova;   /* address for SGEs and RETHs; ZERO_BASED: ignored, they begin at 0 */
 	uint64_t length;
 	struct hca_tph tph;
 };
@@ -212,41 +220,40 @@ int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr,
 /* -EBUSY from hca_mr_modify() and hca_mr_destroy(): memory windows are bound to the region. */
 int hca_mr_destroy(struct hca *hca, uint32_t key);
 
-/* -ENOENT: there is no such key, -EINVAL: it is a window's. */
+/* -ENOENT: there is no such key, -EINVAL: it is the key of a window. */
 int hca_mr_query(const struct hca *hca, uint32_t key, struct hca_mr_attr *attr);
 
-/* Zeroes device memory before it is given to another owner. The range lies in BAR dm. */
+/* Zeroes device memory before it is reused. The range is inside BAR dm. */
 void hca_dm_clear(struct hca *hca, uint64_t offset, uint64_t length);
 
 /*
- * On-demand paging: a region of HCASIM_ACCESS_ON_DEMAND starts without a page. An access that finds one missing makes
- * a page request: an event HCASIM_EQE_TYPE_PAGE_REQUEST, whose number is its token. The driver half asks what for,
- * maps it, and answers; the queue pair waits meanwhile. Without `mapped` the access ends in the error that a key
- * which does not cover it has. Ranges are of whole pages, in the address space of the region.
+ * On-demand paging: a region with HCASIM_ACCESS_ON_DEMAND starts without pages. An access to a missing page makes a
+ * page request: an event HCASIM_EQE_TYPE_PAGE_REQUEST, whose number is its token. The driver queries the ranges, maps
+ * them, and answers; the queue pair waits meanwhile. Without `mapped` the access fails like one outside its region.
+ * Ranges consist of complete pages, in the address space of the region.
  */
 struct hca_page_range {
 	uint32_t key; /* of the region */
 	uint32_t pasid;
 	uint64_t va, len;
-	bool write;    /* the access writes */
-	bool writable; /* the region may be written to: mapped so, the next access does not fault again */
-	bool hint;     /* not needed yet */
+	bool write;    /* the access is a write */
+	bool writable; /* the region is writable: if mapped so, the next access does not fault again */
+	bool hint;     /* prefetch, not needed by the current access */
 };
-/* How many ranges the request has, at most `max` of which are filled in; -EINVAL: there is no such request. */
+/* Returns how many ranges the request has, and fills in at most `max`; -EINVAL: there is no such request. */
 int hca_page_request(struct hca *hca, uint32_t token, struct hca_page_range *range, uint32_t max);
 int hca_page_response(struct hca *hca, uint32_t token, bool mapped);
-/* The pages that a part of an on-demand region lies in. -EFAULT: it is none of the region. */
+/* The pages of a part of an on-demand region. -EFAULT: outside the region. */
 int hca_mr_pages(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t len, bool write,
 		 struct hca_page_range *range);
-/* The pages are there from now on, to be written to if `write`. -EINVAL: no on-demand region has this key. */
+/* Maps pages, writable if `write`. -EINVAL: no on-demand region has this key. */
 int hca_mr_map(struct hca *hca, const struct hca_page_range *range, bool prefetch);
-/* They are no longer, in any region of the address space. Returns how many were. */
+/* Unmaps pages in all regions of the address space. Returns how many were mapped. */
 uint64_t hca_mr_unmap(struct hca *hca, uint32_t pasid, uint64_t va, uint64_t len);
 
 /*
- * Memory windows of type 1 or 2 (2B: a bound one belongs to its QP and its PD). Binding and
- * invalidating are work requests; both change the key's tag or its state, never its index, and
- * hca_mw_destroy() looks at the index only.
+ * Memory windows of type 1 or 2 (2B: a bound window belongs to its QP and its PD). Binding and invalidation are work
+ * requests; both change the key's tag or its state, never its index, and hca_mw_destroy() uses the index only.
  */
 int hca_mw_create(struct hca *hca, uint32_t pdn, uint8_t type, uint32_t *rkey);
 int hca_mw_destroy(struct hca *hca, uint32_t rkey);
@@ -262,13 +269,18 @@ struct hca_cq_attr {
 	struct hca_ring ring;
 	uint64_t record; /* address of struct hcasim_cq_record, same PASID */
 	uint32_t eqn;
-	uint32_t uar_page; /* whose doorbells arm it */
+	uint32_t uar_page; /* user access page that can arm it */
 };
 int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn);
-/* `ci`: the consumer index that the record says now. -EINVAL: what is not polled yet would not fit; -EBUSY: the
- * old ring has no place for the RESIZE entry. */
+/*
+ * `ci`: the consumer index in the record. -EINVAL: entries that are not polled yet would not fit; -EBUSY: the old
+ * ring has no space for the RESIZE entry.
+ */
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci);
-/* An armed event waits for `count` completions, but no longer than `us` of device time from the first; 0: neither. */
+/*
+ * An armed CQ raises its event after `count` completions, but at most `us` of device time after the first; 0:
+ * condition off.
+ */
 int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint32_t count, uint32_t us);
 int hca_cq_destroy(struct hca *hca, uint32_t cqn);
 
@@ -290,14 +302,14 @@ struct hca_srq_attr {
 	uint64_t record;   /* address of struct hcasim_srq_record, same PASID */
 	uint32_t xrcdn;    /* XRC domain, 0: a basic SRQ */
 	uint32_t cqn;      /* XRC: where its receives complete */
-	uint32_t limit;    /* armed from the start; 0: not */
-	uint32_t uar_page; /* doorbells from other pages are dropped */
+	uint32_t limit;    /* initially armed limit; 0: none */
+	uint32_t uar_page; /* doorbells from other user access pages are dropped */
 };
 /* SRQ numbers start at 1. */
 int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *srqn);
 /* One event when fewer WQEs than `limit` are left; 0 disarms. */
 int hca_srq_arm(struct hca *hca, uint32_t srqn, uint32_t limit);
-/* `limit`: as armed, 0 once the event was raised. */
+/* `limit`: as armed, 0 after the event was raised. */
 int hca_srq_query(struct hca *hca, uint32_t srqn, uint32_t *limit);
 int hca_srq_destroy(struct hca *hca, uint32_t srqn);
 
@@ -314,20 +326,20 @@ struct hca_qp_attr_create {
 	uint32_t max_inline; /* bytes */
 	uint32_t max_send_sge, max_recv_sge;
 	uint32_t max_send_wr, max_recv_wr;
-	uint32_t uar_page; /* doorbells from other pages are dropped */
-	bool wq; /* RAW_PACKET: a work queue, which has the receive queue and nothing else; hca_wq_modify() has its states */
-	const struct hca_rss *rss; /* RAW_PACKET: no queues of its own; NULL: none */
+	uint32_t uar_page; /* doorbells from other user access pages are dropped */
+	bool wq; /* RAW_PACKET: a work queue, which is only a receive queue; hca_wq_modify() changes its state */
+	const struct hca_rss *rss; /* RAW_PACKET: receives into work queues; NULL: has its own queues */
 };
-/* Receive side scaling: a frame goes to the work queue whose place in the table its hash names. */
+/* Receive side scaling: the hash of a frame is the index of its work queue in the table. */
 struct hca_rss {
-	uint8_t log_size;    /* of the table */
-	const uint32_t *wqn; /* the table; it may name a work queue more than once */
+	uint8_t log_size;    /* entries of the table */
+	const uint32_t *wqn; /* the table; a work queue may be in it more than once */
 	uint32_t fields;     /* HCASIM_RSS_FIELD_*; 0: one entry, no hash */
 	uint8_t key[HCA_RSS_KEY];
 };
 int hca_qp_create(struct hca *hca, const struct hca_qp_attr_create *attr, uint32_t *qpn);
 
-struct hca_av { /* address vector: how packets of a connected QP are addressed */
+struct hca_av { /* address vector of packets of a connected QP */
 	uint8_t dgid[16];
 	uint8_t dmac[6];
 	uint8_t sgid_index;
@@ -354,29 +366,34 @@ struct hca_qp_attr {
 	uint32_t rq_psn, sq_psn;
 	uint32_t dest_qpn;
 	struct hca_av av;
-	/* RATE_LIMIT, of RAW_PACKET QPs: kbit/s, 0: none; bytes that leave back to back, and of a usual packet, 0: the
-	 * adapter's choice, which is one packet of the port's longest. */
+	/*
+	 * RATE_LIMIT, of RAW_PACKET QPs: kbit/s, 0: none; burst and typical packet size in bytes, 0: the port's
+	 * longest frame.
+	 */
 	uint32_t rate_limit, max_burst, typical_packet;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline; /* query only */
 };
-/* `mask` says which members count. The caller has checked that the transition is legal. */
+/* `mask` selects the valid members. The caller has checked that the transition is legal. */
 int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr, uint32_t mask);
 int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr);
-/* -EBUSY: a work queue that a table names. After this returns, no DMA of the QP is issued any more and its number may be used again. */
+/*
+ * -EBUSY: a work queue in a table. After this returns, no DMA of the QP is issued any more and its number may be
+ * reused.
+ */
 int hca_qp_destroy(struct hca *hca, uint32_t qpn);
 
-/* Of a work queue, numbered as enum ibv_wq_state. -EINVAL: there is no such transition: RESET to ERR, ERR to RDY. */
+/* For a work queue, states as in enum ibv_wq_state. -EINVAL: not a legal transition: RESET to ERR, ERR to RDY. */
 enum hca_wq_state { HCA_WQ_RESET, HCA_WQ_RDY, HCA_WQ_ERR };
 int hca_wq_modify(struct hca *hca, uint32_t wqn, enum hca_wq_state state);
 
 /*
- * Flow steering: what RAW_PACKET QPs receive. Kinds are numbered as enum ibv_flow_attr_type. A normal
- * flow takes frames whose fields equal `val` under `mask`; `ip` (4 or 6) and `l4` (an IP protocol) ask for
- * such a header where the mask alone would not. Numbers in host order, IPv4 addresses in the first 4 bytes.
+ * Flow steering: the frames that RAW_PACKET QPs receive. Types are numbered as enum ibv_flow_attr_type. A normal flow
+ * receives frames whose fields equal `val` under `mask`; `ip` (4 or 6) and `l4` (an IP protocol) require such a
+ * header even if the mask is zero. Numbers in host order, IPv4 addresses in the first 4 bytes.
  */
 enum hca_flow_kind { HCA_FLOW_NORMAL, HCA_FLOW_ALL_DEFAULT, HCA_FLOW_MC_DEFAULT, HCA_FLOW_SNIFFER };
 
-struct hca_flow_fields { /* compared byte by byte: no padding */
+struct hca_flow_fields { /* compared with memcmp(): no padding */
 	uint8_t dmac[6], smac[6];
 	uint16_t ether_type, vlan_tci;
 	uint8_t sip[16], dip[16];
@@ -388,21 +405,21 @@ struct hca_flow_fields { /* compared byte by byte: no padding */
 struct hca_flow_attr {
 	uint32_t qpn;
 	uint8_t port, kind, ip, l4;
-	uint16_t priority; /* 0 is looked at first */
+	uint16_t priority; /* 0 comes first */
 	bool dont_trap;
 	struct hca_flow_fields val, mask;
 };
 int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id);
 int hca_flow_destroy(struct hca *hca, uint32_t id);
 
-/* A UD QP receives what is sent to the group, once, until it was detached as often as it was attached. */
+/* A UD QP receives each datagram to the group once, until it is detached as often as it was attached. */
 int hca_mcast_attach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
 int hca_mcast_detach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
 
 /*
- * The general service interface (QP 1): management datagrams, sent and received as UD packets. Sending is
- * at once; what arrives waits until it is fetched, and HCA_GSI_VECTOR says so. Datagrams that nobody
- * fetches are dropped when too many wait.
+ * The general service interface (QP 1): management datagrams, sent and received as UD packets. They are sent
+ * immediately; received ones wait until the driver fetches them, and raise HCA_GSI_VECTOR. If too many wait, further
+ * ones are dropped.
  */
 #define HCA_GSI_VECTOR 63u
 #define HCA_MAD_SIZE   256u /* IBTA 13.4.2 */
@@ -417,12 +434,12 @@ struct hca_mad {
 /* Not from inside a callback. -EINVAL, -ENOMEM, or -ENETDOWN: the port is down. */
 int hca_gsi_send(struct hca *hca, uint8_t port, const struct hca_av *av, const void *mad);
 bool hca_gsi_recv(struct hca *hca, struct hca_mad *mad);
-/* The driver half wants HCA_GSI_VECTOR at this time; HCA_PS_NEVER: not any more. One at a time. */
+/* Raises HCA_GSI_VECTOR at this time; HCA_PS_NEVER: cancels it. One alarm at a time. */
 void hca_alarm(struct hca *hca, hca_ps at);
 
-/* GID `index` of `port`: all-zero removes it. The L2 address packets with this source carry. */
+/* Sets GID `index` of `port`, and the L2 address of packets with this source; all-zero removes it. */
 int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16]);
-/* Nothing leaves a port that is down, and nothing arrives. */
+/* A port that is down sends and receives nothing. */
 int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu);
 bool hca_port_up(const struct hca *hca, uint8_t port);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The border between the transport and one device family's formats: every personality turns its own
- * WQE bytes into struct hca_wr, and struct hca_cpl into its own CQE bytes. Requester, responder
- * and traces know only these two.
+ * The interface between the transport and the formats of a device family: a personality turns its WQEs into struct
+ * hca_wr, and struct hca_cpl into its CQEs. Requester, responder and traces use only these two.
  */
 #ifndef HCASIM_CORE_PERSONALITY_H
 #define HCASIM_CORE_PERSONALITY_H
@@ -30,7 +29,7 @@ struct hca_sge {
 /* One decoded work request. `sge` and `inline_data` point into the memory it was decoded into. */
 struct hca_wr {
 	uint8_t op;
-	uint8_t num_bb; /* ring slots it takes */
+	uint8_t num_bb; /* ring slots of the WQE */
 	uint16_t index; /* free-running index of the first slot */
 	uint32_t flags;
 	uint32_t imm; /* big-endian, as on the wire */
@@ -64,7 +63,7 @@ struct hca_wr {
 
 struct hca_rwr { /* one decoded receive WQE */
 	uint16_t index;
-	uint16_t tag; /* SRQ: how its completion names it */
+	uint16_t tag; /* SRQ: tag for its completion */
 	uint64_t length;
 	uint32_t num_sge;
 	struct hca_sge *sge;
@@ -79,7 +78,7 @@ struct hca_cpl { /* one completion */
 	uint16_t vlan, pkey_index;
 	uint8_t smac[6], sl, path_bits;
 	bool grh, csum_ok, with_imm, with_inv;
-	bool solicited; /* counts as solicited for the arm; not part of the CQE */
+	bool solicited; /* counts as solicited for arming; not part of the CQE */
 	hca_ps timestamp;
 };
 
@@ -103,25 +102,25 @@ struct hca_doorbell {
 struct hca_personality {
 	const char *name;
 	uint32_t wqebb_size, cqe_size, eqe_size;
-	/* Bytes of the WQE that starts at `head` (one basic block of it is there), or 0: not a WQE. */
+	/* Length in bytes of the WQE that starts at `head` (its first basic block), or 0: not a WQE. */
 	uint32_t (*wqe_size)(const void *head);
 	/*
-	 * `raw` holds `len` bytes. Fills `wr`; writes SGEs to `sge` (`max_sge` of them fit). Returns 0 or
-	 * a vendor error; *status is then the completion status. Needs the QP's type, number and the
-	 * index at which the WQE was fetched.
+	 * Decodes `len` bytes at `raw` into `wr`, and its SGEs into `sge` (space for `max_sge`). Returns 0 or a
+	 * vendor error; *status is then the completion status. Needs the QP's type, number and the index at which the
+	 * WQE was fetched.
 	 */
 	uint8_t (*decode_wqe)(const void *raw, uint32_t len, uint8_t qp_type, uint32_t qpn, uint16_t index,
 			      struct hca_wr *wr, struct hca_sge *sge, uint32_t max_sge, uint8_t *status);
 	uint8_t (*decode_rqe)(const void *raw, uint32_t len, uint16_t index, struct hca_rwr *wr,
 			      struct hca_sge *sge, uint32_t max_sge);
-	/* `phase` is the ring's turn: 1 first. */
+	/* `phase`: number of the turn of the ring, from 1. */
 	void (*encode_cqe)(const struct hca_cpl *cpl, unsigned int phase, void *raw);
 	void (*encode_eqe)(const struct hca_event *ev, unsigned int phase, void *raw);
 	/*
-	 * An MMIO store to the UAR at `offset` inside a page. Into a BlueFlame buffer: kind HCA_DB_BF, and
-	 * the core collects. Called again with what was collected (`offset` is the first byte of the
-	 * buffer, 16 bytes at least), it says from the control segment: number is the QPN, value the index
-	 * of the WQE's first slot. In other stores to a buffer these two are not looked at.
+	 * Decodes an MMIO store to the UAR at `offset` inside a page. For a BlueFlame buffer: kind HCA_DB_BF, and the
+	 * core collects the bytes. Called again with the collected bytes (`offset` is the first byte of the buffer,
+	 * at least 16 bytes), it decodes the control segment: number is the QPN, value the index of the WQE's first
+	 * slot. For other stores to a buffer these two are unused.
 	 */
 	void (*decode_doorbell)(uint32_t offset, const void *data, uint32_t size, struct hca_doorbell *db);
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs: their life. */
+/* Queue pairs: creation, reset, destruction. */
 #include "core/egress/egress.h"
 #include "core/ingress/ingress.h"
 #include "core/memory/memory.h"
@@ -18,7 +18,7 @@ static bool ring_ok(const struct hca_ring *r, uint32_t max)
 	return !r->entries || (power_of_two(r->entries) && r->entries <= max);
 }
 
-/* Which queues a QP of the type has: an XRC pair has one each, and that of the receiver is in its SRQs. */
+/* Queues that a QP of this type has: XRC_SEND has a send queue, XRC_RECV none of its own. */
 static bool queues_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
 {
 	switch (c->type) {
@@ -56,7 +56,7 @@ static bool create_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
 	return c->uar_page < HCASIM_UAR_PAGES;
 }
 
-/* Its queues know it from now on. */
+/* From now on its queues have a reference to it. */
 static void attach(struct hca *hca, struct qp *qp)
 {
 	if (qp->send_cq)
@@ -159,7 +159,7 @@ int hca_qp_destroy(struct hca *hca, uint32_t qpn)
 	return 0;
 }
 
-/* RESET (IBTA 10.3.1.1): as if just created. What is under way belongs to an earlier epoch from now on. */
+/* RESET (IBTA 10.3.1.1): as after creation. Pending operations belong to an earlier epoch. */
 void qp_clear(struct hca *hca, struct qp *qp)
 {
 	struct resp *resp = &qp->resp;

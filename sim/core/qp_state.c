@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Attributes and states of queue pairs. That a transition is legal has been checked by the caller. */
+/* Attributes and states of queue pairs. The caller has checked that the transition is legal. */
 #include "core/egress/egress.h"
 #include "core/responder/responder.h"
 #include "core/send/send.h"
@@ -137,7 +137,7 @@ int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr)
 	return 0;
 }
 
-/* A work queue is the receiving half of a QP: RDY is where it takes frames. */
+/* A work queue is the receive side of a QP, which receives in RDY. */
 int hca_wq_modify(struct hca *hca, uint32_t wqn, enum hca_wq_state state)
 {
 	static const uint8_t as_qp[] = {[HCA_WQ_RESET] = HCASIM_QPS_RESET,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The adapter as a whole: the stages that join several rooms, and the life of its objects. */
+/* The adapter as a whole: the stages that use several sub-folders, and creation of its objects. */
 #ifndef HCASIM_CORE_STAGES_H
 #define HCASIM_CORE_STAGES_H
 

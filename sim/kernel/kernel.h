@@ -69,7 +69,7 @@ struct kreply {
 	 * `drain_fd`, for events that have been taken: the application's side reads them. */
 	unsigned int drain, drain_other;
 	int drain_fd;
-	bool watch; /* what the application unmaps from now on is told of: kernel_unmapped() */
+	bool watch; /* report memory that the application unmaps: kernel_unmapped() */
 	bool wait;  /* -EAGAIN: the call waits until the file is readable, unless it is non-blocking */
 };
 
@@ -111,7 +111,7 @@ void kernel_file_ready(struct kfile *f, int fd, uint64_t ino);
 void kernel_unmapped(struct kernel *k, const struct task *t, uint64_t addr, uint64_t len);
 /* The counters in sysfs become those of now. */
 void kernel_show_counters(struct kernel *k);
-/* Network interface `name`: 1 if it is up, 0 if not; -ENODEV: there is none of that name. */
+/* Network interface `name`: 1 if it is up, 0 if not; -ENODEV: no such interface. */
 int kernel_link(struct kernel *k, const char *name);
 /* Sets it up or down: its port's link follows. sysfs is of now when this returns. */
 int kernel_link_set(struct kernel *k, const char *name, bool up);

@@ -58,7 +58,7 @@ TAILQ_HEAD(evfile_list, evfile);
 int evfile_create(struct kfile *f, bool async, struct evfile **out, int *read_fd);
 /* The application's end has inode `ino`. NULL: none of this file. */
 struct evfile *evfile_find(const struct kfile *f, uint64_t ino);
-/* For what refers to it, beside the application. */
+/* For references other than the application's. */
 void evfile_get(struct evfile *ev);
 void evfile_put(struct evfile *ev);
 /* What evfile_create() made is over: no event is delivered any more, the application's reads end. */
@@ -118,7 +118,7 @@ struct uobj {
 		struct {
 			uint64_t start, length, iova;
 			uint32_t access;
-			bool fixed;            /* not of the caller's memory: it cannot be registered anew */
+			bool fixed;            /* not the caller's memory: cannot be re-registered */
 			struct dmabuf *dmabuf; /* NULL: it is of something else */
 		} mr;
 		struct {
@@ -251,7 +251,7 @@ static inline bool kdev_port_up(const struct kdev *d, unsigned int port)
 
 int kdev_probe(struct kdev *d, struct kernel *k, unsigned int index);
 void kdev_remove(struct kdev *d);
-/* Reads the driver's view of the port anew. */
+/* Reads the port's attributes from the driver again. */
 void kdev_query_port(struct kdev *d, uint8_t port);
 
 int sysfs_create(struct kernel *k, char *err, size_t err_size);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * channels COUNT: a ping-pong that sleeps for its completions, alone and then beside COUNT channels that nothing
- * happens to; each event has to come where it belongs. Prints what each step took, in microseconds, as one line of JSON.
+ * channels COUNT: a ping-pong that sleeps for its completions, alone and then with COUNT idle channels; each event
+ * must arrive at its channel. Prints the time of each step, in microseconds, as one line of JSON.
  *
- * channels limits: with a soft limit of open files that is below the hard one, whose descriptors end when: those of a
- * program, those of the device process, and then there are some again.
+ * channels limits: a program runs out of descriptors, then the device process does, until others close theirs. The soft
+ * limit of open files is below the hard one.
  */
 #include "link.h"
 
@@ -91,7 +91,7 @@ static bool readable(const struct ibv_comp_channel *channel)
 static void idle(uint32_t count)
 {
 	struct ibv_comp_channel **channel = calloc(count, sizeof(*channel)), *busy = new_channel();
-	double before, first = 0, last, beside, destroy, start;
+	double before, first = 0, last, among, destroy, start;
 
 	connect_pair(busy);
 	before = rounds(busy);
@@ -104,12 +104,14 @@ static void idle(uint32_t count)
 		channel[i] = new_channel();
 	}
 	last = (now_us() - start) / SAMPLE;
-	beside = rounds(busy);
+	among = rounds(busy);
 	pair_close(&pair);
-	/* Those in between work, too. */
-	for (uint32_t i = 0; i < count; i += count / 4) {
-		connect_pair(channel[i]);
-		one_round(channel[i]);
+	/* The first, the last and some in between work, too. */
+	for (uint32_t i = 0; i <= 4; i++) {
+		uint32_t at = i * (count - 1) / 4;
+
+		connect_pair(channel[at]);
+		one_round(channel[at]);
 		pair_close(&pair);
 	}
 	start = now_us();
@@ -121,8 +123,8 @@ static void idle(uint32_t count)
 	CHECK(!ibv_destroy_comp_channel(busy));
 	printf("{\"channels\": %u, \"create_first_us\": %.1f, \"create_last_us\": %.1f, \"destroy_us\": "
 	       "%.1f, "
-	       "\"round_alone_us\": %.1f, \"round_beside_us\": %.1f}\n",
-	       count, first, last, destroy, before, beside);
+	       "\"round_alone_us\": %.1f, \"round_among_us\": %.1f}\n",
+	       count, first, last, destroy, before, among);
 }
 
 /* ---- Limits --------------------------------------------------------------------------------------- */

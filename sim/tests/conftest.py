@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Programs that people run, unmodified, on the simulated machine. What `ctest` gives in the environment:
 
-HCASIM_BUILD: the build folder under test. RDMA_CORE_BUILD, RDMA_CORE_SOURCE: rdma-core's.
+HCASIM_BUILD: the build folder under test. RDMA_CORE_BUILD, RDMA_CORE_SOURCE: rdma-core's. HCASIM_SYSTEM_VERBS: every
+machine that a test says nothing else of has Debian's rdma-core (`--system-verbs`).
 """
 import contextlib
 import json
@@ -21,6 +22,7 @@ BUILD = Path(os.environ.get("HCASIM_BUILD", TOP / "build/release"))
 RDMA_CORE_BUILD = Path(os.environ.get("RDMA_CORE_BUILD", TOP / "build/rdma-core"))
 READY = BUILD / "sim/tests/libhcasim_ready.so"
 PYTHON = "/usr/bin/python3"
+SYSTEM_VERBS = bool(os.environ.get("HCASIM_SYSTEM_VERBS"))
 
 
 def pytest_configure(config):
@@ -50,7 +52,8 @@ def pair_command(server, client, **more):
 class Machine:
     """`hcasim run` with its options; programs come from rdma-core's build, or from Debian with `system`."""
 
-    def __init__(self, hcas=1, system=False, options=()):
+    def __init__(self, hcas=1, system=None, options=()):
+        system = SYSTEM_VERBS if system is None else system
         self.hcas = hcas
         self.bin = Path("/usr/bin") if system else RDMA_CORE_BUILD / "bin"
         self.command = [str(BUILD / "bin/hcasim"), "run", "--hcas", str(hcas), *options]

@@ -277,7 +277,7 @@ static void send_index_ahead(void)
 	fixture_fresh_pair_works(IBV_QPT_RC);
 }
 
-static void receive_index_ahead(uint32_t ahead, bool believed)
+static void receive_index_ahead(uint32_t ahead, bool in_range)
 {
 	struct ibv_sge sge = {(uintptr_t)fixture_link.buf[1], 64, fixture_link.mr[1]->lkey};
 	struct hcasim_qp *peer;
@@ -289,12 +289,12 @@ static void receive_index_ahead(uint32_t ahead, bool believed)
 	hcasim_store_record(&peer->record->rq_pi, ahead);
 	fixture_prepare_good(&r, IBV_WR_SEND, 1);
 	fixture_ring(&r);
-	if (believed) {
+	if (in_range) {
 		fixture_expect(&r, 0, "a receive that is not there", 1, IBV_WC_REM_OP_ERR, 0);
 		CU_ASSERT(becomes(&r, 1, IBV_QPS_ERR));
 	} else {
 		fixture_expect_silence(&r, "a receive index that the ring cannot have");
-		fixture_receive(&r, 2, &sge); /* writes the record anew */
+		fixture_receive(&r, 2, &sge); /* writes the record */
 		fixture_expect(&r, 0, "a receive in time", 1, IBV_WC_SUCCESS, 0);
 		fixture_expect(&r, 1, "a receive in time", 2, IBV_WC_SUCCESS, 0);
 	}
@@ -321,12 +321,12 @@ static void send_record(void)
 		fixture_prepare_good(&r, IBV_WR_RDMA_WRITE, i);
 		hcasim_store_record(&to_hqp(r.qp[0])->record->sq_pi, 0xdeadbeef * i);
 		fixture_ring(&r);
-		fixture_expect(&r, 0, "a WQE beside a wild record", i, IBV_WC_SUCCESS, 0);
+		fixture_expect(&r, 0, "a WQE with a random record", i, IBV_WC_SUCCESS, 0);
 	}
 	fixture_close(&r);
 }
 
-/* A consumer index that was never reached is not believed: the CQ overruns, which is an event. */
+/* A consumer index out of range is ignored: the CQ overruns and raises an event. */
 static void consumer_index(uint32_t ci)
 {
 	struct ibv_async_event event;

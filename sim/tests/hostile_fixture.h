@@ -37,10 +37,10 @@ int fixture_teardown(void);
 
 void fixture_open(struct fixture *r, enum ibv_qp_type type);
 void fixture_close(struct fixture *r);
-/* After end 0's QP was destroyed: another one, on r->cq[0], and both connected anew. */
+/* After end 0's QP was destroyed: creates another one, on r->cq[0], and connects both. */
 void fixture_reconnect(struct fixture *r);
 
-/* End 0 sends, end 1 answers. Returns where the WQE stands in the ring. The device has not been told. */
+/* End 0 sends, end 1 answers. Returns where the WQE stands in the ring. Does not ring the doorbell. */
 uint8_t *fixture_prepare(struct fixture *r, enum ibv_wr_opcode op, uint64_t wr_id, const struct ibv_sge *sge,
 			 uint64_t remote, uint32_t rkey);
 /* The same with eight bytes of each end's buffer. */
@@ -49,7 +49,7 @@ uint8_t *fixture_prepare_good(struct fixture *r, enum ibv_wr_opcode op, uint64_t
 uint8_t *fixture_receive(struct fixture *r, uint64_t wr_id, const struct ibv_sge *sge);
 /* Stores `value` to the user access page of an end's context. */
 void fixture_store(struct fixture *r, int end, uint32_t offset, uint64_t value);
-/* Tells the device of all that end 0 has prepared. */
+/* Rings the doorbell for everything that end 0 has prepared. */
 void fixture_ring(struct fixture *r);
 
 /* The next completion of an end; fails the test if none comes for long. */

@@ -154,7 +154,7 @@ static void copy(struct fixture *r, enum ibv_wr_opcode op, uint32_t from, uint32
 	CU_ASSERT_EQUAL(memcmp(out + to, src, len), 0);
 	for (uint32_t i = 0; i < FIXTURE_SIZE / 4; i++)
 		if (out[i] && (i < to || i >= to + len))
-			CU_FAIL("written beside the target");
+			CU_FAIL("written outside of the target");
 }
 
 static void unaligned(void)

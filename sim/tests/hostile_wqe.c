@@ -227,7 +227,7 @@ static const struct spoil receives[] = {
 /* clang-format on */
 
 /* IBTA 9.7.4.1: what the responder tells the requester of an RC message that it cannot take. */
-static int told(const struct spoil *s)
+static int status_at_requester(const struct spoil *s)
 {
 	if (s->type != IBV_QPT_RC)
 		return IBV_WC_SUCCESS;
@@ -247,7 +247,7 @@ static void spoiled_receive(const struct spoil *s)
 	fixture_ring(&r);
 	fixture_expect(&r, 1, s->name, 1, s->status, s->vendor);
 	fixture_expect(&r, 1, s->name, 2, IBV_WC_WR_FLUSH_ERR, 0);
-	fixture_expect(&r, 0, s->name, 3, told(s), 0);
+	fixture_expect(&r, 0, s->name, 3, status_at_requester(s), 0);
 	fixture_expect_silence(&r, s->name);
 	CU_ASSERT_EQUAL(fixture_state(&r, 1), IBV_QPS_ERR);
 	CU_ASSERT_EQUAL(fixture_state(&r, 0), s->type == IBV_QPT_RC ? IBV_QPS_ERR : IBV_QPS_RTS);

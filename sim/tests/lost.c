@@ -6,11 +6,10 @@
  */
 #include "link.h"
 
-#define CQES  16 /* less than is outstanding */
-#define SENDS 30 /* of a QP, outstanding */
-#define RECVS 20 /* likewise */
-#define TURNS                                                                                                \
-	700 /* requests that complete before: the send queues, of 256 basic blocks or more, begin anew */
+#define CQES  16  /* less than is outstanding */
+#define SENDS 30  /* of a QP, outstanding */
+#define RECVS 20  /* likewise */
+#define TURNS 700 /* requests that complete before: enough to wrap send queues of 256 basic blocks or more */
 
 struct flow { /* an RC QP whose peer never is ready to receive */
 	struct ibv_qp *qp[2];

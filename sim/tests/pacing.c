@@ -9,7 +9,7 @@
 #define SIZE   1500u
 #define RATE   12000u /* kbit/s: a millisecond for each frame */
 
-enum step { LIMITED, UNLIMITED_TOO, FASTER, REMOVED, BURSTS };
+enum step { LIMITED, UNLIMITED, FASTER, REMOVED, BURSTS };
 
 static struct link l;
 
@@ -103,7 +103,7 @@ int main(void)
 	to_rts(limited, RATE);
 	to_rts(unlimited, 0);
 	post(limited, LIMITED);
-	post(unlimited, UNLIMITED_TOO);
+	post(unlimited, UNLIMITED);
 	take(cq, 2);
 	limit(limited, 4 * RATE, 0, 0, 0);
 	post(limited, FASTER);

@@ -141,7 +141,7 @@ static void nothing_there(void)
 }
 
 /* Other memory at the same address, without a new region. */
-static void mapped_anew(void)
+static void mapped_again(void)
 {
 	setup();
 	memset(mem[0], 'b', SIZE);
@@ -255,7 +255,7 @@ int main(void)
 	s = CU_add_suite("paging", NULL, NULL);
 	CU_add_test(s, "pages come and go", come_and_go);
 	CU_add_test(s, "nothing there", nothing_there);
-	CU_add_test(s, "mapped anew", mapped_anew);
+	CU_add_test(s, "mapped again", mapped_again);
 	CU_add_test(s, "read only", read_only);
 	CU_add_test(s, "moved", moved);
 	CU_add_test(s, "fork", forked);

@@ -4,9 +4,9 @@
  * multicast group or begins to wait for a datagram (rrecvfrom()), one byte goes to the descriptor that HCASIM_READY_FD names. So a client is started neither too
  * early nor after a guess. HCASIM_READY_CALLS: so many of these calls make it ready (1).
  *
- * perftest -R connects twice, and its server listens a second time in between, which its client does not wait for.
- * With HCASIM_READY_GATE both have this library: the server tells of each call, and the client's second connection
- * waits, at the descriptor HCASIM_GATE_FD, for the second one.
+ * Some programs connect without waiting for the server's rdma_listen(): perftest -R connects a second time, qperf's server
+ * announces its port before it listens. With HCASIM_READY_GATE both have this library: the server tells of each call, and
+ * from its HCASIM_GATE_CALL-th connection on the client waits for the next call, at the descriptor HCASIM_GATE_FD.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -23,6 +23,14 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param);
 int rlisten(int fd, int backlog);
 ssize_t rrecvfrom(int fd, void *buf, size_t size, int flags, struct sockaddr *from, socklen_t *len);
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
+
+/* DAPL loads librdmacm for itself alone: it is not among the libraries that RTLD_NEXT looks into. */
+static void *next(const char *name)
+{
+	void *real = dlsym(RTLD_NEXT, name);
+
+	return real ? real : dlsym(dlopen("librdmacm.so.1", RTLD_LAZY | RTLD_NOLOAD), name);
+}
 
 static int tell(int ret)
 {
@@ -44,7 +52,7 @@ int listen(int fd, int backlog)
 
 int rdma_listen(struct rdma_cm_id *id, int backlog)
 {
-	int (*real)(struct rdma_cm_id *, int) = dlsym(RTLD_NEXT, "rdma_listen");
+	int (*real)(struct rdma_cm_id *, int) = next("rdma_listen");
 
 	return tell(real(id, backlog));
 }
@@ -79,7 +87,7 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	static int calls;
 	char byte;
 
-	if (gate && ++calls == 2 && read(atoi(gate), &byte, 1) != 1)
+	if (gate && ++calls >= atoi(getenv("HCASIM_GATE_CALL")) && read(atoi(gate), &byte, 1) != 1)
 		return -1;
 	return real(id, param);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Receive side scaling through the plain verbs API: frames of 32 UDP flows over four work queues. Each must land where
- * the Toeplitz hash, computed here bit by bit, says; a work queue in RESET drops its share, and one whose CQ overruns tells of it.
+ * the Toeplitz hash, computed here bit by bit, says; a work queue in RESET drops its share, and one whose CQ overruns raises an event.
  */
 #include "link.h"
 

@@ -34,15 +34,15 @@ static void tell_flows(void)
 
 static void tell_completions(struct ibv_cq *cq)
 {
-	unsigned int told = 0;
+	unsigned int shown = 0;
 	struct ibv_wc wc;
 
 	while (ibv_poll_cq(cq, 1, &wc) > 0)
-		if (wc.status != IBV_WC_SUCCESS && told++ < MOST)
+		if (wc.status != IBV_WC_SUCCESS && shown++ < MOST)
 			fprintf(stderr, "  QP %u, wr_id 0x%llx: '%s', vendor_err %u\n", wc.qp_num,
 				(unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status), wc.vendor_err);
-	if (told > MOST)
-		fprintf(stderr, "  and %u more\n", told - MOST);
+	if (shown > MOST)
+		fprintf(stderr, "  and %u more\n", shown - MOST);
 }
 
 static void tell_events(struct ibv_context *ctx)

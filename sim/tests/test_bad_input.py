@@ -13,12 +13,12 @@ from conftest import BUILD, TOP, Machine, describe, free_port, last_json, pair_c
 from device_process import find_device
 
 BIN = BUILD / "bin"
-SUFFER = BIN / "hcasim-failure-client"
+FAILURE_CLIENT = BIN / "hcasim-failure-client"
 PROFILE = TOP / "sim/timing/profiles/gen4x16-200g.yaml"
 IN_TIME = 10  # seconds in which everything ends that is to end by itself
 
 
-def beside_traffic(machine, gid_index, *program):
+def during_traffic(machine, gid_index, *program):
     """Runs a program while a pingpong with validated data does all its iterations on the same machine."""
     common = ["-p", free_port(), "-g", gid_index, "-n", 1000, "-c"]
     pingpong = machine.bin / "ibv_rc_pingpong"
@@ -26,24 +26,24 @@ def beside_traffic(machine, gid_index, *program):
     job = pair_command(
         [pingpong, "-d", one, *common],
         [pingpong, "-d", other, *common, "localhost"],
-        beside=list(map(str, program)),
+        other=list(map(str, program)),
     )
     result = machine.run(*job)
     ends = last_json(result.output)
     assert [end["status"] for end in ends.values()] == [0, 0, 0], describe(ends)
     assert result.status == 0, result.output
-    return ends["beside"]["output"]
+    return ends["other"]["output"]
 
 
 def test_hostile_system_calls(gid_index):
     """Every ioctl attribute and every byte of write() commands wrong in turn, on the real device file."""
-    beside_traffic(Machine(hcas=2), gid_index, BIN / "hcasim-hostile-uverbs")
+    during_traffic(Machine(hcas=2), gid_index, BIN / "hcasim-hostile-uverbs")
 
 
 @pytest.mark.parametrize("hcas", [1, 2])
 def test_hostile_work_requests(hcas, gid_index):
     """WQEs, doorbells, doorbell records and memory: each field wrong in turn."""
-    beside_traffic(Machine(hcas), gid_index, BIN / "hcasim-hostile-wqe")
+    during_traffic(Machine(hcas), gid_index, BIN / "hcasim-hostile-wqe")
 
 
 @pytest.mark.once
@@ -55,12 +55,12 @@ def test_hostile_programs_alone(program):
 
 @pytest.mark.parametrize("action", ["fork", "exec", "dup2", "exit"])
 def test_what_applications_do_to_themselves(action, gid_index):
-    beside_traffic(Machine(hcas=2), gid_index, SUFFER, action)
+    during_traffic(Machine(hcas=2), gid_index, FAILURE_CLIENT, action)
 
 
 def test_a_killed_peer_is_an_error(gid_index):
     """Retries run out, the rest is flushed; a fresh pair of the same application works."""
-    output = beside_traffic(Machine(hcas=2), gid_index, SUFFER, "widow")
+    output = during_traffic(Machine(hcas=2), gid_index, FAILURE_CLIENT, "widow")
     assert output == "error, then flushed\na fresh pair works\n"
 
 
@@ -79,7 +79,7 @@ exit $status
 
 def test_a_killed_device_process_is_an_error_for_everybody():
     """Flush errors, DEVICE_FATAL, EIO: for who polls, and for who sleeps; in time, and without help."""
-    process = Machine(hcas=2).start("/bin/sh", "-c", ALL_AT_ONCE, SUFFER)
+    process = Machine(hcas=2).start("/bin/sh", "-c", ALL_AT_ONCE, FAILURE_CLIENT)
     assert [process.stdout.readline() for _ in range(3)] == ["traffic\n"] * 3
     begin = time.monotonic()
     os.kill(find_device(process.pid), signal.SIGKILL)
@@ -97,7 +97,7 @@ def holdings(pid):
 
 
 def settled_fds(pid, expected):
-    """The device hears of an end by a descriptor of its own, a moment after we do."""
+    """The device process notices the end by its own descriptor, a moment after the test does."""
     limit = time.monotonic() + IN_TIME
     while holdings(pid)[0] != expected and time.monotonic() < limit:
         select.select([], [], [], 0.01)
@@ -105,7 +105,7 @@ def settled_fds(pid, expected):
 
 
 def kill_in_mid_traffic(name):
-    command = [str(BIN / "hcasim"), "run", "--attach", name, "--", str(SUFFER), "writes"]
+    command = [str(BIN / "hcasim"), "run", "--attach", name, "--", str(FAILURE_CLIENT), "writes"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as launcher:
         assert launcher.stdout.readline() == "traffic\n"
         with open(f"/proc/{launcher.pid}/task/{launcher.pid}/children") as children:

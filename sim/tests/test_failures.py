@@ -50,9 +50,9 @@ def test_a_killed_application_leaves_the_machine_usable(victim, gid_index):
 def test_other_applications_go_on(gid_index):
     """A pair that runs while another pair's client is killed completes all its iterations."""
     machine = Machine(hcas=2)
-    beside = pair_command(*pingpong_commands(machine, gid_index, "-c", "-n", 5000))
-    ends = end_pair(*start_endless(machine, gid_index, beside=beside), "client")
-    others = last_json(ends["beside"]["output"])
+    other = pair_command(*pingpong_commands(machine, gid_index, "-c", "-n", 5000))
+    ends = end_pair(*start_endless(machine, gid_index, other=other), "client")
+    others = last_json(ends["other"]["output"])
     assert (others["server"]["status"], others["client"]["status"]) == (0, 0), describe(others)
 
 

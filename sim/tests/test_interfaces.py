@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The adapters' network interfaces as programs see them that were not written for verbs, beside the host's own."""
+"""The adapters' network interfaces, as programs that do not use verbs see them."""
 import json
 import re
 import socket
@@ -62,40 +62,40 @@ print(json.dumps({
 
 
 @pytest.fixture(scope="module")
-def told():
+def report():
     result = Machine(hcas=2).run(PYTHON, "-c", ASK)
     assert result.status == 0, result.output
     return json.loads(result.output)
 
 
-def test_names_and_indices(told):
+def test_names_and_indices(report):
     host = [list(entry) for entry in socket.if_nameindex()]
-    assert told["names"] == [*host, [100, "ens3"], [102, "ens4"]]
-    assert told["indices"] == [100, "ens4"] and told["index"] == 100 and told["name"] == "ens3"
-    assert told["proc"][-2:] == ["ens3", "ens4"] and "lo" in told["proc"]
+    assert report["names"] == [*host, [100, "ens3"], [102, "ens4"]]
+    assert report["indices"] == [100, "ens4"] and report["index"] == 100 and report["name"] == "ens3"
+    assert report["proc"][-2:] == ["ens3", "ens4"] and "lo" in report["proc"]
 
 
-def test_addresses(told):
-    assert told["addresses"] == ["10.77.0.1", "255.255.255.0", "10.77.0.255"]
-    assert told["mac"] == MAC and told["mtu"] == 4200
-    assert told["conf"][-2:] == ["ens3", "ens4"] and told["conf length"] and told["short conf"] == 40
+def test_addresses(report):
+    assert report["addresses"] == ["10.77.0.1", "255.255.255.0", "10.77.0.255"]
+    assert report["mac"] == MAC and report["mtu"] == 4200
+    assert report["conf"][-2:] == ["ens3", "ens4"] and report["conf length"] and report["short conf"] == 40
 
 
-def test_what_is_not_there_is_an_error(told):
-    assert told["no such setting"] == 95 and told["no such interface"] == 19  # EOPNOTSUPP, ENODEV
+def test_what_is_not_there_is_an_error(report):
+    assert report["no such setting"] == 95 and report["no such interface"] == 19  # EOPNOTSUPP, ENODEV
 
 
-def test_driver_and_link(told):
-    assert told["driver"][1] == "0000:00:03.0" and told["driver"][0]
-    assert told["link"] == 1 and told["speed"] == 200000 % 65536
+def test_driver_and_link(report):
+    assert report["driver"][1] == "0000:00:03.0" and report["driver"][0]
+    assert report["link"] == 1 and report["speed"] == 200000 % 65536
 
 
-def test_scopes_of_link_local_addresses(told):
-    assert told["resolved"] == ["fe80::1", 7, 0, 102] and told["named"] == ["fe80::1%ens4", "7"]
+def test_scopes_of_link_local_addresses(report):
+    assert report["resolved"] == ["fe80::1", 7, 0, 102] and report["named"] == ["fe80::1%ens4", "7"]
 
 
-def test_the_folder_of_interfaces(told):
-    assert {"ens3", "ens4"} <= set(told["folder"]) and told["folder"] == told["relative"]
+def test_the_folder_of_interfaces(report):
+    assert {"ens3", "ens4"} <= set(report["folder"]) and report["folder"] == report["relative"]
     shell = "for i in /sys/class/net/*; do [ -e $i/address ] || echo $i; done; ls -l /sys/class/net/ /sys/class/net/ens3/"
     result = Machine().run("sh", "-c", shell)
     assert result.status == 0 and "ens3 -> ../../devices/pci" in result.output, result.output

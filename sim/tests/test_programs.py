@@ -14,18 +14,21 @@ RUNS = {"full", "nightly"} if os.environ.get("HCASIM_PROGRAMS") == "nightly" els
 RUN = [program for program in PROGRAMS if program["run"] in RUNS]
 
 
+def command_of(text, port):
+    return shlex.split(text.format(port=port, here=HERE))
+
+
 @pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])
 @pytest.mark.parametrize("program", RUN, ids=[program["name"] for program in RUN])
 def test_program(program, system):
-    machine = Machine(hcas=2, system=system)
+    machine, port = Machine(hcas=2, system=system), free_port()
     if "alone" in program:
-        result = machine.run(*shlex.split(program["alone"]))
+        result = machine.run(*command_of(program["alone"], port))
         assert result.status == 0, result.output
         output = result.output
     else:
-        port = free_port()
-        ends = [shlex.split(program[end].format(port=port)) for end in ("server", "client")]
-        more = {"endless": True} if program.get("endless") else {}
+        ends = [command_of(program[end], port) for end in ("server", "client")]
+        more = {name: program[name] for name in ("endless", "gate") if name in program}
         output = machine.run_pair(*ends, **more).client
     for expected in program["expect"]:
         assert re.search(expected, output), f"no {expected!r} in:\n{output}"

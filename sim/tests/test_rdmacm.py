@@ -134,7 +134,7 @@ def test_perftest(command):
     program = [machine.bin / command[0], *command[1:], "-R", "-F", "-n", "100"]
     server = [*program, "-d", "hcasim0"]
     client = [*program, "-d", "hcasim0", SERVER]
-    machine.run_pair(server, client, gate=True)
+    machine.run_pair(server, client, gate=2)
 
 
 def decode(pcap):
@@ -164,7 +164,7 @@ def test_the_wire(tmp_path):
 
 
 def test_a_killed_server_is_noticed():
-    """The connection ends with its process: the client hears of it, and ends by itself."""
+    """The connection ends with its process: the client is notified, and ends by itself."""
     machine = Machine(hcas=2)
     rping = machine.bin / "rping"
     client = ["/usr/bin/stdbuf", "-oL", rping, "-v", "-c", "-a", SERVER, "-C", "1000000000"]

@@ -4,7 +4,9 @@ import re
 
 import pytest
 
+import conftest
 from conftest import Machine
+from test_apps import FABRIC_SIZES, fi_pingpong, ucx_perftest
 from test_pingpong import pingpong
 
 
@@ -33,3 +35,17 @@ def test_new_post_api(gid_index):
     """ibv_wr_*: comp_mask of struct verbs_qp is where libibverbs 44 has it."""
     pingpong(Machine(hcas=2, system=True), "rc", gid_index, 4096, "-c", "-N")
     pingpong(Machine(hcas=2, system=True), "rc", gid_index, 4096, "-c", "-t")
+
+
+@pytest.fixture
+def system_verbs(monkeypatch):
+    monkeypatch.setattr(conftest, "SYSTEM_VERBS", True)
+
+
+def test_ucx(system_verbs):
+    """All of test_apps.py runs so in the nightly run."""
+    assert min(ucx_perftest("tag_bw", 1000, 200, "ib")) > 100
+
+
+def test_libfabric(system_verbs):
+    assert max(fi_pingpong("verbs", "msg", FABRIC_SIZES)) > 2 * 50 * (1 << 20) / 4096

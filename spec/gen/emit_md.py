@@ -118,8 +118,9 @@ def _operation(requests, operation):
     peer = (
         f"IBV_WC_{recv['opcode']}" + "".join(f", IBV_WC_{flag}" for flag in recv["flags"]) if recv else "none"
     )
+    builder = f"`{operation['builder']}`" if operation["wr"] else "none, only through `ibv_post_send`: "
     rows = [
-        ("builder", f"`{operation['builder']}`({', '.join(operation['args'])})"),
+        ("builder", f"{builder}({', '.join(operation['args'])})"),
         ("data", operation["data"] + (f", {operation['length']} bytes" if "length" in operation else "")),
         ("data setters", " ".join(requests.data_setters(operation)) or "none"),
         ("completion", f"IBV_WC_{operation['wc']}"),

@@ -28,7 +28,7 @@ struct hcasim_wr_rule {
 	uint32_t fence_qp_types;   /* where FENCE has an effect */
 	uint32_t solicited_qp_types; /* where SOLICITED has an effect */
 	uint32_t csum_qp_types;    /* where IP_CSUM has an effect */
-	uint64_t send_ops_flag;    /* IBV_QP_EX_WITH_* */
+	uint64_t send_ops_flag;    /* IBV_QP_EX_WITH_*, or 0: not through ibv_wr_* */
 	int wr_opcode;             /* enum ibv_wr_opcode, or -1: not through ibv_post_send */
 	int wc_opcode;             /* enum ibv_wc_opcode of the sender's completion */
 	int recv_wc_opcode;        /* enum ibv_wc_opcode at the peer, or -1: consumes no receive */
@@ -45,16 +45,21 @@ def _qp_mask(names):
     return " | ".join(f"HCASIM_QPT_BIT(HCASIM_QPT_{name})" for name in names) or "0"
 
 
+def _types(operation):
+    """QP types on which one of the interfaces takes it."""
+    return dict.fromkeys(operation["wr"] + operation["post"])
+
+
 def _flags(requests, operation, api):
     names = []
     for flag in requests.flags.values():
-        if any(flag["name"] in requests.flags_of(operation, qpt, api) for qpt in operation["wr"]):
+        if any(flag["name"] in requests.flags_of(operation, qpt, api) for qpt in _types(operation)):
             names.append(f"HCASIM_SEND_{flag['name']}")
     return " | ".join(names) or "0"
 
 
 def _where(requests, operation, flag):
-    return _qp_mask([qpt for qpt in operation["wr"] if flag in requests.flags_of(operation, qpt, "wr")])
+    return _qp_mask([qpt for qpt in _types(operation) if flag in requests.flags_of(operation, qpt, "wr")])
 
 
 def _segments(wqe_format):
@@ -64,7 +69,7 @@ def _segments(wqe_format):
 
 def _rule(requests, operation, wqe_format):
     def setter(name):
-        return _qp_mask([qpt for qpt in operation["wr"] if requests.qp_setter(operation, qpt) == name])
+        return _qp_mask([qpt for qpt in _types(operation) if requests.qp_setter(operation, qpt) == name])
 
     recv = operation.get("recv")
     recv_flags = [f"HCASIM_IBV_WC_FLAG_{flag}" for flag in recv["flags"]] if recv else []
@@ -82,7 +87,7 @@ def _rule(requests, operation, wqe_format):
         "fence_qp_types": _where(requests, operation, "FENCE"),
         "solicited_qp_types": _where(requests, operation, "SOLICITED"),
         "csum_qp_types": _where(requests, operation, "IP_CSUM"),
-        "send_ops_flag": f"HCASIM_QP_EX_WITH_{operation['name']}",
+        "send_ops_flag": f"HCASIM_QP_EX_WITH_{operation['name']}" if operation["wr"] else "0",
         "wr_opcode": f"HCASIM_IBV_WR_{operation['name']}" if operation["post"] else "-1",
         "wc_opcode": f"HCASIM_IBV_WC_{operation['wc']}",
         "recv_wc_opcode": f"HCASIM_IBV_WC_{recv['opcode']}" if recv else "-1",
@@ -138,9 +143,26 @@ _OPS = """\
 struct hcasim_wqe_op_info {
 	uint32_t qp_types; /* HCASIM_QPT_BIT: on these it is carried out */
 	uint8_t msg;       /* HCASIM_MSG_*: how it goes over the wire; HCASIM_NUM_MSG: it does not */
+	uint8_t length;    /* the only payload length there is, or 0: any */
+	bool local;        /* sends nothing */
+	bool result;       /* data comes back: READ, atomics */
+	bool answered;     /* HCASIM_BTH_F_ANSWERED */
+	bool value;        /* its data is a value in the request, not payload */
 };
 
 """
+
+
+def _op_facts(spec, op, operation):
+    """What follows from the rows of an opcode of a WQE; `operation` is None for NOP."""
+    message = spec.wire.messages.get(operation.get("message")) if operation else None
+    return {
+        "length": operation.get("length", 0) if operation else 0,
+        "local": not message,
+        "result": spec.device.wqe_formats[op]["data"] == "scatter",
+        "answered": bool(message) and "ANSWERED" in spec.wire.codes[message["only"]]["flags"],
+        "value": spec.device.wqe_formats[op]["data"] == "inline",
+    }
 
 
 def ops_header(spec):
@@ -152,9 +174,11 @@ def ops_header(spec):
     body += "\tstatic const struct hcasim_wqe_op_info table[] = {\n"
     for op in spec.device.wqe_formats:
         operation = of_op.get(op)
-        types = dict.fromkeys(operation["wr"] + operation["post"]) if operation else spec.wr.qp_types
+        types = _types(operation) if operation else spec.wr.qp_types
         message = operation and operation.get("message")
-        sent = f"HCASIM_MSG_{message}" if message else "HCASIM_NUM_MSG"
-        body += f"\t\t[HCASIM_WQE_OP_{op}] = {{{_qp_mask(types)}, {sent}}},\n"
+        body += f"\t\t[HCASIM_WQE_OP_{op}] = {{\n\t\t\t.qp_types = {_qp_mask(types)},\n"
+        body += f"\t\t\t.msg = {f'HCASIM_MSG_{message}' if message else 'HCASIM_NUM_MSG'},\n"
+        body += "".join(f"\t\t\t.{name} = {int(value)},\n" for name, value in _op_facts(spec, op, operation).items())
+        body += "\t\t},\n"
     body += "\t};\n\n\treturn op < sizeof(table) / sizeof(table[0]) ? &table[op] : NULL;\n}\n"
-    return ctext.header("HCASIM_OPS_H", "Operations of the send engine.", ["stddef.h", "stdint.h"], body)
+    return ctext.header("HCASIM_OPS_H", "Operations of the send engine.", ["stdbool.h", "stddef.h", "stdint.h"], body)

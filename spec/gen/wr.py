@@ -115,7 +115,10 @@ def _check_operation(requests, operation, device, wire, verbs):
     _known(f"{where}.wc", [operation["wc"]], verbs["ibv_wc"].by_name(), "completion opcode")
     _known(f"{where}.wqe_op", [operation["wqe_op"]], device.enums["wqe_op"].by_name(), "WQE opcode")
     _known(f"{where}.name", [operation["name"]], verbs["ibv_wr"].by_name(), "enum ibv_wr_opcode")
-    _known(f"{where}.name", [operation["name"]], verbs["qp_ex"].by_name(), "send_ops_flag")
+    if bool(operation["wr"]) != ("builder" in operation):
+        raise SpecError(where, "QP types in wr and a builder go together")
+    if operation["wr"]:
+        _known(f"{where}.name", [operation["name"]], verbs["qp_ex"].by_name(), "send_ops_flag")
     if "message" in operation:
         _known(f"{where}.message", [operation["message"]], wire.messages, "message")
     if "recv" in operation:

@@ -99,7 +99,7 @@ MUTATIONS = {
         ["device.yaml", "constants[CQE_SIZE]", "128", "64"],
     ),
     "WQE without a format": (
-        lambda d: d["device"]["wqe_formats"].pop(),
+        lambda d: d["device"]["wqe_formats"].remove(pick(d["device"]["wqe_formats"], "ATOMIC_WRITE")),
         ["device.yaml", "wqe_formats", "ATOMIC_WRITE"],
     ),
     "status that is not the verbs one": (

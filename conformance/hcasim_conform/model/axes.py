@@ -87,6 +87,11 @@ def mandatory_setter(op, qpt):
     return SETTER_OF.get(qpt, "none")
 
 
+def asked_for(op, qpt):
+    """send_ops_flags of a QP that posts the operation and SENDs; what has no builder has no flag."""
+    return tuple(dict.fromkeys(("SEND", op.name))) if qpt in op.wr else ("SEND",)
+
+
 def qp_setters(api, op, qpt):
     """None, each, and two: both, and on a type that has one also that one twice.
 

@@ -67,7 +67,7 @@ class Capabilities:
 
     @staticmethod
     def _operations(qpt, ops):
-        legal = tuple(op.name for op in _tables().operations if qpt in op.wr)
+        legal = tuple(op.name for op in _tables().operations if qpt in op.wr or qpt in op.post)
         return legal if ops == "all" else tuple(ops)
 
     @classmethod

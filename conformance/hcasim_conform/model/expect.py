@@ -25,22 +25,6 @@ POST_LIST = "ibv_post_send/DESCRIPTION/state"
 
 ETHERNET_HEADER = 14
 
-# What the sentences under WORK REQUESTS say happens to memory.
-EFFECTS = {
-    "SEND": "send",
-    "SEND_WITH_IMM": "send",
-    "SEND_WITH_INV": "send",
-    "RDMA_WRITE": "write",
-    "RDMA_WRITE_WITH_IMM": "write",
-    "RDMA_READ": "read",
-    "ATOMIC_CMP_AND_SWP": "cmp_swp",
-    "ATOMIC_FETCH_AND_ADD": "fetch_add",
-    "ATOMIC_WRITE": "atomic_write",
-    "TSO": "tso",
-    "BIND_MW": "none",
-    "LOCAL_INV": "none",
-    "FLUSH": "none",
-}
 # Of several faults in one request the one that binds the device most counts, unless one leaves it unbound.
 FAULTS = ("never", "refused", "error", "undefined", "any")
 

@@ -8,7 +8,7 @@ from collections import Counter
 
 from hcasim_conform.model import expect as ex
 from hcasim_conform.model.axes import ALONE, FLAG_SETS, SIGNALED, TOO_MANY, UNASKED
-from hcasim_conform.model.axes import data_kinds, mandatory_setter, plain_data, qp_setters, regions
+from hcasim_conform.model.axes import asked_for, data_kinds, mandatory_setter, plain_data, qp_setters, regions
 from hcasim_conform.model.cells import Batch, Posted
 from hcasim_conform.model.requests import plain_send, work
 
@@ -141,7 +141,7 @@ class Block:
             return ("TSO",) if self.qpt == "RAW_PACKET" else ("SEND_WITH_IMM",)
         if self.api == "wr" and not self.legal:
             return (self.op.name,)
-        return tuple(dict.fromkeys(("SEND", self.op.name))) if self.legal else ("SEND",)
+        return asked_for(self.op, self.qpt) if self.legal else ("SEND",)
 
     # -- expectations ------------------------------------------------------------------------
 

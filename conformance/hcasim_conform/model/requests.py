@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Work requests as the tables describe them, in the cells that post them."""
-from hcasim_conform.model import expect as ex
 from hcasim_conform.model.axes import SIGNALED, mandatory_setter, plain_data
 from hcasim_conform.model.cells import Wr
 
@@ -11,7 +10,7 @@ def work(op, data, qp_setter, flags, **more):
         data=data,
         qp_setter=qp_setter,
         flags=flags,
-        effect=ex.EFFECTS[op.name],
+        effect=op.memory,
         wc=op.wc if "SIGNALED" in flags else None,
         recv=op.recv,
         imm="WITH_IMM" in op.recv_flags,

@@ -16,13 +16,14 @@ PREFIX = "ibv_wr_"
 @dataclass(frozen=True)
 class Operation:
     name: str
-    builder: str
+    builder: str | None  # None: only through ibv_post_send()
     wr: tuple
     post: tuple
     data: str  # required, optional, none
     length: int | None
     inline: bool
     srqn: bool
+    memory: str  # what happens to it: enum effect of runner/cell/cell.h
     wc: str
     recv: str | None
     recv_flags: tuple
@@ -34,7 +35,11 @@ class Operation:
 
     @property
     def short(self):
-        return self.builder[len(PREFIX) :]
+        return self.builder.removeprefix(PREFIX) if self.builder else self.name.lower()
+
+    @property
+    def apis(self):
+        return ("wr", "post") if self.builder else ("post",)
 
     def types(self, api):
         return self.wr if api == "wr" else self.post
@@ -100,13 +105,14 @@ class Tables:
         self._say(post_clause, f"table of opcodes: IBV_WR_{row['name']}: {post}")
         return Operation(
             name=row["name"],
-            builder=row["builder"],
+            builder=row.get("builder"),
             wr=tuple(row["wr"]),
             post=tuple(row["post"]),
             data=row["data"],
             length=row.get("length"),
             inline=row["inline"],
             srqn=row["srqn"],
+            memory=row["memory"],
             wc=row["wc"],
             recv=recv.get("opcode"),
             recv_flags=tuple(recv.get("flags", ())),

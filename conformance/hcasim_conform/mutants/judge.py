@@ -3,7 +3,7 @@
 
 Needs a build with -DHCASIM_MUTANTS=ON (conformance/mutants). Without a fault all cells used here are green;
 with each one, at least one of the cells that the catalogue names for it is red for the reason that it names. A cell
-that is red for another one, or because it waited in vain where the catalogue does not say that it must, shows nothing.
+that fails for another reason, or by a time-out that the catalogue does not expect, does not count.
 """
 import argparse
 import json
@@ -47,11 +47,11 @@ class Mutant:
     what: str
     patterns: list
     fault: str  # regular expression that a fault of the cell must match
-    hang: bool = False  # what it breaks is waited for in vain
+    hang: bool = False  # the expected failure is a time-out
     named: list = field(default_factory=list)  # cells
 
     def explains(self, result):
-        """The fault that the catalogue speaks of, if the result has it."""
+        """The fault that the catalogue declares, if the result has it."""
         if result.passed or (result.late and not self.hang):
             return None
         return next((text for text in result.faults if re.search(self.fault, text)), None)
@@ -79,7 +79,7 @@ class Verdict:
         if fault:
             self.red.append((cell.id, fault))
         elif not result.passed:
-            why = "waited in vain: " if result.late else ""
+            why = "timed out: " if result.late else ""
             self.others.append((cell.id, why + "; ".join(result.faults)))
 
     @property

@@ -7,7 +7,7 @@ below, a new cell that fails, a cell that passed and is gone, a new fault or fin
 from collections import Counter
 from dataclasses import dataclass, field
 
-# From good to bad. `unexpected` is a pass that the DUT file must be told of; `skipped` says nothing.
+# From best to worst. `unexpected`: the cell passes although the DUT file lists it as a known difference.
 ORDER = ("pass", "unexpected", "skipped", "known", "fail")
 RANK = {outcome: rank for rank, outcome in enumerate(ORDER)}
 PASSED, FAILS = ("pass", "unexpected"), ("unexpected", "fail")

@@ -57,7 +57,7 @@ def _cells(records, names):
 
 
 def _counts(records, names, cells):
-    """Skipped cells are counted anew; every other reason concerns the whole run, and each shard says it."""
+    """Skipped cells are counted again; every other reason is the same in all shards."""
     first = records[0]["counts"]
     for record, name in zip(records, names):
         if record["counts"]["exist"] != first["exist"]:

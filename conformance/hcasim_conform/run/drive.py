@@ -19,7 +19,7 @@ from hcasim_conform.taps import judge as taps
 from hcasim_conform.run.watchdog import Watchdog
 
 GROUP_SIZE = (100, 2000)  # least and most cells of a process, when there are enough
-# The runner is told the seed of what messages hold, and to be brief: no list of calls where a cell passes.
+# The runner gets the seed of message contents, and `brief`: no list of calls for cells that pass.
 HOW = {"seed": 0, "brief": False}
 RUNNER = "hcasim-conform-runner"
 CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
@@ -33,7 +33,7 @@ class Result:
     calls: list = field(default_factory=list)
     errno: str | None = None
     us: int = 0
-    late: bool = False  # something was waited for in vain
+    late: bool = False  # a wait timed out
     artefacts: list = field(default_factory=list)  # of the taps
     clock: tuple = (None, None)  # simulated nanoseconds at its begin and end
     posts: list = field(default_factory=list)  # what was posted, and how the API answered

@@ -1,27 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """DUT files: the device under test, how it is started, what it can do, and where it is known to differ."""
 import ipaddress
-import json
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-import jsonschema
-import yaml
-
 from hcasim_conform.model import capabilities
+from hcasim_conform.run import dut_file
+from hcasim_conform.run.dut_file import DEVICE, DUTS, SCHEMA, DutError
 
-HERE = Path(__file__).resolve().parents[2]
-DUTS = HERE / "duts"
-SCHEMA = HERE / "schema" / "dut.schema.json"
-DEVICE = "device:"
 ROLES = ("requester", "responder")
 RUNNER_KEYS = ("requester", "responder", "mtu", "timeout_ms")
 PEER_START_MS = 30000  # a login on another host
-
-
-class DutError(Exception):
-    """A DUT file that is missing or wrong; the message names the file and the field."""
 
 
 class Difference:
@@ -55,11 +45,11 @@ class Difference:
 
 
 class Dut:
-    def __init__(self, doc, folder=DUTS):
+    def __init__(self, doc):
         self.name = doc["name"]
         self.doc = doc["doc"]
-        self.start = self._command(doc["start"], folder)
-        self.service = self._command(doc.get("service", []), folder)
+        self.start = doc["start"]
+        self.service = doc.get("service", [])
         self.env = dict(doc.get("env", {}))
         self.tap_start = doc.get("tap", {}).get("start")
         self.faults_start = doc.get("faults", {}).get("start")
@@ -69,7 +59,7 @@ class Dut:
         self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS}}
         if "peer_command" in doc:
             self.runner_line["dut"] |= {
-                "peer_command": self._command(doc["peer_command"], folder),
+                "peer_command": doc["peer_command"],
                 "start_ms": doc.get("start_ms", PEER_START_MS),
             }
         self.timeout = doc["timeout_ms"] / 1000
@@ -81,13 +71,6 @@ class Dut:
         self.known_findings = {row["capability"]: row["reason"] for row in doc.get("findings", [])}
         self.findings = []
         self.reported = None
-
-    @staticmethod
-    def _command(words, folder):
-        """A program that is named by a relative path is looked for from the DUT file."""
-        if words and words[0].startswith("."):
-            return [str((folder / words[0]).resolve()), *words[1:]]
-        return list(words)
 
     # -- capabilities
 
@@ -164,26 +147,6 @@ class Dut:
         return {"name": self.name, "doc": self.doc, **self.runner_line["dut"]}
 
 
-def _read(path, name):
-    try:
-        return yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        known = ", ".join(sorted(p.stem for p in DUTS.glob("*.yaml")))
-        raise DutError(
-            f"DUT '{name}': {path}: {error.strerror} (there are: {known}, {DEVICE}NAME)"
-        ) from error
-    except yaml.YAMLError as error:
-        raise DutError(f"DUT file {path}: {error}") from error
-
-
-def _check(doc, path):
-    try:
-        jsonschema.validate(doc, json.loads(SCHEMA.read_text(encoding="utf-8")))
-    except jsonschema.ValidationError as error:
-        where = "/".join(str(p) for p in error.absolute_path) or "the file"
-        raise DutError(f"DUT file {path}: {where}: {error.message}") from error
-
-
 def _end(text, default):
     """NAME[/PORT[/GID-INDEX]]."""
     name, *rest = text.split("/")
@@ -207,10 +170,10 @@ def of_device(text, peer=None, peer_command=()):
         "mtu": 1024,
         "timeout_ms": 5000,
         "differences": [],
-        **({"peer_command": list(peer_command)} if peer_command else {}),
+        **({"peer_command": dut_file.located(peer_command, Path.cwd())} if peer_command else {}),
     }
-    _check(doc, f"{DEVICE}{text}")
-    return Dut(doc, Path.cwd())
+    dut_file.check(doc, [(f"{DEVICE}{text}", doc)])
+    return Dut(doc)
 
 
 def load(name, peer=None, peer_command=()):
@@ -220,11 +183,12 @@ def load(name, peer=None, peer_command=()):
     """
     if name.startswith(DEVICE):
         return of_device(name.removeprefix(DEVICE), peer, peer_command)
-    path = Path(name) if "/" in name or name.endswith(".yaml") else DUTS / f"{name}.yaml"
-    doc = _read(path, name)
-    _check(doc, path)
+    doc = dut_file.read(name)
     if peer:
         doc["responder"] = _end(peer, (doc["responder"]["port"], doc["responder"]["gid_index"]))
     if peer_command:
-        doc["peer_command"] = list(peer_command)
-    return Dut(doc, path.resolve().parent)
+        doc["peer_command"] = dut_file.located(peer_command, Path.cwd())
+    return Dut(doc)
+
+
+__all__ = ["DEVICE", "DUTS", "SCHEMA", "Dut", "DutError", "load"]

@@ -15,7 +15,7 @@ class Enumerator:
         self.tables = tables
         self.blocks = {}
         for api in ("wr", "post"):
-            for op in tables.operations:
+            for op in (op for op in tables.operations if api in op.apis):
                 for qpt in tables.qp_types:
                     self.blocks[api, op.short, qpt.lower()] = Block(tables, api, op, qpt)
         self.extra = {c.id: c for c in (Extra(tables).cells() if extra is None else extra)}

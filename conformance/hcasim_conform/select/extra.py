@@ -9,15 +9,14 @@ from hcasim_conform.model.axes import (
     SIGNALED,
     TOO_MANY,
     Data,
+    asked_for,
     data_kinds,
     plain_data,
     mandatory_setter,
 )
+from hcasim_conform.model.capabilities import WINDOW_OPS
 from hcasim_conform.model.cells import Cell, Expect, Wr
 from hcasim_conform.model.requests import work
-
-# A window is bound, or invalidated, once.
-ONCE = ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV")
 
 
 class Extra:
@@ -36,7 +35,7 @@ class Extra:
         yield from suites.cases(self.tables)
 
     def _cell(self, api, op, qpt, data, flags, variant, wrs, expect, **more):
-        ask = more.pop("ask", None) or tuple(dict.fromkeys(("SEND", op.name)))
+        ask = more.pop("ask", None) or asked_for(op, qpt)
         return Cell(
             api=api,
             op=op.name,
@@ -55,8 +54,9 @@ class Extra:
     def _batch(self, op, qpt, data, setter):
         """The request without and with a completion, and one that can follow it in a batch."""
         quiet, good = work(op, data, setter, ()), work(op, data, setter, SIGNALED)
-        if op.name not in ONCE:
+        if op.name not in WINDOW_OPS:
             return quiet, good, good
+        # a window is bound, or invalidated, once
         send = self.tables.operation("SEND")
         return quiet, good, work(send, plain_data(send, qpt), mandatory_setter(send, qpt), SIGNALED)
 
@@ -85,7 +85,7 @@ class Extra:
     def _fenced(self, api, op, qpt):
         """A fenced request that sends what a READ or an atomic before it brings: it must wait for that."""
         fence, setter = self.tables.flag("FENCE"), mandatory_setter(op, qpt)
-        if ex.EFFECTS[op.name] not in ("send", "write") or not fence.in_scope(op, qpt):
+        if op.memory not in ("send", "write") or not fence.in_scope(op, qpt):
             return
         for first in ("RDMA_READ", "ATOMIC_FETCH_AND_ADD"):
             before = self.tables.operation(first)

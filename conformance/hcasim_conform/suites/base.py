@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from hcasim_conform.model.cells import ASK_INLINE, ASK_SGE, Data, Expect, Wr
-from hcasim_conform.model.expect import EFFECTS, mandatory_setter
+from hcasim_conform.model.axes import mandatory_setter
 
 SIGNALED = ("SIGNALED",)
 CONNECTED = ("RC", "UC", "UD", "XRC_SEND")
@@ -85,7 +85,7 @@ class Suite:
             data=data,
             qp_setter=mandatory_setter(op, qpt),
             flags=tuple(flags),
-            effect=EFFECTS[name],
+            effect=op.memory,
             wc=op.wc if sig_all or "SIGNALED" in flags else None,
             recv=op.recv,
             imm="WITH_IMM" in op.recv_flags,

@@ -10,7 +10,7 @@ RETURNS = ("RDMA_READ",) + ATOMICS
 
 
 def doorbells(tlps, dev, qp):
-    """Times at which the CPU told the adapter of work on a QP, by doorbell or by a BlueFlame push."""
+    """Times of the doorbells and BlueFlame pushes of a QP."""
     found = []
     for tlp in tlps:
         if tlp["dir"] != "down" or tlp["type"] != "MWr" or tlp["hca"] != dev:
@@ -110,7 +110,7 @@ class HostJudge:
                 return
 
     def _completions(self, dev, qp, seen):
-        """A CQE is written after all that it speaks of: data in memory, acknowledgement or packet on the wire."""
+        """A CQE is written after the effects of its request: data in memory, acknowledgement or packet on the wire."""
         cqes = [t["ps"] / 1000 for t, _ in self._moves(dev, "MWr", ("cqe",)) if t["qpn"] == qp]
         signaled = [r for r in seen if r.wr["flags"] & SIGNALED]
         if len(cqes) != len(signaled):

@@ -177,7 +177,7 @@ class Tap:
 
     @staticmethod
     def _first_psn(key, next_psn, there, regions):
-        """A QP that was made anew may have the number of an older one: it begins at the runner's first PSN."""
+        """A new QP may have the number of an older one: it starts at the runner's first PSN."""
         first = regions[0]["psn"]
         return first if there and there[0].psn == first else next_psn.get(key, first)
 

@@ -30,7 +30,7 @@ SINGLE = {
     "ATOMIC_WRITE": "ATOMIC_WRITE",
 }
 ATOMICS = ("ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD")
-FENCED_BY = ("RDMA_READ", "FLUSH", "ATOMIC_WRITE") + ATOMICS  # erratum FENCE-SCOPE
+FENCED_BY = tuple(SINGLE)  # what has an answer of its own: erratum FENCE-SCOPE
 TRANSPORT = {"RC": "RC", "UC": "UC", "UD": "UD", "XRC_SEND": "XRC", "XRC_RECV": "XRC"}
 
 
@@ -300,8 +300,8 @@ def judge_attempts(packets, answers, times, gap_ns, complain):
     if len(attempts) != times:
         complain(f"wire: the request was sent {len(attempts)} times, expected {times}")
     for earlier, later in zip(attempts, attempts[1:]):
-        told = [a.ns for a in answers if earlier.ns < a.ns < later.ns and a.syndrome & ACK_KIND == NOT_READY]
-        waited = later.ns - max([earlier.ns] + told)
+        naks = [a.ns for a in answers if earlier.ns < a.ns < later.ns and a.syndrome & ACK_KIND == NOT_READY]
+        waited = later.ns - max([earlier.ns] + naks)
         if waited < gap_ns:
             complain(f"wire: repeated after {waited:.0f} ns, expected {gap_ns} ns at least")
             return

@@ -24,17 +24,8 @@ static const struct name qp_setter_names[] = {
 	{"xrc_srqn", QPSET_XRC_SRQN},
 	{NULL, 0},
 };
-static const struct name effect_names[] = {
-	{"none", EFFECT_NONE},
-	{"send", EFFECT_SEND},
-	{"write", EFFECT_WRITE},
-	{"read", EFFECT_READ},
-	{"cmp_swp", EFFECT_CMP_SWP},
-	{"fetch_add", EFFECT_FETCH_ADD},
-	{"atomic_write", EFFECT_ATOMIC_WRITE},
-	{"tso", EFFECT_TSO},
-	{NULL, 0},
-};
+#define EFFECT_NAME(name, text) {text, EFFECT_##name},
+static const struct name effect_names[] = {CELL_EFFECTS(EFFECT_NAME){NULL, 0}};
 static const struct name limit_names[] = {
 	{"none", LIMIT_NONE},
 	{"inline", LIMIT_INLINE},

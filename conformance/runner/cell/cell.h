@@ -25,17 +25,14 @@ enum api {
 enum data_setter { DATA_NONE, DATA_SGE, DATA_SGE_LIST, DATA_INLINE, DATA_INLINE_LIST };
 enum qp_setter { QPSET_NONE, QPSET_UD_ADDR, QPSET_XRC_SRQN };
 
-/* Where the bytes go when a work request is executed. */
-enum effect {
-	EFFECT_NONE,
-	EFFECT_SEND,
-	EFFECT_WRITE,
-	EFFECT_READ,
-	EFFECT_CMP_SWP,
-	EFFECT_FETCH_ADD,
-	EFFECT_ATOMIC_WRITE,
-	EFFECT_TSO,
-};
+/* Where the bytes go when a work request is executed, by the names of `memory` in spec/wr.yaml. */
+/* clang-format off */
+#define CELL_EFFECTS(X) \
+	X(NONE, "none") X(SEND, "send") X(WRITE, "write") X(READ, "read") X(CMP_SWP, "cmp_swp") \
+	X(FETCH_ADD, "fetch_add") X(ATOMIC_WRITE, "atomic_write") X(TSO, "tso")
+/* clang-format on */
+#define CELL_EFFECT(name, text) EFFECT_##name,
+enum effect { CELL_EFFECTS(CELL_EFFECT) };
 
 /* A length that depends on what the QP granted. */
 enum limit { LIMIT_NONE, LIMIT_INLINE, LIMIT_SGE };

@@ -22,7 +22,7 @@ bool watchdog_expired(const struct watchdog *p);
 void watchdog_remote(void);
 /* A file descriptor can be read; 0 ms: now. */
 bool watchdog_readable(int fd, unsigned int ms);
-/* Whether any wait of this process has been in vain since the last call. */
+/* Whether any wait of this process has timed out since the last call. */
 bool watchdog_lost(void);
 
 #endif

@@ -155,7 +155,7 @@ static void segments(struct kit *k)
 	kit_expect_none(k, l, l->peer_cq);
 }
 
-/* One frame or IPoIB message with wrong checksums: mended when asked, and left alone when not. */
+/* One frame or IPoIB message with wrong checksums: corrected on request, unchanged otherwise. */
 static void checksums(struct kit *k)
 {
 	static struct plan plan[CELL_MAX_WR];
@@ -194,9 +194,9 @@ static void checksums(struct kit *k)
 	end_sync();
 	got = l->slot[0] + link_grh(l) + skip;
 	KIT_CHECK(k, !(sum_of(0, got, IP) == 0) == !asked, "the IP checksum is %s",
-		  asked ? "wrong" : "mended unasked");
+		  asked ? "wrong" : "corrected without request");
 	KIT_CHECK(k, !(transport_sum(got, len) == 0) == !asked, "the %s checksum is %s", tcp ? "TCP" : "UDP",
-		  asked ? "wrong" : "mended unasked");
+		  asked ? "wrong" : "corrected without request");
 	KIT_CHECK(k, !(wc.wc_flags & IBV_WC_IP_CSUM_OK) == !asked, "IBV_WC_IP_CSUM_OK is %s",
 		  asked ? "not set for right checksums" : "set for wrong checksums");
 	KIT_CHECK(k, !memcmp(got + IP + TCP, data + skip + IP + TCP, len - TCP), "the payload has changed");

@@ -293,7 +293,7 @@ static void answer_key(struct kit *k)
 	drop_region(&r);
 }
 
-/* A WRITE with immediate of one packet, and a key that is none: both sides hear of it. */
+/* A WRITE with immediate of one packet, with an invalid key: both sides get an error. */
 static void write_imm_key(struct kit *k)
 {
 	static struct plan plan;

@@ -31,7 +31,7 @@ static struct ibv_wc right(void)
 	};
 }
 
-/* One fault, and it speaks of `word`. */
+/* There is one fault, which contains `word`. */
 static void expect_fault(const struct wc_expect *expected, struct ibv_wc wc, const char *word)
 {
 	struct verdict v = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Patience counts what a thread used of a processor, and not what went by. */
+/* The watchdog counts processor time of a thread, not elapsed time. */
 #include <time.h>
 #include <unistd.h>
 

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 
 from .options import parse
 
@@ -184,12 +185,27 @@ def obstacle(build, program):
     return os.fsdecode(text.value) if ask(os.fsencode(program), text, ctypes.c_size_t(len(text))) else None
 
 
+class Dependent:
+    """Called in a process before it executes its program: should its launcher be killed, it is killed, too."""
+
+    SET_PDEATHSIG = 1  # prctl(2)
+
+    def __init__(self):
+        self.launcher = os.getpid()
+        self.prctl = ctypes.CDLL(None).prctl
+
+    def __call__(self):
+        self.prctl(self.SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != self.launcher:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
 def start_command(build, command, environment, program):
     sentence = obstacle(build, program)
     if sentence:
         say(sentence)
     try:
-        return subprocess.Popen(command, env=environment)
+        return subprocess.Popen(command, env=environment, preexec_fn=Dependent())
     except FileNotFoundError:
         raise RunError(f"'{command[0]}': no such program", CANNOT_RUN) from None
     except OSError as error:
@@ -263,10 +279,13 @@ def describe_end(status):
 
 
 class Forward:
-    """SIGTERM and SIGHUP are passed on. SIGINT and SIGQUIT reach the command from the terminal itself.
+    """SIGTERM and SIGHUP are passed on. SIGINT and SIGQUIT are, if a process sent them: from the terminal they reach
+    the command by themselves.
 
     Installed before the command starts; an earlier signal is passed on once it has started.
     """
+
+    TYPED = (signal.SIGINT, signal.SIGQUIT)
 
     def __init__(self):
         self.process = None
@@ -284,8 +303,14 @@ class Forward:
         self.process = process
         for number in self.early:
             process.send_signal(number)
-        for number in (signal.SIGINT, signal.SIGQUIT):
-            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, self.TYPED)
+        threading.Thread(target=self.wait_typed, daemon=True).start()
+
+    def wait_typed(self):
+        while True:
+            info = signal.sigwaitinfo(self.TYPED)
+            if info.si_code <= 0:  # SI_USER and its kin; the kernel's own, for a key, is above
+                self.process.send_signal(info.si_signo)
 
 
 def end_on_signal(number, _frame):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What every room stands on: objects by number, references, timers, and word of what has changed. */
+/* Used by all sub-folders: objects by number, references, timers, change notification. */
 #ifndef HCASIM_CORE_BASE_BASE_H
 #define HCASIM_CORE_BASE_BASE_H
 
@@ -10,7 +10,7 @@ static inline hca_ps hca_now(struct hca *hca)
 	return hca->dying ? 0 : hca->ops.now(hca->host);
 }
 
-/* XRC is RC with the responder's receive queue named in each packet (IBTA annex A14). */
+/* XRC is RC, except that each packet names the responder's receive queue (IBTA annex A14). */
 static inline bool qp_is_xrc(const struct qp *qp)
 {
 	return qp->c.type == HCASIM_QPT_XRC_SEND || qp->c.type == HCASIM_QPT_XRC_RECV;
@@ -22,11 +22,12 @@ static inline bool qp_reliable(const struct qp *qp)
 }
 
 /* parts.c */
-void hca_announce(struct hca *hca); /* every entry point ends with it: tells the host what became ready */
-void qp_update(struct hca *hca, struct qp *qp); /* every change of a QP ends with it */
+void hca_announce(
+	struct hca *hca); /* called at the end of every entry point: notifies the host of what became ready */
+void qp_update(struct hca *hca, struct qp *qp); /* called at the end of every change of a QP */
 void qp_error(struct hca *hca, struct qp *qp);
 
-/* find.c: by number; NULL: there is none. And references. */
+/* find.c: look-up by number; NULL: not found. And references. */
 struct qp *qp_find(const struct hca *hca, uint32_t qpn);
 struct cq *cq_find(const struct hca *hca, uint32_t cqn);
 struct srq *srq_find(const struct hca *hca, uint32_t srqn);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Doubly linked lists whose nodes lie inside their owners. */
+/* Doubly linked lists with the nodes inside their owners. */
 #ifndef HCASIM_CORE_BASE_LIST_H
 #define HCASIM_CORE_BASE_LIST_H
 
@@ -35,7 +35,7 @@ static inline void list_del(struct node *n)
 	n->prev = n->next = NULL;
 }
 
-/* On the list exactly if `want`; one that stays keeps its turn. */
+/* Puts it on the list, or takes it off, according to `want`; one that is on the list already keeps its position. */
 static inline void list_set(struct node *l, struct node *n, bool want)
 {
 	if (want && !n->next)

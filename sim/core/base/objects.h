@@ -2,13 +2,12 @@
 /*
  * The objects of the core.
  *
- * Lifetime. A QP or CQ may be destroyed or reset while DMA, packets and timers of it are under way.
- * Whatever is under way holds a reference on the object and remembers its epoch; when it comes
- * back and the epoch has moved on, it only releases what it holds.
+ * Lifetime. A QP or CQ may be destroyed or reset while DMA transfers, packets and timers of it are pending. Each of
+ * these holds a reference on the object and remembers its epoch; if the epoch has changed when it completes, it only
+ * releases its references.
  *
- * Activity. An object that has work for a stage stands on that stage's list, and only then: every
- * function that changes an object ends with qp_update(), which puts it on its lists or takes it off.
- * So hca_stage_pending() only looks at list heads.
+ * Activity. An object is on the list of a stage if and only if it has work for that stage: every function that
+ * changes an object ends with qp_update(), which updates its lists. So hca_stage_pending() only checks list heads.
  */
 #ifndef HCASIM_CORE_BASE_OBJECTS_H
 #define HCASIM_CORE_BASE_OBJECTS_H
@@ -30,7 +29,7 @@
 #include <hcasim_verbs.h>
 #include <hcasim_wire.h>
 
-/* Depths where struct hca_config says 0. */
+/* Depths if struct hca_config has 0. */
 #define CORE_DOORBELL_DEPTH 256
 #define CORE_FETCH_DEPTH    32
 #define CORE_GATHER_DEPTH   32
@@ -50,18 +49,18 @@
 
 enum key_kind { KEY_MR, KEY_MW1, KEY_MW2 };
 
-/* A region or a window. A bound window has its own address, length and rights, and its region's memory. */
+/* A region or a window. A bound window has its own address, length and rights, and the memory of its region. */
 struct mr {
-	bool used, bound; /* bound: windows only */
+	bool used, bound; /* windows only */
 	uint8_t tag;
 	uint8_t kind; /* enum key_kind */
 	uint32_t next_free;
-	uint32_t windows; /* region: that are bound to it */
-	uint32_t region;  /* bound window: its region's index */
-	uint32_t qpn;     /* bound type 2 window: of the QP that bound it; 0: an XRC_SEND QP */
+	uint32_t windows; /* of a region: number of windows bound to it */
+	uint32_t region;  /* bound window: index of its region */
+	uint32_t qpn;     /* bound type 2 window: QP that bound it; 0: an XRC_SEND QP */
 	struct node on_qp;
 	struct hca_mr_attr a;
-	struct odp_table *odp; /* of an on-demand region; NULL: it is pinned */
+	struct odp_table *odp; /* of an on-demand region; NULL: pinned */
 	struct node on_odp;    /* mr_table.odp */
 };
 
@@ -77,42 +76,41 @@ struct mr_table {
 
 struct timer {
 	hca_ps deadline;
-	uint32_t pos; /* 1-based place in the heap; 0: not set */
+	uint32_t pos; /* 1-based index in the heap; 0: not set */
 	void (*fire)(struct hca *hca, struct timer *t);
 };
 
 /* ---- Events ---- */
 
-/* Flows of one rank that ask about the same fields. */
+/* Flows of one rank that match the same fields. */
 struct flow_group {
-	struct table_node node; /* by all that is asked about */
+	struct table_node node; /* of the adapter's groups, by rank and mask */
 	struct node in_order;
-	uint32_t rank; /* 0 is looked at first */
+	uint32_t rank; /* 0 comes first */
 	uint8_t port, kind, ip, l4;
 	struct hca_flow_fields mask;
-	struct table rules; /* by what is asked for */
-	const struct node
-		*at; /* while a frame is steered: the next flow that takes it; NULL: there is none */
+	struct table rules;    /* by their fields */
+	const struct node *at; /* during steering: next flow to receive the frame; NULL: none */
 };
 
-/* Flows that ask for exactly the same. */
+/* Flows with the same rule. */
 struct flow_rule {
 	struct table_node node;
 	struct flow_group *group;
-	struct hca_flow_fields val; /* under the group's mask */
+	struct hca_flow_fields val; /* after applying the group's mask */
 	struct node flows;          /* oldest first */
 };
 
 struct flow {
 	uint32_t id;
-	uint64_t age; /* how many were made before it */
+	uint64_t age; /* order of creation */
 	bool dont_trap;
 	struct flow_rule *rule;
 	struct qp *qp;
 	struct node on_rule, on_qp;
 };
 
-struct gsi_mad { /* waits for the driver half */
+struct gsi_mad { /* waits for the driver */
 	struct gsi_mad *next;
 	struct hca_mad mad;
 };
@@ -127,16 +125,16 @@ struct mcast {                  /* a QP in a multicast group */
 	struct table_node node; /* by both */
 	struct mcast_group *group;
 	struct qp *qp;
-	uint32_t uses; /* times that it was attached */
+	uint32_t uses; /* number of attachments */
 	struct node on_group, on_qp;
 };
 
 struct event_source {
 	struct node node;
-	uint32_t pending; /* bit per HCASIM_EQE_TYPE_* */
+	uint32_t pending; /* one bit per HCASIM_EQE_TYPE_ */
 	uint32_t number;
 	uint8_t port;
-	struct cq *cq; /* whose EQ completions go to; NULL: the async EQ only */
+	struct cq *cq; /* for completion events; NULL: async events only */
 };
 
 struct eq {
@@ -152,19 +150,19 @@ struct cq {
 	struct hca_ring ring;
 	uint64_t record;
 	uint32_t number, eqn, uar_page;
-	uint32_t refs;                  /* DMA under way, and 1 for existing */
-	struct node sends, recvs, srqs; /* who completes here: QPs, and XRC SRQs */
+	uint32_t refs;                  /* DMA transfers, and 1 for the object itself */
+	struct node sends, recvs, srqs; /* users of the CQ: QPs, and XRC SRQs */
 	bool dead, error, stalled, arm_lost;
 	uint32_t pi, ci;
 	enum { CQ_UNARMED, CQ_ARM_SOLICITED, CQ_ARM_ANY } arm;
 	uint8_t arm_sn, event_sn;
 	bool had_event;
-	uint32_t told;              /* up to here events have told of completions, or they were polled */
-	uint32_t mod_count, mod_us; /* moderation; 0: none */
-	uint32_t held;              /* completions since the one that the armed event is for */
+	uint32_t notified; /* index up to which completions were reported by an event, or were polled */
+	uint32_t mod_count, mod_us; /* moderation; 0: off */
+	uint32_t held;              /* completions since the one for which the event is armed */
 	struct timer mod_timer;
 	uint32_t last_solicited; /* producer index after the last solicited or failed completion */
-	struct node recover;     /* on hca->recover_cq while arm_lost */
+	struct node recover;     /* on hca->recover_cq while arm_lost is set */
 	struct event_source ev;
 };
 
@@ -174,15 +172,15 @@ struct srq {
 	struct hca_ring ring;
 	uint64_t record;
 	uint32_t number, pdn, uar_page, xrcdn;
-	struct cq *cq; /* XRC: where its receives complete; not looked at once dead */
+	struct cq *cq; /* XRC: CQ of its receives; not used once dead */
 	struct node on_cq;
-	uint32_t refs; /* DMA under way, WQEs taken, completions owed, and 1 for existing */
+	uint32_t refs; /* DMA transfers, WQEs in use, pending completions, and 1 for the object itself */
 	uint32_t qps;
 	bool dead, error, reading_record, fetching;
-	uint32_t pi, ci, fetched; /* WQEs, free-running; pi as last read from the record */
-	uint32_t limit;           /* armed: event when fewer are left */
-	uint8_t *slots;           /* CORE_RQ_PREFETCH raw WQEs */
-	struct node waiting;      /* QPs whose packet waits for a read of this queue */
+	uint32_t pi, ci, fetched; /* WQEs, free-running; pi as of the last read of the record */
+	uint32_t limit;           /* armed limit: event when fewer are left */
+	uint8_t *slots;           /* CORE_RQ_PREFETCH WQEs */
+	struct node waiting;      /* QPs with a packet that waits for a read of this queue */
 	struct event_source ev;
 };
 
@@ -190,24 +188,24 @@ struct srq {
 
 struct txpkt;
 
-/* Who made a packet. */
+/* Callbacks of a packet's creator. */
 struct tx_owner {
-	/* The packet is next to leave, its payload has come, or not (`failed`). False: it does not leave. */
+	/* The packet is next to leave; its payload has been read, or not (`failed`). False: drop it. */
 	bool (*may_leave)(struct hca *hca, struct qp *qp, struct txpkt *t);
-	void (*release)(struct hca *hca, struct txpkt *t); /* NULL: it holds nothing */
+	void (*release)(struct hca *hca, struct txpkt *t); /* NULL: nothing to release */
 };
 
-struct txpkt { /* sums_off: where net_put_sums() looks at `sums_len` bytes once the payload is there */
+struct txpkt { /* sums_off: net_put_sums() inserts checksums into `sums_len` bytes from here, once the payload is read */
 	uint32_t sums_off, sums_len;
 	struct txpkt *next;
 	struct qp *qp;
 	uint32_t epoch;
 	uint32_t tag;           /* the owner's */
-	struct hca_packet *pkt; /* headers and inline payload are in place */
+	struct hca_packet *pkt; /* headers and inline payload are complete */
 	const struct tx_owner *owner;
 	uint8_t port;
 	bool failed;    /* its payload could not be read */
-	bool duplicate; /* of a READ that is answered once more */
+	bool duplicate; /* of a READ that is repeated */
 	uint16_t dma_pending;
 	uint32_t psn, payload_off, payload_len;
 	uint32_t npieces;
@@ -232,7 +230,7 @@ struct pkt_info { /* a parsed frame */
 	uint64_t va;
 	uint32_t rkey, dmalen;
 	uint64_t swap_add, compare, orig;
-	uint32_t imm; /* as on the wire */
+	uint32_t imm; /* in network byte order */
 	uint32_t inv_rkey;
 	uint8_t plt, sel; /* FLUSH */
 	uint32_t qkey, sqpn, srqn;
@@ -245,14 +243,14 @@ struct rxwork {
 	struct rxwork *next;
 	struct hca_packet *pkt;
 	uint8_t port;
-	bool raw; /* goes to a raw QP, whole */
+	bool raw; /* goes to a raw QP as a complete frame */
 	struct pkt_info info;
 };
 
-/* What a responder owes for a request it accepted. */
+/* Response of a responder to a request it accepted. */
 struct rop {
 	struct rop *next;
-	/* ANSWER: of FLUSH and ATOMIC WRITE, a READ response of no bytes (IBTA A19.4.2) */
+	/* ANSWER: to FLUSH and ATOMIC WRITE, a READ response without payload (IBTA A19.4.2) */
 	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC, ROP_ANSWER } kind;
 	uint16_t dma_pending;
 	bool failed, is_send, orphan, duplicate;
@@ -260,8 +258,8 @@ struct rop {
 	uint32_t psn, msn;
 	bool has_cpl;
 	struct hca_cpl cpl;
-	struct srq *srq;   /* that the completed WQE came from: a reference */
-	uint64_t va, orig; /* READ: next address; atomic: value before */
+	struct srq *srq;   /* SRQ of the completed WQE: a reference */
+	uint64_t va, orig; /* READ: next address; atomic: original value */
 	uint32_t rkey, pdn, len, npkts, done_pkts;
 };
 
@@ -274,7 +272,7 @@ struct dma_ctx {
 	struct node node; /* hca->dma_busy */
 	struct qp *qp;
 	uint32_t epoch;
-	/* `stale`: the object has been destroyed or reset since. */
+	/* `stale`: the object has been destroyed or reset in between. */
 	void (*fn)(struct hca *hca, struct dma_ctx *c, bool stale);
 	union {
 		struct txpkt *tx;
@@ -284,7 +282,7 @@ struct dma_ctx {
 		void *any;
 	};
 	struct hca_packet *pkt;
-	uint32_t n; /* whatever the issuer needs to remember */
+	uint32_t n; /* data of the issuer */
 	struct hca_dma_seg few[4];
 	uint8_t buf[128];
 };
@@ -293,18 +291,18 @@ struct dma_ctx {
 
 struct rq {
 	struct hca_ring ring;
-	uint32_t pi, ci, fetched;              /* WQEs, free-running; pi as last read from the record */
-	bool reading_record, fetching, looked; /* looked: the record was read for the packet that waits */
-	uint8_t *slots;                        /* CORE_RQ_PREFETCH raw WQEs */
+	uint32_t pi, ci, fetched;              /* WQEs, free-running; pi as of the last read of the record */
+	bool reading_record, fetching, looked; /* looked: the record was read for the waiting packet */
+	uint8_t *slots;                        /* CORE_RQ_PREFETCH WQEs */
 	uint32_t nslots;
-	bool active;        /* a receive WQE is taken, its message not complete */
-	bool done_error;    /* a failed receive WQE has been reported */
-	uint8_t bad;        /* vendor error of the active one */
-	struct srq *srq;    /* that the active one came from: a reference */
-	uint16_t wqe_index; /* how completions name the active one */
+	bool active;        /* a receive WQE is in use by an incomplete message */
+	bool done_error;    /* the completion of a failed receive WQE was written */
+	uint8_t bad;        /* vendor_err of the active WQE */
+	struct srq *srq;    /* SRQ of the active WQE: a reference */
+	uint16_t wqe_index; /* tag of the active WQE in completions */
 	struct hca_rwr rwr;
 	struct hca_sge sge[CORE_MAX_SGE];
-	struct timer poll; /* ERR: looks for WQEs posted since */
+	struct timer poll; /* ERR: polls the record for new WQEs to flush */
 	hca_ps poll_delay;
 };
 
@@ -317,20 +315,20 @@ struct atomic_result {
 struct resp {
 	uint32_t epsn, msn;
 	bool nak_sent, comm_est;
-	bool read_fault; /* memory of a READ response was refused */
+	bool read_fault; /* the host refused memory of a READ response */
 	enum { MSG_NONE, MSG_SEND, MSG_WRITE, MSG_SKIP } msg;
-	uint64_t offset; /* bytes of the current message so far */
+	uint64_t offset; /* bytes of the current message received so far */
 	uint64_t va;     /* WRITE: start */
-	struct srq *srq; /* of the packet that is being looked at */
-	uint32_t pdn;    /* its keys are of this domain: the QP's, or the XRC SRQ's */
-	uint32_t srqn;   /* XRC: of the message in progress */
+	struct srq *srq; /* of the current packet */
+	uint32_t pdn;    /* protection domain of its keys: the QP's, or the XRC SRQ's */
+	uint32_t srqn;   /* XRC: SRQ of the current message */
 	uint32_t rkey, dmalen;
-	bool busy;    /* an atomic is under way: packets wait */
-	bool blocked; /* waiting for a receive WQE: packets wait */
-	bool paging;  /* a page request is under way */
+	bool busy;    /* an atomic is pending: packets wait */
+	bool blocked; /* no receive WQE yet: packets wait */
+	bool paging;  /* a page request is pending */
 	uint32_t nreads, nduplicates;
-	uint32_t held;           /* of `landing`, what has a response: none overtakes it */
-	struct rop_fifo landing; /* accepted, payload on its way to memory */
+	uint32_t held;           /* entries of `landing` with a response: none overtakes another */
+	struct rop_fifo landing; /* accepted requests whose payload is not in memory yet */
 	struct rop_fifo out;     /* for HCA_STAGE_RESPOND */
 	struct rop_fifo cpl;     /* receive completions */
 	struct rxwork *parked, **parked_tail;
@@ -339,27 +337,27 @@ struct resp {
 	uint32_t saved_pos;
 };
 
-struct rss { /* of a QP that receives into work queues */
+struct rss { /* of a QP with work queues */
 	uint32_t fields, size;
 	uint8_t key[HCA_RSS_KEY];
-	struct qp *wq[]; /* a reference each */
+	struct qp *wq[]; /* one reference each */
 };
 
-struct pace {        /* a token bucket, egress/pace.c */
-	hca_ps full; /* when it is full, if nothing more leaves */
+struct pace {        /* token bucket, egress/pace.c */
+	hca_ps full; /* when it is full, if nothing is sent */
 	struct timer timer;
-	bool told; /* the send engine that it waits */
+	bool pausing; /* the send engine was told to pause */
 };
 
 struct qp {
 	uint32_t qpn, epoch, refs;
-	struct rss *rss;     /* NULL: the QP has queues of its own */
-	uint32_t rss_tables; /* work queue: entries that name it */
+	struct rss *rss;     /* NULL: the QP has its own queues */
+	uint32_t rss_tables; /* work queue: number of table entries that name it */
 	bool dead;
 	struct hca_qp_attr_create c;
 	struct hca_qp_attr a;
 	uint32_t mtu;
-	struct node windows; /* type 2, bound here */
+	struct node windows; /* type 2, bound by this QP */
 	struct node flows, mcasts;
 	uint16_t udp_sport;
 	struct cq *send_cq, *recv_cq;
@@ -367,14 +365,14 @@ struct qp {
 	bool last_wqe_told;
 	uint64_t last_bf;
 	bool db_lost;
-	struct timer sq_timer; /* the send engine's */
+	struct timer sq_timer; /* state of the send engine */
 	struct pace pace;
 	struct rq rq;
 	struct resp resp;
-	bool cpl_turn; /* send and receive completions take turns */
+	bool cpl_turn; /* send and receive completions alternate */
 	struct node on_respond, on_cpl, on_rx, on_recover;
 	struct node on_atomic, on_srq, on_send_cq, on_recv_cq, on_xrc;
-	struct rop *atomic; /* the one under way, or waiting for its turn */
+	struct rop *atomic; /* the current one, or the next one */
 	bool atomic_add;
 	uint64_t atomic_swap, atomic_compare;
 	struct event_source ev;
@@ -391,11 +389,14 @@ struct stage {
 
 typedef void (*qp_hook)(struct hca *hca, struct qp *qp);
 
-/* What the parts above do for the adapter (hca.c lists them). Both lists of hooks run in order, and end with NULL. */
+/*
+ * Implementation of the stages and hooks by other sub-folders (hca.c lists them). Both lists of hooks run in order,
+ * and end with NULL.
+ */
 struct parts {
-	const struct stage *stage; /* HCA_NUM_STAGES of them */
+	const struct stage *stage; /* HCA_NUM_STAGES entries */
 	const qp_hook *changed;    /* qp_update() */
-	const qp_hook *failed;     /* qp_error(): the QP has just gone to ERR */
+	const qp_hook *failed;     /* called when a QP has gone to ERR */
 };
 
 /* ---- Doorbells ---- */
@@ -431,7 +432,7 @@ struct hca {
 	void *host;
 	bool dying;
 	struct hca_counters counters;
-	uint32_t was_pending; /* bit per stage */
+	uint32_t was_pending; /* one bit per stage */
 	uint32_t icrc_seed;
 	struct port port[2];
 
@@ -446,12 +447,12 @@ struct hca {
 		struct db_entry *slot;
 		uint32_t depth, head, count;
 	} db;
-	struct bf_buf **bf; /* HCASIM_UAR_PAGES * HCASIM_BF_BUFS, allocated as used */
+	struct bf_buf **bf; /* HCASIM_UAR_PAGES * HCASIM_BF_BUFS, allocated on first use */
 	struct node recover_qp, recover_cq;
 
 	const struct engine_ops *eng;
 	struct engine *engine;
-	struct rxwork *feedback; /* while the engine is told of a response: that */
+	struct rxwork *feedback; /* during ops->response(): the response */
 
 	struct txq gather, tx;
 	struct txpkt *txpkt_pool;
@@ -459,7 +460,7 @@ struct hca {
 	struct {
 		struct numbers ids;
 		struct table groups;
-		struct node order; /* in which the groups are asked */
+		struct node order; /* in the order in which groups are searched */
 		uint64_t made;
 	} flow;
 	struct {
@@ -467,12 +468,12 @@ struct hca {
 	} mcast;
 
 	struct rxwork *rx_head, **rx_tail, *rx_pool;
-	uint32_t rx_count, rx_depth; /* parked ones included */
+	uint32_t rx_count, rx_depth; /* including parked packets */
 	uint32_t rx_fifo_count;
-	struct node rx_qps; /* with parked packets that can go on */
+	struct node rx_qps; /* QPs with parked packets that can continue */
 	uint32_t rx_writes, rx_writes_max;
 
-	struct { /* QP 1, and the driver half's alarm */
+	struct { /* QP 1, and the driver's alarm */
 		struct gsi_mad *first, *last;
 		uint32_t count, psn;
 		struct timer alarm;

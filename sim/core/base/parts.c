@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Word of what has changed, to the host and to the parts of the adapter: struct parts names them. */
+/* Change notification, to the host and to the parts of the adapter (struct parts). */
 #include "core/base/base.h"
 
 bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_work *work)
@@ -46,14 +46,14 @@ static void run_hooks(const qp_hook *hook, struct hca *hca, struct qp *qp)
 		(*hook)(hca, qp);
 }
 
-/* Retires what has ended, and queues the QP where it can go on. */
+/* Retires finished WQEs, and queues the QP for the stages it has work for. */
 void qp_update(struct hca *hca, struct qp *qp)
 {
 	if (!qp->dead)
 		run_hooks(hca->parts->changed, hca, qp);
 }
 
-/* ERR (IBTA 10.3.1.6): nothing is sent or received any more; both queues are flushed. */
+/* ERR (IBTA 10.3.1.6): sends and receives nothing any more; both queues are flushed. */
 void qp_error(struct hca *hca, struct qp *qp)
 {
 	if (qp->a.state == HCASIM_QPS_ERR || qp->a.state == HCASIM_QPS_RESET)

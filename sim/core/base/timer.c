@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Deadlines: a binary heap of timers that live inside their owners. */
+/* Deadlines: a binary heap of timers, which are members of their owners. */
 #include "core/base/base.h"
 
 static void place(struct hca *hca, uint32_t pos, struct timer *t)
@@ -44,7 +44,7 @@ void timer_set(struct hca *hca, struct timer *t, hca_ps deadline)
 		struct timer **heap = realloc(hca->heap, cap * sizeof(*heap));
 
 		if (!heap)
-			return; /* the timeout is lost, as the packet it stands for might be */
+			return; /* without memory the timeout is lost */
 		hca->heap = heap;
 		hca->heap_cap = cap;
 	}
@@ -74,7 +74,7 @@ hca_ps timer_first(const struct hca *hca)
 	return hca->heap_count ? hca->heap[0]->deadline : HCA_PS_NEVER;
 }
 
-/* One that is set again while this runs for a time that has passed already waits for the next call. */
+/* A timer that is set for a time in the past meanwhile waits for the next call. */
 void timer_run(struct hca *hca)
 {
 	hca_ps now = hca_now(hca);

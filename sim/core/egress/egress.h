@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Packets on their way out: GATHER reads their payload, TX lets them leave in the order of their making. */
+/* Outgoing packets: GATHER reads their payload, TX sends them in order. */
 #ifndef HCASIM_CORE_EGRESS_EGRESS_H
 #define HCASIM_CORE_EGRESS_EGRESS_H
 
 #include "core/base/base.h"
 #include "core/wire/net.h"
 
-/* What stands before IP in a QP's messages. */
+/* The layer below IP in messages of the QP. */
 static inline enum net_link qp_link(const struct qp *qp)
 {
 	return qp->c.type == HCASIM_QPT_RAW_PACKET ? NET_ETHERNET : NET_DATAGRAM;

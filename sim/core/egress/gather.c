@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Packets on their way out, and the reads of their payload. Frames leave in the order of their making. */
+/* Outgoing packets and the reads of their payload. Frames leave in the order in which they were made. */
 #include "core/egress/egress.h"
 #include "core/memory/memory.h"
 

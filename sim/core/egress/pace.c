@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packet pacing: a token bucket for each QP that has a rate limit. It stands before PACKETISE (the send engine is
- * told to pause), so that a QP that waits has nothing in the FIFOs that are everybody's. A packet may be made when the bucket owes nothing, and is
- * paid for in full; one that is longer than what the bucket holds leaves it in debt. What the bucket holds at most is
- * the burst less one packet, so that bursts of packets of the usual size have no more bytes than max_burst.
- * Bytes are those of the frame without FCS.
+ * Packet pacing: a token bucket for each QP with a rate limit. It acts before PACKETISE (the send engine is told to
+ * pause), so that a waiting QP has no packets in shared FIFOs. A packet may be made if the bucket is not negative,
+ * and its full length is subtracted; a packet that is longer than the contents makes it negative. The bucket holds at
+ * most the burst less one packet, so that bursts of packets of the typical size have no more bytes than max_burst.
+ * Lengths are those of the frame without FCS.
  */
 #include "core/egress/egress.h"
 
@@ -33,7 +33,7 @@ bool pace_valid(const struct qp *qp, const struct hca_qp_attr *a)
 	       a->max_burst <= HCASIM_RATE_LIMIT_BURST;
 }
 
-/* Time in which an empty bucket becomes full. */
+/* Time to fill an empty bucket. */
 static hca_ps fill_time(const struct hca *hca, const struct qp *qp)
 {
 	uint32_t packet = qp->a.typical_packet;
@@ -43,7 +43,7 @@ static hca_ps fill_time(const struct hca *hca, const struct qp *qp)
 	return qp->a.max_burst > packet ? ps_of(qp->a.rate_limit, qp->a.max_burst - packet) : 0;
 }
 
-/* Until nothing is owed. */
+/* Time until the bucket is no longer negative. */
 static void wait(struct hca *hca, struct qp *qp)
 {
 	hca_ps fill = fill_time(hca, qp);
@@ -58,8 +58,10 @@ void pace_clear(struct hca *hca, struct qp *qp)
 	timer_cancel(hca, &qp->pace.timer);
 }
 
-/* A first limit begins with a full bucket. Another one has an empty bucket: what is owed is paid at the new rate from
- * now on (it is one packet at most: the product fits). */
+/*
+ * The first limit starts with a full bucket. A new one starts with an empty bucket: a negative balance is filled at
+ * the new rate (it is at most one packet, so the product fits).
+ */
 void pace_set(struct hca *hca, struct qp *qp, const struct hca_qp_attr *a)
 {
 	hca_ps now = hca_now(hca), owed = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The end of the sending half: a frame whose payload has come gets its ICRC and leaves. */
+/* The last stage: a frame whose payload was read gets its ICRC and is sent. */
 #include "core/egress/egress.h"
 #include "core/wire/wire.h"
 

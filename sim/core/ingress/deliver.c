@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Packets at their QP. A request that has to wait for a receive WQE is parked there, and the QP's later
- * requests behind it, so that no QP holds up another.
+ * Delivery of packets to their QP. A request that has to wait for a receive WQE is parked there, with the QP's later
+ * requests behind it, so that no QP blocks another.
  */
 #include "core/ingress/ingress.h"
 #include "core/responder/responder.h"
@@ -121,7 +121,7 @@ bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw
 	/* a work queue has no port of its own */
 	if (!rx_state_takes(qp, true) || (!qp->c.wq && qp->a.port != w->port) || (!raw && !multicast_ok(w)))
 		return false;
-	/* the frame itself still counts, though it goes soon */
+	/* the reference of the frame itself is released soon */
 	if (hca->rx_count < 2 * hca->rx_depth)
 		copy = rxwork_get(hca);
 	if (!copy)

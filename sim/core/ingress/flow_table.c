@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The flows: groups by rank and mask, in each group a hash table of what is asked for. Making, finding and destroying
- * one costs the same however many there are; a new rank or mask looks for its place among those that there are.
+ * The table of flows: groups by rank and mask, each with a hash table of rules. Creating, finding and destroying a
+ * flow takes the same time however many there are; a new rank or mask is inserted by a linear search.
  */
 #include "containers/hash.h"
 #include "core/ingress/ingress.h"
@@ -51,7 +51,7 @@ static struct flow_group *new_group(const struct hca_flow_attr *a)
 	g->rank = rank(a);
 	g->port = a->port;
 	g->kind = a->kind;
-	if (a->kind == HCA_FLOW_NORMAL) { /* the others ask about nothing */
+	if (a->kind == HCA_FLOW_NORMAL) { /* other kinds match no fields */
 		g->ip = a->ip;
 		g->l4 = a->l4;
 		g->mask = a->mask;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The general service interface, QP 1 (IBTA 13.5): management datagrams that the driver half sends and
- * receives, as the UD packets that they are on the wire. And the driver half's alarm clock.
+ * The general service interface, QP 1 (IBTA 13.5): management datagrams of the driver, which are UD packets on the
+ * wire. And the driver's alarm clock.
  */
 #include "core/ingress/ingress.h"
 #include "core/wire/wire.h"
 
 #define GSI_QPN   1
 #define GSI_QKEY  0x80010000u /* IBTA 3.5.3 */
-#define GSI_DEPTH 256         /* datagrams that wait for the driver half */
+#define GSI_DEPTH 256         /* received datagrams that wait for the driver */
 
 static void raise_vector(struct hca *hca)
 {

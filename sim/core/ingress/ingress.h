@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Frames from the wire, and whom they go to. */
+/* Received frames and their routing. */
 #ifndef HCASIM_CORE_INGRESS_INGRESS_H
 #define HCASIM_CORE_INGRESS_INGRESS_H
 
@@ -14,9 +14,9 @@ bool flow_is_roce(const struct hca_packet *pkt);
 /* flow_table.c */
 void flow_init(struct hca *hca);
 void flow_free(struct hca *hca); /* all flows are gone */
-/* The oldest flow of the group that asks for this, as struct flow's on_rule; NULL: none does. */
+/* The oldest flow of the group with this rule, as struct flow's on_rule; NULL: none. */
 const struct node *flow_find(const struct flow_group *g, const struct hca_flow_fields *fields);
-void flow_forget(struct hca *hca, struct qp *qp); /* the QP goes */
+void flow_forget(struct hca *hca, struct qp *qp); /* the QP is destroyed */
 
 /* mcast.c */
 bool mcast_deliver(struct hca *hca, struct rxwork *w);
@@ -24,11 +24,11 @@ void mcast_forget(struct hca *hca, struct qp *qp);
 void mcast_free(struct hca *hca); /* all QPs are gone */
 
 /* rss.c */
-/* -ENOMEM. The QP holds the work queues of the table from then on. */
+/* -ENOMEM. The QP holds references on the work queues of the table. */
 int rss_set(struct hca *hca, struct qp *qp, const struct hca_rss *attr);
 bool rss_ok(const struct hca *hca, const struct hca_rss *attr);
 void rss_drop(struct hca *hca, struct qp *qp);
-/* The work queue that takes the frame; NULL: it has no header that is hashed. */
+/* The work queue for the frame; NULL: the frame lacks a header that is hashed. */
 struct qp *rss_pick(const struct qp *qp, const struct hca_packet *pkt, const struct net *n);
 /* `data` has at most 36 bytes: HCA_RSS_KEY without the last 4. */
 uint32_t rss_toeplitz(const uint8_t key[HCA_RSS_KEY], const uint8_t *data, uint32_t len);
@@ -36,12 +36,12 @@ uint32_t rss_toeplitz(const uint8_t key[HCA_RSS_KEY], const uint8_t *data, uint3
 /* deliver.c */
 struct rxwork *rxwork_get(struct hca *hca);
 void rxwork_put(struct hca *hca, struct rxwork *w);
-/* States in which the QP takes requests, or answers. */
+/* States in which the QP accepts requests, or responses. */
 bool rx_state_takes(const struct qp *qp, bool request);
 void rx_deliver(struct hca *hca, struct qp *qp, struct rxwork *w);
-/* The first of the packets that wait at the QP is looked at again. */
+/* Tries the first of the packets parked at the QP again. */
 void rx_parked_again(struct hca *hca, struct qp *qp);
-/* A copy of the frame goes to this QP: as it is, or as the packet that it was parsed to be. */
+/* Gives the QP a copy of the frame: unparsed, or as a parsed packet. */
 bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw);
 void rx_flush_parked(struct hca *hca, struct qp *qp); /* of struct parts */
 void rx_changed(struct hca *hca, struct qp *qp);      /* of struct parts */

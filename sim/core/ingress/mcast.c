@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Multicast groups: which UD QPs a datagram to a multicast GID goes to. */
+/* Multicast groups: the UD QPs that receive datagrams to a multicast GID. */
 #include "containers/hash.h"
 #include "core/ingress/ingress.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receive side scaling. The hash is the one of Microsoft's RSS specification ("Verifying the RSS Hash Calculation" has
- * its vectors): of the fields that the QP names, in the order source address, destination address, source port,
- * destination port. Its lowest bits are the place in the table.
+ * Receive side scaling. The hash is that of Microsoft's RSS specification (test vectors: "Verifying the RSS Hash
+ * Calculation"), over the fields of the QP in the order source address, destination address, source port, destination
+ * port. Its lowest bits are the index in the table.
  */
 #include "core/ingress/ingress.h"
 #include "core/wire/frame.h"
@@ -27,7 +27,7 @@ uint32_t rss_toeplitz(const uint8_t key[HCA_RSS_KEY], const uint8_t *data, uint3
 	return hash;
 }
 
-/* One version of IP and one protocol: a table is asked by one kind of hash (as mlx5's create_rss_raw_qp_tir()). */
+/* The fields must be of one version of IP and one protocol (as mlx5's create_rss_raw_qp_tir()). */
 static bool fields_ok(const struct hca_rss *a)
 {
 	const uint32_t f = a->fields;
@@ -97,7 +97,7 @@ static uint32_t put(uint8_t *out, uint32_t at, bool wanted, const uint8_t *field
 	return at + len;
 }
 
-/* What is hashed of the frame: bytes, or 0 if it lacks a header that a field is of. */
+/* Collects the bytes of the frame to hash. Returns 0 if it lacks a header of one of the fields. */
 static uint32_t input(uint32_t f, const uint8_t *frame, const struct net *n, uint8_t out[36])
 {
 	const uint8_t *ip = frame + n->l3_off, *l4 = frame + n->l4_off;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Frames from the wire. FIFO and parked frames together are bounded: what comes on top is dropped and
- * counted, as on a lossy wire. A shell that wants a lossless wire asks hca_rx_ready() before it delivers.
+ * Frames from the wire. FIFO and parked frames together are limited: further frames are dropped and counted, as on a
+ * lossy wire. A lossless wire calls hca_rx_ready() before it delivers.
  */
 #include "core/ingress/ingress.h"
 #include "core/send/send.h"
@@ -57,7 +57,7 @@ static bool transport_ok(const struct qp *qp, const struct pkt_info *info)
 	switch (qp->c.type) {
 	case HCASIM_QPT_RC:
 		return info->op->transport == HCASIM_TRANSPORT_RC;
-	case HCASIM_QPT_XRC_SEND: /* its packets are answers, the other end's requests */
+	case HCASIM_QPT_XRC_SEND: /* its packets are responses; the packets of the other end are requests */
 		return info->op->transport == HCASIM_TRANSPORT_XRC && info->op->flags & HCASIM_BTH_F_RESP;
 	case HCASIM_QPT_XRC_RECV:
 		return info->op->transport == HCASIM_TRANSPORT_XRC && info->op->flags & HCASIM_BTH_F_REQ;
@@ -70,7 +70,7 @@ static bool transport_ok(const struct qp *qp, const struct pkt_info *info)
 	}
 }
 
-/* IBTA 9.6.1: a packet that does not concern the QP is dropped without a word. */
+/* IBTA 9.6.1: a packet that does not match the QP is silently dropped. */
 static bool addressed_to(const struct hca *hca, const struct qp *qp, const struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Device memory: on the adapter, behind a BAR of its own. The CPU reaches it by stores and loads through that BAR,
- * the engine directly. A transfer to or from it takes place at the moment of its issue: so all accesses of the
- * engine keep their order among each other, whatever the time that each takes.
+ * Device memory, behind its own BAR. The CPU accesses it by stores and loads through that BAR, the engine directly. A
+ * transfer to or from it is executed when it is issued, so all accesses of the engine keep their order, whatever time
+ * they take.
  */
 #include "core/memory/memory.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Transfers under way. Each holds a reference on its QP, if it has one. */
+/* Pending transfers. Each holds a reference on its QP, if it has one. */
 #include "core/memory/memory.h"
 
 static void dma_finished(struct hca *hca, struct hca_dma *d)
@@ -41,7 +41,7 @@ struct dma_ctx *dma_get(struct hca *hca, struct qp *qp, enum hca_dma_class class
 	return c;
 }
 
-/* For one that was not handed to the host, and at the end of every one that was. */
+/* For a transfer that was not passed to the host, and at the end of every other one. */
 void dma_put(struct hca *hca, struct dma_ctx *c)
 {
 	if (c->d.seg != c->few)
@@ -125,8 +125,10 @@ uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct pie
 			last = count;
 		ready[count++] = c;
 	}
-	/* Transfers of one direction end in the order of issue, but for those of device memory, which look at the
-	 * packet when they are issued and no more. */
+	/*
+	 * Transfers of one direction complete in the order of issue, except those of device memory, which use the
+	 * packet only when they are issued.
+	 */
 	if (count)
 		ready[last]->pkt = pkt;
 	for (i = 0; i < count; i++)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory keys. A key is index[31:8], tag[7:0]; the tag changes each time an index is used again, so
- * that a key outlives its region by 255 registrations of the same index.
+ * Memory keys. A key is index[31:8], tag[7:0]; the tag changes each time an index is reused, so that an old key stays
+ * invalid for 255 registrations of the same index.
  */
 #include "core/memory/memory.h"
 #include "core/memory/odp.h"
@@ -15,7 +15,7 @@ int mr_table_init(struct mr_table *t, uint32_t max_mr, uint32_t max_mw)
 	t->max_mr = max_mr < all ? max_mr : all;
 	t->max_mw = max_mw < all - t->max_mr ? max_mw : all - t->max_mr;
 	t->size = CORE_FIRST_MR + t->max_mr + t->max_mw;
-	t->top = CORE_FIRST_MR; /* the reserved keys 0 and INVALID_LKEY lie below */
+	t->top = CORE_FIRST_MR; /* above the reserved keys 0 and INVALID_LKEY */
 	t->free_head = t->free_tail = NO_MR;
 	list_init(&t->odp);
 	t->mr = calloc(t->size, sizeof(*t->mr));
@@ -33,7 +33,7 @@ void mr_table_free(struct mr_table *t)
 	free(t->mr);
 }
 
-/* Freed indices wait in order, so that one comes back as late as possible. */
+/* Freed indices are reused in FIFO order, as late as possible. */
 static uint32_t mr_alloc(struct mr_table *t)
 {
 	uint32_t i = t->free_head;
@@ -102,7 +102,7 @@ static struct mr *mr_find(const struct hca *hca, uint32_t key)
 	return mr && mr->kind == KEY_MR ? mr : NULL;
 }
 
-/* On-demand regions have their pages in a table of their own; each change of the region empties it. */
+/* On-demand regions have their own page table; every change of the region clears it. */
 static int set_paging(struct hca *hca, struct mr *mr, uint32_t access)
 {
 	struct odp_table *fresh = NULL;
@@ -164,7 +164,7 @@ int hca_mr_query(const struct hca *hca, uint32_t key, struct hca_mr_attr *attr)
 	return 0;
 }
 
-/* IBTA 10.6.7.2.6: a region stays as it is while windows are bound to it. */
+/* IBTA 10.6.7.2.6: a region cannot be changed while windows are bound to it. */
 int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr, uint32_t *new_key)
 {
 	struct mr *mr = mr_find(hca, key);
@@ -193,7 +193,7 @@ int hca_mr_destroy(struct hca *hca, uint32_t key)
 	return 0;
 }
 
-/* IBTA 10.6.3, 9.4.1: protection domain, rights, bounds. No sum here can wrap. */
+/* IBTA 10.6.3, 9.4.1: protection domain, rights, bounds. No sum here can overflow. */
 static uint8_t key_check(const struct mr *mr, uint32_t pdn, uint64_t addr, uint64_t len, uint32_t access,
 			 struct piece *out)
 {
@@ -212,7 +212,7 @@ static uint8_t key_check(const struct mr *mr, uint32_t pdn, uint64_t addr, uint6
 	return HCASIM_VENDOR_ERR_NONE;
 }
 
-/* A window's key is none of a local buffer (IBTA 10.6.7.2.1). */
+/* The key of a window cannot be used for local buffers (IBTA 10.6.7.2.1). */
 uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t addr, uint64_t len,
 		 uint32_t access, struct piece *out)
 {
@@ -238,7 +238,7 @@ static uint8_t rkey_find(const struct hca *hca, const struct qp *qp, uint32_t ke
 	return HCASIM_VENDOR_ERR_NONE;
 }
 
-/* What a peer addresses: a region, or a window. A bound type 2B window belongs to one QP, or to XRC. */
+/* Target of a peer's access: a region, or a window. A bound type 2B window belongs to one QP, or to XRC. */
 uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t pdn, uint32_t key, uint64_t addr,
 		   uint64_t len, uint32_t access, struct piece *out)
 {
@@ -273,7 +273,7 @@ uint8_t rkey_error(uint8_t lkey_error)
 	}
 }
 
-/* An SGE of length 0 names no memory: its key and address are not looked at. */
+/* Key and address of an SGE of length 0 are ignored. */
 uint8_t sge_check_all(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge, uint32_t n,
 		      uint32_t access)
 {
@@ -291,7 +291,7 @@ uint8_t sge_check_all(const struct hca *hca, uint32_t pdn, const struct hca_sge 
 	return HCASIM_VENDOR_ERR_NONE;
 }
 
-/* Bytes [off, off + len) of an SGE list as pieces of host memory. The list holds that many. */
+/* Bytes [off, off + len) of an SGE list as pieces of host memory. The list has at least that many bytes. */
 uint8_t sge_slice(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge, uint32_t n, uint64_t off,
 		  uint32_t len, uint32_t access, struct piece *out, uint32_t *npieces)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Memory as WQEs and packets name it, and the transfers to and from it. */
+/* Memory as named by WQEs and packets, and transfers to and from it. */
 #ifndef HCASIM_CORE_MEMORY_MEMORY_H
 #define HCASIM_CORE_MEMORY_MEMORY_H
 
@@ -9,13 +9,13 @@
 int mr_table_init(struct mr_table *t, uint32_t max_mr, uint32_t max_mw);
 void mr_table_free(struct mr_table *t);
 struct mr *key_find(const struct hca *hca, uint32_t key);
-/* NULL: there is no room for one more. */
+/* True: one more key can be allocated. */
 struct mr *key_new(struct hca *hca, enum key_kind kind, uint32_t *key);
 void key_drop(struct hca *hca, struct mr *mr);
 /* As mr_check(), with the RKEY_* errors. */
 uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t pdn, uint32_t key, uint64_t addr,
 		   uint64_t len, uint32_t access, struct piece *out);
-/* Key and rights; whatever it covers. */
+/* Checks key and rights, but no range. */
 uint8_t rkey_check_whole(const struct hca *hca, const struct qp *qp, uint32_t pdn, uint32_t key,
 			 uint32_t access);
 uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t addr, uint64_t len,
@@ -25,29 +25,31 @@ uint8_t sge_check_all(const struct hca *hca, uint32_t pdn, const struct hca_sge 
 		      uint32_t access);
 uint8_t sge_slice(const struct hca *hca, uint32_t pdn, const struct hca_sge *sge, uint32_t n, uint64_t off,
 		  uint32_t len, uint32_t access, struct piece *out, uint32_t *npieces);
-/* A bound type 2 window: requests to this QP may use it, if the protection domain is right. */
+/* A bound type 2 window: requests to this QP may use it, if the protection domain matches. */
 bool window_is_of(const struct mr *mw, const struct qp *qp);
 
 /* window.c: 0, or a vendor error */
 uint8_t window_execute(struct hca *hca, struct qp *qp, const struct hca_wr *wr); /* BIND_MW, LOCAL_INV */
 uint8_t window_check_inv(const struct hca *hca, const struct qp *qp, uint32_t rkey);
-void window_invalidate(struct hca *hca, uint32_t rkey); /* that window_check_inv() allows */
+void window_invalidate(struct hca *hca, uint32_t rkey); /* the caller has called window_check_inv() */
 void window_qp_gone(struct hca *hca, struct qp *qp);
 
-/* dm.c: device memory. Both take any range: what lies outside is ignored, or reads as zero. */
+/* dm.c: device memory. Both take any range: bytes outside are ignored, or read as zero. */
 void dm_write(struct hca *hca, uint64_t offset, const void *data, uint32_t size);
 void dm_read(const struct hca *hca, uint64_t offset, void *data, uint32_t size);
-/* All pieces of a transfer whose address space is HCA_PASID_DEVICE. */
+/* Executes all pieces of a transfer whose address space is HCA_PASID_DEVICE. */
 void dm_move(struct hca *hca, struct hca_dma *dma);
 
 /* dma.c */
 struct dma_ctx *dma_get(struct hca *hca, struct qp *qp, enum hca_dma_class class_, bool write);
 void dma_put(struct hca *hca, struct dma_ctx *c);
 void dma_go(struct hca *hca, struct dma_ctx *c);
-/* One transfer to or from one place. */
+/* A transfer to or from a single piece. */
 void dma_one(struct hca *hca, struct dma_ctx *c, uint32_t pasid, uint64_t addr, void *buf, uint32_t len);
-/* As many transfers as the pieces have runs of one address space and hint; returns how many. The one that
- * needs it longest takes `pkt`, if there is one. Without memory it makes none and returns UINT32_MAX. */
+/*
+ * One transfer for each run of pieces with the same address space and hints; returns how many. `pkt`, if not NULL, is
+ * freed with the transfer that completes last. Without memory it makes none and returns UINT32_MAX.
+ */
 uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct piece *piece, uint32_t n,
 		    void *buf, void (*fn)(struct hca *, struct dma_ctx *, bool), void *any,
 		    struct hca_packet *pkt);

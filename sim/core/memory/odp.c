@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The pages of on-demand regions: for each region a hash of blocks of 512 pages, so that a region of the whole
- * address space costs what is mapped of it.
+ * The pages of on-demand regions: each region has a hash of blocks of 512 pages, so that a region of the whole
+ * address space takes memory only for mapped blocks.
  */
 #include "core/memory/memory.h"
 #include "core/memory/odp.h"
 
 #define PAGE_SHIFT  12
-#define HUGE_SHIFT  21 /* x86-64: what MAP_HUGETLB gives */
+#define HUGE_SHIFT  21 /* x86-64: the default of MAP_HUGETLB */
 #define BLOCK_WORDS 8
 #define BLOCK_PAGES (BLOCK_WORDS * 64u)
 #define BUCKETS     64
@@ -24,7 +24,7 @@ struct odp_table {
 	struct odp_block *bucket[BUCKETS];
 };
 
-/* A part of a range of pages: bits of one word of one block. */
+/* Part of a range of pages: bits of one word of one block. */
 struct span {
 	uint64_t block, mask;
 	unsigned int word;
@@ -79,14 +79,14 @@ static struct odp_block *block_get(struct odp_table *t, uint64_t number)
 	return b;
 }
 
-/* Pages of [va, va + len), len > 0: from *page to, exclusive, *end. */
+/* Pages of [va, va + len), len > 0: from *page to *end, exclusive. */
 static void pages_of(const struct odp_table *t, uint64_t va, uint64_t len, uint64_t *page, uint64_t *end)
 {
 	*page = va >> t->shift;
 	*end = ((va + len - 1) >> t->shift) + 1;
 }
 
-/* The first span of [page, end); returns where the next one starts. */
+/* The first span of [page, end); returns the start of the next one. */
 static uint64_t span_at(uint64_t page, uint64_t end, struct span *s)
 {
 	unsigned int bit = page % 64;
@@ -114,7 +114,7 @@ static bool present(const struct odp_table *t, uint64_t va, uint64_t len, bool w
 	return true;
 }
 
-/* Counts the pages that were not there, or not as writable, before. */
+/* Counts the pages that were not mapped, or not as writable, before. */
 static int map(struct odp_table *t, uint64_t va, uint64_t len, bool write, uint64_t *fresh)
 {
 	uint64_t page, end;
@@ -156,7 +156,7 @@ static uint64_t drop_from(struct odp_block *b, uint64_t page, uint64_t end)
 	return dropped;
 }
 
-/* Looks at the blocks of the range, or at all that there are, whichever are fewer. */
+/* Visits the blocks of the range, or all existing blocks, whichever are fewer. */
 static uint64_t unmap(struct odp_table *t, uint64_t va, uint64_t len)
 {
 	uint64_t page, end, n, dropped = 0;
@@ -179,7 +179,7 @@ static uint64_t unmap(struct odp_table *t, uint64_t va, uint64_t len)
 
 /* ---- Keys ---- */
 
-/* The region that has the pages of a key: of a window, the one it is bound to. NULL: none, or it is pinned. */
+/* The region with the pages of a key: for a window, the one it is bound to. NULL: none, or it is pinned. */
 static const struct mr *region_of(const struct hca *hca, const struct mr *mr)
 {
 	if (mr && mr->kind != KEY_MR)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows (IBTA 10.6.7). A type 1 window is bound, bound again, and unbound by a length of 0. A
- * type 2 window (2B) is bound by one QP, which it then belongs to, and is invalidated before it can be
- * bound again. Binds and invalidations act when their work request is executed, in its turn.
+ * Memory windows (IBTA 10.6.7). A type 1 window can be bound again, and is unbound by a length of 0. A type 2 window
+ * (2B) is bound by one QP, to which it then belongs, and must be invalidated before it can be bound again. Binds and
+ * invalidations take effect when their work request is executed.
  *
- * Erratum XRC-WINDOW: no request ever comes to an XRC_SEND QP. A window that is bound there belongs to the
- * protection domain alone, as the memory of an XRC request does (IBTA A14.5), and is reached through XRC.
+ * Erratum XRC-WINDOW: an XRC_SEND QP receives no requests. A window that is bound there belongs only to the
+ * protection domain, as the memory of an XRC request does (IBTA A14.5), and is accessed through XRC.
  */
 #include "core/memory/memory.h"
 
@@ -46,7 +46,7 @@ int hca_mw_destroy(struct hca *hca, uint32_t rkey)
 	return 0;
 }
 
-/* The window itself, and what a window of its type allows. */
+/* The window itself, and the rights that its type allows. */
 static uint8_t check_window(const struct hca *hca, const struct qp *qp, const struct hca_wr *wr,
 			    const struct mr *mw)
 {
@@ -54,7 +54,7 @@ static uint8_t check_window(const struct hca *hca, const struct qp *qp, const st
 		return HCASIM_VENDOR_ERR_BAD_RKEY;
 	if (mw->a.pdn != qp->c.pdn)
 		return HCASIM_VENDOR_ERR_RKEY_PD;
-	/* IBTA o10-37.2.30: a type 2 window is free when it is bound. */
+	/* IBTA o10-37.2.30: a type 2 window must be free when it is bound. */
 	if (mw->kind == KEY_MW2 && mw->bound)
 		return HCASIM_VENDOR_ERR_BAD_RKEY;
 	/* IBTA o10-36.2.2, o10-37.2.40. */
@@ -63,7 +63,7 @@ static uint8_t check_window(const struct hca *hca, const struct qp *qp, const st
 	return HCASIM_VENDOR_ERR_NONE;
 }
 
-/* The region below (IBTA C10-73, C10-74, C10-75). */
+/* The region behind it (IBTA C10-73, C10-74, C10-75). */
 static uint8_t check_region(const struct hca *hca, const struct qp *qp, const struct hca_wr *wr,
 			    struct piece *piece)
 {
@@ -109,7 +109,7 @@ static uint8_t execute_bind(struct hca *hca, struct qp *qp, const struct hca_wr 
 	if (err)
 		return err;
 	unbind(hca, mw);
-	/* The consumer owns the low 8 bits of the key (IBTA 10.6.3); the others stay, whatever the request has there. */
+	/* The consumer owns the low 8 bits of the key (IBTA 10.6.3); the other bits of the request are ignored. */
 	mw->tag = wr->bind.new_rkey & 0xff;
 	if (wr->bind.length)
 		bind(hca, qp, wr, mw, &piece);
@@ -128,7 +128,7 @@ uint8_t window_execute(struct hca *hca, struct qp *qp, const struct hca_wr *wr)
 	return err;
 }
 
-/* Erratum INV-WHAT. A window that is free already may be invalidated once more. */
+/* Erratum INV-WHAT. Invalidating a free window is allowed. */
 uint8_t window_check_inv(const struct hca *hca, const struct qp *qp, uint32_t rkey)
 {
 	const struct mr *mw = key_find(hca, rkey);
@@ -145,7 +145,7 @@ void window_invalidate(struct hca *hca, uint32_t rkey)
 	unbind(hca, key_find(hca, rkey));
 }
 
-/* What the QP has bound is free again: its number may come back with another owner. */
+/* Frees the windows bound by this QP: its number may be reused by another owner. */
 void window_qp_gone(struct hca *hca, struct qp *qp)
 {
 	while (!list_empty(&qp->windows))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Completion queues: the ring, its consumer index, and the arm (IBTA 11.4.2). */
+/* Completion queues: the ring, its consumer index, and arming (IBTA 11.4.2). */
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
 
@@ -113,17 +113,17 @@ static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, u
 }
 
 /*
- * The RESIZE entry ends the old ring and has no place in the new one. There the free-running index goes
- * on at the next multiple of two turns, so that fresh memory, phase 0 everywhere, holds no valid entry;
- * entries that the software has not polled it copies to the places before.
+ * The RESIZE entry ends the old ring and does not exist in the new one. There the free-running index continues at the
+ * next multiple of two turns, so that fresh memory, phase 0 everywhere, has no valid entry; software copies entries
+ * that are not polled yet to the places before.
  */
-/* An index that the ring cannot have is the software's mistake: it is not believed. */
+/* Ignore a consumer index out of range: it is an error of the software. */
 static void cq_consumed(struct cq *cq, uint32_t ci)
 {
 	if (cq->pi - ci <= cq->ring.entries && (int32_t)(ci - cq->ci) > 0)
 		cq->ci = ci;
-	if ((int32_t)(cq->told - cq->ci) < 0)
-		cq->told = cq->ci;
+	if ((int32_t)(cq->notified - cq->ci) < 0)
+		cq->notified = cq->ci;
 }
 
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci)
@@ -145,7 +145,7 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 	cq->pi += skip;
 	cq->ci += skip;
 	cq->last_solicited += skip;
-	cq->told += skip;
+	cq->notified += skip;
 	cq->ring = attr->ring;
 	cq->record = attr->record;
 	hca_announce(hca);
@@ -154,7 +154,7 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 
 /* ---- Consumer index ---- */
 
-/* Where the next receive completes; NULL: its XRC SRQ is gone, and nobody waits for it. */
+/* CQ of the next receive completion; NULL: its XRC SRQ is destroyed, drop the completion. */
 struct cq *qp_next_recv_cq(const struct qp *qp)
 {
 	const struct srq *srq = qp->resp.cpl.head ? qp->resp.cpl.head->srq : qp->rq.srq;
@@ -169,7 +169,7 @@ static void overrun_qp(struct hca *hca, struct qp *qp)
 	qp_update(hca, qp);
 }
 
-/* Every QP that completes here, or may: the SRQ of an XRC_RECV QP's message says where that goes. */
+/* Every QP that may complete here: for an XRC_RECV QP the SRQ of a message determines the CQ. */
 static void for_qps_of(struct hca *hca, struct cq *cq, void (*fn)(struct hca *hca, struct qp *qp))
 {
 	struct node *n;
@@ -247,25 +247,25 @@ bool cq_has_room(struct hca *hca, struct cq *cq)
 
 /* ---- Arm ---- */
 
-static void cq_fire(struct hca *hca, struct cq *cq, uint32_t told)
+static void cq_fire(struct hca *hca, struct cq *cq, uint32_t notified)
 {
 	timer_cancel(hca, &cq->mod_timer);
 	cq->held = 0;
 	cq->arm = CQ_UNARMED;
 	cq->event_sn = cq->arm_sn;
 	cq->had_event = true;
-	cq->told = told;
+	cq->notified = notified;
 	event_raise(hca, &cq->ev, HCASIM_EQE_TYPE_COMP);
 }
 
 /*
- * The event of an armed CQ is due, `n` completions have come for it: now, and it tells of those before `told`; or
- * as moderation says, and then of all that there are.
+ * The event of an armed CQ is due after `n` completions: immediately, for completions before `notified`; or according to
+ * moderation, for all completions.
  */
-static void cq_due(struct hca *hca, struct cq *cq, uint32_t n, uint32_t told)
+static void cq_due(struct hca *hca, struct cq *cq, uint32_t n, uint32_t notified)
 {
 	if (!cq->mod_count && !cq->mod_us) {
-		cq_fire(hca, cq, told);
+		cq_fire(hca, cq, notified);
 		return;
 	}
 	cq->held += n;
@@ -283,7 +283,7 @@ static void moderated(struct hca *hca, struct timer *t)
 		cq_fire(hca, cq, cq->pi);
 }
 
-/* What waits already is looked at anew. */
+/* QPs that wait check again. */
 int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint32_t count, uint32_t us)
 {
 	struct cq *cq = cq_find(hca, cqn);
@@ -300,12 +300,12 @@ int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint32_t count, uint32_t us)
 }
 
 /*
- * One event for one arm. An arm that carries the number of one whose event has been sent was under
- * way while that happened: the software hears of it, and arms again with the next number.
- * A solicited-only arm does not weaken one for every completion (IBTA 11.4.2.2).
+ * One event per arming. If the sequence number of an arm is that of an event already sent, arm and event have
+ * crossed: the software gets the event, and arms again with the next number. A solicited-only arm does not replace
+ * one for every completion (IBTA 11.4.2.2).
  *
- * A completion that came while nothing was armed raises its event now. One that an event has told of does
- * not: programs take an event, arm, and only then poll (perftest polls one CQE for each event).
+ * A completion that arrived while the CQ was not armed raises its event now, unless an event has reported it:
+ * programs take an event, arm, and only then poll (perftest polls one CQE for each event).
  */
 void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32_t ci)
 {
@@ -323,10 +323,10 @@ void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32
 		return;
 	if (cq->held)
 		return;
-	if (cq->arm == CQ_ARM_ANY && cq->pi != cq->told)
-		cq_due(hca, cq, cq->pi - cq->told, cq->told + 1);
-	else if (cq->arm == CQ_ARM_SOLICITED && (int32_t)(cq->last_solicited - cq->told) > 0)
-		cq_due(hca, cq, cq->last_solicited - cq->told, cq->last_solicited);
+	if (cq->arm == CQ_ARM_ANY && cq->pi != cq->notified)
+		cq_due(hca, cq, cq->pi - cq->notified, cq->notified + 1);
+	else if (cq->arm == CQ_ARM_SOLICITED && (int32_t)(cq->last_solicited - cq->notified) > 0)
+		cq_due(hca, cq, cq->last_solicited - cq->notified, cq->last_solicited);
 }
 
 void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page)

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Event queues. What happened is a bit of its source (a QP, a CQ, a port) until there is room in the
- * EQ, so that no event is lost however slow the driver is: one that happens again before it has been
- * told is told once.
+ * Event queues. Each event is a bit of its source (a QP, a CQ, a port) until there is space in the EQ, so that no
+ * event is lost however slow the driver is; an event that happens again before it was reported is reported once.
  */
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
@@ -84,7 +83,7 @@ static struct eq *eq_for(const struct hca *hca, const struct event_source *src, 
 	return eq && eq->pi - eq->ci < eq->ring.entries ? eq : NULL;
 }
 
-/* Of a port that changed twice before either was told, what it is now comes last. */
+/* If a port changed twice before either event was reported, the last one reports its current state. */
 static uint32_t to_tell(const struct hca *hca, const struct event_source *src)
 {
 	const uint32_t up = 1u << HCASIM_EQE_TYPE_PORT_ACTIVE, down = 1u << HCASIM_EQE_TYPE_PORT_ERR;
@@ -94,7 +93,7 @@ static uint32_t to_tell(const struct hca *hca, const struct event_source *src)
 	return src->pending & ~(hca->port[src->port - 1].up ? up : down);
 }
 
-/* The first source that has an event whose EQ has room. */
+/* The first source with an event whose EQ has space. */
 static struct event_source *event_next(const struct hca *hca, unsigned int *type)
 {
 	struct node *n;

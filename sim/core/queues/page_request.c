@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Page faults. Each is a request of its own, told of by an event; the driver half asks for the pages, maps what the
- * application has, and answers. A queue that has a request under way makes no second one: at a send queue everything
- * stands still until the answer (of a READ whose answer has no place to go, the responses are dropped, and asked for
- * again), at a responder the peer comes again (an RNR NAK), or, unreliable, has lost a message.
+ * Page faults. Each makes a request, reported by an event; the driver queries the pages, maps what the application
+ * has mapped, and answers. A queue with a pending request makes no second one: a send queue stops until the answer
+ * (responses of a READ without a page for them are dropped and requested again), a responder sends RNR NAKs, or,
+ * unreliable, loses the message.
  *
- * What the driver half cannot map is no endless fault: the WQE that needs it fails as if its key did not cover it, a
- * request of the peer is refused.
+ * If the driver cannot map the pages, the WQE fails as if its key did not cover them, and a request of the peer is
+ * refused.
  */
 #include "core/memory/odp.h"
 #include "core/queues/page_request.h"

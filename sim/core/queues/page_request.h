@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Page faults: requests to the driver half for pages of on-demand regions. */
+/* Page faults: requests to the driver for pages of on-demand regions. */
 #ifndef HCASIM_CORE_QUEUES_PAGE_REQUEST_H
 #define HCASIM_CORE_QUEUES_PAGE_REQUEST_H
 
@@ -7,9 +7,9 @@
 
 struct page_request;
 
-/* Who waits for the pages. */
+/* The queue that waits for the pages. */
 struct page_owner {
-	/* The driver half has answered, and the QP is still the one that asked. */
+	/* The driver has answered, and the QP was not reset or destroyed meanwhile. */
 	void (*answered)(struct hca *hca, struct page_request *r, bool mapped);
 	void (*release)(struct hca *hca, struct page_request *r); /* NULL: it holds nothing */
 };
@@ -26,10 +26,10 @@ struct page_request {
 	struct hca_page_range range[];
 };
 
-/* For at most `room` ranges; NULL: no memory. It counts from page_request_go() on. */
+/* With space for `room` ranges; NULL: no memory. It becomes visible with page_request_go(). */
 struct page_request *page_request_new(struct hca *hca, struct qp *qp, const struct page_owner *owner,
 				      uint32_t room);
-/* What of the key's range, or of bytes [off, off + len) of an SGE list, is not there. */
+/* Adds the missing pages of the key's range, or of bytes [off, off + len) of an SGE list. */
 void page_request_add(struct hca *hca, struct page_request *r, uint32_t key, uint64_t addr, uint64_t len,
 		      bool write, bool hint);
 void page_request_add_sges(struct hca *hca, struct page_request *r, const struct hca_sge *sge, uint32_t n,

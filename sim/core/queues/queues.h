@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Queues that the host reads or fills: completions, events, receives. */
+/* Queues that are shared with the host: completions, events, receives. */
 #ifndef HCASIM_CORE_QUEUES_QUEUES_H
 #define HCASIM_CORE_QUEUES_QUEUES_H
 
@@ -17,16 +17,16 @@ void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page);
 void cq_armed(struct hca *hca, struct cq *cq, uint8_t sn, bool solicited, uint32_t ci);
 void cq_read_record(struct hca *hca, struct cq *cq);
 void cq_free_all(struct hca *hca);
-/* True: there is room. False: the CQ waits for its record, or is in error. */
+/* True: there is space. False: the CQ waits for a read of its record, or is in error. */
 bool cq_has_room(struct hca *hca, struct cq *cq);
 void cq_write(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl);
-void cq_wake(struct hca *hca, struct cq *cq); /* its QPs look again whether they can complete */
+void cq_wake(struct hca *hca, struct cq *cq); /* its QPs check again whether they can complete */
 struct cq *qp_next_recv_cq(const struct qp *qp);
 
 /* rq.c */
 enum rq_answer { RQ_READY, RQ_WAIT, RQ_EMPTY, RQ_ERROR /* the shared queue cannot be read */ };
 enum rq_answer rq_take(struct hca *hca, struct qp *qp, struct srq *srq);
-void rq_release(struct hca *hca, struct qp *qp); /* the active WQE has ended */
+void rq_release(struct hca *hca, struct qp *qp); /* the active WQE has completed */
 void rq_decode(struct hca *hca, struct qp *qp, const uint8_t *raw, uint32_t stride, uint32_t index);
 void rq_prefetch(struct hca *hca, struct qp *qp);
 void rq_clear(struct hca *hca, struct qp *qp);
@@ -40,6 +40,6 @@ enum rq_answer srq_take(struct hca *hca, struct srq *srq, struct qp *qp);
 void srq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page);
 void srq_last_wqe(struct hca *hca, struct qp *qp);
 void srq_free_all(struct hca *hca);
-void srq_cq_failed(struct hca *hca, const struct cq *cq); /* XRC: those that complete there */
+void srq_cq_failed(struct hca *hca, const struct cq *cq); /* XRC: QPs and SRQs that complete there */
 
 #endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receive queues. Posting a receive rings no doorbell: the producer index stands in the doorbell
- * record, and is read when the queue looks empty. A QP in error therefore looks at its record now and
- * then, ever more seldom, for receives to flush.
+ * Receive queues. Posting a receive rings no doorbell: the producer index is in the doorbell record, which is read
+ * when no receives are left. A QP in error polls its record at increasing intervals, for receives to flush.
  */
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
@@ -30,7 +29,7 @@ static void record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	memcpy(&rec, c->buf, sizeof(rec));
 	pi = le32toh(rec.rq_pi);
 	if (pi - rq->ci > rq->ring.entries || (int32_t)(pi - rq->pi) <= 0)
-		return; /* nothing new, or an index that the ring cannot have */
+		return; /* nothing new, or an index out of range */
 	rq->pi = pi;
 	rq->poll_delay = POLL_MIN_PS;
 }
@@ -54,7 +53,7 @@ static void rqe_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	struct qp *qp = c->qp;
 
 	if (stale) {
-		free(c->any); /* rq_clear() left the slots to this read */
+		free(c->any); /* rq_clear() left the slots to this read, which frees them */
 		return;
 	}
 	qp->rq.fetching = false;
@@ -82,7 +81,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Reads receive WQEs into free slots, as far as neither ring turns. */
+/* Reads receive WQEs into free slots, up to the end of either ring. */
 void rq_prefetch(struct hca *hca, struct qp *qp)
 {
 	struct rq *rq = &qp->rq;
@@ -107,7 +106,7 @@ void rq_prefetch(struct hca *hca, struct qp *qp)
 		rq->slots + (size_t)(first % rq->nslots) * rq->ring.stride, n * rq->ring.stride);
 }
 
-/* Makes `raw` the receive WQE of the message that begins. */
+/* Makes `raw` the receive WQE of the message that starts. */
 void rq_decode(struct hca *hca, struct qp *qp, const uint8_t *raw, uint32_t stride, uint32_t index)
 {
 	struct rq *rq = &qp->rq;
@@ -173,7 +172,7 @@ void rq_clear(struct hca *hca, struct qp *qp)
 	rq->ring = qp->c.rq;
 	rq->pi = rq->ci = rq->fetched = 0;
 	if (rq->fetching)
-		rq->slots = NULL; /* a read into them is under way: it frees them */
+		rq->slots = NULL; /* a pending read writes to them: it frees them */
 	rq->reading_record = rq->fetching = rq->looked = false;
 	rq_release(hca, qp);
 }

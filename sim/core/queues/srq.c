@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Shared receive queues (IBTA 10.2.9). As with a QP's own queue, posting rings no doorbell: the
- * producer index is read from the record when the queue looks empty, or looks emptier than the armed
- * limit. A QP that needs a WQE and finds none here yet waits until that read has come back. WQEs are
- * copied when they are taken, so that a place in the ring is free again from then on, in whatever order
- * the messages end.
+ * Shared receive queues (IBTA 10.2.9). As for a QP's own queue, posting rings no doorbell: the producer index is read
+ * from the record when no WQEs, or fewer than the armed limit, are left. A QP that needs a WQE and finds none waits
+ * for that read. WQEs are copied when they are taken, so that their place in the ring is free at once, in whatever
+ * order the messages end.
  */
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
@@ -55,7 +54,7 @@ int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *s
 	return hca_srq_arm(hca, srq->number, attr->limit);
 }
 
-/* Those that waited look again. */
+/* Waiting QPs check again. */
 static void wake(struct hca *hca, struct srq *srq)
 {
 	while (!list_empty(&srq->waiting)) {
@@ -103,7 +102,7 @@ void srq_free_all(struct hca *hca)
 
 /* ---- Reads ---- */
 
-/* IBTA 10.2.9.5: the queue is in error; a QP that needs a WQE of it from now on goes to error too. */
+/* IBTA 10.2.9.5: the queue is in error; a QP that needs a WQE of it afterwards goes to error, too. */
 static void failed(struct hca *hca, struct srq *srq)
 {
 	if (!srq->error && !srq->dead)
@@ -123,7 +122,7 @@ static void limit_check(struct hca *hca, struct srq *srq, bool fresh)
 {
 	if (!srq->limit || srq->pi - srq->ci >= srq->limit)
 		return;
-	if (!fresh) { /* more may have been posted since */
+	if (!fresh) { /* more may have been posted in the meantime */
 		srq_look(hca, srq);
 		return;
 	}
@@ -186,7 +185,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Reads WQEs into free slots, as far as neither ring turns. */
+/* Reads WQEs into free slots, up to the end of either ring. */
 static void prefetch(struct hca *hca, struct srq *srq)
 {
 	uint32_t first = srq->fetched & (srq->ring.entries - 1), slot = srq->fetched % CORE_RQ_PREFETCH;
@@ -228,12 +227,12 @@ static enum rq_answer wait_if(struct srq *srq, struct qp *qp, bool reading)
 	if (srq->error)
 		return RQ_ERROR;
 	if (!reading)
-		return RQ_EMPTY; /* no memory: the packet comes again */
+		return RQ_EMPTY; /* no memory: the packet is tried again */
 	list_set(&srq->waiting, &qp->on_srq, true);
 	return RQ_WAIT;
 }
 
-/* As rq_take(). A record that was already being read when the QP came may be older than its packet. */
+/* As rq_take(). A read of the record that was already pending when the QP came may be older than its packet. */
 enum rq_answer srq_take(struct hca *hca, struct srq *srq, struct qp *qp)
 {
 	if (!srq->error && srq->fetched != srq->ci) {
@@ -285,7 +284,7 @@ int hca_srq_query(struct hca *hca, uint32_t srqn, uint32_t *limit)
 	return 0;
 }
 
-/* IBTA 10.2.9.5: a QP in error has completed the last WQE that it took, and takes no more. */
+/* IBTA 10.2.9.5: a QP in error has completed its last WQE, and takes no more. */
 void srq_last_wqe(struct hca *hca, struct qp *qp)
 {
 	if (!qp->srq || qp->last_wqe_told || qp->a.state != HCASIM_QPS_ERR || qp->rq.active ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The requester's receiving half (IBTA 9.7.5, 9.7.6): acknowledges, NAKs, responses of READs and
- * atomics, and the timers. An acknowledge counts for all before it; a response that skips an earlier
- * READ, or an acknowledge that does, tells that responses were lost: an implied NAK.
+ * The receive side of the requester (IBTA 9.7.5, 9.7.6): acknowledges, NAKs, responses of READs and atomics, and the
+ * timers. An acknowledge counts for all earlier requests; a response or acknowledge that skips an earlier READ shows
+ * that responses were lost: an implied NAK.
  */
 #include <errno.h>
 
@@ -21,7 +21,7 @@ static void retry(struct sq *sq)
 	sq_rewind(sq);
 }
 
-/* Responses under way make this true many times over; going back once repairs them all. */
+/* Several pending responses may show the same loss; go back only once. */
 static void implied_nak(struct sq *sq)
 {
 	if (sq->nak_rewound || sq->paging)
@@ -30,7 +30,7 @@ static void implied_nak(struct sq *sq)
 	retry(sq);
 }
 
-/* The peer has all up to `psn`. False: but a READ or atomic among them has not been answered. */
+/* The peer has received everything up to `psn`. False: but a READ or atomic among it has not been answered. */
 static bool ack_until(struct sq *sq, uint32_t psn)
 {
 	struct wqe *w;
@@ -64,7 +64,7 @@ static void rnr_nak(struct sq *sq, uint8_t code)
 		return;
 	}
 	sq->rnr_retries++;
-	sq->retries = 0; /* the peer is there: only what it leaves unanswered from here on counts */
+	sq->retries = 0; /* the peer has answered: only retries from here on count */
 	sq_rewind(sq);
 	sq->rnr_wait = true;
 	sq_timer_set(sq, sq_now(sq) + hcasim_rnr_timer_ns(code) * 1000ull);
@@ -131,7 +131,7 @@ void sq_written(struct sq *sq, struct wqe *w, int status)
 		sq_result_lost(sq, w);
 }
 
-/* Where the result goes: 0, or a vendor error; absent: some of its pages are not there. */
+/* Target memory of the result: 0, or a vendor error; absent: some of its pages are missing. */
 static uint8_t result_pieces(struct sq *sq, const struct wqe *w, uint64_t off, uint32_t len,
 			     struct piece *piece, uint32_t *n, bool *absent)
 {
@@ -163,7 +163,7 @@ static uint8_t issue_result(struct sq *sq, struct wqe *w, const struct piece *pi
 	return 0;
 }
 
-/* True if the result is on its way to memory. */
+/* True if the result is being written to memory. */
 static bool write_result(struct sq *sq, struct wqe *w, uint64_t off, uint32_t len)
 {
 	struct piece piece[ENGINE_MAX_PIECES];
@@ -223,7 +223,7 @@ static void data_response(struct sq *sq, const struct engine_response *r)
 		read_response(sq, w, r);
 }
 
-/* Acknowledges of what was never sent, or is done already, are left over from earlier packets: dropped. */
+/* Drop acknowledges of PSNs that were never sent, or are acknowledged already: they are late. */
 void sq_response(struct sq *sq, const struct engine_response *r)
 {
 	sq_skip_acked(sq);

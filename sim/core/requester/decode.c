@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Basic blocks become work requests. Whatever is wrong with one is remembered in it, and reported when
- * its turn to complete has come. */
+/*
+ * Decoding of basic blocks into work requests. An error is stored in the work request, and reported when its turn to
+ * complete has come.
+ */
 #include "core/requester/sq.h"
 #include "core/wire/frame.h"
 
@@ -20,19 +22,6 @@ bool decode_pending(const struct engine *e, struct hca_work *w)
 	return true;
 }
 
-/* The tables of the pages: what is carried out on this type of QP. */
-static bool op_known(uint8_t type, uint8_t op)
-{
-	const struct hcasim_wqe_op_info *info = hcasim_wqe_op_info(op);
-
-	return info && info->qp_types & HCASIM_QPT_BIT(type);
-}
-
-static bool op_atomic(uint8_t op)
-{
-	return op == HCASIM_WQE_OP_ATOMIC_CS || op == HCASIM_WQE_OP_ATOMIC_FA;
-}
-
 static void wqe_refuse(struct wqe *w, uint8_t status, uint8_t vendor)
 {
 	w->failed = true;
@@ -40,7 +29,7 @@ static void wqe_refuse(struct wqe *w, uint8_t status, uint8_t vendor)
 	w->vendor = vendor;
 }
 
-/* The payload lies where the decoder found it: inside the WQE's own bytes. */
+/* The payload is inside the WQE, where the decoder found it. */
 static bool inline_fits(const struct wqe *w)
 {
 	const uint8_t *p = w->wr.inline_data, *end = w->raw + w->cap;
@@ -48,13 +37,13 @@ static bool inline_fits(const struct wqe *w)
 	return p && p >= w->raw && p <= end && w->wr.length <= (uint64_t)(end - p);
 }
 
-/* The value of an ATOMIC WRITE is part of the request, not payload that the QP's limit is for. */
-static uint32_t inline_max(const struct sq *sq, const struct hca_wr *wr)
+/* A value (of an ATOMIC WRITE) is part of the request, and not limited by max_inline_data. */
+static uint32_t inline_max(const struct sq *sq, const struct hcasim_wqe_op_info *info)
 {
-	return wr->op == HCASIM_WQE_OP_ATOMIC_WRITE ? 8 : sq->c.max_inline;
+	return info->value ? info->length : sq->c.max_inline;
 }
 
-/* The longest message of a QP; of a stream to be cut, the longest payload. */
+/* Longest message of a QP; for TSO, longest payload. */
 static uint64_t max_length(const struct sq *sq, uint8_t op)
 {
 	uint32_t mtu = sq->e->mtu[sq->c.port - 1];
@@ -79,32 +68,34 @@ static void tso_validate(const struct sq *sq, struct wqe *w)
 static void wqe_validate(const struct sq *sq, struct wqe *w)
 {
 	const struct hca_wr *wr = &w->wr;
+	const struct hcasim_wqe_op_info *info = hcasim_wqe_op_info(wr->op);
 	uint64_t max = max_length(sq, wr->op);
 	bool inl = wr->flags & HCA_WR_INLINE;
 
-	if (!op_known(sq->c.type, wr->op))
+	/* From the tables of the manual pages: QP types on which an operation is carried out. */
+	if (!info || !(info->qp_types & HCASIM_QPT_BIT(sq->c.type)))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_OPCODE);
-	else if (inl && op_reads(wr->op))
+	else if (inl && info->result)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
-	else if (inl && (!inline_fits(w) || wr->length > inline_max(sq, wr)))
+	else if (inl && (!inline_fits(w) || wr->length > inline_max(sq, info)))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
 	else if (wr->length > max)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_MSG_TOO_LONG);
 	else if (sq->c.type == HCASIM_QPT_RAW_PACKET && wr->op == HCASIM_WQE_OP_SEND && wr->length < ETH_LEN)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	else if ((op_atomic(wr->op) || wr->op == HCASIM_WQE_OP_ATOMIC_WRITE) && wr->length != 8)
+	else if (info->length && wr->length != info->length)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
-	else if (op_answered(wr->op) && !sq->c.max_rd_atomic)
+	else if (info->answered && !sq->c.max_rd_atomic)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	else if (sq->c.type == HCASIM_QPT_UD &&
 		 (wr->ud.av.sgid_index >= CORE_GIDS || wr->ud.qpn > HCASIM_PSN_MASK ||
-		  wr->ud.av.port != sq->c.port)) /* an address handle is one of a port */
+		  wr->ud.av.port != sq->c.port)) /* an address handle belongs to a port */
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
 	else if (wr->op == HCASIM_WQE_OP_TSO)
 		tso_validate(sq, w);
 }
 
-/* `size` 0: what stands there is no WQE; one basic block is passed over. */
+/* `size` 0: not a WQE; one basic block is skipped. */
 static void decode_one(struct sq *sq, const struct fetch *f, const uint8_t *raw, uint32_t size,
 		       uint8_t vendor)
 {
@@ -117,7 +108,7 @@ static void decode_one(struct sq *sq, const struct fetch *f, const uint8_t *raw,
 		return;
 	if (!f->failed)
 		memcpy(w->raw, raw, len);
-	else /* what the read did not bring is not shown to observers */
+	else /* bytes that were not read are hidden from observers */
 		memset(w->raw, 0, len);
 	w->wr.sge = (struct hca_sge *)(w->mem + w->cap);
 	if (!f->failed) {
@@ -166,12 +157,12 @@ static void decode_next(struct sq *sq, struct fetch *f)
 	uint8_t vendor = f->failed ? HCASIM_VENDOR_ERR_DMA_FAULT : HCASIM_VENDOR_ERR_NONE;
 
 	if (!f->failed && (!size || size > HCA_WQE_MAX || n > (uint16_t)(sq->pi - index))) {
-		/* The ring holds no whole WQE here. If the decoder knows a better reason, it is reported. */
+		/* The ring has no complete WQE here. Report the decoder's reason, if it has a better one. */
 		vendor = HCASIM_VENDOR_ERR_BAD_SIZE;
 		size = 0;
 		n = 1;
 	} else if (n > left) {
-		sq->fetched = index; /* its rest is still in the ring: fetch it again, whole */
+		sq->fetched = index; /* its rest is still in the ring: fetch it again, completely */
 		fetch_finish(sq->e, f);
 		return;
 	}

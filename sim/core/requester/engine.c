@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The C engine's side of the border: core/engine.h says what each op is. */
+/* The ops of the C engine (core/engine.h). */
 #include <errno.h>
 
 #include "core/requester/sq.h"

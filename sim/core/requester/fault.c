@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Page faults of a send queue: it stands still until the driver half has answered. */
+/* Page faults of a send queue: it stops until the driver has answered. */
 #include "core/requester/sq.h"
 
 /* Bits of sq.paging. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The arbiter of send queues, and the reads of their basic blocks: as many WQEs as one read holds, one
- * read of a queue at a time. In the error states the queue is read on, because where a WQE ends, and so
- * what is to be flushed, stands in the WQEs.
+ * The arbiter of send queues, and the reads of their basic blocks: as many WQEs as fit into a read, one read per
+ * queue at a time. In the error states the queue is still read: the size of a WQE, and so what has to be flushed, is
+ * in the WQEs.
  */
 #include "core/requester/sq.h"
 
@@ -31,7 +31,7 @@ void fetch_put(struct engine *e, struct fetch *f)
 	e->fetch_pool = f;
 }
 
-/* To the decoder. Holds a place of fetch_room and a reference on the queue. */
+/* Passes it to the decoder. Holds an entry of fetch_room and a reference on the queue. */
 void fetch_queue(struct engine *e, struct fetch *f)
 {
 	f->next = NULL;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The requester's sending half: the next packet of a send queue. Which packets a message has is
- * computed anew each time from the WQE and the packet's number in it, so that going back (IBTA
- * 9.7.5.1.1, go-back-N) is nothing but setting sq.cur and sq.cur_pkt.
+ * The send side of the requester: makes the next packet of a send queue. The packets of a message are computed from
+ * the WQE and the packet's number in it, so going back (IBTA 9.7.5.1.1, go-back-N) only sets sq.cur and sq.cur_pkt.
  */
 #include "core/requester/sq.h"
 
@@ -25,16 +24,16 @@ static uint8_t transport_of(uint8_t qp_type)
 	}
 }
 
-/* Payload bytes of a packet that is not the last. */
+/* Payload bytes of every packet but the last. */
 static uint32_t wqe_mtu(const struct sq *sq, const struct wqe *w)
 {
 	if (w->wr.op == HCASIM_WQE_OP_TSO)
 		return w->wr.tso.mss;
-	/* A datagram, or a frame, is one packet. */
+	/* A datagram or a frame is one packet. */
 	return sq->c.type == HCASIM_QPT_UD || sq->c.type == HCASIM_QPT_RAW_PACKET ? CORE_MSG_MAX : sq->c.mtu;
 }
 
-/* Bounds that keep go-back-N and 24-bit PSN arithmetic sound. */
+/* Limits that keep go-back-N and 24-bit PSN arithmetic correct. */
 static bool rc_window_open(const struct sq *sq, const struct wqe *w)
 {
 	uint32_t out = psn_sub(w->started ? psn_add(w->first_psn, sq->cur_pkt) : sq->next_psn, sq->una_psn);
@@ -84,7 +83,7 @@ bool packetise_pending(const struct engine *e, struct hca_work *work)
 	return true;
 }
 
-/* Windows are bound and invalidated here, in the turn of the WQE, and once. */
+/* Windows are bound and invalidated here, when it is the turn of the WQE, and once. */
 static bool local_start(struct sq *sq, struct wqe *w)
 {
 	uint8_t err = w->wr.op == HCASIM_WQE_OP_NOP ? 0 : sq->e->ports->local(sq->e->host, sq->qpn, &w->wr);
@@ -95,8 +94,8 @@ static bool local_start(struct sq *sq, struct wqe *w)
 }
 
 /*
- * First sight of a WQE at the head: its keys, and its PSNs. The memory that an answer goes to is looked at when the
- * answer lands, as adapters do: what the peer refuses comes first, and an atomic has been executed by then.
+ * A WQE becomes the head: checks its keys, and assigns its PSNs. The memory for a response is checked when the
+ * response arrives, as on hardware: a refusal of the peer comes first, and an atomic has been executed by then.
  */
 static bool wqe_start(struct sq *sq, struct wqe *w)
 {
@@ -114,8 +113,6 @@ static bool wqe_start(struct sq *sq, struct wqe *w)
 	w->started = true;
 	w->first_psn = sq->next_psn;
 	w->npsn = packets_of(w->wr.length, wqe_mtu(sq, w));
-	if (w->wr.op == HCASIM_WQE_OP_ATOMIC_CS || w->wr.op == HCASIM_WQE_OP_ATOMIC_FA)
-		w->npsn = 1;
 	if (op_local(w->wr.op))
 		w->npsn = 0;
 	sq->next_psn = psn_add(sq->next_psn, w->npsn);
@@ -168,7 +165,7 @@ static void spec_of(const struct sq *sq, const struct wqe *w, struct pkt_spec *s
 	};
 	s->se = last && wr->flags & HCA_WR_SOLICITED &&
 		hcasim_bth_op_info(s->opcode)->flags & HCASIM_BTH_F_COMP;
-	if (wr->op == HCASIM_WQE_OP_RDMA_READ) { /* also one that goes on where responses were lost */
+	if (wr->op == HCASIM_WQE_OP_RDMA_READ) { /* also a READ that continues where responses were lost */
 		s->va += off;
 		s->dmalen -= (uint32_t)off;
 	} else if (!op_reads(wr->op)) {
@@ -180,7 +177,7 @@ static void spec_of(const struct sq *sq, const struct wqe *w, struct pkt_spec *s
 	}
 }
 
-/* Inline bytes and the headers that the device itself writes come first; the rest is named, GATHER reads it. */
+/* Inline bytes and headers that the device writes come first; the other pieces are read by GATHER. */
 static uint8_t plan_payload(struct sq *sq, const struct wqe *w, struct engine_packet *p, uint8_t *head,
 			    struct piece *piece)
 {
@@ -219,7 +216,7 @@ bool packet_leave(struct sq *sq, struct pending *p, bool failed)
 	return !failed;
 }
 
-/* Without memory nothing happens: the next step tries again. */
+/* Without memory nothing changes: the next step tries again. */
 static bool hand_out(struct sq *sq, struct wqe *w, const struct engine_packet *p)
 {
 	uint32_t tag = pending_new(sq, PENDING_PACKET, w);
@@ -240,7 +237,7 @@ static void make_packet(struct sq *sq, struct wqe *w)
 		.raw = sq->c.type == HCASIM_QPT_RAW_PACKET,
 		.sums = w->wr.op == HCASIM_WQE_OP_TSO || w->wr.flags & HCA_WR_IP_CSUM,
 	};
-	uint8_t head[2 * HCA_WQE_MAX]; /* both kinds of bytes come out of the WQE */
+	uint8_t head[2 * HCA_WQE_MAX]; /* both are inside the WQE */
 	struct piece piece[ENGINE_MAX_PIECES];
 	uint8_t err;
 
@@ -257,7 +254,7 @@ static void make_packet(struct sq *sq, struct wqe *w)
 	sq_timer_update(sq);
 }
 
-/* The pages of the next packet's payload. Those of a result are looked at when it comes. */
+/* Requests the pages of the next packet's payload. Those of a result are requested when it arrives. */
 static bool payload_present(const struct sq *sq, const struct wqe *w)
 {
 	uint32_t mtu = wqe_mtu(sq, w);
@@ -271,7 +268,7 @@ uint32_t packetise_step(struct engine *e)
 	struct sq *sq = node_entry(e->tx_sqs.next, struct sq, on_tx);
 	struct wqe *w = sq->cur;
 
-	list_del(&sq->on_tx); /* back to the end of the line, if it has more */
+	list_del(&sq->on_tx); /* to the end of the list, if it has more */
 	if (w->started || wqe_start(sq, w)) {
 		if (!w->npsn)
 			sq_executed(sq, w);

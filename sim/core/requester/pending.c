@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Tags: what is under way outside the engine. A tag is given again when its last word has come. */
+/* Tags of operations that are pending outside the engine. A tag is reused after its last use by the core. */
 #include "core/requester/sq.h"
 
 static bool more(struct engine *e)

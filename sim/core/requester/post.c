@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What doorbells say of a send queue. */
+/* Doorbells of a send queue. */
 #include "core/requester/sq.h"
 
 /*
- * The producer index is 16 bits of a ring of at most 32768 basic blocks. One that lies outside the
- * ring, counted from the oldest slot still in use, is stale or nonsense.
+ * The producer index is 16 bits for a ring of at most 32768 basic blocks. Ignore an index outside the ring, counted
+ * from the oldest slot in use: it is stale or invalid.
  */
 void sq_posted(struct sq *sq, uint16_t pi)
 {
-	uint16_t known = (uint16_t)(sq->pi - sq->retired), told = (uint16_t)(pi - sq->retired);
+	uint16_t known = (uint16_t)(sq->pi - sq->retired), posted = (uint16_t)(pi - sq->retired);
 
-	if (told > known && told <= sq->c.ring.entries)
+	if (posted > known && posted <= sq->c.ring.entries)
 		sq->pi = pi;
 }
 
-/* The pushed bytes stand for the ring's if nothing posted before them is still to be fetched. */
+/* The pushed bytes replace a read of the ring if everything posted before has been fetched. */
 static bool push_usable(const struct sq *sq, uint16_t index)
 {
 	return sq->c.state == HCASIM_QPS_RTS && !sq->fetching && sq->fetched == sq->pi &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The end of send WQEs, in their order: completed, flushed, or gone without a completion. */
+/* The end of send WQEs, in order: completed, flushed, or removed without a completion. */
 #include "core/requester/sq.h"
 
 static void flush(struct wqe *w)
@@ -9,7 +9,7 @@ static void flush(struct wqe *w)
 	w->vendor = HCASIM_VENDOR_ERR_NONE;
 }
 
-/* ERR (IBTA 10.3.1.6): nothing is sent any more; what is posted is flushed. */
+/* ERR (IBTA 10.3.1.6): nothing is sent any more; posted WQEs are flushed. */
 void sq_error(struct sq *sq)
 {
 	sq->c.state = HCASIM_QPS_ERR;
@@ -18,8 +18,8 @@ void sq_error(struct sq *sq)
 }
 
 /*
- * IBTA 10.3.1: a failed send stops an unreliable QP's send queue, and all of a reliable one. What stands
- * behind it is flushed, even if the peer has acknowledged it already.
+ * IBTA 10.3.1: a failed send stops the send queue of an unreliable QP, and both queues of a reliable one. Later WQEs
+ * are flushed, even if the peer has acknowledged them.
  */
 static void sq_failed(struct sq *sq)
 {
@@ -34,7 +34,7 @@ static void sq_failed(struct sq *sq)
 	sq->e->ports->failed(sq->e->host, sq->qpn, sq->c.state);
 }
 
-/* IBTA 10.3.1.5: all that was started before SQD has completed. */
+/* IBTA 10.3.1.5: everything that was started before SQD has completed. */
 static void sqd_check(struct sq *sq)
 {
 	if (sq->c.state != HCASIM_QPS_SQD || sq->drained_sent || (sq->head && sq->head->started))
@@ -43,7 +43,7 @@ static void sqd_check(struct sq *sq)
 	sq->e->ports->drained(sq->e->host, sq->qpn);
 }
 
-/* Retires what ended without a completion; stops at a WQE that needs one, or has not ended. */
+/* Removes WQEs that end without a completion; stops at a WQE that needs one, or has not ended. */
 static void advance(struct sq *sq)
 {
 	struct wqe *w;
@@ -55,7 +55,7 @@ static void advance(struct sq *sq)
 		} else if (w->failed ? !w->started && !w->settled : !w->acked) {
 			if (!sq_flushing(sq))
 				break;
-			flush(w); /* also one that is wrong itself, but was never looked at in its turn */
+			flush(w); /* even if it is invalid, since it was never executed */
 		}
 		if (w->failed || w->wr.flags & HCA_WR_SIGNALED)
 			break;
@@ -64,7 +64,7 @@ static void advance(struct sq *sq)
 	sqd_check(sq);
 }
 
-/* Every change of a queue ends here: retires what has ended, and queues it where it can go on. */
+/* Every change of a queue ends here: removes finished WQEs, and queues it for the stages it has work for. */
 void sq_settle(struct sq *sq)
 {
 	if (sq->dead)

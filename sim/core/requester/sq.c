@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The send queue's window: WQEs that are decoded and not completed, from sq.head to sq.tail. This file
- * alone moves sq.cur and sq.ack in it and says what is acknowledged.
+ * The window of the send queue: WQEs that are decoded and not completed, from sq.head to sq.tail. Only this file
+ * moves sq.cur and sq.ack in it and marks WQEs as acknowledged.
  */
 #include "core/requester/sq.h"
 
 #define TIMEOUT_UNIT_PS 4096000ull /* 4.096 us */
 
 /*
- * The first from here on that still has something to be sent or answered. sq.cur and sq.ack stand on such ones
- * only, or before what was never started, so that sq.cur is never behind sq.ack: in between lie local operations,
- * which are acknowledged as soon as they are executed.
+ * The first WQE from here on that still has packets to be sent or acknowledged. sq.cur and sq.ack point to such WQEs
+ * only, or to one that was never started, so sq.cur is never behind sq.ack: between them are local operations, which
+ * are acknowledged as soon as they are executed.
  */
 static struct wqe *wqe_open(struct wqe *w)
 {
@@ -71,7 +71,7 @@ void sq_append(struct sq *sq, struct wqe *w)
 	sq->e->counters.wqes++;
 }
 
-/* The WQE completes in error, in its turn, and nothing from it on leaves any more. */
+/* The WQE completes in error, in its turn; no packet from it on is sent any more. */
 void sq_fail(struct sq *sq, struct wqe *w, uint8_t status, uint8_t vendor)
 {
 
@@ -89,7 +89,7 @@ void sq_fail(struct sq *sq, struct wqe *w, uint8_t status, uint8_t vendor)
 	sq->fault = true;
 }
 
-/* A packet of the WQE at `cur` is made: on to the next packet, or WQE. */
+/* A packet of the WQE at `cur` was made: advance to the next packet, or WQE. */
 void sq_sent(struct sq *sq, struct wqe *w)
 {
 
@@ -103,7 +103,7 @@ void sq_sent(struct sq *sq, struct wqe *w)
 	sq->cur_pkt = 0;
 }
 
-/* A local operation is done as soon as it is executed. */
+/* A local operation is acknowledged as soon as it is executed. */
 void sq_executed(struct sq *sq, struct wqe *w)
 {
 	w->acked = true;
@@ -117,7 +117,7 @@ void sq_left(struct wqe *w)
 	w->acked = true;
 }
 
-/* What a READ or atomic brought could not be written. */
+/* The result of a READ or atomic could not be written. */
 void sq_result_lost(struct sq *sq, struct wqe *w)
 {
 	if (w->failed)
@@ -142,7 +142,7 @@ static void done_reading(struct sq *sq, struct wqe *w)
 		sq->rd_incomplete--;
 }
 
-/* Everything not acknowledged is sent again. */
+/* Everything that is not acknowledged is sent again. */
 void sq_rewind(struct sq *sq)
 {
 	struct wqe *w;
@@ -166,7 +166,7 @@ static void progress(struct sq *sq)
 	sq_wait_anew(sq);
 }
 
-/* PSNs before `una` are done, `w` is the oldest request that has one of them; if they are all that it has, it is done. */
+/* PSNs before `una` are acknowledged, `w` is the oldest request with one of them; if it has no others, it is done. */
 void sq_acked_to(struct sq *sq, struct wqe *w, uint32_t una)
 {
 	uint32_t done = psn_sub(una, w->first_psn);
@@ -180,7 +180,7 @@ void sq_acked_to(struct sq *sq, struct wqe *w, uint32_t una)
 			w->rd_counted = false;
 			sq->rd_out--;
 		}
-		if (sq->cur == w) { /* answered after it was to be sent again */
+		if (sq->cur == w) { /* answered after it was scheduled to be sent again */
 			sq->cur = sq->ack;
 			sq->cur_pkt = 0;
 		}
@@ -189,7 +189,7 @@ void sq_acked_to(struct sq *sq, struct wqe *w, uint32_t una)
 	}
 }
 
-/* The oldest WQE leaves the queue. */
+/* Removes the oldest WQE from the queue. */
 void sq_pop(struct sq *sq)
 {
 	struct wqe *w = sq->head;
@@ -209,7 +209,7 @@ void sq_pop(struct sq *sq)
 	wqe_put(sq->e, w);
 }
 
-/* RESET: no WQE, and everything else as in a new queue. */
+/* RESET: no WQE, all else as in a new queue. */
 void sq_clear(struct sq *sq)
 {
 	const struct sq fresh = {.e = sq->e,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The C engine's own: send queues and their WQEs. Nothing else includes this.
+ * Private to the C engine: send queues and their WQEs.
  *
- * Lifetime. A QP may be reset or destroyed while reads, packets and results of it are under way. Each of those is a
- * struct pending: it holds a reference on its send queue, and remembers its epoch. When it comes back and the epoch
- * has moved on, it only releases what it holds.
+ * Lifetime. A QP may be reset or destroyed while reads, packets and results of it are pending. Each of those is a
+ * struct pending: it holds a reference on its send queue, and remembers its epoch. If the epoch has changed when it
+ * completes, it only releases its references.
  *
- * Activity. A queue that can fetch or send stands on that list of the engine, and only then: every op that
- * concerns a queue ends with sq_settle().
+ * Activity. A queue that can fetch or send is on that list of the engine, and only then: every op on a queue ends
+ * with sq_settle().
  */
 #ifndef HCASIM_CORE_REQUESTER_SQ_H
 #define HCASIM_CORE_REQUESTER_SQ_H
@@ -27,22 +27,22 @@
 struct wqe {
 	struct wqe *next;
 	struct hca_wr wr;
-	uint32_t seq;  /* order in its queue, free-running */
-	uint32_t refs; /* the queue, packets and DMA */
+	uint32_t seq;  /* position in its queue, free-running */
+	uint32_t refs; /* references: the queue, packets and DMA */
 	uint32_t first_psn, npsn;
 	uint32_t cap; /* size class */
 	uint16_t dma_pending;
 	uint8_t status, vendor;
 	bool failed;     /* status and vendor say why */
 	bool started;    /* has PSNs */
-	bool settled;    /* what it fails with will not change any more */
-	bool acked;      /* transport is done with it */
+	bool settled;    /* its error is final */
+	bool acked;      /* acknowledged, or sent if unreliable */
 	bool rd_counted; /* one of sq.rd_out */
 	uint8_t *raw;
-	uint8_t mem[]; /* raw bytes, then SGEs */
+	uint8_t mem[]; /* the WQE, then its SGEs */
 };
 
-struct fetch { /* basic blocks that came from the ring, or were pushed */
+struct fetch { /* basic blocks that were read from the ring, or pushed */
 	struct fetch *next;
 	struct sq *sq;
 	uint32_t epoch;
@@ -60,18 +60,18 @@ struct sq {
 	uint16_t pi, fetched, retired; /* basic blocks, free-running */
 	bool fetching;
 	struct wqe *head, *tail; /* decoded, not completed */
-	struct wqe *cur;         /* next to make packets of; NULL: none */
-	uint32_t cur_pkt;        /* packets of cur already made */
+	struct wqe *cur;         /* the next WQE to make packets of; NULL: none */
+	uint32_t cur_pkt;        /* packets of cur that were made */
 	struct wqe *ack;         /* RC: oldest not fully acknowledged */
 	uint32_t una_psn, next_psn;
 	uint32_t nwqe, seq;
 	uint32_t rd_out;        /* READs and atomics on the wire */
-	uint32_t rd_incomplete; /* started, result not yet in memory */
-	bool nak_rewound;       /* went back for an implied NAK, no progress since */
-	bool fault;             /* packets of WQEs from fault_seq on do not leave */
+	uint32_t rd_incomplete; /* started, result not in memory yet */
+	bool nak_rewound;       /* went back because of an implied NAK, no progress since */
+	bool fault;             /* packets of WQEs from fault_seq on are not sent */
 	uint32_t fault_seq;
 	bool rnr_wait;
-	uint8_t paging; /* page requests are under way (fault.c has the bits): nothing leaves */
+	uint8_t paging; /* pending page requests (bits in fault.c): nothing is sent */
 	uint8_t retries, rnr_retries;
 	hca_ps ack_deadline;
 	bool timer_on; /* ACK timeout or RNR delay */
@@ -81,14 +81,14 @@ struct sq {
 
 enum pending_kind { PENDING_FREE, PENDING_READ, PENDING_PACKET, PENDING_RESULT, PENDING_PAGES };
 
-struct pending { /* what a tag stands for: its index in engine.pending */
+struct pending { /* a pending operation: its tag is the index in engine.pending */
 	enum pending_kind kind;
 	uint32_t next_free;
 	struct sq *sq;
 	uint32_t epoch;
 	uint32_t count; /* RESULT: transfers under way */
 	uint8_t bit;    /* PAGES: of sq.paging */
-	bool last;      /* PACKET: ends its WQE */
+	bool last;      /* PACKET: last one of its WQE */
 	struct wqe *wqe;
 	struct fetch *fetch; /* READ */
 };
@@ -101,7 +101,7 @@ struct engine {
 	struct sq **sq; /* by QP number */
 	uint32_t num_sq;
 	struct node fetch_sqs, tx_sqs;
-	uint32_t fetch_room; /* free places in the decode FIFO */
+	uint32_t fetch_room; /* free entries of the decode FIFO */
 	struct fetch *decode_head, **decode_tail, *fetch_pool;
 	struct wqe *wqe_pool[4];
 	struct pending *pending;
@@ -125,7 +125,7 @@ static inline bool sq_flushing(const struct sq *sq)
 	return sq->c.state == HCASIM_QPS_ERR || sq->c.state == HCASIM_QPS_SQE;
 }
 
-/* What stands before IP in a QP's messages. */
+/* The layer below IP in messages of the QP. */
 static inline enum net_link wqe_link(const struct sq *sq)
 {
 	return sq->c.type == HCASIM_QPT_RAW_PACKET ? NET_ETHERNET : NET_DATAGRAM;
@@ -152,7 +152,7 @@ void fetch_queue(struct engine *e, struct fetch *f);
 bool decode_pending(const struct engine *e, struct hca_work *w);
 uint32_t decode_step(struct engine *e);
 
-/* post.c: the software has posted WQEs up to `pi`; or also pushed the one at `index` */
+/* post.c: the software has posted WQEs up to `pi`; or has pushed the one at `index` */
 void sq_posted(struct sq *sq, uint16_t pi);
 void sq_pushed(struct sq *sq, uint16_t index, const void *wqe, uint32_t len);
 
@@ -160,9 +160,9 @@ void sq_pushed(struct sq *sq, uint16_t index, const void *wqe, uint32_t len);
 struct wqe *wqe_get(struct engine *e, uint32_t raw_len);
 void wqe_put(struct engine *e, struct wqe *w);
 bool op_reads(uint8_t op);    /* READ or atomic: has a result */
-bool op_answered(uint8_t op); /* has a response of its own: these, and FLUSH and ATOMIC WRITE */
+bool op_answered(uint8_t op); /* has its own response: these, and FLUSH and ATOMIC WRITE */
 bool op_local(uint8_t op);    /* sends nothing */
-/* For the ports: a part of the WQE's SGE list. */
+/* Argument of ports: a part of the WQE's SGE list. */
 struct engine_lookup wqe_lookup(const struct sq *sq, const struct wqe *w, uint64_t off, uint64_t len,
 				uint32_t access);
 
@@ -183,7 +183,7 @@ void sq_skip_acked(struct sq *sq);
 void sq_acked_to(struct sq *sq, struct wqe *w, uint32_t una);
 void sq_rewind(struct sq *sq);
 void sq_pop(struct sq *sq);
-void sq_wait_anew(struct sq *sq); /* the ACK timeout starts from now */
+void sq_wait_anew(struct sq *sq); /* restarts the ACK timeout */
 void sq_timer_set(struct sq *sq, hca_ps at);
 void sq_timer_update(struct sq *sq);
 void sq_clear(struct sq *sq);
@@ -199,7 +199,7 @@ void sq_response(struct sq *sq, const struct engine_response *r);
 void sq_timer(struct sq *sq);
 void sq_written(struct sq *sq, struct wqe *w, int status);
 
-/* fault.c: pages that a send WQE reads, or (`result`) where the answer to a READ or atomic goes */
+/* fault.c: pages that a send WQE reads, or (`result`) those for the response of a READ or atomic */
 void page_fault_send(struct sq *sq, struct wqe *w, bool result);
 void pages_answered(struct sq *sq, const struct pending *p, bool mapped);
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Memory of decoded WQEs, and kinds of operations. */
+/* Memory of decoded WQEs, and classes of operations. */
 #include "core/requester/sq.h"
+
+#include "hcasim_ops.h"
 
 static const uint32_t wqe_caps[4] = {64, 128, 256, HCA_WQE_MAX};
 
-/* Memory for `raw_len` bytes and for as many SGEs as they can hold. */
+/* Allocates `raw_len` bytes and as many SGEs as they can hold. */
 struct wqe *wqe_get(struct engine *e, uint32_t raw_len)
 {
 	unsigned int i = 0;
@@ -40,18 +42,23 @@ void wqe_put(struct engine *e, struct wqe *w)
 
 bool op_reads(uint8_t op)
 {
-	return op == HCASIM_WQE_OP_RDMA_READ || op == HCASIM_WQE_OP_ATOMIC_CS ||
-	       op == HCASIM_WQE_OP_ATOMIC_FA;
+	const struct hcasim_wqe_op_info *info = hcasim_wqe_op_info(op);
+
+	return info && info->result;
 }
 
 bool op_answered(uint8_t op)
 {
-	return op_reads(op) || op == HCASIM_WQE_OP_FLUSH || op == HCASIM_WQE_OP_ATOMIC_WRITE;
+	const struct hcasim_wqe_op_info *info = hcasim_wqe_op_info(op);
+
+	return info && info->answered;
 }
 
 bool op_local(uint8_t op)
 {
-	return op == HCASIM_WQE_OP_NOP || op == HCASIM_WQE_OP_BIND_MW || op == HCASIM_WQE_OP_LOCAL_INV;
+	const struct hcasim_wqe_op_info *info = hcasim_wqe_op_info(op);
+
+	return info && info->local;
 }
 
 struct engine_lookup wqe_lookup(const struct sq *sq, const struct wqe *w, uint64_t off, uint64_t len,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Atomics at the responder: one at a time in the whole adapter, each a read and a write of host
- * memory, so that all atomics of this adapter are atomic to each other (IBV_ATOMIC_HCA). Results are
- * kept for as many requests as may be outstanding, and answer duplicates.
+ * Atomics at the responder: one at a time in the adapter, each a read and a write of host memory, so that all atomics
+ * of this adapter are atomic to each other (IBV_ATOMIC_HCA). Results are kept for as many requests as may be
+ * outstanding, to answer duplicates.
  */
 #include "core/memory/memory.h"
 #include "core/responder/responder.h"
@@ -91,7 +91,7 @@ static void have_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	dma_one(hca, w, c->d.pasid, c->d.seg[0].addr, w->buf, sizeof(v));
 }
 
-/* The next QP in line, if none is at it. */
+/* Starts the next QP's atomic, if none is active. */
 void atomic_next(struct hca *hca)
 {
 	while (!hca->atomic_owner && !list_empty(&hca->atomic_qps)) {
@@ -133,7 +133,7 @@ void atomic_start(struct hca *hca, struct qp *qp, const struct pkt_info *info, s
 	atomic_next(hca);
 }
 
-/* RESET, destroy: one that is under way ends in host memory, and answers nobody. */
+/* RESET, destroy: a pending atomic is completed in host memory, but not answered. */
 void atomic_forget(struct hca *hca, struct qp *qp)
 {
 	list_set(&hca->atomic_qps, &qp->on_atomic, false);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Requests that were executed before (IBTA 9.7.5.1.2): nothing is done twice, except READs. */
+/* Requests that were executed before (IBTA 9.7.5.1.2): only READs are executed again. */
 #include "core/memory/memory.h"
 #include "core/memory/odp.h"
 #include "core/responder/responder.h"
 
-/* What waits from here on is void: a requester that went back asks for all of it again. */
+/* Drops waiting responses from here on: a requester that went back requests all of them again. */
 static struct rop *duplicate_response(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
 	struct rop *r;
@@ -58,7 +58,7 @@ static void duplicate_atomic(struct hca *hca, struct qp *qp, const struct pkt_in
 	rop_accept(hca, qp, r);
 }
 
-/* It was done when it came first; its answer comes behind the first one, should that still wait. */
+/* It was executed the first time; its response comes after the first one, if that still waits. */
 static void duplicate_answer(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
 	struct rop *r = duplicate_response(hca, qp, info);
@@ -77,7 +77,7 @@ void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *
 		duplicate_read(hca, qp, info);
 	else if (f & HCASIM_BTH_F_ATOMIC)
 		duplicate_atomic(hca, qp, info);
-	else if (f & (HCASIM_BTH_F_FLUSH | HCASIM_BTH_F_ATOMIC_WRITE))
+	else if (f & HCASIM_BTH_F_ANSWERED)
 		duplicate_answer(hca, qp, info);
 	else if (info->ackreq || f & HCASIM_BTH_F_END)
 		resp_ack(hca, qp);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Page faults of a responder: the peer comes again (an RNR NAK), or, unreliable, has lost a message. */
+/* Page faults of a responder: the peer repeats the request (RNR NAK), or, unreliable, loses a message. */
 #include "core/queues/page_request.h"
 #include "core/responder/responder.h"
 
@@ -28,7 +28,10 @@ static void remote_answered(struct hca *hca, struct page_request *r, bool mapped
 static const struct page_owner receive_owner = {.answered = receive_answered};
 static const struct page_owner remote_owner = {.answered = remote_answered};
 
-/* How long the message is, only its last packet says: what is needed now, and the rest of the WQE if it can be had. */
+/*
+ * The length of a message is known only with its last packet: request the pages needed now, and the rest of the WQE
+ * if mapped.
+ */
 void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len)
 {
 	const struct hca_rwr *wr = &qp->rq.rwr;
@@ -38,7 +41,7 @@ void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t o
 		return;
 	r = page_request_new(hca, qp, &receive_owner, 2 * wr->num_sge);
 	if (!r)
-		return; /* the packet comes again, and so does the fault */
+		return; /* the packet is repeated, and so is the fault */
 	r->psn = psn;
 	page_request_add_sges(hca, r, wr->sge, wr->num_sge, off, len, true, false);
 	page_request_add_sges(hca, r, wr->sge, wr->num_sge, off + len, UINT64_MAX, true, true);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Which packets may follow which in a message, and how long they are. */
+/* Order of packets in a message, and their lengths. */
 #include "core/responder/responder.h"
 
-/* Payload lengths that each place in a message allows (IBTA 9.7.4.1.6). */
+/* Payload lengths that are allowed for first, middle, last and only packets (IBTA 9.7.4.1.6). */
 bool msg_length_ok(const struct qp *qp, const struct pkt_info *info)
 {
 	if (!(info->op->flags & HCASIM_BTH_F_END))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The responder's sending half: acknowledges, NAKs, atomic responses, and READ responses packet by packet. */
+/* The send side of the responder: acknowledges, NAKs, atomic responses, and READ responses packet by packet. */
 #include "core/egress/egress.h"
 #include "core/memory/memory.h"
 #include "core/memory/odp.h"
@@ -74,7 +74,7 @@ static void spec_of(const struct qp *qp, const struct rop *r, struct pkt_spec *s
 		s->opcode |= HCASIM_TRANSPORT_XRC << HCASIM_BTH_TRANSPORT_SHIFT;
 }
 
-/* The region may have gone since the request was accepted. */
+/* The region may have been deregistered since the request was accepted. */
 static bool read_plan(struct hca *hca, struct qp *qp, const struct rop *r, struct txpkt *t)
 {
 	if (!t->payload_len)
@@ -92,9 +92,9 @@ static void respond_end(struct hca *hca, struct qp *qp, struct rop *r)
 }
 
 /*
- * Of a READ that is answered once more, and whose memory has gone: the wire doubled it, or its answers met a
- * retry on their way, and the requester, which has them, has given the memory back since (its next request
- * may have invalidated the window). Nobody waits for it.
+ * A repeated READ whose memory is no longer accessible: the wire duplicated it, or its responses and a retry have
+ * crossed, and the requester, which has the responses, has released the memory since (its next request may have
+ * invalidated the window). Nobody waits for this response.
  */
 static void read_gone(struct hca *hca, struct qp *qp, struct rop *r, uint32_t psn)
 {
@@ -104,10 +104,10 @@ static void read_gone(struct hca *hca, struct qp *qp, struct rop *r, uint32_t ps
 		resp_fatal_now(hca, qp, psn, HCASIM_NAK_REM_ACCESS, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 }
 
-/* Of a READ that failed nothing leaves any more; one before the NAK is still answered. */
+/* After a failed READ nothing is sent any more; an earlier one is still answered before the NAK. */
 static bool read_may_leave(struct hca *hca, struct qp *qp, struct txpkt *t)
 {
-	if (t->failed && t->duplicate) /* memory that was given back since, see read_gone() */
+	if (t->failed && t->duplicate) /* memory was released since, see read_gone() */
 		return false;
 	if (t->failed) {
 		if (qp->a.state != HCASIM_QPS_ERR)
@@ -124,7 +124,7 @@ static bool always(struct hca *hca, struct qp *qp, struct txpkt *t)
 
 static const struct tx_owner read_response = {.may_leave = read_may_leave}, answer = {.may_leave = always};
 
-/* Pages went while the answer was under way: the rest is asked for again, when the peer has waited. */
+/* Pages were unmapped during the response: the peer requests the rest again, after the RNR delay. */
 static bool read_absent(struct hca *hca, struct qp *qp, const struct rop *r, uint32_t psn)
 {
 	uint64_t done = (uint64_t)r->done_pkts * qp->mtu;

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The responder: requests in, in the order of their PSNs (IBTA 9.7.4 for RC, 9.8.2 for UC, 9.8.3 for
- * UD). Everything is checked before anything is changed, so that a request which has to wait for a
- * receive WQE is simply looked at again.
+ * The responder: executes requests in the order of their PSNs (IBTA 9.7.4 for RC, 9.8.2 for UC, 9.8.3 for UD).
+ * Everything is checked before anything is changed, so that a request which has to wait for a receive WQE can simply
+ * be checked again.
  *
  * Faults (IBTA 9.9.3; NAK codes 9.7.5.2.8, completion statuses 11.6.2):
- *   A  receive WQE or its memory: bad_receive()    NAK remote operational error, the WQE fails, ERR
- *   B  sequence, not ready: rx_rc(), not_ready()   NAK; the requester comes again
- *   C  request, key or length on RC: refuse()      NAK; the WQE in use fails, or an event tells; ERR
- *   D  the same on UC and UD: refuse()             dropped; the WQE serves the next message
- *   J  key to be invalidated: accept_send()        no NAK; the WQE fails, ERR
+ *
+ * A: receive WQE or its memory, bad_receive(): NAK remote operational error, the WQE fails, ERR.
+ *
+ * B: sequence, not ready, rx_rc(), not_ready(): NAK; the requester repeats the request.
+ *
+ * C: request, key or length on RC, refuse(): NAK; the current receive WQE fails, or an event is raised; ERR.
+ *
+ * D: the same on UC and UD, refuse(): dropped; the WQE is used for the next message.
+ *
+ * J: key to be invalidated, accept_send(): no NAK; the WQE fails, ERR.
  */
 #include "core/memory/memory.h"
 #include "core/memory/odp.h"
@@ -19,7 +24,7 @@
 
 enum verdict { V_OK, V_WAIT, V_EMPTY, V_REFUSED /* an error was handled */ };
 
-/* An error of the peer's making. UC and UD drop the message, and stay as they are. */
+/* An error of the peer. UC and UD drop the message and keep their state. */
 static enum verdict refuse(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t nak,
 			   uint8_t status, uint8_t vendor, unsigned int event)
 {
@@ -38,7 +43,7 @@ static enum verdict invalid(struct hca *hca, struct qp *qp, const struct pkt_inf
 		      HCASIM_EQE_TYPE_QP_REQ_ERR);
 }
 
-/* An error of the receive WQE's making: it completes with it, whatever the transport. */
+/* An error of the receive WQE, which completes with it, on every transport. */
 static enum verdict bad_receive(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t status,
 				uint8_t vendor)
 {
@@ -94,7 +99,7 @@ bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct r
 
 /* ---- Receive WQEs ---- */
 
-/* IBTA 10.2.9.2: the keys of an SRQ's WQEs are of the SRQ's protection domain. */
+/* IBTA 10.2.9.2: the keys of an SRQ's WQEs belong to the SRQ's protection domain. */
 static uint32_t recv_pdn(const struct qp *qp)
 {
 	return qp->rq.srq ? qp->rq.srq->pdn : qp->c.pdn;
@@ -118,7 +123,7 @@ static enum verdict want_receive(struct hca *hca, struct qp *qp, const struct pk
 	return V_OK;
 }
 
-/* IBTA 9.7.5.2.8: the receiver is not ready; what follows is dropped without a NAK until this comes again. */
+/* IBTA 9.7.5.2.8: the receiver is not ready; later requests are dropped without a NAK until this one is repeated. */
 static enum verdict not_ready(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
 	if (qp_reliable(qp)) {
@@ -131,7 +136,7 @@ static enum verdict not_ready(struct hca *hca, struct qp *qp, const struct pkt_i
 	return V_REFUSED;
 }
 
-/* Pages of the active receive WQE are missing: not ready, until the driver half has mapped them. */
+/* Pages of the active receive WQE are missing: not ready, until the driver has mapped them. */
 static enum verdict receive_absent(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint64_t off,
 				   uint32_t len)
 {
@@ -163,9 +168,9 @@ static void message_goes_on(struct hca *hca, struct qp *qp, const struct pkt_inf
 /* ---- Requests ---- */
 
 /*
- * Takes a packet of a SEND, and invalidates what it names. A key that may not be invalidated is a class J fault (IBTA
- * 9.9.6.3): the message was received, and is acknowledged, no NAK is sent; its receive WQE completes in error, and so
- * ends the QP. On UC, where the IBTA has no such message, it is dropped like any other that is wrong.
+ * Executes a packet of a SEND, with its invalidation. A key that cannot be invalidated is a class J fault (IBTA
+ * 9.9.6.3): the message is acknowledged and no NAK is sent; its receive WQE completes in error, and the QP goes to
+ * ERR. On UC, for which the IBTA has no such message, it is dropped like any other invalid message.
  */
 static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w, const struct piece *piece,
 				uint32_t n)
@@ -185,7 +190,7 @@ static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w
 	message_goes_on(hca, qp, info);
 	if (err)
 		qp_error(hca, qp);
-	else if (inv) /* IBTA 10.7.3.2.4: nobody gets through any more when the completion is seen. */
+	else if (inv) /* IBTA 10.7.3.2.4: the key must be invalid before the completion is visible. */
 		window_invalidate(hca, info->inv_rkey);
 	return V_OK;
 }
@@ -229,15 +234,15 @@ static uint8_t write_begins(struct hca *hca, struct qp *qp, const struct pkt_inf
 	resp->rkey = info->rkey;
 	resp->dmalen = info->dmalen;
 	resp->offset = 0;
-	/* Of no bytes, key and address are not looked at (IBTA 9.7.4.1.5). */
+	/* Without payload, key and address are not checked (IBTA 9.7.4.1.5). */
 	return info->dmalen ? rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, info->dmalen,
 					 HCASIM_ACCESS_REMOTE_WRITE, NULL)
 			    : HCASIM_VENDOR_ERR_NONE;
 }
 
 /*
- * The memory may not be written (IBTA class C). A packet with immediate data takes a receive WQE, which completes with
- * the local access error that 11.6.2 has for this case; before that packet the message has none, and an event tells.
+ * The memory may not be written (IBTA class C). A packet with immediate data takes a receive WQE, which completes
+ * with the local access error of 11.6.2; a message without such a packet has none, and raises an event.
  */
 static enum verdict write_refused(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint8_t err)
 {
@@ -285,7 +290,7 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 	return V_OK;
 }
 
-/* A request without data of its own, whose answer has `npkts` packets, takes its place in the sequence. */
+/* Accepts a request without payload whose response has `npkts` packets. */
 static void answered_later(struct qp *qp, const struct pkt_info *info, struct rop *r, uint32_t npkts)
 {
 	struct resp *resp = &qp->resp;
@@ -352,7 +357,7 @@ static enum verdict rx_atomic(struct hca *hca, struct qp *qp, const struct pkt_i
 	return V_OK;
 }
 
-/* Rights that a placement type needs (IBTA A19.2.5.1); 0: it is none. */
+/* Rights that a placement type needs (IBTA A19.2.5.1); 0: invalid type. */
 static uint32_t flush_access(const struct pkt_info *info)
 {
 	if (info->plt & ~(HCASIM_FLUSH_TYPE_GLOBAL | HCASIM_FLUSH_TYPE_PERSISTENT) ||
@@ -363,8 +368,8 @@ static uint32_t flush_access(const struct pkt_info *info)
 }
 
 /*
- * FLUSH: the answer waits until all that was written before has landed in host memory, where everybody
- * sees it. No region can have the right of persistence, for host memory does not keep what it holds.
+ * FLUSH: the response waits until everything written before is in host memory. No region can have the right of
+ * persistence, since host memory does not persist.
  */
 static enum verdict rx_flush(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
@@ -390,7 +395,7 @@ static enum verdict rx_flush(struct hca *hca, struct qp *qp, const struct pkt_in
 	return V_OK;
 }
 
-/* ATOMIC WRITE: eight aligned bytes, which appear at once. */
+/* ATOMIC WRITE: eight aligned bytes, written at once. */
 static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;
@@ -442,8 +447,8 @@ static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
 /* ---- Transports ---- */
 
 /*
- * IBTA A14.5: an XRC request names the SRQ, and so the protection domain, that it is for. It has to be one
- * of the QP's XRC domain, and the same in all packets of a message.
+ * IBTA A14.5: an XRC request names its SRQ, and so its protection domain. The SRQ must belong to the QP's XRC domain,
+ * and be the same in all packets of a message.
  */
 static bool xrc_target(struct hca *hca, struct qp *qp, const struct pkt_info *info)
 {
@@ -483,7 +488,7 @@ static enum verdict rx_rc(struct hca *hca, struct qp *qp, struct rxwork *w)
 	return rx_request(hca, qp, w);
 }
 
-/* IBTA 9.8.2.2: a gap loses the message in progress; the next one that begins is taken. */
+/* IBTA 9.8.2.2: a gap loses the current message; the next one that starts is accepted. */
 static enum verdict rx_uc(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	struct resp *resp = &qp->resp;
@@ -504,7 +509,7 @@ static enum verdict rx_uc(struct hca *hca, struct qp *qp, struct rxwork *w)
 	return v;
 }
 
-/* A message of one packet, `len` bytes at `buf`. One that does not fit is dropped, and the receive waits on. */
+/* A message of one packet, `len` bytes at `buf`. If it does not fit it is dropped, and the receive stays posted. */
 static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w, uint8_t *buf, uint32_t len,
 				bool csum_ok)
 {
@@ -535,7 +540,7 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 	return V_OK;
 }
 
-/* The 40 bytes ahead of a datagram take the place of the packet's own headers, in front of its payload. */
+/* The 40 bytes before a datagram overwrite the packet's own headers, in front of its payload. */
 static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;
@@ -551,7 +556,7 @@ static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
 			   net_sums_ok(buf + HCASIM_GRH_SIZE, info->payload_len, NET_DATAGRAM));
 }
 
-/* To the rest of the responder a whole frame is like a datagram of one packet. */
+/* For the rest of the responder a frame is a datagram of one packet. */
 static enum verdict rx_raw(struct hca *hca, struct qp *qp, struct rxwork *w)
 {
 	struct hca_packet *pkt = w->pkt;

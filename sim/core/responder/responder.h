@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Requests of peers, and what they are answered. */
+/* Requests of peers, and their responses. */
 #ifndef HCASIM_CORE_RESPONDER_RESPONDER_H
 #define HCASIM_CORE_RESPONDER_RESPONDER_H
 
@@ -7,13 +7,13 @@
 
 /* responder.c: false: the packet has to wait (for a receive WQE, or an atomic) */
 bool responder_rx(struct hca *hca, struct qp *qp, struct rxwork *w);
-/* Landed or failed writes of payload. */
+/* Payload writes that completed or failed. */
 void rop_written(struct hca *hca, struct dma_ctx *c, bool stale);
-/* Takes the packet's place in the sequence; issues the writes of its payload. False: no memory. */
+/* Accepts the packet's PSN; issues the writes of its payload. False: no memory. */
 bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct rop *r,
 		      const struct piece *piece, uint32_t n, void *buf);
 
-/* message.c: of a request, before it is carried out */
+/* message.c: checks a request before it is executed */
 bool msg_length_ok(const struct qp *qp, const struct pkt_info *info);
 bool msg_write_length_ok(const struct qp *qp, const struct pkt_info *info);
 bool msg_sequence_ok(const struct qp *qp, const struct pkt_info *info);
@@ -21,11 +21,11 @@ bool msg_sequence_ok(const struct qp *qp, const struct pkt_info *info);
 /* duplicate.c */
 void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *info);
 
-/* rop.c: what responders owe */
+/* rop.c: pending responses */
 struct rop *rop_get(struct hca *hca);
 void rop_put(struct hca *hca, struct rop *r);
 struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
-/* What was accepted completes its receive WQE in error all the same. */
+/* The packet was accepted, but its receive WQE completes in error. */
 void rop_recv_failed(struct rop *r, uint8_t status, uint8_t vendor);
 void rop_push(struct rop_fifo *f, struct rop *r);
 struct rop *rop_pop(struct rop_fifo *f);
@@ -36,12 +36,12 @@ void rop_land(struct hca *hca, struct qp *qp);
 void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn);
 void resp_nak(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, uint8_t value);
 void resp_ack(struct hca *hca, struct qp *qp);
-/* `nak`: HCASIM_NAK_*. A receive WQE that is taken completes with the status; without one, `event` tells. */
+/* `nak`: HCASIM_NAK_*. The active receive WQE completes with the status; without one, `event` is raised. */
 void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8_t status, uint8_t vendor,
 		unsigned int event);
-/* The responses of READs from `psn` on do not leave, an RNR NAK does. */
+/* The responses of READs from `psn` on are not sent, an RNR NAK is. */
 void resp_not_ready_now(struct hca *hca, struct qp *qp, uint32_t psn);
-/* As resp_fatal(), ahead of everything that is still landing. */
+/* As resp_fatal(), but before requests whose payload is not in memory yet. */
 void resp_fatal_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, unsigned int event);
 void resp_clear(struct hca *hca, struct qp *qp);
 
@@ -59,7 +59,7 @@ const struct atomic_result *atomic_find(const struct hca *hca, const struct qp *
 /* fault.c */
 /* Bytes [off, off + len) of the active receive WQE, for the packet with this PSN. */
 void page_fault_receive(struct hca *hca, struct qp *qp, uint32_t psn, uint64_t off, uint32_t len);
-/* What a request addresses. */
+/* The memory that a request addresses. */
 void page_fault_remote(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t rkey, uint64_t addr,
 		       uint64_t len, bool write);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a responder owes: acknowledges, NAKs, READ and atomic responses, receive completions. With
- * cfg.acks_after_landing all of it waits, in order, until the payload before it has landed. A receive
- * completion waits in any case: what the host refused must not be reported as received.
+ * Pending responses: acknowledges, NAKs, READ and atomic responses, receive completions. With cfg.acks_after_landing
+ * all of them wait, in order, until the payload before them is in memory. A receive completion waits in any case:
+ * data that the host refused must not be reported as received.
  */
 #include "core/queues/queues.h"
 #include "core/responder/responder.h"
@@ -29,7 +29,7 @@ void rop_put(struct hca *hca, struct rop *r)
 	hca->rop_pool = r;
 }
 
-/* Duplicates are not counted against max_dest_rd_atomic: the requester never had more outstanding. */
+/* Duplicates do not count against max_dest_rd_atomic: the requester never had more outstanding. */
 void rop_uncount(struct qp *qp, const struct rop *r)
 {
 	if (r->kind != ROP_READ && r->kind != ROP_ATOMIC && r->kind != ROP_ANSWER)
@@ -78,7 +78,7 @@ static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl 
 							   : HCASIM_CQE_OP_RECV,
 		.wqe_index = qp->rq.wqe_index,
 		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
-		.imm = info->imm,
+		.imm = info->op->flags & HCASIM_BTH_F_IMM ? info->imm : 0,
 		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
 		.inv_rkey = info->op->flags & HCASIM_BTH_F_INV ? info->inv_rkey : 0,
 		.with_inv = info->op->flags & HCASIM_BTH_F_INV,
@@ -91,7 +91,7 @@ static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl 
 	memcpy(cpl->smac, info->smac, sizeof(cpl->smac));
 }
 
-/* The record of an accepted packet. One that consumes a receive WQE brings its completion. */
+/* Adds an accepted packet. A packet that consumes a receive WQE has its completion. */
 struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes)
 {
 	struct rop *r = rop_get(hca);
@@ -110,7 +110,7 @@ struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info
 	return r;
 }
 
-/* Of a failed completion only what ibv_poll_cq(3) says. */
+/* A failed completion only has the members that ibv_poll_cq(3) lists. */
 void rop_recv_failed(struct rop *r, uint8_t status, uint8_t vendor)
 {
 	r->cpl.status = status;
@@ -118,7 +118,7 @@ void rop_recv_failed(struct rop *r, uint8_t status, uint8_t vendor)
 	r->cpl.with_imm = r->cpl.with_inv = false;
 }
 
-/* An acknowledge counts for all before it: one that has not left yet is brought up to date instead. */
+/* An acknowledge counts for all earlier packets: one that is still waiting is updated instead. */
 static void put_ack(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t msn)
 {
 	struct rop *last = rop_last(&qp->resp.out);
@@ -136,7 +136,7 @@ static void put_ack(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t msn)
 	last->msn = msn;
 }
 
-/* Its response, if any, goes to RESPOND, its completion to COMPLETE. */
+/* Passes its response, if any, to RESPOND, and its completion to COMPLETE. */
 static void rop_release(struct hca *hca, struct qp *qp, struct rop *r)
 {
 	if (r->kind != ROP_NONE)
@@ -197,14 +197,14 @@ static void recv_failed(struct hca *hca, struct qp *qp, uint8_t status, uint8_t 
 }
 
 /*
- * The host refused payload of `r`. What was received after it is void; the receive WQE that it, or the
- * rest of its message, had taken completes with the error, receive WQEs of later messages are flushed.
+ * The host refused the payload of `r`. Everything received after it is void; the receive WQE of its message completes
+ * with the error, receive WQEs of later messages are flushed.
  */
 static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 {
 	struct rop_fifo rest = qp->resp.landing;
 	struct rop *r;
-	bool told = !bad->is_send; /* no receive WQE is to blame for an RDMA WRITE */
+	bool reported = !bad->is_send; /* an RDMA WRITE fails without a receive WQE */
 	bool write_imm = !bad->is_send && bad->has_cpl;
 
 	rop_fifo_init(&qp->resp.landing);
@@ -217,23 +217,23 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 		r->kind = ROP_NONE;
 		if (r->has_cpl) {
 			r->cpl.status =
-				told ? HCASIM_CQE_STATUS_WR_FLUSH_ERR : HCASIM_CQE_STATUS_LOC_PROT_ERR;
-			r->cpl.vendor_err = told ? HCASIM_VENDOR_ERR_NONE : HCASIM_VENDOR_ERR_DMA_FAULT;
-			told = true;
+				reported ? HCASIM_CQE_STATUS_WR_FLUSH_ERR : HCASIM_CQE_STATUS_LOC_PROT_ERR;
+			r->cpl.vendor_err = reported ? HCASIM_VENDOR_ERR_NONE : HCASIM_VENDOR_ERR_DMA_FAULT;
+			reported = true;
 		}
 		if (r == bad && write_imm) { /* IBTA 11.6.2: local access error */
 			r->cpl.status = HCASIM_CQE_STATUS_LOC_ACCESS_ERR;
 			r->cpl.vendor_err = HCASIM_VENDOR_ERR_DMA_FAULT;
 		}
-		rop_push(&qp->resp.landing, r); /* those still on their way land, or fail, in silence */
+		rop_push(&qp->resp.landing, r); /* the others are dropped without a completion */
 	}
-	if (!told && qp->rq.active)
+	if (!reported && qp->rq.active)
 		recv_failed(hca, qp, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
 	resp_fatal_now(hca, qp, bad->psn, bad->is_send ? HCASIM_NAK_REM_OP : HCASIM_NAK_REM_ACCESS,
 		       bad->is_send ? 0 : HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 }
 
-/* Takes what has landed from the front. */
+/* Takes finished packets from the front. */
 void rop_land(struct hca *hca, struct qp *qp)
 {
 	struct rop *r;
@@ -248,7 +248,7 @@ void rop_land(struct hca *hca, struct qp *qp)
 	}
 }
 
-/* Responses of READs and atomics from `from_psn` on will be asked for again: those that wait are void. */
+/* The peer will request responses of READs and atomics from `from_psn` on again: drop those that wait. */
 void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
 {
 	struct rop_fifo all = qp->resp.out;
@@ -283,7 +283,7 @@ void resp_nak(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, uint8_
 	rop_accept(hca, qp, r);
 }
 
-/* Acknowledges all that was accepted so far. */
+/* Acknowledges everything accepted so far. */
 void resp_ack(struct hca *hca, struct qp *qp)
 {
 	struct rop *r = rop_get(hca);
@@ -308,7 +308,7 @@ void resp_fatal(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t nak, uint8
 	rop_land(hca, qp);
 }
 
-/* Ahead of everything that is still landing, instead of what the peer will ask for again. */
+/* Sent before anything that is still being written, and instead of responses that the peer will request again. */
 static void nak_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, uint8_t value)
 {
 	struct rop *r = qp_reliable(qp) ? rop_get(hca) : NULL;
@@ -345,7 +345,7 @@ static void fifo_clear(struct hca *hca, struct rop_fifo *f)
 		rop_put(hca, r);
 }
 
-/* RESET: nothing is owed any more. Operations with writes under way are freed as those come back. */
+/* RESET: drops everything. Operations with pending writes are freed when those complete. */
 void resp_clear(struct hca *hca, struct qp *qp)
 {
 	struct rop_fifo landing = qp->resp.landing;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the send engine asks for: host memory, translation, timers, and the way of its packets to the wire. */
+/* The ports of the send engine: host memory, translation, timers, and packets to the wire. */
 #include "core/egress/egress.h"
 #include "core/memory/memory.h"
 #include "core/memory/odp.h"
@@ -36,7 +36,7 @@ static bool port_read(void *host, uint32_t qpn, uint32_t tag, uint32_t pasid, co
 		c->d.seg[i] = seg[i];
 		len += seg[i].len;
 	}
-	c->pkt = hca_packet_alloc(len); /* goes with the transfer */
+	c->pkt = hca_packet_alloc(len); /* freed with the transfer */
 	if (!c->pkt) {
 		dma_put(hca, c);
 		return false;
@@ -111,7 +111,7 @@ static bool port_packet_room(void *host)
 	return !txq_full(&((struct hca *)host)->gather);
 }
 
-/* The frame that a raw QP sends is all payload. */
+/* The frame of a raw QP is all payload. */
 static struct hca_packet *frame_build(uint32_t len, uint32_t *payload_off)
 {
 	struct hca_packet *pkt = hca_packet_alloc(len < ETH_MIN ? ETH_MIN : len);
@@ -184,7 +184,7 @@ static void result_written(struct hca *hca, struct dma_ctx *c, bool stale)
 	hca->eng->written(hca->engine, (uint32_t)(uintptr_t)c->any, c->d.status);
 }
 
-/* The payload of the response that the engine is being told of, in memory of its own. */
+/* Copies the payload of the current response. */
 static struct hca_packet *result_of(struct rxwork *w, uint8_t **data)
 {
 	uint64_t orig = htole64(w->info.orig);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the send engine is told: doorbells, QP contexts, answers of peers; and what is taken from it. */
+/* Calls of the send engine's ops: doorbells, QP contexts, responses of peers; and its completions. */
 #include "core/egress/egress.h"
 #include "core/queues/queues.h"
 #include "core/send/send.h"
@@ -63,13 +63,13 @@ void send_qp_set(struct hca *hca, struct qp *qp, uint32_t mask)
 	ctx.set_state = mask & HCASIM_QP_ATTR_STATE;
 	ctx.set_psn = mask & HCASIM_QP_ATTR_SQ_PSN;
 	ctx.sq_psn = qp->a.sq_psn;
-	qp->pace.told = ctx.paused;
+	qp->pace.pausing = ctx.paused;
 	hca->eng->qp_set(hca->engine, qp->qpn, &ctx);
 }
 
 void send_changed(struct hca *hca, struct qp *qp)
 {
-	if (qp->pace.told != pace_waits(qp))
+	if (qp->pace.pausing != pace_waits(qp))
 		send_qp_set(hca, qp, 0);
 }
 

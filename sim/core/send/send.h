@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The adapter's side of the send engine's border (core/engine.h). */
+/* The adapter's side of the send engine's interface (core/engine.h). */
 #ifndef HCASIM_CORE_SEND_SEND_H
 #define HCASIM_CORE_SEND_SEND_H
 
 #include "core/base/base.h"
 
-/* ports.c: what the engine asks for */
+/* ports.c: the engine's ports */
 extern const struct engine_ports send_ports;
 void send_timer(struct hca *hca, struct timer *t);
 
-/* send.c: what it is told */
+/* send.c: calls of the engine's ops */
 bool send_create(struct hca *hca, uint32_t fetch_depth);
 void send_destroy(struct hca *hca);
 int send_qp_create(struct hca *hca, struct qp *qp);
-void send_qp_set(struct hca *hca, struct qp *qp, uint32_t mask); /* HCASIM_QP_ATTR_*: what has been set */
-void send_changed(struct hca *hca, struct qp *qp);               /* of struct parts */
-void send_failed(struct hca *hca, struct qp *qp);                /* of struct parts */
+void send_qp_set(struct hca *hca, struct qp *qp,
+		 uint32_t mask);                   /* HCASIM_QP_ATTR_*: attributes that were set */
+void send_changed(struct hca *hca, struct qp *qp); /* of struct parts */
+void send_failed(struct hca *hca, struct qp *qp);  /* of struct parts */
 void send_posted(struct hca *hca, struct qp *qp, uint16_t pi);
 void send_pushed(struct hca *hca, struct qp *qp, uint16_t index, const void *wqe, uint32_t len);
 void send_response(struct hca *hca, struct qp *qp, struct rxwork *w);
-/* There is a completion, and its CQ takes it. */
+/* There is a completion, and its CQ has space for it. */
 bool send_can_complete(const struct hca *hca, const struct qp *qp);
 void send_complete(struct hca *hca, struct qp *qp);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * CRC-32 (IEEE 802.3). Where the processor multiplies without carries, long messages are folded: a block of
- * 128 bits, times x^d modulo the polynomial, may be added to the block d bits further on. The block that is left
- * has the same remainder as the message.
+ * CRC-32 (IEEE 802.3). If the processor has carry-less multiplication, long messages are folded: a block of 128 bits,
+ * times x^d modulo the polynomial, may be added to the block d bits further on. The last block has the same remainder
+ * as the message.
  */
 #include <zlib.h>
 
@@ -33,7 +33,7 @@ static inline CLMUL __m128i block(const uint8_t *p, unsigned int i)
 	return _mm_loadu_si128((const __m128i *)p + i);
 }
 
-/* Four lanes, which do not wait for each other, into one. `*p` and `*len` move on. */
+/* Combines four independent lanes into one. Advances `*p` and `*len`. */
 static CLMUL __m128i fold_lanes(__m128i x, const uint8_t **p, uint32_t *len)
 {
 	const __m128i by_512 = _mm_set_epi64x(X_480, X_544), by_128 = _mm_set_epi64x(X_96, X_160);
@@ -62,7 +62,7 @@ static CLMUL uint32_t crc_folded(uint32_t crc, const uint8_t *p, uint32_t len)
 	for (; len >= BLOCK; p += BLOCK, len -= BLOCK)
 		x = fold(x, block(p, 0), by_128);
 	_mm_storeu_si128((__m128i *)left, x);
-	/* What the message started from is in it already. */
+	/* The initial value is already included. */
 	crc = (uint32_t)crc32(~0u, left, sizeof(left));
 	return (uint32_t)crc32(crc, p, len);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the headers of a RoCEv2 packet say. */
+/* Contents of the headers of a RoCEv2 packet. */
 #ifndef HCASIM_CORE_WIRE_HEADERS_H
 #define HCASIM_CORE_WIRE_HEADERS_H
 
 #include "core/hca.h"
 
-struct pkt_spec { /* what a frame to be built carries */
+struct pkt_spec { /* contents of a frame to be built */
 	uint8_t opcode, port;
 	const struct hca_av *av;
 	uint16_t sport;
@@ -18,7 +18,7 @@ struct pkt_spec { /* what a frame to be built carries */
 	uint32_t payload_len;
 };
 
-/* Entropy of a flow for switches that spread by port: the dynamic range 49152..65535 (A17.9.2). */
+/* Entropy of a flow for switches that balance by port: the dynamic range 49152..65535 (A17.9.2). */
 static inline uint16_t packet_sport(uint32_t flow_label, uint32_t a, uint32_t b)
 {
 	if (!flow_label) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Invariant CRC (IBTA 7.8.1, RoCEv2 annex A17.3): CRC-32 over eight bytes of ones in place of an LRH,
- * then the packet from its IP header on, with the fields that routers change read as ones.
+ * Invariant CRC (IBTA 7.8.1, RoCEv2 annex A17.3): CRC-32 over eight bytes of ones in place of an LRH, then the packet
+ * from its IP header on, with ones in the fields that routers change.
  */
 #include "core/wire/wire.h"
 #include "core/wire/frame.h"

@@ -29,11 +29,11 @@ static void parse_v4(const uint8_t *p, uint32_t len, bool headers_only, struct n
 	n->ip = 4;
 	n->proto = h[IPV4_PROTO];
 	n->l3_end = n->l3_off + total;
-	if (!(get16(h + IPV4_FRAG) & 0x3fff)) /* of a fragment, no header and no checksum can be told */
+	if (!(get16(h + IPV4_FRAG) & 0x3fff)) /* a fragment: its header and checksum are unknown */
 		parse_l4(p, n->l3_end, n->l3_off + hlen, n);
 }
 
-/* Hop-by-hop options, routing, destination options (RFC 8200, 4): 8 bytes and a length each. */
+/* Hop-by-hop options, routing, destination options (RFC 8200, 4): each has 8 bytes and a length. */
 static bool is_extension(uint8_t next)
 {
 	return next == 0 || next == 43 || next == 60;
@@ -60,8 +60,10 @@ static void parse_v6(const uint8_t *p, uint32_t len, bool headers_only, struct n
 		parse_l4(p, n->l3_end, n->l3_off + off, n);
 }
 
-/* IPoIB begins with the Ethertype and two zero bytes; an Ethernet header with the same four and an IP
- * version in its fifth would be of a destination that starts 08:00:00:00:4x. */
+/*
+ * An IPoIB header is the Ethertype and two zero bytes; an Ethernet header that starts with the same bytes would have
+ * a destination 08:00:00:00:4x.
+ */
 static bool is_ipoib(const uint8_t *p, uint32_t len)
 {
 	if (len < IPOIB_LEN + 1 || get16(p + 2))
@@ -140,7 +142,7 @@ bool net_sums_ok(const uint8_t *p, uint32_t len, enum net_link link)
 	net_parse(p, len, link, false, &n);
 	if (n.ip != 4 || !n.l4 || v4_sum(p + n.l3_off))
 		return false;
-	/* UDP over IPv4 may have none: nothing was verified then. */
+	/* UDP over IPv4 may have no checksum: then nothing was verified. */
 	return (n.proto == IP_PROTO_TCP || get16(p + n.l4_off + UDP_SUM)) && !l4_sum(p, &n);
 }
 
@@ -159,7 +161,7 @@ void net_put_sums(uint8_t *p, uint32_t len, enum net_link link)
 	put16(l4_sum_at(p, &n), 0);
 	sum = l4_sum(p, &n);
 	if (n.proto == IP_PROTO_UDP && !sum)
-		sum = 0xffff; /* 0 would say that there is none (RFC 768) */
+		sum = 0xffff; /* 0 would mean no checksum (RFC 768) */
 	put16(l4_sum_at(p, &n), sum);
 }
 
@@ -193,5 +195,5 @@ void tso_write(uint8_t *p, const struct hca_wr *wr, enum net_link link, uint32_t
 	if (!last)
 		tcp[TCP_FLAGS] &= (uint8_t) ~(TCP_FIN | TCP_PSH);
 	if (n)
-		tcp[TCP_FLAGS] &= (uint8_t)~TCP_CWR; /* RFC 3168, 6.1.2: said once */
+		tcp[TCP_FLAGS] &= (uint8_t)~TCP_CWR; /* RFC 3168, 6.1.2: only in the first segment */
 }

@@ -214,7 +214,7 @@ static bool parse_ipv4(const uint8_t *p, uint32_t len, struct pkt_info *info, ui
 	memcpy(info->sgid + 12, p + IPV4_SRC, 4);
 	memcpy(info->dgid, mapped, 12);
 	memcpy(info->dgid + 12, p + IPV4_DST, 4);
-	/* What stands ahead of a datagram: 20 unused bytes, then the IPv4 header (A17.4.5.1). */
+	/* The bytes before a datagram: 20 unused bytes, then the IPv4 header (A17.4.5.1). */
 	memset(info->grh, 0, 20);
 	memcpy(info->grh + 20, p, IPV4_LEN);
 	return true;
@@ -319,9 +319,9 @@ static void parse_header(const uint8_t *p, unsigned int hdr, struct pkt_info *in
 }
 
 /*
- * A17.4.5.1: the completion of a datagram says whether it came as IPv4 or IPv6. Verbs has no field for that; RoCE
- * packets carry no service level, and adapters report it there: bit 3 RoCEv2, bits 2:0 the network header
- * (ConnectX PRM, CQE; UCX's ud_verbs depends on it).
+ * A17.4.5.1: the completion of a datagram reports whether it came over IPv4 or IPv6. Verbs has no field for that;
+ * RoCE packets have no service level, and adapters use its field: bit 3 RoCEv2, bits 2:0 the network header (ConnectX
+ * PRM, CQE; UCX's ud_verbs depends on it).
  */
 #define ROCE_V2_IPV6 0x9
 #define ROCE_V2_IPV4 0xa
@@ -353,7 +353,7 @@ static bool icrc_ok(const struct hca *hca, const struct hca_packet *pkt, uint32_
 	return le32toh(icrc) == icrc_frame(hca->icrc_seed, pkt->data, end - HCASIM_ICRC_SIZE);
 }
 
-/* Every byte of a frame is somebody else's: nothing is used before its length has been checked. */
+/* Frames are untrusted: check the length before every field. */
 bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, struct pkt_info *info)
 {
 	uint32_t off, len, i;

@@ -13,7 +13,7 @@ uint32_t icrc_seed(void);
 uint32_t icrc_frame(uint32_t seed, const uint8_t *frame, uint32_t len);
 
 /* packet.c */
-/* NULL: no memory, or the address vector names no GID. Payload and ICRC are not filled in. */
+/* NULL: no memory, or the address vector has no valid GID. Payload and ICRC are not filled in. */
 struct hca_packet *packet_build(struct hca *hca, const struct pkt_spec *s, uint32_t *payload_off);
 bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, struct pkt_info *info);
 bool gid_is_v4(const uint8_t gid[16]);

@@ -310,7 +310,7 @@ static void test_wqe_size(void)
 }
 
 /*
- * Bytes that never were a WQE, behind a control segment that is believed: the decoder answers, and what
+ * Bytes that never were a WQE, behind a valid control segment: the decoder returns an error or a result, and what
  * it hands out lies inside what it was given. The block is exactly as long as its length, so that the
  * address sanitizer sees a read beyond it.
  */

@@ -210,7 +210,7 @@ static int check_create(const struct ib_uverbs_create_flow *cmd)
 		return -EINVAL;
 	if (a->type > ATTR_SNIFFER || (a->flags & FLAG_EGRESS))
 		return -EOPNOTSUPP;
-	/* A default is about everything that nobody asked for. */
+	/* A default flow takes frames that no other flow takes. */
 	return a->type != ATTR_NORMAL && a->num_of_specs ? -EINVAL : 0;
 }
 

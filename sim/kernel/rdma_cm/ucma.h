@@ -329,7 +329,7 @@ int cm_send_dreq(struct ucma_id *id);
 int cm_send_drep(struct ucma_id *id);
 int cm_send_sidr_req(struct ucma_id *id, const struct cm_private *priv);
 int cm_send_sidr_rep(struct ucma_id *id, uint8_t status, const struct cm_private *priv);
-/* What the peer hears of an id that goes. `overflow`: nothing, so that it asks again. */
+/* Notifies the peer of an id that is destroyed. `overflow`: sends nothing, so that the peer tries again. */
 void cm_destroy(struct ucma_id *id, bool overflow);
 int cm_establish(struct ucma_id *id);
 /* For cm_rx.c. */

@@ -158,7 +158,7 @@ static void regions(void)
 }
 
 /* Linux: ib_uverbs_rereg_mr() refuses a region of device memory. */
-static void not_registered_anew(void)
+static void not_reregistered(void)
 {
 	struct ib_uverbs_rereg_mr cmd = {.flags = 4, .access_flags = 0};
 	struct ib_uverbs_rereg_mr_resp resp;
@@ -183,5 +183,5 @@ void add_dm_suite(void)
 	CU_add_test(s, "owners", owners);
 	CU_add_test(s, "cleared", cleared);
 	CU_add_test(s, "regions", regions);
-	CU_add_test(s, "not registered anew", not_registered_anew);
+	CU_add_test(s, "not re-registered", not_reregistered);
 }

@@ -310,7 +310,7 @@ static void invoke_write_errors(void)
 	cur_attr = 0;
 	i = start(cur);
 	i->attrs[0].data = 0x1234567;
-	expect(i, -EINVAL, "bits beside the command");
+	expect(i, -EINVAL, "bits outside of the command");
 	i = start(cur);
 	i->attrs[0].data = 1ull << 32;
 	expect(i, -EINVAL, "command beyond 32 bits");

@@ -100,7 +100,7 @@ static void bad_advice(void)
 	CHECK_ERR(advise(0, a + len + 1, 0), -EFAULT);
 	CHECK_ERR(advise(0, UINT64_MAX, 2), -EFAULT);
 	CHECK_ERR(advise(0, a + len, 0), 0);
-	/* The region is none of on-demand paging, of another PD, not writable, a window. */
+	/* The region is pinned, of another PD, not writable, a window. */
 	CHECK_ERR(reg(a, len, a, HCASIM_ACCESS_LOCAL_WRITE), 0);
 	CHECK_ERR(advise(0, a, 1), -ENOENT);
 	CHECK_ERR(reg(a, len, a, HCASIM_ACCESS_ON_DEMAND), 0);

@@ -91,7 +91,7 @@ struct method {
 		object, id, handler, specs, sizeof(specs) / sizeof((specs)[0])                               \
 	}
 
-/* Where the attribute stands in the method's specification; -1: it is none of its. */
+/* Index of the attribute in the method's specification; -1: not an attribute of it. */
 int attr_index(const struct method *m, uint16_t id);
 /* Address of the attribute that is at `idx` of the user's array. */
 uint64_t attr_user(const struct call *c, unsigned int idx);

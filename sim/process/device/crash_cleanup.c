@@ -78,7 +78,7 @@ void crash_async(int fd)
 	char path[40];
 	int writer;
 
-	/* The link of a pipe's reading end opens the pipe anew, for writing. */
+	/* Opening the /proc link of the pipe's read end gives a write end. */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	writer = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 	if (writer < 0)

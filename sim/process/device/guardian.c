@@ -335,26 +335,26 @@ enum { DEVICE, SIGNALS, LAUNCHER, NUM_SOURCES };
 static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic uint64_t *steps)
 {
 	uint64_t seen = 0, now;
-	int patience = -1;
+	int timeout_ms = -1;
 
 	for (;;) {
-		int ready = poll(p, NUM_SOURCES, patience);
+		int ready = poll(p, NUM_SOURCES, timeout_ms);
 
 		if (!ready) {
 			now = atomic_load(steps);
 			if (now == seen) { /* it hangs, and does not read that it shall end */
 				kill(child, SIGKILL);
-				patience = -1;
+				timeout_ms = -1;
 			}
 			seen = now;
 		}
 		if (ready <= 0)
 			continue;
 		if (p[SIGNALS].revents && pass_on(p[SIGNALS].fd, child))
-			patience = FINISH_MS;
+			timeout_ms = FINISH_MS;
 		if (p[LAUNCHER].revents & (POLLHUP | POLLERR)) { /* the device process sees it, too */
 			p[LAUNCHER].fd = -1;
-			patience = FINISH_MS;
+			timeout_ms = FINISH_MS;
 		}
 		if (p[DEVICE].revents && !listen_to(p[DEVICE].fd, MSG_DONTWAIT))
 			return;

@@ -45,7 +45,7 @@ static unsigned int number_of(const char *name, const char *attr)
 								    : 0;
 }
 
-/* The verbs device beside the interface. */
+/* The verbs device of the interface. */
 static bool device_of(const char *name, char *device, size_t size)
 {
 	char path[PATH_MAX];

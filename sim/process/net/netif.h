@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The simulated adapters' network interfaces, as the machine's sysfs tree tells of them. Whoever is asked for
- * interfaces answers from here; the host's own are the kernel's to answer for.
+ * The simulated adapters' network interfaces, according to the machine's sysfs tree. Functions that list
+ * interfaces add these to the host's own, which come from the kernel.
  */
 #ifndef HCASIM_PROCESS_PRELOAD_NETIF_H
 #define HCASIM_PROCESS_PRELOAD_NETIF_H

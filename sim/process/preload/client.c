@@ -31,7 +31,7 @@ static struct {
 	bool refused; /* the device process cannot read our memory; said once */
 	uint64_t image, parent;
 	struct ring *_Atomic ring;
-	bool watched; /* the device process wants to be told of what is unmapped */
+	bool watched; /* the device process must be notified of unmapped memory */
 } client = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
 static void say(const char *text)

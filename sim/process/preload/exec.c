@@ -222,7 +222,7 @@ static bool is_news(const char *path)
 
 	if (raw_syscall(SYS_newfstatat, AT_FDCWD, path, &st, 0))
 		return false;
-	snprintf(mark, sizeof(mark), "%.4000s/told-%lx-%lx", path_runtime(), (unsigned long)st.st_dev,
+	snprintf(mark, sizeof(mark), "%.4000s/reported-%lx-%lx", path_runtime(), (unsigned long)st.st_dev,
 		 (unsigned long)st.st_ino);
 	fd = (int)raw_syscall(SYS_openat, AT_FDCWD, mark, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	if (fd >= 0)

@@ -350,7 +350,7 @@ static void unmapped(void *addr, size_t len)
 	}
 }
 
-/* Addresses that the kernel has given anew: what was there went unseen, by mremap(). */
+/* Addresses that the kernel has reused: mremap() had moved the old mapping away. */
 static void replaced(void *addr, size_t len)
 {
 	struct pin_piece piece;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * On-demand paging: what a kernel's driver hears from its MMU notifiers, the device process hears from here, once the
- * application has a region that needs it. Each call is told of after it is done: what the adapter looks up from then
+ * application has a region that needs it. The notification is sent after the call: what the adapter looks up from then
  * on is what there is. libc's own calls (free() gives memory back by them) are not seen; the adapter's accesses go
  * where the application's addresses lead in any case, so that all such a page misses is a fault that is counted.
  */

@@ -78,7 +78,7 @@ void client_unmapped_all(void);
 bool file_lookup(int fd, uint64_t *id, dev_t *rdev);
 int file_open(const char *name, int oflags);
 int file_stat(const char *name, dev_t *rdev);
-/* Counters in sysfs are files: they are written anew before `p`, if it is one or a folder of them, is opened. */
+/* Counters in sysfs are files: they are updated before `p`, if it is one or a folder of them, is opened. */
 void file_show(const struct path *p);
 
 /* ---- netdev.c: network interfaces ---------------------------------------------------------------- */

@@ -382,7 +382,7 @@ FORM vector_loads, vmovdqu_clears_zmm, NEED_AVX512
 	vmovdqu64 %zmm3, (%rdi)
 END
 
-/* ---- RIP-relative, on a page that the test keeps beside its code ---- */
+/* ---- RIP-relative, on a page next to the code ---- */
 	.globl	store_rip_relative
 store_rip_relative:
 	mov	%rdi, bar_page+72(%rip)

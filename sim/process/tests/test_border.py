@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Applications on the border: descriptors, processes, threads, faults, ends."""
+import contextlib
 import os
+import pty
 import select
 import signal
 import subprocess
@@ -55,21 +57,43 @@ def wait_end(pidfd):
     os.close(pidfd)
 
 
-def start(action):
-    process = subprocess.Popen([HCASIM, "run", "--", CLIENT, action], stdout=subprocess.PIPE, text=True)
+def read_until(stream, text):
+    seen = b""
+    while text not in seen:
+        seen += stream.read(100)
+    return seen
+
+
+def pending(pid, number):
+    with open(f"/proc/{pid}/status") as file:
+        (masks,) = [line for line in file if line.startswith("ShdPnd")]
+    return int(masks.split()[1], 16) >> number - 1 & 1
+
+
+def read_all(stream):
+    """Until the last process on the terminal has ended."""
+    seen = b""
+    with contextlib.suppress(OSError):
+        while more := stream.read(100):
+            seen += more
+    return seen
+
+
+def start(*command):
+    process = subprocess.Popen([HCASIM, "run", "--", *command], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "open\n"
     return process
 
 
 def test_a_killed_device_process_is_a_fatal_event():
-    process = start("fatal")
+    process = start(CLIENT, "fatal")
     os.kill(device_of(process.pid)[1], signal.SIGKILL)
     assert process.stdout.readline() == "fatal\n"
     assert process.wait() == 125  # the command ended well, its machine did not
 
 
 def test_a_killed_guardian_ends_the_machine():
-    process = start("fatal")
+    process = start(CLIENT, "fatal")
     guardian, device = device_of(process.pid)
     end = os.pidfd_open(device)
     os.kill(guardian, signal.SIGKILL)
@@ -79,7 +103,8 @@ def test_a_killed_guardian_ends_the_machine():
 
 def test_a_device_that_hangs_goes_with_its_launcher():
     """Stopped, it neither reads nor ends; the guardian waits a while and kills it."""
-    process = start("fatal")
+    # The command itself is killed with its launcher: the application is not the command here.
+    process = start("/bin/sh", "-c", '"$0" fatal & wait', CLIENT)
     guardian, device = device_of(process.pid)
     ends = [os.pidfd_open(pid) for pid in (guardian, device)]
     os.kill(device, signal.SIGSTOP)
@@ -92,7 +117,7 @@ def test_a_device_that_hangs_goes_with_its_launcher():
 
 
 def test_a_device_that_hangs_ends_with_the_command():
-    process = start("hold")
+    process = start(CLIENT, "hold")
     guardian, device = device_of(process.pid)
     end = os.pidfd_open(device)
     os.kill(device, signal.SIGSTOP)
@@ -102,18 +127,46 @@ def test_a_device_that_hangs_ends_with_the_command():
     wait_end(end)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT])
 def test_signals_reach_the_command(number):
-    process = start("hold")
+    process = start(CLIENT, "hold")
     process.send_signal(number)
     process.communicate()
     assert process.returncode == 128 + number
 
 
-def test_a_killed_launcher_ends_the_device():
-    process = start("hold")
-    ends = [os.pidfd_open(pid) for pid in device_of(process.pid)]
+# Says who sent each SIGINT: the kernel, for a key, or a process. Ends with SIGQUIT.
+SENDERS = """
+import signal
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT, signal.SIGQUIT])
+print("ready", flush=True)
+while (got := signal.sigwaitinfo([signal.SIGINT, signal.SIGQUIT])).si_signo == signal.SIGINT:
+    print("key" if got.si_code > 0 else "process", flush=True)
+"""
+
+
+def test_ctrl_c_reaches_the_command_once():
+    """The terminal itself sends it to the command, which is in the foreground."""
+    pid, terminal = pty.fork()
+    if not pid:
+        os.execv(HCASIM, [HCASIM, "run", "--", "/usr/bin/python3", "-c", SENDERS])
+    with open(terminal, "r+b", buffering=0) as stream:
+        seen = read_until(stream, b"ready")
+        for _ in range(20):  # one that comes while another is pending would not show
+            stream.write(b"\x03")
+            seen += read_until(stream, b"key")
+            while pending(pid, signal.SIGINT):  # hcasim run has it, too
+                pass
+        os.kill(pid, signal.SIGQUIT)  # passed on after whatever was before it
+        seen += read_all(stream)
+        assert seen.count(b"key") == 20 and b"process" not in seen
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_a_killed_launcher_ends_the_device_and_the_command():
+    process = start(CLIENT, "hold")
     command = next(pid for pid in children(process.pid) if pid not in device_of(process.pid))
+    ends = [os.pidfd_open(pid) for pid in (*device_of(process.pid), command)]
     with open(f"/proc/{command}/environ", "rb") as file:
         folder = next(line for line in file.read().split(b"\0") if line.startswith(b"HCASIM_RUNTIME="))
     process.kill()
@@ -121,5 +174,4 @@ def test_a_killed_launcher_ends_the_device():
     for end in ends:
         wait_end(end)
     assert not os.path.exists(folder.split(b"=")[1])
-    os.kill(command, signal.SIGKILL)
     process.stdout.close()

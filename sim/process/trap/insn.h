@@ -72,7 +72,7 @@ struct insn_bar {
 	bool (*combines)(void *arg, uint64_t addr);
 	void (*store)(void *arg, uint64_t addr, const void *data, size_t len);
 	void (*load)(void *arg, uint64_t addr, void *data, size_t len);
-	/* One load from ordinary memory. False: it would fault, or there is none of this size. */
+	/* One load from ordinary memory. False: it would fault, or the size is not supported. */
 	bool (*peek)(uint64_t addr, void *data, size_t len);
 	void *arg;
 };

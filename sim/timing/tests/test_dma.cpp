@@ -170,7 +170,7 @@ static void reads_together()
 	CU_ASSERT(memcmp(last->buf.data(), &b.memory[end - 64], 64) == 0);
 }
 
-/* The same for writes on their way: in order, up to the next interrupt, and told of one by one. */
+/* The same for pending writes: in order, up to the next interrupt, and completed one by one. */
 static void writes_together()
 {
 	LinkBench b(link_profile(false));

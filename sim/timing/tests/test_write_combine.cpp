@@ -64,7 +64,7 @@ static void partial_line_leaves_in_chunks_of_8()
 		CU_ASSERT_EQUAL(w.data.size(), 8);
 }
 
-/* A copy to one BAR is there before the doorbell in another that tells of it, even one that leaves at once. */
+/* A copy to one BAR arrives before its doorbell in another, even one that leaves at once. */
 static void another_bar()
 {
 	Record r;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Encodes and decodes the structures of the spec. Copied beside the generated tables."""
+"""Encodes and decodes the structures of the spec. Copied next to the generated tables."""
 
 
 class FieldError(ValueError):

@@ -25,7 +25,7 @@ from hcasim_conform.select.enumeration import Enumerator
 
 from . import page, score
 from .catalogue import HERE, CatalogueError, equivalents, load
-from .hunt import MOST, Hunter, Killers, Verdict
+from .trial import MOST, Trial, Catchers, Verdict
 from .machine import MachineError
 from .reach import reach
 
@@ -96,23 +96,25 @@ def commit():
     return run.stdout.strip() or "0"
 
 
-class Hunt:
+class Trials:
     """All chosen mutants, some machines at a time."""
 
     def __init__(self, args, bin_dir, tables, reached, folder):
-        self.make = lambda: Hunter(args.dut, bin_dir, tables, folder, reached, self.killers, args.most)
-        self.killers = Killers()
+        self.make = lambda: Trial(args.dut, bin_dir, tables, folder, reached, self.catchers, args.most)
+        self.catchers = Catchers()
         self.own = threading.local()
-        self.hunters = []
+        self.trials = []
         self.until = time.monotonic() + args.minutes * 60
 
     def chunk(self, mutants):
-        if not hasattr(self.own, "hunter"):
-            self.own.hunter = self.make()
-            self.hunters.append(self.own.hunter)
+        if not hasattr(self.own, "trial"):
+            self.own.trial = self.make()
+            self.trials.append(self.own.trial)
         found = []
-        for mutant in mutants if time.monotonic() < self.until else ():
-            found.append(self.own.hunter.judge(mutant))
+        for mutant in mutants:
+            if time.monotonic() > self.until:
+                break
+            found.append(self.own.trial.judge(mutant))
             tell(found[-1])
         return found
 
@@ -123,8 +125,8 @@ class Hunt:
             with ThreadPoolExecutor(max(1, jobs)) as pool:
                 return [verdict for piece in pool.map(self.chunk, pieces) for verdict in piece]
         finally:
-            for hunter in self.hunters:
-                hunter.end()
+            for trial in self.trials:
+                trial.end()
 
 
 def tell(verdict):
@@ -144,8 +146,8 @@ def judged(args, mutants, reasons, bin_dir, everything):
         flush=True,
     )
     with tempfile.TemporaryDirectory(prefix="hcasim-mutants-") as folder:
-        hunt = Hunt(args, bin_dir, tables, reached, folder)
-        found = hunt.run([m for m in mutants if m.number not in reasons], args.jobs)
+        trial = Trials(args, bin_dir, tables, reached, folder)
+        found = trial.run([m for m in mutants if m.number not in reasons], args.jobs)
     found += [Verdict(m, "equivalent", reason=reasons[m.number]) for m in mutants if m.number in reasons]
     return sorted(found, key=lambda v: v.mutant.number), reached.red
 

@@ -163,8 +163,8 @@ class Operators:
             and text == cursor.spelling
         )
 
-    def of_constant(self, cursor, beside=""):
-        """`beside` is the comparison whose right side it is: one of ±1 is that comparison's mutant already."""
+    def of_constant(self, cursor, compared=""):
+        """`compared` is the comparison whose right side it is: one of ±1 is that comparison's mutant already."""
         place = self.source.range(cursor)
         text = self.source.text(*place)
         if text.startswith("memory_order_"):  # has to be constant, and says nothing on one processor
@@ -173,7 +173,7 @@ class Operators:
             news = [f"!{text}"]
         else:
             news = [f"{text} {sign} 1" for sign in "+-"]
-            same = {"<": "+", ">=": "+", "<=": "-", ">": "-"}.get(beside)
+            same = {"<": "+", ">=": "+", "<=": "-", ">": "-"}.get(compared)
             news = [new for new in news if not same or f" {same} " not in new]
         mutants = [self.mutant("constant", place, new) for new in news]
         return [self.alternatives(place, mutants, news)]

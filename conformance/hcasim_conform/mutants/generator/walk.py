@@ -147,22 +147,22 @@ class Walk:
         if place and operator not in COMPARISONS and whole:
             self._add([self.operators.negation(place)])
 
-    def _expression(self, cursor, beside=""):
+    def _expression(self, cursor, compared=""):
         if cursor.kind in NOT_RUN or type_of(cursor).kind == T.POINTER and self._is_null(cursor):
             return
         place = self.source.range(cursor)
         if place in self.source.macros and self.operators.is_constant(cursor):
-            self._add(self.operators.of_constant(cursor, beside))
+            self._add(self.operators.of_constant(cursor, compared))
             return
         if cursor.kind not in WRAPPERS:
-            self._operators(cursor, beside)
-        self._children(cursor, beside)
+            self._operators(cursor, compared)
+        self._children(cursor, compared)
 
     @staticmethod
     def _is_null(cursor):
         return core(cursor).kind == K.INTEGER_LITERAL
 
-    def _operators(self, cursor, beside):
+    def _operators(self, cursor, compared):
         ops, kind = self.operators, cursor.kind
         if kind == K.BINARY_OPERATOR:
             self._add(ops.of_binary(cursor))
@@ -175,14 +175,14 @@ class Walk:
         elif kind == K.MEMBER_REF_EXPR:
             self._add(ops.of_member(cursor))
         elif ops.is_constant(cursor):
-            self._add(ops.of_constant(cursor, beside))
+            self._add(ops.of_constant(cursor, compared))
 
-    def _children(self, cursor, beside):
+    def _children(self, cursor, compared):
         parts = list(cursor.get_children())
         found = self.operators.binary(cursor) if cursor.kind == K.BINARY_OPERATOR else None
         operator = found[3] if found else ""
         if cursor.kind in WRAPPERS:
-            operator = beside
+            operator = compared
         for index, part in enumerate(parts):
             logical = operator in ("&&", "||") and cursor.kind == K.BINARY_OPERATOR
             if logical or (cursor.kind == K.CONDITIONAL_OPERATOR and index == 0):

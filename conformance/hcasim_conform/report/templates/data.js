@@ -15,20 +15,18 @@ async function unpack(id) {
   return new Response(stream).json();
 }
 
-/* index: { boxes: [{ key, part, api, op, qp, legal, tails, levels, outcomes, faults }] } */
-let index;
+/* By key: { key, part, api, op, qp, legal, tails, levels, outcomes, faults } */
 const boxes = new Map();
 
 async function loadIndex() {
-  index = await unpack("index");
-  for (const box of index.boxes) boxes.set(box.key, box);
+  for (const box of await unpack("index")) boxes.set(box.key, box);
 }
 
 const sizeOf = (box) => box.tails.length;
-const tailOf = (box, i) => index.tails[box.tails[i]];
+const tailOf = (box, i) => box.tails[i];
 const idOf = (box, i) => (tailOf(box, i) ? `${box.key}/${tailOf(box, i)}` : box.key);
 const outcomesOf = (box, i) => box.outcomes.map((all) => all[i]);
-const faultOf = (box, i) => index.faults[box.faults[i]];
+const faultOf = (box, i) => box.faults[i];
 const worst = (letters) => [...WORST_FIRST].find((l) => letters.includes(l));
 /* Devices that ran the cell came out differently. One that was not asked says nothing. */
 const differs = (box, i) => new Set(outcomesOf(box, i).filter((l) => l !== "s" && l !== ".")).size > 1;

@@ -14,8 +14,8 @@ function redraw() {
   readFilter();
   drawMatrix();
   const some = isFiltered();
-  const found = index.boxes.reduce((n, box) => n + chosen(box).length, 0);
-  const all = index.boxes.reduce((n, box) => n + sizeOf(box), 0);
+  const found = [...boxes.values()].reduce((n, box) => n + chosen(box).length, 0);
+  const all = [...boxes.values()].reduce((n, box) => n + sizeOf(box), 0);
   field("found").textContent = some ? `${number(found)} of ${number(all)} cells` : `${number(all)} cells`;
   field("list-all").hidden = !found;
   const box = boxes.get(panel.dataset.key);

@@ -45,7 +45,7 @@ function rowOf(op, types, here) {
 }
 
 function tableOf(api) {
-  const here = index.boxes.filter((b) => b.api === api);
+  const here = [...boxes.values()].filter((b) => b.api === api);
   const types = [...new Set(here.map((b) => b.qp))];
   const kept = here.filter((b) => !isFiltered() || b.tails.some((_, i) => matches(b, i)));
   const ops = [...new Set(kept.map((b) => b.op))];
@@ -74,7 +74,7 @@ function legend() {
 }
 
 function drawMatrix() {
-  const apis = [...new Set(index.boxes.map((b) => b.api))];
+  const apis = [...new Set([...boxes.values()].map((b) => b.api))];
   const tables = apis.map(tableOf).filter(Boolean);
   const none = make("p", { class: "nothing" }, "No cell is like that.");
   document.getElementById("matrix").replaceChildren(...(tables.length ? [legend(), ...tables] : [none]));

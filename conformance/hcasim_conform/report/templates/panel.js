@@ -98,7 +98,7 @@ function openBox(box) {
 /* What stands there before a box is opened: what was asked for, else what needs attention. */
 function showHome(home = true) {
   const wanted = isFiltered() ? () => true : several ? differs : (box, i) => !"ps".includes(box.outcomes[0][i]);
-  const cells = index.boxes.flatMap((box) => chosen(box).filter((i) => wanted(box, i)).map((i) => [box, i]));
+  const cells = [...boxes.values()].flatMap((box) => chosen(box).filter((i) => wanted(box, i)).map((i) => [box, i]));
   const title = isFiltered() ? "Cells found" : several ? "Where the devices differ" : "What does not pass";
   const hint = cells.length ? "" : "A box of the matrix opens its cells.";
   fillPanel(title, hint, () => null, cells, true, home);

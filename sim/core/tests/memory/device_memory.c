@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Device memory: through its BAR, as a local buffer and as a remote one, alone and beside host memory. */
+/* Device memory: through its BAR, as a local buffer and as a remote one, alone and with host memory. */
 #include "fixture.h"
 
 #define LEN  8192

@@ -233,7 +233,7 @@ static void region_gone(void)
 
 /* ---- The responder ---- */
 
-/* Where a SEND goes: its first packet lies in one page, the whole of it does not. */
+/* Target of a SEND: its first packet is inside one page, the message is not. */
 static uint8_t *buffer(const struct pair *p)
 {
 	return (uint8_t *)(((uintptr_t)p->mem[1] + PAGE - 1) & ~(PAGE - 1)) + 24;

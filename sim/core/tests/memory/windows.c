@@ -123,7 +123,7 @@ static void zero_based(void)
 	pair_free(&w.p);
 }
 
-/* Binding anew moves a type 1 window: the key before is void. Length 0 unbinds it. */
+/* Binding again moves a type 1 window: the previous key is invalid. Length 0 unbinds it. */
 static void rebind(void)
 {
 	struct win w;
@@ -310,7 +310,7 @@ static void invalidate_remotely(void)
 	pair_free(&w.p);
 }
 
-/* The message itself was received, and is acknowledged: only the receiver's side hears of the key (class J). */
+/* The message is received and acknowledged: only the receiver gets an error (class J). */
 static void invalidate_in_vain(void)
 {
 	struct hca_sge later = {0};

@@ -14,7 +14,7 @@ static void sends(struct pair *p, unsigned int n, uint32_t flags)
 	fixture_run(p->fixture);
 }
 
-static unsigned int told(struct pair *p)
+static unsigned int num_events(struct pair *p)
 {
 	return fixture_events(p->fixture, 1, HCASIM_EQE_TYPE_COMP, p->rcq[1]->cqn);
 }
@@ -34,25 +34,25 @@ static void arm_once(void)
 
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
 	sends(&p, 1, 0);
-	CU_ASSERT_EQUAL(told(&p), 0); /* not armed */
+	CU_ASSERT_EQUAL(num_events(&p), 0); /* not armed */
 	poll_all(p.rcq[1]);
 	fixture_arm(p.rcq[1], 0, false);
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	sends(&p, 3, 0);
-	CU_ASSERT_EQUAL(told(&p), 1); /* one event for one arm */
+	CU_ASSERT_EQUAL(num_events(&p), 1); /* one event for one arm */
 	CU_ASSERT_EQUAL(p.fixture->irqs[1], 1);
 	fixture_arm(p.rcq[1], 0, false); /* an old arm */
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	fixture_arm(p.rcq[1], 1, false); /* three are not polled yet: at once */
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(told(&p), 1);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
 	poll_all(p.rcq[1]);
 	fixture_arm(p.rcq[1], 2, false);
 	fixture_arm(p.rcq[1], 2, false); /* twice is once */
 	sends(&p, 2, 0);
-	CU_ASSERT_EQUAL(told(&p), 1);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
 	pair_free(&p);
 }
 
@@ -66,20 +66,20 @@ static void event_by_event(void)
 	fixture_arm(p.rcq[1], 0, false);
 	for (uint8_t sn = 1; sn < 9; sn++) {
 		sends(&p, 1, 0);
-		CU_ASSERT_EQUAL(told(&p), 1);
+		CU_ASSERT_EQUAL(num_events(&p), 1);
 		fixture_arm(p.rcq[1], sn & 3, false);
 		fixture_run(p.fixture);
-		CU_ASSERT_EQUAL(told(&p), 0);
+		CU_ASSERT_EQUAL(num_events(&p), 0);
 		CU_ASSERT(fixture_poll(p.rcq[1], &c));
 		CU_ASSERT(!fixture_poll(p.rcq[1], &c));
 	}
-	/* Three while armed once: the second and third are told of by the arms that follow. */
+	/* Three while armed once: the second and third are reported by the arms that follow. */
 	sends(&p, 3, 0);
-	CU_ASSERT_EQUAL(told(&p), 1);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
 	for (uint8_t sn = 9; sn < 12; sn++) {
 		fixture_arm(p.rcq[1], sn & 3, false);
 		fixture_run(p.fixture);
-		CU_ASSERT_EQUAL(told(&p), sn < 11);
+		CU_ASSERT_EQUAL(num_events(&p), sn < 11);
 		CU_ASSERT(fixture_poll(p.rcq[1], &c));
 	}
 	pair_free(&p);
@@ -92,34 +92,34 @@ static void solicited(void)
 	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
 	fixture_arm(p.rcq[1], 0, true);
 	sends(&p, 2, 0);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	sends(&p, 1, HCA_WR_SOLICITED);
-	CU_ASSERT_EQUAL(told(&p), 1);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
 	/* A solicited one that came without an arm raises at once, others do not. */
 	sends(&p, 1, HCA_WR_SOLICITED);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	fixture_arm(p.rcq[1], 1, true);
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(told(&p), 1);
-	fixture_arm(p.rcq[1], 2, true); /* not polled yet, but told */
+	CU_ASSERT_EQUAL(num_events(&p), 1);
+	fixture_arm(p.rcq[1], 2, true); /* not polled yet, but reported */
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	poll_all(p.rcq[1]);
 	sends(&p, 1, 0);
 	fixture_arm(p.rcq[1], 2, true);
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	/* Arming for all on top of it: that one counts. */
 	fixture_arm(p.rcq[1], 2, false);
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(told(&p), 1);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
 	/* A failed completion is as good as a solicited one. */
 	poll_all(p.rcq[1]);
 	fixture_arm(p.rcq[1], 3, true);
 	fixture_recv(p.qp[1], &(struct hca_sge){0}, 1);
 	fixture_state(p.qp[1], HCASIM_QPS_ERR);
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(told(&p), 1);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
 	pair_free(&p);
 }
 
@@ -140,32 +140,32 @@ static void moderation(void)
 	fixture_arm(p.rcq[1], 0, false);
 	sends(&p, 2, 0);
 	fixture_settle(p.fixture, 100 * MS);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	sends(&p, 1, 0);
-	CU_ASSERT_EQUAL(told(&p), 1);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
 	sends(&p, 3, 0);
 	fixture_arm(p.rcq[1], 1, false); /* three more are there */
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(told(&p), 1);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
 	poll_all(p.rcq[1]);
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 3, 50), 0);
 	fixture_arm(p.rcq[1], 2, false);
 	sends(&p, 1, 0);
 	fixture_settle(p.fixture, 40 * MS / 1000);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	fixture_settle(p.fixture, 20 * MS / 1000);
-	CU_ASSERT_EQUAL(told(&p), 1);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
 	/* Solicited only: what is not solicited starts nothing. Moderation that ends lets go what waits. */
 	poll_all(p.rcq[1]);
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 5, 0), 0);
 	fixture_arm(p.rcq[1], 3, true);
 	sends(&p, 6, 0);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	sends(&p, 1, HCA_WR_SOLICITED);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 0, 0), 0);
 	fixture_run(p.fixture);
-	CU_ASSERT_EQUAL(told(&p), 1);
+	CU_ASSERT_EQUAL(num_events(&p), 1);
 	/* A CQ goes while its event waits. */
 	poll_all(p.rcq[1]);
 	CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 0, 50), 0);
@@ -174,7 +174,7 @@ static void moderation(void)
 	CU_ASSERT_EQUAL(hca_qp_destroy(hca, p.qp[1]->qpn), 0);
 	CU_ASSERT_EQUAL(hca_cq_destroy(hca, p.rcq[1]->cqn), 0);
 	fixture_settle(p.fixture, MS);
-	CU_ASSERT_EQUAL(told(&p), 0);
+	CU_ASSERT_EQUAL(num_events(&p), 0);
 	pair_free(&p);
 }
 

@@ -246,7 +246,7 @@ static void uc_errors(void)
 	struct pair p;
 
 	pair_new(&p, HCASIM_QPT_UC, NULL, NULL, 0, 4096);
-	/* What the peer does not allow is dropped there, and nobody hears of it. */
+	/* The peer silently drops what it does not allow. */
 	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 8, p.key[0]),
 		     0, p.key[1]);
 	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 8, p.key[0]),

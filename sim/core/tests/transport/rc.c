@@ -38,6 +38,14 @@ static void send_one(void)
 	CU_ASSERT_EQUAL(c.op, HCASIM_CQE_OP_RECV);
 	CU_ASSERT_EQUAL(c.src_qpn, p.qp[0]->qpn);
 	CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], 100), 0);
+	/* The next one has no immediate data, and shows nobody else's. */
+	fixture_recv(p.qp[1], &sge, 1);
+	fixture_send(p.qp[0], HCASIM_WQE_OP_SEND, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 100, p.key[0]), 0,
+		     0);
+	fixture_run(p.fixture);
+	c = fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(c.flags, 0);
+	CU_ASSERT_EQUAL(c.imm, 0);
 	pair_free(&p);
 }
 

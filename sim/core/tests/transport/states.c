@@ -92,7 +92,7 @@ static void flush_both(void)
 	pair_free(&p);
 }
 
-/* A producer index that the ring cannot have is not believed. */
+/* A producer index out of range is ignored. */
 static void hostile_record(void)
 {
 	static const uint32_t bad[] = {65, 1000, 0x80000000, UINT32_MAX};

@@ -170,7 +170,7 @@ static void wrong_domain(void)
 	world_free(&w);
 }
 
-/* What a QP bound is its own, and what XRC bound is none of theirs. */
+/* A window belongs to the QP that bound it; one bound by XRC belongs to none. */
 static void other_types(void)
 {
 	struct world w;

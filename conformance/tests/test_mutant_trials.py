@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from hcasim_conform.model.tables import Tables
-from hcasim_conform.mutants.generated import catalogue, command, hunt, page, score
+from hcasim_conform.mutants.generated import catalogue, command, trial, page, score
 from hcasim_conform.mutants.generated.machine import MachineError
 from hcasim_conform.mutants.generated.reach import holds, packed, reach
 from hcasim_conform.run import dut as duts
@@ -60,14 +60,14 @@ def test_a_runner_that_dies_costs_its_cell(device, by_id, monkeypatch):
 
 
 @pytest.fixture
-def hunter(device, reached, tmp_path):
-    made = hunt.Hunter(str(device[0]), device[1], Tables(), tmp_path, reached, hunt.Killers())
+def judge(device, reached, tmp_path):
+    made = trial.Trial(str(device[0]), device[1], Tables(), tmp_path, reached, trial.Catchers())
     yield made
     made.end()
 
 
-def test_verdicts(hunter):
-    verdicts = {m.number: hunter.judge(m) for m in MUTANTS}
+def test_verdicts(judge):
+    verdicts = {m.number: judge.judge(m) for m in MUTANTS}
     assert {n: v.outcome for n, v in verdicts.items()} == {
         4096: "caught",
         4097: "caught",
@@ -78,28 +78,28 @@ def test_verdicts(hunter):
     assert verdicts[4097].fault == "byte 3 <is> wrong" and verdicts[4099].run == 0
 
 
-def test_a_device_with_a_mutant_starts_anew(hunter):
-    hunter.judge(mutant(4098))
-    machine = hunter.machine
+def test_a_device_with_a_mutant_starts_again(judge):
+    judge.judge(mutant(4098))
+    machine = judge.machine
     assert machine.alive()  # the provider's mutant was in the runner alone
-    hunter.judge(mutant(4098, file="sim/core/a.c"))
-    assert not machine.alive() and hunter.machine is None
+    judge.judge(mutant(4098, file="sim/core/a.c"))
+    assert not machine.alive() and judge.machine is None
 
 
-def test_a_machine_that_never_starts_is_no_verdict(hunter):
-    hunter.dut.env = {}
+def test_a_machine_that_never_starts_is_no_verdict(judge):
+    judge.dut.env = {}
     with pytest.raises(MachineError, match="did not start"):
-        hunter.judge(MUTANTS[0])
+        judge.judge(MUTANTS[0])
 
 
 def test_the_order_of_cells(by_id):
     cells = [by_id[i] for i in (SEND, INLINE, WRITE, "suite/order/rc/mixed")]
     cost = {cells[0].id: 9, cells[1].id: 1, cells[2].id: 5, cells[3].id: 3}
-    found = [cell.id for cell in hunt.order(cells, [cells[2]], 9, cost)]
+    found = [cell.id for cell in trial.order(cells, [cells[2]], 9, cost)]
     assert found[0] == WRITE  # it caught another one
     assert set(found) == {cell.id for cell in cells} and len(found) == 4
-    first = hunt.order(cells, [], 3, cost)
-    assert {hunt.kind(cell) for cell in first} == {hunt.kind(cell) for cell in cells}
+    first = trial.order(cells, [], 3, cost)
+    assert {trial.kind(cell) for cell in first} == {trial.kind(cell) for cell in cells}
     assert [cost[cell.id] for cell in first] == sorted(cost[cell.id] for cell in first)
 
 
@@ -178,9 +178,9 @@ def test_the_score_file(tmp_path):
 
 def test_the_page(tmp_path):
     verdicts = [
-        hunt.Verdict(MUTANTS[0], "caught", SEND, "byte 3"),
-        hunt.Verdict(MUTANTS[1], "survived", run=7),
-        hunt.Verdict(mutant(5, change="a < b -> a <= b"), "equivalent", reason="nobody reads it"),
+        trial.Verdict(MUTANTS[0], "caught", SEND, "byte 3"),
+        trial.Verdict(MUTANTS[1], "survived", run=7),
+        trial.Verdict(mutant(5, change="a < b -> a <= b"), "equivalent", reason="nobody reads it"),
     ]
     page.write(tmp_path / "mutants.html", verdicts, "1 of 2")
     text = (tmp_path / "mutants.html").read_text(encoding="utf-8")

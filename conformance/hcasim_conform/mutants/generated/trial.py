@@ -16,13 +16,13 @@ from .machine import Machine, MachineError, Map, on
 
 WAIT = 1.0  # seconds of a processor that a cell waits for what does not come
 SILENCE = 6.0  # and that it may take until it says what the device reports
-PATIENCE = 30.0  # seconds for all cells of a mutant: one that only makes the device slow is not waited for
+LIMIT = 30.0  # seconds for all cells of a mutant: one that only makes the device slow is not waited for
 MOST, TAPPED, WIRED = (
     300,
     60,
     40,
 )  # cells that are run for a mutant: plain ones, with taps, on a wire with faults
-KILLERS = 12  # that are remembered of a function
+REMEMBERED = 12  # that are remembered of a function
 HOW = {"seed": 0, "brief": True}
 RENEW = 40  # runners on one machine, at most: where the device itself has no mutant
 
@@ -41,14 +41,14 @@ class Verdict:
         return {**vars(self), "mutant": vars(self.mutant)}
 
 
-class Killers:
+class Catchers:
     """Cells that caught mutants of a function: the likeliest for the next one."""
 
     def __init__(self):
         self.of = {}
 
     def add(self, mutant, cell):
-        known = self.of.setdefault((mutant.file, mutant.function), deque(maxlen=KILLERS))
+        known = self.of.setdefault((mutant.file, mutant.function), deque(maxlen=REMEMBERED))
         if cell in known:
             known.remove(cell)
         known.appendleft(cell)
@@ -62,10 +62,10 @@ def kind(cell):
     return cell.api, cell.short, getattr(cell, "scenario", "")
 
 
-def order(cells, killers, most, cost):
+def order(cells, catchers, most, cost):
     """At most so many: those that caught others first, then one of each kind, the cheapest first, then another of each."""
     there = {id(cell) for cell in cells}
-    chosen = {cell.id: cell for cell in killers if id(cell) in there}
+    chosen = {cell.id: cell for cell in catchers if id(cell) in there}
     kinds = {}
     for cell in sorted(cells, key=lambda cell: crc32(cell.id.encode())):  # any order that is always the same
         kinds.setdefault(kind(cell), []).append(cell)
@@ -76,17 +76,17 @@ def order(cells, killers, most, cost):
     return list(chosen.values())[:most]
 
 
-class Hunter:
+class Trial:
     """One machine and one map: mutants one after the other."""
 
-    def __init__(self, name, bin_dir, tables, folder, reached, killers, most=MOST):
+    def __init__(self, name, bin_dir, tables, folder, reached, catchers, most=MOST):
         self.dut = duts.load(name)
         self.dut.timeout = WAIT
         self.dut.runner_line["dut"]["timeout_ms"] = int(WAIT * 1000)
         self.tapped = duts.load(name)
         self.tapped.timeout, self.tapped.runner_line["dut"]["timeout_ms"] = WAIT, int(WAIT * 1000)
         taps.enable(self.tapped, tables, Path(folder))
-        self.bin_dir, self.reached, self.killers, self.most = bin_dir, reached, killers, most
+        self.bin_dir, self.reached, self.catchers, self.most = bin_dir, reached, catchers, most
         self.map = Map()
         self.machine, self.runs, self.wire = None, 0, None
 
@@ -97,7 +97,7 @@ class Hunter:
         if not cells and not self.reached.when_asked(mutant.number):
             verdict.outcome = "unreached"
             return verdict
-        self.until = begin + PATIENCE
+        self.until = begin + LIMIT
         self.map.choose(mutant.number)
         for wire, some in self._batches(mutant, cells):
             if verdict.outcome == "caught" or time.monotonic() > self.until:
@@ -112,7 +112,7 @@ class Hunter:
         return verdict
 
     def _order(self, mutant, cells, most):
-        return order(cells, self.killers.known(mutant), most, self.reached.cost)
+        return order(cells, self.catchers.known(mutant), most, self.reached.cost)
 
     def _batches(self, mutant, cells):
         """(wire, cells): the plain wire first."""
@@ -127,7 +127,7 @@ class Hunter:
             verdict.run += 1
             if not result.passed and verdict.outcome != "caught":
                 verdict.outcome, verdict.cell, verdict.fault = "caught", cell.id, "; ".join(result.faults)
-                self.killers.add(verdict.mutant, cell)
+                self.catchers.add(verdict.mutant, cell)
                 self.broken |= result.late
                 self.current.left.clear()
 

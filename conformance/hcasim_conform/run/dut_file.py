@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""DUT files as they are read: `extends`, and what is wrong with one, by file and field."""
+import functools
+import json
+from pathlib import Path
+
+import jsonschema
+import yaml
+
+from hcasim_conform.model.tables import Tables
+
+HERE = Path(__file__).resolve().parents[2]
+DUTS = HERE / "duts"
+SCHEMA = HERE / "schema" / "dut.schema.json"
+DEVICE = "device:"
+COMMANDS = (("start",), ("service",), ("peer_command",), ("tap", "start"), ("faults", "start"))
+
+
+class DutError(Exception):
+    """A DUT file that is missing or wrong; the message names the file and the field."""
+
+
+def _parse(path):
+    try:
+        doc = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise DutError(f"DUT file {path}: {error}") from error
+    if not isinstance(doc, dict):
+        raise DutError(f"DUT file {path}: the file holds no keys with values")
+    _locate(doc, path.resolve().parent)
+    return doc
+
+
+def located(words, folder):
+    """A command; a program that is named by a relative path is looked for from `folder`."""
+    if words and str(words[0]).startswith("."):
+        return [str((folder / words[0]).resolve()), *words[1:]]
+    return list(words)
+
+
+def _locate(doc, folder):
+    """Commands stand for programs of the folder of the file that names them."""
+    for *outer, key in COMMANDS:
+        holder = doc.get(outer[0]) if outer else doc
+        if isinstance(holder, dict) and isinstance(holder.get(key), list):
+            holder[key] = located(holder[key], folder)
+
+
+def _family(path, doc):
+    """[(path, its keys)] of a file, of the one that it extends, and so on."""
+    family = [(path, doc)]
+    while "extends" in doc:
+        parent = doc.pop("extends")
+        if not isinstance(parent, str) or not parent:
+            raise DutError(f"DUT file {path}: extends: {parent!r} is not the name of a file")
+        child, path = path, path.parent / parent
+        known = [one.resolve() for one, _ in family]
+        if path.resolve() in known:
+            circle = " -> ".join(
+                str(one) for one, _ in [*family[known.index(path.resolve()) :], (path, None)]
+            )
+            raise DutError(f"DUT file {child}: extends: {parent} leads back to itself: {circle}")
+        try:
+            doc = _parse(path)
+        except OSError as error:
+            raise DutError(f"DUT file {child}: extends: {path}: {error.strerror}") from error
+        family.append((path, doc))
+    return family
+
+
+def merge(parent, child):
+    """Mappings are merged key by key; anything else of the child replaces what the parent has; null takes that away."""
+    if not isinstance(parent, dict) or not isinstance(child, dict):
+        return child
+    merged = dict(parent)
+    for key, value in child.items():
+        if value is None and key in parent:
+            del merged[key]
+        else:
+            merged[key] = merge(parent.get(key), value)
+    return merged
+
+
+def _has(doc, where):
+    for key in where:
+        try:
+            doc = doc[key]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return True
+
+
+def _origin(family, error):
+    """The file that says what is wrong: the first that has the field."""
+    where = list(error.absolute_path)
+    if error.validator == "additionalProperties":
+        where += [key for key in error.instance if key not in error.schema["properties"]][:1]
+    return next((path for path, doc in family if _has(doc, where)), family[0][0])
+
+
+@functools.cache
+def _operations():
+    return frozenset(op.name for op in Tables().operations)
+
+
+def _check_operations(doc):
+    """The schema does not list what spec/wr.yaml has."""
+    for qpt, ops in ((doc.get("capabilities") or {}).get("operations") or {}).items():
+        for op in ops if ops != "all" else ():
+            if op not in _operations():
+                where = ("capabilities", "operations", qpt)
+                raise jsonschema.ValidationError(f"{op!r} is no operation of spec/wr.yaml", path=where)
+
+
+def check(doc, family):
+    try:
+        jsonschema.validate(doc, json.loads(SCHEMA.read_text(encoding="utf-8")))
+        _check_operations(doc)
+    except jsonschema.ValidationError as error:
+        where = "/".join(str(p) for p in error.absolute_path) or "the file"
+        raise DutError(f"DUT file {_origin(family, error)}: {where}: {error.message}") from error
+
+
+def read(name):
+    """A name of conformance/duts, or a path: all that the file and those that it extends say."""
+    path = Path(name) if "/" in name or name.endswith(".yaml") else DUTS / f"{name}.yaml"
+    try:
+        doc = _parse(path)
+    except OSError as error:
+        known = ", ".join(sorted(p.stem for p in DUTS.glob("*.yaml")))
+        raise DutError(
+            f"DUT '{name}': {path}: {error.strerror} (there are: {known}, {DEVICE}NAME)"
+        ) from error
+    family = _family(path, doc)
+    merged = {}
+    for _, one in reversed(family):
+        merged = merge(merged, one)
+    check(merged, family)
+    return merged

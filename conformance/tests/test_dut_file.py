@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""DUT files that extend others: what holds then, and errors that name the file and the field."""
+import pytest
+import yaml
+
+from hcasim_conform.run import dut, dut_file
+
+WHOLE = {
+    "name": "whole",
+    "doc": "says everything",
+    "start": ["./bin/run", "./x"],
+    "tap": {"start": ["./bin/run", "{dir}"]},
+    "env": {"A": "1", "B": "2"},
+    "requester": {"device": "a", "port": 1, "gid_index": 0},
+    "responder": {"device": "b", "port": 1, "gid_index": 0},
+    "mtu": 1024,
+    "timeout_ms": 100,
+    "capabilities": {"operations": {"RC": "all", "UC": "all"}, "srq": True},
+    "differences": [{"clause": "*", "cells": ["*"], "reason": "found to fail"}],
+}
+
+
+@pytest.fixture
+def write(tmp_path):
+    def file(stem, /, text=None, **doc):
+        path = tmp_path / f"{stem}.yaml"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(yaml.safe_dump(doc) if text is None else text, encoding="utf-8")
+        return str(path)
+
+    file("whole", **WHOLE)
+    return file
+
+
+def test_mappings_are_merged_and_all_else_is_replaced(write):
+    path = write(
+        "child", extends="whole.yaml", name="child", env={"B": "3", "C": "4"}, responder={"device": "c"},
+        capabilities={"operations": {"UC": ["SEND"]}}, differences=[],
+    )  # fmt: skip
+    doc = dut_file.read(path)
+    assert (doc["name"], doc["doc"], doc["mtu"]) == ("child", "says everything", 1024)
+    assert doc["env"] == {"A": "1", "B": "3", "C": "4"}
+    assert doc["responder"] == {"device": "c", "port": 1, "gid_index": 0}
+    assert doc["capabilities"] == {"operations": {"RC": "all", "UC": ["SEND"]}, "srq": True}
+    assert doc["differences"] == [] and "extends" not in doc
+    assert dut.load(path).name == "child"
+
+
+def test_null_takes_away_what_the_parent_has(write):
+    doc = dut_file.read(
+        write("child", extends="whole.yaml", tap=None, env={"A": None}, capabilities={"srq": None})
+    )
+    assert "tap" not in doc and doc["env"] == {"B": "2"} and "srq" not in doc["capabilities"]
+
+
+def test_a_grandparent(write, tmp_path):
+    write("a/middle", extends="../whole.yaml", mtu=512, timeout_ms=200)
+    doc = dut_file.read(write("b/child", extends="../a/middle.yaml", timeout_ms=300))
+    assert (doc["name"], doc["mtu"], doc["timeout_ms"]) == ("whole", 512, 300)
+
+
+def test_a_program_is_looked_for_from_the_file_that_names_it(write, tmp_path):
+    doc = dut_file.read(write("a/child", extends="../whole.yaml", service=["./serve"]))
+    assert doc["start"] == [str(tmp_path / "bin" / "run"), "./x"]
+    assert doc["tap"]["start"] == [str(tmp_path / "bin" / "run"), "{dir}"]
+    assert doc["service"] == [str(tmp_path / "a" / "serve")]
+
+
+@pytest.mark.parametrize(
+    "files, words",
+    [
+        ({"child": {"extends": "nowhere.yaml"}}, r"child.yaml: extends: .*nowhere.yaml: No such file"),
+        ({"child": {"extends": "child.yaml"}}, r"child.yaml: extends: child.yaml leads back to itself: "),
+        (
+            {"a": {"extends": "b.yaml"}, "b": {"extends": "a.yaml"}, "child": {"extends": "a.yaml"}},
+            r"b.yaml: extends: a.yaml leads back to itself: .*a.yaml -> .*b.yaml -> .*a.yaml",
+        ),
+        ({"child": {"extends": 5}}, r"child.yaml: extends: 5 is not the name of a file"),
+        ({"child": {"extends": ["whole.yaml"]}}, r"child.yaml: extends: .'whole.yaml'. is not the name"),
+        ({"child": {"extends": None}}, r"child.yaml: extends: None is not the name of a file"),
+        ({"child": {"extends": "whole.yaml", "mtu": "big"}}, r"child.yaml: mtu: 'big'"),
+        ({"child": {"extends": "whole.yaml", "requester": 5}}, r"child.yaml: requester: 5 is not of type 'object'"),
+        ({"child": {"extends": "whole.yaml", "mtu": None}}, r"child.yaml: the file: 'mtu' is a required property"),
+        ({"child": {"extends": "whole.yaml", "service": None}}, r"child.yaml: service: None is not of type"),
+        ({"bad": {**WHOLE, "mtu": 7}, "child": {"extends": "bad.yaml"}}, r"bad.yaml: mtu: 7"),
+        ({"bad": {**WHOLE, "wings": 2}, "child": {"extends": "bad.yaml"}}, r"bad.yaml: the file: .*wings"),
+        ({"child": {"extends": "whole.yaml", "wings": 2}}, r"child.yaml: the file: .*wings"),
+        (
+            {"child": {"extends": "whole.yaml", "capabilities": {"operations": {"RC": ["TELEPORT"]}}}},
+            r"child.yaml: capabilities/operations/RC: 'TELEPORT' is no operation",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named_with_its_file(write, files, words):
+    for name, doc in files.items():
+        path = write(name, **doc)
+    with pytest.raises(dut.DutError, match="DUT file .*" + words):
+        dut.load(path)
+
+
+@pytest.mark.parametrize("text", ["", "- a\n", "just words\n"])
+def test_a_file_without_keys(write, text):
+    with pytest.raises(dut.DutError, match="child.yaml: the file holds no keys"):
+        dut.load(write("child", text=text))
+    with pytest.raises(dut.DutError, match="child.yaml: the file holds no keys"):
+        dut.load(write("grandchild", extends="child.yaml"))
+
+
+def test_a_parent_that_is_no_yaml(write):
+    write("bad", text="a: [")
+    with pytest.raises(dut.DutError, match="DUT file .*bad.yaml"):
+        dut.load(write("child", extends="bad.yaml"))
+
+
+def test_no_block_of_the_committed_files_is_typed_twice():
+    """Mappings and long lists of one file stand in no other."""
+    seen = {}
+    for path in sorted(dut.DUTS.glob("*.yaml")):
+        doc = yaml.safe_load(path.read_text(encoding="utf-8"))
+        for key, value in [*doc.items(), *(doc.get("capabilities") or {}).items()]:
+            if isinstance(value, dict) and len(value) > 1:
+                assert seen.setdefault((key, str(value)), path) == path, (path, key)
