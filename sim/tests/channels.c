@@ -106,10 +106,12 @@ static void idle(uint32_t count)
 	last = (now_us() - start) / SAMPLE;
 	among = rounds(busy);
 	pair_close(&pair);
-	/* Those in between work, too. */
-	for (uint32_t i = 0; i < count; i += count / 4) {
-		connect_pair(channel[i]);
-		one_round(channel[i]);
+	/* The first, the last and some in between work, too. */
+	for (uint32_t i = 0; i <= 4; i++) {
+		uint32_t at = i * (count - 1) / 4;
+
+		connect_pair(channel[at]);
+		one_round(channel[at]);
 		pair_close(&pair);
 	}
 	start = now_us();

@@ -7,7 +7,7 @@ JOB is one JSON object:
     other: (optional) a command line that is started with the client and waited for
     after: (optional) a command line to run when all these have ended
     calls: (optional) how many of the calls that ready.c looks at make the server ready
-    gate: (optional) the client connects twice, and the server has to listen twice for it (ready.c)
+    gate: (optional) from this connection of the client on, the server has to listen once more for each (ready.c)
     endless: (optional) the server does not end by itself: it is ended when the client has ended
 Standard output, at the end: {"server": {"status": n, "output": text}, "client": {...}, ...}.
 The client starts when the server listens. When one of the two fails, the other one, which might wait
@@ -49,7 +49,8 @@ def start_server(job):
 def start_client(job, server, ready_in):
     command, announce = job["client"], job.get("announce")
     if "gate" in job:
-        return start(command, env=preloaded(job, HCASIM_GATE_FD=str(ready_in)), pass_fds=[ready_in])
+        environment = preloaded(job, HCASIM_GATE_FD=str(ready_in), HCASIM_GATE_CALL=str(job["gate"]))
+        return start(command, env=environment, pass_fds=[ready_in])
     if announce is None:
         return start(command)
     client = start(command, stdout=subprocess.PIPE)

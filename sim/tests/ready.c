@@ -4,9 +4,9 @@
  * multicast group or begins to wait for a datagram (rrecvfrom()), one byte goes to the descriptor that HCASIM_READY_FD names. So a client is started neither too
  * early nor after a guess. HCASIM_READY_CALLS: so many of these calls make it ready (1).
  *
- * perftest -R connects twice, and its server listens a second time in between, which its client does not wait for.
- * With HCASIM_READY_GATE both have this library: the server reports each call, and the client's second connection
- * waits, at the descriptor HCASIM_GATE_FD, for the second one.
+ * Some programs connect without waiting for the server's rdma_listen(): perftest -R connects a second time, qperf's server
+ * announces its port before it listens. With HCASIM_READY_GATE both have this library: the server tells of each call, and
+ * from its HCASIM_GATE_CALL-th connection on the client waits for the next call, at the descriptor HCASIM_GATE_FD.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -87,7 +87,7 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	static int calls;
 	char byte;
 
-	if (gate && ++calls == 2 && read(atoi(gate), &byte, 1) != 1)
+	if (gate && ++calls >= atoi(getenv("HCASIM_GATE_CALL")) && read(atoi(gate), &byte, 1) != 1)
 		return -1;
 	return real(id, param);
 }

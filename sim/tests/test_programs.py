@@ -28,7 +28,7 @@ def test_program(program, system):
         output = result.output
     else:
         ends = [command_of(program[end], port) for end in ("server", "client")]
-        more = {"endless": True} if program.get("endless") else {}
+        more = {name: program[name] for name in ("endless", "gate") if name in program}
         output = machine.run_pair(*ends, **more).client
     for expected in program["expect"]:
         assert re.search(expected, output), f"no {expected!r} in:\n{output}"

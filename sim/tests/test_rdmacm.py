@@ -134,7 +134,7 @@ def test_perftest(command):
     program = [machine.bin / command[0], *command[1:], "-R", "-F", "-n", "100"]
     server = [*program, "-d", "hcasim0"]
     client = [*program, "-d", "hcasim0", SERVER]
-    machine.run_pair(server, client, gate=True)
+    machine.run_pair(server, client, gate=2)
 
 
 def decode(pcap):

@@ -108,9 +108,29 @@ static void equal_keys(void)
 	table_free(&t);
 }
 
+/* Keys that share a bucket with 7, as some of these do, are not found with it. */
+static void other_keys(void)
+{
+	struct table_node node[3];
+
+	for (uint64_t other = 8; other < 100; other++) {
+		const uint64_t key[] = {7, other, 7};
+		struct table t = {0};
+		unsigned int found = 0;
+
+		for (int i = 0; i < 3; i++)
+			table_add(&t, &node[i], key[i]);
+		for (struct table_node *n = table_find(&t, 7); n; n = table_next(n))
+			found += n->key == 7 ? 1 : 100;
+		CU_ASSERT_EQUAL(found, 2);
+		table_free(&t);
+	}
+}
+
 bool add_table(void)
 {
 	CU_pSuite s = CU_add_suite("table", NULL, NULL);
 
-	return s && CU_add_test(s, "keys of every kind", keys) && CU_add_test(s, "equal keys", equal_keys);
+	return s && CU_add_test(s, "keys of every kind", keys) && CU_add_test(s, "equal keys", equal_keys) &&
+	       CU_add_test(s, "other keys", other_keys);
 }
