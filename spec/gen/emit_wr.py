@@ -178,7 +178,11 @@ def ops_header(spec):
         message = operation and operation.get("message")
         body += f"\t\t[HCASIM_WQE_OP_{op}] = {{\n\t\t\t.qp_types = {_qp_mask(types)},\n"
         body += f"\t\t\t.msg = {f'HCASIM_MSG_{message}' if message else 'HCASIM_NUM_MSG'},\n"
-        body += "".join(f"\t\t\t.{name} = {int(value)},\n" for name, value in _op_facts(spec, op, operation).items())
+        body += "".join(
+            f"\t\t\t.{name} = {int(value)},\n" for name, value in _op_facts(spec, op, operation).items()
+        )
         body += "\t\t},\n"
     body += "\t};\n\n\treturn op < sizeof(table) / sizeof(table[0]) ? &table[op] : NULL;\n}\n"
-    return ctext.header("HCASIM_OPS_H", "Operations of the send engine.", ["stdbool.h", "stddef.h", "stdint.h"], body)
+    return ctext.header(
+        "HCASIM_OPS_H", "Operations of the send engine.", ["stdbool.h", "stddef.h", "stdint.h"], body
+    )
