@@ -138,6 +138,21 @@ def test_an_unexpected_pass_fails_the_run(conform):
     assert outcomes(data)[SECOND] == "unexpected"
 
 
+RACE = {"race": "^byte [0-9]+ <is> wrong$"}
+
+
+def test_a_cell_that_may_lose_a_race_of_the_device(conform):
+    status, data = conform(differences=known([SECOND], **RACE))
+    assert status == 0 and outcomes(data)[SECOND] == "pass"
+    status, data = conform(differences=known([SECOND], **RACE), FAKE_FAIL=SECOND)
+    assert status == 0 and outcomes(data)[SECOND] == "known"
+
+
+def test_another_fault_than_that_of_the_race_fails_the_run(conform):
+    status, data = conform(differences=known([SECOND], race="did not come"), FAKE_FAIL=SECOND)
+    assert status == 1 and outcomes(data)[SECOND] == "fail"
+
+
 def test_exceptions_of_a_difference(conform):
     differences = known(["wr/send/rc/sge/-/solicited*"], **{"except": [SECOND]})
     status, data = conform(differences=differences, FAKE_FAIL="wr/send/rc/sge/-/solicited+signaled")

@@ -25,8 +25,8 @@ def test_planting():
 @pytest.mark.parametrize(
     "text, pairs, words",
     [
-        ("a = b;", [("c", "MUTANT")], "a.c has 0 times, and not once: 'c'"),
-        ("a = a;", [("a", "MUTANT")], "a.c has 2 times, and not once: 'a'"),
+        ("a = b;", [("c", "MUTANT")], "a.c contains 0 times, instead of once: 'c'"),
+        ("a = a;", [("a", "MUTANT")], "a.c contains 2 times, instead of once: 'a'"),
         ("a = b;", [("a = b", "MUTANT"), ("b;", "MUTANT")], "mutant m1: overlaps"),
     ],
 )

@@ -375,7 +375,7 @@ def test_inline_data_is_not_read_from_its_buffer(tables):
 def test_buffers_of_a_refused_request_are_left_alone(tables):
     refused = [region(wr("RDMA_WRITE", 64), rc=12)]
     read = tlp(3, "MRd", 0x9010, **{"class": "payload", "qpn": QP})
-    assert "a request that was not taken" in host_faults(refused, tables, [read], [])[0]
+    assert "a request that was not accepted" in host_faults(refused, tables, [read], [])[0]
     both = refused + [region(wr("RDMA_WRITE", 64))]  # the same buffer in a request that was taken
     assert host_faults(both, tables, [bell(1), read], [wqe(2)]) == []
 

@@ -136,7 +136,7 @@ static void bf_store(struct hca *hca, uint32_t page, uint32_t off, const void *d
 	}
 	if (!b->active)
 		return;
-	if (!b->timer.pos) /* started, or continued */
+	if (!b->timer.at.pos) /* started, or continued */
 		timer_set(hca, &b->timer, hca_now(hca) + BF_PATIENCE_PS);
 	memcpy(b->data + off, data, size);
 	b->got += size;

@@ -79,15 +79,13 @@ static bool alloc_tables(struct hca *hca)
 	hca->rx_depth = depth(cfg->rx_depth, CORE_RX_DEPTH);
 	hca->rx_writes_max = depth(cfg->rx_writes, CORE_RX_WRITES);
 	hca->cqe_writes_max = depth(cfg->cqe_writes, CORE_CQE_WRITES);
-	hca->heap_cap = 64;
 	hca->db.slot = calloc(hca->db.depth, sizeof(*hca->db.slot));
 	hca->bf = calloc(HCASIM_UAR_PAGES * HCASIM_BF_BUFS, sizeof(*hca->bf));
 	numbers_init(&hca->qp, CORE_FIRST_QPN, HCASIM_DB_SQ_QPN_MASK, cfg->max_qp);
 	numbers_init(&hca->cq, 1, HCASIM_DB_CQ_CQN_MASK, cfg->max_cq);
 	numbers_init(&hca->srq, 1, HCASIM_DB_SRQ_SRQN_MASK, cfg->max_srq);
-	hca->heap = calloc(hca->heap_cap, sizeof(*hca->heap));
 	hca->dm = calloc(1, HCASIM_BAR_DM_SIZE);
-	return hca->db.slot && hca->dm && hca->bf && hca->heap &&
+	return hca->db.slot && hca->dm && hca->bf &&
 	       send_create(hca, depth(cfg->fetch_depth, CORE_FETCH_DEPTH)) &&
 	       txq_init(&hca->gather, depth(cfg->gather_depth, CORE_GATHER_DEPTH)) &&
 	       txq_init(&hca->tx, depth(cfg->tx_depth, CORE_TX_DEPTH)) &&
@@ -188,7 +186,7 @@ void hca_destroy(struct hca *hca)
 	free_pools(hca);
 	mr_table_free(&hca->mr);
 	free(hca->dm);
-	free(hca->heap);
+	heap_free(&hca->timers);
 	free(hca->gather.slot);
 	free(hca->tx.slot);
 	free(hca);

@@ -171,7 +171,6 @@ struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t 
 		return fail(NULL, err, err_size, "kernel stand-in", ENOMEM);
 	k->cfg = *cfg;
 	SLIST_INIT(&k->paths);
-	TAILQ_INIT(&k->timers);
 	k->root = strdup(cfg->sysfs_root);
 	k->event_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!k->root || k->event_fd < 0)
@@ -209,6 +208,7 @@ void kernel_destroy(struct kernel *k)
 		kdev_remove(&k->dev[i]);
 	sysfs_destroy(k);
 	table_free(&k->evfiles);
+	heap_free(&k->timers);
 	if (k->event_fd >= 0)
 		close(k->event_fd);
 	free(k->root);

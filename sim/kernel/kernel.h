@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The kernel stand-in: ib_uverbs (and later rdma_ucm) files, objects and sysfs of one simulated
- * machine. sim/process carries system calls of real applications here and file descriptors back.
+ * The replacement of the kernel: ib_uverbs and rdma_ucm files, objects and sysfs of one simulated machine.
+ * sim/process passes system calls of applications to it, and descriptors back.
  *
- * Return values are those of the system call: 0 or a count, or a negative errno. Single-threaded:
- * every call is on the thread that runs the machine.
+ * Return values are those of the system call: 0 or a count, or a negative errno. Single-threaded: every call is on
+ * the thread that runs the machine.
  */
 #ifndef HCASIM_KERNEL_KERNEL_H
 #define HCASIM_KERNEL_KERNEL_H
@@ -45,18 +45,21 @@ struct task_ops {
 	int (*resident)(struct task *t, uint64_t addr, uint32_t pages, uint8_t *resident);
 	/* The task may run on this processor. */
 	bool (*may_run_on)(struct task *t, uint32_t cpu);
-	/* Inode number of the file behind the task's descriptor `fd` (an event pipe or device socket that the
-	 * stand-in made: known by inode), or -EBADF. */
+	/*
+	 * Inode number of the file of the task's descriptor `fd` (an event pipe or device socket created here), or
+	 * -EBADF.
+	 */
 	int (*fd_inode)(struct task *t, int fd, uint64_t *ino);
-	/* Which file any descriptor of the task is open on, or -EBADF. */
+	/* Identity of the open file of any descriptor of the task, or -EBADF. */
 	int (*fd_file)(struct task *t, int fd, uint64_t *dev, uint64_t *ino);
-	/* Attaches to the dma-buf behind the task's descriptor `fd`. -EBADF: it is not open, -EINVAL: it is none. */
+	/* Attaches to the dma-buf of the task's descriptor `fd`. -EBADF: not open, -EINVAL: not a dma-buf. */
 	int (*dmabuf_get)(struct task *t, int fd, struct dmabuf **out);
 };
 
-/* Descriptors that go back to the application with a system call's result. The application's side
- * installs each and stores its number (as `size` bytes, 4 or 8) at `uaddr`. The stand-in's own copy
- * of `fd` is closed by sim/process after it was sent. */
+/*
+ * Descriptors that are returned to the application with a system call's result. The application's side installs each
+ * and stores its number (as `size` bytes, 4 or 8) at `uaddr`. sim/process closes our `fd` after it was sent.
+ */
 #define KREPLY_MAX_FDS 4
 struct kreply {
 	unsigned int nfds;
@@ -65,8 +68,10 @@ struct kreply {
 		uint8_t size;
 		uint64_t uaddr;
 	} install[KREPLY_MAX_FDS];
-	/* Bytes that stand in the socket of the file (kernel_file_ready()), and in that of the task's descriptor
-	 * `drain_fd`, for events that have been taken: the application's side reads them. */
+	/*
+	 * Bytes in the socket of the file (kernel_file_ready()), and in that of the task's descriptor `drain_fd`, for
+	 * events that were taken: the application's side reads them.
+	 */
 	unsigned int drain, drain_other;
 	int drain_fd;
 	bool watch; /* report memory that the application unmaps: kernel_unmapped() */
@@ -82,21 +87,24 @@ struct kernel_config {
 	const char *sysfs_root;    /* an existing folder in which class/..., devices/... are created */
 	hca_ps (*now)(void *arg);
 	void *now_arg;
-	/* The process of an address space; NULL: it is gone, or the function is not given: no page is ever found. */
+	/*
+	 * The process of an address space; NULL: it has ended, or the function is not set: then no page is ever
+	 * found.
+	 */
 	struct task *(*find_task)(void *arg, uint32_t pasid);
 	void *find_task_arg;
 	/* True while an application maps some of these bytes of an adapter's BAR. NULL: none ever does. */
 	bool (*bar_mapped)(void *arg, unsigned int device, unsigned int bar, uint64_t offset,
 			   uint64_t length);
 	void *bar_mapped_arg;
-	hca_ps page_fault, page_fault_per_page; /* what handling a page request takes */
+	hca_ps page_fault, page_fault_per_page; /* time to handle a page request */
 };
 struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t err_size);
 void kernel_destroy(struct kernel *k);
 /* MSI-X from the machine. */
 void kernel_irq(struct kernel *k, unsigned int device, unsigned int vector);
 
-/* `name`: what stands after /dev/infiniband/. -ENOENT, -ENXIO, ... */
+/* `name`: name in /dev/infiniband. -ENOENT, -ENXIO, ... */
 int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, struct kfile **out);
 /* dev_t of a device file, for the application's stat(). */
 int kernel_stat(struct kernel *k, const char *name, dev_t *rdev);

@@ -4,9 +4,9 @@
 
 static void set_alarm(struct kernel *k)
 {
-	const struct ktimer *first = TAILQ_FIRST(&k->timers);
+	const struct heap_node *first = heap_first(&k->timers);
 
-	kdev_ops(&k->dev[0])->set_alarm(&k->dev[0].drv, first ? first->at : HCA_PS_NEVER);
+	kdev_ops(&k->dev[0])->set_alarm(&k->dev[0].drv, first ? first->key : HCA_PS_NEVER);
 }
 
 void ktimer_cancel(struct ktimer *t)
@@ -16,8 +16,8 @@ void ktimer_cancel(struct ktimer *t)
 
 	if (!k)
 		return;
-	first = t == TAILQ_FIRST(&k->timers);
-	TAILQ_REMOVE(&k->timers, t, link);
+	first = heap_first(&k->timers) == &t->at;
+	heap_remove(&k->timers, &t->at);
 	t->k = NULL;
 	if (first)
 		set_alarm(k);
@@ -30,31 +30,23 @@ void ktimer_set_ms(struct kernel *k, struct ktimer *t, uint64_t ms)
 
 void ktimer_set(struct kernel *k, struct ktimer *t, hca_ps delay)
 {
-	struct ktimer *before;
-
 	ktimer_cancel(t);
+	/* Without memory the time-out is lost, as the datagram that it waits for might be. */
+	if (!heap_add(&k->timers, &t->at, k->cfg.now(k->cfg.now_arg) + delay))
+		return;
 	t->k = k;
-	t->at = k->cfg.now(k->cfg.now_arg) + delay;
-	/* Most timers are set for later than all others. */
-	TAILQ_FOREACH_REVERSE(before, &k->timers, ktimer_list, link)
-	{
-		if (before->at <= t->at)
-			break;
-	}
-	if (before)
-		TAILQ_INSERT_AFTER(&k->timers, before, t, link);
-	else
-		TAILQ_INSERT_HEAD(&k->timers, t, link);
-	if (!before)
+	if (heap_first(&k->timers) == &t->at)
 		set_alarm(k);
 }
 
 void ktimers_run(struct kernel *k)
 {
 	const hca_ps now = k->cfg.now(k->cfg.now_arg);
-	struct ktimer *t;
+	struct heap_node *first;
 
-	while ((t = TAILQ_FIRST(&k->timers)) && t->at <= now) {
+	while ((first = heap_first(&k->timers)) && first->key <= now) {
+		struct ktimer *t = heap_entry(first, struct ktimer, at);
+
 		ktimer_cancel(t);
 		t->fire(t);
 	}

@@ -221,7 +221,7 @@ struct kernel {
 	struct kpath_list paths;
 	struct kdev dev[MAX_DEVICES];
 	unsigned int num_devices;
-	struct ktimer_list timers; /* the next one first */
+	struct heap timers;
 	struct ucma *ucma;
 	int event_fd;         /* epoll: reports what happens to the pipes of event files */
 	struct table evfiles; /* by the pipe's inode number */

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the preload library and the device process say to each other.
+ * The protocol between preload library and device process.
  *
- * Control channel: a SOCK_SEQPACKET Unix socket, one connection per application process, one request
- * at a time, each one fixed-size message. An opened device file is one end of a Unix stream socket
- * pair whose other end the device process keeps: end of file there says that the last descriptor of
- * the open file description is gone. The application's end carries an abstract address that names
- * the file, so that a descriptor is recognised after dup, fork, exec or SCM_RIGHTS, with no table.
+ * Control channel: a SOCK_SEQPACKET Unix socket, one connection per application process, one request at a time, each
+ * a message of fixed size. An open device file is one end of a Unix stream socket pair; the device process keeps the
+ * other end, where end of file means that the last descriptor of the open file description was closed. The
+ * application's end has an abstract address that names the file, so that a descriptor is recognised after dup, fork,
+ * exec or SCM_RIGHTS, without a table.
  */
 #ifndef HCASIM_PROCESS_PROTO_H
 #define HCASIM_PROCESS_PROTO_H
 
 #include <stdint.h>
 
-/* Environment of an application on a simulated machine: where its folder is. */
+/* Environment variable of an application on a simulated machine: its folder. */
 #define PROTO_ENV_RUNTIME "HCASIM_RUNTIME"
-/* Inside that folder: */
+/* In that folder: */
 #define PROTO_SOCKET_NAME "socket"
 #define PROTO_SYSFS_NAME  "sysfs"
 #define PROTO_DEV_NAME    "dev/infiniband"
@@ -36,11 +36,11 @@ enum proto_op {
 	PROTO_IOCTL,
 	PROTO_WRITE,
 	PROTO_MMAP,     /* -> what to map */
-	PROTO_MUNMAP,   /* one page of a BAR is no longer mapped */
-	PROTO_SYNC,     /* files closed before this request are released when it returns */
-	PROTO_SHOW,     /* the counters in sysfs are of now when it returns */
-	PROTO_UNMAPPED, /* pages of the process are not what they were; only after a reply that said `watch` */
-	PROTO_LINK,     /* -> 1: the network interface is up, 0: it is down; after it was set, if asked */
+	PROTO_MUNMAP,   /* a page of a BAR was unmapped */
+	PROTO_SYNC,     /* files that were closed before this request are released when it returns */
+	PROTO_SHOW,     /* updates the counters in sysfs */
+	PROTO_UNMAPPED, /* mappings of the process have changed; only after a reply with `watch` */
+	PROTO_LINK,     /* -> 1: the network interface is up, 0: it is down; sets it first, if requested */
 	PROTO_NUM_OPS
 };
 
@@ -50,17 +50,17 @@ struct proto_req {
 	uint16_t magic;
 	uint16_t version;
 	uint32_t op;
-	uint64_t file; /* FILE-ID, where a file is meant */
+	uint64_t file; /* FILE-ID, of requests about a file */
 	union {
 		struct {
-			uint64_t image; /* names this address space: new after fork and exec */
+			uint64_t image;  /* names this address space: new after fork and exec */
+			uint64_t parent; /* image of the parent, 0: none; its BAR mappings are inherited */
 			uint64_t
-				parent; /* image it was forked from, 0: none; its BAR mappings are inherited */
-			uint64_t probe; /* address of a copy of `image`: shows whether memory can be read */
+				probe; /* address of a copy of `image`: to check whether memory can be read */
 		} hello;
 		struct {
 			int32_t oflags;
-			char name[PROTO_NAME_MAX]; /* what stands after /dev/infiniband/ */
+			char name[PROTO_NAME_MAX]; /* name in /dev/infiniband */
 		} open;
 		struct {
 			uint64_t cmd, arg;
@@ -106,17 +106,17 @@ struct proto_reply {
 	uint16_t nfds; /* descriptors that come with this message */
 	uint32_t op;
 	int64_t ret;
-	uint32_t watch; /* 1: the process tells from now on what it unmaps */
+	uint32_t watch; /* 1: from now on the process must report what it unmaps */
 	uint32_t reserved;
 	struct {
-		uint32_t size; /* of the integer at uaddr that receives the number: 4, 8 */
+		uint32_t size; /* size of the integer at uaddr for the number: 4, 8 */
 		uint32_t reserved;
 		uint64_t uaddr;
 	} install[PROTO_MAX_FDS];
 	union {
 		uint64_t rdev;
 		struct proto_map map;
-		struct { /* WRITE: bytes to take out of the sockets of the file and of descriptor `fd` */
+		struct { /* WRITE: bytes to read from the sockets of the file and of descriptor `fd` */
 			uint32_t own, other;
 			int32_t fd;
 			uint32_t wait; /* EAGAIN: the call waits until the file is readable */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The MMIO ring: stores to, and loads from, BAR pages on their way from one application process to
- * the device process. It lives in a memfd that both map. Many threads of the application produce,
- * the device process consumes; entries of one thread stay in program order.
+ * The MMIO ring: stores to, and loads from, BAR pages, from one application process to the device process. It is in a
+ * memfd that both map. Several threads of the application produce, the device process consumes; entries of one thread
+ * stay in program order.
  *
- * A slot's `seq` says whose it is: at ring position p (free-running) the slot p % RING_ENTRIES is free
- * when seq == p and full when seq == p + 1. The consumer trusts nothing in here but bounds.
+ * A slot's `seq` says who owns it: at ring position p (free-running) the slot p % RING_ENTRIES is free when seq == p
+ * and full when seq == p + 1. The consumer checks all bounds.
  */
 #ifndef HCASIM_PROCESS_RING_H
 #define HCASIM_PROCESS_RING_H
@@ -21,11 +21,11 @@
 
 enum ring_kind { RING_STORE = 1, RING_LOAD = 2 };
 
-struct ring_op { /* what an entry says */
+struct ring_op { /* type of an entry */
 	uint64_t offset;
 	uint8_t kind, hca, bar, size;
 	uint8_t wc;
-	uint8_t more;   /* the code goes on with another store to the same place: a burst */
+	uint8_t more;   /* the code continues with another store to the same place: a burst */
 	uint16_t reply; /* loads: which reply slot */
 	uint8_t data[RING_DATA_MAX];
 };
@@ -44,10 +44,10 @@ enum ring_reply_state { RING_REPLY_FREE, RING_REPLY_WAIT, RING_REPLY_DONE };
 
 struct ring {
 	_Atomic uint64_t head __attribute__((aligned(64))); /* producers */
-	_Atomic uint32_t waiters;                           /* producers that wait for room */
+	_Atomic uint32_t waiters;                           /* producers that wait for space */
 	_Atomic uint32_t room
-		__attribute__((aligned(64))); /* futex: counts up when room was made for waiters */
-	_Atomic uint32_t sleeping;            /* the consumer wants to be kicked */
+		__attribute__((aligned(64))); /* futex: incremented when there is space for waiters */
+	_Atomic uint32_t sleeping;            /* the consumer must be kicked */
 	struct ring_reply reply[RING_REPLIES];
 	struct ring_entry entry[RING_ENTRIES];
 };
@@ -84,8 +84,10 @@ static inline bool ring_must_kick(struct ring *r)
 	       atomic_exchange_explicit(&r->sleeping, 0, memory_order_relaxed);
 }
 
-/* Consumer: position is the consumer's own; false if the ring is empty. The slot stays the
- * producer's until ring_release(). */
+/*
+ * Consumer: position is the consumer's own; false if the ring is empty. The slot still belongs to the producer until
+ * ring_release().
+ */
 static inline bool ring_peek(const struct ring *r, uint64_t pos, struct ring_op *op)
 {
 	const struct ring_entry *e = &r->entry[pos % RING_ENTRIES];
@@ -101,14 +103,16 @@ static inline bool ring_empty(const struct ring *r, uint64_t pos)
 	return atomic_load_explicit(&r->entry[pos % RING_ENTRIES].seq, memory_order_acquire) != pos + 1;
 }
 
-/* Consumer: gives the slot back. */
+/* Consumer: releases the slot. */
 static inline void ring_release(struct ring *r, uint64_t pos)
 {
 	atomic_store_explicit(&r->entry[pos % RING_ENTRIES].seq, pos + RING_ENTRIES, memory_order_seq_cst);
 }
 
-/* Consumer: must producers that wait for room be woken? Half of the ring is free then: for less, both sides
- * would sleep and wake in turns. */
+/*
+ * Consumer: whether producers that wait for space must be woken. Only when half of the ring is free: otherwise both
+ * sides would sleep and wake in turns.
+ */
 static inline bool ring_must_wake(const struct ring *r, uint64_t pos)
 {
 	return atomic_load_explicit(&r->waiters, memory_order_seq_cst) &&

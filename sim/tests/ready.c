@@ -5,7 +5,7 @@
  * early nor after a guess. HCASIM_READY_CALLS: so many of these calls make it ready (1).
  *
  * Some programs connect without waiting for the server's rdma_listen(): perftest -R connects a second time, qperf's server
- * announces its port before it listens. With HCASIM_READY_GATE both have this library: the server tells of each call, and
+ * announces its port before it listens. With HCASIM_READY_GATE both have this library: the server reports each call, and
  * from its HCASIM_GATE_CALL-th connection on the client waits for the next call, at the descriptor HCASIM_GATE_FD.
  */
 #include <dlfcn.h>

@@ -11,7 +11,7 @@ MULTI_PACKET = 2500  # three packets at a path MTU of 1024
 SINGLE_PACKET = 700
 
 SIGNALED = ("SIGNALED",)
-# How they stand in ids. IBV_SEND_INLINE is a data setter here, as it is with ibv_wr_*.
+# Their names in ids. IBV_SEND_INLINE is a data setter here, as it is with ibv_wr_*.
 FLAGS = ("FENCE", "IP_CSUM", "SOLICITED", "SIGNALED")
 FLAG_SETS = [c for n in range(len(FLAGS) + 1) for c in combinations(FLAGS, n)]
 
@@ -22,7 +22,7 @@ SETTERS = ("ud_addr", "xrc_srqn")
 
 @dataclass(frozen=True)
 class Data:
-    """A data setter and what it is given. `limit`: the length follows from what the QP granted."""
+    """A data setter and its argument. `limit`: the length depends on what the QP granted."""
 
     id: str
     setter: str  # none, sge, sge_list, inline, inline_list
@@ -41,7 +41,7 @@ class Data:
 
     @property
     def total(self):
-        """Bytes, where they do not follow from what the QP granted."""
+        """Length in bytes, if it does not depend on what the QP granted."""
         return sum(self.lengths)
 
 
@@ -51,7 +51,7 @@ TOO_MANY = Data("sge_list-over", "sge_list", (16,), "sge", 1)
 
 @dataclass(frozen=True)
 class Region:
-    """What surrounds the request. `before` and `behind` stand in one posting with it."""
+    """The postings around the request. `before` and `behind` are in the same posting."""
 
     id: str
     before: int = 0
@@ -88,7 +88,7 @@ def mandatory_setter(op, qpt):
 
 
 def asked_for(op, qpt):
-    """send_ops_flags of a QP that posts the operation and SENDs; what has no builder has no flag."""
+    """send_ops_flags of a QP that posts the operation and SENDs; operations without a builder have no flag."""
     return tuple(dict.fromkeys(("SEND", op.name))) if qpt in op.wr else ("SEND",)
 
 
@@ -115,7 +115,7 @@ def plain_data(op, qpt):
 
 
 def data_kinds(api, op, qpt):
-    """All data setters, each with what it is given.
+    """All data setters, each with its argument.
 
     ibv_post_send() has no setters: one SGE is `sge`, several are `sge_list`, and with IBV_SEND_INLINE
     they are `inline` and `inline_list`. So lists of 0 and 1 are none and sge there.

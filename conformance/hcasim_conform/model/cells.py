@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A cell: one combination of the tables, what is posted for it and what must be seen."""
+"""A cell: one combination of the tables, what it posts and what must be observed."""
 from dataclasses import dataclass
 
 from hcasim_conform.model.axes import Data
@@ -15,7 +15,7 @@ APIS = {
 TYPES = ("RC", "UC", "UD", "RAW_PACKET", "XRC_SEND", "XRC_RECV")  # columns of the reports
 LEVELS = ("MUST", "SHOULD", "UNDEFINED")
 
-ASK_SGE = 4  # SGEs and inline bytes asked for at creation; the device may grant more
+ASK_SGE = 4  # SGEs and inline bytes requested at creation; the device may grant more
 ASK_INLINE = 128
 
 
@@ -89,7 +89,7 @@ class Batch:
 
 
 class Posted:
-    """What cells of all kinds have in common: the id, the line that the runner reads, and the words.
+    """Base class of all kinds of cells: the id, the line for the runner, and the description.
 
     Whoever derives from it has: api, op (row of the table), short (how the id names the row), qpt, data,
     qp_setter, flags, variant, ask, wrs, index (of the cell's own request in wrs), expect, abort,
@@ -137,7 +137,7 @@ class Posted:
         return line
 
     def expected(self):
-        """What must be seen, in words."""
+        """Description of the expected result."""
         e = self.expect
         if e.level == "UNDEFINED":
             return "nothing: the pages do not say, and the cell is never run"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Derives what must be seen from the tables: legal, refused, or left open by the pages.
+"""Derives the expected results from the tables: legal, refused, or not specified by the pages.
 
 Where the page is silent an erratum of spec/wr.yaml decides; the cell then cites it. Levels: MUST where a
 table or a sentence says so, SHOULD where the page leaves it to detection, UNDEFINED where neither a page

@@ -85,7 +85,7 @@ class Block:
         self.other = Batch("post" if api == "wr" else "wr", (self.send,))
         self.rival = Batch(api, (self.send,) * 3)
         self._base = {}  # (data, setter, flags) -> Expect
-        self._same = {}  # Expect -> the one that stands for all equal ones
+        self._same = {}  # Expect -> the instance used for all equal ones
         self._placed = {}  # (Expect, region) -> Expect
         self._not_asked = ex.not_asked()
         self._faults = None
@@ -108,7 +108,7 @@ class Block:
         )
 
     def _names(self):
-        """How the values of each axis stand in ids."""
+        """Names of the values of each axis in ids."""
         self.head = f"{self.api}/{self.op.short}/{self.qpt.lower()}"
         self.data_ids = [d.id for d in self.datas]
         self.setter_ids = ["-" if s == "none" else s for s in self.setters]
@@ -134,7 +134,7 @@ class Block:
         return d * s * f * a * r
 
     def ask(self, asked):
-        """send_ops_flags of the QP. SEND stands for what is posted besides the request."""
+        """send_ops_flags of the QP. SEND is for the other requests of the cell."""
         if not asked:
             if self.op.name != "SEND":
                 return ("SEND",)
@@ -200,7 +200,7 @@ class Block:
                             yield d, s, f, a, r
 
     def judged(self):
-        """The places of all cells that are run at all, each with what must be seen."""
+        """The places of all cells that can be run, each with its expected result."""
         datas, setters, flags, _, around = (range(n) for n in self.shape)
         for d in datas:
             for s in setters:

@@ -32,8 +32,8 @@ CATALOGUE = HERE / "mutants" / "mutants.yaml"
 SCHEMA = HERE / "schema" / "mutants.schema.json"
 SWITCH = "HCASIM_MUTANT"
 FIRST, MOST = 12, 150  # named cells that are run at once, and at most, for one mutant
-OTHERS = 4  # cells that are red for another reason, and then no more is asked
-WAIT = 1.0  # seconds of a processor that a cell waits for what does not come: much of what is run here hangs
+OTHERS = 4  # stop after so many cells that fail for another reason
+WAIT = 1.0  # processor seconds until a wait of a cell times out: many mutants hang
 
 
 class CatalogueError(Exception):
@@ -73,7 +73,7 @@ class Verdict:
         return self.outcome == "caught"
 
     def add(self, cell, result):
-        """Takes note of a result; taps have judged it by now."""
+        """Records a result, which taps have checked already."""
         fault = self.mutant.explains(result)
         if fault:
             self.red.append((cell.id, fault))
@@ -139,7 +139,7 @@ class Bench:
         self.name = name
         self.bin_dir = bin_dir
         self.tables = tables
-        self.folder = Path(folder)  # for what taps keep
+        self.folder = Path(folder)  # for files of the taps
 
     def dut(self, mutant):
         dut = duts.load(self.name)

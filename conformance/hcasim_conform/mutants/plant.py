@@ -3,9 +3,9 @@
 
     python3 plant.py CATALOGUE TOP OUT
 
-writes OUT/<file> for each file that has mutants, and prints the files' names, one a line. The sources
-themselves know nothing of mutants: a mutant is a piece of text and what stands there instead, in which
-MUTANT is true when that mutant was chosen. CMake builds the copies with -DHCASIM_MUTANTS=ON, and only then.
+writes OUT/<file> for each file that has mutants, and prints the files' names, one per line. The sources
+are not prepared for mutants: a mutant is a piece of text and its replacement, in which
+MUTANT is true if that mutant is selected. CMake builds the copies only with -DHCASIM_MUTANTS=ON.
 """
 import re
 import sys
@@ -21,13 +21,15 @@ class PlantError(Exception):
 
 
 class Place:
-    """Where an edit of a mutant goes in a file's text."""
+    """Position of a mutant's edit in a file's text."""
 
     def __init__(self, name, edit, text):
         wanted = edit["find"]
         count = text.count(wanted)
         if count != 1:
-            raise PlantError(f"mutant {name}: {edit['file']} has {count} times, and not once: {wanted!r}")
+            raise PlantError(
+                f"mutant {name}: {edit['file']} contains {count} times, instead of once: {wanted!r}"
+            )
         self.name = name
         self.start = text.index(wanted)
         self.end = self.start + len(wanted)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What became of each cell between two runs; a provider's CI gates on it.
+"""Compares the results of each cell in two runs, as a gate of a provider's CI.
 
 A run that is no longer seen to be right is worse, whatever the reason: an outcome further down the list
 below, a new cell that fails, a cell that passed and is gone, a new fault or finding of the run as a whole.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 ORDER = ("pass", "unexpected", "skipped", "known", "fail")
 RANK = {outcome: rank for rank, outcome in enumerate(ORDER)}
 PASSED, FAILS = ("pass", "unexpected"), ("unexpected", "fail")
-CHOICE = ("mode", "seed", "expression", "shard")  # what decides which cells a run has
+CHOICE = ("mode", "seed", "expression", "shard")  # options that select the cells of a run
 LISTED = 100  # lines of each kind
 
 

@@ -71,7 +71,7 @@ def legal_pairs(tables):
 
 
 def index_of(boxes, legal):
-    """All that the matrix and the search need: of each cell its id, its level, its outcomes, its first fault."""
+    """The data of the matrix and the search: id, level, outcomes and first fault of each cell."""
     listed = []
     for part, box in enumerate(boxes):
         rows = list(box.cells.values())
@@ -103,7 +103,7 @@ def _first_fault(row):
 
 
 def part_of(box, folders):
-    """The details of a box: what all runs share, then what each has seen.
+    """The details of a box: first what is the same in all runs, then the observations of each run.
 
     Strings stand once: gzip, which looks back 32 KiB, does not find the calls of the cell before (docs/conformance.md).
     """
@@ -133,7 +133,7 @@ def _seen(row, strings, folder):
 
 
 def squeeze(data):
-    """JSON, compressed, in letters that may stand in a script element."""
+    """Compressed JSON, in characters that are allowed in a script element."""
     text = json.dumps(data, separators=(",", ":"))
     return Markup(base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode())
 

@@ -12,7 +12,7 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def clean(text):
-    """XML 1.0 cannot say every character; what a device wrote may hold any."""
+    """XML 1.0 does not allow every character, but output of a device may have any."""
     return NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -21,7 +21,7 @@ def _seconds(rows):
 
 
 def _failure(row):
-    """JUnit has no word for a failure that is known: it is a failure whose type says so."""
+    """JUnit has no known failures: use a failure of a special type."""
     if row["outcome"] == "known":
         return "known-difference", row["reason"]
     if row["outcome"] == "unexpected":
@@ -30,7 +30,7 @@ def _failure(row):
 
 
 def _case(suite, name, rows):
-    """One case of one cell, or of several of one outcome."""
+    """One test case for one cell, or for several with the same outcome."""
     row = rows[0]
     case = ElementTree.SubElement(suite, "testcase", classname=suite.get("name"), name=clean(name))
     case.set("time", _seconds(rows))

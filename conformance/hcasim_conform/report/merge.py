@@ -4,7 +4,7 @@ from itertools import zip_longest
 
 from hcasim_conform.report.results import OTHER_SHARDS, count, summarize
 
-SAME = ("dut", "mode", "seed", "repeat", "expression")  # what the shards of one run share
+SAME = ("dut", "mode", "seed", "repeat", "expression")  # must be the same in all shards of a run
 SAME_VERSIONS = ("hcasim", "rdma-core")  # the hosts of a cluster may differ in the rest
 
 
@@ -85,7 +85,7 @@ def _once(records, key):
 
 
 def merge(records, names):
-    """`names` are what messages call the records."""
+    """`names` are the names of the records in messages."""
     _check_same(records, names)
     _check_shards(records, names)
     records, names = zip(*sorted(zip(records, names), key=lambda pair: pair[0]["shard"][0]))

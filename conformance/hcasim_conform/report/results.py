@@ -15,16 +15,16 @@ VERSION = 2
 OUTCOMES = ("pass", "fail", "known", "unexpected", "skipped")
 COMPACT = ("pass", "skipped")  # outcomes of cells that are stored as arrays
 LEVELS = ("MUST", "SHOULD", "UNDEFINED")
-OTHER_SHARDS = "in other shards"  # the reason in counts.left_out that a merge takes away
+OTHER_SHARDS = "in other shards"  # the reason in counts.left_out that a merge removes
 
 
 class ResultsError(Exception):
-    """A file that is no record of a run; the message names the file and what is wrong."""
+    """Not a valid results.json; the message names the file and the problem."""
 
 
 @dataclass
 class Run:
-    """What is known of a run besides its cells."""
+    """The data of a run except its cells."""
 
     command: str
     started: str

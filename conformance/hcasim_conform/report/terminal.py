@@ -9,7 +9,7 @@ from hcasim_conform.model.cells import APIS, TYPES
 
 STYLE = {"pass": "green", "fail": "bold red", "known": "red", "unexpected": "bold magenta", "skipped": "dim"}
 WORST_FIRST = ("fail", "unexpected", "known", "pass", "skipped")
-LISTED = 30  # lines of what needs attention
+LISTED = 30  # most lines of cells that need attention
 
 
 class Bar:
@@ -52,7 +52,7 @@ def _by_box(rows):
 
 
 def _box(counts):
-    """How many pass of those that were run, in the colour of the worst outcome."""
+    """Cells that passed / cells that ran, in the colour of the worst outcome."""
     if not counts:
         return ""
     worst = next(outcome for outcome in WORST_FIRST if counts[outcome])
@@ -74,7 +74,7 @@ def _matrix(by_op):
 
 
 def _attention(data):
-    """(style, word, text) of each thing that a person has to look at, or is known to be wrong."""
+    """(style, word, text) of each cell that needs attention, or is known to fail."""
     for row in data["cells"]:
         if row["outcome"] in ("fail", "unexpected"):
             why = row["faults"][0] if row["faults"] else f"passes, listed as: {row['reason']}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The device under test as a whole, around all runner processes: its service, and what it says about itself."""
+"""The device under test, for all runner processes: its service, and its attributes."""
 import json
 import os
 import selectors
@@ -19,7 +19,7 @@ class DeviceError(Exception):
 
 
 class Query:
-    """Stands where a cell stands among the lines of a runner."""
+    """Takes the place of a cell among the lines of a runner."""
 
     api = "query"
 
@@ -36,7 +36,7 @@ class Device:
         self.service = None
 
     def start(self):
-        """Starts the service, asks the device. Returns what is wrong with the run because of the answer."""
+        """Starts the service and queries the device. Returns the resulting faults of the run."""
         self._start_service()
         reported, complaint = self._ask()
         if reported is None:

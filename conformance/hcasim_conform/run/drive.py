@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Runs groups of cells, each in a runner process of its own.
+"""Runs groups of cells, each in a separate runner process.
 
-A runner that dies or stands still costs the cell that it was in: that cell fails with the reason, and
-another runner goes on behind it.
+When a runner crashes or hangs, its current cell fails with the reason, and
+another runner continues with the next cell.
 """
 import json
 import os
@@ -36,7 +36,7 @@ class Result:
     late: bool = False  # a wait timed out
     artefacts: list = field(default_factory=list)  # of the taps
     clock: tuple = (None, None)  # simulated nanoseconds at its begin and end
-    posts: list = field(default_factory=list)  # what was posted, and how the API answered
+    posts: list = field(default_factory=list)  # the postings, and the return values of the API
     ends: list = field(default_factory=list)  # device and GID of requester and responder
 
 
@@ -58,7 +58,7 @@ def wire_of(cell):
 
 
 def _kin(cell):
-    """Cells of one operation that need the same of a QP and its memory stand together: they share them."""
+    """Groups cells of one operation that can share a QP and its memory."""
     e = cell.expect
     return cell.short, e.create, e.post == "refused" and e.bad_wr == 0
 
@@ -86,7 +86,7 @@ def died(code):
 
 
 def environment(dut, bin_dir):
-    """That of a runner, and of what starts it: the programs of this build come first."""
+    """Environment of a runner and its start command: programs of this build come first in PATH."""
     env = dict(os.environ, **dut.env)
     env["PATH"] = f"{bin_dir}{os.pathsep}{env.get('PATH', '')}"
     return env
@@ -146,7 +146,7 @@ class Process:
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGKILL)
             code = self.proc.wait()
-        self._signal(signal.SIGKILL)  # what the wrapper may have left behind
+        self._signal(signal.SIGKILL)  # processes that the wrapper may have left
         self.proc.stdout.close()
         return code
 
@@ -157,7 +157,7 @@ class Process:
             pass
 
     def complaint(self):
-        """The last of what it wrote to stderr."""
+        """The end of its output to stderr."""
         self.stderr.seek(0)
         text = self.stderr.read().decode(errors="replace").strip().splitlines()
         self.stderr.close()
@@ -171,8 +171,8 @@ class GroupRun:
         self.left = deque(cells)
         self.how = how
         self.report = report  # report(cell, result)
-        self.complain = complain  # complain(text): what no cell can be charged with
-        self.enough = lambda result: False  # asked after each cell: true leaves the rest
+        self.complain = complain  # complain(text): faults that belong to no cell
+        self.enough = lambda result: False  # called after each cell: true skips the rest
         # a cell waits at most for its own completions, its event and a SEND
         self.silence = 2 + 4 * dut.timeout
 
@@ -182,7 +182,7 @@ class GroupRun:
                 return
 
     def _take(self, process, done):
-        """Reads one process to its end. Returns the cell it was in, and what it said if it could not start."""
+        """Reads one process to its end. Returns its current cell, and its message if it could not start."""
         current, error = None, None
         for line in process.lines(self.silence, self.dut.start_time):
             if "error" in line:

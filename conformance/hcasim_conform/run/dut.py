@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""DUT files: the device under test, how it is started, what it can do, and where it is known to differ."""
+"""DUT files: the device under test, its start command, its capabilities, and its known differences."""
 import ipaddress
+import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,6 +22,15 @@ class Difference:
         self.exceptions = row.get("except", [])
         self.reason = row["reason"]
         self.kernel = row.get("kernel", "*")
+        self.race = re.compile(row["race"]) if "race" in row else None
+
+    def outcome(self, result):
+        """A cell that loses a race of the device fails now and then, always with the same fault."""
+        if self.race is None:
+            return "unexpected" if result.passed else "known"
+        if result.passed:
+            return "pass"
+        return "known" if all(self.race.search(fault) for fault in result.faults) else "fail"
 
     def holds_on(self, kernel):
         return fnmatchcase(kernel, self.kernel)
@@ -96,7 +106,7 @@ class Dut:
         return self.lacks(cell) is None
 
     def line(self, cell):
-        """The cell's line, with no more asked for than the device has."""
+        """The cell's line, limited to the capabilities of the device."""
         line = cell.line()
         for field, limit in (("ask_sge", "max_sge"), ("ask_inline", "max_inline_data")):
             most = self.capabilities.limit(limit) if self.capabilities else None
@@ -109,7 +119,7 @@ class Dut:
         return [part.replace("{faults}", wire) for part in self.faults_start] if wire else self.start
 
     def learn(self, reported):
-        """What the device reports about itself. Returns what is wrong with the file because of it."""
+        """Compares the attributes of the device with the file. Returns the faults of the file."""
         self.reported = reported
         self.differences = [d for d in self.differences if d.holds_on(reported["kernel"])]
         found = capabilities.findings(self.declared, reported)
@@ -179,7 +189,7 @@ def of_device(text, peer=None, peer_command=()):
 def load(name, peer=None, peer_command=()):
     """A name of conformance/duts, a path, or device:NAME. `peer` replaces the device at the responder's end.
 
-    `peer_command`, words: the responder's end is that of the process which they start.
+    `peer_command`, words: command that starts the process of the responder.
     """
     if name.startswith(DEVICE):
         return of_device(name.removeprefix(DEVICE), peer, peer_command)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""DUT files as they are read: `extends`, and what is wrong with one, by file and field."""
+"""Reading DUT files: `extends`, and errors by file and field."""
 import functools
 import json
 from pathlib import Path
@@ -32,7 +32,7 @@ def _parse(path):
 
 
 def located(words, folder):
-    """A command; a program that is named by a relative path is looked for from `folder`."""
+    """A command; a relative path of its program is relative to `folder`."""
     if words and str(words[0]).startswith("."):
         return [str((folder / words[0]).resolve()), *words[1:]]
     return list(words)
@@ -91,7 +91,7 @@ def _has(doc, where):
 
 
 def _origin(family, error):
-    """The file that says what is wrong: the first that has the field."""
+    """The file with the error: the first one that has the field."""
     where = list(error.absolute_path)
     if error.validator == "additionalProperties":
         where += [key for key in error.instance if key not in error.schema["properties"]][:1]

@@ -18,7 +18,7 @@ NAMED = 10  # failing cells that a test's message names
 
 
 class CellsFailed(Exception):
-    """Cells did not come out as they must."""
+    """Cells had an unexpected outcome."""
 
 
 class RowItem(pytest.Item):
@@ -59,7 +59,7 @@ class CellFile(pytest.File):
 
 
 class Lacks:
-    """Dut.lacks(), asked once for cells of a block that differ in nothing it looks at."""
+    """Dut.lacks(), cached for cells of a block that do not differ in its inputs."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -141,7 +141,7 @@ class Session:
                 drive.GroupRun(
                     self.dut, self.bin_dir, cells, self._report, self.faults.append, self.how
                 ).run()
-        except Exception as error:  # a fault of the suite must not leave a cell without an outcome
+        except Exception as error:  # after an error of the suite, every cell still needs an outcome
             for cell in cells:
                 if cell.id not in self.outcomes:
                     self._decide(cell, drive.failed(f"the suite itself failed: {error!r}"))
@@ -158,10 +158,11 @@ class Session:
     def _decide(self, cell, result):
         difference = self.dut.difference(cell)
         if difference:
-            outcome = "unexpected" if result.passed else "known"
+            outcome = difference.outcome(result)
         else:
             outcome = "pass" if result.passed else "fail"
-        self._settle(cell, outcome, result, difference.reason if difference else None)
+        explained = difference and outcome in ("known", "unexpected")
+        self._settle(cell, outcome, result, difference.reason if explained else None)
 
     def _settle(self, cell, outcome, result, reason):
         with self._ready:

@@ -2,7 +2,7 @@
 """How long a runner may stay silent: time in which its processes could run, not time a busy host kept from them."""
 from pathlib import Path
 
-SLICES = 8  # pieces in which silence is looked at
+SLICES = 8  # interval of checks
 LEAST = 0.01  # of a piece counts in any case: silence has an end on any host
 
 
@@ -10,7 +10,7 @@ def _of_group(stat, groups):
     """proc(5): the process group is the third word behind the name, which is in parentheses and may hold anything."""
     try:
         return int(stat.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[2]) in groups
-    except (OSError, IndexError):  # it is gone
+    except (OSError, IndexError):  # it has ended
         return False
 
 

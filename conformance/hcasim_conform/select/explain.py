@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim conform --explain ID: what a cell rests on, what is posted, what is expected, whether it runs."""
+"""hcasim conform --explain ID: the clause and errata of a cell, what it posts and expects, whether it runs."""
 from hcasim_conform.model.axes import ALONE
 from hcasim_conform.model.cells import defined
 from hcasim_conform.select.covering import base

@@ -83,7 +83,7 @@ class Extra:
             yield cell("inline-flag", (inline,), ex.of_batch(legal, ex.INLINE_LIMIT, ("INLINE-OPS",)))
 
     def _fenced(self, api, op, qpt):
-        """A fenced request that sends what a READ or an atomic before it brings: it must wait for that."""
+        """A fenced request that sends the result of an earlier READ or atomic: it must wait for it."""
         fence, setter = self.tables.flag("FENCE"), mandatory_setter(op, qpt)
         if op.memory not in ("send", "write") or not fence.in_scope(op, qpt):
             return

@@ -16,7 +16,7 @@ NOT_NAMED = "not named by -k"
 
 
 class SelectionError(Exception):
-    """A selection that is wrong or empty; the message says what to write instead."""
+    """An invalid or empty selection; the message says how to correct it."""
 
 
 @dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What is kept of a cell's traces: its own capture file, its work requests in words, the TLPs."""
+"""Files of a cell's traces: a capture file, and its work requests and TLPs as text."""
 import struct
 from pathlib import Path
 

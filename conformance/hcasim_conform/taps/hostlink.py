@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What the host link must show of what was posted: doorbells, work requests fetched, data moved, completions."""
+"""Checks the host link against the postings: doorbells, fetched work requests, data transfers, completions."""
 import struct
 
 from hcasim_conform.taps.wire import ATOMICS, INLINE, SIGNALED, SOLICITED, FENCE, executed, length
 
-# spec/device.yaml: where in a user access page the QP number stands of db_sq and of both BlueFlame buffers
+# spec/device.yaml: offsets of the QP number in a user access page, of db_sq and of both BlueFlame buffers
 UAR_PAGE, QPN_AT = 0x1000, {0x000: 0, 0x800: 4, 0x900: 4}
 RETURNS = ("RDMA_READ",) + ATOMICS
 
@@ -17,7 +17,7 @@ def doorbells(tlps, dev, qp):
             continue
         place = int(tlp["addr"], 16) % UAR_PAGE
         if place not in QPN_AT:
-            continue  # of a push that comes in several stores only the first counts: it begins with wqe_ctrl
+            continue  # of a push in several stores only the first counts: it starts with wqe_ctrl
         if struct.unpack_from("<I", bytes.fromhex(tlp["data"]), QPN_AT[place])[0] & 0xFFFFFF == qp:
             found.append(tlp["ps"] / 1000)
     return found
@@ -40,7 +40,7 @@ class HostJudge:
         rung = len(doorbells(self.piece.tlps, dev, qp))
         if rung != want:
             self.complain(
-                f"host link: {rung} doorbells of QP {qp:#x}, expected {want}, one for each posting taken"
+                f"host link: {rung} doorbells of QP {qp:#x}, expected {want}, one for each accepted posting"
             )
         wanted = [wr for region in regions for wr in executed(region)]
         got = [w for w in self.piece.wqes if w["hca"] == dev and w["qpn"] == qp]
@@ -89,11 +89,13 @@ class HostJudge:
         for kind in ("MRd", "MWr") if refused else ():
             for tlp, addr in self._moves(dev, kind, ("payload", "atomic")):
                 if any(_meet((addr, addr + tlp["len"]), r) for r in refused):
-                    self.complain(f"host link: {kind} at {addr:#x}, a buffer of a request that was not taken")
+                    self.complain(
+                        f"host link: {kind} at {addr:#x}, a buffer of a request that was not accepted"
+                    )
                     return
 
     def _inline(self, dev, regions):
-        """Inline data is in the work request: its buffers are the caller's and nobody reads them."""
+        """Inline data is in the work request: the adapter does not read its buffers."""
         buffers = [
             (addr, addr + size)
             for region in regions
@@ -114,7 +116,7 @@ class HostJudge:
         cqes = [t["ps"] / 1000 for t, _ in self._moves(dev, "MWr", ("cqe",)) if t["qpn"] == qp]
         signaled = [r for r in seen if r.wr["flags"] & SIGNALED]
         if len(cqes) != len(signaled):
-            return  # sq_sig_all, or receives of the same QP: the runner's own judgement counts them
+            return  # sq_sig_all, or receives of the same QP: the runner counts them
         for request, cqe in zip(signaled, cqes):
             self._completion(dev, request, cqe)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Judgement at the tap: what the device's links showed, cell by cell.
+"""Checks at the tap: the traffic on the device's links, cell by cell.
 
 A DUT file may name a command that writes traces of the wire and of the host link (docs/traces.md). When a
 runner process has ended, its traces are cut at the moments when its cells began, in the device's own time,
@@ -15,15 +15,15 @@ from hcasim_conform.taps import packets
 from hcasim_conform.taps import wire
 from hcasim_conform.taps.traces import Traces
 
-# Posted by several threads, or outside the journal: it does not say what is on the wire, or in which order.
+# Posted by several threads, or outside the journal, which does not determine the packets and their order.
 UNJUDGED = ("region", "overrun")
-REFUSED = ("flush", "keys", "mw")  # a request is refused, and what is behind it does not leave
-NOT_TIMED = (None, None)  # of a result that has been judged: nobody asks again when its cell was
+REFUSED = ("flush", "keys", "mw")  # a request is refused, and later ones are not sent
+NOT_TIMED = (None, None)  # of a result that has been checked, and does not need it any more
 REPEATED = ("rnr", "retry")  # the same request again and again
 
 
 class Unwatched:
-    """A process whose links nobody sees: what it says is reported at once."""
+    """A process without a tap: its results are reported at once."""
 
     def __init__(self, start, report):
         self.start = start
@@ -57,7 +57,7 @@ class Watched:
 
 @contextlib.contextmanager
 def watch(dut, report, wire=""):
-    """What one runner process is started with, and where its results go. Nobody judges a wire with faults."""
+    """Command of one runner process, and receiver of its results. A wire with faults is not checked."""
     if dut.tap is None or wire:
         yield Unwatched(dut.start_for(wire), report)
         return
@@ -117,7 +117,7 @@ class Tap:
 
     @staticmethod
     def _repeated(cell, result, piece, complain):
-        """Requests that nobody takes: how often they are sent, and when."""
+        """Requests that are never answered: how often they are sent, and when."""
         count = cell.args.get("rnr_retry" if cell.short == "rnr" else "retry_cnt")
         if (
             cell.expect.status not in ("RNR_RETRY_EXC_ERR", "RETRY_EXC_ERR")
@@ -128,7 +128,7 @@ class Tap:
             wire.judge_attempts(there, back, count + 1, cell.args["gap_us"] * 1000, complain)
 
     def _cut_short(self, cell, result, piece, complain):
-        """Requests of which one is refused: what leaves is right, and ends there."""
+        """Requests of which one is refused: earlier packets are right, and later ones are not sent."""
         judge = wire.WireJudge(self.mtu, self._in_scope, complain)
         statuses, refusals = refused_with(cell), 0
         for regions, there, back in self._pairs(result, piece):
@@ -139,7 +139,7 @@ class Tap:
 
     @staticmethod
     def _pairs(result, piece):
-        """(postings, packets, answers) of each pair of QPs that has packets of its own."""
+        """(postings, packets, answers) of each pair of QPs."""
         address = {end["dev"]: wire_address(end["gid"]) for end in result.ends}
         for (dev, qp, to), regions in wire.by_pair(result.posts).items():
             if regions[0]["type"] == "RAW_PACKET":
@@ -150,7 +150,7 @@ class Tap:
             yield regions, there, back
 
     def _stream(self, cell, result, piece, next_psn, faults):
-        """Requests that are taken: each in its place on both links."""
+        """Accepted requests: each is checked on both links."""
         pairs = wire.by_pair(result.posts)
         judge = wire.WireJudge(self.mtu, self._in_scope, faults.append)
         link = hostlink.HostJudge(piece, self.tables, faults.append)
@@ -200,7 +200,7 @@ def refused_with(cell):
 
 
 def is_unjudged(cell, result=None):
-    """The runner's journal does not say what must be seen."""
+    """The runner's journal does not determine the packets."""
     if cell.api != "suite":
         return cell.expect.post == "error"
     if cell.short == "full" and result and not result.posts:

@@ -57,7 +57,7 @@ HEADERS = {
 
 @dataclass
 class Packet:
-    """One RoCEv2 packet. `values`: what its extension headers hold, by name."""
+    """One RoCEv2 packet. `values`: fields of its extension headers, by name."""
 
     ns: float
     src: bytes

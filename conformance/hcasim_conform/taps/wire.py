@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What the wire must show of what was posted: the packets of each request, in order, and nothing else."""
+"""Checks the wire against the postings: the packets of each request, in order, and no others."""
 from dataclasses import dataclass
 
 from hcasim_conform.taps.packets import Packet
@@ -30,7 +30,7 @@ SINGLE = {
     "ATOMIC_WRITE": "ATOMIC_WRITE",
 }
 ATOMICS = ("ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD")
-FENCED_BY = tuple(SINGLE)  # what has an answer of its own: erratum FENCE-SCOPE
+FENCED_BY = tuple(SINGLE)  # requests with their own response: erratum FENCE-SCOPE
 TRANSPORT = {"RC": "RC", "UC": "UC", "UD": "UD", "XRC_SEND": "XRC", "XRC_RECV": "XRC"}
 
 
@@ -40,7 +40,7 @@ def length(wr):
 
 @dataclass
 class Request:
-    """One executed request and what of it was seen."""
+    """One executed request and its packets."""
 
     wr: dict
     region: dict
@@ -103,7 +103,7 @@ def executed(region):
 
 
 class WireJudge:
-    """Judges the packets between two QPs of one cell against what was posted on the first."""
+    """Checks the packets between two QPs of one cell against the postings on the first."""
 
     def __init__(self, mtu, in_scope, complain):
         self.mtu = mtu
@@ -214,7 +214,7 @@ class WireJudge:
 
     def _solicited(self, packet, request, qpt, last):
         if not self.in_scope("SOLICITED", request.op, qpt) and request.wr["flags"] & SOLICITED:
-            return None  # nobody says what the flag does there
+            return None  # the effect of the flag is not specified there
         want = last and bool(request.wr["flags"] & SOLICITED)
         return None if packet.solicited == want else f"SE bit {int(packet.solicited)}, expected {int(want)}"
 
@@ -271,7 +271,7 @@ class WireJudge:
         return [(f"RDMA_READ_RESPONSE_{p}", s) for p, s in zip(places, sizes)]
 
     def _fences(self, seen):
-        """Nothing of a fenced request leaves before what it waits for is answered."""
+        """No packet of a fenced request is sent before the requests it waits for are answered."""
         waits = None  # the last answer so far
         for request in seen:
             if not request.packets:
@@ -308,7 +308,7 @@ def judge_attempts(packets, answers, times, gap_ns, complain):
 
 
 def judge_frames(regions, frames, complain):
-    """On a raw QP a request is a frame, or as many as TSO makes of it; nobody else sends any here."""
+    """On a raw QP a request is one frame, or several with TSO; there are no other senders."""
     want = []
     for region in regions:
         for wr in executed(region):

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "containers/numbers.h"
+#include "containers/heap.h"
 #include "containers/table.h"
 #include "core/base/list.h"
 #include "core/hca.h"
@@ -75,8 +76,7 @@ struct mr_table {
 /* ---- Timers ---- */
 
 struct timer {
-	hca_ps deadline;
-	uint32_t pos; /* 1-based index in the heap; 0: not set */
+	struct heap_node at; /* by its deadline; in no heap: not set */
 	void (*fire)(struct hca *hca, struct timer *t);
 };
 
@@ -493,8 +493,7 @@ struct hca {
 	struct node dma_busy;
 	struct dma_ctx *dma_pool;
 
-	struct timer **heap;
-	uint32_t heap_count, heap_cap;
+	struct heap timers;
 	hca_ps told_deadline;
 };
 

@@ -67,8 +67,8 @@ void pace_set(struct hca *hca, struct qp *qp, const struct hca_qp_attr *a)
 	hca_ps now = hca_now(hca), owed = 0;
 	uint32_t before = qp->a.rate_limit;
 
-	if (pace_waits(qp) && qp->pace.timer.deadline > now)
-		owed = qp->pace.timer.deadline - now;
+	if (pace_waits(qp) && qp->pace.timer.at.key > now)
+		owed = qp->pace.timer.at.key - now;
 	pace_clear(hca, qp);
 	qp->a.rate_limit = a->rate_limit;
 	qp->a.max_burst = a->max_burst;
@@ -81,7 +81,7 @@ void pace_set(struct hca *hca, struct qp *qp, const struct hca_qp_attr *a)
 
 bool pace_waits(const struct qp *qp)
 {
-	return qp->pace.timer.pos;
+	return qp->pace.timer.at.pos;
 }
 
 void pace_charge(struct hca *hca, struct qp *qp, uint32_t len)

@@ -271,7 +271,7 @@ static void cq_due(struct hca *hca, struct cq *cq, uint32_t n, uint32_t notified
 	cq->held += n;
 	if (cq->mod_count && cq->held >= cq->mod_count)
 		cq_fire(hca, cq, cq->pi);
-	else if (cq->mod_us && !cq->mod_timer.pos)
+	else if (cq->mod_us && !cq->mod_timer.at.pos)
 		timer_set(hca, &cq->mod_timer, hca_now(hca) + cq->mod_us * PS_PER_US);
 }
 

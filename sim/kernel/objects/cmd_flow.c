@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Commands: flow steering and multicast groups. The kernel lets only CAP_NET_RAW make flows and raw QPs;
- * the frames here reach nobody else's wire, so everybody may.
+ * Commands: flow steering and multicast groups. Linux requires CAP_NET_RAW for flows and raw QPs; here everybody may
+ * use them, since the frames reach no real network.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -98,8 +98,8 @@ static int add_l4(struct hca_flow_attr *a, const struct ib_uverbs_flow_spec_tcp_
 }
 
 /*
- * A filter may be shorter than ours, as libibverbs' plain IPv4 is (its missing fields are not asked for), or longer
- * where the rest of the mask is zero (spec_filter_size() in Linux).
+ * A filter may be shorter than ours, as libibverbs' plain IPv4 is (missing fields are ignored), or longer if the rest
+ * of the mask is zero (spec_filter_size() in Linux).
  */
 static int whole_spec(const uint8_t *spec, size_t size, uint8_t *whole, size_t whole_size)
 {
@@ -167,7 +167,7 @@ static int add_spec(struct hca_flow_attr *a, const uint8_t *spec, size_t size)
 	}
 }
 
-/* The specs stand one after the other behind the command. */
+/* The specifications follow the command one after another. */
 static int read_specs(struct call *c, const struct ib_uverbs_create_flow *cmd, struct hca_flow_attr *a)
 {
 	uint64_t at = c->in + sizeof(*cmd);
@@ -334,7 +334,7 @@ static int mcast_leave(struct kmcast *m)
 	return ret;
 }
 
-/* Memberships are no objects: a QP that goes with its process is taken out of its groups. */
+/* Memberships are not objects: a QP that is destroyed with its process leaves its groups. */
 static void leave_groups(struct uobj *u)
 {
 	struct kmcast *m;

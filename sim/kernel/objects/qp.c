@@ -91,7 +91,7 @@ static int check_type(unsigned int type)
 	}
 }
 
-/* A QP over a table has no receives of its own; whether it may send is the driver's matter. */
+/* A QP with an indirection table has no receives of its own; the driver decides whether it may send. */
 static int create_over_table(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_qp *cmd,
 			     struct drv_qp_init *init)
 {
@@ -288,7 +288,7 @@ static int get_init(struct call *c, struct uobj *u, struct drv_qp_init *init)
 	return 0;
 }
 
-/* An XRC_TGT takes an XRC domain and nothing else. */
+/* An XRC_TGT takes only an XRC domain. */
 static int make_xrc_recv(struct call *c, struct uobj *u, struct drv_qp_init *init, struct evfile *async)
 {
 	const struct attr_val *xrcd = attr_get(c, UVERBS_ATTR_CREATE_QP_XRCD_HANDLE);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * XRC domains and the QPs that belong to them. Contexts that open the same file share the domain, and a
- * receiving QP of it belongs to all that made or opened it: it goes with the last.
+ * XRC domains and the QPs that belong to them. Contexts that open the same file share the domain, and a receiving QP
+ * of it belongs to all contexts that created or opened it: it is destroyed with the last.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -100,7 +100,7 @@ int cmd_close_xrcd(struct call *c)
 
 /* ---- Receiving QPs ---- */
 
-/* One handle less; the last one takes the QP with it. */
+/* Removes a handle; the last one destroys the QP. */
 static int drop_handle(struct uobj *u)
 {
 	struct xrc_qp *x = u->qp.shared;

@@ -145,12 +145,14 @@ struct ucma_id {
 	struct rdma_ucm_ece ece;
 	struct cm cm;
 	TAILQ_HEAD(, ucma_mc) mcs;
+	TAILQ_HEAD(, ucma_event) events; /* that were not read yet */
 };
 TAILQ_HEAD(ucma_ids, ucma_id);
 
 /* One event that was not read yet. */
 struct ucma_event {
-	TAILQ_ENTRY(ucma_event) link;
+	TAILQ_ENTRY(ucma_event) link; /* of the file */
+	TAILQ_ENTRY(ucma_event) of_id;
 	struct ucma_id *id;   /* it is counted at */
 	struct ucma_id *conn; /* CONNECT_REQUEST: the new id */
 	struct ucma_mc *mc;
@@ -222,6 +224,7 @@ void ucma_mc_event(struct ucma_mc *mc, enum rdma_event type, int status,
 /* -ENOMEM: the backlog is full */
 int ucma_request_event(struct ucma_id *listener, struct ucma_id *conn,
 		       const struct rdma_ucm_event_resp *resp);
+void ucma_free_event(struct ucma_event *e); /* one that is in no file's queue any more */
 void ucma_drop_mc_events(struct ucma_mc *mc);
 void ucma_queue_event(struct ucma_file *f, struct ucma_event *e);
 void ucma_unqueue_event(struct ucma_file *f, struct ucma_event *e);

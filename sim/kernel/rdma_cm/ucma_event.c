@@ -91,6 +91,12 @@ void ucma_unqueue_event(struct ucma_file *f, struct ucma_event *e)
 	f->num_events--;
 }
 
+void ucma_free_event(struct ucma_event *e)
+{
+	TAILQ_REMOVE(&e->id->events, e, of_id);
+	free(e);
+}
+
 static struct ucma_event *new_event(struct ucma_id *id, enum rdma_event type, int status,
 				    const struct rdma_ucm_event_resp *resp)
 {
@@ -105,6 +111,7 @@ static struct ucma_event *new_event(struct ucma_id *id, enum rdma_event type, in
 	e->resp.id = id->handle;
 	e->resp.event = type;
 	e->resp.status = status;
+	TAILQ_INSERT_TAIL(&id->events, e, of_id);
 	return e;
 }
 
@@ -148,14 +155,13 @@ int ucma_request_event(struct ucma_id *listener, struct ucma_id *conn, const str
 
 void ucma_drop_mc_events(struct ucma_mc *mc)
 {
-	struct ucma_file *f = mc->id->file;
 	struct ucma_event *e, *next;
 
-	for (e = TAILQ_FIRST(&f->events); e; e = next) {
-		next = TAILQ_NEXT(e, link);
+	for (e = TAILQ_FIRST(&mc->id->events); e; e = next) {
+		next = TAILQ_NEXT(e, of_id);
 		if (e->mc == mc) {
-			ucma_unqueue_event(f, e);
-			free(e);
+			ucma_unqueue_event(mc->id->file, e);
+			ucma_free_event(e);
 		}
 	}
 }
@@ -186,6 +192,6 @@ int uc_get_event(struct ucma_call *c)
 		e->id->backlog++;
 		e->conn->request_of = NULL;
 	}
-	free(e);
+	ucma_free_event(e);
 	return 0;
 }

@@ -25,6 +25,7 @@ struct ucma_id *ucma_id_new(struct ucma_file *f, uint16_t ps, uint8_t qp_type)
 	id->qp_type = qp_type;
 	id->psn = ucma_random(f->k) & 0xffffff;
 	TAILQ_INIT(&id->mcs);
+	TAILQ_INIT(&id->events);
 	TAILQ_INSERT_TAIL(&f->ids, id, of_file);
 	return id;
 }
@@ -38,30 +39,26 @@ void ucma_id_move(struct ucma_id *id, struct ucma_file *to)
 
 static void drop_events(struct ucma_id *id)
 {
-	struct ucma_file *f = id->file;
-	struct ucma_event *e, *next;
+	struct ucma_id *conn;
+	struct ucma_event *e;
 
-	for (e = TAILQ_FIRST(&f->events); e; e = next) {
-		next = TAILQ_NEXT(e, link);
-		if (e->id != id)
-			continue;
-		ucma_unqueue_event(f, e);
-		if (e->conn)
-			ucma_id_destroy(e->conn);
-		free(e);
+	while ((e = TAILQ_FIRST(&id->events))) {
+		ucma_unqueue_event(id->file, e);
+		conn = e->conn;
+		ucma_free_event(e);
+		if (conn)
+			ucma_id_destroy(conn);
 	}
 }
 
 void ucma_move_events(struct ucma_id *id, struct ucma_file *to)
 {
-	struct ucma_file *f = id->file;
-	struct ucma_event *e, *next;
+	struct ucma_event *e;
 
-	for (e = TAILQ_FIRST(&f->events); e; e = next) {
-		next = TAILQ_NEXT(e, link);
-		if (e->id != id)
-			continue;
-		ucma_unqueue_event(f, e);
+	TAILQ_FOREACH(e, &id->events, of_id)
+	{
+		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */
+		ucma_unqueue_event(id->file, e);
 		if (e->conn)
 			ucma_id_move(e->conn, to);
 		ucma_queue_event(to, e);

@@ -15,10 +15,10 @@
 #include "process/device/server.h"
 #include "process/device/crash_cleanup.h"
 
-/* What a system call takes at least, until its command reaches the adapter: work that was posted before goes on. */
+/* Minimum time of a system call until its command reaches the adapter: work that was posted before continues. */
 #define CALL_PS (5000000ull)
 
-struct load { /* an MMIO read on its way through the machine */
+struct load { /* a pending MMIO read */
 	struct shared_ring *ring;
 	uint16_t reply;
 };
@@ -39,7 +39,7 @@ static struct shared_ring *ring_create(int *memfd)
 	*memfd = memfd_create("hcasim-mmio", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (*memfd < 0)
 		goto err_ring;
-	/* Sealed: an application that truncated it would end us with SIGBUS. */
+	/* Sealed: if an application truncated it, we would get SIGBUS. */
 	if (ftruncate(*memfd, sizeof(struct ring)) ||
 	    fcntl(*memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		goto err_fd;
@@ -91,7 +91,7 @@ static void start_load(struct conn *c, const struct ring_op *op, bool allowed)
 		return;
 	load = malloc(sizeof(*load));
 	if (!load)
-		return; /* the application finds out that nobody answers when we are gone */
+		return; /* the application notices when the connection is closed */
 	load->ring = c->ring;
 	load->reply = op->reply;
 	c->ring->refs++;
@@ -162,7 +162,7 @@ void conn_ring_sleep(struct conn *c, bool sleeping)
 struct answer {
 	struct proto_reply msg;
 	int fds[PROTO_MAX_FDS];
-	unsigned int keep; /* bit per descriptor that stays ours after it was sent */
+	unsigned int keep; /* one bit per descriptor that stays open after it was sent */
 };
 
 static void give(struct answer *a, int fd, bool keep)
@@ -171,7 +171,7 @@ static void give(struct answer *a, int fd, bool keep)
 	a->fds[a->msg.nfds++] = fd;
 }
 
-/* Can the memory of the process be reached at all? */
+/* Whether the memory of the process can be accessed at all. */
 static int64_t probe(struct conn *c, const struct proto_req *req)
 {
 	struct hca_dma_seg seg = {req->hello.probe, sizeof(uint64_t)};
@@ -234,7 +234,7 @@ static int64_t do_stat(struct conn *c, struct proto_req *req, struct answer *a)
 	return ret;
 }
 
-/* Event pipes, on their way to the application: the guardian must know the asynchronous ones. */
+/* Before event pipes are sent to the application: the guardian must know the asynchronous ones. */
 static void note_pipe(struct file *f, int fd)
 {
 	struct stat st;
@@ -324,7 +324,7 @@ static int64_t do_link(struct conn *c, struct proto_req *req)
 		ret = kernel_link_set(c->server->kernel, req->link.name, req->link.up);
 		if (ret)
 			return ret;
-		/* The event is told before whoever asked goes on. */
+		/* The event is sent before the caller continues. */
 		machine_run(c->server->machine, CALL_PS);
 	}
 	return kernel_link(c->server->kernel, req->link.name);
@@ -336,7 +336,7 @@ static int64_t dispatch(struct conn *c, struct proto_req *req, struct answer *a)
 		return -EPROTO;
 	if (req->op != PROTO_HELLO && !c->mm)
 		return -EPROTO;
-	/* Program order: what was stored before the call reaches the device first. */
+	/* Program order: earlier stores reach the device first. */
 	while (conn_drain(c, RING_ENTRIES))
 		;
 	server_catch_up(c->server);
@@ -407,7 +407,7 @@ static void answer(struct conn *c, struct proto_req *req)
 
 void conn_serve(struct conn *c)
 {
-	union { /* room for one byte too many */
+	union { /* one byte more, to detect long messages */
 		struct proto_req req;
 		char bytes[sizeof(struct proto_req) + 1];
 	} in;
@@ -417,7 +417,7 @@ void conn_serve(struct conn *c)
 		return;
 	server_wake(c->server, c);
 	if (n == 1)
-		return; /* a kick: that was all */
+		return; /* a kick has no reply */
 	if (n == sizeof(in.req) && in.req.magic == PROTO_MAGIC) {
 		answer(c, &in.req);
 		return;
@@ -430,7 +430,7 @@ void conn_serve(struct conn *c)
 	conn_close(c);
 }
 
-/* The one who asked would wait for an answer, and the listener be ready for ever. */
+/* Otherwise the peer would wait for a reply, and the listener would stay readable. */
 static void turn_away(struct server *s, int listener)
 {
 	struct answer a = {.msg = {.magic = PROTO_MAGIC, .op = PROTO_HELLO, .ret = -ENFILE}};
@@ -471,7 +471,7 @@ void conn_accept(struct server *s, int listener)
 
 void conn_close(struct conn *c)
 {
-	/* Stores that the process made before it ended are on their way, as posted writes are. */
+	/* Stores that the process made before it ended are processed, like posted writes. */
 	if (c->mm)
 		conn_drain(c, RING_ENTRIES);
 	LIST_REMOVE(c, link);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The device process's side: tells the guardian what there is. */
+/* The device process's side: reports queues and files to the guardian. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ int crash_start(const struct drv_ops *ops, int listener, int launcher, int *stat
 	}
 	close(fds[0]);
 	guardian_fd = fds[1];
-	/* Without its guardian the device process ends, as it does when it is told to. */
+	/* Without its guardian the device process ends, as on a request to end. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		raise(SIGTERM);
@@ -50,7 +50,7 @@ void crash_step(void)
 	atomic_fetch_add_explicit(steps, 1, memory_order_relaxed);
 }
 
-/* Waits while the guardian is busy; a guardian that is gone takes nothing. */
+/* Waits while the guardian is busy; returns if the guardian has ended. */
 static void tell(const struct crash_msg *msg, int fd)
 {
 	union {
@@ -92,7 +92,7 @@ static void tell_queue(struct drv_ucontext *ctx, enum crash_kind kind, const str
 	struct crash_msg msg = {.kind = kind, .device = (uintptr_t)ctx->dev, .queue = *queue};
 	struct drv_mmap dm;
 
-	/* One without memory (XRC_RECV) has nothing to be flushed. */
+	/* A QP without rings (XRC_RECV) has nothing to flush. */
 	if (!queue->size || real->mmap(ctx, queue->mmap_offset, queue->size, &dm) ||
 	    dm.kind != DRV_MMAP_MEMORY)
 		return;
@@ -161,7 +161,7 @@ static int destroy_qp(struct drv_qp *qp)
 	return ret;
 }
 
-/* Whatever goes is a step: a process may leave many thousands of objects behind. */
+/* Every removal counts as progress: a process may leave thousands of objects. */
 #define STEP(op, object)                                                                                     \
 	static int op(struct object *obj)                                                                    \
 	{                                                                                                    \

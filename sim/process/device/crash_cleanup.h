@@ -28,7 +28,7 @@ struct crash_msg { /* one descriptor comes with ASYNC (the pipe), CQ and QP (the
  * the child's alone, the end of file of `launcher` (-1: none) both see. -1 on failure.
  */
 int crash_start(const struct drv_ops *ops, int listener, int launcher, int *status);
-/* The device process gets on: one that was told to end may take its time as long as it does. */
+/* The device process makes progress: after a request to end it may take as long as it does so. */
 void crash_step(void);
 /* The driver, with its queues reported to the guardian. */
 const struct drv_ops *crash_watch(const struct drv_ops *ops);

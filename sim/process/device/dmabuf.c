@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * dma-bufs of applications. The device process takes the application's descriptor (pidfd_getfd(2), which asks for the
- * same right as process_vm_readv(2)) and maps what is behind it: memory that may be of no process at all.
+ * dma-bufs of applications. The device process gets the application's descriptor (pidfd_getfd(2), which needs the
+ * same rights as process_vm_readv(2)) and maps the buffer, which may belong to no process.
  *
- * A memfd is taken, too, if /dev/udmabuf would make a dma-buf of it (drivers/dma-buf/udmabuf.c: sealed against
- * shrinking, not against writing), so that there is one where the host has no exporter. Not one of huge pages: the
- * memory behind a hole there may be refused later, which would be a SIGBUS here.
+ * A memfd is accepted, too, if /dev/udmabuf would make a dma-buf of it (drivers/dma-buf/udmabuf.c: sealed against
+ * shrinking, not against writing), for hosts without an exporter. Memfds of huge pages are not: if no huge page is
+ * left for a hole, an access gets SIGBUS.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Opened device files: a socket pair each; ours says when the last descriptor of theirs is gone. */
+/* Open device files: one socket pair each; end of file at our end means that their last descriptor was closed. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include "process/device/server.h"
 #include "process/device/crash_cleanup.h"
 
-/* The abstract address on the application's end: what the preload library knows the file by. */
+/* The abstract address of the application's end, by which the preload library recognises the file. */
 static int name_socket(int fd, uint64_t id, dev_t rdev)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -131,7 +131,7 @@ void file_event(struct file *f)
 	struct pollfd p = {.fd = f->fd, .events = POLLRDHUP};
 	char waste[4096];
 
-	/* Bytes come only from calls that go around the library; a character device would refuse them. */
+	/* Only calls that bypass the library send bytes; a character device would refuse them. */
 	while (recv(f->fd, waste, sizeof(waste), MSG_DONTWAIT) > 0)
 		;
 	if (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR)))

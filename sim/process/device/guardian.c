@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The guardian: a small process that only waits, and acts when the device process was killed. */
+/* The guardian: a small process that waits for the end of the device process, and cleans up if it was killed. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -22,12 +22,12 @@
 #include "process/device/crash_cleanup.h"
 
 #define EVENT_DEVICE_FATAL 8    /* IBV_EVENT_DEVICE_FATAL */
-#define CLEANUP_POLL_MS    2    /* between looks for new work once the device is gone */
-#define FINISH_MS          4000 /* for each step of a device process that was told to end */
+#define CLEANUP_POLL_MS    2    /* interval of checks for new work after the device process has ended */
+#define FINISH_MS          4000 /* longest time without progress after a request to end */
 
-struct queue_memory { /* memory that queues are in */
+struct queue_memory { /* mapped memory of queues */
 	struct table_node node;
-	uint64_t ino, offset, size; /* in which file, and where */
+	uint64_t ino, offset, size; /* file and offset */
 	void *mem;
 	unsigned int queues;
 };
@@ -48,11 +48,11 @@ static const struct drv_ops *family;
 static struct lost_queues cqs, qps;
 static struct table memories;
 static int *pipes;
-static unsigned int num_pipes, room_pipes; /* `room_pipes`: that there is memory for */
+static unsigned int num_pipes, room_pipes; /* size of `room_pipes` */
 
 /* ---- Messages of the device process ---------------------------------------------------------------------------- */
 
-/* Pipes that nobody reads any more. */
+/* Closes pipes without a reader. */
 static void prune_pipes(void)
 {
 	unsigned int kept = 0;
@@ -68,7 +68,7 @@ static void prune_pipes(void)
 	num_pipes = kept;
 }
 
-/* Those that are read keep half of the room at the most: pruning has to be worth its price. */
+/* Prune only if at least half of the pipes can be removed. */
 static bool make_room(void)
 {
 	unsigned int wanted = room_pipes * 2 + 16;
@@ -96,7 +96,7 @@ static void add_pipe(int fd)
 
 static uint64_t key_of_estate(uint64_t ino, uint64_t offset)
 {
-	return ino ^ offset; /* offsets are whole pages: two files seldom meet */
+	return ino ^ offset; /* offsets are page-aligned, so files rarely collide */
 }
 
 static struct queue_memory *find_estate(uint64_t ino, const struct crash_msg *msg)
@@ -131,7 +131,7 @@ static struct queue_memory *map_estate(uint64_t ino, const struct crash_msg *msg
 	return e;
 }
 
-/* The memory that a queue is in, mapped once for all that are in it. */
+/* Maps the memory of a queue, once for all queues in it. */
 static struct queue_memory *get_estate(const struct crash_msg *msg, int fd)
 {
 	struct queue_memory *e;
@@ -159,7 +159,7 @@ static void put_estate(struct queue_memory *e)
 static uint64_t key_of_queue(uint64_t device, uint32_t number)
 {
 	return device +
-	       number; /* the address of a device's state: no other one is as near as numbers reach */
+	       number; /* the key contains the address of a device's state: addresses differ by more than queue numbers */
 }
 
 static void add_queue(struct lost_queues *queues, const struct crash_msg *msg, int fd)
@@ -225,7 +225,7 @@ static void take(const struct crash_msg *msg, int fd)
 	}
 }
 
-/* One message, if there is one. False at the end. */
+/* Reads one message, if there is one. False at the end. */
 static bool listen_to(int fd, int flags)
 {
 	union {
@@ -274,8 +274,8 @@ static void flush_all(void)
 }
 
 /*
- * Work that an application posts before it has heard of the loss is flushed, too, as long as there is an
- * application: in a process of its own, for the launcher waits for this one.
+ * Also flushes work that an application posts before it notices the loss, as long as an application exists: in a
+ * separate process, since the launcher waits for this one.
  */
 static void flush_what_comes(void)
 {
@@ -299,13 +299,13 @@ static void carry_out(void)
 	flush_all();
 	for (unsigned int i = 0; i < num_pipes; i++)
 		if (write(pipes[i], &fatal, sizeof(fatal)) < 0)
-			continue; /* nobody reads it, or it is full of events */
+			continue; /* nobody reads it, or it is full */
 	flush_what_comes();
 }
 
 /* ---- The process --------------------------------------------------------------------------------- */
 
-/* True when the device process was told to end. */
+/* True if the device process was asked to end. */
 static bool pass_on(int signal_fd, pid_t child)
 {
 	struct signalfd_siginfo info;
@@ -331,7 +331,7 @@ static int take_signals(void)
 
 enum { DEVICE, SIGNALS, LAUNCHER, NUM_SOURCES };
 
-/* Until the device process has ended: everything it said was read. */
+/* Until the device process has ended and all its messages were read. */
 static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic uint64_t *steps)
 {
 	uint64_t seen = 0, now;
@@ -342,7 +342,7 @@ static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic 
 
 		if (!ready) {
 			now = atomic_load(steps);
-			if (now == seen) { /* it hangs, and does not read that it shall end */
+			if (now == seen) { /* it hangs, and does not read the request to end */
 				kill(child, SIGKILL);
 				timeout_ms = -1;
 			}
@@ -352,7 +352,7 @@ static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic 
 			continue;
 		if (p[SIGNALS].revents && pass_on(p[SIGNALS].fd, child))
 			timeout_ms = FINISH_MS;
-		if (p[LAUNCHER].revents & (POLLHUP | POLLERR)) { /* the device process sees it, too */
+		if (p[LAUNCHER].revents & (POLLHUP | POLLERR)) { /* the device process reads it, too */
 			p[LAUNCHER].fd = -1;
 			timeout_ms = FINISH_MS;
 		}
@@ -372,7 +372,7 @@ int guardian_run(const struct drv_ops *ops, int fd, int launcher, pid_t child, c
 	prctl(PR_SET_NAME, "hcasim-guard");
 	watch_over(p, child, steps);
 	if (launcher >= 0)
-		close(launcher); /* who cleans up must not look like a living machine */
+		close(launcher); /* `hcasim run` must not take the cleaning process for a running machine */
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status)) {

@@ -7,9 +7,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Listens on `fd` until the device process `child` has ended; cleans up if a signal ended
- * it. A device process that hangs when a signal or the end of `launcher` (-1: none) tells it to end, so
- * that `steps` is not counted on, is killed. Returns what the guardian exits with. */
+/*
+ * Reads from `fd` until the device process `child` has ended; cleans up if a signal ended it. Kills a device process
+ * whose `steps` does not increase after a signal or the end of `launcher` (-1: none) has asked it to end. Returns the
+ * guardian's exit status.
+ */
 int guardian_run(const struct drv_ops *ops, int fd, int launcher, pid_t child, const _Atomic uint64_t *steps);
 
 #endif

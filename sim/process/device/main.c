@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* hcasim-device: one simulated machine. Started by `hcasim run`. */
+/* hcasim-device: a simulated machine. Started by `hcasim run`. */
 #include <argp.h>
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@
 #include "process/device/server.h"
 #include "process/device/crash_cleanup.h"
 
-#define SLICE_NS 100000 /* the least that the scheduler takes */
+#define SLICE_NS 100000 /* the shortest slice that the scheduler accepts */
 
 struct options {
 	const char *runtime, *profile, *trace, *fault;
@@ -172,7 +172,7 @@ static int make_listener(const char *runtime)
 		return fail("socket in", runtime);
 	}
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	/* Whoever may enter the folder may connect, as to /dev/infiniband. */
+	/* Everyone who can enter the folder may connect, as for /dev/infiniband. */
 	if (fd < 0 || bind(fd, (struct sockaddr *)&addr, sizeof(addr)) || chmod(addr.sun_path, 0666) ||
 	    listen(fd, 128))
 		return fail("cannot listen on", addr.sun_path);
@@ -292,7 +292,7 @@ static int start_kernel(struct server *s, const struct options *o)
 
 static int start(struct server *s, const struct options *o)
 {
-	/* File identities of different machines, and of one machine's past, do not meet. */
+	/* File identities of different machines, and of a previous machine, must differ. */
 	if (getrandom(&s->next_file, sizeof(s->next_file), 0) < 0)
 		return fail("no random numbers for", "file identities");
 	s->next_file = (s->next_file << 20 | 1) & INT64_MAX;
@@ -310,7 +310,7 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 	return remove(path) && errno != ENOENT;
 }
 
-/* At our end the folder goes with all that is in it: it has to be ours alone. */
+/* The folder and its contents are removed at the end, so it must be empty and our own. */
 static int check_folder(const char *runtime)
 {
 	DIR *d = opendir(runtime);
@@ -328,7 +328,7 @@ static int check_folder(const char *runtime)
 	return fail("--runtime has to be a folder for this machine alone:", runtime);
 }
 
-/* The launcher removes the folder, too, if it still lives. */
+/* The launcher also removes the folder, if it still runs. */
 static void remove_folder(const char *runtime)
 {
 	nftw(runtime, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
@@ -362,7 +362,7 @@ static int block_signals(void)
 	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/* Each application costs a few descriptors, and so does each event file. */
+/* Each application and each event file needs a few descriptors. */
 static void raise_limits(void)
 {
 	struct rlimit lim;
@@ -373,8 +373,10 @@ static void raise_limits(void)
 	}
 }
 
-/* Applications poll on the same processors. With short slices the scheduler lets us in early when we
- * wake, and not for long (EEVDF, Linux 6.12; without it nothing changes). */
+/*
+ * Applications poll on the same processors. With short slices the scheduler runs us soon after a wake-up, but not for
+ * long (EEVDF, Linux 6.12; no effect without it).
+ */
 static void short_slices(void)
 {
 	struct {
@@ -434,7 +436,7 @@ int main(int argc, char **argv)
 	LIST_INIT(&s.files);
 	STAILQ_INIT(&s.graveyard);
 	raise_limits();
-	/* Before the fork: applications let the listening process, and its children, into their memory. */
+	/* Before the fork: applications give access to their memory to the listening process and its children. */
 	listener = check_folder(o.runtime) ? -1 : make_listener(o.runtime);
 	if (listener < 0)
 		return EXIT_FAILURE;

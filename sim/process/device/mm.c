@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Address spaces. A PASID names one for good and is never given again: DMA that is still under way
- * when a process ends fails, and does not reach another one.
+ * Address spaces. A PASID is never reused: pending DMA of a process that has ended fails, and does not reach another
+ * process.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct mm *mm_get(struct server *s, pid_t pid, uint64_t image)
 		mm->refs++;
 		return mm;
 	}
-	/* Process identifiers are used again; an address space ends with exec, too. */
+	/* Process identifiers are reused; an address space also ends with exec. */
 	if (mm)
 		mm_dead(mm);
 	mm = calloc(1, sizeof(*mm));
@@ -109,7 +109,7 @@ struct mm *mm_of_image(struct server *s, uint64_t image)
 	return node ? table_entry(node, struct mm, by_image) : NULL;
 }
 
-/* A page's name: its offset, whose lower bits are free for the rest. */
+/* A page's name: its offset, whose low bits are used for the other fields. */
 static uint64_t page_key(uint32_t hca, uint32_t bar, uint64_t page)
 {
 	return page | bar * MAX_HCA | hca;
@@ -159,7 +159,7 @@ int mm_grant(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_
 
 void mm_revoke(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len)
 {
-	/* `len` is the application's word: the first page that it has not mapped ends this. */
+	/* `len` comes from the application: stop at the first page that it has not mapped. */
 	for (uint64_t at = 0; at < len; at += BAR_PAGE) {
 		struct grant *g = find_grant(mm, hca, bar, offset + at);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The loop of the device process. Active work runs as fast as it can; while only timers are pending,
- * simulated time follows the wall clock, and the process sleeps. It never spins for long: its
- * processors are shared with applications that poll.
+ * The loop of the device process. Pending work is executed as fast as possible; while only timers are pending,
+ * simulated time follows the wall clock, and the process sleeps. It never spins for long, since applications poll on
+ * the same processors.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,12 +17,12 @@
 #include "process/device/server.h"
 
 #define MAX_EVENTS   256
-#define RING_BUDGET  64           /* entries taken from one ring before the machine runs again */
-#define RUN_BUDGET   (2000000ull) /* ps of simulated time between looks at the rings */
-#define SOCKET_EVERY 16           /* rounds between looks at the sockets while there is work */
-#define QUIET_ROUNDS 256          /* a ring with nothing in it is looked at so often, and then no more */
-#define SPIN_NS      4000         /* an idle loop looks at the rings for so long before it sleeps */
-#define BURST_NS     20000        /* a burst of stores may be interrupted for so long */
+#define RING_BUDGET  64           /* entries processed from one ring before the machine runs again */
+#define RUN_BUDGET   (2000000ull) /* ps of simulated time between checks of the rings */
+#define SOCKET_EVERY 16           /* rounds between checks of the sockets while there is work */
+#define QUIET_ROUNDS 256          /* checks of an empty ring before it is no longer polled */
+#define SPIN_NS      4000         /* time that an idle loop polls the rings before it sleeps */
+#define BURST_NS     20000        /* longest interruption of a burst of stores */
 #define PS_PER_NS    1000ull
 
 static uint64_t wall_ns(void)
@@ -35,7 +35,7 @@ static uint64_t wall_ns(void)
 
 /* ---- Time ---------------------------------------------------------------------------------------- */
 
-/* The wall clock's time since the last look is simulated time that may pass. */
+/* Wall-clock time since the last call becomes simulated time that may pass. */
 static void note_wall(struct server *s)
 {
 	uint64_t wall = wall_ns();
@@ -44,14 +44,14 @@ static void note_wall(struct server *s)
 	s->wall = wall;
 }
 
-/* Time spent on active work is the machine's own: it is not made up for. */
+/* Simulated time of pending work is not tied to the wall clock. */
 static void skip_wall(struct server *s)
 {
 	s->wall = wall_ns();
 	s->behind = 0;
 }
 
-/* Lets the time pass that is due. False when a timer made work before all of it had passed. */
+/* Lets due time pass. False if a timer made work before all of it had passed. */
 static bool pass_time(struct server *s)
 {
 	hca_ps before, passed;
@@ -72,7 +72,7 @@ static bool pass_time(struct server *s)
 
 void server_catch_up(struct server *s)
 {
-	/* While work is pending, stimulus simply arrives now. */
+	/* While work is pending, stimulus takes effect at the current time. */
 	if (s->active)
 		return;
 	note_wall(s);
@@ -82,8 +82,10 @@ void server_catch_up(struct server *s)
 
 /* ---- Input ----------------------------------------------------------------------------------------- */
 
-/* The stores of a burst are nanoseconds apart on a real processor: no simulated time passes between
- * them, unless the application is held up. */
+/*
+ * The stores of a burst are nanoseconds apart on a real processor: no simulated time passes between them, unless the
+ * application is interrupted.
+ */
 static void finish_burst(struct conn *c)
 {
 	uint64_t end = wall_ns() + BURST_NS;
@@ -105,7 +107,7 @@ void server_wake(struct server *s, struct conn *c)
 	LIST_INSERT_HEAD(&s->awake, c, awake_link);
 }
 
-/* Its application has to say when there is something again. */
+/* From now on the application must kick us. */
 static void let_sleep(struct conn *c)
 {
 	conn_ring_sleep(c, true);
@@ -201,8 +203,10 @@ static bool is_end(const struct source *source)
 	return source->kind == SOURCE_FILE || source->kind == SOURCE_PROCESS || source->kind == SOURCE_EVENTS;
 }
 
-/* Files and channels that were closed are released before any request: whoever closed one (or waited for the end
- * of the process that held it) and then asks for something finds it gone, as on Linux. */
+/*
+ * Closed files and channels are released before any request: a process that closes one (or waits for the end of the
+ * process that held it) and then sends a request finds it released, as on Linux.
+ */
 static bool serve_sockets(struct server *s, uint64_t ns)
 {
 	struct epoll_event events[MAX_EVENTS];
@@ -244,7 +248,7 @@ static bool spin(struct server *s)
 	return false;
 }
 
-/* Nothing to do now: sleeps until there is. */
+/* Nothing to do: sleeps until there is. */
 static void idle(struct server *s)
 {
 	uint64_t ns;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The device process: serves applications on one side, runs the machine and the kernel stand-in on
- * the other. One thread.
- */
+/* The device process: serves applications, and runs the machine and the kernel replacement. One thread. */
 #ifndef HCASIM_PROCESS_SERVER_H
 #define HCASIM_PROCESS_SERVER_H
 
@@ -21,7 +18,7 @@
 
 struct server;
 
-/* What an epoll event belongs to. First member of each such object. */
+/* Object of an epoll event. First member of each such object. */
 struct source {
 	enum source_kind {
 		SOURCE_LISTENER,
@@ -39,7 +36,7 @@ struct source {
 /* ---- source.c ------------------------------------------------------------------------------------- */
 
 int source_watch(struct server *s, int fd, struct source *source);
-/* The object is freed when the current round of events is over. */
+/* Frees the object after the current round of events. */
 void source_bury(struct server *s, struct source *source);
 /* It is. */
 void source_free_buried(struct server *s);
@@ -54,14 +51,14 @@ struct grant {                  /* a BAR page that an application has mapped */
 };
 
 struct mm {
-	struct source source; /* SOURCE_PROCESS: its pidfd became readable */
+	struct source source; /* SOURCE_PROCESS: its pidfd is readable */
 	struct table_node by_pasid, by_image;
 	struct table_node by_pid; /* unless it is dead */
 	struct server *server;
 	uint32_t pasid;
 	pid_t pid;
 	int pidfd; /* -1: none (the process is dead, or the kernel has no pidfds) */
-	bool dead; /* exited, or executes another program now */
+	bool dead; /* exited, or has executed another program */
 	uint64_t image;
 	unsigned int refs;
 	struct task task;
@@ -78,9 +75,9 @@ struct mm *mm_find(struct server *s, uint32_t pasid);
 struct mm *mm_of_image(struct server *s, uint64_t image);
 int mm_grant(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len);
 void mm_revoke(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len);
-/* All of them, as fork does. */
+/* The same for all pages, for fork. */
 void mm_inherit(struct mm *child, const struct mm *parent);
-/* True if an application that lives maps one of the pages. */
+/* True if a running application maps one of the pages. */
 bool mm_any_maps(const struct server *s, uint32_t hca, uint32_t bar, uint64_t offset, uint64_t len);
 bool mm_may_access(struct mm *mm, uint32_t hca, uint32_t bar, uint64_t offset, uint32_t size);
 
@@ -91,7 +88,7 @@ extern const struct task_ops usermem_task_ops;
 int usermem_read(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
 int usermem_write(pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
 
-/* The address space that a task is the calling side of. */
+/* The address space of a task. */
 static inline struct mm *mm_of_task(struct task *t)
 {
 	return (struct mm *)(void *)((char *)t - offsetof(struct mm, task));
@@ -99,7 +96,9 @@ static inline struct mm *mm_of_task(struct task *t)
 
 /* ---- dmabuf.c: memory behind descriptors of applications -------------------------------------------- */
 
-/* task_ops.dmabuf_get. Also -EMFILE, -ENFILE, -ENOMEM; -EACCES, -EPERM: it cannot be mapped for writing, or not be had. */
+/*
+ * task_ops.dmabuf_get. Also -EMFILE, -ENFILE, -ENOMEM; -EACCES, -EPERM: not mappable for writing, or access denied.
+ */
 int dmabuf_attach(struct task *t, int fd, struct dmabuf **out);
 /* Pieces from or to `buf`. 0, or -EFAULT: there is no such attachment, or a piece is out of bounds. */
 int dmabuf_move(const struct server *s, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg,
@@ -111,15 +110,15 @@ struct shared_ring { /* the device process's view of an application's MMIO ring 
 	struct ring *ring;
 	uint64_t pos;
 	unsigned int refs;
-	bool more; /* the entry taken last is part of a burst that goes on */
+	bool more; /* the last entry was part of a burst that continues */
 };
 
 struct conn {
 	struct source source;
 	LIST_ENTRY(conn) link;
 	LIST_ENTRY(conn) awake_link;
-	bool awake;         /* its ring is looked at in every round; otherwise the application says when to */
-	unsigned int quiet; /* rounds since there was something in its ring */
+	bool awake;         /* its ring is polled in every round; otherwise the application kicks us */
+	unsigned int quiet; /* rounds since the last entry in its ring */
 	struct server *server;
 	int fd;
 	pid_t pid;
@@ -131,11 +130,11 @@ void conn_accept(struct server *s, int listener);
 /* One message. */
 void conn_serve(struct conn *c);
 void conn_close(struct conn *c);
-/* Takes up to `budget` entries out of the ring. True if there were any. */
+/* Processes up to `budget` entries of the ring. True if there were any. */
 bool conn_drain(struct conn *c, unsigned int budget);
-/* True while a burst of stores is under way: the next one is nanoseconds of a real processor away. */
+/* True during a burst of stores: the next one will follow within nanoseconds of a real processor. */
 bool conn_in_burst(const struct conn *c);
-/* Its next store has not come in time: it is no longer waited for. */
+/* The next store of the burst is late: stop waiting for it. */
 void conn_end_burst(struct conn *c);
 bool conn_ring_empty(const struct conn *c);
 void conn_ring_sleep(struct conn *c, bool sleeping);
@@ -150,16 +149,16 @@ struct file {
 	uint64_t id;
 	int fd; /* our end of the pair */
 	struct kfile *kfile;
-	struct table users; /* address spaces that used it: objects of theirs may live in it */
+	struct table users; /* address spaces that used it: they may own objects of it */
 	LIST_HEAD(, file_user) all_users;
 };
 
 /* Opens `name` for `mm`; *app_fd is the application's descriptor. 0 or -errno. */
 int file_create(struct server *s, struct mm *mm, const char *name, int oflags, int *app_fd);
 struct file *file_find(struct server *s, uint64_t id);
-/* The file's objects may refer to `mm` from now on. */
+/* From now on the file's objects may refer to `mm`. */
 int file_use(struct file *f, struct mm *mm);
-/* Its socket has something to say: end of file releases it. */
+/* Its socket is readable: end of file releases it. */
 void file_event(struct file *f);
 void file_close(struct file *f);
 
@@ -171,9 +170,9 @@ struct server {
 	int epoll;
 	int listener;
 	bool stop;
-	bool active; /* the machine has work: its time is its own */
+	bool active; /* the machine has work: simulated time is not tied to the wall clock */
 	uint64_t next_file;
-	int spare; /* a descriptor that is given up for a connection there is no other number for */
+	int spare; /* spare descriptor, closed to accept a connection when no other is left */
 	uint32_t last_pasid;
 	struct table mms_by_pasid, mms_by_image, mms_by_pid;
 	struct table dmabufs; /* attachments, by PASID */
@@ -182,17 +181,17 @@ struct server {
 	LIST_HEAD(, file) files;
 	LIST_HEAD(, conn) conns, awake;
 	STAILQ_HEAD(, source) graveyard;
-	uint64_t wall;  /* ns: up to here the wall clock was accounted for */
+	uint64_t wall;  /* ns: wall clock up to here has been accounted for */
 	hca_ps behind;  /* simulated time that may still pass */
 	bool perm_said; /* the message about forbidden memory access */
 };
 
-/* Its ring is looked at from now on, until it has been quiet for long. */
+/* Polls its ring from now on, until it has been empty for long. */
 void server_wake(struct server *s, struct conn *c);
-/* Serves until told to stop (SIGTERM, SIGINT, or the launcher's end of `launcher` closed). */
+/* Serves until asked to stop (SIGTERM, SIGINT, or the other end of `launcher` is closed). */
 void server_run(struct server *s, int signal_fd, int launcher);
 void server_close_all(struct server *s);
-/* Simulated time catches up with the wall clock: before a stimulus is given to the machine. */
+/* Simulated time catches up with the wall clock, before new stimulus. */
 void server_catch_up(struct server *s);
 
 #endif

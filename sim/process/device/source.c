@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the loop waits for: descriptors, and the objects behind them. */
+/* Event sources of the loop: descriptors, and their objects. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>

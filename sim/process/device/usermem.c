@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Memory of applications, by process_vm_readv and process_vm_writev: many pieces in one call. */
+/* Memory of applications, by process_vm_readv and process_vm_writev, several pieces per call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -25,7 +25,7 @@ static int fault_of(int err)
 	return err == EPERM || err == ENOSYS ? -EPERM : -EFAULT;
 }
 
-/* The kernel stops at the first byte it cannot move: short means a fault, whatever follows. */
+/* The kernel stops at the first byte that it cannot copy: a short count means a fault. */
 static int transfer(transfer_fn *fn, pid_t pid, const struct hca_dma_seg *seg, uint32_t nseg, uint8_t *buf)
 {
 	static struct iovec remote[MAX_PIECES];
@@ -115,7 +115,7 @@ struct procmap_query {
 #define PROCMAP_QUERY_VMA_WRITABLE 2
 #endif
 
-struct walk { /* how far [addr, end) is known to be covered, in a list of mappings in ascending order */
+struct walk { /* [addr, end) is covered up to here, in a list of mappings in ascending order */
 	uint64_t addr, end;
 	bool write;
 	int result; /* 1: more mappings are needed */
@@ -137,7 +137,7 @@ static const char *hex(const char *p, uint64_t *out)
 	return p;
 }
 
-/* One line: "start-end rwxp ...". What pinning needs: readable, and writable if written to. */
+/* Parses a line "start-end rwxp ...". Pinning needs readable memory, and writable if it is written to. */
 static void walk_line(struct walk *w, const char *line)
 {
 	uint64_t start, end;
@@ -173,7 +173,7 @@ static void walk_file(struct walk *w, int fd)
 	}
 }
 
-/* Asks for each mapping of the range. False: this kernel's file is text alone. */
+/* Queries each mapping of the range. False: this kernel only has the text file. */
 static bool query_file(struct walk *w, int fd)
 {
 	const uint64_t need = PROCMAP_QUERY_VMA_READABLE | (w->write ? PROCMAP_QUERY_VMA_WRITABLE : 0);
@@ -207,7 +207,7 @@ static int pin_check(struct task *t, uint64_t addr, uint64_t len, bool write)
 	fd = open_proc(t, "maps");
 	if (fd < 0)
 		return errno == EMFILE || errno == ENFILE ? -ENFILE : errno == ENOMEM ? -ENOMEM : -EFAULT;
-	/* The text has a line for every mapping of the process, which may be many thousands. */
+	/* The text has a line for every mapping of the process, possibly thousands. */
 	if (!query_file(&w, fd))
 		walk_file(&w, fd);
 	close(fd);
@@ -241,7 +241,7 @@ static int fd_file(struct task *t, int fd, uint64_t *dev, uint64_t *ino)
 
 	if (fd < 0 || mm_of_task(t)->dead)
 		return -EBADF;
-	/* The link leads to the open file itself, pipes and sockets included. */
+	/* Opening the link gives the open file itself, for pipes and sockets, too. */
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)t->pid, fd);
 	if (stat(path, &st))
 		return -EBADF;

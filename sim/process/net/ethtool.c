@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What ethtool(8) asks of an interface: its driver, its link, its address. Nothing can be set. */
+/* Requests of ethtool(8) about an interface: driver, link, address. Nothing can be set. */
 #include <errno.h>
 #include <linux/ethtool.h>
 #include <stdio.h>
@@ -43,8 +43,7 @@ static int settings(const struct netif *n, void *user)
 
 	if (!netdev_get(&all.s, user, sizeof(all.s)))
 		return -EFAULT;
-	if (all.s.link_mode_masks_nwords !=
-	    MASK_WORDS) { /* first the caller learns how many words there are */
+	if (all.s.link_mode_masks_nwords != MASK_WORDS) { /* the first call returns the number of words */
 		all.s = (struct ethtool_link_settings){.cmd = ETHTOOL_GLINKSETTINGS,
 						       .link_mode_masks_nwords = -MASK_WORDS};
 		return give(&all.s, user, sizeof(all.s));

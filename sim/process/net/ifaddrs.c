@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * getifaddrs(): the host's interfaces, then those of the simulated adapters' ports. Verbs software finds by it
- * which address belongs to which adapter (libfabric's verbs provider).
+ * getifaddrs(): the host's interfaces, then those of the simulated adapters' ports. Verbs software uses it to find
+ * the address of an adapter (libfabric's verbs provider).
  */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -22,9 +22,9 @@ union address {
 	struct sockaddr_ll link;
 };
 
-struct own { /* one address; freed as one */
+struct own { /* one allocation per address */
 	struct ifaddrs ifa;
-	char name[IF_NAMESIZE]; /* that ifa_name is this shows whose entry it is */
+	char name[IF_NAMESIZE]; /* an ifa_name that points here marks our entries */
 	union address addr, mask, broadcast;
 	struct rtnl_link_stats stats;
 };

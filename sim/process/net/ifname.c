@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* libc's functions that know interfaces by name: if_nametoindex(3) and its kin, and scopes of IPv6 addresses. */
+/* libc's functions for interface names: if_nametoindex(3) and related ones, and scopes of IPv6 addresses. */
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ PRELOAD_API char *if_indextoname(unsigned int index, char name[IF_NAMESIZE])
 	return netif_numbered(index, &n) ? strcpy(name, n.name) : REAL(if_indextoname)(index, name);
 }
 
-/* libc's if_freenameindex() frees each name and the array, as they are made here. */
+/* libc's if_freenameindex() frees each name and the array, so allocate them the same way. */
 PRELOAD_API struct if_nameindex *if_nameindex(void)
 {
 	struct if_nameindex *list = REAL(if_nameindex)(), *grown;
@@ -58,7 +58,7 @@ PRELOAD_API int getaddrinfo(const char *restrict node, const char *restrict serv
 	return REAL(getaddrinfo)(numbered, service, hints, list);
 }
 
-/* libc gives the number of a scope that it does not know. */
+/* libc prints the number of an unknown scope. */
 static int name_scope(const struct sockaddr_in6 *addr, char *host, size_t size)
 {
 	char *scope = strchr(host, '%');

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Sockets of TCP and UDP to the adapters' addresses. The interfaces are simulated, their traffic is not: the
- * address 10.77.P.N of an adapter is the host's loopback address 127.77.P.N, and its link-local one 127.78.P.N,
- * which every process of the machine reaches, and nobody else. So a program may meet its peer at the address at
- * which it meets it over RDMA. To a socket of IPv6 these are mapped addresses.
+ * TCP and UDP sockets with the adapters' addresses. The interfaces are simulated, but not their TCP traffic: the
+ * address 10.77.P.N of an adapter becomes the host's loopback address 127.77.P.N, and its link-local one 127.78.P.N,
+ * which only processes of this host can reach. So a program can reach its peer by TCP at the address that it uses for
+ * RDMA. For IPv6 sockets these are mapped addresses.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -61,7 +61,7 @@ static void map(struct in6_addr *addr, uint32_t ip)
 	memcpy(addr->s6_addr + 12, &ip, sizeof(ip));
 }
 
-/* The interface that has `addr`, in either of its forms, and its IPv4 address. */
+/* The interface with `addr`, in either form, and its IPv4 address. */
 static bool owner(const struct in6_addr *addr, struct netif *found, uint32_t *ip)
 {
 	struct netif list[NETIF_MAX];
@@ -96,7 +96,7 @@ static bool outwards6(struct sockaddr_in6 *six)
 	return true;
 }
 
-/* The address to give to the host: `room`, or `addr` itself. */
+/* The address for the host: in `room`, or `addr` itself. */
 static const struct sockaddr *outwards(const struct sockaddr *addr, socklen_t len, union address *room)
 {
 	uint32_t ip;
@@ -117,7 +117,7 @@ static const struct sockaddr *outwards(const struct sockaddr *addr, socklen_t le
 	return &room->any;
 }
 
-/* The link-local address of the interface that has 10.77.P.N. */
+/* The link-local address of the interface with 10.77.P.N. */
 static void link_local(struct sockaddr_in6 *six, uint32_t inside)
 {
 	struct in6_addr v4;
@@ -145,7 +145,7 @@ static void inwards6(struct sockaddr_in6 *six)
 		link_local(six, inside);
 }
 
-/* The address that the host gave. */
+/* An address from the host. */
 static void inwards(struct sockaddr *addr, const socklen_t *len)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)addr;
@@ -170,7 +170,7 @@ static bool is_unbound(const union address *own)
 				 !own->v6.sin6_port;
 }
 
-/* A socket of IPv6 alone would take no mapped address. */
+/* An IPv6-only socket does not accept mapped addresses. */
 static void allow_mapped(int fd, const union address *addr)
 {
 	int no = 0, saved = errno;
@@ -181,8 +181,8 @@ static void allow_mapped(int fd, const union address *addr)
 }
 
 /*
- * To an address of its own a host sends from that address (the source of its route in Linux's local table). The
- * loopback interface would give 127.0.0.1, which belongs to no adapter.
+ * A connection to one of its own addresses has that address as source on Linux (local routing table). The loopback
+ * interface would use 127.0.0.1, which is not an adapter's.
  */
 static void take_source(int fd, const union address *to)
 {

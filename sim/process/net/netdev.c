@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ioctl() of the simulated network interfaces (netdevice(7)): an interface that is set down takes its port's link
- * down. A simulated one goes before one of the host that has the same name, which stays as it is.
+ * ioctl() of the simulated network interfaces (netdevice(7)): setting an interface down takes its port's link down. A
+ * simulated interface hides one of the host with the same name.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "process/net/ethtool.h"
 #include "process/net/netif.h"
 
-/* The caller's memory, as the kernel goes there: a bad address is an error, not a signal. */
+/* Accesses the caller's memory as the kernel does: a bad address is an error, not a signal. */
 static bool copy(long call, void *own, void *user, size_t size)
 {
 	struct iovec mine = {own, size}, theirs = {user, size};
@@ -86,7 +86,7 @@ static int address(const struct netif *n, struct ifreq *ifr, unsigned long reque
 	return 0;
 }
 
-/* One request of an interface of ours: 0 and `ifr` filled, or -errno. */
+/* A request for one of our interfaces: 0 and `ifr` filled, or -errno. */
 static int serve(const struct netif *n, unsigned long request, struct ifreq *ifr)
 {
 	switch (request) {
@@ -121,11 +121,11 @@ static int serve(const struct netif *n, unsigned long request, struct ifreq *ifr
 	case SIOCETHTOOL:
 		return ethtool_serve(n, ifr->ifr_data);
 	default:
-		return -EOPNOTSUPP; /* nothing else can be asked of it, or set */
+		return -EOPNOTSUPP; /* other requests are not supported */
 	}
 }
 
-/* SIOCGIFCONF: what the host has, then ours, as far as there is room; without a buffer, the room that all take. */
+/* SIOCGIFCONF: the host's interfaces, then ours, as many as fit; without a buffer, the size that all need. */
 static int list_addresses(int fd, void *arg)
 {
 	struct netif own[NETIF_MAX];
@@ -187,7 +187,7 @@ bool netdev_ioctl(int fd, unsigned long request, void *arg, int *ret)
 	} else {
 		if (!netdev_get(&ifr, arg, sizeof(ifr)) || !find(request, &ifr, &n)) {
 			errno = saved;
-			return false; /* the kernel has the right error for it */
+			return false; /* let the kernel return the right error */
 		}
 		result = request == SIOCGIFNAME ? 0 : serve(&n, request, &ifr);
 		if (!result && !netdev_put(&ifr, arg, sizeof(ifr)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* An adapter's addresses are those of its ports' GID tables; all else of an interface is in /sys/class/net. */
+/* Addresses of the simulated interfaces are in the ports' GID tables; everything else is in /sys/class/net. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "process/preload/preload.h"
 #include "process/net/netif.h"
 
-/* The first line of the file below the machine's /sys that `fmt` names. */
+/* Reads the first line of the file `fmt` in the machine's /sys. */
 __attribute__((format(printf, 3, 4))) static bool line_of(char *text, size_t size, const char *fmt, ...)
 {
 	char path[PATH_MAX];
@@ -187,7 +187,7 @@ bool netif_v4(const struct netif *n, struct in_addr *addr)
 
 static void dev_lines(int fd, const struct netif *n)
 {
-	/* Received, then sent: bytes packets errs drop ... The adapters' traffic is counted in their ports' counters. */
+	/* Received, then sent: bytes packets errs drop ... The adapters' traffic is in the ports' counters. */
 	dprintf(fd, "%6s: %7u %7u %4u %4u %4u %5u %10u %9u %8u %7u %4u %4u %4u %5u %7u %10u\n", n->name, 0, 0,
 		0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }

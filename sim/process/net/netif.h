@@ -25,13 +25,13 @@ struct netif {
 	struct in6_addr addr[NETIF_ADDR_MAX]; /* IPv4 ones are mapped */
 };
 
-/* All of them, by index; how many. None outside of a simulated machine. */
+/* All of them, by index; returns how many. None outside of a simulated machine. */
 unsigned int netif_list(struct netif list[NETIF_MAX]);
 bool netif_named(const char *name, struct netif *n);
 bool netif_numbered(unsigned int index, struct netif *n);
-/* The address's prefix length: of its IPv4 part, where it has one. */
+/* Prefix length of the address, or of its IPv4 part. */
 unsigned int netif_prefix(const struct in6_addr *addr);
-/* The first IPv4 address; false: there is none. */
+/* The first IPv4 address; false: none. */
 bool netif_v4(const struct netif *n, struct in_addr *addr);
 /* A file of /proc/net that lists interfaces: a descriptor of it with the simulated ones added; -1: not such a path. */
 int netif_proc(const char *path);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A request about interfaces stays the kernel's to answer, and what it is silent about is put in when the program
- * receives: before the NLMSG_DONE of a dump. In place of a request about a simulated interface the kernel is sent an
- * empty one with the same number; its acknowledgement makes the socket readable and marks where our answer stands.
+ * The kernel answers requests about interfaces; when the program receives, our messages are inserted before the
+ * NLMSG_DONE of a dump. A request about a simulated interface is replaced by an empty one with the same number; the
+ * kernel's acknowledgement makes the socket readable and marks the place of our answer.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,20 +17,20 @@
 #include "process/preload/preload.h"
 #include "process/net/netlink.h"
 
-#define MAX_FD      4096 /* descriptors above are not looked at */
+#define MAX_FD      4096 /* descriptors above are ignored */
 #define MAX_REQUEST 4096
-#define RECEIVE_MAX 32768 /* what Linux makes a dump's datagram at most */
+#define RECEIVE_MAX 32768 /* Linux's largest datagram of a dump */
 
 /* Sockets that were opened as netlink ones. */
 static _Atomic uint64_t sockets[MAX_FD / 64];
 
-struct talk { /* a request, and our part of its answer */
+struct talk { /* a request, and our part of the answer */
 	struct talk *next;
 	int fd;
 	unsigned int seq;
-	bool own;       /* nothing of the kernel's answer is the program's */
-	bool head_read; /* what stands before NLMSG_DONE in its datagram was delivered */
-	size_t at;      /* what of `answer` was delivered */
+	bool own;       /* nothing of the kernel's answer is for the program */
+	bool head_read; /* the messages before NLMSG_DONE in its datagram were delivered */
+	size_t at;      /* bytes of `answer` that were delivered */
 	struct netlink_answer answer;
 };
 static struct talk *talks;
@@ -48,7 +48,7 @@ static void forget(struct talk *t)
 	free(t);
 }
 
-/* A program closed a socket before it had read all; another file has its number now. */
+/* A program closed a socket before it had read everything; its number is reused. */
 static void forget_all(int fd)
 {
 	pthread_mutex_lock(&lock);
@@ -64,7 +64,7 @@ PRELOAD_API int socket(int domain, int type, int protocol)
 {
 	int fd;
 
-	/* libibverbs asks RDMA netlink first and would find the host's devices; it then walks sysfs. */
+	/* libibverbs tries RDMA netlink first and would find the host's devices; without it, it reads sysfs. */
 	if (path_runtime() && domain == AF_NETLINK && protocol == NETLINK_RDMA) {
 		errno = EPROTONOSUPPORT;
 		return -1;
@@ -78,7 +78,7 @@ PRELOAD_API int socket(int domain, int type, int protocol)
 	return fd;
 }
 
-/* Its protocol, or -1: no netlink socket that is looked at. */
+/* Its protocol, or -1: not a netlink socket, or ignored. */
 static int protocol_of(int fd)
 {
 	int domain = 0, protocol = -1, saved = errno;
@@ -89,7 +89,7 @@ static int protocol_of(int fd)
 		return -1;
 	if (raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &len) || domain != AF_NETLINK ||
 	    raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len))
-		protocol = -1; /* another file has the number now */
+		protocol = -1; /* the number is reused */
 	errno = saved;
 	return protocol;
 }
@@ -179,7 +179,7 @@ bool netlink_send(int fd, const struct msghdr *msg, int flags, ssize_t *ret)
 
 /* ---- Answers --------------------------------------------------------------------------------------- */
 
-/* The request of `fd` whose end stands in the datagram, and where. */
+/* The request of `fd` whose end is in the datagram, and its position. */
 static struct talk *ends_here(int fd, char *data, size_t len, size_t *at)
 {
 	struct talk *t;
@@ -223,7 +223,7 @@ static ssize_t deliver(struct msghdr *msg, int flags, const char *data, size_t l
 	return (ssize_t)(flags & MSG_TRUNC ? len : done);
 }
 
-/* The datagram that is first in the socket, which stays there, in as much room as the program has. */
+/* Peeks at the first datagram of the socket, as much as fits into the program's buffers. */
 static ssize_t look(int fd, const struct msghdr *msg, int flags, char *data)
 {
 	size_t room = total(msg);
@@ -239,7 +239,7 @@ static void take(int fd)
 	raw_syscall(SYS_recvfrom, fd, &one, sizeof(one), MSG_DONTWAIT, NULL, NULL);
 }
 
-/* One message of ours. With the last one of an answer that is all ours the kernel's acknowledgement goes. */
+/* Delivers one of our messages. The last one of an answer that is all ours removes the kernel's acknowledgement. */
 static ssize_t deliver_own(struct talk *t, struct msghdr *msg, int flags)
 {
 	const struct nlmsghdr *h = (const struct nlmsghdr *)(t->answer.data + t->at);
@@ -255,7 +255,7 @@ static ssize_t deliver_own(struct talk *t, struct msghdr *msg, int flags)
 	return ret;
 }
 
-/* `data` is the datagram with the end of `t`, which begins `at` bytes into it. */
+/* `data` is the datagram with the end of `t`, at byte `at`. */
 static ssize_t answer(struct talk *t, struct msghdr *msg, int flags, const char *data, size_t len, size_t at)
 {
 	ssize_t ret;
@@ -288,7 +288,7 @@ bool netlink_receive(int fd, struct msghdr *msg, int flags, ssize_t *ret)
 		return false;
 	len = look(fd, msg, flags, data.bytes);
 	if (len <= 0)
-		return false; /* the call itself gives the error */
+		return false; /* the system call returns the error */
 	pthread_mutex_lock(&lock);
 	t = ends_here(fd, data.bytes, (size_t)len, &at);
 	if (t)

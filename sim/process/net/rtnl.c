@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* rtnetlink(7) of the simulated interfaces: links and addresses are told, a link is set up and down. */
+/* rtnetlink(7) of the simulated interfaces: links and addresses are listed, links are set up and down. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/genetlink.h>
@@ -39,7 +39,7 @@ static void *put(struct netlink_answer *a, size_t len)
 	return data;
 }
 
-/* Starts a message; returns where, for end(). */
+/* Starts a message; returns its offset, for end(). */
 static size_t start(struct netlink_answer *a, unsigned int type, bool multi, const void *payload, size_t len)
 {
 	size_t at = a->len;
@@ -164,7 +164,7 @@ static enum verdict tell_error(struct netlink_answer *a, const struct nlmsghdr *
 
 /* ---- Requests -------------------------------------------------------------------------------------- */
 
-/* The attribute `type` behind a header of `head` bytes; NULL: it is not there. */
+/* The attribute `type` behind a header of `head` bytes; NULL: none. */
 static const struct rtattr *find(const struct nlmsghdr *req, size_t head, unsigned int type)
 {
 	size_t len = NLMSG_LENGTH(head);
@@ -187,7 +187,7 @@ static bool is_dump(const struct nlmsghdr *req)
 	return (req->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
 }
 
-/* The interface of ours that a request names, by number or by name. */
+/* Our interface that a request names, by number or by name. */
 static bool named(const struct nlmsghdr *req, struct netif *n)
 {
 	const struct ifinfomsg *info = NLMSG_DATA(req);
@@ -216,7 +216,7 @@ static enum verdict get_link(const struct nlmsghdr *req, struct netlink_answer *
 		tell_link(a, &one, false);
 		return req->nlmsg_flags & NLM_F_ACK ? tell_error(a, req, 0) : NETLINK_OWN;
 	}
-	/* Ours are neither in a bridge nor of a virtual kind. */
+	/* Our interfaces are not in a bridge and of no virtual kind. */
 	if (!carries(req, sizeof(*any)) || any->rtgen_family == AF_BRIDGE ||
 	    find(req, sizeof(struct ifinfomsg), IFLA_MASTER) ||
 	    find(req, sizeof(struct ifinfomsg), IFLA_LINKINFO))
@@ -240,7 +240,7 @@ static void tell_addresses(struct netlink_answer *a, const struct netif *list, u
 static enum verdict get_addr(const struct nlmsghdr *req, struct netlink_answer *a)
 {
 	const struct ifaddrmsg *info = NLMSG_DATA(req);
-	/* Programs may send a family alone. */
+	/* Programs may send only a family. */
 	const unsigned int index = carries(req, sizeof(*info)) ? info->ifa_index : 0;
 	struct netif list[NETIF_MAX];
 
@@ -258,7 +258,7 @@ static enum verdict get_addr(const struct nlmsghdr *req, struct netlink_answer *
 	return NETLINK_OWN;
 }
 
-/* Up and down can be set, and nothing else. */
+/* Only up and down can be set. */
 static enum verdict set_link(const struct nlmsghdr *req, struct netlink_answer *a)
 {
 	const struct ifinfomsg *info = NLMSG_DATA(req);
@@ -307,7 +307,7 @@ enum verdict rtnl_request(const struct nlmsghdr *req, struct netlink_answer *a)
 	}
 }
 
-/* ethtool(8) asks by SIOCETHTOOL where there is no such family, as before Linux 5.6; the simulated interfaces answer there. */
+/* Without the family, as before Linux 5.6, ethtool(8) uses SIOCETHTOOL, which the simulated interfaces support. */
 enum verdict genl_request(const struct nlmsghdr *req, struct netlink_answer *a)
 {
 	const struct genlmsghdr *genl = NLMSG_DATA(req);

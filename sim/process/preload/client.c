@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The application's end of the control channel. Connecting and the ring are also used by the fault
- * handler, so they are made of system calls only. Signals are blocked while the lock is held: a
- * handler of the application that touches a BAR cannot meet its own thread inside.
+ * The application's end of the control channel. The fault handler also connects and uses the ring, so only system
+ * calls are used. Signals are blocked while the lock is held: a signal handler that accesses a BAR must not find its
+ * own thread inside.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ static struct {
 	ino_t ino; /* of the socket: the application may have closed fd and reused its number */
 	pid_t pid; /* who connected */
 	_Atomic bool dead;
-	bool refused; /* the device process cannot read our memory; said once */
+	bool refused; /* the device process cannot read our memory; the message was printed */
 	uint64_t image, parent;
 	struct ring *_Atomic ring;
 	bool watched; /* the device process must be notified of unmapped memory */
@@ -45,7 +45,7 @@ static void lock(sigset_t *saved)
 	sigset_t all;
 
 	sigfillset(&all);
-	/* Not through libc: its functions are replaced, and keep SIGSEGV open. */
+	/* Not through libc: its functions are replaced, and keep SIGSEGV unblocked. */
 	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, saved, 8);
 	pthread_mutex_lock(&client.lock);
 }
@@ -102,7 +102,7 @@ static int dial(void)
 		raw_syscall(SYS_close, fd);
 		return -EIO;
 	}
-	/* Where Yama restricts ptrace to descendants, it is us who must allow the device process. */
+	/* If Yama restricts ptrace to descendants, we have to allow the device process. */
 	if (!raw_syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
 		raw_syscall(SYS_prctl, PR_SET_PTRACER, peer.pid, 0, 0, 0);
 	return client_move_up(fd, false);
@@ -132,7 +132,7 @@ static bool receive(int fd, struct proto_reply *reply, int fds[PROTO_MAX_FDS])
 		memcpy(fds, CMSG_DATA(c), got * sizeof(int));
 	}
 	if (got < reply->nfds && reply->ret >= 0)
-		reply->ret = -EMFILE; /* no numbers left in this process: the kernel dropped them */
+		reply->ret = -EMFILE; /* this process has no free descriptors: the kernel dropped them */
 	reply->nfds = got;
 	return true;
 }
@@ -146,7 +146,7 @@ static bool exchange(int fd, struct proto_req *req, struct proto_reply *reply, i
 	do {
 		n = raw_syscall(SYS_sendto, fd, req, sizeof(*req), MSG_NOSIGNAL, NULL, 0);
 	} while (n < 0 && errno == EINTR);
-	/* Who is turned away has his answer before he has asked. */
+	/* A refused connection has its answer before the first request. */
 	return (n == sizeof(*req) || errno == EPIPE) && receive(fd, reply, fds);
 }
 
@@ -174,7 +174,7 @@ static void drop_connection(void)
 {
 	struct ring *old = atomic_exchange(&client.ring, NULL);
 
-	/* Another thread may be inside the handler with the old ring: its pages stay until exit. */
+	/* Another thread may be in the handler with the old ring: its pages stay mapped until exit. */
 	(void)old;
 	if (client.fd >= 0 && inode_of(client.fd) == client.ino)
 		raw_syscall(SYS_close, client.fd);
@@ -299,7 +299,7 @@ void client_kick(void)
 {
 	static const char kick;
 
-	/* A plain message without an answer. Lost only if the device process is gone. */
+	/* A message without a reply. Lost only if the device process has ended. */
 	if (inode_of(client.fd) == client.ino)
 		raw_syscall(SYS_sendto, client.fd, &kick, 1, MSG_NOSIGNAL | MSG_DONTWAIT, NULL, 0);
 }

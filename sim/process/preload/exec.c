@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Programs that a program executes stay on the machine. One that is given an empty environment (env -i, a login)
- * would lose it: what leads to the machine is put back. One that is given the rest without LD_PRELOAD leaves it:
- * `env -u LD_PRELOAD` is how to. One that is linked to another rdma-core than that of `hcasim run` gets its own.
+ * Programs that are executed stay on the machine. If the environment is empty (env -i, a login), the variables of the
+ * machine are added. If it has them, but no LD_PRELOAD, the program leaves the machine: that is the purpose of `env
+ * -u LD_PRELOAD`. A program that is linked to another rdma-core than that of `hcasim run` gets its own.
  *
- * May run in a child of vfork(): system calls, and nothing that allocates or takes locks.
+ * May run in a child of vfork(): only system calls, no allocation, no locks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,17 +26,17 @@
 #define RUNTIME   "HCASIM_RUNTIME="
 #define PRELOAD   "LD_PRELOAD="
 #define LIBRARIES "LD_LIBRARY_PATH="
-#define VERBS     "HCASIM_VERBS=" /* the folder that `hcasim run` put at the head of LD_LIBRARY_PATH */
+#define VERBS     "HCASIM_VERBS=" /* the folder that `hcasim run` put first in LD_LIBRARY_PATH */
 
 #ifndef HCASIM_SANITIZER_RUNTIME
-#define HCASIM_SANITIZER_RUNTIME "" /* or its library and a colon: it must come first in every process */
+#define HCASIM_SANITIZER_RUNTIME "" /* sanitizer runtime, with a colon: it must come first in every process */
 #endif
 
-/* What `hcasim run` set, as this program was given it; LD_PRELOAD with nothing of the user's. */
+/* Variables set by `hcasim run`, as this program got them; LD_PRELOAD without the user's libraries. */
 static const char *const names[] = {RUNTIME,          PRELOAD,        LIBRARIES,        VERBS,
 				    "RDMAV_DRIVERS=", "IBV_DRIVERS=", "VALGRIND_OPTS=", "ASAN_OPTIONS="};
 #define NUM_NAMES  (sizeof(names) / sizeof(names[0]))
-#define PRELOAD_AT 1 /* its place among them */
+#define PRELOAD_AT 1 /* index among them */
 static char *kept[NUM_NAMES];
 
 static char *find(char *const *envp, const char *name)
@@ -54,7 +54,7 @@ static const char *own_name(void)
 	return dladdr(&names, &own) ? own.dli_fname : "";
 }
 
-/* Looked up before the first fork(): its child may not find the loader's locks free. */
+/* Looked up before the first fork(): in a child the loader's locks may be taken. */
 static __typeof__(&execvpe) next_execvpe(void)
 {
 	return REAL(execvpe);
@@ -92,7 +92,7 @@ static size_t length(char *const *list)
 	return n;
 }
 
-/* Memory until an exec failed: a child of vfork() has no heap of its own, and its stack may be small. */
+/* Memory until exec has failed: a child of vfork() has no heap of its own, and its stack may be small. */
 struct room {
 	void *at;
 	size_t len;
@@ -119,8 +119,8 @@ static void give_back(const struct room *room, unsigned int num)
 }
 
 /*
- * Ours is the last of the libraries to preload: it stands for the kernel, which others come to when they have done
- * their part. A librspreload.so behind it would be given host addresses that no adapter has.
+ * Our library is the last one in LD_PRELOAD: it takes the place of the kernel, which the other libraries call. A
+ * librspreload.so after it would get host addresses that are not an adapter's.
  */
 static bool is_last(const char *preload)
 {
@@ -129,7 +129,7 @@ static bool is_last(const char *preload)
 	return n >= own && !strcmp(preload + n - own, own_name());
 }
 
-/* Another list of libraries to preload, with ours. */
+/* Another LD_PRELOAD, with our library. */
 static char *joined(char *text, const char *theirs)
 {
 	const char *list = theirs + strlen(PRELOAD), *own = strstr(list, own_name());
@@ -140,7 +140,7 @@ static char *joined(char *text, const char *theirs)
 	return text;
 }
 
-/* The environment to execute with: `envp`, or what is made of it in `room`. */
+/* The new environment: `envp`, or a changed copy in `room`. */
 static char *const *amend(char *const *envp, struct room *room)
 {
 	char *preload = find(envp, PRELOAD), **list, **out;
@@ -164,7 +164,7 @@ static char *const *amend(char *const *envp, struct room *room)
 	return list;
 }
 
-/* The user's own folders of LD_LIBRARY_PATH, behind ours; NULL: ours does not stand there. */
+/* The user's part of LD_LIBRARY_PATH, behind our folder; NULL: our folder is not in it. */
 static const char *behind_ours(char *const *envp)
 {
 	const char *ours = find(envp, VERBS), *all = find(envp, LIBRARIES);
@@ -180,7 +180,7 @@ static const char *behind_ours(char *const *envp)
 	return all[n] == ':' ? all + n + 1 : !all[n] ? all + n : NULL;
 }
 
-/* Without our libraries, if the program has others. */
+/* Without our rdma-core, if the program has its own. */
 static char *const *own_verbs(char *const *envp, struct room *room, const char *program)
 {
 	const char *rest = behind_ours(envp), *all = find(envp, LIBRARIES);
@@ -213,7 +213,7 @@ static char *const *amended(char *const *envp, const char *program, struct room 
 
 /* ---- What will not see the machine --------------------------------------------------------------- */
 
-/* Once for each program on a machine. */
+/* One message per program and machine. */
 static bool is_news(const char *path)
 {
 	char mark[PATH_MAX];
@@ -244,7 +244,7 @@ static void tell(const char *path, char *const *envp)
 	errno = saved;
 }
 
-/* As execvp() finds a program; "": there is none. */
+/* Searches a program as execvp() does; "": not found. */
 static const char *find_program(const char *file, char path[PATH_MAX])
 {
 	const char *at = getenv("PATH"), *end;
@@ -312,7 +312,9 @@ PRELOAD_API int fexecve(int fd, char *const argv[], char *const envp[])
 
 typedef int exec_fn(const char *path, char *const argv[], char *const envp[]);
 
-/* execl() and its kin: `arg` and what follows it, to NULL; then, with `has_envp`, the environment. */
+/*
+ * execl() and related functions: `arg` and the following arguments up to NULL; with `has_envp`, then the environment.
+ */
 static int exec_list(exec_fn *exec, const char *path, const char *arg, va_list ap, bool has_envp)
 {
 	struct room room;

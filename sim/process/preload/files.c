@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* System calls on opened device files: known by the socket's own address, never by their number. */
+/* System calls on open device files, which are recognised by the socket's address, not by their number. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -66,8 +66,10 @@ static void close_all(const int *fds, unsigned int n)
 		raw_syscall(SYS_close, fds[--n]);
 }
 
-/* Stores the new descriptors' numbers where the command wants them, as the kernel's copy_to_user
- * would: a bad address is EFAULT, not a signal. */
+/*
+ * Stores the numbers of new descriptors where the command wants them, as the kernel's copy_to_user does: a bad
+ * address is EFAULT, not a signal.
+ */
 static int64_t install(struct proto_reply *reply, const int *fds)
 {
 	for (unsigned int i = 0; i < reply->nfds; i++) {
@@ -94,7 +96,7 @@ static long command(struct proto_req *req, struct proto_reply *reply)
 	return result(ret);
 }
 
-/* Bytes in a file's socket stand for events that wait: those of events that are gone are taken out. */
+/* Each byte in a file's socket is a waiting event: reads those of events that were removed. */
 static void drain(int fd, uint32_t n)
 {
 	char waste[64];
@@ -179,7 +181,7 @@ PRELOAD_API int ioctl(int fd, unsigned long request, ...)
 	return (int)command(&req, &reply);
 }
 
-/* Linux frees what a file held before close() of its last descriptor returns, or munmap() of its last mapping. */
+/* Linux releases a file before close() of its last descriptor, or munmap() of its last mapping, returns. */
 static void sync_file(uint64_t file)
 {
 	struct proto_req req = {.op = PROTO_SYNC, .file = file};
@@ -220,8 +222,10 @@ static ssize_t write_command(struct proto_req *req, int fd)
 		ret = command(req, &reply);
 		drain(fd, reply.drain.own);
 		drain(reply.drain.fd, reply.drain.other);
-		/* Waiting ends as a system call's does: by an event, a signal, a cancelled thread; and at
-		 * once where the file is non-blocking. */
+		/*
+		 * Waits like a system call: ended by an event, a signal or thread cancellation, and at once if the
+		 * file is non-blocking.
+		 */
 		if (ret >= 0 || errno != EAGAIN || !reply.drain.wait || recv(fd, &one, 1, MSG_PEEK) < 0)
 			return ret;
 	}
@@ -231,7 +235,7 @@ PRELOAD_API ssize_t write(int fd, const void *buf, size_t len)
 {
 	struct proto_req req = {.op = PROTO_WRITE};
 	struct pin_call call;
-	volatile ssize_t ret = -1; /* a cancelled thread may come back by setjmp() */
+	volatile ssize_t ret = -1; /* a cancelled thread may continue by longjmp() */
 
 	if (!file_lookup(fd, &req.file, NULL))
 		return REAL(write)(fd, buf, len);
@@ -338,7 +342,7 @@ static void *map_what(void *addr, size_t len, int prot, int flags, uint64_t file
 	return map_memory(addr, len, prot, flags, fds[0], &reply.map);
 }
 
-/* Pages of [addr, addr + len) that stand for what was mapped from a file no longer do. */
+/* Pages of [addr, addr + len) are no longer mappings of a file. */
 static void unmapped(void *addr, size_t len)
 {
 	struct pin_piece piece;
@@ -401,7 +405,7 @@ PRELOAD_API int munmap(void *addr, size_t len)
 {
 	int ret;
 
-	/* First: once the pages are free, another thread may be given them. */
+	/* First: once the pages are free, another thread may get them. */
 	if (len && !((uintptr_t)addr & 0xfff))
 		unmapped(addr, len);
 	ret = REAL(munmap)(addr, len);
@@ -413,8 +417,8 @@ PRELOAD_API int munmap(void *addr, size_t len)
 /* ---- syscall(): see syscall.S ------------------------------------------------------------------ */
 
 /*
- * The hooks write a jump over `mmap` above, call what they watch it for, and then syscall(SYS_mmap). For what
- * is no device file that ends in the kernel: libc's mmap may be hooked in the same way, and would come back.
+ * The hooks are a jump over our `mmap`, which calls the hook and then syscall(SYS_mmap). Other files must be mapped
+ * by a system call here: libc's mmap may be hooked in the same way, and would call us again.
  */
 long preload_syscall_mmap(long number, void *addr, size_t len, long prot, long flags, long fd, off_t offset)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Listings of folders: of the machine's own, and of /sys/class/net, where its interfaces stand behind the host's. */
+/* Directory listings: of the machine's own folders, and of /sys/class/net, with its interfaces after the host's. */
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@
 
 /* ---- Streams of /sys/class/net -------------------------------------------------------------------- */
 
-struct listing { /* a stream of the host's folder, and how far its reader has come in ours */
+struct listing { /* a stream of a host folder, and the position of its reader in ours */
 	struct listing *next;
 	DIR *dir;
 	unsigned int at, num;
@@ -33,7 +33,7 @@ _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "one layout on 
 static struct listing *listings;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Whatever name it was opened by. */
+/* By whatever name it was opened. */
 static bool is_net(DIR *dir)
 {
 	struct stat st, net;
@@ -82,7 +82,7 @@ static bool host_has(const char *name)
 	return !raw_syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
 }
 
-/* Behind the host's last entry: ours that have not the name of one. */
+/* After the host's last entry: those of ours whose names are not in the host's. */
 static struct listing *next_own(DIR *dir)
 {
 	struct listing *l = find(dir, false);

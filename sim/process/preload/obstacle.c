@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Reasons why the loader is not there, or ignores LD_PRELOAD (ld.so(8), "Secure-execution mode"). */
+/* Reasons why there is no loader, or why it ignores LD_PRELOAD (ld.so(8), "Secure-execution mode"). */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include "process/preload/preload.h"
 #include "process/preload/obstacle.h"
 
-#define HEAD 4096 /* bytes of a program that are looked at: its program headers follow the ELF header */
+#define HEAD 4096 /* bytes of a program that are read: its program headers follow the ELF header */
 
-/* The loader itself, given a program to run, needs no other loader. */
+/* If the program is the loader itself, it needs no other. */
 static bool is_loader(const char *path)
 {
 	const char *name = strrchr(path, '/');
@@ -33,7 +33,7 @@ static bool has_loader(const uint8_t *head, size_t have, const Elf64_Ehdr *elf)
 		uint64_t at = elf->e_phoff + (uint64_t)i * elf->e_phentsize;
 
 		if (at > have || have - at < sizeof(p))
-			return true; /* not a usual layout: no judgement */
+			return true; /* unusual layout: assume no obstacle */
 		memcpy(&p, head + at, sizeof(p));
 		if (p.p_type == PT_INTERP)
 			return true;
@@ -53,7 +53,7 @@ static const char *of_file(const char *path)
 	n = raw_syscall(SYS_read, fd, head, sizeof(head));
 	raw_syscall(SYS_close, fd);
 	if (n < (ssize_t)sizeof(elf) || memcmp(head, ELFMAG, SELFMAG) != 0)
-		return NULL; /* a script, or nothing that runs */
+		return NULL; /* a script, or not executable */
 	memcpy(&elf, head, sizeof(elf));
 	if (elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_machine != EM_X86_64)
 		return "is not a program for 64-bit x86";
@@ -62,7 +62,7 @@ static const char *of_file(const char *path)
 	return "is statically linked";
 }
 
-/* As Linux's cap_bprm_creds_from_file() decides about secure execution. */
+/* Same decision about secure execution as Linux's cap_bprm_creds_from_file(). */
 static const char *of_privilege(const char *path)
 {
 	struct statvfs fs;

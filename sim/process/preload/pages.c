@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging: what a kernel's driver hears from its MMU notifiers, the device process hears from here, once the
- * application has a region that needs it. The notification is sent after the call: what the adapter looks up from then
- * on is what there is. libc's own calls (free() gives memory back by them) are not seen; the adapter's accesses go
- * where the application's addresses lead in any case, so that all such a page misses is a fault that is counted.
+ * On-demand paging: the device process is notified of unmapped memory, as a kernel driver is by its MMU notifiers,
+ * once the application has an on-demand region. The notification is sent after the call: later look-ups of the
+ * adapter use the new mappings. Calls inside libc (free() unmaps memory) are not intercepted; the adapter's accesses
+ * use the current mappings in any case, so only the fault is not counted.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -72,7 +72,7 @@ PRELOAD_API void *mremap(void *old, size_t old_len, size_t len, int flags, ...)
 	return p;
 }
 
-/* How long the segment was, nobody says: all that is mapped is looked at again. */
+/* The length of the segment is unknown: check everything that is mapped. */
 PRELOAD_API int shmdt(const void *addr)
 {
 	int ret = REAL(shmdt)(addr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Which paths lead into the simulated machine, and where to. */
+/* Paths that are redirected into the simulated machine. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,9 +86,9 @@ static bool exists(const char *path)
 }
 
 /*
- * Classes of RDMA devices are always ours, so that the host's own devices do not leak in, and a network interface
- * goes before one of the host that has its name. Everything else below /sys (the devices these classes link to, their network interfaces) is ours where it
- * exists in the simulated tree and not on the host.
+ * Classes of RDMA devices are always ours, so that the host's own devices are hidden, and a network interface hides a
+ * host's one with the same name. Everything else below /sys (devices of these classes, their network interfaces) is
+ * ours if it exists in the simulated tree and not on the host.
  */
 static void lookup_sysfs(const char *path, const char *rest, struct path *p)
 {
@@ -100,8 +100,8 @@ static void lookup_sysfs(const char *path, const char *rest, struct path *p)
 }
 
 /*
- * libibverbs run from its build folder complains of the configuration folder that installing it would
- * make. Providers are named by the environment here: an empty folder says the same.
+ * libibverbs in its build folder prints a warning if its configuration folder does not exist. Providers are set by
+ * the environment here, so give it an empty folder.
  */
 static void lookup_config(const char *path, struct path *p)
 {
@@ -142,7 +142,7 @@ const char *path_lookup(const char *path, struct path *p)
 		p->kind = *rest && !strchr(rest, '/') ? PATH_DEVICE : PATH_TREE;
 		p->name = strrchr(p->real, '/') + 1;
 	} else if (!strcmp(clean, "/dev/infiniband/..")) {
-		strcpy(p->real, "/dev"); /* a listing looks at it, and the host may have no such folder */
+		strcpy(p->real, "/dev"); /* for listings; the host may not have such a folder */
 		p->kind = PATH_TREE;
 	}
 	return p->kind == PATH_OTHER ? path : p->real;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A mapping holds its file: an application may close a device file and go on with what it mapped of it, and
- * what it made there lives until the last mapping is gone, too. So as long as a file is mapped here, this
- * process keeps one more descriptor of it, which fork passes on and exec closes, as they do with mappings.
+ * A mapping holds its file: an application may close a device file and continue with its mappings, and its objects
+ * exist until the last mapping is gone. So as long as a file is mapped, this process keeps another descriptor of it,
+ * which fork inherits and exec closes, like mappings.
  *
- * So does a call that is under way: another thread may close the file while this one waits in it, as programs of
- * rdma_cm do when they end, and the call goes on waiting. A child that is forked meanwhile is not in that call.
+ * The same for a pending call: another thread may close the file while this one waits in it, as programs of rdma_cm
+ * do at their end, and the call continues to wait. A child that is forked meanwhile is not in that call.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #define PAGES(len) (((len) + 0xfff) & ~0xfffull) /* bytes of whole pages */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct tree ranges; /* whole pages, mapped from a file; they do not overlap */
+static struct tree ranges; /* mapped pages of a file; ranges do not overlap */
 static struct tree files;  /* that something is mapped from */
 static LIST_HEAD(, pin_call) calls = LIST_HEAD_INITIALIZER(calls);
 
@@ -40,7 +40,7 @@ static void unlock_all(const sigset_t *saved)
 	raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, saved, NULL, 8);
 }
 
-/* One more range of a file, one of whose descriptors is `fd`. */
+/* Adds a range of a file; `fd` is one of its descriptors. */
 static bool pin_file(int fd, uint64_t file)
 {
 	struct tree_node *held = tree_find(&files, file);
@@ -55,8 +55,9 @@ static bool pin_file(int fd, uint64_t file)
 	return true;
 }
 
-/* One less. The descriptor to close, -1: none. The application may have closed it, and its number may be another
- * file's. */
+/*
+ * Removes one. Returns the descriptor to close, -1: none. The application may have closed it, and reused its number.
+ */
 static int let_go(uint64_t file)
 {
 	struct tree_node *held = tree_find(&files, file);
@@ -99,7 +100,7 @@ bool pin_add(int fd, uint64_t file, void *addr, size_t len)
 	return ok;
 }
 
-/* Takes what [start, end) has of one range out of it. The descriptor to close, -1: none. */
+/* Removes [start, end) from one range. Returns the descriptor to close, -1: none. */
 static int cut(struct tree_node *range, uint64_t start, uint64_t end)
 {
 	struct tree_node was = *range;
@@ -108,7 +109,7 @@ static int cut(struct tree_node *range, uint64_t start, uint64_t end)
 		tree_remove(&ranges, was.key);
 	else
 		range->end = start;
-	/* A piece behind the hole is a range of its own; without room for it, it is forgotten. */
+	/* A piece behind the hole becomes a new range; without memory it is forgotten. */
 	if (end < was.end && add_range(end, was.end, was.file) && start > was.key)
 		tree_find(&files, was.file)->ranges++;
 	else if (end >= was.end && start <= was.key)
@@ -149,7 +150,7 @@ bool pin_call(struct pin_call *call, int fd, uint64_t file)
 	*call = (struct pin_call){.file = file, .theirs = fd};
 	lock_all(&saved);
 	call->fd = client_move_up(fd, true);
-	if (call->fd < 0) /* there was no free number */
+	if (call->fd < 0) /* no descriptor was free */
 		call->fd = fd;
 	LIST_INSERT_HEAD(&calls, call, link);
 	unlock_all(&saved);

@@ -2,7 +2,7 @@
 #ifndef HCASIM_PROCESS_RAW_H
 #define HCASIM_PROCESS_RAW_H
 
-/* Straight to the kernel, and otherwise as libc's syscall(): -1 and errno. */
+/* System call without going through libc's functions; returns -1 and errno, like libc's syscall(). */
 long raw_syscall(long number, ...) __attribute__((visibility("hidden")));
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* libc's functions that take a path, or report on a descriptor: led into the simulated machine. */
+/* libc's functions that take a path, or query a descriptor, redirected into the simulated machine. */
 #define _FORTIFY_SOURCE 0 /* the checked variants are defined here, too */
 #include <errno.h>
 #include <fcntl.h>
@@ -131,7 +131,7 @@ static int patch(mode_t *mode, dev_t *rdev, dev_t value)
 	return 0;
 }
 
-/* After a successful stat of a path: a device file's entry is an ordinary file in our folder. */
+/* After a successful stat of a path: a device file is an ordinary file in our folder. */
 static int finish_path(int ret, const struct path *p, mode_t *mode, dev_t *rdev)
 {
 	dev_t value;
@@ -317,7 +317,7 @@ PRELOAD_API ssize_t __readlinkat_chk(int dir, const char *path, char *buf, size_
 XATTR(getxattr)
 XATTR(lgetxattr)
 
-/* A name inside our folder, as the application knows it: below /sys or /dev. */
+/* Name of a path in our folder, as the application knows it: below /sys or /dev. */
 static void outside_name(char *path)
 {
 	static const char sys[] = {'/', 's', 'y', 's'};
@@ -347,7 +347,7 @@ PRELOAD_API char *realpath(const char *restrict path, char *restrict out)
 	path_lookup(path, &p);
 	if (p.kind == PATH_OTHER)
 		return REAL(realpath)(path, out);
-	if (p.kind == PATH_DEVICE) /* a device file is no symbolic link */
+	if (p.kind == PATH_DEVICE) /* a device file is not a symbolic link */
 		return access(path, F_OK) ? NULL : out ? strcpy(out, path) : strdup(path);
 	ret = REAL(realpath)(p.real, out);
 	outside_name(ret);

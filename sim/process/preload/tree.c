@@ -48,7 +48,7 @@ static uint32_t next_random(struct tree *t)
 	return t->random = x;
 }
 
-/* Keys below `key` of the tree `i` go to `left`, the others to `right`. */
+/* Splits tree `i`: keys below `key` go to `left`, the others to `right`. */
 static void split(struct tree *t, uint32_t i, uint64_t key, uint32_t *left, uint32_t *right)
 {
 	while (i) {
@@ -67,7 +67,7 @@ static void split(struct tree *t, uint32_t i, uint64_t key, uint32_t *left, uint
 	*left = *right = 0;
 }
 
-/* One tree of two; every key of `a` is below those of `b`. */
+/* Joins two trees; every key of `a` is below those of `b`. */
 static uint32_t join(struct tree *t, uint32_t a, uint32_t b)
 {
 	uint32_t root, *to = &root;

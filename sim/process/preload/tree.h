@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Ordered sets for the preload library: a few steps for each operation, however much is in them. Memory comes by
- * system calls: the application's own malloc may unmap memory, which leads back to where these are used.
+ * Ordered sets for the preload library, with logarithmic operations. Memory comes from system calls: the
+ * application's malloc may unmap memory, which calls the users of these sets.
  */
 #ifndef HCASIM_PROCESS_TREE_H
 #define HCASIM_PROCESS_TREE_H
@@ -18,31 +18,33 @@ struct tree_node {
 		};
 		struct {                 /* a file, by its name */
 			uint64_t ranges; /* that are mapped from it */
-			int fd;          /* -1: there was no free number */
+			int fd;          /* -1: no descriptor was free */
 		};
 	};
-	uint32_t priority; /* no less than those of both children: random, so the tree is balanced */
+	uint32_t priority; /* at least those of both children: random, so the tree is balanced */
 	uint32_t left, right;
 };
 
 struct tree {                   /* of zeroes: empty */
 	struct tree_node *node; /* [0] is not used: 0 is none */
 	size_t bytes;
-	uint32_t used;   /* nodes of the array that were ever in use */
-	uint32_t unused; /* the first of those that are not now, linked by `left` */
+	uint32_t used;   /* nodes of the array that were ever used */
+	uint32_t unused; /* list of unused ones of them, linked by `left` */
 	uint32_t root;
 	uint32_t num;
 	uint32_t random;
 };
 
-/* A node of a key that is not in it yet, the rest to be filled in; NULL: no memory. Pointers to other nodes are not
- * valid any more. */
+/*
+ * Adds a node with a key that is not in the tree; the caller fills in the rest. NULL: no memory. Pointers to other
+ * nodes become invalid.
+ */
 struct tree_node *tree_add(struct tree *t, uint64_t key);
-/* The one of the highest key that is not above `key`; NULL: there is none. Valid until the next tree_add(). */
+/* The node with the highest key up to `key`; NULL: none. Valid until the next tree_add(). */
 struct tree_node *tree_at_most(const struct tree *t, uint64_t key);
-/* The one of this key, or NULL. */
+/* The node with this key, or NULL. */
 struct tree_node *tree_find(const struct tree *t, uint64_t key);
-/* One that is in it. */
+/* Removes a node. */
 void tree_remove(struct tree *t, uint64_t key);
 
 #endif

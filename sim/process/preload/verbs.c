@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The loader looks for libraries in LD_LIBRARY_PATH before it looks in DT_RUNPATH (ld.so(8)), so a program that was linked
- * to another rdma-core would get ours, and die of symbol versions that are not there.
+ * The loader searches LD_LIBRARY_PATH before DT_RUNPATH (ld.so(8)), so a program that was linked to another rdma-core
+ * would load ours, and fail because of missing symbol versions.
  */
 #include <elf.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ static bool read_at(int fd, uint64_t at, void *to, size_t size)
 	return raw_syscall(SYS_pread64, fd, to, size, at) == (ssize_t)size;
 }
 
-/* Where the file has what the program has at this address; 0: nowhere. */
+/* Offset in the file of an address of the program; 0: none. */
 static uint64_t file_offset(int fd, const Elf64_Ehdr *elf, uint64_t address)
 {
 	Elf64_Phdr p;
@@ -52,7 +52,7 @@ static bool find_dynamic(int fd, const Elf64_Ehdr *elf, uint64_t *at)
 	return false;
 }
 
-/* The folders of DT_RUNPATH, or else of DT_RPATH; false: there are none. */
+/* The folders of DT_RUNPATH, or else of DT_RPATH; false: none. */
 static bool run_path(int fd, char *text, size_t size)
 {
 	uint64_t at, strings = 0, run = 0, r = 0;
@@ -80,7 +80,7 @@ static bool run_path(int fd, char *text, size_t size)
 	return n > 0;
 }
 
-/* The folder that the program stands in, whatever links lead to it. */
+/* The folder of the program, after resolving links. */
 static void origin_of(int fd, char *folder, size_t size)
 {
 	char link[32], *end;
