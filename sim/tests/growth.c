@@ -351,10 +351,36 @@ static void check_full(const struct kind *kind, uint32_t count)
 	CHECK(errno == ENOMEM);
 }
 
+#define THOUSAND 1000u
+
+/* The time of all, and what one of the first and one of the last thousand takes. */
+static void make_all(const struct kind *kind, void **obj, uint32_t count)
+{
+	const uint32_t few = count < THOUSAND ? count : THOUSAND;
+	double start = now_ms(), first = start, last = start;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (i == few)
+			first = now_ms();
+		if (i == count - few)
+			last = now_ms();
+		obj[i] = kind->make(i);
+		if (!obj[i]) {
+			fprintf(stderr, "%s %u of %u: ", kind->name, i + 1, count);
+			die("cannot be made");
+		}
+	}
+	if (few == count)
+		first = now_ms();
+	printf("{\"kind\": \"%s\", \"count\": %u, \"create_ms\": %.1f", kind->name, count, now_ms() - start);
+	printf(", \"first_us\": %.1f, \"last_us\": %.1f", (first - start) * 1e3 / few,
+	       (now_ms() - last) * 1e3 / few);
+}
+
 static void grow(const struct kind *kind, const char *text, bool destroy)
 {
-	uint32_t count, made;
-	double start, create;
+	uint32_t count;
+	double start;
 	void **obj;
 
 	open_device();
@@ -362,20 +388,11 @@ static void grow(const struct kind *kind, const char *text, bool destroy)
 	count = count_of(kind, text) - (strcmp(text, "max") ? 0 : own_of(kind->name));
 	obj = calloc(count, sizeof(*obj));
 	CHECK(obj);
-	start = now_ms();
-	for (made = 0; made < count; made++) {
-		obj[made] = kind->make(made);
-		if (!obj[made]) {
-			fprintf(stderr, "%s %u of %u: ", kind->name, made + 1, count);
-			die("cannot be made");
-		}
-	}
-	create = now_ms() - start;
+	make_all(kind, obj, count);
 	if (!strcmp(text, "max"))
 		check_full(kind, count);
-	printf("{\"kind\": \"%s\", \"count\": %u, \"create_ms\": %.1f", kind->name, count, create);
 	start = now_ms();
-	for (uint32_t i = 0; destroy && i < made; i++) {
+	for (uint32_t i = 0; destroy && i < count; i++) {
 		CHECK(!(errno = kind->destroy(obj[i])));
 	}
 	if (destroy)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim_pkg.sv: the same facts for RTL."""
 
+from . import emit_sv_tables
+
 
 # Words of SystemVerilog, or of the C++ that Verilator makes, that a field may not be called.
 _RESERVED = {
@@ -83,14 +85,7 @@ def _struct(layout, big_endian):
 def _opcodes(wire):
     out = "  // BTH.opcode\n  typedef enum logic [7:0] {\n"
     rows = [f"    BTH_OP_{op.name} = 8'h{op.value:x}" for op in wire.opcodes]
-    out += ",\n".join(rows) + "\n  } bth_op_e;\n\n"
-    out += "  // Bytes of all transport headers of a packet; 0: the opcode is not defined.\n"
-    out += (
-        "  function automatic logic [7:0] bth_header_bytes(logic [7:0] opcode);\n    unique case (opcode)\n"
-    )
-    for op in wire.opcodes:
-        out += f"      BTH_OP_{op.name}: return 8'd{op.header_len};\n"
-    return out + "      default: return 8'd0;\n    endcase\n  endfunction\n\n"
+    return out + ",\n".join(rows) + "\n  } bth_op_e;\n\n"
 
 
 def package(spec):
@@ -115,4 +110,4 @@ def package(spec):
         out += _struct(layout, False)
     for layout in wire.headers.values():
         out += _struct(layout, True)
-    return out + _opcodes(wire) + "endpackage\n"
+    return out + _opcodes(wire) + emit_sv_tables.text(spec) + "endpackage\n"

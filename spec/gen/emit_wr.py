@@ -58,8 +58,13 @@ def _flags(requests, operation, api):
     return " | ".join(names) or "0"
 
 
+def where_flag(requests, operation, flag):
+    """QP types on which the flag has an effect."""
+    return [qpt for qpt in _types(operation) if flag in requests.flags_of(operation, qpt, "wr")]
+
+
 def _where(requests, operation, flag):
-    return _qp_mask([qpt for qpt in _types(operation) if flag in requests.flags_of(operation, qpt, "wr")])
+    return _qp_mask(where_flag(requests, operation, flag))
 
 
 def _segments(wqe_format):

@@ -57,6 +57,10 @@ def _opcode(wire, entry, transport):
             raise SpecError(where, f"header {name!r} is not declared")
     if len(set(names)) != len(names) or len(names) > MAX_HEADERS:
         raise SpecError(where, f"header list {names} repeats a header or is longer than {MAX_HEADERS}")
+    if names != [name for name in wire.headers if name in names]:
+        raise SpecError(
+            where, f"header list {names} is not in the order of `headers`, in which RTL joins them"
+        )
     offsets, length = _offsets(wire.headers, names)
     name = entry["name"] if transport["name"] == entry["name"] else f"{transport['name']}_{entry['name']}"
     value = transport["value"] << 5 | entry["value"]

@@ -34,6 +34,22 @@ def test_verilator_accepts_the_package(generated):
     assert result.returncode == 0, result.stderr
 
 
+def test_yosys_accepts_the_package_and_its_tables(generated, tmp_path):
+    top = tmp_path / "top.sv"
+    top.write_text(
+        "module top (input logic [7:0] i, output hcasim_pkg::wqe_op_info_t a, output hcasim_pkg::msg_codes_t b,\n"
+        "            output hcasim_pkg::bth_op_info_t c);\n"
+        "  assign a = hcasim_pkg::wqe_op_info(i);\n"
+        "  assign b = hcasim_pkg::msg_codes(i[3:0]);\n"
+        "  assign c = hcasim_pkg::bth_op_info(i);\n"
+        "endmodule\n",
+        encoding="utf-8",
+    )
+    script = f"read_verilog -sv {generated / 'sv' / 'hcasim_pkg.sv'} {top}; hierarchy -check -top top; proc"
+    result = subprocess.run(["yosys", "-q", "-p", script], capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+
+
 def test_systemverilog_structures_have_the_sizes_of_c(generated, model, tmp_path):
     """$bits of every structure, checked by elaboration."""
     layouts = [*model.device.layouts.values(), *model.wire.headers.values()]

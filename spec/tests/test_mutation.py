@@ -122,6 +122,10 @@ MUTATIONS = {
         lambda d: opcode(d, "FLUSH").update(headers=["gueth"]),
         ["wire.yaml", "opcodes[FLUSH]", "header 'gueth'"],
     ),
+    "headers out of order": (
+        lambda d: opcode(d, "FLUSH").update(headers=["reth", "feth"]),
+        ["wire.yaml", "opcodes[FLUSH]", "not in the order of `headers`"],
+    ),
     "immediate flag without header": (
         lambda d: opcode(d, "SEND_LAST_WITH_IMMEDIATE").update(headers=[]),
         ["wire.yaml", "SEND_LAST_WITH_IMMEDIATE", "IMM", "immdt"],

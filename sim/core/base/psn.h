@@ -5,16 +5,13 @@
 
 #include <stdint.h>
 
+#include <hcasim_hw.h>
 #include <hcasim_wire.h>
 
-#define CORE_MSG_MAX  (1ull << 31)
-#define CORE_PSN_HALF (1u << 23)
-/*
- * Longest frame of a port: VLAN tag, Ethernet header, and the headers and payload of a RoCE packet (the kernel's
- * iboe_get_mtu() reserves 96 bytes for headers).
- */
-#define CORE_FRAME_MAX(bytes) (18 + 96 + (bytes))
-#define CORE_GIDS             32 /* of a port */
+#define CORE_MSG_MAX        ((uint64_t)HCASIM_MAX_MSG)
+#define CORE_PSN_HALF       (1u << 23)
+#define CORE_FRAME_MAX(mtu) (HCASIM_FRAME_OVERHEAD + (mtu)) /* longest frame of a port */
+#define CORE_GIDS           HCASIM_PORT_GIDS
 
 static inline uint32_t psn_add(uint32_t a, uint32_t b)
 {

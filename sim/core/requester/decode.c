@@ -87,7 +87,7 @@ static void wqe_validate(const struct sq *sq, struct wqe *w)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);
 	else if (info->answered && !sq->c.max_rd_atomic)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
-	else if (sq->c.type == HCASIM_QPT_UD &&
+	else if (sq->c.type == HCASIM_QPT_UD && !op_local(wr->op) &&
 		 (wr->ud.av.sgid_index >= CORE_GIDS || wr->ud.qpn > HCASIM_PSN_MASK ||
 		  wr->ud.av.port != sq->c.port)) /* an address handle belongs to a port */
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_SEGMENT);

@@ -55,6 +55,23 @@ static void ud_other_port(void)
 	}
 }
 
+/* It goes nowhere: it has no address. */
+static void ud_nop(void)
+{
+	const struct tiny_wqe nop = {.op = HCASIM_WQE_OP_NOP, .flags = HCA_WR_SIGNALED};
+	const struct hca_av none = {0};
+	const struct hca_sge sge = {0};
+	struct pair p;
+
+	ud_pair(&p);
+	fixture_put(p.qp[0], &nop, &none, &sge, 0);
+	fixture_ring(p.qp[0]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(fixture_query(p.qp[0]), HCASIM_QPS_RTS);
+	pair_free(&p);
+}
+
 static void ud_good(void)
 {
 	static const uint32_t lens[] = {0, 1, 64, 1023, 4096};
@@ -267,6 +284,7 @@ static void uc_errors(void)
 const struct test datagram_tests[] = {
 	{"UD", ud_good},
 	{"address of another port", ud_other_port},
+	{"UD NOP", ud_nop},
 	{"UD over IPv6", ud_ipv6},
 	{"Q_Key", ud_qkey},
 	{"UD without room", ud_no_room},

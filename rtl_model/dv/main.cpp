@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// rtl_test [SUITE]: the module tests, or one suite of them.
+#include <CUnit/Basic.h>
+#include <cstdio>
+
+#include "tb.hpp"
+
+extern const struct test queue_tests[], arbiter_tests[], pack_tests[], icrc_tests[], header_tests[],
+	wqe_decode_tests[], gather_tests[], send_path_tests[];
+
+static const struct {
+	const char *name;
+	const struct test *tests;
+} suites[] = {
+	{"queues", queue_tests},  {"arbiter", arbiter_tests},     {"pack", pack_tests},
+	{"icrc", icrc_tests},     {"header", header_tests},       {"wqe_decode", wqe_decode_tests},
+	{"gather", gather_tests}, {"send_path", send_path_tests},
+};
+
+static bool add(const char *name, const struct test *t)
+{
+	CU_pSuite suite = CU_add_suite(name, nullptr, nullptr);
+
+	for (; suite && t->name; t++)
+		if (!CU_add_test(suite, t->name, t->fn))
+			return false;
+	return suite;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int failed;
+
+	if (CU_initialize_registry() != CUE_SUCCESS)
+		return 1;
+	for (const auto &s : suites)
+		if ((argc < 2 || !strcmp(argv[1], s.name)) && !add(s.name, s.tests))
+			return 1;
+	if (!CU_get_registry()->uiNumberOfTests) {
+		fprintf(stderr, "%s: there is no suite '%s'\n", argv[0], argv[1]);
+		return 2;
+	}
+	CU_basic_set_mode(CU_BRM_VERBOSE);
+	CU_basic_run_tests();
+	failed = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
+	CU_cleanup_registry();
+	return failed ? 1 : 0;
+}

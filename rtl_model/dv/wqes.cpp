@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "wqes.hpp"
+
+namespace
+{
+
+class Writer
+{
+      public:
+	Writer(Random &random, const struct ref_qp &qp, uint8_t op, uint32_t max_sge)
+	    : random_(random), qp_(qp), op_(op), max_sge_(max_sge)
+	{
+		bytes_.resize(sizeof(struct hcasim_wqe_ctrl));
+	}
+
+	Bytes write(uint16_t index)
+	{
+		const struct hcasim_wqe_format *format = hcasim_wqe_format(op_);
+
+		if (format && format->address)
+			address();
+		for (size_t i = 0; format && i < sizeof(format->segs); i++)
+			segment(format->segs[i]);
+		data(format);
+		control(index);
+		return bytes_;
+	}
+
+      private:
+	template <class Segment>
+	void add(const Segment &segment)
+	{
+		const auto *p = (const uint8_t *)&segment;
+
+		bytes_.insert(bytes_.end(), p, p + sizeof(segment));
+	}
+
+	void address()
+	{
+		if (qp_.type == HCASIM_QPT_UD) {
+			struct hcasim_seg_ud seg = {};
+
+			random_.fill(&seg, sizeof(seg));
+			memset(seg.reserved, 0, sizeof(seg.reserved));
+			seg.qpn &= 0xffffff;
+			seg.flow_label &= 0xfffff;
+			seg.sl &= 15;
+			seg.port = random_.chance(95) ? 1 : 2;
+			seg.sgid_index = (uint8_t)random_.below(random_.chance(95) ? HCASIM_PORT_GIDS : 256);
+			add(seg);
+		} else if (qp_.type == HCASIM_QPT_XRC_SEND) {
+			struct hcasim_seg_xrc seg = {};
+
+			seg.srqn = random_.below(1 << 24);
+			add(seg);
+		}
+	}
+
+	void segment(uint8_t kind)
+	{
+		if (kind == HCASIM_WQE_SEG_REMOTE)
+			add(hcasim_seg_remote{random_.u64(), random_.u32(), 0});
+		else if (kind == HCASIM_WQE_SEG_ATOMIC)
+			add(hcasim_seg_atomic{random_.u64(), random_.u64()});
+		else if (kind == HCASIM_WQE_SEG_BIND)
+			bind();
+		else if (kind == HCASIM_WQE_SEG_TSO)
+			tso();
+		else if (kind == HCASIM_WQE_SEG_FLUSH)
+			flush();
+	}
+
+	void bind()
+	{
+		struct hcasim_seg_bind seg = {};
+
+		random_.fill(&seg, sizeof(seg));
+		memset(seg.reserved, 0, sizeof(seg.reserved));
+		seg.type = (uint8_t)(1 + random_.below(2));
+		seg.access &= HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_READ |
+			      HCASIM_ACCESS_REMOTE_ATOMIC | HCASIM_ACCESS_ZERO_BASED;
+		add(seg);
+	}
+
+	void flush()
+	{
+		struct hcasim_seg_flush seg = {};
+
+		seg.length = random_.u64() >> (random_.chance(95) ? 32 : 20);
+		seg.type = (uint8_t)(1 + random_.below(3));
+		seg.level = (uint8_t)random_.below(2);
+		add(seg);
+	}
+
+	// Headers that the C engine lets pass: Ethernet, IPv4, TCP. The module under test does not look into them.
+	void tso()
+	{
+		static const uint16_t bad[] = {0, HCASIM_MAX_TSO_HDR + 1, 0xffff};
+		uint8_t headers[64] = {};
+		struct hcasim_seg_tso seg = {};
+
+		seg.mss = random_.chance(95) ? (uint16_t)(1 + random_.below(900)) : 0;
+		seg.hdr_size = random_.chance(90) ? 54 : bad[random_.below(3)];
+		add(seg);
+		headers[12] = 0x08;
+		headers[14] = 0x45;
+		headers[23] = 6;
+		headers[46] = 0x50;
+		add(headers);
+	}
+
+	void data(const struct hcasim_wqe_format *format)
+	{
+		const struct hcasim_wr_rule *rule = hcasim_wr_rule_of_wqe_op(op_);
+
+		if (!format || format->data == HCASIM_WQE_DATA_NONE)
+			return;
+		inline_ = format->data == HCASIM_WQE_DATA_INLINE ||
+			  (rule && rule->inline_ok && random_.chance(40));
+		if (random_.chance(3))
+			inline_ = !inline_;
+		if (inline_)
+			inline_data(rule);
+		else
+			sge_list(rule);
+	}
+
+	void inline_data(const struct hcasim_wr_rule *rule)
+	{
+		uint32_t length =
+			random_.below(random_.chance(90) ? qp_.max_inline + 1 : HCASIM_MAX_INLINE + 1);
+
+		if (rule && rule->length && random_.chance(90))
+			length = rule->length;
+		add(hcasim_seg_inline{length});
+		bytes_.resize(bytes_.size() + length);
+		pad();
+	}
+
+	// Far too long ones where long ones are wanted.
+	uint32_t sge_length(uint32_t limit)
+	{
+		return random_.below(max_sge_ > 1 << 20 && random_.chance(2) ? UINT32_MAX : limit);
+	}
+
+	void sge_list(const struct hcasim_wr_rule *rule)
+	{
+		const bool value = rule && rule->length && random_.chance(90);
+		const bool frame = qp_.type == HCASIM_QPT_UD || qp_.type == HCASIM_QPT_RAW_PACKET;
+		const uint32_t limit = frame ? std::min(max_sge_, qp_.port_mtu / 4) : max_sge_;
+		uint32_t n = value ? 1 : random_.below(random_.chance(70) ? 5 : HCASIM_MAX_SGE + 2);
+
+		while (n-- && bytes_.size() < HCA_WQE_MAX)
+			add(hcasim_seg_data{random_.u64(), value ? rule->length : sge_length(limit),
+					    random_.u32()});
+	}
+
+	void pad()
+	{
+		bytes_.resize((bytes_.size() + HCASIM_SEG_UNIT - 1) / HCASIM_SEG_UNIT * HCASIM_SEG_UNIT);
+	}
+
+	void control(uint16_t index)
+	{
+		struct hcasim_wqe_ctrl ctrl = {};
+
+		ctrl.opcode = op_;
+		ctrl.size = (uint8_t)(bytes_.size() / HCASIM_SEG_UNIT);
+		ctrl.index = index;
+		ctrl.qpn_flags = qp_.qpn | (random_.u32() & (7u << 24 | 1u << 28));
+		if (inline_)
+			ctrl.qpn_flags |= HCASIM_WQE_CTRL_INLINE_MASK;
+		ctrl.imm = random_.u32();
+		ctrl.inv_rkey = random_.u32();
+		memcpy(bytes_.data(), &ctrl, sizeof(ctrl));
+	}
+
+	Random &random_;
+	const struct ref_qp &qp_;
+	uint8_t op_;
+	uint32_t max_sge_;
+	bool inline_ = false;
+	Bytes bytes_;
+};
+
+} // namespace
+
+static void damage(Random &random, Bytes &bytes)
+{
+	uint32_t at = random.below(random.chance(50) ? 16 : (uint32_t)bytes.size());
+
+	if (random.chance(30))
+		bytes[offsetof(struct hcasim_wqe_ctrl, size)] =
+			(uint8_t)(bytes[offsetof(struct hcasim_wqe_ctrl, size)] + random.below(5) - 2);
+	else if (at != offsetof(struct hcasim_wqe_ctrl, opcode)) /* TSO has headers to be right */
+		bytes[at] ^= (uint8_t)(1u << random.below(8));
+}
+
+RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, uint32_t max_sge)
+{
+	RandomWqe wqe;
+
+	wqe.op = (uint8_t)(random.chance(97) ? random.below(HCASIM_WQE_OP_ATOMIC_WRITE + 1) : random.u32());
+	wqe.bytes = Writer(random, qp, wqe.op, max_sge).write(index);
+	if (random.chance(40) && wqe.op != HCASIM_WQE_OP_TSO)
+		damage(random, wqe.bytes);
+	if (random.chance(5) && wqe.op != HCASIM_WQE_OP_TSO)
+		damage(random, wqe.bytes);
+	wqe.bytes.resize((wqe.bytes.size() + HCASIM_WQEBB_SIZE - 1) / HCASIM_WQEBB_SIZE * HCASIM_WQEBB_SIZE);
+	while (random.chance(30) && wqe.bytes.size() < HCA_WQE_MAX)
+		wqe.bytes.resize(wqe.bytes.size() + HCASIM_WQEBB_SIZE, (uint8_t)random.u32());
+	if (random.chance(3)) /* posted is less than the WQE says */
+		wqe.bytes.resize(HCASIM_WQEBB_SIZE);
+	return wqe;
+}
