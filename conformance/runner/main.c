@@ -33,6 +33,7 @@ static struct cell **cells;
 static size_t num_cells, next_cell;
 static FILE *out;
 static bool brief; /* no list of calls where a cell passes */
+static bool fresh; /* no cell finds the QPs of another */
 
 static void emit(json_t *line)
 {
@@ -105,6 +106,8 @@ static void test_cell(void)
 	emit(json_pack("{s:s}", "begin", cell->id));
 	inject(cell->id);
 	run_cell(&runner, cell, &res);
+	if (fresh)
+		link_destroy(&runner.link);
 	broken = remote_broken();
 	if (broken) { /* whatever else went wrong went wrong because of it */
 		res.verdict.num = 0;
@@ -151,6 +154,7 @@ static int read_first(json_t *line, json_t *dut)
 
 	runner.run_seed = json_integer_value(json_object_get(line, "seed"));
 	brief = json_is_true(json_object_get(line, "brief"));
+	fresh = json_is_true(json_object_get(line, "fresh"));
 	return dut_open(&runner.dut, dut, err, sizeof(err)) ? complain("device under test", err) : 0;
 }
 

@@ -24,10 +24,25 @@ if os.environ.get("FAKE_NO_DEVICE"):
 if os.environ.get("FAKE_SILENT_EXIT"):
     print("the last output", file=sys.stderr)
     sys.exit(3)
-assert set(lines[0]) == {"dut", "seed", "brief"}, lines[0]
+assert set(lines[0]) - {"fresh"} == {"dut", "seed", "brief"}, lines[0]
 if "query" in lines[1]:
     say({"reported": json.loads(os.environ["FAKE_REPORT"])})
     sys.exit(0)
+
+
+def generated(cell):
+    """FAKE_MUTANTS: {cell: {number of a mutant that it reaches: whether that makes it red}}, by the map of switch.h."""
+    rows = json.loads(os.environ.get("FAKE_MUTANTS", "{}")).get(cell, {})
+    if not rows:
+        return False
+    with open(os.environ["HCASIM_MUTANT_MAP"], "r+b") as file:
+        chosen = int.from_bytes(file.read(4), sys.byteorder)
+        for number in rows:
+            file.seek(4 + int(number))
+            file.write(b"\1")
+    return rows.get(str(chosen), False)
+
+
 for cell in (line["id"] for line in lines[1:]):
     say({"begin": cell})
     if listed("FAKE_CRASH", cell):
@@ -44,6 +59,7 @@ for cell in (line["id"] for line in lines[1:]):
         mark = os.environ["FAKE_MARK"]
         bad = os.path.exists(mark)
         os.remove(mark) if bad else open(mark, "w").close()
+    bad |= generated(cell)
     bad |= os.environ.get("HCASIM_MUTANT", "") in os.environ.get("FAKE_FAIL_MUTANT", "").split()
     result = {"pass": not bad, "seen": "this and that; ", "faults": ["byte 3 <is> wrong"] if bad else []}
     if bad and os.environ.get("FAKE_LATE"):

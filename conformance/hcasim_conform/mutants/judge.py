@@ -31,6 +31,7 @@ HERE = Path(__file__).resolve().parents[2]
 CATALOGUE = HERE / "mutants" / "mutants.yaml"
 SCHEMA = HERE / "schema" / "mutants.schema.json"
 SWITCH = "HCASIM_MUTANT"
+GENERATED = "--generated"
 FIRST, MOST = 12, 150  # named cells that are run at once, and at most, for one mutant
 OTHERS = 4  # stop after so many cells that fail for another reason
 WAIT = 1.0  # processor seconds until a wait of a cell times out: many mutants hang
@@ -276,6 +277,10 @@ def run_in(folder, args, mutants, bin_dir):
 
 def main(argv):
     """Runs the suite on deliberately faulty builds of the adapter: each fault must turn it red."""
+    if GENERATED in argv:
+        from hcasim_conform.mutants.generated import command  # needs what is not needed here
+
+        return command.main([word for word in argv if word != GENERATED])
     args = parser().parse_args(argv)
     build = Path(os.environ.get("HCASIM_BUILD", HERE.parent / "build" / "mutants"))
     try:

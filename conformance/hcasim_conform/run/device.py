@@ -38,7 +38,7 @@ class Device:
     def start(self):
         """Starts the service and queries the device. Returns the resulting faults of the run."""
         self._start_service()
-        reported, complaint = self._ask()
+        reported, complaint = ask(self.dut, self.bin_dir)
         if reported is None:
             return [f"the device could not be asked what it can do: {complaint}"]
         return self.dut.learn(reported)
@@ -91,20 +91,22 @@ class Device:
                 "error": f"the service said {line.decode(errors='replace').strip()!r} and not that it is ready"
             }
 
-    def _ask(self):
-        reported, error = None, None
-        try:
-            process = drive.Process(self.dut, self.bin_dir, [Query])
-        except OSError as problem:
-            return None, problem.strerror
-        for line in process.lines(ANSWER_WITHIN, self.dut.start_time):
-            reported = line.get("reported", reported)
-            error = line.get("error", error)
-        code = process.end()
-        complaint = process.complaint()
-        if process.stalled:
-            return None, f"no answer within {ANSWER_WITHIN} s"
-        return reported, error or (complaint and f"{drive.died(code)}: {complaint}") or drive.died(code)
+
+def ask(dut, bin_dir, within=ANSWER_WITHIN):
+    """(what the device reports about itself, or None; why not)."""
+    reported, error = None, None
+    try:
+        process = drive.Process(dut, bin_dir, [Query])
+    except OSError as problem:
+        return None, problem.strerror
+    for line in process.lines(within, dut.start_time):
+        reported = line.get("reported", reported)
+        error = line.get("error", error)
+    code = process.end()
+    complaint = process.complaint()
+    if process.stalled:
+        return None, f"no answer within {within} s"
+    return reported, error or (complaint and f"{drive.died(code)}: {complaint}") or drive.died(code)
 
 
 def describe(dut):

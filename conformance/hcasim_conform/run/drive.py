@@ -97,8 +97,10 @@ class Process:
 
     def __init__(self, dut, bin_dir, cells, how=HOW, start=None):
         env = environment(dut, bin_dir)
+        read, write = self.pipe()
+        self.stdout = open(read, "rb", buffering=0)
         self.stderr = tempfile.TemporaryFile()
-        with tempfile.TemporaryFile() as lines:
+        with tempfile.TemporaryFile() as lines, open(write, "wb", buffering=0) as stdout:
             lines.write(json.dumps({**dut.runner_line, **how}).encode() + b"\n")
             for cell in cells:
                 lines.write(json.dumps(dut.line(cell)).encode() + b"\n")
@@ -106,13 +108,18 @@ class Process:
             self.proc = subprocess.Popen(
                 [*(start or dut.start), str(Path(bin_dir) / RUNNER)],
                 stdin=lines,
-                stdout=subprocess.PIPE,
+                stdout=stdout,
                 stderr=self.stderr,
                 env=env,
                 start_new_session=True,
             )
         self.groups = [self.proc.pid, *dut.groups]
         self.stalled = False
+
+    @staticmethod
+    def pipe():
+        """What its lines come through."""
+        return os.pipe()
 
     def lines(self, seconds, start=0):
         """Yields decoded lines; ends at end of file, or when none came although there were `seconds` for it.
@@ -121,7 +128,7 @@ class Process:
         """
         watchdog = Watchdog(self.groups, seconds + start)
         with selectors.DefaultSelector() as selector:
-            selector.register(self.proc.stdout, selectors.EVENT_READ)
+            selector.register(self.stdout, selectors.EVENT_READ)
             rest = b""
             while True:
                 if not selector.select(watchdog.slice):
@@ -129,7 +136,7 @@ class Process:
                         self.stalled = True
                         return
                     continue
-                chunk = os.read(self.proc.stdout.fileno(), 65536)
+                chunk = os.read(self.stdout.fileno(), 65536)
                 if not chunk:
                     return
                 watchdog.restart(seconds)
@@ -147,7 +154,7 @@ class Process:
             self._signal(signal.SIGKILL)
             code = self.proc.wait()
         self._signal(signal.SIGKILL)  # processes that the wrapper may have left
-        self.proc.stdout.close()
+        self.stdout.close()
         return code
 
     def _signal(self, number):
@@ -191,7 +198,7 @@ class GroupRun:
                 current = self.left.popleft()
                 assert current.id == line["begin"], f"runner began {line['begin']}, expected {current.id}"
             else:
-                result = self._result(line)
+                result = self.result(line)
                 done(current, result)
                 current = None
                 if self.enough(result):
@@ -201,7 +208,7 @@ class GroupRun:
         return current, error
 
     @staticmethod
-    def _result(line):
+    def result(line):
         result = Result(
             line["pass"], sys.intern(line["seen"]), line["faults"], line["calls"], line["errno"], line["us"]
         )

@@ -30,6 +30,12 @@ def base(block):
     return [where for where in seen if block.expect(where).level != "UNDEFINED"]
 
 
+def plain(enumerator):
+    """The cells that every run has, whatever the seed: base cells and extra cells."""
+    cells = [block.cell(where) for block in enumerator.blocks.values() for where in base(block)]
+    return cells + [c for c in enumerator.extra.values() if defined(c)]
+
+
 class Numbers:
     """Numbers the values of all axes: QP type, data setter, QP setter, flags, region."""
 

@@ -3,6 +3,8 @@
 #ifndef CONFORM_REMOTE_INTERNAL_H
 #define CONFORM_REMOTE_INTERNAL_H
 
+#include <errno.h>
+
 #include "remote/remote.h"
 
 /* A call and its answer; the answer's tail lasts until the next call. 0 or an errno. */
@@ -40,11 +42,20 @@ struct remote_channel {
 
 /* An object of so many bytes by its number, so that events find it. NULL: no memory. */
 void *remote_new(peer_id id, size_t size);
+/* Makes an object there and here, of the type of `to`, which is NULL and errno says why if there is none. */
+#define REMOTE_MAKE(to, name, args, answer)                                                                  \
+	do {                                                                                                 \
+		errno = REMOTE_CALL(name, args, answer);                                                     \
+		(to) = errno ? NULL : remote_new((answer)->id, sizeof(*(to)));                               \
+	} while (0)
 void *remote_find(peer_id id);
 /* What it stands for ends otherwise. */
 void remote_forget(peer_id id);
 /* Destroys it there, and then here. 0 or an errno. */
 int remote_release(peer_id id);
+struct ibv_qp *remote_create_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr_ex *attr, bool extended,
+				struct ibv_qp_cap *cap);
+struct ibv_srq *remote_create_srq(struct ibv_pd *pd, struct peer_create_srq *call, struct ibv_srq_attr *attr);
 struct ibv_cq *remote_create_cq(int cqe, struct ibv_comp_channel *channel, bool extended, uint64_t wc_flags);
 
 #endif

@@ -77,55 +77,25 @@ static void end_poll(struct ibv_cq_ex *ex)
 {
 }
 
-static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex)
-{
-	return to_remote_cq(ex)->wc.opcode;
-}
+/* What the functions that read a completion return; imm_data is also the invalidated rkey. */
+#define READ_FIELDS(X)                                                                                       \
+	X(enum ibv_wc_opcode, opcode)                                                                        \
+	X(uint32_t, vendor_err)                                                                              \
+	X(uint32_t, byte_len)                                                                                \
+	X(__be32, imm_data)                                                                                  \
+	X(uint32_t, qp_num)                                                                                  \
+	X(uint32_t, src_qp)                                                                                  \
+	X(unsigned int, wc_flags)                                                                            \
+	X(uint32_t, slid)                                                                                    \
+	X(uint8_t, sl)                                                                                       \
+	X(uint8_t, dlid_path_bits)
 
-static uint32_t read_vendor_err(struct ibv_cq_ex *ex)
-{
-	return to_remote_cq(ex)->wc.vendor_err;
-}
-
-static uint32_t read_byte_len(struct ibv_cq_ex *ex)
-{
-	return to_remote_cq(ex)->wc.byte_len;
-}
-
-static __be32 read_imm_data(struct ibv_cq_ex *ex)
-{
-	return to_remote_cq(ex)->wc.imm_data; /* or the invalidated rkey: the same place */
-}
-
-static uint32_t read_qp_num(struct ibv_cq_ex *ex)
-{
-	return to_remote_cq(ex)->wc.qp_num;
-}
-
-static uint32_t read_src_qp(struct ibv_cq_ex *ex)
-{
-	return to_remote_cq(ex)->wc.src_qp;
-}
-
-static unsigned int read_wc_flags(struct ibv_cq_ex *ex)
-{
-	return to_remote_cq(ex)->wc.wc_flags;
-}
-
-static uint32_t read_slid(struct ibv_cq_ex *ex)
-{
-	return to_remote_cq(ex)->wc.slid;
-}
-
-static uint8_t read_sl(struct ibv_cq_ex *ex)
-{
-	return to_remote_cq(ex)->wc.sl;
-}
-
-static uint8_t read_dlid_path_bits(struct ibv_cq_ex *ex)
-{
-	return to_remote_cq(ex)->wc.dlid_path_bits;
-}
+#define READ_FIELD(type, field)                                                                              \
+	static type read_##field(struct ibv_cq_ex *ex)                                                       \
+	{                                                                                                    \
+		return to_remote_cq(ex)->wc.field;                                                           \
+	}
+READ_FIELDS(READ_FIELD)
 
 static uint64_t read_completion_ts(struct ibv_cq_ex *ex)
 {
@@ -152,11 +122,9 @@ struct ibv_cq *remote_create_cq(int cqe, struct ibv_comp_channel *channel, bool 
 		.wc_flags = wc_flags,
 	};
 	struct peer_cq answer;
-	struct remote_cq *cq = NULL;
+	struct remote_cq *cq;
 
-	errno = REMOTE_CALL(create_cq, &call, &answer);
-	if (!errno)
-		cq = remote_new(answer.id, sizeof(*cq));
+	REMOTE_MAKE(cq, create_cq, &call, &answer);
 	if (!cq)
 		return NULL;
 	cq->ex = (struct ibv_cq_ex){
@@ -166,17 +134,8 @@ struct ibv_cq *remote_create_cq(int cqe, struct ibv_comp_channel *channel, bool 
 		.cqe = answer.cqe,
 		.start_poll = start_poll,
 		.end_poll = end_poll,
-		.read_opcode = read_opcode,
-		.read_vendor_err = read_vendor_err,
-		.read_byte_len = read_byte_len,
-		.read_imm_data = read_imm_data,
-		.read_qp_num = read_qp_num,
-		.read_src_qp = read_src_qp,
-		.read_wc_flags = read_wc_flags,
-		.read_slid = read_slid,
-		.read_sl = read_sl,
-		.read_dlid_path_bits = read_dlid_path_bits,
-		.read_completion_ts = read_completion_ts,
+#define SET_READ(type, field) .read_##field = read_##field,
+		READ_FIELDS(SET_READ).read_completion_ts = read_completion_ts,
 	};
 	return &cq->cq;
 }
@@ -185,6 +144,14 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *ctx, struct ibv_cq_ini
 {
 	return (struct ibv_cq_ex *)remote_create_cq(attr->cqe, attr->channel, true, attr->wc_flags);
 }
+
+/* Of a list that begins with `wr`, the request of that number. */
+#define BAD_WR(bad, wr, number)                                                                              \
+	do {                                                                                                 \
+		*(bad) = (wr);                                                                               \
+		for (int i = 0; i < (number) && *(bad); i++)                                                 \
+			*(bad) = (*(bad))->next;                                                             \
+	} while (0)
 
 /* One request as it travels. False: it has more SGEs than travel. */
 static bool encode_send(const struct ibv_qp *qp, const struct ibv_send_wr *wr, struct peer_send_wr *to)
@@ -224,12 +191,8 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 		err = remote_call(PEER_post_send, &call,
 				  (struct remote_tail){list, call.num * sizeof(list[0])}, &answer);
 	remote_unlock();
-	*bad = wr;
-	if (err)
-		return err;
-	for (int i = 0; i < answer.bad && *bad; i++)
-		*bad = (*bad)->next;
-	return answer.result;
+	BAD_WR(bad, wr, err ? 0 : answer.bad);
+	return err ? err : answer.result;
 }
 
 static int post_receives(peer_id queue, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -258,12 +221,8 @@ static int post_receives(peer_id queue, struct ibv_recv_wr *wr, struct ibv_recv_
 		err = remote_call(PEER_post_recv, &call,
 				  (struct remote_tail){list, call.num * sizeof(list[0])}, &answer);
 	remote_unlock();
-	*bad = wr;
-	if (err)
-		return err;
-	for (int i = 0; i < answer.bad && *bad; i++)
-		*bad = (*bad)->next;
-	return answer.result;
+	BAD_WR(bad, wr, err ? 0 : answer.bad);
+	return err ? err : answer.result;
 }
 
 static int post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
@@ -279,12 +238,10 @@ static int post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv
 static struct ibv_mw *alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	struct peer_alloc_mw call = {pd->handle, type};
-	struct ibv_mw *mw = NULL;
+	struct ibv_mw *mw;
 	struct peer_mw answer;
 
-	errno = REMOTE_CALL(alloc_mw, &call, &answer);
-	if (!errno)
-		mw = remote_new(answer.id, sizeof(*mw));
+	REMOTE_MAKE(mw, alloc_mw, &call, &answer);
 	if (mw)
 		*mw = (struct ibv_mw){.context = remote_context(),
 				      .pd = pd,
@@ -348,11 +305,9 @@ static struct ibv_dm *alloc_dm(struct ibv_context *ctx, struct ibv_alloc_dm_attr
 {
 	struct peer_alloc_dm call = {attr->length, attr->log_align_req, attr->comp_mask};
 	struct peer_object answer;
-	struct ibv_dm *dm = NULL;
+	struct ibv_dm *dm;
 
-	errno = REMOTE_CALL(alloc_dm, &call, &answer);
-	if (!errno)
-		dm = remote_new(answer.id, sizeof(*dm));
+	REMOTE_MAKE(dm, alloc_dm, &call, &answer);
 	if (dm)
 		*dm = (struct ibv_dm){.context = ctx,
 				      .memcpy_to_dm = memcpy_to_dm,
@@ -370,12 +325,10 @@ static struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t o
 				unsigned int access)
 {
 	struct peer_reg_dm_mr call = {pd->handle, dm->handle, offset, length, access};
-	struct ibv_mr *mr = NULL;
+	struct ibv_mr *mr;
 	struct peer_mr answer;
 
-	errno = REMOTE_CALL(reg_dm_mr, &call, &answer);
-	if (!errno)
-		mr = remote_new(answer.id, sizeof(*mr));
+	REMOTE_MAKE(mr, reg_dm_mr, &call, &answer);
 	if (mr)
 		*mr = (struct ibv_mr){pd->context, pd, NULL, length, answer.id, answer.lkey, answer.rkey};
 	return mr;
@@ -384,12 +337,10 @@ static struct ibv_mr *reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t o
 static struct ibv_xrcd *open_xrcd(struct ibv_context *ctx, struct ibv_xrcd_init_attr *attr)
 {
 	struct peer_nothing nothing = {};
-	struct remote_xrcd *xrcd = NULL;
+	struct remote_xrcd *xrcd;
 	struct peer_object answer;
 
-	errno = REMOTE_CALL(open_xrcd, &nothing, &answer);
-	if (!errno)
-		xrcd = remote_new(answer.id, sizeof(*xrcd));
+	REMOTE_MAKE(xrcd, open_xrcd, &nothing, &answer);
 	if (!xrcd)
 		return NULL;
 	xrcd->xrcd.context = ctx;
@@ -402,26 +353,30 @@ static int close_xrcd(struct ibv_xrcd *xrcd)
 	return remote_release(((struct remote_xrcd *)xrcd)->id);
 }
 
+struct ibv_srq *remote_create_srq(struct ibv_pd *pd, struct peer_create_srq *call, struct ibv_srq_attr *attr)
+{
+	struct ibv_srq *srq;
+	struct peer_srq answer;
+
+	call->pd = pd->handle;
+	call->attr = *attr;
+	REMOTE_MAKE(srq, create_srq, call, &answer);
+	if (!srq)
+		return NULL;
+	*srq = (struct ibv_srq){.context = pd->context, .pd = pd, .handle = answer.id};
+	*attr = answer.attr;
+	return srq;
+}
+
 static struct ibv_srq *create_srq_ex(struct ibv_context *ctx, struct ibv_srq_init_attr_ex *attr)
 {
 	struct peer_create_srq call = {
-		.pd = attr->pd->handle,
 		.xrcd = ((struct remote_xrcd *)attr->xrcd)->id,
 		.cq = attr->cq->handle,
 		.extended = 1,
-		.attr = attr->attr,
 	};
-	struct ibv_srq *srq = NULL;
-	struct peer_srq answer;
 
-	errno = REMOTE_CALL(create_srq, &call, &answer);
-	if (!errno)
-		srq = remote_new(answer.id, sizeof(*srq));
-	if (!srq)
-		return NULL;
-	*srq = (struct ibv_srq){.context = ctx, .pd = attr->pd, .handle = answer.id};
-	attr->attr = answer.attr;
-	return srq;
+	return remote_create_srq(attr->pd, &call, &attr->attr);
 }
 
 static int get_srq_num(struct ibv_srq *srq, uint32_t *number)
@@ -435,37 +390,50 @@ static int get_srq_num(struct ibv_srq *srq, uint32_t *number)
 	return err;
 }
 
-/* XRC_RECV and XRC_SEND, as the links make them. */
-static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+struct ibv_qp *remote_create_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr_ex *attr, bool extended,
+				struct ibv_qp_cap *cap)
 {
 	struct peer_create_qp call = {
-		.pd = attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd->handle : 0,
-		.xrcd = attr->comp_mask & IBV_QP_INIT_ATTR_XRCD ? ((struct remote_xrcd *)attr->xrcd)->id : 0,
+		.pd = pd ? pd->handle : 0,
+		.xrcd = attr->xrcd ? ((struct remote_xrcd *)attr->xrcd)->id : 0,
 		.send_cq = attr->send_cq ? attr->send_cq->handle : 0,
 		.recv_cq = attr->recv_cq ? attr->recv_cq->handle : 0,
+		.srq = attr->srq ? attr->srq->handle : 0,
 		.type = attr->qp_type,
 		.sq_sig_all = attr->sq_sig_all,
-		.extended = 1,
+		.extended = extended,
 		.cap = attr->cap,
 	};
-	struct ibv_qp *qp = NULL;
+	struct ibv_qp *qp;
 	struct peer_qp answer;
 
-	errno = REMOTE_CALL(create_qp, &call, &answer);
-	if (!errno)
-		qp = remote_new(answer.id, sizeof(*qp));
+	REMOTE_MAKE(qp, create_qp, &call, &answer);
 	if (!qp)
 		return NULL;
 	*qp = (struct ibv_qp){
-		.context = ctx,
+		.context = remote_context(),
+		.pd = pd,
 		.send_cq = attr->send_cq,
 		.recv_cq = attr->recv_cq,
+		.srq = attr->srq,
 		.handle = answer.id,
 		.qp_num = answer.qp_num,
 		.qp_type = attr->qp_type,
 	};
-	attr->cap = answer.cap;
+	*cap = answer.cap;
 	return qp;
+}
+
+/* XRC_RECV and XRC_SEND, as the links make them. */
+static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp_init_attr_ex own = *attr;
+
+	own.srq = NULL;
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_XRCD))
+		own.xrcd = NULL;
+	return remote_create_qp(attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL, &own, true,
+				&attr->cap);
 }
 
 static struct ibv_flow *create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)

@@ -22,13 +22,11 @@ WRAP(struct ibv_pd *, ibv_alloc_pd, struct ibv_context *ctx)
 {
 	struct peer_nothing nothing = {};
 	struct peer_object answer;
-	struct ibv_pd *pd = NULL;
+	struct ibv_pd *pd;
 
 	if (!remote_is(ctx))
 		return __real_ibv_alloc_pd(ctx);
-	errno = REMOTE_CALL(alloc_pd, &nothing, &answer);
-	if (!errno)
-		pd = remote_new(answer.id, sizeof(*pd));
+	REMOTE_MAKE(pd, alloc_pd, &nothing, &answer);
 	if (pd)
 		*pd = (struct ibv_pd){ctx, answer.id};
 	return pd;
@@ -42,12 +40,10 @@ WRAP(int, ibv_dealloc_pd, struct ibv_pd *pd)
 static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, unsigned int access)
 {
 	struct peer_reg_mr call = {pd->handle, access, (uintptr_t)addr, length};
-	struct ibv_mr *mr = NULL;
+	struct ibv_mr *mr;
 	struct peer_mr answer;
 
-	errno = REMOTE_CALL(reg_mr, &call, &answer);
-	if (!errno)
-		mr = remote_new(answer.id, sizeof(*mr));
+	REMOTE_MAKE(mr, reg_mr, &call, &answer);
 	if (mr)
 		*mr = (struct ibv_mr){pd->context, pd, addr, length, answer.id, answer.lkey, answer.rkey};
 	return mr;
@@ -74,14 +70,12 @@ WRAP(int, ibv_dereg_mr, struct ibv_mr *mr)
 WRAP(struct ibv_comp_channel *, ibv_create_comp_channel, struct ibv_context *ctx)
 {
 	struct peer_nothing nothing = {};
-	struct remote_channel *channel = NULL;
+	struct remote_channel *channel;
 	struct peer_object answer;
 
 	if (!remote_is(ctx))
 		return __real_ibv_create_comp_channel(ctx);
-	errno = REMOTE_CALL(create_channel, &nothing, &answer);
-	if (!errno)
-		channel = remote_new(answer.id, sizeof(*channel));
+	REMOTE_MAKE(channel, create_channel, &nothing, &answer);
 	if (!channel)
 		return NULL;
 	*channel = (struct remote_channel){{ctx, -1, 0}, answer.id};
@@ -195,20 +189,10 @@ WRAP(void, ibv_ack_async_event, struct ibv_async_event *event)
 
 WRAP(struct ibv_srq *, ibv_create_srq, struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
-	struct peer_create_srq call = {.pd = pd->handle, .attr = attr->attr};
-	struct ibv_srq *srq = NULL;
-	struct peer_srq answer;
+	struct peer_create_srq call = {};
 
-	if (!remote_is(pd->context))
-		return __real_ibv_create_srq(pd, attr);
-	errno = REMOTE_CALL(create_srq, &call, &answer);
-	if (!errno)
-		srq = remote_new(answer.id, sizeof(*srq));
-	if (!srq)
-		return NULL;
-	*srq = (struct ibv_srq){.context = pd->context, .pd = pd, .handle = answer.id};
-	attr->attr = answer.attr;
-	return srq;
+	return remote_is(pd->context) ? remote_create_srq(pd, &call, &attr->attr)
+				      : __real_ibv_create_srq(pd, attr);
 }
 
 WRAP(int, ibv_modify_srq, struct ibv_srq *srq, struct ibv_srq_attr *attr, int mask)
@@ -241,37 +225,17 @@ WRAP(int, ibv_destroy_srq, struct ibv_srq *srq)
 
 WRAP(struct ibv_qp *, ibv_create_qp, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-	struct peer_create_qp call = {
-		.pd = pd->handle,
-		.send_cq = attr->send_cq ? attr->send_cq->handle : 0,
-		.recv_cq = attr->recv_cq ? attr->recv_cq->handle : 0,
-		.srq = attr->srq ? attr->srq->handle : 0,
-		.type = attr->qp_type,
-		.sq_sig_all = attr->sq_sig_all,
-		.cap = attr->cap,
-	};
-	struct ibv_qp *qp = NULL;
-	struct peer_qp answer;
-
-	if (!remote_is(pd->context))
-		return __real_ibv_create_qp(pd, attr);
-	errno = REMOTE_CALL(create_qp, &call, &answer);
-	if (!errno)
-		qp = remote_new(answer.id, sizeof(*qp));
-	if (!qp)
-		return NULL;
-	*qp = (struct ibv_qp){
-		.context = pd->context,
-		.pd = pd,
+	const struct ibv_qp_init_attr_ex all = {
 		.send_cq = attr->send_cq,
 		.recv_cq = attr->recv_cq,
 		.srq = attr->srq,
-		.handle = answer.id,
-		.qp_num = answer.qp_num,
+		.cap = attr->cap,
 		.qp_type = attr->qp_type,
+		.sq_sig_all = attr->sq_sig_all,
 	};
-	attr->cap = answer.cap;
-	return qp;
+
+	return remote_is(pd->context) ? remote_create_qp(pd, &all, false, &attr->cap)
+				      : __real_ibv_create_qp(pd, attr);
 }
 
 WRAP(int, ibv_modify_qp, struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
@@ -316,13 +280,11 @@ WRAP(struct ibv_ah *, ibv_create_ah_from_wc, struct ibv_pd *pd, struct ibv_wc *w
 {
 	struct peer_ah_from_wc call = {pd->handle, port, *wc, *grh};
 	struct peer_object answer;
-	struct ibv_ah *ah = NULL;
+	struct ibv_ah *ah;
 
 	if (!remote_is(pd->context))
 		return __real_ibv_create_ah_from_wc(pd, wc, grh, port);
-	errno = REMOTE_CALL(ah_from_wc, &call, &answer);
-	if (!errno)
-		ah = remote_new(answer.id, sizeof(*ah));
+	REMOTE_MAKE(ah, ah_from_wc, &call, &answer);
 	if (ah)
 		*ah = (struct ibv_ah){pd->context, pd, answer.id};
 	return ah;

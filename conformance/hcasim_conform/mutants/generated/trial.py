@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Runs a mutant on the cells that reach it until one is red."""
+import time
+from collections import deque
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from zlib import crc32
+
+from hcasim_conform.run import drive
+from hcasim_conform.run import dut as duts
+from hcasim_conform.run.device import ask
+from hcasim_conform.taps import judge as taps
+
+from .machine import Machine, MachineError, Map, on
+
+WAIT = 1.0  # seconds of a processor that a cell waits for what does not come
+SILENCE = 6.0  # and that it may take until it says what the device reports
+LIMIT = 30.0  # seconds for all cells of a mutant: one that only makes the device slow is not waited for
+MOST, TAPPED, WIRED = (
+    300,
+    60,
+    40,
+)  # cells that are run for a mutant: plain ones, with taps, on a wire with faults
+REMEMBERED = 12  # that are remembered of a function
+HOW = {"seed": 0, "brief": True}
+RENEW = 40  # runners on one machine, at most: where the device itself has no mutant
+
+
+@dataclass
+class Verdict:
+    mutant: object
+    outcome: str = "survived"  # caught, survived, unreached, equivalent
+    cell: str = ""
+    fault: str = ""
+    run: int = 0
+    seconds: float = 0
+    reason: str = ""  # of an equivalent one
+
+    def record(self):
+        return {**vars(self), "mutant": vars(self.mutant)}
+
+
+class Catchers:
+    """Cells that caught mutants of a function: the likeliest for the next one."""
+
+    def __init__(self):
+        self.of = {}
+
+    def add(self, mutant, cell):
+        known = self.of.setdefault((mutant.file, mutant.function), deque(maxlen=REMEMBERED))
+        if cell in known:
+            known.remove(cell)
+        known.appendleft(cell)
+
+    def known(self, mutant):
+        return list(self.of.get((mutant.file, mutant.function), ()))
+
+
+def kind(cell):
+    """Cells of one kind do much the same."""
+    return cell.api, cell.short, getattr(cell, "scenario", "")
+
+
+def order(cells, catchers, most, cost):
+    """At most so many: those that caught others first, then one of each kind, the cheapest first, then another of each."""
+    there = {id(cell) for cell in cells}
+    chosen = {cell.id: cell for cell in catchers if id(cell) in there}
+    kinds = {}
+    for cell in sorted(cells, key=lambda cell: crc32(cell.id.encode())):  # any order that is always the same
+        kinds.setdefault(kind(cell), []).append(cell)
+    for row in zip_longest(*kinds.values()):
+        if len(chosen) >= most:
+            break
+        chosen |= {cell.id: cell for cell in sorted(filter(None, row), key=lambda cell: cost[cell.id])}
+    return list(chosen.values())[:most]
+
+
+class Trial:
+    """One machine and one map: mutants one after the other."""
+
+    def __init__(self, name, bin_dir, tables, folder, reached, catchers, most=MOST):
+        self.dut = duts.load(name)
+        self.dut.timeout = WAIT
+        self.dut.runner_line["dut"]["timeout_ms"] = int(WAIT * 1000)
+        self.tapped = duts.load(name)
+        self.tapped.timeout, self.tapped.runner_line["dut"]["timeout_ms"] = WAIT, int(WAIT * 1000)
+        taps.enable(self.tapped, tables, Path(folder))
+        self.bin_dir, self.reached, self.catchers, self.most = bin_dir, reached, catchers, most
+        self.map = Map()
+        self.machine, self.runs, self.wire = None, 0, None
+
+    def judge(self, mutant):
+        begin = time.monotonic()
+        verdict = Verdict(mutant)
+        cells = self.reached.cells(mutant.number)
+        if not cells and not self.reached.when_asked(mutant.number):
+            verdict.outcome = "unreached"
+            return verdict
+        self.until = begin + LIMIT
+        self.map.choose(mutant.number)
+        for wire, some in self._batches(mutant, cells):
+            if verdict.outcome == "caught" or time.monotonic() > self.until:
+                break
+            self._plain(verdict, wire, some)
+        if verdict.outcome != "caught" and self.reached.when_asked(mutant.number):
+            self._ask(verdict)
+        if verdict.outcome != "caught" and time.monotonic() < self.until:
+            self._taps(verdict, self._order(mutant, [c for c in cells if not drive.wire_of(c)], TAPPED))
+        self.map.choose(0)
+        verdict.seconds = time.monotonic() - begin
+        return verdict
+
+    def _order(self, mutant, cells, most):
+        return order(cells, self.catchers.known(mutant), most, self.reached.cost)
+
+    def _batches(self, mutant, cells):
+        """(wire, cells): the plain wire first."""
+        for wire in sorted({drive.wire_of(cell) for cell in cells}):
+            part = [cell for cell in cells if drive.wire_of(cell) == wire]
+            yield wire, self._order(mutant, part, WIRED if wire else self.most)
+
+    def _taken(self, verdict):
+        """What is done with each result; and what is said of a runner that broke behind its last cell."""
+
+        def take(cell, result):
+            verdict.run += 1
+            if not result.passed and verdict.outcome != "caught":
+                verdict.outcome, verdict.cell, verdict.fault = "caught", cell.id, "; ".join(result.faults)
+                self.catchers.add(verdict.mutant, cell)
+                self.broken |= result.late
+                self.current.left.clear()
+
+        def complain(text):
+            if verdict.outcome != "caught":
+                verdict.outcome, verdict.cell, verdict.fault = "caught", "", text
+                self.broken = True
+
+        return take, complain
+
+    def _enough(self, verdict):
+        return lambda result: not result.passed or time.monotonic() > self.until
+
+    def _plain(self, verdict, wire, cells):
+        self.broken = False
+        take, complain = self._taken(verdict)
+        dut = self._on_machine(verdict, wire, complain)
+        if not dut:
+            return
+        self._run(dut, cells, take, complain, self._enough(verdict))
+        if self.broken or verdict.mutant.part != "provider":
+            self._end_machine()
+
+    def _on_machine(self, verdict, wire, complain):
+        """The device as it was when it started, if it has the mutant; one that has none serves many runners."""
+        try:
+            return self._machine(wire)
+        except MachineError as error:
+            complain(str(error))
+        self.map.choose(0)
+        self._machine(wire)  # without a mutant it must: else nothing is known, and the run ends here
+        self._end_machine()
+        self.map.choose(verdict.mutant.number)
+        return None
+
+    def _machine(self, wire):
+        self.runs += 1
+        if self.machine and (self.wire != wire or self.runs > RENEW or not self.machine.alive()):
+            self._end_machine()
+        if not self.machine:
+            self.machine, self.wire, self.runs = Machine(self.dut, self.bin_dir, self.map, wire), wire, 0
+        return on(self.dut, self.machine)
+
+    def _end_machine(self):
+        if self.machine:
+            self.machine.end()
+        self.machine = None
+
+    def _ask(self, verdict):
+        """Whether the device says of itself what the DUT file says: a run looks at that before its cells."""
+        self.broken = False
+        complain = self._taken(verdict)[1]
+        dut = self._on_machine(verdict, "", complain)
+        if not dut:
+            return
+        reported, complaint = ask(dut, self.bin_dir, SILENCE)
+        found = dut.learn(reported) + dut.new_findings() if reported else [complaint]
+        if found:
+            complain(f"the device's own report: {found[0]}")
+        if self.broken or verdict.mutant.part != "provider":
+            self._end_machine()
+
+    def _taps(self, verdict, cells):
+        """Again, with wire and host link judged: a machine for each runner, as it writes the traces."""
+        self.broken = False
+        take, complain = self._taken(verdict)
+        self.tapped.env["HCASIM_MUTANT_MAP"] = self.map.path
+        if cells:
+            self._run(self.tapped, cells, take, complain, self._enough(verdict))
+
+    def _run(self, dut, cells, take, complain, enough):
+        run = self.current = drive.GroupRun(dut, self.bin_dir, cells, take, complain, HOW)
+        run.enough = enough
+        run.run()
+
+    def end(self):
+        self._end_machine()
+        self.map.close()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""A place in a file where mutants are planted, and the text that stands there instead: schemata, all in one build."""
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Mutant:
+    operator: str
+    change: str  # what stands there, and what would: "a < b -> a <= b"
+    offset: int
+    function: str
+    number: int = 0
+
+
+@dataclass
+class Site:
+    """`render(inner, base)`: its text. inner(start, end) is that of a part with the sites in it; base the first number."""
+
+    start: int
+    end: int
+    mutants: list
+    render: object
+    inner: list = field(default_factory=list)  # sites
+
+    @property
+    def key(self):
+        return self.start, self.end, tuple(m.change for m in self.mutants)
+
+
+def nest(sites):
+    """A forest: sites within sites. One that overlaps with another crosswise is left out; returns (roots, those)."""
+    roots, open_, crossing = [], [], []
+    for site in sorted(sites, key=lambda s: (s.start, -s.end)):
+        while open_ and open_[-1].end <= site.start:
+            open_.pop()
+        if open_ and site.end > open_[-1].end:
+            crossing.append(site)
+            continue
+        (open_[-1].inner if open_ else roots).append(site)
+        open_.append(site)
+    return roots, crossing
+
+
+def number(sites, base):
+    for site in sites:
+        for mutant in site.mutants:
+            mutant.number = base
+            base += 1
+        base = number(site.inner, base)
+    return base
+
+
+def render(source, sites, start, end):
+    """The text from start to end with the sites in it."""
+    out, at = [], start
+    for site in sites:
+        if site.end <= start or site.start >= end:
+            continue
+
+        def inner(a, b, site=site):
+            return render(source, site.inner, a, b)
+
+        out += [source.text(at, site.start), site.render(inner, site.mutants[0].number)]
+        at = site.end
+    return "".join([*out, source.text(at, end)])

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Generated mutants: which cells are run for which, what is said of them, equivalent ones, the ratchet."""
+import json
+
+import pytest
+import yaml
+
+from hcasim_conform.model.tables import Tables
+from hcasim_conform.mutants.generated import catalogue, command, trial, page, score
+from hcasim_conform.mutants.generated.machine import MachineError
+from hcasim_conform.mutants.generated.reach import holds, packed, reach
+from hcasim_conform.run import dut as duts
+
+SEND, INLINE, WRITE = (
+    "wr/send/rc/sge/-/signaled",
+    "wr/send/rc/inline-1/-/signaled",
+    "wr/rdma_write/rc/sge/-/signaled",
+)
+# what the fake device does: which cells reach a mutant, and which of them it makes red
+REACHED = {SEND: {"4096": 0, "4097": 1}, INLINE: {"4096": 1}, WRITE: {"4098": 0}}
+
+
+def mutant(number, **more):
+    row = {"file": "provider/a.c", "function": "f", "line": 3, "text": "x = 1;", "operator": "constant"}
+    return catalogue.Mutant(**{**row, "number": number, "change": f"1 -> {number}", **more})
+
+
+MUTANTS = [mutant(number) for number in (4096, 4097, 4098, 4099)]
+
+
+@pytest.fixture
+def device(write_dut, fake_bin, monkeypatch):
+    """(path of its DUT file, folder of programs)."""
+    monkeypatch.setenv("FAKE_MUTANTS", json.dumps(REACHED))
+    return write_dut(env={"HCASIM_RUNTIME": "there"}), fake_bin
+
+
+@pytest.fixture
+def reached(device, by_id):
+    return reach(duts.load(str(device[0])), device[1], [by_id[i] for i in REACHED], MUTANTS, 2)
+
+
+def test_what_cells_reach(reached):
+    found = {m.number: {cell.id for cell in reached.cells(m.number)} for m in MUTANTS}
+    assert found == {4096: {SEND, INLINE}, 4097: {SEND}, 4098: {WRITE}, 4099: set()}
+    assert not reached.red and set(reached.cost) == set(REACHED)
+
+
+def test_what_is_red_without_a_mutant_is_told_and_not_used(device, by_id, monkeypatch):
+    monkeypatch.setenv("FAKE_FAIL", SEND)
+    found = reach(duts.load(str(device[0])), device[1], [by_id[i] for i in REACHED], MUTANTS, 1)
+    assert found.red == [(SEND, "byte 3 <is> wrong")]
+    assert {cell.id for cell in found.cells(4096)} == {INLINE}
+
+
+def test_a_runner_that_dies_costs_its_cell(device, by_id, monkeypatch):
+    monkeypatch.setenv("FAKE_CRASH", INLINE)
+    found = reach(duts.load(str(device[0])), device[1], [by_id[i] for i in REACHED], MUTANTS, 1)
+    assert [cell for cell, _ in found.red] == [INLINE] and set(found.cost) == {SEND, WRITE}
+
+
+@pytest.fixture
+def judge(device, reached, tmp_path):
+    made = trial.Trial(str(device[0]), device[1], Tables(), tmp_path, reached, trial.Catchers())
+    yield made
+    made.end()
+
+
+def test_verdicts(judge):
+    verdicts = {m.number: judge.judge(m) for m in MUTANTS}
+    assert {n: v.outcome for n, v in verdicts.items()} == {
+        4096: "caught",
+        4097: "caught",
+        4098: "survived",
+        4099: "unreached",
+    }
+    assert (verdicts[4096].cell, verdicts[4097].cell) == (INLINE, SEND)
+    assert verdicts[4097].fault == "byte 3 <is> wrong" and verdicts[4099].run == 0
+
+
+def test_a_device_with_a_mutant_starts_again(judge):
+    judge.judge(mutant(4098))
+    machine = judge.machine
+    assert machine.alive()  # the provider's mutant was in the runner alone
+    judge.judge(mutant(4098, file="sim/core/a.c"))
+    assert not machine.alive() and judge.machine is None
+
+
+def test_a_machine_that_never_starts_is_no_verdict(judge):
+    judge.dut.env = {}
+    with pytest.raises(MachineError, match="did not start"):
+        judge.judge(MUTANTS[0])
+
+
+def test_the_order_of_cells(by_id):
+    cells = [by_id[i] for i in (SEND, INLINE, WRITE, "suite/order/rc/mixed")]
+    cost = {cells[0].id: 9, cells[1].id: 1, cells[2].id: 5, cells[3].id: 3}
+    found = [cell.id for cell in trial.order(cells, [cells[2]], 9, cost)]
+    assert found[0] == WRITE  # it caught another one
+    assert set(found) == {cell.id for cell in cells} and len(found) == 4
+    first = trial.order(cells, [], 3, cost)
+    assert {trial.kind(cell) for cell in first} == {trial.kind(cell) for cell in cells}
+    assert [cost[cell.id] for cell in first] == sorted(cost[cell.id] for cell in first)
+
+
+def test_bits():
+    seen = bytes([0, 1] * 9 + [1])
+    assert [holds(packed(seen), place) for place in range(len(seen))] == list(seen)
+
+
+def equivalent_file(tmp_path, **change):
+    row = {name: getattr(MUTANTS[0], name) for name in catalogue.KEYS}
+    row |= {"reason": "x is never read again, by anybody", **change}
+    path = tmp_path / "equivalent.yaml"
+    path.write_text(yaml.safe_dump({"equivalent": [row]}), encoding="utf-8")
+    return path
+
+
+def test_an_equivalent_one(tmp_path):
+    assert catalogue.equivalents(MUTANTS, equivalent_file(tmp_path)) == {
+        4096: "x is never read again, by anybody"
+    }
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"text": "x = 2;"}, r"no mutant is provider/a.c f\(\): '1 -> 4096' in 'x = 2;'"),
+        ({"reason": "it is"}, "0/reason: 'it is' is too short"),
+        ({"operator": "magic"}, "0/operator: 'magic' is not one of"),
+    ],
+)
+def test_a_wrong_equivalent_is_named(tmp_path, change, words):
+    with pytest.raises(catalogue.CatalogueError, match=words):
+        catalogue.equivalents(MUTANTS, equivalent_file(tmp_path, **change))
+
+
+def test_a_build_without_mutants_is_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("HCASIM_BUILD", str(tmp_path))
+    assert command.main(["--list"]) == 2
+    assert "was not built with -DHCASIM_GENERATED_MUTANTS=ON" in capsys.readouterr().err
+
+
+POPULATION = {"provider": 3500, "sim/core": 12000, "sim/devices/native": 3500}
+ALL_KNOWN = {part: (int(0.8 * n), n) for part, n in POPULATION.items()}
+
+
+def test_the_ratchet_of_a_sample():
+    def said(caught, known):
+        return score.complaints({"provider": (caught, 100), "sim/core": (0, 0)}, known, POPULATION)
+
+    assert said(67, ALL_KNOWN) == [] and said(100, ALL_KNOWN) == []
+    assert len(said(66, ALL_KNOWN)) == 1
+    few = {part: (80, 100) for part in POPULATION}  # known from a sample itself: only what it shows for sure
+    assert said(60, few) == [] and len(said(50, few)) == 1
+
+
+def test_the_ratchet_of_all():
+    assert score.complaints(ALL_KNOWN, ALL_KNOWN, POPULATION) == []
+    worse = {**ALL_KNOWN, "provider": (2700, 3500)}
+    (said,) = score.complaints(worse, ALL_KNOWN, POPULATION)
+    assert said.startswith("provider: 2700 of 3500 caught, it was 2800 of 3500")
+
+
+def test_a_sample_follows_from_its_seed():
+    numbers = [mutant(n) for n in range(1000)]
+    first, again, other = (score.sample(numbers, 100, seed) for seed in ("a", "a", "b"))
+    assert first == again != other and len({m.number for m in first}) == 100
+
+
+def test_the_score_file(tmp_path):
+    path = tmp_path / "score.yaml"
+    path.write_text("# why\nparts: {}\n", encoding="utf-8")
+    score.write(ALL_KNOWN, path)
+    assert score.load(path) == ALL_KNOWN and path.read_text(encoding="utf-8").startswith("# why\n")
+    assert set(score.load()) == set(catalogue.PARTS)
+
+
+def test_the_page(tmp_path):
+    verdicts = [
+        trial.Verdict(MUTANTS[0], "caught", SEND, "byte 3"),
+        trial.Verdict(MUTANTS[1], "survived", run=7),
+        trial.Verdict(mutant(5, change="a < b -> a <= b"), "equivalent", reason="nobody reads it"),
+    ]
+    page.write(tmp_path / "mutants.html", verdicts, "1 of 2")
+    text = (tmp_path / "mutants.html").read_text(encoding="utf-8")
+    assert "50.0 % <b>provider/a.c</b>: 1 of 2" in text and "<code>3  x = 1;</code>" in text
+    assert "survived, constant (#4097): <code>1 -&gt; 4097</code>, 7 cells green" in text
+    assert "a &lt; b -&gt; a &lt;= b</code>: nobody reads it" in text and "4096" not in text
