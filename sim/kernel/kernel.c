@@ -168,13 +168,13 @@ struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t 
 	}
 	k = calloc(1, sizeof(*k));
 	if (!k)
-		return fail(NULL, err, err_size, "kernel stand-in", ENOMEM);
+		return fail(NULL, err, err_size, "simulated kernel", ENOMEM);
 	k->cfg = *cfg;
 	SLIST_INIT(&k->paths);
 	k->root = strdup(cfg->sysfs_root);
 	k->event_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!k->root || k->event_fd < 0)
-		return fail(k, err, err_size, "kernel stand-in", ENOMEM);
+		return fail(k, err, err_size, "simulated kernel", ENOMEM);
 	/* An application that closed its end of an event pipe must not end the machine. */
 	signal(SIGPIPE, SIG_IGN);
 	for (k->num_devices = 0; k->num_devices < cfg->num_devices;) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The replacement of the kernel: ib_uverbs and rdma_ucm files, objects and sysfs of one simulated machine.
+ * The simulated kernel: ib_uverbs and rdma_ucm files, objects and sysfs of one simulated machine.
  * sim/process passes system calls of applications to it, and descriptors back.
  *
  * Return values are those of the system call: 0 or a count, or a negative errno. Single-threaded: every call is on

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Timers of the stand-in, in simulated time: one alarm of the first adapter serves them all. */
+/* Timers of the simulated kernel, in simulated time: one alarm of the first adapter serves them all. */
 #include "kernel/priv.h"
 
 static void set_alarm(struct kernel *k)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Timers of the stand-in, in simulated time. */
+/* Timers of the simulated kernel, in simulated time. */
 #ifndef HCASIM_KERNEL_KTIMER_H
 #define HCASIM_KERNEL_KTIMER_H
 

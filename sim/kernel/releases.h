@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Which Linux a machine's stand-in is: its ABI for libraries ends with that release. What is newer is answered as that
+ * Which Linux the kernel of a machine is: its ABI for libraries ends with that release. What is newer is answered as that
  * release answers what it does not know. releases.c has the one list of what came when.
  */
 #ifndef HCASIM_KERNEL_RELEASES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A machine without SystemC: real cores, the real native driver, the stand-in, and a task whose user
+ * A machine without SystemC: real cores, the real native driver, the simulated kernel, and a task whose user
  * memory is an arena of this process. Addresses outside the arena fault, as an application's would.
  * sim/tests builds the ioctl and write suites with another world.c, in which kernel_open() and the
  * others are open() and the others on the device file of a running machine.

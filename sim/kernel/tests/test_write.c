@@ -324,7 +324,7 @@ static void cut(void)
 
 static int short_error(const struct wcase *c, size_t left)
 {
-	/* rdma-core 18 sends DESTROY_CQ so; the stand-in reads on behind it, as the kernel does */
+	/* rdma-core 18 sends DESTROY_CQ so; the simulated kernel reads on behind it, as Linux does */
 	if (c->cmd == CM(DESTROY_CQ) && left == 8)
 		return 0;
 	return left < min_req(c) ? -ENOSPC : c->uhw ? -EINVAL : 0;

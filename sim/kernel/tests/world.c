@@ -159,7 +159,7 @@ int world_exit(void)
 	kernel_destroy(w.k);
 	bench_stop();
 	munmap(w.arena, ARENA_SIZE);
-	/* The stand-in took away all that it made: only then is the folder empty. */
+	/* The simulated kernel removed all that it made: only then is the folder empty. */
 	return rmdir(w.root);
 }
 

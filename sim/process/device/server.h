@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The device process: serves applications, and runs the machine and the kernel replacement. One thread. */
+/* The device process: serves applications, and runs the machine and the simulated kernel. One thread. */
 #ifndef HCASIM_PROCESS_SERVER_H
 #define HCASIM_PROCESS_SERVER_H
 
