@@ -7,7 +7,7 @@ JOB is one JSON object:
     other: (optional) a command line that is started with the client and waited for
     after: (optional) a command line to run when all these have ended
     calls: (optional) how many of the calls that ready.c looks at make the server ready
-    gate: (optional) from this connection of the client on, the server has to listen once more for each (ready.c)
+    gate: (optional) before this connection of the client, 0: before each, the server has to listen once more (ready.c)
     endless: (optional) the server does not end by itself: it is ended when the client has ended
 Standard output, at the end: {"server": {"status": n, "output": text}, "client": {...}, ...}.
 The client starts when the server listens. When one of the two fails, the other one, which might wait

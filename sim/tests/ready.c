@@ -6,7 +6,8 @@
  *
  * Some programs connect without waiting for the server's rdma_listen(): perftest -R connects a second time, qperf's server
  * announces its port before it listens. With HCASIM_READY_GATE both have this library: the server reports each call, and
- * from its HCASIM_GATE_CALL-th connection on the client waits for the next call, at the descriptor HCASIM_GATE_FD.
+ * before its HCASIM_GATE_CALL-th connection (0: before each) the client waits for the next call, at the descriptor
+ * HCASIM_GATE_FD.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -85,9 +86,10 @@ int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *param)
 	int (*real)(struct rdma_cm_id *, struct rdma_conn_param *) = dlsym(RTLD_NEXT, "rdma_connect");
 	const char *gate = getenv("HCASIM_GATE_FD");
 	static int calls;
+	int only = gate ? atoi(getenv("HCASIM_GATE_CALL")) : 0;
 	char byte;
 
-	if (gate && ++calls >= atoi(getenv("HCASIM_GATE_CALL")) && read(atoi(gate), &byte, 1) != 1)
+	if (gate && (++calls == only || !only) && read(atoi(gate), &byte, 1) != 1)
 		return -1;
 	return real(id, param);
 }
