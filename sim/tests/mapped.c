@@ -53,8 +53,7 @@ static void unmap_rings(void)
 
 int main(void)
 {
-	static struct ibv_comp_channel
-		*channel; /* static: objects released with the file leave memory here */
+	static struct ibv_comp_channel *channel; /* static: memory of released objects stays reachable */
 	void *page;
 
 	link_open(&l, 4096);

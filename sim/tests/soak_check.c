@@ -148,8 +148,7 @@ static void segment_came(struct flow *f, const struct arrival *a, const uint8_t 
 {
 	const uint8_t *tcp = p + TCP_HEAD(f) - 20;
 	uint64_t seq = full(f, get32(tcp + 8));
-	uint32_t off = get32(tcp + 4),
-		 len = ((uint32_t)tcp[-18] << 8 | tcp[-17]) - 40; /* from the IP header */
+	uint32_t off = get32(tcp + 4), len = ((uint32_t)tcp[-18] << 8 | tcp[-17]) - 40; /* from IP */
 	struct record *r = record(f, seq);
 	uint32_t part = r->mss ? off / r->mss : SEGMENTS;
 
