@@ -3,8 +3,8 @@
 
 rdma_core_tests.yaml names every test of the modules that run: `pass`, or `skip` with our reason, or
 `pass_or_skip` with what the machine must have; rdma_core_tests_65.yaml has the differences of 65.0. A test
-with any other result fails here. So does a test that is missing in the list or in rdma-core, and a module that
-is neither listed nor in NOT_RUN.
+with any other result fails here. So does a test that is missing in the list or in rdma-core, and a module
+that is neither listed nor in NOT_RUN.
 """
 import os
 import re
@@ -58,7 +58,7 @@ class Release:
         return Machine(options=self.options).run(program, *arguments, env=environment)
 
     def run_module(self, module):
-        """Results of a module, run once: {test: "ok", "skipped '...'", "FAIL" or "ERROR"}, and its output."""
+        """Results of a module, run once: {test: "ok", "skipped '...'", "FAIL" or "ERROR"}, and output."""
         if module not in self.runs:
             with huge_pages(16):
                 result = self.run_tests("--dev", "hcasim0", "-v", "-b", f"tests.{module}")
