@@ -2,9 +2,9 @@
 /*
  * On-demand paging: page requests of the adapter, and ibv_advise_mr(), as in drivers/infiniband/hw/mlx5/odp.c
  * and drivers/infiniband/core/umem_odp.c. A page is "in memory" when the application has it mapped with the
- * rights that the access needs; if it is not resident, the adapter's DMA brings it in. Both take the time
- * that the profile sets. The mappings are read at the end of that time, so that pages unmapped in the
- * meantime are noticed.
+ * rights that the access needs; if it is not resident, the adapter's DMA brings it in. Requests and
+ * prefetches take the time that the profile sets. The mappings are read at the end of that time, so that
+ * pages unmapped in the meantime are noticed.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -75,7 +75,7 @@ int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, co
 	return call_udata_done(c);
 }
 
-/* Checks the QP types that this command accepts. The driver may still refuse to create one. */
+/* The QP types that can be created here. The driver may still refuse one. */
 static int check_type(unsigned int type)
 {
 	switch (type) {
