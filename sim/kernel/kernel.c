@@ -33,7 +33,7 @@ static void upcall_async_qp(struct drv_qp *qp, uint32_t event)
 		evfile_push_async(u->async, u, u->user_handle, event);
 		return;
 	}
-	/* Every context that made or opened it is told. */
+	/* Every context that created or opened the QP gets the event. */
 	LIST_FOREACH(u, &u->qp.shared->handles, qp.handle)
 	{
 		evfile_push_async(u->async, u, u->user_handle, event);
@@ -175,7 +175,7 @@ struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t 
 	k->event_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (!k->root || k->event_fd < 0)
 		return fail(k, err, err_size, "simulated kernel", ENOMEM);
-	/* An application that closed its end of an event pipe must not end the machine. */
+	/* A write to an event pipe that the application has closed must not end this process. */
 	signal(SIGPIPE, SIG_IGN);
 	for (k->num_devices = 0; k->num_devices < cfg->num_devices;) {
 		struct kdev *d = &k->dev[k->num_devices++];

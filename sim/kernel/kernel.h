@@ -31,7 +31,7 @@ struct dmabuf {
 
 /* The calling process. Implemented by sim/process with process_vm_*; unit tests use plain memory. */
 struct task {
-	uint32_t pasid; /* address space, for DMA: stays valid while a context of it lives */
+	uint32_t pasid; /* address space for DMA; valid while a context of the task exists */
 	pid_t pid;
 	const struct task_ops *ops;
 };
@@ -39,9 +39,12 @@ struct task_ops {
 	/* 0 or -EFAULT */
 	int (*copy_from_user)(struct task *t, void *dst, uint64_t src, size_t len);
 	int (*copy_to_user)(struct task *t, uint64_t dst, const void *src, size_t len);
-	/* Every byte of the range is mapped (and writable, if `write`): what pinning would find. 0, -EFAULT, -ENOMEM. */
+	/*
+	 * Checks, as pinning would, that the whole range is mapped (and writable, if `write`). 0, -EFAULT,
+	 * -ENOMEM.
+	 */
 	int (*pin_check)(struct task *t, uint64_t addr, uint64_t len, bool write);
-	/* resident[i] says whether page i from `addr` on is in memory. 0 or -EFAULT. */
+	/* Sets resident[i] to whether page i from `addr` on is in memory. 0 or -EFAULT. */
 	int (*resident)(struct task *t, uint64_t addr, uint32_t pages, uint8_t *resident);
 	/* The task may run on this processor. */
 	bool (*may_run_on)(struct task *t, uint32_t cpu);
@@ -57,8 +60,9 @@ struct task_ops {
 };
 
 /*
- * Descriptors that are returned to the application with a system call's result. The application's side installs each
- * and stores its number (as `size` bytes, 4 or 8) at `uaddr`. sim/process closes our `fd` after it was sent.
+ * Descriptors that are returned to the application with a system call's result. The application's side
+ * installs each one and stores its number (as `size` bytes, 4 or 8) at `uaddr`. sim/process closes our `fd`
+ * after sending it.
  */
 #define KREPLY_MAX_FDS 4
 struct kreply {
@@ -69,8 +73,8 @@ struct kreply {
 		uint64_t uaddr;
 	} install[KREPLY_MAX_FDS];
 	/*
-	 * Bytes in the socket of the file (kernel_file_ready()), and in that of the task's descriptor `drain_fd`, for
-	 * events that were taken: the application's side reads them.
+	 * Surplus bytes in the socket of the file (kernel_file_ready()), and in that of the task's descriptor
+	 * `drain_fd`, after events were read: the application's side reads them from the socket.
 	 */
 	unsigned int drain, drain_other;
 	int drain_fd;
@@ -83,17 +87,19 @@ struct kernel_config {
 	struct hca *hca[16];
 	const struct hca_config *cfg[16];
 	const struct drv_ops *drv; /* personality of all devices */
-	uint16_t release;          /* its ABI for libraries is that of LINUX(6, 1) or LINUX_LATEST */
+	uint16_t release;          /* libraries see the ABI of this Linux: LINUX(6, 1) or LINUX_LATEST */
 	const char *sysfs_root;    /* an existing folder in which class/..., devices/... are created */
 	hca_ps (*now)(void *arg);
 	void *now_arg;
 	/*
-	 * The process of an address space; NULL: it has ended, or the function is not set: then no page is ever
-	 * found.
+	 * Returns the process that owns an address space, or NULL if it has ended. If the function is not
+	 * set, no page is ever present.
 	 */
 	struct task *(*find_task)(void *arg, uint32_t pasid);
 	void *find_task_arg;
-	/* True while an application maps some of these bytes of an adapter's BAR. NULL: none ever does. */
+	/*
+	 * True while an application maps some of these bytes of an adapter's BAR. If not set, none ever does.
+	 */
 	bool (*bar_mapped)(void *arg, unsigned int device, unsigned int bar, uint64_t offset,
 			   uint64_t length);
 	void *bar_mapped_arg;
@@ -112,26 +118,31 @@ long kernel_ioctl(struct kfile *f, struct task *t, unsigned long cmd, uint64_t a
 ssize_t kernel_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply);
 int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_t offset,
 		struct drv_mmap *out);
-/* `fd`: a stream socket whose peer the application holds as the file, with inode `ino`: one byte is written to
- * it for each event that waits (up to some), so that poll() on the file says what it says on Linux. */
+/*
+ * `fd`: a stream socket whose peer the application holds as the file, with inode `ino`. One byte is written
+ * to it for each unread event (up to a limit), so that poll() on the file works as on Linux.
+ */
 void kernel_file_ready(struct kfile *f, int fd, uint64_t ino);
-/* Pages of the application are not what they were: unmapped, dropped, moved, or shared with a child. */
+/* The application's pages changed: they were unmapped, dropped, moved, or shared with a child. */
 void kernel_unmapped(struct kernel *k, const struct task *t, uint64_t addr, uint64_t len);
-/* The counters in sysfs become those of now. */
+/* Updates the counters in sysfs. */
 void kernel_show_counters(struct kernel *k);
 /* Network interface `name`: 1 if it is up, 0 if not; -ENODEV: no such interface. */
 int kernel_link(struct kernel *k, const char *name);
-/* Sets it up or down: its port's link follows. sysfs is of now when this returns. */
+/* Sets the interface up or down, and the link of its port with it. sysfs is up to date on return. */
 int kernel_link_set(struct kernel *k, const char *name, bool up);
 /* Which adapter the file belongs to. */
 unsigned int kernel_file_device(const struct kfile *f);
 /* True if the pipe with inode `ino`, handed out for this file, carries asynchronous events. */
 bool kernel_file_async(const struct kfile *f, uint64_t ino);
-/* The last descriptor of the file was closed (also: the process died). Frees all that it held. */
+/* The last descriptor of the file was closed, or the process died. Frees everything the file held. */
 void kernel_release(struct kfile *f);
-/* A descriptor, to be watched: readable when an event pipe that was full has room again, or one lost its reader. */
+/*
+ * A descriptor to poll: readable when a full event pipe has room again, or when an event pipe lost its
+ * reader.
+ */
 int kernel_event_fd(const struct kernel *k);
-/* To be called then. Returns how many pipes were looked at. */
+/* Call it when that descriptor is readable. Returns the number of pipes handled. */
 unsigned int kernel_poll_events(struct kernel *k);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Timers of the simulated kernel, in simulated time: one alarm of the first adapter serves them all. */
+/* Timers of the simulated kernel, in simulated time. All of them use one alarm of the first adapter. */
 #include "kernel/priv.h"
 
 static void set_alarm(struct kernel *k)
@@ -31,7 +31,7 @@ void ktimer_set_ms(struct kernel *k, struct ktimer *t, uint64_t ms)
 void ktimer_set(struct kernel *k, struct ktimer *t, hca_ps delay)
 {
 	ktimer_cancel(t);
-	/* Without memory the time-out is lost, as the datagram that it waits for might be. */
+	/* Out of memory: the timer does not fire, as if the datagram it waits for were lost. */
 	if (!heap_add(&k->timers, &t->at, k->cfg.now(k->cfg.now_arg) + delay))
 		return;
 	t->k = k;

@@ -9,7 +9,7 @@
 #define MS_PS 1000000000ull
 
 struct ktimer {
-	struct heap_node at; /* by its time */
+	struct heap_node at; /* ordered by expiry time */
 	struct kernel *k;    /* NULL: not set */
 	void (*fire)(struct ktimer *t);
 };
@@ -17,7 +17,7 @@ struct ktimer {
 void ktimer_set(struct kernel *k, struct ktimer *t, hca_ps delay);
 void ktimer_set_ms(struct kernel *k, struct ktimer *t, uint64_t ms);
 void ktimer_cancel(struct ktimer *t);
-/* Fires what is due. */
+/* Fires the timers that are due. */
 void ktimers_run(struct kernel *k);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Numbers of the uverbs and rdma_ucm ABI that the oldest rdma-core that we build with has no names for yet: Linux's
- * include/uapi/rdma/ib_user_ioctl_cmds.h and rdma_user_cm.h. Which release each came with: releases.c.
+ * Numbers of the uverbs and rdma_ucm ABI that the oldest supported rdma-core does not define: Linux's
+ * include/uapi/rdma/ib_user_ioctl_cmds.h and rdma_user_cm.h. releases.c lists the release that added each.
  */
 #ifndef HCASIM_KERNEL_NEWER_ABI_H
 #define HCASIM_KERNEL_NEWER_ABI_H

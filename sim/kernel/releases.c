@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What the ABI has that Linux 6.1 had not, and the release that brought it, by Linux's include/uapi/rdma. */
+/* Additions to the ABI since Linux 6.1, and the release that made each, from Linux's include/uapi/rdma. */
 #include <errno.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ const struct abi_item abi_items[] = {
 	{ABI_FIELD, DEVICE, UVERBS_METHOD_QUERY_PORT, SPEED_EX, LINUX(6, 7)},
 	/* "RDMA/uverbs: Add support for UCAPs in context creation" */
 	{ABI_ATTR, DEVICE, UVERBS_METHOD_GET_CONTEXT, ABI_ATTR_GET_CONTEXT_FD_ARR, LINUX(6, 15)},
-	/* "RDMA/cma: Support IB service record resolution" and what followed it */
+	/* "RDMA/cma: Support IB service record resolution" and the commits that follow it */
 	{ABI_UCMA_COMMAND, 0, 0, UCMA_RESOLVE_IB_SERVICE, LINUX(6, 17)},
 	{ABI_UCMA_QUERY, 0, 0, UCMA_QUERY_IB_SERVICE, LINUX(6, 17)},
 	{ABI_UCMA_COMMAND, 0, 0, UCMA_WRITE_CM_EVENT, LINUX(6, 17)},

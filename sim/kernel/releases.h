@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Which Linux the kernel of a machine is: its ABI for libraries ends with that release. What is newer is answered as that
- * release answers what it does not know. releases.c has the one list of what came when.
+ * The Linux release whose ABI a machine's kernel offers to libraries. Newer commands, methods and flags get
+ * the answer that this release gives to unknown ones. releases.c has the only list of what each release
+ * added.
  */
 #ifndef HCASIM_KERNEL_RELEASES_H
 #define HCASIM_KERNEL_RELEASES_H
@@ -15,8 +16,8 @@ extern "C" {
 #endif
 
 #define LINUX(major, minor) ((major) << 8 | (minor))
-#define LINUX_OLDEST        LINUX(6, 1) /* everything that is not listed is as old */
-#define LINUX_LATEST        UINT16_MAX  /* all that is listed */
+#define LINUX_OLDEST        LINUX(6, 1) /* items that are not listed are as old as this */
+#define LINUX_LATEST        UINT16_MAX  /* all listed items */
 
 enum abi_kind {
 	ABI_UCMA_COMMAND, /* number: the command */
@@ -37,9 +38,9 @@ struct abi_item {
 extern const struct abi_item abi_items[];
 extern const size_t num_abi_items;
 
-/* `release` has it: one that is not listed is in all of them. */
+/* True if `release` has the item. Items that are not listed are in every release. */
 bool abi_has(uint16_t release, enum abi_kind kind, uint16_t object, uint16_t method, uint16_t number);
-/* "6.1" or "latest"; -EINVAL: another name */
+/* `name`: "6.1" or "latest"; -EINVAL for any other */
 int abi_release(const char *name, uint16_t *release);
 
 #ifdef __cplusplus

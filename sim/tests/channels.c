@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * channels COUNT: a ping-pong that sleeps for its completions, alone and then with COUNT idle channels; each event
- * must arrive at its channel. Prints the time of each step, in microseconds, as one line of JSON.
+ * channels COUNT: a ping-pong that sleeps until each completion, alone and then with COUNT idle channels;
+ * each event must arrive at its channel. Prints the time of each step, in microseconds, as one line of JSON.
  *
- * channels limits: a program runs out of descriptors, then the device process does, until others close theirs. The soft
- * limit of open files is below the hard one.
+ * channels limits: a program runs out of descriptors, then the device process does, until other programs
+ * close some. The soft limit of open files is below the hard one.
  */
 #include "link.h"
 
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define BURSTS 10
-#define ROUNDS 30 /* of a burst */
+#define ROUNDS 30 /* in a burst */
 #define SAMPLE 100u
 
 static struct link l;
@@ -52,7 +52,7 @@ static void connect_pair(struct ibv_comp_channel *channel)
 	link_connect(&l, pair.qp);
 }
 
-/* One write, whose completion is waited for asleep. */
+/* One write; sleeps until its completion event. */
 static void one_round(struct ibv_comp_channel *channel)
 {
 	struct ibv_cq *of;
@@ -66,7 +66,7 @@ static void one_round(struct ibv_comp_channel *channel)
 	CHECK(link_poll(pair.cq[0], &wr_id));
 }
 
-/* The least of some bursts: what else runs on the host can only add to it. */
+/* The shortest time of several bursts: other load on the host can only lengthen a burst. */
 static double rounds(struct ibv_comp_channel *channel)
 {
 	double least = 0, start, each;
@@ -106,7 +106,7 @@ static void idle(uint32_t count)
 	last = (now_us() - start) / SAMPLE;
 	among = rounds(busy);
 	pair_close(&pair);
-	/* The first, the last and some in between work, too. */
+	/* The first, the last and some channels in between work, too. */
 	for (uint32_t i = 0; i <= 4; i++) {
 		uint32_t at = i * (count - 1) / 4;
 
@@ -138,7 +138,7 @@ static void raise_limit(void)
 	setrlimit(RLIMIT_NOFILE, &files);
 }
 
-/* A program of its own: when this returns it has done its part, and lives until end_program(). */
+/* Forks a program. On return it has run `part`; it stays alive until end_program(). */
 static pid_t program(void (*part)(void), int *go)
 {
 	int say[2], wait_for[2];
@@ -180,7 +180,7 @@ static void open_device(void)
 	CHECK(l.ctx[0]);
 }
 
-/* Takes channels until there are no more, and gives one back, so that there is one more. */
+/* Opens channels until that fails with `error`, then closes one and opens it again. */
 static void take_all(int error)
 {
 	struct ibv_comp_channel *channel, *last = NULL;
@@ -208,7 +208,7 @@ static void be_turned_away(void)
 	struct ibv_device **list;
 
 	errno = 0;
-	list = ibv_get_device_list(NULL); /* which asks the device process, too */
+	list = ibv_get_device_list(NULL); /* this asks the device process, too */
 	CHECK((!list || !list[0] || !ibv_open_device(list[0])) && errno == ENFILE);
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* /dev/infiniband/rdma_cm as a file: waiting, polling, duplicates, children, descriptors sent to others, the end. */
+/*
+ * /dev/infiniband/rdma_cm as a file: waiting, polling, duplicates, children, descriptors sent to other
+ * processes, closing.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -54,7 +57,7 @@ static uint32_t new_id(int fd)
 	return resp.id;
 }
 
-/* Makes one event: ADDR_RESOLVED, whose number is 0. */
+/* Causes one event: ADDR_RESOLVED, which is number 0. */
 static int resolve(int fd, uint32_t id)
 {
 	struct sockaddr_in to = {
@@ -114,7 +117,7 @@ static void polling(void)
 	CU_ASSERT_TRUE(epoll_wait(ep, &ev, 1, 0) == 1 && !epoll_wait(ep, &ev, 1, 0));
 	for (int i = 0; i < 50; i++)
 		CU_ASSERT_TRUE(readable(fd) && get_event(fd) == 0);
-	for (int i = 50; i < 99; i++) /* events go with their ids */
+	for (int i = 50; i < 99; i++) /* destroying an id removes its events */
 		CU_ASSERT_TRUE(!destroy(fd, ids[i]) && readable(fd));
 	CU_ASSERT_TRUE(!destroy(fd, ids[99]) && !readable(fd) && get_event(fd) == -EAGAIN);
 	CU_ASSERT_TRUE(!resolve(fd, new_id(fd)));
@@ -136,11 +139,11 @@ static void waiting(void)
 	void *got;
 
 	pthread_create(&thread, NULL, wait_for_event, &fd);
-	CU_ASSERT_TRUE(!resolve(fd, id)); /* before or after the other has begun to wait */
+	CU_ASSERT_TRUE(!resolve(fd, id)); /* before or after the other thread has begun to wait */
 	pthread_join(thread, &got);
 	CU_ASSERT_TRUE(got == NULL);
 	pthread_create(&thread, NULL, wait_for_event, &fd);
-	pthread_cancel(thread); /* as rping ends its thread */
+	pthread_cancel(thread); /* rping ends its thread like this */
 	pthread_join(thread, &got);
 	CU_ASSERT_TRUE(got == PTHREAD_CANCELED);
 	close(fd);
@@ -162,7 +165,7 @@ static void *wait_and_tell(void *arg)
 	return NULL;
 }
 
-/* The system call that a thread of this process sleeps in; -1: it runs, or is not there yet. */
+/* The system call in which a thread of this process sleeps; -1: it is running or does not exist yet. */
 static long sleeps_in(int tid)
 {
 	char path[64];
@@ -205,8 +208,8 @@ static void stop_device(pid_t pid)
 }
 
 /*
- * Linux lets a call go on that another thread closes the file under; rping ends while one waits so. The call has begun,
- * and the device process has not seen it yet, when the file is closed.
+ * On Linux a call continues when another thread closes its file; rping exits while a thread waits like this.
+ * Here the file is closed after the call has begun, but before the device process has read it.
  */
 static void closed_meanwhile(void)
 {
@@ -239,7 +242,7 @@ static void nothing(int number)
 {
 }
 
-/* Signals until one falls into the call: without SA_RESTART it ends. */
+/* Sends signals until one interrupts the call: without SA_RESTART it returns. */
 static void interrupted(void)
 {
 	const struct sigaction sa = {.sa_handler = nothing};
@@ -258,7 +261,7 @@ static void interrupted(void)
 	close(fd);
 }
 
-/* The file is the same for a duplicate and for a child; it ends with the last of them. */
+/* A duplicate and a child use the same file; it is released with the last descriptor. */
 static void duplicates(void)
 {
 	int fd = open_cm(0), twin = dup(fd), other = open_cm(O_NONBLOCK), status;
@@ -273,7 +276,7 @@ static void duplicates(void)
 	CU_ASSERT_TRUE(get_event(twin) == 0);
 	CU_ASSERT_TRUE(destroy(other, id) == -EINVAL);
 	close(twin);
-	CU_ASSERT_TRUE(destroy(other, id) == -ENOENT); /* gone when close() returns */
+	CU_ASSERT_TRUE(destroy(other, id) == -ENOENT); /* already destroyed when close() returns */
 	close(other);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Completion statuses that no suite of the conformance set provokes, or not with their vendor_err. Requests behind the
- * failed one are flushed in order. Prints `status NAME VENDOR_ERR side`, which test_completions.py compares with
- * docs/completions.md.
+ * Completion statuses that no suite of the conformance set causes, or not with their vendor_err. Requests
+ * after the failed one are flushed in order. Prints `status NAME VENDOR_ERR side`, which test_completions.py
+ * compares with docs/completions.md.
  */
 #include "completions.h"
 
@@ -38,7 +38,7 @@ static void expect_wc(struct ibv_cq *cq, uint64_t wr_id, enum ibv_wc_status stat
 	printf("status %s %s %s\n", names[status], hcasim_vendor_err_name((uint8_t)vendor), side);
 }
 
-/* A good WRITE, the bad request, two good WRITEs that are flushed, and one that is posted after the failure. */
+/* Posts a good WRITE, the bad request, two good WRITEs that are flushed, and one WRITE after the failure. */
 static void provoke(struct pair *p, struct ibv_send_wr *bad, enum ibv_wc_status status, uint32_t vendor)
 {
 	post_write(p, 1);
@@ -56,7 +56,7 @@ static void provoke(struct pair *p, struct ibv_send_wr *bad, enum ibv_wc_status 
 	CHECK(link_state(p->qp[0]) == IBV_QPS_ERR);
 }
 
-/* ---- The requester's own ---- */
+/* ---- Errors of the requester ---- */
 
 static void local_errors(void)
 {
@@ -94,7 +94,9 @@ static void bind_error(void)
 	CHECK(!ibv_dealloc_mw(mw));
 }
 
-/* TSO of what is not TCP. A raw QP's send queue stops; its receive queue does not (IBTA 10.3.1.5). */
+/*
+ * TSO of a packet that is not TCP. A raw QP's send queue stops; its receive queue does not (IBTA 10.3.1.5).
+ */
 static void operation_error(void)
 {
 	uint8_t hdr[54] = {[12] = 0x08, [14] = 0x45, [23] = 17};
@@ -130,7 +132,7 @@ static void operation_error(void)
 	CHECK(!ibv_destroy_qp(qp) && !ibv_destroy_cq(cq));
 }
 
-/* ---- The responder refuses ---- */
+/* ---- Errors of the responder ---- */
 
 static void refused(const struct options *o, enum ibv_wr_opcode op, uint32_t rkey, enum ibv_wc_status status,
 		    enum ibv_event_type event)
@@ -155,7 +157,10 @@ static void remote_errors(void)
 	refused(&write_only, IBV_WR_RDMA_READ, l.mr[1]->rkey, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
 }
 
-/* No region of ours allows a flush, and none can persist: each type and level is refused (IBTA annex A19). */
+/*
+ * No region of this program allows a flush, and none is persistent: each type and level is refused (IBTA
+ * annex A19).
+ */
 static void flush_errors(void)
 {
 	for (uint32_t type = IBV_FLUSH_GLOBAL; type <= (IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT); type++) {
@@ -181,9 +186,9 @@ static void flush_errors(void)
 }
 
 /*
- * The responder unmapped the page behind the first of the memory that a WRITE with immediate is for. Only the last
- * packet has taken a receive: it completes with the error if it is that packet's memory, and is flushed if a packet
- * before it was refused.
+ * The target of a WRITE with immediate has two pages, and the responder unmapped the second. Only the last
+ * packet consumes a receive: the receive completes with the error if that packet's memory is missing, and is
+ * flushed if an earlier packet was refused.
  */
 static void access_error(uint32_t len, const struct options *o, enum ibv_wc_status first, uint32_t vendor)
 {
@@ -199,11 +204,11 @@ static void access_error(uint32_t len, const struct options *o, enum ibv_wc_stat
 	rc_open(&p, &l, o);
 	post_recv(&p, 11, link_sge(&l, 1, 64));
 	post_recv(&p, 12, link_sge(&l, 1, 64));
-	CHECK(!munmap(mem + 4096, 4096)); /* now that nothing else is mapped there any more */
+	CHECK(!munmap(mem + 4096, 4096)); /* after the last call that could map something there */
 	provoke(&p, &wr, IBV_WC_REM_ACCESS_ERR, 0);
 	if (!o->srq || first == IBV_WC_LOC_ACCESS_ERR)
 		expect_wc(p.cq[1], 11, first, vendor, "responder");
-	if (!o->srq) /* those that nobody took stay for the other queue pairs */
+	if (!o->srq) /* unused receives of an SRQ stay for other queue pairs */
 		expect_wc(p.cq[1], 12, IBV_WC_WR_FLUSH_ERR, 0, "responder");
 	expect_event(&l, 1, IBV_EVENT_QP_ACCESS_ERR, p.qp[1]);
 	if (o->srq)

@@ -7,7 +7,7 @@ static void modify_state(struct ibv_qp *qp, struct ibv_qp_attr attr, int mask)
 	CHECK(!(errno = ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask)));
 }
 
-/* The first request comes while the responder is in RTR. */
+/* The first request arrives while the responder is in RTR. */
 static void communication_established(struct link *l)
 {
 	struct pair p;
@@ -35,7 +35,7 @@ static void drained(struct link *l)
 	pair_close(&p);
 }
 
-/* Completions arrive while the CQ grows and shrinks: none is lost, none comes twice. */
+/* Completions arrive while the CQ grows and shrinks: none is lost or duplicated. */
 static void resize(struct link *l)
 {
 	uint64_t posted = 0, polled = 0;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* A port's link goes down and comes up, by `ip link set`: who is told, and what happens to traffic. */
+/*
+ * A port's link goes down and up again (`ip link set`): which events are raised, and what happens to traffic.
+ */
 #include "completions.h"
 
 #include <arpa/inet.h>
@@ -48,7 +50,7 @@ static void expect_state(const struct link *l, int end, bool up)
 	expect_word(l, end, file, up ? "0x1003" : "0x1002");
 }
 
-/* The event, once; and nothing at the other end, whose link is its own. */
+/* Sets the link: one event at this end, none at the other, whose link does not change. */
 static void set_link(struct link *l, int end, bool up)
 {
 	const enum ibv_event_type type = up ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR;
@@ -59,7 +61,7 @@ static void set_link(struct link *l, int end, bool up)
 
 	snprintf(command, sizeof(command), "ip link set dev %s %s", word(l, end, "ports/1/gid_attrs/ndevs/0"),
 		 up ? "up" : "down");
-	for (int i = 0; i < 2; i++) /* the second time it is so already */
+	for (int i = 0; i < 2; i++) /* the second command changes nothing */
 		CHECK(!system(command));
 	CHECK(poll(fds, 1, LINK_WAIT_S * 1000) == 1);
 	CHECK(!ibv_get_async_event(l->ctx[end], &event));
@@ -84,7 +86,7 @@ static unsigned long retransmissions(const struct link *l)
 	return counter(l, 0, "hw_counters/retransmissions");
 }
 
-/* Retries last longer than the interruption: nothing is lost, whichever end it is. */
+/* The retries last longer than the interruption: nothing is lost, at either end. */
 static void goes_on(struct link *l, int end)
 {
 	struct pair p;
@@ -112,7 +114,7 @@ static void goes_on(struct link *l, int end)
 	pair_close(&p);
 }
 
-/* They do not last: the requester gives up. The peer's queue pair does not notice. */
+/* The retries run out first: the requester gives up. The peer's queue pair does not notice. */
 static void gives_up(struct link *l, int end)
 {
 	const char *name = end ? "counters/port_rcv_packets" : "counters/port_xmit_packets";
@@ -158,7 +160,7 @@ static void send_datagram(const struct link *l, struct ibv_qp *from, struct ibv_
 	CHECK(link_wait(from->send_cq).status == IBV_WC_SUCCESS);
 }
 
-/* What is sent meanwhile has left, for its sender, and never arrives. */
+/* Datagrams sent while the link is down complete at the sender and never arrive. */
 static void datagrams_are_lost(struct link *l, int end)
 {
 	struct ibv_cq *cq[2] = {link_create_cq(l, 0, 8), link_create_cq(l, 1, 8)};

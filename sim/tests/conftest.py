@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Programs that people run, unmodified, on the simulated machine. What `ctest` gives in the environment:
+"""Unmodified programs on the simulated machine. `ctest` sets these environment variables:
 
-HCASIM_BUILD: the build folder under test. RDMA_CORE_BUILD, RDMA_CORE_SOURCE: rdma-core's. HCASIM_SYSTEM_VERBS: every
-machine that a test says nothing else of has Debian's rdma-core (`--system-verbs`).
+HCASIM_BUILD: the build folder under test. RDMA_CORE_BUILD, RDMA_CORE_SOURCE: the folders of rdma-core.
+HCASIM_SYSTEM_VERBS: machines use Debian's rdma-core (`--system-verbs`) unless the test chooses otherwise.
 """
 import contextlib
 import json
@@ -34,7 +34,7 @@ _started = []
 
 @pytest.fixture(autouse=True)
 def end_what_was_started():
-    """What a failed or killed test left running ends with it."""
+    """Ends the processes that a failed or killed test left running."""
     yield
     while _started:
         process = _started.pop()
@@ -50,7 +50,7 @@ def pair_command(server, client, **more):
 
 
 class Machine:
-    """`hcasim run` with its options; programs come from rdma-core's build, or from Debian with `system`."""
+    """`hcasim run` with its options; programs are from rdma-core's build, or from Debian if `system`."""
 
     def __init__(self, hcas=1, system=None, options=()):
         system = SYSTEM_VERBS if system is None else system
@@ -69,7 +69,7 @@ class Machine:
         return process
 
     def run(self, *command, **options):
-        """Runs to the end; returns status and output (standard error included)."""
+        """Runs until it ends; returns status and output (including standard error)."""
         process = self.start(*command, **options)
         output, _ = process.communicate()
         return SimpleNamespace(status=process.returncode, output=output)
@@ -78,7 +78,7 @@ class Machine:
         return self.start(*pair_command(server, client, **more))
 
     def run_pair(self, server, client, **more):
-        """Both ends in one machine, the client as soon as the server listens; checks that both end well."""
+        """Runs both ends in one machine, the client once the server listens; checks that both succeed."""
         result = self.run(*pair_command(server, client, **more))
         ends = last_json(result.output)
         for name, end in ends.items():
@@ -112,7 +112,7 @@ def free_port():
 
 @pytest.fixture(scope="session")
 def devinfo():
-    """What ibv_devinfo -v says of hcasim0."""
+    """The output of ibv_devinfo -v for hcasim0."""
     result = Machine().run(RDMA_CORE_BUILD / "bin/ibv_devinfo", "-v")
     assert result.status == 0, result.output
     return result.output

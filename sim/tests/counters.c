@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The ports' counters in sysfs are of the moment at which they are read. Started by `hcasim run --hcas 2`. */
+/* The ports' counters in sysfs are up to date whenever they are read. Started by `hcasim run --hcas 2`. */
 #include "link.h"
 
 #include <dirent.h>
@@ -59,7 +59,7 @@ static void read_descriptor(int adapter, const char *name, unsigned long expecte
 	read_number(open(path, O_RDONLY), "open", adapter, name, expected);
 }
 
-/* As programs do that list the counters. */
+/* Opens the folder first, as programs that list the counters do. */
 static void read_in_folder(int adapter, const char *name, unsigned long expected)
 {
 	char path[128];

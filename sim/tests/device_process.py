@@ -15,7 +15,7 @@ def processes():
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             found[int(entry.name)] = parent_and_name(entry.name)
-        except (FileNotFoundError, ProcessLookupError):  # ended meanwhile
+        except (FileNotFoundError, ProcessLookupError):  # the process ended in the meantime
             continue
     return found
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions of a dma-buf, local and remote: of /dev/udmabuf if the host has it, else of the sealed memfd itself, which
- * the device process takes instead. Started by `hcasim run --hcas 2`.
+ * Regions of a dma-buf, local and remote: of /dev/udmabuf if the host has it, else of the sealed memfd
+ * itself, which the device process accepts instead. Started by `hcasim run --hcas 2`.
  */
 #include "link.h"
 
@@ -22,7 +22,7 @@ static struct pair pair;
 
 struct buffer {
 	int memfd, fd;
-	char *mem; /* as the program sees it */
+	char *mem; /* the program's mapping */
 };
 
 static struct buffer make_buffer(int seals)
@@ -70,7 +70,10 @@ static int transfer(enum ibv_wr_opcode op, struct ibv_sge sge, uint64_t to, uint
 	return link_wait(pair.cq[0]).status;
 }
 
-/* Pages 1 and 2 of the buffer, at an address of our choice, after every descriptor and mapping but one is gone. */
+/*
+ * Pages 1 and 2 of the buffers, at an address that we choose, after the descriptors of the target buffer are
+ * closed.
+ */
 static void both_ends(void)
 {
 	const uint64_t iova = 0x7000ull;
@@ -117,7 +120,7 @@ static void refused(void)
 	refuse(pipes[0], 0, SIZE, ACCESS, EINVAL);
 	refuse(l.ctx[0]->cmd_fd, 0, SIZE, ACCESS, EINVAL);
 	refuse(9999, 0, SIZE, ACCESS, EBADF);
-	/* It could become shorter under the device. */
+	/* The file could be truncated while the device uses it. */
 	refuse(unsealed.fd, 0, SIZE, ACCESS, EINVAL);
 	close(pipes[0]);
 	close(pipes[1]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * An application to which something bad happens in mid traffic; it prints what it sees of it and ends
- * with 0 if that is as it must be. Plain libibverbs and system calls. Started by `hcasim run`.
+ * An application that meets a failure during traffic. It prints what it sees and exits with 0 if that is
+ * correct. Plain libibverbs and system calls. Started by `hcasim run`.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -47,7 +47,7 @@ static void expect_fatal(struct ibv_context *ctx)
 		;
 }
 
-/* Writes until it is told; then everything that asks the device is refused, at once. */
+/* Writes until a flush error; then every call that needs the device fails at once. */
 static int do_writes(void)
 {
 	enum ibv_wc_status status;
@@ -73,7 +73,7 @@ static int do_writes(void)
 	return 0;
 }
 
-/* Sleeps in ibv_get_cq_event() when it happens; the loss wakes it, or its asynchronous event does. */
+/* Sleeps in poll() when the device is lost; the completion channel or the asynchronous event wakes it. */
 static int do_sleeps(void)
 {
 	struct pollfd p[2];
@@ -102,7 +102,7 @@ struct address {
 	uint64_t addr;
 };
 
-/* End `end` of a link of which the other end is another process. */
+/* Opens end `end` of a link whose other end is in another process. */
 static void half_open(struct traffic *t, int end, int sock)
 {
 	struct address mine, theirs;
@@ -115,7 +115,7 @@ static void half_open(struct traffic *t, int end, int sock)
 	mine = (struct address){t->p.qp[end]->qp_num, t->l.mr[end]->rkey, (uintptr_t)t->l.buf[end]};
 	CHECK(write(sock, &mine, sizeof(mine)) == sizeof(mine));
 	CHECK(read(sock, &theirs, sizeof(theirs)) == sizeof(theirs));
-	/* Only this end's half of it is connected; the other half is a number. */
+	/* Only this end's QP is connected; of the other only the number is known. */
 	qp[end] = t->p.qp[end];
 	link_connect_end(&t->l, qp[end], end, theirs.qpn);
 	t->l.mr[!end]->rkey = theirs.rkey;
@@ -151,7 +151,7 @@ static int do_widow(void)
 		enum ibv_wc_status s = link_wait(t.p.cq[0]).status;
 
 		if (!s)
-			continue; /* was faster */
+			continue; /* completed before the kill */
 		CHECK(s == IBV_WC_RETRY_EXC_ERR || s == IBV_WC_REM_ACCESS_ERR);
 		for (i++; i < 10; i++)
 			CHECK(link_wait(t.p.cq[0]).status == IBV_WC_WR_FLUSH_ERR);
@@ -163,9 +163,9 @@ static int do_widow(void)
 	return 0;
 }
 
-/* ---- The application's own doing ---- */
+/* ---- Actions of the application ---- */
 
-/* Children come and go while traffic flows; each uses an adapter of its own. */
+/* Children start and exit during traffic; each uses its own adapter. */
 static int do_fork(void)
 {
 	struct traffic t, own;
@@ -181,7 +181,7 @@ static int do_fork(void)
 		if (!child) {
 			traffic_open(&own);
 			CHECK(write_once(&own) == IBV_WC_SUCCESS);
-			exit(0); /* with what it inherited, too */
+			exit(0); /* also closes what it inherited */
 		}
 		CHECK(link_wait(t.p.cq[0]).status == IBV_WC_SUCCESS);
 		CHECK(write_once(&t) == IBV_WC_SUCCESS);
@@ -191,7 +191,7 @@ static int do_fork(void)
 	return 0;
 }
 
-/* The queue is full of work when this image ends; the next one finds a machine that works. */
+/* The queue is full of work when exec replaces this image; the next one finds a working machine. */
 static int do_exec(void)
 {
 	struct traffic t;
@@ -212,7 +212,7 @@ static int do_once(void)
 	return 0;
 }
 
-/* Other files take the numbers of the device's: what was a device call is none any more. */
+/* Other files replace the device's descriptors: the calls no longer reach the device. */
 static int do_dup2(void)
 {
 	struct ibv_context *ctx;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * growth KIND COUNT destroy|exit: makes COUNT objects of a kind in one process, one after the other, and destroys
- * them, or ends with all of them alive. COUNT "max": as many as the adapter reports (ibv_query_device(3)), and one
- * more, which has to fail with ENOMEM. Prints the milliseconds that each part took, as one line of JSON.
+ * growth KIND COUNT destroy|exit: creates COUNT objects of a kind in one process, one after the other, and
+ * destroys them, or exits with all of them alive. COUNT "max": as many as the adapter reports
+ * (ibv_query_device(3)), and one more, which must fail with ENOMEM. Prints the milliseconds that each part
+ * took, as one line of JSON.
  */
 #include "link.h"
 
@@ -108,7 +109,7 @@ static void *make_id(uint32_t i)
 	return rdma_create_id(cm_channel, &id, NULL, RDMA_PS_TCP) ? NULL : id;
 }
 
-/* The event that has to come next; its id. */
+/* Waits for the next event, which must be of this type; returns its id. */
 static struct rdma_cm_id *next_event(enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event *event;
@@ -146,7 +147,7 @@ struct conn {
 	struct rdma_cm_id *client, *server;
 };
 
-/* Both ends are this program's. No QP is made for them: only the connection manager's part is of interest. */
+/* Both ends are in this program. They have no QP: only the connection manager is tested. */
 static void *make_conn(uint32_t i)
 {
 	struct rdma_conn_param p = {.qp_num = 2 * i + 1, .retry_count = 7, .rnr_retry_count = 7};
@@ -193,7 +194,7 @@ static union ibv_gid group(uint32_t i)
 	return gid;
 }
 
-/* It is no object; its place stands for it. */
+/* A membership has no object, so its number is used instead. */
 static void *make_mcast(uint32_t i)
 {
 	union ibv_gid gid = group(i);
@@ -209,7 +210,7 @@ static int destroy_mcast(void *obj)
 	return ibv_detach_mcast(mcast_qp, &gid, 0);
 }
 
-/* One more QP in the one group. */
+/* Adds one more QP to the only group. */
 static void *make_member(uint32_t i)
 {
 	union ibv_gid gid = group(0);
@@ -249,7 +250,7 @@ static const struct kind {
 	const char *name;
 	void *(*make)(uint32_t i);
 	int (*destroy)(void *obj);
-	const void *max; /* an int; NULL: no limit is reported */
+	const void *max; /* an int; NULL: the adapter reports no limit */
 } kinds[] = {
 	{"pd", make_pd, DESTROY(ibv_dealloc_pd), &attr.orig_attr.max_pd},
 	{"mr", make_mr, DESTROY(ibv_dereg_mr), &attr.orig_attr.max_mr},
@@ -296,7 +297,7 @@ static uint32_t count_of(const struct kind *kind, const char *text)
 	return *(const uint32_t *)kind->max;
 }
 
-/* What the objects of a kind are made of; it is no more than that, for it counts. */
+/* Creates what the objects of a kind need, and no more, since these objects count towards the limits. */
 static void prepare(const char *kind)
 {
 	struct rlimit files;
@@ -320,7 +321,7 @@ static void prepare(const char *kind)
 		mcast_qp = qp_of(IBV_QPT_UD);
 }
 
-/* What the program's own objects leave of a limit. */
+/* Number of objects of a kind that the program itself uses. */
 static uint32_t own_of(const char *kind)
 {
 	return !strcmp(kind, "pd") || !strcmp(kind, "mr");
@@ -353,7 +354,7 @@ static void check_full(const struct kind *kind, uint32_t count)
 
 #define THOUSAND 1000u
 
-/* The time of all, and what one of the first and one of the last thousand takes. */
+/* Measures the time of all objects, and the time for one of the first and one of the last thousand. */
 static void make_all(const struct kind *kind, void **obj, uint32_t count)
 {
 	const uint32_t few = count < THOUSAND ? count : THOUSAND;
@@ -400,7 +401,7 @@ static void grow(const struct kind *kind, const char *text, bool destroy)
 	fflush(stdout);
 }
 
-/* Until the next program finds the machine as if the first had never been. */
+/* The time until the next program can open the device after the first one has exited. */
 static void time_exit(double start)
 {
 	open_device();

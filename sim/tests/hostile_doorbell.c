@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Stores to the user access page that no driver makes, and doorbell records that lie. What is no
- * doorbell has no effect; what names another's queue has none either; a lie hurts the liar's QP only.
+ * Stores to the user access page that no driver makes, and doorbell records with wrong values. A store that
+ * is not a doorbell has no effect; a doorbell for a queue of another context has none either; a wrong value
+ * affects only the QP of its own context.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -58,7 +59,7 @@ static void ring_as(struct fixture *r, uint32_t qpn, uint32_t pi)
 	fixture_store(r, 0, HCASIM_UAR_DB_SQ, doorbell(qpn, pi));
 }
 
-/* What was prepared waits until its own doorbell rings. */
+/* The prepared WQE waits until its own doorbell is rung. */
 static void wrong_contents(void)
 {
 	static const uint32_t wrong_qpn[] = {0, 1, 2, 0x7fffff, 0xffffff};
@@ -76,7 +77,7 @@ static void wrong_contents(void)
 	fixture_expect_silence(&r, "wrong doorbells");
 	CU_ASSERT_EQUAL(fixture_state(&r, 0), IBV_QPS_RTS);
 	fixture_ring(&r);
-	fixture_ring(&r); /* twice is once */
+	fixture_ring(&r); /* a second ring has no effect */
 	fixture_expect(&r, 0, "its own doorbell", 1, IBV_WC_SUCCESS, 0);
 	fixture_expect_silence(&r, "its own doorbell");
 	fixture_close(&r);
@@ -97,7 +98,7 @@ static void wrong_places(void)
 	memcpy(data + 8, &value, 8);
 	for (unsigned int s = 0; s < 5; s++)
 		for (uint32_t at = 0; at + sizes[s] <= HCASIM_UAR_PAGE_SIZE; at += at < 64 ? 1 : 61)
-			if (at != HCASIM_UAR_DB_SQ || sizes[s] < 8) /* the whole register */
+			if (at != HCASIM_UAR_DB_SQ || sizes[s] < 8) /* not a real doorbell */
 				store(page + at, data, sizes[s]);
 	fixture_expect_silence(&r, "doorbells in wrong places and sizes");
 	fixture_ring(&r);
@@ -105,7 +106,7 @@ static void wrong_places(void)
 	fixture_close(&r);
 }
 
-/* Any bytes, anywhere: whatever they start may fail on this context's QPs, and on no other's. */
+/* Random bytes at random places may cause failures of this context's QPs, but not of others. */
 static void noise(void)
 {
 	unsigned int seed = 1;
@@ -128,7 +129,10 @@ static void noise(void)
 
 /* ---- BlueFlame ---- */
 
-/* The first `bytes` of a WQE reach the buffer: that counts as a doorbell for it, read from the ring. */
+/*
+ * Only the first `bytes` of a WQE reach the buffer: that acts as a doorbell, and the WQE is read from the
+ * ring.
+ */
 static void torn_push(enum ibv_qp_type type, unsigned int bytes)
 {
 	struct ibv_sge sge = {(uintptr_t)fixture_link.buf[1], 64, fixture_link.mr[1]->lkey};
@@ -158,7 +162,7 @@ static void pushed_wrong(unsigned int at, uint8_t flip, int vendor, const char *
 	fixture_open(&r, IBV_QPT_RC);
 	wqe = fixture_prepare_good(&r, IBV_WR_RDMA_WRITE, 1);
 	wqe[at] ^= flip;
-	/* Whole, or torn if this thread is interrupted: then the ring holds the same. */
+	/* The push may be torn if this thread is interrupted; the ring holds the same WQE. */
 	mmio_memcpy_x64(page_of(&r, 0) + HCASIM_UAR_BF + HCASIM_BF_SIZE, wqe, HCASIM_WQEBB_SIZE);
 	if (vendor)
 		fixture_expect(&r, 0, what, 1, IBV_WC_LOC_QP_OP_ERR, vendor);
@@ -262,7 +266,7 @@ static bool becomes(struct fixture *r, int end, enum ibv_qp_state state)
 	return true;
 }
 
-/* The doorbell claims WQEs that were never written: the first of them is stale. */
+/* The doorbell covers WQEs that were never written: the first of them is stale. */
 static void send_index_ahead(void)
 {
 	struct fixture r;
@@ -285,7 +289,7 @@ static void receive_index_ahead(uint32_t ahead, bool in_range)
 
 	fixture_open(&r, IBV_QPT_RC);
 	peer = to_hqp(r.qp[1]);
-	peer->rq.ring[0] = 0xff; /* no index of this turn */
+	peer->rq.ring[0] = 0xff; /* not a valid index for this pass over the ring */
 	hcasim_store_record(&peer->record->rq_pi, ahead);
 	fixture_prepare_good(&r, IBV_WR_SEND, 1);
 	fixture_ring(&r);
@@ -311,7 +315,7 @@ static void receive_records(void)
 	fixture_fresh_pair_works(IBV_QPT_RC);
 }
 
-/* The send record is read only when a doorbell was lost; a wild one harms nobody meanwhile. */
+/* The send record is read only after a lost doorbell; otherwise a random value has no effect. */
 static void send_record(void)
 {
 	struct fixture r;
@@ -337,7 +341,7 @@ static void consumer_index(uint32_t ci)
 	for (unsigned int i = 0; i < 5 * FIXTURE_DEPTH; i++) {
 		struct hcasim_sq *sq = &to_hqp(r.qp[0])->sq;
 
-		if (i % FIXTURE_DEPTH == 0) { /* the software forgets that it has not polled */
+		if (i % FIXTURE_DEPTH == 0) { /* free the send queue without polling */
 			fixture_others_go_on();
 			atomic_store(&sq->ci_bb, atomic_load(&sq->pi_bb));
 			atomic_store(&sq->ci_wr, sq->pi_wr);

@@ -12,9 +12,9 @@ struct ibv_mr *fixture_foreign[2], *fixture_readonly[2];
 uint32_t fixture_gone[2];
 
 static struct ibv_pd *other_pd[2];
-static struct fixture bystander; /* with memory of its own: tests look at the link's */
+static struct fixture bystander; /* has its own memory: tests check the memory of the link */
 static char others[2][64];
-static uint8_t *nowhere; /* a page of memory in place of the user access page */
+static uint8_t *nowhere; /* a page of memory instead of the user access page */
 
 static const int all_access =
 	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;

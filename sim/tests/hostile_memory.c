@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory that is not there (any more): unmapped or protected after its registration, or never mapped,
- * in every role that memory can have. The host refuses the access, the work request says so; memory
- * that is only unaligned is no error.
+ * Missing memory: unmapped or protected after its registration, or never mapped, in every role that memory
+ * can have. The host refuses the access and the work request fails. Unaligned memory is not an error.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,9 +19,9 @@ static const char *const loss_names[NUM_LOSSES] = {"unmapped", "protected", "rea
 struct role {
 	const char *name;
 	enum ibv_wr_opcode op;
-	int end; /* whose memory is lost */
+	int end; /* end whose memory is missing */
 	bool written;
-	int status, vendor; /* of the send */
+	int status, vendor; /* of the send's completion */
 };
 
 #define FAULT HCASIM_VENDOR_ERR_DMA_FAULT
@@ -92,7 +91,7 @@ static void lost(const struct role *role, enum loss loss)
 		fixture_expect(&r, 1, name, 1, IBV_WC_LOC_PROT_ERR, FAULT);
 	fixture_expect_silence(&r, name);
 	CU_ASSERT_EQUAL(fixture_state(&r, 0), IBV_QPS_ERR);
-	/* What was there, and what was sent behind it, may have arrived: nothing else. */
+	/* Only data of the mapped part, and of later requests, may have arrived. */
 	CU_ASSERT(fixture_untouched(1, len));
 	CU_ASSERT(fixture_untouched(0, len));
 	CU_ASSERT_EQUAL(ibv_dereg_mr(mr), 0);
@@ -137,7 +136,7 @@ static void registrations(void)
 	CU_ASSERT_EQUAL(munmap(pages, PAGE), 0);
 }
 
-/* Each alignment of source and target, on both ways; guard bytes stay. */
+/* Copies with each alignment of source and target, in both directions; guard bytes stay unchanged. */
 static void copy(struct fixture *r, enum ibv_wr_opcode op, uint32_t from, uint32_t to, uint32_t len)
 {
 	int dst = op == IBV_WR_RDMA_WRITE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The suites of sim/kernel/tests for ioctl() and write(), on the device file that an application has: good
- * calls, then every attribute, length, pointer and number wrong in turn. At the end libibverbs works
- * as before. Started by `hcasim run`.
+ * The suites of sim/kernel/tests for ioctl() and write(), on the device file that an application uses: good
+ * calls, then every attribute, length, pointer and number wrong in turn. At the end libibverbs works as
+ * before. Started by `hcasim run`.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "kernel/tests/harness.h"
-#undef CHECK /* that of the kernel suites, which continue after a failure */
+#undef CHECK /* the kernel suites have their own, which continues after a failure */
 #include "link.h"
 
 #define MAX_FD 4096
 
-/* A file is its descriptor here; 0 would be no file. */
+/* Here a file pointer holds the descriptor plus one, since 0 would be NULL. */
 static struct kfile *file_of(int fd)
 {
 	return (struct kfile *)(uintptr_t)(fd + 1);
@@ -57,7 +57,7 @@ void kernel_release(struct kfile *f)
 	close(fd_of(f));
 }
 
-/* Numbers of new descriptors are where the call wanted them already. */
+/* The descriptor numbers are already where the call wants them. */
 void take_reply(void)
 {
 }
@@ -110,7 +110,7 @@ int world_init(void)
 	w.arena = mmap(NULL, ARENA_SIZE + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (w.arena == MAP_FAILED || mprotect(w.arena + ARENA_SIZE, 4096, PROT_NONE))
 		return 1;
-	/* The first use makes the library's own connection. */
+	/* The first use opens the library's own connection. */
 	fd = open("/dev/infiniband/uverbs0", O_RDWR | O_CLOEXEC);
 	if (fd < 0 || close(fd))
 		return 1;

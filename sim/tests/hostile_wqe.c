@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Work queue entries in the real rings of the real provider, every field wrong in turn: one error
- * completion with the status and vendor error that spec/device.yaml gives, the QP in the state that
- * IBTA gives, nothing written at the peer, everything else goes on. Started by `hcasim run`.
+ * Work queue entries in the real rings of the real provider, with every field wrong in turn: one error
+ * completion with the status and vendor error that spec/device.yaml gives, the QP in the state that IBTA
+ * requires, nothing written at the peer, and no effect on other QPs. Started by `hcasim run`.
  */
 #include <endian.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct spoil {
 	int status, vendor;
 };
 
-/* Where the segments of the provider's WQEs stand. */
+/* Offsets of the segments in the provider's WQEs. */
 #define AT_UD     16
 #define AT_REMOTE 16
 #define AT_ATOMIC 32
@@ -114,7 +114,7 @@ static const struct spoil spoils[] = {
 	{"port 0", UD_SEND, UD(port), SET, 0, OP_ERR(BAD_SEGMENT)},
 	{"port of another", UD_SEND, UD(port), SET, 2, OP_ERR(BAD_SEGMENT)},
 	{"reserved bytes of the destination", UD_SEND, UD(reserved), SET, 1, OP_ERR(BAD_SEGMENT)},
-	/* What the sender cannot know: the datagram is lost. */
+	/* Errors that the sender cannot detect: the datagram is lost. */
 	{"destination QPN that is none", UD_SEND, UD(qpn), SET, 0xfffff0, IBV_WC_SUCCESS, 0},
 	{"wrong Q_Key", UD_SEND, UD(qkey), XOR, 1, IBV_WC_SUCCESS, 0},
 	{"destination GID that is none", UD_SEND, UD(dgid), SET, 0x1234, IBV_WC_SUCCESS, 0},
@@ -226,7 +226,7 @@ static const struct spoil receives[] = {
 };
 /* clang-format on */
 
-/* IBTA 9.7.4.1: what the responder tells the requester of an RC message that it cannot take. */
+/* IBTA 9.7.4.1: the requester's completion status for an RC message that the responder cannot receive. */
 static int status_at_requester(const struct spoil *s)
 {
 	if (s->type != IBV_QPT_RC)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Huge pages are the kernel's, not a test's: one run at a time sets them aside, and gives back what it found."""
+"""Huge pages are shared by the whole host: one run at a time reserves them and restores the old count."""
 import contextlib
 import fcntl
 import os
@@ -10,7 +10,7 @@ LOCK = Path("/run/lock/hcasim-huge-pages")
 
 
 def restore(lock, count):
-    """What was found is in the lock file until it is there again, so that the next run makes up for one that was killed."""
+    """Restores the count. The lock file has it until then, in case this run is killed."""
     lock.seek(0)
     before = lock.read()
     if before:
@@ -29,7 +29,7 @@ def set_aside(wanted, lock, count):
 
 @contextlib.contextmanager
 def huge_pages(wanted, count=COUNT, lock_path=LOCK):
-    """At least so many are set aside, where that is permitted; waits for a run that has set some aside."""
+    """Reserves at least `wanted` pages where that is permitted; waits for a run that has reserved some."""
     if not os.access(count, os.W_OK) or not os.access(lock_path.parent, os.W_OK):
         yield
         return

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Two processes, one context: this one sends the descriptor of its device over a socket (SCM_RIGHTS), another program
- * imports context, protection domain, region and device memory by their handles, and does RDMA with them. Started by
- * `hcasim run`.
+ * Two processes, one context: this one sends the descriptor of its device over a socket (SCM_RIGHTS). Another
+ * program imports the context, protection domain, region and device memory by their handles, and does RDMA
+ * with them. Started by `hcasim run`.
  */
 #include "link.h"
 
@@ -12,7 +12,7 @@
 
 #define SIZE  4096u
 #define PART  64u /* of each kind of memory */
-#define THERE 3   /* the socket, in the other program */
+#define THERE 3   /* descriptor of the socket in the other program */
 
 struct handles {
 	uint32_t pd, mr, dm;
@@ -61,7 +61,7 @@ static int recv_fd(int from, struct handles *h)
 /* ---- The other program ---- */
 
 struct imported {
-	struct link l; /* of its own, but for context and domain of end 0 */
+	struct link l; /* has its own objects except context and domain of end 0 */
 	struct link own;
 	struct ibv_mr *mr, *dm_mr, *theirs;
 	struct ibv_dm *dm;
@@ -100,7 +100,7 @@ static void import_all(struct imported *i, int fd, const struct handles *h)
 	CHECK(i->dm);
 	i->dm_mr = ibv_reg_dm_mr(l->pd[0], i->dm, 0, SIZE, IBV_ACCESS_ZERO_BASED | IBV_ACCESS_LOCAL_WRITE);
 	CHECK(i->dm_mr);
-	/* Memory of this process, not of the one that the context is from. */
+	/* Memory of this process, not of the one that opened the context. */
 	i->mr = ibv_reg_mr(l->pd[0], l->buf[0], SIZE, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(i->mr);
 	pair_open(&i->pair, l);
@@ -145,7 +145,7 @@ static int other(void)
 	return 0;
 }
 
-/* ---- This one ---- */
+/* ---- This program ---- */
 
 static void run_other(const struct handles *h, int fd)
 {

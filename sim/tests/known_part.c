@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * perftest posts through ibv_wr_post(3) only on adapters that it knows by their part number. Preloaded, this
- * gives it one that it knows (ConnectX-4: 4115, as in its ib_dev_name) when it asks for one; all else is the adapter's own.
+ * perftest posts through ibv_wr_post(3) only on adapters whose part number it knows. If this library is
+ * preloaded, a query returns a number that perftest knows (ConnectX-4: 4115, as in its ib_dev_name); all
+ * other values are the adapter's.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Work that is outstanding when the adapter is lost: each request completes once, with a flush error, in the order of
- * its queue; what had completed does not complete again; receives of shared queues and of work queues are nobody's. Started by
- * `hcasim run`; prints "outstanding" when the adapter may go.
+ * Work that is outstanding when the adapter is lost: each request completes once, with a flush error, in the
+ * order of its queue. Requests that had completed do not complete again, and receives of shared queues and of
+ * work queues do not complete. Started by `hcasim run`; prints "outstanding" when the adapter may be removed.
  */
 #include "link.h"
 
-#define CQES  16  /* less than is outstanding */
-#define SENDS 30  /* of a QP, outstanding */
-#define RECVS 20  /* likewise */
-#define TURNS 700 /* requests that complete before: enough to wrap send queues of 256 basic blocks or more */
+#define CQES  16  /* fewer than the outstanding requests */
+#define SENDS 30  /* outstanding sends of a QP */
+#define RECVS 20  /* outstanding receives of a QP */
+#define TURNS 700 /* requests that complete first: enough to wrap send queues of 256 basic blocks or more */
 
-struct flow { /* an RC QP whose peer never is ready to receive */
+struct flow { /* an RC QP whose peer is never ready to receive */
 	struct ibv_qp *qp[2];
-	uint64_t sent, received, next_send, next_recv; /* ids posted so far, and that are to complete next */
+	uint64_t sent, received, next_send, next_recv; /* ids posted so far; next ids to complete */
 };
 
 static struct link l;
@@ -70,7 +70,7 @@ static void traffic(struct flow *f, unsigned int n)
 	f->next_send = f->sent;
 }
 
-/* A SEND that waits for a receive for ever, and what stands behind it. */
+/* Posts a SEND that waits forever for a receive, and requests after it. */
 static void leave(struct flow *f)
 {
 	for (int i = 0; i < SENDS; i++)

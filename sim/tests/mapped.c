@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A mapping holds the file that it is of, as on Linux: an application that closes the descriptor of its device
- * goes on posting and polling, and what it made is released with its last mapping. Started by `hcasim run`.
+ * A mapping keeps its file open, as on Linux: an application that closes the descriptor of its device can
+ * still post and poll, and its objects are released with the last mapping. Started by `hcasim run`.
  */
 #include "hcasim.h"
 #include "link.h"
@@ -22,7 +22,7 @@ static void transfer(uint64_t n)
 	CHECK(!memcmp(l.buf[0], l.buf[1], sizeof(n)));
 }
 
-/* A completion channel ends with the file that it belongs to. */
+/* A completion channel is closed when the file that it belongs to is released. */
 static bool released(struct ibv_comp_channel *channel)
 {
 	struct pollfd p = {.fd = channel->fd, .events = POLLIN};
@@ -30,7 +30,7 @@ static bool released(struct ibv_comp_channel *channel)
 	return poll(&p, 1, 0) > 0;
 }
 
-/* A child has the mappings of its parent; that it ends takes nothing from the parent. */
+/* A child inherits the mappings of its parent; its exit must not release them for the parent. */
 static void fork_and_end(void)
 {
 	int status = -1;
@@ -41,7 +41,7 @@ static void fork_and_end(void)
 	CHECK(child > 0 && waitpid(child, &status, 0) == child && !status);
 }
 
-/* The rings of one end: libibverbs would have to ask the file that is closed. */
+/* Unmaps the rings of one end directly, since libibverbs would need the closed file. */
 static void unmap_rings(void)
 {
 	const struct hcasim_map of_qp = to_hqp(pair.qp[0])->chunk->map,
@@ -53,7 +53,7 @@ static void unmap_rings(void)
 
 int main(void)
 {
-	static struct ibv_comp_channel *channel; /* what is released with the file leaves its memory here */
+	static struct ibv_comp_channel *channel; /* static: memory of released objects stays reachable */
 	void *page;
 
 	link_open(&l, 4096);

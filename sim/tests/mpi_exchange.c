@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Two ranks: messages of many sizes both ways, collectives, one-sided access. Every byte is checked. Ends with
- * the number of errors; rank 0 prints what was done.
+ * Two ranks: messages of many sizes in both directions, collectives, one-sided access. Every byte is checked.
+ * The exit status is the number of errors; rank 0 prints what was done.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void check(int ok, const char *what)
 	errors++;
 }
 
-/* Everyone sends to the next rank and receives from the one before. */
+/* Every rank sends to the next rank and receives from the previous one. */
 static void exchange(unsigned char *out, unsigned char *in, size_t size)
 {
 	int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks, count;
@@ -76,7 +76,7 @@ static void collectives(void)
 	free(all);
 }
 
-/* Put into the next rank's window, get from the rank before it what was there, count with atomics. */
+/* Puts into the next rank's window, gets the data in the previous rank's window, counts with atomics. */
 static void one_sided(void)
 {
 	int next = (rank + 1) % ranks, before = (rank + ranks - 1) % ranks, right = 1;
@@ -84,8 +84,9 @@ static void one_sided(void)
 	MPI_Win win;
 
 	/*
-	 * Of CELLS and a counter, and a multiple of 16 bytes: in MPICH 4.0.2 whose part of a window is of another size,
-	 * its neighbour's begins elsewhere for its owner than for those who put, over shared memory.
+	 * CELLS and a counter, padded to a multiple of 16 bytes: with another size, over shared memory in
+	 * MPICH 4.0.2, the next rank's part of a window starts at a different address for its owner than for
+	 * the ranks that put.
 	 */
 	MPI_Win_allocate((CELLS + 2) * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &base,
 			 &win);

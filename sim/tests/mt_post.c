@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define THREADS 4
-#define WRS     500 /* of each thread */
+#define WRS     500 /* for each thread */
 
 enum way { SHARED_QP, OWN_QP, OWN_TD };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Raw Ethernet, checksum offload, TSO and multicast through the plain verbs API. What stands on the wire
- * is judged from the trace by test_offload.py; here, what arrives and what completions say of it.
+ * Raw Ethernet, checksum offload, TSO and multicast through the plain verbs API. test_offload.py checks the
+ * packets in the trace; this program checks what arrives and what the completions report.
  */
 #include "link.h"
 
@@ -10,7 +10,7 @@
 #define SLOT    4096u
 #define SLOTS   64u
 #define QKEY    0x11111111u
-#define MAX_HDR 336u /* of TSO */
+#define MAX_HDR 336u /* longest TSO header */
 #define MSS     1000u
 #define PAYLOAD 3500u
 
@@ -102,8 +102,8 @@ static void unsteer(struct ibv_flow *flow)
 
 struct shape {
 	bool v6, vlan, udp;
-	unsigned int ext; /* bytes of a destination options header, of IPv6 */
-	unsigned int tcp; /* of the TCP header; 0: without options */
+	unsigned int ext; /* IPv6: bytes of a destination options header */
+	unsigned int tcp; /* bytes of the TCP header; 0: without options */
 };
 
 static void put16(uint8_t *p, unsigned int value)
@@ -112,7 +112,7 @@ static void put16(uint8_t *p, unsigned int value)
 	p[1] = (uint8_t)value;
 }
 
-/* 192.0.2.1 to 192.0.2.2, and a wrong checksum; the length of the IP header. */
+/* Writes a header from 192.0.2.1 to 192.0.2.2 with a wrong checksum. Returns its length. */
 static unsigned int ipv4(uint8_t *p, uint8_t protocol, unsigned int len)
 {
 	static const uint8_t hdr[20] = {0x45, [4] = 0xff, 0xfe, 0x40, 0,   64, 0, 0xde, 0xad,
@@ -124,7 +124,7 @@ static unsigned int ipv4(uint8_t *p, uint8_t protocol, unsigned int len)
 	return sizeof(hdr);
 }
 
-/* fd00::1 to fd00::2, and options that say nothing. */
+/* Writes a header from fd00::1 to fd00::2 with padding options. Returns its length. */
 static unsigned int ipv6(uint8_t *p, uint8_t protocol, unsigned int ext, unsigned int len)
 {
 	static const uint8_t hdr[40] = {0x60, [7] = 64, [8] = 0xfd, [23] = 1, [24] = 0xfd, [39] = 2};
@@ -164,7 +164,7 @@ static unsigned int udp(uint8_t *p, unsigned int payload, uint16_t port)
 	return 8;
 }
 
-/* Ethernet to everybody, IP, TCP or UDP; wrong sums, and lengths only where they are given. */
+/* Writes broadcast Ethernet, IP, TCP or UDP headers with wrong checksums, and with lengths only if given. */
 static unsigned int headers(uint8_t *p, struct shape s, unsigned int payload, uint8_t flags, uint16_t port)
 {
 	static const uint8_t mac[12] = {255, 255, 255, 255, 255, 255, 2, 0, 0, 0, 0, 1};
@@ -189,7 +189,7 @@ static void fill(uint8_t *p, unsigned int len)
 		p[i] = (uint8_t)(i * 31 + (i >> 8) + 1);
 }
 
-/* The last 4 bytes of the Ethernet header become those of IPoIB; returns where that begins. */
+/* Turns the last 4 bytes of the Ethernet header into an IPoIB header; returns its offset. */
 static unsigned int to_ipoib(uint8_t *p)
 {
 	memcpy(p + 10, p + 12, 2);
@@ -204,7 +204,7 @@ static void to_ud(struct ibv_send_wr *wr, struct ibv_ah *ah, uint32_t qpn)
 	wr->wr.ud.remote_qkey = QKEY;
 }
 
-/* With the checksum flag, and without: wrong, and it stays wrong. `ah`: as IPoIB over UD. */
+/* With the checksum flag, or without it: then the wrong checksum stays. `ah`: as IPoIB over UD. */
 static void checksum(struct end *a, struct end *b, struct shape s, bool offload, struct ibv_ah *ah)
 {
 	uint8_t *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
@@ -270,7 +270,9 @@ static void tso(struct end *a, struct end *b, struct shape s, uint16_t port, str
 	}
 }
 
-/* The longest headers end with TCP options, at the limit: on Ethernet, no sum of theirs is 336. */
+/*
+ * The longest headers, up to the limit, have TCP options. On Ethernet no combination has exactly 336 bytes.
+ */
 static void segments(struct end *a, struct end *b, struct ibv_ah *ah)
 {
 	for (int v6 = 0; v6 < 2; v6++) {
@@ -281,7 +283,7 @@ static void segments(struct end *a, struct end *b, struct ibv_ah *ah)
 	tso(a, b, (struct shape){.v6 = true, .ext = ah ? 232 : 224, .tcp = ah ? 60 : 56}, 5002, ah);
 }
 
-/* The first flow that matches takes the frame; sniffers see it as well. */
+/* The first matching flow gets the frame; sniffers get a copy. */
 static void steering(struct end *a, struct end *b)
 {
 	uint8_t *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;
@@ -302,19 +304,19 @@ static void steering(struct end *a, struct end *b)
 		post_recv(&c, 1);
 		post_recv(&d, 1);
 	}
-	send_one(a, &wr); /* to b, and d */
+	send_one(a, &wr); /* to b and d */
 	take(d.cq, IBV_WC_RECV);
 	take(b->cq, IBV_WC_RECV);
 	unsteer(by_port);
-	send_one(a, &wr); /* to c by its flow of low priority */
+	send_one(a, &wr); /* to c, by its flow of low priority */
 	take(d.cq, IBV_WC_RECV);
 	take(c.cq, IBV_WC_RECV);
 	unsteer(low);
-	send_one(a, &wr); /* to c as a group's frame */
+	send_one(a, &wr); /* to c, as a multicast frame */
 	take(d.cq, IBV_WC_RECV);
 	take(c.cq, IBV_WC_RECV);
 	unsteer(all);
-	send_one(a, &wr); /* to nobody but the sniffer */
+	send_one(a, &wr); /* only to the sniffer */
 	take(d.cq, IBV_WC_RECV);
 	CHECK(!ibv_poll_cq(b->cq, 1, &(struct ibv_wc){}) && !ibv_poll_cq(c.cq, 1, &(struct ibv_wc){}));
 	CHECK(ibv_destroy_qp(d.qp) == EBUSY);
@@ -362,7 +364,7 @@ static const struct field fields[] = {
 	FIELD(ipv4_ext, IPV4_EXT, ttl, IN_V4, 64),
 	FIELD(ipv6, IPV6, src_ip, IN_V6, 0xfd, [15] = 1),
 	FIELD(ipv6, IPV6, dst_ip, IN_V6, 0xfd, [15] = 2),
-	PART(ipv6, IPV6, flow_label, 2, 2, IN_V6, 0), /* of 20 bits */
+	PART(ipv6, IPV6, flow_label, 2, 2, IN_V6, 0), /* 20 bits */
 	FIELD(ipv6, IPV6, next_hdr, IN_V6, 6),
 	FIELD(ipv6, IPV6, traffic_class, IN_V6, 0),
 	FIELD(ipv6, IPV6, hop_limit, IN_V6, 64),
@@ -372,7 +374,7 @@ static const struct field fields[] = {
 	FIELD(tcp_udp, UDP, dst_port, IN_UDP, 0x0f, 0xa0),
 };
 
-/* A flow for frames that have the field's value, or another one: they come to `b`, or else to who takes the rest. */
+/* Creates a flow for the field's value (match) or another value: the frame goes to `b`, or to `rest`. */
 static void steer_by(struct end *a, struct end *b, struct end *rest, const struct field *f, bool match)
 {
 	uint8_t *p = (uint8_t *)l.buf[0] + SLOTS * SLOT;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Rate limits of RAW_PACKET QPs. When each frame leaves is judged from the trace by test_pacing.py, which knows a
- * frame's step by the byte behind its Ethernet header.
+ * Rate limits of RAW_PACKET QPs. test_pacing.py checks in the trace when each frame leaves. It identifies a
+ * frame's step by the byte after the Ethernet header.
  */
 #include "link.h"
 
@@ -52,7 +52,7 @@ static void limit(struct ibv_qp *qp, uint32_t rate, uint32_t burst, uint16_t pac
 	CHECK(ibv_modify_qp_rate_limit(qp, &attr) == want);
 }
 
-/* All frames of a step, with one doorbell. */
+/* Posts all frames of a step with one doorbell. */
 static void post(struct ibv_qp *qp, enum step step)
 {
 	uint8_t *frame = (uint8_t *)l.buf[0] + step * SIZE;
@@ -112,7 +112,7 @@ int main(void)
 	post(limited, REMOVED);
 	take(cq, 1);
 	limit(limited, RATE, 10 * SIZE, SIZE, 0);
-	refused(limited, cq); /* and leaves the limit as it was */
+	refused(limited, cq); /* this does not change the limit */
 	post(limited, BURSTS);
 	take(cq, 1);
 	CHECK(!(errno = ibv_destroy_qp(limited)));

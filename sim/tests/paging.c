@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging as an application meets it: pages that come, go and are not there, on either side, through regions
- * of the whole address space. Started by `hcasim run --hcas 2`.
+ * On-demand paging as an application sees it: pages that appear, disappear or are missing, at either end,
+ * through regions of the whole address space. Started by `hcasim run --hcas 2`.
  */
 #include "link.h"
 
@@ -121,7 +121,7 @@ static void come_and_go(void)
 	teardown();
 }
 
-/* Nothing is mapped at the responder's end, or at the requester's. */
+/* No memory is mapped at the responder's end, or at the requester's. */
 static void nothing_there(void)
 {
 	for (size_t i = 0; i < NUM_OPS; i++) {
@@ -140,7 +140,7 @@ static void nothing_there(void)
 	}
 }
 
-/* Other memory at the same address, without a new region. */
+/* Different memory at the same address, with the same region. */
 static void mapped_again(void)
 {
 	setup();
@@ -148,7 +148,7 @@ static void mapped_again(void)
 	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
 	munmap(mem[0], SIZE);
 	map_at(mem[0]);
-	map_at(mem[1]); /* over what was there */
+	map_at(mem[1]); /* replaces the old mapping */
 	memset(mem[0], 'c', SIZE);
 	CU_ASSERT_EQUAL(run(IBV_WR_RDMA_WRITE), IBV_WC_SUCCESS);
 	CU_ASSERT_EQUAL(memcmp(mem[0], mem[1], SIZE), 0);
@@ -187,7 +187,7 @@ static void moved(void)
 	teardown();
 }
 
-/* The child keeps what was; the parent's pages are written to. */
+/* The child keeps the old contents; the parent's pages are written to. */
 static void forked(void)
 {
 	int status = -1, go[2];
@@ -225,7 +225,7 @@ static void advise(int end, enum ibv_advise_mr_advice advice)
 	CHECK(!(errno = ibv_advise_mr(l.pd[end], advice, IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1)));
 }
 
-/* What was fetched before does not fault; NO_FAULT fetches what the program has touched. */
+/* Prefetched pages do not fault; NO_FAULT fetches the pages that the program has touched. */
 static void prefetched(void)
 {
 	unsigned long faults, fetched;

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Runs a server and its client as two processes of one simulated machine: `hcasim run -- python3 pair.py JOB`.
+"""Runs a server and its client as two processes of one machine: `hcasim run -- python3 pair.py JOB`.
 
 JOB is one JSON object:
     server, client: command lines; ready: the library of ready.c
     announce: (optional) when the client prints a line with this text, the process ids are printed as JSON
     other: (optional) a command line that is started with the client and waited for
     after: (optional) a command line to run when all these have ended
+<<<<<<< HEAD
     calls: (optional) how many of the calls that ready.c looks at make the server ready
     gate: (optional) before this connection of the client, 0: before each, the server has to listen once more (ready.c)
     endless: (optional) the server does not end by itself: it is ended when the client has ended
+=======
+    calls: (optional) number of calls seen by ready.c after which the server is ready
+    gate: (optional) from this connection of the client on, each waits for the server's next listen (ready.c)
+    endless: (optional) the server does not end by itself: it is terminated when the client has ended
+>>>>>>> words2
 Standard output, at the end: {"server": {"status": n, "output": text}, "client": {...}, ...}.
-The client starts when the server listens. When one of the two fails, the other one, which might wait
-for it over TCP for ever, is ended, unless `announce` is there: then how it ends is what the test asks.
+The client starts when the server listens. If one of the two fails, the other one is terminated, since it
+might wait for it over TCP forever. With `announce` it is not: then the test checks how it ends.
 """
 import json
 import os
@@ -35,7 +41,7 @@ def preloaded(job, **more):
 
 
 def start_server(job):
-    """Returns when the server listens, or has ended; and what it tells after that can be read from."""
+    """Returns when the server listens or has ended, with the pipe for its later reports."""
     ready_in, ready_out = os.pipe()
     environment = preloaded(job, HCASIM_READY_FD=str(ready_out), HCASIM_READY_CALLS=str(job.get("calls", 1)))
     if "gate" in job:

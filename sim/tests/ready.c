@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Preloaded into a server under test: when the server has called listen(), rdma_listen(), rlisten(), joined a
- * multicast group or begins to wait for a datagram (rrecvfrom()), one byte goes to the descriptor that HCASIM_READY_FD names. So a client is started neither too
- * early nor after a guess. HCASIM_READY_CALLS: so many of these calls make it ready (1).
+ * Preloaded into a server under test. When the server has called listen(), rdma_listen() or rlisten(), has
+ * joined a multicast group or begins to wait for a datagram (rrecvfrom()), one byte is written to the
+ * descriptor in HCASIM_READY_FD. So the test can start the client as soon as the server is ready, without
+ * guessing. HCASIM_READY_CALLS: number of such calls after which the server is ready (default 1).
  *
- * Some programs connect without waiting for the server's rdma_listen(): perftest -R connects a second time, qperf's server
- * announces its port before it listens. With HCASIM_READY_GATE both have this library: the server reports each call, and
- * before its HCASIM_GATE_CALL-th connection (0: before each) the client waits for the next call, at the descriptor
- * HCASIM_GATE_FD.
+ * Some programs connect without waiting for the server's rdma_listen(): perftest -R connects a second time,
+ * and qperf's server announces its port before it listens. With HCASIM_READY_GATE both programs preload this
+ * library: the server reports each call, and before its HCASIM_GATE_CALL-th connection (0: before each) the
+ * client waits for the next call, at the descriptor HCASIM_GATE_FD.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -25,7 +26,7 @@ int rlisten(int fd, int backlog);
 ssize_t rrecvfrom(int fd, void *buf, size_t size, int flags, struct sockaddr *from, socklen_t *len);
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
-/* DAPL loads librdmacm for itself alone: it is not among the libraries that RTLD_NEXT looks into. */
+/* DAPL loads librdmacm with local scope, so RTLD_NEXT does not search it. */
 static void *next(const char *name)
 {
 	void *real = dlsym(RTLD_NEXT, name);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Receive side scaling through the plain verbs API: frames of 32 UDP flows over four work queues. Each must land where
- * the Toeplitz hash, computed here bit by bit, says; a work queue in RESET drops its share, and one whose CQ overruns raises an event.
+ * Receive side scaling through the plain verbs API: frames of 32 UDP flows over four work queues. Each frame
+ * must arrive in the queue given by the Toeplitz hash, which is computed here bit by bit. A work queue in
+ * RESET drops its frames, and one whose CQ overruns raises an event.
  */
 #include "link.h"
 
@@ -10,10 +11,10 @@
 #define WQS     4u
 #define LOG_WQS 2
 #define FLOWS   32u
-#define CQES    15 /* fewer than a work queue has receives */
+#define CQES    15 /* fewer than the receives of a work queue */
 #define SLOT    256u
 #define FRAME   64u
-#define SPORT   34 /* Ethernet, IPv4, then UDP */
+#define SPORT   34 /* offset of the UDP header after Ethernet and IPv4 */
 #define KEY_LEN 40
 
 static struct link l;
@@ -91,7 +92,7 @@ static struct ibv_wc take(struct ibv_cq *from)
 	return wc;
 }
 
-/* From 192.0.2.1 to 192.0.2.2, to a MAC that floods. */
+/* Sends a frame from 192.0.2.1 to 192.0.2.2, to the broadcast MAC. */
 static void send_flow(uint16_t sport)
 {
 	static const uint8_t hdr[FRAME] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0,    0,    0, 1, 8,   0,
@@ -107,7 +108,7 @@ static void send_flow(uint16_t sport)
 	take(send_cq);
 }
 
-/* Bit i of the input turns the 32 bits of the key from bit i on over the hash. */
+/* For each set bit i of the input, XOR the hash with the 32 bits of the key from bit i on. */
 static unsigned int expected(uint16_t sport)
 {
 	const uint8_t data[12] = {192, 0, 2, 1, 192, 0, 2, 2, sport >> 8, sport & 0xff, 0x1f, 0x90};
@@ -145,7 +146,7 @@ static void spread(void)
 	CHECK(seen == (1u << WQS) - 1);
 }
 
-/* A frame to another work queue arrives later than what was sent before it would have. */
+/* A frame to another work queue, sent later, shows that the earlier frame was dropped. */
 static void reset_drops(void)
 {
 	struct ibv_wc wc;
@@ -156,7 +157,7 @@ static void reset_drops(void)
 	take(cq[2]);
 	CHECK(!ibv_poll_cq(cq[1], 1, &wc));
 	move(1, IBV_WQS_RDY);
-	send_flow(flow_to(1)); /* it is empty: dropped */
+	send_flow(flow_to(1)); /* the queue is empty: dropped */
 	send_flow(flow_to(2));
 	take(cq[2]);
 	CHECK(!ibv_poll_cq(cq[1], 1, &wc));
@@ -169,7 +170,7 @@ static void reset_drops(void)
 	CHECK(wc.status == IBV_WC_WR_FLUSH_ERR && wc.wr_id == 1);
 }
 
-/* A CQ that cannot take a completion fails, and with it the work queue whose completion it was. */
+/* A CQ overrun puts the CQ, and the work queue of the completion, in the error state. */
 static void overrun(void)
 {
 	bool told[2] = {false, false};

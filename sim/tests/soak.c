@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * soak COUNT SEED [LOG]: COUNT mixed work requests over 64 queue pairs of all types. Started by `hcasim run`, with
- * --fault. Ends with 0 if every byte and every completion was right; prints what it did.
+ * soak COUNT SEED [LOG]: COUNT mixed work requests over 64 queue pairs of all types. Started by `hcasim run`,
+ * with --fault. The exit status is 0 if every byte and every completion was right; prints what it did.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -13,9 +13,9 @@
 #include "soak.h"
 
 #define POLL       32
-#define PATIENCE_S 120 /* without a completion of a flow that has posted */
+#define PATIENCE_S 120 /* longest time without a completion of a flow that has posted */
 #define SETTLE     32u
-#define ROUND      23u /* batches between two looks at the CQs */
+#define ROUND      23u /* batches between two polls of the CQs */
 
 struct soak s;
 const char *const kind_name[KINDS] = {"RC", "UC", "UD", "XRC", "RAW_PACKET"};
@@ -108,7 +108,7 @@ static unsigned int poll_all(void)
 
 /* ---- Work ---- */
 
-/* One queue pair that stands still is not hidden by what the others do. */
+/* Checks each flow on its own, so that progress of others does not hide one that hangs. */
 static void watch_out(void)
 {
 	static uint64_t seen[NUM_FLOWS];
@@ -148,7 +148,7 @@ static void post_some(struct flow *f, unsigned int max)
 	static struct request q[BATCH];
 	unsigned int want = 1 + below(f, BATCH), n = 0;
 
-	/* the unreliable wait for nobody: half of all is theirs */
+	/* unreliable flows are never held back by a peer, so limit them to half of all requests */
 	if (!reliable(f) && !s.settling && s.unreliable * 2 > s.posted)
 		return;
 	while (n < want && n < max && plan_next(f, &q[n]))
@@ -159,7 +159,7 @@ static void post_some(struct flow *f, unsigned int max)
 	s.unreliable += reliable(f) ? 0 : n;
 }
 
-/* A line for each tenth, for whoever watches the processes meanwhile. */
+/* Prints a line for each tenth, for a test that watches the processes. */
 static void report_progress(void)
 {
 	static unsigned int tenths;
@@ -183,7 +183,7 @@ static void run(void)
 	}
 }
 
-/* A few more, all signaled, so that everything before them ends. */
+/* Posts a few more signaled requests, so that everything before them completes. */
 static void settle(bool these)
 {
 	uint64_t until[NUM_FLOWS];
@@ -217,7 +217,7 @@ static unsigned int open_files(void)
 	return n;
 }
 
-/* ---- The end ---- */
+/* ---- Final checks ---- */
 
 static void report(double seconds)
 {
@@ -257,7 +257,7 @@ static void report(double seconds)
 	printf("%llu work requests in %.1f s\n", (unsigned long long)s.completed, seconds);
 }
 
-/* Every operation was there; of what may be lost, most came. */
+/* Checks that every flow posted requests, and that more than 80 % of the unreliable messages arrived. */
 static void check_totals(void)
 {
 	uint64_t sent = 0, came = 0;
@@ -281,7 +281,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	s.seed = strtoull(argv[2], NULL, 10);
-	link_open(&s.l, 4096); /* what the first use opens for good */
+	link_open(&s.l, 4096); /* the first use opens descriptors that stay open */
 	link_close(&s.l);
 	files = open_files();
 	s.log = argc == 4 ? fopen(argv[3], "w") : NULL;

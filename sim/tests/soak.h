@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Mixed work requests over 64 queue pairs of all types on a bad wire. A flow is one direction: requester QP,
- * responder QP, and the memory of both. What a flow posts follows from the seed and its number.
+ * Mixed work requests over 64 queue pairs of all types on a lossy wire. A flow is one direction: requester
+ * QP, responder QP, and the memory of both. The requests of a flow are determined by the seed and its number.
  */
 #ifndef HCASIM_TESTS_SOAK_H
 #define HCASIM_TESTS_SOAK_H
@@ -20,10 +20,10 @@
 #define DGRAM_DEPTH 1024u
 #define MTU         1024u
 #define MAX_LEN     8000u
-#define SLOT        8192u /* buffer of a message, with what lies around it */
-#define GAP         24u   /* between the parts of an SGE list, and behind a receive buffer */
+#define SLOT        8192u /* buffer of a message, including headers and gaps */
+#define GAP         24u   /* between the parts of an SGE list, and after a receive buffer */
 #define GUARD       0xa5
-#define TARGET      65536u /* RDMA memory of a reliable flow; the counters of atomics come first */
+#define TARGET      65536u /* RDMA memory of a reliable flow; starts with the counters of atomics */
 #define COUNTERS    64u
 #define UC_SLOTS    64u /* RDMA memory of a UC flow: each slot takes writes of one length */
 #define UC_PAST     16u
@@ -37,15 +37,15 @@
 
 enum kind { RC, UC, UD, XRC, RAW, KINDS };
 
-/* One work request, as long as anything can come of it. */
+/* One work request, kept as long as a completion or message of it may arrive. */
 struct record {
 	uint64_t seq;
 	enum ibv_wr_opcode op;
 	bool signaled, window, done;
-	uint8_t copies[SEGMENTS];      /* unreliable: how often it came */
+	uint8_t copies[SEGMENTS];      /* unreliable: how often each message arrived */
 	uint32_t len, pool;            /* payload: these bytes of the pool */
-	uint32_t off;                  /* in the target; UC: the slot */
-	uint32_t generation;           /* UC: which write of the slot */
+	uint32_t off;                  /* offset in the target; UC: the slot */
+	uint32_t generation;           /* UC: number of the write to the slot */
 	uint32_t imm, rkey, mss, head; /* head: bytes before the payload */
 	uint64_t old;                  /* atomics: value before */
 	uint8_t *local;
@@ -76,12 +76,12 @@ struct flow {
 	struct ibv_qp *qp, *peer;
 	struct ibv_qp_ex *qpx;
 	struct recvq *rq;               /* of the responder */
-	struct flow *server, *customer; /* who binds this flow's window, whose window it binds */
+	struct flow *server, *customer; /* binds this flow's window; its window is bound by this one */
 	struct window win;
 	uint64_t posted, completed, rand;
 	struct record *rec;
 	uint8_t *local, *target, *shadow, *snap; /* snap: of the target, for each READ */
-	uint64_t rx_posted, rx_seen; /* reliable: messages that have to complete at the responder */
+	uint64_t rx_posted, rx_seen;             /* reliable: messages expected at the responder */
 	uint64_t *rx_seq;
 	uint32_t uc_written[UC_SLOTS], uc_next, uc_pool[UC_SLOTS][UC_PAST];
 	uint64_t sent, came, twice; /* unreliable messages */
@@ -96,7 +96,7 @@ struct soak {
 	struct link l;
 	uint8_t *pool;
 	uint64_t seed, wanted, posted, unreliable, completed;
-	bool settling; /* no unsignaled work requests any more */
+	bool settling; /* no more unsignaled work requests */
 	struct ibv_mr *local_mr[2], *target_mr[2], *recv_mr[2];
 	uint8_t *local[2], *target[2], *recv[2];
 	size_t recv_used[2];
@@ -104,16 +104,16 @@ struct soak {
 	struct ibv_xrcd *xrcd[2];
 	struct recvq *shared[2], *xrc[2];
 	struct flow flow[NUM_FLOWS];
-	struct flow *by_qpn[2][4096]; /* whose responder it is */
+	struct flow *by_qpn[2][4096]; /* the flow whose responder this QP is */
 	uint64_t ops[32];
 	unsigned int aborts;
-	FILE *log; /* what was posted, for whoever reads the wire */
+	FILE *log; /* what was posted, for the test that checks the trace */
 };
 
 extern struct soak s;
 extern const char *const kind_name[KINDS];
 
-/* Ends the program unless `ok`; says which flow and work request. */
+/* Ends the program unless `ok`; prints flow and work request. */
 #define REQUIRE(ok, f, seq, ...)                                                                             \
 	do {                                                                                                 \
 		if (!(ok))                                                                                   \
@@ -148,7 +148,7 @@ static inline uint32_t below(struct flow *f, uint32_t n)
 	return (uint32_t)(draw(&f->rand) % n);
 }
 
-/* What the first bytes of a message on an unreliable flow say. */
+/* The first bytes of a message on an unreliable flow. */
 struct tag {
 	uint32_t magic, flow;
 	uint64_t seq;
@@ -159,7 +159,7 @@ struct tag {
 void soak_open(void);
 void soak_close(void);
 
-/* soak_plan.c: the next work request of a flow; false: it has to wait */
+/* soak_plan.c: the next work request of a flow; false: the flow has to wait */
 struct request {
 	struct flow *f;
 	struct record *r;
@@ -173,11 +173,11 @@ struct request {
 	struct ibv_mw_bind_info bind;
 	uint8_t hdr[64];
 	unsigned int hdr_len;
-	uint8_t bytes[INLINE]; /* of inline data: gone when the posting has returned */
+	uint8_t bytes[INLINE]; /* buffer of inline data: overwritten after posting */
 };
 bool plan_next(struct flow *f, struct request *q);
 uint32_t uc_len(uint32_t slot);
-/* What lies before TCP's payload. */
+/* Bytes before the payload of TCP. */
 #define TCP_HEAD(f) ((f)->kind == RAW ? 54u : 44u)
 #define ETH_HEAD    14u
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Whether what came is what had to come: every byte, each message as often as may be, in its order. */
+/* Checks what arrived: every byte, the number of copies of each message, and their order. */
 #include <string.h>
 
 #include "soak.h"
@@ -22,7 +22,9 @@ static const enum ibv_wc_opcode wc_of[] = {
 
 /* ---- At the requester ---- */
 
-/* What a READ or an atomic brought, part by part, and that the bytes between the parts are as they were. */
+/*
+ * Checks the data of a READ or an atomic part by part, and that the bytes between the parts did not change.
+ */
 static void check_local(struct flow *f, const struct record *r, const uint8_t *want)
 {
 	const uint8_t *p = r->local;
@@ -56,7 +58,10 @@ static void ended(struct flow *f, struct record *r)
 		f->win.refs--;
 }
 
-/* The next signaled one is it; those before it, which are not signaled, have ended as well. */
+/*
+ * The completion must be that of the next signaled request; unsignaled requests before it have completed as
+ * well.
+ */
 void check_completion(struct flow *f, uint64_t seq, enum ibv_wc_opcode opcode)
 {
 	struct record *r;
@@ -109,14 +114,17 @@ static void arrived_reliably(struct flow *f, const struct arrival *a, const uint
 		REQUIRE(a->len == r->len, f, r->seq, "%u bytes written, not %u", a->len, r->len);
 }
 
-/* The flow's work request with that number, of which this is the `part`th message. */
+/* Finds the flow's work request `seq`, whose message `part` has arrived, and counts the message. */
 static struct record *came(struct flow *f, uint64_t seq, unsigned int part)
 {
 	struct record *r = record(f, seq);
 
 	REQUIRE(seq < f->posted, f, seq, "a message came that nobody sent");
 	REQUIRE(r->seq == seq && part < SEGMENTS, f, seq, "a message came long after it was sent");
-	/* UC and UD take what the wire doubles for another message (IBTA 9.8.2.2, 9.8.3): once more, no more. */
+	/*
+	 * UC and UD accept a packet that the wire duplicates as another message (IBTA 9.8.2.2, 9.8.3), but
+	 * only one copy is made.
+	 */
 	REQUIRE(r->copies[part] < 2, f, seq, "message %u came for the third time", part);
 	if (r->copies[part]++)
 		f->twice++;
@@ -130,7 +138,7 @@ static uint32_t get32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | p[1] << 16 | p[2] << 8 | p[3];
 }
 
-/* The number whose low 32 bits these are, of those that were posted lately. */
+/* The number of the recently posted request that has these low 32 bits. */
 static uint64_t full(const struct flow *f, uint32_t low)
 {
 	return f->posted - 1 - (uint32_t)((uint32_t)(f->posted - 1) - low);
@@ -140,11 +148,11 @@ static void segment_came(struct flow *f, const struct arrival *a, const uint8_t 
 {
 	const uint8_t *tcp = p + TCP_HEAD(f) - 20;
 	uint64_t seq = full(f, get32(tcp + 8));
-	uint32_t off = get32(tcp + 4), len = ((uint32_t)tcp[-18] << 8 | tcp[-17]) - 40; /* as IP says */
+	uint32_t off = get32(tcp + 4), len = ((uint32_t)tcp[-18] << 8 | tcp[-17]) - 40; /* from IP */
 	struct record *r = record(f, seq);
 	uint32_t part = r->mss ? off / r->mss : SEGMENTS;
 
-	/* Ethernet pads what is too short for a frame */
+	/* Ethernet pads short frames */
 	REQUIRE(a->len == TCP_HEAD(f) + len || (f->kind == RAW && a->len == 60), f, seq,
 		"a segment of %u bytes in %u", len, a->len);
 	REQUIRE(tcp[0] == 0 && tcp[1] == f->id, f, seq, "a segment with wrong ports");
@@ -171,7 +179,7 @@ static void tagged_came(struct flow *f, const struct arrival *a, const uint8_t *
 		f, tag.seq, "%u bytes came with wrong ones; %u were sent", len, r->len);
 }
 
-/* A UC slot holds, packet by packet, one of the writes from `first` to the latest. */
+/* Each packet's part of a UC slot must be from one of the writes `first` to the latest. */
 static void check_slot(struct flow *f, uint32_t slot, uint32_t first)
 {
 	const uint8_t *p = f->target + slot * SLOT;
@@ -247,7 +255,7 @@ void check_arrival(const struct arrival *a)
 	recvq_again(q, (uint32_t)a->wr_id);
 }
 
-/* Nothing is under way: the memory of each flow is what its work requests made of it. */
+/* Nothing is in flight: the memory of each flow must have the result of its work requests. */
 void check_targets(void)
 {
 	for (struct flow *f = s.flow; f < s.flow + NUM_FLOWS; f++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The end of a soak that went wrong: what was found first, and what else there is to say about it. */
+/* Reports a failed soak: the first error, then further information. */
 #include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 #include "soak.h"
 
-#define MOST 16u /* lines of a kind */
+#define MOST 16u /* most lines of a kind */
 
 struct ibv_cq_ex *soak_polling;
 
@@ -27,7 +27,7 @@ static void tell_flows(void)
 	for (struct flow *f = s.flow; f < s.flow + NUM_FLOWS; f++) {
 		if (f->qp)
 			tell_state(f, f->qp, "requester");
-		if (f->peer && f->kind == XRC) /* of the others it is another flow's requester */
+		if (f->peer && f->kind == XRC) /* other types: the peer is another flow's requester */
 			tell_state(f, f->peer, "responder");
 	}
 }
@@ -85,7 +85,7 @@ static void tell_counters(const char *device)
 	fputc('\n', stderr);
 }
 
-/* Not by way of anything that can fail again. */
+/* Does not call anything that reports failures through soak_fail(). */
 static void tell_rest(void)
 {
 	if (soak_polling)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What a flow does next, and what has to come of it. */
+/* Plans the next request of a flow and its expected result. */
 #include <string.h>
 
 #include "soak.h"
 
 #define FRAME_MAX 1400u /* payload of a raw frame */
 
-/* Shares of the operations. Windows are bound and invalidated as their state wants it. */
+/* Shares of the operations. Windows are bound and invalidated when their state requires it. */
 struct share {
 	enum ibv_wr_opcode op;
 	unsigned int share;
@@ -44,8 +44,8 @@ static enum ibv_wr_opcode drawn_op(struct flow *f)
 }
 
 /*
- * The windows want something of this flow first: its customer's to be bound or invalidated here, its own to be
- * invalidated with a SEND, after which nothing may use it.
+ * The windows come first: bind or invalidate the customer's window here, or invalidate the flow's own window
+ * with a SEND, after which no request may use it.
  */
 static enum ibv_wr_opcode next_op(struct flow *f)
 {
@@ -55,7 +55,7 @@ static enum ibv_wr_opcode next_op(struct flow *f)
 		return IBV_WR_BIND_MW;
 	if (theirs && theirs->state == W_CLOSING && !theirs->refs)
 		return IBV_WR_LOCAL_INV;
-	/* UC: it may be lost */
+	/* UC: the SEND may be lost */
 	if (f->kind == UC && own->state == W_INV_SENT && f->completed > own->inv_seq + DEPTH)
 		own->state = W_CLOSING;
 	if (own->state == W_BOUND && !own->uses) {
@@ -66,7 +66,7 @@ static enum ibv_wr_opcode next_op(struct flow *f)
 	return drawn_op(f);
 }
 
-/* Mostly short, sometimes of several packets. */
+/* Mostly short lengths, sometimes several packets. */
 static uint32_t draw_len(struct flow *f, uint32_t max)
 {
 	uint32_t kind = below(f, 10), top = kind < 7 ? 256 : kind < 9 ? 2000 : MAX_LEN;
@@ -81,7 +81,7 @@ uint32_t uc_len(uint32_t slot)
 
 /* ---- Data ---- */
 
-/* Cuts the buffer of the work request into parts, with a gap behind each. */
+/* Divides the buffer of the work request into parts, with a gap after each. */
 static void lay_out(struct request *q)
 {
 	struct flow *f = q->f;
@@ -128,7 +128,7 @@ static void put_inline(struct request *q)
 	q->inlined = true;
 }
 
-/* The bytes that go out: `pool` says which. */
+/* Writes the payload: bytes of the pool from a random offset, which is kept in `pool`. */
 static void put_data(struct request *q, bool may_inline)
 {
 	uint8_t message[SLOT], *from = message;
@@ -156,7 +156,7 @@ static void put32(uint8_t *p, uint32_t v)
 	put16(p + 2, v);
 }
 
-/* Of the payload's first byte the sequence number is 0; the acknowledgement number names the work request. */
+/* The payload starts at sequence number 0; the acknowledgement number is the number of the work request. */
 static void tcp_head(struct request *q)
 {
 	uint8_t *ip = q->hdr + TCP_HEAD(q->f) - 40, *tcp = ip + 20;
@@ -183,7 +183,7 @@ static void eth_head(struct request *q)
 
 /* ---- Operations ---- */
 
-/* A READ that is asked for again after a loss must not see what comes after it (IBTA 10.8.3.3). */
+/* A READ that is repeated after a loss must not return data that was written later (IBTA 10.8.3.3). */
 static bool reads_overlap(struct flow *f, uint32_t off, uint32_t len)
 {
 	for (uint64_t seq = f->completed; seq < f->posted; seq++) {
@@ -283,7 +283,10 @@ static void plan_flush(struct request *q)
 	q->r->len = below(q->f, MAX_LEN);
 }
 
-/* Of unreliable flows every message says which one it is: with its tag, its TCP header or its immediate data. */
+/*
+ * Every message of an unreliable flow has its request's number in a tag, its TCP header or its immediate
+ * data.
+ */
 static void plan_send(struct request *q)
 {
 	struct flow *f = q->f;
@@ -322,7 +325,7 @@ static void plan_tso(struct request *q)
 	put_data(q, false);
 }
 
-/* Behind everything that uses the window, retried READs included. */
+/* Comes after everything that uses the window, including retried READs. */
 static void plan_send_inv(struct request *q)
 {
 	q->r->rkey = q->f->win.mw->rkey;

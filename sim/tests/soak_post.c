@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The same work requests, as a list or in a critical region. */
+/* Posts work requests as a list or in a critical region (ibv_wr_start() to ibv_wr_complete()). */
 #include <errno.h>
 #include <string.h>
 
@@ -143,7 +143,7 @@ static void post_region(struct flow *f, struct request *q, unsigned int n)
 	REQUIRE(!ret, f, q->r->seq, "ibv_wr_complete of %u: %s", n, strerror(ret));
 }
 
-/* Nothing of it may ever be seen: its wr_id is no flow's. */
+/* Posts requests that are aborted. Their wr_id belongs to no flow, so a completion would be noticed. */
 static void post_nothing(struct flow *f)
 {
 	ibv_wr_start(f->qpx);
@@ -159,7 +159,7 @@ static void post_nothing(struct flow *f)
 	s.aborts++;
 }
 
-/* One line for each that leaves packets with a BTH. */
+/* Writes one line for each request whose packets have a BTH. */
 static void write_log(const struct flow *f, const struct request *q)
 {
 	const struct record *r = q->r;

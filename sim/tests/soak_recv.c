@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Receive queues: a buffer that has been looked at is posted again, several in a list. */
+/* Receive queues: buffers are posted again after they were checked, several in a list. */
 #include <string.h>
 
 #include "soak.h"

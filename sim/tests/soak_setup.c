@@ -19,7 +19,7 @@
 	(OPS_UC | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |                             \
 	 IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD | IBV_QP_EX_WITH_FLUSH | IBV_QP_EX_WITH_ATOMIC_WRITE)
 
-/* How many pairs of each type; XRC pairs have one direction, the others two. 64 queue pairs in all. */
+/* Number of pairs of each type: 64 queue pairs in all. XRC pairs have one direction, the others two. */
 static const unsigned int pairs[KINDS] = {10, 6, 6, 6, 4};
 static const uint64_t ops_of[KINDS] = {OPS_RC, OPS_UC, OPS_SEND | IBV_QP_EX_WITH_TSO, OPS_RC,
 				       IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_TSO};
@@ -149,7 +149,7 @@ static struct ibv_qp *create_xrc_recv(int end)
 	return qp;
 }
 
-/* Sequence numbers begin where they wrap soon. */
+/* The first sequence number is chosen so that they wrap soon. */
 static void bring_up(struct ibv_qp *qp, int end, uint32_t dest)
 {
 	struct ibv_qp_attr attr = link_attr(&s.l, end, dest);
@@ -163,7 +163,7 @@ static void bring_up(struct ibv_qp *qp, int end, uint32_t dest)
 	link_modify(qp, &attr, IBV_QPS_RTS);
 }
 
-/* A raw responder takes the frames that have its requester's source address, which is the flow's alone. */
+/* A raw responder gets the frames with its requester's source address, which only this flow uses. */
 static void steer(struct flow *f)
 {
 	struct {
@@ -230,7 +230,7 @@ static void serve(struct flow *a, struct flow *b)
 	b->server = b->customer = a;
 }
 
-/* Both directions of a pair. Half of the RC pairs receive from the shared queue. */
+/* Opens both directions of a pair. Half of the RC pairs receive from the shared queue. */
 static struct flow *open_pair(struct flow *f, enum kind kind, unsigned int n)
 {
 	struct ibv_qp *qp[2];
@@ -254,7 +254,7 @@ static struct flow *open_pair(struct flow *f, enum kind kind, unsigned int n)
 	return f + 2;
 }
 
-/* The pairs lie alternately in the one and the other direction: two of them serve each other. */
+/* XRC pairs alternate in direction, so that two consecutive pairs can bind each other's windows. */
 static struct flow *open_xrc(struct flow *f, unsigned int n)
 {
 	int end = n & 1;

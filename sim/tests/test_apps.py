@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""UCX, libfabric, Open MPI and MPICH from Debian, unmodified: docs/running.md says what the variables are for."""
+"""UCX, libfabric, Open MPI and MPICH from Debian, unmodified. docs/running.md explains the variables."""
 import json
 import re
 import subprocess
@@ -17,7 +17,7 @@ def count_packets(adapters):
 
 
 def run_pair(server, client, adapters=("hcasim0", "hcasim1")):
-    """Both ends end well; returns what they printed, and how many packets each adapter sent."""
+    """Checks that both ends succeed; returns their output and the number of packets each adapter sent."""
     machine = Machine(hcas=2)
     result = machine.run(*pair_command(server, client, after=count_packets(adapters)))
     ends = last_json(result.output)
@@ -39,7 +39,7 @@ def ucx_perftest(test, size, iterations, transports, adapters=("hcasim0:1", "hca
     server, client, packets = run_pair([*ends[0], *flags[:2]], [*ends[1], *flags, "localhost"])
     for output in (server, client):
         assert not UCX_ERROR.search(output), output
-    # `inf`: what came since the line before, if that was printed after the last message.
+    # `inf`: rate since the previous line, if that line was printed after the last message.
     row = re.search(r"^Final:\s+(\d+)(?:\s+(?:[\d.]+|inf))+$", client, re.M)
     assert row and int(row[1]) == iterations, client
     return packets
@@ -63,13 +63,13 @@ def test_ucx_atomics(test):
 
 @pytest.mark.parametrize("transports", ["rc_v", "ud_v"])
 def test_ucx_transports(transports):
-    """rc_v opens its connections over UD; ud_v sends all over UD, in packets of the path's MTU."""
+    """rc_v connects over UD; ud_v sends everything over UD, in packets of the path's MTU."""
     packets = ucx_perftest("tag_bw", 100000, 100, transports)
     assert packets[1] > 100 * 100000 / 4096
 
 
 def test_ucx_over_ipv6():
-    """UCX takes the first IPv4 entry of the GID table by itself."""
+    """Without the variable UCX chooses the first IPv4 entry of the GID table."""
     assert min(ucx_perftest("tag_lat", 1000, 200, "ud_v", more=["UCX_IB_GID_INDEX=0"])) > 200
 
 
@@ -80,7 +80,7 @@ def test_ucx_on_one_adapter():
 
 @pytest.mark.once
 def test_ucx_finds_the_adapter():
-    """With its hooks of the memory map in place, which is what it does by default."""
+    """With UCX's hooks of memory mapping calls, which are on by default."""
     result = Machine().run("ucx_info", "-d")
     assert result.status == 0 and not UCX_ERROR.search(result.output), result.output
     found = set(re.findall(r"Transport: (\w+)\s+#\s+Device: hcasim0:1", result.output))
@@ -93,7 +93,7 @@ FABRIC_SIZES = ["64", "256", "1k", "4k", "64k", "1m"]
 
 
 def fi_pingpong(provider, endpoint, sizes, iterations=50):
-    """Its messages are checked at both ends (-c). Returns how many packets each adapter sent."""
+    """Checks the messages at both ends (-c). Returns how many packets each adapter sent."""
     port = free_port()
     command = ["fi_pingpong", "-c", "-I", iterations, "-p", provider, "-e", endpoint]
     server, client, packets = run_pair([*command, "-B", port], [*command, "-P", port, "127.0.0.1"])
@@ -149,7 +149,7 @@ def run_mpi(*job):
 
 @pytest.mark.parametrize("transports", ["ib", "rc_v", "ud_v"])
 def test_open_mpi(open_mpi_program, transports):
-    """mpirun starts as root here, and two ranks on however many cores there are."""
+    """mpirun has to run as root, and with two ranks on any number of cores."""
     mpirun = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "2"]
     modules = ["--mca", "pml", "ucx", "--mca", "osc", "ucx"]
     run_mpi(*mpirun, *modules, "-x", f"UCX_TLS={transports},self", str(open_mpi_program))
@@ -157,6 +157,6 @@ def test_open_mpi(open_mpi_program, transports):
 
 @pytest.mark.parametrize("transports", ["ib", "rc_v", "ud_v"])
 def test_mpich(mpich_program, transports):
-    """Debian's is built over UCX; between two ranks of one host it takes shared memory unless told not to."""
+    """Debian's MPICH uses UCX. Without MPIR_CVAR_NOLOCAL, two ranks on one host use shared memory."""
     settings = ["-genv", "MPIR_CVAR_NOLOCAL", "1", "-genv", "UCX_TLS", f"{transports},self"]
     run_mpi("mpirun.mpich", "-np", "2", *settings, str(mpich_program))

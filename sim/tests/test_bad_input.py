@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Bad input through the whole stack, and ends in mid traffic: clear errors, nothing hangs, the others go on."""
+"""Bad input through the whole stack, and programs killed during traffic: clear errors, no hangs."""
 import os
 import select
 import signal
@@ -15,11 +15,11 @@ from device_process import find_device
 BIN = BUILD / "bin"
 FAILURE_CLIENT = BIN / "hcasim-failure-client"
 PROFILE = TOP / "sim/timing/profiles/gen4x16-200g.yaml"
-IN_TIME = 10  # seconds in which everything ends that is to end by itself
+IN_TIME = 10  # seconds within which everything has to end by itself
 
 
 def during_traffic(machine, gid_index, *program):
-    """Runs a program while a pingpong with validated data does all its iterations on the same machine."""
+    """Runs a program while a pingpong with validated data completes on the same machine."""
     common = ["-p", free_port(), "-g", gid_index, "-n", 1000, "-c"]
     pingpong = machine.bin / "ibv_rc_pingpong"
     one, other = machine.pair_devices()
@@ -59,7 +59,7 @@ def test_what_applications_do_to_themselves(action, gid_index):
 
 
 def test_a_killed_peer_is_an_error(gid_index):
-    """Retries run out, the rest is flushed; a fresh pair of the same application works."""
+    """Retries run out and the rest is flushed; a new pair of the same application works."""
     output = during_traffic(Machine(hcas=2), gid_index, FAILURE_CLIENT, "widow")
     assert output == "error, then flushed\na fresh pair works\n"
 
@@ -78,7 +78,7 @@ exit $status
 
 
 def test_a_killed_device_process_is_an_error_for_everybody():
-    """Flush errors, DEVICE_FATAL, EIO: for who polls, and for who sleeps; in time, and without help."""
+    """Flush errors, DEVICE_FATAL, EIO, in programs that poll and in one that sleeps; all end in time."""
     process = Machine(hcas=2).start("/bin/sh", "-c", ALL_AT_ONCE, FAILURE_CLIENT)
     assert [process.stdout.readline() for _ in range(3)] == ["traffic\n"] * 3
     begin = time.monotonic()
@@ -86,7 +86,7 @@ def test_a_killed_device_process_is_an_error_for_everybody():
     output, _ = process.communicate()
     assert output.count("fatal\n") == 3, output
     assert "terminated" not in output and time.monotonic() - begin < IN_TIME, output
-    assert process.returncode == 125  # the command ended well, its machine did not
+    assert process.returncode == 125  # the command succeeded, but its machine failed
 
 
 def holdings(pid):
@@ -97,7 +97,7 @@ def holdings(pid):
 
 
 def settled_fds(pid, expected):
-    """The device process notices the end by its own descriptor, a moment after the test does."""
+    """Waits until the device process has noticed the exit, which it does shortly after the test."""
     limit = time.monotonic() + IN_TIME
     while holdings(pid)[0] != expected and time.monotonic() < limit:
         select.select([], [], [], 0.01)
@@ -183,7 +183,7 @@ def test_options(options, named):
     ],
 )
 def test_profiles(spoil, named, tmp_path):
-    """Each is refused with the file's name, and the line or the figure."""
+    """Each is refused with the file's name, and the line or the value."""
     file = tmp_path / "spoiled.yaml"
     file.write_bytes(spoil(PROFILE.read_bytes()))
     result = Machine(options=["--profile", str(file)]).run("/bin/true")
@@ -207,7 +207,7 @@ def test_profiles(spoil, named, tmp_path):
     ],
 )
 def test_device_process(options, named, tmp_path):
-    """Started by hand, wrongly: an error; and what was in the folder stays."""
+    """Started by hand with wrong options: an error, and the contents of the folder stay."""
     for folder in ("empty", "full", "empty/" + "x" * 200):
         (tmp_path / folder).mkdir()
     if "x" * 200 not in str(options):

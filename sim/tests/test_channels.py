@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Many completion channels, and no descriptors left for one more."""
+"""Many completion channels, and running out of descriptors."""
 import json
 import resource
 
@@ -16,7 +16,7 @@ def limit(soft, hard):
 
 @pytest.mark.once
 def test_ten_thousand_channels():
-    """Each event comes where it belongs; what each step took is for bench/growth."""
+    """Each event arrives at its own channel; bench/growth uses the times."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     if hard != resource.RLIM_INFINITY and hard < 10200:
         pytest.skip(f"this process may open {hard} files only: ulimit -Hn")
@@ -26,7 +26,7 @@ def test_ten_thousand_channels():
 
 
 def test_no_descriptors_left():
-    """EMFILE where the program has none left, ENFILE and a sentence where it is the device process."""
+    """EMFILE if the program has none left; ENFILE and a message if the device process has none left."""
     result = Machine().run(CHANNELS, "limits", preexec_fn=limit(300, 400))
     assert result.status == 0, result.output
     assert result.output.count("hcasim: the device process has no descriptors left for one more program") == 1

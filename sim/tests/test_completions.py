@@ -9,7 +9,7 @@ from conftest import BUILD, RDMA_CORE_BUILD, TOP, Machine
 PAGE = (TOP / "docs/completions.md").read_text()
 
 
-ELSEWHERE = re.compile(r"\((core test|suite|`test_failures.py`)")  # who provokes it, if not this program
+ELSEWHERE = re.compile(r"\((core test|suite|`test_failures.py`)")  # what else causes the status
 
 
 def rows(titles):

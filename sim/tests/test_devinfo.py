@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Programs that ask: device lists, ibv_devinfo, ip, rdma; and links that are set down and up."""
+"""Programs that query: device lists, ibv_devinfo, ip, rdma; and links that are set down and up."""
 import json
 import re
 
@@ -45,7 +45,7 @@ def test_an_unknown_device_is_reported_by_the_program():
 
 
 def link_states(machine, set_down):
-    """What `ip`, `rdma`, SIOCGIFFLAGS and getifaddrs() say of the two adapters' links after a command."""
+    """The state of both adapters' links in `ip`, `rdma`, SIOCGIFFLAGS and getifaddrs() after a command."""
     ask = """
 import ctypes, ctypes.util, fcntl, json, socket, struct, subprocess
 def output(*command):

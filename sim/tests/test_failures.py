@@ -21,7 +21,7 @@ def pingpong_commands(machine, gid_index, *flags):
 
 
 def start_endless(machine, gid_index, **more):
-    """Starts a pingpong that would not end; returns it and its process ids once traffic is about to flow."""
+    """Starts an endless pingpong; returns it and its process ids when traffic is about to start."""
     server, client = pingpong_commands(machine, gid_index, "-n", ENDLESS)
     process = machine.start_pair(
         server, ["/usr/bin/stdbuf", "-oL", *client], announce="remote address", **more
@@ -30,9 +30,9 @@ def start_endless(machine, gid_index, **more):
 
 
 def end_pair(process, pids, victim):
-    """Kills one end; its peer may wait for a message for ever, so it is asked to end. Returns how all ended."""
+    """Kills one end and terminates the other, which might wait forever. Returns how all ended."""
     os.kill(pids.pop(victim), signal.SIGKILL)
-    with contextlib.suppress(ProcessLookupError):  # unless it has noticed by itself
+    with contextlib.suppress(ProcessLookupError):  # it may have ended already
         os.kill(pids.popitem()[1], signal.SIGTERM)
     return last_json(process.communicate()[0])
 
@@ -57,7 +57,7 @@ def test_other_applications_go_on(gid_index):
 
 
 def test_a_killed_device_process_ends_its_applications(gid_index):
-    """Flush errors, not a spin: both ends notice and fail by themselves."""
+    """Both ends get flush errors and fail by themselves, instead of polling forever."""
     process, _ = start_endless(Machine(hcas=2), gid_index)
     os.kill(find_device(process.pid), signal.SIGKILL)
     ends = last_json(process.communicate()[0])
@@ -79,4 +79,4 @@ def test_outstanding_work_of_a_killed_device_process_is_flushed(hcas):
     assert process.stdout.readline() == "outstanding\n"
     os.kill(find_device(process.pid), signal.SIGKILL)
     assert process.stdout.readline() == "flushed\n"
-    assert process.wait() == 125  # the command ended well, its machine did not
+    assert process.wait() == 125  # the command succeeded, but its machine failed

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""--fault and --seed: which frames of the wire meet which fate is the same in every run, whatever the frames are."""
+"""--fault and --seed: the n-th frame has the same fault in every run, regardless of its content."""
 import json
 from collections import defaultdict
 
@@ -10,11 +10,11 @@ from conftest import Machine
 from test_pingpong import pingpong
 
 FAULTS = "loss=0.01,dup=0.05,reorder=0.05,corrupt=0.01"
-OUI = b"\x02hca"  # the adapter's number and 1 follow
+OUI = b"\x02hca"  # followed by the adapter's number plus 1
 
 
 def fates(folder):
-    """For each frame, in the order in which they left, what --fault did to it."""
+    """For each frame, in the order of sending, the faults that --fault injected."""
     met, out = defaultdict(list), []
     with open(folder / "fault.log") as log:
         for entry in map(json.loads, log):
@@ -31,7 +31,7 @@ def fates(folder):
 
 @pytest.fixture(name="run")
 def _run(tmp_path, gid_index):
-    """Fates of a pingpong with messages of `size` bytes."""
+    """The faults of a pingpong with messages of `size` bytes."""
 
     def run(name, seed, size):
         options = ["--trace", str(tmp_path / name), "--fault", FAULTS, "--seed", str(seed)]
@@ -42,7 +42,7 @@ def _run(tmp_path, gid_index):
 
 
 def test_the_nth_frame_meets_the_same_fate(run):
-    """Other messages, and other moments: the host's load decides those too."""
+    """With other messages and at other times, which also depend on the host's load."""
     one, other, seeded = run("one", 5, 10000), run("other", 5, 6000), run("seeded", 6, 6000)
     common = min(len(one), len(other), len(seeded))
     assert common > 1000

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Many objects in one process: they can be made, destroyed and left behind, up to every limit that is reported.
+"""Many objects in one process are created, and destroyed or left at exit, up to every reported limit.
 
-All limits take minutes: `ctest -C soak -L soak` sets HCASIM_GROWTH=all; without it the smallest of them is reached.
+Testing all limits takes minutes: `ctest -C soak -L soak` sets HCASIM_GROWTH=all. Otherwise only the
+smallest limit is tested.
 """
 import os
 
@@ -13,7 +14,7 @@ GROWTH = BUILD / "bin/hcasim-growth"
 LIMITED = ["pd", "mr", "mw", "ah", "cq", "srq", "qp", "mcast", "member", "wq", "table"]
 KINDS = [*LIMITED, "channel", "flow", "id", "conn"]
 ALL = os.environ.get("HCASIM_GROWTH") == "all"
-FEW = 1500  # more than the numbers that rest: they come back
+FEW = 1500  # more than the freed numbers that are not reused yet, so numbers are reused
 
 
 def grow(kind, count, how):
@@ -36,5 +37,5 @@ def test_many_are_left_behind(kind):
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("kind", LIMITED if ALL else LIMITED[:1])
 def test_every_limit(kind):
-    """As many as ibv_query_device(3) reports, and ENOMEM for one more."""
+    """Creates as many as ibv_query_device(3) reports; one more fails with ENOMEM."""
     grow(kind, "max", "exit")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Two runs at once, and one that is killed: huge_pages.py on a file in the place of the kernel's count."""
+"""Two runs at once, and one that is killed: huge_pages.py with a file instead of the kernel's count."""
 import subprocess
 import sys
 
@@ -46,7 +46,7 @@ def wait_in(process):
 
 
 def locked_waiters(path):
-    """Who waits for the lock of this file: the lines of /proc/locks with an arrow."""
+    """The processes that wait for the lock of this file: the lines of /proc/locks with an arrow."""
     with open("/proc/locks") as file:
         return [line for line in file if "->" in line and f":{path.stat().st_ino} " in line]
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""--kernel 6.1 and latest: the same programs run on both, and what 6.1 has not is refused as it refuses it."""
+"""--kernel 6.1 and latest: the same programs run on both, and 6.1 refuses newer calls as Linux 6.1 does."""
 import pytest
 
 from conftest import RDMA_CORE_BUILD, Machine, free_port
 from test_rdma_core import NEWER_BUILD, RELEASES, Release
 
 KERNELS = ["6.1", "latest"]
-SAME = ["test_device", "test_cq", "test_pd"]  # of rdma-core 56.1, which asks for nothing newer
+SAME = ["test_device", "test_cq", "test_pd"]  # of rdma-core 56.1, which uses nothing newer
 newer = pytest.mark.skipif(not (NEWER_BUILD / "bin").exists(), reason="ci/setup did not get rdma-core 65.0")
 
 RESOLVE_ADDRINFO = "test_rdmacm.CMTestCase.test_rdmacm_async_resolve_addrinfo"
-# Of rdma-core 65.0, what asks for something newer than 6.1. rdma_resolve_addrinfo() has no other way than an event that
-# it writes, and its test says so with an error.
+# Tests of rdma-core 65.0 that need more than 6.1. rdma_resolve_addrinfo() works only by writing an event, so
+# its test ends with an error.
 YOUNGER = {
     "test_device.DeviceTest.test_query_port_speed": "skipped",
     "test_dmah.DMAHandleTest.test_dmah_with_mrex": "skipped",
@@ -59,7 +59,7 @@ def test_rping(kernel):
 
 @pytest.mark.parametrize("module", SAME)
 def test_rdma_core_56(module):
-    """On 6.1 its tests give what the committed list says of the latest."""
+    """On 6.1 its tests have the results that the committed list has for the latest kernel."""
     release = Release(RDMA_CORE_BUILD, {}, ["--kernel", "6.1"])
     results, output = release.run_module(module)
     got = {name.removeprefix(f"tests.{module}."): result.split(" ")[0] for name, result in results.items()}

@@ -26,7 +26,7 @@ def wire(tmp_path_factory):
 
 
 def sums_of(packet):
-    """(IPv4 header, TCP or UDP) checksums as they stand, and as scapy computes them."""
+    """(IPv4 header, TCP or UDP) checksums in the packet, and as scapy computes them."""
     again = packet.copy()
     if IP in again:
         del again[IP].chksum
@@ -41,7 +41,7 @@ def transport(packet):
 
 
 def to_port(packets, port):
-    """Packets of TCP or UDP."""
+    """TCP and UDP packets to this port."""
     return [
         packet for packet in packets if (TCP in packet or UDP in packet) and transport(packet).dport == port
     ]
@@ -54,12 +54,12 @@ def frames(wire):
 
 @pytest.fixture(scope="module")
 def datagrams(frames):
-    """What the UD messages that carry IPoIB hold: IP without the four bytes before it."""
+    """The IP packets in the UD messages with IPoIB, without the four bytes before them."""
     found = []
     for frame in frames:
         if BTH not in frame or frame[BTH].opcode != 100:
             continue
-        body = bytes(frame[BTH].payload)[8:]  # behind the DETH
+        body = bytes(frame[BTH].payload)[8:]  # after the DETH
         if body[:4] in (b"\x08\x00\0\0", b"\x86\xdd\0\0"):
             pad = frame[BTH].padcount
             found.append((IP if body[0] == 8 else IPv6)(body[4 : len(body) - pad]))
@@ -67,7 +67,7 @@ def datagrams(frames):
 
 
 def check_sums(packets, kinds):
-    """As hcasim-offload counts them: IPv6, VLAN, checksums asked for, UDP."""
+    """`kinds` as in hcasim-offload: IPv6, VLAN, checksums requested, UDP."""
     seen = [packet for packet in to_port(packets, 4000) if len(transport(packet).payload) > 200]
     assert len(seen) == len(kinds)
     for kind, packet in zip(kinds, seen):
@@ -128,7 +128,7 @@ def test_datagram_segments(datagrams, layer):
 
 
 def test_segments_with_the_longest_headers(frames, datagrams):
-    """Options behind IPv6 and TCP: 334 bytes behind Ethernet, 336 with the four of IPoIB."""
+    """Options after IPv6 and TCP: 334 bytes after Ethernet, 336 with the four of IPoIB."""
     for packets, before, longest in (frames, 0, 334), (datagrams, 4, 336):
         segments = to_port(packets, 5002)
         check_stream(segments)
@@ -183,8 +183,8 @@ RAW_RUNS = [
 
 @pytest.mark.parametrize("run", RAW_RUNS)
 def test_perftest(run, tmp_path):
-    """Nothing tells these programs of each other: the client starts when the server has posted its receives,
-    and those are as many as frames come, for nothing holds the sender back."""
+    """These programs do not synchronize: the client starts when the server has posted its receives, one for
+    every frame, since there is no flow control."""
     program, *more = run.split()
     iterations = [] if "-n" in more else ["-n", 500]
     macs = adapter_macs()
@@ -192,7 +192,7 @@ def test_perftest(run, tmp_path):
     log.touch()
 
     def command(end, role):
-        # In a latency test both ends send; a server of raw_ethernet_bw names the address that it listens on.
+        # In a latency test both ends send; a server of raw_ethernet_bw takes the address that it listens on.
         to = macs[1 - end] if program == "raw_ethernet_lat" else macs[0]
         args = [f"hcasim{end}", f"--{role}", *iterations, "-s", 512, "-E", to, "-B", macs[end], *more]
         return f"stdbuf -oL {program} -d " + " ".join(map(str, args))

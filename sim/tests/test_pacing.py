@@ -10,12 +10,12 @@ from conftest import BUILD, Machine
 FRAMES = 40
 LIMITED, UNLIMITED, FASTER, REMOVED, BURSTS = range(5)
 MS = 1_000_000  # ns: a frame of the program at its first rate
-NEAR = MS // 50  # from the moment when a frame may leave to its first bit: WQE and payload are read meanwhile
+NEAR = MS // 50  # from when a frame may leave to its first bit: WQE and payload are read then
 
 
 @pytest.fixture(scope="module")
 def times(tmp_path_factory):
-    """Of each step of the program, in nanoseconds."""
+    """The times of the frames of each step of the program, in nanoseconds."""
     folder = tmp_path_factory.mktemp("pacing")
     result = Machine(options=["--trace", str(folder)]).run(BUILD / "bin/hcasim-pacing")
     assert result.status == 0, result.output
@@ -54,5 +54,5 @@ def test_no_rate(times):
 def test_bursts(times):
     assert times[BURSTS][9] - times[BURSTS][0] < MS
     assert gaps(times[BURSTS][10:]) == pytest.approx([MS] * (FRAMES - 11), abs=NEAR)
-    # Ten frames are paid for when the bucket has been full for one of them.
+    # The full bucket pays for ten frames.
     assert times[BURSTS][-1] - times[BURSTS][0] == pytest.approx((FRAMES - 10) * MS, abs=NEAR)

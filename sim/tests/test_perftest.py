@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Debian's perftest, unmodified, with its defaults but for device, port and size."""
+"""Debian's perftest, unmodified, with its defaults except device, port and size."""
 import re
 
 import pytest
@@ -12,7 +12,7 @@ ROW = re.compile(r"^\s*(\d+)\s+(\d+)((?:\s+\d+\.\d+)+)", re.M)
 
 
 def run_ends(program, *flags, machine=None, preload=None):
-    """Runs server and client; returns what they printed."""
+    """Runs server and client; returns their output."""
     machine = machine or Machine(hcas=2)
     server_device, client_device = machine.pair_devices()
     common = ["-p", free_port(), *flags]
@@ -69,7 +69,7 @@ COMBINATIONS = [
 @pytest.mark.parametrize("api", ["ibv_post_send", "ibv_wr"])
 @pytest.mark.parametrize("program, connection", COMBINATIONS)
 def test_every_connection(program, connection, api):
-    """perftest's new mode (ibv_wr_*) is its default, but only on adapters that it knows."""
+    """perftest's new mode (ibv_wr_*) is the default only on adapters that it knows."""
     flags = ["-c", connection, "-n", 50, *([] if "atomic" in program else ["-s", 1024])]
     if api == "ibv_wr":
         ends = run_ends(program, *flags, preload=KNOWN_PART)
@@ -110,7 +110,7 @@ OPTIONS = [
     "ib_send_bw -m 256 -s 4096",
     "ib_send_bw --reversed",
     "ib_send_lat -c UD -g",
-    "ib_send_bw -c UD -g --ipv6",  # its check of GIDs takes the group's for one of IPv6
+    "ib_send_bw -c UD -g --ipv6",  # its check of GIDs treats the group's GID as IPv6
 ]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The programs of programs.yaml; with HCASIM_PROGRAMS=nightly those that only the nightly run has, too."""
+"""The programs of programs.yaml; with HCASIM_PROGRAMS=nightly also those only for the nightly run."""
 import os
 import re
 import shlex
@@ -36,7 +36,7 @@ def test_program(program, system):
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=[program["name"] for program in PROGRAMS])
 def test_entry(program):
-    """An entry runs, or says why it does not."""
+    """An entry runs, or is skipped with its reason."""
     if program["run"] in ("full", "nightly"):
         assert program["expect"] and ("alone" in program) != ("server" in program and "client" in program)
     else:

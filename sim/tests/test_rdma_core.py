@@ -2,9 +2,9 @@
 """rdma-core's own tests on hcasim0, against the committed lists of expected results.
 
 rdma_core_tests.yaml names every test of the modules that run: `pass`, or `skip` with our reason, or
-`pass_or_skip` with what the machine must have; rdma_core_tests_65.yaml says where 65.0 differs. A test that gives
-anything else fails here; so does one that the list does not know, or that rdma-core no longer has, and a module that is
-neither listed nor in NOT_RUN.
+`pass_or_skip` with what the machine must have; rdma_core_tests_65.yaml has the differences of 65.0. A test
+with any other result fails here. So does a test that is missing in the list or in rdma-core, and a module
+that is neither listed nor in NOT_RUN.
 """
 import os
 import re
@@ -28,7 +28,7 @@ NOT_RUN = {
 
 
 def expected_of(differences):
-    """The common list, and over it what a release has otherwise."""
+    """The common list, with the differences of a release."""
     modules = yaml.safe_load((HERE / "rdma_core_tests.yaml").read_text())
     for module, tests in differences.items():
         modules[module] = {**modules.get(module, {}), **tests}
@@ -41,7 +41,7 @@ def expected_of(differences):
 
 
 class Release:
-    """A build of rdma-core and what its tests give."""
+    """A build of rdma-core and the results of its tests."""
 
     def __init__(self, build, differences, options=()):
         self.build = build
@@ -53,12 +53,12 @@ class Release:
         program = self.build / "bin/run_tests.py"
         if not program.exists():
             pytest.skip(f"{program} is not there: ci/setup did not get this rdma-core")
-        # pyverbs is Python's: nothing in the program says which libraries it is for.
+        # Python loads pyverbs: nothing in the program says which libraries it needs.
         environment = dict(os.environ, LD_LIBRARY_PATH=str(self.build / "lib"))
         return Machine(options=self.options).run(program, *arguments, env=environment)
 
     def run_module(self, module):
-        """Results of one module, run once: {test: "ok" | "skipped '...'" | "FAIL" | "ERROR"} and the output."""
+        """Results of a module, run once: {test: "ok", "skipped '...'", "FAIL" or "ERROR"}, and output."""
         if module not in self.runs:
             with huge_pages(16):
                 result = self.run_tests("--dev", "hcasim0", "-v", "-b", f"tests.{module}")
@@ -74,7 +74,7 @@ RELEASES = {
 
 
 def failure_text(test, output):
-    """What unittest printed of this test below its list."""
+    """What unittest printed about this test after its list."""
     parts = output.split("=" * 70 + "\n")
     return "\n".join(part for part in parts[1:] if test in part) or output
 

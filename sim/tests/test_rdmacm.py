@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Programs of the connection manager: rdma-core's examples, its build's and Debian's, and perftest -R."""
+"""Programs of the connection manager: rdma-core's examples, built here and from Debian, and perftest -R."""
 import json
 import os
 import re
@@ -12,7 +12,7 @@ from conftest import Machine, describe, last_json, pair_command
 
 SERVER = "10.77.0.1"  # hcasim0
 CLIENT = "10.77.0.2"  # hcasim1
-LINK_LOCAL = "fe80::68:63ff:fe61:"  # and the adapter's number
+LINK_LOCAL = "fe80::68:63ff:fe61:"  # followed by the adapter's number
 ONE = ["-S", "1000", "-C", "20"]  # size and number of transfers, of the stream programs
 
 # name: (server, client; None: the server's with -s SERVER, more for pair.py)
@@ -61,12 +61,12 @@ def test_multicast(system):
 
 
 def test_many_connections():
-    """cmtime listens twice: for RDMA, and for the TCP connection at the same address that its ends meet on."""
+    """cmtime listens twice: for RDMA, and for a TCP connection at the same address."""
     on_machine(["cmtime", "-c", "50"], ["cmtime", "-c", "50", "-s", SERVER], {"calls": 2})
 
 
 def test_many_connections_debian():
-    """That version's server serves for ever."""
+    """The server of that version does not end."""
     on_machine(["cmtime", "-c", "50"], ["cmtime", "-c", "50", "-s", SERVER], {"endless": True}, True)
 
 
@@ -90,8 +90,8 @@ def test_a_file_by_sockets(tmp_path):
 
 @pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])
 def test_datagram_sockets(system):
-    """librdmacm's are for InfiniBand: it makes their address handles without a GID, which no RoCE port takes
-    (docs/connection-manager.md). What is left is a clear error, from a socket that has an adapter's address.
+    """librdmacm's datagram sockets are for InfiniBand: they create address handles without a GID, which RoCE
+    ports refuse (docs/connection-manager.md). A socket with an adapter's address gets a clear error.
     """
     machine = Machine(hcas=2, system=system)
     udpong = machine.bin / "udpong"
@@ -113,7 +113,7 @@ print(stream.getsockname()[0], peer[0], datagrams.getsockname()[0])
 
 
 def test_the_source_of_a_connection_is_an_adapters_address():
-    """As on a Linux host that has both: what goes to an address of its own comes from that address."""
+    """As on a Linux host that has both addresses: packets to a local address come from that address."""
     result = Machine(hcas=2).run("/usr/bin/python3", "-c", SOURCES)
     assert result.output.split() == [SERVER, SERVER, CLIENT], result.output
 
@@ -138,7 +138,7 @@ def test_perftest(command):
 
 
 def decode(pcap):
-    """Wireshark's words for every management datagram: (source, destination, message)."""
+    """Wireshark's text for every management datagram: (source, destination, message)."""
     fields = ["ip.src", "ip.dst", "_ws.col.Info"]
     command = ["tshark", "-r", str(pcap), "-Y", "infiniband.bth.destqp == 1", "-T", "fields"]
     for field in fields:
@@ -164,7 +164,7 @@ def test_the_wire(tmp_path):
 
 
 def test_a_killed_server_is_noticed():
-    """The connection ends with its process: the client is notified, and ends by itself."""
+    """The connection ends with the server's process: the client is notified and ends by itself."""
     machine = Machine(hcas=2)
     rping = machine.bin / "rping"
     client = ["/usr/bin/stdbuf", "-oL", rping, "-v", "-c", "-a", SERVER, "-C", "1000000000"]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Programs of TCP over rsockets: librspreload.so of three releases, unmodified programs.
 
-Each has to go by RDMA, at the adapter that it names: where that library gets no connection it falls back to TCP,
-and the program ends well.
+Each has to use RDMA on the adapter that it names. Without an RDMA connection that library falls back to TCP,
+and the program would still succeed.
 """
 import json
 import os
@@ -15,7 +15,7 @@ from conftest import PYTHON, RDMA_CORE_BUILD, TOP, Machine
 
 NEWER = Path(os.environ.get("RDMA_CORE_NEWER_BUILD", TOP / "build/rdma-core-65"))
 DEBIANS = "/usr/lib/x86_64-linux-gnu/rsocket/librspreload.so"
-SERVER = "10.77.0.2"  # not the adapter that a loopback address would lead to
+SERVER = "10.77.0.2"  # not the adapter that a loopback address selects
 NC = ["nc.traditional", "-l", "-s", SERVER, "-p", "7000"]  # socket(), accept(): no newer functions
 newer = pytest.mark.skipif(not (NEWER / "lib").exists(), reason="ci/setup did not get rdma-core 65.0")
 RELEASES = [
@@ -26,7 +26,7 @@ RELEASES = [
 
 
 def over_rsockets(command, release, before=True):
-    """`command` with librspreload.so before or behind what is preloaded, and that release's libraries."""
+    """`command` with librspreload.so before or after the other preloads, and that release's libraries."""
     library = f"{release}/lib/librspreload.so" if release else DEBIANS
     preload = f"{library}:$LD_PRELOAD" if before else f"$LD_PRELOAD:{library}"
     folder = f"LD_LIBRARY_PATH={release}/lib" if release else ""
@@ -34,7 +34,7 @@ def over_rsockets(command, release, before=True):
 
 
 def run_pair(tmp_path, release, server, client, **more):
-    """What both said, after they met by RDMA."""
+    """Runs a pair and checks that it used RDMA. Returns the output of both ends."""
     order = {key: more.pop(key) for key in ["before"] if key in more}
     machine = Machine(hcas=2, system=release is None, options=["--trace", str(tmp_path)])
     ends = machine.run_pair(
@@ -57,7 +57,7 @@ def run_pair(tmp_path, release, server, client, **more):
 
 
 def answering(tmp_path):
-    """A web server that answers one request, whatever it is."""
+    """A web server that answers one request of any kind."""
     answer = tmp_path / "answer"
     answer.write_text("HTTP/1.0 200 OK\r\nContent-Length: 12\r\n\r\nby rsockets\n")
     return ["/bin/sh", "-c", f'exec "$@" <{answer}', "sh", *NC]
@@ -66,7 +66,7 @@ def answering(tmp_path):
 @pytest.mark.parametrize("before", [True, False], ids=["before", "behind"])
 @pytest.mark.parametrize("release", RELEASES)
 def test_curl(tmp_path, release, before):
-    """Wherever the user puts librspreload.so in the list: ours is the last, and sees what is left for the kernel."""
+    """At any place of librspreload.so in the list: ours is the last one and gets the calls for the kernel."""
     client = ["curl", "-s", f"http://{SERVER}:7000/"]
     ends = run_pair(tmp_path, release, answering(tmp_path), client, before=before, endless=True)
     assert ends.client == "by rsockets\n"
@@ -74,7 +74,7 @@ def test_curl(tmp_path, release, before):
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_another_preload_list(tmp_path, release):
-    """A list without ours, as `LD_PRELOAD=librspreload.so nc ...` has it in a shell of the machine."""
+    """A list without ours, as with `LD_PRELOAD=librspreload.so nc ...` in a shell of the machine."""
     client = [
         "/bin/sh",
         "-c",
@@ -117,5 +117,5 @@ def test_nc(tmp_path):
 def test_iperf3(tmp_path):
     client = ["iperf3", "-J", "-c", SERVER, "-n", "1M"]
     end = json.loads(run_pair(tmp_path, NEWER, ["iperf3", "-s", "-1", "-B", SERVER], client).client)["end"]
-    # What the server has counted when the client says that this was all; 128 KiB are one block.
+    # Bytes that the server has counted when the client reports the end; a block has 128 KiB.
     assert end["sum_sent"]["bytes"] >= 1 << 20 and end["sum_received"]["bytes"] > 1 << 17

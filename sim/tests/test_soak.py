@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Mixed work requests over 64 queue pairs of all types on a bad wire: every byte, every completion, no leak.
+"""Mixed work requests over 64 queue pairs of all types on a lossy wire: all bytes, all completions, no leak.
 
-HCASIM_SOAK says how many work requests; `ctest -C soak -L soak` sets it to ten million.
+HCASIM_SOAK is the number of work requests; `ctest -C soak -L soak` sets it to ten million.
 """
 import os
 import re
@@ -15,7 +15,7 @@ from device_process import find_device
 SOAK = BUILD / "bin/hcasim-soak"
 FAULTS = "loss=0.01,dup=0.01,reorder=0.01"
 COUNT = int(os.environ.get("HCASIM_SOAK", 150_000))
-# Pools of the device process grow to their high-water marks, which the worst burst so far sets.
+# Pools of the device process grow to the size of the largest burst so far.
 GROWTH_KB = 8192
 
 
@@ -37,7 +37,7 @@ def totals(output):
 
 @pytest.mark.once
 def test_a_perfect_wire_loses_nothing():
-    """Nobody is faster than the adapter: links pause. (UC may lose what comes to a window just invalidated.)"""
+    """Links pause, so no sender is too fast. (UC may lose writes to a window that was just invalidated.)"""
     result = machine(1).run(SOAK, 20_000, 1)
     assert result.status == 0, result.output
     for kind, (sent, came, twice) in totals(result.output).items():
@@ -51,7 +51,7 @@ def test_a_bad_wire():
 
 
 def test_soak(capsys):
-    """And once more on the same machine. What the device process holds does not grow, nor from run to run."""
+    """Two runs on one machine: the device process's memory and files do not grow in or between them."""
     script = f"{SOAK} {COUNT} 3 && {SOAK} {COUNT // 4} 4"
     process = machine(3, "--fault", FAULTS).start("bash", "-c", script)
     seen, output = [], ""

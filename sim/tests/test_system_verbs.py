@@ -32,7 +32,7 @@ def test_pingpong(transport, hcas, flags, gid_index):
 
 
 def test_new_post_api(gid_index):
-    """ibv_wr_*: comp_mask of struct verbs_qp is where libibverbs 44 has it."""
+    """ibv_wr_*: comp_mask of struct verbs_qp has the offset of libibverbs 44."""
     pingpong(Machine(hcas=2, system=True), "rc", gid_index, 4096, "-c", "-N")
     pingpong(Machine(hcas=2, system=True), "rc", gid_index, 4096, "-c", "-t")
 
@@ -43,7 +43,7 @@ def system_verbs(monkeypatch):
 
 
 def test_ucx(system_verbs):
-    """All of test_apps.py runs so in the nightly run."""
+    """The nightly run does this with all of test_apps.py."""
     assert min(ucx_perftest("tag_bw", 1000, 200, "ib")) > 100
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""--trace: other people's tools read wire.pcap and agree with it."""
+"""--trace: other tools can read wire.pcap and agree with it."""
 import json
 import re
 import subprocess
@@ -62,7 +62,7 @@ def test_tshark_names_every_opcode(trace):
 def test_scapy_agrees_with_every_icrc(trace):
     _, folder = trace
     for number, packet in enumerate(packets(folder), 1):
-        icrc = packet[BTH].icrc.to_bytes(4, "big")  # as it stands in the file
+        icrc = packet[BTH].icrc.to_bytes(4, "big")  # as in the file
         assert icrc == packet[BTH].compute_icrc(b""), f"packet {number}"
 
 
@@ -77,7 +77,7 @@ def test_thread_domains_share_no_doorbell_page(tmp_path):
     machine = Machine(hcas=2, options=["--trace", str(tmp_path)])
     result = machine.run(BUILD / "bin/hcasim-mt-post", "td")
     assert result.status == 0, result.output
-    pages = defaultdict(set)  # of each QP
+    pages = defaultdict(set)  # pages used by each QP
     for line in (tmp_path / "tlp.log").read_text().splitlines():
         tlp = json.loads(line)
         if tlp["type"] != "MWr" or tlp["dir"] != "down":

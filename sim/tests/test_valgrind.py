@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Programs under valgrind: registers, memory, and what is said where an option of valgrind stands in the way."""
+"""Programs under valgrind: registers, memory, and the message if an option of valgrind prevents it."""
 import pytest
 
 from conftest import Machine
@@ -15,7 +15,7 @@ def test_memcheck_has_no_errors(system, posting, gid_index):
     program = [*VALGRIND, machine.bin / "ibv_rc_pingpong", *posting, "-g", gid_index, "-n", "20", "-c"]
     ends = machine.run_pair([*program, "-d", "hcasim0"], [*program, "-d", "hcasim1", "localhost"])
     assert "20 iters" in ends.client
-    for word in ("==", "hcasim: "):  # memcheck's, ours
+    for word in ("==", "hcasim: "):  # prefixes of memcheck's messages and ours
         assert word not in ends.server + ends.client
 
 

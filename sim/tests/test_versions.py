@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Programs of several releases of rdma-core on one machine: each gets its own libibverbs, and the plugin that fits."""
+"""Programs of several releases of rdma-core on one machine: each uses its libibverbs and our plugin."""
 import os
 import re
 from pathlib import Path
@@ -10,12 +10,12 @@ from conftest import BUILD, RDMA_CORE_BUILD, TOP, Machine, free_port
 
 NEWER = Path(os.environ.get("RDMA_CORE_NEWER_BUILD", TOP / "build/rdma-core-65"))
 pytestmark = pytest.mark.skipif(not (NEWER / "bin").exists(), reason="ci/setup did not get rdma-core 65.0")
-DEVINFO = NEWER / "bin/ibv_devinfo"  # its DT_RUNPATH leads to its own libraries
+DEVINFO = NEWER / "bin/ibv_devinfo"  # its DT_RUNPATH points to its own libraries
 DEBIANS = Path("/usr/bin")
 
 
 def loaded(output):
-    """Of each program that ran, which libibverbs and which of our plugins."""
+    """The libibverbs and the plugin that each program used."""
     names = re.findall(r"calling init: (\S+/(?:libibverbs\.so|libhcasim-rdmav)\S*)", output)
     return [Path(name) for name in names]
 
@@ -57,7 +57,7 @@ def test_ours_stands_before_the_users_other_folders():
     assert (
         machine.run("printenv", "LD_LIBRARY_PATH", env=environment).output == f"{RDMA_CORE_BUILD}/lib:/none\n"
     )
-    # A program with libraries of its own loses our folder, and only that.
+    # For a program with its own libraries only our folder is removed from the path.
     result = machine.run("sh", "-c", f"LD_DEBUG=libs {DEVINFO}", env=environment)
     assert of_newer(loaded(result.output)) and "search path=/none" in result.output, result.output
 

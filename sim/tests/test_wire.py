@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What work requests of every kind become on the wire, as scapy reads it: opcodes and extension headers, the
-solicited event bit, the order that a fence asks for. The soak says what it posted; its wire is a perfect one."""
+"""The packets of work requests of every kind, as scapy reads them: opcodes, extension headers, the solicited
+event bit, the order that a fence requires. The soak logs what it posted; here its wire loses nothing."""
 import collections
 import json
 
@@ -30,7 +30,7 @@ OPCODES = {
     ATOMIC_WRITE: (None, None, None, 0x1D),
 }
 TRANSPORT = {"RC": 0x00, "UC": 0x20, "UD": 0x60, "XRC": 0xA0}
-RESPONSES = {0x0D, 0x0F, 0x10, 0x12}  # a response begins or ends, or an atomic's comes
+RESPONSES = {0x0D, 0x0F, 0x10, 0x12}  # first, last and only READ response, atomic response
 
 
 class Packet:
@@ -53,7 +53,7 @@ class Packet:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Posted work requests, and frames with a BTH, in their orders."""
+    """Posted work requests, and frames with a BTH, both in order."""
     folder = tmp_path_factory.mktemp("wire")
     result = Machine(hcas=2, options=["--trace", str(folder)]).run(
         BUILD / "bin/hcasim-soak", 6000, 5, folder / "log"
@@ -66,7 +66,7 @@ def run(tmp_path_factory):
 
 
 def pieces(wr):
-    """How many packets the request is: of TSO the segments, of requests without payload one."""
+    """The number of packets of the request: for TSO the segments, for requests without payload one."""
     if wr["op"] == TSO:
         return -(-wr["len"] // wr["mss"])
     if wr["op"] in (READ, CMP_SWP, FETCH_ADD, FLUSH, ATOMIC_WRITE):
@@ -111,7 +111,7 @@ def check_wire(posted, frames):
     at, unanswered, checked = {}, collections.defaultdict(dict), collections.Counter()
     for packet in map(Packet, frames):
         response = packet.opcode & 0x1F
-        if packet.opcode >> 5 in (0, 5) and 0x0D <= response <= 0x12:  # of RC and XRC
+        if packet.opcode >> 5 in (0, 5) and 0x0D <= response <= 0x12:  # RC and XRC
             if response in RESPONSES:
                 waiting = unanswered[owner[packet.to]]
                 for psn in [psn for psn in waiting if (packet.psn - waiting[psn]) % 2**24 < 2**23]:
@@ -119,7 +119,7 @@ def check_wire(posted, frames):
             continue
         number, expected, _ = at.get(packet.to, (0, None, None))
         if expected is not None and (packet.psn - expected) % 2**24 >= 2**23:
-            continue  # once more: the responder was not ready
+            continue  # repeated: the responder was not ready
         wr = queues[packet.to][0]
         if number == 0 and wr["fence"]:
             assert not unanswered[packet.to], ("ahead of its fence", wr)
@@ -148,14 +148,14 @@ def test_requests_and_fences(run):
 
 
 def test_the_check_of_fences_can_fail(run):
-    """Requests that nobody fenced do leave before earlier ones are answered."""
+    """Requests without a fence are sent before earlier ones are answered."""
     posted, frames = run
     with pytest.raises(AssertionError, match="ahead of its fence"):
         check_wire([wr | {"fence": True} for wr in posted], frames)
 
 
 def test_flushes_of_each_type_and_level(tmp_path):
-    """hcasim-completions posts each, of 64 bytes times the type plus the level, to memory that allows none."""
+    """hcasim-completions posts each with a length of 64 times the type plus the level; all are refused."""
     result = Machine(hcas=2, options=["--trace", str(tmp_path)]).run(BUILD / "bin/hcasim-completions")
     assert result.status == 0, result.output
     with PcapReader(str(tmp_path / "wire.pcap")) as reader:

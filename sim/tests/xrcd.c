@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * An XRC domain of two processes that open the same file: what one of them sends to a queue pair that it made reaches
- * the shared receive queue that the other made. Started by `hcasim run`.
+ * An XRC domain of two processes that open the same file: a message from one process to its own receiving
+ * queue pair reaches the shared receive queue of the other. Started by `hcasim run`.
  */
 #include "link.h"
 
@@ -52,12 +52,12 @@ static void own(const char *path, int sock)
 	wc = link_wait(cq);
 	CHECK(wc.status == IBV_WC_SUCCESS && wc.wr_id == 7 && wc.byte_len == 64);
 	CHECK(!strcmp(l.buf[0], "through the file"));
-	CHECK(read(sock, &number, 1) == 0); /* the other one is done */
+	CHECK(read(sock, &number, 1) == 0); /* the other process is done */
 	CHECK(!ibv_destroy_srq(srq) && !ibv_close_xrcd(init.xrcd) && !ibv_destroy_cq(cq));
 	link_close(&l);
 }
 
-/* ---- The one who sends ---- */
+/* ---- The sender ---- */
 
 static struct ibv_qp *create_qp(enum ibv_qp_type type, struct ibv_xrcd *xrcd, struct ibv_cq *cq)
 {
@@ -75,7 +75,7 @@ static struct ibv_qp *create_qp(enum ibv_qp_type type, struct ibv_xrcd *xrcd, st
 	return ibv_create_qp_ex(l.ctx[type == IBV_QPT_XRC_SEND], &init);
 }
 
-/* How a SEND to the SRQ ends that comes to a queue pair of this domain. */
+/* Sends to the SRQ through a queue pair of this domain. Returns the completion status. */
 static enum ibv_wc_status send_through(struct ibv_xrcd *xrcd, uint32_t srqn)
 {
 	struct ibv_cq *cq = link_create_cq(&l, 1, 8);
@@ -106,7 +106,7 @@ static void visit(const char *path, const char *other, int sock)
 
 	CHECK(read(sock, &srqn, sizeof(srqn)) == sizeof(srqn));
 	link_open(&l, 4096);
-	CHECK(!open_domain(other, 0) && errno == EAGAIN); /* nobody has opened it */
+	CHECK(!open_domain(other, 0) && errno == EAGAIN); /* no process has opened it yet */
 	strange = open_domain(other, O_CREAT | O_EXCL);
 	CHECK(strange && !open_domain(path, O_CREAT | O_EXCL) && errno == EINVAL);
 	xrcd = open_domain(path, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Commands: flow steering and multicast groups. Linux requires CAP_NET_RAW for flows and raw QPs; here everybody may
- * use them, since the frames reach no real network.
+ * Commands: flow steering and multicast groups. Linux requires CAP_NET_RAW for flows and raw QPs. Here every
+ * user may create them, since the frames reach no real network.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 #define PROTO_TCP      6
 #define PROTO_UDP      17
 
-/* The longest spec that there is, whatever its type. */
+/* The longest spec of any type. */
 #define SPEC_MAX sizeof(struct ib_uverbs_flow_spec_ipv6)
 
 #define COPY(dst, src) memcpy(dst, src, sizeof(dst))
@@ -98,8 +98,8 @@ static int add_l4(struct hca_flow_attr *a, const struct ib_uverbs_flow_spec_tcp_
 }
 
 /*
- * A filter may be shorter than ours, as libibverbs' plain IPv4 is (missing fields are ignored), or longer if the rest
- * of the mask is zero (spec_filter_size() in Linux).
+ * A filter may be shorter than ours, as that of libibverbs' plain IPv4 spec is (missing fields are ignored),
+ * or longer if the rest of the mask is zero (spec_filter_size() in Linux).
  */
 static int whole_spec(const uint8_t *spec, size_t size, uint8_t *whole, size_t whole_size)
 {
@@ -117,7 +117,7 @@ static int whole_spec(const uint8_t *spec, size_t size, uint8_t *whole, size_t w
 	return 0;
 }
 
-/* Tunnels, ESP, MPLS, GRE, inner headers and actions are beyond this adapter. */
+/* This adapter does not support tunnels, ESP, MPLS, GRE, inner headers and actions. */
 static size_t spec_size(uint32_t type)
 {
 	switch (type) {
@@ -210,7 +210,7 @@ static int check_create(const struct ib_uverbs_create_flow *cmd)
 		return -EINVAL;
 	if (a->type > ATTR_SNIFFER || (a->flags & FLAG_EGRESS))
 		return -EOPNOTSUPP;
-	/* A default flow takes frames that no other flow takes. */
+	/* A default flow takes the frames that match no other flow, so it has no specs. */
 	return a->type != ATTR_NORMAL && a->num_of_specs ? -EINVAL : 0;
 }
 
@@ -285,7 +285,7 @@ int cmd_ex_destroy_flow(struct call *c)
 
 /* ---- Multicast ---- */
 
-struct kmcast { /* a group that a QP is in; the LID is kept, as the kernel does, but means nothing here */
+struct kmcast { /* a group that a QP is in; the LID is kept as Linux does, but has no meaning on Ethernet */
 	struct table_node node;
 	LIST_ENTRY(kmcast) link;
 	struct uobj *qp;
@@ -334,7 +334,7 @@ static int mcast_leave(struct kmcast *m)
 	return ret;
 }
 
-/* Memberships are not objects: a QP that is destroyed with its process leaves its groups. */
+/* Memberships are not objects: a QP destroyed at the exit of its process has to leave its groups here. */
 static void leave_groups(struct uobj *u)
 {
 	struct kmcast *m;

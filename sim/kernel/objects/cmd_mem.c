@@ -7,11 +7,11 @@
 #define WRITABLE                                                                                             \
 	(IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC |     \
 	 IB_UVERBS_ACCESS_MW_BIND)
-/* IB_MR_REREG_*: include/rdma/ib_verbs.h and verbs.h alike */
+/* IB_MR_REREG_*: the same in include/rdma/ib_verbs.h and verbs.h */
 #define REREG_TRANS  (1u << 0)
 #define REREG_PD     (1u << 1)
 #define REREG_ACCESS (1u << 2)
-/* enum ib_mw_type: include/rdma/ib_verbs.h, and verbs.h alike */
+/* enum ib_mw_type: the same in include/rdma/ib_verbs.h and verbs.h */
 #define MW_TYPE_1 1
 #define MW_TYPE_2 2
 
@@ -52,8 +52,7 @@ int cmd_dealloc_pd(struct call *c)
 	return req_destroy(c, UVERBS_OBJECT_PD);
 }
 
-/* IBTA 10.6.3.1: remote write and atomic need local write. */
-/* An access flag that came after the machine's Linux. */
+/* True if the machine's Linux release does not have one of these access flags. */
 static bool has_newer_flag(const struct kernel *k, uint32_t access)
 {
 	for (unsigned int bit = 0; access >> bit; bit++) {
@@ -67,6 +66,7 @@ int verbs_check_access(const struct kdev *d, uint32_t access)
 {
 	const uint64_t caps = d->attr.device_cap_flags_ex;
 
+	/* IBTA 10.6.3.1: remote write and atomic need local write. */
 	if ((access & (IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IB_UVERBS_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
@@ -81,7 +81,7 @@ int verbs_check_access(const struct kdev *d, uint32_t access)
 	return 0;
 }
 
-/* What pinning the pages finds: a range that wraps or has no page is EINVAL, a hole EFAULT. */
+/* Checks that the pages can be pinned. EINVAL: the range wraps or is empty; EFAULT: a page is not mapped. */
 static int pin(struct call *c, uint64_t start, uint64_t length, uint32_t access)
 {
 	const uint64_t mask = KPAGE_SIZE - 1, first = start & ~mask, end = start + length;
@@ -92,7 +92,7 @@ static int pin(struct call *c, uint64_t start, uint64_t length, uint32_t access)
 	return c->t->ops->pin_check(c->t, first, last - first, access & WRITABLE);
 }
 
-/* A region's memory: pinned now, or brought in as it is needed. */
+/* Pins a region's memory now, or prepares it for on-demand paging. */
 static int take_memory(struct call *c, uint64_t start, uint64_t length, uint64_t iova, uint32_t access)
 {
 	if (!(access & IB_UVERBS_ACCESS_ON_DEMAND))

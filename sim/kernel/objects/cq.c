@@ -7,7 +7,7 @@
 #include "kernel/newer_abi.h"
 #include "kernel/uverbs/ioctl.h"
 
-#define CQ_MODERATE 1 /* the one bit of attr_mask (ib_verbs.h: enum ib_cq_attr_mask) */
+#define CQ_MODERATE 1 /* the only bit of attr_mask (ib_verbs.h: enum ib_cq_attr_mask) */
 
 int cmd_create_comp_channel(struct call *c)
 {
@@ -180,8 +180,10 @@ int cmd_destroy_cq(struct call *c)
 	return resp_put(c, &resp, sizeof(resp));
 }
 
-/* A buffer that the program brings is for drivers that take one (create_cq_umem in uverbs_std_types_cq.c); ours does
- * not. */
+/*
+ * A buffer that the program passes needs a driver with create_cq_umem (uverbs_std_types_cq.c), which ours
+ * does not have.
+ */
 static int check_buffer(struct call *c)
 {
 	const bool length = attr_get(c, ABI_ATTR_CREATE_CQ_BUFFER_LENGTH);

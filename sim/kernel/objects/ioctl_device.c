@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* ioctl methods of the device object: context, queries, wrapped commands. Also the event file. */
+/* ioctl methods of the device object (context, queries, wrapped commands) and of the event file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ int m_invoke_write(struct call *c)
 	return w->handler(c);
 }
 
-/* An object type that is not known has no handles: the kernel answers with none. */
+/* For an unknown object type the kernel returns an empty list. */
 int m_info_handles(struct call *c)
 {
 	const struct attr_val *list = attr_get(c, UVERBS_ATTR_INFO_HANDLES_LIST);
@@ -96,7 +96,7 @@ static int context_facts(struct call *c, uint16_t vectors_id, uint16_t support_i
 	return ret ? ret : attr_copy_optional(c, support_id, &support, sizeof(support));
 }
 
-/* Descriptors of capability devices (drivers/infiniband/core/ucaps.c), of which this machine's driver makes none. */
+/* Descriptors of capability devices (drivers/infiniband/core/ucaps.c). This machine's driver creates none. */
 static int check_ucaps(struct call *c)
 {
 	const struct attr_val *fds = attr_get(c, ABI_ATTR_GET_CONTEXT_FD_ARR);

@@ -86,7 +86,9 @@ int m_reg_dm_mr(struct call *c)
 		ret = attr_flags32(c, UVERBS_ATTR_REG_DM_MR_ACCESS_FLAGS, VERBS_ACCESS_FLAGS, &access);
 	if (ret)
 		return ret;
-	/* Where the memory is mapped is the provider's business: addresses of the region begin at 0. */
+	/*
+	 * The kernel does not know where the provider maps the memory, so addresses of the region begin at 0.
+	 */
 	if (!(access & IB_UVERBS_ACCESS_ZERO_BASED) || access & IB_UVERBS_ACCESS_ON_DEMAND)
 		return -EINVAL;
 	ret = verbs_check_access(c->f->dev, access);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions of dma-bufs: drivers/infiniband/core/uverbs_std_types_mr.c and umem_dmabuf.c. To the device a dma-buf is an
- * address space of its own.
+ * Regions of dma-bufs: drivers/infiniband/core/uverbs_std_types_mr.c and umem_dmabuf.c. The device uses a
+ * separate address space for each dma-buf.
  */
 #include <errno.h>
 

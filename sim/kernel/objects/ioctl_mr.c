@@ -50,7 +50,7 @@ static int get_u64(struct call *c, uint16_t id, uint64_t *out)
 	return ret == -ENOENT ? 0 : ret;
 }
 
-/* Which of its attributes belong to which kind of memory. */
+/* Checks that the attributes fit the kind of memory. */
 static int check_kind(struct call *c)
 {
 	const bool addr = attr_get(c, ABI_ATTR_REG_MR_ADDR), offset = attr_get(c, ABI_ATTR_REG_MR_FD_OFFSET);
@@ -71,7 +71,7 @@ static int reg_pages(struct call *c, struct uobj *u, struct uobj *pd, struct uob
 		ret = attr_flags32(c, ABI_ATTR_REG_MR_ACCESS_FLAGS, VERBS_ACCESS_FLAGS, &cmd->access_flags);
 	if (ret)
 		return ret;
-	/* What is brought in as it is needed has no steering: mlx5_ib_reg_user_mr(). */
+	/* Regions with on-demand paging have no steering: mlx5_ib_reg_user_mr(). */
 	if (dmah && (cmd->access_flags & IB_UVERBS_ACCESS_ON_DEMAND))
 		return -EOPNOTSUPP;
 	cmd->start = start;

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging: page requests of the adapter, and ibv_advise_mr(). As drivers/infiniband/hw/mlx5/odp.c and
- * drivers/infiniband/core/umem_odp.c have it. A page is "in memory" when the application has it mapped with the
- * rights that the access needs: the adapter's DMA brings it in, if it is not. Both take the time of the profile, at
- * the end of which the mappings are looked at, so that what is unmapped meanwhile is not missed.
+ * On-demand paging: page requests of the adapter, and ibv_advise_mr(), as in drivers/infiniband/hw/mlx5/odp.c
+ * and drivers/infiniband/core/umem_odp.c. A page is "in memory" when the application has it mapped with the
+ * rights that the access needs; if it is not resident, the adapter's DMA brings it in. Requests and
+ * prefetches take the time that the profile sets. The mappings are read at the end of that time, so that
+ * pages unmapped in the meantime are noticed.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "kernel/uverbs/ioctl.h"
 
-#define MAX_RANGES  256 /* of one request: two for each SGE of a WQE at most */
+#define MAX_RANGES  256 /* of one request: at most two for each SGE of a WQE */
 #define CHUNK_PAGES 512
 
-/* Work of the page fault handler, in simulated time. */
+/* One job of the page fault handler, in simulated time. */
 struct page_work {
 	struct ktimer timer;
 	LIST_ENTRY(page_work) link;
 	struct kdev *d;
-	uint32_t token; /* of a request; 0: a prefetch */
+	uint32_t token; /* token of the request; 0: a prefetch */
 	enum ib_uverbs_advise_mr_advice advice;
 	uint32_t n;
 	struct hca_page_range range[];
@@ -51,7 +52,10 @@ static struct task *task_of(const struct kdev *d, uint32_t pasid)
 	return cfg->find_task ? cfg->find_task(cfg->find_task_arg, pasid) : NULL;
 }
 
-/* Writable at once where both the region and the mapping are, so that a write does not fault again. */
+/*
+ * Maps pages writable at once if both the region and the mapping allow it, so that a write does not fault
+ * again.
+ */
 static int map_range(struct kdev *d, struct hca_page_range *r, bool prefetch)
 {
 	struct task *t = task_of(d, r->pasid);
@@ -68,7 +72,7 @@ static int map_range(struct kdev *d, struct hca_page_range *r, bool prefetch)
 
 /* ---- Requests of the adapter ---------------------------------------------------------------------- */
 
-/* A region that has gone (-EINVAL) is no error here: the adapter looks at the key again. */
+/* A region that was deregistered (-EINVAL) is not an error here: the adapter checks the key again. */
 static bool resolve(struct kdev *d, struct page_work *w)
 {
 	int ret;
@@ -129,7 +133,7 @@ bool odp_is_implicit(uint64_t start, uint64_t length)
 	return !start && length == UINT64_MAX;
 }
 
-/* No page needs to be there yet (ib_umem_odp_get()). */
+/* No page needs to be present yet (ib_umem_odp_get()). */
 int odp_check(const struct kdev *d, uint64_t start, uint64_t length, uint64_t iova, uint32_t access)
 {
 	const uint64_t mask = KPAGE_SIZE - 1, end = start + length, first = start & ~mask;
@@ -146,7 +150,7 @@ int odp_check(const struct kdev *d, uint64_t start, uint64_t length, uint64_t io
 
 /* ---- ibv_advise_mr() -------------------------------------------------------------------------------- */
 
-/* The pages of the range that the application has in memory (mlx5: MLX5_PF_FLAGS_SNAPSHOT). */
+/* Maps the pages of the range that are in the application's memory (mlx5: MLX5_PF_FLAGS_SNAPSHOT). */
 static int map_resident(struct kdev *d, const struct hca_page_range *all)
 {
 	struct task *t = task_of(d, all->pasid);
@@ -187,11 +191,11 @@ static void prefetch_due(struct ktimer *t)
 {
 	struct page_work *w = (struct page_work *)t;
 
-	prefetch(w->d, w); /* nobody waits for it: what fails will fault */
+	prefetch(w->d, w); /* the result is ignored: pages not prefetched fault later */
 	work_free(w);
 }
 
-/* Of PREFETCH the pages are there to be read only, whatever the region allows. */
+/* PREFETCH maps the pages read-only, even if the region allows writes. */
 static int fill_ranges(struct call *c, struct drv_pd *pd, const struct ib_uverbs_sge *sge,
 		       struct page_work *w)
 {

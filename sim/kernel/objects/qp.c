@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Queue pairs: creation through both interfaces, and destruction. */
+/* Queue pairs: creation by command and by ioctl, and destruction. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 	(IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | CROSS_CHANNEL | MANAGED_SEND | MANAGED_RECV |        \
 	 IB_UVERBS_QP_CREATE_SCATTER_FCS | IB_UVERBS_QP_CREATE_CVLAN_STRIPPING | SOURCE_QPN |                \
 	 IB_UVERBS_QP_CREATE_PCI_WRITE_END_PADDING)
-/* Bits that only the kernel names (include/rdma/ib_verbs.h, enum ib_qp_create_flags). */
+/* Bits that only the kernel defines (include/rdma/ib_verbs.h, enum ib_qp_create_flags). */
 #define CROSS_CHANNEL (1u << 2)
 #define MANAGED_SEND  (1u << 3)
 #define MANAGED_RECV  (1u << 4)
@@ -75,7 +75,7 @@ int verbs_create_qp(struct call *c, struct uobj *u, struct drv_qp_init *init, co
 	return call_udata_done(c);
 }
 
-/* The types that have an entrance here; whether the driver makes them is its own matter. */
+/* The QP types that can be created here. The driver may still refuse one. */
 static int check_type(unsigned int type)
 {
 	switch (type) {
@@ -86,12 +86,12 @@ static int check_type(unsigned int type)
 	case IB_UVERBS_QPT_XRC_INI:
 	case IB_UVERBS_QPT_DRIVER:
 		return 0;
-	default: /* XRC_TGT: verbs_create_xrc_recv() makes it */
+	default: /* XRC_TGT: verbs_create_xrc_recv() creates it */
 		return -EINVAL;
 	}
 }
 
-/* A QP with an indirection table has no receives of its own; the driver decides whether it may send. */
+/* A QP with an indirection table has no receive queue; the driver decides whether it has a send queue. */
 static int create_over_table(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_qp *cmd,
 			     struct drv_qp_init *init)
 {
@@ -104,7 +104,7 @@ static int create_over_table(struct call *c, struct uobj *u, const struct ib_uve
 	return verbs_create_qp(c, u, init, &p);
 }
 
-/* What a QP with queues is made of. */
+/* Creates a QP that has its own queues. */
 static int create_own(struct call *c, struct uobj *u, const struct ib_uverbs_ex_create_qp *cmd,
 		      struct drv_qp_init *init)
 {

@@ -14,8 +14,9 @@ static bool connected(const struct drv_qp *qp)
 }
 
 /*
- * The port of the address must be the QP's own on the way to RTR. Without a state an address also
- * moves the port: the kernel adds PORT to the mask, and the state table says whether that is right.
+ * On the transition to RTR the port of the address must be the QP's port. If no state is given, an address
+ * also changes the port: the kernel adds PORT to the mask, and the state table decides whether that is
+ * allowed.
  */
 static int check_port(const struct kdev *d, const struct drv_qp *qp, struct ib_uverbs_modify_qp *cmd)
 {
@@ -57,7 +58,7 @@ static int resolve_av(const struct kdev *d, struct ib_uverbs_modify_qp *cmd, str
 	return addr_resolve(d, &ah, av);
 }
 
-/* Values that no state allows. */
+/* Checks values that are invalid in every state. */
 static int check_values(const struct kdev *d, const struct ib_uverbs_modify_qp *cmd, uint8_t port)
 {
 	const struct ib_uverbs_query_device_resp *dev = &d->attr.base;
@@ -81,7 +82,7 @@ static int check_values(const struct kdev *d, const struct ib_uverbs_modify_qp *
 	    ((mask & A(RETRY_CNT)) && cmd->retry_cnt > 7) || ((mask & A(RNR_RETRY)) && cmd->rnr_retry > 7) ||
 	    ((mask & A(DEST_QPN)) && cmd->dest_qp_num > 0xffffff))
 		return -EINVAL;
-	/* Alternate paths, and so migration, are for InfiniBand ports only. */
+	/* Alternate paths, and so migration, exist on InfiniBand ports only. */
 	if ((mask & A(ALT_PATH)) || ((mask & A(PATH_MIG_STATE)) && cmd->path_mig_state))
 		return -EINVAL;
 	return 0;
@@ -108,8 +109,10 @@ static void copy_attr(const struct ib_uverbs_modify_qp *cmd, struct hca_qp_attr 
 	attr->dest_qpn = cmd->dest_qp_num;
 }
 
-/* The device may have moved the QP since (to SQE or ERR): its state counts, and a current state that
- * the user names wrongly is an error. */
+/*
+ * The device may have moved the QP to SQE or ERR, so the state comes from the device. A current state from
+ * the user that differs is an error.
+ */
 static int check_transition(const struct drv_ops *ops, struct drv_qp *qp,
 			    const struct ib_uverbs_modify_qp *cmd)
 {
@@ -127,7 +130,10 @@ static int check_transition(const struct drv_ops *ops, struct drv_qp *qp,
 	return qp_modify_ok(cur, next, qp->type, cmd->attr_mask) ? 0 : -EINVAL;
 }
 
-/* What the other end of XRC has is taken off, as ib_uverbs does: software gives both ends RC's attributes. */
+/*
+ * Removes the attributes of the other XRC end, as ib_uverbs does: software passes RC's attributes at both
+ * ends.
+ */
 static uint32_t own_bits(const struct drv_qp *qp, uint32_t mask)
 {
 	switch (qp->type) {

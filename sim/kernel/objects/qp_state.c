@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The QP state machine: which transitions exist, which attributes each needs and which it allows
- * (IBTA vol. 1, 10.3.1 and table 91 "QP State Transition Properties"; transitions and masks as
- * Linux's ib_modify_qp_is_ok()). A row that is not here is not a transition.
+ * The QP state machine: which transitions exist, which attributes each requires and which it allows (IBTA
+ * vol. 1, 10.3.1 and table 91 "QP State Transition Properties"; transitions and masks as in Linux's
+ * ib_modify_qp_is_ok()). A transition without a row here is invalid.
  */
 #include "kernel/priv.h"
 
@@ -119,7 +119,7 @@ static const struct masks *masks_of(const struct transition *t, unsigned int typ
 		return &t->ini;
 	case HCASIM_QPT_XRC_RECV:
 		return &t->tgt;
-	case HCASIM_QPT_RAW_PACKET: /* has a port, a rate limit, and nothing else */
+	case HCASIM_QPT_RAW_PACKET: /* has only a port and a rate limit */
 		if (t->to == S(RTS) && (t->from == S(RTR) || t->from == S(RTS)))
 			return &raw_rts;
 		if (t->to == S(SQD) && t->from == S(RTS))

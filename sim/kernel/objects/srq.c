@@ -4,7 +4,7 @@
 
 #include "kernel/uverbs/ioctl.h"
 
-#define SRQ_MAX_WR (1u << 0) /* enum ib_srq_attr_mask: include/rdma/ib_verbs.h and verbs.h alike */
+#define SRQ_MAX_WR (1u << 0) /* enum ib_srq_attr_mask: the same in include/rdma/ib_verbs.h and verbs.h */
 #define SRQ_LIMIT  (1u << 1)
 
 static int check_limits(const struct kdev *d, const struct drv_srq_init *init)
@@ -19,7 +19,7 @@ static int check_limits(const struct kdev *d, const struct drv_srq_init *init)
 	return 0;
 }
 
-/* XRC: it belongs to a domain, and completes to a CQ of its own. */
+/* An XRC SRQ belongs to a domain and has its own CQ. */
 static int create(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *xrcd, struct uobj *cq,
 		  struct drv_srq_init *init, struct evfile *async)
 {
@@ -57,7 +57,7 @@ static int create(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *
 	return call_udata_done(c);
 }
 
-/* As the legacy commands give it: the basic type, or by number. */
+/* Creates an SRQ for both write() commands. */
 static int create_cmd(struct call *c, const struct ib_uverbs_create_xsrq *cmd)
 {
 	struct drv_srq_init init = {.max_wr = cmd->max_wr, .max_sge = cmd->max_sge, .limit = cmd->srq_limit};
@@ -115,7 +115,7 @@ int cmd_create_xsrq(struct call *c)
 	return ret ? ret : create_cmd(c, &cmd);
 }
 
-/* A new size only moves the limit of what the software posts: the ring holds the most there can be. */
+/* A new size only changes how much software may post: the ring always has the maximum size. */
 int cmd_modify_srq(struct call *c)
 {
 	struct ib_uverbs_modify_srq cmd;

@@ -121,7 +121,7 @@ int cmd_ex_modify_wq(struct call *c)
 	if (!u)
 		return -EINVAL;
 	if (cmd.attr_mask & WQ_FLAGS && (cmd.flags & cmd.flags_mask))
-		return -EOPNOTSUPP; /* none can be created with one */
+		return -EOPNOTSUPP; /* no work queue can be created with a flag */
 	cur = cmd.attr_mask & WQ_CUR ? cmd.curr_wq_state : u->wq_state;
 	next = cmd.attr_mask & WQ_STATE ? cmd.wq_state : cur;
 	if (cur > WQ_ERR || next > WQ_ERR)
@@ -153,7 +153,7 @@ int cmd_ex_destroy_wq(struct call *c)
 
 /* ---- Indirection tables ---- */
 
-/* The table names its work queues no more. */
+/* Releases the work queues of the table. */
 static void forget_table(struct uobj *u)
 {
 	const struct drv_rwq_table *table = u->drv;
@@ -166,7 +166,7 @@ static void forget_table(struct uobj *u)
 	free(u->table);
 }
 
-/* The handles behind the request. */
+/* Reads the handles that follow the request. */
 static int get_wqs(struct call *c, const struct ib_uverbs_ex_create_rwq_ind_table *cmd, struct uobj **wq,
 		   uint32_t *wqn)
 {

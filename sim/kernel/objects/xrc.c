@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * XRC domains and the QPs that belong to them. Contexts that open the same file share the domain, and a receiving QP
- * of it belongs to all contexts that created or opened it: it is destroyed with the last.
+ * XRC domains and the QPs that belong to them. Contexts that open the same file share the domain. A receiving
+ * QP of the domain belongs to all contexts that created or opened it, and is destroyed with the last handle.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static void put_xrcd(struct uobj *u)
 	free(x);
 }
 
-/* open(2)'s flags, as for a file: O_CREAT makes the domain if there is none, O_EXCL wants to make it. */
+/* The flags are those of open(2): O_CREAT creates a missing domain, O_EXCL fails if it exists. */
 static int get_xrcd(struct call *c, const struct ib_uverbs_open_xrcd *cmd, struct xrcd **out)
 {
 	struct kdev *d = c->f->dev;

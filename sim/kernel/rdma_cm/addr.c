@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * GID tables of the simulated machine and what the kernel's address resolution makes of a GID. All
- * adapters are on one wire, so their tables are the neighbour table.
+ * GID tables of the simulated machine, and how the kernel's address resolution treats a GID. All adapters are
+ * on one wire, so their GID tables serve as the neighbour table.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "kernel/priv.h"
 
-#define DEFAULT_HOPS 64 /* net.ipv4.ip_default_ttl, which a route without its own hop limit gives */
+#define DEFAULT_HOPS 64 /* net.ipv4.ip_default_ttl, used if the route has no hop limit */
 
 static bool is_v4_mapped(const uint8_t gid[16])
 {
@@ -112,8 +112,8 @@ static const uint8_t *find_mac(const struct kernel *k, const uint8_t gid[16])
 }
 
 /*
- * An IPv4 destination that nobody owns is taken to be on the link and does not answer ARP:
- * ETIMEDOUT. An IPv6 one that is not link-local has no route: ENETUNREACH.
+ * An IPv4 destination that no adapter has is treated as on-link and not answering ARP: ETIMEDOUT. An IPv6
+ * destination that is not link-local has no route: ENETUNREACH.
  */
 static int unicast_mac(const struct kdev *d, const uint8_t sgid[16], const uint8_t dgid[16], uint8_t mac[6])
 {

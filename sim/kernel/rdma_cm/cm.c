@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The communication manager's sending half: messages, and how often they are said. */
+/* The communication manager's sending half: messages and retries. */
 #include <errno.h>
 
 #include "kernel/rdma_cm/ucma.h"
@@ -24,7 +24,7 @@ static void message(const struct ucma_id *id, uint8_t *mad, enum cm_attr attr)
 	put32(mad + CM_REMOTE, id->cm.remote.comm_id);
 }
 
-/* What cannot leave is lost, as on a wire: the sender says it again. */
+/* A datagram that cannot be sent is lost, as on a wire; the sender retries. */
 static void post(const struct ucma_id *id, const uint8_t *mad)
 {
 	kdev_ops(id->dev)->send_mad(&id->dev->drv, id->port, &id->av, mad);
@@ -46,7 +46,7 @@ static void again(struct ktimer *t)
 	ktimer_set_ms(id->file->k, t, id->cm.timeout_ms);
 }
 
-/* Sends what is in cm.sent until it is answered. */
+/* Sends cm.sent, and repeats it until it is answered. */
 static void post_until_answered(struct ucma_id *id, uint64_t timeout_ms)
 {
 	id->cm.retries = 0;
@@ -56,7 +56,7 @@ static void post_until_answered(struct ucma_id *id, uint64_t timeout_ms)
 	post(id, id->cm.sent);
 }
 
-/* The peer's time to answer, and the way there and back. */
+/* The time the peer may take to answer, plus the round trip. */
 static uint64_t response_ms(void)
 {
 	return cm_ms(CM_RESPONSE_TIMEOUT) + 2 * cm_ms(CM_PACKET_LIFETIME);
@@ -71,7 +71,7 @@ void cm_start(struct ucma_id *id)
 	id->cm.used = true;
 	if (id->cm.local.comm_id)
 		table_remove(&u->comm_ids, &id->by_comm_id);
-	u->last_comm_id += u->last_comm_id == UINT32_MAX ? 2 : 1; /* 0: none */
+	u->last_comm_id += u->last_comm_id == UINT32_MAX ? 2 : 1; /* 0 means no id */
 	id->cm.local.comm_id = u->last_comm_id;
 	table_add(&u->comm_ids, &id->by_comm_id, id->cm.local.comm_id);
 	id->cm.tid = ++u->last_tid;
@@ -101,7 +101,7 @@ void cm_forget_peer(struct ucma_id *id)
 
 /* ---- REQ ---- */
 
-/* Time from a packet to its ACK: two ways through the fabric and the peer's delay (IBTA 9.7.6.1.3). */
+/* Time from a packet to its ACK: twice the packet lifetime plus the peer's delay (IBTA 9.7.6.1.3). */
 static uint8_t ack_timeout(const struct ucma_id *id)
 {
 	const uint8_t life = id->timeout_set && id->timeout ? id->timeout - 1 : CM_PACKET_LIFETIME;
@@ -140,7 +140,7 @@ static void put_transport(const struct ucma_id *id, uint8_t *mad, const struct r
 static void put_path(const struct ucma_id *id, uint8_t *mad)
 {
 	put16(mad + REQ_PKEY, 0xffff);
-	memset(mad + REQ_LIDS, 0xff, 4); /* permissive: Ethernet has none (IBTA annex A16.4.4) */
+	memset(mad + REQ_LIDS, 0xff, 4); /* permissive LID: Ethernet has no LIDs (IBTA annex A16.4.4) */
 	memcpy(mad + REQ_LOCAL_GID, id->dev->gid[id->port - 1][id->sgid_index].raw, 16);
 	memcpy(mad + REQ_REMOTE_GID, id->av.dgid, 16);
 	put32(mad + REQ_FLOW, id->av.flow_label << 12);
@@ -228,7 +228,7 @@ int cm_send_rtu(struct ucma_id *id)
 	return 0;
 }
 
-/* Says that an answer takes longer: a program is being asked. */
+/* Tells the peer that the answer takes longer, because a program has to give it. */
 void cm_send_mra(struct ucma_id *id)
 {
 	const bool rep = id->cm.state == CM_REP_RCVD || id->cm.state == CM_MRA_REP_SENT;
@@ -241,7 +241,7 @@ void cm_send_mra(struct ucma_id *id)
 	post(id, mad);
 }
 
-/* More time for the answer that is waited for. */
+/* Extends the wait for the current answer. */
 void cm_wait(struct ucma_id *id, uint64_t ms)
 {
 	id->cm.timeout_ms = ms;
@@ -277,7 +277,7 @@ int cm_send_rej(struct ucma_id *id, enum cm_reject reason, const struct cm_priva
 	message(id, mad, ATTR_REJ);
 	mad[REJ_WHAT] = what << 6;
 	put16(mad + REJ_REASON, reason);
-	if (reason == REJ_TIMEOUT) { /* the peer may not know the number: who it was (IBTA 12.6.7.2) */
+	if (reason == REJ_TIMEOUT) { /* the peer may not know our comm id (IBTA 12.6.7.2) */
 		mad[REJ_INFO_LEN] = 8 << 1;
 		put64(mad + REJ_INFO, id->dev->drv.cfg->node_guid);
 	}
@@ -310,7 +310,7 @@ int cm_send_drep(struct ucma_id *id)
 	return 0;
 }
 
-/* The last message once more: the peer has not got it. */
+/* Repeats the last message, which the peer did not receive. */
 void cm_repeat(struct ucma_id *id)
 {
 	post(id, id->cm.sent);
@@ -355,7 +355,7 @@ int cm_send_sidr_rep(struct ucma_id *id, uint8_t status, const struct cm_private
 	return 0;
 }
 
-/* ---- The end ---- */
+/* ---- Disconnecting ---- */
 
 void cm_destroy(struct ucma_id *id, bool overflow)
 {

@@ -35,7 +35,7 @@ enum cm_attr {
 	ATTR_SIDR_REP,
 };
 
-enum { /* every message but those of service resolution starts so */
+enum { /* the start of every message except those of service resolution */
        CM_LOCAL = MAD_CM,
        CM_REMOTE = MAD_CM + 4,
 

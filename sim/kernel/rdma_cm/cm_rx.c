@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The communication manager's receiving half. Every byte is somebody else's. */
+/* The communication manager's receiving half. Any field of a datagram may be wrong. */
 #include <errno.h>
 
 #include "kernel/rdma_cm/ucma.h"
 
-/* ---- Who is meant ---- */
+/* ---- Finding the connection ---- */
 
 static struct ucma_id *by_comm_id(struct kernel *k, uint32_t own)
 {
@@ -14,7 +14,7 @@ static struct ucma_id *by_comm_id(struct kernel *k, uint32_t own)
 	return id && id->cm.state != CM_IDLE ? id : NULL;
 }
 
-/* The connection whose two numbers the message carries. */
+/* The connection whose two comm ids are in the message. */
 static struct ucma_id *by_pair(struct kernel *k, const uint8_t *mad)
 {
 	struct ucma_id *id = by_comm_id(k, get32(mad + CM_REMOTE));
@@ -36,7 +36,7 @@ static struct ucma_id *by_peer(struct kernel *k, uint64_t guid, uint32_t comm_id
 	return NULL;
 }
 
-/* A datagram's service request that was not answered yet. */
+/* True if this service request (SIDR_REQ) arrived before and is not answered yet. */
 static bool sidr_asked(struct kernel *k, const uint8_t sgid[16], uint32_t comm_id)
 {
 	struct table_node *n = table_find(&k->ucma->peers, cm_peer_key(get64(sgid + 8), comm_id));
@@ -51,7 +51,7 @@ static bool sidr_asked(struct kernel *k, const uint8_t sgid[16], uint32_t comm_i
 	return false;
 }
 
-/* A connection that the peer's QP still has here: the peer lost it (IBTA 12.9.8.3.1). */
+/* A connection of the peer's QP that still exists here, though the peer has lost it (IBTA 12.9.8.3.1). */
 static struct ucma_id *by_qp(struct kernel *k, uint64_t guid, uint32_t qpn)
 {
 	struct table_node *n = table_find(&k->ucma->peer_qps, cm_peer_key(guid, qpn));
@@ -68,7 +68,7 @@ static struct ucma_id *by_qp(struct kernel *k, uint64_t guid, uint32_t qpn)
 
 /* ---- Answers without an id ---- */
 
-struct back { /* the way that a datagram came */
+struct back { /* the path back to a datagram's sender */
 	struct kdev *d;
 	const struct hca_mad *mad;
 	uint8_t sgid_index;
@@ -121,7 +121,7 @@ static void sidr_refuse(const struct back *b, uint8_t status)
 
 /* ---- Requests ---- */
 
-/* One address of the header in front of the private data. */
+/* Reads one address from the header in front of the private data. */
 static void take_addr(const uint8_t *hdr, unsigned int at, uint16_t port, struct sockaddr_storage *a)
 {
 	struct sockaddr_in6 *six = (struct sockaddr_in6 *)a;
@@ -179,7 +179,7 @@ static void set_scope(struct sockaddr_storage *a, const struct back *b)
 		six->sin6_scope_id = kdev_ifindex(b->d, b->mad->port);
 }
 
-/* The id that a request makes: of the listener's file, and of the way that the request came. */
+/* Creates the id for a request: in the listener's file, with the request's path. */
 static struct ucma_id *new_conn(const struct back *b, struct ucma_id *listener, uint8_t qp_type,
 				const uint8_t *hdr, uint64_t service)
 {
@@ -203,7 +203,7 @@ static struct ucma_id *new_conn(const struct back *b, struct ucma_id *listener, 
 	return id;
 }
 
-/* What the REQ asks for, seen from this side. */
+/* Stores what the REQ asks for, from this side's view. */
 static void take_req(struct ucma_id *id, const uint8_t *mad)
 {
 	struct cm *cm = &id->cm;
@@ -255,7 +255,7 @@ static int req_type(const uint8_t *mad)
 	}
 }
 
-/* Said before. True: nothing more is to be done. */
+/* Handles a repeated REQ. True: nothing more to do. */
 static bool req_again(const struct back *b)
 {
 	const uint8_t *mad = b->mad->data;
@@ -430,7 +430,7 @@ static void rx_rej(const struct back *b)
 	struct rdma_ucm_event_resp resp = {.param.conn.private_data_len = REJ_PRIVATE_SIZE};
 	struct ucma_id *id;
 
-	/* One that gave up before it had an answer says who it is, not whom it means. */
+	/* A peer that gave up before it had an answer sends its own CA GUID, not our comm id. */
 	if (reason == REJ_TIMEOUT)
 		id = by_peer(b->d->k, get64(mad + REJ_INFO), get32(mad + CM_LOCAL));
 	else
@@ -462,7 +462,7 @@ static void rx_dreq(const struct back *b)
 	struct ucma_id *id = by_pair(b->d->k, in);
 	uint8_t mad[HCA_MAD_SIZE];
 
-	if (!id) { /* whoever asks for the end of what does not exist is told that it has ended */
+	if (!id) { /* a DREQ for an unknown connection gets a DREP */
 		cm_header(mad, ATTR_DREP, get64(in + MAD_TID));
 		put32(mad + CM_LOCAL, get32(in + CM_REMOTE));
 		put32(mad + CM_REMOTE, get32(in + CM_LOCAL));
@@ -523,7 +523,7 @@ static void rx_sidr_rep(const struct back *b)
 	ucma_event(id, EV_ESTABLISHED, 0, &resp);
 }
 
-/* ---- Time ---- */
+/* ---- Time-outs ---- */
 
 void cm_timewait(struct ucma_id *id)
 {
@@ -552,7 +552,7 @@ void cm_failed(struct ucma_id *id)
 	}
 }
 
-/* ---- All of them ---- */
+/* ---- Dispatch ---- */
 
 void cm_receive(struct kdev *d, const struct hca_mad *mad)
 {

@@ -19,7 +19,7 @@ static int (*const commands[])(struct ucma_call *c) = {
 	[RDMA_USER_CM_CMD_DISCONNECT] = uc_disconnect,
 	[RDMA_USER_CM_CMD_INIT_QP_ATTR] = uc_init_qp_attr,
 	[RDMA_USER_CM_CMD_GET_EVENT] = uc_get_event,
-	[RDMA_USER_CM_CMD_GET_OPTION] = NULL, /* nor has Linux it */
+	[RDMA_USER_CM_CMD_GET_OPTION] = NULL, /* Linux does not have it either */
 	[RDMA_USER_CM_CMD_SET_OPTION] = uc_set_option,
 	[RDMA_USER_CM_CMD_NOTIFY] = uc_notify,
 	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = uc_join_ip,
@@ -77,7 +77,7 @@ static struct ucma_id *any_id_of(struct ucma_file *f)
 {
 	struct ucma_id *id;
 
-	/* One in the queue goes with its listener. */
+	/* An unread request is destroyed with its listener. */
 	TAILQ_FOREACH(id, &f->ids, of_file)
 	{
 		/* cppcheck-suppress uninitvar ; TAILQ_FOREACH sets it */

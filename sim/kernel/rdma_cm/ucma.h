@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The connection manager: rdma_ucm, rdma_cm and ib_cm of one machine. The errno and the events of every path
- * are Linux 6.1's; messages between two ids are the communication-management datagrams of IBTA 12, on the wire.
+ * are those of Linux 6.1. Messages between two ids are the communication-management datagrams of IBTA 12,
+ * sent on the wire.
  */
 #ifndef HCASIM_KERNEL_UCMA_H
 #define HCASIM_KERNEL_UCMA_H
@@ -46,7 +47,7 @@ enum rdma_event { /* enum rdma_cm_event_type of <rdma/rdma_cma.h> */
 		  EV_MULTICAST_ERROR,
 		  EV_ADDR_CHANGE,
 		  EV_TIMEWAIT_EXIT,
-		  EV_ADDRINFO_RESOLVED, /* never sent: librdmacm makes them of EV_INTERNAL */
+		  EV_ADDRINFO_RESOLVED, /* never sent: librdmacm creates them from EV_INTERNAL */
 		  EV_ADDRINFO_ERROR,
 		  EV_USER,
 		  EV_INTERNAL,
@@ -64,7 +65,7 @@ enum id_state {
 	ID_LISTEN,
 };
 
-enum cm_state { /* IBTA 12.9.5, and those of service resolution */
+enum cm_state { /* IBTA 12.9.5, and the states of service resolution */
 		CM_IDLE,
 		CM_REQ_SENT,
 		CM_REQ_RCVD,
@@ -82,15 +83,15 @@ enum cm_state { /* IBTA 12.9.5, and those of service resolution */
 		CM_SIDR_REQ_RCVD,
 };
 
-/* What is known of a connection: what its messages say. */
+/* What the messages of a connection say about one side. */
 struct conn_side {
 	uint32_t comm_id, qpn, psn;
-	uint64_t guid; /* of its node; of whom a SIDR_REQ came from, the lower half of its GID */
+	uint64_t guid; /* GUID of the node; for the sender of a SIDR_REQ, the lower half of its GID */
 };
 
 struct cm {
 	enum cm_state state;
-	bool used; /* a message was sent or received: rdma_cm has its ib_cm id */
+	bool used; /* a message was sent or received: on Linux, rdma_cm has created the ib_cm id */
 	struct conn_side local, remote;
 	uint64_t tid, service;
 	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry_count, ack_timeout;
@@ -101,7 +102,7 @@ struct cm {
 	struct ktimer timer;
 };
 
-struct ucma_mc { /* a membership */
+struct ucma_mc { /* membership of a multicast group */
 	TAILQ_ENTRY(ucma_mc) link;
 	struct ucma_id *id;
 	uint32_t handle;
@@ -112,9 +113,9 @@ struct ucma_mc { /* a membership */
 
 struct ucma_id {
 	TAILQ_ENTRY(ucma_id) of_file;
-	struct table_node by_comm_id;          /* if cm.local.comm_id is not 0 */
-	struct table_node by_peer, by_peer_qp; /* if its peer is known */
-	struct table_node by_service;          /* if it listens */
+	struct table_node by_comm_id;          /* in the table if cm.local.comm_id is not 0 */
+	struct table_node by_peer, by_peer_qp; /* in the tables if the peer is known */
+	struct table_node by_service;          /* in the table if the id listens */
 	bool peer_known;
 	struct ucma_file *file;
 	uint32_t handle;
@@ -126,7 +127,7 @@ struct ucma_id {
 	uint16_t ps;
 	uint8_t qp_type;
 	struct sockaddr_storage src, dst;
-	bool bound; /* its port is taken */
+	bool bound; /* the id holds its port */
 	struct table_node by_port;
 	bool reuse, afonly, afonly_set, timeout_set;
 	uint8_t tos, timeout;
@@ -137,7 +138,7 @@ struct ucma_id {
 	uint8_t sgid_index;
 	struct hca_av av;
 	bool has_route;
-	int addr_status; /* of the resolution under way */
+	int addr_status; /* result of the resolution in progress */
 	struct ktimer addr_timer;
 
 	uint32_t qp_num, psn;
@@ -145,15 +146,15 @@ struct ucma_id {
 	struct rdma_ucm_ece ece;
 	struct cm cm;
 	TAILQ_HEAD(, ucma_mc) mcs;
-	TAILQ_HEAD(, ucma_event) events; /* that were not read yet */
+	TAILQ_HEAD(, ucma_event) events; /* events not read yet */
 };
 TAILQ_HEAD(ucma_ids, ucma_id);
 
-/* One event that was not read yet. */
+/* An event that was not read yet. */
 struct ucma_event {
-	TAILQ_ENTRY(ucma_event) link; /* of the file */
+	TAILQ_ENTRY(ucma_event) link; /* in the file's queue */
 	TAILQ_ENTRY(ucma_event) of_id;
-	struct ucma_id *id;   /* it is counted at */
+	struct ucma_id *id;   /* the id that counts it */
 	struct ucma_id *conn; /* CONNECT_REQUEST: the new id */
 	struct ucma_mc *mc;
 	struct rdma_ucm_event_resp resp;
@@ -166,14 +167,14 @@ struct ucma_file {
 	TAILQ_HEAD(, ucma_event) events;
 	struct ucma_ids ids;
 	unsigned int num_events;
-	int ready_fd; /* -1: none */
+	int ready_fd; /* -1: no socket */
 	uint64_t ino;
-	unsigned int tokens; /* bytes that stand in the socket */
+	unsigned int tokens; /* unread bytes in the socket */
 };
 
-struct ucma { /* of the machine */
+struct ucma { /* state of the machine */
 	TAILQ_HEAD(, ucma_file) files;
-	struct numbers id_table, mc_table; /* for user space */
+	struct numbers id_table, mc_table; /* handles for user space */
 	struct table comm_ids, bound;
 	struct table peers, peer_qps; /* ids by cm_peer_key() */
 	struct table listeners;       /* ids by ua_service() */
@@ -197,34 +198,34 @@ int ucma_open(struct kernel *k, struct kfile *owner);
 ssize_t ucma_write(struct ucma_file *f, struct task *t, uint64_t buf, size_t len, struct kreply *reply);
 void ucma_release(struct ucma_file *f);
 int ucma_init(struct kernel *k);
-void ucma_exit(struct kernel *k); /* no file is open any more */
+void ucma_exit(struct kernel *k); /* no file may be open */
 
-/* ---- ucma_event.c: what the commands have in common, and events ---- */
+/* ---- ucma_event.c: helpers of all commands, and events ---- */
 
 uint32_t ucma_random(struct kernel *k);
-/* The socket's queue tells poll() what waits. */
+/* Adjusts the bytes in the socket to the waiting events, for poll(). */
 void ucma_ready(struct ucma_file *f, struct kreply *reply);
-/* Bytes that the socket has too many, and that its reader takes out. */
+/* Returns the number of surplus bytes in the socket, which its reader removes. */
 unsigned int ucma_surplus(struct ucma_file *f);
 int ucma_get(struct ucma_call *c, void *cmd, size_t size);
 int ucma_put(struct ucma_call *c, uint64_t addr, const void *resp, size_t size);
 int ucma_find(struct ucma_call *c, uint32_t handle, struct ucma_id **out);
-/* One whose device is known; -EINVAL */
+/* Finds an id whose device is known; else -EINVAL. */
 int ucma_find_dev(struct ucma_call *c, uint32_t handle, struct ucma_id **out);
-/* How most commands begin: the command is read, and the id that it names is found. */
+/* The start of most commands: reads the command and finds the id that it names. */
 #define ucma_get_with_id(c, cmd, out)                                                                        \
 	(ucma_get(c, cmd, sizeof(*(cmd))) ? -EFAULT : ucma_find(c, (cmd)->id, out))
 #define ucma_get_with_dev(c, cmd, out)                                                                       \
 	(ucma_get(c, cmd, sizeof(*(cmd))) ? -EFAULT : ucma_find_dev(c, (cmd)->id, out))
 
-/* `resp`: param and ece of the event; NULL: none. Ids that no program knows yet have no events. */
+/* `resp`: param and ece of the event, or NULL. Ids that no program knows yet get no events. */
 void ucma_event(struct ucma_id *id, enum rdma_event type, int status, const struct rdma_ucm_event_resp *resp);
 void ucma_mc_event(struct ucma_mc *mc, enum rdma_event type, int status,
 		   const struct rdma_ucm_event_resp *resp);
 /* -ENOMEM: the backlog is full */
 int ucma_request_event(struct ucma_id *listener, struct ucma_id *conn,
 		       const struct rdma_ucm_event_resp *resp);
-void ucma_free_event(struct ucma_event *e); /* one that is in no file's queue any more */
+void ucma_free_event(struct ucma_event *e); /* an event that was removed from its file's queue */
 void ucma_drop_mc_events(struct ucma_mc *mc);
 void ucma_queue_event(struct ucma_file *f, struct ucma_event *e);
 void ucma_unqueue_event(struct ucma_file *f, struct ucma_event *e);
@@ -235,11 +236,14 @@ int uc_get_event(struct ucma_call *c);
 struct ucma_id *ucma_id_new(struct ucma_file *f, uint16_t ps, uint8_t qp_type);
 void ucma_id_move(struct ucma_id *id, struct ucma_file *to);
 void ucma_move_events(struct ucma_id *id, struct ucma_file *to);
-/* Tells the peer, takes its events out of the queue, frees it. Returns the events that were read. */
+/*
+ * Notifies the peer, removes the id's events from the queue, frees the id. Returns how many of its events
+ * were read.
+ */
 uint32_t ucma_id_destroy(struct ucma_id *id);
-/* The id is of this adapter from now on. */
+/* Binds the id to this adapter. */
 void ucma_id_attach(struct ucma_id *id, struct kdev *d, uint8_t port, uint8_t sgid_index);
-/* How its packets reach `dgid`: 0 or the errno of the resolution. */
+/* Resolves the path to `dgid`. Returns 0 or the errno of the resolution. */
 int ucma_id_reach(struct ucma_id *id, const uint8_t dgid[16]);
 
 int uc_create_id(struct ucma_call *c);
@@ -254,7 +258,7 @@ int uc_resolve_ib_service(struct ucma_call *c);
 
 /* ---- ucma_addr.c ---- */
 
-size_t ua_size(const void *addr, size_t room); /* 0: of no family that is known */
+size_t ua_size(const void *addr, size_t room); /* 0: unknown address family */
 bool ua_any(const struct sockaddr_storage *a);
 bool ua_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 uint16_t ua_port(const struct sockaddr_storage *a);
@@ -289,9 +293,9 @@ int uc_join(struct ucma_call *c);
 int uc_leave(struct ucma_call *c);
 void ucma_leave_all(struct ucma_id *id);
 
-/* ---- ucma_conn.c: what programs ask of a connection ---- */
+/* ---- ucma_conn.c: connection commands ---- */
 
-#define CM_RESPONSE_TIMEOUT 20 /* as rdma_cm sets them (drivers/infiniband/core/cma.c) */
+#define CM_RESPONSE_TIMEOUT 20 /* the values of rdma_cm (drivers/infiniband/core/cma.c) */
 #define CM_MAX_RETRIES      15
 #define CM_MRA_SETTING      24
 #define CM_PACKET_LIFETIME  18
@@ -332,13 +336,13 @@ int cm_send_dreq(struct ucma_id *id);
 int cm_send_drep(struct ucma_id *id);
 int cm_send_sidr_req(struct ucma_id *id, const struct cm_private *priv);
 int cm_send_sidr_rep(struct ucma_id *id, uint8_t status, const struct cm_private *priv);
-/* Notifies the peer of an id that is destroyed. `overflow`: sends nothing, so that the peer tries again. */
+/* Notifies the peer of an id that is destroyed. `overflow`: sends nothing, so that the peer retries. */
 void cm_destroy(struct ucma_id *id, bool overflow);
 int cm_establish(struct ucma_id *id);
 /* For cm_rx.c. */
 void cm_header(uint8_t *mad, enum cm_attr attr, uint64_t tid);
-void cm_start(struct ucma_id *id); /* numbers of its own */
-/* Who the peer is, by its message. */
+void cm_start(struct ucma_id *id); /* assigns a comm id and a transaction id */
+/* Stores the peer's data from its message. */
 void cm_set_peer(struct ucma_id *id, const struct conn_side *peer);
 void cm_forget_peer(struct ucma_id *id);
 static inline uint64_t cm_peer_key(uint64_t guid,
@@ -353,7 +357,7 @@ void cm_repeat(struct ucma_id *id);
 /* ---- cm_rx.c ---- */
 
 void cm_receive(struct kdev *d, const struct hca_mad *mad);
-/* The answer did not come, for good. */
+/* The answer did not come and there are no retries left. */
 void cm_failed(struct ucma_id *id);
 void cm_timewait(struct ucma_id *id);
 

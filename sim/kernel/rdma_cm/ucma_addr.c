@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Addresses that programs give, the adapters they belong to, and port spaces. */
+/* Addresses that programs pass, the adapters they belong to, and port spaces. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ size_t ua_size(const void *addr, size_t room)
 	return size <= room ? size : 0;
 }
 
-/* To the kernel's connection manager the loopback addresses are this machine, too (cma_any_addr()). */
+/* The kernel's connection manager treats loopback addresses like the unspecified address (cma_any_addr()). */
 bool ua_any(const struct sockaddr_storage *a)
 {
 	static const uint8_t zero[16];
@@ -106,7 +106,7 @@ void ua_set_port(struct sockaddr_storage *a, uint16_t port)
 	}
 }
 
-/* An IPv4 address is mapped (IBTA annex A17.4.5.2). */
+/* An IPv4 address becomes an IPv4-mapped GID (IBTA annex A17.4.5.2). */
 void ua_gid(const struct sockaddr_storage *a, uint8_t gid[16])
 {
 	memset(gid, 0, 16);
@@ -165,7 +165,7 @@ bool ua_find(struct kernel *k, const struct sockaddr_storage *a, struct kdev **d
 
 void ua_of_port(const struct kdev *d, uint8_t port, int family, struct sockaddr_storage *a, uint8_t *index)
 {
-	const unsigned int i = family == AF_INET ? 1 : 0; /* as addr_fill_gids() lays them out */
+	const unsigned int i = family == AF_INET ? 1 : 0; /* the order of addr_fill_gids() */
 	const uint8_t *gid = d->gid[port - 1][i].raw;
 	struct sockaddr_in6 *six = (struct sockaddr_in6 *)a;
 
@@ -181,7 +181,7 @@ void ua_of_port(const struct kdev *d, uint8_t port, int family, struct sockaddr_
 
 /* ---- Port spaces ---- */
 
-/* The space that the id's port is taken from; 0: none. */
+/* The port space of the id; 0: none. */
 static uint16_t space(const struct ucma_id *id)
 {
 	uint16_t ps;

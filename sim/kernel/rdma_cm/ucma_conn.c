@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Commands that make and end connections. */
+/* Commands that connect and disconnect. */
 #include <errno.h>
 #include <string.h>
 
 #include "kernel/rdma_cm/ucma.h"
 
-/* What rdma_cm puts in front of the program's private data: who calls whom. */
+/*
+ * Builds the header that rdma_cm puts in front of the program's private data: source and destination address.
+ */
 static int make_private(const struct ucma_id *id, const struct rdma_ucm_conn_param *p,
 			struct cm_private *priv)
 {
@@ -13,7 +15,7 @@ static int make_private(const struct ucma_id *id, const struct rdma_ucm_conn_par
 	const bool four = id->src.ss_family == AF_INET;
 
 	memset(priv, 0, sizeof(*priv));
-	if (p->private_data_len + HDR_SIZE > UINT8_MAX) /* an 8-bit length, in rdma_cm too */
+	if (p->private_data_len + HDR_SIZE > UINT8_MAX) /* the length has 8 bits, in rdma_cm too */
 		return -EINVAL;
 	priv->len = p->private_data_len + HDR_SIZE;
 	memcpy(hdr + HDR_SIZE, p->private_data, p->private_data_len);
@@ -33,7 +35,7 @@ static void plain_private(const uint8_t *data, uint8_t len, struct cm_private *p
 	memcpy(priv->data, data, len);
 }
 
-/* Both requests grew: ece is new, and older programs do not send it. */
+/* Reads a request that became longer: older programs do not send `ece`. */
 static int get_grown(struct ucma_call *c, void *cmd, size_t least, size_t size)
 {
 	if (c->in_len < least)
@@ -159,6 +161,6 @@ int uc_disconnect(struct ucma_call *c)
 	if (!id->cm.used)
 		return -EINVAL;
 	if (cm_send_dreq(id))
-		cm_send_drep(id); /* it was the peer who began; or there is nothing to end */
+		cm_send_drep(id); /* the peer sent a DREQ first, or there is no connection */
 	return 0;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the commands have in common: the caller's memory, ids by number, and events. A command that would wait for an
- * event answers EAGAIN: sim/process waits on the application's side, where a byte in the file's socket stands for each event.
+ * Helpers of all commands (user memory, lookup of ids) and events. A command that would wait for an event
+ * returns EAGAIN: sim/process waits on the application's side, where each event has one byte in the file's
+ * socket.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +15,9 @@
 
 uint32_t ucma_random(struct kernel *k)
 {
-	/* A linear congruential generator (Knuth's MMIX constants): the same numbers in every run. */
+	/*
+	 * A linear congruential generator (Knuth's MMIX constants), so that every run has the same numbers.
+	 */
 	k->ucma->random = k->ucma->random * 6364136223846793005ull + 1442695040888963407ull;
 	return k->ucma->random >> 32;
 }
@@ -35,7 +38,7 @@ int ucma_find(struct ucma_call *c, uint32_t handle, struct ucma_id **out)
 {
 	struct ucma_id *id = numbers_find(&c->f->k->ucma->id_table, handle);
 
-	/* A request that nobody has read yet has a number, and nobody knows it. */
+	/* The id of an unread connection request exists, but no program knows its number yet. */
 	if (!id || id->request_of)
 		return -ENOENT;
 	if (id->file != c->f)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Ids: their life, addresses and routes. */
+/* Ids: creation and destruction, addresses, routes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 
 #define MAX_BACKLOG 1024 /* net.rdma_ucm.max_backlog */
 
-/* ---- Life ---- */
+/* ---- Creation and destruction ---- */
 
 struct ucma_id *ucma_id_new(struct ucma_file *f, uint16_t ps, uint8_t qp_type)
 {
@@ -170,7 +170,7 @@ static bool link_local_without_scope(const struct sockaddr_storage *a)
 	return a->ss_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&six->sin6_addr) && !six->sin6_scope_id;
 }
 
-/* An address is an interface's own, and the interface an adapter's. */
+/* Finds the adapter whose network interface has the source address. */
 static int attach_by_source(struct ucma_id *id)
 {
 	uint8_t port, index;
@@ -179,11 +179,11 @@ static int attach_by_source(struct ucma_id *id)
 	if (ua_any(&id->src))
 		return 0;
 	if (id->src.ss_family == AF_IB)
-		return -ENODEV; /* it names an InfiniBand port */
+		return -ENODEV; /* it is the address of an InfiniBand port */
 	if (!ua_find(id->file->k, &id->src, &d, &port, &index))
 		return -EADDRNOTAVAIL;
 	if (id->ps == RDMA_PS_IPOIB)
-		return -EINVAL; /* for InfiniBand interfaces */
+		return -EINVAL; /* only for InfiniBand interfaces */
 	ucma_id_attach(id, d, port, index);
 	return 0;
 }
@@ -211,7 +211,7 @@ static int bind_addr(struct ucma_id *id, const struct sockaddr_storage *a)
 	return 0;
 }
 
-/* Sizes that the request states have to be those of the families. */
+/* An address size in the request must be that of the address family. */
 static int check_size(const void *addr, size_t stated)
 {
 	return stated && stated == ua_size(addr, sizeof(struct sockaddr_storage)) ? 0 : -EINVAL;
@@ -264,7 +264,7 @@ int uc_listen(struct ucma_call *c)
 	id->backlog = cmd.backlog > 0 && cmd.backlog < MAX_BACKLOG ? cmd.backlog : MAX_BACKLOG;
 	if (id->state != ID_BOUND)
 		ret = bind_addr(id, &any);
-	/* A listening id shares its address with nobody. */
+	/* A listening id cannot share its address. */
 	if (!ret && id->reuse)
 		ret = ua_check_port(id, false);
 	if (ret)
@@ -302,8 +302,10 @@ static void set_source(struct ucma_id *id, uint8_t *index)
 	id->src = own;
 }
 
-/* The interface that the host's routes lead to: its own addresses are reached through the interface that has
- * them, others through the one whose subnet they are of. */
+/*
+ * Finds the interface by the host's routes: for one of the host's own addresses the interface that has it,
+ * for others the one in the same subnet.
+ */
 static bool route_device(struct ucma_id *id)
 {
 	const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&id->dst;
@@ -377,7 +379,7 @@ static int resolve(struct ucma_id *id, const struct sockaddr_storage *src, const
 	ret = find_route(id);
 	if (ret && !had_device)
 		id->dev = NULL;
-	if (ret == -ETIMEDOUT) { /* nobody answers ARP */
+	if (ret == -ETIMEDOUT) { /* no answer to ARP */
 		id->addr_status = ret;
 		id->addr_timer.fire = addr_timeout;
 		ktimer_set_ms(id->file->k, &id->addr_timer, timeout_ms);
@@ -438,14 +440,14 @@ int uc_resolve_route(struct ucma_call *c)
 		return ret;
 	if (!cmd.timeout_ms || id->state != ID_ADDR_RESOLVED)
 		return -EINVAL;
-	/* On Ethernet the addresses say all that a path record would. */
+	/* On Ethernet the addresses contain everything that a path record would. */
 	id->state = ID_ROUTE_RESOLVED;
 	id->has_route = true;
 	ucma_event(id, EV_ROUTE_RESOLVED, 0, NULL);
 	return 0;
 }
 
-/* Who offers a service is known to an InfiniBand subnet's administrator (rdma_resolve_ib_service() of cma.c). */
+/* Only the subnet administrator of InfiniBand can resolve a service (rdma_resolve_ib_service() in cma.c). */
 int uc_resolve_ib_service(struct ucma_call *c)
 {
 	struct ucma_resolve_ib_service cmd;

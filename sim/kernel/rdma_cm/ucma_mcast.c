@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Multicast groups. Ethernet has no subnet administrator to ask: joining is done when it is asked for. */
+/* Multicast groups. Ethernet has no subnet administrator, so a join completes at once. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

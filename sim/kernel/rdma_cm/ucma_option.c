@@ -5,7 +5,7 @@
 
 #include "kernel/rdma_cm/ucma.h"
 
-#define MAX_OPTION   4096 /* memdup_user() of more than this: nothing here is so long */
+#define MAX_OPTION   4096 /* upper limit for memdup_user(); every valid option is shorter */
 #define COMM_EST     4    /* enum ib_event_type */
 #define PRIMARY_PATH (IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL)
 
@@ -52,7 +52,7 @@ static int set_id_option(struct ucma_id *id, uint32_t name, const uint8_t *val, 
 	}
 }
 
-/* On Ethernet a path that the program brings changes nothing: the addresses say it all. */
+/* On Ethernet a path record from the program has no effect: the addresses determine the path. */
 static int set_ib_path(struct ucma_id *id, const uint8_t *val, uint32_t len)
 {
 	struct ib_path_rec_data path;
@@ -105,14 +105,14 @@ int uc_notify(struct ucma_call *c)
 	if (ret)
 		return ret;
 	if (!id->cm.used || cmd.event != COMM_EST)
-		return -EINVAL; /* nor is there a second path to migrate to */
+		return -EINVAL; /* there is no alternate path to migrate to either */
 	ret = cm_establish(id);
 	if (!ret && id->state == ID_CONNECT)
 		ucma_event(id, EV_ESTABLISHED, 0, NULL);
 	return ret;
 }
 
-/* An event that the program writes comes back to it behind those that wait (ucma_write_cm_event of ucma.c). */
+/* An event that the program writes is queued after those that wait (ucma_write_cm_event() in ucma.c). */
 int uc_write_cm_event(struct ucma_call *c)
 {
 	struct rdma_ucm_event_resp resp = {0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What programs ask of an id: addresses, path, and the attributes its QP needs. */
+/* Queries of an id: addresses, path, and the attributes of its QP. */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static uint8_t path_mtu(const struct ucma_id *id)
 	return id->dev->port[id->port - 1].active_mtu;
 }
 
-/* enum ib_rate for the port's speed (IBTA 15.2.5.16, and what Linux added to it). */
+/* enum ib_rate for the port's speed (IBTA 15.2.5.16, and Linux's additions). */
 static uint8_t path_rate(const struct ucma_id *id)
 {
 	static const struct {
@@ -132,7 +132,7 @@ static int query_path(struct ucma_call *c, struct ucma_id *id, uint64_t response
 	return ucma_put(c, response, &resp, size);
 }
 
-/* Service records are an InfiniBand subnet's: no id of an Ethernet port has any. */
+/* Only InfiniBand subnets have service records, so an id on an Ethernet port has none. */
 static int query_ib_service(struct ucma_call *c)
 {
 	if (!kernel_has(c->f->k, ABI_UCMA_QUERY, 0, 0, UCMA_QUERY_IB_SERVICE))

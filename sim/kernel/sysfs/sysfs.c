@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The part of /sys that verbs software reads, as plain files below a folder: links and names as the
- * kernel makes them (Documentation/ABI/stable/sysfs-class-infiniband, sysfs-bus-pci).
+ * The part of /sys that verbs software reads, as plain files below a folder. Links and names are those of the
+ * kernel (Documentation/ABI/stable/sysfs-class-infiniband, sysfs-bus-pci).
  */
 #include <errno.h>
 #include <net/if.h>
@@ -17,7 +17,7 @@
 #define PATH_SIZE 512
 #define PCI_SLOT0 3 /* slot of the first adapter: 0 to 2 are chipset, display and disk of most machines */
 
-struct tree { /* what is being written; after the first error nothing more is done */
+struct tree { /* the tree being written; nothing more is written after the first error */
 	struct kernel *k;
 	int error;
 	char failed[PATH_SIZE];
@@ -42,7 +42,7 @@ static void remember(struct tree *t, const char *path, bool dir)
 	SLIST_INSERT_HEAD(&t->k->paths, p, link);
 }
 
-/* Makes every missing folder of `path`, the last component too if `all`. */
+/* Creates every missing folder of `path`, including the last component if `all`. */
 static void make_dirs(struct tree *t, char *path, bool all)
 {
 	for (char *s = path + strlen(t->k->root) + 1; !t->error && s; s++) {
@@ -69,7 +69,10 @@ static void full_path(struct tree *t, char *path, const char *dir, const char *n
 	}
 }
 
-/* One attribute: the text, then a newline. Replaced as a whole: a reader sees the old or the new. */
+/*
+ * Writes one attribute: the text, then a newline. The file is replaced: a reader sees the old or the new
+ * text.
+ */
 __attribute__((format(printf, 4, 5))) static void attr(struct tree *t, const char *dir, const char *name,
 						       const char *fmt, ...)
 {
@@ -159,7 +162,7 @@ static void pci_attrs(struct tree *t, const struct kdev *d, const char *dir)
 	attr(t, dir, "irq", "0");
 	attr(t, dir, "enable", "1");
 	attr(t, dir, "local_cpulist", "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
-	/* The BARs live in no physical address space that could be mapped. */
+	/* The BARs are not in a physical address space that could be mapped. */
 	attr(t, dir, "resource", "0x%016x 0x%016x 0x%016x", 0, 0, 0);
 	attr(t, dir, "uevent", "DRIVER=%s\nPCI_CLASS=%X\nPCI_ID=%04X:%04X", o->name, o->pci_class,
 	     o->pci_vendor, o->pci_device);
@@ -206,7 +209,7 @@ static void gid_text(const uint8_t g[16], char *text, size_t size)
 		 g[15]);
 }
 
-/* gids/N exists for every entry; types/N and ndevs/N can be read only for those in use. */
+/* gids/N exists for every entry; types/N and ndevs/N can be read only for entries in use. */
 static void gid_attrs(struct tree *t, const struct kdev *d, unsigned int port, const char *dir)
 {
 	char sub[PATH_SIZE / 2], name[8], text[64], ndev[32];
@@ -415,7 +418,7 @@ void sysfs_update(struct kdev *d, bool port_changed)
 	struct hca_counters now;
 
 	if (SLIST_EMPTY(&d->k->paths))
-		return; /* not made yet, or gone already */
+		return; /* not created yet, or removed already */
 	kdev_ops(d)->query_counters(&d->drv, &now);
 	if (!port_changed && !memcmp(&now, &d->shown, sizeof(now)))
 		return;

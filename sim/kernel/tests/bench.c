@@ -12,7 +12,7 @@ struct adapter {
 	struct hca_config cfg;
 	struct hca *hca;
 	struct hca_dma *dma_first, **dma_last;
-	uint64_t irqs; /* bit per vector */
+	uint64_t irqs; /* one bit per vector */
 	hca_ps deadline;
 };
 
@@ -122,7 +122,7 @@ void bench_set_kernel(struct kernel *k)
 	kernel = k;
 }
 
-/* Host memory of every address space is this process's. */
+/* The host memory of every address space is memory of this process. */
 static void move(struct hca_dma *dma)
 {
 	uint8_t *buf = dma->buf;

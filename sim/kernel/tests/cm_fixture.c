@@ -45,7 +45,7 @@ int cm_cmd(struct cm_file *c, uint32_t cmd, const void *req, size_t len, void *r
 	addr = U(out);
 	memcpy(buf, &hdr, sizeof(hdr));
 	memcpy(buf + sizeof(hdr), req, len);
-	if (resp_len) /* of JOIN and CREATE_ID, too, one of the first two members; see the callers */
+	if (resp_len) /* also for JOIN and CREATE_ID the address is one of the first two members; see the callers */
 		memcpy(buf + sizeof(hdr) + (cmd == RDMA_USER_CM_CMD_CREATE_ID ? 8 : 0), &addr, sizeof(addr));
 	ret = kernel_write(c->f, &w.task, U(buf), sizeof(hdr) + len, &w.reply);
 	drain(c->app, w.reply.drain);
@@ -223,7 +223,7 @@ int cm_option(struct cm_file *c, uint32_t id, uint32_t level, uint32_t name, con
 	struct rdma_ucm_set_option cmd = {.id = id, .level = level, .optname = name, .optlen = len};
 	uint8_t *user;
 
-	/* cm_cmd() starts at the arena's beginning: the value stands far behind. */
+	/* cm_cmd() uses the start of the arena, so put the value in its second half. */
 	user = w.arena + ARENA_SIZE / 2;
 	memcpy(user, val, len);
 	cmd.optval = U(user);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Commands and ioctls as user space makes them. */
+/* Commands and ioctls as user space issues them. */
 #include "harness.h"
 
 struct world w;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * A machine without SystemC: real cores, the real native driver, the simulated kernel, and a task whose user
- * memory is an arena of this process. Addresses outside the arena fault, as an application's would.
- * sim/tests builds the ioctl and write suites with another world.c, in which kernel_open() and the
- * others are open() and the others on the device file of a running machine.
+ * memory is an arena of this process. Addresses outside the arena fault, as an application's would. sim/tests
+ * builds the ioctl and write suites with a different world.c, in which kernel_open() and the other functions
+ * use open() etc. on the device file of a running machine.
  */
 #ifndef HCASIM_KERNEL_TESTS_HARNESS_H
 #define HCASIM_KERNEL_TESTS_HARNESS_H
@@ -30,15 +30,15 @@ struct world {
 	struct task task;
 	struct kreply reply;
 	char root[64];
-	uint8_t *arena; /* user memory; the page behind it faults */
-	size_t used;    /* of the arena */
-	/* What the helpers below made last. */
+	uint8_t *arena; /* user memory; the page after it faults */
+	size_t used;    /* bytes used in the arena */
+	/* The objects that the helpers below created last. */
 	uint32_t pd, cq, qp, mr, lkey, mw, mw_rkey, ah, flow, qpn, srq, xrcd, dm, wq, table;
 	struct hcasim_alloc_ucontext_resp context_resp;
 	struct hcasim_create_cq_resp cq_resp;
 	struct hcasim_alloc_dm_resp dm_resp;
-	bool mapped;           /* some process maps all of every BAR */
-	unsigned int attached; /* to dma-bufs */
+	bool mapped;           /* a process maps all of every BAR */
+	unsigned int attached; /* number of attachments to dma-bufs */
 	struct hcasim_create_qp_resp qp_resp;
 	int async_fd, comp_fd;
 };
@@ -48,22 +48,22 @@ extern struct world w;
 int world_init(void); /* machine and sysfs tree */
 int world_exit(void);
 void file_open(void);  /* a new open file, no context */
-void file_close(void); /* and every descriptor that it gave out */
-void take_reply(void); /* descriptors of w.reply: their numbers go where the call wants them */
+void file_close(void); /* closes the file and all descriptors that it returned */
+void take_reply(void); /* stores the numbers of w.reply's descriptors where the call wants them */
 /* Runs the adapters until nothing is left to do, interrupts included. */
 void run_machine(void);
-/* Descriptors of this process; a test that leaks one shows. */
+/* Number of descriptors of this process, to find tests that leak one. */
 unsigned int count_fds(void);
 
-void *user_alloc(size_t size); /* from the arena; all is given back by file_open() */
+void *user_alloc(size_t size); /* from the arena; file_open() frees all of it */
 #define U(p) ((uint64_t)(uintptr_t)(p))
 
 /* ---- write() ---- */
-struct cmd_buf { /* in user memory */
+struct cmd_buf { /* buffers in user memory */
 	struct ib_uverbs_cmd_hdr hdr;
 	uint8_t body[MAX_WORDS * 4 - sizeof(struct ib_uverbs_cmd_hdr)];
 };
-/* One command with its request, driver data and response. Returns 0 or the negative errno. */
+/* Runs one command with its request, driver data and response. Returns 0 or the negative errno. */
 int do_write(uint32_t cmd, const void *req, size_t req_len, const void *uhw, size_t uhw_len, void *resp,
 	     size_t resp_len, void *uhw_out, size_t uhw_out_len);
 int do_write_ex(uint32_t cmd, const void *req, size_t req_len, const void *uhw, size_t uhw_len, void *resp,
@@ -82,16 +82,16 @@ struct ib_uverbs_attr *ioc_out(struct ioc *i, uint16_t id, void *data, uint16_t 
 struct ib_uverbs_attr *ioc_obj(struct ioc *i, uint16_t id, uint64_t handle);
 int ioc_run(struct ioc *i);
 
-/* ---- objects: 0, or the negative errno ---- */
+/* ---- objects: each returns 0 or the negative errno ---- */
 int make_context(void); /* GET_CONTEXT and an async event file, by ioctl */
 int make_pd(void);
 int make_channel(void);
 int make_cq(uint32_t cqe, int channel);
 int make_mr(void *addr, uint64_t len, uint32_t access);
 int make_dm(uint64_t length, uint32_t log_align);
-/* The registration of part of w.dm, to be run. */
+/* Prepares the ioctl that registers part of w.dm. */
 struct ioc *dm_mr_ioc(uint64_t offset, uint64_t length, uint32_t access);
-/* The registration of memory by ioctl, to be run. */
+/* Prepares the ioctl that registers memory. */
 /* A memfd of 16 KB that serves as a dma-buf, the same one each time. */
 int dmabuf_fd(void);
 struct ioc *dmabuf_ioc(uint64_t offset, uint64_t length, uint64_t iova, int fd, uint32_t access);
@@ -100,8 +100,8 @@ int make_xrcd(int fd, uint32_t oflags);
 int make_mw(uint8_t type);
 int make_srq(uint32_t max_wr, uint32_t limit);
 int make_qp(uint8_t type);
-int make_flow(void); /* of w.qp: everything that nobody else takes */
-/* Requests of address handles, flows and multicast groups, each after making what it names. */
+int make_flow(void); /* of w.qp: all frames that no other flow takes */
+/* Fill the requests of address handles, flows and multicast groups, after creating the objects they name. */
 void fill_ah(uint8_t *req, uint8_t *uhw);
 void fill_mcast(uint8_t *req, uint8_t *uhw);
 void fill_detach(uint8_t *req, uint8_t *uhw);
@@ -113,7 +113,7 @@ int destroy_cq(uint32_t handle, struct ib_uverbs_destroy_cq_resp *resp);
 int destroy_qp(uint32_t handle, struct ib_uverbs_destroy_qp_resp *resp);
 int modify_qp(const struct ib_uverbs_modify_qp *m);
 int query_qp(struct ib_uverbs_query_qp_resp *r);
-/* Attributes that are right for `w.qp` of `type`, looped back to itself. */
+/* Valid attributes for `w.qp` of `type`, connected to itself. */
 void good_attrs(struct ib_uverbs_modify_qp *m, uint8_t type);
 /* Brings w.qp (in RESET) to `state` by legal steps. */
 int qp_to_state(uint8_t type, unsigned int state);
@@ -136,7 +136,7 @@ void add_write_suite(void);
 void add_state_suite(void);
 void add_event_suite(void);
 void add_wq_suite(void);
-/* w.wq, in RESET, with its PD and its CQ; w.table of it alone. */
+/* Creates w.wq, in RESET, with its PD and CQ; then w.table, which has only this work queue. */
 int make_wq(void);
 int make_table(void);
 void fill_create_wq(uint8_t *req, uint8_t *uhw);

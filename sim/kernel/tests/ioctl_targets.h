@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Every ioctl method: how a good call looks, and what the kernel's ABI asks of each attribute. The
- * lists know nothing of the tables under test.
+ * Every ioctl method: a good call, and what the kernel's ABI requires of each attribute. The lists do not use
+ * the tables under test.
  */
 #ifndef HCASIM_KERNEL_TESTS_IOCTL_TARGETS_H
 #define HCASIM_KERNEL_TESTS_IOCTL_TARGETS_H
@@ -17,13 +17,13 @@ enum kind { K_IN, K_OUT, K_HANDLE, K_NEW, K_FD, K_NEW_FD };
 struct expect {
 	uint16_t id;
 	uint8_t kind, flags;
-	uint16_t min; /* shortest valid length, if that is not the length given */
+	uint16_t min; /* shortest valid length, if shorter than the length given */
 };
 
 struct target {
 	const char *name;
 	uint16_t object, method;
-	struct ioc *(*build)(void); /* makes what the call needs, and the call, attributes in this order */
+	struct ioc *(*build)(void); /* creates the objects and the call, with the attributes in this order */
 	int result;                 /* of the good call */
 	bool new_file;              /* the call is made without a context */
 	struct expect attr[20];
@@ -31,7 +31,7 @@ struct target {
 
 #define NUM_TARGETS 35
 extern const struct target targets[NUM_TARGETS];
-/* Where some of them stand in the list. */
+/* Indexes of some methods in the list. */
 enum {
 	T_INVOKE_WRITE = 0,
 	T_INFO_HANDLES = 1,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Makes and destroys objects the way libibverbs does. */
+/* Creates and destroys objects as libibverbs does. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -94,7 +94,7 @@ int dmabuf_fd(void)
 	if (fd < 0) {
 		fd = memfd_create("dma-buf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		if (fd < 0 || ftruncate(fd, 16384) || fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK))
-			abort(); /* no test runs yet that could fail */
+			abort(); /* no test is running that could fail instead */
 	}
 	return fd;
 }
@@ -244,7 +244,7 @@ int make_ah(const uint8_t dgid[16], uint8_t sgid_index)
 	ret = do_write(IB_USER_VERBS_CMD_CREATE_AH, &cmd, sizeof(cmd), NULL, 0, &resp, 4, &drv, sizeof(drv));
 	w.ah = resp.ah_handle;
 	if (!ret)
-		memcpy(w.arena, drv.dmac, 6); /* where the address tests look */
+		memcpy(w.arena, drv.dmac, 6); /* where the address tests read it */
 	return ret;
 }
 
@@ -349,7 +349,7 @@ int qp_to_state(uint8_t type, unsigned int state)
 	return ret;
 }
 
-/* ---- Requests of test_write.c: each with what it names ---- */
+/* ---- Requests of test_write.c, and the objects they name ---- */
 
 void fill_mcast(uint8_t *req, uint8_t *uhw)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Device memory: what may be allocated, mapped and registered, and who gets it next. */
+/* Device memory: what may be allocated, mapped and registered, and when it is used again. */
 #include <sys/mman.h>
 
 #include "bench.h"
@@ -53,11 +53,11 @@ static void lengths(void)
 	CHECK_ERR(make_dm(1, 0), 0);
 	CHECK(w.dm_resp.mmap_size == PAGE && w.dm_resp.length == 1);
 	CHECK_ERR(make_dm(HCASIM_BAR_DM_SIZE, 0), -ENOMEM);
-	CHECK_ERR(free_dm(w.dm), -ENOENT); /* none was made */
+	CHECK_ERR(free_dm(w.dm), -ENOENT); /* nothing was allocated */
 	CHECK_ERR(make_dm(HCASIM_BAR_DM_SIZE - PAGE, 0), 0);
 	CHECK_ERR(make_dm(1, 0), -ENOMEM);
 	file_close();
-	start(); /* what a file held goes with it */
+	start(); /* closing the file freed its memory */
 	CHECK_ERR(make_dm(HCASIM_BAR_DM_SIZE, 0), 0);
 	file_close();
 }
@@ -95,7 +95,7 @@ static void mappings(void)
 	file_close();
 }
 
-/* Another context's memory cannot be mapped; and what is still mapped by somebody is not given to another. */
+/* Another context's memory cannot be mapped, and memory that a process still maps is not allocated again. */
 static void owners(void)
 {
 	struct kfile *other;

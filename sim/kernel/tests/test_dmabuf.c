@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Regions of dma-bufs: ranges, rights, and how long the buffer is held. */
+/* Regions of dma-bufs: ranges, rights, and how long the attachment lasts. */
 #include "bench.h"
 #include "harness.h"
 #include "kernel/newer_abi.h"
 
-#define SIZE 16384ull /* of dmabuf_fd() */
+#define SIZE 16384ull /* size of dmabuf_fd() */
 
 static void start(void)
 {
@@ -31,7 +31,7 @@ static void ranges(void)
 	CHECK_ERR(reg(1, SIZE, 1, 0), -EINVAL);
 	CHECK_ERR(reg(SIZE, 1, 0, 0), -EINVAL);
 	CHECK_ERR(reg(~4095ull, 8192, 0, 0), -EINVAL); /* wraps */
-	CHECK_ERR(reg(1, 8, 2, 0), -EINVAL);           /* another place in the page */
+	CHECK_ERR(reg(1, 8, 2, 0), -EINVAL);           /* a different offset in the page */
 	CHECK(w.attached == 0);
 	CHECK_ERR(reg(SIZE - 1, 1, 8191, 0), 0);
 	CHECK_ERR(destroy(IB_USER_VERBS_CMD_DEREG_MR, w.mr), 0);
@@ -91,7 +91,7 @@ static void descriptors(void)
 	file_close();
 }
 
-/* The newer method, which takes both kinds of memory. */
+/* The newer method, which accepts both kinds of memory. */
 static struct ioc *reg_fd_ioc(uint64_t offset, uint64_t length, uint32_t access)
 {
 	struct ioc *i = ioc_new(UVERBS_OBJECT_MR, ABI_METHOD_REG_MR);
@@ -121,7 +121,7 @@ static void newer_method(void)
 	CHECK(w.attached == 0);
 	i = reg_fd_ioc(0, SIZE, 0);
 	i->attrs[7].len = 4;
-	CHECK_ERR(ioc_run(i), -EINVAL); /* a descriptor stands in the attribute itself */
+	CHECK_ERR(ioc_run(i), -EINVAL); /* a descriptor must be in the attribute itself */
 	i = reg_fd_ioc(0, SIZE, 0);
 	i->attrs[7].data |= 1ull << 32;
 	CHECK_ERR(ioc_run(i), -EINVAL);

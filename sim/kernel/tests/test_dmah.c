@@ -46,15 +46,15 @@ static void handles(void)
 
 	start();
 	CHECK_ERR(make_dmah(NONE, NONE, NONE), -EINVAL); /* no hint */
-	CHECK_ERR(make_dmah(0, NONE, 0), -EINVAL);       /* which cache, but of which memory? */
+	CHECK_ERR(make_dmah(0, NONE, 0), -EINVAL);       /* a cache id without the kind of memory */
 	CHECK_ERR(make_dmah(0, 0, 4), -EINVAL);
-	CHECK_ERR(make_dmah(4, 0, 0), -EPERM); /* not a processor of this task */
+	CHECK_ERR(make_dmah(4, 0, 0), -EPERM); /* a processor that the task may not run on */
 	CHECK_ERR(make_dmah(0xffff, 0, 3), -EPERM);
 	CHECK_ERR(make_dmah(0, 2, 0), -EOPNOTSUPP);
 	CHECK_ERR(make_dmah(0, 1, 3), 0);
 	CHECK_ERR(free_dmah(), 0);
 	CHECK_ERR(free_dmah(), -ENOENT);
-	i = ioc_new(ABI_OBJECT_DMAH, ABI_METHOD_DMAH_ALLOC); /* a name carries no data */
+	i = ioc_new(ABI_OBJECT_DMAH, ABI_METHOD_DMAH_ALLOC); /* an enum value carries no data */
 	ioc_obj(i, ABI_ATTR_ALLOC_DMAH_HANDLE, 0);
 	ioc_in(i, ABI_ATTR_ALLOC_DMAH_PH, &(uint8_t){1}, 1);
 	ioc_add(i, ABI_ATTR_ALLOC_DMAH_TPH_MEM_TYPE)->len = 4;
@@ -107,12 +107,12 @@ static void kinds_of_memory(void)
 	CHECK_ERR(make_dmah(NONE, NONE, 0), 0);
 	i = reg_mr_ioc(dmah, U(w.arena), 4096, 0);
 	ioc_in(i, ABI_ATTR_REG_MR_FD_OFFSET, &(uint64_t){0}, 8);
-	CHECK_ERR(ioc_run(i), -EINVAL); /* an offset in what? */
+	CHECK_ERR(ioc_run(i), -EINVAL); /* an offset without a dma-buf */
 	i = reg_mr_ioc(dmah, U(w.arena), 4096, 0);
 	ioc_obj(i, ABI_ATTR_REG_MR_FD, 0);
 	CHECK_ERR(ioc_run(i), -EINVAL); /* both */
 	i = reg_mr_ioc(dmah, U(w.arena), 4096, 0);
-	i->attrs[4] = i->attrs[--i->hdr.num_attrs]; /* no address: it is the fifth */
+	i->attrs[4] = i->attrs[--i->hdr.num_attrs]; /* remove the address, the fifth attribute */
 	CHECK_ERR(ioc_run(i), -EINVAL);             /* neither */
 	file_close();
 }

@@ -9,7 +9,7 @@
 #include "bench.h"
 #include "harness.h"
 
-/* The application's view of its rings. */
+/* The application's mapping of its rings. */
 struct mapping {
 	uint8_t *p;
 	size_t len;
@@ -153,7 +153,7 @@ static struct uobj *obj(uint32_t handle)
 	return numbers_find(&w.f->handles, handle);
 }
 
-/* Events of two CQs on one channel, some read: only the destroyed CQ's are taken back. */
+/* Events of two CQs on one channel, some of them read: only those of the destroyed CQ are removed. */
 static void shared_channel(void)
 {
 	struct ib_uverbs_destroy_cq_resp resp;
@@ -224,7 +224,7 @@ static void overflow_destroyed(void)
 
 static int fd_of_comp = -1;
 
-/* The application closes its end, whose number stays taken: the harness closes it again. */
+/* The application closes its end. The descriptor stays in use, since the harness closes it again. */
 static void abandon(int fd)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -270,14 +270,14 @@ static unsigned int num_event_files(void)
 	return num;
 }
 
-/* The reports that there are now, and no more of them. */
+/* Takes the reports that are waiting now, but not endlessly many. */
 static void take_reports(void)
 {
 	for (unsigned int i = 0; i < IDLE_CHANNELS && kernel_poll_events(w.k); i++)
 		;
 }
 
-/* What an event costs does not depend on how many channels there are that nothing happens to. */
+/* The cost of an event does not depend on the number of idle channels. */
 static void idle_channels(void)
 {
 	struct uobj *cq;
@@ -287,7 +287,7 @@ static void idle_channels(void)
 		CHECK_ERR(make_channel(), 0);
 	CHECK_ERR(make_cq(16, w.comp_fd), 0);
 	cq = obj(w.cq);
-	take_reports(); /* that they have room was news */
+	take_reports(); /* each new channel reports once that it has room */
 	evfile_push_comp(cq->comp, cq);
 	CHECK_ERR(kernel_poll_events(w.k), 0);
 	CU_ASSERT_EQUAL(read_comp(), 0xc0);
@@ -301,7 +301,7 @@ static void idle_channels(void)
 	file_close();
 }
 
-/* A channel that was closed is gone at once, and not with its context. */
+/* A channel is released when it is closed, not only with its context. */
 static void closed_channels(void)
 {
 	struct ib_uverbs_destroy_cq_resp resp;
@@ -316,7 +316,7 @@ static void closed_channels(void)
 	CU_ASSERT_EQUAL(num_event_files(), before + 10);
 	take_reports();
 	CU_ASSERT_EQUAL(num_event_files(), before);
-	/* The asynchronous one, too: objects go on referring to it. */
+	/* The asynchronous event file, too, though objects still refer to it. */
 	CHECK_ERR(make_cq(16, -1), 0);
 	abandon(w.async_fd);
 	take_reports();
@@ -327,7 +327,7 @@ static void closed_channels(void)
 	file_close();
 }
 
-/* What nobody has read goes with its object, in whatever numbers. */
+/* Any number of unread events is removed with their object. */
 static void many_unread(void)
 {
 	struct ib_uverbs_destroy_cq_resp resp;
@@ -381,7 +381,7 @@ static void cq_overrun(void)
 	file_close();
 }
 
-/* Objects report to the event file they were made with, the rest to the first. */
+/* Objects report to the event file they were created with, all others to the first one. */
 static void own_event_file(void)
 {
 	struct ib_uverbs_async_event_desc d = {0};
@@ -415,7 +415,7 @@ static void own_event_file(void)
 	file_close();
 }
 
-/* Release with unread events: the reader sees the end of the file, not a hang. */
+/* Release with unread events: the reader gets end of file and does not hang. */
 static void released(void)
 {
 	uint64_t d;
@@ -440,7 +440,7 @@ static void port_event(void)
 	CHECK_ERR(kernel_open(w.k, &w.task, "uverbs1", 0, &other), 0);
 	CHECK_ERR(kernel_link(w.k, "ens5"), -ENODEV);
 	CHECK_ERR(kernel_link_set(w.k, "ens5", false), -ENODEV);
-	CHECK_ERR(kernel_link_set(w.k, "ens4", false), 0); /* of the other adapter */
+	CHECK_ERR(kernel_link_set(w.k, "ens4", false), 0); /* the link of the other adapter */
 	run_machine();
 	CHECK_ERR(readable(w.async_fd), 0);
 	for (int up = 0; up < 2; up++) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Flow steering and multicast groups: what the commands refuse, and what holds what. */
+/* Flow steering and multicast groups: what the commands refuse, and which objects keep others in use. */
 #include <arpa/inet.h>
 
 #include "harness.h"
@@ -86,13 +86,13 @@ static void specs(void)
 	file_close();
 }
 
-/* Filters of other lengths than ours, from older and newer programs. */
+/* Filters of other lengths, from older and newer programs. */
 static void lengths(void)
 {
 	struct {
 		struct ib_uverbs_flow_spec_hdr hdr;
 		uint8_t filters[2 * 16];
-	} s = {.hdr = {.type = 0x30}}; /* IPv4: of 12 bytes here */
+	} s = {.hdr = {.type = 0x30}}; /* IPv4: 12 bytes in our version */
 
 	ready(HCASIM_QPT_RAW_PACKET);
 	for (s.hdr.size = sizeof(s.hdr); s.hdr.size <= sizeof(s); s.hdr.size += 8)
@@ -100,7 +100,7 @@ static void lengths(void)
 	s.hdr.size = sizeof(s.hdr) + 2 * 6;
 	CHECK_ERR(with(&s, s.hdr.size, NULL, 0), -EINVAL);
 	s.hdr.size = sizeof(s);
-	s.filters[15] = 1; /* the value of a field that nobody knows, and then its mask */
+	s.filters[15] = 1; /* the value of an unknown field, then its mask */
 	CHECK_ERR(with(&s, s.hdr.size, NULL, 0), 0);
 	s.filters[31] = 1;
 	CHECK_ERR(with(&s, s.hdr.size, NULL, 0), -EINVAL);
@@ -128,7 +128,7 @@ static void attributes(void)
 		CHECK_ERR(attr_with(type, 0, 1, 0, 0), 0);
 	CHECK_ERR(attr_with(4, 0, 1, 0, 0), -EOPNOTSUPP);
 	CHECK_ERR(attr_with(0, 1u << 1, 1, 0, 0), 0);           /* DONT_TRAP */
-	CHECK_ERR(attr_with(1, 1u << 1, 1, 0, 0), -EINVAL);     /* of a default */
+	CHECK_ERR(attr_with(1, 1u << 1, 1, 0, 0), -EINVAL);     /* on a default flow */
 	CHECK_ERR(attr_with(0, 1u << 2, 1, 0, 0), -EOPNOTSUPP); /* EGRESS */
 	CHECK_ERR(attr_with(0, 1u << 3, 1, 0, 0), -EINVAL);
 	CHECK_ERR(attr_with(0, 0, 0, 0, 0), -EINVAL);
@@ -143,12 +143,12 @@ static void attributes(void)
 	CHECK_ERR(create(&f, 0), -EINVAL);
 	f = start();
 	add(&f, &eth, sizeof(eth));
-	CHECK_ERR(create(&f, 0), -EINVAL); /* they are not there */
+	CHECK_ERR(create(&f, 0), -EINVAL); /* the specs are missing */
 	f.c.flow_attr.type = 1;
 	CHECK_ERR(create(&f, sizeof(eth)), -EINVAL);
 	f.c.flow_attr.type = 0;
 	f.c.flow_attr.size += 8;
-	CHECK_ERR(create(&f, sizeof(eth) + 8), -EINVAL); /* bytes behind the last */
+	CHECK_ERR(create(&f, sizeof(eth) + 8), -EINVAL); /* bytes after the last spec */
 	file_close();
 	ready(HCASIM_QPT_RC);
 	CHECK_ERR(make_flow(), -EINVAL);
@@ -166,7 +166,7 @@ static void lifetime(void)
 	CHECK_ERR(make_flow(), 0);
 	CHECK_ERR(destroy_qp(w.qp, &resp), -EBUSY);
 	CHECK_ERR(destroy(IB_USER_VERBS_CMD_DEALLOC_PD, w.pd), -EBUSY);
-	file_close(); /* with both alive */
+	file_close(); /* with both flows alive */
 	ready(HCASIM_QPT_RAW_PACKET);
 	CHECK_ERR(destroy_qp(w.qp, &resp), 0);
 	file_close();
@@ -189,7 +189,7 @@ static void groups(void)
 
 	ready(HCASIM_QPT_UD);
 	CHECK_ERR(group(leave, v6, 0), -EINVAL);
-	CHECK_ERR(group(in, one, 0), -EINVAL); /* no group */
+	CHECK_ERR(group(in, one, 0), -EINVAL); /* not a multicast GID */
 	CHECK_ERR(group(in, v6, 0), 0);
 	CHECK_ERR(group(in, v6, 0), 0);
 	CHECK_ERR(group(in, v4, 0xc001), 0);
@@ -198,12 +198,12 @@ static void groups(void)
 	CHECK_ERR(group(leave, v4, 0xc001), 0);
 	CHECK_ERR(group(leave, v6, 0), 0);
 	CHECK_ERR(group(leave, v6, 0), -EINVAL);
-	CHECK_ERR(group(in, v6, 1), 0); /* by another LID, in which there is no meaning */
+	CHECK_ERR(group(in, v6, 1), 0); /* with another LID, which has no meaning */
 	CHECK_ERR(group(in, v6, 2), 0);
 	CHECK_ERR(group(leave, v6, 1), 0);
 	CHECK_ERR(group(leave, v6, 1), -EINVAL);
 	CHECK_ERR(destroy_qp(w.qp, &resp), -EBUSY);
-	file_close(); /* in the group */
+	file_close(); /* while the QP is in the group */
 	ready(HCASIM_QPT_RC);
 	CHECK_ERR(group(in, v6, 0), -EINVAL);
 	file_close();

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Many objects in one process: how they share mappings, and what is left of them. */
+/* Many objects in one process: how they share mappings, and that they are released completely. */
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "cm_fixture.h"
 
-#define MANY 64u /* all that these adapters make */
+#define MANY 64u /* the most that these adapters can create */
 
 static uint32_t cqs[MANY];
 static struct hcasim_create_cq_resp resp[MANY];
 
-/* The arena is not for a thousand requests: each gives its part back. */
+/* The arena is too small for a thousand requests, so each one frees its part. */
 static int one_cq(uint32_t cqe)
 {
 	const size_t used = w.used;
@@ -65,7 +65,7 @@ static int compare(const void *a, const void *b)
 	return at < with ? -1 : at > with;
 }
 
-/* Queues that are made one after the other share mappings, and no two of them a byte. */
+/* Queues that are created one after the other share mappings, but do not overlap. */
 static void share_mappings(void)
 {
 	unsigned int mappings = 1;
@@ -85,11 +85,11 @@ static void share_mappings(void)
 				resp[i - 1].ring_mmap_offset + resp[i - 1].record_offset +
 					sizeof(struct hcasim_cq_record));
 	}
-	CU_ASSERT_EQUAL(mappings, 3); /* 16 of 4 KiB, as many again, twice as many */
+	CU_ASSERT_EQUAL(mappings, 3); /* 16 chunks of 4 KiB, then 16, then 32 */
 	file_close();
 }
 
-/* With its last queue a mapping goes, and its pages go at once. */
+/* A mapping is removed with its last queue, and its pages are freed at once. */
 static void last_one_out(void)
 {
 	struct drv_mmap d;
@@ -113,14 +113,14 @@ static void last_one_out(void)
 					    resp[i].ring_mmap_offset, &d),
 				-EINVAL);
 	bench_pass(2);
-	/* What comes later is somewhere else, however many mappings were there before. */
+	/* A later mapping has a new offset, no matter how many mappings there were. */
 	CHECK_ERR(one_cq(16), 0);
 	CU_ASSERT(w.cq_resp.ring_mmap_offset > resp[MANY - 1].ring_mmap_offset);
 	munmap(p, 4096);
 	file_close();
 }
 
-/* A place is used again once nothing is on its way to it any more, and is then as if new. */
+/* A chunk is used again when no write to it can be in flight any more, and is zero then. */
 static void second_use(void)
 {
 	struct hcasim_create_cq_resp first;
@@ -149,7 +149,7 @@ static void second_use(void)
 	file_close();
 }
 
-/* Two processes share no mapping; the one that ends takes nothing of the other's. */
+/* Two processes share no mapping; the exit of one does not affect the other. */
 static void two_contexts(void)
 {
 	struct drv_mmap mine, other;
@@ -172,7 +172,7 @@ static void two_contexts(void)
 	file_close();
 }
 
-/* Which handle is free is known without a look at the others, and one that was given back rests. */
+/* A freed handle is not used again until NUMBERS_REST others were freed. */
 static void handles(void)
 {
 	uint32_t last;
@@ -194,7 +194,7 @@ static void handles(void)
 }
 
 #define MANY_CONNECTIONS 3000u
-#define LONG_CHAIN       10 /* of nodes with keys of their own, thinly spread over the buckets */
+#define LONG_CHAIN       10 /* upper limit for nodes with different keys, spread over many buckets */
 
 static unsigned int longest_chain(const struct table *t)
 {
@@ -227,7 +227,10 @@ static uint32_t connect_to(struct cm_pair *c, uint32_t qpn)
 	return c->active;
 }
 
-/* Who a datagram is for is found in a few steps, whoever else is connected: the last of many, and the first. */
+/*
+ * The connection of a datagram is found in a few steps, with any number of connections: the last and the
+ * first.
+ */
 static void connections(void)
 {
 	const struct ucma *u = w.k->ucma;
@@ -244,7 +247,7 @@ static void connections(void)
 	CHECK(longest_chain(&u->comm_ids) < LONG_CHAIN);
 	CHECK(longest_chain(&u->peers) < LONG_CHAIN);
 	CHECK(longest_chain(&u->peer_qps) < LONG_CHAIN);
-	/* A QP that is connected already has lost its connection (IBTA 12.9.8.3.1). */
+	/* A REQ from a QP that is already connected means that it lost its connection (IBTA 12.9.8.3.1). */
 	CHECK_ERR(cm_create(&c.client, RDMA_PS_TCP, &c.active), 0);
 	CHECK_ERR(cm_resolve(&c.client, c.active, THERE, HERE, 7000), 0);
 	CHECK_ERR(cm_event(&c.client, &e), EV_ADDR_RESOLVED);

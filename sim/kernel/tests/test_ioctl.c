@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Every ioctl method: as it should be, then each attribute wrong in turn. */
+/* Every ioctl method: a good call, then each attribute wrong in turn. */
 #include <unistd.h>
 
 #include "ioctl_targets.h"
@@ -65,7 +65,7 @@ static void pointer_errors(const struct target *t, unsigned int n)
 		expect(i, -EINVAL, "too long");
 		i = start(t);
 	}
-	/* Only what the kernel looks at can fault: a length within the attribute's own 8 bytes cannot. */
+	/* Only memory that the kernel reads can fault. Data of up to 8 bytes is in the attribute itself. */
 	if (e->kind == K_OUT || i->attrs[n].len > 8) {
 		i->attrs[n].data = HOSTILE;
 		expect(i, -EFAULT, "unmapped");
@@ -188,7 +188,7 @@ static void good_calls(void)
 		cur_attr = 0;
 		i = start(cur);
 		expect(i, cur->result, "good call");
-		/* The kernel says which outputs it wrote. */
+		/* The kernel reports which outputs it wrote. */
 		for (unsigned int n = 0; cur->result == 0 && n < i->hdr.num_attrs; n++) {
 			if (cur->attr[n].kind == K_OUT)
 				CHECK(i->attrs[n].flags & UVERBS_ATTR_F_VALID_OUTPUT);
@@ -243,7 +243,7 @@ static void header_errors(void)
 	expect(i, -EPROTONOSUPPORT, "unknown object");
 }
 
-/* Every object and method number: what is not in the list does not exist for this driver. */
+/* Every object and method number: methods that are not in the list do not exist with this driver. */
 static void method_space(void)
 {
 	file_open();
@@ -273,7 +273,7 @@ static void other_ioctls(void)
 	CHECK_ERR(kernel_ioctl(w.f, &w.task, RDMA_VERBS_IOCTL, HOSTILE, &w.reply), -EFAULT);
 	CHECK_ERR(kernel_ioctl(w.f, &w.task, RDMA_VERBS_IOCTL, U(w.arena) + ARENA_SIZE - 8, &w.reply),
 		  -EFAULT);
-	/* The header is there, its attributes are not. */
+	/* The header is mapped, its attributes are not. */
 	i = (void *)(w.arena + ARENA_SIZE - sizeof(i->hdr));
 	memset(i, 0, sizeof(i->hdr));
 	i->hdr.method_id = UVERBS_METHOD_GET_CONTEXT;
@@ -283,7 +283,7 @@ static void other_ioctls(void)
 	file_close();
 }
 
-/* Without a context nothing works that needs one. */
+/* Calls that need a context fail without one. */
 static void no_context(void)
 {
 	for (unsigned int k = 0; k < NUM_TARGETS; k++) {
@@ -376,7 +376,7 @@ void add_ioctl_suite(void)
 {
 	CU_pSuite s = CU_add_suite("ioctl", world_init, world_exit);
 
-	dmabuf_fd(); /* open from now on: each test counts descriptors */
+	dmabuf_fd(); /* opened here, since each test counts descriptors */
 	CU_add_test(s, "every method as it should be", good_calls);
 	CU_add_test(s, "each attribute wrong in turn", each_attribute_wrong);
 	CU_add_test(s, "unknown attributes", unknown_attributes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Objects: limits, references, addresses, memory rights, mappings; what is left after a release. */
+/* Objects: limits, references, addresses, memory rights, mappings; nothing is left after a release. */
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -51,7 +51,7 @@ static void windows(void)
 	CHECK_ERR(make_mw(2), 0);
 	w.pd++;
 	CHECK_ERR(make_mw(1), -EINVAL);
-	file_close(); /* takes the rest with it */
+	file_close(); /* destroys the rest */
 	ready();
 	for (unsigned int i = 0; i < 16; i++)
 		CHECK_ERR(make_mw(1), 0);
@@ -82,7 +82,7 @@ static void references(void)
 	file_close();
 }
 
-/* A call that fails leaves nothing behind, at whatever step it failed. */
+/* A failed call leaves nothing behind, no matter at which step it failed. */
 static void nothing_left(void)
 {
 	struct ib_uverbs_alloc_pd cmd = {.response = HOSTILE};
@@ -96,7 +96,7 @@ static void nothing_left(void)
 		CHECK_ERR(kernel_write(w.f, &w.task, U(b), 16, &w.reply), -EFAULT);
 	CU_ASSERT_EQUAL(w.f->handles.used, 1); /* the first PD's */
 	CHECK_ERR(make_cq(4, -1), 0);
-	/* 64 is the most of each that these adapters make: a failed create must give its place back. */
+	/* These adapters can create at most 64 of each: a failed create must free its place. */
 	for (int i = 0; i < 200; i++)
 		CHECK_ERR(make_mr((void *)(uintptr_t)HOSTILE, 4096, LOCAL), -EFAULT);
 	CHECK_ERR(make_mr(w.arena, 4096, LOCAL), 0);
@@ -277,7 +277,7 @@ static void reregister(void)
 	CHECK_ERR(rereg(2, 0, 0, 0, 999, &resp), -EINVAL);
 	CHECK_ERR(make_pd(), 0);
 	CHECK_ERR(rereg(2, 0, 0, 0, w.pd, &resp), 0);
-	/* The region now holds the second PD and not the first. */
+	/* The region now uses the second PD and not the first. */
 	CHECK_ERR(destroy(CM(DEALLOC_PD), w.pd), -EBUSY);
 	CHECK_ERR(destroy(CM(DEALLOC_PD), first), 0);
 	CHECK_ERR(rereg(5, a + 4096, 4096, LOCAL, 0, &resp), 0);
@@ -299,7 +299,10 @@ static void addresses(void)
 		{{[10] = 0xff, 0xff, 10, 77, 0, 1}, {2, 0, 0, 0, 0x10, 0}, 1, 0},
 		{{[10] = 0xff, 0xff, 10, 77, 0, 2}, {2, 0, 0, 0, 0x10, 1}, 1, 0},
 		{{0xfe, 0x80, [11] = 0xff, 0xfe, 0, 0x10, 1}, {2, 0, 0, 0, 0x10, 1}, 0, 0},
-		/* nobody's: IPv4 does not answer ARP, IPv6 has no route; a link-local one names its MAC */
+		/*
+		 * unused addresses: IPv4 does not answer ARP, IPv6 has no route; a link-local one contains
+		 * its MAC
+		 */
 		{{[10] = 0xff, 0xff, 10, 77, 0, 3}, {0}, 1, -ETIMEDOUT},
 		{{0x20, 0x01, 0x0d, 0xb8, [15] = 1}, {0}, 0, -ENETUNREACH},
 		{{0xfe, 0x80, [8] = 0x02, 0x11, 0x22, 0xff, 0xfe, 0x33, 0x44, 0x55},
@@ -313,7 +316,7 @@ static void addresses(void)
 		/* multicast: RFC 2464 and RFC 1112 */
 		{{0xff, 0x0e, [12] = 1, 2, 3, 4}, {0x33, 0x33, 1, 2, 3, 4}, 0, 0},
 		{{[10] = 0xff, 0xff, 239, 129, 3, 4}, {1, 0, 0x5e, 1, 3, 4}, 1, 0},
-		/* source entries that are empty or none */
+		/* source entries that are empty or do not exist */
 		{{[10] = 0xff, 0xff, 10, 77, 0, 2}, {0}, 3, -ENODATA},
 		{{[10] = 0xff, 0xff, 10, 77, 0, 2}, {0}, 4, -EINVAL},
 	};
@@ -362,7 +365,10 @@ static void mappings(void)
 	CHECK_ERR(make_context(), 0);
 	CHECK_ERR(try_mmap(0, 4096, &d), 0);
 	CHECK_ERR(try_mmap(0, 8192, &d), -EINVAL);
-	/* Pages of thread domains: different ones, the same one when mapped again, and so many of them. */
+	/*
+	 * Pages of thread domains: each is different, mapping it again gives the same one, and their number
+	 * is limited.
+	 */
 	CHECK_ERR(try_mmap(4096, 4096, &e), 0);
 	CU_ASSERT_NOT_EQUAL(d.bar_offset, e.bar_offset);
 	CHECK_ERR(try_mmap(w.context_resp.td_uars * 4096ull, 4096, &d), 0);
@@ -375,17 +381,17 @@ static void mappings(void)
 	CHECK_ERR(make_cq(16, -1), 0);
 	first = w.cq_resp;
 	CHECK_ERR(try_mmap(first.ring_mmap_offset, first.ring_mmap_size, &d), 0);
-	/* The application gets this descriptor: shrinking it would be SIGBUS for the device. */
+	/* The application gets this descriptor: shrinking the file would cause SIGBUS in the device. */
 	CHECK_ERR(ftruncate(d.memfd, 0), -1);
 	CHECK_ERR(errno, EPERM);
 	CHECK_ERR(try_mmap(first.ring_mmap_offset, first.ring_mmap_size + 4096, &d), -EINVAL);
 	CHECK_ERR(try_mmap(first.ring_mmap_offset + 4096, 4096, &d), -EINVAL);
-	/* Of another size: another mapping. */
+	/* A CQ of another size has another mapping. */
 	CHECK_ERR(make_cq(4096, -1), 0);
 	CHECK_ERR(try_mmap(w.cq_resp.ring_mmap_offset, w.cq_resp.ring_mmap_size, &e), 0);
 	CU_ASSERT(e.memfd_offset >= d.memfd_offset + d.length);
 	CHECK_ERR(destroy_cq(w.cq, &cr), 0);
-	/* Its offset names nothing any more, and will not name another mapping. */
+	/* Its offset is invalid from now on and is not used for another mapping. */
 	CHECK_ERR(try_mmap(w.cq_resp.ring_mmap_offset, w.cq_resp.ring_mmap_size, &e), -EINVAL);
 	first = w.cq_resp;
 	bench_pass(2);
@@ -411,7 +417,7 @@ static void contexts(void)
 	CU_ASSERT_NOT_EQUAL(d.bar_offset, e.bar_offset);
 	kernel_release(f[0]);
 	file_close();
-	/* There are 1024 pages, one is the driver's own. */
+	/* There are 1024 pages, of which the driver uses one. */
 	for (n = 0; n < HCASIM_UAR_PAGES; n++) {
 		struct ioc *i;
 
@@ -423,7 +429,7 @@ static void contexts(void)
 		if (ioc_run(i))
 			break;
 	}
-	CU_ASSERT(n == HCASIM_UAR_PAGES - 1 || n >= 900); /* or as many as descriptors last */
+	CU_ASSERT(n == HCASIM_UAR_PAGES - 1 || n >= 900); /* or until there are no more descriptors */
 	while (n)
 		kernel_release(f[n--]);
 	kernel_release(f[0]);
@@ -452,7 +458,7 @@ static void queries(void)
 	CU_ASSERT_EQUAL(ex.base.phys_port_cnt, 1);
 	CU_ASSERT_EQUAL(ex.base.max_srq, 64);
 	CU_ASSERT_EQUAL(ex.base.max_srq_wr, HCASIM_MAX_SRQ_WR);
-	/* What is not built is not offered. */
+	/* Features that are not implemented are not reported. */
 	CU_ASSERT_EQUAL(ex.hca_core_clock, 1000000000);
 	CHECK_ERR(do_write(CM(QUERY_PORT), &pc, sizeof(pc), NULL, 0, &p, sizeof(p), NULL, 0), 0);
 	CU_ASSERT_EQUAL(p.state, 4);
@@ -514,7 +520,7 @@ static void moderate(void)
 	file_close();
 }
 
-/* A process dies with everything alive; the next one finds the adapter as new. */
+/* A process dies with all objects alive; the next one finds the adapter unused. */
 static void release_all(void)
 {
 	const unsigned int fds = count_fds();

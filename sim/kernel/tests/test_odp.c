@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* On-demand paging: registration, ibv_advise_mr() and its errors, what is unmapped, counters, capabilities. */
+/* On-demand paging: registration, ibv_advise_mr() and its errors, unmapped memory, counters, capabilities. */
 #include "devices/family.h"
 #include "bench.h"
 #include "harness.h"
@@ -35,7 +35,7 @@ static void registration(void)
 	w.reply.watch = false;
 	CHECK_ERR(reg(a, PAGE, a, HCASIM_ACCESS_LOCAL_WRITE), 0);
 	CHECK(!w.reply.watch);
-	/* Nothing needs to be there. */
+	/* No page needs to be mapped. */
 	CHECK_ERR(reg(HOSTILE, PAGE, HOSTILE, ODP), 0);
 	CHECK(w.reply.watch);
 	CHECK_ERR(reg(0, all, 0, ODP), 0);
@@ -100,7 +100,7 @@ static void bad_advice(void)
 	CHECK_ERR(advise(0, a + len + 1, 0), -EFAULT);
 	CHECK_ERR(advise(0, UINT64_MAX, 2), -EFAULT);
 	CHECK_ERR(advise(0, a + len, 0), 0);
-	/* The region is pinned, of another PD, not writable, a window. */
+	/* The region is pinned, belongs to another PD, is not writable, is a window. */
 	CHECK_ERR(reg(a, len, a, HCASIM_ACCESS_LOCAL_WRITE), 0);
 	CHECK_ERR(advise(0, a, 1), -ENOENT);
 	CHECK_ERR(reg(a, len, a, HCASIM_ACCESS_ON_DEMAND), 0);
@@ -110,7 +110,7 @@ static void bad_advice(void)
 	CHECK_ERR(advise_flags(0, flush, a, 1, lkey), -EPERM);
 	CHECK_ERR(make_mw(1), 0);
 	CHECK_ERR(advise_flags(0, flush, a, 1, w.mw_rkey), -EINVAL);
-	/* Without the flag the same is looked at before the call returns, but for what is mapped. */
+	/* Without the flag, all but the mappings is checked before the call returns. */
 	CHECK_ERR(advise_flags(0, 0, a, 1, lkey), -EPERM);
 	CHECK_ERR(reg(HOSTILE, PAGE, HOSTILE, ODP), 0);
 	CHECK_ERR(advise(write, HOSTILE, 1), -EFAULT);
@@ -131,28 +131,28 @@ static void prefetches(void)
 	prefetched();
 	CHECK_ERR(advise(IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, a + 1, PAGE), 0);
 	CHECK_ERR(prefetched(), 2);
-	/* To be read only: to be written to, they are fetched once more. */
+	/* The pages are mapped for reading; for writing they are fetched again. */
 	CHECK_ERR(advise(IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, a, PAGE), 0);
 	CHECK_ERR(prefetched(), 1);
 	CHECK_ERR(advise(IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE, a, PAGE), 0);
 	CHECK_ERR(prefetched(), 0);
 	CHECK_ERR(hca_mr_pages(hca, w.lkey, a, PAGE, true, &r), 0);
-	/* What is unmapped in the region's address space, and nowhere else. */
+	/* Only unmapping in the region's address space has an effect. */
 	kernel_unmapped(w.k, &(struct task){.pasid = w.task.pasid + 1}, a, len);
 	CHECK_ERR(hca_mr_unmap(hca, w.task.pasid, a, PAGE), 1);
 	kernel_unmapped(w.k, &w.task, a, len);
 	CHECK_ERR(hca_mr_unmap(hca, w.task.pasid, a, len), 0);
-	/* The half of the pages that is in memory. */
+	/* Fetches the half of the pages that is in memory. */
 	CHECK_ERR(advise(IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, a, (uint32_t)len), 0);
 	CHECK_ERR(prefetched(), 4);
-	/* Later, when the time of a page fault has passed. */
+	/* The prefetch takes effect when the time of a page fault has passed. */
 	kernel_unmapped(w.k, &w.task, a, len);
 	CHECK_ERR(advise_flags(IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, a, (uint32_t)len, w.lkey), 0);
 	bench_pass(2); /* 1.5 ms, and 0.1 ms for each of eight pages */
 	CHECK_ERR(prefetched(), 0);
 	bench_pass(1);
 	CHECK_ERR(prefetched(), 8);
-	/* The region, and the file, go before its time has come. */
+	/* The region, and then the file, is released before the prefetch takes effect. */
 	kernel_unmapped(w.k, &w.task, a, len);
 	CHECK_ERR(advise_flags(IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, a, (uint32_t)len, w.lkey), 0);
 	file_close();
@@ -160,7 +160,7 @@ static void prefetches(void)
 	CHECK_ERR(prefetched(), 0);
 }
 
-/* The machine ends while pages are being fetched: what works on it goes, too. */
+/* The machine ends while pages are being fetched: the pending work is freed, too. */
 static void left_behind(void)
 {
 	ready();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What --kernel 6.1 has not: every item of the list in releases.c, asked for under both. */
+/* What --kernel 6.1 does not have: every item of the list in releases.c, requested with both releases. */
 #include "cm_fixture.h"
 #include "kernel/releases.h"
 
@@ -8,7 +8,10 @@ static void has_release(uint16_t release)
 	w.k->cfg.release = release;
 }
 
-/* Whoever has the command looks for the id, and there is none. The event is one that may be written. */
+/*
+ * A release that has the command looks up the id, which does not exist. The event type is one that may be
+ * written.
+ */
 static int ask_ucma_command(const struct abi_item *a)
 {
 	const union {
@@ -37,13 +40,13 @@ static int ask_ucma_query(const struct abi_item *a)
 	return ret;
 }
 
-/* No method of the list does without attributes. */
+/* Every method of the list has mandatory attributes. */
 static int ask_method(const struct abi_item *a)
 {
 	return ioc_run(ioc_new(a->object, a->method));
 }
 
-/* Before an attribute that is missing, one that is not known is found. */
+/* An unknown attribute is detected before a missing one. */
 static int ask_attr(const struct abi_item *a)
 {
 	struct ioc *i = ioc_new(a->object, a->method);
@@ -52,7 +55,7 @@ static int ask_attr(const struct abi_item *a)
 	return ioc_run(i);
 }
 
-/* Bytes of the response that are 0 have no answer in them. */
+/* A field of the response is 0 if the release does not have it. */
 static int ask_field(const struct abi_item *a)
 {
 	struct ioc *i = ioc_new(a->object, a->method);
@@ -72,7 +75,7 @@ static int ask_access(const struct abi_item *a)
 
 static const struct {
 	int (*ask)(const struct abi_item *a);
-	int unknown; /* what Linux 6.1 says to it */
+	int unknown; /* the result on Linux 6.1 */
 } kinds[ABI_KINDS] = {
 	[ABI_UCMA_COMMAND] = {ask_ucma_command, -EINVAL}, /* ucma_write() */
 	[ABI_UCMA_QUERY] = {ask_ucma_query, -ENOSYS},     /* ucma_query() */
@@ -112,7 +115,7 @@ static void latest(void)
 	ask_all(LINUX_LATEST);
 }
 
-/* Each item comes with its release, not with all the others. */
+/* Each item appears with its own release. */
 static void between(void)
 {
 	for (size_t i = 0; i < num_abi_items; i++) {
@@ -121,7 +124,7 @@ static void between(void)
 	}
 }
 
-/* An attribute that is not known is passed over, unless the program insists. */
+/* An unknown attribute is ignored unless it is marked as mandatory. */
 static void optional(void)
 {
 	for (size_t i = 0; i < num_abi_items; i++) {
@@ -140,7 +143,7 @@ static void optional(void)
 	}
 }
 
-/* A port of Ethernet has no subnet administrator (rdma_cap_ib_sa()). */
+/* An Ethernet port has no subnet administrator (rdma_cap_ib_sa()). */
 static void ib_services(void)
 {
 	struct ucma_resolve_ib_service cmd = {.service_id = 1, .flags = 1};
@@ -164,7 +167,7 @@ static void ib_services(void)
 	cm_close(&c);
 }
 
-/* Attributes of CQ buffers, of which a driver that takes none refuses each set. */
+/* Attributes of CQ buffers: a driver that does not support them refuses every combination. */
 static void cq_buffers(void)
 {
 	static const struct {

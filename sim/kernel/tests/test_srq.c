@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Shared receive queues: limits, what modify and query say, who holds them. */
+/* Shared receive queues: limits, modify and query, and which objects keep them in use. */
 #include <fcntl.h>
 #include <stdio.h>
 
@@ -57,7 +57,7 @@ static void attributes(void)
 	CHECK_ERR(modify(4, 1, 0), -EOPNOTSUPP);
 	CHECK_ERR(modify(3, 4, 5), -EINVAL);
 	expect(HCASIM_MAX_SRQ_WR, 0);
-	/* Nothing is posted: the limit is reached at once, and says so once it has looked. */
+	/* Nothing is posted: the limit event is raised as soon as the machine runs. */
 	CHECK_ERR(modify(2, 0, 7), 0);
 	expect(HCASIM_MAX_SRQ_WR, 7);
 	run_machine();
@@ -96,7 +96,7 @@ static void held(void)
 	CHECK_ERR(make_srq(8, 0), 0);
 	CHECK_ERR(destroy(IB_USER_VERBS_CMD_DEALLOC_PD, w.pd), -EBUSY);
 	CHECK_ERR(qp_on_srq(0, 8), -EINVAL);
-	CHECK_ERR(qp_on_srq(50, 0), 0); /* what it asks of a queue of its own is not looked at */
+	CHECK_ERR(qp_on_srq(50, 0), 0); /* its own receive queue size is ignored */
 	CHECK_ERR(destroy_srq(w.srq), -EBUSY);
 	CHECK_ERR(destroy_qp(w.qp, &resp), 0);
 	CHECK_ERR(destroy_srq(w.srq), 0);
@@ -122,7 +122,9 @@ static void number(void)
 	file_close();
 }
 
-/* Two contexts on one file have one domain: a QP of it belongs to both, and goes with the last. */
+/*
+ * Two contexts with the same file share a domain: a QP of it belongs to both, and is destroyed with the last.
+ */
 static void shared_domain(void)
 {
 	struct ib_uverbs_create_qp_resp resp = {0};
@@ -163,7 +165,7 @@ static void shared_domain(void)
 	CHECK_ERR(qp_to_state(HCASIM_QPT_XRC_RECV, HCASIM_QPS_INIT), 0);
 
 	kernel_release(first);
-	CHECK_ERR(qp_to_state(HCASIM_QPT_XRC_RECV, HCASIM_QPS_ERR), 0); /* it lives */
+	CHECK_ERR(qp_to_state(HCASIM_QPT_XRC_RECV, HCASIM_QPS_ERR), 0); /* the QP still exists */
 	CHECK_ERR(destroy_qp(w.qp, &gone), 0);
 	CHECK_ERR(do_write(IB_USER_VERBS_CMD_OPEN_QP, &open, sizeof(open), NULL, 0, &resp, sizeof(resp), NULL,
 			   0),

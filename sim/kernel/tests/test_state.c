@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The QP state machine: all pairs of states, each required attribute missing, each attribute that is
- * not allowed present. Expectations are transcribed from the tables of ibv_modify_qp(3) and IBTA
- * 11.2.5.2, one line a transition.
+ * The QP state machine: all pairs of states, each required attribute missing, each attribute present that is
+ * not allowed. The expectations are copied from the tables of ibv_modify_qp(3) and IBTA 11.2.5.2, one line
+ * per transition.
  */
 #include "harness.h"
 
@@ -143,7 +143,7 @@ static void real_qp(unsigned int t, unsigned int from, unsigned int to, uint32_t
 {
 	struct ib_uverbs_modify_qp m;
 	struct ib_uverbs_query_qp_resp q;
-	/* On Ethernet there are no alternate paths; an address without its port moves the port too. */
+	/* Ethernet has no alternate paths; an address without a port changes the port, too. */
 	const bool alt = mask & HCASIM_QP_ATTR_ALT_PATH;
 	uint32_t seen = mask;
 	bool want, got;
@@ -174,7 +174,7 @@ static void commands(void)
 {
 	for (unsigned int t = 0; t < 3; t++) {
 		for (unsigned int from = 0; from < 7; from++) {
-			/* SQE cannot be asked for: the table covers it. */
+			/* SQE cannot be requested; the table covers it. */
 			for (unsigned int to = 0; to < 7 && from != HCASIM_QPS_SQE; to++) {
 				const struct row *r = find(t, from, to);
 				const uint32_t good = 1 | (r ? mask_of(r->required) : 0);
@@ -246,7 +246,7 @@ static void values(void)
 		V(dest.sgid_index, 2, -ENODATA),
 		V(dest.sgid_index, 200, -EINVAL),
 		V(rq_psn, 0xff000001, 0),
-		/* 10.77.0.99 is nobody; 11.77.0.1 neither */
+		/* no adapter has 10.77.0.99 or 11.77.0.1 */
 		V(dest.dgid[15], 99, -ETIMEDOUT),
 		V(dest.dgid[12], 11, -ETIMEDOUT),
 		/* an IPv6 destination from an IPv4 source */
@@ -286,7 +286,7 @@ static void masks(void)
 			      NULL, 0),
 		  0);
 	CU_ASSERT_EQUAL(resp.response_length, sizeof(resp));
-	/* The QP is in RTS: who says otherwise is wrong. */
+	/* The QP is in RTS; any other current state is an error. */
 	m.attr_mask = HCASIM_QP_ATTR_CUR_STATE;
 	m.cur_qp_state = HCASIM_QPS_RTR;
 	CHECK_ERR(modify_qp(&m), -EINVAL);
@@ -363,7 +363,7 @@ static void query(void)
 	CU_ASSERT_EQUAL(q.max_inline_data, 32);
 	CU_ASSERT_EQUAL(q.dest.sgid_index, 1);
 	CU_ASSERT_EQUAL(q.dest.is_global, 1);
-	CU_ASSERT_EQUAL(q.dest.hop_limit, 64); /* the route's, not the 3 that was asked for */
+	CU_ASSERT_EQUAL(q.dest.hop_limit, 64); /* the hop limit of the route, not the requested 3 */
 	CU_ASSERT_EQUAL(q.dest.dgid[15], 1);
 	file_close();
 }

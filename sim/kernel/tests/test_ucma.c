@@ -13,7 +13,7 @@ static bool all(const uint8_t *p, uint8_t value, size_t n)
 	return true;
 }
 
-/* What one side said is what the other side hears, turned round. */
+/* Each side gets the values that the other one sent, from its own view. */
 static void connection(void)
 {
 	struct rdma_ucm_event_resp e;
@@ -26,7 +26,7 @@ static void connection(void)
 	CHECK(e.id != c.listener && e.uid == 0x1000 && !e.status);
 	CHECK(p->qp_num == 0x1234 && p->responder_resources == 5 && p->initiator_depth == 3);
 	CHECK(p->retry_count == 6 && p->rnr_retry_count == 4 && p->flow_control == 1 && !p->srq);
-	CHECK(p->private_data_len == 92 - 36); /* all there is room for, the rest zero */
+	CHECK(p->private_data_len == 92 - 36); /* the maximum length; the rest is zero */
 	CHECK(all(p->private_data, 0x5a, 20) && all(p->private_data + 20, 0, 236));
 	CHECK(e.ece.vendor_id == 0x123456 && e.ece.attr_mod == 0x89abcdef);
 	c.passive = e.id;
@@ -132,7 +132,7 @@ static void datagrams(void)
 	cm_pair_close(&c);
 }
 
-/* A service request that is repeated because the program takes its time is still one. */
+/* A service request that is repeated because the program is slow is still one request. */
 static void datagrams_again(void)
 {
 	struct rdma_ucm_event_resp e;
@@ -148,7 +148,7 @@ static void datagrams_again(void)
 	cm_pair_close(&c);
 }
 
-/* A request that finds the queue full is not refused: it is asked again, and then there is room. */
+/* A request is not refused if the queue is full: it is repeated, and then there is room. */
 static void backlog(void)
 {
 	struct rdma_ucm_event_resp e;
@@ -194,7 +194,7 @@ static void lost_messages(void)
 	bench_lose(false);
 	cm_pair_close(&c);
 
-	/* The end is not heard: it comes all the same. */
+	/* The DREQ is lost: the connection ends anyway. */
 	cm_pair_open(&c, RDMA_PS_TCP);
 	cm_pair_establish(&c);
 	bench_lose(true);
@@ -205,7 +205,7 @@ static void lost_messages(void)
 	bench_lose(false);
 	cm_pair_close(&c);
 
-	/* The RTU is lost: the REP is said again, and answered again. */
+	/* The RTU is lost: the REP is repeated and answered again. */
 	cm_pair_open(&c, RDMA_PS_TCP);
 	CHECK_ERR(cm_connect(&c.client, c.active, 1, 0), 0);
 	CHECK_ERR(cm_event(&c.server, &e), EV_CONNECT_REQUEST);
@@ -216,18 +216,18 @@ static void lost_messages(void)
 	run_machine();
 	bench_lose(false);
 	CHECK(cm_silent(&c.server));
-	bench_pass(68000); /* the MRA asked for as much */
+	bench_pass(68000); /* the time that the MRA asked for */
 	CHECK_ERR(cm_event(&c.server, &e), EV_ESTABLISHED);
 	cm_pair_close(&c);
 }
 
-/* The process ends in every state: the peer is told. */
+/* The process exits in every state: the peer is notified. */
 static void death(void)
 {
 	struct rdma_ucm_event_resp e;
 	struct cm_pair c;
 
-	cm_pair_open(&c, RDMA_PS_TCP); /* asked, nobody has looked */
+	cm_pair_open(&c, RDMA_PS_TCP); /* requested, but not read yet */
 	CHECK_ERR(cm_connect(&c.client, c.active, 1, 0), 0);
 	run_machine();
 	cm_close(&c.server);
@@ -236,7 +236,7 @@ static void death(void)
 	cm_open(&c.server);
 	cm_pair_close(&c);
 
-	cm_pair_open(&c, RDMA_PS_TCP); /* the caller goes before it is answered */
+	cm_pair_open(&c, RDMA_PS_TCP); /* the active side exits before the answer */
 	CHECK_ERR(cm_connect(&c.client, c.active, 1, 0), 0);
 	CHECK_ERR(cm_event(&c.server, &e), EV_CONNECT_REQUEST);
 	cm_close(&c.client);
@@ -245,7 +245,7 @@ static void death(void)
 	cm_open(&c.client);
 	cm_pair_close(&c);
 
-	cm_pair_open(&c, RDMA_PS_TCP); /* answered, not confirmed */
+	cm_pair_open(&c, RDMA_PS_TCP); /* answered, but not confirmed */
 	CHECK_ERR(cm_connect(&c.client, c.active, 1, 0), 0);
 	CHECK_ERR(cm_event(&c.server, &e), EV_CONNECT_REQUEST);
 	CHECK_ERR(cm_accept(&c.server, e.id, 2, 0), 0);
@@ -317,7 +317,7 @@ static void notification(void)
 	cm_pair_close(&c);
 }
 
-/* A request moves to the file that serves it, as rdma_get_request() does it. */
+/* A request is migrated to another file, as rdma_get_request() does. */
 static void migration(void)
 {
 	struct rdma_ucm_migrate_resp resp;
@@ -387,7 +387,9 @@ static void groups(void)
 	cm_close(&c);
 }
 
-/* Only the two kinds that programs may write, to an id of the same file; the argument comes back whole. */
+/*
+ * Only the two kinds that programs may write, to an id of the same file; the argument comes back unchanged.
+ */
 static void written_event(void)
 {
 	struct ucma_write_cm_event cmd = {.event = EV_USER, .status = 7, .param.arg = 0x0123456789abcdefull};

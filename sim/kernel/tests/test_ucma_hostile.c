@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The connection manager: bytes that no library sends, addresses that nobody has, datagrams of strangers. */
+/* The connection manager: bytes that no library sends, unused addresses, datagrams from unknown senders. */
 #include <rdma/ib_user_sa.h>
 
 #include "cm_fixture.h"
@@ -35,7 +35,7 @@ static void headers(void)
 	CHECK_ERR(raw(&c, U(hdr), 1024), -EINVAL);
 	hdr->cmd = RDMA_USER_CM_CMD_GET_OPTION;
 	CHECK_ERR(raw(&c, U(hdr), 1024), -ENOSYS);
-	for (uint32_t cmd = 0; cmd < NUM_COMMANDS; cmd++) { /* more than was written */
+	for (uint32_t cmd = 0; cmd < NUM_COMMANDS; cmd++) { /* the header's length is longer than the write */
 		*hdr = (struct rdma_ucm_cmd_hdr){cmd, 17, 1024};
 		CHECK_ERR(raw(&c, U(hdr), 24), -EINVAL);
 		*hdr = (struct rdma_ucm_cmd_hdr){cmd, UINT16_MAX, 1024};
@@ -45,7 +45,7 @@ static void headers(void)
 	cm_close(&c);
 }
 
-/* Requests that end where memory ends, and answers that go to where there is none. */
+/* Requests at the end of mapped memory, and responses to unmapped memory. */
 static void faults(void)
 {
 	struct rdma_ucm_cmd_hdr *hdr;
@@ -58,7 +58,7 @@ static void faults(void)
 		if (cmd == RDMA_USER_CM_CMD_GET_OPTION)
 			continue;
 		*hdr = (struct rdma_ucm_cmd_hdr){cmd, 0, UINT16_MAX};
-		/* Two ask for a least length first: what they read has grown. */
+		/* Two commands check a minimum length first, since their requests became longer. */
 		CHECK_ERR(raw(&c, U(hdr), sizeof(*hdr)),
 			  cmd == RDMA_USER_CM_CMD_CONNECT || cmd == RDMA_USER_CM_CMD_ACCEPT ? -EINVAL
 											    : -EFAULT);
@@ -84,7 +84,7 @@ static void faults(void)
 	cm_close(&c);
 }
 
-/* Numbers are the machine's, ids are a file's. */
+/* Numbers are unique in the machine, but an id belongs to one file. */
 static void strangers(void)
 {
 	struct rdma_ucm_query_addr_resp q;
@@ -108,12 +108,12 @@ static void strangers(void)
 	CHECK_ERR(cm_destroy_id(&a, id), -ENOENT);
 	CHECK_ERR(cm_listen(&a, id, 0), -ENOENT);
 	CHECK_ERR(cm_listen(&a, UINT32_MAX, 0), -ENOENT);
-	CHECK_ERR(cm_create(&b, RDMA_PS_TCP, &again), 0); /* the number is not used again at once */
+	CHECK_ERR(cm_create(&b, RDMA_PS_TCP, &again), 0); /* the number is not reused at once */
 	CHECK(again != id);
 	CHECK_ERR(cm_listen(&a, id, 0), -ENOENT);
 	CHECK_ERR(cm_listen(&a, again, 0), -EINVAL);
 	CHECK_ERR(cm_create(&a, 0x1234, &id), -EINVAL);
-	/* A request that nobody has read has a number that nobody knows. */
+	/* The id of an unread request cannot be used. */
 	cm_close(&b);
 	cm_close(&a);
 }
@@ -130,7 +130,7 @@ static void unread_request(void)
 		if (id != c.listener && id != c.active)
 			CHECK_ERR(cm_accept(&c.server, id, 1, 0), -ENOENT);
 	}
-	CHECK_ERR(cm_destroy_id(&c.server, c.listener), 0); /* and the request with it */
+	CHECK_ERR(cm_destroy_id(&c.server, c.listener), 0); /* also destroys the request */
 	CHECK_ERR(cm_event(&c.client, &e), EV_REJECTED);
 	CHECK(cm_silent(&c.server));
 	cm_pair_close(&c);
@@ -169,7 +169,7 @@ static void states(void)
 	CHECK_ERR(cm_connect(&c, id, 1, 255), -EINVAL);
 	CHECK_ERR(cm_connect(&c, id, 1, 56), 0);
 	CHECK_ERR(cm_connect(&c, id, 1, 56), -EINVAL);
-	CHECK_ERR(cm_disconnect(&c, id), 0); /* nothing to end: as Linux */
+	CHECK_ERR(cm_disconnect(&c, id), 0); /* no connection: 0, as on Linux */
 	cm_close(&c);
 }
 
@@ -183,9 +183,9 @@ static void addresses(void)
 		     {"::", 0},
 		     {"10.77.0.9", -EADDRNOTAVAIL},
 		     {"192.0.2.1", -EADDRNOTAVAIL},
-		     {"127.0.0.1", 0}, /* as the unspecified one */
+		     {"127.0.0.1", 0}, /* treated like the unspecified address */
 		     {"::1", 0},
-		     {"fe80::1", -EINVAL}, /* without a scope */
+		     {"fe80::1", -EINVAL}, /* without a scope id */
 		     {"fe80::10ff:fe00:1000%100", -EADDRNOTAVAIL},
 		     {"fe80::ff:fe00:1000%100", 0},
 		     {"fe80::ff:fe00:1000%101", -EADDRNOTAVAIL},
@@ -211,7 +211,7 @@ static void addresses(void)
 	for (size_t i = 0; i < sizeof(binds) / sizeof(binds[0]); i++) {
 		CHECK_ERR(cm_create(&c, RDMA_PS_TCP, &id), 0);
 		CHECK_ERR(cm_bind(&c, id, binds[i].text, 0), binds[i].err);
-		CHECK_ERR(cm_listen(&c, id, 0), 0); /* one that is not bound listens everywhere */
+		CHECK_ERR(cm_listen(&c, id, 0), 0); /* an id that is not bound listens on every address */
 		CHECK_ERR(cm_destroy_id(&c, id), 0);
 	}
 	for (size_t i = 0; i < sizeof(resolves) / sizeof(resolves[0]); i++) {
@@ -224,14 +224,14 @@ static void addresses(void)
 		}
 		CHECK_ERR(cm_event(&c, &e), resolves[i].status ? EV_ADDR_ERROR : EV_ADDR_RESOLVED);
 		CHECK_ERR((int)e.status, resolves[i].status);
-		if (resolves[i].status) /* and again */
+		if (resolves[i].status) /* resolve again after an error */
 			CHECK_ERR(cm_resolve(&c, id, NULL,
 					     strchr(resolves[i].dst, ':') ? "fe80::1%100" : HERE, 7),
 				  0);
 		CHECK_ERR(cm_destroy_id(&c, id), 1);
 	}
 	CHECK_ERR(cm_create(&c, RDMA_PS_TCP, &id), 0);
-	CHECK_ERR(cm_resolve(&c, id, HERE, "::1", 7), -EINVAL); /* of two families */
+	CHECK_ERR(cm_resolve(&c, id, HERE, "::1", 7), -EINVAL); /* addresses of two families */
 	cm_close(&c);
 }
 
@@ -253,13 +253,13 @@ static void ports(void)
 	CHECK_ERR(cm_option(&c, six, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, 4), 0);
 	CHECK_ERR(cm_bind(&c, six, "::", 9), 0);
 	CHECK_ERR(cm_bind(&c, b, THERE, 9), 0);
-	CHECK_ERR(cm_bind(&c, ud, HERE, 9), 0); /* a space of its own */
+	CHECK_ERR(cm_bind(&c, ud, HERE, 9), 0); /* a separate port space */
 	CHECK_ERR(cm_destroy_id(&c, b), 0);
 	CHECK_ERR(cm_create(&c, RDMA_PS_TCP, &b), 0);
 	CHECK_ERR(cm_option(&c, a, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, 4), 0);
 	CHECK_ERR(cm_option(&c, b, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, 4), 0);
 	CHECK_ERR(cm_bind(&c, b, HERE, 9), 0);
-	CHECK_ERR(cm_listen(&c, b, 0), -EADDRINUSE); /* a listener shares with nobody */
+	CHECK_ERR(cm_listen(&c, b, 0), -EADDRINUSE); /* a listener cannot share its port */
 	CHECK_ERR(cm_destroy_id(&c, a), 0);
 	CHECK_ERR(cm_listen(&c, b, 0), 0);
 	CHECK_ERR(cm_option(&c, b, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &on, 4), -EINVAL);
@@ -299,7 +299,7 @@ static void options(void)
 	cm_close(&c);
 }
 
-/* ---- Chance ---- */
+/* ---- Random input ---- */
 
 static uint32_t seed;
 
@@ -309,7 +309,7 @@ static uint32_t chance(uint32_t n)
 	return (uint64_t)seed * n >> 32;
 }
 
-/* Random requests, most of them for ids that are there, from two files. */
+/* Random requests from two files, most of them for existing ids. */
 static void random_commands(void)
 {
 	struct cm_file c[2];
@@ -327,7 +327,7 @@ static void random_commands(void)
 		memcpy(buf, &hdr, sizeof(hdr));
 		for (int n = sizeof(hdr); n < 1024; n++)
 			buf[n] = chance(3) ? 0 : chance(12);
-		if (chance(4)) { /* a response that can be written */
+		if (chance(4)) { /* a response address that can be written */
 			const uint64_t out = U(w.arena + ARENA_SIZE / 2);
 
 			memcpy(buf + sizeof(hdr) + (hdr.cmd ? 0 : 8), &out, sizeof(out));
@@ -354,7 +354,7 @@ static void send_mad(const uint8_t *mad)
 	run_machine();
 }
 
-/* Datagrams that look right at the start, to ids in every state. */
+/* Datagrams whose first bytes are valid, to ids in every state. */
 static void random_datagrams(void)
 {
 	struct rdma_ucm_event_resp e;

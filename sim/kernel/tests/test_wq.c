@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Work queues, indirection tables and QPs over them: what the commands refuse, and what holds what. */
+/*
+ * Work queues, indirection tables and QPs over them: what the commands refuse, and which objects keep others
+ * in use.
+ */
 #include "harness.h"
 
 #define EX(name) (IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##name)
@@ -38,7 +41,7 @@ int make_wq(void)
 	return create_wq(&c, &rings);
 }
 
-/* Of w.wq in every place. */
+/* Creates a table with `wq` in every place. */
 static int create_table(uint32_t log_size, size_t handles, uint32_t wq)
 {
 	struct ib_uverbs_ex_create_rwq_ind_table_resp resp = {0};
@@ -118,7 +121,7 @@ static void requests(void)
 	CHECK_ERR(wq_with(1, 8, 1, 0, w.pd), -EOPNOTSUPP);
 	CHECK_ERR(wq_with(0, 0, 1, 0, w.pd), -EINVAL);
 	CHECK_ERR(wq_with(0, 9, 1, 0, w.pd), -EINVAL); /* more than the ring */
-	CHECK_ERR(wq_with(0, 8, 2, 0, w.pd), -EINVAL); /* longer than its entries */
+	CHECK_ERR(wq_with(0, 8, 2, 0, w.pd), -EINVAL); /* more SGEs than the entries have room for */
 	CHECK_ERR(wq_with(0, 8, 1, 0, w.cq), -EINVAL);
 	for (uint32_t flag = 1; flag; flag <<= 1)
 		CHECK_ERR(wq_with(0, 8, 1, flag, w.pd), -EOPNOTSUPP);
@@ -141,7 +144,7 @@ static void states(void)
 	CHECK_ERR(modify(8 | STATE, 0, RDY, 0), -EINVAL);
 	CHECK_ERR(modify(STATE, 0, 3, 0), -EINVAL);
 	CHECK_ERR(modify(STATE, 0, ERR, 0), -EINVAL);
-	CHECK_ERR(modify(STATE | CUR, RDY, ERR, 0), -EINVAL); /* it is in RESET */
+	CHECK_ERR(modify(STATE | CUR, RDY, ERR, 0), -EINVAL); /* the work queue is in RESET */
 	CHECK_ERR(modify(STATE | CUR, 3, RDY, 0), -EINVAL);
 	CHECK_ERR(modify(STATE | FLAGS, 0, RDY, 1), -EOPNOTSUPP);
 	CHECK_ERR(modify(STATE | CUR, RESET, RDY, 0), 0);
@@ -171,7 +174,7 @@ static void tables(void)
 	ready();
 	CHECK_ERR(create_table(0, 1, w.pd), -EINVAL);
 	CHECK_ERR(create_table(2, 2, w.wq), -ENOSPC);
-	CHECK_ERR(create_table(1, 4, w.wq), -EOPNOTSUPP); /* more than it has places */
+	CHECK_ERR(create_table(1, 4, w.wq), -EOPNOTSUPP); /* more handles than places */
 	CHECK_ERR(create_table(14, 1, w.wq), -EINVAL);
 	CHECK_ERR(create_table(UINT32_MAX, 1, w.wq), -EINVAL);
 	CHECK_ERR(create_table(3, 8, w.wq), 0);
@@ -182,7 +185,7 @@ static void tables(void)
 	file_close();
 }
 
-/* What does not matter comes back as it was asked for (mlx5's create_rss_raw_qp_tir() leaves it). */
+/* Ignored values are returned as requested (mlx5's create_rss_raw_qp_tir() does not change them). */
 static int rss(uint8_t type, uint32_t max_send_wr, struct hcasim_create_rss_qp_req req)
 {
 	const struct ib_uverbs_ex_create_qp c = {.pd_handle = w.pd,
@@ -212,7 +215,7 @@ static void over_a_table(void)
 	struct hcasim_create_rss_qp_req bad = good;
 
 	ready();
-	CHECK_ERR(rss(raw, 0, good), -EINVAL); /* no table yet */
+	CHECK_ERR(rss(raw, 0, good), -EINVAL); /* no table created yet */
 	CHECK_ERR(create_table(1, 2, w.wq), 0);
 	CHECK_ERR(rss(HCASIM_QPT_UD, 0, good), -EOPNOTSUPP);
 	CHECK_ERR(rss(raw, 1, good), -EINVAL);
@@ -236,7 +239,7 @@ static void over_a_table(void)
 	CHECK_ERR(modify_qp(&m), -EOPNOTSUPP);
 	CHECK_ERR(destroy_table(), -EBUSY);
 	CHECK_ERR(make_flow(), 0);
-	file_close(); /* with all of it */
+	file_close(); /* with all objects alive */
 }
 
 void add_wq_suite(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The write() commands: each one good, truncated at every length, with hostile pointers, unknown ones. */
+/* The write() commands: good, truncated at every length, with hostile pointers; and unknown commands. */
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -14,7 +14,7 @@ struct wcase {
 	uint32_t cmd; /* with the extended flag */
 	uint16_t req, resp, uhw, uhw_out;
 	bool handle_only; /* no response: the request does not start with an address */
-	/* Fills request and driver data, after making what they name. */
+	/* Fills request and driver data, after creating the objects they name. */
 	void (*fill)(uint8_t *req, uint8_t *uhw);
 };
 
@@ -181,7 +181,7 @@ static void fill_destroy_qp(uint8_t *req, uint8_t *uhw)
 #define EX(n) (IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_##n)
 #define CM(n) IB_USER_VERBS_CMD_##n
 
-/* Sizes are those of the ABI, in bytes, counted from the man-made list in ib_user_verbs.h. */
+/* Sizes are those of the ABI, in bytes, counted by hand in ib_user_verbs.h. */
 /* clang-format off */
 static const struct wcase cases[] = {
 	{"QUERY_DEVICE", CM(QUERY_DEVICE), 8, 176, 0, 0, false, fill_nothing},
@@ -230,7 +230,7 @@ static const struct wcase cases[] = {
 #define NUM_CASES (sizeof(cases) / sizeof(cases[0]))
 #define FIRST_EX  27 /* EX_QUERY_DEVICE */
 
-/* Shortest request and response that the kernel takes (fields of later ABIs may be absent). */
+/* Shortest request and response that the kernel accepts (fields of later ABIs may be missing). */
 static uint16_t min_req(const struct wcase *c)
 {
 	if (c->cmd == EX(CREATE_WQ))
@@ -309,7 +309,7 @@ static void good(void)
 	}
 }
 
-/* The count of bytes does not agree with the header. */
+/* The number of bytes does not match the header. */
 static void cut(void)
 {
 	for (size_t i = 0; i < NUM_CASES; i++) {
@@ -324,14 +324,16 @@ static void cut(void)
 
 static int short_error(const struct wcase *c, size_t left)
 {
-	/* rdma-core 18 sends DESTROY_CQ so; the simulated kernel reads on behind it, as Linux does */
+	/* rdma-core 18 sends DESTROY_CQ like this; the simulated kernel reads past it, as Linux does */
 	if (c->cmd == CM(DESTROY_CQ) && left == 8)
 		return 0;
 	return left < min_req(c) ? -ENOSPC : c->uhw ? -EINVAL : 0;
 }
 
-/* The header agrees, but the command is shorter than its structure; driver data that is short is the
- * driver's to refuse. */
+/*
+ * The header matches, but the command is shorter than its structure. Short driver data is refused by the
+ * driver.
+ */
 static void shorter(void)
 {
 	for (size_t i = 0; i < NUM_CASES; i++) {
@@ -369,7 +371,7 @@ static void shorter_response(void)
 	}
 }
 
-/* What comes behind the structures we know must be zero, and is cleared in responses. */
+/* Bytes after the known structures must be zero, and are cleared in responses. */
 static void longer(void)
 {
 	for (size_t i = 0; i < NUM_CASES; i++) {
@@ -382,7 +384,7 @@ static void longer(void)
 		if (!c->handle_only)
 			buf->hdr.out_words += 2;
 		memset(out, 0xff, 1024);
-		/* What follows a request with driver data is the driver's, which asks for none. */
+		/* Bytes after a request with driver data belong to the driver, which does not use them. */
 		expect(c, total + 8, 0, "longer, zero");
 		if (c->cmd == CM(QUERY_DEVICE) || c->cmd == CM(QUERY_PORT) || c->cmd == CM(QUERY_QP)) {
 			CU_ASSERT_EQUAL(out[c->resp], 0);
@@ -447,7 +449,7 @@ static void headers(void)
 	expect(e, total, -EINVAL, "comp_mask of EX_QUERY_DEVICE");
 }
 
-/* Every number: what the driver has no function for is EOPNOTSUPP. */
+/* Every number: commands that the driver has no function for return EOPNOTSUPP. */
 static void unknown(void)
 {
 	for (uint32_t n = 0; n < 256; n++) {
@@ -469,7 +471,9 @@ static void unknown(void)
 			b->hdr.out_words = 16;
 			ret = kernel_write(w.f, &w.task, U(b), 64, &w.reply);
 			CHECK_ERR(ret, -EOPNOTSUPP);
-			/* Known to the kernel, but not to this driver: its header is looked at first. */
+			/*
+			 * Known to the kernel, but not supported by this driver: the header is checked first.
+			 */
 			b->hdr.in_words = 15;
 			ret = kernel_write(w.f, &w.task, U(b), 64, &w.reply);
 			CHECK_ERR(ret, n > (extended ? IB_USER_VERBS_EX_CMD_MODIFY_CQ : CM(OPEN_QP))
@@ -519,7 +523,7 @@ static void wrong_handles(void)
 			expect(&cases[i], total, tab[k].err, "handle that is none");
 		}
 	}
-	/* A handle of another type is EINVAL everywhere. */
+	/* A handle of another type always gives EINVAL. */
 	file_open();
 	CHECK_ERR(make_context(), 0);
 	CHECK_ERR(make_pd(), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The machine of these tests; sim/tests has one whose device file is the real one. */
+/* The machine of these tests; sim/tests has another version that uses the real device file. */
 #include <dirent.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -80,7 +80,7 @@ static void detach(struct dmabuf *d)
 	w.attached--;
 }
 
-/* Any regular file serves. Nothing is transferred from or to it. */
+/* Any regular file can be used. No data is transferred from or to it. */
 static int dmabuf_get(struct task *t, int fd, struct dmabuf **out)
 {
 	static struct dmabuf d = {.pasid = 9, .put = detach};
@@ -159,7 +159,7 @@ int world_exit(void)
 	kernel_destroy(w.k);
 	bench_stop();
 	munmap(w.arena, ARENA_SIZE);
-	/* The simulated kernel removed all that it made: only then is the folder empty. */
+	/* The folder is empty only if the simulated kernel removed everything that it created. */
 	return rmdir(w.root);
 }
 
@@ -168,7 +168,7 @@ void run_machine(void)
 	bench_settle();
 }
 
-/* What sim/process does with a reply: numbers go where the call wants them. */
+/* Does what sim/process does with a reply: stores the descriptor numbers where the call wants them. */
 void take_reply(void)
 {
 	for (unsigned int i = 0; i < w.reply.nfds; i++) {

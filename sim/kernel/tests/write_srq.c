@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Good requests of the commands of shared receive queues and XRC. */
+/* Valid requests of the commands for shared receive queues and XRC. */
 #include "write_srq.h"
 
 void fill_create_srq(uint8_t *req, uint8_t *uhw)
@@ -36,7 +36,7 @@ void fill_close_xrcd(uint8_t *req, uint8_t *uhw)
 	memcpy(req, &w.xrcd, 4);
 }
 
-/* Its QP is made first, with what belongs to it. */
+/* Creates the QP and the objects it needs first. */
 void fill_open_qp(uint8_t *req, uint8_t *uhw)
 {
 	struct ib_uverbs_open_qp *c = (void *)req;

@@ -4,7 +4,7 @@
 
 #include "harness.h"
 
-/* Each fills request and driver data, after making what they name. */
+/* Each fills request and driver data, after creating the objects they name. */
 void fill_create_srq(uint8_t *req, uint8_t *uhw);
 void fill_create_xsrq(uint8_t *req, uint8_t *uhw);
 void fill_open_xrcd(uint8_t *req, uint8_t *uhw);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* How handlers reach what they are given, and answer: attributes of an ioctl, requests and responses of a command. */
+/*
+ * Access of handlers to their input and output: attributes of an ioctl, requests and responses of a command.
+ */
 #include <errno.h>
 #include <string.h>
 
@@ -45,7 +47,7 @@ int attr_const(struct call *c, uint16_t id, uint64_t max, uint64_t *out)
 	return 0;
 }
 
-/* Old user space passes flags in 4 bytes. No attribute: no flag. */
+/* Old user space passes flags in 4 bytes. Without the attribute no flag is set. */
 int attr_flags32(struct call *c, uint16_t id, uint64_t allowed, uint32_t *out)
 {
 	const struct attr_val *v = attr_get(c, id);
@@ -121,7 +123,7 @@ int attr_put_keys(struct call *c, uint16_t lkey_id, uint16_t rkey_id, const stru
 	return ret ? ret : attr_copy_to(c, rkey_id, &mr->rkey, sizeof(mr->rkey));
 }
 
-/* ---- The driver's own ---- */
+/* ---- Attributes of the driver ---- */
 
 int driver_attr(struct call *c, const struct attr_val *v, struct drv_udata **u)
 {
@@ -139,7 +141,7 @@ int driver_attr_done(struct call *c, const struct attr_val *v)
 
 /* ---- Requests and responses ---- */
 
-/* A longer request than ours is zero behind ours; a shorter one is continued with zeros. */
+/* A longer request must be zero after the part that is known; a shorter one is filled with zeros. */
 int req_get(struct call *c, void *req, size_t len)
 {
 	const size_t have = c->in_len < len ? c->in_len : len;
@@ -156,7 +158,7 @@ int req_get(struct call *c, void *req, size_t len)
 	return 0;
 }
 
-/* Cut to what the user has room for; the rest of a larger buffer is cleared. */
+/* Copies as much of the response as fits in the user's buffer; the rest of a larger buffer is cleared. */
 int resp_put(struct call *c, const void *resp, size_t len)
 {
 	if (call_write(c, c->out, resp, resp_len(c, len)))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* One system call: user memory, the driver's private part, and keeping or undoing what it made. */
+/* One system call: user memory, the driver's private data, and keeping or undoing what the call created. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,9 @@ int call_install_fd(struct call *c, int fd, uint64_t uaddr, uint8_t size)
 	const uint64_t probe = 0;
 	struct kreply *r = c->reply;
 
-	/* The number is stored by the application's side; that it can be is known only here. */
+	/*
+	 * The application's side stores the number later; only here can the call fail if it cannot be stored.
+	 */
 	if (r->nfds == KREPLY_MAX_FDS || call_write(c, uaddr, &probe, size)) {
 		close(fd);
 		return r->nfds == KREPLY_MAX_FDS ? -EMFILE : -EFAULT;

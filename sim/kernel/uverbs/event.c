@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Event files. The application reads real pipes; the queue here remembers what stands in them, in
- * order, so that it is known exactly which events were read when an object is destroyed.
+ * Event files. The application reads real pipes. The queue here keeps what was written to them, in order, so
+ * that the kernel knows exactly which events were read when an object is destroyed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 
 #include "kernel/priv.h"
 
-/* Records that may pile up in the queue before the pipe is asked what was read. */
+/* Number of written records in the queue at which the pipe is checked for what was read. */
 #define SETTLE_EVERY 1024
 
-#define MAX_REPORTS 64 /* taken at once of what happened to pipes */
+#define MAX_REPORTS 64 /* epoll reports taken at once */
 
 static size_t desc_size(const struct evfile *ev)
 {
@@ -34,8 +34,8 @@ static struct kernel *kernel_of(const struct kfile *f)
 }
 
 /*
- * Edges: the pipe, full until now, has room again, or its last reader went. So one that nothing happens to
- * costs nothing, and the reports need not be asked for or taken back.
+ * Edge-triggered: epoll reports that a full pipe has room again or that its last reader has closed it. Pipes
+ * without a change cost nothing, and reports need not be armed or cancelled.
  */
 static int watch(struct evfile *ev)
 {
@@ -49,7 +49,7 @@ static int make_pipe(struct evfile *ev, int *read_fd)
 	struct stat st;
 	int fds[2], ret;
 
-	/* That this process has no numbers left is no limit of the application's: not EMFILE. */
+	/* Not EMFILE: it is this process, not the application, that has no descriptors left. */
 	if (pipe2(fds, O_CLOEXEC))
 		return -ENFILE;
 	ev->wfd = fds[1];
@@ -124,7 +124,7 @@ void kfile_default_async(struct kfile *f, struct evfile *ev)
 	evfile_get(ev);
 }
 
-/* `left` records are still in the pipe: the ones before them were read. */
+/* `left` records are still in the pipe; the ones before them were read. */
 static void count_read(struct evfile *ev, unsigned int left)
 {
 	while (ev->in_pipe > left) {
@@ -146,7 +146,7 @@ static bool reader_gone(const struct evfile *ev)
 	return poll(&p, 1, 0) > 0 && (p.revents & POLLERR);
 }
 
-/* Rounded up: bytes that do not make a record were torn by a read of an odd size. */
+/* Rounded up: a read of an odd size may have left part of a record. */
 static unsigned int records(const struct evfile *ev, size_t bytes)
 {
 	return (bytes + desc_size(ev) - 1) / desc_size(ev);
@@ -170,7 +170,7 @@ static void close_pipe(struct evfile *ev)
 	drop_all(ev);
 }
 
-/* Nobody finds it any more, and no event comes; objects may still refer to it. */
+/* Lookups no longer find the file and it gets no more events; objects may still refer to it. */
 static void detach(struct evfile *ev)
 {
 	close_pipe(ev);
@@ -195,7 +195,7 @@ void evfile_shutdown(struct evfile *ev)
 	evfile_put(ev);
 }
 
-/* The record's and those behind it, as many as go into the pipe all or none. */
+/* Writes as many unwritten records as one atomic write to the pipe can take (PIPE_BUF). */
 static ssize_t write_batch(struct evfile *ev, unsigned int *num)
 {
 	char buf[PIPE_BUF];
@@ -210,7 +210,7 @@ static ssize_t write_batch(struct evfile *ev, unsigned int *num)
 	return write(ev->wfd, buf, len);
 }
 
-/* Writes what waits; what finds no room is written once epoll reports some. */
+/* Writes the waiting records. Those that do not fit are written when epoll reports room. */
 static void flush(struct evfile *ev)
 {
 	unsigned int num;
@@ -266,7 +266,7 @@ void evfile_push_async(struct evfile *ev, struct uobj *obj, uint64_t element, ui
 	push(ev, rec);
 }
 
-/* Empties the pipe through a read end of our own. Returns the bytes that were in it, or -1. */
+/* Empties the pipe through a second read end. Returns the number of bytes that were in it, or -1. */
 static ssize_t drain(struct evfile *ev)
 {
 	char path[32], buf[4096];
@@ -283,7 +283,7 @@ static ssize_t drain(struct evfile *ev)
 	return sum;
 }
 
-/* Records of `obj`, NULL: of every object. */
+/* Removes the records of `obj`, or of every object if NULL. */
 static void forget(struct evfile *ev, const struct uobj *obj)
 {
 	struct evrec *rec, *next;
@@ -308,7 +308,7 @@ void evfile_forget(struct evfile *ev, struct uobj *obj)
 {
 	if (!ev || ev->wfd < 0 || !obj->unread)
 		return;
-	/* The test comes first: an end opened by drain() would hide that the application closed its. */
+	/* Test this first: the read end opened by drain() would hide that the application closed its own. */
 	if (reader_gone(ev))
 		close_pipe(ev);
 	else

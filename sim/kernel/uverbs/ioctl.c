@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* RDMA_VERBS_IOCTL: header, and attributes against their specification. */
+/* RDMA_VERBS_IOCTL: checks the header, and the attributes against their specification. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernel/uverbs/ioctl.h"
 
-/* Bytes behind `known` of an attribute that is longer. As call_is_zero. */
+/* call_is_zero() for the bytes of an attribute after the first `known`. */
 static int tail_is_zero(struct call *c, const struct ib_uverbs_attr *a, size_t known)
 {
 	const uint8_t *inl = (const uint8_t *)&a->data;
@@ -184,7 +184,7 @@ static int run_method(struct call *c, unsigned int num_attrs)
 	return ret;
 }
 
-/* An event file that a failed call made goes with it; its descriptor is closed by call_finish. */
+/* Removes the event files that a failed call created. call_finish() closes their descriptors. */
 static void undo_event_files(struct call *c)
 {
 	for (unsigned int i = 0; i < c->method->num_attrs; i++) {

@@ -11,9 +11,9 @@ enum attr_type { ATTR_IN, ATTR_OUT, ATTR_IDR, ATTR_FD, ATTR_ENUM, ATTR_RAW_FD };
 enum attr_access { ACCESS_READ, ACCESS_NEW, ACCESS_DESTROY };
 
 #define ATTR_MANDATORY     (1u << 0)
-#define ATTR_ZERO_TRAILING (1u << 1) /* longer than we know is fine, if the rest is zero */
+#define ATTR_ZERO_TRAILING (1u << 1) /* may be longer than the known structure if the rest is zero */
 #define ATTR_UHW           (1u << 2)
-#define ATTR_COPY          (1u << 3) /* the bytes must be readable, whoever looks at them */
+#define ATTR_COPY          (1u << 3) /* the bytes must be readable, even if the handler does not read them */
 
 struct attr_spec {
 	uint16_t id;
@@ -95,22 +95,25 @@ struct method {
 int attr_index(const struct method *m, uint16_t id);
 /* Address of the attribute that is at `idx` of the user's array. */
 uint64_t attr_user(const struct call *c, unsigned int idx);
-/* As attr_copy_to(), but 0 if the user does not ask. */
+/* Like attr_copy_to(), but returns 0 if the user did not pass the attribute. */
 int attr_copy_optional(struct call *c, uint16_t id, const void *src, size_t size);
 int attr_put_keys(struct call *c, uint16_t lkey_id, uint16_t rkey_id, const struct drv_mr *mr);
 
-/* NULL: the kernel does not have it, or took it away because the driver lacks what it needs. */
+/* NULL: the kernel does not have the method, or removed it because the driver lacks a function for it. */
 const struct method *method_find(uint16_t object, uint16_t id);
 
-/* What drivers that have a query of PDs number its attributes as. */
+/* Attribute numbers of the PD query, which only some drivers have. */
 #define PD_QUERY_HANDLE UVERBS_ID_DRIVER_NS
 #define PD_QUERY_RESP   (UVERBS_ID_DRIVER_NS + 1)
-/* The same of device memory; and the attribute of its allocation that is the driver's answer. */
+/*
+ * Attribute numbers of the device memory query, and of the driver's response in the allocation of device
+ * memory.
+ */
 #define DM_QUERY_HANDLE UVERBS_ID_DRIVER_NS
 #define DM_QUERY_RESP   (UVERBS_ID_DRIVER_NS + 1)
 #define DM_ALLOC_RESP   UVERBS_ID_DRIVER_NS
 
-/* An output attribute of the driver's own is the udata of its function, and copied out after it. */
+/* A driver's own output attribute is passed to its function as udata and copied to the user afterwards. */
 int driver_attr(struct call *c, const struct attr_val *v, struct drv_udata **u);
 int driver_attr_done(struct call *c, const struct attr_val *v);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of ioctl methods. Objects that this driver has no functions for
- * (counters) are absent, as the kernel removes them: EPROTONOSUPPORT.
+ * The table of ioctl methods. Objects that this driver has no functions for (counters) are missing, since the
+ * kernel removes them: EPROTONOSUPPORT.
  */
 #include "kernel/uverbs/ioctl.h"
 #include "kernel/newer_abi.h"
@@ -32,7 +32,7 @@ static const struct attr_spec get_context[] = {
 static const struct attr_spec query_context[] = {
 	OUT(UVERBS_ATTR_QUERY_CONTEXT_NUM_COMP_VECTORS, sizeof(uint32_t), O_),
 	OUT(UVERBS_ATTR_QUERY_CONTEXT_CORE_SUPPORT, sizeof(uint64_t), O_),
-	/* The driver's own: its answer to alloc_ucontext. */
+	/* The driver's attribute: its response to alloc_ucontext. */
 	OUT_MIN(UVERBS_ID_DRIVER_NS, 0, O_),
 };
 static const struct attr_spec query_gid_table[] = {
@@ -53,7 +53,7 @@ static const struct attr_spec async_event_alloc[] = {
 static const struct attr_spec pd_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_PD_HANDLE, OBJ(PD), ACCESS_DESTROY, M_)};
 static const struct attr_spec pd_query[] = {
-	/* The driver's own: there is no such method of the kernel's core. */
+	/* The driver's method: the kernel's core does not have it. */
 	IDR(PD_QUERY_HANDLE, OBJ(PD), ACCESS_READ, M_),
 	OUT(PD_QUERY_RESP, sizeof(uint32_t), M_),
 };
@@ -74,7 +74,7 @@ static const struct attr_spec dm_alloc[] = {
 	IDR(UVERBS_ATTR_ALLOC_DM_HANDLE, OBJ(DM), ACCESS_NEW, M_),
 	IN(UVERBS_ATTR_ALLOC_DM_LENGTH, sizeof(uint64_t), M_),
 	IN(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, sizeof(uint32_t), M_),
-	/* The driver's own: where it is to be mapped. */
+	/* The driver's attribute: where to map the memory. */
 	OUT_MIN(DM_ALLOC_RESP, 0, M_),
 };
 static const struct attr_spec dm_free[] = {IDR(UVERBS_ATTR_FREE_DM_HANDLE, OBJ(DM), ACCESS_DESTROY, M_)};

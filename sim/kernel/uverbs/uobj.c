@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* User objects: handles, who holds whom, and the order in which they go. */
+/* User objects: handles, references between objects, and the order of destruction. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 struct drv_head {
 	struct uobj *u;
-	uint64_t pad; /* keeps what follows aligned as malloc would */
+	uint64_t pad; /* keeps what follows aligned as malloc() does */
 };
 
 void *drv_alloc(size_t size, struct uobj *u)
@@ -72,7 +72,7 @@ void uobj_use(struct uobj *user, struct uobj *used)
 			return;
 		}
 	}
-	abort(); /* no object holds more than UOBJ_MAX_USES others */
+	abort(); /* no object uses more than UOBJ_MAX_USES others */
 }
 
 void uobj_unuse(struct uobj *user, struct uobj *used)
@@ -161,7 +161,7 @@ int uobj_destroy(struct uobj *u, struct ev_counts *counts)
 		ret = destroy_hw(u);
 	if (ret)
 		return ret;
-	/* The counters are final once the events that nobody read are gone. */
+	/* The counters do not change after the unread events are removed. */
 	evfile_forget(u->comp, u);
 	evfile_forget(u->async, u);
 	if (counts)
@@ -185,7 +185,7 @@ void uobj_abort(struct uobj *u)
 	uobj_free(u);
 }
 
-/* Newest first, and again until nothing is left: what is used goes after its users. */
+/* Destroys the newest first, and repeats until nothing is left: an object is destroyed after its users. */
 void uobj_destroy_all(struct kfile *f)
 {
 	struct uobj *u, *next;
@@ -201,7 +201,7 @@ void uobj_destroy_all(struct kfile *f)
 				progress = true;
 		}
 	}
-	/* A driver that refuses does not keep a dead process's memory. */
+	/* Free the objects even if the driver refuses to destroy them. */
 	while ((u = TAILQ_FIRST(&f->objects)))
 		uobj_free(u);
 }

@@ -78,8 +78,10 @@ static int cmd_not_supported(struct call *c)
 	return -EOPNOTSUPP;
 }
 
-/* A command below the highest known number that this driver does not have: it is not an extended
- * one, whatever its number says, and asks for no particular size. */
+/*
+ * A command below the highest known number that this driver does not have. It is handled as not extended,
+ * even if its flag says so, and has no required size.
+ */
 static const struct write_cmd not_supported = {.handler = cmd_not_supported};
 
 const struct write_cmd *write_cmd_find(uint32_t command, int *err)
@@ -127,7 +129,7 @@ static int verify(struct ib_uverbs_cmd_hdr *hdr, size_t count, const struct writ
 	if (hdr->in_words * 4u != count)
 		return -EINVAL;
 	if (count < w->req + sizeof(*hdr)) {
-		/* rdma-core 18 and 19 send DESTROY_CQ without its last 8 bytes; the kernel bears it. */
+		/* rdma-core 18 and 19 send DESTROY_CQ without its last 8 bytes; the kernel accepts that. */
 		if (hdr->command == IB_USER_VERBS_CMD_DESTROY_CQ && count == 16) {
 			hdr->in_words = 6;
 			return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Carries a decoded instruction out on the registers of a signal frame. */
+/* Executes a decoded instruction on the registers of a signal frame. */
 #include <string.h>
 
 #include "process/trap/insn.h"
@@ -53,7 +53,7 @@ static bool store_vec(const struct insn *insn, ucontext_t *uc, const struct insn
 	}
 	if (!vecreg_opmask(uc, insn->mask, &mask))
 		return false;
-	/* One store for each run of selected elements: the bytes between are not enabled. */
+	/* One store for each run of selected elements; the bytes in between are not written. */
 	for (unsigned int i = 0, run; i < n; i += run + 1) {
 		for (run = 0; i + run < n && (mask >> (i + run) & 1);)
 			run++;
@@ -111,7 +111,7 @@ static bool load(const struct insn *insn, ucontext_t *uc, const struct insn_bar 
 	uint8_t data[INSN_MAX_MEM];
 	uint64_t v = 0;
 
-	/* The load has effects in the device: only when its result can be delivered. */
+	/* Do the load only if its result can be delivered, since a load has effects in the device. */
 	if (insn->kind == INSN_LOAD_VEC && !vecreg_read(uc, insn->reg, insn->vec_off, data, insn->size))
 		return false;
 	bar->load(bar->arg, addr, data, insn->size);
@@ -137,7 +137,9 @@ static uint64_t wrap(const struct insn *insn, uint64_t v)
 	return insn->addr32 ? (uint32_t)v : v;
 }
 
-/* Elements that go in one piece: one, or what fits in the 64-byte line of a write-combining page. */
+/*
+ * Number of elements to move at once: one, or as many as fit in the 64-byte line of a write-combining page.
+ */
 static unsigned int piece(const struct insn *insn, const struct string_run *run, const struct insn_bar *bar,
 			  bool forward)
 {
@@ -170,8 +172,10 @@ static void move_piece(const struct insn *insn, const struct string_run *run, co
 		memcpy((void *)(uintptr_t)run->dst, data, len);
 }
 
-/* As the processor: registers are advanced element by element, and the instruction ends when the
- * count is used up. It goes on natively, or traps again, where the operands leave the BAR. */
+/*
+ * As on the processor, registers are advanced element by element and the instruction ends when the count is
+ * used up. Where the operands leave the BAR the instruction continues natively, or traps again.
+ */
 static bool string_op(const struct insn *insn, ucontext_t *uc, const struct insn_bar *bar)
 {
 	greg_t *gregs = uc->uc_mcontext.gregs;
@@ -181,7 +185,7 @@ static bool string_op(const struct insn *insn, ucontext_t *uc, const struct insn
 				 .left = insn->rep ? wrap(insn, gregs[REG_RCX]) : 1};
 	bool any = false;
 
-	if (!insn->size) /* not one that insn_decode lets through */
+	if (!insn->size) /* insn_decode() does not accept such an instruction */
 		return false;
 	while (run.left) {
 		unsigned int n;

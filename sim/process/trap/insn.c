@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Machine code -> struct insn, by libzydis, which neither allocates nor keeps state. */
+/* Decodes machine code to struct insn with libzydis, which does not allocate memory or keep state. */
 #include <string.h>
 #include <sys/ucontext.h>
 #include <Zydis/Zydis.h>
 
 #include "process/trap/insn.h"
 
-struct parts { /* an instruction's visible operands, sorted by what they are */
+struct parts { /* an instruction's visible operands by kind */
 	const ZydisDecodedInstruction *zi;
 	const ZydisDecodedOperand *mem, *reg, *imm, *mask;
 	unsigned int num_reg;
@@ -164,7 +164,7 @@ static bool extract(const struct parts *p, struct insn *insn, unsigned int reg_b
 
 static bool string_op(const struct parts *p, const ZydisDecodedInstruction *zi, struct insn *insn)
 {
-	/* A segment override (only FS and GS count in 64-bit mode) is not for BAR accesses. */
+	/* BAR accesses have no segment override (only FS and GS have an effect in 64-bit mode). */
 	if (zi->attributes & (ZYDIS_ATTRIB_HAS_SEGMENT_FS | ZYDIS_ATTRIB_HAS_SEGMENT_GS))
 		return false;
 	switch (zi->mnemonic) {
@@ -199,7 +199,7 @@ static bool set_cc(const ZydisDecodedInstruction *zi, struct insn *insn)
 
 static bool movdir64b(const ZydisDecodedOperand *ops, const ZydisDecodedInstruction *zi, struct insn *insn)
 {
-	/* The destination address is in a register, the source is the memory operand. */
+	/* The destination address is in a register; the source is the memory operand. */
 	if (ops[0].type != ZYDIS_OPERAND_TYPE_REGISTER || ops[1].type != ZYDIS_OPERAND_TYPE_MEMORY)
 		return false;
 	insn->kind = INSN_MOVDIR64B;
@@ -208,7 +208,7 @@ static bool movdir64b(const ZydisDecodedOperand *ops, const ZydisDecodedInstruct
 	return set_address(insn, zi, &ops[1]);
 }
 
-/* ---- What each mnemonic does as a store and as a load ------------------------------------------- */
+/* ---- Each mnemonic as a store and as a load -------------------------------------------------------- */
 
 static bool swap_store(const struct parts *p, struct insn *insn)
 {
@@ -243,7 +243,7 @@ static bool whole_load(const struct parts *p, struct insn *insn)
 	return load_vec(p, insn, 0);
 }
 
-/* MOVLPS and MOVHPS load one half and keep the other. */
+/* MOVLPS and MOVHPS load one half of the register and keep the other. */
 static bool half_load(const struct parts *p, struct insn *insn, unsigned int off)
 {
 	bool ok = load_vec(p, insn, off);
@@ -399,7 +399,7 @@ bool insn_decode(const void *code, size_t len, struct insn *insn)
 	return classify(&p, insn);
 }
 
-#define LOOK_AHEAD 6 /* instructions: a copy loads, perhaps swaps, and stores */
+#define LOOK_AHEAD 6 /* instructions: a copy loads, may swap bytes, and stores */
 
 static bool leaves(ZydisInstructionCategory category)
 {

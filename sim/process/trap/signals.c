@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * SIGSEGV is shared with the application. Ours is the handler that the kernel knows, from the first
- * BAR mapping on; what the application (or a sanitizer, or a virtual machine's runtime) installs is
- * kept here and called for every fault that is not ours, with the mask, the flags and the stack it
- * asked for. SIGSEGV is never blocked for long: a fault while it is blocked would end the process.
+ * SIGSEGV is shared with the application. From the first BAR mapping on, our handler is the one that the
+ * kernel knows. The handler that the application (or a sanitizer, or a virtual machine's runtime) installs is
+ * kept here and called for every fault that is not ours, with the mask, the flags and the stack it asked for.
+ * SIGSEGV is never blocked for long: a fault while it is blocked would end the process.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -16,8 +16,10 @@
 #include "process/trap/valgrind.h"
 #include "process/trap/signals.h"
 
-/* What the application believes to be installed. Two copies, so that the handler always reads a
- * whole one: `current` names it. */
+/*
+ * The action that the application installed. Two copies, of which `current` selects one, so that the handler
+ * never reads a partly written one.
+ */
 static struct sigaction app_action[2];
 static _Atomic unsigned int current;
 static _Atomic bool installed;
@@ -45,11 +47,11 @@ void signals_chain(int sig, siginfo_t *info, void *context)
 	sigset_t mask;
 
 	if (act.sa_handler == SIG_IGN && info->si_code <= 0)
-		return; /* sent by kill(), and ignored */
+		return; /* sent by kill() and ignored */
 	/* A real fault cannot be ignored: Linux ends the process as if it were SIG_DFL. */
 	if (act.sa_handler == SIG_DFL || act.sa_handler == SIG_IGN) {
 		signals_default();
-		if (info->si_code <= 0) /* sent: will not come again by itself */
+		if (info->si_code <= 0) /* a signal that was sent does not repeat as a fault does */
 			raw_syscall(SYS_tgkill, getpid(), raw_syscall(SYS_gettid), sig);
 		return;
 	}
@@ -76,8 +78,10 @@ static void on_segv(int sig, siginfo_t *info, void *context)
 
 int signals_install(void)
 {
-	/* On the alternate stack if the thread has one: an application's own handler for stack overflow
-	 * must find itself there. All other signals wait while a store is carried out. */
+	/*
+	 * Run on the alternate stack if the thread has one: an application's own handler for stack overflow
+	 * needs it. All other signals wait while a store is carried out.
+	 */
 	struct sigaction act = {.sa_sigaction = valgrind_handler_of(on_segv),
 				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 	struct sigaction old;
@@ -89,7 +93,7 @@ int signals_install(void)
 	sigfillset(&act.sa_mask);
 	sigdelset(&act.sa_mask, SIGSEGV);
 	if (!atomic_load(&installed)) {
-		/* Known before the first fault can be chained. */
+		/* Store the old action before the first fault can be passed on to it. */
 		ret = REAL(sigaction)(SIGSEGV, NULL, &old) ? -errno : 0;
 		if (!ret) {
 			set_action(&old);

@@ -6,14 +6,13 @@
 #include <stdbool.h>
 #include <ucontext.h>
 
-/* Our SIGSEGV handler is in place from now on; the application's stays what it believes it is.
- * 0 or -errno. */
+/* Installs our SIGSEGV handler; to the application its own action still looks installed. 0 or -errno. */
 int signals_install(void);
-/* The next SIGSEGV ends the process. */
+/* Makes the next SIGSEGV end the process. */
 void signals_default(void);
-/* A fault that is not ours: what the application installed. */
+/* Passes a fault that is not ours to the application's action. */
 void signals_chain(int sig, siginfo_t *info, void *context);
-/* trap.c: true if the fault was ours and is dealt with. */
+/* trap.c: true if the fault was ours and was handled. */
 bool trap_handle(siginfo_t *info, ucontext_t *uc);
 
 #endif

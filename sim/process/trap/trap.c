@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * BAR pages are inaccessible; an access faults. The handler carries the instruction out and puts a
- * message into the MMIO ring: a store is posted, a load waits for its completion. Every function here
- * that the handler reaches uses system calls and atomics only.
+ * BAR pages are inaccessible, so an access faults. The handler executes the instruction and puts a message
+ * into the MMIO ring: a store is posted, a load waits for its completion. Every function here that the
+ * handler reaches uses only system calls and atomics.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -23,8 +23,8 @@
 #define PAGE       4096ull
 #define MAX_PAGES  32768u /* BAR pages mapped at once by one process */
 #define NUM_SLOTS  (2 * MAX_PAGES)
-#define PAGE_GONE  1u  /* key of a slot that was used: a search goes on behind it */
-#define POLL_ALIVE 100 /* ms between looks whether the device process still lives */
+#define PAGE_GONE  1u  /* key of a slot whose page was removed: a search continues after it */
+#define POLL_ALIVE 100 /* ms between checks whether the device process still runs */
 
 struct page { /* `info` is valid while `addr` is a page's address */
 	_Atomic uint64_t addr;
@@ -32,7 +32,7 @@ struct page { /* `info` is valid while `addr` is a page's address */
 	_Atomic uint32_t where; /* hca | bar << 8 | wc << 16 */
 };
 static struct page pages[NUM_SLOTS];
-static _Atomic unsigned int page_lock; /* writers; never taken by the handler */
+static _Atomic unsigned int page_lock; /* for writers; never taken by the handler */
 
 static struct page *slot_of(uint64_t addr, unsigned int i)
 {
@@ -75,8 +75,8 @@ static bool add_page(uint64_t addr, const struct proto_map *map, uint64_t offset
 }
 
 /*
- * Marks of pages that are gone make every search longer that comes by. Where nothing follows them, searches may
- * end as well at the first of them, and the slots are free again.
+ * Every PAGE_GONE mark makes searches longer. If the next slot is empty, a search may as well end at the
+ * first of the marks before it, so those slots become empty again.
  */
 static void free_slot(struct page *p)
 {
@@ -169,11 +169,11 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value)
 {
 	struct timespec ts = {.tv_nsec = POLL_ALIVE * 1000000l};
 
-	/* Shared: the waker is another process. */
+	/* Not FUTEX_PRIVATE_FLAG: another process wakes us. */
 	raw_syscall(SYS_futex, word, FUTEX_WAIT, value, &ts, NULL, 0);
 }
 
-/* Back-pressure: a full ring makes the store wait, as a full posted queue makes a processor wait. */
+/* A full ring makes the store wait, as a full queue of posted writes makes a processor wait. */
 static bool put(struct ring *ring, const struct ring_op *op)
 {
 	while (!ring_try_put(ring, op)) {
@@ -195,9 +195,9 @@ static bool put(struct ring *ring, const struct ring_op *op)
 }
 
 /*
- * At the end of the fault, when all stores of a burst are there. Where there are more threads that poll than
- * processors, whoever the store is for would wait for the end of this thread's slice: the store takes until
- * the scheduler comes back.
+ * Called at the end of the fault, when all stores of a burst are in the ring. If more threads poll than there
+ * are processors, the thread that the store is for would have to wait until this thread's time slice ends.
+ * Therefore yield: the store lasts until this thread is scheduled again.
  */
 static void kick(void)
 {
@@ -228,7 +228,7 @@ static void bar_store(void *arg, uint64_t addr, const void *data, size_t len)
 	struct ring *ring = client_ring();
 
 	if (!p || !ring)
-		return; /* the device is gone: posted writes vanish */
+		return; /* the device is gone: posted writes are lost */
 	fill(&op, p, addr, len);
 	memcpy(op.data, data, len);
 	put(ring, &op);
@@ -244,7 +244,7 @@ static struct ring_reply *take_reply(struct ring *ring, unsigned int *index)
 			*index = i % RING_REPLIES;
 			return r;
 		}
-		/* More threads load than there are slots: wait for one of them. */
+		/* More threads load than there are reply slots: wait for a slot. */
 		if (i % RING_REPLIES == RING_REPLIES - 1) {
 			futex_wait(&r->state, state);
 			if (!client_alive())
@@ -261,7 +261,7 @@ static void bar_load(void *arg, uint64_t addr, void *data, size_t len)
 	struct ring_reply *reply;
 	unsigned int index;
 
-	memset(data, 0xff, len); /* a read that nobody completes returns ones */
+	memset(data, 0xff, len); /* a read without a completion returns all ones */
 	reply = p && ring ? take_reply(ring, &index) : NULL;
 	if (!reply)
 		return;
@@ -273,7 +273,7 @@ static void bar_load(void *arg, uint64_t addr, void *data, size_t len)
 	while (atomic_load_explicit(&reply->state, memory_order_acquire) == RING_REPLY_WAIT) {
 		futex_wait(&reply->state, RING_REPLY_WAIT);
 		if (!client_alive())
-			return; /* the slot stays taken: nobody will use it again */
+			return; /* the slot stays taken and is not used again */
 	}
 	memcpy(data, reply->data, len);
 	atomic_store_explicit(&reply->state, RING_REPLY_FREE, memory_order_release);
@@ -305,8 +305,8 @@ static bool bar_combines(void *arg, uint64_t addr)
 }
 
 /*
- * peek_memory(addr, data, len): the application's load. Should it fault, recover() lets this return false,
- * and the application's own instruction gets to fault.
+ * peek_memory(addr, data, len) does the application's load. If it faults, recover() makes this return false,
+ * and the application's own instruction faults.
  */
 bool peek_memory(uint64_t addr, void *data, size_t len) __attribute__((visibility("hidden")));
 extern const char peek_memory_4[] __attribute__((visibility("hidden")));
@@ -360,8 +360,10 @@ static const struct insn_bar bar_ops = {
 
 #define CACHE_SLOTS 512u
 
-/* A slot is a sequence lock: odd while being written. Its words are atomics, so that readers may look
- * at a slot that changes; they notice, and decode for themselves. */
+/*
+ * A slot is a sequence lock: odd while being written. Its words are atomics, so that readers may read a slot
+ * that changes; they notice the change and decode the instruction themselves.
+ */
 #define CACHE_WORDS ((sizeof(struct cached) + 7) / 8)
 struct cached {
 	uint64_t rip;
@@ -389,7 +391,7 @@ static bool cache_get(uint64_t rip, const uint8_t *code, struct insn *insn)
 	atomic_thread_fence(memory_order_acquire);
 	if (atomic_load_explicit(&cache[slot].seq, memory_order_relaxed) != seq || copy.c.rip != rip)
 		return false;
-	/* Code may have been replaced since (a JIT, dlclose and dlopen). */
+	/* The code may have been replaced since then (a JIT, dlclose() and dlopen()). */
 	if (memcmp(copy.c.code, code, copy.c.insn.len))
 		return false;
 	*insn = copy.c.insn;
@@ -413,9 +415,9 @@ static void cache_put(uint64_t rip, const uint8_t *code, const struct insn *insn
 	atomic_store_explicit(&cache[slot].seq, seq + 2, memory_order_release);
 }
 
-#define CODE_WINDOW 64u /* bytes of code that are looked at */
+#define CODE_WINDOW 64u /* bytes of code that are decoded at most */
 
-/* How many bytes of code can be read at `rip`: an instruction may be the last of its page. */
+/* Number of bytes of code that can be read at `rip`: an instruction may be the last one in its page. */
 static size_t code_room(uint64_t rip)
 {
 	size_t here = PAGE - rip % PAGE;
@@ -434,8 +436,10 @@ static void say(const char *text, int n)
 		return;
 }
 
-/* snprintf is not promised to be safe in a handler; the process ends here, and these conversions
- * neither allocate nor take locks in glibc. */
+/*
+ * snprintf() is not guaranteed to be safe in a signal handler. The process ends here, and these conversions
+ * neither allocate memory nor take locks in glibc.
+ */
 static void complain(const uint8_t *code, size_t room, const struct insn *insn, uint64_t rip, uint64_t addr)
 {
 	char text[160], bytes[3 * INSN_MAX_LEN + 1] = "", line[512];
@@ -452,7 +456,10 @@ static void complain(const uint8_t *code, size_t room, const struct insn *insn, 
 		     valgrind_runs() ? ", and under valgrind no loads to vector registers" : ""));
 }
 
-/* The instruction at `rip`, which was decoded before or is now; then `room` is how much code was looked at. */
+/*
+ * Gets the instruction at `rip` from the cache or decodes it. If it is decoded, `room` is set to the bytes of
+ * code read.
+ */
 static bool decode(uint64_t rip, struct insn *insn, size_t *room)
 {
 	const uint8_t *code = (const uint8_t *)(uintptr_t)rip;
@@ -471,9 +478,9 @@ static bool decode(uint64_t rip, struct insn *insn, size_t *room)
 #define RUN_MAX 64u /* instructions */
 
 /*
- * A copy to the device, load and store in turn, costs one fault and not one for each store: what follows the
- * store that faulted is carried out here, too, in program order, up to the first instruction that is neither.
- * Only code of the same page: the next one may not be there.
+ * A copy to the device, which alternates loads and stores, costs one fault instead of one for each store: the
+ * instructions after the store that faulted are executed here too, in program order, up to the first that is
+ * neither a load nor a store. Only code of the same page: the next page may not be mapped.
  */
 static void carry_on(ucontext_t *uc, struct insn *insn, const struct insn_bar *bar, uint64_t first)
 {
@@ -504,7 +511,7 @@ static bool carry_out(ucontext_t *uc, uint64_t addr)
 	decoded = decode(rip, &insn, &room);
 	valgrind_amend(uc, &insn);
 	bar.arg = &insn;
-	/* Valgrind would not take a loaded vector over. */
+	/* Valgrind ignores vector registers that a handler changes. */
 	if (!decoded || (insn.kind == INSN_LOAD_VEC && valgrind_runs()) || !insn_emulate(&insn, uc, &bar)) {
 		complain((const uint8_t *)(uintptr_t)rip, decoded ? insn.len : room, &insn, rip, addr);
 		return false;
@@ -525,7 +532,7 @@ bool trap_handle(siginfo_t *info, ucontext_t *uc)
 		return false;
 	if (carry_out(uc, addr))
 		errno = saved;
-	else /* The instruction is executed again, and ends the process as any wild access does. */
+	else /* The instruction is executed again and ends the process, as any invalid access does. */
 		signals_default();
 	return true;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Valgrind runs a translation of the program, and a signal frame has the general registers as they were last
- * written back, which need not be how they are at a store. --px-default=allregs-at-mem-access makes it write all
- * of them back before each access; `hcasim run` sets that in VALGRIND_OPTS. Vector registers are in no frame of
- * it, and those that a handler changes there are not taken over (coregrind/m_sigframe/sigframe-amd64-linux.c);
- * but a handler starts with the values that they had, where Linux clears them.
+ * Valgrind runs a translation of the program. A signal frame has the general registers as they were last
+ * written back, which may differ from their values at a store. --px-default=allregs-at-mem-access makes
+ * valgrind write all of them back before each access; `hcasim run` sets that in VALGRIND_OPTS. Valgrind's
+ * frames have no vector registers, and it ignores changes that a handler makes to them
+ * (coregrind/m_sigframe/sigframe-amd64-linux.c). But a handler starts with the interrupted code's vector
+ * registers, where Linux clears them.
  */
 #include <cpuid.h>
 #include <errno.h>
@@ -33,9 +34,9 @@ void valgrind_mapped(void *addr, size_t len)
 
 /* ---- Vector registers ---------------------------------------------------------------------------- */
 
-#define XFEATURES 7u /* x87, SSE, AVX: valgrind knows no more */
+#define XFEATURES 7u /* x87, SSE, AVX: valgrind supports no others */
 
-struct xsave_area { /* as vecreg.c reads it: Intel SDM volume 1, 13.4, standard format */
+struct xsave_area { /* in the format that vecreg.c reads: Intel SDM volume 1, 13.4, standard format */
 	uint8_t legacy[464];
 	uint32_t magic1;
 	uint32_t extended_size;
@@ -49,7 +50,7 @@ _Static_assert(sizeof(struct xsave_area) == 832, "the extended region starts at 
 
 static bool have_xsave;
 
-/* Uses no vector register before they are saved. */
+/* Must not use a vector register before they are saved. */
 __attribute__((target("general-regs-only"))) static void handler(int sig, siginfo_t *info, void *context)
 {
 	ucontext_t *uc = context;
@@ -98,8 +99,9 @@ static const uint8_t *target(const uint8_t *code)
 }
 
 /*
- * A translation goes on behind a direct call or jump, and the first instruction there still has the call's RIP. REP
- * counts RCX down before it moves the element (VEX/priv/guest_amd64_toIR.c: dis_REP_op), processors behind it.
+ * Valgrind continues a translation at the target of a direct call or jump, and the first instruction there
+ * still has the call's RIP. It decrements RCX for REP before it moves the element
+ * (VEX/priv/guest_amd64_toIR.c: dis_REP_op); processors do so afterwards.
  */
 void valgrind_amend(ucontext_t *uc, const struct insn *insn)
 {
@@ -116,11 +118,11 @@ void valgrind_amend(ucontext_t *uc, const struct insn *insn)
 		r[REG_RIP] = (greg_t)(uintptr_t)next;
 }
 
-/* ---- Are the registers true? --------------------------------------------------------------------- */
+/* ---- Are the registers up to date? --------------------------------------------------------------- */
 
 /*
- * probe_registers(page): a store to an inaccessible page with RBX = 0x51, R12 = 0x52, RCX = 0x53, R9 = 0x54 and
- * XMM7 = 0x55. All change right behind it, so that a translation that need not write them back does not.
+ * probe_registers(page): a store to an inaccessible page with RBX = 0x51, R12 = 0x52, RCX = 0x53, R9 = 0x54
+ * and XMM7 = 0x55. All of them change right after it, so a translation writes them back only if it has to.
  */
 void probe_registers(void *page) __attribute__((visibility("hidden")));
 extern const char probe_end[] __attribute__((visibility("hidden")));

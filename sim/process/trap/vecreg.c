@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Vector and mask registers as a signal frame holds them: the standard (not compacted) XSAVE format,
- * Intel SDM volume 1, chapter 13. A component whose XSTATE_BV bit is clear is in its initial state,
- * zero, whatever its bytes say.
+ * Vector and mask registers in a signal frame: the standard (not compacted) XSAVE format, Intel SDM volume 1,
+ * chapter 13. A component whose XSTATE_BV bit is clear is in its initial state, zero; its bytes are ignored
+ * then.
  */
 #include <cpuid.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { XC_SSE = 1, XC_AVX = 2, XC_OPMASK = 5, XC_ZMM_HI256 = 6, XC_HI16_ZMM = 7,
 #define XSAVE_HEADER     512
 #define SSE_OFFSET       160 /* of XMM0 in the legacy area */
 
-struct sw_bytes { /* what the kernel leaves in the legacy area's unused part, at byte 464 */
+struct sw_bytes { /* what the kernel writes to the unused part of the legacy area, at byte 464 */
 	uint32_t magic1;
 	uint32_t extended_size;
 	uint64_t xfeatures;
@@ -26,7 +26,7 @@ static struct {
 	uint32_t offset, size;
 } component[XC_NUM];
 
-/* CPUID may trap in a virtual machine: asked once, outside of any handler. */
+/* CPUID may trap in a virtual machine, so it is read once, outside of any handler. */
 __attribute__((constructor)) static void find_components(void)
 {
 	unsigned int a, b, c, d;
@@ -81,7 +81,7 @@ static bool in_use(const ucontext_t *uc, unsigned int i)
 	return bv >> i & 1;
 }
 
-/* Before a write: the component's bytes count, all of them. */
+/* Before a write: marks the component as in use and zeroes it if it was in its initial state. */
 static void use(ucontext_t *uc, unsigned int i)
 {
 	uint64_t bv;
@@ -94,7 +94,7 @@ static void use(ucontext_t *uc, unsigned int i)
 	memcpy(frame(uc) + XSAVE_HEADER, &bv, sizeof(bv));
 }
 
-/* Where byte `off` of register `reg` lives: component, offset in it, and how many bytes follow there. */
+/* Finds byte `off` of register `reg`: the component, the offset in it, and how many bytes follow there. */
 static unsigned int locate(unsigned int reg, unsigned int off, unsigned int *at, unsigned int *room)
 {
 	if (reg >= 16) {
@@ -143,7 +143,7 @@ static void put(ucontext_t *uc, unsigned int reg, unsigned int off, const uint8_
 		i = locate(reg, off, &at, &room);
 		room = room < len ? room : len;
 		if (!present(uc, i))
-			continue; /* only zeros beyond what this processor has */
+			continue; /* beyond the registers of this processor there are only zeros to write */
 		use(uc, i);
 		if (data)
 			memcpy(bytes_of(uc, i) + at, data, room);
