@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The calls that libibverbs has as functions. The linker (--wrap) leads the runner's own here: an object of the remote
- * context is served there, any other by libibverbs.
+ * The calls that are functions of libibverbs. The linker (--wrap) redirects the runner's calls to these: an object of the
+ * remote context is handled by the peer process, any other by libibverbs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -158,7 +158,7 @@ WRAP(int, ibv_get_async_event, struct ibv_context *ctx, struct ibv_async_event *
 	return 0;
 }
 
-/* Whether the event names an object of the remote end. All objects begin with their context. */
+/* Whether the event is of an object of the remote end. All objects begin with their context. */
 static bool is_remote_event(const struct ibv_async_event *event)
 {
 	switch (event->event_type) {
