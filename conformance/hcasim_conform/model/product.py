@@ -168,7 +168,7 @@ class Block:
             # the order of expect.derive(): of equal faults the first counts
             found = ex.worst((setters[s], datas[d], flags[f]))
             found = found or ex.legal(self.tables, self.api, self.op, self.qpt, self.datas[d], self.flags[f])
-        found = self._same.setdefault(found, found)  # there are few different ones, and each is used in all regions
+        found = self._same.setdefault(found, found)  # few differ, each is used in all regions
         self._base[d, s, f] = found
         return found
 

@@ -34,7 +34,7 @@ static inline int hcasim_mutant_is(uint32_t number)
 	return hcasim_mutants->chosen == number;
 }
 
-/* Result of a comparison: `wrong` if mutant `number` is selected, else `so_far`. It makes a difference if `right` differs. */
+/* Result of a comparison: `wrong` if mutant `number` is selected, else `so_far`. Notes whether `right` differs. */
 static inline int hcasim_mutant_result(uint32_t number, int right, int so_far, int wrong)
 {
 	if (right != wrong)

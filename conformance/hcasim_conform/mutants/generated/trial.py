@@ -16,7 +16,7 @@ from .machine import Machine, MachineError, Map, on
 
 WAIT = 1.0  # processor seconds until a wait of a cell expires
 SILENCE = 6.0  # and until the answer to the query of the device
-LIMIT = 30.0  # seconds for all cells of a mutant: the trial of a mutant that only makes the device slow ends here
+LIMIT = 30.0  # seconds for all cells of a mutant, some of which only make the device slow
 MOST, TAPPED, WIRED = (
     300,
     60,
@@ -67,7 +67,7 @@ def order(cells, catchers, most, cost):
     there = {id(cell) for cell in cells}
     chosen = {cell.id: cell for cell in catchers if id(cell) in there}
     kinds = {}
-    for cell in sorted(cells, key=lambda cell: crc32(cell.id.encode())):  # any order that is the same in each run
+    for cell in sorted(cells, key=lambda cell: crc32(cell.id.encode())):  # a fixed order
         kinds.setdefault(kind(cell), []).append(cell)
     for row in zip_longest(*kinds.values()):
         if len(chosen) >= most:
@@ -191,7 +191,7 @@ class Trial:
             self._end_machine()
 
     def _taps(self, verdict, cells):
-        """Runs cells again with wire and host link judged: a machine for each runner, since the machine writes the traces."""
+        """Runs cells again with wire and host link judged: one machine for each runner, since it writes the traces."""
         self.broken = False
         take, complain = self._taken(verdict)
         self.tapped.env["HCASIM_MUTANT_MAP"] = self.map.path
