@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Executes the accepted work requests of a cell in order, in the model of what must be observed. */
+/* Applies the accepted work requests of a cell in order to what must be observed. */
 #ifndef CONFORM_EXECUTION_H
 #define CONFORM_EXECUTION_H
 

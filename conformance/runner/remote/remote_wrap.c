@@ -136,7 +136,7 @@ WRAP(int, ibv_get_cq_event, struct ibv_comp_channel *channel, struct ibv_cq **cq
 
 WRAP(void, ibv_ack_cq_events, struct ibv_cq *cq, unsigned int num)
 {
-	if (!remote_is(cq->context)) /* the peer has acknowledged it when it took it */
+	if (!remote_is(cq->context)) /* the peer acknowledged it when it read it */
 		__real_ibv_ack_cq_events(cq, num);
 }
 
@@ -183,7 +183,7 @@ static bool is_remote_event(const struct ibv_async_event *event)
 
 WRAP(void, ibv_ack_async_event, struct ibv_async_event *event)
 {
-	if (!is_remote_event(event)) /* the peer has acknowledged it when it took it */
+	if (!is_remote_event(event)) /* the peer acknowledged it when it read it */
 		__real_ibv_ack_async_event(event);
 }
 

@@ -87,7 +87,7 @@ int peer_write(int fd, const void *from, size_t length, int timeout_ms)
 	int64_t deadline = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
 
 	for (size_t done = 0; done < length;) {
-		/* a pipe that poll() reports as writable accepts only PIPE_BUF bytes without blocking (pipe(7)) */
+		/* a pipe that poll() reports as writable accepts only PIPE_BUF bytes without blocking */
 		size_t piece = length - done < 4096 ? length - done : 4096;
 		int ret = wait_ready(fd, POLLOUT, deadline);
 		ssize_t n = ret ? 0 : write(fd, (const uint8_t *)from + done, piece);
