@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim conform mutants: is the suite worth anything? Each deliberate fault must turn it red, where it must.
+"""hcasim conform mutants: each deliberate fault must make the suite fail in the cells named for it.
 
 Needs a build with -DHCASIM_MUTANTS=ON (conformance/mutants). Without a fault all cells used here are green;
 with each one, at least one of the cells that the catalogue names for it is red for the reason that it names. A cell

@@ -247,7 +247,7 @@ static void flush_recv_lkey(struct kit *k)
 	bad_receive(k, 4096, 0x5a, IBV_WC_LOC_PROT_ERR);
 }
 
-/* The peer does not answer, so requests are outstanding when the QP is moved to the error state. */
+/* The peer has no receives, so requests are outstanding when the QP is moved to the error state. */
 static void flush_modify(struct kit *k)
 {
 	/* RNR timer 491.52 ms: nothing is repeated before the modify, even on a busy host */
