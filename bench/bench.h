@@ -13,7 +13,7 @@ double now_ns(void);
 void bench_post(enum ibv_wr_opcode op, uint32_t size, uint32_t batch, uint64_t wqes);
 /* `count` QPs, connected in pairs that have each carried one WRITE; then waits until standard input ends. */
 void bench_qps(uint32_t count);
-/* What one trapped store and one process_vm call cost on this machine. */
+/* The cost of one trapped store and of one process_vm call on this machine. */
 void bench_primitives(void);
 
 #endif

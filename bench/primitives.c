@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The ceilings: what this machine asks for one trapped store and for one process_vm call. Each is the
- * least over many short bursts, because anything else that runs can only add to it.
+ * The ceilings: what this machine needs for one trapped store and for one process_vm call. Each figure is
+ * the minimum of many short bursts, because other load can only increase it.
  */
 #include "bench.h"
 
@@ -25,7 +25,7 @@ static double least(double a, double b)
 	return a && a < b ? a : b;
 }
 
-/* Arming a CQ is one store to the BAR and a few nanoseconds more: the real preload, the real handler. */
+/* Arming a CQ is one store to the BAR, trapped by the preload library's handler, plus a few nanoseconds. */
 static double trapped_store(void)
 {
 	double best = 0;
@@ -89,7 +89,7 @@ void bench_primitives(void)
 	pid = fork();
 	if (pid < 0)
 		die("fork");
-	if (!pid) { /* owns memory until the parent's end of the pipe closes */
+	if (!pid) { /* holds memory until the parent's end of the pipe closes */
 		prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 		close(alive[1]);
 		for (int i = 0; i < 4096; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The names in the calls of a report. "Copy C" gives a file that includes this one; with libhcasim-reproduce.a it is
- * a program that does what the cell did, on two devices, and says what came of it (docs/conformance.md, Reports).
+ * Declares the names in the calls of a report. "Copy C" gives a file that includes this one; linked with
+ * libhcasim-reproduce.a it does what the cell did, on two devices, and prints the results (docs/conformance.md, Reports).
  */
 #ifndef CONFORM_REPRODUCE_H
 #define CONFORM_REPRODUCE_H
@@ -14,7 +14,7 @@
 extern struct ibv_context *ctx;
 extern struct ibv_pd *pd;
 extern struct ibv_qp *qp, *peer, *back; /* requester; responder; with XRC, the responder's own XRC_SEND QP */
-extern struct ibv_qp *other;            /* a further one of the responder */
+extern struct ibv_qp *other;            /* a second QP of the responder */
 extern struct ibv_qp_ex *qpx;           /* ibv_qp_to_qp_ex(qp) */
 extern struct ibv_cq *cq, *peer_cq;
 extern struct ibv_srq *srq;
@@ -57,19 +57,19 @@ enum cell_need {
 	CELL_SRQ = 1 << 5,
 };
 
-/* Makes memory and the responder for qp, and connects both. */
+/* Creates memory and the responder for qp, and connects both. */
 void cell_connect(unsigned int needs);
 /* Two rdma_cm_ids, connected: id is the requester's. */
 void cell_connect_id(unsigned int sges, unsigned int inline_bytes);
 /* The responder posts as many receives as it has buffers. */
 void cell_receives(void);
-/* Waits for so many completions at each end, and prints them. */
+/* Waits for these numbers of completions at the two ends, and prints them. */
 void cell_wait(unsigned int requester, unsigned int responder);
 /* Prints what a call returned, or which error it set. */
 int cell_said(const char *call, int ret);
 struct ibv_qp *cell_made(struct ibv_qp *qp);
 
-/* The cell: what the file defines. */
+/* The cell; defined by the file that includes this one. */
 void reproduce(void);
 
 #define ibv_create_qp_ex(...)  cell_made(ibv_create_qp_ex(__VA_ARGS__))

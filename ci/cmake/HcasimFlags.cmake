@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# Standards, warnings and sanitizers of everything that is ours.
+# Language standards, warnings and sanitizers of all our code.
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_EXTENSIONS ON)
 set(CMAKE_CXX_STANDARD 17)
@@ -14,19 +14,19 @@ set(HCASIM_SANITIZE "" CACHE STRING "empty, address+undefined, or thread")
 set_property(CACHE HCASIM_SANITIZE PROPERTY STRINGS "" "address+undefined" "thread")
 
 add_library(hcasim_flags INTERFACE)
-# -Wformat-truncation depends on how much was inlined, so it says one thing in release and another under a sanitizer.
+# -Wformat-truncation depends on how much was inlined, so its results differ between release and sanitizer builds.
 target_compile_options(hcasim_flags INTERFACE -Wall -Wextra -Werror -Wno-unused-parameter -Wno-format-truncation -fno-strict-aliasing
   $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes -Wvla>)
 target_compile_definitions(hcasim_flags INTERFACE _GNU_SOURCE)
 if(HCASIM_SANITIZE STREQUAL "address+undefined")
   set(HCASIM_SANITIZER_FLAGS -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 elseif(HCASIM_SANITIZE STREQUAL "thread")
-  # Fences are not modelled: what they order is between processes, where this sanitizer sees nothing anyway.
+  # This sanitizer does not model fences. Ours order accesses of different processes, which it does not see anyway.
   set(HCASIM_SANITIZER_FLAGS -fsanitize=thread -fno-omit-frame-pointer $<$<C_COMPILER_ID:GNU>:-Wno-tsan>)
 elseif(NOT HCASIM_SANITIZE STREQUAL "")
   message(FATAL_ERROR "HCASIM_SANITIZE is '${HCASIM_SANITIZE}': use address+undefined, thread or nothing")
 endif()
-# A target with the property HCASIM_NO_SANITIZE is built without: it runs where instrumentation must not.
+# A target with the property HCASIM_NO_SANITIZE is built without a sanitizer, for code that must not be instrumented.
 if(HCASIM_SANITIZER_FLAGS)
   set(HCASIM_SANITIZER_FLAGS "$<$<NOT:$<BOOL:$<TARGET_PROPERTY:HCASIM_NO_SANITIZE>>>:${HCASIM_SANITIZER_FLAGS}>")
   # The instrumentation confuses gcc's flow analysis; release and debug are built with it.

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # -DHCASIM_GENERATED_MUTANTS=ON: a build whose provider and adapter have every mutant of the standard operators, one at a
-# time, for `hcasim conform mutants --generated` (docs/mutants.md). Nobody runs it for anything else.
+# time, for `hcasim conform mutants --generated` (docs/mutants.md). It has no other use.
 option(HCASIM_GENERATED_MUTANTS "build with the mutants of a generator" OFF)
 
 # The numbers of a file's mutants begin at (its place in these lists + 1) * the generator's STRIDE.
 set(HCASIM_MUTANT_STRIDE 4096)
 
-# Where a work request goes by. Left out are what only sets the adapter up, and what no request asks for.
+# The files that process work requests, without code that only initializes the adapter or that no request uses.
 function(hcasim_mutant_files out)
   file(GLOB files RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS provider/*.c sim/devices/native/*.c
     sim/core/requester/*.c sim/core/send/*.c sim/core/responder/*.c sim/core/egress/*.c)

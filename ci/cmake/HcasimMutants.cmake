@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # -DHCASIM_MUTANTS=ON: a build whose provider and adapter have deliberate faults, one at a time, for `hcasim conform
-# mutants`. Copies of the sources with all faults planted take the place of the sources; nobody runs it for anything else.
+# mutants`. Copies of the sources with all faults planted are compiled instead of the sources. It has no other use.
 option(HCASIM_MUTANTS "build with the faults of conformance/mutants/mutants.yaml" OFF)
 
 function(hcasim_plant_mutants)
@@ -20,7 +20,7 @@ function(hcasim_plant_mutants)
   endforeach()
 endfunction()
 
-# In every library and program that is built from it in its own folder; `options` are the compiler's for the copy.
+# Replaces `file` in all targets of its folder that compile it; `options`: compiler options for the copy.
 function(hcasim_replace_source file copy options)
   get_filename_component(folder ${CMAKE_SOURCE_DIR}/${file} DIRECTORY)
   set(replaced FALSE)

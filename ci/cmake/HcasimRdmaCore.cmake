@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# rdma-core: source tree and build. RDMA_CORE_SOURCE is what programs are linked with and run on; RDMA_CORE_NEWER_SOURCE, if
-# there is one, a later release that the provider is built for as well.
+# rdma-core: source tree and build. RDMA_CORE_SOURCE is the one that programs are linked to and run with; RDMA_CORE_NEWER_SOURCE, if
+# set, is a later release that the provider is built for as well.
 
 # hcasim_rdma_core(PREFIX SOURCE BUILD): targets PREFIX::ibverbs, ::rdmacm, ::mlx5, ::util (the private helpers that
 # providers link: util/, ccan/) and ::headers; PREFIX_abi: the number in its providers' file names. Built here if it is

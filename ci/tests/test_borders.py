@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""ci/borders: an include against the order is found, wherever it is planted."""
+"""ci/borders: a forbidden include is found in any place."""
 import subprocess
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""ci/circles: files that need each other are found, by what they include, import, and use."""
+"""ci/circles: files that need each other are found, by include, import, and symbol."""
 import json
 import subprocess
 from pathlib import Path
@@ -11,7 +11,7 @@ NAMES = "abcd"
 
 
 def tree(tmp_path, **sources):
-    """A tree of these files, its C sources compiled in `build`; what ci/circles says of it."""
+    """Runs ci/circles on a tree of these files, whose C sources are compiled in `build`."""
     commands = []
     build = tmp_path / "build"
     build.mkdir()

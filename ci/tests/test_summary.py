@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""ci/summary: what each kind of ctest result counts for."""
+"""ci/summary: how each kind of ctest result is counted."""
 import subprocess
 from pathlib import Path
 from xml.sax.saxutils import escape

@@ -39,7 +39,7 @@ def _number(least):
 
 
 def _words(text):
-    """A command, split as a shell would; none runs it."""
+    """A command as a list of words, split as a shell does; it is run without a shell."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -137,7 +137,7 @@ def parser():
 
 
 def bin_dir(given):
-    """The programs of the same build: given, named by HCASIM_BUILD, or those of a release build."""
+    """The programs of the build: from the option, HCASIM_BUILD, or the release build."""
     if given:
         return given.resolve()
     build = os.environ.get("HCASIM_BUILD")
@@ -163,7 +163,7 @@ def list_cells(selection):
 
 
 def stale_keys(dut, selector, selection):
-    """Keys of the DUT file that no cell matches; all cells are asked only for those that these lack."""
+    """Keys of the DUT file that no cell matches; all cells are enumerated only if the selected ones do not suffice."""
     found = dut.stale_keys(selection.cells)
     return dut.stale_keys(list(selector.enumerator.defined())) if found else []
 

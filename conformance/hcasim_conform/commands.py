@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What hcasim conform does with records of runs that are there already: merge, report, --diff."""
+"""Subcommands of hcasim conform that use the records of earlier runs: merge, report, --diff."""
 import argparse
 import json
 import os
@@ -35,7 +35,7 @@ def write_reports(data, out):
 
 
 def status(data):
-    """0 when every cell that was run passes, or fails as the DUT file says, and so for findings."""
+    """0 if every cell that was run passes, or fails as the DUT file says; the same for findings."""
     summary = data["summary"]
     new = [finding for finding in data["findings"] if not finding.get("reason")]
     return 1 if summary["fail"] or summary["unexpected"] or data["faults"] or new else 0
@@ -106,7 +106,7 @@ def _parser(name, doc, runs):
 
 
 def _move_artefacts(run, source, out):
-    """The files stay where they are; the record says where that is, seen from its new folder."""
+    """Rewrites the paths of artefacts relative to the record's new folder; the files are not moved."""
     for row in run["cells"]:
         for artefact in row["artefacts"]:
             if artefact["path"]:

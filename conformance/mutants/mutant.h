@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Included first by the copies of source files that hcasim_conform/mutants/plant.py makes, and by nothing else: the
- * environment variable HCASIM_MUTANT names the one fault that is there.
+ * environment variable HCASIM_MUTANT names the one active fault.
  */
 #ifndef HCASIM_MUTANT_H
 #define HCASIM_MUTANT_H
@@ -17,7 +17,7 @@ static inline bool mutant_is(const char *id)
 	return chosen && !strcmp(chosen, id);
 }
 
-/* Asked once at each place: it stands where packets and doorbells go by. */
+/* Evaluated once at each place, since the places are in the packet and doorbell paths. */
 #define MUTANT_ON(id)                                                                                        \
 	(__extension__({                                                                                     \
 		static signed char on_;                                                                      \

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * hcasim-conform-runner: executes cells on a verbs device and says what was seen.
+ * hcasim-conform-runner: executes cells on a verbs device and reports what was observed.
  *
  * Input, one JSON object a line: first {"dut": ...} (schema of the DUT file), then cells (cell.h), or
  * {"query": true}, which is answered by {"reported": ...} (query.h).
- * With --peer it is the responder's end for a runner of another process, which speaks to it (peer/wire.h).
+ * With --peer it serves the responder's end to a runner in another process (remote/wire.h).
  * Output, one JSON object a line: {"begin": id} before and {"end": id, ...} after each cell, so that
- * whoever reads knows which cell ended the process. Exit status: 0 all cells passed, 1 some did not,
- * 2 bad input or no device, 3 a peer process that did not end well.
+ * the reader knows during which cell the process ended. Exit status: 0 all cells passed, 1 some did not,
+ * 2 bad input or no device, 3 a peer process that failed at its end.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,8 +32,8 @@ static struct runner runner;
 static struct cell **cells;
 static size_t num_cells, next_cell;
 static FILE *out;
-static bool brief; /* no list of calls where a cell passes */
-static bool fresh; /* no cell finds the QPs of another */
+static bool brief; /* a cell that passes has no list of calls */
+static bool fresh; /* each cell creates its own QPs */
 
 static void emit(json_t *line)
 {
@@ -67,7 +67,7 @@ static json_t *faults(const struct verdict *v)
 	return list;
 }
 
-/* Fault injection for the driver's own tests: what a provider that breaks would do to this process. */
+/* Fault injection for the driver's tests: crashes or hangs as a faulty provider would make this process do. */
 static void inject(const char *id)
 {
 	const char *crash = getenv("HCASIM_CONFORM_TEST_CRASH"), *hang = getenv("HCASIM_CONFORM_TEST_HANG");
@@ -83,7 +83,7 @@ static json_t *clock_value(int64_t ns)
 	return ns < 0 ? json_null() : json_integer(ns);
 }
 
-/* The address by which the wire knows an end; NULL where nobody looks at the wire. */
+/* The address of an end on the wire; NULL if the wire is not recorded. */
 static json_t *address(const struct end *end)
 {
 	char text[33];
@@ -109,7 +109,7 @@ static void test_cell(void)
 	if (fresh)
 		link_destroy(&runner.link);
 	broken = remote_broken();
-	if (broken) { /* whatever else went wrong went wrong because of it */
+	if (broken) { /* all other faults are consequences of this one */
 		res.verdict.num = 0;
 		fault(&res.verdict, "%s", broken);
 	}
@@ -123,7 +123,7 @@ static void test_cell(void)
 		       (json_int_t)res.log.qpn[1], "posts", res.log.posts, "from",
 		       address(&runner.dut.requester), "to", address(&runner.dut.responder), "late",
 		       watchdog_lost() ? json_true() : NULL));
-	if (broken) /* another runner, with another peer, goes on behind this cell */
+	if (broken) /* another runner, with a new peer, runs the remaining cells */
 		_exit(1);
 	CU_assertImplementation(!res.verdict.num, __LINE__, res.verdict.fault[0], __FILE__, cell->id,
 				CU_FALSE);
@@ -236,7 +236,7 @@ int main(int argc, char **argv)
 
 	if (peer)
 		return agent_main();
-	/* results have the real stdout to themselves, whatever a library prints; a peer process has no part in it */
+	/* only results go to the real stdout, nothing that a library prints; a peer process does not inherit it */
 	out = fdopen(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3), "w");
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (!in || !out) {

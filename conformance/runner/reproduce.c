@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* main() of a program that the calls of a report make: what they name, set up as the runner does for a cell. */
+/* main() of a program made from the calls of a report: creates the objects they name as the runner does for a cell. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +77,7 @@ struct ibv_qp *cell_made(struct ibv_qp *made)
 	return made;
 }
 
-/* What the requests of a cell name. */
+/* The memory that the requests of a cell access. */
 static void show_memory(void)
 {
 	uint64_t first = PLAN_COMPARE;
@@ -88,7 +88,7 @@ static void show_memory(void)
 	remote_mr = l.target.mr;
 	remote_addr = (uintptr_t)l.target.base;
 	rkey = remote_mr->rkey;
-	memcpy(l.target.base, &first, sizeof(first)); /* what atomics find */
+	memcpy(l.target.base, &first, sizeof(first)); /* the value that atomics read first */
 	if (l.qpt == IBV_QPT_RAW_PACKET)
 		memcpy(addr, plan_eth_hdr, PLAN_ETH_HDR);
 }
@@ -127,7 +127,7 @@ void cell_connect_id(unsigned int sges, unsigned int inline_bytes)
 
 	if (ret)
 		stop(cm.step, ret);
-	link_destroy(&l); /* the connection has CQs of its own */
+	link_destroy(&l); /* the connection has its own CQs */
 	ret = writev_lend(&l, &cm, &dut, API_WRITEV);
 	if (ret)
 		stop(l.step, ret);
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 	peer_cq = l.peer_cq;
 	memcpy(hdr, plan_tso_hdr, sizeof(hdr));
 	reproduce();
-	while (take_one("requester", cq) || take_one("responder", peer_cq)) /* what nobody waited for */
+	while (take_one("requester", cq) || take_one("responder", peer_cq)) /* unexpected ones */
 		;
 	return status;
 }

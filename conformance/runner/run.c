@@ -3,7 +3,7 @@
 
 #include "suites/suite.h"
 
-/* What a cell's messages hold depends on its id and the seed of the run, not on what ran before it (FNV-1a). */
+/* The contents of a cell's messages depend on its id and the seed of the run, not on earlier cells (FNV-1a). */
 static uint32_t seed_of(uint32_t seed, const char *id)
 {
 	uint32_t hash = 2166136261u ^ seed * 16777619u;

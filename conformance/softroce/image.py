@@ -11,15 +11,15 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 REPO = HERE.parents[1]
 
-# In the order in which a reader would name them; what they depend on is read from the files.
+# In logical order; dependencies are read from the files.
 MODULES = ("virtio_pci", "virtio_console", "veth", "crc32_generic", "ib_uverbs", "rdma_ucm", "rdma_rxe")
 PROVIDER = "librxe-rdmav34.so"
-# udev would make these; they only save a mkdir at boot
+# as udev creates them; they are here so that init needs no mkdir
 FOLDERS = ("bin", "dev", "lib", "lib64", "lib/modules", "proc", "sys", "tmp")
 
 
 class ImageError(Exception):
-    """Something that the image is made of is not there; the message says what, and how to get it."""
+    """A part of the image is missing; the message names it and how to get it."""
 
 
 def find_program(name, hint):
@@ -44,7 +44,7 @@ class Kernel:
         raise ImageError("there is no Linux kernel with the module rdma_rxe here: ci/linux-fetch build/linux")
 
     def load_order(self):
-        """Paths of the modules that MODULES needs, each behind those it depends on."""
+        """Paths of the modules that MODULES needs, each after those it depends on."""
         files = {p.stem.replace("-", "_"): p for p in self.modules.rglob("*.ko")}
         order = []
 
@@ -77,7 +77,7 @@ def libraries(program):
 
 
 class Archive:
-    """A cpio archive in the format that a kernel unpacks (Documentation/driver-api/early-userspace/buffer-format)."""
+    """A cpio archive in the format of a kernel's initramfs (Documentation/driver-api/early-userspace/buffer-format)."""
 
     def __init__(self):
         self.parts = []
@@ -93,7 +93,7 @@ class Archive:
         self.parts += [head.ljust(-(-len(head) // 4) * 4, b"\0"), data.ljust(-(-len(data) // 4) * 4, b"\0")]
 
     def add_program(self, path, name):
-        """A program, and what it is linked to in /lib; the loader where programs look for it."""
+        """Adds a program, its libraries in /lib, and the loader at the path that the program names."""
         self.add(name, path.read_bytes())
         for library in libraries(path):
             folder = "lib64" if library.name.startswith("ld-linux") else "lib"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The soft-RoCE machine: a kernel under qemu without KVM, and the port at which its runners are asked for."""
+"""The soft-RoCE machine: a kernel under qemu without KVM, and the port for requests to run a runner in it."""
 import os
 import re
 import selectors
@@ -12,17 +12,17 @@ from image import find_program
 
 MEMORY = "384M"
 BOOT_WITHIN = 120  # seconds
-# With one processor the device's work is done while a request is posted, and takes the same course in every run.
+# With one processor the device works while a request is posted, in the same order in every run.
 PROCESSORS = 1
-# A busy host is late with the interrupts by which a kernel tests its timers, and with much else.
+# On a busy host the interrupts with which a kernel checks its timers, and other things, are late.
 KERNEL_LINE = "console=ttyS0 panic=-1 oops=panic mitigations=off loglevel=5 no_timer_check tsc=reliable"
 
-# What the console says when a kernel gives up, most telling first.
+# What the console prints when a kernel stops, most specific first.
 COMPLAINTS = (r"BUG: .*", r"Kernel panic.*", r"general protection fault.*", r"init: .*")
 
 
 class MachineError(Exception):
-    """The machine did not come up or is gone; the message says what its console said."""
+    """The machine did not boot or has ended; the message has the console's output."""
 
 
 class Machine:
@@ -65,7 +65,7 @@ class Machine:
         self.port.sendall(head + b"run %d\n" % len(lines) + lines)
 
     def lines(self, deadline=None):
-        """What the machine says, line by line; ends when it is gone, or at the deadline."""
+        """The machine's output by lines, until it ends or the deadline is reached."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.port, selectors.EVENT_READ)
             while selector.select(deadline and max(0, deadline - time.monotonic())):
@@ -79,7 +79,7 @@ class Machine:
                 yield from whole
 
     def complaint(self):
-        """What the console said last of why it is gone."""
+        """The console's last message about the reason of its end."""
         try:
             text = self.console.read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -108,7 +108,7 @@ class Machine:
 
 
 def folder():
-    """Where the service and the runners' wrapper meet."""
+    """The folder shared by the service and the runners' wrapper."""
     name = os.environ.get("HCASIM_DUT_DIR")
     if not name:
         raise MachineError(

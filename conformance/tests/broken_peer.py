@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Stands between a runner and its real peer, hands on what they say, and breaks once: HOW NAME COUNT MARK COMMAND...
+"""A proxy between a runner and its real peer that fails once: HOW NAME COUNT MARK COMMAND...
 
-HOW at the COUNT-th call NAME, unless another one has left the file MARK when it did so. A peer command of the tests. The frames are those of conformance/runner/remote/wire.h.
+Fails in the way HOW at the COUNT-th call NAME, unless the file MARK, which it creates then, exists. A peer command of
+the tests. The frames are those of conformance/runner/remote/wire.h.
 """
 import os
 import signal
@@ -30,7 +31,7 @@ def break_now(how, head):
         peer.send_signal(signal.SIGSEGV)
         peer.wait()
         print("the last output of the peer", file=sys.stderr, flush=True)
-        sys.exit(128 + signal.SIGSEGV)  # as a shell or ssh would say it
+        sys.exit(128 + signal.SIGSEGV)  # as a shell or ssh reports it
     if how == "killed":
         peer.kill()
         os.kill(os.getpid(), signal.SIGKILL)
@@ -39,10 +40,10 @@ def break_now(how, head):
             signal.pause()
     if how == "garbage":
         say(b"Broadcast message from root: the system is going down")
-    if how == "error":  # of the call, and no end of the peer
+    if how == "error":  # an error of the call; the peer does not end
         magic, call, number, _, _ = HEAD.unpack(head)
         say(HEAD.pack(magic, call, number, 12, 0))
-    if how == "long":  # more than anybody sends
+    if how == "long":  # longer than any valid answer
         magic, call, number, _, _ = HEAD.unpack(head)
         say(HEAD.pack(magic, call, number, 0, 0xFFFFFFFF))
     if how == "short":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A headless Chromium that tests talk to through its debugging pipe: no port, no network, no further package."""
+"""A headless Chromium that tests control through its debugging pipe: no port, no network, no further package."""
 import base64
 import json
 import os
@@ -29,7 +29,7 @@ class PageError(Exception):
 
 
 class Browser:
-    """One tab. `errors` collects what the page writes to the console and exceptions nobody caught."""
+    """One tab. `errors` collects the page's console output and uncaught exceptions."""
 
     def __init__(self, profile):
         assert PROGRAM, "no chromium here: it is among the packages of ci/packages"
@@ -108,7 +108,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def open(self, path, address=""):
-        """Loads a file; returns when its scripts are done."""
+        """Loads a file; returns when its scripts have ended."""
         self._seen.clear()
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=f"file://{path}{address}")
@@ -120,7 +120,7 @@ class Browser:
         )
 
     def run(self, script):
-        """The value of an expression in the page; a promise is waited for."""
+        """The value of an expression in the page; waits for a promise."""
         answer = self.call(
             "Runtime.evaluate",
             expression=script,
@@ -134,7 +134,7 @@ class Browser:
         return answer["result"].get("value")
 
     def click(self, selector):
-        """A press of the mouse in the middle of what the selector finds, which nothing may cover."""
+        """Clicks with the mouse in the middle of the selected element, which nothing may cover."""
         x, y = self.run(
             f"""(() => {{
               const e = document.querySelector({json.dumps(selector)});
@@ -160,7 +160,7 @@ class Browser:
             )
 
     def until(self, condition):
-        """Waits, frame by frame, until an expression holds; fails when a minute has passed."""
+        """Waits, frame by frame, until an expression is true; fails after a minute."""
         self.run(
             f"new Promise((done) => {{ const look = () => ({condition}) ? done() : requestAnimationFrame(look); look(); }})"
         )

@@ -43,13 +43,13 @@ def enumerator(tables):
 
 @pytest.fixture(scope="session")
 def defined(enumerator):
-    """Every cell that is run at all."""
+    """Every defined cell."""
     return list(enumerator.defined())
 
 
 @pytest.fixture(scope="session")
 def cells(enumerator):
-    """The cells that every run has."""
+    """The cells of every run."""
     blocks = enumerator.blocks.values()
     return [b.cell(where) for b in blocks for where in base(b)] + list(enumerator.extra.values())
 
@@ -95,7 +95,7 @@ def build():
 
 @pytest.fixture
 def report_of():
-    """What a device reports that has everything; `change` is done to both of its ends."""
+    """The report of a device with all capabilities; `change` is applied to both of its ends."""
     tables = Tables()
 
     def make(**change):
@@ -131,7 +131,7 @@ def fake_bin(tmp_path, report_of, monkeypatch):
 
 @pytest.fixture
 def write_dut(tmp_path):
-    """Writes a DUT file of a device that is simply there."""
+    """Writes a DUT file of a device that needs no start command."""
 
     def write(differences=(), **more):
         import yaml

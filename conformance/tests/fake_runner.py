@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Speaks the runner's protocol; FAKE_* name cells that fail, crash or hang it, or that are slow or late. Stands in for a device, not for the driver."""
+"""A runner without a device, for tests of the driver. FAKE_* name cells that fail, crash, hang, or are slow or late."""
 import json
 import os
 import signal
 import sys
 import time
 
-SLOW = 0.4  # seconds of the first processor
+SLOW = 0.4  # seconds of processor time, on the first processor
 
 
 def say(line):
@@ -55,7 +55,7 @@ for cell in (line["id"] for line in lines[1:]):
         while time.process_time() < end:
             pass
     bad = listed("FAKE_FAIL", cell)
-    if listed("FAKE_FAIL_SECOND", cell):  # every other process, told by a file
+    if listed("FAKE_FAIL_SECOND", cell):  # in every second process, counted by a file
         mark = os.environ["FAKE_MARK"]
         bad = os.path.exists(mark)
         os.remove(mark) if bad else open(mark, "w").close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Frames between a runner and its peer, and the calls by number, as runner/remote/wire.h has them."""
+"""Frames between a runner and its peer, and the calls by number, as in runner/remote/wire.h."""
 import re
 import struct
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Records of runs that never were, of any size, for the tests of what is made from records."""
+"""Generates records of runs, of any size, for the tests of code that reads records."""
 from hcasim_conform.report import results
 
 OPS = {"send": "SEND", "send_imm": "SEND_WITH_IMM", "rdma_write": "RDMA_WRITE", "rdma_read": "RDMA_READ"}
@@ -44,7 +44,7 @@ CALLS = [
 
 
 def rows(number):
-    """That many cells, as like to each other as those of an exhaustive run."""
+    """That many cells, as similar to each other as those of an exhaustive run."""
     made, step = [], 0
     while len(made) < number:
         for api in ("wr", "post"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The worked example of docs/spec.md, "Add an operation", followed to the letter: by its diffs an operation comes to be."""
+"""The worked example of docs/spec.md, "Add an operation": its diffs are applied and the operation works."""
 import json
 import re
 import shutil
@@ -18,7 +18,7 @@ KEPT = ("RDMA_CORE_SOURCE", "RDMA_CORE_BUILD", "CMAKE_C_COMPILER_LAUNCHER", "CMA
 
 @pytest.fixture(scope="module")
 def diffs():
-    """File to the diff that the page has for it."""
+    """File -> the page's diff for it."""
     section = re.search(r"^## Add an operation\n(.*?)^## ", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     found = re.findall(r"^```diff\n(--- a/(.*?)\n.*?)^```$", section.group(1), re.M | re.S)
     assert len(found) == section.group(1).count("```diff") == len({name for _, name in found})
@@ -35,7 +35,7 @@ def run(*command, **more):
 
 @pytest.fixture(scope="module")
 def tree(build, diffs):
-    """A copy of the sources with the diffs applied. It stays where it is, so that what did not change is not built again."""
+    """A copy of the sources with the diffs applied, in a fixed place, so that unchanged files are not built again."""
     tree = build / "add-operation"
     tree.mkdir(exist_ok=True)
     for path in REPO.iterdir():
@@ -57,7 +57,7 @@ def tree(build, diffs):
 
 @pytest.fixture(scope="module")
 def built(build, tree):
-    """The programs that the cells need, built as those of `build` were, without optimisation."""
+    """The programs that the cells need, built with the options of `build`, without optimisation."""
     cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
     kept = dict(re.findall(rf"^({'|'.join(KEPT)}):\w+=(.+)$", cache, re.M))
     folder = tree / "build" / "debug"
@@ -73,7 +73,7 @@ def test_no_more_files_than_that(diffs):
 
 
 def test_the_operation_works(built, tmp_path):
-    """Posted by the runner through libibverbs and provider to the device: memory, completions, packets, host link."""
+    """The runner posts it through libibverbs and provider to the device: memory, completions, packets, host link."""
     run(built / "bin" / "hcasim", "conform", "-k", "driver1", "--tap", "--out", tmp_path)
     data = results.load(tmp_path / "results.json")
     outcome = {row["id"]: row["outcome"] for row in data["cells"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Capabilities: what a cell needs, what a DUT file declares, what a device reports, and where they part."""
+"""Capabilities: what a cell needs, what a DUT file declares, what a device reports, and contradictions."""
 import json
 
 import jsonschema
@@ -16,7 +16,7 @@ PICK = "wr/send/rc/sge/-/signaled or wr/flush/rc/none/-/signaled"
 
 @pytest.fixture
 def declare(write_dut):
-    """A DUT whose file declares these capabilities."""
+    """A DUT with these capabilities in its file."""
 
     def load(**declared):
         return dut.load(str(write_dut(capabilities=declared)))
@@ -41,7 +41,7 @@ def test_a_device_that_has_everything_runs_every_cell(write_dut, cells):
 
 
 def test_a_wire_with_faults(write_dut, by_id):
-    """Without a way to one, cells that need it are skipped, with the reason; its faults stand in the command."""
+    """Cells that need one are skipped if the DUT has no command for it; the command contains its faults."""
     lossy, plain = by_id["suite/lossy/rc/loss"], by_id["suite/psn/rc/wrap-send"]
     device = dut.load(str(write_dut()))
     assert device.lacks(lossy) == "wire: the DUT file has no way to a wire with faults"
@@ -91,7 +91,7 @@ def test_a_cell_that_needs_a_denied_capability(declare, by_id, declared, cell_id
     "declared, cell_id",
     [
         ({"operations": {"RC": ["SEND"]}}, "wr/send/rc/sge/-/signaled"),
-        # what no device may take is refused by one that has less, too
+        # what every device must refuse is also run on one without the capability
         ({"operations": {"RC": ["SEND"], "UC": ["SEND"]}}, "wr/rdma_read/uc/sge/-/signaled"),
         ({"operations": {"UC": ["SEND"]}}, "post/rdma_read/uc/sge/-/signaled"),
         ({"memory_windows": []}, "wr/bind_mw/ud/none/ud_addr/signaled"),
@@ -105,7 +105,7 @@ def test_limits(declare, by_id):
     device = declare(limits={"max_sge": 2, "max_inline_data": 64})
     assert "max_sge of 3, the device has 2" in lacks(device, by_id, "wr/send/rc/sge_list-3/-/signaled")
     assert "max_inline_data of 100" in lacks(device, by_id, "wr/send/rc/inline/-/signaled")
-    granted = by_id["wr/send/rc/inline-max/-/signaled"]  # as long as what is granted
+    granted = by_id["wr/send/rc/inline-max/-/signaled"]  # its length is the granted one
     assert device.supports(granted)
     assert (device.line(granted)["ask_sge"], device.line(granted)["ask_inline"]) == (2, 64)
     assert granted.line()["ask_inline"] == 128
@@ -210,7 +210,7 @@ def test_skipped_cells_are_counted_with_their_reason(conform, report_of):
     report = report_of(operations={"RC": ["SEND"]}, attributes=["SRQ", "DEVICE_MEMORY", "MEM_WINDOW_TYPE_1"])
     declared = {"operations": {"RC": ["SEND"]}, "memory_windows": [1], "flags": ["SIGNALED"]}
     status, data = conform(report, capabilities=declared)
-    assert status == 1  # a window and no operation that binds it
+    assert status == 1  # has windows but no operation that binds one
     assert [f["kind"] for f in data["findings"]] == ["contradiction"]
     outcome = {row["id"]: (row["outcome"], row["reason"]) for row in data["cells"]}
     why = "the device has no operations/RC/FLUSH"

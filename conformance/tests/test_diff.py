@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim conform --diff: what became worse, and that a CI can gate on its exit status."""
+"""hcasim conform --diff: what became worse, and the exit status that a CI can use."""
 import pytest
 import records
 

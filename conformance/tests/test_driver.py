@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The driver: crashes and hangs are charged to the right cell, differences are held against the DUT file."""
+"""The driver: crashes and hangs are assigned to the right cell, differences are compared with the DUT file."""
 import json
 from xml.etree import ElementTree
 
@@ -274,7 +274,7 @@ def test_a_shard_without_cells_is_no_failure(conform):
 
 
 def test_many_cells_are_run_briefly(monkeypatch, conform):
-    """The runner is told; cells that pass have no calls then."""
+    """The runner gets the option, and cells that pass have no calls."""
     from hcasim_conform.run import session
 
     monkeypatch.setattr(session, "MANY", 3)

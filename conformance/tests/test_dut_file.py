@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""DUT files that extend others: what holds then, and errors that name the file and the field."""
+"""DUT files that extend others: the merged result, and errors that name the file and the field."""
 import pytest
 import yaml
 
@@ -113,7 +113,7 @@ def test_a_parent_that_is_no_yaml(write):
 
 
 def test_no_block_of_the_committed_files_is_typed_twice():
-    """Mappings and long lists of one file stand in no other."""
+    """No mapping or long list is in two files."""
     seen = {}
     for path in sorted(dut.DUTS.glob("*.yaml")):
         doc = yaml.safe_load(path.read_text(encoding="utf-8"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The real driver, runner, libibverbs and device: `hcasim conform` as a person calls it."""
+"""The real driver, runner, libibverbs and device: `hcasim conform` as a user calls it."""
 import json
 import re
 import subprocess
@@ -20,7 +20,7 @@ from hcasim_conform.select.covering import base
 SCHEMA = json.loads(results.SCHEMA.read_text(encoding="utf-8"))
 CELLS = "wr/send/rc/sge/ and not ip_csum"
 CELL = "wr/send/rc/sge/-/solicited"
-# Each API, operation and setter; what stands around them are SENDs.
+# Each API, operation and setter; the other requests of these cells are SENDs.
 CALLS = "suite or /signaled and not (/uc/ or /xrc or of-3 or after or interleaved or threads)"
 
 
@@ -45,7 +45,7 @@ def conform(build, tmp_path, monkeypatch):
 
 @pytest.fixture
 def quick_dut(tmp_path):
-    """The native adapter, given up on sooner."""
+    """The native adapter with a shorter timeout."""
     doc = {"extends": str(dut.DUTS / "native.yaml"), "timeout_ms": 1000}
     path = tmp_path / "quick.yaml"
     path.write_text(yaml.safe_dump(doc), encoding="utf-8")
@@ -77,7 +77,7 @@ def test_a_hang_of_the_runner_costs_its_cell(conform, quick_dut):
     assert "no progress" in failing(data)[CELL]
 
 
-# Stands between the adapter's machine and the runner: the device process stands still once that cell has begun.
+# A wrapper of the runner that stops the device process when that cell has begun.
 STOPPING = """
 import os, signal, subprocess, sys
 sys.path.insert(0, sys.argv[1])
@@ -94,7 +94,7 @@ sys.exit(runner.wait())
 
 
 def test_a_device_that_stands_still_fails_the_run(conform, quick_dut, tmp_path):
-    """It costs the cell it was in, or the one behind it; those behind have a device again, and pass."""
+    """The cell at that time, or the next one, fails; later cells get a new device and pass."""
     script = tmp_path / "stopping.py"
     script.write_text(STOPPING, encoding="utf-8")
     doc = yaml.safe_load(Path(quick_dut).read_text(encoding="utf-8"))
@@ -119,7 +119,7 @@ def test_a_device_that_stands_still_fails_the_run(conform, quick_dut, tmp_path):
     [([CELL], "unexpected", None), ([CELL, "wr/nowhere/*"], "unexpected", "stale key: 'wr/nowhere/*'")],
 )
 def test_a_list_of_differences_that_is_not_true_fails_the_run(conform, quick_dut, cells, outcome, words):
-    """The device has no fault there: the cell passes, and a pattern matches none."""
+    """The device has no such fault: the cell passes, and a pattern matches no cell."""
     doc = yaml.safe_load(open(quick_dut, encoding="utf-8"))
     doc["differences"] = [{"clause": "*", "cells": cells, "reason": "it was so once"}]
     with open(quick_dut, "w", encoding="utf-8") as file:
@@ -140,7 +140,7 @@ def test_a_device_name_that_is_not_there(conform, quick_dut, tmp_path):
 
 
 def reproduction(calls):
-    """A function that makes these calls, as the report gives them to be copied."""
+    """A function with these calls, as the report's "Copy C" gives them."""
     lines = [call if call.startswith("/*") else f"{call};" for call in calls]
     return "\n".join(
         ['#include "reproduce.h"', "void reproduce(void);", "void reproduce(void)", "{", *lines, "}", ""]
@@ -148,7 +148,7 @@ def reproduction(calls):
 
 
 def test_the_calls_of_the_report_compile(conform, quick_dut, build):
-    """Of every API, operation and setter: one of each form, whatever its numbers are."""
+    """Calls of every API, operation and setter: one of each form, ignoring numbers."""
     _, data = conform("--dut", quick_dut, "-k", CALLS)
     forms = {
         re.sub(r"0x[0-9a-f]+|\b\d+\b", "#", call): call for row in data["cells"] for call in row["calls"]
@@ -165,12 +165,12 @@ def test_the_calls_of_the_report_compile(conform, quick_dut, build):
 
 CQE = re.compile(r"(requester|responder) CQE (\w+)(?: (\w+))?")
 STATEMENT = re.compile(r"\s*(/\*.*\*/|.*;)\s*$")  # as in templates/cell.js
-# Each data setter and each region, where the most is legal.
+# Each data setter and each region, on the row where most of them are legal.
 WHOLE = ("wr/send_imm/rc", "wr/rdma_write/xrc_send", "wr/send/ud", "post/send_imm/rc")
 
 
 def of_all_kinds(enumerator):
-    """The plain cell of each API, operation and QP type, legal or not; and of WHOLE all that is one step away."""
+    """The plain cell of each API, operation and QP type, legal or not; of WHOLE also the cells one step away."""
     ids = [block.id_of(block.plain) for block in enumerator.blocks.values()]
     for head in WHOLE:
         block = enumerator.blocks[tuple(head.split("/"))]
@@ -180,7 +180,7 @@ def of_all_kinds(enumerator):
 
 
 def program_of(rows):
-    """One program of all cells: which one it is stands in the environment."""
+    """One program of all cells; the environment selects the cell."""
     lines = ['#include "reproduce.h"', "#include <stdlib.h>", "void reproduce(void)", "{"]
     lines.append('switch (atoi(getenv("CELL"))) {')
     for number, row in enumerate(rows):
@@ -225,14 +225,14 @@ def compiled(rows, build, folder):
 
 
 def reported(row):
-    """What the record says came of a cell: completions in any order, and whether anything was refused."""
+    """The result of a cell in the record: completions in any order, and whether anything was refused."""
     return sorted(CQE.findall(row["seen"])), set(
         re.findall(r"(?:refused|failed) with (\w+)|errno (\w+)", row["seen"])
     )
 
 
 def test_the_calls_of_the_report_reproduce_the_cell(conform, quick_dut, build, enumerator, tmp_path):
-    """The calls of a cell are a program that does what the cell did, on the same device."""
+    """A program of the calls of a cell does what the cell did, on the same device."""
     done, data = conform("--dut", quick_dut, "--no-tap", "-k", " or ".join(of_all_kinds(enumerator)))
     assert done.returncode == 0, done.stderr
     rows = data["cells"]
@@ -245,7 +245,7 @@ def test_the_calls_of_the_report_reproduce_the_cell(conform, quick_dut, build, e
     found = done.stdout.split("\ncell\n")[1:]
     assert len(found) == len(rows), done.stderr
     for row, said in zip(rows, found):
-        # a window to be invalidated is bound first, by a request that is not in the record
+        # a window is bound before it is invalidated, by a request that is not in the record
         own = [line for line in said.splitlines() if not line.endswith("wr_id 0x0") or "BIND_MW" not in line]
         completions, refusals = reported(row)
         assert "status" not in said, (row["id"], said)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The cells are complete against the man pages, and their ids are unique and stable."""
+"""The cells cover the man pages completely, and their ids are unique and stable."""
 import re
 import time
 from pathlib import Path
@@ -53,7 +53,7 @@ def accepted(defined, api):
 
 
 def of_pages(pairs, tables):
-    """Without the operations whose row is one of verbs.h, by an erratum."""
+    """Without the operations whose row comes from verbs.h, by an erratum."""
     return {(op, qpt) for op, qpt in pairs if not tables.operation(op).clause.startswith("verbs.h/")}
 
 
@@ -90,7 +90,7 @@ def test_pairs_that_are_not_in_the_table_are_refused(defined, tables):
 
 
 def lists(names):
-    """sge_list of 0, 1, 3, max, max + 1, and so on, as ids say it."""
+    """sge_list of 0, 1, 3, max, max + 1 and others, as named in ids."""
     return {f"{name}-{n}" for name, counts in names.items() for n in counts}
 
 
@@ -181,7 +181,7 @@ def test_an_id_finds_its_cell(enumerator, defined):
 
 
 def test_ids_are_stable(enumerator):
-    """Known differences and links point at ids: one that is renamed must be renamed here, too."""
+    """Known differences and links use ids: one that is renamed must be renamed here, too."""
     kept = STABLE.read_text(encoding="utf-8").split()
     assert len(kept) > 100
     assert [i for i in kept if not enumerator.find(i)] == []

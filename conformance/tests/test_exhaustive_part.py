@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A part of --exhaustive, another one for each commit: the whole is for the night (docs/ci.md), but it must not rot."""
+"""A part of --exhaustive, different for each commit, so that it keeps working; the nightly run has all (docs/ci.md)."""
 import subprocess
 
 from conftest import REPO
@@ -9,7 +9,7 @@ PARTS = 50
 
 
 def part():
-    """The same for the same commit. A tree without history has the first."""
+    """The number of the part, which depends on the commit. A tree without history has the first."""
     done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=REPO, capture_output=True, text=True, check=False)
     return int(done.stdout, 16) % PARTS + 1 if done.returncode == 0 else 1
 

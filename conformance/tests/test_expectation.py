@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What is derived for single cells, held against what a reader of the pages would say."""
+"""Derived expectations of single cells, compared with ones read from the pages by hand."""
 import pytest
 
 from hcasim_conform.model import expect as ex
@@ -98,7 +98,7 @@ def test_atomics_take_eight_bytes(by_id, data):
         ("wr/send/rc/sge/ud_addr+xrc_srqn/signaled", "no such setter"),
         ("wr/send/ud/sge/ud_addr+xrc_srqn/signaled", "no such setter"),
         ("wr/send/ud/sge/xrc_srqn/signaled", "no such setter"),  # soft-RoCE: a call to address 0
-        ("wr/rdma_read/rc/inline/ud_addr/signaled", "no such setter"),  # whatever else is wrong
+        ("wr/rdma_read/rc/inline/ud_addr/signaled", "no such setter"),  # regardless of other faults
         ("wr/bind_mw/xrc_send/none/ud_addr/signaled", "no such setter"),
         ("wr/send/rc/sge+sge/-/signaled", "called once"),
         ("wr/send/rc/sge+inline/-/signaled", "called once"),
@@ -180,7 +180,7 @@ def test_an_abort_has_no_failure(by_id, cell_id):
 
 
 def test_the_faults_of_axes_are_those_of_the_request(enumerator, tables):
-    """Blocks put faults of single axes together; derive() looks at a whole request."""
+    """Blocks combine faults of single axes; derive() uses a whole request."""
     for block in enumerator.blocks.values():
         for d, data in enumerate(block.datas):
             for s, setter in enumerate(block.setters):

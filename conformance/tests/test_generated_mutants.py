@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Mutants by machine: each operator on a small program, which is right as long as none is chosen, and wrong with each."""
+"""Generated mutants: each operator on a small program, which is right without a mutant and wrong with each."""
 import os
 import resource
 import subprocess
@@ -41,12 +41,12 @@ int main(int argc, char **argv)
 
 
 def bounded():
-    """A mutant may have no end."""
+    """Limits the processor time, since a mutant may loop for ever."""
     resource.setrlimit(resource.RLIMIT_CPU, (1, 1))
 
 
 class Planted:
-    """A program of some functions; the first argument says which one runs."""
+    """A program of some functions; the first argument selects one."""
 
     def __init__(self, folder, *functions):
         self.folder = folder
@@ -189,7 +189,7 @@ ALL = function(
 
 
 def test_all_at_once(planted):
-    """Nested, each by its own number: at most a few make no difference to this program, and none is there by itself."""
+    """Nested mutants, each selected by number: all but a few make a difference, and none is active unselected."""
     found = planted(ALL)
     program = found.build()
     assert found.output(program) == found.right
@@ -200,7 +200,7 @@ def test_all_at_once(planted):
 
 
 def test_lines_stay(planted):
-    """An error or a debugger names the line of the source."""
+    """Errors and debuggers must name the line of the source."""
     found = planted(ALL)
     text = found.source.read_text(encoding="utf-8").splitlines()
     for mutant in found.mutants:

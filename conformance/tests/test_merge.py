@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim conform merge: shards become the run they are of, or it says which do not."""
+"""hcasim conform merge: shards are merged into one run, or the message names those that do not fit."""
 import pytest
 import records
 
@@ -11,7 +11,7 @@ UNDEFINED = {"UNDEFINED, never run": 4}
 
 
 def shard(k, n, outcomes=None, **more):
-    """One of n shards of ten cells; four more exist that no shard runs."""
+    """One of n shards of ten cells; four more cells exist that no shard runs."""
     here = [c for i, c in enumerate(CELLS) if i % n == k - 1]
     rows = [records.row(c, (outcomes or {}).get(c, "pass")) for c in here]
     counts = results.count(rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Generated mutants: which cells are run for which, what is said of them, equivalent ones, the ratchet."""
+"""Generated mutants: the cells that are run for each, the output, equivalent ones, the ratchet."""
 import json
 
 import pytest
@@ -16,7 +16,7 @@ SEND, INLINE, WRITE = (
     "wr/send/rc/inline-1/-/signaled",
     "wr/rdma_write/rc/sge/-/signaled",
 )
-# what the fake device does: which cells reach a mutant, and which of them it makes red
+# the fake device: which cells reach a mutant, and which of them it makes red
 REACHED = {SEND: {"4096": 0, "4097": 1}, INLINE: {"4096": 1}, WRITE: {"4098": 0}}
 
 
@@ -81,7 +81,7 @@ def test_verdicts(judge):
 def test_a_device_with_a_mutant_starts_again(judge):
     judge.judge(mutant(4098))
     machine = judge.machine
-    assert machine.alive()  # the provider's mutant was in the runner alone
+    assert machine.alive()  # the provider's mutant was only in the runner
     judge.judge(mutant(4098, file="sim/core/a.c"))
     assert not machine.alive() and judge.machine is None
 
@@ -151,7 +151,7 @@ def test_the_ratchet_of_a_sample():
 
     assert said(67, ALL_KNOWN) == [] and said(100, ALL_KNOWN) == []
     assert len(said(66, ALL_KNOWN)) == 1
-    few = {part: (80, 100) for part in POPULATION}  # known from a sample itself: only what it shows for sure
+    few = {part: (80, 100) for part in POPULATION}  # from a sample: only its lower bound counts
     assert said(60, few) == [] and len(said(50, few)) == 1
 
 

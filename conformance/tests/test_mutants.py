@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Mutants: the catalogue fits the sources and the suite; planting; and that a mutant can be missed."""
+"""Mutants: the catalogue fits the sources and the suite; planting; and a mutant that is not caught is reported."""
 import json
 
 import pytest
@@ -75,7 +75,7 @@ def test_a_mutant_without_cells_is_named(cells):
 
 @pytest.fixture
 def judge(write_dut, fake_bin, tmp_path, monkeypatch):
-    """Runs one mutant on the fake device; returns exit status and what was written."""
+    """Runs one mutant on the fake device; returns exit status and output."""
 
     def run(fault="byte 3", hang=False, **environment):
         for name, value in environment.items():
@@ -138,7 +138,7 @@ def test_what_is_red_without_a_mutant_fails_the_run(judge, capsys):
 
 
 def test_nothing_of_a_mutant_is_in_a_build_that_people_run(build):
-    """Neither the switch nor the text of the header that every planted file includes."""
+    """Such a build does not contain the name of the switch."""
     programs = [*(build / "bin").glob("hcasim-*"), *(build / "lib").glob("*.so")]
     assert {path.name for path in programs} >= {
         "hcasim-device",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The responder's end in a process of its own: --peer-command, and each way in which that process can break."""
+"""The responder's end in a separate process: --peer-command, and each way in which that process can fail."""
 import json
 import os
 import re
@@ -29,7 +29,7 @@ PEER = "hcasim-conform-runner --peer"
 
 @pytest.fixture
 def quick_dut(tmp_path):
-    """The native adapter, given up on sooner. Its path, and what a run of it is."""
+    """The native adapter with a shorter timeout: path of its DUT file, and a function that runs it."""
 
     def write(**more):
         doc = {"extends": str(dut.DUTS / "native.yaml"), "timeout_ms": 1000, **more}
@@ -57,7 +57,7 @@ def failing(data):
 
 
 def test_two_processes(conform):
-    """Every operation on every QP type, windows, keys, SRQs, events, connections: as in one process."""
+    """Every operation on every QP type, windows, keys, SRQs, events, connections: results as in one process."""
     done, data = conform("--peer-command", PEER, "-k", SOME)
     assert failing(data) == {} and data["faults"] == []
     assert done.returncode == 0, done.stderr
@@ -66,7 +66,7 @@ def test_two_processes(conform):
     assert apis == {"wr", "post", "recv", "srq", "writev", "suite"}
     assert types >= {"rc", "uc", "ud", "raw_packet", "xrc_send"}
     assert data["dut"]["peer_command"] == PEER.split()
-    # no scenario goes without because the peer's device would not have what this one has
+    # no scenario is skipped because of a missing capability at the peer
     assert not [row["id"] for row in data["cells"] if re.search("the device (has no|cannot)", row["seen"])]
 
 
@@ -81,7 +81,7 @@ def test_a_device_and_a_peer_without_a_file(build, tmp_path):
     assert "of 'hcasim-conform-runner --peer'" in data["dut"]["doc"]
 
 
-# -- a peer that breaks in the course of a run
+# -- a peer that fails during a run
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def one(data):
 
 
 def test_a_peer_that_crashes_costs_its_cell(conform, broken):
-    """And says which end it was; the next runner, which has a peer of its own, goes on behind it."""
+    """The message names the end; the next runner, with a new peer, continues with the next cell."""
     command = broken("crash", "post_recv", 20)
     done, data = conform("--no-tap", "-k", FEW, peer_command=command, start_ms=20000)
     assert done.returncode == 1 and len(data["cells"]) > 3
@@ -110,7 +110,7 @@ def test_a_peer_that_crashes_costs_its_cell(conform, broken):
 
 @pytest.fixture
 def runner(build, tables):
-    """What a runner with this peer says of two cells, how it ended, and in how many seconds."""
+    """The output of a runner with this peer for two cells, its status, and its duration in seconds."""
     cells = [
         c
         for c in base_cells(tables)
@@ -136,7 +136,7 @@ def base_cells(tables):
     return [b.cell(where) for b in blocks for where in base(b)]
 
 
-# how, at which call and the how many-th of it, and what is said of it
+# how, at which call and which occurrence of it, and the expected message
 BROKEN = [
     ("crash", "map", 1, "died of SIGSEGV in map: "),
     ("killed", "poll_cq", 1, "died of SIGKILL in poll_cq"),
@@ -157,11 +157,11 @@ def test_what_is_said_of_a_peer_that_breaks(runner, broken, how, call, count, wo
     assert status == 1 and [*said[-1]][:1] == ["end"] and said[-1]["pass"] is False
     assert len(said[-1]["faults"]) == 1 and "the peer process (" in said[-1]["faults"][0]
     assert words in said[-1]["faults"][0]
-    assert sum("end" in line for line in said) == 1  # the cell behind it is another runner's
+    assert sum("end" in line for line in said) == 1  # the next cell is run by another runner
 
 
 def test_an_error_of_a_call_is_that_of_the_device(runner, broken):
-    """The peer lives: the cell fails as it would with both ends here, and the next one is run."""
+    """The peer continues: the cell fails as with both ends in one process, and the next one is run."""
     _, said = runner(broken("error", "create_qp", 1))
     ends = [line for line in said if "end" in line]
     assert [line["pass"] for line in ends] == [False, True]
@@ -205,7 +205,7 @@ def test_a_device_that_the_peer_does_not_have(runner):
 
 
 def test_a_peer_that_ends_badly(conform):
-    """A crash when everything is given back, or a sanitizer's finding: no cell's, but the run's."""
+    """A crash at the end, or a sanitizer's finding, is a fault of the run, not of a cell."""
     done, data = conform(
         "--no-tap", "-k", FEW, peer_command=["sh", "-c", f"{PEER}; echo leaked >&2; exit 23"]
     )
@@ -213,7 +213,7 @@ def test_a_peer_that_ends_badly(conform):
     assert any("ended with status 23: leaked" in fault for fault in data["faults"]), data["faults"]
 
 
-# -- the peer itself, spoken to by somebody who does not know how
+# -- the peer with invalid input
 
 
 @pytest.fixture
@@ -257,7 +257,7 @@ def test_a_call_before_the_device_is_open(peer):
     assert (magic, length) == (MAGIC, 0) and error > 0
 
 
-# -- what stands in the file and on the command line
+# -- DUT file and command line
 
 
 def test_a_command_and_its_words(write_dut):
@@ -293,7 +293,7 @@ PidFile none
 StrictModes no
 UsePAM no
 """
-# What a login does not hand on, and a real second host does not need: the simulated machine is this one's.
+# Variables of the simulated machine, which a login does not pass on. A real second host does not need them.
 LOGIN = """#!/bin/sh
 exec env -u LD_PRELOAD ssh -T -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \\
 	-o LogLevel=ERROR -i '{key}' -o ProxyCommand="'{sshd}' -i -f '{folder}/sshd_config'" '{user}@host2' \\
@@ -303,9 +303,9 @@ exec env -u LD_PRELOAD ssh -T -o BatchMode=yes -o StrictHostKeyChecking=no -o Us
 
 
 def test_over_ssh(build, runner, tmp_path):
-    """A real login, without a port: sshd speaks to ssh over a pipe."""
+    """A real login without a port: sshd and ssh are connected by a pipe."""
     sshd = shutil.which("sshd", path=os.environ["PATH"] + ":/usr/sbin")
-    if os.geteuid() == 0:  # what a system's start makes for it
+    if os.geteuid() == 0:  # created by the system at boot
         os.makedirs("/run/sshd", mode=0o755, exist_ok=True)
     key = tmp_path / "key"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""report.html in a real browser: nothing is loaded, nothing complains, every cell is two clicks away."""
+"""report.html in a real browser: nothing is loaded, no errors, every cell is two clicks away."""
 import copy
 import json
 import re
@@ -27,7 +27,7 @@ def browser(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def quiet(browser):
-    """Whatever a test does, the page must not complain, and must not ask for anything."""
+    """In every test the page must report no errors and must not request anything."""
     browser.errors.clear()
     browser.requests.clear()
     browser.size(*DESK)
@@ -38,7 +38,7 @@ def quiet(browser):
 
 @pytest.fixture(scope="module")
 def whole(cells, tables):
-    """All cells of the tables, as a device that keeps every one of them would have it."""
+    """The record of a device that passes all cells of the tables."""
     rows = []
     for cell in cells:
         row = records.row(
@@ -67,7 +67,7 @@ def key_of(cell_id):
 
 
 def open_cell(browser, cell_id):
-    """The two clicks."""
+    """Opens a cell with two clicks."""
     browser.click(f'.box[data-key="{key_of(cell_id)}"]')
     browser.click(f'.entry[data-id="{cell_id}"] > summary')
     browser.until(f"document.querySelector({json.dumps(OPEN)})")
@@ -122,7 +122,7 @@ def test_an_address_opens_its_cell(browser, page):
     assert browser.run("document.activeElement.parentElement.dataset.id") == CELL
     browser.run("location.hash = '#wr/flush/rc/none/-/signaled'")
     browser.until("document.querySelector('.entry[open][data-id^=\"wr/flush/rc\"] .cell')")
-    browser.open(page, "#wr/teleport/rc/sge/-/-")  # which there is not
+    browser.open(page, "#wr/teleport/rc/sge/-/-")  # an unknown cell
     assert browser.run("document.querySelectorAll('.entry[open]').length") == 0
 
 
@@ -147,7 +147,7 @@ def test_the_copied_text_is_the_calls(browser, page, whole):
 
 
 def test_a_cell_that_passed_without_a_list_of_calls(browser, whole, tmp_path):
-    """As in an exhaustive run: the page must not say that nothing was called."""
+    """As in an exhaustive run: the page must not show an empty list of calls."""
     report.write_html([change(whole, CELL, calls=[])], tmp_path / "report.html")
     browser.open(tmp_path / "report.html")
     text = open_cell(browser, CELL)
@@ -205,7 +205,7 @@ def test_a_cell_that_fails(browser, whole, tmp_path):
     assert browser.run("document.querySelector('[data-key=\"wr/rdma_write/uc\"]').ariaLabel").startswith(
         "RDMA_WRITE on UC: 1 fail, "
     )
-    assert browser.run("document.querySelectorAll('.entry').length") == 1  # it is what needs attention
+    assert browser.run("document.querySelectorAll('.entry').length") == 1  # cells that need attention
     text = open_cell(browser, CELL)
     assert HOSTILE in text.replace("\n", " ") or HOSTILE.replace("\u2028", "\n") in text
     assert "second" in text and "EIO" in text and "op RDMA_WRITE" in text
@@ -232,7 +232,7 @@ def luminance(colour):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_contrast(browser, page, scheme):
-    """4.5 to 1, as WCAG 2 asks of text (AA)."""
+    """4.5 to 1, as WCAG 2 requires for text (AA)."""
     browser.colours(scheme)
     browser.open(page)
     names = "bg fg dim box focus wrong pass pass-bg fail fail-bg known known-bg known-2 unexpected unexpected-bg skipped skipped-bg".split()
@@ -270,7 +270,7 @@ def test_a_run_of_all_cells_opens_at_once(browser, tmp_path):
 
 @pytest.fixture(scope="module")
 def side(whole, tmp_path_factory):
-    """Two runs in folders of their own, the second with a cell that fails and one that it has not got."""
+    """Two runs in folders of their own, the second with a cell that fails and a missing one."""
     top = tmp_path_factory.mktemp("side")
     artefact = {"kind": "pcap", "path": "trace/wire.pcap", "text": None}
     second = change(
@@ -298,10 +298,10 @@ def test_side_by_side(browser, side, whole, size):
     marked = browser.run(
         "[...document.querySelectorAll('.box .different')].map((e) => e.closest('.box').dataset.key)"
     )
-    assert marked == ["wr/rdma_write/uc"]  # a cell that one has not got is no difference
+    assert marked == ["wr/rdma_write/uc"]  # a cell that one run does not have is no difference
     text = open_cell(browser, CELL)
     assert re.search(r"A\s*fake:\s*pass", text) and re.search(r"B\s*rtl:\s*fail", text)
-    assert "ibv_wr_send(qpx);" in text and "ibv_wr_start(other);" in text  # what each did
+    assert "ibv_wr_send(qpx);" in text and "ibv_wr_start(other);" in text  # the calls of each
     assert browser.run("document.querySelector('.artefact a').getAttribute('href')") == "../b/trace/wire.pcap"
     assert browser.run("document.documentElement.scrollWidth <= innerWidth")
     browser.click(".close")

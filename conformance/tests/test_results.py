@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""results.json: its schema, its way to the file and back, its size; junit.xml by the rules of its readers."""
+"""results.json: its schema, writing and reading, its size; junit.xml by the rules of its consumers."""
 import json
 import re
 import time
@@ -18,7 +18,7 @@ ARTEFACT = {"kind": "wqe", "path": "trace-1/wqe.log", "text": "op SEND\nflags SI
 
 @pytest.fixture
 def mixed():
-    """One cell of each outcome, and what else a record can hold."""
+    """One cell of each outcome, and everything else that a record can contain."""
     cells = [
         records.row(f"wr/send/rc/sge/-/{outcome}/{level.lower()}", outcome, level)
         for outcome in results.OUTCOMES

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Which cells run: the covering set, -k, shards; how many do not, and why."""
+"""Selection of cells: the covering set, -k, shards; the number of others, and the reasons."""
 from itertools import combinations
 
 import pytest
@@ -11,7 +11,7 @@ from hcasim_conform.select.covering import base
 from hcasim_conform.select.explain import explain
 from hcasim_conform.select.selection import EXHAUSTIVE, SelectionError, Selector
 
-# Some of the operations: with and without data, receives and setters; the whole product takes its time.
+# Some of the operations: with and without data, receives and setters; the whole product would take too long.
 SOME = ("send_imm", "rdma_read", "bind_mw", "send_tso", "atomic_write")
 
 
@@ -21,7 +21,7 @@ def selector(enumerator):
 
 
 def pairs(cell):
-    """The pairs of values that a cell holds, and how it must end; from the cell itself, not from its numbers."""
+    """The pairs of values of a cell, and how it must end; from the cell, not from the numbers of covering.py."""
     values = (cell.qpt, cell.data.id, cell.qp_setter, cell.flags, cell.region.id)
     ends = (cell.expect.create, cell.expect.post)
     return {(ends, *pair) for pair in combinations(enumerate(values), 2)}
@@ -49,7 +49,7 @@ def test_whatever_the_pages_demand_of_a_row_runs(enumerator, chosen, seed):
 
 
 def test_every_value_of_an_axis_stands_alone_on_every_qp_type(enumerator, chosen):
-    """What a single sentence says is tried by itself, where nothing else can hide it."""
+    """Each requirement is tested alone, where nothing else can hide a fault."""
     ids = {c.id for c in chosen(0)}
     for block in enumerator.blocks.values():
         for axis, size in enumerate(block.shape):
@@ -93,7 +93,7 @@ def test_counts_add_up(enumerator, selector, mode, expression, shard):
     assert ("in other shards" in counts["left_out"]) == bool(shard)
     if (
         mode == selection.COVERING and not expression and not shard
-    ):  # how many of each level, and why not the others
+    ):  # number of each level, and the reasons for the others
         for level in ("MUST", "SHOULD"):
             run = sum(c.expect.level == level for c in it.of_mode())
             spared = counts["left_out"][selection.spared(level, it.seed)]
@@ -228,7 +228,7 @@ def test_explain_knows_what_the_seed_chose(tables, selector):
 
 
 def test_explain_every_kind_of_cell(tables, selector):
-    """Nothing that is posted is without words."""
+    """Every kind of posting has a description."""
     for cell in [c for c in selector.of_mode()[::199]] + list(selector.enumerator.extra.values())[::17]:
         assert "expected" in said(tables, selector, cell.id)[0]
 

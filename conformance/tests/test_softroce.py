@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The machine of the soft-RoCE DUT, as far as it can be looked at without booting it."""
+"""The machine of the soft-RoCE DUT: tests that need no boot."""
 import gzip
 import json
 import os
@@ -105,7 +105,7 @@ def softroce(*words, **env):
 
 
 def test_without_qemu_it_says_so(linux, build, tmp_path):
-    """All programs of the image are there, qemu is not."""
+    """All programs of the image are installed, qemu is not."""
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("busybox", "ip", "rdma", "ldd", "sh"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The soft-RoCE machine: cells run in it, and what breaks in it costs the cell that broke it."""
+"""The soft-RoCE machine: cells run in it, and a crash of it fails only the cell that caused it."""
 import os
 import subprocess
 

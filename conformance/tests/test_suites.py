@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The suites outside the matrix: their cases rest on sentences, and the runner has what they name."""
+"""The suites outside the matrix: their cases cite sentences, and the runner has their scenarios."""
 import re
 from pathlib import Path
 

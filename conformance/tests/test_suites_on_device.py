@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The scenarios of the suites can fail: each is given a line that says something else than what is right.
+"""The scenarios of the suites can fail: each is run with a line that expects a wrong result.
 
-The device is right and the line is wrong, so every case here must come out red, at the judgement named.
+The device is right and the line is wrong, so every case here must fail with the fault that is named.
 """
 import json
 import subprocess
@@ -12,7 +12,7 @@ from hcasim_conform.run import drive
 from hcasim_conform.run import dut
 from hcasim_conform import suites
 
-# case, where the line is changed (a path of keys), the new value, words of the fault
+# case, path of keys to the changed value in the line, the new value, words of the fault
 DOCTORED = [
     ("order/rc/mixed", ("wrs", 2, "wc"), "SEND", "opcode FETCH_ADD, expected SEND"),
     ("order/rc/mixed-ex", ("wrs", 1, "wc"), "SEND", "opcode RDMA_WRITE, expected SEND"),
@@ -75,14 +75,14 @@ def doctor(line, path, value):
     place = line
     for key in way:
         place = place[key]
-    assert place[last] != value, path  # and it is there
+    assert place[last] != value, path  # and the key exists
     place[last] = value
     return line
 
 
 @pytest.fixture(scope="module")
 def answers(build, tables):
-    """What the runner says of every doctored line, in one process."""
+    """The runner's answers to all changed lines, in one process."""
     cases = {c.id: c for c in suites.cases(tables)}
     native = dut.load("native")
     native.runner_line["dut"]["timeout_ms"] = 500

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Judgement at the tap: what is right passes, and each doctored trace is found out."""
+"""Checks at the tap: right traces pass, and each falsified trace is detected."""
 import struct
 
 import pytest
@@ -23,13 +23,13 @@ SIGNALED, SOLICITED, FENCE, INLINE = 2, 4, 1, 8
 
 
 def frame(op, psn, payload=b"", se=0, transport="RC", back=False, qp=None):
-    """A frame as scapy makes it, with scapy's ICRC."""
+    """A frame made by scapy, with scapy's ICRC."""
     dqpn = qp if qp is not None else QP if back else TO
     pad = -len(payload) % 4
     number = opcode(transport, op)[0] if transport in ("RC", "UC", "UD") else op
     bth = BTH(opcode=number, solicited=se, padcount=pad, dqpn=dqpn, psn=psn & 0xFFFFFF, icrc=0)
     src, dst = (FAR, HERE) if back else (HERE, FAR)
-    # a BTH whose payload scapy does not look into; the ICRC comes last, four bytes longer
+    # a BTH whose payload scapy does not parse; the ICRC comes last, four bytes longer
     whole = (
         Ether()
         / IP(src=src, dst=dst)
@@ -158,16 +158,16 @@ def refused_frames():
 
 def test_a_refused_request(tables):
     assert refused(refused_frames(), tables) == ([], 1)
-    # what was on its way already may arrive, and is not answered
+    # packets sent before the refusal may arrive, and are not answered
     assert refused(refused_frames()[:2] + [(25, small(2))] + refused_frames()[2:], tables) == ([], 1)
-    # refused by the requester itself: it never leaves
+    # refused by the requester: it is not sent
     assert refused([(10, small(0)), (30, answer(0))], tables, ("LOC_PROT_ERR",)) == ([], 0)
 
 
 @pytest.mark.parametrize(
     "frames, words",
     [
-        (refused_frames()[:3], "0 of 1 packets"),  # of the third: nothing says why
+        (refused_frames()[:3], "0 of 1 packets"),  # the third is missing without a reason
         (refused_frames()[:3] + [(40, answer(1, 0x61))], "a refusal that is not REM_ACCESS_ERR"),
         (refused_frames() + [(50, answer(2))], "an answer behind a refusal"),
         (refused_frames() + [(50, answer(1, 0x62))], "2 refusals"),
@@ -270,7 +270,7 @@ def test_atomic_operands(tables):
 
 
 def attempts(times, gap, nak_after=None):
-    """(requests, answers) of a SEND that is sent again and again."""
+    """(requests, answers) of a SEND that is repeated."""
     sent = [packets.parse(1000 * gap * n, frame("SEND_ONLY", PSN, bytes(8))) for n in range(times)]
     if nak_after is None:
         return sent, []
@@ -286,7 +286,7 @@ def attempts(times, gap, nak_after=None):
         (attempts(2, 640), "sent 2 times, expected 3"),
         (attempts(4, 640), "sent 4 times, expected 3"),
         (attempts(3, 639), "repeated after 639000 ns"),
-        (attempts(3, 640, 500), "repeated after 639500 ns"),  # the time counts from the answer
+        (attempts(3, 640, 500), "repeated after 639500 ns"),  # the time is measured from the answer
         (([], []), "never sent"),
     ],
 )
@@ -376,7 +376,7 @@ def test_buffers_of_a_refused_request_are_left_alone(tables):
     refused = [region(wr("RDMA_WRITE", 64), rc=12)]
     read = tlp(3, "MRd", 0x9010, **{"class": "payload", "qpn": QP})
     assert "a request that was not accepted" in host_faults(refused, tables, [read], [])[0]
-    both = refused + [region(wr("RDMA_WRITE", 64))]  # the same buffer in a request that was taken
+    both = refused + [region(wr("RDMA_WRITE", 64))]  # the same buffer in an accepted request
     assert host_faults(both, tables, [bell(1), read], [wqe(2)]) == []
 
 

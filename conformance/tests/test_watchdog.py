@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A cell's limit is time that its processes had: a busy host makes no cell red, and a hang has an end on any host."""
+"""Time limits count time that a cell's processes could run: a busy host fails no cell, and a hang ends on any host."""
 import multiprocessing
 import os
 import time
@@ -20,7 +20,7 @@ def spin():
 
 @pytest.fixture
 def crowd():
-    """Processes that never pause, all on the first processor, each a group of its own."""
+    """Busy processes, all on the first processor, each in its own process group."""
     others = [multiprocessing.Process(target=spin, daemon=True) for _ in range(4)]
     for other in others:
         other.start()
@@ -32,24 +32,24 @@ def crowd():
 
 def test_waiting_for_a_processor_is_seen(crowd):
     one = crowd[0].pid
-    while one not in {os.getpgid(other.pid) for other in crowd}:  # it has begun
+    while one not in {os.getpgid(other.pid) for other in crowd}:  # the process has started
         pass
     before, begin = held_up([one]), time.monotonic()
-    crowd[1].join(1)  # which it never does
+    crowd[1].join(1)  # the process does not end, so this waits a second
     after = held_up([one])
-    assert set(after) == {str(one)}  # and of nobody else
+    assert set(after) == {str(one)}  # and no others
     assert after[str(one)] - before[str(one)] > 0.5 * (time.monotonic() - begin)
 
 
 def test_silence_of_processes_that_could_run():
-    """Nobody is in the group: nobody waits for a processor."""
+    """The group is empty, so no process waits for a processor."""
     watchdog = Watchdog([2**30], 8)
     assert watchdog.slice * SLICES == 8
     assert [watchdog.expired() for _ in range(SLICES)] == [False] * (SLICES - 1) + [True]
 
 
 def test_silence_of_processes_that_could_not_run(monkeypatch):
-    """They wait all the time. It ends all the same."""
+    """The processes wait for a processor all the time; the limit is reached nevertheless."""
     held = 0.0
 
     def starving(_):
@@ -69,7 +69,7 @@ def test_a_slow_cell_on_a_busy_host_is_no_hang(crowd, conform, monkeypatch):  # 
 
     def impatient(self, *args):
         make(self, *args)
-        self.silence = 0.6  # more than the cell needs of a processor, less than of one that it shares
+        self.silence = 0.6  # more than the cell needs of a free processor, less than of a shared one
 
     monkeypatch.setattr(drive.GroupRun, "__init__", impatient)
     status, data = conform(FAKE_SLOW=SECOND)

@@ -29,7 +29,7 @@ def outputs(spec):
 
 
 def _write(path, text):
-    """Leaves a file alone that already says the same, so that nothing is compiled again."""
+    """Does not write an unchanged file, so that nothing is compiled again."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ _C_TYPES = {
     "be16": "__be16", "be32": "__be32", "be64": "__be64",
 }  # fmt: skip
 
-# A header stands alone: a driver may copy just the one it needs.
+# Headers do not depend on each other: a driver may copy just the one it needs.
 FIELD_MACROS = """\
 #ifndef HCASIM_FIELD_GET
 /* A field of a host-order integer, named by its mask. */

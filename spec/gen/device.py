@@ -36,7 +36,7 @@ def _register(where, entry):
 
 
 def _no_overlap(where, registers, limit):
-    """Registers keep to their page and off each other."""
+    """Registers are in their page and do not overlap."""
     end, before = 0, ""
     for register in sorted(registers.values(), key=lambda one: one.offset):
         if register.offset < end:
@@ -61,7 +61,7 @@ def _check_enums(device):
 
 
 def _check_sizes(device):
-    """Constants that repeat what a layout or BAR says must say the same."""
+    """Constants that repeat a value of a layout or BAR must be equal to it."""
     sizes = {name: layout.size for name, layout in device.layouts.items()}
     constant = {name: value.value for name, value in device.constants.items()}
     bars = {bar["name"]: bar["size"] for bar in device.bars}

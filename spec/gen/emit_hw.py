@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim_hw.h: what the device is; hcasim-abi.h: what the provider and its kernel half exchange."""
+"""hcasim_hw.h: the hardware interface; hcasim-abi.h: the ABI between the provider and its kernel half."""
 
 from . import ctext
 

@@ -40,7 +40,7 @@ def _class_name(name):
 
 
 def _enum(one):
-    """IntEnum members cannot begin with a digit, and names of int's own methods stay out of the way."""
+    """Members of an IntEnum cannot begin with a digit or have the name of a method of int."""
     kind = "IntFlag" if one.mask else "IntEnum"
     out = f"\nclass {_class_name(one.name)}({kind}):\n"
     out += f'    """{one.doc or "enum hcasim_" + one.name}"""\n\n'

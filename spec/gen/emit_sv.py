@@ -4,7 +4,7 @@
 from . import emit_sv_tables
 
 
-# Words of SystemVerilog, or of the C++ that Verilator makes, that a field may not be called.
+# Keywords of SystemVerilog, or of the C++ that Verilator generates, which are not allowed as field names.
 _RESERVED = {
     "type",
     "return",
@@ -40,7 +40,7 @@ def _width(values):
 
 
 def _enum(one, width=None):
-    """A typedef; verbs flags and opcodes keep the width that their field has in the WQE or packet."""
+    """A typedef; verbs flags and opcodes have the width of their field in the WQE or packet."""
     width = width or _width(one.values)
     prefix = one.c_prefix.removeprefix("HCASIM_")
     out = _comment(one.doc) + f"  typedef enum logic [{width - 1}:0] {{\n"

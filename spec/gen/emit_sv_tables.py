@@ -2,18 +2,18 @@
 """
 Tables of hcasim_pkg.sv, as functions that return a packed structure.
 
-Written for yosys 0.23, which knows no `return` and does not resolve a package's names inside its own functions: rows
-are numbers, with the name behind them.
+Written for yosys 0.23, which has no `return` and does not resolve a package's names inside its functions: rows
+are numbers, with the name in a comment.
 """
 
 from .emit_wr import where_flag
 
-QP_TYPE_BITS = 16  # masks of QP types: bit enum ibv_qp_type; DRIVER is none that a WQE stands on
+QP_TYPE_BITS = 16  # masks of QP types: bit enum ibv_qp_type; no WQE is posted to DRIVER QPs
 _MESSAGE_PARTS = ("first", "middle", "last", "only")
 
 
 class Table:
-    """A function of a `width` bit number, and the structure that it returns."""
+    """A function with a `width` bit number as argument, and the structure that it returns."""
 
     def __init__(self, name, doc, width, fields):
         self.name, self.doc, self.width, self.fields, self.rows = name, doc, width, fields, []

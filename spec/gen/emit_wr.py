@@ -46,7 +46,7 @@ def _qp_mask(names):
 
 
 def _types(operation):
-    """QP types on which one of the interfaces takes it."""
+    """QP types on which one of the interfaces accepts the operation."""
     return dict.fromkeys(operation["wr"] + operation["post"])
 
 
@@ -159,7 +159,7 @@ struct hcasim_wqe_op_info {
 
 
 def _op_facts(spec, op, operation):
-    """What follows from the rows of an opcode of a WQE; `operation` is None for NOP."""
+    """Facts derived from the rows of a WQE opcode; `operation` is None for NOP."""
     message = spec.wire.messages.get(operation.get("message")) if operation else None
     return {
         "length": operation.get("length", 0) if operation else 0,
@@ -171,7 +171,7 @@ def _op_facts(spec, op, operation):
 
 
 def ops_header(spec):
-    """hcasim_ops.h: for the device, which needs the tables of the pages and those of the wire at once."""
+    """hcasim_ops.h: for the device, which needs the tables of work requests and those of the wire together."""
     of_op = {operation["wqe_op"]: operation for operation in spec.wr.operations.values()}
     body = '#include "hcasim_wire.h"\n#include "hcasim_wr.h"\n\n' + _OPS
     body += "/* NULL if the opcode is not defined. */\n"

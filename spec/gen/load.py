@@ -12,14 +12,14 @@ FILES = ("device", "wire", "verbs", "wr")
 
 
 class SpecError(Exception):
-    """The spec contradicts itself. The message names the file, the path inside it, and the value."""
+    """A contradiction in the spec. The message names the file, the path inside it, and the value."""
 
     def __init__(self, where, message):
         super().__init__(f"{where}: {message}")
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML keeps the last of two equal keys; here the second one is an error."""
+    """PyYAML keeps the last of two equal keys; here the second one is an error."""
 
 
 def _mapping(loader, node, deep=False):
@@ -37,7 +37,7 @@ _Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping
 
 
 def _describe(document, path):
-    """/layouts/3/members/0 with the names that stand on the way: layouts[wqe_ctrl].members[opcode]."""
+    """The path with the names of its elements: layouts[wqe_ctrl].members[opcode] for /layouts/3/members/0."""
     text, here = "", document
     for step in path:
         here = here[step]
@@ -55,7 +55,7 @@ def _short(value):
 
 
 def check_schema(name, document):
-    """Raises SpecError for the schema violation that says most."""
+    """Raises SpecError for the most specific schema violation."""
     schema = json.loads((SCHEMA_DIR / f"{name}.schema.json").read_text(encoding="utf-8"))
     validator = jsonschema.Draft202012Validator(schema)
     error = jsonschema.exceptions.best_match(validator.iter_errors(document))

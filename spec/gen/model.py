@@ -60,7 +60,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Layout:
-    """A structure with a fixed place for every byte."""
+    """A structure in which every byte has a fixed offset."""
 
     name: str
     size: int
@@ -104,7 +104,7 @@ class Register:
 
 @dataclass
 class Names:
-    """Refuses a name that stands for two things."""
+    """Refuses a name that is used twice."""
 
     where: str
     seen: dict = field(default_factory=dict)
@@ -126,7 +126,7 @@ def parse_type(where, text):
 
 
 def parse_bits(where, entries, width):
-    """Bit fields of one value of `width` bits: in range, high end first, none over another."""
+    """Bit fields of one value of `width` bits: in range, high end first, without overlap."""
     used, result = {}, []
     for entry in entries:
         high, low = entry["bits"]
@@ -141,7 +141,7 @@ def parse_bits(where, entries, width):
 
 
 def parse_layout(where, entry, packed=False):
-    """Places the members one after the other; checks alignment, size and names."""
+    """Assigns offsets to the members in order; checks alignment, size and names."""
     where = f"{where}[{entry['name']}]"
     names, members, offset = Names(where), [], 0
     largest = 1
@@ -169,7 +169,7 @@ def parse_layout(where, entry, packed=False):
 
 
 def parse_enum(where, entry, c_prefix=""):
-    """No name and no value twice."""
+    """Parses an enum; refuses duplicate names and values."""
     where = f"{where}[{entry['name']}]"
     names, numbers, values = Names(where), {}, []
     for item in entry["values"]:
@@ -191,7 +191,7 @@ def parse_enum(where, entry, c_prefix=""):
 
 
 def unique(where, entries, parse):
-    """Parses each entry; refuses two of one name."""
+    """Parses each entry; refuses duplicate names."""
     names, result = Names(where), {}
     for entry in entries:
         names.add(entry["name"], "an entry before it")

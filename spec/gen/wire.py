@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""wire.yaml: transport headers, packet opcodes, and which opcodes a message is made of."""
+"""wire.yaml: transport headers, packet opcodes, and the opcodes of the packets of a message."""
 
 from dataclasses import dataclass
 
@@ -70,7 +70,7 @@ def _opcode(wire, entry, transport):
 
 
 def _check_flags(wire, entry):
-    """The flags of an opcode agree with each other, with its name and with its headers."""
+    """The flags of an opcode are consistent with each other, with its name and with its headers."""
     where, flags = f"{FILE}: opcodes[{entry['name']}]", set(entry["flags"])
     for flag in entry["flags"]:
         if flag not in wire.flags:

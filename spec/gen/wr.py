@@ -47,7 +47,7 @@ class WorkRequests:
         return None
 
     def cited_by(self, erratum):
-        """Rows, setters, flags, calls and rules that depend on an erratum."""
+        """Rows, setters, flags, calls and rules that cite an erratum."""
         groups = (self.operations, self.setters, self.flags, self.calls)
         entries = [entry for group in groups for entry in group.values()] + self.rules
         return [entry.get("name", entry.get("id")) for entry in entries if erratum in entry.get("errata", [])]
@@ -85,7 +85,7 @@ def _known(where, names, known, what):
 
 
 def _check_clauses(requests):
-    """A clause begins with its page; an erratum exists; no normative clause stands for two rows."""
+    """A clause begins with its page; errata exist; no two rows have the same normative clause."""
     names = Names(f"{FILE}: clauses")
     pages = set(requests.pages) | {"verbs.h"}
     entries = (

@@ -29,7 +29,7 @@ def fields(layout):
 
 
 def _member(layout, member, index):
-    """C that sets one member from v[index], v[index + 1], ... ; how many values it took."""
+    """C code that sets one member from v[index], v[index + 1], ..., and the number of values it uses."""
     if member.type.count:
         return f"\tmemcpy(s->{member.name}, (const void *)v[{index}], {member.type.count});\n", 1
     values = [f"v[{index}]"]
@@ -91,7 +91,7 @@ def encode(library, layout, values):
             numbers.append(ctypes.addressof(keep[-1]))
         else:
             numbers.append(values[name])
-    # Room after the structure shows a write beyond it; uint64_t gives it its alignment.
+    # The bytes after the structure show a write beyond it; uint64_t gives it its alignment.
     to = (ctypes.c_uint64 * (layout.size // 8 + 2))(*[0xA5A5A5A5A5A5A5A5] * (layout.size // 8 + 2))
     function = getattr(library, f"encode_{layout.name}")
     function.restype = ctypes.c_size_t

@@ -38,7 +38,7 @@ def test_c_and_python_encode_identically(data, layouts, library, hcasim_spec):
 
 
 def test_every_layout_at_its_extremes(layouts, library, hcasim_spec):
-    """All ones and all zeroes, so that no structure depends on what was drawn."""
+    """All ones and all zeroes, so that these are tested in every run, whatever hypothesis chooses."""
     for layout in layouts:
         for ones in (True, False):
             values = {
@@ -66,7 +66,7 @@ def test_a_value_that_does_not_fit_is_refused(hcasim_spec):
 
 
 def test_known_bytes(hcasim_spec):
-    """Written down by hand, so that a mistake that C and Python share shows."""
+    """Bytes written by hand, which show a mistake that C and Python share."""
     raw = hcasim_spec.encode(
         "wqe_ctrl", opcode=4, size=3, index=0x1234, qpn=0xABCDEF, signaled=1, inline=1, imm=1
     )

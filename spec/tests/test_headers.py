@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Every output is accepted by the tools of those who use it."""
+"""Every output is accepted by the tools of its users."""
 
 import subprocess
 

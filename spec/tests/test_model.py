@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The spec agrees with itself, counted here again without the generator's help."""
+"""The spec is consistent, computed here independently of the generator."""
 
 import re
 

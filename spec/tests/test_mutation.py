@@ -233,7 +233,7 @@ def test_not_our_yaml(documents, tmp_path, text):
 
 
 def test_command_reports_and_writes_nothing(documents, tmp_path):
-    """The program that the build calls: exit 1, one line, no output."""
+    """The program that the build calls: exit status 1, one line, no output files."""
     mutant = copy.deepcopy(documents)
     layout(mutant, "cqe")["size"] = 60
     write(mutant, tmp_path)
@@ -253,7 +253,7 @@ def test_missing_file(documents, tmp_path):
 
 @pytest.mark.parametrize("name", FILES)
 def test_schemas_are_schemas(name):
-    """Valid, and every reference inside leads somewhere: a dangling one shows only when it is followed."""
+    """Schemas are valid, and every reference in them resolves: validation detects a dangling one only when it is used."""
     schema = json.loads((SCHEMA_DIR / f"{name}.schema.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator.check_schema(schema)
     references = re.findall(r'"\$ref": "#/\$defs/(\w+)"', json.dumps(schema))

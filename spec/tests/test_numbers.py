@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Numbers that others have defined: verbs.h, the kernel's ABI, packet opcodes, CRC of nobody's making."""
+"""Numbers defined elsewhere: verbs.h, the kernel's ABI, packet opcodes, CRC."""
 
 import subprocess
 
@@ -63,7 +63,7 @@ NOT_IN_SCAPY = [
 
 
 def test_opcodes_are_those_of_scapy(model):
-    """Its RD we do not have."""
+    """Except scapy's RD opcodes, which the spec does not have."""
     ours = {opcode.value: opcode.name for opcode in model.wire.opcodes}
     for value, name in roce._bth_opcodes.items():
         if not name.startswith("RD_"):

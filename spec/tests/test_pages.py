@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""wr.yaml is what the man pages of rdma-core say: tables cell by cell, sentences word by word."""
+"""wr.yaml agrees with the man pages of rdma-core: tables cell by cell, sentences word by word."""
 
 import re
 
@@ -63,7 +63,7 @@ def post_table(text):
 
 
 def of_pages(documents):
-    """Operations that stand in the tables; the others have their row from verbs.h, by an erratum."""
+    """Operations in the tables; the others have their row from verbs.h, by an erratum."""
     operations = documents["wr"]["operations"]
     return {op["name"]: op for op in operations if not op["clause"].startswith("verbs.h/")}
 
@@ -127,7 +127,7 @@ def test_every_sentence_stands_on_its_page(documents, pages):
 
 
 def test_errata_are_used_and_complete(documents):
-    """Each line of the review of the pages has its decision; no decision stands unused."""
+    """Each line of the review of the pages has a decision; every decision is used."""
     wr = documents["wr"]
     used = set()
     for entry in wr["operations"] + wr["setters"] + wr["flags"] + wr["calls"] + wr["rules"]:

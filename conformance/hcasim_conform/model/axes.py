@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The axes of the product: their values, and the names of these in ids.
 
-A cell is one value of each: API, operation, QP type, data setter, QP setter, flags, asked for in
-send_ops_flags or not, region. Which values there are depends on API, operation and QP type alone.
+A cell is one value of each: API, operation, QP type, data setter, QP setter, flags, requested in
+send_ops_flags or not, region. The values of each axis depend only on API, operation and QP type.
 """
 from dataclasses import dataclass
 from itertools import combinations
@@ -11,7 +11,7 @@ MULTI_PACKET = 2500  # three packets at a path MTU of 1024
 SINGLE_PACKET = 700
 
 SIGNALED = ("SIGNALED",)
-# Their names in ids. IBV_SEND_INLINE is a data setter here, as it is with ibv_wr_*.
+# Their names in ids. IBV_SEND_INLINE is a data setter here, as with ibv_wr_*.
 FLAGS = ("FENCE", "IP_CSUM", "SOLICITED", "SIGNALED")
 FLAG_SETS = [c for n in range(len(FLAGS) + 1) for c in combinations(FLAGS, n)]
 
@@ -22,7 +22,7 @@ SETTERS = ("ud_addr", "xrc_srqn")
 
 @dataclass(frozen=True)
 class Data:
-    """A data setter and its argument. `limit`: the length depends on what the QP granted."""
+    """A data setter and its argument. `limit`: the length depends on the granted capabilities of the QP."""
 
     id: str
     setter: str  # none, sge, sge_list, inline, inline_list
@@ -41,7 +41,7 @@ class Data:
 
     @property
     def total(self):
-        """Length in bytes, if it does not depend on what the QP granted."""
+        """Length in bytes, if it does not depend on granted capabilities."""
         return sum(self.lengths)
 
 
@@ -93,9 +93,9 @@ def asked_for(op, qpt):
 
 
 def qp_setters(api, op, qpt):
-    """None, each, and two: both, and on a type that has one also that one twice.
+    """None, each one, and two: both, and on a type that has a setter also that one twice.
 
-    With ibv_post_send() the address is a part of the request: only the right one can be given.
+    With ibv_post_send() the address is a part of the request, so that only the right one is possible.
     """
     right = mandatory_setter(op, qpt)
     if api == "post":
@@ -118,7 +118,7 @@ def data_kinds(api, op, qpt):
     """All data setters, each with its argument.
 
     ibv_post_send() has no setters: one SGE is `sge`, several are `sge_list`, and with IBV_SEND_INLINE
-    they are `inline` and `inline_list`. So lists of 0 and 1 are none and sge there.
+    they are `inline` and `inline_list`. Lists of 0 and 1 are `none` and `sge` there.
     """
     plain = plain_data(op, qpt)
     one = plain if plain.setter == "sge" else Data("sge", "sge", (64,))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """What a device can do: declared in its DUT file, reported by itself, and needed by a cell.
 
-A capability has a name of the form that the DUT file gives it: `operations/RC/FLUSH`, `srq`, `rdma_cm`,
+Capabilities have the names of the DUT file: `operations/RC/FLUSH`, `srq`, `rdma_cm`,
 `memory_windows/2`, `flags/IP_CSUM`, `on_demand/RC/SEND`, `device_memory`, `limits/max_sge`.
 """
 import functools
@@ -18,7 +18,7 @@ ON_DEMAND_TYPES = ("RC", "UC", "UD", "XRC_SEND")
 ON_DEMAND = ("SEND", "RECV", "WRITE", "READ", "ATOMIC", "SRQ_RECV", "FLUSH", "ATOMIC_WRITE")
 WINDOW_OPS = ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV")
 
-# What a device must say of itself (ibv_query_device_ex(3)) to have an operation: any of these.
+# Attributes (ibv_query_device_ex(3)) of which one is enough for a device to have an operation.
 ATTRIBUTES_OF = {
     "ATOMIC_CMP_AND_SWP": ("ATOMICS",),
     "ATOMIC_FETCH_AND_ADD": ("ATOMICS",),
@@ -39,21 +39,21 @@ def _tables():
 
 @dataclass(frozen=True)
 class Finding:
-    """Where a device and its DUT file, or a device and itself, do not agree."""
+    """A contradiction between a device and its DUT file, or between two reports of the device."""
 
     kind: str  # denied: the file says no; absent: the device says no; contradiction: the device says both
     capability: str
     declared: str
     reported: str
     text: str
-    reason: str | None = None  # why it is known
+    reason: str | None = None  # of a known finding
 
     def record(self):
         return dict(vars(self))
 
 
 class Capabilities:
-    """A set of capabilities. What a declaration leaves out the device has."""
+    """A set of capabilities. The device has everything that a declaration does not mention."""
 
     def __init__(self, doc):
         operations = doc.get("operations", {t: "all" for t in _tables().qp_types})
@@ -72,7 +72,7 @@ class Capabilities:
 
     @classmethod
     def of_report(cls, end, other):
-        """Those of a device as its two ends report it: a cell needs both."""
+        """The capabilities that both ends of the device report: a cell needs both."""
         both = [a for a in end["attributes"] if a in other["attributes"]]
         return cls(
             {
@@ -85,7 +85,7 @@ class Capabilities:
                 },
                 "srq": "SRQ" in both,
                 "device_memory": "DEVICE_MEMORY" in both,
-                "rdma_cm": True,  # not the device's: what address resolution needs stands in the DUT file
+                "rdma_cm": True,  # not reported by the device: address resolution is configured in the DUT file
                 "limits": {name: min(end["limits"][name], other["limits"][name]) for name in LIMITS},
             }
         )
@@ -109,7 +109,7 @@ class Capabilities:
         return self.limits.get(name)
 
     def names(self):
-        """All that can be had or not, for comparisons."""
+        """The names of all capabilities, for comparisons."""
         for qpt in _tables().qp_types:
             yield f"operations/{qpt}"
             yield from (f"operations/{qpt}/{op.name}" for op in _tables().operations if qpt in op.wr)
@@ -121,15 +121,15 @@ class Capabilities:
 
 
 def _qp_type(cell):
-    # the receiving end of an XRC pair is made together with its sender
+    # the receiving end of an XRC pair is created together with its sender
     return "XRC_SEND" if cell.qpt == "XRC_RECV" else cell.qpt
 
 
 def _work_needs(cell, wr):
-    """Only a request that is legal on its QP type needs the device to have it: any device must refuse the others."""
+    """Only requests that are legal on their QP type need the operation: every device must refuse the others."""
     op = _tables().operation(wr.op)
     qpt = _qp_type(cell)
-    # a suite asks for what it builds; the rest it posts
+    # a suite requests the operations that it posts by ibv_wr_*; others go through ibv_post_send()
     api = "wr" if cell.api == "suite" and wr.op in cell.ask else cell.api
     if api in ("wr", "post", "suite") and qpt not in op.types(api):
         return
@@ -142,7 +142,7 @@ def _work_needs(cell, wr):
 
 
 def needs(cell):
-    """Names of the capabilities that a cell needs. A cell of a suite may name its own in `needs`."""
+    """Names of the capabilities that a cell needs. A cell of a suite may add others in `needs`."""
     if cell.qpt:
         yield f"operations/{_qp_type(cell)}"
     if cell.api == "srq":

@@ -32,7 +32,7 @@ class Wr:
     recv: str | None
     imm: bool = False
     inv: bool = False
-    data_of: int = -1  # sends from the buffers that this earlier request fills
+    data_of: int = -1  # index of the earlier request whose buffers this one sends
 
     def line(self):
         first, _, second = self.qp_setter.partition("+")
@@ -57,7 +57,7 @@ class Wr:
 
 @dataclass(frozen=True)
 class Expect:
-    """What must be seen, and the sentence that says so."""
+    """What must be observed, and the sentence that requires it."""
 
     clause: str
     level: str = "MUST"
@@ -72,13 +72,13 @@ class Expect:
 
 
 def defined(cell):
-    """Whether it is run at all."""
+    """Whether the cell is ever run."""
     return cell.expect.level != "UNDEFINED"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Requests that another posting than that of the cell brings, and how that posting must end."""
+    """The requests of a posting other than that of the cell, and its expected result."""
 
     api: str
     wrs: tuple
@@ -91,7 +91,7 @@ class Batch:
 class Posted:
     """Base class of all kinds of cells: the id, the line for the runner, and the description.
 
-    Whoever derives from it has: api, op (row of the table), short (how the id names the row), qpt, data,
+    Derived classes have: api, op (row of the table), short (how the id names the row), qpt, data,
     qp_setter, flags, variant, ask, wrs, index (of the cell's own request in wrs), expect, abort,
     follow_post, before, behind, rival (other postings, or None).
     """

@@ -2,8 +2,8 @@
 """Derives the expected results from the tables: legal, refused, or not specified by the pages.
 
 Where the page is silent an erratum of spec/wr.yaml decides; the cell then cites it. Levels: MUST where a
-table or a sentence says so, SHOULD where the page leaves it to detection, UNDEFINED where neither a page
-nor an erratum binds anybody: such a cell is counted and never run.
+table or a sentence says so, SHOULD where the page leaves detection to the implementation, UNDEFINED where neither
+a page nor an erratum requires anything: such a cell is counted and never run.
 """
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ POST_LIST = "ibv_post_send/DESCRIPTION/state"
 
 ETHERNET_HEADER = 14
 
-# Of several faults in one request the one that binds the device most counts, unless one leaves it unbound.
+# Of several faults in one request the one with the strictest requirement counts, unless one is undefined.
 FAULTS = ("never", "refused", "error", "undefined", "any")
 
 
@@ -38,7 +38,7 @@ def undefined(clause, why, *errata):
 
 
 def data_fault(tables, api, op, data):
-    """A data setter that the row does not take, or takes within a limit, or takes once."""
+    """The fault of a data setter that the row does not accept, or only within a limit, or only once."""
     clause = tables.setters[data.setter] if api == "wr" and data.setter in tables.setters else POST_BAD_WR
     if data.setter != "none" and op.data == "none":
         if api == "post":
@@ -55,7 +55,7 @@ def data_fault(tables, api, op, data):
     if data.over and data.limit == "inline":
         return refused(INLINE_LIMIT if api == "wr" else tables.flag("INLINE").post_clause, "POST-ERRNO")
     if data.over and data.inline:
-        # the limit of SGEs is for what the device gathers; the page does not say whether this is gathered
+        # the limit of SGEs is for data that the device gathers; the page does not say whether it gathers this
         return Expect(tables.flag("INLINE").post_clause, level="SHOULD", post="any")
     if data.over:
         return refused(clause, "POST-ERRNO")
@@ -79,7 +79,7 @@ def setter_fault(op, qpt, qp_setter):
 
 
 def _short_frame(data):
-    """Whether less than an Ethernet header is there to be sent."""
+    """Whether the payload is shorter than an Ethernet header."""
     if data.limit == "inline":
         return False
     total = data.lengths[0] if data.limit == "sge" else data.total
@@ -115,7 +115,7 @@ def worst(faults):
 
 
 def legal_clause(tables, api, op, data, flags):
-    """The sentence that a legal cell is about: a flag, a setter, or the row itself."""
+    """The sentence that a legal cell tests: of a flag, a setter, or the row."""
     special = [f for f in flags if f != "SIGNALED"]
     if special:
         flag = tables.flag(special[0])
@@ -128,7 +128,7 @@ def legal_clause(tables, api, op, data, flags):
 
 
 def _row_errata(tables, api, op, qpt, data, flags):
-    """Errata that a legal cell of the row rests on: of the row, and of flags out of their scope."""
+    """Errata that a legal cell of the row depends on: of the row, and of flags out of their scope."""
     rests = {
         "INLINE-OPS": data.inline,
         "NO-DATA-SETTER": data.setter == "none",
@@ -159,7 +159,7 @@ def legal(tables, api, op, qpt, data, flags):
 
 
 def derive(tables, api, op, qpt, data, qp_setter, flags):
-    """One work request alone, asked for in send_ops_flags where the API has them."""
+    """The expectation for a single work request, requested in send_ops_flags if the API has them."""
     if qpt not in op.types(api):
         return not_in_table(api, op)
     faults = (
@@ -192,7 +192,7 @@ def _in_list(expect, api, region):
 
 
 def in_region(expect, api, region):
-    """The same request with something around it."""
+    """The expectation for the request with other postings around it."""
     if expect.level == "UNDEFINED" or not region.id:
         return expect
     if region.threads and api == "post":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The product of the axes: one block of cells for each API, operation and QP type.
 
-The product has about a million cells. A block knows its axes; a cell of it is six small numbers until somebody
-asks what it posts or expects.
+The product has about a million cells. A block has its axes; a cell of it is six small numbers until its requests
+or expectations are needed.
 """
 from collections import Counter
 
@@ -91,7 +91,7 @@ class Block:
         self._faults = None
 
     def _axes(self):
-        """A QP whose creation is refused has no other axes; nor has a builder outside the table."""
+        """A QP whose creation is refused has no further axes, nor has a builder outside the table."""
         alone = self.api == "wr" and not self.legal
         plain = plain_data(self.op, self.qpt)
         self.datas = [plain] if alone else data_kinds(self.api, self.op, self.qpt)
@@ -146,7 +146,7 @@ class Block:
     # -- expectations ------------------------------------------------------------------------
 
     def _axis_faults(self):
-        """Faults of the values of single axes; a request's is the worst of them."""
+        """Faults of the values of each axis; the fault of a request is the worst of them."""
         t, api, op, qpt = self.tables, self.api, self.op, self.qpt
         datas = [
             ex.worst((ex.data_fault(t, api, op, d), ex.length_fault(op, api, qpt, d))) for d in self.datas
@@ -156,7 +156,7 @@ class Block:
         return datas, setters, flags
 
     def base(self, d, s, f):
-        """The request alone and asked for."""
+        """The expectation for the request alone and requested in send_ops_flags."""
         known = self._base.get((d, s, f))
         if known:
             return known
@@ -165,10 +165,10 @@ class Block:
         else:
             self._faults = self._faults or self._axis_faults()
             datas, setters, flags = self._faults
-            # in the order of expect.derive(): of two equal faults the first counts
+            # the order of expect.derive(): of equal faults the first counts
             found = ex.worst((setters[s], datas[d], flags[f]))
             found = found or ex.legal(self.tables, self.api, self.op, self.qpt, self.datas[d], self.flags[f])
-        found = self._same.setdefault(found, found)  # few differ, and each is placed in all regions
+        found = self._same.setdefault(found, found)  # few differ, each is used in all regions
         self._base[d, s, f] = found
         return found
 
@@ -213,15 +213,15 @@ class Block:
                             yield (d, s, f, 0, r), expect
 
     def defined(self):
-        """The places of all cells that are run at all."""
+        """The places of all defined cells."""
         return (where for where, _ in self.judged())
 
     def levels(self):
-        """How many of the cells that are run at all have which level."""
+        """The number of defined cells of each level."""
         return Counter(expect.level for _, expect in self.judged())
 
     def undefined(self):
-        """Why cells are never run, and how many."""
+        """Reason -> number of cells that are never run."""
         found = Counter()
         datas, setters, flags, asked, around = (range(n) for n in self.shape)
         if len(asked) > 1:

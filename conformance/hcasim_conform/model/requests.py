@@ -20,6 +20,6 @@ def work(op, data, qp_setter, flags, **more):
 
 
 def plain_send(tables, qpt, data=None):
-    """The signalled SEND that goes with the cell's request: legal on every QP type."""
+    """The signalled SEND that is posted with the cell's request: legal on every QP type."""
     send = tables.operation("SEND")
     return work(send, data or plain_data(send, qpt), mandatory_setter(send, qpt), SIGNALED)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""spec/wr.yaml as the suite reads it: rows, flags, setters and the sentences behind them.
+"""spec/wr.yaml as the suite reads it: rows, flags, setters and the sentences they come from.
 
 This is the suite's own path from the pages to its expectations. It does not use the rules that the
 generator derives from the same file for the provider and the device.
@@ -31,7 +31,7 @@ class Operation:
     effect_clause: str
     post_clause: str
     errata: tuple
-    wqe_op: str  # of the model's own device, whose host link may be watched
+    wqe_op: str  # of the model's native device, whose host link may be recorded
 
     @property
     def short(self):
@@ -67,7 +67,7 @@ class Call:
 
 
 class Tables:
-    """The whole file. Unknown keys are left alone: the file has its own schema in spec/."""
+    """The whole file. Unknown keys are ignored: spec/ has the schema of the file."""
 
     def __init__(self, path=SPEC):
         with open(path, encoding="utf-8") as f:

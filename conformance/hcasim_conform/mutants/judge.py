@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim conform mutants: is the suite worth anything? Each deliberate fault must turn it red, where it must.
+"""hcasim conform mutants: each deliberate fault must make the suite fail in the cells named for it.
 
 Needs a build with -DHCASIM_MUTANTS=ON (conformance/mutants). Without a fault all cells used here are green;
 with each one, at least one of the cells that the catalogue names for it is red for the reason that it names. A cell
@@ -32,7 +32,7 @@ CATALOGUE = HERE / "mutants" / "mutants.yaml"
 SCHEMA = HERE / "schema" / "mutants.schema.json"
 SWITCH = "HCASIM_MUTANT"
 GENERATED = "--generated"
-FIRST, MOST = 12, 150  # named cells that are run at once, and at most, for one mutant
+FIRST, MOST = 12, 150  # named cells that are run first, and at most, for one mutant
 OTHERS = 4  # stop after so many cells that fail for another reason
 WAIT = 1.0  # processor seconds until a wait of a cell times out: many mutants hang
 
@@ -74,7 +74,7 @@ class Verdict:
         return self.outcome == "caught"
 
     def add(self, cell, result):
-        """Records a result, which taps have checked already."""
+        """Records a result that the taps have already checked."""
         fault = self.mutant.explains(result)
         if fault:
             self.red.append((cell.id, fault))
@@ -111,19 +111,19 @@ def load(path=CATALOGUE):
 
 
 def spread(cells, count):
-    """`count` of them, from all over the list, in an order that begins far apart."""
+    """`count` cells from all parts of the list, the first ones far apart."""
     if len(cells) <= count:
         return list(cells)
     return [cells[i * len(cells) // count] for i in range(count)]
 
 
 def usable(cells, dut):
-    """Cells that are run on this device, and must pass there."""
+    """Cells that this device can run and must pass."""
     return [c for c in cells if c.expect.level != "UNDEFINED" and dut.supports(c) and not dut.difference(c)]
 
 
 def choose(mutants, cells):
-    """Each mutant's cells. One that has none would never be caught: the catalogue is wrong."""
+    """Each mutant's cells. A mutant without cells could never be caught: the catalogue is wrong."""
     for mutant in mutants:
         named = {}
         for pattern in mutant.patterns:
@@ -176,7 +176,7 @@ class Bench:
 
     @staticmethod
     def first(mutant):
-        """The cells that it is tried on first: some of each pattern, in the order of the patterns."""
+        """The cells that a mutant is tried on first: some of each pattern, in the order of the patterns."""
         share = max(1, FIRST // len(mutant.patterns))
         parts = [[c for c in mutant.named if fnmatchcase(c.id, p)] for p in mutant.patterns]
         return list({c.id: c for part in parts for c in spread(part, share)}.values())
@@ -193,7 +193,7 @@ class Bench:
 
 
 def baseline(bench, mutants):
-    """Without a fault: the cells that each mutant is tried on first."""
+    """Runs the cells that each mutant is tried on first without a fault."""
     cells = {c.id: c for mutant in mutants for c in bench.first(mutant)}
     return len(cells), bench.red(None, list(cells.values()))
 
@@ -278,7 +278,7 @@ def run_in(folder, args, mutants, bin_dir):
 def main(argv):
     """Runs the suite on deliberately faulty builds of the adapter: each fault must turn it red."""
     if GENERATED in argv:
-        from hcasim_conform.mutants.generated import command  # needs what is not needed here
+        from hcasim_conform.mutants.generated import command  # only used with --generated
 
         return command.main([word for word in argv if word != GENERATED])
     args = parser().parse_args(argv)

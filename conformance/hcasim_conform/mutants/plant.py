@@ -17,7 +17,7 @@ WORD = re.compile(r"\bMUTANT\b")
 
 
 class PlantError(Exception):
-    """The catalogue and the sources do not fit; the message names mutant, file and text."""
+    """The catalogue does not fit the sources; the message names mutant, file and text."""
 
 
 class Place:
@@ -57,7 +57,7 @@ def by_file(mutants):
 
 
 def write_if_new(path, text):
-    """Keeps the time of a file that stays as it is: nothing is compiled again."""
+    """Does not write an unchanged file: its time stays, and nothing is compiled again."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Compares the results of each cell in two runs, as a gate of a provider's CI.
 
-A run that is no longer seen to be right is worse, whatever the reason: an outcome further down the list
-below, a new cell that fails, a cell that passed and is gone, a new fault or finding of the run as a whole.
+A run is worse if it has an outcome further down the list below, a new cell that fails, a missing cell that
+has passed, or a new fault or finding of the run as a whole.
 """
 from collections import Counter
 from dataclasses import dataclass, field
@@ -90,7 +90,7 @@ def _counted(rows):
 
 
 def tell(difference, say):
-    """Says it, a line a call: say(kind, text)."""
+    """Reports the difference, one call of say(kind, text) for each line."""
     for note in difference.notes:
         say("note", note)
     one_run = {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""report.html: one file without anything to load, made from the records of one run or of several.
+"""report.html: one self-contained file, made from the records of one or several runs.
 
 The page holds a small index of all cells and, for each box of the matrix, a part with its details. Both
-are compressed; a part is unpacked when its box is opened, so that a quarter of a million cells stay light.
+are compressed; a part is unpacked when its box is opened, so that the page is fast with 250,000 cells.
 """
 import base64
 import gzip
@@ -20,7 +20,7 @@ from hcasim_conform.model.tables import Tables
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "matrix.js", "cell.js", "panel.js", "main.js")
 LETTER = {outcome: outcome[0] for outcome in OUTCOMES}  # p f k u s
-ABSENT = "."  # of a cell that a run does not have
+ABSENT = "."  # a cell that is not in the run
 WORDS = {
     "pass": ("✓", "pass", "does what the page says"),
     "fail": ("✗", "fail", "does something else, or nothing"),
@@ -57,7 +57,7 @@ def collect(runs):
 
 
 def in_order(boxes, tables):
-    """As the pages list them, whatever the order of shards was."""
+    """The boxes in the order of the man pages, independent of the order of shards."""
     ops = [op.name for op in tables.operations]
     ops += [box.op for box in boxes if box.op not in ops]
     types = [*TYPES, *(box.qp for box in boxes if box.qp not in TYPES)]
@@ -105,7 +105,7 @@ def _first_fault(row):
 def part_of(box, folders):
     """The details of a box: first what is the same in all runs, then the observations of each run.
 
-    Strings stand once: gzip, which looks back 32 KiB, does not find the calls of the cell before (docs/conformance.md).
+    Each string is stored once: gzip, with its window of 32 KiB, misses repeated calls (docs/conformance.md).
     """
     strings = Strings()
     cells = []
@@ -133,7 +133,7 @@ def _seen(row, strings, folder):
 
 
 def squeeze(data):
-    """Compressed JSON, in characters that are allowed in a script element."""
+    """Compressed JSON, encoded in characters that a script element may contain."""
     text = json.dumps(data, separators=(",", ":"))
     return Markup(base64.b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode())
 
@@ -144,7 +144,7 @@ def embed(data):
 
 
 def names_of(runs):
-    """What the report calls each run: its device, with a number where two are of the same one."""
+    """The name of each run in the report: its device, with a number if two runs have the same device."""
     names = [run["dut"]["name"] for run in runs]
     return [
         name if names.count(name) == 1 else f"{name} ({names[: i + 1].count(name)})"
@@ -153,7 +153,7 @@ def names_of(runs):
 
 
 def about(runs):
-    """What the page says of each run, without its cells."""
+    """The page's data about each run, without its cells."""
     keys = "dut command versions mode seed repeat expression shard started seconds counts summary faults findings"
     return [
         {"name": name, **{key: run[key] for key in keys.split()}} for name, run in zip(names_of(runs), runs)

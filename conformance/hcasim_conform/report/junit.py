@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """junit.xml, made from the record of a run.
 
-A cell is a test case. Consumers read a file of some ten megabytes, not one of a hundred: above MANY cells
-those that passed (or were skipped for one reason) stand together, a case for each data setter of a row.
+A cell is a test case. Consumers can read a file of some ten megabytes, but not of a hundred: above MANY cells
+those that passed (or were skipped for the same reason) are grouped, one case for each data setter of a row.
 """
 import re
 from xml.etree import ElementTree
@@ -12,7 +12,7 @@ NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def clean(text):
-    """XML 1.0 does not allow every character, but output of a device may have any."""
+    """Replaces characters that XML 1.0 does not allow: output of a device may contain any."""
     return NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -21,7 +21,7 @@ def _seconds(rows):
 
 
 def _failure(row):
-    """JUnit has no known failures: use a failure of a special type."""
+    """JUnit has no known failures: they are failures with a special type."""
     if row["outcome"] == "known":
         return "known-difference", row["reason"]
     if row["outcome"] == "unexpected":
@@ -69,7 +69,7 @@ def _suite(root, name, rows, many):
 
 
 def _properties(suite, data):
-    """Before the cases, as the format wants it."""
+    """The properties, which the format requires before the cases."""
     said = {"dut": data["dut"]["name"], "command": data["command"], "mode": data["mode"]}
     said.update({"seed": str(data["seed"]), "cells": str(data["summary"]["cells"])})
     said.update({f"version.{name}": version for name, version in data["versions"].items()})
@@ -80,7 +80,7 @@ def _properties(suite, data):
 
 
 def _as_a_whole(root, faults):
-    """What no cell can be charged with; without any, the case passes."""
+    """A case for faults of the run that belong to no cell; it passes if there are none."""
     suite = ElementTree.SubElement(root, "testsuite", name="run", tests="1", errors="0", skipped="0")
     case = ElementTree.SubElement(suite, "testcase", classname="run", name="as a whole", time="0")
     if faults:

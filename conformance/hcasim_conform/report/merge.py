@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Puts the records of shards together: the record that one run of all of them would have written."""
+"""Merges the records of shards into the record that one run of all their cells would have written."""
 from itertools import zip_longest
 
 from hcasim_conform.report.results import OTHER_SHARDS, count, summarize
@@ -9,7 +9,7 @@ SAME_VERSIONS = ("hcasim", "rdma-core")  # the hosts of a cluster may differ in 
 
 
 class MergeError(Exception):
-    """Records that are no shards of one run; the message names the files."""
+    """Records that are not shards of one run; the message names the files."""
 
 
 def _check_same(records, names):
@@ -26,7 +26,7 @@ def _check_same(records, names):
 
 
 def _check_shards(records, names):
-    """All k of n are there, each once."""
+    """Checks that each of the n shards is there once."""
     seen = {}
     for record, name in zip(records, names):
         if not record["shard"]:
@@ -51,13 +51,13 @@ def _cells(records, names):
             if row["id"] in found:
                 raise MergeError(f"cell {row['id']} is in {found[row['id']]} and in {name}")
             found[row["id"]] = name
-    # Shard k has the k-th of every n cells.
+    # Shard k has every n-th cell, starting with the k-th.
     rounds = zip_longest(*(record["cells"] for record in records))
     return [row for turn in rounds for row in turn if row]
 
 
 def _counts(records, names, cells):
-    """Skipped cells are counted again; every other reason is the same in all shards."""
+    """Counts skipped cells again; all other reasons are the same in all shards."""
     first = records[0]["counts"]
     for record, name in zip(records, names):
         if record["counts"]["exist"] != first["exist"]:
@@ -77,7 +77,7 @@ def _counts(records, names, cells):
 
 
 def _once(records, key):
-    """What each shard says of the run as a whole is said once."""
+    """Keeps each fault of the run as a whole once."""
     said = []
     for record in records:
         said += [item for item in record[key] if item not in said]

@@ -2,8 +2,8 @@
 """The record of a run: results.json, schema version 2. Every report is made from it.
 
 In memory each cell is a dict. In the file a cell that needs no attention (pass, skipped) is an array of
-indexes into `strings`: sentences and calls are shared by thousands of cells, and a run of all defined
-cells still loads in seconds. A cell that failed is an object, as a person or a script wants to read it.
+indexes into `strings`: thousands of cells share sentences and calls, and a run of all defined
+cells loads in seconds. A cell that failed is an object, which people and scripts can read directly.
 """
 import json
 import re
@@ -37,7 +37,7 @@ class Run:
     shard: tuple | None = None  # (k, n)
     counts: dict | None = None  # exist, run, left_out: {reason: number}
     findings: list = field(default_factory=list)
-    faults: list = field(default_factory=list)  # that no cell can be charged with
+    faults: list = field(default_factory=list)  # faults that belong to no cell
 
 
 def cell_record(cell, outcome, result, reason, clause_errata):
@@ -63,7 +63,7 @@ def cell_record(cell, outcome, result, reason, clause_errata):
 
 
 def summarize(rows):
-    """Numbers of cells by outcome, of all and of each level."""
+    """Numbers of cells by outcome, in total and for each level."""
     levels = {level: dict.fromkeys(("cells", *OUTCOMES), 0) for level in LEVELS}
     for row in rows:
         levels[row["level"]]["cells"] += 1
@@ -73,7 +73,7 @@ def summarize(rows):
 
 
 def count(rows):
-    """The counts of a run in which no cell was left out except those it skipped."""
+    """The counts of a run that left out no cells except skipped ones."""
     skipped = {}
     for row in rows:
         if row["outcome"] == "skipped":
@@ -113,7 +113,7 @@ def record(tables, dut, cells, outcomes, run):
 # -- the file ----------------------------------------------------------------------------------------------
 
 TEXT, TEXTS, NUMBER, CALLS, ARTEFACTS = "text", "texts", "number", "calls", "artefacts"
-# The places of a compact cell: its array has them in this order. `faults` is empty in such a cell.
+# The fields of a compact cell, in the order of its array. `faults` is empty in such a cell.
 COLUMNS = {
     "id": TEXT,
     "api": TEXT,
@@ -133,13 +133,13 @@ COLUMNS = {
 }
 
 
-# wr_ids of a cell begin alike, and unlike those of any other cell: {wr_id} stands for that, so that calls are shared.
+# wr_ids of a cell have a common prefix, different in each cell; {wr_id} replaces it, so that cells can share calls.
 WR_ID = re.compile(r"0x([0-9a-f]{12})(?=[0-9a-f]{4}\b)")
 HOLDER = "{wr_id}"
 
 
 class Strings:
-    """Each string once; a null stays a null."""
+    """Numbers each string once; null stays null."""
 
     def __init__(self):
         self.index = {}
@@ -172,7 +172,7 @@ class Strings:
 
 
 class Lookup:
-    """The way back."""
+    """The strings by their number."""
 
     def __init__(self, strings):
         self.strings = strings
@@ -203,7 +203,7 @@ class Lookup:
 
 
 def pack(data):
-    """As the file has it."""
+    """Converts a record to the form of the file."""
     strings = Strings()
     columns = [(name, getattr(strings, kind)) for name, kind in COLUMNS.items()]
     cells = [
@@ -215,7 +215,7 @@ def pack(data):
 
 
 def unpack(doc):
-    """As the reports have it."""
+    """Converts a record from the form of the file."""
     lookup = Lookup(doc["strings"])
     columns = [(name, getattr(lookup, COLUMNS[name])) for name in doc["columns"]]
     cells = []
@@ -229,7 +229,7 @@ def unpack(doc):
 
 
 def write_json(data, path):
-    """One line a cell, so that a difference between two files can be read."""
+    """Writes the file with one line for each cell, so that diff(1) shows the cells that differ."""
     doc = pack(data)
     cells = doc.pop("cells")
     dump = json.JSONEncoder(separators=(",", ":")).encode

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What a person sees while the suite runs, and the summary at its end."""
+"""The progress display of a run, and the summary at its end."""
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -13,7 +13,7 @@ LISTED = 30  # most lines of cells that need attention
 
 
 class Bar:
-    """Progress of a run. Without a terminal it stays silent: the summary says it all."""
+    """Progress of a run. Without a terminal it prints nothing: the summary has all results."""
 
     def __init__(self, console):
         self.counts = dict.fromkeys(STYLE, 0)

@@ -8,14 +8,14 @@ import tempfile
 
 from hcasim_conform.run import drive
 
-FOLDER = "HCASIM_DUT_DIR"  # a folder for the service and the start command to meet in
-READY_WITHIN = 180  # seconds; a machine that boots on a busy host
+FOLDER = "HCASIM_DUT_DIR"  # a folder shared by the service and the start command
+READY_WITHIN = 180  # seconds: enough for a machine that boots on a busy host
 ANSWER_WITHIN = 60
 STOP_WITHIN = 10
 
 
 class DeviceError(Exception):
-    """The device is not there and cannot be started."""
+    """The device does not exist or cannot be started."""
 
 
 class Query:
@@ -44,7 +44,7 @@ class Device:
         return self.dut.learn(reported)
 
     def stop(self):
-        """A service lives for as long as its stdin is open."""
+        """Stops the service by closing its stdin."""
         if self.service:
             self.service.stdin.close()
             try:
@@ -93,7 +93,7 @@ class Device:
 
 
 def ask(dut, bin_dir, within=ANSWER_WITHIN):
-    """(what the device reports about itself, or None; why not)."""
+    """(report of the device or None, reason if None)."""
     reported, error = None, None
     try:
         process = drive.Process(dut, bin_dir, [Query])
@@ -110,7 +110,7 @@ def ask(dut, bin_dir, within=ANSWER_WITHIN):
 
 
 def describe(dut):
-    """Versions that the device adds to those of the machine the suite runs on."""
+    """Versions of the device, in addition to those of the machine that runs the suite."""
     return {f"{dut.name} kernel": dut.reported["kernel"]} if dut.reported and foreign(dut) else {}
 
 

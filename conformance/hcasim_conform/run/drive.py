@@ -18,14 +18,14 @@ from pathlib import Path
 from hcasim_conform.taps import judge as taps
 from hcasim_conform.run.watchdog import Watchdog
 
-GROUP_SIZE = (100, 2000)  # least and most cells of a process, when there are enough
+GROUP_SIZE = (100, 2000)  # least and most cells of a process, if there are enough
 # The runner gets the seed of message contents, and `brief`: no list of calls for cells that pass.
 HOW = {"seed": 0, "brief": False}
 RUNNER = "hcasim-conform-runner"
 CELLS_WERE_RUN = (0, 1)  # exit statuses of the runner: all passed, some failed
 
 
-@dataclass(slots=True)  # there may be a quarter of a million
+@dataclass(slots=True)  # there may be 250,000
 class Result:
     passed: bool
     seen: str = ""
@@ -35,7 +35,7 @@ class Result:
     us: int = 0
     late: bool = False  # a wait timed out
     artefacts: list = field(default_factory=list)  # of the taps
-    clock: tuple = (None, None)  # simulated nanoseconds at its begin and end
+    clock: tuple = (None, None)  # simulated nanoseconds at its start and end
     posts: list = field(default_factory=list)  # the postings, and the return values of the API
     ends: list = field(default_factory=list)  # device and GID of requester and responder
 
@@ -45,7 +45,7 @@ def failed(reason):
 
 
 def worst(results):
-    """What is said of a cell that was run several times: the first failure, and which run that was."""
+    """The result of a cell that was run several times: the first failure, and the number of that run."""
     for number, result in enumerate(results, 1):
         if not result.passed:
             return replace(result, faults=[f"run {number} of {len(results)}: {f}" for f in result.faults])
@@ -77,7 +77,7 @@ def groups(cells, jobs=1):
 
 
 def died(code):
-    """How a process ended, from its own status or from that of a wrapper that reports it as a shell does."""
+    """How a process ended, by its status or by that of a wrapper that reports it as a shell does."""
     number = -code if code < 0 else code - 128 if code > 128 else 0
     try:
         return f"the runner died of {signal.Signals(number).name}"
@@ -93,7 +93,7 @@ def environment(dut, bin_dir):
 
 
 class Process:
-    """One runner process: its lines as they come, and how it ended."""
+    """One runner process: its output lines, and how it ended."""
 
     def __init__(self, dut, bin_dir, cells, how=HOW, start=None):
         env = environment(dut, bin_dir)
@@ -118,11 +118,11 @@ class Process:
 
     @staticmethod
     def pipe():
-        """What its lines come through."""
+        """The pipe for its output lines."""
         return os.pipe()
 
     def lines(self, seconds, start=0):
-        """Yields decoded lines; ends at end of file, or when none came although there were `seconds` for it.
+        """Yields decoded lines; ends at end of file, or if none came within `seconds` of processor time.
 
         The first may take `start` seconds more.
         """
@@ -153,7 +153,7 @@ class Process:
         except subprocess.TimeoutExpired:
             self._signal(signal.SIGKILL)
             code = self.proc.wait()
-        self._signal(signal.SIGKILL)  # processes that the wrapper may have left
+        self._signal(signal.SIGKILL)  # processes that the wrapper may have left behind
         self.stdout.close()
         return code
 
@@ -164,7 +164,7 @@ class Process:
             pass
 
     def complaint(self):
-        """The end of its output to stderr."""
+        """A complaint with the end of its output to stderr."""
         self.stderr.seek(0)
         text = self.stderr.read().decode(errors="replace").strip().splitlines()
         self.stderr.close()
@@ -180,7 +180,7 @@ class GroupRun:
         self.report = report  # report(cell, result)
         self.complain = complain  # complain(text): faults that belong to no cell
         self.enough = lambda result: False  # called after each cell: true skips the rest
-        # a cell waits at most for its own completions, its event and a SEND
+        # a cell waits at most for its completions, its event and a SEND
         self.silence = 2 + 4 * dut.timeout
 
     def run(self):
@@ -202,7 +202,7 @@ class GroupRun:
                 done(current, result)
                 current = None
                 if self.enough(result):
-                    process.stalled = True  # nobody waits for its end
+                    process.stalled = True  # do not wait for its end
                     self.left.clear()
                     break
         return current, error
@@ -219,7 +219,7 @@ class GroupRun:
         return result
 
     def _run_once(self):
-        """False when no further process would do better."""
+        """False if another process would fail in the same way."""
         with taps.watch(self.dut, self.report, wire_of(self.left[0])) as watch:
             return self._run_watched(watch)
 

@@ -25,7 +25,7 @@ class Difference:
         self.race = re.compile(row["race"]) if "race" in row else None
 
     def outcome(self, result):
-        """A cell that loses a race of the device fails now and then, always with the same fault."""
+        """The outcome of a known difference. With `race` the cell fails only sometimes, with that fault."""
         if self.race is None:
             return "unexpected" if result.passed else "known"
         if result.passed:
@@ -43,7 +43,7 @@ class Difference:
         )
 
     def stale_keys(self, cells):
-        """Patterns, also of exceptions, that select no cell."""
+        """Patterns, including those of exceptions, that select no cell."""
         clause = [c for c in cells if fnmatchcase(c.expect.clause, self.clause)]
         if not clause:
             return [f"clause '{self.clause}' is no clause of any cell"]
@@ -63,8 +63,8 @@ class Dut:
         self.env = dict(doc.get("env", {}))
         self.tap_start = doc.get("tap", {}).get("start")
         self.faults_start = doc.get("faults", {}).get("start")
-        self.tap = None  # taps.Tap, when the device's links are watched
-        self.groups = []  # process groups that cells wait for, besides their runner's
+        self.tap = None  # taps.Tap, if the device's links are recorded
+        self.groups = []  # process groups that cells wait for, in addition to their runner's
         self.differences = [Difference(row) for row in doc["differences"]]
         self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS}}
         if "peer_command" in doc:
@@ -85,7 +85,7 @@ class Dut:
     # -- capabilities
 
     def lacks(self, cell):
-        """Why the device cannot run a cell; None when it can."""
+        """The reason why the device cannot run a cell, else None."""
         if getattr(cell, "wire", "") and not self.faults_start:
             return "wire: the DUT file has no way to a wire with faults"
         if not self.capabilities:
@@ -115,7 +115,7 @@ class Dut:
         return line
 
     def start_for(self, wire):
-        """The command for a wire with faults; for none, the usual one."""
+        """The start command for a wire with faults, or the usual one without."""
         return [part.replace("{faults}", wire) for part in self.faults_start] if wire else self.start
 
     def learn(self, reported):
@@ -136,7 +136,7 @@ class Dut:
         ]
 
     def _take_addresses(self, reported):
-        """The GID of an IPv4 address says what rdma_cm needs, where the file does not."""
+        """Takes the addresses for rdma_cm from the IPv4 GIDs if the file does not have them."""
         for role in ROLES:
             gid = ipaddress.ip_address(reported[role]["gid"])
             if gid.ipv4_mapped:
@@ -168,7 +168,7 @@ def _end(text, default):
 
 
 def of_device(text, peer=None, peer_command=()):
-    """A verbs device of this machine; its other end on `peer`, or on itself, and where `peer_command` leads."""
+    """A verbs device of this machine. The responder is `peer` or the same device, in the process of `peer_command`."""
     end = _end(text, (1, 0))
     where = f" of '{' '.join(peer_command)}'" if peer_command else ""
     doc = {

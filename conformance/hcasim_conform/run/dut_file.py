@@ -32,14 +32,14 @@ def _parse(path):
 
 
 def located(words, folder):
-    """A command; a relative path of its program is relative to `folder`."""
+    """The command with its program path made absolute, if it is relative to `folder`."""
     if words and str(words[0]).startswith("."):
         return [str((folder / words[0]).resolve()), *words[1:]]
     return list(words)
 
 
 def _locate(doc, folder):
-    """Commands stand for programs of the folder of the file that names them."""
+    """Program paths of commands are relative to the folder of the file that has them."""
     for *outer, key in COMMANDS:
         holder = doc.get(outer[0]) if outer else doc
         if isinstance(holder, dict) and isinstance(holder.get(key), list):
@@ -69,7 +69,7 @@ def _family(path, doc):
 
 
 def merge(parent, child):
-    """Mappings are merged key by key; anything else of the child replaces what the parent has; null takes that away."""
+    """Merges mappings key by key; other values of the child replace the parent's; null removes the parent's."""
     if not isinstance(parent, dict) or not isinstance(child, dict):
         return child
     merged = dict(parent)
@@ -104,7 +104,7 @@ def _operations():
 
 
 def _check_operations(doc):
-    """The schema does not list what spec/wr.yaml has."""
+    """Checks operation names against spec/wr.yaml, since the schema does not list them."""
     for qpt, ops in ((doc.get("capabilities") or {}).get("operations") or {}).items():
         for op in ops if ops != "all" else ():
             if op not in _operations():
@@ -122,7 +122,7 @@ def check(doc, family):
 
 
 def read(name):
-    """A name of conformance/duts, or a path: all that the file and those that it extends say."""
+    """Reads a DUT file (a name in conformance/duts, or a path) merged with those that it extends."""
     path = Path(name) if "/" in name or name.endswith(".yaml") else DUTS / f"{name}.yaml"
     try:
         doc = _parse(path)

@@ -13,8 +13,8 @@ from hcasim_conform.run import drive
 from hcasim_conform.run.device import Device, DeviceError
 from hcasim_conform.model.tables import SPEC
 
-MANY = 25000  # cells of a run of which those that pass keep no list of calls
-NAMED = 10  # failing cells that a test's message names
+MANY = 25000  # above this number, cells that pass have no list of calls
+NAMED = 10  # failing cells named in a test's message
 
 
 class CellsFailed(Exception):
@@ -82,12 +82,12 @@ class Session:
         self.cells = selection.cells
         self.dut = dut
         self.bin_dir = bin_dir
-        # runners that meet on one device would receive each other's raw Ethernet frames
+        # runners on the same device would receive each other's raw Ethernet frames
         self.jobs = jobs if dut.start else 1
         self.progress = progress
         self.repeat = repeat
         self.how = {"seed": selection.seed, "brief": len(self.cells) > MANY}
-        self.faults = []  # that no cell can be charged with
+        self.faults = []  # faults that belong to no cell
         self.outcomes = {}  # id -> (outcome, Result, reason)
         self.skipped = {}  # id -> reason: the device cannot run it
         self._results = {}  # of cells that are to be repeated
@@ -141,7 +141,7 @@ class Session:
                 drive.GroupRun(
                     self.dut, self.bin_dir, cells, self._report, self.faults.append, self.how
                 ).run()
-        except Exception as error:  # after an error of the suite, every cell still needs an outcome
+        except Exception as error:  # every cell needs an outcome, even after an error of the suite
             for cell in cells:
                 if cell.id not in self.outcomes:
                     self._decide(cell, drive.failed(f"the suite itself failed: {error!r}"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What a result depends on: the versions of the suite, of the software under it and of the machine."""
+"""Versions that a result depends on: of the suite, the rdma-core libraries and the machine."""
 import os
 import platform
 import re
@@ -29,13 +29,13 @@ def hcasim(top=TOP):
 
 
 def _installed(folder):
-    """libibverbs.so.1.14.44.0 is that of rdma-core 44.0."""
+    """The installed rdma-core, by file name: libibverbs.so.1.14.44.0 belongs to rdma-core 44.0."""
     match = re.search(r"\.so\.\d+\.\d+\.(\d[\d.]*)$", os.path.realpath(f"{folder}/libibverbs.so.1"))
     return match and match[1]
 
 
 def rdma_core(bin_dir, env):
-    """Of LD_LIBRARY_PATH in a DUT file, or of the source tree that the build in `bin_dir` was configured with."""
+    """The version in LD_LIBRARY_PATH of a DUT file, or of the source tree that the build in `bin_dir` uses."""
     for folder in filter(None, env.get("LD_LIBRARY_PATH", "").split(":")):
         if _installed(folder):
             return _installed(folder)

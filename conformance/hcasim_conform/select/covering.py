@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The covering set: what runs when not every defined cell does.
+"""The covering set: the cells of a run that is not exhaustive.
 
 Base cells have at most one coordinate off its plain value: each row of the tables, each setter, each flag
 set, each limit and each region on its own, on every QP type. They always run. The rest is chosen by a
-seed: cells such that, for every operation of every API,
+seed, such that for every operation of every API
 
 - each verdict of a QP type (the sentence, its level, how a cell ends, bad_wr, event, errata) that belongs
-  to a defined cell belongs to a chosen one: whatever the pages demand of a row is tried at least once;
+  to a defined cell belongs to a chosen one: every requirement of the pages on a row is tested at least once;
 - each pair of values of two axes (QP type, data setter, QP setter, flags, region) that occurs in a defined
-  cell occurs in a chosen one, and does so for each way such a cell may have to end, so that a refusal does
-  not stand in for an executed request.
+  cell occurs in a chosen one, for each way in which such a cell may have to end, so that a refusal does
+  not count for an executed request.
 """
 import random
 
 from hcasim_conform.model.cells import defined
 
-# A cell is taken if it brings at least so many new pairs; from the most to what is left.
+# A cell is chosen if it has at least this many new pairs; the threshold is lowered step by step.
 TAKE = (5, 3, 2, 1)
 END = {"ok": 0, "refused": 1, "any": 2, "error": 3, "none": 4}  # how a cell ends; none: there is no QP
 SHIFT = 12
@@ -31,13 +31,13 @@ def base(block):
 
 
 def plain(enumerator):
-    """The cells that every run has, whatever the seed: base cells and extra cells."""
+    """The cells of every run, independent of the seed: base cells and extra cells."""
     cells = [block.cell(where) for block in enumerator.blocks.values() for where in base(block)]
     return cells + [c for c in enumerator.extra.values() if defined(c)]
 
 
 class Numbers:
-    """Numbers the values of all axes: QP type, data setter, QP setter, flags, region."""
+    """Assigns numbers to the values of all axes: QP type, data setter, QP setter, flags, region."""
 
     def __init__(self):
         self.known = {}
@@ -47,13 +47,12 @@ class Numbers:
 
 
 def verdicts(block):
-    """The number of what a cell must show: of an Expect, equal ones have the same."""
+    """A function that numbers the verdicts of Expects; equal verdicts have the same number."""
     known, by_id = {}, {}
 
     def number(expect):
-        found = by_id.get(
-            id(expect)
-        )  # the block keeps them alive; hashing each of a quarter of a million is slow
+        # by id(): the block keeps them alive, and hashing 250,000 of them is slow
+        found = by_id.get(id(expect))
         if found is None:
             found = by_id[id(expect)] = known.setdefault(expect, len(known))
         return found
@@ -62,7 +61,7 @@ def verdicts(block):
 
 
 def held(block, numbers):
-    """(place, what it holds) of each defined cell: pairs, whose numbers also say how the cell must end; its verdict."""
+    """(place, items to cover) of each defined cell: its pairs, which include how the cell must end, and its verdict."""
     (qpt,) = numbers.of(0, [block.qpt])
     verdict = verdicts(block)
     datas, setters = numbers.of(1, block.data_ids), numbers.of(2, block.setter_ids)
@@ -72,7 +71,7 @@ def held(block, numbers):
         d, s, f, _, r = where
         end = END[expect.post if expect.create == "ok" else "none"] << (2 * SHIFT)
         d, s, f, r = datas[d], setters[s], flags[f], around[r]
-        # first with each later axis, and so on
+        # pairs of each axis with each later one
         high_q, high_d, high_s, high_f = end | qpt, end | d << SHIFT, end | s << SHIFT, end | f << SHIFT
         pairs = (
             high_q | d, high_q | s, high_q | f, high_q | r,

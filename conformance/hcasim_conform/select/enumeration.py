@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The cells there are: the product of the axes, and the extra cells."""
+"""All cells: the product of the axes, and the extra cells."""
 from collections import Counter
 
 from hcasim_conform.model.axes import FLAGS
@@ -51,7 +51,7 @@ class Enumerator:
         return found
 
     def levels(self):
-        """Level to number, of all cells that are run at all."""
+        """Number of defined cells for each level."""
         found = sum((block.levels() for block in self.blocks.values()), Counter())
         found.update(c.expect.level for c in self.extra.values() if defined(c))
         return found
@@ -64,7 +64,7 @@ class Enumerator:
         yield from self.extra.values()
 
     def defined(self):
-        """Every cell that is run at all."""
+        """Every defined cell."""
         for block in self.blocks.values():
             for where in block.defined():
                 yield block.cell(where)

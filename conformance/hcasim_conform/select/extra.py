@@ -52,16 +52,16 @@ class Extra:
         )
 
     def _batch(self, op, qpt, data, setter):
-        """The request without and with a completion, and one that can follow it in a batch."""
+        """The request without and with a completion, and a request that can follow it in a batch."""
         quiet, good = work(op, data, setter, ()), work(op, data, setter, SIGNALED)
         if op.name not in WINDOW_OPS:
             return quiet, good, good
-        # a window is bound, or invalidated, once
+        # a window can be bound, or invalidated, only once
         send = self.tables.operation("SEND")
         return quiet, good, work(send, plain_data(send, qpt), mandatory_setter(send, qpt), SIGNALED)
 
     def _batches(self, api, op, qpt):
-        """Batches of one operation; one API after the other; INLINE where it is no flag."""
+        """Batches of one operation; one API after the other; INLINE where it is not a flag."""
         setter, data = mandatory_setter(op, qpt), plain_data(op, qpt)
         legal = ex.derive(self.tables, api, op, qpt, data, setter, SIGNALED)
         quiet, good, follow = self._batch(op, qpt, data, setter)
@@ -83,7 +83,7 @@ class Extra:
             yield cell("inline-flag", (inline,), ex.of_batch(legal, ex.INLINE_LIMIT, ("INLINE-OPS",)))
 
     def _fenced(self, api, op, qpt):
-        """A fenced request that sends the result of an earlier READ or atomic: it must wait for it."""
+        """A fenced request that sends the result of an earlier READ or atomic, for which it must wait."""
         fence, setter = self.tables.flag("FENCE"), mandatory_setter(op, qpt)
         if op.memory not in ("send", "write") or not fence.in_scope(op, qpt):
             return
@@ -102,7 +102,7 @@ class Extra:
         bad_wr = next(c for c in call.clauses if c.endswith("bad_wr"))
         good = Data("sge_list-3", "sge_list", (100, 1, 599))
         for qpt in call.qp_types:
-            # a receive queue is fed by SENDs; that of XRC_RECV is the SRQ of an XRC_SEND
+            # SENDs consume the receives; on XRC_RECV the receives of the SRQ, by an XRC_SEND QP
             none = [] if qpt in ("UD", "RAW_PACKET") else [NO_DATA]
             for data in [Data("sge", "sge", (700,)), good, TOO_MANY] + none:
                 refused = Expect(bad_wr, post="refused", errata=("POST-ERRNO",))

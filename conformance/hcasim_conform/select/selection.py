@@ -36,7 +36,7 @@ class Selection:
 
 
 def spared(level, seed):
-    """Why a defined cell does not run: whatever is about it alone does, in others (covering.py)."""
+    """Why a defined cell does not run: other cells of the run cover it (covering.py)."""
     return (
         f"{level}, not in the covering set of seed {seed}: what the pages demand of such a cell, and each pair "
         "of its values, runs in other cells"
@@ -57,7 +57,7 @@ def matcher(expression):
 
 
 def named(enumerator, expression):
-    """The cells of an expression that is nothing but ids: ID, or ID or ID; else an empty list."""
+    """The cells of an expression that consists of ids (ID, or ID or ID); else an empty list."""
     cells = [enumerator.find(part.strip()) for part in expression.split(" or ")]
     if not all(cells):
         return []
@@ -68,7 +68,7 @@ def named(enumerator, expression):
 
 
 def near(enumerator, cell_id, number=5):
-    """Ids that somebody may have meant."""
+    """Similar ids, for an error message."""
     found = []
     parts = cell_id.split("/")
     api = difflib.get_close_matches(parts[0], ("wr", "post"), 1, 0.4) or ["wr"]

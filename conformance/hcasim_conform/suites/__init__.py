@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The suites outside the matrix: what a table of single requests cannot say.
+"""The suites outside the matrix test what a table of single requests cannot express.
 
-A case is a cell like any other: an id, a sentence, a level, and a line for the runner. The requests that it
-posts and the completions that they must have come from the tables; what is done with them is the scenario
-of the runner (conformance/runner/suites/) that the line names.
+A case is a cell with an id, a sentence, a level, and a line for the runner. Its requests and their expected
+completions come from the tables; the line names the scenario of the runner (conformance/runner/suites/) that
+posts them.
 """
 from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.faults import Faults
@@ -18,5 +18,5 @@ SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemo
 
 
 def cases(tables):
-    """Every case of every suite, in their order. Ids are unique."""
+    """Every case of every suite, in order. Ids are unique."""
     return [case for suite in SUITES for case in suite(tables).cases()]

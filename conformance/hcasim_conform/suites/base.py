@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""What the suites share: a case, and requests that the tables call legal."""
+"""Shared by the suites: a case, and requests that are legal by the tables."""
 from dataclasses import dataclass, field
 
 from hcasim_conform.model.cells import ASK_INLINE, ASK_SGE, Data, Expect, Wr
@@ -12,7 +12,7 @@ RELIABLE = ("RC", "XRC_SEND")
 
 @dataclass(frozen=True)
 class Case:
-    """One case. `needs`: what a device must have for it, in the words of DUT files."""
+    """One case. `needs`: the capabilities that a device must have, as named in DUT files."""
 
     suite: str
     qpt: str
@@ -93,7 +93,7 @@ class Suite:
         )
 
     def _mix(self, qpt):
-        """All that this type can do without a window, slow ones before quick ones."""
+        """All operations of this type without a window, slow ones before quick ones."""
         slow = ("RDMA_READ", "ATOMIC_FETCH_AND_ADD", "ATOMIC_CMP_AND_SWP")
         quick = ("RDMA_WRITE", "SEND", "RDMA_WRITE_WITH_IMM", "SEND_WITH_IMM")
         posted = [op.name for op in self.tables.operations if qpt in op.post]

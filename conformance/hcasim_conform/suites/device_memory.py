@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The suite about device memory: requests whose memory, on one side, is the adapter's own."""
+"""The suite about device memory: requests whose memory on one side is on the adapter."""
 from hcasim_conform.model.cells import Data, Expect
 from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite
 
@@ -7,9 +7,9 @@ IN_SGES = "ibv_alloc_dm/Device-memory-registration/sge"
 FROM_ZERO = "ibv_alloc_dm/Device-memory-registration/zero-based"
 COPIED = "ibv_alloc_dm/Accessing-an-allocated-device-memory/copy"
 LOCAL, TARGET, RECEIVED = 1, 2, 4  # enum link_memory of the runner
-SIZE = 3000  # some packets
+SIZE = 3000  # several packets
 PIECE = 12  # bytes of a copy: its ends are not at multiples of 8
-OFFSET = 4100  # of a region that does not begin with its device memory
+OFFSET = 4100  # of a region in its device memory
 
 AS_ANY = "the request is executed as with any other memory, and so is one after it"
 

@@ -108,7 +108,7 @@ class Faults(Suite):
         )
 
     def _keys(self):
-        """Regions: every right, both bounds, protection domains, and the end of a key."""
+        """Regions: every access flag, both bounds, protection domains, and deregistration."""
         remote = (
             ("RDMA_WRITE", REMOTE_WRITE),
             ("RDMA_READ", REMOTE_READ),
@@ -146,7 +146,7 @@ class Faults(Suite):
             )
 
     def _answers(self, qpt):
-        """When the memory of an answer is looked at is open: before the request leaves, or when the answer lands."""
+        """The memory of an answer may be checked before the request is sent or when the answer arrives."""
         for name in ("RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD"):
             short = self.tables.operation(name).short
             both = "IBV_WC_LOC_PROT_ERR or IBV_WC_REM_ACCESS_ERR; no memory is touched"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Mistakes that the page does not describe: a device that declares to notice them refuses the region."""
+"""Mistakes that the page does not describe: a device that declares to detect them must refuse the region."""
 from hcasim_conform.model.cells import Expect
 from hcasim_conform.suites.base import Case, Suite
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The suite about on-demand paging: memory that the device has to ask for, on either side."""
+"""The suite about on-demand paging: memory that the device must page in, on either side."""
 from hcasim_conform.model.cells import Expect
 from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite
 
 ON_DEMAND = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"
 REQUESTER, RESPONDER = 1, 2
-SIZE = 3000  # some packets, so that a page is missing in the middle of a message
+SIZE = 3000  # several packets, so that a page is missing in the middle of a message
 
-# What a device must say that a transport can (enum ibv_odp_transport_cap_bits), by the side whose memory it is.
+# Required capabilities of a transport (enum ibv_odp_transport_cap_bits), by the side whose memory is paged.
 LOCAL = {
     "SEND": "SEND",
     "RDMA_WRITE": "WRITE",
@@ -18,7 +18,7 @@ REMOTE = {**LOCAL, "SEND": "RECV", "FLUSH": "FLUSH", "ATOMIC_WRITE": "ATOMIC_WRI
 
 
 class Paging(Suite):
-    """Of UC and UD only the sender's memory: what a receiver's fault loses is not defined."""
+    """On UC and UD only the sender's memory: what is lost by a receiver's page fault is not defined."""
 
     def cases(self):
         for qpt in RELIABLE:

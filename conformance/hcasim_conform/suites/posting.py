@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Suites about posting: order, completions, memory that is the caller's again, lists with a bad request."""
+"""Suites about posting: order, completions, memory that the caller may reuse, lists with a bad request."""
 from hcasim_conform.suites.base import CONNECTED, RELIABLE, SIGNALED, Case, Suite
 from hcasim_conform.model.cells import Data, Expect, Wr
 
@@ -15,7 +15,7 @@ class Posting(Suite):
             yield from suite()
 
     def _order(self):
-        """Completions come in the order of posting, whatever was posted and however."""
+        """Completions come in the order of posting, for all operations and ways of posting."""
         for qpt in CONNECTED:
             names = self._mix(qpt)
             full = tuple(self.work(n, qpt, size=2500 if n == "RDMA_READ" else 300) for n in names)
@@ -47,7 +47,7 @@ class Posting(Suite):
                 )
 
     def _atomics(self):
-        """What a table of single requests does not show of atomics."""
+        """Properties of atomics that a table of single requests does not test."""
         swap, add = "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD"
         for qpt in RELIABLE:
             for case, names, args, says in (
@@ -131,7 +131,7 @@ class Posting(Suite):
                 )
 
     def _flush(self):
-        """A request that fails, and what becomes of everything else."""
+        """A request that fails, and the completions of all others."""
         write, read = "RDMA_WRITE", "RDMA_READ"
         causes = (
             # case, scenario, failing operation, status, QP types
@@ -176,8 +176,8 @@ class Posting(Suite):
     def _failure(self, case, scenario, name, status, qpt, **args):
         good = "RDMA_WRITE" if qpt != "UD" else None
         before = (self.work(good, qpt), self.work(good, qpt, ())) if good else ()
-        # Whether its own memory is looked at before it leaves or when its answer lands is open (erratum ANSWER-KEY):
-        # what is behind it may only be said not to be executed where it waits for the answer.
+        # Its local memory may be checked before it is sent or when its answer arrives (erratum ANSWER-KEY):
+        # later requests are known not to be executed only if they wait for the answer.
         answer = (scenario, name) == ("flush_lkey", "RDMA_READ")
         fence = ("FENCE",) if answer else ()
         errata = ("FAILURE-STATUS", "FLUSH-ORDER", "SQ-ERROR-STATE") + (("ANSWER-KEY",) if answer else ())
@@ -196,7 +196,7 @@ class Posting(Suite):
         )
 
     def _bad_wr(self):
-        """The bad one at each place of a list."""
+        """The bad request at each index of a list."""
         over = Data("sge_list-over", "sge_list", (16,), "sge", 1)
         too_long = Data("inline-over", "inline", (1,), "inline", 1)
         for qpt in self.tables.qp_types:

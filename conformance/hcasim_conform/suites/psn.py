@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Suites about packet sequence numbers: their end, duplicates, and wires that lose, double and delay packets."""
+"""Suites about packet sequence numbers: wrap-around, duplicates, and wires that lose, duplicate and delay packets."""
 from hcasim_conform.model.cells import Expect
 from hcasim_conform.suites.base import RELIABLE, Case, Suite
 
@@ -10,7 +10,7 @@ RETRY_CNT = "ibv_modify_qp/DESCRIPTION/retry_cnt"
 LAST = 0xFFFFFF
 LONG = 2500  # bytes: several packets
 ROUNDS = 30
-# Faults of a wire, in the words of `hcasim run --fault`. Few enough that eight tries in a row never all fail.
+# Faults of a wire, as for `hcasim run --fault`. Rare enough that eight attempts in a row never all fail.
 WIRES = {
     "loss": "loss=0.05",
     "doubled": "dup=1",

@@ -14,7 +14,7 @@ TIMESTAMP = "ibv_create_cq_ex/DESCRIPTION/ibv_wc_read_completion_ts"
 SOLICITED = "ibv_req_notify_cq/DESCRIPTION/solicited"
 SHORT_OF = {"reset": 3, "init": 2, "rtr": 1}
 
-# Completion events. Case: scenario, clause, what it says.
+# Completion events. Case: scenario, clause, expectation.
 NOTIFY = {
     "any": (
         "event_any",

@@ -9,7 +9,7 @@ MOST_TLPS = 400
 
 
 def pcap(frames):
-    """A capture file with nanoseconds."""
+    """A capture file with nanosecond resolution."""
     parts = [PCAP_HEADER]
     for ns, frame in frames:
         sec, rest = divmod(int(ns), 1_000_000_000)
@@ -18,7 +18,7 @@ def pcap(frames):
 
 
 def work_requests(wqes, cqes):
-    """The work requests that the adapter read, and how each ended."""
+    """The work requests that the adapter read, and their completions."""
     lines = []
     for record in sorted(wqes + cqes, key=lambda r: r["ps"]):
         kind = "CQE" if "status" in record else "WQE"
@@ -40,7 +40,7 @@ def transactions(tlps):
 
 
 class Keeper:
-    """Decides of which cells traces are kept: of all that fail, and of one passing cell of each row."""
+    """Selects the cells whose traces are kept: all that fail, and one passing cell of each row."""
 
     def __init__(self, out):
         self.out = Path(out) if out else None

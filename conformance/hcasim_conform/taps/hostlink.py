@@ -17,14 +17,14 @@ def doorbells(tlps, dev, qp):
             continue
         place = int(tlp["addr"], 16) % UAR_PAGE
         if place not in QPN_AT:
-            continue  # of a push in several stores only the first counts: it starts with wqe_ctrl
+            continue  # of a push in several stores only the first, which starts with wqe_ctrl, is counted
         if struct.unpack_from("<I", bytes.fromhex(tlp["data"]), QPN_AT[place])[0] & 0xFFFFFF == qp:
             found.append(tlp["ps"] / 1000)
     return found
 
 
 def _meet(one, other):
-    """Two ranges [begin, end) have a byte in common."""
+    """Whether two ranges [begin, end) have a byte in common."""
     return one[0] < other[1] and other[0] < one[1]
 
 
@@ -35,7 +35,7 @@ class HostJudge:
         self.complain = complain
 
     def region_counts(self, dev, qp, regions):
-        """One doorbell for each posting that the API took, none for any other; its work requests, no other."""
+        """One doorbell for each accepted posting and none for others; only its work requests are fetched."""
         want = sum(1 for region in regions if executed(region))
         rung = len(doorbells(self.piece.tlps, dev, qp))
         if rung != want:
@@ -77,7 +77,7 @@ class HostJudge:
                 yield tlp, int(tlp["addr"], 16)
 
     def _untaken(self, dev, regions):
-        """The adapter has nothing to do with the buffers of requests that were refused or aborted."""
+        """The adapter does not access the buffers of requests that were refused or aborted."""
         taken, refused = [], []
         for region in regions:
             done = executed(region)

@@ -2,8 +2,8 @@
 """Checks at the tap: the traffic on the device's links, cell by cell.
 
 A DUT file may name a command that writes traces of the wire and of the host link (docs/traces.md). When a
-runner process has ended, its traces are cut at the moments when its cells began, in the device's own time,
-and each piece is held against the journal of what that cell posted.
+runner process has ended, its traces are cut at the start times of its cells, in the device's time, and each
+piece is compared with the journal of the cell's postings.
 """
 import contextlib
 import tempfile
@@ -18,8 +18,8 @@ from hcasim_conform.taps.traces import Traces
 # Posted by several threads, or outside the journal, which does not determine the packets and their order.
 UNJUDGED = ("region", "overrun")
 REFUSED = ("flush", "keys", "mw")  # a request is refused, and later ones are not sent
-NOT_TIMED = (None, None)  # of a result that has been checked, and does not need it any more
-REPEATED = ("rnr", "retry")  # the same request again and again
+NOT_TIMED = (None, None)  # times of a result that has been checked
+REPEATED = ("rnr", "retry")  # the same request is repeated
 
 
 class Unwatched:
@@ -70,7 +70,7 @@ def watch(dut, report, wire=""):
 
 
 def enable(dut, tables, out):
-    """From now on the device's links are watched, if its DUT file says how."""
+    """Enables the recording of the device's links, if its DUT file has a command for it."""
     if dut.tap_start:
         dut.tap = Tap(dut, tables, out)
         dut.runner_line["dut"]["tap"] = True
@@ -117,7 +117,7 @@ class Tap:
 
     @staticmethod
     def _repeated(cell, result, piece, complain):
-        """Requests that are never answered: how often they are sent, and when."""
+        """Requests without an answer: how often they are sent, and when."""
         count = cell.args.get("rnr_retry" if cell.short == "rnr" else "retry_cnt")
         if (
             cell.expect.status not in ("RNR_RETRY_EXC_ERR", "RETRY_EXC_ERR")
@@ -186,12 +186,12 @@ class Tap:
 
 
 def lose_count(result, next_psn):
-    """What the QPs of a cell that is not judged have sent is not known: any PSN may come next."""
+    """Forgets the PSNs of the QPs of a cell that is not judged: any PSN may come next."""
     next_psn.update(dict.fromkeys(wire.by_pair(result.posts)))
 
 
 def refused_with(cell):
-    """What the completion of the refused request may say; none: there is no refused request."""
+    """The possible completion statuses of the refused request; empty: no request is refused."""
     if "QP-RIGHTS" in cell.expect.errata:
         return "REM_ACCESS_ERR", "REM_INV_REQ_ERR"
     if cell.args.get("bad_rkey"):
@@ -205,17 +205,17 @@ def is_unjudged(cell, result=None):
         return cell.expect.post == "error"
     if cell.short == "full" and result and not result.posts:
         return True
-    if cell.args.get("sent_again"):  # as often as it takes until the far end, or the answer, has its page
+    if cell.args.get("sent_again"):  # until the page of the responder, or of the answer, is present
         return True
     return cell.short in UNJUDGED or cell.scenario in ("recycle", "event_error", "psn_repeated")
 
 
 def has_window(cell):
-    """A request through a window that is gone follows, and must be refused."""
+    """Whether a request through an invalidated window follows, which must be refused."""
     return any(wr.op in ("BIND_MW", "LOCAL_INV", "SEND_WITH_INV") for wr in cell.wrs)
 
 
 def wire_address(gid):
-    """The IP address that a RoCEv2 GID is."""
+    """The IP address of a RoCEv2 GID."""
     raw = bytes.fromhex(gid)
     return raw[12:] if raw[:12] == bytes(10) + b"\xff\xff" else raw

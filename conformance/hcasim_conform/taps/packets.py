@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""RoCEv2 frames as the IBTA has them, read without anything that made them.
+"""Decodes RoCEv2 frames by the IBTA specification, independent of the code that made them.
 
 Nothing of spec/wire.yaml or of the device's packet code is used: numbers and header layouts are those of
-the IBTA's chapter 9 and annexes 14 and 19 (also in Linux include/rdma/ib_pack.h). A test holds this reader
-against scapy's on captured traffic.
+the IBTA's chapter 9 and annexes 14 and 19 (also in Linux include/rdma/ib_pack.h). A test compares this decoder
+with scapy's on captured traffic.
 """
 import struct
 import zlib
@@ -84,7 +84,7 @@ class Packet:
 
 
 class BadPacket(Exception):
-    """A frame to the RoCEv2 port that no such packet can be."""
+    """A frame to the RoCEv2 port that is not a valid packet."""
 
 
 def frames(path):
@@ -101,7 +101,7 @@ def frames(path):
 
 
 def _ip(frame):
-    """(source, destination, offset of UDP) of a frame to the RoCEv2 port, None of any other."""
+    """(source, destination, offset of UDP) of a frame to the RoCEv2 port, None for any other."""
     at = 12
     while frame[at : at + 2] == b"\x81\x00":
         at += 4
@@ -122,7 +122,7 @@ def _ip(frame):
 
 
 def icrc(frame, ip, udp):
-    """The invariant CRC of a frame (annex 17.3.3): what routers change counts as ones."""
+    """The invariant CRC of a frame (annex 17.3.3): fields that routers change are taken as ones."""
     end = udp + int.from_bytes(frame[udp + 4 : udp + 6], "big") - 4
     head = bytearray(frame[ip : udp + 20])
     if head[0] >> 4 == 4:

@@ -9,7 +9,7 @@ PS = 1000  # of a nanosecond
 
 
 def _records(path):
-    """JSON lines, in the order of time. The last one may be cut short where the machine was killed."""
+    """JSON lines in the order of time. The last one may be incomplete if the machine was killed."""
     found = []
     with open(path, encoding="ascii") as lines:
         for line in lines:
@@ -27,7 +27,7 @@ def _packet(ns, frame):
 
 
 class Piece:
-    """What the links showed between two moments."""
+    """The traffic of the links between two times."""
 
     def __init__(self, frames, tlps, wqes, cqes):
         self.frames = frames  # (nanoseconds, bytes)

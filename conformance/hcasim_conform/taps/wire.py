@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from hcasim_conform.taps.packets import Packet
 
 PSN_MASK = 0xFFFFFF
-QUAD = (1 << 64) - 1  # the journal has signed numbers
+QUAD = (1 << 64) - 1  # numbers in the journal are signed
 SOLICITED, FENCE, INLINE, SIGNALED = 1 << 2, 1 << 0, 1 << 3, 1 << 1  # enum ibv_send_flags
 REMOTE_ACCESS, NOT_READY = 0x62, 0x20
-# What the responder says where the requester's completion has a status (IBTA 9.9.3).
+# The responder's NAK code for a status of the requester's completion (IBTA 9.9.3).
 NAKS = {"REM_ACCESS_ERR": REMOTE_ACCESS, "REM_INV_REQ_ERR": 0x61, "REM_OP_ERR": 0x63}
 NAK_KIND = 0x60
 ETHERNET_LEAST = 60  # bytes of a frame, without FCS
 ACK_KIND = 0x60  # bits of the AETH syndrome: 0 acknowledged, 1 receiver not ready, 3 not acknowledged
 
-# name of the packets on the wire, its last packet's extra; operations that stay at home have none
+# name of the packets on the wire, extra fields of the last one; local operations have none
 MESSAGES = {
     "SEND": ("SEND", ""),
     "SEND_WITH_IMM": ("SEND", "_WITH_IMMEDIATE"),
@@ -30,7 +30,7 @@ SINGLE = {
     "ATOMIC_WRITE": "ATOMIC_WRITE",
 }
 ATOMICS = ("ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD")
-FENCED_BY = tuple(SINGLE)  # requests with their own response: erratum FENCE-SCOPE
+FENCED_BY = tuple(SINGLE)  # requests with a response: erratum FENCE-SCOPE
 TRANSPORT = {"RC": "RC", "UC": "UC", "UD": "UD", "XRC_SEND": "XRC", "XRC_RECV": "XRC"}
 
 
@@ -59,7 +59,7 @@ class Request:
 
 
 def expected(wr, qpt, mtu):
-    """(name, payload, values) of each packet of a request; the PSNs that its last one stands for."""
+    """(name, payload, values) of each packet of a request; the number of PSNs of the last one."""
     op, size = wr["op"], length(wr)
     if op in SINGLE:
         values = {"rkey": wr["rkey"], "va": wr["va"]}
@@ -94,7 +94,7 @@ def expected(wr, qpt, mtu):
 
 
 def executed(region):
-    """The requests of a posting that the API took."""
+    """The requests of a posting that the API accepted."""
     if region["abort"]:
         return []
     if not region["rc"]:
@@ -135,9 +135,9 @@ class WireJudge:
         return seen, None if left else psn
 
     def cut_short(self, regions, packets, answers, first_psn, statuses):
-        """A stream one of whose requests is refused, here or at the far end, and which ends there.
+        """A stream that ends with a request refused by the requester or the responder.
 
-        statuses: of which the completion has one. Returns the number of refusals on the wire.
+        statuses: possible ones of the completion. Returns the number of refusals on the wire.
         """
         qpt, left, psn, seen = regions[0]["type"], list(packets), first_psn, []
         naks = [p for p in answers if "aeth" in p.values and p.syndrome & ACK_KIND == NAK_KIND]
@@ -162,7 +162,7 @@ class WireJudge:
         return len(naks)
 
     def _refusals(self, seen, answers, naks, statuses):
-        """One refusal at most, as the status says; everything before it is answered, nothing behind it."""
+        """At most one refusal, with the code of the status; everything before it is answered, nothing after it."""
         for nak in naks:
             if nak.syndrome not in map(NAKS.get, statuses):
                 self.complain(f"wire: a refusal that is not {' or '.join(statuses)}: {nak.says()}")
@@ -219,9 +219,9 @@ class WireJudge:
         return None if packet.solicited == want else f"SE bit {int(packet.solicited)}, expected {int(want)}"
 
     def _answers(self, seen, answers, refusable):
-        """Every READ and atomic is answered by its PSNs, everything else acknowledged; nothing is refused.
+        """Every READ and atomic is answered with its PSNs, everything else is acknowledged; nothing is refused.
 
-        refusable: but for the last request, where the cell shows that a key is void.
+        refusable: the last request may be refused, if the cell tests an invalid key.
         """
         if not seen or seen[0].region["type"] not in ("RC", "XRC_SEND"):
             for packet in answers:
@@ -288,9 +288,9 @@ class WireJudge:
 
 
 def judge_attempts(packets, answers, times, gap_ns, complain):
-    """The first request is sent `times` times, and not again before the gap is over.
+    """The first request is sent `times` times, with at least the gap between two attempts.
 
-    It counts from the packet, or from the answer that says that the receiver is not ready.
+    The gap is measured from the packet, or from the RNR NAK.
     """
     if not packets:
         complain("wire: the request was never sent")
@@ -318,7 +318,7 @@ def judge_frames(regions, frames, complain):
             else:
                 want += [wr["hdr"] + min(piece, size - at) for at in range(0, size, piece)]
     got = [len(frame) for frame in frames]
-    want = [max(size, ETHERNET_LEAST) for size in want if size]  # no bytes are no frame
+    want = [max(size, ETHERNET_LEAST) for size in want if size]  # a request of 0 bytes sends no frame
     if got != want:
         complain(f"wire: frames of {got} bytes, expected {want}")
 

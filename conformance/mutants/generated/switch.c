@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Which of the generated mutants is there: read once, when the program or the provider is loaded. */
+/* Which generated mutant is active: read once, when the program or the provider is loaded. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

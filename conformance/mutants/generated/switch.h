@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Included first by the copies of source files that hcasim_conform/mutants/generator makes, and by nothing else. Each
- * mutant has a number; the one that is chosen is there, and 0 chooses none.
+ * mutant has a number; only the selected one is active, and 0 selects none.
  */
 #ifndef HCASIM_MUTANT_SWITCH_H
 #define HCASIM_MUTANT_SWITCH_H
@@ -13,7 +13,7 @@
 
 /*
  * Shared by all processes of a run where HCASIM_MUTANT_MAP names a file (hcasim_conform/mutants/generated/machine.py knows
- * the layout, too). By number: whether a mutant's place was reached and, where that can be told, made a difference.
+ * the layout, too). By number: whether a mutant's place was reached and, where this can be detected, made a difference.
  */
 struct hcasim_mutants {
 	uint32_t chosen;
@@ -22,7 +22,7 @@ struct hcasim_mutants {
 
 extern struct hcasim_mutants *hcasim_mutants __attribute__((visibility("hidden")));
 
-/* A place with `n` mutants, numbered from `base`: whether one of them is chosen. */
+/* Whether one of the `n` mutants of a place, numbered from `base`, is selected. */
 static inline int hcasim_mutant_in(uint32_t base, uint32_t n)
 {
 	memset(hcasim_mutants->reached + base, 1, n);
@@ -34,7 +34,7 @@ static inline int hcasim_mutant_is(uint32_t number)
 	return hcasim_mutants->chosen == number;
 }
 
-/* What a comparison gives: `wrong` where mutant `number` is chosen, else `so_far`. It matters where `right` differs. */
+/* Result of a comparison: `wrong` if mutant `number` is selected, else `so_far`. Notes whether `right` differs. */
 static inline int hcasim_mutant_result(uint32_t number, int right, int so_far, int wrong)
 {
 	if (right != wrong)
@@ -45,7 +45,7 @@ static inline int hcasim_mutant_result(uint32_t number, int right, int so_far, i
 #define MUTANT_IN(base, n) hcasim_mutant_in(base, n)
 #define MUTANT_IS(number)  hcasim_mutant_is(number)
 
-/* `a op b`, and the results of three mutants, each an expression of a_, b_ and c_, which is what is right. */
+/* `a op b`, and the results of three mutants, each an expression of a_, b_ and the right result c_. */
 #define MUTANT_COMPARE(base, op, a, b, x, y, z)                                                              \
 	(__extension__({                                                                                     \
 		__auto_type a_ = (a) + 0;                                                                    \

@@ -80,7 +80,7 @@ static long get_enum_or(struct parse *p, json_t *obj, const char *field, const s
 	return json_object_get(obj, field) ? get_enum(p, obj, field, table) : fallback;
 }
 
-/* An opcode of a completion, or null for none. */
+/* An opcode of a completion, or null if there is no completion. */
 static int get_wc(struct parse *p, json_t *obj, const char *field)
 {
 	json_t *v = json_object_get(obj, field);
@@ -203,7 +203,7 @@ static int get_errno(struct parse *p, json_t *line, const char *field)
 	return 0;
 }
 
-/* A case of a suite: what the runner does for it, and numbers that only it knows. */
+/* A case of a suite: the scenario that the runner executes, and the integers that only that scenario reads. */
 static void get_case(struct parse *p, json_t *line, struct cell *cell)
 {
 	json_t *args = json_object_get(line, "args"), *value;

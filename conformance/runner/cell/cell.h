@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * One cell of the tables as the driver describes it: what to create, what to post, and what must be
- * seen. The runner holds no rule of its own: every expectation stands in the line.
+ * observed. The runner contains no rules: every expectation is in the line.
  */
 #ifndef CONFORM_CELL_H
 #define CONFORM_CELL_H
@@ -25,7 +25,7 @@ enum api {
 enum data_setter { DATA_NONE, DATA_SGE, DATA_SGE_LIST, DATA_INLINE, DATA_INLINE_LIST };
 enum qp_setter { QPSET_NONE, QPSET_UD_ADDR, QPSET_XRC_SRQN };
 
-/* Where the bytes go when a work request is executed, by the names of `memory` in spec/wr.yaml. */
+/* Where the bytes go when a work request is executed; names are those of `memory` in spec/wr.yaml. */
 /* clang-format off */
 #define CELL_EFFECTS(X) \
 	X(NONE, "none") X(SEND, "send") X(WRITE, "write") X(READ, "read") X(CMP_SWP, "cmp_swp") \
@@ -34,14 +34,14 @@ enum qp_setter { QPSET_NONE, QPSET_UD_ADDR, QPSET_XRC_SRQN };
 #define CELL_EFFECT(name, text) EFFECT_##name,
 enum effect { CELL_EFFECTS(CELL_EFFECT) };
 
-/* A length that depends on what the QP granted. */
+/* A length that depends on the granted capabilities of the QP. */
 enum limit { LIMIT_NONE, LIMIT_INLINE, LIMIT_SGE };
 
 struct cell_wr {
 	enum ibv_wr_opcode op;
-	enum data_setter data, data_again; /* a second one gets the same buffers */
+	enum data_setter data, data_again; /* a second setter gets the same buffers */
 	enum qp_setter qp_setter, qp_setter_again;
-	int data_of; /* sends from the buffers that this earlier request fills; -1: has its own */
+	int data_of; /* index of an earlier request whose buffers this one sends; -1: it has its own */
 	unsigned int num_len;
 	uint32_t len[CELL_MAX_SGE];
 	enum limit limit;
@@ -57,15 +57,15 @@ enum create_expect { CREATE_OK, CREATE_REFUSED };
 enum post_expect {
 	POST_OK,      /* accepted and executed */
 	POST_REFUSED, /* refused, nothing is executed */
-	POST_ANY,     /* either of these two, whole */
+	POST_ANY,     /* accepted and executed completely, or refused */
 	POST_ERROR,   /* refused, or accepted and completed with `status`, nothing is executed */
 };
 
-/* Another posting than that of the cell: of legal requests, or of one that must be refused. */
+/* A posting other than that of the cell: of legal requests, or of one that must be refused. */
 struct cell_batch {
 	enum api api;
 	enum post_expect post; /* POST_OK or POST_REFUSED */
-	unsigned int num_wr;   /* 0: there is none */
+	unsigned int num_wr;   /* 0: no such posting */
 	struct cell_wr wr[CELL_MAX_WR];
 };
 
@@ -77,11 +77,11 @@ struct cell {
 	uint32_t ask_inline, ask_sge;
 	unsigned int num_wr;
 	struct cell_wr wr[CELL_MAX_WR];
-	unsigned int index;               /* of the request that the cell is about */
+	unsigned int index;               /* of the request that the cell tests */
 	struct cell_batch before, behind; /* posted earlier and later by the same thread */
 	struct cell_batch rival;          /* posted by a second thread at the same time */
-	bool abort;                       /* ibv_wr_abort in place of ibv_wr_complete */
-	bool follow_post;                 /* the SEND that follows goes through ibv_post_send() in any case */
+	bool abort;                       /* ibv_wr_abort instead of ibv_wr_complete */
+	bool follow_post;                 /* the SEND after the cell is always posted by ibv_post_send() */
 	enum create_expect create;
 	int create_errno; /* 0: any */
 	enum post_expect post;
@@ -92,7 +92,7 @@ struct cell {
 	json_t *args;              /* API_SUITE: object of integers */
 };
 
-/* NULL and a message that names the field when the line is no cell. */
+/* NULL, and a message that names the field, if the line is not a valid cell. */
 struct cell *cell_parse(json_t *line, char *err, size_t err_size);
 void cell_free(struct cell *cell);
 

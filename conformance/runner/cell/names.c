@@ -20,7 +20,7 @@ const struct name send_flag_names[] = {HCASIM_EACH_SEND_FLAGS(NAME_FLAG){NULL, 0
 const struct name wc_names[] = {HCASIM_EACH_IBV_WC(NAME_WC){NULL, 0}};
 const struct name status_names[] = {HCASIM_EACH_IBV_WC_STATUS(NAME_WC){NULL, 0}};
 
-/* Those that cells are about. */
+/* The QP types that cells use. */
 const struct name qpt_names[] = {
 	NAME(IBV_QPT_, RC),       NAME(IBV_QPT_, UC),       NAME(IBV_QPT_, UD), NAME(IBV_QPT_, RAW_PACKET),
 	NAME(IBV_QPT_, XRC_SEND), NAME(IBV_QPT_, XRC_RECV), {NULL, 0},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Spelling of the verbs.h enumerations in cell lines and in messages: a cell says "RDMA_WRITE",
- * verbs.h says IBV_WR_RDMA_WRITE and IBV_QP_EX_WITH_RDMA_WRITE.
+ * Spelling of the verbs.h enumerations in cell lines and in messages: a cell has "RDMA_WRITE",
+ * verbs.h has IBV_WR_RDMA_WRITE and IBV_QP_EX_WITH_RDMA_WRITE.
  */
 #ifndef CONFORM_NAMES_H
 #define CONFORM_NAMES_H
@@ -27,7 +27,7 @@ const char *value_name(const struct name *table, long value);
 /* "A | B", or "0", in a buffer of the caller. */
 const char *flags_name(const struct name *table, const char *prefix, unsigned long value, char *buf,
 		       size_t size);
-/* "EINVAL" and so on; never NULL. */
+/* For example "EINVAL"; never NULL. */
 const char *errno_name(int err);
 
 #endif

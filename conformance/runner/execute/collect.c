@@ -26,7 +26,7 @@ int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc, uint64_t *timestamp)
 		.vendor_err = ibv_wc_read_vendor_err(cq),
 		.qp_num = ibv_wc_read_qp_num(cq),
 	};
-	if (!cq->status) { /* the rest is valid only then */
+	if (!cq->status) { /* the other fields are valid only on success */
 		wc->opcode = ibv_wc_read_opcode(cq);
 		wc->byte_len = ibv_wc_read_byte_len(cq);
 		wc->wc_flags = ibv_wc_read_wc_flags(cq);
@@ -47,11 +47,11 @@ int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc, uint64_t *timestamp)
 
 int collect_poll(const struct link *l, struct ibv_cq *cq, struct ibv_wc *wc)
 {
-	/* struct ibv_cq is how struct ibv_cq_ex begins (verbs.h) */
+	/* struct ibv_cq_ex begins with the members of struct ibv_cq (verbs.h) */
 	return l->opts.cq_ex ? poll_extended((struct ibv_cq_ex *)cq, wc, NULL) : ibv_poll_cq(cq, 1, wc);
 }
 
-/* False when the CQ is empty. */
+/* False if the CQ is empty. */
 static bool take_one(const struct link *l, struct side *s, struct result *res)
 {
 	struct ibv_wc wc = {0};

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Takes completions and events off a link and holds them against what is expected. */
+/* Takes completions and events from a link and compares them with the expected ones. */
 #ifndef CONFORM_COLLECT_H
 #define CONFORM_COLLECT_H
 
 #include "post/plan.h"
 #include "execute/execute.h"
 
-/* Waits until everything expected came on both sides, or the time of the DUT file is over. */
+/* Waits until all expected completions have come on both sides, or the DUT file's timeout has expired. */
 void collect(struct link *l, const struct expect *requester, const struct expect *responder,
 	     struct result *res);
-/* Whatever still lies in the completion queues was not asked for. */
+/* Every completion that is left in the completion queues is a fault. */
 void collect_extra(struct link *l, struct result *res);
-/* ibv_poll_cq() of one completion, or what ibv_start_poll() and its like say of it on an extended CQ. */
+/* Polls one completion with ibv_poll_cq(), or on an extended CQ with ibv_start_poll() and the read functions. */
 int collect_poll(const struct link *l, struct ibv_cq *cq, struct ibv_wc *wc);
-/* ibv_start_poll() and its like, as ibv_poll_cq() would say it. timestamp: NULL, or the CQ has them. */
+/* Polls with ibv_start_poll(); returns what ibv_poll_cq() would. timestamp: may be NULL, else the CQ must have them. */
 int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc, uint64_t *timestamp);
 /* Waits for a completion event of the peer's CQ when `wait` is set; acknowledges it. */
 bool collect_event(struct link *l, bool wait);

@@ -6,12 +6,12 @@
 #include "post/threads.h"
 #include "execute/window.h"
 
-/* The work requests of the cell's own posting and of those around it, made concrete. */
+/* The planned work requests of the cell's posting and of the other postings. */
 struct plans {
 	struct plan own[CELL_MAX_WR], before[CELL_MAX_WR], behind[CELL_MAX_WR], rival[CELL_MAX_WR];
 };
 
-/* A plain signalled SEND: shows that the QP still works, and is behind everything the cell posted. */
+/* A plain signalled SEND after everything that the cell posted: shows that the QP still works. */
 static void follow_up(struct runner *r, const struct cell *cell, struct result *res)
 {
 	struct link *l = &r->link;
@@ -61,14 +61,14 @@ static int arm(struct link *l, const struct cell *cell, struct log *log)
 	return ibv_req_notify_cq(l->peer_cq, 1);
 }
 
-/* Number of work requests of the cell's posting that the device gets. */
+/* Number of work requests of the cell's posting that the device must execute. */
 static unsigned int accepted(const struct cell *cell, const struct posted *posted)
 {
 	if (cell->abort)
 		return 0;
 	if (!posted->rc)
 		return cell->num_wr;
-	/* a list is executed up to its first bad work request, a critical region not at all */
+	/* a list is executed up to its first bad work request; a critical region is not executed */
 	return posted->bad > 0 && posted->bad < (int)cell->num_wr ? posted->bad : 0;
 }
 
@@ -82,7 +82,7 @@ static void judge_posting(const struct cell *cell, const struct posted *posted, 
 	judge_post(&res->verdict, cell, posted->rc, posted->bad);
 }
 
-/* What the requests did to the window, or did not, as its peer finds it. */
+/* Checks by an access of the peer whether the requests have bound or invalidated the window. */
 static void probe_window(struct link *l, bool done, struct result *res)
 {
 	bool binds = !(l->needs & NEED_BOUND);
@@ -92,7 +92,7 @@ static void probe_window(struct link *l, bool done, struct result *res)
 	window_probe(l, binds ? ibv_inc_rkey(l->mw->rkey) : l->mw->rkey, binds == done, res);
 }
 
-/* Another posting than that of the cell, as its line wants it to end. */
+/* Posts a batch other than the cell's and judges its return value. */
 static void post_other(struct runner *r, const struct cell_batch *batch, struct plan *plans,
 		       struct execution *execution, struct result *res)
 {
@@ -108,7 +108,7 @@ static void post_other(struct runner *r, const struct cell_batch *batch, struct 
 		execute(execution, plans, batch->num_wr);
 }
 
-/* The cell's posting, and at the same time that of a second thread. Returns what the device got of the cell. */
+/* Posts the cell and, in a second thread, its rival. Returns how many of the cell's requests the device must execute. */
 static unsigned int post_rivals(struct runner *r, const struct cell *cell, struct plans *plans,
 				struct execution *execution, struct result *res)
 {
@@ -152,7 +152,7 @@ static unsigned int post_own(struct runner *r, const struct cell *cell, struct p
 	return num;
 }
 
-/* What must be seen of a QP that goes on. */
+/* Judges event, following SEND and window, if no request has completed in error. */
 static void judge_afterwards(struct runner *r, const struct cell *cell, unsigned int done, struct result *res)
 {
 	struct link *l = &r->link;
@@ -172,7 +172,7 @@ static void judge_afterwards(struct runner *r, const struct cell *cell, unsigned
 		probe_window(l, done > cell->index, res);
 }
 
-/* Posts the cell and judges everything. The link may go on only when true is returned. */
+/* Posts the cell and judges everything. The link may be used again only if true is returned. */
 static bool run_posting(struct runner *r, const struct cell *cell, struct plans *plans, struct result *res)
 {
 	struct link *l = &r->link;
@@ -192,11 +192,11 @@ static bool run_posting(struct runner *r, const struct cell *cell, struct plans 
 		judge_afterwards(r, cell, done, res);
 	if (!res->verdict.num)
 		collect_memory(l, first_use, res);
-	/* whether the window is still bound, and the QP of use, depends on the cell */
+	/* whether the window is still bound, and the QP usable, depends on the cell */
 	return !res->verdict.num && !execution.broken && !(l->needs & NEED_WINDOW);
 }
 
-/* Places of the postings in numbers of requests: the cell's own come first, then that of follow_up(). */
+/* Numbers of requests by posting: the cell's come first, then that of follow_up(). */
 #define PLACE(n) (((n) + 1) * (CELL_MAX_WR + 1))
 
 static int plan_batch(struct runner *r, struct plan *plans, const struct cell_wr *wr, unsigned int num,
@@ -250,13 +250,13 @@ static int prepare(struct runner *r, const struct cell *cell, struct plans *plan
 	return ret;
 }
 
-/* False when the cell ends here. */
+/* False if the cell ends here. */
 static bool set_up(struct runner *r, const struct cell *cell, struct result *res)
 {
 	int ret;
 
 	if (link_fits(&r->link, cell) && cell->create == CREATE_OK) {
-		link_log(&r->link, &res->log); /* which is that of the cell before */
+		link_log(&r->link, &res->log); /* the link of the previous cell is used */
 		return true;
 	}
 	link_destroy(&r->link);

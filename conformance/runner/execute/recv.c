@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Cells of ibv_post_recv() and ibv_post_srq_recv(): a list of receives, each met by one SEND. */
+/* Cells of ibv_post_recv() and ibv_post_srq_recv(): a list of receives, each consumed by one SEND. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,7 +79,7 @@ static int post_receives(struct link *l, const struct cell *cell, struct receive
 	return ret;
 }
 
-/* The message over the SGEs of the receive; the first 40 bytes of a UD receive are the GRH. */
+/* Scatters the message over the SGEs of the receive; the first 40 bytes of a UD receive are the GRH. */
 static void expect_scatter(struct link *l, const struct receive *recv, const struct plan *plan)
 {
 	const uint8_t *from = plan->payload;

@@ -9,9 +9,9 @@
 #include "execute/window.h"
 
 #define PROBE_LEN  8
-#define PROBE_LAST 0x77 /* not what memory is filled with beforehand */
+#define PROBE_LAST 0x77 /* differs from the bytes that memory is filled with before */
 
-/* The next completion, whatever its status. */
+/* Waits for the next completion, with any status. */
 static int wait_wc(struct ibv_cq *cq, unsigned int timeout_ms, struct ibv_wc *wc)
 {
 	struct watchdog p = watchdog(timeout_ms);
@@ -31,7 +31,7 @@ static int wait_bound(struct ibv_cq *cq, unsigned int timeout_ms)
 	return ret ? ret : wc.status == IBV_WC_SUCCESS ? 0 : EPROTO;
 }
 
-/* The QP that a request on this one goes to. */
+/* The QP to which requests on this QP are sent. */
 static struct ibv_qp *remote_end(const struct link *l, const struct ibv_qp *qp)
 {
 	return qp == l->qp ? l->peer : qp == l->peer ? l->qp : l->back.peer;
@@ -70,11 +70,11 @@ int window_bind(struct link *l, struct log *log)
 	if (!ret)
 		ret = wait_bound(peer ? l->peer_cq : l->cq, l->dut->timeout_ms);
 	if (!ret)
-		l->mw->rkey = wr.bind_mw.rkey; /* the application's part with type 2 (ibv_bind_mw(3)) */
+		l->mw->rkey = wr.bind_mw.rkey; /* done by the application for type 2 (ibv_bind_mw(3)) */
 	return ret;
 }
 
-/* The two ends of a write through the window: memory belongs to the side that has the window. */
+/* The two ends of a write through the window: `to` is memory of the side that owns the window. */
 struct way {
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
@@ -112,7 +112,7 @@ static int write_through(struct link *l, const struct way *way, uint8_t *from, u
 	return ret ? ret : wait_wc(way->cq, l->dut->timeout_ms, wc);
 }
 
-/* A later write through the region's own key: when it has come, the one before it has had its chance. */
+/* Writes through the region's own key: when these bytes have arrived, an earlier write would have arrived, too. */
 static void wait_marker(struct link *l, const struct way *way, uint8_t *from, struct result *res)
 {
 	uint8_t *to = arena_take(way->to, PROBE_LEN);

@@ -5,7 +5,7 @@
 #include "link/cm.h"
 #include "link/link.h"
 
-/* Lends the connection's QPs to a link, so that planning and collecting are those of the other cells. 0 or an errno. */
+/* Makes a link of the connection's QPs, so that planning and collecting work as for other cells. 0 or an errno. */
 int writev_lend(struct link *l, struct cm *cm, const struct dut *dut, enum api api);
 
 #endif

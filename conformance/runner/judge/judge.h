@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Compares what was seen with what must be seen. Pure functions: no verbs call is made here, so
- * that a test can feed each of them wrong data.
+ * Compares observed with expected results. Pure functions without verbs calls, so that a test can
+ * pass wrong data to each of them.
  */
 #ifndef CONFORM_JUDGE_H
 #define CONFORM_JUDGE_H
@@ -13,7 +13,7 @@
 #define VERDICT_MAX 8
 
 struct verdict {
-	unsigned int num; /* faults found, also those that did not fit */
+	unsigned int num; /* faults found, including those that did not fit */
 	char fault[VERDICT_MAX][384];
 };
 
@@ -44,7 +44,7 @@ void judge_bytes(struct verdict *v, const char *what, const uint8_t *want, const
 /* rc as returned; bad: index that *bad_wr named, -1 where the API has none */
 void judge_post(struct verdict *v, const struct cell *cell, int rc, int bad);
 
-/* A posting next to that of the cell: POST_OK or POST_REFUSED. */
+/* A posting other than that of the cell: POST_OK or POST_REFUSED. */
 void judge_other(struct verdict *v, enum post_expect post, int rc);
 
 /* err: 0 or the errno of the refusal */

@@ -6,9 +6,9 @@
 
 #include "judge/watchdog.h"
 
-#define COURTESY 20000000 /* nanoseconds from its beginning, in which a wait makes room for others */
+#define COURTESY 20000000 /* nanoseconds after its start during which a wait yields the processor */
 
-static atomic_bool in_vain;
+static atomic_bool expired_once;
 static bool remote_peer;
 
 static uint64_t now(clockid_t clock)
@@ -30,15 +30,15 @@ bool watchdog_expired(const struct watchdog *p)
 {
 	uint64_t wall = now(CLOCK_MONOTONIC);
 
-	/* what is awaited needs a processor, too; a wait that lasts goes on by its own time, which this does not use */
+	/* the awaited process needs a processor, too; a longer wait must use its own time, which yielding does not */
 	if (wall < p->end - p->most + COURTESY)
 		sched_yield();
-	/* a thread has never used more than has gone by: the clock that needs no system call is asked first */
+	/* a thread cannot use more time than has elapsed: read the clock that needs no system call first */
 	if (wall < p->end)
 		return false;
 	if (now(CLOCK_THREAD_CPUTIME_ID) - p->used < p->most && !(remote_peer && wall >= p->end + p->most))
 		return false;
-	atomic_store(&in_vain, true);
+	atomic_store(&expired_once, true);
 	return true;
 }
 
@@ -60,5 +60,5 @@ bool watchdog_readable(int fd, unsigned int ms)
 
 bool watchdog_lost(void)
 {
-	return atomic_exchange(&in_vain, false);
+	return atomic_exchange(&expired_once, false);
 }

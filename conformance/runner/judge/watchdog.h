@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How long something may take that may never come. Seconds of a clock on the wall say little on a busy host,
- * where neither this process nor what it waits for may have had a processor meanwhile. So a wait spins, and is
- * over when it has used that much of a processor itself: schedulers are fair, and what it waits for had as much.
+ * Time limits for events that may never come. Elapsed time is no measure on a busy host, where neither this process nor
+ * the one it waits for may have had a processor. So a wait spins, and expires when it has used that much processor time
+ * itself: schedulers are fair, so the awaited process had as much.
  */
 #ifndef CONFORM_WATCHDOG_H
 #define CONFORM_WATCHDOG_H
@@ -11,16 +11,16 @@
 #include <stdint.h>
 
 struct watchdog {
-	uint64_t used, end; /* nanoseconds of this thread, and of the wall: before that no wait is over */
+	uint64_t used, end; /* nanoseconds: thread time at the start; elapsed time of the earliest expiry */
 	uint64_t most;
 };
 
 struct watchdog watchdog(unsigned int ms);
-/* To be asked again and again by the thread that began it, without a pause. */
+/* To be polled without a pause by the thread that created it. */
 bool watchdog_expired(const struct watchdog *p);
-/* From now on waits are for a peer on another host, too, whose processors nobody counts: they last twice their time at most. */
+/* For a peer on another host, whose processor time is unknown: waits expire after twice their limit in elapsed time. */
 void watchdog_remote(void);
-/* A file descriptor can be read; 0 ms: now. */
+/* Waits until a file descriptor can be read; 0 ms: does not wait. */
 bool watchdog_readable(int fd, unsigned int ms);
 /* Whether any wait of this process has timed out since the last call. */
 bool watchdog_lost(void);

@@ -8,14 +8,15 @@
 #include "remote/remote_cm.h"
 
 #define CM_DEPTH 16
-#define SPARE    10 /* times the watchdog: the event says how it ended, not the clock on the wall */
+/* librdmacm's limit as a multiple of the watchdog's, so that elapsed time alone fails no cell. */
+#define SPARE 10
 
 static int failed(void)
 {
 	return errno ? errno : EIO;
 }
 
-/* Waits for one event of any id of the channel; a connection request brings the server's id. */
+/* Waits for one event of any id of the channel; a connection request contains the server's id. */
 static int expect_event(struct cm *cm, unsigned int timeout_ms, enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event *event;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Two rdma_cm_id connected to each other, the server's inside this process or in that of the peer. */
+/* Two rdma_cm_id connected to each other; the server's is in this process or in the peer process. */
 #ifndef CONFORM_CM_H
 #define CONFORM_CM_H
 
@@ -19,12 +19,12 @@ struct cm {
 	struct ibv_pd *peer_pd;
 };
 
-/* The server's part, which a peer process does on its own: listens; takes a request; knows that it is connected. */
+/* The server's part, separate for the peer process: listens; accepts a request; waits for the established event. */
 int cm_listen(struct cm *cm, const char *address, uint16_t *port);
 int cm_accept(struct cm *cm, unsigned int timeout_ms);
 int cm_established(struct cm *cm, unsigned int timeout_ms);
 
-/* 0 or an errno. cm_close() works in any case. */
+/* 0 or an errno. cm_close() may be called in both cases. */
 int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log);
 void cm_close(struct cm *cm);
 

@@ -100,7 +100,7 @@ static enum ibv_mtu smallest_mtu(const struct dut *dut, long bytes)
 	return mtu;
 }
 
-/* The responder's end, here or where the command of the DUT file leads. */
+/* The responder's end, in this process or in the one that the DUT file's command starts. */
 static int open_responder(struct dut *dut, json_t *desc, char *err, size_t size)
 {
 	json_t *command = json_object_get(desc, "peer_command");
@@ -137,7 +137,7 @@ bool dut_ticks(const struct end *end, uint64_t *ticks)
 
 	if (!end->clock_khz || ibv_query_rt_values_ex(end->ctx, &now))
 		return false;
-	*ticks = now.raw_clock.tv_nsec; /* in this call it counts ticks of hca_core_clock */
+	*ticks = now.raw_clock.tv_nsec; /* for this call tv_nsec has ticks of hca_core_clock */
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The two ends of the device under test, as its DUT file names them. May be the same adapter; the responder's may be
- * that of a peer process (peer/remote.h).
+ * The two ends of the device under test, as its DUT file names them. Both may be the same adapter; the responder's may
+ * be in a peer process (remote/remote.h).
  */
 #ifndef CONFORM_DUT_H
 #define CONFORM_DUT_H
@@ -20,29 +20,29 @@ struct end {
 	struct ibv_pd *pd;
 	struct ibv_device_attr attr;
 	struct ibv_port_attr port_attr;
-	uint64_t clock_khz; /* of the raw clock; 0: none */
+	uint64_t clock_khz; /* of the raw clock; 0: there is none */
 	union ibv_gid gid;
 };
 
 struct dut {
 	struct end requester, responder;
-	enum ibv_mtu mtu;        /* of the paths: the smaller of both ports and of the DUT file */
+	enum ibv_mtu mtu;        /* of the paths: the smallest of both ports' and the DUT file's */
 	unsigned int timeout_ms; /* how long a completion may take */
-	bool tap;                /* somebody watches the links: say what was posted, and when */
-	bool remote;             /* the responder's end is that of a peer process */
+	bool tap;                /* the links are recorded: report what was posted, and when */
+	bool remote;             /* the responder's end is in a peer process */
 };
 
-/* One end: a device of this machine, its port and its address. 0, or -1 and a message that names the device. */
+/* Opens one end: a device of this machine, its port and its address. 0, or -1 and a message that names the device. */
 int end_open(struct end *end, char *err, size_t err_size);
 void end_close(struct end *end);
 
-/* Both. 0, or -1 and a message that names the field or the device. */
+/* Opens both ends. 0, or -1 and a message that names the field or the device. */
 int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size);
-/* The requester's own time in nanoseconds (ibv_query_rt_values_ex(3)); -1: it has none. */
+/* The requester's own time in nanoseconds (ibv_query_rt_values_ex(3)); -1: it has no clock. */
 int64_t dut_clock(const struct dut *dut);
 /* The same in ticks. */
 bool dut_ticks(const struct end *end, uint64_t *ticks);
-/* 0, or -1 and a message when the peer process did not end well. */
+/* 0, or -1 and a message if the peer process failed at its end. */
 int dut_close(struct dut *dut, char *err, size_t err_size);
 
 #endif

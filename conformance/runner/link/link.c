@@ -16,7 +16,7 @@ static int failed(void)
 	return errno ? errno : EIO;
 }
 
-/* One of the first `num` work requests of the cell is of that operation. */
+/* Whether one of the first `num` work requests of the cell has this operation. */
 static bool cell_has(const struct cell *cell, unsigned int num, enum ibv_wr_opcode op)
 {
 	for (unsigned int i = 0; i < num; i++)
@@ -25,14 +25,14 @@ static bool cell_has(const struct cell *cell, unsigned int num, enum ibv_wr_opco
 	return false;
 }
 
-/* A request that must be refused needs no more than its arguments. */
+/* A request that must be refused needs only its arguments. */
 static unsigned int needs_of(const struct cell *cell)
 {
 	unsigned int done = cell->post == POST_REFUSED ? (unsigned int)cell->bad_wr : cell->num_wr, needs = 0;
 
 	if (cell_has(cell, cell->num_wr, IBV_WR_BIND_MW))
 		needs |= NEED_OWN_WINDOW;
-	/* ibv_post_send() cannot ask for it in send_ops_flags: the header's size says it (ibv_create_qp_ex(3)) */
+	/* a QP for ibv_post_send() has no send_ops_flags: TSO is requested by max_tso_header (ibv_create_qp_ex(3)) */
 	if (cell_has(cell, cell->num_wr, IBV_WR_TSO) &&
 	    (cell->qpt == IBV_QPT_UD || cell->qpt == IBV_QPT_RAW_PACKET))
 		needs |= NEED_TSO;
@@ -45,7 +45,7 @@ static unsigned int needs_of(const struct cell *cell)
 	return needs;
 }
 
-/* The QP of a cell that posts through ibv_wr_* anywhere. */
+/* Whether any posting of the cell uses ibv_wr_*. */
 static bool extended(const struct cell *cell)
 {
 	return cell->api == API_WR || (cell->before.num_wr && cell->before.api == API_WR) ||
@@ -136,7 +136,7 @@ static int create_cqs(struct link *l)
 	return l->peer_cq ? 0 : failed();
 }
 
-/* ibv_create_qp_ex() as it is called. */
+/* Logs the call of ibv_create_qp_ex(). */
 static void log_requester(const struct link *l, const struct ibv_qp_init_attr_ex *attr, struct log *log)
 {
 	const struct ibv_qp_cap *cap = &attr->cap;
@@ -190,7 +190,7 @@ static struct ibv_qp_init_attr_ex requester_attr(const struct link *l)
 	return attr;
 }
 
-/* The QP under test. With the ibv_wr_* API it is made as ibv_wr_post(3) says in USAGE. */
+/* The QP under test. For the ibv_wr_* API it is created as in ibv_wr_post(3), USAGE. */
 static int create_requester(struct link *l, struct log *log)
 {
 	struct ibv_qp_init_attr_ex attr = requester_attr(l);
@@ -239,7 +239,7 @@ static int create_peer(struct link *l)
 	return 0;
 }
 
-/* Frames to the broadcast address reach the peer whatever its MAC address is. */
+/* Frames are sent to the broadcast address, so the peer's MAC address does not matter. */
 static int steer_broadcast(struct link *l)
 {
 	struct {
@@ -295,8 +295,8 @@ static int create_slots(struct link *l)
 }
 
 /*
- * A creation that must fail says something only where one with a legal operation succeeds: SEND is legal
- * on every QP type.
+ * A creation that must fail proves something only if the same creation with a legal operation succeeds: SEND
+ * is legal on every QP type.
  */
 static int create_refused(struct link *l, struct log *log)
 {
@@ -388,7 +388,7 @@ void link_destroy(struct link *l)
 {
 	if (l->flow)
 		ibv_destroy_flow(l->flow);
-	if (l->mw) /* before the QP that it may be bound to: some devices wait for it */
+	if (l->mw) /* before the QP that it may be bound to: some devices require this order */
 		ibv_dealloc_mw(l->mw);
 	if (l->qp)
 		ibv_destroy_qp(l->qp);

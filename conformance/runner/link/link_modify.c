@@ -51,7 +51,7 @@ static unsigned int rd_atomic(const struct dut *dut)
 	return n > 4 ? 4 : n;
 }
 
-/* The timers and retry counts that a suite wants. */
+/* Timers and retry counts that a suite sets. */
 static void override(const struct ibv_qp_attr *want, struct ibv_qp_attr *attr)
 {
 	attr->min_rnr_timer = want->min_rnr_timer;
@@ -60,7 +60,7 @@ static void override(const struct ibv_qp_attr *want, struct ibv_qp_attr *attr)
 	attr->rnr_retry = want->rnr_retry;
 }
 
-/* Takes the steps first to last - 1 of INIT, RTR, RTS. */
+/* Performs the steps first to last - 1 of INIT, RTR, RTS. */
 static int take_steps(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, const struct end *from,
 		      const struct end *to, unsigned int first, unsigned int last)
 {

@@ -6,11 +6,11 @@
 #include "link/link.h"
 
 /*
- * SRQ and XRC_RECV QP of the peer; where a window is needed also a pair the other way round, through which
- * the responder binds, and the requester's window is reached. 0 or an errno; sets l->step.
+ * SRQ and XRC_RECV QP of the peer. If a window is needed, also a pair in the reverse direction: the responder
+ * binds on it, and reaches the requester's window through it. 0 or an errno; sets l->step.
  */
 int link_xrc_create(struct link *l);
-/* The pair the other way round. */
+/* Destroys the pair in the reverse direction. */
 void link_xrc_destroy(struct link *l);
 
 #endif

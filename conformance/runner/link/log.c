@@ -15,7 +15,7 @@ void log_call(struct log *log, const char *fmt, ...)
 	json_array_append_new(log->calls, json_string(line));
 }
 
-/* Elements of one length are one line. */
+/* Consecutive elements of the same length are one line. */
 static void log_run(struct log *log, const struct log_list *list, unsigned int at, unsigned int num,
 		    uint32_t offset, uint32_t length)
 {

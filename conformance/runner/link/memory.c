@@ -8,9 +8,9 @@
 
 #define GUARD_LEN  64
 #define GUARD_BYTE 0xa5
-#define DM_SIZE    (72 * 1024) /* all receive slots fit; adapters have device memory of 128 KiB and more */
-#define DM_WORD    4           /* copies begin and end at multiples of this */
-#define DM_ALIGN   3           /* of the beginning, as a power of two: atomics go there */
+#define DM_SIZE    (72 * 1024) /* holds all receive slots; adapters have device memory of 128 KiB and more */
+#define DM_WORD    4           /* copies start and end at multiples of this */
+#define DM_ALIGN   3           /* of the start, as a power of two: atomics access it */
 
 static int give_up(struct arena *a)
 {
@@ -92,7 +92,7 @@ void arena_reset(struct arena *a)
 uint8_t *arena_take(struct arena *a, size_t len)
 {
 	uint8_t *at = a->base + a->used;
-	/* 8-byte alignment suits atomics; the guard makes each buffer stand alone */
+	/* atomics need 8-byte alignment; the guard separates the buffers */
 	size_t room = (len + GUARD_LEN + 7) & ~(size_t)7;
 
 	if (room > a->size - a->used)
@@ -135,7 +135,7 @@ void arena_written(struct arena *a, const uint8_t *at, size_t len)
 		a->known[i] = ~a->base[i];
 }
 
-/* Where a copy that begins at `from` ends at the latest. */
+/* The furthest end of a copy that starts at `from`. */
 static size_t end_of_copy(const struct arena *a, size_t from)
 {
 	return a->dm_piece && a->dm_piece < a->used - from ? from + a->dm_piece : a->used;

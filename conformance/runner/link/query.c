@@ -12,10 +12,10 @@
 
 #include <hcasim_verbs.h>
 
-#define TRY_INLINE 128 /* as much as cells ask for */
+#define TRY_INLINE 128 /* the size that cells ask for */
 #define TSO_HEADER 64
 
-/* Attributes that say something about operations, by the names that the DUT files use. */
+/* Attributes that imply operations, by the names that the DUT files use. */
 static const struct {
 	const char *name;
 	uint64_t any; /* device_cap_flags_ex */
@@ -50,7 +50,7 @@ static json_t *list_attributes(const struct ibv_device_attr_ex *attr)
 	return list;
 }
 
-/* On-demand paging: what each transport can, by the names that the DUT files use. */
+/* On-demand paging: operations of a transport that support it, by the names that the DUT files use. */
 static json_t *list_on_demand(uint32_t caps)
 {
 	static const struct {
@@ -80,7 +80,7 @@ static json_t *all_on_demand(const struct ibv_device_attr_ex *attr)
 			 list_on_demand(attr->xrc_odp_caps));
 }
 
-/* A QP as cells make it. 0 or an errno; `granted` inline bytes. */
+/* Creates a QP as cells do. 0 or an errno; `granted`: inline bytes. */
 static int try_qp(const struct end *end, struct ibv_cq *cq, enum ibv_qp_type type, uint64_t ops,
 		  uint32_t *granted)
 {
@@ -123,7 +123,7 @@ static json_t *list_operations(const struct end *end, struct ibv_cq *cq, enum ib
 	return list;
 }
 
-/* Inline bytes that an RC QP (any QP, where there is no RC) is granted of those that cells ask for. */
+/* Inline bytes granted to an RC QP (to any QP if there is no RC) that asks for as many as cells do. */
 static uint32_t inline_bytes(const struct end *end, struct ibv_cq *cq)
 {
 	for (const struct name *type = qpt_names; type->name; type++) {

@@ -64,7 +64,7 @@ static json_t *request(const struct ibv_qp *qp, const struct ibv_send_wr *wr)
 	return obj;
 }
 
-/* bad: index of the request that failed; -1: none, or the API does not say */
+/* bad: index of the request that failed; -1: none, or not reported by the API */
 static void region(struct log *log, const struct ibv_qp *qp, const struct ibv_qp *to, const char *api, int rc,
 		   int bad, bool abort, json_t *wrs)
 {
@@ -112,7 +112,7 @@ void journal_plans(struct log *log, struct link *l, struct plan *plans, unsigned
 		post_fill(&wr, l, &plans[i]);
 		if (!plan_is_inline(&plans[i]))
 			wr.send_flags &=
-				~(unsigned int)IBV_SEND_INLINE; /* says nothing in wr_flags (INLINE-OPS) */
+				~(unsigned int)IBV_SEND_INLINE; /* has no effect in wr_flags (INLINE-OPS) */
 		json_array_append_new(wrs, request(l->qp, &wr));
 	}
 	region(log, l->qp, l->peer, "wr", rc, -1, abort, wrs);

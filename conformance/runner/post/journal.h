@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The journal of a cell: every posting as the caller meant it, and how the API answered. Whoever watches
- * the device's links judges by it what may and must be seen there.
+ * The journal of a cell: the arguments of every posting and what the API returned. The checks of the
+ * device's links (hcasim_conform/taps) derive from it what may and must be there.
  */
 #ifndef CONFORM_JOURNAL_H
 #define CONFORM_JOURNAL_H

@@ -5,7 +5,7 @@
 
 #include "post/plan.h"
 
-/* To everybody, of an experimental Ethertype. */
+/* Broadcast, with an experimental Ethertype. */
 const uint8_t plan_eth_hdr[PLAN_ETH_HDR] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x88, 0xb5};
 /* Headers of a segmented TCP stream; the device fills in lengths, sequence numbers and checksums. */
 const uint8_t plan_tso_hdr[PLAN_TSO_HDR] = {
@@ -26,7 +26,7 @@ static bool is_atomic(enum effect e)
 	return e == EFFECT_CMP_SWP || e == EFFECT_FETCH_ADD;
 }
 
-/* Lengths of the pieces, after a limit that depends on the granted capabilities has been put in. */
+/* Lengths of the pieces, with lengths that depend on the granted capabilities replaced by numbers. */
 static int resolve_lengths(struct plan *p, const struct link *l, uint32_t *len, unsigned int *num)
 {
 	const struct cell_wr *wr = p->wr;
@@ -49,7 +49,7 @@ static int resolve_lengths(struct plan *p, const struct link *l, uint32_t *len, 
 	return 0;
 }
 
-/* A frame of an experimental Ethertype to everybody: what steer_broadcast() lets through. */
+/* A broadcast frame with an experimental Ethertype, for the rule of steer_broadcast(). */
 static void ethernet_header(struct plan *p, struct link *l)
 {
 	uint8_t *first;
@@ -97,7 +97,7 @@ static void gather(struct plan *p, struct link *l)
 static int take_target(struct plan *p, struct link *l, uint32_t seed)
 {
 	uint32_t len = is_atomic(p->wr->effect) || p->wr->effect == EFFECT_ATOMIC_WRITE ? 8 : p->total;
-	/* every operation gets a remote address, so that one that must not touch memory could be seen to */
+	/* every operation gets a remote address, to detect an access by one that must not access memory */
 	p->target = arena_take(&l->target, len < 8 ? 8 : len);
 	if (!p->target)
 		return E2BIG;
@@ -111,7 +111,7 @@ static int take_target(struct plan *p, struct link *l, uint32_t seed)
 	return 0;
 }
 
-/* What the earlier request brings into the buffers is what this one has to send. */
+/* The data that the earlier request reads into the buffers is the payload of this one. */
 static int take_filled(struct plan *p, const struct plan *earlier)
 {
 	memcpy(p->sge, earlier->sge, sizeof(p->sge));
@@ -158,7 +158,7 @@ void plan_scribble(struct plan *p, struct link *l)
 	}
 }
 
-/* Data that arrives at the requester, over its SGEs. */
+/* Scatters data that arrives at the requester over its SGEs. */
 static void scatter(struct plan *p, struct link *l, const uint8_t *from)
 {
 	for (unsigned int i = 0; i < p->num_sge; i++) {

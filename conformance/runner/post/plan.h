@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A work request of a cell made concrete on a link: buffers, lengths, remote address, wr_id; and what
- * memory and both completion queues must hold once it has been executed.
+ * A work request of a cell planned on a link: buffers, lengths, remote address, wr_id; and the expected
+ * contents of memory and both completion queues after its execution.
  */
 #ifndef CONFORM_PLAN_H
 #define CONFORM_PLAN_H
@@ -32,7 +32,7 @@ struct plan {
 	uint8_t tso_hdr[PLAN_TSO_HDR];
 };
 
-/* What both completion queues must hold, in order. */
+/* Expected completions of one side, in order. */
 #define EXPECT_MAX 32
 struct expect {
 	unsigned int num;
@@ -40,15 +40,15 @@ struct expect {
 };
 
 /*
- * 0, or an errno when the cell does not fit into the link's memory. p[wr->data_of - index], if the work
- * request has one, is planned already.
+ * 0, or an errno if the cell does not fit into the link's memory. If data_of is set, p[wr->data_of - index]
+ * has been planned before.
  */
 int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned int index, uint32_t seed);
-/* Overwrites the caller's inline buffers: they are the caller's again once the data is copied. */
+/* Overwrites the caller's inline buffers: the caller may reuse them once the data has been copied. */
 void plan_scribble(struct plan *p, struct link *l);
 /* The work request is executed: writes its effect into the shadows and its completions to the lists. */
 void plan_execute(struct plan *p, struct link *l, struct expect *requester, struct expect *responder);
-/* Its completion alone: it was executed before. */
+/* Only the completion: the request was executed before. */
 void plan_complete(struct plan *p, struct link *l, struct expect *requester);
 /* The work request completes in error. */
 void plan_fail(struct plan *p, struct link *l, enum ibv_wc_status status, struct expect *requester);

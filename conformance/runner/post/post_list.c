@@ -63,7 +63,7 @@ void post_fill(struct ibv_send_wr *wr, struct link *l, struct plan *p)
 		wr->qp_type.xrc.remote_srqn = l->srqn;
 }
 
-/* What is special to an operation, or to where it goes, as initializers. */
+/* The initializers that depend on the operation or the destination. */
 static void name_operation(const struct link *l, const struct plan *p, char *buf, size_t size)
 {
 	const char *atomic = p->wr->op == IBV_WR_ATOMIC_CMP_AND_SWP ? "compare" : "add";
@@ -145,7 +145,7 @@ struct posted post_list(struct link *l, struct plan *plans, unsigned int num, st
 	log_call(log, "ibv_post_send(qp, wr, &bad_wr)");
 	posted.rc = ibv_post_send(l->qp, wr, &bad);
 	if (posted.rc)
-		posted.bad = num; /* no work request of the list, unless it is found */
+		posted.bad = num; /* no work request of the list, unless found below */
 	for (unsigned int i = 0; i < num && posted.rc; i++)
 		if (bad == &wr[i])
 			posted.bad = i;

@@ -10,7 +10,7 @@ struct race {
 	struct poster *second;
 	struct log log;           /* of the second thread */
 	pthread_barrier_t inside; /* the first is in its critical region */
-	atomic_bool knocking;     /* the second is about to call ibv_wr_start() */
+	atomic_bool knocking;     /* set just before the second calls ibv_wr_start() */
 };
 
 static void *run_second(void *arg)
@@ -31,7 +31,7 @@ static void wait_knocking(void *arg)
 	pthread_barrier_wait(&race->inside);
 	while (!atomic_load(&race->knocking))
 		sched_yield();
-	sched_yield(); /* into ibv_wr_start(), where it finds the region taken */
+	sched_yield(); /* lets the second thread enter ibv_wr_start() while the region is taken */
 }
 
 int post_threads(struct link *l, struct poster *first, struct poster *second, struct log *log)

@@ -17,7 +17,7 @@ static const agent_handler handlers[PEER_NUM_CALLS] = {
 #undef X
 };
 
-/* What the runner has left. */
+/* Destroys the objects that the runner has not destroyed. */
 static void destroy_all(struct agent *a)
 {
 	const struct peer_cm end = {.stage = PEER_CM_CLOSE};
@@ -110,7 +110,7 @@ static int serve(struct agent *a, int in, int out)
 	return ret;
 }
 
-/* A runner that is gone takes the peer with it, also one that stands still in a call. */
+/* Ends the peer when the runner has ended, even if the peer hangs in a call. */
 static void *watch_runner(void *arg)
 {
 	struct pollfd p = {.fd = *(int *)arg};
@@ -130,7 +130,7 @@ int agent_main(void)
 	pthread_t watch;
 	char hello[64];
 
-	/* answers have the real stdout to themselves, whatever a library prints */
+	/* only answers go to the real stdout, nothing that a library prints */
 	dup2(STDERR_FILENO, STDOUT_FILENO);
 	if (out < 0 || pthread_create(&watch, NULL, watch_runner, &in))
 		return refuse("no descriptor or no thread is left");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The peer process: opens the responder's end and does there what the runner asks for. */
+/* The peer process: opens the responder's end and executes the runner's calls there. */
 #ifndef CONFORM_REMOTE_AGENT_H
 #define CONFORM_REMOTE_AGENT_H
 
@@ -20,13 +20,13 @@ enum agent_kind {
 	KIND_MW,
 	KIND_FLOW,
 	KIND_AH,
-	KIND_LENT, /* of a connection, which destroys it */
+	KIND_LENT, /* owned by a connection, which destroys it */
 };
 
 struct agent_object {
 	enum agent_kind kind;
-	bool extended; /* a CQ that is read with ibv_start_poll() */
-	bool timed;    /* and has the times of its completions */
+	bool extended; /* a CQ that is polled with ibv_start_poll() */
+	bool timed;    /* its completions have timestamps */
 	void *at;
 	uint64_t born; /* objects are destroyed in the reverse order of their creation */
 };
@@ -57,19 +57,19 @@ typedef int (*agent_handler)(struct agent *a, const struct agent_args *args, voi
 PEER_CALLS(X)
 #undef X
 
-/* Until stdin ends. Exit status: 0, or 2 when the runner cannot be understood. */
+/* Serves calls until stdin ends. Returns the exit status: 0, or 2 if the input is not a valid call. */
 int agent_main(void);
 
-/* Its number, or 0: there are too many. */
+/* Adds an object to the table. Returns its number, or 0 if the table is full. */
 peer_id agent_keep(struct agent *a, enum agent_kind kind, void *object);
-/* The same for a call's end: 0 or an errno; an object without a place is destroyed again. */
+/* The same with 0 or an errno as the result; if the table is full the object is destroyed. */
 int agent_give(struct agent *a, enum agent_kind kind, void *object, peer_id *id);
-/* NULL for number 0. *bad is set when the number is not that of such an object. */
+/* NULL for number 0. *bad is set if the number is not that of an object of this kind. */
 void *agent_find(struct agent *a, peer_id id, enum agent_kind kind, bool *bad);
 peer_id agent_number(const struct agent *a, const void *object);
 int agent_destroy(struct agent *a, peer_id id);
 void agent_forget(struct agent *a, peer_id id);
-/* Destroys all of them but the end's own protection domain, the youngest first. */
+/* Destroys all objects except the end's protection domain, the last created first. */
 void agent_destroy_objects(struct agent *a);
 
 #endif

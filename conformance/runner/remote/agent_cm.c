@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The server's part of a connection. Its objects are lent to the runner: they end with the connection. */
+/* The server's part of a connection. The runner may use its objects; they are destroyed with the connection. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static void close_connection(struct agent *a)
 	cm_close(&a->cm);
 }
 
-/* The protection domain is one like others: memory is registered in it. */
+/* The protection domain has the kind of any other, so that memory can be registered in it. */
 static int lend(struct agent *a, struct peer_cm_answer *answer)
 {
 	answer->pd = agent_keep(a, KIND_PD, a->cm.peer_pd);

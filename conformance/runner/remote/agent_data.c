@@ -10,7 +10,7 @@
 
 #define CANARY 0xc7
 
-/* What was changed here since the sides agreed, in the blocks that the call names. */
+/* Collects what has changed here since the last synchronization, in the blocks of the call. */
 static int own_changes(struct agent *a, const struct agent_args *args, uint32_t num)
 {
 	struct peer_span block;
@@ -41,7 +41,7 @@ int agent_sync(struct agent *a, const struct agent_args *args, void *to)
 		err = pool_apply(&a->pool, args->tail + blocks, args->tail_length - blocks);
 	if (err)
 		return err;
-	/* where both have written, the runner is right: it has the last word before a request is posted */
+	/* bytes written by both sides take the runner's value: it writes before a request is posted */
 	pool_agree(&a->pool, a->scratch.at, a->scratch.length);
 	return peer_append(&a->tail, a->scratch.at, a->scratch.length) ? 0 : ENOMEM;
 }
@@ -120,11 +120,11 @@ int agent_poll_cq(struct agent *a, const struct agent_args *args, void *to)
 		answer->num = ibv_poll_cq(cq, call->num, wc);
 	for (size_t i = 0; i < sizeof(wc[0]); i++)
 		if (behind[i] != CANARY)
-			return EOVERFLOW; /* an entry beyond those asked for was written */
+			return EOVERFLOW; /* an entry beyond the requested number was written */
 	return peer_append(&a->tail, wc, size) ? 0 : ENOMEM;
 }
 
-/* Gather lists and objects of a request. */
+/* Restores SGE list and object pointers of a request. */
 static int decode_send(struct agent *a, const struct ibv_qp *qp, struct peer_send_wr *from)
 {
 	struct ibv_send_wr *wr = &from->wr;
@@ -144,7 +144,7 @@ static int decode_send(struct agent *a, const struct ibv_qp *qp, struct peer_sen
 		wr->bind_mw.bind_info.mr = agent_find(a, from->mr, KIND_MR, &bad);
 		if (!wr->bind_mw.mw)
 			return EBADF;
-		wr->bind_mw.mw->rkey = from->mw_rkey; /* the application's part (ibv_bind_mw(3)) */
+		wr->bind_mw.mw->rkey = from->mw_rkey; /* set by the application for type 2 (ibv_bind_mw(3)) */
 	}
 	return bad || (qp->qp_type == IBV_QPT_UD && !wr->wr.ud.ah) ? EBADF : 0;
 }
@@ -176,7 +176,7 @@ int agent_post_send(struct agent *a, const struct agent_args *args, void *to)
 	for (uint32_t i = 0; i < call->num && answer->result; i++)
 		if (failed == &list[i].wr)
 			answer->bad = i;
-	memset(list, 0xff, sizeof(list)); /* it is the caller's again when the call is back */
+	memset(list, 0xff, sizeof(list)); /* the provider must have copied it by now */
 	return 0;
 }
 
@@ -208,7 +208,7 @@ int agent_post_recv(struct agent *a, const struct agent_args *args, void *to)
 	for (uint32_t i = 0; i < call->num && answer->result; i++)
 		if (failed == &wr[i])
 			answer->bad = i;
-	memset(list, 0xff, sizeof(list)); /* it is the caller's again when the call is back */
+	memset(list, 0xff, sizeof(list)); /* the provider must have copied it by now */
 	memset(wr, 0xff, sizeof(wr));
 	return 0;
 }

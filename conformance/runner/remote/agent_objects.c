@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Calls that make, change and destroy objects. */
+/* Calls that create, modify and destroy objects. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -280,7 +280,7 @@ int agent_create_qp(struct agent *a, const struct agent_args *args, void *to)
 	return err;
 }
 
-/* A QP of ours, or one that a connection has lent. */
+/* A QP created by a call, or one of a connection. */
 static struct ibv_qp *find_qp(struct agent *a, peer_id id)
 {
 	bool lent = false, bad = false;
@@ -348,14 +348,14 @@ int agent_bind_mw(struct agent *a, const struct agent_args *args, void *to)
 	return err;
 }
 
-/* So many specifications, each of its own size, and nothing else. */
+/* Whether the tail has num_of_specs specifications with consistent sizes, and nothing else. */
 static bool is_flow(const struct ibv_flow_attr *attr, size_t length)
 {
 	const uint8_t *at = (const uint8_t *)(attr + 1), *end = (const uint8_t *)attr + length;
 	struct {
 		enum ibv_flow_spec_type type;
 		uint16_t size;
-	} hdr; /* how every specification begins */
+	} hdr; /* first members of every specification */
 	unsigned int num = attr->num_of_specs;
 
 	for (; num && (size_t)(end - at) >= sizeof(hdr); num--, at += hdr.size) {

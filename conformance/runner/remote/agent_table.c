@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The objects of the peer process, by their number. */
+/* The objects of the peer process by number. */
 #include <errno.h>
 
 #include "remote/agent.h"

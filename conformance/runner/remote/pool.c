@@ -14,7 +14,7 @@ static void *map_at(void *at, size_t size)
 
 	if (got == MAP_FAILED)
 		return NULL;
-	if (at && got != at) { /* Linux before 4.17 takes the address for a wish */
+	if (at && got != at) { /* Linux before 4.17 treats the address as a hint */
 		munmap(got, size);
 		errno = EEXIST;
 		return NULL;
@@ -60,7 +60,7 @@ static bool changed(const struct pool *p, size_t at)
 	return p->fresh[at] || p->base[at] != p->known[at];
 }
 
-/* The spans of one chunk; neighbours in the next chunk are spans of their own. */
+/* The spans of one chunk; a change that continues in the next chunk is a separate span there. */
 static bool chunk_changes(const struct pool *p, size_t at, size_t end, struct peer_bytes *to)
 {
 	while (at < end) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The context of the remote end, and the objects that stand for those of the peer. */
+/* The context of the remote end, and the local objects for those of the peer. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "remote/remote_cm.h"
 #include "remote/remote_internal.h"
 
-static char step[sizeof(((struct peer_cm_answer *)0)->step)]; /* that the peer has named */
+static char step[sizeof(((struct peer_cm_answer *)0)->step)]; /* the failed step as reported by the peer */
 static bool listening;
 
 static int call_stage(struct cm *cm, enum peer_cm_stage stage, struct peer_cm_answer *answer)
@@ -33,7 +33,7 @@ int remote_cm_listen(struct cm *cm, uint16_t *port)
 	return err;
 }
 
-/* The connection's objects stay the peer's: here is what names them. */
+/* Creates local objects for the connection's objects, which the peer owns. */
 static int borrow(struct cm *cm, const struct peer_cm_answer *answer)
 {
 	cm->peer_pd = remote_new(answer->pd, sizeof(*cm->peer_pd));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The server's part of a connection, by the peer process. 0 or an errno; each sets cm->step. */
+/* The server's part of a connection in the peer process. 0 or an errno; each sets cm->step. */
 #ifndef CONFORM_REMOTE_CM_H
 #define CONFORM_REMOTE_CM_H
 
@@ -8,7 +8,7 @@
 int remote_cm_listen(struct cm *cm, uint16_t *port);
 int remote_cm_accept(struct cm *cm);
 int remote_cm_established(struct cm *cm);
-/* Of a connection that has a remote server; any other is left alone. */
+/* Closes a connection with a remote server; does nothing for others. */
 void remote_cm_close(struct cm *cm);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the files of the remote end share. */
+/* Shared by the files of the remote end. */
 #ifndef CONFORM_REMOTE_INTERNAL_H
 #define CONFORM_REMOTE_INTERNAL_H
 
@@ -16,20 +16,20 @@ int remote_call(enum peer_call call, const void *args, struct remote_tail tail, 
 struct remote_tail remote_answer_tail(void);
 #define REMOTE_CALL(name, args, answer) remote_call(PEER_##name, args, (struct remote_tail){}, answer)
 
-/* An answer that makes no sense: the peer is of no more use. */
+/* Records an invalid answer: the peer cannot be used any more. */
 void remote_complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void remote_lock(void);
 void remote_unlock(void);
 
-/* Memory that both processes have. 0 or an errno. */
+/* Maps the memory that both processes share. 0 or an errno. */
 int remote_map(void);
 void remote_unmap(void);
 
-/* Fills in what verbs.h dispatches through a context. */
+/* Fills in the functions that verbs.h calls through a context. */
 void remote_set_ops(struct verbs_context *ctx);
 struct ibv_context *remote_context(void);
 
-/* Objects of the remote end are those of verbs.h, with their number as handle; two have none. */
+/* Objects of the remote end are those of verbs.h, with their number as handle; these two have no handle. */
 struct remote_xrcd {
 	struct ibv_xrcd xrcd;
 	peer_id id;
@@ -40,18 +40,18 @@ struct remote_channel {
 	peer_id id;
 };
 
-/* An object of so many bytes by its number, so that events find it. NULL: no memory. */
+/* Allocates an object of `size` bytes and registers it by its number, for events. NULL: no memory. */
 void *remote_new(peer_id id, size_t size);
-/* Makes an object there and here, of the type of `to`, which is NULL and errno says why if there is none. */
+/* Creates an object there and here, of the type of `to`. On failure `to` is NULL and errno is set. */
 #define REMOTE_MAKE(to, name, args, answer)                                                                  \
 	do {                                                                                                 \
 		errno = REMOTE_CALL(name, args, answer);                                                     \
 		(to) = errno ? NULL : remote_new((answer)->id, sizeof(*(to)));                               \
 	} while (0)
 void *remote_find(peer_id id);
-/* What it stands for ends otherwise. */
+/* Frees only the local object: the remote one is destroyed by other means. */
 void remote_forget(peer_id id);
-/* Destroys it there, and then here. 0 or an errno. */
+/* Destroys the object there, then here. 0 or an errno. */
 int remote_release(peer_id id);
 struct ibv_qp *remote_create_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr_ex *attr, bool extended,
 				struct ibv_qp_cap *cap);

@@ -10,7 +10,7 @@
 #define BLOCKS 128
 
 static struct pool pool;
-static struct peer_span blocks[BLOCKS]; /* in use, by offset */
+static struct peer_span blocks[BLOCKS]; /* in use, sorted by offset */
 static uint32_t num_blocks;
 static struct peer_bytes changes;
 
@@ -110,7 +110,7 @@ void end_written(const void *at, size_t length)
 	memset(pool.fresh + (from - pool.base), 1, length);
 }
 
-/* Own changes to the peer, and its own back. */
+/* Sends own changes to the peer, and fetches the peer's. */
 static void exchange(bool fetch)
 {
 	struct peer_sync call = {.num_blocks = num_blocks};

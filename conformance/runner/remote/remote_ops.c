@@ -46,7 +46,7 @@ static int modify_cq(struct ibv_cq *cq, struct ibv_modify_cq_attr *attr)
 	return REMOTE_CALL(modify_cq, &call, &nothing);
 }
 
-/* An extended CQ: its completion is fetched whole, the functions that read it look at what came. */
+/* An extended CQ: a poll fetches the whole completion, which the read functions then return by field. */
 struct remote_cq {
 	union {
 		struct ibv_cq cq;
@@ -77,7 +77,7 @@ static void end_poll(struct ibv_cq_ex *ex)
 {
 }
 
-/* What the functions that read a completion return; imm_data is also the invalidated rkey. */
+/* Return values of the read functions of a completion; imm_data is also the invalidated rkey. */
 #define READ_FIELDS(X)                                                                                       \
 	X(enum ibv_wc_opcode, opcode)                                                                        \
 	X(uint32_t, vendor_err)                                                                              \
@@ -145,7 +145,7 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *ctx, struct ibv_cq_ini
 	return (struct ibv_cq_ex *)remote_create_cq(attr->cqe, attr->channel, true, attr->wc_flags);
 }
 
-/* Of a list that begins with `wr`, the request of that number. */
+/* Sets `bad` to the request with index `number` in the list `wr`. */
 #define BAD_WR(bad, wr, number)                                                                              \
 	do {                                                                                                 \
 		*(bad) = (wr);                                                                               \
@@ -153,7 +153,7 @@ static struct ibv_cq_ex *create_cq_ex(struct ibv_context *ctx, struct ibv_cq_ini
 			*(bad) = (*(bad))->next;                                                             \
 	} while (0)
 
-/* One request as it travels. False: it has more SGEs than travel. */
+/* Encodes one request. False: it has more SGEs than fit. */
 static bool encode_send(const struct ibv_qp *qp, const struct ibv_send_wr *wr, struct peer_send_wr *to)
 {
 	memset(to, 0, sizeof(*to));
@@ -424,7 +424,7 @@ struct ibv_qp *remote_create_qp(struct ibv_pd *pd, const struct ibv_qp_init_attr
 	return qp;
 }
 
-/* XRC_RECV and XRC_SEND, as the links make them. */
+/* XRC_RECV and XRC_SEND, as links create them. */
 static struct ibv_qp *create_qp_ex(struct ibv_context *ctx, struct ibv_qp_init_attr_ex *attr)
 {
 	struct ibv_qp_init_attr_ex own = *attr;

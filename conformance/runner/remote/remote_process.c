@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The peer process: its start, its end, and the calls between. */
+/* The peer process: start, calls and end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -19,11 +19,11 @@
 #include "remote/remote_internal.h"
 
 static struct {
-	pid_t pid;       /* 0: there is none */
+	pid_t pid;       /* 0: no process */
 	int to, from;    /* its stdin and stdout */
-	int words;       /* what it writes to stderr */
+	int words;       /* its stderr */
 	char name[96];   /* its command */
-	char why[352];   /* it can be used no more */
+	char why[352];   /* the reason why it cannot be used any more */
 	int watchdog_ms; /* for an answer */
 	uint16_t number;
 	struct peer_bytes sent, got;
@@ -47,7 +47,7 @@ const char *remote_broken(void)
 	return *remote.why ? remote.why : NULL;
 }
 
-/* The last of what it wrote to stderr, on one line. */
+/* The end of its output to stderr, as one line. */
 static void last_words(char *to, size_t size)
 {
 	char text[161];
@@ -66,7 +66,7 @@ static void last_words(char *to, size_t size)
 	snprintf(to, size, ": %s", text);
 }
 
-/* Waits for the end of the process. False: it goes on. */
+/* Waits for the end of the process. False: it is still running. */
 static bool reap(int timeout_ms, int *status)
 {
 	int fd = syscall(SYS_pidfd_open, remote.pid, 0);
@@ -78,7 +78,7 @@ static bool reap(int timeout_ms, int *status)
 	return ended && waitpid(remote.pid, status, 0) == remote.pid;
 }
 
-/* How it ended, from its own status or from that of a command that reports it as a shell does. */
+/* How it ended, by its status or by that of a command that reports it as a shell does. */
 static void say_end(int status, char *to, size_t size)
 {
 	int number = WIFSIGNALED(status)         ? WTERMSIG(status)
@@ -119,7 +119,7 @@ void remote_complain(const char *fmt, ...)
 	stop_process();
 }
 
-/* Its pipe is at the end: the process is about to be, too. */
+/* Its pipe is closed, so the process is about to end. */
 static void complain_gone(const char *call)
 {
 	char how[64] = "closed its output", words[176];
@@ -141,7 +141,7 @@ static void complain_io(int error, const char *call)
 		complain_gone(call);
 }
 
-/* Something is on its stdout that is no answer: shows the beginning of it. */
+/* Its stdout has something that is not an answer: shows the beginning of it. */
 static void complain_garbage(const char *call, const void *begin, size_t length)
 {
 	char text[64];
@@ -215,7 +215,7 @@ static bool start_process(json_t *command)
 	return started;
 }
 
-/* The first line: which peer this is. */
+/* The first line: protocol version and stamp of the peer. */
 static int read_hello(int timeout_ms)
 {
 	unsigned int version, stamp;
@@ -341,7 +341,7 @@ static int send_call(enum peer_call call, const void *args, struct remote_tail t
 	return peer_write(remote.to, remote.sent.at, remote.sent.length, remote.watchdog_ms);
 }
 
-/* The structure and the tail behind an answer's head. */
+/* The structure and the tail after an answer's head. */
 static int read_answer(const struct peer_call_info *info, uint32_t length)
 {
 	remote.got.length = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The calls that libibverbs has as functions. The linker (--wrap) leads the runner's own here: an object of the remote
- * context is served there, any other by libibverbs.
+ * The calls that are functions of libibverbs. The linker (--wrap) redirects the runner's calls to these: an object of the
+ * remote context is handled by the peer process, any other by libibverbs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -136,7 +136,7 @@ WRAP(int, ibv_get_cq_event, struct ibv_comp_channel *channel, struct ibv_cq **cq
 
 WRAP(void, ibv_ack_cq_events, struct ibv_cq *cq, unsigned int num)
 {
-	if (!remote_is(cq->context)) /* the peer has acknowledged it when it took it */
+	if (!remote_is(cq->context)) /* the peer acknowledged it when it read it */
 		__real_ibv_ack_cq_events(cq, num);
 }
 
@@ -158,7 +158,7 @@ WRAP(int, ibv_get_async_event, struct ibv_context *ctx, struct ibv_async_event *
 	return 0;
 }
 
-/* Whether the event names an object of the remote end. All objects begin with their context. */
+/* Whether the event is of an object of the remote end. All objects begin with their context. */
 static bool is_remote_event(const struct ibv_async_event *event)
 {
 	switch (event->event_type) {
@@ -183,7 +183,7 @@ static bool is_remote_event(const struct ibv_async_event *event)
 
 WRAP(void, ibv_ack_async_event, struct ibv_async_event *event)
 {
-	if (!is_remote_event(event)) /* the peer has acknowledged it when it took it */
+	if (!is_remote_event(event)) /* the peer acknowledged it when it read it */
 		__real_ibv_ack_async_event(event);
 }
 

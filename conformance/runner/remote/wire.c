@@ -49,7 +49,7 @@ static int64_t now_ms(void)
 	return ts.tv_sec * 1000ll + ts.tv_nsec / 1000000;
 }
 
-/* Until the descriptor is ready; timeout_ms < 0: for ever. 0 or an errno. */
+/* Waits until the descriptor is ready; deadline < 0: without a limit. 0 or an errno. */
 static int wait_ready(int fd, short events, int64_t deadline)
 {
 	struct pollfd p = {.fd = fd, .events = events};
@@ -87,7 +87,7 @@ int peer_write(int fd, const void *from, size_t length, int timeout_ms)
 	int64_t deadline = timeout_ms < 0 ? -1 : now_ms() + timeout_ms;
 
 	for (size_t done = 0; done < length;) {
-		/* a pipe that says it is ready takes no more than PIPE_BUF without waiting */
+		/* a pipe that poll() reports as writable accepts only PIPE_BUF bytes without blocking */
 		size_t piece = length - done < 4096 ? length - done : 4096;
 		int ret = wait_ready(fd, POLLOUT, deadline);
 		ssize_t n = ret ? 0 : write(fd, (const uint8_t *)from + done, piece);

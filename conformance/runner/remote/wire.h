@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a runner and the peer process at the responder's end say to each other, over the peer's stdin and stdout.
- * The peer says one line of text first (PEER_HELLO, version, stamp). After that the runner sends calls and gets one
- * answer to each: a head, the structure of the call, and where it says so a tail. Both are the same program on
- * machines of the same kind, so that structures travel as they are; the stamp is of their sizes.
+ * The protocol between a runner and the peer process at the responder's end, over the peer's stdin and stdout.
+ * The peer sends one line of text first (PEER_HELLO, version, stamp). Then the runner sends calls and gets one
+ * answer to each: a head, the structure of the call, and for some calls a tail. Both are the same program on
+ * machines of the same kind, so that structures are sent as they are in memory; the stamp covers their sizes.
  */
 #ifndef CONFORM_REMOTE_WIRE_H
 #define CONFORM_REMOTE_WIRE_H
@@ -15,7 +15,7 @@
 #define PEER_HELLO   "hcasim-conform-peer"
 #define PEER_VERSION 1
 #define PEER_MAGIC   0x4c435048u /* 'HPCL' */
-#define PEER_MAX     (40u << 20) /* bytes behind a head */
+#define PEER_MAX     (40u << 20) /* most bytes after a head */
 #define PEER_POOL    (16u << 20) /* bytes of memory that both processes have at the same address */
 #define PEER_OBJECTS 4096
 #define PEER_SGES    64
@@ -25,7 +25,7 @@
 struct peer_head {
 	uint32_t magic;
 	uint16_t call;   /* enum peer_call; an answer names the call it answers */
-	uint16_t number; /* counts calls */
+	uint16_t number; /* sequence number of the call */
 	int32_t error;   /* of an answer: errno, 0 none. An answer with an error has no structure */
 	uint32_t length; /* of what follows */
 };
@@ -57,12 +57,12 @@ struct peer_map {
 	uint64_t base, size;
 };
 
-/* Tail of the call: blocks that count, then changes. Tail of the answer: changes. */
+/* Tail of the call: blocks in use, then changes. Tail of the answer: changes. */
 struct peer_sync {
 	uint32_t num_blocks;
 };
 
-struct peer_span { /* a block, or a change, which its bytes follow */
+struct peer_span { /* a block; or a change, followed by its bytes */
 	uint32_t offset, length;
 };
 
@@ -96,7 +96,7 @@ struct peer_reg_dm_mr {
 struct peer_copy_dm {
 	peer_id dm;
 	uint64_t offset;
-	uint32_t length; /* that are asked for; 0: the tail is written */
+	uint32_t length; /* bytes to read; 0: write the tail */
 };
 
 struct peer_create_cq {
@@ -115,11 +115,11 @@ struct peer_notify {
 	int32_t solicited_only;
 };
 
-/* Tail of both: the caller's array of struct ibv_wc, as it is before and after the call. */
+/* Tail of both: the caller's array of struct ibv_wc, before and after the call. */
 struct peer_poll {
 	peer_id cq;
-	int32_t num;        /* of an answer: what was returned */
-	uint64_t timestamp; /* of an answer: of the completion, where the CQ has them */
+	int32_t num;        /* of an answer: the return value */
+	uint64_t timestamp; /* of an answer: of the completion, if the CQ has timestamps */
 };
 
 struct peer_modify_cq {
@@ -182,13 +182,13 @@ struct peer_queried_qp {
 	uint32_t type, sq_sig_all;
 };
 
-/* Tail: so many struct peer_send_wr or struct peer_recv_wr. */
+/* Tail: `num` struct peer_send_wr or struct peer_recv_wr. */
 struct peer_post {
 	peer_id queue; /* QP or SRQ */
 	uint32_t num;
 };
 
-/* No pointer of it means anything at the other end: objects are named, gather lists follow it. */
+/* Its pointers are invalid at the other end: objects are sent by number, SGEs in `sge`. */
 struct peer_send_wr {
 	struct ibv_send_wr wr;
 	struct ibv_sge sge[PEER_SGES];
@@ -203,7 +203,7 @@ struct peer_recv_wr {
 };
 
 struct peer_posted {
-	int32_t result; /* as the API returned it */
+	int32_t result; /* return value of the API */
 	int32_t bad;    /* index that *bad_wr named, -1: none */
 };
 
@@ -252,7 +252,7 @@ struct peer_cm {
 enum peer_cm_stage { PEER_CM_LISTEN, PEER_CM_ACCEPT, PEER_CM_ESTABLISHED, PEER_CM_CLOSE };
 
 struct peer_cm_answer {
-	int32_t error; /* of the step that is named */
+	int32_t error; /* errno of `step` */
 	char step[64];
 	uint32_t port; /* PEER_CM_LISTEN, as in struct sockaddr_in */
 	peer_id pd, cq, qp;
@@ -261,7 +261,7 @@ struct peer_cm_answer {
 
 /* Calls: name, structure of the call, structure of the answer, and whether a tail may follow that of the call. */
 #define PEER_CALLS(X)                                                                                        \
-	X(open, struct peer_open, struct peer_opened, 0)      /* answer's tail: why it cannot */             \
+	X(open, struct peer_open, struct peer_opened, 0)      /* answer's tail: reason of an error */        \
 	X(query, struct peer_nothing, struct peer_nothing, 0) /* answer's tail: JSON */                      \
 	X(map, struct peer_map, struct peer_nothing, 0)                                                      \
 	X(sync, struct peer_sync, struct peer_nothing, 1)                                                    \
@@ -311,10 +311,10 @@ struct peer_call_info {
 
 extern const struct peer_call_info peer_calls[PEER_NUM_CALLS];
 
-/* Differs where the two ends would not understand each other's structures. */
+/* A checksum that differs if the structures of the two ends differ. */
 uint32_t peer_stamp(void);
 
-/* Bytes that grow. */
+/* A growing array of bytes. */
 struct peer_bytes {
 	uint8_t *at;
 	size_t length, room;
@@ -322,7 +322,7 @@ struct peer_bytes {
 
 /* False: no memory. */
 bool peer_append(struct peer_bytes *b, const void *from, size_t length);
-/* All of it, whatever read() and write() return; 0 or an errno, ENODATA at the end of the file. */
+/* Transfer all bytes, repeating read() or write(); 0 or an errno, ENODATA at the end of the file. */
 int peer_read(int fd, void *to, size_t length, int timeout_ms);
 int peer_write(int fd, const void *from, size_t length, int timeout_ms);
 

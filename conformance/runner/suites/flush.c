@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A request that fails: its status, what becomes of those behind it, and of what is posted afterwards. */
+/* A request that fails: its status, and the completions of later requests, posted before and after the failure. */
 #include <string.h>
 
 #include "suites/kit.h"
@@ -7,15 +7,15 @@
 #define OWN_RECV 0x0e11u /* wr_id of the receive of the QP under test */
 #define LATE     0x1a7eu
 
-/* Makes the request that has to fail. */
+/* Changes a request so that it fails. */
 typedef void (*spoil_fn)(struct kit *k, struct ibv_send_wr *wr);
 
 struct failure {
 	struct plan plans[CELL_MAX_WR];
 	struct ibv_send_wr wr[CELL_MAX_WR];
-	unsigned int bad; /* index of the one that fails */
+	unsigned int bad; /* index of the request that fails */
 	bool own_recv;
-	bool early; /* the fault shows in the request itself: a refusal finds it, too */
+	bool early; /* the fault can be detected at posting: refusal is allowed, too */
 };
 
 static bool receives_itself(const struct link *l)
@@ -33,7 +33,7 @@ static int post_own_recv(struct link *l, uint64_t wr_id)
 
 /*
  * Completions of the send queue come in order of posting: those before the failing request, its status, then
- * a flush error for each that follows, signalled or not. The receive queue's own comes anywhere between.
+ * a flush error for each that follows, signalled or not. That of the receive queue may come at any position.
  */
 static void expect_flush(struct kit *k, struct failure *f, bool recv_flushed)
 {
@@ -96,7 +96,7 @@ static void post_late(struct kit *k, bool own_recv)
 static void judge_failure(struct kit *k, struct failure *f)
 {
 	struct expect requester = {0}, responder = {0};
-	/* the send queue of an unreliable QP stops alone (erratum SQ-ERROR-STATE) */
+	/* on an unreliable QP only the send queue stops (erratum SQ-ERROR-STATE) */
 	bool whole = k->l->qpt != IBV_QPT_UC && k->l->qpt != IBV_QPT_UD;
 	int bad, rc = kit_post(k, k->l->qp, k->l->peer, f->wr, &bad);
 
@@ -206,7 +206,7 @@ static void flush_misaligned(struct kit *k)
 	fail_by(k, misaligned, true);
 }
 
-/* The failing SEND meets a receive that it cannot use; the receiver's completion says why. */
+/* The failing SEND consumes a receive that it cannot use; the receiver's completion has the reason. */
 static void bad_receive(struct kit *k, uint32_t len, uint32_t lkey_xor, enum ibv_wc_status status)
 {
 	static struct failure f;
@@ -247,10 +247,10 @@ static void flush_recv_lkey(struct kit *k)
 	bad_receive(k, 4096, 0x5a, IBV_WC_LOC_PROT_ERR);
 }
 
-/* Nobody answers: requests are under way when the QP is moved to the error state. */
+/* The peer has no receives, so requests are outstanding when the QP is moved to the error state. */
 static void flush_modify(struct kit *k)
 {
-	/* 491.52 ms: nothing is sent again before the modify, on a busy host neither */
+	/* RNR timer 491.52 ms: nothing is repeated before the modify, even on a busy host */
 	static const struct ibv_qp_attr patient = {
 		.min_rnr_timer = 31, .timeout = 18, .retry_cnt = 7, .rnr_retry = 7};
 	static const struct link_opts opts = {.attr = &patient};

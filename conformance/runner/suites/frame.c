@@ -34,7 +34,7 @@ static void put16(uint8_t *p, uint16_t value)
 	p[1] = value;
 }
 
-/* The Internet checksum (RFC 1071) over bytes whose own checksum is among them: 0 when it is right. */
+/* The Internet checksum (RFC 1071) over bytes that include a checksum: 0 if that is right. */
 static uint16_t sum_of(uint32_t sum, const uint8_t *p, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -44,7 +44,7 @@ static uint16_t sum_of(uint32_t sum, const uint8_t *p, size_t len)
 	return ~sum;
 }
 
-/* Of a TCP or UDP packet with its pseudo-header. */
+/* The same sum of a TCP or UDP packet with its pseudo-header. */
 static uint16_t transport_sum(const uint8_t *ip, size_t len)
 {
 	uint32_t pseudo = ip[9] + len;
@@ -54,7 +54,7 @@ static uint16_t transport_sum(const uint8_t *ip, size_t len)
 	return sum_of(pseudo, ip + IP, len);
 }
 
-/* Ethernet to everybody, IPv4 of a transport protocol with so many bytes. */
+/* A broadcast Ethernet header, and an IPv4 header for `len` bytes of a transport protocol. */
 static void put_headers(uint8_t *p, uint8_t protocol, size_t len, bool checksums)
 {
 	static const uint8_t eth[ETH] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x08, 0x00};
@@ -94,7 +94,7 @@ static void put_tcp(uint8_t *tcp)
 	memcpy(tcp, hdr, TCP);
 }
 
-/* One segment of the stream: what a TCP at the receiver would look at. */
+/* Checks the fields of one segment of the stream that a TCP receiver uses. */
 static void judge_segment(struct kit *k, const uint8_t *p, const struct plan *plan, uint32_t at, uint32_t len)
 {
 	uint32_t mss = kit_arg(k, "mss", PLAN_TSO_MSS), number = at / mss;
@@ -168,7 +168,7 @@ static void checksums(struct kit *k)
 
 	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plan))
 		return;
-	/* behind Ethernet on a raw QP, behind the four bytes of IPoIB on UD */
+	/* IPv4 follows the Ethernet header on a raw QP, the four bytes of IPoIB on UD */
 	skip = l->qpt == IBV_QPT_UD ? 4 : ETH;
 	data = (uint8_t *)(uintptr_t)plan[0].sge[0].addr;
 	len = plan[0].total - skip - IP;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Memory regions: what their keys allow, and for how long. */
+/* Memory regions: which accesses their keys allow, and until when. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 static const int all_access =
 	IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 
-/* Memory of its own, watched for change. */
+/* A region with its own memory, which is checked for changes. */
 struct region {
 	uint8_t *buf;
 	struct ibv_mr *mr;
@@ -64,7 +64,7 @@ static void aim(struct ibv_send_wr *wr, const uint8_t *at, uint32_t rkey)
 	}
 }
 
-/* The request of the cell to an address. Its wr_id, or 0 and a fault. */
+/* Posts the request of the cell to an address. Returns its wr_id, or 0 and a fault. */
 static uint64_t post_to(struct kit *k, const uint8_t *at, uint32_t rkey)
 {
 	static struct plan plan;
@@ -81,7 +81,7 @@ static uint64_t post_to(struct kit *k, const uint8_t *at, uint32_t rkey)
 	return ret ? 0 : wr.wr_id;
 }
 
-/* It must end with this status. */
+/* Posts the request of the cell, which must complete with this status. */
 static bool reach(struct kit *k, const uint8_t *at, uint32_t rkey, enum ibv_wc_status status)
 {
 	uint64_t wr_id = post_to(k, at, rkey);
@@ -99,13 +99,13 @@ static void refused_remotely(struct kit *k, struct ibv_pd *pd, int access, int o
 	drop_region(&r);
 }
 
-/* The region lacks the right that the operation needs. */
+/* The region lacks the access flag that the operation needs. */
 static void key_right(struct kit *k)
 {
 	refused_remotely(k, k->r->dut.responder.pd, all_access & ~kit_arg(k, "without", 0), 0);
 }
 
-/* One byte before or behind the region. */
+/* One byte before or after the region. */
 static void key_range(struct kit *k)
 {
 	unsigned int len = k->cell->wr[0].len[0];
@@ -123,7 +123,7 @@ static void key_other_pd(struct kit *k)
 	ibv_dealloc_pd(pd);
 }
 
-/* The QP, not the region, forbids it. Which of two statuses that is has been left open (erratum QP-RIGHTS). */
+/* The QP, not the region, forbids the access. Either of two statuses is allowed (erratum QP-RIGHTS). */
 static void key_qp_right(struct kit *k)
 {
 	struct ibv_qp_attr attr = {.qp_access_flags = all_access & ~kit_arg(k, "without", 0)};
@@ -149,7 +149,7 @@ static void key_qp_right(struct kit *k)
 	drop_region(&r);
 }
 
-/* The key works, and does no more once the region is deregistered. */
+/* The key is valid until the region is deregistered. */
 static void key_dereg(struct kit *k)
 {
 	struct region r = {0};
@@ -205,7 +205,7 @@ static void local_key(struct kit *k)
 	ibv_dealloc_pd(other);
 }
 
-/* FLUSH to a region without the right for this kind of placement. */
+/* FLUSH to a region without the access flag of this placement type. */
 static void flush_right(struct kit *k)
 {
 	struct link *l = k->l;
@@ -234,7 +234,7 @@ static void flush_right(struct kit *k)
 	drop_region(&r);
 }
 
-/* A request of the cell's operation with buffers of its own choice. */
+/* A request with the cell's operation and the given buffers. */
 static struct ibv_send_wr request(struct kit *k, struct ibv_sge *sge, const uint8_t *at, uint32_t rkey)
 {
 	struct ibv_send_wr wr = kit_wr(0xa5, k->cell->wr[0].op, sge);
@@ -251,7 +251,7 @@ static struct ibv_send_wr request(struct kit *k, struct ibv_sge *sge, const uint
 	return wr;
 }
 
-/* An answer that has no place: the word at the peer has its old value, or that of an atomic that was executed. */
+/* An answer without a valid buffer: the word at the peer is unchanged, or has the result of an executed atomic. */
 static void judge_answer(struct kit *k, const struct region *r, enum ibv_wc_status status)
 {
 	bool bad_rkey = kit_arg(k, "bad_rkey", 0), executed;
@@ -268,7 +268,7 @@ static void judge_answer(struct kit *k, const struct region *r, enum ibv_wc_stat
 			  (unsigned long long)COUNT);
 }
 
-/* The key of an answer's memory is none, and the remote one, too, if asked for. Either may be seen first. */
+/* The key of the answer's memory is invalid, optionally also the remote key. Either may be checked first. */
 static void answer_key(struct kit *k)
 {
 	const uint64_t count = COUNT;
@@ -325,7 +325,7 @@ static void judge_moved(struct kit *k, const struct region *r, const uint8_t *ot
 	judge_bytes(&k->res->verdict, "zero-based region", want, r->buf, SIZE);
 }
 
-/* Addresses in a zero-based region are offsets: of SGEs, or of the remote side. */
+/* Addresses in a zero-based region are offsets, in SGEs and as remote addresses. */
 static void zero_based(struct kit *k)
 {
 	bool remote = kit_arg(k, "remote", 0), write = k->cell->wr[0].op == IBV_WR_RDMA_WRITE;

@@ -199,7 +199,7 @@ bool kit_expect_async(struct kit *k, struct ibv_context *ctx, enum ibv_event_typ
 {
 	struct ibv_async_event event;
 
-	/* that a connection is in use is said at a moment of the device's choice */
+	/* IBV_EVENT_COMM_EST may come at any time */
 	do {
 		if (!kit_next_async(ctx, k->r->dut.timeout_ms, &event)) {
 			KIT_FAULT(k, "the asynchronous event '%s' did not come", ibv_event_type_str(type));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Lists with a bad request at any place: what the matrix judges of one posting holds for them, too. */
+/* Lists with a bad request at any index, judged by the same rules as the postings of the matrix. */
 #include "suites/kit.h"
 
 static void as(struct kit *k, enum api api)

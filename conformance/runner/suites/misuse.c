@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Mistakes of a program that the page does not describe. A device need not notice them; one whose DUT file says that
- * it does must refuse the region, and stay usable (erratum MISUSE).
+ * Mistakes of a program that the page does not describe. A device need not detect them; one whose DUT file declares
+ * that it does must refuse the region and stay usable (erratum MISUSE).
  */
 #include "suites/kit.h"
 
-/* A region of one SEND, all setters in their place; `wrong` calls what is too much. */
+/* A region with one complete SEND; `wrong` makes the additional calls. */
 static void region_with(struct kit *k, void (*wrong)(struct link *l, struct log *log))
 {
 	struct link *l = k->l;

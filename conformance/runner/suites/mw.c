@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Memory windows of the responder: binding, what a window allows, and when it ends. */
+/* Memory windows of the responder: binding, allowed accesses, and invalidation. */
 #include <errno.h>
 #include <string.h>
 
@@ -9,12 +9,12 @@
 #define START 512 /* of the window in the responder's memory */
 #define LEN   128
 #define PROBE 8
-#define MARK  4096 /* outside of every window */
+#define MARK  4096 /* outside all windows */
 
 static const int both_ways = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 static const struct link_opts bindable = {.windows = true};
 
-/* A link, and a window of type 2 that is not bound. */
+/* Creates a link and an unbound window. */
 static struct ibv_mw *set_up(struct kit *k, struct ibv_pd *pd, enum ibv_mw_type type)
 {
 	struct ibv_mw *mw;
@@ -23,7 +23,7 @@ static struct ibv_mw *set_up(struct kit *k, struct ibv_pd *pd, enum ibv_mw_type 
 		return NULL;
 	arena_reset(&k->l->local);
 	arena_reset(&k->l->target);
-	arena_take(&k->l->target, MARK + PROBE); /* all that accesses may reach is judged */
+	arena_take(&k->l->target, MARK + PROBE); /* all memory that accesses may reach is checked */
 	mw = ibv_alloc_mw(pd ? pd : k->r->dut.responder.pd, type);
 	log_call(&k->res->log, "mw = ibv_alloc_mw(pd, IBV_MW_TYPE_%d)", type == IBV_MW_TYPE_1 ? 1 : 2);
 	if (!mw)
@@ -66,7 +66,7 @@ static bool bind_ok(struct kit *k, struct ibv_mw *mw, const struct bind *b)
 	return KIT_GOOD(k);
 }
 
-/* A bind that must fail, at posting or with MW_BIND_ERR; its window gives nothing. */
+/* A bind that must fail, at posting or with MW_BIND_ERR; its window must allow no access. */
 static void bind_refused(struct kit *k, struct ibv_mw *mw, const struct bind *b)
 {
 	int ret = post_bind(k, mw, b, ibv_inc_rkey(mw->rkey));
@@ -95,7 +95,7 @@ static bool reach(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint8_t 
 	return KIT_GOOD(k);
 }
 
-/* New bytes to be sent. */
+/* A buffer with new bytes to be sent. */
 static uint8_t *fresh(struct link *l)
 {
 	uint8_t *from = arena_take(&l->local, PROBE);
@@ -104,7 +104,7 @@ static uint8_t *fresh(struct link *l)
 	return from;
 }
 
-/* On UC nobody answers: once a later write through the region's own key has come, an earlier one has had its chance. */
+/* UC has no acknowledgements: when a later write through the region's key has arrived, an earlier one would have, too. */
 static bool wait_marker(struct kit *k, struct link *l)
 {
 	uint8_t *from = fresh(l), *to = k->l->target.base + MARK;
@@ -120,8 +120,8 @@ static bool wait_marker(struct kit *k, struct link *l)
 }
 
 /*
- * An access of the requester through a key of the responder. It changes the bytes that it must, and no other;
- * refused, it changes none. On UC the requester is told nothing of that.
+ * An access of the requester through a key of the responder. It must change the accessed bytes and no others, and
+ * none if it is refused. On UC the requester gets no error for a refusal.
  */
 static bool probe_on(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint32_t rkey, uint64_t offset,
 		     enum ibv_wc_status status)
@@ -170,7 +170,7 @@ static void drop(struct kit *k, struct ibv_mw *mw)
 		KIT_FAULT(k, "ibv_dealloc_mw failed with %s", errno_name(ret));
 }
 
-/* Inside the window, up to its last byte; then one byte beyond, or before, or without the right. */
+/* Accesses in the window up to its last byte; then one beyond its end, before its start, or without the access flag. */
 static void mw_bound(struct kit *k)
 {
 	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
@@ -198,7 +198,7 @@ static void mw_not_bound(struct kit *k)
 	drop(k, mw);
 }
 
-/* The key of before the bind is void. */
+/* The key from before the bind is invalid. */
 static void mw_old_key(struct kit *k)
 {
 	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
@@ -240,7 +240,7 @@ static void mw_local_inv(struct kit *k)
 	drop(k, mw);
 }
 
-/* The receive completion says that the window is void: at that moment it is. */
+/* When the receive completion of SEND_WITH_INV is polled the window has been invalidated. */
 static void mw_send_inv(struct kit *k)
 {
 	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
@@ -265,7 +265,7 @@ static void mw_send_inv(struct kit *k)
 	drop(k, mw);
 }
 
-/* Of the new key only the low 8 bits count. */
+/* Only the low 8 bits of the new key are used. */
 static void mw_new_key(struct kit *k)
 {
 	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
@@ -282,7 +282,7 @@ static void mw_new_key(struct kit *k)
 	drop(k, mw);
 }
 
-/* The key of a region may not be invalidated: the receive completes in error, the sender is not refused. */
+/* The key of a region may not be invalidated: the receive completes in error, the sender gets no error. */
 static void mw_send_inv_region(struct kit *k)
 {
 	static const struct ibv_qp_attr brief = {
@@ -369,7 +369,7 @@ static void mw_other_qp(struct kit *k)
 	drop(k, mw);
 }
 
-/* The region cannot go while a window is bound to it; it can once the window is void, or gone. */
+/* A region cannot be deregistered while a window is bound to it; it can after the window is invalidated or freed. */
 static void mw_holds_mr(struct kit *k)
 {
 	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
@@ -404,7 +404,7 @@ static void mw_holds_mr(struct kit *k)
 	drop(k, mw);
 }
 
-/* Type 1: ibv_bind_mw() moves the window and says its new key; a bind of no bytes ends it. */
+/* Type 1: ibv_bind_mw() rebinds the window and returns its new key; a bind of 0 bytes unbinds it. */
 static void mw_type_1(struct kit *k)
 {
 	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_1);

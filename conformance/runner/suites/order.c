@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The order of completions, which requests have one, and memory that is the caller's again. */
+/* The order of completions, which requests have one, and memory that the caller may reuse. */
 #include <string.h>
 
 #include "suites/kit.h"
@@ -29,7 +29,7 @@ static void finish(struct kit *k, struct plan *plans, unsigned int first_use)
 		collect_memory(k->l, first_use, k->res);
 }
 
-/* Atomics that find another value than the one compared with, or that all meet at one address. */
+/* Atomics whose comparison fails, or that all have the same address. */
 static void set_targets(struct kit *k, struct plan *plans)
 {
 	for (unsigned int i = 0; i < k->cell->num_wr; i++) {
@@ -42,7 +42,7 @@ static void set_targets(struct kit *k, struct plan *plans)
 	}
 }
 
-/* All requests of the cell, in one posting or each in its own, through one API or through both in turn. */
+/* Posts all requests of the cell, at once or one by one, through one API or alternately through both. */
 static void in_order(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
@@ -66,8 +66,8 @@ static void in_order(struct kit *k)
 }
 
 /*
- * Requests, SGE lists and, with inline data, the bytes too are overwritten as soon as the call is back;
- * the device may not have begun.
+ * Requests, SGE lists and inline data are overwritten as soon as the call returns, when the device may
+ * not have started to execute them.
  */
 static void reuse(struct kit *k)
 {
@@ -92,7 +92,7 @@ static void reuse(struct kit *k)
 	finish(k, plans, first_use);
 }
 
-/* The same for receives: the list is overwritten before the message comes. */
+/* The same for receives: the list is overwritten before the message arrives. */
 static void reuse_recv(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Packet sequence numbers: where they begin again, requests that come twice, and a wire that loses some. */
+/* Packet sequence numbers: wrap-around, duplicate requests, and a lossy wire. */
 #include <string.h>
 
 #include "link/link_modify.h"
@@ -13,7 +13,7 @@ static struct link_opts options(struct kit *k)
 	return opts;
 }
 
-/* The requests of the cell in one list, and all that they must do. */
+/* Posts the requests of the cell in one list and checks all their effects. */
 static bool carry(struct kit *k, struct plan *plans)
 {
 	struct expect requester = {0}, responder = {0};
@@ -27,14 +27,14 @@ static bool carry(struct kit *k, struct plan *plans)
 	if (KIT_GOOD(k))
 		collect(k->l, &requester, &responder, k->res);
 	if (KIT_GOOD(k) && k->l->qpt == IBV_QPT_UC)
-		kit_alive(k, k->l); /* a WRITE has completed before it arrives: this comes behind it */
+		kit_alive(k, k->l); /* a WRITE completes before its data is visible: this SEND follows it */
 	collect_extra(k->l, k->res);
 	if (KIT_GOOD(k))
 		collect_memory(k->l, first_use, k->res);
 	return KIT_GOOD(k);
 }
 
-/* The requester begins shortly before the last PSN there is, and goes on with the first. */
+/* The requester starts shortly before the highest PSN and wraps to 0. */
 static void psn_wrap(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
@@ -44,7 +44,7 @@ static void psn_wrap(struct kit *k)
 		kit_alive(k, k->l);
 }
 
-/* What a request would take to the responder is other bytes now, and what it would bring is gone. */
+/* Changes the payload of each request, and the memory that it would read. */
 static void change_sources(struct kit *k, const struct plan *plans)
 {
 	for (unsigned int i = 0; i < k->cell->num_wr; i++) {
@@ -61,7 +61,7 @@ static void change_sources(struct kit *k, const struct plan *plans)
 	}
 }
 
-/* From the PSN with which it began, while the responder stays where it is. */
+/* Resets the requester to its first PSN; the responder keeps its expected PSN. */
 static int go_back(struct kit *k)
 {
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
@@ -73,8 +73,8 @@ static int go_back(struct kit *k)
 }
 
 /*
- * The same requests a second time, with the PSNs that they had: as after an acknowledge that was lost. They
- * complete, READs and atomics with what they had found, and nothing is done.
+ * The same requests a second time with the same PSNs, as after a lost acknowledge. They complete, READs and
+ * atomics with the results of the first time, and are not executed again.
  */
 static void psn_repeated(struct kit *k)
 {
@@ -101,12 +101,12 @@ static void psn_repeated(struct kit *k)
 	collect(k->l, &requester, &nothing, k->res);
 	collect_extra(k->l, k->res);
 	if (KIT_GOOD(k))
-		kit_alive(k, k->l); /* with the PSN that both expect next */
+		kit_alive(k, k->l); /* with the next PSN of both sides */
 	if (KIT_GOOD(k))
 		collect_memory(k->l, first_use, k->res);
 }
 
-/* Again and again on a wire with faults: each request is executed once, in order, and completes so. */
+/* Repeated on a wire with faults: each request is executed once and in order, and completes in order. */
 static void lossy(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];

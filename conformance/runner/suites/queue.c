@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Full queues, and the states in which a QP takes work. */
+/* Full queues, and the states in which a QP accepts work. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,9 +7,9 @@
 #include "link/link_modify.h"
 #include "suites/kit.h"
 
-#define MOST 4000 /* requests that are tried: no queue of the few that were asked for is as long */
+#define MOST 4000 /* most requests to try: more than any queue of the requested small size holds */
 
-/* Requests like the first of the cell until one is refused. */
+/* Posts requests like the first of the cell until one is refused. */
 static unsigned int fill_sq(struct kit *k, const struct plan *plan, int *rc, bool *named)
 {
 	struct ibv_send_wr wr, *bad = NULL;
@@ -87,7 +87,7 @@ static void region_full(struct kit *k)
 		collect_memory(l, l->next_use, k->res);
 }
 
-/* The same for receives: as many as are granted are taken, and the refused one is named. */
+/* The same for receives: as many as granted are accepted, and *bad_recv_wr names the refused one. */
 static void recv_full(struct kit *k)
 {
 	struct link *l = k->l;
@@ -159,7 +159,7 @@ static void region_early(struct kit *k)
 	collect_extra(k->l, k->res);
 }
 
-/* ERR, RESET, and up again: nothing of before is left. */
+/* After ERR, RESET and back to RTS nothing posted before is left. */
 static void recycle(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
@@ -181,7 +181,7 @@ static void recycle(struct kit *k)
 		rc = rc ? rc : ibv_modify_qp(l->peer, &reset, IBV_QP_STATE);
 		rc = rc ? rc : link_connect(l, &k->res->log);
 		KIT_CHECK(k, !rc, "bringing the QPs up again failed with %s", errno_name(rc));
-		/* completions of the error state may have been there before */
+		/* completions from the error state may still be in the CQs */
 		while (collect_poll(l, l->peer_cq, &wc) == 1 || collect_poll(l, l->cq, &wc) == 1)
 			KIT_CHECK(k, wc.status == IBV_WC_WR_FLUSH_ERR,
 				  "a CQE %s was left of before the reset",

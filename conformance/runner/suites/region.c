@@ -27,7 +27,7 @@ static uint64_t id_of(unsigned int thread, unsigned int region, unsigned int at)
 	return (uint64_t)thread << 32 | region << 8 | at;
 }
 
-/* Regions of the requests of the cell: the thread's own plans, so that nobody else writes them. */
+/* Posts regions of the requests of the cell from the thread's own plans, which no other thread writes. */
 static void *post_regions(void *arg)
 {
 	struct worker *w = arg;
@@ -50,7 +50,7 @@ static void *post_regions(void *arg)
 	return NULL;
 }
 
-/* Each region is whole in the order of completions, and each thread's regions are in order. */
+/* In the order of completions each region is contiguous, and each thread's regions are in order. */
 static void judge_regions(struct kit *k, struct link *l, unsigned int total, unsigned int num)
 {
 	unsigned int next[THREADS] = {0}, thread = 0;
@@ -135,12 +135,12 @@ static void threads_two_qps(struct kit *k)
 	link_destroy(&other);
 }
 
-/* A thread that enters a region and leaves it with nothing. */
+/* A thread that starts a region and aborts it. */
 struct visitor {
 	struct ibv_qp_ex *qpx;
 	struct ibv_qp *qp;
 	struct ibv_send_wr *wr;
-	bool list; /* through ibv_post_send() */
+	bool list; /* posts by ibv_post_send() instead */
 	int rc;
 	atomic_bool inside, done;
 };
@@ -171,7 +171,7 @@ static bool entered_within(struct visitor *v, unsigned int ms)
 	return atomic_load(&v->inside);
 }
 
-/* While a thread is in the region of a QP, another one comes to the same QP. */
+/* While a thread is in the region of a QP, another thread posts to the same QP. */
 static void second_visitor(struct kit *k, bool list, bool waits)
 {
 	static struct plan plans[CELL_MAX_WR];
@@ -192,7 +192,7 @@ static void second_visitor(struct kit *k, bool list, bool waits)
 	pthread_create(&thread, NULL, visit, &v);
 	entered = entered_within(&v, waits ? LONG_MS : l->dut->timeout_ms);
 	if (waits)
-		watchdog_lost(); /* as it should be */
+		watchdog_lost(); /* this timeout is expected */
 	ibv_wr_abort(l->qpx);
 	pthread_join(thread, NULL);
 	KIT_CHECK(k, !(entered && waits), "another thread entered the critical region of the QP");
@@ -216,7 +216,7 @@ static void region_excludes(struct kit *k)
 		second_visitor(k, kit_arg(k, "list", 0), true);
 }
 
-/* The region is that of one QP: a thread on another QP does not wait. */
+/* A region belongs to one QP: a thread on another QP does not wait. */
 static void region_of_one_qp(struct kit *k)
 {
 	struct link other = {0}, *l = k->l;

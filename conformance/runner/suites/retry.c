@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Receivers that are not ready, peers that do not answer, and how long a requester goes on. */
+/* Receivers that are not ready, peers that do not answer, and how often a requester retries. */
 #include <string.h>
 
 #include "suites/kit.h"
@@ -14,7 +14,7 @@ static struct ibv_qp_attr timers(const struct kit *k)
 	};
 }
 
-/* How the requests of the cell are posted so that nobody takes them. The kit's link says where. */
+/* Posts the requests of the cell on the kit's link in a way that they cannot be executed yet. */
 typedef bool post_fn(struct kit *k, struct plan *plans, struct ibv_send_wr *wr);
 
 static int plan_all(struct kit *k, struct plan *plans)
@@ -26,7 +26,7 @@ static int plan_all(struct kit *k, struct plan *plans)
 	return ret;
 }
 
-/* To a peer without a receive. */
+/* Posts to a peer without a receive. */
 static bool post_unready(struct kit *k, struct plan *plans, struct ibv_send_wr *wr)
 {
 	int ret = plan_all(k, plans);
@@ -40,7 +40,7 @@ static bool post_unready(struct kit *k, struct plan *plans, struct ibv_send_wr *
 	return !ret;
 }
 
-/* The peer is gone, or in a state in which it answers nothing. */
+/* Destroys the peer, or moves it to a state in which it does not answer. */
 static int silence_peer(struct kit *k)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
@@ -58,10 +58,10 @@ static int silence_peer(struct kit *k)
 	return ibv_modify_qp(k->l->peer, &attr, IBV_QP_STATE);
 }
 
-/* To a peer that is silent by then. */
+/* Posts to a peer that does not answer any more. */
 static bool post_to_nobody(struct kit *k, struct plan *plans, struct ibv_send_wr *wr)
 {
-	struct ibv_qp was = *k->l->peer; /* the journal names a QP that may be gone */
+	struct ibv_qp was = *k->l->peer; /* the journal needs the QP's number, and the QP may be destroyed */
 	int ret = plan_all(k, plans);
 
 	if (!ret)
@@ -75,7 +75,7 @@ static bool post_to_nobody(struct kit *k, struct plan *plans, struct ibv_send_wr
 	return !ret;
 }
 
-/* The first request ends with the status of the cell, not before `least_us`, the others are flushed. */
+/* The first request completes with the status of the cell, not before `least_us`; the others are flushed. */
 static void expect_given_up(struct kit *k, const struct ibv_send_wr *wr, uint64_t began)
 {
 	uint64_t least = kit_arg(k, "least_us", 0), took;
@@ -119,8 +119,8 @@ static void retry_exhausted(struct kit *k)
 }
 
 /*
- * A QP that never gives up: not while another one, which does, makes all its attempts. The plans of the first
- * are left to the caller.
+ * A QP that retries without limit: it has not given up when another one, with a limit, has made all its attempts.
+ * The caller completes the plans of the first.
  */
 static bool outlasts(struct kit *k, const struct ibv_qp_attr *patient, const struct ibv_qp_attr *finite,
 		     post_fn *post, enum ibv_wc_status status, struct plan *plans)
@@ -140,7 +140,7 @@ static bool outlasts(struct kit *k, const struct ibv_qp_attr *patient, const str
 	return good;
 }
 
-/* Receives for the first QP, which must have gone on: its requests are executed. */
+/* Posts receives for the first QP, which must still be retrying: its requests are executed. */
 static void get_ready(struct kit *k, struct plan *plans)
 {
 	struct expect requester = {0}, responder = {0};
@@ -169,7 +169,7 @@ static void rnr_endless(struct kit *k)
 		get_ready(k, plans);
 }
 
-/* Timeout 0. */
+/* Timeout 0: no limit. */
 static void timeout_endless(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];

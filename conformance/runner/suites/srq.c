@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Shared receive queues: limit, size, many QPs, and the drain of one of them. */
+/* Shared receive queues: limit, size, several QPs, and the last WQE of one of them. */
 #include <errno.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #define SHARERS 4
 
-/* Sends the first request of the cell `times`, each completed on both sides. */
+/* Sends the first request of the cell `times` times; each must complete on both sides. */
 static void send_times(struct kit *k, struct link *l, unsigned int times)
 {
 	static struct plan plan;
@@ -47,7 +47,7 @@ static int modify(struct kit *k, uint32_t limit)
 	return ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_LIMIT);
 }
 
-/* No event of the limit lies there: whatever else there is was caused by the connection. */
+/* Whether a limit event is queued; other events are caused by the connection and are discarded. */
 static bool limit_event(struct kit *k)
 {
 	struct ibv_context *ctx = k->r->dut.responder.ctx;
@@ -59,7 +59,7 @@ static bool limit_event(struct kit *k)
 	return false;
 }
 
-/* Eight receives and a limit of five: the event belongs to the fourth message, and is one. */
+/* Eight receives and a limit of five: the fourth message causes one event. */
 static void srq_limit(struct kit *k)
 {
 	struct ibv_srq_attr attr;
@@ -83,7 +83,7 @@ static void srq_limit(struct kit *k)
 	KIT_CHECK(k, !KIT_GOOD(k) || !limit_event(k), "a second limit event came for one arming");
 }
 
-/* A limit that is above the size is refused, and nothing has changed. */
+/* A limit above the size is refused and changes nothing. */
 static void srq_limit_refused(struct kit *k)
 {
 	struct ibv_srq_attr before, after;
@@ -123,7 +123,7 @@ static void srq_resize(struct kit *k)
 	ret = ibv_query_srq(k->l->srq, &now);
 	KIT_CHECK(k, !ret && now.max_wr >= attr.max_wr, "max_wr is %u after a resize to %u", now.max_wr,
 		  attr.max_wr);
-	send_times(k, k->l, LINK_RECV_SLOTS); /* what was posted before is still there */
+	send_times(k, k->l, LINK_RECV_SLOTS); /* the receives posted before are still queued */
 	if (KIT_GOOD(k))
 		kit_alive(k, k->l);
 	attr.max_wr = LINK_RECV_SLOTS / 2;
@@ -134,7 +134,7 @@ static void srq_resize(struct kit *k)
 	send_times(k, k->l, LINK_RECV_SLOTS);
 }
 
-/* Four QPs in turn: the receives are used in the order of posting, whoever's message comes. */
+/* Four QPs in turn: receives are consumed in the order of posting, whichever QP the message is for. */
 static void srq_shared(struct kit *k)
 {
 	static struct link others[SHARERS];
@@ -166,7 +166,7 @@ static void srq_shared(struct kit *k)
 		link_destroy(&others[i]);
 }
 
-/* A QP that leaves says when it has taken its last receive; the others go on. */
+/* A QP moved to the error state reports LAST_WQE_REACHED; the other QPs still work. */
 static void srq_drain(struct kit *k)
 {
 	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};

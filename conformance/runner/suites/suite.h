@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The suites outside the matrix: what a table of single requests cannot say. A scenario is a way to act;
- * which requests it posts, with which numbers and which status must come, stands in the cell's line.
+ * The suites outside the matrix test what a table of single requests cannot express. A scenario is a sequence of
+ * actions; the cell's line has the requests that it posts, their numbers, and the expected status.
  */
 #ifndef CONFORM_SUITES_SUITE_H
 #define CONFORM_SUITES_SUITE_H
@@ -10,7 +10,7 @@
 
 void run_suite_cell(struct runner *r, const struct cell *cell, struct result *res);
 
-/* What a scenario works with. */
+/* The context of a scenario. */
 struct kit {
 	struct runner *r;
 	const struct cell *cell;

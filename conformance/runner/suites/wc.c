@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Polling, completion events, and what a completion says of a datagram. */
+/* Polling, completion events, and the completion fields of a datagram. */
 #include <errno.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #define MODERATED 3
 
-/* One SEND to the peer; both completions are taken. */
+/* Posts one SEND to the peer and polls both completions. */
 static void send_one(struct kit *k, unsigned int flags)
 {
 	struct link *l = k->l;
@@ -66,7 +66,7 @@ static void event_solicited(struct kit *k)
 		KIT_FAULT(k, "no completion event came for a solicited message");
 }
 
-/* An event for so many completions, and none before: where the device can. */
+/* With moderation an event comes at MODERATED completions and not before, if the device supports it. */
 static void event_moderated(struct kit *k)
 {
 	struct ibv_modify_cq_attr attr = {.attr_mask = IBV_CQ_ATTR_MODERATE,
@@ -96,10 +96,10 @@ static void event_moderated(struct kit *k)
 	}
 }
 
-/* Reads the time of the next completion of the peer, once it is there. */
+/* Waits for the next completion of the peer and reads its timestamp. */
 static bool time_of_next(struct kit *k, uint64_t *ts)
 {
-	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)k->l->peer_cq; /* struct ibv_cq is how it begins */
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)k->l->peer_cq; /* begins with a struct ibv_cq */
 	struct ibv_poll_cq_attr attr = {};
 	struct watchdog p = watchdog(k->r->dut.timeout_ms);
 	int ret;
@@ -170,7 +170,7 @@ static void event_error(struct kit *k)
 	kit_expect_none(k, k->l, k->l->peer_cq);
 }
 
-/* Several at a time, never more than asked for, each once. */
+/* ibv_poll_cq() returns several at a time, never more than requested, each once. */
 static void poll_many(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
@@ -202,7 +202,7 @@ static void poll_many(struct kit *k)
 	kit_expect_none(k, k->l, k->l->peer_cq);
 }
 
-/* More completions than the CQ holds, and nobody polls. */
+/* More completions than the CQ holds, without polling. */
 static void cq_overrun(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
@@ -256,7 +256,7 @@ static void judge_grh(struct kit *k, const uint8_t *grh)
 	KIT_CHECK(k, !memcmp(grh + 24, to, 16), "the destination GID is not the receiver's");
 }
 
-/* An answer along the address that the completion and its GRH give must reach the sender. */
+/* A reply to the address in the completion and its GRH must reach the sender. */
 static void answer(struct kit *k, struct ibv_wc *wc, uint8_t *buf)
 {
 	struct link *l = k->l;
@@ -301,7 +301,7 @@ static void datagram(struct kit *k)
 		  value_name(status_names, wc.status));
 	KIT_CHECK(k, wc.wc_flags & IBV_WC_GRH, "IBV_WC_GRH is not set");
 	KIT_CHECK(k, wc.src_qp == l->qp->qp_num, "src_qp 0x%x, expected 0x%x", wc.src_qp, l->qp->qp_num);
-	/* RoCE has no service level, and adapters use the field for what they like */
+	/* RoCE has no service level, and adapters use the field for different purposes */
 	KIT_CHECK(k, wc.sl == 0 || l->dut->responder.port_attr.link_layer == IBV_LINK_LAYER_ETHERNET,
 		  "sl %u, the address handle has 0", wc.sl);
 	KIT_CHECK(k, wc.dlid_path_bits == 0, "dlid_path_bits %u, there are no LIDs here", wc.dlid_path_bits);
@@ -311,7 +311,7 @@ static void datagram(struct kit *k)
 		answer(k, &wc, l->slot[0]);
 }
 
-/* A datagram with another Q_Key than the receiver's is nobody's; the next one finds its receive in place. */
+/* A datagram with a Q_Key other than the receiver's is dropped and consumes no receive. */
 static void wrong_qkey(struct kit *k)
 {
 	static struct plan plan;
@@ -327,7 +327,7 @@ static void wrong_qkey(struct kit *k)
 	KIT_CHECK(k, !ret, "posting was refused with %s", errno_name(ret));
 	if (!kit_expect(k, l, l->cq, l->qp, plan.wr_id, IBV_WC_SUCCESS))
 		return;
-	/* Datagrams between two QPs keep their order: what was wrong with the first shows at the second. */
+	/* Datagrams between two QPs keep their order, so a fault of the first shows at the second. */
 	kit_alive(k, l);
 	collect_extra(l, k->res);
 	if (KIT_GOOD(k))

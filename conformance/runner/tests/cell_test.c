@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A line that is no cell is refused with a message that names the field. */
+/* An invalid line is refused with a message that names the field. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

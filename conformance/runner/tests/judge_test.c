@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Every check of the judge passes what is right and rejects what is wrong, and names it. */
+/* Every check of the judge accepts right data, rejects wrong data, and names the fault. */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static struct ibv_wc right(void)
 	};
 }
 
-/* There is one fault, which contains `word`. */
+/* There must be exactly one fault, and it must contain `word`. */
 static void expect_fault(const struct wc_expect *expected, struct ibv_wc wc, const char *word)
 {
 	struct verdict v = {0};
@@ -78,7 +78,7 @@ static void test_wc_invalidated(void)
 	expect_fault(&inv, wc, "invalidated_rkey");
 }
 
-/* After an error only wr_id, status and qp_num count: garbage elsewhere is no fault, success is. */
+/* After an error only wr_id, status and qp_num are checked: other fields may be anything; success is a fault. */
 static void test_wc_error_expected(void)
 {
 	struct wc_expect err = {.status = IBV_WC_LOC_LEN_ERR, .qp_num = 1, .check_len = true, .byte_len = 3};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Calls to a peer process whose arguments are chosen at random: numbers that name nothing or something else, lengths that
- * do not fit, addresses that are nobody's. Each must be answered, and the peer must end well at the end.
+ * Calls to a peer process with random arguments: numbers of no object or of one of another kind, wrong lengths, unmapped
+ * addresses. Each call must be answered, and the peer must exit without an error.
  * Arguments: the runner, the device, a seed, the number of calls.
  */
 #include <errno.h>
@@ -35,7 +35,7 @@ static void stop(const char *what, enum peer_call call)
 	exit(1);
 }
 
-/* Sends a call, takes its answer. The errno in it. */
+/* Sends a call and reads its answer. Returns the errno of the answer. */
 static int say(enum peer_call call, const void *args, size_t length, void *answer)
 {
 	struct peer_head head = {PEER_MAGIC, call, ++number, 0, length};
@@ -56,7 +56,7 @@ static int say(enum peer_call call, const void *args, size_t length, void *answe
 	return head.error;
 }
 
-/* Words that mean something somewhere, more often than not. */
+/* A random value, mostly one that is valid in some field. */
 static uint32_t word(void)
 {
 	static const uint32_t some[] = {0,          1,          2,      3,          4,         5,
@@ -68,14 +68,14 @@ static uint32_t word(void)
 	return r % 8 ? some[r / 8 % (sizeof(some) / sizeof(some[0]))] : random_word();
 }
 
-/* A call of any kind; a structure that holds a whole device's attributes is as good as any other. */
+/* A call with a random number and random arguments. */
 static void random_call(void)
 {
 	static uint32_t words[(4096 + TAIL) / 4];
 	enum peer_call call = random_word() % PEER_NUM_CALLS;
 	size_t length = peer_calls[call].call;
 
-	if (call == PEER_open || call == PEER_release) /* the device stays; objects, too, mostly */
+	if (call == PEER_open || call == PEER_release) /* keep the device open, and most objects */
 		call = PEER_wait, length = peer_calls[call].call;
 	for (size_t i = 0; i < sizeof(words) / 4; i++)
 		words[i] = word();

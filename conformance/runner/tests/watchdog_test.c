@@ -13,7 +13,7 @@ static void sleeps(void)
 	struct timespec pause = {.tv_nsec = 10 * MS * 1000000};
 	struct watchdog p = watchdog(MS);
 
-	nanosleep(&pause, NULL); /* like a thread that got no processor */
+	nanosleep(&pause, NULL); /* simulates a thread that got no processor */
 	CU_ASSERT_FALSE(watchdog_expired(&p));
 	CU_ASSERT_FALSE(watchdog_lost());
 }
@@ -30,7 +30,7 @@ static void spins(void)
 	CU_ASSERT((after.tv_sec - before.tv_sec) * 1000000000 + after.tv_nsec - before.tv_nsec >=
 		  MS * 1000000 / 2);
 	CU_ASSERT_TRUE(watchdog_lost());
-	CU_ASSERT_FALSE(watchdog_lost()); /* said once */
+	CU_ASSERT_FALSE(watchdog_lost()); /* reported once */
 }
 
 static void reads(void)
@@ -39,7 +39,7 @@ static void reads(void)
 
 	CU_ASSERT_EQUAL_FATAL(pipe(fd), 0);
 	CU_ASSERT_FALSE(watchdog_readable(fd[0], 0));
-	CU_ASSERT_FALSE(watchdog_lost()); /* nobody waited */
+	CU_ASSERT_FALSE(watchdog_lost()); /* no wait has expired */
 	CU_ASSERT_FALSE(watchdog_readable(fd[0], MS));
 	CU_ASSERT_TRUE(watchdog_lost());
 	CU_ASSERT_EQUAL(write(fd[1], "x", 1), 1);

@@ -2,13 +2,13 @@
 /*
  * Flow steering: which raw QPs an Ethernet frame goes to.
  *
- * A frame goes to the first flow that takes it, in the order: normal flows by priority (0 first) and
- * then by age, the default for multicast, the default for everything. A flow that does not trap lets it
- * go on as well. Flows of one priority that ask for exactly the same share: each of their QPs gets a
- * copy. Sniffers get a copy of everything that arrives, RoCE included; to the others RoCE packets are
- * not visible, for the transport takes them first.
+ * A frame is delivered to the first flow that matches, in this order: normal flows by priority (0 first)
+ * and then by age, the default for multicast, the default for all frames. After a DONT_TRAP flow the search
+ * continues. If flows of one priority have equal specifications each of their QPs gets a copy. Sniffers get
+ * a copy of every frame, including RoCE; other flows do not get RoCE packets, because the transport consumes
+ * them.
  *
- * What a frame costs depends on how many different priorities and masks there are, not on how many flows.
+ * The cost of a frame depends on the number of different priorities and masks, not on the number of flows.
  */
 #include "core/ingress/ingress.h"
 #include "core/wire/frame.h"
@@ -32,13 +32,13 @@ static void fields_v6(const uint8_t *h, struct hca_flow_fields *out)
 	out->flow_label = get32(h) & 0xfffff;
 }
 
-/* What the flows look at. */
+/* The fields that flows can match. */
 static void read_fields(const struct hca_packet *pkt, struct net *n, struct hca_flow_fields *out)
 {
 	const uint8_t *p = pkt->data;
 
 	memset(out, 0, sizeof(*out));
-	net_parse(p, pkt->len, NET_ETHERNET, true, n); /* headers match whatever lengths they state */
+	net_parse(p, pkt->len, NET_ETHERNET, true, n); /* headers match regardless of their length fields */
 	memcpy(out->dmac, p, 6);
 	memcpy(out->smac, p + 6, 6);
 	out->ether_type = n->ether_type;
@@ -54,7 +54,7 @@ static void read_fields(const struct hca_packet *pkt, struct net *n, struct hca_
 	}
 }
 
-/* Whether the group's flows ask about such a frame at all. */
+/* Whether the group's flows can match a frame with these headers. */
 static bool group_sees(const struct flow_group *g, const struct net *n, const struct hca_flow_fields *got)
 {
 	if (g->kind == HCA_FLOW_MC_DEFAULT)
@@ -63,7 +63,7 @@ static bool group_sees(const struct flow_group *g, const struct net *n, const st
 	       (!g->mask.vlan_tci || n->vlan);
 }
 
-/* The frame goes to the flow's QP, or to one of its work queues. */
+/* Delivers the frame to the flow's QP, or to one of its work queues. */
 static bool give(struct hca *hca, const struct flow *f, const struct rxwork *w, const struct net *n)
 {
 	struct qp *qp = f->qp->rss ? rss_pick(f->qp, w->pkt, n) : f->qp;
@@ -76,7 +76,7 @@ static struct flow_group *group_of(const struct node *n)
 	return node_entry(n, struct flow_group, in_order);
 }
 
-/* The first group behind those of this one's rank, or the end of all. */
+/* Finds the matches of all groups with the rank of `first`. Returns the first group of the next rank, or the end. */
 static struct node *find_takers(struct hca *hca, struct node *first, const struct rxwork *w,
 				const struct net *n, const struct hca_flow_fields *got)
 {
@@ -90,7 +90,7 @@ static struct node *find_takers(struct hca *hca, struct node *first, const struc
 	return at;
 }
 
-/* The oldest flow that takes the frame and has not got it yet, of the groups from `first` to before `end`. */
+/* The oldest flow in the groups from `first` to before `end` that matches the frame and has not got it yet. */
 static const struct flow *next_taker(const struct node *first, const struct node *end)
 {
 	const struct flow *oldest = NULL;
@@ -110,7 +110,7 @@ static const struct node *after(const struct flow *f)
 	return f->on_rule.next == &f->rule->flows ? NULL : f->on_rule.next;
 }
 
-/* The flows of one rank; true: one of them trapped the frame. */
+/* Delivers the frame to the flows of one rank. True: one of them trapped it. */
 static bool steer_rank(struct hca *hca, struct node *first, const struct node *end, const struct rxwork *w,
 		       const struct net *n, bool *any)
 {
@@ -151,7 +151,7 @@ bool flow_steer(struct hca *hca, struct rxwork *w, bool roce)
 	return any;
 }
 
-/* RoCEv2, whether it is well made or not. */
+/* Whether a packet is RoCEv2, well-formed or not. */
 bool flow_is_roce(const struct hca_packet *pkt)
 {
 	struct net n;

@@ -28,7 +28,7 @@ def _set_bytes(layout, raw, member, value):
 
 
 def _find(layout, name):
-    """The member and, if `name` is a bit field, its place in it. Bit fields win over their member."""
+    """The member and, if `name` is a bit field, its place in it. A bit field takes precedence over its member."""
     for member in layout["members"]:
         for part in member["bits"]:
             if part[0] == name:
@@ -40,7 +40,7 @@ def _find(layout, name):
 
 
 def encode(layout, fields):
-    """The bytes of a structure. What is not named is zero."""
+    """The bytes of a structure. Members and fields that are not named are zero."""
     raw = bytearray(layout["size"])
     for name, value in fields.items():
         member, part = _find(layout, name)
@@ -52,7 +52,7 @@ def encode(layout, fields):
 
 
 def decode(layout, data):
-    """Field name -> integer, or bytes of an array. A member that has bit fields appears as those."""
+    """Field name -> integer, or bytes of an array. A member with bit fields appears as these fields."""
     if len(data) < layout["size"]:
         raise FieldError(f"{layout['name']}: {len(data)} bytes, it needs {layout['size']}")
     result = {}

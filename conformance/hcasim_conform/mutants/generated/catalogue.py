@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The mutants of a build, and what is known of them: which cannot be seen by anybody, and the score that was reached."""
+"""The mutants of a build, the equivalent ones among them, and the score that was reached."""
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ KEYS = ("file", "function", "text", "operator", "change")
 
 
 class CatalogueError(Exception):
-    """A build or a file that does not fit; the message names it."""
+    """An unusable build or file; the message names it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def load(build):
 
 
 def equivalents(mutants, path=EQUIVALENT):
-    """number -> why it is no fault. An entry that is of no mutant is an error: its line has changed."""
+    """number -> why the mutant is equivalent. An entry without a mutant is an error: its line has changed."""
     rows = yaml.safe_load(Path(path).read_text(encoding="utf-8"))["equivalent"]
     try:
         jsonschema.validate(rows, json.loads(SCHEMA.read_text(encoding="utf-8")))

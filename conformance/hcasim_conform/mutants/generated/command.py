@@ -29,7 +29,7 @@ from .trial import MOST, Trial, Catchers, Verdict
 from .machine import MachineError
 from .reach import reach
 
-CHUNK = 10  # mutants that are taken at a time: neighbours, which the same cells catch
+CHUNK = 10  # mutants per task: neighbours, which the same cells catch
 
 
 def parser():
@@ -89,7 +89,7 @@ def select(mutants, args):
 
 
 def commit():
-    """What names this state of the sources; 0 outside git."""
+    """The commit of the sources; 0 outside git."""
     run = subprocess.run(
         ["git", "-C", HERE, "rev-parse", "HEAD"], capture_output=True, text=True, check=False
     )
@@ -97,7 +97,7 @@ def commit():
 
 
 class Trials:
-    """All chosen mutants, some machines at a time."""
+    """All selected mutants, on several machines at a time."""
 
     def __init__(self, args, bin_dir, tables, reached, folder):
         self.make = lambda: Trial(args.dut, bin_dir, tables, folder, reached, self.catchers, args.most)
@@ -135,7 +135,7 @@ def tell(verdict):
 
 
 def judged(args, mutants, reasons, bin_dir, everything):
-    """Verdicts of the chosen mutants, and the cells that are red without one."""
+    """Verdicts of the selected mutants, and the cells that are red without one."""
     begin, tables = time.monotonic(), Tables()
     dut = duts.load(args.dut)
     enumerator = Enumerator(tables)

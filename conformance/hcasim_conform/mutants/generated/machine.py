@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The device with mutants: a machine that runner processes start on, and the map by which a mutant is chosen."""
+"""The device with mutants: a machine for runner processes, and the map that selects a mutant."""
 import contextlib
 import copy
 import mmap
@@ -15,14 +15,14 @@ from pathlib import Path
 from hcasim_conform.run import drive
 
 SWITCH = "HCASIM_MUTANT_MAP"
-SIZE = 1 << 19  # switch.h: the number that is chosen, then a byte for each mutant
+SIZE = 1 << 19  # switch.h: the selected number, then a byte for each mutant
 HEAD = 4
-START = 30  # seconds in which it starts
+START = 30  # seconds for its start
 HOLD = [
     "sh",
     "-c",
     "env -0; exec cat",
-]  # says what a program on the machine is started with; lives until stdin ends
+]  # prints the environment of programs on the machine; runs until stdin ends
 
 
 class MachineError(Exception):
@@ -42,7 +42,7 @@ class Map:
         self.map[:HEAD] = struct.pack("=I", number)
 
     def take(self, ranges):
-        """What was reached, a byte a mutant, for (first number, count) ranges; and forgets it."""
+        """Returns and clears what was reached, a byte for each mutant, for (first number, count) ranges."""
         found = b"".join(self.map[HEAD + first : HEAD + first + count] for first, count in ranges)
         self.map[HEAD:] = bytes(SIZE - HEAD)
         return found
@@ -53,7 +53,7 @@ class Map:
 
 
 def on(dut, machine):
-    """The device for runners on this machine: it is there already, and what they wait for needs a processor, too."""
+    """The DUT for runners on this machine: it is not started again, and its processes count for the watchdog."""
     there = copy.copy(dut)
     there.env, there.start, there.faults_start = machine.env, [], []
     there.groups = machine.groups()
@@ -61,7 +61,7 @@ def on(dut, machine):
 
 
 class Machine:
-    """What the DUT file starts, kept; runners are started on it with the environment that it gives."""
+    """The machine that the DUT file's command starts; it stays, and runners are started with its environment."""
 
     def __init__(self, dut, bin_dir, switch, wire=""):
         env = {**drive.environment(dut, bin_dir), SWITCH: switch.path}
@@ -79,7 +79,7 @@ class Machine:
             raise MachineError("the machine did not start")
 
     def _said(self):
-        """The environment; what was read ends with a variable that is whole."""
+        """The environment; the output that was read ends with a complete variable."""
         said = b""
         while select.select([self.process.stdout], [], [], START)[0]:
             chunk = os.read(self.process.stdout.fileno(), 65536)
@@ -89,7 +89,7 @@ class Machine:
         return said.decode(errors="replace")
 
     def groups(self):
-        """The process groups of all that it consists of."""
+        """The process groups of all processes of the machine."""
         found = {self.process.pid}
         for pid in descendants(self.process.pid):
             with contextlib.suppress(ProcessLookupError):
@@ -100,7 +100,7 @@ class Machine:
         return self.process.poll() is None
 
     def end(self):
-        """At once, whatever a mutant keeps it from doing."""
+        """Kills the machine, since a mutant may prevent an orderly end."""
         for pid in descendants(self.process.pid):
             self._forget_folder(pid)
             with contextlib.suppress(ProcessLookupError):
@@ -112,7 +112,7 @@ class Machine:
 
     @staticmethod
     def _forget_folder(pid):
-        """The device's own, which it cannot remove any more."""
+        """Removes the device's folder, which a killed device cannot do."""
         with contextlib.suppress(OSError, ValueError, IndexError):
             words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
             shutil.rmtree(words[words.index("--runtime") + 1], ignore_errors=True)

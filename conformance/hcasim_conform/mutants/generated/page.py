@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""mutants.html: the score by file and function, and every mutant that survived, with its line."""
+"""mutants.html: the score by file and function, and every surviving mutant with its line."""
 import jinja2
 
 PAGE = """<!doctype html>

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Which mutants each cell reaches: one run of all cells without a mutant, in which the build takes note of them.
+"""Which mutants each cell reaches: one run of all cells without a mutant, in which the build records them.
 
-The runner's lines come through a pipe that holds one of them, so that it waits behind each cell until its map has been
-read; and each cell makes QPs of its own, so that what is done to make them counts for every cell that needs it.
+The runner writes its lines to a pipe that holds one of them, so that it waits after each cell until its map has been
+read. Each cell creates its own QPs, so that mutants in their creation count for every cell that needs it.
 """
 import fcntl
 import os
@@ -17,14 +17,14 @@ from hcasim_conform.run.device import ask
 from .machine import Machine, Map, on
 
 HOW = {"seed": 0, "brief": True, "fresh": True}
-GROUP = 200  # cells of a runner
+GROUP = 200  # cells per runner
 
 
 DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 
 def packed(seen):
-    """A bit for each byte; there are thousands of cells."""
+    """One bit for each byte, to save memory: there are thousands of cells."""
     return int(seen.translate(DIGITS)[::-1] or b"0", 2).to_bytes(len(seen) // 8 + 1, "little")
 
 
@@ -33,7 +33,7 @@ def holds(bits, place):
 
 
 class Stepped(drive.Process):
-    """A runner that stops behind each line until it is read: O_DIRECT keeps them apart, and there is room for one."""
+    """A runner that stops after each line until it is read: the pipe is O_DIRECT (pipe(2)) and holds one line."""
 
     @staticmethod
     def pipe():
@@ -42,20 +42,20 @@ class Stepped(drive.Process):
         return read, write
 
     def written(self, seconds):
-        """Waits until there is a line, without reading it: the runner is no further."""
+        """Waits until there is a line, without reading it: the runner cannot continue before it is read."""
         select.select([self.stdout], [], [], seconds)
 
 
 @dataclass
 class Reached:
-    """Cells by the set of mutants that they reach; cells that reach the same one are of one class."""
+    """Cells by the set of mutants that they reach; cells with equal sets form a class."""
 
     ranges: list  # (first number, count) of each file's mutants
     classes: dict = field(default_factory=dict)  # bits, one a mutant -> cells
-    always: int = 0  # bits: what is reached before the first cell and behind the last one
-    asked: bytes = b""  # bits: what is reached when the device says what it can do
+    always: int = 0  # bits: reached before the first cell or after the last one
+    asked: bytes = b""  # bits: reached when the device is queried
     cost: dict = field(default_factory=dict)  # id -> microseconds
-    red: list = field(default_factory=list)  # (id, fault): without a mutant
+    red: list = field(default_factory=list)  # (id, fault) of cells that fail without a mutant
 
     def __post_init__(self):
         self.lock = threading.Lock()
@@ -77,7 +77,7 @@ class Reached:
             self.always |= int.from_bytes(packed(seen), "little")
 
     def cells(self, number):
-        """Those that reach the mutant; all where it is reached before the first one."""
+        """The cells that reach the mutant; all cells if it is reached before the first one."""
         place = self.place[number]
         found = [cells for seen, cells in self.classes.items() if holds(seen, place)]
         if not found and self.always >> place & 1:
@@ -89,7 +89,7 @@ class Reached:
 
 
 def ranges_of(mutants):
-    """(first number, count) of each file: its numbers have no gaps."""
+    """(first number, count) of each file, whose numbers have no gaps."""
     files = {}
     for mutant in mutants:
         files.setdefault(mutant.file, []).append(mutant.number)
@@ -97,7 +97,7 @@ def ranges_of(mutants):
 
 
 class Run:
-    """One machine, and runners on it."""
+    """One machine and its runners."""
 
     def __init__(self, dut, bin_dir, reached, wire):
         self.reached = reached
@@ -133,7 +133,7 @@ class Run:
         self.reached.add_always(self.map.take(self.reached.ranges))
 
     def ask(self):
-        """What is reached when the device is asked what it can do."""
+        """Records what is reached when the device is queried."""
         self.map.take(self.reached.ranges)
         ask(self.dut, self.bin_dir)
         self.reached.asked = packed(self.map.take(self.reached.ranges))
@@ -144,7 +144,7 @@ class Run:
 
 
 def pieces(cells):
-    """Cells that share a wire, some at a time; those of one operation and QP type are spread over all of them."""
+    """Groups of cells that share a wire; cells of one operation and QP type are spread over all groups."""
     by_wire = {}
     for cell in cells:
         by_wire.setdefault(drive.wire_of(cell), []).append(cell)

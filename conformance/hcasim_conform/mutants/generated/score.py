@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The ratchet: the score that was reached once is not lost again.
+"""The ratchet: the score must not fall below the one that was reached.
 
 score.yaml has, for each part, how many mutants a run caught and of how many, without equivalent ones. That run was of
-all mutants, or of a random sample, which says what share p the suite catches up to a standard error e; so the least that
-it was is p - 3 e (e = sqrt(p (1 - p) / n * (1 - n / N)) for n of N drawn without replacement; 0 for all).
+all mutants, or of a random sample, which gives the share p that the suite catches with a standard error e; the lower
+bound is p - 3 e (e = sqrt(p (1 - p) / n * (1 - n / N)) for n of N drawn without replacement; 0 for all).
 
-- A run of all fails when a part's share is below that least by more than SLACK, which is for what depends on time.
-- A sample of n of which k are caught fails when so few or fewer would come from a suite as good as that least in less than
-  one of a thousand samples: P(X <= k) < 0.001, X binomial. Without replacement the spread is smaller: it errs towards
-  green. With n = 100 and a least of 0.8 it is red from 66 down.
+- A run of all fails if a part's share is below that bound by more than SLACK, which allows for timing.
+- A sample of n of which k are caught fails if a suite with exactly that bound would catch k or fewer in less than one
+  of a thousand samples: P(X <= k) < 0.001, X binomial. Without replacement the spread is smaller, so the test errs
+  towards green. With n = 100 and a bound of 0.8 it is red from 66 down.
 """
 import random
 from math import comb, sqrt
@@ -41,7 +41,7 @@ def so_few(caught, mutants, share):
 
 
 def least(caught, mutants, population):
-    """The share that the suite had at least when so many of so many were caught; of a population of so many mutants."""
+    """Lower bound of the suite's share, from `caught` of a sample of `mutants` out of `population`."""
     share = caught / mutants
     return share - 3 * sqrt(share * (1 - share) / mutants * max(0, 1 - mutants / population))
 
@@ -51,7 +51,7 @@ def total(pairs):
 
 
 def complaints(counts, known, population):
-    """What the ratchet says of a run; `counts`, `known`: part -> (caught, mutants), `population`: part -> mutants."""
+    """The complaints about a run; `counts`, `known`: part -> (caught, mutants), `population`: part -> mutants."""
     if total(counts.values())[1] == sum(population.values()):
         return list(
             filter(None, (of_part(part, counts[part], known[part], population[part]) for part in counts))
@@ -74,12 +74,12 @@ def of_part(part, count, known, population):
 
 
 def sample(mutants, size, seed):
-    """A random choice that follows from the seed."""
+    """A random choice that depends only on the seed."""
     return sorted(random.Random(seed).sample(mutants, min(size, len(mutants))), key=lambda m: m.number)
 
 
 def write(counts, path=SCORE):
-    """The new ratchet; what is written by hand above it stays."""
+    """Writes the new ratchet; the comments above it stay."""
     head = [line for line in Path(path).read_text(encoding="utf-8").splitlines() if line.startswith("#")]
     rows = [
         f"  {part}: {{caught: {caught}, mutants: {mutants}}}" for part, (caught, mutants) in counts.items()

@@ -14,17 +14,17 @@ from hcasim_conform.taps import judge as taps
 
 from .machine import Machine, MachineError, Map, on
 
-WAIT = 1.0  # seconds of a processor that a cell waits for what does not come
-SILENCE = 6.0  # and that it may take until it says what the device reports
-LIMIT = 30.0  # seconds for all cells of a mutant: one that only makes the device slow is not waited for
+WAIT = 1.0  # processor seconds until a wait of a cell expires
+SILENCE = 6.0  # and until the answer to the query of the device
+LIMIT = 30.0  # seconds for all cells of a mutant, some of which only make the device slow
 MOST, TAPPED, WIRED = (
     300,
     60,
     40,
 )  # cells that are run for a mutant: plain ones, with taps, on a wire with faults
-REMEMBERED = 12  # that are remembered of a function
+REMEMBERED = 12  # catching cells remembered for each function
 HOW = {"seed": 0, "brief": True}
-RENEW = 40  # runners on one machine, at most: where the device itself has no mutant
+RENEW = 40  # most runners on one machine, if the device itself has no mutant
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Verdict:
 
 
 class Catchers:
-    """Cells that caught mutants of a function: the likeliest for the next one."""
+    """Cells that caught mutants of a function: the most likely to catch the next one."""
 
     def __init__(self):
         self.of = {}
@@ -58,16 +58,16 @@ class Catchers:
 
 
 def kind(cell):
-    """Cells of one kind do much the same."""
+    """The kind of a cell; cells of one kind are similar."""
     return cell.api, cell.short, getattr(cell, "scenario", "")
 
 
 def order(cells, catchers, most, cost):
-    """At most so many: those that caught others first, then one of each kind, the cheapest first, then another of each."""
+    """At most `most` cells: first those that caught others, then one of each kind, cheapest first, then another of each."""
     there = {id(cell) for cell in cells}
     chosen = {cell.id: cell for cell in catchers if id(cell) in there}
     kinds = {}
-    for cell in sorted(cells, key=lambda cell: crc32(cell.id.encode())):  # any order that is always the same
+    for cell in sorted(cells, key=lambda cell: crc32(cell.id.encode())):  # a fixed order
         kinds.setdefault(kind(cell), []).append(cell)
     for row in zip_longest(*kinds.values()):
         if len(chosen) >= most:
@@ -121,7 +121,7 @@ class Trial:
             yield wire, self._order(mutant, part, WIRED if wire else self.most)
 
     def _taken(self, verdict):
-        """What is done with each result; and what is said of a runner that broke behind its last cell."""
+        """Callbacks for results, and for complaints about a runner that failed after its last cell."""
 
         def take(cell, result):
             verdict.run += 1
@@ -152,13 +152,13 @@ class Trial:
             self._end_machine()
 
     def _on_machine(self, verdict, wire, complain):
-        """The device as it was when it started, if it has the mutant; one that has none serves many runners."""
+        """A new machine if the device has the mutant; a device without one serves many runners."""
         try:
             return self._machine(wire)
         except MachineError as error:
             complain(str(error))
         self.map.choose(0)
-        self._machine(wire)  # without a mutant it must: else nothing is known, and the run ends here
+        self._machine(wire)  # without a mutant the device must start, else the run ends here with an error
         self._end_machine()
         self.map.choose(verdict.mutant.number)
         return None
@@ -177,7 +177,7 @@ class Trial:
         self.machine = None
 
     def _ask(self, verdict):
-        """Whether the device says of itself what the DUT file says: a run looks at that before its cells."""
+        """Whether the device reports what the DUT file declares: a run checks this before its cells."""
         self.broken = False
         complain = self._taken(verdict)[1]
         dut = self._on_machine(verdict, "", complain)
@@ -191,7 +191,7 @@ class Trial:
             self._end_machine()
 
     def _taps(self, verdict, cells):
-        """Again, with wire and host link judged: a machine for each runner, as it writes the traces."""
+        """Runs cells again with wire and host link judged: one machine for each runner, since it writes the traces."""
         self.broken = False
         take, complain = self._taken(verdict)
         self.tapped.env["HCASIM_MUTANT_MAP"] = self.map.path

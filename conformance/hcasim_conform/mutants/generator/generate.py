@@ -17,8 +17,8 @@ from .site import nest, number, render
 from .source import Source, SourceError
 from .walk import sites_of
 
-STRIDE = 4096  # numbers of a file; HcasimGeneratedMutants.cmake counts with it, too
-ROUNDS = 50  # of leaving out what does not compile
+STRIDE = 4096  # numbers reserved per file; HcasimGeneratedMutants.cmake has the same constant
+ROUNDS = 50  # most rounds of removing mutants that do not compile
 
 
 def planted(source, sites, base):
@@ -36,7 +36,7 @@ def without_inner(sites):
 
 
 def refused_lines(compiler, copy, path):
-    """Lines of the source in which the compiler finds errors, or which hold the macro in which it does."""
+    """Lines of the source with compiler errors, in the line itself or in a macro that it uses."""
     run = subprocess.run([*compiler, "-fsyntax-only", "-w", str(copy)], capture_output=True, text=True)
     said = rf"^{re.escape(path)}:(\d+):\d+: (?:error|fatal error|note: in expansion of macro)"
     lines = {int(n) for n in re.findall(said, run.stderr, re.M)}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The operators on expressions: what each plants where. Statements are those of walk.py.
+"""The operators on expressions: what each plants where. walk.py has those on statements.
 
 Comparisons have the three results that subsume all others (Kaminski, Ammann, Offutt: "Better predicates", 2013); where an
-order means nothing (pointers, enumerations, truth values) they are turned round. Where two mutants would be one,
+order has no meaning (pointers, enumerations, truth values) they are inverted. Of two equal mutants,
 `x < 8 + 1` and `x <= 8`, only the first is planted.
 """
 import re
@@ -47,7 +47,7 @@ class Operators:
         return Mutant(operator, f"{old} -> {new}", place[0], self.function)
 
     def binary(self, cursor):
-        """(place, left, right, operator) of one that is written out here, else None."""
+        """(place, left, right, operator) of a binary operator written in this file, else None."""
         place, parts = self.source.range(cursor), list(cursor.get_children())
         if len(parts) != 2 or not place:
             return None
@@ -122,7 +122,7 @@ class Operators:
 
     @staticmethod
     def alternatives(place, mutants, texts):
-        """`right`, or what the chosen mutant puts there."""
+        """Text of `right`, or of the selected mutant's replacement."""
 
         def render(inner, base):
             wrong = f"({texts[-1]})"
@@ -164,10 +164,10 @@ class Operators:
         )
 
     def of_constant(self, cursor, compared=""):
-        """`compared` is the comparison whose right side it is: one of ±1 is that comparison's mutant already."""
+        """`compared`: the comparison whose right side it is; one of ±1 is already a mutant of that comparison."""
         place = self.source.range(cursor)
         text = self.source.text(*place)
-        if text.startswith("memory_order_"):  # has to be constant, and says nothing on one processor
+        if text.startswith("memory_order_"):  # must be constant, and has no effect on one processor
             return []
         if text in ("true", "false"):
             news = [f"!{text}"]
@@ -179,7 +179,7 @@ class Operators:
         return [self.alternatives(place, mutants, news)]
 
     def of_call(self, cursor):
-        """Each two neighbouring arguments of one type."""
+        """Swaps neighbouring arguments of the same type."""
         arguments = [self.source.range(a) for a in cursor.get_arguments()]
         place = self.source.range(cursor)
         if not place or None in arguments or len(arguments) < 2 or place in self.source.macros:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A place in a file where mutants are planted, and the text that stands there instead: schemata, all in one build."""
+"""A place in a file where mutants are planted, and its replacement text (mutant schemata: all mutants in one build)."""
 from dataclasses import dataclass, field
 
 
 @dataclass
 class Mutant:
     operator: str
-    change: str  # what stands there, and what would: "a < b -> a <= b"
+    change: str  # original and mutant: "a < b -> a <= b"
     offset: int
     function: str
     number: int = 0

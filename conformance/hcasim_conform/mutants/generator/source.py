@@ -16,11 +16,11 @@ NOT_EXPRESSIONS = (K.TYPE_REF, K.MEMBER_REF)
 
 
 class SourceError(Exception):
-    """The file cannot be read as C; the message is the compiler's."""
+    """The file cannot be parsed as C; the message is the compiler's."""
 
 
 def _offset(location):
-    """(file name, offset) where it is written: for an argument of a macro, the argument; else the macro's call."""
+    """(file name, offset) in the source text: of a macro argument, or of the macro's call."""
     ask = cindex.conf.lib.clang_getFileLocation
     ask.argtypes = [cindex.SourceLocation, POINTER(cindex.c_object_p), *[POINTER(c_uint)] * 3]
     file, line, column, offset = cindex.c_object_p(), c_uint(), c_uint(), c_uint()
@@ -66,7 +66,7 @@ class Source:
         return found
 
     def range(self, cursor):
-        """(start, end) in bytes; None for what is not written in this file."""
+        """(start, end) in bytes; None if the text is not in this file."""
         extent = cursor.extent
         (file, start), (other, end) = _offset(extent.start), _offset(extent.end)
         return (start, end) if file == other == self.path and start < end else None
@@ -75,7 +75,7 @@ class Source:
         return self.bytes[start:end].decode()
 
     def plain(self, start, end):
-        """On one line, without comments: where it is repeated no line of the file moves."""
+        """The text on one line without comments, so that repeating it moves no line of the file."""
         return re.sub(r"\s+", " ", COMMENT.sub(" ", self.text(start, end))).strip()
 
     def in_macro(self, start, end):
@@ -89,7 +89,7 @@ class Source:
         return self.text(begin, self.bytes.index(b"\n", offset)).strip()
 
     def functions(self):
-        """(name, whether it returns nothing, body) of each that is defined here."""
+        """(name, whether it returns void, body) of each function defined here."""
         for cursor in self.unit.cursor.get_children():
             if cursor.kind != K.FUNCTION_DECL or not self.range(cursor):
                 continue

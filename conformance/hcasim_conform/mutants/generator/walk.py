@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""All sites of a file: what is visited, and where nothing may be planted because C wants a constant there."""
+"""All sites of a file: what is visited, and where nothing may be planted because C requires a constant."""
 from clang.cindex import CursorKind as K
 from clang.cindex import StorageClass
 from clang.cindex import TypeKind as T
@@ -37,7 +37,7 @@ class Walk:
         for site in sites:
             self.sites.setdefault(site.key, site)
 
-    # -- statements; `goes_on`: the function has code behind this one, or needs none
+    # -- statements; `goes_on`: the function has code after this one, or needs none
 
     def _block(self, cursor, goes_on):
         parts = list(cursor.get_children())
@@ -72,7 +72,7 @@ class Walk:
             self._statement(branch, goes_on)
 
     def _loop(self, cursor):
-        """What a `for` does before each turn is left alone: without it there is no end."""
+        """The increment of a `for` is not mutated: without it the loop does not end."""
         parts = list(cursor.get_children())
         body = parts.pop(0 if cursor.kind == K.DO_STMT else -1)
         self._statement(body, True)
@@ -82,7 +82,7 @@ class Walk:
             self._condition(part)
 
     def _for_condition(self, cursor, parts):
-        """libclang does not say which of the three parts of a `for` are there: the semicolons do."""
+        """libclang does not report which of the three parts of a `for` exist, so this looks at the semicolons."""
         place = self.source.range(cursor)
         if not place or place in self.source.macros:
             return []
@@ -129,7 +129,7 @@ class Walk:
     # -- expressions
 
     def _condition(self, cursor):
-        """Its atoms are negated; comparisons and && have mutants of their own that are at least as strong."""
+        """Negates its atoms; comparisons and && have their own mutants, which are at least as strong."""
         inner = core(cursor)
         found = self.operators.binary(inner) if inner.kind == K.BINARY_OPERATOR else None
         operator = found[3] if found else ""

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* One cell in full: the page's sentence, what was expected, what each device did, and how to do it again. */
+/* All details of a cell: the page's sentence, what was expected, what each device did, and how to repeat it. */
 
 function copyButton(label, text) {
   const button = make("button", { type: "button", class: "copy" }, label);
@@ -11,7 +11,7 @@ function copyButton(label, text) {
   return button;
 }
 
-/* The clipboard, or, where the browser keeps it from a file, a selected text that the keyboard can copy. */
+/* Copies to the clipboard; where the browser forbids this to a file, selects the text for copying by keyboard. */
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);
@@ -68,7 +68,7 @@ function artefact(a, run) {
     make("summary", {}, make("b", {}, name), " ", link), make("pre", {}, a.text));
 }
 
-/* What the taps of the devices saw. */
+/* The results of the devices' taps. */
 const artefactsOf = (details) => details.runs.flatMap((seen, run) => (seen ? seen.artefacts.map((a) => artefact(a, run)) : []));
 
 function seenTerms(letter, run) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the page carries: a head, an index of all cells, and the details of each box, the latter two compressed. */
+/* The page's data: a head, an index of all cells, and the details of each box, the latter two compressed. */
 
 const head = JSON.parse(document.getElementById("head").textContent);
 const NAMES = { p: "pass", f: "fail", k: "known", u: "unexpected", s: "skipped", ".": "absent" };
@@ -28,10 +28,10 @@ const idOf = (box, i) => (tailOf(box, i) ? `${box.key}/${tailOf(box, i)}` : box.
 const outcomesOf = (box, i) => box.outcomes.map((all) => all[i]);
 const faultOf = (box, i) => box.faults[i];
 const worst = (letters) => [...WORST_FIRST].find((l) => letters.includes(l));
-/* Devices that ran the cell came out differently. One that was not asked says nothing. */
+/* Whether devices that ran the cell have different outcomes; those that did not run it are ignored. */
 const differs = (box, i) => new Set(outcomesOf(box, i).filter((l) => l !== "s" && l !== ".")).size > 1;
 
-/* The box of an id and its place in it, or the box alone. */
+/* The box of an id and its place in it, or only the box. */
 function locate(id) {
   const key = id.split("/").slice(0, 3).join("/");
   const box = boxes.get(key);
@@ -57,7 +57,7 @@ async function detailsOf(box, i) {
   return { clause: text(clause), errata: texts(errata), expected: text(expected), runs: runs.map((r) => r && seenBy(r)) };
 }
 
-/* -- which cells are asked for */
+/* -- which cells are selected */
 
 const filter = { terms: [], outcome: "", level: "", differ: false };
 const isFiltered = () => filter.terms.length > 0 || filter.outcome !== "" || filter.level !== "" || filter.differ;
@@ -71,7 +71,7 @@ function matches(box, i) {
   return filter.terms.every((term) => text.includes(term));
 }
 
-/* Places of the cells of a box that are asked for. */
+/* Places of the selected cells of a box. */
 function chosen(box) {
   const all = [...box.tails.keys()];
   return isFiltered() ? all.filter((i) => matches(box, i)) : all;

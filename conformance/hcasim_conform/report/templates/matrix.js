@@ -81,7 +81,7 @@ function drawMatrix() {
   markOpen();
 }
 
-/* Arrow keys walk the boxes. */
+/* Arrow keys move between the boxes. */
 function walk(event) {
   const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
   const step = steps[event.key];

@@ -95,7 +95,7 @@ function openBox(box) {
   panel.focus({ preventScroll: true });
 }
 
-/* What stands there before a box is opened: what was asked for, else what needs attention. */
+/* The contents before a box is opened: the selected cells, else those that need attention. */
 function showHome(home = true) {
   const wanted = isFiltered() ? () => true : several ? differs : (box, i) => !"ps".includes(box.outcomes[0][i]);
   const cells = [...boxes.values()].flatMap((box) => chosen(box).filter((i) => wanted(box, i)).map((i) => [box, i]));
