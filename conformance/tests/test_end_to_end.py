@@ -43,13 +43,17 @@ def conform(build, tmp_path, monkeypatch):
     return run
 
 
-@pytest.fixture
-def quick_dut(tmp_path):
+def write_quick_dut(tmp_path, **changes):
     """The native adapter with a shorter timeout."""
-    doc = {"extends": str(dut.DUTS / "native.yaml"), "timeout_ms": 1000}
+    doc = {"extends": str(dut.DUTS / "native.yaml"), "timeout_ms": 1000, **changes}
     path = tmp_path / "quick.yaml"
     path.write_text(yaml.safe_dump(doc), encoding="utf-8")
     return str(path)
+
+
+@pytest.fixture
+def quick_dut(tmp_path):
+    return write_quick_dut(tmp_path)
 
 
 def failing(data):
@@ -130,12 +134,10 @@ def test_a_list_of_differences_that_is_not_true_fails_the_run(conform, quick_dut
     assert not words or any(words in fault for fault in data["faults"]), data["faults"]
 
 
-def test_a_device_name_that_is_not_there(conform, quick_dut, tmp_path):
-    path = tmp_path / "other.yaml"
-    text = (tmp_path / "quick.yaml").read_text(encoding="utf-8").replace("hcasim1", "hcasim9")
-    path.write_text(text, encoding="utf-8")
-    done, data = conform("--dut", str(path), "-k", CELLS)
-    assert done.returncode == 1
+def test_a_device_name_that_is_not_there(conform, tmp_path):
+    path = write_quick_dut(tmp_path, responder={"device": "hcasim9"})
+    done, data = conform("--dut", path, "-k", CELLS)
+    assert done.returncode == 1 and failing(data)
     assert all("no RDMA device 'hcasim9'" in fault for fault in failing(data).values())
 
 
@@ -271,13 +273,9 @@ def artefacts(data):
     return {row["id"]: row["artefacts"] for row in data["cells"] if row["artefacts"]}
 
 
-def test_a_tap_leaves_captures_that_scapy_reads(conform, quick_dut, tmp_path):
-    path = Path(quick_dut)
-    # scapy computes the ICRC of IPv4 only
-    path.write_text(
-        path.read_text(encoding="utf-8").replace("gid_index: 0", "gid_index: 1"), encoding="utf-8"
-    )
-    done, data = conform("--dut", quick_dut, "-k", CELLS)
+def test_a_tap_leaves_captures_that_scapy_reads(conform, tmp_path):
+    ipv4 = {"gid_index": 1}  # scapy computes the ICRC of IPv4 only
+    done, data = conform("--dut", write_quick_dut(tmp_path, requester=ipv4, responder=ipv4), "-k", CELLS)
     assert failing(data) == {} and done.returncode == 0, done.stderr
     kept = artefacts(data)
     assert kept

@@ -301,7 +301,7 @@ def test_how_often_and_when_a_request_is_repeated(seen, words):
 
 def tlp(ns, kind, addr, dir_="up", size=64, **more):
     record = {"ps": ns * 1000, "arrival": ns * 1000, "hca": "a", "dir": dir_, "type": kind}
-    return {**record, "addr": hex(addr), "len": size, **more}
+    return {**record, "addr": hex(addr), "len": size, **({"bar": 2} if dir_ == "down" else {}), **more}
 
 
 def bell(ns, qp=QP):
@@ -342,6 +342,11 @@ def test_a_push_in_small_stores_counts_once(tables):
     first.update(len=8, data=first["data"][:16])
     rest = [tlp(2 + i, "MWr", 0x3808 + 8 * i, "down", 8, data="00" * 8) for i in range(7)]
     assert host_faults([region(wr("RDMA_WRITE", 64))], tables, [first] + rest, [wqe(3)]) == []
+
+
+def test_a_store_to_device_memory_is_no_doorbell(tables):
+    store = {**tlp(1, "MWr", 0x3800, "down", 4, data=struct.pack("<I", QP).hex()), "bar": 4}
+    assert host_faults([region(wr("RDMA_WRITE", 64))], tables, [store, bell(2)], [wqe(3)]) == []
 
 
 @pytest.mark.parametrize("how", [{"abort": True}, {"rc": 22}])

@@ -80,7 +80,7 @@ def test_thread_domains_share_no_doorbell_page(tmp_path):
     pages = defaultdict(set)  # pages used by each QP
     for line in (tmp_path / "tlp.log").read_text().splitlines():
         tlp = json.loads(line)
-        if tlp["type"] != "MWr" or tlp["dir"] != "down":
+        if tlp["type"] != "MWr" or tlp["dir"] != "down" or tlp["bar"] != 2:
             continue
         page, offset = divmod(int(tlp["addr"], 16), 4096)
         data = bytes.fromhex(tlp["data"])

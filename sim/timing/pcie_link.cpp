@@ -114,6 +114,7 @@ void PcieDirection::log(const Tlp &tlp, hca_ps start, hca_ps arrival)
 	rec.up = up_;
 	rec.type = names[static_cast<int>(tlp.type)];
 	rec.addr = tlp.addr;
+	rec.bar = tlp.bar;
 	rec.len = tlp.len;
 	rec.tag = tlp.tag;
 	rec.tagged = tlp.type != TlpType::MWr && tlp.type != TlpType::MsiX;

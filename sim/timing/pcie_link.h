@@ -22,8 +22,9 @@ struct Tlp {
 	bool deliver; /* its arrival is an event; otherwise the sender's end tells what follows from it */
 	bool last;    /* of the completions of one MRd */
 	uint16_t tag;
-	uint32_t len; /* data bytes; of a MRd: bytes asked for */
-	uint64_t addr;
+	uint32_t len;              /* data bytes; of a MRd: bytes asked for */
+	uint64_t addr;             /* of a load or store of a CPU: offset in the BAR */
+	uint8_t bar;               /* of a load or store of a CPU */
 	void *owner;               /* the transfer that it belongs to */
 	const void *data;          /* for traces: the bytes it carries */
 	const struct hca_dma *dma; /* for traces: why; NULL for MMIO and interrupts */

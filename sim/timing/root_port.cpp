@@ -100,6 +100,7 @@ bool RootPort::next_cpu(Tlp &tlp)
 	tlp.tag = req->tag;
 	tlp.len = req->size;
 	tlp.addr = req->offset;
+	tlp.bar = req->bar;
 	tlp.owner = req;
 	tlp.data = req->data;
 	tlp.extra = store_latency_;

@@ -16,6 +16,8 @@ void trace_tlp(struct trace *t, const struct trace_tlp *tlp)
 	fprintf(f, "{\"ps\":%llu,\"arrival\":%llu,\"hca\":\"hcasim%u\",\"dir\":\"%s\",\"type\":\"%s\"",
 		(unsigned long long)tlp->start, (unsigned long long)tlp->arrival, tlp->adapter,
 		tlp->up ? "up" : "down", tlp->type);
+	if (tlp->request && !tlp->up)
+		fprintf(f, ",\"bar\":%u", tlp->bar);
 	fprintf(f, ",\"addr\":\"0x%llx\",\"len\":%u", (unsigned long long)tlp->addr, tlp->len);
 	if (tlp->tagged)
 		fprintf(f, ",\"tag\":%u", tlp->tag);

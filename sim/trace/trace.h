@@ -30,13 +30,14 @@ struct trace_tlp {
 	unsigned int adapter;
 	bool up; /* towards the host */
 	const char *type;
-	uint64_t addr;
+	uint64_t addr;    /* of a load or store of a CPU: offset in the BAR */
+	unsigned int bar; /* of a load or store of a CPU */
 	uint32_t len;
 	bool tagged;
 	uint16_t tag;
 	const void *data;          /* NULL: it carries none */
 	const struct hca_dma *dma; /* NULL: not part of a DMA transfer */
-	bool request;              /* a memory request: it carries the transfer's hint, if it has one */
+	bool request;              /* a memory request */
 };
 void trace_tlp(struct trace *t, const struct trace_tlp *tlp);
 

@@ -4,8 +4,8 @@ import struct
 
 from hcasim_conform.taps.wire import ATOMICS, INLINE, SIGNALED, SOLICITED, FENCE, executed, length
 
-# spec/device.yaml: offsets of the QP number in a user access page, of db_sq and of both BlueFlame buffers
-UAR_PAGE, QPN_AT = 0x1000, {0x000: 0, 0x800: 4, 0x900: 4}
+# spec/device.yaml: BAR of the user access pages; offsets of the QP number in such a page, of db_sq and of both BlueFlame buffers
+UAR_BAR, UAR_PAGE, QPN_AT = 2, 0x1000, {0x000: 0, 0x800: 4, 0x900: 4}
 RETURNS = ("RDMA_READ",) + ATOMICS
 
 
@@ -13,7 +13,7 @@ def doorbells(tlps, dev, qp):
     """Times of the doorbells and BlueFlame pushes of a QP."""
     found = []
     for tlp in tlps:
-        if tlp["dir"] != "down" or tlp["type"] != "MWr" or tlp["hca"] != dev:
+        if tlp["dir"] != "down" or tlp["type"] != "MWr" or tlp["hca"] != dev or tlp["bar"] != UAR_BAR:
             continue
         place = int(tlp["addr"], 16) % UAR_PAGE
         if place not in QPN_AT:

@@ -112,7 +112,8 @@ static void tlps(void)
 	tlp.data = bytes;
 	tlp.dma = &dma;
 	trace_tlp(t, &tlp);
-	trace_tlp(t, &(struct trace_tlp){.type = "MRd", .len = 8, .tagged = true, .tag = 255});
+	trace_tlp(t, &(struct trace_tlp){
+			     .type = "MRd", .len = 8, .tagged = true, .tag = 255, .request = true, .bar = 4});
 	trace_close(t);
 
 	r = record("tlp.log", 0);
@@ -125,9 +126,10 @@ static void tlps(void)
 	CU_ASSERT(number(r, "pasid") == 3 && number(r, "qpn") == 17 && number(r, "len") == 20);
 	CU_ASSERT_STRING_EQUAL(text(r, "data"), "dead000102030405060708090a0b0c0d"); /* 16 bytes */
 	CU_ASSERT_PTR_NULL(json_object_get(r, "tag"));
+	CU_ASSERT_PTR_NULL(json_object_get(r, "bar"));
 	json_decref(r);
 	r = record("tlp.log", 1);
-	CU_ASSERT_EQUAL(number(r, "tag"), 255);
+	CU_ASSERT(number(r, "tag") == 255 && number(r, "bar") == 4);
 	CU_ASSERT_STRING_EQUAL(text(r, "dir"), "down");
 	CU_ASSERT_PTR_NULL(json_object_get(r, "class"));
 	CU_ASSERT_PTR_NULL(json_object_get(r, "data"));
