@@ -41,9 +41,12 @@ static void destroy(struct engine *e)
 
 	while (e->decode_head)
 		decode_step(e);
-	for (i = 0; i < e->num_pending; i++)
+	for (i = 0; i < e->num_pending; i++) {
+		if (e->pending[i].kind == PENDING_READ)
+			fetch_put(e, e->pending[i].fetch);
 		if (e->pending[i].kind != PENDING_FREE)
 			pending_end(e, i);
+	}
 	FREE_POOL(e->fetch_pool);
 	for (i = 0; i < sizeof(e->wqe_pool) / sizeof(e->wqe_pool[0]); i++)
 		FREE_POOL(e->wqe_pool[i]);
