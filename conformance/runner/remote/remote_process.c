@@ -48,7 +48,7 @@ const char *remote_broken(void)
 }
 
 /* The end of its output to stderr, as one line. */
-static void last_words(char *to, size_t size)
+static void stderr_tail(char *to, size_t size)
 {
 	char text[161];
 	off_t end = lseek(remote.words, 0, SEEK_END), most = sizeof(text) - 1;
@@ -129,7 +129,7 @@ static void complain_gone(const char *call)
 		say_end(status, how, sizeof(how));
 		remote.pid = 0;
 	}
-	last_words(words, sizeof(words));
+	stderr_tail(words, sizeof(words));
 	remote_complain("%s in %s%s", how, call, words);
 }
 
@@ -309,7 +309,7 @@ int remote_stop(char *err, size_t size)
 		} else {
 			remote.pid = 0;
 			say_end(status, how, sizeof(how));
-			last_words(words, sizeof(words));
+			stderr_tail(words, sizeof(words));
 			snprintf(err, size, "the peer process (%s) %s%s", remote.name, how, words);
 			ret = status ? -1 : 0;
 		}
