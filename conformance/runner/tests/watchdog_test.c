@@ -13,7 +13,7 @@ static void sleeps(void)
 	struct timespec pause = {.tv_nsec = 10 * MS * 1000000};
 	struct watchdog p = watchdog(MS);
 
-	nanosleep(&pause, NULL); /* simulates a thread that got no processor */
+	nanosleep(&pause, NULL); /* the measured interval: wall time passes, this thread uses no processor */
 	CU_ASSERT_FALSE(watchdog_expired(&p));
 	CU_ASSERT_FALSE(watchdog_lost());
 }

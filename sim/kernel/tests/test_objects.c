@@ -458,7 +458,6 @@ static void queries(void)
 	CU_ASSERT_EQUAL(ex.base.phys_port_cnt, 1);
 	CU_ASSERT_EQUAL(ex.base.max_srq, 64);
 	CU_ASSERT_EQUAL(ex.base.max_srq_wr, HCASIM_MAX_SRQ_WR);
-	/* Features that are not implemented are not reported. */
 	CU_ASSERT_EQUAL(ex.hca_core_clock, 1000000000);
 	CHECK_ERR(do_write(CM(QUERY_PORT), &pc, sizeof(pc), NULL, 0, &p, sizeof(p), NULL, 0), 0);
 	CU_ASSERT_EQUAL(p.state, 4);
