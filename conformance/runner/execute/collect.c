@@ -13,13 +13,8 @@ struct side {
 	unsigned int done;
 };
 
-int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc, uint64_t *timestamp)
+void read_current(struct ibv_cq_ex *cq, struct ibv_wc *wc)
 {
-	struct ibv_poll_cq_attr attr = {};
-	int ret = ibv_start_poll(cq, &attr);
-
-	if (ret)
-		return ret == ENOENT ? 0 : -ret;
 	*wc = (struct ibv_wc){
 		.wr_id = cq->wr_id,
 		.status = cq->status,
@@ -39,6 +34,16 @@ int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc, uint64_t *timestamp)
 		else
 			wc->imm_data = ibv_wc_read_imm_data(cq);
 	}
+}
+
+int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc, uint64_t *timestamp)
+{
+	struct ibv_poll_cq_attr attr = {};
+	int ret = ibv_start_poll(cq, &attr);
+
+	if (ret)
+		return ret == ENOENT ? 0 : -ret;
+	read_current(cq, wc);
 	if (timestamp)
 		*timestamp = ibv_wc_read_completion_ts(cq);
 	ibv_end_poll(cq);

@@ -15,6 +15,8 @@ void collect_extra(struct link *l, struct result *res);
 int collect_poll(const struct link *l, struct ibv_cq *cq, struct ibv_wc *wc);
 /* Polls with ibv_start_poll(); returns what ibv_poll_cq() would. timestamp: may be NULL, else the CQ must have them. */
 int poll_extended(struct ibv_cq_ex *cq, struct ibv_wc *wc, uint64_t *timestamp);
+/* Reads the fields of the current completion, between ibv_start_poll() and ibv_end_poll(). */
+void read_current(struct ibv_cq_ex *cq, struct ibv_wc *wc);
 /* Waits for a completion event of the peer's CQ when `wait` is set; acknowledges it. */
 bool collect_event(struct link *l, bool wait);
 void collect_memory(struct link *l, unsigned int first_use, struct result *res);

@@ -131,7 +131,7 @@ static int create_cqs(struct link *l)
 		return failed();
 	l->step = l->opts.cq_ex ? "ibv_create_cq_ex" : "ibv_create_cq";
 	errno = 0;
-	l->cq = create_cq(l, l->dut->requester.ctx, NULL);
+	l->cq = l->opts.cq ? l->opts.cq : create_cq(l, l->dut->requester.ctx, NULL);
 	l->peer_cq = l->cq ? create_cq(l, l->dut->responder.ctx, l->channel) : NULL;
 	return l->peer_cq ? 0 : failed();
 }
@@ -165,14 +165,20 @@ static void log_requester(const struct link *l, const struct ibv_qp_init_attr_ex
 		log_call(log, "qpx = qp ? ibv_qp_to_qp_ex(qp) : NULL");
 }
 
+static uint32_t num_receives(const struct link *l)
+{
+	return l->opts.receives ? l->opts.receives : 1;
+}
+
 static struct ibv_qp_init_attr_ex requester_attr(const struct link *l)
 {
+	bool receives = l->qpt != IBV_QPT_XRC_SEND && !l->opts.own_srq;
 	struct ibv_qp_init_attr_ex attr = {
 		.send_cq = l->cq,
-		.recv_cq = l->cq,
-		.cap = {l->opts.sq_depth ? l->opts.sq_depth : LINK_SQ_DEPTH,
-			l->qpt == IBV_QPT_XRC_SEND ? 0 : 1, l->ask_sge, l->qpt == IBV_QPT_XRC_SEND ? 0 : 1,
-			l->ask_inline},
+		.recv_cq = l->opts.recv_cq ? l->opts.recv_cq : l->cq,
+		.srq = l->opts.own_srq,
+		.cap = {l->opts.sq_depth ? l->opts.sq_depth : LINK_SQ_DEPTH, receives ? num_receives(l) : 0,
+			l->ask_sge, receives, l->ask_inline},
 		.qp_type = l->qpt,
 		.sq_sig_all = l->opts.sq_sig_all,
 		.comp_mask = IBV_QP_INIT_ATTR_PD,
@@ -225,7 +231,7 @@ static int create_peer(struct link *l)
 		.send_cq = l->peer_cq,
 		.recv_cq = l->peer_cq,
 		.srq = l->srq,
-		.cap = {1, l->srq ? 0 : 2 * LINK_RECV_SLOTS, 1, l->srq ? 0 : l->ask_sge, 0},
+		.cap = {num_receives(l), l->srq ? 0 : 2 * LINK_RECV_SLOTS, 1, l->srq ? 0 : l->ask_sge, 0},
 		.qp_type = l->qpt,
 	};
 
@@ -401,7 +407,7 @@ void link_destroy(struct link *l)
 		ibv_close_xrcd(l->xrcd);
 	if (l->ah)
 		ibv_destroy_ah(l->ah);
-	if (l->cq)
+	if (l->cq && l->cq != l->opts.cq)
 		ibv_destroy_cq(l->cq);
 	if (l->peer_cq)
 		ibv_destroy_cq(l->peer_cq);

@@ -37,5 +37,10 @@ extern const struct scenario queue_scenarios[];
 extern const struct scenario wc_scenarios[];
 extern const struct scenario misuse_scenarios[];
 extern const struct scenario psn_scenarios[];
+extern const struct scenario resize_scenarios[];
+extern const struct scenario batch_scenarios[];
+extern const struct scenario purge_scenarios[];
+extern const struct scenario notify_scenarios[];
+extern const struct scenario create_scenarios[];
 
 #endif

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Suites about a completion queue alone: its size, what is polled, and what is reported of it."""
+from hcasim_conform.model.cells import Expect
+from hcasim_conform.suites.base import Case, Suite
+
+RESIZE = "ibv_resize_cq/DESCRIPTION/unpolled"
+CQE = "ibv_resize_cq/NOTES/cqe"
+FIRST = "ibv_poll_cq/DESCRIPTION/first"
+ITERATOR = "ibv_create_cq_ex/DESCRIPTION/ibv_next_poll"
+EMPTY = "ibv_create_cq_ex/DESCRIPTION/ibv_start_poll"
+ANY = "ibv_req_notify_cq/DESCRIPTION/any"
+MODERATE = "ibv_modify_cq/DESCRIPTION/cq_count"
+CREATE = "ibv_create_cq/DESCRIPTION/cqe"
+CREATE_EX = "ibv_create_cq_ex/DESCRIPTION/flags"
+DOMAIN = "ibv_create_cq_ex/DESCRIPTION/parent_domain"
+EVENT = "ibv_get_cq_event/DESCRIPTION/cq_context"
+ACK = "ibv_get_cq_event/NOTES/acks"
+
+# Case: scenario, clause, level, errata, whether there is one for each way of polling, expectation.
+KINDS = (
+    ("resize", "resize_kept", CQE, "MUST", (), True,
+     "larger, smaller and exactly sufficient, with entries at every place of the ring that are not polled, and with some "
+     "that come meanwhile: all are polled, in order, and the new size holds"),
+    ("resize-armed", "resize_armed", ANY, "MUST", (), True,
+     "a request of notification outlives a resize, and has one event"),
+    ("resize-refused", "resize_refused", RESIZE, "SHOULD", ("RESIZE-TOO-SMALL",), False,
+     "EINVAL for fewer entries than are not polled, none, and more than max_cqe; nothing has changed"),
+    ("counts", "poll_counts", FIRST, "MUST", ("COMPLETION-ORDER",), True,
+     "any number is polled at a time, at every place of the ring, each completion once and with its own fields"),
+    ("numbers", "poll_numbers", FIRST, "MUST", ("COMPLETION-ORDER",), False,
+     "0, 1, several, and more than there are: as many as asked for, or all that are there"),
+    ("edges", "batch_edges", EMPTY, "SHOULD", ("POLL-ATTR",), False,
+     "ENOENT of an empty CQ from start and next, a refusal of an unknown attribute, and the CQ still works"),
+    ("threads", "batch_threads", ITERATOR, "SHOULD", ("POLL-LOCK",), False,
+     "another thread polls after the batch, and each completion is polled once"),
+    ("order", "notify_order", ANY, "MUST", ("NOTIFY-ORDER",), True,
+     "any and solicited in both orders, repeated, and after each event: events for exactly what was asked for"),
+    ("shared-channel", "notify_shared", EVENT, "MUST", (), False,
+     "three CQs of one channel and of different vectors: each event names its CQ and the context of that"),
+    ("acknowledged", "notify_acked", ACK, "MUST", (), False,
+     "three events are acknowledged in one call, and the CQ can be destroyed"),
+    ("moderation", "moderation", MODERATE, "SHOULD", ("MODERATION",), False,
+     "an event after the count or the period, also when they are changed while completions are held back"),
+    ("sizes", "create_sizes", CREATE, "SHOULD", ("CQ-LIMITS",), False,
+     "at least as many entries as asked for, and each of them is used; EINVAL beyond the limits"),
+    ("flags", "create_flags", CREATE_EX, "SHOULD", ("CQ-LIMITS",), False,
+     "flags that verbs.h defines are accepted or not supported, others are refused"),
+    ("parent-domain", "create_domain", DOMAIN, "SHOULD", ("PARENT-BUSY",), False,
+     "a CQ of a parent domain works, and the domain cannot be deallocated before it"),
+)  # fmt: skip
+
+MIX = ("RDMA_WRITE", "SEND_WITH_IMM", "RDMA_READ", "SEND", "RDMA_WRITE_WITH_IMM", "ATOMIC_FETCH_AND_ADD")
+
+
+class Completions(Suite):
+    def cases(self):
+        for kind in KINDS:
+            yield from self._kind(*kind)
+        says = "receives, sends of every kind, a failure and flushed requests of two QPs: each has the fields of its own"
+        for ex in (0, 1):
+            yield self._case(
+                "mixed", "batch_mixed", Expect(ITERATOR if ex else FIRST, errata=("FAILURE-STATUS",)), says, ex,
+                tuple(self.work(name, "RC", size=100 + 10 * at) for at, name in enumerate(MIX))
+            )  # fmt: skip
+            for srq in (0, 1):
+                yield self._case(
+                    "reset-srq" if srq else "reset",
+                    "purge",
+                    Expect("ibv_poll_cq/NOTES/removed", level="SHOULD", errata=("CQ-PURGE",)),
+                    "entries of a QP that is reset or destroyed are gone, those of the other QP are polled, in order",
+                    ex,
+                    srq=srq,
+                )
+
+    def _kind(self, case, scenario, clause, level, errata, both, says):
+        for ex in (0, 1) if both else (1 if scenario.startswith("batch") else 0,):
+            yield self._case(case, scenario, Expect(clause, level=level, errata=errata), says, ex, many=both)
+
+    @staticmethod
+    def _case(case, scenario, expect, says, ex, wrs=(), srq=0, many=True):
+        return Case(
+            suite="cq",
+            qpt="RC",
+            case=case + ("-ex" if ex and many else ""),
+            scenario=scenario,
+            says=says,
+            expect=expect,
+            wrs=wrs,
+            args={"ex": ex, "srq": srq},
+            needs=("srq",) if srq else (),
+        )

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Entries of a QP that is reset or destroyed leave the CQ; those of others stay. */
+#include <errno.h>
+#include <string.h>
+
+#include "link/link_modify.h"
+#include "suites/queues/bench.h"
+
+#define ENTRIES 8
+#define TURNS   20
+
+/* Which of the entries are of the QP that goes, first entry in bit 0; the number of entries with bit 8 and above. */
+static const unsigned int patterns[] = {
+	0x600 | 013, 0x600 | 055, 0x500 | 001, 0x700 | 0120, 0x800 | 0377, 0x300 | 0, 0x800 | 0252,
+};
+
+static bool reset(struct kit *k, struct link *l)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+	int ret = ibv_modify_qp(l->qp, &attr, IBV_QP_STATE);
+
+	log_call(&k->res->log, "ibv_modify_qp(qp 0x%x, RESET)", l->qp->qp_num);
+	if (!ret)
+		ret = ibv_modify_qp(l->peer, &attr, IBV_QP_STATE);
+	if (ret)
+		KIT_FAULT(k, "moving a QP to RESET failed with %s", errno_name(ret));
+	return !ret;
+}
+
+static bool up_again(struct kit *k, struct link *l)
+{
+	int ret = link_connect(l, &k->res->log);
+
+	if (ret)
+		KIT_FAULT(k, "%s failed with %s", l->step, errno_name(ret));
+	return !ret;
+}
+
+/* Entries of both QPs alternate as the pattern says; each is in the CQ before the next one is sent. */
+static bool fill(struct bench *b, struct link *goes, struct link *stays, unsigned int pattern)
+{
+	bool good = true;
+
+	for (unsigned int i = 0; i < pattern >> 8 && good; i++)
+		good = bench_put(b, pattern >> i & 1 ? goes : stays, 1);
+	return good;
+}
+
+static bool purge_turn(struct kit *k, struct bench *b, struct link *goes, struct link *stays,
+		       unsigned int turn)
+{
+	if (!fill(b, goes, stays, patterns[turn % 7]) || !bench_take(b, turn % 2) || !reset(k, goes))
+		return false;
+	bench_forget(b, goes->qp->qp_num);
+	/* new entries come behind those that are left, which are polled before or after that */
+	if (turn % 3 == 1 && !bench_put(b, stays, 1))
+		return false;
+	return bench_empty(b) && up_again(k, goes) && bench_put(b, goes, 1) && bench_put(b, stays, 1) &&
+	       bench_empty(b);
+}
+
+static bool destroy_turn(struct kit *k, struct bench *b, struct link *goes, struct link *stays)
+{
+	uint32_t qp_num = goes->qp->qp_num;
+	int ret;
+
+	if (!fill(b, goes, stays, 0x700 | 0055))
+		return false;
+	log_call(&k->res->log, "ibv_destroy_qp(qp 0x%x)", qp_num);
+	ret = ibv_destroy_qp(goes->qp);
+	if (ret) {
+		KIT_FAULT(k, "ibv_destroy_qp failed with %s", errno_name(ret));
+		return false;
+	}
+	goes->qp = NULL;
+	bench_forget(b, qp_num);
+	return bench_empty(b) && bench_put(b, stays, 5) && bench_empty(b);
+}
+
+/* With an SRQ of both QPs the receives of entries that left must not be lost for it: it has just enough. */
+static void purge(struct kit *k)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = ENTRIES, .max_sge = 1}};
+	struct link_opts opts = {0};
+	struct link stays = {0};
+	struct bench b = {0};
+
+	if (kit_arg(k, "srq", 0)) {
+		opts.own_srq = ibv_create_srq(k->r->dut.requester.pd, &init);
+		if (!opts.own_srq)
+			KIT_FAULT(k, "ibv_create_srq failed with %s", errno_name(errno));
+	}
+	if (KIT_GOOD(k) && bench_open(&b, k, ENTRIES) && bench_link(&b, k->l, &opts) &&
+	    bench_link(&b, &stays, &opts)) {
+		for (unsigned int turn = 0; turn < TURNS && KIT_GOOD(k); turn++)
+			purge_turn(k, &b, k->l, &stays, turn);
+		if (KIT_GOOD(k))
+			destroy_turn(k, &b, k->l, &stays);
+	}
+	link_destroy(&stays);
+	link_destroy(k->l);
+	if (opts.own_srq)
+		ibv_destroy_srq(opts.own_srq);
+	bench_close(&b);
+}
+
+const struct scenario purge_scenarios[] = {
+	{"purge", purge},
+	{NULL, NULL},
+};

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* ibv_resize_cq(3) with entries that are not polled yet. */
+#include <errno.h>
+
+#include "suites/queues/bench.h"
+
+#define STEPS 48
+
+static bool resize(struct bench *b, int cqe)
+{
+	int ret = ibv_resize_cq(b->cq, cqe);
+
+	log_call(&b->k->res->log, "ibv_resize_cq(cq, %d) /* %u entries are not polled */", cqe, bench_num(b));
+	if (ret)
+		KIT_FAULT(b->k, "a resize to %d entries failed with %s, %u are not polled", cqe,
+			  errno_name(ret), bench_num(b));
+	else if (b->cq->cqe < cqe)
+		KIT_FAULT(b->k, "after a resize to %d entries cqe is %d", cqe, b->cq->cqe);
+	return KIT_GOOD(b->k);
+}
+
+/*
+ * One resize: `before` entries are polled first, so that the others are at different places of the ring; `left` stay in
+ * the CQ, and `meanwhile` more come while it is resized. Then the new size is filled.
+ */
+static bool resize_step(struct bench *b, struct link *l, int cqe, unsigned int before, unsigned int left,
+			unsigned int meanwhile)
+{
+	if (!bench_put(b, l, before) || !bench_take(b, before) || !bench_put(b, l, left))
+		return false;
+	if (meanwhile && !(bench_arm(b, 1) && bench_send(b, l, meanwhile, true)))
+		return false;
+	if (!resize(b, cqe) || (meanwhile && !bench_event(b)))
+		return false;
+	return bench_put(b, l, cqe - left - meanwhile) && bench_empty(b);
+}
+
+static void resize_kept(struct kit *k)
+{
+	static const int sizes[] = {8, 4, 16, 5, 4, 7, 12};
+	struct bench b = {0};
+	int now = 4;
+
+	if (bench_open(&b, k, now) && bench_link(&b, k->l, NULL))
+		for (unsigned int step = 0; step < STEPS; step++) {
+			int next = sizes[step % 7];
+			/* a full CQ may have no room for what a device marks the end of the old ring with */
+			unsigned int most = (now < next ? now : next) - 1, left = step * 5 % (most + 1);
+			unsigned int meanwhile = step % 4 == 3 ? most - left : 0;
+
+			if (!resize_step(&b, k->l, next, step % 3, left, meanwhile))
+				break;
+			now = next;
+		}
+	link_destroy(k->l);
+	bench_close(&b);
+}
+
+/* A CQ that is armed stays armed, and one that is not, not. */
+static void resize_armed(struct kit *k)
+{
+	struct bench b = {0};
+
+	if (bench_open(&b, k, 4) && bench_link(&b, k->l, NULL)) {
+		for (int turn = 0; turn < 4 && KIT_GOOD(k); turn++)
+			(void)(bench_put(&b, k->l, 1 + turn % 2) && bench_empty(&b) &&
+			       bench_arm(&b, turn & 1) && resize(&b, turn & 2 ? 4 : 16) &&
+			       bench_send(&b, k->l, 2, true) && bench_event(&b) && bench_empty(&b));
+		if (KIT_GOOD(k) && end_cq_event_ready(b.channel, 0))
+			KIT_FAULT(k, "a second completion event came for one request of notification");
+	}
+	link_destroy(k->l);
+	bench_close(&b);
+}
+
+/* Sizes that cannot be: the CQ stays as it was. */
+static void resize_refused(struct kit *k)
+{
+	const int bad[] = {2, 1, 0, -1, k->r->dut.requester.attr.max_cqe + 1};
+	struct bench b = {0};
+
+	if (bench_open(&b, k, 8) && bench_link(&b, k->l, NULL) && bench_put(&b, k->l, 3))
+		for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]) && KIT_GOOD(k); i++) {
+			int cqe = b.cq->cqe, ret = ibv_resize_cq(b.cq, bad[i]);
+
+			log_call(&k->res->log, "ibv_resize_cq(cq, %d) /* 3 entries are not polled */",
+				 bad[i]);
+			k->res->err = ret;
+			if (ret != EINVAL)
+				KIT_FAULT(k,
+					  "a resize to %d with 3 entries that are not polled returned %s, "
+					  "expected EINVAL",
+					  bad[i], ret ? errno_name(ret) : "0");
+			else if (b.cq->cqe != cqe)
+				KIT_FAULT(k, "cqe was %d and is %d after a resize that was refused", cqe,
+					  b.cq->cqe);
+			else /* the oldest is polled, and another comes */
+				(void)(bench_take(&b, 1) && bench_put(&b, k->l, 1));
+		}
+	if (KIT_GOOD(k) && resize(&b, 3))
+		bench_empty(&b);
+	link_destroy(k->l);
+	bench_close(&b);
+}
+
+const struct scenario resize_scenarios[] = {
+	{"resize_kept", resize_kept},
+	{"resize_armed", resize_armed},
+	{"resize_refused", resize_refused},
+	{NULL, NULL},
+};
