@@ -13,6 +13,7 @@ MODERATE = "ibv_modify_cq/DESCRIPTION/cq_count"
 CREATE = "ibv_create_cq/DESCRIPTION/cqe"
 CREATE_EX = "ibv_create_cq_ex/DESCRIPTION/flags"
 DOMAIN = "ibv_create_cq_ex/DESCRIPTION/parent_domain"
+WALLCLOCK = "ibv_create_cq_ex/DESCRIPTION/ibv_wc_read_completion_wallclock_ns"
 EVENT = "ibv_get_cq_event/DESCRIPTION/cq_context"
 ACK = "ibv_get_cq_event/NOTES/acks"
 
@@ -49,6 +50,17 @@ KINDS = (
      "a CQ of a parent domain works, and the domain cannot be deallocated before it"),
 )  # fmt: skip
 
+ASYNC = "ibv_get_async_event/DESCRIPTION/IBV_EVENT_"
+
+# Case: scenario, event, status of the request, expectation.
+EVENTS = (
+    ("established", "async_established", "COMM_EST", None, "for the QP in RTR for which a message came, and not for another one"),
+    ("drained", "async_drained", "SQ_DRAINED", None, "for the QP that asked for it when it went to SQD, twice, and not for another one"),
+    ("access", "async_refused", "QP_ACCESS_ERR", "REM_ACCESS_ERR", "for the responder's QP whose peer used a wrong rkey"),
+    ("request", "async_refused", "QP_REQ_ERR", "REM_INV_REQ_ERR", "for the responder's QP that got an atomic that is not aligned"),
+    ("overrun", "async_overrun", "CQ_ERR", None, "for the CQ of receives that are too many, IBV_EVENT_QP_FATAL for their QP; another CQ works"),
+)  # fmt: skip
+
 MIX = ("RDMA_WRITE", "SEND_WITH_IMM", "RDMA_READ", "SEND", "RDMA_WRITE_WITH_IMM", "ATOMIC_FETCH_AND_ADD")
 
 
@@ -71,6 +83,22 @@ class Completions(Suite):
                     ex,
                     srq=srq,
                 )
+
+        yield self._case("wallclock", "wallclock", Expect(WALLCLOCK, level="SHOULD"), "each completion has the time of "
+                         "the system's clock when it came, also when several are polled in one batch", 1, many=False)  # fmt: skip
+        yield from self._events()
+
+    def _events(self):
+        for case, scenario, event, status, says in EVENTS:
+            yield Case(
+                suite="async",
+                qpt="RC",
+                case=case,
+                scenario=scenario,
+                says=f"IBV_EVENT_{event} {says}",
+                expect=Expect(ASYNC + event, level="SHOULD", errata=("ASYNC-WHEN",), status=status),
+                args={"access": int(case == "access")},
+            )
 
     def _kind(self, case, scenario, clause, level, errata, both, says):
         for ex in (0, 1) if both else (1 if scenario.startswith("batch") else 0,):

@@ -7,7 +7,7 @@ static const struct scenario *const suites[] = {
 	order_scenarios, flush_scenarios,  list_scenarios,   region_scenarios, retry_scenarios,
 	srq_scenarios,   key_scenarios,    window_scenarios, frame_scenarios,  queue_scenarios,
 	wc_scenarios,    misuse_scenarios, psn_scenarios,    resize_scenarios, batch_scenarios,
-	purge_scenarios, notify_scenarios, create_scenarios,
+	purge_scenarios, notify_scenarios, create_scenarios, async_scenarios,
 };
 
 static const struct scenario *find(const char *name)

@@ -42,5 +42,6 @@ extern const struct scenario batch_scenarios[];
 extern const struct scenario purge_scenarios[];
 extern const struct scenario notify_scenarios[];
 extern const struct scenario create_scenarios[];
+extern const struct scenario async_scenarios[];
 
 #endif

@@ -8,7 +8,7 @@
 #include "judge/watchdog.h"
 #include "suites/queues/bench.h"
 
-#define TURNS   24
+#define TURNS   16
 #define LONG_MS 5
 
 /* As many as asked for, whatever the number is, at every place of the ring. */

@@ -7,7 +7,7 @@
 #include "suites/queues/bench.h"
 
 #define ENTRIES 8
-#define TURNS   20
+#define TURNS   14
 
 /* Which of the entries are of the QP that goes, first entry in bit 0; the number of entries with bit 8 and above. */
 static const unsigned int patterns[] = {

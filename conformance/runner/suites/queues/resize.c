@@ -4,7 +4,7 @@
 
 #include "suites/queues/bench.h"
 
-#define STEPS 48
+#define STEPS 21
 
 static bool resize(struct bench *b, int cqe)
 {

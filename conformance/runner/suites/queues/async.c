@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Asynchronous events: of the right object, while other objects of the same kind exist and have none. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "link/link_modify.h"
+#include "suites/queues/bench.h"
+
+/* Two links of the same kind, of which the one of the cell is the one with the event. */
+static bool open_two(struct kit *k, struct bench *b, struct link *other, const struct link_opts *opts)
+{
+	if (!bench_open(b, k, 64) || !bench_link(b, other, NULL) || !bench_link(b, k->l, opts))
+		return false;
+	kit_drain_async(k->r->dut.requester.ctx);
+	kit_drain_async(k->r->dut.responder.ctx);
+	return true;
+}
+
+static void close_two(struct bench *b, struct link *other)
+{
+	link_destroy(b->k->l);
+	link_destroy(other);
+	bench_close(b);
+}
+
+/* A message for a QP in RTR establishes the communication. */
+static void async_established(struct kit *k)
+{
+	const struct link_opts opts = {.short_of = 1};
+	struct link other = {0};
+	struct bench b = {.k = k};
+	int ret;
+
+	if (open_two(k, &b, &other, &opts) && bench_put(&b, &other, 1) && bench_put(&b, k->l, 2) &&
+	    bench_empty(&b) && kit_expect_async(k, k->r->dut.requester.ctx, IBV_EVENT_COMM_EST, k->l->qp)) {
+		ret = link_go_on(k->l);
+		if (ret)
+			KIT_FAULT(k, "%s failed with %s", k->l->step, errno_name(ret));
+		else if (bench_put(&b, k->l, 2))
+			bench_empty(&b);
+	}
+	close_two(&b, &other);
+}
+
+static bool to_state(struct kit *k, struct link *l, enum ibv_qp_state state, bool notify)
+{
+	struct ibv_qp_attr attr = {.qp_state = state, .en_sqd_async_notify = notify};
+	int ret = ibv_modify_qp(l->qp, &attr, IBV_QP_STATE | (notify ? IBV_QP_EN_SQD_ASYNC_NOTIFY : 0));
+
+	log_call(&k->res->log, "ibv_modify_qp(qp 0x%x, %s%s)", l->qp->qp_num,
+		 state == IBV_QPS_SQD ? "SQD" : "RTS", notify ? ", .en_sqd_async_notify = 1" : "");
+	if (ret)
+		KIT_FAULT(k, "ibv_modify_qp failed with %s", errno_name(ret));
+	return !ret;
+}
+
+/* Both send queues are drained, one asks for the event. */
+static void async_drained(struct kit *k)
+{
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	struct link other = {0};
+	struct bench b = {.k = k};
+
+	if (open_two(k, &b, &other, NULL))
+		for (int turn = 0; turn < 2 && KIT_GOOD(k); turn++) {
+			kit_alive(k, k->l);
+			(void)(KIT_GOOD(k) && to_state(k, &other, IBV_QPS_SQD, false) &&
+			       to_state(k, k->l, IBV_QPS_SQD, true) &&
+			       kit_expect_async(k, ctx, IBV_EVENT_SQ_DRAINED, k->l->qp) &&
+			       to_state(k, k->l, IBV_QPS_RTS, false) &&
+			       to_state(k, &other, IBV_QPS_RTS, false));
+		}
+	if (KIT_GOOD(k) && end_async_ready(ctx, 0))
+		KIT_FAULT(k, "an asynchronous event came for a QP that did not ask for it");
+	close_two(&b, &other);
+}
+
+/* A request that the responder refuses: its QP gets the event that says why. */
+static void async_refused(struct kit *k)
+{
+	bool access = kit_arg(k, "access", 0);
+	struct link other = {0};
+	struct bench b = {.k = k};
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	int ret;
+
+	if (open_two(k, &b, &other, NULL)) {
+		sge = (struct ibv_sge){arena_address(&k->l->local, k->l->local.base), 8,
+				       k->l->local.mr->lkey};
+		wr = kit_wr(0xa5, access ? IBV_WR_RDMA_WRITE : IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
+		if (access) {
+			wr.wr.rdma.remote_addr = arena_address(&k->l->target, k->l->target.base);
+			wr.wr.rdma.rkey = k->l->target.mr->rkey ^ 0x5500;
+		} else { /* not aligned */
+			wr.wr.atomic.remote_addr = arena_address(&k->l->target, k->l->target.base) + 4;
+			wr.wr.atomic.rkey = k->l->target.mr->rkey;
+		}
+		ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
+		if (ret)
+			KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+		else if (kit_expect(k, k->l, k->l->cq, k->l->qp, 0xa5, k->cell->status) &&
+			 kit_expect_async(k, k->r->dut.responder.ctx,
+					  access ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR,
+					  k->l->peer))
+			kit_expect_state(k, k->l->peer, IBV_QPS_ERR);
+		if (KIT_GOOD(k) && bench_put(&b, &other, 2))
+			bench_empty(&b);
+	}
+	close_two(&b, &other);
+}
+
+/* Waits for the error of the CQ; that of its QP may come before or after it. */
+static void expect_overrun(struct kit *k, const struct ibv_cq *cq, const struct ibv_qp *qp)
+{
+	struct ibv_async_event event;
+	bool cq_err = false, fatal = false;
+
+	while (!(cq_err && fatal)) {
+		KIT_CHECK(k, kit_next_async(k->r->dut.requester.ctx, k->r->dut.timeout_ms, &event),
+			  "the asynchronous event of the %s did not come", cq_err ? "QP" : "CQ");
+		seen(k->res, "event '%s'; ", ibv_event_type_str(event.event_type));
+		if (event.event_type == IBV_EVENT_CQ_ERR && !cq_err && event.element.cq == cq)
+			cq_err = true;
+		else if (event.event_type == IBV_EVENT_QP_FATAL && !fatal && event.element.qp == qp)
+			fatal = true;
+		else if (event.event_type != IBV_EVENT_COMM_EST)
+			KIT_CHECK(k, false, "the asynchronous event '%s' came, or names another object",
+				  ibv_event_type_str(event.event_type));
+	}
+}
+
+/* One message more than the CQ of the receives holds. The CQ of another QP works as before. */
+static void async_overrun(struct kit *k)
+{
+	struct bench b = {.k = k}, kept = {.k = k};
+	struct link other = {0};
+	unsigned int room;
+
+	if (bench_open(&kept, k, 8) && bench_link(&kept, &other, NULL) && bench_open(&b, k, 4) &&
+	    bench_link(&b, k->l, &(struct link_opts){.cq = kept.cq})) {
+		kit_drain_async(k->r->dut.requester.ctx);
+		for (room = b.cq->cqe; room && KIT_GOOD(k); room -= room < 4 ? room : 4)
+			bench_put(&b, k->l, room < 4 ? room : 4);
+		if (KIT_GOOD(k) && end_async_ready(k->r->dut.requester.ctx, 0))
+			KIT_FAULT(k, "an asynchronous event came before the CQ was overrun");
+		if (KIT_GOOD(k) && bench_send(&b, k->l, 1, true))
+			expect_overrun(k, b.cq, k->l->qp);
+		if (KIT_GOOD(k) && bench_put(&kept, &other, 3))
+			bench_empty(&kept);
+	}
+	link_destroy(k->l);
+	link_destroy(&other);
+	bench_close(&b);
+	bench_close(&kept);
+}
+
+#define CLOCK_SLACK 1000000 /* nanoseconds: the page names no precision */
+
+static uint64_t real_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
+}
+
+/* The wall clock of each completion of a batch, between readings of the clock before and after it. */
+static void wallclock(struct kit *k)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 8, .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
+	struct ibv_poll_cq_attr none = {};
+	struct bench b = {.k = k};
+	int ret = bench_create(&b, k, &attr);
+
+	if (ret == EOPNOTSUPP || ret == EINVAL || ret == ENOTSUP)
+		seen(k->res, "the device has no wall clock; ");
+	else if (ret)
+		KIT_FAULT(k, "ibv_create_cq_ex failed with %s", errno_name(ret));
+	for (int turn = 0; turn < 3 && b.cq && KIT_GOOD(k); turn++) {
+		struct ibv_cq_ex *cq = (struct ibv_cq_ex *)b.cq;
+		uint64_t before = real_ns(), after, at;
+
+		if ((!turn && !bench_link(&b, k->l, NULL)) || !bench_put(&b, k->l, 3))
+			break;
+		after = real_ns();
+		for (ret = ibv_start_poll(cq, &none); !ret; ret = ibv_next_poll(cq), b.first++) {
+			at = ibv_wc_read_completion_wallclock_ns(cq);
+			if (at + CLOCK_SLACK < before || at > after + CLOCK_SLACK)
+				KIT_FAULT(k, "the time of completion %u is %llu, not between %llu and %llu",
+					  b.first, (unsigned long long)at, (unsigned long long)before,
+					  (unsigned long long)after);
+			before = at;
+		}
+		if (bench_num(&b) != 3)
+			ibv_end_poll(cq);
+		bench_empty(&b);
+	}
+	link_destroy(k->l);
+	bench_close(&b);
+}
+
+const struct scenario async_scenarios[] = {
+	{"async_established", async_established},
+	{"async_drained", async_drained},
+	{"async_refused", async_refused},
+	{"async_overrun", async_overrun},
+	{"wallclock", wallclock},
+	{NULL, NULL},
+};
