@@ -66,6 +66,10 @@ DOCTORED = [
     ("device_memory/rc/rdma_read-local", ("wrs", 1, "effect"), "send", "bytes are wrong"),
     ("state/rc/rtr-post", ("args", "short_of"), 0, "a send was taken before the QP is in RTS"),
     ("state/ud/init-wr", ("args", "short_of"), 0, "a region was taken before the QP is in RTS"),
+    ("cq/rc/mixed", ("wrs", 1, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("cq/rc/mixed-ex", ("wrs", 2, "wc"), "SEND", "opcode RDMA_READ, expected SEND"),
+    ("async/rc/access", ("args", "access"), 0, "status REM_INV_REQ_ERR, expected REM_ACCESS_ERR"),
+    ("async/rc/request", ("status",), "REM_ACCESS_ERR", "status REM_INV_REQ_ERR, expected REM_ACCESS_ERR"),
     ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
 ]
 
