@@ -6,6 +6,7 @@ completions come from the tables; the line names the scenario of the runner (con
 posts them.
 """
 from hcasim_conform.suites.device_memory import DeviceMemory
+from hcasim_conform.suites.differ import Differ
 from hcasim_conform.suites.faults import Faults
 from hcasim_conform.suites.misuse import Misuse
 from hcasim_conform.suites.objects import Objects
@@ -14,7 +15,7 @@ from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 
-SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory)
+SUITES = (Posting, Differ, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory)
 
 
 def cases(tables):
