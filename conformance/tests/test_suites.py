@@ -38,7 +38,7 @@ def test_lines_hold_what_the_runner_parses(cases):
 
 def test_the_runner_has_every_scenario_and_no_other(cases):
     has = set()
-    for source in RUNNER.glob("*.c"):
+    for source in RUNNER.rglob("*.c"):
         for table in re.findall(r"scenarios\[\] = \{(.*?)\n\};", source.read_text(encoding="utf-8"), re.S):
             has |= set(re.findall(r'\{"(\w+)", \w+\}', table))
     assert has == {c.scenario for c in cases}

@@ -90,7 +90,11 @@ class Differ(Suite):
         )
 
     def _ring(self, qpt):
-        names = [n for n in ("SEND", "RDMA_WRITE", "RDMA_READ", "SEND_WITH_IMM") if qpt in self.tables.operation(n).post]
+        names = [
+            n
+            for n in ("SEND", "RDMA_WRITE", "RDMA_READ", "SEND_WITH_IMM")
+            if qpt in self.tables.operation(n).post
+        ]
         if qpt in ("RC", "XRC_SEND"):
             names.append("ATOMIC_CMP_AND_SWP")
         kinds = [("sizes", names)]

@@ -58,7 +58,8 @@ static bool shape(struct kit *k, struct receive *r, unsigned int turn)
 			return false;
 		r->room += len;
 	}
-	r->wr = (struct ibv_recv_wr){.wr_id = scattered(turn), .sg_list = num ? r->sge : NULL, .num_sge = num};
+	r->wr = (struct ibv_recv_wr){
+		.wr_id = scattered(turn), .sg_list = num ? r->sge : NULL, .num_sge = num};
 	return true;
 }
 
@@ -171,8 +172,8 @@ static void receives_differ(struct kit *k)
 
 	if (!kit_link(k, kit_arg(k, "srq", 0) ? API_SRQ : API_RECV, NULL))
 		return;
-	log_call(&k->res->log, "/* %u receives, in lists of 1 to %d, each list followed by its SENDs */", turns,
-		 LIST);
+	log_call(&k->res->log, "/* %u receives, in lists of 1 to %d, each list followed by its SENDs */",
+		 turns, LIST);
 	for (unsigned int list = 0; turn < turns && KIT_GOOD(k); list++) {
 		unsigned int num = 1 + list % LIST;
 
