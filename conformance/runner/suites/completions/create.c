@@ -2,7 +2,7 @@
 /* The arguments of ibv_create_cq() and ibv_create_cq_ex(). */
 #include <errno.h>
 
-#include "suites/queues/bench.h"
+#include "suites/completions/bench.h"
 
 /* A CQ with these attributes works: it is filled twice. A refusal for lack of support is none where that is allowed. */
 static void works(struct kit *k, const char *what, struct ibv_cq_init_attr_ex *attr, bool optional)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "judge/watchdog.h"
-#include "suites/queues/bench.h"
+#include "suites/completions/bench.h"
 
 #define BUFFER 256 /* bytes of a receive */
 

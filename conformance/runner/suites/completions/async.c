@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "link/link_modify.h"
-#include "suites/queues/bench.h"
+#include "suites/completions/bench.h"
 
 /* Two links of the same kind, of which the one of the cell is the one with the event. */
 static bool open_two(struct kit *k, struct bench *b, struct link *other, const struct link_opts *opts)

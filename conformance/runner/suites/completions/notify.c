@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "suites/queues/bench.h"
+#include "suites/completions/bench.h"
 
 #define CQS 3
 

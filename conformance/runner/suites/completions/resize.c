@@ -2,7 +2,7 @@
 /* ibv_resize_cq(3) with entries that are not polled yet. */
 #include <errno.h>
 
-#include "suites/queues/bench.h"
+#include "suites/completions/bench.h"
 
 #define STEPS 21
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "link/link_modify.h"
-#include "suites/queues/bench.h"
+#include "suites/completions/bench.h"
 
 #define ENTRIES 8
 #define TURNS   14

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "judge/watchdog.h"
-#include "suites/queues/bench.h"
+#include "suites/completions/bench.h"
 
 #define TURNS   16
 #define LONG_MS 5
