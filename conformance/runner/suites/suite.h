@@ -26,6 +26,7 @@ struct scenario {
 /* Each ends with a name of NULL. */
 extern const struct scenario order_scenarios[];
 extern const struct scenario flush_scenarios[];
+extern const struct scenario drain_scenarios[];
 extern const struct scenario list_scenarios[];
 extern const struct scenario region_scenarios[];
 extern const struct scenario retry_scenarios[];
