@@ -72,7 +72,14 @@ def pieces(size, parts=1):
 
 class Sending(Suite):
     def cases(self):
-        for suite in (self._fence, self._outstanding, self._lengths, self._rings, self._repeated, self._stopped):
+        for suite in (
+            self._fence,
+            self._outstanding,
+            self._lengths,
+            self._rings,
+            self._repeated,
+            self._stopped,
+        ):
             yield from suite()
 
     # -- requests
@@ -191,7 +198,11 @@ class Sending(Suite):
                 self.work(names[n % len(names)], qpt, SIGNALED if n in (2, 3, 6) else (), data)
                 for n, data in enumerate(datas)
             )
-            for case, args in (("lists", {}), ("each", {"each": 1}), ("turns", {"wr": 1, "turns": 1, "each": 1})):
+            for case, args in (
+                ("lists", {}),
+                ("each", {"each": 1}),
+                ("turns", {"wr": 1, "turns": 1, "each": 1}),
+            ):
                 yield Case(
                     suite="ring",
                     qpt=qpt,

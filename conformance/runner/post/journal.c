@@ -74,8 +74,7 @@ static void region(struct log *log, const struct ibv_qp *qp, const struct ibv_qp
 	}
 	json_array_append_new(log->posts,
 			      json_pack("{s:s, s:s, s:s, s:i, s:I, s:I, s:s, s:i, s:i, s:b, s:i, s:o}", "api",
-					api,
-					"dev", ibv_get_device_name(qp->context->device), "peer",
+					api, "dev", ibv_get_device_name(qp->context->device), "peer",
 					ibv_get_device_name(to->context->device), "psn",
 					(int)(log->psn ? log->psn : LINK_PSN), "qp", (json_int_t)qp->qp_num,
 					"to", (json_int_t)to->qp_num, "type",

@@ -24,10 +24,10 @@ struct plan {
 	uint64_t wr_id;
 	struct ibv_sge sge[CELL_MAX_SGE];
 	unsigned int num_sge;
-	uint32_t total;                 /* payload bytes */
-	uint8_t payload[PLAN_MAX];      /* what is sent, gathered at the time of posting */
-	uint8_t *target;                /* remote memory */
-	uint64_t operand, compare;      /* atomics; ATOMIC_WRITE */
+	uint32_t total;            /* payload bytes */
+	uint8_t payload[PLAN_MAX]; /* what is sent, gathered at the time of posting */
+	uint8_t *target;           /* remote memory */
+	uint64_t operand, compare; /* atomics; ATOMIC_WRITE */
 	__be32 imm;
 	uint32_t inv_rkey;
 	uint8_t tso_hdr[PLAN_TSO_HDR];
