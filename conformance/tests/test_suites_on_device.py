@@ -66,7 +66,7 @@ DOCTORED = [
     ("device_memory/rc/rdma_read-local", ("wrs", 1, "effect"), "send", "bytes are wrong"),
     ("state/rc/rtr-post", ("args", "short_of"), 0, "a send was taken before the QP is in RTS"),
     ("state/ud/init-wr", ("args", "short_of"), 0, "a region was taken before the QP is in RTS"),
-    ("fence/rc/after-reads", ("wrs", 2, "data_of"), 1, "bytes are wrong"),
+    ("fence/rc/after-reads", ("wrs", 4, "recv"), "RECV", "opcode RECV_RDMA_WITH_IMM, expected RECV"),
     ("mtu/rc/512-rdma", ("wrs", 3, "effect"), "write", "bytes are wrong"),
     ("rd_atomic/rc/1", ("wrs", 1, "wc"), "RDMA_READ", "opcode FETCH_ADD, expected RDMA_READ"),
     ("ring/rc/each", ("wrs", 3, "wc"), None, "wr_id"),
