@@ -8,11 +8,25 @@ from hcasim_conform.model.axes import mandatory_setter
 SIGNALED = ("SIGNALED",)
 CONNECTED = ("RC", "UC", "UD", "XRC_SEND")
 RELIABLE = ("RC", "XRC_SEND")
+PIECE = 4096  # most bytes of an SGE in a cell
 
 
 def widened(qpt):
     """The erratum of cases on XRC whose sentence speaks of RC alone."""
     return ("XRC-ATTRIBUTES",) if qpt == "XRC_SEND" else ()
+
+
+def pieces(size, parts=1):
+    """An SGE list of that many bytes: at least so many SGEs, none of the same length as another if they can differ."""
+    left, lengths = size, []
+    for number in range(parts, 1, -1):
+        lengths.append(min(left * 2 // (2 * number + 1), PIECE))
+        left -= lengths[-1]
+    while left > PIECE:
+        lengths.append(PIECE)
+        left -= PIECE
+    lengths.append(left)
+    return Data(f"sge_list-{len(lengths)}", "sge_list", tuple(lengths))
 
 
 @dataclass(frozen=True)

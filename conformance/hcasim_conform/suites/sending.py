@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from hcasim_conform.model.cells import Data, Expect
-from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite, widened
+from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite, pieces, widened
 
 PATH_MTU = "ibv_modify_qp/DESCRIPTION/path_mtu"
 RD_ATOMIC = "ibv_modify_qp/DESCRIPTION/max_rd_atomic"
 MAX_SEND = "ibv_create_qp/DESCRIPTION/max_send_wr"
 RNR_RETRY = "ibv_modify_qp/DESCRIPTION/rnr_retry"
+ERROR = "ibv_poll_cq/DESCRIPTION/error"
 STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
 NOTIFY = "ibv_modify_qp/DESCRIPTION/en_sqd_async_notify"
 DRAINING = "ibv_query_qp/DESCRIPTION/sq_draining"
@@ -19,7 +20,6 @@ SQE_BACK = (
 )
 PATH_MTUS = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}  # bytes -> enum ibv_mtu
 RECEIVE = 4096  # bytes of a receive of the runner
-PIECE = 4096  # most bytes of an SGE in a cell
 LAST_PSN = 0xFFFFFF
 READ, SEND, WRITE = "RDMA_READ", "SEND", "RDMA_WRITE"
 ADD, SWAP = "ATOMIC_FETCH_AND_ADD", "ATOMIC_CMP_AND_SWP"
@@ -58,19 +58,6 @@ FENCED = {
 FENCED_WINDOW = ((READ, 2500), ("BIND_MW", "F", None), (SEND, "F", 0), (WRITE, 300))
 
 
-def pieces(size, parts=1):
-    """An SGE list of that many bytes: at least so many SGEs, none of the same length as another if they can differ."""
-    left, lengths = size, []
-    for number in range(parts, 1, -1):
-        lengths.append(min(left * 2 // (2 * number + 1), PIECE))
-        left -= lengths[-1]
-    while left > PIECE:
-        lengths.append(PIECE)
-        left -= PIECE
-    lengths.append(left)
-    return Data(f"sge_list-{len(lengths)}", "sge_list", tuple(lengths))
-
-
 class Sending(Suite):
     def cases(self):
         for suite in (
@@ -80,6 +67,7 @@ class Sending(Suite):
             self._rings,
             self._repeated,
             self._stopped,
+            self._several,
         ):
             yield from suite()
 
@@ -284,4 +272,55 @@ class Sending(Suite):
             expect=Expect(RNR_RETRY, errata=("RNR-RETRY", "RELIABLE", *widened(qpt))),
             wrs=self._requests(qpt, table, unsignaled),
             args={"late_receives": 1, **args},
+        )
+
+    # -- several queues
+
+    def _several(self):
+        for qpt in ("RC", "UC", "UD", "XRC_SEND"):
+            names = [n for n in (WRITE, SEND, SEND_IMM, READ) if qpt in self.tables.operation(n).post]
+            datas = (
+                Data("inline", "inline", (100,)),
+                Data("sge", "sge", (900,)),
+                Data("inline", "inline", (12,)),
+                Data("sge_list-3", "sge_list", (17, 1, 90)),
+                Data("inline_list", "inline_list", (1, 40, 60)),
+            )
+            wrs = []
+            for number in range(10):
+                op = self.tables.operation(names[number % len(names)])
+                data = datas[number % 5]
+                wrs.append(
+                    self.work(op.name, qpt, data=pieces(150) if data.inline and not op.inline else data)
+                )
+            yield Case(
+                suite="ring",
+                qpt=qpt,
+                case="several-qps",
+                scenario="interleaved",
+                says="requests that are posted in turn to four QPs of one context are executed, each on its own QP",
+                expect=Expect("ibv_post_send/DESCRIPTION/state"),
+                wrs=tuple(wrs),
+            )
+            quiet = WRITE if qpt != "UD" else SEND
+            yield Case(
+                suite="full",
+                qpt=qpt,
+                case="unsignaled",
+                scenario="sq_unsignaled",
+                says="a queue full of unsignaled requests with a signaled one at its end is carried out, and has room for as "
+                "many again; without a signaled one the next request is refused, and RESET makes room",
+                expect=Expect(MAX_SEND, errata=("QUEUE-FULL", "POST-ERRNO", "QP-RECYCLE")),
+                wrs=(self.work(quiet, qpt, (), pieces(40)),),
+            )
+        yield Case(
+            suite="mtu",
+            qpt="UD",
+            case="longest",
+            scenario="datagram_too_long",
+            says="a datagram of the port's MTU arrives, of one byte more it completes with IBV_WC_LOC_LEN_ERR",
+            expect=Expect(
+                ERROR, level="SHOULD", status="LOC_LEN_ERR", errata=("FAILURE-STATUS", "SQ-ERROR-STATE")
+            ),
+            wrs=(self.work(SEND, "UD", data=pieces(64)),),
         )
