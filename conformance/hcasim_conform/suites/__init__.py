@@ -9,12 +9,13 @@ from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.faults import Faults
 from hcasim_conform.suites.misuse import Misuse
 from hcasim_conform.suites.objects import Objects
+from hcasim_conform.suites.packets import Packets
 from hcasim_conform.suites.paging import Paging
 from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 
-SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory)
+SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Packets)
 
 
 def cases(tables):
