@@ -7,6 +7,7 @@ posts them.
 """
 from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.faults import Faults
+from hcasim_conform.suites.memory import Memory
 from hcasim_conform.suites.misuse import Misuse
 from hcasim_conform.suites.objects import Objects
 from hcasim_conform.suites.packets import Packets
@@ -15,7 +16,7 @@ from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 
-SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Packets)
+SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Memory, Packets)
 
 
 def cases(tables):
