@@ -7,13 +7,14 @@ LKEY = "ibv_reg_mr/RETURN-VALUE/lkey"
 ACCESS = "ibv_reg_mr/DESCRIPTION/access"
 RECV = "ibv_post_recv/DESCRIPTION"
 SRQ_RECV = "ibv_post_srq_recv/DESCRIPTION"
+XRC_SRQN = "ibv_wr_post/WORK-REQUESTS/QP-Specific-setters/XRC_SEND"
 REREG = "ibv_rereg_mr/DESCRIPTION/"
 TRANSLATION, PD, RIGHTS = 1, 2, 4  # enum ibv_rereg_mr_flags
 
 
 class Memory(Suite):
     def cases(self):
-        for suite in (self._lists, self._receives, self._rereg):
+        for suite in (self._lists, self._receives, self._rereg, self._xrc):
             yield from suite()
 
     def _lists(self):
@@ -94,6 +95,42 @@ class Memory(Suite):
             {},
             "a WRITE is refused when the region's right is taken away, and executed when it is given again",
         )
+
+    def _xrc(self):
+        """SRQs of one XRC domain with protection domains of their own."""
+        for case, scenario, clause, says, status in (
+            (
+                "second-srq",
+                "xrc_second_srq",
+                XRC_SRQN,
+                "messages arrive in the SRQ that they name, with its completions and its protection domain's memory; a WRITE "
+                "for an SRQ of another protection domain than the region is refused",
+                "REM_ACCESS_ERR",
+            ),
+            (
+                "receive-pd",
+                "xrc_receive_pd",
+                ACCESS,
+                "IBV_WC_LOC_PROT_ERR in a receive whose memory is of another protection domain than its SRQ",
+                "LOC_PROT_ERR",
+            ),
+            (
+                "other-domain",
+                "xrc_other_domain",
+                XRC_SRQN,
+                "requests for an SRQ of another XRC domain complete with IBV_WC_REM_INV_REQ_ERR, and change nothing",
+                "REM_INV_REQ_ERR",
+            ),
+        ):
+            yield Case(
+                suite="xrc",
+                qpt="XRC_SEND",
+                case=case,
+                scenario=scenario,
+                says=says,
+                expect=Expect(clause, level="SHOULD", status=status, errata=("XRC-TARGET",)),
+                wrs=(self.work("SEND", "XRC_SEND", size=64),),
+            )
 
     @staticmethod
     def _changed(case, scenario, clause, args, says):

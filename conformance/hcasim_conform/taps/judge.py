@@ -18,7 +18,7 @@ from hcasim_conform.taps.traces import Traces
 # Posted by several threads, or outside the journal, which does not determine the packets and their order.
 UNJUDGED = ("region", "overrun", "packet")
 HAND_MADE = ("packet",)  # with packets that are not well formed
-REFUSED = ("flush", "keys", "mw")  # a request is refused, and later ones are not sent
+REFUSED = ("flush", "keys", "mw", "rereg", "sges", "xrc")  # a request is refused, and later ones are not sent
 NOT_TIMED = (None, None)  # times of a result that has been checked
 REPEATED = ("rnr", "retry")  # the same request is repeated
 

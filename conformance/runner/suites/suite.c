@@ -7,7 +7,8 @@ static const struct scenario *const suites[] = {
 	order_scenarios,   flush_scenarios,      list_scenarios,   region_scenarios,    retry_scenarios,
 	srq_scenarios,     key_scenarios,        window_scenarios, frame_scenarios,     queue_scenarios,
 	wc_scenarios,      misuse_scenarios,     psn_scenarios,    malformed_scenarios, sequence_scenarios,
-	refusal_scenarios, unreliable_scenarios, sge_scenarios,    rereg_scenarios,
+	refusal_scenarios, unreliable_scenarios, sge_scenarios,    rereg_scenarios,     xrc_scenarios,
+	offload_scenarios,
 };
 
 static const struct scenario *find(const char *name)

@@ -195,12 +195,23 @@ static bool datagram(struct packet_qp *t, uint32_t len, bool imm)
 	return KIT_GOOD(t->k);
 }
 
+/* More than the largest MTU (IBTA 9.8.3). */
+static bool too_long(struct packet_qp *t)
+{
+	static uint8_t bytes[4100];
+	struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, 4);
+
+	p.payload = bytes;
+	p.len = sizeof(bytes);
+	return pqp_receive(t, PQP_SLOT) && port_send(&t->port, &p);
+}
+
 /* Datagrams of several lengths; without a receive; into one that is too short; in a receive that is just long enough. */
 static void packet_datagram(struct kit *k)
 {
 	static const uint16_t lengths[] = {0, 1, 3, 4, 255, 256, 257, 700};
 	static struct packet_qp t;
-	bool good = pqp_open(k, &t);
+	bool good = pqp_open(k, &t) && too_long(&t) && datagram(&t, 90, false);
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]) && good; i++) {
 		const struct packet lost = pqp_packet(&t, HCASIM_BTH_CODE_SEND_ONLY, 64);
