@@ -66,6 +66,15 @@ DOCTORED = [
     ("device_memory/rc/rdma_read-local", ("wrs", 1, "effect"), "send", "bytes are wrong"),
     ("state/rc/rtr-post", ("args", "short_of"), 0, "a send was taken before the QP is in RTS"),
     ("state/ud/init-wr", ("args", "short_of"), 0, "a region was taken before the QP is in RTS"),
+    ("sges/rc/refused-send", ("status",), "SUCCESS", "status LOC_PROT_ERR, expected SUCCESS"),
+    ("sges/rc/receive-refused-srq", ("status",), "SUCCESS", "status REM_OP_ERR, expected SUCCESS"),
+    ("sges/ud/regions-send", ("wrs", 0, "op"), "RDMA_WRITE", "was refused"),
+    ("sges/uc/receive", ("scenario",), "receive_refused", "expected LOC_PROT_ERR"),
+    ("rereg/rc/rights", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("rereg/rc/translation", ("args", "flags"), 4, "status LOC_PROT_ERR, expected SUCCESS"),
+    ("xrc/xrc_send/other-domain", ("status",), "SUCCESS", "status REM_INV_REQ_ERR, expected SUCCESS"),
+    ("packet/ud/datagram", ("qp",), "UC", "src_qp"),
+    ("checksum/raw_packet/shapes", ("scenario",), "offload_streams", "TSO"),
     ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
 ]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Suites about memory regions: lists of SGEs of several regions, and regions that are changed."""
 from hcasim_conform.model.cells import Expect
-from hcasim_conform.suites.base import CONNECTED, Case, Suite
+from hcasim_conform.suites.base import CONNECTED, RELIABLE, Case, Suite
 
 LKEY = "ibv_reg_mr/RETURN-VALUE/lkey"
 ACCESS = "ibv_reg_mr/DESCRIPTION/access"
@@ -67,7 +67,7 @@ class Memory(Suite):
                     scenario="receive_refused",
                     says="IBV_WC_LOC_PROT_ERR in a receive of which one SGE has a wrong key, range, right or protection domain, "
                     "and IBV_WC_REM_OP_ERR at a reliable sender; its memory is not touched",
-                    expect=Expect(ACCESS, status="LOC_PROT_ERR", errata=("KEY-RIGHTS", "FAILURE-STATUS")),
+                    expect=Expect(ACCESS, status="REM_OP_ERR" if qpt in RELIABLE else None, errata=("KEY-RIGHTS", "FAILURE-STATUS")),
                     wrs=(self.work("SEND", qpt, size=64),),
                     args={"srq": srq},
                     needs=("srq",) if srq else (),
@@ -112,7 +112,7 @@ class Memory(Suite):
                 "xrc_receive_pd",
                 ACCESS,
                 "IBV_WC_LOC_PROT_ERR in a receive whose memory is of another protection domain than its SRQ",
-                "LOC_PROT_ERR",
+                "REM_OP_ERR",
             ),
             (
                 "other-domain",
@@ -140,6 +140,6 @@ class Memory(Suite):
             case=case,
             scenario=scenario,
             says=says,
-            expect=Expect(REREG + clause, errata=("KEY-RIGHTS",)),
+            expect=Expect(REREG + clause, status="REM_ACCESS_ERR", errata=("KEY-RIGHTS",)),
             args=args,
         )

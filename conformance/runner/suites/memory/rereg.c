@@ -101,7 +101,7 @@ static void judge_range(struct rereg *t, struct ibv_pd *pd, uint32_t in, uint32_
 	    !write_to(t, in + LEN - PART, IBV_WC_SUCCESS))
 		return;
 	for (unsigned int i = 0; i < 3; i++)
-		if (!write_to(t, refused[i], IBV_WC_REM_ACCESS_ERR) || !connect(t, pd))
+		if (!write_to(t, refused[i], t->k->cell->status) || !connect(t, pd))
 			return;
 }
 
@@ -139,8 +139,7 @@ static void rereg(struct kit *k)
 					   IBV_WC_SUCCESS);
 		}
 		if (KIT_GOOD(k) && pd == t.other && connect(&t, own))
-			write_to(&t, flags & IBV_REREG_MR_CHANGE_TRANSLATION ? NEW : OLD,
-				 IBV_WC_REM_ACCESS_ERR);
+			write_to(&t, flags & IBV_REREG_MR_CHANGE_TRANSLATION ? NEW : OLD, k->cell->status);
 	}
 	tear_down(&t);
 }
@@ -152,7 +151,7 @@ static void rereg_rights(struct kit *k)
 	struct rereg t = {.k = k};
 
 	if (set_up(&t) && change(&t, IBV_REREG_MR_CHANGE_ACCESS, pd, 0, rights & ~IBV_ACCESS_REMOTE_WRITE) &&
-	    connect(&t, NULL) && write_to(&t, OLD, IBV_WC_REM_ACCESS_ERR) &&
+	    connect(&t, NULL) && write_to(&t, OLD, k->cell->status) &&
 	    change(&t, IBV_REREG_MR_CHANGE_ACCESS, pd, 0, rights) && connect(&t, NULL))
 		write_to(&t, OLD, IBV_WC_SUCCESS);
 	tear_down(&t);

@@ -290,7 +290,7 @@ static void refuse_list(struct kit *k, unsigned int bad, enum damage damage)
 		link_fill_recv(l);
 		end_push();
 		if (post_list_of(k, &p, l->target.base) &&
-		    kit_expect(k, l, l->cq, l->qp, 0x59e5, IBV_WC_LOC_PROT_ERR)) {
+		    kit_expect(k, l, l->cq, l->qp, 0x59e5, k->cell->status)) {
 			kit_expect_none(k, l, l->peer_cq);
 			end_sync();
 			judge_bytes(&k->res->verdict, "memory of the SGE that may not be used",
@@ -391,7 +391,6 @@ static void receive_regions(struct kit *k)
 
 static void refuse_receive(struct kit *k, unsigned int bad, enum damage damage)
 {
-	bool reliable = k->cell->qpt == IBV_QPT_RC || k->cell->qpt == IBV_QPT_XRC_SEND;
 	struct parts p = {.k = k};
 	struct link *l = k->l;
 	struct ibv_wc wc;
@@ -402,7 +401,7 @@ static void refuse_receive(struct kit *k, unsigned int bad, enum damage damage)
 		lay_out(&p, layouts[0], divisor(k), link_grh(l));
 		break_part(&p.part[bad], damage);
 		if (post_receive(k, &p) && post_message(k, &data, total_of(&p) - link_grh(l)) &&
-		    kit_expect(k, l, l->cq, l->qp, 0x59e5, reliable ? IBV_WC_REM_OP_ERR : IBV_WC_SUCCESS) &&
+		    kit_expect(k, l, l->cq, l->qp, 0x59e5, k->cell->status) &&
 		    kit_wait(k, l, l->peer_cq, &wc)) {
 			if (wc.status != IBV_WC_LOC_PROT_ERR || wc.wr_id != 0x4ec59e5)
 				KIT_FAULT(k, "the receive has status %s, expected LOC_PROT_ERR",
