@@ -46,5 +46,13 @@ extern const struct scenario purge_scenarios[];
 extern const struct scenario notify_scenarios[];
 extern const struct scenario create_scenarios[];
 extern const struct scenario async_scenarios[];
+extern const struct scenario sge_scenarios[];
+extern const struct scenario rereg_scenarios[];
+extern const struct scenario xrc_scenarios[];
+extern const struct scenario offload_scenarios[];
+extern const struct scenario malformed_scenarios[];
+extern const struct scenario sequence_scenarios[];
+extern const struct scenario refusal_scenarios[];
+extern const struct scenario unreliable_scenarios[];
 
 #endif
