@@ -5,6 +5,7 @@ A case is a cell with an id, a sentence, a level, and a line for the runner. Its
 completions come from the tables; the line names the scenario of the runner (conformance/runner/suites/) that
 posts them.
 """
+from hcasim_conform.suites.attributes import Attributes
 from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.faults import Faults
 from hcasim_conform.suites.misuse import Misuse
@@ -14,7 +15,7 @@ from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 
-SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory)
+SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Attributes)
 
 
 def cases(tables):

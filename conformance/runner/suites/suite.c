@@ -6,7 +6,7 @@
 static const struct scenario *const suites[] = {
 	order_scenarios, flush_scenarios,  list_scenarios,   region_scenarios, retry_scenarios,
 	srq_scenarios,   key_scenarios,    window_scenarios, frame_scenarios,  queue_scenarios,
-	wc_scenarios,    misuse_scenarios, psn_scenarios,
+	wc_scenarios,    misuse_scenarios, psn_scenarios,    transition_scenarios,
 };
 
 static const struct scenario *find(const char *name)

@@ -37,5 +37,6 @@ extern const struct scenario queue_scenarios[];
 extern const struct scenario wc_scenarios[];
 extern const struct scenario misuse_scenarios[];
 extern const struct scenario psn_scenarios[];
+extern const struct scenario transition_scenarios[];
 
 #endif
