@@ -6,6 +6,7 @@ completions come from the tables; the line names the scenario of the runner (con
 posts them.
 """
 from hcasim_conform.suites.attributes import Attributes
+from hcasim_conform.suites.control import Control
 from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.faults import Faults
 from hcasim_conform.suites.misuse import Misuse
@@ -15,7 +16,7 @@ from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 
-SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Attributes)
+SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Attributes, Control)
 
 
 def cases(tables):

@@ -87,6 +87,27 @@ SAYS_ATTRIBUTES = (
     "it does not have is refused, and then nothing has changed"
 )
 
+# Creation. Case: clause, expectation, level.
+CREATION = {
+    "limits": (
+        "ibv_query_device/NOTES/limits",
+        "as many requests and SGEs as the device says that it has are granted, one more is refused; what was granted is at "
+        "least what was asked for, and ibv_query_qp reports the same",
+        "SHOULD",
+    ),
+    "parts": (
+        "ibv_create_qp/NOTES/srq",
+        "a QP that is neither RC nor UD gets no SRQ; with one, the size of the receive queue is ignored; without the CQs "
+        "that the type needs there is no QP",
+        "MUST",
+    ),
+    "unknown": (
+        "ibv_create_qp/RETURN-VALUE",
+        "types, operations, flags and members that verbs.h does not have are refused with an errno",
+        "SHOULD",
+    ),
+}
+
 
 def mask(names):
     return sum(1 << BITS.index(name) for name in names)
@@ -99,6 +120,17 @@ class Attributes(Suite):
             yield from self._allowed(qpt)
             yield from self._downwards(qpt)
             yield from self._none(qpt)
+            yield from self._values(qpt)
+            if qpt != "XRC_RECV":
+                yield from self._creation(qpt)
+
+    def _values(self, qpt):
+        says = "each value at the edge of an attribute is reported by ibv_query_qp; one beyond is refused and changes nothing"
+        yield self._case(qpt, "values", "values", NONE_MODIFIED, says, {}, "MUST")
+        if qpt in ("RC", "UC", "XRC_SEND", "XRC_RECV"):
+            yield self._case(qpt, "values-of-width", "values", NONE_MODIFIED, says, {"wide": 1})
+            says = "the same with the fields of ah_attr"
+            yield self._case(qpt, "address", "values_address", NONE_MODIFIED, says, {}, "MUST")
 
     def _case(self, qpt, case, scenario, clause, says, args, level="SHOULD"):
         # the receiving end of XRC is a type of QP, but has no requests of its own
@@ -163,3 +195,28 @@ class Attributes(Suite):
         if qpt != "RAW_PACKET":
             args = self._masks(qpt, ("RTR", "RTS"))
             yield self._case(qpt, "cur_qp_state", "transition_wrong_state", CUR_STATE, says, args)
+
+    def _creation(self, qpt):
+        for case, (clause, says, level) in CREATION.items():
+            yield Case(
+                suite="create",
+                qpt=qpt,
+                case=case,
+                scenario=f"create_{case}",
+                says=says,
+                expect=Expect(clause, level=level),
+                args={"type": TYPES[qpt], "srq": int(qpt != "XRC_SEND")},
+                needs=("srq",) if case == "parts" else (),
+            )
+        if qpt == "XRC_SEND":
+            return  # has no receive queue
+        yield Case(
+            suite="create",
+            qpt=qpt,
+            case="granted",
+            scenario="carry",
+            says="a QP takes and executes as many requests and receives as it was granted, each with as many SGEs or inline "
+            "bytes",
+            expect=Expect("ibv_create_qp/DESCRIPTION/granted"),
+            args={"type": TYPES[qpt]},
+        )

@@ -38,5 +38,12 @@ extern const struct scenario wc_scenarios[];
 extern const struct scenario misuse_scenarios[];
 extern const struct scenario psn_scenarios[];
 extern const struct scenario transition_scenarios[];
+extern const struct scenario value_scenarios[];
+extern const struct scenario creation_scenarios[];
+extern const struct scenario carry_scenarios[];
+extern const struct scenario device_scenarios[];
+extern const struct scenario domain_scenarios[];
+extern const struct scenario shared_scenarios[];
+extern const struct scenario region_object_scenarios[];
 
 #endif

@@ -30,7 +30,7 @@ int own_required(enum ibv_qp_type type, enum ibv_qp_state to)
 
 	while (tables[i].type != type)
 		i++;
-	return to == IBV_QPS_INIT ? tables[i].init
+	return to == IBV_QPS_INIT  ? tables[i].init
 	       : to == IBV_QPS_RTR ? tables[i].rtr
 	       : to == IBV_QPS_RTS ? tables[i].rts
 				   : 0;
@@ -95,10 +95,10 @@ const char *own_state(enum ibv_qp_state state)
 bool own_begin(struct kit *k, struct own *o, enum ibv_qp_type type)
 {
 	struct ibv_context *ctx = k->r->dut.requester.ctx;
-	struct ibv_xrcd_init_attr xrcd = {.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
-					  .fd = -1,
-					  .oflags = O_CREAT};
+	struct ibv_xrcd_init_attr xrcd = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
 
+	o->init.qp_type = type;
 	/* different sizes, so that one cannot be taken for the other */
 	o->send_cq = ibv_create_cq(ctx, 64, o, NULL, 0);
 	o->recv_cq = ibv_create_cq(ctx, 96, k, NULL, 0);
@@ -112,12 +112,12 @@ bool own_begin(struct kit *k, struct own *o, enum ibv_qp_type type)
 	return KIT_GOOD(k);
 }
 
-static void fill_init(struct kit *k, struct own *o, enum ibv_qp_type type)
+static void fill_init(struct kit *k, struct own *o)
 {
 	struct ibv_qp_init_attr_ex *init = &o->init;
+	const bool sends_only = init->qp_type == IBV_QPT_XRC_SEND;
 
-	init->qp_type = type;
-	if (type == IBV_QPT_XRC_RECV) {
+	if (init->qp_type == IBV_QPT_XRC_RECV) {
 		init->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
 		init->xrcd = o->xrcd;
 		return;
@@ -126,26 +126,29 @@ static void fill_init(struct kit *k, struct own *o, enum ibv_qp_type type)
 	if (!init->pd)
 		init->pd = k->r->dut.requester.pd;
 	if (!init->cap.max_send_wr)
-		init->cap = (struct ibv_qp_cap){9, type == IBV_QPT_XRC_SEND ? 0 : 5, 3,
-						type == IBV_QPT_XRC_SEND ? 0 : 2, 0};
+		init->cap = (struct ibv_qp_cap){9, sends_only ? 0 : 5, 3, sends_only ? 0 : 2, 0};
 	init->send_cq = o->send_cq;
-	init->recv_cq = type == IBV_QPT_XRC_SEND ? NULL : o->recv_cq;
+	init->recv_cq = sends_only ? NULL : o->recv_cq;
 	if (!init->qp_context)
 		init->qp_context = o;
 }
 
-bool own_create(struct kit *k, struct own *o, enum ibv_qp_type type)
+bool own_create_qp(struct kit *k, struct own *o)
 {
-	if (!own_begin(k, o, type))
-		return false;
-	fill_init(k, o, type);
+	fill_init(k, o);
 	log_call(&k->res->log, "qp = ibv_create_qp_ex(ctx, &attr) /* IBV_QPT_%s */",
-		 type == IBV_QPT_XRC_RECV ? "XRC_RECV" : value_name(qpt_names, type));
+		 o->xrcd ? "XRC_RECV" : value_name(qpt_names, o->init.qp_type));
 	o->qp = ibv_create_qp_ex(k->r->dut.requester.ctx, &o->init);
 	if (!o->qp)
 		KIT_FAULT(k, "ibv_create_qp_ex failed with %s", errno_name(errno));
 	o->known_mask = IBV_QP_STATE;
+	o->known.qp_state = IBV_QPS_RESET;
 	return o->qp;
+}
+
+bool own_create(struct kit *k, struct own *o, enum ibv_qp_type type)
+{
+	return own_begin(k, o, type) && own_create_qp(k, o);
 }
 
 void own_destroy(struct own *o)
@@ -172,11 +175,15 @@ struct ibv_qp_attr own_values(const struct kit *k, const struct own *o, unsigned
 	struct ibv_qp_attr a = {
 		.path_mtu = set ? IBV_MTU_256 : k->r->dut.mtu,
 		.qkey = set ? 0x7a8b9c0d : 0x11223344,
-		.rq_psn = set ? 0xffffff : 0x123456,
-		.sq_psn = set ? 0x800001 : 0xfedcba,
-		.dest_qp_num = o->to_itself ? o->qp->qp_num : set ? 0xfedcb1 : 0x0a1b2c,
-		.qp_access_flags = set ? IBV_ACCESS_REMOTE_WRITE
-				       : IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+		.rq_psn = set && !o->to_itself ? 0xffffff : 0x123456,
+		.sq_psn = o->to_itself ? 0x123456
+			  : set        ? 0x800001
+				       : 0xfedcba,
+		.dest_qp_num = o->to_itself ? o->qp->qp_num
+			       : set        ? 0xfedcb1
+					    : 0x0a1b2c,
+		.qp_access_flags =
+			set ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
 		.port_num = end->port,
 		/* powers of two: rxe rounds up to one */
 		.max_rd_atomic = at_most(end->attr.max_qp_init_rd_atom, set ? 8 : 2),
@@ -192,6 +199,20 @@ struct ibv_qp_attr own_values(const struct kit *k, const struct own *o, unsigned
 	a.ah_attr.grh.flow_label = set ? 0xfedcb : 0x12345;
 	a.ah_attr.grh.traffic_class = set ? 0x68 : 0x20;
 	return a;
+}
+
+void own_set(struct ibv_qp_attr *attr, int bit, uint32_t value)
+{
+	const struct field *f = fields;
+
+	while (f->bit != bit)
+		f++;
+	if (f->size == 1)
+		*((uint8_t *)attr + f->at) = (uint8_t)value;
+	else if (f->size == 2)
+		*(uint16_t *)((uint8_t *)attr + f->at) = (uint16_t)value;
+	else
+		*(uint32_t *)((uint8_t *)attr + f->at) = value;
 }
 
 int own_modify(struct own *o, struct ibv_qp_attr *attr, int mask)
@@ -257,7 +278,8 @@ static bool judge_init(struct kit *k, const struct own *o, const struct ibv_qp_i
 		KIT_FAULT(k, "ibv_query_qp: send_cq, recv_cq or srq is not that of the creation");
 	else if (memcmp(&init->cap, cap, sizeof(*cap)) || memcmp(&attr->cap, cap, sizeof(*cap)))
 		KIT_FAULT(k,
-			  "ibv_query_qp: cap {%u, %u, %u, %u, %u} of init_attr and {%u, %u, %u, %u, %u} of attr, "
+			  "ibv_query_qp: cap {%u, %u, %u, %u, %u} of init_attr and {%u, %u, %u, %u, %u} of "
+			  "attr, "
 			  "expected {%u, %u, %u, %u, %u} as granted",
 			  init->cap.max_send_wr, init->cap.max_recv_wr, init->cap.max_send_sge,
 			  init->cap.max_recv_sge, init->cap.max_inline_data, attr->cap.max_send_wr,

@@ -8,6 +8,8 @@
 
 #include "suites/kit.h"
 
+#define OWN_EVERY_BIT ((IBV_QP_DEST_QPN << 1) - 1)
+
 struct own {
 	struct ibv_cq *send_cq, *recv_cq;
 	struct ibv_xrcd *xrcd;
@@ -22,10 +24,14 @@ struct own {
 bool own_begin(struct kit *k, struct own *o, enum ibv_qp_type type);
 /* The same and a QP, with o->init; the members that are not 0 are kept. */
 bool own_create(struct kit *k, struct own *o, enum ibv_qp_type type);
+/* The QP alone. */
+bool own_create_qp(struct kit *k, struct own *o);
 void own_destroy(struct own *o);
 
 /* Attributes of the set 0 or 1. */
 struct ibv_qp_attr own_values(const struct kit *k, const struct own *o, unsigned int set);
+/* Sets the member of one bit; not IBV_QP_AV. */
+void own_set(struct ibv_qp_attr *attr, int bit, uint32_t value);
 /* ibv_modify_qp(); if it succeeds, what was set is known from now on. */
 int own_modify(struct own *o, struct ibv_qp_attr *attr, int mask);
 /* Moves the QP from RESET to a state, with the required attributes and the values of set 0. False and a fault. */

@@ -8,8 +8,6 @@
 
 #include "suites/objects/own.h"
 
-#define ALL_BITS ((IBV_QP_DEST_QPN << 1) - 1)
-
 struct walk {
 	struct kit *k;
 	struct own own;
@@ -48,7 +46,7 @@ static bool refused(struct walk *w, struct ibv_qp_attr *attr, int mask, const ch
 		return false;
 	}
 	k->res->err = ret;
-	return own_judge(k, &w->own, ALL_BITS, "before a modification that was refused");
+	return own_judge(k, &w->own, OWN_EVERY_BIT, "before a modification that was refused");
 }
 
 static bool accepted(struct walk *w, int mask, const char *what, int bit)
@@ -62,7 +60,7 @@ static bool accepted(struct walk *w, int mask, const char *what, int bit)
 			  own_state(w->to), what, own_bit(bit), errno_name(ret));
 		return false;
 	}
-	return own_judge(w->k, &w->own, ALL_BITS, "by this transition or before it");
+	return own_judge(w->k, &w->own, OWN_EVERY_BIT, "by this transition or before it");
 }
 
 static bool start(struct kit *k, struct walk *w)
@@ -79,7 +77,7 @@ static bool start(struct kit *k, struct walk *w)
 		w->own.init.sq_sig_all = w->to & 1;
 	w->stay = w->from == w->to;
 	return own_create(k, &w->own, kit_arg(k, "type", 0)) && own_reach(k, &w->own, w->from) &&
-	       own_judge(k, &w->own, ALL_BITS, "on the way");
+	       own_judge(k, &w->own, OWN_EVERY_BIT, "on the way");
 }
 
 /* Goes back to the first state. */
@@ -93,13 +91,13 @@ static void walk_required(struct walk *w)
 {
 	struct ibv_qp_attr attr = wanted(w);
 
-	for (int bit = 1; bit & ALL_BITS; bit <<= 1)
+	for (int bit = 1; bit & OWN_EVERY_BIT; bit <<= 1)
 		if (bit & w->required &&
 		    !refused(w, &attr, with_state(w, w->required & ~bit), "without", bit))
 			return;
 	if (!accepted(w, with_state(w, w->required), "with", w->required))
 		return;
-	for (int bit = 1; bit & ALL_BITS; bit <<= 1) /* one by one */
+	for (int bit = 1; bit & OWN_EVERY_BIT; bit <<= 1) /* one by one */
 		if (!own_judge(w->k, &w->own, bit, "by this transition or before it"))
 			return;
 }
@@ -109,13 +107,13 @@ static void walk_attributes(struct walk *w)
 {
 	struct ibv_qp_attr attr = wanted(w);
 
-	for (int bit = IBV_QP_CUR_STATE; bit & ALL_BITS; bit <<= 1)
+	for (int bit = IBV_QP_CUR_STATE; bit & OWN_EVERY_BIT; bit <<= 1)
 		if (!(bit & (w->required | w->optional | w->ignored)) &&
 		    !refused(w, &attr, with_state(w, w->required | bit), "with", bit))
 			return;
-	for (int bit = 1; bit & ALL_BITS; bit <<= 1)
-		if (bit & w->optional && (!accepted(w, with_state(w, w->required | bit), "with", bit) ||
-					  (!w->stay && !again(w))))
+	for (int bit = 1; bit & OWN_EVERY_BIT; bit <<= 1)
+		if (bit & w->optional &&
+		    (!accepted(w, with_state(w, w->required | bit), "with", bit) || (!w->stay && !again(w))))
 			return;
 	accepted(w, with_state(w, w->required | w->optional), "with", w->required | w->optional);
 }
