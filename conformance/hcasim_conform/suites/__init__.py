@@ -5,6 +5,8 @@ A case is a cell with an id, a sentence, a level, and a line for the runner. Its
 completions come from the tables; the line names the scenario of the runner (conformance/runner/suites/) that
 posts them.
 """
+from dataclasses import replace
+
 from hcasim_conform.suites.attributes import Attributes
 from hcasim_conform.suites.control import Control
 from hcasim_conform.suites.device_memory import DeviceMemory
@@ -20,5 +22,6 @@ SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemo
 
 
 def cases(tables):
-    """Every case of every suite, in order. Ids are unique."""
-    return [case for suite in SUITES for case in suite(tables).cases()]
+    """Every case of every suite, in order, at the level that its errata leave to it. Ids are unique."""
+    found = [case for suite in SUITES for case in suite(tables).cases()]
+    return [replace(case, expect=tables.graded(case.expect)) for case in found]
