@@ -68,7 +68,7 @@ DOCTORED = [
     ("state/ud/init-wr", ("args", "short_of"), 0, "a region was taken before the QP is in RTS"),
     ("modify/rc/init-rtr", ("args", "required"), 0x129190, "without pkey_index: returned 0, must be an errno"),
     ("modify/rc/rts-rts-attributes", ("args", "optional"), 0, "with cur_qp_state: returned 0, must be an errno"),
-    ("modify/ud/rtr-rts-attributes", ("args", "optional"), 1 << 3, "with qp_access_flags: failed with EINVAL"),
+    ("modify/ud/rtr-rts-attributes", ("args", "optional"), 0x4A, "with qp_access_flags: failed with EINVAL"),
     ("modify/uc/none", ("args", "RESET"), 1 << 1, "from RESET to INIT, with another attribute: returned 0"),
     ("modify/xrc_send/recv-to-err", ("args", "to"), 3, "from INIT to RTS, with another attribute: failed"),
     ("modify/rc/values", ("args", "type"), 99, "failed with"),
