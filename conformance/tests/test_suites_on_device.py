@@ -64,8 +64,16 @@ DOCTORED = [
     ("device_memory/rc/rdma_write-remote", ("wrs", 0, "effect"), "send", "bytes are wrong"),
     ("device_memory/rc/send-remote", ("wrs", 0, "effect"), "write", "bytes are wrong"),
     ("device_memory/rc/rdma_read-local", ("wrs", 1, "effect"), "send", "bytes are wrong"),
+    ("differ/rc/list", ("wrs", 2, "effect"), "none", "bytes are wrong"),
+    ("differ/xrc_send/region-ex", ("wrs", 1, "wc"), "RDMA_WRITE", "wr_id"),
+    ("differ/ud/regions", ("wrs", 0, "recv"), "RECV_RDMA_WITH_IMM", "opcode RECV, expected"),
+    ("differ/rc/ring-sizes-wr", ("wrs", 1, "effect"), "none", "bytes are wrong"),
+    ("differ/ud/ring-headers-post", ("wrs", 1, "wc"), "SEND", "opcode TSO, expected SEND"),
+    ("differ/ud/srq-receives", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("differ/rc/receives-early", ("wrs", 1, "recv"), None, "nothing asked for"),
     ("state/rc/rtr-post", ("args", "short_of"), 0, "a send was taken before the QP is in RTS"),
     ("state/ud/init-wr", ("args", "short_of"), 0, "a region was taken before the QP is in RTS"),
+<<<<<<< HEAD
     ("modify/rc/init-rtr", ("args", "required"), 0x129190, "without pkey_index: returned 0, must be an errno"),
     ("modify/rc/rts-rts-attributes", ("args", "optional"), 0, "with cur_qp_state: returned 0, must be an errno"),
     ("modify/ud/rtr-rts-attributes", ("args", "optional"), 0x4A, "with qp_access_flags: failed with EINVAL"),
@@ -73,6 +81,17 @@ DOCTORED = [
     ("modify/xrc_send/recv-to-err", ("args", "to"), 3, "from INIT to RTS, with another attribute: failed"),
     ("modify/rc/values", ("args", "type"), 99, "failed with"),
     ("create/rc/limits", ("args", "type"), 99, "failed with"),
+=======
+    ("fence/rc/after-reads", ("wrs", 4, "recv"), "RECV", "opcode RECV_RDMA_WITH_IMM, expected RECV"),
+    ("mtu/rc/512-rdma", ("wrs", 3, "effect"), "write", "bytes are wrong"),
+    ("rd_atomic/rc/1", ("wrs", 1, "wc"), "RDMA_READ", "opcode FETCH_ADD, expected RDMA_READ"),
+    ("ring/rc/each", ("wrs", 3, "wc"), None, "wr_id"),
+    ("rnr/rc/late-behind", ("wrs", 3, "effect"), "none", "bytes are wrong"),
+    ("state/rc/sqd-busy", ("wrs", 2, "effect"), "none", "bytes are wrong"),
+    ("state/rc/sqd-idle", ("wrs", 1, "wc"), None, "wr_id"),
+    ("state/uc/sqe-back-2", ("status",), "LOC_LEN_ERR", "status LOC_PROT_ERR, expected LOC_LEN_ERR"),
+    ("state/rc/reborn", ("wrs", 1, "effect"), "none", "bytes are wrong"),
+>>>>>>> main
     ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
 ]
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from hcasim_conform.suites.attributes import Attributes
 from hcasim_conform.suites.control import Control
 from hcasim_conform.suites.device_memory import DeviceMemory
+from hcasim_conform.suites.differ import Differ
 from hcasim_conform.suites.faults import Faults
 from hcasim_conform.suites.misuse import Misuse
 from hcasim_conform.suites.objects import Objects
@@ -17,8 +18,13 @@ from hcasim_conform.suites.paging import Paging
 from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
+from hcasim_conform.suites.sending import Sending
 
+<<<<<<< HEAD
 SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Attributes, Control)
+=======
+SUITES = (Posting, Differ, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Sending)
+>>>>>>> main
 
 
 def cases(tables):
