@@ -73,7 +73,6 @@ DOCTORED = [
     ("differ/rc/receives-early", ("wrs", 1, "recv"), None, "nothing asked for"),
     ("state/rc/rtr-post", ("args", "short_of"), 0, "a send was taken before the QP is in RTS"),
     ("state/ud/init-wr", ("args", "short_of"), 0, "a region was taken before the QP is in RTS"),
-<<<<<<< HEAD
     ("modify/rc/init-rtr", ("args", "required"), 0x129190, "without pkey_index: returned 0, must be an errno"),
     ("modify/rc/rts-rts-attributes", ("args", "optional"), 0, "with cur_qp_state: returned 0, must be an errno"),
     ("modify/ud/rtr-rts-attributes", ("args", "optional"), 0x4A, "with qp_access_flags: failed with EINVAL"),
@@ -81,7 +80,6 @@ DOCTORED = [
     ("modify/xrc_send/recv-to-err", ("args", "to"), 3, "from INIT to RTS, with another attribute: failed"),
     ("modify/rc/values", ("args", "type"), 99, "failed with"),
     ("create/rc/limits", ("args", "type"), 99, "failed with"),
-=======
     ("fence/rc/after-reads", ("wrs", 4, "recv"), "RECV", "opcode RECV_RDMA_WITH_IMM, expected RECV"),
     ("mtu/rc/512-rdma", ("wrs", 3, "effect"), "write", "bytes are wrong"),
     ("rd_atomic/rc/1", ("wrs", 1, "wc"), "RDMA_READ", "opcode FETCH_ADD, expected RDMA_READ"),
@@ -91,7 +89,6 @@ DOCTORED = [
     ("state/rc/sqd-idle", ("wrs", 1, "wc"), None, "wr_id"),
     ("state/uc/sqe-back-2", ("status",), "LOC_LEN_ERR", "status LOC_PROT_ERR, expected LOC_LEN_ERR"),
     ("state/rc/reborn", ("wrs", 1, "effect"), "none", "bytes are wrong"),
->>>>>>> main
     ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
 ]
 

@@ -14,7 +14,6 @@ PAGES = {
     "ibv_req_notify_cq": "libibverbs/man/ibv_req_notify_cq.3.md",
     "ibv_create_qp": "libibverbs/man/ibv_create_qp.3",
     "ibv_modify_qp": "libibverbs/man/ibv_modify_qp.3",
-<<<<<<< HEAD
     "ibv_query_device": "libibverbs/man/ibv_query_device.3",
     "ibv_query_gid": "libibverbs/man/ibv_query_gid.3.md",
     "ibv_query_rt_values_ex": "libibverbs/man/ibv_query_rt_values_ex.3",
@@ -23,9 +22,7 @@ PAGES = {
     "ibv_open_xrcd": "libibverbs/man/ibv_open_xrcd.3",
     "ibv_open_qp": "libibverbs/man/ibv_open_qp.3",
     "ibv_rereg_mr": "libibverbs/man/ibv_rereg_mr.3.md",
-=======
     "ibv_query_qp": "libibverbs/man/ibv_query_qp.3",
->>>>>>> main
     "ibv_modify_srq": "libibverbs/man/ibv_modify_srq.3",
     "ibv_modify_cq": "libibverbs/man/ibv_modify_cq.3",
     "ibv_create_cq_ex": "libibverbs/man/ibv_create_cq_ex.3",

@@ -20,11 +20,7 @@ from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 from hcasim_conform.suites.sending import Sending
 
-<<<<<<< HEAD
-SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Attributes, Control)
-=======
-SUITES = (Posting, Differ, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Sending)
->>>>>>> main
+SUITES = (Posting, Differ, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Sending, Attributes, Control)
 
 
 def cases(tables):

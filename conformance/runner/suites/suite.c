@@ -4,19 +4,11 @@
 #include "suites/suite.h"
 
 static const struct scenario *const suites[] = {
-<<<<<<< HEAD
-	order_scenarios,         flush_scenarios,      list_scenarios,   region_scenarios,
-	retry_scenarios,         srq_scenarios,        key_scenarios,    window_scenarios,
-	frame_scenarios,         queue_scenarios,      wc_scenarios,     misuse_scenarios,
-	psn_scenarios,           transition_scenarios, value_scenarios,  creation_scenarios,
-	carry_scenarios,         device_scenarios,     domain_scenarios, shared_scenarios,
-	region_object_scenarios,
-=======
-	differ_scenarios, receive_scenarios, order_scenarios, flush_scenarios,
-	list_scenarios,   region_scenarios,  retry_scenarios, srq_scenarios,
-	key_scenarios,    window_scenarios,  frame_scenarios, queue_scenarios,
-	wc_scenarios,     misuse_scenarios,  psn_scenarios,   drain_scenarios,
->>>>>>> main
+	differ_scenarios, receive_scenarios,    order_scenarios,  flush_scenarios,         list_scenarios,
+	region_scenarios, retry_scenarios,      srq_scenarios,    key_scenarios,           window_scenarios,
+	frame_scenarios,  queue_scenarios,      wc_scenarios,     misuse_scenarios,        psn_scenarios,
+	drain_scenarios,  transition_scenarios, value_scenarios,  creation_scenarios,      carry_scenarios,
+	device_scenarios, domain_scenarios,     shared_scenarios, region_object_scenarios,
 };
 
 static const struct scenario *find(const char *name)
