@@ -48,5 +48,13 @@ extern const struct scenario device_scenarios[];
 extern const struct scenario domain_scenarios[];
 extern const struct scenario shared_scenarios[];
 extern const struct scenario region_object_scenarios[];
+extern const struct scenario sge_scenarios[];
+extern const struct scenario rereg_scenarios[];
+extern const struct scenario xrc_scenarios[];
+extern const struct scenario offload_scenarios[];
+extern const struct scenario malformed_scenarios[];
+extern const struct scenario sequence_scenarios[];
+extern const struct scenario refusal_scenarios[];
+extern const struct scenario unreliable_scenarios[];
 
 #endif
