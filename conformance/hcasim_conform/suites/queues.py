@@ -134,6 +134,32 @@ class Queues(Suite):
                 "messages of four QPs take the receives in order",
             ),
         )
+        kinds += (
+            (
+                "limits",
+                "srq_limits",
+                "ibv_query_srq/NOTES/srq_limit",
+                (),
+                "each limit causes one event when fewer receives are left, and is 0 then; one that was replaced or "
+                "withdrawn causes none",
+            ),
+            (
+                "attributes",
+                "srq_attributes",
+                "ibv_create_srq/DESCRIPTION/granted",
+                (),
+                "SRQs up to the device's limits are created, larger ones are not; one that a QP uses is not destroyed; "
+                "attributes that are refused change nothing",
+            ),
+            (
+                "out-of-order",
+                "srq_out_of_order",
+                "ibv_post_srq_recv/NOTES/buffers",
+                (),
+                "the message is where wr_id says, also if two QPs receive at the same time and receives end in another "
+                "order than they were posted",
+            ),
+        )
         for qpt in ("RC", "UD"):
             for case, scenario, clause, errata, says in kinds:
                 yield self._shared(qpt, case, scenario, clause, errata, says)
@@ -149,6 +175,7 @@ class Queues(Suite):
             says=says,
             expect=Expect(clause, errata=errata),
             wrs=(self.work("SEND", qpt),),
+            args={"most": 1000} if qpt == "UD" else {},
             needs=("srq",),
         )
 
