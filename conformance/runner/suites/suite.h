@@ -25,6 +25,7 @@ struct scenario {
 
 /* Each ends with a name of NULL. */
 extern const struct scenario order_scenarios[];
+extern const struct scenario destination_scenarios[];
 extern const struct scenario differ_scenarios[];
 extern const struct scenario flush_scenarios[];
 extern const struct scenario list_scenarios[];
