@@ -28,6 +28,7 @@ extern const struct scenario order_scenarios[];
 extern const struct scenario destination_scenarios[];
 extern const struct scenario differ_scenarios[];
 extern const struct scenario flush_scenarios[];
+extern const struct scenario drain_scenarios[];
 extern const struct scenario list_scenarios[];
 extern const struct scenario receive_scenarios[];
 extern const struct scenario region_scenarios[];
