@@ -16,8 +16,9 @@ from hcasim_conform.taps import wire
 from hcasim_conform.taps.traces import Traces
 
 # Posted by several threads, or outside the journal, which does not determine the packets and their order.
-UNJUDGED = ("region", "overrun")
-REFUSED = ("flush", "keys", "mw")  # a request is refused, and later ones are not sent
+UNJUDGED = ("region", "overrun", "packet")
+HAND_MADE = ("packet",)  # with packets that are not well formed
+REFUSED = ("flush", "keys", "mw", "rereg", "sges", "xrc")  # a request is refused, and later ones are not sent
 NOT_TIMED = (None, None)  # times of a result that has been checked
 # Scenarios in which requests are flushed, dropped at RESET or sent again.
 STOPPED = ("recycle", "event_error", "psn_repeated", "sqd_busy", "sqe_back", "reborn")
@@ -105,7 +106,7 @@ class Tap:
             self.keep.put(cell, result, piece)
 
     def faults_of(self, cell, result, piece, next_psn):
-        faults = [f"wire: {text}" for text in piece.complaints]
+        faults = [] if cell.short in HAND_MADE else [f"wire: {text}" for text in piece.complaints]
         if cell.api == "suite" and cell.short in REPEATED:
             self._repeated(cell, result, piece, faults.append)
             lose_count(result, next_psn)
