@@ -8,6 +8,7 @@ posts them.
 from dataclasses import replace
 
 from hcasim_conform.suites.device_memory import DeviceMemory
+from hcasim_conform.suites.differ import Differ
 from hcasim_conform.suites.faults import Faults
 from hcasim_conform.suites.misuse import Misuse
 from hcasim_conform.suites.objects import Objects
@@ -16,7 +17,7 @@ from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 
-SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory)
+SUITES = (Posting, Differ, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory)
 
 
 def cases(tables):

@@ -117,6 +117,11 @@ int link_restart(struct link *l)
 	return take_steps(l, l->qp, l->peer, &l->dut->requester, &l->dut->responder, 0, 3);
 }
 
+int link_peer_steps(struct link *l, unsigned int first, unsigned int last)
+{
+	return take_steps(l, l->peer, l->qp, &l->dut->responder, &l->dut->requester, first, last);
+}
+
 void link_log_connect(const struct link *l, struct log *log)
 {
 	char needs[128];

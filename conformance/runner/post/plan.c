@@ -134,6 +134,11 @@ int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned i
 	p->operand = PLAN_SWAP;
 	p->compare = PLAN_COMPARE;
 	p->inv_rkey = l->mw ? l->mw->rkey : 0;
+	p->rkey = l->target.mr->rkey;
+	p->ah = l->ah;
+	p->qpn = l->peer->qp_num;
+	p->qkey = LINK_QKEY;
+	p->srqn = l->srqn;
 	ret = own ? take_local(p, l, seed * 2048 + index * 64) : take_filled(p, p - index + wr->data_of);
 	if (!ret)
 		ret = take_target(p, l, seed * 2048 + index * 64);

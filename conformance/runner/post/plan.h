@@ -26,10 +26,16 @@ struct plan {
 	uint32_t total;                 /* payload bytes */
 	uint8_t payload[LINK_RECV_LEN]; /* what is sent, gathered at the time of posting */
 	uint8_t *target;                /* remote memory */
+	uint32_t rkey;                  /* of it */
+	struct ibv_ah *ah;              /* UD */
+	uint32_t qpn, qkey;             /* UD */
+	uint32_t srqn;                  /* XRC_SEND */
 	uint64_t operand, compare;      /* atomics; ATOMIC_WRITE */
 	__be32 imm;
 	uint32_t inv_rkey;
 	uint8_t tso_hdr[PLAN_TSO_HDR];
+	bool data_first; /* ibv_wr_*: the data setter is called before the QP setter */
+	bool late;       /* ibv_wr_*: wr_id and wr_flags change as soon as the builder is back */
 };
 
 /* Expected completions of one side, in order. */
