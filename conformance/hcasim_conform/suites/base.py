@@ -11,7 +11,7 @@ RELIABLE = ("RC", "XRC_SEND")
 
 
 def widened(qpt):
-    """The erratum of cases on XRC whose sentence speaks of RC alone."""
+    """The erratum of cases on XRC whose sentence names RC only."""
     return ("XRC-ATTRIBUTES",) if qpt == "XRC_SEND" else ()
 
 
