@@ -81,6 +81,15 @@ DOCTORED = [
     ("differ/rc/receives-early", ("wrs", 1, "recv"), None, "nothing asked for"),
     ("state/rc/rtr-post", ("args", "short_of"), 0, "a send was taken before the QP is in RTS"),
     ("state/ud/init-wr", ("args", "short_of"), 0, "a region was taken before the QP is in RTS"),
+    ("fence/rc/after-reads", ("wrs", 4, "recv"), "RECV", "opcode RECV_RDMA_WITH_IMM, expected RECV"),
+    ("mtu/rc/512-rdma", ("wrs", 3, "effect"), "write", "bytes are wrong"),
+    ("rd_atomic/rc/1", ("wrs", 1, "wc"), "RDMA_READ", "opcode FETCH_ADD, expected RDMA_READ"),
+    ("ring/rc/each", ("wrs", 3, "wc"), None, "wr_id"),
+    ("rnr/rc/late-behind", ("wrs", 3, "effect"), "none", "bytes are wrong"),
+    ("state/rc/sqd-busy", ("wrs", 2, "effect"), "none", "bytes are wrong"),
+    ("state/rc/sqd-idle", ("wrs", 1, "wc"), None, "wr_id"),
+    ("state/uc/sqe-back-2", ("status",), "LOC_LEN_ERR", "status LOC_PROT_ERR, expected LOC_LEN_ERR"),
+    ("state/rc/reborn", ("wrs", 1, "effect"), "none", "bytes are wrong"),
     ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
 ]
 

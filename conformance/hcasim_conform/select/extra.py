@@ -86,7 +86,11 @@ class Extra:
         yield cell("then-post_send", (good,), ex.of_batch(legal, ex.INTERLEAVE), follow_post=True)
         if op.data != "none":
             inline = work(op, data, setter, ("SIGNALED", "INLINE"))
-            yield cell("inline-flag", (inline,), ex.of_batch(replace(legal, post="any"), ex.INLINE_LIMIT, ("INLINE-FLAG",)))
+            yield cell(
+                "inline-flag",
+                (inline,),
+                ex.of_batch(replace(legal, post="any"), ex.INLINE_LIMIT, ("INLINE-FLAG",)),
+            )
 
     def _fenced(self, api, op, qpt):
         """A fenced request that sends the result of an earlier READ or atomic, for which it must wait."""

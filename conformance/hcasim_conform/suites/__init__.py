@@ -16,9 +16,22 @@ from hcasim_conform.suites.paging import Paging
 from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
+from hcasim_conform.suites.sending import Sending
 from hcasim_conform.suites.sentences import Sentences
 
-SUITES = (Posting, Sentences, Differ, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory)
+SUITES = (
+    Posting,
+    Differ,
+    Faults,
+    Sequence,
+    Objects,
+    Queues,
+    Misuse,
+    Paging,
+    DeviceMemory,
+    Sending,
+    Sentences,
+)
 
 
 def cases(tables):

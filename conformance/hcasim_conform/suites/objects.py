@@ -15,7 +15,9 @@ DEREG_BOUND = "ibv_reg_mr/NOTES/dereg"
 LOCK = "ibv_wr_post/CONCURRENCY/lock"
 TD = "ibv_wr_post/CONCURRENCY/td"
 TD_LOCKING = "ibv_alloc_td/DESCRIPTION/locking"
-TSO_ALSO = tuple(f"ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send_tso/{name}" for name in ("segments", "hdr"))
+TSO_ALSO = tuple(
+    f"ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send_tso/{name}" for name in ("segments", "hdr")
+)
 CSUM_OK = "ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"
 LOCAL = ("LOCAL_INV",)
 WINDOW, ACCESS_MW_BIND, LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = 128, 1 << 4, 1, 2, 4

@@ -166,7 +166,9 @@ class Queues(Suite):
             yield from self._notify(qpt)
             says = "never more entries than asked for, in order, each once, nothing written beyond them"
             removed = "ibv_poll_cq/NOTES/removed"
-            yield self._event("poll", qpt, "several", "poll_many", removed, says, 7, also=POLLED, flags=SOLICITED_TOO)
+            yield self._event(
+                "poll", qpt, "several", "poll_many", removed, says, 7, also=POLLED, flags=SOLICITED_TOO
+            )
         yield from self._datagrams()
 
     def _notify(self, qpt):
@@ -187,7 +189,9 @@ class Queues(Suite):
                 says="IBV_WC_GRH, src_qp, sl and path bits are right, the first 40 bytes hold sender and receiver, and an "
                 "address handle made of them reaches the sender",
                 expect=Expect(
-                    "ibv_poll_cq/DESCRIPTION/IBV_WC_GRH", errata=("GRH-ROCE",), also=("ibv_post_recv/NOTES/grh",)
+                    "ibv_poll_cq/DESCRIPTION/IBV_WC_GRH",
+                    errata=("GRH-ROCE",),
+                    also=("ibv_post_recv/NOTES/grh",),
                 ),
                 wrs=(self.work("SEND", "UD"),),
                 args={"ex": ex},
@@ -204,7 +208,19 @@ class Queues(Suite):
         )
 
     def _event(
-        self, suite, qpt, case, scenario, clause, says, number=1, name="SEND", level="MUST", errata=(), also=(), flags=SIGNALED
+        self,
+        suite,
+        qpt,
+        case,
+        scenario,
+        clause,
+        says,
+        number=1,
+        name="SEND",
+        level="MUST",
+        errata=(),
+        also=(),
+        flags=SIGNALED,
     ):
         return Case(
             suite=suite,

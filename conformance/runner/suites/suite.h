@@ -30,6 +30,7 @@ extern const struct scenario builder_scenarios[];
 extern const struct scenario writev_scenarios[];
 extern const struct scenario differ_scenarios[];
 extern const struct scenario flush_scenarios[];
+extern const struct scenario drain_scenarios[];
 extern const struct scenario list_scenarios[];
 extern const struct scenario receive_scenarios[];
 extern const struct scenario region_scenarios[];
