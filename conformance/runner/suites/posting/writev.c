@@ -45,7 +45,8 @@ static void write_well(struct kit *k, struct link *l, struct rdma_cm_id *id)
 
 static void finish(struct kit *k, struct link *l, struct cm *cm)
 {
-	collect_extra(l, k->res);
+	if (l->cq)
+		collect_extra(l, k->res);
 	arena_destroy(&l->local);
 	arena_destroy(&l->target);
 	cm_close(cm);
