@@ -10,27 +10,21 @@ from dataclasses import replace
 from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.differ import Differ
 from hcasim_conform.suites.faults import Faults
+from hcasim_conform.suites.memory import Memory
 from hcasim_conform.suites.misuse import Misuse
 from hcasim_conform.suites.objects import Objects
+from hcasim_conform.suites.packets import Packets
 from hcasim_conform.suites.paging import Paging
 from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 from hcasim_conform.suites.sending import Sending
 from hcasim_conform.suites.sentences import Sentences
+from hcasim_conform.suites.stopping import Stopping
 
 SUITES = (
-    Posting,
-    Differ,
-    Faults,
-    Sequence,
-    Objects,
-    Queues,
-    Misuse,
-    Paging,
-    DeviceMemory,
-    Sending,
-    Sentences,
+    *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
+    *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets, Sentences),
 )
 
 
