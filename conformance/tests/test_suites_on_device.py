@@ -86,6 +86,8 @@ DOCTORED = [
     ("rd_atomic/rc/1", ("wrs", 1, "wc"), "RDMA_READ", "opcode FETCH_ADD, expected RDMA_READ"),
     ("ring/rc/each", ("wrs", 3, "wc"), None, "wr_id"),
     ("rnr/rc/late-behind", ("wrs", 3, "effect"), "none", "bytes are wrong"),
+    ("ring/rc/long-lists", ("wrs", 3, "effect"), "none", "bytes are wrong"),
+    ("full/rc/deep", ("wrs", 0, "flags"), [], "did not come"),
     ("ring/rc/several-qps", ("wrs", 4, "effect"), "none", "bytes are wrong"),
     ("mtu/ud/longest", ("status",), "LOC_PROT_ERR", "status LOC_LEN_ERR, expected LOC_PROT_ERR"),
     ("tso/ud/too-long", ("status",), "LOC_QP_OP_ERR", "status LOC_LEN_ERR, expected LOC_QP_OP_ERR"),

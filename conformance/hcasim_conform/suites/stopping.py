@@ -10,6 +10,7 @@ from hcasim_conform.suites.base import (
     RELIABLE,
     SEND,
     SEND_IMM,
+    SIGNALED,
     SWAP,
     WRITE,
     WRITE_IMM,
@@ -162,6 +163,20 @@ class Stopping(Suite):
                 "many again; without a signaled one the next request is refused, and RESET makes room",
                 expect=Expect(MAX_SEND, errata=("QUEUE-FULL", "POST-ERRNO", "QP-RECYCLE")),
                 wrs=(self.work(quiet, qpt, (), pieces(40)),),
+            )
+        for case, scenario, flags in (
+            ("deep", "sq_full", SIGNALED),
+            ("deep-unsignaled", "sq_unsignaled", ()),
+        ):
+            yield Case(
+                suite="full",
+                qpt="RC",
+                case=case,
+                scenario=scenario,
+                says="hundreds of requests in a send queue are carried out, signaled or not",
+                expect=Expect(MAX_SEND, errata=("QUEUE-FULL", "POST-ERRNO", "QP-RECYCLE")),
+                wrs=(self.work(WRITE, "RC", flags, pieces(40)),),
+                args={"depth": 300},
             )
         yield Case(
             suite="mtu",

@@ -29,7 +29,7 @@ static unsigned int fill_sq(struct kit *k, const struct plan *plan, int *rc, boo
 static void sq_full(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
-	const struct link_opts opts = {.sq_depth = 16, .cq_depth = MOST};
+	const struct link_opts opts = {.sq_depth = kit_arg(k, "depth", 16), .cq_depth = MOST};
 	unsigned int taken, more;
 	bool named;
 	int rc;
@@ -73,7 +73,7 @@ static int post_quiet(struct kit *k, const struct plan *plan, unsigned int num, 
 static void sq_unsignaled(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
-	const struct link_opts opts = {.sq_depth = 16, .cq_depth = MOST};
+	const struct link_opts opts = {.sq_depth = kit_arg(k, "depth", 16), .cq_depth = MOST};
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
 	unsigned int granted;
 	int rc;
