@@ -96,7 +96,7 @@ DOCTORED = [
     ("ring/rc/long-lists", ("wrs", 3, "effect"), "none", "bytes are wrong"),
     ("full/rc/deep", ("wrs", 0, "flags"), [], "did not come"),
     ("ring/rc/several-qps", ("wrs", 4, "effect"), "none", "bytes are wrong"),
-    ("mtu/ud/longest", ("status",), "LOC_PROT_ERR", "status LOC_LEN_ERR, expected LOC_PROT_ERR"),
+    ("mtu/ud/longest", ("status",), "LOC_PROT_ERR", "too long completed with LOC_LEN_ERR"),
     ("tso/ud/too-long", ("status",), "LOC_QP_OP_ERR", "status LOC_LEN_ERR, expected LOC_QP_OP_ERR"),
     ("state/rc/sqd-busy", ("wrs", 2, "effect"), "none", "bytes are wrong"),
     ("state/rc/sqd-idle", ("wrs", 1, "wc"), None, "wr_id"),
