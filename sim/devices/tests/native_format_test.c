@@ -120,7 +120,9 @@ static const struct hca_cpl full_cpl = {
 	.inv_rkey = 0x31323334,
 	.src_qpn = 0x414243,
 	.srqn = 0x515253,
-	.slid = 0x61626364,
+	.tm_priv = 0x61626364,
+	.tm_tag = 0x9192939495969798,
+	.tm_data = true,
 	.vlan = 0x0fff,
 	.pkey_index = 0x7172,
 	.smac = {1, 2, 3, 4, 5, 6},
@@ -139,7 +141,7 @@ static void test_cqe(void)
 	CU_ASSERT_EQUAL(le32toh(cqe.byte_count), 0x11121314);
 	CU_ASSERT_EQUAL(cqe.imm, 0x21222324); /* not swapped: as on the wire */
 	CU_ASSERT_EQUAL(le32toh(cqe.inv_rkey), 0x31323334);
-	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), 0x414243);
+	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), 0x414243 | HCASIM_CQE_TM_DATA_MASK);
 	CU_ASSERT_EQUAL(le32toh(cqe.srqn), 0x515253);
 	CU_ASSERT_EQUAL(le64toh(cqe.timestamp), 0x8182838485868788);
 	CU_ASSERT_EQUAL(cqe.smac[5], 6);
@@ -147,14 +149,13 @@ static void test_cqe(void)
 	CU_ASSERT_EQUAL(cqe.sl, 7);
 	CU_ASSERT_EQUAL(cqe.path_bits, 8);
 	CU_ASSERT_EQUAL(le16toh(cqe.pkey_index), 0x7172);
-	CU_ASSERT_EQUAL(le32toh(cqe.slid), 0x61626364);
+	CU_ASSERT_EQUAL(le32toh(cqe.tm_priv), 0x61626364);
+	CU_ASSERT_EQUAL(le64toh(cqe.tm_tag), 0x9192939495969798);
 	CU_ASSERT_EQUAL(le16toh(cqe.wqe_index), 0xabcd);
 	CU_ASSERT_EQUAL(cqe.wqe_op, HCASIM_WQE_OP_RDMA_READ);
 	CU_ASSERT_EQUAL(cqe.num_bb, 3);
 	CU_ASSERT_EQUAL(cqe.status, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 	CU_ASSERT_EQUAL(cqe.vendor_err, HCASIM_VENDOR_ERR_RKEY_RANGE);
-	for (size_t i = 0; i < sizeof(cqe.reserved); i++)
-		CU_ASSERT_EQUAL(cqe.reserved[i], 0);
 	CU_ASSERT_EQUAL(cqe.reserved2, 0);
 	CU_ASSERT_EQUAL(cqe.owner, 1);
 }
@@ -240,6 +241,10 @@ static void test_doorbells(void)
 	CU_ASSERT_EQUAL(db.kind, HCA_DB_SRQ_ARM);
 	CU_ASSERT_EQUAL(db.number, 0xabcdef);
 	CU_ASSERT_EQUAL(db.value, 0x1234);
+	db = ring(HCASIM_UAR_DB_TM, 0x0000567800fedcba, 8);
+	CU_ASSERT_EQUAL(db.kind, HCA_DB_TM);
+	CU_ASSERT_EQUAL(db.number, 0xfedcba);
+	CU_ASSERT_EQUAL(db.value, 0x5678);
 }
 
 static void test_stores_that_are_no_doorbell(void)
@@ -252,7 +257,7 @@ static void test_stores_that_are_no_doorbell(void)
 	}
 	CU_ASSERT_EQUAL(ring(HCASIM_UAR_DB_SQ + 4, UINT64_MAX, 8).kind, HCA_DB_NONE);
 	CU_ASSERT_EQUAL(ring(HCASIM_UAR_CLOCK, UINT64_MAX, 8).kind, HCA_DB_NONE);
-	CU_ASSERT_EQUAL(ring(0x20, UINT64_MAX, 8).kind, HCA_DB_NONE);
+	CU_ASSERT_EQUAL(ring(HCASIM_UAR_DB_TM + 8, UINT64_MAX, 8).kind, HCA_DB_NONE);
 	CU_ASSERT_EQUAL(ring(HCASIM_UAR_BF - 8, UINT64_MAX, 8).kind, HCA_DB_NONE);
 	CU_ASSERT_EQUAL(ring(HCASIM_UAR_BF + HCASIM_UAR_BF_SIZE, UINT64_MAX, 8).kind, HCA_DB_NONE);
 	CU_ASSERT_EQUAL(ring(HCASIM_UAR_PAGE_SIZE - 8, UINT64_MAX, 8).kind, HCA_DB_NONE);
