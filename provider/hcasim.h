@@ -464,7 +464,7 @@ int hcasim_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv
 /* The caller holds the SRQ's lock. EAGAIN: it has no work completion. EINVAL: it names nothing that is posted. */
 int hcasim_tm_ended(struct hcasim_srq *srq, const struct hcasim_cqe *cqe, uint64_t *wr_id);
 bool hcasim_tm_opcode(const struct hcasim_cqe *cqe); /* of a tag list */
-bool hcasim_tm_cqe(const struct hcasim_cqe *cqe); /* it is for hcasim_tm_ended() */
+bool hcasim_tm_cqe(const struct hcasim_cqe *cqe);    /* it is for hcasim_tm_ended() */
 
 /* table.c */
 void *hcasim_table_find(struct hcasim_table *table, uint32_t number);

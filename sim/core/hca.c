@@ -48,8 +48,9 @@ static uint32_t depth(uint32_t asked, uint32_t own)
 static void init_lists(struct hca *hca)
 {
 	struct node *all[] = {
-		&hca->srq_cq_qps,   &hca->cpl_srqs, &hca->recover_qp, &hca->recover_cq, &hca->rx_qps,   &hca->respond_qps,
-		&hca->atomic_qps,   &hca->cpl_qps,    &hca->events,     &hca->dma_busy, &hca->page_requests,
+		&hca->srq_cq_qps, &hca->cpl_srqs,    &hca->recover_qp,    &hca->recover_cq,
+		&hca->rx_qps,     &hca->respond_qps, &hca->atomic_qps,    &hca->cpl_qps,
+		&hca->events,     &hca->dma_busy,    &hca->page_requests,
 	};
 	size_t i;
 

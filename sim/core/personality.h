@@ -71,7 +71,7 @@ struct hca_rwr { /* one decoded receive WQE */
 	struct hca_sge *sge;
 };
 
-struct hca_tm_op { /* one decoded operation on a tag list */
+struct hca_tm_op {  /* one decoded operation on a tag list */
 	uint8_t op; /* HCASIM_TM_OPCODE_*; 0: not known */
 	bool signaled, sync;
 	uint16_t sw_count; /* with `sync` */
@@ -113,7 +113,7 @@ struct hca_doorbell {
 };
 
 #define HCA_OWN_WQE_BB 2
-#define HCA_WQE_MAX 1024 /* bytes: no personality has longer ones */
+#define HCA_WQE_MAX    1024 /* bytes: no personality has longer ones */
 
 struct hca_personality {
 	const char *name;

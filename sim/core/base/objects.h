@@ -176,7 +176,7 @@ struct srq {
 	struct hca_ring ring;
 	uint64_t record;
 	uint32_t number, pdn, uar_page, xrcdn;
-	struct cq *cq; /* XRC, tag matching: CQ of its receives; not used once dead */
+	struct cq *cq;         /* XRC, tag matching: CQ of its receives; not used once dead */
 	struct tag_list *tags; /* NULL: no tag matching */
 	struct node on_cq;
 	uint32_t refs; /* DMA transfers, WQEs in use, pending completions, and 1 for the object itself */
@@ -263,9 +263,9 @@ struct rop {
 	uint32_t psn, msn;
 	bool has_cpl;
 	struct hca_cpl cpl;
-	struct srq *srq;   /* SRQ of the completed WQE: a reference */
+	struct srq *srq;       /* SRQ of the completed WQE: a reference */
 	struct rndv_req *rndv; /* begins when the completion is written */
-	uint64_t va, orig; /* READ: next address; atomic: original value */
+	uint64_t va, orig;     /* READ: next address; atomic: original value */
 	uint32_t rkey, pdn, len, npkts, done_pkts;
 };
 
@@ -381,7 +381,7 @@ struct qp {
 	struct node on_respond, on_cpl, on_rx, on_recover;
 	struct node on_atomic, on_srq, on_send_cq, on_recv_cq, on_srq_cq;
 	struct rendezvous *rndv; /* the adapter's own send queue; NULL: software has it */
-	struct rop *atomic; /* the current one, or the next one */
+	struct rop *atomic;      /* the current one, or the next one */
 	bool atomic_add;
 	uint64_t atomic_swap, atomic_compare;
 	struct event_source ev;
@@ -449,7 +449,7 @@ struct hca {
 	struct eq *eq[CORE_MAX_EQ];
 	uint32_t async_eqn;
 	struct mr_table mr;
-	uint8_t *dm; /* HCASIM_BAR_DM_SIZE bytes of device memory */
+	uint8_t *dm;            /* HCASIM_BAR_DM_SIZE bytes of device memory */
 	struct node srq_cq_qps; /* QPs whose receives complete to the CQ of an SRQ */
 
 	struct { /* doorbell FIFO */

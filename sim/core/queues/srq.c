@@ -309,8 +309,9 @@ int hca_srq_query(struct hca *hca, uint32_t srqn, uint32_t *limit)
 /* IBTA 10.2.9.5: a QP in error has completed its last WQE, and takes no more. */
 void srq_last_wqe(struct hca *hca, struct qp *qp)
 {
-	if (!qp->srq || qp->last_wqe_told || (qp->rndv && (qp->rndv->out || qp->rndv->waiting)) || qp->a.state != HCASIM_QPS_ERR || qp->rq.active ||
-	    qp->resp.busy || qp->resp.landing.head || qp->resp.cpl.head)
+	if (!qp->srq || qp->last_wqe_told || (qp->rndv && (qp->rndv->out || qp->rndv->waiting)) ||
+	    qp->a.state != HCASIM_QPS_ERR || qp->rq.active || qp->resp.busy || qp->resp.landing.head ||
+	    qp->resp.cpl.head)
 		return;
 	qp->last_wqe_told = true;
 	event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED);

@@ -105,8 +105,7 @@ void tag_ops_step(struct hca *hca, struct srq *srq)
 	struct hca_tm_op op;
 
 	cpl.vendor_err = hca->pers->decode_tm_op(t->slot[(uint16_t)(t->ci - t->base)], t->ci, &op);
-	cpl.status = cpl.vendor_err ? HCASIM_CQE_STATUS_LOC_QP_OP_ERR
-				    : tags_execute(t, &op, &cpl.vendor_err);
+	cpl.status = cpl.vendor_err ? HCASIM_CQE_STATUS_LOC_QP_OP_ERR : tags_execute(t, &op, &cpl.vendor_err);
 	cpl.op = cqe_op(op.op);
 	cpl.tm_sync = !tags_agree(t);
 	t->ci++;

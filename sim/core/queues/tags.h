@@ -8,11 +8,11 @@
 
 #include "core/base/base.h"
 
-#define TAG_OPS_AHEAD 2 /* operations read at once: as many as struct dma_ctx has space for */
+#define TAG_OPS_AHEAD 2  /* operations read at once: as many as struct dma_ctx has space for */
 #define RNDV_WQES     16 /* in the adapter's own send queue of a QP */
 #define RNDV_BBS      (RNDV_WQES * HCA_OWN_WQE_BB)
 
-struct tag_entry { /* a tagged buffer */
+struct tag_entry {        /* a tagged buffer */
 	struct node node; /* on the list; in no list: free */
 	uint16_t handle;
 	bool enabled; /* false: added while software and adapter disagreed about unexpected messages */
@@ -25,10 +25,10 @@ struct tag_list {
 	struct srq *srq; /* whose it is */
 	uint32_t size;
 	struct tag_entry *entry;
-	struct node list;      /* in the order in which they were added */
-	uint16_t hw_count;     /* unexpected messages */
-	uint16_t sw_count;     /* of these, handled by software, as far as it has said */
-	struct hca_ring ops;   /* operations */
+	struct node list;    /* in the order in which they were added */
+	uint16_t hw_count;   /* unexpected messages */
+	uint16_t sw_count;   /* of these, handled by software, as far as it has said */
+	struct hca_ring ops; /* operations */
 	uint16_t pi, ci, fetched;
 	uint16_t base; /* index of slot[0] */
 	bool fetching;
@@ -54,9 +54,9 @@ struct rendezvous {
 	struct rndv_req *waiting, **tail;
 	uint32_t bb; /* bytes of a basic block */
 	uint16_t pi;
-	uint32_t out; /* WQEs not completed */
+	uint32_t out;                   /* WQEs not completed */
 	struct rndv_req *req[RNDV_BBS]; /* at the first block of their WQE */
-	uint8_t ring[]; /* RNDV_BBS basic blocks */
+	uint8_t ring[];                 /* RNDV_BBS basic blocks */
 };
 
 /* tags.c */
