@@ -14,6 +14,7 @@ PAGES = {
     "ibv_req_notify_cq": "libibverbs/man/ibv_req_notify_cq.3.md",
     "ibv_create_qp": "libibverbs/man/ibv_create_qp.3",
     "ibv_modify_qp": "libibverbs/man/ibv_modify_qp.3",
+    "ibv_query_qp": "libibverbs/man/ibv_query_qp.3",
     "ibv_modify_srq": "libibverbs/man/ibv_modify_srq.3",
     "ibv_modify_cq": "libibverbs/man/ibv_modify_cq.3",
     "ibv_create_cq_ex": "libibverbs/man/ibv_create_cq_ex.3",

@@ -19,6 +19,8 @@ from hcasim_conform.taps.traces import Traces
 UNJUDGED = ("region", "overrun")
 REFUSED = ("flush", "keys", "mw")  # a request is refused, and later ones are not sent
 NOT_TIMED = (None, None)  # times of a result that has been checked
+# Scenarios in which requests are flushed, dropped at RESET or sent again.
+STOPPED = ("recycle", "event_error", "psn_repeated", "sqd_busy", "sqe_back", "reborn")
 REPEATED = ("rnr", "retry")  # the same request is repeated
 
 
@@ -169,7 +171,8 @@ class Tap:
             first = self._first_psn(key, next_psn, there, regions)
             seen, after = judge.stream(regions, there, back, first, has_window(cell))
             next_psn[key] = after
-            link.judge(dev, qp, regions, seen)
+            if times_tell(cell):
+                link.judge(dev, qp, regions, seen)
         for packet in piece.packets:
             if packet.dqpn not in known:
                 faults.append(f"wire: a packet to a QP that the cell does not have: {packet.says()}")
@@ -207,7 +210,12 @@ def is_unjudged(cell, result=None):
         return True
     if cell.args.get("sent_again"):  # until the page of the responder, or of the answer, is present
         return True
-    return cell.short in UNJUDGED or cell.scenario in ("recycle", "event_error", "psn_repeated")
+    return cell.short in UNJUDGED or cell.scenario in STOPPED
+
+
+def times_tell(cell):
+    """Whether the times of a request's transfers are known: its buffers are its own, and its frames do not wait at the port."""
+    return getattr(cell, "scenario", "") != "sqd_idle" and (cell.short, cell.qpt) != ("mtu", "UC")
 
 
 def has_window(cell):

@@ -13,6 +13,11 @@ static struct hcasim_mutants own;
 
 struct hcasim_mutants *hcasim_mutants = &own;
 
+int hcasim_mutants_shared(void)
+{
+	return hcasim_mutants != &own;
+}
+
 static void refuse(const char *name, const char *value)
 {
 	fprintf(stderr, "%s is '%s': %s\n", name, value,

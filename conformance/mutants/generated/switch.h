@@ -22,6 +22,9 @@ struct hcasim_mutants {
 
 extern struct hcasim_mutants *hcasim_mutants __attribute__((visibility("hidden")));
 
+/* Whether HCASIM_MUTANT_MAP names the file with the selection, which then changes while the process runs. */
+__attribute__((visibility("hidden"))) int hcasim_mutants_shared(void);
+
 /* Whether one of the `n` mutants of a place, numbered from `base`, is selected. */
 static inline int hcasim_mutant_in(uint32_t base, uint32_t n)
 {

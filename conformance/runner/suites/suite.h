@@ -25,8 +25,11 @@ struct scenario {
 
 /* Each ends with a name of NULL. */
 extern const struct scenario order_scenarios[];
+extern const struct scenario differ_scenarios[];
 extern const struct scenario flush_scenarios[];
+extern const struct scenario drain_scenarios[];
 extern const struct scenario list_scenarios[];
+extern const struct scenario receive_scenarios[];
 extern const struct scenario region_scenarios[];
 extern const struct scenario retry_scenarios[];
 extern const struct scenario srq_scenarios[];

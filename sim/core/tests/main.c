@@ -18,6 +18,7 @@ static const struct {
 	{"fuzz", fuzz_tests},
 	{"srqs", srq_tests},
 	{"tags", tag_tests},
+	{"rendezvous", rendezvous_tests},
 	{"keys", keys_tests},
 	{"numbers", number_tests},
 	{"packets", packet_tests},

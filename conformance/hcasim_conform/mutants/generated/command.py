@@ -131,7 +131,8 @@ class Trials:
 
 def tell(verdict):
     if verdict.outcome != "caught":
-        print(f"{verdict.outcome:<9} #{verdict.mutant.number} {verdict.mutant}", flush=True)
+        reach = f", {verdict.reach} cells reach it" if verdict.reach else ""
+        print(f"{verdict.outcome:<9} #{verdict.mutant.number} {verdict.mutant}{reach}", flush=True)
 
 
 def judged(args, mutants, reasons, bin_dir, everything):

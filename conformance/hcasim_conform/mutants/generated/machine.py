@@ -18,6 +18,7 @@ SWITCH = "HCASIM_MUTANT_MAP"
 SIZE = 1 << 19  # switch.h: the selected number, then a byte for each mutant
 HEAD = 4
 START = 30  # seconds for its start
+GUARDIAN, DEVICE = "hcasim-guard", "hcasim-device"  # names of processes (sim/process/device/guardian.c)
 HOLD = [
     "sh",
     "-c",
@@ -73,6 +74,7 @@ class Machine:
             env=env,
             start_new_session=True,
         )
+        self.device = None
         self.env = dict(line.split("=", 1) for line in self._said().split("\0") if "=" in line)
         if "HCASIM_RUNTIME" not in self.env:
             self.end()
@@ -99,6 +101,30 @@ class Machine:
     def alive(self):
         return self.process.poll() is None
 
+    def restart(self):
+        """Kills the copy that serves (mutants/generated/restart.c): the next one is as the machine was at its start.
+
+        Returns whether there was one. Connections wait for the next copy.
+        """
+        copy = self._copy()
+        if not copy:
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            ended = os.pidfd_open(copy)
+            signal.pidfd_send_signal(ended, signal.SIGKILL)
+            select.select([ended], [], [])
+            os.close(ended)
+        return True
+
+    def _copy(self):
+        """The process that serves, a child of the one that was initialised."""
+        if not self.device:
+            guardians = {pid for pid in descendants(self.process.pid) if name(pid) == GUARDIAN}
+            found = [child for pid in guardians for child in children(pid) if name(child) == DEVICE]
+            self.device = found[0] if found else None
+        copies = children(self.device) if self.device else []
+        return copies[0] if copies else None
+
     def end(self):
         """Kills the machine, since a mutant may prevent an orderly end."""
         for pid in descendants(self.process.pid):
@@ -118,14 +144,28 @@ class Machine:
             shutil.rmtree(words[words.index("--runtime") + 1], ignore_errors=True)
 
 
+def name(pid):
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="ascii", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def children(pid):
+    try:
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_bytes().split()]
+    except OSError:
+        return []
+
+
 def descendants(pid):
     """proc(5): the parent is the second word behind the name, which is in parentheses and may hold anything."""
-    children = {}
+    of = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, IndexError):
             parent = stat.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[1]
-            children.setdefault(int(parent), []).append(int(stat.parent.name))
+            of.setdefault(int(parent), []).append(int(stat.parent.name))
     found = [pid]
     for process in found:
-        found += children.get(process, [])
+        found += of.get(process, [])
     return found[1:]

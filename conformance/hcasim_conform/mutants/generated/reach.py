@@ -54,6 +54,7 @@ class Reached:
     classes: dict = field(default_factory=dict)  # bits, one a mutant -> cells
     always: int = 0  # bits: reached before the first cell or after the last one
     asked: bytes = b""  # bits: reached when the device is queried
+    started: bytes = b""  # bits: reached when the machine starts
     cost: dict = field(default_factory=dict)  # id -> microseconds
     red: list = field(default_factory=list)  # (id, fault) of cells that fail without a mutant
 
@@ -83,6 +84,9 @@ class Reached:
         if not found and self.always >> place & 1:
             found = self.classes.values()
         return [cell for cells in found for cell in cells]
+
+    def at_start(self, number):
+        return bool(holds(self.started, self.place[number]))
 
     def when_asked(self, number):
         return bool(holds(self.asked, self.place[number]))
@@ -133,8 +137,8 @@ class Run:
         self.reached.add_always(self.map.take(self.reached.ranges))
 
     def ask(self):
-        """Records what is reached when the device is queried."""
-        self.map.take(self.reached.ranges)
+        """Records what is reached when the machine starts, and when the device is queried."""
+        self.reached.started = packed(self.map.take(self.reached.ranges))
         ask(self.dut, self.bin_dir)
         self.reached.asked = packed(self.map.take(self.reached.ranges))
 

@@ -33,6 +33,7 @@ class Verdict:
     outcome: str = "survived"  # caught, survived, unreached, equivalent
     cell: str = ""
     fault: str = ""
+    reach: int = 0  # cells that reach it
     run: int = 0
     seconds: float = 0
     reason: str = ""  # of an equivalent one
@@ -94,6 +95,7 @@ class Trial:
         begin = time.monotonic()
         verdict = Verdict(mutant)
         cells = self.reached.cells(mutant.number)
+        verdict.reach = len(cells)
         if not cells and not self.reached.when_asked(mutant.number):
             verdict.outcome = "unreached"
             return verdict
@@ -148,11 +150,19 @@ class Trial:
         if not dut:
             return
         self._run(dut, cells, take, complain, self._enough(verdict))
-        if self.broken or verdict.mutant.part != "provider":
+        self._renew(verdict.mutant)
+
+    def _renew(self, mutant):
+        """After a mutant of the device nothing of its state stays; a device without one serves many runners."""
+        if self.reached.at_start(mutant.number):
+            self._end_machine()
+        elif (self.broken or mutant.part != "provider") and not self.machine.restart():
             self._end_machine()
 
     def _on_machine(self, verdict, wire, complain):
-        """A new machine if the device has the mutant; a device without one serves many runners."""
+        """None if a mutant prevents the machine's start."""
+        if self.reached.at_start(verdict.mutant.number):
+            self._end_machine()
         try:
             return self._machine(wire)
         except MachineError as error:
@@ -165,8 +175,12 @@ class Trial:
 
     def _machine(self, wire):
         self.runs += 1
-        if self.machine and (self.wire != wire or self.runs > RENEW or not self.machine.alive()):
+        if self.machine and (self.wire != wire or not self.machine.alive()):
             self._end_machine()
+        if self.machine and self.runs > RENEW:
+            self.runs = 0
+            if not self.machine.restart():
+                self._end_machine()
         if not self.machine:
             self.machine, self.wire, self.runs = Machine(self.dut, self.bin_dir, self.map, wire), wire, 0
         return on(self.dut, self.machine)
@@ -187,8 +201,7 @@ class Trial:
         found = dut.learn(reported) + dut.new_findings() if reported else [complaint]
         if found:
             complain(f"the device's own report: {found[0]}")
-        if self.broken or verdict.mutant.part != "provider":
-            self._end_machine()
+        self._renew(verdict.mutant)
 
     def _taps(self, verdict, cells):
         """Runs cells again with wire and host link judged: one machine for each runner, since it writes the traces."""
