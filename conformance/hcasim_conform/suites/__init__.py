@@ -17,8 +17,9 @@ from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 from hcasim_conform.suites.sending import Sending
+from hcasim_conform.suites.tags import Tags
 
-SUITES = (Posting, Differ, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Sending)
+SUITES = (Posting, Differ, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Sending, Tags)
 
 
 def cases(tables):

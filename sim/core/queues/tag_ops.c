@@ -10,15 +10,6 @@
 
 _Static_assert(sizeof(((struct dma_ctx *)0)->buf) >= TAG_OPS_AHEAD * HCASIM_TM_OP_SIZE, "read at once");
 
-void tag_ops_update(struct hca *hca, struct srq *srq)
-{
-	struct tag_list *t = srq->tags;
-
-	if (t)
-		list_set(&hca->cpl_srqs, &t->on_cpl,
-			 t->fetched != t->ci && !srq->dead && !srq->error && !srq->cq->stalled);
-}
-
 static void ops_read(struct hca *hca, struct dma_ctx *c, bool stale)
 {
 	struct srq *srq = c->srq;

@@ -5,7 +5,6 @@
  * has said that it has handled as many unexpected messages as there were. Entries that were enabled before still
  * match: software had seen every message before it added them.
  */
-#include "core/queues/queues.h"
 #include "core/queues/tags.h"
 
 struct tag_list *tags_new(struct srq *srq, uint32_t size, const struct hca_ring *ops)
@@ -105,10 +104,4 @@ bool tags_unexpected(struct tag_list *t)
 {
 	t->hw_count++;
 	return (uint16_t)(t->hw_count - t->sw_count) > HCASIM_TM_MAX_SYNC_DIFF;
-}
-
-void rndv_put(struct hca *hca, struct rndv_req *q)
-{
-	srq_put(hca, q->srq);
-	free(q);
 }

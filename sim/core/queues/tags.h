@@ -6,7 +6,7 @@
 #ifndef HCASIM_CORE_QUEUES_TAGS_H
 #define HCASIM_CORE_QUEUES_TAGS_H
 
-#include "core/base/base.h"
+#include "core/queues/queues.h"
 
 #define TAG_OPS_AHEAD 2  /* operations read at once: as many as struct dma_ctx has space for */
 #define RNDV_WQES     16 /* in the adapter's own send queue of a QP */
@@ -59,6 +59,13 @@ struct rendezvous {
 	uint8_t ring[];                 /* RNDV_BBS basic blocks */
 };
 
+/* Its last user is done. */
+static inline void rndv_put(struct hca *hca, struct rndv_req *q)
+{
+	srq_put(hca, q->srq);
+	free(q);
+}
+
 /* tags.c */
 /* NULL: no memory. */
 struct tag_list *tags_new(struct srq *srq, uint32_t size, const struct hca_ring *ops);
@@ -71,12 +78,17 @@ struct tag_entry *tags_match(struct tag_list *t, uint64_t tag);
 /* Counts an unexpected message. True: software should say how many it has handled. */
 bool tags_unexpected(struct tag_list *t);
 
-void rndv_put(struct hca *hca, struct rndv_req *q); /* its last user is done */
-
 /* tag_ops.c */
 void tag_ops_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page);
 /* The SRQ is on the list of COMPLETE if and only if it has an operation, and its CQ can be written. */
-void tag_ops_update(struct hca *hca, struct srq *srq);
+static inline void tag_ops_update(struct hca *hca, struct srq *srq)
+{
+	struct tag_list *t = srq->tags;
+
+	if (t)
+		list_set(&hca->cpl_srqs, &t->on_cpl,
+			 t->fetched != t->ci && !srq->dead && !srq->error && !srq->cq->stalled);
+}
 void tag_ops_step(struct hca *hca, struct srq *srq); /* executes one operation; the CQ has room */
 
 #endif
