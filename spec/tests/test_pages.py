@@ -20,6 +20,7 @@ PAGES = {
     "ibv_create_cq_ex": "libibverbs/man/ibv_create_cq_ex.3",
     "ibv_get_async_event": "libibverbs/man/ibv_get_async_event.3",
     "ibv_reg_mr": "libibverbs/man/ibv_reg_mr.3",
+    "ibv_rereg_mr": "libibverbs/man/ibv_rereg_mr.3.md",
     "ibv_alloc_mw": "libibverbs/man/ibv_alloc_mw.3",
     "ibv_bind_mw": "libibverbs/man/ibv_bind_mw.3",
     "ibv_alloc_dm": "libibverbs/man/ibv_alloc_dm.3",

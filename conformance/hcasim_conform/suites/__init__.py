@@ -10,16 +10,22 @@ from dataclasses import replace
 from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.differ import Differ
 from hcasim_conform.suites.faults import Faults
+from hcasim_conform.suites.memory import Memory
 from hcasim_conform.suites.misuse import Misuse
 from hcasim_conform.suites.objects import Objects
+from hcasim_conform.suites.packets import Packets
 from hcasim_conform.suites.paging import Paging
 from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 from hcasim_conform.suites.sending import Sending
+from hcasim_conform.suites.stopping import Stopping
 from hcasim_conform.suites.tags import Tags
 
-SUITES = (Posting, Differ, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory, Sending, Tags)
+SUITES = (
+    *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
+    *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets, Tags),
+)
 
 
 def cases(tables):

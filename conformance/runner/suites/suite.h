@@ -41,5 +41,13 @@ extern const struct scenario queue_scenarios[];
 extern const struct scenario wc_scenarios[];
 extern const struct scenario misuse_scenarios[];
 extern const struct scenario psn_scenarios[];
+extern const struct scenario sge_scenarios[];
+extern const struct scenario rereg_scenarios[];
+extern const struct scenario xrc_scenarios[];
+extern const struct scenario offload_scenarios[];
+extern const struct scenario malformed_scenarios[];
+extern const struct scenario sequence_scenarios[];
+extern const struct scenario refusal_scenarios[];
+extern const struct scenario unreliable_scenarios[];
 
 #endif
