@@ -110,7 +110,7 @@ static uint32_t read_src_qp(struct ibv_cq_ex *cqx)
 
 static uint32_t read_slid(struct ibv_cq_ex *cqx)
 {
-	return le32toh(to_hcq_ex(cqx)->cqe->slid);
+	return 0; /* RoCE has no LIDs */
 }
 
 static uint8_t read_sl(struct ibv_cq_ex *cqx)
@@ -126,6 +126,14 @@ static uint8_t read_dlid_path_bits(struct ibv_cq_ex *cqx)
 static uint16_t read_cvlan(struct ibv_cq_ex *cqx)
 {
 	return le16toh(to_hcq_ex(cqx)->cqe->vlan);
+}
+
+static void read_tm_info(struct ibv_cq_ex *cqx, struct ibv_wc_tm_info *info)
+{
+	const struct hcasim_cqe *cqe = to_hcq_ex(cqx)->cqe;
+
+	info->tag = le64toh(cqe->tm_tag);
+	info->priv = le32toh(cqe->tm_priv);
 }
 
 static uint64_t read_completion_ts(struct ibv_cq_ex *cqx)
@@ -152,6 +160,7 @@ void hcasim_cq_fill_poll_ops(struct hcasim_cq *cq, uint64_t wc_flags)
 	cqx->read_opcode = read_opcode;
 	cqx->read_vendor_err = read_vendor_err;
 	cqx->read_wc_flags = read_wc_flags;
+<<<<<<< HEAD
 	cqx->read_byte_len = read_byte_len;
 	cqx->read_imm_data = read_imm_data;
 	cqx->read_qp_num = read_qp_num;
@@ -162,5 +171,29 @@ void hcasim_cq_fill_poll_ops(struct hcasim_cq *cq, uint64_t wc_flags)
 	cqx->read_cvlan = read_cvlan;
 	cqx->read_completion_ts = read_completion_ts;
 	cqx->read_completion_wallclock_ns = read_completion_wallclock_ns;
+=======
+	if (wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
+		cqx->read_byte_len = read_byte_len;
+	if (wc_flags & IBV_WC_EX_WITH_IMM)
+		cqx->read_imm_data = read_imm_data;
+	if (wc_flags & IBV_WC_EX_WITH_QP_NUM)
+		cqx->read_qp_num = read_qp_num;
+	if (wc_flags & IBV_WC_EX_WITH_SRC_QP)
+		cqx->read_src_qp = read_src_qp;
+	if (wc_flags & IBV_WC_EX_WITH_SLID)
+		cqx->read_slid = read_slid;
+	if (wc_flags & IBV_WC_EX_WITH_SL)
+		cqx->read_sl = read_sl;
+	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
+		cqx->read_dlid_path_bits = read_dlid_path_bits;
+	if (wc_flags & IBV_WC_EX_WITH_CVLAN)
+		cqx->read_cvlan = read_cvlan;
+	if (wc_flags & IBV_WC_EX_WITH_TM_INFO)
+		cqx->read_tm_info = read_tm_info;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+		cqx->read_completion_ts = read_completion_ts;
+	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
+		cqx->read_completion_wallclock_ns = read_completion_wallclock_ns;
+>>>>>>> main
 	cq->wallclock = wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 }
