@@ -160,7 +160,6 @@ void hcasim_cq_fill_poll_ops(struct hcasim_cq *cq, uint64_t wc_flags)
 	cqx->read_opcode = read_opcode;
 	cqx->read_vendor_err = read_vendor_err;
 	cqx->read_wc_flags = read_wc_flags;
-<<<<<<< HEAD
 	cqx->read_byte_len = read_byte_len;
 	cqx->read_imm_data = read_imm_data;
 	cqx->read_qp_num = read_qp_num;
@@ -169,31 +168,8 @@ void hcasim_cq_fill_poll_ops(struct hcasim_cq *cq, uint64_t wc_flags)
 	cqx->read_sl = read_sl;
 	cqx->read_dlid_path_bits = read_dlid_path_bits;
 	cqx->read_cvlan = read_cvlan;
+	cqx->read_tm_info = read_tm_info;
 	cqx->read_completion_ts = read_completion_ts;
 	cqx->read_completion_wallclock_ns = read_completion_wallclock_ns;
-=======
-	if (wc_flags & IBV_WC_EX_WITH_BYTE_LEN)
-		cqx->read_byte_len = read_byte_len;
-	if (wc_flags & IBV_WC_EX_WITH_IMM)
-		cqx->read_imm_data = read_imm_data;
-	if (wc_flags & IBV_WC_EX_WITH_QP_NUM)
-		cqx->read_qp_num = read_qp_num;
-	if (wc_flags & IBV_WC_EX_WITH_SRC_QP)
-		cqx->read_src_qp = read_src_qp;
-	if (wc_flags & IBV_WC_EX_WITH_SLID)
-		cqx->read_slid = read_slid;
-	if (wc_flags & IBV_WC_EX_WITH_SL)
-		cqx->read_sl = read_sl;
-	if (wc_flags & IBV_WC_EX_WITH_DLID_PATH_BITS)
-		cqx->read_dlid_path_bits = read_dlid_path_bits;
-	if (wc_flags & IBV_WC_EX_WITH_CVLAN)
-		cqx->read_cvlan = read_cvlan;
-	if (wc_flags & IBV_WC_EX_WITH_TM_INFO)
-		cqx->read_tm_info = read_tm_info;
-	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
-		cqx->read_completion_ts = read_completion_ts;
-	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)
-		cqx->read_completion_wallclock_ns = read_completion_wallclock_ns;
->>>>>>> main
 	cq->wallclock = wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK;
 }

@@ -44,14 +44,11 @@ struct link_opts {
 	const struct ibv_qp_attr *attr; /* timers and retry counts of both QPs; NULL: the defaults */
 	struct ibv_pd *pd;              /* of the QP under test: a parent domain */
 	struct ibv_srq *srq;            /* the peer's, shared by several links; destroyed by the caller */
-<<<<<<< HEAD
 	struct ibv_cq *cq;              /* of the QP under test; destroyed by the caller, like all of these */
 	struct ibv_cq *recv_cq;         /* of its receives; NULL: the same */
 	struct ibv_srq *own_srq;        /* of its receives */
 	uint32_t receives;              /* of the QP under test, and sends of its peer; 0: 1 */
-=======
 	bool peer_no_sends;             /* the peer has no send queue */
->>>>>>> main
 	bool cq_ex;                     /* both CQs are extended: polled with ibv_start_poll() */
 	bool timestamps;                /* cq_ex: each completion has a timestamp */
 	bool windows;                   /* the target may be covered by memory windows */
