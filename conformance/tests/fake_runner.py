@@ -38,7 +38,7 @@ def generated(cell):
     with open(os.environ["HCASIM_MUTANT_MAP"], "r+b") as file:
         chosen = int.from_bytes(file.read(4), sys.byteorder)
         for number in rows:
-            file.seek(4 + int(number))
+            file.seek(8 + int(number))  # behind the selection
             file.write(b"\1")
     return rows.get(str(chosen), False)
 

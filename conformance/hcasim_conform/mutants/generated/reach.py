@@ -107,6 +107,7 @@ class Run:
         self.reached = reached
         self.bin_dir = bin_dir
         self.map = Map()
+        self.map.record()
         self.machine = Machine(dut, bin_dir, self.map, wire)
         self.dut = on(dut, self.machine)
 
