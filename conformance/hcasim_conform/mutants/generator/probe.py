@@ -2,7 +2,8 @@
 """Probes: expressions without side effects whose value tells whether a mutant in them makes a difference.
 
 When cells' reach is recorded, such an expression is evaluated again with each of its mutants; the first value is used. A
-mutant must not make this crash, so none may be in an address that is dereferenced, or decide whether one is.
+mutant must not make this crash, so none may be in an address that is dereferenced or in a divisor, or decide whether such a part
+is evaluated.
 """
 from clang.cindex import CursorKind as K
 from clang.cindex import TypeKind as T
@@ -32,6 +33,14 @@ def operator_of(cursor):
         if len(parts) == 1 and not parts[0].extent.start.offset <= offset < ends[0]:
             return token.spelling
     return ""
+
+
+def divides(cursor):
+    return cursor.kind == K.BINARY_OPERATOR and operator_of(cursor) in ("/", "%")
+
+
+def contains_division(cursor):
+    return divides(cursor) or any(map(contains_division, parts_of(cursor)))
 
 
 class Purity:
@@ -73,7 +82,7 @@ class Purity:
     def _pure_body(self, cursor):
         if cursor.kind in STATEMENTS:
             return all(self._pure_body(part) for part in cursor.get_children())
-        return self.holds(cursor)
+        return self.holds(cursor) and not contains_division(cursor)
 
 
 class Probes:
@@ -148,7 +157,10 @@ class Probes:
     def _decisive(self, cursor):
         """Parts in which a mutant could make an access go wrong."""
         parts = parts_of(cursor)
-        if self._accesses(cursor):
+        if divides(cursor):
+            yield parts[1]
+            yield from self._decisive(parts[0])
+        elif self._accesses(cursor):
             yield from parts
         elif self._guards(cursor) and any(self._accessed(part) - self._sure(parts[0]) for part in parts[1:]):
             yield cursor  # with the mutants of the operator
@@ -156,7 +168,8 @@ class Probes:
             for part in parts:
                 yield from self._decisive(part)
 
-    def _guards(self, cursor):
+    @staticmethod
+    def _guards(cursor):
         if cursor.kind == K.BINARY_OPERATOR:
             return operator_of(cursor) in GUARDS
         return cursor.kind == K.CONDITIONAL_OPERATOR
@@ -175,11 +188,15 @@ class Probes:
         return found.union(*map(self._sure, parts))
 
     def _extent(self, cursor):
-        """Of the pointer in `p->x`; of the whole expression otherwise."""
-        pointer = cursor.kind == K.MEMBER_REF_EXPR
-        return self.source.range(parts_of(cursor)[0] if pointer else cursor) or (0, 0)
+        """Of the pointer in `p->x`, of a divisor; of the whole expression otherwise."""
+        if cursor.kind == K.MEMBER_REF_EXPR:
+            cursor = parts_of(cursor)[0]
+        elif divides(cursor):
+            cursor = parts_of(cursor)[1]
+        return self.source.range(cursor) or (0, 0)
 
     def _accesses(self, cursor):
+        """Whether it goes wrong with a wrong address, or divisor."""
         parts = parts_of(cursor)
         if cursor.kind == K.ARRAY_SUBSCRIPT_EXPR:
             return True
@@ -187,6 +204,8 @@ class Probes:
             return bool(parts) and type_of(core(parts[0])).kind == T.POINTER
         if cursor.kind == K.UNARY_OPERATOR:
             return operator_of(cursor) == "*"
+        if divides(cursor):
+            return True
         if cursor.kind == K.CALL_EXPR:
             return any(type_of(a).kind == T.POINTER for a in cursor.get_arguments())
         return False
