@@ -30,31 +30,41 @@ extern __thread uint32_t hcasim_mutant_tried __attribute__((visibility("hidden")
 /* Whether HCASIM_MUTANT_MAP names the file with the selection, which then changes while the process runs. */
 __attribute__((visibility("hidden"))) int hcasim_mutants_shared(void);
 
-static inline uint32_t hcasim_mutant_active(void)
+#ifdef HCASIM_MUTANT_FIXED
+/* For the comparison of object code (hcasim_conform/mutants/generated/identical.py), which replaces this name by a number. */
+#define HCASIM_MUTANT_ACTIVE    hcasim_mutant_fixed
+#define HCASIM_MUTANT_RECORDING 0
+#else
+#define HCASIM_MUTANT_ACTIVE    (hcasim_mutant_tried ? hcasim_mutant_tried : hcasim_mutants->chosen)
+#define HCASIM_MUTANT_RECORDING hcasim_mutants->recording
+#endif
+#define HCASIM_MUTANT_INLINE static inline __attribute__((always_inline))
+
+HCASIM_MUTANT_INLINE uint32_t hcasim_mutant_active(void)
 {
-	return hcasim_mutant_tried ? hcasim_mutant_tried : hcasim_mutants->chosen;
+	return HCASIM_MUTANT_ACTIVE;
 }
 
-static inline void hcasim_mutant_reached(uint32_t base, uint32_t n)
+HCASIM_MUTANT_INLINE void hcasim_mutant_reached(uint32_t base, uint32_t n)
 {
-	if (hcasim_mutants->recording && !hcasim_mutant_tried)
+	if (HCASIM_MUTANT_RECORDING && !hcasim_mutant_tried)
 		memset(hcasim_mutants->reached + base, 1, n);
 }
 
 /* Whether one of the `n` mutants of a place, numbered from `base`, is selected. */
-static inline int hcasim_mutant_in(uint32_t base, uint32_t n)
+HCASIM_MUTANT_INLINE int hcasim_mutant_in(uint32_t base, uint32_t n)
 {
 	hcasim_mutant_reached(base, n);
 	return hcasim_mutant_active() - base < n;
 }
 
-static inline int hcasim_mutant_is(uint32_t number)
+HCASIM_MUTANT_INLINE int hcasim_mutant_is(uint32_t number)
 {
 	return hcasim_mutant_active() == number;
 }
 
 /* Result of a comparison: `wrong` if mutant `number` is selected, else `so_far`. Notes whether `right` differs. */
-static inline int hcasim_mutant_result(uint32_t number, int right, int so_far, int wrong)
+HCASIM_MUTANT_INLINE int hcasim_mutant_result(uint32_t number, int right, int so_far, int wrong)
 {
 	if (right != wrong)
 		hcasim_mutant_reached(number, 1);
@@ -105,6 +115,9 @@ static inline int hcasim_mutant_probe(uint32_t base, int n, int last)
 		hcasim_mutant_reached(number, 1);
 
 /* An expression, which has no side effects and contains `n` mutants: notes which of them give another value. */
+#ifdef HCASIM_MUTANT_FIXED
+#define MUTANT_PROBE(base, n, ...) (__VA_ARGS__)
+#else
 #define MUTANT_PROBE(base, n, ...)                                                                           \
 	(__extension__({                                                                                     \
 		__typeof__((__VA_ARGS__) + 0) right_ = 0, now_;                                              \
@@ -117,5 +130,6 @@ static inline int hcasim_mutant_probe(uint32_t base, int n, int last)
 		}                                                                                            \
 		right_;                                                                                      \
 	}))
+#endif
 
 #endif
