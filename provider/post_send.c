@@ -2,14 +2,19 @@
 /* ibv_post_send: lists of work requests. */
 #include "wqe.h"
 
-/* The operands that only some operations have; others on remote memory have key and address of wr.rdma. */
 static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const struct ibv_send_wr *wr)
 {
-	if (hcasim_wr_rules[op].wqe_segs & HCASIM_WQE_SEG_BIT(HCASIM_WQE_SEG_REMOTE)) {
+	switch (op) {
+	case HCASIM_WR_RDMA_WRITE:
+	case HCASIM_WR_RDMA_READ:
 		args->rkey = wr->wr.rdma.rkey;
 		args->remote_addr = wr->wr.rdma.remote_addr;
-	}
-	switch (op) {
+		break;
+	case HCASIM_WR_RDMA_WRITE_WITH_IMM:
+		args->rkey = wr->wr.rdma.rkey;
+		args->remote_addr = wr->wr.rdma.remote_addr;
+		args->imm = wr->imm_data;
+		break;
 	case HCASIM_WR_ATOMIC_CMP_AND_SWP:
 		args->rkey = wr->wr.atomic.rkey;
 		args->remote_addr = wr->wr.atomic.remote_addr;
@@ -27,7 +32,6 @@ static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const s
 		args->mss = wr->tso.mss;
 		break;
 	case HCASIM_WR_SEND_WITH_IMM:
-	case HCASIM_WR_RDMA_WRITE_WITH_IMM:
 		args->imm = wr->imm_data;
 		break;
 	case HCASIM_WR_SEND_WITH_INV:
@@ -49,7 +53,7 @@ static int inline_sges(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 	struct ibv_data_buf buf[HCASIM_MAX_SGE];
 	int i;
 
-	if (wr->num_sge > HCASIM_MAX_SGE)
+	if ((uint32_t)wr->num_sge > qp->sq.max_sge)
 		return EINVAL;
 	for (i = 0; i < wr->num_sge; i++) {
 		buf[i].addr = (void *)(uintptr_t)wr->sg_list[i].addr;
@@ -92,10 +96,24 @@ static int post_one(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 	return err ? err : hcasim_wqe_end(qp);
 }
 
+static int post_list(struct hcasim_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
+{
+	int err;
+
+	for (; wr; wr = wr->next) {
+		err = post_one(qp, wr);
+		if (err) {
+			*bad_wr = wr;
+			return err;
+		}
+	}
+	return 0;
+}
+
 int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr)
 {
 	struct hcasim_qp *qp = to_hqp(ibqp);
-	int err = 0;
+	int err;
 
 	hcasim_sq_lock(&qp->sq);
 	if (!hcasim_qp_can_send(qp)) {
@@ -104,13 +122,7 @@ int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_sen
 		return hcasim_error(EINVAL);
 	}
 	hcasim_sq_open(&qp->sq);
-	for (; wr; wr = wr->next) {
-		err = post_one(qp, wr);
-		if (err) {
-			*bad_wr = wr;
-			break;
-		}
-	}
+	err = post_list(qp, wr, bad_wr);
 	/* WRs before a bad one are posted. */
 	hcasim_sq_publish(qp);
 	hcasim_sq_unlock(&qp->sq);

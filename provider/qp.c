@@ -92,6 +92,16 @@ static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 	return err ? err : check_caps(ctx, attr);
 }
 
+/* Whatever is granted, a WQE fits: the longest have an address, headers, and SGEs or inline data. */
+#define UD_BYTES  (sizeof(struct hcasim_wqe_ctrl) + sizeof(struct hcasim_seg_ud))
+#define TSO_BYTES (sizeof(struct hcasim_seg_tso) + HCASIM_MAX_TSO_HDR)
+static_assert(UD_BYTES + TSO_BYTES + HCASIM_MAX_SGE * sizeof(struct hcasim_seg_data) <=
+		      HCASIM_WQE_MAX_BB * HCASIM_WQEBB_SIZE,
+	      "a WQE with headers and SGEs");
+static_assert(UD_BYTES + sizeof(struct hcasim_seg_inline) + HCASIM_MAX_INLINE <=
+		      HCASIM_WQE_MAX_BB * HCASIM_WQEBB_SIZE,
+	      "a WQE with inline data");
+
 /* Basic blocks of the longest WQE that the capabilities allow. */
 static uint32_t max_wqe_bb(uint8_t qp_type, const struct ibv_qp_cap *cap, uint32_t tso_hdr)
 {

@@ -40,10 +40,24 @@ static int post_one(struct hcasim_rq *rq, const struct ibv_recv_wr *wr)
 	return 0;
 }
 
+static int post_list(struct hcasim_rq *rq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	int err;
+
+	for (; wr; wr = wr->next) {
+		err = post_one(rq, wr);
+		if (err) {
+			*bad_wr = wr;
+			return err;
+		}
+	}
+	return 0;
+}
+
 int hcasim_post_to_rq(struct hcasim_qp *qp, bool reset, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
 	struct hcasim_rq *rq = &qp->rq;
-	int err = 0;
+	int err;
 
 	/* IBTA 10.3.1: receives may be posted in every state except RESET. */
 	if (reset || !rq->count) {
@@ -52,13 +66,7 @@ int hcasim_post_to_rq(struct hcasim_qp *qp, bool reset, struct ibv_recv_wr *wr, 
 	}
 	if (rq->locking)
 		pthread_spin_lock(&rq->lock);
-	for (; wr; wr = wr->next) {
-		err = post_one(rq, wr);
-		if (err) {
-			*bad_wr = wr;
-			break;
-		}
-	}
+	err = post_list(rq, wr, bad_wr);
 	/* No doorbell: the device reads the record when its receive queue runs empty. */
 	udma_to_device_barrier();
 	hcasim_store_record(&qp->record->rq_pi, atomic_load_explicit(&rq->pi, memory_order_relaxed));

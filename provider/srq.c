@@ -262,19 +262,27 @@ static int post_one(struct hcasim_srq *srq, const struct ibv_recv_wr *wr)
 	return 0;
 }
 
-int hcasim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+static int post_list(struct hcasim_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
 {
-	struct hcasim_srq *srq = to_hsrq(ibsrq);
-	int err = 0;
+	int err;
 
-	lock(srq);
 	for (; wr; wr = wr->next) {
 		err = post_one(srq, wr);
 		if (err) {
 			*bad_wr = wr;
-			break;
+			return err;
 		}
 	}
+	return 0;
+}
+
+int hcasim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
+{
+	struct hcasim_srq *srq = to_hsrq(ibsrq);
+	int err;
+
+	lock(srq);
+	err = post_list(srq, wr, bad_wr);
 	/* No doorbell: the device reads the record when the queue runs empty. */
 	udma_to_device_barrier();
 	hcasim_store_record(&srq->record->pi, srq->pi);

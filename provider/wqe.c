@@ -8,7 +8,6 @@
 
 #include "wqe.h"
 
-#define MAX_UNITS     (HCASIM_WQE_MAX_BB * UNITS_PER_BB)
 #define UNITS_PER_BB  (HCASIM_WQEBB_SIZE / HCASIM_SEG_UNIT)
 #define UNITS(layout) (sizeof(layout) / HCASIM_SEG_UNIT)
 
@@ -17,32 +16,12 @@ static inline bool has_seg(const struct hcasim_wr_rule *rule, enum hcasim_wqe_se
 	return rule->wqe_segs & HCASIM_WQE_SEG_BIT(seg);
 }
 
-static inline uint32_t bbs(uint32_t units)
-{
-	return DIV_ROUND_UP(units, UNITS_PER_BB);
-}
-
 /* Address of unit `unit` of the open WQE. */
 static inline void *unit_at(const struct hcasim_sq *sq, uint32_t unit)
 {
 	uint32_t bytes = sq->num_bb * HCASIM_WQEBB_SIZE;
 
 	return sq->ring + ((sq->next_bb * HCASIM_WQEBB_SIZE + unit * HCASIM_SEG_UNIT) & (bytes - 1));
-}
-
-/* Adds `n` units to the open WQE if the ring has space for them. */
-static int grow(struct hcasim_sq *sq, uint32_t n)
-{
-	uint32_t total = sq->wqe.units + n;
-	uint32_t used;
-
-	if (total > MAX_UNITS)
-		return EINVAL;
-	used = sq->next_bb - atomic_load_explicit(&sq->ci_bb, memory_order_acquire);
-	if (used + bbs(total) > sq->num_bb)
-		return ENOMEM;
-	sq->wqe.units = total;
-	return 0;
 }
 
 void hcasim_sq_open(struct hcasim_sq *sq)
@@ -193,8 +172,6 @@ static void write_segs(struct hcasim_sq *sq, uint32_t unit, const struct hcasim_
 
 		*seg = (struct hcasim_seg_tso){.mss = htole16(args->mss),
 					       .hdr_size = htole16(args->tso_hdr_size)};
-		/* The padding after the headers must be zero. */
-		memset(unit_at(sq, unit + tso_units(args) - 1), 0, HCASIM_SEG_UNIT);
 		copy_in(sq, (unit + UNITS(*seg)) * HCASIM_SEG_UNIT, args->tso_hdr, args->tso_hdr_size);
 	}
 }
@@ -222,6 +199,7 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 	if (has_seg(rule, HCASIM_WQE_SEG_TSO) &&
 	    (!args->mss || !args->tso_hdr_size || args->tso_hdr_size > sq->max_tso_hdr))
 		return EINVAL;
+	/* The ring has space for max_wr WQEs of the greatest size (max_wqe_bb() in qp.c). */
 	if (sq->next_wr - atomic_load_explicit(&sq->ci_wr, memory_order_acquire) >= sq->max_wr)
 		return ENOMEM;
 	err = ctrl_flags(qp, rule, send_flags, &wqe->flags);
@@ -229,11 +207,7 @@ int hcasim_wqe_begin(struct hcasim_qp *qp, enum hcasim_wr_op op, uint64_t wr_id,
 		return err;
 
 	dest = dest_units(rule, qp->vqp.qp.qp_type);
-	wqe->units = 0;
-	err = grow(sq, UNITS(struct hcasim_wqe_ctrl) + dest + seg_units(rule, args));
-	if (err)
-		return err;
-
+	wqe->units = UNITS(struct hcasim_wqe_ctrl) + dest + seg_units(rule, args);
 	wqe->ctrl = unit_at(sq, 0);
 	wqe->ctrl->imm = args->imm;
 	wqe->ctrl->inv_rkey = htole32(args->inv_rkey);
@@ -259,8 +233,7 @@ static int open_data(struct hcasim_wqe *wqe)
 int hcasim_wqe_sges(struct hcasim_qp *qp, const struct ibv_sge *sge, size_t num)
 {
 	struct hcasim_sq *sq = &qp->sq;
-	uint32_t unit = sq->wqe.units;
-	uint64_t total = 0;
+	uint32_t unit = sq->wqe.units, any = 0;
 	size_t i;
 	int err;
 
@@ -270,16 +243,14 @@ int hcasim_wqe_sges(struct hcasim_qp *qp, const struct ibv_sge *sge, size_t num)
 	if (num > sq->max_sge)
 		return EINVAL;
 	for (i = 0; i < num; i++)
-		total += sge[i].length;
+		any |= sge[i].length;
 	/*
 	 * Where data is required, 0 bytes are an error (erratum NO-DATA-SETTER); the device checks operations of
 	 * fixed length.
 	 */
-	if (!total && sq->wqe.rule->data == HCASIM_WR_DATA_REQUIRED && !sq->wqe.rule->length)
+	if (!any && sq->wqe.rule->data == HCASIM_WR_DATA_REQUIRED && !sq->wqe.rule->length)
 		return EINVAL;
-	err = grow(sq, num);
-	if (err)
-		return err;
+	sq->wqe.units += num;
 	for (i = 0; i < num; i++) {
 		struct hcasim_seg_data *seg = unit_at(sq, unit + i);
 
@@ -308,11 +279,7 @@ int hcasim_wqe_inline(struct hcasim_qp *qp, const struct ibv_data_buf *buf, size
 			return EINVAL;
 		total += buf[i].length;
 	}
-	err = grow(sq, DIV_ROUND_UP(sizeof(seg) + total, HCASIM_SEG_UNIT));
-	if (err)
-		return err;
-
-	memset(unit_at(sq, sq->wqe.units - 1), 0, HCASIM_SEG_UNIT);
+	sq->wqe.units += DIV_ROUND_UP(sizeof(seg) + total, HCASIM_SEG_UNIT);
 	seg.length = htole32(total);
 	copy_in(sq, off, &seg, sizeof(seg));
 	off += sizeof(seg);
@@ -359,20 +326,15 @@ int hcasim_wqe_end(struct hcasim_qp *qp)
 	struct hcasim_sq *sq = &qp->sq;
 	struct hcasim_wqe *wqe = &sq->wqe;
 	const struct hcasim_wr_rule *rule = wqe->rule;
-	uint32_t num_bb = bbs(wqe->units);
 
 	wqe->rule = NULL;
 	if (!wqe->has_dest || (rule->data == HCASIM_WR_DATA_REQUIRED && !wqe->has_data))
 		return EINVAL;
-
-	/* Zero the rest of the last basic block: a BlueFlame push copies it, too. */
-	if (wqe->units < num_bb * UNITS_PER_BB)
-		memset(unit_at(sq, wqe->units), 0, (num_bb * UNITS_PER_BB - wqe->units) * HCASIM_SEG_UNIT);
 	wqe->ctrl->opcode = rule->wqe_op;
 	wqe->ctrl->size = wqe->units;
 	wqe->ctrl->index = htole16(sq->next_bb);
 	wqe->ctrl->qpn_flags = htole32(wqe->flags);
-	sq->next_bb += num_bb;
+	sq->next_bb += DIV_ROUND_UP(wqe->units, UNITS_PER_BB);
 	sq->next_wr++;
 	return 0;
 }

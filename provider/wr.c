@@ -18,15 +18,13 @@ static void build(struct ibv_qp_ex *qpx, enum hcasim_wr_op op, const struct hcas
 	struct hcasim_qp *qp = to_hqp_ex(qpx);
 	struct hcasim_sq *sq = &qp->sq;
 
-	if (sq->err || !sq->open)
-		return;
 	if (sq->wqe.rule)
 		fail(sq, hcasim_wqe_end(qp));
-	if (!(qp->send_ops & hcasim_wr_rules[op].send_ops_flag))
-		fail(sq, EINVAL);
 	/* IBV_SEND_INLINE has no effect here: the setter decides (erratum INLINE-OPS). */
-	if (!sq->err)
+	if (qp->send_ops & hcasim_wr_rules[op].send_ops_flag)
 		fail(sq, hcasim_wqe_begin(qp, op, qpx->wr_id, qpx->wr_flags & ~IBV_SEND_INLINE, args));
+	else
+		fail(sq, EINVAL);
 }
 
 static void wr_send(struct ibv_qp_ex *qpx)
@@ -103,7 +101,7 @@ static void wr_bind_mw(struct ibv_qp_ex *qpx, struct ibv_mw *mw, uint32_t rkey,
 	struct hcasim_qp *qp = to_hqp_ex(qpx);
 
 	/* Work requests bind type 2 windows only; type 1 has ibv_bind_mw(3). */
-	if (qp->sq.open && mw && mw->type != IBV_MW_TYPE_2)
+	if (mw && mw->type != IBV_MW_TYPE_2)
 		fail(&qp->sq, EINVAL);
 	build(qpx, HCASIM_WR_BIND_MW, &(struct hcasim_wr_args){.mw = mw, .rkey = rkey, .bind = bind_info});
 }
@@ -117,8 +115,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *qpx, size_t num_sge, const struct 
 {
 	struct hcasim_qp *qp = to_hqp_ex(qpx);
 
-	if (qp->sq.open && !qp->sq.err)
-		fail(&qp->sq, hcasim_wqe_sges(qp, sg_list, num_sge));
+	fail(&qp->sq, hcasim_wqe_sges(qp, sg_list, num_sge));
 }
 
 static void wr_set_sge(struct ibv_qp_ex *qpx, uint32_t lkey, uint64_t addr, uint32_t length)
@@ -133,8 +130,7 @@ static void wr_set_inline_data_list(struct ibv_qp_ex *qpx, size_t num_buf,
 {
 	struct hcasim_qp *qp = to_hqp_ex(qpx);
 
-	if (qp->sq.open && !qp->sq.err)
-		fail(&qp->sq, hcasim_wqe_inline(qp, buf_list, num_buf));
+	fail(&qp->sq, hcasim_wqe_inline(qp, buf_list, num_buf));
 }
 
 static void wr_set_inline_data(struct ibv_qp_ex *qpx, void *addr, size_t length)
@@ -149,16 +145,14 @@ static void wr_set_ud_addr(struct ibv_qp_ex *qpx, struct ibv_ah *ah, uint32_t re
 {
 	struct hcasim_qp *qp = to_hqp_ex(qpx);
 
-	if (qp->sq.open && !qp->sq.err)
-		fail(&qp->sq, hcasim_wqe_ud_addr(qp, ah, remote_qpn, remote_qkey));
+	fail(&qp->sq, hcasim_wqe_ud_addr(qp, ah, remote_qpn, remote_qkey));
 }
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *qpx, uint32_t remote_srqn)
 {
 	struct hcasim_qp *qp = to_hqp_ex(qpx);
 
-	if (qp->sq.open && !qp->sq.err)
-		fail(&qp->sq, hcasim_wqe_srqn(qp, remote_srqn));
+	fail(&qp->sq, hcasim_wqe_srqn(qp, remote_srqn));
 }
 
 static void wr_start(struct ibv_qp_ex *qpx)
@@ -190,7 +184,7 @@ static int wr_complete(struct ibv_qp_ex *qpx)
 
 	if (!sq->open)
 		return hcasim_error(EINVAL);
-	if (!sq->err && sq->wqe.rule)
+	if (sq->wqe.rule)
 		fail(sq, hcasim_wqe_end(qp));
 	err = sq->err;
 	if (!err)

@@ -19,6 +19,7 @@ def row(cell_id, outcome="pass", level="MUST", **more):
         "qp": qpt.upper(),
         "level": level,
         "clause": CLAUSE,
+        "also": [],
         "errata": ["SRC-SEND"] if qpt == "xrc_send" else [],
         "expected": "accepted; every byte in its place",
         "outcome": outcome,
@@ -82,7 +83,7 @@ def record(cells, name="fake", **more):
         "faults": [],
         "findings": [],
         "clauses": {CLAUSE: "the sentence of the page"},
-        "errata": {"SRC-SEND": {"page": "SRC SEND", "decision": "XRC_SEND", "reason": "a misprint"}},
+        "errata": {"SRC-SEND": {"level": "MUST", "page": "SRC SEND", "decision": "XRC_SEND", "reason": "a misprint"}},
         "cells": cells,
         **more,
     }

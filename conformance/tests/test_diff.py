@@ -54,6 +54,16 @@ def test_worse_and_back(diff, was, now):
     assert lines[0] == f"better {BASE}: {now} -> {was}"
 
 
+def test_a_level_that_changed_is_said_and_is_not_worse(tmp_path, capsys):
+    """A baseline whose MUSTs the suite now has as SHOULD."""
+    for name, level in (("a", "MUST"), ("b", "SHOULD")):
+        rows = [records.row(BASE, level=level), records.row(OTHER)]
+        (tmp_path / name).mkdir()
+        results.write_json(records.record(rows), tmp_path / name / "results.json")
+    assert cli.main(["--diff", str(tmp_path / "a"), str(tmp_path / "b")]) == 0
+    assert "note   1 cells were MUST, are SHOULD" in capsys.readouterr().out.splitlines()
+
+
 def test_a_failure_says_why(diff):
     _, lines = diff({BASE: "pass"}, {BASE: "fail"})
     assert lines[0].endswith(": byte 3 <is> wrong")

@@ -22,7 +22,7 @@ def mixed():
     cells = [
         records.row(f"wr/send/rc/sge/-/{outcome}/{level.lower()}", outcome, level)
         for outcome in results.OUTCOMES
-        for level in ("MUST", "SHOULD")
+        for level in ("MUST", "MUST-BY-ERRATUM", "SHOULD")
     ]
     cells[0]["artefacts"] = [ARTEFACT, *({"kind": "pcap", "path": None, "text": text} for text in (None, ""))]
     cells[2]["artefacts"] = [ARTEFACT]
@@ -79,8 +79,9 @@ def test_an_exhaustive_run_loads_in_seconds(tmp_path):
         ("{", "not JSON"),
         ("[]", "no record of a run"),
         ("{}", "it has no 'version'"),
-        ('{"version": 1}', "version 1 of the record, this program reads 2"),
+        ('{"version": 1}', "version 1 of the record, this program reads 2 and 3"),
         ('{"version": 2}', "it has no"),
+        ('{"version": 3}', "it has no"),
         (("strings", []), "a damaged record: IndexError"),
         (("cells", [[1]]), "a damaged record: ValueError"),
         (("columns", ["id", "colour"]), "a damaged record: KeyError: 'colour'"),
@@ -99,9 +100,26 @@ def test_what_is_no_record_is_refused(mixed, tmp_path, text, words):
 
 def test_the_summary_counts_by_level(mixed):
     summary = mixed["summary"]
-    assert (summary["cells"], summary["pass"], summary["skipped"]) == (10, 2, 2)
-    assert summary["levels"]["SHOULD"] == {"cells": 5, **dict.fromkeys(results.OUTCOMES, 1)}
-    assert mixed["counts"] == {"exist": 10, "run": 8, "left_out": {"no XRC": 2}}
+    assert (summary["cells"], summary["pass"], summary["skipped"]) == (15, 3, 3)
+    for level in ("MUST", "MUST-BY-ERRATUM", "SHOULD"):
+        assert summary["levels"][level] == {"cells": 5, **dict.fromkeys(results.OUTCOMES, 1)}
+    assert mixed["counts"] == {"exist": 15, "run": 12, "left_out": {"no XRC": 3}}
+
+
+def test_a_record_of_version_2_is_read(mixed, tmp_path):
+    """A baseline that was kept: MUST-BY-ERRATUM and `also` are unknown to it."""
+    mixed["cells"] = [row for row in mixed["cells"] if row["level"] != "MUST-BY-ERRATUM"]
+    results.write_json({**mixed, "version": 2}, tmp_path / "new.json")
+    doc = json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))
+    place = doc["columns"].index("also")
+    doc["columns"].remove("also")
+    del doc["summary"]["levels"]["MUST-BY-ERRATUM"]
+    for cell in doc["cells"]:
+        cell.pop(place) if isinstance(cell, list) else cell.pop("also")
+    (tmp_path / "old.json").write_text(json.dumps(doc), encoding="utf-8")
+    old = results.load(tmp_path / "old.json")
+    assert old["cells"] == mixed["cells"]
+    assert old["summary"]["levels"]["MUST-BY-ERRATUM"]["cells"] == 0
 
 
 # -- versions
@@ -153,14 +171,15 @@ def check_junit(path):
 
 
 def test_junit_of_every_outcome(mixed, tmp_path):
-    mixed["cells"][2]["faults"] = ["\x00 and \x1b[31m and \ud800 and <&>"]
+    next(row for row in mixed["cells"] if row["outcome"] == "fail")["faults"] = ["\x00 and \x1b[31m and \ud800 and <&>"]
     junit.write(mixed, tmp_path / "junit.xml")
     root = check_junit(tmp_path / "junit.xml")
     kinds = [f.get("type") for f in root.iter("failure")]
     assert sorted(set(kinds)) == ["failure", "known-difference", "run", "unexpected-pass"]
-    assert [s.get("message") for s in root.iter("skipped")] == ["no XRC"] * 2
+    assert [s.get("message") for s in root.iter("skipped")] == ["no XRC"] * 3
     said = {p.get("name"): p.get("value") for p in root.iter("property")}
     assert said["command"] == "hcasim conform --dut fake" and said["version.rdma-core"] == "56.1"
+    assert said["level.MUST"] == said["level.MUST-BY-ERRATUM"] == "1 of 4 pass"
     assert "\ufffd and \ufffd[31m and \ufffd and <&>" in [f.get("message") for f in root.iter("failure")]
 
 

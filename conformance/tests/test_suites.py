@@ -25,20 +25,20 @@ def test_every_case_cites_a_sentence_and_known_errata(cases, tables):
     for c in cases:
         assert tables.sentences[c.expect.clause], c.id
         assert set(c.expect.errata) <= set(tables.errata), c.id
-        assert c.expect.level in ("MUST", "SHOULD")
+        assert c.expect.level in ("MUST", "MUST-BY-ERRATUM", "SHOULD")
         assert c.expected()
 
 
 def test_lines_hold_what_the_runner_parses(cases):
     for c in cases:
         line = c.line()
-        assert line["api"] == "suite" and len(line["wrs"]) <= 16
+        assert line["api"] == "suite" and len(line["wrs"]) <= 24
         assert all(isinstance(value, int) for value in line["args"].values()), c.id
 
 
 def test_the_runner_has_every_scenario_and_no_other(cases):
     has = set()
-    for source in RUNNER.glob("*.c"):
+    for source in RUNNER.glob("*/*.c"):
         for table in re.findall(r"scenarios\[\] = \{(.*?)\n\};", source.read_text(encoding="utf-8"), re.S):
             has |= set(re.findall(r'\{"(\w+)", \w+\}', table))
     assert has == {c.scenario for c in cases}

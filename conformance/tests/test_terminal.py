@@ -23,7 +23,7 @@ def test_the_matrix_counts_what_was_run():
     lines = said(cells("pass", "known", "skipped") + more).splitlines()
     assert any(line.split() == ["│", "SEND", "│", "1/2", "│", "1", "skipped", "│"] for line in lines)
     assert "suites outside the matrix: cells passed" in [line.strip() for line in lines]
-    assert lines[-2] == "MUST: 2 of 3 pass"
+    assert lines[-2] == "MUST by the page: 2 of 3 pass"
     assert lines[-1].startswith(
         "5 cells on fake: 2 pass, 0 fail, 1 fail as the DUT file says, 0 pass unexpectedly"
     )

@@ -69,27 +69,6 @@ static void test_wrap(void)
 	fixture_close(&fixture);
 }
 
-static void test_full_by_blocks(void)
-{
-	struct fixture_config cfg = fixture_rc;
-	uint8_t data[128] = {};
-	struct fixture fixture;
-
-	cfg.num_bb = 8;
-	fixture_open(&fixture, &cfg);
-	CU_ASSERT_EQUAL(post_inline(&fixture, 0, data, 128), 0);
-	CU_ASSERT_EQUAL(post_inline(&fixture, 1, data, 128), 0);
-	/* Two blocks are left: three do not fit, two do. */
-	CU_ASSERT_EQUAL(post_inline(&fixture, 2, data, 128), ENOMEM);
-	CU_ASSERT_EQUAL(le32toh(fixture.sq_record.sq_pi), 6);
-	CU_ASSERT_EQUAL(post_inline(&fixture, 3, data, 92), 0);
-	CU_ASSERT_EQUAL(post_inline(&fixture, 4, data, 0), ENOMEM);
-	poll_send(&fixture, 0, 3, 0);
-	CU_ASSERT_EQUAL(post_inline(&fixture, 5, data, 128), 0);
-	CU_ASSERT_EQUAL(post_inline(&fixture, 6, data, 0), ENOMEM);
-	fixture_close(&fixture);
-}
-
 /* The ring has room, but max_send_wr is what was promised. */
 static void test_full_by_wrs(void)
 {
@@ -210,7 +189,6 @@ int main(void)
 {
 	static const struct fixture_test tests[] = {
 		{"end of the ring and of the index", test_wrap},
-		{"full by basic blocks", test_full_by_blocks},
 		{"full by work requests", test_full_by_wrs},
 		{"region that overflows", test_region_overflow},
 		{"longest WQEs", test_longest},

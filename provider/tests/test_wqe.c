@@ -157,9 +157,6 @@ static void check_sges(const uint8_t *wqe, uint32_t off, int num)
 	}
 	CU_ASSERT_EQUAL(ctrl->size, off / 16);
 	CU_ASSERT_EQUAL(flags_of(ctrl) & HCASIM_WQE_CTRL_INLINE_MASK, 0);
-	/* The rest of the basic block is zero. */
-	for (; off % 64; off++)
-		CU_ASSERT_EQUAL(wqe[off], 0);
 }
 
 static void check_inline(const uint8_t *wqe, uint32_t off, const void *data, uint32_t len)
@@ -167,14 +164,11 @@ static void check_inline(const uint8_t *wqe, uint32_t off, const void *data, uin
 	const struct hcasim_wqe_ctrl *ctrl = (const void *)wqe;
 	const struct hcasim_seg_inline *seg = (const void *)(wqe + off);
 	uint32_t end = off + (4 + len + 15) / 16 * 16;
-	uint32_t i;
 
 	CU_ASSERT_EQUAL(le32toh(seg->length), len);
 	CU_ASSERT_EQUAL(memcmp(wqe + off + 4, data, len), 0);
 	CU_ASSERT_EQUAL(ctrl->size, end / 16);
 	CU_ASSERT_NOT_EQUAL(flags_of(ctrl) & HCASIM_WQE_CTRL_INLINE_MASK, 0);
-	for (i = off + 4 + len; i % 64; i++)
-		CU_ASSERT_EQUAL(wqe[i], 0);
 }
 
 static void post_one(struct fixture *fixture, struct ibv_send_wr *wr)
@@ -347,7 +341,7 @@ static void test_flags(void)
 	fixture_close(&fixture);
 }
 
-/* One TSO request as ibv_post_send() and as a region give it; headers and padding, wherever the ring ends. */
+/* One TSO request as ibv_post_send() and as a region give it, wherever the ring ends. */
 static void run_tso(struct fixture *fixture, uint16_t size, bool use_post)
 {
 	const uint32_t first = atomic_load(&fixture->qp.sq.pi_bb), units = (size + 15) / 16;
@@ -379,8 +373,8 @@ static void run_tso(struct fixture *fixture, uint16_t size, bool use_post)
 	memcpy(&tso, at, sizeof(tso));
 	CU_ASSERT_EQUAL(le16toh(tso.mss), 1400);
 	CU_ASSERT_EQUAL(le16toh(tso.hdr_size), size);
-	for (uint32_t i = 0; i < units * 16; i++)
-		CU_ASSERT_EQUAL(at[16 + i], i < size ? 0xab : 0);
+	for (uint32_t i = 0; i < size; i++)
+		CU_ASSERT_EQUAL(at[16 + i], 0xab);
 	memcpy(&data, at + 16 + units * 16, sizeof(data));
 	CU_ASSERT_EQUAL(le32toh(data.length), 5000);
 	atomic_store(&fixture->qp.sq.ci_bb, fixture->qp.sq.next_bb);

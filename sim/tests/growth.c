@@ -88,12 +88,17 @@ static void *make_flow(uint32_t i)
 		struct ibv_flow_attr attr;
 		struct ibv_flow_spec_eth eth;
 	} rule = {
-		.attr = {.type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(rule), .num_of_specs = 1, .port = 1},
+		.attr = {.type = IBV_FLOW_ATTR_NORMAL,
+			 .size = sizeof(rule),
+			 .priority = (uint16_t)~i, /* each before all others, with a mask of its own */
+			 .num_of_specs = 1,
+			 .port = 1},
 		.eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth)},
 	};
 
 	memcpy(rule.eth.val.dst_mac, &i, sizeof(i));
 	memset(rule.eth.mask.dst_mac, 0xff, 6);
+	memcpy(rule.eth.mask.src_mac, &i, sizeof(i));
 	return ibv_create_flow(flow_qp, &rule.attr);
 }
 

@@ -5,7 +5,7 @@
 set -u
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-control=$((RANDOM + 1000)) # of its Unix socket
+control=$((RANDOM % 32768)) # of its Unix socket: 0 to 32767
 target=iqn.2024-01.hcasim:disk
 initiator=iqn.2024-01.hcasim:reader
 disk=iser://10.77.0.1:3260/$target/1
@@ -30,6 +30,8 @@ for test in Write10 Read10; do
 	iscsi-test-cu -i "$initiator" --dataloss --test "SCSI.$test.Simple" "$disk" || status=1
 done
 echo "packets: $(cat /sys/class/infiniband/hcasim0/ports/1/counters/port_xmit_packets)"
+# tgtd calls a NULL pointer (conn.c:98: iser.c:3648 has no ep_close) if a target is deleted while a connection of it is in time-wait.
+while admin --lld iser --mode target --op show | grep -q Connection; do sleep 0.1; done
 admin --lld iser --mode target --op delete --tid 1 --force
 admin --mode sys --op delete
 wait "$server"

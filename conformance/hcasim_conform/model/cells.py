@@ -13,7 +13,8 @@ APIS = {
     "suite": "suites outside the matrix",
 }
 TYPES = ("RC", "UC", "UD", "RAW_PACKET", "XRC_SEND", "XRC_RECV")  # columns of the reports
-LEVELS = ("MUST", "SHOULD", "UNDEFINED")
+LEVELS = ("MUST", "MUST-BY-ERRATUM", "SHOULD", "UNDEFINED")  # from the strictest
+TITLES = {"MUST": "MUST by the page", "MUST-BY-ERRATUM": "MUST by erratum"}  # others: as they are
 
 ASK_SGE = 4  # SGEs and inline bytes requested at creation; the device may grant more
 ASK_INLINE = 128
@@ -68,6 +69,7 @@ class Expect:
     bad_wr: int = 0
     event: int = -1
     errata: tuple = ()
+    also: tuple = ()  # further sentences that the cell tests
     why: str | None = None  # UNDEFINED: why the cell is never run
 
 

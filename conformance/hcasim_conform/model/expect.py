@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Derives the expected results from the tables: legal, refused, or not specified by the pages.
 
-Where the page is silent an erratum of spec/wr.yaml decides; the cell then cites it. Levels: MUST where a
-table or a sentence says so, SHOULD where the page leaves detection to the implementation, UNDEFINED where neither
-a page nor an erratum requires anything: such a cell is counted and never run.
+Where the page is silent an erratum of spec/wr.yaml decides; the cell then cites it. Levels: MUST where a table or a
+sentence says so, MUST-BY-ERRATUM or SHOULD where an erratum decides (Tables.graded()), SHOULD also where the page leaves
+detection to the implementation, UNDEFINED where neither a page nor an erratum requires anything: such a cell is counted
+and never run.
 """
 from dataclasses import replace
 
@@ -37,6 +38,13 @@ def undefined(clause, why, *errata):
     return Expect(clause, level="UNDEFINED", post="undefined", errata=errata, why=why)
 
 
+def _data_on_none(op):
+    """A data setter on a row without data. That of FLUSH lists one all the same."""
+    if "DATA" in op.setters:
+        return Expect(op.clause, post="any", errata=("FLUSH-DATA-SETTER",))
+    return refused(op.clause, "SETTER-NOT-ALLOWED")
+
+
 def data_fault(tables, api, op, data):
     """The fault of a data setter that the row does not accept, or only within a limit, or only once."""
     clause = tables.setters[data.setter] if api == "wr" and data.setter in tables.setters else POST_BAD_WR
@@ -44,13 +52,13 @@ def data_fault(tables, api, op, data):
         if api == "post":
             why = "the page does not say what an SGE of a request without data does"
             return undefined(op.post_clause, why, *op.errata)
-        return refused(op.clause, *op.errata)
+        return _data_on_none(op)
     if data.again:
         why = "the page has one data setter called once, and does not say what a second one does"
         return undefined(DATA_SETTERS, why)
     if data.inline and not op.inline:
         return refused(
-            tables.flag("INLINE").clause if api == "wr" else tables.flag("INLINE").post_clause, "INLINE-OPS"
+            tables.flag("INLINE").clause if api == "wr" else tables.flag("INLINE").post_clause, "INLINE-SCOPE"
         )
     if data.over and data.limit == "inline":
         return refused(INLINE_LIMIT if api == "wr" else tables.flag("INLINE").post_clause, "POST-ERRNO")
@@ -71,9 +79,9 @@ def setter_fault(op, qpt, qp_setter):
         why = "the QP type has no such setter; where a provider leaves its pointer empty, the call crashes"
         return undefined(QP_SETTERS, why, "QP-SETTER-SCOPE")
     if right == "none":  # a row that lists no setter, on a type that has one
-        return refused(QP_SETTERS, "QP-SETTER-SCOPE", "NONE-ROWS")
+        return refused(QP_SETTERS, "NONE-ROWS", "SETTER-NOT-ALLOWED")
     if qp_setter == "none":
-        return refused(QP_SETTERS, "QP-SETTER-SCOPE")
+        return refused(QP_SETTERS, "QP-SETTER-MISSING")
     # the right one twice
     return Expect(QP_SETTERS, level="SHOULD", post="any", errata=("QP-SETTER-SCOPE",))
 
@@ -98,12 +106,17 @@ def length_fault(op, api, qpt, data):
     return None
 
 
+FLAG_SCOPE = {"FENCE": ("FENCE-SCOPE",), "IP_CSUM": ("IP-CSUM-SCOPE",), "SOLICITED": ()}
+
+
 def flag_fault(tables, api, op, qpt, flags):
-    flag = tables.flag("SOLICITED")
-    if "SOLICITED" in flags and not flag.in_scope(op, qpt):
-        # "valid only for": refused, or executed as if the flag were not there
-        return Expect(flag.clause if api == "wr" else flag.post_clause, level="SHOULD", post="any")
-    return None
+    """A flag that is valid only for others: the posting is refused, or executed as if the flag were not there."""
+    out = [f for f in flags if f in FLAG_SCOPE and not tables.flag(f).in_scope(op, qpt)]
+    if not out:
+        return None
+    flag, errata = tables.flag(out[0]), tuple(e for f in out for e in FLAG_SCOPE[f])
+    clause = flag.clause if api == "wr" else flag.post_clause
+    return Expect(clause, level="SHOULD", post="any", errata=errata, event=_event(tables, op, qpt, flags))
 
 
 def _rank(fault):
@@ -128,20 +141,24 @@ def legal_clause(tables, api, op, data, flags):
 
 
 def _row_errata(tables, api, op, qpt, data, flags):
-    """Errata that a legal cell of the row depends on: of the row, and of flags out of their scope."""
+    """Errata that a legal cell of the row depends on: of the row, and of its flags."""
     rests = {
+        "FLUSH-DATA-SETTER": False,
         "INLINE-OPS": data.inline,
+        "MW-KEY": False,
         "NO-DATA-SETTER": data.setter == "none",
         "POST-TABLE-AGE": api == "post",
+        "QP-SETTER-MISSING": False,
         "QP-SETTER-SCOPE": api == "wr" and qpt in SETTER_OF,
+        "SETTER-NOT-ALLOWED": False,
         "SRC-SEND": qpt == "XRC_SEND",
         "XRC-WINDOW": qpt == "XRC_SEND",
     }
     errata = [e for e in op.errata if rests.get(e, True)]
-    if "FENCE" in flags and not tables.flag("FENCE").in_scope(op, qpt):
-        errata.append("FENCE-SCOPE")
+    if "FENCE" in flags and qpt == "XRC_SEND":
+        errata.append("FENCE-XRC")
     if "IP_CSUM" in flags:
-        errata.append("IP-CSUM-SCOPE" if qpt not in tables.flag("IP_CSUM").qp_types else "IP-CSUM-UD")
+        errata.append("IP-CSUM-UD")
     return tuple(errata)
 
 
@@ -149,26 +166,30 @@ def not_in_table(api, op):
     if api == "wr":
         errata = ("OPS-UNSUPPORTED",)
         return Expect(UNSUPPORTED, create="refused", create_errno="EOPNOTSUPP", errata=errata)
-    return refused(op.post_clause, *op.errata)
+    return refused(op.post_clause, *(e for e in op.errata if e == "POST-TABLE-AGE"))
+
+
+def _event(tables, op, qpt, flags):
+    """Whether the receiver has a solicited event: 1, 0; -1: it has no completion."""
+    return int("SOLICITED" in flags and tables.flag("SOLICITED").in_scope(op, qpt)) if op.recv else -1
 
 
 def legal(tables, api, op, qpt, data, flags):
-    event = -1 if not op.recv else int("SOLICITED" in flags and tables.flag("SOLICITED").in_scope(op, qpt))
-    errata = _row_errata(tables, api, op, qpt, data, flags)
+    event, errata = _event(tables, op, qpt, flags), _row_errata(tables, api, op, qpt, data, flags)
     return Expect(legal_clause(tables, api, op, data, flags), event=event, errata=errata)
 
 
 def derive(tables, api, op, qpt, data, qp_setter, flags):
     """The expectation for a single work request, requested in send_ops_flags if the API has them."""
     if qpt not in op.types(api):
-        return not_in_table(api, op)
+        return tables.graded(not_in_table(api, op))
     faults = (
         setter_fault(op, qpt, qp_setter) if api == "wr" else None,
         data_fault(tables, api, op, data),
         length_fault(op, api, qpt, data),
         flag_fault(tables, api, op, qpt, flags),
     )
-    return worst(faults) or legal(tables, api, op, qpt, data, flags)
+    return tables.graded(worst(faults) or legal(tables, api, op, qpt, data, flags))
 
 
 def not_asked():
@@ -185,9 +206,9 @@ def _in_list(expect, api, region):
     """The request as the k-th of several."""
     if expect.post != "ok" and api == "post":
         clause = POST_BAD_WR if expect.post == "refused" else expect.clause
-        return of_batch(replace(expect, bad_wr=region.before), clause, ("POST-ERRNO",))
+        return of_batch(replace(expect, bad_wr=region.before), clause)
     if expect.post == "refused":
-        return of_batch(expect, FAILURE, ("POST-ERRNO",))
+        return of_batch(expect, FAILURE)
     return expect if api == "post" else of_batch(expect, MULTIPLE)
 
 
@@ -198,10 +219,10 @@ def in_region(expect, api, region):
     if region.threads and api == "post":
         return undefined(POST_LIST, "the page says nothing of several threads")
     if region.abort:
-        return replace(expect, clause=ABORT, level="MUST", post="ok", status=None, event=-1)
-    if region.threads:
-        return replace(_in_list(expect, api, region), clause=LOCK)
-    if region.before or region.behind:
+        return Expect(ABORT)
+    if region.threads and expect.post == "ok":
+        return of_batch(expect, LOCK)
+    if region.before or region.behind:  # of several threads, too: what is refused shows nothing of their order
         return _in_list(expect, api, region)
     if expect.post == "refused":
         return expect

@@ -161,13 +161,14 @@ class Block:
         if known:
             return known
         if not self.legal:
-            found = ex.not_in_table(self.api, self.op)
+            found = self.tables.graded(ex.not_in_table(self.api, self.op))
         else:
             self._faults = self._faults or self._axis_faults()
             datas, setters, flags = self._faults
             # the order of expect.derive(): of equal faults the first counts
             found = ex.worst((setters[s], datas[d], flags[f]))
             found = found or ex.legal(self.tables, self.api, self.op, self.qpt, self.datas[d], self.flags[f])
+            found = self.tables.graded(found)
         found = self._same.setdefault(found, found)  # few differ, each is used in all regions
         self._base[d, s, f] = found
         return found
@@ -181,7 +182,7 @@ class Block:
             return base
         key = (id(base), r)
         if key not in self._placed:
-            self._placed[key] = ex.in_region(base, self.api, self.regions[r])
+            self._placed[key] = self.tables.graded(ex.in_region(base, self.api, self.regions[r]))
         return self._placed[key]
 
     # -- cells -------------------------------------------------------------------------------

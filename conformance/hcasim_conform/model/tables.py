@@ -4,10 +4,12 @@
 This is the suite's own path from the pages to its expectations. It does not use the rules that the
 generator derives from the same file for the provider and the device.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
+
+from hcasim_conform.model.cells import LEVELS
 
 SPEC = Path(__file__).resolve().parents[3] / "spec" / "wr.yaml"
 PREFIX = "ibv_wr_"
@@ -19,6 +21,7 @@ class Operation:
     builder: str | None  # None: only through ibv_post_send()
     wr: tuple
     post: tuple
+    setters: tuple  # DATA, QP: as the table lists them
     data: str  # required, optional, none
     length: int | None
     inline: bool
@@ -108,6 +111,7 @@ class Tables:
             builder=row.get("builder"),
             wr=tuple(row["wr"]),
             post=tuple(row["post"]),
+            setters=tuple(row["setters"]),
             data=row["data"],
             length=row.get("length"),
             inline=row["inline"],
@@ -138,6 +142,12 @@ class Tables:
     def _call(self, row):
         clauses = tuple(self._say(c["id"], c["quote"], c) or c["id"] for c in row["clauses"])
         return Call(row["name"], tuple(row["qp_types"]), self._sentence(row), clauses)
+
+    def graded(self, expect):
+        """The expectation at the level that its errata leave to it: what rests on a decision alone is no MUST."""
+        levels = [expect.level, *(self.errata[e]["level"] for e in expect.errata)]
+        level = max(levels, key=LEVELS.index)
+        return expect if level == expect.level else replace(expect, level=level)
 
     def operation(self, name):
         return next(op for op in self.operations if op.name == name)

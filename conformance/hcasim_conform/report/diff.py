@@ -43,6 +43,16 @@ def _notes(old, new):
             yield f"{name} was {before}, is {after}"
 
 
+def _levels(before, after):
+    """Cells whose demand became stronger or weaker: neither better nor worse, the suite has changed."""
+    changed = Counter(
+        (before[cell_id]["level"], row["level"]) for cell_id, row in after.items() if cell_id in before
+    )
+    for (was, now), cells in sorted(changed.items()):
+        if was != now:
+            yield f"{cells} cells were {was}, are {now}"
+
+
 def _common(difference, before, after):
     for cell_id, row in after.items():
         if cell_id not in before:
@@ -77,7 +87,7 @@ def _of_the_run(difference, old, new):
 
 def compare(old, new):
     before, after = ({row["id"]: row for row in run["cells"]} for run in (old, new))
-    difference = Difference(notes=list(_notes(old, new)))
+    difference = Difference(notes=[*_notes(old, new), *_levels(before, after)])
     _common(difference, before, after)
     _of_one_run(difference, before, after, all(old[key] == new[key] for key in CHOICE))
     _of_the_run(difference, old, new)

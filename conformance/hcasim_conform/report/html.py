@@ -13,13 +13,14 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from hcasim_conform.model.cells import APIS, TYPES
-from hcasim_conform.report.results import LEVELS, OUTCOMES, Strings
+from hcasim_conform.model.cells import APIS, LEVELS, TITLES, TYPES
+from hcasim_conform.report.results import OUTCOMES, Strings
 from hcasim_conform.model.tables import Tables
 
 TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "matrix.js", "cell.js", "panel.js", "main.js")
 LETTER = {outcome: outcome[0] for outcome in OUTCOMES}  # p f k u s
+LETTER_OF_LEVEL = {"MUST": "M", "MUST-BY-ERRATUM": "E", "SHOULD": "S", "UNDEFINED": "U"}  # in ids of the page
 ABSENT = "."  # a cell that is not in the run
 WORDS = {
     "pass": ("✓", "pass", "does what the page says"),
@@ -86,7 +87,7 @@ def index_of(boxes, legal):
                 "qp": box.qp,
                 "legal": box.api not in ("wr", "post") or (box.api, box.op, box.qp) in legal,
                 "tails": [split(cell_id)[1] for cell_id in box.cells],
-                "levels": "".join(row["level"][0] for row in firsts),
+                "levels": "".join(LETTER_OF_LEVEL[row["level"]] for row in firsts),
                 "outcomes": ["".join(_letter(row[p]) for row in rows) for p in places],
                 "faults": {i: said for i, said in enumerate(map(_first_fault, rows)) if said},
             }
@@ -113,6 +114,7 @@ def part_of(box, folders):
         first = next(r for r in row if r)
         shared = [
             strings.text(first["clause"]),
+            strings.texts(first["also"]),
             strings.texts(first["errata"]),
             strings.text(first["expected"]),
         ]
@@ -175,13 +177,14 @@ def write_html(runs, path, sources=None, mutants=None):
     known = {
         kind: {k: v for run in reversed(runs) for k, v in run[kind].items()} for kind in ("clauses", "errata")
     }
-    head = {"runs": about(runs), "titles": APIS, "words": WORDS, **known}
+    levels = {LETTER_OF_LEVEL[level]: TITLES.get(level, level) for level in LEVELS}
+    head = {"runs": about(runs), "titles": APIS, "words": WORDS, "levels": levels, **known}
     page = env.get_template("report.html").stream(
         runs=head["runs"],
         words=WORDS,
         outcomes=OUTCOMES,
         used=[o for o in OUTCOMES if o in ("pass", "fail") or any(run["summary"][o] for run in runs)],
-        levels=LEVELS,
+        levels=[(level, LETTER_OF_LEVEL[level], TITLES.get(level, level)) for level in LEVELS],
         mutants=mutants,
         scripts=SCRIPTS,
         head=embed(head),

@@ -39,7 +39,7 @@ def _case(suite, name, rows):
     elif row["outcome"] != "pass":
         kind, message = _failure(row)
         element = ElementTree.SubElement(case, "failure", type=kind, message=clean(message))
-        said = [row["clause"], f"expected: {row['expected']}", f"seen: {row['seen']}", *row["faults"]]
+        said = [f"{row['level']}: {row['clause']}", f"expected: {row['expected']}", f"seen: {row['seen']}", *row["faults"]]
         element.text = clean("\n".join(said))
 
 
@@ -73,6 +73,9 @@ def _properties(suite, data):
     said = {"dut": data["dut"]["name"], "command": data["command"], "mode": data["mode"]}
     said.update({"seed": str(data["seed"]), "cells": str(data["summary"]["cells"])})
     said.update({f"version.{name}": version for name, version in data["versions"].items()})
+    for level, counts in data["summary"]["levels"].items():
+        ran = counts["cells"] - counts["skipped"]
+        said[f"level.{level}"] = f"{counts['pass']} of {ran} pass"
     element = ElementTree.Element("properties")
     for name, value in said.items():
         ElementTree.SubElement(element, "property", name=name, value=clean(value))

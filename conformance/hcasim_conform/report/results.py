@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The record of a run: results.json, schema version 2. Every report is made from it.
+"""The record of a run: results.json, schema version 3. Every report is made from it.
 
 In memory each cell is a dict. In the file a cell that needs no attention (pass, skipped) is an array of
 indexes into `strings`: thousands of cells share sentences and calls, and a run of all defined
@@ -10,11 +10,13 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hcasim_conform.model.cells import LEVELS
+
 SCHEMA = Path(__file__).resolve().parents[2] / "schema" / "results.schema.json"
-VERSION = 2
+VERSION = 3
+READS = (2, VERSION)  # version 2 has no level MUST-BY-ERRATUM, and no `also`
 OUTCOMES = ("pass", "fail", "known", "unexpected", "skipped")
 COMPACT = ("pass", "skipped")  # outcomes of cells that are stored as arrays
-LEVELS = ("MUST", "SHOULD", "UNDEFINED")
 OTHER_SHARDS = "in other shards"  # the reason in counts.left_out that a merge removes
 
 
@@ -49,6 +51,7 @@ def cell_record(cell, outcome, result, reason, clause_errata):
         "qp": cell.qpt,
         "level": cell.expect.level,
         "clause": cell.expect.clause,
+        "also": list(cell.expect.also),
         "errata": list(errata),
         "expected": cell.expected(),
         "outcome": outcome,
@@ -100,9 +103,9 @@ def record(tables, dut, cells, outcomes, run):
         "summary": summarize(rows),
         "faults": run.faults,
         "findings": run.findings,
-        "clauses": {row["clause"]: tables.sentences[row["clause"]] for row in rows},
+        "clauses": {c: tables.sentences[c] for row in rows for c in (row["clause"], *row["also"])},
         "errata": {
-            k: {f: v[f] for f in ("page", "decision", "reason")}
+            k: {f: v[f] for f in ("level", "page", "decision", "reason")}
             for k, v in tables.errata.items()
             if k in used
         },
@@ -121,6 +124,7 @@ COLUMNS = {
     "qp": TEXT,
     "level": TEXT,
     "clause": TEXT,
+    "also": TEXTS,
     "errata": TEXTS,
     "expected": TEXT,
     "outcome": TEXT,
@@ -223,9 +227,10 @@ def unpack(doc):
         if isinstance(row, list):
             row = {name: fetch(value) for (name, fetch), value in zip(columns, row, strict=True)}
             row["faults"] = []
+        row.setdefault("also", [])
         cells.append(row)
     head = {key: value for key, value in doc.items() if key not in ("columns", "strings", "cells")}
-    return {**head, "cells": cells}
+    return {**head, "summary": summarize(cells), "cells": cells}
 
 
 def write_json(data, path):
@@ -253,8 +258,9 @@ def load(path):
         raise ResultsError(f"{path}: not JSON: {error}") from error
     if not isinstance(doc, dict) or "version" not in doc:
         raise ResultsError(f"{path}: no record of a run: it has no 'version'")
-    if doc["version"] != VERSION:
-        raise ResultsError(f"{path}: version {doc['version']!r} of the record, this program reads {VERSION}")
+    if doc["version"] not in READS:
+        reads = " and ".join(map(str, READS))
+        raise ResultsError(f"{path}: version {doc['version']!r} of the record, this program reads {reads}")
     missing = sorted(set(required()) - set(doc))
     if missing:
         raise ResultsError(f"{path}: no record of a run: it has no '{missing[0]}'")

@@ -5,7 +5,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from hcasim_conform.model.cells import APIS, TYPES
+from hcasim_conform.model.cells import APIS, TITLES, TYPES
 
 STYLE = {"pass": "green", "fail": "bold red", "known": "red", "unexpected": "bold magenta", "skipped": "dim"}
 WORST_FIRST = ("fail", "unexpected", "known", "pass", "skipped")
@@ -91,7 +91,7 @@ def _attention(data):
 def _levels(data):
     for level, counts in data["summary"]["levels"].items():
         if counts["cells"]:
-            yield f"{level}: {counts['pass']} of {counts['cells'] - counts['skipped']} pass"
+            yield f"{TITLES.get(level, level)}: {counts['pass']} of {counts['cells'] - counts['skipped']} pass"
 
 
 def summarize(data, out, console=None):

@@ -11,7 +11,7 @@ from hcasim_conform.run import dut_file
 from hcasim_conform.run.dut_file import DEVICE, DUTS, SCHEMA, DutError
 
 ROLES = ("requester", "responder")
-RUNNER_KEYS = ("requester", "responder", "mtu", "timeout_ms")
+RUNNER_KEYS = ("requester", "responder", "mtu", "timeout_ms", "refusals")
 PEER_START_MS = 30000  # a login on another host
 
 
@@ -66,7 +66,7 @@ class Dut:
         self.tap = None  # taps.Tap, if the device's links are recorded
         self.groups = []  # process groups that cells wait for, in addition to their runner's
         self.differences = [Difference(row) for row in doc["differences"]]
-        self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS}}
+        self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS if key in doc}}
         if "peer_command" in doc:
             self.runner_line["dut"] |= {
                 "peer_command": doc["peer_command"],

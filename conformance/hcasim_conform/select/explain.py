@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim conform --explain ID: the clause and errata of a cell, what it posts and expects, whether it runs."""
 from hcasim_conform.model.axes import ALONE
-from hcasim_conform.model.cells import defined
+from hcasim_conform.model.cells import TITLES, defined
 from hcasim_conform.select.covering import base
 from hcasim_conform.select.selection import COVERING, SelectionError, near, never
 
@@ -65,8 +65,9 @@ def explain(tables, selector, cell_id, lacks=None):
             f"there is no cell {cell_id!r}" + (f"; near it: {', '.join(close)}" if close else "")
         )
     e = cell.expect
-    said = [("cell", cell.id), ("level", e.level), *_axes(cell)]
+    said = [("cell", cell.id), ("level", TITLES.get(e.level, e.level)), *_axes(cell)]
     said.append(("sentence", f"{e.clause}\n{INDENT}\"{tables.sentences.get(e.clause, '')}\""))
+    said += [("also", f"{c}\n{INDENT}\"{tables.sentences[c]}\"") for c in e.also]
     for name in dict.fromkeys(e.errata + tables.clause_errata.get(e.clause, ())):
         row = tables.errata[name]
         said.append(("erratum", f"{name}: {row['page']}\n{INDENT}here: {row['decision']}"))

@@ -24,6 +24,10 @@ class Extra:
         self.tables = tables
 
     def cells(self):
+        for cell in self._all():
+            yield replace(cell, expect=self.tables.graded(cell.expect))
+
+    def _all(self):
         for api in ("wr", "post"):
             for op in self.tables.operations:
                 for qpt in op.types(api):
@@ -80,7 +84,7 @@ class Extra:
         yield cell("then-post_send", (good,), ex.of_batch(legal, ex.INTERLEAVE), follow_post=True)
         if op.data != "none":
             inline = work(op, data, setter, ("SIGNALED", "INLINE"))
-            yield cell("inline-flag", (inline,), ex.of_batch(legal, ex.INLINE_LIMIT, ("INLINE-OPS",)))
+            yield cell("inline-flag", (inline,), ex.of_batch(replace(legal, post="any"), ex.INLINE_LIMIT, ("INLINE-FLAG",)))
 
     def _fenced(self, api, op, qpt):
         """A fenced request that sends the result of an earlier READ or atomic, for which it must wait."""

@@ -5,18 +5,28 @@ A case is a cell with an id, a sentence, a level, and a line for the runner. Its
 completions come from the tables; the line names the scenario of the runner (conformance/runner/suites/) that
 posts them.
 """
+from dataclasses import replace
+
 from hcasim_conform.suites.device_memory import DeviceMemory
+from hcasim_conform.suites.differ import Differ
 from hcasim_conform.suites.faults import Faults
+from hcasim_conform.suites.memory import Memory
 from hcasim_conform.suites.misuse import Misuse
 from hcasim_conform.suites.objects import Objects
+from hcasim_conform.suites.packets import Packets
 from hcasim_conform.suites.paging import Paging
 from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
+from hcasim_conform.suites.sending import Sending
 
-SUITES = (Posting, Faults, Sequence, Objects, Queues, Misuse, Paging, DeviceMemory)
+SUITES = (
+    *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
+    *(Paging, DeviceMemory, Sending, Memory, Packets),
+)
 
 
 def cases(tables):
-    """Every case of every suite, in order. Ids are unique."""
-    return [case for suite in SUITES for case in suite(tables).cases()]
+    """Every case of every suite, in order, at the level that its errata leave to it. Ids are unique."""
+    found = [case for suite in SUITES for case in suite(tables).cases()]
+    return [replace(case, expect=tables.graded(case.expect)) for case in found]

@@ -10,6 +10,11 @@ CONNECTED = ("RC", "UC", "UD", "XRC_SEND")
 RELIABLE = ("RC", "XRC_SEND")
 
 
+def widened(qpt):
+    """The erratum of cases on XRC whose sentence speaks of RC alone."""
+    return ("XRC-ATTRIBUTES",) if qpt == "XRC_SEND" else ()
+
+
 @dataclass(frozen=True)
 class Case:
     """One case. `needs`: the capabilities that a device must have, as named in DUT files."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Suites about peers that are not ready or do not answer, and about what keys allow."""
 from hcasim_conform.model.cells import Expect
-from hcasim_conform.suites.base import RELIABLE, Case, Suite
+from hcasim_conform.suites.base import RELIABLE, Case, Suite, widened
 
 RNR_TIMER = "ibv_modify_qp/DESCRIPTION/min_rnr_timer"
 RNR_RETRY = "ibv_modify_qp/DESCRIPTION/rnr_retry"
@@ -44,7 +44,7 @@ class Faults(Suite):
                 scenario="rnr_endless",
                 says="the request is still tried when another QP has given up after 6 repetitions, and is "
                 "executed once a receive is posted",
-                expect=Expect(RNR_RETRY, errata=("RNR-RETRY",)),
+                expect=Expect(RNR_RETRY, errata=("RNR-RETRY", *widened(qpt))),
                 wrs=(self.work("SEND", qpt),) * 2,
                 args={"timer": 8, "rnr_retry": 7},
             )
@@ -57,7 +57,7 @@ class Faults(Suite):
             scenario="rnr_exhausted",
             says=f"without a receive the first request completes with IBV_WC_RNR_RETRY_EXC_ERR after {count} "
             f"repetitions of at least {RNR_TIMERS[code]} us each, the second with IBV_WC_WR_FLUSH_ERR",
-            expect=Expect(clause, status="RNR_RETRY_EXC_ERR", errata=(erratum, "FLUSH-ORDER")),
+            expect=Expect(clause, status="RNR_RETRY_EXC_ERR", errata=(erratum, "FLUSH-ORDER", *widened(qpt))),
             wrs=(self.work(name, qpt), self.work("SEND", qpt, ())),
             args={
                 "rnr_retry": count,
@@ -82,7 +82,9 @@ class Faults(Suite):
                 case="timeout-0",
                 scenario="timeout_endless",
                 says="without a timeout the request is not given up while another QP gives up all its attempts",
-                expect=Expect(TIMEOUT, level="SHOULD", status="RETRY_EXC_ERR", errata=("ACK-TIMEOUT",)),
+                expect=Expect(
+                    TIMEOUT, level="SHOULD", status="RETRY_EXC_ERR", errata=("ACK-TIMEOUT", *widened(qpt))
+                ),
                 wrs=(self.work("SEND", qpt),),
                 args={"timeout": 8, "retry_cnt": 7},
             )
@@ -96,7 +98,7 @@ class Faults(Suite):
             scenario="retry_exhausted",
             says=f"the first request completes with IBV_WC_RETRY_EXC_ERR after {count} repetitions, not before "
             f"{least} us each, the second with IBV_WC_WR_FLUSH_ERR",
-            expect=Expect(clause, status="RETRY_EXC_ERR", errata=(erratum, "FLUSH-ORDER")),
+            expect=Expect(clause, status="RETRY_EXC_ERR", errata=(erratum, "FLUSH-ORDER", *widened(qpt))),
             wrs=(self.work(name, qpt), self.work("SEND", qpt, ())),
             args={
                 "retry_cnt": count,

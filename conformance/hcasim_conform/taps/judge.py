@@ -16,9 +16,12 @@ from hcasim_conform.taps import wire
 from hcasim_conform.taps.traces import Traces
 
 # Posted by several threads, or outside the journal, which does not determine the packets and their order.
-UNJUDGED = ("region", "overrun")
-REFUSED = ("flush", "keys", "mw")  # a request is refused, and later ones are not sent
+UNJUDGED = ("region", "overrun", "packet")
+HAND_MADE = ("packet",)  # with packets that are not well formed
+REFUSED = ("flush", "keys", "mw", "rereg", "sges", "xrc")  # a request is refused, and later ones are not sent
 NOT_TIMED = (None, None)  # times of a result that has been checked
+# Scenarios in which requests are flushed, dropped at RESET or sent again.
+STOPPED = ("recycle", "event_error", "psn_repeated", "sqd_busy", "sqe_back", "reborn")
 REPEATED = ("rnr", "retry")  # the same request is repeated
 
 
@@ -102,7 +105,7 @@ class Tap:
             self.keep.put(cell, result, piece)
 
     def faults_of(self, cell, result, piece, next_psn):
-        faults = [f"wire: {text}" for text in piece.complaints]
+        faults = [] if cell.short in HAND_MADE else [f"wire: {text}" for text in piece.complaints]
         if cell.api == "suite" and cell.short in REPEATED:
             self._repeated(cell, result, piece, faults.append)
             lose_count(result, next_psn)
@@ -169,7 +172,8 @@ class Tap:
             first = self._first_psn(key, next_psn, there, regions)
             seen, after = judge.stream(regions, there, back, first, has_window(cell))
             next_psn[key] = after
-            link.judge(dev, qp, regions, seen)
+            if times_tell(cell):
+                link.judge(dev, qp, regions, seen)
         for packet in piece.packets:
             if packet.dqpn not in known:
                 faults.append(f"wire: a packet to a QP that the cell does not have: {packet.says()}")
@@ -207,7 +211,12 @@ def is_unjudged(cell, result=None):
         return True
     if cell.args.get("sent_again"):  # until the page of the responder, or of the answer, is present
         return True
-    return cell.short in UNJUDGED or cell.scenario in ("recycle", "event_error", "psn_repeated")
+    return cell.short in UNJUDGED or cell.scenario in STOPPED
+
+
+def times_tell(cell):
+    """Whether the times of a request's transfers are known: its buffers are its own, and its frames do not wait at the port."""
+    return getattr(cell, "scenario", "") != "sqd_idle" and (cell.short, cell.qpt) != ("mtu", "UC")
 
 
 def has_window(cell):

@@ -113,6 +113,7 @@ class WireJudge:
     def stream(self, regions, packets, answers, first_psn, refusable=False):
         """Pairs requests and packets. Returns the requests seen and the PSN that comes next, or None."""
         qpt = regions[0]["type"]
+        self.mtu = regions[0].get("mtu") or self.mtu
         left, psn, seen = list(packets), first_psn, []
         for region in regions:
             for wr in executed(region):

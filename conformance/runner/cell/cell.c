@@ -193,14 +193,11 @@ static void get_batch(struct parse *p, json_t *line, const char *field, struct c
 static int get_errno(struct parse *p, json_t *line, const char *field)
 {
 	json_t *v = json_object_get(line, field);
+	int err = errno_value(json_string_value(v));
 
-	if (!v || json_is_null(v))
-		return 0;
-	for (int err = 1; err < 134 && json_is_string(v); err++)
-		if (!strcmp(errno_name(err), json_string_value(v)))
-			return err;
-	parse_error(p, "field '%s' is not the name of an errno", field);
-	return 0;
+	if (v && !json_is_null(v) && !err)
+		parse_error(p, "field '%s' is not the name of an errno", field);
+	return err;
 }
 
 /* A case of a suite: the scenario that the runner executes, and the integers that only that scenario reads. */

@@ -10,7 +10,7 @@
 
 #include "cell/names.h"
 
-#define CELL_MAX_WR  16
+#define CELL_MAX_WR  24
 #define CELL_MAX_SGE 64
 
 enum api {

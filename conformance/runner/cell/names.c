@@ -65,3 +65,11 @@ const char *errno_name(int err)
 
 	return name ? name : "no errno";
 }
+
+int errno_value(const char *name)
+{
+	for (int err = 1; err < 134 && name; err++)
+		if (!strcmp(errno_name(err), name))
+			return err;
+	return 0;
+}

@@ -72,14 +72,15 @@ static unsigned int accepted(const struct cell *cell, const struct posted *poste
 	return posted->bad > 0 && posted->bad < (int)cell->num_wr ? posted->bad : 0;
 }
 
-static void judge_posting(const struct cell *cell, const struct posted *posted, struct result *res)
+static void judge_posting(struct runner *r, const struct cell *cell, const struct posted *posted,
+			  struct result *res)
 {
 	res->err = posted->rc;
 	if (posted->rc)
 		seen(res, "posting refused with %s; ", errno_name(posted->rc));
 	else
 		seen(res, cell->abort ? "aborted; " : "posting accepted; ");
-	judge_post(&res->verdict, cell, posted->rc, posted->bad);
+	judge_post(&res->verdict, cell, posted->rc, posted->bad, r->dut.refusal.invalid);
 }
 
 /* Checks by an access of the peer whether the requests have bound or invalidated the window. */
@@ -122,7 +123,7 @@ static unsigned int post_rivals(struct runner *r, const struct cell *cell, struc
 		fault(&res->verdict, "a second thread: %s", errno_name(ret));
 		return 0;
 	}
-	judge_posting(cell, &own.posted, res);
+	judge_posting(r, cell, &own.posted, res);
 	judge_other(&res->verdict, cell->rival.post, rival.posted.rc);
 	num = accepted(cell, &own.posted);
 	if (own_first)
@@ -146,7 +147,7 @@ static unsigned int post_own(struct runner *r, const struct cell *cell, struct p
 		posted = post_wr(l, plans->own, cell->num_wr, cell->abort, &res->log);
 	else
 		posted = post_list(l, plans->own, cell->num_wr, &res->log);
-	judge_posting(cell, &posted, res);
+	judge_posting(r, cell, &posted, res);
 	num = accepted(cell, &posted);
 	execute_cell(execution, cell, plans->own, num);
 	return num;

@@ -156,7 +156,7 @@ static void run_receives(struct runner *r, const struct cell *cell, struct recei
 
 	res->err = ret;
 	seen(res, ret ? "refused with %s at work request %d; " : "accepted; ", errno_name(ret), bad);
-	judge_post(&res->verdict, cell, ret, bad);
+	judge_post(&res->verdict, cell, ret, bad, r->dut.refusal.invalid);
 	for (unsigned int i = 0; i < posted && i < cell->num_wr && !res->verdict.num; i++)
 		send_one(r, &recv[i], res);
 	if (!res->verdict.num && cell->num_wr < CELL_MAX_WR) { /* the receive queue still works */

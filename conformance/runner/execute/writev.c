@@ -46,11 +46,11 @@ static int write_one(struct link *l, struct rdma_cm_id *id, struct plan *p, stru
 				(uintptr_t)p->target, l->target.mr->rkey);
 }
 
-static void judge_return(const struct cell *cell, int ret, struct result *res)
+static void judge_return(const struct cell *cell, int ret, int invalid, struct result *res)
 {
 	res->err = ret ? errno : 0;
 	seen(res, ret ? "returned %d, errno %s; " : "returned %d; ", ret, errno_name(res->err));
-	judge_post(&res->verdict, cell, ret ? res->err : 0, -1);
+	judge_post(&res->verdict, cell, ret ? res->err : 0, -1, invalid);
 	if (ret && (ret != -1 || !res->err))
 		fault(&res->verdict, "returned %d with errno %d, must be -1 with errno set", ret, res->err);
 }
@@ -78,7 +78,7 @@ static void run_write(struct runner *r, struct link *l, struct cm *cm, const str
 		return;
 	}
 	ret = write_one(l, cm->client, &plan, &res->log);
-	judge_return(cell, ret, res);
+	judge_return(cell, ret, r->dut.refusal.invalid, res);
 	if (!ret)
 		plan_execute(&plan, l, &requester, &responder);
 	plan_scribble(&plan, l);

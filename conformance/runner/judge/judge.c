@@ -96,7 +96,14 @@ void judge_bytes(struct verdict *v, const char *what, const uint8_t *want, const
 		      wrong, first, got[first], want[first]);
 }
 
-void judge_post(struct verdict *v, const struct cell *cell, int rc, int bad)
+void judge_errno(struct verdict *v, int rc, int declared)
+{
+	if (rc && declared && rc != declared)
+		fault(v, "refused with %d (%s), the DUT file declares %s", rc, errno_name(rc),
+		      errno_name(declared));
+}
+
+void judge_post(struct verdict *v, const struct cell *cell, int rc, int bad, int invalid)
 {
 	if (cell->post == POST_OK && rc)
 		fault(v, "posting was refused with %d (%s), must be accepted", rc, errno_name(rc));
@@ -104,6 +111,8 @@ void judge_post(struct verdict *v, const struct cell *cell, int rc, int bad)
 		fault(v, "posting was accepted, must be refused");
 	if (cell->post != POST_OK && rc && bad >= 0 && bad != cell->bad_wr)
 		fault(v, "bad_wr names work request %d, expected %d", bad, cell->bad_wr);
+	if (cell->post != POST_OK)
+		judge_errno(v, rc, invalid);
 }
 
 void judge_other(struct verdict *v, enum post_expect post, int rc)

@@ -41,8 +41,10 @@ void judge_missing_wc(struct verdict *v, const char *side, const struct wc_expec
 /* what: "memory of the responder"; both images have len bytes */
 void judge_bytes(struct verdict *v, const char *what, const uint8_t *want, const uint8_t *got, size_t len);
 
-/* rc as returned; bad: index that *bad_wr named, -1 where the API has none */
-void judge_post(struct verdict *v, const struct cell *cell, int rc, int bad);
+/* rc as returned; bad: index that *bad_wr named, -1 where the API has none; invalid: errno of a refusal, 0: any */
+void judge_post(struct verdict *v, const struct cell *cell, int rc, int bad, int invalid);
+/* The DUT file declares the errno of refusals; 0: it does not. */
+void judge_errno(struct verdict *v, int rc, int declared);
 
 /* A posting other than that of the cell: POST_OK or POST_REFUSED. */
 void judge_other(struct verdict *v, enum post_expect post, int rc);

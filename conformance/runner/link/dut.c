@@ -116,6 +116,7 @@ static int open_responder(struct dut *dut, json_t *desc, char *err, size_t size)
 
 int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size)
 {
+	json_t *refusals = json_object_get(desc, "refusals");
 	char ignored[8];
 
 	if (read_end(&dut->requester, desc, "requester", err, err_size) ||
@@ -123,6 +124,8 @@ int dut_open(struct dut *dut, json_t *desc, char *err, size_t err_size)
 		return -1;
 	dut->timeout_ms = json_integer_value(json_object_get(desc, "timeout_ms"));
 	dut->tap = json_is_true(json_object_get(desc, "tap"));
+	dut->refusal.invalid = errno_value(json_string_value(json_object_get(refusals, "invalid")));
+	dut->refusal.full = errno_value(json_string_value(json_object_get(refusals, "full")));
 	if (end_open(&dut->requester, err, err_size) || open_responder(dut, desc, err, err_size)) {
 		dut_close(dut, ignored, sizeof(ignored));
 		return -1;

@@ -30,6 +30,9 @@ struct dut {
 	unsigned int timeout_ms; /* how long a completion may take */
 	bool tap;                /* the links are recorded: report what was posted, and when */
 	bool remote;             /* the responder's end is in a peer process */
+	struct {
+		int invalid, full; /* errno of the requester's and responder's refusals of postings; 0: any */
+	} refusal;
 };
 
 /* Opens one end: a device of this machine, its port and its address. 0, or -1 and a message that names the device. */

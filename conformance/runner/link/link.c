@@ -9,6 +9,7 @@
 #include "remote/remote.h"
 
 #define ARENA_SIZE (128 * 1024)
+#define TSO_HEADER 64
 #define CQ_DEPTH   64
 
 static int failed(void)
@@ -185,7 +186,7 @@ static struct ibv_qp_init_attr_ex requester_attr(const struct link *l)
 	}
 	if (l->ask & IBV_QP_EX_WITH_TSO || l->needs & NEED_TSO) {
 		attr.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
-		attr.max_tso_header = 64;
+		attr.max_tso_header = l->opts.tso_header ? l->opts.tso_header : TSO_HEADER;
 	}
 	return attr;
 }

@@ -53,6 +53,9 @@ struct link_opts {
 	uint32_t dm_piece;          /* most bytes of one copy to or from it; 0: no limit */
 	bool mixed;                 /* every second SGE of the requester is of host memory */
 	uint32_t psn;               /* first PSN of both QPs; 0: LINK_PSN */
+	uint32_t tso_header;        /* max_tso_header; 0: TSO_HEADER */
+	enum ibv_mtu mtu;           /* path MTU, if both ports have it; 0: that of the DUT */
+	int rd_atomic; /* outstanding READs and atomics of both QPs; 0: a few, -1: as many as the devices can */
 };
 
 struct link {

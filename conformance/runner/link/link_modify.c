@@ -42,13 +42,22 @@ static int access_of(enum ibv_qp_type qpt)
 	return IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 }
 
-static unsigned int rd_atomic(const struct dut *dut)
+static unsigned int rd_atomic(const struct link *l)
 {
-	int n = dut->requester.attr.max_qp_init_rd_atom;
+	int n = l->dut->requester.attr.max_qp_init_rd_atom, want = l->opts.rd_atomic ? l->opts.rd_atomic : 4;
 
-	if (n > dut->responder.attr.max_qp_rd_atom)
-		n = dut->responder.attr.max_qp_rd_atom;
-	return n > 4 ? 4 : n;
+	if (n > l->dut->responder.attr.max_qp_rd_atom)
+		n = l->dut->responder.attr.max_qp_rd_atom;
+	return want < 0 || n < want ? n : want;
+}
+
+enum ibv_mtu link_mtu(const struct link *l)
+{
+	enum ibv_mtu mtu = l->opts.mtu ? l->opts.mtu : l->dut->mtu;
+
+	if (mtu > l->dut->requester.port_attr.active_mtu)
+		mtu = l->dut->requester.port_attr.active_mtu;
+	return mtu > l->dut->responder.port_attr.active_mtu ? l->dut->responder.port_attr.active_mtu : mtu;
 }
 
 /* Timers and retry counts that a suite sets. */
@@ -71,12 +80,12 @@ static int take_steps(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, co
 		.port_num = from->port,
 		.qp_access_flags = access_of(qp->qp_type),
 		.qkey = LINK_QKEY,
-		.path_mtu = l->dut->mtu,
+		.path_mtu = link_mtu(l),
 		.dest_qp_num = peer->qp_num,
 		.rq_psn = l->opts.psn ? l->opts.psn : LINK_PSN,
 		.sq_psn = l->opts.psn ? l->opts.psn : LINK_PSN,
-		.max_dest_rd_atomic = rd_atomic(l->dut),
-		.max_rd_atomic = rd_atomic(l->dut),
+		.max_dest_rd_atomic = rd_atomic(l),
+		.max_rd_atomic = rd_atomic(l),
 		.min_rnr_timer = 12,
 		.timeout = 14,
 		.retry_cnt = 7,
@@ -115,6 +124,11 @@ int link_go_on(struct link *l)
 int link_restart(struct link *l)
 {
 	return take_steps(l, l->qp, l->peer, &l->dut->requester, &l->dut->responder, 0, 3);
+}
+
+int link_peer_steps(struct link *l, unsigned int first, unsigned int last)
+{
+	return take_steps(l, l->peer, l->qp, &l->dut->responder, &l->dut->requester, first, last);
 }
 
 void link_log_connect(const struct link *l, struct log *log)

@@ -12,6 +12,10 @@ int link_connect(struct link *l, struct log *log);
 int link_go_on(struct link *l);
 /* Moves the QP under test from RESET to RTS with its first attributes. */
 int link_restart(struct link *l);
+/* The path MTU that its QPs get. */
+enum ibv_mtu link_mtu(const struct link *l);
+/* The steps first to last - 1 of INIT, RTR, RTS of the peer. */
+int link_peer_steps(struct link *l, unsigned int first, unsigned int last);
 void link_address(const struct end *from, const struct end *to, struct ibv_ah_attr *attr);
 
 #endif

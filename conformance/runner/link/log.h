@@ -13,6 +13,7 @@ struct log {
 	json_t *posts;   /* what was posted and what the API returned (journal.h), NULL: not recorded */
 	uint32_t qpn[2]; /* requester and responder of the first posting */
 	uint32_t psn;    /* first PSN of its QPs, 0: LINK_PSN */
+	uint32_t mtu;    /* of their path, in bytes; 0: that of the DUT */
 };
 
 void log_call(struct log *log, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -73,13 +73,13 @@ static void region(struct log *log, const struct ibv_qp *qp, const struct ibv_qp
 		log->qpn[1] = to->qp_num;
 	}
 	json_array_append_new(log->posts,
-			      json_pack("{s:s, s:s, s:s, s:i, s:I, s:I, s:s, s:i, s:i, s:b, s:o}", "api", api,
-					"dev", ibv_get_device_name(qp->context->device), "peer",
+			      json_pack("{s:s, s:s, s:s, s:i, s:I, s:I, s:s, s:i, s:i, s:b, s:i, s:o}", "api",
+					api, "dev", ibv_get_device_name(qp->context->device), "peer",
 					ibv_get_device_name(to->context->device), "psn",
 					(int)(log->psn ? log->psn : LINK_PSN), "qp", (json_int_t)qp->qp_num,
 					"to", (json_int_t)to->qp_num, "type",
 					value_name(qpt_names, qp->qp_type), "rc", rc, "bad", bad, "abort",
-					abort, "wrs", wrs));
+					abort, "mtu", (int)log->mtu, "wrs", wrs));
 }
 
 void journal_list(struct log *log, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_send_wr *wr, int rc,

@@ -81,7 +81,7 @@ static int take_local(struct plan *p, struct link *l, uint32_t seed)
 		p->total += len[i];
 	}
 	p->num_sge = num;
-	return ret ? ret : p->total > sizeof(p->payload) ? E2BIG : 0;
+	return ret ? ret : p->total > (p->wr->recv == IBV_WC_RECV ? LINK_RECV_LEN : PLAN_MAX) ? E2BIG : 0;
 }
 
 static void gather(struct plan *p, struct link *l)
@@ -134,6 +134,11 @@ int plan_wr(struct plan *p, struct link *l, const struct cell_wr *wr, unsigned i
 	p->operand = PLAN_SWAP;
 	p->compare = PLAN_COMPARE;
 	p->inv_rkey = l->mw ? l->mw->rkey : 0;
+	p->rkey = l->target.mr->rkey;
+	p->ah = l->ah;
+	p->qpn = l->peer->qp_num;
+	p->qkey = LINK_QKEY;
+	p->srqn = l->srqn;
 	ret = own ? take_local(p, l, seed * 2048 + index * 64) : take_filled(p, p - index + wr->data_of);
 	if (!ret)
 		ret = take_target(p, l, seed * 2048 + index * 64);

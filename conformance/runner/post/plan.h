@@ -11,6 +11,7 @@
 #define PLAN_TSO_MSS 512
 #define PLAN_TSO_HDR 54 /* Ethernet, IPv4, TCP */
 #define PLAN_ETH_HDR 14
+#define PLAN_MAX     12288 /* payload bytes: three packets at the largest path MTU */
 
 extern const uint8_t plan_tso_hdr[PLAN_TSO_HDR], plan_eth_hdr[PLAN_ETH_HDR];
 
@@ -23,13 +24,19 @@ struct plan {
 	uint64_t wr_id;
 	struct ibv_sge sge[CELL_MAX_SGE];
 	unsigned int num_sge;
-	uint32_t total;                 /* payload bytes */
-	uint8_t payload[LINK_RECV_LEN]; /* what is sent, gathered at the time of posting */
-	uint8_t *target;                /* remote memory */
-	uint64_t operand, compare;      /* atomics; ATOMIC_WRITE */
+	uint32_t total;            /* payload bytes */
+	uint8_t payload[PLAN_MAX]; /* what is sent, gathered at the time of posting */
+	uint8_t *target;           /* remote memory */
+	uint32_t rkey;             /* of it */
+	struct ibv_ah *ah;         /* UD */
+	uint32_t qpn, qkey;        /* UD */
+	uint32_t srqn;             /* XRC_SEND */
+	uint64_t operand, compare; /* atomics; ATOMIC_WRITE */
 	__be32 imm;
 	uint32_t inv_rkey;
 	uint8_t tso_hdr[PLAN_TSO_HDR];
+	bool data_first; /* ibv_wr_*: the data setter is called before the QP setter */
+	bool late;       /* ibv_wr_*: wr_id and wr_flags change as soon as the builder is back */
 };
 
 /* Expected completions of one side, in order. */

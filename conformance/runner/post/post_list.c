@@ -13,9 +13,10 @@ static void fill_operation(struct ibv_send_wr *wr, struct link *l, struct plan *
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		wr->wr.atomic.remote_addr = arena_address(&l->target, p->target);
-		wr->wr.atomic.rkey = l->target.mr->rkey;
+		wr->wr.atomic.rkey = p->rkey;
 		wr->wr.atomic.compare_add = p->wr->op == IBV_WR_ATOMIC_CMP_AND_SWP ? p->compare : p->operand;
-		wr->wr.atomic.swap = p->operand;
+		/* an addition has one operand */
+		wr->wr.atomic.swap = p->wr->op == IBV_WR_ATOMIC_CMP_AND_SWP ? p->operand : ~p->operand;
 		break;
 	case IBV_WR_BIND_MW:
 		wr->bind_mw.mw = l->mw;
@@ -38,7 +39,7 @@ static void fill_operation(struct ibv_send_wr *wr, struct link *l, struct plan *
 		break;
 	default:
 		wr->wr.rdma.remote_addr = arena_address(&l->target, p->target);
-		wr->wr.rdma.rkey = l->target.mr->rkey;
+		wr->wr.rdma.rkey = p->rkey;
 		break;
 	}
 	if (p->wr->imm)
@@ -55,12 +56,12 @@ void post_fill(struct ibv_send_wr *wr, struct link *l, struct plan *p)
 	wr->send_flags = p->wr->flags | (plan_is_inline(p) ? IBV_SEND_INLINE : 0);
 	fill_operation(wr, l, p);
 	if (p->wr->qp_setter == QPSET_UD_ADDR) {
-		wr->wr.ud.ah = l->ah;
-		wr->wr.ud.remote_qpn = l->peer->qp_num;
-		wr->wr.ud.remote_qkey = LINK_QKEY;
+		wr->wr.ud.ah = p->ah;
+		wr->wr.ud.remote_qpn = p->qpn;
+		wr->wr.ud.remote_qkey = p->qkey;
 	}
 	if (p->wr->qp_setter == QPSET_XRC_SRQN)
-		wr->qp_type.xrc.remote_srqn = l->srqn;
+		wr->qp_type.xrc.remote_srqn = p->srqn;
 }
 
 /* The initializers that depend on the operation or the destination. */
@@ -104,7 +105,7 @@ static void name_rest(const struct plan *p, char *buf, size_t size)
 		used += snprintf(buf + used, size - used, ", .imm_data = htonl(0x%x)", be32toh(p->imm));
 	if (p->wr->qp_setter == QPSET_UD_ADDR && p->wr->op != IBV_WR_ATOMIC_CMP_AND_SWP &&
 	    p->wr->op != IBV_WR_ATOMIC_FETCH_AND_ADD)
-		snprintf(buf + used, size - used, ", .wr.ud = {ah, remote_qpn, 0x%x}", LINK_QKEY);
+		snprintf(buf + used, size - used, ", .wr.ud = {ah, remote_qpn, 0x%x}", p->qkey);
 	if (p->wr->qp_setter == QPSET_XRC_SRQN)
 		snprintf(buf + used, size - used, ", .qp_type.xrc.remote_srqn = srqn");
 }

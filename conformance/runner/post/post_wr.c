@@ -21,7 +21,7 @@ static void build_remote(struct link *l, struct plan *p, struct log *log)
 {
 	struct ibv_qp_ex *qpx = l->qpx;
 	uint64_t addr = arena_address(&l->target, p->target);
-	uint32_t rkey = l->target.mr->rkey;
+	uint32_t rkey = p->rkey;
 
 	switch (p->wr->op) {
 	case IBV_WR_RDMA_WRITE:
@@ -87,16 +87,16 @@ static void build(struct link *l, struct plan *p, struct log *log)
 	}
 }
 
-static void set_qp(struct link *l, enum qp_setter setter, struct log *log)
+static void set_qp(struct link *l, struct plan *p, enum qp_setter setter, struct log *log)
 {
 	switch (setter) {
 	case QPSET_UD_ADDR:
-		log_call(log, "ibv_wr_set_ud_addr(qpx, ah, remote_qpn, 0x%x)", LINK_QKEY);
-		ibv_wr_set_ud_addr(l->qpx, l->ah, l->peer->qp_num, LINK_QKEY);
+		log_call(log, "ibv_wr_set_ud_addr(qpx, ah, remote_qpn, 0x%x)", p->qkey);
+		ibv_wr_set_ud_addr(l->qpx, p->ah, p->qpn, p->qkey);
 		break;
 	case QPSET_XRC_SRQN:
 		log_call(log, "ibv_wr_set_xrc_srqn(qpx, srqn)");
-		ibv_wr_set_xrc_srqn(l->qpx, l->srqn);
+		ibv_wr_set_xrc_srqn(l->qpx, p->srqn);
 		break;
 	default:
 		break;
@@ -134,6 +134,18 @@ static void set_data(struct link *l, struct plan *p, enum data_setter setter, st
 	}
 }
 
+/* The setters may be called in any order. */
+static void set_all(struct link *l, struct plan *p, struct log *log)
+{
+	if (p->data_first)
+		set_data(l, p, p->wr->data, log);
+	set_qp(l, p, p->wr->qp_setter, log);
+	set_qp(l, p, p->wr->qp_setter_again, log);
+	if (!p->data_first)
+		set_data(l, p, p->wr->data, log);
+	set_data(l, p, p->wr->data_again, log);
+}
+
 struct posted post_wr_inside(struct link *l, struct plan *plans, unsigned int num, bool abort,
 			     const struct inside *inside, struct log *log)
 {
@@ -153,10 +165,12 @@ struct posted post_wr_inside(struct link *l, struct plan *plans, unsigned int nu
 		l->qpx->wr_id = p->wr_id;
 		l->qpx->wr_flags = p->wr->flags;
 		build(l, p, log);
-		set_qp(l, p->wr->qp_setter, log);
-		set_qp(l, p->wr->qp_setter_again, log);
-		set_data(l, p, p->wr->data, log);
-		set_data(l, p, p->wr->data_again, log);
+		if (p->late) {
+			log_call(log, "qpx->wr_id = ~qpx->wr_id, qpx->wr_flags ^= IBV_SEND_SIGNALED");
+			l->qpx->wr_id = ~l->qpx->wr_id;
+			l->qpx->wr_flags ^= IBV_SEND_SIGNALED;
+		}
+		set_all(l, p, log);
 		plan_scribble(p, l); /* the setter has copied the data */
 	}
 	log_call(log, abort ? "ibv_wr_abort(qpx)" : "ibv_wr_complete(qpx)");

@@ -25,8 +25,11 @@ struct scenario {
 
 /* Each ends with a name of NULL. */
 extern const struct scenario order_scenarios[];
+extern const struct scenario differ_scenarios[];
 extern const struct scenario flush_scenarios[];
+extern const struct scenario drain_scenarios[];
 extern const struct scenario list_scenarios[];
+extern const struct scenario receive_scenarios[];
 extern const struct scenario region_scenarios[];
 extern const struct scenario retry_scenarios[];
 extern const struct scenario srq_scenarios[];
@@ -37,5 +40,13 @@ extern const struct scenario queue_scenarios[];
 extern const struct scenario wc_scenarios[];
 extern const struct scenario misuse_scenarios[];
 extern const struct scenario psn_scenarios[];
+extern const struct scenario sge_scenarios[];
+extern const struct scenario rereg_scenarios[];
+extern const struct scenario xrc_scenarios[];
+extern const struct scenario offload_scenarios[];
+extern const struct scenario malformed_scenarios[];
+extern const struct scenario sequence_scenarios[];
+extern const struct scenario refusal_scenarios[];
+extern const struct scenario unreliable_scenarios[];
 
 #endif

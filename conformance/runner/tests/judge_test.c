@@ -126,7 +126,7 @@ static unsigned int post_faults(enum post_expect post, int bad_wr, int rc, int b
 	struct cell cell = {.post = post, .bad_wr = bad_wr};
 	struct verdict v = {0};
 
-	judge_post(&v, &cell, rc, bad);
+	judge_post(&v, &cell, rc, bad, EINVAL);
 	return v.num;
 }
 
@@ -141,6 +141,8 @@ static void test_post(void)
 	CU_ASSERT_EQUAL(post_faults(POST_ANY, 0, 0, -1), 0);
 	CU_ASSERT_EQUAL(post_faults(POST_ANY, 0, EINVAL, 0), 0);
 	CU_ASSERT_EQUAL(post_faults(POST_ANY, 1, EINVAL, 0), 1);
+	CU_ASSERT_EQUAL(post_faults(POST_REFUSED, 0, ENOMEM, 0), 1);
+	CU_ASSERT_EQUAL(post_faults(POST_ANY, 0, ENOMEM, 0), 1);
 }
 
 static unsigned int other_faults(enum post_expect post, int rc)

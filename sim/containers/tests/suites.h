@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+bool add_bits(void);
 bool add_heap(void);
 bool add_numbers(void);
 bool add_table(void);

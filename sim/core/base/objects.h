@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "containers/numbers.h"
+#include "containers/bits.h"
 #include "containers/heap.h"
 #include "containers/table.h"
 #include "core/base/list.h"
@@ -82,11 +83,20 @@ struct timer {
 
 /* ---- Events ---- */
 
+#define FLOW_RANK_SNIFFER 0u
+
+/* Flows that are searched together. */
+struct flow_rank {
+	struct table_node node; /* of the adapter's ranks, by number: 0 comes first */
+	struct node in_order;
+	struct node groups;
+};
+
 /* Flows of one rank that match the same fields. */
 struct flow_group {
 	struct table_node node; /* of the adapter's groups, by rank and mask */
-	struct node in_order;
-	uint32_t rank; /* 0 comes first */
+	struct flow_rank *rank;
+	struct node on_rank;
 	uint8_t port, kind, ip, l4;
 	struct hca_flow_fields mask;
 	struct table rules;    /* by their fields */
@@ -459,8 +469,9 @@ struct hca {
 
 	struct {
 		struct numbers ids;
-		struct table groups;
-		struct node order; /* in the order in which groups are searched */
+		struct table groups, ranks;
+		struct bits used;  /* the numbers of the ranks */
+		struct node order; /* of the ranks */
 		uint64_t made;
 	} flow;
 	struct {

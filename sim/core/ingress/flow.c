@@ -73,30 +73,27 @@ static bool give(struct hca *hca, const struct flow *f, const struct rxwork *w, 
 
 static struct flow_group *group_of(const struct node *n)
 {
-	return node_entry(n, struct flow_group, in_order);
+	return node_entry(n, struct flow_group, on_rank);
 }
 
-/* Finds the matches of all groups with the rank of `first`. Returns the first group of the next rank, or the end. */
-static struct node *find_takers(struct hca *hca, struct node *first, const struct rxwork *w,
-				const struct net *n, const struct hca_flow_fields *got)
+/* Finds the matches of all groups of the rank. */
+static void find_takers(const struct flow_rank *rank, const struct rxwork *w, const struct net *n,
+			const struct hca_flow_fields *got)
 {
-	struct node *at = first;
-
-	for (; at != &hca->flow.order && group_of(at)->rank == group_of(first)->rank; at = at->next) {
+	for (struct node *at = rank->groups.next; at != &rank->groups; at = at->next) {
 		struct flow_group *g = group_of(at);
 
 		g->at = g->port == w->port && group_sees(g, n, got) ? flow_find(g, got) : NULL;
 	}
-	return at;
 }
 
-/* The oldest flow in the groups from `first` to before `end` that matches the frame and has not got it yet. */
-static const struct flow *next_taker(const struct node *first, const struct node *end)
+/* The oldest flow of the rank that matches the frame and has not got it yet. */
+static const struct flow *next_taker(const struct flow_rank *rank)
 {
 	const struct flow *oldest = NULL;
 
-	for (; first != end; first = first->next) {
-		const struct node *at = group_of(first)->at;
+	for (const struct node *i = rank->groups.next; i != &rank->groups; i = i->next) {
+		const struct node *at = group_of(i)->at;
 		const struct flow *f = at ? node_entry(at, struct flow, on_rule) : NULL;
 
 		if (f && (!oldest || f->age < oldest->age))
@@ -111,13 +108,13 @@ static const struct node *after(const struct flow *f)
 }
 
 /* Delivers the frame to the flows of one rank. True: one of them trapped it. */
-static bool steer_rank(struct hca *hca, struct node *first, const struct node *end, const struct rxwork *w,
+static bool steer_rank(struct hca *hca, const struct flow_rank *rank, const struct rxwork *w,
 		       const struct net *n, bool *any)
 {
 	const struct flow *f;
 	const struct node *rest;
 
-	while ((f = next_taker(first, end))) {
+	while ((f = next_taker(rank))) {
 		*any |= give(hca, f, w, n);
 		f->rule->group->at = after(f);
 		if (f->dont_trap || f->rule->group->kind == HCA_FLOW_SNIFFER)
@@ -134,18 +131,20 @@ static bool steer_rank(struct hca *hca, struct node *first, const struct node *e
 bool flow_steer(struct hca *hca, struct rxwork *w, bool roce)
 {
 	struct hca_flow_fields fields;
-	struct node *at, *end;
+	struct node *at;
 	bool any = false;
 	struct net n;
 
 	if (w->pkt->len < ETH_LEN)
 		return false;
 	read_fields(w->pkt, &n, &fields);
-	for (at = hca->flow.order.next; at != &hca->flow.order; at = end) {
-		if (roce && group_of(at)->kind != HCA_FLOW_SNIFFER)
+	for (at = hca->flow.order.next; at != &hca->flow.order; at = at->next) {
+		const struct flow_rank *rank = node_entry(at, struct flow_rank, in_order);
+
+		if (roce && rank->node.key != FLOW_RANK_SNIFFER)
 			break;
-		end = find_takers(hca, at, w, &n, &fields);
-		if (steer_rank(hca, at, end, w, &n, &any))
+		find_takers(rank, w, &n, &fields);
+		if (steer_rank(hca, rank, w, &n, &any))
 			break;
 	}
 	return any;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The table of flows: groups by rank and mask, each with a hash table of rules. Creating, finding and destroying a
- * flow takes the same time however many there are; a new rank or mask is inserted by a linear search.
+ * flow takes the same time however many flows, masks and ranks there are.
  */
 #include "containers/hash.h"
 #include "core/ingress/ingress.h"
 
-static uint32_t rank(const struct hca_flow_attr *a)
+static uint32_t number_of_rank(const struct hca_flow_attr *a)
 {
 	switch (a->kind) {
 	case HCA_FLOW_SNIFFER:
-		return 0;
+		return FLOW_RANK_SNIFFER;
 	case HCA_FLOW_NORMAL:
 		return 1u + a->priority;
 	case HCA_FLOW_MC_DEFAULT:
@@ -40,15 +40,55 @@ static bool attr_ok(const struct hca *hca, const struct hca_flow_attr *a)
 	return a->port && a->port <= hca->cfg.num_ports && a->kind <= HCA_FLOW_SNIFFER;
 }
 
+/* ---- Ranks ---- */
+
+static void insert_in_order(struct hca *hca, struct flow_rank *rank)
+{
+	const int32_t before = bits_at_most(&hca->flow.used, (uint32_t)rank->node.key);
+	struct node *at = &hca->flow.order;
+
+	if (before >= 0)
+		at = &table_entry(table_find(&hca->flow.ranks, (uint64_t)before), struct flow_rank, node)
+			      ->in_order;
+	list_add_tail(at->next, &rank->in_order);
+}
+
+static struct flow_rank *get_rank(struct hca *hca, uint32_t number)
+{
+	struct table_node *n = table_find(&hca->flow.ranks, number);
+	struct flow_rank *rank;
+
+	if (n)
+		return table_entry(n, struct flow_rank, node);
+	rank = calloc(1, sizeof(*rank));
+	if (!rank)
+		return NULL;
+	list_init(&rank->groups);
+	table_add(&hca->flow.ranks, &rank->node, number);
+	insert_in_order(hca, rank);
+	bits_add(&hca->flow.used, number);
+	return rank;
+}
+
+static void put_rank(struct hca *hca, struct flow_rank *rank)
+{
+	if (!list_empty(&rank->groups))
+		return;
+	bits_remove(&hca->flow.used, (uint32_t)rank->node.key);
+	table_remove(&hca->flow.ranks, &rank->node);
+	list_del(&rank->in_order);
+	free(rank);
+}
+
 /* ---- Groups ---- */
 
-static struct flow_group *new_group(const struct hca_flow_attr *a)
+static struct flow_group *new_group(struct flow_rank *rank, const struct hca_flow_attr *a)
 {
 	struct flow_group *g = calloc(1, sizeof(*g));
 
 	if (!g)
 		return NULL;
-	g->rank = rank(a);
+	g->rank = rank;
 	g->port = a->port;
 	g->kind = a->kind;
 	if (a->kind == HCA_FLOW_NORMAL) { /* other kinds match no fields */
@@ -63,7 +103,7 @@ static uint64_t key_of_group(const struct flow_group *g)
 {
 	uint64_t hash = hash_bytes(HASH_START, &g->mask, sizeof(g->mask));
 
-	hash = hash_bytes(hash, &g->rank, sizeof(g->rank));
+	hash = hash_bytes(hash, &g->rank->node.key, sizeof(g->rank->node.key));
 	return hash_bytes(hash, (const uint8_t[]){g->port, g->ip, g->l4}, 3);
 }
 
@@ -73,32 +113,36 @@ static bool same_group(const struct flow_group *a, const struct flow_group *b)
 	       !memcmp(&a->mask, &b->mask, sizeof(a->mask));
 }
 
-static void insert_in_order(struct hca *hca, struct flow_group *g)
+static struct flow_group *find_group(struct hca *hca, const struct flow_group *wanted)
 {
-	struct node *at = hca->flow.order.prev;
+	struct table_node *n;
 
-	while (at != &hca->flow.order && node_entry(at, struct flow_group, in_order)->rank > g->rank)
-		at = at->prev;
-	list_add_tail(at->next, &g->in_order);
+	for (n = table_find(&hca->flow.groups, key_of_group(wanted)); n; n = table_next(n)) {
+		struct flow_group *g = table_entry(n, struct flow_group, node);
+
+		if (same_group(g, wanted))
+			return g;
+	}
+	return NULL;
 }
 
 static struct flow_group *get_group(struct hca *hca, const struct hca_flow_attr *a)
 {
-	struct flow_group *wanted = new_group(a);
-	struct table_node *n;
+	struct flow_rank *rank = get_rank(hca, number_of_rank(a));
+	struct flow_group *wanted = rank ? new_group(rank, a) : NULL, *g;
 
-	if (!wanted)
+	if (!wanted) {
+		if (rank)
+			put_rank(hca, rank);
 		return NULL;
-	for (n = table_find(&hca->flow.groups, key_of_group(wanted)); n; n = table_next(n)) {
-		struct flow_group *g = table_entry(n, struct flow_group, node);
-
-		if (same_group(g, wanted)) {
-			free(wanted);
-			return g;
-		}
+	}
+	g = find_group(hca, wanted);
+	if (g) {
+		free(wanted);
+		return g;
 	}
 	table_add(&hca->flow.groups, &wanted->node, key_of_group(wanted));
-	insert_in_order(hca, wanted);
+	list_add_tail(&rank->groups, &wanted->on_rank);
 	return wanted;
 }
 
@@ -107,7 +151,8 @@ static void put_group(struct hca *hca, struct flow_group *g)
 	if (g->rules.used)
 		return;
 	table_remove(&hca->flow.groups, &g->node);
-	list_del(&g->in_order);
+	list_del(&g->on_rank);
+	put_rank(hca, g->rank);
 	table_free(&g->rules);
 	free(g);
 }
@@ -230,4 +275,5 @@ void flow_free(struct hca *hca)
 {
 	numbers_free(&hca->flow.ids);
 	table_free(&hca->flow.groups);
+	table_free(&hca->flow.ranks);
 }

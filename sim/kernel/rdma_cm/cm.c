@@ -83,20 +83,32 @@ void cm_set_peer(struct ucma_id *id, const struct conn_side *peer)
 
 	cm_forget_peer(id);
 	id->cm.remote = *peer;
-	id->peer_known = true;
+	id->peer_known = id->peer_qp_known = true;
 	table_add(&u->peers, &id->by_peer, cm_peer_key(peer->guid, peer->comm_id));
 	table_add(&u->peer_qps, &id->by_peer_qp, cm_peer_key(peer->guid, peer->qpn));
 }
 
 void cm_forget_peer(struct ucma_id *id)
 {
-	struct ucma *u = id->file->k->ucma;
-
+	cm_forget_peer_qp(id);
 	if (!id->peer_known)
 		return;
 	id->peer_known = false;
-	table_remove(&u->peers, &id->by_peer);
-	table_remove(&u->peer_qps, &id->by_peer_qp);
+	table_remove(&id->file->k->ucma->peers, &id->by_peer);
+}
+
+void cm_forget_peer_qp(struct ucma_id *id)
+{
+	if (!id->peer_qp_known)
+		return;
+	id->peer_qp_known = false;
+	table_remove(&id->file->k->ucma->peer_qps, &id->by_peer_qp);
+}
+
+void cm_idle(struct ucma_id *id)
+{
+	id->cm.state = CM_IDLE;
+	cm_forget_peer(id);
 }
 
 /* ---- REQ ---- */
@@ -284,7 +296,7 @@ int cm_send_rej(struct ucma_id *id, enum cm_reject reason, const struct cm_priva
 	if (priv)
 		memcpy(mad + REJ_PRIVATE, priv->data, priv->len);
 	ktimer_cancel(&id->cm.timer);
-	id->cm.state = CM_IDLE;
+	cm_idle(id);
 	post(id, mad);
 	return 0;
 }
@@ -350,7 +362,7 @@ int cm_send_sidr_rep(struct ucma_id *id, uint8_t status, const struct cm_private
 		put32(mad + SIDR_QKEY, id->qkey);
 	}
 	memcpy(mad + SIDR_REP_PRIVATE, priv->data, priv->len);
-	id->cm.state = CM_IDLE;
+	cm_idle(id);
 	post(id, mad);
 	return 0;
 }
@@ -391,7 +403,7 @@ void cm_destroy(struct ucma_id *id, bool overflow)
 		break;
 	}
 	ktimer_cancel(&id->cm.timer);
-	id->cm.state = CM_IDLE;
+	cm_idle(id);
 }
 
 int cm_establish(struct ucma_id *id)

@@ -29,7 +29,7 @@ static struct ucma_id *by_peer(struct kernel *k, uint64_t guid, uint32_t comm_id
 	for (; n; n = table_next(n)) {
 		struct ucma_id *id = table_entry(n, struct ucma_id, by_peer);
 
-		if (id->cm.state != CM_IDLE && id->cm.state <= CM_TIMEWAIT && id->cm.remote.guid == guid &&
+		if (id->cm.state <= CM_TIMEWAIT && id->cm.remote.guid == guid &&
 		    id->cm.remote.comm_id == comm_id)
 			return id;
 	}
@@ -59,8 +59,7 @@ static struct ucma_id *by_qp(struct kernel *k, uint64_t guid, uint32_t qpn)
 	for (; n; n = table_next(n)) {
 		struct ucma_id *id = table_entry(n, struct ucma_id, by_peer_qp);
 
-		if (id->cm.state != CM_IDLE && id->cm.state < CM_TIMEWAIT && id->cm.remote.guid == guid &&
-		    id->cm.remote.qpn == qpn)
+		if (id->cm.state < CM_TIMEWAIT && id->cm.remote.guid == guid && id->cm.remote.qpn == qpn)
 			return id;
 	}
 	return NULL;
@@ -441,7 +440,7 @@ static void rx_rej(const struct back *b)
 	if (id->cm.state == CM_ESTABLISHED || id->cm.state == CM_DREQ_SENT || reason == REJ_STALE_CONN)
 		cm_timewait(id);
 	else
-		id->cm.state = CM_IDLE;
+		cm_idle(id);
 	if (id->state != ID_CONNECT)
 		return;
 	memcpy(resp.param.conn.private_data, mad + REJ_PRIVATE, REJ_PRIVATE_SIZE);
@@ -508,7 +507,7 @@ static void rx_sidr_rep(const struct back *b)
 	if (!id || id->cm.state != CM_SIDR_REQ_SENT)
 		return;
 	ktimer_cancel(&id->cm.timer);
-	id->cm.state = CM_IDLE;
+	cm_idle(id);
 	if (id->state != ID_CONNECT)
 		return;
 	p->private_data_len = SIDR_REP_PRIVATE_SIZE;
@@ -528,16 +527,15 @@ static void rx_sidr_rep(const struct back *b)
 void cm_timewait(struct ucma_id *id)
 {
 	id->cm.state = CM_TIMEWAIT;
+	cm_forget_peer_qp(id);
 	cm_wait(id, cm_ms(id->cm.ack_timeout));
 }
 
 void cm_failed(struct ucma_id *id)
 {
-	const enum cm_state state = id->cm.state;
-
-	id->cm.state = CM_IDLE;
-	switch (state) {
+	switch (id->cm.state) {
 	case CM_TIMEWAIT:
+		cm_idle(id);
 		if (id->state == ID_DISCONNECT)
 			ucma_event(id, EV_TIMEWAIT_EXIT, 0, NULL);
 		break;
@@ -546,6 +544,7 @@ void cm_failed(struct ucma_id *id)
 		disconnected(id, -ETIMEDOUT);
 		break;
 	default:
+		cm_idle(id);
 		if (id->state == ID_CONNECT)
 			ucma_event(id, EV_UNREACHABLE, -ETIMEDOUT, NULL);
 		break;

@@ -113,10 +113,11 @@ struct ucma_mc { /* membership of a multicast group */
 
 struct ucma_id {
 	TAILQ_ENTRY(ucma_id) of_file;
-	struct table_node by_comm_id;          /* in the table if cm.local.comm_id is not 0 */
-	struct table_node by_peer, by_peer_qp; /* in the tables if the peer is known */
-	struct table_node by_service;          /* in the table if the id listens */
-	bool peer_known;
+	struct table_node by_comm_id; /* in the table if cm.local.comm_id is not 0 */
+	struct table_node by_peer;    /* in the table until the connection is idle again */
+	struct table_node by_peer_qp; /* until it is in time-wait: then the peer may reuse its QP */
+	struct table_node by_service; /* in the table if the id listens */
+	bool peer_known, peer_qp_known;
 	struct ucma_file *file;
 	uint32_t handle;
 	uint64_t uid;
@@ -345,6 +346,8 @@ void cm_start(struct ucma_id *id); /* assigns a comm id and a transaction id */
 /* Stores the peer's data from its message. */
 void cm_set_peer(struct ucma_id *id, const struct conn_side *peer);
 void cm_forget_peer(struct ucma_id *id);
+void cm_forget_peer_qp(struct ucma_id *id);
+void cm_idle(struct ucma_id *id);
 static inline uint64_t cm_peer_key(uint64_t guid,
 				   uint32_t n) /* `n`: its comm_id or QPN; several peers may share a key */
 {

@@ -266,6 +266,33 @@ static void connections(void)
 	cm_pair_close(&c);
 }
 
+/* A server destroys no id, and its client connects the same QP again and again: the tables have the live one only. */
+static void ended_connections(void)
+{
+	const struct ucma *u = w.k->ucma;
+	struct rdma_ucm_event_resp e;
+	struct cm_pair c;
+	uint32_t id;
+
+	cm_pair_open(&c, RDMA_PS_TCP);
+	for (unsigned int i = 0; i < 20; i++) {
+		id = connect_to(&c, 2);
+		CHECK(u->peers.used == 2 && u->peer_qps.used == 2);
+		CHECK_ERR(cm_disconnect(&c.client, id), 0);
+		CHECK_ERR(cm_event(&c.server, &e), EV_DISCONNECTED);
+		CHECK_ERR(cm_disconnect(&c.server, e.id), 0);
+		CHECK_ERR(cm_event(&c.client, &e), EV_DISCONNECTED);
+		CHECK(u->peers.used == 2 &&
+		      !u->peer_qps.used); /* in time-wait: a REQ may still be repeated */
+		bench_pass(2050);
+		CHECK_ERR(cm_event(&c.client, &e), EV_TIMEWAIT_EXIT);
+		CHECK_ERR(cm_event(&c.server, &e), EV_TIMEWAIT_EXIT);
+		CHECK(!u->peers.used);
+		CHECK_ERR(cm_destroy_id(&c.client, id), 5);
+	}
+	cm_pair_close(&c);
+}
+
 void add_growth_suite(void)
 {
 	CU_pSuite s = CU_add_suite("growth", world_init, world_exit);
@@ -276,4 +303,5 @@ void add_growth_suite(void)
 	CU_ADD_TEST(s, two_contexts);
 	CU_ADD_TEST(s, handles);
 	CU_ADD_TEST(s, connections);
+	CU_ADD_TEST(s, ended_connections);
 }

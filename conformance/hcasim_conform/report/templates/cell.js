@@ -50,6 +50,7 @@ function sourceOf(id, details, calls) {
     ...calls.map((call) => `\t${statement(call)}`), `}`, ""].join("\n");
 }
 
+const sentence = (clause) => [make("blockquote", {}, head.clauses[clause]), make("code", { class: "clause" }, clause)];
 const term = (name, ...content) => [make("dt", {}, name), make("dd", {}, ...content)];
 
 function erratum(id) {
@@ -113,8 +114,9 @@ async function cellBody(box, i) {
   const command = commandOf(id);
   return make("div", { class: "cell" },
     make("dl", {},
-      ...term("the page", make("blockquote", {}, head.clauses[details.clause]), make("code", { class: "clause" }, details.clause), ...details.errata.map(erratum)),
-      ...term("level", LEVELS[box.levels[i]]),
+      ...term("the page", ...sentence(details.clause), ...details.errata.map(erratum)),
+      ...(details.also.length ? term("tests as well", ...details.also.flatMap(sentence)) : []),
+      ...term("level", head.levels[box.levels[i]]),
       ...term("expected", details.expected)),
     make("div", { class: "devices" }, ...head.runs.map((_, run) => seenBy(id, details, run, letters[run], same))),
     same ? callsBlock(id, details, made[0]) : null,

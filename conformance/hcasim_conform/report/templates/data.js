@@ -3,7 +3,6 @@
 
 const head = JSON.parse(document.getElementById("head").textContent);
 const NAMES = { p: "pass", f: "fail", k: "known", u: "unexpected", s: "skipped", ".": "absent" };
-const LEVELS = { M: "MUST", S: "SHOULD", U: "UNDEFINED" };
 const WORST_FIRST = "fukps.";
 const several = head.runs.length > 1;
 const mark = (letter) => (letter === "." ? " " : head.words[NAMES[letter]][0]);
@@ -42,19 +41,19 @@ function locate(id) {
 
 const parts = new Map();
 
-/* The details of a cell: { clause, errata, expected, runs: [null or { seen, faults, calls, ... }] } */
+/* The details of a cell: { clause, also, errata, expected, runs: [null or { seen, faults, calls, ... }] } */
 async function detailsOf(box, i) {
   if (!parts.has(box.part)) parts.set(box.part, unpack(box.part));
   const { strings, cells } = await parts.get(box.part);
   const text = (n) => (n === null ? null : strings[n]);
   const texts = (list) => list.map(text);
-  const [[clause, errata, expected], ...runs] = cells[i];
+  const [[clause, also, errata, expected], ...runs] = cells[i];
   const artefact = ([kind, path, lines]) => ({ kind: text(kind), path: text(path), text: lines && texts(lines).join("\n") });
   const seenBy = ([seen, faults, calls, errno, us, reason, artefacts]) => ({
     seen: text(seen), faults: texts(faults), calls: texts(calls[1]).map((call) => call.replaceAll("{wr_id}", calls[0])), errno: text(errno), us, reason: text(reason),
     artefacts: artefacts.map(artefact),
   });
-  return { clause: text(clause), errata: texts(errata), expected: text(expected), runs: runs.map((r) => r && seenBy(r)) };
+  return { clause: text(clause), also: texts(also), errata: texts(errata), expected: text(expected), runs: runs.map((r) => r && seenBy(r)) };
 }
 
 /* -- which cells are selected */

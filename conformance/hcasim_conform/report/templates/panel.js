@@ -16,7 +16,7 @@ function entry(box, i, whole) {
     make("span", { class: "marks" }, make("span", { class: "hidden" }, `${words}: `), ...letters.map(markOf)),
     make("code", {}, name.split("/").join("\u200b/\u200b")),
     several && differs(box, i) ? make("span", { class: "different" }, "≠") : null,
-    make("span", { class: "level" }, LEVELS[box.levels[i]]),
+    make("span", { class: "level" }, head.levels[box.levels[i]]),
     fault ? make("span", { class: "why" }, fault) : null);
   const details = make("details", { class: "entry", "data-id": id }, summary);
   details.addEventListener("toggle", async () => {

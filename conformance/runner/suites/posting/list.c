@@ -47,6 +47,7 @@ static void unknown_flag(struct kit *k)
 	rc = kit_post(k, k->l->qp, k->l->peer, wr, &bad);
 	k->res->err = rc;
 	KIT_CHECK(k, rc, "a request with a flag that does not exist was taken");
+	judge_errno(&k->res->verdict, rc, k->r->dut.refusal.invalid);
 	KIT_CHECK(k, bad == at, "bad_wr names request %d, expected %d", bad, at);
 	for (int i = 0; i < at; i++)
 		plan_execute(&plans[i], k->l, &requester, &responder);

@@ -30,6 +30,7 @@ static void region_with(struct kit *k, void (*wrong)(struct link *l, struct log 
 	ret = ibv_wr_complete(l->qpx);
 	k->res->err = ret;
 	KIT_CHECK(k, ret, "ibv_wr_complete took the region, must refuse it");
+	judge_errno(&k->res->verdict, ret, k->r->dut.refusal.invalid);
 	kit_alive(k, l);
 	collect_extra(l, k->res);
 	if (KIT_GOOD(k))

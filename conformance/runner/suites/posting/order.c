@@ -2,11 +2,20 @@
 /* The order of completions, which requests have one, and memory that the caller may reuse. */
 #include <string.h>
 
+#include "link/link_modify.h"
 #include "suites/kit.h"
 
 static struct link_opts options(const struct kit *k)
 {
+	static const struct ibv_qp_attr quick = {
+		.min_rnr_timer = 8, .rnr_retry = 7, .timeout = 14, .retry_cnt = 7};
+
 	return (struct link_opts){.sq_sig_all = kit_arg(k, "sig_all", 0),
+				  .attr = kit_arg(k, "late_receives", 0) ? &quick : NULL,
+				  .sq_depth = kit_arg(k, "sq_depth", 0),
+				  .psn = kit_arg(k, "psn", 0),
+				  .mtu = kit_arg(k, "mtu", 0),
+				  .rd_atomic = kit_arg(k, "rd_atomic", 0),
 				  .cq_ex = kit_arg(k, "ex", 0),
 				  .on_demand = kit_arg(k, "on_demand", 0),
 				  .device_memory = kit_arg(k, "device_memory", 0),
@@ -43,18 +52,12 @@ static void set_targets(struct kit *k, struct plan *plans)
 }
 
 /* Posts all requests of the cell, at once or one by one, through one API or alternately through both. */
-static void in_order(struct kit *k)
+static void post_all(struct kit *k, struct plan *plans)
 {
-	static struct plan plans[CELL_MAX_WR];
-	struct link_opts opts = options(k);
 	bool wr = kit_arg(k, "wr", 0), turns = kit_arg(k, "turns", 0);
-	unsigned int num = k->cell->num_wr, step = kit_arg(k, "each", 0) ? 1 : num, first_use;
+	unsigned int num = k->cell->num_wr, step = kit_arg(k, "each", 0) ? 1 : num;
 	struct posted posted;
 
-	if (!kit_link(k, wr ? API_WR : API_POST, &opts) || !kit_plan(k, plans))
-		return;
-	set_targets(k, plans);
-	first_use = k->l->next_use;
 	for (unsigned int i = 0; i < num; i += step) {
 		if (wr && !(turns && i & 1))
 			posted = post_wr(k->l, &plans[i], step, false, &k->res->log);
@@ -62,7 +65,54 @@ static void in_order(struct kit *k)
 			posted = post_list(k->l, &plans[i], step, &k->res->log);
 		KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
 	}
-	finish(k, plans, first_use);
+}
+
+/* The requests of the cell, again and again: each time at other places of the rings. */
+static void in_order(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	struct link_opts opts = options(k);
+	unsigned int first_use;
+
+	k->res->log.psn = opts.psn;
+	if (!kit_link(k, kit_arg(k, "wr", 0) ? API_WR : API_POST, &opts))
+		return;
+	k->res->log.mtu = 128u << link_mtu(k->l);
+	for (int rounds = kit_arg(k, "rounds", 1); rounds && KIT_GOOD(k) && kit_plan(k, plans); rounds--) {
+		set_targets(k, plans);
+		first_use = k->l->next_use;
+		post_all(k, plans);
+		if (KIT_GOOD(k))
+			finish(k, plans, first_use);
+	}
+}
+
+/* The peer has no receives when the requests are posted: those from the first that needs one on are repeated. */
+static void late_receives(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	struct link_opts opts = options(k);
+	struct link other = {0};
+	int ret = 0;
+
+	k->res->log.psn = opts.psn;
+	if (kit_link(k, API_POST, &opts) && kit_link_second(k, &other, API_POST, NULL)) {
+		for (unsigned int i = 0; i < k->cell->num_wr && !ret; i++)
+			ret = plan_wr(&plans[i], k->l, &k->cell->wr[i], i, k->r->seed);
+		if (ret)
+			KIT_FAULT(k, "buffers of the case: %s", errno_name(ret));
+		else
+			post_all(k, plans);
+		if (KIT_GOOD(k))
+			kit_alive(k, &other); /* meanwhile the first has been refused */
+		log_call(&k->res->log, "/* only now: receives for the first QP */");
+		ret = link_fill_recv(k->l);
+		if (ret)
+			KIT_FAULT(k, "posting receives failed with %s", errno_name(ret));
+		if (KIT_GOOD(k))
+			finish(k, plans, 0);
+	}
+	link_destroy(&other);
 }
 
 /*
@@ -128,8 +178,7 @@ static void reuse_recv(struct kit *k)
 }
 
 const struct scenario order_scenarios[] = {
-	{"in_order", in_order},
-	{"reuse", reuse},
-	{"reuse_recv", reuse_recv},
+	{"in_order", in_order}, {"late_receives", late_receives},
+	{"reuse", reuse},       {"reuse_recv", reuse_recv},
 	{NULL, NULL},
 };

@@ -43,6 +43,7 @@ static void sq_full(struct kit *k)
 		  errno_name(rc), k->l->cap.max_send_wr);
 	KIT_CHECK(k, rc, "%d requests were taken and none was polled: the queue has no end", MOST);
 	KIT_CHECK(k, named, "bad_wr does not name the refused request");
+	judge_errno(&k->res->verdict, rc, k->r->dut.refusal.full);
 	for (unsigned int i = 0; i < taken; i++)
 		if (!kit_expect(k, k->l, k->l->cq, k->l->qp, i, IBV_WC_SUCCESS))
 			return;
@@ -75,6 +76,7 @@ static void region_full(struct kit *k)
 	rc = ibv_wr_complete(l->qpx);
 	k->res->err = rc;
 	KIT_CHECK(k, rc, "a region of %d requests was taken, %u are granted", MOST, l->cap.max_send_wr);
+	judge_errno(&k->res->verdict, rc, k->r->dut.refusal.full);
 	log_call(&k->res->log, "/* the next region */");
 	posted = post_wr(l, plans, 1, false, &k->res->log);
 	KIT_CHECK(k, !posted.rc, "the next region was refused with %s", errno_name(posted.rc));
@@ -116,6 +118,7 @@ static void recv_full(struct kit *k)
 	KIT_CHECK(k, taken >= granted, "receive %u was refused with %s, %u are granted", taken,
 		  errno_name(rc), granted);
 	KIT_CHECK(k, rc && bad == &wr, "the queue has no end, or bad_wr does not name the refused receive");
+	judge_errno(&k->res->verdict, rc, k->r->dut.refusal.full);
 }
 
 /* A send is refused before RTS, and is not executed when the QP gets there. */
@@ -153,6 +156,7 @@ static void region_early(struct kit *k)
 	posted = post_wr(k->l, plans, k->cell->num_wr, false, &k->res->log);
 	k->res->err = posted.rc;
 	KIT_CHECK(k, posted.rc, "a region was taken before the QP is in RTS");
+	judge_errno(&k->res->verdict, posted.rc, k->r->dut.refusal.invalid);
 	rc = link_go_on(k->l);
 	KIT_CHECK(k, !rc, "%s failed with %s", k->l->step, errno_name(rc));
 	kit_alive(k, k->l);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Receives that differ in everything that they name, more of them than a queue holds, at every place of its ring. */
+#include <errno.h>
+#include <string.h>
+
+#include "link/link_modify.h"
+#include "remote/remote.h"
+#include "suites/kit.h"
+
+#define LIST   4
+#define PIECES 4
+
+struct receive {
+	struct ibv_sge sge[PIECES];
+	struct ibv_mr *mr[PIECES];
+	struct ibv_recv_wr wr;
+	uint32_t room; /* bytes of a message */
+};
+
+static uint64_t scattered(unsigned int i)
+{
+	return 0xc2b2ae3d27d4eb4fu * (i + 1);
+}
+
+/* Each buffer is a region of its own. The first of a UD receive has place for the GRH. */
+static bool take_piece(struct kit *k, struct receive *r, unsigned int i, uint32_t len)
+{
+	uint8_t *at = arena_take(&k->l->recv, len);
+
+	if (!at) {
+		KIT_FAULT(k, "the receive does not fit");
+		return false;
+	}
+	r->sge[i] = (struct ibv_sge){(uintptr_t)at, len, k->l->recv.mr->lkey};
+	if (!len) /* the key of an empty SGE counts for nothing */
+		return true;
+	r->mr[i] = ibv_reg_mr(k->r->dut.responder.pd, at, len, IBV_ACCESS_LOCAL_WRITE);
+	if (!r->mr[i]) {
+		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
+		return false;
+	}
+	r->sge[i].lkey = r->mr[i]->lkey;
+	return true;
+}
+
+/* Number and lengths of the buffers change with `turn`; of more than two one is empty. */
+static bool shape(struct kit *k, struct receive *r, unsigned int turn)
+{
+	uint32_t grh = link_grh(k->l);
+	unsigned int most = k->l->cap.max_recv_sge < PIECES ? k->l->cap.max_recv_sge : PIECES;
+	unsigned int num = grh ? 1 + turn % most : turn % (most + 1);
+
+	memset(r, 0, sizeof(*r));
+	for (unsigned int i = 0; i < num; i++) {
+		uint32_t len = num > 2 && i == turn % num ? 0 : 13 + (turn * 5 + i) % 80;
+
+		if (!take_piece(k, r, i, len + (i ? 0 : grh)))
+			return false;
+		r->room += len;
+	}
+	r->wr = (struct ibv_recv_wr){
+		.wr_id = scattered(turn), .sg_list = num ? r->sge : NULL, .num_sge = num};
+	return true;
+}
+
+static void drop(struct receive *r)
+{
+	for (unsigned int i = 0; i < PIECES; i++)
+		if (r->mr[i])
+			ibv_dereg_mr(r->mr[i]);
+	memset(r, 0, sizeof(*r));
+}
+
+static void expect_bytes(struct link *l, const struct receive *r, const struct plan *plan)
+{
+	const uint8_t *from = plan->payload;
+	uint32_t left = plan->total;
+
+	for (int i = 0; i < r->wr.num_sge; i++) {
+		uint32_t skip = i ? 0 : link_grh(l), len = r->sge[i].length - skip;
+		uint8_t *at = (uint8_t *)(uintptr_t)r->sge[i].addr;
+
+		if (len > left)
+			len = left;
+		memcpy(arena_shadow(&l->recv, at) + skip, from, len);
+		from += len;
+		left -= len;
+	}
+}
+
+/* One SEND for each receive of the list: of its whole room, or of one byte less. */
+static void send_all(struct kit *k, struct receive *recv, unsigned int num, unsigned int turn)
+{
+	static struct plan plans[LIST];
+	static struct cell_wr wrs[LIST];
+	struct expect requester = {0}, responder = {.num = num};
+	struct link *l = k->l;
+	struct posted posted;
+	int ret = 0;
+
+	arena_reset(&l->local);
+	arena_reset(&l->target);
+	for (unsigned int i = 0; i < num && !ret; i++) {
+		wrs[i] = k->cell->wr[0];
+		wrs[i].recv = -1;
+		wrs[i].len[0] = recv[i].room - (recv[i].room ? i & 1 : 0);
+		ret = plan_wr(&plans[i], l, &wrs[i], i, k->r->seed + turn);
+	}
+	KIT_CHECK(k, !ret, "buffers of the case: %s", errno_name(ret));
+	posted = post_list(l, plans, num, &k->res->log);
+	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+	for (unsigned int i = 0; i < num; i++) {
+		plan_execute(&plans[i], l, &requester, &responder);
+		expect_bytes(l, &recv[i], &plans[i]);
+		responder.wc[i] = (struct wc_expect){
+			.wr_id = recv[i].wr.wr_id,
+			.opcode = IBV_WC_RECV,
+			.qp_num = l->peer->qp_num,
+			.check_len = true,
+			.byte_len = plans[i].total + link_grh(l),
+			.check_src = l->qpt == IBV_QPT_UD,
+			.src_qp = l->qp->qp_num,
+			.with_grh = l->qpt == IBV_QPT_UD &&
+				    l->dut->responder.port_attr.link_layer == IBV_LINK_LAYER_ETHERNET,
+		};
+	}
+	collect(l, &requester, &responder, k->res);
+}
+
+static void judge_list(struct kit *k, const struct receive *recv, unsigned int num)
+{
+	struct link *l = k->l;
+
+	link_fetch(l);
+	for (unsigned int i = 0; i < num && link_grh(l); i++) {
+		uint8_t *at = (uint8_t *)(uintptr_t)recv[i].sge[0].addr;
+
+		memcpy(arena_shadow(&l->recv, at), at, link_grh(l));
+	}
+	collect_memory(l, l->next_use, k->res);
+}
+
+static void receive_list(struct kit *k, unsigned int num, unsigned int turn)
+{
+	static struct receive recv[LIST];
+	struct ibv_recv_wr *bad;
+	bool good = true;
+	int ret;
+
+	arena_reset(&k->l->recv);
+	for (unsigned int i = 0; i < num && good; i++) {
+		good = shape(k, &recv[i], turn + i);
+		recv[i].wr.next = i + 1 < num ? &recv[i + 1].wr : NULL;
+	}
+	if (good) {
+		link_push(k->l);
+		ret = link_post_recv(k->l, &recv[0].wr, &bad);
+		if (ret)
+			KIT_FAULT(k, "posting receives failed with %s", errno_name(ret));
+		else
+			send_all(k, recv, num, turn);
+	}
+	if (KIT_GOOD(k))
+		judge_list(k, recv, num);
+	for (unsigned int i = 0; i < num; i++)
+		drop(&recv[i]);
+}
+
+static void receives_differ(struct kit *k)
+{
+	unsigned int turns = kit_arg(k, "turns", 1), turn = 0;
+
+	if (!kit_link(k, kit_arg(k, "srq", 0) ? API_SRQ : API_RECV, NULL))
+		return;
+	log_call(&k->res->log, "/* %u receives, in lists of 1 to %d, each list followed by its SENDs */",
+		 turns, LIST);
+	for (unsigned int list = 0; turn < turns && KIT_GOOD(k); list++) {
+		unsigned int num = 1 + list % LIST;
+
+		receive_list(k, num, turn);
+		turn += num;
+	}
+	collect_extra(k->l, k->res);
+}
+
+/* Receives that are posted in INIT, before the QP can receive, are used once it can. */
+static void receives_early(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+	struct expect requester = {0}, responder = {0};
+	struct ibv_sge sge;
+	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad = NULL;
+	struct posted posted;
+	int ret;
+
+	if (!kit_link(k, API_POST, NULL))
+		return;
+	log_call(&k->res->log, "/* peer: ibv_modify_qp() to RESET */");
+	ret = ibv_modify_qp(k->l->peer, &reset, IBV_QP_STATE);
+	KIT_CHECK(k, !ret, "ibv_modify_qp of the peer to RESET failed with %s", errno_name(ret));
+	sge = (struct ibv_sge){arena_address(&k->l->recv, k->l->slot[0]), 64, k->l->recv.mr->lkey};
+	ret = link_post_recv(k->l, &wr, &bad);
+	KIT_CHECK(k, ret, "a receive was taken in RESET");
+	KIT_CHECK(k, bad == &wr, "bad_wr does not name the receive that was refused in RESET");
+	judge_errno(&k->res->verdict, ret, k->r->dut.refusal.invalid);
+	ret = link_peer_steps(k->l, 0, 1);
+	KIT_CHECK(k, !ret, "%s of the peer failed with %s", k->l->step, errno_name(ret));
+	if (!kit_plan(k, plans)) /* posts all receives */
+		return;
+	ret = link_peer_steps(k->l, 1, 3);
+	KIT_CHECK(k, !ret, "%s of the peer failed with %s", k->l->step, errno_name(ret));
+	posted = post_list(k->l, plans, k->cell->num_wr, &k->res->log);
+	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
+	for (unsigned int i = 0; i < k->cell->num_wr; i++)
+		plan_execute(&plans[i], k->l, &requester, &responder);
+	collect(k->l, &requester, &responder, k->res);
+	collect_extra(k->l, k->res);
+	if (KIT_GOOD(k))
+		collect_memory(k->l, 0, k->res);
+}
+
+/* A QP with an SRQ, or without a receive queue, takes no receives of its own. */
+static void receive_elsewhere(struct kit *k)
+{
+	struct ibv_sge sge;
+	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad = NULL;
+	int ret;
+
+	if (!kit_link(k, API_SRQ, NULL))
+		return;
+	sge = (struct ibv_sge){arena_address(&k->l->recv, k->l->slot[0]), 64, k->l->recv.mr->lkey};
+	log_call(&k->res->log, "ibv_post_recv(peer, recv_wr, &bad_recv_wr) /* it has an SRQ */");
+	ret = ibv_post_recv(k->l->peer, &wr, &bad);
+	k->res->err = ret;
+	KIT_CHECK(k, ret, "a receive was posted to a QP with an SRQ");
+	KIT_CHECK(k, bad == &wr, "bad_wr does not name the refused receive");
+	judge_errno(&k->res->verdict, ret, k->r->dut.refusal.invalid);
+	kit_alive(k, k->l);
+}
+
+const struct scenario receive_scenarios[] = {
+	{"receives_differ", receives_differ},
+	{"receives_early", receives_early},
+	{"receive_elsewhere", receive_elsewhere},
+	{NULL, NULL},
+};

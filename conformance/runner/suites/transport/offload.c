@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Checksums and segments of frames of many shapes: VLAN tags, IPv4 options, IPv6 extension headers, TCP options,
+ * fragments, bytes behind the IP packet. What must be received is built here, with checksums of its own.
+ */
+#include <string.h>
+
+#include "suites/kit.h"
+
+#define TCP  6
+#define UDP  17
+#define ICMP 1
+
+#define FRAME 2048
+#define SEQ   0xffffff80u /* wraps */
+#define IP_ID 0xfffe      /* wraps */
+#define FLAGS 0x99        /* CWR, ACK, PSH, FIN */
+
+struct shape {
+	const char *what;
+	uint8_t vlans, ip; /* ip: 4, 6, or 0 */
+	uint8_t more;      /* words of IPv4 options, or IPv6 extension headers */
+	uint8_t proto;
+	uint16_t len;    /* of the payload */
+	uint8_t options; /* words of TCP options */
+	uint16_t frag;   /* field of the IPv4 header */
+	uint8_t trailer; /* bytes behind the IP packet */
+	uint8_t missing; /* bytes that the transport header lacks */
+};
+
+static const struct shape shapes[] = {
+	{"TCP", 0, 4, 0, TCP, .len = 100},
+	{"UDP", 0, 4, 0, UDP, .len = 101},
+	{"TCP without payload", 0, 4, 0, TCP, .len = 0, .trailer = 6},
+	{"UDP without payload", 0, 4, 0, UDP, .len = 0, .trailer = 18},
+	{"VLAN, TCP", 1, 4, 0, TCP, .len = 99},
+	{"two VLANs, UDP", 2, 4, 0, UDP, .len = 64},
+	{"IPv4 options, TCP", 0, 4, 1, TCP, .len = 77},
+	{"the longest IPv4 header, UDP", 0, 4, 10, UDP, .len = 78},
+	{"TCP options", 0, 4, 0, TCP, .len = 50, .options = 10},
+	{"DF", 0, 4, 0, UDP, .len = 40, .frag = 0x4000},
+	{"first fragment", 0, 4, 0, UDP, .len = 40, .frag = 0x2000},
+	{"last fragment", 0, 4, 0, TCP, .len = 40, .frag = 0x0001},
+	{"a fragment far behind", 0, 4, 0, TCP, .len = 40, .frag = 0x1000},
+	{"ICMP", 0, 4, 0, ICMP, .len = 60},
+	{"bytes behind the packet", 0, 4, 0, TCP, .len = 33, .trailer = 31},
+	{"half a TCP header", 0, 4, 0, TCP, .len = 0, .missing = 1, .trailer = 30},
+	{"half a UDP header", 0, 4, 0, UDP, .len = 0, .missing = 1, .trailer = 30},
+	{"IPv6, TCP", 0, 6, 0, TCP, .len = 100},
+	{"IPv6, UDP", 0, 6, 0, UDP, .len = 55},
+	{"VLAN, IPv6, UDP", 1, 6, 0, UDP, .len = 56},
+	{"IPv6 extension, TCP", 0, 6, 1, TCP, .len = 57},
+	{"IPv6 extensions, UDP", 0, 6, 3, UDP, .len = 58},
+	{"IPv6, bytes behind the packet", 0, 6, 0, UDP, .len = 20, .trailer = 9},
+	{"no IP", 0, 0, 0, 0, .len = 80},
+};
+
+/* A frame with right checksums. Offsets; 0: there is no such header. */
+struct made {
+	uint8_t at[FRAME];
+	uint32_t len, ip, l4, ip_end, tcp_flags, payload;
+	uint32_t ip_sum, l4_sum; /* of the checksums that can be put in */
+};
+
+/* What differs from segment to segment. */
+struct segment {
+	uint16_t id;
+	uint32_t seq;
+	uint8_t flags;
+};
+
+static void put16(uint8_t *p, uint16_t value)
+{
+	p[0] = value >> 8;
+	p[1] = value;
+}
+
+static uint16_t sum_of(uint32_t sum, const uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		sum += i & 1 ? p[i] : p[i] << 8;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+static uint32_t put_ethernet(uint8_t *p, const struct shape *s, bool ipoib)
+{
+	static const uint8_t addresses[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 7};
+	uint32_t at = sizeof(addresses);
+	uint16_t type = s->ip == 4 ? 0x0800 : s->ip == 6 ? 0x86dd : 0x88b5;
+
+	if (ipoib) {
+		put16(p, type);
+		put16(p + 2, 0);
+		return 4;
+	}
+	memcpy(p, addresses, sizeof(addresses));
+	for (unsigned int i = 0; i < s->vlans; i++, at += 4) {
+		put16(p + at, s->vlans == 2 && !i ? 0x88a8 : 0x8100);
+		put16(p + at + 2, 0x6123 + i);
+	}
+	put16(p + at, type);
+	return at + 2;
+}
+
+static uint32_t put_ipv4(uint8_t *p, const struct shape *s, uint32_t l4_len, uint16_t id)
+{
+	static const uint8_t addresses[] = {192, 0, 2, 1, 198, 51, 100, 2};
+	uint32_t size = 20 + s->more * 4;
+
+	memset(p, 0x01, size); /* options: no operation */
+	p[0] = 0x40 | size / 4;
+	p[1] = 0x1c;
+	put16(p + 2, size + l4_len);
+	put16(p + 4, id);
+	put16(p + 6, s->frag);
+	p[8] = 63;
+	p[9] = s->proto;
+	put16(p + 10, 0);
+	memcpy(p + 12, addresses, sizeof(addresses));
+	put16(p + 10, sum_of(0, p, size));
+	return size;
+}
+
+static uint32_t put_ipv6(uint8_t *p, const struct shape *s, uint32_t l4_len)
+{
+	static const uint8_t kinds[] = {0, 43, 60}; /* hop-by-hop options, routing, destination options */
+	uint32_t size = 40;
+
+	memset(p, 0, size);
+	p[0] = 0x61;
+	p[3] = 0x42;
+	p[6] = s->more ? kinds[0] : s->proto;
+	p[7] = 63;
+	for (int i = 8; i < 40; i++)
+		p[i] = 0x20 + i;
+	for (unsigned int i = 0; i < s->more; i++) {
+		uint32_t len = i == 1 ? 16 : 8;
+
+		memset(p + size, 0, len);
+		p[size] = i + 1 < s->more ? kinds[i + 1] : s->proto;
+		p[size + 1] = len / 8 - 1;
+		p[size + 2] = 1; /* PadN; as a routing header: type 1, none left */
+		p[size + 3] = i == 1 ? 0 : 4;
+		size += len;
+	}
+	put16(p + 4, size - 40 + l4_len);
+	return size;
+}
+
+static uint32_t put_transport(uint8_t *p, const struct shape *s, const struct segment *seg)
+{
+	if (s->proto == UDP) {
+		memcpy(p, (uint8_t[]){0x30, 0x39, 0, 9}, 4);
+		put16(p + 4, 8 + s->len);
+		put16(p + 6, 0);
+		return 8;
+	}
+	if (s->proto != TCP)
+		return 0;
+	memset(p, 1, 20 + s->options * 4);
+	memcpy(p, (uint8_t[]){0x30, 0x39, 0, 9}, 4);
+	put16(p + 4, seg->seq >> 16);
+	put16(p + 6, seg->seq);
+	p[12] = (5 + s->options) << 4;
+	p[13] = seg->flags;
+	put16(p + 16, 0);
+	put16(p + 18, 0);
+	return 20 + s->options * 4;
+}
+
+static void put_l4_sum(struct made *m, const struct shape *s)
+{
+	uint32_t len = m->ip_end - m->l4, pseudo = s->proto + len;
+	const uint8_t *addresses = m->at + m->ip + (s->ip == 4 ? 12 : 8);
+	uint16_t sum;
+
+	m->l4_sum = m->l4 + (s->proto == TCP ? 16 : 6);
+	for (unsigned int i = 0; i < (s->ip == 4 ? 8 : 32); i += 2)
+		pseudo += addresses[i] << 8 | addresses[i + 1];
+	sum = sum_of(pseudo, m->at + m->l4, len);
+	put16(m->at + m->l4_sum, !sum && s->proto == UDP ? 0xffff : sum);
+}
+
+static void make(struct made *m, const struct shape *s, const struct segment *seg, const uint8_t *payload,
+		 bool ipoib)
+{
+	uint8_t l4[64];
+	uint32_t l4_size = put_transport(l4, s, seg) - s->missing, at = put_ethernet(m->at, s, ipoib);
+
+	m->ip = m->l4 = m->ip_sum = m->l4_sum = 0;
+	if (s->ip) {
+		m->ip = at;
+		at += s->ip == 4 ? put_ipv4(m->at + at, s, l4_size + s->len, seg->id)
+				 : put_ipv6(m->at + at, s, l4_size + s->len);
+		m->l4 = at;
+		memcpy(m->at + at, l4, l4_size);
+		at += l4_size;
+	}
+	m->payload = at;
+	memcpy(m->at + at, payload, s->len);
+	m->ip_end = at + s->len;
+	m->len = m->ip_end + s->trailer;
+	memset(m->at + m->ip_end, 0xee, s->trailer);
+	if (s->ip == 4)
+		m->ip_sum = m->ip + 10;
+	if (s->ip && (s->proto == TCP || s->proto == UDP) && !(s->frag & 0x3fff) && !s->missing)
+		put_l4_sum(m, s);
+}
+
+static bool post(struct kit *k, struct ibv_send_wr *wr)
+{
+	struct link *l = k->l;
+	int ret;
+
+	if (l->qpt == IBV_QPT_UD && wr->opcode == IBV_WR_SEND) {
+		wr->wr.ud.ah = l->ah;
+		wr->wr.ud.remote_qpn = l->peer->qp_num;
+		wr->wr.ud.remote_qkey = LINK_QKEY;
+	}
+	ret = link_fill_recv(l);
+	end_push();
+	ret = ret ? ret : kit_post(k, l->qp, l->peer, wr, NULL);
+	if (ret)
+		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+	return !ret && kit_expect(k, l, l->cq, l->qp, wr->wr_id, IBV_WC_SUCCESS);
+}
+
+/* The next receive has this frame; a short one is padded. */
+static bool arrives(struct kit *k, const struct made *m, bool *csum_ok)
+{
+	struct link *l = k->l;
+	const uint8_t *got = l->slot[l->next_use % LINK_RECV_SLOTS] + link_grh(l);
+	struct ibv_wc wc;
+
+	if (!kit_wait(k, l, l->peer_cq, &wc))
+		return false;
+	l->next_use++;
+	end_sync();
+	if (wc.status != IBV_WC_SUCCESS || wc.byte_len < link_grh(l) + m->len)
+		KIT_FAULT(k, "the receive has status %s and %u bytes, expected %u",
+			  value_name(status_names, wc.status), wc.byte_len, link_grh(l) + m->len);
+	else
+		judge_bytes(&k->res->verdict, "frame", m->at, got, m->len);
+	*csum_ok = wc.wc_flags & IBV_WC_IP_CSUM_OK;
+	return KIT_GOOD(k);
+}
+
+/* Sends a frame, of which `want` must arrive. */
+static bool carry(struct kit *k, const struct made *sent, const struct made *want, unsigned int flags,
+		  bool ok)
+{
+	struct link *l = k->l;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = kit_wr(0x0ff, IBV_WR_SEND, &sge);
+	uint8_t *data;
+	bool csum_ok;
+
+	arena_reset(&l->local);
+	data = arena_take(&l->local, sent->len);
+	memcpy(data, sent->at, sent->len);
+	sge = (struct ibv_sge){(uintptr_t)data, sent->len, l->local.mr->lkey};
+	wr.send_flags |= flags;
+	if (!post(k, &wr) || !arrives(k, want, &csum_ok))
+		return false;
+	if (csum_ok != ok)
+		KIT_FAULT(k, "IBV_WC_IP_CSUM_OK is %sset", csum_ok ? "" : "not ");
+	return KIT_GOOD(k);
+}
+
+static const uint8_t *contents(unsigned int i)
+{
+	static uint8_t payload[FRAME];
+
+	for (unsigned int at = 0; at < FRAME; at++)
+		payload[at] = at * 11 + i * 29 + 5;
+	return payload;
+}
+
+/* With the flag wrong checksums become right. Without it they arrive as they are, and only right ones are reported. */
+static bool judge_shape(struct kit *k, unsigned int i)
+{
+	static struct made right, sent;
+	const struct segment seg = {0x4321, SEQ, 0x10};
+	const struct shape *s = &shapes[i];
+	bool verified;
+
+	make(&right, s, &seg, contents(i), k->l->qpt == IBV_QPT_UD);
+	verified = right.ip_sum && right.l4_sum;
+	sent = right;
+	if (right.ip_sum)
+		put16(sent.at + right.ip_sum, 0xbeef);
+	if (right.l4_sum)
+		put16(sent.at + right.l4_sum, 0x1dea);
+	if (!carry(k, &sent, &right, IBV_SEND_IP_CSUM, verified) || !carry(k, &right, &right, 0, verified))
+		return false;
+	if (right.l4_sum) {
+		sent = right;
+		sent.at[right.l4_sum] ^= 0x40;
+		if (!carry(k, &sent, &sent, 0, false))
+			return false;
+		sent = right;
+		sent.at[right.ip_end - 1] ^= 0x01;
+		if (!carry(k, &sent, &sent, 0, false))
+			return false;
+	}
+	if (right.ip_sum) {
+		sent = right;
+		sent.at[right.ip_sum + 1] ^= 0x01;
+		if (!carry(k, &sent, &sent, 0, false))
+			return false;
+	}
+	if (right.l4_sum && s->proto == UDP) { /* no checksum (RFC 768): nothing was verified */
+		sent = right;
+		put16(sent.at + right.l4_sum, 0);
+		return carry(k, &sent, &sent, 0, false);
+	}
+	return true;
+}
+
+static void offload_shapes(struct kit *k)
+{
+	bool good = kit_link(k, API_POST, NULL);
+
+	for (unsigned int i = 0; good && i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		if (k->l->qpt == IBV_QPT_UD && shapes[i].vlans)
+			continue;
+		good = judge_shape(k, i);
+		if (!good)
+			KIT_FAULT(k, "frame: %s", shapes[i].what);
+	}
+}
+
+/* ---- Segments ---- */
+
+static const struct shape streams[] = {
+	{"IPv4", 0, 4, 0, TCP, .len = 1400},
+	{"VLAN", 1, 4, 0, TCP, .len = 1000},
+	{"IPv4 options", 0, 4, 2, TCP, .len = 700},
+	{"TCP options", 0, 4, 0, TCP, .len = 701, .options = 3},
+	{"IPv6", 0, 6, 0, TCP, .len = 1399},
+	{"IPv6 extension", 0, 6, 1, TCP, .len = 999},
+	{"VLAN, IPv6, TCP options", 1, 6, 0, TCP, .len = 350, .options = 1},
+	{"one segment", 0, 4, 0, TCP, .len = 350},
+};
+
+#define MSS 350
+
+static bool segment(struct kit *k, const struct shape *stream)
+{
+	static struct made whole, want;
+	const struct segment first = {IP_ID, SEQ, FLAGS};
+	bool ud = k->l->qpt == IBV_QPT_UD, csum_ok;
+	const uint8_t *payload = contents(stream->len);
+	struct link *l = k->l;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = kit_wr(0x750, IBV_WR_TSO, &sge);
+	uint8_t *data;
+
+	make(&whole, stream, &first, payload, ud);
+	arena_reset(&l->local);
+	data = arena_take(&l->local, stream->len);
+	memcpy(data, payload, stream->len);
+	sge = (struct ibv_sge){(uintptr_t)data, stream->len, l->local.mr->lkey};
+	if (ud) {
+		wr.wr.ud.ah = l->ah;
+		wr.wr.ud.remote_qpn = l->peer->qp_num;
+		wr.wr.ud.remote_qkey = LINK_QKEY;
+	}
+	wr.tso.hdr = whole.at;
+	wr.tso.hdr_sz = whole.payload;
+	wr.tso.mss = MSS;
+	if (!post(k, &wr))
+		return false;
+	for (unsigned int n = 0; n * MSS < stream->len; n++) {
+		struct shape s = *stream;
+		bool last = stream->len - n * MSS <= MSS;
+		const struct segment seg = {IP_ID + n, SEQ + n * MSS,
+					    FLAGS & ~(n ? 0x80 : 0) & ~(last ? 0 : 0x09)};
+
+		s.len = last ? stream->len - n * MSS : MSS;
+		make(&want, &s, &seg, payload + n * MSS, ud);
+		if (!arrives(k, &want, &csum_ok))
+			return false;
+		if (csum_ok != (s.ip == 4))
+			KIT_FAULT(k, "IBV_WC_IP_CSUM_OK is %sset", csum_ok ? "" : "not ");
+	}
+	return KIT_GOOD(k);
+}
+
+static void offload_streams(struct kit *k)
+{
+	static const struct link_opts opts = {.tso_header = 128};
+	bool good = kit_link(k, API_POST, &opts);
+
+	for (unsigned int i = 0; good && i < sizeof(streams) / sizeof(streams[0]); i++) {
+		if (k->l->qpt == IBV_QPT_UD && streams[i].vlans)
+			continue;
+		good = segment(k, &streams[i]);
+		if (!good)
+			KIT_FAULT(k, "stream: %s", streams[i].what);
+	}
+	if (good)
+		kit_expect_none(k, k->l, k->l->peer_cq);
+}
+
+const struct scenario offload_scenarios[] = {
+	{"offload_shapes", offload_shapes},
+	{"offload_streams", offload_streams},
+	{NULL, NULL},
+};

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Reliable requests out of order, repeated, before their receive is posted; answers of READs and atomics. */
+#include <endian.h>
+#include <string.h>
+
+#include "suites/transport/packet_qp.h"
+
+#define WORD  1024 /* in the region, of the atomics */
+#define COUNT 0x00ffffffffffff80ull
+
+/* A WRITE of one packet to this offset, executed once. */
+static bool write_once(struct packet_qp *t, uint32_t at, uint32_t len)
+{
+	struct packet p = pqp_packet(t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, len);
+
+	p.va += at;
+	memcpy(t->want + at, t->data, len);
+	return pqp_send(t, &p);
+}
+
+static bool write_acked(struct packet_qp *t, uint32_t at, uint32_t len)
+{
+	if (!write_once(t, at, len))
+		return false;
+	t->msn++;
+	return pqp_ack(t, t->psn - 1);
+}
+
+/* A WRITE that must not be executed. */
+static bool write_at(struct packet_qp *t, uint32_t psn)
+{
+	struct packet p = pqp_packet(t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 32);
+	uint32_t next = t->psn;
+	bool good;
+
+	p.psn = psn;
+	good = pqp_send(t, &p);
+	t->psn = next;
+	return good;
+}
+
+/* IBTA 9.7.5.1.1: one NAK for a gap, with the PSN that is expected; the next one only after that came. */
+static bool gaps(struct packet_qp *t)
+{
+	return write_acked(t, 0, 32) && write_at(t, t->psn + 1) && pqp_nak(t, HCASIM_NAK_PSN_SEQ, t->psn) &&
+	       write_at(t, t->psn + 2) && write_at(t, t->psn + 0x7fffff) && write_acked(t, 40, 32) &&
+	       write_at(t, t->psn + 0x7fffff) && pqp_nak(t, HCASIM_NAK_PSN_SEQ, t->psn) &&
+	       write_acked(t, 80, 31);
+}
+
+/* IBTA 9.7.5.1.2: a repeated WRITE or SEND is acknowledged, with the newest PSN, and not executed. */
+static bool repeated_writes(struct packet_qp *t)
+{
+	struct packet p;
+	uint32_t next = t->psn;
+
+	if (!write_at(t, t->psn - 1) || !pqp_ack(t, t->psn - 1) || !write_at(t, t->psn - 3) ||
+	    !pqp_ack(t, t->psn - 1) || !write_at(t, t->psn - 0x800000) || !pqp_ack(t, t->psn - 1))
+		return false;
+	p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, 20); /* no receive is posted */
+	p.psn--;
+	if (!pqp_send(t, &p) || !pqp_ack(t, next - 1))
+		return false;
+	t->psn = next;
+	return write_acked(t, 120, 1);
+}
+
+/* The answer of a READ of `len` bytes at this offset, packet by packet. */
+static bool read_answer(struct packet_qp *t, uint32_t psn, uint32_t at, uint32_t len)
+{
+	uint32_t num = len ? (len + PQP_MTU - 1) / PQP_MTU : 1;
+	struct packet got;
+
+	for (uint32_t i = 0; i < num; i++) {
+		uint32_t left = len - i * PQP_MTU, part = left < PQP_MTU ? left : PQP_MTU;
+		unsigned int code = num == 1       ? HCASIM_BTH_CODE_RDMA_READ_RESPONSE_ONLY
+				    : !i           ? HCASIM_BTH_CODE_RDMA_READ_RESPONSE_FIRST
+				    : i == num - 1 ? HCASIM_BTH_CODE_RDMA_READ_RESPONSE_LAST
+						   : HCASIM_BTH_CODE_RDMA_READ_RESPONSE_MIDDLE;
+		bool middle = code == HCASIM_BTH_CODE_RDMA_READ_RESPONSE_MIDDLE;
+
+		if (!port_get(&t->port, &got))
+			return false;
+		if (got.opcode != pqp_op(t, code) || got.psn != ((psn + i) & HCASIM_PSN_MASK) ||
+		    got.len != part || (!middle && (got.kind || got.msn != t->msn)))
+			KIT_FAULT(t->k,
+				  "packet %u of a READ's answer has opcode 0x%x, PSN 0x%x, %u bytes, "
+				  "syndrome %u, MSN "
+				  "%u; expected 0x%x, 0x%x, %u, 0, %u",
+				  i, got.opcode, got.psn, got.len, got.kind, got.msn, pqp_op(t, code),
+				  (psn + i) & HCASIM_PSN_MASK, part, t->msn);
+		else
+			judge_bytes(&t->k->res->verdict, "answer of a READ", t->want + at + i * PQP_MTU,
+				    got.payload, part);
+		if (!KIT_GOOD(t->k))
+			return false;
+	}
+	return true;
+}
+
+static bool ask_read(struct packet_qp *t, uint32_t psn, uint32_t at, uint32_t len)
+{
+	struct packet p = pqp_packet(t, HCASIM_BTH_CODE_RDMA_READ_REQUEST, 0);
+
+	p.psn = psn;
+	p.va += at;
+	p.dmalen = len;
+	return port_send(&t->port, &p);
+}
+
+static bool read_once(struct packet_qp *t, uint32_t at, uint32_t len)
+{
+	uint32_t psn = t->psn;
+
+	t->msn++;
+	t->psn = (psn + (len ? (len + PQP_MTU - 1) / PQP_MTU : 1)) & HCASIM_PSN_MASK;
+	return ask_read(t, psn, at, len) && read_answer(t, psn, at, len);
+}
+
+/* READs of every number of packets; then all or some packets of the last one again, with what memory holds now. */
+static bool reads(struct packet_qp *t)
+{
+	static const uint16_t lengths[] = {0, 1, 255, 256, 257, 511, 512, 513, 4 * PQP_MTU + 3};
+	uint32_t psn, at = 5;
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
+		if (!read_once(t, at + i, lengths[i]))
+			return false;
+	psn = t->psn - 5;
+	at += sizeof(lengths) / sizeof(lengths[0]) - 1;
+	if (!write_acked(t, at + 300, 64) || !ask_read(t, psn, at, 4 * PQP_MTU + 3) ||
+	    !read_answer(t, psn, at, 4 * PQP_MTU + 3))
+		return false;
+	if (!ask_read(t, psn + 2, at + 2 * PQP_MTU, 2 * PQP_MTU + 3) ||
+	    !read_answer(t, psn + 2, at + 2 * PQP_MTU, 2 * PQP_MTU + 3))
+		return false;
+	return ask_read(t, psn + 4, at + 4 * PQP_MTU, 3) && read_answer(t, psn + 4, at + 4 * PQP_MTU, 3);
+}
+
+struct atomic {
+	unsigned int code;
+	uint64_t swap_add, compare;
+};
+
+static bool ask_atomic(struct packet_qp *t, uint32_t psn, const struct atomic *a)
+{
+	struct packet p = pqp_packet(t, a->code, 0);
+
+	p.psn = psn;
+	p.va += WORD;
+	p.swap_add = a->swap_add;
+	p.compare = a->compare;
+	return port_send(&t->port, &p);
+}
+
+static bool atomic_answer(struct packet_qp *t, uint32_t psn, uint64_t orig)
+{
+	struct packet got;
+
+	if (!port_get(&t->port, &got))
+		return false;
+	if (got.opcode != pqp_op(t, HCASIM_BTH_CODE_ATOMIC_ACKNOWLEDGE) ||
+	    got.psn != (psn & HCASIM_PSN_MASK) || got.kind || got.msn != t->msn || got.orig != orig)
+		KIT_FAULT(t->k,
+			  "an atomic's answer with opcode 0x%x, PSN 0x%x, syndrome %u, MSN %u, 0x%llx; "
+			  "expected PSN 0x%x, "
+			  "MSN %u, 0x%llx",
+			  got.opcode, got.psn, got.kind, got.msn, (unsigned long long)got.orig,
+			  psn & HCASIM_PSN_MASK, t->msn, (unsigned long long)orig);
+	return KIT_GOOD(t->k);
+}
+
+/* Each is executed once, and answered with its own result each time it comes. */
+static bool atomics(struct packet_qp *t)
+{
+	static const struct atomic all[] = {
+		{HCASIM_BTH_CODE_FETCH_ADD, 0x80, 0},
+		{HCASIM_BTH_CODE_COMPARE_SWAP, 0x1122334455667788, COUNT + 0x80},
+		{HCASIM_BTH_CODE_COMPARE_SWAP, 1, 0x1122334455667789},
+	};
+	const uint64_t results[] = {COUNT, COUNT + 0x80, 0x1122334455667788};
+	const uint64_t start = htole64(COUNT), end = htole64(results[2]);
+	uint32_t first = t->psn;
+
+	memcpy(t->mem + WORD, &start, sizeof(start));
+	end_written(t->mem + WORD, sizeof(start));
+	end_push();
+	memcpy(t->want + WORD, &end, sizeof(end));
+	for (unsigned int i = 0; i < 3; i++) {
+		t->msn++;
+		if (!ask_atomic(t, t->psn, &all[i]) || !atomic_answer(t, t->psn, results[i]))
+			return false;
+		t->psn = (t->psn + 1) & HCASIM_PSN_MASK;
+	}
+	for (unsigned int i = 0; i < 3; i++)
+		if (!ask_atomic(t, first + i, &all[i]) || !atomic_answer(t, first + i, results[i]))
+			return false;
+	return write_acked(t, 2000, 64);
+}
+
+/* Several requests without a pause are answered in order. */
+static bool burst(struct packet_qp *t)
+{
+	const struct atomic add = {HCASIM_BTH_CODE_FETCH_ADD, 0, 0};
+	uint32_t psn = t->psn, msn = t->msn;
+
+	t->psn = (psn + 3) & HCASIM_PSN_MASK;
+	if (!ask_read(t, psn, 0, 3 * PQP_MTU) || !ask_atomic(t, t->psn, &add))
+		return false;
+	t->psn = (t->psn + 1) & HCASIM_PSN_MASK;
+	if (!write_once(t, 2100, 50))
+		return false;
+	t->msn = msn + 1;
+	if (!read_answer(t, psn, 0, 3 * PQP_MTU))
+		return false;
+	t->msn++;
+	if (!atomic_answer(t, psn + 3, 0x1122334455667788))
+		return false;
+	t->msn++;
+	return pqp_ack(t, psn + 4);
+}
+
+static void packet_sequence(struct kit *k)
+{
+	static struct packet_qp t;
+
+	if (pqp_open(k, &t) && gaps(&t) && repeated_writes(&t) && reads(&t) && atomics(&t) && burst(&t))
+		pqp_judge_memory(&t);
+	pqp_close(&t);
+}
+
+/* A message of three packets, for a receive that is posted late; with the code of min_rnr_timer. */
+static bool late_receive(struct packet_qp *t)
+{
+	struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_FIRST, PQP_MTU);
+	uint32_t first = t->psn;
+	struct ibv_wc wc;
+
+	p.ackreq = false;
+	if (!pqp_send(t, &p) || !pqp_answer(t, HCASIM_AETH_KIND_RNR, t->rnr_timer, first))
+		return false;
+	p = pqp_packet(t, HCASIM_BTH_CODE_SEND_LAST, 7);
+	if (!pqp_send(t, &p)) /* without a NAK of its own */
+		return false;
+	t->psn = first;
+	p = pqp_packet(t, HCASIM_BTH_CODE_SEND_FIRST, PQP_MTU);
+	memcpy(pqp_slot(t), t->data, PQP_MTU);
+	if (!pqp_receive(t, PQP_MTU + 7) || !pqp_send(t, &p))
+		return false;
+	p = pqp_packet(t, HCASIM_BTH_CODE_SEND_LAST_WITH_IMMEDIATE, 7);
+	p.imm = 0x01020304 + t->rnr_timer;
+	p.ackreq = true;
+	memcpy(pqp_slot(t) + PQP_MTU, t->data, 7);
+	if (!pqp_send(t, &p) || !pqp_ack(t, first) || !KIT_GOOD(t->k))
+		return false;
+	t->msn++;
+	if (!pqp_ack(t, first + 1) || !pqp_received(t, IBV_WC_SUCCESS, PQP_MTU + 7, &wc))
+		return false;
+	if (!(wc.wc_flags & IBV_WC_WITH_IMM) || wc.imm_data != htobe32(0x01020304 + t->rnr_timer))
+		KIT_FAULT(t->k, "the immediate data is wrong");
+	return KIT_GOOD(t->k);
+}
+
+/* All codes of min_rnr_timer are in the NAK as they were set. */
+static void packet_rnr(struct kit *k)
+{
+	static struct packet_qp t;
+	bool good = pqp_open(k, &t);
+
+	for (unsigned int code = 0; code < 32 && good; code++) {
+		t.rnr_timer = code;
+		good = pqp_again(&t, 0xfffffe + code) && late_receive(&t);
+	}
+	if (good)
+		pqp_judge_memory(&t);
+	pqp_close(&t);
+}
+
+const struct scenario sequence_scenarios[] = {
+	{"packet_sequence", packet_sequence},
+	{"packet_rnr", packet_rnr},
+	{NULL, NULL},
+};

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* XRC: a request names its SRQ, and with it a protection domain; the SRQ must be of the QP's XRC domain. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "suites/kit.h"
+
+#define LEN 200
+
+struct target {
+	struct ibv_pd *pd;
+	struct ibv_xrcd *own; /* NULL: the link's */
+	struct ibv_cq *cq;
+	struct ibv_srq *srq;
+	uint32_t srqn;
+	struct ibv_mr *mr;
+	uint8_t *buf;
+};
+
+static bool create(struct kit *k, struct target *t, bool other_domain)
+{
+	const struct end *end = &k->r->dut.responder;
+	struct ibv_xrcd_init_attr domain = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
+	struct ibv_srq_init_attr_ex attr = {.attr = {.max_wr = 4, .max_sge = 1},
+					    .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+							 IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+					    .srq_type = IBV_SRQT_XRC};
+
+	t->pd = ibv_alloc_pd(end->ctx);
+	t->own = other_domain ? ibv_open_xrcd(end->ctx, &domain) : NULL;
+	t->cq = ibv_create_cq(end->ctx, 16, NULL, NULL, 0);
+	attr.pd = t->pd;
+	attr.cq = t->cq;
+	attr.xrcd = other_domain ? t->own : k->l->xrcd;
+	t->buf = end_alloc(end->pd, 4096);
+	if (t->pd && t->cq && attr.xrcd && t->buf) {
+		memset(t->buf, 0x77, 4096);
+		t->srq = ibv_create_srq_ex(end->ctx, &attr);
+		t->mr = ibv_reg_mr(t->pd, t->buf, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+	}
+	if (!t->srq || !t->mr || ibv_get_srq_num(t->srq, &t->srqn))
+		KIT_FAULT(k, "the second SRQ: %s", errno_name(errno));
+	return KIT_GOOD(k);
+}
+
+static void destroy(struct target *t)
+{
+	if (t->srq)
+		ibv_destroy_srq(t->srq);
+	if (t->own)
+		ibv_close_xrcd(t->own);
+	if (t->cq)
+		ibv_destroy_cq(t->cq);
+	if (t->mr)
+		ibv_dereg_mr(t->mr);
+	if (t->pd)
+		ibv_dealloc_pd(t->pd);
+	end_free(t->buf);
+}
+
+static bool post_receive(struct kit *k, struct target *t, struct ibv_mr *mr)
+{
+	struct ibv_sge sge = {(uintptr_t)t->buf, LEN, mr->lkey};
+	struct ibv_recv_wr wr = {.wr_id = 0x584c, .sg_list = &sge, .num_sge = 1}, *bad;
+	int ret = ibv_post_srq_recv(t->srq, &wr, &bad);
+
+	if (ret)
+		KIT_FAULT(k, "the receive was refused with %s", errno_name(ret));
+	return !ret;
+}
+
+static bool request(struct kit *k, enum ibv_wr_opcode op, uint32_t srqn, uint8_t *to, uint32_t rkey,
+		    enum ibv_wc_status status)
+{
+	struct link *l = k->l;
+	struct ibv_sge sge = {(uintptr_t)l->local.base, LEN, l->local.mr->lkey};
+	struct ibv_send_wr wr = kit_wr(0x584c0, op, &sge);
+	int ret;
+
+	wr.qp_type.xrc.remote_srqn = srqn;
+	if (op == IBV_WR_RDMA_WRITE) {
+		wr.wr.rdma.remote_addr = (uintptr_t)to;
+		wr.wr.rdma.rkey = rkey;
+	}
+	memset(l->local.base, 0x31 + op, LEN);
+	end_push();
+	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
+	if (ret)
+		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+	return !ret && kit_expect(k, l, l->cq, l->qp, 0x584c0, status);
+}
+
+static bool holds(struct kit *k, struct target *t, uint8_t value)
+{
+	static uint8_t want[LEN];
+
+	end_sync();
+	memset(want, value, LEN);
+	judge_bytes(&k->res->verdict, "memory of the second SRQ's protection domain", want, t->buf, LEN);
+	return KIT_GOOD(k);
+}
+
+/* Two SRQs of one domain, each with its own protection domain, CQ and memory. */
+static void xrc_second_srq(struct kit *k)
+{
+	struct target t = {};
+	struct ibv_wc wc;
+
+	if (kit_link(k, API_POST, NULL) && create(k, &t, false) && post_receive(k, &t, t.mr)) {
+		kit_alive(k, k->l);
+		if (KIT_GOOD(k) && request(k, IBV_WR_SEND, t.srqn, NULL, 0, IBV_WC_SUCCESS) &&
+		    kit_wait(k, k->l, t.cq, &wc)) {
+			if (wc.status != IBV_WC_SUCCESS || wc.byte_len != LEN || wc.wr_id != 0x584c)
+				KIT_FAULT(k, "the receive has status %s, %u bytes",
+					  value_name(status_names, wc.status), wc.byte_len);
+			holds(k, &t, 0x31 + IBV_WR_SEND);
+		}
+		if (KIT_GOOD(k))
+			kit_alive(k, k->l);
+		if (KIT_GOOD(k) && request(k, IBV_WR_RDMA_WRITE, t.srqn, t.buf, t.mr->rkey, IBV_WC_SUCCESS) &&
+		    holds(k, &t, 0x31 + IBV_WR_RDMA_WRITE) &&
+		    request(k, IBV_WR_RDMA_WRITE, k->l->srqn, t.buf, t.mr->rkey, k->cell->status))
+			holds(k, &t, 0x31 + IBV_WR_RDMA_WRITE);
+	}
+	destroy(&t);
+}
+
+/* The receive's memory is of another protection domain than its SRQ. */
+static void xrc_receive_pd(struct kit *k)
+{
+	struct target t = {};
+	struct ibv_wc wc;
+
+	if (kit_link(k, API_POST, NULL) && create(k, &t, false) && post_receive(k, &t, k->l->recv.mr) &&
+	    request(k, IBV_WR_SEND, t.srqn, NULL, 0, k->cell->status) && kit_wait(k, k->l, t.cq, &wc)) {
+		if (wc.status != IBV_WC_LOC_PROT_ERR)
+			KIT_FAULT(k, "the receive has status %s, expected LOC_PROT_ERR",
+				  value_name(status_names, wc.status));
+		holds(k, &t, 0x77);
+	}
+	destroy(&t);
+}
+
+/* An SRQ of another XRC domain. */
+static void xrc_other_domain(struct kit *k)
+{
+	struct target t = {};
+
+	if (kit_link(k, API_POST, NULL) && create(k, &t, true) && post_receive(k, &t, t.mr) &&
+	    request(k, IBV_WR_SEND, t.srqn, NULL, 0, k->cell->status) && holds(k, &t, 0x77)) {
+		kit_expect_none(k, k->l, t.cq);
+		if (kit_link(k, API_POST, NULL) &&
+		    request(k, IBV_WR_RDMA_WRITE, t.srqn, t.buf, t.mr->rkey, k->cell->status))
+			holds(k, &t, 0x77);
+	}
+	destroy(&t);
+}
+
+const struct scenario xrc_scenarios[] = {
+	{"xrc_second_srq", xrc_second_srq},
+	{"xrc_receive_pd", xrc_receive_pd},
+	{"xrc_other_domain", xrc_other_domain},
+	{NULL, NULL},
+};
