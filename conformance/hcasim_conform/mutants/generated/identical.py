@@ -35,7 +35,12 @@ class File:
 
     def _run(self, arguments, text=None):
         run = subprocess.run(
-            [*self.command, *arguments], input=text, capture_output=True, text=True, cwd=self.folder, check=False
+            [*self.command, *arguments],
+            input=text,
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            check=False,
         )
         if run.returncode:
             raise CatalogueError(f"{' '.join([*self.command, *arguments])}: {run.stderr.strip()}")

@@ -15,7 +15,9 @@ from pathlib import Path
 from hcasim_conform.run import drive
 
 SWITCH = "HCASIM_MUTANT_MAP"
-SIZE = 1 << 19  # switch.h: the selected number, whether it is recorded what is reached, then a byte for each mutant
+SIZE = (
+    1 << 19
+)  # switch.h: the selected number, whether it is recorded what is reached, then a byte for each mutant
 HEAD = 8
 START = 30  # seconds for its start
 GUARDIAN, DEVICE = "hcasim-guard", "hcasim-device"  # names of processes (sim/process/device/guardian.c)
