@@ -7,6 +7,8 @@ posts them.
 """
 from dataclasses import replace
 
+from hcasim_conform.suites.attributes import Attributes
+from hcasim_conform.suites.control import Control
 from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.differ import Differ
 from hcasim_conform.suites.faults import Faults
@@ -19,10 +21,13 @@ from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 from hcasim_conform.suites.sending import Sending
+from hcasim_conform.suites.sentences import Sentences
+from hcasim_conform.suites.stopping import Stopping
 
 SUITES = (
     *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
-    *(Paging, DeviceMemory, Sending, Memory, Packets),
+    *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets),
+    *(Attributes, Control, Sentences),
 )
 
 

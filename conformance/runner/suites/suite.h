@@ -25,6 +25,9 @@ struct scenario {
 
 /* Each ends with a name of NULL. */
 extern const struct scenario order_scenarios[];
+extern const struct scenario atomic_scenarios[];
+extern const struct scenario builder_scenarios[];
+extern const struct scenario writev_scenarios[];
 extern const struct scenario differ_scenarios[];
 extern const struct scenario flush_scenarios[];
 extern const struct scenario drain_scenarios[];
@@ -40,6 +43,14 @@ extern const struct scenario queue_scenarios[];
 extern const struct scenario wc_scenarios[];
 extern const struct scenario misuse_scenarios[];
 extern const struct scenario psn_scenarios[];
+extern const struct scenario transition_scenarios[];
+extern const struct scenario value_scenarios[];
+extern const struct scenario creation_scenarios[];
+extern const struct scenario carry_scenarios[];
+extern const struct scenario device_scenarios[];
+extern const struct scenario domain_scenarios[];
+extern const struct scenario shared_scenarios[];
+extern const struct scenario region_object_scenarios[];
 extern const struct scenario sge_scenarios[];
 extern const struct scenario rereg_scenarios[];
 extern const struct scenario xrc_scenarios[];
