@@ -11,7 +11,7 @@ from conftest import REPO
 from hcasim_conform.mutants.generated.catalogue import CatalogueError
 from hcasim_conform.mutants.generated.identical import File
 from hcasim_conform.mutants.generated.machine import SWITCH as MAP_VARIABLE
-from hcasim_conform.mutants.generated.machine import Map
+from hcasim_conform.mutants.generated.machine import TRIES, Map
 from hcasim_conform.mutants.generator import generate
 from hcasim_conform.mutants.generator.source import SourceError
 
@@ -94,7 +94,7 @@ class Planted:
     def reached(self, program):
         """The numbers that a run without a mutant records."""
         switch = Map()
-        switch.record()
+        switch.record(TRIES)
         env = {**os.environ, MAP_VARIABLE: switch.path}
         subprocess.run([program], stdout=subprocess.DEVNULL, env=env, check=True)
         seen = switch.take([(0, BASE + 4096)])

@@ -14,8 +14,10 @@
 /*
  * Shared by all processes of a run where HCASIM_MUTANT_MAP names a file (hcasim_conform/mutants/generated/machine.py knows
  * the layout, too). While it is recorded what cells reach, each mutant has a byte: whether its place was reached and, where
- * this can be detected, made a difference.
+ * this can be detected, made a difference. `recording`: 0, or HCASIM_MUTANT_REACH, or with probes HCASIM_MUTANT_TRIES.
  */
+#define HCASIM_MUTANT_REACH 1
+#define HCASIM_MUTANT_TRIES 2
 struct hcasim_mutants {
 	uint32_t chosen, recording;
 	uint8_t reached[HCASIM_MUTANTS_MAX - 8];
@@ -78,14 +80,12 @@ HCASIM_MUTANT_INLINE int hcasim_mutant_result(uint32_t number, int right, int so
 static inline int hcasim_mutant_probe(uint32_t base, int n, int last)
 {
 	if (last < 0) {
-		if (hcasim_mutants->recording)
+		if (hcasim_mutants->recording == HCASIM_MUTANT_TRIES)
 			hcasim_mutant_tried = HCASIM_MUTANT_NONE;
 		return 0;
 	}
-	if (!hcasim_mutants->recording) {
-		hcasim_mutant_tried = 0;
+	if (!hcasim_mutant_tried)
 		return -1;
-	}
 	while (last < n && hcasim_mutants->reached[base + last])
 		last++;
 	hcasim_mutant_tried = last < n ? base + last : 0;

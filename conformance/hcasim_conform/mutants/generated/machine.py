@@ -19,6 +19,7 @@ SIZE = (
     1 << 19
 )  # switch.h: the selected number, whether it is recorded what is reached, then a byte for each mutant
 HEAD = 8
+REACH, TRIES = 1, 2  # switch.h: records what is reached; with probes
 START = 30  # seconds for its start
 GUARDIAN, DEVICE = "hcasim-guard", "hcasim-device"  # names of processes (sim/process/device/guardian.c)
 HOLD = [
@@ -44,9 +45,9 @@ class Map:
     def choose(self, number):
         self.map[:HEAD] = struct.pack("=II", number, 0)
 
-    def record(self):
-        """Selects no mutant and records which ones are reached."""
-        self.map[:HEAD] = struct.pack("=II", 0, 1)
+    def record(self, how):
+        """Selects no mutant and records which ones are reached: REACH or TRIES."""
+        self.map[:HEAD] = struct.pack("=II", 0, how)
 
     def take(self, ranges):
         """Returns and clears what was reached, a byte for each mutant, for (first number, count) ranges."""
