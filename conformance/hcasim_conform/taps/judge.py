@@ -21,7 +21,7 @@ HAND_MADE = ("packet",)  # with packets that are not well formed
 REFUSED = ("flush", "keys", "mw", "rereg", "sges", "xrc")  # a request is refused, and later ones are not sent
 NOT_TIMED = (None, None)  # times of a result that has been checked
 # Scenarios in which requests are flushed, dropped at RESET or sent again.
-STOPPED = ("recycle", "event_error", "psn_repeated", "sqd_busy", "sqe_back", "reborn")
+STOPPED = ("recycle", "ah_fields", "event_error", "psn_repeated", "sqd_busy", "sqe_back", "reborn")
 REPEATED = ("rnr", "retry")  # the same request is repeated
 
 
