@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Shared by the suites: a case, and requests that are legal by the tables."""
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hcasim_conform.model.cells import ASK_INLINE, ASK_SGE, Data, Expect, Wr
 from hcasim_conform.model.axes import mandatory_setter
@@ -8,11 +8,29 @@ from hcasim_conform.model.axes import mandatory_setter
 SIGNALED = ("SIGNALED",)
 CONNECTED = ("RC", "UC", "UD", "XRC_SEND")
 RELIABLE = ("RC", "XRC_SEND")
+PIECE = 4096  # most bytes of an SGE in a cell
+LAST_PSN = 0xFFFFFF
+READ, SEND, WRITE = "RDMA_READ", "SEND", "RDMA_WRITE"
+ADD, SWAP = "ATOMIC_FETCH_AND_ADD", "ATOMIC_CMP_AND_SWP"
+SEND_IMM, WRITE_IMM = "SEND_WITH_IMM", "RDMA_WRITE_WITH_IMM"
 
 
 def widened(qpt):
     """The erratum of cases on XRC whose sentence speaks of RC alone."""
     return ("XRC-ATTRIBUTES",) if qpt == "XRC_SEND" else ()
+
+
+def pieces(size, parts=1):
+    """An SGE list of that many bytes: at least so many SGEs, none of the same length as another if they can differ."""
+    left, lengths = size, []
+    for number in range(parts, 1, -1):
+        lengths.append(min(left * 2 // (2 * number + 1), PIECE))
+        left -= lengths[-1]
+    while left > PIECE:
+        lengths.append(PIECE)
+        left -= PIECE
+    lengths.append(left)
+    return Data(f"sge_list-{len(lengths)}", "sge_list", tuple(lengths))
 
 
 @dataclass(frozen=True)
@@ -107,3 +125,19 @@ class Suite:
         for turn in range(max(len(first), len(then))):
             mixed += first[turn : turn + 1] + then[turn : turn + 1]
         return (mixed * 3)[:9]
+
+    def request(self, qpt, name, *rest, signaled=True):
+        """A row of a table: (operation, length), or (operation, "F", index of the request whose result it sends), fenced."""
+        fenced = "F" in rest
+        flags = (("FENCE",) if fenced else ()) + (SIGNALED if signaled else ())
+        op = self.tables.operation(name)
+        source = rest[-1] if fenced else None
+        size = op.length or (rest[0] if not fenced else 600)
+        data = Data("none", "none") if op.data == "none" else pieces(size)
+        wr = self.work(name, qpt, flags, data)
+        return wr if source is None else replace(wr, data_of=source)
+
+    def requests(self, qpt, table, unsignaled=()):
+        return tuple(
+            self.request(qpt, *row, signaled=number not in unsignaled) for number, row in enumerate(table)
+        )

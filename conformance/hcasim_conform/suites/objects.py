@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Suites about memory windows, critical regions between threads, segments and checksums."""
 from hcasim_conform.model.cells import Data, Expect
-from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite
+from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite, pieces
 
 BOUND = "ibv_alloc_mw/DESCRIPTION/bound"
 NOT_BOUND = "ibv_alloc_mw/DESCRIPTION/not-bound"
@@ -184,18 +184,33 @@ class Objects(Suite):
                 ("last-short", 1500, 512),
                 ("last-of-six", 1030, 512),
                 ("odd-segments", 700, 101),
+                ("one-byte-segments", 7, 1),
+                ("segment-of-all", 700, 700),
+                ("segment-of-all-but-one", 700, 699),
+                ("segment-of-more", 700, 701),
+                ("one-byte", 1, 1),
             ):
-                yield Case(
-                    suite="tso",
-                    qpt=qpt,
-                    case=case,
-                    scenario="segments",
-                    says="each segment arrives with its own IP length, IP id and TCP sequence number, CWR only in the "
-                    "first, FIN and PSH only in the last, both checksums right, and its piece of the payload",
-                    expect=Expect(op.effect_clause, errata=("TSO-HDR", "TSO-UD")),
-                    wrs=(self.work("TSO", qpt, size=size),),
-                    args={"mss": mss},
-                )
+                yield self._segments(qpt, case, size, {"mss": mss})
+            yield self._segments(qpt, "options", 1030, {"mss": 512, "options": 8})
+            yield self._segments(qpt, "too-long", 12000, {"mss": 11000}, "LOC_LEN_ERR")
+            yield self._segments(qpt, "not-tcp", 700, {"mss": 100, "protocol": 17}, "LOC_QP_OP_ERR")
+
+    def _segments(self, qpt, case, size, args, status=None):
+        op = self.tables.operation("TSO")
+        refused = f"IBV_WC_{status}, and nothing arrives"
+        return Case(
+            suite="tso",
+            qpt=qpt,
+            case=case,
+            scenario="segments",
+            says=refused
+            if status
+            else "each segment arrives with its own IP length, IP id and TCP sequence number, CWR only in the "
+            "first, FIN and PSH only in the last, both checksums right, and its piece of the payload",
+            expect=Expect(op.effect_clause, status=status, errata=("TSO-HDR", "TSO-UD")),
+            wrs=(self.work("TSO", qpt, data=pieces(size)),),
+            args=args,
+        )
 
     def _checksum(self):
         flag = self.tables.flag("IP_CSUM")

@@ -159,6 +159,7 @@ class Posting(Suite):
                 yield self._failure(case, scenario, name, status, qpt)
                 if scenario in ("flush_rkey", "flush_lkey"):
                     yield self._failure(f"{case}-ex", scenario, name, status, qpt, ex=1)
+                    yield self._failure(f"{case}-unsignaled", scenario, name, status, qpt, ())
         for qpt in ("RC", "XRC_SEND"):
             wrs = tuple(self.work("SEND", qpt, SIGNALED if i % 2 else ()) for i in range(4))
             yield Case(
@@ -173,7 +174,7 @@ class Posting(Suite):
                 args={"bad": 0},
             )
 
-    def _failure(self, case, scenario, name, status, qpt, **args):
+    def _failure(self, case, scenario, name, status, qpt, flags=SIGNALED, **args):
         good = "RDMA_WRITE" if qpt != "UD" else None
         before = (self.work(good, qpt), self.work(good, qpt, ())) if good else ()
         # Its local memory may be checked before it is sent or when its answer arrives (erratum ANSWER-KEY):
@@ -191,7 +192,7 @@ class Posting(Suite):
             "posted later with IBV_WC_WR_FLUSH_ERR in the order of posting, signalled or not; nothing of them is "
             "executed",
             expect=Expect(ERROR, status=status, errata=errata),
-            wrs=before + (self.work(name, qpt),) + behind,
+            wrs=before + (self.work(name, qpt, flags),) + behind,
             args={"bad": len(before), **args},
         )
 

@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Suites about the send queue: fences, READs in flight, path MTUs, ring ends, and requests that are sent again."""
+"""Suites about what a send queue carries out: fences, READs in flight, path MTUs, the ends of its ring."""
 from dataclasses import replace
 
 from hcasim_conform.model.cells import Data, Expect
-from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite, widened
+from hcasim_conform.suites.base import (
+    ADD,
+    LAST_PSN,
+    READ,
+    RELIABLE,
+    SEND,
+    SEND_IMM,
+    SIGNALED,
+    SWAP,
+    WRITE,
+    WRITE_IMM,
+    Case,
+    Suite,
+    pieces,
+    widened,
+)
 
 PATH_MTU = "ibv_modify_qp/DESCRIPTION/path_mtu"
 RD_ATOMIC = "ibv_modify_qp/DESCRIPTION/max_rd_atomic"
 MAX_SEND = "ibv_create_qp/DESCRIPTION/max_send_wr"
-RNR_RETRY = "ibv_modify_qp/DESCRIPTION/rnr_retry"
-STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
-NOTIFY = "ibv_modify_qp/DESCRIPTION/en_sqd_async_notify"
-DRAINING = "ibv_query_qp/DESCRIPTION/sq_draining"
-DRAINED = "ibv_get_async_event/DESCRIPTION/IBV_EVENT_SQ_DRAINED"
-SQE_BACK = (
-    "those before the bad request are executed, it completes with IBV_WC_LOC_PROT_ERR, those behind it are flushed; "
-    "back in RTS the queue carries out what is posted then"
-)
 PATH_MTUS = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}  # bytes -> enum ibv_mtu
 RECEIVE = 4096  # bytes of a receive of the runner
-PIECE = 4096  # most bytes of an SGE in a cell
-LAST_PSN = 0xFFFFFF
-READ, SEND, WRITE = "RDMA_READ", "SEND", "RDMA_WRITE"
-ADD, SWAP = "ATOMIC_FETCH_AND_ADD", "ATOMIC_CMP_AND_SWP"
-SEND_IMM, WRITE_IMM = "SEND_WITH_IMM", "RDMA_WRITE_WITH_IMM"
 
-# Requests: (operation, length) or (operation, length, index of the request whose result it sends); fenced in capitals "F".
+# Rows: Suite.request()
 FENCED = {
     "after-reads": ((READ, 2500), (READ, 3), (SEND, "F", 0), (WRITE, "F", 1), (WRITE_IMM, "F", 0)),
     "after-atomics": ((ADD, 8), (SWAP, 8), (SEND, "F", 0), (WRITE, "F", 1), (SEND_IMM, "F", 0)),
@@ -58,48 +59,10 @@ FENCED = {
 FENCED_WINDOW = ((READ, 2500), ("BIND_MW", "F", None), (SEND, "F", 0), (WRITE, 300))
 
 
-def pieces(size, parts=1):
-    """An SGE list of that many bytes: at least so many SGEs, none of the same length as another if they can differ."""
-    left, lengths = size, []
-    for number in range(parts, 1, -1):
-        lengths.append(min(left * 2 // (2 * number + 1), PIECE))
-        left -= lengths[-1]
-    while left > PIECE:
-        lengths.append(PIECE)
-        left -= PIECE
-    lengths.append(left)
-    return Data(f"sge_list-{len(lengths)}", "sge_list", tuple(lengths))
-
-
 class Sending(Suite):
     def cases(self):
-        for suite in (
-            self._fence,
-            self._outstanding,
-            self._lengths,
-            self._rings,
-            self._repeated,
-            self._stopped,
-        ):
+        for suite in (self._fence, self._outstanding, self._lengths, self._rings):
             yield from suite()
-
-    # -- requests
-
-    def _request(self, qpt, name, *rest, signaled=True):
-        """A request of a table above."""
-        fenced = "F" in rest
-        flags = (("FENCE",) if fenced else ()) + (SIGNALED if signaled else ())
-        op = self.tables.operation(name)
-        source = rest[-1] if fenced else None
-        size = op.length or (rest[0] if not fenced else 600)
-        data = Data("none", "none") if op.data == "none" else pieces(size)
-        wr = self.work(name, qpt, flags, data)
-        return wr if source is None else replace(wr, data_of=source)
-
-    def _requests(self, qpt, table, unsignaled=()):
-        return tuple(
-            self._request(qpt, *row, signaled=number not in unsignaled) for number, row in enumerate(table)
-        )
 
     # -- FENCE
 
@@ -122,7 +85,7 @@ class Sending(Suite):
             scenario="in_order",
             says="a fenced request that sends what an earlier READ or atomic brings sends the bytes that were brought",
             expect=Expect(self.tables.flag("FENCE").post_clause, errata=("FENCE-SCOPE",)),
-            wrs=self._requests(qpt, table, unsignaled),
+            wrs=self.requests(qpt, table, unsignaled),
             args=args,
         )
 
@@ -145,7 +108,7 @@ class Sending(Suite):
             says="more READs and atomics than max_rd_atomic are posted: a responder with as many resources "
             "answers all",
             expect=Expect(RD_ATOMIC, errata=("RD-ATOMIC", *widened(qpt))),
-            wrs=self._requests(qpt, table, unsignaled=(0, 4, 5, 9, 20)),
+            wrs=self.requests(qpt, table, unsignaled=(0, 4, 5, 9, 20)),
             args={"rd_atomic": limit, "sq_depth": 32, **args},
         )
 
@@ -215,73 +178,3 @@ class Sending(Suite):
                     args={"rounds": 40, **args},
                     ask=tuple(dict.fromkeys(["SEND"] + names)),
                 )
-
-    # -- states
-
-    def _stopped(self):
-        """SQD and back, SQE and back, RESET and up again."""
-        for qpt in RELIABLE:
-            busy = ((WRITE_IMM, 3000), (SEND, 700), (READ, 1500), (WRITE, 2500), (ADD, 8), (SEND_IMM, 0))
-            says = (
-                "IBV_EVENT_SQ_DRAINED when the request that was started has completed, not before; those posted "
-                "meanwhile are executed in RTS, once and in order"
-            )
-            yield self._state(qpt, "sqd-busy", "sqd_busy", DRAINED, says, busy)
-        for qpt in ("RC", "UC", "UD", "XRC_SEND"):
-            names = [n for n in (WRITE, SEND, READ, SEND_IMM) if qpt in self.tables.operation(n).post]
-            table = tuple((name, 900 + 10 * n) for n, name in enumerate(names))
-            says = "a queue with nothing outstanding is drained at once, the event comes if it was asked for"
-            yield self._state(qpt, "sqd-idle", "sqd_idle", NOTIFY, says, table)
-        for qpt in ("UC", "UD"):
-            table = ((SEND, 64), (SEND_IMM, 128), (SEND, 192), (SEND, 256), (SEND_IMM, 320))
-            for bad in (0, 2, 4):
-                yield replace(
-                    self._state(qpt, f"sqe-back-{bad}", "sqe_back", STATE, SQE_BACK, table, (1, bad)),
-                    expect=Expect(STATE, status="LOC_PROT_ERR", errata=("SQ-ERROR-STATE", "FLUSH-ORDER")),
-                    args={"bad": bad},
-                )
-        reborn = ((SEND, 1500), (WRITE, 2500), (READ, 2500), (SEND_IMM, 33), (WRITE_IMM, 1), (SEND, 0))
-        says = "nothing that was outstanding at RESET is completed or executed; the next life's requests are"
-        case = self._state("RC", "reborn", "reborn", STATE, says, reborn)
-        yield replace(case, expect=Expect(STATE, errata=("QP-RECYCLE",)))
-
-    def _state(self, qpt, case, scenario, clause, says, table, unsignaled=()):
-        return Case(
-            suite="state",
-            qpt=qpt,
-            case=case,
-            scenario=scenario,
-            says=says,
-            expect=Expect(clause, also=(DRAINING,), errata=("SQ-DRAINED",)),
-            wrs=self._requests(qpt, table, unsignaled),
-        )
-
-    # -- sent again
-
-    def _repeated(self):
-        """A receiver that is not ready has everything from its message on sent again."""
-        tables = {
-            "behind": ((SEND, 2000), (READ, 2500), (ADD, 8), (WRITE, 1025), (SWAP, 8), (SEND_IMM, 4096)),
-            "inside": ((WRITE_IMM, 3500), (READ, 1), (WRITE, 2049), (ADD, 8), (READ, 2500), (SEND, 1024)),
-            "before": ((READ, 2500), (ADD, 8), (WRITE, 2500), (SEND_IMM, 2500), (READ, 3000), (SWAP, 8)),
-            "fenced": ((SEND, 100), (READ, 2500), (WRITE, 600), (SEND, "F", 1), (ADD, 8), (WRITE, "F", 4)),
-            "unsignaled": ((SEND, 100), (SEND, 1100), (WRITE_IMM, 0), (READ, 2048), (SEND, 0), (SEND, 5)),
-        }
-        for qpt in RELIABLE:
-            for case, table in tables.items():
-                quiet = (0, 1, 3) if case == "unsignaled" else ()
-                yield self._late(qpt, case, table, quiet)
-            yield self._late(qpt, "one-in-flight", tables["behind"], rd_atomic=1)
-            yield self._late(qpt, "psn-wrap", tables["inside"], psn=LAST_PSN - 1)
-
-    def _late(self, qpt, case, table, unsignaled=(), **args):
-        return Case(
-            suite="rnr",
-            qpt=qpt,
-            case=f"late-{case}",
-            scenario="late_receives",
-            says="receives are posted after the first message was refused: each request is executed once, in order",
-            expect=Expect(RNR_RETRY, errata=("RNR-RETRY", "RELIABLE", *widened(qpt))),
-            wrs=self._requests(qpt, table, unsignaled),
-            args={"late_receives": 1, **args},
-        )

@@ -20,8 +20,8 @@ UNJUDGED = ("region", "overrun", "packet")
 HAND_MADE = ("packet",)  # with packets that are not well formed
 REFUSED = ("flush", "keys", "mw", "rereg", "sges", "xrc")  # a request is refused, and later ones are not sent
 NOT_TIMED = (None, None)  # times of a result that has been checked
-# Scenarios in which requests are flushed, dropped at RESET or sent again.
-STOPPED = ("recycle", "ah_fields", "event_error", "psn_repeated", "sqd_busy", "sqe_back", "reborn")
+# Scenarios in which requests are flushed, dropped at RESET, sent again, or sent to other addresses than the DUT file's.
+STOPPED = ("recycle", "event_error", "psn_repeated", "sqd_busy", "sqe_back", "reborn", "datagram_too_long", "ah_fields")
 REPEATED = ("rnr", "retry")  # the same request is repeated
 
 
@@ -211,12 +211,15 @@ def is_unjudged(cell, result=None):
         return True
     if cell.args.get("sent_again"):  # until the page of the responder, or of the answer, is present
         return True
-    return cell.short in UNJUDGED or cell.scenario in STOPPED
+    refused = cell.short == "tso" and cell.expect.status
+    return refused or cell.short in UNJUDGED or cell.scenario in STOPPED
 
 
 def times_tell(cell):
     """Whether the times of a request's transfers are known: its buffers are its own, and its frames do not wait at the port."""
-    return getattr(cell, "scenario", "") != "sqd_idle" and (cell.short, cell.qpt) != ("mtu", "UC")
+    if getattr(cell, "scenario", "") == "sqd_idle":
+        return False
+    return cell.qpt not in ("UC", "UD") or not (cell.short == "mtu" or cell.variant == "several-qps")
 
 
 def has_window(cell):

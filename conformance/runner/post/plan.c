@@ -81,7 +81,7 @@ static int take_local(struct plan *p, struct link *l, uint32_t seed)
 		p->total += len[i];
 	}
 	p->num_sge = num;
-	return ret ? ret : p->total > (p->wr->recv == IBV_WC_RECV ? LINK_RECV_LEN : PLAN_MAX) ? E2BIG : 0;
+	return ret ? ret : p->total > (p->wr->effect == EFFECT_SEND ? LINK_RECV_LEN : PLAN_MAX) ? E2BIG : 0;
 }
 
 static void gather(struct plan *p, struct link *l)

@@ -112,7 +112,7 @@ static void lossy(struct kit *k)
 	static struct plan plans[CELL_MAX_WR];
 	const struct ibv_qp_attr attr = {
 		.min_rnr_timer = 1, .rnr_retry = 7, .timeout = kit_arg(k, "timeout", 8), .retry_cnt = 7};
-	const struct link_opts opts = {.attr = &attr};
+	const struct link_opts opts = {.attr = &attr, .psn = kit_arg(k, "psn", 0)};
 	int rounds = kit_arg(k, "rounds", 1);
 
 	if (!kit_link(k, API_POST, &opts))

@@ -52,6 +52,155 @@ static void sq_full(struct kit *k)
 	KIT_CHECK(k, more == taken, "after polling all, %u requests were taken, before it %u", more, taken);
 }
 
+/* Posts `num` requests like the first of the cell, the last one signaled if so. 0 or an errno. */
+static int post_quiet(struct kit *k, const struct plan *plan, unsigned int num, bool signaled)
+{
+	struct ibv_send_wr wr, *bad;
+	int rc = 0;
+
+	post_fill(&wr, k->l, (struct plan *)plan);
+	for (unsigned int i = 0; i < num && !rc; i++) {
+		wr.wr_id = i;
+		wr.send_flags = signaled && i + 1 == num ? IBV_SEND_SIGNALED : 0;
+		rc = ibv_post_send(k->l->qp, &wr, &bad);
+	}
+	log_call(&k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* %u times, %s signaled */", num,
+		 signaled ? "the last" : "none");
+	return rc;
+}
+
+/* Requests without a completion: one at the end tells that all have ended; without it the queue stays full. */
+static void sq_unsignaled(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	const struct link_opts opts = {.sq_depth = 16, .cq_depth = MOST};
+	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+	unsigned int granted;
+	int rc;
+
+	if (!kit_link(k, API_POST, &opts) || !kit_plan(k, plans))
+		return;
+	granted = k->l->cap.max_send_wr;
+	for (int turn = 0; turn < 3; turn++) {
+		rc = post_quiet(k, &plans[0], granted, true);
+		KIT_CHECK(k, !rc, "%u requests are granted, one of them was refused with %s", granted,
+			  errno_name(rc));
+		if (!kit_expect(k, k->l, k->l->cq, k->l->qp, granted - 1, IBV_WC_SUCCESS))
+			return;
+		kit_expect_none(k, k->l, k->l->cq);
+	}
+	rc = post_quiet(k, &plans[0], MOST, false);
+	k->res->err = rc;
+	KIT_CHECK(k, rc, "%d requests were taken and none was completed: the queue has no end", MOST);
+	rc = ibv_modify_qp(k->l->qp, &reset, IBV_QP_STATE);
+	rc = rc ? rc : link_restart(k->l);
+	KIT_CHECK(k, !rc, "RESET and back to RTS failed with %s", errno_name(rc));
+	kit_expect_none(k, k->l, k->l->cq);
+	rc = post_quiet(k, &plans[0], granted - 1, false);
+	KIT_CHECK(k, !rc, "after RESET a request was refused with %s, %u are granted", errno_name(rc),
+		  granted);
+}
+
+#define QUEUES 4
+
+/* Posts each request of the cell in turn to all queues. */
+static void post_in_turn(struct kit *k, struct link *l, struct plan (*plans)[CELL_MAX_WR])
+{
+	for (unsigned int i = 0; i < k->cell->num_wr; i++)
+		for (unsigned int q = 0; q < QUEUES; q++) {
+			/* one by one on some, in twos on others */
+			unsigned int num = q & 1 ? 1 : i & 1 ? 0 : 2;
+			struct posted posted = {0};
+
+			if (num && i + num <= k->cell->num_wr)
+				posted = post_list(&l[q], &plans[q][i], num, &k->res->log);
+			KIT_CHECK(k, !posted.rc, "posting to QP %u of %d was refused with %s", q, QUEUES,
+				  errno_name(posted.rc));
+		}
+}
+
+static bool plan_queue(struct kit *k, struct link *l, struct plan *plans, unsigned int number)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < k->cell->num_wr && !ret; i++)
+		ret = plan_wr(&plans[i], l, &k->cell->wr[i], i, k->r->seed + number);
+	if (!ret)
+		ret = link_fill_recv(l);
+	if (ret)
+		KIT_FAULT(k, "buffers of the case: %s", errno_name(ret));
+	return !ret;
+}
+
+static void judge_queue(struct kit *k, struct link *l, struct plan *plans)
+{
+	struct expect requester = {0}, responder = {0};
+
+	for (unsigned int i = 0; i < k->cell->num_wr; i++)
+		plan_execute(&plans[i], l, &requester, &responder);
+	collect(l, &requester, &responder, k->res);
+	collect_extra(l, k->res);
+	if (KIT_GOOD(k) && l->qpt == IBV_QPT_UC)
+		kit_alive(k, l); /* a WRITE completes before its data is visible: this SEND follows it */
+	if (KIT_GOOD(k))
+		collect_memory(l, 0, k->res);
+}
+
+/* Several QPs of one context: their doorbells come in turn. */
+static void interleaved(struct kit *k)
+{
+	static struct plan plans[QUEUES][CELL_MAX_WR];
+	struct link l[QUEUES] = {0};
+	unsigned int q;
+
+	for (q = 0; q < QUEUES && kit_link_second(k, &l[q], API_POST, NULL); q++)
+		if (!plan_queue(k, &l[q], plans[q], q))
+			break;
+	if (q == QUEUES)
+		post_in_turn(k, l, plans);
+	for (q = 0; q < QUEUES; q++) {
+		if (KIT_GOOD(k))
+			judge_queue(k, &l[q], plans[q]);
+		link_destroy(&l[q]);
+	}
+}
+
+/* The longest datagram of the port, and one that is a byte longer. */
+static void datagram_too_long(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	uint32_t most = 128u << k->r->dut.requester.port_attr.active_mtu;
+	struct link *l = k->l;
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	uint8_t *at;
+	int rc;
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plans))
+		return;
+	at = arena_take(&l->local, most + 1);
+	arena_fill(&l->local, at, most + 1, k->r->seed + 1);
+	for (uint32_t len = most; len <= most + 1; len++) {
+		kit_list(k, plans, 1, &wr);
+		plans[0].sge[0] = (struct ibv_sge){(uintptr_t)at, len, l->local.mr->lkey};
+		rc = kit_post(k, l->qp, l->peer, &wr, NULL);
+		KIT_CHECK(k, !rc, "posting %u bytes was refused with %s", len, errno_name(rc));
+		if (!kit_expect(k, l, l->cq, l->qp, wr.wr_id, len > most ? k->cell->status : IBV_WC_SUCCESS))
+			return;
+		if (len > most)
+			break;
+		if (!kit_wait(k, l, l->peer_cq, &wc))
+			return;
+		end_sync();
+		KIT_CHECK(k, wc.byte_len == LINK_GRH_LEN + len, "byte_len is %u, expected %u", wc.byte_len,
+			  LINK_GRH_LEN + len);
+		KIT_CHECK(k, !memcmp(l->slot[0] + LINK_GRH_LEN, at, len),
+			  "the longest datagram arrived with other bytes");
+	}
+	kit_expect_none(k, l, l->peer_cq);
+	kit_expect_state(k, l->qp, IBV_QPS_SQE);
+}
+
 /* A region that does not fit is refused as a whole. */
 static void region_full(struct kit *k)
 {
@@ -197,6 +346,9 @@ static void recycle(struct kit *k)
 const struct scenario queue_scenarios[] = {
 	{"sq_full", sq_full},
 	{"region_full", region_full},
+	{"sq_unsignaled", sq_unsignaled},
+	{"interleaved", interleaved},
+	{"datagram_too_long", datagram_too_long},
 	{"recv_full", recv_full},
 	{"send_early", send_early},
 	{"region_early", region_early},

@@ -5,10 +5,12 @@
 
 #include "suites/kit.h"
 
-#define ETH 14
-#define IP  20
-#define TCP 20
-#define UDP 8
+#define ETH         14
+#define IP          20
+#define TCP         20
+#define UDP         8
+#define LEAST_FRAME 60 /* a shorter one is padded */
+#define OPTIONS     40 /* most bytes of TCP options */
 
 #define IP_ID 0x1234
 #define SEQ   0xfffffe00u /* wraps */
@@ -94,15 +96,28 @@ static void put_tcp(uint8_t *tcp)
 	memcpy(tcp, hdr, TCP);
 }
 
+/* Bytes of a TCP header: with as many bytes of options (no-operation) as the cell has. */
+static size_t tcp_len(const struct kit *k)
+{
+	return TCP + kit_arg(k, "options", 0);
+}
+
+static void put_options(const struct kit *k, uint8_t *tcp)
+{
+	memset(tcp + TCP, 1, tcp_len(k) - TCP);
+	tcp[12] = tcp_len(k) / 4 << 4;
+}
+
 /* Checks the fields of one segment of the stream that a TCP receiver uses. */
 static void judge_segment(struct kit *k, const uint8_t *p, const struct plan *plan, uint32_t at, uint32_t len)
 {
 	uint32_t mss = kit_arg(k, "mss", PLAN_TSO_MSS), number = at / mss;
 	const uint8_t *ip = p + ETH, *tcp = ip + IP;
+	size_t hdr = tcp_len(k);
 	uint8_t flags = ACK | (at ? 0 : CWR) | (at + len == plan->total ? PSH | FIN : 0);
 
-	KIT_CHECK(k, get16(ip + 2) == IP + TCP + len, "segment %u: IP length %u, expected %u", number,
-		  get16(ip + 2), IP + TCP + len);
+	KIT_CHECK(k, get16(ip + 2) == IP + hdr + len, "segment %u: IP length %u, expected %zu", number,
+		  get16(ip + 2), IP + hdr + len);
 	KIT_CHECK(k, get16(ip + 4) == (uint16_t)(IP_ID + number), "segment %u: IP id 0x%x, expected 0x%x",
 		  number, get16(ip + 4), (uint16_t)(IP_ID + number));
 	KIT_CHECK(k, !sum_of(0, ip, IP), "segment %u: the IP checksum is wrong", number);
@@ -110,33 +125,38 @@ static void judge_segment(struct kit *k, const uint8_t *p, const struct plan *pl
 		  get32(tcp + 4), SEQ + at);
 	KIT_CHECK(k, tcp[13] == flags, "segment %u: TCP flags 0x%02x, expected 0x%02x", number, tcp[13],
 		  flags);
-	KIT_CHECK(k, !transport_sum(ip, TCP + len), "segment %u: the TCP checksum is wrong", number);
-	KIT_CHECK(k, !memcmp(tcp + TCP, plan->payload + at, len),
+	KIT_CHECK(k, !transport_sum(ip, hdr + len), "segment %u: the TCP checksum is wrong", number);
+	KIT_CHECK(k, !memcmp(tcp + hdr, plan->payload + at, len),
 		  "segment %u: its payload is not that of the stream", number);
 }
 
 static void segments(struct kit *k)
 {
 	static struct plan plan[CELL_MAX_WR];
-	uint8_t hdr[ETH + IP + TCP];
+	uint8_t hdr[ETH + IP + TCP + OPTIONS];
+	size_t hdr_len = ETH + IP + tcp_len(k);
 	struct link *l = k->l;
 	struct ibv_send_wr wr;
 	uint32_t mss = kit_arg(k, "mss", PLAN_TSO_MSS);
 	unsigned int slot = 0;
+	size_t want;
 	int rc;
 
 	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plan))
 		return;
-	put_headers(hdr, 6, TCP, true);
+	put_headers(hdr, kit_arg(k, "protocol", 6), tcp_len(k), true);
 	put_tcp(hdr + ETH + IP);
+	put_options(k, hdr + ETH + IP);
 	kit_list(k, plan, 1, &wr);
 	wr.tso.hdr = hdr;
-	wr.tso.hdr_sz = sizeof(hdr);
+	wr.tso.hdr_sz = hdr_len;
 	wr.tso.mss = mss;
 	rc = kit_post(k, l->qp, l->peer, &wr, NULL);
 	KIT_CHECK(k, !rc, "posting was refused with %s", errno_name(rc));
-	if (!kit_expect(k, l, l->cq, l->qp, wr.wr_id, IBV_WC_SUCCESS))
+	if (!kit_expect(k, l, l->cq, l->qp, wr.wr_id, k->cell->status) || k->cell->status) {
+		kit_expect_none(k, l, l->peer_cq);
 		return;
+	}
 	for (uint32_t at = 0; at < plan[0].total && KIT_GOOD(k); at += mss, slot++) {
 		uint32_t len = plan[0].total - at < mss ? plan[0].total - at : mss;
 		struct ibv_wc wc;
@@ -146,9 +166,11 @@ static void segments(struct kit *k)
 		KIT_CHECK(k, wc.status == IBV_WC_SUCCESS && wc.wr_id == link_recv_wr_id(slot),
 			  "segment %u: receive completion 0x%llx %s", slot, (unsigned long long)wc.wr_id,
 			  value_name(status_names, wc.status));
-		KIT_CHECK(k, wc.byte_len == link_grh(l) + sizeof(hdr) + len,
-			  "segment %u: byte_len %u, expected %zu", slot, wc.byte_len,
-			  link_grh(l) + sizeof(hdr) + len);
+		want = link_grh(l) + hdr_len + len;
+		if (l->qpt == IBV_QPT_RAW_PACKET && want < LEAST_FRAME)
+			want = LEAST_FRAME;
+		KIT_CHECK(k, wc.byte_len == want, "segment %u: byte_len %u, expected %zu", slot, wc.byte_len,
+			  want);
 		end_sync();
 		judge_segment(k, l->slot[slot] + link_grh(l), &plan[0], at, len);
 	}
