@@ -68,10 +68,13 @@ static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 		return EINVAL;
 	switch (attr->qp_type) {
 	case IBV_QPT_RC:
-	case IBV_QPT_UC:
 	case IBV_QPT_UD:
-	case IBV_QPT_RAW_PACKET:
 		if (!attr->recv_cq)
+			return EINVAL;
+		break;
+	case IBV_QPT_UC: /* not with an SRQ (ibv_create_qp(3)) */
+	case IBV_QPT_RAW_PACKET:
+		if (!attr->recv_cq || attr->srq)
 			return EINVAL;
 		break;
 	case IBV_QPT_XRC_SEND:

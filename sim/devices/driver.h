@@ -86,6 +86,7 @@ struct drv_qp { /* or a work queue */
 	struct drv_pd *pd; /* NULL: XRC_RECV, whose keys are of its SRQs' domains */
 	uint32_t qpn;
 	uint8_t type, state, port;
+	struct ib_uverbs_qp_dest dest; /* sim/kernel's: as modified, through any handle */
 	struct drv_orphan orphan;
 };
 struct drv_rwq_table {

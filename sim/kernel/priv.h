@@ -130,7 +130,6 @@ struct uobj {
 			bool sq_sig_all;
 			struct xrc_qp *shared; /* NULL: belongs to this context alone */
 			LIST_ENTRY(uobj) handle;
-			struct ib_uverbs_qp_dest dest;
 			uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline;
 			LIST_HEAD(, kmcast) mcasts;
 		} qp;

@@ -6,15 +6,9 @@ JOB is one JSON object:
     announce: (optional) when the client prints a line with this text, the process ids are printed as JSON
     other: (optional) a command line that is started with the client and waited for
     after: (optional) a command line to run when all these have ended
-<<<<<<< HEAD
-    calls: (optional) how many of the calls that ready.c looks at make the server ready
-    gate: (optional) before this connection of the client, 0: before each, the server has to listen once more (ready.c)
-    endless: (optional) the server does not end by itself: it is ended when the client has ended
-=======
     calls: (optional) number of calls seen by ready.c after which the server is ready
     gate: (optional) from this connection of the client on, each waits for the server's next listen (ready.c)
     endless: (optional) the server does not end by itself: it is terminated when the client has ended
->>>>>>> words2
 Standard output, at the end: {"server": {"status": n, "output": text}, "client": {...}, ...}.
 The client starts when the server listens. If one of the two fails, the other one is terminated, since it
 might wait for it over TCP forever. With `announce` it is not: then the test checks how it ends.

@@ -7,6 +7,8 @@ posts them.
 """
 from dataclasses import replace
 
+from hcasim_conform.suites.attributes import Attributes
+from hcasim_conform.suites.control import Control
 from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.differ import Differ
 from hcasim_conform.suites.faults import Faults
@@ -24,6 +26,7 @@ from hcasim_conform.suites.stopping import Stopping
 SUITES = (
     *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
     *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets),
+    *(Attributes, Control),
 )
 
 

@@ -176,11 +176,11 @@ static int modify(struct call *c, struct uobj *u, struct ib_uverbs_modify_qp *cm
 	if (cmd->attr_mask & A(PORT))
 		qp->port = cmd->port_num;
 	if (cmd->attr_mask & A(AV)) {
-		u->qp.dest = cmd->dest;
-		u->qp.dest.hop_limit = attr.av.hop_limit;
+		qp->dest = cmd->dest;
+		qp->dest.hop_limit = attr.av.hop_limit;
 	}
 	if ((cmd->attr_mask & A(STATE)) && cmd->qp_state == HCASIM_QPS_RESET)
-		memset(&u->qp.dest, 0, sizeof(u->qp.dest));
+		memset(&qp->dest, 0, sizeof(qp->dest));
 	return call_udata_done(c);
 }
 
@@ -218,7 +218,9 @@ int cmd_ex_modify_qp(struct call *c)
 
 static void fill_query(const struct uobj *u, const struct hca_qp_attr *a, struct ib_uverbs_query_qp_resp *r)
 {
-	r->dest = u->qp.dest;
+	const struct drv_qp *qp = u->drv;
+
+	r->dest = qp->dest;
 	r->max_send_wr = u->qp.max_send_wr;
 	r->max_recv_wr = u->qp.max_recv_wr;
 	r->max_send_sge = u->qp.max_send_sge;
@@ -237,7 +239,7 @@ static void fill_query(const struct uobj *u, const struct hca_qp_attr *a, struct
 	r->max_rd_atomic = a->max_rd_atomic;
 	r->max_dest_rd_atomic = a->max_dest_rd_atomic;
 	r->min_rnr_timer = a->min_rnr_timer;
-	r->port_num = ((const struct drv_qp *)u->drv)->port;
+	r->port_num = qp->port;
 	r->timeout = a->timeout;
 	r->retry_cnt = a->retry_cnt;
 	r->rnr_retry = a->rnr_retry;

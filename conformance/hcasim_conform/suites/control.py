@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Objects and queries that carry no request: what they say, what they refuse, and what depends on what."""
+from hcasim_conform.model.cells import Expect
+from hcasim_conform.suites.base import Case, Suite
+
+# Case: (QP type, scenario, clause, expectation, level, needed capabilities).
+CASES = {
+    "device": (
+        "RC",
+        "device",
+        "ibv_query_device/RETURN-VALUE",
+        "both queries agree, limits are plausible and agree with the flags, a caller with a shorter structure gets no more",
+        "MUST",
+        (),
+    ),
+    "ports": (
+        "RC",
+        "ports",
+        "ibv_query_gid/RETURN-VALUE",
+        "ports, GIDs and P_Keys: each query agrees with the others; what is not there fails as its page says",
+        "MUST",
+        (),
+    ),
+    "clock": (
+        "RC",
+        "clock_values",
+        "ibv_query_rt_values_ex/RETURN-VALUE",
+        "the raw clock runs; a value that was not asked for is not written, one that is unknown is refused or not reported",
+        "MUST",
+        (),
+    ),
+    "busy": (
+        "RC",
+        "busy",
+        "ibv_alloc_pd/NOTES/busy",
+        "a PD with a region, an address handle, an SRQ or a QP, and a CQ with a QP, are not destroyed, and work afterwards",
+        "SHOULD",
+        ("srq",),
+    ),
+    "parent-domains": (
+        "RC",
+        "parents",
+        "ibv_alloc_parent_domain/DESCRIPTION/interchangeable",
+        "objects of parent domains work; neither the PD nor the thread domain is deallocated before them; unknown members "
+        "of comp_mask are refused",
+        "SHOULD",
+        ("srq",),
+    ),
+    "allocators": (
+        "RC",
+        "allocators",
+        "ibv_alloc_parent_domain/ARGUMENTS/alloc",
+        "a parent domain's allocator gives memory, declines, or fails at each of its calls: what needs the memory is not "
+        "created, and all memory is freed with the arguments with which it was allocated",
+        "MUST",
+        ("srq",),
+    ),
+    "xrc-domains": (
+        "XRC_SEND",
+        "xrc_domains",
+        "ibv_open_xrcd/DESCRIPTION/O_EXCL",
+        "a domain is that of its file, until its last user closes it; O_CREAT and O_EXCL",
+        "MUST",
+        (),
+    ),
+    "open_qp": (
+        "XRC_SEND",
+        "opened_qp",
+        "ibv_open_qp/NOTES/not-exist",
+        "two handles of an XRC_RECV QP: attributes that are set by one are reported by the other; the QP lives until both are "
+        "destroyed; a wrong number, type or domain is refused",
+        "MUST",
+        (),
+    ),
+    "reg_mr": (
+        "RC",
+        "registration",
+        "ibv_reg_mr/DESCRIPTION/local-write",
+        "every set of rights is granted, or refused if it has remote and not local write access; so is what is no memory",
+        "MUST",
+        ("memory_windows/2",),
+    ),
+    "rereg_mr": (
+        "RC",
+        "reregistration",
+        "ibv_rereg_mr/DESCRIPTION/flags",
+        "rights, address and PD, alone and together: what is not named stays, and requests see the new ones at once",
+        "MUST",
+        (),
+    ),
+    "device-memory": (
+        "RC",
+        "device_memory",
+        "ibv_alloc_dm/RETURN-VALUE",
+        "buffers keep their own contents up to their last byte; copies, regions and sizes beyond are refused",
+        "MUST",
+        ("device_memory",),
+    ),
+}
+
+
+class Control(Suite):
+    def cases(self):
+        for case, (qpt, scenario, clause, says, level, needs) in CASES.items():
+            yield Case(
+                suite="objects",
+                qpt=qpt,
+                case=case,
+                scenario=scenario,
+                says=says,
+                expect=Expect(clause, level=level),
+                needs=needs,
+            )

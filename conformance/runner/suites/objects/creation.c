@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Creation of QPs: what must be granted, and what must be refused. */
+#include <errno.h>
+
+#include "suites/objects/own.h"
+
+static bool granted_less(const struct ibv_qp_cap *has, const struct ibv_qp_cap *asked, bool own_recv)
+{
+	return has->max_send_wr < asked->max_send_wr || has->max_send_sge < asked->max_send_sge ||
+	       has->max_inline_data < asked->max_inline_data ||
+	       (own_recv &&
+		(has->max_recv_wr < asked->max_recv_wr || has->max_recv_sge < asked->max_recv_sge));
+}
+
+/* ibv_create_qp() has fewer attributes. */
+static struct ibv_qp *create_plain(const struct own *o, struct ibv_qp_init_attr_ex *ex)
+{
+	struct ibv_qp_init_attr attr = {
+		.qp_context = ex->qp_context,
+		.send_cq = ex->send_cq,
+		.recv_cq = ex->recv_cq,
+		.srq = ex->srq,
+		.cap = ex->cap,
+		.qp_type = ex->qp_type,
+		.sq_sig_all = ex->sq_sig_all,
+	};
+	struct ibv_qp *qp = ibv_create_qp(o->init.pd, &attr);
+
+	ex->cap = attr.cap;
+	return qp;
+}
+
+static struct ibv_qp *create(struct kit *k, const struct own *o, struct ibv_qp_init_attr_ex *init, bool plain)
+{
+	errno = 0;
+	return plain ? create_plain(o, init) : ibv_create_qp_ex(k->r->dut.requester.ctx, init);
+}
+
+/* By both calls; the second only if it has all attributes that are set. */
+static bool created(struct kit *k, struct own *o, const struct ibv_qp_init_attr_ex *asked, const char *what)
+{
+	log_call(&k->res->log, "/* %s: must be granted */", what);
+	for (int plain = 0; plain < 1 + (asked->comp_mask == IBV_QP_INIT_ATTR_PD); plain++) {
+		o->init = *asked;
+		o->qp = create(k, o, &o->init, plain);
+		if (!o->qp)
+			KIT_FAULT(k, "%s: the creation of the QP failed with %s", what, errno_name(errno));
+		else if (granted_less(&o->init.cap, &asked->cap, !asked->srq))
+			KIT_FAULT(k, "%s: cap has less than was asked for", what);
+		else
+			own_judge(k, o, 0, what);
+		if (o->qp)
+			ibv_destroy_qp(o->qp);
+		o->qp = NULL;
+		if (!KIT_GOOD(k))
+			return false;
+	}
+	return true;
+}
+
+static bool refused(struct kit *k, const struct own *o, const struct ibv_qp_init_attr_ex *asked,
+		    const char *what)
+{
+	log_call(&k->res->log, "/* %s: must be refused */", what);
+	for (int plain = 0; plain < 1 + (asked->comp_mask == IBV_QP_INIT_ATTR_PD); plain++) {
+		struct ibv_qp_init_attr_ex init = *asked;
+		struct ibv_qp *qp = create(k, o, &init, plain);
+
+		if (qp) {
+			ibv_destroy_qp(qp);
+			KIT_FAULT(k, "%s: a QP was created, must be refused", what);
+		} else if (errno <= 0) {
+			KIT_FAULT(k, "%s: refused, and errno says nothing", what);
+		} else {
+			k->res->err = errno;
+		}
+	}
+	return KIT_GOOD(k);
+}
+
+/* The attributes of a small QP of this type. */
+static bool begin(struct kit *k, struct own *o, struct ibv_qp_init_attr_ex *small)
+{
+	*o = (struct own){0};
+	if (!own_create(k, o, kit_arg(k, "type", 0)))
+		return false;
+	ibv_destroy_qp(o->qp);
+	o->qp = NULL;
+	*small = o->init;
+	small->cap = (struct ibv_qp_cap){3, 2, 1, 1, 0};
+	if (small->qp_type == IBV_QPT_XRC_SEND)
+		small->cap.max_recv_wr = small->cap.max_recv_sge = 0;
+	return true;
+}
+
+/* One member of cap: its limit is granted, one more is refused. */
+static bool limit(struct kit *k, struct own *o, const struct ibv_qp_init_attr_ex *small, const char *name,
+		  uint32_t *(*member)(struct ibv_qp_cap *), uint32_t most)
+{
+	struct ibv_qp_init_attr_ex asked = *small;
+	uint32_t *value = member(&asked.cap);
+	char what[64];
+
+	*value = most;
+	snprintf(what, sizeof(what), "%s %u, as many as the device has", name, most);
+	if (!created(k, o, &asked, what))
+		return false;
+	*value = most + 1;
+	snprintf(what, sizeof(what), "%s %u, one more than the device has", name, most + 1);
+	if (!refused(k, o, &asked, what))
+		return false;
+	*value = UINT32_MAX;
+	snprintf(what, sizeof(what), "%s %u", name, UINT32_MAX);
+	return refused(k, o, &asked, what);
+}
+
+#define MEMBER(name)                                                                                         \
+	static uint32_t *name(struct ibv_qp_cap *cap)                                                        \
+	{                                                                                                    \
+		return &cap->name;                                                                           \
+	}
+MEMBER(max_send_wr)
+MEMBER(max_recv_wr)
+MEMBER(max_send_sge)
+MEMBER(max_recv_sge)
+
+static void limits(struct kit *k)
+{
+	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
+	struct ibv_qp_init_attr_ex small;
+	struct own o;
+
+	if (!begin(k, &o, &small) || !created(k, &o, &small, "a small QP") ||
+	    !limit(k, &o, &small, "max_send_wr", max_send_wr, attr->max_qp_wr) ||
+	    !limit(k, &o, &small, "max_send_sge", max_send_sge, attr->max_sge))
+		goto out;
+	small.cap.max_inline_data = UINT32_MAX; /* the limit has no attribute */
+	if (!refused(k, &o, &small, "max_inline_data 0xffffffff"))
+		goto out;
+	small.cap.max_inline_data = 0;
+	if (small.recv_cq && limit(k, &o, &small, "max_recv_wr", max_recv_wr, attr->max_qp_wr))
+		limit(k, &o, &small, "max_recv_sge", max_recv_sge, attr->max_sge);
+out:
+	own_destroy(&o);
+}
+
+/* CQs, PD and SRQ that must be there, or must not. */
+static void parts(struct kit *k)
+{
+	struct ibv_srq_init_attr srq_attr = {.attr = {.max_wr = 4, .max_sge = 1}};
+	struct ibv_qp_init_attr_ex small, asked;
+	const char *refuse = "an SRQ for a QP that is neither RC nor UD";
+	struct own o;
+
+	if (!begin(k, &o, &small))
+		goto out;
+	asked = small;
+	asked.send_cq = NULL;
+	if (!refused(k, &o, &asked, "no send_cq"))
+		goto out;
+	asked = small;
+	asked.recv_cq = NULL;
+	if (small.recv_cq && !refused(k, &o, &asked, "no recv_cq"))
+		goto out;
+	asked = small;
+	asked.sq_sig_all = 1;
+	if (!created(k, &o, &asked, "sq_sig_all"))
+		goto out;
+	if (kit_arg(k, "srq", 0)) {
+		asked = small;
+		asked.srq = ibv_create_srq(small.pd, &srq_attr);
+		asked.cap.max_recv_wr = asked.cap.max_recv_sge = UINT32_MAX / 2; /* ignored */
+		if (!asked.srq)
+			KIT_FAULT(k, "ibv_create_srq failed with %s", errno_name(errno));
+		else if (small.qp_type == IBV_QPT_RC || small.qp_type == IBV_QPT_UD)
+			created(k, &o, &asked, "an SRQ, max_recv_wr and max_recv_sge are ignored");
+		else
+			refused(k, &o, &asked, refuse);
+		if (asked.srq)
+			ibv_destroy_srq(asked.srq);
+	}
+out:
+	own_destroy(&o);
+}
+
+/* Types that no device has, and members of the extended attributes that are not there. */
+static void unknown(struct kit *k)
+{
+	static const int types[] = {0, 1, 5, 7, 11, 0xfe};
+	struct ibv_qp_init_attr_ex small, asked;
+	struct own o;
+
+	if (!begin(k, &o, &small))
+		goto out;
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		asked = small;
+		asked.qp_type = types[i];
+		if (!refused(k, &o, &asked, "a type that verbs.h does not have"))
+			goto out;
+	}
+	asked = small;
+	asked.comp_mask |= 1u << 31;
+	if (!refused(k, &o, &asked, "a comp_mask with an unknown bit"))
+		goto out;
+	asked = small;
+	asked.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	asked.create_flags = 1u << 30;
+	if (!refused(k, &o, &asked, "an unknown create_flag"))
+		goto out;
+	asked = small;
+	asked.comp_mask &= ~IBV_QP_INIT_ATTR_PD;
+	if (!refused(k, &o, &asked, "no PD"))
+		goto out;
+	asked = small;
+	asked.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	asked.send_ops_flags = 1ull << 40 | IBV_QP_EX_WITH_SEND;
+	refused(k, &o, &asked, "an operation that verbs.h does not have");
+out:
+	own_destroy(&o);
+}
+
+const struct scenario creation_scenarios[] = {
+	{"create_limits", limits},
+	{"create_parts", parts},
+	{"create_unknown", unknown},
+	{NULL, NULL},
+};

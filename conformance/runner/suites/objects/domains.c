@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Protection domains, parent domains with their allocators, thread domains. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link/link_modify.h"
+#include "suites/objects/own.h"
+
+#define MOST_BLOCKS 64
+
+/* The memory that a parent domain's allocator has given out. */
+struct pool {
+	struct ibv_pd *pd; /* the parent domain; NULL while it is created */
+	struct {
+		void *at;
+		uint64_t type;
+	} block[MOST_BLOCKS];
+	unsigned int allocs, frees, held;
+	unsigned int fail_at; /* the call of alloc that returns NULL, from 1; 0: none */
+	bool decline;         /* alloc returns IBV_ALLOCATOR_USE_DEFAULT */
+	const char *wrong;    /* what was wrong about a call */
+};
+
+static void *pool_alloc(struct ibv_pd *pd, void *context, size_t size, size_t alignment, uint64_t type)
+{
+	struct pool *p = context;
+	void *at = NULL;
+
+	p->allocs++;
+	if (pd != p->pd)
+		p->wrong = "alloc got another PD";
+	if (!size || !alignment || alignment & (alignment - 1))
+		p->wrong = "alloc got a size or an alignment that is none";
+	if (p->decline)
+		return IBV_ALLOCATOR_USE_DEFAULT;
+	if (p->allocs == p->fail_at || p->held == MOST_BLOCKS)
+		return NULL;
+	if (posix_memalign(&at, alignment < sizeof(void *) ? sizeof(void *) : alignment, size))
+		return NULL;
+	memset(at, 0, size);
+	p->block[p->held].at = at;
+	p->block[p->held++].type = type;
+	return at;
+}
+
+static void pool_free(struct ibv_pd *pd, void *context, void *at, uint64_t type)
+{
+	struct pool *p = context;
+
+	p->frees++;
+	if (pd != p->pd)
+		p->wrong = "free got another PD";
+	for (unsigned int i = 0; i < p->held; i++) {
+		if (p->block[i].at != at)
+			continue;
+		if (p->block[i].type != type)
+			p->wrong = "free got another resource type than alloc";
+		p->block[i] = p->block[--p->held];
+		free(at);
+		return;
+	}
+	p->wrong = "free got memory that is none of alloc's";
+}
+
+static struct ibv_pd *parent(struct kit *k, struct ibv_pd *pd, struct ibv_td *td, struct pool *pool)
+{
+	struct ibv_parent_domain_init_attr attr = {.pd = pd, .td = td};
+
+	if (pool) {
+		attr.comp_mask =
+			IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT;
+		attr.alloc = pool_alloc;
+		attr.free = pool_free;
+		attr.pd_context = pool;
+	}
+	return ibv_alloc_parent_domain(k->r->dut.requester.ctx, &attr);
+}
+
+/* A QP, an SRQ and a CQ of a PD, one SEND through the QP, and all destroyed again. */
+static void use(struct kit *k, struct ibv_pd *pd)
+{
+	struct ibv_srq_init_attr srq_attr = {.attr = {.max_wr = 7, .max_sge = 2}};
+	struct ibv_srq *srq = ibv_create_srq(pd, &srq_attr);
+	struct own o = {.init.pd = pd, .to_itself = true};
+	uint8_t *bytes = end_alloc(pd, 4096);
+	struct ibv_mr *mr = ibv_reg_mr(pd, bytes, 4096, IBV_ACCESS_LOCAL_WRITE);
+	struct ibv_sge sge = {(uintptr_t)bytes, 8, mr ? mr->lkey : 0};
+	struct ibv_recv_wr recv = {.sg_list = &sge, .num_sge = 1}, *bad_recv;
+	struct ibv_send_wr send = kit_wr(1, IBV_WR_SEND, &sge), *bad;
+	struct ibv_wc wc;
+
+	if (!srq || !mr)
+		KIT_FAULT(k, "ibv_create_srq or ibv_reg_mr in the parent domain failed with %s",
+			  errno_name(errno));
+	else if (mr->pd != pd || srq->pd != pd)
+		KIT_FAULT(k, "pd of the region or the SRQ is not the parent domain");
+	else if (own_create(k, &o, IBV_QPT_RC) && own_reach(k, &o, IBV_QPS_RTS)) {
+		const struct link l = {.dut = &k->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
+		int ret = ibv_post_recv(o.qp, &recv, &bad_recv);
+
+		ret = ret ? ret : ibv_post_send(o.qp, &send, &bad);
+		if (ret || o.qp->pd != pd)
+			KIT_FAULT(k, "a posting in the parent domain failed with %s", errno_name(ret));
+		else if (kit_wait(k, (struct link *)&l, o.send_cq, &wc) && wc.status)
+			KIT_FAULT(k, "a SEND in the parent domain: status %s",
+				  value_name(status_names, wc.status));
+		else
+			kit_wait(k, (struct link *)&l, o.recv_cq, &wc);
+	}
+	own_destroy(&o);
+	if (srq && ibv_destroy_srq(srq))
+		KIT_FAULT(k, "ibv_destroy_srq in the parent domain failed");
+	if (mr && ibv_dereg_mr(mr))
+		KIT_FAULT(k, "ibv_dereg_mr in the parent domain failed");
+	end_free(bytes);
+}
+
+static void check_pool(struct kit *k, const struct pool *p)
+{
+	KIT_CHECK(k, !p->wrong, "custom allocator: %s", p->wrong);
+	KIT_CHECK(k, !p->held, "custom allocator: %u of %u blocks were not freed", p->held, p->allocs);
+	KIT_CHECK(k, !p->decline || !p->frees,
+		  "custom allocator: free was called for memory of the default one");
+}
+
+/* With allocators that give memory, that decline, and that fail at each of their calls. */
+static void allocators(struct kit *k)
+{
+	struct ibv_pd *base = k->r->dut.requester.pd;
+	unsigned int calls = 0;
+
+	for (unsigned int turn = 0; turn < 2 + calls && turn < 8 && KIT_GOOD(k); turn++) {
+		struct pool p = {.decline = turn == 1, .fail_at = turn > 1 ? turn - 1 : 0};
+		struct ibv_pd *pd = parent(k, base, NULL, &p);
+
+		KIT_CHECK(k, pd, "ibv_alloc_parent_domain failed with %s", errno_name(errno));
+		p.pd = pd;
+		log_call(&k->res->log, "/* the allocator %s */",
+			 p.decline   ? "declines"
+			 : p.fail_at ? "returns NULL at one call"
+				     : "gives memory");
+		if (p.fail_at) { /* whatever needs that memory cannot be created */
+			struct result ignored = {.log = k->res->log};
+			struct kit failing = *k;
+
+			failing.res = &ignored;
+			use(&failing, pd);
+			KIT_CHECK(k, ignored.verdict.num,
+				  "the allocator returned NULL at call %u, and nothing failed", p.fail_at);
+		} else {
+			use(k, pd);
+		}
+		if (!turn)
+			calls = p.allocs;
+		check_pool(k, &p);
+		KIT_CHECK(k, !ibv_dealloc_pd(pd), "ibv_dealloc_pd of the parent domain failed");
+	}
+	seen(k->res, "%u calls of the allocator; ", calls);
+}
+
+/* A refusal, with errno. */
+static void no_parent(struct kit *k, struct ibv_parent_domain_init_attr *attr, const char *what)
+{
+	struct ibv_pd *pd;
+
+	errno = 0;
+	pd = ibv_alloc_parent_domain(k->r->dut.requester.ctx, attr);
+	if (pd)
+		ibv_dealloc_pd(pd);
+	KIT_CHECK(k, !pd && errno > 0, "ibv_alloc_parent_domain %s: %s", what, pd ? "succeeded" : "no errno");
+	k->res->err = errno;
+}
+
+static void parents(struct kit *k)
+{
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	struct ibv_td_init_attr td_attr = {0}, odd = {.comp_mask = 1u << 31};
+	struct ibv_parent_domain_init_attr attr = {0};
+	struct ibv_td *td = ibv_alloc_td(ctx, &td_attr);
+	struct ibv_pd *base = ibv_alloc_pd(ctx), *pd, *second;
+
+	KIT_CHECK(k, td && base, "ibv_alloc_td or ibv_alloc_pd failed with %s", errno_name(errno));
+	errno = 0;
+	KIT_CHECK(k, !ibv_alloc_td(ctx, &odd) && errno > 0,
+		  "ibv_alloc_td with an unknown comp_mask succeeded");
+	no_parent(k, &attr, "without a PD");
+	attr = (struct ibv_parent_domain_init_attr){.pd = base, .comp_mask = 1u << 30};
+	no_parent(k, &attr, "with an unknown comp_mask");
+	pd = parent(k, base, td, NULL);
+	second = parent(k, base, td, NULL);
+	KIT_CHECK(k, pd && second && pd != second, "ibv_alloc_parent_domain failed with %s",
+		  errno_name(errno));
+	KIT_CHECK(k, pd->context == ctx, "the parent domain has another context");
+	use(k, pd);
+	KIT_CHECK(k, ibv_dealloc_td(td) > 0,
+		  "a thread domain that is part of parent domains was deallocated");
+	KIT_CHECK(k, ibv_dealloc_pd(base) > 0, "a PD that is part of parent domains was deallocated");
+	KIT_CHECK(k, !ibv_dealloc_pd(pd), "ibv_dealloc_pd of the first parent domain failed");
+	KIT_CHECK(k, ibv_dealloc_td(td) > 0,
+		  "a thread domain that is part of a parent domain was deallocated");
+	KIT_CHECK(k, ibv_dealloc_pd(base) > 0, "a PD that is part of a parent domain was deallocated");
+	use(k, second);
+	KIT_CHECK(k, !ibv_dealloc_pd(second), "ibv_dealloc_pd of the second parent domain failed");
+	KIT_CHECK(k, !ibv_dealloc_td(td), "ibv_dealloc_td failed, nothing uses it");
+	KIT_CHECK(k, !ibv_dealloc_pd(base), "ibv_dealloc_pd failed, nothing uses it");
+}
+
+/* A PD that is used by one object after the other is still there after an attempt to deallocate it. */
+static void busy(struct kit *k)
+{
+	const struct end *end = &k->r->dut.requester;
+	struct ibv_pd *pd = ibv_alloc_pd(end->ctx), *other = ibv_alloc_pd(end->ctx);
+	struct ibv_srq_init_attr srq_attr = {.attr = {.max_wr = 3, .max_sge = 1}};
+	struct own o = {.init.pd = pd};
+	struct ibv_ah_attr av;
+	struct ibv_srq *srq;
+	struct ibv_ah *ah;
+	struct ibv_mr *mr;
+	void *bytes;
+
+	KIT_CHECK(k, pd && other && pd != other, "ibv_alloc_pd failed with %s", errno_name(errno));
+	KIT_CHECK(k, pd->context == end->ctx, "the PD has another context");
+	bytes = end_alloc(pd, 4096);
+	mr = ibv_reg_mr(pd, bytes, 4096, 0);
+	KIT_CHECK(k, mr && ibv_dealloc_pd(pd) > 0, "a PD with a region was deallocated");
+	KIT_CHECK(k, !ibv_dereg_mr(mr), "ibv_dereg_mr failed");
+	end_free(bytes);
+	link_address(end, end, &av);
+	ah = ibv_create_ah(pd, &av);
+	KIT_CHECK(k, ah && ibv_dealloc_pd(pd) > 0, "a PD with an address handle was deallocated");
+	KIT_CHECK(k, !ibv_destroy_ah(ah), "ibv_destroy_ah failed");
+	srq = ibv_create_srq(pd, &srq_attr);
+	KIT_CHECK(k, srq && ibv_dealloc_pd(pd) > 0, "a PD with an SRQ was deallocated");
+	KIT_CHECK(k, !ibv_destroy_srq(srq), "ibv_destroy_srq failed");
+	if (!own_create(k, &o, IBV_QPT_UD))
+		return;
+	KIT_CHECK(k, ibv_dealloc_pd(pd) > 0, "a PD with a QP was deallocated");
+	KIT_CHECK(k, ibv_destroy_cq(o.send_cq) > 0, "a CQ with a QP was destroyed");
+	own_destroy(&o);
+	use(k, pd);
+	KIT_CHECK(k, !ibv_dealloc_pd(pd), "ibv_dealloc_pd failed, nothing uses it");
+	use(k, other);
+	KIT_CHECK(k, !ibv_dealloc_pd(other), "ibv_dealloc_pd failed, nothing uses it");
+}
+
+const struct scenario domain_scenarios[] = {
+	{"allocators", allocators},
+	{"parents", parents},
+	{"busy", busy},
+	{NULL, NULL},
+};

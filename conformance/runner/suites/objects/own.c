@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+
+#include "link/link_modify.h"
+#include "suites/objects/own.h"
+
+#define CONNECTED_INIT (IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)
+#define PATH           (IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN)
+#define ANSWER         (IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
+#define RETRY          (IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
+
+/* The tables of ibv_modify_qp(3); XRC's two ends have RC's requester and responder attributes. */
+static const struct {
+	enum ibv_qp_type type;
+	int init, rtr, rts;
+} tables[] = {
+	{IBV_QPT_RC, CONNECTED_INIT, PATH | ANSWER, RETRY | IBV_QP_SQ_PSN},
+	{IBV_QPT_UC, CONNECTED_INIT, PATH, IBV_QP_SQ_PSN},
+	{IBV_QPT_UD, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, 0, IBV_QP_SQ_PSN},
+	{IBV_QPT_RAW_PACKET, IBV_QP_PORT, 0, 0},
+	{IBV_QPT_XRC_SEND, CONNECTED_INIT, PATH, RETRY | IBV_QP_SQ_PSN},
+	{IBV_QPT_XRC_RECV, CONNECTED_INIT, PATH | ANSWER, IBV_QP_TIMEOUT | IBV_QP_SQ_PSN},
+};
+
+int own_required(enum ibv_qp_type type, enum ibv_qp_state to)
+{
+	size_t i = 0;
+
+	while (tables[i].type != type)
+		i++;
+	return to == IBV_QPS_INIT  ? tables[i].init
+	       : to == IBV_QPS_RTR ? tables[i].rtr
+	       : to == IBV_QPS_RTS ? tables[i].rts
+				   : 0;
+}
+
+/* Members of struct ibv_qp_attr that ibv_query_qp() reports as they were set. */
+#define FIELD(bit, member)                                                                                   \
+	{                                                                                                    \
+		IBV_QP_##bit, #member, offsetof(struct ibv_qp_attr, member),                                 \
+			sizeof(((struct ibv_qp_attr *)0)->member)                                            \
+	}
+static const struct field {
+	int bit;
+	const char *name;
+	size_t at, size;
+} fields[] = {
+	FIELD(STATE, qp_state),
+	FIELD(ACCESS_FLAGS, qp_access_flags),
+	FIELD(PKEY_INDEX, pkey_index),
+	FIELD(PORT, port_num),
+	FIELD(QKEY, qkey),
+	FIELD(PATH_MTU, path_mtu),
+	FIELD(TIMEOUT, timeout),
+	FIELD(RETRY_CNT, retry_cnt),
+	FIELD(RNR_RETRY, rnr_retry),
+	FIELD(RQ_PSN, rq_psn),
+	FIELD(MAX_QP_RD_ATOMIC, max_rd_atomic),
+	FIELD(MIN_RNR_TIMER, min_rnr_timer),
+	FIELD(SQ_PSN, sq_psn),
+	FIELD(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic),
+	FIELD(DEST_QPN, dest_qp_num),
+	/* not hop_limit: on RoCE the address resolution of Linux replaces it */
+	FIELD(AV, ah_attr.grh.dgid),
+	FIELD(AV, ah_attr.grh.flow_label),
+	FIELD(AV, ah_attr.grh.sgid_index),
+	FIELD(AV, ah_attr.grh.traffic_class),
+	FIELD(AV, ah_attr.dlid),
+	FIELD(AV, ah_attr.sl),
+	FIELD(AV, ah_attr.is_global),
+	FIELD(AV, ah_attr.port_num),
+};
+#define NUM_FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+const char *own_bit(int bit)
+{
+	for (size_t i = 0; i < NUM_FIELDS; i++)
+		if (fields[i].bit == bit)
+			return bit == IBV_QP_AV ? "ah_attr" : fields[i].name;
+	return bit == IBV_QP_CUR_STATE  ? "cur_qp_state"
+	       : bit == IBV_QP_CAP      ? "cap"
+	       : bit == IBV_QP_ALT_PATH ? "alt_ah_attr"
+					: "another attribute";
+}
+
+const char *own_state(enum ibv_qp_state state)
+{
+	static const char *const names[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
+
+	return state < sizeof(names) / sizeof(names[0]) ? names[state] : "UNKNOWN";
+}
+
+bool own_begin(struct kit *k, struct own *o, enum ibv_qp_type type)
+{
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	struct ibv_xrcd_init_attr xrcd = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS, .fd = -1, .oflags = O_CREAT};
+
+	o->init.qp_type = type;
+	/* different sizes, so that one cannot be taken for the other */
+	o->send_cq = ibv_create_cq(ctx, 64, o, NULL, 0);
+	o->recv_cq = ibv_create_cq(ctx, 96, k, NULL, 0);
+	if (!o->send_cq || !o->recv_cq)
+		KIT_FAULT(k, "ibv_create_cq failed with %s", errno_name(errno));
+	if (type == IBV_QPT_XRC_RECV) {
+		o->xrcd = ibv_open_xrcd(ctx, &xrcd);
+		if (!o->xrcd)
+			KIT_FAULT(k, "ibv_open_xrcd failed with %s", errno_name(errno));
+	}
+	return KIT_GOOD(k);
+}
+
+static void fill_init(struct kit *k, struct own *o)
+{
+	struct ibv_qp_init_attr_ex *init = &o->init;
+	const bool sends_only = init->qp_type == IBV_QPT_XRC_SEND;
+
+	if (init->qp_type == IBV_QPT_XRC_RECV) {
+		init->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
+		init->xrcd = o->xrcd;
+		return;
+	}
+	init->comp_mask |= IBV_QP_INIT_ATTR_PD;
+	if (!init->pd)
+		init->pd = k->r->dut.requester.pd;
+	if (!init->cap.max_send_wr)
+		init->cap = (struct ibv_qp_cap){9, sends_only ? 0 : 5, 3, sends_only ? 0 : 2, 0};
+	init->send_cq = o->send_cq;
+	init->recv_cq = sends_only ? NULL : o->recv_cq;
+	if (!init->qp_context)
+		init->qp_context = o;
+}
+
+bool own_create_qp(struct kit *k, struct own *o)
+{
+	fill_init(k, o);
+	log_call(&k->res->log, "qp = ibv_create_qp_ex(ctx, &attr) /* IBV_QPT_%s */",
+		 o->xrcd ? "XRC_RECV" : value_name(qpt_names, o->init.qp_type));
+	o->qp = ibv_create_qp_ex(k->r->dut.requester.ctx, &o->init);
+	if (!o->qp)
+		KIT_FAULT(k, "ibv_create_qp_ex failed with %s", errno_name(errno));
+	o->known_mask = IBV_QP_STATE;
+	o->known.qp_state = IBV_QPS_RESET;
+	return o->qp;
+}
+
+bool own_create(struct kit *k, struct own *o, enum ibv_qp_type type)
+{
+	return own_begin(k, o, type) && own_create_qp(k, o);
+}
+
+void own_destroy(struct own *o)
+{
+	if (o->qp)
+		ibv_destroy_qp(o->qp);
+	if (o->xrcd)
+		ibv_close_xrcd(o->xrcd);
+	if (o->send_cq)
+		ibv_destroy_cq(o->send_cq);
+	if (o->recv_cq)
+		ibv_destroy_cq(o->recv_cq);
+	*o = (struct own){0};
+}
+
+static unsigned int at_most(int limit, unsigned int n)
+{
+	return (unsigned int)limit < n ? (unsigned int)limit : n;
+}
+
+struct ibv_qp_attr own_values(const struct kit *k, const struct own *o, unsigned int set)
+{
+	const struct end *end = &k->r->dut.requester;
+	struct ibv_qp_attr a = {
+		.path_mtu = set ? IBV_MTU_256 : k->r->dut.mtu,
+		.qkey = set ? 0x7a8b9c0d : 0x11223344,
+		.rq_psn = set && !o->to_itself ? 0xffffff : 0x123456,
+		.sq_psn = o->to_itself ? 0x123456
+			  : set        ? 0x800001
+				       : 0xfedcba,
+		.dest_qp_num = o->to_itself ? o->qp->qp_num
+			       : set        ? 0xfedcb1
+					    : 0x0a1b2c,
+		.qp_access_flags =
+			set ? IBV_ACCESS_REMOTE_WRITE : IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
+		.port_num = end->port,
+		/* powers of two: rxe rounds up to one */
+		.max_rd_atomic = at_most(end->attr.max_qp_init_rd_atom, set ? 8 : 2),
+		.max_dest_rd_atomic = at_most(end->attr.max_qp_rd_atom, set ? 1 : 4),
+		.min_rnr_timer = set ? 21 : 12,
+		.timeout = set ? 19 : 14,
+		.retry_cnt = set ? 3 : 5,
+		.rnr_retry = set ? 2 : 6,
+	};
+
+	link_address(end, set || o->to_itself ? end : &k->r->dut.responder, &a.ah_attr);
+	a.ah_attr.sl = set ? 5 : 2;
+	a.ah_attr.grh.flow_label = set ? 0xfedcb : 0x12345;
+	a.ah_attr.grh.traffic_class = set ? 0x68 : 0x20;
+	return a;
+}
+
+void own_set(struct ibv_qp_attr *attr, int bit, uint32_t value)
+{
+	const struct field *f = fields;
+
+	while (f->bit != bit)
+		f++;
+	if (f->size == 1)
+		*((uint8_t *)attr + f->at) = (uint8_t)value;
+	else if (f->size == 2)
+		*(uint16_t *)((uint8_t *)attr + f->at) = (uint16_t)value;
+	else
+		*(uint32_t *)((uint8_t *)attr + f->at) = value;
+}
+
+int own_modify(struct own *o, struct ibv_qp_attr *attr, int mask)
+{
+	int ret = ibv_modify_qp(o->qp, attr, mask);
+
+	if (ret)
+		return ret;
+	for (size_t i = 0; i < NUM_FIELDS; i++)
+		if (mask & fields[i].bit)
+			memcpy((uint8_t *)&o->known + fields[i].at, (uint8_t *)attr + fields[i].at,
+			       fields[i].size);
+	o->known_mask |= mask;
+	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+		o->known_mask = IBV_QP_STATE;
+	return 0;
+}
+
+bool own_reset(struct kit *k, struct own *o)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
+	int ret = own_modify(o, &attr, IBV_QP_STATE);
+
+	if (ret)
+		KIT_FAULT(k, "ibv_modify_qp to RESET failed with %s", errno_name(ret));
+	return !ret;
+}
+
+bool own_reach(struct kit *k, struct own *o, enum ibv_qp_state state)
+{
+	static const enum ibv_qp_state way[] = {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD};
+	struct ibv_qp_attr attr = own_values(k, o, 0);
+	int ret = 0;
+
+	if (state == IBV_QPS_RESET)
+		return true;
+	for (size_t i = 0; i < sizeof(way) / sizeof(way[0]) && !ret; i++) {
+		attr.qp_state = state == IBV_QPS_ERR ? IBV_QPS_INIT : way[i];
+		ret = own_modify(o, &attr, IBV_QP_STATE | own_required(o->qp->qp_type, attr.qp_state));
+		if (state == IBV_QPS_ERR || way[i] == state)
+			break;
+	}
+	if (!ret && state == IBV_QPS_ERR) {
+		attr.qp_state = IBV_QPS_ERR;
+		ret = own_modify(o, &attr, IBV_QP_STATE);
+	}
+	if (ret)
+		KIT_FAULT(k, "ibv_modify_qp to %s failed with %s", own_state(attr.qp_state), errno_name(ret));
+	return !ret;
+}
+
+/* The QP as it was created. */
+static bool judge_init(struct kit *k, const struct own *o, const struct ibv_qp_init_attr *init,
+		       const struct ibv_qp_attr *attr)
+{
+	const struct ibv_qp_cap *cap = &o->init.cap;
+
+	if (init->qp_context != o->qp->qp_context || init->qp_type != o->init.qp_type ||
+	    init->sq_sig_all != o->init.sq_sig_all)
+		KIT_FAULT(k, "ibv_query_qp: qp_context, qp_type or sq_sig_all is not that of the creation");
+	else if (init->send_cq != o->init.send_cq || init->recv_cq != o->init.recv_cq ||
+		 init->srq != o->init.srq)
+		KIT_FAULT(k, "ibv_query_qp: send_cq, recv_cq or srq is not that of the creation");
+	else if (memcmp(&init->cap, cap, sizeof(*cap)) || memcmp(&attr->cap, cap, sizeof(*cap)))
+		KIT_FAULT(k,
+			  "ibv_query_qp: cap {%u, %u, %u, %u, %u} of init_attr and {%u, %u, %u, %u, %u} of "
+			  "attr, "
+			  "expected {%u, %u, %u, %u, %u} as granted",
+			  init->cap.max_send_wr, init->cap.max_recv_wr, init->cap.max_send_sge,
+			  init->cap.max_recv_sge, init->cap.max_inline_data, attr->cap.max_send_wr,
+			  attr->cap.max_recv_wr, attr->cap.max_send_sge, attr->cap.max_recv_sge,
+			  attr->cap.max_inline_data, cap->max_send_wr, cap->max_recv_wr, cap->max_send_sge,
+			  cap->max_recv_sge, cap->max_inline_data);
+	return KIT_GOOD(k);
+}
+
+bool own_judge(struct kit *k, struct own *o, int mask, const char *when)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	int ret;
+
+	memset(&init, 0xa5, sizeof(init));
+	memset(&attr, 0xa5, sizeof(attr));
+	ret = ibv_query_qp(o->qp, &attr, mask | IBV_QP_STATE | IBV_QP_CAP, &init);
+	if (ret) {
+		KIT_FAULT(k, "ibv_query_qp failed with %s", errno_name(ret));
+		return false;
+	}
+	for (size_t i = 0; i < NUM_FIELDS; i++) {
+		const struct field *f = &fields[i];
+
+		if (!(o->known_mask & mask & f->bit) ||
+		    !memcmp((uint8_t *)&attr + f->at, (uint8_t *)&o->known + f->at, f->size))
+			continue;
+		KIT_FAULT(k, "ibv_query_qp: %s is not what was set %s", f->name, when);
+		return false;
+	}
+	return judge_init(k, o, &init, &attr);
+}
