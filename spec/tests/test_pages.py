@@ -23,6 +23,8 @@ PAGES = {
     "ibv_open_qp": "libibverbs/man/ibv_open_qp.3",
     "ibv_rereg_mr": "libibverbs/man/ibv_rereg_mr.3.md",
     "ibv_query_qp": "libibverbs/man/ibv_query_qp.3",
+    "ibv_create_srq": "libibverbs/man/ibv_create_srq.3",
+    "ibv_query_srq": "libibverbs/man/ibv_query_srq.3",
     "ibv_modify_srq": "libibverbs/man/ibv_modify_srq.3",
     "ibv_modify_cq": "libibverbs/man/ibv_modify_cq.3",
     "ibv_create_cq_ex": "libibverbs/man/ibv_create_cq_ex.3",

@@ -67,7 +67,11 @@ class Memory(Suite):
                     scenario="receive_refused",
                     says="IBV_WC_LOC_PROT_ERR in a receive of which one SGE has a wrong key, range, right or protection domain, "
                     "and IBV_WC_REM_OP_ERR at a reliable sender; its memory is not touched",
-                    expect=Expect(ACCESS, status="REM_OP_ERR" if qpt in RELIABLE else None, errata=("KEY-RIGHTS", "FAILURE-STATUS")),
+                    expect=Expect(
+                        ACCESS,
+                        status="REM_OP_ERR" if qpt in RELIABLE else None,
+                        errata=("KEY-RIGHTS", "FAILURE-STATUS"),
+                    ),
                     wrs=(self.work("SEND", qpt, size=64),),
                     args={"srq": srq},
                     needs=("srq",) if srq else (),
@@ -143,15 +147,6 @@ class Memory(Suite):
                 expect=Expect(self.tables.operation("ATOMIC_FETCH_AND_ADD").effect_clause),
                 wrs=(self.work("ATOMIC_FETCH_AND_ADD", qpt), self.work("ATOMIC_CMP_AND_SWP", qpt)),
             )
-        yield Case(
-            suite="atomic",
-            qpt="RC",
-            case="rivals",
-            scenario="atomic_rivals",
-            says="of additions by three QPs to one word none is lost, and no two bring the same value",
-            expect=Expect("ibv_wr_post/WORK-REQUESTS/Atomic-operations"),
-            wrs=(self.work("ATOMIC_FETCH_AND_ADD", "RC"),),
-        )
 
     def _addresses(self):
         for ipv4 in (0, 1):

@@ -25,6 +25,10 @@ struct scenario {
 
 /* Each ends with a name of NULL. */
 extern const struct scenario order_scenarios[];
+extern const struct scenario destination_scenarios[];
+extern const struct scenario atomic_scenarios[];
+extern const struct scenario builder_scenarios[];
+extern const struct scenario writev_scenarios[];
 extern const struct scenario differ_scenarios[];
 extern const struct scenario flush_scenarios[];
 extern const struct scenario drain_scenarios[];
@@ -33,6 +37,7 @@ extern const struct scenario receive_scenarios[];
 extern const struct scenario region_scenarios[];
 extern const struct scenario retry_scenarios[];
 extern const struct scenario srq_scenarios[];
+extern const struct scenario srq_edge_scenarios[];
 extern const struct scenario key_scenarios[];
 extern const struct scenario window_scenarios[];
 extern const struct scenario frame_scenarios[];
@@ -52,7 +57,7 @@ extern const struct scenario sge_scenarios[];
 extern const struct scenario rereg_scenarios[];
 extern const struct scenario xrc_scenarios[];
 extern const struct scenario offload_scenarios[];
-extern const struct scenario atomic_scenarios[];
+extern const struct scenario atomic_byte_scenarios[];
 extern const struct scenario address_scenarios[];
 extern const struct scenario malformed_scenarios[];
 extern const struct scenario sequence_scenarios[];

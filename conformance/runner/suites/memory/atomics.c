@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Atomics on 64 bits: carries over each byte, a difference in any one byte, and several QPs on one word. */
+/* Atomics on 64 bits: carries over each byte, and a difference in any one byte. */
 #include <string.h>
 
 #include "suites/kit.h"
 
-#define WORD   4096 /* offset of the word */
-#define RIVALS 3
-#define ADDS   5 /* of each QP */
+#define WORD 4096 /* offset of the word */
 
 struct step {
 	uint64_t before, add; /* FETCH_ADD; CMP_SWP: the value that is stored */
@@ -14,16 +12,16 @@ struct step {
 	bool swap;
 };
 
-static bool post_atomic(struct kit *k, struct link *l, const struct link *target, const struct step *s,
-			uint64_t *result, uint64_t wr_id)
+static bool post_atomic(struct kit *k, const struct step *s, uint64_t *result)
 {
+	struct link *l = k->l;
 	struct ibv_sge sge = {(uintptr_t)result, 8, l->local.mr->lkey};
 	struct ibv_send_wr wr =
-		kit_wr(wr_id, s->swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
+		kit_wr(0xa70, s->swap ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
 	int ret;
 
-	wr.wr.atomic.remote_addr = (uintptr_t)target->target.base + WORD;
-	wr.wr.atomic.rkey = target->target.mr->rkey;
+	wr.wr.atomic.remote_addr = (uintptr_t)l->target.base + WORD;
+	wr.wr.atomic.rkey = l->target.mr->rkey;
 	wr.wr.atomic.compare_add = s->swap ? s->compare : s->add;
 	wr.wr.atomic.swap = s->swap ? s->add : 0;
 	if (l->qpt == IBV_QPT_XRC_SEND)
@@ -48,7 +46,7 @@ static bool execute(struct kit *k, const struct step *s)
 	memset(result, 0xdb, 8);
 	memcpy(arena_shadow(&l->local, (uint8_t *)result), &s->before, 8);
 	link_push(l);
-	if (!post_atomic(k, l, l, s, result, 0xa70) || !kit_expect(k, l, l->cq, l->qp, 0xa70, IBV_WC_SUCCESS))
+	if (!post_atomic(k, s, result) || !kit_expect(k, l, l->cq, l->qp, 0xa70, IBV_WC_SUCCESS))
 		return false;
 	link_fetch(l);
 	arena_judge(&k->res->verdict, &l->target);
@@ -99,59 +97,7 @@ static void atomic_bytes(struct kit *k)
 		comparisons(k);
 }
 
-/* No two additions bring the same value, and none is lost. */
-static void judge_sums(struct kit *k, const uint64_t *results, const uint64_t *word)
-{
-	bool seen_value[RIVALS * ADDS] = {};
-
-	end_sync();
-	KIT_CHECK(k, *word == RIVALS * ADDS, "the word is %llu after %u additions", (unsigned long long)*word,
-		  RIVALS * ADDS);
-	for (unsigned int i = 0; i < RIVALS * ADDS; i++) {
-		KIT_CHECK(k, results[i] < RIVALS * ADDS && !seen_value[results[i]],
-			  "two additions brought %llu", (unsigned long long)results[i]);
-		KIT_CHECK(k, !(i % ADDS) || results[i] > results[i - 1],
-			  "additions of one QP were not in order");
-		seen_value[results[i]] = true;
-	}
-}
-
-/* Several QPs add to one word at the same time. */
-static void atomic_rivals(struct kit *k)
-{
-	static struct link others[RIVALS - 1];
-	struct link *link[RIVALS] = {k->l, &others[0], &others[1]};
-	const struct step add = {.add = 1};
-	uint64_t results[RIVALS * ADDS], *word;
-	bool good = kit_link(k, API_POST, NULL);
-
-	memset(others, 0, sizeof(others));
-	for (unsigned int i = 1; i < RIVALS && good; i++)
-		good = kit_link_second(k, link[i], API_POST, NULL);
-	if (good) {
-		word = (uint64_t *)(k->l->target.base + WORD);
-		*word = 0;
-		end_written(word, 8);
-		link_push(k->l);
-	}
-	for (unsigned int i = 0; i < RIVALS * ADDS && good; i++) {
-		struct link *l = link[i % RIVALS];
-
-		good = post_atomic(k, l, k->l, &add, (uint64_t *)l->local.base + i / RIVALS, i);
-	}
-	for (unsigned int i = 0; i < RIVALS * ADDS && good; i++)
-		good = kit_expect(k, link[i % RIVALS], link[i % RIVALS]->cq, link[i % RIVALS]->qp, i,
-				  IBV_WC_SUCCESS);
-	for (unsigned int i = 0; i < RIVALS * ADDS && good; i++)
-		results[i] = ((uint64_t *)link[i / ADDS]->local.base)[i % ADDS];
-	if (good)
-		judge_sums(k, results, word);
-	for (unsigned int i = 1; i < RIVALS; i++)
-		link_destroy(link[i]);
-}
-
-const struct scenario atomic_scenarios[] = {
+const struct scenario atomic_byte_scenarios[] = {
 	{"atomic_bytes", atomic_bytes},
-	{"atomic_rivals", atomic_rivals},
 	{NULL, NULL},
 };
