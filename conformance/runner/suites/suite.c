@@ -12,6 +12,7 @@ static const struct scenario *const suites[] = {
 	sge_scenarios,        rereg_scenarios,    xrc_scenarios,      offload_scenarios,
 	transition_scenarios, value_scenarios,    creation_scenarios, carry_scenarios,
 	device_scenarios,     domain_scenarios,   shared_scenarios,   region_object_scenarios,
+	handle_scenarios,
 };
 
 static const struct scenario *find(const char *name)
