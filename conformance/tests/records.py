@@ -83,7 +83,9 @@ def record(cells, name="fake", **more):
         "faults": [],
         "findings": [],
         "clauses": {CLAUSE: "the sentence of the page"},
-        "errata": {"SRC-SEND": {"level": "MUST", "page": "SRC SEND", "decision": "XRC_SEND", "reason": "a misprint"}},
+        "errata": {
+            "SRC-SEND": {"level": "MUST", "page": "SRC SEND", "decision": "XRC_SEND", "reason": "a misprint"}
+        },
         "cells": cells,
         **more,
     }

@@ -171,7 +171,9 @@ def check_junit(path):
 
 
 def test_junit_of_every_outcome(mixed, tmp_path):
-    next(row for row in mixed["cells"] if row["outcome"] == "fail")["faults"] = ["\x00 and \x1b[31m and \ud800 and <&>"]
+    next(row for row in mixed["cells"] if row["outcome"] == "fail")["faults"] = [
+        "\x00 and \x1b[31m and \ud800 and <&>"
+    ]
     junit.write(mixed, tmp_path / "junit.xml")
     root = check_junit(tmp_path / "junit.xml")
     kinds = [f.get("type") for f in root.iter("failure")]

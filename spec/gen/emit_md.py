@@ -151,7 +151,14 @@ def wr_page(spec):
     )
     out += "## Errata\n\n"
     rows = [
-        (one["id"], one["level"], one["page"], one["decision"], one["reason"], " ".join(requests.cited_by(one["id"])))
+        (
+            one["id"],
+            one["level"],
+            one["page"],
+            one["decision"],
+            one["reason"],
+            " ".join(requests.cited_by(one["id"])),
+        )
         for one in requests.errata.values()
     ]
     return out + _table(("id", "level", "page", "decision", "reason", "affects"), rows)

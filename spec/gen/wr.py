@@ -104,6 +104,29 @@ def _check_clauses(requests):
             names.add(entry["clause"], f"row {label}")
         for clause in entry.get("clauses", []):
             _known(where, [clause["id"].split("/")[0]], pages, f"clause {clause['id']}: page")
+            _known(f"{where} {clause['id']}", clause.get("errata", []), requests.errata, "erratum")
+    _check_sentences(requests)
+
+
+def sentences(requests):
+    """(clause, quotation) of everything that is quoted, with repetitions."""
+    entries = [*requests.setters.values(), *requests.flags.values(), *requests.calls.values()]
+    for entry in entries + list(requests.operations.values()):
+        yield entry["clause"], entry["quote"]
+        if "post_quote" in entry:
+            yield entry["post_clause"], entry["post_quote"]
+        if "effect" in entry:
+            yield entry["effect_clause"], entry["effect"]
+        yield from ((clause["id"], clause["quote"]) for clause in entry.get("clauses", []))
+    yield from ((rule["id"], rule["quote"]) for rule in requests.rules)
+
+
+def _check_sentences(requests):
+    """An id names one sentence."""
+    known = {}
+    for clause, quote in sentences(requests):
+        if known.setdefault(clause, quote) != quote:
+            raise SpecError(f"{FILE}: clause {clause}", f"has two sentences: {known[clause]!r} and {quote!r}")
 
 
 def _check_operation(requests, operation, device, wire, verbs):

@@ -222,7 +222,9 @@ def in_region(expect, api, region):
         return Expect(ABORT)
     if region.threads and expect.post == "ok":
         return of_batch(expect, LOCK)
-    if region.before or region.behind:  # of several threads, too: what is refused shows nothing of their order
+    if (
+        region.before or region.behind
+    ):  # of several threads, too: what is refused shows nothing of their order
         return _in_list(expect, api, region)
     if expect.post == "refused":
         return expect

@@ -5,8 +5,10 @@ The product has about a million cells. A block has its axes; a cell of it is six
 or expectations are needed.
 """
 from collections import Counter
+from dataclasses import replace
 
 from hcasim_conform.model import expect as ex
+from hcasim_conform.model.also import of_request
 from hcasim_conform.model.axes import ALONE, FLAG_SETS, SIGNALED, TOO_MANY, UNASKED
 from hcasim_conform.model.axes import asked_for, data_kinds, mandatory_setter, plain_data, qp_setters, regions
 from hcasim_conform.model.cells import Batch, Posted
@@ -86,6 +88,7 @@ class Block:
         self.rival = Batch(api, (self.send,) * 3)
         self._base = {}  # (data, setter, flags) -> Expect
         self._same = {}  # Expect -> the instance used for all equal ones
+        self._also = {}  # place -> Expect
         self._placed = {}  # (Expect, region) -> Expect
         self._not_asked = ex.not_asked()
         self._faults = None
@@ -179,11 +182,21 @@ class Block:
             return self._not_asked
         base = self.base(d, s, f)
         if not r:
-            return base
+            return self._alone(base, where) if base.post == base.create == "ok" else base
         key = (id(base), r)
         if key not in self._placed:
             self._placed[key] = self.tables.graded(ex.in_region(base, self.api, self.regions[r]))
         return self._placed[key]
+
+    def _alone(self, base, where):
+        """The expectation for a legal request alone, with the further sentences that it tests."""
+        if where not in self._also:
+            d, _, f, _, _ = where
+            plain = d == self.plain[0]
+            flags = self.flags[f]
+            also = of_request(self.tables, self.api, self.op, self.qpt, self.datas[d], flags, plain)
+            self._also[where] = replace(base, also=also) if also else base
+        return self._also[where]
 
     # -- cells -------------------------------------------------------------------------------
 

@@ -78,6 +78,7 @@ class Tables:
         self.sentences = {}  # clause id -> text of the page
         self.errata = {e["id"]: e for e in doc["errata"]}
         self.clause_errata = {}  # clause id -> ids of errata
+        self.untested = {}  # clause id -> why no cell can test it
         self.qp_types = tuple(doc["qp_types"])
         self.operations = [self._operation(row) for row in doc["operations"]]
         names = tuple(op.name for op in self.operations)
@@ -91,6 +92,8 @@ class Tables:
         self.sentences[clause] = quote
         if row and row.get("errata"):
             self.clause_errata[clause] = tuple(row["errata"])
+        if row and "untested" in row:
+            self.untested[clause] = row["untested"]
 
     def _sentence(self, row):
         self._say(row["clause"], row["quote"], row)

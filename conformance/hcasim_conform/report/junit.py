@@ -39,7 +39,12 @@ def _case(suite, name, rows):
     elif row["outcome"] != "pass":
         kind, message = _failure(row)
         element = ElementTree.SubElement(case, "failure", type=kind, message=clean(message))
-        said = [f"{row['level']}: {row['clause']}", f"expected: {row['expected']}", f"seen: {row['seen']}", *row["faults"]]
+        said = [
+            f"{row['level']}: {row['clause']}",
+            f"expected: {row['expected']}",
+            f"seen: {row['seen']}",
+            *row["faults"],
+        ]
         element.text = clean("\n".join(said))
 
 

@@ -67,7 +67,7 @@ def explain(tables, selector, cell_id, lacks=None):
     e = cell.expect
     said = [("cell", cell.id), ("level", TITLES.get(e.level, e.level)), *_axes(cell)]
     said.append(("sentence", f"{e.clause}\n{INDENT}\"{tables.sentences.get(e.clause, '')}\""))
-    said += [("also", f"{c}\n{INDENT}\"{tables.sentences[c]}\"") for c in e.also]
+    said += [("also", f'{c}\n{INDENT}"{tables.sentences[c]}"') for c in e.also]
     for name in dict.fromkeys(e.errata + tables.clause_errata.get(e.clause, ())):
         row = tables.errata[name]
         said.append(("erratum", f"{name}: {row['page']}\n{INDENT}here: {row['decision']}"))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from hcasim_conform.model import expect as ex
+from hcasim_conform.model.also import IN_A_BATCH
 from hcasim_conform import suites
 from hcasim_conform.model.axes import (
     NO_DATA,
@@ -79,12 +80,17 @@ class Extra:
             middle = Expect(ex.POST_BAD_WR, post="refused", bad_wr=1, errata=("POST-ERRNO",))
             yield cell("list-bad", (good, bad, good), middle)
             return
-        yield cell("batch-3", (quiet, follow, follow), ex.of_batch(legal, ex.MULTIPLE))
+        batch = replace(ex.of_batch(legal, ex.MULTIPLE), also=IN_A_BATCH)
+        yield cell("batch-3", (quiet, follow, follow), batch)
         yield cell("batch-bad", (good, bad, good), ex.refused(ex.FAILURE, "POST-ERRNO"))
         yield cell("then-post_send", (good,), ex.of_batch(legal, ex.INTERLEAVE), follow_post=True)
         if op.data != "none":
             inline = work(op, data, setter, ("SIGNALED", "INLINE"))
-            yield cell("inline-flag", (inline,), ex.of_batch(replace(legal, post="any"), ex.INLINE_LIMIT, ("INLINE-FLAG",)))
+            yield cell(
+                "inline-flag",
+                (inline,),
+                ex.of_batch(replace(legal, post="any"), ex.INLINE_LIMIT, ("INLINE-FLAG",)),
+            )
 
     def _fenced(self, api, op, qpt):
         """A fenced request that sends the result of an earlier READ or atomic, for which it must wait."""
@@ -103,19 +109,22 @@ class Extra:
     # -- receives ----------------------------------------------------------------------------
 
     def _receives(self, api, call):
-        bad_wr = next(c for c in call.clauses if c.endswith("bad_wr"))
+        bad_wr, returned = f"{call.name}/DESCRIPTION/bad_wr", (f"{call.name}/RETURN-VALUE",)
         good = Data("sge_list-3", "sge_list", (100, 1, 599))
         for qpt in call.qp_types:
             # SENDs consume the receives; on XRC_RECV the receives of the SRQ, by an XRC_SEND QP
             none = [] if qpt in ("UD", "RAW_PACKET") else [NO_DATA]
             for data in [Data("sge", "sge", (700,)), good, TOO_MANY] + none:
-                refused = Expect(bad_wr, post="refused", errata=("POST-ERRNO",))
-                yield self._receive(
-                    api, call, qpt, (data,), "", refused if data.over else Expect(call.clause)
-                )
+                refused = Expect(bad_wr, post="refused", errata=("POST-ERRNO",), also=returned)
+                taken = Expect(call.clause, also=returned + self._of_datagram(api, qpt))
+                yield self._receive(api, call, qpt, (data,), "", refused if data.over else taken)
             yield self._receive(api, call, qpt, (good, good, good), "list-3", Expect(call.clause))
             middle = Expect(bad_wr, post="refused", bad_wr=1, errata=("POST-ERRNO",))
             yield self._receive(api, call, qpt, (good, TOO_MANY, good), "list-bad", middle)
+
+    @staticmethod
+    def _of_datagram(api, qpt):
+        return ("ibv_post_recv/NOTES/offset",) if (api, qpt) == ("recv", "UD") else ()
 
     def _receive(self, api, call, qpt, datas, variant, expect):
         wrs = tuple(Wr("SEND", data, "none", (), "send", None, "RECV") for data in datas)
@@ -140,7 +149,8 @@ class Extra:
         for data in data_kinds("post", op, "RC"):
             for flags in (SIGNALED, ()):
                 expect = ex.derive(self.tables, "post", op, "RC", data, "none", flags)
-                clause = call.clauses[-1] if expect.post == "refused" else call.clauses[0]
+                name = "RETURN-VALUE" if expect.post == "refused" else "ARGUMENTS/sgl"
+                expect = ex.of_batch(expect, f"{call.name}/{name}")
                 cell = self._cell(
                     "writev",
                     op,
@@ -149,6 +159,13 @@ class Extra:
                     flags,
                     "",
                     (work(op, data, "none", flags),),
-                    ex.of_batch(expect, clause),
+                    replace(expect, also=self._of_writev(call, data, flags) if expect.post == "ok" else ()),
                 )
                 yield replace(cell, short=call.name, ask=())
+
+    @staticmethod
+    def _of_writev(call, data, flags):
+        """wr_id, flags and bytes are those of the call; inline data is of memory that is not registered."""
+        names = ["NOTES/flags"] if not flags or data.inline else ["NOTES/context", "DESCRIPTION/contents"]
+        names += ["NOTES/inline"] if data.inline else []
+        return (call.clause, *(f"{call.name}/{name}" for name in names))

@@ -21,12 +21,13 @@ from hcasim_conform.suites.posting import Posting
 from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 from hcasim_conform.suites.sending import Sending
+from hcasim_conform.suites.sentences import Sentences
 from hcasim_conform.suites.stopping import Stopping
 
 SUITES = (
     *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
     *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets),
-    *(Attributes, Control),
+    *(Attributes, Control, Sentences),
 )
 
 

@@ -44,7 +44,8 @@ TRANSITIONS = {
         dict.fromkeys(TYPES, PATH)
         | dict.fromkeys(("RC", "XRC_RECV"), PATH + RESPONDER)
         | dict.fromkeys(("UD", "RAW_PACKET"), ()),
-        dict.fromkeys(TYPES, ("ACCESS_FLAGS", "PKEY_INDEX")) | {"UD": ("PKEY_INDEX", "QKEY"), "RAW_PACKET": ()},
+        dict.fromkeys(TYPES, ("ACCESS_FLAGS", "PKEY_INDEX"))
+        | {"UD": ("PKEY_INDEX", "QKEY"), "RAW_PACKET": ()},
     ),
     ("RTR", "RTS"): (
         dict.fromkeys(TYPES, ("SQ_PSN",))
@@ -149,7 +150,10 @@ class Attributes(Suite):
         required, optional = (masks[qpt] for masks in TRANSITIONS[way])
         ignored = APART + IGNORED.get(qpt, ())
         if way == ("SQD", "SQD") and qpt == "UC":
-            ignored += ("AV", "PORT")  # IBTA allows both, Linux' table has the address alone: it cannot be given
+            ignored += (
+                "AV",
+                "PORT",
+            )  # IBTA allows both, Linux' table has the address alone: it cannot be given
         if qpt == "RAW_PACKET":
             ignored += ("EN_SQD_ASYNC_NOTIFY",)
         return {

@@ -16,7 +16,7 @@ SEND_IMM, WRITE_IMM = "SEND_WITH_IMM", "RDMA_WRITE_WITH_IMM"
 
 
 def widened(qpt):
-    """The erratum of cases on XRC whose sentence speaks of RC alone."""
+    """The erratum of cases on XRC whose sentence names RC only."""
     return ("XRC-ATTRIBUTES",) if qpt == "XRC_SEND" else ()
 
 

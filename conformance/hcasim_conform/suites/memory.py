@@ -67,7 +67,11 @@ class Memory(Suite):
                     scenario="receive_refused",
                     says="IBV_WC_LOC_PROT_ERR in a receive of which one SGE has a wrong key, range, right or protection domain, "
                     "and IBV_WC_REM_OP_ERR at a reliable sender; its memory is not touched",
-                    expect=Expect(ACCESS, status="REM_OP_ERR" if qpt in RELIABLE else None, errata=("KEY-RIGHTS", "FAILURE-STATUS")),
+                    expect=Expect(
+                        ACCESS,
+                        status="REM_OP_ERR" if qpt in RELIABLE else None,
+                        errata=("KEY-RIGHTS", "FAILURE-STATUS"),
+                    ),
                     wrs=(self.work("SEND", qpt, size=64),),
                     args={"srq": srq},
                     needs=("srq",) if srq else (),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Suites about queues: full ones, states of a QP, shared receive queues, completion queues."""
 from hcasim_conform.model.cells import Expect
-from hcasim_conform.suites.base import CONNECTED, RELIABLE, Case, Suite
+from hcasim_conform.suites.base import CONNECTED, RELIABLE, SIGNALED, Case, Suite
 
 MAX_SEND = "ibv_create_qp/DESCRIPTION/max_send_wr"
 MAX_RECV = "ibv_create_qp/DESCRIPTION/max_recv_wr"
@@ -10,26 +10,31 @@ QP_STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
 FAILURE = "ibv_wr_post/RETURN-VALUE/failure"
 SRQ_RECV = "ibv_post_srq_recv/DESCRIPTION"
 MODERATE = "ibv_modify_cq/DESCRIPTION/cq_count"
+POLLED = ("ibv_poll_cq/DESCRIPTION/fewer", "ibv_poll_cq/RETURN-VALUE")
 TIMESTAMP = "ibv_create_cq_ex/DESCRIPTION/ibv_wc_read_completion_ts"
 SOLICITED = "ibv_req_notify_cq/DESCRIPTION/solicited"
+SOLICITED_TOO = ("SOLICITED", *SIGNALED)
 SHORT_OF = {"reset": 3, "init": 2, "rtr": 1}
 
-# Completion events. Case: scenario, clause, expectation.
+# Completion events. Case: scenario, clause, expectation, further clauses.
 NOTIFY = {
     "any": (
         "event_any",
         "ibv_req_notify_cq/NOTES/one-shot",
         "one event for a new CQE, and no second without a new request",
+        ("ibv_req_notify_cq/DESCRIPTION/any",),
     ),
     "solicited-only": (
         "event_solicited",
         SOLICITED,
         "an event for a solicited message, none for another",
+        ("ibv_req_notify_cq/DESCRIPTION/unsolicited",),
     ),
     "error": (
         "event_error",
         SOLICITED,
         "an event for a CQE in error, although only solicited ones were asked for",
+        (),
     ),
 }
 
@@ -161,12 +166,14 @@ class Queues(Suite):
             yield from self._notify(qpt)
             says = "never more entries than asked for, in order, each once, nothing written beyond them"
             removed = "ibv_poll_cq/NOTES/removed"
-            yield self._event("poll", qpt, "several", "poll_many", removed, says, 7)
+            yield self._event(
+                "poll", qpt, "several", "poll_many", removed, says, 7, also=POLLED, flags=SOLICITED_TOO
+            )
         yield from self._datagrams()
 
     def _notify(self, qpt):
-        for case, (scenario, clause, says) in NOTIFY.items():
-            yield self._event("notify", qpt, case, scenario, clause, says)
+        for case, (scenario, clause, says, also) in NOTIFY.items():
+            yield self._event("notify", qpt, case, scenario, clause, says, also=also)
         says = "no event before as many completions have come as cq_count says, and one then"
         yield self._event("notify", qpt, "moderated", "event_moderated", MODERATE, says, level="SHOULD")
         says = "each completion has a time later than that of the one before, between those of the clock"
@@ -181,7 +188,11 @@ class Queues(Suite):
                 scenario="datagram",
                 says="IBV_WC_GRH, src_qp, sl and path bits are right, the first 40 bytes hold sender and receiver, and an "
                 "address handle made of them reaches the sender",
-                expect=Expect("ibv_poll_cq/DESCRIPTION/IBV_WC_GRH", errata=("GRH-ROCE",)),
+                expect=Expect(
+                    "ibv_poll_cq/DESCRIPTION/IBV_WC_GRH",
+                    errata=("GRH-ROCE",),
+                    also=("ibv_post_recv/NOTES/grh",),
+                ),
                 wrs=(self.work("SEND", "UD"),),
                 args={"ex": ex},
             )
@@ -197,7 +208,19 @@ class Queues(Suite):
         )
 
     def _event(
-        self, suite, qpt, case, scenario, clause, says, number=1, name="SEND", level="MUST", errata=()
+        self,
+        suite,
+        qpt,
+        case,
+        scenario,
+        clause,
+        says,
+        number=1,
+        name="SEND",
+        level="MUST",
+        errata=(),
+        also=(),
+        flags=SIGNALED,
     ):
         return Case(
             suite=suite,
@@ -205,6 +228,6 @@ class Queues(Suite):
             case=case,
             scenario=scenario,
             says=says,
-            expect=Expect(clause, level=level, errata=errata),
-            wrs=(self.work(name, qpt),) * number,
+            expect=Expect(clause, level=level, errata=errata, also=also),
+            wrs=tuple(self.work(name, qpt, flags if i == number - 1 else SIGNALED) for i in range(number)),
         )

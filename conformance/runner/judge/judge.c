@@ -109,6 +109,8 @@ void judge_post(struct verdict *v, const struct cell *cell, int rc, int bad, int
 		fault(v, "posting was refused with %d (%s), must be accepted", rc, errno_name(rc));
 	if (cell->post == POST_REFUSED && !rc)
 		fault(v, "posting was accepted, must be refused");
+	if (rc < 0 && cell->api != API_WR) /* ibv_wr_complete(): "will return failure" */
+		fault(v, "posting returned %d, which is no value of errno", rc);
 	if (cell->post != POST_OK && rc && bad >= 0 && bad != cell->bad_wr)
 		fault(v, "bad_wr names work request %d, expected %d", bad, cell->bad_wr);
 	if (cell->post != POST_OK)

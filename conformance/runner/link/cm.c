@@ -146,7 +146,7 @@ int cm_established(struct cm *cm, unsigned int timeout_ms)
 	return expect_event(cm, timeout_ms, RDMA_CM_EVENT_ESTABLISHED);
 }
 
-static int connect_both(struct cm *cm, const struct dut *dut)
+int cm_connect(struct cm *cm, const struct dut *dut)
 {
 	struct rdma_conn_param param = parameters();
 	int ret;
@@ -162,7 +162,7 @@ static int connect_both(struct cm *cm, const struct dut *dut)
 	return ret;
 }
 
-int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log)
+int cm_begin(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log)
 {
 	struct sockaddr_storage from, to;
 	uint16_t port = 0;
@@ -185,9 +185,14 @@ int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline
 		return ret;
 	((struct sockaddr_in *)&to)->sin_port = port;
 	ret = reach(cm, dut, &from, &to);
-	if (!ret)
-		ret = create_qp(cm, cm->client, sges, inline_bytes);
-	return ret ? ret : connect_both(cm, dut);
+	return ret ? ret : create_qp(cm, cm->client, sges, inline_bytes);
+}
+
+int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log)
+{
+	int ret = cm_begin(cm, dut, sges, inline_bytes, log);
+
+	return ret ? ret : cm_connect(cm, dut);
 }
 
 static void close_id(struct rdma_cm_id *id)

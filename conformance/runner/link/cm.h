@@ -26,6 +26,9 @@ int cm_established(struct cm *cm, unsigned int timeout_ms);
 
 /* 0 or an errno. cm_close() may be called in both cases. */
 int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log);
+/* The same in two steps: the client's id has its QP and is not connected yet; the connection. */
+int cm_begin(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log);
+int cm_connect(struct cm *cm, const struct dut *dut);
 void cm_close(struct cm *cm);
 
 #endif

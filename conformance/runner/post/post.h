@@ -10,10 +10,11 @@ struct posted {
 	int bad; /* index that *bad_wr named; -1: none, or the API has none */
 };
 
-/* Called in the critical region after ibv_wr_start(), before the first builder. */
+/* Called in the critical region: before the first builder, or (`last`) after the last setter. */
 struct inside {
 	void (*call)(void *arg);
 	void *arg;
+	bool last;
 };
 
 struct posted post_wr_inside(struct link *l, struct plan *plans, unsigned int num, bool abort,

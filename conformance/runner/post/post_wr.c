@@ -155,7 +155,7 @@ struct posted post_wr_inside(struct link *l, struct plan *plans, unsigned int nu
 	link_push(l);
 	log_call(log, "ibv_wr_start(qpx)");
 	ibv_wr_start(l->qpx);
-	if (inside)
+	if (inside && !inside->last)
 		inside->call(inside->arg);
 	for (unsigned int i = 0; i < num; i++) {
 		struct plan *p = &plans[i];
@@ -173,6 +173,8 @@ struct posted post_wr_inside(struct link *l, struct plan *plans, unsigned int nu
 		set_all(l, p, log);
 		plan_scribble(p, l); /* the setter has copied the data */
 	}
+	if (inside && inside->last)
+		inside->call(inside->arg);
 	log_call(log, abort ? "ibv_wr_abort(qpx)" : "ibv_wr_complete(qpx)");
 	if (abort)
 		ibv_wr_abort(l->qpx);

@@ -41,7 +41,7 @@ int post_threads(struct link *l, struct poster *first, struct poster *second, st
 		.second = second,
 		.log = {.calls = json_array(), .posts = log->posts ? json_array() : NULL},
 	};
-	const struct inside inside = {wait_knocking, &race};
+	const struct inside inside = {.call = wait_knocking, .arg = &race};
 	pthread_t thread;
 	int ret = pthread_barrier_init(&race.inside, NULL, 2);
 

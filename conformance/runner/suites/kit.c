@@ -80,6 +80,8 @@ int kit_post(struct kit *k, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_sen
 	end_push();
 	rc = ibv_post_send(qp, wr, &failed);
 	journal_list(&k->res->log, qp, to, wr, rc, failed);
+	if (rc < 0)
+		KIT_FAULT(k, "ibv_post_send returned %d, which is no value of errno", rc);
 	if (!bad)
 		return rc;
 	*bad = rc ? i : -1;

@@ -25,6 +25,9 @@ struct scenario {
 
 /* Each ends with a name of NULL. */
 extern const struct scenario order_scenarios[];
+extern const struct scenario atomic_scenarios[];
+extern const struct scenario builder_scenarios[];
+extern const struct scenario writev_scenarios[];
 extern const struct scenario differ_scenarios[];
 extern const struct scenario flush_scenarios[];
 extern const struct scenario drain_scenarios[];
