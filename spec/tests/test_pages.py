@@ -26,6 +26,8 @@ PAGES = {
     "ibv_create_ah": "libibverbs/man/ibv_create_ah.3",
     "ibv_create_flow": "libibverbs/man/ibv_create_flow.3",
     "ibv_modify_qp_rate_limit": "libibverbs/man/ibv_modify_qp_rate_limit.3",
+    "ibv_create_srq": "libibverbs/man/ibv_create_srq.3",
+    "ibv_query_srq": "libibverbs/man/ibv_query_srq.3",
     "ibv_modify_srq": "libibverbs/man/ibv_modify_srq.3",
     "ibv_modify_cq": "libibverbs/man/ibv_modify_cq.3",
     "ibv_create_cq_ex": "libibverbs/man/ibv_create_cq_ex.3",

@@ -44,6 +44,8 @@ class Differ(Suite):
             yield from self._receives(qpt)
         for qpt in CONNECTED + ("RAW_PACKET",):
             yield from self._ring(qpt)
+        for qpt in ("UD", "XRC_SEND"):
+            yield from self._destinations(qpt)
 
     def _requests(self, qpt):
         for i, (name, data) in enumerate(DIFFERENT):
@@ -70,6 +72,25 @@ class Differ(Suite):
                 wrs=wrs,
                 args=args,
                 ask=tuple(dict.fromkeys(["SEND"] + [wr.op for wr in wrs])),
+            )
+
+    def _destinations(self, qpt):
+        where = "QPs, with other Q_Keys and address handles" if qpt == "UD" else "shared receive queues"
+        clause = self.tables.setters["ud_addr" if qpt == "UD" else "xrc_srqn"]
+        for api in ("post", "wr"):
+            yield Case(
+                suite="differ",
+                qpt=qpt,
+                case=f"destinations-{api}",
+                scenario="destinations",
+                says=f"the messages of one posting go to different {where}, each to its own, in order",
+                expect=Expect(LIST if api == "post" else clause),
+                wrs=tuple(
+                    self.work(("SEND", "SEND_WITH_IMM")[i % 2], qpt, data=sges(10 + 91 * i, i))
+                    for i in range(8)
+                ),
+                args={"wr": int(api == "wr")},
+                ask=("SEND", "SEND_WITH_IMM"),
             )
 
     def _regions(self, qpt):

@@ -225,6 +225,7 @@ class Posting(Suite):
                     wrs=(self.work("SEND", qpt),) * 3,
                     args={"bad": at},
                 )
+        yield from self._states()
         for call, api in (("ibv_post_recv", "recv"), ("ibv_post_srq_recv", "srq")):
             for qpt in self.tables.calls[call].qp_types:
                 peer = "XRC_SEND" if qpt == "XRC_RECV" else qpt
@@ -235,6 +236,39 @@ class Posting(Suite):
                         for i in range(4)
                     ]
                     yield self._list(api, peer, f"{api}-sges-{at}", wrs, at)
+
+    def _states(self):
+        says = {
+            "SQD": "wait for RTS and are executed",
+            "SQE": "are flushed",
+            "ERR": "are flushed",
+        }
+        for qpt in CONNECTED:
+            for state in ("SQD", "ERR") + (("SQE",) if qpt in ("UC", "UD") else ()):
+                for at in (0, 2):
+                    yield Case(
+                        suite="bad_wr",
+                        qpt=qpt,
+                        case=f"send-in-{state.lower()}-{at}",
+                        scenario="bad_in_state",
+                        says=f"in {state} ibv_post_send fails, bad_wr names work request {at}, those before it {says[state]}",
+                        expect=Expect(
+                            "ibv_post_send/DESCRIPTION/bad_wr",
+                            errata=("POST-ERRNO", "FLUSH-ORDER", "SQ-ERROR-STATE"),
+                        ),
+                        wrs=(self.work("SEND", qpt),) * 3,
+                        args={"bad": at, "state": {"SQD": 4, "SQE": 5, "ERR": 6}[state]},
+                    )
+            yield Case(
+                suite="bad_wr",
+                qpt=qpt,
+                case="send-full",
+                scenario="list_full",
+                says="of a list that is longer than the queue as many as granted are taken, bad_wr names the first that was "
+                "not; those that were taken are executed, and there is room again",
+                expect=Expect("ibv_post_send/DESCRIPTION/bad_wr", errata=("QUEUE-FULL", "POST-ERRNO")),
+                wrs=(self.work("RDMA_WRITE" if qpt != "UD" else "SEND", qpt, size=64),),
+            )
 
     def _list(self, api, qpt, case, wrs, at, errata=("POST-ERRNO",)):
         call = {"send": "ibv_post_send", "recv": "ibv_post_recv", "srq": "ibv_post_srq_recv"}[api]

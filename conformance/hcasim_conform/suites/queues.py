@@ -15,6 +15,7 @@ TIMESTAMP = "ibv_create_cq_ex/DESCRIPTION/ibv_wc_read_completion_ts"
 SOLICITED = "ibv_req_notify_cq/DESCRIPTION/solicited"
 SOLICITED_TOO = ("SOLICITED", *SIGNALED)
 SHORT_OF = {"reset": 3, "init": 2, "rtr": 1}
+ALSO = {"attributes": ("ibv_create_srq/NOTES/destroy", "ibv_modify_srq/NOTES/none-modified")}
 
 # Completion events. Case: scenario, clause, expectation, further clauses.
 NOTIFY = {
@@ -139,6 +140,32 @@ class Queues(Suite):
                 "messages of four QPs take the receives in order",
             ),
         )
+        kinds += (
+            (
+                "limits",
+                "srq_limits",
+                "ibv_query_srq/NOTES/srq_limit",
+                (),
+                "each limit causes one event when fewer receives are left, and is 0 then; one that was replaced or "
+                "withdrawn causes none",
+            ),
+            (
+                "attributes",
+                "srq_attributes",
+                "ibv_create_srq/DESCRIPTION/granted",
+                (),
+                "SRQs up to the device's limits are created, larger ones are not; one that a QP uses is not destroyed; "
+                "attributes that are refused change nothing",
+            ),
+            (
+                "out-of-order",
+                "srq_out_of_order",
+                "ibv_post_srq_recv/NOTES/buffers",
+                (),
+                "the message is where wr_id says, also if two QPs receive at the same time and receives end in another "
+                "order than they were posted",
+            ),
+        )
         for qpt in ("RC", "UD"):
             for case, scenario, clause, errata, says in kinds:
                 yield self._shared(qpt, case, scenario, clause, errata, says)
@@ -152,8 +179,9 @@ class Queues(Suite):
             case=case,
             scenario=scenario,
             says=says,
-            expect=Expect(clause, errata=errata),
+            expect=Expect(clause, errata=errata, also=ALSO.get(case, ())),
             wrs=(self.work("SEND", qpt),),
+            args={"most": 1000} if qpt == "UD" else {},
             needs=("srq",),
         )
 

@@ -22,6 +22,7 @@ REFUSED = ("flush", "keys", "mw", "rereg", "sges", "xrc")  # a request is refuse
 NOT_TIMED = (None, None)  # times of a result that has been checked
 # Scenarios in which requests are flushed, dropped at RESET or sent again.
 STOPPED = ("recycle", "event_error", "psn_repeated", "sqd_busy", "sqe_back", "reborn", "datagram_too_long")
+SPREAD = ("destinations",)  # the requests of one posting go to several QPs
 REPEATED = ("rnr", "retry")  # the same request is repeated
 
 
@@ -207,12 +208,14 @@ def is_unjudged(cell, result=None):
     """The runner's journal does not determine the packets."""
     if cell.api != "suite":
         return cell.expect.post == "error"
-    if cell.short == "full" and result and not result.posts:
+    if result and not result.posts:
+        return True
+    if cell.scenario == "bad_in_state" and cell.args["state"] > 4:  # flushed
         return True
     if cell.args.get("sent_again"):  # until the page of the responder, or of the answer, is present
         return True
     refused = cell.short == "tso" and cell.expect.status
-    return refused or cell.short in UNJUDGED or cell.scenario in STOPPED
+    return refused or cell.short in UNJUDGED or cell.scenario in STOPPED + SPREAD
 
 
 def times_tell(cell):

@@ -25,6 +25,7 @@ struct scenario {
 
 /* Each ends with a name of NULL. */
 extern const struct scenario order_scenarios[];
+extern const struct scenario destination_scenarios[];
 extern const struct scenario atomic_scenarios[];
 extern const struct scenario builder_scenarios[];
 extern const struct scenario writev_scenarios[];
@@ -36,6 +37,7 @@ extern const struct scenario receive_scenarios[];
 extern const struct scenario region_scenarios[];
 extern const struct scenario retry_scenarios[];
 extern const struct scenario srq_scenarios[];
+extern const struct scenario srq_edge_scenarios[];
 extern const struct scenario key_scenarios[];
 extern const struct scenario window_scenarios[];
 extern const struct scenario frame_scenarios[];

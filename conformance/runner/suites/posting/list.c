@@ -59,8 +59,130 @@ static void unknown_flag(struct kit *k)
 		collect_memory(k->l, 0, k->res);
 }
 
+/* More SGEs than the QP was granted. */
+static bool spoil(struct link *l, struct ibv_send_wr *wr, struct ibv_sge *sge)
+{
+	if (l->cap.max_send_sge + 1 > CELL_MAX_SGE)
+		return false;
+	for (unsigned int i = 0; i <= l->cap.max_send_sge; i++)
+		sge[i] = (struct ibv_sge){arena_address(&l->local, l->local.base), 1, l->local.mr->lkey};
+	wr->sg_list = sge;
+	wr->num_sge = l->cap.max_send_sge + 1;
+	return true;
+}
+
+/* To SQE by a request whose key is wrong (erratum SQ-ERROR-STATE), to other states by ibv_modify_qp(). */
+static bool move(struct kit *k, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = {.qp_state = state};
+	struct ibv_sge sge = {arena_address(&k->l->local, k->l->local.base), 16,
+			      k->l->local.mr->lkey ^ 0x5500};
+	struct ibv_send_wr wr = kit_wr(0xbad, IBV_WR_SEND, &sge);
+	int ret;
+
+	if (state == IBV_QPS_SQE) {
+		wr.wr.ud.ah = k->l->ah;
+		wr.wr.ud.remote_qpn = k->l->peer->qp_num;
+		wr.wr.ud.remote_qkey = LINK_QKEY;
+		ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
+		if (!ret && !kit_expect(k, k->l, k->l->cq, k->l->qp, wr.wr_id, IBV_WC_LOC_PROT_ERR))
+			return false;
+	} else {
+		log_call(&k->res->log, "ibv_modify_qp(qp, &attr, IBV_QP_STATE) /* qp_state %d */", state);
+		ret = ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE);
+	}
+	if (ret)
+		KIT_FAULT(k, "the QP cannot be moved to state %d: %s", state, errno_name(ret));
+	return !ret;
+}
+
+/*
+ * A list whose request `bad` cannot be taken, in a state in which others are: in SQD they wait, in SQE and ERR they are
+ * flushed.
+ */
+static void bad_in_state(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	static struct ibv_sge sge[CELL_MAX_SGE];
+	struct expect requester = {0}, responder = {0};
+	struct ibv_qp_attr rts = {.qp_state = IBV_QPS_RTS};
+	struct ibv_send_wr wr[CELL_MAX_WR];
+	enum ibv_qp_state state = kit_arg(k, "state", IBV_QPS_ERR);
+	int at = kit_arg(k, "bad", 0), bad, rc;
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plans) || !move(k, state))
+		return;
+	kit_list(k, plans, k->cell->num_wr, wr);
+	if (!spoil(k->l, &wr[at], sge))
+		return;
+	link_push(k->l);
+	rc = kit_post(k, k->l->qp, k->l->peer, wr, &bad);
+	k->res->err = rc;
+	KIT_CHECK(k, rc, "a request with too many SGEs was taken");
+	judge_errno(&k->res->verdict, rc, k->r->dut.refusal.invalid);
+	KIT_CHECK(k, bad == at, "bad_wr names request %d, expected %d", bad, at);
+	if (state == IBV_QPS_SQD) {
+		kit_expect_none(k, k->l, k->l->cq);
+		rc = ibv_modify_qp(k->l->qp, &rts, IBV_QP_STATE);
+		KIT_CHECK(k, !rc, "ibv_modify_qp from SQD to RTS failed with %s", errno_name(rc));
+	}
+	for (int i = 0; i < at; i++) {
+		if (state == IBV_QPS_SQD)
+			plan_execute(&plans[i], k->l, &requester, &responder);
+		else
+			plan_fail(&plans[i], k->l, IBV_WC_WR_FLUSH_ERR, &requester);
+	}
+	collect(k->l, &requester, &responder, k->res);
+	if (KIT_GOOD(k) && state == IBV_QPS_SQD)
+		kit_alive(k, k->l);
+	else
+		kit_expect_none(k, k->l, k->l->cq);
+	if (KIT_GOOD(k) && state == IBV_QPS_SQD)
+		collect_memory(k->l, 0, k->res);
+}
+
+#define LONG 600 /* longer than a queue of the requested small size */
+
+/* A list that is longer than the queue: as many are taken as fit, the next is named, and all that were taken are executed. */
+static void list_full(struct kit *k)
+{
+	static struct plan plan[CELL_MAX_WR];
+	static struct ibv_send_wr wr[LONG];
+	const struct link_opts opts = {.sq_depth = 8, .cq_depth = LONG};
+	struct ibv_send_wr *bad = NULL;
+	unsigned int taken;
+	int rc;
+
+	if (!kit_link(k, API_POST, &opts) || !kit_plan(k, plan))
+		return;
+	for (unsigned int i = 0; i < LONG; i++) {
+		post_fill(&wr[i], k->l, &plan[0]);
+		wr[i].wr_id = i;
+		wr[i].next = i + 1 < LONG ? &wr[i + 1] : NULL;
+	}
+	for (int turn = 0; turn < 2; turn++) {
+		log_call(&k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* %d requests */", LONG);
+		rc = ibv_post_send(k->l->qp, wr, &bad);
+		k->res->err = rc;
+		KIT_CHECK(k, rc && bad >= wr && bad < wr + LONG,
+			  "a list of %d requests was taken, or bad_wr names none of them", LONG);
+		judge_errno(&k->res->verdict, rc, k->r->dut.refusal.full);
+		taken = bad - wr;
+		KIT_CHECK(k, taken >= k->l->cap.max_send_wr, "request %u was refused, %u are granted", taken,
+			  k->l->cap.max_send_wr);
+		for (unsigned int i = 0; i < taken; i++)
+			if (!kit_expect(k, k->l, k->l->cq, k->l->qp, i, IBV_WC_SUCCESS))
+				return;
+		kit_expect_none(k, k->l, k->l->cq);
+	}
+}
+
 const struct scenario list_scenarios[] = {
-	{"bad_send", bad_send}, {"unknown_flag", unknown_flag},
-	{"bad_recv", bad_recv}, {"bad_srq_recv", bad_srq_recv},
+	{"bad_send", bad_send},
+	{"unknown_flag", unknown_flag},
+	{"bad_in_state", bad_in_state},
+	{"list_full", list_full},
+	{"bad_recv", bad_recv},
+	{"bad_srq_recv", bad_srq_recv},
 	{NULL, NULL},
 };
