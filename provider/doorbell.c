@@ -54,6 +54,15 @@ void hcasim_ring_sq(struct hcasim_qp *qp, uint32_t first_bb, uint32_t pi, bool s
 		     HCASIM_FIELD_PREP(HCASIM_DB_SQ_PI_MASK, (uint64_t)(pi & 0xffff)));
 }
 
+/* Operations on the tag list up to `pi` are ready. */
+void hcasim_ring_tm(const struct hcasim_srq *srq, uint16_t pi)
+{
+	udma_to_device_barrier();
+	ring(&srq->ctx->uar, HCASIM_UAR_DB_TM,
+	     HCASIM_FIELD_PREP(HCASIM_DB_TM_SRQN_MASK, (uint64_t)srq->srqn) |
+		     HCASIM_FIELD_PREP(HCASIM_DB_TM_PI_MASK, (uint64_t)pi));
+}
+
 void hcasim_arm_cq(struct hcasim_cq *cq, uint32_t sn, bool solicited)
 {
 	hcasim_store_record(&cq->record->arm,

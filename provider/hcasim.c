@@ -111,6 +111,7 @@ static const struct verbs_context_ops hcasim_ctx_ops = {
 	.poll_cq = hcasim_poll_cq,
 	.post_recv = hcasim_post_recv,
 	.post_send = hcasim_post_send,
+	.post_srq_ops = hcasim_post_srq_ops,
 	.post_srq_recv = hcasim_post_srq_recv,
 	.query_device_ex = hcasim_query_device_ex,
 	.query_port = hcasim_query_port,

@@ -212,8 +212,36 @@ struct hcasim_srq {
 	struct hcasim_buf slot_buf;
 	uint64_t *wr_id;
 	uint16_t *free_tag;
+	struct hcasim_tm *tm; /* NULL: no tag matching */
 	bool locking;
 	pthread_spinlock_t lock;
+};
+
+/*
+ * Tag matching of a shared receive queue. Each entry of the tag list has a handle, which the device names in
+ * completions; it is free again when it awaits none.
+ */
+struct hcasim_tm_tag {
+	uint64_t wr_id; /* recv_wr_id */
+	uint16_t awaited;
+	uint16_t op; /* index of its ADD */
+};
+
+struct hcasim_tm_posted { /* a posted list operation */
+	uint64_t wr_id;
+	uint16_t handle;
+	bool signaled;
+};
+
+struct hcasim_tm {
+	struct hcasim_buf buf; /* tag, posted and free_handle */
+	uint8_t *ring;
+	uint32_t num_ops; /* entries of the ring, power of two */
+	uint32_t max_ops, num_tags, num_free;
+	uint16_t pi, ci; /* free-running */
+	struct hcasim_tm_tag *tag;
+	struct hcasim_tm_posted *posted;
+	uint16_t *free_handle;
 };
 
 struct hcasim_qp {
@@ -274,6 +302,18 @@ static inline void hcasim_cq_unlock(struct hcasim_cq *cq)
 {
 	if (cq->locking)
 		pthread_spin_unlock(&cq->lock);
+}
+
+static inline void hcasim_srq_lock(struct hcasim_srq *srq)
+{
+	if (srq->locking)
+		pthread_spin_lock(&srq->lock);
+}
+
+static inline void hcasim_srq_unlock(struct hcasim_srq *srq)
+{
+	if (srq->locking)
+		pthread_spin_unlock(&srq->lock);
 }
 
 /* A doorbell record: the device may read it at any time, so each update is a single store. */
@@ -413,8 +453,18 @@ int hcasim_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
 int hcasim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num);
 int hcasim_destroy_srq(struct ibv_srq *ibsrq);
 int hcasim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
-/* Frees the WQE that a completion names and returns its wr_id. EINVAL: no such WQE is posted. */
-int hcasim_srq_ended(struct hcasim_srq *srq, uint16_t tag, uint64_t *wr_id);
+/* Frees what a completion names and returns its wr_id. Errors as hcasim_tm_ended(). */
+int hcasim_srq_ended(struct hcasim_srq *srq, const struct hcasim_cqe *cqe, uint64_t *wr_id);
+
+/* tm.c */
+/* Allocates what tag matching needs, except the ring, which is the device's. Returns an errno. */
+int hcasim_tm_alloc(struct hcasim_srq *srq, const struct ibv_tm_cap *cap);
+void hcasim_tm_free(struct hcasim_srq *srq);
+int hcasim_post_srq_ops(struct ibv_srq *ibsrq, struct ibv_ops_wr *wr, struct ibv_ops_wr **bad_wr);
+/* The caller holds the SRQ's lock. EAGAIN: it has no work completion. EINVAL: it names nothing that is posted. */
+int hcasim_tm_ended(struct hcasim_srq *srq, const struct hcasim_cqe *cqe, uint64_t *wr_id);
+bool hcasim_tm_opcode(const struct hcasim_cqe *cqe); /* of a tag list */
+bool hcasim_tm_cqe(const struct hcasim_cqe *cqe);    /* it is for hcasim_tm_ended() */
 
 /* table.c */
 void *hcasim_table_find(struct hcasim_table *table, uint32_t number);

@@ -67,7 +67,7 @@ static uint32_t cqe_qpn(const struct hcasim_cqe *cqe)
 /* EINVAL: it belongs to a destroyed queue. */
 static int complete_srq(const struct hcasim_cqe *cqe, struct hcasim_srq *srq, uint64_t *wr_id)
 {
-	return srq ? hcasim_srq_ended(srq, le16toh(cqe->wqe_index), wr_id) : EINVAL;
+	return srq ? hcasim_srq_ended(srq, cqe, wr_id) : EINVAL;
 }
 
 static int complete_wr(struct hcasim_qp *qp, const struct hcasim_cqe *cqe, struct hcasim_srq *srq,
@@ -88,8 +88,9 @@ static int complete_wr(struct hcasim_qp *qp, const struct hcasim_cqe *cqe, struc
 
 /*
  * Takes the next completion: its CQE, which stays readable until hcasim_cq_update_ci, and the wr_id. ENOENT if there
- * is none. Skips CQEs of destroyed QPs, unless they belong to an XRC SRQ, whose QPs may be those of another process,
- * and CQEs that name no posted WR, which have no wr_id.
+ * is none. Skips CQEs of destroyed QPs, unless they belong to an SRQ with a CQ of its own (the QPs of an XRC SRQ may be
+ * those of another process, and operations on a tag list have none), and CQEs that name no posted WR, which have no
+ * wr_id.
  */
 int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **out, uint64_t *wr_id)
 {
@@ -97,20 +98,24 @@ int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **out, uint64_t
 	struct hcasim_cqe *cqe;
 	struct hcasim_qp *qp;
 	uint32_t qpn;
+	int err;
 
 	while ((cqe = hcasim_cq_peek(cq, cq->ci))) {
 		cq->ci++;
 		qpn = HCASIM_FIELD_GET(HCASIM_CQE_QPN_MASK, le32toh(cqe->qpn_opcode));
 		qp = hcasim_table_find(&cq->ctx->qps, qpn);
 		srq = cqe->srqn ? hcasim_table_find(&cq->ctx->srqs, le32toh(cqe->srqn)) : NULL;
-		if (!qp && !(srq && srq->vsrq.srq_type == IBV_SRQT_XRC)) {
+		if (!qp && !(srq && srq->vsrq.srq_type != IBV_SRQT_BASIC)) {
 			complete_srq(cqe, srq, wr_id);
 			continue;
 		}
-		if (!complete_wr(qp, cqe, srq, wr_id)) {
+		err = complete_wr(qp, cqe, srq, wr_id);
+		if (!err) {
 			*out = cqe;
 			return 0;
 		}
+		if (err == EAGAIN)
+			continue;
 		verbs_err(&cq->ctx->ibv_ctx, "CQ 0x%x: CQE %u names WQE %u of QP 0x%x, which is not posted\n",
 			  cq->cqn, cq->ci - 1, le16toh(cqe->wqe_index), qpn);
 	}
@@ -129,9 +134,9 @@ enum ibv_wc_status hcasim_wc_status(const struct hcasim_cqe *cqe)
 	static_assert((int)HCASIM_CQE_STATUS_OK == IBV_WC_SUCCESS, "cqe_status");
 	static_assert((int)HCASIM_CQE_STATUS_WR_FLUSH_ERR == IBV_WC_WR_FLUSH_ERR, "cqe_status");
 	static_assert((int)HCASIM_CQE_STATUS_RNR_RETRY_EXC_ERR == IBV_WC_RNR_RETRY_EXC_ERR, "cqe_status");
-	static_assert((int)HCASIM_CQE_STATUS_GENERAL_ERR == IBV_WC_GENERAL_ERR, "cqe_status");
+	static_assert((int)HCASIM_CQE_STATUS_TM_RNDV_INCOMPLETE == IBV_WC_TM_RNDV_INCOMPLETE, "cqe_status");
 
-	return cqe->status > IBV_WC_GENERAL_ERR ? IBV_WC_GENERAL_ERR : (enum ibv_wc_status)cqe->status;
+	return cqe->status > IBV_WC_TM_RNDV_INCOMPLETE ? IBV_WC_GENERAL_ERR : (enum ibv_wc_status)cqe->status;
 }
 
 enum ibv_wc_opcode hcasim_wc_opcode(const struct hcasim_context *ctx, const struct hcasim_cqe *cqe)
@@ -141,6 +146,16 @@ enum ibv_wc_opcode hcasim_wc_opcode(const struct hcasim_context *ctx, const stru
 		return IBV_WC_RECV;
 	case HCASIM_CQE_OP_RECV_WRITE_IMM:
 		return IBV_WC_RECV_RDMA_WITH_IMM;
+	case HCASIM_CQE_OP_TM_ADD:
+		return IBV_WC_TM_ADD;
+	case HCASIM_CQE_OP_TM_DEL:
+		return IBV_WC_TM_DEL;
+	case HCASIM_CQE_OP_TM_SYNC:
+		return IBV_WC_TM_SYNC;
+	case HCASIM_CQE_OP_TM_RECV:
+		return IBV_WC_TM_RECV;
+	case HCASIM_CQE_OP_TM_NO_TAG:
+		return IBV_WC_TM_NO_TAG;
 	default:
 		return ctx->wc_of_wqe[cqe->wqe_op];
 	}
@@ -153,7 +168,10 @@ unsigned int hcasim_wc_flags(const struct hcasim_cqe *cqe)
 	return (f & HCASIM_CQE_GRH_MASK ? IBV_WC_GRH : 0) |
 	       (f & HCASIM_CQE_WITH_IMM_MASK ? IBV_WC_WITH_IMM : 0) |
 	       (f & HCASIM_CQE_WITH_INV_MASK ? IBV_WC_WITH_INV : 0) |
-	       (f & HCASIM_CQE_CSUM_OK_MASK ? IBV_WC_IP_CSUM_OK : 0);
+	       (f & HCASIM_CQE_CSUM_OK_MASK ? IBV_WC_IP_CSUM_OK : 0) |
+	       (f & HCASIM_CQE_TM_SYNC_MASK ? IBV_WC_TM_SYNC_REQ : 0) |
+	       (f & HCASIM_CQE_TM_MATCH_MASK ? IBV_WC_TM_MATCH : 0) |
+	       (f & HCASIM_CQE_TM_DATA_MASK ? IBV_WC_TM_DATA_VALID : 0);
 }
 
 /* A union in struct ibv_wc: network order for immediate data, host order for an rkey. */
@@ -177,7 +195,7 @@ static void fill_wc(const struct hcasim_context *ctx, const struct hcasim_cqe *c
 	wc->src_qp = HCASIM_FIELD_GET(HCASIM_CQE_SRC_QPN_MASK, le32toh(cqe->src_qpn_flags));
 	wc->wc_flags = hcasim_wc_flags(cqe);
 	wc->pkey_index = le16toh(cqe->pkey_index);
-	wc->slid = le32toh(cqe->slid);
+	wc->slid = 0; /* RoCE has no LIDs */
 	wc->sl = cqe->sl;
 	wc->dlid_path_bits = cqe->path_bits;
 }
@@ -201,7 +219,8 @@ int hcasim_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 }
 
 /*
- * Removes the completions of a QP, or of an SRQ, that is destroyed or reset. The caller holds the lock. The remaining
+ * Removes the completions of a QP, or of an SRQ, that is destroyed or reset. A tag list's stay until it is destroyed:
+ * each says that an entry has ended. The caller holds the lock. The remaining
  * entries move towards the newest, so that the device's producer index stays valid; each gets the phase of its new
  * place.
  */
@@ -213,7 +232,7 @@ void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn, uint32_t srqn)
 	for (i = cq->ci + hcasim_cq_count(cq); i != cq->ci; i--) {
 		struct hcasim_cqe *cqe = &cq->ring[(i - 1) & (cq->entries - 1)], *to;
 
-		if (srqn ? le32toh(cqe->srqn) == srqn : cqe_qpn(cqe) == qpn) {
+		if (srqn ? le32toh(cqe->srqn) == srqn : cqe_qpn(cqe) == qpn && !hcasim_tm_opcode(cqe)) {
 			freed++;
 			if (cqe->srqn)
 				complete_srq(cqe, hcasim_table_find(&cq->ctx->srqs, le32toh(cqe->srqn)),

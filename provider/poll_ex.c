@@ -98,7 +98,7 @@ static uint32_t read_src_qp(struct ibv_cq_ex *cqx)
 
 static uint32_t read_slid(struct ibv_cq_ex *cqx)
 {
-	return le32toh(to_hcq_ex(cqx)->cqe->slid);
+	return 0; /* RoCE has no LIDs */
 }
 
 static uint8_t read_sl(struct ibv_cq_ex *cqx)
@@ -114,6 +114,14 @@ static uint8_t read_dlid_path_bits(struct ibv_cq_ex *cqx)
 static uint16_t read_cvlan(struct ibv_cq_ex *cqx)
 {
 	return le16toh(to_hcq_ex(cqx)->cqe->vlan);
+}
+
+static void read_tm_info(struct ibv_cq_ex *cqx, struct ibv_wc_tm_info *info)
+{
+	const struct hcasim_cqe *cqe = to_hcq_ex(cqx)->cqe;
+
+	info->tag = le64toh(cqe->tm_tag);
+	info->priv = le32toh(cqe->tm_priv);
 }
 
 static uint64_t read_completion_ts(struct ibv_cq_ex *cqx)
@@ -155,6 +163,8 @@ void hcasim_cq_fill_poll_ops(struct hcasim_cq *cq, uint64_t wc_flags)
 		cqx->read_dlid_path_bits = read_dlid_path_bits;
 	if (wc_flags & IBV_WC_EX_WITH_CVLAN)
 		cqx->read_cvlan = read_cvlan;
+	if (wc_flags & IBV_WC_EX_WITH_TM_INFO)
+		cqx->read_tm_info = read_tm_info;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
 		cqx->read_completion_ts = read_completion_ts;
 	if (wc_flags & IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK)

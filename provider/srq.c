@@ -7,37 +7,35 @@
 
 #include "hcasim.h"
 
-static void lock(struct hcasim_srq *srq)
-{
-	if (srq->locking)
-		pthread_spin_lock(&srq->lock);
-}
-
-static void unlock(struct hcasim_srq *srq)
-{
-	if (srq->locking)
-		pthread_spin_unlock(&srq->lock);
-}
-
 static bool is_xrc(const struct ibv_srq_init_attr_ex *attr)
 {
 	return attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type == IBV_SRQT_XRC;
 }
 
+static bool is_tm(const struct ibv_srq_init_attr_ex *attr)
+{
+	return attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type == IBV_SRQT_TM;
+}
+
+/* What the type needs besides the PD. */
+static uint32_t parts_of(const struct ibv_srq_init_attr_ex *attr)
+{
+	if (is_xrc(attr))
+		return IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+	return is_tm(attr) ? IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM : 0;
+}
+
 static int check_attr(const struct hcasim_context *ctx, const struct ibv_srq_init_attr_ex *attr)
 {
-	const uint32_t xrc = IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
-	uint32_t known = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+	const uint32_t parts = parts_of(attr);
 
-	if (is_xrc(attr))
-		known |= xrc;
-	else if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)
+	if (!parts && attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type != IBV_SRQT_BASIC)
 		return EOPNOTSUPP;
-	if (!check_comp_mask(attr->comp_mask, known))
+	if (!check_comp_mask(attr->comp_mask, IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | parts))
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd)
 		return EINVAL;
-	if (is_xrc(attr) && ((attr->comp_mask & xrc) != xrc || !attr->xrcd || !attr->cq))
+	if ((attr->comp_mask & parts) != parts || (is_xrc(attr) && !attr->xrcd) || (parts && !attr->cq))
 		return EINVAL;
 	if (!attr->attr.max_wr || attr->attr.max_wr > HCASIM_MAX_SRQ_WR || attr->attr.max_sge > ctx->max_sge)
 		return EINVAL;
@@ -88,6 +86,8 @@ static int create_in_device(struct hcasim_srq *srq, struct ibv_srq_init_attr_ex 
 		.drv_payload = {.wqe_count = HCASIM_MAX_SRQ_WR, .stride = srq->stride}};
 	int err;
 
+	if (srq->tm)
+		cmd.drv_payload.tm_ops = srq->tm->num_ops;
 	err = ibv_cmd_create_srq_ex(ibctx, &srq->vsrq, attr, &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
 				    sizeof(resp));
 	if (err)
@@ -97,6 +97,8 @@ static int create_in_device(struct hcasim_srq *srq, struct ibv_srq_init_attr_ex 
 	if (srq->chunk) {
 		srq->ring = srq->chunk->map.addr + resp.drv_payload.ring_offset;
 		srq->record = (void *)(srq->chunk->map.addr + resp.drv_payload.record_offset);
+		if (srq->tm)
+			srq->tm->ring = srq->chunk->map.addr + resp.drv_payload.tm_ops_offset;
 		srq->srqn = srq->vsrq.srq_num = resp.drv_payload.srqn;
 		srq->max_wr = attr->attr.max_wr;
 		srq->max_sge = attr->attr.max_sge;
@@ -132,15 +134,20 @@ static struct hcasim_srq *create(struct hcasim_context *ctx, struct ibv_srq_init
 	err = alloc_slots(srq, attr->attr.max_wr);
 	if (err)
 		goto err_out;
+	err = is_tm(attr) ? hcasim_tm_alloc(srq, &attr->tm_cap) : 0;
+	if (err)
+		goto err_slots;
 	pthread_spin_init(&srq->lock, PTHREAD_PROCESS_PRIVATE);
 	err = create_in_device(srq, attr);
 	if (err)
-		goto err_slots;
+		goto err_lock;
 	hcasim_pd_get(srq->pd);
 	return srq;
 
-err_slots:
+err_lock:
 	pthread_spin_destroy(&srq->lock);
+	hcasim_tm_free(srq);
+err_slots:
 	hcasim_buf_free(&srq->slot_buf, srq->pd);
 err_out:
 	free(srq);
@@ -182,14 +189,14 @@ int hcasim_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr, int attr
 		return hcasim_error(EOPNOTSUPP);
 	if (!(attr_mask & IBV_SRQ_MAX_WR))
 		return hcasim_error(ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd)));
-	lock(srq);
+	hcasim_srq_lock(srq);
 	err = attr->max_wr < srq->used || attr->max_wr > HCASIM_MAX_SRQ_WR ? EINVAL
 									   : alloc_slots(srq, attr->max_wr);
 	if (!err)
 		err = ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd, sizeof(cmd));
 	if (!err)
 		srq->max_wr = attr->max_wr;
-	unlock(srq);
+	hcasim_srq_unlock(srq);
 	return hcasim_error(err);
 }
 
@@ -206,10 +213,10 @@ int hcasim_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
 	return 0;
 }
 
-/* The completions of an XRC SRQ are in its own CQ; those of a basic SRQ were removed with its QPs. */
+/* An XRC or TM SRQ completes to its own CQ; the completions of a basic SRQ were removed with its QPs. */
 static void leave(struct hcasim_srq *srq)
 {
-	struct hcasim_cq *cq = srq->vsrq.srq_type == IBV_SRQT_XRC ? to_hcq(srq->vsrq.cq) : NULL;
+	struct hcasim_cq *cq = srq->vsrq.srq_type != IBV_SRQT_BASIC ? to_hcq(srq->vsrq.cq) : NULL;
 
 	if (cq) {
 		hcasim_cq_lock(cq);
@@ -236,6 +243,7 @@ int hcasim_destroy_srq(struct ibv_srq *ibsrq)
 		return hcasim_error(err);
 	hcasim_chunk_put(ctx, srq->chunk);
 	pthread_spin_destroy(&srq->lock);
+	hcasim_tm_free(srq);
 	hcasim_buf_free(&srq->slot_buf, srq->pd);
 	hcasim_pd_put(srq->pd);
 	free(srq);
@@ -281,26 +289,32 @@ int hcasim_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct i
 	struct hcasim_srq *srq = to_hsrq(ibsrq);
 	int err;
 
-	lock(srq);
+	hcasim_srq_lock(srq);
 	err = post_list(srq, wr, bad_wr);
 	/* No doorbell: the device reads the record when the queue runs empty. */
 	udma_to_device_barrier();
 	hcasim_store_record(&srq->record->pi, srq->pi);
-	unlock(srq);
+	hcasim_srq_unlock(srq);
 	return hcasim_error(err);
 }
 
-int hcasim_srq_ended(struct hcasim_srq *srq, uint16_t tag, uint64_t *wr_id)
+static int wqe_ended(struct hcasim_srq *srq, uint16_t tag, uint64_t *wr_id)
 {
-	int err = EINVAL;
+	if (!srq->used || tag >= srq->fresh)
+		return EINVAL;
+	*wr_id = srq->wr_id[tag];
+	srq->free_tag[srq->num_free++] = tag;
+	srq->used--;
+	return 0;
+}
 
-	lock(srq);
-	if (srq->used && tag < srq->fresh) {
-		*wr_id = srq->wr_id[tag];
-		srq->free_tag[srq->num_free++] = tag;
-		srq->used--;
-		err = 0;
-	}
-	unlock(srq);
+int hcasim_srq_ended(struct hcasim_srq *srq, const struct hcasim_cqe *cqe, uint64_t *wr_id)
+{
+	int err;
+
+	hcasim_srq_lock(srq);
+	err = hcasim_tm_cqe(cqe) ? hcasim_tm_ended(srq, cqe, wr_id)
+				 : wqe_ended(srq, le16toh(cqe->wqe_index), wr_id);
+	hcasim_srq_unlock(srq);
 	return err;
 }

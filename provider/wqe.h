@@ -68,6 +68,7 @@ int hcasim_wqe_end(struct hcasim_qp *qp);
 
 /* doorbell.c */
 void hcasim_ring_sq(struct hcasim_qp *qp, uint32_t first_bb, uint32_t pi, bool single);
+void hcasim_ring_tm(const struct hcasim_srq *srq, uint16_t pi);
 void hcasim_arm_cq(struct hcasim_cq *cq, uint32_t sn, bool solicited);
 
 #endif

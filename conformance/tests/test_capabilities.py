@@ -74,6 +74,7 @@ def test_what_the_pages_do_not_ask_for_must_be_declared(write_dut, cells):
         ({"flags": ["SIGNALED"]}, "wr/send_tso/ud/sge/ud_addr/ip_csum+signaled", "flags/IP_CSUM"),
         ({"srq": False}, "srq/post_srq_recv/rc/sge/-/-", "srq"),
         ({"device_memory": False}, "suite/device_memory/rc/send-local", "device_memory"),
+        ({"tag_matching": False}, "suite/tags/rc/match", "tag_matching"),
         ({"on_demand": {}}, "suite/paging/rc/send-local", "on_demand/RC/SEND"),
         ({"on_demand": {"RC": ["SEND"]}}, "suite/paging/rc/send-remote", "on_demand/RC/RECV"),
         (
@@ -148,6 +149,7 @@ def operations(report, qpt, without=(), also=()):
         ({"limits": {"max_sge": 31}}, None, ("absent", "limits/max_sge")),
         ({}, "SRQ", ("absent", "srq")),
         ({}, "DEVICE_MEMORY", ("absent", "device_memory")),
+        ({}, "TAG_MATCHING", ("absent", "tag_matching")),
         ({}, "UD_IP_CSUM", ("absent", "flags/IP_CSUM")),
         ({}, "MEM_WINDOW_TYPE_1", ("absent", "memory_windows/1")),
         ({}, "FLUSH", ("contradiction", "attributes/FLUSH")),

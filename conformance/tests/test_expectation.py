@@ -84,6 +84,7 @@ def test_executed(by_id, cell_id):
         ("wr/rdma_write/rc/sge/-/signaled", "MUST"),
         ("wr/send/ud/sge/ud_addr/solicited+signaled", "MUST"),
         ("wr/send/rc/sge/-/fence+signaled", "MUST"),
+        ("suite/fence/rc/after-reads", "MUST"),
         ("wr/send/rc/sge/-/signaled/abort", "MUST"),
         ("wr/rdma_write/rc/sge_list-over/-/signaled/abort", "MUST"),  # an abort has no failure
         ("post/rdma_read/uc/sge/-/signaled", "MUST"),
@@ -95,6 +96,7 @@ def test_executed(by_id, cell_id):
         ("wr/send/rc/none/-/signaled", "MUST-BY-ERRATUM"),  # NO-DATA-SETTER
         ("wr/atomic_write/rc/none/-/signaled", "MUST-BY-ERRATUM"),
         ("suite/rnr/rc/rnr_retry-1", "MUST-BY-ERRATUM"),
+        ("suite/fence/xrc_send/after-reads", "MUST-BY-ERRATUM"),
         ("suite/state/rc/reset-post", "MUST-BY-ERRATUM"),
         # nobody demands them but an erratum, or they contradict the page
         ("wr/send/uc/sge/-/fence+signaled", "SHOULD"),  # FENCE-SCOPE

@@ -68,7 +68,7 @@ static void open_cq(struct fixture *fixture, const struct fixture_config *cfg)
 	pthread_spin_init(&cq->lock, PTHREAD_PROCESS_PRIVATE);
 	atomic_init(&cq->arm_sn, 1);
 	hcasim_cq_fill_poll_ops(cq, IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
-					    IBV_WC_EX_WITH_CVLAN |
+					    IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_TM_INFO |
 					    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK);
 }
 

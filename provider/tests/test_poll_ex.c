@@ -62,6 +62,7 @@ static void test_fields(void)
 {
 	struct hcasim_cqe cqe = fixture_recv_cqe(0, 77);
 	struct ibv_poll_cq_attr attr = {};
+	struct ibv_wc_tm_info info;
 	struct ibv_recv_wr wr = {.wr_id = 9}, *bad;
 	struct ibv_cq_ex *cqx;
 	struct fixture fixture;
@@ -71,7 +72,8 @@ static void test_fields(void)
 	CU_ASSERT_EQUAL(hcasim_post_recv(fixture_qp(&fixture), &wr, &bad), 0);
 	cqe.src_qpn_flags = htole32(0x1234 | HCASIM_CQE_WITH_IMM_MASK);
 	cqe.imm = htobe32(42);
-	cqe.slid = htole32(0x12345);
+	cqe.tm_priv = htole32(0x12345);
+	cqe.tm_tag = htole64(0x123456789abcdef0);
 	cqe.sl = 3;
 	cqe.path_bits = 2;
 	cqe.vendor_err = 9;
@@ -83,7 +85,10 @@ static void test_fields(void)
 	CU_ASSERT_EQUAL(ibv_wc_read_imm_data(cqx), htobe32(42));
 	CU_ASSERT_EQUAL(ibv_wc_read_src_qp(cqx), 0x1234);
 	CU_ASSERT_EQUAL(ibv_wc_read_wc_flags(cqx), IBV_WC_WITH_IMM);
-	CU_ASSERT_EQUAL(ibv_wc_read_slid(cqx), 0x12345);
+	CU_ASSERT_EQUAL(ibv_wc_read_slid(cqx), 0);
+	ibv_wc_read_tm_info(cqx, &info);
+	CU_ASSERT_EQUAL(info.priv, 0x12345);
+	CU_ASSERT_EQUAL(info.tag, 0x123456789abcdef0);
 	CU_ASSERT_EQUAL(ibv_wc_read_sl(cqx), 3);
 	CU_ASSERT_EQUAL(ibv_wc_read_dlid_path_bits(cqx), 2);
 	CU_ASSERT_EQUAL(ibv_wc_read_vendor_err(cqx), 9);

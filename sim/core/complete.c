@@ -4,6 +4,7 @@
  * here can overflow.
  */
 #include "core/queues/queues.h"
+#include "core/queues/tags.h"
 #include "core/send/send.h"
 #include "core/responder/responder.h"
 #include "core/stages.h"
@@ -31,11 +32,12 @@ void complete_changed(struct hca *hca, struct qp *qp)
 
 bool complete_pending(const struct hca *hca, struct hca_work *w)
 {
-	if (list_empty(&hca->cpl_qps) || hca->cqe_writes >= hca->cqe_writes_max)
+	if ((list_empty(&hca->cpl_qps) && list_empty(&hca->cpl_srqs)) ||
+	    hca->cqe_writes >= hca->cqe_writes_max)
 		return false;
 	w->bytes = hca->pers->cqe_size;
 	w->items = 1;
-	w->qpn = node_entry(hca->cpl_qps.next, struct qp, on_cpl)->qpn;
+	w->qpn = list_empty(&hca->cpl_qps) ? 0 : node_entry(hca->cpl_qps.next, struct qp, on_cpl)->qpn;
 	return true;
 }
 
@@ -44,19 +46,16 @@ static void flush_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 {
 	struct rq *rq = &qp->rq;
 	struct hca_cpl cpl = {
-		.qpn = qp->qpn,
-		.op = HCASIM_CQE_OP_RECV,
-		.wqe_index = (uint16_t)(rq->active ? rq->wqe_index : rq->ci),
-		.srqn = rq->srq ? rq->srq->number : 0,
-		.status = HCASIM_CQE_STATUS_WR_FLUSH_ERR,
-		.vlan = 0xffff,
-		.timestamp = hca_now(hca),
-	};
+		.qpn = qp->qpn, .op = HCASIM_CQE_OP_RECV, .wqe_index = (uint16_t)rq->ci, .vlan = 0xffff};
 
-	if (rq->active)
+	if (rq->active) {
+		cpl = rq->cpl;
 		rq_release(hca, qp);
-	else
+	} else {
 		rq->ci++;
+	}
+	cpl.status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
+	cpl.timestamp = hca_now(hca);
 	if ((int32_t)(rq->fetched - rq->ci) < 0)
 		rq->fetched = rq->ci;
 	if (cq)
@@ -74,10 +73,26 @@ static void complete_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 	r->cpl.timestamp = hca_now(hca);
 	if (cq)
 		cq_write(hca, cq, &r->cpl);
+	if (r->rndv && !r->cpl.status) {
+		rendezvous_begin(qp, r->rndv);
+		r->rndv = NULL;
+	}
 	rop_put(hca, r);
 }
 
-void complete_step(struct hca *hca)
+/* Operations on tag lists come first: messages may have matched because of them. */
+static void complete_tag_op(struct hca *hca)
+{
+	struct srq *srq = node_entry(hca->cpl_srqs.next, struct tag_list, on_cpl)->srq;
+
+	list_del(&srq->tags->on_cpl);
+	if (cq_has_room(hca, srq->cq))
+		tag_ops_step(hca, srq);
+	else
+		cq_wake(hca, srq->cq);
+}
+
+static void complete_qp(struct hca *hca)
 {
 	struct qp *qp = node_entry(hca->cpl_qps.next, struct qp, on_cpl);
 	bool send = send_can_complete(hca, qp), recv = recv_ready(qp);
@@ -86,7 +101,7 @@ void complete_step(struct hca *hca)
 	list_del(&qp->on_cpl);
 	if (send && recv)
 		send = qp->cpl_turn = !qp->cpl_turn;
-	cq = send ? qp->send_cq : qp_next_recv_cq(qp);
+	cq = send ? send_next_cq(hca, qp) : qp_next_recv_cq(qp);
 	if (cq && !cq_has_room(hca, cq))
 		cq_wake(hca, cq);
 	else if (send)
@@ -94,4 +109,12 @@ void complete_step(struct hca *hca)
 	else
 		complete_recv(hca, qp, cq);
 	qp_update(hca, qp);
+}
+
+void complete_step(struct hca *hca)
+{
+	if (!list_empty(&hca->cpl_srqs))
+		complete_tag_op(hca);
+	else
+		complete_qp(hca);
 }

@@ -5,6 +5,7 @@
  */
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
+#include "core/queues/tags.h"
 #include "core/send/send.h"
 #include "core/stages.h"
 
@@ -31,6 +32,10 @@ static void db_overflow(struct hca *hca, const struct hca_doorbell *db, uint32_t
 	}
 	if (db->kind == HCA_DB_SRQ_ARM) {
 		srq_doorbell(hca, db, page); /* it has no record: it is processed ahead of others */
+		return;
+	}
+	if (db->kind == HCA_DB_TM) {
+		tag_ops_doorbell(hca, db, page); /* likewise */
 		return;
 	}
 	qp = qp_find(hca, db->number);
@@ -225,7 +230,7 @@ static void sq_doorbell(struct hca *hca, struct db_entry *e)
 {
 	struct qp *qp = qp_find(hca, e->db.number);
 
-	if (!qp || e->page != qp->c.uar_page)
+	if (!qp || e->page != qp->c.uar_page || qp->rndv) /* a send queue of the adapter has no doorbell */
 		return;
 	if (e->db.kind == HCA_DB_SQ)
 		send_posted(hca, qp, (uint16_t)e->db.value);
@@ -239,7 +244,7 @@ static void sq_record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 {
 	struct hcasim_sq_record rec;
 
-	if (stale || c->d.status)
+	if (stale || c->d.status || c->qp->rndv)
 		return;
 	memcpy(&rec, c->buf, sizeof(rec));
 	send_posted(hca, c->qp, (uint16_t)le32toh(rec.sq_pi));
@@ -281,6 +286,8 @@ void doorbell_step(struct hca *hca)
 		cq_doorbell(hca, &e->db, e->page);
 	else if (e->db.kind == HCA_DB_SRQ_ARM)
 		srq_doorbell(hca, &e->db, e->page);
+	else if (e->db.kind == HCA_DB_TM)
+		tag_ops_doorbell(hca, &e->db, e->page);
 	else if (e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF)
 		sq_doorbell(hca, e);
 }

@@ -24,7 +24,7 @@ static const struct stage stages[HCA_NUM_STAGES] = {
 };
 
 static const qp_hook changed[] = {
-	send_changed, srq_last_wqe, respond_changed, complete_changed, rx_changed, NULL,
+	send_changed, rendezvous_changed, srq_last_wqe, respond_changed, complete_changed, rx_changed, NULL,
 };
 static const qp_hook failed[] = {send_failed, rx_flush_parked, rq_poll_soon, NULL};
 static const struct parts parts = {stages, changed, failed};
@@ -48,8 +48,9 @@ static uint32_t depth(uint32_t asked, uint32_t own)
 static void init_lists(struct hca *hca)
 {
 	struct node *all[] = {
-		&hca->xrc_recv_qps, &hca->recover_qp, &hca->recover_cq, &hca->rx_qps,   &hca->respond_qps,
-		&hca->atomic_qps,   &hca->cpl_qps,    &hca->events,     &hca->dma_busy, &hca->page_requests,
+		&hca->srq_cq_qps, &hca->cpl_srqs,    &hca->recover_qp,    &hca->recover_cq,
+		&hca->rx_qps,     &hca->respond_qps, &hca->atomic_qps,    &hca->cpl_qps,
+		&hca->events,     &hca->dma_busy,    &hca->page_requests,
 	};
 	size_t i;
 

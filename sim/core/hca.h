@@ -299,11 +299,13 @@ void hca_async_eq(struct hca *hca, uint32_t eqn);
 struct hca_srq_attr {
 	uint32_t pdn;
 	struct hca_ring ring;
-	uint64_t record;   /* address of struct hcasim_srq_record, same PASID */
-	uint32_t xrcdn;    /* XRC domain, 0: a basic SRQ */
-	uint32_t cqn;      /* XRC: where its receives complete */
-	uint32_t limit;    /* initially armed limit; 0: none */
-	uint32_t uar_page; /* doorbells from other user access pages are dropped */
+	uint64_t record;         /* address of struct hcasim_srq_record, same PASID */
+	uint32_t xrcdn;          /* XRC domain, 0: none */
+	uint32_t cqn;            /* XRC, tag matching: where its receives complete */
+	uint32_t num_tags;       /* size of its tag list, 0: no tag matching */
+	struct hca_ring tag_ops; /* ring of operations on the tag list; stride: HCASIM_TM_OP_SIZE */
+	uint32_t limit;          /* initially armed limit; 0: none */
+	uint32_t uar_page;       /* doorbells from other user access pages are dropped */
 };
 /* SRQ numbers start at 1. */
 int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *srqn);

@@ -8,6 +8,8 @@
 
 #include "core/hca.h"
 
+#include <hcasim_hw.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -69,15 +71,28 @@ struct hca_rwr { /* one decoded receive WQE */
 	struct hca_sge *sge;
 };
 
+struct hca_tm_op {  /* one decoded operation on a tag list */
+	uint8_t op; /* HCASIM_TM_OPCODE_*; 0: not known */
+	bool signaled, sync;
+	uint16_t sw_count; /* with `sync` */
+	uint16_t handle;
+	uint64_t tag, mask, length;
+	uint32_t num_sge;
+	struct hca_sge sge[HCASIM_TM_MAX_SGE];
+};
+
 struct hca_cpl { /* one completion */
 	uint32_t qpn;
 	uint8_t op; /* HCASIM_CQE_OP_* */
 	uint8_t wqe_op, num_bb, status, vendor_err;
 	uint16_t wqe_index;
-	uint32_t byte_count, imm, inv_rkey, src_qpn, srqn, slid;
+	uint32_t byte_count, imm, inv_rkey, src_qpn, srqn;
 	uint16_t vlan, pkey_index;
 	uint8_t smac[6], sl, path_bits;
 	bool grh, csum_ok, with_imm, with_inv;
+	bool tm_match, tm_data, tm_sync, tm_handle; /* as in the native CQE */
+	uint32_t tm_priv;
+	uint64_t tm_tag;
 	bool solicited; /* counts as solicited for arming; not part of the CQE */
 	hca_ps timestamp;
 };
@@ -90,14 +105,15 @@ struct hca_event {
 };
 
 struct hca_doorbell {
-	enum { HCA_DB_NONE, HCA_DB_SQ, HCA_DB_CQ_ARM, HCA_DB_SRQ_ARM, HCA_DB_BF } kind;
+	enum { HCA_DB_NONE, HCA_DB_SQ, HCA_DB_CQ_ARM, HCA_DB_SRQ_ARM, HCA_DB_TM, HCA_DB_BF } kind;
 	uint32_t number; /* QPN, CQN, SRQN */
-	uint32_t value;  /* SQ: producer index; CQ: consumer index; SRQ: limit */
+	uint32_t value;  /* SQ, TM: producer index; CQ: consumer index; SRQ: limit */
 	uint8_t arm_sn;
 	bool solicited;
 };
 
-#define HCA_WQE_MAX 1024 /* bytes: no personality has longer ones */
+#define HCA_OWN_WQE_BB 2
+#define HCA_WQE_MAX    1024 /* bytes: no personality has longer ones */
 
 struct hca_personality {
 	const char *name;
@@ -113,6 +129,13 @@ struct hca_personality {
 			      struct hca_wr *wr, struct hca_sge *sge, uint32_t max_sge, uint8_t *status);
 	uint8_t (*decode_rqe)(const void *raw, uint32_t len, uint16_t index, struct hca_rwr *wr,
 			      struct hca_sge *sge, uint32_t max_sge);
+	/* An operation on a tag list; NULL: the family has no tag matching. */
+	uint8_t (*decode_tm_op)(const void *raw, uint16_t index, struct hca_tm_op *op);
+	/*
+	 * For rendezvous, which the adapter posts itself: an RDMA_READ, or a SEND with inline data, signaled. Returns
+	 * its basic blocks; `raw` has room for HCA_OWN_WQE_BB.
+	 */
+	uint32_t (*encode_wqe)(const struct hca_wr *wr, uint32_t qpn, void *raw);
 	/* `phase`: number of the turn of the ring, from 1. */
 	void (*encode_cqe)(const struct hca_cpl *cpl, unsigned int phase, void *raw);
 	void (*encode_eqe)(const struct hca_event *ev, unsigned int phase, void *raw);

@@ -4,6 +4,7 @@
 #include "core/ingress/ingress.h"
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
+#include "core/queues/tags.h"
 #include "core/send/send.h"
 #include "core/responder/responder.h"
 #include "core/stages.h"
@@ -47,6 +48,8 @@ static bool create_ok(const struct hca *hca, const struct hca_qp_attr_create *c)
 
 	if (!queues_ok(hca, c) || (c->srqn && (!srq || srq->xrcdn || c->rq.entries)))
 		return false;
+	if (srq && srq->tags && c->type != HCASIM_QPT_RC)
+		return false;
 	if (!ring_ok(&c->sq, HCASIM_MAX_SQ_WQEBB) || !ring_ok(&c->rq, 32768))
 		return false;
 	if (c->sq.entries && c->sq.stride != hca->pers->wqebb_size)
@@ -63,8 +66,8 @@ static void attach(struct hca *hca, struct qp *qp)
 		list_add_tail(&qp->send_cq->sends, &qp->on_send_cq);
 	if (qp->recv_cq)
 		list_add_tail(&qp->recv_cq->recvs, &qp->on_recv_cq);
-	if (qp->c.type == HCASIM_QPT_XRC_RECV)
-		list_add_tail(&hca->xrc_recv_qps, &qp->on_xrc);
+	if (qp->c.type == HCASIM_QPT_XRC_RECV || (qp->srq && qp->srq->tags))
+		list_add_tail(&hca->srq_cq_qps, &qp->on_srq_cq);
 	if (qp->srq)
 		qp->srq->qps++;
 }
@@ -75,8 +78,8 @@ static void detach(struct qp *qp)
 		list_del(&qp->on_send_cq);
 	if (qp->recv_cq)
 		list_del(&qp->on_recv_cq);
-	if (qp->c.type == HCASIM_QPT_XRC_RECV)
-		list_del(&qp->on_xrc);
+	if (qp->on_srq_cq.next)
+		list_del(&qp->on_srq_cq);
 	if (qp->srq)
 		qp->srq->qps--;
 }
@@ -99,6 +102,11 @@ static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 	qp->send_cq = cq_find(hca, c->send_cqn);
 	qp->recv_cq = cq_find(hca, c->recv_cqn);
 	qp->srq = srq_find(hca, c->srqn);
+	if (qp->srq && qp->srq->tags && !c->sq.entries && !rendezvous_init(hca, qp)) {
+		free(qp->resp.saved);
+		free(qp);
+		return NULL;
+	}
 	list_init(&qp->windows);
 	list_init(&qp->flows);
 	list_init(&qp->mcasts);
@@ -167,6 +175,7 @@ void qp_clear(struct hca *hca, struct qp *qp)
 
 	timer_cancel(hca, &qp->rq.poll);
 	pace_clear(hca, qp);
+	rendezvous_clear(hca, qp);
 	if (qp->epoch) {
 		doorbell_forget(hca, qp);
 		atomic_forget(hca, qp);

@@ -37,6 +37,8 @@ PAGES = {
     "ibv_bind_mw": "libibverbs/man/ibv_bind_mw.3",
     "ibv_alloc_dm": "libibverbs/man/ibv_alloc_dm.3",
     "ibv_alloc_td": "libibverbs/man/ibv_alloc_td.3",
+    "ibv_post_srq_ops": "libibverbs/man/ibv_post_srq_ops.3",
+    "tag_matching": "Documentation/tag_matching.md",
     "rdma_post_writev": "librdmacm/man/rdma_post_writev.3",
 }
 

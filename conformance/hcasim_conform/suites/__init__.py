@@ -23,11 +23,12 @@ from hcasim_conform.suites.queues import Queues
 from hcasim_conform.suites.sending import Sending
 from hcasim_conform.suites.sentences import Sentences
 from hcasim_conform.suites.stopping import Stopping
+from hcasim_conform.suites.tags import Tags
 
 SUITES = (
     *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
     *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets),
-    *(Attributes, Control, Sentences),
+    *(Attributes, Control, Sentences, Tags),
 )
 
 

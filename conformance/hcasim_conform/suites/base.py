@@ -46,6 +46,7 @@ class Case:
     wrs: tuple = ()
     args: dict = field(default_factory=dict)
     ask: tuple = ("SEND",)
+    ask_sge: int = ASK_SGE
     needs: tuple = ()
     wire: str = ""  # faults that its wire must have (docs/running.md, --fault)
     api: str = "suite"
@@ -80,7 +81,7 @@ class Case:
             "qp": self.qpt,
             "ask": list(self.ask),
             "ask_inline": ASK_INLINE,
-            "ask_sge": ASK_SGE,
+            "ask_sge": self.ask_sge,
             "args": dict(self.args),
             "wrs": [wr.line() for wr in self.wrs],
         }

@@ -20,6 +20,7 @@ from hcasim_conform.suites.base import (
     widened,
 )
 
+SGE_LIST = "ibv_post_send/DESCRIPTION/state"
 PATH_MTU = "ibv_modify_qp/DESCRIPTION/path_mtu"
 RD_ATOMIC = "ibv_modify_qp/DESCRIPTION/max_rd_atomic"
 MAX_SEND = "ibv_create_qp/DESCRIPTION/max_send_wr"
@@ -61,7 +62,7 @@ FENCED_WINDOW = ((READ, 2500), ("BIND_MW", "F", None), (SEND, "F", 0), (WRITE, 3
 
 class Sending(Suite):
     def cases(self):
-        for suite in (self._fence, self._outstanding, self._lengths, self._rings):
+        for suite in (self._fence, self._outstanding, self._lengths, self._long, self._rings, self._lists):
             yield from suite()
 
     # -- FENCE
@@ -84,7 +85,9 @@ class Sending(Suite):
             case=case,
             scenario="in_order",
             says="a fenced request that sends what an earlier READ or atomic brings sends the bytes that were brought",
-            expect=Expect(self.tables.flag("FENCE").post_clause, errata=("FENCE-SCOPE",)),
+            expect=Expect(
+                self.tables.flag("FENCE").post_clause, errata=("FENCE-XRC",) if qpt == "XRC_SEND" else ()
+            ),
             wrs=self.requests(qpt, table, unsignaled),
             args=args,
         )
@@ -142,6 +145,49 @@ class Sending(Suite):
             wrs=wrs,
             args={"mtu": code, "sq_depth": 32},
         )
+
+    def _long(self):
+        for qpt in ("RC", "UC", "XRC_SEND"):
+            yield Case(
+                suite="mtu",
+                qpt=qpt,
+                case="long",
+                scenario="long_messages",
+                says="messages of more than a thousand packets arrive with every byte",
+                expect=Expect(PATH_MTU, errata=widened(qpt)),
+                wrs=(self.work(SEND, qpt),),
+                args={"mtu": 1, "bytes": 280001, "read": int(qpt != "UC")},
+            )
+
+    # -- long lists
+
+    def _lists(self):
+        """Lists of many SGEs, empty ones at the beginning, in the middle and at the end, ends of SGEs around those of packets."""
+        lists = (
+            (0, 1, 255, 257, 0, 3, 512, 64, 0, 300, 5, 0),
+            tuple(range(1, 30)) + (0,),
+            (1024, 0, 1023, 1, 1),
+            (0,) * 29 + (7,),
+        )
+        for qpt in ("RC", "UC", "UD", "XRC_SEND"):
+            names = [n for n in (WRITE, SEND, READ, SEND_IMM) if qpt in self.tables.operation(n).post]
+            wrs = tuple(
+                self.work(name, qpt, data=Data(f"sge_list-{len(sizes)}", "sge_list", sizes))
+                for name in names
+                for sizes in lists
+                if qpt != "UD" or sum(sizes) <= 1024
+            )
+            yield Case(
+                suite="ring",
+                qpt=qpt,
+                case="long-lists",
+                scenario="in_order",
+                says="requests with lists of up to 30 SGEs, some of them empty, are executed with every byte",
+                expect=Expect(SGE_LIST),
+                wrs=wrs,
+                args={"mtu": 1, "sq_depth": 32},
+                ask_sge=30,
+            )
 
     # -- rings
 

@@ -10,6 +10,7 @@ from hcasim_conform.suites.base import (
     RELIABLE,
     SEND,
     SEND_IMM,
+    SIGNALED,
     SWAP,
     WRITE,
     WRITE_IMM,
@@ -163,12 +164,27 @@ class Stopping(Suite):
                 expect=Expect(MAX_SEND, errata=("QUEUE-FULL", "POST-ERRNO", "QP-RECYCLE")),
                 wrs=(self.work(quiet, qpt, (), pieces(40)),),
             )
+        for case, scenario, flags in (
+            ("deep", "sq_full", SIGNALED),
+            ("deep-unsignaled", "sq_unsignaled", ()),
+        ):
+            yield Case(
+                suite="full",
+                qpt="RC",
+                case=case,
+                scenario=scenario,
+                says="hundreds of requests in a send queue are carried out, signaled or not",
+                expect=Expect(MAX_SEND, errata=("QUEUE-FULL", "POST-ERRNO", "QP-RECYCLE")),
+                wrs=(self.work(WRITE, "RC", flags, pieces(40)),),
+                args={"depth": 300},
+            )
         yield Case(
             suite="mtu",
             qpt="UD",
             case="longest",
             scenario="datagram_too_long",
-            says="a datagram of the port's MTU arrives, of one byte more it completes with IBV_WC_LOC_LEN_ERR",
+            says="a datagram of the port's MTU arrives; nothing of one that is a byte longer does, which completes with success "
+            "or IBV_WC_LOC_LEN_ERR",
             expect=Expect(
                 ERROR, level="SHOULD", status="LOC_LEN_ERR", errata=("FAILURE-STATUS", "SQ-ERROR-STATE")
             ),

@@ -226,7 +226,8 @@ static int create_peer(struct link *l)
 		.send_cq = l->peer_cq,
 		.recv_cq = l->peer_cq,
 		.srq = l->srq,
-		.cap = {1, l->srq ? 0 : 2 * LINK_RECV_SLOTS, 1, l->srq ? 0 : l->ask_sge, 0},
+		.cap = {!l->opts.peer_no_sends, l->srq ? 0 : 2 * LINK_RECV_SLOTS, 1, l->srq ? 0 : l->ask_sge,
+			0},
 		.qp_type = l->qpt,
 	};
 

@@ -44,6 +44,7 @@ struct link_opts {
 	const struct ibv_qp_attr *attr; /* timers and retry counts of both QPs; NULL: the defaults */
 	struct ibv_pd *pd;              /* of the QP under test: a parent domain */
 	struct ibv_srq *srq;            /* the peer's, shared by several links; destroyed by the caller */
+	bool peer_no_sends;             /* the peer has no send queue */
 	bool cq_ex;                     /* both CQs are extended: polled with ibv_start_poll() */
 	bool timestamps;                /* cq_ex: each completion has a timestamp */
 	bool windows;                   /* the target may be covered by memory windows */

@@ -45,6 +45,8 @@ static json_t *list_attributes(const struct ibv_device_attr_ex *attr)
 		json_array_append_new(list, json_string("SRQ"));
 	if (attr->max_dm_size)
 		json_array_append_new(list, json_string("DEVICE_MEMORY"));
+	if (attr->tm_caps.flags & IBV_TM_CAP_RC)
+		json_array_append_new(list, json_string("TAG_MATCHING"));
 	if (attr->tso_caps.max_tso)
 		json_array_append_new(list, json_string("TSO"));
 	return list;

@@ -28,5 +28,6 @@ void qp_put(struct hca *hca, struct qp *qp)
 		return;
 	free(qp->rq.slots);
 	free(qp->resp.saved);
+	free(qp->rndv);
 	free(qp);
 }

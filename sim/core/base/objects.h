@@ -156,12 +156,16 @@ struct eq {
 
 /* ---- Completion queues ---- */
 
+struct tag_list;   /* queues/tags.h */
+struct rendezvous; /* queues/tags.h */
+struct rndv_req;
+
 struct cq {
 	struct hca_ring ring;
 	uint64_t record;
 	uint32_t number, eqn, uar_page;
 	uint32_t refs;                  /* DMA transfers, and 1 for the object itself */
-	struct node sends, recvs, srqs; /* users of the CQ: QPs, and XRC SRQs */
+	struct node sends, recvs, srqs; /* users of the CQ: QPs, and SRQs that complete there */
 	bool dead, error, stalled, arm_lost;
 	uint32_t pi, ci;
 	enum { CQ_UNARMED, CQ_ARM_SOLICITED, CQ_ARM_ANY } arm;
@@ -182,7 +186,8 @@ struct srq {
 	struct hca_ring ring;
 	uint64_t record;
 	uint32_t number, pdn, uar_page, xrcdn;
-	struct cq *cq; /* XRC: CQ of its receives; not used once dead */
+	struct cq *cq;         /* XRC, tag matching: CQ of its receives; not used once dead */
+	struct tag_list *tags; /* NULL: no tag matching */
 	struct node on_cq;
 	uint32_t refs; /* DMA transfers, WQEs in use, pending completions, and 1 for the object itself */
 	uint32_t qps;
@@ -268,8 +273,9 @@ struct rop {
 	uint32_t psn, msn;
 	bool has_cpl;
 	struct hca_cpl cpl;
-	struct srq *srq;   /* SRQ of the completed WQE: a reference */
-	uint64_t va, orig; /* READ: next address; atomic: original value */
+	struct srq *srq;       /* SRQ of the completed WQE: a reference */
+	struct rndv_req *rndv; /* begins when the completion is written */
+	uint64_t va, orig;     /* READ: next address; atomic: original value */
 	uint32_t rkey, pdn, len, npkts, done_pkts;
 };
 
@@ -309,7 +315,9 @@ struct rq {
 	bool done_error;    /* the completion of a failed receive WQE was written */
 	uint8_t bad;        /* vendor_err of the active WQE */
 	struct srq *srq;    /* SRQ of the active WQE: a reference */
-	uint16_t wqe_index; /* tag of the active WQE in completions */
+	struct hca_cpl cpl; /* what all completions of the active WQE have in common */
+	bool rndv;          /* a tagged buffer, for a rendezvous */
+	bool incomplete;    /* whose data the software fetches */
 	struct hca_rwr rwr;
 	struct hca_sge sge[CORE_MAX_SGE];
 	struct timer poll; /* ERR: polls the record for new WQEs to flush */
@@ -381,8 +389,9 @@ struct qp {
 	struct resp resp;
 	bool cpl_turn; /* send and receive completions alternate */
 	struct node on_respond, on_cpl, on_rx, on_recover;
-	struct node on_atomic, on_srq, on_send_cq, on_recv_cq, on_xrc;
-	struct rop *atomic; /* the current one, or the next one */
+	struct node on_atomic, on_srq, on_send_cq, on_recv_cq, on_srq_cq;
+	struct rendezvous *rndv; /* the adapter's own send queue; NULL: software has it */
+	struct rop *atomic;      /* the current one, or the next one */
 	bool atomic_add;
 	uint64_t atomic_swap, atomic_compare;
 	struct event_source ev;
@@ -450,8 +459,8 @@ struct hca {
 	struct eq *eq[CORE_MAX_EQ];
 	uint32_t async_eqn;
 	struct mr_table mr;
-	uint8_t *dm; /* HCASIM_BAR_DM_SIZE bytes of device memory */
-	struct node xrc_recv_qps;
+	uint8_t *dm;            /* HCASIM_BAR_DM_SIZE bytes of device memory */
+	struct node srq_cq_qps; /* QPs whose receives complete to the CQ of an SRQ */
 
 	struct { /* doorbell FIFO */
 		struct db_entry *slot;
@@ -494,7 +503,7 @@ struct hca {
 	struct qp *atomic_owner;
 	struct rop *rop_pool;
 
-	struct node cpl_qps;
+	struct node cpl_qps, cpl_srqs;
 	uint32_t cqe_writes, cqe_writes_max;
 	struct node events;
 

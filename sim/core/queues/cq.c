@@ -2,6 +2,7 @@
 /* Completion queues: the ring, its consumer index, and arming (IBTA 11.4.2). */
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
+#include "core/queues/tags.h"
 
 #define PS_PER_US       1000000ull
 #define CQE_VALID_BYTES 8 /* the last bytes of a CQE become visible last */
@@ -159,7 +160,9 @@ struct cq *qp_next_recv_cq(const struct qp *qp)
 {
 	const struct srq *srq = qp->resp.cpl.head ? qp->resp.cpl.head->srq : qp->rq.srq;
 
-	return qp->c.type != HCASIM_QPT_XRC_RECV ? qp->recv_cq : srq && !srq->dead ? srq->cq : NULL;
+	if (qp->c.type == HCASIM_QPT_XRC_RECV)
+		return srq && !srq->dead ? srq->cq : NULL;
+	return qp->srq && qp->srq->tags ? qp->srq->cq : qp->recv_cq;
 }
 
 static void overrun_qp(struct hca *hca, struct qp *qp)
@@ -179,9 +182,9 @@ static void for_qps_of(struct hca *hca, struct cq *cq, void (*fn)(struct hca *hc
 	for (n = cq->recvs.next; n != &cq->recvs; n = n->next)
 		if (node_entry(n, struct qp, on_recv_cq)->send_cq != cq)
 			fn(hca, node_entry(n, struct qp, on_recv_cq));
-	for (n = hca->xrc_recv_qps.next; n != &hca->xrc_recv_qps; n = n->next)
-		if (fn == qp_update || qp_next_recv_cq(node_entry(n, struct qp, on_xrc)) == cq)
-			fn(hca, node_entry(n, struct qp, on_xrc));
+	for (n = hca->srq_cq_qps.next; n != &hca->srq_cq_qps; n = n->next)
+		if (fn == qp_update || qp_next_recv_cq(node_entry(n, struct qp, on_srq_cq)) == cq)
+			fn(hca, node_entry(n, struct qp, on_srq_cq));
 }
 
 static void cq_overrun(struct hca *hca, struct cq *cq)
@@ -194,6 +197,10 @@ static void cq_overrun(struct hca *hca, struct cq *cq)
 
 void cq_wake(struct hca *hca, struct cq *cq)
 {
+	struct node *n;
+
+	for (n = cq->srqs.next; n != &cq->srqs; n = n->next)
+		tag_ops_update(hca, node_entry(n, struct srq, on_cq));
 	for_qps_of(hca, cq, qp_update);
 }
 

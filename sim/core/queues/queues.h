@@ -36,6 +36,7 @@ void rq_poll_soon(struct hca *hca, struct qp *qp);
 
 /* srq.c */
 void srq_put(struct hca *hca, struct srq *srq);
+void srq_failed(struct hca *hca, struct srq *srq);
 enum rq_answer srq_take(struct hca *hca, struct srq *srq, struct qp *qp);
 void srq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page);
 void srq_last_wqe(struct hca *hca, struct qp *qp);

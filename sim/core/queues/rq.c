@@ -111,10 +111,12 @@ void rq_decode(struct hca *hca, struct qp *qp, const uint8_t *raw, uint32_t stri
 {
 	struct rq *rq = &qp->rq;
 
+	rq->rndv = rq->incomplete = false;
 	memset(&rq->rwr, 0, sizeof(rq->rwr));
 	rq->rwr.sge = rq->sge;
 	rq->bad = hca->pers->decode_rqe(raw, stride, (uint16_t)index, &rq->rwr, rq->sge, CORE_MAX_SGE);
-	rq->wqe_index = (uint16_t)index;
+	rq->cpl = (struct hca_cpl){
+		.qpn = qp->qpn, .op = HCASIM_CQE_OP_RECV, .wqe_index = (uint16_t)index, .vlan = 0xffff};
 	rq->active = true;
 	rq->looked = false;
 }

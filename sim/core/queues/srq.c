@@ -7,6 +7,7 @@
  */
 #include "core/memory/memory.h"
 #include "core/queues/queues.h"
+#include "core/queues/tags.h"
 
 static void srq_look(struct hca *hca, struct srq *srq);
 
@@ -14,6 +15,7 @@ void srq_put(struct hca *hca, struct srq *srq)
 {
 	if (--srq->refs)
 		return;
+	tags_free(srq->tags);
 	free(srq->slots);
 	free(srq);
 }
@@ -24,19 +26,37 @@ static bool ring_ok(const struct hca_ring *r)
 	       !(r->stride & (r->stride - 1)) && r->stride <= HCA_WQE_MAX;
 }
 
+/* XRC or tag matching, with a CQ of its own, or neither. */
+static bool kind_ok(const struct hca *hca, const struct hca_srq_attr *a)
+{
+	if (!(a->xrcdn || a->num_tags) != !cq_find(hca, a->cqn) || (a->xrcdn && a->num_tags))
+		return false;
+	if (!a->num_tags)
+		return true;
+	return hca->pers->decode_tm_op && a->num_tags <= HCASIM_TM_MAX_TAGS && ring_ok(&a->tag_ops) &&
+	       a->tag_ops.entries <= HCASIM_TM_MAX_OPS && a->tag_ops.stride == HCASIM_TM_OP_SIZE;
+}
+
+static bool srq_alloc(struct hca *hca, struct srq *srq, const struct hca_srq_attr *attr)
+{
+	srq->slots = malloc((size_t)CORE_RQ_PREFETCH * attr->ring.stride);
+	if (attr->num_tags)
+		srq->tags = tags_new(srq, attr->num_tags, &attr->tag_ops);
+	return srq->slots && !srq->tags == !attr->num_tags && !numbers_add(&hca->srq, srq, &srq->number);
+}
+
 int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *srqn)
 {
 	struct srq *srq;
 
-	if (!ring_ok(&attr->ring) || !attr->xrcdn != !cq_find(hca, attr->cqn))
+	if (!ring_ok(&attr->ring) || !kind_ok(hca, attr))
 		return -EINVAL;
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;
-	srq->slots = malloc((size_t)CORE_RQ_PREFETCH * attr->ring.stride);
-	if (!srq->slots || numbers_add(&hca->srq, srq, &srq->number)) {
-		free(srq->slots);
-		free(srq);
+	srq->refs = 1;
+	if (!srq_alloc(hca, srq, attr)) {
+		srq_put(hca, srq);
 		return -ENOMEM;
 	}
 	srq->ring = attr->ring;
@@ -47,7 +67,6 @@ int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *s
 	srq->cq = cq_find(hca, attr->cqn);
 	if (srq->cq)
 		list_add_tail(&srq->cq->srqs, &srq->on_cq);
-	srq->refs = 1;
 	srq->ev.number = srq->number;
 	list_init(&srq->waiting);
 	*srqn = srq->number;
@@ -73,6 +92,7 @@ static void srq_remove(struct hca *hca, struct srq *srq)
 	srq->dead = true;
 	if (srq->cq)
 		list_del(&srq->on_cq);
+	tag_ops_update(hca, srq);
 	wake(hca, srq);
 	srq_put(hca, srq);
 }
@@ -103,11 +123,12 @@ void srq_free_all(struct hca *hca)
 /* ---- Reads ---- */
 
 /* IBTA 10.2.9.5: the queue is in error; a QP that needs a WQE of it afterwards goes to error, too. */
-static void failed(struct hca *hca, struct srq *srq)
+void srq_failed(struct hca *hca, struct srq *srq)
 {
 	if (!srq->error && !srq->dead)
 		event_raise(hca, &srq->ev, HCASIM_EQE_TYPE_SRQ_ERR);
 	srq->error = true;
+	tag_ops_update(hca, srq);
 }
 
 void srq_cq_failed(struct hca *hca, const struct cq *cq)
@@ -115,7 +136,7 @@ void srq_cq_failed(struct hca *hca, const struct cq *cq)
 	struct node *n;
 
 	for (n = cq->srqs.next; n != &cq->srqs; n = n->next)
-		failed(hca, node_entry(n, struct srq, on_cq));
+		srq_failed(hca, node_entry(n, struct srq, on_cq));
 }
 
 static void limit_check(struct hca *hca, struct srq *srq, bool fresh)
@@ -140,7 +161,7 @@ static void record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	memcpy(&rec, c->buf, sizeof(rec));
 	pi = le32toh(rec.pi);
 	if (c->d.status)
-		failed(hca, srq);
+		srq_failed(hca, srq);
 	else if (pi - srq->ci <= srq->ring.entries && (int32_t)(pi - srq->pi) > 0)
 		srq->pi = pi;
 	if (!srq->dead) {
@@ -172,7 +193,7 @@ static void wqes_read(struct hca *hca, struct dma_ctx *c, bool stale)
 
 	srq->fetching = false;
 	if (c->d.status)
-		failed(hca, srq);
+		srq_failed(hca, srq);
 	else
 		srq->fetched += c->n;
 	if (!srq->dead)
@@ -213,7 +234,8 @@ static void take(struct hca *hca, struct srq *srq, struct qp *qp)
 {
 	rq_decode(hca, qp, srq->slots + (size_t)(srq->ci % CORE_RQ_PREFETCH) * srq->ring.stride,
 		  srq->ring.stride, srq->ci);
-	qp->rq.wqe_index = qp->rq.rwr.tag;
+	qp->rq.cpl.wqe_index = qp->rq.rwr.tag;
+	qp->rq.cpl.srqn = srq->number;
 	qp->rq.srq = srq;
 	srq->refs++;
 	srq->ci++;
@@ -287,8 +309,9 @@ int hca_srq_query(struct hca *hca, uint32_t srqn, uint32_t *limit)
 /* IBTA 10.2.9.5: a QP in error has completed its last WQE, and takes no more. */
 void srq_last_wqe(struct hca *hca, struct qp *qp)
 {
-	if (!qp->srq || qp->last_wqe_told || qp->a.state != HCASIM_QPS_ERR || qp->rq.active ||
-	    qp->resp.busy || qp->resp.landing.head || qp->resp.cpl.head)
+	if (!qp->srq || qp->last_wqe_told || (qp->rndv && (qp->rndv->out || qp->rndv->waiting)) ||
+	    qp->a.state != HCASIM_QPS_ERR || qp->rq.active || qp->resp.busy || qp->resp.landing.head ||
+	    qp->resp.cpl.head)
 		return;
 	qp->last_wqe_told = true;
 	event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_QP_LAST_WQE_REACHED);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Order of packets in a message, and their lengths. */
+#include "core/queues/queues.h"
 #include "core/responder/responder.h"
 
 /* Payload lengths that are allowed for first, middle, last and only packets (IBTA 9.7.4.1.6). */
@@ -30,4 +31,18 @@ bool msg_write_length_ok(const struct qp *qp, const struct pkt_info *info)
 		return false;
 	return info->op->flags & HCASIM_BTH_F_END ? off + info->payload_len == total
 						  : off + info->payload_len < total;
+}
+
+void msg_goes_on(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes)
+{
+	struct resp *r = &qp->resp;
+	uint32_t f = info->op->flags;
+
+	r->offset += bytes;
+	if (f & HCASIM_BTH_F_END)
+		r->msg = MSG_NONE;
+	else
+		r->msg = f & HCASIM_BTH_F_SEND ? MSG_SEND : MSG_WRITE;
+	if (f & HCASIM_BTH_F_COMP)
+		rq_release(hca, qp);
 }

@@ -151,20 +151,6 @@ static enum verdict remote_absent(struct hca *hca, struct qp *qp, const struct p
 	return not_ready(hca, qp, info);
 }
 
-static void message_goes_on(struct hca *hca, struct qp *qp, const struct pkt_info *info)
-{
-	struct resp *r = &qp->resp;
-	uint32_t f = info->op->flags;
-
-	r->offset += info->payload_len;
-	if (f & HCASIM_BTH_F_END)
-		r->msg = MSG_NONE;
-	else
-		r->msg = f & HCASIM_BTH_F_SEND ? MSG_SEND : MSG_WRITE;
-	if (f & HCASIM_BTH_F_COMP)
-		rq_release(hca, qp);
-}
-
 /* ---- Requests ---- */
 
 /*
@@ -177,17 +163,23 @@ static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w
 {
 	const struct pkt_info *info = &w->info;
 	bool inv = info->op->flags & HCASIM_BTH_F_INV;
+	uint32_t off, len;
 	uint8_t err = inv ? window_check_inv(hca, qp, info->inv_rkey) : HCASIM_VENDOR_ERR_NONE;
 	struct rop *r;
 
 	if (err && !qp_reliable(qp))
 		return refuse(hca, qp, info, 0, 0, err, 0);
-	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + info->payload_len));
+	tagged_payload(qp, info, &off, &len);
+	r = rop_recv(hca, qp, info, (uint32_t)(qp->resp.offset + len));
+	if (r && !tagged_accept(qp, w, r)) {
+		rop_put(hca, r);
+		return V_OK;
+	}
 	if (r && err)
 		rop_recv_failed(r, HCASIM_CQE_STATUS_REM_INV_REQ_ERR, err);
-	if (!r || !responder_accept(hca, qp, w, r, piece, n, w->pkt->data + info->payload_off))
+	if (!r || !responder_accept(hca, qp, w, r, piece, n, w->pkt->data + off))
 		return V_OK;
-	message_goes_on(hca, qp, info);
+	msg_goes_on(hca, qp, info, len);
 	if (err)
 		qp_error(hca, qp);
 	else if (inv) /* IBTA 10.7.3.2.4: the key must be invalid before the completion is visible. */
@@ -200,29 +192,30 @@ static enum verdict rx_send(struct hca *hca, struct qp *qp, struct rxwork *w)
 	const struct pkt_info *info = &w->info;
 	struct piece piece[CORE_MAX_SGE];
 	enum verdict v = V_OK;
-	uint32_t n = 0;
+	uint32_t n = 0, off, len;
 	uint8_t err;
 
 	if (!msg_length_ok(qp, info))
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_SEQUENCE);
 	if (info->op->flags & HCASIM_BTH_F_START) {
+		tagged_begin(qp, w);
 		v = want_receive(hca, qp, info);
 		if (v)
 			return v == V_EMPTY ? not_ready(hca, qp, info) : v;
+		tagged_not_matched(qp, w);
 		qp->resp.offset = 0;
 	}
-	if (qp->resp.offset + info->payload_len > qp->rq.rwr.length ||
-	    qp->resp.offset + info->payload_len > CORE_MSG_MAX)
+	tagged_payload(qp, info, &off, &len);
+	if (qp->resp.offset + len > qp->rq.rwr.length || qp->resp.offset + len > CORE_MSG_MAX)
 		return refuse(hca, qp, info, HCASIM_NAK_INV_REQ, HCASIM_CQE_STATUS_LOC_LEN_ERR,
 			      HCASIM_VENDOR_ERR_RQ_TOO_SHORT, 0);
-	err = info->payload_len
-		      ? sge_slice(hca, recv_pdn(qp), qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset,
-				  info->payload_len, HCASIM_ACCESS_LOCAL_WRITE, piece, &n)
-		      : 0;
+	err = len ? sge_slice(hca, recv_pdn(qp), qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset, len,
+			      HCASIM_ACCESS_LOCAL_WRITE, piece, &n)
+		  : 0;
 	if (err)
 		return bad_receive(hca, qp, info, HCASIM_CQE_STATUS_LOC_PROT_ERR, err);
-	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset, info->payload_len, true))
-		return receive_absent(hca, qp, info, qp->resp.offset, info->payload_len);
+	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, qp->resp.offset, len, true))
+		return receive_absent(hca, qp, info, qp->resp.offset, len);
 	return accept_send(hca, qp, w, piece, n);
 }
 
@@ -286,7 +279,7 @@ static enum verdict rx_write(struct hca *hca, struct qp *qp, struct rxwork *w)
 	r = rop_recv(hca, qp, info, qp->resp.dmalen);
 	if (r && responder_accept(hca, qp, w, r, &piece, info->payload_len ? 1 : 0,
 				  w->pkt->data + info->payload_off))
-		message_goes_on(hca, qp, info);
+		msg_goes_on(hca, qp, info, info->payload_len);
 	return V_OK;
 }
 

@@ -17,6 +17,18 @@ bool responder_accept(struct hca *hca, struct qp *qp, struct rxwork *w, struct r
 bool msg_length_ok(const struct qp *qp, const struct pkt_info *info);
 bool msg_write_length_ok(const struct qp *qp, const struct pkt_info *info);
 bool msg_sequence_ok(const struct qp *qp, const struct pkt_info *info);
+/* A packet of a SEND or WRITE was accepted, and `bytes` of its payload placed. */
+void msg_goes_on(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
+
+/* tagged.c: messages to a QP with tag matching. The others have no effect on other QPs and messages. */
+/* The first packet of a SEND: if it matches, the tagged buffer becomes the active receive WQE. */
+void tagged_begin(struct qp *qp, const struct rxwork *w);
+/* A SEND has taken a receive WQE: if no tagged buffer, its completion says why. */
+void tagged_not_matched(struct qp *qp, const struct rxwork *w);
+/* The part of the packet's payload that is placed: all of it but headers. */
+void tagged_payload(const struct qp *qp, const struct pkt_info *info, uint32_t *off, uint32_t *len);
+/* Completes the completion of an accepted packet. False: no memory. */
+bool tagged_accept(struct qp *qp, const struct rxwork *w, struct rop *r);
 
 /* duplicate.c */
 void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *info);
@@ -24,6 +36,7 @@ void responder_duplicate(struct hca *hca, struct qp *qp, const struct pkt_info *
 /* rop.c: pending responses */
 struct rop *rop_get(struct hca *hca);
 void rop_put(struct hca *hca, struct rop *r);
+void rop_completes(struct rop *r, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
 struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
 /* The packet was accepted, but its receive WQE completes in error. */
 void rop_recv_failed(struct rop *r, uint8_t status, uint8_t vendor);

@@ -5,6 +5,7 @@
  * data that the host refused must not be reported as received.
  */
 #include "core/queues/queues.h"
+#include "core/queues/tags.h"
 #include "core/responder/responder.h"
 
 struct rop *rop_get(struct hca *hca)
@@ -24,7 +25,10 @@ void rop_put(struct hca *hca, struct rop *r)
 {
 	if (r->srq)
 		srq_put(hca, r->srq);
+	if (r->rndv)
+		rndv_put(hca, r->rndv);
 	r->srq = NULL;
+	r->rndv = NULL;
 	r->next = hca->rop_pool;
 	hca->rop_pool = r;
 }
@@ -72,23 +76,29 @@ static struct rop *rop_last(const struct rop_fifo *f)
 
 static void fill_cpl(struct qp *qp, const struct pkt_info *info, struct hca_cpl *cpl)
 {
-	*cpl = (struct hca_cpl){
-		.qpn = qp->qpn,
-		.op = info->op->flags & HCASIM_BTH_F_WRITE ? HCASIM_CQE_OP_RECV_WRITE_IMM
-							   : HCASIM_CQE_OP_RECV,
-		.wqe_index = qp->rq.wqe_index,
-		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
-		.imm = info->op->flags & HCASIM_BTH_F_IMM ? info->imm : 0,
-		.with_imm = info->op->flags & HCASIM_BTH_F_IMM,
-		.inv_rkey = info->op->flags & HCASIM_BTH_F_INV ? info->inv_rkey : 0,
-		.with_inv = info->op->flags & HCASIM_BTH_F_INV,
-		.src_qpn = qp->c.type == HCASIM_QPT_UD ? info->sqpn : qp->a.dest_qpn,
-		.grh = qp->c.type == HCASIM_QPT_UD,
-		.solicited = info->se,
-		.vlan = 0xffff,
-		.sl = qp->c.type == HCASIM_QPT_UD ? info->packet_type : 0,
-	};
+	*cpl = qp->rq.cpl;
+	if (info->op->flags & HCASIM_BTH_F_WRITE)
+		cpl->op = HCASIM_CQE_OP_RECV_WRITE_IMM;
+	cpl->imm = info->op->flags & HCASIM_BTH_F_IMM ? info->imm : 0;
+	cpl->with_imm = info->op->flags & HCASIM_BTH_F_IMM;
+	cpl->inv_rkey = info->op->flags & HCASIM_BTH_F_INV ? info->inv_rkey : 0;
+	cpl->with_inv = info->op->flags & HCASIM_BTH_F_INV;
+	cpl->src_qpn = qp->c.type == HCASIM_QPT_UD ? info->sqpn : qp->a.dest_qpn;
+	cpl->grh = qp->c.type == HCASIM_QPT_UD;
+	cpl->solicited = info->se;
+	cpl->sl = qp->c.type == HCASIM_QPT_UD ? info->packet_type : 0;
 	memcpy(cpl->smac, info->smac, sizeof(cpl->smac));
+}
+
+/* The packet has a completion of the active receive WQE. */
+void rop_completes(struct rop *r, struct qp *qp, const struct pkt_info *info, uint32_t bytes)
+{
+	r->has_cpl = true;
+	r->srq = qp->rq.srq;
+	if (r->srq)
+		r->srq->refs++;
+	fill_cpl(qp, info, &r->cpl);
+	r->cpl.byte_count = bytes;
 }
 
 /* Adds an accepted packet. A packet that consumes a receive WQE has its completion. */
@@ -99,14 +109,8 @@ struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info
 	if (!r)
 		return NULL;
 	r->is_send = info->op->flags & HCASIM_BTH_F_SEND;
-	if (info->op->flags & HCASIM_BTH_F_COMP) {
-		r->has_cpl = true;
-		r->srq = qp->rq.srq;
-		if (r->srq)
-			r->srq->refs++;
-		fill_cpl(qp, info, &r->cpl);
-		r->cpl.byte_count = bytes;
-	}
+	if (info->op->flags & HCASIM_BTH_F_COMP)
+		rop_completes(r, qp, info, bytes);
 	return r;
 }
 
@@ -183,15 +187,9 @@ static void recv_failed(struct hca *hca, struct qp *qp, uint8_t status, uint8_t 
 	r->srq = qp->rq.srq;
 	if (r->srq)
 		r->srq->refs++;
-	r->cpl = (struct hca_cpl){
-		.qpn = qp->qpn,
-		.op = HCASIM_CQE_OP_RECV,
-		.wqe_index = qp->rq.wqe_index,
-		.srqn = qp->rq.srq ? qp->rq.srq->number : 0,
-		.status = status,
-		.vendor_err = vendor,
-		.vlan = 0xffff,
-	};
+	r->cpl = qp->rq.cpl;
+	r->cpl.status = status;
+	r->cpl.vendor_err = vendor;
 	rq_release(hca, qp);
 	rop_push(&qp->resp.landing, r);
 }
@@ -215,6 +213,8 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 		if (r->kind != ROP_NONE)
 			qp->resp.held--;
 		r->kind = ROP_NONE;
+		if (r->has_cpl && r->cpl.tm_match && !r->cpl.tm_data && !r->rndv)
+			r->has_cpl = false; /* of a match: another one follows, and has the error */
 		if (r->has_cpl) {
 			r->cpl.status =
 				reported ? HCASIM_CQE_STATUS_WR_FLUSH_ERR : HCASIM_CQE_STATUS_LOC_PROT_ERR;

@@ -2,6 +2,7 @@
 /* Calls of the send engine's ops: doorbells, QP contexts, responses of peers; and its completions. */
 #include "core/egress/egress.h"
 #include "core/queues/queues.h"
+#include "core/queues/tags.h"
 #include "core/send/send.h"
 
 bool send_create(struct hca *hca, uint32_t fetch_depth)
@@ -45,6 +46,11 @@ static void context_of(const struct qp *qp, struct engine_qp *out)
 		.av = qp->a.av,
 		.paused = pace_waits(qp),
 	};
+	if (!qp->rndv)
+		return;
+	out->ring = (struct hca_ring){HCA_PASID_DEVICE, 0, RNDV_BBS, qp->rndv->bb};
+	out->pdn = qp->srq->pdn; /* of the tagged buffers */
+	out->max_inline = sizeof(((struct rndv_req *)0)->hdr);
 }
 
 int send_qp_create(struct hca *hca, struct qp *qp)
@@ -113,9 +119,25 @@ void send_response(struct hca *hca, struct qp *qp, struct rxwork *w)
 
 /* ---- Completions ---- */
 
+struct cq *send_next_cq(const struct hca *hca, const struct qp *qp)
+{
+	struct engine_completion c;
+
+	if (!qp->rndv)
+		return qp->send_cq;
+	if (!hca->eng->completion(hca->engine, qp->qpn, &c) || c.wqe_op == HCASIM_WQE_OP_SEND)
+		return NULL;
+	return qp->srq->cq;
+}
+
 bool send_can_complete(const struct hca *hca, const struct qp *qp)
 {
-	return qp->send_cq && !qp->send_cq->stalled && hca->eng->completion(hca->engine, qp->qpn, NULL);
+	const struct cq *cq;
+
+	if (!qp->send_cq || !hca->eng->completion(hca->engine, qp->qpn, NULL))
+		return false;
+	cq = send_next_cq(hca, qp);
+	return !cq || !cq->stalled;
 }
 
 void send_complete(struct hca *hca, struct qp *qp)
@@ -126,6 +148,11 @@ void send_complete(struct hca *hca, struct qp *qp)
 
 	if (!hca->eng->completion(hca->engine, qp->qpn, &c))
 		return;
+	if (qp->rndv) {
+		hca->eng->completion_taken(hca->engine, qp->qpn);
+		rendezvous_completed(hca, qp, &c);
+		return;
+	}
 	cpl.wqe_op = c.wqe_op;
 	cpl.num_bb = c.num_bb;
 	cpl.wqe_index = c.wqe_index;

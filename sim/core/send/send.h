@@ -24,6 +24,18 @@ void send_response(struct hca *hca, struct qp *qp, struct rxwork *w);
 bool send_can_complete(const struct hca *hca, const struct qp *qp);
 void send_complete(struct hca *hca, struct qp *qp);
 
+/* CQ of the next completion; NULL: it needs none. */
+struct cq *send_next_cq(const struct hca *hca, const struct qp *qp);
+
+/* rendezvous.c: without effect on QPs whose send queue is the software's */
+bool rendezvous_init(struct hca *hca, struct qp *qp); /* false: no memory */
+void rendezvous_clear(struct hca *hca, struct qp *qp);
+void rendezvous_begin(struct qp *qp, struct rndv_req *q); /* takes it over */
+void rendezvous_changed(struct hca *hca, struct qp *qp);  /* of struct parts */
+/* Reads the adapter's own ring. False: the QP has none. */
+bool rendezvous_read(struct qp *qp, const struct hca_dma_seg *seg, uint32_t nseg, uint8_t *to);
+void rendezvous_completed(struct hca *hca, struct qp *qp, const struct engine_completion *c);
+
 /* Stages. */
 bool send_fetch_pending(const struct hca *hca, struct hca_work *w);
 void send_fetch_step(struct hca *hca);

@@ -17,6 +17,8 @@ static const struct {
 	{"states", state_tests},
 	{"fuzz", fuzz_tests},
 	{"srqs", srq_tests},
+	{"tags", tag_tests},
+	{"rendezvous", rendezvous_tests},
 	{"keys", keys_tests},
 	{"numbers", number_tests},
 	{"packets", packet_tests},

@@ -149,6 +149,8 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 	out->timestamp_mask = UINT64_MAX;
 	native_odp_caps(out);
 	native_rss_caps(dev, out);
+	if (cfg->max_srq)
+		native_tm_caps(out);
 	out->hca_core_clock = 1000000000; /* kHz: one tick is a picosecond */
 }
 

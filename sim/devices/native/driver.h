@@ -161,6 +161,7 @@ int native_enter(struct native_objects *t, uint32_t number, void *obj);
 void *native_find(const struct native_objects *t, uint32_t number);
 
 int native_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
+void native_tm_caps(struct ib_uverbs_ex_query_device_resp *out);
 int native_modify_srq_limit(struct drv_srq *srq, uint32_t limit);
 int native_query_srq_limit(struct drv_srq *srq, uint32_t *limit);
 int native_destroy_srq(struct drv_srq *srq);

@@ -10,11 +10,27 @@ static struct native_srq *native_srq(struct drv_srq *srq)
 	return (struct native_srq *)srq;
 }
 
+void native_tm_caps(struct ib_uverbs_ex_query_device_resp *out)
+{
+	out->tm_caps = (struct ib_uverbs_tm_caps){
+		.max_rndv_hdr_size = HCASIM_TM_MAX_RNDV_HDR,
+		.max_num_tags = HCASIM_TM_MAX_TAGS,
+		.flags = HCASIM_TM_CAP_RC,
+		.max_ops = HCASIM_TM_MAX_OPS,
+		.max_sge = HCASIM_TM_MAX_SGE,
+	};
+}
+
 static int check(const struct drv_srq_init *init, const struct hcasim_create_srq_req *req)
 {
 	const uint32_t rqe = sizeof(struct hcasim_rqe) + init->max_sge * sizeof(struct hcasim_seg_data);
 
 	/* The ring has room for every later resize; pages that are never used cost nothing. */
+	if (req->reserved)
+		return -EOPNOTSUPP;
+	if (!init->num_tags != !req->tm_ops || req->tm_ops & (req->tm_ops - 1) ||
+	    req->tm_ops > HCASIM_TM_MAX_OPS)
+		return -EINVAL;
 	if (req->wqe_count != HCASIM_MAX_SRQ_WR || init->max_wr > HCASIM_MAX_SRQ_WR ||
 	    init->max_sge > HCASIM_MAX_SGE)
 		return -EINVAL;
@@ -31,7 +47,7 @@ int native_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct dr
 	struct hcasim_create_srq_resp resp;
 	struct hcasim_create_srq_req req;
 	struct hca_srq_attr attr;
-	uint64_t ring;
+	uint64_t ring, ops;
 	int ret;
 
 	ret = native_udata_get(u, &req, sizeof(req));
@@ -40,7 +56,8 @@ int native_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct dr
 	if (ret)
 		return ret;
 	ring = (uint64_t)req.wqe_count * req.stride;
-	srq->mem = native_mem_alloc(ctx, ring + sizeof(struct hcasim_srq_record));
+	ops = ring + sizeof(struct hcasim_srq_record);
+	srq->mem = native_mem_alloc(ctx, ops + (uint64_t)req.tm_ops * HCASIM_TM_OP_SIZE);
 	if (!srq->mem)
 		return -ENOMEM;
 	attr = (struct hca_srq_attr){
@@ -49,6 +66,8 @@ int native_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct dr
 		.record = (uintptr_t)srq->mem->addr + ring,
 		.xrcdn = init->xrcdn,
 		.cqn = init->cq ? init->cq->cqn : 0,
+		.num_tags = init->num_tags,
+		.tag_ops = {HCA_PASID_KERNEL, (uintptr_t)srq->mem->addr + ops, req.tm_ops, HCASIM_TM_OP_SIZE},
 		.limit = init->limit,
 		.uar_page = ctx->uar_page[0],
 	};
@@ -64,6 +83,7 @@ int native_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct dr
 		.ring_mmap_size = native_mem_mmap_size(srq->mem),
 		.ring_offset = srq->mem->offset,
 		.record_offset = srq->mem->offset + ring,
+		.tm_ops_offset = srq->mem->offset + ops,
 	};
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;

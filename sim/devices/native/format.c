@@ -18,14 +18,19 @@ void native_encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw)
 					 HCASIM_FIELD_PREP(HCASIM_CQE_GRH_MASK, cpl->grh) |
 					 HCASIM_FIELD_PREP(HCASIM_CQE_CSUM_OK_MASK, cpl->csum_ok) |
 					 HCASIM_FIELD_PREP(HCASIM_CQE_WITH_IMM_MASK, cpl->with_imm) |
-					 HCASIM_FIELD_PREP(HCASIM_CQE_WITH_INV_MASK, cpl->with_inv)),
+					 HCASIM_FIELD_PREP(HCASIM_CQE_WITH_INV_MASK, cpl->with_inv) |
+					 HCASIM_FIELD_PREP(HCASIM_CQE_TM_MATCH_MASK, cpl->tm_match) |
+					 HCASIM_FIELD_PREP(HCASIM_CQE_TM_DATA_MASK, cpl->tm_data) |
+					 HCASIM_FIELD_PREP(HCASIM_CQE_TM_SYNC_MASK, cpl->tm_sync) |
+					 HCASIM_FIELD_PREP(HCASIM_CQE_TM_HANDLE_MASK, cpl->tm_handle)),
 		.srqn = htole32(cpl->srqn),
 		.timestamp = htole64(cpl->timestamp),
 		.vlan = htole16(cpl->vlan),
 		.sl = cpl->sl,
 		.path_bits = cpl->path_bits,
 		.pkey_index = htole16(cpl->pkey_index),
-		.slid = htole32(cpl->slid),
+		.tm_priv = htole32(cpl->tm_priv),
+		.tm_tag = htole64(cpl->tm_tag),
 		.wqe_index = htole16(cpl->wqe_index),
 		.wqe_op = cpl->wqe_op,
 		.num_bb = cpl->num_bb,
@@ -74,6 +79,13 @@ static void decode_db_srq(uint64_t v, struct hca_doorbell *db)
 	db->value = HCASIM_FIELD_GET(HCASIM_DB_SRQ_LIMIT_MASK, v);
 }
 
+static void decode_db_tm(uint64_t v, struct hca_doorbell *db)
+{
+	db->kind = HCA_DB_TM;
+	db->number = HCASIM_FIELD_GET(HCASIM_DB_TM_SRQN_MASK, v);
+	db->value = HCASIM_FIELD_GET(HCASIM_DB_TM_PI_MASK, v);
+}
+
 /* The store lies inside one BlueFlame buffer. */
 static bool in_blueflame(uint32_t offset, uint32_t size)
 {
@@ -118,6 +130,8 @@ void native_decode_doorbell(uint32_t offset, const void *data, uint32_t size, st
 		decode_db_cq(v, db);
 	else if (offset == HCASIM_UAR_DB_SRQ)
 		decode_db_srq(v, db);
+	else if (offset == HCASIM_UAR_DB_TM)
+		decode_db_tm(v, db);
 }
 
 const struct hca_personality native_personality = {
@@ -128,6 +142,8 @@ const struct hca_personality native_personality = {
 	.wqe_size = native_wqe_size,
 	.decode_wqe = native_decode_wqe,
 	.decode_rqe = native_decode_rqe,
+	.decode_tm_op = native_decode_tm_op,
+	.encode_wqe = native_encode_wqe,
 	.encode_cqe = native_encode_cqe,
 	.encode_eqe = native_encode_eqe,
 	.decode_doorbell = native_decode_doorbell,

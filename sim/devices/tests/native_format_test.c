@@ -7,6 +7,7 @@
 
 #include "devices/native/format.h"
 #include "hcasim_hw.h"
+#include "hcasim_verbs.h"
 
 #define RQ_INDEX 0x8001u
 
@@ -107,6 +108,87 @@ static void test_bad_rqe(void)
 	CU_ASSERT_EQUAL(wr.length, 2ull * UINT32_MAX);
 }
 
+static const struct {
+	struct hcasim_tm_op head;
+	struct hcasim_seg_data seg[2];
+} good_op = {{.opcode = HCASIM_TM_OPCODE_ADD,
+	      .flags = HCASIM_TM_OP_SYNC_MASK,
+	      .index = 0x2211,
+	      .num_sge = 2,
+	      .sw_count = 0x4433,
+	      .handle = 5,
+	      .tag = 0x1111111122222222,
+	      .mask = 0x3333333344444444},
+	     {{.addr = 7, .length = UINT32_MAX, .lkey = 9}, {.addr = 8, .length = UINT32_MAX, .lkey = 10}}};
+
+static void test_tm_op(void)
+{
+	struct hca_tm_op op;
+	uint8_t raw[HCASIM_TM_OP_SIZE] = {0};
+	struct hcasim_tm_op *head = (void *)raw;
+
+	memcpy(raw, &good_op, sizeof(good_op));
+	CU_ASSERT_EQUAL(native_personality.decode_tm_op(raw, 0x2211, &op), 0);
+	CU_ASSERT_EQUAL(op.op, HCASIM_TM_OPCODE_ADD);
+	CU_ASSERT_TRUE(op.sync && !op.signaled);
+	CU_ASSERT_EQUAL(op.sw_count, 0x4433);
+	CU_ASSERT_EQUAL(op.handle, 5);
+	CU_ASSERT_EQUAL(op.tag, 0x1111111122222222);
+	CU_ASSERT_EQUAL(op.mask, 0x3333333344444444);
+	CU_ASSERT_EQUAL(op.length, 2ull * UINT32_MAX);
+	CU_ASSERT_EQUAL(op.sge[1].addr, 8);
+	CU_ASSERT_EQUAL(op.sge[1].lkey, 10);
+	CU_ASSERT_EQUAL(native_personality.decode_tm_op(raw, 0x2212, &op), HCASIM_VENDOR_ERR_STALE_WQE);
+	head->num_sge = 3;
+	CU_ASSERT_EQUAL(native_personality.decode_tm_op(raw, 0x2211, &op), HCASIM_VENDOR_ERR_BAD_SIZE);
+	head->num_sge = 1;
+	head->opcode = HCASIM_TM_OPCODE_SYNC; /* it has no buffer */
+	CU_ASSERT_EQUAL(native_personality.decode_tm_op(raw, 0x2211, &op), HCASIM_VENDOR_ERR_BAD_SIZE);
+	head->opcode = 0;
+	CU_ASSERT_EQUAL(native_personality.decode_tm_op(raw, 0x2211, &op), HCASIM_VENDOR_ERR_BAD_OPCODE);
+	head->opcode = HCASIM_TM_OPCODE_ADD;
+	head->flags = 4;
+	CU_ASSERT_EQUAL(native_personality.decode_tm_op(raw, 0x2211, &op), HCASIM_VENDOR_ERR_BAD_SEGMENT);
+}
+
+/* What the adapter posts itself is a WQE like software's. */
+static void test_own_wqe(void)
+{
+	struct hca_sge sge[2] = {{1, 2, 3}, {4, 5, 6}}, out[2];
+	uint8_t raw[HCA_OWN_WQE_BB * HCASIM_WQEBB_SIZE], status, data[32] = {1, 2, 3};
+	struct hca_wr wr = {.op = HCASIM_WQE_OP_RDMA_READ,
+			    .index = 77,
+			    .remote_addr = 8,
+			    .rkey = 9,
+			    .sge = sge,
+			    .num_sge = 2};
+	struct hca_wr got;
+
+	CU_ASSERT_EQUAL(native_personality.encode_wqe(&wr, 0x1234, raw), 1);
+	CU_ASSERT_EQUAL(native_personality.decode_wqe(raw, HCASIM_WQEBB_SIZE, HCASIM_QPT_RC, 0x1234, 77, &got,
+						      out, 2, &status),
+			0);
+	CU_ASSERT_EQUAL(got.op, HCASIM_WQE_OP_RDMA_READ);
+	CU_ASSERT_EQUAL(got.flags, HCA_WR_SIGNALED);
+	CU_ASSERT_EQUAL(got.remote_addr, 8);
+	CU_ASSERT_EQUAL(got.rkey, 9);
+	CU_ASSERT_EQUAL(got.length, 7);
+	CU_ASSERT_EQUAL(memcmp(out, sge, sizeof(sge)), 0);
+	wr = (struct hca_wr){.op = HCASIM_WQE_OP_SEND,
+			     .flags = HCA_WR_INLINE,
+			     .index = 78,
+			     .inline_data = data,
+			     .length = sizeof(data)};
+	CU_ASSERT_EQUAL(native_personality.encode_wqe(&wr, 0x1234, raw), 1);
+	CU_ASSERT_EQUAL(native_personality.decode_wqe(raw, HCASIM_WQEBB_SIZE, HCASIM_QPT_RC, 0x1234, 78, &got,
+						      out, 2, &status),
+			0);
+	CU_ASSERT_EQUAL(got.op, HCASIM_WQE_OP_SEND);
+	CU_ASSERT_EQUAL(got.flags, HCA_WR_SIGNALED | HCA_WR_INLINE);
+	CU_ASSERT_EQUAL(got.length, sizeof(data));
+	CU_ASSERT_EQUAL(memcmp(got.inline_data, data, sizeof(data)), 0);
+}
+
 static const struct hca_cpl full_cpl = {
 	.qpn = 0x010203,
 	.op = HCASIM_CQE_OP_RECV_WRITE_IMM,
@@ -120,7 +202,9 @@ static const struct hca_cpl full_cpl = {
 	.inv_rkey = 0x31323334,
 	.src_qpn = 0x414243,
 	.srqn = 0x515253,
-	.slid = 0x61626364,
+	.tm_priv = 0x61626364,
+	.tm_tag = 0x9192939495969798,
+	.tm_data = true,
 	.vlan = 0x0fff,
 	.pkey_index = 0x7172,
 	.smac = {1, 2, 3, 4, 5, 6},
@@ -139,7 +223,7 @@ static void test_cqe(void)
 	CU_ASSERT_EQUAL(le32toh(cqe.byte_count), 0x11121314);
 	CU_ASSERT_EQUAL(cqe.imm, 0x21222324); /* not swapped: as on the wire */
 	CU_ASSERT_EQUAL(le32toh(cqe.inv_rkey), 0x31323334);
-	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), 0x414243);
+	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), 0x414243 | HCASIM_CQE_TM_DATA_MASK);
 	CU_ASSERT_EQUAL(le32toh(cqe.srqn), 0x515253);
 	CU_ASSERT_EQUAL(le64toh(cqe.timestamp), 0x8182838485868788);
 	CU_ASSERT_EQUAL(cqe.smac[5], 6);
@@ -147,14 +231,13 @@ static void test_cqe(void)
 	CU_ASSERT_EQUAL(cqe.sl, 7);
 	CU_ASSERT_EQUAL(cqe.path_bits, 8);
 	CU_ASSERT_EQUAL(le16toh(cqe.pkey_index), 0x7172);
-	CU_ASSERT_EQUAL(le32toh(cqe.slid), 0x61626364);
+	CU_ASSERT_EQUAL(le32toh(cqe.tm_priv), 0x61626364);
+	CU_ASSERT_EQUAL(le64toh(cqe.tm_tag), 0x9192939495969798);
 	CU_ASSERT_EQUAL(le16toh(cqe.wqe_index), 0xabcd);
 	CU_ASSERT_EQUAL(cqe.wqe_op, HCASIM_WQE_OP_RDMA_READ);
 	CU_ASSERT_EQUAL(cqe.num_bb, 3);
 	CU_ASSERT_EQUAL(cqe.status, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 	CU_ASSERT_EQUAL(cqe.vendor_err, HCASIM_VENDOR_ERR_RKEY_RANGE);
-	for (size_t i = 0; i < sizeof(cqe.reserved); i++)
-		CU_ASSERT_EQUAL(cqe.reserved[i], 0);
 	CU_ASSERT_EQUAL(cqe.reserved2, 0);
 	CU_ASSERT_EQUAL(cqe.owner, 1);
 }
@@ -240,6 +323,10 @@ static void test_doorbells(void)
 	CU_ASSERT_EQUAL(db.kind, HCA_DB_SRQ_ARM);
 	CU_ASSERT_EQUAL(db.number, 0xabcdef);
 	CU_ASSERT_EQUAL(db.value, 0x1234);
+	db = ring(HCASIM_UAR_DB_TM, 0x0000567800fedcba, 8);
+	CU_ASSERT_EQUAL(db.kind, HCA_DB_TM);
+	CU_ASSERT_EQUAL(db.number, 0xfedcba);
+	CU_ASSERT_EQUAL(db.value, 0x5678);
 }
 
 static void test_stores_that_are_no_doorbell(void)
@@ -252,7 +339,7 @@ static void test_stores_that_are_no_doorbell(void)
 	}
 	CU_ASSERT_EQUAL(ring(HCASIM_UAR_DB_SQ + 4, UINT64_MAX, 8).kind, HCA_DB_NONE);
 	CU_ASSERT_EQUAL(ring(HCASIM_UAR_CLOCK, UINT64_MAX, 8).kind, HCA_DB_NONE);
-	CU_ASSERT_EQUAL(ring(0x20, UINT64_MAX, 8).kind, HCA_DB_NONE);
+	CU_ASSERT_EQUAL(ring(HCASIM_UAR_DB_TM + 8, UINT64_MAX, 8).kind, HCA_DB_NONE);
 	CU_ASSERT_EQUAL(ring(HCASIM_UAR_BF - 8, UINT64_MAX, 8).kind, HCA_DB_NONE);
 	CU_ASSERT_EQUAL(ring(HCASIM_UAR_BF + HCASIM_UAR_BF_SIZE, UINT64_MAX, 8).kind, HCA_DB_NONE);
 	CU_ASSERT_EQUAL(ring(HCASIM_UAR_PAGE_SIZE - 8, UINT64_MAX, 8).kind, HCA_DB_NONE);
@@ -294,6 +381,8 @@ int main(void)
 		{"receive WQE", test_rqe},
 		{"receive WQE that ends early", test_rqe_ends_early},
 		{"bad receive WQE", test_bad_rqe},
+		{"operation on a tag list", test_tm_op},
+		{"WQEs of the adapter itself", test_own_wqe},
 		{"CQE", test_cqe},
 		{"CQE flags and phase", test_cqe_flags_and_phase},
 		{"EQE", test_eqe},

@@ -7,6 +7,22 @@
 #define SRQ_MAX_WR (1u << 0) /* enum ib_srq_attr_mask: the same in include/rdma/ib_verbs.h and verbs.h */
 #define SRQ_LIMIT  (1u << 1)
 
+/* The SRQ completes to a CQ of its own (ib_srq_has_cq() of include/rdma/ib_verbs.h). */
+static bool has_cq(uint64_t type)
+{
+	return type == IB_UVERBS_SRQT_XRC || type == IB_UVERBS_SRQT_TM;
+}
+
+/* The size of a tag list; ib_uverbs leaves this to the driver. */
+static int check_tags(const struct kdev *d, uint64_t type, uint32_t num_tags)
+{
+	if (type != IB_UVERBS_SRQT_TM)
+		return 0;
+	if (!d->attr.tm_caps.flags)
+		return -EOPNOTSUPP;
+	return num_tags && num_tags <= d->attr.tm_caps.max_num_tags ? 0 : -EINVAL;
+}
+
 static int check_limits(const struct kdev *d, const struct drv_srq_init *init)
 {
 	const struct ib_uverbs_query_device_resp *dev = &d->attr.base;
@@ -19,7 +35,7 @@ static int check_limits(const struct kdev *d, const struct drv_srq_init *init)
 	return 0;
 }
 
-/* An XRC SRQ belongs to a domain and has its own CQ. */
+/* An XRC SRQ belongs to a domain. */
 static int create(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *xrcd, struct uobj *cq,
 		  struct drv_srq_init *init, struct evfile *async)
 {
@@ -46,10 +62,10 @@ static int create(struct call *c, struct uobj *u, struct uobj *pd, struct uobj *
 	}
 	u->drv = srq;
 	uobj_use(u, pd);
-	if (xrcd) {
+	if (xrcd)
 		uobj_use(u, xrcd);
+	if (cq)
 		uobj_use(u, cq);
-	}
 	u->srq.xrc = xrcd;
 	uobj_set_async(u, async);
 	u->srq.max_wr = init->max_wr;
@@ -66,18 +82,23 @@ static int create_cmd(struct call *c, const struct ib_uverbs_create_xsrq *cmd)
 	struct uobj *u, *pd, *xrcd = NULL, *cq = NULL;
 	int ret;
 
-	if (cmd->srq_type != IB_UVERBS_SRQT_BASIC && !xrc)
+	if (cmd->srq_type != IB_UVERBS_SRQT_BASIC && !has_cq(cmd->srq_type))
 		return -EOPNOTSUPP;
+	ret = check_tags(c->f->dev, cmd->srq_type, cmd->max_num_tags);
+	if (ret)
+		return ret;
+	if (cmd->srq_type == IB_UVERBS_SRQT_TM)
+		init.num_tags = cmd->max_num_tags;
 	ret = call_alloc_uobj(c, UVERBS_OBJECT_SRQ, &u);
 	if (ret)
 		return ret;
 	u->user_handle = cmd->user_handle;
 	pd = uobj_get(c->f, UVERBS_OBJECT_PD, cmd->pd_handle);
-	if (xrc) {
+	if (xrc)
 		xrcd = uobj_get(c->f, UVERBS_OBJECT_XRCD, cmd->xrcd_handle);
+	if (has_cq(cmd->srq_type))
 		cq = uobj_get(c->f, UVERBS_OBJECT_CQ, cmd->cq_handle);
-	}
-	if (!pd || (xrc && (!xrcd || !cq)))
+	if (!pd || (xrc && !xrcd) || (has_cq(cmd->srq_type) && !cq))
 		return -EINVAL;
 	ret = create(c, u, pd, xrcd, cq, &init, NULL);
 	if (ret)
@@ -175,12 +196,11 @@ int cmd_destroy_srq(struct call *c)
 	return resp_put(c, &resp, sizeof(resp));
 }
 
-static int get_init(struct call *c, struct uobj *u, struct drv_srq_init *init, bool *xrc)
+static int get_init(struct call *c, struct uobj *u, struct drv_srq_init *init, uint64_t *type)
 {
-	uint64_t type;
 	int ret;
 
-	ret = attr_const(c, UVERBS_ATTR_CREATE_SRQ_TYPE, UINT32_MAX, &type);
+	ret = attr_const(c, UVERBS_ATTR_CREATE_SRQ_TYPE, UINT32_MAX, type);
 	if (!ret)
 		ret = attr_copy_from(c, UVERBS_ATTR_CREATE_SRQ_USER_HANDLE, &u->user_handle,
 				     sizeof(uint64_t));
@@ -191,10 +211,12 @@ static int get_init(struct call *c, struct uobj *u, struct drv_srq_init *init, b
 				     sizeof(init->max_sge));
 	if (!ret)
 		ret = attr_copy_from(c, UVERBS_ATTR_CREATE_SRQ_LIMIT, &init->limit, sizeof(init->limit));
-	if (ret)
-		return ret;
-	*xrc = type == IB_UVERBS_SRQT_XRC;
-	return type == IB_UVERBS_SRQT_BASIC || *xrc ? 0 : -EOPNOTSUPP;
+	if (!ret && *type != IB_UVERBS_SRQT_BASIC && !has_cq(*type))
+		ret = -EOPNOTSUPP;
+	if (!ret && *type == IB_UVERBS_SRQT_TM)
+		ret = attr_copy_from(c, UVERBS_ATTR_CREATE_SRQ_MAX_NUM_TAGS, &init->num_tags,
+				     sizeof(init->num_tags));
+	return ret ? ret : check_tags(c->f->dev, *type, init->num_tags);
 }
 
 int m_srq_create(struct call *c)
@@ -205,15 +227,17 @@ int m_srq_create(struct call *c)
 	const struct attr_val *xrcd = attr_get(c, UVERBS_ATTR_CREATE_SRQ_XRCD_HANDLE);
 	const struct attr_val *cq = attr_get(c, UVERBS_ATTR_CREATE_SRQ_CQ_HANDLE);
 	struct drv_srq_init init = {0};
+	uint64_t type = IB_UVERBS_SRQT_BASIC;
 	uint32_t srqn;
 	bool xrc;
 	int ret;
 
-	ret = get_init(c, u, &init, &xrc);
-	if (!ret && xrc && (!xrcd || !cq))
+	ret = get_init(c, u, &init, &type);
+	xrc = type == IB_UVERBS_SRQT_XRC;
+	if (!ret && ((xrc && !xrcd) || (has_cq(type) && !cq)))
 		ret = -ENOENT;
 	if (!ret)
-		ret = create(c, u, pd, xrc ? xrcd->obj : NULL, xrc ? cq->obj : NULL, &init,
+		ret = create(c, u, pd, xrc ? xrcd->obj : NULL, has_cq(type) ? cq->obj : NULL, &init,
 			     async ? async->ev : NULL);
 	if (!ret)
 		ret = attr_copy_to(c, UVERBS_ATTR_CREATE_SRQ_RESP_MAX_WR, &init.max_wr, sizeof(init.max_wr));

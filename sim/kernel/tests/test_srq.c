@@ -106,6 +106,52 @@ static void held(void)
 	file_close();
 }
 
+static int make_tm(uint32_t num_tags, uint32_t ops, uint32_t cq)
+{
+	const struct hcasim_create_srq_req req = {
+		.wqe_count = HCASIM_MAX_SRQ_WR, .stride = 32, .tm_ops = ops};
+	const struct ib_uverbs_create_xsrq cmd = {.srq_type = IB_UVERBS_SRQT_TM,
+						  .pd_handle = w.pd,
+						  .max_wr = 8,
+						  .max_sge = 1,
+						  .max_num_tags = num_tags,
+						  .cq_handle = cq};
+	struct ib_uverbs_create_srq_resp resp = {0};
+	struct hcasim_create_srq_resp drv = {0};
+	int ret;
+
+	ret = do_write(IB_USER_VERBS_CMD_CREATE_XSRQ, &cmd, sizeof(cmd), &req, sizeof(req), &resp,
+		       sizeof(resp), &drv, sizeof(drv));
+	w.srq = resp.srq_handle;
+	CU_ASSERT_EQUAL(resp.srqn, 0); /* XRC only */
+	if (!ret)
+		CU_ASSERT_TRUE(drv.tm_ops_offset > drv.record_offset);
+	return ret;
+}
+
+/* A tag-matching SRQ holds its CQ; the size of its list and of its ring have limits. */
+static void tag_matching(void)
+{
+	struct ib_uverbs_destroy_qp_resp resp;
+	struct ib_uverbs_destroy_cq_resp gone;
+
+	ready();
+	CHECK_ERR(make_tm(0, 16, w.cq), -EINVAL);
+	CHECK_ERR(make_tm(HCASIM_TM_MAX_TAGS + 1, 16, w.cq), -EINVAL);
+	CHECK_ERR(make_tm(4, 0, w.cq), -EINVAL);
+	CHECK_ERR(make_tm(4, 15, w.cq), -EINVAL);
+	CHECK_ERR(make_tm(4, 2 * HCASIM_TM_MAX_OPS, w.cq), -EINVAL);
+	CHECK_ERR(make_tm(4, 16, 12345), -EINVAL);
+	CHECK_ERR(make_tm(HCASIM_TM_MAX_TAGS, HCASIM_TM_MAX_OPS, w.cq), 0);
+	CHECK_ERR(qp_on_srq(0, 0), 0);
+	CHECK_ERR(destroy_srq(w.srq), -EBUSY);
+	CHECK_ERR(destroy_qp(w.qp, &resp), 0);
+	CHECK_ERR(destroy_cq(w.cq, &gone), -EBUSY);
+	CHECK_ERR(destroy_srq(w.srq), 0);
+	CHECK_ERR(destroy_cq(w.cq, &gone), 0);
+	file_close();
+}
+
 static void number(void)
 {
 	unsigned int n;
@@ -182,6 +228,7 @@ void add_srq_suite(void)
 
 	CU_add_test(s, "attributes", attributes);
 	CU_add_test(s, "who holds it", held);
+	CU_add_test(s, "tag matching", tag_matching);
 	CU_add_test(s, "how many", number);
 	CU_add_test(s, "XRC domain of two contexts", shared_domain);
 }

@@ -36,7 +36,7 @@ static void attributes(void)
 	is("class/infiniband_verbs/uverbs0/dev", "231:192\n");
 	is("class/infiniband_verbs/uverbs1/dev", "231:193\n");
 	is("class/infiniband_verbs/uverbs1/ibdev", "hcasim1\n");
-	is("class/infiniband_verbs/uverbs0/abi_version", "2\n");
+	is("class/infiniband_verbs/uverbs0/abi_version", "3\n");
 	is("class/infiniband_verbs/uverbs0/device/modalias",
 	   "pci:v00001AF4d000010F4sv00001AF4sd00000001bc02sc07i00\n");
 	is("class/infiniband/hcasim0/device/modalias",

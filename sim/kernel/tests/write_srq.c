@@ -10,7 +10,8 @@ void fill_create_srq(uint8_t *req, uint8_t *uhw)
 	c->pd_handle = w.pd;
 	c->max_wr = 8;
 	c->max_sge = 1;
-	*(struct hcasim_create_srq_req *)uhw = (struct hcasim_create_srq_req){HCASIM_MAX_SRQ_WR, 32};
+	*(struct hcasim_create_srq_req *)uhw =
+		(struct hcasim_create_srq_req){.wqe_count = HCASIM_MAX_SRQ_WR, .stride = 32};
 }
 
 void fill_create_xsrq(uint8_t *req, uint8_t *uhw)
@@ -22,7 +23,8 @@ void fill_create_xsrq(uint8_t *req, uint8_t *uhw)
 	c->pd_handle = w.pd;
 	c->max_wr = 8;
 	c->max_sge = 1;
-	*(struct hcasim_create_srq_req *)uhw = (struct hcasim_create_srq_req){HCASIM_MAX_SRQ_WR, 32};
+	*(struct hcasim_create_srq_req *)uhw =
+		(struct hcasim_create_srq_req){.wqe_count = HCASIM_MAX_SRQ_WR, .stride = 32};
 }
 
 void fill_open_xrcd(uint8_t *req, uint8_t *uhw)

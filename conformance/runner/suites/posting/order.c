@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* The order of completions, which requests have one, and memory that the caller may reuse. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "link/link_modify.h"
@@ -77,7 +78,7 @@ static void in_order(struct kit *k)
 	k->res->log.psn = opts.psn;
 	if (!kit_link(k, kit_arg(k, "wr", 0) ? API_WR : API_POST, &opts))
 		return;
-	k->res->log.mtu = 128u << link_mtu(k->l);
+	k->res->log.mtu = k->l->qpt == IBV_QPT_UD ? 0 : 128u << link_mtu(k->l);
 	for (int rounds = kit_arg(k, "rounds", 1); rounds && KIT_GOOD(k) && kit_plan(k, plans); rounds--) {
 		set_targets(k, plans);
 		first_use = k->l->next_use;
@@ -113,6 +114,98 @@ static void late_receives(struct kit *k)
 			finish(k, plans, 0);
 	}
 	link_destroy(&other);
+}
+
+/* Two buffers of the same size, one at either end. */
+struct pair {
+	uint8_t *own, *peers;
+	struct ibv_mr *mr, *peers_mr;
+};
+
+static bool pair_create(struct kit *k, struct pair *p, size_t size)
+{
+	const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+
+	p->own = end_alloc(k->r->dut.requester.pd, size);
+	p->peers = end_alloc(k->r->dut.responder.pd, size);
+	if (p->own && p->peers) {
+		p->mr = ibv_reg_mr(k->r->dut.requester.pd, p->own, size, access);
+		p->peers_mr = ibv_reg_mr(k->r->dut.responder.pd, p->peers, size,
+					 access | (k->l->qpt == IBV_QPT_UC ? 0 : IBV_ACCESS_REMOTE_READ));
+	}
+	if (!p->mr || !p->peers_mr)
+		KIT_FAULT(k, "no memory of %zu bytes", size);
+	return p->mr && p->peers_mr;
+}
+
+static void pair_destroy(struct pair *p)
+{
+	if (p->mr)
+		ibv_dereg_mr(p->mr);
+	if (p->peers_mr)
+		ibv_dereg_mr(p->peers_mr);
+	end_free(p->own);
+	end_free(p->peers);
+}
+
+/* A WRITE of the first half, one of the second, and a READ of all into the requester's buffer, which was cleared. */
+static void post_long(struct kit *k, const struct pair *p, uint8_t *copy, uint32_t len)
+{
+	struct link *l = k->l;
+	struct ibv_sge sge[2] = {{(uintptr_t)p->own, len, p->mr->lkey},
+				 {(uintptr_t)p->own + len, len, p->mr->lkey}};
+	struct ibv_send_wr wr[2] = {kit_wr(1, IBV_WR_RDMA_WRITE, &sge[0]),
+				    kit_wr(2, IBV_WR_RDMA_WRITE, &sge[1])};
+	unsigned int reads = kit_arg(k, "read", 0);
+	int rc;
+
+	memcpy(copy, p->own, 2 * len);
+	for (int i = 0; i < 2; i++) {
+		wr[i].wr.rdma.remote_addr = (uintptr_t)p->peers + i * len;
+		wr[i].wr.rdma.rkey = p->peers_mr->rkey;
+		wr[i].qp_type.xrc.remote_srqn = l->srqn;
+	}
+	wr[0].next = &wr[1];
+	rc = kit_post(k, l->qp, l->peer, wr, NULL);
+	KIT_CHECK(k, !rc, "posting was refused with %s", errno_name(rc));
+	for (uint64_t id = 1; id <= 2; id++)
+		if (!kit_expect(k, l, l->cq, l->qp, id, IBV_WC_SUCCESS))
+			return;
+	kit_alive(k, l); /* on UC a WRITE completes before its data is visible */
+	end_sync();
+	KIT_CHECK(k, !memcmp(p->peers, copy, 2 * len), "two WRITEs of %u bytes: bytes are wrong", len);
+	if (!reads)
+		return;
+	memset(p->own, 0, 2 * len);
+	wr[0].opcode = wr[1].opcode = IBV_WR_RDMA_READ;
+	rc = kit_post(k, l->qp, l->peer, wr, NULL);
+	KIT_CHECK(k, !rc, "posting was refused with %s", errno_name(rc));
+	for (uint64_t id = 1; id <= 2; id++)
+		if (!kit_expect(k, l, l->cq, l->qp, id, IBV_WC_SUCCESS))
+			return;
+	end_sync();
+	KIT_CHECK(k, !memcmp(p->own, copy, 2 * len), "two READs of %u bytes: bytes are wrong", len);
+}
+
+/* Messages of more packets than a requester sends without an acknowledgement. */
+static void long_messages(struct kit *k)
+{
+	const struct link_opts opts = options(k);
+	uint32_t len = kit_arg(k, "bytes", 0), x = k->r->seed + 1;
+	uint8_t *copy = malloc(2 * len);
+	struct pair p = {0};
+
+	if (copy && kit_link(k, API_POST, &opts) && pair_create(k, &p, 2 * len)) {
+		k->res->log.mtu = 128u << link_mtu(k->l);
+		for (uint32_t i = 0; i < 2 * len; i++, x = x * 1664525u + 1013904223u)
+			p.own[i] = x >> 24;
+		memset(p.peers, 0, 2 * len);
+		end_written(p.peers, 2 * len);
+		post_long(k, &p, copy, len);
+	}
+	link_destroy(k->l);
+	pair_destroy(&p);
+	free(copy);
 }
 
 /*
@@ -215,6 +308,7 @@ static void reuse_recv(struct kit *k)
 }
 
 const struct scenario order_scenarios[] = {
-	{"in_order", in_order},     {"late_receives", late_receives},     {"reuse", reuse},
-	{"reuse_recv", reuse_recv}, {"reuse_completed", reuse_completed}, {NULL, NULL},
+	{"in_order", in_order}, {"late_receives", late_receives}, {"long_messages", long_messages},
+	{"reuse", reuse},       {"reuse_recv", reuse_recv},       {"reuse_completed", reuse_completed},
+	{NULL, NULL},
 };

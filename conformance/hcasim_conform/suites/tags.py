@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The suite about tag matching: shared receive queues with a tag list."""
+from hcasim_conform.model.cells import Expect
+from hcasim_conform.suites.base import Case, Suite
+
+PAGE = "ibv_post_srq_ops/DESCRIPTION/"
+TEXT = "tag_matching/"
+RNDV, FIN, EAGER = 1, 2, 3  # enum ibv_tmh_op
+UNKNOWN = 9
+TMH, BOTH = 16, 32  # bytes of headers
+LONG = 9000  # several packets
+
+
+class Tags(Suite):
+    def cases(self):
+        yield from self._matches()
+        yield from self._messages()
+        yield from self._rendezvous()
+        yield from self._operations()
+
+    def _matches(self):
+        whole = -1
+        mask, miss = f"{PAGE}mask", f"{TEXT}unexpected"
+        for case, tag, bits, sent in (
+            ("match", 0x1234, whole, 0x1234),
+            ("mask", 0x34, 0xFF, 0x1234),
+            ("any", 0, 0, 0x1234),
+        ):
+            says = "a message whose tag, under the mask, is that of the entry goes to its buffer without its header"
+            yield self._case(case, "tag_match", mask, says, tag=tag, mask=bits, sent=sent)
+        for case, tag, bits, sent in (
+            ("differs", 0x1234, whole, 0x1235),
+            ("mask-differs", 0x34, 0xFF, 0x3412),
+            ("never", 0x1234, 0xFF, 0x1234),  # bits of the tag outside of the mask: nothing equals it
+        ):
+            says = "a message whose tag is another goes complete to a receive, and completes without flags"
+            errata = ("TM-UNEXPECTED",)
+            args = {"tag": tag, "mask": bits, "sent": sent, "matches": 0}
+            yield self._case(case, "tag_match", miss, says, errata, **args)
+        one = "data and match are reported in one completion, with tag and priv of the header"
+        two = "the match is reported with the first packet, the data with the last, for the same recv_wr_id"
+        same = {"tag": 5, "mask": whole, "sent": 5}
+        for length in (0, 1, 200):
+            yield self._case(f"bytes-{length}", "tag_match", f"{TEXT}single", one, length=length, **same)
+        yield self._case(f"bytes-{LONG}", "tag_match", f"{TEXT}two", two, length=LONG, **same)
+        says = "data is scattered over the SGEs of the buffer"
+        yield self._case("sge-2", "tag_match", f"{TEXT}skip", says, length=LONG, two=1, **same)
+        yield self._case("sge-2-short", "tag_match", f"{TEXT}skip", says, length=99, two=1, **same)
+        for any_first in (0, 1):
+            says = "of several entries that match, messages take the one that was added first"
+            case = "order-any-first" if any_first else "order-any-second"
+            yield self._case(case, "tag_order", f"{TEXT}order", says, any_first=any_first)
+
+    def _messages(self):
+        for by_add in (0, 1):
+            says = (
+                "after an unexpected message new entries do not match, and completions ask for a report, until "
+                f"{'an ADD' if by_add else 'a SYNC'} has reported as many messages as were unexpected"
+            )
+            case = f"phase-{'add' if by_add else 'sync'}"
+            yield self._case(case, "tag_phase", f"{TEXT}phase", says, ("TM-UNEXPECTED",), by_add=by_add)
+        says = "the message goes complete to a receive, whatever is in the list, and is not counted"
+        for case, opcode, length, errata in (
+            ("no_tag", 0, 100, ()),
+            ("no_tag-1", 0, 1, ()),
+            ("no_tag-long", 0, LONG, ()),
+            ("fin", FIN, BOTH, ("TM-NO-TAG",)),
+            ("unknown", UNKNOWN, 100, ("TM-NO-TAG",)),
+            ("eager-short", EAGER, TMH - 1, ("TM-NO-TAG",)),
+            ("rndv-short", RNDV, BOTH - 1, ("TM-NO-TAG",)),
+            ("rndv-long", RNDV, LONG, ("TM-NO-TAG",)),
+        ):
+            yield self._case(
+                case,
+                "tag_none",
+                f"{TEXT}no-tag",
+                says,
+                ("TM-NO-TAG", *errata)[:1],
+                opcode=opcode,
+                length=length,
+            )
+
+    def _rendezvous(self):
+        says = "the device reads the data, and then sends IBV_TMH_FIN with the headers of the request"
+        for length in (1, 1000, LONG):
+            yield self._case(f"rndv-{length}", "tag_rendezvous", f"{TEXT}fin", says, length=length)
+        says = "software gets both headers in the tagged buffer, and nothing is read"
+        clause = f"{TEXT}incomplete"
+        yield self._case("rndv-incomplete", "tag_incomplete", clause, says)
+        yield self._case(
+            "rndv-own_sends", "tag_incomplete", clause, says, ("TM-SENDS",), own_sends=1, length=100
+        )
+
+    def _operations(self):
+        signaled, deleted = f"{PAGE}signaled", f"{PAGE}del"
+        says = "the entry is removed: its message is unexpected"
+        yield self._case("del", "tag_delete", deleted, says, ("TM-UNEXPECTED",))
+        yield self._case("del-silent", "tag_delete", signaled, f"{says}; nothing completes", signaled=0)
+        says = "an entry whose message came first cannot be deleted: IBV_WC_TM_ERR"
+        yield self._case("del-late", "tag_delete", deleted, says, late=1)
+        yield self._case("del-late-silent", "tag_delete", signaled, "nothing completes", late=1, signaled=0)
+        yield self._case(
+            "add-silent", "tag_silent", signaled, "the entry matches, and its ADD does not complete"
+        )
+        says = "a full list refuses an entry, and has room again when one has been used"
+        yield self._case("full", "tag_full", f"{PAGE}max_num_tags", says)
+        for which, (case, clause) in enumerate(
+            (("sge-over", "max_sge"), ("del-nothing", "handle"), ("opcode", "opcode"))
+        ):
+            says = "the operation is refused, and the next one executed"
+            yield self._case(case, "tag_refused", PAGE + clause, says, ("POST-ERRNO",), which=which)
+
+    @staticmethod
+    def _case(case, scenario, clause, says, errata=(), **args):
+        return Case(
+            suite="tags",
+            qpt="RC",
+            case=case,
+            scenario=scenario,
+            says=says,
+            expect=Expect(clause, errata=tuple(errata)),
+            args=args,
+            needs=("tag_matching",),
+        )
