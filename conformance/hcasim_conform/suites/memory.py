@@ -14,7 +14,7 @@ TRANSLATION, PD, RIGHTS = 1, 2, 4  # enum ibv_rereg_mr_flags
 
 class Memory(Suite):
     def cases(self):
-        for suite in (self._lists, self._receives, self._rereg, self._xrc):
+        for suite in (self._lists, self._receives, self._rereg, self._xrc, self._atomics, self._addresses):
             yield from suite()
 
     def _lists(self):
@@ -134,6 +134,31 @@ class Memory(Suite):
                 says=says,
                 expect=Expect(clause, level="SHOULD", status=status, errata=("XRC-TARGET",)),
                 wrs=(self.work("SEND", "XRC_SEND", size=64),),
+            )
+
+    def _atomics(self):
+        for qpt in RELIABLE:
+            yield Case(
+                suite="atomic",
+                qpt=qpt,
+                case="bytes",
+                scenario="atomic_bytes",
+                says="additions carry over each byte border, comparisons fail if any one byte differs; the old value is brought",
+                expect=Expect(self.tables.operation("ATOMIC_FETCH_AND_ADD").effect_clause),
+                wrs=(self.work("ATOMIC_FETCH_AND_ADD", qpt), self.work("ATOMIC_CMP_AND_SWP", qpt)),
+            )
+
+    def _addresses(self):
+        for ipv4 in (0, 1):
+            yield Case(
+                suite="datagram",
+                qpt="UD",
+                case="address-ipv4" if ipv4 else "address-ipv6",
+                scenario="ah_fields",
+                says="traffic class, flow label and GIDs of the address handle are in front of the message that arrives",
+                expect=Expect("ibv_post_recv/NOTES/grh", errata=("GRH-ROCE",)),
+                wrs=(self.work("SEND", "UD", size=64),),
+                args={"ipv4": ipv4},
             )
 
     @staticmethod

@@ -83,6 +83,21 @@ class Objects(Suite):
         yield self._mw(
             qpt, "dealloc-bound", "mw_holds_mr", INVALIDATED, {"dealloc": 1}, f"{holds}; then {refused}"
         )
+        yield self._mw(qpt, "zero-based", "mw_zero_based", MW_ACCESS, {})
+        yield self._mw(qpt, "neighbours", "mw_neighbours", BOUND, {}, posts=LOCAL)
+        says = "writes from the first byte of a region on arrive through a window of all of it"
+        yield self._mw(qpt, "whole", "mw_whole", BOUND, {}, says, None)
+        says = f"when the QP of a bound window is destroyed the region can be deregistered, and {refused}"
+        yield self._mw(
+            qpt, "destroyed-qp", "mw_of_destroyed_qp", DEREG_BOUND, {}, says, errata=("MW-REBIND", "MW-RIGHTS")
+        )
+        if qpt == "RC":  # the peer's memory may not be accessed through UC
+            says = "IBV_WC_LOC_PROT_ERR: the key of a window is not one for local memory"
+            yield self._mw(qpt, "as-lkey", "mw_as_lkey", BOUND, {}, says, "LOC_PROT_ERR")
+        for case, kind in (("region", 0), ("type-1", 1), ("other-qp", 2)):
+            says = "LOCAL_INV completes with IBV_WC_MW_BIND_ERR, and a window of another QP stays bound"
+            args = (INVALIDATED, {"kind": kind}, says, "MW_BIND_ERR", ("INV-WHAT",))
+            yield self._mw(qpt, f"local_inv-{case}", "mw_inv_refused", *args, posts=LOCAL)
         for case, clause, args in (
             ("type-1-rebind", MW_RKEY, {}),
             ("type-1-unbind", INVALIDATED, {"unbind": 1}),

@@ -434,6 +434,144 @@ static void mw_type_1(struct kit *k)
 	drop(k, mw);
 }
 
+/* A write through a zero-based window, whose addresses are offsets in it. */
+static bool probe_offset(struct kit *k, uint32_t rkey, uint64_t offset, enum ibv_wc_status status)
+{
+	bool reliable = k->l->qpt != IBV_QPT_UC;
+	uint8_t *from = fresh(k->l);
+
+	if (!reach(k, k->l, IBV_WR_RDMA_WRITE, from, rkey, (uint8_t *)(uintptr_t)offset,
+		   reliable ? status : IBV_WC_SUCCESS) ||
+	    (!reliable && !wait_marker(k, k->l)))
+		return false;
+	end_sync();
+	if (status == IBV_WC_SUCCESS)
+		memcpy(arena_shadow(&k->l->target, k->l->target.base + START + offset), from, PROBE);
+	arena_judge(&k->res->verdict, &k->l->target);
+	return KIT_GOOD(k);
+}
+
+static void mw_zero_based(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+
+	b.access |= IBV_ACCESS_ZERO_BASED;
+	if (mw && bind_ok(k, mw, &b) && probe_offset(k, mw->rkey, 0, IBV_WC_SUCCESS) &&
+	    probe_offset(k, mw->rkey, LEN - PROBE, IBV_WC_SUCCESS))
+		probe_offset(k, mw->rkey, LEN - PROBE + 1, k->cell->status);
+	drop(k, mw);
+}
+
+/* Two windows of one region, next to each other: each opens its own bytes with its own rights. */
+static void mw_neighbours(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2), *other = NULL;
+	struct bind b = usual(k->l), next = b;
+
+	next.addr += LEN;
+	next.access = IBV_ACCESS_REMOTE_READ;
+	other = mw ? ibv_alloc_mw(k->r->dut.responder.pd, IBV_MW_TYPE_2) : NULL;
+	if (other && bind_ok(k, mw, &b) && bind_ok(k, other, &next) && opens(k, mw) &&
+	    (k->l->qpt == IBV_QPT_UC ||
+	     probe(k, IBV_WR_RDMA_READ, other->rkey, START + LEN, IBV_WC_SUCCESS)) &&
+	    invalidate(k, other) && opens(k, mw))
+		probe(k, IBV_WR_RDMA_WRITE, mw->rkey, START + LEN, k->cell->status);
+	drop(k, other);
+	drop(k, mw);
+}
+
+/* A window of the whole region begins with its first byte. */
+static void mw_whole(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+
+	b.addr -= START;
+	b.len = k->l->target.size;
+	if (mw && bind_ok(k, mw, &b) && probe(k, IBV_WR_RDMA_WRITE, mw->rkey, 0, IBV_WC_SUCCESS))
+		probe(k, IBV_WR_RDMA_WRITE, mw->rkey, MARK - PROBE, IBV_WC_SUCCESS);
+	drop(k, mw);
+}
+
+/* A window that is bound on a QP does not outlive it: the region can be deregistered (IBTA 10.6.7.2.4). */
+static void mw_of_destroyed_qp(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct link gone = {0}, *own = k->l;
+	struct bind b = usual(k->l);
+	struct ibv_mr *mr;
+
+	mr = mw ? ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size,
+			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
+		: NULL;
+	b.mr = mr;
+	if (mr && kit_link_second(k, &gone, API_POST, &bindable)) {
+		k->l = &gone;
+		if (bind_ok(k, mw, &b) && !ibv_dereg_mr(mr)) {
+			KIT_FAULT(k, "a region with a bound window was deregistered");
+			mr = NULL;
+		}
+		k->l = own;
+	}
+	link_destroy(&gone);
+	if (mr && KIT_GOOD(k))
+		closed(k, mw->rkey);
+	if (mr && ibv_dereg_mr(mr))
+		KIT_FAULT(k, "the region cannot be deregistered after the QP of its window was destroyed");
+	drop(k, mw);
+}
+
+/* The key of a window is not one for local memory (IBTA 10.6.7.2.1). */
+static void mw_as_lkey(struct kit *k)
+{
+	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = usual(k->l);
+	struct ibv_sge sge = {(uintptr_t)k->l->target.base + START, PROBE, 0};
+	struct ibv_send_wr wr = kit_wr(0x13e4, IBV_WR_RDMA_WRITE, &sge);
+
+	if (mw && bind_ok(k, mw, &b)) {
+		sge.lkey = mw->rkey;
+		wr.wr.rdma.remote_addr = (uintptr_t)k->l->local.base;
+		wr.wr.rdma.rkey = k->l->local.mr->rkey;
+		if (kit_post(k, k->l->peer, k->l->qp, &wr, NULL))
+			KIT_FAULT(k, "posting was refused");
+		else
+			kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x13e4, k->cell->status);
+	}
+	drop(k, mw);
+}
+
+/* LOCAL_INV of a region's key, of a window of another QP, and of one of type 1 completes in error. */
+static void mw_inv_refused(struct kit *k)
+{
+	int kind = kit_arg(k, "kind", 0);
+	struct ibv_mw *mw = set_up(k, NULL, kind == 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+	struct ibv_send_wr wr = kit_wr(0x11f, IBV_WR_LOCAL_INV, NULL);
+	struct link other = {0}, *own = k->l;
+	struct bind b = usual(k->l);
+	struct ibv_wc wc;
+
+	wr.invalidate_rkey = kind == 0 ? k->l->target.mr->rkey : mw ? mw->rkey : 0;
+	if (mw && kind == 2 && bind_ok(k, mw, &b)) {
+		wr.invalidate_rkey = mw->rkey;
+		if (kit_link_second(k, &other, API_POST, &bindable))
+			k->l = &other;
+	}
+	if (mw && KIT_GOOD(k)) {
+		if (kit_post(k, k->l->peer, k->l->qp, &wr, NULL))
+			seen(k->res, "LOCAL_INV was refused; ");
+		else if (kit_wait(k, k->l, k->l->peer_cq, &wc) && wc.status != k->cell->status)
+			KIT_FAULT(k, "LOCAL_INV of a key that may not be invalidated: status %s",
+				  value_name(status_names, wc.status));
+	}
+	k->l = own;
+	if (mw && kind == 2 && KIT_GOOD(k))
+		opens(k, mw);
+	link_destroy(&other);
+	drop(k, mw);
+}
+
 const struct scenario window_scenarios[] = {
 	{"mw_bound", mw_bound},
 	{"mw_not_bound", mw_not_bound},
@@ -447,5 +585,11 @@ const struct scenario window_scenarios[] = {
 	{"mw_other_qp", mw_other_qp},
 	{"mw_holds_mr", mw_holds_mr},
 	{"mw_type_1", mw_type_1},
+	{"mw_zero_based", mw_zero_based},
+	{"mw_neighbours", mw_neighbours},
+	{"mw_whole", mw_whole},
+	{"mw_of_destroyed_qp", mw_of_destroyed_qp},
+	{"mw_as_lkey", mw_as_lkey},
+	{"mw_inv_refused", mw_inv_refused},
 	{NULL, NULL},
 };

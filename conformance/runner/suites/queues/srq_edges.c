@@ -287,7 +287,20 @@ static void take_round(struct kit *k, struct link *l, struct stream *s, bool *po
 	}
 }
 
-/* Two QPs of one SRQ receive long and short messages at the same time. */
+/* Another size, greater and smaller in turn, while receives are posted. */
+static void resize(struct kit *k, unsigned int round)
+{
+	static const uint32_t sizes[] = {64, 48, 200, 32};
+	int ret;
+
+	if (round % 5 != 4 || !(k->r->dut.responder.attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE))
+		return;
+	ret = modify(k, sizes[round / 5 % 4], 0, IBV_SRQ_MAX_WR);
+	if (ret)
+		KIT_FAULT(k, "the resize failed with %s", errno_name(ret));
+}
+
+/* Two QPs of one SRQ receive long and short messages at the same time; between them its size changes. */
 static void srq_out_of_order(struct kit *k)
 {
 	static struct stream streams[2];
@@ -307,6 +320,7 @@ static void srq_out_of_order(struct kit *k)
 				ids[i] = slot_id(round, i);
 		if (!post_slots(k, posted, round))
 			break;
+		resize(k, round);
 		for (unsigned int i = 0; i < 2 && KIT_GOOD(k); i++)
 			send_round(k, links[i], &streams[i], round, i);
 		for (unsigned int i = 0; i < 2 && KIT_GOOD(k); i++)
