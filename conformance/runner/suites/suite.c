@@ -14,8 +14,8 @@ static const struct scenario *const suites[] = {
 	value_scenarios,    creation_scenarios, carry_scenarios,         device_scenarios,
 	domain_scenarios,   shared_scenarios,   region_object_scenarios, destination_scenarios,
 	srq_edge_scenarios, tag_scenarios,      address_scenarios,       atomic_byte_scenarios,
-	resize_scenarios,   batch_scenarios,    purge_scenarios,         notify_scenarios,
-	create_scenarios,   async_scenarios,
+	handle_scenarios,   resize_scenarios,   batch_scenarios,         purge_scenarios,
+	notify_scenarios,   create_scenarios,   async_scenarios,
 };
 
 static const struct scenario *find(const char *name)
