@@ -27,6 +27,7 @@ ATTRIBUTES = (
     "ATOMICS",
     "SRQ",
     "DEVICE_MEMORY",
+    "TAG_MATCHING",
     "TSO",
 )
 

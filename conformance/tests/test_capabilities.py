@@ -209,7 +209,8 @@ def conform(fake_bin, write_dut, tmp_path, monkeypatch):
 
 
 def test_skipped_cells_are_counted_with_their_reason(conform, report_of):
-    report = report_of(operations={"RC": ["SEND"]}, attributes=["SRQ", "DEVICE_MEMORY", "MEM_WINDOW_TYPE_1"])
+    attributes = ["SRQ", "DEVICE_MEMORY", "TAG_MATCHING", "MEM_WINDOW_TYPE_1"]
+    report = report_of(operations={"RC": ["SEND"]}, attributes=attributes)
     declared = {"operations": {"RC": ["SEND"]}, "memory_windows": [1], "flags": ["SIGNALED"]}
     status, data = conform(report, capabilities=declared)
     assert status == 1  # has windows but no operation that binds one

@@ -3,10 +3,15 @@
 import os
 import resource
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from conftest import REPO
+from hcasim_conform.mutants.generated.catalogue import CatalogueError
+from hcasim_conform.mutants.generated.identical import File
+from hcasim_conform.mutants.generated.machine import SWITCH as MAP_VARIABLE
+from hcasim_conform.mutants.generated.machine import TRIES, Map
 from hcasim_conform.mutants.generator import generate
 from hcasim_conform.mutants.generator.source import SourceError
 
@@ -85,6 +90,16 @@ class Planted:
         subprocess.run([*self.compiler, "-w", "-o", self.plain, self.source], check=True)
         self.right = self.output(self.plain)
         return program
+
+    def reached(self, program):
+        """The numbers that a run without a mutant records."""
+        switch = Map()
+        switch.record(TRIES)
+        env = {**os.environ, MAP_VARIABLE: switch.path}
+        subprocess.run([program], stdout=subprocess.DEVNULL, env=env, check=True)
+        seen = switch.take([(0, BASE + 4096)])
+        switch.close()
+        return {m["number"] for m in self.mutants if seen[m["number"]]}
 
     @staticmethod
     def output(program, number="", index=0):
@@ -257,3 +272,51 @@ def test_a_wrong_number_is_named(planted):
 def test_source_error():
     with pytest.raises(SourceError, match="/nowhere.c: No such file"):
         generate.Source("/nowhere.c", [])
+
+
+PROBED = function(
+    """
+	struct box boxes[2] = {{1, 2}, {3, 4}}, *p = a < 0 ? NULL : &boxes[a & 1];
+	unsigned int part = 5;
+
+	if (p && p->x > 1 && p->y != 2)
+		part = p->x * 2 + p->y / (p->x - 2);
+	if (!p || p->y == p->x + 1)
+		part = part;
+	boxes[0].x = boxes[b & 1].y;
+	note(part & LIMIT);
+	return part ? boxes[0].x : 9 % (b + 3);"""
+)
+
+
+def test_what_is_recorded(planted):
+    """A mutant that makes a difference is always recorded; many that make none are not, and none crashes the program."""
+    for text in (ALL, PROBED):
+        found = planted(text)
+        program = found.build()
+        reached = found.reached(program)
+        differ = {m["number"] for m in found.mutants if found.output(program, m["number"]) != found.right}
+        assert differ <= reached
+        assert "MUTANT_PROBE" in found.copy.read_text(encoding="utf-8")
+    same = [m for m in found.mutants if m["text"] == "part = part;" and m["operator"] == "statement"]
+    assert same and same[0]["number"] not in reached
+
+
+def test_the_compiler_finds_equivalent_ones(planted):
+    found = planted(
+        function("unsigned char low = a;\n\tint sum = 0;\n\tsum = a + b;\n\treturn low < 256 ? sum : a;")
+    )
+    file = File(found.copy, found.compiler, found.folder)
+    with ThreadPoolExecutor(2) as pool:
+        same = file.compare([m["number"] for m in found.all], pool)
+        again = File(found.copy, found.compiler, found.folder)
+        assert again.known and again.compare([m["number"] for m in found.all], pool) == same
+    changes = {m["change"] for m in found.all if m["number"] in same}
+    assert {"low < 256 -> 1", "low < 256 -> low <= 256"} & changes and "a + b -> a - b" not in changes
+    assert "identical object code: cc" in file.reason
+
+
+def test_a_copy_without_the_switch_is_named(tmp_path):
+    (tmp_path / "a.c").write_text("int x;\n", encoding="utf-8")
+    with pytest.raises(CatalogueError, match="a.c: is not made for"):
+        File(tmp_path / "a.c", ["cc"], tmp_path)

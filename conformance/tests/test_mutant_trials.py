@@ -53,6 +53,12 @@ def test_what_is_red_without_a_mutant_is_told_and_not_used(device, by_id, monkey
     assert {cell.id for cell in found.cells(4096)} == {INLINE}
 
 
+def test_a_cell_for_which_probes_are_too_slow_is_run_without_them(device, by_id, monkeypatch):
+    monkeypatch.setenv("FAKE_FAIL_PROBED", SEND)
+    found = reach(duts.load(str(device[0])), device[1], [by_id[i] for i in REACHED], MUTANTS, 1)
+    assert not found.red and {cell.id for cell in found.cells(4096)} == {SEND, INLINE}
+
+
 def test_a_runner_that_dies_costs_its_cell(device, by_id, monkeypatch):
     monkeypatch.setenv("FAKE_CRASH", INLINE)
     found = reach(duts.load(str(device[0])), device[1], [by_id[i] for i in REACHED], MUTANTS, 1)

@@ -12,6 +12,7 @@
 static struct hcasim_mutants own;
 
 struct hcasim_mutants *hcasim_mutants = &own;
+__thread uint32_t hcasim_mutant_tried;
 
 int hcasim_mutants_shared(void)
 {

@@ -23,7 +23,7 @@ from hcasim_conform.run import dut as duts
 from hcasim_conform.select.covering import covering, plain
 from hcasim_conform.select.enumeration import Enumerator
 
-from . import page, score
+from . import identical, page, score
 from .catalogue import HERE, CatalogueError, equivalents, load
 from .trial import MOST, Trial, Catchers, Verdict
 from .machine import MachineError
@@ -135,6 +135,16 @@ def tell(verdict):
         print(f"{verdict.outcome:<9} #{verdict.mutant.number} {verdict.mutant}{reach}", flush=True)
 
 
+def drop_identical(verdicts, build, jobs):
+    """Of the mutants that were not caught, those whose object code is the original's are no faults."""
+    left = [verdict for verdict in verdicts if verdict.outcome != "caught"]
+    reasons = identical.find([verdict.mutant for verdict in left], build, jobs)
+    for verdict in left:
+        if verdict.mutant.number in reasons:
+            verdict.outcome, verdict.reason = "equivalent", reasons[verdict.mutant.number]
+    print(f"{len(reasons)} of {len(left)} that were not caught have the original's object code", flush=True)
+
+
 def judged(args, mutants, reasons, bin_dir, everything):
     """Verdicts of the selected mutants, and the cells that are red without one."""
     begin, tables = time.monotonic(), Tables()
@@ -149,6 +159,7 @@ def judged(args, mutants, reasons, bin_dir, everything):
     with tempfile.TemporaryDirectory(prefix="hcasim-mutants-") as folder:
         trial = Trials(args, bin_dir, tables, reached, folder)
         found = trial.run([m for m in mutants if m.number not in reasons], args.jobs)
+    drop_identical(found, bin_dir.parent, args.jobs)
     found += [Verdict(m, "equivalent", reason=reasons[m.number]) for m in mutants if m.number in reasons]
     return sorted(found, key=lambda v: v.mutant.number), reached.red
 
@@ -185,7 +196,8 @@ def run(args, mutants, left_out, build):
     if args.write_score:
         score.write(counts)
     elif not (args.files or args.number):
-        counted = [m for m in mutants if m.number not in reasons]
+        same = {v.mutant.number for v in verdicts if v.outcome == "equivalent"}
+        counted = [m for m in mutants if m.number not in reasons and m.number not in same]
         population = {part: sum(m.part == part for m in counted) for part in counts}
         said = score.complaints(counts, score.load(), population)
     for text in said:

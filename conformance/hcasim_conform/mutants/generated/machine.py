@@ -15,8 +15,11 @@ from pathlib import Path
 from hcasim_conform.run import drive
 
 SWITCH = "HCASIM_MUTANT_MAP"
-SIZE = 1 << 19  # switch.h: the selected number, then a byte for each mutant
-HEAD = 4
+SIZE = (
+    1 << 19
+)  # switch.h: the selected number, whether it is recorded what is reached, then a byte for each mutant
+HEAD = 8
+REACH, TRIES = 1, 2  # switch.h: records what is reached; with probes
 START = 30  # seconds for its start
 GUARDIAN, DEVICE = "hcasim-guard", "hcasim-device"  # names of processes (sim/process/device/guardian.c)
 HOLD = [
@@ -40,7 +43,11 @@ class Map:
         self.path = self.file.name
 
     def choose(self, number):
-        self.map[:HEAD] = struct.pack("=I", number)
+        self.map[:HEAD] = struct.pack("=II", number, 0)
+
+    def record(self, how):
+        """Selects no mutant and records which ones are reached: REACH or TRIES."""
+        self.map[:HEAD] = struct.pack("=II", 0, how)
 
     def take(self, ranges):
         """Returns and clears what was reached, a byte for each mutant, for (first number, count) ranges."""

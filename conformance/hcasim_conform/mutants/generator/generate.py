@@ -13,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from .probe import Probes
 from .site import nest, number, render
 from .source import Source, SourceError
 from .walk import sites_of
@@ -48,6 +49,7 @@ def refused_lines(compiler, copy, path):
 def plant(source, base, compiler, out):
     """Writes the copy; returns the sites in it and how many mutants were left out."""
     sites, dropped = sites_of(source), 0
+    sites += Probes(source, sites).run()
     for _ in range(ROUNDS):
         text, count, crossing = planted(source, without_inner(sites), base)
         if crossing:
@@ -60,7 +62,9 @@ def plant(source, base, compiler, out):
         bad = refused_lines(compiler, out, source.path)
         if not bad:
             return sites, dropped
-        left = [s for s in sites if not bad & set(range(source.line(s.start), source.line(s.end) + 1))]
+        there = [s for s in sites if bad & set(range(source.line(s.start), source.line(s.end) + 1))]
+        there = [s for s in there if s.probe] or there
+        left = [s for s in sites if s not in there]
         if len(left) == len(sites):
             raise SourceError(f"{out}: the compiler refuses lines {sorted(bad)}, where no mutant is")
         dropped += sum(len(s.mutants) for s in sites) - sum(len(s.mutants) for s in left)

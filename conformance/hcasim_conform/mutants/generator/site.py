@@ -21,6 +21,9 @@ class Site:
     mutants: list
     render: object
     inner: list = field(default_factory=list)  # sites
+    probe: bool = False  # probe.py; it has no mutants of its own
+    first: int = 0  # number of the first mutant in it
+    count: int = 0  # and how many there are, with those of inner sites
 
     @property
     def key(self):
@@ -30,7 +33,7 @@ class Site:
 def nest(sites):
     """A forest: sites within sites. One that overlaps with another crosswise is left out; returns (roots, those)."""
     roots, open_, crossing = [], [], []
-    for site in sorted(sites, key=lambda s: (s.start, -s.end)):
+    for site in sorted(sites, key=lambda s: (s.start, -s.end, not s.probe)):
         while open_ and open_[-1].end <= site.start:
             open_.pop()
         if open_ and site.end > open_[-1].end:
@@ -43,10 +46,12 @@ def nest(sites):
 
 def number(sites, base):
     for site in sites:
+        site.first = base
         for mutant in site.mutants:
             mutant.number = base
             base += 1
         base = number(site.inner, base)
+        site.count = base - site.first
     return base
 
 
@@ -60,6 +65,6 @@ def render(source, sites, start, end):
         def inner(a, b, site=site):
             return render(source, site.inner, a, b)
 
-        out += [source.text(at, site.start), site.render(inner, site.mutants[0].number)]
+        out += [source.text(at, site.start), site.render(inner, site.first)]
         at = site.end
     return "".join([*out, source.text(at, end)])

@@ -5,6 +5,7 @@ from clang.cindex import StorageClass
 from clang.cindex import TypeKind as T
 
 from .operators import COMPARISONS, Operators
+from .probe import SCALARS, Purity, parts_of
 from .site import Site
 from .source import WRAPPERS, core, type_of
 
@@ -19,12 +20,14 @@ NOT_RUN = (
     K.ENUM_DECL,
 )
 DROPPED = (K.CALL_EXPR, K.BINARY_OPERATOR, K.COMPOUND_ASSIGNMENT_OPERATOR, K.UNARY_OPERATOR, K.RETURN_STMT)
+ASSIGNMENTS = (K.BINARY_OPERATOR, K.COMPOUND_ASSIGNMENT_OPERATOR)
 DROPPED += (K.BREAK_STMT, K.CONTINUE_STMT)
 
 
 class Walk:
     def __init__(self, source):
         self.source = source
+        self.purity = Purity(source)
         self.sites = {}
 
     def run(self):
@@ -120,11 +123,25 @@ class Walk:
         if not end or self.source.plain(place[1], end) != ";":
             return
         mutants = [self.operators.mutant("statement", place, "dropped")]
+        target = self._target(cursor)
 
         def render(inner, base):
-            return f"{{ if (!MUTANT_IN({base}, 1)) {inner(place[0], end)} }}"
+            if not target:
+                return f"{{ if (!MUTANT_IN({base}, 1)) {inner(place[0], end)} }}"
+            return f"{{ MUTANT_DROP({base}, {target}, {inner(place[0], end)}) }}"
 
         self._add([Site(place[0], end, mutants, render)])
+
+    def _target(self, cursor):
+        """What an assignment changes, if it has no other effect."""
+        place, parts = self.source.range(cursor), parts_of(cursor)
+        if cursor.kind not in ASSIGNMENTS or self.source.in_macro(*place) or len(parts) != 2:
+            return None
+        if type_of(parts[0]).kind not in SCALARS or not all(map(self.purity.holds, parts)):
+            return None
+        where = self.source.range(parts[0])
+        cast = "(const char *)" if type_of(parts[0]).kind == T.POINTER else ""  # also of an incomplete type
+        return where and f"{cast}({self.source.plain(*where)})"
 
     # -- expressions
 
