@@ -96,6 +96,39 @@ CASES = {
         "MUST",
         ("device_memory",),
     ),
+    "address-handles": (
+        "UD",
+        "address_handles",
+        "ibv_create_ah/RETURN-VALUE",
+        "a port or GID that is none, and no GRH where the port requires one, are refused; traffic class, flow label and hop "
+        "limit of the handle are those of the header that arrives before the datagram",
+        "SHOULD",
+        (),
+    ),
+    "flows": (
+        "RAW_PACKET",
+        "flows",
+        "ibv_create_flow/ERRORS/EINVAL",
+        "a rule with a port, type, flag, member or specification that is none, or of an RC QP, is refused",
+        "MUST",
+        (),
+    ),
+    "multicast": (
+        "UD",
+        "groups",
+        "ibv_create_qp/NOTES/multicast",
+        "a QP that is attached to a group is not destroyed and stays as it is; once detached it is",
+        "MUST",
+        (),
+    ),
+    "rate-limits": (
+        "RAW_PACKET",
+        "rate_limits",
+        "ibv_modify_qp_rate_limit/RETURN-VALUE",
+        "limits that the device names are taken, others and unknown members are refused",
+        "MUST",
+        (),
+    ),
 }
 
 

@@ -14,6 +14,7 @@ static const struct scenario *const suites[] = {
 	value_scenarios,    creation_scenarios, carry_scenarios,         device_scenarios,
 	domain_scenarios,   shared_scenarios,   region_object_scenarios, destination_scenarios,
 	srq_edge_scenarios, tag_scenarios,      address_scenarios,       atomic_byte_scenarios,
+	handle_scenarios,
 };
 
 static const struct scenario *find(const char *name)
