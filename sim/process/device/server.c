@@ -271,13 +271,13 @@ static void round_of_work(struct server *s, unsigned int round)
 	enum machine_state state = machine_run(s->machine, RUN_BUDGET);
 
 	s->active = state == MACHINE_ACTIVE;
-	if (s->active || input) {
+	/* In every such round: timers can be due so often that idle() never sleeps. */
+	if (round % SOCKET_EVERY == 0)
+		serve_sockets(s, 0);
+	if (s->active || input)
 		skip_wall(s);
-		if (round % SOCKET_EVERY == 0)
-			serve_sockets(s, 0);
-		return;
-	}
-	idle(s);
+	else
+		idle(s);
 }
 
 void server_run(struct server *s, int signal_fd, int launcher)
