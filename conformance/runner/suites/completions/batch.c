@@ -201,9 +201,13 @@ static void batch_edges(struct kit *k)
 			if (!KIT_GOOD(k) || !bench_put(&b, k->l, 1))
 				break;
 			ret = ibv_start_poll(cq, &unknown);
-			if (ret != EOPNOTSUPP && ret != EINVAL)
+			if (!ret)
+				ibv_end_poll(cq);
+			if (ret != EOPNOTSUPP && ret != EINVAL) {
 				KIT_FAULT(k, "ibv_start_poll with an unknown bit of comp_mask returned %s",
 					  ret ? errno_name(ret) : "0");
+				break;
+			}
 			ret = ibv_start_poll(cq, &none);
 			if (ret || cq->wr_id != b.want[b.first].wr_id || cq->status != IBV_WC_SUCCESS)
 				KIT_FAULT(k, "ibv_start_poll did not give the completion that there is");

@@ -140,7 +140,7 @@ static int post_sends(struct bench *b, struct link *l, unsigned int n, bool soli
 	return ibv_post_send(l->peer, wr, &bad);
 }
 
-bool bench_send(struct bench *b, struct link *l, unsigned int n, bool solicited)
+bool bench_start(struct bench *b, struct link *l, unsigned int n, bool solicited)
 {
 	int ret = 0;
 
@@ -154,10 +154,14 @@ bool bench_send(struct bench *b, struct link *l, unsigned int n, bool solicited)
 		KIT_FAULT(b->k, "posting a receive was refused with %s", errno_name(ret));
 	else if ((ret = post_sends(b, l, n, solicited)))
 		KIT_FAULT(b->k, "posting at the peer was refused with %s", errno_name(ret));
-	else
-		kit_expect(b->k, l, l->peer_cq, l->peer, b->want[(b->end - 1) % BENCH_TURN].wr_id,
-			   IBV_WC_SUCCESS);
 	return KIT_GOOD(b->k);
+}
+
+bool bench_send(struct bench *b, struct link *l, unsigned int n, bool solicited)
+{
+	return bench_start(b, l, n, solicited) &&
+	       kit_expect(b->k, l, l->peer_cq, l->peer, b->want[(b->end - 1) % BENCH_TURN].wr_id,
+			  IBV_WC_SUCCESS);
 }
 
 bool bench_arm(struct bench *b, int solicited_only)

@@ -31,7 +31,9 @@ int bench_create(struct bench *b, struct kit *k, struct ibv_cq_init_attr_ex *att
 void bench_close(struct bench *b);
 /* A link whose QP under test completes into this CQ. opts: NULL, or further differences. */
 bool bench_link(struct bench *b, struct link *l, const struct link_opts *opts);
-/* The next message: posts `n` receives, and as many sends at the peer, the last of them solicited or not. */
+/* The next messages: posts `n` receives, and as many sends at the peer, the last of them solicited or not. */
+bool bench_start(struct bench *b, struct link *l, unsigned int n, bool solicited);
+/* The same, and waits until the peer's sends have completed. */
 bool bench_send(struct bench *b, struct link *l, unsigned int n, bool solicited);
 bool bench_arm(struct bench *b, int solicited_only);
 /* The next event of the channel must be of this CQ. */
