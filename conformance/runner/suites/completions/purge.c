@@ -77,20 +77,27 @@ static bool destroy_turn(struct kit *k, struct bench *b, struct link *goes, stru
 	return bench_empty(b) && bench_put(b, stays, 5) && bench_empty(b);
 }
 
-/* With an SRQ of both QPs the receives of entries that left must not be lost for it: it has just enough. */
+/*
+ * With an SRQ of both QPs the receives of entries that left must not be lost for it: it has just enough. Without one,
+ * the sends of the QP that goes have a CQ of their own.
+ */
 static void purge(struct kit *k)
 {
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = ENTRIES, .max_sge = 1}};
 	struct link_opts opts = {0};
 	struct link stays = {0};
-	struct bench b = {0};
+	struct link_opts leaving;
+	struct bench b = {0}, sends = {0};
 
 	if (kit_arg(k, "srq", 0)) {
 		opts.own_srq = ibv_create_srq(k->r->dut.requester.pd, &init);
 		if (!opts.own_srq)
 			KIT_FAULT(k, "ibv_create_srq failed with %s", errno_name(errno));
 	}
-	if (KIT_GOOD(k) && bench_open(&b, k, ENTRIES) && bench_link(&b, k->l, &opts) &&
+	leaving = opts;
+	if (KIT_GOOD(k) && !opts.own_srq && bench_open(&sends, k, ENTRIES))
+		leaving.cq = sends.cq;
+	if (KIT_GOOD(k) && bench_open(&b, k, ENTRIES) && bench_link(&b, k->l, &leaving) &&
 	    bench_link(&b, &stays, &opts)) {
 		for (unsigned int turn = 0; turn < TURNS && KIT_GOOD(k); turn++)
 			purge_turn(k, &b, k->l, &stays, turn);
@@ -102,6 +109,7 @@ static void purge(struct kit *k)
 	if (opts.own_srq)
 		ibv_destroy_srq(opts.own_srq);
 	bench_close(&b);
+	bench_close(&sends);
 }
 
 const struct scenario purge_scenarios[] = {

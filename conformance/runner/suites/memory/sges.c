@@ -282,6 +282,8 @@ static void refuse_list(struct kit *k, unsigned int bad, enum damage damage)
 	struct parts p = {.k = k};
 	struct link *l = k->l;
 
+	if (damage == NO_RIGHT && k->cell->wr[0].op != IBV_WR_RDMA_READ)
+		return; /* sending needs none */
 	if (kit_link(k, API_POST, NULL) && make_parts(&p, &l->dut->requester, bad, damage)) {
 		arena_reset(&l->target);
 		fill_parts(&p);
@@ -300,19 +302,25 @@ static void refuse_list(struct kit *k, unsigned int bad, enum damage damage)
 	drop_parts(&p);
 }
 
-static void sge_refused(struct kit *k)
+/* Each damage of one SGE, and a missing right of the first and of the last. */
+static void each_damage(struct kit *k, void (*refuse)(struct kit *k, unsigned int bad, enum damage damage))
 {
 	static const uint8_t used[] = {0, 1, 3};
 
 	for (enum damage damage = BAD_KEY; damage < DAMAGES && KIT_GOOD(k); damage++) {
 		unsigned int bad = used[damage % sizeof(used)];
 
-		if (damage == NO_RIGHT && k->cell->wr[0].op != IBV_WR_RDMA_READ)
-			continue;
-		refuse_list(k, bad, damage);
+		refuse(k, bad, damage);
+		if (damage == NO_RIGHT && KIT_GOOD(k))
+			refuse(k, bad = 3, damage);
 		if (!KIT_GOOD(k))
 			KIT_FAULT(k, "SGE %u has %s", bad, damages[damage]);
 	}
+}
+
+static void sge_refused(struct kit *k)
+{
+	each_damage(k, refuse_list);
 }
 
 /* ---- Lists of receives ---- */
@@ -416,15 +424,7 @@ static void refuse_receive(struct kit *k, unsigned int bad, enum damage damage)
 
 static void receive_refused(struct kit *k)
 {
-	static const uint8_t used[] = {0, 1, 3};
-
-	for (enum damage damage = BAD_KEY; damage < DAMAGES && KIT_GOOD(k); damage++) {
-		unsigned int bad = used[damage % sizeof(used)];
-
-		refuse_receive(k, bad, damage);
-		if (!KIT_GOOD(k))
-			KIT_FAULT(k, "SGE %u has %s", bad, damages[damage]);
-	}
+	each_damage(k, refuse_receive);
 }
 
 const struct scenario sge_scenarios[] = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Full queues, and the states in which a QP accepts work. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "post/journal.h"
@@ -242,6 +243,26 @@ static void region_full(struct kit *k)
 }
 
 /* The same for receives: as many as granted are accepted, and *bad_recv_wr names the refused one. */
+/* Message `i` ends receive `i`: none has overwritten another. */
+static void end_receive(struct kit *k, unsigned int i)
+{
+	struct link *l = k->l;
+	struct ibv_send_wr wr = kit_wr(i, IBV_WR_SEND, NULL);
+	struct ibv_wc wc;
+	int ret;
+
+	if (l->qpt == IBV_QPT_UD) {
+		wr.wr.ud.ah = l->ah;
+		wr.wr.ud.remote_qpn = l->peer->qp_num;
+		wr.wr.ud.remote_qkey = LINK_QKEY;
+	}
+	wr.num_sge = 0;
+	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
+	KIT_CHECK(k, !ret, "posting was refused with %s", errno_name(ret));
+	if (kit_expect(k, l, l->cq, l->qp, i, IBV_WC_SUCCESS) && kit_wait(k, l, l->peer_cq, &wc))
+		KIT_CHECK(k, wc.wr_id == i, "receive %u ended with a wr_id of %" PRIu64, i, wc.wr_id);
+}
+
 static void recv_full(struct kit *k)
 {
 	struct link *l = k->l;
@@ -271,6 +292,8 @@ static void recv_full(struct kit *k)
 		  errno_name(rc), granted);
 	KIT_CHECK(k, rc && bad == &wr, "the queue has no end, or bad_wr does not name the refused receive");
 	judge_errno(&k->res->verdict, rc, k->r->dut.refusal.full);
+	for (unsigned int i = 0; !l->srq && i < taken && KIT_GOOD(k); i++)
+		end_receive(k, i);
 }
 
 /* A send is refused before RTS, and is not executed when the QP gets there. */
