@@ -176,7 +176,6 @@ RAW_RUNS = [
     f"raw_ethernet_bw {IPV4} {PORTS} --flows 4 --flows_burst 2",
     "raw_ethernet_bw --promiscuous",
     "raw_ethernet_bw --sniffer",
-    "raw_ethernet_bw --use-srq",
     "raw_ethernet_bw -l 8 -n 504",
 ]
 
@@ -205,3 +204,11 @@ def test_perftest(run, tmp_path):
     result = Machine(hcas=2).run("bash", "-c", script)
     assert result.status == 0, result.output + log.read_text()
     assert re.search(r"^ 512 +50[04] ", result.output, re.M), result.output
+
+
+def test_no_srq():
+    """ibv_create_qp(3), NOTES: only RC and UD QPs are created with an SRQ."""
+    mac = adapter_macs()[0]
+    options = f"-d hcasim0 --server -n 8 -s 512 -E {mac} -B {mac} --use-srq"
+    result = Machine().run("raw_ethernet_bw", *options.split())
+    assert result.status == 1 and "Failed to create QP" in result.output, result.output
