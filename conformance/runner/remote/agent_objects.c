@@ -85,7 +85,11 @@ int agent_reg_mr(struct agent *a, const struct agent_args *args, void *to)
 		return EBADF;
 	if (!pool_holds(&a->pool, call->addr - (uintptr_t)a->pool.base, call->length))
 		return EFAULT;
-	mr = ibv_reg_mr(pd, (void *)(uintptr_t)call->addr, call->length, (int)call->access);
+	if (call->iova == call->addr)
+		mr = ibv_reg_mr(pd, (void *)(uintptr_t)call->addr, call->length, (int)call->access);
+	else
+		mr = ibv_reg_mr_iova2(pd, (void *)(uintptr_t)call->addr, call->length, call->iova,
+				      call->access);
 	err = agent_give(a, KIND_MR, mr, &answer->id);
 	if (!err) {
 		answer->lkey = mr->lkey;

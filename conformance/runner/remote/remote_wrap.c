@@ -37,9 +37,9 @@ WRAP(int, ibv_dealloc_pd, struct ibv_pd *pd)
 	return remote_is(pd->context) ? remote_release(pd->handle) : __real_ibv_dealloc_pd(pd);
 }
 
-static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, unsigned int access)
+static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova, unsigned int access)
 {
-	struct peer_reg_mr call = {pd->handle, access, (uintptr_t)addr, length};
+	struct peer_reg_mr call = {pd->handle, access, (uintptr_t)addr, length, iova};
 	struct ibv_mr *mr;
 	struct peer_mr answer;
 
@@ -51,14 +51,14 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, unsig
 
 WRAP(struct ibv_mr *, ibv_reg_mr, struct ibv_pd *pd, void *addr, size_t length, int access)
 {
-	return remote_is(pd->context) ? reg_mr(pd, addr, length, access)
+	return remote_is(pd->context) ? reg_mr(pd, addr, length, (uintptr_t)addr, access)
 				      : __real_ibv_reg_mr(pd, addr, length, access);
 }
 
 WRAP(struct ibv_mr *, ibv_reg_mr_iova2, struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
      unsigned int access)
 {
-	return remote_is(pd->context) ? reg_mr(pd, addr, length, access)
+	return remote_is(pd->context) ? reg_mr(pd, addr, length, iova, access)
 				      : __real_ibv_reg_mr_iova2(pd, addr, length, iova, access);
 }
 

@@ -73,7 +73,7 @@ struct peer_object {
 struct peer_reg_mr {
 	peer_id pd;
 	uint32_t access;
-	uint64_t addr, length;
+	uint64_t addr, length, iova;
 };
 
 struct peer_mr {

@@ -106,8 +106,8 @@ static void make_objects(const char *device)
 					  .recv_cq = made.id,
 					  .type = IBV_QPT_RC,
 					  .cap = {4, 4, 2, 2, 16}};
-	const struct peer_reg_mr reg = {opened.pd, IBV_ACCESS_LOCAL_WRITE, BASE, 4096};
-	const struct peer_reg_mr outside = {opened.pd, IBV_ACCESS_LOCAL_WRITE, BASE - 4096, 8192};
+	const struct peer_reg_mr reg = {opened.pd, IBV_ACCESS_LOCAL_WRITE, BASE, 4096, BASE};
+	const struct peer_reg_mr outside = {opened.pd, IBV_ACCESS_LOCAL_WRITE, BASE - 4096, 8192, BASE};
 
 	if (say(PEER_create_qp, &qp, sizeof(qp), NULL) || say(PEER_reg_mr, &reg, sizeof(reg), &mr))
 		stop("no QP or no region", PEER_create_qp);
