@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from hcasim_conform.model.tables import Tables
-from hcasim_conform.mutants.generated import catalogue, command, trial, page, score
+from hcasim_conform.mutants.generated import catalogue, command, machine, page, score, trial
 from hcasim_conform.mutants.generated.machine import MachineError
 from hcasim_conform.mutants.generated.reach import holds, packed, reach
 from hcasim_conform.run import dut as duts
@@ -92,7 +92,8 @@ def test_a_device_with_a_mutant_starts_again(judge):
     assert not machine.alive() and judge.machine is None
 
 
-def test_a_machine_that_never_starts_is_no_verdict(judge):
+def test_a_machine_that_never_starts_is_no_verdict(judge, monkeypatch):
+    monkeypatch.setattr(machine, "START", 0.5)
     judge.dut.env = {}
     with pytest.raises(MachineError, match="did not start"):
         judge.judge(MUTANTS[0])
