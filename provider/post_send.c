@@ -5,11 +5,6 @@
 static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const struct ibv_send_wr *wr)
 {
 	switch (op) {
-	case HCASIM_WR_RDMA_WRITE:
-	case HCASIM_WR_RDMA_READ:
-		args->rkey = wr->wr.rdma.rkey;
-		args->remote_addr = wr->wr.rdma.remote_addr;
-		break;
 	case HCASIM_WR_RDMA_WRITE_WITH_IMM:
 		args->rkey = wr->wr.rdma.rkey;
 		args->remote_addr = wr->wr.rdma.remote_addr;
@@ -43,7 +38,11 @@ static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const s
 		args->rkey = wr->bind_mw.rkey;
 		args->bind = &wr->bind_mw.bind_info;
 		break;
-	default:
+	default: /* the operation's row in spec/ says whether it accesses remote memory */
+		if (hcasim_wr_rules[op].wqe_segs & HCASIM_WQE_SEG_BIT(HCASIM_WQE_SEG_REMOTE)) {
+			args->rkey = wr->wr.rdma.rkey;
+			args->remote_addr = wr->wr.rdma.remote_addr;
+		}
 		break;
 	}
 }
