@@ -89,7 +89,13 @@ class Objects(Suite):
         yield self._mw(qpt, "whole", "mw_whole", BOUND, {}, says, None)
         says = f"when the QP of a bound window is destroyed the region can be deregistered, and {refused}"
         yield self._mw(
-            qpt, "destroyed-qp", "mw_of_destroyed_qp", DEREG_BOUND, {}, says, errata=("MW-REBIND", "MW-RIGHTS")
+            qpt,
+            "destroyed-qp",
+            "mw_of_destroyed_qp",
+            DEREG_BOUND,
+            {},
+            says,
+            errata=("MW-REBIND", "MW-RIGHTS"),
         )
         if qpt == "RC":  # the peer's memory may not be accessed through UC
             says = "IBV_WC_LOC_PROT_ERR: the key of a window is not one for local memory"

@@ -56,7 +56,7 @@ class Packets(Suite):
             ipv4,
             "packet_sequence",
             RQ_PSN,
-            "one NAK for a gap; repeated WRITEs and SENDs are acknowledged, READs and parts of them answered anew, atomics "
+            "one NAK for a gap; repeated WRITEs and SENDs are acknowledged, READs and parts of them answered again, atomics "
             "answered as before; answers come in order, with their PSNs and lengths",
             "PSN-REPEATED",
         )

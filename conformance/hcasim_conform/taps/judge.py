@@ -21,7 +21,16 @@ HAND_MADE = ("packet",)  # with packets that are not well formed
 REFUSED = ("flush", "keys", "mw", "rereg", "sges", "xrc")  # a request is refused, and later ones are not sent
 NOT_TIMED = (None, None)  # times of a result that has been checked
 # Scenarios in which requests are flushed, dropped at RESET, sent again, or sent to other addresses than the DUT file's.
-STOPPED = ("recycle", "event_error", "psn_repeated", "sqd_busy", "sqe_back", "reborn", "datagram_too_long", "ah_fields")
+STOPPED = (
+    "recycle",
+    "event_error",
+    "psn_repeated",
+    "sqd_busy",
+    "sqe_back",
+    "reborn",
+    "datagram_too_long",
+    "ah_fields",
+)
 SPREAD = ("destinations",)  # the requests of one posting go to several QPs
 REPEATED = ("rnr", "retry")  # the same request is repeated
 

@@ -29,7 +29,7 @@ const char *flags_name(const struct name *table, const char *prefix, unsigned lo
 		       size_t size);
 /* For example "EINVAL"; never NULL. */
 const char *errno_name(int err);
-/* 0 if there is none of that name. */
+/* 0 if no value has that name. */
 int errno_value(const char *name);
 
 #endif

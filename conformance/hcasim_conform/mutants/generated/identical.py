@@ -2,7 +2,7 @@
 """Equivalent mutants that the compiler finds: those whose object code is that of the original.
 
 The copy with all mutants of a file is preprocessed once, with the selected mutant as a constant; then it is compiled for
-each mutant in question, and for none, and the assembly texts are compared. Results are kept beside the copy.
+each mutant in question, and without a mutant, and the assembly texts are compared. Results are stored with the copy.
 """
 import hashlib
 import json

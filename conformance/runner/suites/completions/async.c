@@ -48,8 +48,11 @@ static bool to_state(struct kit *k, struct link *l, enum ibv_qp_state state, boo
 	struct ibv_qp_attr attr = {.qp_state = state, .en_sqd_async_notify = notify};
 	int ret = ibv_modify_qp(l->qp, &attr, IBV_QP_STATE | (notify ? IBV_QP_EN_SQD_ASYNC_NOTIFY : 0));
 
-	log_call(&k->res->log, "ibv_modify_qp(qp 0x%x, %s%s)", l->qp->qp_num,
-		 state == IBV_QPS_SQD ? "SQD" : "RTS", notify ? ", .en_sqd_async_notify = 1" : "");
+	log_call(&k->res->log,
+		 "ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_%s%s}, IBV_QP_STATE) /* QP "
+		 "0x%x */",
+		 state == IBV_QPS_SQD ? "SQD" : "RTS", notify ? ", .en_sqd_async_notify = 1" : "",
+		 l->qp->qp_num);
 	if (ret)
 		KIT_FAULT(k, "ibv_modify_qp failed with %s", errno_name(ret));
 	return !ret;

@@ -17,7 +17,7 @@ static void works(struct kit *k, const char *what, struct ibv_cq_init_attr_ex *a
 	ret = bench_create(&b, k, attr);
 	log_call(&k->res->log, "ibv_create_cq_ex(ctx, &attr) /* %s */", what);
 	if (ret == EOPNOTSUPP && optional)
-		seen(k->res, "the device has no %s; ", what);
+		seen(k->res, "not supported: %s; ", what);
 	else if (ret)
 		KIT_FAULT(k, "creation of a CQ failed with %s: %s", errno_name(ret), what);
 	else if ((uint32_t)b.cq->cqe < cqe)

@@ -19,7 +19,10 @@ static bool reset(struct kit *k, struct link *l)
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RESET};
 	int ret = ibv_modify_qp(l->qp, &attr, IBV_QP_STATE);
 
-	log_call(&k->res->log, "ibv_modify_qp(qp 0x%x, RESET)", l->qp->qp_num);
+	log_call(&k->res->log,
+		 "ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_RESET}, IBV_QP_STATE) /* QP "
+		 "0x%x */",
+		 l->qp->qp_num);
 	if (!ret)
 		ret = ibv_modify_qp(l->peer, &attr, IBV_QP_STATE);
 	if (ret)
@@ -66,7 +69,7 @@ static bool destroy_turn(struct kit *k, struct bench *b, struct link *goes, stru
 
 	if (!fill(b, goes, stays, 0x700 | 0055))
 		return false;
-	log_call(&k->res->log, "ibv_destroy_qp(qp 0x%x)", qp_num);
+	log_call(&k->res->log, "ibv_destroy_qp(qp) /* QP 0x%x */", qp_num);
 	ret = ibv_destroy_qp(goes->qp);
 	if (ret) {
 		KIT_FAULT(k, "ibv_destroy_qp failed with %s", errno_name(ret));

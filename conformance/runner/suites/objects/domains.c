@@ -60,7 +60,7 @@ static void pool_free(struct ibv_pd *pd, void *context, void *at, uint64_t type)
 		free(at);
 		return;
 	}
-	p->wrong = "free got memory that is none of alloc's";
+	p->wrong = "free got memory that did not come from alloc";
 }
 
 static struct ibv_pd *parent(struct kit *k, struct ibv_pd *pd, struct ibv_td *td, struct pool *pool)

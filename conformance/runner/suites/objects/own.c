@@ -136,7 +136,7 @@ static void fill_init(struct kit *k, struct own *o)
 bool own_create_qp(struct kit *k, struct own *o)
 {
 	fill_init(k, o);
-	log_call(&k->res->log, "qp = ibv_create_qp_ex(ctx, &attr) /* IBV_QPT_%s */",
+	log_call(&k->res->log, "/* ibv_create_qp_ex(ctx, attr): IBV_QPT_%s */",
 		 o->xrcd ? "XRC_RECV" : value_name(qpt_names, o->init.qp_type));
 	o->qp = ibv_create_qp_ex(k->r->dut.requester.ctx, &o->init);
 	if (!o->qp)

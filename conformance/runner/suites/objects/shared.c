@@ -13,8 +13,9 @@ static struct ibv_xrcd *open_domain(struct kit *k, uint32_t comp_mask, int fd, i
 {
 	struct ibv_xrcd_init_attr attr = {.comp_mask = comp_mask, .fd = fd, .oflags = oflags};
 
-	log_call(&k->res->log, "ibv_open_xrcd(ctx, &{.comp_mask = %u, .fd = %d, .oflags = 0%o})", comp_mask,
-		 fd, oflags);
+	log_call(&k->res->log,
+		 "ibv_open_xrcd(ctx, &(struct ibv_xrcd_init_attr){.comp_mask = %u, .fd = %d, .oflags = 0%o})",
+		 comp_mask, fd, oflags);
 	errno = 0;
 	return ibv_open_xrcd(k->r->dut.requester.ctx, &attr);
 }

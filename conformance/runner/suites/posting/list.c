@@ -88,7 +88,8 @@ static bool move(struct kit *k, enum ibv_qp_state state)
 		if (!ret && !kit_expect(k, k->l, k->l->cq, k->l->qp, wr.wr_id, IBV_WC_LOC_PROT_ERR))
 			return false;
 	} else {
-		log_call(&k->res->log, "ibv_modify_qp(qp, &attr, IBV_QP_STATE) /* qp_state %d */", state);
+		log_call(&k->res->log,
+			 "ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = %d}, IBV_QP_STATE)", state);
 		ret = ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE);
 	}
 	if (ret)

@@ -18,7 +18,7 @@ static int write_once(struct kit *k, struct rdma_cm_id *id, struct ibv_sge *sge,
 	int ret;
 
 	log_call(&k->res->log,
-		 "rdma_post_writev(id, context, &sge, 1, IBV_SEND_SIGNALED, remote_addr, rkey)");
+		 "rdma_post_writev(id, context, sg_list, 1, IBV_SEND_SIGNALED, remote_addr, rkey)");
 	end_push();
 	errno = 0;
 	ret = rdma_post_writev(id, (void *)CONTEXT, sge, 1, IBV_SEND_SIGNALED, (uintptr_t)target, rkey);

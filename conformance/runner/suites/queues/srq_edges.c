@@ -124,7 +124,8 @@ static bool refused(struct kit *k, uint32_t max_wr, uint32_t max_sge)
 
 	errno = 0;
 	srq = ibv_create_srq(k->r->dut.responder.pd, &attr);
-	log_call(&k->res->log, "ibv_create_srq(pd, {{%u, %u}})", max_wr, max_sge);
+	log_call(&k->res->log, "ibv_create_srq(pd, &(struct ibv_srq_init_attr){.attr = {%u, %u}})", max_wr,
+		 max_sge);
 	k->res->err = errno;
 	if (!srq && !errno)
 		KIT_FAULT(k, "ibv_create_srq failed without errno");
@@ -142,7 +143,8 @@ static void created(struct kit *k, uint32_t max_wr, uint32_t max_sge)
 	struct ibv_srq_attr now;
 	int ret;
 
-	log_call(&k->res->log, "ibv_create_srq(pd, {{%u, %u}})", max_wr, max_sge);
+	log_call(&k->res->log, "ibv_create_srq(pd, &(struct ibv_srq_init_attr){.attr = {%u, %u}})", max_wr,
+		 max_sge);
 	KIT_CHECK(k, srq, "ibv_create_srq of %u receives with %u SGEs failed with %s", max_wr, max_sge,
 		  errno_name(errno));
 	ret = ibv_query_srq(srq, &now);

@@ -97,7 +97,7 @@ int tags_post(struct tags *t, struct ibv_ops_wr *wr)
 	int ret;
 
 	log_call(&t->k->res->log,
-		 "ibv_post_srq_ops(srq, {.wr_id = 0x%llx, .opcode = %d, .flags = %d, .tm = {%u}})",
+		 "/* ibv_post_srq_ops(srq, {.wr_id = 0x%llx, .opcode = %d, .flags = %d, .tm = {%u}}) */",
 		 (unsigned long long)wr->wr_id, wr->opcode, wr->flags, wr->tm.unexpected_cnt);
 	ret = ibv_post_srq_ops(t->srq, wr, &bad);
 	if (ret && bad != wr)
