@@ -15,7 +15,7 @@ static void works(struct kit *k, const char *what, struct ibv_cq_init_attr_ex *a
 	if (!KIT_GOOD(k))
 		return;
 	ret = bench_create(&b, k, attr);
-	log_call(&k->res->log, "ibv_create_cq_ex(ctx, &attr) /* %s */", what);
+	log_call(&k->res->log, "/* ibv_create_cq_ex(ctx, attr): %s */", what);
 	if (ret == EOPNOTSUPP && optional)
 		seen(k->res, "not supported: %s; ", what);
 	else if (ret)
@@ -37,7 +37,7 @@ static void refused(struct kit *k, const char *what, struct ibv_cq_init_attr_ex 
 	if (!KIT_GOOD(k))
 		return;
 	ret = bench_create(&b, k, attr);
-	log_call(&k->res->log, "ibv_create_cq_ex(ctx, &attr) /* %s */", what);
+	log_call(&k->res->log, "/* ibv_create_cq_ex(ctx, attr): %s */", what);
 	k->res->err = ret;
 	if (ret != err && ret != or_err)
 		KIT_FAULT(k, "creation of a CQ with %s: %s, expected %s", what, ret ? errno_name(ret) : "0",

@@ -90,7 +90,7 @@ static void ordinary_qp(struct kit *k)
 	KIT_CHECK(k, !ibv_qp_to_qp_ex(k->l->qp),
 		  "ibv_qp_to_qp_ex gives an interface for a QP of ibv_create_qp");
 	attr.send_cq = attr.recv_cq = k->l->cq;
-	log_call(&k->res->log, "ibv_qp_to_qp_ex(ibv_create_qp_ex(ctx, &attr)) /* without send_ops_flags */");
+	log_call(&k->res->log, "/* ibv_qp_to_qp_ex(ibv_create_qp_ex(ctx, attr)), without send_ops_flags */");
 	qp = ibv_create_qp_ex(k->r->dut.requester.ctx, &attr);
 	KIT_CHECK(k, qp, "ibv_create_qp_ex failed without send_ops_flags");
 	extended = ibv_qp_to_qp_ex(qp);
