@@ -62,7 +62,7 @@ static bool send_with(struct kit *k, const struct ibv_ah_attr *attr, const uint8
 	}
 	if (ah)
 		ibv_destroy_ah(ah);
-	return KIT_GOOD(k);
+	return KIT_GOOD(k) && *got;
 }
 
 static void judge_v6(struct kit *k, const uint8_t *ip, const struct fields *f, const union ibv_gid *from,

@@ -40,9 +40,11 @@ static bool create(struct kit *k, struct target *t, bool other_domain)
 		t->srq = ibv_create_srq_ex(end->ctx, &attr);
 		t->mr = ibv_reg_mr(t->pd, t->buf, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	}
-	if (!t->srq || !t->mr || ibv_get_srq_num(t->srq, &t->srqn))
+	if (!t->srq || !t->mr || ibv_get_srq_num(t->srq, &t->srqn)) {
 		KIT_FAULT(k, "the second SRQ: %s", errno_name(errno));
-	return KIT_GOOD(k);
+		return false;
+	}
+	return true;
 }
 
 static void destroy(struct target *t)
