@@ -228,3 +228,22 @@ void kit_expect_state(struct kit *k, struct ibv_qp *qp, enum ibv_qp_state state)
 	if (attr.qp_state != state)
 		KIT_FAULT(k, "the QP is in state %s, expected %s", names[attr.qp_state], names[state]);
 }
+
+static bool is_v4(const union ibv_gid *gid)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return !memcmp(gid, mapped, sizeof(mapped));
+}
+
+bool kit_gid(const struct end *end, bool v4, int *index, union ibv_gid *gid)
+{
+	*index = end->gid_index;
+	*gid = end->gid;
+	for (int i = 0; is_v4(gid) != v4 && !remote_is(end->ctx) && i < end->port_attr.gid_tbl_len; i++) {
+		*index = i;
+		if (ibv_query_gid(end->ctx, end->port, i, gid))
+			return false;
+	}
+	return is_v4(gid) == v4 && (gid->global.interface_id || gid->global.subnet_prefix);
+}

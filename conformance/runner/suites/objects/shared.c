@@ -2,7 +2,7 @@
 /* XRC domains by file, and receiving QPs that several handles share. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "suites/objects/own.h"
@@ -94,13 +94,12 @@ static void domains_of_file(struct kit *k, int fd, int other_fd)
 
 static void xrc_domains(struct kit *k)
 {
-	char name[] = "/tmp/xrcd-XXXXXX", other[] = "/tmp/xrcd-XXXXXX";
-	int fd = mkstemp(name), other_fd = mkstemp(other);
+	int fd = memfd_create("xrcd", 0), other_fd = memfd_create("xrcd", 0);
 	struct ibv_xrcd *none;
 
 	if (fd < 0 || other_fd < 0) {
 		KIT_FAULT(k, "files of the case: %s", errno_name(errno));
-		return;
+		goto out;
 	}
 	domains_of_file(k, fd, other_fd);
 	no_domain(k, 1u << 30 | BOTH, -1, O_CREAT, "with an unknown comp_mask");
@@ -108,10 +107,11 @@ static void xrc_domains(struct kit *k)
 	none = open_domain(k, BOTH, -1, O_CREAT);
 	if (!none || ibv_close_xrcd(none))
 		KIT_FAULT(k, "ibv_open_xrcd without a file failed with %s", errno_name(errno));
-	close(fd);
-	close(other_fd);
-	unlink(name);
-	unlink(other);
+out:
+	if (fd >= 0)
+		close(fd);
+	if (other_fd >= 0)
+		close(other_fd);
 }
 
 /* Both handles are of one QP, which lives as long as one of them. */

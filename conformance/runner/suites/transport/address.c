@@ -18,26 +18,6 @@ static const struct fields all[] = {
 	{0, 0, 64}, {0xfc, 0x00001, 255}, {0x10, 0xfffff, 1}, {0x80, 0x80000, 128}, {0x0c, 0x12345, 2},
 };
 
-static bool is_v4(const union ibv_gid *gid)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
-
-/* A GID of this end over IPv4 or IPv6; the table of a peer process is not known. */
-static bool choose_gid(const struct end *end, bool v4, int *index, union ibv_gid *gid)
-{
-	*index = end->gid_index;
-	*gid = end->gid;
-	for (int i = 0; is_v4(gid) != v4 && !remote_is(end->ctx) && i < end->port_attr.gid_tbl_len; i++) {
-		*index = i;
-		if (ibv_query_gid(end->ctx, end->port, i, gid))
-			return false;
-	}
-	return is_v4(gid) == v4 && (gid->global.interface_id || gid->global.subnet_prefix);
-}
-
 static bool send_with(struct kit *k, const struct ibv_ah_attr *attr, const uint8_t **got)
 {
 	struct link *l = k->l;
@@ -95,8 +75,7 @@ static void ah_fields(struct kit *k)
 	int index, other;
 
 	if (dut->requester.port_attr.link_layer == IBV_LINK_LAYER_INFINIBAND ||
-	    !choose_gid(&dut->requester, v4, &index, &from) ||
-	    !choose_gid(&dut->responder, v4, &other, &to)) {
+	    !kit_gid(&dut->requester, v4, &index, &from) || !kit_gid(&dut->responder, v4, &other, &to)) {
 		seen(k->res, "the ends have no GID for IPv%d; ", v4 ? 4 : 6);
 		return;
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "suites/kit.h"
+#include "suites/transport/bytes.h"
 
 #define ETH         14
 #define IP          20
@@ -19,32 +20,6 @@
 #define ACK   0x10
 #define CWR   0x80
 #define WRONG 0xbeef
-
-static uint16_t get16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	return (uint32_t)get16(p) << 16 | get16(p + 2);
-}
-
-static void put16(uint8_t *p, uint16_t value)
-{
-	p[0] = value >> 8;
-	p[1] = value;
-}
-
-/* The Internet checksum (RFC 1071) over bytes that include a checksum: 0 if that is right. */
-static uint16_t sum_of(uint32_t sum, const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		sum += i & 1 ? p[i] : p[i] << 8;
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum;
-}
 
 /* The same sum of a TCP or UDP packet with its pseudo-header. */
 static uint16_t transport_sum(const uint8_t *ip, size_t len)

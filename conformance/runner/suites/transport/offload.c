@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "suites/kit.h"
+#include "suites/transport/bytes.h"
 
 #define TCP  6
 #define UDP  17
@@ -68,21 +69,6 @@ struct segment {
 	uint32_t seq;
 	uint8_t flags;
 };
-
-static void put16(uint8_t *p, uint16_t value)
-{
-	p[0] = value >> 8;
-	p[1] = value;
-}
-
-static uint16_t sum_of(uint32_t sum, const uint8_t *p, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		sum += i & 1 ? p[i] : p[i] << 8;
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum;
-}
 
 static uint32_t put_ethernet(uint8_t *p, const struct shape *s, bool ipoib)
 {

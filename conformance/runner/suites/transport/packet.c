@@ -5,6 +5,7 @@
 
 #include "judge/watchdog.h"
 #include "link/link_modify.h"
+#include "suites/transport/bytes.h"
 #include "suites/transport/packet.h"
 
 #define RECEIVES 48
@@ -18,17 +19,6 @@
 #define TRAFFIC_CLASS 0xa9
 #define HOP_LIMIT     37
 #define FLOW_LABEL    0x9c35a
-
-static uint16_t get16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
-
-static void put16(uint8_t *p, uint16_t value)
-{
-	p[0] = value >> 8;
-	p[1] = value;
-}
 
 /* ---- Checksums ---- */
 
@@ -249,11 +239,6 @@ static const uint8_t *find_headers(struct frame *f, bool *v4)
 	return at + f->bth;
 }
 
-static uint32_t get32(const uint8_t *p)
-{
-	return (uint32_t)get16(p) << 16 | get16(p + 2);
-}
-
 /* What every packet of the responder must have: lengths, checksums, and the address vector's fields (A17.4). */
 static void judge_ip(struct packet_port *p, struct frame *f, bool v4)
 {
@@ -328,26 +313,6 @@ bool port_get(struct packet_port *p, struct packet *packet)
 }
 
 /* ---- The port ---- */
-
-static bool is_v4(const union ibv_gid *gid)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return !memcmp(gid, mapped, sizeof(mapped));
-}
-
-/* A GID of an end of this kind. The table of a peer process is not known: only the GID that the DUT file names. */
-static bool find_gid(const struct end *end, bool v4, int *index, union ibv_gid *gid)
-{
-	*index = end->gid_index;
-	*gid = end->gid;
-	for (int i = 0; is_v4(gid) != v4 && !remote_is(end->ctx) && i < end->port_attr.gid_tbl_len; i++) {
-		*index = i;
-		if (ibv_query_gid(end->ctx, end->port, i, gid))
-			return false;
-	}
-	return is_v4(gid) == v4 && (gid->global.interface_id || gid->global.subnet_prefix);
-}
 
 static bool create(struct packet_port *p)
 {
@@ -438,8 +403,8 @@ bool port_open(struct kit *k, struct packet_port *p, bool v4)
 
 	*p = (struct packet_port){.k = k, .v4 = v4};
 	link_address(&dut->responder, &dut->requester, path);
-	if (!find_gid(&dut->responder, v4, &index, &other) ||
-	    !find_gid(&dut->requester, v4, &(int){0}, &path->grh.dgid)) {
+	if (!kit_gid(&dut->responder, v4, &index, &other) ||
+	    !kit_gid(&dut->requester, v4, &(int){0}, &path->grh.dgid)) {
 		seen(k->res, "the ends have no GID for IPv%d; ", v4 ? 4 : 6);
 		return false;
 	}
