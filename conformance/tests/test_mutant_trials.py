@@ -254,6 +254,5 @@ def test_what_cells_reach_is_kept(device, by_id, reached, tmp_path):
     dut = duts.load(str(device[0]))
     key = kept.key_of(tmp_path, dut, cells)
     assert key == kept.key_of(tmp_path, dut, cells) != kept.key_of(tmp_path, dut, cells[1:])
-    (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "device").write_text("another build", encoding="utf-8")
     assert kept.key_of(tmp_path, dut, cells) != key
