@@ -108,6 +108,7 @@ class Writer
 			seg.hdr_size = (uint16_t)(seg.hdr_size + random_.below(9) - 4);
 		if (kinds_.bad_headers && random_.chance(15))
 			headers[random_.below((uint32_t)headers.size())] ^= (uint8_t)(1u << random_.below(8));
+		mss_ = seg.mss;
 		add(seg);
 		bytes_.insert(bytes_.end(), headers.begin(), headers.end());
 		pad();
@@ -125,6 +126,8 @@ class Writer
 			inline_ = !inline_;
 		if (inline_)
 			inline_data(rule);
+		else if (mss_ && random_.chance(25)) /* whole segments only */
+			add(hcasim_seg_data{random_.u64(), mss_ * random_.below(4), random_.u32()});
 		else
 			sge_list(rule);
 	}
@@ -196,6 +199,7 @@ class Writer
 	uint8_t op_;
 	const Kinds kinds_;
 	uint32_t max_sge_;
+	uint32_t mss_ = 0; // of TSO
 	bool inline_ = false;
 	Bytes bytes_;
 };
