@@ -181,8 +181,8 @@ json_t *query_end(const struct end *end)
 	inet_ntop(AF_INET6, end->gid.raw, gid, sizeof(gid));
 	answer = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:{s:i, s:I}}", "device", end->device, "fw_ver",
 			   attr.orig_attr.fw_ver, "gid", gid, "operations", all_operations(end, cq),
-			   "attributes", list_attributes(end->ctx, &attr), "on_demand", all_on_demand(&attr), "limits",
-			   "max_sge", attr.orig_attr.max_sge, "max_inline_data",
+			   "attributes", list_attributes(end->ctx, &attr), "on_demand", all_on_demand(&attr),
+			   "limits", "max_sge", attr.orig_attr.max_sge, "max_inline_data",
 			   (json_int_t)(cq ? inline_bytes(end, cq) : 0));
 	if (cq)
 		ibv_destroy_cq(cq);

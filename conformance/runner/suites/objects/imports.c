@@ -53,9 +53,11 @@ static bool import_device(struct imports *i)
 	if (!i->ctx) {
 		close(fd);
 		KIT_FAULT(i->k, "ibv_import_device failed with %s", errno_name(errno));
-	} else if (i->ctx == ctx || strcmp(ibv_get_device_name(i->ctx->device), ibv_get_device_name(ctx->device))) {
+	} else if (i->ctx == ctx ||
+		   strcmp(ibv_get_device_name(i->ctx->device), ibv_get_device_name(ctx->device))) {
 		KIT_FAULT(i->k, "ibv_import_device: the context is not one of its own for the same device");
-	} else if (ibv_query_device(i->ctx, &attr) || memcmp(&attr, &i->k->r->dut.requester.attr, sizeof(attr))) {
+	} else if (ibv_query_device(i->ctx, &attr) ||
+		   memcmp(&attr, &i->k->r->dut.requester.attr, sizeof(attr))) {
 		KIT_FAULT(i->k, "the imported context reports other attributes");
 	}
 	return KIT_GOOD(i->k);
@@ -73,7 +75,8 @@ static bool import_objects(struct imports *i)
 		return false;
 	}
 	NO_IMPORT(k, ibv_import_mr(i->imported_pd, i->pd->handle), "the handle of a PD as a region");
-	NO_IMPORT(k, ibv_import_mr(i->imported_pd, i->mr->handle ^ 1u << 20), "a handle that is none as a region");
+	NO_IMPORT(k, ibv_import_mr(i->imported_pd, i->mr->handle ^ 1u << 20),
+		  "a handle that is none as a region");
 	i->imported_mr = ibv_import_mr(i->imported_pd, i->mr->handle);
 	if (!i->imported_mr)
 		KIT_FAULT(k, "ibv_import_mr failed with %s", errno_name(errno));
@@ -138,7 +141,8 @@ static void device_memory(struct imports *i)
 
 	i->dm = ibv_alloc_dm(ctx, &attr);
 	KIT_CHECK(k, i->dm, "ibv_alloc_dm failed with %s", errno_name(errno));
-	NO_IMPORT(k, ibv_import_dm(i->ctx, i->dm->handle ^ 1u << 20), "a handle that is none as device memory");
+	NO_IMPORT(k, ibv_import_dm(i->ctx, i->dm->handle ^ 1u << 20),
+		  "a handle that is none as device memory");
 	NO_IMPORT(k, ibv_import_dm(i->ctx, i->pd->handle), "the handle of a PD as device memory");
 	i->imported_dm = ibv_import_dm(i->ctx, i->dm->handle);
 	KIT_CHECK(k, i->imported_dm, "ibv_import_dm failed with %s", errno_name(errno));
@@ -150,12 +154,14 @@ static void device_memory(struct imports *i)
 		KIT_CHECK(k,
 			  !ibv_memcpy_to_dm(i->dm, at, out, 64) &&
 				  !ibv_memcpy_from_dm(in, i->imported_dm, at, 64) && !memcmp(in, out, 64),
-			  "the imported device memory does not hold what was copied to the original at %zu", at);
+			  "the imported device memory does not hold what was copied to the original at %zu",
+			  at);
 		out[5] ^= 0xff;
 		KIT_CHECK(k,
 			  !ibv_memcpy_to_dm(i->imported_dm, at, out, 64) &&
 				  !ibv_memcpy_from_dm(in, i->dm, at, 64) && !memcmp(in, out, 64),
-			  "the original device memory does not hold what was copied to the imported at %zu", at);
+			  "the original device memory does not hold what was copied to the imported at %zu",
+			  at);
 	}
 	KIT_CHECK(k, ibv_memcpy_to_dm(i->imported_dm, attr.length - 4, out, 8) > 0,
 		  "a copy beyond imported device memory succeeded");
@@ -177,7 +183,8 @@ static void threads(struct imports *i)
 	struct ibv_pd *pd = td ? ibv_alloc_parent_domain(i->ctx, &attr) : NULL;
 	struct kit *k = i->k;
 
-	KIT_CHECK(k, pd, "a thread or parent domain of the imported context failed with %s", errno_name(errno));
+	KIT_CHECK(k, pd, "a thread or parent domain of the imported context failed with %s",
+		  errno_name(errno));
 	own_use(&i->in, pd);
 	KIT_CHECK(k, !ibv_dealloc_pd(pd) && !ibv_dealloc_td(td),
 		  "a domain of the imported context cannot be deallocated");

@@ -169,10 +169,7 @@ static struct ibv_flow *steer(struct ibv_qp *qp, uint8_t port)
 		struct ibv_flow_attr attr;
 		struct ibv_flow_spec_eth eth;
 	} rule = {
-		.attr = {.type = IBV_FLOW_ATTR_NORMAL,
-			 .size = sizeof(rule),
-			 .num_of_specs = 1,
-			 .port = port},
+		.attr = {.type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(rule), .num_of_specs = 1, .port = port},
 		.eth = {.type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth)},
 	};
 
@@ -217,7 +214,8 @@ struct flow_frame {
 /* A broadcast frame with random addresses and ports; TCP or UDP, over IPv4 or IPv6. */
 static struct flow_frame make_frame(struct spread *s, bool v4, uint8_t protocol)
 {
-	const unsigned int ip = v4 ? IPV4 : IPV6, l4 = protocol == TCP ? 20 : 8, data = 30 + next_byte(s) % 30;
+	const unsigned int ip = v4 ? IPV4 : IPV6, l4 = protocol == TCP ? 20 : 8,
+			   data = 30 + next_byte(s) % 30;
 	struct flow_frame f = {.len = ETH + ip + l4 + data,
 			       .src = ETH + (v4 ? 12 : 8),
 			       .address = v4 ? 4 : 16,

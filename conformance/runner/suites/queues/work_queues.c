@@ -32,8 +32,12 @@ static bool begin(struct kit *k, struct bed *b)
 	b->mr = b->mem ? ibv_reg_mr(end->pd, b->mem, MEMORY, IBV_ACCESS_LOCAL_WRITE) : NULL;
 	if (!b->cq || !b->mr)
 		KIT_FAULT(k, "CQ or memory of the case: %s", errno_name(errno));
-	b->init = (struct ibv_wq_init_attr){
-		.wq_context = b, .wq_type = IBV_WQT_RQ, .max_wr = 3, .max_sge = 2, .pd = end->pd, .cq = b->cq};
+	b->init = (struct ibv_wq_init_attr){.wq_context = b,
+					    .wq_type = IBV_WQT_RQ,
+					    .max_wr = 3,
+					    .max_sge = 2,
+					    .pd = end->pd,
+					    .cq = b->cq};
 	return KIT_GOOD(k);
 }
 
@@ -110,10 +114,10 @@ static int post(struct bed *b, unsigned int first, unsigned int num, int sges)
 	for (int i = 0; i < MOST; i++)
 		sge[i] = (struct ibv_sge){(uintptr_t)b->mem + 16 * (size_t)i, 16, b->mr->lkey};
 	for (unsigned int i = 0; i < num; i++)
-		wr[i] = (struct ibv_recv_wr){
-			first + i, i + 1 < num ? &wr[i + 1] : NULL, sge, sges};
-	log_call(&b->k->res->log, "/* ibv_post_wq_recv(wq, wr, &bad_wr): %u receives of %d SGEs from %u on */",
-		 num, sges, first);
+		wr[i] = (struct ibv_recv_wr){first + i, i + 1 < num ? &wr[i + 1] : NULL, sge, sges};
+	log_call(&b->k->res->log,
+		 "/* ibv_post_wq_recv(wq, wr, &bad_wr): %u receives of %d SGEs from %u on */", num, sges,
+		 first);
 	ret = ibv_post_wq_recv(b->wq, wr, &bad);
 	if (ret < 0)
 		KIT_FAULT(b->k, "ibv_post_wq_recv returned %d, which is no value of errno", ret);
@@ -130,7 +134,7 @@ static int post(struct bed *b, unsigned int first, unsigned int num, int sges)
 static bool fill(struct bed *b, unsigned int first)
 {
 	const unsigned int num = b->init.max_wr;
-	int bad = post(b, first, num - 1, (int)b->init.max_sge);
+	int bad = num > 1 ? post(b, first, num - 1, (int)b->init.max_sge) : -1;
 
 	if (bad >= 0) {
 		KIT_FAULT(b->k, "receive %d of %u was refused", bad + 1, num);
@@ -154,7 +158,8 @@ static bool flushed(struct bed *b, unsigned int first, unsigned int num)
 			return false;
 		if (wc.status != IBV_WC_WR_FLUSH_ERR || wc.wr_id != first + i || wc.qp_num != b->wq->wq_num) {
 			KIT_FAULT(b->k,
-				  "receive %u of a queue in the error state: wr_id %llu, status %s, qp_num 0x%x",
+				  "receive %u of a queue in the error state: wr_id %llu, status %s, qp_num "
+				  "0x%x",
 				  first + i, (unsigned long long)wc.wr_id,
 				  value_name(status_names, wc.status), wc.qp_num);
 			return false;
@@ -210,9 +215,15 @@ static bool live(struct bed *b, uint32_t max_wr, uint32_t max_sge)
 		seen(b->k->res, "%u receives of %u SGEs granted; ", num, b->init.max_sge);
 		return destroy(b);
 	}
-	return refusals(b) && fill(b, 100) && move(b, IBV_WQS_ERR) && flushed(b, 100, num) &&
-	       post(b, 200, 2, 0) == -1 && flushed(b, 200, 2) && reset(b) && forgotten(b, reset) &&
-	       post(b, 0, 1, 1) == 0 && forgotten(b, destroy);
+	if (!refusals(b) || !fill(b, 100) || !move(b, IBV_WQS_ERR) || !flushed(b, 100, num))
+		return false;
+	if (post(b, 200, 1, 0) != -1)
+		KIT_FAULT(b->k, "a queue in the error state refused a receive");
+	if (!flushed(b, 200, 1) || !reset(b) || !forgotten(b, reset))
+		return false;
+	if (post(b, 0, 1, 1) != 0)
+		KIT_FAULT(b->k, "a queue that is back in RESET took a receive");
+	return forgotten(b, destroy);
 }
 
 static void queues(struct kit *k)
@@ -350,13 +361,11 @@ static bool states_of(struct bed *b, enum ibv_wq_state state)
 	const uint32_t both = IBV_WQ_ATTR_STATE | IBV_WQ_ATTR_CURR_STATE;
 
 	for (enum ibv_wq_state other = IBV_WQS_RESET; other <= IBV_WQS_ERR; other++)
-		if (other != state && !stays(b, state, to(both, IBV_WQS_RESET, other),
-					     "with a wrong curr_wq_state"))
+		if (other != state &&
+		    !stays(b, state, to(both, IBV_WQS_RESET, other), "with a wrong curr_wq_state"))
 			return false;
-	return stays(b, state, to(IBV_WQ_ATTR_STATE, IBV_WQS_ERR + 1, 0),
-		     "to a state that is none") &&
-	       stays(b, state, to(both, IBV_WQS_RESET, IBV_WQS_ERR + 1),
-		     "from a state that is none") &&
+	return stays(b, state, to(IBV_WQ_ATTR_STATE, IBV_WQS_ERR + 1, 0), "to a state that is none") &&
+	       stays(b, state, to(both, IBV_WQS_RESET, IBV_WQS_ERR + 1), "from a state that is none") &&
 	       stays(b, state, to(0, IBV_WQS_RESET, 0), "of nothing") &&
 	       stays(b, state, to(1u << 3 | IBV_WQ_ATTR_STATE, IBV_WQS_RESET, 0),
 		     "with an unknown attribute") &&
@@ -549,9 +558,6 @@ static void tables(struct kit *k)
 }
 
 const struct scenario work_queue_scenarios[] = {
-	{"wq_live", queues},
-	{"wq_creation", creation},
-	{"wq_states", states},
-	{"wq_tables", tables},
+	{"wq_live", queues}, {"wq_creation", creation}, {"wq_states", states}, {"wq_tables", tables},
 	{NULL, NULL},
 };
