@@ -150,11 +150,11 @@ static bool fill(struct bed *b, unsigned int first)
 /* Completions of flushed receives, and no other. */
 static bool flushed(struct bed *b, unsigned int first, unsigned int num)
 {
-	const struct link l = {.dut = &b->k->r->dut, .cq = b->cq, .peer_cq = b->cq};
+	struct link l = {.dut = &b->k->r->dut, .cq = b->cq, .peer_cq = b->cq};
 	struct ibv_wc wc;
 
 	for (unsigned int i = 0; i < num; i++) {
-		if (!kit_wait(b->k, (struct link *)&l, b->cq, &wc))
+		if (!kit_wait(b->k, &l, b->cq, &wc))
 			return false;
 		if (wc.status != IBV_WC_WR_FLUSH_ERR || wc.wr_id != first + i || wc.qp_num != b->wq->wq_num) {
 			KIT_FAULT(b->k,
@@ -188,9 +188,12 @@ static bool refusals(struct bed *b)
 /* What a reset or a destruction leaves of receives whose completions were not polled: nothing. */
 static bool forgotten(struct bed *b, bool (*leave)(struct bed *b))
 {
+	struct link l = {.dut = &b->k->r->dut, .cq = b->cq, .peer_cq = b->cq};
 	struct ibv_wc wc;
 
-	if (!move(b, IBV_WQS_RDY) || !fill(b, 300) || !move(b, IBV_WQS_ERR) || !leave(b))
+	/* the first completion is polled, so that others are in the CQ */
+	if (!move(b, IBV_WQS_RDY) || !fill(b, 300) || !move(b, IBV_WQS_ERR) ||
+	    !kit_wait(b->k, &l, b->cq, &wc) || !leave(b))
 		return false;
 	if (ibv_poll_cq(b->cq, 1, &wc))
 		KIT_FAULT(b->k, "a completion of a queue that was reset or destroyed: wr_id %llu",
