@@ -28,7 +28,7 @@ static bool coalesced(struct responder *p, uint32_t psn)
 	       rsp_ack(p, 5, 1) && DONE(p, 5) && rsp_quiet(p);
 }
 
-/* IBTA 9.7.5.1.1 and 9.7.6.1: what a NAK names, and all behind it, is sent again; each progress begins the count anew. */
+/* IBTA 9.7.5.1.1 and 9.7.6.1: what a NAK names, and all behind it, is sent again; each progress resets the count. */
 static bool sent_again(struct responder *p, uint32_t psn)
 {
 	static const struct ibv_qp_attr attr = {.retry_cnt = 1, .max_rd_atomic = 1};
@@ -64,7 +64,7 @@ static bool counted(struct responder *p, uint32_t psn)
 	return true;
 }
 
-/* IBTA 9.7.5.2.8: requests before the one that is not ready are acknowledged; each progress begins the count anew. */
+/* IBTA 9.7.5.2.8: requests before the one that is not ready are acknowledged; each progress resets the count. */
 static bool not_ready(struct responder *p, uint32_t psn)
 {
 	static const struct ibv_qp_attr attr = {.retry_cnt = 1, .rnr_retry = 1, .max_rd_atomic = 1};

@@ -92,7 +92,7 @@ static bool repeated(struct responder *p, uint32_t psn)
 	       DONE(p, 1) && rsp_ack(p, 2, 0) && DONE(p, 2);
 }
 
-/* Silence is counted, and each sign of progress begins the count anew. */
+/* Silence is counted, and each sign of progress resets it. */
 static bool given_up(struct responder *p, uint32_t psn)
 {
 	static const struct ibv_qp_attr attr = {.timeout = 7, .retry_cnt = 2, .max_rd_atomic = 2};
