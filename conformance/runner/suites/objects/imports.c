@@ -46,7 +46,7 @@ static bool import_device(struct imports *i)
 	const int fd = dup(ctx->cmd_fd), other = dup(STDERR_FILENO);
 	struct ibv_device_attr attr;
 
-	log_call(&i->k->res->log, "imported = ibv_import_device(dup(ctx->cmd_fd))");
+	log_call(&i->k->res->log, "/* ibv_import_device(dup(ctx->cmd_fd)) */");
 	NO_IMPORT(i->k, ibv_import_device(other), "a file that is no device");
 	close(other);
 	i->ctx = ibv_import_device(fd);
