@@ -92,7 +92,7 @@ CASES = {
         "RC",
         "imports",
         "ibv_import_device/DESCRIPTION/context",
-        "an imported context, with its PD and region, carries requests like the original, and beside it; what is imported goes "
+        "an imported context, with its PD and region, carries requests like the original, at the same time; what is imported goes "
         "without the original, and a region that one of them deregisters is gone for both",
         "MUST",
         ("srq", "imports"),

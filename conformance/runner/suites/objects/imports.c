@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A context that is imported beside its original, with its protection domain, region and device memory. */
+/* A context imported while its original is open, with its protection domain, region and device memory. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

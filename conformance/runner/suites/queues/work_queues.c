@@ -125,7 +125,7 @@ static int post(struct bed *b, unsigned int first, unsigned int num, int sges)
 		if (bad == &wr[i])
 			return (int)i;
 	if (ret)
-		KIT_FAULT(b->k, "ibv_post_wq_recv failed with %s, and bad_wr is none of the list",
+		KIT_FAULT(b->k, "ibv_post_wq_recv failed with %s, and bad_wr is not in the list",
 			  errno_name(ret));
 	return -1;
 }
