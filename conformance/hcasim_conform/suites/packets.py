@@ -14,6 +14,7 @@ RQ_PSN = "ibv_modify_qp/DESCRIPTION/rq_psn"
 QKEY = "ibv_modify_qp/DESCRIPTION/qkey"
 RNR_TIMER = "ibv_modify_qp/DESCRIPTION/min_rnr_timer"
 ACCESS = "ibv_reg_mr/DESCRIPTION/access"
+MULTICAST = "ibv_attach_mcast/DESCRIPTION/attach"
 GRH = "ibv_poll_cq/DESCRIPTION/IBV_WC_GRH"
 
 FLUSH_GLOBAL = 1 << 8  # enum ibv_access_flags
@@ -149,16 +150,27 @@ class Packets(Suite):
             "does not fit, is dropped",
             "UD-DROPPED",
         )
+        yield self._case(
+            "UD",
+            "multicast",
+            ipv4,
+            "packet_multicast",
+            MULTICAST,
+            "each QP that is attached to a group gets a copy of each datagram to it that has the right P_Key, Q_Key and destination "
+            "QP number, and a single one, until it is detached; no other QP does",
+            "MULTICAST-COPY",
+            also=("ibv_attach_mcast/NOTES/single",),
+        )
 
     @staticmethod
-    def _case(qpt, case, ipv4, scenario, clause, says, erratum, args=None, needs=()):
+    def _case(qpt, case, ipv4, scenario, clause, says, erratum, args=None, needs=(), also=()):
         return Case(
             suite="packet",
             qpt=qpt,
             case=case + ("-ipv4" if ipv4 else ""),
             scenario=scenario,
             says=says,
-            expect=Expect(clause, level="SHOULD", errata=(erratum,)),
+            expect=Expect(clause, level="SHOULD", errata=(erratum,), also=also),
             args={"ipv4": ipv4, **(args or {})},
             needs=("operations/RAW_PACKET", "operations/UC", *needs),
         )
