@@ -49,7 +49,11 @@ class Paging(Suite):
             scenario="advise",
             says="ranges of on-demand regions are prefetched, up to their first and last byte; any other, with any other region, key, "
             "right, advice or flag, is refused with the errno of the page, also as the second of a list",
-            expect=Expect(ADVISE + "DESCRIPTION/advise", also=tuple(ADVISE + "RETURN-VALUE/" + e for e in ADVISE_ERRORS), errata=("ADVISE-ERRNO",)),
+            expect=Expect(
+                ADVISE + "DESCRIPTION/advise",
+                also=tuple(ADVISE + "RETURN-VALUE/" + e for e in ADVISE_ERRORS),
+                errata=("ADVISE-ERRNO",),
+            ),
             needs=("on_demand/RC/SEND",),
         )
 

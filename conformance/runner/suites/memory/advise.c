@@ -30,7 +30,8 @@ struct advice {
 
 static uint8_t *pages(void)
 {
-	uint8_t *at = mmap(NULL, PAGES * (size_t)PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *at =
+		mmap(NULL, PAGES * (size_t)PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return at == MAP_FAILED ? NULL : at;
 }

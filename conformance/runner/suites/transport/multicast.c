@@ -194,8 +194,8 @@ static void packet_multicast(struct kit *k)
 
 	memset(&g, 0, sizeof(g));
 	if (remote_is(end->ctx) || !end->attr.max_mcast_grp) {
-		seen(k->res, remote_is(end->ctx) ? "the peer process attaches no QPs to groups; " :
-						   "no multicast; ");
+		seen(k->res,
+		     remote_is(end->ctx) ? "the peer process attaches no QPs to groups; " : "no multicast; ");
 		return;
 	}
 	if (pqp_open(k, &g.t)) {

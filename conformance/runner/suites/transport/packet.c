@@ -341,7 +341,8 @@ bool port_get(struct packet_port *p, struct packet *packet)
 static bool create(struct packet_port *p)
 {
 	const struct end *end = &p->k->r->dut.requester;
-	struct ibv_qp_init_attr init = {.cap = {PACKET_HELD, RECEIVES, 1, 1, 0}, .qp_type = IBV_QPT_RAW_PACKET};
+	struct ibv_qp_init_attr init = {.cap = {PACKET_HELD, RECEIVES, 1, 1, 0},
+					.qp_type = IBV_QPT_RAW_PACKET};
 	struct ibv_flow_attr sniffer = {
 		.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(sniffer), .port = end->port};
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = end->port};

@@ -46,7 +46,7 @@ struct packet_port {
 	struct ibv_flow *flow;
 	struct ibv_mr *mr;
 	uint8_t *mem;
-	unsigned int next;          /* receive */
+	unsigned int next; /* receive */
 	bool hold;
 	unsigned int held; /* frames that wait */
 	struct ibv_sge sge[PACKET_HELD];

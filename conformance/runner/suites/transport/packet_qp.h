@@ -10,7 +10,7 @@
 #define PQP_RECV  8192 /* where the receives begin */
 #define PQP_SLOT  768  /* bytes of a receive */
 #define PQP_DEPTH 8
-#define PQP_READS 3 /* max_dest_rd_atomic */
+#define PQP_READS 3    /* max_dest_rd_atomic */
 #define PQP_WORD  1024 /* in the region, of the atomics */
 #define PQP_QKEY  0x76543210
 #define PQP_ACCESS                                                                                           \
@@ -26,9 +26,9 @@ struct packet_qp {
 	struct ibv_xrcd *xrcd;
 	uint32_t srqn;
 	struct ibv_mr *mr;
-	uint8_t *mem, *want; /* the region, and what it must hold */
-	uint8_t data[4096];  /* payloads; new bytes for each packet that is sent with pqp_fill() */
-	uint32_t psn, msn;   /* of the next request; of the last answer */
+	uint8_t *mem, *want;      /* the region, and what it must hold */
+	uint8_t data[4096];       /* payloads; new bytes for each packet that is sent with pqp_fill() */
+	uint32_t psn, msn;        /* of the next request; of the last answer */
 	uint8_t rnr_timer, reads; /* min_rnr_timer, max_dest_rd_atomic */
 	int access;               /* of the QP, if reliable */
 	unsigned int next_recv, used;

@@ -89,8 +89,14 @@ struct fill {
 	struct request r[PQP_READS + 1];
 };
 
-#define READ(n) {.code = OP(RDMA_READ_REQUEST), .len = n}
-#define OTHER(name) {.code = OP(name)}
+#define READ(n)                                                                                              \
+	{                                                                                                    \
+		.code = OP(RDMA_READ_REQUEST), .len = n                                                      \
+	}
+#define OTHER(name)                                                                                          \
+	{                                                                                                    \
+		.code = OP(name)                                                                             \
+	}
 
 /* The first one is so long that it is not answered before the others are there. */
 static const struct fill fills[] = {
@@ -188,8 +194,7 @@ static bool is_part(struct packet_qp *t, const struct packet *got, const struct 
 
 	if (r->code == OP(FETCH_ADD))
 		return got->opcode == pqp_op(t, OP(ATOMIC_ACKNOWLEDGE)) && got->orig == r->orig;
-	return got->len == part &&
-	       !memcmp(got->payload, t->want + FROM + (size_t)number * PQP_MTU, got->len);
+	return got->len == part && !memcmp(got->payload, t->want + FROM + (size_t)number * PQP_MTU, got->len);
 }
 
 /*
@@ -357,8 +362,8 @@ static void packet_repeated(struct kit *k)
 	static struct packet_qp t;
 	bool good = pqp_open(k, &t);
 
-	good = good &&
-	       (kind == BASE ? repeat_base(&t) : repeat_other(&t, kind == FLUSH ? OP(FLUSH) : OP(ATOMIC_WRITE)));
+	good = good && (kind == BASE ? repeat_base(&t)
+				     : repeat_other(&t, kind == FLUSH ? OP(FLUSH) : OP(ATOMIC_WRITE)));
 	if (good)
 		pqp_judge_memory(&t);
 	pqp_close(&t);

@@ -90,7 +90,8 @@ static bool reads(struct packet_qp *t)
 	if (!pqp_ask_read(t, psn + 2, at + 2 * PQP_MTU, 2 * PQP_MTU + 3) ||
 	    !pqp_read_answer(t, psn + 2, at + 2 * PQP_MTU, 2 * PQP_MTU + 3))
 		return false;
-	return pqp_ask_read(t, psn + 4, at + 4 * PQP_MTU, 3) && pqp_read_answer(t, psn + 4, at + 4 * PQP_MTU, 3);
+	return pqp_ask_read(t, psn + 4, at + 4 * PQP_MTU, 3) &&
+	       pqp_read_answer(t, psn + 4, at + 4 * PQP_MTU, 3);
 }
 
 /* Each is executed once, and answered with its own result each time it comes. */
