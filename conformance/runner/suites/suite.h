@@ -75,5 +75,8 @@ extern const struct scenario release_scenarios[];
 extern const struct scenario advise_scenarios[];
 extern const struct scenario resource_scenarios[];
 extern const struct scenario unreliable_scenarios[];
+extern const struct scenario acknowledge_scenarios[];
+extern const struct scenario answer_scenarios[];
+extern const struct scenario stopped_scenarios[];
 
 #endif

@@ -10,6 +10,7 @@
 #define PQP_RECV  8192 /* where the receives begin */
 #define PQP_SLOT  768  /* bytes of a receive */
 #define PQP_DEPTH 8
+#define PQP_SENDS 32   /* max_send_wr */
 #define PQP_READS 3    /* max_dest_rd_atomic */
 #define PQP_WORD  1024 /* in the region, of the atomics */
 #define PQP_QKEY  0x76543210
