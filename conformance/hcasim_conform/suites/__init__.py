@@ -8,6 +8,7 @@ posts them.
 from dataclasses import replace
 
 from hcasim_conform.suites.completions import Completions
+from hcasim_conform.suites.answers import Answers
 from hcasim_conform.suites.attributes import Attributes
 from hcasim_conform.suites.control import Control
 from hcasim_conform.suites.device_memory import DeviceMemory
@@ -25,11 +26,12 @@ from hcasim_conform.suites.sending import Sending
 from hcasim_conform.suites.sentences import Sentences
 from hcasim_conform.suites.stopping import Stopping
 from hcasim_conform.suites.tags import Tags
+from hcasim_conform.suites.work_queues import WorkQueues
 
 SUITES = (
     *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
-    *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets),
-    *(Attributes, Control, Sentences, Tags, Completions),
+    *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets, Answers),
+    *(Attributes, Control, Sentences, Tags, Completions, WorkQueues),
 )
 
 

@@ -39,6 +39,9 @@ extern const struct scenario retry_scenarios[];
 extern const struct scenario srq_scenarios[];
 extern const struct scenario srq_edge_scenarios[];
 extern const struct scenario tag_scenarios[];
+extern const struct scenario work_queue_scenarios[];
+extern const struct scenario rss_scenarios[];
+extern const struct scenario import_scenarios[];
 extern const struct scenario key_scenarios[];
 extern const struct scenario window_scenarios[];
 extern const struct scenario frame_scenarios[];
@@ -70,6 +73,13 @@ extern const struct scenario address_scenarios[];
 extern const struct scenario malformed_scenarios[];
 extern const struct scenario sequence_scenarios[];
 extern const struct scenario refusal_scenarios[];
+extern const struct scenario multicast_scenarios[];
+extern const struct scenario release_scenarios[];
+extern const struct scenario advise_scenarios[];
+extern const struct scenario resource_scenarios[];
 extern const struct scenario unreliable_scenarios[];
+extern const struct scenario acknowledge_scenarios[];
+extern const struct scenario answer_scenarios[];
+extern const struct scenario stopped_scenarios[];
 
 #endif
