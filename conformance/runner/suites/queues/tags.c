@@ -86,6 +86,21 @@ void tags_close(struct tags *t)
 	free(t->mem);
 }
 
+void tags_run(struct kit *k, const struct tags_opts *opts, void (*run)(struct kit *k, struct tags *t))
+{
+	static struct tags t;
+
+	if (k->r->dut.remote) {
+		seen(k->res, "the responder is in another process, which has no calls for tag matching; ");
+		return;
+	}
+	if (tags_open(k, &t, opts)) {
+		run(k, &t);
+		tags_expect_none(&t);
+	}
+	tags_close(&t);
+}
+
 uint8_t *tags_buffer(const struct tags *t, unsigned int slot)
 {
 	return t->to + (size_t)slot * TAGS_SLOT;
@@ -115,6 +130,7 @@ int tags_add(struct tags *t, struct tags_entry e, uint32_t *handle)
 
 	if (!e.two)
 		sge[0].length = e.len;
+	sge[0].lkey ^= e.bad_key;
 	wr.tm.unexpected_cnt = e.count;
 	wr.tm.add.recv_wr_id = TAGS_RECV + e.slot;
 	wr.tm.add.sg_list = sge;
@@ -206,20 +222,27 @@ static bool take(struct tags *t, struct tags_wc *wc)
 	return true;
 }
 
+bool tags_next(struct tags *t)
+{
+	struct watchdog p = watchdog(t->k->r->dut.timeout_ms);
+
+	while (!take(t, &t->wc))
+		if (watchdog_expired(&p)) {
+			KIT_FAULT(t->k, "a completion of the tag list did not come");
+			return false;
+		}
+	seen(t->k->res, "tag list CQE 0x%llx opcode %d status %d flags 0x%x; ",
+	     (unsigned long long)t->wc.wr_id, t->wc.opcode, t->wc.status, t->wc.flags);
+	return true;
+}
+
 bool tags_expect(struct tags *t, uint64_t wr_id, enum ibv_wc_opcode opcode, enum ibv_wc_status status,
 		 unsigned int flags)
 {
-	struct watchdog p = watchdog(t->k->r->dut.timeout_ms);
-	struct tags_wc *wc = &t->wc;
+	const struct tags_wc *wc = &t->wc;
 
-	while (!take(t, wc))
-		if (watchdog_expired(&p)) {
-			KIT_FAULT(t->k, "a completion of the tag list, of wr_id 0x%llx, did not come",
-				  (unsigned long long)wr_id);
-			return false;
-		}
-	seen(t->k->res, "tag list CQE 0x%llx opcode %d status %d flags 0x%x; ", (unsigned long long)wc->wr_id,
-	     wc->opcode, wc->status, wc->flags);
+	if (!tags_next(t))
+		return false;
 	if (wc->wr_id != wr_id)
 		KIT_FAULT(t->k, "wr_id is 0x%llx, expected 0x%llx", (unsigned long long)wc->wr_id,
 			  (unsigned long long)wr_id);

@@ -46,8 +46,11 @@ struct tags_entry {
 	int flags;
 	uint32_t count;        /* unexpected messages */
 	unsigned int sync_req; /* flags that the completion of its ADD must have */
+	uint32_t bad_key;      /* bits of the key that are wrong */
 };
 
+/* Opens the objects, runs, and closes them; nothing if the responder is in another process. */
+void tags_run(struct kit *k, const struct tags_opts *opts, void (*run)(struct kit *k, struct tags *t));
 /* To be closed in both cases. */
 bool tags_open(struct kit *k, struct tags *t, const struct tags_opts *opts);
 void tags_close(struct tags *t);
@@ -63,6 +66,8 @@ bool tags_send(struct tags *t, uint8_t opcode, uint64_t tag, uint32_t len);
 /* A rendezvous request for `len` bytes of the sender's second slot. */
 bool tags_request(struct tags *t, uint64_t tag, uint32_t len);
 
+/* Waits for the next completion of the queue: t->wc. */
+bool tags_next(struct tags *t);
 /* The next completion of the queue is this one. */
 bool tags_expect(struct tags *t, uint64_t wr_id, enum ibv_wc_opcode opcode, enum ibv_wc_status status,
 		 unsigned int flags);
