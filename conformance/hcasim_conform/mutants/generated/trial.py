@@ -36,7 +36,8 @@ class Verdict:
     reach: int = 0  # cells that reach it
     run: int = 0
     seconds: float = 0
-    reason: str = ""  # of an equivalent one
+    kind: str = ""  # of an equivalent one: docs/mutants.md
+    reason: str = ""
 
     def record(self):
         return {**vars(self), "mutant": vars(self.mutant)}
