@@ -26,6 +26,16 @@ class Paging(Suite):
             yield from (self._case(qpt, name, RESPONDER, cap) for name, cap in REMOTE.items())
         for qpt, names in (("UC", ("SEND", "RDMA_WRITE")), ("UD", ("SEND",))):
             yield from (self._case(qpt, name, REQUESTER, LOCAL[name]) for name in names)
+        yield Case(
+            suite="paging",
+            qpt="RC",
+            case="advise",
+            scenario="advise_mr",
+            says="each advice is taken for ranges of on-demand regions; others, and those that the region has no right to, are "
+            "refused, each with its errno",
+            expect=Expect("ibv_advise_mr/RETURN-VALUE", errata=("ADVISE-ERRNO",)),
+            needs=("on_demand/RC/SEND",),
+        )
 
     def _case(self, qpt, name, side, capability):
         if qpt == "XRC_SEND" and capability == "RECV":

@@ -10,7 +10,7 @@ static const struct scenario *const suites[] = {
 	window_scenarios,   frame_scenarios,    queue_scenarios,         wc_scenarios,
 	misuse_scenarios, argument_scenarios,  psn_scenarios,      drain_scenarios,         malformed_scenarios,
 	sequence_scenarios, refusal_scenarios,  unreliable_scenarios,    sge_scenarios,
-	rereg_scenarios,    xrc_scenarios,      offload_scenarios,       transition_scenarios,
+	rereg_scenarios, advise_scenarios,   xrc_scenarios,      offload_scenarios,       transition_scenarios,
 	value_scenarios,    creation_scenarios, carry_scenarios,         device_scenarios,
 	domain_scenarios,   shared_scenarios,   region_object_scenarios, destination_scenarios,
 	srq_edge_scenarios, tag_scenarios, tag_edge_scenarios,     address_scenarios,       atomic_byte_scenarios,
