@@ -70,6 +70,7 @@ extern const struct scenario xrc_scenarios[];
 extern const struct scenario offload_scenarios[];
 extern const struct scenario atomic_byte_scenarios[];
 extern const struct scenario address_scenarios[];
+extern const struct scenario multicast_scenarios[];
 extern const struct scenario malformed_scenarios[];
 extern const struct scenario sequence_scenarios[];
 extern const struct scenario refusal_scenarios[];

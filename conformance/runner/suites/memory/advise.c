@@ -5,16 +5,17 @@
 
 #include "suites/kit.h"
 
-#define PAGES	6
-#define PAGE	4096
-#define SIZE	(PAGES * PAGE)
+#define PAGES 6
+#define PAGE  4096
+#define SIZE  (PAGES * PAGE)
 
 /* Regions of the requester's end over the same buffer. */
 struct advise {
 	struct kit *k;
 	struct ibv_pd *pd, *other;
 	uint8_t *buf;
-	struct ibv_mr *both, *reads, *pinned, *others; /* read and write, read alone, not on demand, of another PD */
+	struct ibv_mr *both, *reads, *pinned,
+		*others; /* read and write, read alone, not on demand, of another PD */
 };
 
 static struct ibv_mr *region(struct advise *a, struct ibv_pd *pd, int access)
@@ -74,8 +75,10 @@ static void accepted(struct advise *a)
 {
 	const uint64_t at = (uintptr_t)a->buf;
 	const uint32_t both = a->both->lkey, reads = a->reads->lkey;
-	struct ibv_sge sge[] = {{at, SIZE, both},	     {at + PAGE - 1, 2, reads},
-				{at + SIZE - 1, 1, both},    {at, 1, reads},
+	struct ibv_sge sge[] = {{at, SIZE, both},
+				{at + PAGE - 1, 2, reads},
+				{at + SIZE - 1, 1, both},
+				{at, 1, reads},
 				{at + 3 * PAGE + 7, PAGE, both}};
 
 	for (int advice = 0; advice <= IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT; advice++)

@@ -340,6 +340,7 @@ static void mw_bad_bind(struct kit *k)
 			KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
 		b.mr = mr;
 	}
+	b.access |= kit_arg(k, "more_access", 0);
 	b.addr += kit_arg(k, "shift", 0) ? k->l->target.size - START - LEN + 1 : 0;
 	if (mw && KIT_GOOD(k))
 		bind_refused(k, mw, &b);

@@ -145,14 +145,10 @@ struct list_mistake {
 };
 
 static const struct list_mistake of_all[] = {
-	{"the opcode behind the last", opcode_next},
-	{"the opcode of drivers", opcode_driver},
-	{"the greatest opcode", opcode_most},
-	{"a negative opcode", opcode_negative},
-	{"a negative number of SGEs", sges_negative},
-	{"a negative number of inline pieces", inline_negative},
-	{"too many inline pieces", inline_pieces},
-	{NULL, NULL},
+	{"the opcode behind the last", opcode_next},  {"the opcode of drivers", opcode_driver},
+	{"the greatest opcode", opcode_most},         {"a negative opcode", opcode_negative},
+	{"a negative number of SGEs", sges_negative}, {"a negative number of inline pieces", inline_negative},
+	{"too many inline pieces", inline_pieces},    {NULL, NULL},
 };
 static const struct list_mistake of_connected[] = {
 	{"a bind of nothing", bind_nothing},

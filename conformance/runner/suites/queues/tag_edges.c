@@ -4,10 +4,10 @@
 
 #include "suites/queues/tags.h"
 
-#define TMH	((uint32_t)sizeof(struct ibv_tmh))
-#define ALL	UINT64_MAX
-#define OPS	5 /* no power of two */
-#define MOST	48 /* operations of a list: fewer than the CQ holds */
+#define TMH     ((uint32_t)sizeof(struct ibv_tmh))
+#define ALL     UINT64_MAX
+#define OPS     5  /* no power of two */
+#define MOST    48 /* operations of a list: fewer than the CQ holds */
 #define ENTRIES 8
 
 /* The operations of `wr` as a list; -1 or the index of *bad_wr. */
@@ -43,8 +43,7 @@ static bool ring_turn(struct tags *t, unsigned int turn)
 	if (ret)
 		KIT_FAULT(t->k, "operation %d of %d that are granted was refused with %s", bad, OPS,
 			  errno_name(ret));
-	return KIT_GOOD(t->k) &&
-	       tags_expect(t, 1000 * turn + OPS - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0);
+	return KIT_GOOD(t->k) && tags_expect(t, 1000 * turn + OPS - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0);
 }
 
 /* More than are granted: those before *bad_wr are executed, and nothing else. */
@@ -302,7 +301,8 @@ static void no_list(struct kit *k, struct tags *t)
 	ret = ibv_post_srq_ops(srq, &wr, &bad);
 	k->res->err = ret;
 	if (!ret || bad != &wr)
-		KIT_FAULT(k, "an operation of a queue without a tag list was taken, or bad_wr does not name it");
+		KIT_FAULT(k,
+			  "an operation of a queue without a tag list was taken, or bad_wr does not name it");
 	ibv_destroy_srq(srq);
 }
 
@@ -318,7 +318,8 @@ static void fails(struct kit *k, struct tags *t)
 {
 	struct tags_entry e = {.slot = 1, .tag = 6, .mask = ALL, .len = kit_arg(k, "room", 64)};
 	const enum ibv_wc_status own = k->cell->status;
-	const enum ibv_wc_status peers = own == IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR;
+	const enum ibv_wc_status peers =
+		own == IBV_WC_LOC_LEN_ERR ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_OP_ERR;
 	struct ibv_sge sge = {(uintptr_t)t->from, TMH + 65, t->from_mr->lkey};
 	struct ibv_send_wr wr = kit_wr(0x5e4d, IBV_WR_SEND, &sge);
 	const struct ibv_tmh tmh = {.opcode = IBV_TMH_EAGER, .tag = htobe64(6)};
@@ -390,8 +391,8 @@ static void creation(struct kit *k, struct tags *t)
 		uint32_t tags, ops, fill;
 		bool good;
 	} tries[] = {
-		{1, 2, 1, true},      {5, 7, 5, true},	   {tags, ops, tags < ops ? tags : 0, true},
-		{0, 2, 0, false},     {2, 0, 0, false},	   {tags + 1, 2, 0, false},
+		{1, 2, 1, true},        {5, 7, 5, true},  {tags, ops, tags < ops ? tags : 0, true},
+		{0, 2, 0, false},       {2, 0, 0, false}, {tags + 1, 2, 0, false},
 		{2, ops + 1, 0, false},
 	};
 	struct ibv_cq *cq;
@@ -414,7 +415,11 @@ static void tag_create(struct kit *k)
 }
 
 const struct scenario tag_edge_scenarios[] = {
-	{"tag_ring", tag_ring},	      {"tag_handles", tag_handles}, {"tag_list", tag_list},
-	{"tag_no_list", tag_no_list},     {"tag_fails", tag_fails},	    {"tag_create", tag_create},
+	{"tag_ring", tag_ring},
+	{"tag_handles", tag_handles},
+	{"tag_list", tag_list},
+	{"tag_no_list", tag_no_list},
+	{"tag_fails", tag_fails},
+	{"tag_create", tag_create},
 	{NULL, NULL},
 };
