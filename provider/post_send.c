@@ -63,8 +63,7 @@ static int inline_sges(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 
 static int add_data(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 {
-	if (wr->num_sge < 0)
-		return EINVAL;
+	/* A negative number is beyond max_sge. */
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return inline_sges(qp, wr);
 	return wr->num_sge ? hcasim_wqe_sges(qp, wr->sg_list, wr->num_sge) : 0;

@@ -124,6 +124,9 @@ class Tags(Suite):
         yield self._case("no-list", "tag_no_list", "ibv_post_srq_ops/RETURN-VALUE", says, ("POST-ERRNO",))
         says = "at the limits of tm_caps a queue is created and holds as many entries as asked for; EINVAL beyond"
         yield self._case("create", "tag_create", f"{create}max_num_tags", says, limits)
+        for case, queue in (("qp-gone", 0), ("queue-gone", 1)):
+            says = "completions of entries stay when a QP is destroyed, and go with their queue; those of the other queue stay"
+            yield self._case(case, "tag_gone", f"{create}max_num_tags", says, ("TM-LIMITS", "CQ-PURGE"), queue=queue)
         for case, own, peers, args in (
             ("entry-short", "LOC_LEN_ERR", "REM_INV_REQ_ERR", {"room": 64}),
             ("entry-bad-key", "LOC_PROT_ERR", "REM_OP_ERR", {"room": 100, "bad_key": 1}),

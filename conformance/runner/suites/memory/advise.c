@@ -121,7 +121,7 @@ static void refusals(struct advise *a)
 		(struct ibv_sge){at, PAGE, a->reads->lkey}, EPERM, EPERM);
 	refused(a, "a region of another PD", read, (struct ibv_sge){at, PAGE, a->others->lkey}, EPERM, EPERM);
 	refused(a, "a region that is not on demand", read, (struct ibv_sge){at, PAGE, a->pinned->lkey},
-		ENOENT, EINVAL);
+		ENOENT, ENOENT);
 	refused(a, "a key of no region", read, (struct ibv_sge){at, PAGE, a->both->lkey ^ 0x5500}, EFAULT,
 		ENOENT);
 	refused(a, "a byte before the region", read, (struct ibv_sge){at - 1, 2, a->both->lkey}, EFAULT,

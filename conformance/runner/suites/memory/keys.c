@@ -380,16 +380,8 @@ static void zero_based(struct kit *k)
 }
 
 const struct scenario key_scenarios[] = {
-	{"key_right", key_right},
-	{"flush_right", flush_right},
-	{"flush_long", flush_long},
-	{"key_range", key_range},
-	{"key_other_pd", key_other_pd},
-	{"key_qp_right", key_qp_right},
-	{"key_dereg", key_dereg},
-	{"local_key", local_key},
-	{"answer_key", answer_key},
-	{"zero_based", zero_based},
-	{"write_imm_key", write_imm_key},
-	{NULL, NULL},
+	{"key_right", key_right},   {"flush_right", flush_right},     {"flush_long", flush_long},
+	{"key_range", key_range},   {"key_other_pd", key_other_pd},   {"key_qp_right", key_qp_right},
+	{"key_dereg", key_dereg},   {"local_key", local_key},         {"answer_key", answer_key},
+	{"zero_based", zero_based}, {"write_imm_key", write_imm_key}, {NULL, NULL},
 };

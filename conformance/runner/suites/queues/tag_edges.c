@@ -56,6 +56,8 @@ static bool ring_full(struct tags *t)
 		wr[i] = sync_op(0xf00 + i, IBV_OPS_SIGNALED);
 	ret = post(t, wr, MOST, &bad);
 	t->k->res->err = ret;
+	if (ret)
+		judge_errno(&t->k->res->verdict, ret, t->k->r->dut.refusal.full);
 	if (!ret) {
 		seen(t->k->res, "%d operations were taken; ", MOST);
 		bad = MOST;
@@ -182,6 +184,8 @@ static bool no_handle(struct tags *t, uint32_t handle)
 	t->k->res->err = ret;
 	if (!ret)
 		KIT_FAULT(t->k, "handle 0x%x of no entry was taken", handle);
+	else
+		judge_errno(&t->k->res->verdict, ret, t->k->r->dut.refusal.invalid);
 	return KIT_GOOD(t->k);
 }
 
@@ -202,7 +206,7 @@ static void handles(struct kit *k, struct tags *t)
 
 static void tag_handles(struct kit *k)
 {
-	const struct tags_opts opts = {.num_tags = ENTRIES, .max_ops = 3 * ENTRIES};
+	const struct tags_opts opts = {.num_tags = ENTRIES, .max_ops = ENTRIES};
 
 	tags_run(k, &opts, handles);
 }
@@ -228,45 +232,57 @@ static struct ibv_ops_wr mistaken(enum mistake what, struct ibv_sge *sge, const 
 	return wr;
 }
 
-/*
- * Of [ADD, SYNC, ADD, mistake, ADD] the first three are executed. The list has two entries, so that of
- * [ADD, SYNC, ADD, ADD, ADD] the fourth is the mistake.
- */
-static bool list_with(struct tags *t, enum mistake what, const struct ibv_tm_caps *caps)
+/* ADD, SYNC, ADD, ADD, ADD: more than the list of three entries holds. */
+static void fill_list(struct tags *t, struct ibv_ops_wr *wr, struct ibv_sge *sge)
 {
-	struct ibv_sge sge[64], one[5];
-	struct ibv_ops_wr wr[5];
-	int ret, bad;
-
-	for (unsigned int i = 0; i < 64; i++)
-		sge[i] = (struct ibv_sge){(uintptr_t)tags_buffer(t, 9), 1, t->to_mr->lkey};
 	for (unsigned int i = 0; i < 5; i++) {
 		wr[i] = (struct ibv_ops_wr){
 			.wr_id = TAGS_OP + i, .opcode = IBV_WR_TAG_ADD, .flags = IBV_OPS_SIGNALED};
-		one[i] = (struct ibv_sge){(uintptr_t)tags_buffer(t, i), 64, t->to_mr->lkey};
-		wr[i].tm.add.sg_list = &one[i];
+		sge[i] = (struct ibv_sge){(uintptr_t)tags_buffer(t, i), 64, t->to_mr->lkey};
+		wr[i].tm.add.sg_list = &sge[i];
 		wr[i].tm.add.num_sge = 1;
 		wr[i].tm.add.recv_wr_id = TAGS_RECV + i;
 		wr[i].tm.add.tag = i;
 		wr[i].tm.add.mask = ALL;
 	}
 	wr[1] = sync_op(TAGS_OP + 1, IBV_OPS_SIGNALED);
+}
+
+/* The operations before `at` have been executed, and nothing else. */
+static bool executed(struct tags *t, unsigned int at)
+{
+	for (unsigned int i = 0; i < at; i++)
+		if (!tags_expect(t, TAGS_OP + i, i == 1 ? IBV_WC_TM_SYNC : IBV_WC_TM_ADD, IBV_WC_SUCCESS, 0))
+			return false;
+	for (unsigned int i = 0; i < at; i++)
+		if (i != 1 && (!tags_send(t, IBV_TMH_EAGER, i, TMH + 9) ||
+			       !tags_expect(t, TAGS_RECV + i, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE)))
+			return false;
+	return tags_sync(t, 0, 0);
+}
+
+/* A list whose fourth operation is the mistake, or whose fifth finds no space. */
+static bool list_with(struct tags *t, enum mistake what, const struct ibv_tm_caps *caps)
+{
+	const int at = what == NO_SPACE ? 4 : 3;
+	const struct dut *dut = &t->k->r->dut;
+	struct ibv_sge sge[64], one[5];
+	struct ibv_ops_wr wr[5];
+	int ret, bad;
+
+	for (unsigned int i = 0; i < 64; i++)
+		sge[i] = (struct ibv_sge){(uintptr_t)tags_buffer(t, 9), 1, t->to_mr->lkey};
+	fill_list(t, wr, one);
 	if (what != NO_SPACE)
 		wr[3] = mistaken(what, sge, caps);
 	ret = post(t, wr, 5, &bad);
 	t->k->res->err = ret;
-	if (!ret || bad != 3) {
-		KIT_FAULT(t->k, "mistake %d: bad_wr names operation %d, expected 3", what, bad);
+	if (!ret || bad != at) {
+		KIT_FAULT(t->k, "mistake %d: bad_wr names operation %d, expected %d", what, bad, at);
 		return false;
 	}
-	for (unsigned int i = 0; i < 3; i++)
-		if (!tags_expect(t, TAGS_OP + i, i == 1 ? IBV_WC_TM_SYNC : IBV_WC_TM_ADD, IBV_WC_SUCCESS, 0))
-			return false;
-	for (unsigned int i = 0; i < 3; i += 2) /* what comes behind the mistake is not in the list */
-		if (!tags_send(t, IBV_TMH_EAGER, i, TMH + 9) ||
-		    !tags_expect(t, TAGS_RECV + i, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE))
-			return false;
-	return tags_sync(t, 0, 0);
+	judge_errno(&t->k->res->verdict, ret, what == NO_SPACE ? dut->refusal.full : dut->refusal.invalid);
+	return executed(t, at);
 }
 
 static void list(struct kit *k, struct tags *t)
@@ -283,7 +299,7 @@ static void list(struct kit *k, struct tags *t)
 
 static void tag_list(struct kit *k)
 {
-	const struct tags_opts opts = {.num_tags = 2};
+	const struct tags_opts opts = {.num_tags = 3};
 
 	tags_run(k, &opts, list);
 }
@@ -303,6 +319,7 @@ static void no_list(struct kit *k, struct tags *t)
 	if (!ret || bad != &wr)
 		KIT_FAULT(k,
 			  "an operation of a queue without a tag list was taken, or bad_wr does not name it");
+	judge_errno(&k->res->verdict, ret, k->r->dut.refusal.invalid);
 	ibv_destroy_srq(srq);
 }
 
@@ -348,6 +365,82 @@ static void tag_fails(struct kit *k)
 	tags_run(k, &opts, fails);
 }
 
+/* ---- Queues that go ---- */
+
+static bool entries(struct tags *t, unsigned int num)
+{
+	for (unsigned int i = 0; i < num; i++) {
+		int ret = tags_add(t, (struct tags_entry){.slot = i, .tag = i, .mask = ALL, .len = 64}, NULL);
+
+		if (ret) {
+			KIT_FAULT(t->k, "IBV_WR_TAG_ADD was refused with %s", errno_name(ret));
+			return false;
+		}
+	}
+	return tags_sync(t, 0, 0);
+}
+
+/* Messages that match and one without a tag, in turn to both queues; nothing is polled. */
+static bool in_turn(struct tags *t, struct tags *goes)
+{
+	for (unsigned int i = 0; i < 2; i++)
+		if (!tags_send(t, IBV_TMH_EAGER, i, TMH + 9) || !tags_send(goes, IBV_TMH_EAGER, i, TMH + 9))
+			return false;
+	return tags_send(t, IBV_TMH_NO_TAG, 0, TMH + 9) && tags_send(goes, IBV_TMH_NO_TAG, 0, TMH + 9);
+}
+
+static bool take_matches(struct tags *t, const struct tags *goes, bool both)
+{
+	struct ibv_cq *cq = ibv_cq_ex_to_cq(t->cq);
+	unsigned int found[2][3] = {};
+
+	for (unsigned int n = 0; n < (both ? 6 : 3); n++) {
+		if (!tags_next(t))
+			return false;
+		for (unsigned int i = 0; i < 3; i++) {
+			unsigned int wr_id = i < 2 ? TAGS_RECV + i : TAGS_RECV + 7;
+
+			found[0][i] += t->wc.wr_id == wr_id && !t->wc.status;
+			found[1][i] += t->wc.wr_id == wr_id + goes->base && !t->wc.status;
+		}
+	}
+	for (unsigned int i = 0; i < 3; i++)
+		if (found[0][i] != 1 || found[1][i] != both)
+			KIT_FAULT(t->k, "CQ %p: message %u completed %u and %u times, expected 1 and %d",
+				  (void *)cq, i, found[0][i], found[1][i], both);
+	return KIT_GOOD(t->k);
+}
+
+/*
+ * Two queues of one CQ. When the QP of one is destroyed, the completions of its entries stay: they tell that the entries
+ * have ended. When the queue is destroyed, its completions are gone and those of the other stay.
+ */
+static void gone(struct kit *k, struct tags *t)
+{
+	struct tags_opts opts = {.cq = t->cq, .base = 0x1000};
+	static struct tags goes;
+	bool queue = kit_arg(k, "queue", 0);
+
+	if (tags_open(k, &goes, &opts) && tags_recv(t, 7) && tags_recv(&goes, 7) && entries(t, 2) &&
+	    entries(&goes, 2) && in_turn(t, &goes)) {
+		log_call(&k->res->log, "/* ibv_destroy_qp(), %s */", queue ? "ibv_destroy_srq()" : "of one");
+		link_destroy(&goes.l);
+		if (queue && ibv_destroy_srq(goes.srq))
+			KIT_FAULT(k, "ibv_destroy_srq failed");
+		if (queue)
+			goes.srq = NULL;
+		if (KIT_GOOD(k) && take_matches(t, &goes, !queue) && entries(t, 2) &&
+		    tags_send(t, IBV_TMH_EAGER, 0, TMH + 9))
+			tags_expect(t, TAGS_RECV, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE);
+	}
+	tags_close(&goes);
+}
+
+static void tag_gone(struct kit *k)
+{
+	tags_run(k, &(const struct tags_opts){.num_tags = 2}, gone);
+}
+
 /* ---- Creation ---- */
 
 /* Whether a queue with these limits was created; as many entries as asked for must find room, and no more. */
@@ -391,8 +484,14 @@ static void creation(struct kit *k, struct tags *t)
 		uint32_t tags, ops, fill;
 		bool good;
 	} tries[] = {
-		{1, 2, 1, true},        {5, 7, 5, true},  {tags, ops, tags < ops ? tags : 0, true},
-		{0, 2, 0, false},       {2, 0, 0, false}, {tags + 1, 2, 0, false},
+		{1, 2, 1, true},
+		{5, 7, 5, true},
+		{tags, ops, tags < ops ? tags : 0, true},
+		{0, 2, 0, false},
+		{2, 0, 0, false},
+		{tags + 1, 2, 0, false},
+		{UINT32_MAX, 2, 0, false},
+		{2, UINT32_MAX, 0, false},
 		{2, ops + 1, 0, false},
 	};
 	struct ibv_cq *cq;
@@ -415,11 +514,8 @@ static void tag_create(struct kit *k)
 }
 
 const struct scenario tag_edge_scenarios[] = {
-	{"tag_ring", tag_ring},
-	{"tag_handles", tag_handles},
-	{"tag_list", tag_list},
-	{"tag_no_list", tag_no_list},
-	{"tag_fails", tag_fails},
-	{"tag_create", tag_create},
-	{NULL, NULL},
+	{"tag_ring", tag_ring},   {"tag_handles", tag_handles},
+	{"tag_list", tag_list},   {"tag_no_list", tag_no_list},
+	{"tag_fails", tag_fails}, {"tag_create", tag_create},
+	{"tag_gone", tag_gone},   {NULL, NULL},
 };

@@ -18,6 +18,8 @@
 struct tags_opts {
 	bool own_sends; /* the receiving QP has a send queue */
 	uint32_t num_tags, max_ops;
+	struct ibv_cq_ex *cq; /* of another queue; NULL: one of its own */
+	uint64_t base;        /* added to each wr_id */
 };
 
 struct tags_wc {
@@ -33,6 +35,8 @@ struct tags {
 	struct link l;
 	struct ibv_srq *srq;
 	struct ibv_cq_ex *cq;
+	bool shared; /* the CQ is another queue's */
+	uint64_t base;
 	uint8_t *mem, *from, *to; /* the sender's, and the tagged buffers and receives */
 	struct ibv_mr *from_mr, *to_mr;
 	struct tags_wc wc; /* the last completion of the queue */

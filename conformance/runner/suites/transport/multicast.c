@@ -6,14 +6,14 @@
 #include "link/link_modify.h"
 #include "suites/kit.h"
 
-#define LEN	48
+#define LEN     48
 #define MEMBERS 3
 #define ALL_QPS 0xffffff /* IBTA 10.5.2.1: the destination QP of a multicast datagram */
 
 struct group {
 	struct kit *k;
 	union ibv_gid gid[2]; /* the second differs in its last byte */
-	int index;	      /* of the sender's GID */
+	int index;            /* of the sender's GID */
 	struct link l[MEMBERS];
 };
 
@@ -48,8 +48,8 @@ static bool arrived(struct group *g, unsigned int member, int which)
 	end_sync();
 	if (wc.status || wc.byte_len != LINK_GRH_LEN + LEN || wc.src_qp != g->l[0].qp->qp_num ||
 	    !(wc.wc_flags & IBV_WC_GRH))
-		KIT_FAULT(g->k, "QP %u: status %d, byte_len %u, src_qp 0x%x, wc_flags 0x%x", member, wc.status,
-			  wc.byte_len, wc.src_qp, wc.wc_flags);
+		KIT_FAULT(g->k, "QP %u: status %d, byte_len %u, src_qp 0x%x, wc_flags 0x%x", member,
+			  wc.status, wc.byte_len, wc.src_qp, wc.wc_flags);
 	else if (memcmp(got + LINK_GRH_LEN, g->l[0].local.base, LEN))
 		KIT_FAULT(g->k, "QP %u received other bytes", member);
 	else if (memcmp(got + 24, &g->gid[which], 16))
