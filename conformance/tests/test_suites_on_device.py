@@ -124,6 +124,13 @@ DOCTORED = [
     ("cq/rc/mixed-ex", ("wrs", 2, "wc"), "SEND", "opcode RDMA_READ, expected SEND"),
     ("async/rc/access", ("args", "access"), 0, "status REM_INV_REQ_ERR, expected REM_ACCESS_ERR"),
     ("async/rc/request", ("status",), "REM_ACCESS_ERR", "status REM_INV_REQ_ERR, expected REM_ACCESS_ERR"),
+    ("tags/rc/entry-short", ("status",), "LOC_PROT_ERR", "status REM_INV_REQ_ERR, expected REM_OP_ERR"),
+    ("misuse/rc/arguments", ("wrs", 0, "effect"), "none", "bytes are wrong"),
+    ("keys/rc/flush-whole", ("args", "length"), 4097, "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("keys/xrc_send/flush-level-region", ("args", "level"), 0, "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("mw/rc/bind-unknown-right", ("args", "more_access"), 0, "status SUCCESS, expected MW_BIND_ERR"),
+    ("datagram/ud/multicast", ("qp",), "RC", "ibv_attach_mcast failed"),
+    ("datagram/rc/multicast", ("qp",), "UD", "was attached to a multicast group"),
     ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
 ]
 

@@ -213,7 +213,7 @@ class Faults(Suite):
             )
         says = "a length of more than 32 bits is refused, or completes with an error"
         yield replace(
-            self._flush(qpt, "flush-long", {**good, "length": -1}),
+            self._flush(qpt, "flush-long", good),
             scenario="flush_long",
             says=says,
             expect=Expect(ACCESS, errata=("KEY-RIGHTS", "FLUSH-LEVEL")),

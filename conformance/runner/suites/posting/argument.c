@@ -293,26 +293,47 @@ static void wr_no_address(struct link *l, struct pieces *p)
 
 struct region_mistake {
 	const char *what;
+	bool first; /* before any request */
 	void (*make)(struct link *l, struct pieces *p);
 };
 
+static void wr_data(struct link *l, struct pieces *p)
+{
+	ibv_wr_set_sge(l->qpx, l->local.mr->lkey, (uintptr_t)l->local.base, 16);
+}
+
+static void wr_inline(struct link *l, struct pieces *p)
+{
+	ibv_wr_set_inline_data(l->qpx, p->header, 16);
+}
+
+static void wr_address(struct link *l, struct pieces *p)
+{
+	ibv_wr_set_ud_addr(l->qpx, l->ah, l->peer->qp_num, LINK_QKEY);
+}
+
 static const struct region_mistake in_connected[] = {
-	{"a FLUSH of no type", wr_flush_nothing},
-	{"a FLUSH of an unknown type", wr_flush_unknown},
-	{"a FLUSH of an unknown level", wr_flush_level},
-	{"an ATOMIC_WRITE of NULL", wr_no_value},
-	{"a bind of nothing", wr_bind_nothing},
-	{"a bind without its description", wr_bind_no_info},
-	{"a bind of bytes of no region", wr_bind_no_region},
-	{"a bind of a window of type 1", wr_bind_type_1},
-	{NULL, NULL},
+	{"data before its request", true, wr_data},
+	{"inline data before its request", true, wr_inline},
+	{"an address before a request", true, wr_address},
+	{"a FLUSH of no type", false, wr_flush_nothing},
+	{"a FLUSH of an unknown type", false, wr_flush_unknown},
+	{"a FLUSH of an unknown level", false, wr_flush_level},
+	{"an ATOMIC_WRITE of NULL", false, wr_no_value},
+	{"a bind of nothing", false, wr_bind_nothing},
+	{"a bind without its description", false, wr_bind_no_info},
+	{"a bind of bytes of no region", false, wr_bind_no_region},
+	{"a bind of a window of type 1", false, wr_bind_type_1},
+	{NULL, false, NULL},
 };
 static const struct region_mistake in_datagrams[] = {
-	{"no address handle", wr_no_address},
-	{"TSO with an mss of 0", wr_tso_no_mss},
-	{"TSO without a header", wr_tso_no_header},
-	{"TSO with a header of a byte too much", wr_tso_header},
-	{NULL, NULL},
+	{"data before its request", true, wr_data},
+	{"an address before its request", true, wr_address},
+	{"no address handle", false, wr_no_address},
+	{"TSO with an mss of 0", false, wr_tso_no_mss},
+	{"TSO without a header", false, wr_tso_no_header},
+	{"TSO with a header of a byte too much", false, wr_tso_header},
+	{NULL, false, NULL},
 };
 
 static void good_send(struct link *l, const struct plan *plan)
@@ -336,8 +357,11 @@ static void refuse_region(struct kit *k, struct pieces *p, const struct region_m
 	ibv_wr_start(l->qpx);
 	l->qpx->wr_id = 0xbad;
 	l->qpx->wr_flags = IBV_SEND_SIGNALED;
+	if (m->first)
+		m->make(l, p);
 	good_send(l, &plans[0]);
-	m->make(l, p);
+	if (!m->first)
+		m->make(l, p);
 	good_send(l, &plans[0]);
 	ret = ibv_wr_complete(l->qpx);
 	k->res->err = ret;
@@ -347,6 +371,19 @@ static void refuse_region(struct kit *k, struct pieces *p, const struct region_m
 	collect_extra(l, k->res);
 	if (KIT_GOOD(k))
 		collect_memory(l, 0, k->res);
+}
+
+/* ibv_wr_complete() and ibv_wr_abort() outside of a region. */
+static void no_region(struct kit *k)
+{
+	int ret = ibv_wr_complete(k->l->qpx);
+
+	log_call(&k->res->log, "ibv_wr_complete(qpx), ibv_wr_abort(qpx) /* without ibv_wr_start */");
+	k->res->err = ret;
+	KIT_CHECK(k, ret, "ibv_wr_complete without ibv_wr_start returned 0");
+	judge_errno(&k->res->verdict, ret, k->r->dut.refusal.invalid);
+	ibv_wr_abort(k->l->qpx);
+	kit_alive(k, k->l);
 }
 
 static void argument_region(struct kit *k)
@@ -361,6 +398,8 @@ static void argument_region(struct kit *k)
 	if (pieces_open(k, &p))
 		for (; m->what && KIT_GOOD(k); m++)
 			refuse_region(k, &p, m);
+	if (KIT_GOOD(k))
+		no_region(k);
 	pieces_close(&p);
 }
 

@@ -429,6 +429,8 @@ static void gone(struct kit *k, struct tags *t)
 			KIT_FAULT(k, "ibv_destroy_srq failed");
 		if (queue)
 			goes.srq = NULL;
+		if (!queue && ibv_resize_cq(ibv_cq_ex_to_cq(t->cq), 100)) /* more than it had */
+			KIT_FAULT(k, "ibv_resize_cq failed");
 		if (KIT_GOOD(k) && take_matches(t, &goes, !queue) && entries(t, 2) &&
 		    tags_send(t, IBV_TMH_EAGER, 0, TMH + 9))
 			tags_expect(t, TAGS_RECV, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE);
