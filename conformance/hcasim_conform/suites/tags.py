@@ -118,7 +118,9 @@ class Tags(Suite):
         yield self._case("ring", "tag_ring", f"{create}max_ops", says, limits)
         says = "each entry has a handle of its own, which deletes it and no other; one of no entry is refused"
         yield self._case("handles", "tag_handles", f"{PAGE}handle", says, ("TM-LIMITS", "POST-ERRNO"))
-        says = "bad_wr names the mistake in a list of operations; those before it are executed, and nothing else"
+        says = (
+            "bad_wr names the mistake in a list of operations; those before it are executed, and nothing else"
+        )
         yield self._case("list", "tag_list", "ibv_post_srq_ops/RETURN-VALUE", says, ("POST-ERRNO",))
         says = "a queue without a tag list refuses operations"
         yield self._case("no-list", "tag_no_list", "ibv_post_srq_ops/RETURN-VALUE", says, ("POST-ERRNO",))
@@ -126,7 +128,9 @@ class Tags(Suite):
         yield self._case("create", "tag_create", f"{create}max_num_tags", says, limits)
         for case, queue in (("qp-gone", 0), ("queue-gone", 1)):
             says = "completions of entries stay when a QP is destroyed, and go with their queue; those of the other queue stay"
-            yield self._case(case, "tag_gone", f"{create}max_num_tags", says, ("TM-LIMITS", "CQ-PURGE"), queue=queue)
+            yield self._case(
+                case, "tag_gone", f"{create}max_num_tags", says, ("TM-LIMITS", "CQ-PURGE"), queue=queue
+            )
         for case, own, peers, args in (
             ("entry-short", "LOC_LEN_ERR", "REM_INV_REQ_ERR", {"room": 64}),
             ("entry-bad-key", "LOC_PROT_ERR", "REM_OP_ERR", {"room": 100, "bad_key": 1}),
