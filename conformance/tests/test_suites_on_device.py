@@ -129,7 +129,7 @@ DOCTORED = [
     ("async/rc/access", ("args", "access"), 0, "status REM_INV_REQ_ERR, expected REM_ACCESS_ERR"),
     ("async/rc/request", ("status",), "REM_ACCESS_ERR", "status REM_INV_REQ_ERR, expected REM_ACCESS_ERR"),
     ("tags/rc/entry-short", ("status",), "LOC_PROT_ERR", "status REM_INV_REQ_ERR, expected REM_OP_ERR"),
-    ("misuse/rc/arguments", ("wrs", 0, "effect"), "none", "bytes are wrong"),
+    ("misuse/rc/arguments", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
     ("keys/rc/flush-whole", ("args", "length"), 4097, "status REM_ACCESS_ERR, expected SUCCESS"),
     ("keys/xrc_send/flush-level-region", ("args", "level"), 0, "status REM_ACCESS_ERR, expected SUCCESS"),
     ("mw/rc/bind-unknown-right", ("args", "more_access"), 0, "status SUCCESS, expected MW_BIND_ERR"),

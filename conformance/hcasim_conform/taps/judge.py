@@ -30,6 +30,8 @@ STOPPED = (
     "reborn",
     "datagram_too_long",
     "ah_fields",
+    "multicast",
+    "tag_fails",
 )
 SPREAD = ("destinations",)  # the requests of one posting go to several QPs
 REPEATED = ("rnr", "retry")  # the same request is repeated
