@@ -160,25 +160,6 @@ class Memory(Suite):
                 wrs=(self.work("SEND", "UD", size=64),),
                 args={"ipv4": ipv4},
             )
-        yield Case(
-            suite="datagram",
-            qpt="UD",
-            case="multicast",
-            scenario="multicast",
-            says="a datagram to a group arrives once at each attached QP, also at one that was attached twice, and at no other",
-            expect=Expect("ibv_attach_mcast/NOTES/once", errata=("MCAST-ROCE",)),
-            wrs=(self.work("SEND", "UD", size=64),),
-        )
-        for qpt in ("RC", "UC"):
-            yield Case(
-                suite="datagram",
-                qpt=qpt,
-                case="multicast",
-                scenario="multicast_type",
-                says="a QP of this type cannot be attached to a group",
-                expect=Expect("ibv_attach_mcast/NOTES/type"),
-                wrs=(self.work("SEND", qpt, size=64),),
-            )
 
     @staticmethod
     def _changed(case, scenario, clause, args, says):
