@@ -23,7 +23,7 @@ static bool set_up(struct release *t, int access)
 {
 	/* no retry: what is not answered must be refused with an RNR NAK */
 	static const struct ibv_qp_attr patient = {
-		.min_rnr_timer = 1, .timeout = 16, .retry_cnt = 0, .rnr_retry = 7};
+		.min_rnr_timer = 1, .timeout = 18, .retry_cnt = 0, .rnr_retry = 7};
 	static const struct link_opts opts = {.mtu = IBV_MTU_256, .attr = &patient};
 	const struct end *end = &t->k->r->dut.requester, *other = &t->k->r->dut.responder;
 
