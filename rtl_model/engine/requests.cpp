@@ -71,7 +71,8 @@ void engine::answer()
 // The part of the WQE's SGEs that the request is about.
 engine_lookup engine::memory(Record &r)
 {
-	return {top->qp_pdn, top->req_write ? (uint32_t)HCASIM_ACCESS_LOCAL_WRITE : 0, r.sge.data(), r.num_sge,
+	return {top->qp_pdn,     top->req_write ? (uint32_t)HCASIM_ACCESS_LOCAL_WRITE : 0,
+		r.sge.data(),    r.num_sge,
 		top->req_offset, top->req_length};
 }
 

@@ -95,7 +95,8 @@ void engine::blocks()
 {
 	top->block_ack_i = top->block_valid_o;
 	if (top->block_valid_o)
-		memcpy(&top->block_i, &slot[top->block_slot_o][top->block_number_o * BLOCK % HCA_WQE_MAX], BLOCK);
+		memcpy(&top->block_i, &slot[top->block_slot_o][top->block_number_o * BLOCK % HCA_WQE_MAX],
+		       BLOCK);
 }
 
 void engine::run(Op op)
@@ -364,9 +365,7 @@ static bool pending(const struct engine *ce, enum hca_stage stage, struct hca_wo
 
 static uint32_t step(struct engine *e, enum hca_stage stage)
 {
-	e->run(stage == HCA_STAGE_FETCH    ? Op::FETCH
-	       : stage == HCA_STAGE_DECODE ? Op::DECODE
-					   : Op::PACKETISE);
+	e->run(stage == HCA_STAGE_FETCH ? Op::FETCH : stage == HCA_STAGE_DECODE ? Op::DECODE : Op::PACKETISE);
 	return e->top->result_qpn_o;
 }
 

@@ -373,7 +373,7 @@ module hcasim_engine #(
   hcasim_engine_pkg::send_qp_t send_qp;
   logic        unused_ready, unused_valid, unused_last;
   logic [31:0] unused_offset;
-  logic [23:0] unused_psns;
+  logic [23:0] unused_psns, unused_number;
   logic [63:0] offset;
   logic        last_packet;
 
@@ -407,6 +407,7 @@ module hcasim_engine #(
     .ready_i (1'b0),
     .packet_o,
     .offset_o(unused_offset),
+    .number_o(unused_number),
     .last_o  (unused_last)
   );
 

@@ -105,7 +105,7 @@
             w_q.failed     <= 1'b1;
             w_q.status     <= native_i ? wr_q.status : limit_status;
             w_q.vendor_err <= native_i ? wr_q.vendor_err : limit_vendor;
-          end else if (native_i && wr_q.mss != '0) begin // TSO is not carried out
+          end else if (native_i && wr_q.op == 8'(hcasim_pkg::WQE_OP_TSO)) begin // not carried out
             w_q.failed     <= 1'b1;
             w_q.status     <= 8'(hcasim_pkg::CQE_STATUS_LOC_QP_OP_ERR);
             w_q.vendor_err <= 8'(hcasim_pkg::VENDOR_ERR_BAD_OPCODE);

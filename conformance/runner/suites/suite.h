@@ -70,6 +70,13 @@ extern const struct scenario address_scenarios[];
 extern const struct scenario malformed_scenarios[];
 extern const struct scenario sequence_scenarios[];
 extern const struct scenario refusal_scenarios[];
+extern const struct scenario multicast_scenarios[];
+extern const struct scenario release_scenarios[];
+extern const struct scenario advise_scenarios[];
+extern const struct scenario resource_scenarios[];
 extern const struct scenario unreliable_scenarios[];
+extern const struct scenario acknowledge_scenarios[];
+extern const struct scenario answer_scenarios[];
+extern const struct scenario stopped_scenarios[];
 
 #endif

@@ -33,7 +33,8 @@ static const struct {
 static void no_difference(void)
 {
 	if (pair_report.differs)
-		fprintf(stderr, "  %s, after %llu ops\n", pair_report.what, (unsigned long long)pair_report.ops);
+		fprintf(stderr, "  %s, after %llu ops\n", pair_report.what,
+			(unsigned long long)pair_report.ops);
 	CU_ASSERT_FALSE(pair_report.differs);
 	CU_ASSERT_TRUE(pair_report.ops > 100);
 	CU_ASSERT_TRUE(pair_report.port_calls > 10);

@@ -8,8 +8,10 @@
 #include "suites/transport/bytes.h"
 #include "suites/transport/packet.h"
 
-#define RECEIVES 48
+#define RECEIVES 96
 #define FRAME    2048 /* bytes of a receive */
+
+#define HELD_SIZE (PACKET_MAX / PACKET_HELD)
 
 #define ETH  14
 #define IPV4 20
@@ -140,8 +142,8 @@ struct frame port_frame(struct packet_port *p, const struct packet *packet)
 {
 	const struct hcasim_bth_op_info *info = hcasim_bth_op_info(packet->opcode);
 	uint32_t pad = -packet->len & 3, at = p->head_len + UDP;
-	struct frame f = {p->mem, at + info->hdr_len + packet->len + pad + HCASIM_ICRC_SIZE, ETH, p->head_len,
-			  at};
+	struct frame f = {p->mem + p->held * HELD_SIZE,
+			  at + info->hdr_len + packet->len + pad + HCASIM_ICRC_SIZE, ETH, p->head_len, at};
 	struct hcasim_bth bth = {
 		.opcode = packet->opcode,
 		.flags = packet->se << 7 | 0x40 | pad << 4,
@@ -182,13 +184,35 @@ static bool wait_cq(struct packet_port *p, struct ibv_cq *cq, struct ibv_wc *wc,
 bool port_put(struct packet_port *p, const struct frame *f)
 {
 	struct ibv_sge sge = {(uintptr_t)f->at, f->len, p->mr->lkey};
-	struct ibv_send_wr wr = kit_wr(0xf4a3e, IBV_WR_SEND, &sge), *bad;
-	struct ibv_wc wc;
-	int ret = ibv_post_send(p->qp, &wr, &bad);
 
+	p->sge[p->held++] = sge;
+	return p->hold || port_release(p);
+}
+
+void port_hold(struct packet_port *p)
+{
+	p->hold = true;
+}
+
+bool port_release(struct packet_port *p)
+{
+	struct ibv_send_wr wr[PACKET_HELD], *bad;
+	unsigned int num = p->held;
+	struct ibv_wc wc;
+	int ret;
+
+	for (unsigned int i = 0; i < num; i++) {
+		wr[i] = kit_wr(0xf4a3e, IBV_WR_SEND, &p->sge[i]);
+		wr[i].next = i + 1 < num ? &wr[i + 1] : NULL;
+	}
+	p->hold = false;
+	p->held = 0;
+	ret = ibv_post_send(p->qp, wr, &bad);
 	if (ret)
 		KIT_FAULT(p->k, "posting a frame was refused with %s", errno_name(ret));
-	return !ret && wait_cq(p, p->send_cq, &wc, "the completion of a frame");
+	while (!ret && num && wait_cq(p, p->send_cq, &wc, "the completion of a frame"))
+		num--;
+	return !ret && !num;
 }
 
 bool port_send(struct packet_port *p, const struct packet *packet)
@@ -265,10 +289,43 @@ static void judge_ip(struct packet_port *p, struct frame *f, bool v4)
 		  grh->flow_label);
 }
 
+static uint64_t get64(const uint8_t *p)
+{
+	return (uint64_t)get32(p) << 32 | get32(p + 4);
+}
+
+static void parse_header(const uint8_t *h, unsigned int header, struct packet *to)
+{
+	switch (header) {
+	case HCASIM_HDR_AETH:
+		to->kind = h[0] >> 5;
+		to->value = h[0] & 0x1f;
+		to->msn = get32(h) & HCASIM_PSN_MASK;
+		break;
+	case HCASIM_HDR_ATOMICACKETH:
+		to->orig = get64(h);
+		break;
+	case HCASIM_HDR_RETH:
+		to->va = get64(h);
+		to->rkey = get32(h + 8);
+		to->dmalen = get32(h + 12);
+		break;
+	case HCASIM_HDR_ATOMICETH:
+		to->va = get64(h);
+		to->rkey = get32(h + 8);
+		to->swap_add = get64(h + 12);
+		to->compare = get64(h + 20);
+		break;
+	case HCASIM_HDR_IMMDT:
+		to->imm = get32(h);
+		break;
+	}
+}
+
 static bool parse(struct packet_port *p, struct frame *f, bool v4, struct packet *to)
 {
 	const struct hcasim_bth_op_info *info;
-	const uint8_t *bth = f->at + f->bth, *h;
+	const uint8_t *bth = f->at + f->bth;
 	uint32_t pad = bth[1] >> 4 & 3;
 
 	judge_ip(p, f, v4);
@@ -285,16 +342,8 @@ static bool parse(struct packet_port *p, struct frame *f, bool v4, struct packet
 			      .psn = get32(bth + 8) & HCASIM_PSN_MASK,
 			      .payload = bth + info->hdr_len,
 			      .len = f->len - f->bth - info->hdr_len - pad - HCASIM_ICRC_SIZE};
-	if (info->hdr_offset[HCASIM_HDR_AETH]) {
-		h = bth + info->hdr_offset[HCASIM_HDR_AETH];
-		to->kind = h[0] >> 5;
-		to->value = h[0] & 0x1f;
-		to->msn = get32(h) & HCASIM_PSN_MASK;
-	}
-	if (info->hdr_offset[HCASIM_HDR_ATOMICACKETH]) {
-		h = bth + info->hdr_offset[HCASIM_HDR_ATOMICACKETH];
-		to->orig = (uint64_t)get32(h) << 32 | get32(h + 4);
-	}
+	for (unsigned int i = 1; i < info->num_hdrs; i++)
+		parse_header(bth + info->hdr_offset[info->hdr[i]], info->hdr[i], to);
 	return true;
 }
 
@@ -317,7 +366,8 @@ bool port_get(struct packet_port *p, struct packet *packet)
 static bool create(struct packet_port *p)
 {
 	const struct end *end = &p->k->r->dut.requester;
-	struct ibv_qp_init_attr init = {.cap = {4, RECEIVES, 1, 1, 0}, .qp_type = IBV_QPT_RAW_PACKET};
+	struct ibv_qp_init_attr init = {.cap = {PACKET_HELD, RECEIVES, 1, 1, 0},
+					.qp_type = IBV_QPT_RAW_PACKET};
 	struct ibv_flow_attr sniffer = {
 		.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(sniffer), .port = end->port};
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = end->port};
@@ -325,7 +375,7 @@ static bool create(struct packet_port *p)
 
 	p->mem = end_alloc(end->pd, size);
 	p->mr = p->mem ? ibv_reg_mr(end->pd, p->mem, size, IBV_ACCESS_LOCAL_WRITE) : NULL;
-	p->send_cq = ibv_create_cq(end->ctx, 4, NULL, NULL, 0);
+	p->send_cq = ibv_create_cq(end->ctx, PACKET_HELD, NULL, NULL, 0);
 	p->recv_cq = ibv_create_cq(end->ctx, RECEIVES, NULL, NULL, 0);
 	if (!p->mr || !p->send_cq || !p->recv_cq)
 		return false;
