@@ -122,6 +122,8 @@ DOCTORED = [
     ("answers/rc/rnr", ("args", "more"), 1, "the completion of request 4 did not come"),
     ("answers/rc/reads", ("args", "more"), 1, "an answer with opcode 0x14"),
     ("answers/rc/stopped", ("args", "more"), 1, "an answer with opcode 0x14"),
+    ("paging/rc/gap-read", ("status",), "LOC_PROT_ERR", "status REM_ACCESS_ERR, expected LOC_PROT_ERR"),
+    ("keys/rc/dereg-during-atomics", ("status",), "LOC_PROT_ERR", "status REM_ACCESS_ERR after SUCCESS"),
     ("packet/ud/datagram", ("qp",), "UC", "src_qp"),
     ("checksum/raw_packet/shapes", ("scenario",), "offload_streams", "refused with EINVAL; stream"),
     ("fence/rc/after-reads", ("wrs", 4, "recv"), "RECV", "opcode RECV_RDMA_WITH_IMM, expected RECV"),
