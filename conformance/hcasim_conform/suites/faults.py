@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Suites about peers that are not ready or do not answer, and about what keys allow."""
+from dataclasses import replace
+
 from hcasim_conform.model.cells import Expect
 from hcasim_conform.suites.base import RELIABLE, Case, Suite, widened
 
@@ -143,6 +145,17 @@ class Faults(Suite):
                     wrs=(self.work("RDMA_READ", qpt, size=64),),
                     args={"sent_again": 1},  # not judged at the tap: how much is answered depends on the time
                 )
+                yield Case(
+                    suite="keys",
+                    qpt=qpt,
+                    case="dereg-during-atomics",
+                    scenario="atomics_dereg",
+                    says="atomics of two QPs to a region that is deregistered meanwhile are executed and complete with success, or "
+                    "are refused: the sum is that of those that succeeded",
+                    expect=Expect(DEREG, status="REM_ACCESS_ERR", errata=("KEY-LIFETIME", "FAILURE-STATUS")),
+                    wrs=(self.work("ATOMIC_FETCH_AND_ADD", qpt),),
+                    args={"sent_again": 1},
+                )
             for name in ("RDMA_WRITE", "RDMA_READ"):
                 short = self.tables.operation(name).short
                 yield self._key(qpt, f"byte-before-{short}", "key_range", name, {"before": 1})
@@ -157,6 +170,7 @@ class Faults(Suite):
             yield self._flush(
                 qpt, "flush-persistent", {"type": FLUSH_PERSISTENT, "with": ACCESS_FLUSH_GLOBAL}
             )
+            yield from self._flushes(qpt)
 
     def _answers(self, qpt):
         """The memory of an answer may be checked before the request is sent or when the answer arrives."""
@@ -204,6 +218,28 @@ class Faults(Suite):
                     wrs=(self.work(name, qpt),),
                     args={"remote": int(side == "remote"), "access": ACCESS_ZERO_BASED},
                 )
+
+    def _flushes(self, qpt):
+        """Levels and lengths."""
+        good = {"type": FLUSH_GLOBAL, "with": ACCESS_FLUSH_GLOBAL}
+        for case, args, status in (
+            ("flush-whole", {"length": 4096}, None),
+            ("flush-byte-behind", {"length": 4097}, "REM_ACCESS_ERR"),
+            ("flush-level-region", {"length": 4097, "level": 1}, None),
+        ):
+            says = f"IBV_WC_{status or 'SUCCESS'}: a range must lie in the region, the level of a region needs no range"
+            yield replace(
+                self._flush(qpt, case, {**good, **args}),
+                says=says,
+                expect=Expect(ACCESS, status=status, errata=("KEY-RIGHTS", "FLUSH-LEVEL")),
+            )
+        says = "a length of more than 32 bits is refused, or completes with an error"
+        yield replace(
+            self._flush(qpt, "flush-long", good),
+            scenario="flush_long",
+            says=says,
+            expect=Expect(ACCESS, errata=("KEY-RIGHTS", "FLUSH-LEVEL")),
+        )
 
     def _flush(self, qpt, case, args):
         return Case(
