@@ -24,6 +24,8 @@ KINDS = (
      "that come meanwhile: all are polled, in order, and the new size holds"),
     ("resize-armed", "resize_armed", ANY, "MUST", (), True,
      "a request of notification outlives a resize, and has one event"),
+    ("resize-full", "resize_full", RESIZE, "SHOULD", ("RESIZE-FULL",), True,
+     "a CQ full of entries that are not polled is resized, or refused and as before: all are polled, in order, and it still works"),
     ("resize-refused", "resize_refused", RESIZE, "SHOULD", ("RESIZE-TOO-SMALL",), False,
      "EINVAL for fewer entries than are not polled, none, and more than max_cqe; nothing has changed"),
     ("counts", "poll_counts", FIRST, "MUST", ("COMPLETION-ORDER",), True,
