@@ -38,6 +38,8 @@ KINDS = (
      "another thread polls after the batch, and each completion is polled once"),
     ("order", "notify_order", ANY, "MUST", ("NOTIFY-ORDER",), True,
      "any and solicited in both orders, repeated, and after each event: events for exactly what was asked for"),
+    ("doorbells", "many_doorbells", ANY, "MUST", (), False,
+     "requests of three QPs and requests of notification that follow hundreds of others at once are carried out"),
     ("shared-channel", "notify_shared", EVENT, "MUST", (), False,
      "three CQs of one channel and of different vectors: each event names its CQ and the context of that"),
     ("acknowledged", "notify_acked", ACK, "MUST", (), False,

@@ -174,7 +174,8 @@ static bool put_short(struct packet_qp *t)
 static bool put_headless(struct packet_qp *t)
 {
 	/* bytes from the UDP header on; those of the whole header and an ICRC: 24 */
-	static const uint8_t lengths[] = {0, 4, 7, 8, 12, 16, 19, 20, 23, 24 + BYTES - 1, 24 + BYTES - 2, 24 + BYTES + 1};
+	static const uint8_t lengths[] = {
+		0, 4, 7, 8, 12, 16, 19, 20, 23, 24 + BYTES - 1, 24 + BYTES - 2, 24 + BYTES + 1};
 	bool good = true;
 
 	for (size_t i = 0; i < sizeof(lengths) && good; i++) {

@@ -214,8 +214,7 @@ static void make(struct made *m, const struct shape *s, const struct segment *se
 	memset(m->at + m->ip_end, 0xee, s->trailer);
 	if (s->ip == 4)
 		m->ip_sum = m->ip + 10;
-	if (s->ip && (s->proto == TCP || s->proto == UDP) && !(s->frag & 0x3fff) && !s->missing &&
-	    !s->offset)
+	if (s->ip && (s->proto == TCP || s->proto == UDP) && !(s->frag & 0x3fff) && !s->missing && !s->offset)
 		put_l4_sum(m, s);
 }
 
@@ -461,7 +460,10 @@ static void offload_streams(struct kit *k)
 /* Headers that do not end with that of a TCP packet: the request fails, and nothing is sent. */
 static const struct broken headers[] = {
 	{"UDP", {"", 0, 4, 0, UDP, .len = 700}, 0, 0x45},
-	{"TCP header that lacks 4 bytes, and says so", {"", 0, 4, 0, TCP, .len = 700, .missing = 4}, 32, 0x40},
+	{"TCP header that lacks 4 bytes, and says so",
+	 {"", 0, 4, 0, TCP, .len = 700, .missing = 4},
+	 32,
+	 0x40},
 	{"TCP header that lacks 4 bytes", {"", 0, 4, 0, TCP, .len = 700, .missing = 4}, 32, 0x50},
 	{"bytes behind the TCP header", {"", 0, 4, 0, TCP, .len = 700, .options = 1}, 32, 0x50},
 	{"TCP header that lacks its options", {"", 0, 4, 0, TCP, .len = 700}, 32, 0x60},
