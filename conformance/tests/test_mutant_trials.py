@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from hcasim_conform.model.tables import Tables
-from hcasim_conform.mutants.generated import catalogue, command, machine, page, score, trial
+from hcasim_conform.mutants.generated import catalogue, command, kept, machine, page, score, trial
 from hcasim_conform.mutants.generated.machine import MachineError
 from hcasim_conform.mutants.generated.reach import holds, packed, reach
 from hcasim_conform.run import dut as duts
@@ -240,3 +240,19 @@ def test_the_page(tmp_path):
     assert "50.0 % <b>provider/a.c</b>: 1 of 2" in text and "<code>3  x = 1;</code>" in text
     assert "survived, constant (#4097): <code>1 -&gt; 4097</code>, 7 cells green" in text
     assert "a &lt; b -&gt; a &lt;= b</code>: nobody reads it" in text and "4096" not in text
+
+
+def test_what_cells_reach_is_kept(device, by_id, reached, tmp_path):
+    path, cells = tmp_path / "reached.json", [by_id[i] for i in REACHED]
+    kept.save(path, "a key", reached)
+    again = kept.load(path, "a key", MUTANTS, cells)
+    for found in (again, reached):
+        found.lock = None
+        found.classes = {bits: [cell.id for cell in cells] for bits, cells in found.classes.items()}
+    assert vars(again) == vars(reached)
+    assert kept.load(path, "another", MUTANTS, cells) is None
+    dut = duts.load(str(device[0]))
+    key = kept.key_of(tmp_path, dut, cells)
+    assert key == kept.key_of(tmp_path, dut, cells) != kept.key_of(tmp_path, dut, cells[1:])
+    (tmp_path / "bin" / "device").write_text("another build", encoding="utf-8")
+    assert kept.key_of(tmp_path, dut, cells) != key

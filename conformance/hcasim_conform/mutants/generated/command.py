@@ -27,7 +27,7 @@ from . import identical, page, score
 from .catalogue import HERE, KEYS, SAME, CatalogueError, equivalents, load
 from .trial import MOST, Trial, Catchers, Verdict
 from .machine import MachineError
-from .reach import reach
+from .kept import reached as record
 
 CHUNK = 10  # mutants per task: neighbours, which the same cells catch
 
@@ -184,7 +184,7 @@ def judged(args, mutants, known, bin_dir, everything):
     dut = duts.load(args.dut)
     enumerator = Enumerator(tables)
     cells = usable(covering(enumerator, 0) if args.covering else plain(enumerator), dut)
-    reached = reach(dut, bin_dir, cells, everything, args.jobs)
+    reached = record(dut, bin_dir, cells, everything, args.jobs)
     print(
         f"{len(cells)} cells reach mutants in {len(reached.classes)} ways, {time.monotonic() - begin:.0f} s",
         flush=True,
