@@ -173,6 +173,30 @@ static bool wrong_inside(struct responder *p, uint32_t psn, unsigned int code, u
 	       rsp_done(p, 0, IBV_WC_BAD_RESP_ERR);
 }
 
+/* A request that cannot be sent, behind one that is on its way: an error, and not a packet. */
+static bool impossible(struct responder *p, enum ibv_wr_opcode op, uint32_t len, unsigned int limit,
+		       enum ibv_wc_status status)
+{
+	const struct ibv_qp_attr attr = {.max_rd_atomic = limit};
+
+	return rsp_up(p, 0xabcdef + len, &attr) && POST(p, SEND, 0, 10) && rsp_packets(p, 0, 0, 0) &&
+	       rsp_post(p, op, 1, len, IBV_SEND_SIGNALED) && POST(p, SEND, 2, 5) && rsp_quiet(p) &&
+	       rsp_ack(p, 0, 0) && DONE(p, 0) && rsp_done(p, 1, status) && rsp_flushed(p, 2, 2);
+}
+
+/* Atomics of other lengths than 8 bytes; READs and atomics on a QP that may have none in flight. */
+static bool impossibles(struct responder *p)
+{
+	static const uint8_t lengths[] = {1, 4, 7, 9, 16};
+
+	for (size_t i = 0; i < sizeof(lengths); i++)
+		if (!impossible(p, i & 1 ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD,
+				lengths[i], 2, IBV_WC_LOC_LEN_ERR))
+			return false;
+	return impossible(p, IBV_WR_RDMA_READ, 40, 0, IBV_WC_LOC_QP_OP_ERR) &&
+	       impossible(p, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, 0, IBV_WC_LOC_QP_OP_ERR);
+}
+
 static void answers_wrong(struct kit *k)
 {
 	static struct responder p;
@@ -183,7 +207,7 @@ static void answers_wrong(struct kit *k)
 		if (!good)
 			KIT_FAULT(k, "answer: %s", wrongs[i].what);
 	}
-	if (good && wrong_inside(&p, 5, RESPONSE(MIDDLE), 1, 255) &&
+	if (good && impossibles(&p) && wrong_inside(&p, 5, RESPONSE(MIDDLE), 1, 255) &&
 	    wrong_inside(&p, 6, RESPONSE(LAST), 1, 256) && wrong_inside(&p, 7, RESPONSE(LAST), 3, 8) &&
 	    wrong_inside(&p, 8, RESPONSE(LAST), 3, 10) && wrong_inside(&p, 9, RESPONSE(MIDDLE), 3, 9))
 		pqp_judge_memory(&p.t);
