@@ -73,6 +73,7 @@ class Sending(Suite):
             says="frames never leave earlier than the limit allows, behind a burst too; a queue with a higher limit, with a limit "
             "that was raised or removed, or with a burst, has finished before a slow one",
             expect=Expect(RATE_LIMIT, level="SHOULD", errata=("RATE-LIMIT",)),
+            args={"kbps": 8000},
         )
 
     # -- FENCE

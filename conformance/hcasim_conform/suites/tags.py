@@ -85,7 +85,9 @@ class Tags(Suite):
         for length in (1, 1000, LONG):
             yield self._case(f"rndv-{length}", "tag_rendezvous", f"{TEXT}fin", says, length=length)
         says = "the READ fails: the match is reported, then IBV_WC_REM_ACCESS_ERR, nothing is written, and the QP is in ERR"
-        yield self._case("rndv-rkey", "tag_unreadable", f"{TEXT}fin", says, ("FAILURE-STATUS",), level="SHOULD")
+        yield self._case(
+            "rndv-rkey", "tag_unreadable", f"{TEXT}fin", says, ("FAILURE-STATUS",), level="SHOULD"
+        )
         says = "software gets both headers in the tagged buffer, and nothing is read"
         clause = f"{TEXT}incomplete"
         yield self._case("rndv-incomplete", "tag_incomplete", clause, says)

@@ -10,8 +10,7 @@
 #include "suites/objects/own.h"
 
 #define FRAME 1000 /* bytes */
-#define FAST  8000 /* kbps: a frame each millisecond */
-#define SLOW  1000 /* a frame each 8 ms */
+#define SLOW  1000 /* kbps: a frame each 8 ms; the fast queue: 8000 */
 
 struct paced {
 	struct own o;
@@ -23,6 +22,7 @@ struct paces {
 	uint8_t *mem;
 	struct ibv_mr *mr;
 	struct paced a, b;
+	uint32_t fast; /* kbps */
 };
 
 static bool limit(struct paces *p, struct paced *q, uint32_t kbps, uint32_t burst, uint16_t typical)
@@ -102,7 +102,7 @@ static bool two_limits(struct paces *p)
 {
 	const uint64_t since = kit_now_us();
 
-	return limit(p, &p->b, SLOW, 0, 0) && limit(p, &p->a, FAST, 0, 0) && send_frames(p, &p->a, 6) &&
+	return limit(p, &p->b, SLOW, 0, 0) && limit(p, &p->a, p->fast, 0, 0) && send_frames(p, &p->a, 6) &&
 	       send_frames(p, &p->b, 3) && left(p, &p->a, 6) &&
 	       took(p, since, 5000, "six frames at 8 Mbps") && left(p, &p->b, 3) &&
 	       took(p, since, 16000, "three frames at 1 Mbps") && send_frames(p, &p->a, 3) &&
@@ -114,7 +114,7 @@ static bool changed(struct paces *p)
 {
 	uint64_t since;
 
-	if (!limit(p, &p->a, SLOW, 0, 0) || !send_frames(p, &p->a, 8) || !limit(p, &p->a, FAST, 0, 0) ||
+	if (!limit(p, &p->a, SLOW, 0, 0) || !send_frames(p, &p->a, 8) || !limit(p, &p->a, p->fast, 0, 0) ||
 	    !send_frames(p, &p->b, 2) || !left(p, &p->b, 2) ||
 	    !have_left(p, &p->a, 4, "a queue whose limit was raised") || !left(p, &p->a, 8))
 		return false;
@@ -122,7 +122,7 @@ static bool changed(struct paces *p)
 	if (!limit(p, &p->a, SLOW, 0, 0) || !send_frames(p, &p->a, 3) || !left(p, &p->a, 3) ||
 	    !took(p, since, 16000, "three frames, with a limit that was lowered"))
 		return false;
-	return limit(p, &p->a, FAST, 0, 0) && send_frames(p, &p->a, 30) && limit(p, &p->a, 0, 0, 0) &&
+	return limit(p, &p->a, p->fast, 0, 0) && send_frames(p, &p->a, 30) && limit(p, &p->a, 0, 0, 0) &&
 	       send_frames(p, &p->b, 2) && left(p, &p->b, 2) &&
 	       have_left(p, &p->a, 30, "a queue whose limit was removed");
 }
@@ -156,7 +156,7 @@ static bool create(struct paces *p)
 
 static void rate_limit(struct kit *k)
 {
-	struct paces p = {.k = k};
+	struct paces p = {.k = k, .fast = kit_arg(k, "kbps", 8000)};
 	struct ibv_device_attr_ex attr = {0};
 	const struct ibv_packet_pacing_caps *caps = &attr.packet_pacing_caps;
 
