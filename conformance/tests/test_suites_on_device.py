@@ -122,7 +122,7 @@ DOCTORED = [
     ("answers/rc/rnr", ("args", "more"), 1, "the completion of request 4 did not come"),
     ("answers/rc/reads", ("args", "more"), 1, "an answer with opcode 0x14"),
     ("answers/rc/stopped", ("args", "more"), 1, "an answer with opcode 0x14"),
-    ("pacing/raw_packet/rate-limit", ("args", "kbps"), 900, "a fast queue: only"),
+    ("pacing/raw_packet/rate-limit", ("args", "kbps"), 1000, "a fast queue: only"),
     ("packet/ud/datagram", ("qp",), "UC", "src_qp"),
     ("checksum/raw_packet/shapes", ("scenario",), "offload_streams", "refused with EINVAL; stream"),
     ("fence/rc/after-reads", ("wrs", 4, "recv"), "RECV", "opcode RECV_RDMA_WITH_IMM, expected RECV"),
