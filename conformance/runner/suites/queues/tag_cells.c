@@ -201,7 +201,7 @@ static void unreadable(struct kit *k, struct tags *t)
 
 static void tag_unreadable(struct kit *k)
 {
-	with_tags(k, &usual, unreadable);
+	tags_run(k, &usual, unreadable);
 }
 
 /* ---- Operations ---- */
