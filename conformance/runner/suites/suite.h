@@ -48,6 +48,7 @@ extern const struct scenario key_scenarios[];
 extern const struct scenario window_scenarios[];
 extern const struct scenario frame_scenarios[];
 extern const struct scenario queue_scenarios[];
+extern const struct scenario doorbell_scenarios[];
 extern const struct scenario wc_scenarios[];
 extern const struct scenario misuse_scenarios[];
 extern const struct scenario argument_scenarios[];
