@@ -280,6 +280,27 @@ class Objects(Suite):
                 wrs=(self.work("SEND", qpt, SIGNALED + ("IP_CSUM",), Data("sge", "sge", (300,))),),
             )
             yield Case(
+                suite="checksum",
+                qpt=qpt,
+                case="broken",
+                scenario="offload_broken",
+                says="a frame whose IP header has a wrong version, length or chain arrives as it is, whether checksums were asked "
+                "for or not, and without IBV_WC_IP_CSUM_OK",
+                expect=Expect(CSUM_OK, level="SHOULD", errata=("IP-CSUM-SCOPE", "IP-CSUM-UD")),
+                wrs=(self.work("SEND", qpt, SIGNALED + ("IP_CSUM",), Data("sge", "sge", (300,))),),
+            )
+            yield Case(
+                suite="tso",
+                qpt=qpt,
+                case="broken",
+                scenario="offload_refused",
+                says="IBV_WC_LOC_QP_OP_ERR for each header that does not end with that of a TCP packet, and nothing arrives",
+                expect=Expect(
+                    tso.effect_clause, level="SHOULD", status="LOC_QP_OP_ERR", errata=("TSO-HDR", "TSO-UD")
+                ),
+                wrs=(self.work("TSO", qpt, size=600),),
+            )
+            yield Case(
                 suite="tso",
                 qpt=qpt,
                 case="shapes",

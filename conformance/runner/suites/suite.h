@@ -48,6 +48,7 @@ extern const struct scenario key_scenarios[];
 extern const struct scenario window_scenarios[];
 extern const struct scenario frame_scenarios[];
 extern const struct scenario queue_scenarios[];
+extern const struct scenario doorbell_scenarios[];
 extern const struct scenario wc_scenarios[];
 extern const struct scenario misuse_scenarios[];
 extern const struct scenario argument_scenarios[];
@@ -84,5 +85,6 @@ extern const struct scenario unreliable_scenarios[];
 extern const struct scenario acknowledge_scenarios[];
 extern const struct scenario answer_scenarios[];
 extern const struct scenario stopped_scenarios[];
+extern const struct scenario pace_scenarios[];
 
 #endif
