@@ -31,10 +31,10 @@ struct engine {
 	bool differs; /* it no longer runs */
 	bool inside;  /* the first one is inside a port that may call ops */
 	const char *op;
-	uint32_t op_qpn;      /* QP of the op, as far as known; NO_QP */
-	unsigned int op_call; /* port calls of the second one in this op */
+	uint32_t op_qpn;               /* QP of the op, as far as known; NO_QP */
+	unsigned int op_call;          /* port calls of the second one in this op */
 	uint32_t next[HCA_NUM_STAGES]; /* QP of the next step */
-	uint8_t *log;         /* port calls of the op: name, arguments, results */
+	uint8_t *log;                  /* port calls of the op: name, arguments, results */
 	size_t len, room, at;
 	struct lockstep_qp *qp;
 	unsigned int num_qps, room_qps, turn;

@@ -100,10 +100,11 @@ static bool begin(struct engine *e, const char *port)
 	e->op_call++;
 	lockstep_report.port_calls++;
 	if (!e->differs && !lockstep_next_call(e))
-		lockstep_difference(e, "%s calls %s, %s does not", lockstep_second_name(e), port, e->ops[0]->name);
+		lockstep_difference(e, "%s calls %s, %s does not", lockstep_second_name(e), port,
+				    e->ops[0]->name);
 	else if (!e->differs && strcmp(lockstep_next_call(e), name))
-		lockstep_difference(e, "%s calls %s, %s calls %s", lockstep_second_name(e), port, e->ops[0]->name,
-				    lockstep_next_call(e));
+		lockstep_difference(e, "%s calls %s, %s calls %s", lockstep_second_name(e), port,
+				    e->ops[0]->name, lockstep_next_call(e));
 	e->at += sizeof(name);
 	return false;
 }

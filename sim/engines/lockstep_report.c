@@ -12,17 +12,17 @@ struct lockstep_report lockstep_report;
 
 #define FIELD(x)                                                                                             \
 	{                                                                                                    \
-		#x, offsetof(struct engine_state, x), sizeof(((struct engine_state *)0)->x)                  \
+#x, offsetof(struct engine_state, x), sizeof(((struct engine_state *)0)->x)                  \
 	}
 
 static const struct field {
 	const char *name;
 	size_t offset, size;
 } fields[] = {
-	FIELD(qp_state),  FIELD(pi),          FIELD(fetched),   FIELD(retired),       FIELD(wqes),
-	FIELD(has_cur),   FIELD(cur_index),   FIELD(cur_pkt),   FIELD(has_ack),       FIELD(ack_index),
-	FIELD(una_psn),   FIELD(next_psn),    FIELD(rd_out),    FIELD(rd_incomplete), FIELD(retries),
-	FIELD(rnr_retries), FIELD(rnr_wait), FIELD(fault), FIELD(fetching),      FIELD(paging),
+	FIELD(qp_state),    FIELD(pi),        FIELD(fetched), FIELD(retired),       FIELD(wqes),
+	FIELD(has_cur),     FIELD(cur_index), FIELD(cur_pkt), FIELD(has_ack),       FIELD(ack_index),
+	FIELD(una_psn),     FIELD(next_psn),  FIELD(rd_out),  FIELD(rd_incomplete), FIELD(retries),
+	FIELD(rnr_retries), FIELD(rnr_wait),  FIELD(fault),   FIELD(fetching),      FIELD(paging),
 };
 #define NUM_FIELDS (sizeof(fields) / sizeof(fields[0]))
 
@@ -173,8 +173,8 @@ static void print_report(FILE *f, const struct engine *e)
 	const struct seen_wqe *w;
 	struct engine_state s[2];
 
-	fprintf(f, "lockstep: first difference of %s and %s, in op %s", e->ops[0]->name, lockstep_second_name(e),
-		e->op);
+	fprintf(f, "lockstep: first difference of %s and %s, in op %s", e->ops[0]->name,
+		lockstep_second_name(e), e->op);
 	if (e->second)
 		fprintf(f, ", port call %u", e->op_call);
 	fprintf(f, ", after %" PRIu64 " ops and %" PRIu64 " port calls\n", lockstep_report.ops,
@@ -186,7 +186,7 @@ static void print_report(FILE *f, const struct engine *e)
 			print_wqe(f, e, w);
 	}
 	print_wave(f, e);
-	fprintf(f, "%s\n", lockstep_report.what);
+	fprintf(f, "lockstep: %s\n", lockstep_report.what);
 }
 
 void lockstep_difference(struct engine *e, const char *format, ...)

@@ -14,10 +14,12 @@ static const struct engine_ops *check_plugin(const char *path, const struct engi
 					     size_t err_size)
 {
 	if (p->abi != ENGINE_ABI)
-		snprintf(err, err_size, "engine '%s': has ABI version %u of the engine port, needed is %u", path, p->abi,
-			 ENGINE_ABI);
+		snprintf(err, err_size, "engine '%s': has ABI version %u of the engine port, needed is %u",
+			 path, p->abi, ENGINE_ABI);
 	else if (p->ops_size != sizeof(struct engine_ops) || p->ports_size != sizeof(struct engine_ports))
-		snprintf(err, err_size, "engine '%s': was built with another core/engine.h (sizes %u and %u, not %zu and %zu)",
+		snprintf(err, err_size,
+			 "engine '%s': was built with another core/engine.h (sizes %u and %u, not %zu and "
+			 "%zu)",
 			 path, p->ops_size, p->ports_size, sizeof(struct engine_ops),
 			 sizeof(struct engine_ports));
 	else if (!p->ops || !p->ops->name || !p->ops->create)

@@ -349,7 +349,7 @@ def start_and_run(build, options, command):
     ended = machine.end()
     if ended and not machine.reported:
         describe_end(ended)
-    return status or (MACHINE_FAILED if ended else 0)
+    return MACHINE_FAILED if ended else status
 
 
 def main(build, args):

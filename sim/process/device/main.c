@@ -256,7 +256,7 @@ static bool bar_mapped(void *arg, unsigned int hca, unsigned int bar, uint64_t o
 /* Nothing after the first difference would mean anything. The traces are written as far as they are. */
 static void engines_differ(const char *report)
 {
-	fprintf(stderr, "%shcasim-device: the machine stops at the first difference\n", report);
+	fputs(report, stderr);
 	fflush(NULL);
 	_exit(EXIT_FAILURE);
 }
@@ -266,8 +266,7 @@ static void engines_differ(const char *report)
 static int start_machine(struct server *s, const struct options *o)
 {
 	static const struct machine_host_ops ops = {.mem_read = mem_read, .mem_write = mem_write, .irq = irq};
-	const struct engine_choice engine = {
-		.name = o->engine, .wave = o->wave, .stop = engines_differ};
+	const struct engine_choice engine = {.name = o->engine, .wave = o->wave, .stop = engines_differ};
 	struct machine_config cfg = {.num_hcas = (unsigned int)o->hcas,
 				     .profile = o->profile,
 				     .trace_dir = o->trace,
