@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from hcasim_conform.model.tables import Tables
-from hcasim_conform.mutants.generated import catalogue, command, machine, page, score, trial
+from hcasim_conform.mutants.generated import catalogue, command, kept, machine, page, score, trial
 from hcasim_conform.mutants.generated.machine import MachineError
 from hcasim_conform.mutants.generated.reach import holds, packed, reach
 from hcasim_conform.run import dut as duts
@@ -115,31 +115,75 @@ def test_bits():
     assert [holds(packed(seen), place) for place in range(len(seen))] == list(seen)
 
 
-def equivalent_file(tmp_path, **change):
-    row = {name: getattr(MUTANTS[0], name) for name in catalogue.KEYS}
-    row |= {"reason": "x is never read again, by anybody", **change}
-    path = tmp_path / "equivalent.yaml"
-    path.write_text(yaml.safe_dump({"equivalent": [row]}), encoding="utf-8")
-    return path
-
-
-def test_an_equivalent_one(tmp_path):
-    assert catalogue.equivalents(MUTANTS, equivalent_file(tmp_path)) == {
-        4096: "x is never read again, by anybody"
+def equivalent_file(folder, **change):
+    row = {
+        "file": "provider/a.c",
+        "function": "f",
+        "kind": "same",
+        "reason": "x is never read again, by anybody",
     }
+    row |= change
+    (folder / "a.yaml").write_text(yaml.safe_dump({"equivalent": [row]}), encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    "change, numbers",
+    [
+        ({}, {4096, 4097, 4098, 4099}),  # a whole function
+        ({"change": "1 -> 4096"}, {4096}),
+        ({"change": "/-> 409[78]$/", "operator": "constant"}, {4097, 4098}),
+        ({"text": "/x =/", "change": "/7$/"}, {4097}),
+    ],
+)
+def test_equivalent_ones(tmp_path, change, numbers):
+    found = catalogue.equivalents(MUTANTS, equivalent_file(tmp_path, **change))
+    assert set(found) == numbers and {e.kind for e in found.values()} == {"same"}
+
+
+def test_a_guard_names_its_test(tmp_path):
+    folder = equivalent_file(tmp_path, kind="guarded", test="core.queues")
+    assert catalogue.equivalents(MUTANTS, folder)[4096].reason.endswith("(tested by core.queues)")
 
 
 @pytest.mark.parametrize(
     "change, words",
     [
-        ({"text": "x = 2;"}, r"no mutant is provider/a.c f\(\): '1 -> 4096' in 'x = 2;'"),
+        ({"text": "x = 2;"}, "no mutant has file: provider/a.c, function: f, text: x = 2;"),
         ({"reason": "it is"}, "0/reason: 'it is' is too short"),
         ({"operator": "magic"}, "0/operator: 'magic' is not one of"),
+        ({"kind": "boring"}, "0/kind: 'boring' is not one of"),
+        ({"kind": "guarded"}, "0: 'test' is a required property"),
+        ({"change": "/(/"}, r"change: /\(/: missing \)"),
     ],
 )
 def test_a_wrong_equivalent_is_named(tmp_path, change, words):
     with pytest.raises(catalogue.CatalogueError, match=words):
         catalogue.equivalents(MUTANTS, equivalent_file(tmp_path, **change))
+
+
+def test_those_not_caught_are_chosen_again(tmp_path):
+    verdicts = [trial.Verdict(MUTANTS[0], "caught"), trial.Verdict(MUTANTS[1], "survived")]
+    path = tmp_path / "generated-mutants.json"
+    path.write_text(json.dumps({"verdicts": [v.record() for v in verdicts]}), encoding="utf-8")
+    args = command.parser().parse_args(["--again", str(path)])
+    assert command.select(MUTANTS[:2], args, {}) == [MUTANTS[1]]
+    args = command.parser().parse_args(["provider/a.c:g"])
+    with pytest.raises(catalogue.CatalogueError, match="no mutant is chosen"):
+        command.select(MUTANTS, args, {})
+
+
+def test_a_listed_one_must_not_be_caught():
+    args = command.parser().parse_args(["--listed"])
+    assert command.select(MUTANTS, args, {4097: None}) == [MUTANTS[1]]
+    (said,) = command.complaints(args, {}, [trial.Verdict(MUTANTS[1], "caught", SEND)], MUTANTS, {})
+    assert said.startswith(f"listed as equivalent, but caught by {SEND}: #4097 provider/a.c:")
+
+
+def test_the_kinds_are_told():
+    verdicts = [trial.Verdict(MUTANTS[0], "equivalent", kind=k) for k in ("same", "unruled", "unruled")]
+    said = score.tell_kinds(score.kinds(verdicts), 6, 8)
+    assert said == "not counted: 1 same, 2 unruled; with all but 'same' counted: 6 of 10, 60.0 %"
 
 
 def test_a_build_without_mutants_is_named(tmp_path, monkeypatch, capsys):
@@ -187,10 +231,28 @@ def test_the_page(tmp_path):
     verdicts = [
         trial.Verdict(MUTANTS[0], "caught", SEND, "byte 3"),
         trial.Verdict(MUTANTS[1], "survived", run=7),
-        trial.Verdict(mutant(5, change="a < b -> a <= b"), "equivalent", reason="nobody reads it"),
+        trial.Verdict(
+            mutant(5, change="a < b -> a <= b"), "equivalent", kind="same", reason="nobody reads it"
+        ),
     ]
     page.write(tmp_path / "mutants.html", verdicts, "1 of 2")
     text = (tmp_path / "mutants.html").read_text(encoding="utf-8")
     assert "50.0 % <b>provider/a.c</b>: 1 of 2" in text and "<code>3  x = 1;</code>" in text
     assert "survived, constant (#4097): <code>1 -&gt; 4097</code>, 7 cells green" in text
     assert "a &lt; b -&gt; a &lt;= b</code>: nobody reads it" in text and "4096" not in text
+
+
+def test_what_cells_reach_is_kept(device, by_id, reached, tmp_path):
+    path, cells = tmp_path / "reached.json", [by_id[i] for i in REACHED]
+    kept.save(path, "a key", reached)
+    again = kept.load(path, "a key", MUTANTS, cells)
+    for found in (again, reached):
+        found.lock = None
+        found.classes = {bits: [cell.id for cell in cells] for bits, cells in found.classes.items()}
+    assert vars(again) == vars(reached)
+    assert kept.load(path, "another", MUTANTS, cells) is None
+    dut = duts.load(str(device[0]))
+    key = kept.key_of(tmp_path, dut, cells)
+    assert key == kept.key_of(tmp_path, dut, cells) != kept.key_of(tmp_path, dut, cells[1:])
+    (tmp_path / "bin" / "device").write_text("another build", encoding="utf-8")
+    assert kept.key_of(tmp_path, dut, cells) != key

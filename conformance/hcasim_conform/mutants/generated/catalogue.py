@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The mutants of a build, the equivalent ones among them, and the score that was reached."""
+"""The mutants of a build, and those among them that no cell can catch."""
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +9,11 @@ import jsonschema
 import yaml
 
 HERE = Path(__file__).resolve().parents[3]
-EQUIVALENT = HERE / "mutants" / "generated" / "equivalent.yaml"
+EQUIVALENT = HERE / "mutants" / "generated" / "equivalent"
 SCHEMA = HERE / "schema" / "equivalent.schema.json"
 PARTS = ("provider", "sim/core", "sim/devices/native")
 KEYS = ("file", "function", "text", "operator", "change")
+SAME = "same"  # the kind of those that behave as the original; the others could be observed by other means
 
 
 class CatalogueError(Exception):
@@ -30,6 +32,7 @@ class Mutant:
 
     @property
     def key(self):
+        """What stays when other lines of its file change."""
         return tuple(getattr(self, name) for name in KEYS)
 
     @property
@@ -55,23 +58,51 @@ def load(build):
     return sorted(mutants, key=lambda m: m.number), left_out
 
 
-def equivalents(mutants, path=EQUIVALENT):
-    """number -> why the mutant is equivalent. An entry without a mutant is an error: its line has changed."""
-    rows = yaml.safe_load(Path(path).read_text(encoding="utf-8"))["equivalent"]
+@dataclass(frozen=True)
+class Equivalent:
+    kind: str  # same, unruled, guarded, memory: docs/mutants.md
+    reason: str
+
+
+def rows_of(path):
+    """The entries of a file, whose form is checked."""
+    rows = yaml.safe_load(path.read_text(encoding="utf-8"))["equivalent"]
     try:
         jsonschema.validate(rows, json.loads(SCHEMA.read_text(encoding="utf-8")))
     except jsonschema.ValidationError as error:
         where = "/".join(str(p) for p in error.absolute_path) or "the list"
         raise CatalogueError(f"{path}: {where}: {error.message}") from error
-    by_key = {}
+    return rows
+
+
+def matcher(row, path):
+    """A test whether an entry means a mutant: texts are compared, those between slashes are regular expressions."""
+    tests = []
+    for name in KEYS:
+        text = row.get(name)
+        if text is None:
+            continue
+        if name != "file" and len(text) > 2 and text[0] == text[-1] == "/":
+            try:
+                tests.append((name, re.compile(text[1:-1]).search))
+            except re.error as error:
+                raise CatalogueError(f"{path}: {name}: {text}: {error}") from error
+        else:
+            tests.append((name, text.__eq__))
+    return lambda mutant: all(test(getattr(mutant, name)) for name, test in tests)
+
+
+def equivalents(mutants, folder=EQUIVALENT):
+    """number -> Equivalent. An entry that means no mutant is an error: its line has changed."""
+    by_file, found = {}, {}
     for mutant in mutants:
-        by_key.setdefault(mutant.key, []).append(mutant.number)
-    reasons = {}
-    for row in rows:
-        key = tuple(row[name] for name in KEYS)
-        if key not in by_key:
-            raise CatalogueError(
-                f"{path}: no mutant is {row['file']} {row['function']}(): '{row['change']}' in '{row['text']}'"
-            )
-        reasons |= dict.fromkeys(by_key[key], row["reason"])
-    return reasons
+        by_file.setdefault(mutant.file, []).append(mutant)
+    for path in sorted(Path(folder).glob("*.yaml")):
+        for row in rows_of(path):
+            meant = list(filter(matcher(row, path), by_file.get(row["file"], ())))
+            if not meant:
+                given = ", ".join(f"{name}: {row[name]}" for name in KEYS if name in row)
+                raise CatalogueError(f"{path}: no mutant has {given}")
+            reason = row["reason"] + (f" (tested by {row['test']})" if "test" in row else "")
+            found |= {mutant.number: Equivalent(row["kind"], reason) for mutant in meant}
+    return found

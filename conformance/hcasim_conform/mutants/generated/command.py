@@ -24,10 +24,10 @@ from hcasim_conform.select.covering import covering, plain
 from hcasim_conform.select.enumeration import Enumerator
 
 from . import identical, page, score
-from .catalogue import HERE, CatalogueError, equivalents, load
+from .catalogue import HERE, KEYS, SAME, CatalogueError, equivalents, load
 from .trial import MOST, Trial, Catchers, Verdict
 from .machine import MachineError
-from .reach import reach
+from .kept import reached as record
 
 CHUNK = 10  # mutants per task: neighbours, which the same cells catch
 
@@ -40,9 +40,18 @@ def parser():
         "files",
         nargs="*",
         metavar="FILE",
-        help="only mutants of these files, as provider/wqe.c or 'sim/core/*'",
+        help="only mutants of these files or functions, as provider/wqe.c, 'sim/core/*' or provider/wqe.c:open_data",
     )
     p.add_argument("--number", type=int, action="append", metavar="N", help="only the mutant of this number")
+    p.add_argument(
+        "--again",
+        type=Path,
+        metavar="JSON",
+        help="only those that the run with this generated-mutants.json did not catch",
+    )
+    p.add_argument(
+        "--listed", action="store_true", help="only those that are listed as equivalent: none may be caught"
+    )
     p.add_argument("--sample", type=int, metavar="N", help="only so many, chosen at random")
     p.add_argument("--seed", metavar="TEXT", help="of the choice (default: the commit's name)")
     p.add_argument(
@@ -74,11 +83,34 @@ def parser():
     return p
 
 
-def select(mutants, args):
+def not_caught(path):
+    """The mutants that an earlier run did not catch, by all that a later build leaves as it is."""
+    try:
+        verdicts = json.loads(path.read_text(encoding="utf-8"))["verdicts"]
+        return {
+            tuple(v["mutant"][name] for name in KEYS)
+            for v in verdicts
+            if v["outcome"] in ("survived", "unreached")
+        }
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise CatalogueError(f"--again {path}: {error!r}") from error
+
+
+def select(mutants, args, known):
     if args.number:
         mutants = [m for m in mutants if m.number in args.number]
     if args.files:
-        mutants = [m for m in mutants if any(fnmatchcase(m.file, pattern) for pattern in args.files)]
+        names = ("{0.file}", "{0.file}:{0.function}")
+        mutants = [
+            m
+            for m in mutants
+            if any(fnmatchcase(name.format(m), pattern) for name in names for pattern in args.files)
+        ]
+    if args.again:
+        left = not_caught(args.again)
+        mutants = [m for m in mutants if m.key in left]
+    if args.listed:
+        mutants = [m for m in mutants if m.number in known]
     if not mutants:
         raise CatalogueError("no mutant is chosen")
     if not args.sample:
@@ -141,37 +173,39 @@ def drop_identical(verdicts, build, jobs):
     reasons = identical.find([verdict.mutant for verdict in left], build, jobs)
     for verdict in left:
         if verdict.mutant.number in reasons:
-            verdict.outcome, verdict.reason = "equivalent", reasons[verdict.mutant.number]
+            verdict.outcome, verdict.kind = "equivalent", SAME
+            verdict.reason = reasons[verdict.mutant.number]
     print(f"{len(reasons)} of {len(left)} that were not caught have the original's object code", flush=True)
 
 
-def judged(args, mutants, reasons, bin_dir, everything):
+def judged(args, mutants, known, bin_dir, everything):
     """Verdicts of the selected mutants, and the cells that are red without one."""
     begin, tables = time.monotonic(), Tables()
     dut = duts.load(args.dut)
     enumerator = Enumerator(tables)
     cells = usable(covering(enumerator, 0) if args.covering else plain(enumerator), dut)
-    reached = reach(dut, bin_dir, cells, everything, args.jobs)
+    reached = record(dut, bin_dir, cells, everything, args.jobs)
     print(
         f"{len(cells)} cells reach mutants in {len(reached.classes)} ways, {time.monotonic() - begin:.0f} s",
         flush=True,
     )
+    tried = [m for m in mutants if args.listed or m.number not in known]
     with tempfile.TemporaryDirectory(prefix="hcasim-mutants-") as folder:
-        trial = Trials(args, bin_dir, tables, reached, folder)
-        found = trial.run([m for m in mutants if m.number not in reasons], args.jobs)
-    drop_identical(found, bin_dir.parent, args.jobs)
-    found += [Verdict(m, "equivalent", reason=reasons[m.number]) for m in mutants if m.number in reasons]
+        found = Trials(args, bin_dir, tables, reached, folder).run(tried, args.jobs)
+    if not args.listed:
+        drop_identical(found, bin_dir.parent, args.jobs)
+        found += [Verdict(m, "equivalent", **vars(known[m.number])) for m in mutants if m.number in known]
     return sorted(found, key=lambda v: v.mutant.number), reached.red
 
 
 def report(args, verdicts, red, left_out, seconds):
     counts = score.count(verdicts)
     caught, mutants = score.total(counts.values())
-    equal = sum(v.outcome == "equivalent" for v in verdicts)
+    kinds = score.kinds(verdicts)
     about = f"{caught} of {mutants} generated mutants caught in {seconds:.1f} s"
-    more = f"{equal} are equivalent and not counted, {left_out} do not compile."
+    more = f"{score.tell_kinds(kinds, caught, mutants)}; {left_out} do not compile."
     args.out.mkdir(parents=True, exist_ok=True)
-    data = {"caught": caught, "mutants": mutants, "equivalent": equal, "left_out": left_out}
+    data = {"caught": caught, "mutants": mutants, "equivalent": kinds, "left_out": left_out}
     data |= {
         "seconds": round(seconds, 1),
         "parts": counts,
@@ -181,29 +215,47 @@ def report(args, verdicts, red, left_out, seconds):
     (args.out / "generated-mutants.json").write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     page.write(args.out / "mutants.html", verdicts, f"{about}; {more}")
     for part, (hit, of) in counts.items():
-        print(f"{part}: {hit} of {of}, {page.share(hit, of)}")
+        print(f"{part}: {hit} of {of}, {score.share(hit, of)}")
+    print(score.tell_kinds(kinds, caught, mutants))
     return counts, about
 
 
+def complaints(args, counts, verdicts, mutants, known):
+    if args.listed:
+        return [
+            f"listed as equivalent, but caught by {v.cell}: #{v.mutant.number} {v.mutant}"
+            for v in verdicts
+            if v.outcome == "caught"
+        ]
+    if args.files or args.number or args.again:
+        return []
+    same = {v.mutant.number for v in verdicts if v.outcome == "equivalent"}
+    counted = [m for m in mutants if m.number not in known and m.number not in same]
+    population = {part: sum(m.part == part for m in counted) for part in counts}
+    return [f"BELOW the ratchet: {text}" for text in score.complaints(counts, score.load(), population)]
+
+
 def run(args, mutants, left_out, build):
-    begin = time.monotonic()
-    reasons, chosen = equivalents(mutants), select(mutants, args)
-    verdicts, red = judged(args, chosen, reasons, build / "bin", mutants)
+    begin, known = time.monotonic(), equivalents(mutants)
+    verdicts, red = judged(args, select(mutants, args, known), known, build / "bin", mutants)
     counts, about = report(args, verdicts, red, left_out, time.monotonic() - begin)
     for cell, fault in red:
         print(f"RED without a mutant: {cell}: {fault}")
     said = []
     if args.write_score:
         score.write(counts)
-    elif not (args.files or args.number):
-        same = {v.mutant.number for v in verdicts if v.outcome == "equivalent"}
-        counted = [m for m in mutants if m.number not in reasons and m.number not in same]
-        population = {part: sum(m.part == part for m in counted) for part in counts}
-        said = score.complaints(counts, score.load(), population)
+    else:
+        said = complaints(args, counts, verdicts, mutants, known)
     for text in said:
-        print(f"BELOW the ratchet: {text}")
+        print(text)
     print(about)
     return 1 if red or said else 0
+
+
+def show(mutants, known):
+    for m in mutants:
+        print(f"#{m.number} {m}" + (f" [{known[m.number].kind}]" if m.number in known else ""))
+    return 0
 
 
 def main(argv):
@@ -214,8 +266,8 @@ def main(argv):
     try:
         mutants, left_out = load(build)
         if args.list:
-            print("\n".join(f"#{m.number} {m}" for m in select(mutants, args)))
-            return 0
+            known = equivalents(mutants)
+            return show(select(mutants, args, known), known)
         return run(args, mutants, left_out, build)
     except (CatalogueError, MachineError, duts.DutError) as error:
         print(f"hcasim conform mutants: {error}", file=sys.stderr)

@@ -2,6 +2,8 @@
 """mutants.html: the score by file and function, and every surviving mutant with its line."""
 import jinja2
 
+from .score import share
+
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Generated mutants</title>
 <style>
@@ -22,15 +24,11 @@ summary { cursor: pointer; } details { margin: .3em 0; } .line { color: #555; }
 {% for file in files %}<details><summary>{{ file.score }} <b>{{ file.name }}</b>: {{ file.caught }} of {{ file.mutants }}</summary>
 {% for function in file.functions %}<p>{{ function.score }} <b>{{ function.name }}()</b>: {{ function.caught }} of {{ function.mutants }}</p>
 {% for line in function.lines %}<div class="line"><code>{{ line.number }}  {{ line.text }}</code></div><ul>
-{% for v in line.survivors %}<li>{{ v.outcome }}, {{ v.mutant.operator }} (#{{ v.mutant.number }}): <code>{{ v.mutant.change }}</code>
+{% for v in line.survivors %}<li>{{ v.kind or v.outcome }}, {{ v.mutant.operator }} (#{{ v.mutant.number }}): <code>{{ v.mutant.change }}</code>
 {%- if v.reason %}: {{ v.reason }}{% elif v.run %}, {{ v.run }} cells green{% endif %}</li>
 {% endfor %}</ul>{% endfor %}{% endfor %}</details>
 {% endfor %}</body></html>
 """
-
-
-def share(caught, mutants):
-    return f"{100 * caught / mutants:.1f} %" if mutants else "-"
 
 
 def row(name, verdicts, **more):

@@ -11,12 +11,13 @@ bound is p - 3 e (e = sqrt(p (1 - p) / n * (1 - n / N)) for n of N drawn without
   towards green. With n = 100 and a bound of 0.8 it is red from 66 down.
 """
 import random
+from collections import Counter
 from math import comb, sqrt
 from pathlib import Path
 
 import yaml
 
-from .catalogue import HERE, PARTS
+from .catalogue import HERE, PARTS, SAME
 
 SCORE = HERE / "mutants" / "generated" / "score.yaml"
 LIKELY = 0.001
@@ -33,6 +34,22 @@ def count(verdicts):
     counted = [v for v in verdicts if v.outcome != "equivalent"]
     of = {part: [v.outcome == "caught" for v in counted if v.mutant.part == part] for part in PARTS}
     return {part: (sum(caught), len(caught)) for part, caught in of.items()}
+
+
+def share(caught, mutants):
+    return f"{100 * caught / mutants:.1f} %" if mutants else "-"
+
+
+def kinds(verdicts):
+    """kind -> how many equivalent ones."""
+    return dict(sorted(Counter(v.kind for v in verdicts if v.outcome == "equivalent").items()))
+
+
+def tell_kinds(kinds, caught, mutants):
+    """What is not counted, and the score if only those that behave as the original were not."""
+    more = mutants + sum(number for kind, number in kinds.items() if kind != SAME)
+    said = ", ".join(f"{number} {kind}" for kind, number in kinds.items()) or "none"
+    return f"not counted: {said}; with all but '{SAME}' counted: {caught} of {more}, {share(caught, more)}"
 
 
 def so_few(caught, mutants, share):

@@ -10,13 +10,14 @@ from zlib import crc32
 from hcasim_conform.run import drive
 from hcasim_conform.run import dut as duts
 from hcasim_conform.run.device import ask
+from hcasim_conform.run.watchdog import held_up
 from hcasim_conform.taps import judge as taps
 
 from .machine import Machine, MachineError, Map, on
 
 WAIT = 1.0  # processor seconds until a wait of a cell expires
 SILENCE = 6.0  # and until the answer to the query of the device
-LIMIT = 30.0  # seconds for all cells of a mutant, some of which only make the device slow
+LIMIT = 30.0  # seconds for all cells of a mutant, some of which only make the device slow; waits for a processor do not count
 MOST, TAPPED, WIRED = (
     300,
     60,
@@ -36,7 +37,8 @@ class Verdict:
     reach: int = 0  # cells that reach it
     run: int = 0
     seconds: float = 0
-    reason: str = ""  # of an equivalent one
+    kind: str = ""  # of an equivalent one: docs/mutants.md
+    reason: str = ""
 
     def record(self):
         return {**vars(self), "mutant": vars(self.mutant)}
@@ -99,19 +101,28 @@ class Trial:
         if not cells and not self.reached.when_asked(mutant.number):
             verdict.outcome = "unreached"
             return verdict
-        self.until = begin + LIMIT
+        self.until, self.waited = begin + LIMIT, 0
         self.map.choose(mutant.number)
         for wire, some in self._batches(mutant, cells):
-            if verdict.outcome == "caught" or time.monotonic() > self.until:
+            if verdict.outcome == "caught" or self._late():
                 break
             self._plain(verdict, wire, some)
         if verdict.outcome != "caught" and self.reached.when_asked(mutant.number):
             self._ask(verdict)
-        if verdict.outcome != "caught" and time.monotonic() < self.until:
+        if verdict.outcome != "caught" and not self._late():
             self._taps(verdict, self._order(mutant, [c for c in cells if not drive.wire_of(c)], TAPPED))
         self.map.choose(0)
         verdict.seconds = time.monotonic() - begin
         return verdict
+
+    def _late(self):
+        if time.monotonic() < self.until:
+            return False
+        groups = set(self.machine.groups()) if self.machine else set()
+        waited = max(held_up(groups).values(), default=0)
+        self.until += max(waited - self.waited, 0)
+        self.waited = waited
+        return time.monotonic() > self.until
 
     def _order(self, mutant, cells, most):
         return order(cells, self.catchers.known(mutant), most, self.reached.cost)
@@ -141,7 +152,7 @@ class Trial:
         return take, complain
 
     def _enough(self, verdict):
-        return lambda result: not result.passed or time.monotonic() > self.until
+        return lambda result: not result.passed or self._late()
 
     def _plain(self, verdict, wire, cells):
         self.broken = False
