@@ -234,8 +234,8 @@ struct engine_ops {
 	/* Clock cycles that the engine's work in the last step() took; 0: not known. */
 	uint32_t (*cycles)(const struct engine *e);
 	/*
-	 * `path` NULL: from here on keep a waveform of at least the last `cycles` clock cycles. Else write it to this
-	 * file (FST). 0 or -errno.
+	 * Writes a waveform (FST) from here on: the last clock cycles, at most `cycles`, to `path`, and the `cycles`
+	 * before these to `path`.before. `path` NULL: completes the files. 0 or -errno.
 	 */
 	int (*wave)(struct engine *e, uint32_t cycles, const char *path);
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,19 @@ static void op_end(struct engine *e, bool same)
 		op_end(e, true);                                                                             \
 	} while (0)
 
+/* Each adapter of the machine has its own file. */
+static void start_wave(struct engine *e)
+{
+	static unsigned int number;
+
+	if (!e->cfg.wave)
+		return;
+	snprintf(e->wave, sizeof(e->wave), "%s%s%.0u", e->cfg.wave, number ? "." : "", number);
+	number++;
+	e->wave_error = e->ops[1]->wave ? e->ops[1]->wave(e->engine[1], e->cfg.wave_cycles, e->wave) :
+					  -EOPNOTSUPP;
+}
+
 static struct engine *create(const struct engine_config *cfg, const struct engine_ports *ports, void *host)
 {
 	struct engine *e = calloc(1, sizeof(*e));
@@ -84,8 +98,7 @@ static struct engine *create(const struct engine_config *cfg, const struct engin
 		free(e);
 		return NULL;
 	}
-	if (e->cfg.wave && e->ops[1]->wave)
-		e->ops[1]->wave(e->engine[1], e->cfg.wave_cycles, NULL);
+	start_wave(e);
 	return e;
 }
 

@@ -18,7 +18,7 @@ struct lockstep_config { /* of the pairs that are created from here on */
 	void (*stop)(const char *report);
 	/* File for a waveform of the second engine, if it can write one (engine_ops.wave); NULL: none. */
 	const char *wave;
-	uint32_t wave_cycles; /* that it keeps at least */
+	uint32_t wave_cycles; /* that it has at least */
 };
 extern struct lockstep_config lockstep_config; /* two C engines, unless set */
 extern const struct engine_ops lockstep_engine;

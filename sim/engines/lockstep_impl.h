@@ -40,6 +40,8 @@ struct engine {
 	unsigned int num_qps, room_qps, turn;
 	struct seen_wqe seen[SEEN];
 	unsigned int num_seen;
+	char wave[512]; /* file */
+	int wave_error;
 };
 
 /* lockstep_ports.c */

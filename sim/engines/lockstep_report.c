@@ -152,20 +152,17 @@ static void print_wqe(FILE *f, const struct engine *e, const struct seen_wqe *w)
 
 static void print_wave(FILE *f, const struct engine *e)
 {
-	int err;
+	int err = e->wave_error;
 
 	if (!e->cfg.wave)
 		return;
-	if (!e->ops[1]->wave) {
-		fprintf(f, "  no waveform: engine %s cannot write one\n", lockstep_second_name(e));
-		return;
-	}
-	err = e->ops[1]->wave(e->engine[1], e->cfg.wave_cycles, e->cfg.wave);
+	if (!err)
+		err = e->ops[1]->wave(e->engine[1], 0, NULL);
 	if (err)
-		fprintf(f, "  no waveform: %s: %s\n", e->cfg.wave, strerror(-err));
+		fprintf(f, "  no waveform: %s: %s\n", e->wave, strerror(-err));
 	else
-		fprintf(f, "  waveform of at least the last %u cycles: %s\n", e->cfg.wave_cycles,
-			e->cfg.wave);
+		fprintf(f, "  waveform of %s: %s, and what was before: %s.before\n", lockstep_second_name(e),
+			e->wave, e->wave);
 }
 
 static void print_report(FILE *f, const struct engine *e)
