@@ -3,6 +3,8 @@
 #include "ref.h"
 
 #include "core/engine.h"
+#include "core/wire/frame.h"
+#include "core/wire/net.h"
 #include "core/wire/wire.h"
 #include "devices/native/format.h"
 
@@ -11,6 +13,9 @@ struct host {
 	const uint8_t *ring;
 	uint32_t tag, len;
 	uint32_t tag_of[2 * REF_WINDOW], packets;
+	bool bad[2 * REF_WINDOW]; /* its payload could not be read */
+	bool bad_lines;
+	enum net_link link;
 	struct ref_sent *out;
 };
 
@@ -66,7 +71,9 @@ static bool present(void *host, const struct engine_lookup *what)
 
 static uint8_t local(void *host, uint32_t qpn, const struct hca_wr *wr)
 {
-	return 0;
+	uint32_t rkey = wr->op == HCASIM_WQE_OP_LOCAL_INV ? wr->inv_rkey : wr->bind.mw_rkey;
+
+	return REF_BAD_LOCAL(rkey) ? HCASIM_VENDOR_ERR_BAD_RKEY : 0;
 }
 
 static bool room(void *host)
@@ -74,23 +81,52 @@ static bool room(void *host)
 	return true;
 }
 
+/* Reads a piece of host memory. False: a line of it cannot be read. */
+static bool read_piece(const struct host *h, const struct piece *piece, uint8_t *to)
+{
+	bool ok = true;
+
+	for (uint32_t i = 0; i < piece->len; i++) {
+		to[i] = ref_memory(piece->addr + i);
+		ok &= !h->bad_lines || !ref_bad_line(piece->addr + i);
+	}
+	return ok;
+}
+
+/* As frame_build() of send/ports.c. */
+static struct hca_packet *raw_build(uint32_t len, uint32_t *off)
+{
+	struct hca_packet *pkt = hca_packet_alloc(len < ETH_MIN ? ETH_MIN : len);
+
+	pkt->len = pkt->cap;
+	memset(pkt->data, 0, pkt->len);
+	*off = 0;
+	return pkt;
+}
+
+/* What the adapter behind the engine does: builds, gathers, inserts checksums and ICRC. */
 static bool packet(void *host, uint32_t tag, const struct engine_packet *p)
 {
 	struct host *h = host;
 	uint32_t off, i;
-	struct hca_packet *pkt = packet_build(h->hca, &p->spec, &off);
+	struct hca_packet *pkt =
+		p->raw ? raw_build(p->spec.payload_len, &off) : packet_build(h->hca, &p->spec, &off);
 	uint8_t *to = pkt->data + off + p->head_len;
+	bool ok = true;
 
 	if (p->head_len)
 		memcpy(pkt->data + off, p->head, p->head_len);
-	for (i = 0; i < p->npieces; i++)
-		for (uint32_t j = 0; j < p->piece[i].len; j++)
-			*to++ = ref_memory(p->piece[i].addr + j);
-	ref_icrc(pkt->data, pkt->len - HCASIM_ICRC_SIZE, pkt->data + pkt->len - HCASIM_ICRC_SIZE);
+	for (i = 0; i < p->npieces; to += p->piece[i++].len)
+		ok &= read_piece(h, &p->piece[i], to);
+	if (p->sums)
+		net_put_sums(pkt->data + off, p->spec.payload_len, h->link);
+	if (!p->raw)
+		ref_icrc(pkt->data, pkt->len - HCASIM_ICRC_SIZE, pkt->data + pkt->len - HCASIM_ICRC_SIZE);
 	h->out->frame[h->out->frames] = malloc(pkt->len);
 	memcpy(h->out->frame[h->out->frames], pkt->data, pkt->len);
 	h->out->len[h->out->frames++] = pkt->len;
 	hca_packet_free(pkt);
+	h->bad[h->packets] = !ok;
 	h->tag_of[h->packets++] = tag;
 	return true;
 }
@@ -110,6 +146,7 @@ static void failed(void *host, uint32_t qpn, uint8_t state)
 
 static void saw_wqe(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len)
 {
+	((struct host *)host)->out->sges = wr->num_sge;
 }
 
 static const struct engine_ports ports = {
@@ -139,6 +176,21 @@ static void forget_frames(struct ref_sent *out)
 {
 	while (out->frames)
 		free(out->frame[--out->frames]);
+}
+
+/* The frames leave, but for those that may not. */
+static void leave(struct engine *e, struct host *h, struct ref_sent *out)
+{
+	uint32_t i, frames = 0, before = h->packets - out->frames;
+
+	for (i = 0; i < out->frames; i++)
+		if (c_engine.leave(e, h->tag_of[before + i], h->bad[before + i])) {
+			out->frame[frames] = out->frame[i];
+			out->len[frames++] = out->len[i];
+		} else {
+			free(out->frame[i]);
+		}
+	out->frames = frames;
 }
 
 /* The peer answers all packets before `from`, and asks for that one. */
@@ -188,7 +240,11 @@ void ref_send(const struct ref_send_qp *qp, const uint8_t *wqe, uint32_t posted,
 	      struct ref_sent *out)
 {
 	const struct engine_config cfg = {.pers = &native_personality, .fetch_depth = 8};
-	struct host h = {.hca = addresses(qp), .ring = wqe, .out = out};
+	struct host h = {.hca = addresses(qp),
+			 .ring = wqe,
+			 .out = out,
+			 .bad_lines = qp->bad_lines,
+			 .link = qp->qp.type == HCASIM_QPT_RAW_PACKET ? NET_ETHERNET : NET_DATAGRAM};
 	struct engine_qp ctx = context(qp, posted);
 	struct engine *e = c_engine.create(&cfg, &ports, &h);
 	const uint32_t qpn = qp->qp.qpn;
@@ -214,6 +270,8 @@ void ref_send(const struct ref_send_qp *qp, const uint8_t *wqe, uint32_t posted,
 		go_back(e, qp, from, wqe[0] == HCASIM_WQE_OP_RDMA_READ);
 		run(e, out);
 	}
+	out->made = out->frames;
+	leave(e, &h, out);
 	if (c_engine.completion(e, qpn, &cpl)) {
 		out->status = cpl.status;
 		out->vendor_err = cpl.vendor_err;

@@ -141,7 +141,7 @@ static bool compare(Decode &dut, uint32_t seed, unsigned int number)
 				  (uint8_t)dut.random.below(5)};
 	/* Not even NOP, which is to stand before the WQE, may be on XRC_RECV. */
 	const uint16_t index = qp.type == HCASIM_QPT_XRC_RECV ? 0 : (uint16_t)dut.random.below(4);
-	RandomWqe wqe = random_wqe(dut.random, qp, index, 1 << 26);
+	RandomWqe wqe = random_wqe(dut.random, qp, index, {1 << 26, false});
 	struct ref_wr ref;
 	unsigned int taken;
 

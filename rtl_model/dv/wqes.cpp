@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "wqes.hpp"
 
+#include "headers.hpp"
+
 namespace
 {
 
 class Writer
 {
       public:
-	Writer(Random &random, const struct ref_qp &qp, uint8_t op, uint32_t max_sge)
-	    : random_(random), qp_(qp), op_(op), max_sge_(max_sge)
+	Writer(Random &random, const struct ref_qp &qp, uint8_t op, const Kinds &kinds)
+	    : random_(random), qp_(qp), op_(op), kinds_(kinds), max_sge_(kinds.max_sge)
 	{
 		bytes_.resize(sizeof(struct hcasim_wqe_ctrl));
 	}
@@ -92,21 +94,23 @@ class Writer
 		add(seg);
 	}
 
-	// Headers that the C engine lets pass: Ethernet, IPv4, TCP. The module under test does not look into them.
+	// hcasim_wqe_decode does not look into the headers: `headers` keeps them right.
 	void tso()
 	{
 		static const uint16_t bad[] = {0, HCASIM_MAX_TSO_HDR + 1, 0xffff};
-		uint8_t headers[64] = {};
+		const bool datagram = qp_.type == HCASIM_QPT_UD;
+		Bytes headers = random_tso_headers(random_, datagram);
 		struct hcasim_seg_tso seg = {};
 
 		seg.mss = random_.chance(95) ? (uint16_t)(1 + random_.below(900)) : 0;
-		seg.hdr_size = random_.chance(90) ? 54 : bad[random_.below(3)];
+		seg.hdr_size = random_.chance(95) ? (uint16_t)headers.size() : bad[random_.below(3)];
+		if (kinds_.bad_headers && random_.chance(15))
+			seg.hdr_size = (uint16_t)(seg.hdr_size + random_.below(9) - 4);
+		if (kinds_.bad_headers && random_.chance(15))
+			headers[random_.below((uint32_t)headers.size())] ^= (uint8_t)(1u << random_.below(8));
 		add(seg);
-		headers[12] = 0x08;
-		headers[14] = 0x45;
-		headers[23] = 6;
-		headers[46] = 0x50;
-		add(headers);
+		bytes_.insert(bytes_.end(), headers.begin(), headers.end());
+		pad();
 	}
 
 	void data(const struct hcasim_wqe_format *format)
@@ -132,8 +136,16 @@ class Writer
 
 		if (rule && rule->length && random_.chance(90))
 			length = rule->length;
-		add(hcasim_seg_inline{length});
-		bytes_.resize(bytes_.size() + length);
+		if ((qp_.type == HCASIM_QPT_UD || qp_.type == HCASIM_QPT_RAW_PACKET) && random_.chance(80)) {
+			const Bytes frame = random_frame(random_, qp_.type == HCASIM_QPT_UD, qp_.max_inline);
+
+			add(hcasim_seg_inline{(uint32_t)frame.size()});
+			bytes_.insert(bytes_.end(), frame.begin(), frame.end());
+		} else {
+			add(hcasim_seg_inline{length});
+			bytes_.resize(bytes_.size() + length);
+			random_.fill(&bytes_[bytes_.size() - length], length);
+		}
 		pad();
 	}
 
@@ -150,6 +162,10 @@ class Writer
 		const uint32_t limit = frame ? std::min(max_sge_, qp_.port_mtu / 4) : max_sge_;
 		uint32_t n = value ? 1 : random_.below(random_.chance(70) ? 5 : HCASIM_MAX_SGE + 2);
 
+		if (qp_.type == HCASIM_QPT_RAW_PACKET && random_.chance(40)) {
+			add(hcasim_seg_data{REF_FRAMES - ref_translate(0) + random_.u32() / 65536 * 65536ull,
+					    56 + random_.below(limit), random_.u32()});
+		}
 		while (n-- && bytes_.size() < HCA_WQE_MAX)
 			add(hcasim_seg_data{random_.u64(), value ? rule->length : sge_length(limit),
 					    random_.u32()});
@@ -178,6 +194,7 @@ class Writer
 	Random &random_;
 	const struct ref_qp &qp_;
 	uint8_t op_;
+	const Kinds kinds_;
 	uint32_t max_sge_;
 	bool inline_ = false;
 	Bytes bytes_;
@@ -196,12 +213,12 @@ static void damage(Random &random, Bytes &bytes)
 		bytes[at] ^= (uint8_t)(1u << random.below(8));
 }
 
-RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, uint32_t max_sge)
+RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, const Kinds &kinds)
 {
 	RandomWqe wqe;
 
 	wqe.op = (uint8_t)(random.chance(97) ? random.below(HCASIM_WQE_OP_ATOMIC_WRITE + 1) : random.u32());
-	wqe.bytes = Writer(random, qp, wqe.op, max_sge).write(index);
+	wqe.bytes = Writer(random, qp, wqe.op, kinds).write(index);
 	if (random.chance(40) && wqe.op != HCASIM_WQE_OP_TSO)
 		damage(random, wqe.bytes);
 	if (random.chance(5) && wqe.op != HCASIM_WQE_OP_TSO)

@@ -16,7 +16,11 @@ struct RandomWqe {
 	uint8_t op;
 };
 
-// SGEs are shorter than `max_sge`; if that is over 1 MiB, some are of any length.
-RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, uint32_t max_sge);
+struct Kinds {
+	uint32_t max_sge; // SGEs are shorter; if this is over 1 MiB, some are of any length
+	bool bad_headers; // of TSO requests, now and then
+};
+
+RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, const Kinds &kinds);
 
 #endif

@@ -91,4 +91,40 @@ package hcasim_engine_pkg;
     logic [19:0]  flow_label;
   } send_qp_t;
 
+  // Where the headers of an Ethernet frame or an IPoIB datagram are, as struct net of sim/core/wire/net.h, and what a
+  // TSO segment's are made from.
+  typedef struct packed {
+    logic        ipv4;
+    logic        ipv6;
+    logic        tcp; // a whole header of it is at l4_at
+    logic        udp;
+    logic [15:0] l3_at;
+    logic [15:0] l4_at;
+    logic [15:0] l3_end; // by IP's length
+    logic [15:0] id;     // IPv4
+    logic [31:0] seq;    // TCP
+    logic [15:0] control; // length, flags
+  } net_t;
+
+  // What is done to the payload of a packet on its way.
+  typedef struct packed {
+    logic        sums;     // IPv4, TCP and UDP checksums are inserted
+    logic        datagram; // of a UD message
+    logic [15:0] length;   // bytes of the payload
+    logic        tso;      // its headers are `net`, with these fields
+    net_t        net;
+    logic [15:0] ip_bytes; // IPv4: total length; IPv6: of the payload
+    logic [15:0] id;
+    logic [31:0] seq;
+    logic [15:0] control;
+  } offload_t;
+
+  // What a WQE is given to the send path with.
+  typedef struct packed {
+    send_qp_t    qp;
+    logic [23:0] psn;     // of the message's first packet
+    logic [23:0] first;   // number of the packet to begin with
+    logic        follows; // it stands behind the WQE before it: its PSN does, and it is flushed if that one fails
+  } wqe_context_t;
+
 endpackage

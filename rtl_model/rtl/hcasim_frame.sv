@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // Headers, payload, padding and ICRC of a packet joined to one frame. The payload of a packet comes as a stream of its
 // own, in the order of the packets; one without payload has none. A cycle for each 64 bytes of the headers, the payload
-// and the padding.
+// and the padding. A raw packet is its payload, with zeroes up to the shortest frame that there may be.
 
 `include "hcasim_assert.svh"
 
@@ -14,12 +14,14 @@ module hcasim_frame #(
   input  logic                       packet_valid_i,
   output logic                       packet_ready_o,
   input  hcasim_engine_pkg::packet_t packet_i,
+  input  logic                       raw_i,
+  input  logic                       fresh_i, // errors of packets before it do not count any more
   input  logic                       payload_valid_i,
   output logic                       payload_ready_o,
   input  logic [Bytes*8-1:0]         payload_data_i,
   input  logic [CountBits-1:0]       payload_count_i,
   input  logic                       payload_last_i,
-  input  logic                       payload_error_i, // with the last word: the packet must not leave
+  input  logic                       payload_error_i, // with the last word: this packet must not leave, nor later ones
   output logic                       valid_o,
   input  logic                       ready_i,
   output logic [Bytes*8-1:0]         data_o,
@@ -32,10 +34,11 @@ module hcasim_frame #(
 
   // ---- Headers ----
 
-  logic                     header_valid, header_ready, has_payload_q;
+  logic                     header_valid, header_ready, has_payload_q, raw_q, fresh_q;
   logic [HeaderBytes*8-1:0] header;
   logic [6:0]               header_count;
-  logic [1:0]               pad;
+  logic [1:0]               header_pad;
+  logic [5:0]               raw_pad_q, pad; // bytes behind the payload
 
   hcasim_header u_header (
     .clk_i,
@@ -47,12 +50,20 @@ module hcasim_frame #(
     .ready_i (header_ready),
     .data_o  (header),
     .count_o (header_count),
-    .pad_o   (pad)
+    .pad_o   (header_pad)
   );
 
   always_ff @(posedge clk_i) begin
-    if (packet_valid_i && packet_ready_o) has_payload_q <= packet_i.payload_len != '0;
+    if (packet_valid_i && packet_ready_o) begin
+      has_payload_q <= packet_i.payload_len != '0;
+      raw_q         <= raw_i;
+      fresh_q       <= fresh_i;
+      raw_pad_q     <= packet_i.payload_len < 16'(hcasim_net_pkg::EthMinBytes)
+                         ? 6'(16'(hcasim_net_pkg::EthMinBytes) - packet_i.payload_len) : '0;
+    end
   end
+
+  assign pad = raw_q ? raw_pad_q : 6'(header_pad);
 
   // ---- Chunks, one after the other ----
 
@@ -64,7 +75,7 @@ module hcasim_frame #(
   } state_e;
 
   state_e               state_q, state_d;
-  logic                 chunk_valid, chunk_ready, chunk_last, error_q;
+  logic                 chunk_valid, chunk_ready, chunk_last;
   logic [Bytes*8-1:0]   chunk;
   logic [CountBits-1:0] chunk_count;
 
@@ -76,7 +87,10 @@ module hcasim_frame #(
     chunk_last  = 1'b0;
     unique case (state_q)
       StHead: begin
-        if (header_count <= 7'(Bytes)) begin
+        if (raw_q) begin
+          chunk_count = '0;
+          state_d     = StPayload;
+        end else if (header_count <= 7'(Bytes)) begin
           chunk_count = header_count;
           chunk_last  = !has_payload_q;
           state_d     = has_payload_q ? StPayload : StHead;
@@ -114,12 +128,13 @@ module hcasim_frame #(
 
   // ---- To full words, and the ICRC ----
 
-  logic                 word_valid, word_ready, word_last;
+  logic                 word_valid, word_ready, word_last, word_raw, word_error, error, last_error;
   logic [Bytes*8-1:0]   word;
   logic [CountBits-1:0] word_count;
 
   hcasim_pack #(
-    .Bytes(Bytes)
+    .Bytes(Bytes),
+    .UserBits(2)
   ) u_pack (
     .clk_i,
     .rst_i,
@@ -128,11 +143,13 @@ module hcasim_frame #(
     .data_i (chunk),
     .count_i(chunk_count),
     .last_i (chunk_last),
+    .user_i ({raw_q, error}),
     .valid_o(word_valid),
     .ready_i(word_ready),
     .data_o (word),
     .count_o(word_count),
-    .last_o (word_last)
+    .last_o (word_last),
+    .user_o ({word_raw, word_error})
   );
 
   hcasim_icrc #(
@@ -145,31 +162,30 @@ module hcasim_frame #(
     .data_i (word),
     .count_i(word_count),
     .last_i (word_last),
-    .icrc_i (1'b1),
+    .icrc_i (!word_raw),
+    .user_i (word_error),
     .valid_o,
     .ready_i,
     .data_o,
     .count_o,
-    .last_o
+    .last_o,
+    .user_o (last_error)
   );
 
-  // ---- The error of the frame whose end went in last; that end has left before the next one goes in ----
+  // ---- Errors: from the packet that has one on, until a fresh one ----
 
-  logic error_in, error_end_q;
+  logic failed_q, failed; // a packet has failed; before this chunk
 
-  assign error_in = state_q == StPayload ? payload_last_i && payload_error_i : state_q == StPad && error_q;
-  assign error_o  = last_o && (header_ready ? error_in : error_end_q);
+  assign failed  = failed_q && !(state_q == StHead && fresh_q);
+  assign error   = failed || (state_q == StPayload && payload_last_i && payload_error_i);
+  assign error_o = last_o && last_error;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      error_q     <= 1'b0;
-      error_end_q <= 1'b0;
-    end else if (chunk_valid && chunk_ready) begin
-      error_q <= error_in;
-      if (chunk_last) error_end_q <= error_in;
-    end
+    if (rst_i) failed_q <= 1'b0;
+    else if (chunk_valid && chunk_ready) failed_q <= error;
   end
 
+  `HCASIM_ASSERT(RawIsPayload, !packet_valid_i || !raw_i || packet_i.payload_len != '0)
   `HCASIM_ASSERT(PayloadHasBytes, !payload_valid_i || payload_last_i || payload_count_i == CountBits'(Bytes))
 
 endmodule

@@ -85,6 +85,7 @@ module hcasim_gather #(
   logic [CountBits-1:0]  room, count;
   logic                  chunk_valid, chunk_ready, chunk_take, piece_ends;
   logic [Bytes*8-1:0]    chunk;
+  logic                  error_in, error_in_q, error;
 
   assign left       = inside_q ? left_q : length;
   assign start      = inside_q ? '0 : offset;
@@ -108,32 +109,27 @@ module hcasim_gather #(
     .data_i (chunk),
     .count_i(count),
     .last_i (piece_ends && last),
+    .user_i (error_in),
     .valid_o,
     .ready_i,
     .data_o,
     .count_o,
-    .last_o
+    .last_o,
+    .user_o (error)
   );
 
-  // ---- Errors: of the payload that is going in, and of the one that is going out ----
-
-  logic error_in, error_in_q, error_out_q;
-
-  assign error_in = error_in_q || bad || (line_valid_i && line_ready_o && line_error_i);
-  // The end comes out in the cycle in which it goes in, or after that, before anything else goes in.
-  assign error_o  = last_o && (chunk_take && piece_ends && last ? error_in : error_out_q);
+  assign error_in = error_in_q || bad || (length != '0 && line_error_i); // a chunk of it has its line
+  assign error_o  = last_o && error;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      inside_q    <= 1'b0;
-      left_q      <= '0;
-      error_in_q  <= 1'b0;
-      error_out_q <= 1'b0;
+      inside_q   <= 1'b0;
+      left_q     <= '0;
+      error_in_q <= 1'b0;
     end else if (chunk_take) begin
       inside_q   <= !piece_ends;
       left_q     <= left - LengthBits'(count);
       error_in_q <= piece_ends && last ? 1'b0 : error_in;
-      if (piece_ends && last) error_out_q <= error_in;
     end
   end
 

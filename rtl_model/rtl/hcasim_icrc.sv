@@ -17,11 +17,13 @@ module hcasim_icrc #(
   input  logic [CountBits-1:0] count_i, // Bytes, or fewer with last_i; a frame has at least its headers
   input  logic                 last_i,
   input  logic                 icrc_i,  // of the whole frame: it gets an ICRC
+  input  logic                 user_i,  // of the last word
   output logic                 valid_o,
   input  logic                 ready_i,
   output logic [Bytes*8-1:0]   data_o,
   output logic [CountBits-1:0] count_o,
-  output logic                 last_o
+  output logic                 last_o,
+  output logic                 user_o   // of the last word
 );
 
   localparam int unsigned IcrcBytes = hcasim_pkg::ICRC_SIZE;
@@ -69,6 +71,7 @@ module hcasim_icrc #(
   logic                 first_q, second_q, ipv4_q; // the word is the frame's first, its second; what the first said
   logic [31:0]          crc_q;
   logic                 tail_q; // what did not fit is still to come
+  logic                 user_q;
   logic [IcrcBytes*8-1:0] tail_data_q;
   logic [CountBits-1:0] tail_count_q;
 
@@ -119,6 +122,7 @@ module hcasim_icrc #(
   assign data_o  = tail_q ? Bits'(tail_data_q) : joined[Bits-1:0];
   assign count_o = tail_q ? tail_count_q : (spills ? CountBits'(Bytes) : total[CountBits-1:0]);
   assign last_o  = tail_q || (last_i && !spills);
+  assign user_o  = tail_q ? user_q : user_i;
   assign take    = valid_i && ready_o;
 
   always_ff @(posedge clk_i) begin
@@ -141,12 +145,13 @@ module hcasim_icrc #(
     if (take) begin
       ipv4_q       <= ipv4;
       crc_q        <= crc_next;
+      user_q       <= user_i;
       tail_data_q  <= joined[Bits +: IcrcBytes*8];
       tail_count_q <= CountBits'(total - (CountBits + 1)'(Bytes));
     end
   end
 
-  `HCASIM_ASSERT(HeadersInFirstWord, !valid_i || !first_q || count_i > CountBits'(hcasim_net_pkg::EthBytes + hcasim_net_pkg::Ipv4Bytes))
+  `HCASIM_ASSERT(HeadersInFirstWord, !valid_i || !first_q || !icrc_i || count_i > CountBits'(hcasim_net_pkg::EthBytes + hcasim_net_pkg::Ipv4Bytes))
   `HCASIM_ASSERT(FullUnlessLast, !valid_i || last_i || count_i == CountBits'(Bytes))
 
 endmodule

@@ -12,8 +12,13 @@ package hcasim_net_pkg;
     logic [15:0] ethertype;
   } eth_t;
   localparam int unsigned EthBytes = 14;
+  localparam int unsigned EthMinBytes = 60; // of a frame without FCS (IEEE 802.3, 3.2.8)
+  localparam int unsigned VlanBytes = 4;
+  localparam int unsigned IpoibBytes = 4; // RFC 4391
 
   localparam logic [15:0] EthertypeIpv4 = 16'h0800;
+  localparam logic [15:0] EthertypeVlan = 16'h8100;
+  localparam logic [15:0] EthertypeQinq = 16'h88a8;
   localparam logic [15:0] EthertypeIpv6 = 16'h86dd;
 
   typedef struct packed {
@@ -44,6 +49,7 @@ package hcasim_net_pkg;
   } ipv6_t;
   localparam int unsigned Ipv6Bytes = 40;
 
+  localparam logic [7:0] ProtocolTcp = 8'd6;
   localparam logic [7:0] ProtocolUdp = 8'd17;
   localparam logic [7:0] DefaultHops = 8'd64; // RFC 1700; for address vectors that say 0
 
@@ -54,6 +60,7 @@ package hcasim_net_pkg;
     logic [15:0] sum;    // 0: none
   } udp_t;
   localparam int unsigned UdpBytes = 8;
+  localparam int unsigned TcpBytes = 20; // without options (RFC 9293)
 
   localparam logic [31:0] CrcPoly = 32'hedb88320; // CRC-32 of IEEE 802.3, lowest power in the highest bit
 

@@ -7,6 +7,7 @@
 
 module hcasim_pack #(
   parameter int unsigned Bytes = 64,
+  parameter int unsigned UserBits = 1,
   localparam int unsigned CountBits = $clog2(Bytes + 1)
 ) (
   input  logic                 clk_i,
@@ -16,16 +17,19 @@ module hcasim_pack #(
   input  logic [Bytes*8-1:0]   data_i,  // bytes from count_i on are not looked at
   input  logic [CountBits-1:0] count_i, // bytes, 0 to Bytes
   input  logic                 last_i,  // ends the packet
+  input  logic [UserBits-1:0]  user_i,  // of the packet; a word has what came with the chunk that completes it
   output logic                 valid_o,
   input  logic                 ready_i,
   output logic [Bytes*8-1:0]   data_o,  // bytes from count_o on are 0
   output logic [CountBits-1:0] count_o, // Bytes, or fewer with last_o; 0: the packet has no bytes
-  output logic                 last_o
+  output logic                 last_o,
+  output logic [UserBits-1:0]  user_o
 );
 
   logic [Bytes*8-1:0]   rest_q;  // bytes that did not fill a word, others 0
   logic [CountBits-1:0] rest_count_q;
   logic                 flush_q; // the rest is the end of a packet
+  logic [UserBits-1:0]  user_q;
   logic [Bytes*8-1:0]   masked;
   logic [2*Bytes*8-1:0] joined;
   logic [CountBits:0]   total;
@@ -48,6 +52,7 @@ module hcasim_pack #(
   assign data_o  = flush_q ? rest_q : joined[Bytes*8-1:0];
   assign last_o  = flush_q || ends;
   assign count_o = flush_q ? rest_count_q : (full ? CountBits'(Bytes) : total[CountBits-1:0]);
+  assign user_o  = flush_q ? user_q : user_i;
   assign take    = valid_i && ready_o;
 
   always_ff @(posedge clk_i) begin
@@ -66,6 +71,10 @@ module hcasim_pack #(
       rest_count_q <= ends ? '0 : CountBits'(full ? total - (CountBits + 1)'(Bytes) : total);
       flush_q      <= last_i && !ends;
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (take) user_q <= user_i;
   end
 
   `HCASIM_ASSERT(FullUnlessLast, !valid_o || last_o || count_o == CountBits'(Bytes))

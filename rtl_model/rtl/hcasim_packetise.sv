@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // A work request to its packets, one a cycle: opcode, PSN and header fields of each, and which bytes of the payload it
-// carries. It begins with any packet of the message: going back to a PSN is nothing else. Requests that are cut at
-// another size than the MTU (TSO), frames (RAW_PACKET) and those that send nothing are not for it.
+// carries. It begins with any packet of the message: going back to a PSN is nothing else. Of TSO each packet has the
+// headers and up to `mss` bytes. Of a RAW_PACKET QP only the lengths count: a frame is all payload.
 
 `include "hcasim_assert.svh"
 
@@ -16,12 +16,13 @@ module hcasim_packetise (
   input  hcasim_engine_pkg::send_qp_t qp_i,
   input  logic [23:0]                 psn_i,   // of the message's first packet
   input  logic [23:0]                 begin_i, // number of the packet to begin with
-  output logic [23:0]                 psns_o,  // that the message takes
+  output logic [23:0]                 psns_o,  // that the message takes; TSO: with its last packet
   // A packet.
   output logic                        valid_o,
   input  logic                        ready_i,
   output hcasim_engine_pkg::packet_t  packet_o,
   output logic [31:0]                 offset_o, // of its payload in the message
+  output logic [23:0]                 number_o,
   output logic                        last_o    // of the message
 );
 
@@ -30,14 +31,16 @@ module hcasim_packetise (
   hcasim_pkg::wqe_op_info_t info;
   hcasim_pkg::msg_codes_t   codes;
   hcasim_pkg::bth_op_info_t op_info;
-  logic                     ud, reliable, reads, atomic;
+  logic                     ud, raw, reliable, reads, atomic, tso;
 
   assign info     = hcasim_pkg::wqe_op_info(wr_i.op);
   assign codes    = hcasim_pkg::msg_codes(info.msg);
   assign ud       = qp_i.qp_type == hcasim_pkg::QPT_UD;
+  assign raw      = qp_i.qp_type == hcasim_pkg::QPT_RAW_PACKET;
   assign reliable = qp_i.qp_type == hcasim_pkg::QPT_RC || qp_i.qp_type == hcasim_pkg::QPT_XRC_SEND;
   assign reads    = info.scatter;
   assign atomic   = info.seg_atomic;
+  assign tso      = info.seg_tso;
 
   // ---- How many, and which ----
 
@@ -45,16 +48,29 @@ module hcasim_packetise (
   logic [23:0] number_q, number;
   logic        begun_q, first, last;
 
+  logic        single; // a datagram or a frame is one packet
+  logic [31:0] left;   // bytes from this packet on
+  logic [31:0] tso_offset_q;
+
+  assign single = ud || raw || atomic || wr_i.length == '0;
   assign whole  = 32'((33'(wr_i.length[31:0]) + (33'd1 << qp_i.mtu_log) - 33'd1) >> qp_i.mtu_log);
-  assign psns_o = ud || atomic || wr_i.length == '0 ? 24'd1 : whole[23:0];
   assign number = begun_q ? number_q : begin_i;
   assign first  = number == '0;
-  assign last   = reads || number == psns_o - 24'd1;
+
+  always_comb begin
+    psns_o = single ? 24'd1 : whole[23:0];
+    last   = reads || number == psns_o - 24'd1;
+    if (tso) begin
+      psns_o = number + 24'd1;
+      last   = left <= 32'(wr_i.mss);
+    end
+  end
 
   // A READ's request is one packet, whatever it asks for.
-  assign valid_o = valid_i;
-  assign ready_o = ready_i && last;
-  assign last_o  = last;
+  assign valid_o  = valid_i;
+  assign ready_o  = ready_i && last;
+  assign last_o   = last;
+  assign number_o = number;
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -66,11 +82,14 @@ module hcasim_packetise (
     end
   end
 
+  always_ff @(posedge clk_i) begin
+    if (valid_i && ready_i) tso_offset_q <= offset_o + 32'(wr_i.mss);
+  end
+
   // ---- What it is ----
 
   hcasim_pkg::transport_e transport;
   logic [4:0]             code;
-  logic [31:0]            left;
 
   always_comb begin
     unique case (qp_i.qp_type)
@@ -79,12 +98,15 @@ module hcasim_packetise (
       8'(hcasim_pkg::QPT_XRC_SEND): transport = hcasim_pkg::TRANSPORT_XRC;
       default:                      transport = hcasim_pkg::TRANSPORT_RC;
     endcase
-    if (psns_o == 24'd1 || reads) code = codes.only;
+    if (psns_o == 24'd1 || reads || tso) code = codes.only;
     else if (first) code = codes.first;
     else code = last ? codes.last : codes.middle;
   end
 
-  assign offset_o = ud || atomic ? '0 : 32'(number) << qp_i.mtu_log;
+  always_comb begin
+    offset_o = single ? '0 : 32'(number) << qp_i.mtu_log;
+    if (tso) offset_o = begun_q ? tso_offset_q : '0;
+  end
   assign left     = wr_i.length[31:0] - offset_o;
   assign op_info  = hcasim_pkg::bth_op_info({transport, code});
 
@@ -124,6 +146,7 @@ module hcasim_packetise (
     packet_o.sel           = wr_i.flush_level[1:0];
     packet_o.plt           = wr_i.flush_type[3:0];
     if (reads) packet_o.payload_len = '0;
+    else if (tso) packet_o.payload_len = wr_i.hdr_size + (last ? left[15:0] : wr_i.mss);
     else if (last) packet_o.payload_len = left[15:0];
     else packet_o.payload_len = 16'd1 << qp_i.mtu_log;
   end
@@ -131,8 +154,8 @@ module hcasim_packetise (
   logic unused_bits; // for others
   assign unused_bits = ^{wr_i, ud_i, info, op_info, left, whole};
 
-  `HCASIM_ASSERT(Sendable, !valid_i || (info.sent && !info.seg_tso))
-  `HCASIM_ASSERT(BeginsInside, !valid_i || begun_q || begin_i < psns_o)
+  `HCASIM_ASSERT(Sendable, !valid_i || info.sent)
+  `HCASIM_ASSERT(BeginsInside, !valid_i || begun_q || (tso ? begin_i == '0 : begin_i < psns_o))
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, packet_o)
 
 endmodule

@@ -1,284 +1,412 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// From the basic blocks of a WQE to the frames on the wire: decoding, keys, segmentation, payload, headers, ICRC. One
-// WQE after the other; whose turn it is, and with which PSN and from which packet on, is said from outside. It keeps no
-// state of a queue pair: going back is giving it the WQE again.
-//
-// Operations: all that RC, UC, UD and XRC_SEND QPs send, but TSO. A WQE that is none of these, or wrong, ends without a
-// frame.
+// From the basic blocks of WQEs to the frames on the wire: decoding, keys, segmentation, payload, checksums, headers,
+// ICRC. Several WQEs are inside at a time, in order: while the packets of one are made the next ones are decoded and
+// their keys looked up. It keeps no state of a queue pair: going back is giving it the WQE again.
 
 `include "hcasim_assert.svh"
 
 module hcasim_send_path #(
+  parameter int unsigned Slots  = 8,  // WQEs inside, a power of two
+  parameter int unsigned Ahead  = 16, // packets whose payload is not there yet, a power of two
+  parameter int unsigned Pieces = 16, // pieces under way, a power of two
   localparam int unsigned Bytes     = 64,
-  localparam int unsigned CountBits = $clog2(Bytes + 1)
+  localparam int unsigned CountBits = $clog2(Bytes + 1),
+  localparam int unsigned SlotBits  = $clog2(Slots),
+  localparam int unsigned BlockBits = $clog2(hcasim_pkg::WQE_MAX_BB)
 ) (
-  input  logic                          clk_i,
-  input  logic                          rst_i,
-  // The blocks of a WQE. What follows stays as it is from its first block to its end.
-  input  logic                          block_valid_i,
-  output logic                          block_ready_o,
-  input  logic [Bytes*8-1:0]            block_i,
-  input  logic [15:0]                   index_i,
-  input  logic [15:0]                   posted_i,
-  input  hcasim_engine_pkg::decode_qp_t decode_qp_i,
-  input  hcasim_engine_pkg::send_qp_t   qp_i,
-  input  logic [23:0]                   psn_i,   // of the message's first packet
-  input  logic [23:0]                   begin_i, // number of the packet to begin with
-  // Keys: of bytes [addr, addr + length) of memory under a key, once for every SGE of the WQE (`check`, the answer's address
-  // does not count), and for each piece that is read. The answer comes before the next one is asked for.
-  output logic                          lookup_valid_o,
-  input  logic                          lookup_ready_i,
-  output logic                          lookup_check_o,
-  output logic [63:0]                   lookup_addr_o,
-  output logic [31:0]                   lookup_length_o,
-  output logic [31:0]                   lookup_lkey_o,
-  input  logic                          answer_valid_i,
-  input  logic [7:0]                    answer_vendor_err_i, // NONE: it may be read
-  input  logic [63:0]                   answer_addr_i,       // in host memory
+  input  logic                            clk_i,
+  input  logic                            rst_i,
+  // The blocks of WQEs. What follows counts with the first block of a WQE.
+  input  logic                            block_valid_i,
+  output logic                            block_ready_o,
+  input  logic [Bytes*8-1:0]              block_i,
+  input  logic [15:0]                     index_i,
+  input  logic [15:0]                     posted_i,
+  input  hcasim_engine_pkg::decode_qp_t   decode_qp_i,
+  input  hcasim_engine_pkg::wqe_context_t context_i,
+  // Keys: of bytes [addr, addr + length) of memory under a key, once for every SGE of a WQE (`check`, the answer's address
+  // does not count), and for each piece that is read. Answers in the order of the look-ups.
+  output logic                            lookup_valid_o,
+  input  logic                            lookup_ready_i,
+  output logic                            lookup_check_o,
+  output logic [63:0]                     lookup_addr_o,
+  output logic [31:0]                     lookup_length_o,
+  output logic [31:0]                     lookup_lkey_o,
+  input  logic                            answer_valid_i,
+  input  logic [7:0]                      answer_vendor_err_i, // NONE: it may be read
+  input  logic [63:0]                     answer_addr_i,       // in host memory
+  // BIND_MW and LOCAL_INV, when all WQEs before them have ended.
+  output logic                            local_valid_o,
+  input  logic                            local_ready_i,
+  output hcasim_engine_pkg::wr_t          local_wr_o,
+  output hcasim_pkg::seg_bind_t           local_bind_o,
+  input  logic [7:0]                      local_vendor_err_i, // with ready; NONE: done
   // Reads of host memory, as of hcasim_gather.
-  output logic                          read_valid_o,
-  input  logic                          read_ready_i,
-  output logic [63:0]                   read_addr_o,
-  output logic [10:0]                   read_lines_o,
-  input  logic                          line_valid_i,
-  output logic                          line_ready_o,
-  input  logic [Bytes*8-1:0]            line_data_i,
-  input  logic                          line_error_i,
-  // Frames. With `error`, which counts with `last`, its payload could not be read: neither it nor the WQE's later ones
-  // must leave.
-  output logic                          valid_o,
-  input  logic                          ready_i,
-  output logic [Bytes*8-1:0]            data_o,
-  output logic [CountBits-1:0]          count_o,
-  output logic                          last_o,
-  output logic                          error_o,
-  // The end of a WQE: all its packets are made, if it has any, and all its pieces are read. A cycle long.
-  output logic                          done_o,
-  output hcasim_engine_pkg::wr_t        done_wr_o, // status and vendor_err: why it has failed
-  output logic [23:0]                   done_psns_o
+  output logic                            read_valid_o,
+  input  logic                            read_ready_i,
+  output logic [63:0]                     read_addr_o,
+  output logic [10:0]                     read_lines_o,
+  input  logic                            line_valid_i,
+  output logic                            line_ready_o,
+  input  logic [Bytes*8-1:0]              line_data_i,
+  input  logic                            line_error_i,
+  // Frames. With `error`, which counts with `last`, the payload of this frame or of an earlier one could not be read: it
+  // must not leave.
+  output logic                            valid_o,
+  input  logic                            ready_i,
+  output logic [Bytes*8-1:0]              data_o,
+  output logic [CountBits-1:0]            count_o,
+  output logic                            last_o,
+  output logic                            error_o,
+  // The end of a WQE, in order: all its packets are made, if it has any, and all its pieces are read. A cycle long.
+  output logic                            done_o,
+  output hcasim_engine_pkg::wr_t          done_wr_o, // status and vendor_err: why it has failed
+  output logic [23:0]                     done_psns_o
 );
 
-  // ---- The WQE: its blocks, and the request decoded from them ----
+  localparam logic [7:0] Ok = 8'(hcasim_pkg::CQE_STATUS_OK);
 
-  typedef enum logic [2:0] {
-    StDecode,
-    StKeys,  // of each SGE
-    StAnswer,
-    StSend,  // packets
-    StDrain, // what is to be read from the WQE still
-    StDone
-  } state_e;
+  // ---- The WQEs: decoded, checked, packets made, ended; slots, with one bit more ----
 
-  state_e                 state_q;
-  logic [Bytes*8-1:0]     wqe_q [hcasim_pkg::WQE_MAX_BB];
-  logic [3:0]             block_q; // number of the block that comes next
-  logic                   decode_ready, decode_valid;
-  hcasim_engine_pkg::wr_t decoded, wr_q;
-  hcasim_pkg::seg_ud_t    ud, ud_q;
-  hcasim_pkg::seg_bind_t  unused_bind;
-  hcasim_pkg::wqe_op_info_t info;
-  logic                   sends;
+  logic [SlotBits:0]               decoded, checked_q, sent_q, ended;
+  hcasim_engine_pkg::wr_t          check_wr, wr, end_wr;
+  hcasim_engine_pkg::wqe_context_t check_context, context_now;
+  hcasim_pkg::seg_ud_t             ud;
+  logic [BlockBits-1:0]            check_block;
+  logic [2*Bytes*8-1:0]            check_lines;
+  logic [SlotBits-1:0]             walk_slot, send_slot;
+  logic [9:0]                      walk_at;
+  logic [Bytes*8-1:0]              sge_line, inside_line;
+  logic [SlotBits+BlockBits-1:0]   inside_block;
+  logic                            end_follows;
 
-  assign block_ready_o = state_q == StDecode && !decode_valid && decode_ready;
+  assign send_slot = sent_q[SlotBits-1:0];
 
-  hcasim_wqe_decode u_decode (
+  hcasim_wqe_window #(
+    .Slots(Slots)
+  ) u_window (
     .clk_i,
     .rst_i,
-    .valid_i (block_valid_i && block_ready_o),
-    .ready_o (decode_ready),
+    .block_valid_i,
+    .block_ready_o,
     .block_i,
-    .qp_i    (decode_qp_i),
     .index_i,
     .posted_i,
-    .valid_o (decode_valid),
-    .ready_i (state_q == StDecode),
-    .wr_o    (decoded),
-    .ud_o    (ud),
-    .bind_o  (unused_bind)
+    .decode_qp_i,
+    .context_i,
+    .decoded_o       (decoded),
+    .left_i          (ended),
+    .check_slot_i    (checked_q[SlotBits-1:0]),
+    .check_wr_o      (check_wr),
+    .check_context_o (check_context),
+    .check_bind_o    (local_bind_o),
+    .check_block_i   (check_block),
+    .check_lines_o   (check_lines),
+    .packet_slot_i   (send_slot),
+    .packet_wr_o     (wr),
+    .packet_context_o(context_now),
+    .packet_ud_o     (ud),
+    .sge_block_i     ({walk_slot, walk_at[9:6]}),
+    .sge_line_o      (sge_line),
+    .inline_block_i  (inside_block),
+    .inline_line_o   (inside_line),
+    .left_wr_o       (end_wr),
+    .left_follows_o  (end_follows)
   );
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i || decode_valid) block_q <= '0;
-    else if (block_valid_i && block_ready_o) block_q <= block_q + 4'd1;
-  end
+  // ---- Checks, and the result of each WQE's ----
 
-  always_ff @(posedge clk_i) begin
-    if (block_valid_i && block_ready_o) wqe_q[block_q] <= block_i;
-    if (state_q == StDecode && decode_valid) ud_q <= ud;
-  end
+  logic                    check_lookup, check_lookup_ready, check_answer, check_done, end_failed;
+  hcasim_pkg::seg_data_t   check_sge;
+  logic [7:0]              check_status, check_vendor;
+  hcasim_engine_pkg::net_t check_net;
+  logic [$bits(check_net)+15:0] checked_mem [Slots];
+  logic [7:0]              status, vendor, end_status, end_vendor;
+  hcasim_engine_pkg::net_t net, unused_net;
 
-  assign info  = hcasim_pkg::wqe_op_info(decoded.op);
-  assign sends = decoded.status == 8'(hcasim_pkg::CQE_STATUS_OK) && info.sent && !info.seg_tso &&
-                 decode_qp_i.qp_type != 8'(hcasim_pkg::QPT_RAW_PACKET);
-
-  // ---- SGEs: first the keys of all, then those that a packet needs ----
-
-  logic [4:0]            key_q; // number of the SGE whose key is looked up
-  logic [9:0]            sge_at, walk_at;
-  hcasim_pkg::seg_data_t sge;
-  logic                  walk_start, walk_valid, walk_ready;
-  logic                  piece_valid, piece_ready, piece_last;
-  logic [63:0]           piece_addr;
-  logic [31:0]           piece_lkey;
-  logic [15:0]           piece_length;
-
-  assign sge_at = state_q == StKeys || state_q == StAnswer ? wr_q.data_at + {1'b0, key_q, 4'd0} : walk_at;
-  assign sge    = wqe_q[sge_at[9:6]][{sge_at[5:4], 7'd0} +: 128];
-
-  hcasim_engine_pkg::packet_t packet;
-  logic                       packet_valid, packet_ready, packet_last, frame_ready, unused_wr_ready;
-  logic [31:0]                packet_offset;
-  logic [23:0]                psns;
-
-  assign walk_start = state_q == StDecode && decode_valid;
-  assign walk_valid = packet_valid && packet.payload_len != '0 && frame_ready;
-
-  hcasim_sge_walk u_walk (
+  hcasim_wqe_check u_check (
     .clk_i,
     .rst_i,
-    .start_i    (walk_start),
-    .data_at_i  (decoded.data_at),
-    .is_inline_i(decoded.is_inline),
-    .valid_i    (walk_valid),
+    .valid_i            (checked_q != decoded),
+    .wr_i               (check_wr),
+    .datagram_i         (check_context.qp.qp_type == 8'(hcasim_pkg::QPT_UD)),
+    .alone_i            (checked_q == ended),
+    .flush_i            (check_context.follows && end_failed),
+    .block_o            (check_block),
+    .lines_i            (check_lines),
+    .lookup_valid_o     (check_lookup),
+    .lookup_ready_i     (check_lookup_ready),
+    .lookup_o           (check_sge),
+    .answer_valid_i     (check_answer),
+    .answer_vendor_err_i,
+    .local_valid_o,
+    .local_ready_i,
+    .local_vendor_err_i,
+    .done_o             (check_done),
+    .status_o           (check_status),
+    .vendor_err_o       (check_vendor),
+    .net_o              (check_net)
+  );
+
+  assign local_wr_o = check_wr;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) checked_q <= '0;
+    else checked_q <= checked_q + (SlotBits + 1)'(check_done);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (check_done) checked_mem[checked_q[SlotBits-1:0]] <= {check_status, check_vendor, check_net};
+  end
+
+  assign {status, vendor, net}                = checked_mem[send_slot];
+  assign {end_status, end_vendor, unused_net} = checked_mem[ended[SlotBits-1:0]];
+
+  // ---- Packets: to the frame and, with payload, to the walk and to the checksums, at the same time ----
+
+  logic                         sends, skip, raw, packet_valid, packet_ready, packet_take, packet_last, unused_wr_ready;
+  logic                         frame_room, walk_ready, offload_room, has_payload, begun_q, refused_q, refused;
+  logic                         fresh_q, fresh; // the packet is the first since a WQE that follows none
+  hcasim_pkg::wqe_op_info_t     info;
+  hcasim_engine_pkg::packet_t   packet;
+  hcasim_engine_pkg::offload_t  plain, segment, offload;
+  logic [31:0]                  offset;
+  logic [23:0]                  psns, psn, next_psn_q, number;
+
+  assign info    = hcasim_pkg::wqe_op_info(wr.op);
+  assign raw     = context_now.qp.qp_type == 8'(hcasim_pkg::QPT_RAW_PACKET);
+  assign refused = context_now.follows && refused_q; // no packet of it is wanted
+  assign sends   = checked_q != sent_q && status == Ok && info.sent && !refused;
+  assign skip    = checked_q != sent_q && !sends;
+  assign fresh   = fresh_q || (!begun_q && !context_now.follows);
+  assign psn     = context_now.follows ? next_psn_q : context_now.psn;
+
+  hcasim_packetise u_packetise (
+    .clk_i,
+    .rst_i,
+    .valid_i (sends),
+    .ready_o (unused_wr_ready),
+    .wr_i    (wr),
+    .ud_i    (ud),
+    .qp_i    (context_now.qp),
+    .psn_i   (psn),
+    .begin_i (context_now.first),
+    .psns_o  (psns),
+    .valid_o (packet_valid),
+    .ready_i (packet_ready),
+    .packet_o(packet),
+    .offset_o(offset),
+    .number_o(number),
+    .last_o  (packet_last)
+  );
+
+  assign has_payload  = packet.payload_len != '0;
+  assign packet_ready = frame_room && (!has_payload || (walk_ready && offload_room));
+  assign packet_take  = packet_valid && packet_ready;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      sent_q     <= '0;
+      begun_q    <= 1'b0;
+      refused_q  <= 1'b0;
+      fresh_q    <= 1'b0;
+      next_psn_q <= '0;
+    end else begin
+      if (skip || (packet_take && packet_last)) begin
+        sent_q    <= sent_q + 1'b1;
+        refused_q <= refused || status != Ok;
+        if (sends) next_psn_q <= psn + psns;
+        else if (!context_now.follows) next_psn_q <= context_now.psn;
+      end
+      if (packet_take) begun_q <= !packet_last;
+      if (packet_take) fresh_q <= 1'b0;
+      else if (skip && !context_now.follows) fresh_q <= 1'b1;
+    end
+  end
+
+  always_comb begin
+    plain          = '0;
+    plain.sums     = wr.ip_csum;
+    plain.datagram = !raw;
+    plain.length   = packet.payload_len;
+  end
+
+  hcasim_tso u_tso (
+    .net_i     (net),
+    .number_i  (number[15:0]),
+    .offset_i  (offset),
+    .length_i  (packet.payload_len),
+    .last_i    (packet_last),
+    .datagram_i(!raw),
+    .offload_o (segment)
+  );
+
+  assign offload = info.seg_tso ? segment : plain;
+
+  // ---- Pieces of the payload, and their keys ----
+
+  logic                  piece_valid, piece_ready, piece_inside, piece_last;
+  logic [63:0]           piece_addr;
+  logic [31:0]           piece_lkey;
+  logic [15:0]           piece_length, header_bytes;
+  logic                  piece_lookup, piece_lookup_ready, piece_answer;
+
+  assign header_bytes = info.seg_tso ? wr.hdr_size : '0;
+
+  hcasim_sge_walk #(
+    .SlotBits(SlotBits)
+  ) u_walk (
+    .clk_i,
+    .rst_i,
+    .valid_i    (packet_take && has_payload),
     .ready_o    (walk_ready),
-    .offset_i   (packet_offset),
-    .length_i   (packet.payload_len),
+    .first_i    (!begun_q),
+    .slot_i     (send_slot),
+    .data_at_i  (wr.data_at),
+    .is_inline_i(wr.is_inline),
+    .header_at_i(wr.header_at),
+    .header_i   (header_bytes),
+    .offset_i   (offset),
+    .length_i   (packet.payload_len - header_bytes),
+    .slot_o     (walk_slot),
     .sge_at_o   (walk_at),
-    .sge_i      (sge),
+    .sge_i      (sge_line[{walk_at[5:4], 7'd0} +: 128]),
     .valid_o    (piece_valid),
     .ready_i    (piece_ready),
+    .inside_o   (piece_inside),
     .addr_o     (piece_addr),
     .lkey_o     (piece_lkey),
     .length_o   (piece_length),
     .last_o     (piece_last)
   );
 
-  // ---- Packets: to the frame and, with payload, to the walk, at the same time ----
-
-  assign packet_ready = frame_ready && (packet.payload_len == '0 || walk_ready);
-
-  hcasim_packetise u_packetise (
+  hcasim_lookup_mux #(
+    .Width(64 + 32 + 32),
+    .Depth(Pieces * 2)
+  ) u_lookups (
     .clk_i,
     .rst_i,
-    .valid_i (state_q == StSend),
-    .ready_o (unused_wr_ready),
-    .wr_i    (wr_q),
-    .ud_i    (ud_q),
-    .qp_i,
-    .psn_i,
-    .begin_i,
-    .psns_o  (psns),
-    .valid_o (packet_valid),
-    .ready_i (packet_ready),
-    .packet_o(packet),
-    .offset_o(packet_offset),
-    .last_o  (packet_last)
+    .valid_i ({check_lookup, piece_lookup}),
+    .ready_o ({check_lookup_ready, piece_lookup_ready}),
+    .data0_i ({piece_addr, 32'(piece_length), piece_lkey}),
+    .data1_i ({check_sge.addr, check_sge.length, check_sge.lkey}),
+    .answer_o({check_answer, piece_answer}),
+    .valid_o (lookup_valid_o),
+    .ready_i (lookup_ready_i),
+    .data_o  ({lookup_addr_o, lookup_length_o, lookup_lkey_o}),
+    .user_o  (lookup_check_o),
+    .answer_valid_i
   );
 
-  // ---- Pieces: inline ones are lines of the WQE, others have a key ----
+  logic                read_piece, read_piece_ready, read_inside, read_last;
+  logic [SlotBits-1:0] read_slot;
+  logic [63:0]         read_addr;
+  logic [15:0]         read_length;
+  logic [7:0]          read_vendor;
 
-  logic        answered_q; // the piece's key has been answered
-  logic [7:0]  answer_q;
-  logic [63:0] host_q;
-  logic        asked_q, failed;
-  logic        gather_valid, gather_ready;
-
-  assign failed       = answered_q && answer_q != 8'(hcasim_pkg::VENDOR_ERR_NONE);
-  assign gather_valid = piece_valid && (wr_q.is_inline || answered_q);
-  assign piece_ready  = gather_valid && gather_ready;
-
-  assign lookup_check_o  = state_q == StKeys;
-  assign lookup_valid_o  = state_q == StKeys ? sge.length != '0
-                         : piece_valid && !wr_q.is_inline && !asked_q && !answered_q;
-  assign lookup_addr_o   = state_q == StKeys ? sge.addr : piece_addr;
-  assign lookup_length_o = state_q == StKeys ? sge.length : 32'(piece_length);
-  assign lookup_lkey_o   = state_q == StKeys ? sge.lkey : piece_lkey;
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      asked_q    <= 1'b0;
-      answered_q <= 1'b0;
-    end else if (state_q == StSend || state_q == StDrain) begin
-      if (lookup_valid_o && lookup_ready_i) asked_q <= 1'b1;
-      if (asked_q && answer_valid_i) begin
-        asked_q    <= 1'b0;
-        answered_q <= 1'b1;
-      end
-      if (piece_ready) answered_q <= 1'b0;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (asked_q && answer_valid_i) begin
-      answer_q <= answer_vendor_err_i;
-      host_q   <= answer_addr_i;
-    end
-  end
+  hcasim_piece_lookup #(
+    .SlotBits(SlotBits),
+    .Depth   (Pieces)
+  ) u_keys (
+    .clk_i,
+    .rst_i,
+    .valid_i       (piece_valid),
+    .ready_o       (piece_ready),
+    .slot_i        (walk_slot),
+    .inside_i      (piece_inside),
+    .at_i          (piece_addr[9:0]),
+    .length_i      (piece_length),
+    .last_i        (piece_last),
+    .lookup_valid_o(piece_lookup),
+    .lookup_ready_i(piece_lookup_ready),
+    .answer_valid_i(piece_answer),
+    .answer_vendor_err_i,
+    .answer_addr_i,
+    .valid_o       (read_piece),
+    .ready_i       (read_piece_ready),
+    .slot_o        (read_slot),
+    .inside_o      (read_inside),
+    .addr_o        (read_addr),
+    .length_o      (read_length),
+    .last_o        (read_last),
+    .vendor_err_o  (read_vendor)
+  );
 
   // ---- Payload ----
 
-  logic               gather_read, gather_read_ready, gather_line, gather_line_ready;
-  logic [Bytes*8-1:0] gather_data;
-  logic               payload_valid, payload_ready, payload_last, payload_error;
-  logic [Bytes*8-1:0] payload;
+  logic                 payload_valid, payload_ready, payload_last, payload_error, payload_ends;
+  logic [Bytes*8-1:0]   payload;
   logic [CountBits-1:0] payload_count;
+  logic [SlotBits-1:0]  payload_slot;
 
-  hcasim_gather u_gather (
+  hcasim_payload #(
+    .SlotBits(SlotBits),
+    .TagBits (SlotBits + 1),
+    .Depth   (Pieces),
+    .Ahead   (Ahead)
+  ) u_payload (
     .clk_i,
     .rst_i,
-    .piece_valid_i (gather_valid),
-    .piece_ready_o (gather_ready),
-    .piece_addr_i  (wr_q.is_inline ? piece_addr : host_q),
-    .piece_length_i(piece_length),
-    .piece_last_i  (piece_last),
-    .piece_error_i (failed),
-    .read_valid_o  (gather_read),
-    .read_ready_i  (gather_read_ready),
+    .piece_valid_i  (read_piece),
+    .piece_ready_o  (read_piece_ready),
+    .piece_slot_i   (read_slot),
+    .piece_inside_i (read_inside),
+    .piece_addr_i   (read_addr),
+    .piece_length_i (read_length),
+    .piece_last_i   (read_last),
+    .piece_error_i  (read_vendor != 8'(hcasim_pkg::VENDOR_ERR_NONE)),
+    .block_o        (inside_block),
+    .block_i        (inside_line),
+    .read_valid_o,
+    .read_ready_i,
     .read_addr_o,
     .read_lines_o,
-    .line_valid_i  (gather_line),
-    .line_ready_o  (gather_line_ready),
-    .line_data_i   (gather_data),
-    .line_error_i  (!wr_q.is_inline && line_error_i),
-    .valid_o       (payload_valid),
-    .ready_i       (payload_ready),
-    .data_o        (payload),
-    .count_o       (payload_count),
-    .last_o        (payload_last),
-    .error_o       (payload_error)
+    .line_valid_i,
+    .line_ready_o,
+    .line_data_i,
+    .line_error_i,
+    .offload_valid_i(packet_take && has_payload),
+    .offload_ready_o(offload_room),
+    .offload_i      (offload),
+    .tag_i          ({send_slot, packet_last}),
+    .valid_o        (payload_valid),
+    .ready_i        (payload_ready),
+    .data_o         (payload),
+    .count_o        (payload_count),
+    .last_o         (payload_last),
+    .error_o        (payload_error),
+    .tag_o          ({payload_slot, payload_ends})
   );
 
-  // The lines of the WQE: one run at a time.
-  logic [3:0]  inline_block_q;
-  logic [10:0] inline_left_q;
+  // ---- Frames ----
 
-  assign read_valid_o      = gather_read && !wr_q.is_inline;
-  assign gather_read_ready = wr_q.is_inline ? inline_left_q == '0 : read_ready_i;
-  assign gather_line       = wr_q.is_inline ? inline_left_q != '0 : line_valid_i;
-  assign gather_data       = wr_q.is_inline ? wqe_q[inline_block_q] : line_data_i;
-  assign line_ready_o      = gather_line_ready && !wr_q.is_inline;
+  hcasim_engine_pkg::packet_t framed;
+  logic                       framed_valid, framed_ready, framed_raw, framed_fresh;
+  logic [$clog2(Ahead):0]     unused_count;
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      inline_left_q <= '0;
-    end else if (wr_q.is_inline && gather_read && gather_read_ready) begin
-      inline_left_q <= read_lines_o;
-    end else if (wr_q.is_inline && gather_line && gather_line_ready) begin
-      inline_left_q <= inline_left_q - 11'd1;
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (gather_read && gather_read_ready) inline_block_q <= read_addr_o[9:6];
-    else if (gather_line && gather_line_ready) inline_block_q <= inline_block_q + 4'd1;
-  end
+  hcasim_fifo #(
+    .Width($bits(packet) + 2),
+    .Depth(Ahead)
+  ) u_packets (
+    .clk_i,
+    .rst_i,
+    .valid_i(packet_take),
+    .ready_o(frame_room),
+    .data_i ({packet, raw, fresh}),
+    .valid_o(framed_valid),
+    .ready_i(framed_ready),
+    .data_o ({framed, framed_raw, framed_fresh}),
+    .count_o(unused_count)
+  );
 
   hcasim_frame u_frame (
     .clk_i,
     .rst_i,
-    .packet_valid_i (packet_valid && packet_ready),
-    .packet_ready_o (frame_ready),
-    .packet_i       (packet),
+    .packet_valid_i (framed_valid),
+    .packet_ready_o (framed_ready),
+    .packet_i       (framed),
+    .raw_i          (framed_raw),
+    .fresh_i        (framed_fresh),
     .payload_valid_i(payload_valid),
     .payload_ready_o(payload_ready),
     .payload_data_i (payload),
@@ -293,68 +421,38 @@ module hcasim_send_path #(
     .error_o
   );
 
-  // Packets whose payload is not with the frame yet: the WQE stays until there is none.
-  logic [15:0] open_q;
+  // ---- The end of each WQE ----
 
-  always_ff @(posedge clk_i) begin
-    if (rst_i) open_q <= '0;
-    else open_q <= open_q + 16'(walk_valid && packet_ready) -
-                   16'(payload_valid && payload_ready && payload_last);
-  end
-
-  // ---- One WQE after the other ----
-
-  assign done_o      = state_q == StDone;
-  assign done_wr_o   = wr_q;
-  assign done_psns_o = psns;
-
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      state_q <= StDecode;
-    end else begin
-      unique case (state_q)
-        StDecode: begin
-          if (decode_valid) begin
-            if (!sends) state_q <= StDone;
-            else if (info.scatter || decoded.is_inline || decoded.num_sge == '0) state_q <= StSend;
-            else state_q <= StKeys;
-          end
-        end
-        StKeys: begin
-          if (sge.length != '0) begin
-            if (lookup_ready_i) state_q <= StAnswer;
-          end else if (key_q + 5'd1 == wr_q.num_sge) begin
-            state_q <= StSend;
-          end
-        end
-        StAnswer: begin
-          if (answer_valid_i) begin
-            if (answer_vendor_err_i != 8'(hcasim_pkg::VENDOR_ERR_NONE)) state_q <= StDone;
-            else state_q <= key_q + 5'd1 == wr_q.num_sge ? StSend : StKeys;
-          end
-        end
-        StSend: if (packet_ready && packet_last) state_q <= StDrain;
-        StDrain: if (open_q == '0) state_q <= StDone;
-        default: state_q <= StDecode;
-      endcase
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    if (state_q == StDecode) begin
-      key_q <= '0;
-      wr_q  <= decoded;
-    end else if (state_q == StKeys ? sge.length == '0 : state_q == StAnswer && answer_valid_i) begin
-      key_q <= key_q + 5'd1;
-    end
-    if (answer_valid_i && (state_q == StAnswer || asked_q) &&
-        answer_vendor_err_i != 8'(hcasim_pkg::VENDOR_ERR_NONE) && wr_q.status == 8'(hcasim_pkg::CQE_STATUS_OK)) begin
-      wr_q.status     <= 8'(hcasim_pkg::CQE_STATUS_LOC_PROT_ERR);
-      wr_q.vendor_err <= answer_vendor_err_i;
-    end
-  end
+  hcasim_wqe_end #(
+    .Slots(Slots)
+  ) u_end (
+    .clk_i,
+    .rst_i,
+    .sent_i          (sent_q),
+    .skip_i          (skip),
+    .empty_i         (packet_take && packet_last && !has_payload),
+    .slot_i          (send_slot),
+    .psns_i          (psns),
+    .sends_i         (sends),
+    .piece_valid_i   (read_piece && read_piece_ready),
+    .piece_slot_i    (read_slot),
+    .piece_vendor_i  (read_vendor),
+    .payload_valid_i (payload_valid && payload_ready && payload_last),
+    .payload_slot_i  (payload_slot),
+    .payload_ends_i  (payload_ends),
+    .payload_error_i (payload_error),
+    .ended_o         (ended),
+    .wr_i            (end_wr),
+    .follows_i       (end_follows),
+    .status_i        (end_status),
+    .vendor_err_i    (end_vendor),
+    .failed_o        (end_failed),
+    .done_o,
+    .done_wr_o,
+    .done_psns_o
+  );
 
   logic unused_bits; // for other users of the table; SGEs stand at multiples of their size
-  assign unused_bits = ^{info, sge_at};
+  assign unused_bits = ^{info, walk_at, check_context, vendor, number, unused_net};
 
 endmodule

@@ -8,6 +8,7 @@ posts them.
 from dataclasses import replace
 
 from hcasim_conform.suites.completions import Completions
+from hcasim_conform.suites.answers import Answers
 from hcasim_conform.suites.attributes import Attributes
 from hcasim_conform.suites.control import Control
 from hcasim_conform.suites.device_memory import DeviceMemory
@@ -28,7 +29,7 @@ from hcasim_conform.suites.tags import Tags
 
 SUITES = (
     *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
-    *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets),
+    *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets, Answers),
     *(Attributes, Control, Sentences, Tags, Completions),
 )
 

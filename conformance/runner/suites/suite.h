@@ -71,5 +71,8 @@ extern const struct scenario malformed_scenarios[];
 extern const struct scenario sequence_scenarios[];
 extern const struct scenario refusal_scenarios[];
 extern const struct scenario unreliable_scenarios[];
+extern const struct scenario acknowledge_scenarios[];
+extern const struct scenario answer_scenarios[];
+extern const struct scenario stopped_scenarios[];
 
 #endif

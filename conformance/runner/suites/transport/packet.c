@@ -265,10 +265,43 @@ static void judge_ip(struct packet_port *p, struct frame *f, bool v4)
 		  grh->flow_label);
 }
 
+static uint64_t get64(const uint8_t *p)
+{
+	return (uint64_t)get32(p) << 32 | get32(p + 4);
+}
+
+static void parse_header(const uint8_t *h, unsigned int header, struct packet *to)
+{
+	switch (header) {
+	case HCASIM_HDR_AETH:
+		to->kind = h[0] >> 5;
+		to->value = h[0] & 0x1f;
+		to->msn = get32(h) & HCASIM_PSN_MASK;
+		break;
+	case HCASIM_HDR_ATOMICACKETH:
+		to->orig = get64(h);
+		break;
+	case HCASIM_HDR_RETH:
+		to->va = get64(h);
+		to->rkey = get32(h + 8);
+		to->dmalen = get32(h + 12);
+		break;
+	case HCASIM_HDR_ATOMICETH:
+		to->va = get64(h);
+		to->rkey = get32(h + 8);
+		to->swap_add = get64(h + 12);
+		to->compare = get64(h + 20);
+		break;
+	case HCASIM_HDR_IMMDT:
+		to->imm = get32(h);
+		break;
+	}
+}
+
 static bool parse(struct packet_port *p, struct frame *f, bool v4, struct packet *to)
 {
 	const struct hcasim_bth_op_info *info;
-	const uint8_t *bth = f->at + f->bth, *h;
+	const uint8_t *bth = f->at + f->bth;
 	uint32_t pad = bth[1] >> 4 & 3;
 
 	judge_ip(p, f, v4);
@@ -285,16 +318,8 @@ static bool parse(struct packet_port *p, struct frame *f, bool v4, struct packet
 			      .psn = get32(bth + 8) & HCASIM_PSN_MASK,
 			      .payload = bth + info->hdr_len,
 			      .len = f->len - f->bth - info->hdr_len - pad - HCASIM_ICRC_SIZE};
-	if (info->hdr_offset[HCASIM_HDR_AETH]) {
-		h = bth + info->hdr_offset[HCASIM_HDR_AETH];
-		to->kind = h[0] >> 5;
-		to->value = h[0] & 0x1f;
-		to->msn = get32(h) & HCASIM_PSN_MASK;
-	}
-	if (info->hdr_offset[HCASIM_HDR_ATOMICACKETH]) {
-		h = bth + info->hdr_offset[HCASIM_HDR_ATOMICACKETH];
-		to->orig = (uint64_t)get32(h) << 32 | get32(h + 4);
-	}
+	for (unsigned int i = 1; i < info->num_hdrs; i++)
+		parse_header(bth + info->hdr_offset[info->hdr[i]], info->hdr[i], to);
 	return true;
 }
 

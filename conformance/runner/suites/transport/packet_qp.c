@@ -32,12 +32,12 @@ static bool create_xrc(struct packet_qp *t)
 static bool create(struct packet_qp *t)
 {
 	const struct end *end = &t->k->r->dut.responder;
-	struct ibv_qp_init_attr init = {.cap = {1, PQP_DEPTH, 1, 2, 0}, .qp_type = t->qpt};
+	struct ibv_qp_init_attr init = {.cap = {PQP_SENDS, PQP_DEPTH, 1, 2, 0}, .qp_type = t->qpt};
 
 	t->mem = end_alloc(end->pd, PQP_SIZE);
 	t->want = malloc(PQP_SIZE);
 	t->mr = t->mem && t->want ? ibv_reg_mr(end->pd, t->mem, PQP_SIZE, PQP_ACCESS) : NULL;
-	t->cq = ibv_create_cq(end->ctx, 4 * PQP_DEPTH, NULL, NULL, 0);
+	t->cq = ibv_create_cq(end->ctx, PQP_SENDS + PQP_DEPTH, NULL, NULL, 0);
 	if (!t->mr || !t->cq)
 		return false;
 	memset(t->mem, 0x5c, PQP_SIZE);

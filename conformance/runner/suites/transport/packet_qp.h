@@ -10,7 +10,8 @@
 #define PQP_RECV  8192 /* where the receives begin */
 #define PQP_SLOT  768  /* bytes of a receive */
 #define PQP_DEPTH 8
-#define PQP_READS 3 /* max_dest_rd_atomic */
+#define PQP_SENDS 32 /* max_send_wr */
+#define PQP_READS 3  /* max_dest_rd_atomic */
 #define PQP_QKEY  0x76543210
 #define PQP_ACCESS                                                                                           \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
