@@ -120,7 +120,7 @@ module hcasim_small #(
   } wqe_t;
 
   typedef enum logic [3:0] {
-    Idle, Run, Check, Lookup, Packet, Acks, Nak, Timer, Settle, Failure, Drained, Store
+    Clear, Idle, Run, Check, Lookup, Packet, Acks, Nak, Timer, Settle, Failure, Drained, Store
   } step_e;
 
   localparam logic [15:0] MaxPackets = 16'd512; // unacknowledged
@@ -316,12 +316,17 @@ module hcasim_small #(
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      step_q <= Idle;
+      step_q <= Clear;
+      slot_q <= '0;
       {fetch_q, decode_q, send_q} <= '0;
       {last_fetch_q, last_decode_q, last_send_q} <= '0;
-      for (int unsigned i = 0; i < Qps; i++) qp_q[i] <= '0;
     end else if (!wait_done) begin
       unique case (step_q)
+        Clear: begin // all QPs, after reset
+          qp_q[slot_q] <= '0;
+          slot_q       <= slot_q + 1'b1;
+          if (&slot_q) step_q <= Idle;
+        end
         Idle: if (|cmd) begin
           cmd_q       <= cmd;
           slot_q      <= qp_i;

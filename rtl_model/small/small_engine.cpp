@@ -96,7 +96,7 @@ void engine::open_wave()
 	wave_at = 0;
 }
 
-/* The members of a Verilated model are references to its ports: they have no member pointers. */
+/* A command with its inputs set; `input` is its bit. */
 #define COMMAND(e, input, qp)                                                                                \
 	do {                                                                                                 \
 		(e)->model.qp_i = (uint8_t)(qp);                                                             \
@@ -197,7 +197,6 @@ void engine::timer(const Slot &s)
 /* Executes the request of this cycle, if there is one; returns the vendor error. */
 uint8_t engine::request()
 {
-	Slot &s = slot[model.req_qp_o];
 	hca_sge sge[3];
 
 	if (model.check_o) {
@@ -257,6 +256,7 @@ struct engine *create(const struct engine_config *cfg, const struct engine_ports
 	e->model.rst_i = 1;
 	e->tick();
 	e->model.rst_i = 0;
+	e->serve(); /* until all QPs are cleared */
 	return e;
 }
 
@@ -396,8 +396,8 @@ bool completion(const struct engine *e, uint32_t qpn, struct engine_completion *
 	if (!e->model.completion_o)
 		return false;
 	if (out)
-		*out = {e->model.cpl_op_o,    e->model.cpl_num_bb_o, e->model.cpl_status_o, e->model.cpl_vendor_o,
-			e->model.cpl_index_o, 0};
+		*out = {e->model.cpl_op_o,     e->model.cpl_num_bb_o, e->model.cpl_status_o,
+			e->model.cpl_vendor_o, e->model.cpl_index_o,  0};
 	return true;
 }
 

@@ -71,8 +71,8 @@ static void start_wave(struct engine *e)
 		return;
 	snprintf(e->wave, sizeof(e->wave), "%s%s%.0u", e->cfg.wave, number ? "." : "", number);
 	number++;
-	e->wave_error = e->ops[1]->wave ? e->ops[1]->wave(e->engine[1], e->cfg.wave_cycles, e->wave) :
-					  -EOPNOTSUPP;
+	e->wave_error =
+		e->ops[1]->wave ? e->ops[1]->wave(e->engine[1], e->cfg.wave_cycles, e->wave) : -EOPNOTSUPP;
 }
 
 static struct engine *create(const struct engine_config *cfg, const struct engine_ports *ports, void *host)
