@@ -1,32 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The engine rtl:small on the machine: what the conformance suite has to say of it, and its waveform."""
 import os
+import re
 import subprocess
 from pathlib import Path
-
-import pytest
 
 BUILD = Path(os.environ.get("HCASIM_BUILD", Path(__file__).resolve().parents[3] / "build/release"))
 HCASIM = BUILD / "bin/hcasim"
 
 
-def conform(tmp_path, cells, *options):
-    words = [HCASIM, "conform", "--no-tap", "--jobs", "1", "-k", cells, "--out", tmp_path, *options]
-    return subprocess.run(words, capture_output=True, text=True)
+KINDS = ("sge", "sge-0", "none", "inline-0", "inline-1")
+LACKS = "wr/rdma_read/rc/sge/-/signaled"
 
 
-@pytest.mark.parametrize("operation", ["send", "rdma_write"])
-@pytest.mark.parametrize("api", ["wr", "post"])
-def test_its_operations_pass(tmp_path, api, operation):
-    data = [f"{api}/{operation}/rc/{kind}" for kind in ("sge/", "sge-0/", "none/", "inline-0/", "inline-1/")]
-    cells = f"({' or '.join(data)}) and signaled and not (of-3 or after or interleaved or threads or list)"
-    result = conform(tmp_path, cells, "--engine", "rtl:small")
-    assert result.returncode == 0 and " 0 fail," in result.stdout, result.stdout + result.stderr
-
-
-def test_an_operation_that_it_lacks_fails(tmp_path):
-    result = conform(tmp_path, "wr/rdma_read/rc/sge/-/signaled", "--engine", "rtl:small")
-    assert result.returncode == 1 and "LOC_QP_OP_ERR" in result.stdout, result.stdout + result.stderr
+def test_its_operations_pass_and_others_fail(tmp_path):
+    """One run: finding the cells takes longer than running them."""
+    places = [f"{api}/{op}/rc/{kind}/" for api in ("wr", "post") for op in ("send", "rdma_write") for kind in KINDS]
+    usual = "signaled and not (of-3 or after or interleaved or threads)"
+    cells = f"(({' or '.join(places)}) and {usual}) or {LACKS}"
+    words = [HCASIM, "conform", "--no-tap", "--jobs", "1", "--engine", "rtl:small", "-k", cells, "--out", tmp_path]
+    result = subprocess.run(words, capture_output=True, text=True)
+    fails = [line for line in result.stdout.splitlines() if line.startswith("fail ")]
+    assert len(fails) == 1 and fails[0].startswith(f"fail {LACKS}: requester CQE: status LOC_QP_OP_ERR"), fails
+    passed = int(re.search(r"(\d+) pass, 1 fail,", result.stdout)[1])
+    assert passed >= len(places), result.stdout
 
 
 def test_the_first_difference_has_a_waveform(tmp_path):
