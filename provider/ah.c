@@ -31,11 +31,8 @@ struct ibv_ah *hcasim_create_ah(struct ibv_pd *ibpd, struct ibv_ah_attr *attr)
 		return NULL;
 	/* The driver resolves the GID to a MAC; it also refuses a handle without a GRH (RoCE has no LIDs). */
 	err = ibv_cmd_create_ah(ibpd, &ah->ibv_ah, attr, &resp.ibv_resp, sizeof(resp));
-	if (err) {
-		free(ah);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(ah, err);
 	fill_seg(&ah->seg, attr, &resp.drv_payload);
 	return &ah->ibv_ah;
 }

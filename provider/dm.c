@@ -93,10 +93,8 @@ struct ibv_dm *hcasim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_at
 	struct hcasim_dm *dm;
 	int err;
 
-	if (!check_comp_mask(attr->comp_mask, 0)) {
-		errno = EOPNOTSUPP;
-		return NULL;
-	}
+	if (!check_comp_mask(attr->comp_mask, 0))
+		return hcasim_failed(NULL, EOPNOTSUPP);
 	dm = calloc(1, sizeof(*dm));
 	if (!dm)
 		return NULL;
@@ -112,9 +110,7 @@ struct ibv_dm *hcasim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_at
 err_cmd:
 	ibv_cmd_free_dm(&dm->vdm);
 err_free:
-	free(dm);
-	errno = err;
-	return NULL;
+	return hcasim_failed(dm, err);
 }
 
 int hcasim_free_dm(struct ibv_dm *ibdm)
@@ -145,11 +141,8 @@ struct ibv_dm *hcasim_import_dm(struct ibv_context *ibctx, uint32_t handle)
 	err = execute_ioctl(ibctx, cmd);
 	if (!err)
 		err = start_dm(ibctx, dm, &resp);
-	if (err) {
-		free(dm);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(dm, err);
 	dm->vdm.handle = dm->vdm.dm.handle = handle;
 	dm->vdm.dm.comp_mask = IBV_DM_MASK_HANDLE;
 	dm->vdm.dm.context = ibctx;
@@ -174,10 +167,7 @@ struct ibv_mr *hcasim_reg_dm_mr(struct ibv_pd *ibpd, struct ibv_dm *ibdm, uint64
 	if (!vmr)
 		return NULL;
 	err = ibv_cmd_reg_dm_mr(ibpd, &to_hdm(ibdm)->vdm, offset, length, access, vmr, NULL);
-	if (err) {
-		free(vmr);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(vmr, err);
 	return &vmr->ibv_mr;
 }

@@ -15,19 +15,14 @@ struct ibv_dmah *hcasim_alloc_dmah(struct ibv_context *ibctx, struct ibv_dmah_in
 	struct verbs_dmah *dmah;
 	int err;
 
-	if (!check_comp_mask(attr->comp_mask, KNOWN_FIELDS)) {
-		errno = EOPNOTSUPP;
-		return NULL;
-	}
+	if (!check_comp_mask(attr->comp_mask, KNOWN_FIELDS))
+		return hcasim_failed(NULL, EOPNOTSUPP);
 	dmah = calloc(1, sizeof(*dmah));
 	if (!dmah)
 		return NULL;
 	err = ibv_cmd_alloc_dmah(ibctx, dmah, attr);
-	if (err) {
-		free(dmah);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(dmah, err);
 	return &dmah->dmah;
 }
 
@@ -51,11 +46,8 @@ struct ibv_mr *hcasim_reg_mr_ex(struct ibv_pd *ibpd, struct ibv_mr_init_attr *at
 	if (!vmr)
 		return NULL;
 	err = ibv_cmd_reg_mr_ex(ibpd, vmr, attr);
-	if (err) {
-		free(vmr);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(vmr, err);
 	return &vmr->ibv_mr;
 }
 #endif

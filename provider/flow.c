@@ -10,19 +10,14 @@ struct ibv_flow *hcasim_create_flow(struct ibv_qp *ibqp, struct ibv_flow_attr *a
 	struct ibv_flow *flow;
 	int err;
 
-	if (attr->comp_mask) {
-		errno = EOPNOTSUPP;
-		return NULL;
-	}
+	if (attr->comp_mask)
+		return hcasim_failed(NULL, EOPNOTSUPP);
 	flow = calloc(1, sizeof(*flow));
 	if (!flow)
 		return NULL;
 	err = ibv_cmd_create_flow(ibqp, flow, attr, NULL, 0);
-	if (err) {
-		free(flow);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(flow, err);
 	return flow;
 }
 

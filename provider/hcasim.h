@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <ccan/container_of.h>
 #include <infiniband/driver.h>
@@ -285,6 +286,14 @@ static inline int hcasim_error(int err)
 	if (err)
 		errno = err;
 	return err;
+}
+
+/* What a verb returns that cannot create its object; frees what there is of it. */
+static inline void *hcasim_failed(void *obj, int err)
+{
+	free(obj);
+	errno = err;
+	return NULL;
 }
 
 static inline uint32_t hcasim_cq_phase(uint32_t entries, uint32_t index)

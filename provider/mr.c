@@ -16,11 +16,8 @@ struct ibv_mr *hcasim_reg_mr(struct ibv_pd *ibpd, void *addr, size_t length, uin
 	if (!vmr)
 		return NULL;
 	err = ibv_cmd_reg_mr(ibpd, addr, length, hca_va, access, vmr, &cmd, sizeof(cmd), &resp, sizeof(resp));
-	if (err) {
-		free(vmr);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(vmr, err);
 	return &vmr->ibv_mr;
 }
 
@@ -34,11 +31,8 @@ struct ibv_mr *hcasim_reg_dmabuf_mr(struct ibv_pd *ibpd, uint64_t offset, size_t
 	if (!vmr)
 		return NULL;
 	err = ibv_cmd_reg_dmabuf_mr(ibpd, offset, length, iova, fd, access, vmr, NULL);
-	if (err) {
-		free(vmr);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(vmr, err);
 	return &vmr->ibv_mr;
 }
 
@@ -71,11 +65,8 @@ struct ibv_mr *hcasim_import_mr(struct ibv_pd *ibpd, uint32_t handle)
 	if (!vmr)
 		return NULL;
 	err = ibv_cmd_query_mr(ibpd, vmr, handle);
-	if (err) {
-		free(vmr);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(vmr, err);
 	return &vmr->ibv_mr;
 }
 
@@ -95,11 +86,8 @@ struct ibv_mw *hcasim_alloc_mw(struct ibv_pd *ibpd, enum ibv_mw_type type)
 	if (!mw)
 		return NULL;
 	err = ibv_cmd_alloc_mw(ibpd, type, mw, &cmd, sizeof(cmd), &resp, sizeof(resp));
-	if (err) {
-		free(mw);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(mw, err);
 	return mw;
 }
 

@@ -17,11 +17,8 @@ struct ibv_pd *hcasim_alloc_pd(struct ibv_context *ibctx)
 	if (!pd)
 		return NULL;
 	err = ibv_cmd_alloc_pd(ibctx, &pd->ibv_pd, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp));
-	if (err) {
-		free(pd);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(pd, err);
 	pd->pdn = resp.drv_payload.pdn;
 	atomic_init(&pd->refs, 0);
 	return &pd->ibv_pd;
@@ -60,11 +57,8 @@ struct ibv_pd *hcasim_import_pd(struct ibv_context *ibctx, uint32_t handle)
 	fill_attr_in_obj(cmd, HCASIM_ATTR_PD_QUERY_HANDLE, handle);
 	fill_attr_out_ptr(cmd, HCASIM_ATTR_PD_QUERY_RESP_PDN, &pd->pdn);
 	err = execute_ioctl(ibctx, cmd);
-	if (err) {
-		free(pd);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(pd, err);
 	pd->ibv_pd.context = ibctx;
 	pd->ibv_pd.handle = handle;
 	pd->imported = true;
@@ -107,10 +101,8 @@ struct ibv_td *hcasim_alloc_td(struct ibv_context *ibctx, struct ibv_td_init_att
 {
 	struct hcasim_td *td;
 
-	if (attr->comp_mask) {
-		errno = EOPNOTSUPP;
-		return NULL;
-	}
+	if (attr->comp_mask)
+		return hcasim_failed(NULL, EOPNOTSUPP);
 	td = calloc(1, sizeof(*td));
 	if (!td)
 		return NULL;
@@ -137,16 +129,12 @@ struct ibv_pd *hcasim_alloc_parent_domain(struct ibv_context *ibctx, struct ibv_
 
 	if (ibv_check_alloc_parent_domain(attr))
 		return NULL;
-	if (!check_comp_mask(attr->comp_mask, IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
-						      IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
-		errno = EOPNOTSUPP;
-		return NULL;
-	}
+	if (!check_comp_mask(attr->comp_mask,
+			     IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS | IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT))
+		return hcasim_failed(NULL, EOPNOTSUPP);
 	/* A parent domain is made of a protection domain, not of another parent domain. */
-	if (to_hpd(attr->pd)->base) {
-		errno = EINVAL;
-		return NULL;
-	}
+	if (to_hpd(attr->pd)->base)
+		return hcasim_failed(NULL, EINVAL);
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return NULL;

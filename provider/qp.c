@@ -291,10 +291,8 @@ static struct hcasim_qp *create_xrc_recv(struct hcasim_context *ctx, struct ibv_
 	int err;
 
 	err = check_xrc_recv(attr);
-	if (err) {
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(NULL, err);
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return NULL;
@@ -307,11 +305,8 @@ static struct hcasim_qp *create_xrc_recv(struct hcasim_context *ctx, struct ibv_
 	memset(&known.cap, 0, sizeof(known.cap));
 	err = ibv_cmd_create_qp_ex(&ctx->ibv_ctx.context, &qp->vqp, &known, &cmd.ibv_cmd, sizeof(cmd),
 				   &resp.ibv_resp, sizeof(resp));
-	if (err) {
-		free(qp);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(qp, err);
 	attr->cap = known.cap;
 	return qp;
 }
@@ -352,9 +347,7 @@ static struct hcasim_qp *create(struct hcasim_context *ctx, struct ibv_qp_init_a
 err_queues:
 	hcasim_free_queues(qp);
 err_out:
-	free(qp);
-	errno = err;
-	return NULL;
+	return hcasim_failed(qp, err);
 }
 
 struct ibv_qp *hcasim_create_qp(struct ibv_pd *ibpd, struct ibv_qp_init_attr *attr)
@@ -529,10 +522,7 @@ struct ibv_qp *hcasim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr
 		return NULL;
 	qp->ctx = to_hctx(ibctx);
 	err = ibv_cmd_open_qp(ibctx, &qp->vqp, sizeof(qp->vqp), attr, &cmd, sizeof(cmd), &resp, sizeof(resp));
-	if (err) {
-		free(qp);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(qp, err);
 	return &qp->vqp.qp;
 }

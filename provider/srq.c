@@ -150,9 +150,7 @@ err_lock:
 err_slots:
 	hcasim_buf_free(&srq->slot_buf, srq->pd);
 err_out:
-	free(srq);
-	errno = err;
-	return NULL;
+	return hcasim_failed(srq, err);
 }
 
 struct ibv_srq *hcasim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_init_attr_ex *attr)

@@ -6,12 +6,12 @@
 
 #include "hcasim.h"
 
+/* What the driver does not see, and sizes that are needed before it can say no. */
 static int check_wq(const struct hcasim_context *ctx, const struct ibv_wq_init_attr *attr)
 {
-	if (!check_comp_mask(attr->comp_mask, IBV_WQ_INIT_ATTR_FLAGS) || attr->wq_type != IBV_WQT_RQ ||
-	    (attr->comp_mask & IBV_WQ_INIT_ATTR_FLAGS && attr->create_flags))
+	if (!check_comp_mask(attr->comp_mask, IBV_WQ_INIT_ATTR_FLAGS))
 		return EOPNOTSUPP;
-	return !attr->max_wr || attr->max_wr > HCASIM_MAX_QP_WR || attr->max_sge > ctx->max_sge ? EINVAL : 0;
+	return attr->max_wr > HCASIM_MAX_QP_WR || attr->max_sge > ctx->max_sge ? EINVAL : 0;
 }
 
 static int post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
@@ -57,11 +57,11 @@ struct ibv_wq *hcasim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_at
 	int err;
 
 	err = check_wq(ctx, attr);
-	wq = err ? NULL : calloc(1, sizeof(*wq));
-	if (!wq) {
-		errno = err ? err : ENOMEM;
+	if (err)
+		return hcasim_failed(NULL, err);
+	wq = calloc(1, sizeof(*wq));
+	if (!wq)
 		return NULL;
-	}
 	wq->qp.ctx = ctx;
 	wq->qp.pd = to_hpd(attr->pd);
 	hcasim_plan_rq(&as_qp.cap, &cmd.drv_payload);
@@ -78,9 +78,7 @@ struct ibv_wq *hcasim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_at
 err_queues:
 	hcasim_free_queues(&wq->qp);
 err_wq:
-	free(wq);
-	errno = err;
-	return NULL;
+	return hcasim_failed(wq, err);
 }
 
 /* As for a QP in RESET: it is empty, and its old completions are not delivered. */
@@ -138,22 +136,17 @@ struct ibv_rwq_ind_table *hcasim_create_rwq_ind_table(struct ibv_context *ibctx,
 {
 	struct ib_uverbs_ex_create_rwq_ind_table_resp resp = {};
 	struct ibv_rwq_ind_table *table;
-	int err = 0;
+	int err;
 
 	/* libibverbs allocates this many handles on its stack. */
 	if (attr->log_ind_tbl_size > 31 || 1u << attr->log_ind_tbl_size > HCASIM_MAX_RSS_TABLE_SIZE)
-		err = EINVAL;
-	table = err ? NULL : calloc(1, sizeof(*table));
-	if (!table) {
-		errno = err ? err : ENOMEM;
+		return hcasim_failed(NULL, EINVAL);
+	table = calloc(1, sizeof(*table));
+	if (!table)
 		return NULL;
-	}
 	err = ibv_cmd_create_rwq_ind_table(ibctx, attr, table, &resp, sizeof(resp));
-	if (err) {
-		free(table);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(table, err);
 	return table;
 }
 
@@ -168,20 +161,18 @@ int hcasim_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
 
 /* ---- QPs over a table ---- */
 
+/* What the driver does not see, and what is needed before it can say no. */
 static int check_rss(const struct ibv_qp_init_attr_ex *attr)
 {
 	const uint32_t needs = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH;
 	const struct ibv_rx_hash_conf *hash = &attr->rx_hash_conf;
 
 	if (!check_comp_mask(attr->comp_mask, needs | IBV_QP_INIT_ATTR_CREATE_FLAGS) ||
-	    attr->qp_type != IBV_QPT_RAW_PACKET || hash->rx_hash_fields_mask > UINT8_MAX ||
 	    (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS && attr->create_flags))
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & needs) != needs || !attr->rwq_ind_tbl || attr->send_cq ||
 	    attr->cap.max_send_wr)
 		return EINVAL;
-	if (hash->rx_hash_function != IBV_RX_HASH_FUNC_TOEPLITZ)
-		return EOPNOTSUPP;
 	return hash->rx_hash_key_len != HCASIM_RSS_KEY_SIZE || !hash->rx_hash_key ? EINVAL : 0;
 }
 
@@ -194,11 +185,11 @@ struct hcasim_qp *hcasim_create_rss(struct hcasim_context *ctx, struct ibv_qp_in
 	int err;
 
 	err = check_rss(attr);
-	qp = err ? NULL : calloc(1, sizeof(*qp));
-	if (!qp) {
-		errno = err ? err : ENOMEM;
+	if (err)
+		return hcasim_failed(NULL, err);
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
 		return NULL;
-	}
 	qp->ctx = ctx;
 	cmd.drv_payload.fields = attr->rx_hash_conf.rx_hash_fields_mask;
 	cmd.drv_payload.function = attr->rx_hash_conf.rx_hash_function;
@@ -207,11 +198,8 @@ struct hcasim_qp *hcasim_create_rss(struct hcasim_context *ctx, struct ibv_qp_in
 	known.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE;
 	err = hcasim_cmd_create_qp_ex2(&ctx->ibv_ctx.context, &qp->vqp, &known, &cmd.ibv_cmd, sizeof(cmd),
 				       &resp.ibv_resp, sizeof(resp));
-	if (err) {
-		free(qp);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(qp, err);
 	attr->cap = known.cap;
 	return qp;
 }

@@ -17,11 +17,8 @@ struct ibv_xrcd *hcasim_open_xrcd(struct ibv_context *ibctx, struct ibv_xrcd_ini
 		return NULL;
 	err = ibv_cmd_open_xrcd(ibctx, &xrcd->vxrcd, sizeof(xrcd->vxrcd), attr, &cmd, sizeof(cmd), &resp,
 				sizeof(resp));
-	if (err) {
-		free(xrcd);
-		errno = err;
-		return NULL;
-	}
+	if (err)
+		return hcasim_failed(xrcd, err);
 	return &xrcd->vxrcd.xrcd;
 }
 

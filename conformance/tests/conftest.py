@@ -28,6 +28,8 @@ ATTRIBUTES = (
     "SRQ",
     "DEVICE_MEMORY",
     "TAG_MATCHING",
+    "WORK_QUEUES",
+    "IMPORT",
     "TSO",
 )
 

@@ -75,6 +75,8 @@ def test_what_the_pages_do_not_ask_for_must_be_declared(write_dut, cells):
         ({"srq": False}, "srq/post_srq_recv/rc/sge/-/-", "srq"),
         ({"device_memory": False}, "suite/device_memory/rc/send-local", "device_memory"),
         ({"tag_matching": False}, "suite/tags/rc/match", "tag_matching"),
+        ({"work_queues": False}, "suite/wq/raw_packet/states", "work_queues"),
+        ({"imports": False}, "suite/objects/rc/imports", "imports"),
         ({"on_demand": {}}, "suite/paging/rc/send-local", "on_demand/RC/SEND"),
         ({"on_demand": {"RC": ["SEND"]}}, "suite/paging/rc/send-remote", "on_demand/RC/RECV"),
         (
@@ -150,6 +152,8 @@ def operations(report, qpt, without=(), also=()):
         ({}, "SRQ", ("absent", "srq")),
         ({}, "DEVICE_MEMORY", ("absent", "device_memory")),
         ({}, "TAG_MATCHING", ("absent", "tag_matching")),
+        ({}, "WORK_QUEUES", ("absent", "work_queues")),
+        ({}, "IMPORT", ("absent", "imports")),
         ({}, "UD_IP_CSUM", ("absent", "flags/IP_CSUM")),
         ({}, "MEM_WINDOW_TYPE_1", ("absent", "memory_windows/1")),
         ({}, "FLUSH", ("contradiction", "attributes/FLUSH")),
@@ -209,7 +213,7 @@ def conform(fake_bin, write_dut, tmp_path, monkeypatch):
 
 
 def test_skipped_cells_are_counted_with_their_reason(conform, report_of):
-    attributes = ["SRQ", "DEVICE_MEMORY", "TAG_MATCHING", "MEM_WINDOW_TYPE_1"]
+    attributes = ["SRQ", "DEVICE_MEMORY", "TAG_MATCHING", "WORK_QUEUES", "IMPORT", "MEM_WINDOW_TYPE_1"]
     report = report_of(operations={"RC": ["SEND"]}, attributes=attributes)
     declared = {"operations": {"RC": ["SEND"]}, "memory_windows": [1], "flags": ["SIGNALED"]}
     status, data = conform(report, capabilities=declared)

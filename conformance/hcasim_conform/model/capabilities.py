@@ -2,7 +2,8 @@
 """What a device can do: declared in its DUT file, reported by itself, and needed by a cell.
 
 Capabilities have the names of the DUT file: `operations/RC/FLUSH`, `srq`, `rdma_cm`,
-`memory_windows/2`, `flags/IP_CSUM`, `on_demand/RC/SEND`, `device_memory`, `tag_matching`, `limits/max_sge`.
+`memory_windows/2`, `flags/IP_CSUM`, `on_demand/RC/SEND`, `device_memory`, `tag_matching`, `work_queues`,
+`imports`, `limits/max_sge`.
 """
 import functools
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from hcasim_conform.model.tables import Tables
 FLAGS = ("FENCE", "SIGNALED", "SOLICITED", "INLINE", "IP_CSUM")
 WINDOWS = (1, 2)
 LIMITS = ("max_sge", "max_inline_data")
-SWITCHES = ("srq", "device_memory", "tag_matching", "rdma_cm")
+SWITCHES = ("srq", "device_memory", "tag_matching", "work_queues", "imports", "rdma_cm")
 EXTRAS = ("misuse",)  # beyond what the pages ask for: a device has them only where its DUT file says so
 ON_DEMAND_TYPES = ("RC", "UC", "UD", "XRC_SEND")
 ON_DEMAND = ("SEND", "RECV", "WRITE", "READ", "ATOMIC", "SRQ_RECV", "FLUSH", "ATOMIC_WRITE")
@@ -86,6 +87,8 @@ class Capabilities:
                 "srq": "SRQ" in both,
                 "device_memory": "DEVICE_MEMORY" in both,
                 "tag_matching": "TAG_MATCHING" in both,
+                "work_queues": "WORK_QUEUES" in both,
+                "imports": "IMPORT" in both,
                 "rdma_cm": True,  # not reported by the device: address resolution is configured in the DUT file
                 "limits": {name: min(end["limits"][name], other["limits"][name]) for name in LIMITS},
             }
@@ -118,7 +121,7 @@ class Capabilities:
         for qpt in ON_DEMAND_TYPES:
             yield f"on_demand/{qpt}"
             yield from (f"on_demand/{qpt}/{op}" for op in ON_DEMAND)
-        yield from ("flags/IP_CSUM", "srq", "device_memory", "tag_matching")
+        yield from ("flags/IP_CSUM", "srq", "device_memory", "tag_matching", "work_queues", "imports")
 
 
 def _qp_type(cell):

@@ -88,6 +88,23 @@ CASES = {
         "MUST",
         (),
     ),
+    "imports": (
+        "RC",
+        "imports",
+        "ibv_import_device/DESCRIPTION/context",
+        "an imported context, with its PD and region, carries requests like the original, at the same time; what is imported goes "
+        "without the original, and a region that one of them deregisters is gone for both",
+        "MUST",
+        ("srq", "imports"),
+    ),
+    "imports-device-memory": (
+        "RC",
+        "imports",
+        "ibv_import_dm/RETURN-VALUE",
+        "device memory that is imported holds what is copied to the original, and the other way round",
+        "MUST",
+        ("srq", "imports", "device_memory"),
+    ),
     "device-memory": (
         "RC",
         "device_memory",
@@ -132,6 +149,17 @@ CASES = {
 }
 
 
+# Further sentences that a case shows.
+ALSO = {
+    "imports": (
+        "ibv_import_pd/DESCRIPTION/use",
+        "ibv_import_mr/DESCRIPTION/unimport",
+        "ibv_import_mr/NOTES/addr",
+    ),
+}
+ARGS = {"imports-device-memory": {"device_memory": 1}}
+
+
 class Control(Suite):
     def cases(self):
         for case, (qpt, scenario, clause, says, level, needs) in CASES.items():
@@ -141,6 +169,7 @@ class Control(Suite):
                 case=case,
                 scenario=scenario,
                 says=says,
-                expect=Expect(clause, level=level),
+                expect=Expect(clause, level=level, also=ALSO.get(case, ())),
+                args=ARGS.get(case, {}),
                 needs=needs,
             )

@@ -132,6 +132,17 @@ class Faults(Suite):
                         "ibv_modify_qp/DESCRIPTION/qp_access_flags",
                         "QP-RIGHTS",
                     )
+            if qpt == "RC":
+                yield Case(
+                    suite="keys",
+                    qpt=qpt,
+                    case="dereg-during-read",
+                    scenario="read_dereg",
+                    says="a READ of a region that is deregistered meanwhile brings every byte, or is refused with an event",
+                    expect=Expect(DEREG, status="REM_ACCESS_ERR", errata=("KEY-LIFETIME", "FAILURE-STATUS")),
+                    wrs=(self.work("RDMA_READ", qpt, size=64),),
+                    args={"sent_again": 1},  # not judged at the tap: how much is answered depends on the time
+                )
             for name in ("RDMA_WRITE", "RDMA_READ"):
                 short = self.tables.operation(name).short
                 yield self._key(qpt, f"byte-before-{short}", "key_range", name, {"before": 1})

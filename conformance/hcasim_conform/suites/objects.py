@@ -55,6 +55,10 @@ class Objects(Suite):
             )
             args = (INVALIDATED, {}, says, None, ("INV-WHAT",))
             yield self._mw(qpt, "send_inv-region", "mw_send_inv_region", *args, posts=("SEND_WITH_INV",))
+        else:
+            says = "the message is dropped, and the next one is received"
+            args = (INVALIDATED, {}, says, None, ("INV-UC",))
+            yield self._mw(qpt, "send_inv-region", "mw_send_inv_region", *args, posts=("SEND_WITH_INV",))
         says = "the low 8 bits of the rkey that the bind gave are those of the window's; its other bits stay"
         yield self._mw(
             qpt,

@@ -9,11 +9,15 @@ from hcasim_conform.suites.base import CONNECTED, RELIABLE, Case, Suite
 AH_ATTR = "ibv_modify_qp/DESCRIPTION/ah_attr"
 PKEY_INDEX = "ibv_modify_qp/DESCRIPTION/pkey_index"
 PATH_MTU = "ibv_modify_qp/DESCRIPTION/path_mtu"
+MAX_DEST = "ibv_modify_qp/DESCRIPTION/max_dest_rd_atomic"
 RQ_PSN = "ibv_modify_qp/DESCRIPTION/rq_psn"
 QKEY = "ibv_modify_qp/DESCRIPTION/qkey"
 RNR_TIMER = "ibv_modify_qp/DESCRIPTION/min_rnr_timer"
 ACCESS = "ibv_reg_mr/DESCRIPTION/access"
+MULTICAST = "ibv_attach_mcast/DESCRIPTION/attach"
 GRH = "ibv_poll_cq/DESCRIPTION/IBV_WC_GRH"
+
+FLUSH_GLOBAL = 1 << 8  # enum ibv_access_flags
 
 # Requests that not every device has (enum kind in conformance/runner/suites/transport/refusal.c)
 KINDS = {"": 0, "FLUSH": 1, "ATOMIC_WRITE": 2}
@@ -85,6 +89,7 @@ class Packets(Suite):
                 {"kind": kind},
                 (f"operations/{qpt}/{name}",) if name else (),
             )
+            yield from self._resources(qpt, short, kind, name)
         yield self._case(
             qpt,
             "bounds",
@@ -93,6 +98,35 @@ class Packets(Suite):
             ACCESS,
             "WRITEs of the first and last bytes of a region are executed, and requests of no byte with any key and address",
             "KEY-RIGHTS",
+        )
+
+    def _resources(self, qpt, short, kind, name):
+        """Requests that take a responder resource."""
+        args = {"kind": kind, "rights": FLUSH_GLOBAL if name == "FLUSH" else 0}
+        needs = (f"operations/{qpt}/{name}",) if name else ()
+        yield self._case(
+            qpt,
+            f"resources{short}",
+            0,
+            "packet_resources",
+            MAX_DEST,
+            "as many requests as max_dest_rd_atomic that are answered later are executed at a time; one more is refused with NAK "
+            "invalid request, after the others were answered; if it is 0 each is",
+            "RD-ATOMIC-LIMIT",
+            args,
+            needs,
+        )
+        yield self._case(
+            qpt,
+            f"repeated{short}",
+            0,
+            "packet_repeated",
+            MAX_DEST,
+            "repeated requests are executed once and answered each time, also before the first answer; those that cannot "
+            "be what was executed are dropped",
+            "PSN-REPEATED",
+            args,
+            needs,
         )
 
     def _unreliable(self, ipv4):
@@ -116,16 +150,27 @@ class Packets(Suite):
             "does not fit, is dropped",
             "UD-DROPPED",
         )
+        yield self._case(
+            "UD",
+            "multicast",
+            ipv4,
+            "packet_multicast",
+            MULTICAST,
+            "each QP that is attached to a group gets a copy of each datagram to it that has the right P_Key, Q_Key and destination "
+            "QP number, and a single one, until it is detached; no other QP does",
+            "MULTICAST-COPY",
+            also=("ibv_attach_mcast/NOTES/single",),
+        )
 
     @staticmethod
-    def _case(qpt, case, ipv4, scenario, clause, says, erratum, args=None, needs=()):
+    def _case(qpt, case, ipv4, scenario, clause, says, erratum, args=None, needs=(), also=()):
         return Case(
             suite="packet",
             qpt=qpt,
             case=case + ("-ipv4" if ipv4 else ""),
             scenario=scenario,
             says=says,
-            expect=Expect(clause, level="SHOULD", errata=(erratum,)),
+            expect=Expect(clause, level="SHOULD", errata=(erratum,), also=also),
             args={"ipv4": ipv4, **(args or {})},
             needs=("operations/RAW_PACKET", "operations/UC", *needs),
         )

@@ -3,9 +3,12 @@
 from hcasim_conform.model.cells import Expect
 from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite
 
+ADVISE = "ibv_advise_mr/"
 ON_DEMAND = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"
 REQUESTER, RESPONDER = 1, 2
 SIZE = 3000  # several packets, so that a page is missing in the middle of a message
+
+ADVISE_ERRORS = ("EFAULT", "EINVAL", "EPERM", "ENOENT")
 
 # Required capabilities of a transport (enum ibv_odp_transport_cap_bits), by the side whose memory is paged.
 LOCAL = {
@@ -26,6 +29,33 @@ class Paging(Suite):
             yield from (self._case(qpt, name, RESPONDER, cap) for name, cap in REMOTE.items())
         for qpt, names in (("UC", ("SEND", "RDMA_WRITE")), ("UD", ("SEND",))):
             yield from (self._case(qpt, name, REQUESTER, LOCAL[name]) for name in names)
+
+        yield Case(
+            suite="paging",
+            qpt="RC",
+            case="unmapped-while-read",
+            scenario="read_unmapped",
+            says="pages that are unmapped while a READ is answered are mapped again: it brings every byte",
+            expect=Expect(ON_DEMAND),
+            wrs=(self.work("RDMA_READ", "RC", SIGNALED, size=64),),
+            args={"sent_again": 1},
+            ask=("SEND", "RDMA_READ"),
+            needs=("on_demand/RC/READ",),
+        )
+        yield Case(
+            suite="paging",
+            qpt="RC",
+            case="advise",
+            scenario="advise",
+            says="ranges of on-demand regions are prefetched, up to their first and last byte; any other, with any other region, key, "
+            "right, advice or flag, is refused with the errno of the page, also as the second of a list",
+            expect=Expect(
+                ADVISE + "DESCRIPTION/advise",
+                also=tuple(ADVISE + "RETURN-VALUE/" + e for e in ADVISE_ERRORS),
+                errata=("ADVISE-ERRNO",),
+            ),
+            needs=("on_demand/RC/SEND",),
+        )
 
     def _case(self, qpt, name, side, capability):
         if qpt == "XRC_SEND" and capability == "RECV":

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <rdma/ib_user_verbs.h>
 
@@ -31,7 +32,20 @@ static const struct {
 	{"RAW_IP_CSUM", IBV_DEVICE_RAW_IP_CSUM},
 };
 
-static json_t *list_attributes(const struct ibv_device_attr_ex *attr)
+/* ibv_import_device(3): no attribute tells. */
+static bool can_import(const struct ibv_context *ctx)
+{
+	const int fd = dup(ctx->cmd_fd);
+	struct ibv_context *imported = ibv_import_device(fd);
+
+	if (!imported && fd >= 0)
+		close(fd);
+	if (imported)
+		ibv_close_device(imported);
+	return imported;
+}
+
+static json_t *list_attributes(const struct ibv_context *ctx, const struct ibv_device_attr_ex *attr)
 {
 	uint64_t flags = attr->device_cap_flags_ex | (unsigned int)attr->orig_attr.device_cap_flags;
 	json_t *list = json_array();
@@ -47,8 +61,12 @@ static json_t *list_attributes(const struct ibv_device_attr_ex *attr)
 		json_array_append_new(list, json_string("DEVICE_MEMORY"));
 	if (attr->tm_caps.flags & IBV_TM_CAP_RC)
 		json_array_append_new(list, json_string("TAG_MATCHING"));
+	if (attr->max_wq_type_rq && attr->rss_caps.supported_qpts & 1u << IBV_QPT_RAW_PACKET)
+		json_array_append_new(list, json_string("WORK_QUEUES"));
 	if (attr->tso_caps.max_tso)
 		json_array_append_new(list, json_string("TSO"));
+	if (can_import(ctx))
+		json_array_append_new(list, json_string("IMPORT"));
 	return list;
 }
 
@@ -163,8 +181,8 @@ json_t *query_end(const struct end *end)
 	inet_ntop(AF_INET6, end->gid.raw, gid, sizeof(gid));
 	answer = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:{s:i, s:I}}", "device", end->device, "fw_ver",
 			   attr.orig_attr.fw_ver, "gid", gid, "operations", all_operations(end, cq),
-			   "attributes", list_attributes(&attr), "on_demand", all_on_demand(&attr), "limits",
-			   "max_sge", attr.orig_attr.max_sge, "max_inline_data",
+			   "attributes", list_attributes(end->ctx, &attr), "on_demand", all_on_demand(&attr),
+			   "limits", "max_sge", attr.orig_attr.max_sge, "max_inline_data",
 			   (json_int_t)(cq ? inline_bytes(end, cq) : 0));
 	if (cq)
 		ibv_destroy_cq(cq);

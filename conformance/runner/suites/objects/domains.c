@@ -77,45 +77,6 @@ static struct ibv_pd *parent(struct kit *k, struct ibv_pd *pd, struct ibv_td *td
 	return ibv_alloc_parent_domain(k->r->dut.requester.ctx, &attr);
 }
 
-/* A QP, an SRQ and a CQ of a PD, one SEND through the QP, and all destroyed again. */
-static void use(struct kit *k, struct ibv_pd *pd)
-{
-	struct ibv_srq_init_attr srq_attr = {.attr = {.max_wr = 7, .max_sge = 2}};
-	struct ibv_srq *srq = ibv_create_srq(pd, &srq_attr);
-	struct own o = {.init.pd = pd, .to_itself = true};
-	uint8_t *bytes = end_alloc(pd, 4096);
-	struct ibv_mr *mr = ibv_reg_mr(pd, bytes, 4096, IBV_ACCESS_LOCAL_WRITE);
-	struct ibv_sge sge = {(uintptr_t)bytes, 8, mr ? mr->lkey : 0};
-	struct ibv_recv_wr recv = {.sg_list = &sge, .num_sge = 1}, *bad_recv;
-	struct ibv_send_wr send = kit_wr(1, IBV_WR_SEND, &sge), *bad;
-	struct ibv_wc wc;
-
-	if (!srq || !mr)
-		KIT_FAULT(k, "ibv_create_srq or ibv_reg_mr in the parent domain failed with %s",
-			  errno_name(errno));
-	else if (mr->pd != pd || srq->pd != pd)
-		KIT_FAULT(k, "pd of the region or the SRQ is not the parent domain");
-	else if (own_create(k, &o, IBV_QPT_RC) && own_reach(k, &o, IBV_QPS_RTS)) {
-		const struct link l = {.dut = &k->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
-		int ret = ibv_post_recv(o.qp, &recv, &bad_recv);
-
-		ret = ret ? ret : ibv_post_send(o.qp, &send, &bad);
-		if (ret || o.qp->pd != pd)
-			KIT_FAULT(k, "a posting in the parent domain failed with %s", errno_name(ret));
-		else if (kit_wait(k, (struct link *)&l, o.send_cq, &wc) && wc.status)
-			KIT_FAULT(k, "a SEND in the parent domain: status %s",
-				  value_name(status_names, wc.status));
-		else
-			kit_wait(k, (struct link *)&l, o.recv_cq, &wc);
-	}
-	own_destroy(&o);
-	if (srq && ibv_destroy_srq(srq))
-		KIT_FAULT(k, "ibv_destroy_srq in the parent domain failed");
-	if (mr && ibv_dereg_mr(mr))
-		KIT_FAULT(k, "ibv_dereg_mr in the parent domain failed");
-	end_free(bytes);
-}
-
 static void check_pool(struct kit *k, const struct pool *p)
 {
 	KIT_CHECK(k, !p->wrong, "custom allocator: %s", p->wrong);
@@ -145,11 +106,11 @@ static void allocators(struct kit *k)
 			struct kit failing = *k;
 
 			failing.res = &ignored;
-			use(&failing, pd);
+			own_use(&failing, pd);
 			KIT_CHECK(k, ignored.verdict.num,
 				  "the allocator returned NULL at call %u, and nothing failed", p.fail_at);
 		} else {
-			use(k, pd);
+			own_use(k, pd);
 		}
 		if (!turn)
 			calls = p.allocs;
@@ -192,7 +153,7 @@ static void parents(struct kit *k)
 	KIT_CHECK(k, pd && second && pd != second, "ibv_alloc_parent_domain failed with %s",
 		  errno_name(errno));
 	KIT_CHECK(k, pd->context == ctx, "the parent domain has another context");
-	use(k, pd);
+	own_use(k, pd);
 	KIT_CHECK(k, ibv_dealloc_td(td) > 0,
 		  "a thread domain that is part of parent domains was deallocated");
 	KIT_CHECK(k, ibv_dealloc_pd(base) > 0, "a PD that is part of parent domains was deallocated");
@@ -200,7 +161,7 @@ static void parents(struct kit *k)
 	KIT_CHECK(k, ibv_dealloc_td(td) > 0,
 		  "a thread domain that is part of a parent domain was deallocated");
 	KIT_CHECK(k, ibv_dealloc_pd(base) > 0, "a PD that is part of a parent domain was deallocated");
-	use(k, second);
+	own_use(k, second);
 	KIT_CHECK(k, !ibv_dealloc_pd(second), "ibv_dealloc_pd of the second parent domain failed");
 	KIT_CHECK(k, !ibv_dealloc_td(td), "ibv_dealloc_td failed, nothing uses it");
 	KIT_CHECK(k, !ibv_dealloc_pd(base), "ibv_dealloc_pd failed, nothing uses it");
@@ -238,9 +199,9 @@ static void busy(struct kit *k)
 	KIT_CHECK(k, ibv_dealloc_pd(pd) > 0, "a PD with a QP was deallocated");
 	KIT_CHECK(k, ibv_destroy_cq(o.send_cq) > 0, "a CQ with a QP was destroyed");
 	own_destroy(&o);
-	use(k, pd);
+	own_use(k, pd);
 	KIT_CHECK(k, !ibv_dealloc_pd(pd), "ibv_dealloc_pd failed, nothing uses it");
-	use(k, other);
+	own_use(k, other);
 	KIT_CHECK(k, !ibv_dealloc_pd(other), "ibv_dealloc_pd failed, nothing uses it");
 }
 

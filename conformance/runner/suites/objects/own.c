@@ -313,3 +313,72 @@ bool own_judge(struct kit *k, struct own *o, int mask, const char *when)
 	}
 	return judge_init(k, o, &init, &attr);
 }
+
+/* One SEND through a QP of this PD, which is connected to itself. */
+static void send_one(struct kit *k, struct ibv_pd *pd, struct ibv_mr *mr)
+{
+	struct own o = {.init.pd = pd, .to_itself = true};
+	struct ibv_sge sge = {(uintptr_t)mr->addr, 8, mr->lkey};
+	struct ibv_recv_wr recv = {.sg_list = &sge, .num_sge = 1}, *bad_recv;
+	struct ibv_send_wr send = kit_wr(1, IBV_WR_SEND, &sge), *bad;
+	struct ibv_wc wc;
+
+	if (own_create(k, &o, IBV_QPT_RC) && own_reach(k, &o, IBV_QPS_RTS)) {
+		const struct link l = {.dut = &k->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
+		int ret = ibv_post_recv(o.qp, &recv, &bad_recv);
+
+		ret = ret ? ret : ibv_post_send(o.qp, &send, &bad);
+		if (ret || o.qp->pd != pd)
+			KIT_FAULT(k, "a posting in the PD failed with %s", errno_name(ret));
+		else if (kit_wait(k, (struct link *)&l, o.send_cq, &wc) && wc.status)
+			KIT_FAULT(k, "a SEND in the PD: status %s", value_name(status_names, wc.status));
+		else
+			kit_wait(k, (struct link *)&l, o.recv_cq, &wc);
+	}
+	own_destroy(&o);
+}
+
+/* Where the device has them. */
+static void use_work_queue(struct kit *k, struct ibv_pd *pd)
+{
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	struct ibv_wq_init_attr init = {.wq_type = IBV_WQT_RQ, .max_wr = 5, .max_sge = 1, .pd = pd};
+	struct ibv_device_attr_ex attr;
+	struct ibv_wq *wq = NULL;
+
+	if (ibv_query_device_ex(ctx, NULL, &attr) || !attr.max_wq_type_rq)
+		return;
+	init.cq = ibv_create_cq(ctx, 8, NULL, NULL, 0);
+	if (init.cq)
+		wq = ibv_create_wq(ctx, &init);
+	if (!wq)
+		KIT_FAULT(k, "ibv_create_wq in the PD failed with %s", errno_name(errno));
+	else if (ibv_dealloc_pd(pd) <= 0)
+		KIT_FAULT(k, "a PD with a work queue was deallocated");
+	else if (ibv_destroy_wq(wq))
+		KIT_FAULT(k, "ibv_destroy_wq in the PD failed");
+	if (init.cq)
+		ibv_destroy_cq(init.cq);
+}
+
+void own_use(struct kit *k, struct ibv_pd *pd)
+{
+	struct ibv_srq_init_attr srq_attr = {.attr = {.max_wr = 7, .max_sge = 2}};
+	struct ibv_srq *srq = ibv_create_srq(pd, &srq_attr);
+	uint8_t *bytes = end_alloc(pd, 4096);
+	struct ibv_mr *mr = ibv_reg_mr(pd, bytes, 4096, IBV_ACCESS_LOCAL_WRITE);
+
+	if (!srq || !mr)
+		KIT_FAULT(k, "ibv_create_srq or ibv_reg_mr in the PD failed with %s", errno_name(errno));
+	else if (mr->pd != pd || srq->pd != pd)
+		KIT_FAULT(k, "pd of the region or the SRQ is another one");
+	else
+		send_one(k, pd, mr);
+	if (srq && ibv_destroy_srq(srq))
+		KIT_FAULT(k, "ibv_destroy_srq in the PD failed");
+	if (mr && ibv_dereg_mr(mr))
+		KIT_FAULT(k, "ibv_dereg_mr in the PD failed");
+	end_free(bytes);
+	if (KIT_GOOD(k))
+		use_work_queue(k, pd);
+}

@@ -8,8 +8,10 @@
 #include "suites/transport/bytes.h"
 #include "suites/transport/packet.h"
 
-#define RECEIVES 48
+#define RECEIVES 96
 #define FRAME    2048 /* bytes of a receive */
+
+#define HELD_SIZE (PACKET_MAX / PACKET_HELD)
 
 #define ETH  14
 #define IPV4 20
@@ -140,8 +142,8 @@ struct frame port_frame(struct packet_port *p, const struct packet *packet)
 {
 	const struct hcasim_bth_op_info *info = hcasim_bth_op_info(packet->opcode);
 	uint32_t pad = -packet->len & 3, at = p->head_len + UDP;
-	struct frame f = {p->mem, at + info->hdr_len + packet->len + pad + HCASIM_ICRC_SIZE, ETH, p->head_len,
-			  at};
+	struct frame f = {p->mem + p->held * HELD_SIZE,
+			  at + info->hdr_len + packet->len + pad + HCASIM_ICRC_SIZE, ETH, p->head_len, at};
 	struct hcasim_bth bth = {
 		.opcode = packet->opcode,
 		.flags = packet->se << 7 | 0x40 | pad << 4,
@@ -182,13 +184,35 @@ static bool wait_cq(struct packet_port *p, struct ibv_cq *cq, struct ibv_wc *wc,
 bool port_put(struct packet_port *p, const struct frame *f)
 {
 	struct ibv_sge sge = {(uintptr_t)f->at, f->len, p->mr->lkey};
-	struct ibv_send_wr wr = kit_wr(0xf4a3e, IBV_WR_SEND, &sge), *bad;
-	struct ibv_wc wc;
-	int ret = ibv_post_send(p->qp, &wr, &bad);
 
+	p->sge[p->held++] = sge;
+	return p->hold || port_release(p);
+}
+
+void port_hold(struct packet_port *p)
+{
+	p->hold = true;
+}
+
+bool port_release(struct packet_port *p)
+{
+	struct ibv_send_wr wr[PACKET_HELD], *bad;
+	unsigned int num = p->held;
+	struct ibv_wc wc;
+	int ret;
+
+	for (unsigned int i = 0; i < num; i++) {
+		wr[i] = kit_wr(0xf4a3e, IBV_WR_SEND, &p->sge[i]);
+		wr[i].next = i + 1 < num ? &wr[i + 1] : NULL;
+	}
+	p->hold = false;
+	p->held = 0;
+	ret = ibv_post_send(p->qp, wr, &bad);
 	if (ret)
 		KIT_FAULT(p->k, "posting a frame was refused with %s", errno_name(ret));
-	return !ret && wait_cq(p, p->send_cq, &wc, "the completion of a frame");
+	while (!ret && num && wait_cq(p, p->send_cq, &wc, "the completion of a frame"))
+		num--;
+	return !ret && !num;
 }
 
 bool port_send(struct packet_port *p, const struct packet *packet)
@@ -342,7 +366,8 @@ bool port_get(struct packet_port *p, struct packet *packet)
 static bool create(struct packet_port *p)
 {
 	const struct end *end = &p->k->r->dut.requester;
-	struct ibv_qp_init_attr init = {.cap = {4, RECEIVES, 1, 1, 0}, .qp_type = IBV_QPT_RAW_PACKET};
+	struct ibv_qp_init_attr init = {.cap = {PACKET_HELD, RECEIVES, 1, 1, 0},
+					.qp_type = IBV_QPT_RAW_PACKET};
 	struct ibv_flow_attr sniffer = {
 		.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(sniffer), .port = end->port};
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = end->port};
@@ -350,7 +375,7 @@ static bool create(struct packet_port *p)
 
 	p->mem = end_alloc(end->pd, size);
 	p->mr = p->mem ? ibv_reg_mr(end->pd, p->mem, size, IBV_ACCESS_LOCAL_WRITE) : NULL;
-	p->send_cq = ibv_create_cq(end->ctx, 4, NULL, NULL, 0);
+	p->send_cq = ibv_create_cq(end->ctx, PACKET_HELD, NULL, NULL, 0);
 	p->recv_cq = ibv_create_cq(end->ctx, RECEIVES, NULL, NULL, 0);
 	if (!p->mr || !p->send_cq || !p->recv_cq)
 		return false;

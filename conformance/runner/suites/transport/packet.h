@@ -10,8 +10,9 @@
 #include "hcasim_wire.h"
 #include "suites/kit.h"
 
-#define PACKET_MAX 8192 /* bytes of a frame */
-#define PACKET_ECN 0x01 /* in traffic classes: not to be changed by the wire */
+#define PACKET_MAX  8192 /* bytes of a frame */
+#define PACKET_HELD 16   /* frames of 512 bytes */
+#define PACKET_ECN  0x01 /* in traffic classes: not to be changed by the wire */
 
 /* A packet to be sent; which members count depends on the opcode. Numbers in host order. */
 struct packet {
@@ -45,7 +46,10 @@ struct packet_port {
 	struct ibv_flow *flow;
 	struct ibv_mr *mr;
 	uint8_t *mem;
-	unsigned int next;          /* receive */
+	unsigned int next; /* receive */
+	bool hold;
+	unsigned int held; /* frames that wait */
+	struct ibv_sge sge[PACKET_HELD];
 	struct ibv_ah_attr to_here; /* the path from the responder */
 	uint8_t head[54];           /* Ethernet and IP header of packets to the responder */
 	uint32_t head_len;
@@ -61,6 +65,9 @@ void port_seal(const struct packet_port *p, struct frame *f);
 void port_seal_ip(const struct packet_port *p, struct frame *f);
 void port_seal_icrc(const struct packet_port *p, struct frame *f);
 bool port_put(struct packet_port *p, const struct frame *f);
+/* The next frames wait until they are released: then they are sent without a pause. */
+void port_hold(struct packet_port *p);
+bool port_release(struct packet_port *p);
 bool port_send(struct packet_port *p, const struct packet *packet);
 /* The next RoCE packet for the port's QP number, whose headers are checked. The payload is valid until the next call. */
 bool port_get(struct packet_port *p, struct packet *packet);

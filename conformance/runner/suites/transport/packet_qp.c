@@ -33,10 +33,11 @@ static bool create(struct packet_qp *t)
 {
 	const struct end *end = &t->k->r->dut.responder;
 	struct ibv_qp_init_attr init = {.cap = {PQP_SENDS, PQP_DEPTH, 1, 2, 0}, .qp_type = t->qpt};
+	int more = kit_arg(t->k, "rights", 0);
 
 	t->mem = end_alloc(end->pd, PQP_SIZE);
 	t->want = malloc(PQP_SIZE);
-	t->mr = t->mem && t->want ? ibv_reg_mr(end->pd, t->mem, PQP_SIZE, PQP_ACCESS) : NULL;
+	t->mr = t->mem && t->want ? ibv_reg_mr(end->pd, t->mem, PQP_SIZE, PQP_ACCESS | more) : NULL;
 	t->cq = ibv_create_cq(end->ctx, PQP_SENDS + PQP_DEPTH, NULL, NULL, 0);
 	if (!t->mr || !t->cq)
 		return false;
@@ -57,12 +58,12 @@ static bool bring_up(struct packet_qp *t, uint32_t psn)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = t->k->r->dut.responder.port,
-		.qp_access_flags = reliable ? PQP_ACCESS : IBV_ACCESS_REMOTE_WRITE,
+		.qp_access_flags = reliable ? t->access : IBV_ACCESS_REMOTE_WRITE,
 		.qkey = PQP_QKEY,
 		.path_mtu = IBV_MTU_256,
 		.dest_qp_num = t->port.qp->qp_num,
 		.rq_psn = psn & HCASIM_PSN_MASK,
-		.max_dest_rd_atomic = PQP_READS,
+		.max_dest_rd_atomic = t->reads,
 		.min_rnr_timer = t->rnr_timer,
 		.ah_attr = t->port.to_here,
 	};
@@ -84,7 +85,9 @@ bool pqp_open(struct kit *k, struct packet_qp *t)
 {
 	*t = (struct packet_qp){.k = k,
 				.qpt = k->cell->qpt == IBV_QPT_XRC_SEND ? IBV_QPT_XRC_RECV : k->cell->qpt,
-				.rnr_timer = 1};
+				.rnr_timer = 1,
+				.reads = PQP_READS,
+				.access = PQP_ACCESS};
 	if (!port_open(k, &t->port, kit_arg(k, "ipv4", 0)))
 		return false;
 	if (!create(t))
@@ -208,6 +211,76 @@ bool pqp_ack(struct packet_qp *t, uint32_t psn)
 bool pqp_nak(struct packet_qp *t, unsigned int value, uint32_t psn)
 {
 	return pqp_answer(t, HCASIM_AETH_KIND_NAK, value, psn);
+}
+
+bool pqp_read_answer(struct packet_qp *t, uint32_t psn, uint32_t at, uint32_t len)
+{
+	uint32_t num = len ? (len + PQP_MTU - 1) / PQP_MTU : 1;
+	struct packet got;
+
+	for (uint32_t i = 0; i < num; i++) {
+		uint32_t left = len - i * PQP_MTU, part = left < PQP_MTU ? left : PQP_MTU;
+		unsigned int code = num == 1       ? HCASIM_BTH_CODE_RDMA_READ_RESPONSE_ONLY
+				    : !i           ? HCASIM_BTH_CODE_RDMA_READ_RESPONSE_FIRST
+				    : i == num - 1 ? HCASIM_BTH_CODE_RDMA_READ_RESPONSE_LAST
+						   : HCASIM_BTH_CODE_RDMA_READ_RESPONSE_MIDDLE;
+		bool middle = code == HCASIM_BTH_CODE_RDMA_READ_RESPONSE_MIDDLE;
+
+		if (!port_get(&t->port, &got))
+			return false;
+		if (got.opcode != pqp_op(t, code) || got.psn != ((psn + i) & HCASIM_PSN_MASK) ||
+		    got.len != part || (!middle && (got.kind || got.msn != t->msn)))
+			KIT_FAULT(t->k,
+				  "packet %u of a READ's answer has opcode 0x%x, PSN 0x%x, %u bytes, "
+				  "syndrome %u, MSN "
+				  "%u; expected 0x%x, 0x%x, %u, 0, %u",
+				  i, got.opcode, got.psn, got.len, got.kind, got.msn, pqp_op(t, code),
+				  (psn + i) & HCASIM_PSN_MASK, part, t->msn);
+		else
+			judge_bytes(&t->k->res->verdict, "answer of a READ", t->want + at + i * PQP_MTU,
+				    got.payload, part);
+		if (!KIT_GOOD(t->k))
+			return false;
+	}
+	return true;
+}
+
+bool pqp_ask_read(struct packet_qp *t, uint32_t psn, uint32_t at, uint32_t len)
+{
+	struct packet p = pqp_packet(t, HCASIM_BTH_CODE_RDMA_READ_REQUEST, 0);
+
+	p.psn = psn;
+	p.va += at;
+	p.dmalen = len;
+	return port_send(&t->port, &p);
+}
+
+bool pqp_ask_atomic(struct packet_qp *t, uint32_t psn, const struct pqp_atomic *a)
+{
+	struct packet p = pqp_packet(t, a->code, 0);
+
+	p.psn = psn;
+	p.va += PQP_WORD;
+	p.swap_add = a->swap_add;
+	p.compare = a->compare;
+	return port_send(&t->port, &p);
+}
+
+bool pqp_atomic_answer(struct packet_qp *t, uint32_t psn, uint64_t orig)
+{
+	struct packet got;
+
+	if (!port_get(&t->port, &got))
+		return false;
+	if (got.opcode != pqp_op(t, HCASIM_BTH_CODE_ATOMIC_ACKNOWLEDGE) ||
+	    got.psn != (psn & HCASIM_PSN_MASK) || got.kind || got.msn != t->msn || got.orig != orig)
+		KIT_FAULT(t->k,
+			  "an atomic's answer with opcode 0x%x, PSN 0x%x, syndrome %u, MSN %u, 0x%llx; "
+			  "expected PSN 0x%x, "
+			  "MSN %u, 0x%llx",
+			  got.opcode, got.psn, got.kind, got.msn, (unsigned long long)got.orig,
+			  psn & HCASIM_PSN_MASK, t->msn, (unsigned long long)orig);
+	return KIT_GOOD(t->k);
 }
 
 bool pqp_received(struct packet_qp *t, enum ibv_wc_status status, uint32_t bytes, struct ibv_wc *wc)

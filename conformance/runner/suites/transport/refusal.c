@@ -31,6 +31,7 @@ struct refusal {
 	bool receive; /* it takes a receive, which completes with `status` */
 	enum ibv_wc_status status;
 	enum kind kind;
+	int without; /* right that the QP does not have; then it is refused with either NAK (erratum QP-RIGHTS) */
 };
 
 #define INV      .nak = HCASIM_NAK_INV_REQ
@@ -199,6 +200,16 @@ static const struct refusal refusals[] = {
 	 1,
 	 ACCESS,
 	 TAKES(LOC_ACCESS_ERR)},
+	/* rights of the QP */
+	{"a WRITE, right of the QP",
+	 {{.code = OP(RDMA_WRITE_ONLY), .len = 8, .dmalen = 8}},
+	 1,
+	 .without = IBV_ACCESS_REMOTE_WRITE},
+	{"a READ, right of the QP",
+	 {{.code = OP(RDMA_READ_REQUEST), .len = 0, .dmalen = 8}},
+	 1,
+	 .without = IBV_ACCESS_REMOTE_READ},
+	{"an atomic, right of the QP", {{.code = OP(FETCH_ADD)}}, 1, .without = IBV_ACCESS_REMOTE_ATOMIC},
 	/* of some devices */
 	{"FLUSH without a type",
 	 {{.code = OP(FLUSH), .len = 0, .dmalen = 8, .plt = 0}},
@@ -254,6 +265,26 @@ static const struct refusal refusals[] = {
 	 {{.code = OP(ATOMIC_WRITE), .len = 8, .dmalen = 16}},
 	 1,
 	 INV,
+	 .kind = ATOMIC_WRITE},
+	{"ATOMIC_WRITE of 4 bytes that says 8",
+	 {{.code = OP(ATOMIC_WRITE), .len = 4, .dmalen = 8}},
+	 1,
+	 INV,
+	 .kind = ATOMIC_WRITE},
+	{"ATOMIC_WRITE of 16 bytes that says 8",
+	 {{.code = OP(ATOMIC_WRITE), .len = 16, .dmalen = 8}},
+	 1,
+	 INV,
+	 .kind = ATOMIC_WRITE},
+	{"ATOMIC_WRITE of 8 bytes that says 4",
+	 {{.code = OP(ATOMIC_WRITE), .len = 8, .dmalen = 4}},
+	 1,
+	 INV,
+	 .kind = ATOMIC_WRITE},
+	{"ATOMIC_WRITE, right of the QP",
+	 {{.code = OP(ATOMIC_WRITE), .len = 8, .dmalen = 8}},
+	 1,
+	 .without = IBV_ACCESS_REMOTE_WRITE,
 	 .kind = ATOMIC_WRITE},
 	{"ATOMIC_WRITE behind the region",
 	 {{.code = OP(ATOMIC_WRITE), .len = 8, .dmalen = 8, .va = END}},
@@ -331,6 +362,26 @@ static bool is_refused(struct packet_qp *t, const struct refusal *r)
 	return KIT_GOOD(t->k);
 }
 
+/* With either NAK, and an event. */
+static bool is_not_allowed(struct packet_qp *t, const struct refusal *r)
+{
+	struct ibv_context *ctx = t->k->r->dut.responder.ctx;
+	struct ibv_async_event event;
+	struct packet got;
+
+	kit_drain_async(ctx);
+	if (!send_steps(t, r) || !port_get(&t->port, &got))
+		return false;
+	if (got.kind != HCASIM_AETH_KIND_NAK || got.psn != t->psn - 1 ||
+	    (got.value != HCASIM_NAK_INV_REQ && got.value != HCASIM_NAK_REM_ACCESS))
+		KIT_FAULT(t->k, "an answer with syndrome %u.%u, PSN 0x%x", got.kind, got.value, got.psn);
+	else if (!kit_next_async(ctx, t->k->r->dut.timeout_ms, &event) ||
+		 (event.event_type != IBV_EVENT_QP_REQ_ERR && event.event_type != IBV_EVENT_QP_ACCESS_ERR))
+		KIT_FAULT(t->k, "no event");
+	kit_expect_state(t->k, t->qp, IBV_QPS_ERR);
+	return KIT_GOOD(t->k);
+}
+
 /* Each request on a QP that was reset; at the end not a byte of a refused one is in memory. */
 static void packet_refused(struct kit *k)
 {
@@ -342,7 +393,9 @@ static void packet_refused(struct kit *k)
 		if (refusals[i].kind != kind &&
 		    !(refusals[i].kind == XRC && t.qpt == IBV_QPT_XRC_RECV && !kind))
 			continue;
-		good = pqp_again(&t, 0x123456 + i) && is_refused(&t, &refusals[i]);
+		t.access = PQP_ACCESS & ~refusals[i].without;
+		good = pqp_again(&t, 0x123456 + i) &&
+		       (refusals[i].without ? is_not_allowed : is_refused)(&t, &refusals[i]);
 		if (!good)
 			KIT_FAULT(k, "request: %s", refusals[i].what);
 	}

@@ -5,7 +5,6 @@
 
 #include "suites/transport/packet_qp.h"
 
-#define WORD  1024 /* in the region, of the atomics */
 #define COUNT 0x00ffffffffffff80ull
 
 /* A WRITE of one packet to this offset, executed once. */
@@ -65,56 +64,13 @@ static bool repeated_writes(struct packet_qp *t)
 	return write_acked(t, 120, 1);
 }
 
-/* The answer of a READ of `len` bytes at this offset, packet by packet. */
-static bool read_answer(struct packet_qp *t, uint32_t psn, uint32_t at, uint32_t len)
-{
-	uint32_t num = len ? (len + PQP_MTU - 1) / PQP_MTU : 1;
-	struct packet got;
-
-	for (uint32_t i = 0; i < num; i++) {
-		uint32_t left = len - i * PQP_MTU, part = left < PQP_MTU ? left : PQP_MTU;
-		unsigned int code = num == 1       ? HCASIM_BTH_CODE_RDMA_READ_RESPONSE_ONLY
-				    : !i           ? HCASIM_BTH_CODE_RDMA_READ_RESPONSE_FIRST
-				    : i == num - 1 ? HCASIM_BTH_CODE_RDMA_READ_RESPONSE_LAST
-						   : HCASIM_BTH_CODE_RDMA_READ_RESPONSE_MIDDLE;
-		bool middle = code == HCASIM_BTH_CODE_RDMA_READ_RESPONSE_MIDDLE;
-
-		if (!port_get(&t->port, &got))
-			return false;
-		if (got.opcode != pqp_op(t, code) || got.psn != ((psn + i) & HCASIM_PSN_MASK) ||
-		    got.len != part || (!middle && (got.kind || got.msn != t->msn)))
-			KIT_FAULT(t->k,
-				  "packet %u of a READ's answer has opcode 0x%x, PSN 0x%x, %u bytes, "
-				  "syndrome %u, MSN "
-				  "%u; expected 0x%x, 0x%x, %u, 0, %u",
-				  i, got.opcode, got.psn, got.len, got.kind, got.msn, pqp_op(t, code),
-				  (psn + i) & HCASIM_PSN_MASK, part, t->msn);
-		else
-			judge_bytes(&t->k->res->verdict, "answer of a READ", t->want + at + i * PQP_MTU,
-				    got.payload, part);
-		if (!KIT_GOOD(t->k))
-			return false;
-	}
-	return true;
-}
-
-static bool ask_read(struct packet_qp *t, uint32_t psn, uint32_t at, uint32_t len)
-{
-	struct packet p = pqp_packet(t, HCASIM_BTH_CODE_RDMA_READ_REQUEST, 0);
-
-	p.psn = psn;
-	p.va += at;
-	p.dmalen = len;
-	return port_send(&t->port, &p);
-}
-
 static bool read_once(struct packet_qp *t, uint32_t at, uint32_t len)
 {
 	uint32_t psn = t->psn;
 
 	t->msn++;
 	t->psn = (psn + (len ? (len + PQP_MTU - 1) / PQP_MTU : 1)) & HCASIM_PSN_MASK;
-	return ask_read(t, psn, at, len) && read_answer(t, psn, at, len);
+	return pqp_ask_read(t, psn, at, len) && pqp_read_answer(t, psn, at, len);
 }
 
 /* READs of every number of packets; then all or some packets of the last one again, with what memory holds now. */
@@ -128,52 +84,20 @@ static bool reads(struct packet_qp *t)
 			return false;
 	psn = t->psn - 5;
 	at += sizeof(lengths) / sizeof(lengths[0]) - 1;
-	if (!write_acked(t, at + 300, 64) || !ask_read(t, psn, at, 4 * PQP_MTU + 3) ||
-	    !read_answer(t, psn, at, 4 * PQP_MTU + 3))
+	if (!write_acked(t, at + 300, 64) || !pqp_ask_read(t, psn, at, 4 * PQP_MTU + 3) ||
+	    !pqp_read_answer(t, psn, at, 4 * PQP_MTU + 3))
 		return false;
-	if (!ask_read(t, psn + 2, at + 2 * PQP_MTU, 2 * PQP_MTU + 3) ||
-	    !read_answer(t, psn + 2, at + 2 * PQP_MTU, 2 * PQP_MTU + 3))
+	if (!pqp_ask_read(t, psn + 2, at + 2 * PQP_MTU, 2 * PQP_MTU + 3) ||
+	    !pqp_read_answer(t, psn + 2, at + 2 * PQP_MTU, 2 * PQP_MTU + 3))
 		return false;
-	return ask_read(t, psn + 4, at + 4 * PQP_MTU, 3) && read_answer(t, psn + 4, at + 4 * PQP_MTU, 3);
-}
-
-struct atomic {
-	unsigned int code;
-	uint64_t swap_add, compare;
-};
-
-static bool ask_atomic(struct packet_qp *t, uint32_t psn, const struct atomic *a)
-{
-	struct packet p = pqp_packet(t, a->code, 0);
-
-	p.psn = psn;
-	p.va += WORD;
-	p.swap_add = a->swap_add;
-	p.compare = a->compare;
-	return port_send(&t->port, &p);
-}
-
-static bool atomic_answer(struct packet_qp *t, uint32_t psn, uint64_t orig)
-{
-	struct packet got;
-
-	if (!port_get(&t->port, &got))
-		return false;
-	if (got.opcode != pqp_op(t, HCASIM_BTH_CODE_ATOMIC_ACKNOWLEDGE) ||
-	    got.psn != (psn & HCASIM_PSN_MASK) || got.kind || got.msn != t->msn || got.orig != orig)
-		KIT_FAULT(t->k,
-			  "an atomic's answer with opcode 0x%x, PSN 0x%x, syndrome %u, MSN %u, 0x%llx; "
-			  "expected PSN 0x%x, "
-			  "MSN %u, 0x%llx",
-			  got.opcode, got.psn, got.kind, got.msn, (unsigned long long)got.orig,
-			  psn & HCASIM_PSN_MASK, t->msn, (unsigned long long)orig);
-	return KIT_GOOD(t->k);
+	return pqp_ask_read(t, psn + 4, at + 4 * PQP_MTU, 3) &&
+	       pqp_read_answer(t, psn + 4, at + 4 * PQP_MTU, 3);
 }
 
 /* Each is executed once, and answered with its own result each time it comes. */
 static bool atomics(struct packet_qp *t)
 {
-	static const struct atomic all[] = {
+	static const struct pqp_atomic all[] = {
 		{HCASIM_BTH_CODE_FETCH_ADD, 0x80, 0},
 		{HCASIM_BTH_CODE_COMPARE_SWAP, 0x1122334455667788, COUNT + 0x80},
 		{HCASIM_BTH_CODE_COMPARE_SWAP, 1, 0x1122334455667789},
@@ -182,18 +106,18 @@ static bool atomics(struct packet_qp *t)
 	const uint64_t start = htole64(COUNT), end = htole64(results[2]);
 	uint32_t first = t->psn;
 
-	memcpy(t->mem + WORD, &start, sizeof(start));
-	end_written(t->mem + WORD, sizeof(start));
+	memcpy(t->mem + PQP_WORD, &start, sizeof(start));
+	end_written(t->mem + PQP_WORD, sizeof(start));
 	end_push();
-	memcpy(t->want + WORD, &end, sizeof(end));
+	memcpy(t->want + PQP_WORD, &end, sizeof(end));
 	for (unsigned int i = 0; i < 3; i++) {
 		t->msn++;
-		if (!ask_atomic(t, t->psn, &all[i]) || !atomic_answer(t, t->psn, results[i]))
+		if (!pqp_ask_atomic(t, t->psn, &all[i]) || !pqp_atomic_answer(t, t->psn, results[i]))
 			return false;
 		t->psn = (t->psn + 1) & HCASIM_PSN_MASK;
 	}
 	for (unsigned int i = 0; i < 3; i++)
-		if (!ask_atomic(t, first + i, &all[i]) || !atomic_answer(t, first + i, results[i]))
+		if (!pqp_ask_atomic(t, first + i, &all[i]) || !pqp_atomic_answer(t, first + i, results[i]))
 			return false;
 	return write_acked(t, 2000, 64);
 }
@@ -201,20 +125,20 @@ static bool atomics(struct packet_qp *t)
 /* Several requests without a pause are answered in order. */
 static bool burst(struct packet_qp *t)
 {
-	const struct atomic add = {HCASIM_BTH_CODE_FETCH_ADD, 0, 0};
+	const struct pqp_atomic add = {HCASIM_BTH_CODE_FETCH_ADD, 0, 0};
 	uint32_t psn = t->psn, msn = t->msn;
 
 	t->psn = (psn + 3) & HCASIM_PSN_MASK;
-	if (!ask_read(t, psn, 0, 3 * PQP_MTU) || !ask_atomic(t, t->psn, &add))
+	if (!pqp_ask_read(t, psn, 0, 3 * PQP_MTU) || !pqp_ask_atomic(t, t->psn, &add))
 		return false;
 	t->psn = (t->psn + 1) & HCASIM_PSN_MASK;
 	if (!write_once(t, 2100, 50))
 		return false;
 	t->msn = msn + 1;
-	if (!read_answer(t, psn, 0, 3 * PQP_MTU))
+	if (!pqp_read_answer(t, psn, 0, 3 * PQP_MTU))
 		return false;
 	t->msn++;
-	if (!atomic_answer(t, psn + 3, 0x1122334455667788))
+	if (!pqp_atomic_answer(t, psn + 3, 0x1122334455667788))
 		return false;
 	t->msn++;
 	return pqp_ack(t, psn + 4);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory that goes away while a READ of it is answered: its region is deregistered, its pages are unmapped. It is of the
+ * requester's end, and the other end reads it.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "suites/kit.h"
+
+#define SIZE (1 << 20) /* thousands of packets */
+
+struct release {
+	struct kit *k;
+	uint8_t *buf; /* pages of a file without a name: they are the same when they are mapped again */
+	struct ibv_mr *mr;
+	uint8_t *to;
+	struct ibv_mr *to_mr;
+};
+
+static bool set_up(struct release *t, int access)
+{
+	/* no retry: what is not answered must be refused with an RNR NAK */
+	static const struct ibv_qp_attr patient = {
+		.min_rnr_timer = 1, .timeout = 16, .retry_cnt = 0, .rnr_retry = 7};
+	static const struct link_opts opts = {.mtu = IBV_MTU_256, .attr = &patient};
+	const struct end *end = &t->k->r->dut.requester, *other = &t->k->r->dut.responder;
+
+	if (!kit_link(t->k, API_POST, &opts))
+		return false;
+	t->buf = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (t->buf == MAP_FAILED) {
+		t->buf = NULL;
+		KIT_FAULT(t->k, "no memory");
+		return false;
+	}
+	for (size_t i = 0; i < SIZE; i++)
+		t->buf[i] = i * 7 + (i >> 8) * 3 + (i >> 16);
+	t->mr = ibv_reg_mr(end->pd, t->buf, SIZE, IBV_ACCESS_REMOTE_READ | access);
+	t->to = end_alloc(other->pd, SIZE);
+	t->to_mr = t->to ? ibv_reg_mr(other->pd, t->to, SIZE, IBV_ACCESS_LOCAL_WRITE) : NULL;
+	if (!t->mr || !t->to_mr)
+		KIT_FAULT(t->k, "ibv_reg_mr: %s", errno_name(errno));
+	return t->mr && t->to_mr;
+}
+
+static void tear_down(struct release *t)
+{
+	link_destroy(t->k->l);
+	if (t->mr)
+		ibv_dereg_mr(t->mr);
+	if (t->to_mr)
+		ibv_dereg_mr(t->to_mr);
+	end_free(t->to);
+	if (t->buf)
+		munmap(t->buf, SIZE);
+}
+
+static bool begin_read(struct release *t)
+{
+	struct link *l = t->k->l;
+	struct ibv_sge sge = {(uintptr_t)t->to, SIZE, t->to_mr->lkey};
+	struct ibv_send_wr wr = kit_wr(0x4ead, IBV_WR_RDMA_READ, &sge);
+	int ret;
+
+	wr.wr.rdma.remote_addr = (uintptr_t)t->buf;
+	wr.wr.rdma.rkey = t->mr->rkey;
+	end_push();
+	ret = kit_post(t->k, l->peer, l->qp, &wr, NULL);
+	if (ret)
+		KIT_FAULT(t->k, "posting was refused with %s", errno_name(ret));
+	return !ret;
+}
+
+static void judge_read(struct release *t)
+{
+	end_sync();
+	judge_bytes(&t->k->res->verdict, "what the READ has brought", t->buf, t->to, SIZE);
+}
+
+/* Either everything was read before, or the READ is refused, with an event at the QP that refuses it. */
+static void read_dereg(struct kit *k)
+{
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	struct release t = {.k = k};
+	struct ibv_wc wc;
+
+	if (set_up(&t, 0)) {
+		kit_drain_async(ctx);
+		if (begin_read(&t)) {
+			log_call(&k->res->log, "ibv_dereg_mr(mr)");
+			if (ibv_dereg_mr(t.mr))
+				KIT_FAULT(k, "ibv_dereg_mr failed");
+			t.mr = NULL;
+			if (!kit_wait(k, k->l, k->l->peer_cq, &wc))
+				wc.status = IBV_WC_SUCCESS;
+			else if (!wc.status)
+				judge_read(&t);
+			if (wc.status && wc.status != k->cell->status)
+				KIT_FAULT(k, "status %s, expected SUCCESS or %s",
+					  value_name(status_names, wc.status),
+					  value_name(status_names, k->cell->status));
+			else if (wc.status && kit_expect_async(k, ctx, IBV_EVENT_QP_ACCESS_ERR, k->l->qp))
+				kit_expect_state(k, k->l->qp, IBV_QPS_ERR);
+		}
+	}
+	tear_down(&t);
+}
+
+/* Pages of an on-demand region are unmapped, and mapped again when they are accessed. */
+static void read_unmapped(struct kit *k)
+{
+	struct release t = {.k = k};
+
+	if (set_up(&t, IBV_ACCESS_ON_DEMAND) && begin_read(&t)) {
+		for (unsigned int i = 0; i < 4; i++)
+			madvise(t.buf + i * (SIZE / 4), SIZE - i * (SIZE / 4), MADV_DONTNEED);
+		if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x4ead, IBV_WC_SUCCESS))
+			judge_read(&t);
+	}
+	tear_down(&t);
+}
+
+const struct scenario release_scenarios[] = {
+	{"read_dereg", read_dereg},
+	{"read_unmapped", read_unmapped},
+	{NULL, NULL},
+};
