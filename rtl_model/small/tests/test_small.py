@@ -15,13 +15,29 @@ LACKS = "wr/rdma_read/rc/sge/-/signaled"
 
 def test_its_operations_pass_and_others_fail(tmp_path):
     """One run: finding the cells takes longer than running them."""
-    places = [f"{api}/{op}/rc/{kind}/" for api in ("wr", "post") for op in ("send", "rdma_write") for kind in KINDS]
+    places = [
+        f"{api}/{op}/rc/{kind}/" for api in ("wr", "post") for op in ("send", "rdma_write") for kind in KINDS
+    ]
     usual = "signaled and not (of-3 or after or interleaved or threads)"
     cells = f"(({' or '.join(places)}) and {usual}) or {LACKS}"
-    words = [HCASIM, "conform", "--no-tap", "--jobs", "1", "--engine", "rtl:small", "-k", cells, "--out", tmp_path]
+    words = [
+        HCASIM,
+        "conform",
+        "--no-tap",
+        "--jobs",
+        "1",
+        "--engine",
+        "rtl:small",
+        "-k",
+        cells,
+        "--out",
+        tmp_path,
+    ]
     result = subprocess.run(words, capture_output=True, text=True)
     fails = [line for line in result.stdout.splitlines() if line.startswith("fail ")]
-    assert len(fails) == 1 and fails[0].startswith(f"fail {LACKS}: requester CQE: status LOC_QP_OP_ERR"), fails
+    assert len(fails) == 1 and fails[0].startswith(
+        f"fail {LACKS}: requester CQE: status LOC_QP_OP_ERR"
+    ), fails
     passed = int(re.search(r"(\d+) pass, 1 fail,", result.stdout)[1])
     assert passed >= len(places), result.stdout
 
