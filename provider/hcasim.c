@@ -13,7 +13,6 @@ void hcasim_init_ops(struct hcasim_context *ctx)
 	int op;
 
 	memset(ctx->op_of_wr, 0xff, sizeof(ctx->op_of_wr)); /* -1: none */
-	memset(ctx->wc_of_wqe, IBV_WC_SEND, sizeof(ctx->wc_of_wqe));
 	for (op = 0; op < HCASIM_WR_NUM; op++) {
 		const struct hcasim_wr_rule *rule = &hcasim_wr_rules[op];
 

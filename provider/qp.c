@@ -520,7 +520,6 @@ struct ibv_qp *hcasim_open_qp(struct ibv_context *ibctx, struct ibv_qp_open_attr
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return NULL;
-	qp->ctx = to_hctx(ibctx);
 	err = ibv_cmd_open_qp(ibctx, &qp->vqp, sizeof(qp->vqp), attr, &cmd, sizeof(cmd), &resp, sizeof(resp));
 	if (err)
 		return hcasim_failed(qp, err);

@@ -157,7 +157,12 @@ struct ibv_srq *hcasim_create_srq_ex(struct ibv_context *ibctx, struct ibv_srq_i
 {
 	struct hcasim_srq *srq = create(to_hctx(ibctx), attr);
 
-	return srq ? &srq->vsrq.srq : NULL;
+	if (!srq)
+		return NULL;
+	/* libibverbs sets them for ibv_create_srq() alone */
+	srq->vsrq.srq.pd = attr->pd;
+	srq->vsrq.srq.srq_context = attr->srq_context;
+	return &srq->vsrq.srq;
 }
 
 struct ibv_srq *hcasim_create_srq(struct ibv_pd *ibpd, struct ibv_srq_init_attr *attr)

@@ -190,7 +190,6 @@ struct hcasim_qp *hcasim_create_rss(struct hcasim_context *ctx, struct ibv_qp_in
 	qp = calloc(1, sizeof(*qp));
 	if (!qp)
 		return NULL;
-	qp->ctx = ctx;
 	cmd.drv_payload.fields = attr->rx_hash_conf.rx_hash_fields_mask;
 	cmd.drv_payload.function = attr->rx_hash_conf.rx_hash_function;
 	cmd.drv_payload.key_len = attr->rx_hash_conf.rx_hash_key_len;

@@ -11,17 +11,18 @@ from hcasim_conform.run.watchdog import LEAST, SLICES, Watchdog, held_up
 from test_driver import FIRST, SECOND, conform, outcomes, row_of  # noqa: F401
 
 
-def spin():
+def spin(parent):
+    """Until it is killed, or the test was."""
     os.setpgid(0, 0)
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    while True:
+    while os.getppid() == parent:
         pass
 
 
 @pytest.fixture
 def crowd():
     """Busy processes, all on the first processor, each in its own process group."""
-    others = [multiprocessing.Process(target=spin, daemon=True) for _ in range(4)]
+    others = [multiprocessing.Process(target=spin, args=(os.getpid(),), daemon=True) for _ in range(4)]
     for other in others:
         other.start()
     yield others

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// rtl_test [SUITE]: the module tests, or one suite of them.
+// rtl_test [SUITE [FIRST [COUNT]]]: the module tests, or one suite of them; its random tests with COUNT seeds (1) from FIRST
+// on. A test that fails says its seed.
 #include <CUnit/Basic.h>
 #include <cstdio>
+#include <cstdlib>
 
 #include "tb.hpp"
 
@@ -27,9 +29,37 @@ static bool add(const char *name, const struct test *t)
 	return suite;
 }
 
+// False: not a number from 1 to the largest seed.
+static bool number(const char *text, uint32_t *out)
+{
+	char *end;
+	const unsigned long v = strtoul(text, &end, 10);
+
+	*out = (uint32_t)v;
+	return *text >= '0' && *text <= '9' && !*end && v && v <= UINT32_MAX;
+}
+
+static bool set_seeds(int argc, char **argv)
+{
+	uint32_t first = 1, count = 1;
+
+	for (int i = 2; i < argc; i++)
+		if (i > 3 || !number(argv[i], i == 2 ? &first : &count)) {
+			fprintf(stderr, "%s: '%s' is no %s\n", argv[0], argv[i],
+				i == 2 ? "seed" : "number of seeds");
+			return false;
+		}
+	if (argc > 2)
+		Seeds::set(first, count);
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int failed;
+
+	if (!set_seeds(argc, argv))
+		return 2;
 
 	if (CU_initialize_registry() != CUE_SUCCESS)
 		return 1;

@@ -16,6 +16,32 @@ struct test {
 	void (*fn)();
 };
 
+// The seeds of a run: from the command line, or so many that a test gives, from 1 on.
+class Seeds
+{
+      public:
+	static void set(uint32_t first, uint32_t count)
+	{
+		first_ = first;
+		count_ = count;
+	}
+	static uint32_t first()
+	{
+		return first_;
+	}
+	static uint32_t count(uint32_t usual)
+	{
+		return count_ ? count_ : usual;
+	}
+	static bool given()
+	{
+		return count_;
+	}
+
+      private:
+	static inline uint32_t first_ = 1, count_ = 0;
+};
+
 class Random
 {
       public:

@@ -102,12 +102,13 @@ class Writer
 		Bytes headers = random_tso_headers(random_, datagram);
 		struct hcasim_seg_tso seg = {};
 
-		seg.mss = random_.chance(95) ? (uint16_t)(1 + random_.below(900)) : 0;
+		seg.mss = random_.chance(95) ? (uint16_t)(1 + random_.below(random_.chance(85) ? 900 : 8192)) : 0;
 		seg.hdr_size = random_.chance(95) ? (uint16_t)headers.size() : bad[random_.below(3)];
-		if (kinds_.bad_headers && random_.chance(15))
+		if (kinds_.bad_headers && random_.chance(25))
 			seg.hdr_size = (uint16_t)(seg.hdr_size + random_.below(9) - 4);
 		if (kinds_.bad_headers && random_.chance(15))
 			headers[random_.below((uint32_t)headers.size())] ^= (uint8_t)(1u << random_.below(8));
+		mss_ = seg.mss;
 		add(seg);
 		bytes_.insert(bytes_.end(), headers.begin(), headers.end());
 		pad();
@@ -125,6 +126,8 @@ class Writer
 			inline_ = !inline_;
 		if (inline_)
 			inline_data(rule);
+		else if (mss_ && random_.chance(25)) /* whole segments only */
+			add(hcasim_seg_data{random_.u64(), mss_ * random_.below(4), random_.u32()});
 		else
 			sge_list(rule);
 	}
@@ -149,9 +152,11 @@ class Writer
 		pad();
 	}
 
-	// Far too long ones where long ones are wanted.
+	// Some are empty, and far too long where long ones are wanted.
 	uint32_t sge_length(uint32_t limit)
 	{
+		if (random_.chance(10))
+			return 0;
 		return random_.below(max_sge_ > 1 << 20 && random_.chance(2) ? UINT32_MAX : limit);
 	}
 
@@ -196,6 +201,7 @@ class Writer
 	uint8_t op_;
 	const Kinds kinds_;
 	uint32_t max_sge_;
+	uint32_t mss_ = 0; // of TSO
 	bool inline_ = false;
 	Bytes bytes_;
 };
@@ -213,11 +219,25 @@ static void damage(Random &random, Bytes &bytes)
 		bytes[at] ^= (uint8_t)(1u << random.below(8));
 }
 
+static uint8_t random_op(Random &random)
+{
+	return (uint8_t)(random.chance(97) ? random.below(HCASIM_WQE_OP_ATOMIC_WRITE + 1) : random.u32());
+}
+
+static bool carried_out(uint8_t op, uint8_t qp_type)
+{
+	const struct hcasim_wr_rule *rule = hcasim_wr_rule_of_wqe_op(op);
+
+	return rule && (rule->qp_types | rule->post_qp_types) & HCASIM_QPT_BIT(qp_type);
+}
+
 RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, const Kinds &kinds)
 {
 	RandomWqe wqe;
 
-	wqe.op = (uint8_t)(random.chance(97) ? random.below(HCASIM_WQE_OP_ATOMIC_WRITE + 1) : random.u32());
+	wqe.op = random_op(random);
+	while (!carried_out(wqe.op, qp.type) && random.chance(60))
+		wqe.op = random_op(random);
 	wqe.bytes = Writer(random, qp, wqe.op, kinds).write(index);
 	if (random.chance(40) && wqe.op != HCASIM_WQE_OP_TSO)
 		damage(random, wqe.bytes);

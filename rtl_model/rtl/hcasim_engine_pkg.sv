@@ -127,4 +127,172 @@ package hcasim_engine_pkg;
     logic        follows; // it stands behind the WQE before it: its PSN does, and it is flushed if that one fails
   } wqe_context_t;
 
+  // ---- Control of queue pairs: as struct engine_ops and struct engine_ports of sim/core/engine.h ----
+
+  // What the engine is asked to do. Those from OpQuery on change nothing.
+  typedef enum logic [4:0] {
+    OpCreate, OpSet, OpReset, OpDestroy, OpError, OpPortSet, OpDoorbell, OpPush,
+    OpReadDone, OpWritten, OpPages, OpLeave, OpReleased, OpResponse, OpTimer, OpTaken,
+    OpFetch, OpDecode, OpPacketise,
+    OpQuery, OpCompletion, OpState, OpFetchWork, OpDecodeWork, OpPacketiseWork
+  } op_e;
+
+  // What the engine asks for. The answer comes before the next request.
+  typedef enum logic [3:0] {
+    ReqNow,     // the time
+    ReqRead,    // of the send queue, up to two segments
+    ReqLookup,  // keys of the WQE's SGEs; with `check` only that, of all of them
+    ReqPresent, // pages of them
+    ReqPages,   // to map their pages
+    ReqLocal,   // BIND_MW or LOCAL_INV
+    ReqPacket,  // to send packet_o, with the pieces of the last look-up
+    ReqResult,  // to write the payload of the response to the pieces of the last look-up
+    ReqTimer,   // at `at`; all ones: none
+    ReqFailed,  // the QP is in `state`
+    ReqDrained,
+    ReqSeen,    // the WQE was decoded; its bytes go from the fetch buffer to its record
+    ReqSize,    // bytes of the WQE at a block of a fetch buffer, if another device family decodes
+    ReqDecode   // and the WQE itself
+  } request_e;
+
+  typedef struct packed {
+    logic [3:0]  kind; // request_e
+    logic [23:0] qpn;
+    logic [15:0] tag;
+    logic [15:0] seq;   // of the WQE in its queue
+    logic        write; // ReqLookup, ReqPresent, ReqPages: the memory is written to
+    logic        check;
+    logic [63:0] offset; // in the message
+    logic [63:0] length;
+    logic [63:0] at; // picoseconds
+    logic [2:0]  state;
+    logic [63:0] addr0, addr1; // ReqRead: segments
+    logic [10:0] bytes0, bytes1;
+    logic [4:0]  slot; // fetch buffer
+    logic [4:0]  block;
+    logic [10:0] bytes;
+    logic [15:0] index; // ring index of the block
+  } request_t;
+
+  // The attributes of a QP: struct engine_qp.
+  typedef struct packed {
+    logic [7:0]   qp_type;
+    logic [2:0]   state;
+    logic [31:0]  pasid;
+    logic [63:0]  ring;
+    logic [15:0]  entries;
+    logic [31:0]  pdn;
+    logic [15:0]  max_inline;
+    logic [3:0]   mtu_log;
+    logic [1:0]   port;
+    logic [4:0]   timeout;
+    logic [7:0]   retry_cnt;
+    logic [7:0]   rnr_retry;
+    logic [7:0]   max_rd_atomic;
+    logic [31:0]  qkey;
+    logic [23:0]  dest_qpn;
+    logic [15:0]  udp_sport;
+    logic [127:0] dgid;
+    logic [47:0]  dmac;
+    logic [7:0]   sgid_index;
+    logic [7:0]   hop_limit;
+    logic [7:0]   traffic_class;
+    logic [7:0]   sl;
+    logic [7:0]   av_port;
+    logic [31:0]  flow_label;
+    logic         paused;
+  } qp_attr_t;
+
+  // The state of a send queue. WQEs are numbered in the order of decoding: those from `head` to before `tail` are in
+  // the window, `cur` and `ack` are `tail` if there is no such WQE.
+  typedef struct packed {
+    logic        live;
+    logic [23:0] epoch; // of reset and creation: what was pending before is dropped
+    logic        on_fetch; // in that list
+    logic        on_tx;
+    logic [15:0] pi; // ring indices
+    logic [15:0] fetched;
+    logic [15:0] retired;
+    logic        fetching;
+    logic [15:0] head;
+    logic [15:0] tail;
+    logic [15:0] cur; // the next WQE to make packets of
+    logic [15:0] ack; // oldest not fully acknowledged
+    logic [23:0] cur_pkt;
+    logic [23:0] una_psn;
+    logic [23:0] next_psn;
+    logic [15:0] rd_out;
+    logic [15:0] rd_incomplete;
+    logic        nak_rewound;
+    logic        fault; // packets of WQEs from fault_seq on do not leave
+    logic [15:0] fault_seq;
+    logic        rnr_wait;
+    logic [1:0]  paging;
+    logic [7:0]  retries;
+    logic [7:0]  rnr_retries;
+    logic [63:0] ack_deadline;
+    logic        timer_on;
+    logic        drained_sent;
+  } qp_state_t;
+
+  // What of a decoded WQE is needed until it has completed. Its request is a record of its own.
+  typedef struct packed {
+    logic [7:0]  op;
+    logic [15:0] index;
+    logic [4:0]  num_bb;
+    logic        signaled;
+    logic        fence;
+    logic        is_inline;
+    logic [36:0] length;
+    logic [6:0]  num_sge;
+    logic [15:0] mss;
+    logic [23:0] first_psn;
+    logic [23:0] npsn;
+    logic [15:0] dma_pending;
+    logic [7:0]  status;
+    logic [7:0]  vendor_err;
+    logic        failed;
+    logic        started; // has PSNs
+    logic        settled; // its error is final
+    logic        acked;
+    logic        rd_counted; // one of rd_out
+  } wqe_t;
+
+  typedef enum logic [1:0] {
+    TagRead, TagPacket, TagResult, TagPages
+  } tag_e;
+
+  // A pending operation.
+  typedef struct packed {
+    logic [1:0]  kind; // tag_e
+    logic [23:0] qpn;
+    logic [23:0] epoch;
+    logic [15:0] seq;
+    logic [4:0]  slot;  // TagRead
+    logic [15:0] count; // TagResult: transfers under way
+    logic        result; // TagPages: of a result
+    logic        last;  // TagPacket: of its WQE
+  } tag_t;
+
+  // Basic blocks that were read from the ring, or pushed.
+  typedef struct packed {
+    logic [23:0] qpn;
+    logic [23:0] epoch;
+    logic [15:0] index;
+    logic [4:0]  num_bb;
+    logic [4:0]  used_bb;
+    logic        failed;
+  } fetch_t;
+
+  // struct engine_response
+  typedef struct packed {
+    logic [23:0] psn;
+    logic        data;
+    logic        atomic;
+    logic        last; // `end` there
+    logic [31:0] payload_len;
+    logic [1:0]  kind;
+    logic [7:0]  value;
+  } response_t;
+
 endpackage

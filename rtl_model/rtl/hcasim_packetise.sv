@@ -133,7 +133,7 @@ module hcasim_packetise (
     packet_o.psn           = psn_i + number;
     packet_o.se            = last && wr_i.solicited && op_info.comp;
     packet_o.ackreq        = reliable && (last || number[6:0] == 7'(AckEvery - 1));
-    packet_o.qkey          = ud_i.qkey[31] ? qp_i.qkey : ud_i.qkey; // IBTA 10.2.5
+    packet_o.qkey          = ud && ud_i.qkey[31] ? qp_i.qkey : ud_i.qkey; // IBTA 10.2.5
     packet_o.sqpn          = qp_i.qpn;
     packet_o.srqn          = wr_i.srqn;
     packet_o.va            = wr_i.remote_addr + (reads ? 64'(offset_o) : '0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// Pieces, in host memory or inside the WQEs, to payloads with their checksums.
+// The payloads of packets: which bytes they are, their keys, reading and joining them, checksums.
 
 module hcasim_payload #(
   parameter int unsigned SlotBits = 3,
@@ -13,17 +13,35 @@ module hcasim_payload #(
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
-  input  logic                        piece_valid_i,
-  output logic                        piece_ready_o,
-  input  logic [SlotBits-1:0]         piece_slot_i,
-  input  logic                        piece_inside_i, // the WQE: the address is a byte of it
-  input  logic [63:0]                 piece_addr_i,
-  input  logic [15:0]                 piece_length_i,
-  input  logic                        piece_last_i,
-  input  logic                        piece_error_i,
-  // A block of a WQE, in the same cycle.
+  // A packet with payload, as of hcasim_sge_walk, and what is done to it.
+  input  logic                        packet_valid_i,
+  output logic                        packet_ready_o,
+  input  logic                        first_i,
+  input  logic [SlotBits-1:0]         slot_i,
+  input  hcasim_engine_pkg::wr_t      wr_i,
+  input  logic                        tso_i, // it begins with the headers of the WQE
+  input  logic [31:0]                 offset_i,
+  input  logic [15:0]                 length_i,
+  input  hcasim_engine_pkg::offload_t offload_i,
+  input  logic [TagBits-1:0]          tag_i,
+  // Blocks of WQEs, in the same cycle: with an SGE, and a line that is read.
+  output logic [LineBits-1:0]         sge_block_o,
+  input  logic [Bytes*8-1:0]          sge_block_i,
   output logic [LineBits-1:0]         block_o,
   input  logic [Bytes*8-1:0]          block_i,
+  // Look-ups of pieces, and their answers in order.
+  output logic                        lookup_valid_o,
+  input  logic                        lookup_ready_i,
+  output logic [63:0]                 lookup_addr_o,
+  output logic [15:0]                 lookup_length_o,
+  output logic [31:0]                 lookup_lkey_o,
+  input  logic                        answer_valid_i,
+  input  logic [7:0]                  answer_vendor_err_i,
+  input  logic [63:0]                 answer_addr_i,
+  // A piece goes to be read; with a vendor error it is not.
+  output logic                        piece_o,
+  output logic [SlotBits-1:0]         piece_slot_o,
+  output logic [7:0]                  piece_vendor_err_o,
   // Reads of host memory, as of hcasim_gather.
   output logic                        read_valid_o,
   input  logic                        read_ready_i,
@@ -33,11 +51,7 @@ module hcasim_payload #(
   output logic                        line_ready_o,
   input  logic [Bytes*8-1:0]          line_data_i,
   input  logic                        line_error_i,
-  // What is done to each payload, before it comes.
-  input  logic                        offload_valid_i,
-  output logic                        offload_ready_o,
-  input  hcasim_engine_pkg::offload_t offload_i,
-  input  logic [TagBits-1:0]          tag_i,
+  // The payload, and the tag of its packet.
   output logic                        valid_o,
   input  logic                        ready_i,
   output logic [Bytes*8-1:0]          data_o,
@@ -46,6 +60,83 @@ module hcasim_payload #(
   output logic                        error_o,
   output logic [TagBits-1:0]          tag_o
 );
+
+  // ---- Pieces ----
+
+  logic                offload_ready, walk_ready, walk_valid, walk_inside, walk_last, key_ready;
+  logic [SlotBits-1:0] walk_slot;
+  logic [9:0]          sge_at;
+  logic [63:0]         walk_addr;
+  logic [15:0]         walk_length, header_bytes;
+
+  assign packet_ready_o = walk_ready && offload_ready;
+  assign header_bytes   = tso_i ? wr_i.hdr_size : '0;
+  assign sge_block_o    = {walk_slot, sge_at[9:6]};
+
+  hcasim_sge_walk #(
+    .SlotBits(SlotBits)
+  ) u_walk (
+    .clk_i,
+    .rst_i,
+    .valid_i    (packet_valid_i && offload_ready),
+    .ready_o    (walk_ready),
+    .first_i,
+    .slot_i,
+    .data_at_i  (wr_i.data_at),
+    .is_inline_i(wr_i.is_inline),
+    .header_at_i(wr_i.header_at),
+    .header_i   (header_bytes),
+    .offset_i,
+    .length_i   (length_i - header_bytes),
+    .slot_o     (walk_slot),
+    .sge_at_o   (sge_at),
+    .sge_i      (sge_block_i[{sge_at[5:4], 7'd0} +: 128]),
+    .valid_o    (walk_valid),
+    .ready_i    (key_ready),
+    .inside_o   (walk_inside),
+    .addr_o     (walk_addr),
+    .lkey_o     (lookup_lkey_o),
+    .length_o   (walk_length),
+    .last_o     (walk_last)
+  );
+
+  logic                piece_valid, piece_ready, piece_inside, piece_last;
+  logic [63:0]         piece_addr;
+  logic [15:0]         piece_length;
+
+  assign lookup_addr_o   = walk_addr;
+  assign lookup_length_o = walk_length;
+  assign piece_o         = piece_valid && piece_ready;
+
+  hcasim_piece_lookup #(
+    .SlotBits(SlotBits),
+    .Depth   (Depth)
+  ) u_keys (
+    .clk_i,
+    .rst_i,
+    .valid_i     (walk_valid),
+    .ready_o     (key_ready),
+    .slot_i      (walk_slot),
+    .inside_i    (walk_inside),
+    .at_i        (walk_addr[9:0]),
+    .length_i    (walk_length),
+    .last_i      (walk_last),
+    .lookup_valid_o,
+    .lookup_ready_i,
+    .answer_valid_i,
+    .answer_vendor_err_i,
+    .answer_addr_i,
+    .valid_o     (piece_valid),
+    .ready_i     (piece_ready),
+    .slot_o      (piece_slot_o),
+    .inside_o    (piece_inside),
+    .addr_o      (piece_addr),
+    .length_o    (piece_length),
+    .last_o      (piece_last),
+    .vendor_err_o(piece_vendor_err_o)
+  );
+
+  // ---- Their bytes ----
 
   logic                 read, read_ready, line_valid, line_ready, line_error;
   logic [Bytes*8-1:0]   line, joined;
@@ -58,12 +149,12 @@ module hcasim_payload #(
   ) u_gather (
     .clk_i,
     .rst_i,
-    .piece_valid_i,
-    .piece_ready_o,
-    .piece_addr_i,
-    .piece_length_i,
-    .piece_last_i,
-    .piece_error_i,
+    .piece_valid_i (piece_valid),
+    .piece_ready_o (piece_ready),
+    .piece_addr_i  (piece_addr),
+    .piece_length_i(piece_length),
+    .piece_last_i  (piece_last),
+    .piece_error_i (piece_vendor_err_o != 8'(hcasim_pkg::VENDOR_ERR_NONE)),
     .read_valid_o  (read),
     .read_ready_i  (read_ready),
     .read_addr_o,
@@ -88,8 +179,8 @@ module hcasim_payload #(
     .rst_i,
     .read_valid_i (read),
     .read_ready_o (read_ready),
-    .inside_i     (piece_inside_i),
-    .number_i     ({piece_slot_i, piece_addr_i[6 +: BlockBits]}),
+    .inside_i     (piece_inside),
+    .number_i     ({piece_slot_o, piece_addr[6 +: BlockBits]}),
     .lines_i      (read_lines_o),
     .line_valid_o (line_valid),
     .line_ready_i (line_ready),
@@ -111,8 +202,8 @@ module hcasim_payload #(
   ) u_offload (
     .clk_i,
     .rst_i,
-    .offload_valid_i,
-    .offload_ready_o,
+    .offload_valid_i(packet_valid_i && walk_ready),
+    .offload_ready_o(offload_ready),
     .offload_i,
     .tag_i,
     .valid_i(joined_valid),
@@ -129,5 +220,8 @@ module hcasim_payload #(
     .error_o,
     .tag_o
   );
+
+  logic unused_bits; // for others; SGEs stand at multiples of their size
+  assign unused_bits = ^{wr_i, sge_at};
 
 endmodule

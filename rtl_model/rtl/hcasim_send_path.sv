@@ -65,7 +65,6 @@ module hcasim_send_path #(
 );
 
   localparam logic [7:0] Ok = 8'(hcasim_pkg::CQE_STATUS_OK);
-
   // ---- The WQEs: decoded, checked, packets made, ended; slots, with one bit more ----
 
   logic [SlotBits:0]               decoded, checked_q, sent_q, ended;
@@ -74,10 +73,9 @@ module hcasim_send_path #(
   hcasim_pkg::seg_ud_t             ud;
   logic [BlockBits-1:0]            check_block;
   logic [2*Bytes*8-1:0]            check_lines;
-  logic [SlotBits-1:0]             walk_slot, send_slot;
-  logic [9:0]                      walk_at;
+  logic [SlotBits-1:0]             send_slot;
   logic [Bytes*8-1:0]              sge_line, inside_line;
-  logic [SlotBits+BlockBits-1:0]   inside_block;
+  logic [SlotBits+BlockBits-1:0]   inside_block, sge_block;
   logic                            end_follows;
 
   assign send_slot = sent_q[SlotBits-1:0];
@@ -106,7 +104,7 @@ module hcasim_send_path #(
     .packet_wr_o     (wr),
     .packet_context_o(context_now),
     .packet_ud_o     (ud),
-    .sge_block_i     ({walk_slot, walk_at[9:6]}),
+    .sge_block_i     (sge_block),
     .sge_line_o      (sge_line),
     .inline_block_i  (inside_block),
     .inline_line_o   (inside_line),
@@ -162,14 +160,14 @@ module hcasim_send_path #(
   assign {status, vendor, net}                = checked_mem[send_slot];
   assign {end_status, end_vendor, unused_net} = checked_mem[ended[SlotBits-1:0]];
 
-  // ---- Packets: to the frame and, with payload, to the walk and to the checksums, at the same time ----
+  // ---- Packets: to the frame and, if they have one, to their payload, at the same time ----
 
   logic                         sends, skip, raw, packet_valid, packet_ready, packet_take, packet_last, unused_wr_ready;
-  logic                         frame_room, walk_ready, offload_room, has_payload, begun_q, refused_q, refused;
+  logic                         frame_room, payload_room, has_payload, begun_q, refused_q, refused;
   logic                         fresh_q, fresh; // the packet is the first since a WQE that follows none
   hcasim_pkg::wqe_op_info_t     info;
   hcasim_engine_pkg::packet_t   packet;
-  hcasim_engine_pkg::offload_t  plain, segment, offload;
+  hcasim_engine_pkg::offload_t  segment, offload;
   logic [31:0]                  offset;
   logic [23:0]                  psns, psn, next_psn_q, number;
 
@@ -201,7 +199,7 @@ module hcasim_send_path #(
   );
 
   assign has_payload  = packet.payload_len != '0;
-  assign packet_ready = frame_room && (!has_payload || (walk_ready && offload_room));
+  assign packet_ready = frame_room && (!has_payload || payload_room);
   assign packet_take  = packet_valid && packet_ready;
 
   always_ff @(posedge clk_i) begin
@@ -224,61 +222,30 @@ module hcasim_send_path #(
     end
   end
 
-  always_comb begin
-    plain          = '0;
-    plain.sums     = wr.ip_csum;
-    plain.datagram = !raw;
-    plain.length   = packet.payload_len;
-  end
-
   hcasim_tso u_tso (
     .net_i     (net),
     .number_i  (number[15:0]),
     .offset_i  (offset),
     .length_i  (packet.payload_len),
     .last_i    (packet_last),
-    .datagram_i(!raw),
     .offload_o (segment)
   );
 
-  assign offload = info.seg_tso ? segment : plain;
+  always_comb begin
+    offload          = info.seg_tso ? segment : '0;
+    offload.sums     = info.seg_tso || wr.ip_csum;
+    offload.datagram = !raw;
+    offload.length   = packet.payload_len;
+  end
 
-  // ---- Pieces of the payload, and their keys ----
+  // ---- Payload; its pieces and those who check share the look-ups ----
 
-  logic                  piece_valid, piece_ready, piece_inside, piece_last;
-  logic [63:0]           piece_addr;
-  logic [31:0]           piece_lkey;
-  logic [15:0]           piece_length, header_bytes;
-  logic                  piece_lookup, piece_lookup_ready, piece_answer;
-
-  assign header_bytes = info.seg_tso ? wr.hdr_size : '0;
-
-  hcasim_sge_walk #(
-    .SlotBits(SlotBits)
-  ) u_walk (
-    .clk_i,
-    .rst_i,
-    .valid_i    (packet_take && has_payload),
-    .ready_o    (walk_ready),
-    .first_i    (!begun_q),
-    .slot_i     (send_slot),
-    .data_at_i  (wr.data_at),
-    .is_inline_i(wr.is_inline),
-    .header_at_i(wr.header_at),
-    .header_i   (header_bytes),
-    .offset_i   (offset),
-    .length_i   (packet.payload_len - header_bytes),
-    .slot_o     (walk_slot),
-    .sge_at_o   (walk_at),
-    .sge_i      (sge_line[{walk_at[5:4], 7'd0} +: 128]),
-    .valid_o    (piece_valid),
-    .ready_i    (piece_ready),
-    .inside_o   (piece_inside),
-    .addr_o     (piece_addr),
-    .lkey_o     (piece_lkey),
-    .length_o   (piece_length),
-    .last_o     (piece_last)
-  );
+  logic                piece_lookup, piece_lookup_ready, piece_answer, piece;
+  logic [63:0]         piece_addr;
+  logic [31:0]         piece_lkey;
+  logic [15:0]         piece_length;
+  logic [SlotBits-1:0] piece_slot;
+  logic [7:0]          piece_vendor;
 
   hcasim_lookup_mux #(
     .Width(64 + 32 + 32),
@@ -298,42 +265,6 @@ module hcasim_send_path #(
     .answer_valid_i
   );
 
-  logic                read_piece, read_piece_ready, read_inside, read_last;
-  logic [SlotBits-1:0] read_slot;
-  logic [63:0]         read_addr;
-  logic [15:0]         read_length;
-  logic [7:0]          read_vendor;
-
-  hcasim_piece_lookup #(
-    .SlotBits(SlotBits),
-    .Depth   (Pieces)
-  ) u_keys (
-    .clk_i,
-    .rst_i,
-    .valid_i       (piece_valid),
-    .ready_o       (piece_ready),
-    .slot_i        (walk_slot),
-    .inside_i      (piece_inside),
-    .at_i          (piece_addr[9:0]),
-    .length_i      (piece_length),
-    .last_i        (piece_last),
-    .lookup_valid_o(piece_lookup),
-    .lookup_ready_i(piece_lookup_ready),
-    .answer_valid_i(piece_answer),
-    .answer_vendor_err_i,
-    .answer_addr_i,
-    .valid_o       (read_piece),
-    .ready_i       (read_piece_ready),
-    .slot_o        (read_slot),
-    .inside_o      (read_inside),
-    .addr_o        (read_addr),
-    .length_o      (read_length),
-    .last_o        (read_last),
-    .vendor_err_o  (read_vendor)
-  );
-
-  // ---- Payload ----
-
   logic                 payload_valid, payload_ready, payload_last, payload_error, payload_ends;
   logic [Bytes*8-1:0]   payload;
   logic [CountBits-1:0] payload_count;
@@ -347,16 +278,31 @@ module hcasim_send_path #(
   ) u_payload (
     .clk_i,
     .rst_i,
-    .piece_valid_i  (read_piece),
-    .piece_ready_o  (read_piece_ready),
-    .piece_slot_i   (read_slot),
-    .piece_inside_i (read_inside),
-    .piece_addr_i   (read_addr),
-    .piece_length_i (read_length),
-    .piece_last_i   (read_last),
-    .piece_error_i  (read_vendor != 8'(hcasim_pkg::VENDOR_ERR_NONE)),
+    .packet_valid_i (packet_valid && frame_room && has_payload),
+    .packet_ready_o (payload_room),
+    .first_i        (!begun_q),
+    .slot_i         (send_slot),
+    .wr_i           (wr),
+    .tso_i          (info.seg_tso),
+    .offset_i       (offset),
+    .length_i       (packet.payload_len),
+    .offload_i      (offload),
+    .tag_i          ({send_slot, packet_last}),
+    .sge_block_o    (sge_block),
+    .sge_block_i    (sge_line),
     .block_o        (inside_block),
     .block_i        (inside_line),
+    .lookup_valid_o (piece_lookup),
+    .lookup_ready_i (piece_lookup_ready),
+    .lookup_addr_o  (piece_addr),
+    .lookup_length_o(piece_length),
+    .lookup_lkey_o  (piece_lkey),
+    .answer_valid_i (piece_answer),
+    .answer_vendor_err_i,
+    .answer_addr_i,
+    .piece_o        (piece),
+    .piece_slot_o   (piece_slot),
+    .piece_vendor_err_o(piece_vendor),
     .read_valid_o,
     .read_ready_i,
     .read_addr_o,
@@ -365,10 +311,6 @@ module hcasim_send_path #(
     .line_ready_o,
     .line_data_i,
     .line_error_i,
-    .offload_valid_i(packet_take && has_payload),
-    .offload_ready_o(offload_room),
-    .offload_i      (offload),
-    .tag_i          ({send_slot, packet_last}),
     .valid_o        (payload_valid),
     .ready_i        (payload_ready),
     .data_o         (payload),
@@ -379,7 +321,6 @@ module hcasim_send_path #(
   );
 
   // ---- Frames ----
-
   hcasim_engine_pkg::packet_t framed;
   logic                       framed_valid, framed_ready, framed_raw, framed_fresh;
   logic [$clog2(Ahead):0]     unused_count;
@@ -434,9 +375,9 @@ module hcasim_send_path #(
     .slot_i          (send_slot),
     .psns_i          (psns),
     .sends_i         (sends),
-    .piece_valid_i   (read_piece && read_piece_ready),
-    .piece_slot_i    (read_slot),
-    .piece_vendor_i  (read_vendor),
+    .piece_valid_i   (piece),
+    .piece_slot_i    (piece_slot),
+    .piece_vendor_i  (piece_vendor),
     .payload_valid_i (payload_valid && payload_ready && payload_last),
     .payload_slot_i  (payload_slot),
     .payload_ends_i  (payload_ends),
@@ -452,7 +393,7 @@ module hcasim_send_path #(
     .done_psns_o
   );
 
-  logic unused_bits; // for other users of the table; SGEs stand at multiples of their size
-  assign unused_bits = ^{info, walk_at, check_context, vendor, number, unused_net};
+  logic unused_bits; // for other users of the table
+  assign unused_bits = ^{info, check_context, vendor, number, unused_net};
 
 endmodule

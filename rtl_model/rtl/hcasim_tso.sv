@@ -7,7 +7,6 @@ module hcasim_tso (
   input  logic [31:0]                 offset_i,   // of its payload in the stream
   input  logic [15:0]                 length_i,   // of headers and payload
   input  logic                        last_i,     // the last one
-  input  logic                        datagram_i,
   output hcasim_engine_pkg::offload_t offload_o
 );
 
@@ -17,9 +16,7 @@ module hcasim_tso (
   localparam logic [15:0] Cwr = 16'h80;
 
   always_comb begin
-    offload_o.sums     = 1'b1;
-    offload_o.datagram = datagram_i;
-    offload_o.length   = length_i;
+    offload_o          = '0; // others are for every packet the same
     offload_o.tso      = 1'b1;
     offload_o.net      = net_i;
     offload_o.ip_bytes = length_i - net_i.l3_at - (net_i.ipv4 ? 16'd0 : 16'(hcasim_net_pkg::Ipv6Bytes));

@@ -254,6 +254,8 @@ static void arg_pieces(struct engine *e, const char *port, const struct piece *p
 
 static void arg_spec(struct engine *e, const struct pkt_spec *s)
 {
+	const uint32_t plt = s->plt, sel = s->sel; /* bit-fields have no address */
+
 	ARG("packet", s->opcode);
 	ARG("packet", s->port);
 	ARG("packet", s->psn);
@@ -272,8 +274,8 @@ static void arg_spec(struct engine *e, const struct pkt_spec *s)
 	ARG("packet", s->orig);
 	ARG("packet", s->imm);
 	ARG("packet", s->inv_rkey);
-	ARG("packet", s->plt);
-	ARG("packet", s->sel);
+	ARG("packet", plt);
+	ARG("packet", sel);
 	ARG("packet", s->aeth_kind);
 	ARG("packet", s->aeth_value);
 	ARG("packet", s->msn);

@@ -120,6 +120,13 @@ def _opcodes(wire):
     return table
 
 
+def _rnr_timers(wire):
+    table = Table("rnr_timer", "RNR NAK timer field (IBTA table 45).", 5, [("ns", 30, "nanoseconds")])
+    for code, ns in enumerate(wire.rnr_timer_ns):
+        table.row(code, f"{ns / 1e6:g} ms", {"ns": ns})
+    return table
+
+
 def text(spec):
     wire = spec.wire
     out = "  // bits 7:5 of BTH.opcode\n  typedef enum logic [2:0] {\n"
@@ -129,4 +136,5 @@ def text(spec):
     )
     out += ",\n".join(f"    MSG_{name} = 4'h{index:x}" for index, name in enumerate(wire.messages))
     out += "\n  } msg_e;\n\n"
-    return out + _wqe_ops(spec).text() + _messages(wire).text() + _opcodes(wire).text()
+    tables = _wqe_ops(spec), _messages(wire), _opcodes(wire), _rnr_timers(wire)
+    return out + "".join(table.text() for table in tables)

@@ -105,6 +105,39 @@ CASES = {
         "MUST",
         ("srq", "imports", "device_memory"),
     ),
+    "srq-limits": (
+        "RC",
+        "srq_create",
+        "ibv_create_srq/DESCRIPTION/granted",
+        "as many receives and SGEs as the device says that it has are granted, one more is refused; so are unknown types and members",
+        "SHOULD",
+        ("srq",),
+    ),
+    "srq-sizes": (
+        "RC",
+        "srq_live",
+        "ibv_modify_srq/NOTES/none-modified",
+        "an SRQ takes as many receives as it was granted, and reports them; a resize counts at once, one that is refused changes "
+        "nothing",
+        "MUST",
+        ("srq",),
+    ),
+    "xrc-srq-limits": (
+        "XRC_SEND",
+        "srq_create",
+        "ibv_create_srq/DESCRIPTION/granted",
+        "the same of an SRQ of an XRC domain, which needs the domain and a CQ",
+        "SHOULD",
+        ("srq",),
+    ),
+    "xrc-srq-sizes": (
+        "XRC_SEND",
+        "srq_live",
+        "ibv_modify_srq/NOTES/none-modified",
+        "an SRQ of an XRC domain takes as many receives as it was granted, and has a number",
+        "MUST",
+        ("srq",),
+    ),
     "device-memory": (
         "RC",
         "device_memory",
@@ -157,7 +190,11 @@ ALSO = {
         "ibv_import_mr/NOTES/addr",
     ),
 }
-ARGS = {"imports-device-memory": {"device_memory": 1}}
+ARGS = {
+    "imports-device-memory": {"device_memory": 1},
+    "xrc-srq-limits": {"xrc": 1},
+    "xrc-srq-sizes": {"xrc": 1},
+}
 
 
 class Control(Suite):

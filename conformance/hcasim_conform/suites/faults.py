@@ -143,6 +143,17 @@ class Faults(Suite):
                     wrs=(self.work("RDMA_READ", qpt, size=64),),
                     args={"sent_again": 1},  # not judged at the tap: how much is answered depends on the time
                 )
+                yield Case(
+                    suite="keys",
+                    qpt=qpt,
+                    case="dereg-during-atomics",
+                    scenario="atomics_dereg",
+                    says="atomics of two QPs to a region that is deregistered meanwhile are executed and complete with success, or "
+                    "are refused: the sum is that of those that succeeded",
+                    expect=Expect(DEREG, status="REM_ACCESS_ERR", errata=("KEY-LIFETIME", "FAILURE-STATUS")),
+                    wrs=(self.work("ATOMIC_FETCH_AND_ADD", qpt),),
+                    args={"sent_again": 1},
+                )
             for name in ("RDMA_WRITE", "RDMA_READ"):
                 short = self.tables.operation(name).short
                 yield self._key(qpt, f"byte-before-{short}", "key_range", name, {"before": 1})

@@ -82,6 +82,12 @@ class Objects(Suite):
             ("bind-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE}),
         ):
             yield self._mw(qpt, case, "mw_bad_bind", clause, args, BAD_BIND, "MW_BIND_ERR")
+        says = "a window of type 2 cannot be bound to no byte: IBV_WC_MW_BIND_ERR, or a refusal at posting"
+        args = ({"empty": 1}, says, "MW_BIND_ERR", ("MW-EMPTY",))
+        yield self._mw(qpt, "bind-no-byte", "mw_bad_bind", BOUND, *args)
+        if qpt == "RC":
+            says = "ibv_alloc_mw() of a type that does not exist fails with EINVAL"
+            yield self._mw(qpt, "unknown-type", "mw_unknown_type", NOT_BOUND, {}, says, None, ("MW-TYPE",))
         holds = "ibv_dereg_mr() fails while the window is bound, and works when it is void"
         yield self._mw(qpt, "dereg-bound", "mw_holds_mr", DEREG_BOUND, {}, holds, None, (), posts=LOCAL)
         yield self._mw(

@@ -17,8 +17,8 @@ static const struct scenario *const suites[] = {
 	shared_scenarios,      region_object_scenarios, destination_scenarios, srq_edge_scenarios,
 	tag_scenarios,         address_scenarios,       atomic_byte_scenarios, handle_scenarios,
 	resize_scenarios,      batch_scenarios,         purge_scenarios,       notify_scenarios,
-	create_scenarios,      async_scenarios,         work_queue_scenarios,  rss_scenarios,
-	import_scenarios,
+	create_scenarios,      async_scenarios,         srq_create_scenarios,  work_queue_scenarios,
+	rss_scenarios,         import_scenarios,
 };
 
 static const struct scenario *find(const char *name)

@@ -38,6 +38,7 @@ extern const struct scenario region_scenarios[];
 extern const struct scenario retry_scenarios[];
 extern const struct scenario srq_scenarios[];
 extern const struct scenario srq_edge_scenarios[];
+extern const struct scenario srq_create_scenarios[];
 extern const struct scenario tag_scenarios[];
 extern const struct scenario work_queue_scenarios[];
 extern const struct scenario rss_scenarios[];

@@ -13,7 +13,7 @@ struct pkt_spec { /* contents of a frame to be built */
 	bool se, ackreq;
 	uint64_t va, swap_add, compare, orig;
 	uint32_t rkey, dmalen, imm, inv_rkey;
-	uint32_t plt, sel; /* FLUSH */
+	uint32_t plt : 4, sel : 2; /* FLUSH: as wide as in FETH */
 	uint32_t aeth_kind, aeth_value, msn;
 	uint32_t payload_len;
 };

@@ -345,6 +345,8 @@ static void mw_bad_bind(struct kit *k)
 			KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
 		b.mr = mr;
 	}
+	if (kit_arg(k, "empty", 0))
+		b.len = 0;
 	b.addr += kit_arg(k, "shift", 0) ? k->l->target.size - START - LEN + 1 : 0;
 	if (mw && KIT_GOOD(k))
 		bind_refused(k, mw, &b);
@@ -354,6 +356,21 @@ static void mw_bad_bind(struct kit *k)
 	link_destroy(k->l);
 	if (pd)
 		ibv_dealloc_pd(pd);
+}
+
+/* There are two types. */
+static void mw_unknown_type(struct kit *k)
+{
+	static const unsigned int types[] = {0, 3};
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		struct ibv_mw *mw = ibv_alloc_mw(k->r->dut.requester.pd, (enum ibv_mw_type)types[i]);
+
+		if (mw)
+			ibv_dealloc_mw(mw);
+		KIT_CHECK(k, !mw && errno == EINVAL, "ibv_alloc_mw of type %u: %s", types[i],
+			  mw ? "succeeded" : errno_name(errno));
+	}
 }
 
 /* A window of type 2B belongs to the QP that its bind was posted on. */
@@ -587,6 +604,7 @@ const struct scenario window_scenarios[] = {
 	{"mw_new_key", mw_new_key},
 	{"mw_rebind_bound", mw_rebind_bound},
 	{"mw_bad_bind", mw_bad_bind},
+	{"mw_unknown_type", mw_unknown_type},
 	{"mw_other_qp", mw_other_qp},
 	{"mw_holds_mr", mw_holds_mr},
 	{"mw_type_1", mw_type_1},

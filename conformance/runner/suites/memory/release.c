@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory that goes away while a READ of it is answered: its region is deregistered, its pages are unmapped. It is of the
- * requester's end, and the other end reads it.
+ * Memory that goes away while it is used: a READ is answered, or atomics of two QPs wait, when its region is deregistered;
+ * its pages are unmapped during a READ. What is read is of the requester's end, and the other end reads it.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool set_up(struct release *t, int access)
 {
 	/* no retry: what is not answered must be refused with an RNR NAK */
 	static const struct ibv_qp_attr patient = {
-		.min_rnr_timer = 1, .timeout = 16, .retry_cnt = 0, .rnr_retry = 7};
+		.min_rnr_timer = 1, .timeout = 18, .retry_cnt = 0, .rnr_retry = 7};
 	static const struct link_opts opts = {.mtu = IBV_MTU_256, .attr = &patient};
 	const struct end *end = &t->k->r->dut.requester, *other = &t->k->r->dut.responder;
 
@@ -122,7 +122,98 @@ static void read_unmapped(struct kit *k)
 	tear_down(&t);
 }
 
+/* ---- Atomics ---- */
+
+#define ADDS 64 /* of each of two QPs */
+
+struct adds {
+	struct kit *k;
+	struct link *l[2];
+	uint64_t *word;
+	struct ibv_mr *mr;
+	unsigned int good; /* completed with success */
+};
+
+static bool post_adds(struct adds *t, struct link *l)
+{
+	struct ibv_sge sge = {(uintptr_t)l->local.base, 8, l->local.mr->lkey};
+	struct ibv_send_wr wr[ADDS];
+	int ret;
+
+	for (unsigned int i = 0; i < ADDS; i++) {
+		wr[i] = kit_wr(i, IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
+		wr[i].wr.atomic.remote_addr = (uintptr_t)t->word;
+		wr[i].wr.atomic.rkey = t->mr->rkey;
+		wr[i].wr.atomic.compare_add = 1;
+		wr[i].next = i + 1 < ADDS ? &wr[i + 1] : NULL;
+	}
+	ret = kit_post(t->k, l->qp, l->peer, wr, NULL);
+	if (ret)
+		KIT_FAULT(t->k, "posting was refused with %s", errno_name(ret));
+	return !ret;
+}
+
+/* Those before the region was gone succeed, the next one is refused, the others are flushed. */
+static void collect_adds(struct adds *t, struct link *l)
+{
+	enum ibv_wc_status before = IBV_WC_SUCCESS;
+	struct ibv_wc wc;
+
+	for (unsigned int i = 0; i < ADDS && kit_wait(t->k, l, l->cq, &wc); i++) {
+		bool first = wc.status == t->k->cell->status && before == IBV_WC_SUCCESS;
+
+		if (wc.wr_id != i ||
+		    (!first && wc.status != (before ? IBV_WC_WR_FLUSH_ERR : IBV_WC_SUCCESS))) {
+			KIT_FAULT(t->k, "completion %u has wr_id %u and status %s after %s", i,
+				  (unsigned int)wc.wr_id, value_name(status_names, wc.status),
+				  value_name(status_names, before));
+			return;
+		}
+		before = wc.status;
+		t->good += !wc.status;
+	}
+}
+
+/* Each atomic is either executed and completed with success, or refused. */
+static void atomics_dereg(struct kit *k)
+{
+	static const struct link_opts opts = {.sq_depth = ADDS, .rd_atomic = -1};
+	const struct end *other = &k->r->dut.responder;
+	struct link second = {0};
+	struct adds t = {.k = k, .l = {k->l, &second}};
+
+	if (kit_link(k, API_POST, &opts) && kit_link_second(k, &second, API_POST, &opts)) {
+		t.word = end_alloc(other->pd, 4096);
+		if (t.word) {
+			*t.word = 0;
+			end_written(t.word, sizeof(*t.word));
+			end_push();
+			t.mr = ibv_reg_mr(other->pd, t.word, 4096,
+					  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+		}
+		if (!t.mr)
+			KIT_FAULT(k, "ibv_reg_mr: %s", errno_name(errno));
+		else if (post_adds(&t, t.l[0]) && post_adds(&t, t.l[1])) {
+			if (ibv_dereg_mr(t.mr))
+				KIT_FAULT(k, "ibv_dereg_mr failed");
+			t.mr = NULL;
+			collect_adds(&t, t.l[0]);
+			collect_adds(&t, t.l[1]);
+			end_sync();
+			if (KIT_GOOD(k) && *t.word != t.good)
+				KIT_FAULT(k, "%u additions of 1 have succeeded, the sum is %llu", t.good,
+					  (unsigned long long)*t.word);
+		}
+	}
+	link_destroy(&second);
+	link_destroy(k->l);
+	if (t.mr)
+		ibv_dereg_mr(t.mr);
+	end_free(t.word);
+}
+
 const struct scenario release_scenarios[] = {
+	{"atomics_dereg", atomics_dereg},
 	{"read_dereg", read_dereg},
 	{"read_unmapped", read_unmapped},
 	{NULL, NULL},

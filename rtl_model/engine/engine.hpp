@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Around the Verilated hcasim_engine: its clock, the adapter's memory behind its ports, and what its requests are to the
+ * core. All state of the protocol is in the model and in that memory, which only the model writes.
+ */
+#ifndef HCASIM_RTL_ENGINE_HPP
+#define HCASIM_RTL_ENGINE_HPP
+
+#include <array>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include <hcasim_hw.h>
+#include <hcasim_verbs.h>
+#include <hcasim_wire.h>
+
+#include "Vhcasim_engine_flat.h"
+#include "rtl_engine.h"
+
+// The numbers of hcasim_engine_pkg::op_e and request_e.
+enum class Op : uint8_t {
+	CREATE,
+	SET,
+	RESET,
+	DESTROY,
+	ERROR,
+	PORT_SET,
+	DOORBELL,
+	PUSH,
+	READ_DONE,
+	WRITTEN,
+	PAGES,
+	LEAVE,
+	RELEASED,
+	RESPONSE,
+	TIMER,
+	TAKEN,
+	FETCH,
+	DECODE,
+	PACKETISE,
+	QUERY,
+	COMPLETION,
+	STATE,
+	FETCH_WORK,
+	DECODE_WORK,
+	PACKETISE_WORK
+};
+
+enum class Request : uint8_t {
+	NOW,
+	READ,
+	LOOKUP,
+	PRESENT,
+	PAGES,
+	LOCAL,
+	PACKET,
+	RESULT,
+	TIMER,
+	FAILED,
+	DRAINED,
+	SEEN,
+	SIZE,
+	DECODE
+};
+
+using Top = Vhcasim_engine_flat;
+template <class Port>
+using Stored = std::remove_reference_t<Port>;
+
+constexpr unsigned int BLOCK = HCASIM_WQEBB_SIZE, SLOTS = 32, WINDOW = 256, QPNS = 65536;
+
+// A WQE in the adapter's memory: what the model stores of it, its bytes, and its SGEs.
+struct Record {
+	Stored<decltype(Top::rec_wqe_o)> wqe;
+	Stored<decltype(Top::rec_wr_o)> wr;
+	Stored<decltype(Top::rec_ud_o)> ud;
+	Stored<decltype(Top::rec_bind_o)> bind;
+	std::array<uint8_t, HCA_WQE_MAX> raw;
+	std::array<hca_sge, ENGINE_MAX_PIECES> sge;
+	uint32_t num_sge, inline_at, header_at;
+};
+
+// The context of a QP in that memory, and the ring of its WQEs.
+struct Context {
+	Stored<decltype(Top::ctx_attr_o)> attr;
+	Stored<decltype(Top::ctx_state_o)> state;
+	std::array<std::unique_ptr<Record>, WINDOW> record;
+};
+
+struct engine {
+	engine(const engine_config &config, const engine_ports &p, void *h);
+	~engine();
+
+	// One op, until it is done. Its operands are on the model's ports.
+	void run(Op op);
+	void run(Op op, uint32_t qpn);
+	void run_tag(Op op, uint32_t tag, bool flag);
+
+	VerilatedContext context;
+	std::unique_ptr<Top> top;
+	engine_config cfg;
+	const engine_ports *ports;
+	void *host;
+	uint64_t cycles = 0;
+	bool busy = false; // an op is under way
+	// What the model has answered since its last change, so that asking again takes no cycles.
+	std::unordered_map<uint32_t, engine_state> state_of;
+	struct Work {
+		bool known;
+		hca_work work;
+	};
+	std::array<Work, HCA_NUM_STAGES> work{};
+	std::array<std::array<uint8_t, HCA_WQE_MAX>, SLOTS> slot; // fetch buffers
+
+      private:
+	void clock();
+	void contexts();
+	void records();
+	void blocks();
+	void request();
+	void answer();
+
+	Context &at(uint32_t qpn);
+	Record &record(uint32_t qpn, uint16_t seq);
+	engine_lookup memory(Record &r);
+	void read();
+	void lookup();
+	void packet();
+	void seen();
+	void decode();
+	hca_wr work_request(Record &r);
+
+	std::unordered_map<uint32_t, std::unique_ptr<Context>> contexts_;
+	std::array<piece, ENGINE_MAX_PIECES> pieces_; // of the last look-up
+	uint32_t npieces_ = 0;
+	Record decoded_; // SGEs and places of data that another device family's decoder has found
+};
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The send engine in SystemVerilog (rtl_model/rtl/hcasim_engine.sv), Verilated, as an engine of the core. */
+#ifndef HCASIM_RTL_ENGINE_H
+#define HCASIM_RTL_ENGINE_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "core/engine.h"
+
+/*
+ * Not supported: TSO (completes with LOC_QP_OP_ERR), basic blocks other than 64 bytes (create() returns NULL), QP numbers
+ * from 65536 on (qp_create() returns -EOPNOTSUPP).
+ */
+extern const struct engine_ops rtl_engine;
+
+/* Clock cycles that all ops have taken so far. */
+uint64_t rtl_engine_cycles(const struct engine *e);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Part of hcasim_engine: the next packet of a send queue. The packets of a message are computed from the WQE and the
+// packet's number in it, so going back (IBTA 9.7.5.1.1, go-back-N) only sets `cur` and `cur_pkt`.
+
+        StSend: begin // to the end of the list, if it has more
+          q_q.on_tx <= 1'b0;
+          load(q_q.cur, StSend1);
+        end
+        StSend1: begin
+          ret_load_q <= StSend2;
+          state_q    <= StBody;
+        end
+
+        // A WQE becomes the head: checks its keys, and assigns its PSNs. The memory for a response is checked when the
+        // response arrives, as on hardware: a refusal of the peer comes first, and an atomic has been executed by then.
+        StSend2: begin
+          if (w_q.started) state_q <= StSend6;
+          else if (!w_q.is_inline && !reads) ask_memory(hcasim_engine_pkg::ReqLookup, '0, '1, 1'b0, 1'b1, StSend3);
+          else state_q <= StSend4;
+        end
+        StSend3: begin
+          if (error_q != NoError) fail(8'(hcasim_pkg::CQE_STATUS_LOC_PROT_ERR), error_q, StSettle);
+          else state_q <= StSend4;
+        end
+        StSend4: begin
+          error_q <= NoError;
+          if (local_op && !info.nop) ask(hcasim_engine_pkg::ReqLocal, StSend5);
+          else state_q <= StSend5;
+        end
+        StSend5: begin
+          if (local_op && error_q != NoError) begin
+            fail(8'(hcasim_pkg::CQE_STATUS_MW_BIND_ERR), error_q, StSettle);
+          end else begin
+            w_q.started   <= 1'b1;
+            w_q.first_psn <= q_q.next_psn;
+            w_q.npsn      <= local_op ? '0 : packets;
+            if (!local_op) q_q.next_psn <= q_q.next_psn + packets;
+            if (answered) q_q.rd_incomplete <= q_q.rd_incomplete + 16'd1;
+            store(StSend6);
+          end
+        end
+
+        // Pages of the next packet's payload. Those of a result are requested when it arrives.
+        StSend6: begin
+          if (w_q.npsn == '0) state_q <= StRan;
+          else if (reads || w_q.is_inline) state_q <= StSend8;
+          else ask_memory(hcasim_engine_pkg::ReqPresent, offset, 64'(mtu), 1'b0, 1'b0, StSend7);
+        end
+        StSend7: begin
+          result_q    <= 1'b0;
+          ret_fault_q <= StSettle;
+          state_q     <= ok_q ? StSend8 : StFault;
+        end
+
+        // Its pieces, and the packet. Without memory nothing changes: the next step tries again.
+        StSend8: begin
+          error_q <= NoError;
+          if (packet_o.payload_len != '0 && !w_q.is_inline)
+            ask_memory(hcasim_engine_pkg::ReqLookup, offset, 64'(packet_o.payload_len), 1'b0, 1'b0, StSend10);
+          else state_q <= StSend10;
+        end
+        StSend10: begin
+          req_q.offset <= offset;
+          req_q.check  <= packet_o.payload_len == '0 || w_q.is_inline; // no pieces
+          if (error_q != NoError) fail(8'(hcasim_pkg::CQE_STATUS_LOC_PROT_ERR), error_q, StSettle);
+          else if (!tag_avail) state_q <= StSettle;
+          else ask(hcasim_engine_pkg::ReqPacket, StSend9);
+        end
+        StSend9: begin
+          walk_q      <= q_q.cur + 16'd1;
+          ret_open_q  <= StSend11;
+          ret_timer_q <= StSettle;
+          if (!ok_q) begin
+            state_q <= StSettle;
+          end else if (answered) begin
+            w_q.rd_counted <= 1'b1;
+            q_q.rd_out     <= q_q.rd_out + 16'd1;
+            store(StOpen);
+          end else begin
+            q_q.cur_pkt <= q_q.cur_pkt + 24'd1;
+            state_q     <= q_q.cur_pkt + 24'd1 < w_q.npsn ? StTimer : StOpen;
+          end
+        end
+        StSend11: begin
+          q_q.cur     <= walk_q;
+          q_q.cur_pkt <= '0;
+          state_q     <= StTimer;
+        end
+
+        // A local operation is acknowledged as soon as it is executed.
+        StRan: begin
+          w_q.acked  <= 1'b1;
+          walk_q     <= q_q.cur + 16'd1;
+          ret_open_q <= StRan1;
+          store(StOpen);
+        end
+        StRan1: begin
+          q_q.cur     <= walk_q;
+          q_q.cur_pkt <= '0;
+          walk_q      <= q_q.ack;
+          ret_open_q  <= StRan2;
+          state_q     <= StOpen;
+        end
+        StRan2: begin
+          q_q.ack     <= walk_q;
+          ret_timer_q <= StSettle;
+          state_q     <= StTimer;
+        end

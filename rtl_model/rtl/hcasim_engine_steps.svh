@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Part of hcasim_engine: its states.
+
+  task automatic load(input logic [15:0] seq, input state_e next);
+    seq_q      <= seq;
+    ret_load_q <= next;
+    state_q    <= StLoad;
+  endtask
+
+  task automatic store(input state_e next);
+    ret_store_q <= next;
+    state_q     <= StStore;
+  endtask
+
+  task automatic ask(input logic [3:0] kind, input state_e next);
+    req_q.kind <= kind;
+    req_q.qpn  <= 24'(qpn_q);
+    req_q.tag  <= 16'(tag_new); // of what the request may begin
+    req_q.seq  <= seq_q;
+    ret_req_q  <= next;
+    state_q    <= StRequest;
+  endtask
+
+  // Keys or pages of a part of the SGEs of WQE seq_q.
+  task automatic ask_memory(input logic [3:0] kind, input logic [63:0] from, input logic [63:0] length, input logic write,
+                            input logic check, input state_e next);
+    req_q.offset <= from;
+    req_q.length <= length;
+    req_q.write  <= write;
+    req_q.check  <= check;
+    ask(kind, next);
+  endtask
+
+  task automatic fail(input logic [7:0] status, input logic [7:0] vendor_err, input state_e next);
+    fail_status_q <= status;
+    fail_vendor_q <= vendor_err;
+    ret_fail_q    <= next;
+    state_q       <= StFail;
+  endtask
+
+  task automatic set_timer(input logic [63:0] at, input state_e next);
+    at_q      <= at;
+    ret_set_q <= next;
+    state_q   <= StTimerSet;
+  endtask
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      state_q           <= StIdle;
+      wqes_q            <= '0;
+      retransmissions_q <= '0;
+      rnr_naks_q        <= '0;
+      sequence_naks_q   <= '0;
+      timeouts_q        <= '0;
+    end else begin
+      unique case (state_q)
+`include "hcasim_engine_ops.svh"
+`include "hcasim_engine_window.svh"
+`include "hcasim_engine_retire.svh"
+`include "hcasim_engine_fetch.svh"
+`include "hcasim_engine_send.svh"
+`include "hcasim_engine_feedback.svh"
+        default: state_q <= StIdle;
+      endcase
+    end
+  end

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// Part of hcasim_engine: its outputs, and what lists, tags and fetch buffers are told.
+
+  assign op_done_o      = state_q == StDone;
+  assign result_ok_o    = res_ok_q;
+  assign result_qpn_o   = 24'(qpn_q);
+  assign result_slot_o  = slot_q;
+  assign result_bytes_o = count_q;
+  assign result_read_o  = reads && !w_q.failed ? w_q.length[31:0] : '0;
+  assign wqe_o          = w_q;
+  assign state_o        = q_q;
+  assign qp_state_o     = c_q.state;
+
+  assign req_valid_o = state_q == StRequest;
+  assign req_o       = req_q;
+
+  assign ctx_valid_o = state_q == StContext || state_q == StSave;
+  assign ctx_we_o    = state_q == StSave;
+  assign ctx_qpn_o   = qpn_q;
+  assign ctx_attr_o  = c_q;
+  assign ctx_state_o = q_q;
+
+  assign rec_valid_o = state_q == StLoad || state_q == StStore || state_q == StBody || state_q == StAppend1;
+  assign rec_we_o    = state_q == StStore || state_q == StAppend1;
+  assign rec_body_o  = state_q == StBody || state_q == StAppend1;
+  assign rec_seq_o   = seq_q[7:0];
+  assign rec_wqe_o   = w_q;
+  assign rec_wr_o    = wr_q;
+  assign rec_ud_o    = ud_q;
+  assign rec_bind_o  = bind_q;
+
+  assign block_valid_o  = (state_q == StBlocks && dec_ready) || state_q == StSize;
+  assign block_slot_o   = slot_q;
+  assign block_number_o = f_q.used_bb + (state_q == StBlocks ? fed_q : 5'd0);
+
+  assign wqes_o            = wqes_q;
+  assign retransmissions_o = retransmissions_q;
+  assign rnr_naks_o        = rnr_naks_q;
+  assign sequence_naks_o   = sequence_naks_q;
+  assign timeouts_o        = timeouts_q;
+
+  // A queue pair is at the end of a list once it has more work, and leaves it when its turn is, or it has none.
+  assign fetch_add    = state_q == StList1 && can_fetch && !q_q.on_fetch;
+  assign fetch_remove = (state_q == StList1 && !can_fetch && q_q.on_fetch) || (state_q == StClear1 && q_q.on_fetch) ||
+                        state_q == StFetch;
+  assign tx_add       = state_q == StList1 && can_send && !q_q.on_tx;
+  assign tx_remove    = (state_q == StList1 && !can_send && q_q.on_tx) || (state_q == StClear1 && q_q.on_tx) ||
+                        state_q == StSend;
+
+  assign tag_take  = (state_q == StFetch1 && ok_q) || (state_q == StSend9 && ok_q) || (state_q == StFault1 && ok_q) ||
+                     (state_q == StResult3 && !count_q[31] && count_q != '0);
+  assign tag_count = state_q == StWritten && tag_q.count != 16'd1;
+  assign tag_free  = state_q == StDispatch &&
+                     (op_i == hcasim_engine_pkg::OpReadDone || op_i == hcasim_engine_pkg::OpReleased) ||
+                     (state_q == StWritten && tag_q.count == 16'd1);
+
+  always_comb begin
+    tag_entry        = '0;
+    tag_entry.qpn    = 24'(qpn_q);
+    tag_entry.epoch  = q_q.epoch;
+    tag_entry.seq    = seq_q;
+    tag_entry.slot   = slot_q;
+    tag_entry.count  = count_q[15:0];
+    tag_entry.result = result_q;
+    tag_entry.last   = last_packet;
+    unique case (state_q)
+      StFetch1: tag_entry.kind = hcasim_engine_pkg::TagRead;
+      StSend9:  tag_entry.kind = hcasim_engine_pkg::TagPacket;
+      StFault1: tag_entry.kind = hcasim_engine_pkg::TagPages;
+      default:  tag_entry.kind = hcasim_engine_pkg::TagResult;
+    endcase
+  end
+
+  // A fetch buffer is taken by a read or a push. It waits for the decoder once its blocks are there.
+  assign slot_take  = (state_q == StFetch1 && ok_q) || (state_q == StPush && q_q.pi == op_index_i + 16'(op_blocks_i) && ok_q);
+  assign queue_push = (state_q == StPush && slot_take) ||
+                      (state_q == StDispatch && op_i == hcasim_engine_pkg::OpReadDone && fresh);
+  assign push_slot  = state_q == StDispatch ? tag_q.slot : slot_q;
+  assign queue_pop  = state_q == StDecoded;
+  assign slot_free  = queue_pop || (state_q == StDispatch && op_i == hcasim_engine_pkg::OpReadDone && !fresh);
+
+  always_comb begin
+    fetch_entry         = '0;
+    fetch_entry.qpn     = 24'(qpn_q);
+    fetch_entry.epoch   = q_q.epoch;
+    fetch_entry.index   = state_q == StPush ? op_index_i : q_q.fetched;
+    fetch_entry.num_bb  = state_q == StPush ? op_blocks_i : fetch_size[4:0];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      busy_q <= '0;
+      room_q <= fetch_depth_i;
+    end else begin
+      if (slot_take) busy_q[slot_q] <= 1'b1;
+      if (slot_free) busy_q[state_q == StDispatch ? tag_q.slot : slot_q] <= 1'b0;
+      if (slot_take && !slot_free) room_q <= room_q - 1'b1;
+      else if (slot_free && !slot_take) room_q <= room_q + 1'b1;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (slot_take) fetch_q[slot_q] <= fetch_entry;
+    else if (state_q == StAppend2) fetch_q[slot_q] <= f_q;
+  end
+
+  logic [2**SlotBits-1:0] read_failed_q; // the blocks could not be read
+
+  always_ff @(posedge clk_i) begin
+    if (slot_take) read_failed_q[slot_q] <= 1'b0;
+    else if (state_q == StDispatch && op_i == hcasim_engine_pkg::OpReadDone) read_failed_q[tag_q.slot] <= op_flag_i;
+  end
+
+  `HCASIM_ASSERT(QueueHasSpace, !queue_push || queue_full_n)
