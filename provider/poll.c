@@ -244,7 +244,6 @@ void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn, uint32_t srqn)
 		to = &cq->ring[(i - 1 + freed) & (cq->entries - 1)];
 		*to = *cqe;
 		to->owner =
-			(cqe->owner & ~HCASIM_CQE_PHASE_MASK) |
 			HCASIM_FIELD_PREP(HCASIM_CQE_PHASE_MASK, hcasim_cq_phase(cq->entries, i - 1 + freed));
 	}
 	if (!freed)

@@ -52,7 +52,7 @@ static int inline_sges(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 	struct ibv_data_buf buf[HCASIM_MAX_SGE];
 	int i;
 
-	if ((uint32_t)wr->num_sge > qp->sq.max_sge)
+	if ((uint32_t)wr->num_sge > qp->sq.max_sge) /* or negative */
 		return EINVAL;
 	for (i = 0; i < wr->num_sge; i++) {
 		buf[i].addr = (void *)(uintptr_t)wr->sg_list[i].addr;
@@ -63,8 +63,6 @@ static int inline_sges(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 
 static int add_data(struct hcasim_qp *qp, const struct ibv_send_wr *wr)
 {
-	if (wr->num_sge < 0)
-		return EINVAL;
 	if (wr->send_flags & IBV_SEND_INLINE)
 		return inline_sges(qp, wr);
 	return wr->num_sge ? hcasim_wqe_sges(qp, wr->sg_list, wr->num_sge) : 0;

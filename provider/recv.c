@@ -29,7 +29,7 @@ static int post_one(struct hcasim_rq *rq, const struct ibv_recv_wr *wr)
 	uint32_t pi = atomic_load_explicit(&rq->pi, memory_order_relaxed);
 	uint32_t place = pi & (rq->count - 1);
 
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > rq->max_sge)
+	if ((uint32_t)wr->num_sge > rq->max_sge) /* or negative */
 		return EINVAL;
 	if (pi - atomic_load_explicit(&rq->ci, memory_order_acquire) >= rq->max_wr)
 		return ENOMEM;

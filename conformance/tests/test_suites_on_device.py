@@ -122,6 +122,8 @@ DOCTORED = [
     ("answers/rc/rnr", ("args", "more"), 1, "the completion of request 4 did not come"),
     ("answers/rc/reads", ("args", "more"), 1, "an answer with opcode 0x14"),
     ("answers/rc/stopped", ("args", "more"), 1, "an answer with opcode 0x14"),
+    ("paging/rc/gap-read", ("status",), "LOC_PROT_ERR", "status REM_ACCESS_ERR, expected LOC_PROT_ERR"),
+    ("keys/rc/dereg-during-atomics", ("status",), "LOC_PROT_ERR", "status REM_ACCESS_ERR after SUCCESS"),
     ("packet/ud/datagram", ("qp",), "UC", "src_qp"),
     ("checksum/raw_packet/shapes", ("scenario",), "offload_streams", "refused with EINVAL; stream"),
     ("fence/rc/after-reads", ("wrs", 4, "recv"), "RECV", "opcode RECV_RDMA_WITH_IMM, expected RECV"),
@@ -142,6 +144,11 @@ DOCTORED = [
     ("cq/rc/mixed-ex", ("wrs", 2, "wc"), "SEND", "opcode RDMA_READ, expected SEND"),
     ("async/rc/access", ("args", "access"), 0, "status REM_INV_REQ_ERR, expected REM_ACCESS_ERR"),
     ("async/rc/request", ("status",), "REM_ACCESS_ERR", "status REM_INV_REQ_ERR, expected REM_ACCESS_ERR"),
+    ("tags/rc/entry-short", ("status",), "LOC_PROT_ERR", "status REM_INV_REQ_ERR, expected REM_OP_ERR"),
+    ("misuse/rc/arguments", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("keys/rc/flush-whole", ("args", "length"), 4097, "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("keys/xrc_send/flush-level-region", ("args", "level"), 0, "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("mw/rc/bind-unknown-right", ("args", "more_access"), 0, "status SUCCESS, expected MW_BIND_ERR"),
     ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
 ]
 

@@ -102,7 +102,8 @@ class Writer
 		Bytes headers = random_tso_headers(random_, datagram);
 		struct hcasim_seg_tso seg = {};
 
-		seg.mss = random_.chance(95) ? (uint16_t)(1 + random_.below(random_.chance(85) ? 900 : 8192)) : 0;
+		seg.mss = random_.chance(95) ? (uint16_t)(1 + random_.below(random_.chance(85) ? 900 : 8192))
+					     : 0;
 		seg.hdr_size = random_.chance(95) ? (uint16_t)headers.size() : bad[random_.below(3)];
 		if (kinds_.bad_headers && random_.chance(25))
 			seg.hdr_size = (uint16_t)(seg.hdr_size + random_.below(9) - 4);

@@ -313,6 +313,9 @@ module hcasim_engine #(
     dec_qp.rd_atomic  = c_q.max_rd_atomic != '0;
   end
 
+  hcasim_pkg::wqe_op_info_t dec_info;
+
+  assign dec_info  = hcasim_pkg::wqe_op_info(dec_wr.op);
   assign dec_valid = state_q == StBlocks && block_ack_i && dec_ready;
 
   hcasim_wqe_decode u_decode (
@@ -419,7 +422,7 @@ module hcasim_engine #(
   assign bind_o      = bind_q;
 
   logic unused_bits; // for others, or filled in later
-  assign unused_bits = ^{req_q, tag_q, info, ctrl};
+  assign unused_bits = ^{req_q, tag_q, info, dec_info, ctrl};
 
 `include "hcasim_engine_strobes.svh"
 `include "hcasim_engine_steps.svh"

@@ -68,9 +68,24 @@
           if (fed_q + 5'd1 == blocks_q) state_q <= StDecode2;
         end
         StDecode2: if (dec_done) begin
+          // Fields of segments that the WQE does not have are 0.
           wr_q         <= dec_wr;
-          ud_q         <= c_q.qp_type == 8'(hcasim_pkg::QPT_UD) ? dec_ud : '0;
-          bind_q       <= dec_bind;
+          if (!dec_info.seg_remote) begin
+            wr_q.remote_addr <= '0;
+            wr_q.rkey        <= '0;
+          end
+          if (!dec_info.seg_atomic) begin
+            wr_q.swap_add <= '0;
+            wr_q.compare  <= '0;
+          end
+          if (!dec_info.seg_flush) begin
+            wr_q.flush_length <= '0;
+            wr_q.flush_type   <= '0;
+            wr_q.flush_level  <= '0;
+          end
+          if (!dec_info.address || c_q.qp_type != 8'(hcasim_pkg::QPT_XRC_SEND)) wr_q.srqn <= '0;
+          ud_q         <= dec_info.address && c_q.qp_type == 8'(hcasim_pkg::QPT_UD) ? dec_ud : '0;
+          bind_q       <= dec_info.seg_bind ? dec_bind : '0;
           w_q.num_sge  <= 7'(dec_wr.num_sge);
           state_q      <= StLimits;
         end

@@ -199,8 +199,8 @@ void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *dat
  * ---- Commands of the driver -------------------------------------------------------------------
  *
  * A hardware driver would use a command queue. Commands are executed at once, between steps. They return 0 or a
- * negative errno: -EINVAL (a field is out of range or names no object), -ENOMEM (a limit of the configuration),
- * -EBUSY (still referenced). Transport types, states, access flags and modify masks are those of the uapi:
+ * negative errno: -EINVAL (a number names no object, or does not fit), -ENOMEM (a limit of the configuration),
+ * -EBUSY (still referenced). The driver has checked types, sizes and rings. Transport types, states, access flags and modify masks are those of the uapi:
  * rdma/ib_user_verbs.h (enum ib_uverbs_qp_type) and enum ibv_qp_state / ibv_qp_attr_mask, whose values spec/ repeats
  * as HCASIM_QPT_*, HCASIM_QPS_*, HCASIM_QP_ATTR_*, HCASIM_ACCESS_*.
  */
@@ -281,7 +281,7 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
  * An armed CQ raises its event after `count` completions, but at most `us` of device time after the first; 0:
  * condition off.
  */
-int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint32_t count, uint32_t us);
+int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint16_t count, uint16_t us);
 int hca_cq_destroy(struct hca *hca, uint32_t cqn);
 
 struct hca_eq_attr {
@@ -375,7 +375,10 @@ struct hca_qp_attr {
 	uint32_t rate_limit, max_burst, typical_packet;
 	uint32_t max_send_wr, max_recv_wr, max_send_sge, max_recv_sge, max_inline; /* query only */
 };
-/* `mask` selects the valid members. The caller has checked that the transition is legal. */
+/*
+ * `mask` selects the valid members. The caller has checked that the transition is legal and the values are in range;
+ * -EINVAL: a rate limit that the adapter does not have.
+ */
 int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr, uint32_t mask);
 int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr);
 /*

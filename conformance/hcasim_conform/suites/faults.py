@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Suites about peers that are not ready or do not answer, and about what keys allow."""
+from dataclasses import replace
+
 from hcasim_conform.model.cells import Expect
 from hcasim_conform.suites.base import RELIABLE, Case, Suite, widened
 
@@ -168,6 +170,7 @@ class Faults(Suite):
             yield self._flush(
                 qpt, "flush-persistent", {"type": FLUSH_PERSISTENT, "with": ACCESS_FLUSH_GLOBAL}
             )
+            yield from self._flushes(qpt)
 
     def _answers(self, qpt):
         """The memory of an answer may be checked before the request is sent or when the answer arrives."""
@@ -215,6 +218,28 @@ class Faults(Suite):
                     wrs=(self.work(name, qpt),),
                     args={"remote": int(side == "remote"), "access": ACCESS_ZERO_BASED},
                 )
+
+    def _flushes(self, qpt):
+        """Levels and lengths."""
+        good = {"type": FLUSH_GLOBAL, "with": ACCESS_FLUSH_GLOBAL}
+        for case, args, status in (
+            ("flush-whole", {"length": 4096}, None),
+            ("flush-byte-behind", {"length": 4097}, "REM_ACCESS_ERR"),
+            ("flush-level-region", {"length": 4097, "level": 1}, None),
+        ):
+            says = f"IBV_WC_{status or 'SUCCESS'}: a range must lie in the region, the level of a region needs no range"
+            yield replace(
+                self._flush(qpt, case, {**good, **args}),
+                says=says,
+                expect=Expect(ACCESS, status=status, errata=("KEY-RIGHTS", "FLUSH-LEVEL")),
+            )
+        says = "a length of more than 32 bits is refused, or completes with an error"
+        yield replace(
+            self._flush(qpt, "flush-long", good),
+            scenario="flush_long",
+            says=says,
+            expect=Expect(ACCESS, errata=("KEY-RIGHTS", "FLUSH-LEVEL")),
+        )
 
     def _flush(self, qpt, case, args):
         return Case(

@@ -79,6 +79,7 @@ class Objects(Suite):
             ("bind-beyond-region", BOUND, {"shift": 1}),
             ("bind-other-pd", BOUND, {"other_pd": 1}),
             ("bind-no-bind-right", MW_BIND, {"mr_without": ACCESS_MW_BIND}),
+            ("bind-unknown-right", BOUND, {"more_access": ACCESS_MW_BIND}),
             ("bind-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE}),
         ):
             yield self._mw(qpt, case, "mw_bad_bind", clause, args, BAD_BIND, "MW_BIND_ERR")
@@ -277,6 +278,27 @@ class Objects(Suite):
                 "IBV_WC_IP_CSUM_OK for right ones of IPv4, and for no others",
                 expect=Expect(flag.post_clause, level="SHOULD", errata=("IP-CSUM-SCOPE", "IP-CSUM-UD")),
                 wrs=(self.work("SEND", qpt, SIGNALED + ("IP_CSUM",), Data("sge", "sge", (300,))),),
+            )
+            yield Case(
+                suite="checksum",
+                qpt=qpt,
+                case="broken",
+                scenario="offload_broken",
+                says="a frame whose IP header has a wrong version, length or chain arrives as it is, whether checksums were asked "
+                "for or not, and without IBV_WC_IP_CSUM_OK",
+                expect=Expect(CSUM_OK, level="SHOULD", errata=("IP-CSUM-SCOPE", "IP-CSUM-UD")),
+                wrs=(self.work("SEND", qpt, SIGNALED + ("IP_CSUM",), Data("sge", "sge", (300,))),),
+            )
+            yield Case(
+                suite="tso",
+                qpt=qpt,
+                case="broken",
+                scenario="offload_refused",
+                says="IBV_WC_LOC_QP_OP_ERR for each header that does not end with that of a TCP packet, and nothing arrives",
+                expect=Expect(
+                    tso.effect_clause, level="SHOULD", status="LOC_QP_OP_ERR", errata=("TSO-HDR", "TSO-UD")
+                ),
+                wrs=(self.work("TSO", qpt, size=600),),
             )
             yield Case(
                 suite="tso",

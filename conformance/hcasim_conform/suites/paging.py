@@ -42,6 +42,22 @@ class Paging(Suite):
             ask=("SEND", "RDMA_READ"),
             needs=("on_demand/RC/READ",),
         )
+        for case, name, status, says in (
+            ("gap-read", "RDMA_READ", "REM_ACCESS_ERR", "a READ"),
+            ("gap-receive", "SEND", "REM_OP_ERR", "a message for a receive"),
+        ):
+            yield Case(
+                suite="paging",
+                qpt="RC",
+                case=case,
+                scenario="gap",
+                says=f"{says} of an on-demand region in which nothing is mapped is refused, and nothing waits for its pages",
+                expect=Expect(ON_DEMAND, level="SHOULD", status=status, errata=("ODP-GAP",)),
+                wrs=(self.work(name, "RC", SIGNALED, size=64),),
+                args={"sent_again": 1, "message": int(name == "SEND")},
+                ask=tuple(dict.fromkeys(("SEND", name))),
+                needs=(f"on_demand/RC/{REMOTE[name]}",),
+            )
         yield Case(
             suite="paging",
             qpt="RC",

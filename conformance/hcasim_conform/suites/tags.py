@@ -104,21 +104,49 @@ class Tags(Suite):
         )
         says = "a full list refuses an entry, and has room again when one has been used"
         yield self._case("full", "tag_full", f"{PAGE}max_num_tags", says)
+        yield from self._edges()
         for which, (case, clause) in enumerate(
             (("sge-over", "max_sge"), ("del-nothing", "handle"), ("opcode", "opcode"))
         ):
             says = "the operation is refused, and the next one executed"
             yield self._case(case, "tag_refused", PAGE + clause, says, ("POST-ERRNO",), which=which)
 
+    def _edges(self):
+        """Full rings, every handle, lists with a mistake, entries that fail."""
+        limits, create = ("TM-LIMITS",), "ibv_create_srq_ex/DESCRIPTION/"
+        says = "as many operations as asked for are outstanding, each completes with its wr_id, at every place of the ring"
+        yield self._case("ring", "tag_ring", f"{create}max_ops", says, limits)
+        says = "each entry has a handle of its own, which deletes it and no other; one of no entry is refused"
+        yield self._case("handles", "tag_handles", f"{PAGE}handle", says, ("TM-LIMITS", "POST-ERRNO"))
+        says = (
+            "bad_wr names the mistake in a list of operations; those before it are executed, and nothing else"
+        )
+        yield self._case("list", "tag_list", "ibv_post_srq_ops/RETURN-VALUE", says, ("POST-ERRNO",))
+        says = "a queue without a tag list refuses operations"
+        yield self._case("no-list", "tag_no_list", "ibv_post_srq_ops/RETURN-VALUE", says, ("POST-ERRNO",))
+        says = "at the limits of tm_caps a queue is created and holds as many entries as asked for; EINVAL beyond"
+        yield self._case("create", "tag_create", f"{create}max_num_tags", says, limits)
+        for case, queue in (("qp-gone", 0), ("queue-gone", 1)):
+            says = "completions of entries stay when a QP is destroyed, and go with their queue; those of the other queue stay"
+            yield self._case(
+                case, "tag_gone", f"{create}max_num_tags", says, ("TM-LIMITS", "CQ-PURGE"), queue=queue
+            )
+        for case, own, peers, args in (
+            ("entry-short", "LOC_LEN_ERR", "REM_INV_REQ_ERR", {"room": 64}),
+            ("entry-bad-key", "LOC_PROT_ERR", "REM_OP_ERR", {"room": 100, "bad_key": 1}),
+        ):
+            says = f"IBV_WC_{own} for the entry, IBV_WC_{peers} for the sender, and room for another entry"
+            yield self._case(case, "tag_fails", f"{create}max_num_tags", says, limits, own, **args)
+
     @staticmethod
-    def _case(case, scenario, clause, says, errata=(), **args):
+    def _case(case, scenario, clause, says, errata=(), status=None, **args):
         return Case(
             suite="tags",
             qpt="RC",
             case=case,
             scenario=scenario,
             says=says,
-            expect=Expect(clause, errata=tuple(errata)),
+            expect=Expect(clause, errata=tuple(errata), status=status),
             args=args,
             needs=("tag_matching",),
         )

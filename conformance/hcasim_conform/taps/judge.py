@@ -30,6 +30,7 @@ STOPPED = (
     "reborn",
     "datagram_too_long",
     "ah_fields",
+    "tag_fails",
 )
 SPREAD = ("destinations",)  # the requests of one posting go to several QPs
 REPEATED = ("rnr", "retry")  # the same request is repeated

@@ -153,6 +153,8 @@ def parse(ns, frame):
     at, values = bth + 12, {}
     for name in (() if response else BEFORE.get(transport, ())) + op[1]:
         form, names = HEADERS[name]
+        if at + struct.calcsize(form) > end:
+            raise BadPacket(f"a packet of {end - bth} bytes has no room for its {name}")
         values.update(zip(names, struct.unpack_from(form, frame, at)))
         at += struct.calcsize(form)
     if "_src_low" in values:

@@ -7,10 +7,20 @@
 #include "fixture.h"
 #include "rtl_engine.h"
 
+void native_wqes(void); /* native.cpp */
+void native_all_met(void);
+
+static const struct test native_tests[] = {
+	{"random WQEs", native_wqes},
+	{"all operations met", native_all_met},
+	{NULL, NULL},
+};
+
 static const struct {
 	const char *name;
 	const struct test *tests;
 } suites[] = {
+	{"native", native_tests},
 	{"rc", rc_tests},
 	{"flush", flush_tests},
 	{"errors", error_tests},

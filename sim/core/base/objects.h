@@ -151,7 +151,6 @@ struct eq {
 	struct hca_ring ring;
 	unsigned int vector;
 	uint32_t number, pi, ci;
-	uint32_t refs; /* CQs */
 };
 
 /* ---- Completion queues ---- */

@@ -9,19 +9,10 @@
 
 static void moderated(struct hca *hca, struct timer *t);
 
-static bool cq_attr_ok(const struct hca *hca, const struct hca_cq_attr *a)
-{
-	uint32_t n = a->ring.entries;
-
-	return n && !(n & (n - 1)) && n <= 1u << 31 && a->ring.stride >= hca->pers->cqe_size;
-}
-
 int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn)
 {
 	struct cq *cq;
 
-	if (!cq_attr_ok(hca, attr))
-		return -EINVAL;
 	cq = calloc(1, sizeof(*cq));
 	if (!cq || numbers_add(&hca->cq, cq, &cq->number)) {
 		free(cq);
@@ -38,8 +29,6 @@ int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn
 	list_init(&cq->sends);
 	list_init(&cq->recvs);
 	list_init(&cq->srqs);
-	if (attr->eqn && attr->eqn < CORE_MAX_EQ && hca->eq[attr->eqn])
-		hca->eq[attr->eqn]->refs++;
 	*cqn = cq->number;
 	return 0;
 }
@@ -52,8 +41,6 @@ void cq_put(struct hca *hca, struct cq *cq)
 
 static void cq_remove(struct hca *hca, struct cq *cq)
 {
-	if (cq->eqn && cq->eqn < CORE_MAX_EQ && hca->eq[cq->eqn])
-		hca->eq[cq->eqn]->refs--;
 	event_cancel(hca, &cq->ev);
 	timer_cancel(hca, &cq->mod_timer);
 	list_set(&hca->recover_cq, &cq->recover, false);
@@ -133,7 +120,7 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 	struct cq *cq = cq_find(hca, cqn);
 	uint32_t skip;
 
-	if (!cq || !cq_attr_ok(hca, attr))
+	if (!cq)
 		return -EINVAL;
 	cq_consumed(cq, ci);
 	if (cq->pi - cq->ci > attr->ring.entries) /* IBTA 11.2.8.4 */
@@ -291,11 +278,11 @@ static void moderated(struct hca *hca, struct timer *t)
 }
 
 /* QPs that wait check again. */
-int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint32_t count, uint32_t us)
+int hca_cq_moderate(struct hca *hca, uint32_t cqn, uint16_t count, uint16_t us)
 {
 	struct cq *cq = cq_find(hca, cqn);
 
-	if (!cq || count > HCASIM_MAX_CQ_MODERATION || us > HCASIM_MAX_CQ_MODERATION)
+	if (!cq)
 		return -EINVAL;
 	cq->mod_count = count;
 	cq->mod_us = us;

@@ -42,8 +42,6 @@ int hca_eq_destroy(struct hca *hca, uint32_t eqn)
 
 	if (!eq)
 		return -EINVAL;
-	if (eq->refs)
-		return -EBUSY;
 	hca->eq[eqn] = NULL;
 	free(eq);
 	return 0;

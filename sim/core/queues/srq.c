@@ -20,23 +20,6 @@ void srq_put(struct hca *hca, struct srq *srq)
 	free(srq);
 }
 
-static bool ring_ok(const struct hca_ring *r)
-{
-	return r->entries && !(r->entries & (r->entries - 1)) && r->entries <= 32768 && r->stride >= 16 &&
-	       !(r->stride & (r->stride - 1)) && r->stride <= HCA_WQE_MAX;
-}
-
-/* XRC or tag matching, with a CQ of its own, or neither. */
-static bool kind_ok(const struct hca *hca, const struct hca_srq_attr *a)
-{
-	if (!(a->xrcdn || a->num_tags) != !cq_find(hca, a->cqn) || (a->xrcdn && a->num_tags))
-		return false;
-	if (!a->num_tags)
-		return true;
-	return hca->pers->decode_tm_op && a->num_tags <= HCASIM_TM_MAX_TAGS && ring_ok(&a->tag_ops) &&
-	       a->tag_ops.entries <= HCASIM_TM_MAX_OPS && a->tag_ops.stride == HCASIM_TM_OP_SIZE;
-}
-
 static bool srq_alloc(struct hca *hca, struct srq *srq, const struct hca_srq_attr *attr)
 {
 	srq->slots = malloc((size_t)CORE_RQ_PREFETCH * attr->ring.stride);
@@ -49,8 +32,6 @@ int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *s
 {
 	struct srq *srq;
 
-	if (!ring_ok(&attr->ring) || !kind_ok(hca, attr))
-		return -EINVAL;
 	srq = calloc(1, sizeof(*srq));
 	if (!srq)
 		return -ENOMEM;

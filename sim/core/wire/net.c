@@ -56,8 +56,7 @@ static void parse_v6(const uint8_t *p, uint32_t len, bool headers_only, struct n
 		n->proto = h[off];
 		off += (h[off + 1] + 1) * 8u;
 	}
-	if (off <= total)
-		parse_l4(p, n->l3_end, n->l3_off + off, n);
+	parse_l4(p, n->l3_end, n->l3_off + off, n);
 }
 
 /*

@@ -250,8 +250,6 @@ static bool parse_bth(const uint8_t *p, uint32_t len, struct pkt_info *info)
 	info->payload_len = len - info->op->hdr_len - pad - HCASIM_ICRC_SIZE;
 	if (info->payload_len + pad && !(info->op->flags & HCASIM_BTH_F_PAYLOAD))
 		return false;
-	if (pad && !info->payload_len)
-		return false;
 	info->se = FIELD_GET(HCASIM_BTH_SE_MASK, bth.flags);
 	info->pkey = be16toh(bth.pkey);
 	info->dqpn = be32toh(bth.dqpn) & HCASIM_PSN_MASK;

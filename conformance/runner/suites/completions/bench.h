@@ -36,6 +36,8 @@ bool bench_start(struct bench *b, struct link *l, unsigned int n, bool solicited
 /* The same, and waits until the peer's sends have completed. */
 bool bench_send(struct bench *b, struct link *l, unsigned int n, bool solicited);
 bool bench_arm(struct bench *b, int solicited_only);
+/* No event may be there, once the device has had a command after all that was asked of it before. */
+bool bench_quiet(struct bench *b, struct link *l);
 /* The next event of the channel must be of this CQ. */
 bool bench_event(struct bench *b);
 /* Sends, and waits until all are in the CQ. */

@@ -48,6 +48,20 @@ static void refused(struct kit *k, const char *what, struct ibv_cq_init_attr_ex 
 #define ATTR(entries, ...)                                                                                   \
 	(&(struct ibv_cq_init_attr_ex){.cqe = (entries), .wc_flags = IBV_WC_STANDARD_FLAGS, ##__VA_ARGS__})
 
+/* The older call has the number as an int. */
+static void refused_plain(struct kit *k, int cqe)
+{
+	struct ibv_cq *cq;
+
+	errno = 0;
+	cq = ibv_create_cq(k->r->dut.requester.ctx, cqe, NULL, NULL, 0);
+	log_call(&k->res->log, "cq = ibv_create_cq(ctx, %d, NULL, NULL, 0)", cqe);
+	if (cq || errno != EINVAL)
+		KIT_FAULT(k, "ibv_create_cq of %d entries: %s", cqe, cq ? "a CQ" : errno_name(errno));
+	if (cq)
+		ibv_destroy_cq(cq);
+}
+
 static void create_sizes(struct kit *k)
 {
 	const struct end *end = &k->r->dut.requester;
@@ -59,6 +73,8 @@ static void create_sizes(struct kit *k)
 	works(k, "the last completion vector", ATTR(5, .comp_vector = end->ctx->num_comp_vectors - 1), false);
 	refused(k, "a completion vector too much", ATTR(5, .comp_vector = end->ctx->num_comp_vectors), EINVAL,
 		EINVAL);
+	for (int cqe = 0; cqe > -3; cqe--)
+		refused_plain(k, cqe);
 	if (end->attr.max_cqe <= 1 << 16) /* of a larger one the memory may be refused */
 		works(k, "max_cqe entries", ATTR(end->attr.max_cqe), false);
 }
@@ -90,6 +106,8 @@ static void create_domain(struct kit *k)
 	struct bench b = {0};
 	int ret;
 
+	refused(k, "a parent domain that is none",
+		ATTR(5, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = attr.pd), EINVAL, EOPNOTSUPP);
 	for (int turn = 0; turn < 2 && KIT_GOOD(k); turn++) {
 		errno = 0;
 		attr.td = turn ? ibv_alloc_td(ctx, &none) : NULL;

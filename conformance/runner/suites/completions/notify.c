@@ -34,7 +34,7 @@ static void notify_order(struct kit *k)
 		for (unsigned int i = 0; i < sizeof(orders) / sizeof(orders[0]) && KIT_GOOD(k); i++) {
 			for (const char *step = orders[i]; *step && KIT_GOOD(k); step++) {
 				if (*step == 'a' || *step == 's')
-					bench_arm(&b, *step == 's');
+					(void)(bench_arm(&b, *step == 's') && bench_quiet(&b, k->l));
 				else if (*step == 'e')
 					bench_event(&b);
 				else if (bench_send(&b, k->l, 1, *step == 'S') && bench_take(&b, 1) &&

@@ -21,18 +21,23 @@ static bool resize(struct bench *b, int cqe)
 
 /*
  * One resize: `before` entries are polled first, so that the others are at different places of the ring; `left` stay in
- * the CQ, and `meanwhile` more come while it is resized. Then the new size is filled.
+ * the CQ, and `meanwhile` more come while it is resized. Then the new size is filled, and again if `turn`.
  */
 static bool resize_step(struct bench *b, struct link *l, int cqe, unsigned int before, unsigned int left,
-			unsigned int meanwhile)
+			unsigned int meanwhile, bool turn)
 {
+	unsigned int full;
+
 	if (!bench_put(b, l, before) || !bench_take(b, before) || !bench_put(b, l, left))
 		return false;
 	if (meanwhile && !(bench_arm(b, 1) && bench_send(b, l, meanwhile, true)))
 		return false;
 	if (!resize(b, cqe) || (meanwhile && !bench_event(b)))
 		return false;
-	return bench_put(b, l, cqe - left - meanwhile) && bench_empty(b);
+	full = b->cq->cqe <= BENCH_MOST ? (unsigned int)b->cq->cqe : (unsigned int)cqe;
+	if (!bench_put(b, l, full - left - meanwhile) || !bench_empty(b))
+		return false;
+	return !turn || (bench_put(b, l, full) && bench_empty(b));
 }
 
 static void resize_kept(struct kit *k)
@@ -48,7 +53,7 @@ static void resize_kept(struct kit *k)
 			unsigned int most = (now < next ? now : next) - 1, left = step * 5 % (most + 1);
 			unsigned int meanwhile = step % 4 == 3 ? most - left : 0;
 
-			if (!resize_step(&b, k->l, next, step % 3, left, meanwhile))
+			if (!resize_step(&b, k->l, next, step % 3, left, meanwhile, step % 2))
 				break;
 			now = next;
 		}
@@ -68,7 +73,39 @@ static void resize_armed(struct kit *k)
 			       bench_send(&b, k->l, 2, true) && bench_event(&b) && bench_empty(&b));
 		if (KIT_GOOD(k) && end_cq_event_ready(b.channel, 0))
 			KIT_FAULT(k, "a second completion event came for one request of notification");
+		/* nothing has come since the resize */
+		for (int solicited = 0; solicited < 2 && KIT_GOOD(k); solicited++)
+			(void)(resize(&b, solicited ? 5 : 9) && bench_arm(&b, solicited) &&
+			       bench_quiet(&b, k->l) && bench_send(&b, k->l, 2, true) && bench_event(&b) &&
+			       bench_empty(&b));
 	}
+	link_destroy(k->l);
+	bench_close(&b);
+}
+
+/* A full CQ may have no room to mark the end of the old ring: it is resized, or stays as it was. */
+static void resize_full(struct kit *k)
+{
+	static const int sizes[] = {16, 4, 8};
+	struct bench b = {0};
+
+	if (bench_open(&b, k, 8) && bench_link(&b, k->l, NULL))
+		for (unsigned int i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && KIT_GOOD(k); i++) {
+			int cqe = b.cq->cqe, ret;
+
+			if (cqe > BENCH_MOST || !bench_put(&b, k->l, cqe))
+				break;
+			ret = ibv_resize_cq(b.cq, sizes[i]);
+			log_call(&k->res->log, "ibv_resize_cq(cq, %d) /* %d of %d entries are not polled */",
+				 sizes[i], cqe, cqe);
+			if (ret ? b.cq->cqe != cqe : b.cq->cqe < cqe)
+				KIT_FAULT(k,
+					  "a resize of a full CQ of %d to %d entries returned %s, and cqe is "
+					  "%d",
+					  cqe, sizes[i], ret ? errno_name(ret) : "0", b.cq->cqe);
+			else if (bench_take(&b, 1) && bench_put(&b, k->l, 1))
+				bench_empty(&b);
+		}
 	link_destroy(k->l);
 	bench_close(&b);
 }
@@ -106,6 +143,7 @@ static void resize_refused(struct kit *k)
 const struct scenario resize_scenarios[] = {
 	{"resize_kept", resize_kept},
 	{"resize_armed", resize_armed},
+	{"resize_full", resize_full},
 	{"resize_refused", resize_refused},
 	{NULL, NULL},
 };

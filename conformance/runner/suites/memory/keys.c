@@ -205,33 +205,58 @@ static void local_key(struct kit *k)
 	ibv_dealloc_pd(other);
 }
 
-/* FLUSH to a region without the access flag of this placement type. */
+/* Posts a FLUSH of that many bytes from the beginning of the region on. 0 or an errno. */
+static int post_flush(struct kit *k, const struct region *r, size_t len)
+{
+	const int type = kit_arg(k, "type", 0), level = kit_arg(k, "level", IBV_FLUSH_RANGE);
+	struct link *l = k->l;
+
+	log_call(&k->res->log,
+		 "ibv_wr_start(qpx), ibv_wr_flush(qpx, rkey, remote_addr, %zu, %d, %d), ibv_wr_complete(qpx)",
+		 len, type, level);
+	end_push();
+	ibv_wr_start(l->qpx);
+	l->qpx->wr_id = 0xf1;
+	l->qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_flush(l->qpx, r->mr->rkey, (uintptr_t)r->buf, len, type, level);
+	if (l->qpt == IBV_QPT_XRC_SEND)
+		ibv_wr_set_xrc_srqn(l->qpx, l->srqn);
+	return ibv_wr_complete(l->qpx);
+}
+
+static bool flush_region(struct kit *k, struct region *r)
+{
+	return kit_link(k, API_WR, NULL) &&
+	       make_region(k, r, k->r->dut.responder.pd, all_access | kit_arg(k, "with", 0));
+}
+
+/* FLUSH to a region with or without the access flag of this placement type, of a range or of the whole region. */
 static void flush_right(struct kit *k)
 {
-	struct link *l = k->l;
 	struct region r = {0};
 	int rc;
 
-	if (kit_link(k, API_WR, NULL) &&
-	    make_region(k, &r, k->r->dut.responder.pd, all_access | kit_arg(k, "with", 0))) {
-		log_call(&k->res->log,
-			 "ibv_wr_start(qpx), ibv_wr_flush(qpx, rkey, remote_addr, 8, %d, IBV_FLUSH_RANGE), "
-			 "ibv_wr_complete(qpx)",
-			 kit_arg(k, "type", 0));
-		end_push();
-		ibv_wr_start(l->qpx);
-		l->qpx->wr_id = 0xf1;
-		l->qpx->wr_flags = IBV_SEND_SIGNALED;
-		ibv_wr_flush(l->qpx, r.mr->rkey, (uintptr_t)r.buf, 8, kit_arg(k, "type", 0), IBV_FLUSH_RANGE);
-		if (l->qpt == IBV_QPT_XRC_SEND)
-			ibv_wr_set_xrc_srqn(l->qpx, l->srqn);
-		rc = ibv_wr_complete(l->qpx);
+	if (flush_region(k, &r)) {
+		rc = post_flush(k, &r, kit_arg(k, "length", 8));
 		if (rc)
 			KIT_FAULT(k, "posting was refused with %s", errno_name(rc));
 		else
-			kit_expect(k, l, l->cq, l->qp, 0xf1, k->cell->status);
+			kit_expect(k, k->l, k->l->cq, k->l->qp, 0xf1, k->cell->status);
 	}
 	drop_region(&r);
+}
+
+/* More bytes than the packet's field can name: 2^32, which would be 0 there. */
+static void flush_long(struct kit *k)
+{
+	struct region r = {0};
+	struct ibv_wc wc;
+
+	if (flush_region(k, &r) && !post_flush(k, &r, 1ull << 32) && kit_wait(k, k->l, k->l->cq, &wc) &&
+	    wc.status == IBV_WC_SUCCESS)
+		KIT_FAULT(k, "a FLUSH of 2^32 bytes of a region of %d was executed", SIZE);
+	drop_region(&r);
+	link_destroy(k->l);
 }
 
 /* A request with the cell's operation and the given buffers. */
@@ -355,15 +380,8 @@ static void zero_based(struct kit *k)
 }
 
 const struct scenario key_scenarios[] = {
-	{"key_right", key_right},
-	{"flush_right", flush_right},
-	{"key_range", key_range},
-	{"key_other_pd", key_other_pd},
-	{"key_qp_right", key_qp_right},
-	{"key_dereg", key_dereg},
-	{"local_key", local_key},
-	{"answer_key", answer_key},
-	{"zero_based", zero_based},
-	{"write_imm_key", write_imm_key},
-	{NULL, NULL},
+	{"key_right", key_right},   {"flush_right", flush_right},     {"flush_long", flush_long},
+	{"key_range", key_range},   {"key_other_pd", key_other_pd},   {"key_qp_right", key_qp_right},
+	{"key_dereg", key_dereg},   {"local_key", local_key},         {"answer_key", answer_key},
+	{"zero_based", zero_based}, {"write_imm_key", write_imm_key}, {NULL, NULL},
 };

@@ -122,6 +122,55 @@ static void read_unmapped(struct kit *k)
 	tear_down(&t);
 }
 
+/* ---- Pages that nobody can map ---- */
+
+static bool is_refused(struct release *t, struct ibv_context *ctx, enum ibv_wc_status status)
+{
+	struct kit *k = t->k;
+	struct ibv_wc wc;
+
+	if (!kit_wait(k, k->l, k->l->peer_cq, &wc))
+		return false;
+	if (wc.status != status)
+		KIT_FAULT(k, "status %s, expected %s", value_name(status_names, wc.status),
+			  value_name(status_names, status));
+	else if (status == IBV_WC_REM_ACCESS_ERR)
+		kit_expect_async(k, ctx, IBV_EVENT_QP_ACCESS_ERR, k->l->qp);
+	kit_expect_state(k, k->l->qp, IBV_QPS_ERR);
+	return KIT_GOOD(k);
+}
+
+static bool send_to_gap(struct release *t)
+{
+	struct link *l = t->k->l;
+	struct ibv_sge to = {(uintptr_t)t->buf + SIZE - 64, 64, t->mr->lkey},
+		       from = {(uintptr_t)t->to, 64, t->to_mr->lkey};
+	struct ibv_recv_wr recv = {.wr_id = 0x6a9, .sg_list = &to, .num_sge = 1}, *bad;
+	struct ibv_send_wr wr = kit_wr(0x5e4d, IBV_WR_SEND, &from);
+
+	if (ibv_post_recv(l->qp, &recv, &bad) || kit_post(t->k, l->peer, l->qp, &wr, NULL)) {
+		KIT_FAULT(t->k, "posting was refused");
+		return false;
+	}
+	return kit_expect(t->k, l, l->cq, l->qp, 0x6a9, IBV_WC_LOC_PROT_ERR);
+}
+
+/* The second half of an on-demand region is not mapped: a READ and a message for it are refused. */
+static void gap(struct kit *k)
+{
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	bool message = kit_arg(k, "message", 0);
+	struct release t = {.k = k};
+
+	if (set_up(&t, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_LOCAL_WRITE)) {
+		kit_drain_async(ctx);
+		munmap(t.buf + SIZE / 2, SIZE / 2);
+		if (message ? send_to_gap(&t) : begin_read(&t))
+			is_refused(&t, ctx, k->cell->status);
+	}
+	tear_down(&t);
+}
+
 /* ---- Atomics ---- */
 
 #define ADDS 64 /* of each of two QPs */
@@ -213,6 +262,7 @@ static void atomics_dereg(struct kit *k)
 }
 
 const struct scenario release_scenarios[] = {
+	{"gap", gap},
 	{"atomics_dereg", atomics_dereg},
 	{"read_dereg", read_dereg},
 	{"read_unmapped", read_unmapped},

@@ -9,22 +9,6 @@
 
 static const struct tags_opts usual;
 
-/* Opens the objects, runs, and closes them. */
-static void with_tags(struct kit *k, const struct tags_opts *opts, void (*run)(struct kit *k, struct tags *t))
-{
-	static struct tags t;
-
-	if (k->r->dut.remote) {
-		seen(k->res, "the responder is in another process, which has no calls for tag matching; ");
-		return;
-	}
-	if (tags_open(k, &t, opts)) {
-		run(k, &t);
-		tags_expect_none(&t);
-	}
-	tags_close(&t);
-}
-
 /* ---- Matching ---- */
 
 static uint64_t wide(struct kit *k, const char *name)
@@ -71,7 +55,7 @@ static void match(struct kit *k, struct tags *t)
 
 static void tag_match(struct kit *k)
 {
-	with_tags(k, &usual, match);
+	tags_run(k, &usual, match);
 }
 
 /* Of several entries that match, the one that was added first is taken. */
@@ -81,7 +65,7 @@ static void order(struct kit *k, struct tags *t)
 	const uint64_t mask[3] = {any_first ? 0 : ALL, any_first ? ALL : 0, ALL};
 
 	for (unsigned int i = 0; i < 3; i++)
-		if (!tags_must_add(t, (struct tags_entry){i, mask[i] ? 5 : 0, mask[i], 64, false, 0, 0, 0},
+		if (!tags_must_add(t, (struct tags_entry){i, mask[i] ? 5 : 0, mask[i], 64, false, 0, 0, 0, 0},
 				   NULL))
 			return;
 	for (unsigned int i = 0; i < 3; i++)
@@ -92,7 +76,7 @@ static void order(struct kit *k, struct tags *t)
 
 static void tag_order(struct kit *k)
 {
-	with_tags(k, &usual, order);
+	tags_run(k, &usual, order);
 }
 
 /* ---- Unexpected messages ---- */
@@ -126,7 +110,7 @@ static void phase(struct kit *k, struct tags *t)
 
 static void tag_phase(struct kit *k)
 {
-	with_tags(k, &usual, phase);
+	tags_run(k, &usual, phase);
 }
 
 /* A message without a tag passes an entry that matches everything, complete and uncounted. */
@@ -147,7 +131,7 @@ static void no_tag(struct kit *k, struct tags *t)
 
 static void tag_none(struct kit *k)
 {
-	with_tags(k, &usual, no_tag);
+	tags_run(k, &usual, no_tag);
 }
 
 /* ---- Rendezvous ---- */
@@ -181,7 +165,7 @@ static void rendezvous(struct kit *k, struct tags *t)
 
 static void tag_rendezvous(struct kit *k)
 {
-	with_tags(k, &usual, rendezvous);
+	tags_run(k, &usual, rendezvous);
 }
 
 static void incomplete(struct kit *k, struct tags *t)
@@ -198,7 +182,7 @@ static void tag_incomplete(struct kit *k)
 {
 	const struct tags_opts opts = {.own_sends = kit_arg(k, "own_sends", 0)};
 
-	with_tags(k, &opts, incomplete);
+	tags_run(k, &opts, incomplete);
 }
 
 /* ---- Operations ---- */
@@ -229,7 +213,7 @@ static void delete (struct kit *k, struct tags *t)
 
 static void tag_delete(struct kit *k)
 {
-	with_tags(k, &usual, delete);
+	tags_run(k, &usual, delete);
 }
 
 /* Operations that are not signaled have an effect and no completion. */
@@ -244,7 +228,7 @@ static void silent(struct kit *k, struct tags *t)
 
 static void tag_silent(struct kit *k)
 {
-	with_tags(k, &usual, silent);
+	tags_run(k, &usual, silent);
 }
 
 #define LIST 4
@@ -275,7 +259,7 @@ static void tag_full(struct kit *k)
 {
 	const struct tags_opts opts = {.num_tags = LIST};
 
-	with_tags(k, &opts, full);
+	tags_run(k, &opts, full);
 }
 
 /* What no list takes: a mistake of each kind. */
@@ -300,7 +284,7 @@ static void refused(struct kit *k, struct tags *t)
 
 static void tag_refused(struct kit *k)
 {
-	with_tags(k, &usual, refused);
+	tags_run(k, &usual, refused);
 }
 
 const struct scenario tag_scenarios[] = {

@@ -35,7 +35,8 @@ static bool create_queue(struct kit *k, struct tags *t, uint32_t num_tags, uint3
 		 ".tm_cap = "
 		 "{%u, %u}})",
 		 num_tags, max_ops);
-	t->cq = ibv_create_cq_ex(end->ctx, &cq);
+	if (!t->shared)
+		t->cq = ibv_create_cq_ex(end->ctx, &cq);
 	attr.cq = t->cq ? ibv_cq_ex_to_cq(t->cq) : NULL;
 	t->srq = t->cq ? ibv_create_srq_ex(end->ctx, &attr) : NULL;
 	return t->srq;
@@ -63,6 +64,9 @@ bool tags_open(struct kit *k, struct tags *t, const struct tags_opts *o)
 
 	memset(t, 0, sizeof(*t));
 	t->k = k;
+	t->cq = o->cq;
+	t->shared = o->cq;
+	t->base = o->base;
 	if (!create_queue(k, t, o->num_tags ? o->num_tags : 8, o->max_ops ? o->max_ops : 16) ||
 	    !create_memory(k, t)) {
 		KIT_FAULT(k, "creating the queue and its memory failed with %s", errno_name(errno));
@@ -77,13 +81,28 @@ void tags_close(struct tags *t)
 	link_destroy(&t->l);
 	if (t->srq)
 		ibv_destroy_srq(t->srq);
-	if (t->cq)
+	if (t->cq && !t->shared)
 		ibv_destroy_cq(ibv_cq_ex_to_cq(t->cq));
 	if (t->from_mr)
 		ibv_dereg_mr(t->from_mr);
 	if (t->to_mr)
 		ibv_dereg_mr(t->to_mr);
 	free(t->mem);
+}
+
+void tags_run(struct kit *k, const struct tags_opts *opts, void (*run)(struct kit *k, struct tags *t))
+{
+	static struct tags t;
+
+	if (k->r->dut.remote) {
+		seen(k->res, "the responder is in another process, which has no calls for tag matching; ");
+		return;
+	}
+	if (tags_open(k, &t, opts)) {
+		run(k, &t);
+		tags_expect_none(&t);
+	}
+	tags_close(&t);
 }
 
 uint8_t *tags_buffer(const struct tags *t, unsigned int slot)
@@ -110,13 +129,15 @@ int tags_add(struct tags *t, struct tags_entry e, uint32_t *handle)
 	struct ibv_sge sge[2] = {
 		{(uintptr_t)tags_buffer(t, e.slot), e.len / 2, t->to_mr->lkey},
 		{(uintptr_t)tags_buffer(t, e.slot) + e.len / 2, e.len - e.len / 2, t->to_mr->lkey}};
-	struct ibv_ops_wr wr = {.wr_id = TAGS_OP + e.slot, .opcode = IBV_WR_TAG_ADD, .flags = e.flags};
+	struct ibv_ops_wr wr = {
+		.wr_id = t->base + TAGS_OP + e.slot, .opcode = IBV_WR_TAG_ADD, .flags = e.flags};
 	int ret;
 
 	if (!e.two)
 		sge[0].length = e.len;
+	sge[0].lkey ^= e.bad_key;
 	wr.tm.unexpected_cnt = e.count;
-	wr.tm.add.recv_wr_id = TAGS_RECV + e.slot;
+	wr.tm.add.recv_wr_id = t->base + TAGS_RECV + e.slot;
 	wr.tm.add.sg_list = sge;
 	wr.tm.add.num_sge = e.two ? 2 : 1;
 	wr.tm.add.tag = e.tag;
@@ -140,7 +161,7 @@ bool tags_must_add(struct tags *t, struct tags_entry e, uint32_t *handle)
 
 bool tags_sync(struct tags *t, uint32_t count, unsigned int flags)
 {
-	struct ibv_ops_wr wr = {.wr_id = TAGS_OP + 99,
+	struct ibv_ops_wr wr = {.wr_id = t->base + TAGS_OP + 99,
 				.opcode = IBV_WR_TAG_SYNC,
 				.flags = IBV_OPS_SIGNALED | IBV_OPS_TM_SYNC,
 				.tm = {.unexpected_cnt = count}};
@@ -148,13 +169,13 @@ bool tags_sync(struct tags *t, uint32_t count, unsigned int flags)
 
 	if (ret)
 		KIT_FAULT(t->k, "IBV_WR_TAG_SYNC was refused with %s", errno_name(ret));
-	return !ret && tags_expect(t, TAGS_OP + 99, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, flags);
+	return !ret && tags_expect(t, t->base + TAGS_OP + 99, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, flags);
 }
 
 bool tags_recv(struct tags *t, unsigned int slot)
 {
 	struct ibv_sge sge = {(uintptr_t)tags_buffer(t, slot), TAGS_SLOT, t->to_mr->lkey};
-	struct ibv_recv_wr wr = {.wr_id = TAGS_RECV + slot, .sg_list = &sge, .num_sge = 1}, *bad;
+	struct ibv_recv_wr wr = {.wr_id = t->base + TAGS_RECV + slot, .sg_list = &sge, .num_sge = 1}, *bad;
 	int ret = ibv_post_srq_recv(t->srq, &wr, &bad);
 
 	if (ret)
@@ -206,20 +227,27 @@ static bool take(struct tags *t, struct tags_wc *wc)
 	return true;
 }
 
+bool tags_next(struct tags *t)
+{
+	struct watchdog p = watchdog(t->k->r->dut.timeout_ms);
+
+	while (!take(t, &t->wc))
+		if (watchdog_expired(&p)) {
+			KIT_FAULT(t->k, "a completion of the tag list did not come");
+			return false;
+		}
+	seen(t->k->res, "tag list CQE 0x%llx opcode %d status %d flags 0x%x; ",
+	     (unsigned long long)t->wc.wr_id, t->wc.opcode, t->wc.status, t->wc.flags);
+	return true;
+}
+
 bool tags_expect(struct tags *t, uint64_t wr_id, enum ibv_wc_opcode opcode, enum ibv_wc_status status,
 		 unsigned int flags)
 {
-	struct watchdog p = watchdog(t->k->r->dut.timeout_ms);
-	struct tags_wc *wc = &t->wc;
+	const struct tags_wc *wc = &t->wc;
 
-	while (!take(t, wc))
-		if (watchdog_expired(&p)) {
-			KIT_FAULT(t->k, "a completion of the tag list, of wr_id 0x%llx, did not come",
-				  (unsigned long long)wr_id);
-			return false;
-		}
-	seen(t->k->res, "tag list CQE 0x%llx opcode %d status %d flags 0x%x; ", (unsigned long long)wc->wr_id,
-	     wc->opcode, wc->status, wc->flags);
+	if (!tags_next(t))
+		return false;
 	if (wc->wr_id != wr_id)
 		KIT_FAULT(t->k, "wr_id is 0x%llx, expected 0x%llx", (unsigned long long)wc->wr_id,
 			  (unsigned long long)wr_id);

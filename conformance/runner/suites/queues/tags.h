@@ -18,6 +18,8 @@
 struct tags_opts {
 	bool own_sends; /* the receiving QP has a send queue */
 	uint32_t num_tags, max_ops;
+	struct ibv_cq_ex *cq; /* of another queue; NULL: one of its own */
+	uint64_t base;        /* added to each wr_id */
 };
 
 struct tags_wc {
@@ -33,6 +35,8 @@ struct tags {
 	struct link l;
 	struct ibv_srq *srq;
 	struct ibv_cq_ex *cq;
+	bool shared; /* the CQ is another queue's */
+	uint64_t base;
 	uint8_t *mem, *from, *to; /* the sender's, and the tagged buffers and receives */
 	struct ibv_mr *from_mr, *to_mr;
 	struct tags_wc wc; /* the last completion of the queue */
@@ -46,8 +50,11 @@ struct tags_entry {
 	int flags;
 	uint32_t count;        /* unexpected messages */
 	unsigned int sync_req; /* flags that the completion of its ADD must have */
+	uint32_t bad_key;      /* bits of the key that are wrong */
 };
 
+/* Opens the objects, runs, and closes them; nothing if the responder is in another process. */
+void tags_run(struct kit *k, const struct tags_opts *opts, void (*run)(struct kit *k, struct tags *t));
 /* To be closed in both cases. */
 bool tags_open(struct kit *k, struct tags *t, const struct tags_opts *opts);
 void tags_close(struct tags *t);
@@ -63,6 +70,8 @@ bool tags_send(struct tags *t, uint8_t opcode, uint64_t tag, uint32_t len);
 /* A rendezvous request for `len` bytes of the sender's second slot. */
 bool tags_request(struct tags *t, uint64_t tag, uint32_t len);
 
+/* Waits for the next completion of the queue: t->wc. */
+bool tags_next(struct tags *t);
 /* The next completion of the queue is this one. */
 bool tags_expect(struct tags *t, uint64_t wr_id, enum ibv_wc_opcode opcode, enum ibv_wc_status status,
 		 unsigned int flags);

@@ -83,7 +83,7 @@ static void ah_fields(struct kit *k)
 		return;
 	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]) && KIT_GOOD(k); i++) {
 		link_address(&dut->requester, &dut->responder, &attr);
-		attr.sl = i;
+		attr.sl = i * 15 / 4; /* the least and the greatest, too */
 		attr.static_rate = i;
 		attr.grh.dgid = to;
 		attr.grh.sgid_index = index;

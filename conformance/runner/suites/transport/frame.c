@@ -113,11 +113,12 @@ static void segments(struct kit *k)
 	struct link *l = k->l;
 	struct ibv_send_wr wr;
 	uint32_t mss = kit_arg(k, "mss", PLAN_TSO_MSS);
+	const struct link_opts opts = {.tso_header = hdr_len}; /* not a byte more */
 	unsigned int slot = 0;
 	size_t want;
 	int rc;
 
-	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plan))
+	if (!kit_link(k, API_POST, &opts) || !kit_plan(k, plan))
 		return;
 	put_headers(hdr, kit_arg(k, "protocol", 6), tcp_len(k), true);
 	put_tcp(hdr + ETH + IP);

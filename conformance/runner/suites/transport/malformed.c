@@ -7,7 +7,7 @@
 
 #define BYTES 24
 
-enum where { IP, UDP, BTH, PAYLOAD, ICRC /* from its beginning */ };
+enum where { IP, UDP, BTH, PAYLOAD, ICRC /* from its beginning */, ETH };
 
 /* Bits of one byte to be inverted. */
 struct edit {
@@ -21,10 +21,16 @@ struct edit {
 /* IBTA 9.6.1 and A17.4: silently dropped. */
 static const struct edit wrong[] = {
 	{"version 5 of IP", IP, 0, 0x30, .ip = 6},
+	{"version 7 of IP", IP, 0, 0x10, .ip = 6},
 	{"version 5 of IP", IP, 0, 0x10, .ip = 4},
+	{"an Ethertype below that of IP", ETH, 12, 0x80 | 0x06, .ip = 6},
+	{"an Ethertype below that of IPv4", ETH, 12, 0x0e, .ip = 4},
 	{"next header", IP, 6, 0x01, .ip = 6},
+	{"a higher next header", IP, 6, 0x02, .ip = 6},
 	{"protocol", IP, 9, 0x01, .ip = 4},
+	{"a higher protocol", IP, 9, 0x02, .ip = 4},
 	{"longer IPv4 header", IP, 0, 0x03, .ip = 4},
+	{"shorter IPv4 header", IP, 0, 0x01, .ip = 4},
 	{"length of IPv6", IP, 5, 0x04, .ip = 6},
 	{"length of IPv6 beyond the frame", IP, 4, 0x40, .ip = 6},
 	{"length of IPv4", IP, 3, 0x04, .ip = 4},
@@ -109,6 +115,8 @@ static uint32_t place(const struct frame *f, const struct edit *e)
 		return f->udp + e->at;
 	case BTH:
 		return f->bth + e->at;
+	case ETH:
+		return e->at;
 	case PAYLOAD:
 		return f->len - HCASIM_ICRC_SIZE - BYTES + e->at;
 	default:
@@ -162,6 +170,34 @@ static bool put_short(struct packet_qp *t)
 	return good;
 }
 
+/* Packets whose lengths agree, but are too short for their headers, or no multiple of 4. */
+static bool put_headless(struct packet_qp *t)
+{
+	/* bytes from the UDP header on; those of the whole header and an ICRC: 24 */
+	static const uint8_t lengths[] = {
+		0, 4, 7, 8, 12, 16, 19, 20, 23, 24 + BYTES - 1, 24 + BYTES - 2, 24 + BYTES + 1};
+	bool good = true;
+
+	for (size_t i = 0; i < sizeof(lengths) && good; i++) {
+		const struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
+		struct frame f = port_frame(&t->port, &p);
+
+		port_resize(&t->port, &f, lengths[i]);
+		good = port_put(&t->port, &f);
+	}
+	return good;
+}
+
+/* A WRITE's and an atomic's BTH with less than their other headers. */
+static bool put_without(struct packet_qp *t, unsigned int code, uint32_t udp_len)
+{
+	const struct packet p = pqp_packet(t, code, 0);
+	struct frame f = port_frame(&t->port, &p);
+
+	port_resize(&t->port, &f, udp_len);
+	return port_put(&t->port, &f);
+}
+
 /* What was executed before must be in the right receive; its answer, if there is one, comes next. */
 static bool is_taken(struct packet_qp *t, const uint8_t *payload)
 {
@@ -193,7 +229,9 @@ static void packet_wrong(struct kit *k)
 	if (pqp_open(k, &t) && carry(&t) && pqp_receive(&t, PQP_SLOT) &&
 	    put_all(&t, wrong, sizeof(wrong) / sizeof(wrong[0])) &&
 	    (t.qpt == IBV_QPT_UD || put_all(&t, elsewhere, sizeof(elsewhere) / sizeof(elsewhere[0]))) &&
-	    put_short(&t)) {
+	    put_short(&t) && put_headless(&t) &&
+	    (t.qpt == IBV_QPT_UD || (put_without(&t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 24) &&
+				     put_without(&t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 36)))) {
 		const struct packet p = pqp_packet(&t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
 
 		if (pqp_send(&t, &p) && is_taken(&t, t.data))

@@ -11,6 +11,7 @@
 #define TCP  6
 #define UDP  17
 #define ICMP 1
+#define SCTP 132
 
 #define FRAME 2048
 #define SEQ   0xffffff80u /* wraps */
@@ -27,6 +28,9 @@ struct shape {
 	uint16_t frag;   /* field of the IPv4 header */
 	uint8_t trailer; /* bytes behind the IP packet */
 	uint8_t missing; /* bytes that the transport header lacks */
+	uint8_t offset;  /* words of the TCP header, as it says; 0: as many as it has */
+	bool zero;       /* the payload makes the transport checksum 0 */
+	uint8_t mac[5];  /* UD: behind an Ethernet header for this address, not the 4 bytes of IPoIB */
 };
 
 static const struct shape shapes[] = {
@@ -54,6 +58,17 @@ static const struct shape shapes[] = {
 	{"IPv6 extensions, UDP", 0, 6, 3, UDP, .len = 58},
 	{"IPv6, bytes behind the packet", 0, 6, 0, UDP, .len = 20, .trailer = 9},
 	{"no IP", 0, 0, 0, 0, .len = 80},
+	{"IPv4 header alone", 0, 4, 0, ICMP, .len = 0},
+	{"SCTP", 0, 4, 0, SCTP, .len = 44},
+	{"TCP header that says to be shorter", 0, 4, 0, TCP, .len = 60, .offset = 4},
+	{"TCP header that says to be longer", 0, 4, 0, TCP, .len = 7, .offset = 7, .trailer = 40},
+	{"UDP checksum of 0", 0, 4, 0, UDP, .len = 70, .zero = true},
+	{"TCP checksum of 0", 0, 6, 0, TCP, .len = 71, .zero = true},
+	{"Ethernet, address like IPv3", 0, 4, 0, TCP, .len = 61, .mac = {8, 0, 0, 0, 0x35}},
+	{"Ethernet, address like IPv5", 0, 4, 0, UDP, .len = 62, .mac = {8, 0, 0, 0, 0x55}},
+	{"Ethernet, address like no IP", 0, 4, 0, UDP, .len = 63, .mac = {6, 0, 0, 0, 0x45}},
+	{"Ethernet, address like IPv5 by its type", 0, 6, 0, UDP, .len = 64, .mac = {0x86, 0xdd, 0, 0, 0x55}},
+	{"Ethernet, address like IPv7 by its type", 0, 6, 0, TCP, .len = 65, .mac = {0x86, 0xdd, 0, 0, 0x75}},
 };
 
 /* A frame with right checksums. Offsets; 0: there is no such header. */
@@ -76,12 +91,14 @@ static uint32_t put_ethernet(uint8_t *p, const struct shape *s, bool ipoib)
 	uint32_t at = sizeof(addresses);
 	uint16_t type = s->ip == 4 ? 0x0800 : s->ip == 6 ? 0x86dd : 0x88b5;
 
-	if (ipoib) {
+	if (ipoib && !s->mac[0]) {
 		put16(p, type);
 		put16(p + 2, 0);
 		return 4;
 	}
 	memcpy(p, addresses, sizeof(addresses));
+	if (s->mac[0])
+		memcpy(p, s->mac, sizeof(s->mac));
 	for (unsigned int i = 0; i < s->vlans; i++, at += 4) {
 		put16(p + at, s->vlans == 2 && !i ? 0x88a8 : 0x8100);
 		put16(p + at + 2, 0x6123 + i);
@@ -165,6 +182,10 @@ static void put_l4_sum(struct made *m, const struct shape *s)
 	m->l4_sum = m->l4 + (s->proto == TCP ? 16 : 6);
 	for (unsigned int i = 0; i < (s->ip == 4 ? 8 : 32); i += 2)
 		pseudo += addresses[i] << 8 | addresses[i + 1];
+	if (s->zero) {
+		put16(m->at + m->payload, 0);
+		put16(m->at + m->payload, sum_of(pseudo, m->at + m->l4, len));
+	}
 	sum = sum_of(pseudo, m->at + m->l4, len);
 	put16(m->at + m->l4_sum, !sum && s->proto == UDP ? 0xffff : sum);
 }
@@ -182,6 +203,8 @@ static void make(struct made *m, const struct shape *s, const struct segment *se
 				 : put_ipv6(m->at + at, s, l4_size + s->len);
 		m->l4 = at;
 		memcpy(m->at + at, l4, l4_size);
+		if (s->offset)
+			m->at[at + 12] = s->offset << 4;
 		at += l4_size;
 	}
 	m->payload = at;
@@ -191,7 +214,7 @@ static void make(struct made *m, const struct shape *s, const struct segment *se
 	memset(m->at + m->ip_end, 0xee, s->trailer);
 	if (s->ip == 4)
 		m->ip_sum = m->ip + 10;
-	if (s->ip && (s->proto == TCP || s->proto == UDP) && !(s->frag & 0x3fff) && !s->missing)
+	if (s->ip && (s->proto == TCP || s->proto == UDP) && !(s->frag & 0x3fff) && !s->missing && !s->offset)
 		put_l4_sum(m, s);
 }
 
@@ -310,11 +333,54 @@ static void offload_shapes(struct kit *k)
 	bool good = kit_link(k, API_POST, NULL);
 
 	for (unsigned int i = 0; good && i < sizeof(shapes) / sizeof(shapes[0]); i++) {
-		if (k->l->qpt == IBV_QPT_UD && shapes[i].vlans)
+		if (k->l->qpt == IBV_QPT_UD ? shapes[i].vlans : shapes[i].mac[0])
 			continue;
 		good = judge_shape(k, i);
 		if (!good)
 			KIT_FAULT(k, "frame: %s", shapes[i].what);
+	}
+}
+
+/* A field of an IP header with a value that makes no packet of the frame: it stays as it is, and nothing is verified. */
+static const struct broken {
+	const char *what;
+	struct shape shape;
+	uint8_t at, value; /* from the IP header */
+} broken[] = {
+	{"version 3", {"", 0, 4, 0, TCP, .len = 100}, 0, 0x35},
+	{"version 5", {"", 0, 4, 0, TCP, .len = 101}, 0, 0x55},
+	{"IPv4 header of 16 bytes", {"", 0, 4, 0, UDP, .len = 102}, 0, 0x44},
+	{"IPv4 length less than its header", {"", 0, 4, 2, UDP, .len = 20}, 3, 27},
+	{"IPv4 length beyond the frame", {"", 0, 4, 0, UDP, .len = 103}, 3, 20 + 8 + 103 + 1},
+	{"version 5 of IPv6", {"", 0, 6, 0, TCP, .len = 104}, 0, 0x51},
+	{"version 7 of IPv6", {"", 0, 6, 0, UDP, .len = 105}, 0, 0x71},
+	{"IPv6 length beyond the frame", {"", 0, 6, 0, UDP, .len = 106}, 5, 8 + 106 + 1},
+	{"IPv6 extension beyond the packet", {"", 0, 6, 1, UDP, .len = 34}, 41, 9},
+	{"ICMPv6 that looks like an extension", {"", 0, 6, 1, UDP, .len = 107}, 6, 58},
+	{"a fragment of IPv6", {"", 0, 6, 1, UDP, .len = 108}, 6, 44},
+	{"mobility header", {"", 0, 6, 1, TCP, .len = 109}, 6, 135},
+};
+
+static void offload_broken(struct kit *k)
+{
+	const struct segment seg = {0x4321, SEQ, 0x10};
+	bool ud = k->cell->qpt == IBV_QPT_UD, good = kit_link(k, API_POST, NULL);
+	static struct made m;
+
+	for (unsigned int i = 0; good && i < sizeof(broken) / sizeof(broken[0]); i++) {
+		const struct broken *b = &broken[i];
+
+		make(&m, &b->shape, &seg, contents(i), ud);
+		m.at[m.ip + b->at] = b->value;
+		if (b->shape.ip == 4 && b->value >> 4 == 4) { /* only this field is wrong */
+			put16(m.at + m.ip_sum, 0);
+			put16(m.at + m.ip_sum, sum_of(0, m.at + m.ip, m.l4 - m.ip));
+		}
+		good = carry(k, &m, &m, 0, false);
+		put16(m.at + m.l4_sum, 0x1dea);
+		good = good && carry(k, &m, &m, IBV_SEND_IP_CSUM, false);
+		if (!good)
+			KIT_FAULT(k, "IP header: %s", b->what);
 	}
 }
 
@@ -391,7 +457,68 @@ static void offload_streams(struct kit *k)
 		kit_expect_none(k, k->l, k->l->peer_cq);
 }
 
+/* Headers that do not end with that of a TCP packet: the request fails, and nothing is sent. */
+static const struct broken headers[] = {
+	{"UDP", {"", 0, 4, 0, UDP, .len = 700}, 0, 0x45},
+	{"TCP header that lacks 4 bytes, and says so",
+	 {"", 0, 4, 0, TCP, .len = 700, .missing = 4},
+	 32,
+	 0x40},
+	{"TCP header that lacks 4 bytes", {"", 0, 4, 0, TCP, .len = 700, .missing = 4}, 32, 0x50},
+	{"bytes behind the TCP header", {"", 0, 4, 0, TCP, .len = 700, .options = 1}, 32, 0x50},
+	{"TCP header that lacks its options", {"", 0, 4, 0, TCP, .len = 700}, 32, 0x60},
+	{"IPv4 header beyond the end", {"", 0, 4, 0, TCP, .len = 700}, 0, 0x4f},
+	{"IPv4 header of 16 bytes", {"", 0, 4, 0, TCP, .len = 700}, 0, 0x44},
+	{"version 5 of IPv4", {"", 0, 4, 0, TCP, .len = 700}, 0, 0x55},
+	{"a fragment", {"", 0, 4, 0, TCP, .len = 700, .frag = 0x2000}, 0, 0x45},
+	{"version 4 of IPv6", {"", 0, 6, 0, TCP, .len = 700}, 0, 0x41},
+	{"UDP over IPv6", {"", 0, 6, 0, UDP, .len = 700}, 0, 0x61},
+	{"no IP", {"", 0, 0, 0, 0, .len = 700}, 0, 0},
+};
+
+static bool refused(struct kit *k, const struct broken *b)
+{
+	static struct made m;
+	const struct segment first = {IP_ID, SEQ, FLAGS};
+	struct link *l = k->l;
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = kit_wr(0x751, IBV_WR_TSO, &sge);
+
+	make(&m, &b->shape, &first, contents(1), l->qpt == IBV_QPT_UD);
+	if (m.ip)
+		m.at[m.ip + b->at] = b->value;
+	sge = (struct ibv_sge){arena_address(&l->local, l->local.base), b->shape.len, l->local.mr->lkey};
+	if (l->qpt == IBV_QPT_UD) {
+		wr.wr.ud.ah = l->ah;
+		wr.wr.ud.remote_qpn = l->peer->qp_num;
+		wr.wr.ud.remote_qkey = LINK_QKEY;
+	}
+	wr.tso.hdr = m.at;
+	wr.tso.hdr_sz = m.payload;
+	wr.tso.mss = MSS;
+	if (link_fill_recv(l) || kit_post(k, l->qp, l->peer, &wr, NULL))
+		KIT_FAULT(k, "posting was refused");
+	if (!KIT_GOOD(k) || !kit_expect(k, l, l->cq, l->qp, wr.wr_id, IBV_WC_LOC_QP_OP_ERR))
+		return false;
+	kit_expect_none(k, l, l->peer_cq);
+	return KIT_GOOD(k);
+}
+
+static void offload_refused(struct kit *k)
+{
+	static const struct link_opts opts = {.tso_header = 128};
+	bool good = true;
+
+	for (unsigned int i = 0; good && i < sizeof(headers) / sizeof(headers[0]); i++) {
+		good = kit_link(k, API_POST, &opts) && refused(k, &headers[i]);
+		if (!good)
+			KIT_FAULT(k, "header: %s", headers[i].what);
+	}
+}
+
 const struct scenario offload_scenarios[] = {
+	{"offload_broken", offload_broken},
+	{"offload_refused", offload_refused},
 	{"offload_shapes", offload_shapes},
 	{"offload_streams", offload_streams},
 	{NULL, NULL},

@@ -18,6 +18,8 @@
 #define IPV6 40
 #define UDP  8
 
+#define LEAST 60 /* bytes of a frame */
+
 #define TRAFFIC_CLASS 0xa9
 #define HOP_LIMIT     37
 #define FLOW_LABEL    0x9c35a
@@ -164,6 +166,19 @@ struct frame port_frame(struct packet_port *p, const struct packet *packet)
 	put_lengths(p, &f);
 	port_seal(p, &f);
 	return f;
+}
+
+void port_resize(const struct packet_port *p, struct frame *f, uint32_t udp_len)
+{
+	f->len = f->udp + udp_len;
+	put_lengths(p, f);
+	port_seal_ip(p, f);
+	if (udp_len >= UDP + sizeof(struct hcasim_bth) + HCASIM_ICRC_SIZE)
+		port_seal_icrc(p, f);
+	if (f->len < LEAST) {
+		memset(f->at + f->len, 0, LEAST - f->len);
+		f->len = LEAST;
+	}
 }
 
 static bool wait_cq(struct packet_port *p, struct ibv_cq *cq, struct ibv_wc *wc, const char *what)

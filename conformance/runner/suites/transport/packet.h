@@ -64,6 +64,8 @@ struct frame port_frame(struct packet_port *p, const struct packet *packet);
 void port_seal(const struct packet_port *p, struct frame *f);
 void port_seal_ip(const struct packet_port *p, struct frame *f);
 void port_seal_icrc(const struct packet_port *p, struct frame *f);
+/* Ends the UDP packet after so many bytes, with right lengths and checksums, in a frame that is as long as it must be. */
+void port_resize(const struct packet_port *p, struct frame *f, uint32_t udp_len);
 bool port_put(struct packet_port *p, const struct frame *f);
 /* The next frames wait until they are released: then they are sent without a pause. */
 void port_hold(struct packet_port *p);

@@ -205,31 +205,22 @@ static void bad_commands(void)
 	struct fixture_cq *cq = fixture_cq(fixture, 0, 16);
 	struct hca_qp_attr_create c = {.type = HCASIM_QPT_RC, .send_cqn = cq->cqn, .recv_cqn = cq->cqn};
 	struct hca_mr_attr mr = {.va = UINT64_MAX - 10, .length = 11};
-	struct hca_cq_attr cqa = {.ring = {.entries = 3, .stride = 64}};
-	struct hca_qp_attr a = {.path_mtu = 6};
+	struct hca_qp_attr a = {0};
 	struct hca *hca = fixture->hca[0];
 	uint32_t n;
 
 	CU_ASSERT_EQUAL(hca_mr_create(hca, &mr, &n), -EINVAL);
 	CU_ASSERT_EQUAL(hca_mr_destroy(hca, 0), -EINVAL);
 	CU_ASSERT_EQUAL(hca_mr_destroy(hca, UINT32_MAX), -EINVAL);
-	CU_ASSERT_EQUAL(hca_cq_create(hca, &cqa, &n), -EINVAL);
 	CU_ASSERT_EQUAL(hca_cq_destroy(hca, 9999), -EINVAL);
-	CU_ASSERT_EQUAL(hca_eq_destroy(hca, fixture->eqn[0]), -EBUSY);
-	c.sq.entries = 3;
-	CU_ASSERT_EQUAL(hca_qp_create(hca, &c, &n), -EINVAL);
-	c.sq.entries = 65536;
-	c.sq.stride = 64;
-	CU_ASSERT_EQUAL(hca_qp_create(hca, &c, &n), -EINVAL);
-	c.sq.entries = 0; /* no queues at all: fine */
-	CU_ASSERT_EQUAL(hca_qp_create(hca, &c, &n), 0);
+	CU_ASSERT_EQUAL(hca_qp_create(hca, &c, &n), 0); /* no queues at all: fine */
 	CU_ASSERT_EQUAL(hca_cq_destroy(hca, cq->cqn), -EBUSY);
-	CU_ASSERT_EQUAL(hca_qp_modify(hca, n, &a, HCASIM_QP_ATTR_PATH_MTU), -EINVAL);
 	CU_ASSERT_EQUAL(hca_qp_modify(hca, n + 1, &a, 0), -EINVAL);
 	CU_ASSERT_EQUAL(hca_qp_query(hca, 0, &a), -EINVAL);
 	CU_ASSERT_EQUAL(hca_qp_destroy(hca, n), 0);
 	CU_ASSERT_EQUAL(hca_qp_destroy(hca, n), -EINVAL);
-	c.type = HCASIM_QPT_DRIVER;
+	c = (struct hca_qp_attr_create){.type = HCASIM_QPT_RAW_PACKET, .wq = true, .recv_cqn = cq->cqn};
+	c.sq = (struct hca_ring){FIXTURE_PASID, 4096, 64, 64};
 	CU_ASSERT_EQUAL(hca_qp_create(hca, &c, &n), -EINVAL);
 	fixture_free(fixture);
 }
