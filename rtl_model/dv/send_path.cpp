@@ -440,6 +440,41 @@ static void all_cells_met()
 	CU_ASSERT_TRUE(errors.count({HCASIM_CQE_STATUS_WR_FLUSH_ERR, HCASIM_VENDOR_ERR_NONE}));
 }
 
+#ifdef HCASIM_RTL_COVERAGE
+static const char *const data_names[] = {"no data", "inline", "one SGE", "several SGEs"};
+
+// An operation can be given its data in this way.
+static bool data_is_legal(const struct hcasim_wr_rule &rule, Data data)
+{
+	const uint8_t kind = hcasim_wqe_format(rule.wqe_op)->data;
+
+	if (kind == HCASIM_WQE_DATA_NONE)
+		return data == DATA_NONE;
+	if (kind == HCASIM_WQE_DATA_INLINE)
+		return data == DATA_INLINE;
+	return data == DATA_INLINE ? rule.inline_ok : data == DATA_SGE || !rule.length;
+}
+
+// Functional bins, for rtl_model/dv/coverage: a line each.
+static void write_bins()
+{
+	static const uint8_t types[] = {HCASIM_QPT_RC, HCASIM_QPT_UC, HCASIM_QPT_UD, HCASIM_QPT_XRC_SEND,
+					HCASIM_QPT_RAW_PACKET};
+	FILE *out = fopen("bins.txt", "w");
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+	for (const auto &rule : hcasim_wr_rules)
+		for (uint8_t type : types)
+			for (Data data : {DATA_NONE, DATA_INLINE, DATA_SGE, DATA_SGES})
+				if (rule.qp_types & HCASIM_QPT_BIT(type) && data_is_legal(rule, data))
+					fprintf(out, "operation %u|QP type %u|%s|%d\n", rule.wqe_op, type,
+						data_names[data], (int)sent.count({rule.wqe_op, type, data}));
+	for (const auto &e : errors)
+		fprintf(out, "status %u|vendor_err %u||1\n", e.first, e.second);
+	fclose(out);
+}
+#endif
+
 // ---- Rates, in cycles of the model ----
 
 static Job write_job(const struct ref_send_qp &qp, const void *data, uint32_t data_bytes, bool is_inline,
@@ -534,6 +569,9 @@ extern const struct test send_path_tests[];
 const struct test send_path_tests[] = {
 	{"random WQEs", random_wqes},
 	{"all cells met", all_cells_met},
+#ifdef HCASIM_RTL_COVERAGE
+	{"functional bins", write_bins},
+#endif
 	{"64 bytes inline in 4 cycles", inline_rate},
 	{"4 KiB at 95 % of the data path", payload_rate},
 	{nullptr, nullptr},

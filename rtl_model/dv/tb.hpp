@@ -8,8 +8,13 @@
 #include <cstring>
 #include <memory>
 #include <random>
+#include <string>
+#include <typeinfo>
 #include <vector>
 #include <verilated.h>
+#ifdef HCASIM_RTL_COVERAGE
+#include <verilated_cov.h>
+#endif
 
 struct test {
 	const char *name;
@@ -92,6 +97,12 @@ class Dut
 	~Dut()
 	{
 		model_->final();
+#ifdef HCASIM_RTL_COVERAGE
+		static unsigned int number;
+		context_.coveragep()->write(
+			(std::string(typeid(Model).name()) + "." + std::to_string(number++) + ".dat")
+				.c_str());
+#endif
 	}
 	Model *operator->()
 	{
