@@ -149,7 +149,6 @@ DOCTORED = [
     ("misuse/rc/arguments", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
     ("keys/rc/flush-whole", ("args", "length"), 4097, "status REM_ACCESS_ERR, expected SUCCESS"),
     ("keys/xrc_send/flush-level-region", ("args", "level"), 0, "status REM_ACCESS_ERR, expected SUCCESS"),
-    ("mw/rc/bind-unknown-right", ("args", "more_access"), 0, "status SUCCESS, expected MW_BIND_ERR"),
     ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
 ]
 
