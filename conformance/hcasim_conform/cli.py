@@ -106,6 +106,11 @@ def parser():
         help="command that starts hcasim-conform-runner --peer on the responder's host, "
         "as in 'ssh host2 hcasim-conform-runner --peer' (docs/duts.md)",
     )
+    p.add_argument(
+        "--engine",
+        metavar="NAME|FILE",
+        help="send engine of a simulated adapter instead of the DUT file's, as in hcasim run --engine",
+    )
     _selecting(p)
     p.add_argument(
         "--out",
@@ -210,7 +215,7 @@ def execute(args, tables, selector, selection, dut):
 
 def conform(args):
     tables = Tables()
-    dut = load(args.dut, args.peer, args.peer_command)
+    dut = load(args.dut, args.peer, args.peer_command, args.engine)
     args.part = shard_of(args.shard) if args.shard else None
     selector = Selector(Enumerator(tables), EXHAUSTIVE if args.exhaustive else COVERING, args.seed)
     if args.explain:

@@ -443,4 +443,6 @@ const struct engine_ops rtl_engine = {
 	.step = step,
 	.counters = counters,
 	.state = state,
+	.cycles = nullptr,
+	.wave = nullptr,
 };

@@ -18,6 +18,10 @@
 #include "core/personality.h"
 #include "core/wire/headers.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct engine; /* private to the implementation */
 
 /* ---- QP context ---- */
@@ -194,10 +198,7 @@ struct engine_ops {
 	/* To ERR. No effect in RESET and ERR. */
 	void (*error)(struct engine *e, uint32_t qpn);
 	void (*query)(const struct engine *e, uint32_t qpn, struct engine_query *out);
-	void (*port_set)(
-		struct engine *e, uint8_t port,
-		uint32_t
-			mtu); /* The packet is next to leave; `failed`: its payload could not be read. False: drop it. */
+	void (*port_set)(struct engine *e, uint8_t port, uint32_t mtu); /* MTU of the port, bytes */
 
 	/* WQEs are posted up to ring index `pi`; an index outside the ring is ignored. */
 	void (*doorbell)(struct engine *e, uint32_t qpn, uint16_t pi);
@@ -227,8 +228,40 @@ struct engine_ops {
 
 	void (*counters)(const struct engine *e, struct engine_counters *out);
 	void (*state)(const struct engine *e, uint32_t qpn, struct engine_state *out);
+
+	/* ---- Optional: NULL if the engine has none ---- */
+
+	/* Clock cycles that the engine's work in the last step() took; 0: not known. */
+	uint32_t (*cycles)(const struct engine *e);
+	/*
+	 * Writes a waveform (FST) from here on: the last clock cycles, at most `cycles`, to `path`, and the `cycles`
+	 * before these to `path`.before. `path` NULL: completes the files. 0 or -errno.
+	 */
+	int (*wave)(struct engine *e, uint32_t cycles, const char *path);
 };
 
 extern const struct engine_ops c_engine; /* sim/core/requester */
 
+/* ---- An engine in a shared library ---- */
+
+/* Increased with every change of this header and of the headers that it includes. */
+#define ENGINE_ABI 1
+
+struct engine_plugin {
+	uint32_t abi;      /* ENGINE_ABI */
+	uint32_t ops_size; /* sizeof(struct engine_ops) and sizeof(struct engine_ports) */
+	uint32_t ports_size;
+	const struct engine_ops *ops;
+};
+
+/* The one symbol that the library exports. */
+#define ENGINE_PLUGIN_SYMBOL "hcasim_engine_plugin"
+extern const struct engine_plugin hcasim_engine_plugin;
+#define ENGINE_PLUGIN(engine_ops_)                                                                           \
+	const struct engine_plugin hcasim_engine_plugin = {ENGINE_ABI, sizeof(struct engine_ops),            \
+							   sizeof(struct engine_ports), engine_ops_}
+
+#ifdef __cplusplus
+}
+#endif
 #endif

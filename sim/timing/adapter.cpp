@@ -52,6 +52,7 @@ hca_config describe(unsigned int index, const Profile &p)
 Adapter::Adapter(unsigned int index, const AdapterContext &ctx)
     : index_(index), config_(describe(index, ctx.profile)), timers_(ctx.timers), trace_(ctx.trace)
 {
+	config_.engine = ctx.engine;
 	hca_.reset(hca_create(&config_, ctx.personality, &callbacks(ctx.trace), this));
 	if (!hca_)
 		throw std::string(config_.name) + ": cannot make the adapter: " + strerror(errno);

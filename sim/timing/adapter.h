@@ -30,6 +30,7 @@ struct AdapterContext { /* what all adapters of a machine share */
 	const machine_host_ops *host;
 	void *host_ctx;
 	const hca_personality *personality;
+	const engine_ops *engine;
 	struct trace *trace;
 };
 

@@ -72,7 +72,8 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 			throw std::string(text);
 		wire->watch(trace.get());
 	}
-	const AdapterContext shared = {profile, *pcie, *wire, *this, ops, ctx, cfg.personality, trace.get()};
+	const AdapterContext shared = {profile, *pcie,           *wire,      *this,      ops,
+				       ctx,     cfg.personality, cfg.engine, trace.get()};
 
 	for (unsigned int i = 0; i < cfg.num_hcas; i++)
 		adapters.push_back(std::make_unique<Adapter>(i, shared));

@@ -36,6 +36,7 @@ struct machine_config {
 	const char *fault;     /* --fault specification, NULL: none */
 	uint64_t seed;
 	const struct hca_personality *personality; /* of all adapters: device_family()'s */
+	const struct engine_ops *engine;           /* send engine of all adapters; NULL: the C engine */
 };
 
 /* NULL on failure, with one clear sentence in `err` that names field and value. */

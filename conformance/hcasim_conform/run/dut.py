@@ -186,14 +186,19 @@ def of_device(text, peer=None, peer_command=()):
     return Dut(doc)
 
 
-def load(name, peer=None, peer_command=()):
+def load(name, peer=None, peer_command=(), engine=None):
     """A name of conformance/duts, a path, or device:NAME. `peer` replaces the device at the responder's end.
 
-    `peer_command`, words: command that starts the process of the responder.
+    `peer_command`, words: command that starts the process of the responder. `engine` replaces that of the DUT file.
     """
     if name.startswith(DEVICE):
+        if engine:
+            raise DutError(f"--engine {engine}: {name} is no simulated adapter")
         return of_device(name.removeprefix(DEVICE), peer, peer_command)
     doc = dut_file.read(name)
+    if engine:
+        dut_file.choose_engine(doc, engine)
+    dut_file.place_engine(doc)
     if peer:
         doc["responder"] = _end(peer, (doc["responder"]["port"], doc["responder"]["gid_index"]))
     if peer_command:

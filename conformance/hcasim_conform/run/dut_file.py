@@ -121,6 +121,32 @@ def check(doc, family):
         raise DutError(f"DUT file {_origin(family, error)}: {where}: {error.message}") from error
 
 
+def choose_engine(doc, engine):
+    """Replaces the engine of the DUT file, and names the device after it."""
+    if not any("{engine}" in command for command in _commands(doc)):
+        raise DutError(f"--engine {engine}: DUT '{doc['name']}' has no {{engine}} in its start command")
+    if engine != doc.get("engine"):
+        plain = "".join(c if c.isalnum() else "-" for c in Path(engine).name.lower())
+        doc["name"] = f"{doc['name']}-{plain}"
+        doc["doc"] += f"; send engine {engine}"
+    doc["engine"] = engine
+
+
+def _commands(doc):
+    for *outer, key in COMMANDS:
+        holder = doc.get(outer[0], {}) if outer else doc
+        if key in holder:
+            yield holder[key]
+
+
+def place_engine(doc):
+    """{engine} in the start commands."""
+    for command in _commands(doc):
+        if "{engine}" in command and "engine" not in doc:
+            raise DutError(f"DUT '{doc['name']}': {{engine}} in a command, but no key engine")
+        command[:] = [doc["engine"] if word == "{engine}" else word for word in command]
+
+
 def read(name):
     """Reads a DUT file (a name in conformance/duts, or a path) merged with those that it extends."""
     path = Path(name) if "/" in name or name.endswith(".yaml") else DUTS / f"{name}.yaml"

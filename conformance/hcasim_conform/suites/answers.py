@@ -36,7 +36,8 @@ CASES = (
     ),
     (
         "wrong",
-        "each NAK and each answer that does not fit its request ends it with its status; nothing of it is in memory",
+        "each NAK and each answer that does not fit its request ends it with its status; nothing of it is in memory; an atomic of "
+        "another length than 8 bytes, and a READ or atomic where none may be in flight, is not sent",
         ERROR,
         (),
         ("ANSWER", "FLUSH-ORDER"),

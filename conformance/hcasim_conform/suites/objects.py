@@ -79,7 +79,6 @@ class Objects(Suite):
             ("bind-beyond-region", BOUND, {"shift": 1}),
             ("bind-other-pd", BOUND, {"other_pd": 1}),
             ("bind-no-bind-right", MW_BIND, {"mr_without": ACCESS_MW_BIND}),
-            ("bind-unknown-right", BOUND, {"more_access": ACCESS_MW_BIND}),
             ("bind-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE}),
         ):
             yield self._mw(qpt, case, "mw_bad_bind", clause, args, BAD_BIND, "MW_BIND_ERR")

@@ -23,6 +23,7 @@ from hcasim_conform.suites.base import (
 SGE_LIST = "ibv_post_send/DESCRIPTION/state"
 PATH_MTU = "ibv_modify_qp/DESCRIPTION/path_mtu"
 RD_ATOMIC = "ibv_modify_qp/DESCRIPTION/max_rd_atomic"
+RATE_LIMIT = "ibv_modify_qp_rate_limit/DESCRIPTION/rate_limit"
 MAX_SEND = "ibv_create_qp/DESCRIPTION/max_send_wr"
 PATH_MTUS = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}  # bytes -> enum ibv_mtu
 RECEIVE = 4096  # bytes of a receive of the runner
@@ -64,6 +65,16 @@ class Sending(Suite):
     def cases(self):
         for suite in (self._fence, self._outstanding, self._lengths, self._long, self._rings, self._lists):
             yield from suite()
+        yield Case(
+            suite="pacing",
+            qpt="RAW_PACKET",
+            case="rate-limit",
+            scenario="rate_limit",
+            says="frames never leave earlier than the limit allows, behind a burst too; a queue with a higher limit, with a limit "
+            "that was raised or removed, or with a burst, has finished before a slow one",
+            expect=Expect(RATE_LIMIT, level="SHOULD", errata=("RATE-LIMIT",)),
+            args={"kbps": 8000},
+        )
 
     # -- FENCE
 

@@ -84,6 +84,10 @@ class Tags(Suite):
         says = "the device reads the data, and then sends IBV_TMH_FIN with the headers of the request"
         for length in (1, 1000, LONG):
             yield self._case(f"rndv-{length}", "tag_rendezvous", f"{TEXT}fin", says, length=length)
+        says = "the READ fails: the match is reported, then IBV_WC_REM_ACCESS_ERR, nothing is written, and the QP is in ERR"
+        yield self._case(
+            "rndv-rkey", "tag_unreadable", f"{TEXT}fin", says, ("FAILURE-STATUS",), level="SHOULD"
+        )
         says = "software gets both headers in the tagged buffer, and nothing is read"
         clause = f"{TEXT}incomplete"
         yield self._case("rndv-incomplete", "tag_incomplete", clause, says)
@@ -139,14 +143,14 @@ class Tags(Suite):
             yield self._case(case, "tag_fails", f"{create}max_num_tags", says, limits, own, **args)
 
     @staticmethod
-    def _case(case, scenario, clause, says, errata=(), status=None, **args):
+    def _case(case, scenario, clause, says, errata=(), status=None, level=None, **args):
         return Case(
             suite="tags",
             qpt="RC",
             case=case,
             scenario=scenario,
             says=says,
-            expect=Expect(clause, errata=tuple(errata), status=status),
+            expect=Expect(clause, errata=tuple(errata), status=status, **({"level": level} if level else {})),
             args=args,
             needs=("tag_matching",),
         )

@@ -16,7 +16,19 @@ from hcasim_conform.taps import wire
 from hcasim_conform.taps.traces import Traces
 
 # Posted by several threads, or outside the journal, which does not determine the packets and their order.
-UNJUDGED = ("region", "overrun", "cq", "async", "writev", "packet", "answers", "create", "objects", "wq")
+UNJUDGED = (
+    "region",
+    "overrun",
+    "cq",
+    "async",
+    "writev",
+    "packet",
+    "answers",
+    "pacing",
+    "create",
+    "objects",
+    "wq",
+)
 HAND_MADE = ("packet", "answers")  # with packets that are not well formed
 REFUSED = ("flush", "keys", "mw", "rereg", "sges", "xrc")  # a request is refused, and later ones are not sent
 NOT_TIMED = (None, None)  # times of a result that has been checked

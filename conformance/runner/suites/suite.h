@@ -85,5 +85,6 @@ extern const struct scenario unreliable_scenarios[];
 extern const struct scenario acknowledge_scenarios[];
 extern const struct scenario answer_scenarios[];
 extern const struct scenario stopped_scenarios[];
+extern const struct scenario pace_scenarios[];
 
 #endif

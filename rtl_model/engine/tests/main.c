@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engines/lockstep.h"
 #include "fixture.h"
-#include "pair.h"
 #include "rtl_engine.h"
 
 void native_wqes(void); /* native.cpp */
@@ -42,14 +42,14 @@ static const struct {
 
 static void no_difference(void)
 {
-	if (pair_report.differs)
-		fprintf(stderr, "  %s, after %llu ops\n", pair_report.what,
-			(unsigned long long)pair_report.ops);
-	CU_ASSERT_FALSE(pair_report.differs);
-	CU_ASSERT_TRUE(pair_report.ops > 100);
-	CU_ASSERT_TRUE(pair_report.port_calls > 10);
-	printf("(%llu ops, %llu port calls) ", (unsigned long long)pair_report.ops,
-	       (unsigned long long)pair_report.port_calls);
+	if (lockstep_report.differs)
+		fprintf(stderr, "  %s, after %llu ops\n", lockstep_report.what,
+			(unsigned long long)lockstep_report.ops);
+	CU_ASSERT_FALSE(lockstep_report.differs);
+	CU_ASSERT_TRUE(lockstep_report.ops > 100);
+	CU_ASSERT_TRUE(lockstep_report.port_calls > 10);
+	printf("(%llu ops, %llu port calls) ", (unsigned long long)lockstep_report.ops,
+	       (unsigned long long)lockstep_report.port_calls);
 }
 
 static bool add(const char *name, const struct test *t)
@@ -68,8 +68,8 @@ int main(int argc, char **argv)
 
 	if (CU_initialize_registry() != CUE_SUCCESS)
 		return 1;
-	untimed_engine = &pair_engine;
-	pair_second = &rtl_engine;
+	untimed_engine = &lockstep_engine;
+	lockstep_config.second = &rtl_engine;
 	for (i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
 		if ((argc < 2 || !strcmp(argv[1], suites[i].name)) && !add(suites[i].name, suites[i].tests))
 			return 1;

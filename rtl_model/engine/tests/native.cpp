@@ -10,7 +10,7 @@
 
 extern "C" {
 #include "devices/native/format.h"
-#include "pair.h"
+#include "engines/lockstep.h"
 void native_wqes(void);
 void native_all_met(void);
 }
@@ -150,7 +150,7 @@ void answer(engine *e, Random &random, uint32_t qpn, uint32_t psn, uint32_t mtu)
 	r.payload_len = random.chance(70) ? mtu : 0;
 	r.aeth_kind = random.chance(80) ? (uint8_t)HCASIM_AETH_KIND_ACK : (uint8_t)random.below(4);
 	r.aeth_value = (uint8_t)random.below(5);
-	pair_engine.response(e, qpn, &r);
+	lockstep_engine.response(e, qpn, &r);
 }
 
 // Until nothing is left to do, or the message is long.
@@ -160,29 +160,29 @@ void run(engine *e, Host &h, Random &random, const ref_qp &qp, uint32_t mtu)
 
 	for (unsigned int i = 0; i < 60; i++) {
 		for (auto stage : {HCA_STAGE_FETCH, HCA_STAGE_DECODE, HCA_STAGE_PACKETISE})
-			if (pair_engine.pending(e, stage, &work))
-				pair_engine.step(e, stage);
+			if (lockstep_engine.pending(e, stage, &work))
+				lockstep_engine.step(e, stage);
 		if (!h.reads.empty()) {
 			const auto &read = h.reads.front();
 
-			pair_engine.read_done(e, read.first, read.second.data(), (uint32_t)read.second.size(),
-					      0);
+			lockstep_engine.read_done(e, read.first, read.second.data(),
+						  (uint32_t)read.second.size(), 0);
 			h.reads.pop_front();
 		}
 		if (!h.packets.empty()) {
 			const auto pkt = h.packets.front();
 
 			h.packets.pop_front();
-			pair_engine.leave(e, pkt.first, random.chance(3));
-			pair_engine.released(e, pkt.first);
+			lockstep_engine.leave(e, pkt.first, random.chance(3));
+			lockstep_engine.released(e, pkt.first);
 			answer(e, random, qp.qpn, pkt.second, mtu);
 		}
 		if (!h.results.empty()) {
-			pair_engine.written(e, h.results.front(), random.chance(5) ? -EFAULT : 0);
+			lockstep_engine.written(e, h.results.front(), random.chance(5) ? -EFAULT : 0);
 			h.results.pop_front();
 		}
-		if (pair_engine.completion(e, qp.qpn, nullptr))
-			pair_engine.completion_taken(e, qp.qpn);
+		if (lockstep_engine.completion(e, qp.qpn, nullptr))
+			lockstep_engine.completion_taken(e, qp.qpn);
 	}
 }
 
@@ -190,11 +190,11 @@ void run(engine *e, Host &h, Random &random, const ref_qp &qp, uint32_t mtu)
 void drain(engine *e, Host &h)
 {
 	for (const auto &read : h.reads)
-		pair_engine.read_done(e, read.first, read.second.data(), (uint32_t)read.second.size(), 0);
+		lockstep_engine.read_done(e, read.first, read.second.data(), (uint32_t)read.second.size(), 0);
 	for (const auto &pkt : h.packets)
-		pair_engine.released(e, pkt.first);
+		lockstep_engine.released(e, pkt.first);
 	for (uint32_t tag : h.results)
-		pair_engine.written(e, tag, 0);
+		lockstep_engine.written(e, tag, 0);
 	h.reads.clear();
 	h.packets.clear();
 	h.results.clear();
@@ -211,14 +211,14 @@ void one(engine *e, Host &h, Random &random)
 	if (wqe.bytes[0] == HCASIM_WQE_OP_TSO) // theory.md: not carried out
 		return;
 	h.ring = &wqe.bytes;
-	pair_engine.qp_create(e, qp.qpn, &ctx);
+	lockstep_engine.qp_create(e, qp.qpn, &ctx);
 	ctx.state = HCASIM_QPS_RTS;
 	ctx.set_state = ctx.set_psn = true;
 	ctx.sq_psn = random.below(1 << 24);
-	pair_engine.qp_set(e, qp.qpn, &ctx);
-	pair_engine.doorbell(e, qp.qpn, (uint16_t)(wqe.bytes.size() / HCASIM_WQEBB_SIZE));
+	lockstep_engine.qp_set(e, qp.qpn, &ctx);
+	lockstep_engine.doorbell(e, qp.qpn, (uint16_t)(wqe.bytes.size() / HCASIM_WQEBB_SIZE));
 	run(e, h, random, qp, ctx.mtu);
-	pair_engine.qp_destroy(e, qp.qpn);
+	lockstep_engine.qp_destroy(e, qp.qpn);
 	drain(e, h);
 	sent.insert({wqe.op, qp.type});
 }
@@ -231,12 +231,12 @@ void native_wqes(void)
 		const engine_config cfg = {&native_personality, 8};
 		Random random(seed);
 		Host h = {};
-		engine *e = pair_engine.create(&cfg, the_ports(), &h);
+		engine *e = lockstep_engine.create(&cfg, the_ports(), &h);
 
-		pair_engine.port_set(e, 1, 4096);
-		for (unsigned int i = 0; i < 500 && !pair_report.differs; i++)
+		lockstep_engine.port_set(e, 1, 4096);
+		for (unsigned int i = 0; i < 500 && !lockstep_report.differs; i++)
 			one(e, h, random);
-		pair_engine.destroy(e);
+		lockstep_engine.destroy(e);
 	}
 }
 

@@ -38,6 +38,11 @@ class Build:
         return f"{self.build}/libexec/hcasim"
 
     @property
+    def engines(self):
+        """Shared libraries with send engines."""
+        return f"{self.build}/lib/engines"
+
+    @property
     def profiles(self):
         return f"{self.top}/sim/timing/profiles"
 

@@ -40,6 +40,36 @@ def profile_in(folder):
     return check
 
 
+def engine_names(folder):
+    """Engines of this build; rtl-small.so is rtl:small."""
+    files = os.listdir(folder) if os.path.isdir(folder) else []
+    return ["c", *sorted(name[: -len(".so")].replace("-", ":", 1) for name in files if name.endswith(".so"))]
+
+
+def engine_in(folder):
+    """As hcasim-device expects it: c, the path of a shared library, or lockstep: and one of these."""
+
+    def single(value):
+        if value == "c":
+            return value
+        if "/" in value:
+            if not os.path.isfile(value):
+                raise argparse.ArgumentTypeError(f"there is no file '{value}'")
+            return os.path.abspath(value)
+        if value not in engine_names(folder):
+            names = ", ".join(engine_names(folder))
+            raise argparse.ArgumentTypeError(
+                f"'{value}' is unknown; available: {names}, lockstep, lockstep:NAME, or the path of a shared library"
+            )
+        return f"{folder}/{value.replace(':', '-', 1)}.so"
+
+    def check(value):
+        pair, _, second = value.partition(":")
+        return f"lockstep:{single(second or 'rtl')}" if pair == "lockstep" else single(value)
+
+    return check
+
+
 def machine_name(value):
     plain = value.isascii() and value.replace("-", "").replace("_", "").isalnum()
     if not plain or len(value) > 32:
@@ -79,6 +109,19 @@ def parser(build):
         default=1,
         metavar="N",
         help="seed of all random choices (default: 1)",
+    )
+    p.add_argument(
+        "--engine",
+        type=engine_in(build.engines),
+        default="c",
+        metavar="NAME|FILE",
+        help=f"send engine: {', '.join(engine_names(build.engines))} or a shared library; lockstep:NAME: the C engine "
+        "and another one, compared call by call; lockstep: lockstep:rtl (default: c)",
+    )
+    p.add_argument(
+        "--wave",
+        metavar="FILE",
+        help="lockstep: write the other engine's waveform (FST) of the time before the first difference to this file",
     )
     p.add_argument(
         "--kernel",

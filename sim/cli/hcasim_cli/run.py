@@ -102,7 +102,9 @@ class Machine:
         self.lifeline, theirs = socket.socketpair()
         command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
         command += ["--hcas", str(options.hcas), "--profile", options.profile, "--seed", str(options.seed)]
-        command += ["--kernel", options.kernel]
+        command += ["--kernel", options.kernel, "--engine", options.engine]
+        if options.wave is not None:
+            command += ["--wave", os.path.abspath(options.wave)]
         if trace:
             command += ["--trace", trace]
         if options.fault is not None:
@@ -347,7 +349,7 @@ def start_and_run(build, options, command):
     ended = machine.end()
     if ended and not machine.reported:
         describe_end(ended)
-    return status or (MACHINE_FAILED if ended else 0)
+    return MACHINE_FAILED if ended else status
 
 
 def main(build, args):

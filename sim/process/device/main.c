@@ -21,13 +21,14 @@
 #include <unistd.h>
 
 #include "devices/family.h"
+#include "engines/select.h"
 #include "process/device/server.h"
 #include "process/device/crash_cleanup.h"
 
 #define SLICE_NS 100000 /* the shortest slice that the scheduler accepts */
 
 struct options {
-	const char *runtime, *profile, *trace, *fault;
+	const char *runtime, *profile, *trace, *fault, *engine, *wave;
 	const struct drv_ops *family;
 	unsigned long hcas;
 	uint64_t seed;
@@ -41,6 +42,8 @@ static const struct argp_option option_list[] = {
 	{"hcas", 'n', "N", 0, "number of adapters, 1 to 16 (1)", 0},
 	{"device", 'd', "NAME", 0, "device family: native", 0},
 	{"profile", 'p', "FILE", 0, "timing profile", 0},
+	{"engine", 'e', "NAME", 0, "send engine: c, a shared library, or lockstep: and one of these (c)", 0},
+	{"wave", 'w', "FILE", 0, "lockstep: waveform of the second engine before the first difference", 0},
 	{"kernel", 'k', "RELEASE", 0, "Linux whose ABI libraries find: 6.1, latest (latest)", 0},
 	{"trace", 't', "DIR", 0, "write traces to this folder", 0},
 	{"fault", 'f', "SPEC", 0, "faults to inject", 0},
@@ -82,6 +85,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'p':
 		o->profile = arg;
+		break;
+	case 'e':
+		o->engine = arg;
+		break;
+	case 'w':
+		o->wave = arg;
 		break;
 	case 'k':
 		if (abi_release(arg, &o->release))
@@ -244,11 +253,20 @@ static bool bar_mapped(void *arg, unsigned int hca, unsigned int bar, uint64_t o
 	return mm_any_maps(arg, hca, bar, offset, length);
 }
 
+/* Nothing after the first difference would mean anything. The traces are written as far as they are. */
+static void engines_differ(const char *report)
+{
+	fputs(report, stderr);
+	fflush(NULL);
+	_exit(EXIT_FAILURE);
+}
+
 /* ---- Start and end --------------------------------------------------------------------------------- */
 
 static int start_machine(struct server *s, const struct options *o)
 {
 	static const struct machine_host_ops ops = {.mem_read = mem_read, .mem_write = mem_write, .irq = irq};
+	const struct engine_choice engine = {.name = o->engine, .wave = o->wave, .stop = engines_differ};
 	struct machine_config cfg = {.num_hcas = (unsigned int)o->hcas,
 				     .profile = o->profile,
 				     .trace_dir = o->trace,
@@ -257,7 +275,9 @@ static int start_machine(struct server *s, const struct options *o)
 				     .personality = o->family->personality};
 	char err[512] = "";
 
-	s->machine = machine_create(&cfg, &ops, s, err, sizeof(err));
+	cfg.engine = engine_select(&engine, err, sizeof(err));
+	if (cfg.engine)
+		s->machine = machine_create(&cfg, &ops, s, err, sizeof(err));
 	if (!s->machine)
 		fprintf(stderr, "hcasim-device: %s\n", err);
 	return s->machine ? 0 : -1;
@@ -424,6 +444,7 @@ int main(int argc, char **argv)
 		NULL};
 	struct options o = {.hcas = 1,
 			    .family = device_family(DEVICE_FAMILY_DEFAULT),
+			    .engine = "c",
 			    .seed = 1,
 			    .launcher = -1,
 			    .release = LINUX_LATEST};

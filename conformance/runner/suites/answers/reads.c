@@ -173,6 +173,49 @@ static bool wrong_inside(struct responder *p, uint32_t psn, unsigned int code, u
 	       rsp_done(p, 0, IBV_WC_BAD_RESP_ERR);
 }
 
+/* A request that cannot be sent, behind one that is on its way: an error, and not a packet. */
+static bool impossible(struct responder *p, enum ibv_wr_opcode op, uint32_t len, unsigned int limit,
+		       enum ibv_wc_status status)
+{
+	const struct ibv_qp_attr attr = {.max_rd_atomic = limit};
+
+	return rsp_up(p, 0xabcdef + len, &attr) && POST(p, SEND, 0, 10) && rsp_packets(p, 0, 0, 0) &&
+	       rsp_post(p, op, 1, len, IBV_SEND_SIGNALED) && POST(p, SEND, 2, 5) && rsp_quiet(p) &&
+	       rsp_ack(p, 0, 0) && DONE(p, 0) && rsp_done(p, 1, status) && rsp_flushed(p, 2, 2);
+}
+
+/* Atomics of other lengths than 8 bytes; READs and atomics on a QP that may have none in flight. */
+static bool impossibles(struct responder *p)
+{
+	static const uint8_t lengths[] = {1, 4, 7, 9, 16};
+
+	for (size_t i = 0; i < sizeof(lengths); i++)
+		if (!impossible(p, i & 1 ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD,
+				lengths[i], 2, IBV_WC_LOC_LEN_ERR))
+			return false;
+	return impossible(p, IBV_WR_RDMA_READ, 40, 0, IBV_WC_LOC_QP_OP_ERR) &&
+	       impossible(p, IBV_WR_ATOMIC_FETCH_AND_ADD, 8, 0, IBV_WC_LOC_QP_OP_ERR);
+}
+
+/* Requests that are on their way when a later one fails here: they are completed, or fail first. */
+static bool two_faults(struct responder *p, uint32_t psn, unsigned int nak, enum ibv_wc_status status)
+{
+	static const struct ibv_qp_attr attr = {.max_rd_atomic = 2};
+	bool good = rsp_up(p, psn, &attr) && POST(p, RDMA_READ, 3, 300) && POST(p, SEND, 0, 600) &&
+		    POST(p, RDMA_WRITE, 1, 20);
+
+	rsp_spoil(p, true);
+	good = good && POST(p, SEND, 2, 40);
+	rsp_spoil(p, false);
+	if (!good || !POST(p, SEND, 2, 50) || !rsp_packets(p, 0, 0, 2) || !rsp_quiet(p) ||
+	    !rsp_reads(p, 0, 0, 0, 1) || !DONE(p, 0))
+		return false;
+	if (nak)
+		return rsp_nak(p, 1, 1, nak) && rsp_done(p, 1, status) && rsp_flushed(p, 2, 4);
+	return rsp_ack(p, 1, 0) && rsp_quiet(p) && rsp_ack(p, 1, 2) && DONE(p, 1) && rsp_quiet(p) &&
+	       rsp_ack(p, 2, 0) && DONE(p, 2) && rsp_done(p, 3, IBV_WC_LOC_PROT_ERR) && rsp_flushed(p, 4, 4);
+}
+
 static void answers_wrong(struct kit *k)
 {
 	static struct responder p;
@@ -183,6 +226,8 @@ static void answers_wrong(struct kit *k)
 		if (!good)
 			KIT_FAULT(k, "answer: %s", wrongs[i].what);
 	}
+	good = good && impossibles(&p) && two_faults(&p, 0xfffffe, 0, IBV_WC_SUCCESS) &&
+	       two_faults(&p, 17, HCASIM_NAK_REM_ACCESS, IBV_WC_REM_ACCESS_ERR);
 	if (good && wrong_inside(&p, 5, RESPONSE(MIDDLE), 1, 255) &&
 	    wrong_inside(&p, 6, RESPONSE(LAST), 1, 256) && wrong_inside(&p, 7, RESPONSE(LAST), 3, 8) &&
 	    wrong_inside(&p, 8, RESPONSE(LAST), 3, 10) && wrong_inside(&p, 9, RESPONSE(MIDDLE), 3, 9))

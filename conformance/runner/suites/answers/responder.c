@@ -70,6 +70,11 @@ bool rsp_up(struct responder *p, uint32_t psn, const struct ibv_qp_attr *attr)
 	return !ret;
 }
 
+void rsp_spoil(struct responder *p, bool on)
+{
+	p->spoilt = on ? 0x5a : 0;
+}
+
 bool rsp_move(struct responder *p, enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = {.qp_state = state, .en_sqd_async_notify = state == IBV_QPS_SQD};
@@ -84,7 +89,7 @@ bool rsp_move(struct responder *p, enum ibv_qp_state state)
 bool rsp_post(struct responder *p, enum ibv_wr_opcode op, unsigned int slot, uint32_t len, unsigned int flags)
 {
 	unsigned int i = p->num++;
-	struct ibv_sge sge = {(uintptr_t)p->t.mem + slot * RSP_SLOT, len, p->t.mr->lkey};
+	struct ibv_sge sge = {(uintptr_t)p->t.mem + slot * RSP_SLOT, len, p->t.mr->lkey ^ p->spoilt};
 	struct ibv_send_wr wr = kit_wr(WR_ID + i, op, &sge), *bad;
 	struct asked *a = &p->ask[i];
 	int ret;

@@ -22,7 +22,8 @@ struct responder {
 	struct packet_qp t;
 	struct asked ask[RSP_MAX];
 	unsigned int num;
-	uint32_t psn; /* of the next new request */
+	uint32_t psn;    /* of the next new request */
+	uint32_t spoilt; /* bits of lkeys that are inverted */
 };
 
 /* Opens the port and creates the QP. False: nothing can be tested, or there is a fault. */
@@ -58,6 +59,8 @@ bool rsp_wrong(struct responder *p, unsigned int i, uint32_t packet, unsigned in
 bool rsp_done(struct responder *p, unsigned int i, enum ibv_wc_status status);
 /* The next completions must be those of these requests, flushed. */
 bool rsp_flushed(struct responder *p, unsigned int first, unsigned int last);
+/* From now on requests that are posted have a wrong lkey, or the right one again. */
+void rsp_spoil(struct responder *p, bool on);
 bool rsp_move(struct responder *p, enum ibv_qp_state state);
 
 /* The most common steps: a signaled request; its success; a NAK for a lost packet. */

@@ -345,7 +345,6 @@ static void mw_bad_bind(struct kit *k)
 			KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
 		b.mr = mr;
 	}
-	b.access |= kit_arg(k, "more_access", 0);
 	if (kit_arg(k, "empty", 0))
 		b.len = 0;
 	b.addr += kit_arg(k, "shift", 0) ? k->l->target.size - START - LEN + 1 : 0;

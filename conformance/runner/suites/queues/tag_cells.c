@@ -148,7 +148,7 @@ static void rendezvous(struct kit *k, struct tags *t)
 	if (!tags_must_add(t,
 			   (struct tags_entry){.slot = 1, .tag = 4, .mask = ALL, .len = len + 1, .two = true},
 			   NULL) ||
-	    !tags_request(t, 4, len) ||
+	    !tags_request(t, 4, len, 0) ||
 	    !tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, IBV_WC_TM_MATCH))
 		return;
 	KIT_CHECK(k, t->wc.tag == 4 && t->wc.priv == TAGS_PRIV, "tag or priv is not the request's");
@@ -171,7 +171,7 @@ static void tag_rendezvous(struct kit *k)
 static void incomplete(struct kit *k, struct tags *t)
 {
 	if (!tags_must_add(t, (struct tags_entry){.slot = 1, .tag = 4, .mask = ALL, .len = 2000}, NULL) ||
-	    !tags_request(t, 4, kit_arg(k, "length", 2001)) ||
+	    !tags_request(t, 4, kit_arg(k, "length", 2001), 0) ||
 	    !tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_TM_RNDV_INCOMPLETE, TAGS_DONE))
 		return;
 	if (tags_data(t, 1, t->from, TAGS_BOTH))
@@ -183,6 +183,25 @@ static void tag_incomplete(struct kit *k)
 	const struct tags_opts opts = {.own_sends = kit_arg(k, "own_sends", 0)};
 
 	tags_run(k, &opts, incomplete);
+}
+
+/* The sender's key is wrong: the READ fails, and nothing of its buffer is written. The QP is in ERR then. */
+static void unreadable(struct kit *k, struct tags *t)
+{
+	static const uint8_t empty[1];
+
+	if (!tags_must_add(t, (struct tags_entry){.slot = 1, .tag = 4, .mask = ALL, .len = 2000}, NULL) ||
+	    !tags_request(t, 4, kit_arg(k, "length", 2000), 0x5a) ||
+	    !tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, IBV_WC_TM_MATCH) ||
+	    !tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_REM_ACCESS_ERR, TAGS_FAILED))
+		return;
+	if (tags_data(t, 1, empty, 0))
+		kit_expect_state(k, t->l.peer, IBV_QPS_ERR);
+}
+
+static void tag_unreadable(struct kit *k)
+{
+	tags_run(k, &usual, unreadable);
 }
 
 /* ---- Operations ---- */
@@ -288,15 +307,10 @@ static void tag_refused(struct kit *k)
 }
 
 const struct scenario tag_scenarios[] = {
-	{"tag_match", tag_match},
-	{"tag_order", tag_order},
-	{"tag_phase", tag_phase},
-	{"tag_none", tag_none},
-	{"tag_rendezvous", tag_rendezvous},
-	{"tag_incomplete", tag_incomplete},
-	{"tag_delete", tag_delete},
-	{"tag_silent", tag_silent},
-	{"tag_full", tag_full},
-	{"tag_refused", tag_refused},
-	{NULL, NULL},
+	{"tag_match", tag_match},           {"tag_order", tag_order},
+	{"tag_phase", tag_phase},           {"tag_none", tag_none},
+	{"tag_rendezvous", tag_rendezvous}, {"tag_incomplete", tag_incomplete},
+	{"tag_unreadable", tag_unreadable}, {"tag_delete", tag_delete},
+	{"tag_silent", tag_silent},         {"tag_full", tag_full},
+	{"tag_refused", tag_refused},       {NULL, NULL},
 };

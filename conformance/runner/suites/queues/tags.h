@@ -7,13 +7,14 @@
 
 #include "suites/kit.h"
 
-#define TAGS_SLOT 16384 /* bytes of a buffer */
-#define TAGS_MEM  (16 * TAGS_SLOT)
-#define TAGS_OP   0x100 /* wr_id of the operation on the buffer of slot 0 */
-#define TAGS_RECV 0x200 /* wr_id of its message */
-#define TAGS_PRIV 0x1badcafe
-#define TAGS_BOTH ((uint32_t)(sizeof(struct ibv_tmh) + sizeof(struct ibv_rvh)))
-#define TAGS_DONE (IBV_WC_TM_MATCH | IBV_WC_TM_DATA_VALID)
+#define TAGS_SLOT   16384 /* bytes of a buffer */
+#define TAGS_MEM    (16 * TAGS_SLOT)
+#define TAGS_OP     0x100 /* wr_id of the operation on the buffer of slot 0 */
+#define TAGS_RECV   0x200 /* wr_id of its message */
+#define TAGS_PRIV   0x1badcafe
+#define TAGS_BOTH   ((uint32_t)(sizeof(struct ibv_tmh) + sizeof(struct ibv_rvh)))
+#define TAGS_DONE   (IBV_WC_TM_MATCH | IBV_WC_TM_DATA_VALID)
+#define TAGS_FAILED UINT32_MAX
 
 struct tags_opts {
 	bool own_sends; /* the receiving QP has a send queue */
@@ -67,12 +68,12 @@ bool tags_sync(struct tags *t, uint32_t count, unsigned int flags);
 bool tags_recv(struct tags *t, unsigned int slot);
 /* A message of `len` bytes, header and all; its own completion is expected. */
 bool tags_send(struct tags *t, uint8_t opcode, uint64_t tag, uint32_t len);
-/* A rendezvous request for `len` bytes of the sender's second slot. */
-bool tags_request(struct tags *t, uint64_t tag, uint32_t len);
+/* A rendezvous request for `len` bytes of the sender's second slot; bits of its key may be inverted. */
+bool tags_request(struct tags *t, uint64_t tag, uint32_t len, uint32_t key_bits);
 
 /* Waits for the next completion of the queue: t->wc. */
 bool tags_next(struct tags *t);
-/* The next completion of the queue is this one. */
+/* The next completion of the queue is this one. flags TAGS_FAILED: opcode and flags are not valid */
 bool tags_expect(struct tags *t, uint64_t wr_id, enum ibv_wc_opcode opcode, enum ibv_wc_status status,
 		 unsigned int flags);
 void tags_expect_none(struct tags *t);

@@ -22,7 +22,7 @@ static bool here(const char *place)
 	return true;
 }
 
-/* ---- Ports: those of the pair, which an adapter has one of ---- */
+/* ---- Ports: those of the lockstep engine, which an adapter has one of ---- */
 
 struct host {
 	const struct engine_ports *ports;

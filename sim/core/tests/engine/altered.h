@@ -6,7 +6,7 @@
 #include "core/engine.h"
 
 const struct engine_ops *altered_engine(void);
-/* Names of the ports, then of the ops that answer, as the pair reports them; NULL ends the list. */
+/* Names of the ports, then of the ops that answer, as the lockstep engine reports them; NULL ends the list. */
 extern const char *const altered_places[];
 extern const char *altered_place; /* from here on, until it was; NULL: nothing is altered */
 

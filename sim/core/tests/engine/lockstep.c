@@ -4,13 +4,13 @@
 
 #include "altered.h"
 #include "fixture.h"
-#include "pair.h"
+#include "engines/lockstep.h"
 
 extern const struct engine_ops planted_engine; /* tests/CMakeLists.txt says what is wrong with it */
 
 static void run(const struct test *t)
 {
-	untimed_engine = &pair_engine;
+	untimed_engine = &lockstep_engine;
 	for (; t->name; t++)
 		t->fn();
 	untimed_engine = NULL;
@@ -18,14 +18,14 @@ static void run(const struct test *t)
 
 static void same(const struct test *t)
 {
-	pair_second = &c_engine;
-	memset(&pair_report, 0, sizeof(pair_report));
+	lockstep_config.second = &c_engine;
+	memset(&lockstep_report, 0, sizeof(lockstep_report));
 	run(t);
-	if (pair_report.differs)
-		fprintf(stderr, "  %s\n", pair_report.what);
-	CU_ASSERT_FALSE(pair_report.differs);
-	CU_ASSERT_TRUE(pair_report.ops > 100);
-	CU_ASSERT_TRUE(pair_report.port_calls > 10);
+	if (lockstep_report.differs)
+		fprintf(stderr, "  %s\n", lockstep_report.what);
+	CU_ASSERT_FALSE(lockstep_report.differs);
+	CU_ASSERT_TRUE(lockstep_report.ops > 100);
+	CU_ASSERT_TRUE(lockstep_report.port_calls > 10);
 }
 
 static void fuzz(void)
@@ -72,12 +72,12 @@ static void memory(void)
 /* The fault is found, at the port or in the state where it first shows. */
 static void planted(void)
 {
-	pair_second = &planted_engine;
-	memset(&pair_report, 0, sizeof(pair_report));
+	lockstep_config.second = &planted_engine;
+	memset(&lockstep_report, 0, sizeof(lockstep_report));
 	run(fault_tests);
-	CU_ASSERT_TRUE(pair_report.differs);
-	CU_ASSERT_TRUE(strlen(pair_report.what) > 0);
-	printf("(%s, after %llu ops) ", pair_report.what, (unsigned long long)pair_report.ops);
+	CU_ASSERT_TRUE(lockstep_report.differs);
+	CU_ASSERT_TRUE(strlen(lockstep_report.what) > 0);
+	printf("(%s, after %llu ops) ", lockstep_report.what, (unsigned long long)lockstep_report.ops);
 }
 
 /* At each port, and at each op that answers, one thing is altered: found where it was. */
@@ -90,18 +90,18 @@ static void altered(void)
 	unsigned int i;
 
 	for (place = altered_places; *place; place++) {
-		memset(&pair_report, 0, sizeof(pair_report));
-		pair_second = altered_engine();
-		untimed_engine = &pair_engine;
+		memset(&lockstep_report, 0, sizeof(lockstep_report));
+		lockstep_config.second = altered_engine();
+		untimed_engine = &lockstep_engine;
 		altered_place = *place;
 		for (i = 0; i < sizeof(suites) / sizeof(suites[0]); i++)
-			for (t = suites[i]; t->name && !pair_report.differs; t++)
+			for (t = suites[i]; t->name && !lockstep_report.differs; t++)
 				t->fn();
 		untimed_engine = NULL;
-		CU_ASSERT_TRUE(pair_report.differs);
-		CU_ASSERT_PTR_NOT_NULL(strstr(pair_report.what, *place));
-		if (!strstr(pair_report.what, *place))
-			fprintf(stderr, "  %s was altered, found: \"%s\"\n", *place, pair_report.what);
+		CU_ASSERT_TRUE(lockstep_report.differs);
+		CU_ASSERT_PTR_NOT_NULL(strstr(lockstep_report.what, *place));
+		if (!strstr(lockstep_report.what, *place))
+			fprintf(stderr, "  %s was altered, found: \"%s\"\n", *place, lockstep_report.what);
 	}
 	altered_place = NULL;
 }
