@@ -349,7 +349,7 @@ def start_and_run(build, options, command):
     ended = machine.end()
     if ended and not machine.reported:
         describe_end(ended)
-    return MACHINE_FAILED if ended else status
+    return MACHINE_FAILED if machine.reported or (ended and not status) else status
 
 
 def main(build, args):
