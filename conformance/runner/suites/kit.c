@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -64,17 +65,30 @@ void kit_list(struct kit *k, struct plan *plans, unsigned int num, struct ibv_se
 	}
 }
 
+/* As C: one without a name as its number. */
+static const char *opcode_text(enum ibv_wr_opcode op, char *buf, size_t size)
+{
+	const char *name = value_name(op_names, op);
+
+	if (*name == '?')
+		snprintf(buf, size, "(enum ibv_wr_opcode)%d", (int)op);
+	else
+		snprintf(buf, size, "IBV_WR_%s", name);
+	return buf;
+}
+
 int kit_post(struct kit *k, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_send_wr *wr, int *bad)
 {
 	struct ibv_send_wr *failed = NULL, *one;
-	char flags[128];
+	char flags[128], opcode[48];
 	int rc, i = 0;
 
 	for (one = wr; one; one = one->next)
 		log_call(&k->res->log,
-			 "wr[%d] = (struct ibv_send_wr){.wr_id = 0x%llx, .opcode = IBV_WR_%s, .num_sge = %d, "
+			 "wr[%d] = (struct ibv_send_wr){.wr_id = 0x%llx, .opcode = %s, .num_sge = %d, "
 			 ".send_flags = %s}",
-			 i++, (unsigned long long)one->wr_id, value_name(op_names, one->opcode), one->num_sge,
+			 i++, (unsigned long long)one->wr_id,
+			 opcode_text(one->opcode, opcode, sizeof(opcode)), one->num_sge,
 			 flags_name(send_flag_names, "IBV_SEND_", one->send_flags, flags, sizeof(flags)));
 	log_call(&k->res->log, "ibv_post_send(%s, wr, &bad_wr)", qp == k->l->peer ? "peer" : "qp");
 	end_push();
