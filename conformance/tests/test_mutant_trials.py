@@ -84,6 +84,16 @@ def test_verdicts(judge):
     assert verdicts[4097].fault == "byte 3 <is> wrong" and verdicts[4099].run == 0
 
 
+def test_the_end_of_its_time_is_no_catch(judge, by_id, monkeypatch):
+    """The runner is killed before its next cell, which would say the same of any mutant."""
+    cells = [by_id[i] for i in (SEND, INLINE, WRITE)]
+    monkeypatch.setattr(judge.reached, "cells", lambda number: cells)
+    late = iter([False])
+    monkeypatch.setattr(judge, "_late", lambda: next(late, True))
+    verdict = judge.judge(mutant(4098))
+    assert (verdict.outcome, verdict.run, verdict.fault) == ("survived", 1, "")
+
+
 def test_a_device_with_a_mutant_starts_again(judge):
     judge.judge(mutant(4098))
     machine = judge.machine

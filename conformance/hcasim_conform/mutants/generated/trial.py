@@ -101,7 +101,7 @@ class Trial:
         if not cells and not self.reached.when_asked(mutant.number):
             verdict.outcome = "unreached"
             return verdict
-        self.until, self.waited = begin + LIMIT, 0
+        self.until, self.waited, self.stopped = begin + LIMIT, 0, False
         self.map.choose(mutant.number)
         for wire, some in self._batches(mutant, cells):
             if verdict.outcome == "caught" or self._late():
@@ -145,14 +145,15 @@ class Trial:
                 self.current.left.clear()
 
         def complain(text):
-            if verdict.outcome != "caught":
+            if verdict.outcome != "caught" and not self.stopped:
                 verdict.outcome, verdict.cell, verdict.fault = "caught", "", text
                 self.broken = True
 
         return take, complain
 
-    def _enough(self, verdict):
-        return lambda result: not result.passed or self._late()
+    def _enough(self, result):
+        self.stopped = self._late()  # its runner is then ended, which says nothing about the mutant
+        return self.stopped or not result.passed
 
     def _plain(self, verdict, wire, cells):
         self.broken = False
@@ -160,7 +161,7 @@ class Trial:
         dut = self._on_machine(verdict, wire, complain)
         if not dut:
             return
-        self._run(dut, cells, take, complain, self._enough(verdict))
+        self._run(dut, cells, take, complain, self._enough)
         self._renew(verdict.mutant)
 
     def _renew(self, mutant):
@@ -203,7 +204,7 @@ class Trial:
 
     def _ask(self, verdict):
         """Whether the device reports what the DUT file declares: a run checks this before its cells."""
-        self.broken = False
+        self.broken = self.stopped = False
         complain = self._taken(verdict)[1]
         dut = self._on_machine(verdict, "", complain)
         if not dut:
@@ -220,7 +221,7 @@ class Trial:
         take, complain = self._taken(verdict)
         self.tapped.env["HCASIM_MUTANT_MAP"] = self.map.path
         if cells:
-            self._run(self.tapped, cells, take, complain, self._enough(verdict))
+            self._run(self.tapped, cells, take, complain, self._enough)
 
     def _run(self, dut, cells, take, complain, enough):
         run = self.current = drive.GroupRun(dut, self.bin_dir, cells, take, complain, HOW)
