@@ -76,9 +76,10 @@ struct Record {
 	Stored<decltype(Top::rec_wr_o)> wr;
 	Stored<decltype(Top::rec_ud_o)> ud;
 	Stored<decltype(Top::rec_bind_o)> bind;
+	Stored<decltype(Top::rec_net_o)> net;
 	std::array<uint8_t, HCA_WQE_MAX> raw;
 	std::array<hca_sge, ENGINE_MAX_PIECES> sge;
-	uint32_t num_sge, inline_at, header_at;
+	uint32_t num_sge, inline_at;
 };
 
 // The context of a QP in that memory, and the ring of its WQEs.

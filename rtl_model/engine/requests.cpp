@@ -2,6 +2,7 @@
 // What the model asks for, as calls of struct engine_ports.
 #include <endian.h>
 
+#include "core/wire/frame.h"
 #include "engine.hpp"
 
 void engine::request()
@@ -144,20 +145,42 @@ static pkt_spec headers(const Top &top, const hca_av *av)
 	return s;
 }
 
+// The headers of a TSO segment: those of the WQE, with the fields that the model gives. As hcasim_offload.
+static uint32_t put_headers(uint8_t *out, const Top &top, const uint8_t *in)
+{
+	uint8_t *ip = out + top.net_l3_at, *tcp = out + top.net_l4_at;
+
+	memcpy(out, in, top.wr_hdr_size);
+	if (top.net_ipv4) {
+		put16(ip + IPV4_TOTAL, top.offload_ip_bytes);
+		put16(ip + IPV4_ID, top.offload_id);
+	} else {
+		put16(ip + IPV6_PAYLOAD, top.offload_ip_bytes);
+	}
+	put32(tcp + TCP_SEQ, top.offload_seq);
+	put16(tcp + TCP_DATA, top.offload_control);
+	return top.wr_hdr_size;
+}
+
 void engine::packet()
 {
 	const hca_av av = address(*top);
 	Record &r = record(top->req_qpn, top->req_seq);
+	std::array<uint8_t, 2 * HCA_WQE_MAX> head; // both are inside the WQE
 	engine_packet p = {};
 
 	p.qpn = top->req_qpn;
 	p.raw = top->qp_qp_type == HCASIM_QPT_RAW_PACKET;
-	p.sums = top->wr_ip_csum;
+	p.sums = top->offload_sums;
 	p.spec = headers(*top, &av);
-	p.head = r.raw.data();
+	p.head = head.data();
+	if (top->offload_tso)
+		p.head_len = put_headers(head.data(), *top, &r.raw[top->wr_header_at]);
 	if (top->wr_is_inline) {
-		p.head += r.inline_at + top->req_offset;
-		p.head_len = p.spec.payload_len;
+		const uint32_t len = p.spec.payload_len - p.head_len;
+
+		memcpy(&head[p.head_len], &r.raw[r.inline_at + top->req_offset], len);
+		p.head_len += len;
 	} else if (!top->req_check) {
 		p.piece = pieces_.data();
 		p.npieces = npieces_;
@@ -246,7 +269,7 @@ void engine::seen()
 	ports->saw_wqe(host, top->req_qpn, &wr, r.raw.data(), len);
 }
 
-static void put_request(Top &top, const hca_wr &wr)
+static void put_request(Top &top, const hca_wr &wr, const uint8_t *raw)
 {
 	top.dec_wr_op = wr.op;
 	top.dec_wr_signaled = !!(wr.flags & HCA_WR_SIGNALED);
@@ -263,6 +286,7 @@ static void put_request(Top &top, const hca_wr &wr)
 	top.dec_wr_compare = wr.compare;
 	top.dec_wr_mss = wr.tso.mss;
 	top.dec_wr_hdr_size = wr.tso.hdr_size;
+	top.dec_wr_header_at = wr.tso.hdr ? (uint16_t)(wr.tso.hdr - raw) : 0;
 	top.dec_wr_flush_length = (uint32_t)wr.flush.length;
 	top.dec_wr_flush_type = wr.flush.type;
 	top.dec_wr_flush_level = wr.flush.level;
@@ -303,7 +327,7 @@ void engine::decode()
 	memcpy(raw, &slot[top->req_slot][top->req_block * BLOCK], len);
 	err = cfg.pers->decode_wqe(raw, len, top->qp_qp_type, top->req_qpn, top->req_index, &wr,
 				   decoded_.sge.data(), room / sizeof(hca_sge), &status);
-	put_request(*top, wr);
+	put_request(*top, wr, raw);
 	put_segments(*top, wr);
 	top->dec_wr_status = err ? status : (uint8_t)HCASIM_CQE_STATUS_OK;
 	top->dec_wr_vendor_err = err;

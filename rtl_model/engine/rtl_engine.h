@@ -10,7 +10,7 @@ extern "C" {
 #include "core/engine.h"
 
 /*
- * Not supported: TSO (completes with LOC_QP_OP_ERR), basic blocks other than 64 bytes (create() returns NULL), QP numbers
+ * Not supported: basic blocks other than 64 bytes (create() returns NULL), QP numbers
  * from 65536 on (qp_create() returns -EOPNOTSUPP).
  */
 extern const struct engine_ops rtl_engine;

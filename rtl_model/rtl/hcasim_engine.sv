@@ -56,6 +56,8 @@ module hcasim_engine #(
   output hcasim_engine_pkg::wr_t         wr_o,         // and its request
   output hcasim_pkg::seg_ud_t            ud_o,
   output hcasim_pkg::seg_bind_t          bind_o,
+  output hcasim_engine_pkg::offload_t    offload_o,    // what is done to its payload
+  output hcasim_engine_pkg::net_t        net_o,        // TSO: its headers in the WQE
   // Contexts.
   output logic                           ctx_valid_o,
   input  logic                           ctx_ack_i,
@@ -76,9 +78,11 @@ module hcasim_engine #(
   output hcasim_engine_pkg::wr_t         rec_wr_o,
   output hcasim_pkg::seg_ud_t            rec_ud_o,
   output hcasim_pkg::seg_bind_t          rec_bind_o,
+  output hcasim_engine_pkg::net_t        rec_net_o,
   input  hcasim_engine_pkg::wr_t         rec_wr_i,
   input  hcasim_pkg::seg_ud_t            rec_ud_i,
   input  hcasim_pkg::seg_bind_t          rec_bind_i,
+  input  hcasim_engine_pkg::net_t        rec_net_i,
   // Blocks of fetch buffers.
   output logic                           block_valid_o,
   input  logic                           block_ack_i,
@@ -110,6 +114,7 @@ module hcasim_engine #(
   localparam logic [23:0] WindowPackets  = 24'd512;     // unacknowledged packets inside one message
   localparam logic [24:0] PsnHalf        = 25'd8388608;
   localparam int unsigned BlockBytes     = hcasim_pkg::WQEBB_SIZE;
+  localparam int unsigned SegmentBits    = $clog2(hcasim_pkg::MAX_TSO + 1);
   localparam logic [31:0] MaxUnits       = hcasim_pkg::WQE_MAX_BB * hcasim_pkg::WQEBB_SIZE / hcasim_pkg::SEG_UNIT;
   localparam logic [15:0] FetchBlocks    = 16'(hcasim_pkg::WQE_MAX_BB);
 
@@ -119,8 +124,8 @@ module hcasim_engine #(
     StBack4, StRetry, StRetry1, StImplied, StAcked, StAcked1, StAcked2, StAcked3, StUntil, StUntil1, StFault,
     StFault1, StError, StError1, StSettle, StSettle1, StFlush, StFlush1, StFailed, StPop, StSqd, StList, StList2,
     StList1, StClear, StClear1, StFetch, StFetch1, StDecode, StSize, StDecode1, StBlocks, StDecode2, StForeign,
-    StForeign1, StLimits, StAppend, StAppend1, StSeen, StSeen1, StAppend2, StDecoded, StSend, StSend1, StSend2,
-    StSend3, StSend4, StSend5, StSend6, StSend7, StSend8, StSend10, StSend9, StSend11, StRan, StRan1, StRan2,
+    StForeign1, StTso, StTsoBlocks, StTsoParse, StLimits, StAppend, StAppend1, StSeen, StSeen1, StAppend2, StDecoded, StSend, StSend1, StSend2,
+    StSend3, StSend4, StSegments, StSend5, StSend6, StSend7, StSend8, StSend10, StSend9, StSend11, StRan, StRan1, StRan2,
     StReply, StReply1, StReply2, StReply3, StReplyEnd, StData, StData1, StResult, StResult1, StResult2, StResult3,
     StResult4, StNak, StRnr, StRnr1, StRnr2, StRnr3, StFatal, StExpired, StExpired1, StExpired2, StWritten,
     StWritten1, StPages, StPages1, StLeave, StLeave1
@@ -139,6 +144,7 @@ module hcasim_engine #(
   hcasim_engine_pkg::wr_t         wr_q; // the request of one
   hcasim_pkg::seg_ud_t            ud_q;
   hcasim_pkg::seg_bind_t          bind_q;
+  hcasim_engine_pkg::net_t        net_q; // and its TSO headers
   hcasim_engine_pkg::request_t    req_q;
   hcasim_engine_pkg::tag_t        tag_q;
   logic                           ok_q; // answers
@@ -283,8 +289,53 @@ module hcasim_engine #(
     .wr_i        (wr_q),
     .ud_i        (ud_q),
     .qp_i        (dec_qp),
+    .headers_ok_i(headers_ok),
     .status_o    (limit_status),
     .vendor_err_o(limit_vendor)
+  );
+
+  // ---- The headers of TSO ----
+
+  logic [BlockBytes*8-1:0] lines_q [hcasim_pkg::WQE_MAX_BB]; // the WQE
+  logic [BlockBytes*8-1:0] header_bytes;
+  logic [9:0]              header_at;
+  logic                    tso_wanted, headers_done, headers_ok;
+  hcasim_engine_pkg::net_t headers_net;
+
+  always_ff @(posedge clk_i) begin
+    if (state_q == StTsoBlocks && block_ack_i) lines_q[fed_q[3:0]] <= block_i;
+  end
+
+  assign header_bytes = (BlockBytes*8)'({lines_q[header_at[9:6] + 4'd1], lines_q[header_at[9:6]]} >>
+                                        {header_at[5:0], 3'b000});
+
+  hcasim_tso_check u_tso_check (
+    .clk_i,
+    .rst_i,
+    .wr_i      (wr_q),
+    .wanted_o  (tso_wanted),
+    .start_i   (state_q == StTsoBlocks && block_ack_i && fed_q + 5'd1 == blocks_q),
+    .datagram_i(c_q.qp_type == 8'(hcasim_pkg::QPT_UD)),
+    .at_o      (header_at),
+    .bytes_i   (header_bytes),
+    .done_o    (headers_done),
+    .ok_o      (headers_ok),
+    .net_o     (headers_net)
+  );
+
+  logic segments_done;
+
+  hcasim_divide #(
+    .Bits       (SegmentBits),
+    .DivisorBits(16)
+  ) u_segments (
+    .clk_i,
+    .rst_i,
+    .start_i   (state_q == StSend4 && tso),
+    .dividend_i(w_q.length[SegmentBits-1:0]),
+    .divisor_i (w_q.mss),
+    .done_o    (segments_done),
+    .quotient_o(segments)
   );
 
   // What is fetched next, and the size of the WQE at the front.
@@ -319,6 +370,8 @@ module hcasim_engine #(
   logic [23:0] unused_psns, unused_number;
   logic [63:0] offset;
   logic        last_packet;
+  logic [15:0] data_len; // of the payload, without TSO headers
+  hcasim_engine_pkg::offload_t segment;
 
   always_comb begin
     send_qp               = '0;
@@ -345,6 +398,7 @@ module hcasim_engine #(
     .qp_i    (send_qp),
     .psn_i   (w_q.first_psn),
     .begin_i (q_q.cur_pkt),
+    .offset_i(offset[31:0]),
     .psns_o  (unused_psns),
     .valid_o (unused_valid),
     .ready_i (1'b0),
@@ -354,8 +408,28 @@ module hcasim_engine #(
     .last_o  (unused_last)
   );
 
-  assign offset      = 64'(q_q.cur_pkt) << mtu_shift;
+  assign offset      = tso ? 64'(q_q.cur_pkt[SegmentBits-1:0]) * 64'(w_q.mss) : 64'(q_q.cur_pkt) << mtu_shift;
+  assign data_len    = packet_o.payload_len - (tso ? wr_q.hdr_size : 16'd0);
   assign last_packet = reads || q_q.cur_pkt == w_q.npsn - 24'd1;
+
+  hcasim_tso u_tso (
+    .net_i    (net_q),
+    .number_i (q_q.cur_pkt[15:0]),
+    .offset_i (offset[31:0]),
+    .length_i (packet_o.payload_len),
+    .last_i   (last_packet),
+    .offload_o(segment)
+  );
+
+  always_comb begin
+    offload_o = '0;
+    if (tso) offload_o = segment;
+    offload_o.sums     = tso || wr_q.ip_csum;
+    offload_o.datagram = c_q.qp_type == 8'(hcasim_pkg::QPT_UD);
+    offload_o.length   = packet_o.payload_len;
+  end
+
+  assign net_o       = net_q;
   assign qp_o        = c_q;
   assign wr_o        = wr_q;
   assign ud_o        = ud_q;

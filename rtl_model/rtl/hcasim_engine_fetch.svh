@@ -87,7 +87,7 @@
           ud_q         <= dec_info.address && c_q.qp_type == 8'(hcasim_pkg::QPT_UD) ? dec_ud : '0;
           bind_q       <= dec_info.seg_bind ? dec_bind : '0;
           w_q.num_sge  <= 7'(dec_wr.num_sge);
-          state_q      <= StLimits;
+          state_q      <= StTso;
         end
         StForeign: begin
           req_q.bytes <= bytes_q;
@@ -99,7 +99,21 @@
           ud_q        <= dec_ud_i;
           bind_q      <= dec_bind_i;
           w_q.num_sge <= dec_num_sge_i;
-          state_q     <= StLimits;
+          state_q     <= StTso;
+        end
+
+        // The headers of TSO.
+        StTso: begin
+          fed_q   <= '0;
+          state_q <= tso_wanted ? StTsoBlocks : StLimits;
+        end
+        StTsoBlocks: if (block_ack_i) begin
+          fed_q <= fed_q + 5'd1;
+          if (fed_q + 5'd1 == blocks_q) state_q <= StTsoParse;
+        end
+        StTsoParse: if (headers_done) begin
+          net_q   <= headers_net;
+          state_q <= StLimits;
         end
         StLimits: begin
           w_q.op        <= wr_q.op;
@@ -116,14 +130,14 @@
             w_q.failed     <= 1'b1;
             w_q.status     <= 8'(hcasim_pkg::CQE_STATUS_LOC_QP_OP_ERR);
             w_q.vendor_err <= fail_vendor_q;
+          end else if (native_i && tso_wanted && !headers_ok) begin
+            w_q.failed     <= 1'b1;
+            w_q.status     <= 8'(hcasim_pkg::CQE_STATUS_LOC_QP_OP_ERR);
+            w_q.vendor_err <= 8'(hcasim_pkg::VENDOR_ERR_BAD_SEGMENT);
           end else if (native_i ? wr_q.status != StatusOk : limit_vendor != NoError) begin
             w_q.failed     <= 1'b1;
             w_q.status     <= native_i ? wr_q.status : limit_status;
             w_q.vendor_err <= native_i ? wr_q.vendor_err : limit_vendor;
-          end else if (native_i && wr_q.op == 8'(hcasim_pkg::WQE_OP_TSO)) begin // not carried out
-            w_q.failed     <= 1'b1;
-            w_q.status     <= 8'(hcasim_pkg::CQE_STATUS_LOC_QP_OP_ERR);
-            w_q.vendor_err <= 8'(hcasim_pkg::VENDOR_ERR_BAD_OPCODE);
           end
           state_q <= StAppend;
         end

@@ -52,6 +52,7 @@
           wr_q    <= rec_wr_i;
           ud_q    <= rec_ud_i;
           bind_q  <= rec_bind_i;
+          net_q   <= rec_net_i;
           state_q <= ret_load_q;
         end
 

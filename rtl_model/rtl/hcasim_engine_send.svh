@@ -25,8 +25,10 @@
         StSend4: begin
           error_q <= NoError;
           if (local_op && !info.nop) ask(hcasim_engine_pkg::ReqLocal, StSend5);
+          else if (tso) state_q <= StSegments;
           else state_q <= StSend5;
         end
+        StSegments: if (segments_done) state_q <= StSend5;
         StSend5: begin
           if (local_op && error_q != NoError) begin
             fail(8'(hcasim_pkg::CQE_STATUS_MW_BIND_ERR), error_q, StSettle);
@@ -55,13 +57,13 @@
         // Its pieces, and the packet. Without memory nothing changes: the next step tries again.
         StSend8: begin
           error_q <= NoError;
-          if (packet_o.payload_len != '0 && !w_q.is_inline)
-            ask_memory(hcasim_engine_pkg::ReqLookup, offset, 64'(packet_o.payload_len), 1'b0, 1'b0, StSend10);
+          if (data_len != '0 && !w_q.is_inline)
+            ask_memory(hcasim_engine_pkg::ReqLookup, offset, 64'(data_len), 1'b0, 1'b0, StSend10);
           else state_q <= StSend10;
         end
         StSend10: begin
           req_q.offset <= offset;
-          req_q.check  <= packet_o.payload_len == '0 || w_q.is_inline; // no pieces
+          req_q.check  <= data_len == '0 || w_q.is_inline; // no pieces
           if (error_q != NoError) fail(8'(hcasim_pkg::CQE_STATUS_LOC_PROT_ERR), error_q, StSettle);
           else if (!tag_avail) state_q <= StSettle;
           else ask(hcasim_engine_pkg::ReqPacket, StSend9);

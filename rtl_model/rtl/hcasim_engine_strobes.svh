@@ -28,10 +28,11 @@
   assign rec_wr_o    = wr_q;
   assign rec_ud_o    = ud_q;
   assign rec_bind_o  = bind_q;
+  assign rec_net_o   = net_q;
 
-  assign block_valid_o  = (state_q == StBlocks && dec_ready) || state_q == StSize;
+  assign block_valid_o  = (state_q == StBlocks && dec_ready) || state_q == StSize || state_q == StTsoBlocks;
   assign block_slot_o   = slot_q;
-  assign block_number_o = f_q.used_bb + (state_q == StBlocks ? fed_q : 5'd0);
+  assign block_number_o = f_q.used_bb + (state_q == StSize ? 5'd0 : fed_q);
 
   assign wqes_o            = wqes_q;
   assign retransmissions_o = retransmissions_q;

@@ -2,15 +2,17 @@
 // Part of hcasim_engine: what follows from the context and the record.
 
   hcasim_pkg::wqe_op_info_t info; // of w_q
-  logic reliable, flushing, datagram, has_cur, has_ack, reads, answered, local_op, fresh;
+  logic reliable, flushing, datagram, has_cur, has_ack, reads, answered, local_op, tso, fresh;
   logic [4:0]  mtu_shift;
   logic [31:0] mtu;
   logic [23:0] packets, sent;
+  logic [SegmentBits-1:0] segments; // of TSO
 
   assign info      = hcasim_pkg::wqe_op_info(w_q.op);
   assign reads     = info.scatter;
   assign answered  = info.scatter || info.seg_flush || info.inline_data;
   assign local_op  = info.valid && !info.sent;
+  assign tso       = info.seg_tso;
   assign reliable  = c_q.qp_type == 8'(hcasim_pkg::QPT_RC) || c_q.qp_type == 8'(hcasim_pkg::QPT_XRC_SEND) ||
                      c_q.qp_type == 8'(hcasim_pkg::QPT_XRC_RECV);
   assign datagram  = c_q.qp_type == 8'(hcasim_pkg::QPT_UD) || c_q.qp_type == 8'(hcasim_pkg::QPT_RAW_PACKET);
@@ -19,8 +21,12 @@
   assign has_ack   = q_q.ack != q_q.tail;
   assign fresh     = q_q.live && q_q.epoch == tag_q.epoch;
   assign mtu_shift = datagram ? 5'd31 : 5'(c_q.mtu_log); // a datagram or a frame is one packet
-  assign mtu       = 32'd1 << mtu_shift;
-  assign packets   = w_q.length == '0 ? 24'd1 : 24'((38'(w_q.length) + 38'(mtu) - 38'd1) >> mtu_shift);
+  assign mtu       = tso ? 32'(w_q.mss) : 32'd1 << mtu_shift;
+  always_comb begin
+    packets = 24'((38'(w_q.length) + (38'd1 << mtu_shift) - 38'd1) >> mtu_shift);
+    if (tso) packets = 24'(segments);
+    if (w_q.length == '0) packets = 24'd1;
+  end
   assign sent      = q_q.una_psn - w_q.first_psn; // packets of the WQE before una_psn
 
   function automatic logic in_window(input logic [15:0] seq, input logic [15:0] head, input logic [15:0] tail);

@@ -16,6 +16,7 @@ module hcasim_packetise (
   input  hcasim_engine_pkg::send_qp_t qp_i,
   input  logic [23:0]                 psn_i,   // of the message's first packet
   input  logic [23:0]                 begin_i, // number of the packet to begin with
+  input  logic [31:0]                 offset_i, // TSO: of that packet's payload in the message
   output logic [23:0]                 psns_o,  // that the message takes; TSO: with its last packet
   // A packet.
   output logic                        valid_o,
@@ -105,7 +106,7 @@ module hcasim_packetise (
 
   always_comb begin
     offset_o = single ? '0 : 32'(number) << qp_i.mtu_log;
-    if (tso) offset_o = begun_q ? tso_offset_q : '0;
+    if (tso) offset_o = begun_q ? tso_offset_q : offset_i;
   end
   assign left     = wr_i.length[31:0] - offset_o;
   assign op_info  = hcasim_pkg::bth_op_info({transport, code});
@@ -155,7 +156,7 @@ module hcasim_packetise (
   assign unused_bits = ^{wr_i, ud_i, info, op_info, left, whole};
 
   `HCASIM_ASSERT(Sendable, !valid_i || info.sent)
-  `HCASIM_ASSERT(BeginsInside, !valid_i || begun_q || (tso ? begin_i == '0 : begin_i < psns_o))
+  `HCASIM_ASSERT(BeginsInside, !valid_i || begun_q || (tso ? (begin_i == '0) == (offset_i == '0) : begin_i < psns_o))
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, packet_o)
 
 endmodule

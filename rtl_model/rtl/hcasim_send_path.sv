@@ -189,6 +189,7 @@ module hcasim_send_path #(
     .qp_i    (context_now.qp),
     .psn_i   (psn),
     .begin_i (context_now.first),
+    .offset_i('0),
     .psns_o  (psns),
     .valid_o (packet_valid),
     .ready_i (packet_ready),

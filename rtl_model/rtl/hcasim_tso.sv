@@ -22,8 +22,7 @@ module hcasim_tso (
     offload_o.ip_bytes = length_i - net_i.l3_at - (net_i.ipv4 ? 16'd0 : 16'(hcasim_net_pkg::Ipv6Bytes));
     offload_o.id       = net_i.id + number_i;
     offload_o.seq      = net_i.seq + offset_i;
-    offload_o.control  = net_i.control & ~(last_i ? 16'd0 : Fin | Psh) & ~(number_i == '0 ? 16'd0 : Cwr);
+    offload_o.control  = net_i.control & ~(last_i ? 16'd0 : Fin | Psh) & ~(offset_i == '0 ? 16'd0 : Cwr);
   end
-
 
 endmodule

@@ -55,41 +55,30 @@ module hcasim_wqe_check #(
   assign is_local = !info.nop && !info.sent;
   assign keys     = info.gather && !wr_i.is_inline && wr_i.num_sge != '0;
 
-  // Of the decoder's checks only the last one, of a segment's length, comes after that of the headers.
-  assign tso = info.seg_tso &&
-               (wr_i.status == Ok || (wr_i.status == 8'(hcasim_pkg::CQE_STATUS_LOC_LEN_ERR) &&
-                                      wr_i.vendor_err == 8'(hcasim_pkg::VENDOR_ERR_MSG_TOO_LONG) &&
-                                      wr_i.length <= 37'(hcasim_pkg::MAX_TSO)));
-
   // ---- The bytes of the WQE: headers, or SGEs ----
 
-  logic [15:0]       parse_at;
-  logic [9:0]        at, sge_at;
+  logic [9:0]        at, sge_at, header_at;
   logic [Bits-1:0]   window;
   logic [4:0]        sge_q, answers_q, asked_q; // SGEs, answers, look-ups so far
-  logic [15:0]       tcp_end;
 
   assign sge_at  = wr_i.data_at + {1'b0, sge_q, 4'd0};
-  assign at      = state_q == StKeys ? sge_at : wr_i.header_at + parse_at[9:0];
+  assign at      = state_q == StKeys ? sge_at : header_at;
   assign block_o = at[9:6];
   assign window  = Bits'(lines_i >> {at[5:0], 3'b000});
 
-  hcasim_net_parse u_parse (
+  hcasim_tso_check u_tso_check (
     .clk_i,
     .rst_i,
-    .start_i       (state_q == StStart && valid_i && tso),
-    .length_i      (wr_i.hdr_size),
+    .wr_i,
+    .wanted_o(tso),
+    .start_i (state_q == StStart && valid_i && tso),
     .datagram_i,
-    .headers_only_i(1'b1),
-    .at_o          (parse_at),
-    .bytes_i       (window),
-    .done_o        (parse_done),
+    .at_o    (header_at),
+    .bytes_i (window),
+    .done_o  (parse_done),
+    .ok_o    (headers_ok),
     .net_o
   );
-
-  // Nothing may stand behind TCP's header: it could not be repeated in every segment.
-  assign tcp_end    = net_o.l4_at + {10'd0, net_o.control[15:12], 2'b00};
-  assign headers_ok = net_o.tcp && tcp_end == wr_i.hdr_size;
 
   // ---- Keys ----
 
@@ -157,7 +146,7 @@ module hcasim_wqe_check #(
   end
 
   logic unused_bits; // for others
-  assign unused_bits = ^{wr_i, info, parse_at, net_o, sge_at};
+  assign unused_bits = ^{wr_i, info, sge_at};
 
   `HCASIM_ASSERT(AnswersWereAsked, !answer_valid_i || answers_q < asked_q)
   `HCASIM_ASSERT(KeysAreOfSges, !lookup_valid_o || at[3:0] == '0)

@@ -6,6 +6,7 @@ module hcasim_wqe_limits (
   input  hcasim_engine_pkg::wr_t         wr_i,
   input  hcasim_pkg::seg_ud_t            ud_i,
   input  hcasim_engine_pkg::decode_qp_t  qp_i,
+  input  logic                           headers_ok_i, // TSO
   output logic [7:0]                     status_o,
   output logic [7:0]                     vendor_err_o
 );
@@ -59,8 +60,11 @@ module hcasim_wqe_limits (
     end else if (ud && info.sent &&
                  (32'(ud_i.sgid_index) >= hcasim_pkg::PORT_GIDS || ud_i.qpn[31:24] != '0 || ud_i.port != qp_i.port)) begin
       vendor_err_o = 8'(hcasim_pkg::VENDOR_ERR_BAD_SEGMENT);
-    end else if (info.seg_tso) begin // TSO headers of other families are not looked into
+    end else if (info.seg_tso && (wr_i.mss == '0 || !headers_ok_i)) begin
       vendor_err_o = 8'(hcasim_pkg::VENDOR_ERR_BAD_SEGMENT);
+    end else if (info.seg_tso && 37'(wr_i.hdr_size) + 37'(wr_i.mss) > max_packet) begin
+      status_o     = LenErr;
+      vendor_err_o = 8'(hcasim_pkg::VENDOR_ERR_MSG_TOO_LONG);
     end else begin
       status_o = 8'(hcasim_pkg::CQE_STATUS_OK);
     end
