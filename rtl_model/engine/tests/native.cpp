@@ -23,9 +23,11 @@ struct Host {
 	std::deque<std::pair<uint32_t, Bytes>> reads;
 	std::deque<std::pair<uint32_t, uint32_t>> packets; // tag, PSN
 	std::deque<uint32_t> results;
+	uint32_t psn; // of the first packet
 };
 
 std::set<std::pair<uint8_t, uint8_t>> sent; // operation, QP type
+std::set<uint32_t> segments;                // of TSO, by number: a message with checksums has one packet else
 
 hca_ps now(void *)
 {
@@ -72,7 +74,11 @@ bool room(void *)
 
 bool packet(void *host, uint32_t tag, const engine_packet *p)
 {
-	((Host *)host)->packets.emplace_back(tag, p->spec.psn);
+	auto *h = (Host *)host;
+
+	h->packets.emplace_back(tag, p->spec.psn);
+	if (p->sums)
+		segments.insert((p->spec.psn - h->psn) & HCASIM_PSN_MASK);
 	return true;
 }
 
@@ -212,7 +218,7 @@ void one(engine *e, Host &h, Random &random)
 	lockstep_engine.qp_create(e, qp.qpn, &ctx);
 	ctx.state = HCASIM_QPS_RTS;
 	ctx.set_state = ctx.set_psn = true;
-	ctx.sq_psn = random.below(1 << 24);
+	ctx.sq_psn = h.psn = random.below(1 << 24);
 	lockstep_engine.qp_set(e, qp.qpn, &ctx);
 	lockstep_engine.doorbell(e, qp.qpn, (uint16_t)(wqe.bytes.size() / HCASIM_WQEBB_SIZE));
 	run(e, h, random, qp, ctx.mtu);
@@ -243,7 +249,9 @@ void native_all_met(void)
 {
 	for (const auto &rule : hcasim_wr_rules)
 		for (uint8_t type : {HCASIM_QPT_RC, HCASIM_QPT_UC, HCASIM_QPT_UD, HCASIM_QPT_XRC_SEND,
-				  HCASIM_QPT_RAW_PACKET})
+				     HCASIM_QPT_RAW_PACKET})
 			if ((rule.qp_types | rule.post_qp_types) & HCASIM_QPT_BIT(type))
 				CU_ASSERT_TRUE(sent.count({rule.wqe_op, type}));
+	for (uint32_t number : {0, 1, 2, 20})
+		CU_ASSERT_TRUE(segments.count(number));
 }
