@@ -49,6 +49,10 @@ def pair_command(server, client, **more):
     return [PYTHON, str(HERE / "pair.py"), json.dumps(job)]
 
 
+# perftest, after all its transfers: its comparison of cycle counter and time of day was disturbed (get_clock.c)
+NO_CLOCK = "Can't produce a report"
+
+
 class Machine:
     """`hcasim run` with its options; programs are from rdma-core's build, or from Debian if `system`."""
 
@@ -84,6 +88,8 @@ class Machine:
         for name, end in ends.items():
             if name == "server" and "endless" in more:
                 continue
+            if NO_CLOCK in end["output"]:
+                pytest.skip(f"{name}: perftest could not calibrate the host's clock, which is busy")
             assert end["status"] == 0, f"{name} ended with {end['status']}:\n{describe(ends)}"
         assert result.status == 0, result.output
         return SimpleNamespace(server=ends["server"]["output"], client=ends["client"]["output"])

@@ -349,7 +349,8 @@ def start_and_run(build, options, command):
     ended = machine.end()
     if ended and not machine.reported:
         describe_end(ended)
-    return MACHINE_FAILED if machine.reported or (ended and not status) else status
+    # A machine that fails only afterwards does not hide that a signal ended the command.
+    return MACHINE_FAILED if machine.reported or (ended and status < 128) else status
 
 
 def main(build, args):

@@ -4,210 +4,46 @@
 #include <string.h>
 
 #include "remote/remote.h"
-#include "suites/kit.h"
-
-#define START 512 /* of the window in the responder's memory */
-#define LEN   128
-#define PROBE 8
-#define MARK  4096 /* outside all windows */
-
-static const int both_ways = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-static const struct link_opts bindable = {.windows = true};
-
-/* Creates a link and an unbound window. */
-static struct ibv_mw *set_up(struct kit *k, struct ibv_pd *pd, enum ibv_mw_type type)
-{
-	struct ibv_mw *mw;
-
-	if (!kit_link(k, API_POST, &bindable))
-		return NULL;
-	arena_reset(&k->l->local);
-	arena_reset(&k->l->target);
-	arena_take(&k->l->target, MARK + PROBE); /* all memory that accesses may reach is checked */
-	mw = ibv_alloc_mw(pd ? pd : k->r->dut.responder.pd, type);
-	log_call(&k->res->log, "mw = ibv_alloc_mw(pd, IBV_MW_TYPE_%d)", type == IBV_MW_TYPE_1 ? 1 : 2);
-	if (!mw)
-		KIT_FAULT(k, "ibv_alloc_mw failed with %s", errno_name(errno));
-	return mw;
-}
-
-struct bind {
-	struct ibv_mr *mr; /* NULL: the responder's memory */
-	uint64_t addr, len;
-	int access;
-};
-
-static struct bind usual(const struct link *l)
-{
-	return (struct bind){l->target.mr, (uintptr_t)l->target.base + START, LEN, both_ways};
-}
-
-/* Posts a bind of a type 2 window on the peer. 0 or an errno. */
-static int post_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint32_t rkey)
-{
-	struct ibv_send_wr wr = kit_wr(0xb1d, IBV_WR_BIND_MW, NULL);
-
-	wr.bind_mw.mw = mw;
-	wr.bind_mw.rkey = rkey;
-	wr.bind_mw.bind_info = (struct ibv_mw_bind_info){b->mr, b->addr, b->len, b->access};
-	return kit_post(k, k->l->peer, k->l->qp, &wr, NULL);
-}
-
-/* A bind that must succeed. */
-static bool bind_ok(struct kit *k, struct ibv_mw *mw, const struct bind *b)
-{
-	uint32_t rkey = ibv_inc_rkey(mw->rkey);
-	int ret = post_bind(k, mw, b, rkey);
-
-	if (ret)
-		KIT_FAULT(k, "posting the bind was refused with %s", errno_name(ret));
-	else if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, IBV_WC_SUCCESS))
-		mw->rkey = rkey;
-	return KIT_GOOD(k);
-}
-
-/* A bind that must fail, at posting or with MW_BIND_ERR; its window must allow no access. */
-static void bind_refused(struct kit *k, struct ibv_mw *mw, const struct bind *b)
-{
-	int ret = post_bind(k, mw, b, ibv_inc_rkey(mw->rkey));
-
-	k->res->err = ret;
-	seen(k->res, ret ? "the bind was refused with %s; " : "the bind was taken; ", errno_name(ret));
-	if (!ret)
-		kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, k->cell->status);
-}
-
-/* Posts an access of the requester to the responder's memory. */
-static bool reach(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint8_t *from, uint32_t rkey,
-		  const uint8_t *to, enum ibv_wc_status status)
-{
-	struct ibv_sge sge = {(uintptr_t)from, PROBE, l->local.mr->lkey};
-	struct ibv_send_wr wr = kit_wr(0x9706e, op, &sge);
-	int ret;
-
-	wr.wr.rdma.rkey = rkey;
-	wr.wr.rdma.remote_addr = (uintptr_t)to;
-	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
-	if (ret)
-		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
-	else
-		kit_expect(k, l, l->cq, l->qp, 0x9706e, status);
-	return KIT_GOOD(k);
-}
-
-/* A buffer with new bytes to be sent. */
-static uint8_t *fresh(struct link *l)
-{
-	uint8_t *from = arena_take(&l->local, PROBE);
-
-	arena_fill(&l->local, from, PROBE, (uint32_t)(uintptr_t)from);
-	return from;
-}
-
-/* UC has no acknowledgements: when a later write through the region's key has arrived, an earlier one would have, too. */
-static bool wait_marker(struct kit *k, struct link *l)
-{
-	uint8_t *from = fresh(l), *to = k->l->target.base + MARK;
-	uint64_t deadline = kit_now_us() + k->r->dut.timeout_ms * 1000ull;
-
-	if (!reach(k, l, IBV_WR_RDMA_WRITE, from, k->l->target.mr->rkey, to, IBV_WC_SUCCESS))
-		return false;
-	do
-		end_sync();
-	while (memcmp(to, from, PROBE) && kit_now_us() < deadline);
-	memcpy(arena_shadow(&k->l->target, to), from, PROBE);
-	return true;
-}
-
-/*
- * An access of the requester through a key of the responder. It must change the accessed bytes and no others, and
- * none if it is refused. On UC the requester gets no error for a refusal.
- */
-static bool probe_on(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint32_t rkey, uint64_t offset,
-		     enum ibv_wc_status status)
-{
-	bool reliable = l->qpt != IBV_QPT_UC;
-	uint8_t *from = fresh(l), *to = k->l->target.base + offset;
-
-	if (!reach(k, l, op, from, rkey, to, reliable ? status : IBV_WC_SUCCESS) ||
-	    (!reliable && !wait_marker(k, l)))
-		return false;
-	if (status == IBV_WC_SUCCESS && op == IBV_WR_RDMA_WRITE) {
-		memcpy(arena_shadow(&k->l->target, to), from, PROBE);
-	} else if (status == IBV_WC_SUCCESS) {
-		end_sync();
-		memcpy(arena_shadow(&l->local, from), to, PROBE);
-	}
-	arena_judge(&k->res->verdict, &k->l->target);
-	arena_judge(&k->res->verdict, &l->local);
-	return KIT_GOOD(k);
-}
-
-static bool probe(struct kit *k, enum ibv_wr_opcode op, uint32_t rkey, uint64_t offset,
-		  enum ibv_wc_status status)
-{
-	return probe_on(k, k->l, op, rkey, offset, status);
-}
-
-static bool opens(struct kit *k, const struct ibv_mw *mw)
-{
-	/* UC has no READ */
-	return probe(k, IBV_WR_RDMA_WRITE, mw->rkey, START, IBV_WC_SUCCESS) &&
-	       probe(k, k->l->qpt == IBV_QPT_UC ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, mw->rkey,
-		     START + LEN - PROBE, IBV_WC_SUCCESS);
-}
-
-static void closed(struct kit *k, uint32_t rkey)
-{
-	probe(k, IBV_WR_RDMA_WRITE, rkey, START, IBV_WC_REM_ACCESS_ERR);
-}
-
-static void drop(struct kit *k, struct ibv_mw *mw)
-{
-	int ret = mw ? ibv_dealloc_mw(mw) : 0;
-
-	if (ret)
-		KIT_FAULT(k, "ibv_dealloc_mw failed with %s", errno_name(ret));
-}
+#include "suites/memory/mw_kit.h"
 
 /* Accesses in the window up to its last byte; then one beyond its end, before its start, or without the access flag. */
 static void mw_bound(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
 
 	b.access &= ~kit_arg(k, "without", 0);
-	if (mw && bind_ok(k, mw, &b)) {
+	if (mw && mw_bind(k, mw, &b)) {
 		if (b.access & IBV_ACCESS_REMOTE_WRITE)
-			probe(k, IBV_WR_RDMA_WRITE, mw->rkey, START, IBV_WC_SUCCESS);
+			mw_probe(k, IBV_WR_RDMA_WRITE, mw->rkey, MW_START, IBV_WC_SUCCESS);
 		if (KIT_GOOD(k) && b.access & IBV_ACCESS_REMOTE_READ && k->l->qpt != IBV_QPT_UC)
-			probe(k, IBV_WR_RDMA_READ, mw->rkey, START + LEN - PROBE, IBV_WC_SUCCESS);
+			mw_probe(k, IBV_WR_RDMA_READ, mw->rkey, MW_START + MW_LEN - MW_PROBE, IBV_WC_SUCCESS);
 		if (KIT_GOOD(k))
-			probe(k, kit_arg(k, "read", 0) ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, mw->rkey,
-			      START + kit_arg(k, "at", 0), k->cell->status);
+			mw_probe(k, kit_arg(k, "read", 0) ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, mw->rkey,
+				 MW_START + kit_arg(k, "at", 0), k->cell->status);
 	}
-	drop(k, mw);
+	mw_free(k, mw);
 }
 
 static void mw_not_bound(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
 
 	if (mw)
-		closed(k, mw->rkey);
-	drop(k, mw);
+		mw_closed(k, mw->rkey);
+	mw_free(k, mw);
 }
 
 /* The key from before the bind is invalid. */
 static void mw_old_key(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
 	uint32_t old = mw ? mw->rkey : 0;
 
-	if (mw && bind_ok(k, mw, &b) && opens(k, mw))
-		closed(k, old);
-	drop(k, mw);
+	if (mw && mw_bind(k, mw, &b) && mw_opens(k, mw))
+		mw_closed(k, old);
+	mw_free(k, mw);
 }
 
 static bool invalidate(struct kit *k, struct ibv_mw *mw)
@@ -226,30 +62,30 @@ static bool invalidate(struct kit *k, struct ibv_mw *mw)
 
 static void mw_local_inv(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
 	uint32_t old;
 
-	if (mw && bind_ok(k, mw, &b) && opens(k, mw) && invalidate(k, mw)) {
+	if (mw && mw_bind(k, mw, &b) && mw_opens(k, mw) && invalidate(k, mw)) {
 		old = mw->rkey;
-		if (kit_arg(k, "rebind", 0) && bind_ok(k, mw, &b))
-			opens(k, mw);
+		if (kit_arg(k, "rebind", 0) && mw_bind(k, mw, &b))
+			mw_opens(k, mw);
 		if (KIT_GOOD(k))
-			closed(k, old);
+			mw_closed(k, old);
 	}
-	drop(k, mw);
+	mw_free(k, mw);
 }
 
 /* When the receive completion of SEND_WITH_INV is polled the window has been invalidated. */
 static void mw_send_inv(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
 	struct ibv_send_wr wr = kit_wr(0x5e1f, IBV_WR_SEND_WITH_INV, NULL);
 	struct ibv_wc wc;
 	int ret;
 
-	if (mw && bind_ok(k, mw, &b) && opens(k, mw)) {
+	if (mw && mw_bind(k, mw, &b) && mw_opens(k, mw)) {
 		wr.invalidate_rkey = mw->rkey;
 		ret = link_fill_recv(k->l);
 		ret = ret ? ret : kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
@@ -259,27 +95,27 @@ static void mw_send_inv(struct kit *k)
 			if (!(wc.wc_flags & IBV_WC_WITH_INV) || wc.invalidated_rkey != mw->rkey)
 				KIT_FAULT(k, "the receive completion does not name the invalidated rkey");
 			else if (kit_expect(k, k->l, k->l->cq, k->l->qp, 0x5e1f, IBV_WC_SUCCESS))
-				closed(k, mw->rkey);
+				mw_closed(k, mw->rkey);
 		}
 	}
-	drop(k, mw);
+	mw_free(k, mw);
 }
 
 /* Only the low 8 bits of the new key are used. */
 static void mw_new_key(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
 	uint32_t rkey = mw ? ibv_inc_rkey(mw->rkey) : 0;
-	int ret = mw ? post_bind(k, mw, &b, rkey ^ kit_arg(k, "bits", 0)) : 0;
+	int ret = mw ? mw_post_bind(k, mw, &b, rkey ^ kit_arg(k, "bits", 0)) : 0;
 
 	if (ret)
 		KIT_FAULT(k, "posting the bind was refused with %s", errno_name(ret));
 	else if (mw && kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, IBV_WC_SUCCESS)) {
 		mw->rkey = rkey;
-		opens(k, mw);
+		mw_opens(k, mw);
 	}
-	drop(k, mw);
+	mw_free(k, mw);
 }
 
 /* The key of a region may not be invalidated: the receive completes in error, the sender gets no error. */
@@ -319,23 +155,23 @@ static void mw_send_inv_region(struct kit *k)
 /* A bound window of type 2 must be invalidated before it is bound again. */
 static void mw_rebind_bound(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
 
-	if (mw && bind_ok(k, mw, &b) && opens(k, mw)) {
+	if (mw && mw_bind(k, mw, &b) && mw_opens(k, mw)) {
 		b.addr += 1024;
-		bind_refused(k, mw, &b);
+		mw_bind_refused(k, mw, &b);
 	}
-	drop(k, mw);
+	mw_free(k, mw);
 }
 
 static void mw_bad_bind(struct kit *k)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(k->r->dut.responder.ctx);
 	int without = kit_arg(k, "mr_without", 0);
-	struct ibv_mw *mw = set_up(k, kit_arg(k, "other_pd", 0) ? pd : NULL, IBV_MW_TYPE_2);
+	struct ibv_mw *mw = mw_new(k, kit_arg(k, "other_pd", 0) ? pd : NULL, IBV_MW_TYPE_2);
 	struct ibv_mr *mr = NULL;
-	struct bind b = usual(k->l);
+	struct bind b = mw_usual(k->l);
 
 	if (mw && without) {
 		int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_READ;
@@ -347,10 +183,10 @@ static void mw_bad_bind(struct kit *k)
 	}
 	if (kit_arg(k, "empty", 0))
 		b.len = 0;
-	b.addr += kit_arg(k, "shift", 0) ? k->l->target.size - START - LEN + 1 : 0;
+	b.addr += kit_arg(k, "shift", 0) ? k->l->target.size - MW_START - MW_LEN + 1 : 0;
 	if (mw && KIT_GOOD(k))
-		bind_refused(k, mw, &b);
-	drop(k, mw);
+		mw_bind_refused(k, mw, &b);
+	mw_free(k, mw);
 	if (mr)
 		ibv_dereg_mr(mr);
 	link_destroy(k->l);
@@ -376,26 +212,26 @@ static void mw_unknown_type(struct kit *k)
 /* A window of type 2B belongs to the QP that its bind was posted on. */
 static void mw_other_qp(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
 	struct link other = {0};
 
-	if (mw && bind_ok(k, mw, &b) && opens(k, mw) && kit_link_second(k, &other, API_POST, &bindable)) {
+	if (mw && mw_bind(k, mw, &b) && mw_opens(k, mw) && kit_link_second(k, &other, API_POST, &mw_link)) {
 		arena_reset(&other.local);
 		if (k->r->dut.responder.attr.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B)
-			probe_on(k, &other, IBV_WR_RDMA_WRITE, mw->rkey, START, k->cell->status);
+			mw_probe_on(k, &other, IBV_WR_RDMA_WRITE, mw->rkey, MW_START, k->cell->status);
 		else
 			seen(k->res, "windows are not of type 2B; ");
 	}
 	link_destroy(&other);
-	drop(k, mw);
+	mw_free(k, mw);
 }
 
 /* A region cannot be deregistered while a window is bound to it; it can after the window is invalidated or freed. */
 static void mw_holds_mr(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
 	struct ibv_mr *mr = NULL;
 	uint32_t rkey;
 	int ret;
@@ -405,35 +241,35 @@ static void mw_holds_mr(struct kit *k)
 				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
 		b.mr = mr;
 	}
-	if (mr && bind_ok(k, mw, &b) && opens(k, mw)) {
+	if (mr && mw_bind(k, mw, &b) && mw_opens(k, mw)) {
 		log_call(&k->res->log, "ibv_dereg_mr(mr)");
 		ret = ibv_dereg_mr(mr);
 		k->res->err = ret;
 		if (!ret) {
 			mr = NULL;
 			KIT_FAULT(k, "a region with a bound window was deregistered");
-		} else if (opens(k, mw) && kit_arg(k, "dealloc", 0)) {
+		} else if (mw_opens(k, mw) && kit_arg(k, "dealloc", 0)) {
 			rkey = mw->rkey;
-			drop(k, mw);
+			mw_free(k, mw);
 			mw = NULL;
-			closed(k, rkey);
+			mw_closed(k, rkey);
 		} else if (KIT_GOOD(k)) {
 			invalidate(k, mw);
 		}
 	}
 	if (mr && ibv_dereg_mr(mr) && KIT_GOOD(k))
 		KIT_FAULT(k, "the region cannot be deregistered after its window is void");
-	drop(k, mw);
+	mw_free(k, mw);
 }
 
 /* Type 1: ibv_bind_mw() rebinds the window and returns its new key; a bind of 0 bytes unbinds it. */
 static void mw_type_1(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_1);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_1);
+	struct bind b = mw_usual(k->l);
 	struct ibv_mw_bind bind = {.wr_id = 0x71b, .send_flags = IBV_SEND_SIGNALED};
 	uint32_t old = mw ? mw->rkey : 0;
-	int ret, lengths[] = {LEN, kit_arg(k, "unbind", 0) ? 0 : LEN};
+	int ret, lengths[] = {MW_LEN, kit_arg(k, "unbind", 0) ? 0 : MW_LEN};
 
 	for (int i = 0; mw && i < 2 && KIT_GOOD(k); i++) {
 		bind.bind_info =
@@ -449,88 +285,88 @@ static void mw_type_1(struct kit *k)
 		else if (mw->rkey == old && lengths[i])
 			KIT_FAULT(k, "mw->rkey is the same as before the bind");
 		else if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x71b, IBV_WC_SUCCESS) && lengths[i])
-			opens(k, mw);
+			mw_opens(k, mw);
 	}
 	if (KIT_GOOD(k))
-		closed(k, old);
-	drop(k, mw);
+		mw_closed(k, old);
+	mw_free(k, mw);
 }
 
 /* A write through a zero-based window, whose addresses are offsets in it. */
 static bool probe_offset(struct kit *k, uint32_t rkey, uint64_t offset, enum ibv_wc_status status)
 {
 	bool reliable = k->l->qpt != IBV_QPT_UC;
-	uint8_t *from = fresh(k->l);
+	uint8_t *from = mw_fresh(k->l);
 
-	if (!reach(k, k->l, IBV_WR_RDMA_WRITE, from, rkey, (uint8_t *)(uintptr_t)offset,
-		   reliable ? status : IBV_WC_SUCCESS) ||
-	    (!reliable && !wait_marker(k, k->l)))
+	if (!mw_reach(k, k->l, IBV_WR_RDMA_WRITE, from, rkey, (uint8_t *)(uintptr_t)offset,
+		      reliable ? status : IBV_WC_SUCCESS) ||
+	    (!reliable && !mw_wait_marker(k, k->l)))
 		return false;
 	end_sync();
 	if (status == IBV_WC_SUCCESS)
-		memcpy(arena_shadow(&k->l->target, k->l->target.base + START + offset), from, PROBE);
+		memcpy(arena_shadow(&k->l->target, k->l->target.base + MW_START + offset), from, MW_PROBE);
 	arena_judge(&k->res->verdict, &k->l->target);
 	return KIT_GOOD(k);
 }
 
 static void mw_zero_based(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
 
 	b.access |= IBV_ACCESS_ZERO_BASED;
-	if (mw && bind_ok(k, mw, &b) && probe_offset(k, mw->rkey, 0, IBV_WC_SUCCESS) &&
-	    probe_offset(k, mw->rkey, LEN - PROBE, IBV_WC_SUCCESS))
-		probe_offset(k, mw->rkey, LEN - PROBE + 1, k->cell->status);
-	drop(k, mw);
+	if (mw && mw_bind(k, mw, &b) && probe_offset(k, mw->rkey, 0, IBV_WC_SUCCESS) &&
+	    probe_offset(k, mw->rkey, MW_LEN - MW_PROBE, IBV_WC_SUCCESS))
+		probe_offset(k, mw->rkey, MW_LEN - MW_PROBE + 1, k->cell->status);
+	mw_free(k, mw);
 }
 
 /* Two windows of one region, next to each other: each opens its own bytes with its own rights. */
 static void mw_neighbours(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2), *other = NULL;
-	struct bind b = usual(k->l), next = b;
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2), *other = NULL;
+	struct bind b = mw_usual(k->l), next = b;
 
-	next.addr += LEN;
+	next.addr += MW_LEN;
 	next.access = IBV_ACCESS_REMOTE_READ;
 	other = mw ? ibv_alloc_mw(k->r->dut.responder.pd, IBV_MW_TYPE_2) : NULL;
-	if (other && bind_ok(k, mw, &b) && bind_ok(k, other, &next) && opens(k, mw) &&
+	if (other && mw_bind(k, mw, &b) && mw_bind(k, other, &next) && mw_opens(k, mw) &&
 	    (k->l->qpt == IBV_QPT_UC ||
-	     probe(k, IBV_WR_RDMA_READ, other->rkey, START + LEN, IBV_WC_SUCCESS)) &&
-	    invalidate(k, other) && opens(k, mw))
-		probe(k, IBV_WR_RDMA_WRITE, mw->rkey, START + LEN, k->cell->status);
-	drop(k, other);
-	drop(k, mw);
+	     mw_probe(k, IBV_WR_RDMA_READ, other->rkey, MW_START + MW_LEN, IBV_WC_SUCCESS)) &&
+	    invalidate(k, other) && mw_opens(k, mw))
+		mw_probe(k, IBV_WR_RDMA_WRITE, mw->rkey, MW_START + MW_LEN, k->cell->status);
+	mw_free(k, other);
+	mw_free(k, mw);
 }
 
 /* A window of the whole region begins with its first byte. */
 static void mw_whole(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
 
-	b.addr -= START;
+	b.addr -= MW_START;
 	b.len = k->l->target.size;
-	if (mw && bind_ok(k, mw, &b) && probe(k, IBV_WR_RDMA_WRITE, mw->rkey, 0, IBV_WC_SUCCESS))
-		probe(k, IBV_WR_RDMA_WRITE, mw->rkey, MARK - PROBE, IBV_WC_SUCCESS);
-	drop(k, mw);
+	if (mw && mw_bind(k, mw, &b) && mw_probe(k, IBV_WR_RDMA_WRITE, mw->rkey, 0, IBV_WC_SUCCESS))
+		mw_probe(k, IBV_WR_RDMA_WRITE, mw->rkey, MW_MARK - MW_PROBE, IBV_WC_SUCCESS);
+	mw_free(k, mw);
 }
 
 /* A window that is bound on a QP does not outlive it: the region can be deregistered (IBTA 10.6.7.2.4). */
 static void mw_of_destroyed_qp(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
 	struct link gone = {0}, *own = k->l;
-	struct bind b = usual(k->l);
+	struct bind b = mw_usual(k->l);
 	struct ibv_mr *mr;
 
 	mr = mw ? ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size,
 			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
 		: NULL;
 	b.mr = mr;
-	if (mr && kit_link_second(k, &gone, API_POST, &bindable)) {
+	if (mr && kit_link_second(k, &gone, API_POST, &mw_link)) {
 		k->l = &gone;
-		if (bind_ok(k, mw, &b) && !ibv_dereg_mr(mr)) {
+		if (mw_bind(k, mw, &b) && !ibv_dereg_mr(mr)) {
 			KIT_FAULT(k, "a region with a bound window was deregistered");
 			mr = NULL;
 		}
@@ -538,21 +374,21 @@ static void mw_of_destroyed_qp(struct kit *k)
 	}
 	link_destroy(&gone);
 	if (mr && KIT_GOOD(k))
-		closed(k, mw->rkey);
+		mw_closed(k, mw->rkey);
 	if (mr && ibv_dereg_mr(mr))
 		KIT_FAULT(k, "the region cannot be deregistered after the QP of its window was destroyed");
-	drop(k, mw);
+	mw_free(k, mw);
 }
 
 /* The key of a window is not one for local memory (IBTA 10.6.7.2.1). */
 static void mw_as_lkey(struct kit *k)
 {
-	struct ibv_mw *mw = set_up(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = usual(k->l);
-	struct ibv_sge sge = {(uintptr_t)k->l->target.base + START, PROBE, 0};
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
+	struct ibv_sge sge = {(uintptr_t)k->l->target.base + MW_START, MW_PROBE, 0};
 	struct ibv_send_wr wr = kit_wr(0x13e4, IBV_WR_RDMA_WRITE, &sge);
 
-	if (mw && bind_ok(k, mw, &b)) {
+	if (mw && mw_bind(k, mw, &b)) {
 		sge.lkey = mw->rkey;
 		wr.wr.rdma.remote_addr = (uintptr_t)k->l->local.base;
 		wr.wr.rdma.rkey = k->l->local.mr->rkey;
@@ -561,23 +397,23 @@ static void mw_as_lkey(struct kit *k)
 		else
 			kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x13e4, k->cell->status);
 	}
-	drop(k, mw);
+	mw_free(k, mw);
 }
 
 /* LOCAL_INV of a region's key, of a window of another QP, and of one of type 1 completes in error. */
 static void mw_inv_refused(struct kit *k)
 {
 	int kind = kit_arg(k, "kind", 0);
-	struct ibv_mw *mw = set_up(k, NULL, kind == 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+	struct ibv_mw *mw = mw_new(k, NULL, kind == 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
 	struct ibv_send_wr wr = kit_wr(0x11f, IBV_WR_LOCAL_INV, NULL);
 	struct link other = {0}, *own = k->l;
-	struct bind b = usual(k->l);
+	struct bind b = mw_usual(k->l);
 	struct ibv_wc wc;
 
 	wr.invalidate_rkey = kind == 0 ? k->l->target.mr->rkey : mw ? mw->rkey : 0;
-	if (mw && kind == 2 && bind_ok(k, mw, &b)) {
+	if (mw && kind == 2 && mw_bind(k, mw, &b)) {
 		wr.invalidate_rkey = mw->rkey;
-		if (kit_link_second(k, &other, API_POST, &bindable))
+		if (kit_link_second(k, &other, API_POST, &mw_link))
 			k->l = &other;
 	}
 	if (mw && KIT_GOOD(k)) {
@@ -589,9 +425,9 @@ static void mw_inv_refused(struct kit *k)
 	}
 	k->l = own;
 	if (mw && kind == 2 && KIT_GOOD(k))
-		opens(k, mw);
+		mw_opens(k, mw);
 	link_destroy(&other);
-	drop(k, mw);
+	mw_free(k, mw);
 }
 
 const struct scenario window_scenarios[] = {
