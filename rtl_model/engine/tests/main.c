@@ -8,10 +8,12 @@
 #include "rtl_engine.h"
 
 void native_wqes(void); /* native.cpp */
+void native_decoded_outside(void);
 void native_all_met(void);
 
 static const struct test native_tests[] = {
 	{"random WQEs", native_wqes},
+	{"random WQEs, decoded outside", native_decoded_outside},
 	{"all operations met", native_all_met},
 	{NULL, NULL},
 };

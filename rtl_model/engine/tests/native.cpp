@@ -12,6 +12,7 @@ extern "C" {
 #include "devices/native/format.h"
 #include "engines/lockstep.h"
 void native_wqes(void);
+void native_decoded_outside(void);
 void native_all_met(void);
 }
 
@@ -229,10 +230,10 @@ void one(engine *e, Host &h, Random &random)
 
 } // namespace
 
-void native_wqes(void)
+static void random_wqes(const hca_personality *pers)
 {
 	for (uint32_t seed = 1; seed <= 10; seed++) {
-		const engine_config cfg = {&native_personality, 8};
+		const engine_config cfg = {pers, 8};
 		Random random(seed);
 		Host h = {};
 		engine *e = lockstep_engine.create(&cfg, the_ports(), &h);
@@ -242,6 +243,20 @@ void native_wqes(void)
 			one(e, h, random);
 		lockstep_engine.destroy(e);
 	}
+}
+
+void native_wqes(void)
+{
+	random_wqes(&native_personality);
+}
+
+// As of another device family: decoded by its C code, checked by hcasim_wqe_limits.
+void native_decoded_outside(void)
+{
+	hca_personality other = native_personality;
+
+	other.name = "other";
+	random_wqes(&other);
 }
 
 // Every operation on every QP type on which it is carried out was among them.
