@@ -49,6 +49,7 @@ class Objects(Suite):
         yield self._mw(qpt, "local_inv", "mw_local_inv", INVALIDATED, {}, posts=LOCAL)
         yield self._mw(qpt, "local_inv-and-bind", "mw_local_inv", INVALIDATED, {"rebind": 1}, posts=LOCAL)
         yield self._mw(qpt, "send_inv", "mw_send_inv", INVALIDATED, {})
+        yield self._mw(qpt, "send_inv-ex", "mw_send_inv", INVALIDATED, {"ex": 1})
         if qpt == "RC":
             says = (
                 "the receive completes in error, its QP goes to ERR, and the sender's request is not refused"

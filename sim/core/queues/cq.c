@@ -100,11 +100,6 @@ static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, u
 	hca->counters.cqes++;
 }
 
-/*
- * The RESIZE entry ends the old ring and does not exist in the new one. There the free-running index continues at the
- * next multiple of two turns, so that fresh memory, phase 0 everywhere, has no valid entry; software copies entries
- * that are not polled yet to the places before.
- */
 /* Ignore a consumer index out of range: it is an error of the software. */
 static void cq_consumed(struct cq *cq, uint32_t ci)
 {
@@ -114,6 +109,11 @@ static void cq_consumed(struct cq *cq, uint32_t ci)
 		cq->notified = cq->ci;
 }
 
+/*
+ * The RESIZE entry ends the old ring and does not exist in the new one. There the free-running index continues at the
+ * next multiple of two turns, so that fresh memory, phase 0 everywhere, has no valid entry; software copies entries
+ * that are not polled yet to the places before.
+ */
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci)
 {
 	struct hca_cpl last = {.op = HCASIM_CQE_OP_RESIZE, .vlan = 0xffff, .timestamp = hca_now(hca)};

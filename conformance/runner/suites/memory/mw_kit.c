@@ -11,9 +11,11 @@ const struct link_opts mw_link = {.windows = true};
 
 struct ibv_mw *mw_new(struct kit *k, struct ibv_pd *pd, enum ibv_mw_type type)
 {
+	struct link_opts opts = mw_link;
 	struct ibv_mw *mw;
 
-	if (!kit_link(k, API_POST, &mw_link))
+	opts.cq_ex = kit_arg(k, "ex", 0);
+	if (!kit_link(k, API_POST, &opts))
 		return NULL;
 	arena_reset(&k->l->local);
 	arena_reset(&k->l->target);
