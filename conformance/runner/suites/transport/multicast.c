@@ -172,8 +172,10 @@ static void members(struct groups *g)
 {
 	struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
 	struct ibv_qp *first = g->t.qp, *second = g->m.qp;
-	bool good = receive(g) && receive(g) && receive(g) && receive(g);
+	bool good = true;
 
+	for (int i = 0; i < 4; i++)
+		good = good && receive(g);
 	if (!good || !send(g, &none) || !attach(g, first, true) || !attach(g, first, true))
 		return; /* twice, for one copy */
 	good = send(g, &none) && first_has(g) && second_has_none(g) && attach(g, second, true) &&
