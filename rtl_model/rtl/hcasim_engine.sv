@@ -440,5 +440,6 @@ module hcasim_engine #(
 
 `include "hcasim_engine_strobes.svh"
 `include "hcasim_engine_steps.svh"
+`include "hcasim_engine_rules.svh"
 
 endmodule
