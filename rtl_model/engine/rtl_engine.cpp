@@ -6,6 +6,10 @@
 #include <cstring>
 
 #include "engine.hpp"
+#ifdef HCASIM_RTL_COVERED
+#include <string>
+#include <verilated_cov.h>
+#endif
 
 // Of one op. The longest walk over a window of WQEs takes a few hundred.
 constexpr uint64_t MAX_CYCLES = 100000;
@@ -27,6 +31,10 @@ engine::engine(const engine_config &config, const engine_ports &p, void *h) : cf
 engine::~engine()
 {
 	top->final();
+#ifdef HCASIM_RTL_COVERED
+	static unsigned int number;
+	context.coveragep()->write(("engine." + std::to_string(number++) + ".dat").c_str());
+#endif
 }
 
 void engine::clock()

@@ -9,7 +9,7 @@
   assign asks_local = req_valid_o && req_q.kind == 4'(hcasim_engine_pkg::ReqLocal);
 
   `HCASIM_ASSERT_STABLE(RequestStays, req_valid_o, req_ack_i, req_o)
-  `HCASIM_ASSERT(OpStays, op_valid_i && !op_done_o |=> op_valid_i && $stable(op_i))
+  `HCASIM_ASSERT(OpStays, op_valid_i && !op_done_o |=> (op_valid_i || op_done_o) && $stable(op_i))
 
   // State (IBTA 10.3.1): in SQD only what was started goes on; nothing is sent while the queue waits.
   `HCASIM_ASSERT(SendsInRts, !sends || (c_q.state == 3'(hcasim_pkg::QPS_RTS)) ||
@@ -31,6 +31,9 @@
 
   // PSNs go up by one, or start again at the oldest one that is not acknowledged (IBTA 9.7.5.1.1).
   logic [24:0] sent_q [2**QpnBits]; // a packet was sent; the PSN behind it
+  logic [24:0] sent_last;
+
+  assign sent_last = sent_q[qpn_q];
 
   always_ff @(posedge clk_i) begin
     if (sends && req_ack_i && ans_ok_i)
@@ -40,7 +43,7 @@
       sent_q[qpn_q] <= '0;
   end
 
-  `HCASIM_ASSERT(PsnFollows, !sends || !sent_q[qpn_q][24] || packet_o.psn == sent_q[qpn_q][23:0] ||
+  `HCASIM_ASSERT(PsnFollows, !sends || !sent_last[24] || packet_o.psn == sent_last[23:0] ||
                  (reliable ? packet_o.psn == q_q.una_psn : q_q.cur_pkt == '0))
   `HCASIM_ASSERT(PsnInMessage, !sends || 24'(packet_o.psn - w_q.first_psn) < w_q.npsn)
 

@@ -11,7 +11,7 @@
 
 #include <hcasim_wire.h>
 
-#include "../../dv/wqes.hpp"
+#include "../wqes.hpp"
 #include "bins.hpp"
 
 extern "C" {

@@ -302,7 +302,7 @@ static Knobs random_knobs(Random &random)
 
 	k.illegal = random.chance(30) ? 30 : random.below(3);
 	k.bad_keys = random.chance(30) ? 0x1f : 0xfff;
-	k.longest = random.chance(10) ? 40000 : random.chance(50) ? 300 : 3000;
+	k.longest = random.chance(10) ? 100000 : random.chance(50) ? 300 : 3000;
 	k.no_read = rare[random.below(4)];
 	k.no_room = often[random.below(4)];
 	k.no_pages = rare[random.below(4)];
@@ -327,6 +327,8 @@ static std::vector<unsigned int> random_weights(Random &random)
 		weight.push_back(10 + random.below(random.chance(30) ? 20 : 100));
 	weight[POST] = 5 + random.below(60);
 	weight[TIME] = 1 + random.below(10);
+	if (random.chance(15))
+		weight[RESPOND] = 1; // so much is sent ahead
 	weight[CONTROL] = 1 + random.below(random.chance(20) ? 10 : 2);
 	return weight;
 }

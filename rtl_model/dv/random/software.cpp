@@ -30,7 +30,7 @@ static void random_attributes(Random &random, engine_qp &c)
 	c.timeout = (uint8_t)(random.chance(80) ? 1 + random.below(31) : 0);
 	c.retry_cnt = (uint8_t)random.below(8);
 	c.rnr_retry = (uint8_t)random.below(8);
-	c.max_rd_atomic = (uint8_t)(random.chance(95) ? 1 + random.below(16) : 0);
+	c.max_rd_atomic = (uint8_t)(random.chance(95) ? 1 + random.below(random.chance(50) ? 2 : 16) : 0);
 	c.qkey = random.u32();
 	c.dest_qpn = random.below(1 << 24);
 	c.udp_sport = (uint16_t)random.u32();
