@@ -302,7 +302,7 @@ static Knobs random_knobs(Random &random)
 
 	k.illegal = random.chance(30) ? 30 : random.below(3);
 	k.bad_keys = random.chance(30) ? 0x1f : 0xfff;
-	k.longest = random.chance(10) ? 100000 : random.chance(50) ? 300 : 3000;
+	k.longest = random.chance(5) ? 30000 : random.chance(50) ? 300 : 3000;
 	k.no_read = rare[random.below(4)];
 	k.no_room = often[random.below(4)];
 	k.no_pages = rare[random.below(4)];

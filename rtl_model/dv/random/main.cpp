@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// rtl_random [FIRST [COUNT [WQES [BINS]]]]: WQES (500) random WQEs with each of COUNT seeds (100) from FIRST (1) on, through
+// rtl_random [--rules] [FIRST [COUNT [WQES [BINS]]]]: WQES (500) random WQEs with each of COUNT seeds (100) from FIRST (1) on, through
 // the C engine and the RTL engine in lockstep. It ends with the first seed that fails, and says how to repeat that. File BINS gets what was met.
+// --rules: the RTL engine on both sides, so that only its assertions can find something.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -67,6 +68,9 @@ int main(int argc, char **argv)
 	uint64_t wqes = 0;
 	Bins bins;
 
+	const bool rules = argc > 1 && !strcmp(argv[1], "--rules");
+	argc -= rules;
+	argv += rules;
 	for (int i = 1; i < argc && i != 4; i++)
 		if (i > 4 || !number(argv[i], &arg[i - 1])) {
 			fprintf(stderr, "%s: '%s' is no number for %s\n", argv[0], argv[i],
@@ -75,6 +79,8 @@ int main(int argc, char **argv)
 		}
 	signal(SIGABRT, aborted);
 	lockstep_config.second = &rtl_engine;
+	if (rules)
+		lockstep_config.first = &rtl_engine;
 	lockstep_config.stop = show;
 	while (same && seeds < arg[1])
 		same = run(arg[0] + seeds++, arg[2], bins, wqes);

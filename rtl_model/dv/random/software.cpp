@@ -96,7 +96,7 @@ uint16_t Machine::put(Qp &qp, uint16_t at_, uint16_t room)
 	const ref_qp ref = {qp.ctx.type, qp.qpn, 4096, qp.ctx.max_inline, qp.ctx.max_rd_atomic};
 	const bool legal = !random_.chance(knobs_.illegal);
 	const RandomWqe wqe = random_wqe(
-		random_, ref, at_, {legal || random_.chance(50) ? knobs_.longest : 1 << 21, !legal, legal});
+		random_, ref, at_, {legal || random_.chance(80) ? knobs_.longest : 1 << 21, !legal, legal});
 	const auto blocks = (uint16_t)(wqe.bytes.size() / HCASIM_WQEBB_SIZE);
 
 	if (blocks > room)
@@ -204,7 +204,7 @@ void Machine::control()
 	else if (qp.ctx.paused && random_.chance(70)) {
 		qp.ctx.paused = false;
 		lockstep_engine.qp_set(e_, qp.qpn, &qp.ctx);
-	} else if (state.next_psn - state.una_psn > 100000 || (!random_.below(200) && state.has_ack))
+	} else if (((state.next_psn - state.una_psn) & HCASIM_PSN_MASK) > 2000 || (!random_.below(200) && state.has_ack))
 		reset(qp); // a message that takes too long, or a queue that has lost what it waits for
 	else
 		modify(qp);
