@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// rtl_random [--rules] [FIRST [COUNT [WQES [BINS]]]]: WQES (500) random WQEs with each of COUNT seeds (100) from FIRST (1) on, through
-// the C engine and the RTL engine in lockstep. It ends with the first seed that fails, and says how to repeat that. File BINS gets what was met.
-// --rules: the RTL engine on both sides, so that only its assertions can find something.
+// rtl_random [--rules] [FIRST [COUNT [WQES [BINS]]]]: WQES (500) random WQEs with each of COUNT seeds (100) from FIRST (1) on,
+// through the C engine and the RTL engine in lockstep. It ends with the first seed that fails, and says how to repeat that. File
+// BINS gets what was met. --rules: the RTL engine on both sides, so that only its assertions can find something.
 #include <chrono>
 #include <csignal>
 #include <cstdio>

@@ -42,12 +42,20 @@ bool Machine::acknowledge(Qp &qp)
 	}
 	const bool end = r.end;
 
-	if (random_.chance(knobs_.garbage)) { // it does not fit
-		r.payload_len += random_.below(3) - 1;
-		r.end = random_.chance(50);
-		r.atomic ^= random_.chance(20);
-		r.data ^= random_.chance(20);
-	}
+	if (random_.chance(knobs_.garbage)) // it does not fit
+		switch (random_.below(4)) {
+		case 0:
+			r.payload_len += random_.below(3) - 1;
+			break;
+		case 1:
+			r.end ^= true;
+			break;
+		case 2:
+			r.atomic ^= true;
+			break;
+		default:
+			r.data ^= true;
+		}
 	if (end)
 		qp.peer.pop_front();
 	if (!random_.chance(knobs_.lost))

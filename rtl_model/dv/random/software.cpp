@@ -132,7 +132,7 @@ void Machine::post()
 	lockstep_engine.state(e_, qp.qpn, &state);
 	if (qp.ctx.state == HCASIM_QPS_ERR && random_.chance(20))
 		recover(qp, state);
-	if (state.wqes > 100 || qp.ctx.state < HCASIM_QPS_RTS)
+	if (state.wqes > 400 || qp.ctx.state < HCASIM_QPS_RTS)
 		return;
 	qp.pi = state.pi;
 	uint16_t end = qp.pi, last = qp.pi;
@@ -204,7 +204,8 @@ void Machine::control()
 	else if (qp.ctx.paused && random_.chance(70)) {
 		qp.ctx.paused = false;
 		lockstep_engine.qp_set(e_, qp.qpn, &qp.ctx);
-	} else if (((state.next_psn - state.una_psn) & HCASIM_PSN_MASK) > 2000 || (!random_.below(200) && state.has_ack))
+	} else if (((state.next_psn - state.una_psn) & HCASIM_PSN_MASK) > 2000 ||
+		   (!random_.below(200) && state.has_ack))
 		reset(qp); // a message that takes too long, or a queue that has lost what it waits for
 	else
 		modify(qp);
