@@ -31,9 +31,9 @@
 
   // PSNs go up by one, or start again at the oldest one that is not acknowledged (IBTA 9.7.5.1.1).
   logic [24:0] sent_q [2**QpnBits]; // a packet was sent; the PSN behind it
-  logic [24:0] sent_last;
+  logic [24:0] sent_last_q; // of the QP; a register, for Verilator keeps a copy of all that an assertion looks at
 
-  assign sent_last = sent_q[qpn_q];
+  always_ff @(posedge clk_i) sent_last_q <= sent_q[qpn_q];
 
   always_ff @(posedge clk_i) begin
     if (sends && req_ack_i && ans_ok_i)
@@ -43,7 +43,7 @@
       sent_q[qpn_q] <= '0;
   end
 
-  `HCASIM_ASSERT(PsnFollows, !sends || !sent_last[24] || packet_o.psn == sent_last[23:0] ||
+  `HCASIM_ASSERT(PsnFollows, !sends || !sent_last_q[24] || packet_o.psn == sent_last_q[23:0] ||
                  (reliable ? packet_o.psn == q_q.una_psn : q_q.cur_pkt == '0))
   `HCASIM_ASSERT(PsnInMessage, !sends || 24'(packet_o.psn - w_q.first_psn) < w_q.npsn)
 
