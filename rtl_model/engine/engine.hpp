@@ -121,6 +121,7 @@ struct engine {
 	void blocks();
 	void request();
 	void answer();
+	void retired();
 
 	Context &at(uint32_t qpn);
 	Record &record(uint32_t qpn, uint16_t seq);

@@ -76,7 +76,7 @@ void engine::records()
 	top->rec_ack_i = top->rec_valid_o;
 	if (!top->rec_valid_o)
 		return;
-	Record &r = record(top->ctx_qpn_o, top->rec_seq_o);
+	Record &r = record(top->rec_qpn_o, top->rec_seq_o);
 	if (!top->rec_we_o) {
 		top->rec_wqe_i = r.wqe;
 		top->rec_wr_i = r.wr;
@@ -101,6 +101,26 @@ void engine::blocks()
 		       BLOCK);
 }
 
+void engine::retired()
+{
+	if (!top->retire_valid_o || !ports->retired)
+		return;
+	const engine_retired r = {.order = top->retire_order,
+				  .fetched = top->retire_fetched,
+				  .issued = top->retire_issued,
+				  .completed = top->retire_completed,
+				  .qpn = top->retire_qpn,
+				  .first_psn = top->retire_first_psn,
+				  .psns = top->retire_psns,
+				  .index = top->retire_index,
+				  .wqe_op = top->retire_op,
+				  .num_bb = top->retire_num_bb,
+				  .status = top->retire_status,
+				  .vendor_err = top->retire_vendor_err,
+				  .signaled = (bool)top->retire_signaled};
+	ports->retired(host, &r);
+}
+
 void engine::run(Op op)
 {
 	const uint64_t until = cycles + MAX_CYCLES;
@@ -111,13 +131,14 @@ void engine::run(Op op)
 	do {
 		if (cycles > until) {
 			fprintf(stderr, "hcasim: rtl engine: op %u of QP %u does not end\n", (unsigned int)op,
-				top->ctx_qpn_o);
+				(unsigned int)top->op_qpn_i);
 			abort();
 		}
 		contexts();
 		records();
 		blocks();
 		request();
+		retired();
 		clock();
 	} while (!top->op_done_o);
 	top->op_valid_i = 0;
@@ -417,6 +438,12 @@ static void state(const struct engine *ce, uint32_t qpn, struct engine_state *ou
 uint64_t rtl_engine_cycles(const struct engine *e)
 {
 	return e->cycles;
+}
+
+void rtl_engine_cache(const struct engine *e, uint64_t *hits, uint64_t *misses)
+{
+	*hits = e->top->cache_hits_o;
+	*misses = e->top->cache_misses_o;
 }
 
 const struct engine_ops rtl_engine = {

@@ -17,6 +17,8 @@ extern const struct engine_ops rtl_engine;
 
 /* Clock cycles that all ops have taken so far. */
 uint64_t rtl_engine_cycles(const struct engine *e);
+/* Loads of contexts that its cache had, and others. */
+void rtl_engine_cache(const struct engine *e, uint64_t *hits, uint64_t *misses);
 
 #ifdef __cplusplus
 }

@@ -8,6 +8,8 @@
 module hcasim_engine #(
   parameter int unsigned QpnBits = 8,
   parameter int unsigned TagBits = 10,
+  parameter int unsigned CacheSetBits = 4, // contexts inside: 2^CacheSetBits sets
+  parameter int unsigned CacheWays = 4,
   localparam int unsigned SlotBits = 5
 ) (
   input  logic                           clk_i,
@@ -72,6 +74,7 @@ module hcasim_engine #(
   input  logic                           rec_ack_i,
   output logic                           rec_we_o,
   output logic                           rec_body_o,
+  output logic [QpnBits-1:0]             rec_qpn_o,
   output logic [7:0]                     rec_seq_o,
   output hcasim_engine_pkg::wqe_t        rec_wqe_o,
   input  hcasim_engine_pkg::wqe_t        rec_wqe_i,
@@ -98,7 +101,12 @@ module hcasim_engine #(
   output logic                           fetch_o,
   output logic                           decode_o,
   output logic                           packetise_o,
+  // A WQE has left its queue: one cycle.
+  output logic                           retire_valid_o,
+  output hcasim_engine_pkg::retire_t     retire_o,
   // Counters.
+  output logic [63:0]                    cache_hits_o,
+  output logic [63:0]                    cache_misses_o,
   output logic [63:0]                    wqes_o,
   output logic [63:0]                    retransmissions_o,
   output logic [63:0]                    rnr_naks_o,
@@ -162,6 +170,7 @@ module hcasim_engine #(
   logic [63:0]                    wqes_q, retransmissions_q, rnr_naks_q, sequence_naks_q, timeouts_q;
 
 `include "hcasim_engine_view.svh"
+`include "hcasim_engine_context.svh"
 
   // ---- Lists, tags, fetch buffers ----
 

@@ -124,6 +124,7 @@
           w_q.is_inline <= wr_q.is_inline;
           w_q.length    <= wr_q.length;
           w_q.mss       <= wr_q.mss;
+          w_q.fetched   <= f_q.arrived;
           wr_q.index    <= index;
           wr_q.num_bb   <= blocks_q;
           if (fail_vendor_q != NoError && wr_q.vendor_err == NoError) begin

@@ -7,6 +7,7 @@
           slot_q  <= queue_head;
           f_q     <= fetch_q[queue_head];
           f_q.failed <= read_failed_q[queue_head];
+          f_q.arrived <= arrived_q[queue_head];
           unique case (op_i)
             hcasim_engine_pkg::OpReadDone, hcasim_engine_pkg::OpWritten, hcasim_engine_pkg::OpPages,
             hcasim_engine_pkg::OpLeave, hcasim_engine_pkg::OpReleased: qpn_q <= QpnBits'(tag_now.qpn);
@@ -26,13 +27,13 @@
           end
         end
 
-        StContext: if (ctx_ack_i) begin
-          c_q     <= ctx_attr_i;
-          q_q     <= ctx_state_i;
+        StContext: if (load_ack) begin
+          c_q     <= load_attr;
+          q_q     <= load_state;
           state_q <= StDispatch;
         end
 
-        StSave: if (ctx_ack_i) state_q <= StDone;
+        StSave: if (load_ack) state_q <= StDone;
         StDone: state_q <= StIdle;
 
         StRequest: if (req_ack_i) begin

@@ -82,6 +82,10 @@
             q_q.cur_pkt <= q_q.cur_pkt + 24'd1;
             state_q     <= q_q.cur_pkt + 24'd1 < w_q.npsn ? StTimer : StOpen;
           end
+          if (ok_q && w_q.issued == '0) begin
+            w_q.issued <= cycle_q;
+            store(answered || q_q.cur_pkt + 24'd1 >= w_q.npsn ? StOpen : StTimer);
+          end
         end
         StSend11: begin
           q_q.cur     <= walk_q;

@@ -14,15 +14,10 @@
   assign req_valid_o = state_q == StRequest;
   assign req_o       = req_q;
 
-  assign ctx_valid_o = state_q == StContext || state_q == StSave;
-  assign ctx_we_o    = state_q == StSave;
-  assign ctx_qpn_o   = qpn_q;
-  assign ctx_attr_o  = c_q;
-  assign ctx_state_o = q_q;
-
   assign rec_valid_o = state_q == StLoad || state_q == StStore || state_q == StBody || state_q == StAppend1;
   assign rec_we_o    = state_q == StStore || state_q == StAppend1;
   assign rec_body_o  = state_q == StBody || state_q == StAppend1;
+  assign rec_qpn_o   = qpn_q;
   assign rec_seq_o   = seq_q[7:0];
   assign rec_wqe_o   = w_q;
   assign rec_wr_o    = wr_q;
@@ -106,8 +101,10 @@
   end
 
   logic [2**SlotBits-1:0] read_failed_q; // the blocks could not be read
+  logic [47:0]            arrived_q [2**SlotBits];
 
   always_ff @(posedge clk_i) begin
+    if (queue_push) arrived_q[push_slot] <= cycle_q;
     if (slot_take) read_failed_q[slot_q] <= 1'b0;
     else if (state_q == StDispatch && op_i == hcasim_engine_pkg::OpReadDone) read_failed_q[tag_q.slot] <= op_flag_i;
   end
