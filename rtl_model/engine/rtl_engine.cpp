@@ -83,13 +83,14 @@ void engine::records()
 		top->rec_ud_i = r.ud;
 		top->rec_bind_i = r.bind;
 		top->rec_net_i = r.net;
-	} else if (top->rec_body_o) {
+		return;
+	}
+	r.wqe = top->rec_wqe_o;
+	if (top->rec_body_o) {
 		r.wr = top->rec_wr_o;
 		r.ud = top->rec_ud_o;
 		r.bind = top->rec_bind_o;
 		r.net = top->rec_net_o;
-	} else {
-		r.wqe = top->rec_wqe_o;
 	}
 }
 

@@ -1,9 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // Part of hcasim_engine: the cache of contexts, and the records of WQEs that have retired.
 
-  logic                         load_valid, load_ack;
+  logic                         load_valid, load_ack, held_q, changed_q; // c_q and q_q are those of held_qpn_q
+  logic [QpnBits-1:0]           held_qpn_q, op_qpn;
   hcasim_engine_pkg::qp_attr_t  load_attr;
   hcasim_engine_pkg::qp_state_t load_state;
+
+  always_comb begin
+    unique case (op_i)
+      hcasim_engine_pkg::OpReadDone, hcasim_engine_pkg::OpWritten, hcasim_engine_pkg::OpPages,
+      hcasim_engine_pkg::OpLeave, hcasim_engine_pkg::OpReleased: op_qpn = QpnBits'(tag_now.qpn);
+      hcasim_engine_pkg::OpFetch, hcasim_engine_pkg::OpFetchWork: op_qpn = fetch_head;
+      hcasim_engine_pkg::OpPacketise, hcasim_engine_pkg::OpPacketiseWork: op_qpn = tx_head;
+      hcasim_engine_pkg::OpDecode, hcasim_engine_pkg::OpDecodeWork:
+        op_qpn = QpnBits'(fetch_q[queue_head][$bits(f_q)-1 -: 24]);
+      default: op_qpn = op_qpn_i;
+    endcase
+  end
 
   assign load_valid = state_q == StContext || state_q == StSave;
 
@@ -17,7 +30,7 @@
     .valid_i    (load_valid),
     .ack_o      (load_ack),
     .we_i       (state_q == StSave),
-    .qpn_i      (qpn_q),
+    .qpn_i      (state_q == StSave ? held_qpn_q : qpn_q),
     .attr_i     (c_q),
     .state_i    (q_q),
     .attr_o     (load_attr),
