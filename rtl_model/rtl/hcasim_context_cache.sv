@@ -46,22 +46,23 @@ module hcasim_context_cache #(
   logic [$bits(attr_i)-1:0]          attr_q  [2**RowBits];
   logic [$bits(state_i)-1:0]         state_q [2**RowBits];
   logic [2**RowBits-1:0]             valid_q, dirty_q;
-  logic [2**SetBits-1:0][WayBits-1:0] next_q; // way of each set that is replaced next
+  logic [2**SetBits*WayBits-1:0]     next_q; // way of each set that is replaced next
   logic                              missed_q; // this load
   logic [63:0]                       hits_q, misses_q;
 
   logic [SetBits-1:0] set;
   logic [TagBits-1:0] tag;
-  logic [WayBits-1:0] way;
+  logic [WayBits-1:0] way, next;
   logic [RowBits-1:0] row;
   logic               hit, clean, write, filled;
 
-  assign set = qpn_i[SetBits-1:0];
-  assign tag = qpn_i[QpnBits-1:SetBits];
+  assign set  = qpn_i[SetBits-1:0];
+  assign tag  = qpn_i[QpnBits-1:SetBits];
+  assign next = next_q[32'(set)*WayBits +: WayBits];
 
   always_comb begin
     hit = 1'b0;
-    way = next_q[set];
+    way = next;
     for (int unsigned i = 0; i < Ways; i++) begin
       if (valid_q[{set, WayBits'(i)}] && tag_q[{set, WayBits'(i)}] == tag) begin
         hit = 1'b1;
@@ -103,7 +104,7 @@ module hcasim_context_cache #(
       if (write) dirty_q[row] <= 1'b1;
       else if (filled || (step_q == StEvict && mem_ack_i)) dirty_q[row] <= 1'b0;
       if (write || filled) valid_q[row] <= 1'b1;
-      if (filled || (write && !hit)) next_q[set] <= next_q[set] + 1'b1;
+      if (filled || (write && !hit)) next_q[32'(set)*WayBits +: WayBits] <= next + 1'b1;
       if (step_q != StLook) missed_q <= !we_i;
       else if (ack_o) missed_q <= 1'b0;
       if (ack_o && !we_i && !missed_q) hits_q <= hits_q + 64'd1;
