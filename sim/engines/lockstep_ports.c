@@ -389,6 +389,14 @@ static void port_retired(void *host, const struct engine_retired *r)
 		e->ports->retired(e->host, r);
 }
 
+/* The core's frame, for whom it is asked: nothing to compare. */
+static uint32_t port_frame(void *host, uint8_t *out)
+{
+	struct engine *e = host;
+
+	return e->ports->frame(e->host, out);
+}
+
 const struct engine_ports lockstep_ports = {
 	.now = port_now,
 	.read = port_read,
@@ -404,4 +412,5 @@ const struct engine_ports lockstep_ports = {
 	.drained = port_drained,
 	.saw_wqe = port_saw_wqe,
 	.retired = port_retired,
+	.frame = port_frame,
 };
