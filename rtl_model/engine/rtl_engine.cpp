@@ -39,18 +39,18 @@ void engine::clock()
 	cycles++;
 }
 
-Context &engine::at(uint32_t qpn)
+Context &engine::at(uint32_t place)
 {
-	auto &context_of = contexts_[qpn];
+	auto &context_of = contexts_[place];
 
 	if (!context_of)
 		context_of.reset(new Context());
 	return *context_of;
 }
 
-Record &engine::record(uint32_t qpn, uint16_t seq)
+Record &engine::record(uint32_t place, uint16_t seq)
 {
-	auto &r = at(qpn).record[seq % WINDOW];
+	auto &r = at(place).record[seq % WINDOW];
 
 	if (!r)
 		r.reset(new Record());
@@ -155,7 +155,11 @@ void engine::run(Op op)
 
 void engine::run(Op op, uint32_t qpn)
 {
-	top->op_qpn_i = (uint16_t)qpn;
+	const auto place = places.find(qpn);
+
+	if (place == places.end()) // the core knows no such QP either
+		return;
+	top->op_qpn_i = place->second;
 	run(op);
 }
 
@@ -224,11 +228,28 @@ static void put_attributes(Top &top, const struct engine_qp &c)
 	top.psn_i = c.sq_psn & HCASIM_PSN_MASK;
 }
 
+static bool take_place(struct engine &e, uint32_t qpn)
+{
+	uint16_t place = (uint16_t)e.places.size();
+
+	if (e.free_places.empty() && e.places.size() == QPS)
+		return false;
+	if (!e.free_places.empty()) {
+		place = e.free_places.back();
+		e.free_places.pop_back();
+	}
+	e.places[qpn] = place;
+	return true;
+}
+
 static int qp_create(struct engine *e, uint32_t qpn, const struct engine_qp *ctx)
 {
-	if (qpn >= QPNS || ctx->ring.entries > HCASIM_MAX_SQ_WQEBB)
+	if (ctx->ring.entries > HCASIM_MAX_SQ_WQEBB)
 		return -EOPNOTSUPP;
+	if (!take_place(*e, qpn))
+		return -ENOMEM;
 	put_attributes(*e->top, *ctx);
+	e->top->attr_qpn = qpn;
 	e->run(Op::CREATE, qpn);
 	return 0;
 }
@@ -236,6 +257,7 @@ static int qp_create(struct engine *e, uint32_t qpn, const struct engine_qp *ctx
 static void qp_set(struct engine *e, uint32_t qpn, const struct engine_qp *ctx)
 {
 	put_attributes(*e->top, *ctx);
+	e->top->attr_qpn = qpn;
 	e->run(Op::SET, qpn);
 }
 
@@ -247,6 +269,8 @@ static void qp_reset(struct engine *e, uint32_t qpn)
 static void qp_destroy(struct engine *e, uint32_t qpn)
 {
 	e->run(Op::DESTROY, qpn);
+	e->free_places.push_back(e->places[qpn]);
+	e->places.erase(qpn);
 }
 
 // From inside the port `failed`: the model has the QP in ERR already.

@@ -10,8 +10,8 @@ extern "C" {
 #include "core/engine.h"
 
 /*
- * Not supported: basic blocks other than 64 bytes (create() returns NULL), QP numbers from 65536 on (qp_create() returns
- * -EOPNOTSUPP).
+ * Not supported: basic blocks other than 64 bytes (create() returns NULL), more than 65,536 QPs at a time (qp_create()
+ * returns -ENOMEM).
  */
 extern const struct engine_ops rtl_engine;
 

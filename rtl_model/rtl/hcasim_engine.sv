@@ -20,7 +20,7 @@ module hcasim_engine #(
   input  logic                           op_valid_i,
   output logic                           op_done_o,
   input  hcasim_engine_pkg::op_e         op_i,
-  input  logic [QpnBits-1:0]             op_qpn_i,
+  input  logic [QpnBits-1:0]             op_qpn_i,    // place of the QP's context; its number is in that
   input  logic [TagBits-1:0]             op_tag_i,
   input  logic                           op_flag_i,    // OpReadDone, OpWritten, OpLeave: failed; OpPages: mapped
   input  logic [15:0]                    op_index_i,   // OpDoorbell: producer index; OpPush
@@ -34,7 +34,7 @@ module hcasim_engine #(
   input  hcasim_engine_pkg::response_t   response_i,   // OpResponse
   // Its result.
   output logic                           result_ok_o,  // OpLeave, OpCompletion, OpPush; OpQuery: draining
-  output logic [23:0]                    result_qpn_o, // steps and work
+  output logic [23:0]                    result_qpn_o, // the QP's number
   output logic [SlotBits-1:0]            result_slot_o,// OpPush, OpReadDone: where the blocks belong
   output logic [31:0]                    result_bytes_o,
   output logic [7:0]                     result_items_o,
@@ -263,7 +263,7 @@ module hcasim_engine #(
   always_comb begin
     dec_qp            = '0;
     dec_qp.qp_type    = c_q.qp_type;
-    dec_qp.qpn        = 24'(qpn_q);
+    dec_qp.qpn        = c_q.qpn;
     dec_qp.port       = 8'(c_q.port);
     dec_qp.port_mtu   = port_mtu;
     dec_qp.max_inline = c_q.max_inline;
@@ -392,7 +392,7 @@ module hcasim_engine #(
   always_comb begin
     send_qp               = '0;
     send_qp.qp_type       = c_q.qp_type;
-    send_qp.qpn           = 24'(qpn_q);
+    send_qp.qpn           = c_q.qpn;
     send_qp.mtu_log       = datagram ? 4'd15 : c_q.mtu_log;
     send_qp.qkey          = c_q.qkey;
     send_qp.dest_qpn      = c_q.dest_qpn;

@@ -65,7 +65,7 @@
   always_comb begin
     retire_o           = '0;
     retire_o.order     = retired_q;
-    retire_o.qpn       = 24'(qpn_q);
+    retire_o.qpn       = c_q.qpn;
     retire_o.op        = w_q.op;
     retire_o.index     = w_q.index;
     retire_o.num_bb    = w_q.num_bb;

@@ -176,6 +176,7 @@ package hcasim_engine_pkg;
 
   // The attributes of a QP: struct engine_qp.
   typedef struct packed {
+    logic [23:0]  qpn;
     logic [7:0]   qp_type;
     logic [2:0]   state;
     logic [31:0]  pasid;
@@ -267,7 +268,7 @@ package hcasim_engine_pkg;
   // A pending operation.
   typedef struct packed {
     logic [1:0]  kind; // tag_e
-    logic [23:0] qpn;
+    logic [23:0] qpn; // place of the queue pair's context
     logic [23:0] epoch;
     logic [15:0] seq;
     logic [4:0]  slot;  // TagRead
@@ -278,11 +279,12 @@ package hcasim_engine_pkg;
 
   // Basic blocks that were read from the ring, or pushed.
   typedef struct packed {
-    logic [23:0] qpn;
+    logic [23:0] qpn; // place of the queue pair's context
     logic [23:0] epoch;
     logic [15:0] index;
     logic [4:0]  num_bb;
     logic [4:0]  used_bb;
+    logic [23:0] owner; // its number
     logic        failed;
     logic [47:0] arrived; // cycle in which they were there
   } fetch_t;

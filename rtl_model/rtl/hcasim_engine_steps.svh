@@ -14,7 +14,7 @@
 
   task automatic ask(input logic [3:0] kind, input state_e next);
     req_q.kind <= kind;
-    req_q.qpn  <= 24'(qpn_q);
+    req_q.qpn  <= c_q.qpn;
     req_q.tag  <= 16'(tag_new); // of what the request may begin
     req_q.seq  <= seq_q;
     ret_req_q  <= next;

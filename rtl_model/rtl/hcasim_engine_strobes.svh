@@ -3,7 +3,8 @@
 
   assign op_done_o      = state_q == StDone;
   assign result_ok_o    = res_ok_q;
-  assign result_qpn_o   = 24'(qpn_q);
+  // Blocks may be decoded after their queue pair is gone, and another one has its place.
+  assign result_qpn_o   = op_i == hcasim_engine_pkg::OpDecode || op_i == hcasim_engine_pkg::OpDecodeWork ? f_q.owner : c_q.qpn;
   assign result_slot_o  = slot_q;
   assign result_bytes_o = count_q;
   assign result_read_o  = reads && !w_q.failed ? w_q.length[31:0] : '0;
@@ -104,6 +105,7 @@
   always_comb begin
     fetch_entry         = '0;
     fetch_entry.qpn     = 24'(qpn_q);
+    fetch_entry.owner   = c_q.qpn;
     fetch_entry.epoch   = q_q.epoch;
     fetch_entry.index   = state_q == StPush ? op_index_i : q_q.fetched;
     fetch_entry.num_bb  = state_q == StPush ? op_blocks_i : fetch_size[4:0];

@@ -23,7 +23,7 @@ void many_cycles(void);
 namespace
 {
 
-constexpr uint32_t BLOCKS = 2, ENTRIES = 256, FIRST = 1000, PSN = 0xfffff0;
+constexpr uint32_t BLOCKS = 2, ENTRIES = 256, FIRST = 0xfff000, PSN = 0xfffff0;
 
 class Bed
 {
