@@ -8,7 +8,7 @@
 #include "tb.hpp"
 
 extern const struct test queue_tests[], list_tests[], cache_tests[], pack_tests[], icrc_tests[],
-	header_tests[], wqe_decode_tests[], gather_tests[], send_path_tests[];
+	header_tests[], wqe_decode_tests[], gather_tests[], engine_frame_tests[], send_path_tests[];
 
 static const struct {
 	const char *name;
@@ -22,6 +22,7 @@ static const struct {
 	{"header", header_tests},
 	{"wqe_decode", wqe_decode_tests},
 	{"gather", gather_tests},
+	{"engine_frame", engine_frame_tests},
 	{"send_path", send_path_tests},
 };
 

@@ -10,6 +10,7 @@
 void native_wqes(void); /* native.cpp */
 void native_decoded_outside(void);
 void native_all_met(void);
+void native_wave(void);
 void many_queue_pairs(void); /* many.cpp */
 void many_cache(void);
 void many_cycles(void);
@@ -18,6 +19,7 @@ static const struct test native_tests[] = {
 	{"random WQEs", native_wqes},
 	{"random WQEs, decoded outside", native_decoded_outside},
 	{"all operations met", native_all_met},
+	{"waveform", native_wave},
 	{NULL, NULL},
 };
 
