@@ -37,8 +37,7 @@ static bool ack_until(struct sq *sq, uint32_t psn)
 	while ((w = sq->ack)) {
 		uint32_t left;
 
-		if (w->failed ||
-		    psn_sub(psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
+		if (w->failed || psn_sub(psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
 			break;
 		if (op_answered(w->wr.op))
 			return false;
