@@ -432,7 +432,9 @@ static enum verdict rx_request(struct hca *hca, struct qp *qp, struct rxwork *w)
 		return rx_atomic(hca, qp, &w->info);
 	if (f & HCASIM_BTH_F_FLUSH)
 		return rx_flush(hca, qp, &w->info);
-	return rx_atomic_write(hca, qp, w);
+	if (f & HCASIM_BTH_F_ATOMIC_WRITE)
+		return rx_atomic_write(hca, qp, w);
+	return invalid(hca, qp, &w->info, HCASIM_VENDOR_ERR_BAD_OPCODE);
 }
 
 /* ---- Transports ---- */
