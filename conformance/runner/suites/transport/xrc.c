@@ -207,13 +207,25 @@ static bool overrun(struct kit *k, struct target *t)
 	return KIT_GOOD(k) && kit_wait(k, l, l->cq, &wc); /* it arrived, or the receiver has failed before */
 }
 
+static bool up_again(struct kit *k)
+{
+	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+	struct link *l = k->l;
+	bool up = !ibv_modify_qp(l->qp, &reset, IBV_QP_STATE) &&
+		  !ibv_modify_qp(l->peer, &reset, IBV_QP_STATE) && !link_peer_steps(l, 0, 3) &&
+		  !link_restart(l);
+
+	if (!up)
+		KIT_FAULT(k, "the QPs could not be connected again");
+	return up;
+}
+
 /* An SRQ whose CQ is overrun takes no messages any more; those of other SRQs arrive. */
 static void xrc_overrun(struct kit *k)
 {
 	struct target t = {};
 
-	if (kit_link(k, API_POST, NULL) && create_sized(k, &t, false, 1) && overrun(k, &t) &&
-	    !link_restart(k->l)) {
+	if (kit_link(k, API_POST, NULL) && create_sized(k, &t, false, 1) && overrun(k, &t) && up_again(k)) {
 		kit_alive(k, k->l);
 		kit_drain_async(k->r->dut.responder.ctx);
 		if (KIT_GOOD(k) && request(k, IBV_WR_SEND, t.srqn, NULL, 0, k->cell->status))
