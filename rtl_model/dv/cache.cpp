@@ -80,15 +80,15 @@ class Bench
 			dut.clock();
 		}
 		if (!store)
-			CU_ASSERT_TRUE(
+			CU_ASSERT_TRUE_FATAL(
 				(Contents{bytes_of(dut->attr_o), bytes_of(dut->state_o)} == newest_[qpn]));
-		CU_ASSERT_TRUE(seen_ == expected);
+		CU_ASSERT_TRUE_FATAL(seen_ == expected);
 		dut.clock();
 		dut->valid_i = 0;
 		dut.settle();
-		CU_ASSERT_FALSE(dut->ack_o || dut->mem_valid_o);
-		CU_ASSERT_EQUAL(dut->hits_o, hits_);
-		CU_ASSERT_EQUAL(dut->misses_o, misses_);
+		CU_ASSERT_FALSE_FATAL(dut->ack_o || dut->mem_valid_o);
+		CU_ASSERT_EQUAL_FATAL(dut->hits_o, hits_);
+		CU_ASSERT_EQUAL_FATAL(dut->misses_o, misses_);
 		return cycles;
 	}
 
@@ -140,7 +140,7 @@ class Bench
 		seen_.push_back({(bool)dut->mem_we_o, dut->mem_qpn_o});
 		if (dut->mem_we_o) {
 			row = {bytes_of(dut->mem_attr_o), bytes_of(dut->mem_state_o)};
-			CU_ASSERT_TRUE(row == newest_[dut->mem_qpn_o]);
+			CU_ASSERT_TRUE_FATAL(row == newest_[dut->mem_qpn_o]);
 		} else {
 			put(dut->mem_attr_i, row.attr);
 			put(dut->mem_state_i, row.state);
@@ -217,8 +217,8 @@ void waveform()
 		return ack;
 	};
 	const auto access = [&](bool store, unsigned int qpn) {
-		while (!cycle(true, store, qpn))
-			;
+		for (unsigned int cycles = 0; !cycle(true, store, qpn); cycles++)
+			CU_ASSERT_FATAL(cycles < 10);
 	};
 
 	access(true, 1);

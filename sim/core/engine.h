@@ -130,7 +130,6 @@ struct engine_response {
 	bool data; /* READ response, atomic response, or response to FLUSH and ATOMIC WRITE; else ACK or NAK */
 	bool atomic; /* data: `orig` is the original value */
 	bool end;    /* data: this is the last packet of the response */
-	uint64_t orig;
 	uint32_t payload_len;
 	uint8_t aeth_kind, aeth_value; /* else: HCASIM_AETH_KIND_*, HCASIM_NAK_* or RNR timer code */
 };

@@ -52,7 +52,7 @@ enum hca_stage {
 struct hca_work {
 	uint32_t bytes; /* bytes that pass through the stage in this step */
 	uint32_t items; /* descriptors: basic blocks fetched, SGEs, headers, ... at least 1 */
-	uint32_t qpn;   /* 0 where no QP is involved */
+	uint32_t qpn;   /* of the stages of the send engine; 0 in the others */
 };
 
 /* True when `stage` can do one step now (it has input, and the FIFO after it has room). */
