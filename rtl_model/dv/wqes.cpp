@@ -32,7 +32,7 @@ class Writer
 	// So often something may be wrong.
 	bool slip(unsigned int percent)
 	{
-		return random_.chance(percent) && !kinds_.legal;
+		return !random_.chance(100 - percent) && !kinds_.legal;
 	}
 
 	template <class Segment>
@@ -128,7 +128,7 @@ class Writer
 			return;
 		inline_ = format->data == HCASIM_WQE_DATA_INLINE ||
 			  (rule && rule->inline_ok && random_.chance(40));
-		if (slip(3))
+		if (random_.chance(3) && !kinds_.legal)
 			inline_ = !inline_;
 		if (inline_)
 			inline_data(rule);

@@ -21,7 +21,6 @@ bool Machine::acknowledge(Qp &qp)
 	engine_response r = {};
 
 	r.psn = (q.psn + q.answered) & HCASIM_PSN_MASK;
-	r.orig = random_.u64();
 	if (same_op(q.opcode, HCASIM_BTH_OP_RC_RDMA_READ_REQUEST)) {
 		const uint64_t at = (uint64_t)q.answered * qp.ctx.mtu;
 
