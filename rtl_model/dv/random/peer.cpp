@@ -87,7 +87,8 @@ void Machine::respond()
 
 	if (!reliable)
 		qp.peer.clear();
-	if (qp.peer.empty() || qp.ctx.state < HCASIM_QPS_RTS)
+	// the core drops responses of a QP in another state
+	if (qp.peer.empty() || (qp.ctx.state != HCASIM_QPS_RTS && qp.ctx.state != HCASIM_QPS_SQD))
 		return;
 	if (random_.chance(knobs_.nak))
 		return negative(qp, HCASIM_AETH_KIND_NAK, HCASIM_NAK_PSN_SEQ);
@@ -97,7 +98,8 @@ void Machine::respond()
 		return negative(qp, HCASIM_AETH_KIND_NAK, (uint8_t)(1 + random_.below(5)));
 	if (random_.chance(knobs_.garbage))
 		return negative(qp, (uint8_t)random_.below(4), (uint8_t)random_.u32());
-	for (unsigned int n = 1 + random_.below(8); n-- && !qp.peer.empty();) {
+	for (unsigned int n = 1 + random_.below(8);
+	     n-- && !qp.peer.empty() && qp.ctx.state != HCASIM_QPS_ERR;) {
 		// an ACK counts for requests before it; an implied NAK if one of them is a READ
 		while (qp.peer.size() > 1 && random_.chance(20) && !qp.peer.front().answered)
 			qp.peer.pop_front();
