@@ -24,14 +24,14 @@ static bool ask(struct bench *b, char how)
 static void notify_order(struct kit *k)
 {
 	static const char *const orders[] = {
-		"SU",                                        /* not asked for */
-		"aUeUS",                                     /* one event for one request */
-		"aSeUS",                                     /* a solicited one is one of any */
-		"sUSeSU",  "nUSeSU",                         /* the first solicited one */
-		"saUeS",                                     /* any in place of solicited */
-		"asUeS",                                     /* solicited does not take any away */
-		"aaUeU",  "ssSeS", "sasUeS", "aUeaUeaSesSe", /* asked again after each event */
-		"UaUe",                                      /* the one before was polled */
+		"SU",                                         /* not asked for */
+		"aUeUS",                                      /* one event for one request */
+		"aSeUS",                                      /* a solicited one is one of any */
+		"sUSeSU", "nUSeSU",                           /* the first solicited one */
+		"saUeS",                                      /* any in place of solicited */
+		"asUeS",                                      /* solicited does not take any away */
+		"aaUeU",  "ssSeS",  "sasUeS", "aUeaUeaSesSe", /* asked again after each event */
+		"UaUe",                                       /* the one before was polled */
 		"SsUSe",
 	};
 	struct bench b = {0};

@@ -373,22 +373,22 @@ static void mw_whole(struct kit *k)
 	mw_free(k, mw);
 }
 
-/* A window that is bound on a QP does not outlive it: the region can be deregistered (IBTA 10.6.7.2.4). */
+/* Windows that are bound on a QP do not outlive it: the region can be deregistered (IBTA 10.6.7.2.4). */
 static void mw_of_destroyed_qp(struct kit *k)
 {
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct ibv_mw *second = mw ? ibv_alloc_mw(k->r->dut.responder.pd, IBV_MW_TYPE_2) : NULL;
+	struct ibv_mr *mr = second ? bindable(k) : NULL;
 	struct link gone = {0}, *own = k->l;
 	struct bind b = mw_usual(k->l);
-	struct ibv_mr *mr;
 
-	mr = mw ? ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size,
-			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
-		: NULL;
 	b.mr = mr;
+	if (mw && !second)
+		KIT_FAULT(k, "ibv_alloc_mw failed with %s", errno_name(errno));
 	if (mr && kit_link_second(k, &gone, API_POST, &mw_link)) {
 		k->l = &gone;
-		if (mw_bind(k, mw, &b) && !ibv_dereg_mr(mr)) {
-			KIT_FAULT(k, "a region with a bound window was deregistered");
+		if (mw_bind(k, second, &b) && mw_bind(k, mw, &b) && !ibv_dereg_mr(mr)) {
+			KIT_FAULT(k, "a region with bound windows was deregistered");
 			mr = NULL;
 		}
 		k->l = own;
@@ -396,8 +396,9 @@ static void mw_of_destroyed_qp(struct kit *k)
 	link_destroy(&gone);
 	if (mr && KIT_GOOD(k))
 		mw_closed(k, mw->rkey);
-	if (mr && ibv_dereg_mr(mr))
-		KIT_FAULT(k, "the region cannot be deregistered after the QP of its window was destroyed");
+	deregister(k, mr);
+	if (second)
+		ibv_dealloc_mw(second);
 	mw_free(k, mw);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* States in which a send queue stops, and what becomes of its requests: SQD and back, SQE and back, RESET. */
-#include <errno.h>
 #include <string.h>
 
 #include "judge/watchdog.h"
@@ -183,42 +182,20 @@ static void sqd_idle(struct kit *k)
 	}
 }
 
-static struct ibv_ah *ah_back(struct kit *k)
-{
-	struct ibv_ah_attr attr;
-	struct ibv_ah *ah;
-
-	link_address(&k->r->dut.responder, &k->r->dut.requester, &attr);
-	ah = ibv_create_ah(k->r->dut.responder.pd, &attr);
-	if (!ah)
-		KIT_FAULT(k, "ibv_create_ah failed with %s", errno_name(errno));
-	return ah;
-}
-
-/* The peer sends a message, whose receive is posted now. */
+/* The peer of a UC QP sends an empty message, whose receive is posted now. */
 static void receives(struct kit *k)
 {
 	struct link *l = k->l;
-	uint8_t *buf = l->local.base + l->local.size - LINK_GRH_LEN; /* behind those of the requests */
-	struct ibv_sge sge = {arena_address(&l->local, buf), LINK_GRH_LEN, l->local.mr->lkey};
-	struct ibv_recv_wr recv = {.wr_id = 0x4ece, .sg_list = &sge, .num_sge = 1}, *bad_recv;
-	struct ibv_ah *ah = l->qpt == IBV_QPT_UD ? ah_back(k) : NULL;
+	struct ibv_recv_wr recv = {.wr_id = 0x4ece}, *bad_recv;
 	struct ibv_send_wr wr = kit_wr(0x5e4d, IBV_WR_SEND, NULL);
-	int ret;
+	int ret = ibv_post_recv(l->qp, &recv, &bad_recv);
 
-	wr.wr.ud.ah = ah;
-	wr.wr.ud.remote_qpn = l->qp->qp_num;
-	wr.wr.ud.remote_qkey = LINK_QKEY;
-	ret = ibv_post_recv(l->qp, &recv, &bad_recv);
-	if (!ret && KIT_GOOD(k))
+	if (!ret)
 		ret = kit_post(k, l->peer, l->qp, &wr, NULL);
 	if (ret)
 		KIT_FAULT(k, "a receive, or the send of the peer, was refused with %s", errno_name(ret));
-	else if (KIT_GOOD(k) && kit_expect(k, l, l->peer_cq, l->peer, 0x5e4d, IBV_WC_SUCCESS))
+	else if (kit_expect(k, l, l->peer_cq, l->peer, 0x5e4d, IBV_WC_SUCCESS))
 		kit_expect(k, l, l->cq, l->qp, 0x4ece, IBV_WC_SUCCESS);
-	memcpy(arena_shadow(&l->local, buf), buf, LINK_GRH_LEN);
-	if (ah)
-		ibv_destroy_ah(ah);
 }
 
 /*
@@ -255,7 +232,7 @@ static void sqe_back(struct kit *k)
 		if (!KIT_GOOD(k))
 			return;
 		collect_memory(k->l, first_use, k->res);
-		if (KIT_GOOD(k))
+		if (KIT_GOOD(k) && k->l->qpt == IBV_QPT_UC)
 			receives(k);
 		if (!KIT_GOOD(k) || !move_to(k, k->l->qp, IBV_QPS_RTS, "RTS") || !kit_plan(k, plans) ||
 		    !post_some(k, plans, 0, num))
