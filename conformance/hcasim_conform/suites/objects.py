@@ -20,7 +20,7 @@ TSO_ALSO = tuple(
 )
 CSUM_OK = "ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"
 LOCAL = ("LOCAL_INV",)
-WINDOW, ACCESS_MW_BIND, LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ = 128, 1 << 4, 1, 2, 4
+WINDOW, ACCESS_MW_BIND, LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 128, 1 << 4, 1, 2, 4, 8
 
 REFUSED = "an access through the window completes with IBV_WC_REM_ACCESS_ERR"
 REFUSED_UC = "a write through the window changes no byte; on UC the requester is not told"
@@ -81,6 +81,7 @@ class Objects(Suite):
             ("bind-other-pd", BOUND, {"other_pd": 1}),
             ("bind-no-bind-right", MW_BIND, {"mr_without": ACCESS_MW_BIND}),
             ("bind-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE}),
+            ("bind-atomic-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE, "access": REMOTE_ATOMIC}),
         ):
             yield self._mw(qpt, case, "mw_bad_bind", clause, args, BAD_BIND, "MW_BIND_ERR")
         says = "a window of type 2 cannot be bound to no byte: IBV_WC_MW_BIND_ERR, or a refusal at posting"

@@ -39,7 +39,7 @@ static hca_ps fill_time(const struct hca *hca, const struct qp *qp)
 	uint32_t packet = qp->a.typical_packet;
 
 	if (!packet)
-		packet = CORE_FRAME_MAX(hca->port[qp->a.port - 1].active_mtu);
+		packet = CORE_FRAME_MAX(128u << hca->port[qp->a.port - 1].active_mtu);
 	return qp->a.max_burst > packet ? ps_of(qp->a.rate_limit, qp->a.max_burst - packet) : 0;
 }
 

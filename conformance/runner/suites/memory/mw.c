@@ -183,6 +183,7 @@ static void mw_bad_bind(struct kit *k)
 	}
 	if (kit_arg(k, "empty", 0))
 		b.len = 0;
+	b.access = kit_arg(k, "access", b.access);
 	b.addr += kit_arg(k, "shift", 0) ? k->l->target.size - MW_START - MW_LEN + 1 : 0;
 	if (mw && KIT_GOOD(k))
 		mw_bind_refused(k, mw, &b);
@@ -227,6 +228,24 @@ static void mw_other_qp(struct kit *k)
 	mw_free(k, mw);
 }
 
+/* A region of the target, for windows alone. */
+static struct ibv_mr *bindable(struct kit *k)
+{
+	struct ibv_mr *mr = ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size,
+				       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+
+	if (!mr)
+		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
+	return mr;
+}
+
+/* No window is bound to it any more. */
+static void deregister(struct kit *k, struct ibv_mr *mr)
+{
+	if (mr && ibv_dereg_mr(mr) && KIT_GOOD(k))
+		KIT_FAULT(k, "the region cannot be deregistered after its window is void");
+}
+
 /* A region cannot be deregistered while a window is bound to it; it can after the window is invalidated or freed. */
 static void mw_holds_mr(struct kit *k)
 {
@@ -236,11 +255,8 @@ static void mw_holds_mr(struct kit *k)
 	uint32_t rkey;
 	int ret;
 
-	if (mw) {
-		mr = ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size,
-				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
-		b.mr = mr;
-	}
+	if (mw)
+		b.mr = mr = bindable(k);
 	if (mr && mw_bind(k, mw, &b) && mw_opens(k, mw)) {
 		log_call(&k->res->log, "ibv_dereg_mr(mr)");
 		ret = ibv_dereg_mr(mr);
@@ -257,8 +273,7 @@ static void mw_holds_mr(struct kit *k)
 			invalidate(k, mw);
 		}
 	}
-	if (mr && ibv_dereg_mr(mr) && KIT_GOOD(k))
-		KIT_FAULT(k, "the region cannot be deregistered after its window is void");
+	deregister(k, mr);
 	mw_free(k, mw);
 }
 
@@ -267,11 +282,13 @@ static void mw_type_1(struct kit *k)
 {
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_1);
 	struct bind b = mw_usual(k->l);
+	struct ibv_mr *mr = mw ? bindable(k) : NULL;
 	struct ibv_mw_bind bind = {.wr_id = 0x71b, .send_flags = IBV_SEND_SIGNALED};
 	uint32_t old = mw ? mw->rkey : 0;
 	int ret, lengths[] = {MW_LEN, kit_arg(k, "unbind", 0) ? 0 : MW_LEN};
 
-	for (int i = 0; mw && i < 2 && KIT_GOOD(k); i++) {
+	b.mr = mr;
+	for (int i = 0; mr && i < 2 && KIT_GOOD(k); i++) {
 		bind.bind_info =
 			(struct ibv_mw_bind_info){b.mr, b.addr, lengths[i], lengths[i] ? b.access : 0};
 		old = mw->rkey;
@@ -289,7 +306,11 @@ static void mw_type_1(struct kit *k)
 	}
 	if (KIT_GOOD(k))
 		mw_closed(k, old);
+	if (!lengths[1])
+		deregister(k, mr);
 	mw_free(k, mw);
+	if (lengths[1])
+		deregister(k, mr);
 }
 
 /* A write through a zero-based window, whose addresses are offsets in it. */
@@ -352,22 +373,22 @@ static void mw_whole(struct kit *k)
 	mw_free(k, mw);
 }
 
-/* A window that is bound on a QP does not outlive it: the region can be deregistered (IBTA 10.6.7.2.4). */
+/* Windows that are bound on a QP do not outlive it: the region can be deregistered (IBTA 10.6.7.2.4). */
 static void mw_of_destroyed_qp(struct kit *k)
 {
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct ibv_mw *second = mw ? ibv_alloc_mw(k->r->dut.responder.pd, IBV_MW_TYPE_2) : NULL;
+	struct ibv_mr *mr = second ? bindable(k) : NULL;
 	struct link gone = {0}, *own = k->l;
 	struct bind b = mw_usual(k->l);
-	struct ibv_mr *mr;
 
-	mr = mw ? ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size,
-			     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND)
-		: NULL;
 	b.mr = mr;
+	if (mw && !second)
+		KIT_FAULT(k, "ibv_alloc_mw failed with %s", errno_name(errno));
 	if (mr && kit_link_second(k, &gone, API_POST, &mw_link)) {
 		k->l = &gone;
-		if (mw_bind(k, mw, &b) && !ibv_dereg_mr(mr)) {
-			KIT_FAULT(k, "a region with a bound window was deregistered");
+		if (mw_bind(k, second, &b) && mw_bind(k, mw, &b) && !ibv_dereg_mr(mr)) {
+			KIT_FAULT(k, "a region with bound windows was deregistered");
 			mr = NULL;
 		}
 		k->l = own;
@@ -375,8 +396,9 @@ static void mw_of_destroyed_qp(struct kit *k)
 	link_destroy(&gone);
 	if (mr && KIT_GOOD(k))
 		mw_closed(k, mw->rkey);
-	if (mr && ibv_dereg_mr(mr))
-		KIT_FAULT(k, "the region cannot be deregistered after the QP of its window was destroyed");
+	deregister(k, mr);
+	if (second)
+		ibv_dealloc_mw(second);
 	mw_free(k, mw);
 }
 

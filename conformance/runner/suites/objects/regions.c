@@ -151,6 +151,8 @@ static void change(struct rereg *r)
 		   r->pd, first, 768, ALL);
 	can(r, first + 704, 3, "all three at once");
 	KIT_CHECK(k, ibv_dealloc_pd(r->pd) > 0, "a PD was deallocated, its region came back to it");
+	KIT_CHECK(k, !ibv_dealloc_pd(r->other_pd), "a PD cannot be deallocated that its region has left");
+	r->other_pd = NULL;
 }
 
 static void reregistration(struct kit *k)
@@ -173,7 +175,7 @@ static void reregistration(struct kit *k)
 	own_destroy(&r.own);
 	if ((r.mr && ibv_dereg_mr(r.mr)) || (r.local && ibv_dereg_mr(r.local)))
 		KIT_FAULT(k, "ibv_dereg_mr failed");
-	if (ibv_dealloc_pd(r.other_pd) || ibv_dealloc_pd(r.pd))
+	if ((r.other_pd && ibv_dealloc_pd(r.other_pd)) || ibv_dealloc_pd(r.pd))
 		KIT_FAULT(k, "ibv_dealloc_pd failed, nothing uses the PDs");
 	end_free(r.bytes);
 }

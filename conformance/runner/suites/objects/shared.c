@@ -118,9 +118,11 @@ out:
 static void opened(struct kit *k, struct own *o, struct own *second)
 {
 	const uint32_t number = o->qp->qp_num;
+	struct ibv_qp *third = open_qp(k, OPEN_ALL, o->xrcd, number, IBV_QPT_XRC_RECV, k);
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
+	KIT_CHECK(k, third && !ibv_destroy_qp(third), "a handle could not be opened, or not be destroyed");
 	second->qp = open_qp(k, OPEN_ALL, o->xrcd, number, IBV_QPT_XRC_RECV, second);
 	KIT_CHECK(k, second->qp, "ibv_open_qp failed with %s", errno_name(errno));
 	KIT_CHECK(k, second->qp->qp_num == number && second->qp->qp_context == second,

@@ -289,7 +289,7 @@ static void take_round(struct kit *k, struct link *l, struct stream *s, bool *po
 	}
 }
 
-/* Another size, greater and smaller in turn, while receives are posted. */
+/* Another size, greater and smaller in turn: first while all receives are posted, then while several have ended. */
 static void resize(struct kit *k, unsigned int round)
 {
 	static const uint32_t sizes[] = {64, 48, 200, 32};
@@ -320,9 +320,12 @@ static void srq_out_of_order(struct kit *k)
 		for (unsigned int i = 0; i < LINK_RECV_SLOTS; i++)
 			if (!posted[i])
 				ids[i] = slot_id(round, i);
-		if (!post_slots(k, posted, round))
+		if (round >= ROUNDS / 2)
+			resize(k, round);
+		if (!KIT_GOOD(k) || !post_slots(k, posted, round))
 			break;
-		resize(k, round);
+		if (round < ROUNDS / 2)
+			resize(k, round);
 		for (unsigned int i = 0; i < 2 && KIT_GOOD(k); i++)
 			send_round(k, links[i], &streams[i], round, i);
 		for (unsigned int i = 0; i < 2 && KIT_GOOD(k); i++)

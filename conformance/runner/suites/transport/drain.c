@@ -182,6 +182,22 @@ static void sqd_idle(struct kit *k)
 	}
 }
 
+/* The peer of a UC QP sends an empty message, whose receive is posted now. */
+static void receives(struct kit *k)
+{
+	struct link *l = k->l;
+	struct ibv_recv_wr recv = {.wr_id = 0x4ece}, *bad_recv;
+	struct ibv_send_wr wr = kit_wr(0x5e4d, IBV_WR_SEND, NULL);
+	int ret = ibv_post_recv(l->qp, &recv, &bad_recv);
+
+	if (!ret)
+		ret = kit_post(k, l->peer, l->qp, &wr, NULL);
+	if (ret)
+		KIT_FAULT(k, "a receive, or the send of the peer, was refused with %s", errno_name(ret));
+	else if (kit_expect(k, l, l->peer_cq, l->peer, 0x5e4d, IBV_WC_SUCCESS))
+		kit_expect(k, l, l->cq, l->qp, 0x4ece, IBV_WC_SUCCESS);
+}
+
 /*
  * The queue of an unreliable QP stops at a request that fails; moved back to RTS it goes on with what is posted then.
  * The receive queue has gone on all the time.
@@ -216,6 +232,8 @@ static void sqe_back(struct kit *k)
 		if (!KIT_GOOD(k))
 			return;
 		collect_memory(k->l, first_use, k->res);
+		if (KIT_GOOD(k) && k->l->qpt == IBV_QPT_UC)
+			receives(k);
 		if (!KIT_GOOD(k) || !move_to(k, k->l->qp, IBV_QPS_RTS, "RTS") || !kit_plan(k, plans) ||
 		    !post_some(k, plans, 0, num))
 			return;

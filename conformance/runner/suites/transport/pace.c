@@ -10,6 +10,7 @@
 #include "suites/objects/own.h"
 
 #define FRAME 1000 /* bytes */
+#define LONG  4000 /* if the port takes it */
 #define SLOW  1000 /* kbps: a frame each 8 ms; the fast queue: 8000 */
 
 struct paced {
@@ -23,6 +24,7 @@ struct paces {
 	struct ibv_mr *mr;
 	struct paced a, b;
 	uint32_t fast; /* kbps */
+	uint32_t len;  /* of long frames */
 };
 
 static bool limit(struct paces *p, struct paced *q, uint32_t kbps, uint32_t burst, uint16_t typical)
@@ -36,9 +38,9 @@ static bool limit(struct paces *p, struct paced *q, uint32_t kbps, uint32_t burs
 	return !ret;
 }
 
-static bool send_frames(struct paces *p, struct paced *q, unsigned int num)
+static bool send_long(struct paces *p, struct paced *q, unsigned int num, uint32_t len)
 {
-	struct ibv_sge sge = {(uintptr_t)p->mem, FRAME, p->mr->lkey};
+	struct ibv_sge sge = {(uintptr_t)p->mem, len, p->mr->lkey};
 	struct ibv_send_wr wr = kit_wr(0, IBV_WR_SEND, &sge), *bad;
 	int ret = 0;
 
@@ -48,6 +50,11 @@ static bool send_frames(struct paces *p, struct paced *q, unsigned int num)
 	if (ret)
 		KIT_FAULT(p->k, "posting a frame was refused with %s", errno_name(ret));
 	return !ret;
+}
+
+static bool send_frames(struct paces *p, struct paced *q, unsigned int num)
+{
+	return send_long(p, q, num, FRAME);
 }
 
 static bool poll_one(struct paces *p, struct paced *q)
@@ -127,6 +134,19 @@ static bool changed(struct paces *p)
 	       have_left(p, &p->a, 30, "a queue whose limit was removed");
 }
 
+/* Frames that wait 32 ms each at the limit that was, and at most 4 ms with the new one, or none. */
+static bool waiting(struct paces *p)
+{
+	static const uint32_t fast[] = {8000, 0};
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (!limit(p, &p->a, SLOW, 0, 0) || !send_long(p, &p->a, 3, p->len) ||
+		    !limit(p, &p->a, fast[i], 0, 0) || !send_frames(p, &p->b, 3) || !left(p, &p->b, 3) ||
+		    !have_left(p, &p->a, 3, "frames that waited when the limit changed"))
+			return false;
+	return true;
+}
+
 /* A queue that was idle may send max_burst_sz bytes at once, and no more. */
 static bool bursts(struct paces *p)
 {
@@ -143,12 +163,12 @@ static bool create(struct paces *p)
 	const struct end *end = &p->k->r->dut.requester;
 
 	p->a.o.init.cap = p->b.o.init.cap = (struct ibv_qp_cap){32, 1, 1, 1, 0};
-	p->mem = end_alloc(end->pd, FRAME);
+	p->mem = end_alloc(end->pd, LONG);
 	if (!p->mem)
 		return false;
-	memset(p->mem, 0x5a, FRAME);
+	memset(p->mem, 0x5a, LONG);
 	memcpy(p->mem, "\x02\0\0\0\0\1\x02\0\0\0\0\2\x88\xb5", 14); /* for nobody; an experimental type */
-	p->mr = ibv_reg_mr(end->pd, p->mem, FRAME, 0);
+	p->mr = ibv_reg_mr(end->pd, p->mem, LONG, 0);
 	return p->mr && own_create(p->k, &p->a.o, IBV_QPT_RAW_PACKET) &&
 	       own_reach(p->k, &p->a.o, IBV_QPS_RTS) && own_create(p->k, &p->b.o, IBV_QPT_RAW_PACKET) &&
 	       own_reach(p->k, &p->b.o, IBV_QPS_RTS);
@@ -156,7 +176,8 @@ static bool create(struct paces *p)
 
 static void rate_limit(struct kit *k)
 {
-	struct paces p = {.k = k, .fast = kit_arg(k, "kbps", 8000)};
+	const bool jumbo = k->r->dut.requester.port_attr.active_mtu == IBV_MTU_4096;
+	struct paces p = {.k = k, .fast = kit_arg(k, "kbps", 8000), .len = jumbo ? LONG : FRAME};
 	struct ibv_device_attr_ex attr = {0};
 	const struct ibv_packet_pacing_caps *caps = &attr.packet_pacing_caps;
 
@@ -166,7 +187,7 @@ static void rate_limit(struct kit *k)
 		seen(k->res, "the device has no such limits; ");
 	else if (!create(&p))
 		KIT_FAULT(k, "the QPs cannot be created");
-	else if (two_limits(&p) && changed(&p))
+	else if (two_limits(&p) && changed(&p) && waiting(&p))
 		bursts(&p);
 	own_destroy(&p.a.o);
 	own_destroy(&p.b.o);

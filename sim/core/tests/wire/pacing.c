@@ -136,6 +136,20 @@ static void bursts(void)
 	pair_free(&p);
 }
 
+/* Without a typical size it is that of the port's longest frame. */
+static void typical(void)
+{
+	struct pair p;
+
+	begin(&p);
+	CU_ASSERT_EQUAL(limit(p.qp[0], RATE, CORE_FRAME_MAX(4096) + 2 * SIZE, 0), 0);
+	post(&p, p.qp[0], 0, 4, SIZE);
+	expect(3, 0);
+	fixture_settle(p.fixture, MS);
+	expect(4, MS);
+	pair_free(&p);
+}
+
 static void refused(void)
 {
 	struct hca_qp_attr now;
@@ -182,7 +196,12 @@ static void ended(void)
 }
 
 const struct test pacing_tests[] = {
-	{"rate", rate},     {"other queues", others}, {"changed while sending", changed},
-	{"bursts", bursts}, {"refused", refused},     {"ended", ended},
+	{"rate", rate},
+	{"other queues", others},
+	{"changed while sending", changed},
+	{"bursts", bursts},
+	{"typical size", typical},
+	{"refused", refused},
+	{"ended", ended},
 	{NULL, NULL},
 };
