@@ -162,7 +162,8 @@ bool event_print(FILE *out, const struct event *e)
 		return false;
 	fprintf(out, "%" PRIu64 " %" PRIu64 " ps ", e->number, e->time);
 	event_print_name(out, e->kind);
-	while (next_field(&fields, &i, &f)) {
+	/* After a failure, a command returns less. */
+	while (i.p != i.end && next_field(&fields, &i, &f)) {
 		fprintf(out, " %.*s=", f.name_len, f.name);
 		print_value(out, &f);
 	}
