@@ -14,7 +14,7 @@ void engine::request()
 
 void engine::answer()
 {
-	Record &r = record(top->req_qpn, top->req_seq);
+	Record &r = record(top->rec_qpn_o, top->req_seq);
 	const uint32_t qpn = top->req_qpn, tag = top->req_tag;
 	engine_lookup what = memory(r);
 	hca_wr wr;
@@ -86,7 +86,7 @@ void engine::read()
 
 void engine::lookup()
 {
-	engine_lookup what = memory(record(top->req_qpn, top->req_seq));
+	engine_lookup what = memory(record(top->rec_qpn_o, top->req_seq));
 
 	npieces_ = 0;
 	top->ans_error_i = top->req_check ? ports->lookup(host, &what, nullptr, nullptr)
@@ -162,10 +162,26 @@ static uint32_t put_headers(uint8_t *out, const Top &top, const uint8_t *in)
 	return top.wr_hdr_size;
 }
 
+// For the frame, when it leaves: what the model says of the packet, and the bytes that it takes from its WQE.
+void engine::keep(const Record &r, uint32_t head_len)
+{
+	Packet &p = frames->packet(top->req_tag);
+	const bool tso = top->offload_tso, inside = top->wr_is_inline;
+
+	p.packet = top->row_packet_o;
+	p.offload = top->row_offload_o;
+	p.raw = top->qp_qp_type == HCASIM_QPT_RAW_PACKET;
+	p.inside[0] = {top->wr_header_at, (uint16_t)(tso ? top->wr_hdr_size : 0)};
+	p.inside[1] = {(uint16_t)(r.inline_at + top->req_offset),
+		       (uint16_t)(inside ? head_len - p.inside[0].len : 0)};
+	if (tso || inside)
+		p.wqe = r.raw;
+}
+
 void engine::packet()
 {
 	const hca_av av = address(*top);
-	Record &r = record(top->req_qpn, top->req_seq);
+	Record &r = record(top->rec_qpn_o, top->req_seq);
 	std::array<uint8_t, 2 * HCA_WQE_MAX> head; // both are inside the WQE
 	engine_packet p = {};
 
@@ -185,6 +201,7 @@ void engine::packet()
 		p.piece = pieces_.data();
 		p.npieces = npieces_;
 	}
+	keep(r, p.head_len);
 	top->ans_ok_i = ports->packet(host, top->req_tag, &p);
 }
 
@@ -247,7 +264,7 @@ hca_wr engine::work_request(Record &r)
 // The bytes of a decoded WQE go from their fetch buffer to its record.
 void engine::seen()
 {
-	Record &r = record(top->req_qpn, top->req_seq);
+	Record &r = record(top->rec_qpn_o, top->req_seq);
 	const uint32_t len = top->req_bytes;
 	const bool native = top->native_i;
 	hca_wr wr;

@@ -18,6 +18,9 @@
 #include "core/personality.h"
 #include "core/wire/headers.h"
 
+#include <hcasim_hw.h>
+#include <hcasim_verbs.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -107,6 +110,19 @@ struct engine_packet {
 	uint32_t npieces;
 };
 
+/* A packet that leaves. */
+struct engine_frame {
+	uint32_t qpn;
+	uint32_t tag;        /* of packet() */
+	const uint8_t *smac; /* source addresses: 6 bytes, of its port; */
+	const uint8_t *sgid; /* 16 bytes, of the GID that its address vector named at packet() */
+	const struct piece *piece;
+	uint32_t npieces;
+	const uint8_t *data; /* the bytes of the pieces, one after the other */
+};
+
+#define ENGINE_FRAME_MAX (HCASIM_FRAME_OVERHEAD + (128u << HCASIM_MTU_4096)) /* bytes, without FCS */
+
 /* ---- Feedback ---- */
 
 struct engine_response {
@@ -114,7 +130,6 @@ struct engine_response {
 	bool data; /* READ response, atomic response, or response to FLUSH and ATOMIC WRITE; else ACK or NAK */
 	bool atomic; /* data: `orig` is the original value */
 	bool end;    /* data: this is the last packet of the response */
-	uint64_t orig;
 	uint32_t payload_len;
 	uint8_t aeth_kind, aeth_value; /* else: HCASIM_AETH_KIND_*, HCASIM_NAK_* or RNR timer code */
 };
@@ -123,6 +138,20 @@ struct engine_completion {
 	uint8_t wqe_op, num_bb, status, vendor_err;
 	uint16_t wqe_index;
 	uint32_t byte_count;
+};
+
+/*
+ * A WQE that has left its queue: its end is final, and its completion, if it has one, is taken. RESET removes WQEs without
+ * a record.
+ */
+struct engine_retired {
+	uint64_t order;                      /* number of the record: 0, 1, ... */
+	uint64_t fetched, issued, completed; /* clock cycles; issued (its first packet was made) 0: never */
+	uint32_t qpn;
+	uint32_t first_psn, psns; /* of its message: packets, or those of the response; 0: not started */
+	uint16_t index;           /* ring index of its first basic block */
+	uint8_t wqe_op, num_bb, status, vendor_err;
+	bool signaled;
 };
 
 struct engine_counters {
@@ -171,6 +200,16 @@ struct engine_ports {
 	void (*drained)(void *host, uint32_t qpn); /* SQD: all started requests have completed */
 	/* For observers: a WQE was decoded. */
 	void (*saw_wqe)(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len);
+	/*
+	 * For observers: a WQE has retired, each once and in order per QP. May be NULL; an engine need not call it. Not
+	 * among the calls that must be equal in two engines.
+	 */
+	void (*retired)(void *host, const struct engine_retired *r);
+	/*
+	 * Only during ops->frame(), for those who compare: the frame as the core builds it. Returns its bytes, at
+	 * most ENGINE_FRAME_MAX.
+	 */
+	uint32_t (*frame)(void *host, uint8_t *out);
 };
 
 struct engine_config {
@@ -231,7 +270,12 @@ struct engine_ops {
 
 	/* ---- Optional: NULL if the engine has none ---- */
 
-	/* Clock cycles that the engine's work in the last step() took; 0: not known. */
+	/*
+	 * Builds the frame of a packet for which leave() has just returned true: headers, payload, checksums, padding,
+	 * ICRC. Returns its bytes, at most ENGINE_FRAME_MAX. NULL: the core builds the frames.
+	 */
+	uint32_t (*frame)(struct engine *e, const struct engine_frame *f, uint8_t *out);
+	/* Clock cycles that the engine's work in the last step() or frame() took; 0: not known. */
 	uint32_t (*cycles)(const struct engine *e);
 	/*
 	 * Writes a waveform (FST) from here on: the last clock cycles, at most `cycles`, to `path`, and the `cycles`
@@ -245,7 +289,7 @@ extern const struct engine_ops c_engine; /* sim/core/requester */
 /* ---- An engine in a shared library ---- */
 
 /* Increased with every change of this header and of the headers that it includes. */
-#define ENGINE_ABI 1
+#define ENGINE_ABI 3
 
 struct engine_plugin {
 	uint32_t abi;      /* ENGINE_ABI */

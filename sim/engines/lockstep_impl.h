@@ -12,6 +12,7 @@
 struct lockstep_qp {
 	uint32_t qpn;
 	uint8_t type;
+	uint16_t retired; /* ring index up to which the second one has reported WQEs */
 };
 
 struct seen_wqe {
@@ -40,6 +41,9 @@ struct engine {
 	unsigned int num_qps, room_qps, turn;
 	struct seen_wqe seen[SEEN];
 	unsigned int num_seen;
+	uint64_t num_retired; /* records of the second one */
+	bool completes;       /* the op takes this completion */
+	struct engine_completion completed;
 	char wave[512]; /* file */
 	int wave_error;
 };
@@ -49,9 +53,19 @@ extern const struct engine_ports lockstep_ports;
 /* Name of the port call of the first engine that is next in the log; NULL: none. */
 const char *lockstep_next_call(const struct engine *e);
 
+/* lockstep_retired.c */
+void lockstep_retired(struct engine *e, const struct engine_retired *r);
+/* Before a completion of the QP is taken. */
+void lockstep_completes(struct engine *e, uint32_t qpn);
+/* After an op. */
+void lockstep_compare_retired(struct engine *e);
+void lockstep_forget_retired(struct engine *e, uint32_t qpn);
+
 /* lockstep_report.c */
 const char *lockstep_second_name(const struct engine *e);
 void lockstep_difference(struct engine *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lockstep_compare_frames(struct engine *e, const uint8_t *first, uint32_t first_len,
+			     const uint8_t *second, uint32_t second_len);
 void lockstep_saw(struct engine *e, uint32_t qpn, uint16_t index, const void *raw, uint32_t len);
 /* The states of one QP. */
 void lockstep_compare_state(struct engine *e, uint32_t qpn);

@@ -10,11 +10,23 @@
 void native_wqes(void); /* native.cpp */
 void native_decoded_outside(void);
 void native_all_met(void);
+void native_wave(void);
+void many_queue_pairs(void); /* many.cpp */
+void many_cache(void);
+void many_cycles(void);
 
 static const struct test native_tests[] = {
 	{"random WQEs", native_wqes},
 	{"random WQEs, decoded outside", native_decoded_outside},
 	{"all operations met", native_all_met},
+	{"waveform", native_wave},
+	{NULL, NULL},
+};
+
+static const struct test many_tests[] = {
+	{"more QPs than contexts in the cache", many_queue_pairs},
+	{"hits and misses", many_cache},
+	{"cycles of 64 bytes inline", many_cycles},
 	{NULL, NULL},
 };
 
@@ -23,6 +35,7 @@ static const struct {
 	const struct test *tests;
 } suites[] = {
 	{"native", native_tests},
+	{"many", many_tests},
 	{"rc", rc_tests},
 	{"flush", flush_tests},
 	{"errors", error_tests},
