@@ -76,6 +76,10 @@ int HostMemory::read(hca_dma *dma)
 		return 0;
 	if (dma->pasid != HCA_PASID_KERNEL)
 		return ops_->mem_read(ctx_, dma->pasid, dma->seg, dma->nseg, dma->buf) ? -EFAULT : 0;
+	if (ops_->kernel_read) {
+		ops_->kernel_read(ctx_, dma->seg, dma->nseg, dma->buf);
+		return 0;
+	}
 	for (uint32_t i = 0; i < dma->nseg; to += dma->seg[i++].len)
 		if (dma->seg[i].len)
 			memcpy(to, reinterpret_cast<const void *>(dma->seg[i].addr), dma->seg[i].len);
@@ -138,8 +142,12 @@ int HostMemory::write_split(const hca_dma *dma)
 	if (dma->pasid != HCA_PASID_KERNEL)
 		return ops_->mem_write(ctx_, dma->pasid, scratch_.data(), scratch_.size(), dma->buf) ? -EFAULT
 												     : 0;
-	copy_own(scratch_, dma->split ? dma->len - std::min<uint32_t>(dma->split, dma->len) : dma->len,
-		 static_cast<const uint8_t *>(dma->buf));
+	if (ops_->kernel_write)
+		ops_->kernel_write(ctx_, scratch_.data(), scratch_.size(), dma->buf);
+	else
+		copy_own(scratch_,
+			 dma->split ? dma->len - std::min<uint32_t>(dma->split, dma->len) : dma->len,
+			 static_cast<const uint8_t *>(dma->buf));
 	return 0;
 }
 

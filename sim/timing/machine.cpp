@@ -66,8 +66,8 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 	if (cfg.fault && !fault->parse(cfg.fault, err))
 		throw err;
 	wire = std::make_unique<Wire>(profile, *fault);
-	if (cfg.trace_dir) {
-		trace.reset(trace_open(cfg.trace_dir, text, sizeof(text)));
+	if (cfg.trace_dir || cfg.observer) {
+		trace.reset(trace_open(cfg.trace_dir, cfg.observer, ctx, text, sizeof(text)));
 		if (!trace)
 			throw std::string(text);
 		wire->watch(trace.get());

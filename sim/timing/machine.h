@@ -11,6 +11,7 @@
 #define HCASIM_TIMING_MACHINE_H
 
 #include "../core/hca.h"
+#include "../trace/trace.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -19,21 +20,24 @@ extern "C" {
 struct machine;
 
 struct machine_host_ops {
-	/* Memory of address space `pasid`. 0 or -EFAULT. PASID 0 is plain memory of this process and
-	 * is not passed here. Scatter/gather of `nseg` pieces against one buffer; pieces are moved in
+	/* Memory of address space `pasid`, which is not 0. 0 or -EFAULT. Scatter/gather of `nseg` pieces against one buffer; pieces are moved in
 	 * order: no byte of a later piece becomes visible before the earlier pieces (CQE valid bits). */
 	int (*mem_read)(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
 	int (*mem_write)(void *ctx, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg,
 			 const void *buf);
+	/* Memory of PASID 0, the driver's. NULL: it is plain memory of this process. */
+	void (*kernel_read)(void *ctx, const struct hca_dma_seg *seg, uint32_t nseg, void *buf);
+	void (*kernel_write)(void *ctx, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
 	/* MSI-X `vector` of adapter `hca` reached the CPU: all its earlier DMA writes are visible. */
 	void (*irq)(void *ctx, unsigned int hca, unsigned int vector);
 };
 
 struct machine_config {
-	unsigned int num_hcas; /* 1..16 */
-	const char *profile;   /* path of the timing profile (YAML) */
-	const char *trace_dir; /* NULL: no tracing, at no cost */
-	const char *fault;     /* --fault specification, NULL: none */
+	unsigned int num_hcas;                 /* 1..16 */
+	const char *profile;                   /* path of the timing profile (YAML) */
+	const char *trace_dir;                 /* NULL: no tracing, at no cost */
+	const struct trace_observer *observer; /* or NULL; with the same context as the host's operations */
+	const char *fault;                     /* --fault specification, NULL: none */
 	uint64_t seed;
 	const struct hca_personality *personality; /* of all adapters: device_family()'s */
 	const struct engine_ops *engine;           /* send engine of all adapters; NULL: the C engine */

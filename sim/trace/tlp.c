@@ -13,6 +13,10 @@ void trace_tlp(struct trace *t, const struct trace_tlp *tlp)
 {
 	FILE *f = t->log[TRACE_TLP];
 
+	if (t->observer)
+		t->observer->tlp(t->ctx, tlp);
+	if (!f)
+		return;
 	fprintf(f, "{\"ps\":%llu,\"arrival\":%llu,\"hca\":\"hcasim%u\",\"dir\":\"%s\",\"type\":\"%s\"",
 		(unsigned long long)tlp->start, (unsigned long long)tlp->arrival, tlp->adapter,
 		tlp->up ? "up" : "down", tlp->type);

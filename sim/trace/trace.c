@@ -60,7 +60,22 @@ static void release(struct trace *t)
 	free(t);
 }
 
-struct trace *trace_open(const char *dir, char *err, size_t err_size)
+static bool open_folder(struct trace *t, const char *dir, char *err, size_t err_size)
+{
+	if (snprintf(t->dir, sizeof(t->dir), "%s", dir) >= (int)sizeof(t->dir) || !*dir) {
+		snprintf(err, err_size, "trace: directory name '%.80s' is %s", dir,
+			 *dir ? "too long" : "empty");
+		return false;
+	}
+	if (mkdir(dir, 0777) && errno != EEXIST) {
+		snprintf(err, err_size, "trace: cannot make directory %s: %s", dir, strerror(errno));
+		return false;
+	}
+	return open_logs(t, err, err_size) && open_pcap(t, err, err_size);
+}
+
+struct trace *trace_open(const char *dir, const struct trace_observer *observer, void *ctx, char *err,
+			 size_t err_size)
 {
 	struct trace *t = calloc(1, sizeof(*t));
 
@@ -68,25 +83,16 @@ struct trace *trace_open(const char *dir, char *err, size_t err_size)
 		snprintf(err, err_size, "trace: out of memory");
 		return NULL;
 	}
-	if (snprintf(t->dir, sizeof(t->dir), "%s", dir) >= (int)sizeof(t->dir) || !*dir) {
-		snprintf(err, err_size, "trace: directory name '%.80s' is %s", dir,
-			 *dir ? "too long" : "empty");
-		free(t);
-		return NULL;
-	}
-	if (mkdir(dir, 0777) && errno != EEXIST) {
-		snprintf(err, err_size, "trace: cannot make directory %s: %s", dir, strerror(errno));
-		free(t);
-		return NULL;
-	}
-	if (!open_logs(t, err, err_size) || !open_pcap(t, err, err_size)) {
+	t->observer = observer;
+	t->ctx = ctx;
+	if (dir && !open_folder(t, dir, err, err_size)) {
 		release(t);
 		return NULL;
 	}
 	return t;
 }
 
-void trace_close(struct trace *t)
+static void check_files(const struct trace *t)
 {
 	for (int i = 0; i < TRACE_NUM_LOGS; i++)
 		if (fflush(t->log[i]) || ferror(t->log[i]))
@@ -94,6 +100,12 @@ void trace_close(struct trace *t)
 				strerror(errno));
 	if (pcap_dump_flush(t->frames) || ferror(pcap_dump_file(t->frames)))
 		fprintf(stderr, "hcasim: trace %s/wire.pcap is incomplete: %s\n", t->dir, strerror(errno));
+}
+
+void trace_close(struct trace *t)
+{
+	if (*t->dir)
+		check_files(t);
 	release(t);
 }
 
@@ -105,7 +117,10 @@ void trace_frame(struct trace *t, hca_ps time, const void *data, uint32_t len)
 		.len = len,
 	};
 
-	pcap_dump((unsigned char *)t->frames, &hdr, data);
+	if (t->observer)
+		t->observer->frame(t->ctx, time, data, len);
+	if (*t->dir)
+		pcap_dump((unsigned char *)t->frames, &hdr, data);
 }
 
 void trace_hex(FILE *f, const char *key, const void *data, uint32_t len)
@@ -123,6 +138,10 @@ void trace_hex(FILE *f, const char *key, const void *data, uint32_t len)
 
 void trace_fault(struct trace *t, hca_ps time, unsigned int from, const char *what, uint32_t len)
 {
-	fprintf(t->log[TRACE_FAULT], "{\"ps\":%llu,\"from\":\"hcasim%u\",\"what\":\"%s\",\"len\":%u}\n",
-		(unsigned long long)time, from, what, len);
+	if (t->observer)
+		t->observer->fault(t->ctx, time, from, what, len);
+	if (*t->dir)
+		fprintf(t->log[TRACE_FAULT],
+			"{\"ps\":%llu,\"from\":\"hcasim%u\",\"what\":\"%s\",\"len\":%u}\n",
+			(unsigned long long)time, from, what, len);
 }

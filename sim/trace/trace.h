@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Observers of one machine: they write what they see into a folder and influence nothing. The files and
- * their records are described in docs/traces.md.
+ * Observers of one machine: they write what they see into a folder, pass it on, or both, and influence nothing. The
+ * files and their records are described in docs/traces.md.
  */
 #ifndef HCASIM_TRACE_TRACE_H
 #define HCASIM_TRACE_TRACE_H
@@ -15,9 +15,25 @@ extern "C" {
 #endif
 
 struct trace;
+struct trace_tlp;
 
-/* Makes `dir` if it does not exist. NULL, and one sentence in `err`, if a file cannot be written. */
-struct trace *trace_open(const char *dir, char *err, size_t err_size);
+/* Sees the same as the files. */
+struct trace_observer {
+	void (*frame)(void *ctx, hca_ps time, const void *data, uint32_t len);
+	void (*fault)(void *ctx, hca_ps time, unsigned int from, const char *what, uint32_t len);
+	void (*tlp)(void *ctx, const struct trace_tlp *tlp);
+	void (*wqe)(void *ctx, unsigned int adapter, uint32_t qpn, const struct hca_wr *wr, const void *raw,
+		    uint32_t len);
+	void (*cqe)(void *ctx, unsigned int adapter, uint32_t cqn, const struct hca_cpl *cpl, const void *raw,
+		    uint32_t len);
+};
+
+/*
+ * Makes `dir` if it does not exist; NULL: no files. `observer` may be NULL. NULL, and one sentence in `err`, if a file
+ * cannot be written.
+ */
+struct trace *trace_open(const char *dir, const struct trace_observer *observer, void *ctx, char *err,
+			 size_t err_size);
 /* Flushes; says on stderr which file is incomplete, if one could not be written to the end. */
 void trace_close(struct trace *t);
 

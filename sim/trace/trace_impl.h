@@ -12,7 +12,9 @@
 enum trace_log { TRACE_TLP, TRACE_WQE, TRACE_CQE, TRACE_RETIRE, TRACE_FAULT, TRACE_NUM_LOGS };
 
 struct trace {
-	char dir[PATH_MAX];
+	const struct trace_observer *observer; /* or NULL */
+	void *ctx;                             /* of the observer */
+	char dir[PATH_MAX];                    /* empty: there are no files */
 	FILE *log[TRACE_NUM_LOGS];
 	pcap_t *pcap;
 	pcap_dumper_t *frames;

@@ -63,6 +63,10 @@ void trace_wqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t qpn,
 {
 	FILE *f = t->log[TRACE_WQE];
 
+	if (t->observer)
+		t->observer->wqe(t->ctx, adapter, qpn, wr, raw, len);
+	if (!f)
+		return;
 	head(f, time, adapter);
 	fprintf(f, ",\"qpn\":%u,\"index\":%u,\"num_bb\":%u,\"op\":\"%s\",\"length\":%llu", qpn, wr->index,
 		wr->num_bb, hcasim_wqe_op_name(wr->op), (unsigned long long)wr->length);
@@ -79,6 +83,10 @@ void trace_cqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t cqn,
 {
 	FILE *f = t->log[TRACE_CQE];
 
+	if (t->observer)
+		t->observer->cqe(t->ctx, adapter, cqn, cpl, raw, len);
+	if (!f)
+		return;
 	head(f, time, adapter);
 	fprintf(f, ",\"cqn\":%u,\"qpn\":%u,\"op\":\"%s\",\"wqe_op\":\"%s\",\"wqe_index\":%u", cqn, cpl->qpn,
 		hcasim_cqe_op_name(cpl->op), hcasim_wqe_op_name(cpl->wqe_op), cpl->wqe_index);

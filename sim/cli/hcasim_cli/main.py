@@ -5,10 +5,11 @@ import sys
 
 USAGE = """\
 usage: hcasim run [options] -- CMD...   run any verbs program on simulated adapters
+       hcasim replay [options] FILE...  replay records of hcasim run --record, and compare
        hcasim conform [options]         run the conformance suite on a device under test
        hcasim --version
 
-hcasim run --help and hcasim conform --help list the options."""
+hcasim run --help, hcasim replay --help and hcasim conform --help list the options."""
 
 
 class Build:
@@ -23,6 +24,10 @@ class Build:
     @property
     def device_program(self):
         return f"{self.build}/bin/hcasim-device"
+
+    @property
+    def replay_program(self):
+        return f"{self.build}/bin/hcasim-replay"
 
     @property
     def preload(self):
@@ -70,6 +75,10 @@ def main(build, argv=None):
         from .run import main as run_main
 
         return run_main(build, args[1:])
+    if command == "replay":
+        from .replay import main as replay_main
+
+        return replay_main(build, args[1:])
     if command == "conform":
         return conform(build, args[1:])
     if command in ("-h", "--help", "help"):

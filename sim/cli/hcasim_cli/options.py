@@ -104,6 +104,11 @@ def parser(build):
         "--trace", metavar="DIR", help="write wire.pcap and the logs of TLPs, WQEs and CQEs to this folder"
     )
     p.add_argument(
+        "--record",
+        metavar="FILE",
+        help="write all stimulus and output of the adapters to this file, for hcasim replay",
+    )
+    p.add_argument(
         "--seed",
         type=number(0, 2**64 - 1),
         default=1,

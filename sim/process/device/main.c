@@ -22,14 +22,16 @@
 
 #include "devices/family.h"
 #include "engines/select.h"
+#include "record/record.h"
 #include "process/device/server.h"
 #include "process/device/crash_cleanup.h"
 
 #define SLICE_NS 100000 /* the shortest slice that the scheduler accepts */
 
 struct options {
-	const char *runtime, *profile, *trace, *fault, *engine, *wave;
+	const char *runtime, *profile, *trace, *record, *fault, *engine, *wave;
 	const struct drv_ops *family;
+	const char *family_name;
 	unsigned long hcas;
 	uint64_t seed;
 	uint16_t release;
@@ -46,6 +48,7 @@ static const struct argp_option option_list[] = {
 	{"wave", 'w', "FILE", 0, "lockstep: waveform of the second engine before the first difference", 0},
 	{"kernel", 'k', "RELEASE", 0, "Linux whose ABI libraries find: 6.1, latest (latest)", 0},
 	{"trace", 't', "DIR", 0, "write traces to this folder", 0},
+	{"record", 'R', "FILE", 0, "write a record for hcasim replay to this file", 0},
 	{"fault", 'f', "SPEC", 0, "faults to inject", 0},
 	{"seed", 's', "N", 0, "seed of all random choices (1)", 0},
 	{"launcher-fd", 'l', "FD", 0, "READY is written to it; its end of file ends this process", 0},
@@ -80,6 +83,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 'd':
 		o->family = device_family(arg);
+		o->family_name = arg;
 		if (!o->family)
 			argp_error(state, "--device is '%s': available is native", arg);
 		break;
@@ -98,6 +102,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 't':
 		o->trace = arg;
+		break;
+	case 'R':
+		o->record = arg;
 		break;
 	case 'f':
 		o->fault = arg;
@@ -276,7 +283,10 @@ static int start_machine(struct server *s, const struct options *o)
 	char err[512] = "";
 
 	cfg.engine = engine_select(&engine, err, sizeof(err));
-	if (cfg.engine)
+	if (cfg.engine && o->record)
+		s->machine =
+			record_machine(o->record, o->family_name, o->engine, cfg, &ops, s, err, sizeof(err));
+	else if (cfg.engine)
 		s->machine = machine_create(&cfg, &ops, s, err, sizeof(err));
 	if (!s->machine)
 		fprintf(stderr, "hcasim-device: %s\n", err);
@@ -361,6 +371,7 @@ static void finish(struct server *s)
 		close(s->listener);
 	if (s->kernel)
 		kernel_destroy(s->kernel);
+	record_end();
 	if (s->machine)
 		machine_destroy(s->machine);
 	if (s->epoll >= 0)
@@ -444,6 +455,7 @@ int main(int argc, char **argv)
 		NULL};
 	struct options o = {.hcas = 1,
 			    .family = device_family(DEVICE_FAMILY_DEFAULT),
+			    .family_name = DEVICE_FAMILY_DEFAULT,
 			    .engine = "c",
 			    .seed = 1,
 			    .launcher = -1,

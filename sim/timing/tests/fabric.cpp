@@ -190,7 +190,7 @@ static int no_write(void *, uint32_t, const hca_dma_seg *, uint32_t, const void 
 Fabric::Fabric(const Options &opt)
 {
 	static const machine_host_ops host = {
-		no_read, no_write, [](void *ctx, unsigned int hca, unsigned int vector) {
+		no_read, no_write, nullptr, nullptr, [](void *ctx, unsigned int hca, unsigned int vector) {
 			static_cast<Fabric *>(ctx)->irqs.push_back(hca << 16 | vector);
 		}};
 	machine_config cfg = {};

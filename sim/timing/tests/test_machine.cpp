@@ -406,12 +406,11 @@ static void refused(const machine_config &cfg, std::initializer_list<const char 
 
 static void bad_configurations()
 {
-	const machine_config good = {
-		1,       DEFAULT_PROFILE,
-		nullptr, nullptr,
-		0,       device_family(DEVICE_FAMILY_DEFAULT)->personality,
-		nullptr,
-	};
+	machine_config good = {};
+
+	good.num_hcas = 1;
+	good.profile = DEFAULT_PROFILE;
+	good.personality = device_family(DEVICE_FAMILY_DEFAULT)->personality;
 	machine_config cfg = good;
 
 	cfg.num_hcas = 0;

@@ -34,7 +34,7 @@ static int teardown(void)
 static struct trace *open_trace(void)
 {
 	char err[200] = "";
-	struct trace *t = trace_open(dir, err, sizeof(err));
+	struct trace *t = trace_open(dir, NULL, NULL, err, sizeof(err));
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
 	return t;
@@ -277,7 +277,7 @@ static void refused(const char *where, const char *part)
 {
 	char err[300] = "";
 
-	CU_ASSERT_PTR_NULL_FATAL(trace_open(where, err, sizeof(err)));
+	CU_ASSERT_PTR_NULL_FATAL(trace_open(where, NULL, NULL, err, sizeof(err)));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err, part));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err, "trace"));
 }
