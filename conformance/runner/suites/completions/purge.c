@@ -115,7 +115,8 @@ static void purge(struct kit *k)
 	bench_close(&sends);
 }
 
-#define NAMESAKES 1500 /* QPs that are created, one after the other, until one has the number of the destroyed one */
+#define NAMESAKES                                                                                            \
+	1500 /* QPs that are created, one after the other, until one has the number of the destroyed one */
 
 /* A new QP with the number of one that was destroyed, or NULL. */
 static struct ibv_qp *namesake(struct kit *k, struct bench *b, uint32_t qp_num)

@@ -243,9 +243,8 @@ static struct ibv_qp_init_attr_ex with_garbage(const struct ibv_qp_init_attr_ex 
 /* comp_mask says which members are valid: others count for nothing, and a valid one of 0 asks for nothing. */
 static void valid_members(struct kit *k, struct own *o, const struct ibv_qp_init_attr_ex *small)
 {
-	static const uint32_t bits[] = {
-		0, IBV_QP_INIT_ATTR_CREATE_FLAGS, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS};
+	static const uint32_t bits[] = {0, IBV_QP_INIT_ATTR_CREATE_FLAGS, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+					IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS};
 
 	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
 		const struct ibv_qp_init_attr_ex asked = with_garbage(small, bits[i]);

@@ -359,10 +359,15 @@ static void own_qkey(struct kit *k)
 }
 
 const struct scenario wc_scenarios[] = {
-	{"event_any", event_any},     {"event_solicited", event_solicited},
-	{"event_error", event_error}, {"poll_many", poll_many},
-	{"cq_overrun", cq_overrun},   {"datagram", datagram},
-	{"wrong_qkey", wrong_qkey},   {"event_moderated", event_moderated},
-	{"timestamps", timestamps},   {"own_qkey", own_qkey},
+	{"event_any", event_any},
+	{"event_solicited", event_solicited},
+	{"event_error", event_error},
+	{"poll_many", poll_many},
+	{"cq_overrun", cq_overrun},
+	{"datagram", datagram},
+	{"wrong_qkey", wrong_qkey},
+	{"event_moderated", event_moderated},
+	{"timestamps", timestamps},
+	{"own_qkey", own_qkey},
 	{NULL, NULL},
 };
