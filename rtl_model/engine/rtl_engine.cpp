@@ -15,7 +15,9 @@ constexpr uint64_t MAX_CYCLES = 100000;
 engine::engine(const engine_config &config, const engine_ports &p, void *h) : cfg(config), ports(&p), host(h)
 {
 	context.randReset(0);
-	top = std::make_unique<Top>(&context);
+	context.traceEverOn(true);
+	top = std::make_unique<Top>(&context, "engine");
+	frames = std::make_unique<FramePath>(context, wave);
 	top->native_i = !strcmp(cfg.pers->name, "native");
 	top->fetch_depth_i = (uint8_t)(cfg.fetch_depth < SLOTS ? cfg.fetch_depth : SLOTS);
 	top->rst_i = 1;
@@ -26,6 +28,7 @@ engine::engine(const engine_config &config, const engine_ports &p, void *h) : cf
 
 engine::~engine()
 {
+	wave.close();
 	top->final();
 }
 
@@ -33,8 +36,10 @@ void engine::clock()
 {
 	top->clk_i = 0;
 	top->eval();
+	wave.half(context);
 	top->clk_i = 1;
 	top->eval();
+	wave.half(context);
 	cycles++;
 }
 
@@ -374,6 +379,15 @@ static uint32_t step(struct engine *e, enum hca_stage stage)
 	return e->top->result_qpn_o;
 }
 
+static uint32_t frame(struct engine *e, const struct engine_frame *f, uint8_t *out)
+{
+	const uint64_t before = e->frames->cycles;
+	const uint32_t len = e->frames->build(*f, out);
+
+	e->step_cycles = (uint32_t)(e->frames->cycles - before);
+	return len;
+}
+
 // ---- Observation ----
 
 static void counters(const struct engine *e, struct engine_counters *out)
@@ -422,9 +436,19 @@ static uint32_t cycles(const struct engine *e)
 	return e->step_cycles;
 }
 
+static int wave(struct engine *e, uint32_t cycles, const char *path)
+{
+	const Wave::Add add = [e](VerilatedFstC &file) {
+		e->top->trace(&file, 99);
+		e->frames->trace(file);
+	};
+
+	return path ? e->wave.open(add, cycles, path) : e->wave.close();
+}
+
 uint64_t rtl_engine_cycles(const struct engine *e)
 {
-	return e->cycles;
+	return e->cycles + e->frames->cycles;
 }
 
 const struct engine_ops rtl_engine = {
@@ -453,6 +477,7 @@ const struct engine_ops rtl_engine = {
 	.step = step,
 	.counters = counters,
 	.state = state,
+	.frame = frame,
 	.cycles = cycles,
-	.wave = nullptr,
+	.wave = wave,
 };
