@@ -24,27 +24,13 @@ void hcasim_init_ops(struct hcasim_context *ctx)
 
 static int map_pages(struct hcasim_context *ctx, const struct hcasim_alloc_ucontext_resp *resp)
 {
-	struct ibv_context *ibctx = &ctx->ibv_ctx.context;
-	struct hcasim_map map;
 	int err;
 
 	ctx->uar_mmap_offset = resp->uar_mmap_offset;
 	err = hcasim_map_uar(ctx, &ctx->uar, 0);
-	if (err)
-		return err;
-	ctx->clock = ctx->uar.page + HCASIM_UAR_CLOCK;
-	if (!resp->clock_mmap_offset)
-		return 0;
-
-	/* The clock is at the same offset in the read-only page and in the user access page. */
-	err = hcasim_map_device(ibctx, &map, resp->clock_mmap_offset, HCASIM_UAR_PAGE_SIZE, PROT_READ);
-	if (err) {
-		hcasim_unmap_uar(&ctx->uar);
-		return err;
-	}
-	ctx->clock_page = map.addr;
-	ctx->clock = map.addr + HCASIM_UAR_CLOCK;
-	return 0;
+	if (!err)
+		ctx->clock = ctx->uar.page + HCASIM_UAR_CLOCK;
+	return err;
 }
 
 static void hcasim_free_context(struct ibv_context *ibctx)
@@ -55,8 +41,6 @@ static void hcasim_free_context(struct ibv_context *ibctx)
 	hcasim_table_free(&ctx->srqs);
 	pthread_mutex_destroy(&ctx->table_lock);
 	pthread_mutex_destroy(&ctx->chunk_lock);
-	if (ctx->clock_page)
-		munmap(ctx->clock_page, HCASIM_UAR_PAGE_SIZE);
 	hcasim_unmap_uar(&ctx->uar);
 	verbs_uninit_context(&ctx->ibv_ctx);
 	free(ctx);

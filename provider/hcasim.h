@@ -67,7 +67,6 @@ struct hcasim_context {
 	struct verbs_context ibv_ctx;
 	struct hcasim_uar uar;
 	const uint8_t *clock; /* where the device clock can be read */
-	void *clock_page;     /* its own mapping, or NULL */
 	uint64_t uar_mmap_offset;
 	uint64_t td_uars_free; /* bit i: page i + 1 is not used by a thread domain; protected by table_lock */
 

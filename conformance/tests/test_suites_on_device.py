@@ -98,6 +98,7 @@ DOCTORED = [
     ("modify/xrc_send/recv-to-err", ("args", "to"), 3, "from INIT to RTS, with another attribute: failed"),
     ("modify/rc/values", ("args", "type"), 99, "failed with"),
     ("create/rc/limits", ("args", "type"), 99, "failed with"),
+    ("create/rc/masks", ("args", "type"), 99, "failed with"),
     ("sges/rc/refused-send", ("status",), "SUCCESS", "status LOC_PROT_ERR, expected SUCCESS"),
     ("sges/rc/receive-refused-srq", ("status",), "SUCCESS", "status REM_OP_ERR, expected SUCCESS"),
     ("sges/ud/regions-send", ("wrs", 0, "op"), "RDMA_WRITE", "was refused"),

@@ -122,6 +122,7 @@ class Attributes(Suite):
             yield from self._downwards(qpt)
             yield from self._none(qpt)
             yield from self._values(qpt)
+            yield self._masks_of_creation(qpt)
             if qpt != "XRC_RECV":
                 yield from self._creation(qpt)
 
@@ -199,6 +200,19 @@ class Attributes(Suite):
         if qpt != "RAW_PACKET":
             args = self._masks(qpt, ("RTR", "RTS"))
             yield self._case(qpt, "cur_qp_state", "transition_wrong_state", CUR_STATE, says, args)
+
+    @staticmethod
+    def _masks_of_creation(qpt):
+        return Case(
+            suite="create",
+            qpt="XRC_SEND" if qpt == "XRC_RECV" else qpt,
+            case="recv-masks" if qpt == "XRC_RECV" else "masks",
+            scenario="create_masks",
+            says="a member without its bit of comp_mask counts for nothing, one of 0 asks for nothing, and bits and flags that "
+            "verbs.h does not have are refused",
+            expect=Expect("ibv_create_qp_ex/DESCRIPTION/comp_mask", level="SHOULD"),
+            args={"type": TYPES[qpt]},
+        )
 
     def _creation(self, qpt):
         for case, (clause, says, level) in CREATION.items():

@@ -88,6 +88,13 @@ class Completions(Suite):
                     srq=srq,
                 )
 
+        yield self._case(
+            "namesake",
+            "namesake",
+            Expect("ibv_poll_cq/NOTES/removed", level="SHOULD", errata=("CQ-PURGE",)),
+            "entries of a QP that is destroyed do not turn up for a new QP with its number",
+            0,
+        )
         yield self._case("wallclock", "wallclock", Expect(WALLCLOCK, level="SHOULD"), "each completion has the time of "
                          "the system's clock when it came, also when several are polled in one batch", 1, many=False)  # fmt: skip
         yield from self._events()

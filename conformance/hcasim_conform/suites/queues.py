@@ -234,6 +234,15 @@ class Queues(Suite):
             expect=Expect("ibv_modify_qp/DESCRIPTION/qkey", errata=("QKEY",)),
             wrs=(self.work("SEND", "UD", size=64),),
         )
+        yield Case(
+            suite="datagram",
+            qpt="UD",
+            case="own-qkey",
+            scenario="own_qkey",
+            says="with the most significant bit of remote_qkey set the datagram has the Q_Key of the QP that sends it, and arrives",
+            expect=Expect("ibv_modify_qp/DESCRIPTION/qkey", level="SHOULD", errata=("QKEY-OWN",)),
+            wrs=(self.work("SEND", "UD", size=64),),
+        )
 
     def _event(
         self,

@@ -205,7 +205,9 @@ class WireJudge:
         if packet.payload != payload:
             return f"{packet.payload} bytes of payload, expected {payload}"
         if qpt == "UD":
-            values = {**values, "qkey": wr["qkey"], "src_qp": wr["from"]}
+            values = {**values, "src_qp": wr["from"]}
+            if not wr["qkey"] >> 31:  # otherwise it is the QP's own, which the journal does not have
+                values["qkey"] = wr["qkey"]
         if qpt == "XRC_SEND":
             values = {**values, "srqn": wr["srqn"]}
         for key, value in values.items():

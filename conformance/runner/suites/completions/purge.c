@@ -115,7 +115,78 @@ static void purge(struct kit *k)
 	bench_close(&sends);
 }
 
+#define NAMESAKES                                                                                            \
+	1500 /* QPs that are created, one after the other, until one has the number of the destroyed one */
+
+/* A new QP with the number of one that was destroyed, or NULL. */
+static struct ibv_qp *namesake(struct kit *k, struct bench *b, uint32_t qp_num)
+{
+	struct ibv_qp_init_attr init = {
+		.send_cq = b->cq, .recv_cq = b->cq, .cap = {1, ENTRIES, 1, 1, 0}, .qp_type = k->l->qpt};
+	struct ibv_qp *qp;
+
+	for (unsigned int i = 0; i < NAMESAKES; i++) {
+		qp = ibv_create_qp(k->r->dut.requester.pd, &init);
+		if (!qp) {
+			KIT_FAULT(k, "ibv_create_qp failed with %s", errno_name(errno));
+			return NULL;
+		}
+		if (qp->qp_num == qp_num)
+			return qp;
+		ibv_destroy_qp(qp);
+	}
+	return NULL;
+}
+
+/* As many receives as the old QP had entries: one of those could be taken for the completion of one of these. */
+static void post_receives(struct kit *k, struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = k->r->dut.requester.port};
+	int ret = ibv_modify_qp(qp, &attr,
+				IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+
+	for (unsigned int i = 0; i < ENTRIES && !ret; i++) {
+		struct ibv_recv_wr wr = {.wr_id = 0xbad0 + i}, *bad;
+
+		ret = ibv_post_recv(qp, &wr, &bad);
+	}
+	if (ret)
+		KIT_FAULT(k, "a receive of the new QP failed with %s", errno_name(ret));
+}
+
+/* What a destroyed QP has left in its CQ does not turn up as completions of a new QP with its number. */
+static void destroyed(struct kit *k)
+{
+	struct link stays = {0};
+	struct bench b = {0};
+	struct ibv_qp *qp = NULL;
+	uint32_t qp_num;
+
+	if (bench_open(&b, k, ENTRIES) && bench_link(&b, k->l, NULL) && bench_link(&b, &stays, NULL) &&
+	    fill(&b, k->l, &stays, 0x700 | 0055)) {
+		qp_num = k->l->qp->qp_num;
+		log_call(&k->res->log, "ibv_destroy_qp(qp) /* QP 0x%x */", qp_num);
+		if (ibv_destroy_qp(k->l->qp))
+			KIT_FAULT(k, "ibv_destroy_qp failed");
+		k->l->qp = NULL;
+		bench_forget(&b, qp_num);
+		qp = KIT_GOOD(k) ? namesake(k, &b, qp_num) : NULL;
+		if (qp)
+			post_receives(k, qp);
+		else
+			seen(k->res, "no new QP has the old one's number; ");
+		if (KIT_GOOD(k) && bench_empty(&b) && bench_put(&b, &stays, 5))
+			bench_empty(&b);
+		if (qp && ibv_destroy_qp(qp))
+			KIT_FAULT(k, "ibv_destroy_qp of the new QP failed");
+	}
+	link_destroy(&stays);
+	link_destroy(k->l);
+	bench_close(&b);
+}
+
 const struct scenario purge_scenarios[] = {
+	{"namesake", destroyed},
 	{"purge", purge},
 	{NULL, NULL},
 };

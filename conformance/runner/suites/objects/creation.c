@@ -90,6 +90,8 @@ static bool begin(struct kit *k, struct own *o, struct ibv_qp_init_attr_ex *smal
 	small->cap = (struct ibv_qp_cap){3, 2, 1, 1, 0};
 	if (small->qp_type == IBV_QPT_XRC_SEND)
 		small->cap.max_recv_wr = small->cap.max_recv_sge = 0;
+	else if (small->qp_type == IBV_QPT_XRC_RECV)
+		small->cap = (struct ibv_qp_cap){0};
 	return true;
 }
 
@@ -127,7 +129,7 @@ MEMBER(max_recv_sge)
 static void limits(struct kit *k)
 {
 	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
-	struct ibv_qp_init_attr_ex small;
+	struct ibv_qp_init_attr_ex small, asked;
 	struct own o;
 
 	if (!begin(k, &o, &small) || !created(k, &o, &small, "a small QP") ||
@@ -138,6 +140,10 @@ static void limits(struct kit *k)
 	if (!refused(k, &o, &small, "max_inline_data 0xffffffff"))
 		goto out;
 	small.cap.max_inline_data = 0;
+	asked = small;
+	asked.cap.max_send_sge = asked.cap.max_recv_sge = 0;
+	if (!created(k, &o, &asked, "queues for requests and receives without SGEs"))
+		goto out;
 	if (small.recv_cq && limit(k, &o, &small, "max_recv_wr", max_recv_wr, attr->max_qp_wr))
 		limit(k, &o, &small, "max_recv_sge", max_recv_sge, attr->max_sge);
 out:
@@ -219,9 +225,92 @@ out:
 	own_destroy(&o);
 }
 
+/* Members whose bit of comp_mask is not set; `bits` are those that are asked for. */
+static struct ibv_qp_init_attr_ex with_garbage(const struct ibv_qp_init_attr_ex *small, uint32_t bits)
+{
+	static uint8_t key[40];
+	struct ibv_qp_init_attr_ex asked = *small;
+
+	asked.comp_mask |= bits;
+	asked.create_flags = bits & IBV_QP_INIT_ATTR_CREATE_FLAGS ? 0 : UINT32_MAX;
+	asked.max_tso_header = bits & IBV_QP_INIT_ATTR_MAX_TSO_HEADER ? 0 : UINT16_MAX;
+	asked.send_ops_flags = bits & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS ? 0 : UINT64_MAX;
+	asked.source_qpn = UINT32_MAX;
+	asked.rx_hash_conf = (struct ibv_rx_hash_conf){0xff, sizeof(key), key, UINT64_MAX};
+	return asked;
+}
+
+/* comp_mask says which members are valid: others count for nothing, and a valid one of 0 asks for nothing. */
+static void valid_members(struct kit *k, struct own *o, const struct ibv_qp_init_attr_ex *small)
+{
+	static const uint32_t bits[] = {0, IBV_QP_INIT_ATTR_CREATE_FLAGS, IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+					IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS};
+
+	for (size_t i = 0; i < sizeof(bits) / sizeof(bits[0]); i++) {
+		const struct ibv_qp_init_attr_ex asked = with_garbage(small, bits[i]);
+
+		if (!created(k, o, &asked, "0 in each member of comp_mask, garbage in the others"))
+			return;
+	}
+}
+
+/* A header for segments is refused on a type of QP that the device does not segment for. */
+static bool no_tso(struct kit *k, const struct own *o, struct ibv_qp_init_attr_ex asked)
+{
+	struct ibv_device_attr_ex attr = {0};
+
+	if (ibv_query_device_ex(k->r->dut.requester.ctx, NULL, &attr))
+		KIT_FAULT(k, "ibv_query_device_ex failed");
+	asked.comp_mask |= IBV_QP_INIT_ATTR_MAX_TSO_HEADER;
+	asked.max_tso_header = 54;
+	return KIT_GOOD(k) && (attr.tso_caps.supported_qpts & 1u << asked.qp_type ||
+			       refused(k, o, &asked, "max_tso_header on a QP without segmentation"));
+}
+
+static void masks(struct kit *k)
+{
+	const uint32_t always = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD;
+	struct ibv_qp_init_attr_ex small, asked;
+	struct own o;
+
+	if (!begin(k, &o, &small))
+		goto out;
+	valid_members(k, &o, &small);
+	asked = small;
+	asked.comp_mask &= ~always;
+	if (!KIT_GOOD(k) || !refused(k, &o, &asked, "no PD, and no XRC domain") || !no_tso(k, &o, small))
+		goto out;
+	for (int bit = 7; bit < 32; bit++) {
+		asked = small;
+		asked.comp_mask |= 1u << bit;
+		if (!refused(k, &o, &asked, "a comp_mask with an unknown bit"))
+			goto out;
+	}
+	for (int bit = 16; bit < 32; bit++) { /* verbs.h has flags up to bit 12 */
+		asked = small;
+		asked.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+		asked.create_flags = 1u << bit;
+		if (!refused(k, &o, &asked, "an unknown create_flag"))
+			goto out;
+	}
+	if (small.qp_type != IBV_QPT_XRC_RECV)
+		goto out;
+	asked = small;
+	asked.comp_mask |= IBV_QP_INIT_ATTR_PD;
+	asked.pd = k->r->dut.requester.pd;
+	if (!created(k, &o, &asked, "a PD as well"))
+		goto out;
+	asked = small;
+	asked.xrcd = NULL;
+	refused(k, &o, &asked, "no XRC domain in its member");
+out:
+	own_destroy(&o);
+}
+
 const struct scenario creation_scenarios[] = {
 	{"create_limits", limits},
 	{"create_parts", parts},
 	{"create_unknown", unknown},
+	{"create_masks", masks},
 	{NULL, NULL},
 };

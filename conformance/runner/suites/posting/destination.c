@@ -148,7 +148,7 @@ static void judge_one(struct kit *k, struct place *places, int *lost)
 		return;
 	if (*lost < 0)
 		*lost = p->hops - hops_of(at);
-	KIT_CHECK(k, p->hops - hops_of(at) == *lost,
+	KIT_CHECK(k, *lost >= 0 && p->hops - hops_of(at) == *lost,
 		  "destination %u: hop limit %u, expected that of its address handle, %u, less %d", number,
 		  hops_of(at), p->hops, *lost);
 }

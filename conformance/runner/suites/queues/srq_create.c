@@ -255,6 +255,9 @@ static void srq_create(struct kit *k)
 	edge = s.good;
 	edge.attr.max_sge = (uint32_t)attr->max_srq_sge;
 	granted(&s, edge, "of as many SGEs as the device has");
+	edge = s.good;
+	edge.attr.max_sge = 0;
+	granted(&s, edge, "for receives without SGEs");
 	if (!s.xrcd) { /* the type counts for nothing without its bit */
 		edge = s.good;
 		edge.comp_mask = IBV_SRQ_INIT_ATTR_PD;

@@ -335,10 +335,39 @@ static void wrong_qkey(struct kit *k)
 		collect_memory(l, 0, k->res);
 }
 
+/* With the most significant bit of remote_qkey set the packet has the Q_Key of the sending QP; its other bits do not count. */
+static void own_qkey(struct kit *k)
+{
+	static struct plan plan;
+	struct link *l = k->l;
+	struct ibv_send_wr wr;
+	struct ibv_wc wc;
+	int ret;
+
+	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, &plan))
+		return;
+	kit_list(k, &plan, 1, &wr);
+	wr.wr.ud.remote_qkey = 1u << 31 | (LINK_QKEY ^ 0x10001);
+	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
+	KIT_CHECK(k, !ret, "posting was refused with %s", errno_name(ret));
+	if (!kit_expect(k, l, l->cq, l->qp, plan.wr_id, IBV_WC_SUCCESS) || !kit_wait(k, l, l->peer_cq, &wc))
+		return;
+	KIT_CHECK(k, wc.status == IBV_WC_SUCCESS && wc.byte_len == plan.total + LINK_GRH_LEN,
+		  "the receive ended with %s and %u bytes", value_name(status_names, wc.status), wc.byte_len);
+	end_sync();
+	KIT_CHECK(k, !memcmp(l->slot[0] + LINK_GRH_LEN, plan.payload, plan.total), "other bytes arrived");
+}
+
 const struct scenario wc_scenarios[] = {
-	{"event_any", event_any},     {"event_solicited", event_solicited},
-	{"event_error", event_error}, {"poll_many", poll_many},
-	{"cq_overrun", cq_overrun},   {"datagram", datagram},
-	{"wrong_qkey", wrong_qkey},   {"event_moderated", event_moderated},
-	{"timestamps", timestamps},   {NULL, NULL},
+	{"event_any", event_any},
+	{"event_solicited", event_solicited},
+	{"event_error", event_error},
+	{"poll_many", poll_many},
+	{"cq_overrun", cq_overrun},
+	{"datagram", datagram},
+	{"wrong_qkey", wrong_qkey},
+	{"event_moderated", event_moderated},
+	{"timestamps", timestamps},
+	{"own_qkey", own_qkey},
+	{NULL, NULL},
 };

@@ -493,6 +493,14 @@ static void no_rss(struct kit *k, const struct ibv_qp_init_attr_ex *asked, const
 	k->res->err = errno;
 }
 
+static void good_rss(struct kit *k, struct ibv_qp_init_attr_ex init, const char *what)
+{
+	struct ibv_qp *qp = ibv_create_qp_ex(k->r->dut.requester.ctx, &init);
+
+	KIT_CHECK(k, qp, "a QP over a table, %s: %s", what, errno_name(errno));
+	KIT_CHECK(k, !ibv_destroy_qp(qp), "ibv_destroy_qp of a QP over a table failed");
+}
+
 #define NO_RSS(k, good, what, member, value)                                                                 \
 	do {                                                                                                 \
 		struct ibv_qp_init_attr_ex odd = *(good);                                                    \
@@ -527,9 +535,12 @@ static void odd_rss(struct bed *b, struct ibv_rwq_ind_table *table)
 	NO_RSS(k, &good, "with a key that is too long", rx_hash_conf.rx_hash_key_len, 255);
 	NO_RSS(k, &good, "without a key", rx_hash_conf.rx_hash_key, NULL);
 	NO_RSS(k, &good, "with unknown fields", rx_hash_conf.rx_hash_fields_mask, 1ull << 60);
+	good.create_flags = 1u << 30; /* counts for nothing without its bit */
+	good_rss(k, good, "with create_flags that are not valid");
 	good.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
-	good.create_flags = 1u << 30;
 	no_rss(k, &good, "with an unknown create_flag");
+	good.create_flags = 0;
+	good_rss(k, good, "with create_flags of 0");
 }
 
 static void rss_qp(struct bed *b, struct ibv_rwq_ind_table *table)
