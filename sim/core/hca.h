@@ -59,6 +59,10 @@ struct hca_work {
 bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_work *work);
 /* Does one step. Must only be called while hca_stage_pending() is true. */
 void hca_stage_step(struct hca *hca, enum hca_stage stage);
+/* True: the send engine counts the clock cycles of its work in steps of this stage (engine_ops.cycles). */
+bool hca_stage_counted(const struct hca *hca, enum hca_stage stage);
+/* Clock cycles of the last step of such a stage; 0: not known. */
+uint32_t hca_step_cycles(const struct hca *hca);
 /* Lower-case name, for traces and profiles ("doorbell", "fetch", ...). */
 const char *hca_stage_name(enum hca_stage stage);
 
