@@ -104,7 +104,8 @@ struct engine {
 	const engine_ports *ports;
 	void *host;
 	uint64_t cycles = 0;
-	bool busy = false; // an op is under way
+	uint32_t step_cycles = 0; // of the last step()
+	bool busy = false;        // an op is under way
 	// What the model has answered since its last change, so that asking again takes no cycles.
 	std::unordered_map<uint32_t, engine_state> state_of;
 	struct Work {

@@ -367,7 +367,10 @@ static bool pending(const struct engine *ce, enum hca_stage stage, struct hca_wo
 
 static uint32_t step(struct engine *e, enum hca_stage stage)
 {
+	const uint64_t before = e->cycles;
+
 	e->run(stage == HCA_STAGE_FETCH ? Op::FETCH : stage == HCA_STAGE_DECODE ? Op::DECODE : Op::PACKETISE);
+	e->step_cycles = (uint32_t)(e->cycles - before);
 	return e->top->result_qpn_o;
 }
 
@@ -414,6 +417,11 @@ static void state(const struct engine *ce, uint32_t qpn, struct engine_state *ou
 	e->state_of[qpn] = *out;
 }
 
+static uint32_t cycles(const struct engine *e)
+{
+	return e->step_cycles;
+}
+
 uint64_t rtl_engine_cycles(const struct engine *e)
 {
 	return e->cycles;
@@ -445,6 +453,6 @@ const struct engine_ops rtl_engine = {
 	.step = step,
 	.counters = counters,
 	.state = state,
-	.cycles = nullptr,
+	.cycles = cycles,
 	.wave = nullptr,
 };

@@ -167,8 +167,10 @@ void run(engine *e, Host &h, Random &random, const ref_qp &qp, uint32_t mtu)
 
 	for (unsigned int i = 0; i < 60; i++) {
 		for (auto stage : {HCA_STAGE_FETCH, HCA_STAGE_DECODE, HCA_STAGE_PACKETISE})
-			if (lockstep_engine.pending(e, stage, &work))
+			if (lockstep_engine.pending(e, stage, &work)) {
 				lockstep_engine.step(e, stage);
+				CU_ASSERT_TRUE(lockstep_engine.cycles(e) > 0);
+			}
 		if (!h.reads.empty()) {
 			const auto &read = h.reads.front();
 
