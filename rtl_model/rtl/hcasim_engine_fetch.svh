@@ -44,7 +44,7 @@
           w_q           <= '0;
           if (op_i == hcasim_engine_pkg::OpDecodeWork) begin
             if (f_q.failed || count_q == '0) count_q <= BlockBytes;
-            result_items_o <= 8'd1;
+            result_items_o <= 8'(wqe_blocks <= f_q.num_bb - f_q.used_bb); // 0: it will be fetched again
             state_q        <= StDone;
           end else if (f_q.failed) begin
             blocks_q <= 5'd1;

@@ -6,9 +6,10 @@ import sys
 USAGE = """\
 usage: hcasim run [options] -- CMD...   run any verbs program on simulated adapters
        hcasim conform [options]         run the conformance suite on a device under test
+       hcasim calibrate --against NAME  compare an engine's clock cycles with a timing profile
        hcasim --version
 
-hcasim run --help and hcasim conform --help list the options."""
+hcasim run --help and so on list the options."""
 
 
 class Build:
@@ -72,6 +73,10 @@ def main(build, argv=None):
         return run_main(build, args[1:])
     if command == "conform":
         return conform(build, args[1:])
+    if command == "calibrate":
+        from .calibrate import main as calibrate_main
+
+        return calibrate_main(build, args[1:])
     if command in ("-h", "--help", "help"):
         print(USAGE)
         return 0

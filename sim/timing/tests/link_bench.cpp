@@ -78,7 +78,7 @@ static hca_ops quiet_core()
 }
 
 LinkBench::LinkBench(const Profile &p)
-    : profile(p), model(profile), ops(quiet_core()), core(nullptr), host{mem_read, mem_write, irq},
+    : profile(p), model(profile), ops(quiet_core()), core(nullptr), host{mem_read, mem_write, irq, nullptr},
       memory(1 << 20)
 {
 	hca_config cfg = {};
