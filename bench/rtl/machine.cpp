@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * hcasim-bench-rtl PROFILE: clock cycles of the RTL engine per second of processor time, alone and in a machine of two
- * adapters. bench/rtl/run prints them beside a pipeline's.
+ * adapters. bench/rtl/run compares them with a pipeline's.
  */
 #include <cstdio>
 #include <cstring>

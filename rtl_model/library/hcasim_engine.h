@@ -21,9 +21,9 @@ extern "C" {
 
 /* What hcasim_engine_next() returns: what the engine asks for, or hands out. Its fields are HCASIM_FIELD_*. */
 enum hcasim_engine_event {
-	HCASIM_EVENT_IDLE,       /* nothing more to do before the bench does something */
-	HCASIM_EVENT_READ,       /* read the PIECEs of host memory: answer with _data() and _read_done(TAG) */
-	HCASIM_EVENT_PACKET,     /* a packet: OPCODE, PSN, ...; when it leaves: _leave(TAG), then _released(TAG) */
+	HCASIM_EVENT_IDLE,   /* nothing more to do before the bench does something */
+	HCASIM_EVENT_READ,   /* read the PIECEs of host memory: answer with _data() and _read_done(TAG) */
+	HCASIM_EVENT_PACKET, /* a packet: OPCODE, PSN, ...; when it leaves: _leave(TAG), then _released(TAG) */
 	HCASIM_EVENT_COMPLETION, /* a WQE has ended: INDEX, BLOCKS, STATUS */
 	HCASIM_EVENT_RESULT,     /* a response's payload goes to the PIECEs: _written(TAG) when it is there */
 	HCASIM_EVENT_TIMER,      /* the timer of QPN is set to AT, or cleared (all ones): _timer(QPN) then */
@@ -33,20 +33,20 @@ enum hcasim_engine_event {
 enum hcasim_engine_field {
 	HCASIM_FIELD_QPN,
 	HCASIM_FIELD_TAG,
-	HCASIM_FIELD_PIECES,  /* pieces of host memory: hcasim_engine_piece() */
-	HCASIM_FIELD_LENGTH,  /* READ, RESULT: of all pieces; PACKET: of its payload */
-	HCASIM_FIELD_OPCODE,  /* PACKET: BTH opcode (spec/wire.yaml) */
-	HCASIM_FIELD_PSN,     /* PACKET */
+	HCASIM_FIELD_PIECES, /* pieces of host memory: hcasim_engine_piece() */
+	HCASIM_FIELD_LENGTH, /* READ, RESULT: of all pieces; PACKET: of its payload */
+	HCASIM_FIELD_OPCODE, /* PACKET: BTH opcode (spec/wire.yaml) */
+	HCASIM_FIELD_PSN,    /* PACKET */
 	HCASIM_FIELD_DEST_QPN,
 	HCASIM_FIELD_ACKREQ,
-	HCASIM_FIELD_VA,      /* PACKET: RETH, AtomicETH */
+	HCASIM_FIELD_VA, /* PACKET: RETH, AtomicETH */
 	HCASIM_FIELD_RKEY,
 	HCASIM_FIELD_DMALEN,
-	HCASIM_FIELD_HEAD,    /* PACKET: bytes of the payload that come with it: hcasim_engine_head() */
-	HCASIM_FIELD_INDEX,   /* COMPLETION: ring index of the WQE */
-	HCASIM_FIELD_BLOCKS,  /* COMPLETION: its basic blocks */
-	HCASIM_FIELD_STATUS,  /* COMPLETION: enum hcasim_cqe_status; FAILED: state of the QP */
-	HCASIM_FIELD_AT       /* TIMER: ps */
+	HCASIM_FIELD_HEAD,   /* PACKET: bytes of the payload that come with it: hcasim_engine_head() */
+	HCASIM_FIELD_INDEX,  /* COMPLETION: ring index of the WQE */
+	HCASIM_FIELD_BLOCKS, /* COMPLETION: its basic blocks */
+	HCASIM_FIELD_STATUS, /* COMPLETION: enum hcasim_cqe_status; FAILED: state of the QP */
+	HCASIM_FIELD_AT      /* TIMER: ps */
 };
 
 /* NULL: no memory. */

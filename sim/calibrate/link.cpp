@@ -192,15 +192,14 @@ std::vector<uint8_t> End::wqe(const Mix &mix, const End &peer) const
 		const uint32_t from = uint32_t(uint64_t(mix.size) * i / mix.sges);
 		const uint32_t to = uint32_t(uint64_t(mix.size) * (i + 1) / mix.sges);
 
-		append(out,
-		       hcasim_seg_data{htole64(buffer() + from), htole32(to - from), htole32(key_)});
+		append(out, hcasim_seg_data{htole64(buffer() + from), htole32(to - from), htole32(key_)});
 	}
 	pad(out);
 	ctrl.opcode = mix.op;
 	ctrl.size = uint8_t(out.size() / HCASIM_SEG_UNIT);
 	ctrl.index = htole16(uint16_t(pi_));
-	ctrl.qpn_flags = htole32(qpn_ | HCASIM_WQE_CTRL_SIGNALED_MASK |
-				 (mix.sges ? 0 : HCASIM_WQE_CTRL_INLINE_MASK));
+	ctrl.qpn_flags =
+		htole32(qpn_ | HCASIM_WQE_CTRL_SIGNALED_MASK | (mix.sges ? 0 : HCASIM_WQE_CTRL_INLINE_MASK));
 	memcpy(out.data(), &ctrl, sizeof(ctrl));
 	return out;
 }
@@ -246,8 +245,7 @@ uint32_t End::poll()
 		if ((cqe->owner & HCASIM_CQE_PHASE_MASK) != phase)
 			break;
 		if (cqe->status != HCASIM_CQE_STATUS_OK)
-			throw std::string("a WQE ended with ") +
-				hcasim_cqe_status_name(cqe->status);
+			throw std::string("a WQE ended with ") + hcasim_cqe_status_name(cqe->status);
 		ci_++;
 		n++;
 	}

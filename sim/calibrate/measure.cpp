@@ -12,8 +12,8 @@ namespace
 {
 
 constexpr uint32_t WQES = 240, WARM = WQES / 4; /* receives are posted once */
-constexpr hca_ps STEP = 1000; /* how exactly the time of a CQE is seen */
-constexpr hca_ps LIMIT = 100000000000; /* 0.1 s: no mix takes as long */
+constexpr hca_ps STEP = 1000;                   /* how exactly the time of a CQE is seen */
+constexpr hca_ps LIMIT = 100000000000;          /* 0.1 s: no mix takes as long */
 
 class Bench
 {

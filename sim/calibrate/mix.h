@@ -27,9 +27,9 @@ struct StageLoad {
 };
 
 struct Result {
-	hca_ps latency = 0; /* from the store of a single WQE's doorbell to its CQE */
-	double per_wqe = 0; /* ps between CQEs of WQEs that are all posted */
-	uint32_t wqes = 0;  /* of the loads */
+	hca_ps latency = 0;              /* from the store of a single WQE's doorbell to its CQE */
+	double per_wqe = 0;              /* ps between CQEs of WQEs that are all posted */
+	uint32_t wqes = 0;               /* of the loads */
 	StageLoad stage[HCA_NUM_STAGES]; /* of the adapter that sends */
 };
 

@@ -51,7 +51,7 @@ enum hca_stage {
 /* Size of the work at the head of a stage; a timing profile turns it into cycles. */
 struct hca_work {
 	uint32_t bytes; /* bytes that pass through the stage in this step */
-	uint32_t items; /* descriptors: basic blocks fetched, SGEs, headers, ... WQEs decoded, which may be 0 */
+	uint32_t items; /* descriptors: basic blocks fetched, SGEs, headers, ...; of DECODE 0 or 1 WQE */
 	uint32_t qpn;   /* 0 where no QP is involved */
 };
 

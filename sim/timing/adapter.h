@@ -69,7 +69,7 @@ class Adapter : public StageStarter
 	std::unique_ptr<Port> port_;
 	std::unique_ptr<StageUnit> stage_[HCA_NUM_STAGES];
 	hca_ps deadline_ = HCA_PS_NEVER;
-	uint32_t named_ = 0; /* bits by enum hca_stage */
+	uint32_t named_ = 0;      /* bits by enum hca_stage */
 	Held *holding_ = nullptr; /* the step that is being done; NULL: what it hands out leaves at once */
 
 	void build(const AdapterContext &ctx);

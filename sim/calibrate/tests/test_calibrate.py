@@ -48,7 +48,9 @@ def test_a_foreign_engine(tmp_path):
     result = calibrate("--against", "rtl:small", "--json", tmp_path / "small.json")
     assert result.returncode == 0, result.stderr
     figures = json.loads((tmp_path / "small.json").read_text())
-    assert figures["figures"]["fetch"] == figures["figures"]["decode"] == {"fixed": 4, "per_item": 0, "width": 0}
+    assert (
+        figures["figures"]["fetch"] == figures["figures"]["decode"] == {"fixed": 4, "per_item": 0, "width": 0}
+    )
     assert "LOC_QP_OP_ERR" in figures["engine"]["read_64"]["error"]
     assert figures["engine"]["send_64"]["latency_ps"] > 0
     assert result.stdout.count("LOC_QP_OP_ERR") == sum("error" in r for r in figures["engine"].values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim calibrate: an engine that counts its clock cycles beside the C engine with the figures of a timing profile."""
+"""hcasim calibrate: an engine that counts its clock cycles, and the C engine with the figures of a timing profile."""
 import argparse
 import itertools
 import json
@@ -117,7 +117,9 @@ def profile_text(text, name, figures):
         part = text[start:end]
         for key in FIGURES:
             part = re.sub(
-                rf'({key}: {{value: )[\d.]+(, unit: [^,]+, source: )".*"', rf'\g<1>{values[key]:g}\2"{source}"', part
+                rf'({key}: {{value: )[\d.]+(, unit: [^,]+, source: )".*"',
+                rf'\g<1>{values[key]:g}\2"{source}"',
+                part,
             )
         text = text[:start] + part + text[end:]
     return text
@@ -222,7 +224,9 @@ def load_mixes(path):
     except OSError as error:
         raise CalibrateError(f"--mixes '{path}': {error.strerror}") from None
     except (yaml.YAMLError, KeyError, TypeError) as error:
-        raise CalibrateError(f"--mixes '{path}': not a list of mixes with name, op and size: {error}") from None
+        raise CalibrateError(
+            f"--mixes '{path}': not a list of mixes with name, op and size: {error}"
+        ) from None
 
 
 def run(build, options, engine):
@@ -242,7 +246,9 @@ def run(build, options, engine):
     print_figures(figures)
     if options.json:
         with open(options.json, "w") as file:
-            json.dump({"model": model, "engine": measured, "figures": figures, "worst": worst}, file, indent=1)
+            json.dump(
+                {"model": model, "engine": measured, "figures": figures, "worst": worst}, file, indent=1
+            )
 
 
 def main(build, args):
