@@ -16,6 +16,7 @@
 #include <hcasim_wire.h>
 
 #include "Vhcasim_engine_flat.h"
+#include "frame.hpp"
 #include "rtl_engine.h"
 
 // The numbers of hcasim_engine_pkg::op_e and request_e.
@@ -100,11 +101,12 @@ struct engine {
 
 	VerilatedContext context;
 	std::unique_ptr<Top> top;
+	std::unique_ptr<FramePath> frames;
 	engine_config cfg;
 	const engine_ports *ports;
 	void *host;
 	uint64_t cycles = 0;
-	uint32_t step_cycles = 0; // of the last step()
+	uint32_t step_cycles = 0; // of the last step() or frame()
 	bool busy = false;        // an op is under way
 	// What the model has answered since its last change, so that asking again takes no cycles.
 	std::unordered_map<uint32_t, engine_state> state_of;
@@ -129,6 +131,7 @@ struct engine {
 	void read();
 	void lookup();
 	void packet();
+	void keep(const Record &r, uint32_t head_len);
 	void seen();
 	void decode();
 	hca_wr work_request(Record &r);

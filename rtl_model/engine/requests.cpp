@@ -162,6 +162,22 @@ static uint32_t put_headers(uint8_t *out, const Top &top, const uint8_t *in)
 	return top.wr_hdr_size;
 }
 
+// For the frame, when it leaves: what the model says of the packet, and the bytes that it takes from its WQE.
+void engine::keep(const Record &r, uint32_t head_len)
+{
+	Packet &p = frames->packet(top->req_tag);
+	const bool tso = top->offload_tso, inside = top->wr_is_inline;
+
+	p.packet = top->row_packet_o;
+	p.offload = top->row_offload_o;
+	p.raw = top->qp_qp_type == HCASIM_QPT_RAW_PACKET;
+	p.inside[0] = {top->wr_header_at, (uint16_t)(tso ? top->wr_hdr_size : 0)};
+	p.inside[1] = {(uint16_t)(r.inline_at + top->req_offset),
+		       (uint16_t)(inside ? head_len - p.inside[0].len : 0)};
+	if (tso || inside)
+		p.wqe = r.raw;
+}
+
 void engine::packet()
 {
 	const hca_av av = address(*top);
@@ -185,6 +201,7 @@ void engine::packet()
 		p.piece = pieces_.data();
 		p.npieces = npieces_;
 	}
+	keep(r, p.head_len);
 	top->ans_ok_i = ports->packet(host, top->req_tag, &p);
 }
 

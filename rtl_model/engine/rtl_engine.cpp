@@ -15,7 +15,8 @@ constexpr uint64_t MAX_CYCLES = 100000;
 engine::engine(const engine_config &config, const engine_ports &p, void *h) : cfg(config), ports(&p), host(h)
 {
 	context.randReset(0);
-	top = std::make_unique<Top>(&context);
+	top = std::make_unique<Top>(&context, "engine");
+	frames = std::make_unique<FramePath>(context);
 	top->native_i = !strcmp(cfg.pers->name, "native");
 	top->fetch_depth_i = (uint8_t)(cfg.fetch_depth < SLOTS ? cfg.fetch_depth : SLOTS);
 	top->rst_i = 1;
@@ -374,6 +375,15 @@ static uint32_t step(struct engine *e, enum hca_stage stage)
 	return e->top->result_qpn_o;
 }
 
+static uint32_t frame(struct engine *e, const struct engine_frame *f, uint8_t *out)
+{
+	const uint64_t before = e->frames->cycles;
+	const uint32_t len = e->frames->build(*f, out);
+
+	e->step_cycles = (uint32_t)(e->frames->cycles - before);
+	return len;
+}
+
 // ---- Observation ----
 
 static void counters(const struct engine *e, struct engine_counters *out)
@@ -424,7 +434,7 @@ static uint32_t cycles(const struct engine *e)
 
 uint64_t rtl_engine_cycles(const struct engine *e)
 {
-	return e->cycles;
+	return e->cycles + e->frames->cycles;
 }
 
 const struct engine_ops rtl_engine = {
@@ -453,6 +463,7 @@ const struct engine_ops rtl_engine = {
 	.step = step,
 	.counters = counters,
 	.state = state,
+	.frame = frame,
 	.cycles = cycles,
 	.wave = nullptr,
 };

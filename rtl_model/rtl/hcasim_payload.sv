@@ -138,80 +138,36 @@ module hcasim_payload #(
 
   // ---- Their bytes ----
 
-  logic                 read, read_ready, line_valid, line_ready, line_error;
-  logic [Bytes*8-1:0]   line, joined;
-  logic                 joined_valid, joined_ready, joined_last, joined_error;
-  logic [CountBits-1:0] joined_count;
-
-  hcasim_gather #(
-    .Bytes(Bytes),
-    .Depth(Depth)
-  ) u_gather (
-    .clk_i,
-    .rst_i,
-    .piece_valid_i (piece_valid),
-    .piece_ready_o (piece_ready),
-    .piece_addr_i  (piece_addr),
-    .piece_length_i(piece_length),
-    .piece_last_i  (piece_last),
-    .piece_error_i (piece_vendor_err_o != 8'(hcasim_pkg::VENDOR_ERR_NONE)),
-    .read_valid_o  (read),
-    .read_ready_i  (read_ready),
-    .read_addr_o,
-    .read_lines_o,
-    .line_valid_i  (line_valid),
-    .line_ready_o  (line_ready),
-    .line_data_i   (line),
-    .line_error_i  (line_error),
-    .valid_o       (joined_valid),
-    .ready_i       (joined_ready),
-    .data_o        (joined),
-    .count_o       (joined_count),
-    .last_o        (joined_last),
-    .error_o       (joined_error)
-  );
-
-  hcasim_line_mux #(
+  hcasim_join #(
     .LineBits(LineBits),
-    .Depth   (Depth)
-  ) u_lines (
-    .clk_i,
-    .rst_i,
-    .read_valid_i (read),
-    .read_ready_o (read_ready),
-    .inside_i     (piece_inside),
-    .number_i     ({piece_slot_o, piece_addr[6 +: BlockBits]}),
-    .lines_i      (read_lines_o),
-    .line_valid_o (line_valid),
-    .line_ready_i (line_ready),
-    .line_o       (line),
-    .error_o      (line_error),
-    .read_valid_o,
-    .read_ready_i,
-    .line_valid_i,
-    .line_ready_o,
-    .line_i       (line_data_i),
-    .error_i      (line_error_i),
-    .number_o     (block_o),
-    .inside_line_i(block_i)
-  );
-
-  hcasim_offload #(
-    .TagBits(TagBits),
-    .Depth  (Ahead)
-  ) u_offload (
+    .TagBits (TagBits),
+    .Depth   (Depth),
+    .Ahead   (Ahead)
+  ) u_join (
     .clk_i,
     .rst_i,
     .offload_valid_i(packet_valid_i && walk_ready),
     .offload_ready_o(offload_ready),
     .offload_i,
     .tag_i,
-    .valid_i(joined_valid),
-    .ready_o(joined_ready),
-    .data_i (joined),
-    .count_i(joined_count),
-    .last_i (joined_last),
-    .error_i(joined_error),
+    .piece_valid_i  (piece_valid),
+    .piece_ready_o  (piece_ready),
+    .piece_inside_i (piece_inside),
+    .number_i       ({piece_slot_o, piece_addr[6 +: BlockBits]}),
+    .piece_addr_i   (piece_addr),
+    .piece_length_i (piece_length),
+    .piece_last_i   (piece_last),
+    .piece_error_i  (piece_vendor_err_o != 8'(hcasim_pkg::VENDOR_ERR_NONE)),
+    .block_o,
+    .block_i,
+    .read_valid_o,
+    .read_ready_i,
+    .read_addr_o,
+    .read_lines_o,
+    .line_valid_i,
+    .line_ready_o,
+    .line_data_i,
+    .line_error_i,
     .valid_o,
     .ready_i,
     .data_o,

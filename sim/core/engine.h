@@ -18,6 +18,9 @@
 #include "core/personality.h"
 #include "core/wire/headers.h"
 
+#include <hcasim_hw.h>
+#include <hcasim_verbs.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -107,6 +110,19 @@ struct engine_packet {
 	uint32_t npieces;
 };
 
+/* A packet that leaves. */
+struct engine_frame {
+	uint32_t qpn;
+	uint32_t tag;        /* of packet() */
+	const uint8_t *smac; /* source addresses: 6 bytes, of its port; */
+	const uint8_t *sgid; /* 16 bytes, of the GID that its address vector named at packet() */
+	const struct piece *piece;
+	uint32_t npieces;
+	const uint8_t *data; /* the bytes of the pieces, one after the other */
+};
+
+#define ENGINE_FRAME_MAX (HCASIM_FRAME_OVERHEAD + (128u << HCASIM_MTU_4096)) /* bytes, without FCS */
+
 /* ---- Feedback ---- */
 
 struct engine_response {
@@ -171,6 +187,11 @@ struct engine_ports {
 	void (*drained)(void *host, uint32_t qpn); /* SQD: all started requests have completed */
 	/* For observers: a WQE was decoded. */
 	void (*saw_wqe)(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len);
+	/*
+	 * Only during ops->frame(), for those who compare: the frame as the core builds it. Returns its bytes, at
+	 * most ENGINE_FRAME_MAX.
+	 */
+	uint32_t (*frame)(void *host, uint8_t *out);
 };
 
 struct engine_config {
@@ -231,7 +252,12 @@ struct engine_ops {
 
 	/* ---- Optional: NULL if the engine has none ---- */
 
-	/* Clock cycles that the engine's work in the last step() took; 0: not known. */
+	/*
+	 * Builds the frame of a packet for which leave() has just returned true: headers, payload, checksums, padding,
+	 * ICRC. Returns its bytes, at most ENGINE_FRAME_MAX. NULL: the core builds the frames.
+	 */
+	uint32_t (*frame)(struct engine *e, const struct engine_frame *f, uint8_t *out);
+	/* Clock cycles that the engine's work in the last step() or frame() took; 0: not known. */
 	uint32_t (*cycles)(const struct engine *e);
 	/*
 	 * Writes a waveform (FST) from here on: the last clock cycles, at most `cycles`, to `path`, and the `cycles`
@@ -245,7 +271,7 @@ extern const struct engine_ops c_engine; /* sim/core/requester */
 /* ---- An engine in a shared library ---- */
 
 /* Increased with every change of this header and of the headers that it includes. */
-#define ENGINE_ABI 1
+#define ENGINE_ABI 2
 
 struct engine_plugin {
 	uint32_t abi;      /* ENGINE_ABI */

@@ -321,6 +321,25 @@ static void state(const struct engine *e, uint32_t qpn, struct engine_state *out
 	e->ops[0]->state(e->engine[0], qpn, out);
 }
 
+/* The frame of one of them; of an engine that builds none it is the core's. */
+static uint32_t frame_of(struct engine *e, unsigned int i, const struct engine_frame *f, uint8_t *out)
+{
+	return e->ops[i]->frame ? e->ops[i]->frame(e->engine[i], f, out) : e->ports->frame(e->host, out);
+}
+
+static uint32_t frame(struct engine *e, const struct engine_frame *f, uint8_t *out)
+{
+	uint8_t other[ENGINE_FRAME_MAX];
+	uint32_t len;
+
+	op_begin(e, "frame", f->qpn);
+	len = frame_of(e, 0, f, out);
+	if (op_second(e))
+		lockstep_compare_frames(e, out, len, other, frame_of(e, 1, f, other));
+	op_end(e, true);
+	return len;
+}
+
 static uint32_t cycles(const struct engine *e)
 {
 	const struct engine_ops *second = e->ops[1];
@@ -354,5 +373,6 @@ const struct engine_ops lockstep_engine = {
 	.step = step,
 	.counters = counters,
 	.state = state,
+	.frame = frame,
 	.cycles = cycles,
 };

@@ -52,6 +52,8 @@ const char *lockstep_next_call(const struct engine *e);
 /* lockstep_report.c */
 const char *lockstep_second_name(const struct engine *e);
 void lockstep_difference(struct engine *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lockstep_compare_frames(struct engine *e, const uint8_t *first, uint32_t first_len,
+			     const uint8_t *second, uint32_t second_len);
 void lockstep_saw(struct engine *e, uint32_t qpn, uint16_t index, const void *raw, uint32_t len);
 /* The states of one QP. */
 void lockstep_compare_state(struct engine *e, uint32_t qpn);

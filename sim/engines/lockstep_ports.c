@@ -379,6 +379,14 @@ static void port_saw_wqe(void *host, uint32_t qpn, const struct hca_wr *wr, cons
 		e->ports->saw_wqe(e->host, qpn, wr, raw, len);
 }
 
+/* The core's frame, for whom it is asked: nothing to compare. */
+static uint32_t port_frame(void *host, uint8_t *out)
+{
+	struct engine *e = host;
+
+	return e->ports->frame(e->host, out);
+}
+
 const struct engine_ports lockstep_ports = {
 	.now = port_now,
 	.read = port_read,
@@ -393,4 +401,5 @@ const struct engine_ports lockstep_ports = {
 	.failed = port_failed,
 	.drained = port_drained,
 	.saw_wqe = port_saw_wqe,
+	.frame = port_frame,
 };

@@ -97,6 +97,23 @@ void lockstep_saw(struct engine *e, uint32_t qpn, uint16_t index, const void *ra
 }
 
 /* The WQE at `index`, or else the last one of the QP that was decoded. */
+void lockstep_compare_frames(struct engine *e, const uint8_t *first, uint32_t first_len,
+			     const uint8_t *second, uint32_t second_len)
+{
+	uint32_t at = 0;
+
+	if (first_len != second_len) {
+		lockstep_difference(e, "the frame has %u bytes, of %s %u", first_len, lockstep_second_name(e),
+				    second_len);
+		return;
+	}
+	while (at < first_len && first[at] == second[at])
+		at++;
+	if (at < first_len)
+		lockstep_difference(e, "byte %u of the %u of the frame is 0x%02x, of %s 0x%02x", at,
+				    first_len, first[at], lockstep_second_name(e), second[at]);
+}
+
 static const struct seen_wqe *find_wqe(const struct engine *e, uint32_t qpn, bool at_index, uint16_t index)
 {
 	const struct seen_wqe *last = NULL, *w;

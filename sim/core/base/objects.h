@@ -206,6 +206,8 @@ struct txpkt;
 struct tx_owner {
 	/* The packet is next to leave; its payload has been read, or not (`failed`). False: drop it. */
 	bool (*may_leave)(struct hca *hca, struct qp *qp, struct txpkt *t);
+	/* The frame that leaves; NULL: no memory. Without it: the packet's, see frame_take(). */
+	struct hca_packet *(*frame)(struct hca *hca, struct txpkt *t);
 	void (*release)(struct hca *hca, struct txpkt *t); /* NULL: nothing to release */
 };
 
@@ -216,6 +218,7 @@ struct txpkt { /* sums_off: net_put_sums() inserts checksums into `sums_len` byt
 	uint32_t epoch;
 	uint32_t tag;           /* the owner's */
 	struct hca_packet *pkt; /* headers and inline payload are complete */
+	uint8_t sgid[16];       /* of a request: its source address */
 	const struct tx_owner *owner;
 	uint8_t port;
 	bool failed;    /* its payload could not be read */
@@ -471,7 +474,8 @@ struct hca {
 
 	const struct engine_ops *eng;
 	struct engine *engine;
-	struct rxwork *feedback; /* during ops->response(): the response */
+	struct rxwork *feedback;     /* during ops->response(): the response */
+	const struct txpkt *leaving; /* during ops->frame() */
 
 	struct txq gather, tx;
 	struct txpkt *txpkt_pool;

@@ -30,6 +30,8 @@ struct txpkt *txpkt_get(struct hca *hca, struct qp *qp, const struct tx_owner *o
 void txpkt_put(struct hca *hca, struct txpkt *t);
 bool gather_pending(const struct hca *hca, struct hca_work *w);
 void gather_step(struct hca *hca);
+void frame_finish(const struct hca *hca, const struct txpkt *t, uint8_t *frame); /* checksums and ICRC */
+struct hca_packet *frame_take(struct hca *hca, struct txpkt *t); /* that of the packet, finished */
 bool tx_pending(const struct hca *hca, struct hca_work *w);
 void tx_step(struct hca *hca);
 

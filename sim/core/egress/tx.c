@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* The last stage: a frame whose payload was read gets its ICRC and is sent. */
+/* The last stage: a packet whose payload was read becomes a frame and is sent. */
 #include "core/egress/egress.h"
 #include "core/wire/wire.h"
 
@@ -15,19 +15,34 @@ bool tx_pending(const struct hca *hca, struct hca_work *w)
 	return true;
 }
 
-static void send_frame(struct hca *hca, struct txpkt *t)
+void frame_finish(const struct hca *hca, const struct txpkt *t, uint8_t *frame)
+{
+	uint32_t body = t->pkt->len - HCASIM_ICRC_SIZE, icrc;
+
+	if (t->sums_len)
+		net_put_sums(frame + t->sums_off, t->sums_len, qp_link(t->qp));
+	if (t->qp->c.type == HCASIM_QPT_RAW_PACKET)
+		return;
+	icrc = htole32(icrc_frame(hca->icrc_seed, frame, body));
+	memcpy(frame + body, &icrc, sizeof(icrc));
+}
+
+struct hca_packet *frame_take(struct hca *hca, struct txpkt *t)
 {
 	struct hca_packet *pkt = t->pkt;
 
-	if (t->sums_len)
-		net_put_sums(pkt->data + t->sums_off, t->sums_len, qp_link(t->qp));
-	if (t->qp->c.type != HCASIM_QPT_RAW_PACKET) {
-		uint32_t body = pkt->len - HCASIM_ICRC_SIZE;
-		uint32_t icrc = htole32(icrc_frame(hca->icrc_seed, pkt->data, body));
-
-		memcpy(pkt->data + body, &icrc, sizeof(icrc));
-	}
+	frame_finish(hca, t, pkt->data);
 	t->pkt = NULL;
+	return pkt;
+}
+
+/* Without memory it is as if it were lost on the wire. */
+static void send_frame(struct hca *hca, struct txpkt *t)
+{
+	struct hca_packet *pkt = t->owner->frame ? t->owner->frame(hca, t) : frame_take(hca, t);
+
+	if (!pkt)
+		return;
 	hca->counters.tx_packets++;
 	hca->ops.tx(hca->host, t->port, pkt);
 }

@@ -107,6 +107,45 @@ static void packet_released(struct hca *hca, struct txpkt *t)
 		hca->eng->released(hca->engine, t->tag);
 }
 
+/* The send engine's, if it builds frames. */
+static struct hca_packet *request_frame(struct hca *hca, struct txpkt *t)
+{
+	const struct engine_frame f = {
+		.qpn = t->qp->qpn,
+		.tag = t->tag,
+		.smac = hca->cfg.mac[t->port - 1],
+		.sgid = t->sgid,
+		.piece = t->piece,
+		.npieces = t->npieces,
+		.data = t->pkt->data + t->payload_off,
+	};
+	uint8_t frame[ENGINE_FRAME_MAX];
+	struct hca_packet *pkt;
+	uint32_t len;
+
+	if (!hca->eng->frame)
+		return frame_take(hca, t);
+	hca->leaving = t;
+	len = hca->eng->frame(hca->engine, &f, frame);
+	hca->leaving = NULL;
+	pkt = hca_packet_alloc(len);
+	if (!pkt)
+		return NULL;
+	pkt->len = len;
+	memcpy(pkt->data, frame, len);
+	return pkt;
+}
+
+static uint32_t port_frame(void *host, uint8_t *out)
+{
+	const struct hca *hca = host;
+	const struct txpkt *t = hca->leaving;
+
+	memcpy(out, t->pkt->data, t->pkt->len);
+	frame_finish(hca, t, out);
+	return t->pkt->len;
+}
+
 static bool port_packet_room(void *host)
 {
 	return !txq_full(&((struct hca *)host)->gather);
@@ -146,6 +185,9 @@ static bool fill_packet(struct hca *hca, struct txpkt *t, const struct engine_pa
 			: packet_build(hca, &p->spec, &t->payload_off);
 	if (!t->pkt || !take_pieces(t, p))
 		return false;
+	if (!p->raw)
+		memcpy(t->sgid, hca->port[t->port - 1].gid[p->spec.av->sgid_index % CORE_GIDS],
+		       sizeof(t->sgid));
 	if (p->sums) {
 		t->sums_off = t->payload_off;
 		t->sums_len = p->spec.payload_len;
@@ -158,7 +200,8 @@ static bool fill_packet(struct hca *hca, struct txpkt *t, const struct engine_pa
 
 static bool port_packet(void *host, uint32_t tag, const struct engine_packet *p)
 {
-	static const struct tx_owner request = {.may_leave = may_leave, .release = packet_released};
+	static const struct tx_owner request = {
+		.may_leave = may_leave, .frame = request_frame, .release = packet_released};
 	struct hca *hca = host;
 	struct txpkt *t = txpkt_get(hca, qp_find(hca, p->qpn), &request);
 
@@ -286,4 +329,5 @@ const struct engine_ports send_ports = {
 	.failed = port_failed,
 	.drained = port_drained,
 	.saw_wqe = port_saw_wqe,
+	.frame = port_frame,
 };
