@@ -39,8 +39,9 @@ static void print_stage(hca_stage stage, const StageLoad &load)
 {
 	const char *comma = "";
 
-	printf("%s\"%s\": {\"steps\": %llu, \"cycles\": %llu, \"sizes\": [", stage ? ", " : "",
-	       hca_stage_name(stage), (unsigned long long)load.steps, (unsigned long long)load.cycles);
+	printf("%s\"%s\": {\"counted\": %s, \"steps\": %llu, \"cycles\": %llu, \"sizes\": [",
+	       stage ? ", " : "", hca_stage_name(stage), load.counted ? "true" : "false",
+	       (unsigned long long)load.steps, (unsigned long long)load.cycles);
 	for (const auto &[size, count] : load.sizes) {
 		const auto &[bytes, items, cycles] = size;
 

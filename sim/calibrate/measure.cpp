@@ -108,8 +108,11 @@ Result measure(const Mix &mix, const char *profile, const engine_ops *engine)
 	to.connect(from);
 	to.receive(End::RQES);
 	result.latency = latency(mix, bench, from, to);
-	for (StageLoad &load : result.stage)
-		load = {};
+	for (int s = 0; s < HCA_NUM_STAGES; s++) {
+		result.stage[s] = {};
+		result.stage[s].counted =
+			hca_stage_counted(machine_hca(bench.machine(), 0), static_cast<hca_stage>(s));
+	}
 	for (uint32_t i = 1; i <= WQES; i++)
 		from.post(mix, to, i % mix.batch == 0 || i == WQES);
 	warm = bench.wait(from, WARM);

@@ -22,6 +22,7 @@ struct Mix {
 
 /* Steps of a stage by their size: (bytes, items, cycles), and how often. */
 struct StageLoad {
+	bool counted = false; /* the engine counts the cycles */
 	uint64_t steps = 0, cycles = 0;
 	std::map<std::tuple<uint32_t, uint32_t, uint32_t>, uint64_t> sizes;
 };

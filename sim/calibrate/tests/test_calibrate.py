@@ -61,6 +61,7 @@ def test_a_foreign_engine(tmp_path):
     [
         (["--against", "c"], "'c' counts no cycles"),
         (["--against", "lockstep"], "'lockstep' counts no cycles"),
+        (["--against", "c:plugin"], "'c:plugin': the engine counts no cycles"),
         (["--against", "nobody"], "'nobody' is unknown"),
         (["--against", "rtl:small", "--profile", "nothing"], "'nothing' is unknown"),
         (["--against", "rtl:small", "--mixes", "/nowhere"], "--mixes '/nowhere'"),

@@ -12,7 +12,6 @@ import yaml
 
 from .options import DEFAULT_PROFILE, engine_in, profile_in
 
-COUNTED = ("fetch", "decode", "packetise")  # hca_stage_counted()
 FIGURES = ("fixed", "per_item", "width")
 
 
@@ -88,10 +87,14 @@ def figures_of(samples):
     }
 
 
+def counted_stages(result):
+    return [stage for stage, load in result["stages"].items() if load["counted"]]
+
+
 def calibrated(results):
     """{stage: figures} of the engine's stages; every mix has the same weight."""
     figures = {}
-    for stage in COUNTED:
+    for stage in counted_stages(results[0]):
         samples = [
             (size, items, cycles, count / result["wqes"])
             for result in results
@@ -140,8 +143,8 @@ def difference(model, engine):
     return 100 * (model / engine - 1)
 
 
-def print_table(name, model, engine):
-    stages = "".join(f"{stage:>18}" for stage in COUNTED)
+def print_table(name, model, engine, counted):
+    stages = "".join(f"{stage:>18}" for stage in counted)
     print(f"{'cycles per WQE, model and ' + name:30}{stages}{'latency, ns':>26}{'ns per WQE':>26}")
     worst = [0.0, 0.0]
     for mix, m in model.items():
@@ -149,7 +152,7 @@ def print_table(name, model, engine):
         if "error" in e or "error" in m:
             print(f"{mix:30}{e.get('error') or m.get('error')}")
             continue
-        row = "".join(f"{per_wqe(m, stage):9.1f}{per_wqe(e, stage):9.1f}" for stage in COUNTED)
+        row = "".join(f"{per_wqe(m, stage):9.1f}{per_wqe(e, stage):9.1f}" for stage in counted)
         for i, (key, scale) in enumerate((("latency_ps", 1e3), ("ps_per_wqe", 1e3))):
             percent = difference(m[key], e[key])
             worst[i] = max(worst[i], abs(percent))
@@ -211,6 +214,8 @@ def counting(results, name):
     if not good:
         first = next(iter(results.values()), {"error": "there are no mixes"})
         raise CalibrateError(f"--against '{name}': no mix can be measured: {first['error']}")
+    if not counted_stages(good[0]):
+        raise CalibrateError(f"--against '{name}': the engine counts no cycles (op cycles of core/engine.h)")
     return good
 
 
@@ -242,7 +247,7 @@ def run(build, options, engine):
         with open(profile, "w") as file:
             file.write(text)
     model = measure(build, mixes, profile, "c")
-    worst = print_table(name, model, measured)
+    worst = print_table(name, model, measured, figures)
     print_figures(figures)
     if options.json:
         with open(options.json, "w") as file:

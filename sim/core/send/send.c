@@ -167,7 +167,9 @@ void send_complete(struct hca *hca, struct qp *qp)
 
 bool hca_stage_counted(const struct hca *hca, enum hca_stage stage)
 {
-	return hca->eng->cycles && stage >= HCA_STAGE_FETCH && stage <= HCA_STAGE_PACKETISE;
+	const bool its_own = stage >= HCA_STAGE_FETCH && stage <= HCA_STAGE_PACKETISE;
+
+	return hca->eng->cycles && (its_own || (stage == HCA_STAGE_TX && hca->eng->frame));
 }
 
 uint32_t hca_step_cycles(const struct hca *hca)
