@@ -37,7 +37,7 @@
             ask(hcasim_engine_pkg::ReqSize, StDecode1);
           end else if (op_i == hcasim_engine_pkg::OpDecodeWork) begin
             count_q        <= f_q.failed || wqe_bytes == '0 ? BlockBytes : wqe_bytes;
-            result_items_o <= 8'd1;
+            result_items_o <= 8'(wqe_blocks <= f_q.num_bb - f_q.used_bb); // 0: it will be fetched again
             state_q        <= StDone;
           end else if (f_q.failed) begin
             blocks_q <= 5'd1;

@@ -51,7 +51,7 @@ enum hca_stage {
 /* Size of the work at the head of a stage; a timing profile turns it into cycles. */
 struct hca_work {
 	uint32_t bytes; /* bytes that pass through the stage in this step */
-	uint32_t items; /* descriptors: basic blocks fetched, SGEs, headers, ... at least 1 */
+	uint32_t items; /* descriptors: basic blocks fetched, SGEs, headers, ...; of DECODE 0 or 1 WQE */
 	uint32_t qpn;   /* of the stages of the send engine; 0 in the others */
 };
 
@@ -59,6 +59,10 @@ struct hca_work {
 bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_work *work);
 /* Does one step. Must only be called while hca_stage_pending() is true. */
 void hca_stage_step(struct hca *hca, enum hca_stage stage);
+/* True: the send engine counts the clock cycles of its work in steps of this stage (engine_ops.cycles). */
+bool hca_stage_counted(const struct hca *hca, enum hca_stage stage);
+/* Clock cycles of the last step of such a stage; 0: not known. */
+uint32_t hca_step_cycles(const struct hca *hca);
 /* Lower-case name, for traces and profiles ("doorbell", "fetch", ...). */
 const char *hca_stage_name(enum hca_stage stage);
 

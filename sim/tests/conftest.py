@@ -3,6 +3,7 @@
 
 HCASIM_BUILD: the build folder under test. RDMA_CORE_BUILD, RDMA_CORE_SOURCE: the folders of rdma-core.
 HCASIM_SYSTEM_VERBS: machines use Debian's rdma-core (`--system-verbs`) unless the test chooses otherwise.
+HCASIM_ENGINE: the send engine of machines (`--engine`), otherwise c.
 """
 import contextlib
 import json
@@ -23,6 +24,7 @@ RDMA_CORE_BUILD = Path(os.environ.get("RDMA_CORE_BUILD", TOP / "build/rdma-core"
 READY = BUILD / "sim/tests/libhcasim_ready.so"
 PYTHON = "/usr/bin/python3"
 SYSTEM_VERBS = bool(os.environ.get("HCASIM_SYSTEM_VERBS"))
+ENGINE = os.environ.get("HCASIM_ENGINE", "c")
 
 
 def pytest_configure(config):
@@ -60,7 +62,7 @@ class Machine:
         system = SYSTEM_VERBS if system is None else system
         self.hcas = hcas
         self.bin = Path("/usr/bin") if system else RDMA_CORE_BUILD / "bin"
-        self.command = [str(BUILD / "bin/hcasim"), "run", "--hcas", str(hcas), *options]
+        self.command = [str(BUILD / "bin/hcasim"), "run", "--hcas", str(hcas), "--engine", ENGINE, *options]
         if system:
             self.command.append("--system-verbs")
 

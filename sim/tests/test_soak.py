@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Mixed work requests over 64 queue pairs of all types on a lossy wire: all bytes, all completions, no leak.
 
-HCASIM_SOAK is the number of work requests; `ctest -C soak -L soak` sets it to ten million.
+HCASIM_SOAK is the number of work requests; `ctest -C soak -L soak` sets it to ten million. HCASIM_SOAK_SHORT is that of the
+short runs.
 """
 import os
 import re
@@ -15,6 +16,7 @@ from device_process import find_device
 SOAK = BUILD / "bin/hcasim-soak"
 FAULTS = "loss=0.01,dup=0.01,reorder=0.01"
 COUNT = int(os.environ.get("HCASIM_SOAK", 150_000))
+SHORT = int(os.environ.get("HCASIM_SOAK_SHORT", 20_000))
 # Pools of the device process grow to the size of the largest burst so far.
 GROWTH_KB = 8192
 
@@ -38,7 +40,7 @@ def totals(output):
 @pytest.mark.once
 def test_a_perfect_wire_loses_nothing():
     """Links pause, so no sender is too fast. (UC may lose writes to a window that was just invalidated.)"""
-    result = machine(1).run(SOAK, 20_000, 1)
+    result = machine(1).run(SOAK, SHORT, 1)
     assert result.status == 0, result.output
     for kind, (sent, came, twice) in totals(result.output).items():
         assert twice == 0 and (came == sent if kind != "UC" else came > 0.98 * sent), result.output
@@ -46,7 +48,7 @@ def test_a_perfect_wire_loses_nothing():
 
 @pytest.mark.once
 def test_a_bad_wire():
-    result = machine(2, "--fault", FAULTS).run(SOAK, 20_000, 2)
+    result = machine(2, "--fault", FAULTS).run(SOAK, SHORT, 2)
     assert result.status == 0, result.output
 
 

@@ -50,7 +50,8 @@ hca_config describe(unsigned int index, const Profile &p)
 } // namespace
 
 Adapter::Adapter(unsigned int index, const AdapterContext &ctx)
-    : index_(index), config_(describe(index, ctx.profile)), timers_(ctx.timers), trace_(ctx.trace)
+    : index_(index), config_(describe(index, ctx.profile)), timers_(ctx.timers), trace_(ctx.trace),
+      host_(ctx.host), host_ctx_(ctx.host_ctx)
 {
 	config_.engine = ctx.engine;
 	hca_.reset(hca_create(&config_, ctx.personality, &callbacks(ctx.trace), this));
@@ -106,6 +107,59 @@ void Adapter::fire_timers()
 	start_ready();
 }
 
+void Adapter::stage_ready(hca_stage stage)
+{
+	(holding_ ? holding_->named : named_) |= 1u << stage;
+}
+
+/* A write stays in order with those of other stages; the send engine makes none. */
+void Adapter::dma(hca_dma *dma)
+{
+	if (holding_ && !dma->write)
+		holding_->dma.push_back(dma);
+	else
+		endpoint_->dma(dma);
+}
+
+void Adapter::send(hca_packet *pkt)
+{
+	if (holding_)
+		holding_->frames.push_back(pkt);
+	else
+		port_->send(pkt);
+}
+
+void Adapter::step_held(hca_stage stage, Held &held)
+{
+	holding_ = &held;
+	hca_stage_step(core(), stage);
+	holding_ = nullptr;
+}
+
+void Adapter::release(Held &held)
+{
+	named_ |= held.named;
+	held.named = 0;
+	for (hca_dma *dma : held.dma)
+		endpoint_->dma(dma);
+	held.dma.clear();
+	for (hca_packet *pkt : held.frames)
+		port_->send(pkt);
+	held.frames.clear();
+}
+
+void Adapter::stepped(hca_stage stage, const hca_work &work, uint32_t cycles)
+{
+	if (host_->stepped)
+		host_->stepped(host_ctx_, index_, stage, &work, cycles);
+}
+
+Held::~Held()
+{
+	for (hca_packet *pkt : frames)
+		hca_packet_free(pkt);
+}
+
 void Adapter::start_ready()
 {
 	port_->check_room();
@@ -136,9 +190,9 @@ const hca_ops &Adapter::callbacks(bool traced)
 		ops.stage_ready = [](void *host, hca_stage s) {
 			static_cast<Adapter *>(host)->stage_ready(s);
 		};
-		ops.dma = [](void *host, hca_dma *dma) { static_cast<Adapter *>(host)->endpoint_->dma(dma); };
+		ops.dma = [](void *host, hca_dma *dma) { static_cast<Adapter *>(host)->dma(dma); };
 		ops.tx = [](void *host, uint8_t, hca_packet *pkt) {
-			static_cast<Adapter *>(host)->port_->send(pkt);
+			static_cast<Adapter *>(host)->send(pkt);
 		};
 		ops.msix = [](void *host, unsigned int v) {
 			static_cast<Adapter *>(host)->endpoint_->msix(v);

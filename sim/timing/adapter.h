@@ -4,6 +4,7 @@
 #define HCASIM_TIMING_ADAPTER_H
 
 #include <memory>
+#include <vector>
 
 #include "endpoint.h"
 #include "port.h"
@@ -20,6 +21,18 @@ class TimerWatch
       public:
 	virtual ~TimerWatch() = default;
 	virtual void timer_changed(hca_ps deadline) = 0;
+};
+
+/* What a step of the core hands out, if it leaves later: new work of stages, transfers, frames. */
+struct Held {
+	uint32_t named = 0; /* bits by enum hca_stage */
+	std::vector<hca_dma *> dma;
+	std::vector<hca_packet *> frames;
+
+	Held() = default;
+	Held(const Held &) = delete;
+	Held &operator=(const Held &) = delete;
+	~Held();
 };
 
 struct AdapterContext { /* what all adapters of a machine share */
@@ -40,6 +53,8 @@ class Adapter : public StageStarter
 	hca_config config_;
 	TimerWatch &timers_;
 	struct trace *trace_;
+	const machine_host_ops *const host_;
+	void *const host_ctx_;
 	struct Destroy {
 		void operator()(hca *h) const
 		{
@@ -54,10 +69,13 @@ class Adapter : public StageStarter
 	std::unique_ptr<Port> port_;
 	std::unique_ptr<StageUnit> stage_[HCA_NUM_STAGES];
 	hca_ps deadline_ = HCA_PS_NEVER;
-	uint32_t named_ = 0; /* bits by enum hca_stage */
+	uint32_t named_ = 0;      /* bits by enum hca_stage */
+	Held *holding_ = nullptr; /* the step that is being done; NULL: what it hands out leaves at once */
 
 	void build(const AdapterContext &ctx);
 	void set_timer(hca_ps deadline);
+	void dma(hca_dma *dma);
+	void send(hca_packet *pkt);
 	static const hca_ops &callbacks(bool traced);
 
       public:
@@ -95,10 +113,12 @@ class Adapter : public StageStarter
 	{
 		return stage != HCA_STAGE_TX || port_->room();
 	}
-	void stage_ready(hca_stage stage)
-	{
-		named_ |= 1u << stage;
-	}
+	void stage_ready(hca_stage stage);
+	/* A step of the core whose results stay in `held` until release(). */
+	void step_held(hca_stage stage, Held &held);
+	void release(Held &held);
+	/* For observers: a step has started, and takes so long. */
+	void stepped(hca_stage stage, const hca_work &work, uint32_t cycles);
 };
 
 } // namespace hcasim

@@ -30,6 +30,9 @@ struct machine_host_ops {
 	void (*kernel_write)(void *ctx, const struct hca_dma_seg *seg, uint32_t nseg, const void *buf);
 	/* MSI-X `vector` of adapter `hca` reached the CPU: all its earlier DMA writes are visible. */
 	void (*irq)(void *ctx, unsigned int hca, unsigned int vector);
+	/* For observers, or NULL: a stage has started a step, and is occupied for so many cycles of the profile's clock. */
+	void (*stepped)(void *ctx, unsigned int hca, enum hca_stage stage, const struct hca_work *work,
+			uint32_t cycles);
 };
 
 struct machine_config {

@@ -11,24 +11,31 @@ namespace hcasim
 StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, hca *h,
 		     hca_stage stage)
     : sc_module(name), adapter_(adapter), hca_(h), stage_(stage), cost_(p.engine.stage[stage]),
-      period_(1e6 / p.engine.clock_mhz)
+      period_(1e6 / p.engine.clock_mhz), held_(std::make_unique<Held>())
 {
 	SC_METHOD(run);
 	sensitive << through_;
 	dont_initialize();
 }
 
-/* From now to the clock edge at which the step is through: whole cycles, at least one. */
-hca_ps StageUnit::occupancy(const hca_work &work) const
+StageUnit::~StageUnit() = default;
+
+/* Whole cycles, at least one. */
+double StageUnit::cost(const hca_work &work) const
 {
 	double cycles = cost_.fixed + cost_.per_item * work.items;
-	double now = now_ps();
 
 	if (cost_.bytes_per_cycle > 0)
 		cycles += work.bytes / cost_.bytes_per_cycle;
-	double edge = std::ceil(now / period_) + std::max(1.0, std::ceil(cycles));
+	return std::max(1.0, std::ceil(cycles));
+}
 
-	return hca_ps(std::llround(edge * period_ - now));
+/* From now to the clock edge at which the step is through. */
+hca_ps StageUnit::occupancy(double cycles) const
+{
+	double now = now_ps();
+
+	return hca_ps(std::llround((std::ceil(now / period_) + cycles) * period_ - now));
 }
 
 bool StageUnit::start()
@@ -38,8 +45,21 @@ bool StageUnit::start()
 	if (busy_ || !adapter_.may_run(stage_) || !hca_stage_pending(hca_, stage_, &work))
 		return false;
 	busy_ = true;
-	through_.notify(to_sc(occupancy(work)));
+	cycles_ = cost(work);
+	early_ = hca_stage_counted(hca_, stage_);
+	if (early_)
+		step_early();
+	adapter_.stepped(stage_, work, uint32_t(cycles_));
+	through_.notify(to_sc(occupancy(cycles_)));
 	return true;
+}
+
+/* The engine knows its cycles only after its step. What the step hands out leaves when they are over. */
+void StageUnit::step_early()
+{
+	adapter_.step_held(stage_, *held_);
+	if (hca_step_cycles(hca_))
+		cycles_ = hca_step_cycles(hca_);
 }
 
 void StageUnit::run()
@@ -48,7 +68,9 @@ void StageUnit::run()
 
 	busy_ = false;
 	/* The work at the head when the stage started may have been removed with its queue pair. */
-	if (hca_stage_pending(hca_, stage_, &work))
+	if (early_)
+		adapter_.release(*held_);
+	else if (hca_stage_pending(hca_, stage_, &work))
 		hca_stage_step(hca_, stage_);
 	start();
 	adapter_.start_ready();

@@ -7,9 +7,10 @@ USAGE = """\
 usage: hcasim run [options] -- CMD...   run any verbs program on simulated adapters
        hcasim replay [options] FILE...  replay records of hcasim run --record, and compare
        hcasim conform [options]         run the conformance suite on a device under test
+       hcasim calibrate --against NAME  compare an engine's clock cycles with a timing profile
        hcasim --version
 
-hcasim run --help, hcasim replay --help and hcasim conform --help list the options."""
+hcasim run --help and so on list the options."""
 
 
 class Build:
@@ -81,6 +82,10 @@ def main(build, argv=None):
         return replay_main(build, args[1:])
     if command == "conform":
         return conform(build, args[1:])
+    if command == "calibrate":
+        from .calibrate import main as calibrate_main
+
+        return calibrate_main(build, args[1:])
     if command in ("-h", "--help", "help"):
         print(USAGE)
         return 0

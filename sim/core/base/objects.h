@@ -454,6 +454,7 @@ struct hca {
 	bool dying;
 	struct hca_counters counters;
 	uint32_t was_pending; /* one bit per stage */
+	uint32_t step_cycles; /* of the send engine in the last step of its stages */
 	uint32_t icrc_seed;
 	struct port port[2];
 

@@ -13,6 +13,7 @@ bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_w
 
 void hca_stage_step(struct hca *hca, enum hca_stage stage)
 {
+	hca->step_cycles = 0;
 	hca->parts->stage[stage].step(hca);
 	hca_announce(hca);
 }

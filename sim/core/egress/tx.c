@@ -3,6 +3,9 @@
 #include "core/egress/egress.h"
 #include "core/wire/wire.h"
 
+#define SUMS_LINE 64 /* bytes that the checksum unit takes at a time */
+
+/* Items: the pieces of the payload, and what is summed. */
 bool tx_pending(const struct hca *hca, struct hca_work *w)
 {
 	const struct txpkt *t = txq_head(&hca->tx);
@@ -10,7 +13,7 @@ bool tx_pending(const struct hca *hca, struct hca_work *w)
 	if (!t || t->dma_pending)
 		return false;
 	w->bytes = t->pkt->len;
-	w->items = 1;
+	w->items = (t->npieces ? t->npieces : 1) + (t->sums_len + SUMS_LINE - 1) / SUMS_LINE;
 	return true;
 }
 

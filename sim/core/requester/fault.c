@@ -22,7 +22,7 @@ void pages_answered(struct sq *sq, const struct pending *p, bool mapped)
 		return;
 	if (!mapped)
 		sq_fail(sq, p->wqe, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
-	else if (p->bit == PAGING_RESULT)
+	else if (p->bit == PAGING_RESULT && sq->ack && sq->ack->started)
 		sq_rewind(sq);
 	sq_timer_update(sq);
 }

@@ -127,6 +127,8 @@ static struct hca_packet *request_frame(struct hca *hca, struct txpkt *t)
 		return frame_take(hca, t);
 	hca->leaving = t;
 	len = hca->eng->frame(hca->engine, &f, frame);
+	if (hca->eng->cycles)
+		hca->step_cycles = hca->eng->cycles(hca->engine);
 	hca->leaving = NULL;
 	pkt = hca_packet_alloc(len);
 	if (!pkt)

@@ -164,10 +164,24 @@ void send_complete(struct hca *hca, struct qp *qp)
 
 /* ---- Stages ---- */
 
+bool hca_stage_counted(const struct hca *hca, enum hca_stage stage)
+{
+	const bool its_own = stage >= HCA_STAGE_FETCH && stage <= HCA_STAGE_PACKETISE;
+
+	return hca->eng->cycles && (its_own || (stage == HCA_STAGE_TX && hca->eng->frame));
+}
+
+uint32_t hca_step_cycles(const struct hca *hca)
+{
+	return hca->step_cycles;
+}
+
 static void step(struct hca *hca, enum hca_stage stage)
 {
 	struct qp *qp = qp_find(hca, hca->eng->step(hca->engine, stage));
 
+	if (hca->eng->cycles) /* before the engine does anything else */
+		hca->step_cycles = hca->eng->cycles(hca->engine);
 	if (qp)
 		qp_update(hca, qp);
 }

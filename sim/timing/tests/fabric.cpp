@@ -190,8 +190,18 @@ static int no_write(void *, uint32_t, const hca_dma_seg *, uint32_t, const void 
 Fabric::Fabric(const Options &opt)
 {
 	static const machine_host_ops host = {
-		no_read, no_write, nullptr, nullptr, [](void *ctx, unsigned int hca, unsigned int vector) {
+		no_read,
+		no_write,
+		nullptr,
+		nullptr,
+		[](void *ctx, unsigned int hca, unsigned int vector) {
 			static_cast<Fabric *>(ctx)->irqs.push_back(hca << 16 | vector);
+		},
+		[](void *ctx, unsigned int hca, hca_stage s, const hca_work *, uint32_t cycles) {
+			if (hca)
+				return;
+			static_cast<Fabric *>(ctx)->stage[s].steps++;
+			static_cast<Fabric *>(ctx)->stage[s].cycles += cycles;
 		}};
 	machine_config cfg = {};
 	char err[300] = "";
@@ -202,6 +212,7 @@ Fabric::Fabric(const Options &opt)
 	cfg.trace_dir = opt.trace_dir.empty() ? nullptr : opt.trace_dir.c_str();
 	cfg.seed = opt.seed;
 	cfg.personality = device_family(DEVICE_FAMILY_DEFAULT)->personality;
+	cfg.engine = opt.engine;
 	m = machine_create(&cfg, &host, this, err, sizeof(err));
 	if (!m)
 		throw std::runtime_error(err);

@@ -21,6 +21,7 @@ struct Options {
 	uint8_t timeout = 10, retry_cnt = 7, path_mtu = 3;
 	std::string profile = DEFAULT_PROFILE;
 	bool wrong_mac = false;
+	const engine_ops *engine = nullptr;
 };
 
 /* Whole pages: where a buffer starts in its page decides how its transfers are cut, and so when they end. */
@@ -95,6 +96,9 @@ struct Node {
 struct Fabric {
 	struct machine *m;
 	std::vector<unsigned int> irqs; /* adapter << 16 | vector */
+	struct {
+		unsigned int steps = 0, cycles = 0;
+	} stage[HCA_NUM_STAGES]; /* of adapter 0 */
 	std::vector<std::unique_ptr<Node>> nodes;
 
 	/* Nodes 0 and 1 are connected; with one adapter they are both on it. */

@@ -79,7 +79,7 @@ static hca_ops quiet_core()
 
 LinkBench::LinkBench(const Profile &p)
     : profile(p), model(profile), ops(quiet_core()),
-      core(nullptr), host{mem_read, mem_write, nullptr, nullptr, irq}, memory(1 << 20)
+      core(nullptr), host{mem_read, mem_write, nullptr, nullptr, irq, nullptr}, memory(1 << 20)
 {
 	hca_config cfg = {};
 
