@@ -32,7 +32,7 @@ void put_uint(struct out *o, uint64_t v)
 
 void put_int(struct out *o, int64_t v)
 {
-	put_uint(o, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
+	put_uint(o, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
 }
 
 void put_bytes(struct out *o, const void *data, size_t len)

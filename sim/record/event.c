@@ -87,8 +87,7 @@ static bool next_field(const char **fields, struct in *i, struct field *f)
 
 	if (!colon)
 		return false;
-	f->name = *fields;
-	f->name_len = (int)(colon - f->name);
+	*f = (struct field){.data = (const uint8_t *)"", .name = *fields, .name_len = (int)(colon - *fields)};
 	f->code = colon[1];
 	*fields = colon[2] ? colon + 3 : colon + 2;
 	if (f->code == 'b' || f->code == 's')

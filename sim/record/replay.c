@@ -176,10 +176,12 @@ static void execute(struct replay *r, uint8_t until)
 	while (r->next.kind != until) {
 		const struct event call = r->next;
 		uint8_t *copy = malloc(call.len + 1);
-		struct in i = {.p = copy, .end = copy + call.len};
+		struct in i = {0};
 
 		if (!copy)
 			damaged(r, "out of memory");
+		i.p = copy;
+		i.end = copy + call.len;
 		memcpy(copy, call.data, call.len);
 		if (!is_call(call.kind) || call.time != machine_now(r->tap.machine)) {
 			report_missing(&r->report, r->path, &call, machine_now(r->tap.machine));

@@ -177,10 +177,11 @@ static bool take_uint(struct reader *r, uint64_t *v)
 static bool take_event(struct reader *r, struct event *e)
 {
 	uint64_t passed, len;
+	uint8_t kind = 0;
 
-	if (!take(r, &e->kind, 1))
+	if (!take(r, &kind, 1))
 		return false;
-	if (!event_fields(e->kind))
+	if (!event_fields(kind))
 		return faulty(r, "is damaged: it has an event of an unknown kind");
 	if (!take_uint(r, &passed) || !take_uint(r, &len))
 		return false;
@@ -192,7 +193,7 @@ static bool take_event(struct reader *r, struct event *e)
 		return faulty(r, "cannot be read: out of memory");
 	r->time += passed;
 	*e = (struct event){
-		.number = r->events++, .time = r->time, .kind = e->kind, .data = r->fields, .len = len};
+		.number = r->events++, .time = r->time, .kind = kind, .data = r->fields, .len = len};
 	return take(r, r->fields, len);
 }
 

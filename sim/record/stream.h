@@ -8,7 +8,7 @@
 
 #include "record/event.h"
 
-#define RECORD_VERSION 1
+#define RECORD_VERSION 1u
 
 struct writer;
 /* NULL, and one sentence in `err`, if the file cannot be made. */

@@ -107,6 +107,8 @@ void trace_retired(struct trace *t, hca_ps time, unsigned int adapter, const str
 {
 	FILE *f = t->log[TRACE_RETIRE];
 
+	if (!f)
+		return;
 	head(f, time, adapter);
 	fprintf(f, ",\"order\":%llu,\"qpn\":%u,\"index\":%u,\"num_bb\":%u,\"op\":\"%s\",\"signaled\":%s",
 		(unsigned long long)r->order, r->qpn, r->index, r->num_bb, hcasim_wqe_op_name(r->wqe_op),

@@ -554,6 +554,7 @@ static enum verdict rx_raw(struct hca *hca, struct qp *qp, struct rxwork *w)
 	struct hca_packet *pkt = w->pkt;
 
 	w->info = (struct pkt_info){.op = hcasim_bth_op_info(HCASIM_BTH_OP_UD_SEND_ONLY)};
+	memcpy(w->info.smac, pkt->data + 6, sizeof(w->info.smac));
 	return rx_datagram(hca, qp, w, pkt->data, pkt->len, net_sums_ok(pkt->data, pkt->len, NET_ETHERNET));
 }
 
