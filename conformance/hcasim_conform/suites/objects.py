@@ -81,7 +81,11 @@ class Objects(Suite):
             ("bind-other-pd", BOUND, {"other_pd": 1}),
             ("bind-no-bind-right", MW_BIND, {"mr_without": ACCESS_MW_BIND}),
             ("bind-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE}),
-            ("bind-atomic-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE, "access": REMOTE_ATOMIC}),
+            (
+                "bind-atomic-no-local-write",
+                MW_LOCAL_WRITE,
+                {"mr_without": LOCAL_WRITE, "access": REMOTE_ATOMIC},
+            ),
         ):
             yield self._mw(qpt, case, "mw_bad_bind", clause, args, BAD_BIND, "MW_BIND_ERR")
         says = "a window of type 2 cannot be bound to no byte: IBV_WC_MW_BIND_ERR, or a refusal at posting"
