@@ -11,7 +11,6 @@ bool tx_pending(const struct hca *hca, struct hca_work *w)
 		return false;
 	w->bytes = t->pkt->len;
 	w->items = 1;
-	w->qpn = t->qp->qpn;
 	return true;
 }
 
