@@ -8,15 +8,17 @@
 #include "tb.hpp"
 
 extern const struct test queue_tests[], arbiter_tests[], pack_tests[], icrc_tests[], header_tests[],
-	wqe_decode_tests[], gather_tests[], send_path_tests[];
+	wqe_decode_tests[], gather_tests[], engine_frame_tests[], send_path_tests[];
 
 static const struct {
 	const char *name;
 	const struct test *tests;
 } suites[] = {
-	{"queues", queue_tests},  {"arbiter", arbiter_tests},     {"pack", pack_tests},
-	{"icrc", icrc_tests},     {"header", header_tests},       {"wqe_decode", wqe_decode_tests},
-	{"gather", gather_tests}, {"send_path", send_path_tests},
+	{"queues", queue_tests},        {"arbiter", arbiter_tests},
+	{"pack", pack_tests},           {"icrc", icrc_tests},
+	{"header", header_tests},       {"wqe_decode", wqe_decode_tests},
+	{"gather", gather_tests},       {"engine_frame", engine_frame_tests},
+	{"send_path", send_path_tests},
 };
 
 static bool add(const char *name, const struct test *t)

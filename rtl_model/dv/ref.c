@@ -2,6 +2,8 @@
 #include "ref.h"
 
 #include "core/engine.h"
+#include "core/wire/frame.h"
+#include "core/wire/net.h"
 #include "core/wire/wire.h"
 #include "devices/native/format.h"
 
@@ -25,6 +27,24 @@ uint32_t ref_headers(const struct pkt_spec *spec, const uint8_t smac[6], const u
 	hca_packet_free(pkt);
 	free(hca);
 	return len;
+}
+
+uint32_t ref_frame(const struct pkt_spec *spec, const uint8_t smac[6], const uint8_t sgid[16], bool raw,
+		   bool sums, const uint8_t *payload, uint8_t *out)
+{
+	const uint32_t at = raw ? 0 : ref_headers(spec, smac, sgid, out);
+	const uint32_t pad = raw ? 0 : -spec->payload_len & 3;
+	uint32_t len = at + spec->payload_len;
+
+	memcpy(out + at, payload, spec->payload_len);
+	if (sums)
+		net_put_sums(out + at, spec->payload_len, raw ? NET_ETHERNET : NET_DATAGRAM);
+	memset(out + len, 0, ETH_MIN);
+	if (raw)
+		return len < ETH_MIN ? ETH_MIN : len;
+	len += pad;
+	ref_icrc(out, len, out + len);
+	return len + HCASIM_ICRC_SIZE;
 }
 
 bool ref_is_request(uint8_t opcode)

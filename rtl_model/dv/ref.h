@@ -17,6 +17,13 @@ void ref_icrc(const uint8_t *frame, uint32_t len, uint8_t icrc[4]);
 uint32_t ref_headers(const struct pkt_spec *spec, const uint8_t smac[6], const uint8_t sgid[16],
 		     uint8_t *out);
 
+/*
+ * The frame of a packet with this payload; `raw`: the payload is the frame. `sums`: with the checksums of its headers. As
+ * ref_headers(); `out` holds 5000 bytes.
+ */
+uint32_t ref_frame(const struct pkt_spec *spec, const uint8_t smac[6], const uint8_t sgid[16], bool raw,
+		   bool sums, const uint8_t *payload, uint8_t *out);
+
 /* True: the opcode is that of a request. */
 bool ref_is_request(uint8_t opcode);
 
@@ -45,11 +52,17 @@ struct ref_send_qp {
 	uint16_t udp_sport;
 	uint8_t smac[6], sgid[16]; /* the port's; every entry of its table */
 	struct hca_av av;
-	bool bad_lines;
+	bool bad_lines,
+		gone_keys; /* not both: which of them a WQE fails by depends on the order of reads and look-ups */
 };
 
-#define REF_BAD_KEY(lkey)   (((lkey)&0x3f) == 1) /* keys that there are not */
-#define REF_BAD_LOCAL(rkey) (((rkey)&7) == 1)    /* keys that cannot be bound or invalidated */
+#define REF_BAD_KEY(lkey) (((lkey)&0x3f) == 1) /* keys that there are not */
+/*
+ * Keys that are removed after the WQE's keys were checked, so that some of its pieces are refused; if the QP says that
+ * there are some.
+ */
+#define REF_GONE_KEY(lkey, addr) (((lkey)&3) == 2 && ((addr) >> 9 & 3) == 3)
+#define REF_BAD_LOCAL(rkey)      (((rkey)&7) == 1) /* keys that cannot be bound or invalidated */
 /* Lines of host memory that cannot be read, if the QP says that there are some. */
 static inline bool ref_bad_line(uint64_t host_addr)
 {

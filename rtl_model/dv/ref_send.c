@@ -14,7 +14,7 @@ struct host {
 	uint32_t tag, len;
 	uint32_t tag_of[2 * REF_WINDOW], packets;
 	bool bad[2 * REF_WINDOW]; /* its payload could not be read */
-	bool bad_lines;
+	bool bad_lines, gone_keys;
 	enum net_link link;
 	struct ref_sent *out;
 };
@@ -52,6 +52,9 @@ static uint8_t lookup(void *host, const struct engine_lookup *what, struct piece
 			part = len;
 		if (!what->access &&
 		    REF_BAD_KEY(what->sge[i].lkey)) /* not where an answer goes: that is no sending */
+			return HCASIM_VENDOR_ERR_BAD_LKEY;
+		if (out && ((struct host *)host)->gone_keys &&
+		    REF_GONE_KEY(what->sge[i].lkey, what->sge[i].addr + off))
 			return HCASIM_VENDOR_ERR_BAD_LKEY;
 		if (out)
 			out[n++] = (struct piece){.addr = ref_translate(what->sge[i].addr + off),
@@ -163,34 +166,38 @@ static const struct engine_ports ports = {
 	.saw_wqe = saw_wqe,
 };
 
-/* Unreliable QPs know no window: no longer than that either. */
-static void run(struct engine *e, const struct ref_sent *out)
+/* The frame of the last packet leaves, unless it may not. */
+static void leave(struct engine *e, struct host *h)
 {
-	struct hca_work work;
+	struct ref_sent *out = h->out;
 
-	while (out->frames < REF_WINDOW && c_engine.pending(e, HCA_STAGE_PACKETISE, &work))
+	if (!c_engine.leave(e, h->tag_of[h->packets - 1], h->bad[h->packets - 1]))
+		free(out->frame[--out->frames]);
+}
+
+/*
+ * Each packet leaves before the next one is made: if that fails, it has left, as on hardware. Unreliable QPs know no
+ * window: no longer than that either.
+ */
+static void run(struct engine *e, struct host *h)
+{
+	const uint32_t before = h->packets;
+	struct hca_work work;
+	uint32_t packets;
+
+	while (h->packets - before < REF_WINDOW && c_engine.pending(e, HCA_STAGE_PACKETISE, &work)) {
+		packets = h->packets;
 		c_engine.step(e, HCA_STAGE_PACKETISE);
+		if (h->packets > packets)
+			leave(e, h);
+	}
+	h->out->made = h->packets - before;
 }
 
 static void forget_frames(struct ref_sent *out)
 {
 	while (out->frames)
 		free(out->frame[--out->frames]);
-}
-
-/* The frames leave, but for those that may not. */
-static void leave(struct engine *e, struct host *h, struct ref_sent *out)
-{
-	uint32_t i, frames = 0, before = h->packets - out->frames;
-
-	for (i = 0; i < out->frames; i++)
-		if (c_engine.leave(e, h->tag_of[before + i], h->bad[before + i])) {
-			out->frame[frames] = out->frame[i];
-			out->len[frames++] = out->len[i];
-		} else {
-			free(out->frame[i]);
-		}
-	out->frames = frames;
 }
 
 /* The peer answers all packets before `from`, and asks for that one. */
@@ -244,6 +251,7 @@ void ref_send(const struct ref_send_qp *qp, const uint8_t *wqe, uint32_t posted,
 			 .ring = wqe,
 			 .out = out,
 			 .bad_lines = qp->bad_lines,
+			 .gone_keys = qp->gone_keys,
 			 .link = qp->qp.type == HCASIM_QPT_RAW_PACKET ? NET_ETHERNET : NET_DATAGRAM};
 	struct engine_qp ctx = context(qp, posted);
 	struct engine *e = c_engine.create(&cfg, &ports, &h);
@@ -262,16 +270,14 @@ void ref_send(const struct ref_send_qp *qp, const uint8_t *wqe, uint32_t posted,
 	c_engine.step(e, HCA_STAGE_FETCH);
 	c_engine.read_done(e, h.tag, wqe, h.len, 0);
 	c_engine.step(e, HCA_STAGE_DECODE); /* the first WQE; the blocks behind it are arbitrary */
-	run(e, out);
+	run(e, &h);
 	c_engine.query(e, qpn, &query);
 	out->psns = (query.sq_psn - qp->psn) & HCASIM_PSN_MASK;
 	if (from) {
 		forget_frames(out);
 		go_back(e, qp, from, wqe[0] == HCASIM_WQE_OP_RDMA_READ);
-		run(e, out);
+		run(e, &h);
 	}
-	out->made = out->frames;
-	leave(e, &h, out);
 	if (c_engine.completion(e, qpn, &cpl)) {
 		out->status = cpl.status;
 		out->vendor_err = cpl.vendor_err;

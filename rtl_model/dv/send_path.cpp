@@ -17,8 +17,8 @@ using Path = Dut<Vhcasim_send_path_tb>;
 class World
 {
       public:
-	World(Path &dut, unsigned int percent, bool bad_lines)
-	    : dut_(dut), percent_(percent), bad_lines_(bad_lines)
+	World(Path &dut, unsigned int percent, const struct ref_send_qp &qp)
+	    : dut_(dut), percent_(percent), bad_lines_(qp.bad_lines), gone_keys_(qp.gone_keys)
 	{
 	}
 
@@ -27,8 +27,7 @@ class World
 		dut_->lookup_ready_i = dut_.random.chance(percent_);
 		dut_->answer_valid_i = !asked_.empty() && dut_.random.chance(percent_);
 		if (dut_->answer_valid_i) {
-			dut_->answer_vendor_err_i =
-				REF_BAD_KEY(asked_.front().lkey) ? HCASIM_VENDOR_ERR_BAD_LKEY : 0;
+			dut_->answer_vendor_err_i = refused(asked_.front()) ? HCASIM_VENDOR_ERR_BAD_LKEY : 0;
 			dut_->answer_addr_i = ref_translate(asked_.front().addr);
 		}
 		dut_->local_ready_i = dut_.random.chance(percent_);
@@ -50,7 +49,8 @@ class World
 		if (dut_->answer_valid_i)
 			asked_.pop_front();
 		if (dut_->lookup_valid_o && dut_->lookup_ready_i)
-			asked_.push_back({dut_->lookup_addr_o, dut_->lookup_lkey_o});
+			asked_.push_back(
+				{dut_->lookup_addr_o, dut_->lookup_lkey_o, (bool)dut_->lookup_check_o});
 		held_ = dut_->line_valid_i && !dut_->line_ready_o;
 		if (dut_->line_valid_i && dut_->line_ready_o)
 			lines_.pop_front();
@@ -63,11 +63,17 @@ class World
 	struct Question {
 		uint64_t addr;
 		uint32_t lkey;
+		bool check;
 	};
+
+	bool refused(const Question &q) const
+	{
+		return REF_BAD_KEY(q.lkey) || (gone_keys_ && !q.check && REF_GONE_KEY(q.lkey, q.addr));
+	}
 
 	Path &dut_;
 	unsigned int percent_;
-	bool bad_lines_, held_ = false;
+	bool bad_lines_, gone_keys_, held_ = false;
 	std::deque<Question> asked_;
 	std::deque<uint64_t> lines_;
 };
@@ -212,7 +218,7 @@ static bool busy(Path &dut)
 static unsigned int run(Path &dut, const std::vector<Job> &jobs, size_t frames, unsigned int percent,
 			Outcome &out)
 {
-	World world(dut, percent, jobs[0].qp.bad_lines);
+	World world(dut, percent, jobs[0].qp);
 	Feeder feeder(dut, jobs);
 	Collector got;
 	unsigned int cycles = 0, after = 0, idle = 0;
@@ -250,6 +256,7 @@ enum Data { DATA_NONE, DATA_INLINE, DATA_SGE, DATA_SGES };
 static std::set<std::tuple<uint8_t, uint8_t, Data>> sent;
 static std::set<std::pair<uint8_t, uint8_t>> gone_back;
 static std::set<std::pair<uint8_t, uint8_t>> errors; // status, vendor_err
+static unsigned int cut_short;                       // by a key that was gone, after some packets
 
 static Data data_of(const Bytes &wqe, const struct ref_sent &ref)
 {
@@ -298,6 +305,7 @@ class Reference
 		out.ended.push_back(flush ? flushed : Ended{ref.status, ref.vendor_err, ref.psns});
 		errors.insert({out.ended.back().status, out.ended.back().vendor_err});
 		failed_ = out.ended.back().status != HCASIM_CQE_STATUS_OK;
+		cut_short += ref.frames && out.ended.back().vendor_err == HCASIM_VENDOR_ERR_BAD_LKEY;
 		next_psn_ = (job.qp.psn + ref.psns) & HCASIM_PSN_MASK;
 		psns = failed_ ? 0 : ref.psns;
 		if (flush)
@@ -360,7 +368,7 @@ static bool can_go_back(uint8_t qp_type)
 // WQEs of one or several QPs, some of them from the middle.
 static std::vector<Job> random_jobs(Random &random, Reference &ref)
 {
-	const bool bad_lines = random.chance(20);
+	const bool bad_lines = random.chance(20), gone_keys = !bad_lines && random.chance(15);
 	std::vector<Job> jobs;
 
 	for (unsigned int n = 1 + random.below(12); n--;) {
@@ -369,6 +377,7 @@ static std::vector<Job> random_jobs(Random &random, Reference &ref)
 		job.follows = !jobs.empty() && random.chance(60);
 		job.qp = job.follows ? jobs.back().qp : random_qp(random);
 		job.qp.bad_lines = bad_lines;
+		job.qp.gone_keys = gone_keys;
 		job.wqe = random_wqe(random, job.qp.qp, 0, {3000, true}).bytes;
 		if (!ref.add(job))
 			continue;
@@ -435,6 +444,7 @@ static void all_cells_met()
 		CU_ASSERT_TRUE(gone_back.count({op, HCASIM_QPT_XRC_SEND}));
 	}
 	CU_ASSERT_TRUE(errors.count({HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_BAD_LKEY}));
+	CU_ASSERT_TRUE(cut_short > 0);
 	CU_ASSERT_TRUE(errors.count({HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT}));
 	CU_ASSERT_TRUE(errors.count({HCASIM_CQE_STATUS_MW_BIND_ERR, HCASIM_VENDOR_ERR_BAD_RKEY}));
 	CU_ASSERT_TRUE(errors.count({HCASIM_CQE_STATUS_WR_FLUSH_ERR, HCASIM_VENDOR_ERR_NONE}));

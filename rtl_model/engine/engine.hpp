@@ -18,6 +18,7 @@
 #include "Vhcasim_engine_flat.h"
 #include "frame.hpp"
 #include "rtl_engine.h"
+#include "wave.hpp"
 
 // The numbers of hcasim_engine_pkg::op_e and request_e.
 enum class Op : uint8_t {
@@ -100,6 +101,7 @@ struct engine {
 	void run_tag(Op op, uint32_t tag, bool flag);
 
 	VerilatedContext context;
+	Wave wave;
 	std::unique_ptr<Top> top;
 	std::unique_ptr<FramePath> frames;
 	engine_config cfg;

@@ -9,7 +9,8 @@
 constexpr uint64_t LINE = 64;
 constexpr unsigned int MAX_CYCLES = 10000; // of a frame; the longest takes some 400, with checksums
 
-FramePath::FramePath(VerilatedContext &context) : top_(&context, "frame")
+FramePath::FramePath(VerilatedContext &context, Wave &wave)
+    : context_(context), wave_(wave), top_(&context, "frame")
 {
 	top_.read_ready_i = top_.ready_i = 1;
 	top_.rst_i = 1;
@@ -33,9 +34,16 @@ void FramePath::settle()
 void FramePath::clock()
 {
 	settle();
+	wave_.half(context_);
 	top_.clk_i = 1;
 	top_.eval();
+	wave_.half(context_);
 	cycles++;
+}
+
+void FramePath::trace(VerilatedFstC &file)
+{
+	top_.trace(&file, 99);
 }
 
 Packet &FramePath::packet(uint32_t tag)

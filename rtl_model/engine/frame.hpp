@@ -14,6 +14,7 @@
 
 #include "Vhcasim_engine_frame.h"
 #include "core/engine.h"
+#include "wave.hpp"
 
 // What hcasim_engine says of a packet, and the bytes of the WQE that are part of it.
 struct Packet {
@@ -29,13 +30,15 @@ struct Packet {
 class FramePath
 {
       public:
-	explicit FramePath(VerilatedContext &context);
+	FramePath(VerilatedContext &context, Wave &wave);
 	~FramePath();
 
 	// The packet of a tag, to be filled in.
 	Packet &packet(uint32_t tag);
 	// Its frame. Returns the bytes.
 	uint32_t build(const engine_frame &f, uint8_t *out);
+
+	void trace(VerilatedFstC &file);
 
 	uint64_t cycles = 0;
 
@@ -58,6 +61,8 @@ class FramePath
 	void sample();
 	void read();
 
+	VerilatedContext &context_;
+	Wave &wave_;
 	Vhcasim_engine_frame top_;
 	std::unordered_map<uint32_t, std::unique_ptr<Packet>> packets_;
 	std::vector<Piece> pieces_;

@@ -15,8 +15,9 @@ constexpr uint64_t MAX_CYCLES = 100000;
 engine::engine(const engine_config &config, const engine_ports &p, void *h) : cfg(config), ports(&p), host(h)
 {
 	context.randReset(0);
+	context.traceEverOn(true);
 	top = std::make_unique<Top>(&context, "engine");
-	frames = std::make_unique<FramePath>(context);
+	frames = std::make_unique<FramePath>(context, wave);
 	top->native_i = !strcmp(cfg.pers->name, "native");
 	top->fetch_depth_i = (uint8_t)(cfg.fetch_depth < SLOTS ? cfg.fetch_depth : SLOTS);
 	top->rst_i = 1;
@@ -27,6 +28,7 @@ engine::engine(const engine_config &config, const engine_ports &p, void *h) : cf
 
 engine::~engine()
 {
+	wave.close();
 	top->final();
 }
 
@@ -34,8 +36,10 @@ void engine::clock()
 {
 	top->clk_i = 0;
 	top->eval();
+	wave.half(context);
 	top->clk_i = 1;
 	top->eval();
+	wave.half(context);
 	cycles++;
 }
 
@@ -432,6 +436,16 @@ static uint32_t cycles(const struct engine *e)
 	return e->step_cycles;
 }
 
+static int wave(struct engine *e, uint32_t cycles, const char *path)
+{
+	const Wave::Add add = [e](VerilatedFstC &file) {
+		e->top->trace(&file, 99);
+		e->frames->trace(file);
+	};
+
+	return path ? e->wave.open(add, cycles, path) : e->wave.close();
+}
+
 uint64_t rtl_engine_cycles(const struct engine *e)
 {
 	return e->cycles + e->frames->cycles;
@@ -465,5 +479,5 @@ const struct engine_ops rtl_engine = {
 	.state = state,
 	.frame = frame,
 	.cycles = cycles,
-	.wave = nullptr,
+	.wave = wave,
 };

@@ -10,11 +10,13 @@
 void native_wqes(void); /* native.cpp */
 void native_decoded_outside(void);
 void native_all_met(void);
+void native_wave(void);
 
 static const struct test native_tests[] = {
 	{"random WQEs", native_wqes},
 	{"random WQEs, decoded outside", native_decoded_outside},
 	{"all operations met", native_all_met},
+	{"waveform", native_wave},
 	{NULL, NULL},
 };
 

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // Random native WQEs, legal and illegal, through the pair of the C engine and the RTL engine: hcasim_wqe_decode inside the
 // engine. The peer answers packets at random; keys are as in ref.h.
+#include <cerrno>
 #include <deque>
 #include <set>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <hcasim_wire.h>
 
 #include "../../dv/wqes.hpp"
+#include "rtl_engine.h"
 
 extern "C" {
 #include "devices/native/format.h"
@@ -14,6 +19,7 @@ extern "C" {
 void native_wqes(void);
 void native_decoded_outside(void);
 void native_all_met(void);
+void native_wave(void);
 }
 
 namespace
@@ -25,9 +31,12 @@ struct Host {
 	std::deque<std::pair<uint32_t, uint32_t>> packets; // tag, PSN
 	std::deque<uint32_t> results;
 	uint32_t psn; // of the first packet
+	Random *random;
+	bool going; // some keys are removed after they were checked
 };
 
 std::set<std::pair<uint8_t, uint8_t>> sent; // operation, QP type
+unsigned int gone;                          // keys that are removed after the check
 std::set<uint32_t> segments;                // of TSO, by number: a message with checksums has one packet else
 
 hca_ps now(void *)
@@ -44,13 +53,17 @@ bool read_wqe(void *host, uint32_t, uint32_t tag, uint32_t, const hca_dma_seg *s
 	return true;
 }
 
-uint8_t lookup(void *, const engine_lookup *what, piece *out, uint32_t *npieces)
+uint8_t lookup(void *host, const engine_lookup *what, piece *out, uint32_t *npieces)
 {
 	for (uint32_t i = 0; i < what->num_sge; i++)
 		if (what->sge[i].length && REF_BAD_KEY(what->sge[i].lkey))
 			return HCASIM_VENDOR_ERR_BAD_LKEY;
 	if (!out)
 		return 0;
+	if (((Host *)host)->going && ((Host *)host)->random->chance(20)) {
+		gone++;
+		return HCASIM_VENDOR_ERR_BAD_LKEY;
+	}
 	*npieces = what->len != 0;
 	out[0] = {};
 	out[0].addr = what->off;
@@ -218,6 +231,7 @@ void one(engine *e, Host &h, Random &random)
 	engine_qp ctx = random_context(random, qp);
 
 	h.ring = &wqe.bytes;
+	h.going = random.chance(10);
 	lockstep_engine.qp_create(e, qp.qpn, &ctx);
 	ctx.state = HCASIM_QPS_RTS;
 	ctx.set_state = ctx.set_psn = true;
@@ -238,6 +252,7 @@ static void random_wqes(const hca_personality *pers)
 		const engine_config cfg = {pers, 8};
 		Random random(seed);
 		Host h = {};
+		h.random = &random;
 		engine *e = lockstep_engine.create(&cfg, the_ports(), &h);
 
 		lockstep_engine.port_set(e, 1, 4096);
@@ -261,6 +276,31 @@ void native_decoded_outside(void)
 	random_wqes(&other);
 }
 
+// Both files of a waveform, of a window that is shorter than the run; none at a place where no file can be.
+void native_wave(void)
+{
+	const engine_config cfg = {&native_personality, 8};
+	const std::string path = "rtl_engine_test." + std::to_string(getpid()) + ".fst";
+	Random random(1);
+	Host h = {};
+
+	h.random = &random;
+	engine *e = rtl_engine.create(&cfg, the_ports(), &h);
+	CU_ASSERT_EQUAL(rtl_engine.wave(e, 50, "/nowhere/x.fst"), -EIO);
+	CU_ASSERT_EQUAL(rtl_engine.wave(e, 50, path.c_str()), 0);
+	for (unsigned int i = 0; i < 40; i++)
+		rtl_engine.port_set(e, 1, 4096);
+	CU_ASSERT_EQUAL(rtl_engine.wave(e, 0, nullptr), 0);
+	rtl_engine.destroy(e);
+	for (const std::string &file : {path, path + ".before"}) {
+		struct stat s;
+
+		CU_ASSERT_EQUAL(stat(file.c_str(), &s), 0);
+		CU_ASSERT_TRUE(s.st_size > 1000);
+		unlink(file.c_str());
+	}
+}
+
 // Every operation on every QP type on which it is carried out was among them.
 void native_all_met(void)
 {
@@ -269,6 +309,7 @@ void native_all_met(void)
 				     HCASIM_QPT_RAW_PACKET})
 			if ((rule.qp_types | rule.post_qp_types) & HCASIM_QPT_BIT(type))
 				CU_ASSERT_TRUE(sent.count({rule.wqe_op, type}));
+	CU_ASSERT_TRUE(gone > 20);
 	for (uint32_t number : {0, 1, 2, 20})
 		CU_ASSERT_TRUE(segments.count(number));
 }
