@@ -124,6 +124,8 @@ DOCTORED = [
     ("answers/rc/stopped", ("args", "more"), 1, "an answer with opcode 0x14"),
     ("pacing/raw_packet/rate-limit", ("args", "kbps"), 1000, "a fast queue: only"),
     ("paging/rc/gap-read", ("status",), "LOC_PROT_ERR", "status REM_ACCESS_ERR, expected LOC_PROT_ERR"),
+    ("paging/rc/gap-send", ("status",), "SUCCESS", "status LOC_PROT_ERR, expected SUCCESS"),
+    ("overrun/xrc_send/srq", ("status",), "SUCCESS", "status REM_OP_ERR, expected SUCCESS"),
     ("keys/rc/dereg-during-atomics", ("status",), "LOC_PROT_ERR", "status REM_ACCESS_ERR after SUCCESS"),
     ("packet/ud/datagram", ("qp",), "UC", "src_qp"),
     ("checksum/raw_packet/shapes", ("scenario",), "offload_streams", "refused with EINVAL; stream"),

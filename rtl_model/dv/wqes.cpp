@@ -29,6 +29,12 @@ class Writer
 	}
 
       private:
+	// So often something may be wrong.
+	bool slip(unsigned int percent)
+	{
+		return !random_.chance(100 - percent) && !kinds_.legal;
+	}
+
 	template <class Segment>
 	void add(const Segment &segment)
 	{
@@ -47,8 +53,8 @@ class Writer
 			seg.qpn &= 0xffffff;
 			seg.flow_label &= 0xfffff;
 			seg.sl &= 15;
-			seg.port = random_.chance(95) ? 1 : 2;
-			seg.sgid_index = (uint8_t)random_.below(random_.chance(95) ? HCASIM_PORT_GIDS : 256);
+			seg.port = slip(5) ? 2 : 1;
+			seg.sgid_index = (uint8_t)random_.below(slip(5) ? 256 : HCASIM_PORT_GIDS);
 			add(seg);
 		} else if (qp_.type == HCASIM_QPT_XRC_SEND) {
 			struct hcasim_seg_xrc seg = {};
@@ -102,9 +108,8 @@ class Writer
 		Bytes headers = random_tso_headers(random_, datagram);
 		struct hcasim_seg_tso seg = {};
 
-		seg.mss = random_.chance(95) ? (uint16_t)(1 + random_.below(random_.chance(85) ? 900 : 8192))
-					     : 0;
-		seg.hdr_size = random_.chance(95) ? (uint16_t)headers.size() : bad[random_.below(3)];
+		seg.mss = slip(5) ? 0 : (uint16_t)(1 + random_.below(slip(15) ? 8192 : 900));
+		seg.hdr_size = slip(5) ? bad[random_.below(3)] : (uint16_t)headers.size();
 		if (kinds_.bad_headers && random_.chance(25))
 			seg.hdr_size = (uint16_t)(seg.hdr_size + random_.below(9) - 4);
 		if (kinds_.bad_headers && random_.chance(15))
@@ -123,7 +128,7 @@ class Writer
 			return;
 		inline_ = format->data == HCASIM_WQE_DATA_INLINE ||
 			  (rule && rule->inline_ok && random_.chance(40));
-		if (random_.chance(3))
+		if (random_.chance(3) && !kinds_.legal)
 			inline_ = !inline_;
 		if (inline_)
 			inline_data(rule);
@@ -135,10 +140,9 @@ class Writer
 
 	void inline_data(const struct hcasim_wr_rule *rule)
 	{
-		uint32_t length =
-			random_.below(random_.chance(90) ? qp_.max_inline + 1 : HCASIM_MAX_INLINE + 1);
+		uint32_t length = random_.below(slip(10) ? HCASIM_MAX_INLINE + 1 : qp_.max_inline + 1);
 
-		if (rule && rule->length && random_.chance(90))
+		if (rule && rule->length && !slip(10))
 			length = rule->length;
 		if ((qp_.type == HCASIM_QPT_UD || qp_.type == HCASIM_QPT_RAW_PACKET) && random_.chance(80)) {
 			const Bytes frame = random_frame(random_, qp_.type == HCASIM_QPT_UD, qp_.max_inline);
@@ -163,12 +167,16 @@ class Writer
 
 	void sge_list(const struct hcasim_wr_rule *rule)
 	{
-		const bool value = rule && rule->length && random_.chance(90);
+		const bool value = rule && rule->length && !slip(10);
 		const bool frame = qp_.type == HCASIM_QPT_UD || qp_.type == HCASIM_QPT_RAW_PACKET;
-		const uint32_t limit = frame ? std::min(max_sge_, qp_.port_mtu / 4) : max_sge_;
+		const uint32_t limit =
+			frame ? std::min(max_sge_, qp_.port_mtu / (kinds_.legal ? 32 : 4)) : max_sge_;
 		uint32_t n = value ? 1 : random_.below(random_.chance(70) ? 5 : HCASIM_MAX_SGE + 2);
 
-		if (qp_.type == HCASIM_QPT_RAW_PACKET && random_.chance(40)) {
+		if (kinds_.legal && !value && random_.chance(50)) // as often as lists
+			n = random_.below(2);
+
+		if (qp_.type == HCASIM_QPT_RAW_PACKET && (random_.chance(40) || kinds_.legal)) {
 			add(hcasim_seg_data{REF_FRAMES - ref_translate(0) + random_.u32() / 65536 * 65536ull,
 					    56 + random_.below(limit), random_.u32()});
 		}
@@ -237,17 +245,16 @@ RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, co
 	RandomWqe wqe;
 
 	wqe.op = random_op(random);
-	while (!carried_out(wqe.op, qp.type) && random.chance(60))
+	while (!carried_out(wqe.op, qp.type) && (random.chance(60) || kinds.legal))
 		wqe.op = random_op(random);
 	wqe.bytes = Writer(random, qp, wqe.op, kinds).write(index);
-	if (random.chance(40) && wqe.op != HCASIM_WQE_OP_TSO)
-		damage(random, wqe.bytes);
-	if (random.chance(5) && wqe.op != HCASIM_WQE_OP_TSO)
-		damage(random, wqe.bytes);
+	for (unsigned int percent : {40, 5})
+		if (random.chance(percent) && wqe.op != HCASIM_WQE_OP_TSO && !kinds.legal)
+			damage(random, wqe.bytes);
 	wqe.bytes.resize((wqe.bytes.size() + HCASIM_WQEBB_SIZE - 1) / HCASIM_WQEBB_SIZE * HCASIM_WQEBB_SIZE);
-	while (random.chance(30) && wqe.bytes.size() < HCA_WQE_MAX)
+	while (!kinds.legal && random.chance(30) && wqe.bytes.size() < HCA_WQE_MAX)
 		wqe.bytes.resize(wqe.bytes.size() + HCASIM_WQEBB_SIZE, (uint8_t)random.u32());
-	if (random.chance(3)) /* posted is less than the WQE says */
+	if (!kinds.legal && random.chance(3)) /* posted is less than the WQE says */
 		wqe.bytes.resize(HCASIM_WQEBB_SIZE);
 	return wqe;
 }

@@ -17,8 +17,9 @@ struct RandomWqe {
 };
 
 struct Kinds {
-	uint32_t max_sge; // SGEs are shorter; if this is over 1 MiB, some are of any length
-	bool bad_headers; // of TSO requests, now and then
+	uint32_t max_sge;   // SGEs are shorter; if this is over 1 MiB, some are of any length
+	bool bad_headers;   // of TSO requests, now and then
+	bool legal = false; // nothing is wrong, but for a list of SGEs that is too long
 };
 
 RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, const Kinds &kinds);

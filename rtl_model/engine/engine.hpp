@@ -70,7 +70,7 @@ using Top = Vhcasim_engine_flat;
 template <class Port>
 using Stored = std::remove_reference_t<Port>;
 
-constexpr unsigned int BLOCK = HCASIM_WQEBB_SIZE, SLOTS = 32, WINDOW = 256, QPNS = 65536;
+constexpr unsigned int BLOCK = HCASIM_WQEBB_SIZE, SLOTS = 32, WINDOW = 256, QPS = 65536;
 
 // A WQE in the adapter's memory: what the model stores of it, its bytes, and its SGEs.
 struct Record {
@@ -110,6 +110,9 @@ struct engine {
 	uint64_t cycles = 0;
 	uint32_t step_cycles = 0; // of the last step() or frame()
 	bool busy = false;        // an op is under way
+	// Places of the contexts of QPs in memory, and those that were given back.
+	std::unordered_map<uint32_t, uint16_t> places;
+	std::vector<uint16_t> free_places;
 	// What the model has answered since its last change, so that asking again takes no cycles.
 	std::unordered_map<uint32_t, engine_state> state_of;
 	struct Work {
@@ -126,9 +129,10 @@ struct engine {
 	void blocks();
 	void request();
 	void answer();
+	void retired();
 
-	Context &at(uint32_t qpn);
-	Record &record(uint32_t qpn, uint16_t seq);
+	Context &at(uint32_t place);
+	Record &record(uint32_t place, uint16_t seq);
 	engine_lookup memory(Record &r);
 	void read();
 	void lookup();

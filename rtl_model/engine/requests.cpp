@@ -14,7 +14,7 @@ void engine::request()
 
 void engine::answer()
 {
-	Record &r = record(top->req_qpn, top->req_seq);
+	Record &r = record(top->rec_qpn_o, top->req_seq);
 	const uint32_t qpn = top->req_qpn, tag = top->req_tag;
 	engine_lookup what = memory(r);
 	hca_wr wr;
@@ -86,7 +86,7 @@ void engine::read()
 
 void engine::lookup()
 {
-	engine_lookup what = memory(record(top->req_qpn, top->req_seq));
+	engine_lookup what = memory(record(top->rec_qpn_o, top->req_seq));
 
 	npieces_ = 0;
 	top->ans_error_i = top->req_check ? ports->lookup(host, &what, nullptr, nullptr)
@@ -181,7 +181,7 @@ void engine::keep(const Record &r, uint32_t head_len)
 void engine::packet()
 {
 	const hca_av av = address(*top);
-	Record &r = record(top->req_qpn, top->req_seq);
+	Record &r = record(top->rec_qpn_o, top->req_seq);
 	std::array<uint8_t, 2 * HCA_WQE_MAX> head; // both are inside the WQE
 	engine_packet p = {};
 
@@ -264,7 +264,7 @@ hca_wr engine::work_request(Record &r)
 // The bytes of a decoded WQE go from their fetch buffer to its record.
 void engine::seen()
 {
-	Record &r = record(top->req_qpn, top->req_seq);
+	Record &r = record(top->rec_qpn_o, top->req_seq);
 	const uint32_t len = top->req_bytes;
 	const bool native = top->native_i;
 	hca_wr wr;

@@ -43,18 +43,18 @@ void engine::clock()
 	cycles++;
 }
 
-Context &engine::at(uint32_t qpn)
+Context &engine::at(uint32_t place)
 {
-	auto &context_of = contexts_[qpn];
+	auto &context_of = contexts_[place];
 
 	if (!context_of)
 		context_of.reset(new Context());
 	return *context_of;
 }
 
-Record &engine::record(uint32_t qpn, uint16_t seq)
+Record &engine::record(uint32_t place, uint16_t seq)
 {
-	auto &r = at(qpn).record[seq % WINDOW];
+	auto &r = at(place).record[seq % WINDOW];
 
 	if (!r)
 		r.reset(new Record());
@@ -81,20 +81,21 @@ void engine::records()
 	top->rec_ack_i = top->rec_valid_o;
 	if (!top->rec_valid_o)
 		return;
-	Record &r = record(top->ctx_qpn_o, top->rec_seq_o);
+	Record &r = record(top->rec_qpn_o, top->rec_seq_o);
 	if (!top->rec_we_o) {
 		top->rec_wqe_i = r.wqe;
 		top->rec_wr_i = r.wr;
 		top->rec_ud_i = r.ud;
 		top->rec_bind_i = r.bind;
 		top->rec_net_i = r.net;
-	} else if (top->rec_body_o) {
+		return;
+	}
+	r.wqe = top->rec_wqe_o;
+	if (top->rec_body_o) {
 		r.wr = top->rec_wr_o;
 		r.ud = top->rec_ud_o;
 		r.bind = top->rec_bind_o;
 		r.net = top->rec_net_o;
-	} else {
-		r.wqe = top->rec_wqe_o;
 	}
 }
 
@@ -104,6 +105,26 @@ void engine::blocks()
 	if (top->block_valid_o)
 		memcpy(&top->block_i, &slot[top->block_slot_o][top->block_number_o * BLOCK % HCA_WQE_MAX],
 		       BLOCK);
+}
+
+void engine::retired()
+{
+	if (!top->retire_valid_o || !ports->retired)
+		return;
+	const engine_retired r = {.order = top->retire_order,
+				  .fetched = top->retire_fetched,
+				  .issued = top->retire_issued,
+				  .completed = top->retire_completed,
+				  .qpn = top->retire_qpn,
+				  .first_psn = top->retire_first_psn,
+				  .psns = top->retire_psns,
+				  .index = top->retire_index,
+				  .wqe_op = top->retire_op,
+				  .num_bb = top->retire_num_bb,
+				  .status = top->retire_status,
+				  .vendor_err = top->retire_vendor_err,
+				  .signaled = (bool)top->retire_signaled};
+	ports->retired(host, &r);
 }
 
 void engine::run(Op op)
@@ -116,13 +137,14 @@ void engine::run(Op op)
 	do {
 		if (cycles > until) {
 			fprintf(stderr, "hcasim: rtl engine: op %u of QP %u does not end\n", (unsigned int)op,
-				top->ctx_qpn_o);
+				(unsigned int)top->op_qpn_i);
 			abort();
 		}
 		contexts();
 		records();
 		blocks();
 		request();
+		retired();
 		clock();
 	} while (!top->op_done_o);
 	top->op_valid_i = 0;
@@ -137,7 +159,11 @@ void engine::run(Op op)
 
 void engine::run(Op op, uint32_t qpn)
 {
-	top->op_qpn_i = (uint16_t)qpn;
+	const auto place = places.find(qpn);
+
+	if (place == places.end()) // the core knows no such QP either
+		return;
+	top->op_qpn_i = place->second;
 	run(op);
 }
 
@@ -206,11 +232,28 @@ static void put_attributes(Top &top, const struct engine_qp &c)
 	top.psn_i = c.sq_psn & HCASIM_PSN_MASK;
 }
 
+static bool take_place(struct engine &e, uint32_t qpn)
+{
+	uint16_t place = (uint16_t)e.places.size();
+
+	if (e.free_places.empty() && e.places.size() == QPS)
+		return false;
+	if (!e.free_places.empty()) {
+		place = e.free_places.back();
+		e.free_places.pop_back();
+	}
+	e.places[qpn] = place;
+	return true;
+}
+
 static int qp_create(struct engine *e, uint32_t qpn, const struct engine_qp *ctx)
 {
-	if (qpn >= QPNS || ctx->ring.entries > HCASIM_MAX_SQ_WQEBB)
+	if (ctx->ring.entries > HCASIM_MAX_SQ_WQEBB)
 		return -EOPNOTSUPP;
+	if (!take_place(*e, qpn))
+		return -ENOMEM;
 	put_attributes(*e->top, *ctx);
+	e->top->attr_qpn = qpn;
 	e->run(Op::CREATE, qpn);
 	return 0;
 }
@@ -218,6 +261,7 @@ static int qp_create(struct engine *e, uint32_t qpn, const struct engine_qp *ctx
 static void qp_set(struct engine *e, uint32_t qpn, const struct engine_qp *ctx)
 {
 	put_attributes(*e->top, *ctx);
+	e->top->attr_qpn = qpn;
 	e->run(Op::SET, qpn);
 }
 
@@ -229,6 +273,8 @@ static void qp_reset(struct engine *e, uint32_t qpn)
 static void qp_destroy(struct engine *e, uint32_t qpn)
 {
 	e->run(Op::DESTROY, qpn);
+	e->free_places.push_back(e->places[qpn]);
+	e->places.erase(qpn);
 }
 
 // From inside the port `failed`: the model has the QP in ERR already.
@@ -449,6 +495,12 @@ static int wave(struct engine *e, uint32_t cycles, const char *path)
 uint64_t rtl_engine_cycles(const struct engine *e)
 {
 	return e->cycles + e->frames->cycles;
+}
+
+void rtl_engine_cache(const struct engine *e, uint64_t *hits, uint64_t *misses)
+{
+	*hits = e->top->cache_hits_o;
+	*misses = e->top->cache_misses_o;
 }
 
 const struct engine_ops rtl_engine = {

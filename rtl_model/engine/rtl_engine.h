@@ -10,13 +10,15 @@ extern "C" {
 #include "core/engine.h"
 
 /*
- * Not supported: basic blocks other than 64 bytes (create() returns NULL), QP numbers from 65536 on (qp_create() returns
- * -EOPNOTSUPP).
+ * Not supported: basic blocks other than 64 bytes (create() returns NULL), more than 65,536 QPs at a time (qp_create()
+ * returns -ENOMEM).
  */
 extern const struct engine_ops rtl_engine;
 
 /* Clock cycles that all ops have taken so far. */
 uint64_t rtl_engine_cycles(const struct engine *e);
+/* Loads of contexts that its cache had, and others. */
+void rtl_engine_cache(const struct engine *e, uint64_t *hits, uint64_t *misses);
 
 #ifdef __cplusplus
 }

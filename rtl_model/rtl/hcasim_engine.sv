@@ -8,6 +8,8 @@
 module hcasim_engine #(
   parameter int unsigned QpnBits = 8,
   parameter int unsigned TagBits = 10,
+  parameter int unsigned CacheSetBits = 4, // contexts inside: 2^CacheSetBits sets
+  parameter int unsigned CacheWays = 4,
   localparam int unsigned SlotBits = 5
 ) (
   input  logic                           clk_i,
@@ -18,7 +20,7 @@ module hcasim_engine #(
   input  logic                           op_valid_i,
   output logic                           op_done_o,
   input  hcasim_engine_pkg::op_e         op_i,
-  input  logic [QpnBits-1:0]             op_qpn_i,
+  input  logic [QpnBits-1:0]             op_qpn_i,    // place of the QP's context; its number is in that
   input  logic [TagBits-1:0]             op_tag_i,
   input  logic                           op_flag_i,    // OpReadDone, OpWritten, OpLeave: failed; OpPages: mapped
   input  logic [15:0]                    op_index_i,   // OpDoorbell: producer index; OpPush
@@ -32,7 +34,7 @@ module hcasim_engine #(
   input  hcasim_engine_pkg::response_t   response_i,   // OpResponse
   // Its result.
   output logic                           result_ok_o,  // OpLeave, OpCompletion, OpPush; OpQuery: draining
-  output logic [23:0]                    result_qpn_o, // steps and work
+  output logic [23:0]                    result_qpn_o, // the QP's number
   output logic [SlotBits-1:0]            result_slot_o,// OpPush, OpReadDone: where the blocks belong
   output logic [31:0]                    result_bytes_o,
   output logic [7:0]                     result_items_o,
@@ -67,11 +69,12 @@ module hcasim_engine #(
   output hcasim_engine_pkg::qp_state_t   ctx_state_o,
   input  hcasim_engine_pkg::qp_attr_t    ctx_attr_i,
   input  hcasim_engine_pkg::qp_state_t   ctx_state_i,
-  // Records of WQEs: their state, or (`body`) their request.
+  // Records of WQEs: a read gives all of one, a write changes its state and, with `body`, its request.
   output logic                           rec_valid_o,
   input  logic                           rec_ack_i,
   output logic                           rec_we_o,
   output logic                           rec_body_o,
+  output logic [QpnBits-1:0]             rec_qpn_o,
   output logic [7:0]                     rec_seq_o,
   output hcasim_engine_pkg::wqe_t        rec_wqe_o,
   input  hcasim_engine_pkg::wqe_t        rec_wqe_i,
@@ -98,7 +101,12 @@ module hcasim_engine #(
   output logic                           fetch_o,
   output logic                           decode_o,
   output logic                           packetise_o,
+  // A WQE has left its queue: one cycle.
+  output logic                           retire_valid_o,
+  output hcasim_engine_pkg::retire_t     retire_o,
   // Counters.
+  output logic [63:0]                    cache_hits_o,
+  output logic [63:0]                    cache_misses_o,
   output logic [63:0]                    wqes_o,
   output logic [63:0]                    retransmissions_o,
   output logic [63:0]                    rnr_naks_o,
@@ -119,16 +127,16 @@ module hcasim_engine #(
   localparam logic [15:0] FetchBlocks    = 16'(hcasim_pkg::WQE_MAX_BB);
 
   typedef enum logic [6:0] {
-    StIdle, StContext, StSave, StDone, StRequest, StLoad, StBody, StStore, StDispatch, StPush, StWork, StState,
+    StIdle, StContext, StSave, StDone, StRequest, StLoad, StStore, StDispatch, StPush, StWork, StState,
     StState1, StFail, StOpen, StOpen1, StTimerSet, StTimer, StTimer1, StTimer2, StBack, StBack1, StBack2, StBack3,
-    StBack4, StRetry, StRetry1, StImplied, StAcked, StAcked1, StAcked2, StAcked3, StUntil, StUntil1, StFault,
-    StFault1, StError, StError1, StSettle, StSettle1, StFlush, StFlush1, StFailed, StPop, StSqd, StList, StList2,
-    StList1, StClear, StClear1, StFetch, StFetch1, StDecode, StSize, StDecode1, StBlocks, StDecode2, StForeign,
-    StForeign1, StTso, StTsoBlocks, StTsoParse, StLimits, StAppend, StAppend1, StSeen, StSeen1, StAppend2, StDecoded, StSend, StSend1, StSend2,
-    StSend3, StSend4, StSegments, StSend5, StSend6, StSend7, StSend8, StSend10, StSend9, StSend11, StRan, StRan1, StRan2,
-    StReply, StReply1, StReply2, StReply3, StReplyEnd, StData, StData1, StResult, StResult1, StResult2, StResult3,
-    StResult4, StNak, StRnr, StRnr1, StRnr2, StRnr3, StFatal, StExpired, StExpired1, StExpired2, StWritten,
-    StWritten1, StPages, StPages1, StLeave, StLeave1
+    StBack4, StRetry, StRetry1, StImplied, StAcked, StAcked1, StAcked3, StUntil, StUntil1, StFault, StFault1, StError,
+    StError1, StSettle, StSettle1, StFlush, StFlush1, StFailed, StPop, StSqd, StList, StList2, StList1, StClear,
+    StClear1, StFetch, StFetch1, StSize, StDecode1, StBlocks, StDecode2, StForeign, StForeign1, StTso, StTsoBlocks,
+    StTsoParse, StLimits, StAppend1, StSeen1, StDecoded, StSend, StSend2, StSend3, StSend4, StSegments, StSend5,
+    StSend6, StSend7, StSend8, StSend10, StSend9, StSend11, StRan, StRan1, StRan2, StReply, StReply1, StReply2,
+    StReply3, StReplyEnd, StData, StData1, StResult, StResult1, StResult2, StResult3, StResult4, StNak, StRnr, StRnr1,
+    StRnr2, StRnr3, StFatal, StExpired, StExpired1, StExpired2, StWritten, StWritten1, StPages, StPages1, StLeave,
+    StLeave1, StLeave2, StLeft
   } state_e;
 
   state_e state_q;
@@ -152,6 +160,7 @@ module hcasim_engine #(
   logic [63:0]                    time_q;
   logic [31:0]                    count_q;
   logic                           res_ok_q, pieces_q;
+  logic                           short_q; // OpDecode: only the new WQE has changed
   logic [7:0]                     fail_status_q, fail_vendor_q;
   logic [15:0]                    walk_q;
   logic [23:0]                    una_q, until_q; // operands of StAcked, StUntil
@@ -216,6 +225,8 @@ module hcasim_engine #(
   hcasim_engine_pkg::fetch_t fetch_entry;
   logic [SlotBits:0]         unused_count;
 
+`include "hcasim_engine_context.svh"
+
   always_comb begin
     free_slot = '0;
     for (int i = 2**SlotBits - 1; i >= 0; i--) if (!busy_q[i]) free_slot = SlotBits'(i);
@@ -252,7 +263,7 @@ module hcasim_engine #(
   always_comb begin
     dec_qp            = '0;
     dec_qp.qp_type    = c_q.qp_type;
-    dec_qp.qpn        = 24'(qpn_q);
+    dec_qp.qpn        = c_q.qpn;
     dec_qp.port       = 8'(c_q.port);
     dec_qp.port_mtu   = port_mtu;
     dec_qp.max_inline = c_q.max_inline;
@@ -340,14 +351,19 @@ module hcasim_engine #(
 
   // What is fetched next, and the size of the WQE at the front.
   logic [15:0] first_block, to_end, straight;
+  logic [31:0] wqe_bytes;
   logic        size_ok;
   logic [4:0]  wqe_blocks;
 
   assign first_block = q_q.fetched & (c_q.entries - 16'd1);
   assign to_end      = c_q.entries - first_block;
   assign straight    = to_end < fetch_size ? to_end : fetch_size;
-  assign size_ok     = !f_q.failed && count_q != '0 && count_q <= hcasim_pkg::WQE_MAX_BB * BlockBytes;
-  assign wqe_blocks  = size_ok ? 5'((count_q[10:0] + 11'(BlockBytes - 1)) >> $clog2(BlockBytes)) : 5'd1;
+  always_comb begin
+    wqe_bytes = count_q; // answered by another device family
+    if (state_q == StSize) wqe_bytes = 32'(ctrl.size) <= MaxUnits ? 32'(ctrl.size) * hcasim_pkg::SEG_UNIT : '0;
+  end
+  assign size_ok     = !f_q.failed && wqe_bytes != '0 && wqe_bytes <= hcasim_pkg::WQE_MAX_BB * BlockBytes;
+  assign wqe_blocks  = size_ok ? 5'((wqe_bytes[10:0] + 11'(BlockBytes - 1)) >> $clog2(BlockBytes)) : 5'd1;
 
   // ---- A response with data: which packet of the WQE in w_q it answers ----
 
@@ -376,7 +392,7 @@ module hcasim_engine #(
   always_comb begin
     send_qp               = '0;
     send_qp.qp_type       = c_q.qp_type;
-    send_qp.qpn           = 24'(qpn_q);
+    send_qp.qpn           = c_q.qpn;
     send_qp.mtu_log       = datagram ? 4'd15 : c_q.mtu_log;
     send_qp.qkey          = c_q.qkey;
     send_qp.dest_qpn      = c_q.dest_qpn;
@@ -440,5 +456,6 @@ module hcasim_engine #(
 
 `include "hcasim_engine_strobes.svh"
 `include "hcasim_engine_steps.svh"
+`include "hcasim_engine_rules.svh"
 
 endmodule

@@ -22,28 +22,21 @@
         end
 
         // The next WQE of fetch buffer slot_q.
-        StDecode: begin
-          if (!fresh) state_q <= StDecoded;
-          else state_q <= f_q.failed ? StDecode1 : StSize;
-        end
-        StSize: if (block_ack_i) begin
-          count_q       <= 32'(ctrl.size) <= MaxUnits ? 32'(ctrl.size) * hcasim_pkg::SEG_UNIT : '0;
+        StSize, StDecode1: if (state_q == StDecode1 || block_ack_i) begin
           req_q.slot    <= slot_q;
           req_q.block   <= f_q.used_bb;
-          if (native_i) state_q <= StDecode1;
-          else ask(hcasim_engine_pkg::ReqSize, StDecode1);
-        end
-        StDecode1: begin
           blocks_q      <= wqe_blocks;
           fed_q         <= '0;
           fail_vendor_q <= f_q.failed ? 8'(hcasim_pkg::VENDOR_ERR_DMA_FAULT) : NoError;
-          bytes_q       <= count_q[10:0];
+          bytes_q       <= wqe_bytes[10:0];
           wr_q          <= '0;
           ud_q          <= '0;
           bind_q        <= '0;
           w_q           <= '0;
-          if (op_i == hcasim_engine_pkg::OpDecodeWork) begin
-            if (f_q.failed || count_q == '0) count_q <= BlockBytes;
+          if (state_q == StSize && !native_i) begin
+            ask(hcasim_engine_pkg::ReqSize, StDecode1);
+          end else if (op_i == hcasim_engine_pkg::OpDecodeWork) begin
+            count_q        <= f_q.failed || wqe_bytes == '0 ? BlockBytes : wqe_bytes;
             result_items_o <= 8'(wqe_blocks <= f_q.num_bb - f_q.used_bb); // 0: it will be fetched again
             state_q        <= StDone;
           end else if (f_q.failed) begin
@@ -87,7 +80,7 @@
           ud_q         <= dec_info.address && c_q.qp_type == 8'(hcasim_pkg::QPT_UD) ? dec_ud : '0;
           bind_q       <= dec_info.seg_bind ? dec_bind : '0;
           w_q.num_sge  <= 7'(dec_wr.num_sge);
-          state_q      <= StTso;
+          state_q      <= dec_info.seg_tso ? StTso : StLimits;
         end
         StForeign: begin
           req_q.bytes <= bytes_q;
@@ -124,6 +117,7 @@
           w_q.is_inline <= wr_q.is_inline;
           w_q.length    <= wr_q.length;
           w_q.mss       <= wr_q.mss;
+          w_q.fetched   <= f_q.arrived;
           wr_q.index    <= index;
           wr_q.num_bb   <= blocks_q;
           if (fail_vendor_q != NoError && wr_q.vendor_err == NoError) begin
@@ -139,9 +133,6 @@
             w_q.status     <= native_i ? wr_q.status : limit_status;
             w_q.vendor_err <= native_i ? wr_q.vendor_err : limit_vendor;
           end
-          state_q <= StAppend;
-        end
-        StAppend: begin
           if (flushing) begin
             w_q.failed     <= 1'b1;
             w_q.status     <= 8'(hcasim_pkg::CQE_STATUS_WR_FLUSH_ERR);
@@ -154,20 +145,20 @@
           req_q.check <= f_q.failed; // there are no bytes
           state_q     <= StAppend1;
         end
-        StAppend1: if (rec_ack_i) begin // the request; then its state
-          store(StSeen);
-        end
-        StSeen: ask(hcasim_engine_pkg::ReqSeen, StSeen1);
+        StAppend1: if (rec_ack_i) ask(hcasim_engine_pkg::ReqSeen, StSeen1); // its record is written
         StSeen1: begin
-          q_q.tail    <= q_q.tail + 16'd1;
-          wqes_q      <= wqes_q + 64'd1;
-          f_q.used_bb <= f_q.used_bb + blocks_q;
-          state_q     <= StAppend2;
+          q_q.tail <= q_q.tail + 16'd1;
+          wqes_q   <= wqes_q + 64'd1;
+          f_q      <= f_next;
+          // A WQE behind others changes nothing for those.
+          short_q  <= q_q.head != seq_q && c_q.state == 3'(hcasim_pkg::QPS_RTS);
+          if (f_next.used_bb == f_q.num_bb) state_q <= StDecoded;
+          else state_q <= q_q.head != seq_q && c_q.state == 3'(hcasim_pkg::QPS_RTS) ? StList1 : StSettle;
         end
-        StAppend2: state_q <= f_q.used_bb == f_q.num_bb ? StDecoded : StSettle;
 
         // The fetch buffer is free again.
         StDecoded: begin
           if (fresh) q_q.fetching <= 1'b0;
-          state_q <= fresh ? StSettle : StDone;
+          if (!fresh) state_q <= StDone;
+          else state_q <= short_q ? StList1 : StSettle;
         end

@@ -7,32 +7,31 @@
           slot_q  <= queue_head;
           f_q     <= fetch_q[queue_head];
           f_q.failed <= read_failed_q[queue_head];
-          unique case (op_i)
-            hcasim_engine_pkg::OpReadDone, hcasim_engine_pkg::OpWritten, hcasim_engine_pkg::OpPages,
-            hcasim_engine_pkg::OpLeave, hcasim_engine_pkg::OpReleased: qpn_q <= QpnBits'(tag_now.qpn);
-            hcasim_engine_pkg::OpFetch, hcasim_engine_pkg::OpFetchWork: qpn_q <= fetch_head;
-            hcasim_engine_pkg::OpPacketise, hcasim_engine_pkg::OpPacketiseWork: qpn_q <= tx_head;
-            hcasim_engine_pkg::OpDecode, hcasim_engine_pkg::OpDecodeWork:
-              qpn_q <= QpnBits'(fetch_q[queue_head][$bits(f_q)-1 -: 24]);
-            default: qpn_q <= op_qpn_i;
-          endcase
+          f_q.arrived <= arrived_q[queue_head];
+          qpn_q   <= op_qpn;
+          short_q <= 1'b0;
           if (op_valid_i) begin
             if (op_i == hcasim_engine_pkg::OpPortSet) begin
               mtu_q[op_port_i] <= op_mtu_i;
               state_q          <= StDone;
+            end else if (held_q && held_qpn_q == op_qpn) begin
+              state_q <= StDispatch;
             end else begin
-              state_q <= StContext;
+              state_q <= held_q && changed_q ? StSave : StContext;
             end
           end
         end
 
-        StContext: if (ctx_ack_i) begin
-          c_q     <= ctx_attr_i;
-          q_q     <= ctx_state_i;
-          state_q <= StDispatch;
+        // The context of the last op is still here: it is stored when that of another queue pair is needed.
+        StSave: if (load_ack) state_q <= StContext;
+        StContext: if (load_ack) begin
+          c_q        <= load_attr;
+          q_q        <= load_state;
+          held_q     <= 1'b1;
+          held_qpn_q <= qpn_q;
+          changed_q  <= 1'b0;
+          state_q    <= StDispatch;
         end
-
-        StSave: if (ctx_ack_i) state_q <= StDone;
         StDone: state_q <= StIdle;
 
         StRequest: if (req_ack_i) begin
@@ -48,25 +47,18 @@
           state_q <= ret_load_q;
         end
 
-        StBody: if (rec_ack_i) begin
-          wr_q    <= rec_wr_i;
-          ud_q    <= rec_ud_i;
-          bind_q  <= rec_bind_i;
-          net_q   <= rec_net_i;
-          state_q <= ret_load_q;
-        end
-
         StStore: if (rec_ack_i) state_q <= ret_store_q;
 
         StDispatch: begin
-          req_q.at <= Never;
+          req_q.at  <= Never;
+          changed_q <= changed_q || op_i < hcasim_engine_pkg::OpQuery;
           unique case (op_i)
             hcasim_engine_pkg::OpCreate: begin
               c_q       <= attr_i;
               q_q       <= '0;
               q_q.epoch <= q_q.epoch + 24'd1;
               q_q.live  <= 1'b1;
-              state_q   <= StSave;
+              state_q   <= StDone;
             end
             hcasim_engine_pkg::OpSet: begin
               c_q <= attr_i;
@@ -108,7 +100,7 @@
             end
             hcasim_engine_pkg::OpWritten: load(tag_q.seq, StWritten);
             hcasim_engine_pkg::OpPages: state_q <= fresh ? StPages : StDone;
-            hcasim_engine_pkg::OpLeave: load(tag_q.seq, StLeave);
+            hcasim_engine_pkg::OpLeave: state_q <= StLeave;
             hcasim_engine_pkg::OpReleased: state_q <= StDone;
             hcasim_engine_pkg::OpResponse: begin
               walk_q     <= q_q.ack;
@@ -126,7 +118,8 @@
             end
             hcasim_engine_pkg::OpDecode: begin
               tag_q.epoch <= f_q.epoch;
-              state_q     <= StDecode;
+              if (!(q_q.live && q_q.epoch == f_q.epoch)) state_q <= StDecoded;
+              else state_q <= f_q.failed ? StDecode1 : StSize;
             end
             hcasim_engine_pkg::OpPacketise: state_q <= StSend;
             hcasim_engine_pkg::OpQuery: begin

@@ -176,6 +176,7 @@ package hcasim_engine_pkg;
 
   // The attributes of a QP: struct engine_qp.
   typedef struct packed {
+    logic [23:0]  qpn;
     logic [7:0]   qp_type;
     logic [2:0]   state;
     logic [31:0]  pasid;
@@ -256,6 +257,8 @@ package hcasim_engine_pkg;
     logic        settled; // its error is final
     logic        acked;
     logic        rd_counted; // one of rd_out
+    logic [47:0] fetched;    // cycles: its blocks were there; its first packet was made, 0: none
+    logic [47:0] issued;
   } wqe_t;
 
   typedef enum logic [1:0] {
@@ -265,7 +268,7 @@ package hcasim_engine_pkg;
   // A pending operation.
   typedef struct packed {
     logic [1:0]  kind; // tag_e
-    logic [23:0] qpn;
+    logic [23:0] qpn; // place of the queue pair's context
     logic [23:0] epoch;
     logic [15:0] seq;
     logic [4:0]  slot;  // TagRead
@@ -276,13 +279,33 @@ package hcasim_engine_pkg;
 
   // Basic blocks that were read from the ring, or pushed.
   typedef struct packed {
-    logic [23:0] qpn;
+    logic [23:0] qpn; // place of the queue pair's context
     logic [23:0] epoch;
     logic [15:0] index;
     logic [4:0]  num_bb;
     logic [4:0]  used_bb;
+    logic [23:0] owner; // its number
     logic        failed;
+    logic [47:0] arrived; // cycle in which they were there
   } fetch_t;
+
+  // A WQE that has left its queue: its end is final, and its completion, if it has one, is taken. As struct
+  // engine_retired.
+  typedef struct packed {
+    logic [63:0] order; // of all WQEs of the engine
+    logic [23:0] qpn;
+    logic [15:0] index; // ring index of its first basic block
+    logic [7:0]  op;
+    logic [4:0]  num_bb;
+    logic        signaled;
+    logic [47:0] fetched;   // cycles since reset
+    logic [47:0] issued;    // 0: no packet was made of it
+    logic [47:0] completed;
+    logic [23:0] first_psn; // 0 if it was not started
+    logic [23:0] psns;      // of its message: packets, or those of its response
+    logic [7:0]  status;
+    logic [7:0]  vendor_err;
+  } retire_t;
 
   // struct engine_response
   typedef struct packed {

@@ -14,8 +14,13 @@
         // Every change of a queue ends here. Removes WQEs that end without a completion; stops at one that needs a
         // completion, or has not ended.
         StSettle: begin
-          if (q_q.head == q_q.tail) state_q <= StSqd;
-          else load(q_q.head, StSettle1);
+          if (q_q.head == q_q.tail) begin
+            state_q <= StSqd;
+          end else if (rec_ack_i) begin
+            seq_q   <= q_q.head;
+            w_q     <= rec_wqe_i;
+            state_q <= StSettle1;
+          end
         end
         StSettle1: begin
           state_q <= StSqd;
@@ -91,11 +96,15 @@
             ask(hcasim_engine_pkg::ReqDrained, StList2);
           end
         end
-        StList2: load(q_q.cur, StList1);
+        StList2: if (rec_ack_i) begin
+          seq_q   <= q_q.cur;
+          w_q     <= rec_wqe_i;
+          state_q <= StList1;
+        end
         StList1: begin
           q_q.on_fetch <= can_fetch;
-          q_q.on_tx    <= can_send;
-          state_q      <= StSave;
+          if (cur_known) q_q.on_tx <= can_send;
+          state_q <= StDone;
         end
 
         // RESET: no WQE, all else as in a new queue.
@@ -105,5 +114,5 @@
           q_q.epoch <= q_q.epoch + 24'd1;
           q_q.live  <= op_i != hcasim_engine_pkg::OpDestroy;
           c_q.state <= 3'(hcasim_pkg::QPS_RESET);
-          state_q   <= StSave;
+          state_q   <= StDone;
         end

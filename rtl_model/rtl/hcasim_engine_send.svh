@@ -4,11 +4,13 @@
 
         StSend: begin // to the end of the list, if it has more
           q_q.on_tx <= 1'b0;
-          load(q_q.cur, StSend1);
-        end
-        StSend1: begin
-          ret_load_q <= StSend2;
-          state_q    <= StBody;
+          seq_q     <= q_q.cur;
+          w_q       <= rec_wqe_i;
+          wr_q      <= rec_wr_i;
+          ud_q      <= rec_ud_i;
+          bind_q    <= rec_bind_i;
+          net_q     <= rec_net_i;
+          if (rec_ack_i) state_q <= StSend2;
         end
 
         // A WQE becomes the head: checks its keys, and assigns its PSNs. The memory for a response is checked when the
@@ -16,7 +18,15 @@
         StSend2: begin
           if (w_q.started) state_q <= StSend6;
           else if (!w_q.is_inline && !reads) ask_memory(hcasim_engine_pkg::ReqLookup, '0, '1, 1'b0, 1'b1, StSend3);
-          else state_q <= StSend4;
+          else if (local_op || tso) state_q <= StSend4;
+          else begin
+            // Inline data, or none: nothing but the packet is left to be asked for. Its record is stored after that.
+            start_wqe();
+            req_q.offset <= offset;
+            req_q.check  <= 1'b1;
+            if (tag_avail) ask(hcasim_engine_pkg::ReqPacket, StSend9);
+            else store(StSettle);
+          end
         end
         StSend3: begin
           if (error_q != NoError) fail(8'(hcasim_pkg::CQE_STATUS_LOC_PROT_ERR), error_q, StSettle);
@@ -33,11 +43,7 @@
           if (local_op && error_q != NoError) begin
             fail(8'(hcasim_pkg::CQE_STATUS_MW_BIND_ERR), error_q, StSettle);
           end else begin
-            w_q.started   <= 1'b1;
-            w_q.first_psn <= q_q.next_psn;
-            w_q.npsn      <= local_op ? '0 : packets;
-            if (!local_op) q_q.next_psn <= q_q.next_psn + packets;
-            if (answered) q_q.rd_incomplete <= q_q.rd_incomplete + 16'd1;
+            start_wqe();
             store(StSend6);
           end
         end
@@ -71,22 +77,25 @@
         StSend9: begin
           walk_q      <= q_q.cur + 16'd1;
           ret_open_q  <= StSend11;
-          ret_timer_q <= StSettle;
+          ret_timer_q <= answered || q_q.cur_pkt + 24'd1 >= w_q.npsn ? StOpen : StList2;
           if (!ok_q) begin
-            state_q <= StSettle;
+            store(StSettle);
           end else if (answered) begin
             w_q.rd_counted <= 1'b1;
             q_q.rd_out     <= q_q.rd_out + 16'd1;
-            store(StOpen);
+            store(StTimer);
           end else begin
             q_q.cur_pkt <= q_q.cur_pkt + 24'd1;
-            state_q     <= q_q.cur_pkt + 24'd1 < w_q.npsn ? StTimer : StOpen;
+            if (w_q.issued == '0) store(StTimer);
+            else state_q <= StTimer;
           end
+          if (ok_q && w_q.issued == '0) w_q.issued <= cycle_q;
         end
+        // A packet ends no WQE: only the lists are left. w_q is the WQE at walk_q, if there is one.
         StSend11: begin
           q_q.cur     <= walk_q;
           q_q.cur_pkt <= '0;
-          state_q     <= StTimer;
+          state_q     <= StList1;
         end
 
         // A local operation is acknowledged as soon as it is executed.

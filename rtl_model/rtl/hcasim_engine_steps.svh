@@ -14,7 +14,7 @@
 
   task automatic ask(input logic [3:0] kind, input state_e next);
     req_q.kind <= kind;
-    req_q.qpn  <= 24'(qpn_q);
+    req_q.qpn  <= c_q.qpn;
     req_q.tag  <= 16'(tag_new); // of what the request may begin
     req_q.seq  <= seq_q;
     ret_req_q  <= next;
@@ -44,9 +44,19 @@
     state_q   <= StTimerSet;
   endtask
 
+  // The WQE at `cur`, in w_q, gets its PSNs.
+  task automatic start_wqe();
+    w_q.started   <= 1'b1;
+    w_q.first_psn <= q_q.next_psn;
+    w_q.npsn      <= local_op ? '0 : packets;
+    if (!local_op) q_q.next_psn <= q_q.next_psn + packets;
+    if (answered) q_q.rd_incomplete <= q_q.rd_incomplete + 16'd1;
+  endtask
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q           <= StIdle;
+      held_q            <= 1'b0;
       wqes_q            <= '0;
       retransmissions_q <= '0;
       rnr_naks_q        <= '0;

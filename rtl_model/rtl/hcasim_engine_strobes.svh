@@ -3,7 +3,8 @@
 
   assign op_done_o      = state_q == StDone;
   assign result_ok_o    = res_ok_q;
-  assign result_qpn_o   = 24'(qpn_q);
+  // Blocks may be decoded after their queue pair is gone, and another one has its place.
+  assign result_qpn_o   = op_i == hcasim_engine_pkg::OpDecode || op_i == hcasim_engine_pkg::OpDecodeWork ? f_q.owner : c_q.qpn;
   assign result_slot_o  = slot_q;
   assign result_bytes_o = count_q;
   assign result_read_o  = reads && !w_q.failed ? w_q.length[31:0] : '0;
@@ -14,16 +15,37 @@
   assign req_valid_o = state_q == StRequest;
   assign req_o       = req_q;
 
-  assign ctx_valid_o = state_q == StContext || state_q == StSave;
-  assign ctx_we_o    = state_q == StSave;
-  assign ctx_qpn_o   = qpn_q;
-  assign ctx_attr_o  = c_q;
-  assign ctx_state_o = q_q;
-
-  assign rec_valid_o = state_q == StLoad || state_q == StStore || state_q == StBody || state_q == StAppend1;
   assign rec_we_o    = state_q == StStore || state_q == StAppend1;
-  assign rec_body_o  = state_q == StBody || state_q == StAppend1;
-  assign rec_seq_o   = seq_q[7:0];
+  assign rec_body_o  = state_q == StAppend1;
+  assign rec_qpn_o   = qpn_q;
+  assign rec_seq_o   = rec_seq;
+  always_comb begin
+    rec_valid_o = state_q == StLoad || rec_we_o;
+    rec_seq     = seq_q[7:0];
+    unique case (state_q)
+      StSend, StList2: begin
+        rec_valid_o = 1'b1;
+        rec_seq     = q_q.cur[7:0];
+      end
+      StSettle: begin
+        rec_valid_o = q_q.head != q_q.tail;
+        rec_seq     = q_q.head[7:0];
+      end
+      StOpen: begin
+        rec_valid_o = walk_q != q_q.tail;
+        rec_seq     = walk_q[7:0];
+      end
+      StTimer: begin
+        rec_valid_o = timer_asks;
+        rec_seq     = q_q.ack[7:0];
+      end
+      StUntil: begin
+        rec_valid_o = has_ack;
+        rec_seq     = q_q.ack[7:0];
+      end
+      default: ;
+    endcase
+  end
   assign rec_wqe_o   = w_q;
   assign rec_wr_o    = wr_q;
   assign rec_ud_o    = ud_q;
@@ -44,9 +66,9 @@
   assign fetch_add    = state_q == StList1 && can_fetch && !q_q.on_fetch;
   assign fetch_remove = (state_q == StList1 && !can_fetch && q_q.on_fetch) || (state_q == StClear1 && q_q.on_fetch) ||
                         state_q == StFetch;
-  assign tx_add       = state_q == StList1 && can_send && !q_q.on_tx;
-  assign tx_remove    = (state_q == StList1 && !can_send && q_q.on_tx) || (state_q == StClear1 && q_q.on_tx) ||
-                        state_q == StSend;
+  assign tx_add       = state_q == StList1 && cur_known && can_send && !q_q.on_tx;
+  assign tx_remove    = (state_q == StList1 && cur_known && !can_send && q_q.on_tx) || (state_q == StClear1 && q_q.on_tx) ||
+                        (state_q == StSend && rec_ack_i);
 
   assign tag_take  = (state_q == StFetch1 && ok_q) || (state_q == StSend9 && ok_q) || (state_q == StFault1 && ok_q) ||
                      (state_q == StResult3 && !count_q[31] && count_q != '0);
@@ -83,6 +105,7 @@
   always_comb begin
     fetch_entry         = '0;
     fetch_entry.qpn     = 24'(qpn_q);
+    fetch_entry.owner   = c_q.qpn;
     fetch_entry.epoch   = q_q.epoch;
     fetch_entry.index   = state_q == StPush ? op_index_i : q_q.fetched;
     fetch_entry.num_bb  = state_q == StPush ? op_blocks_i : fetch_size[4:0];
@@ -102,12 +125,14 @@
 
   always_ff @(posedge clk_i) begin
     if (slot_take) fetch_q[slot_q] <= fetch_entry;
-    else if (state_q == StAppend2) fetch_q[slot_q] <= f_q;
+    else if (state_q == StSeen1) fetch_q[slot_q] <= f_next;
   end
 
   logic [2**SlotBits-1:0] read_failed_q; // the blocks could not be read
+  logic [47:0]            arrived_q [2**SlotBits];
 
   always_ff @(posedge clk_i) begin
+    if (queue_push) arrived_q[push_slot] <= cycle_q;
     if (slot_take) read_failed_q[slot_q] <= 1'b0;
     else if (state_q == StDispatch && op_i == hcasim_engine_pkg::OpReadDone) read_failed_q[tag_q.slot] <= op_flag_i;
   end

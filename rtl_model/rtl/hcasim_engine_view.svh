@@ -6,6 +6,9 @@
   logic [4:0]  mtu_shift;
   logic [31:0] mtu;
   logic [23:0] packets, sent;
+  logic        cur_known, timer_asks;
+  logic [7:0]  rec_seq;
+  hcasim_engine_pkg::fetch_t f_next;
   logic [SegmentBits-1:0] segments; // of TSO
 
   assign info      = hcasim_pkg::wqe_op_info(w_q.op);
@@ -28,6 +31,13 @@
     if (w_q.length == '0) packets = 24'd1;
   end
   assign sent      = q_q.una_psn - w_q.first_psn; // packets of the WQE before una_psn
+  assign cur_known = !short_q || q_q.cur == seq_q; // w_q is the WQE at `cur`, or the list needs no look at it
+  // The ACK timeout has not to be looked at if it is off and stays so.
+  assign timer_asks = !q_q.rnr_wait && ((reliable && c_q.timeout != '0) || q_q.timer_on);
+  always_comb begin
+    f_next         = f_q;
+    f_next.used_bb = f_q.used_bb + blocks_q;
+  end
 
   function automatic logic in_window(input logic [15:0] seq, input logic [15:0] head, input logic [15:0] tail);
     in_window = 16'(seq - head) < 16'(tail - head);

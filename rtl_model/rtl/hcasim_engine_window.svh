@@ -21,7 +21,11 @@
         // The first WQE from walk_q on that still has packets to be sent or acknowledged.
         StOpen: begin
           if (walk_q == q_q.tail) state_q <= ret_open_q;
-          else load(walk_q, StOpen1);
+          else if (rec_ack_i) begin
+            seq_q   <= walk_q;
+            w_q     <= rec_wqe_i;
+            state_q <= StOpen1;
+          end
         end
         StOpen1: begin
           if (w_q.acked) begin
@@ -42,8 +46,13 @@
 
         // The ACK timeout runs while a started request is not acknowledged.
         StTimer: begin
-          if (q_q.rnr_wait) state_q <= ret_timer_q;
-          else load(q_q.ack, StTimer1);
+          if (!timer_asks) begin
+            state_q <= ret_timer_q;
+          end else if (rec_ack_i) begin
+            seq_q   <= q_q.ack;
+            w_q     <= rec_wqe_i;
+            state_q <= StTimer1;
+          end
         end
         StTimer1: begin
           if (!(reliable && c_q.timeout != '0 && has_ack && w_q.started && !w_q.failed) ||
@@ -131,16 +140,13 @@
             w_q.acked      <= 1'b1;
             w_q.rd_counted <= 1'b0;
             if (w_q.rd_counted) q_q.rd_out <= q_q.rd_out - 16'd1;
+            all_q      <= q_q.cur == seq_q; // answered after it was scheduled to be sent again: `cur` moves on with `ack`
             ret_open_q <= StAcked3;
-            store(StAcked2);
+            store(StOpen);
           end else begin
             if (q_q.cur == seq_q && q_q.cur_pkt < sent) q_q.cur_pkt <= sent;
             state_q <= ret_acked_q;
           end
-        end
-        StAcked2: begin // answered after it was scheduled to be sent again: `cur` moves on with `ack`
-          all_q   <= q_q.cur == seq_q;
-          state_q <= StOpen;
         end
         StAcked3: begin
           q_q.ack <= walk_q;
@@ -154,8 +160,13 @@
         // The peer has received everything up to until_q; not all_q: but a READ or atomic among it is not answered.
         StUntil: begin
           all_q <= 1'b1;
-          if (!has_ack) state_q <= ret_until_q;
-          else load(q_q.ack, StUntil1);
+          if (!has_ack) begin
+            state_q <= ret_until_q;
+          end else if (rec_ack_i) begin
+            seq_q   <= q_q.ack;
+            w_q     <= rec_wqe_i;
+            state_q <= StUntil1;
+          end
         end
         StUntil1: begin
           if (!w_q.started || w_q.failed || 24'(until_q - q_q.una_psn) >= 24'(q_q.next_psn - q_q.una_psn)) begin

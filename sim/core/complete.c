@@ -37,7 +37,6 @@ bool complete_pending(const struct hca *hca, struct hca_work *w)
 		return false;
 	w->bytes = hca->pers->cqe_size;
 	w->items = 1;
-	w->qpn = list_empty(&hca->cpl_qps) ? 0 : node_entry(hca->cpl_qps.next, struct qp, on_cpl)->qpn;
 	return true;
 }
 
@@ -56,8 +55,6 @@ static void flush_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 	}
 	cpl.status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
 	cpl.timestamp = hca_now(hca);
-	if ((int32_t)(rq->fetched - rq->ci) < 0)
-		rq->fetched = rq->ci;
 	if (cq)
 		cq_write(hca, cq, &cpl);
 }

@@ -219,7 +219,6 @@ bool doorbell_pending(const struct hca *hca, struct hca_work *w)
 		const struct db_entry *e = &hca->db.slot[hca->db.head];
 
 		*w = (struct hca_work){.bytes = e->len ? e->len : 8, .items = 1};
-		w->qpn = e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF ? e->db.number : 0;
 		return true;
 	}
 	*w = (struct hca_work){.bytes = 8, .items = 1};

@@ -130,7 +130,6 @@ struct engine_response {
 	bool data; /* READ response, atomic response, or response to FLUSH and ATOMIC WRITE; else ACK or NAK */
 	bool atomic; /* data: `orig` is the original value */
 	bool end;    /* data: this is the last packet of the response */
-	uint64_t orig;
 	uint32_t payload_len;
 	uint8_t aeth_kind, aeth_value; /* else: HCASIM_AETH_KIND_*, HCASIM_NAK_* or RNR timer code */
 };
@@ -139,6 +138,20 @@ struct engine_completion {
 	uint8_t wqe_op, num_bb, status, vendor_err;
 	uint16_t wqe_index;
 	uint32_t byte_count;
+};
+
+/*
+ * A WQE that has left its queue: its end is final, and its completion, if it has one, is taken. RESET removes WQEs without
+ * a record.
+ */
+struct engine_retired {
+	uint64_t order;                      /* number of the record: 0, 1, ... */
+	uint64_t fetched, issued, completed; /* clock cycles; issued (its first packet was made) 0: never */
+	uint32_t qpn;
+	uint32_t first_psn, psns; /* of its message: packets, or those of the response; 0: not started */
+	uint16_t index;           /* ring index of its first basic block */
+	uint8_t wqe_op, num_bb, status, vendor_err;
+	bool signaled;
 };
 
 struct engine_counters {
@@ -187,6 +200,11 @@ struct engine_ports {
 	void (*drained)(void *host, uint32_t qpn); /* SQD: all started requests have completed */
 	/* For observers: a WQE was decoded. */
 	void (*saw_wqe)(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len);
+	/*
+	 * For observers: a WQE has retired, each once and in order per QP. May be NULL; an engine need not call it. Not
+	 * among the calls that must be equal in two engines.
+	 */
+	void (*retired)(void *host, const struct engine_retired *r);
 	/*
 	 * Only during ops->frame(), for those who compare: the frame as the core builds it. Returns its bytes, at
 	 * most ENGINE_FRAME_MAX.
@@ -271,7 +289,7 @@ extern const struct engine_ops c_engine; /* sim/core/requester */
 /* ---- An engine in a shared library ---- */
 
 /* Increased with every change of this header and of the headers that it includes. */
-#define ENGINE_ABI 2
+#define ENGINE_ABI 3
 
 struct engine_plugin {
 	uint32_t abi;      /* ENGINE_ABI */

@@ -52,7 +52,7 @@ enum hca_stage {
 struct hca_work {
 	uint32_t bytes; /* bytes that pass through the stage in this step */
 	uint32_t items; /* descriptors: basic blocks fetched, SGEs, headers, ...; of DECODE 0 or 1 WQE */
-	uint32_t qpn;   /* 0 where no QP is involved */
+	uint32_t qpn;   /* of the stages of the send engine; 0 in the others */
 };
 
 /* True when `stage` can do one step now (it has input, and the FIFO after it has room). */
@@ -146,6 +146,7 @@ bool hca_rx_ready(const struct hca *hca, uint8_t port);
 
 struct hca_wr;
 struct hca_cpl;
+struct engine_retired;
 
 struct hca_ops {
 	hca_ps (*now)(void *host);
@@ -161,6 +162,7 @@ struct hca_ops {
 	/* Observers for traces; may be NULL. `raw` are the bytes in host memory, `len` their number. */
 	void (*saw_wqe)(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len);
 	void (*saw_cqe)(void *host, uint32_t cqn, const struct hca_cpl *cpl, const void *raw, uint32_t len);
+	void (*retired)(void *host, const struct engine_retired *r); /* as in engine.h */
 };
 
 struct hca_config {

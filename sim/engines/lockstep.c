@@ -50,6 +50,7 @@ static void op_end(struct engine *e, bool same)
 				    lockstep_second_name(e));
 	else
 		compare_states(e);
+	lockstep_compare_retired(e);
 }
 
 /* An op without a result, for both. */
@@ -138,7 +139,7 @@ static int qp_create(struct engine *e, uint32_t qpn, const struct engine_qp *ctx
 	if (op_second(e))
 		b = e->ops[1]->qp_create(e->engine[1], qpn, ctx);
 	if (!a && !b)
-		e->qp[e->num_qps++] = (struct lockstep_qp){qpn, ctx->type};
+		e->qp[e->num_qps++] = (struct lockstep_qp){qpn, ctx->type, 0};
 	op_end(e, a == b);
 	return a;
 }
@@ -150,6 +151,7 @@ static void qp_set(struct engine *e, uint32_t qpn, const struct engine_qp *ctx)
 
 static void qp_reset(struct engine *e, uint32_t qpn)
 {
+	lockstep_forget_retired(e, qpn);
 	BOTH(e, qp_reset, qpn, qpn);
 }
 
@@ -268,7 +270,9 @@ static bool completion(const struct engine *ce, uint32_t qpn, struct engine_comp
 
 static void completion_taken(struct engine *e, uint32_t qpn)
 {
+	lockstep_completes(e, qpn);
 	BOTH(e, completion_taken, qpn, qpn);
+	e->completes = false;
 }
 
 static bool pending(const struct engine *ce, enum hca_stage stage, struct hca_work *work)

@@ -12,6 +12,7 @@
 struct lockstep_qp {
 	uint32_t qpn;
 	uint8_t type;
+	uint16_t retired; /* ring index up to which the second one has reported WQEs */
 };
 
 struct seen_wqe {
@@ -40,6 +41,9 @@ struct engine {
 	unsigned int num_qps, room_qps, turn;
 	struct seen_wqe seen[SEEN];
 	unsigned int num_seen;
+	uint64_t num_retired; /* records of the second one */
+	bool completes;       /* the op takes this completion */
+	struct engine_completion completed;
 	char wave[512]; /* file */
 	int wave_error;
 };
@@ -48,6 +52,14 @@ struct engine {
 extern const struct engine_ports lockstep_ports;
 /* Name of the port call of the first engine that is next in the log; NULL: none. */
 const char *lockstep_next_call(const struct engine *e);
+
+/* lockstep_retired.c */
+void lockstep_retired(struct engine *e, const struct engine_retired *r);
+/* Before a completion of the QP is taken. */
+void lockstep_completes(struct engine *e, uint32_t qpn);
+/* After an op. */
+void lockstep_compare_retired(struct engine *e);
+void lockstep_forget_retired(struct engine *e, uint32_t qpn);
 
 /* lockstep_report.c */
 const char *lockstep_second_name(const struct engine *e);

@@ -379,6 +379,16 @@ static void port_saw_wqe(void *host, uint32_t qpn, const struct hca_wr *wr, cons
 		e->ports->saw_wqe(e->host, qpn, wr, raw, len);
 }
 
+static void port_retired(void *host, const struct engine_retired *r)
+{
+	struct engine *e = host;
+
+	if (e->second)
+		lockstep_retired(e, r);
+	if (e->second && e->ports->retired)
+		e->ports->retired(e->host, r);
+}
+
 /* The core's frame, for whom it is asked: nothing to compare. */
 static uint32_t port_frame(void *host, uint8_t *out)
 {
@@ -401,5 +411,6 @@ const struct engine_ports lockstep_ports = {
 	.failed = port_failed,
 	.drained = port_drained,
 	.saw_wqe = port_saw_wqe,
+	.retired = port_retired,
 	.frame = port_frame,
 };

@@ -214,6 +214,11 @@ const hca_ops &Adapter::callbacks(bool traced)
 
 			trace_cqe(a->trace_, now_ps(), a->index_, cqn, cpl, raw, len);
 		};
+		ops.retired = [](void *host, const engine_retired *r) {
+			Adapter *a = static_cast<Adapter *>(host);
+
+			trace_retired(a->trace_, now_ps(), a->index_, r);
+		};
 		return ops;
 	}();
 

@@ -11,10 +11,8 @@
 #define PS_PER_NS 1000ull
 
 static const char *const log_names[TRACE_NUM_LOGS] = {
-	[TRACE_TLP] = "tlp.log",
-	[TRACE_WQE] = "wqe.log",
-	[TRACE_CQE] = "cqe.log",
-	[TRACE_FAULT] = "fault.log",
+	[TRACE_TLP] = "tlp.log",       [TRACE_WQE] = "wqe.log",     [TRACE_CQE] = "cqe.log",
+	[TRACE_RETIRE] = "retire.log", [TRACE_FAULT] = "fault.log",
 };
 
 static bool open_logs(struct trace *t, char *err, size_t err_size)

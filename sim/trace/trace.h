@@ -6,6 +6,7 @@
 #ifndef HCASIM_TRACE_TRACE_H
 #define HCASIM_TRACE_TRACE_H
 
+#include "../core/engine.h"
 #include "../core/hca.h"
 #include "../core/personality.h"
 
@@ -45,6 +46,7 @@ void trace_wqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t qpn,
 	       const void *raw, uint32_t len);
 void trace_cqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t cqn, const struct hca_cpl *cpl,
 	       const void *raw, uint32_t len);
+void trace_retired(struct trace *t, hca_ps time, unsigned int adapter, const struct engine_retired *r);
 
 #ifdef __cplusplus
 }

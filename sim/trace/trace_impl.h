@@ -9,7 +9,7 @@
 
 #include "trace.h"
 
-enum trace_log { TRACE_TLP, TRACE_WQE, TRACE_CQE, TRACE_FAULT, TRACE_NUM_LOGS };
+enum trace_log { TRACE_TLP, TRACE_WQE, TRACE_CQE, TRACE_RETIRE, TRACE_FAULT, TRACE_NUM_LOGS };
 
 struct trace {
 	char dir[PATH_MAX];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* WQEs as they were decoded, and CQEs as they were written. */
+/* WQEs as they were decoded and retired, and CQEs as they were written. */
 #include "trace_impl.h"
 
 #include <endian.h>
@@ -93,4 +93,21 @@ void trace_cqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t cqn,
 		fprintf(f, ",\"src_qpn\":%u", cpl->src_qpn);
 	trace_hex(f, "raw", raw, len);
 	fputs("}\n", f);
+}
+
+void trace_retired(struct trace *t, hca_ps time, unsigned int adapter, const struct engine_retired *r)
+{
+	FILE *f = t->log[TRACE_RETIRE];
+
+	head(f, time, adapter);
+	fprintf(f, ",\"order\":%llu,\"qpn\":%u,\"index\":%u,\"num_bb\":%u,\"op\":\"%s\",\"signaled\":%s",
+		(unsigned long long)r->order, r->qpn, r->index, r->num_bb, hcasim_wqe_op_name(r->wqe_op),
+		r->signaled ? "true" : "false");
+	fprintf(f, ",\"fetched\":%llu", (unsigned long long)r->fetched);
+	if (r->issued)
+		fprintf(f, ",\"issued\":%llu", (unsigned long long)r->issued);
+	fprintf(f,
+		",\"completed\":%llu,\"first_psn\":%u,\"psns\":%u,\"status\":\"%s\",\"vendor_err\":\"%s\"}\n",
+		(unsigned long long)r->completed, r->first_psn, r->psns, hcasim_cqe_status_name(r->status),
+		hcasim_vendor_err_name(r->vendor_err));
 }

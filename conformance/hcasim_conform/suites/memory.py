@@ -7,6 +7,7 @@ LKEY = "ibv_reg_mr/RETURN-VALUE/lkey"
 ACCESS = "ibv_reg_mr/DESCRIPTION/access"
 RECV = "ibv_post_recv/DESCRIPTION"
 SRQ_RECV = "ibv_post_srq_recv/DESCRIPTION"
+SRQ_ERROR = "ibv_get_async_event/DESCRIPTION/IBV_EVENT_SRQ_ERR"
 XRC_SRQN = "ibv_wr_post/WORK-REQUESTS/QP-Specific-setters/XRC_SEND"
 REREG = "ibv_rereg_mr/DESCRIPTION/"
 TRANSLATION, PD, RIGHTS = 1, 2, 4  # enum ibv_rereg_mr_flags
@@ -125,9 +126,17 @@ class Memory(Suite):
                 "requests for an SRQ of another XRC domain complete with IBV_WC_REM_INV_REQ_ERR, and change nothing",
                 "REM_INV_REQ_ERR",
             ),
+            (
+                "srq",
+                "xrc_overrun",
+                SRQ_ERROR,
+                "when the CQ of an SRQ overruns, IBV_EVENT_CQ_ERR and IBV_EVENT_SRQ_ERR name the two; a message for the SRQ is "
+                "then refused, and one for another SRQ arrives",
+                "REM_OP_ERR",
+            ),
         ):
             yield Case(
-                suite="xrc",
+                suite="overrun" if scenario == "xrc_overrun" else "xrc",
                 qpt="XRC_SEND",
                 case=case,
                 scenario=scenario,

@@ -58,6 +58,22 @@ class Paging(Suite):
                 ask=tuple(dict.fromkeys(("SEND", name))),
                 needs=(f"on_demand/RC/{REMOTE[name]}",),
             )
+        for name, case in (("RDMA_WRITE", "gap-send"), ("RDMA_READ", "gap-result")):
+            yield Case(
+                suite="paging",
+                qpt="RC",
+                case=case,
+                scenario="gap_sender",
+                says="a request whose own memory, of an on-demand region, is not mapped beyond its middle ends with IBV_WC_LOC_PROT_ERR; "
+                "the one before it is executed, and the one behind it is flushed",
+                expect=Expect(
+                    ON_DEMAND, level="SHOULD", status="LOC_PROT_ERR", errata=("ODP-GAP", "FLUSH-ORDER")
+                ),
+                wrs=(self.work(name, "RC", SIGNALED, size=64),),
+                args={"sent_again": 1, "read": int(name == "RDMA_READ")},
+                ask=tuple(dict.fromkeys(("SEND", "RDMA_WRITE", name))),
+                needs=(f"on_demand/RC/{LOCAL[name]}",),
+            )
         yield Case(
             suite="paging",
             qpt="RC",

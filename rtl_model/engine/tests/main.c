@@ -11,6 +11,9 @@ void native_wqes(void); /* native.cpp */
 void native_decoded_outside(void);
 void native_all_met(void);
 void native_wave(void);
+void many_queue_pairs(void); /* many.cpp */
+void many_cache(void);
+void many_cycles(void);
 
 static const struct test native_tests[] = {
 	{"random WQEs", native_wqes},
@@ -20,11 +23,19 @@ static const struct test native_tests[] = {
 	{NULL, NULL},
 };
 
+static const struct test many_tests[] = {
+	{"more QPs than contexts in the cache", many_queue_pairs},
+	{"hits and misses", many_cache},
+	{"cycles of 64 bytes inline", many_cycles},
+	{NULL, NULL},
+};
+
 static const struct {
 	const char *name;
 	const struct test *tests;
 } suites[] = {
 	{"native", native_tests},
+	{"many", many_tests},
 	{"rc", rc_tests},
 	{"flush", flush_tests},
 	{"errors", error_tests},

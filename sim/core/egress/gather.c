@@ -73,7 +73,6 @@ bool gather_pending(const struct hca *hca, struct hca_work *w)
 		return false;
 	w->bytes = t->payload_len;
 	w->items = t->npieces ? t->npieces : 1;
-	w->qpn = t->qp->qpn;
 	return true;
 }
 

@@ -14,7 +14,6 @@ bool tx_pending(const struct hca *hca, struct hca_work *w)
 		return false;
 	w->bytes = t->pkt->len;
 	w->items = (t->npieces ? t->npieces : 1) + (t->sums_len + SUMS_LINE - 1) / SUMS_LINE;
-	w->qpn = t->qp->qpn;
 	return true;
 }
 

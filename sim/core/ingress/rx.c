@@ -36,19 +36,15 @@ void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt)
 bool rx_pending(const struct hca *hca, struct hca_work *work)
 {
 	const struct rxwork *w = hca->rx_head;
-	const struct qp *qp = NULL;
 
 	if (hca->rx_writes >= hca->rx_writes_max)
 		return false;
-	if (!list_empty(&hca->rx_qps)) {
-		qp = node_entry(hca->rx_qps.next, struct qp, on_rx);
-		w = qp->resp.parked;
-	}
+	if (!list_empty(&hca->rx_qps))
+		w = node_entry(hca->rx_qps.next, struct qp, on_rx)->resp.parked;
 	if (!w)
 		return false;
 	work->bytes = w->pkt->len;
 	work->items = 1;
-	work->qpn = qp ? qp->qpn : 0;
 	return true;
 }
 

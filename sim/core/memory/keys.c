@@ -193,7 +193,10 @@ int hca_mr_destroy(struct hca *hca, uint32_t key)
 	return 0;
 }
 
-/* IBTA 10.6.3, 9.4.1: protection domain, rights, bounds. No sum here can overflow. */
+/*
+ * IBTA 10.6.3, 9.4.1: protection domain, rights, bounds. No sum here can overflow; an address before the region wraps to
+ * an offset behind it, since the region itself does not wrap (mr_attr_ok()).
+ */
 static uint8_t key_check(const struct mr *mr, uint32_t pdn, uint64_t addr, uint64_t len, uint32_t access,
 			 struct piece *out)
 {
@@ -201,7 +204,7 @@ static uint8_t key_check(const struct mr *mr, uint32_t pdn, uint64_t addr, uint6
 		return HCASIM_VENDOR_ERR_LKEY_PD;
 	if ((mr->a.access & access) != access)
 		return HCASIM_VENDOR_ERR_LKEY_ACCESS;
-	if (addr < mr->a.iova || addr - mr->a.iova > mr->a.length || len > mr->a.length - (addr - mr->a.iova))
+	if (addr - mr->a.iova > mr->a.length || len > mr->a.length - (addr - mr->a.iova))
 		return HCASIM_VENDOR_ERR_LKEY_RANGE;
 	if (out) {
 		out->addr = mr->a.va + (addr - mr->a.iova);

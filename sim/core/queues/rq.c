@@ -63,8 +63,7 @@ static void rqe_read(struct hca *hca, struct dma_ctx *c, bool stale)
 		qp_error(hca, qp);
 		return;
 	}
-	if (qp->a.state != HCASIM_QPS_ERR)
-		qp->rq.fetched += c->n;
+	qp->rq.fetched += c->n;
 }
 
 static bool have_slots(struct rq *rq)
@@ -159,7 +158,7 @@ enum rq_answer rq_take(struct hca *hca, struct qp *qp, struct srq *srq)
 		rq_prefetch(hca, qp);
 		return rq->fetching ? RQ_WAIT : RQ_EMPTY;
 	}
-	if (rq->looked || !rq->ring.entries) {
+	if (rq->looked) {
 		rq->looked = false;
 		return RQ_EMPTY;
 	}

@@ -8,11 +8,10 @@
 
 #include "core/requester/sq.h"
 
+#define ATOMIC_BYTES sizeof(uint64_t)
+
 static void retry(struct sq *sq)
 {
-
-	if (!sq->ack || !sq->ack->started)
-		return;
 	if (sq->retries >= sq->c.retry_cnt) {
 		sq_fail(sq, sq->ack, HCASIM_CQE_STATUS_RETRY_EXC_ERR, HCASIM_VENDOR_ERR_NONE);
 		return;
@@ -38,8 +37,7 @@ static bool ack_until(struct sq *sq, uint32_t psn)
 	while ((w = sq->ack)) {
 		uint32_t left;
 
-		if (!w->started || w->failed ||
-		    psn_sub(psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
+		if (w->failed || psn_sub(psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
 			break;
 		if (op_answered(w->wr.op))
 			return false;
@@ -55,8 +53,7 @@ static bool ack_until(struct sq *sq, uint32_t psn)
 
 static void rnr_nak(struct sq *sq, uint8_t code)
 {
-
-	if (!sq->ack || sq->rnr_wait)
+	if (sq->rnr_wait)
 		return;
 	sq->e->counters.rnr_naks++;
 	if (sq->c.rnr_retry != 7 && sq->rnr_retries >= sq->c.rnr_retry) {
@@ -99,9 +96,8 @@ static void fatal_nak(struct sq *sq, uint8_t code)
 		[HCASIM_NAK_INV_RD_REQ] = HCASIM_CQE_STATUS_BAD_RESP_ERR,
 	};
 
-	if (sq->ack && sq->ack->started)
-		sq_fail(sq, sq->ack, code < sizeof(status) ? status[code] : HCASIM_CQE_STATUS_BAD_RESP_ERR,
-			HCASIM_VENDOR_ERR_NONE);
+	sq_fail(sq, sq->ack, code < sizeof(status) ? status[code] : HCASIM_CQE_STATUS_BAD_RESP_ERR,
+		HCASIM_VENDOR_ERR_NONE);
 }
 
 static void nak(struct sq *sq, const struct engine_response *r)
@@ -199,7 +195,7 @@ static void read_response(struct sq *sq, struct wqe *w, const struct engine_resp
 
 static void atomic_response(struct sq *sq, struct wqe *w, const struct engine_response *r)
 {
-	if (write_result(sq, w, 0, sizeof(r->orig)))
+	if (write_result(sq, w, 0, ATOMIC_BYTES))
 		sq_acked_to(sq, w, psn_add(r->psn, 1));
 }
 
@@ -212,7 +208,7 @@ static void data_response(struct sq *sq, const struct engine_response *r)
 		return;
 	}
 	w = sq->ack;
-	if (!w || !w->started || w->failed || sq->una_psn != r->psn)
+	if (w->failed)
 		return;
 	if (!op_answered(w->wr.op) ||
 	    r->atomic != (op_reads(w->wr.op) && w->wr.op != HCASIM_WQE_OP_RDMA_READ))
@@ -227,8 +223,7 @@ static void data_response(struct sq *sq, const struct engine_response *r)
 void sq_response(struct sq *sq, const struct engine_response *r)
 {
 	sq_skip_acked(sq);
-	if (!sq_reliable(sq) || !sq->ack || !sq->ack->started ||
-	    psn_sub(r->psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
+	if (!sq_reliable(sq) || psn_sub(r->psn, sq->una_psn) >= psn_sub(sq->next_psn, sq->una_psn))
 		return;
 	if (r->data) {
 		data_response(sq, r);

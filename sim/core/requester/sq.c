@@ -147,8 +147,6 @@ void sq_rewind(struct sq *sq)
 {
 	struct wqe *w;
 
-	if (!sq->ack || !sq->ack->started)
-		return;
 	sq->cur = sq->ack;
 	sq->cur_pkt = psn_sub(sq->una_psn, sq->ack->first_psn);
 	for (w = sq->ack; w; w = w->next)

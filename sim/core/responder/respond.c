@@ -29,7 +29,6 @@ bool respond_pending(const struct hca *hca, struct hca_work *w)
 	r = qp->resp.out.head;
 	w->bytes = r->kind == ROP_READ ? read_bytes(qp, r) : 0;
 	w->items = 1;
-	w->qpn = qp->qpn;
 	return true;
 }
 

@@ -539,8 +539,7 @@ static enum verdict rx_ud(struct hca *hca, struct qp *qp, struct rxwork *w)
 	const struct pkt_info *info = &w->info;
 	uint8_t *buf = w->pkt->data + info->payload_off - HCASIM_GRH_SIZE;
 
-	if (info->qkey != qp->a.qkey || !(info->op->flags & HCASIM_BTH_F_SEND) ||
-	    info->payload_len > qp->mtu) {
+	if (info->qkey != qp->a.qkey || info->payload_len > qp->mtu) {
 		hca->counters.rx_dropped++;
 		return V_REFUSED;
 	}
@@ -555,7 +554,6 @@ static enum verdict rx_raw(struct hca *hca, struct qp *qp, struct rxwork *w)
 	struct hca_packet *pkt = w->pkt;
 
 	w->info = (struct pkt_info){.op = hcasim_bth_op_info(HCASIM_BTH_OP_UD_SEND_ONLY)};
-	memcpy(w->info.smac, pkt->data + 6, sizeof(w->info.smac));
 	return rx_datagram(hca, qp, w, pkt->data, pkt->len, net_sums_ok(pkt->data, pkt->len, NET_ETHERNET));
 }
 

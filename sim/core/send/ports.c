@@ -317,6 +317,14 @@ static void port_saw_wqe(void *host, uint32_t qpn, const struct hca_wr *wr, cons
 		hca->ops.saw_wqe(hca->host, qpn, wr, raw, len);
 }
 
+static void port_retired(void *host, const struct engine_retired *r)
+{
+	struct hca *hca = host;
+
+	if (hca->ops.retired && !hca->dying)
+		hca->ops.retired(hca->host, r);
+}
+
 const struct engine_ports send_ports = {
 	.now = port_now,
 	.read = port_read,
@@ -331,5 +339,6 @@ const struct engine_ports send_ports = {
 	.failed = port_failed,
 	.drained = port_drained,
 	.saw_wqe = port_saw_wqe,
+	.retired = port_retired,
 	.frame = port_frame,
 };

@@ -106,7 +106,6 @@ void send_response(struct hca *hca, struct qp *qp, struct rxwork *w)
 		.data = info->op->flags & (HCASIM_BTH_F_READ | HCASIM_BTH_F_ATOMIC),
 		.atomic = info->op->flags & HCASIM_BTH_F_ATOMIC,
 		.end = info->op->flags & HCASIM_BTH_F_END,
-		.orig = info->orig,
 		.payload_len = info->payload_len,
 		.aeth_kind = info->aeth_kind,
 		.aeth_value = info->aeth_value,

@@ -202,6 +202,42 @@ static void wqes(void)
 	json_decref(r);
 }
 
+static void retired(void)
+{
+	struct engine_retired rec = {.order = 7,
+				     .fetched = 10,
+				     .completed = 1ull << 40,
+				     .qpn = 16,
+				     .first_psn = 0xfffffe,
+				     .psns = 3,
+				     .index = 65534,
+				     .wqe_op = HCASIM_WQE_OP_SEND,
+				     .num_bb = 2,
+				     .status = HCASIM_CQE_STATUS_LOC_PROT_ERR,
+				     .vendor_err = HCASIM_VENDOR_ERR_BAD_LKEY};
+	struct trace *t = open_trace();
+	json_t *r;
+
+	trace_retired(t, 5, 1, &rec);
+	rec.issued = 11;
+	trace_retired(t, 6, 1, &rec);
+	trace_close(t);
+
+	r = record("retire.log", 0);
+	CU_ASSERT(number(r, "ps") == 5 && number(r, "order") == 7 && number(r, "qpn") == 16);
+	CU_ASSERT(number(r, "index") == 65534 && number(r, "num_bb") == 2);
+	CU_ASSERT(number(r, "fetched") == 10 && number(r, "completed") == 1ll << 40);
+	CU_ASSERT(number(r, "first_psn") == 0xfffffe && number(r, "psns") == 3);
+	CU_ASSERT_STRING_EQUAL(text(r, "op"), "SEND");
+	CU_ASSERT_STRING_EQUAL(text(r, "status"), hcasim_cqe_status_name(rec.status));
+	CU_ASSERT_STRING_EQUAL(text(r, "vendor_err"), hcasim_vendor_err_name(rec.vendor_err));
+	CU_ASSERT_PTR_NULL(json_object_get(r, "issued"));
+	json_decref(r);
+	r = record("retire.log", 1);
+	CU_ASSERT_EQUAL(number(r, "issued"), 11);
+	json_decref(r);
+}
+
 static void cqes(void)
 {
 	struct hca_cpl cpl = {
@@ -307,6 +343,7 @@ int main(void)
 	CU_add_test(s, "hints", hints);
 	CU_add_test(s, "WQEs", wqes);
 	CU_add_test(s, "CQEs", cqes);
+	CU_add_test(s, "retired WQEs", retired);
 	CU_add_test(s, "faults", faults);
 	CU_add_test(s, "what cannot be written", cannot_write);
 	CU_add_test(s, "disk full", disk_full);

@@ -9,7 +9,9 @@
 
 #include "suites/kit.h"
 
-#define SIZE (1 << 20) /* thousands of packets */
+#define SIZE   (1 << 20) /* thousands of packets */
+#define OVER   (1 << 14) /* bytes around the first page that is not mapped */
+#define REMOTE (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
 struct release {
 	struct kit *k;
@@ -39,7 +41,7 @@ static bool set_up(struct release *t, int access)
 		t->buf[i] = i * 7 + (i >> 8) * 3 + (i >> 16);
 	t->mr = ibv_reg_mr(end->pd, t->buf, SIZE, IBV_ACCESS_REMOTE_READ | access);
 	t->to = end_alloc(other->pd, SIZE);
-	t->to_mr = t->to ? ibv_reg_mr(other->pd, t->to, SIZE, IBV_ACCESS_LOCAL_WRITE) : NULL;
+	t->to_mr = t->to ? ibv_reg_mr(other->pd, t->to, SIZE, REMOTE) : NULL;
 	if (!t->mr || !t->to_mr)
 		KIT_FAULT(t->k, "ibv_reg_mr: %s", errno_name(errno));
 	return t->mr && t->to_mr;
@@ -171,6 +173,48 @@ static void gap(struct kit *k)
 	tear_down(&t);
 }
 
+/*
+ * The second of three requests sends from pages that begin in what is mapped, or brings something there: it fails, and
+ * those around it are completed and flushed.
+ */
+static bool post_over_gap(struct release *t, enum ibv_wr_opcode op)
+{
+	struct link *l = t->k->l;
+	struct ibv_sge sge[3];
+	struct ibv_send_wr wr[3];
+	int ret;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		sge[i] = (struct ibv_sge){(uintptr_t)t->buf + 64 * i, 64, t->mr->lkey};
+		wr[i] = kit_wr(0x9a90 + i, i == 1 ? op : IBV_WR_RDMA_WRITE, &sge[i]);
+		wr[i].wr.rdma.remote_addr = (uintptr_t)t->to;
+		wr[i].wr.rdma.rkey = t->to_mr->rkey;
+		wr[i].next = i < 2 ? &wr[i + 1] : NULL;
+	}
+	sge[1].addr = (uintptr_t)t->buf + SIZE / 2 - OVER / 2;
+	sge[1].length = OVER;
+	ret = kit_post(t->k, l->qp, l->peer, wr, NULL);
+	if (ret)
+		KIT_FAULT(t->k, "posting was refused with %s", errno_name(ret));
+	return !ret;
+}
+
+static void gap_sender(struct kit *k)
+{
+	enum ibv_wr_opcode op = kit_arg(k, "read", 0) ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE;
+	struct release t = {.k = k};
+	struct link *l = k->l;
+
+	if (set_up(&t, IBV_ACCESS_ON_DEMAND | IBV_ACCESS_LOCAL_WRITE)) {
+		munmap(t.buf + SIZE / 2, SIZE / 2);
+		if (post_over_gap(&t, op) && kit_expect(k, l, l->cq, l->qp, 0x9a90, IBV_WC_SUCCESS) &&
+		    kit_expect(k, l, l->cq, l->qp, 0x9a91, k->cell->status) &&
+		    kit_expect(k, l, l->cq, l->qp, 0x9a92, IBV_WC_WR_FLUSH_ERR))
+			kit_expect_state(k, l->qp, IBV_QPS_ERR);
+	}
+	tear_down(&t);
+}
+
 /* ---- Atomics ---- */
 
 #define ADDS 64 /* of each of two QPs */
@@ -263,6 +307,7 @@ static void atomics_dereg(struct kit *k)
 
 const struct scenario release_scenarios[] = {
 	{"gap", gap},
+	{"gap_sender", gap_sender},
 	{"atomics_dereg", atomics_dereg},
 	{"read_dereg", read_dereg},
 	{"read_unmapped", read_unmapped},

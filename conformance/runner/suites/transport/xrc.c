@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "link/link_modify.h"
 #include "suites/kit.h"
 
 #define LEN 200
@@ -18,7 +19,7 @@ struct target {
 	uint8_t *buf;
 };
 
-static bool create(struct kit *k, struct target *t, bool other_domain)
+static bool create_sized(struct kit *k, struct target *t, bool other_domain, int cqe)
 {
 	const struct end *end = &k->r->dut.responder;
 	struct ibv_xrcd_init_attr domain = {
@@ -30,7 +31,7 @@ static bool create(struct kit *k, struct target *t, bool other_domain)
 
 	t->pd = ibv_alloc_pd(end->ctx);
 	t->own = other_domain ? ibv_open_xrcd(end->ctx, &domain) : NULL;
-	t->cq = ibv_create_cq(end->ctx, 16, NULL, NULL, 0);
+	t->cq = ibv_create_cq(end->ctx, cqe, NULL, NULL, 0);
 	attr.pd = t->pd;
 	attr.cq = t->cq;
 	attr.xrcd = other_domain ? t->own : k->l->xrcd;
@@ -45,6 +46,11 @@ static bool create(struct kit *k, struct target *t, bool other_domain)
 		return false;
 	}
 	return true;
+}
+
+static bool create(struct kit *k, struct target *t, bool other_domain)
+{
+	return create_sized(k, t, other_domain, 16);
 }
 
 static void destroy(struct target *t)
@@ -160,9 +166,78 @@ static void xrc_other_domain(struct kit *k)
 	destroy(&t);
 }
 
+/* The errors of the SRQ and of its CQ may come in any order, with that of the QP whose completion did not fit. */
+static void expect_srq_error(struct kit *k, const struct target *t)
+{
+	struct ibv_async_event event;
+	bool cq = false, srq = false;
+
+	while (!(cq && srq)) {
+		KIT_CHECK(k, kit_next_async(k->r->dut.responder.ctx, k->r->dut.timeout_ms, &event),
+			  "the asynchronous event of the %s did not come", cq ? "SRQ" : "CQ");
+		seen(k->res, "event '%s'; ", ibv_event_type_str(event.event_type));
+		if (event.event_type == IBV_EVENT_CQ_ERR && !cq && event.element.cq == t->cq)
+			cq = true;
+		else if (event.event_type == IBV_EVENT_SRQ_ERR && !srq && event.element.srq == t->srq)
+			srq = true;
+		else if (event.event_type != IBV_EVENT_COMM_EST && event.event_type != IBV_EVENT_QP_FATAL)
+			KIT_CHECK(k, false, "the asynchronous event '%s' came, or names another object",
+				  ibv_event_type_str(event.event_type));
+	}
+}
+
+/* One message more than the CQ of the SRQ holds. */
+static bool overrun(struct kit *k, struct target *t)
+{
+	struct link *l = k->l;
+	struct ibv_sge sge = {(uintptr_t)l->local.base, LEN, l->local.mr->lkey};
+	struct ibv_send_wr wr = kit_wr(0x584c1, IBV_WR_SEND, &sge);
+	struct ibv_wc wc;
+
+	kit_drain_async(k->r->dut.responder.ctx);
+	for (int i = 0; i < t->cq->cqe; i++)
+		if (!post_receive(k, t, t->mr) || !request(k, IBV_WR_SEND, t->srqn, NULL, 0, IBV_WC_SUCCESS))
+			return false;
+	wr.qp_type.xrc.remote_srqn = t->srqn;
+	if (!post_receive(k, t, t->mr) || kit_post(k, l->qp, l->peer, &wr, NULL)) {
+		KIT_FAULT(k, "posting was refused");
+		return false;
+	}
+	expect_srq_error(k, t);
+	return KIT_GOOD(k) && kit_wait(k, l, l->cq, &wc); /* it arrived, or the receiver has failed before */
+}
+
+static bool up_again(struct kit *k)
+{
+	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+	struct link *l = k->l;
+	bool up = !ibv_modify_qp(l->qp, &reset, IBV_QP_STATE) &&
+		  !ibv_modify_qp(l->peer, &reset, IBV_QP_STATE) && !link_peer_steps(l, 0, 3) &&
+		  !link_restart(l);
+
+	if (!up)
+		KIT_FAULT(k, "the QPs could not be connected again");
+	return up;
+}
+
+/* An SRQ whose CQ is overrun takes no messages any more; those of other SRQs arrive. */
+static void xrc_overrun(struct kit *k)
+{
+	struct target t = {};
+
+	if (kit_link(k, API_POST, NULL) && create_sized(k, &t, false, 1) && overrun(k, &t) && up_again(k)) {
+		kit_alive(k, k->l);
+		kit_drain_async(k->r->dut.responder.ctx);
+		if (KIT_GOOD(k) && request(k, IBV_WR_SEND, t.srqn, NULL, 0, k->cell->status))
+			kit_expect_state(k, k->l->peer, IBV_QPS_ERR);
+	}
+	destroy(&t);
+}
+
 const struct scenario xrc_scenarios[] = {
 	{"xrc_second_srq", xrc_second_srq},
 	{"xrc_receive_pd", xrc_receive_pd},
 	{"xrc_other_domain", xrc_other_domain},
+	{"xrc_overrun", xrc_overrun},
 	{NULL, NULL},
 };

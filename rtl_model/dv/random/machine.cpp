@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "machine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+constexpr uint32_t PAGE = 4096;
+constexpr size_t MAX_WAITING = 300; // of each kind; far fewer than the engine has tags
+
+enum Act {
+	POST,
+	FETCH,
+	DECODE,
+	PACKETISE,
+	READ,
+	LEAVE,
+	RELEASE,
+	RESPOND,
+	WRITE,
+	PAGES,
+	TIME,
+	COMPLETE,
+	CONTROL
+};
+
+// ---- Ports ----
+
+bool Machine::read(uint32_t qpn, uint32_t tag, const hca_dma_seg *seg, uint32_t nseg)
+{
+	const Qp &qp = at(qpn);
+	Read r = {tag, {}};
+
+	if (random_.chance(knobs_.no_read) || reads_.size() > MAX_WAITING)
+		return false;
+	for (uint32_t i = 0; i < nseg; i++) {
+		const auto from = qp.ring.begin() + (ptrdiff_t)(seg[i].addr - qp.ctx.ring.addr);
+
+		r.data.insert(r.data.end(), from, from + seg[i].len);
+	}
+	reads_.push_back(r);
+	return true;
+}
+
+// A piece for each page that the bytes touch.
+uint8_t Machine::lookup(const engine_lookup &what, piece *out, uint32_t *npieces)
+{
+	uint64_t off = out ? what.off : 0, len = out ? what.len : UINT64_MAX;
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < what.num_sge && len; i++) {
+		const hca_sge &sge = what.sge[i];
+		uint64_t part = sge.length, addr = sge.addr + off;
+
+		if (off >= part) {
+			off -= part;
+			continue;
+		}
+		part = std::min(part - off, len);
+		off = 0;
+		len -= part;
+		if ((sge.lkey & knobs_.bad_keys) == 1)
+			return HCASIM_VENDOR_ERR_BAD_LKEY;
+		while (out && part) {
+			const uint64_t bytes = std::min<uint64_t>(part, PAGE - addr % PAGE);
+
+			if (n == ENGINE_MAX_PIECES)
+				return HCASIM_VENDOR_ERR_BAD_LKEY;
+			out[n] = {};
+			out[n].addr = ref_translate(addr);
+			out[n++].len = (uint32_t)bytes;
+			addr += bytes;
+			part -= bytes;
+		}
+	}
+	if (out)
+		*npieces = n;
+	return 0;
+}
+
+bool Machine::present()
+{
+	return !random_.chance(knobs_.no_pages);
+}
+
+bool Machine::page_request(uint32_t tag)
+{
+	if (random_.chance(knobs_.no_read) || page_waits_.size() > MAX_WAITING)
+		return false;
+	page_waits_.push_back(tag);
+	return true;
+}
+
+uint8_t Machine::local(const hca_wr &wr)
+{
+	const uint32_t key = wr.op == HCASIM_WQE_OP_LOCAL_INV ? wr.inv_rkey : wr.bind.mw_rkey;
+
+	return (key & knobs_.bad_keys) == 1 ? HCASIM_VENDOR_ERR_BAD_RKEY : 0;
+}
+
+bool Machine::room()
+{
+	room_told_ = packets_.size() < knobs_.packets && left_.size() < MAX_WAITING &&
+		     !random_.chance(knobs_.no_room);
+	return room_told_;
+}
+
+bool Machine::packet(uint32_t tag, const engine_packet &p)
+{
+	if (!room_told_) {
+		fprintf(stderr, "packet() without packet_room()\n");
+		abort();
+	}
+	room_told_ = false;
+	if (random_.chance(knobs_.no_read))
+		return false;
+	packets_.push_back(
+		{tag, p.qpn, {p.spec.psn, p.spec.opcode, p.spec.dmalen, 0}, p.npieces != 0, false});
+	return true;
+}
+
+int Machine::result(uint32_t tag, uint32_t npieces)
+{
+	if (random_.chance(knobs_.no_read) || writes_.size() > MAX_WAITING)
+		return -ENOMEM;
+	writes_.insert(writes_.end(), npieces, tag);
+	return (int)npieces;
+}
+
+void Machine::timer(uint32_t qpn, hca_ps at_)
+{
+	at(qpn).timer = at_;
+}
+
+void Machine::failed(uint32_t qpn, uint8_t state)
+{
+	at(qpn).ctx.state = state;
+	if (state == HCASIM_QPS_ERR)
+		lockstep_engine.error(e_, qpn);
+}
+
+void Machine::saw(uint32_t qpn, const hca_wr &wr)
+{
+	Qp &qp = at(qpn);
+
+	wqes++;
+	qp.seen[wr.index] = Bins::of(wr, qp.ctx.type);
+}
+
+// ---- What answers, in any order ----
+
+void Machine::stage(hca_stage stage)
+{
+	hca_work work;
+
+	if (lockstep_engine.pending(e_, stage, &work))
+		lockstep_engine.step(e_, stage);
+}
+
+void Machine::finish_read()
+{
+	if (reads_.empty())
+		return;
+	const Read r = take(reads_);
+
+	lockstep_engine.read_done(e_, r.tag, r.data.data(), (uint32_t)r.data.size(),
+				  random_.chance(knobs_.bad_dma) ? -EFAULT : 0);
+}
+
+void Machine::leave()
+{
+	if (packets_.empty())
+		return;
+	const Packet p = packets_.front();
+
+	packets_.pop_front();
+	if (!p.stale && lockstep_engine.leave(e_, p.tag, p.gathers && random_.chance(knobs_.bad_dma)) &&
+	    !random_.chance(knobs_.lost))
+		at(p.qpn).peer.push_back(p.request);
+	left_.push_back(p.tag);
+}
+
+void Machine::release()
+{
+	if (!left_.empty())
+		lockstep_engine.released(e_, take(left_));
+}
+
+void Machine::finish_write()
+{
+	if (!writes_.empty())
+		lockstep_engine.written(e_, take(writes_), random_.chance(knobs_.bad_dma) ? -EFAULT : 0);
+}
+
+void Machine::answer_pages()
+{
+	if (page_waits_.empty())
+		return;
+	const uint32_t tag = take(page_waits_);
+
+	lockstep_engine.pages(e_, tag, !random_.chance(knobs_.bad_dma));
+	lockstep_engine.released(e_, tag);
+}
+
+void Machine::pass_time()
+{
+	Qp &qp = any();
+
+	now_ += random_.below(1000000);
+	if (qp.timer == HCA_PS_NEVER)
+		return;
+	if (random_.chance(50))
+		now_ = std::max(now_, qp.timer);
+	for (auto &each : qps_)
+		if (each.second.timer <= now_) {
+			each.second.timer = HCA_PS_NEVER;
+			lockstep_engine.timer(e_, each.first);
+		}
+}
+
+void Machine::complete()
+{
+	Qp &qp = any();
+	engine_completion c;
+	engine_state state;
+
+	while (lockstep_engine.completion(e_, qp.qpn, &c)) {
+		bins_.ended(qp.seen[c.wqe_index], c.status);
+		qp.seen.erase(c.wqe_index);
+		lockstep_engine.completion_taken(e_, qp.qpn);
+		if (random_.chance(20)) // the completion queue is full
+			break;
+	}
+	lockstep_engine.state(e_, qp.qpn, &state);
+	for (auto it = qp.seen.begin(); it != qp.seen.end();) {
+		const bool gone = (uint16_t)(state.retired - it->first - 1) < 0x8000;
+
+		if (gone) // without a completion
+			bins_.ended(it->second, HCASIM_CQE_STATUS_OK);
+		it = gone ? qp.seen.erase(it) : std::next(it);
+	}
+}
+
+void Machine::act()
+{
+	unsigned int all = 0, n, what = 0;
+
+	for (unsigned int w : weight_)
+		all += w;
+	for (n = random_.below(all); n >= weight_[what]; what++)
+		n -= weight_[what];
+	switch ((Act)what) {
+	case POST:
+		return post();
+	case FETCH:
+		return stage(HCA_STAGE_FETCH);
+	case DECODE:
+		return stage(HCA_STAGE_DECODE);
+	case PACKETISE:
+		return stage(HCA_STAGE_PACKETISE);
+	case READ:
+		return finish_read();
+	case LEAVE:
+		return leave();
+	case RELEASE:
+		return release();
+	case RESPOND:
+		return respond();
+	case WRITE:
+		return finish_write();
+	case PAGES:
+		return answer_pages();
+	case TIME:
+		return pass_time();
+	case COMPLETE:
+		return complete();
+	case CONTROL:
+		return control();
+	}
+}
+
+bool Machine::run(uint64_t count)
+{
+	while (wqes < count && !lockstep_report.differs)
+		act();
+	return !lockstep_report.differs;
+}
+
+Qp &Machine::any()
+{
+	auto it = qps_.begin();
+
+	std::advance(it, random_.below((uint32_t)qps_.size()));
+	return it->second;
+}
+
+// ---- Life ----
+
+static Knobs random_knobs(Random &random)
+{
+	static const unsigned int rare[] = {0, 0, 1, 5}, often[] = {0, 10, 50, 90};
+	Knobs k = {};
+
+	k.illegal = random.chance(30) ? 30 : random.below(3);
+	k.bad_keys = random.chance(30) ? 0x1f : 0xfff;
+	k.longest = random.chance(5) ? 30000 : random.chance(50) ? 300 : 3000;
+	k.no_read = rare[random.below(4)];
+	k.no_room = often[random.below(4)];
+	k.no_pages = rare[random.below(4)];
+	k.bad_dma = random.chance(70) ? 0 : random.below(3);
+	k.push = often[random.below(4)];
+	k.batch = 1 + random.below(random.chance(50) ? 3 : 40);
+	k.lost = random.chance(50) ? 0 : random.below(random.chance(80) ? 20 : 90);
+	k.nak = rare[random.below(4)];
+	k.rnr = random.chance(40) ? 50 : rare[random.below(4)];
+	k.refuse = random.chance(50) ? 30 : rare[random.below(4)];
+	k.garbage = rare[random.below(4)];
+	k.packets = 1 + random.below(64);
+	return k;
+}
+
+// What is slow differs from seed to seed; control is rare.
+static std::vector<unsigned int> random_weights(Random &random)
+{
+	std::vector<unsigned int> weight;
+
+	for (unsigned int act = POST; act <= CONTROL; act++)
+		weight.push_back(10 + random.below(random.chance(30) ? 20 : 100));
+	weight[POST] = 5 + random.below(60);
+	weight[TIME] = 1 + random.below(10);
+	if (random.chance(15))
+		weight[RESPOND] = 1; // so much is sent ahead
+	weight[CONTROL] = 1 + random.below(random.chance(20) ? 10 : 2);
+	return weight;
+}
+
+Machine::Machine(uint32_t seed, Bins &bins)
+    : random_(seed), bins_(bins), knobs_(random_knobs(random_)), weight_(random_weights(random_)),
+      other_(native_personality), now_(random_.u64() >> 14)
+{
+	engine_config cfg = {&native_personality, 1 + random_.below(random_.chance(50) ? 4 : 32)};
+
+	other_.name = "other"; // another device family: the engine does not decode its WQEs itself
+	if (random_.chance(25))
+		cfg.pers = &other_;
+	e_ = lockstep_engine.create(&cfg, machine_ports(), this);
+	lockstep_engine.port_set(e_, 1, 4096);
+	lockstep_engine.port_set(e_, 2, random_.chance(50) ? 4096 : 1024);
+	for (unsigned int n = 1 + random_.below(random_.chance(10) ? 100 : 12); n--;)
+		create();
+}
+
+// What is under way comes back after the QPs have gone.
+Machine::~Machine()
+{
+	while (!qps_.empty()) {
+		forget(qps_.begin()->first);
+		lockstep_engine.qp_destroy(e_, qps_.begin()->first);
+		qps_.erase(qps_.begin());
+	}
+	while (!reads_.empty())
+		finish_read();
+	while (!packets_.empty())
+		leave();
+	while (!left_.empty())
+		release();
+	while (!writes_.empty())
+		finish_write();
+	while (!page_waits_.empty())
+		answer_pages();
+	lockstep_engine.destroy(e_);
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+// What stands around a send engine, at random: its software, host memory, keys and pages, packet output and peers. The engine
+// is the pair of the C engine and another one (sim/engines/lockstep.h).
+#ifndef HCASIM_RTL_RANDOM_MACHINE_HPP
+#define HCASIM_RTL_RANDOM_MACHINE_HPP
+
+#include <deque>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <hcasim_wire.h>
+
+#include "../wqes.hpp"
+#include "bins.hpp"
+
+extern "C" {
+#include "devices/native/format.h"
+#include "engines/lockstep.h"
+}
+
+// Of one seed: percent, except where stated.
+struct Knobs {
+	unsigned int illegal;  // WQEs with mistakes
+	uint32_t bad_keys;     // one key of 1 + bad_keys, a mask
+	uint32_t longest;      // SGE, bytes
+	unsigned int no_read;  // port calls that are refused: no memory
+	unsigned int no_room;  // back-pressure
+	unsigned int no_pages; // look-ups that meet pages that are missing
+	unsigned int bad_dma;  // reads and writes that fail
+	unsigned int push;     // batches whose last WQE comes with the doorbell
+	unsigned int batch;    // WQEs of a doorbell, at most: a number
+	unsigned int lost;     // packets and responses
+	unsigned int nak, rnr, refuse, garbage;
+	unsigned int packets; // under way, at most: a number
+};
+
+// A request that the peer has.
+struct Request {
+	uint32_t psn;
+	uint8_t opcode;
+	uint32_t length;   // of a READ
+	uint32_t answered; // packets of its response
+};
+
+struct Qp {
+	engine_qp ctx;
+	uint32_t qpn;
+	Bytes ring;
+	uint16_t pi;
+	std::deque<Request> peer;
+	hca_ps timer;
+	std::map<uint16_t, Bins::Wqe> seen; // by ring index
+};
+
+struct Read {
+	uint32_t tag;
+	Bytes data;
+};
+
+struct Packet {
+	uint32_t tag, qpn;
+	Request request;
+	bool gathers; // reads memory
+	bool stale;   // its QP was reset
+};
+
+class Machine
+{
+      public:
+	Machine(uint32_t seed, Bins &bins);
+	~Machine();
+	// False: the engines differ.
+	bool run(uint64_t wqes);
+
+	// ---- Ports, called by the engine ----
+
+	hca_ps now() const
+	{
+		return now_;
+	}
+	bool read(uint32_t qpn, uint32_t tag, const hca_dma_seg *seg, uint32_t nseg);
+	uint8_t lookup(const engine_lookup &what, piece *out, uint32_t *npieces);
+	bool present();
+	bool page_request(uint32_t tag);
+	uint8_t local(const hca_wr &wr);
+	bool room();
+	bool packet(uint32_t tag, const engine_packet &p);
+	int result(uint32_t tag, uint32_t npieces);
+	void timer(uint32_t qpn, hca_ps at);
+	void failed(uint32_t qpn, uint8_t state);
+	void saw(uint32_t qpn, const hca_wr &wr);
+
+	uint64_t wqes = 0; // decoded
+
+      private:
+	// Software: software.cpp
+	void create();
+	void up(Qp &qp);
+	void set(Qp &qp, uint8_t state);
+	void reset(Qp &qp);
+	void forget(uint32_t qpn);
+	void post();
+	uint16_t put(Qp &qp, uint16_t at, uint16_t room);
+	void ring_doorbell(Qp &qp, uint16_t last, uint16_t end);
+	void control();
+	void modify(Qp &qp);
+	void recover(Qp &qp, const engine_state &state);
+	// What answers: machine.cpp
+	void stage(hca_stage stage);
+	void finish_read();
+	void leave();
+	void release();
+	void finish_write();
+	void answer_pages();
+	void pass_time();
+	void complete();
+	void act();
+	// The peer: peer.cpp
+	void respond();
+	void answer(Qp &qp, const engine_response &r);
+	bool acknowledge(Qp &qp);
+	void negative(Qp &qp, uint8_t kind, uint8_t value);
+
+	Qp &any();
+	Qp &at(uint32_t qpn)
+	{
+		return qps_.at(qpn);
+	}
+	template <class T>
+	T take(std::vector<T> &from); // any
+
+	Random random_;
+	Bins &bins_;
+	Knobs knobs_;
+	std::vector<unsigned int> weight_;
+	hca_personality other_;
+	engine *e_;
+	hca_ps now_;
+	bool room_told_ = false;
+	std::map<uint32_t, Qp> qps_;
+	std::vector<Read> reads_;
+	std::deque<Packet> packets_;       // in their order
+	std::vector<uint32_t> left_;       // tags
+	std::vector<uint32_t> writes_;     // tags, one for each transfer
+	std::vector<uint32_t> page_waits_; // tags
+};
+
+const engine_ports *machine_ports();
+
+template <class T>
+T Machine::take(std::vector<T> &from)
+{
+	const auto it = from.begin() + random_.below((uint32_t)from.size());
+	T item = *it;
+
+	from.erase(it);
+	return item;
+}
+
+#endif
