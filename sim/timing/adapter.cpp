@@ -154,12 +154,6 @@ void Adapter::stepped(hca_stage stage, const hca_work &work, uint32_t cycles)
 		host_->stepped(host_ctx_, index_, stage, &work, cycles);
 }
 
-Held::~Held()
-{
-	for (hca_packet *pkt : frames)
-		hca_packet_free(pkt);
-}
-
 void Adapter::start_ready()
 {
 	port_->check_room();

@@ -23,18 +23,6 @@ class TimerWatch
 	virtual void timer_changed(hca_ps deadline) = 0;
 };
 
-/* What a step of the core hands out, if it leaves later: new work of stages, transfers, frames. */
-struct Held {
-	uint32_t named = 0; /* bits by enum hca_stage */
-	std::vector<hca_dma *> dma;
-	std::vector<hca_packet *> frames;
-
-	Held() = default;
-	Held(const Held &) = delete;
-	Held &operator=(const Held &) = delete;
-	~Held();
-};
-
 struct AdapterContext { /* what all adapters of a machine share */
 	const Profile &profile;
 	const PcieModel &pcie;
@@ -47,7 +35,7 @@ struct AdapterContext { /* what all adapters of a machine share */
 	struct trace *trace;
 };
 
-class Adapter : public StageStarter
+class Adapter : public StageHost
 {
 	const unsigned int index_;
 	hca_config config_;
@@ -108,17 +96,14 @@ class Adapter : public StageStarter
 	/* Starts every idle stage that has work, named or not; true if there was one. */
 	bool start_all();
 
-	/* For the stages: is there room behind them that the core does not know of? */
-	bool may_run(hca_stage stage) const
+	bool may_run(hca_stage stage) const override
 	{
 		return stage != HCA_STAGE_TX || port_->room();
 	}
 	void stage_ready(hca_stage stage);
-	/* A step of the core whose results stay in `held` until release(). */
-	void step_held(hca_stage stage, Held &held);
-	void release(Held &held);
-	/* For observers: a step has started, and takes so long. */
-	void stepped(hca_stage stage, const hca_work &work, uint32_t cycles);
+	void step_held(hca_stage stage, Held &held) override;
+	void release(Held &held) override;
+	void stepped(hca_stage stage, const hca_work &work, uint32_t cycles) override;
 };
 
 } // namespace hcasim

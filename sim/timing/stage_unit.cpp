@@ -3,22 +3,24 @@
 
 #include <cmath>
 
-#include "adapter.h"
-
 namespace hcasim
 {
 
-StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, hca *h,
+Held::~Held()
+{
+	for (hca_packet *pkt : frames)
+		hca_packet_free(pkt);
+}
+
+StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, StageHost &adapter, hca *h,
 		     hca_stage stage)
     : sc_module(name), adapter_(adapter), hca_(h), stage_(stage), cost_(p.engine.stage[stage]),
-      period_(1e6 / p.engine.clock_mhz), held_(std::make_unique<Held>())
+      period_(1e6 / p.engine.clock_mhz)
 {
 	SC_METHOD(run);
 	sensitive << through_;
 	dont_initialize();
 }
-
-StageUnit::~StageUnit() = default;
 
 /* Whole cycles, at least one. */
 double StageUnit::cost(const hca_work &work) const
@@ -57,7 +59,7 @@ bool StageUnit::start()
 /* The engine knows its cycles only after its step. What the step hands out leaves when they are over. */
 void StageUnit::step_early()
 {
-	adapter_.step_held(stage_, *held_);
+	adapter_.step_held(stage_, held_);
 	if (hca_step_cycles(hca_))
 		cycles_ = hca_step_cycles(hca_);
 }
@@ -69,7 +71,7 @@ void StageUnit::run()
 	busy_ = false;
 	/* The work at the head when the stage started may have been removed with its queue pair. */
 	if (early_)
-		adapter_.release(*held_);
+		adapter_.release(held_);
 	else if (hca_stage_pending(hca_, stage_, &work))
 		hca_stage_step(hca_, stage_);
 	start();

@@ -6,20 +6,43 @@
 #ifndef HCASIM_TIMING_STAGE_UNIT_H
 #define HCASIM_TIMING_STAGE_UNIT_H
 
-#include <memory>
+#include <vector>
 
 #include "profile.h"
+#include "stage_starter.h"
 #include "units.h"
 
 namespace hcasim
 {
 
-class Adapter;
-struct Held;
+/* What a step of the core hands out, if it leaves later: new work of stages, transfers, frames. */
+struct Held {
+	uint32_t named = 0; /* bits by enum hca_stage */
+	std::vector<hca_dma *> dma;
+	std::vector<hca_packet *> frames;
+
+	Held() = default;
+	Held(const Held &) = delete;
+	Held &operator=(const Held &) = delete;
+	~Held();
+};
+
+/* What a stage needs of its adapter. */
+class StageHost : public StageStarter
+{
+      public:
+	/* Is there room behind the stage that the core does not know of? */
+	virtual bool may_run(hca_stage stage) const = 0;
+	/* A step of the core whose results stay in `held` until release(). */
+	virtual void step_held(hca_stage stage, Held &held) = 0;
+	virtual void release(Held &held) = 0;
+	/* For observers: a step has started, and takes so long. */
+	virtual void stepped(hca_stage stage, const hca_work &work, uint32_t cycles) = 0;
+};
 
 class StageUnit : public sc_core::sc_module
 {
-	Adapter &adapter_;
+	StageHost &adapter_;
 	hca *const hca_;
 	const hca_stage stage_;
 	const StageCost cost_;
@@ -28,7 +51,7 @@ class StageUnit : public sc_core::sc_module
 	bool busy_ = false;
 	bool early_ = false; /* the step was done when it started */
 	double cycles_ = 0;
-	const std::unique_ptr<Held> held_; /* of an early step */
+	Held held_; /* of an early step */
 
 	void run();
 	void step_early();
@@ -37,8 +60,8 @@ class StageUnit : public sc_core::sc_module
 
       public:
 	SC_HAS_PROCESS(StageUnit);
-	StageUnit(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, hca *h, hca_stage stage);
-	~StageUnit() override;
+	StageUnit(sc_core::sc_module_name name, const Profile &p, StageHost &adapter, hca *h,
+		  hca_stage stage);
 	/* Begins with the work at its head, if it is idle and there is some; false otherwise. */
 	bool start();
 };
