@@ -10,14 +10,14 @@ module pipeline #(
   logic [511:0] stage_q [Stages];
 
   for (genvar i = 0; i < Stages; i++) begin : gen_stage
-    logic [511:0] before;
+    logic [511:0] previous;
     if (i == 0) begin : gen_first
-      assign before = data_i;
+      assign previous = data_i;
     end else begin : gen_next
-      assign before = stage_q[i-1];
+      assign previous = stage_q[i-1];
     end
     always_ff @(posedge clk_i) begin
-      for (int lane = 0; lane < 8; lane++) stage_q[i][64*lane +: 64] <= before[64*lane +: 64] + 64'(i + lane);
+      for (int unsigned lane = 0; lane < 8; lane++) stage_q[i][64*lane +: 64] <= previous[64*lane +: 64] + 64'(i) + 64'(lane);
     end
   end
 
