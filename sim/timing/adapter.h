@@ -23,16 +23,10 @@ class TimerWatch
 	virtual void timer_changed(hca_ps deadline) = 0;
 };
 
-/* What a step of the core hands out, if it leaves later: new work of stages, transfers, frames. */
+/* What a step of the core hands out, if it leaves later: new work of stages, and reads. */
 struct Held {
 	uint32_t named = 0; /* bits by enum hca_stage */
 	std::vector<hca_dma *> dma;
-	std::vector<hca_packet *> frames;
-
-	Held() = default;
-	Held(const Held &) = delete;
-	Held &operator=(const Held &) = delete;
-	~Held();
 };
 
 struct AdapterContext { /* what all adapters of a machine share */
@@ -75,7 +69,6 @@ class Adapter : public StageStarter
 	void build(const AdapterContext &ctx);
 	void set_timer(hca_ps deadline);
 	void dma(hca_dma *dma);
-	void send(hca_packet *pkt);
 	static const hca_ops &callbacks(bool traced);
 
       public:

@@ -54,10 +54,16 @@ bool StageUnit::start()
 	return true;
 }
 
-/* The engine knows its cycles only after its step. What the step hands out leaves when they are over. */
+/*
+ * The engine knows its cycles only after its step. What the step hands out leaves when they are over; but TX streams:
+ * its frame, and then the completion of an unreliable send, leave when it starts.
+ */
 void StageUnit::step_early()
 {
-	adapter_.step_held(stage_, *held_);
+	if (stage_ == HCA_STAGE_TX)
+		hca_stage_step(hca_, stage_);
+	else
+		adapter_.step_held(stage_, *held_);
 	if (hca_step_cycles(hca_))
 		cycles_ = hca_step_cycles(hca_);
 }
