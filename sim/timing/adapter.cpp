@@ -121,14 +121,6 @@ void Adapter::dma(hca_dma *dma)
 		endpoint_->dma(dma);
 }
 
-void Adapter::send(hca_packet *pkt)
-{
-	if (holding_)
-		holding_->frames.push_back(pkt);
-	else
-		port_->send(pkt);
-}
-
 void Adapter::step_held(hca_stage stage, Held &held)
 {
 	holding_ = &held;
@@ -143,9 +135,6 @@ void Adapter::release(Held &held)
 	for (hca_dma *dma : held.dma)
 		endpoint_->dma(dma);
 	held.dma.clear();
-	for (hca_packet *pkt : held.frames)
-		port_->send(pkt);
-	held.frames.clear();
 }
 
 void Adapter::stepped(hca_stage stage, const hca_work &work, uint32_t cycles)
@@ -186,7 +175,7 @@ const hca_ops &Adapter::callbacks(bool traced)
 		};
 		ops.dma = [](void *host, hca_dma *dma) { static_cast<Adapter *>(host)->dma(dma); };
 		ops.tx = [](void *host, uint8_t, hca_packet *pkt) {
-			static_cast<Adapter *>(host)->send(pkt);
+			static_cast<Adapter *>(host)->port_->send(pkt);
 		};
 		ops.msix = [](void *host, unsigned int v) {
 			static_cast<Adapter *>(host)->endpoint_->msix(v);

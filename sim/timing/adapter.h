@@ -63,7 +63,6 @@ class Adapter : public StageHost
 	void build(const AdapterContext &ctx);
 	void set_timer(hca_ps deadline);
 	void dma(hca_dma *dma);
-	void send(hca_packet *pkt);
 	static const hca_ops &callbacks(bool traced);
 
       public:

@@ -13,7 +13,7 @@ static constexpr uint32_t ETH_HEADER = 14;
 
 Port::Port(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, uint8_t number, Wire &wire)
     : sc_module(name), adapter_(adapter), wire_(wire), number_(number), capacity_(p.wire.tx_frames),
-      max_frame_(p.wire.mtu + ETH_HEADER)
+      streams_(hca_stage_counted(adapter.core(), HCA_STAGE_TX)), max_frame_(p.wire.mtu + ETH_HEADER)
 {
 	memcpy(mac_, adapter.config().mac[number - 1], sizeof(mac_));
 	SC_METHOD(run);
@@ -65,7 +65,7 @@ void Port::pump(hca_ps now)
 		free_at_ = now + wire_.frame_ps(pkt->len);
 		wire_.carry(*this, pkt, now);
 	}
-	if (!queue_.empty())
+	if (!queue_.empty() || (streams_ && free_at_ > now))
 		alarm_.set(free_at_);
 }
 
@@ -112,7 +112,7 @@ void Port::run()
 	receive(flight_, now);
 	receive(held_, now);
 	pump(now);
-	if (full && room())
+	if ((full || streams_) && room())
 		adapter_.stage_ready(HCA_STAGE_TX);
 	adapter_.start_ready();
 }

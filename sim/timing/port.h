@@ -23,6 +23,7 @@ class Port : public sc_core::sc_module
 	const uint8_t number_;
 	uint8_t mac_[6];
 	const size_t capacity_;
+	const bool streams_; /* the send engine makes a frame while it is sent: none is stored here */
 	const uint32_t max_frame_;
 	Alarm alarm_{"alarm"};
 	Ring<hca_packet *> queue_;
@@ -54,7 +55,7 @@ class Port : public sc_core::sc_module
 	bool up() const;
 	bool room() const
 	{
-		return queue_.size() < capacity_;
+		return streams_ ? queue_.empty() && now_ps() >= free_at_ : queue_.size() < capacity_;
 	}
 	void send(hca_packet *pkt);
 	bool paused() const

@@ -6,12 +6,6 @@
 namespace hcasim
 {
 
-Held::~Held()
-{
-	for (hca_packet *pkt : frames)
-		hca_packet_free(pkt);
-}
-
 StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, StageHost &adapter, hca *h,
 		     hca_stage stage)
     : sc_module(name), adapter_(adapter), hca_(h), stage_(stage), cost_(p.engine.stage[stage]),
@@ -56,10 +50,16 @@ bool StageUnit::start()
 	return true;
 }
 
-/* The engine knows its cycles only after its step. What the step hands out leaves when they are over. */
+/*
+ * The engine knows its cycles only after its step. What the step hands out leaves when they are over; but TX streams:
+ * its frame, and then the completion of an unreliable send, leave when it starts.
+ */
 void StageUnit::step_early()
 {
-	adapter_.step_held(stage_, held_);
+	if (stage_ == HCA_STAGE_TX)
+		hca_stage_step(hca_, stage_);
+	else
+		adapter_.step_held(stage_, held_);
 	if (hca_step_cycles(hca_))
 		cycles_ = hca_step_cycles(hca_);
 }

@@ -15,16 +15,10 @@
 namespace hcasim
 {
 
-/* What a step of the core hands out, if it leaves later: new work of stages, transfers, frames. */
+/* What a step of the core hands out, if it leaves later: new work of stages, and reads. */
 struct Held {
 	uint32_t named = 0; /* bits by enum hca_stage */
 	std::vector<hca_dma *> dma;
-	std::vector<hca_packet *> frames;
-
-	Held() = default;
-	Held(const Held &) = delete;
-	Held &operator=(const Held &) = delete;
-	~Held();
 };
 
 /* What a stage needs of its adapter. */
