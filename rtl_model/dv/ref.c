@@ -36,7 +36,8 @@ uint32_t ref_frame(const struct pkt_spec *spec, const uint8_t smac[6], const uin
 	const uint32_t pad = raw ? 0 : -spec->payload_len & 3;
 	uint32_t len = at + spec->payload_len;
 
-	memcpy(out + at, payload, spec->payload_len);
+	if (spec->payload_len)
+		memcpy(out + at, payload, spec->payload_len);
 	if (sums)
 		net_put_sums(out + at, spec->payload_len, raw ? NET_ETHERNET : NET_DATAGRAM);
 	memset(out + len, 0, ETH_MIN);
