@@ -11,7 +11,7 @@ static int check_wq(const struct hcasim_context *ctx, const struct ibv_wq_init_a
 {
 	if (!check_comp_mask(attr->comp_mask, IBV_WQ_INIT_ATTR_FLAGS))
 		return EOPNOTSUPP;
-	return attr->max_wr > HCASIM_MAX_QP_WR || attr->max_sge > ctx->max_sge ? EINVAL : 0;
+	return !attr->max_wr || attr->max_wr > HCASIM_MAX_QP_WR || attr->max_sge > ctx->max_sge ? EINVAL : 0;
 }
 
 static int post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)

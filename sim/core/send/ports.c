@@ -194,7 +194,8 @@ static bool fill_packet(struct hca *hca, struct txpkt *t, const struct engine_pa
 		t->sums_off = t->payload_off;
 		t->sums_len = p->spec.payload_len;
 	}
-	memcpy(t->pkt->data + t->payload_off, p->head, p->head_len);
+	if (p->head_len)
+		memcpy(t->pkt->data + t->payload_off, p->head, p->head_len);
 	t->payload_off += p->head_len;
 	t->payload_len = p->spec.payload_len - p->head_len;
 	return true;

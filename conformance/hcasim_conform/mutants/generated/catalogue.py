@@ -93,8 +93,8 @@ def matcher(row, path):
 
 
 def equivalents(mutants, folder=EQUIVALENT):
-    """number -> Equivalent. An entry that means no mutant is an error: its line has changed."""
-    by_file, found = {}, {}
+    """number -> Equivalent. Entries that mean no mutant are an error, all named: their lines have changed."""
+    by_file, found, stale = {}, {}, []
     for mutant in mutants:
         by_file.setdefault(mutant.file, []).append(mutant)
     for path in sorted(Path(folder).glob("*.yaml")):
@@ -102,7 +102,9 @@ def equivalents(mutants, folder=EQUIVALENT):
             meant = list(filter(matcher(row, path), by_file.get(row["file"], ())))
             if not meant:
                 given = ", ".join(f"{name}: {row[name]}" for name in KEYS if name in row)
-                raise CatalogueError(f"{path}: no mutant has {given}")
+                stale.append(f"{path}: no mutant has {given}")
             reason = row["reason"] + (f" (tested by {row['test']})" if "test" in row else "")
             found |= {mutant.number: Equivalent(row["kind"], reason) for mutant in meant}
+    if stale:
+        raise CatalogueError("\n".join(stale))
     return found
