@@ -46,14 +46,19 @@ class Writer
 	void address()
 	{
 		if (qp_.type == HCASIM_QPT_UD) {
+			static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 			struct hcasim_seg_ud seg = {};
 
 			random_.fill(&seg, sizeof(seg));
 			memset(seg.reserved, 0, sizeof(seg.reserved));
+			if (random_.chance(50)) // IPv4
+				memcpy(seg.dgid, mapped, sizeof(mapped));
 			seg.qpn &= 0xffffff;
 			seg.flow_label &= 0xfffff;
 			seg.sl &= 15;
-			seg.port = slip(5) ? 2 : 1;
+			const auto port = (uint8_t)(qp_.port ? qp_.port : 1);
+
+			seg.port = (uint8_t)(slip(5) ? 3 - port : port);
 			seg.sgid_index = (uint8_t)random_.below(slip(5) ? 256 : HCASIM_PORT_GIDS);
 			add(seg);
 		} else if (qp_.type == HCASIM_QPT_XRC_SEND) {
@@ -114,6 +119,8 @@ class Writer
 			seg.hdr_size = (uint16_t)(seg.hdr_size + random_.below(9) - 4);
 		if (kinds_.bad_headers && random_.chance(15))
 			headers[random_.below((uint32_t)headers.size())] ^= (uint8_t)(1u << random_.below(8));
+		if (slip(20)) // about as long as a packet may be
+			seg.mss = (uint16_t)(qp_.port_mtu + HCASIM_FRAME_OVERHEAD - random_.below(2 * HCASIM_MAX_TSO_HDR));
 		mss_ = seg.mss;
 		add(seg);
 		bytes_.insert(bytes_.end(), headers.begin(), headers.end());
@@ -162,6 +169,11 @@ class Writer
 	{
 		if (random_.chance(10))
 			return 0;
+		if (limit > 256 && random_.chance(5)) // whole packets
+			return 256 * random_.below(limit / 256 + 1);
+		if (max_sge_ >= HCASIM_MAX_MSG) // half of the PSNs, with the shortest MTU
+			return op_ == HCASIM_WQE_OP_RDMA_READ && random_.chance(50) ? HCASIM_MAX_MSG
+										   : random_.below(3000);
 		return random_.below(max_sge_ > 1 << 20 && random_.chance(2) ? UINT32_MAX : limit);
 	}
 

@@ -17,6 +17,7 @@
 
 #include "Vhcasim_engine_flat.h"
 #include "frame.hpp"
+#include "pace.hpp"
 #include "rtl_engine.h"
 #include "wave.hpp"
 
@@ -102,6 +103,7 @@ struct engine {
 
 	VerilatedContext context;
 	Wave wave;
+	Pace pace;
 	std::unique_ptr<Top> top;
 	std::unique_ptr<FramePath> frames;
 	engine_config cfg;

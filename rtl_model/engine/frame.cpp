@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// The op `frame`: a packet through hcasim_engine_frame. Its consumer is always ready.
+// The op `frame`: a packet through hcasim_engine_frame. Memory and consumer are ready when the pace says so: always, but in tests.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -9,10 +9,9 @@
 constexpr uint64_t LINE = 64;
 constexpr unsigned int MAX_CYCLES = 10000; // of a frame; the longest takes some 400, with checksums
 
-FramePath::FramePath(VerilatedContext &context, Wave &wave)
-    : context_(context), wave_(wave), top_(&context, "frame")
+FramePath::FramePath(VerilatedContext &context, Wave &wave, Pace &pace)
+    : context_(context), wave_(wave), pace_(pace), top_(&context, "frame")
 {
-	top_.read_ready_i = top_.ready_i = 1;
 	top_.rst_i = 1;
 	clock();
 	clock();
@@ -97,7 +96,9 @@ void FramePath::drive(const Packet &p)
 		top_.piece_length_i = (uint16_t)piece.len;
 		top_.piece_last_i = piece_ + 1 == pieces_.size();
 	}
-	top_.line_valid_i = !lines_.empty();
+	top_.line_valid_i = !lines_.empty() && (held_ || pace_.ready());
+	top_.read_ready_i = pace_.ready();
+	top_.ready_i = pace_.ready();
 	if (top_.line_valid_i) {
 		const Line &line = lines_.front();
 
@@ -117,9 +118,10 @@ void FramePath::read()
 // What was handed over at the clock edge.
 void FramePath::sample()
 {
+	held_ = top_.line_valid_i && !top_.line_ready_o;
 	if (top_.line_valid_i && top_.line_ready_o)
 		lines_.pop_front();
-	if (top_.read_valid_o)
+	if (top_.read_valid_o && top_.read_ready_i)
 		read();
 	if (top_.piece_valid_i && top_.piece_ready_o)
 		piece_++;
@@ -136,11 +138,12 @@ uint32_t FramePath::build(const engine_frame &f, uint8_t *out)
 	while (!last) {
 		drive(p);
 		settle();
-		if (top_.valid_o && len + top_.count_o <= ENGINE_FRAME_MAX) {
+		const bool taken_word = top_.valid_o && top_.ready_i;
+		if (taken_word && len + top_.count_o <= ENGINE_FRAME_MAX) {
 			memcpy(out + len, top_.data_o.m_storage, top_.count_o);
 			len += top_.count_o;
 		}
-		last = top_.valid_o && top_.last_o;
+		last = taken_word && top_.last_o;
 		sample();
 		const bool taken = top_.packet_ready_o;
 		clock();

@@ -14,6 +14,7 @@
 
 #include "Vhcasim_engine_frame.h"
 #include "core/engine.h"
+#include "pace.hpp"
 #include "wave.hpp"
 
 // What hcasim_engine says of a packet, and the bytes of the WQE that are part of it.
@@ -30,7 +31,7 @@ struct Packet {
 class FramePath
 {
       public:
-	FramePath(VerilatedContext &context, Wave &wave);
+	FramePath(VerilatedContext &context, Wave &wave, Pace &pace);
 	~FramePath();
 
 	// The packet of a tag, to be filled in.
@@ -63,11 +64,13 @@ class FramePath
 
 	VerilatedContext &context_;
 	Wave &wave_;
+	Pace &pace_;
 	Vhcasim_engine_frame top_;
 	std::unordered_map<uint32_t, std::unique_ptr<Packet>> packets_;
 	std::vector<Piece> pieces_;
 	size_t piece_ = 0; // that is next
 	std::deque<Line> lines_;
+	bool held_ = false; // a line was not taken
 };
 
 #endif

@@ -7,8 +7,8 @@
 
 void engine::request()
 {
-	top->req_ack_i = top->req_valid_o;
-	if (top->req_valid_o)
+	top->req_ack_i = top->req_valid_o && pace.ready();
+	if (top->req_ack_i)
 		answer();
 }
 

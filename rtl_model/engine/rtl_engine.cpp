@@ -14,10 +14,11 @@ constexpr uint64_t MAX_CYCLES = 100000;
 
 engine::engine(const engine_config &config, const engine_ports &p, void *h) : cfg(config), ports(&p), host(h)
 {
-	context.randReset(0);
+	context.randReset(pace.seed ? 2 : 0);
+	context.randSeed((int)(pace.seed & 0x7fffffff));
 	context.traceEverOn(true);
 	top = std::make_unique<Top>(&context, "engine");
-	frames = std::make_unique<FramePath>(context, wave);
+	frames = std::make_unique<FramePath>(context, wave, pace);
 	top->native_i = !strcmp(cfg.pers->name, "native");
 	top->fetch_depth_i = (uint8_t)(cfg.fetch_depth < SLOTS ? cfg.fetch_depth : SLOTS);
 	top->rst_i = 1;
@@ -63,8 +64,8 @@ Record &engine::record(uint32_t place, uint16_t seq)
 
 void engine::contexts()
 {
-	top->ctx_ack_i = top->ctx_valid_o;
-	if (!top->ctx_valid_o)
+	top->ctx_ack_i = top->ctx_valid_o && pace.ready();
+	if (!top->ctx_ack_i)
 		return;
 	Context &c = at(top->ctx_qpn_o);
 	if (top->ctx_we_o) {
@@ -78,8 +79,8 @@ void engine::contexts()
 
 void engine::records()
 {
-	top->rec_ack_i = top->rec_valid_o;
-	if (!top->rec_valid_o)
+	top->rec_ack_i = top->rec_valid_o && pace.ready();
+	if (!top->rec_ack_i)
 		return;
 	Record &r = record(top->rec_qpn_o, top->rec_seq_o);
 	if (!top->rec_we_o) {
@@ -101,8 +102,8 @@ void engine::records()
 
 void engine::blocks()
 {
-	top->block_ack_i = top->block_valid_o;
-	if (top->block_valid_o)
+	top->block_ack_i = top->block_valid_o && pace.ready();
+	if (top->block_ack_i)
 		memcpy(&top->block_i, &slot[top->block_slot_o][top->block_number_o * BLOCK % HCA_WQE_MAX],
 		       BLOCK);
 }
@@ -490,6 +491,11 @@ static int wave(struct engine *e, uint32_t cycles, const char *path)
 	};
 
 	return path ? e->wave.open(add, cycles, path) : e->wave.close();
+}
+
+void rtl_engine_random(uint32_t seed, unsigned int percent)
+{
+	Pace::set(seed, percent);
 }
 
 uint64_t rtl_engine_cycles(const struct engine *e)

@@ -15,6 +15,12 @@ extern "C" {
  */
 extern const struct engine_ops rtl_engine;
 
+/*
+ * For tests, of engines that are created from here on: registers start with random bits; memory, requests and the consumer of
+ * frames answer in so many percent of the cycles only. `seed` 0, as at the start: zeros and always.
+ */
+void rtl_engine_random(uint32_t seed, unsigned int percent);
+
 /* Clock cycles that all ops have taken so far. */
 uint64_t rtl_engine_cycles(const struct engine *e);
 /* Loads of contexts that its cache had, and others. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "machine.hpp"
+#include "rtl_engine.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -113,8 +114,16 @@ bool Machine::packet(uint32_t tag, const engine_packet &p)
 	room_told_ = false;
 	if (random_.chance(knobs_.no_read))
 		return false;
-	packets_.push_back(
-		{tag, p.qpn, {p.spec.psn, p.spec.opcode, p.spec.dmalen, 0}, p.npieces != 0, false});
+	packets_.push_back({tag,
+			    p.qpn,
+			    {p.spec.psn, p.spec.opcode, p.spec.dmalen, 0},
+			    false,
+			    p.raw,
+			    p.sums,
+			    p.spec,
+			    *p.spec.av,
+			    Bytes(p.head, p.head + p.head_len),
+			    {p.piece, p.piece + p.npieces}});
 	return true;
 }
 
@@ -173,10 +182,59 @@ void Machine::leave()
 	const Packet p = packets_.front();
 
 	packets_.pop_front();
-	if (!p.stale && lockstep_engine.leave(e_, p.tag, p.gathers && random_.chance(knobs_.bad_dma)) &&
-	    !random_.chance(knobs_.lost))
-		at(p.qpn).peer.push_back(p.request);
+	if (!p.stale && lockstep_engine.leave(e_, p.tag, !p.pieces.empty() && random_.chance(knobs_.bad_dma))) {
+		frame(p);
+		if (!random_.chance(knobs_.lost))
+			at(p.qpn).peer.push_back(p.request);
+	}
 	left_.push_back(p.tag);
+}
+
+static Source random_source(Random &random)
+{
+	static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+	Source s;
+
+	random.fill(&s, sizeof(s));
+	if (random.chance(80)) // IPv4, if the destination is, too
+		memcpy(s.gid, mapped, sizeof(mapped));
+	return s;
+}
+
+// Its frame, from both engines: of the C engine it is that of the core.
+void Machine::frame(const Packet &p)
+{
+	uint8_t out[ENGINE_FRAME_MAX];
+
+	gathered_.clear();
+	for (const auto &piece : p.pieces)
+		for (uint32_t i = 0; i < piece.len; i++)
+			gathered_.push_back(ref_memory(piece.addr + i));
+	source_ = random_source(random_);
+	leaving_ = &p;
+	const engine_frame f = {
+		p.qpn,           p.tag,           source_.mac, source_.gid, p.pieces.data(), (uint32_t)p.pieces.size(),
+		gathered_.data()};
+
+	lockstep_engine.frame(e_, &f, out);
+	frames++;
+}
+
+uint32_t Machine::core_frame(uint8_t *out)
+{
+	Bytes payload = leaving_->head;
+	pkt_spec spec = leaving_->spec;
+	hca_av av = leaving_->av;
+	uint8_t frame[5000];
+
+	payload.insert(payload.end(), gathered_.begin(), gathered_.end());
+	spec.av = &av;
+	spec.port = 1;
+	av.sgid_index = 0;
+	const uint32_t len = ref_frame(&spec, source_.mac, source_.gid, leaving_->raw, leaving_->sums,
+				       payload.data(), frame);
+	memcpy(out, frame, len);
+	return len;
 }
 
 void Machine::release()
@@ -303,6 +361,9 @@ static Knobs random_knobs(Random &random)
 	k.illegal = random.chance(30) ? 30 : random.below(3);
 	k.bad_keys = random.chance(30) ? 0x1f : 0xfff;
 	k.longest = random.chance(5) ? 30000 : random.chance(50) ? 300 : 3000;
+	if (random.chance(8)) // windows of packets, PSNs
+		k.longest = random.chance(50) ? 300000 : HCASIM_MAX_MSG;
+	k.deep = random.chance(5); // windows of WQEs
 	k.no_read = rare[random.below(4)];
 	k.no_room = often[random.below(4)];
 	k.no_pages = rare[random.below(4)];
@@ -315,11 +376,12 @@ static Knobs random_knobs(Random &random)
 	k.refuse = random.chance(50) ? 30 : rare[random.below(4)];
 	k.garbage = rare[random.below(4)];
 	k.packets = 1 + random.below(64);
+	k.pace = random.chance(50) ? 100 : 20 + random.below(80);
 	return k;
 }
 
 // What is slow differs from seed to seed; control is rare.
-static std::vector<unsigned int> random_weights(Random &random)
+static std::vector<unsigned int> random_weights(Random &random, const Knobs &knobs)
 {
 	std::vector<unsigned int> weight;
 
@@ -330,22 +392,30 @@ static std::vector<unsigned int> random_weights(Random &random)
 	if (random.chance(15))
 		weight[RESPOND] = 1; // so much is sent ahead
 	weight[CONTROL] = 1 + random.below(random.chance(20) ? 10 : 2);
+	if (knobs.deep)
+		weight[PACKETISE] = weight[RESPOND] = 1;
+	if (knobs.longest > 30000)
+		weight[RESPOND] = 1;
 	return weight;
 }
 
 Machine::Machine(uint32_t seed, Bins &bins)
-    : random_(seed), bins_(bins), knobs_(random_knobs(random_)), weight_(random_weights(random_)),
+    : random_(seed), bins_(bins), knobs_(random_knobs(random_)), weight_(random_weights(random_, knobs_)),
       other_(native_personality), now_(random_.u64() >> 14)
 {
 	engine_config cfg = {&native_personality, 1 + random_.below(random_.chance(50) ? 4 : 32)};
 
 	other_.name = "other"; // another device family: the engine does not decode its WQEs itself
-	if (random_.chance(25))
+	if (random_.chance(35))
 		cfg.pers = &other_;
+	rtl_engine_random(seed, knobs_.pace);
 	e_ = lockstep_engine.create(&cfg, machine_ports(), this);
-	lockstep_engine.port_set(e_, 1, 4096);
-	lockstep_engine.port_set(e_, 2, random_.chance(50) ? 4096 : 1024);
-	for (unsigned int n = 1 + random_.below(random_.chance(10) ? 100 : 12); n--;)
+	for (uint8_t port : {1, 2}) {
+		mtu_[port - 1] = random_.chance(50) ? 4096 : 1024;
+		lockstep_engine.port_set(e_, port, mtu_[port - 1]);
+	}
+	const bool few = knobs_.deep || knobs_.longest > 30000;
+	for (unsigned int n = 1 + random_.below(few ? 2 : random_.chance(10) ? 100 : 12); n--;)
 		create();
 }
 

@@ -24,6 +24,7 @@ struct Knobs {
 	unsigned int illegal;  // WQEs with mistakes
 	uint32_t bad_keys;     // one key of 1 + bad_keys, a mask
 	uint32_t longest;      // SGE, bytes
+	bool deep;             // long queues of few QPs
 	unsigned int no_read;  // port calls that are refused: no memory
 	unsigned int no_room;  // back-pressure
 	unsigned int no_pages; // look-ups that meet pages that are missing
@@ -33,6 +34,7 @@ struct Knobs {
 	unsigned int lost;     // packets and responses
 	unsigned int nak, rnr, refuse, garbage;
 	unsigned int packets; // under way, at most: a number
+	unsigned int pace;    // cycles in which memory, requests and the consumer of frames answer
 };
 
 // A request that the peer has.
@@ -61,8 +63,17 @@ struct Read {
 struct Packet {
 	uint32_t tag, qpn;
 	Request request;
-	bool gathers; // reads memory
-	bool stale;   // its QP was reset
+	bool stale; // its QP was reset
+	bool raw, sums;
+	pkt_spec spec;
+	hca_av av;
+	Bytes head;
+	std::vector<piece> pieces; // of memory
+};
+
+// The addresses of a port, other ones for each packet.
+struct Source {
+	uint8_t mac[6], gid[16];
 };
 
 class Machine
@@ -86,12 +97,14 @@ class Machine
 	uint8_t local(const hca_wr &wr);
 	bool room();
 	bool packet(uint32_t tag, const engine_packet &p);
+	uint32_t core_frame(uint8_t *out);
 	int result(uint32_t tag, uint32_t npieces);
 	void timer(uint32_t qpn, hca_ps at);
 	void failed(uint32_t qpn, uint8_t state);
 	void saw(uint32_t qpn, const hca_wr &wr);
 
-	uint64_t wqes = 0; // decoded
+	uint64_t wqes = 0;   // decoded
+	uint64_t frames = 0; // compared
 
       private:
 	// Software: software.cpp
@@ -110,6 +123,7 @@ class Machine
 	void stage(hca_stage stage);
 	void finish_read();
 	void leave();
+	void frame(const Packet &p);
 	void release();
 	void finish_write();
 	void answer_pages();
@@ -135,12 +149,16 @@ class Machine
 	Knobs knobs_;
 	std::vector<unsigned int> weight_;
 	hca_personality other_;
+	uint32_t mtu_[2]; // of the ports, bytes
 	engine *e_;
 	hca_ps now_;
 	bool room_told_ = false;
 	std::map<uint32_t, Qp> qps_;
 	std::vector<Read> reads_;
 	std::deque<Packet> packets_;       // in their order
+	const Packet *leaving_ = nullptr;  // during the op `frame`, with
+	Bytes gathered_;                   // the bytes of its pieces
+	Source source_;
 	std::vector<uint32_t> left_;       // tags
 	std::vector<uint32_t> writes_;     // tags, one for each transfer
 	std::vector<uint32_t> page_waits_; // tags

@@ -34,13 +34,14 @@ static void show(const char *report)
 	fprintf(stderr, "%s\n", report);
 }
 
-static bool run(uint32_t seed, uint32_t wqes, Bins &bins, uint64_t &all)
+static bool run(uint32_t seed, uint32_t wqes, Bins &bins, uint64_t &all, uint64_t &frames)
 {
 	snprintf(again, sizeof(again), "FAILED: repeat it with: rtl_random %u 1 %u\n", seed, wqes);
 	Machine machine(seed, bins);
 	const bool same = machine.run(wqes);
 
 	all += machine.wqes;
+	frames += machine.frames;
 	if (!same)
 		fputs(again, stderr);
 	return same;
@@ -65,7 +66,7 @@ int main(int argc, char **argv)
 	const auto start = std::chrono::steady_clock::now();
 	uint32_t seeds = 0;
 	bool same = true;
-	uint64_t wqes = 0;
+	uint64_t wqes = 0, frames = 0;
 	Bins bins;
 
 	const bool rules = argc > 1 && !strcmp(argv[1], "--rules");
@@ -83,11 +84,11 @@ int main(int argc, char **argv)
 		lockstep_config.first = &rtl_engine;
 	lockstep_config.stop = show;
 	while (same && seeds < arg[1])
-		same = run(arg[0] + seeds++, arg[2], bins, wqes);
+		same = run(arg[0] + seeds++, arg[2], bins, wqes, frames);
 	const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-	printf("%llu WQEs with seeds %u to %u: %llu ops, %llu port calls, %s difference; %.0f s\n",
+	printf("%llu WQEs with seeds %u to %u: %llu ops, %llu port calls, %llu frames, %s difference; %.0f s\n",
 	       (unsigned long long)wqes, arg[0], arg[0] + seeds - 1, (unsigned long long)lockstep_report.ops,
-	       (unsigned long long)lockstep_report.port_calls, same ? "no" : "a", took.count());
+	       (unsigned long long)lockstep_report.port_calls, (unsigned long long)frames, same ? "no" : "a", took.count());
 	if (argc > 4)
 		write_bins(argv[4], bins);
 	return same ? 0 : 1;

@@ -74,6 +74,11 @@ void saw_wqe(void *host, uint32_t qpn, const hca_wr *wr, const void *, uint32_t)
 	of(host).saw(qpn, *wr);
 }
 
+uint32_t frame(void *host, uint8_t *out)
+{
+	return of(host).core_frame(out);
+}
+
 } // namespace
 
 const engine_ports *machine_ports()
@@ -93,5 +98,6 @@ const engine_ports *machine_ports()
 	p.failed = failed;
 	p.drained = drained;
 	p.saw_wqe = saw_wqe;
+	p.frame = frame;
 	return &p;
 }

@@ -6,7 +6,7 @@
 
 // ---- QPs ----
 
-static engine_qp random_context(Random &random)
+static engine_qp random_context(Random &random, bool deep)
 {
 	static const uint8_t types[] = {HCASIM_QPT_RC, HCASIM_QPT_RC,       HCASIM_QPT_UC,
 					HCASIM_QPT_UD, HCASIM_QPT_XRC_SEND, HCASIM_QPT_RAW_PACKET};
@@ -15,26 +15,30 @@ static engine_qp random_context(Random &random)
 	c.type = types[random.below(6)];
 	c.ring.pasid = random.below(1 << 20);
 	c.ring.addr = random.u64() << 12;
-	c.ring.entries = 16u << random.below(random.chance(80) ? 4 : 10);
+	c.ring.entries = deep ? 1024 : 16u << random.below(random.chance(80) ? 4 : 10);
 	c.ring.stride = HCASIM_WQEBB_SIZE;
 	c.pdn = random.below(1 << 24);
 	c.max_inline = 256;
-	c.port = (uint8_t)(1 + random.chance(10));
+	c.port = (uint8_t)(1 + random.chance(30));
 	c.state = HCASIM_QPS_RESET;
 	return c;
 }
 
-static void random_attributes(Random &random, engine_qp &c)
+static void random_attributes(Random &random, bool large, engine_qp &c)
 {
-	c.mtu = 256u << random.below(5);
+	static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}; // IPv4
+
+	c.mtu = large ? 256 : 256u << random.below(5);
 	c.timeout = (uint8_t)(random.chance(80) ? 1 + random.below(31) : 0);
 	c.retry_cnt = (uint8_t)random.below(8);
 	c.rnr_retry = (uint8_t)random.below(8);
-	c.max_rd_atomic = (uint8_t)(random.chance(95) ? 1 + random.below(random.chance(50) ? 2 : 16) : 0);
+	c.max_rd_atomic = (uint8_t)(random.chance(90) ? 1 + random.below(random.chance(50) ? 2 : 16) : 0);
 	c.qkey = random.u32();
 	c.dest_qpn = random.below(1 << 24);
 	c.udp_sport = (uint16_t)random.u32();
 	random.fill(&c.av, sizeof(c.av));
+	if (random.chance(50))
+		memcpy(c.av.dgid, mapped, sizeof(mapped));
 	c.av.flow_label &= 0xfffff;
 	c.paused = false;
 }
@@ -42,7 +46,7 @@ static void random_attributes(Random &random, engine_qp &c)
 void Machine::create()
 {
 	const uint32_t qpn = 1 + random_.below(random_.chance(90) ? 200 : 65535);
-	engine_qp ctx = random_context(random_);
+	engine_qp ctx = random_context(random_, knobs_.deep);
 
 	if (qps_.count(qpn))
 		return;
@@ -62,7 +66,7 @@ void Machine::set(Qp &qp, uint8_t state)
 
 void Machine::up(Qp &qp)
 {
-	random_attributes(random_, qp.ctx);
+	random_attributes(random_, knobs_.longest > 30000, qp.ctx);
 	set(qp, HCASIM_QPS_INIT);
 	set(qp, HCASIM_QPS_RTR);
 	qp.ctx.set_psn = true;
@@ -93,7 +97,7 @@ void Machine::reset(Qp &qp)
 // One WQE at ring index `at`. Returns its blocks; 0: there is no room.
 uint16_t Machine::put(Qp &qp, uint16_t at_, uint16_t room)
 {
-	const ref_qp ref = {qp.ctx.type, qp.qpn, 4096, qp.ctx.max_inline, qp.ctx.max_rd_atomic};
+	const ref_qp ref = {qp.ctx.type, qp.qpn, mtu_[qp.ctx.port - 1], qp.ctx.max_inline, qp.ctx.max_rd_atomic, qp.ctx.port};
 	const bool legal = !random_.chance(knobs_.illegal);
 	const RandomWqe wqe = random_wqe(
 		random_, ref, at_, {legal || random_.chance(80) ? knobs_.longest : 1 << 21, !legal, legal});
