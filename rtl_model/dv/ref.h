@@ -31,7 +31,7 @@ struct ref_qp {
 	uint8_t type;
 	uint32_t qpn, port_mtu, max_inline;
 	uint8_t max_rd_atomic;
-	uint8_t port; /* 0: 1 */
+	uint8_t port;
 };
 
 struct ref_wr {

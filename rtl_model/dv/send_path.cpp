@@ -93,7 +93,7 @@ static struct ref_send_qp random_qp(Random &random)
 					HCASIM_QPT_RAW_PACKET};
 	struct ref_send_qp qp = {};
 
-	qp.qp = {types[random.below(5)], random.below(60) + 1, 4096, 256, 4};
+	qp.qp = {types[random.below(5)], random.below(60) + 1, 4096, 256, 4, 1};
 	qp.mtu = 256u << random.below(5);
 	qp.qkey = random.u32();
 	qp.dest_qpn = random.below(1 << 24);

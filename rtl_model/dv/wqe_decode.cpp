@@ -138,7 +138,7 @@ static bool compare(Decode &dut, uint32_t seed, unsigned int number)
 {
 	const struct ref_qp qp = {qp_types[dut.random.below(6)], 1 + dut.random.below(60),
 				  256u << dut.random.below(5), dut.random.chance(80) ? 256u : 32u,
-				  (uint8_t)dut.random.below(5)};
+				  (uint8_t)dut.random.below(5), 1};
 	/* Not even NOP, which is to stand before the WQE, may be on XRC_RECV. */
 	const uint16_t index = qp.type == HCASIM_QPT_XRC_RECV ? 0 : (uint16_t)dut.random.below(4);
 	RandomWqe wqe = random_wqe(dut.random, qp, index, {1 << 26, false});
@@ -196,7 +196,7 @@ static void all_cells_met()
 // A block a cycle, so an inline WRITE of 64 bytes takes two.
 static void full_rate()
 {
-	const struct ref_qp qp = {HCASIM_QPT_RC, 7, 4096, 256, 1};
+	const struct ref_qp qp = {HCASIM_QPT_RC, 7, 4096, 256, 1, 1};
 	struct hcasim_wqe_ctrl ctrl = {};
 	Decode dut(1);
 	unsigned int decoded = 0;

@@ -56,9 +56,7 @@ class Writer
 			seg.qpn &= 0xffffff;
 			seg.flow_label &= 0xfffff;
 			seg.sl &= 15;
-			const auto port = (uint8_t)(qp_.port ? qp_.port : 1);
-
-			seg.port = (uint8_t)(slip(5) ? 3 - port : port);
+			seg.port = (uint8_t)(slip(5) ? 3 - qp_.port : qp_.port);
 			seg.sgid_index = (uint8_t)random_.below(slip(5) ? 256 : HCASIM_PORT_GIDS);
 			add(seg);
 		} else if (qp_.type == HCASIM_QPT_XRC_SEND) {
@@ -119,8 +117,9 @@ class Writer
 			seg.hdr_size = (uint16_t)(seg.hdr_size + random_.below(9) - 4);
 		if (kinds_.bad_headers && random_.chance(15))
 			headers[random_.below((uint32_t)headers.size())] ^= (uint8_t)(1u << random_.below(8));
-		if (slip(20)) // about as long as a packet may be
-			seg.mss = (uint16_t)(qp_.port_mtu + HCASIM_FRAME_OVERHEAD - random_.below(2 * HCASIM_MAX_TSO_HDR));
+		if (slip(50)) // about as long as a packet may be
+			seg.mss = (uint16_t)(qp_.port_mtu + HCASIM_FRAME_OVERHEAD -
+					     random_.below(2 * HCASIM_MAX_TSO_HDR));
 		mss_ = seg.mss;
 		add(seg);
 		bytes_.insert(bytes_.end(), headers.begin(), headers.end());
@@ -173,7 +172,7 @@ class Writer
 			return 256 * random_.below(limit / 256 + 1);
 		if (max_sge_ >= HCASIM_MAX_MSG) // half of the PSNs, with the shortest MTU
 			return op_ == HCASIM_WQE_OP_RDMA_READ && random_.chance(50) ? HCASIM_MAX_MSG
-										   : random_.below(3000);
+										    : random_.below(3000);
 		return random_.below(max_sge_ > 1 << 20 && random_.chance(2) ? UINT32_MAX : limit);
 	}
 

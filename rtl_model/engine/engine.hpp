@@ -102,7 +102,7 @@ struct engine {
 	void run_tag(Op op, uint32_t tag, bool flag);
 
 	VerilatedContext context;
-	Wave wave;
+	Wave wave{context};
 	Pace pace;
 	std::unique_ptr<Top> top;
 	std::unique_ptr<FramePath> frames;

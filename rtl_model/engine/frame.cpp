@@ -10,7 +10,7 @@ constexpr uint64_t LINE = 64;
 constexpr unsigned int MAX_CYCLES = 10000; // of a frame; the longest takes some 400, with checksums
 
 FramePath::FramePath(VerilatedContext &context, Wave &wave, Pace &pace)
-    : context_(context), wave_(wave), pace_(pace), top_(&context, "frame")
+    : wave_(wave), pace_(pace), top_(&context, "frame")
 {
 	top_.rst_i = 1;
 	clock();
@@ -23,26 +23,10 @@ FramePath::~FramePath()
 	top_.final();
 }
 
-// Inputs have been set; outputs follow them.
-void FramePath::settle()
-{
-	top_.clk_i = 0;
-	top_.eval();
-}
-
 void FramePath::clock()
 {
-	settle();
-	wave_.half(context_);
-	top_.clk_i = 1;
-	top_.eval();
-	wave_.half(context_);
+	wave_.cycle(top_);
 	cycles++;
-}
-
-void FramePath::trace(VerilatedFstC &file)
-{
-	top_.trace(&file, 99);
 }
 
 Packet &FramePath::packet(uint32_t tag)
@@ -104,7 +88,7 @@ void FramePath::drive(const Packet &p)
 
 		put_line(top_.line_data_i, line.addr, line.piece->addr, line.piece->len, line.piece->data);
 	}
-	settle();
+	wave_.settle(top_);
 	memcpy(top_.block_i.m_storage, &p.wqe[top_.block_o * LINE], LINE);
 }
 
@@ -137,7 +121,7 @@ uint32_t FramePath::build(const engine_frame &f, uint8_t *out)
 	begin(p, f);
 	while (!last) {
 		drive(p);
-		settle();
+		wave_.settle(top_);
 		const bool taken_word = top_.valid_o && top_.ready_i;
 		if (taken_word && len + top_.count_o <= ENGINE_FRAME_MAX) {
 			memcpy(out + len, top_.data_o.m_storage, top_.count_o);

@@ -4,6 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#ifdef RTL_COVERAGE
+#include <string>
+
+#include <verilated_cov.h>
+#endif
 
 #include "engine.hpp"
 
@@ -16,7 +21,6 @@ engine::engine(const engine_config &config, const engine_ports &p, void *h) : cf
 {
 	context.randReset(pace.seed ? 2 : 0);
 	context.randSeed((int)(pace.seed & 0x7fffffff));
-	context.traceEverOn(true);
 	top = std::make_unique<Top>(&context, "engine");
 	frames = std::make_unique<FramePath>(context, wave, pace);
 	top->native_i = !strcmp(cfg.pers->name, "native");
@@ -31,16 +35,15 @@ engine::~engine()
 {
 	wave.close();
 	top->final();
+#ifdef RTL_COVERAGE
+	static unsigned int number;
+	context.coveragep()->write(("engine." + std::to_string(number++) + ".dat").c_str());
+#endif
 }
 
 void engine::clock()
 {
-	top->clk_i = 0;
-	top->eval();
-	wave.half(context);
-	top->clk_i = 1;
-	top->eval();
-	wave.half(context);
+	wave.cycle(*top);
 	cycles++;
 }
 
@@ -485,12 +488,7 @@ static uint32_t cycles(const struct engine *e)
 
 static int wave(struct engine *e, uint32_t cycles, const char *path)
 {
-	const Wave::Add add = [e](VerilatedFstC &file) {
-		e->top->trace(&file, 99);
-		e->frames->trace(file);
-	};
-
-	return path ? e->wave.open(add, cycles, path) : e->wave.close();
+	return path ? e->wave.open(cycles, path, *e->top, e->frames->top()) : e->wave.close();
 }
 
 void rtl_engine_random(uint32_t seed, unsigned int percent)

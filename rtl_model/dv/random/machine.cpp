@@ -6,6 +6,7 @@
 #include <cerrno>
 
 constexpr uint32_t PAGE = 4096;
+constexpr uint32_t LONG = 30000;    // bytes; what is longer fills windows
 constexpr size_t MAX_WAITING = 300; // of each kind; far fewer than the engine has tags
 
 enum Act {
@@ -182,7 +183,8 @@ void Machine::leave()
 	const Packet p = packets_.front();
 
 	packets_.pop_front();
-	if (!p.stale && lockstep_engine.leave(e_, p.tag, !p.pieces.empty() && random_.chance(knobs_.bad_dma))) {
+	if (!p.stale &&
+	    lockstep_engine.leave(e_, p.tag, !p.pieces.empty() && random_.chance(knobs_.bad_dma))) {
 		frame(p);
 		if (!random_.chance(knobs_.lost))
 			at(p.qpn).peer.push_back(p.request);
@@ -212,9 +214,9 @@ void Machine::frame(const Packet &p)
 			gathered_.push_back(ref_memory(piece.addr + i));
 	source_ = random_source(random_);
 	leaving_ = &p;
-	const engine_frame f = {
-		p.qpn,           p.tag,           source_.mac, source_.gid, p.pieces.data(), (uint32_t)p.pieces.size(),
-		gathered_.data()};
+	const engine_frame f = {p.qpn,           p.tag,           source_.mac,
+				source_.gid,     p.pieces.data(), (uint32_t)p.pieces.size(),
+				gathered_.data()};
 
 	lockstep_engine.frame(e_, &f, out);
 	frames++;
@@ -306,6 +308,10 @@ void Machine::act()
 		all += w;
 	for (n = random_.below(all); n >= weight_[what]; what++)
 		n -= weight_[what];
+	// queues fill up to their limits where at times nothing helps them on
+	const bool alone = (knobs_.deep || knobs_.longest > LONG) && acts_++ / 16384 % 2 == 0;
+	if (alone && (what == RESPOND || what == TIME || what == CONTROL))
+		what = knobs_.deep ? FETCH : PACKETISE;
 	switch ((Act)what) {
 	case POST:
 		return post();
@@ -393,9 +399,7 @@ static std::vector<unsigned int> random_weights(Random &random, const Knobs &kno
 		weight[RESPOND] = 1; // so much is sent ahead
 	weight[CONTROL] = 1 + random.below(random.chance(20) ? 10 : 2);
 	if (knobs.deep)
-		weight[PACKETISE] = weight[RESPOND] = 1;
-	if (knobs.longest > 30000)
-		weight[RESPOND] = 1;
+		weight[PACKETISE] = 1;
 	return weight;
 }
 
@@ -414,7 +418,7 @@ Machine::Machine(uint32_t seed, Bins &bins)
 		mtu_[port - 1] = random_.chance(50) ? 4096 : 1024;
 		lockstep_engine.port_set(e_, port, mtu_[port - 1]);
 	}
-	const bool few = knobs_.deep || knobs_.longest > 30000;
+	const bool few = knobs_.deep || knobs_.longest > LONG;
 	for (unsigned int n = 1 + random_.below(few ? 2 : random_.chance(10) ? 100 : 12); n--;)
 		create();
 }

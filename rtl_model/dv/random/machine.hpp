@@ -148,6 +148,7 @@ class Machine
 	Bins &bins_;
 	Knobs knobs_;
 	std::vector<unsigned int> weight_;
+	uint32_t acts_ = 0;
 	hca_personality other_;
 	uint32_t mtu_[2]; // of the ports, bytes
 	engine *e_;
@@ -155,9 +156,9 @@ class Machine
 	bool room_told_ = false;
 	std::map<uint32_t, Qp> qps_;
 	std::vector<Read> reads_;
-	std::deque<Packet> packets_;       // in their order
-	const Packet *leaving_ = nullptr;  // during the op `frame`, with
-	Bytes gathered_;                   // the bytes of its pieces
+	std::deque<Packet> packets_;      // in their order
+	const Packet *leaving_ = nullptr; // during the op `frame`, with
+	Bytes gathered_;                  // the bytes of its pieces
 	Source source_;
 	std::vector<uint32_t> left_;       // tags
 	std::vector<uint32_t> writes_;     // tags, one for each transfer

@@ -86,9 +86,11 @@ int main(int argc, char **argv)
 	while (same && seeds < arg[1])
 		same = run(arg[0] + seeds++, arg[2], bins, wqes, frames);
 	const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-	printf("%llu WQEs with seeds %u to %u: %llu ops, %llu port calls, %llu frames, %s difference; %.0f s\n",
+	printf("%llu WQEs with seeds %u to %u: %llu ops, %llu port calls, %llu frames, %s difference; %.0f "
+	       "s\n",
 	       (unsigned long long)wqes, arg[0], arg[0] + seeds - 1, (unsigned long long)lockstep_report.ops,
-	       (unsigned long long)lockstep_report.port_calls, (unsigned long long)frames, same ? "no" : "a", took.count());
+	       (unsigned long long)lockstep_report.port_calls, (unsigned long long)frames, same ? "no" : "a",
+	       took.count());
 	if (argc > 4)
 		write_bins(argv[4], bins);
 	return same ? 0 : 1;

@@ -97,7 +97,8 @@ void Machine::reset(Qp &qp)
 // One WQE at ring index `at`. Returns its blocks; 0: there is no room.
 uint16_t Machine::put(Qp &qp, uint16_t at_, uint16_t room)
 {
-	const ref_qp ref = {qp.ctx.type, qp.qpn, mtu_[qp.ctx.port - 1], qp.ctx.max_inline, qp.ctx.max_rd_atomic, qp.ctx.port};
+	const ref_qp ref = {qp.ctx.type,          qp.qpn,     mtu_[qp.ctx.port - 1], qp.ctx.max_inline,
+			    qp.ctx.max_rd_atomic, qp.ctx.port};
 	const bool legal = !random_.chance(knobs_.illegal);
 	const RandomWqe wqe = random_wqe(
 		random_, ref, at_, {legal || random_.chance(80) ? knobs_.longest : 1 << 21, !legal, legal});
