@@ -137,8 +137,8 @@ static std::set<std::pair<uint8_t, uint8_t>> errors;
 static bool compare(Decode &dut, uint32_t seed, unsigned int number)
 {
 	const struct ref_qp qp = {qp_types[dut.random.below(6)], 1 + dut.random.below(60),
-				  256u << dut.random.below(5), dut.random.chance(80) ? 256u : 32u,
-				  (uint8_t)dut.random.below(5), 1};
+				  256u << dut.random.below(5),   dut.random.chance(80) ? 256u : 32u,
+				  (uint8_t)dut.random.below(5),  1};
 	/* Not even NOP, which is to stand before the WQE, may be on XRC_RECV. */
 	const uint16_t index = qp.type == HCASIM_QPT_XRC_RECV ? 0 : (uint16_t)dut.random.below(4);
 	RandomWqe wqe = random_wqe(dut.random, qp, index, {1 << 26, false});

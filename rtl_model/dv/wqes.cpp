@@ -117,7 +117,7 @@ class Writer
 			seg.hdr_size = (uint16_t)(seg.hdr_size + random_.below(9) - 4);
 		if (kinds_.bad_headers && random_.chance(15))
 			headers[random_.below((uint32_t)headers.size())] ^= (uint8_t)(1u << random_.below(8));
-		if (slip(50)) // about as long as a packet may be
+		if (slip(25)) // about as long as a packet may be
 			seg.mss = (uint16_t)(qp_.port_mtu + HCASIM_FRAME_OVERHEAD -
 					     random_.below(2 * HCASIM_MAX_TSO_HDR));
 		mss_ = seg.mss;

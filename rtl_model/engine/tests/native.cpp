@@ -226,7 +226,7 @@ void one(engine *e, Host &h, Random &random)
 {
 	static const uint8_t types[] = {HCASIM_QPT_RC, HCASIM_QPT_UC, HCASIM_QPT_UD, HCASIM_QPT_XRC_SEND,
 					HCASIM_QPT_RAW_PACKET};
-	const ref_qp qp = {types[random.below(5)], random.below(60) + 1, 4096, 256, 4};
+	const ref_qp qp = {types[random.below(5)], random.below(60) + 1, 4096, 256, 4, 1};
 	const RandomWqe wqe = random_wqe(random, qp, 0, {3000, true});
 	engine_qp ctx = random_context(random, qp);
 
