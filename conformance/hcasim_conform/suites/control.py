@@ -55,6 +55,23 @@ CASES = {
         "MUST",
         ("srq",),
     ),
+    "many-queues": (
+        "RC",
+        "many_queues",
+        "ibv_query_device/NOTES/limits",
+        "queues of many sizes are there at a time, and each carries its own messages, also after half of them were replaced",
+        "SHOULD",
+        (),
+    ),
+    "threads": (
+        "RC",
+        "threads_create",
+        "ibv_alloc_td/DESCRIPTION/locking",
+        "threads that create, use and destroy QPs and CQs at the same time, with thread domains and without, do not disturb "
+        "each other",
+        "SHOULD",
+        (),
+    ),
     "xrc-domains": (
         "XRC_SEND",
         "xrc_domains",

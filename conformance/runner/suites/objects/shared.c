@@ -152,11 +152,14 @@ static void opened_qp(struct kit *k)
 {
 	struct own o = {0}, second = {0};
 	struct ibv_xrcd *other = open_domain(k, BOTH, -1, O_CREAT);
+	struct ibv_recv_wr recv = {.wr_id = 1}, *bad = NULL;
 	uint32_t number;
 
 	if (!other || !own_create(k, &o, IBV_QPT_XRC_RECV))
 		goto out;
 	number = o.qp->qp_num;
+	if (ibv_post_recv(o.qp, &recv, &bad) <= 0 || bad != &recv)
+		KIT_FAULT(k, "ibv_post_recv to an XRC_RECV QP succeeded, or names no bad_wr");
 	no_qp(k, OPEN_ALL, other, number, IBV_QPT_XRC_RECV, "in another domain");
 	no_qp(k, OPEN_ALL, o.xrcd, number ^ 0x800000, IBV_QPT_XRC_RECV, "with a number that is none");
 	no_qp(k, OPEN_ALL, o.xrcd, number, IBV_QPT_RC, "with another type");
