@@ -36,7 +36,7 @@ static int check_attr(const struct ibv_srq_init_attr_ex *attr)
 		return EINVAL;
 	if ((attr->comp_mask & parts) != parts || (is_xrc(attr) && !attr->xrcd) || (parts && !attr->cq))
 		return EINVAL;
-	if (!attr->attr.max_wr || attr->attr.max_wr > HCASIM_MAX_SRQ_WR)
+	if (attr->attr.max_wr > HCASIM_MAX_SRQ_WR)
 		return EINVAL;
 	return 0;
 }

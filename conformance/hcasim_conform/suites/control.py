@@ -63,15 +63,6 @@ CASES = {
         "SHOULD",
         (),
     ),
-    "threads": (
-        "RC",
-        "threads_create",
-        "ibv_alloc_td/DESCRIPTION/locking",
-        "threads that create, use and destroy QPs and CQs at the same time, with thread domains and without, do not disturb "
-        "each other",
-        "SHOULD",
-        (),
-    ),
     "xrc-domains": (
         "XRC_SEND",
         "xrc_domains",

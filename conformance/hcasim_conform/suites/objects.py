@@ -120,9 +120,6 @@ class Objects(Suite):
             says = "LOCAL_INV completes with IBV_WC_MW_BIND_ERR, and a window of another QP stays bound"
             args = (INVALIDATED, {"kind": kind}, says, "MW_BIND_ERR", ("INV-WHAT",))
             yield self._mw(qpt, f"local_inv-{case}", "mw_inv_refused", *args, posts=LOCAL)
-        if qpt == "RC":
-            says = "a window cannot be bound by a UD QP: a refusal, or a completion with an error"
-            yield self._mw(qpt, "type-1-datagram", "mw_datagram", BOUND, {}, says, kind=1)
         for case, clause, args in (
             ("type-1-rebind", MW_RKEY, {}),
             ("type-1-unbind", INVALIDATED, {"unbind": 1}),

@@ -5,7 +5,6 @@
 
 #include "remote/remote.h"
 #include "suites/memory/mw_kit.h"
-#include "suites/objects/own.h"
 
 /* Accesses in the window up to its last byte; then one beyond its end, before its start, or without the access flag. */
 static void mw_bound(struct kit *k)
@@ -314,26 +313,6 @@ static void mw_type_1(struct kit *k)
 		deregister(k, mr);
 }
 
-/* A UD QP has no windows: the bind is refused, or completes with an error. */
-static void mw_datagram(struct kit *k)
-{
-	struct ibv_mw *mw = mw_new(k, k->r->dut.requester.pd, IBV_MW_TYPE_1);
-	struct ibv_mw_bind bind = {.send_flags = IBV_SEND_SIGNALED};
-	struct own o = {0};
-	struct ibv_wc wc;
-
-	if (mw && own_create(k, &o, IBV_QPT_UD) && own_reach(k, &o, IBV_QPS_RTS)) {
-		struct link l = {.dut = &k->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
-
-		log_call(&k->res->log, "/* ibv_bind_mw() on a UD QP */");
-		k->res->err = ibv_bind_mw(o.qp, mw, &bind);
-		if (!k->res->err && kit_wait(k, &l, o.send_cq, &wc) && wc.status == IBV_WC_SUCCESS)
-			KIT_FAULT(k, "ibv_bind_mw on a UD QP succeeded");
-	}
-	own_destroy(&o);
-	mw_free(k, mw);
-}
-
 /* A write through a zero-based window, whose addresses are offsets in it. */
 static bool probe_offset(struct kit *k, uint32_t rkey, uint64_t offset, enum ibv_wc_status status)
 {
@@ -487,7 +466,6 @@ const struct scenario window_scenarios[] = {
 	{"mw_other_qp", mw_other_qp},
 	{"mw_holds_mr", mw_holds_mr},
 	{"mw_type_1", mw_type_1},
-	{"mw_datagram", mw_datagram},
 	{"mw_zero_based", mw_zero_based},
 	{"mw_neighbours", mw_neighbours},
 	{"mw_whole", mw_whole},

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Many queues at a time, each of another size, and queues that several threads create, use and destroy. */
+/* Many queues at a time, each of another size. */
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 #include "suites/objects/own.h"
 
 #define QUEUES  36 /* at a time */
-#define THREADS 3
-#define TURNS   8 /* of each thread */
 #define SENDS   6 /* of each queue */
 #define BYTES   32
 #define MEMORY  ((size_t)QUEUES * SENDS * 2 * BYTES)
@@ -44,7 +41,7 @@ static uint8_t *from(const struct crowd *c, unsigned int queue, unsigned int sen
 	return c->bytes + (size_t)(queue * SENDS + send) * 2 * BYTES;
 }
 
-static bool post(struct kit *k, const struct crowd *c, struct own *o, unsigned int queue, unsigned int flags)
+static bool post(struct kit *k, const struct crowd *c, struct own *o, unsigned int queue)
 {
 	for (unsigned int i = 0; i < SENDS; i++) {
 		uint8_t *at = from(c, queue, i);
@@ -55,7 +52,6 @@ static bool post(struct kit *k, const struct crowd *c, struct own *o, unsigned i
 		int ret;
 
 		memset(at + BYTES, 0, BYTES);
-		send.send_flags |= flags;
 		ret = ibv_post_recv(o->qp, &recv, &bad_recv);
 		ret = ret ? ret : ibv_post_send(o->qp, &send, &bad);
 		if (!ret)
@@ -104,10 +100,10 @@ static void many_queues(struct kit *k)
 		create(k, &o[i], i);
 	for (unsigned int turn = 0; turn < 2 && KIT_GOOD(k); turn++) {
 		for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k); i++)
-			post(k, &c, &o[i], i, 0);
+			post(k, &c, &o[i], i);
 		for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k); i++)
 			arrived(k, &c, &o[i], i);
-		for (unsigned int i = turn; i < QUEUES && KIT_GOOD(k) && !turn; i += 2) {
+		for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k) && !turn; i += 2) {
 			own_destroy(&o[i]);
 			create(k, &o[i], i);
 		}
@@ -118,87 +114,7 @@ out:
 	end(&c);
 }
 
-struct worker {
-	struct kit kit;
-	struct result res;
-	struct crowd *crowd;
-	struct ibv_pd *pd; /* a parent domain with a thread domain, or NULL */
-	pthread_barrier_t *barrier;
-	unsigned int id;
-	pthread_t thread;
-};
-
-static void *work(void *arg)
-{
-	struct worker *w = arg;
-	struct kit *k = &w->kit;
-
-	pthread_barrier_wait(w->barrier);
-	for (unsigned int turn = 0; turn < TURNS && KIT_GOOD(k); turn++) {
-		struct own o = {.init.pd = w->pd, .to_itself = true};
-
-		o.init.cap = (struct ibv_qp_cap){SENDS, SENDS, 1, 1, BYTES};
-		if (own_create(k, &o, IBV_QPT_RC) && own_reach(k, &o, IBV_QPS_RTS) &&
-		    post(k, w->crowd, &o, w->id, IBV_SEND_INLINE))
-			arrived(k, w->crowd, &o, w->id);
-		own_destroy(&o);
-	}
-	return NULL;
-}
-
-static void run_workers(struct kit *k, struct worker *w)
-{
-	pthread_barrier_t barrier;
-
-	pthread_barrier_init(&barrier, NULL, THREADS);
-	for (unsigned int i = 0; i < THREADS; i++) {
-		w[i].kit = *k;
-		w[i].kit.res = &w[i].res;
-		w[i].barrier = &barrier;
-		w[i].id = i;
-		pthread_create(&w[i].thread, NULL, work, &w[i]);
-	}
-	for (unsigned int i = 0; i < THREADS; i++)
-		pthread_join(w[i].thread, NULL);
-	pthread_barrier_destroy(&barrier);
-	log_call(&k->res->log, "/* %d threads, each %d times: a QP and its CQs are created, used, destroyed */",
-		 THREADS, TURNS);
-	for (unsigned int i = 0; i < THREADS && KIT_GOOD(k); i++)
-		k->res->verdict = w[i].res.verdict;
-}
-
-/* The first thread's queues are of the PD itself; the others have thread domains, where the device has such. */
-static void threads_create(struct kit *k)
-{
-	static struct worker w[THREADS];
-	const struct end *e = &k->r->dut.requester;
-	struct ibv_td_init_attr td_attr = {0};
-	struct ibv_td *td[THREADS] = {NULL};
-	struct crowd c = {0};
-
-	memset(w, 0, sizeof(w));
-	if (!begin(k, &c))
-		goto out;
-	for (unsigned int i = 0; i < THREADS; i++) {
-		struct ibv_parent_domain_init_attr attr = {.pd = e->pd};
-
-		w[i].crowd = &c;
-		attr.td = td[i] = i ? ibv_alloc_td(e->ctx, &td_attr) : NULL;
-		w[i].pd = attr.td ? ibv_alloc_parent_domain(e->ctx, &attr) : NULL;
-	}
-	run_workers(k, w);
-	for (unsigned int i = 0; i < THREADS; i++) {
-		if (w[i].pd && ibv_dealloc_pd(w[i].pd))
-			KIT_FAULT(k, "ibv_dealloc_pd of parent domain %u failed", i);
-		if (td[i] && ibv_dealloc_td(td[i]))
-			KIT_FAULT(k, "ibv_dealloc_td of thread domain %u failed", i);
-	}
-out:
-	end(&c);
-}
-
 const struct scenario crowd_scenarios[] = {
 	{"many_queues", many_queues},
-	{"threads_create", threads_create},
 	{NULL, NULL},
 };

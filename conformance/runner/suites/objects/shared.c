@@ -119,6 +119,7 @@ static void opened(struct kit *k, struct own *o, struct own *second)
 {
 	const uint32_t number = o->qp->qp_num;
 	struct ibv_qp *third = open_qp(k, OPEN_ALL, o->xrcd, number, IBV_QPT_XRC_RECV, k);
+	struct ibv_recv_wr recv = {.wr_id = 1}, *bad = NULL;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
@@ -131,6 +132,8 @@ static void opened(struct kit *k, struct own *o, struct own *second)
 	second->known_mask = IBV_QP_STATE;
 	if (!own_reach(k, second, IBV_QPS_RTR)) /* by one */
 		return;
+	KIT_CHECK(k, ibv_post_recv(second->qp, &recv, &bad) > 0 && bad == &recv,
+		  "ibv_post_recv to an XRC_RECV QP succeeded, or names no bad_wr");
 	KIT_CHECK(k, !ibv_query_qp(o->qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_RTR,
 		  "the first handle does not see what was set through the second");
 	o->known = second->known;
@@ -152,14 +155,11 @@ static void opened_qp(struct kit *k)
 {
 	struct own o = {0}, second = {0};
 	struct ibv_xrcd *other = open_domain(k, BOTH, -1, O_CREAT);
-	struct ibv_recv_wr recv = {.wr_id = 1}, *bad = NULL;
 	uint32_t number;
 
 	if (!other || !own_create(k, &o, IBV_QPT_XRC_RECV))
 		goto out;
 	number = o.qp->qp_num;
-	if (ibv_post_recv(o.qp, &recv, &bad) <= 0 || bad != &recv)
-		KIT_FAULT(k, "ibv_post_recv to an XRC_RECV QP succeeded, or names no bad_wr");
 	no_qp(k, OPEN_ALL, other, number, IBV_QPT_XRC_RECV, "in another domain");
 	no_qp(k, OPEN_ALL, o.xrcd, number ^ 0x800000, IBV_QPT_XRC_RECV, "with a number that is none");
 	no_qp(k, OPEN_ALL, o.xrcd, number, IBV_QPT_RC, "with another type");
