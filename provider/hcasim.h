@@ -331,6 +331,7 @@ static inline void hcasim_store_record(__le32 *word, uint32_t value)
 /* map.c */
 int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_t offset, uint64_t size);
 void hcasim_unmap(struct hcasim_map *map);
+/* `uar` is zeroed: its BlueFlame buffers are free. */
 int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t index);
 void hcasim_unmap_uar(struct hcasim_uar *uar);
 

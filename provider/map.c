@@ -29,7 +29,7 @@ void hcasim_unmap(struct hcasim_map *map)
 int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t index)
 {
 	struct hcasim_map map = {};
-	int err, i;
+	int err;
 
 	err = hcasim_map_device(&ctx->ibv_ctx.context, &map,
 				ctx->uar_mmap_offset + (uint64_t)index * HCASIM_UAR_PAGE_SIZE,
@@ -39,9 +39,6 @@ int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t 
 	uar->page = map.addr;
 	uar->index = index;
 	uar->use_bf = !check_env("HCASIM_NO_BF");
-	for (i = 0; i < HCASIM_BF_BUFS; i++)
-		atomic_flag_clear(&uar->bf_taken[i]);
-	atomic_init(&uar->bf_next, 0);
 	return 0;
 }
 
