@@ -134,6 +134,8 @@ void engine::run(Op op)
 	busy = true;
 	top->op_i = (uint8_t)op;
 	top->op_valid_i = 1;
+	top->clk_i = 0;
+	top->eval(); // it may ask for something in its first cycle
 	do {
 		if (cycles > until) {
 			fprintf(stderr, "hcasim: rtl engine: op %u of QP %u does not end\n", (unsigned int)op,
@@ -149,7 +151,6 @@ void engine::run(Op op)
 	} while (!top->op_done_o);
 	top->op_valid_i = 0;
 	top->ctx_ack_i = top->rec_ack_i = top->block_ack_i = top->req_ack_i = 0;
-	clock();
 	busy = false;
 	if (op >= Op::QUERY) // they change nothing
 		return;
