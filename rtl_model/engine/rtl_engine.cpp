@@ -428,10 +428,9 @@ static uint32_t step(struct engine *e, enum hca_stage stage)
 
 static uint32_t frame(struct engine *e, const struct engine_frame *f, uint8_t *out)
 {
-	const uint64_t before = e->frames->cycles;
 	const uint32_t len = e->frames->build(*f, out);
 
-	e->step_cycles = (uint32_t)(e->frames->cycles - before);
+	e->step_cycles = e->frames->frame_cycles;
 	return len;
 }
 

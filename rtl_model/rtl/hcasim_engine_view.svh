@@ -61,7 +61,7 @@
   assign listing   = ((state_q == StList || state_q == StNext) && !has_cur) || (state_q == StList && rec_ack_i) ||
                      (state_q == StNext && rec_ack_i && !here.acked) || (appended && alone);
   assign ends_here = state_q == StUntil1 && w_q.started && !w_q.failed && !w_q.acked && !answered && !w_q.signaled &&
-                     w_q.dma_pending == '0 && q_q.head == q_q.ack && q_q.cur != q_q.ack &&
+                     q_q.head == q_q.ack && q_q.cur != q_q.ack &&
                      24'(until_q - q_q.una_psn) < 24'(q_q.next_psn - q_q.una_psn) &&
                      24'(until_q - q_q.una_psn) >= 24'(w_q.npsn - sent);
 
