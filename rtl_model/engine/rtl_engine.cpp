@@ -128,8 +128,8 @@ void engine::run(Op op)
 	busy = true;
 	top->op_i = (uint8_t)op;
 	top->op_valid_i = 1;
-	top->clk_i = 0;
-	top->eval(); // it may ask for something in its first cycle
+	if (op == Op::DECODE || op == Op::PACKETISE || op == Op::DECODE_WORK)
+		wave.settle(*top); // these ask for a block or a record in their first cycle
 	do {
 		if (cycles > until) {
 			fprintf(stderr, "hcasim: rtl engine: op %u of QP %u does not end\n", (unsigned int)op,
