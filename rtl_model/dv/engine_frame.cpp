@@ -114,7 +114,8 @@ Packet write_packet(Random &random, bool is_inline)
 	random.fill(p.payload.data(), p.payload.size());
 	p.wqe.resize(HCA_WQE_MAX);
 	memcpy(&p.wqe[36], p.payload.data(), 64);
-	p.pieces.push_back({is_inline, true, is_inline ? 36 : random.u64() | 1, 0, (uint32_t)p.payload.size()});
+	p.pieces.push_back(
+		{is_inline, true, is_inline ? 36 : random.u64() | 1, 0, (uint32_t)p.payload.size()});
 	build(p);
 	return p;
 }

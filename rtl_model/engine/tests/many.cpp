@@ -19,12 +19,13 @@ extern "C" {
 void many_queue_pairs(void);
 void many_cache(void);
 void many_cycles(void);
+void many_pushes(void);
 }
 
 namespace
 {
 
-constexpr uint32_t BLOCKS = 2, ENTRIES = 256, FIRST = 0xfff000, PSN = 0xfffff0;
+constexpr uint32_t BLOCKS = 2, ENTRIES = 1024, FIRST = 0xfff000, PSN = 0xfffff0;
 
 class Bed
 {
@@ -69,6 +70,20 @@ class Bed
 		for (auto &qp : posted_) {
 			qp.second = (uint16_t)(qp.second + wqes * BLOCKS);
 			count("doorbell", [&] { ops.doorbell(e, qp.first, qp.second); });
+		}
+	}
+
+	// One WQE of each QP with its doorbell.
+	void push()
+	{
+		for (auto &qp : posted_) {
+			const uint16_t index = qp.second;
+			uint8_t wqe[BLOCKS * HCASIM_WQEBB_SIZE];
+
+			for (uint16_t i = 0; i < BLOCKS; i++)
+				block(qp.first, (uint16_t)(index + i), wqe + (size_t)i * HCASIM_WQEBB_SIZE);
+			qp.second = (uint16_t)(index + BLOCKS);
+			ops.push(e, qp.first, index, wqe, sizeof(wqe));
 		}
 	}
 
@@ -304,6 +319,28 @@ void many_cache(void)
 	CU_ASSERT_EQUAL(misses_of(1), 0);
 	CU_ASSERT_EQUAL(misses_of(64), 0);
 	CU_ASSERT_TRUE(misses_of(100) > 100 * 8);
+}
+
+// More WQEs are pushed than there are records: those behind the window are read from the ring later.
+void many_pushes(void)
+{
+	constexpr unsigned int WQES = 300, SIGNALED = 100, WINDOW = 128;
+	Bed bed(lockstep_engine, 1);
+
+	bed.signaled = SIGNALED;
+	for (unsigned int i = 0; i < WQES; i++) {
+		bed.push();
+		bed.fetch_and_decode();
+		CU_ASSERT_EQUAL(bed.packetise().size(), i < WINDOW ? 1 : 0);
+	}
+	for (unsigned int i = 0; i < WQES / SIGNALED; i++) {
+		bed.finish();
+		bed.fetch_and_decode();
+		bed.packetise();
+	}
+	CU_ASSERT_EQUAL_FATAL(bed.retired.begin()->second.size(), WQES);
+	for (unsigned int i = 0; i < WQES; i++)
+		CU_ASSERT_EQUAL(bed.retired.begin()->second[i].index, i * BLOCKS);
 }
 
 // One QP, 64 WQEs a doorbell, the last one of which is signaled.
