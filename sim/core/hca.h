@@ -152,8 +152,9 @@ struct engine_retired;
 
 /* What a step was about, for observers. Zero where it does not apply. */
 struct hca_seen {
-	uint32_t qpn; /* of this adapter */
-	bool of_wqe;  /* of a work request of its send queue: */
+	uint16_t blocks; /* FETCH: basic blocks from `index` on */
+	uint32_t qpn;    /* of this adapter */
+	bool of_wqe;     /* of a work request of its send queue: */
 	uint16_t
 		index; /* its ring index; DOORBELL: that of the first one pushed, or after the last one posted */
 	bool pushed;     /* DOORBELL: the work request came with it (BlueFlame) */

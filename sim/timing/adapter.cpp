@@ -276,6 +276,7 @@ void Adapter::watch(const AdapterContext &ctx)
 void Adapter::look()
 {
 	watch_->core(core());
+	watch_->doorbells(hca_level_now(core(), HCA_LEVEL_DOORBELL), false);
 	watch_->level("port_frames", port_->queued());
 	watch_->level("paused", port_->paused());
 	for (int i = 0; i < HCA_NUM_STAGES; i++) {

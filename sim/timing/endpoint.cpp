@@ -310,6 +310,8 @@ void Endpoint::cpu_request(CpuRequest *req)
 {
 	if (!req->load) {
 		hca_mmio_write(hca_, req->bar, req->offset, req->data, req->size);
+		if (watch_)
+			watch_->doorbells(hca_level_now(hca_, HCA_LEVEL_DOORBELL), true);
 		cpu_requests.put(req);
 		return;
 	}

@@ -36,11 +36,25 @@ void Watch::saw_step(hca_stage stage, const hca_seen &seen)
 	}
 	if (stage == HCA_STAGE_TX)
 		s.number = extra_.number;
+	if (stage == HCA_STAGE_DOORBELL)
+		store_ = stores_.empty() ? 0 : stores_.pop();
+}
+
+void Watch::doorbells(uint32_t count, bool stored)
+{
+	while (stores_.size() < count)
+		stores_.push(stored ? now_ps() : 0);
 }
 
 void Watch::step(hca_stage stage, hca_ps start, const hca_work &work)
 {
-	const struct trace_step s = {start, now_ps(), adapter_, stage, work, seen_[stage]};
+	const struct trace_step s = {start,
+				     now_ps(),
+				     adapter_,
+				     stage,
+				     work,
+				     seen_[stage],
+				     stage == HCA_STAGE_DOORBELL ? store_ : 0};
 
 	trace_step(trace_, &s);
 	seen_[stage] = {};

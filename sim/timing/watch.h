@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "ring.h"
 #include "units.h"
 
 struct trace;
@@ -34,6 +35,9 @@ class Watch
 	hca_seen extra_ = {};                /* of the current step, from other callbacks */
 	hca_seen seen_[HCA_NUM_STAGES] = {}; /* of each stage's current step */
 
+	Ring<hca_ps> stores_; /* of the entries of the doorbell FIFO: when they arrived; 0: not known */
+	hca_ps store_ = 0;    /* of the doorbell of the current step */
+
 	void end_qp(uint32_t qpn, const QpStall &s);
 
       public:
@@ -55,6 +59,8 @@ class Watch
 		extra_.number = number;
 	}
 	void saw_step(hca_stage stage, const hca_seen &seen);
+	/* The doorbell FIFO has so many entries, the new ones because of a store that has arrived now, or not. */
+	void doorbells(uint32_t count, bool stored);
 	/* The stage was busy from `start` until now. */
 	void step(hca_stage stage, hca_ps start, const hca_work &work);
 

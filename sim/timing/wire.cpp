@@ -55,7 +55,7 @@ void Wire::carry(const Port &from, hca_packet *pkt, hca_ps start)
 
 	if (trace_) {
 		trace_frame(trace_, start, pkt->data, pkt->len);
-		trace_sent(trace_, start, start + frame_ps(pkt->len), from.adapter_index(), pkt->number);
+		trace_sent(trace_, start, start + frame_ps(pkt->len), from.adapter_index(), pkt);
 	}
 	for (Port *port : ports_) {
 		if (group) {

@@ -2,6 +2,12 @@
 /* events.log: steps of the stages, stalls, levels of queues and credits, frames on the wire. */
 #include "trace_impl.h"
 
+#include <endian.h>
+#include <string.h>
+
+#include "core/wire/frame.h"
+#include "hcasim_wire.h"
+
 /* Increased with every change of a record that an older reader would misunderstand. */
 #define VERSION 1
 
@@ -61,6 +67,10 @@ void trace_step(struct trace *t, const struct trace_step *s)
 		fprintf(f, ",\"qpn\":%u", s->seen.qpn);
 	if (s->seen.of_wqe)
 		fprintf(f, ",\"index\":%u", s->seen.index);
+	if (s->seen.blocks)
+		fprintf(f, ",\"blocks\":%u", s->seen.blocks);
+	if (s->store)
+		fprintf(f, ",\"store\":%llu", (unsigned long long)s->store);
 	if (s->seen.pushed)
 		fputs(",\"pushed\":true", f);
 	if (s->seen.of_packet)
@@ -114,7 +124,44 @@ void trace_change(struct trace *t, hca_ps time, unsigned int hca, const char *na
 	fprintf(f, ",\"name\":\"%s\",\"by\":%d}\n", name, by);
 }
 
-void trace_sent(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, uint64_t number)
+/* NULL: not RoCEv2. */
+static const uint8_t *transport_of(const uint8_t *frame, uint32_t len)
+{
+	uint32_t off = ETH_LEN;
+	uint8_t next;
+
+	if (len < ETH_LEN + IPV4_LEN + UDP_LEN + sizeof(struct hcasim_bth))
+		return NULL;
+	if (get16(frame + ETH_TYPE) == ETH_TYPE_IPV4) {
+		next = frame[off + IPV4_PROTO];
+		off += IPV4_LEN; /* RoCEv2 has no options (IBTA A17.3.1.2) */
+	} else if (get16(frame + ETH_TYPE) == ETH_TYPE_IPV6) {
+		next = frame[off + IPV6_NEXT];
+		off += IPV6_LEN;
+	} else {
+		return NULL;
+	}
+	if (next != IP_PROTO_UDP || len < off + UDP_LEN + sizeof(struct hcasim_bth) ||
+	    get16(frame + off + UDP_DPORT) != HCASIM_ROCE_UDP_PORT)
+		return NULL;
+	return frame + off + UDP_LEN;
+}
+
+static void transport(FILE *f, const uint8_t *at)
+{
+	const struct hcasim_bth_op_info *info;
+	struct hcasim_bth bth;
+
+	if (!at)
+		return;
+	memcpy(&bth, at, sizeof(bth));
+	info = hcasim_bth_op_info(bth.opcode);
+	fprintf(f, ",\"opcode\":\"%s\",\"response\":%s,\"dqpn\":%u,\"psn\":%u",
+		hcasim_bth_op_name(bth.opcode), info && info->flags & HCASIM_BTH_F_RESP ? "true" : "false",
+		be32toh(bth.dqpn) & HCASIM_BTH_DQPN_MASK, be32toh(bth.psn) & HCASIM_BTH_PSN_MASK);
+}
+
+void trace_sent(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, const struct hca_packet *pkt)
 {
 	FILE *f;
 
@@ -123,7 +170,10 @@ void trace_sent(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, uin
 	f = begin(t, "sent", start, end);
 	until(f, end);
 	adapter(f, hca);
-	fprintf(f, ",\"frame\":%llu,\"pcap\":%llu}\n", (unsigned long long)number, t->num_frames);
+	fprintf(f, ",\"frame\":%llu,\"pcap\":%llu,\"len\":%u", (unsigned long long)pkt->number, t->num_frames,
+		pkt->len);
+	transport(f, transport_of(pkt->data, pkt->len));
+	fputs("}\n", f);
 }
 
 void trace_arrived(struct trace *t, hca_ps time, unsigned int hca, uint64_t number)

@@ -77,6 +77,7 @@ struct trace_step {
 	enum hca_stage stage;
 	struct hca_work work;
 	struct hca_seen seen;
+	hca_ps store; /* DOORBELL: when the CPU's store arrived; 0: not known */
 };
 void trace_step(struct trace *t, const struct trace_step *s);
 
@@ -92,8 +93,8 @@ void trace_range(struct trace *t, unsigned int hca, const char *name, uint32_t i
 void trace_level(struct trace *t, hca_ps time, unsigned int hca, const char *name, uint32_t value);
 void trace_change(struct trace *t, hca_ps time, unsigned int hca, const char *name, int32_t by);
 
-/* Frame `number` occupies its sender's link; it is the last one of trace_frame(). It is wholly at an adapter. */
-void trace_sent(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, uint64_t number);
+/* A frame, the last one of trace_frame(), occupies its sender's link. Frame `number` is wholly at an adapter. */
+void trace_sent(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, const struct hca_packet *pkt);
 void trace_arrived(struct trace *t, hca_ps time, unsigned int hca, uint64_t number);
 
 #ifdef __cplusplus

@@ -82,6 +82,16 @@ static void see_made(const struct hca *hca, struct hca_seen *s)
 	s->psn = t->psn;
 }
 
+static void see_fetched(const struct hca *hca, struct hca_seen *s)
+{
+	struct engine_state state;
+
+	if (!s->qpn)
+		return;
+	hca->eng->state(hca->engine, s->qpn, &state);
+	s->blocks = (uint16_t)(state.fetched - s->index);
+}
+
 void observe_step(struct hca *hca, enum hca_stage stage)
 {
 	const uint32_t made = hca->gather.count;
@@ -91,6 +101,8 @@ void observe_step(struct hca *hca, enum hca_stage stage)
 	hca->parts->stage[stage].step(hca);
 	if (hca->gather.count > made)
 		see_made(hca, &seen);
+	if (stage == HCA_STAGE_FETCH)
+		see_fetched(hca, &seen);
 	hca->ops.saw_step(hca->host, stage, &seen);
 }
 
