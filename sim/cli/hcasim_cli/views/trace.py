@@ -70,7 +70,9 @@ def objects(path):
                     record = json.loads(line)
                 except ValueError:
                     short = line.strip()[:40]
-                    raise TraceError(f"{where}: '{short}' is not a JSON object: truncated or foreign") from None
+                    raise TraceError(
+                        f"{where}: '{short}' is not a JSON object: truncated or foreign"
+                    ) from None
                 if not isinstance(record, dict):
                     raise TraceError(f"{where}: '{line.strip()[:40]}' is not a JSON object")
                 yield where, record
@@ -121,7 +123,9 @@ def load_events(path):
         found[record["event"]].append(SimpleNamespace(**record))
         last = record
     if last.get("event") != "end":
-        raise TraceError(f"{where}: the last record is not 'end': the file is truncated, or the machine still runs")
+        raise TraceError(
+            f"{where}: the last record is not 'end': the file is truncated, or the machine still runs"
+        )
     if last["events"] != number:
         raise TraceError(f"{where}: 'events' is {last['events']}, but {number} records come before")
     return found
@@ -158,13 +162,6 @@ class Trace:
             if values[-1][0] == record.ps:
                 values.pop()
             values.append((record.ps, value))
-
-    def window(self):
-        """From the start of the first step, or the store that it is about, to the last CQE's arrival or step's end."""
-        if not self.steps:
-            return 0, 0
-        first = min(s.ps for s in self.steps)
-        return first, max(max(s.end for s in self.steps), *(t.arrival for t in self.tlps if cqe_write(t)), 0)
 
 
 def cqe_write(tlp):

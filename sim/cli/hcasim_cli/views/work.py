@@ -38,9 +38,15 @@ class Work:
         for name in ("packetise", "gather", "tx", "sent", "rx"):
             way += [(name, next(iter(getattr(self, name)), None))]
         if self.answers:
-            way += list(zip(("respond", "answer_gather", "answer_tx", "answer_sent", "answer_rx"), self.answers[-1]))
+            way += list(
+                zip(("respond", "answer_gather", "answer_tx", "answer_sent", "answer_rx"), self.answers[-1])
+            )
         way += [("complete", self.complete), ("cqe", self.landing)]
         return [(name, record) for name, record in way if record]
+
+
+def until(record):
+    return getattr(record, "end", getattr(record, "arrival", record.ps))
 
 
 def by_queue(records):
@@ -68,7 +74,9 @@ class Assembler:
 
     def decodes(self):
         records = by_queue(self.trace.wqes)
-        for queue, steps in by_queue(s for s in of_stage(self.trace, "decode") if hasattr(s, "index")).items():
+        for queue, steps in by_queue(
+            s for s in of_stage(self.trace, "decode") if hasattr(s, "index")
+        ).items():
             if [s.index for s in steps] != [r.index for r in records[queue]]:
                 raise TraceError(
                     f"{self.trace.folder}/wqe.log: the work requests of {queue[0]} QP {queue[1]} are not those of "
