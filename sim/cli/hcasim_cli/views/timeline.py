@@ -136,7 +136,6 @@ class Timeline:
         for part in (self.stores, self.stages, self.wire, self.queues, self.stalls, self.levels, self.flows):
             part()
         return {
-            "displayTimeUnit": "ns",
             "otherData": {"source": f"hcasim timeline {self.trace.folder}", "times": "simulated"},
             "traceEvents": self.events,
         }
