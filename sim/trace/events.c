@@ -61,8 +61,7 @@ void trace_step(struct trace *t, const struct trace_step *s)
 
 	until(f, s->end);
 	adapter(f, s->adapter);
-	fprintf(f, ",\"stage\":\"%s\",\"bytes\":%u,\"items\":%u", hca_stage_name(s->stage), s->work.bytes,
-		s->work.items);
+	fprintf(f, ",\"stage\":\"%s\",\"bytes\":%u,\"items\":%u", s->stage, s->work.bytes, s->work.items);
 	if (s->seen.qpn)
 		fprintf(f, ",\"qpn\":%u", s->seen.qpn);
 	if (s->seen.of_wqe)

@@ -74,7 +74,7 @@ void trace_head(struct trace *t, unsigned int hcas); /* the first one */
 struct trace_step {
 	hca_ps start, end;
 	unsigned int adapter;
-	enum hca_stage stage;
+	const char *stage;
 	struct hca_work work;
 	struct hca_seen seen;
 	hca_ps store; /* DOORBELL: when the CPU's store arrived; 0: not known */
