@@ -51,7 +51,7 @@ void Watch::step(hca_stage stage, hca_ps start, const hca_work &work)
 	const struct trace_step s = {start,
 				     now_ps(),
 				     adapter_,
-				     stage,
+				     hca_stage_name(stage),
 				     work,
 				     seen_[stage],
 				     stage == HCA_STAGE_DOORBELL ? store_ : 0};

@@ -151,7 +151,7 @@ static void events(void)
 	trace_step(t, &(struct trace_step){.start = 5,
 					   .end = 9,
 					   .adapter = 1,
-					   .stage = HCA_STAGE_FETCH,
+					   .stage = "fetch",
 					   .work = {64, 1, 16},
 					   .seen = {.qpn = 16, .of_wqe = true, .index = 65535, .blocks = 2}});
 	trace_frame(t, 1000, pkt->data, pkt->len);
