@@ -3,9 +3,13 @@
 #include "trace_impl.h"
 
 #include <endian.h>
+#include <net/ethernet.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <netinet/udp.h>
+#include <stddef.h>
 #include <string.h>
 
-#include "core/wire/frame.h"
 #include "hcasim_wire.h"
 
 /* Increased with every change of a record that an older reader would misunderstand. */
@@ -123,27 +127,28 @@ void trace_change(struct trace *t, hca_ps time, unsigned int hca, const char *na
 	fprintf(f, ",\"name\":\"%s\",\"by\":%d}\n", name, by);
 }
 
-/* NULL: not RoCEv2. */
+/* NULL: not RoCEv2. Its IPv4 headers have no options (IBTA A17.3.1.2). */
 static const uint8_t *transport_of(const uint8_t *frame, uint32_t len)
 {
-	uint32_t off = ETH_LEN;
+	uint32_t off = sizeof(struct ether_header);
+	uint16_t type = 0, port;
 	uint8_t next;
 
-	if (len < ETH_LEN + IPV4_LEN + UDP_LEN + sizeof(struct hcasim_bth))
-		return NULL;
-	if (get16(frame + ETH_TYPE) == ETH_TYPE_IPV4) {
-		next = frame[off + IPV4_PROTO];
-		off += IPV4_LEN; /* RoCEv2 has no options (IBTA A17.3.1.2) */
-	} else if (get16(frame + ETH_TYPE) == ETH_TYPE_IPV6) {
-		next = frame[off + IPV6_NEXT];
-		off += IPV6_LEN;
+	if (len > off + sizeof(struct ip6_hdr))
+		memcpy(&type, frame + offsetof(struct ether_header, ether_type), sizeof(type));
+	if (type == htobe16(ETHERTYPE_IP)) {
+		next = frame[off + offsetof(struct iphdr, protocol)];
+		off += sizeof(struct iphdr);
+	} else if (type == htobe16(ETHERTYPE_IPV6)) {
+		next = frame[off + offsetof(struct ip6_hdr, ip6_nxt)];
+		off += sizeof(struct ip6_hdr);
 	} else {
 		return NULL;
 	}
-	if (next != IP_PROTO_UDP || len < off + UDP_LEN + sizeof(struct hcasim_bth) ||
-	    get16(frame + off + UDP_DPORT) != HCASIM_ROCE_UDP_PORT)
+	if (next != IPPROTO_UDP || len < off + sizeof(struct udphdr) + sizeof(struct hcasim_bth))
 		return NULL;
-	return frame + off + UDP_LEN;
+	memcpy(&port, frame + off + offsetof(struct udphdr, dest), sizeof(port));
+	return port == htobe16(HCASIM_ROCE_UDP_PORT) ? frame + off + sizeof(struct udphdr) : NULL;
 }
 
 static void transport(FILE *f, const uint8_t *at)
