@@ -14,7 +14,7 @@ static const struct scenario *const suites[] = {
 	release_scenarios,     advise_scenarios,      resource_scenarios, unreliable_scenarios,
 	sge_scenarios,         rereg_scenarios,       xrc_scenarios,      offload_scenarios,
 	transition_scenarios,  value_scenarios,       creation_scenarios, carry_scenarios,
-	device_scenarios,      domain_scenarios,      shared_scenarios,   region_object_scenarios,
+	device_scenarios,      domain_scenarios,      shared_scenarios, crowd_scenarios,   region_object_scenarios,
 	destination_scenarios, srq_edge_scenarios,    tag_scenarios,      address_scenarios,
 	atomic_byte_scenarios, handle_scenarios,      resize_scenarios,   batch_scenarios,
 	purge_scenarios,       notify_scenarios,      create_scenarios,   async_scenarios,
