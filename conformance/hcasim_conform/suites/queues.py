@@ -169,7 +169,7 @@ class Queues(Suite):
         for qpt in ("RC", "UD"):
             for case, scenario, clause, errata, says in kinds:
                 yield self._shared(qpt, case, scenario, clause, errata, says)
-        says = "IBV_EVENT_QP_LAST_WQE_REACHED for the QP that goes to ERR; the receives stay for the other QP"
+        says = "IBV_EVENT_QP_LAST_WQE_REACHED for the QP that goes to ERR, also the second time; the receives stay for the other QP"
         yield self._shared("RC", "drain", "srq_drain", drain, ("SRQ-DRAIN",), says)
 
     def _shared(self, qpt, case, scenario, clause, errata, says):

@@ -11,7 +11,7 @@ static const struct scenario *const suites[] = {
 	window_scenarios,      frame_scenarios,       queue_scenarios,    doorbell_scenarios,
 	wc_scenarios,          misuse_scenarios,      psn_scenarios,      drain_scenarios,
 	malformed_scenarios,   sequence_scenarios,    refusal_scenarios,  multicast_scenarios,
-	release_scenarios,     advise_scenarios,      resource_scenarios, unreliable_scenarios,
+	release_scenarios,     advise_scenarios, iova_scenarios,      resource_scenarios, unreliable_scenarios,
 	sge_scenarios,         rereg_scenarios,       xrc_scenarios,      offload_scenarios,
 	transition_scenarios,  value_scenarios,       creation_scenarios, carry_scenarios,
 	device_scenarios,      domain_scenarios,      shared_scenarios,   region_object_scenarios,
