@@ -75,6 +75,10 @@ class Paging(Suite):
                 ask=tuple(dict.fromkeys(("SEND", "RDMA_WRITE", name))),
                 needs=(f"on_demand/RC/{LOCAL[name]}",),
             )
+        yield from self._ranges()
+
+    @staticmethod
+    def _ranges():
         yield Case(
             suite="paging",
             qpt="RC",

@@ -268,7 +268,7 @@ static bool stop(struct packet_qp *t)
 	return !ret && (t->srq || pqp_received(t, IBV_WC_WR_FLUSH_ERR, 0, &wc));
 }
 
-/* After RESET a message begins anew, in a receive that was posted since. */
+/* After RESET a message begins anew, in a receive that was posted afterwards. */
 static bool begins_anew(struct packet_qp *t, bool write, bool error)
 {
 	struct packet p;
