@@ -112,7 +112,7 @@ class Packets(Suite):
             "packet_begun",
             STATE,
             "RESET, with or without ERR before it, drops a message of which two packets have come, with its receive; the next "
-            "message begins anew, in a receive that was posted afterwards",
+            "message starts again, in a receive that was posted afterwards",
             "QP-RECYCLE",
         )
 

@@ -242,8 +242,8 @@ static bool is_written(struct packet_qp *t, const uint8_t *at, const uint8_t *by
 static bool begin_message(struct packet_qp *t, bool write)
 {
 	const uint32_t at = write ? 0 : pqp_slot(t) - t->want;
-	struct packet p = pqp_packet(
-		t, write ? HCASIM_BTH_CODE_RDMA_WRITE_FIRST : HCASIM_BTH_CODE_SEND_FIRST, PQP_MTU);
+	struct packet p =
+		pqp_packet(t, write ? HCASIM_BTH_CODE_RDMA_WRITE_FIRST : HCASIM_BTH_CODE_SEND_FIRST, PQP_MTU);
 
 	p.ackreq = false;
 	p.dmalen = PQP_SLOT;
@@ -268,7 +268,7 @@ static bool stop(struct packet_qp *t)
 	return !ret && (t->srq || pqp_received(t, IBV_WC_WR_FLUSH_ERR, 0, &wc));
 }
 
-/* After RESET a message begins anew, in a receive that was posted afterwards. */
+/* After RESET a message starts again, in a receive that was posted afterwards. */
 static bool begins_anew(struct packet_qp *t, bool write, bool error)
 {
 	struct packet p;
