@@ -202,6 +202,12 @@ class Queues(Suite):
     def _notify(self, qpt):
         for case, (scenario, clause, says, also) in NOTIFY.items():
             yield self._event("notify", qpt, case, scenario, clause, says, also=also)
+        if qpt != "UD":
+            scenario, clause, says, also = NOTIFY["solicited-only"]
+            says += ", of RDMA WRITE with immediate data"
+            yield self._event(
+                "notify", qpt, "solicited-write", scenario, clause, says, name="RDMA_WRITE_WITH_IMM", also=also
+            )
         says = "no event before as many completions have come as cq_count says, and one then"
         yield self._event("notify", qpt, "moderated", "event_moderated", MODERATE, says, level="SHOULD")
         says = "each completion has a time later than that of the one before, between those of the clock"

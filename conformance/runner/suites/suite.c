@@ -4,22 +4,22 @@
 #include "suites/suite.h"
 
 static const struct scenario *const suites[] = {
-	pace_scenarios,        acknowledge_scenarios, answer_scenarios,   stopped_scenarios,
-	atomic_scenarios,      builder_scenarios,     writev_scenarios,   differ_scenarios,
-	receive_scenarios,     order_scenarios,       flush_scenarios,    list_scenarios,
-	region_scenarios,      retry_scenarios,       srq_scenarios,      key_scenarios,
-	window_scenarios,      frame_scenarios,       queue_scenarios,    doorbell_scenarios,
-	wc_scenarios,          misuse_scenarios,      psn_scenarios,      drain_scenarios,
-	malformed_scenarios,   sequence_scenarios,    refusal_scenarios,  multicast_scenarios,
-	release_scenarios,     advise_scenarios, iova_scenarios,      resource_scenarios, unreliable_scenarios,
-	sge_scenarios,         rereg_scenarios,       xrc_scenarios,      offload_scenarios,
-	transition_scenarios,  value_scenarios,       creation_scenarios, carry_scenarios,
-	device_scenarios,      domain_scenarios,      shared_scenarios,   region_object_scenarios,
-	destination_scenarios, srq_edge_scenarios,    tag_scenarios,      address_scenarios,
-	atomic_byte_scenarios, handle_scenarios,      resize_scenarios,   batch_scenarios,
-	purge_scenarios,       notify_scenarios,      create_scenarios,   async_scenarios,
-	srq_create_scenarios,  work_queue_scenarios,  rss_scenarios,      import_scenarios,
-	argument_scenarios,    tag_edge_scenarios,
+	pace_scenarios,      acknowledge_scenarios,   answer_scenarios,      stopped_scenarios,
+	atomic_scenarios,    builder_scenarios,       writev_scenarios,      differ_scenarios,
+	receive_scenarios,   order_scenarios,         flush_scenarios,       list_scenarios,
+	region_scenarios,    retry_scenarios,         srq_scenarios,         key_scenarios,
+	window_scenarios,    frame_scenarios,         queue_scenarios,       doorbell_scenarios,
+	wc_scenarios,        misuse_scenarios,        psn_scenarios,         drain_scenarios,
+	malformed_scenarios, sequence_scenarios,      refusal_scenarios,     multicast_scenarios,
+	release_scenarios,   advise_scenarios,        iova_scenarios,        flow_scenarios,
+	resource_scenarios,  unreliable_scenarios,    sge_scenarios,         rereg_scenarios,
+	xrc_scenarios,       offload_scenarios,       transition_scenarios,  value_scenarios,
+	creation_scenarios,  carry_scenarios,         device_scenarios,      domain_scenarios,
+	shared_scenarios,    region_object_scenarios, destination_scenarios, srq_edge_scenarios,
+	tag_scenarios,       address_scenarios,       atomic_byte_scenarios, handle_scenarios,
+	resize_scenarios,    batch_scenarios,         purge_scenarios,       notify_scenarios,
+	create_scenarios,    async_scenarios,         srq_create_scenarios,  work_queue_scenarios,
+	rss_scenarios,       import_scenarios,        argument_scenarios,    tag_edge_scenarios,
 };
 
 static const struct scenario *find(const char *name)

@@ -71,6 +71,7 @@ extern const struct scenario handle_scenarios[];
 extern const struct scenario sge_scenarios[];
 extern const struct scenario rereg_scenarios[];
 extern const struct scenario advise_scenarios[];
+extern const struct scenario flow_scenarios[];
 extern const struct scenario iova_scenarios[];
 extern const struct scenario xrc_scenarios[];
 extern const struct scenario offload_scenarios[];

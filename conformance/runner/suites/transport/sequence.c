@@ -145,6 +145,36 @@ static bool burst(struct packet_qp *t)
 	return pqp_ack(t, psn + 4);
 }
 
+#define BURST 8
+
+/* One acknowledge may be for several requests: its MSN is that of the last of them (IBTA 9.7.7.1). */
+static bool acked_together(struct packet_qp *t)
+{
+	const unsigned int ack =
+		t->qpt == IBV_QPT_XRC_RECV ? HCASIM_BTH_OP_XRC_ACKNOWLEDGE : HCASIM_BTH_OP_RC_ACKNOWLEDGE;
+	const uint32_t first = t->psn, msn = t->msn;
+	bool good = true;
+	struct packet got;
+	uint32_t number;
+
+	port_hold(&t->port);
+	for (unsigned int i = 0; i < BURST && good; i++)
+		good = write_once(t, 2200 + 32 * i, 30);
+	good = port_release(&t->port) && good;
+	t->msn += BURST;
+	do {
+		if (!good || !port_get(&t->port, &got))
+			return false;
+		number = (got.psn - first) & HCASIM_PSN_MASK;
+		if (got.opcode != ack || got.kind || number >= BURST || got.msn != msn + number + 1)
+			KIT_FAULT(t->k,
+				  "an answer with opcode 0x%x, syndrome %u, PSN 0x%x, MSN %u; the first "
+				  "PSN was 0x%x, with MSN %u",
+				  got.opcode, got.kind, got.psn, got.msn, first, msn + 1);
+	} while (KIT_GOOD(t->k) && number < BURST - 1);
+	return KIT_GOOD(t->k);
+}
+
 static bool gap(struct packet_qp *t)
 {
 	return write_at(t, t->psn + 1) && pqp_nak(t, HCASIM_NAK_PSN_SEQ, t->psn);
@@ -172,7 +202,7 @@ static void packet_sequence(struct kit *k)
 	static struct packet_qp t;
 
 	if (pqp_open(k, &t) && gaps(&t) && repeated_writes(&t) && reads(&t) && atomics(&t) && burst(&t) &&
-	    gaps_filled(&t))
+	    gaps_filled(&t) && acked_together(&t))
 		pqp_judge_memory(&t);
 	pqp_close(&t);
 }
