@@ -146,32 +146,39 @@ static bool burst(struct packet_qp *t)
 }
 
 #define BURST 8
+#define AHEAD 32 /* packets of the READ */
 
-/* One acknowledge may be for several requests: its MSN is that of the last of them (IBTA 9.7.7.1). */
+/* An acknowledge for several requests has the MSN of the last of them (IBTA 9.7.7.1); they wait for a READ's answer. */
 static bool acked_together(struct packet_qp *t)
 {
 	const unsigned int ack =
 		t->qpt == IBV_QPT_XRC_RECV ? HCASIM_BTH_OP_XRC_ACKNOWLEDGE : HCASIM_BTH_OP_RC_ACKNOWLEDGE;
-	const uint32_t first = t->psn, msn = t->msn;
-	bool good = true;
+	const uint32_t read = t->psn;
 	struct packet got;
 	uint32_t number;
+	bool good;
 
 	port_hold(&t->port);
+	t->psn = (read + AHEAD) & HCASIM_PSN_MASK;
+	good = pqp_ask_read(t, read, 0, AHEAD * PQP_MTU);
 	for (unsigned int i = 0; i < BURST && good; i++)
-		good = write_once(t, 2200 + 32 * i, 30);
+		good = write_once(t, AHEAD * PQP_MTU + 32 * i, 30);
 	good = port_release(&t->port) && good;
-	t->msn += BURST;
+	t->msn++;
+	if (!good || !pqp_read_answer(t, read, 0, AHEAD * PQP_MTU))
+		return false;
 	do {
-		if (!good || !port_get(&t->port, &got))
+		if (!port_get(&t->port, &got))
 			return false;
-		number = (got.psn - first) & HCASIM_PSN_MASK;
-		if (got.opcode != ack || got.kind || number >= BURST || got.msn != msn + number + 1)
+		number = (got.psn - read - AHEAD) & HCASIM_PSN_MASK;
+		if (got.opcode != ack || got.kind || number >= BURST || got.msn != t->msn + number + 1)
 			KIT_FAULT(t->k,
-				  "an answer with opcode 0x%x, syndrome %u, PSN 0x%x, MSN %u; the first "
-				  "PSN was 0x%x, with MSN %u",
-				  got.opcode, got.kind, got.psn, got.msn, first, msn + 1);
+				  "an answer with opcode 0x%x, syndrome %u, MSN %u for request %u behind a "
+				  "READ "
+				  "of MSN %u",
+				  got.opcode, got.kind, got.msn, number, t->msn);
 	} while (KIT_GOOD(t->k) && number < BURST - 1);
+	t->msn += BURST;
 	return KIT_GOOD(t->k);
 }
 
