@@ -16,9 +16,7 @@ int main()
 	do {
 		for (int i = 0; i < 1000; i++, cycles++) {
 			model.data_i[cycles % 16] = (uint32_t)random();
-			model.clk_i = 0;
-			model.eval();
-			model.clk_i = 1;
+			model.clk_i = !model.clk_i;
 			model.eval();
 		}
 		now = clock();

@@ -101,7 +101,7 @@ struct engine {
 	void run_tag(Op op, uint32_t tag, bool flag);
 
 	VerilatedContext context;
-	Wave wave;
+	Wave wave{context};
 	std::unique_ptr<Top> top;
 	std::unique_ptr<FramePath> frames;
 	engine_config cfg;

@@ -9,8 +9,7 @@
 constexpr uint64_t LINE = 64;
 constexpr unsigned int MAX_CYCLES = 10000; // of a frame; the longest takes some 400, with checksums
 
-FramePath::FramePath(VerilatedContext &context, Wave &wave)
-    : context_(context), wave_(wave), top_(&context, "frame")
+FramePath::FramePath(VerilatedContext &context, Wave &wave) : wave_(wave), top_(&context, "frame")
 {
 	top_.read_ready_i = top_.ready_i = 1;
 	top_.rst_i = 1;
@@ -24,26 +23,10 @@ FramePath::~FramePath()
 	top_.final();
 }
 
-// Inputs have been set; outputs follow them.
-void FramePath::settle()
-{
-	top_.clk_i = 0;
-	top_.eval();
-}
-
 void FramePath::clock()
 {
-	settle();
-	wave_.half(context_);
-	top_.clk_i = 1;
-	top_.eval();
-	wave_.half(context_);
+	wave_.cycle(top_);
 	cycles++;
-}
-
-void FramePath::trace(VerilatedFstC &file)
-{
-	top_.trace(&file, 99);
 }
 
 Packet &FramePath::packet(uint32_t tag)
@@ -103,7 +86,7 @@ void FramePath::drive(const Packet &p)
 
 		put_line(top_.line_data_i, line.addr, line.piece->addr, line.piece->len, line.piece->data);
 	}
-	settle();
+	wave_.settle(top_);
 	memcpy(top_.block_i.m_storage, &p.wqe[top_.block_o * LINE], LINE);
 }
 
@@ -135,7 +118,7 @@ uint32_t FramePath::build(const engine_frame &f, uint8_t *out)
 	begin(p, f);
 	while (!last) {
 		drive(p);
-		settle();
+		wave_.settle(top_);
 		if (top_.valid_o && len + top_.count_o <= ENGINE_FRAME_MAX) {
 			memcpy(out + len, top_.data_o.m_storage, top_.count_o);
 			len += top_.count_o;

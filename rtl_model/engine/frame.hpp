@@ -38,7 +38,10 @@ class FramePath
 	// Its frame. Returns the bytes.
 	uint32_t build(const engine_frame &f, uint8_t *out);
 
-	void trace(VerilatedFstC &file);
+	Vhcasim_engine_frame &top()
+	{
+		return top_;
+	}
 
 	uint64_t cycles = 0;
 
@@ -54,14 +57,12 @@ class FramePath
 		uint64_t addr;
 	};
 
-	void settle();
 	void clock();
 	void begin(const Packet &p, const engine_frame &f);
 	void drive(const Packet &p);
 	void sample();
 	void read();
 
-	VerilatedContext &context_;
 	Wave &wave_;
 	Vhcasim_engine_frame top_;
 	std::unordered_map<uint32_t, std::unique_ptr<Packet>> packets_;

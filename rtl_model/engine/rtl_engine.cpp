@@ -15,7 +15,6 @@ constexpr uint64_t MAX_CYCLES = 100000;
 engine::engine(const engine_config &config, const engine_ports &p, void *h) : cfg(config), ports(&p), host(h)
 {
 	context.randReset(0);
-	context.traceEverOn(true);
 	top = std::make_unique<Top>(&context, "engine");
 	frames = std::make_unique<FramePath>(context, wave);
 	top->native_i = !strcmp(cfg.pers->name, "native");
@@ -34,12 +33,7 @@ engine::~engine()
 
 void engine::clock()
 {
-	top->clk_i = 0;
-	top->eval();
-	wave.half(context);
-	top->clk_i = 1;
-	top->eval();
-	wave.half(context);
+	wave.cycle(*top);
 	cycles++;
 }
 
@@ -484,12 +478,7 @@ static uint32_t cycles(const struct engine *e)
 
 static int wave(struct engine *e, uint32_t cycles, const char *path)
 {
-	const Wave::Add add = [e](VerilatedFstC &file) {
-		e->top->trace(&file, 99);
-		e->frames->trace(file);
-	};
-
-	return path ? e->wave.open(add, cycles, path) : e->wave.close();
+	return path ? e->wave.open(cycles, path, *e->top, e->frames->top()) : e->wave.close();
 }
 
 uint64_t rtl_engine_cycles(const struct engine *e)

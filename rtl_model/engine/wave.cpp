@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include <cerrno>
 #include <cstdio>
 
 #include "wave.hpp"
 
 constexpr uint32_t MAX_WINDOW = 1u << 30; // twice as many halves are counted
+
+Wave::Wave(VerilatedContext &context) : context_(context)
+{
+	context_.traceEverOn(true);
+}
 
 Wave::~Wave()
 {
@@ -19,7 +23,7 @@ void Wave::begin()
 	halves_ = 0;
 }
 
-int Wave::open(const Add &add, uint32_t window, const char *path)
+int Wave::open(uint32_t window, const char *path, const Add &add)
 {
 	close();
 	add_ = add;
@@ -40,7 +44,7 @@ int Wave::close()
 	return 0;
 }
 
-void Wave::half(VerilatedContext &context)
+void Wave::half()
 {
 	if (!file_)
 		return;
@@ -49,6 +53,6 @@ void Wave::half(VerilatedContext &context)
 		rename(path_.c_str(), (path_ + ".before").c_str());
 		begin();
 	}
-	file_->dump(context.time());
-	context.timeInc(1);
+	file_->dump(context_.time());
+	context_.timeInc(1);
 }

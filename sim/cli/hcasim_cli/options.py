@@ -65,7 +65,7 @@ def engine_in(folder):
 
     def check(value):
         pair, _, second = value.partition(":")
-        return f"lockstep:{single(second or 'rtl')}" if pair == "lockstep" else single(value)
+        return f"lockstep:{single(second or 'rtl:checked')}" if pair == "lockstep" else single(value)
 
     return check
 
@@ -121,7 +121,7 @@ def parser(build):
         default="c",
         metavar="NAME|FILE",
         help=f"send engine: {', '.join(engine_names(build.engines))} or a shared library; lockstep:NAME: the C engine "
-        "and another one, compared call by call; lockstep: lockstep:rtl (default: c)",
+        "and another one, compared call by call; lockstep: lockstep:rtl:checked (default: c)",
     )
     p.add_argument(
         "--wave",
