@@ -206,7 +206,14 @@ class Queues(Suite):
             scenario, clause, says, also = NOTIFY["solicited-only"]
             says += ", of RDMA WRITE with immediate data"
             yield self._event(
-                "notify", qpt, "solicited-write", scenario, clause, says, name="RDMA_WRITE_WITH_IMM", also=also
+                "notify",
+                qpt,
+                "solicited-write",
+                scenario,
+                clause,
+                says,
+                name="RDMA_WRITE_WITH_IMM",
+                also=also,
             )
         says = "no event before as many completions have come as cq_count says, and one then"
         yield self._event("notify", qpt, "moderated", "event_moderated", MODERATE, says, level="SHOULD")
