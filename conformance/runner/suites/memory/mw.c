@@ -322,7 +322,7 @@ static void refuse_bind(struct kit *k, struct ibv_qp *qp, struct ibv_mw *mw, con
 
 	bind.bind_info = (struct ibv_mw_bind_info){b->mr, b->addr, b->len, b->access};
 	ret = ibv_bind_mw(qp, mw, &bind);
-	log_call(&k->res->log, "ibv_bind_mw(qp, mw, &bind) /* %s */", what);
+	log_call(&k->res->log, "/* ibv_bind_mw() on %s */", what);
 	KIT_CHECK(k, ret > 0, "ibv_bind_mw on %s returned %d, must be refused", what, ret);
 	KIT_CHECK(k, mw->rkey == rkey, "mw->rkey was changed by an ibv_bind_mw that was refused");
 	k->res->err = ret;
