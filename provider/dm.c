@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include <util/mmio.h>
 
@@ -83,7 +82,7 @@ static int start_dm(struct ibv_context *ibctx, struct hcasim_dm *dm, const struc
 	dm->length = resp->length;
 	dm->vdm.dm.memcpy_to_dm = hcasim_memcpy_to_dm;
 	dm->vdm.dm.memcpy_from_dm = hcasim_memcpy_from_dm;
-	return hcasim_map_device(ibctx, &dm->map, resp->mmap_offset, resp->mmap_size, PROT_READ | PROT_WRITE);
+	return hcasim_map_device(ibctx, &dm->map, resp->mmap_offset, resp->mmap_size);
 }
 
 struct ibv_dm *hcasim_alloc_dm(struct ibv_context *ibctx, struct ibv_alloc_dm_attr *attr)

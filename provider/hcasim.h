@@ -61,8 +61,6 @@ struct hcasim_chunk {
 	unsigned int refs;
 };
 
-#define HCASIM_CHUNK_BUCKETS 256
-
 struct hcasim_context {
 	struct verbs_context ibv_ctx;
 	struct hcasim_uar uar;
@@ -77,7 +75,7 @@ struct hcasim_context {
 	struct hcasim_table qps, srqs;
 
 	pthread_mutex_t chunk_lock;
-	struct hcasim_chunk *chunks[HCASIM_CHUNK_BUCKETS]; /* by offset */
+	struct hcasim_chunk *chunks; /* in use */
 
 	/* Inverse of columns of the rules: operation of an IBV_WR_*, IBV_WC_* of a WQE opcode. */
 	int16_t op_of_wr[HCASIM_MAX_WR_OPCODE + 1];
@@ -331,9 +329,9 @@ static inline void hcasim_store_record(__le32 *word, uint32_t value)
 }
 
 /* map.c */
-int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_t offset, uint64_t size,
-		      int prot);
+int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_t offset, uint64_t size);
 void hcasim_unmap(struct hcasim_map *map);
+/* `uar` is zeroed: its BlueFlame buffers are free. */
 int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t index);
 void hcasim_unmap_uar(struct hcasim_uar *uar);
 
@@ -486,9 +484,8 @@ int hcasim_destroy_flow(struct ibv_flow *flow);
 
 /* post_send.c, recv.c, wr.c */
 int hcasim_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad_wr);
-/* Fills `rqe` of `stride` bytes. */
-void hcasim_write_rqe(struct hcasim_rqe *rqe, uint32_t stride, uint16_t index, uint16_t tag,
-		      const struct ibv_recv_wr *wr);
+/* Fills `rqe`, whose reserved bytes are 0 from the beginning. */
+void hcasim_write_rqe(struct hcasim_rqe *rqe, uint16_t index, uint16_t tag, const struct ibv_recv_wr *wr);
 /* `reset`: the queue accepts none. */
 int hcasim_post_to_rq(struct hcasim_qp *qp, bool reset, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);
 int hcasim_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr);

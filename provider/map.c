@@ -5,10 +5,9 @@
 
 #include "hcasim.h"
 
-int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_t offset, uint64_t size,
-		      int prot)
+int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_t offset, uint64_t size)
 {
-	void *addr = mmap(NULL, size, prot, MAP_SHARED, ibctx->cmd_fd, offset);
+	void *addr = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ibctx->cmd_fd, offset);
 
 	if (addr == MAP_FAILED) {
 		int err = errno;
@@ -24,27 +23,22 @@ int hcasim_map_device(struct ibv_context *ibctx, struct hcasim_map *map, uint64_
 
 void hcasim_unmap(struct hcasim_map *map)
 {
-	if (map->addr)
-		munmap(map->addr, map->size);
-	map->addr = NULL;
+	munmap(map->addr, map->size);
 }
 
 int hcasim_map_uar(struct hcasim_context *ctx, struct hcasim_uar *uar, uint32_t index)
 {
 	struct hcasim_map map = {};
-	int err, i;
+	int err;
 
 	err = hcasim_map_device(&ctx->ibv_ctx.context, &map,
 				ctx->uar_mmap_offset + (uint64_t)index * HCASIM_UAR_PAGE_SIZE,
-				HCASIM_UAR_PAGE_SIZE, PROT_READ | PROT_WRITE);
+				HCASIM_UAR_PAGE_SIZE);
 	if (err)
 		return err;
 	uar->page = map.addr;
 	uar->index = index;
 	uar->use_bf = !check_env("HCASIM_NO_BF");
-	for (i = 0; i < HCASIM_BF_BUFS; i++)
-		atomic_flag_clear(&uar->bf_taken[i]);
-	atomic_init(&uar->bf_next, 0);
 	return 0;
 }
 

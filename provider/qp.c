@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "wqe.h"
 
@@ -26,18 +25,15 @@ static int check_send_ops(const struct hcasim_context *ctx, uint8_t qp_type, uin
 	return ops ? EOPNOTSUPP : 0;
 }
 
-static int check_caps(const struct hcasim_context *ctx, struct ibv_qp_init_attr_ex *attr)
+/* The driver checks the capabilities; only a receive queue that is too long for memory must not be planned. */
+static int check_caps(struct ibv_qp_init_attr_ex *attr)
 {
 	struct ibv_qp_cap *cap = &attr->cap;
 
 	/* For a QP with an SRQ the size of its own receive queue is ignored (ibv_create_qp(3)). */
 	if (attr->srq || attr->qp_type == IBV_QPT_XRC_SEND)
 		cap->max_recv_wr = cap->max_recv_sge = 0;
-	if (cap->max_send_wr > HCASIM_MAX_QP_WR || cap->max_recv_wr > HCASIM_MAX_QP_WR ||
-	    cap->max_send_sge > ctx->max_sge || cap->max_recv_sge > ctx->max_sge ||
-	    cap->max_inline_data > ctx->max_inline)
-		return EINVAL;
-	return 0;
+	return cap->max_recv_wr > HCASIM_MAX_QP_WR ? EINVAL : 0;
 }
 
 static uint32_t tso_header(const struct ibv_qp_init_attr_ex *attr)
@@ -92,7 +88,7 @@ static int check_attr(const struct hcasim_context *ctx, struct ibv_qp_init_attr_
 			return err;
 	}
 	err = check_tso(ctx, attr);
-	return err ? err : check_caps(ctx, attr);
+	return err ? err : check_caps(attr);
 }
 
 /* Whatever is granted, a WQE fits: the longest have an address, headers, and SGEs or inline data. */
@@ -218,13 +214,12 @@ void hcasim_free_queues(struct hcasim_qp *qp)
 	hcasim_buf_free(&qp->rq.wr_id_buf, qp->pd);
 }
 
-/* The granted limits, at most what the rings were sized for. */
 static void take_limits(struct hcasim_qp *qp, const struct ibv_qp_cap *cap)
 {
-	qp->sq.max_wr = cap->max_send_wr < qp->sq.num_bb ? cap->max_send_wr : qp->sq.num_bb;
+	qp->sq.max_wr = cap->max_send_wr;
 	qp->sq.max_sge = cap->max_send_sge;
 	qp->sq.max_inline = cap->max_inline_data;
-	qp->rq.max_wr = cap->max_recv_wr < qp->rq.count ? cap->max_recv_wr : qp->rq.count;
+	qp->rq.max_wr = cap->max_recv_wr;
 	qp->rq.max_sge = cap->max_recv_sge;
 }
 

@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Posting receive work requests. */
 #include <errno.h>
-#include <string.h>
 
 #include "hcasim.h"
 
-void hcasim_write_rqe(struct hcasim_rqe *rqe, uint32_t stride, uint16_t index, uint16_t tag,
-		      const struct ibv_recv_wr *wr)
+void hcasim_write_rqe(struct hcasim_rqe *rqe, uint16_t index, uint16_t tag, const struct ibv_recv_wr *wr)
 {
 	struct hcasim_seg_data *seg = (void *)(rqe + 1);
 	int i;
 
-	memset(rqe, 0, sizeof(*rqe));
 	for (i = 0; i < wr->num_sge; i++, seg++) {
 		seg->addr = htole64(wr->sg_list[i].addr);
 		seg->length = htole32(wr->sg_list[i].length);
 		seg->lkey = htole32(wr->sg_list[i].lkey);
 	}
-	if ((uint8_t *)(seg + 1) <= (uint8_t *)rqe + stride)
-		*seg = (struct hcasim_seg_data){.lkey = htole32(HCASIM_INVALID_LKEY)};
 	rqe->num_sge = wr->num_sge;
 	rqe->tag = htole16(tag);
 	rqe->index = htole16(index);
@@ -34,7 +29,7 @@ static int post_one(struct hcasim_rq *rq, const struct ibv_recv_wr *wr)
 	if (pi - atomic_load_explicit(&rq->ci, memory_order_acquire) >= rq->max_wr)
 		return ENOMEM;
 	rq->wr_id[place] = wr->wr_id;
-	hcasim_write_rqe((void *)(rq->ring + (size_t)place * rq->stride), rq->stride, pi, 0, wr);
+	hcasim_write_rqe((void *)(rq->ring + (size_t)place * rq->stride), pi, 0, wr);
 	/* Release: the poller of the completion must see wr_id. */
 	atomic_store_explicit(&rq->pi, pi + 1, memory_order_release);
 	return 0;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "hcasim.h"
 
@@ -25,7 +24,7 @@ static uint32_t parts_of(const struct ibv_srq_init_attr_ex *attr)
 	return is_tm(attr) ? IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM : 0;
 }
 
-static int check_attr(const struct hcasim_context *ctx, const struct ibv_srq_init_attr_ex *attr)
+static int check_attr(const struct ibv_srq_init_attr_ex *attr)
 {
 	const uint32_t parts = parts_of(attr);
 
@@ -37,7 +36,7 @@ static int check_attr(const struct hcasim_context *ctx, const struct ibv_srq_ini
 		return EINVAL;
 	if ((attr->comp_mask & parts) != parts || (is_xrc(attr) && !attr->xrcd) || (parts && !attr->cq))
 		return EINVAL;
-	if (!attr->attr.max_wr || attr->attr.max_wr > HCASIM_MAX_SRQ_WR || attr->attr.max_sge > ctx->max_sge)
+	if (attr->attr.max_wr > HCASIM_MAX_SRQ_WR)
 		return EINVAL;
 	return 0;
 }
@@ -116,7 +115,7 @@ static struct hcasim_srq *create(struct hcasim_context *ctx, struct ibv_srq_init
 	struct hcasim_srq *srq = NULL;
 	int err;
 
-	err = check_attr(ctx, attr);
+	err = check_attr(attr);
 	if (err)
 		goto err_out;
 	srq = calloc(1, sizeof(*srq));
@@ -267,7 +266,7 @@ static int post_one(struct hcasim_srq *srq, const struct ibv_recv_wr *wr)
 	/* No more WQEs are posted than the ring has, so the device has already read the previous one here. */
 	tag = srq->num_free ? srq->free_tag[--srq->num_free] : srq->fresh++;
 	srq->wr_id[tag] = wr->wr_id;
-	hcasim_write_rqe((void *)(srq->ring + (size_t)place * srq->stride), srq->stride, srq->pi, tag, wr);
+	hcasim_write_rqe((void *)(srq->ring + (size_t)place * srq->stride), srq->pi, tag, wr);
 	srq->used++;
 	srq->pi++;
 	return 0;

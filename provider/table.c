@@ -38,13 +38,12 @@ int hcasim_table_insert(struct hcasim_table *table, uint32_t number, void *obj)
 	return 0;
 }
 
+/* `number` is in the table. */
 void hcasim_table_remove(struct hcasim_table *table, uint32_t number)
 {
 	struct hcasim_leaf *leaf = atomic_load_explicit(leaf_of(table, number), memory_order_relaxed);
 
-	if (leaf)
-		atomic_store_explicit(&leaf->obj[number & (HCASIM_TABLE_SIZE - 1)], NULL,
-				      memory_order_release);
+	atomic_store_explicit(&leaf->obj[number & (HCASIM_TABLE_SIZE - 1)], NULL, memory_order_release);
 }
 
 void hcasim_table_free(struct hcasim_table *table)

@@ -6,12 +6,12 @@
 
 #include "hcasim.h"
 
-/* What the driver does not see, and sizes that are needed before it can say no. */
-static int check_wq(const struct hcasim_context *ctx, const struct ibv_wq_init_attr *attr)
+/* What the driver does not see, and a size that is needed before it can say no. */
+static int check_wq(const struct ibv_wq_init_attr *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, IBV_WQ_INIT_ATTR_FLAGS))
 		return EOPNOTSUPP;
-	return !attr->max_wr || attr->max_wr > HCASIM_MAX_QP_WR || attr->max_sge > ctx->max_sge ? EINVAL : 0;
+	return attr->max_wr > HCASIM_MAX_QP_WR ? EINVAL : 0;
 }
 
 static int post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
@@ -32,7 +32,7 @@ static int create_in_device(struct hcasim_wq *wq, struct ibv_wq_init_attr *attr,
 				&resp.ibv_resp, sizeof(resp));
 	if (err)
 		return err;
-	wq->qp.rq.max_wr = attr->max_wr < wq->qp.rq.count ? attr->max_wr : wq->qp.rq.count;
+	wq->qp.rq.max_wr = attr->max_wr;
 	wq->qp.rq.max_sge = attr->max_sge;
 	err = hcasim_map_rings(&wq->qp, &resp.drv_payload);
 	if (!err) {
@@ -56,7 +56,7 @@ struct ibv_wq *hcasim_create_wq(struct ibv_context *ibctx, struct ibv_wq_init_at
 	struct hcasim_wq *wq;
 	int err;
 
-	err = check_wq(ctx, attr);
+	err = check_wq(attr);
 	if (err)
 		return hcasim_failed(NULL, err);
 	wq = calloc(1, sizeof(*wq));

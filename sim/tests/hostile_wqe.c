@@ -90,7 +90,7 @@ static const struct spoil spoils[] = {
 	{"atomic address not aligned", RC_FAA, REMOTE(addr), ADD, 4, REMOTE_ERR(INV_REQ)},
 	{"lkey 0", RC_WRITE, DATA(32, lkey), SET, 0, PROT_ERR(BAD_LKEY)},
 	{"lkey of another turn", RC_SEND, DATA(16, lkey), XOR, 1, PROT_ERR(BAD_LKEY)},
-	{"lkey that ends lists", RC_WRITE, DATA(32, lkey), SET, HCASIM_INVALID_LKEY, PROT_ERR(BAD_LKEY)},
+	{"lkey below the first", RC_WRITE, DATA(32, lkey), SET, 0x100, PROT_ERR(BAD_LKEY)},
 	{"lkey of another PD", RC_WRITE, DATA(32, lkey), FOREIGN_KEY, 0, PROT_ERR(LKEY_PD)},
 	{"lkey deregistered", RC_WRITE, DATA(32, lkey), GONE_KEY, 0, PROT_ERR(BAD_LKEY)},
 	{"lkey without rights, READ", RC_READ, DATA(32, lkey), READONLY_KEY, 0, PROT_ERR(LKEY_ACCESS)},

@@ -55,6 +55,14 @@ CASES = {
         "MUST",
         ("srq",),
     ),
+    "many-queues": (
+        "RC",
+        "many_queues",
+        "ibv_query_device/NOTES/limits",
+        "queues of many sizes are there at a time, and each carries its own messages, also after half of them were replaced",
+        "SHOULD",
+        (),
+    ),
     "xrc-domains": (
         "XRC_SEND",
         "xrc_domains",

@@ -66,6 +66,7 @@ extern const struct scenario carry_scenarios[];
 extern const struct scenario device_scenarios[];
 extern const struct scenario domain_scenarios[];
 extern const struct scenario shared_scenarios[];
+extern const struct scenario crowd_scenarios[];
 extern const struct scenario region_object_scenarios[];
 extern const struct scenario handle_scenarios[];
 extern const struct scenario sge_scenarios[];

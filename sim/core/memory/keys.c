@@ -15,7 +15,7 @@ int mr_table_init(struct mr_table *t, uint32_t max_mr, uint32_t max_mw)
 	t->max_mr = max_mr < all ? max_mr : all;
 	t->max_mw = max_mw < all - t->max_mr ? max_mw : all - t->max_mr;
 	t->size = CORE_FIRST_MR + t->max_mr + t->max_mw;
-	t->top = CORE_FIRST_MR; /* above the reserved keys 0 and INVALID_LKEY */
+	t->top = CORE_FIRST_MR; /* a small number is no key */
 	t->free_head = t->free_tail = NO_MR;
 	list_init(&t->odp);
 	t->mr = calloc(t->size, sizeof(*t->mr));

@@ -182,8 +182,6 @@ uint8_t native_decode_rqe(const void *raw, uint32_t len, uint16_t index, struct 
 	wr->tag = le16toh(head.tag);
 	for (; wr->num_sge < head.num_sge; wr->num_sge++, sge++) {
 		native_take(&cur, &seg, sizeof(seg));
-		if (le32toh(seg.lkey) == HCASIM_INVALID_LKEY)
-			break;
 		sge->addr = le64toh(seg.addr);
 		sge->length = le32toh(seg.length);
 		sge->lkey = le32toh(seg.lkey);

@@ -114,6 +114,7 @@ static void allocators(struct kit *k)
 		}
 		if (!turn)
 			calls = p.allocs;
+		KIT_CHECK(k, p.allocs, "nothing that was created in the parent domain called its allocator");
 		check_pool(k, &p);
 		KIT_CHECK(k, !ibv_dealloc_pd(pd), "ibv_dealloc_pd of the parent domain failed");
 	}

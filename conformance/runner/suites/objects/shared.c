@@ -119,6 +119,7 @@ static void opened(struct kit *k, struct own *o, struct own *second)
 {
 	const uint32_t number = o->qp->qp_num;
 	struct ibv_qp *third = open_qp(k, OPEN_ALL, o->xrcd, number, IBV_QPT_XRC_RECV, k);
+	struct ibv_recv_wr recv = {.wr_id = 1}, *bad = NULL;
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr;
 
@@ -131,6 +132,8 @@ static void opened(struct kit *k, struct own *o, struct own *second)
 	second->known_mask = IBV_QP_STATE;
 	if (!own_reach(k, second, IBV_QPS_RTR)) /* by one */
 		return;
+	KIT_CHECK(k, ibv_post_recv(second->qp, &recv, &bad) > 0 && bad == &recv,
+		  "ibv_post_recv to an XRC_RECV QP succeeded, or names no bad_wr");
 	KIT_CHECK(k, !ibv_query_qp(o->qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_RTR,
 		  "the first handle does not see what was set through the second");
 	o->known = second->known;

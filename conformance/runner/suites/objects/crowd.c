@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Many queues at a time, each of another size. */
+#include <errno.h>
+#include <string.h>
+
+#include "suites/objects/own.h"
+
+#define QUEUES  36 /* at a time */
+#define SENDS   6 /* of each queue */
+#define BYTES   32
+#define MEMORY  ((size_t)QUEUES * SENDS * 2 * BYTES)
+
+struct crowd {
+	struct ibv_mr *mr;
+	uint8_t *bytes;
+};
+
+static bool begin(struct kit *k, struct crowd *c)
+{
+	struct ibv_pd *pd = k->r->dut.requester.pd;
+
+	c->bytes = end_alloc(pd, MEMORY);
+	c->mr = c->bytes ? ibv_reg_mr(pd, c->bytes, MEMORY, IBV_ACCESS_LOCAL_WRITE) : NULL;
+	if (!c->mr)
+		KIT_FAULT(k, "memory of the case: %s", errno_name(errno));
+	for (size_t i = 0; c->mr && i < MEMORY; i++)
+		c->bytes[i] = (uint8_t)(i % BYTES * 5 + i / BYTES);
+	return c->mr;
+}
+
+static void end(struct crowd *c)
+{
+	if (c->mr)
+		ibv_dereg_mr(c->mr);
+	end_free(c->bytes);
+}
+
+/* SENDs of the queue with this number to itself: each has bytes and a place of its own. */
+static uint8_t *from(const struct crowd *c, unsigned int queue, unsigned int send)
+{
+	return c->bytes + (size_t)(queue * SENDS + send) * 2 * BYTES;
+}
+
+static bool post(struct kit *k, const struct crowd *c, struct own *o, unsigned int queue)
+{
+	for (unsigned int i = 0; i < SENDS; i++) {
+		uint8_t *at = from(c, queue, i);
+		struct ibv_sge to = {(uintptr_t)at + BYTES, BYTES, c->mr->lkey};
+		struct ibv_sge sge = {(uintptr_t)at, BYTES, c->mr->lkey};
+		struct ibv_recv_wr recv = {.wr_id = 100 + i, .sg_list = &to, .num_sge = 1}, *bad_recv;
+		struct ibv_send_wr send = kit_wr(i, IBV_WR_SEND, &sge), *bad;
+		int ret;
+
+		memset(at + BYTES, 0, BYTES);
+		ret = ibv_post_recv(o->qp, &recv, &bad_recv);
+		ret = ret ? ret : ibv_post_send(o->qp, &send, &bad);
+		if (!ret)
+			continue;
+		KIT_FAULT(k, "queue %u: posting %u was refused with %s", queue, i, errno_name(ret));
+		return false;
+	}
+	return true;
+}
+
+static bool arrived(struct kit *k, const struct crowd *c, struct own *o, unsigned int queue)
+{
+	struct link l = {.dut = &k->r->dut, .cq = o->send_cq, .peer_cq = o->recv_cq};
+
+	for (unsigned int i = 0; i < SENDS; i++) {
+		const uint8_t *at = from(c, queue, i);
+
+		if (!kit_expect(k, &l, o->send_cq, o->qp, i, IBV_WC_SUCCESS) ||
+		    !kit_expect(k, &l, o->recv_cq, o->qp, 100 + i, IBV_WC_SUCCESS))
+			return false;
+		if (!memcmp(at, at + BYTES, BYTES))
+			continue;
+		KIT_FAULT(k, "queue %u: message %u arrived with other bytes", queue, i);
+		return false;
+	}
+	return true;
+}
+
+static bool create(struct kit *k, struct own *o, unsigned int queue)
+{
+	*o = (struct own){.to_itself = true};
+	o->init.cap = (struct ibv_qp_cap){SENDS + queue * queue, SENDS + queue * 3, 1 + queue % 3,
+					  1 + queue % 2, queue % 2 ? BYTES : 0};
+	return own_create(k, o, IBV_QPT_RC) && own_reach(k, o, IBV_QPS_RTS);
+}
+
+/* All are there at a time and are used in turn; half of them is replaced, and all are used again. */
+static void many_queues(struct kit *k)
+{
+	struct own o[QUEUES] = {0};
+	struct crowd c = {0};
+
+	if (!begin(k, &c))
+		goto out;
+	for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k); i++)
+		create(k, &o[i], i);
+	for (unsigned int turn = 0; turn < 2 && KIT_GOOD(k); turn++) {
+		for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k); i++)
+			post(k, &c, &o[i], i);
+		for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k); i++)
+			arrived(k, &c, &o[i], i);
+		for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k) && !turn; i += 2) {
+			own_destroy(&o[i]);
+			create(k, &o[i], i);
+		}
+	}
+out:
+	for (unsigned int i = 0; i < QUEUES; i++)
+		own_destroy(&o[i]);
+	end(&c);
+}
+
+const struct scenario crowd_scenarios[] = {
+	{"many_queues", many_queues},
+	{NULL, NULL},
+};
