@@ -192,5 +192,4 @@ void hcasim_buf_free(struct hcasim_buf *buf, struct hcasim_pd *pd)
 		pd->free(&pd->ibv_pd, pd->pd_context, buf->ptr, buf->what);
 	else
 		free(buf->ptr);
-	buf->ptr = NULL;
 }

@@ -118,6 +118,7 @@ uint32_t FramePath::build(const engine_frame &f, uint8_t *out)
 	uint32_t len = 0;
 	bool last = false;
 
+	frame_cycles = 0;
 	begin(p, f);
 	while (!last) {
 		drive(p);
@@ -129,9 +130,10 @@ uint32_t FramePath::build(const engine_frame &f, uint8_t *out)
 		}
 		last = taken_word && top_.last_o;
 		sample();
-		const bool taken = top_.packet_ready_o;
+		const bool waits = top_.packet_valid_i, taken = top_.packet_ready_o;
 		clock();
 		top_.packet_valid_i &= !taken;
+		frame_cycles += !waits;
 		if (cycles <= until)
 			continue;
 		fprintf(stderr, "hcasim: rtl engine: the frame of QP %u, tag %u does not end\n", f.qpn,

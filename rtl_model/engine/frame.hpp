@@ -45,6 +45,9 @@ class FramePath
 	}
 
 	uint64_t cycles = 0;
+	// Of the last frame. The cycle in which the module takes its packet is not among them: that is the last one of the
+	// frame before it, if there is one.
+	uint32_t frame_cycles = 0;
 
       private:
 	struct Piece {

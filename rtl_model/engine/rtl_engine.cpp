@@ -138,6 +138,8 @@ void engine::run(Op op)
 	busy = true;
 	top->op_i = (uint8_t)op;
 	top->op_valid_i = 1;
+	if (op == Op::DECODE || op == Op::PACKETISE || op == Op::DECODE_WORK)
+		wave.settle(*top); // these ask for a block or a record in their first cycle
 	do {
 		if (cycles > until) {
 			fprintf(stderr, "hcasim: rtl engine: op %u of QP %u does not end\n", (unsigned int)op,
@@ -153,7 +155,6 @@ void engine::run(Op op)
 	} while (!top->op_done_o);
 	top->op_valid_i = 0;
 	top->ctx_ack_i = top->rec_ack_i = top->block_ack_i = top->req_ack_i = 0;
-	clock();
 	busy = false;
 	if (op >= Op::QUERY) // they change nothing
 		return;
@@ -431,10 +432,9 @@ static uint32_t step(struct engine *e, enum hca_stage stage)
 
 static uint32_t frame(struct engine *e, const struct engine_frame *f, uint8_t *out)
 {
-	const uint64_t before = e->frames->cycles;
 	const uint32_t len = e->frames->build(*f, out);
 
-	e->step_cycles = (uint32_t)(e->frames->cycles - before);
+	e->step_cycles = e->frames->frame_cycles;
 	return len;
 }
 

@@ -127,16 +127,15 @@ module hcasim_engine #(
   localparam logic [15:0] FetchBlocks    = 16'(hcasim_pkg::WQE_MAX_BB);
 
   typedef enum logic [6:0] {
-    StIdle, StContext, StSave, StDone, StRequest, StLoad, StStore, StDispatch, StPush, StWork, StState,
-    StState1, StFail, StOpen, StOpen1, StTimerSet, StTimer, StTimer1, StTimer2, StBack, StBack1, StBack2, StBack3,
-    StBack4, StRetry, StRetry1, StImplied, StAcked, StAcked1, StAcked3, StUntil, StUntil1, StFault, StFault1, StError,
-    StError1, StSettle, StSettle1, StFlush, StFlush1, StFailed, StPop, StSqd, StList, StList2, StList1, StClear,
-    StClear1, StFetch, StFetch1, StSize, StDecode1, StBlocks, StDecode2, StForeign, StForeign1, StTso, StTsoBlocks,
-    StTsoParse, StLimits, StAppend1, StSeen1, StDecoded, StSend, StSend2, StSend3, StSend4, StSegments, StSend5,
-    StSend6, StSend7, StSend8, StSend10, StSend9, StSend11, StRan, StRan1, StRan2, StReply, StReply1, StReply2,
-    StReply3, StReplyEnd, StData, StData1, StResult, StResult1, StResult2, StResult3, StResult4, StNak, StRnr, StRnr1,
-    StRnr2, StRnr3, StFatal, StExpired, StExpired1, StExpired2, StWritten, StWritten1, StPages, StPages1, StLeave,
-    StLeave1, StLeave2, StLeft
+    StIdle, StContext, StSave, StRequest, StLoad, StStore, StDispatch, StPush, StWork, StState, StState1, StFail, StOpen,
+    StOpen1, StTimerSet, StTimer, StTimer1, StTimer2, StBack, StBack1, StBack2, StBack3, StBack4, StRetry, StRetry1,
+    StImplied, StAcked, StAcked1, StAcked3, StUntil, StUntil1, StFault, StFault1, StError, StError1, StSettle, StSettle1,
+    StFlush, StFlush1, StFailed, StPop, StSqd, StDrain, StList, StClear, StClear1, StFetch, StFetch1, StSize, StDecode1,
+    StBlocks, StDecode2, StForeign, StForeign1, StTso, StTsoBlocks, StTsoParse, StLimits, StAppend, StDecoded, StSend,
+    StSend3, StSend4, StSegments, StSend5, StSend6, StSend7, StSend8, StSend10, StPacket, StNext, StRan, StRan1, StRan2,
+    StReply, StReply1, StReply2, StReply3, StReplyEnd, StData, StData1, StResult, StResult1, StResult2, StResult3,
+    StResult4, StNak, StRnr, StRnr1, StRnr2, StRnr3, StFatal, StExpired, StExpired1, StExpired2, StWritten, StWritten1,
+    StPages, StPages1, StLeave, StLeave1, StLeft
   } state_e;
 
   state_e state_q;
@@ -160,7 +159,8 @@ module hcasim_engine #(
   logic [63:0]                    time_q;
   logic [31:0]                    count_q;
   logic                           res_ok_q, pieces_q;
-  logic                           short_q; // OpDecode: only the new WQE has changed
+  logic                           served_q; // StIdle: an op has been carried out
+  logic [4:0]                     op_q;     // this
   logic [7:0]                     fail_status_q, fail_vendor_q;
   logic [15:0]                    walk_q;
   logic [23:0]                    una_q, until_q; // operands of StAcked, StUntil
@@ -183,7 +183,7 @@ module hcasim_engine #(
     .rst_i,
     .append_i(fetch_add),
     .remove_i(fetch_remove),
-    .qpn_i   (qpn_q),
+    .qpn_i   (held_qpn_q),
     .valid_o (fetch_any),
     .head_o  (fetch_head)
   );
@@ -193,7 +193,7 @@ module hcasim_engine #(
     .rst_i,
     .append_i(tx_add),
     .remove_i(tx_remove),
-    .qpn_i   (qpn_q),
+    .qpn_i   (held_qpn_q),
     .valid_o (packetise_o),
     .head_o  (tx_head)
   );
@@ -218,7 +218,7 @@ module hcasim_engine #(
   logic [2**SlotBits-1:0]    busy_q;  // fetch buffers
   logic [SlotBits:0]         room_q;  // that may still be taken
   logic [SlotBits-1:0]       free_slot, slot_q;
-  hcasim_engine_pkg::fetch_t f_q;     // what is in buffer slot_q
+  hcasim_engine_pkg::fetch_t f_q, f_head; // what is in buffer slot_q; at the head of the queue
   logic [$bits(f_q)-1:0]     fetch_q [2**SlotBits];
   logic                      slot_take, slot_free, queue_push, queue_pop, queue_full_n;
   logic [SlotBits-1:0]       queue_head, push_slot;
@@ -246,124 +246,15 @@ module hcasim_engine #(
 
   assign fetch_o = fetch_any && room_q != '0;
 
-  // ---- The native decoder ----
-
-  logic                          dec_valid, dec_ready, dec_done;
-  hcasim_engine_pkg::decode_qp_t dec_qp;
-  hcasim_engine_pkg::wr_t        dec_wr;
-  hcasim_pkg::seg_ud_t           dec_ud;
-  hcasim_pkg::seg_bind_t         dec_bind;
-  logic [4:0]                    blocks_q, fed_q; // of the WQE; that the decoder has taken
-  logic [10:0]                   bytes_q;
-  logic [15:0]                   index; // of the WQE in buffer slot_q
-  hcasim_pkg::wqe_ctrl_t         ctrl;
-
-  assign index = f_q.index + 16'(f_q.used_bb);
-  assign ctrl  = block_i[127:0];
-  always_comb begin
-    dec_qp            = '0;
-    dec_qp.qp_type    = c_q.qp_type;
-    dec_qp.qpn        = c_q.qpn;
-    dec_qp.port       = 8'(c_q.port);
-    dec_qp.port_mtu   = port_mtu;
-    dec_qp.max_inline = c_q.max_inline;
-    dec_qp.rd_atomic  = c_q.max_rd_atomic != '0;
-  end
-
-  hcasim_pkg::wqe_op_info_t dec_info;
-
-  assign dec_info  = hcasim_pkg::wqe_op_info(dec_wr.op);
-  assign dec_valid = state_q == StBlocks && block_ack_i && dec_ready;
-
-  hcasim_wqe_decode u_decode (
-    .clk_i,
-    .rst_i,
-    .valid_i (dec_valid),
-    .ready_o (dec_ready),
-    .block_i,
-    .qp_i    (dec_qp),
-    .index_i (index),
-    .posted_i(q_q.pi - index),
-    .valid_o (dec_done),
-    .ready_i (state_q == StDecode2),
-    .wr_o    (dec_wr),
-    .ud_o    (dec_ud),
-    .bind_o  (dec_bind)
-  );
-
-  logic [7:0]  limit_status, limit_vendor;
-  logic [15:0] port_mtu;
-
-  assign port_mtu = c_q.port == 2'd2 ? mtu_q[1] : mtu_q[0];
-
-  hcasim_wqe_limits u_limits (
-    .wr_i        (wr_q),
-    .ud_i        (ud_q),
-    .qp_i        (dec_qp),
-    .headers_ok_i(headers_ok),
-    .status_o    (limit_status),
-    .vendor_err_o(limit_vendor)
-  );
-
-  // ---- The headers of TSO ----
-
-  logic [BlockBytes*8-1:0] lines_q [hcasim_pkg::WQE_MAX_BB]; // the WQE
-  logic [BlockBytes*8-1:0] header_bytes;
-  logic [9:0]              header_at;
-  logic                    tso_wanted, headers_done, headers_ok;
-  hcasim_engine_pkg::net_t headers_net;
-
-  always_ff @(posedge clk_i) begin
-    if (state_q == StTsoBlocks && block_ack_i) lines_q[fed_q[3:0]] <= block_i;
-  end
-
-  assign header_bytes = (BlockBytes*8)'({lines_q[header_at[9:6] + 4'd1], lines_q[header_at[9:6]]} >>
-                                        {header_at[5:0], 3'b000});
-
-  hcasim_tso_check u_tso_check (
-    .clk_i,
-    .rst_i,
-    .wr_i      (wr_q),
-    .wanted_o  (tso_wanted),
-    .start_i   (state_q == StTsoBlocks && block_ack_i && fed_q + 5'd1 == blocks_q),
-    .datagram_i(c_q.qp_type == 8'(hcasim_pkg::QPT_UD)),
-    .at_o      (header_at),
-    .bytes_i   (header_bytes),
-    .done_o    (headers_done),
-    .ok_o      (headers_ok),
-    .net_o     (headers_net)
-  );
-
-  logic segments_done;
-
-  hcasim_divide #(
-    .Bits       (SegmentBits),
-    .DivisorBits(16)
-  ) u_segments (
-    .clk_i,
-    .rst_i,
-    .start_i   (state_q == StSend4 && tso),
-    .dividend_i(w_q.length[SegmentBits-1:0]),
-    .divisor_i (w_q.mss),
-    .done_o    (segments_done),
-    .quotient_o(segments)
-  );
-
-  // What is fetched next, and the size of the WQE at the front.
+  // What is fetched next.
   logic [15:0] first_block, to_end, straight;
-  logic [31:0] wqe_bytes;
-  logic        size_ok;
-  logic [4:0]  wqe_blocks;
 
   assign first_block = q_q.fetched & (c_q.entries - 16'd1);
   assign to_end      = c_q.entries - first_block;
   assign straight    = to_end < fetch_size ? to_end : fetch_size;
-  always_comb begin
-    wqe_bytes = count_q; // answered by another device family
-    if (state_q == StSize) wqe_bytes = 32'(ctrl.size) <= MaxUnits ? 32'(ctrl.size) * hcasim_pkg::SEG_UNIT : '0;
-  end
-  assign size_ok     = !f_q.failed && wqe_bytes != '0 && wqe_bytes <= hcasim_pkg::WQE_MAX_BB * BlockBytes;
-  assign wqe_blocks  = size_ok ? 5'((wqe_bytes[10:0] + 11'(BlockBytes - 1)) >> $clog2(BlockBytes)) : 5'd1;
+
+`include "hcasim_engine_decode.svh"
+`include "hcasim_engine_packet.svh"
 
   // ---- A response with data: which packet of the WQE in w_q it answers ----
 
@@ -378,73 +269,6 @@ module hcasim_engine #(
   assign answer_left   = (reads ? 64'(w_q.length) : '0) - answer_offset;
   assign answer_length = answer_left < 64'(mtu) ? answer_left[31:0] : mtu;
 
-  // ---- The packet ----
-
-  hcasim_engine_pkg::send_qp_t send_qp;
-  logic        unused_ready, unused_valid, unused_last;
-  logic [31:0] unused_offset;
-  logic [23:0] unused_psns, unused_number;
-  logic [63:0] offset;
-  logic        last_packet;
-  logic [15:0] data_len; // of the payload, without TSO headers
-  hcasim_engine_pkg::offload_t segment;
-
-  always_comb begin
-    send_qp               = '0;
-    send_qp.qp_type       = c_q.qp_type;
-    send_qp.qpn           = c_q.qpn;
-    send_qp.mtu_log       = datagram ? 4'd15 : c_q.mtu_log;
-    send_qp.qkey          = c_q.qkey;
-    send_qp.dest_qpn      = c_q.dest_qpn;
-    send_qp.udp_sport     = c_q.udp_sport;
-    send_qp.dgid          = c_q.dgid;
-    send_qp.dmac          = c_q.dmac;
-    send_qp.hop_limit     = c_q.hop_limit;
-    send_qp.traffic_class = c_q.traffic_class;
-    send_qp.flow_label    = c_q.flow_label[19:0];
-  end
-
-  hcasim_packetise u_packetise (
-    .clk_i,
-    .rst_i,
-    .valid_i (1'b0), // only the fields of the packet `begin` are wanted
-    .ready_o (unused_ready),
-    .wr_i    (wr_q),
-    .ud_i    (ud_q),
-    .qp_i    (send_qp),
-    .psn_i   (w_q.first_psn),
-    .begin_i (q_q.cur_pkt),
-    .offset_i(offset[31:0]),
-    .psns_o  (unused_psns),
-    .valid_o (unused_valid),
-    .ready_i (1'b0),
-    .packet_o,
-    .offset_o(unused_offset),
-    .number_o(unused_number),
-    .last_o  (unused_last)
-  );
-
-  assign offset      = tso ? 64'(q_q.cur_pkt[SegmentBits-1:0]) * 64'(w_q.mss) : 64'(q_q.cur_pkt) << mtu_shift;
-  assign data_len    = packet_o.payload_len - (tso ? wr_q.hdr_size : 16'd0);
-  assign last_packet = reads || q_q.cur_pkt == w_q.npsn - 24'd1;
-
-  hcasim_tso u_tso (
-    .net_i    (net_q),
-    .number_i (q_q.cur_pkt[15:0]),
-    .offset_i (offset[31:0]),
-    .length_i (packet_o.payload_len),
-    .last_i   (last_packet),
-    .offload_o(segment)
-  );
-
-  always_comb begin
-    offload_o = '0;
-    if (tso) offload_o = segment;
-    offload_o.sums     = tso || wr_q.ip_csum;
-    offload_o.datagram = c_q.qp_type == 8'(hcasim_pkg::QPT_UD);
-    offload_o.length   = packet_o.payload_len;
-  end
-
   assign net_o       = net_q;
   assign qp_o        = c_q;
   assign wr_o        = wr_q;
@@ -452,7 +276,7 @@ module hcasim_engine #(
   assign bind_o      = bind_q;
 
   logic unused_bits; // for others, or filled in later
-  assign unused_bits = ^{req_q, tag_q, info, dec_info, ctrl};
+  assign unused_bits = ^{req_q, tag_q, info, dec_info, ctrl, here, tag, f};
 
 `include "hcasim_engine_strobes.svh"
 `include "hcasim_engine_steps.svh"

@@ -184,7 +184,7 @@
           w_q.dma_pending <= w_q.dma_pending - 16'd1;
           if (op_flag_i && !w_q.failed) w_q.acked <= 1'b0;
           if (fresh) store(StWritten1);
-          else state_q <= StDone;
+          else state_q <= StIdle;
         end
         StWritten1: begin
           if (op_flag_i) fail(8'(hcasim_pkg::CQE_STATUS_LOC_PROT_ERR), 8'(hcasim_pkg::VENDOR_ERR_DMA_FAULT), StSettle);
@@ -203,23 +203,8 @@
 
         // ---- A packet is about to leave ----
 
-        // It does not if its WQE, or one before it, has failed meanwhile, or its queue has stopped.
-        StLeave: begin
-          if (!fresh) state_q <= StDone;
-          else if (c_q.state != 3'(hcasim_pkg::QPS_RTS) && c_q.state != 3'(hcasim_pkg::QPS_SQD)) state_q <= StSettle;
-          else if (op_flag_i && in_window(tag_q.seq, q_q.head, q_q.tail))
-            load(tag_q.seq, StLeave2);
-          else state_q <= StLeave1;
-        end
-        StLeave2: fail(8'(hcasim_pkg::CQE_STATUS_LOC_PROT_ERR), 8'(hcasim_pkg::VENDOR_ERR_DMA_FAULT), StLeave1);
-        StLeave1: begin
-          state_q <= op_flag_i ? StSettle : StDone;
-          if (!q_q.fault || behind(q_q.fault_seq, tag_q.seq)) begin
-            res_ok_q <= !op_flag_i;
-            // An unreliable send is complete when its last packet has left (IBTA 9.8.1.2, 9.8.2).
-            if (tag_q.last && !reliable && in_window(tag_q.seq, q_q.head, q_q.tail)) load(tag_q.seq, StLeft);
-          end
-        end
+        StLeave: fail(8'(hcasim_pkg::CQE_STATUS_LOC_PROT_ERR), 8'(hcasim_pkg::VENDOR_ERR_DMA_FAULT), StLeave1);
+        StLeave1: left();
         StLeft: begin
           w_q.acked <= 1'b1;
           store(StSettle);

@@ -15,7 +15,7 @@
         // completion, or has not ended.
         StSettle: begin
           if (q_q.head == q_q.tail) begin
-            state_q <= StSqd;
+            settled();
           end else if (rec_ack_i) begin
             seq_q   <= q_q.head;
             w_q     <= rec_wqe_i;
@@ -23,7 +23,7 @@
           end
         end
         StSettle1: begin
-          state_q <= StSqd;
+          settled();
           if (w_q.dma_pending == '0) begin
             if (w_q.failed && !w_q.settled && !flushing) begin
               w_q.settled <= 1'b1;
@@ -85,27 +85,18 @@
 
         // IBTA 10.3.1.5: everything that was started before SQD has completed.
         StSqd: begin
-          if (c_q.state == 3'(hcasim_pkg::QPS_SQD) && !q_q.drained_sent) load(q_q.head, StList);
-          else state_q <= StList2;
+          if (c_q.state == 3'(hcasim_pkg::QPS_SQD) && !q_q.drained_sent) load(q_q.head, StDrain);
+          else state_q <= StList;
         end
-        StList: begin
+        StDrain: begin
           if (q_q.head != q_q.tail && w_q.started) begin
-            state_q <= StList2;
+            state_q <= StList;
           end else begin
             q_q.drained_sent <= 1'b1;
-            ask(hcasim_engine_pkg::ReqDrained, StList2);
+            ask(hcasim_engine_pkg::ReqDrained, StList);
           end
         end
-        StList2: if (rec_ack_i) begin
-          seq_q   <= q_q.cur;
-          w_q     <= rec_wqe_i;
-          state_q <= StList1;
-        end
-        StList1: begin
-          q_q.on_fetch <= can_fetch;
-          if (cur_known) q_q.on_tx <= can_send;
-          state_q <= StDone;
-        end
+        StList: if (listing) lists();
 
         // RESET: no WQE, all else as in a new queue.
         StClear: set_timer(Never, StClear1);
@@ -114,5 +105,5 @@
           q_q.epoch <= q_q.epoch + 24'd1;
           q_q.live  <= op_i != hcasim_engine_pkg::OpDestroy;
           c_q.state <= 3'(hcasim_pkg::QPS_RESET);
-          state_q   <= StDone;
+          state_q   <= StIdle;
         end

@@ -4,12 +4,12 @@
 `ifndef SYNTHESIS
   logic sends, asks_read, asks_local;
 
-  assign sends      = req_valid_o && req_q.kind == 4'(hcasim_engine_pkg::ReqPacket);
-  assign asks_read  = req_valid_o && req_q.kind == 4'(hcasim_engine_pkg::ReqRead);
-  assign asks_local = req_valid_o && req_q.kind == 4'(hcasim_engine_pkg::ReqLocal);
+  assign sends      = req_valid_o && req_o.kind == 4'(hcasim_engine_pkg::ReqPacket);
+  assign asks_read  = req_valid_o && req_o.kind == 4'(hcasim_engine_pkg::ReqRead);
+  assign asks_local = req_valid_o && req_o.kind == 4'(hcasim_engine_pkg::ReqLocal);
 
   `HCASIM_ASSERT_STABLE(RequestStays, req_valid_o, req_ack_i, req_o)
-  `HCASIM_ASSERT(OpStays, op_valid_i && !op_done_o |=> (op_valid_i || op_done_o) && $stable(op_i))
+  `HCASIM_ASSERT(OpStays, op_valid_i |=> op_done_o || (op_valid_i && $stable(op_i)))
 
   // State (IBTA 10.3.1): in SQD only what was started goes on; nothing is sent while the queue waits.
   `HCASIM_ASSERT(SendsInRts, !sends || (c_q.state == 3'(hcasim_pkg::QPS_RTS)) ||
@@ -19,12 +19,12 @@
                  req_q.addr0 - c_q.ring + 64'(req_q.bytes0) <= 64'(c_q.entries) * BlockBytes &&
                  16'(req_q.bytes0) + 16'(req_q.bytes1) == fetch_size * 16'(BlockBytes)))
   `HCASIM_ASSERT(LocalOnce, !asks_local || (local_op && !w_q.started && c_q.state == 3'(hcasim_pkg::QPS_RTS)))
-  `HCASIM_ASSERT(FailsToItsState, !req_valid_o || req_q.kind != 4'(hcasim_engine_pkg::ReqFailed) ||
+  `HCASIM_ASSERT(FailsToItsState, !req_valid_o || req_o.kind != 4'(hcasim_engine_pkg::ReqFailed) ||
                  req_q.state == (reliable ? 3'(hcasim_pkg::QPS_ERR) : c_q.state))
 
   // Credit: outstanding READs and atomics; the window of a message.
   `HCASIM_ASSERT(ReadCredit, !sends || !reliable || !answered || q_q.rd_out < 16'(c_q.max_rd_atomic))
-  `HCASIM_ASSERT(FenceWaits, state_q != StSend2 || !reliable || w_q.started || !w_q.fence || q_q.rd_incomplete == '0)
+  `HCASIM_ASSERT(FenceWaits, !(taking && rec_ack_i) || !reliable || here.started || !here.fence || q_q.rd_incomplete == '0)
   `HCASIM_ASSERT(InWindow, !sends || !reliable ||
                  24'(packet_o.psn - (q_q.ack == q_q.cur ? q_q.una_psn : w_q.first_psn)) < WindowPackets)
   `HCASIM_ASSERT(PsnsInHalf, state_q != StSave || !reliable || 25'(24'(q_q.next_psn - q_q.una_psn)) <= PsnHalf)
@@ -33,14 +33,14 @@
   logic [24:0] sent_q [2**QpnBits]; // a packet was sent; the PSN behind it
   logic [24:0] sent_last_q; // of the QP; a register, for Verilator keeps a copy of all that an assertion looks at
 
-  always_ff @(posedge clk_i) sent_last_q <= sent_q[qpn_q];
+  always_ff @(posedge clk_i) sent_last_q <= sent_q[held_qpn_q];
 
   always_ff @(posedge clk_i) begin
     if (sends && req_ack_i && ans_ok_i)
-      sent_q[qpn_q] <= {1'b1, answered ? w_q.first_psn + w_q.npsn : packet_o.psn + 24'd1};
-    else if (state_q == StDispatch && (op_i == hcasim_engine_pkg::OpCreate || op_i == hcasim_engine_pkg::OpReset ||
+      sent_q[held_qpn_q] <= {1'b1, answered ? w_q.first_psn + w_q.npsn : packet_o.psn + 24'd1};
+    else if (dispatch && (op_i == hcasim_engine_pkg::OpCreate || op_i == hcasim_engine_pkg::OpReset ||
                                        (op_i == hcasim_engine_pkg::OpSet && set_psn_i)))
-      sent_q[qpn_q] <= '0;
+      sent_q[held_qpn_q] <= '0;
   end
 
   `HCASIM_ASSERT(PsnFollows, !sends || !sent_last_q[24] || packet_o.psn == sent_last_q[23:0] ||
@@ -48,7 +48,7 @@
   `HCASIM_ASSERT(PsnInMessage, !sends || 24'(packet_o.psn - w_q.first_psn) < w_q.npsn)
 
   // Order: WQEs end as they stand in the ring; `cur` and `ack` are inside the window of decoded ones.
-  `HCASIM_ASSERT(EndsInOrder, state_q != StPop || w_q.index == q_q.retired)
+  `HCASIM_ASSERT(EndsInOrder, !retires || w_q.index == q_q.retired)
   `HCASIM_ASSERT(EndsWhole, state_q != StPop || ((w_q.acked || w_q.failed) && w_q.dma_pending == '0))
   `HCASIM_ASSERT(RecordsFit, state_q != StSave || 16'(q_q.tail - q_q.head) < 16'd256)
   `HCASIM_ASSERT(PlacesInWindow, state_q != StSave || (16'(q_q.cur - q_q.head) <= 16'(q_q.tail - q_q.head) &&

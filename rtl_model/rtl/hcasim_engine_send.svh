@@ -2,32 +2,7 @@
 // Part of hcasim_engine: the next packet of a send queue. The packets of a message are computed from the WQE and the
 // packet's number in it, so going back (IBTA 9.7.5.1.1, go-back-N) only sets `cur` and `cur_pkt`.
 
-        StSend: begin // to the end of the list, if it has more
-          q_q.on_tx <= 1'b0;
-          seq_q     <= q_q.cur;
-          w_q       <= rec_wqe_i;
-          wr_q      <= rec_wr_i;
-          ud_q      <= rec_ud_i;
-          bind_q    <= rec_bind_i;
-          net_q     <= rec_net_i;
-          if (rec_ack_i) state_q <= StSend2;
-        end
-
-        // A WQE becomes the head: checks its keys, and assigns its PSNs. The memory for a response is checked when the
-        // response arrives, as on hardware: a refusal of the peer comes first, and an atomic has been executed by then.
-        StSend2: begin
-          if (w_q.started) state_q <= StSend6;
-          else if (!w_q.is_inline && !reads) ask_memory(hcasim_engine_pkg::ReqLookup, '0, '1, 1'b0, 1'b1, StSend3);
-          else if (local_op || tso) state_q <= StSend4;
-          else begin
-            // Inline data, or none: nothing but the packet is left to be asked for. Its record is stored after that.
-            start_wqe();
-            req_q.offset <= offset;
-            req_q.check  <= 1'b1;
-            if (tag_avail) ask(hcasim_engine_pkg::ReqPacket, StSend9);
-            else store(StSettle);
-          end
-        end
+        StSend: take_wqe();
         StSend3: begin
           if (error_q != NoError) fail(8'(hcasim_pkg::CQE_STATUS_LOC_PROT_ERR), error_q, StSettle);
           else state_q <= StSend4;
@@ -72,30 +47,16 @@
           req_q.check  <= data_len == '0 || w_q.is_inline; // no pieces
           if (error_q != NoError) fail(8'(hcasim_pkg::CQE_STATUS_LOC_PROT_ERR), error_q, StSettle);
           else if (!tag_avail) state_q <= StSettle;
-          else ask(hcasim_engine_pkg::ReqPacket, StSend9);
-        end
-        StSend9: begin
-          walk_q      <= q_q.cur + 16'd1;
-          ret_open_q  <= StSend11;
-          ret_timer_q <= answered || q_q.cur_pkt + 24'd1 >= w_q.npsn ? StOpen : StList2;
-          if (!ok_q) begin
-            store(StSettle);
-          end else if (answered) begin
-            w_q.rd_counted <= 1'b1;
-            q_q.rd_out     <= q_q.rd_out + 16'd1;
-            store(StTimer);
-          end else begin
-            q_q.cur_pkt <= q_q.cur_pkt + 24'd1;
-            if (w_q.issued == '0) store(StTimer);
-            else state_q <= StTimer;
+          else begin
+            ask(hcasim_engine_pkg::ReqPacket, StPacket);
+            state_q <= StPacket;
           end
-          if (ok_q && w_q.issued == '0) w_q.issued <= cycle_q;
         end
-        // A packet ends no WQE: only the lists are left. w_q is the WQE at walk_q, if there is one.
-        StSend11: begin
-          q_q.cur     <= walk_q;
-          q_q.cur_pkt <= '0;
-          state_q     <= StList1;
+        StPacket: if (req_ack_i) sent_packet();
+        // A packet ends no WQE: only the lists are left, with the next WQE that is not acknowledged.
+        StNext: begin
+          if (listing) lists();
+          else if (rec_ack_i) q_q.cur <= q_q.cur + 16'd1;
         end
 
         // A local operation is acknowledged as soon as it is executed.

@@ -53,9 +53,56 @@
     if (answered) q_q.rd_incomplete <= q_q.rd_incomplete + 16'd1;
   endtask
 
+  // PSNs before `una` are acknowledged.
+  task automatic acked(input logic [23:0] una);
+    q_q.una_psn     <= una;
+    q_q.retries     <= '0;
+    q_q.rnr_retries <= '0;
+    q_q.nak_rewound <= 1'b0;
+  endtask
+
+  // StUntil1: the WQE behind `ack`.
+  task automatic until_next();
+    seq_q <= q_q.ack + 16'd1;
+    w_q   <= rec_wqe_i;
+    if (q_q.ack + 16'd1 == q_q.tail) state_q <= ret_until_q;
+    else if (!rec_ack_i) state_q <= StUntil;
+  endtask
+
+  // The lists of FETCH and PACKETISE: the end of an op.
+  task automatic lists();
+    q_q.on_fetch <= can_fetch;
+    if (cur_known) q_q.on_tx <= can_send;
+    state_q <= StIdle;
+  endtask
+
+  // No WQE has ended: only the lists are left, unless SQD is reached.
+  task automatic settled();
+    state_q <= c_q.state == 3'(hcasim_pkg::QPS_SQD) && !q_q.drained_sent ? StSqd : StList;
+  endtask
+
+  // A packet is about to leave. It does not if its WQE, or one before it, has failed meanwhile, or its queue has stopped.
+  task automatic leave();
+    if (fresh && c_q.state != 3'(hcasim_pkg::QPS_RTS) && c_q.state != 3'(hcasim_pkg::QPS_SQD)) state_q <= StSettle;
+    else if (fresh && op_flag_i && in_window(tag.seq, q_q.head, q_q.tail)) load(tag.seq, StLeave);
+    else if (fresh) left();
+  endtask
+
+  task automatic left();
+    state_q <= op_flag_i ? StSettle : StIdle;
+    if (!q_q.fault || behind(q_q.fault_seq, tag.seq)) begin
+      res_ok_q <= !op_flag_i;
+      // An unreliable send is complete when its last packet has left (IBTA 9.8.1.2, 9.8.2).
+      if (tag.last && !reliable && in_window(tag.seq, q_q.head, q_q.tail)) load(tag.seq, StLeft);
+    end
+  endtask
+
+`include "hcasim_engine_dispatch.svh"
+
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       state_q           <= StIdle;
+      served_q          <= 1'b0;
       held_q            <= 1'b0;
       wqes_q            <= '0;
       retransmissions_q <= '0;

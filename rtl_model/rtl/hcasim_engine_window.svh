@@ -127,10 +127,7 @@
 
         // PSNs before una_q are acknowledged; w_q is the oldest request with one of them.
         StAcked: begin
-          q_q.una_psn     <= una_q;
-          q_q.retries     <= '0;
-          q_q.rnr_retries <= '0;
-          q_q.nak_rewound <= 1'b0;
+          acked(una_q);
           ask(hcasim_engine_pkg::ReqNow, StAcked1);
         end
         StAcked1: begin
@@ -157,7 +154,8 @@
           state_q <= ret_acked_q;
         end
 
-        // The peer has received everything up to until_q; not all_q: but a READ or atomic among it is not answered.
+        // The peer has received everything up to until_q; not all_q: but a READ or atomic among it is not answered. The oldest
+        // WQE ends at once if it needs no completion, one a cycle: the next one is read meanwhile.
         StUntil: begin
           all_q <= 1'b1;
           if (!has_ack) begin
@@ -169,7 +167,19 @@
           end
         end
         StUntil1: begin
-          if (!w_q.started || w_q.failed || 24'(until_q - q_q.una_psn) >= 24'(q_q.next_psn - q_q.una_psn)) begin
+          if (w_q.acked) begin
+            q_q.ack <= q_q.ack + 16'd1;
+            until_next();
+          end else if (ends_here) begin
+            if (req_ack_i) begin
+              acked(w_q.first_psn + w_q.npsn);
+              q_q.ack_deadline <= ans_time_i + (TimeoutUnit << c_q.timeout);
+              q_q.ack          <= q_q.ack + 16'd1;
+              q_q.head         <= q_q.head + 16'd1;
+              q_q.retired      <= w_q.index + 16'(w_q.num_bb);
+              until_next();
+            end
+          end else if (!w_q.started || w_q.failed || 24'(until_q - q_q.una_psn) >= 24'(q_q.next_psn - q_q.una_psn)) begin
             state_q <= ret_until_q;
           end else if (answered) begin
             all_q   <= 1'b0;

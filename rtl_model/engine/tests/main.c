@@ -14,6 +14,7 @@ void native_wave(void);
 void many_queue_pairs(void); /* many.cpp */
 void many_cache(void);
 void many_cycles(void);
+void many_pushes(void);
 
 static const struct test native_tests[] = {
 	{"random WQEs", native_wqes},
@@ -26,6 +27,7 @@ static const struct test native_tests[] = {
 static const struct test many_tests[] = {
 	{"more QPs than contexts in the cache", many_queue_pairs},
 	{"hits and misses", many_cache},
+	{"more pushes than records", many_pushes},
 	{"cycles of 64 bytes inline", many_cycles},
 	{NULL, NULL},
 };

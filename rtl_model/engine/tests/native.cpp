@@ -288,7 +288,7 @@ void native_wave(void)
 	engine *e = rtl_engine.create(&cfg, the_ports(), &h);
 	CU_ASSERT_EQUAL(rtl_engine.wave(e, 50, "/nowhere/x.fst"), -EIO);
 	CU_ASSERT_EQUAL(rtl_engine.wave(e, 50, path.c_str()), 0);
-	for (unsigned int i = 0; i < 40; i++)
+	for (unsigned int i = 0; i < 120; i++)
 		rtl_engine.port_set(e, 1, 4096);
 	CU_ASSERT_EQUAL(rtl_engine.wave(e, 0, nullptr), 0);
 	rtl_engine.destroy(e);

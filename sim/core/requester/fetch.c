@@ -39,10 +39,15 @@ void fetch_queue(struct engine *e, struct fetch *f)
 	e->decode_tail = &f->next;
 }
 
+bool sq_has_room(const struct sq *sq)
+{
+	return sq->nwqe < SQ_WINDOW;
+}
+
 bool sq_can_fetch(const struct sq *sq)
 {
 	return (sq->c.state == HCASIM_QPS_RTS || sq_flushing(sq)) && !sq->fetching && sq->fetched != sq->pi &&
-	       sq->nwqe < SQ_WINDOW;
+	       sq_has_room(sq);
 }
 
 static uint32_t fetch_size(const struct sq *sq)

@@ -14,11 +14,11 @@ void sq_posted(struct sq *sq, uint16_t pi)
 		sq->pi = pi;
 }
 
-/* The pushed bytes replace a read of the ring if everything posted before has been fetched. */
+/* The pushed bytes replace a read of the ring if that could begin and everything posted before has been fetched. */
 static bool push_usable(const struct sq *sq, uint16_t index)
 {
 	return sq->c.state == HCASIM_QPS_RTS && !sq->fetching && sq->fetched == sq->pi &&
-	       sq->fetched == index && sq->e->fetch_room;
+	       sq->fetched == index && sq_has_room(sq) && sq->e->fetch_room;
 }
 
 void sq_pushed(struct sq *sq, uint16_t index, const void *wqe, uint32_t len)

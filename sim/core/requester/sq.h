@@ -144,6 +144,7 @@ void sq_put(struct sq *sq);
 /* fetch.c, decode.c */
 bool fetch_pending(const struct engine *e, struct hca_work *w);
 uint32_t fetch_step(struct engine *e);
+bool sq_has_room(const struct sq *sq);
 bool sq_can_fetch(const struct sq *sq);
 void fetch_done(struct engine *e, uint32_t tag, const void *data, uint32_t len, int status);
 struct fetch *fetch_get(struct engine *e);

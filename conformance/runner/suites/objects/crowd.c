@@ -5,10 +5,10 @@
 
 #include "suites/objects/own.h"
 
-#define QUEUES  36 /* at a time */
-#define SENDS   6 /* of each queue */
-#define BYTES   32
-#define MEMORY  ((size_t)QUEUES * SENDS * 2 * BYTES)
+#define QUEUES 36 /* at a time */
+#define SENDS  6  /* of each queue */
+#define BYTES  32
+#define MEMORY ((size_t)QUEUES * SENDS * 2 * BYTES)
 
 struct crowd {
 	struct ibv_mr *mr;
