@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // hcasim_context_cache against a map and a list of what each of its sets has: every load gives what was stored last, and
 // memory sees a read for each miss, and a write for each context that changed before it is replaced, and nothing else.
-#include <cstdio>
 #include <deque>
 #include <map>
 #include <utility>
 
 #include "Vhcasim_context_cache.h"
-#include "tb.hpp"
+#include "guide.hpp"
 
 namespace
 {
@@ -185,12 +184,11 @@ void cycles_of_each()
 }
 
 // The clock cycles of doc/programming.md: a load that misses and replaces a context that has changed, a store, a load that
-// hits. A line for each port: - is 1, _ is 0, a number of a QP is in hexadecimal.
+// hits.
 void waveform()
 {
-	static const char *const names[] = {"valid_i",     "we_i",     "qpn_i",     "ack_o",
-					    "mem_valid_o", "mem_we_o", "mem_qpn_o", "mem_ack_i"};
-	std::string rows[8], page, text;
+	Waveform wave(
+		{"valid_i", "we_i", "qpn_i", "ack_o", "mem_valid_o", "mem_we_o", "mem_qpn_o", "mem_ack_i"});
 	Dut<Model> dut(1);
 	const auto cycle = [&](bool valid, bool store, unsigned int qpn) {
 		dut->valid_i = valid;
@@ -200,18 +198,9 @@ void waveform()
 		dut.settle();
 		dut->mem_ack_i = dut->mem_valid_o;
 		dut.settle();
-		const bool bits[] = {valid,
-				     store,
-				     false,
-				     (bool)dut->ack_o,
-				     (bool)dut->mem_valid_o,
-				     (bool)dut->mem_we_o,
-				     false,
-				     (bool)dut->mem_ack_i};
-		for (unsigned int i = 0; i < 8; i++)
-			rows[i] += bits[i] ? '-' : '_';
-		rows[2].back() = valid ? "0123456789abcdef"[qpn] : '.';
-		rows[6].back() = dut->mem_valid_o ? "0123456789abcdef"[dut->mem_qpn_o] : '.';
+		wave.cycle({wave.bit(valid), wave.bit(store), wave.digit(valid, qpn), wave.bit(dut->ack_o),
+			    wave.bit(dut->mem_valid_o), wave.bit(dut->mem_we_o),
+			    wave.digit(dut->mem_valid_o, dut->mem_qpn_o), wave.bit(dut->mem_ack_i)});
 		const bool ack = dut->ack_o;
 		dut.clock();
 		return ack;
@@ -223,24 +212,14 @@ void waveform()
 
 	access(true, 1);
 	access(true, 5);
-	for (std::string &row : rows)
-		row.clear();
+	wave.clear();
 	cycle(false, false, 0);
 	access(false, 9);
 	access(true, 9);
 	cycle(false, false, 0);
 	access(false, 9);
 	cycle(false, false, 0);
-	for (unsigned int i = 0; i < 8; i++)
-		text += std::string(names[i]) + std::string(12 - strlen(names[i]), ' ') + rows[i] + "\n";
-	FILE *f = fopen(RTL_DOC "/programming.md", "r");
-	CU_ASSERT_PTR_NOT_NULL_FATAL(f);
-	for (int c; (c = getc(f)) != EOF;)
-		page += (char)c;
-	fclose(f);
-	CU_ASSERT_TRUE(page.find(text) != std::string::npos);
-	if (page.find(text) == std::string::npos)
-		printf("\n%s", text.c_str());
+	wave.check("programming.md");
 }
 
 } // namespace
