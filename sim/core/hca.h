@@ -128,6 +128,8 @@ void hca_dma_done(struct hca *hca, struct hca_dma *dma);
 struct hca_packet {
 	uint32_t len;
 	uint32_t cap;
+	uint64_t
+		number; /* for observers: given by the host when the frame is sent; 0: none. A duplicate has the same */
 	uint8_t data[];
 };
 struct hca_packet *hca_packet_alloc(uint32_t cap);
@@ -148,6 +150,54 @@ struct hca_wr;
 struct hca_cpl;
 struct engine_retired;
 
+/* What a step was about, for observers. Zero where it does not apply. */
+struct hca_seen {
+	uint16_t blocks; /* FETCH: basic blocks from `index` on */
+	uint32_t qpn;    /* of this adapter */
+	bool of_wqe;     /* of a work request of its send queue: */
+	uint16_t
+		index; /* its ring index; DOORBELL: that of the first one pushed, or after the last one posted */
+	bool pushed;     /* DOORBELL: the work request came with it (BlueFlame) */
+	bool of_packet;  /* of an outgoing packet: */
+	uint32_t psn;    /* its PSN */
+	uint64_t number; /* RX: of the frame */
+};
+
+/* Why work waits, for observers. */
+enum hca_stall {
+	HCA_STALL_NONE,
+	/* of a stage: it has input, but */
+	HCA_STALL_GATHER_FIFO, /* the FIFO of GATHER is full (PACKETISE, RESPOND) */
+	HCA_STALL_TX_FIFO,     /* the FIFO of TX is full (GATHER) */
+	HCA_STALL_PAYLOAD,     /* the payload of the packet has not arrived (TX) */
+	HCA_STALL_RX_WRITES,   /* as many payload writes as allowed are pending (RX) */
+	HCA_STALL_CQE_WRITES,  /* as many CQE writes as allowed are pending (COMPLETE) */
+	/* of a send queue: its next packet waits for */
+	HCA_STALL_RNR, /* the delay after an RNR NAK */
+	HCA_STALL_READS, /* responses: max_rd_atomic are outstanding. Has no effect on operations without response */
+	HCA_STALL_PAGES, /* a page request */
+	HCA_STALL_RATE,  /* its rate limit */
+	HCA_NUM_STALLS
+};
+/* Why `stage`, which is idle, cannot do a step; NONE: it can, or has no input. The engine's FETCH does not say. */
+enum hca_stall hca_stage_stall(struct hca *hca, enum hca_stage stage);
+/* Lower-case name, for traces ("gather_fifo", ...). */
+const char *hca_stall_name(enum hca_stall stall);
+
+/* Queues and limits of the adapter, for observers. */
+enum hca_level {
+	HCA_LEVEL_DOORBELL, /* entries of the FIFOs */
+	HCA_LEVEL_GATHER,
+	HCA_LEVEL_TX,
+	HCA_LEVEL_RX,
+	HCA_LEVEL_RX_WRITES, /* pending writes */
+	HCA_LEVEL_CQE_WRITES,
+	HCA_NUM_LEVELS
+};
+uint32_t hca_level_now(const struct hca *hca, enum hca_level level);
+uint32_t hca_level_max(const struct hca *hca, enum hca_level level);
+const char *hca_level_name(enum hca_level level);
+
 struct hca_ops {
 	hca_ps (*now)(void *host);
 	/* `stage` has new work. May be called when it has none. */
@@ -163,6 +213,10 @@ struct hca_ops {
 	void (*saw_wqe)(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len);
 	void (*saw_cqe)(void *host, uint32_t cqn, const struct hca_cpl *cpl, const void *raw, uint32_t len);
 	void (*retired)(void *host, const struct engine_retired *r); /* as in engine.h */
+	/* At the end of each step, after the calls above; may be NULL. */
+	void (*saw_step)(void *host, enum hca_stage stage, const struct hca_seen *seen);
+	/* The send queue of a QP waits for something else than before, with the work request at `index`; may be NULL. */
+	void (*saw_stall)(void *host, uint32_t qpn, uint16_t index, enum hca_stall stall);
 };
 
 struct hca_config {

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <hcasim_hw.h>
+
 #include "trace/trace.h"
 
 namespace hcasim
@@ -50,14 +52,18 @@ hca_config describe(unsigned int index, const Profile &p)
 } // namespace
 
 Adapter::Adapter(unsigned int index, const AdapterContext &ctx)
-    : index_(index), config_(describe(index, ctx.profile)), timers_(ctx.timers), trace_(ctx.trace),
-      host_(ctx.host), host_ctx_(ctx.host_ctx)
+    : index_(index), config_(describe(index, ctx.profile)), timers_(ctx.timers), wire_(ctx.wire),
+      trace_(ctx.trace), host_(ctx.host), host_ctx_(ctx.host_ctx)
 {
 	config_.engine = ctx.engine;
-	hca_.reset(hca_create(&config_, ctx.personality, &callbacks(ctx.trace), this));
+	const hca_ops ops = callbacks_for(ctx.trace);
+
+	hca_.reset(hca_create(&config_, ctx.personality, &ops, this));
 	if (!hca_)
 		throw std::string(config_.name) + ": cannot make the adapter: " + strerror(errno);
 	build(ctx);
+	if (ctx.trace && trace_wants_events(ctx.trace))
+		watch(ctx);
 	int err = hca_port_set(core(), 1, true, roce_mtu(ctx.profile.wire.mtu));
 
 	if (err)
@@ -121,10 +127,25 @@ void Adapter::dma(hca_dma *dma)
 		endpoint_->dma(dma);
 }
 
+void Adapter::send(hca_packet *pkt)
+{
+	wire_.number(*pkt);
+	if (watch_)
+		watch_->saw_frame(pkt->number);
+	port_->send(pkt);
+}
+
+void Adapter::step(hca_stage stage)
+{
+	if (watch_)
+		watch_->begin();
+	hca_stage_step(core(), stage);
+}
+
 void Adapter::step_held(hca_stage stage, Held &held)
 {
 	holding_ = &held;
-	hca_stage_step(core(), stage);
+	step(stage);
 	holding_ = nullptr;
 }
 
@@ -143,6 +164,12 @@ void Adapter::stepped(hca_stage stage, const hca_work &work, uint32_t cycles)
 		host_->stepped(host_ctx_, index_, stage, &work, cycles);
 }
 
+void Adapter::through(hca_stage stage, hca_ps start, const hca_work &work)
+{
+	if (watch_)
+		watch_->step(stage, start, work);
+}
+
 void Adapter::start_ready()
 {
 	port_->check_room();
@@ -152,6 +179,8 @@ void Adapter::start_ready()
 		named_ &= named_ - 1;
 		stage_[stage]->start();
 	}
+	if (watch_)
+		look();
 }
 
 bool Adapter::start_all()
@@ -164,9 +193,9 @@ bool Adapter::start_all()
 	return any;
 }
 
-const hca_ops &Adapter::callbacks(bool traced)
+const hca_ops &Adapter::callbacks()
 {
-	static const hca_ops plain = [] {
+	static const hca_ops ops = [] {
 		hca_ops ops = {};
 
 		ops.now = [](void *) { return now_ps(); };
@@ -175,7 +204,7 @@ const hca_ops &Adapter::callbacks(bool traced)
 		};
 		ops.dma = [](void *host, hca_dma *dma) { static_cast<Adapter *>(host)->dma(dma); };
 		ops.tx = [](void *host, uint8_t, hca_packet *pkt) {
-			static_cast<Adapter *>(host)->port_->send(pkt);
+			static_cast<Adapter *>(host)->send(pkt);
 		};
 		ops.msix = [](void *host, unsigned int v) {
 			static_cast<Adapter *>(host)->endpoint_->msix(v);
@@ -183,29 +212,86 @@ const hca_ops &Adapter::callbacks(bool traced)
 		ops.timer = [](void *host, hca_ps at) { static_cast<Adapter *>(host)->set_timer(at); };
 		return ops;
 	}();
-	static const hca_ops with_traces = [] {
-		hca_ops ops = plain;
 
-		ops.saw_wqe = [](void *host, uint32_t qpn, const hca_wr *wr, const void *raw, uint32_t len) {
-			Adapter *a = static_cast<Adapter *>(host);
+	return ops;
+}
 
-			trace_wqe(a->trace_, now_ps(), a->index_, qpn, wr, raw, len);
-		};
-		ops.saw_cqe = [](void *host, uint32_t cqn, const hca_cpl *cpl, const void *raw,
-				 uint32_t len) {
-			Adapter *a = static_cast<Adapter *>(host);
+hca_ops Adapter::callbacks_for(struct trace *trace)
+{
+	hca_ops ops = callbacks();
 
-			trace_cqe(a->trace_, now_ps(), a->index_, cqn, cpl, raw, len);
-		};
-		ops.retired = [](void *host, const engine_retired *r) {
-			Adapter *a = static_cast<Adapter *>(host);
-
-			trace_retired(a->trace_, now_ps(), a->index_, r);
-		};
+	if (!trace)
 		return ops;
-	}();
+	ops.saw_wqe = [](void *host, uint32_t qpn, const hca_wr *wr, const void *raw, uint32_t len) {
+		Adapter *a = static_cast<Adapter *>(host);
 
-	return traced ? with_traces : plain;
+		trace_wqe(a->trace_, now_ps(), a->index_, qpn, wr, raw, len);
+		if (a->watch_)
+			a->watch_->saw_work(qpn, wr->index);
+	};
+	ops.saw_cqe = [](void *host, uint32_t cqn, const hca_cpl *cpl, const void *raw, uint32_t len) {
+		Adapter *a = static_cast<Adapter *>(host);
+
+		trace_cqe(a->trace_, now_ps(), a->index_, cqn, cpl, raw, len);
+		if (a->watch_ && cpl->op == HCASIM_CQE_OP_REQ)
+			a->watch_->saw_work(cpl->qpn, cpl->wqe_index);
+	};
+	ops.retired = [](void *host, const engine_retired *r) {
+		Adapter *a = static_cast<Adapter *>(host);
+
+		trace_retired(a->trace_, now_ps(), a->index_, r);
+	};
+	if (trace_wants_events(trace))
+		add_watch(ops);
+	return ops;
+}
+
+/* ---- For events.log ---- */
+
+void Adapter::add_watch(hca_ops &ops)
+{
+	ops.saw_step = [](void *host, hca_stage stage, const hca_seen *seen) {
+		static_cast<Adapter *>(host)->watch_->saw_step(stage, *seen);
+	};
+	ops.saw_stall = [](void *host, uint32_t qpn, uint16_t index, hca_stall stall) {
+		static_cast<Adapter *>(host)->watch_->qp_stall(
+			qpn, index, stall == HCA_STALL_NONE ? nullptr : hca_stall_name(stall));
+	};
+}
+
+void Adapter::watch(const AdapterContext &ctx)
+{
+	watch_ = std::make_unique<Watch>(ctx.trace, index_);
+	for (int i = 0; i < HCA_NUM_LEVELS; i++) {
+		hca_level level = static_cast<hca_level>(i);
+
+		watch_->range(hca_level_name(level), 0, hca_level_max(core(), level));
+	}
+	watch_->range("port_frames", 0, uint32_t(ctx.profile.wire.tx_frames));
+	watch_->range("paused", 0, 1);
+	endpoint_->watch(watch_.get());
+}
+
+/* After every call of the core. */
+void Adapter::look()
+{
+	watch_->core(core());
+	watch_->doorbells(hca_level_now(core(), HCA_LEVEL_DOORBELL), false);
+	watch_->level("port_frames", port_->queued());
+	watch_->level("paused", port_->paused());
+	for (int i = 0; i < HCA_NUM_STAGES; i++) {
+		hca_stage stage = static_cast<hca_stage>(i);
+		hca_stall stall = HCA_STALL_NONE;
+		const char *cause = nullptr;
+
+		if (!stage_[i]->busy())
+			stall = hca_stage_stall(core(), stage);
+		if (stall != HCA_STALL_NONE)
+			cause = hca_stall_name(stall);
+		else if (!stage_[i]->busy() && !may_run(stage) && hca_stage_pending(core(), stage, nullptr))
+			cause = "port";
+		watch_->stall(hca_stage_name(stage), now_ps(), cause);
+	}
 }
 
 } // namespace hcasim

@@ -10,6 +10,7 @@
 #include "port.h"
 #include "root_port.h"
 #include "stage_unit.h"
+#include "watch.h"
 #include "wire.h"
 
 namespace hcasim
@@ -40,6 +41,7 @@ class Adapter : public StageHost
 	const unsigned int index_;
 	hca_config config_;
 	TimerWatch &timers_;
+	Wire &wire_;
 	struct trace *trace_;
 	const machine_host_ops *const host_;
 	void *const host_ctx_;
@@ -49,6 +51,7 @@ class Adapter : public StageHost
 			hca_destroy(h);
 		}
 	};
+	std::unique_ptr<Watch> watch_; /* NULL: nobody wants events */
 	/* Declared first: destroyed last, after everything that calls it. */
 	std::unique_ptr<hca, Destroy> hca_;
 	std::unique_ptr<Endpoint> endpoint_;
@@ -63,7 +66,12 @@ class Adapter : public StageHost
 	void build(const AdapterContext &ctx);
 	void set_timer(hca_ps deadline);
 	void dma(hca_dma *dma);
-	static const hca_ops &callbacks(bool traced);
+	void send(hca_packet *pkt);
+	static const hca_ops &callbacks();
+	static hca_ops callbacks_for(struct trace *trace);
+	static void add_watch(hca_ops &ops);
+	void watch(const AdapterContext &ctx);
+	void look();
 
       public:
 	/* Throws std::string if the core refuses the configuration. */
@@ -100,9 +108,11 @@ class Adapter : public StageHost
 		return stage != HCA_STAGE_TX || port_->room();
 	}
 	void stage_ready(hca_stage stage);
+	void step(hca_stage stage) override;
 	void step_held(hca_stage stage, Held &held) override;
 	void release(Held &held) override;
 	void stepped(hca_stage stage, const hca_work &work, uint32_t cycles) override;
+	void through(hca_stage stage, hca_ps start, const hca_work &work) override;
 };
 
 } // namespace hcasim

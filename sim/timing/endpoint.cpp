@@ -9,6 +9,10 @@ namespace hcasim
 /* Message addresses of interrupts lie here on x86 (Intel SDM 3A, 11.11.1). */
 static constexpr uint64_t MSI_ADDRESS = 0xfee00000;
 
+/* Why a TLP has to wait, for observers. */
+static constexpr char POSTED_CREDITS[] = "posted_credits", NONPOSTED_CREDITS[] = "nonposted_credits",
+		      TAGS[] = "tags", ORDER[] = "order";
+
 Endpoint::Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h,
 		   StageStarter &stages)
     : sc_module(name), model_(model), hca_(h), stages_(stages), read_latency_(p.engine.read_latency),
@@ -30,10 +34,41 @@ void Endpoint::connect(PcieDirection *up, RootPort *root)
 	root_ = root;
 }
 
+void Endpoint::watch(Watch *watch)
+{
+	watch_ = watch;
+	watch_->range("posted_queue", 0, 0);
+	watch_->range("read_queue", 0, 0);
+	watch_->range("read_fifo", 0, 0);
+	watch_->range("posted_headers", posted_credits_.headers(), posted_credits_.headers());
+	watch_->range("posted_data", posted_credits_.bytes(), posted_credits_.bytes());
+	watch_->range("nonposted_headers", nonposted_credits_.headers(), nonposted_credits_.headers());
+	watch_->range("tags", uint32_t(free_tags_.size()), uint32_t(free_tags_.size()));
+}
+
+void Endpoint::look()
+{
+	if (!watch_)
+		return;
+	watch_->level("posted_queue", uint32_t(posted_.size()));
+	watch_->level("read_queue", uint32_t(reads_.size()));
+	watch_->level("read_fifo", uint32_t(finished_.size()));
+}
+
+/* Credits, or a tag, that the TLP takes which leaves now. */
+void Endpoint::took(const char *credits, hca_ps back_at, uint32_t units)
+{
+	if (!watch_)
+		return;
+	watch_->change(credits, next_at_, -int32_t(units));
+	watch_->change(credits, back_at, int32_t(units));
+}
+
 void Endpoint::submit(Transfer *t, Ring<Transfer *> &queue)
 {
 	t->order = ++order_;
 	queue.push(t);
+	look();
 	up_->kick();
 }
 
@@ -81,6 +116,7 @@ bool Endpoint::behind_posted(const Transfer *t)
 
 bool Endpoint::next(hca_ps now, Tlp &tlp, hca_ps &retry)
 {
+	next_at_ = now;
 	if (!answers_.empty() && !behind_posted(answers_.front()))
 		return next_answer(tlp);
 	posted_turn_ = !posted_turn_;
@@ -139,21 +175,40 @@ void Endpoint::write_tlp(Transfer *t, Tlp &tlp)
 
 bool Endpoint::next_posted(hca_ps now, Tlp &tlp, hca_ps &retry)
 {
-	if (posted_.empty() || !posted_credits_.available(now, model_.write_chunk(0, UINT32_MAX), retry))
+	const bool may =
+		!posted_.empty() && posted_credits_.available(now, model_.write_chunk(0, UINT32_MAX), retry);
+
+	if (watch_)
+		watch_->stall("posted", now, may || posted_.empty() ? nullptr : POSTED_CREDITS);
+	if (!may)
 		return false;
 	write_tlp(posted_.front(), tlp);
 	return true;
 }
 
+/* Why the first read cannot be sent; NULL: it can. */
+const char *Endpoint::read_stall(hca_ps now, hca_ps &retry)
+{
+	if (free_tags_.empty())
+		return TAGS;
+	if (behind_posted(reads_.front()))
+		return ORDER;
+	if (!nonposted_credits_.available(now, 0, retry))
+		return NONPOSTED_CREDITS;
+	if (free_tags_.front().at <= now)
+		return nullptr;
+	retry = std::min(retry, free_tags_.front().at);
+	return TAGS;
+}
+
 bool Endpoint::next_read(hca_ps now, Tlp &tlp, hca_ps &retry)
 {
-	if (reads_.empty() || free_tags_.empty() || behind_posted(reads_.front()) ||
-	    !nonposted_credits_.available(now, 0, retry))
+	const char *stall = reads_.empty() ? nullptr : read_stall(now, retry);
+
+	if (watch_)
+		watch_->stall("read", now, stall);
+	if (stall || reads_.empty())
 		return false;
-	if (free_tags_.front().at > now) {
-		retry = std::min(retry, free_tags_.front().at);
-		return false;
-	}
 	Transfer *t = reads_.front();
 	uint16_t tag = free_tags_.pop().tag;
 	const uint8_t *data = static_cast<const uint8_t *>(t->dma->buf) + t->done;
@@ -183,12 +238,18 @@ void Endpoint::sent(const Tlp &tlp, hca_ps arrival)
 {
 	if (tlp.type == TlpType::MRd) {
 		nonposted_credits_.take(0, arrival + credit_latency_);
+		took("nonposted_headers", arrival + credit_latency_, 1);
+		if (watch_)
+			watch_->change("tags", next_at_, -1);
 		root_->read_sent(tlp.tag, arrival);
 	} else if (tlp.type != TlpType::CplD) {
 		posted_credits_.take(tlp.len, arrival + credit_latency_);
+		took("posted_headers", arrival + credit_latency_, 1);
+		took("posted_data", arrival + credit_latency_, Credits::units(tlp.len));
 		if (tlp.deliver)
 			root_->posted_sent(static_cast<Transfer *>(tlp.owner));
 	}
+	look();
 }
 
 void Endpoint::arrive(const Tlp &tlp)
@@ -204,12 +265,15 @@ void Endpoint::completed(uint16_t tag, hca_ps arrival)
 	const bool starved = free_tags_.empty();
 
 	free_tags_.push({arrival, tag});
+	if (watch_)
+		watch_->change("tags", arrival, 1);
 	if (--t->open == 0 && t->issued) {
 		fifo_free_ = std::max(arrival + read_latency_, fifo_free_) +
 			     hca_ps(t->dma->len * read_ps_per_byte_);
 		finished_.push({fifo_free_, t});
 		alarm_.set(finished_.front().at);
 	}
+	look();
 	if (starved)
 		up_->kick();
 }
@@ -234,6 +298,7 @@ void Endpoint::run()
 		transfers_.put(t);
 		hca_dma_done(hca_, dma);
 	}
+	look();
 	stages_.start_ready();
 	if (!finished_.empty())
 		alarm_.set(finished_.front().at);
@@ -245,6 +310,8 @@ void Endpoint::cpu_request(CpuRequest *req)
 {
 	if (!req->load) {
 		hca_mmio_write(hca_, req->bar, req->offset, req->data, req->size);
+		if (watch_)
+			watch_->doorbells(hca_level_now(hca_, HCA_LEVEL_DOORBELL), true);
 		cpu_requests.put(req);
 		return;
 	}

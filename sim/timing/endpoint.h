@@ -10,6 +10,7 @@
 #include "pcie_link.h"
 #include "pool.h"
 #include "stage_starter.h"
+#include "watch.h"
 
 namespace hcasim
 {
@@ -45,6 +46,8 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	StageStarter &stages_;
 	PcieDirection *up_ = nullptr;
 	RootPort *root_ = nullptr;
+	Watch *watch_ = nullptr; /* NULL: nobody wants events */
+	hca_ps next_at_ = 0;     /* time of the last next(): when the TLP leaves */
 	const hca_ps read_latency_, credit_latency_;
 	const double read_ps_per_byte_;
 	const hca_ps dm_latency_;
@@ -84,6 +87,9 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	bool next_answer(Tlp &tlp);
 	void write_tlp(Transfer *t, Tlp &tlp);
 	void cpu_request(CpuRequest *req);
+	const char *read_stall(hca_ps now, hca_ps &retry);
+	void took(const char *credits, hca_ps back_at, uint32_t units);
+	void look();
 
       public:
 	Pool<CpuRequest> cpu_requests; /* shared with the root port; stores are given back here */
@@ -92,6 +98,7 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h,
 		 StageStarter &stages);
 	void connect(PcieDirection *up, RootPort *root);
+	void watch(Watch *watch);
 
 	void dma(hca_dma *dma);
 	void msix(unsigned int vector);

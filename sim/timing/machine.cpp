@@ -71,6 +71,8 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 		if (!trace)
 			throw std::string(text);
 		wire->watch(trace.get());
+		if (trace_wants_events(trace.get()))
+			trace_head(trace.get(), cfg.num_hcas);
 	}
 	const AdapterContext shared = {profile, *pcie,           *wire,      *this,      ops,
 				       ctx,     cfg.personality, cfg.engine, trace.get()};

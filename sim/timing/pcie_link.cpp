@@ -14,8 +14,7 @@ bool Credits::available(hca_ps now, uint32_t bytes, hca_ps &retry)
 		headers_ += r.headers;
 		bytes_ += r.bytes;
 	}
-	/* A data credit is 16 bytes. */
-	if (headers_ >= 1 && bytes_ >= ((bytes + 15) & ~15u))
+	if (headers_ >= 1 && bytes_ >= units(bytes))
 		return true;
 	if (!returns_.empty())
 		retry = std::min(retry, returns_.front().at);
@@ -24,11 +23,9 @@ bool Credits::available(hca_ps now, uint32_t bytes, hca_ps &retry)
 
 void Credits::take(uint32_t bytes, hca_ps back_at)
 {
-	uint32_t units = (bytes + 15) & ~15u;
-
 	headers_--;
-	bytes_ -= units;
-	returns_.push({back_at, 1, units});
+	bytes_ -= units(bytes);
+	returns_.push({back_at, 1, units(bytes)});
 }
 
 PcieDirection::PcieDirection(sc_core::sc_module_name name, const PcieModel &model, hca_ps latency,

@@ -64,6 +64,19 @@ class Credits
 	Credits(uint32_t headers, uint32_t bytes) : headers_(headers), bytes_(bytes)
 	{
 	}
+	/* A data credit is 16 bytes. */
+	static uint32_t units(uint32_t bytes)
+	{
+		return (bytes + 15) & ~15u;
+	}
+	uint32_t headers() const
+	{
+		return headers_;
+	}
+	uint32_t bytes() const
+	{
+		return bytes_;
+	}
 	/* Are there credits for one TLP now? Otherwise `retry` is lowered to when some come back. */
 	bool available(hca_ps now, uint32_t bytes, hca_ps &retry);
 	void take(uint32_t bytes, hca_ps back_at);

@@ -58,6 +58,10 @@ class Port : public sc_core::sc_module
 		return streams_ ? queue_.empty() && now_ps() >= free_at_ : queue_.size() < capacity_;
 	}
 	void send(hca_packet *pkt);
+	uint32_t queued() const
+	{
+		return uint32_t(queue_.size());
+	}
 	bool paused() const
 	{
 		return paused_;

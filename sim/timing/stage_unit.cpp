@@ -41,6 +41,8 @@ bool StageUnit::start()
 	if (busy_ || !adapter_.may_run(stage_) || !hca_stage_pending(hca_, stage_, &work))
 		return false;
 	busy_ = true;
+	started_ = now_ps();
+	work_ = work;
 	cycles_ = cost(work);
 	early_ = hca_stage_counted(hca_, stage_);
 	if (early_)
@@ -57,7 +59,7 @@ bool StageUnit::start()
 void StageUnit::step_early()
 {
 	if (stage_ == HCA_STAGE_TX)
-		hca_stage_step(hca_, stage_);
+		adapter_.step(stage_);
 	else
 		adapter_.step_held(stage_, held_);
 	if (hca_step_cycles(hca_))
@@ -73,7 +75,8 @@ void StageUnit::run()
 	if (early_)
 		adapter_.release(held_);
 	else if (hca_stage_pending(hca_, stage_, &work))
-		hca_stage_step(hca_, stage_);
+		adapter_.step(stage_);
+	adapter_.through(stage_, started_, work_);
 	start();
 	adapter_.start_ready();
 }

@@ -27,11 +27,14 @@ class StageHost : public StageStarter
       public:
 	/* Is there room behind the stage that the core does not know of? */
 	virtual bool may_run(hca_stage stage) const = 0;
+	virtual void step(hca_stage stage) = 0;
 	/* A step of the core whose results stay in `held` until release(). */
 	virtual void step_held(hca_stage stage, Held &held) = 0;
 	virtual void release(Held &held) = 0;
 	/* For observers: a step has started, and takes so long. */
 	virtual void stepped(hca_stage stage, const hca_work &work, uint32_t cycles) = 0;
+	/* For observers: a step that started at `start` is through. */
+	virtual void through(hca_stage stage, hca_ps start, const hca_work &work) = 0;
 };
 
 class StageUnit : public sc_core::sc_module
@@ -45,6 +48,8 @@ class StageUnit : public sc_core::sc_module
 	bool busy_ = false;
 	bool early_ = false; /* the step was done when it started */
 	double cycles_ = 0;
+	hca_ps started_ = 0; /* of the step, for observers */
+	hca_work work_ = {};
 	Held held_; /* of an early step */
 
 	void run();
@@ -58,6 +63,10 @@ class StageUnit : public sc_core::sc_module
 		  hca_stage stage);
 	/* Begins with the work at its head, if it is idle and there is some; false otherwise. */
 	bool start();
+	bool busy() const
+	{
+		return busy_;
+	}
 };
 
 } // namespace hcasim

@@ -53,8 +53,10 @@ void Wire::carry(const Port &from, hca_packet *pkt, hca_ps start)
 	const bool group = pkt->data[0] & 1;
 	Port *only = nullptr;
 
-	if (trace_)
+	if (trace_) {
 		trace_frame(trace_, start, pkt->data, pkt->len);
+		trace_sent(trace_, start, start + frame_ps(pkt->len), from.adapter_index(), pkt);
+	}
 	for (Port *port : ports_) {
 		if (group) {
 			hca_packet *copy = hca_packet_dup(pkt);
@@ -126,9 +128,12 @@ void Wire::deliver(Port &to, hca_packet *pkt, hca_ps start, bool late)
 {
 	hca_ps out = std::max(start + propagation_ + switch_latency_, to.inbound_free_at);
 	hca_ps end = out + frame_ps(pkt->len);
+	hca_ps there = end + propagation_ + (late ? LATE : 0);
 
 	to.inbound_free_at = end;
-	to.deliver(pkt, end + propagation_ + (late ? LATE : 0), late);
+	if (trace_)
+		trace_arrived(trace_, there, to.adapter_index(), pkt->number);
+	to.deliver(pkt, there, late);
 }
 
 } // namespace hcasim

@@ -27,6 +27,7 @@ class Wire
 	Fault &fault_;
 	struct trace *trace_ = nullptr;
 	std::vector<Port *> ports_;
+	uint64_t numbered_ = 0;
 
 	void pass(const Port &from, Port &to, hca_packet *pkt, hca_ps start);
 	void deliver(Port &to, hca_packet *pkt, hca_ps start, bool late);
@@ -38,6 +39,11 @@ class Wire
 	void watch(struct trace *trace);
 	/* How long a frame without FCS occupies a link, preamble and gap included. */
 	hca_ps frame_ps(uint32_t len) const;
+	/* Gives the frame its number, for observers. */
+	void number(hca_packet &pkt)
+	{
+		pkt.number = ++numbered_;
+	}
 	/* The first bit of `pkt` leaves `from` at `start`. Takes ownership. */
 	void carry(const Port &from, hca_packet *pkt, hca_ps start);
 	/* The port, or one of those, that the frame goes to has no room. */

@@ -12,7 +12,7 @@
 
 static const char *const log_names[TRACE_NUM_LOGS] = {
 	[TRACE_TLP] = "tlp.log",       [TRACE_WQE] = "wqe.log",     [TRACE_CQE] = "cqe.log",
-	[TRACE_RETIRE] = "retire.log", [TRACE_FAULT] = "fault.log",
+	[TRACE_RETIRE] = "retire.log", [TRACE_FAULT] = "fault.log", [TRACE_EVENTS] = "events.log",
 };
 
 static bool open_logs(struct trace *t, char *err, size_t err_size)
@@ -104,6 +104,7 @@ static void check_files(const struct trace *t)
 
 void trace_close(struct trace *t)
 {
+	trace_events_end(t);
 	if (*t->dir)
 		check_files(t);
 	release(t);
@@ -119,6 +120,7 @@ void trace_frame(struct trace *t, hca_ps time, const void *data, uint32_t len)
 
 	if (t->observer)
 		t->observer->frame(t->ctx, time, data, len);
+	t->num_frames++;
 	if (*t->dir)
 		pcap_dump((unsigned char *)t->frames, &hdr, data);
 }

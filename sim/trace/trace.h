@@ -64,6 +64,39 @@ void trace_cqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t cqn,
 	       const void *raw, uint32_t len);
 void trace_retired(struct trace *t, hca_ps time, unsigned int adapter, const struct engine_retired *r);
 
+/* ---- events.log: how the adapters work, over time ---- */
+
+/* False: there are no files. The calls below are made only if it is true, except trace_sent() and trace_arrived(). */
+bool trace_wants_events(const struct trace *t);
+void trace_head(struct trace *t, unsigned int hcas); /* the first one */
+
+/* A stage was busy with a step. */
+struct trace_step {
+	hca_ps start, end;
+	unsigned int adapter;
+	const char *stage;
+	struct hca_work work;
+	struct hca_seen seen;
+	hca_ps store; /* DOORBELL: when the CPU's store arrived; 0: not known */
+};
+void trace_step(struct trace *t, const struct trace_step *s);
+
+/* `where`: a stage, or a direction of the PCIe link, had work that could not go on. */
+void trace_stall(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, const char *where,
+		 const char *cause);
+/* The same for the send queue of a QP, at the work request with this ring index. */
+void trace_qp_stall(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, uint32_t qpn, uint16_t index,
+		    const char *cause);
+
+/* A level that exists, and its limit; its value from `time` on; or a change of it, at a time that may be in the future. */
+void trace_range(struct trace *t, unsigned int hca, const char *name, uint32_t initial, uint32_t max);
+void trace_level(struct trace *t, hca_ps time, unsigned int hca, const char *name, uint32_t value);
+void trace_change(struct trace *t, hca_ps time, unsigned int hca, const char *name, int32_t by);
+
+/* A frame, the last one of trace_frame(), occupies its sender's link. Frame `number` is wholly at an adapter. */
+void trace_sent(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, const struct hca_packet *pkt);
+void trace_arrived(struct trace *t, hca_ps time, unsigned int hca, uint64_t number);
+
 #ifdef __cplusplus
 }
 #endif

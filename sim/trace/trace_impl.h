@@ -9,7 +9,7 @@
 
 #include "trace.h"
 
-enum trace_log { TRACE_TLP, TRACE_WQE, TRACE_CQE, TRACE_RETIRE, TRACE_FAULT, TRACE_NUM_LOGS };
+enum trace_log { TRACE_TLP, TRACE_WQE, TRACE_CQE, TRACE_RETIRE, TRACE_FAULT, TRACE_EVENTS, TRACE_NUM_LOGS };
 
 struct trace {
 	const struct trace_observer *observer; /* or NULL */
@@ -18,7 +18,13 @@ struct trace {
 	FILE *log[TRACE_NUM_LOGS];
 	pcap_t *pcap;
 	pcap_dumper_t *frames;
+	unsigned long long num_frames; /* so far */
+	unsigned long long events;     /* records of events.log, so far, */
+	hca_ps last;                   /* and the latest time in them */
 };
+
+/* Completes events.log. */
+void trace_events_end(struct trace *t);
 
 /* ,"key":"00ff..." */
 void trace_hex(FILE *f, const char *key, const void *data, uint32_t len);

@@ -5,6 +5,7 @@
 #include <endian.h>
 
 #include "hcasim_hw.h"
+#include "hcasim_ops.h"
 
 static void head(FILE *f, hca_ps time, unsigned int adapter)
 {
@@ -70,6 +71,8 @@ void trace_wqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t qpn,
 	head(f, time, adapter);
 	fprintf(f, ",\"qpn\":%u,\"index\":%u,\"num_bb\":%u,\"op\":\"%s\",\"length\":%llu", qpn, wr->index,
 		wr->num_bb, hcasim_wqe_op_name(wr->op), (unsigned long long)wr->length);
+	if (hcasim_wqe_op_info(wr->op) && hcasim_wqe_op_info(wr->op)->answered)
+		fputs(",\"answered\":true", f);
 	flags(f, wr->flags);
 	operands(f, wr);
 	if (!(wr->flags & HCA_WR_INLINE))

@@ -171,6 +171,15 @@ CASES = {
         "MUST",
         (),
     ),
+    "flow-fields": (
+        "RAW_PACKET",
+        "flow_fields",
+        "ibv_create_flow/DESCRIPTION/mask",
+        "for each field of Ethernet, IPv4, IPv6, TCP and UDP: a frame with the value of the rule is received, none that differs in a "
+        "bit of it",
+        "MUST",
+        (),
+    ),
     "multicast": (
         "UD",
         "groups",

@@ -9,6 +9,8 @@ INVALIDATED = "ibv_alloc_mw/DESCRIPTION/invalidated"
 MW_ACCESS = "ibv_bind_mw/DESCRIPTION/mw_access_flags"
 MW_LOCAL_WRITE = "ibv_bind_mw/DESCRIPTION/REMOTE_WRITE"
 MW_RKEY = "ibv_bind_mw/RETURN-VALUE/rkey"
+MW_TRANSPORT = "ibv_bind_mw/DESCRIPTION/transport"
+REREG = "ibv_rereg_mr/DESCRIPTION/flags"
 MW_NEW_KEY = "ibv_wr_post/WORK-REQUESTS/Memory-Windows/ibv_wr_bind_mw"
 MW_BIND = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_MW_BIND"
 DEREG_BOUND = "ibv_reg_mr/NOTES/dereg"
@@ -120,6 +122,17 @@ class Objects(Suite):
             says = "LOCAL_INV completes with IBV_WC_MW_BIND_ERR, and a window of another QP stays bound"
             args = (INVALIDATED, {"kind": kind}, says, "MW_BIND_ERR", ("INV-WHAT",))
             yield self._mw(qpt, f"local_inv-{case}", "mw_inv_refused", *args, posts=LOCAL)
+        says = "a window that was never bound, or is invalidated a second time, may be invalidated; it can be bound then"
+        yield self._mw(
+            qpt, "local_inv-free", "mw_inv_free", INVALIDATED, {}, says, None, ("MW-FREE",), posts=LOCAL
+        )
+        says = "ibv_rereg_mr() fails while a window is bound to the region, and works when it is void"
+        yield self._mw(
+            qpt, "rereg-bound", "mw_rereg_bound", REREG, {}, says, None, ("MW-REREG",), posts=LOCAL
+        )
+        says = "ibv_bind_mw() on a QP in RESET, or on a UD QP, fails and leaves mw->rkey; a bind elsewhere works then"
+        args = (MW_TRANSPORT, {}, says, None, ())
+        yield self._mw(qpt, "type-1-refused", "mw_type_1_refused", *args, kind=1, also=(MW_RKEY,))
         for case, clause, args in (
             ("type-1-rebind", MW_RKEY, {}),
             ("type-1-unbind", INVALIDATED, {"unbind": 1}),
@@ -141,6 +154,7 @@ class Objects(Suite):
         errata=("MW-RIGHTS",),
         kind=2,
         posts=(),
+        also=(),
     ):
         return Case(
             suite="mw",
@@ -148,7 +162,7 @@ class Objects(Suite):
             case=case,
             scenario=scenario,
             says=says or (REFUSED if qpt == "RC" else REFUSED_UC),
-            expect=Expect(clause, status=status, errata=errata),
+            expect=Expect(clause, status=status, errata=errata, also=also),
             args=args,
             needs=(f"memory_windows/{kind}", *(f"operations/{qpt}/{name}" for name in posts)),
         )

@@ -10,6 +10,7 @@ AH_ATTR = "ibv_modify_qp/DESCRIPTION/ah_attr"
 PKEY_INDEX = "ibv_modify_qp/DESCRIPTION/pkey_index"
 PATH_MTU = "ibv_modify_qp/DESCRIPTION/path_mtu"
 MAX_DEST = "ibv_modify_qp/DESCRIPTION/max_dest_rd_atomic"
+STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
 RQ_PSN = "ibv_modify_qp/DESCRIPTION/rq_psn"
 QKEY = "ibv_modify_qp/DESCRIPTION/qkey"
 RNR_TIMER = "ibv_modify_qp/DESCRIPTION/min_rnr_timer"
@@ -30,6 +31,9 @@ class Packets(Suite):
                 yield from self._checked(qpt, ipv4)
             for qpt in RELIABLE:
                 yield from self._reliable(qpt, ipv4)
+            for qpt in RELIABLE + ("UC",):
+                if not ipv4:
+                    yield self._begun(qpt)
             yield from self._unreliable(ipv4)
 
     def _checked(self, qpt, ipv4):
@@ -98,6 +102,18 @@ class Packets(Suite):
             ACCESS,
             "WRITEs of the first and last bytes of a region are executed, and requests of no byte with any key and address",
             "KEY-RIGHTS",
+        )
+
+    def _begun(self, qpt):
+        return self._case(
+            qpt,
+            "begun",
+            0,
+            "packet_begun",
+            STATE,
+            "RESET, with or without ERR before it, drops a message of which two packets have come, with its receive; the next "
+            "message starts again, in a receive that was posted afterwards",
+            "QP-RECYCLE",
         )
 
     def _resources(self, qpt, short, kind, name):

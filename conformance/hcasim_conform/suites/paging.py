@@ -5,6 +5,7 @@ from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite
 
 ADVISE = "ibv_advise_mr/"
 ON_DEMAND = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ON_DEMAND"
+IOVA = "ibv_reg_mr/DESCRIPTION/iova"
 REQUESTER, RESPONDER = 1, 2
 SIZE = 3000  # several packets, so that a page is missing in the middle of a message
 
@@ -74,6 +75,21 @@ class Paging(Suite):
                 ask=tuple(dict.fromkeys(("SEND", "RDMA_WRITE", name))),
                 needs=(f"on_demand/RC/{LOCAL[name]}",),
             )
+        yield from self._ranges()
+
+    @staticmethod
+    def _ranges():
+        yield Case(
+            suite="paging",
+            qpt="RC",
+            case="iova",
+            scenario="paged_iova",
+            says="an on-demand region whose addresses are not those of its memory is written and read, as local and as remote memory, "
+            "over the borders of pages that the device has not had yet",
+            expect=Expect(IOVA, also=(ON_DEMAND,)),
+            args={"sent_again": 1},
+            needs=("on_demand/RC/WRITE", "on_demand/RC/READ"),
+        )
         yield Case(
             suite="paging",
             qpt="RC",

@@ -169,7 +169,7 @@ class Queues(Suite):
         for qpt in ("RC", "UD"):
             for case, scenario, clause, errata, says in kinds:
                 yield self._shared(qpt, case, scenario, clause, errata, says)
-        says = "IBV_EVENT_QP_LAST_WQE_REACHED for the QP that goes to ERR; the receives stay for the other QP"
+        says = "IBV_EVENT_QP_LAST_WQE_REACHED for the QP that goes to ERR, also the second time; the receives stay for the other QP"
         yield self._shared("RC", "drain", "srq_drain", drain, ("SRQ-DRAIN",), says)
 
     def _shared(self, qpt, case, scenario, clause, errata, says):
@@ -202,6 +202,19 @@ class Queues(Suite):
     def _notify(self, qpt):
         for case, (scenario, clause, says, also) in NOTIFY.items():
             yield self._event("notify", qpt, case, scenario, clause, says, also=also)
+        if qpt != "UD":
+            scenario, clause, says, also = NOTIFY["solicited-only"]
+            says += ", of RDMA WRITE with immediate data"
+            yield self._event(
+                "notify",
+                qpt,
+                "solicited-write",
+                scenario,
+                clause,
+                says,
+                name="RDMA_WRITE_WITH_IMM",
+                also=also,
+            )
         says = "no event before as many completions have come as cq_count says, and one then"
         yield self._event("notify", qpt, "moderated", "event_moderated", MODERATE, says, level="SHOULD")
         says = "each completion has a time later than that of the one before, between those of the clock"

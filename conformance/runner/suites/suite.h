@@ -72,6 +72,8 @@ extern const struct scenario handle_scenarios[];
 extern const struct scenario sge_scenarios[];
 extern const struct scenario rereg_scenarios[];
 extern const struct scenario advise_scenarios[];
+extern const struct scenario flow_scenarios[];
+extern const struct scenario iova_scenarios[];
 extern const struct scenario xrc_scenarios[];
 extern const struct scenario offload_scenarios[];
 extern const struct scenario atomic_byte_scenarios[];

@@ -6,6 +6,9 @@ import sys
 USAGE = """\
 usage: hcasim run [options] -- CMD...   run any verbs program on simulated adapters
        hcasim replay [options] FILE...  replay records of hcasim run --record, and compare
+       hcasim timeline DIR -o FILE      what a traced run did, for ui.perfetto.dev
+       hcasim wave DIR -o FILE          its queue levels, credits and stages, for GTKWave
+       hcasim stat DIR | -- CMD...      its utilisation, queue depths, stalls and latencies
        hcasim conform [options]         run the conformance suite on a device under test
        hcasim calibrate --against NAME  compare an engine's clock cycles with a timing profile
        hcasim --version
@@ -80,6 +83,10 @@ def main(build, argv=None):
         from .replay import main as replay_main
 
         return replay_main(build, args[1:])
+    if command in ("timeline", "wave", "stat"):
+        from . import views
+
+        return getattr(views, f"{command}_main")(build, args[1:])
     if command == "conform":
         return conform(build, args[1:])
     if command == "calibrate":

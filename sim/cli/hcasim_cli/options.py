@@ -101,7 +101,9 @@ def parser(build):
         help="faults to inject on the wire, each with its probability: loss=0.01,dup=0.01,reorder=0.01,corrupt=0.001",
     )
     p.add_argument(
-        "--trace", metavar="DIR", help="write wire.pcap and the logs of TLPs, WQEs and CQEs to this folder"
+        "--trace",
+        metavar="DIR",
+        help="write wire.pcap and the logs of TLPs, WQEs, CQEs and stages to this folder",
     )
     p.add_argument(
         "--record",

@@ -27,6 +27,10 @@ void hca_announce(
 void qp_update(struct hca *hca, struct qp *qp); /* called at the end of every change of a QP */
 void qp_error(struct hca *hca, struct qp *qp);
 
+/* observe.c: for hosts with observers: a step; and after a change of a QP */
+void observe_step(struct hca *hca, enum hca_stage stage);
+void observe_qp(struct hca *hca, struct qp *qp);
+
 /* find.c: look-up by number; NULL: not found. And references. */
 struct qp *qp_find(const struct hca *hca, uint32_t qpn);
 struct cq *cq_find(const struct hca *hca, uint32_t cqn);

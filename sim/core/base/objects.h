@@ -223,6 +223,8 @@ struct txpkt { /* sums_off: net_put_sums() inserts checksums into `sums_len` byt
 	uint8_t port;
 	bool failed;    /* its payload could not be read */
 	bool duplicate; /* of a READ that is repeated */
+	bool of_wqe;    /* for observers: it is a packet of the work request at `index` */
+	uint16_t index;
 	uint16_t dma_pending;
 	uint32_t psn, payload_off, payload_len;
 	uint32_t npieces;
@@ -398,6 +400,7 @@ struct qp {
 	uint64_t atomic_swap, atomic_compare;
 	struct event_source ev;
 	struct hca *hca;
+	enum hca_stall stall; /* for observers: as reported last */
 };
 
 /* ---- Stages ---- */

@@ -14,7 +14,10 @@ bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_w
 void hca_stage_step(struct hca *hca, enum hca_stage stage)
 {
 	hca->step_cycles = 0;
-	hca->parts->stage[stage].step(hca);
+	if (hca->ops.saw_step)
+		observe_step(hca, stage);
+	else
+		hca->parts->stage[stage].step(hca);
 	hca_announce(hca);
 }
 
@@ -50,8 +53,11 @@ static void run_hooks(const qp_hook *hook, struct hca *hca, struct qp *qp)
 /* Retires finished WQEs, and queues the QP for the stages it has work for. */
 void qp_update(struct hca *hca, struct qp *qp)
 {
-	if (!qp->dead)
-		run_hooks(hca->parts->changed, hca, qp);
+	if (qp->dead)
+		return;
+	run_hooks(hca->parts->changed, hca, qp);
+	if (hca->ops.saw_stall)
+		observe_qp(hca, qp);
 }
 
 /* ERR (IBTA 10.3.1.6): sends and receives nothing any more; both queues are flushed. */

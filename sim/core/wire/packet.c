@@ -13,6 +13,7 @@ struct hca_packet *hca_packet_alloc(uint32_t cap)
 	if (pkt) {
 		pkt->len = 0;
 		pkt->cap = cap;
+		pkt->number = 0;
 	}
 	return pkt;
 }
@@ -23,6 +24,7 @@ struct hca_packet *hca_packet_dup(const struct hca_packet *pkt)
 
 	if (copy) {
 		copy->len = pkt->len;
+		copy->number = pkt->number;
 		memcpy(copy->data, pkt->data, pkt->len);
 	}
 	return copy;

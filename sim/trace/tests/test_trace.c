@@ -136,6 +136,54 @@ static void tlps(void)
 	json_decref(r);
 }
 
+/* A RoCEv2 frame is described, another one is not; the last record counts those before it. */
+static void events(void)
+{
+	struct trace *t = open_trace();
+	struct hca_packet *pkt = calloc(1, sizeof(*pkt) + 58);
+	json_t *r;
+
+	CU_ASSERT_PTR_NOT_NULL_FATAL(pkt);
+	pkt->len = 58;
+	pkt->number = 7;
+	CU_ASSERT_TRUE(trace_wants_events(t));
+	trace_head(t, 2);
+	trace_step(t, &(struct trace_step){.start = 5,
+					   .end = 9,
+					   .adapter = 1,
+					   .stage = "fetch",
+					   .work = {64, 1, 16},
+					   .seen = {.qpn = 16, .of_wqe = true, .index = 65535, .blocks = 2}});
+	trace_frame(t, 1000, pkt->data, pkt->len);
+	trace_sent(t, 1000, 2000, 0, pkt);
+	memcpy(pkt->data + 12, "\x08\x00", 2);
+	pkt->data[23] = 17;
+	memcpy(pkt->data + 36, "\x12\xb7", 2);
+	memcpy(pkt->data + 42, "\x11\x00\xff\xff\xff\x00\x00\x10\x80\x00\x01\x00", 12);
+	trace_sent(t, 3000, 4000, 0, pkt);
+	trace_close(t);
+	free(pkt);
+
+	r = record("events.log", 1);
+	CU_ASSERT(number(r, "ps") == 5 && number(r, "end") == 9 && number(r, "qpn") == 16);
+	CU_ASSERT(number(r, "index") == 65535 && number(r, "blocks") == 2 && number(r, "psn") == -1);
+	CU_ASSERT_STRING_EQUAL(text(r, "stage"), "fetch");
+	json_decref(r);
+	r = record("events.log", 2);
+	CU_ASSERT(number(r, "frame") == 7 && number(r, "pcap") == 1 && number(r, "len") == 58);
+	CU_ASSERT_PTR_NULL(json_object_get(r, "opcode"));
+	json_decref(r);
+	r = record("events.log", 3);
+	CU_ASSERT_STRING_EQUAL(text(r, "opcode"), "RC_ACKNOWLEDGE");
+	CU_ASSERT_TRUE(json_is_true(json_object_get(r, "response")));
+	CU_ASSERT(number(r, "dqpn") == 16 && number(r, "psn") == 256);
+	json_decref(r);
+	r = record("events.log", 4);
+	CU_ASSERT_STRING_EQUAL(text(r, "event"), "end");
+	CU_ASSERT(number(r, "events") == 4 && number(r, "ps") == 4000);
+	json_decref(r);
+}
+
 /* Hint and tag stand in requests, not in completions, and not where there are none. */
 static void hints(void)
 {
@@ -345,6 +393,7 @@ int main(void)
 	CU_add_test(s, "CQEs", cqes);
 	CU_add_test(s, "retired WQEs", retired);
 	CU_add_test(s, "faults", faults);
+	CU_add_test(s, "events", events);
 	CU_add_test(s, "what cannot be written", cannot_write);
 	CU_add_test(s, "disk full", disk_full);
 	CU_basic_set_mode(CU_BRM_VERBOSE);

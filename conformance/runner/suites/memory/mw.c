@@ -76,6 +76,18 @@ static void mw_local_inv(struct kit *k)
 	mw_free(k, mw);
 }
 
+/* A free window may be invalidated: it was never bound, or was invalidated before. */
+static void mw_inv_free(struct kit *k)
+{
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
+
+	if (mw && invalidate(k, mw) && mw_bind(k, mw, &b) && mw_opens(k, mw) && invalidate(k, mw) &&
+	    invalidate(k, mw) && mw_bind(k, mw, &b))
+		mw_opens(k, mw);
+	mw_free(k, mw);
+}
+
 /* When the receive completion of SEND_WITH_INV is polled the window has been invalidated. */
 static void mw_send_inv(struct kit *k)
 {
@@ -277,6 +289,82 @@ static void mw_holds_mr(struct kit *k)
 	mw_free(k, mw);
 }
 
+/* A region cannot be changed while a window is bound to it (IBTA 10.6.7.2.6); afterwards it can. */
+static void mw_rereg_bound(struct kit *k)
+{
+	const int flags = IBV_REREG_MR_CHANGE_ACCESS,
+		  access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND;
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
+	struct ibv_mr *mr = mw ? bindable(k) : NULL;
+
+	b.mr = mr;
+	if (mr && mw_bind(k, mw, &b) && mw_opens(k, mw)) {
+		log_call(&k->res->log, "ibv_rereg_mr(mr, %d, NULL, NULL, 0, 0x%x)", flags, access);
+		if (!ibv_rereg_mr(mr, flags, NULL, NULL, 0, access))
+			KIT_FAULT(k, "a region with a bound window was registered again");
+		else if (mw_opens(k, mw) && invalidate(k, mw) &&
+			 ibv_rereg_mr(mr, flags, NULL, NULL, 0, access))
+			KIT_FAULT(k, "a region without windows cannot be registered again: %s",
+				  errno_name(errno));
+	}
+	mw_free(k, mw);
+	deregister(k, mr);
+}
+
+/* A bind that ibv_bind_mw() refuses leaves the window's key, and the window, as they are. */
+static void refuse_bind(struct kit *k, struct ibv_qp *qp, struct ibv_mw *mw, const struct bind *b,
+			const char *what)
+{
+	struct ibv_mw_bind bind = {.wr_id = 0x71c, .send_flags = IBV_SEND_SIGNALED};
+	const uint32_t rkey = mw->rkey;
+	int ret;
+
+	bind.bind_info = (struct ibv_mw_bind_info){b->mr, b->addr, b->len, b->access};
+	ret = ibv_bind_mw(qp, mw, &bind);
+	log_call(&k->res->log, "/* ibv_bind_mw() on %s */", what);
+	KIT_CHECK(k, ret > 0, "ibv_bind_mw on %s returned %d, must be refused", what, ret);
+	KIT_CHECK(k, mw->rkey == rkey, "mw->rkey was changed by an ibv_bind_mw that was refused");
+	k->res->err = ret;
+}
+
+/* On a QP in RESET, and on one of a type that binds no windows. */
+static void mw_type_1_refused(struct kit *k)
+{
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_1);
+	struct ibv_pd *pd = k->r->dut.responder.pd;
+	struct bind b = mw_usual(k->l);
+	struct ibv_qp_init_attr init = {
+		.send_cq = k->l->peer_cq, .recv_cq = k->l->peer_cq, .cap = {2, 2, 1, 1, 0}};
+	struct ibv_qp *reset, *other;
+
+	b.mr = k->l->target.mr;
+	init.qp_type = k->cell->qpt;
+	reset = mw ? ibv_create_qp(pd, &init) : NULL;
+	init.qp_type = IBV_QPT_UD;
+	other = mw ? ibv_create_qp(pd, &init) : NULL;
+	if (reset && other) {
+		refuse_bind(k, reset, mw, &b, "a QP in RESET");
+		refuse_bind(k, other, mw, &b, "a UD QP");
+	} else if (mw) {
+		KIT_FAULT(k, "ibv_create_qp failed with %s", errno_name(errno));
+	}
+	if (reset)
+		ibv_destroy_qp(reset);
+	if (other)
+		ibv_destroy_qp(other);
+	if (mw && KIT_GOOD(k)) {
+		struct ibv_mw_bind bind = {.wr_id = 0x71b, .send_flags = IBV_SEND_SIGNALED};
+
+		bind.bind_info = (struct ibv_mw_bind_info){b.mr, b.addr, b.len, b.access};
+		if (ibv_bind_mw(k->l->peer, mw, &bind))
+			KIT_FAULT(k, "ibv_bind_mw failed after others were refused");
+		else if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x71b, IBV_WC_SUCCESS))
+			mw_opens(k, mw);
+	}
+	mw_free(k, mw);
+}
+
 /* Type 1: ibv_bind_mw() rebinds the window and returns its new key; a bind of 0 bytes unbinds it. */
 static void mw_type_1(struct kit *k)
 {
@@ -472,5 +560,8 @@ const struct scenario window_scenarios[] = {
 	{"mw_of_destroyed_qp", mw_of_destroyed_qp},
 	{"mw_as_lkey", mw_as_lkey},
 	{"mw_inv_refused", mw_inv_refused},
+	{"mw_inv_free", mw_inv_free},
+	{"mw_rereg_bound", mw_rereg_bound},
+	{"mw_type_1_refused", mw_type_1_refused},
 	{NULL, NULL},
 };

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "link/link_modify.h"
 #include "suites/kit.h"
 
 #define SHARERS 4
@@ -166,10 +167,26 @@ static void srq_shared(struct kit *k)
 		link_destroy(&others[i]);
 }
 
-/* A QP moved to the error state reports LAST_WQE_REACHED; the other QPs still work. */
-static void srq_drain(struct kit *k)
+/* It says that it takes no more receives, and has taken none. */
+static bool last_reached(struct kit *k, struct link *leaver)
 {
 	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
+	int ret;
+
+	log_call(&k->res->log, "ibv_modify_qp(other, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, "
+			       "IBV_QP_STATE) /* another QP of the SRQ */");
+	ret = ibv_modify_qp(leaver->peer, &err, IBV_QP_STATE);
+	if (ret)
+		KIT_FAULT(k, "ibv_modify_qp to ERR failed with %s", errno_name(ret));
+	else if (kit_expect_async(k, k->r->dut.responder.ctx, IBV_EVENT_QP_LAST_WQE_REACHED, leaver->peer))
+		kit_expect_none(k, leaver, leaver->peer_cq);
+	return KIT_GOOD(k);
+}
+
+/* A QP moved to the error state reports LAST_WQE_REACHED, each time; the other QPs still work. */
+static void srq_drain(struct kit *k)
+{
+	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
 	struct link_opts opts = {0};
 	struct link leaver = {0};
 	int ret;
@@ -177,15 +194,13 @@ static void srq_drain(struct kit *k)
 	if (!set_up(k))
 		return;
 	opts.srq = k->l->srq;
-	if (kit_link_second(k, &leaver, API_SRQ, &opts)) {
-		log_call(&k->res->log, "ibv_modify_qp(other, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, "
-				       "IBV_QP_STATE) /* another QP of the SRQ */");
-		ret = ibv_modify_qp(leaver.peer, &err, IBV_QP_STATE);
+	if (kit_link_second(k, &leaver, API_SRQ, &opts) && last_reached(k, &leaver)) {
+		ret = ibv_modify_qp(leaver.peer, &reset, IBV_QP_STATE);
+		ret = ret ? ret : link_peer_steps(&leaver, 0, 2);
 		if (ret)
-			KIT_FAULT(k, "ibv_modify_qp to ERR failed with %s", errno_name(ret));
-		else if (kit_expect_async(k, k->r->dut.responder.ctx, IBV_EVENT_QP_LAST_WQE_REACHED,
-					  leaver.peer))
-			kit_expect_none(k, &leaver, leaver.peer_cq);
+			KIT_FAULT(k, "the QP cannot be brought up again: %s", errno_name(ret));
+		else
+			last_reached(k, &leaver);
 	}
 	if (KIT_GOOD(k))
 		send_times(k, k->l, LINK_RECV_SLOTS);

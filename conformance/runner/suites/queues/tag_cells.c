@@ -85,6 +85,8 @@ static void tag_order(struct kit *k)
 static void phase(struct kit *k, struct tags *t)
 {
 	struct tags_entry e = {.slot = 3, .tag = 7, .mask = ALL, .len = 64, .sync_req = IBV_WC_TM_SYNC_REQ};
+	struct tags_entry second = {
+		.slot = 6, .tag = 11, .mask = ALL, .len = 64, .sync_req = IBV_WC_TM_SYNC_REQ};
 	const bool by_add = kit_arg(k, "by_add", 0);
 
 	for (unsigned int i = 0; i < 3; i++)
@@ -93,7 +95,7 @@ static void phase(struct kit *k, struct tags *t)
 	if (!tags_must_add(t, (struct tags_entry){.slot = 4, .tag = 9, .mask = ALL, .len = 64}, NULL) ||
 	    !tags_send(t, IBV_TMH_EAGER, 7, TMH + 9) ||
 	    !tags_expect(t, TAGS_RECV, IBV_WC_TM_RECV, IBV_WC_SUCCESS, 0) || !tags_must_add(t, e, NULL) ||
-	    !tags_send(t, IBV_TMH_EAGER, 7, TMH + 9) ||
+	    !tags_must_add(t, second, NULL) || !tags_send(t, IBV_TMH_EAGER, 7, TMH + 9) ||
 	    !tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, 0))
 		return;
 	if (!tags_send(t, IBV_TMH_EAGER, 9, TMH + 9) || /* added before: it still matches */
@@ -104,7 +106,9 @@ static void phase(struct kit *k, struct tags *t)
 		.slot = 5, .tag = 8, .mask = ALL, .len = 64, .flags = IBV_OPS_TM_SYNC, .count = 2};
 	if (by_add ? !tags_must_add(t, e, NULL) : !tags_sync(t, 2, 0))
 		return;
-	if (tags_send(t, IBV_TMH_EAGER, 7, TMH + 9))
+	if (tags_send(t, IBV_TMH_EAGER, 11, TMH + 9) &&
+	    tags_expect(t, TAGS_RECV + 6, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE) &&
+	    tags_send(t, IBV_TMH_EAGER, 7, TMH + 9))
 		tags_expect(t, TAGS_RECV + 3, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE);
 }
 

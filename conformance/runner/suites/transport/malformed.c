@@ -54,7 +54,11 @@ static const struct edit wrong[] = {
 	{"transport UD", BTH, 0, 0x40, .qpt = IBV_QPT_UC},
 	{"transport RC", BTH, 0, 0x60, .qpt = IBV_QPT_UD},
 	{"transport UC", BTH, 0, 0x40, .qpt = IBV_QPT_UD},
+	{"transport XRC", BTH, 0, 0x80, .qpt = IBV_QPT_UC},
+	{"transport XRC", BTH, 0, 0xc0, .qpt = IBV_QPT_UD},
 	{"transport RC", BTH, 0, 0xa0, .qpt = IBV_QPT_XRC_RECV},
+	{"transport UC", BTH, 0, 0x80, .qpt = IBV_QPT_XRC_RECV},
+	{"transport UD", BTH, 0, 0xc0, .qpt = IBV_QPT_XRC_RECV},
 	{"an acknowledge", BTH, 0, 0x15, .qpt = IBV_QPT_RC},
 	{"an acknowledge", BTH, 0, 0x15, .qpt = IBV_QPT_XRC_RECV},
 	{"an opcode of RC only", BTH, 0, 0x08, .qpt = IBV_QPT_UC},
@@ -198,6 +202,15 @@ static bool put_without(struct packet_qp *t, unsigned int code, uint32_t udp_len
 	return port_put(&t->port, &f);
 }
 
+/* The destination of datagrams to groups (IBTA 9.6.1.2.1), in one to the port's own address. */
+static bool put_to_all(struct packet_qp *t)
+{
+	struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
+
+	p.dqpn = 0xffffff;
+	return port_send(&t->port, &p);
+}
+
 /* What was executed before must be in the right receive; its answer, if there is one, comes next. */
 static bool is_taken(struct packet_qp *t, const uint8_t *payload)
 {
@@ -229,7 +242,7 @@ static void packet_wrong(struct kit *k)
 	if (pqp_open(k, &t) && carry(&t) && pqp_receive(&t, PQP_SLOT) &&
 	    put_all(&t, wrong, sizeof(wrong) / sizeof(wrong[0])) &&
 	    (t.qpt == IBV_QPT_UD || put_all(&t, elsewhere, sizeof(elsewhere) / sizeof(elsewhere[0]))) &&
-	    put_short(&t) && put_headless(&t) &&
+	    put_short(&t) && put_headless(&t) && put_to_all(&t) &&
 	    (t.qpt == IBV_QPT_UD || (put_without(&t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 24) &&
 				     put_without(&t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 36)))) {
 		const struct packet p = pqp_packet(&t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);

@@ -23,7 +23,8 @@ static bool create_xrc(struct packet_qp *t)
 	t->xrcd = ibv_open_xrcd(end->ctx, &domain);
 	srq.xrcd = qp.xrcd = t->xrcd;
 	t->srq = t->xrcd ? ibv_create_srq_ex(end->ctx, &srq) : NULL;
-	if (!t->srq || ibv_get_srq_num(t->srq, &t->srqn))
+	t->other = t->srq ? ibv_create_srq_ex(end->ctx, &srq) : NULL;
+	if (!t->other || ibv_get_srq_num(t->srq, &t->srqn) || ibv_get_srq_num(t->other, &t->other_srqn))
 		return false;
 	t->qp = ibv_create_qp_ex(end->ctx, &qp);
 	return t->qp;
@@ -101,6 +102,8 @@ void pqp_close(struct packet_qp *t)
 		ibv_destroy_qp(t->qp);
 	if (t->srq)
 		ibv_destroy_srq(t->srq);
+	if (t->other)
+		ibv_destroy_srq(t->other);
 	if (t->xrcd)
 		ibv_close_xrcd(t->xrcd);
 	if (t->cq)

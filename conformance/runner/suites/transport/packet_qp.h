@@ -23,9 +23,9 @@ struct packet_qp {
 	enum ibv_qp_type qpt;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
-	struct ibv_srq *srq; /* XRC */
+	struct ibv_srq *srq, *other; /* XRC, of the same domain */
 	struct ibv_xrcd *xrcd;
-	uint32_t srqn;
+	uint32_t srqn, other_srqn;
 	struct ibv_mr *mr;
 	uint8_t *mem, *want;      /* the region, and what it must hold */
 	uint8_t data[4096];       /* payloads; new bytes for each packet that is sent with pqp_fill() */

@@ -18,6 +18,7 @@ struct step {
 	uint32_t rkey; /* bits to be inverted */
 	uint8_t sel, plt;
 	uint8_t srqn;     /* bits to be inverted */
+	bool other_srq;   /* the second SRQ of the domain */
 	uint64_t address; /* not 0: in place of AT + va */
 };
 
@@ -306,6 +307,18 @@ static const struct refusal refusals[] = {
 	 1,
 	 INV,
 	 .kind = XRC},
+	{"the domain's other SRQ in the last packet",
+	 {{.code = OP(SEND_FIRST), .len = PQP_MTU}, {.code = OP(SEND_LAST), .len = 4, .other_srq = true}},
+	 2,
+	 INV,
+	 .kind = XRC,
+	 TAKES(REM_INV_REQ_ERR)},
+	{"the domain's other SRQ in the middle of a WRITE",
+	 {{.code = OP(RDMA_WRITE_FIRST), .len = PQP_MTU, .dmalen = 3 * PQP_MTU},
+	  {.code = OP(RDMA_WRITE_MIDDLE), .len = PQP_MTU, .other_srq = true}},
+	 2,
+	 INV,
+	 .kind = XRC},
 	{"another SRQ in the last packet",
 	 {{.code = OP(SEND_FIRST), .len = PQP_MTU}, {.code = OP(SEND_LAST), .len = 4, .srqn = 0x40}},
 	 2,
@@ -330,7 +343,7 @@ static bool send_steps(struct packet_qp *t, const struct refusal *r)
 		p.rkey ^= s->rkey;
 		p.sel = s->sel;
 		p.plt = s->plt;
-		p.srqn ^= s->srqn;
+		p.srqn = s->other_srq ? t->other_srqn : p.srqn ^ s->srqn;
 		p.swap_add = p.compare = 0x5c5c5c5c5c5c5c5c;
 		if (write && !p.ackreq)
 			memcpy(t->want + AT + s->va, t->data, s->len);

@@ -274,6 +274,26 @@ static bool many_atomics(struct packet_qp *t)
 	return good;
 }
 
+/* With as many resources as the device has, the result of the oldest atomic of so many is kept, too. */
+static bool oldest_atomic(struct packet_qp *t)
+{
+	const int most = t->k->r->dut.responder.attr.max_qp_rd_atom;
+	const uint8_t num = most < UINT8_MAX ? (uint8_t)most : UINT8_MAX;
+	struct request r[UINT8_MAX] = {};
+	bool good;
+
+	t->reads = num;
+	good = pqp_again(t, 0xffffff);
+	t->reads = PQP_READS;
+	for (unsigned int i = 0; i < num && good; i++) {
+		r[i].code = OP(FETCH_ADD);
+		good = fill(t, &r[i], 1);
+	}
+	for (unsigned int i = 0; i < num && good; i++)
+		good = put(t, &r[i]) && answered(t, &r[i]);
+	return good;
+}
+
 struct wrong {
 	uint32_t back; /* PSNs before the next one */
 	unsigned int code;
@@ -345,7 +365,7 @@ static bool repeat_base(struct packet_qp *t)
 	return repeat(t, each, 4) && repeat_part(t) && many_atomics(t) && overtake(t, ahead, 0) &&
 	       overtake(t, ahead, 1) && overtake(t, behind, 0) && overtake(t, behind, 1) && ignore(t) &&
 	       write_acked(t, 96) && fill(t, more, PQP_READS) && refuse_last(t, more) &&
-	       ignore_without_right(t);
+	       ignore_without_right(t) && oldest_atomic(t);
 }
 
 static bool repeat_other(struct packet_qp *t, unsigned int code)

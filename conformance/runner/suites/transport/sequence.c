@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <string.h>
 
+#include "judge/watchdog.h"
 #include "suites/transport/packet_qp.h"
 
 #define COUNT 0x00ffffffffffff80ull
@@ -144,11 +145,71 @@ static bool burst(struct packet_qp *t)
 	return pqp_ack(t, psn + 4);
 }
 
+#define BURST 8
+#define AHEAD 32 /* packets of the READ */
+
+/* An acknowledge for several requests has the MSN of the last of them (IBTA 9.7.7.1); they wait for a READ's answer. */
+static bool acked_together(struct packet_qp *t)
+{
+	const unsigned int ack =
+		t->qpt == IBV_QPT_XRC_RECV ? HCASIM_BTH_OP_XRC_ACKNOWLEDGE : HCASIM_BTH_OP_RC_ACKNOWLEDGE;
+	const uint32_t read = t->psn;
+	struct packet got;
+	uint32_t number;
+	bool good;
+
+	port_hold(&t->port);
+	t->psn = (read + AHEAD) & HCASIM_PSN_MASK;
+	good = pqp_ask_read(t, read, 0, AHEAD * PQP_MTU);
+	for (unsigned int i = 0; i < BURST && good; i++)
+		good = write_once(t, AHEAD * PQP_MTU + 32 * i, 30);
+	good = port_release(&t->port) && good;
+	t->msn++;
+	if (!good || !pqp_read_answer(t, read, 0, AHEAD * PQP_MTU))
+		return false;
+	do {
+		if (!port_get(&t->port, &got))
+			return false;
+		number = (got.psn - read - AHEAD) & HCASIM_PSN_MASK;
+		if (got.opcode != ack || got.kind || number >= BURST || got.msn != t->msn + number + 1)
+			KIT_FAULT(t->k,
+				  "an answer with opcode 0x%x, syndrome %u, MSN %u for request %u behind a "
+				  "READ "
+				  "of MSN %u",
+				  got.opcode, got.kind, got.msn, number, t->msn);
+	} while (KIT_GOOD(t->k) && number < BURST - 1);
+	t->msn += BURST;
+	return KIT_GOOD(t->k);
+}
+
+static bool gap(struct packet_qp *t)
+{
+	return write_at(t, t->psn + 1) && pqp_nak(t, HCASIM_NAK_PSN_SEQ, t->psn);
+}
+
+static bool add_none(struct packet_qp *t)
+{
+	const struct pqp_atomic add = {HCASIM_BTH_CODE_FETCH_ADD, 0, 0};
+	uint32_t psn = t->psn;
+
+	t->msn++;
+	t->psn = (psn + 1) & HCASIM_PSN_MASK;
+	return pqp_ask_atomic(t, psn, &add) && pqp_atomic_answer(t, psn, 0x1122334455667788);
+}
+
+/* Any request that was missing ends a gap: the next gap has a NAK of its own. */
+static bool gaps_filled(struct packet_qp *t)
+{
+	return gap(t) && read_once(t, 9, 300) && gap(t) && add_none(t) && gap(t) && read_once(t, 5, 0) &&
+	       gap(t) && write_acked(t, 40, 16);
+}
+
 static void packet_sequence(struct kit *k)
 {
 	static struct packet_qp t;
 
-	if (pqp_open(k, &t) && gaps(&t) && repeated_writes(&t) && reads(&t) && atomics(&t) && burst(&t))
+	if (pqp_open(k, &t) && gaps(&t) && repeated_writes(&t) && reads(&t) && atomics(&t) && burst(&t) &&
+	    gaps_filled(&t) && acked_together(&t))
 		pqp_judge_memory(&t);
 	pqp_close(&t);
 }
@@ -200,7 +261,79 @@ static void packet_rnr(struct kit *k)
 	pqp_close(&t);
 }
 
+/* ---- Messages of which RESET or ERR leaves the rest ---- */
+
+static bool is_written(struct packet_qp *t, const uint8_t *at, const uint8_t *bytes, size_t len)
+{
+	struct watchdog w = watchdog(t->k->r->dut.timeout_ms);
+
+	do
+		end_sync();
+	while (memcmp(at, bytes, len) && !watchdog_expired(&w) && !remote_broken());
+	if (memcmp(at, bytes, len))
+		KIT_FAULT(t->k, "the beginning of a message is not in memory");
+	return KIT_GOOD(t->k);
+}
+
+/* Two packets of a message, until they are in memory. Its receive and its bytes are undefined from then on. */
+static bool begin_message(struct packet_qp *t, bool write)
+{
+	const uint32_t at = write ? 0 : pqp_slot(t) - t->want;
+	struct packet p =
+		pqp_packet(t, write ? HCASIM_BTH_CODE_RDMA_WRITE_FIRST : HCASIM_BTH_CODE_SEND_FIRST, PQP_MTU);
+
+	p.ackreq = false;
+	p.dmalen = PQP_SLOT;
+	if (!pqp_receive(t, PQP_SLOT) || !pqp_send(t, &p))
+		return false;
+	p = pqp_packet(t, write ? HCASIM_BTH_CODE_RDMA_WRITE_MIDDLE : HCASIM_BTH_CODE_SEND_MIDDLE, PQP_MTU);
+	p.ackreq = false;
+	if (!pqp_send(t, &p) || !is_written(t, t->mem + at + PQP_MTU, t->data, PQP_MTU))
+		return false;
+	memcpy(t->want + at, t->mem + at, PQP_SLOT);
+	return true;
+}
+
+static bool stop(struct packet_qp *t)
+{
+	struct ibv_qp_attr error = {.qp_state = IBV_QPS_ERR};
+	int ret = ibv_modify_qp(t->qp, &error, IBV_QP_STATE);
+	struct ibv_wc wc;
+
+	if (ret)
+		KIT_FAULT(t->k, "ibv_modify_qp to ERR failed with %s", errno_name(ret));
+	return !ret && (t->srq || pqp_received(t, IBV_WC_WR_FLUSH_ERR, 0, &wc));
+}
+
+/* After RESET a message starts again, in a receive that was posted afterwards. */
+static bool begins_anew(struct packet_qp *t, bool write, bool error)
+{
+	struct packet p;
+	struct ibv_wc wc;
+
+	if (!begin_message(t, write) || (error && !stop(t)) || !pqp_again(t, 0xffffff) ||
+	    !pqp_receive(t, PQP_SLOT))
+		return false;
+	p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, 40);
+	memcpy(pqp_slot(t), t->data, 40);
+	if (!pqp_send(t, &p) || !pqp_received(t, IBV_WC_SUCCESS, 40, &wc))
+		return false;
+	t->msn++;
+	return t->qpt == IBV_QPT_UC || pqp_ack(t, p.psn);
+}
+
+static void packet_begun(struct kit *k)
+{
+	static struct packet_qp t;
+
+	if (pqp_open(k, &t) && begins_anew(&t, false, false) && begins_anew(&t, false, true) &&
+	    (t.srq || (begins_anew(&t, true, false) && begins_anew(&t, true, true))))
+		pqp_judge_memory(&t);
+	pqp_close(&t);
+}
+
 const struct scenario sequence_scenarios[] = {
+	{"packet_begun", packet_begun},
 	{"packet_sequence", packet_sequence},
 	{"packet_rnr", packet_rnr},
 	{NULL, NULL},
