@@ -96,7 +96,6 @@ struct hcasim_pd {
 	struct hcasim_td *td;
 	bool imported;
 	atomic_uint refs; /* of an imported PD: in the caller's context */
-	uint32_t pdn;
 	void *(*alloc)(struct ibv_pd *pd, void *pd_context, size_t size, size_t alignment,
 		       uint64_t resource_type);
 	void (*free)(struct ibv_pd *pd, void *pd_context, void *ptr, uint64_t resource_type);

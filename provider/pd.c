@@ -19,7 +19,6 @@ struct ibv_pd *hcasim_alloc_pd(struct ibv_context *ibctx)
 	err = ibv_cmd_alloc_pd(ibctx, &pd->ibv_pd, &cmd, sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (err)
 		return hcasim_failed(pd, err);
-	pd->pdn = resp.drv_payload.pdn;
 	atomic_init(&pd->refs, 0);
 	return &pd->ibv_pd;
 }
@@ -49,13 +48,14 @@ struct ibv_pd *hcasim_import_pd(struct ibv_context *ibctx, uint32_t handle)
 {
 	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_PD, HCASIM_METHOD_PD_QUERY, 2);
 	struct hcasim_pd *pd;
+	uint32_t pdn;
 	int err;
 
 	pd = calloc(1, sizeof(*pd));
 	if (!pd)
 		return NULL;
 	fill_attr_in_obj(cmd, HCASIM_ATTR_PD_QUERY_HANDLE, handle);
-	fill_attr_out_ptr(cmd, HCASIM_ATTR_PD_QUERY_RESP_PDN, &pd->pdn);
+	fill_attr_out_ptr(cmd, HCASIM_ATTR_PD_QUERY_RESP_PDN, &pdn);
 	err = execute_ioctl(ibctx, cmd);
 	if (err)
 		return hcasim_failed(pd, err);
@@ -140,7 +140,6 @@ struct ibv_pd *hcasim_alloc_parent_domain(struct ibv_context *ibctx, struct ibv_
 		return NULL;
 
 	pd->base = to_hpd(attr->pd);
-	pd->pdn = pd->base->pdn;
 	hcasim_pd_get(pd->base);
 	if (attr->td) {
 		pd->td = to_htd(attr->td);
