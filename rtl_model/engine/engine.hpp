@@ -15,8 +15,8 @@
 #include <hcasim_verbs.h>
 #include <hcasim_wire.h>
 
-#include "Vhcasim_engine_flat.h"
 #include "frame.hpp"
+#include "hcasim_engine_ports.hpp"
 #include "pace.hpp"
 #include "rtl_engine.h"
 #include "wave.hpp"
@@ -67,7 +67,6 @@ enum class Request : uint8_t {
 	DECODE
 };
 
-using Top = Vhcasim_engine_flat;
 template <class Port>
 using Stored = std::remove_reference_t<Port>;
 

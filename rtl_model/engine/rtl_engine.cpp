@@ -115,19 +115,19 @@ void engine::retired()
 {
 	if (!top->retire_valid_o || !ports->retired)
 		return;
-	const engine_retired r = {.order = top->retire_order,
-				  .fetched = top->retire_fetched,
-				  .issued = top->retire_issued,
-				  .completed = top->retire_completed,
-				  .qpn = top->retire_qpn,
-				  .first_psn = top->retire_first_psn,
-				  .psns = top->retire_psns,
-				  .index = top->retire_index,
-				  .wqe_op = top->retire_op,
-				  .num_bb = top->retire_num_bb,
-				  .status = top->retire_status,
-				  .vendor_err = top->retire_vendor_err,
-				  .signaled = (bool)top->retire_signaled};
+	const engine_retired r = {.order = top->retire_order(),
+				  .fetched = top->retire_fetched(),
+				  .issued = top->retire_issued(),
+				  .completed = top->retire_completed(),
+				  .qpn = top->retire_qpn(),
+				  .first_psn = top->retire_first_psn(),
+				  .psns = top->retire_psns(),
+				  .index = top->retire_index(),
+				  .wqe_op = top->retire_op(),
+				  .num_bb = top->retire_num_bb(),
+				  .status = top->retire_status(),
+				  .vendor_err = top->retire_vendor_err(),
+				  .signaled = (bool)top->retire_signaled()};
 	ports->retired(host, &r);
 }
 
@@ -200,37 +200,36 @@ static void destroy(struct engine *e)
 
 static void put_address(Top &top, const hca_av &av)
 {
-	memcpy(&top.attr_dgid, av.dgid, sizeof(av.dgid));
-	top.attr_dmac = 0;
-	memcpy(&top.attr_dmac, av.dmac, sizeof(av.dmac));
-	top.attr_sgid_index = av.sgid_index;
-	top.attr_hop_limit = av.hop_limit;
-	top.attr_traffic_class = av.traffic_class;
-	top.attr_sl = av.sl;
-	top.attr_av_port = av.port;
-	top.attr_flow_label = av.flow_label;
+	top.attr_dgid(from_bytes(av.dgid));
+	top.attr_dmac(from_bytes(av.dmac));
+	top.attr_sgid_index(av.sgid_index);
+	top.attr_hop_limit(av.hop_limit);
+	top.attr_traffic_class(av.traffic_class);
+	top.attr_sl(av.sl);
+	top.attr_av_port(av.port);
+	top.attr_flow_label(av.flow_label);
 }
 
 // The model expects that ports have no bits beyond their width.
 static void put_attributes(Top &top, const struct engine_qp &c)
 {
-	top.attr_qp_type = c.type;
-	top.attr_state = c.state & 7;
-	top.attr_pasid = c.ring.pasid;
-	top.attr_ring = c.ring.addr;
-	top.attr_entries = (uint16_t)c.ring.entries;
-	top.attr_pdn = c.pdn;
-	top.attr_max_inline = (uint16_t)(c.max_inline < UINT16_MAX ? c.max_inline : UINT16_MAX);
-	top.attr_mtu_log = c.mtu ? (uint8_t)__builtin_ctz(c.mtu) : 0;
-	top.attr_port = c.port & 3;
-	top.attr_timeout = c.timeout & 31;
-	top.attr_retry_cnt = c.retry_cnt;
-	top.attr_rnr_retry = c.rnr_retry;
-	top.attr_max_rd_atomic = c.max_rd_atomic;
-	top.attr_qkey = c.qkey;
-	top.attr_dest_qpn = c.dest_qpn & HCASIM_PSN_MASK;
-	top.attr_udp_sport = c.udp_sport;
-	top.attr_paused = c.paused;
+	top.attr_qp_type(c.type);
+	top.attr_state(c.state & 7);
+	top.attr_pasid(c.ring.pasid);
+	top.attr_ring(c.ring.addr);
+	top.attr_entries((uint16_t)c.ring.entries);
+	top.attr_pdn(c.pdn);
+	top.attr_max_inline((uint16_t)(c.max_inline < UINT16_MAX ? c.max_inline : UINT16_MAX));
+	top.attr_mtu_log(c.mtu ? (uint8_t)__builtin_ctz(c.mtu) : 0);
+	top.attr_port(c.port & 3);
+	top.attr_timeout(c.timeout & 31);
+	top.attr_retry_cnt(c.retry_cnt);
+	top.attr_rnr_retry(c.rnr_retry);
+	top.attr_max_rd_atomic(c.max_rd_atomic);
+	top.attr_qkey(c.qkey);
+	top.attr_dest_qpn(c.dest_qpn & HCASIM_PSN_MASK);
+	top.attr_udp_sport(c.udp_sport);
+	top.attr_paused(c.paused);
 	put_address(top, c.av);
 	top.set_state_i = c.set_state;
 	top.set_psn_i = c.set_psn;
@@ -258,7 +257,7 @@ static int qp_create(struct engine *e, uint32_t qpn, const struct engine_qp *ctx
 	if (!take_place(*e, qpn))
 		return -ENOMEM;
 	put_attributes(*e->top, *ctx);
-	e->top->attr_qpn = qpn;
+	e->top->attr_qpn(qpn);
 	e->run(Op::CREATE, qpn);
 	return 0;
 }
@@ -266,7 +265,7 @@ static int qp_create(struct engine *e, uint32_t qpn, const struct engine_qp *ctx
 static void qp_set(struct engine *e, uint32_t qpn, const struct engine_qp *ctx)
 {
 	put_attributes(*e->top, *ctx);
-	e->top->attr_qpn = qpn;
+	e->top->attr_qpn(qpn);
 	e->run(Op::SET, qpn);
 }
 
@@ -294,7 +293,7 @@ static void query(const struct engine *ce, uint32_t qpn, struct engine_query *ou
 	struct engine *e = mutable_of(ce);
 
 	e->run(Op::QUERY, qpn);
-	out->sq_psn = e->top->state_next_psn;
+	out->sq_psn = e->top->state_next_psn();
 	out->draining = e->top->result_ok_o;
 }
 
@@ -352,13 +351,13 @@ static void response(struct engine *e, uint32_t qpn, const struct engine_respons
 {
 	Top &top = *e->top;
 
-	top.response_psn = r->psn & HCASIM_PSN_MASK;
-	top.response_data = r->data;
-	top.response_atomic = r->atomic;
-	top.response_last = r->end;
-	top.response_payload_len = r->payload_len;
-	top.response_kind = r->aeth_kind & 3; // without an AETH it is anything
-	top.response_value = r->aeth_value;
+	top.response_psn(r->psn & HCASIM_PSN_MASK);
+	top.response_data(r->data);
+	top.response_atomic(r->atomic);
+	top.response_last(r->end);
+	top.response_payload_len(r->payload_len);
+	top.response_kind(r->aeth_kind & 3); // without an AETH it is anything
+	top.response_value(r->aeth_value);
 	e->run(Op::RESPONSE, qpn);
 }
 
@@ -376,11 +375,11 @@ static bool completion(const struct engine *ce, uint32_t qpn, struct engine_comp
 	if (!top.result_ok_o || !out)
 		return top.result_ok_o;
 	*out = {};
-	out->wqe_op = top.wqe_op;
-	out->num_bb = top.wqe_num_bb;
-	out->wqe_index = top.wqe_index;
-	out->status = top.wqe_failed ? top.wqe_status : (uint8_t)HCASIM_CQE_STATUS_OK;
-	out->vendor_err = top.wqe_failed ? top.wqe_vendor_err : (uint8_t)HCASIM_VENDOR_ERR_NONE;
+	out->wqe_op = top.wqe_op();
+	out->num_bb = top.wqe_num_bb();
+	out->wqe_index = top.wqe_index();
+	out->status = top.wqe_failed() ? top.wqe_status() : (uint8_t)HCASIM_CQE_STATUS_OK;
+	out->vendor_err = top.wqe_failed() ? top.wqe_vendor_err() : (uint8_t)HCASIM_VENDOR_ERR_NONE;
 	out->byte_count = top.result_read_o;
 	return true;
 }
@@ -459,25 +458,25 @@ static void state(const struct engine *ce, uint32_t qpn, struct engine_state *ou
 	e->run(Op::STATE, qpn);
 	memset(out, 0, sizeof(*out));
 	out->qp_state = top.qp_state_o;
-	out->pi = top.state_pi;
-	out->fetched = top.state_fetched;
-	out->retired = top.state_retired;
-	out->wqes = (uint16_t)(top.state_tail - top.state_head);
-	out->has_cur = top.state_cur != top.state_tail;
-	out->has_ack = top.state_ack != top.state_tail;
+	out->pi = top.state_pi();
+	out->fetched = top.state_fetched();
+	out->retired = top.state_retired();
+	out->wqes = (uint16_t)(top.state_tail() - top.state_head());
+	out->has_cur = top.state_cur() != top.state_tail();
+	out->has_ack = top.state_ack() != top.state_tail();
 	out->cur_index = top.result_cur_o;
 	out->ack_index = top.result_ack_o;
-	out->cur_pkt = top.state_cur_pkt;
-	out->una_psn = top.state_una_psn;
-	out->next_psn = top.state_next_psn;
-	out->rd_out = top.state_rd_out;
-	out->rd_incomplete = top.state_rd_incomplete;
-	out->retries = top.state_retries;
-	out->rnr_retries = top.state_rnr_retries;
-	out->rnr_wait = top.state_rnr_wait;
-	out->fault = top.state_fault;
-	out->fetching = top.state_fetching;
-	out->paging = top.state_paging;
+	out->cur_pkt = top.state_cur_pkt();
+	out->una_psn = top.state_una_psn();
+	out->next_psn = top.state_next_psn();
+	out->rd_out = top.state_rd_out();
+	out->rd_incomplete = top.state_rd_incomplete();
+	out->retries = top.state_retries();
+	out->rnr_retries = top.state_rnr_retries();
+	out->rnr_wait = top.state_rnr_wait();
+	out->fault = top.state_fault();
+	out->fetching = top.state_fetching();
+	out->paging = top.state_paging();
 	e->state_of[qpn] = *out;
 }
 
