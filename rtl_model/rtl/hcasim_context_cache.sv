@@ -83,8 +83,15 @@ module hcasim_context_cache #(
   assign mem_valid_o = step_q != StLook;
   assign mem_we_o    = step_q == StEvict;
   assign mem_qpn_o   = mem_we_o ? {tag_q[row], set} : qpn_i;
-  assign mem_attr_o  = attr_q[row];
-  assign mem_state_o = state_q[row];
+
+  always_comb begin
+    mem_attr_o  = '0;
+    mem_state_o = '0;
+    if (mem_we_o) begin
+      mem_attr_o  = attr_q[row];
+      mem_state_o = state_q[row];
+    end
+  end
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin

@@ -276,7 +276,7 @@ module hcasim_engine #(
   assign bind_o      = bind_q;
 
   logic unused_bits; // for others, or filled in later
-  assign unused_bits = ^{req_q, tag_q, info, dec_info, ctrl, here, tag, f};
+  assign unused_bits = ^{req_q, tag_q, info, here_info, dec_info, ctrl, here, tag, f};
 
 `include "hcasim_engine_strobes.svh"
 `include "hcasim_engine_steps.svh"

@@ -61,8 +61,7 @@
   end
 
   // A WQE leaves its queue.
-  logic                       retires;
-  hcasim_engine_pkg::retire_t retire;
+  logic retires;
 
   assign retires = state_q == StPop || (ends_here && req_ack_i);
 
@@ -72,27 +71,24 @@
   end
 
   always_ff @(posedge clk_i) begin
-    if (retires) retire_o <= retire;
-  end
-
-  always_comb begin
-    retire           = '0;
-    retire.order     = retired_q;
-    retire.qpn       = c_q.qpn;
-    retire.op        = w_q.op;
-    retire.index     = w_q.index;
-    retire.num_bb    = w_q.num_bb;
-    retire.signaled  = w_q.signaled;
-    retire.fetched   = w_q.fetched;
-    retire.issued    = w_q.issued;
-    retire.completed = cycle_q;
-    retire.first_psn = w_q.started ? w_q.first_psn : '0;
-    retire.psns      = w_q.started ? w_q.npsn : '0;
-    if (w_q.failed) begin
-      retire.status     = w_q.status;
-      retire.vendor_err = w_q.vendor_err;
-    end else begin
-      retire.status     = StatusOk;
-      retire.vendor_err = NoError;
+    if (retires) begin
+      retire_o.order     <= retired_q;
+      retire_o.qpn       <= c_q.qpn;
+      retire_o.op        <= w_q.op;
+      retire_o.index     <= w_q.index;
+      retire_o.num_bb    <= w_q.num_bb;
+      retire_o.signaled  <= w_q.signaled;
+      retire_o.fetched   <= w_q.fetched;
+      retire_o.issued    <= w_q.issued;
+      retire_o.completed <= cycle_q;
+      retire_o.first_psn <= w_q.started ? w_q.first_psn : '0;
+      retire_o.psns      <= w_q.started ? w_q.npsn : '0;
+      if (w_q.failed) begin
+        retire_o.status     <= w_q.status;
+        retire_o.vendor_err <= w_q.vendor_err;
+      end else begin
+        retire_o.status     <= StatusOk;
+        retire_o.vendor_err <= NoError;
+      end
     end
   end

@@ -73,6 +73,7 @@
   assign port_mtu = c_q.port == 2'd2 ? mtu_q[1] : mtu_q[0];
 
   hcasim_wqe_limits u_limits (
+    .valid_i     (state_q == StLimits && !native_i),
     .wr_i        (wr_q),
     .ud_i        (ud_q),
     .qp_i        (dec_qp),
@@ -93,8 +94,11 @@
     if (state_q == StTsoBlocks && block_ack_i) lines_q[fed_q[3:0]] <= block_i;
   end
 
-  assign header_bytes = (BlockBytes*8)'({lines_q[header_at[9:6] + 4'd1], lines_q[header_at[9:6]]} >>
-                                        {header_at[5:0], 3'b000});
+  always_comb begin
+    header_bytes = '0;
+    if (state_q == StTsoParse)
+      header_bytes = (BlockBytes*8)'({lines_q[header_at[9:6] + 4'd1], lines_q[header_at[9:6]]} >> {header_at[5:0], 3'b000});
+  end
 
   hcasim_tso_check u_tso_check (
     .clk_i,

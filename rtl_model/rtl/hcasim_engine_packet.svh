@@ -3,6 +3,7 @@
 
   // ---- The packet ----
 
+  logic                        making; // a packet's fields are wanted
   hcasim_engine_pkg::send_qp_t send_qp;
   logic        unused_ready, unused_valid, unused_last;
   logic [31:0] unused_offset;
@@ -12,26 +13,31 @@
   logic [15:0] data_len; // of the payload, without TSO headers
   hcasim_engine_pkg::offload_t segment;
 
+  assign making = state_q == StSend8 || state_q == StSend10 || state_q == StPacket;
+
   always_comb begin
     send_qp               = '0;
-    send_qp.qp_type       = c_q.qp_type;
-    send_qp.qpn           = c_q.qpn;
-    send_qp.mtu_log       = datagram ? 4'd15 : c_q.mtu_log;
-    send_qp.qkey          = c_q.qkey;
-    send_qp.dest_qpn      = c_q.dest_qpn;
-    send_qp.udp_sport     = c_q.udp_sport;
-    send_qp.dgid          = c_q.dgid;
-    send_qp.dmac          = c_q.dmac;
-    send_qp.hop_limit     = c_q.hop_limit;
-    send_qp.traffic_class = c_q.traffic_class;
-    send_qp.flow_label    = c_q.flow_label[19:0];
+    if (making) begin
+      send_qp.qp_type       = c_q.qp_type;
+      send_qp.qpn           = c_q.qpn;
+      send_qp.mtu_log       = datagram ? 4'd15 : c_q.mtu_log;
+      send_qp.qkey          = c_q.qkey;
+      send_qp.dest_qpn      = c_q.dest_qpn;
+      send_qp.udp_sport     = c_q.udp_sport;
+      send_qp.dgid          = c_q.dgid;
+      send_qp.dmac          = c_q.dmac;
+      send_qp.hop_limit     = c_q.hop_limit;
+      send_qp.traffic_class = c_q.traffic_class;
+      send_qp.flow_label    = c_q.flow_label[19:0];
+    end
   end
 
   hcasim_packetise u_packetise (
     .clk_i,
     .rst_i,
-    .valid_i (1'b0), // only the fields of the packet `begin` are wanted
+    .valid_i (1'b0),
     .ready_o (unused_ready),
+    .look_i  (making),
     .wr_i    (wr_q),
     .ud_i    (ud_q),
     .qp_i    (send_qp),
@@ -62,10 +68,12 @@
 
   always_comb begin
     offload_o = '0;
-    if (tso) offload_o = segment;
-    offload_o.sums     = tso || wr_q.ip_csum;
-    offload_o.datagram = c_q.qp_type == 8'(hcasim_pkg::QPT_UD);
-    offload_o.length   = packet_o.payload_len;
+    if (making) begin
+      if (tso) offload_o = segment;
+      offload_o.sums     = tso || wr_q.ip_csum;
+      offload_o.datagram = c_q.qp_type == 8'(hcasim_pkg::QPT_UD);
+      offload_o.length   = packet_o.payload_len;
+    end
   end
 
   // The record of the WQE with this packet, and whether it has to be written.
@@ -102,9 +110,9 @@
       net_q        <= rec_net_i;
       if (here.started) begin
         state_q <= StSend6;
-      end else if (!here.is_inline && !reads) begin
+      end else if (!here.is_inline && !here_reads) begin
         ask_memory(hcasim_engine_pkg::ReqLookup, '0, '1, 1'b0, 1'b1, StSend3);
-      end else if (local_op || tso) begin
+      end else if (here_local || here_tso) begin
         state_q <= StSend4;
       end else begin
         // Inline data, or none: nothing but the packet is left to be asked for. Its record is stored with that.

@@ -48,9 +48,9 @@
   task automatic start_wqe();
     w_q.started   <= 1'b1;
     w_q.first_psn <= q_q.next_psn;
-    w_q.npsn      <= local_op ? '0 : packets;
-    if (!local_op) q_q.next_psn <= q_q.next_psn + packets;
-    if (answered) q_q.rd_incomplete <= q_q.rd_incomplete + 16'd1;
+    w_q.npsn      <= here_local ? '0 : packets;
+    if (!here_local) q_q.next_psn <= q_q.next_psn + packets;
+    if (here_answered) q_q.rd_incomplete <= q_q.rd_incomplete + 16'd1;
   endtask
 
   // PSNs before `una` are acknowledged.

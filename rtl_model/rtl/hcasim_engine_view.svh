@@ -3,8 +3,11 @@
 
   // The WQE that is looked at: from its record, when it is read to be sent or for the lists.
   hcasim_engine_pkg::wqe_t  here;
-  hcasim_pkg::wqe_op_info_t info; // of it
-  logic reliable, flushing, datagram, has_cur, has_ack, reads, answered, local_op, tso, fresh;
+  hcasim_pkg::wqe_op_info_t here_info; // of it
+  logic here_reads, here_answered, here_local, here_tso;
+  hcasim_pkg::wqe_op_info_t info; // of the WQE in w_q
+  logic reads, answered, local_op, tso;
+  logic reliable, flushing, datagram, has_cur, has_ack, fresh;
   logic [4:0]  mtu_shift;
   logic [31:0] mtu;
   logic [23:0] packets, sent;
@@ -28,7 +31,12 @@
   assign f        = state_q == StIdle ? f_head : f_q;
   assign slot     = state_q == StIdle ? queue_head : slot_q;
   assign here     = taking || state_q == StList || state_q == StNext ? rec_wqe_i : w_q;
-  assign info     = hcasim_pkg::wqe_op_info(here.op);
+  assign here_info     = hcasim_pkg::wqe_op_info(here.op);
+  assign here_reads    = here_info.scatter;
+  assign here_answered = here_info.scatter || here_info.seg_flush || here_info.inline_data;
+  assign here_local    = here_info.valid && !here_info.sent;
+  assign here_tso      = here_info.seg_tso;
+  assign info      = hcasim_pkg::wqe_op_info(w_q.op);
   assign reads     = info.scatter;
   assign answered  = info.scatter || info.seg_flush || info.inline_data;
   assign local_op  = info.valid && !info.sent;
@@ -43,10 +51,10 @@
   assign fresh     = q_q.live && q_q.epoch == tag.epoch;
   assign f_fresh   = q_q.live && q_q.epoch == f.epoch;
   assign mtu_shift = datagram ? 5'd31 : 5'(c_q.mtu_log); // a datagram or a frame is one packet
-  assign mtu       = tso ? 32'(here.mss) : 32'd1 << mtu_shift;
+  assign mtu       = tso ? 32'(w_q.mss) : 32'd1 << mtu_shift;
   always_comb begin
     packets = 24'((38'(here.length) + (38'd1 << mtu_shift) - 38'd1) >> mtu_shift);
-    if (tso) packets = 24'(segments);
+    if (here_tso) packets = 24'(segments);
     if (here.length == '0) packets = 24'd1;
   end
   assign sent      = q_q.una_psn - w_q.first_psn; // packets of the WQE before una_psn
@@ -93,7 +101,7 @@
       can_send = 1'b0;
     // IBTA 10.8.3.3: a fenced request starts after all earlier READs and atomics have completed.
     if (reliable && ((!here.started && here.fence && q_q.rd_incomplete != '0) ||
-                     (answered && q_q.rd_out >= 16'(c_q.max_rd_atomic)) || !window_open))
+                     (here_answered && q_q.rd_out >= 16'(c_q.max_rd_atomic)) || !window_open))
       can_send = 1'b0;
   end
 

@@ -11,6 +11,7 @@ module hcasim_packetise (
   // A work request. All of it stays as it is until it is taken, which is with its last packet.
   input  logic                        valid_i,
   output logic                        ready_o,
+  input  logic                        look_i,  // without valid: the fields of packet `begin` are wanted, nothing else
   input  hcasim_engine_pkg::wr_t      wr_i,
   input  hcasim_pkg::seg_ud_t         ud_i,
   input  hcasim_engine_pkg::send_qp_t qp_i,
@@ -121,35 +122,38 @@ module hcasim_packetise (
   assign spread = label[13:0] ^ 14'(label[19:14]);
 
   always_comb begin
-    packet_o.opcode        = {transport, code};
-    packet_o.dmac          = ud ? ud_i.dmac : qp_i.dmac;
-    packet_o.smac          = qp_i.smac;
-    packet_o.dgid          = ud ? ud_i.dgid : qp_i.dgid;
-    packet_o.sgid          = qp_i.sgid;
-    packet_o.traffic_class = ud ? ud_i.traffic_class : qp_i.traffic_class;
-    packet_o.hop_limit     = ud ? ud_i.hop_limit : qp_i.hop_limit;
-    packet_o.flow_label    = ud ? ud_i.flow_label[19:0] : qp_i.flow_label;
-    packet_o.sport         = ud ? {2'b11, spread} : qp_i.udp_sport;
-    packet_o.dqpn          = ud ? ud_i.qpn[23:0] : qp_i.dest_qpn;
-    packet_o.psn           = psn_i + number;
-    packet_o.se            = last && wr_i.solicited && op_info.comp;
-    packet_o.ackreq        = reliable && (last || number[6:0] == 7'(AckEvery - 1));
-    packet_o.qkey          = ud && ud_i.qkey[31] ? qp_i.qkey : ud_i.qkey; // IBTA 10.2.5
-    packet_o.sqpn          = qp_i.qpn;
-    packet_o.srqn          = wr_i.srqn;
-    packet_o.va            = wr_i.remote_addr + (reads ? 64'(offset_o) : '0);
-    packet_o.rkey          = wr_i.rkey;
-    packet_o.dmalen        = info.seg_flush ? wr_i.flush_length : wr_i.length[31:0] - (reads ? offset_o : '0);
-    packet_o.swap_add      = wr_i.swap_add;
-    packet_o.compare       = wr_i.compare;
-    packet_o.imm           = wr_i.imm;
-    packet_o.inv_rkey      = wr_i.inv_rkey;
-    packet_o.sel           = wr_i.flush_level[1:0];
-    packet_o.plt           = wr_i.flush_type[3:0];
-    if (reads) packet_o.payload_len = '0;
-    else if (tso) packet_o.payload_len = wr_i.hdr_size + (last ? left[15:0] : wr_i.mss);
-    else if (last) packet_o.payload_len = left[15:0];
-    else packet_o.payload_len = 16'd1 << qp_i.mtu_log;
+    packet_o = '0;
+    if (valid_i || look_i) begin
+      packet_o.opcode        = {transport, code};
+      packet_o.dmac          = ud ? ud_i.dmac : qp_i.dmac;
+      packet_o.smac          = qp_i.smac;
+      packet_o.dgid          = ud ? ud_i.dgid : qp_i.dgid;
+      packet_o.sgid          = qp_i.sgid;
+      packet_o.traffic_class = ud ? ud_i.traffic_class : qp_i.traffic_class;
+      packet_o.hop_limit     = ud ? ud_i.hop_limit : qp_i.hop_limit;
+      packet_o.flow_label    = ud ? ud_i.flow_label[19:0] : qp_i.flow_label;
+      packet_o.sport         = ud ? {2'b11, spread} : qp_i.udp_sport;
+      packet_o.dqpn          = ud ? ud_i.qpn[23:0] : qp_i.dest_qpn;
+      packet_o.psn           = psn_i + number;
+      packet_o.se            = last && wr_i.solicited && op_info.comp;
+      packet_o.ackreq        = reliable && (last || number[6:0] == 7'(AckEvery - 1));
+      packet_o.qkey          = ud && ud_i.qkey[31] ? qp_i.qkey : ud_i.qkey; // IBTA 10.2.5
+      packet_o.sqpn          = qp_i.qpn;
+      packet_o.srqn          = wr_i.srqn;
+      packet_o.va            = wr_i.remote_addr + (reads ? 64'(offset_o) : '0);
+      packet_o.rkey          = wr_i.rkey;
+      packet_o.dmalen        = info.seg_flush ? wr_i.flush_length : wr_i.length[31:0] - (reads ? offset_o : '0);
+      packet_o.swap_add      = wr_i.swap_add;
+      packet_o.compare       = wr_i.compare;
+      packet_o.imm           = wr_i.imm;
+      packet_o.inv_rkey      = wr_i.inv_rkey;
+      packet_o.sel           = wr_i.flush_level[1:0];
+      packet_o.plt           = wr_i.flush_type[3:0];
+      if (reads) packet_o.payload_len = '0;
+      else if (tso) packet_o.payload_len = wr_i.hdr_size + (last ? left[15:0] : wr_i.mss);
+      else if (last) packet_o.payload_len = left[15:0];
+      else packet_o.payload_len = 16'd1 << qp_i.mtu_log;
+    end
   end
 
   logic unused_bits; // for others

@@ -184,6 +184,7 @@ module hcasim_send_path #(
     .rst_i,
     .valid_i (sends),
     .ready_o (unused_wr_ready),
+    .look_i  (1'b0),
     .wr_i    (wr),
     .ud_i    (ud),
     .qp_i    (context_now.qp),

@@ -46,7 +46,7 @@ module hcasim_wqe_decode #(
   hcasim_pkg::wqe_op_info_t     info;
   logic [15:0]                  qp_bit;
   logic                         ud, xrc, size_ok;
-  logic [4:0]                   num_bb;
+  logic [4:0]                   num_bb, blocks;
 
   assign ctrl    = block_i[UnitBits-1:0];
   assign info    = hcasim_pkg::wqe_op_info(ctrl.opcode);
@@ -55,6 +55,8 @@ module hcasim_wqe_decode #(
   assign xrc     = qp_i.qp_type == hcasim_pkg::QPT_XRC_SEND;
   assign size_ok = ctrl.size != 8'd0 && ctrl.size <= 8'(MaxUnits) && 16'(num_bb) <= posted_i;
   assign num_bb  = 5'((10'(ctrl.size) + 10'(BlockUnits - 1)) / 10'(BlockUnits));
+
+  assign blocks  = size_ok ? num_bb : 5'd1;
 
   // Where the segments begin, in units, if the WQE has them.
   logic [6:0] at_seg, at_second, at_data_plain;
@@ -94,7 +96,9 @@ module hcasim_wqe_decode #(
   always_comb begin
     head_status = OpErr;
     head_vendor = 8'(hcasim_pkg::VENDOR_ERR_NONE);
-    if (ctrl.index != index_i) head_vendor = 8'(hcasim_pkg::VENDOR_ERR_STALE_WQE);
+    if (!valid_i) begin
+      // no block
+    end else if (ctrl.index != index_i) head_vendor = 8'(hcasim_pkg::VENDOR_ERR_STALE_WQE);
     else if (ctrl.qpn != qp_i.qpn) head_vendor = 8'(hcasim_pkg::VENDOR_ERR_BAD_QPN);
     else if (!size_ok) head_vendor = 8'(hcasim_pkg::VENDOR_ERR_BAD_SIZE);
     else if (ctrl.qpn_flags_rsvd0 != '0) head_vendor = 8'(hcasim_pkg::VENDOR_ERR_BAD_SEGMENT);
@@ -129,26 +133,28 @@ module hcasim_wqe_decode #(
 
   always_comb begin
     head              = '0;
-    head.op           = ctrl.opcode;
-    head.index        = index_i;
-    head.num_bb       = size_ok ? num_bb : 5'd1;
-    head.status       = head_status;
-    head.vendor_err   = head_vendor;
-    head.signaled     = ctrl.signaled;
-    head.solicited    = ctrl.solicited && (info.solicited_qp_types & qp_bit) != '0;
-    head.fence        = ctrl.fence && (info.fence_qp_types & qp_bit) != '0;
-    head.is_inline    = ctrl.inline_ && !info.nop;
-    head.ip_csum      = ctrl.ip_csum && (info.csum_qp_types & qp_bit) != '0;
-    head.imm          = ctrl.imm;
-    head.inv_rkey     = ctrl.inv_rkey;
-    head.remote_addr  = seg_remote.addr;
-    head.rkey         = seg_remote.rkey;
-    head.srqn         = seg_xrc.srqn[23:0];
-    head.swap_add     = seg_atomic.swap_add;
-    head.compare      = seg_atomic.compare;
-    head.flush_length = seg_flush.length[31:0];
-    head.flush_type   = seg_flush.type_;
-    head.flush_level  = seg_flush.level;
+    if (valid_i) begin
+      head.op           = ctrl.opcode;
+      head.index        = index_i;
+      head.num_bb       = blocks;
+      head.status       = head_status;
+      head.vendor_err   = head_vendor;
+      head.signaled     = ctrl.signaled;
+      head.solicited    = ctrl.solicited && (info.solicited_qp_types & qp_bit) != '0;
+      head.fence        = ctrl.fence && (info.fence_qp_types & qp_bit) != '0;
+      head.is_inline    = ctrl.inline_ && !info.nop;
+      head.ip_csum      = ctrl.ip_csum && (info.csum_qp_types & qp_bit) != '0;
+      head.imm          = ctrl.imm;
+      head.inv_rkey     = ctrl.inv_rkey;
+      head.remote_addr  = seg_remote.addr;
+      head.rkey         = seg_remote.rkey;
+      head.srqn         = seg_xrc.srqn[23:0];
+      head.swap_add     = seg_atomic.swap_add;
+      head.compare      = seg_atomic.compare;
+      head.flush_length = seg_flush.length[31:0];
+      head.flush_type   = seg_flush.type_;
+      head.flush_level  = seg_flush.level;
+    end
   end
 
   // ---- Every block: the TSO segment, and data ----
@@ -168,7 +174,7 @@ module hcasim_wqe_decode #(
   assign row   = first_q ? info : info_q;
   assign units = first_q ? size : size_q;
   assign base  = first_q ? '0 : base_q;
-  assign left  = first_q ? head.num_bb : left_q;
+  assign left  = first_q ? blocks : left_q;
   assign done  = left == 5'd1;
 
   hcasim_pkg::seg_tso_t seg_tso;
@@ -194,7 +200,7 @@ module hcasim_wqe_decode #(
     inline_length = '0;
     inline_here   = 1'b0;
     for (int unsigned i = 0; i < BlockUnits; i++) begin
-      if (base + 7'(i) >= at_data && base + 7'(i) < units) begin
+      if (valid_i && base + 7'(i) >= at_data && base + 7'(i) < units) begin
         sum = sum + 37'(block_i[i*UnitBits + 64 +: 32]); // seg_data_t.length
         if (base + 7'(i) == at_data) begin
           inline_length = block_i[i*UnitBits +: 32];
@@ -232,7 +238,9 @@ module hcasim_wqe_decode #(
 
   always_comb begin
     data_vendor = 8'(hcasim_pkg::VENDOR_ERR_NONE);
-    if (row.seg_tso && (tso_here || done) && units <= at_tso) data_vendor = 8'(hcasim_pkg::VENDOR_ERR_BAD_SIZE);
+    if (!valid_i) begin
+      // no block
+    end else if (row.seg_tso && (tso_here || done) && units <= at_tso) data_vendor = 8'(hcasim_pkg::VENDOR_ERR_BAD_SIZE);
     else if (tso_here && (seg_tso.mss == '0 || seg_tso.hdr_size == '0 ||
                           32'(seg_tso.hdr_size) > hcasim_pkg::MAX_TSO_HDR || seg_tso.reserved != '0))
       data_vendor = 8'(hcasim_pkg::VENDOR_ERR_BAD_SEGMENT);
@@ -274,7 +282,9 @@ module hcasim_wqe_decode #(
   always_comb begin
     limit_status = 8'(hcasim_pkg::CQE_STATUS_OK);
     limit_vendor = 8'(hcasim_pkg::VENDOR_ERR_NONE);
-    if (row.length != '0 && length != 37'(row.length)) begin
+    if (!valid_i) begin
+      // no block
+    end else if (row.length != '0 && length != 37'(row.length)) begin
       limit_status = 8'(hcasim_pkg::CQE_STATUS_LOC_LEN_ERR);
       limit_vendor = 8'(hcasim_pkg::VENDOR_ERR_BAD_SEGMENT);
     end else if (is_inline && length > 37'(max_inline)) begin
@@ -301,21 +311,24 @@ module hcasim_wqe_decode #(
   // ---- All of it ----
 
   always_comb begin
-    wr            = first_q ? head : wr_q;
-    wr.data_at    = {at_data[5:0], 4'd0} + (is_inline ? 10'(hcasim_pkg::SEG_INLINE_BYTES) : '0);
-    wr.length     = length;
-    wr.num_sge    = has_data && !is_inline ? 5'(units - at_data) : '0;
-    wr.mss        = mss;
-    wr.hdr_size   = hdr_size;
-    if (tso_here) wr.header_at = {at_tso[5:0] + 6'd1, 4'd0};
-    if (wr.status != 8'(hcasim_pkg::CQE_STATUS_OK) || row.nop) begin
-      // It stays as it is.
-    end else if (data_vendor != 8'(hcasim_pkg::VENDOR_ERR_NONE)) begin
-      wr.status     = OpErr;
-      wr.vendor_err = data_vendor;
-    end else if (done) begin
-      wr.status     = limit_status;
-      wr.vendor_err = limit_vendor;
+    wr = '0;
+    if (valid_i) begin
+      wr            = first_q ? head : wr_q;
+      wr.data_at    = {at_data[5:0], 4'd0} + (is_inline ? 10'(hcasim_pkg::SEG_INLINE_BYTES) : '0);
+      wr.length     = length;
+      wr.num_sge    = has_data && !is_inline ? 5'(units - at_data) : '0;
+      wr.mss        = mss;
+      wr.hdr_size   = hdr_size;
+      if (tso_here) wr.header_at = {at_tso[5:0] + 6'd1, 4'd0};
+      if (wr.status != 8'(hcasim_pkg::CQE_STATUS_OK) || row.nop) begin
+        // It stays as it is.
+      end else if (data_vendor != 8'(hcasim_pkg::VENDOR_ERR_NONE)) begin
+        wr.status     = OpErr;
+        wr.vendor_err = data_vendor;
+      end else if (done) begin
+        wr.status     = limit_status;
+        wr.vendor_err = limit_vendor;
+      end
     end
   end
 

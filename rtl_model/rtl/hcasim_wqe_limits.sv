@@ -3,6 +3,7 @@
 // native WQEs are checked by hcasim_wqe_decode.) A request that is wrong already stays so.
 
 module hcasim_wqe_limits (
+  input  logic                           valid_i, // without it the request is not looked at
   input  hcasim_engine_pkg::wr_t         wr_i,
   input  hcasim_pkg::seg_ud_t            ud_i,
   input  hcasim_engine_pkg::decode_qp_t  qp_i,
@@ -36,7 +37,9 @@ module hcasim_wqe_limits (
   always_comb begin
     status_o     = OpErr;
     vendor_err_o = 8'(hcasim_pkg::VENDOR_ERR_NONE);
-    if (wr_i.vendor_err != 8'(hcasim_pkg::VENDOR_ERR_NONE)) begin
+    if (!valid_i) begin
+      status_o = 8'(hcasim_pkg::CQE_STATUS_OK);
+    end else if (wr_i.vendor_err != 8'(hcasim_pkg::VENDOR_ERR_NONE)) begin
       vendor_err_o = wr_i.vendor_err;
       if (wr_i.status != 8'(hcasim_pkg::CQE_STATUS_OK)) status_o = wr_i.status;
     end else if (!info.valid || (info.qp_types & qp_bit) == '0) begin
