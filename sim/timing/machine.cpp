@@ -67,7 +67,7 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 		throw err;
 	wire = std::make_unique<Wire>(profile, *fault);
 	if (cfg.trace_dir || cfg.observer) {
-		trace.reset(trace_open(cfg.trace_dir, cfg.observer, ctx, text, sizeof(text)));
+		trace.reset(trace_open(cfg.trace_dir, !cfg.no_events, cfg.observer, ctx, text, sizeof(text)));
 		if (!trace)
 			throw std::string(text);
 		wire->watch(trace.get());

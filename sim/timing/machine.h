@@ -39,6 +39,7 @@ struct machine_config {
 	unsigned int num_hcas;                 /* 1..16 */
 	const char *profile;                   /* path of the timing profile (YAML) */
 	const char *trace_dir;                 /* NULL: no tracing, at no cost */
+	bool no_events;                        /* the trace has no events.log */
 	const struct trace_observer *observer; /* or NULL; with the same context as the host's operations */
 	const char *fault;                     /* --fault specification, NULL: none */
 	uint64_t seed;

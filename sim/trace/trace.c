@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define PS_PER_S  1000000000000ull
 #define PS_PER_NS 1000ull
@@ -21,6 +22,10 @@ static bool open_logs(struct trace *t, char *err, size_t err_size)
 
 	for (int i = 0; i < TRACE_NUM_LOGS; i++) {
 		snprintf(path, sizeof(path), "%s/%s", t->dir, log_names[i]);
+		if (i == TRACE_EVENTS && t->no_events) {
+			unlink(path); /* of an earlier run */
+			continue;
+		}
 		t->log[i] = fopen(path, "we");
 		if (!t->log[i]) {
 			snprintf(err, err_size, "trace: cannot write %s: %s", path, strerror(errno));
@@ -74,8 +79,8 @@ static bool open_folder(struct trace *t, const char *dir, char *err, size_t err_
 	return open_logs(t, err, err_size) && open_pcap(t, err, err_size);
 }
 
-struct trace *trace_open(const char *dir, const struct trace_observer *observer, void *ctx, char *err,
-			 size_t err_size)
+struct trace *trace_open(const char *dir, bool events, const struct trace_observer *observer, void *ctx,
+			 char *err, size_t err_size)
 {
 	struct trace *t = calloc(1, sizeof(*t));
 
@@ -85,6 +90,7 @@ struct trace *trace_open(const char *dir, const struct trace_observer *observer,
 	}
 	t->observer = observer;
 	t->ctx = ctx;
+	t->no_events = !events;
 	if (dir && !open_folder(t, dir, err, err_size)) {
 		release(t);
 		return NULL;
@@ -95,7 +101,7 @@ struct trace *trace_open(const char *dir, const struct trace_observer *observer,
 static void check_files(const struct trace *t)
 {
 	for (int i = 0; i < TRACE_NUM_LOGS; i++)
-		if (fflush(t->log[i]) || ferror(t->log[i]))
+		if (t->log[i] && (fflush(t->log[i]) || ferror(t->log[i])))
 			fprintf(stderr, "hcasim: trace %s/%s is incomplete: %s\n", t->dir, log_names[i],
 				strerror(errno));
 	if (pcap_dump_flush(t->frames) || ferror(pcap_dump_file(t->frames)))

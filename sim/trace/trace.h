@@ -29,11 +29,11 @@ struct trace_observer {
 };
 
 /*
- * Makes `dir` if it does not exist; NULL: no files. `observer` may be NULL. NULL, and one sentence in `err`, if a file
- * cannot be written.
+ * Makes `dir` if it does not exist; NULL: no files. `events`: events.log, too. `observer` may be NULL. NULL, and one
+ * sentence in `err`, if a file cannot be written.
  */
-struct trace *trace_open(const char *dir, const struct trace_observer *observer, void *ctx, char *err,
-			 size_t err_size);
+struct trace *trace_open(const char *dir, bool events, const struct trace_observer *observer, void *ctx,
+			 char *err, size_t err_size);
 /* Flushes; says on stderr which file is incomplete, if one could not be written to the end. */
 void trace_close(struct trace *t);
 

@@ -19,6 +19,7 @@ struct trace {
 	pcap_t *pcap;
 	pcap_dumper_t *frames;
 	unsigned long long num_frames; /* so far */
+	bool no_events;                /* no events.log */
 	unsigned long long events;     /* records of events.log, so far, */
 	hca_ps last;                   /* and the latest time in them */
 };

@@ -106,6 +106,11 @@ def parser(build):
         help="write wire.pcap and the logs of TLPs, WQEs, CQEs and stages to this folder",
     )
     p.add_argument(
+        "--no-events",
+        action="store_true",
+        help="--trace without events.log, which takes most of its time and space and is for hcasim timeline, wave and stat",
+    )
+    p.add_argument(
         "--record",
         metavar="FILE",
         help="write all stimulus and output of the adapters to this file, for hcasim replay",

@@ -107,6 +107,8 @@ class Machine:
             command += ["--wave", os.path.abspath(options.wave)]
         if trace:
             command += ["--trace", trace]
+        if options.no_events:
+            command += ["--no-events"]
         if options.record is not None:
             command += ["--record", os.path.abspath(options.record)]
         if options.fault is not None:

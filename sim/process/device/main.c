@@ -36,6 +36,7 @@ struct options {
 	uint64_t seed;
 	uint16_t release;
 	int launcher;
+	bool no_events;
 };
 
 static const struct argp_option option_list[] = {
@@ -48,6 +49,7 @@ static const struct argp_option option_list[] = {
 	{"wave", 'w', "FILE", 0, "lockstep: waveform of the second engine before the first difference", 0},
 	{"kernel", 'k', "RELEASE", 0, "Linux whose ABI libraries find: 6.1, latest (latest)", 0},
 	{"trace", 't', "DIR", 0, "write traces to this folder", 0},
+	{"no-events", 'E', 0, 0, "no events.log in the traces", 0},
 	{"record", 'R', "FILE", 0, "write a record for hcasim replay to this file", 0},
 	{"fault", 'f', "SPEC", 0, "faults to inject", 0},
 	{"seed", 's', "N", 0, "seed of all random choices (1)", 0},
@@ -102,6 +104,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		break;
 	case 't':
 		o->trace = arg;
+		break;
+	case 'E':
+		o->no_events = true;
 		break;
 	case 'R':
 		o->record = arg;
@@ -277,6 +282,7 @@ static int start_machine(struct server *s, const struct options *o)
 	struct machine_config cfg = {.num_hcas = (unsigned int)o->hcas,
 				     .profile = o->profile,
 				     .trace_dir = o->trace,
+				     .no_events = o->no_events,
 				     .fault = o->fault,
 				     .seed = o->seed,
 				     .personality = o->family->personality};

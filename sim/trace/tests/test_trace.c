@@ -34,7 +34,7 @@ static int teardown(void)
 static struct trace *open_trace(void)
 {
 	char err[200] = "";
-	struct trace *t = trace_open(dir, NULL, NULL, err, sizeof(err));
+	struct trace *t = trace_open(dir, true, NULL, NULL, err, sizeof(err));
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
 	return t;
@@ -184,6 +184,22 @@ static void events(void)
 	json_decref(r);
 }
 
+/* And what an earlier run has left there is gone, since it is not of this run. */
+static void no_events(void)
+{
+	char err[200] = "", path[sizeof(dir) + 16];
+	struct trace *t;
+
+	trace_close(open_trace());
+	snprintf(path, sizeof(path), "%s/events.log", dir);
+	CU_ASSERT_EQUAL(access(path, F_OK), 0);
+	t = trace_open(dir, false, NULL, NULL, err, sizeof(err));
+	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+	CU_ASSERT_FALSE(trace_wants_events(t));
+	trace_close(t);
+	CU_ASSERT_EQUAL(access(path, F_OK), -1);
+}
+
 /* Hint and tag stand in requests, not in completions, and not where there are none. */
 static void hints(void)
 {
@@ -325,7 +341,7 @@ static void refused(const char *where, const char *part)
 {
 	char err[300] = "";
 
-	CU_ASSERT_PTR_NULL_FATAL(trace_open(where, NULL, NULL, err, sizeof(err)));
+	CU_ASSERT_PTR_NULL_FATAL(trace_open(where, true, NULL, NULL, err, sizeof(err)));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err, part));
 	CU_ASSERT_PTR_NOT_NULL(strstr(err, "trace"));
 }
@@ -394,6 +410,7 @@ int main(void)
 	CU_add_test(s, "retired WQEs", retired);
 	CU_add_test(s, "faults", faults);
 	CU_add_test(s, "events", events);
+	CU_add_test(s, "no events", no_events);
 	CU_add_test(s, "what cannot be written", cannot_write);
 	CU_add_test(s, "disk full", disk_full);
 	CU_basic_set_mode(CU_BRM_VERBOSE);
