@@ -19,8 +19,8 @@ Profile link_profile(bool unlimited)
 	if (unlimited) {
 		p.pcie.tags = 1024;
 		p.pcie.posted_headers = p.pcie.nonposted_headers = 4096;
-		p.pcie.posted_bytes = 1 << 20;
-		p.engine.read_gbps = 8192;
+		p.pcie.posted_data = 1 << 20;
+		p.engine.read_rate = 8192;
 	}
 	return p;
 }

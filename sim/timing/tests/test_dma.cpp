@@ -327,7 +327,7 @@ static void device_memory()
 	Profile p = link_profile(false);
 
 	p.engine.dm_latency = 20000;
-	p.engine.dm_gbps = 8; /* 1 ns for each byte */
+	p.engine.dm_rate = 8; /* 1 ns for each byte */
 	LinkBench b(p);
 	auto host = b.job(true, 1, {{0, 4096}}), first = b.job(true, HCA_PASID_DEVICE, {{0, 100}}),
 	     second = b.job(false, HCA_PASID_DEVICE, {{0, 60}, {100, 40}});
