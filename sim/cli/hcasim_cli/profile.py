@@ -45,7 +45,7 @@ def parser(build):
         prog="hcasim profile",
         description="Prints a timing profile with the value, unit and source of every figure, as a file that --profile "
         "accepts. Without arguments: the profiles that there are.",
-        epilog="Example: hcasim profile gen3x8-40g --set pcie.mps=128 --print > mine.yaml. More: docs/profiles.md.",
+        epilog="Example: hcasim profile connectx3 --set pcie.mps=128 --print > mine.yaml. More: docs/profiles.md.",
     )
     p.add_argument("profile", nargs="?", type=profile_in(build.profiles), metavar="NAME|FILE")
     p.add_argument("--print", action="store_true", help="print the profile; the default if one is named")

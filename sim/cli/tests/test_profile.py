@@ -44,9 +44,9 @@ def test_list():
 
 def test_set_changes_its_figure_and_nothing_else():
     profile = printed(
-        "gen3x8-40g", "--set", "pcie.mps=128", "--set", "engine.stages.fetch.fixed=2.5", "--print"
+        "connectx3", "--set", "pcie.mps=128", "--set", "engine.stages.fetch.fixed=2.5", "--print"
     )
-    expected = printed("gen3x8-40g")
+    expected = printed("connectx3")
     expected["pcie"]["mps"] = {"value": 128, "unit": "B", "source": "--set pcie.mps=128"}
     fixed = {"value": 2.5, "unit": "cycles", "source": "--set engine.stages.fetch.fixed=2.5"}
     expected["engine"]["stages"]["fetch"]["fixed"] = fixed

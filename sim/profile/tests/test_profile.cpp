@@ -11,7 +11,7 @@
 
 using namespace hcasim;
 
-static const char DEFAULT[] = PROFILE_DIR "/gen3x8-40g.yaml";
+static const char DEFAULT[] = PROFILE_DIR "/connectx3.yaml";
 
 static std::string slurp(const char *path)
 {
@@ -95,7 +95,7 @@ static void missing_keys()
 	refused("  rcb: {value: 64, unit: B", "  # rcb: {value: 64, unit: B", {"no key 'pcie.rcb'"});
 	refused("{value: 256, unit: B", "{value: 256", {"pcie.mps", "no 'unit'"});
 	refused("{value: 256, unit", "{unit", {"pcie.mps", "no 'value'"});
-	refused("name: gen3x8-40g", "", {"no key 'name'"});
+	refused("name: connectx3", "", {"no key 'name'"});
 	refused("source: \"IEEE 802.3\"", "source: \"\"", {"wire.fcs", "source is empty"});
 }
 
@@ -141,7 +141,7 @@ static void set_figures()
 	CU_ASSERT_EQUAL(p.source["pcie.mps"], "--set pcie.mps=512");
 	CU_ASSERT(contains(p.source["pcie.mrrs"], "common setting"));
 	CU_ASSERT_FALSE(profile_set(p, {"pcie.mps=250"}, err));
-	CU_ASSERT(contains(err, "gen3x8-40g") && contains(err, "'pcie.mps=250'"));
+	CU_ASSERT(contains(err, "connectx3") && contains(err, "'pcie.mps=250'"));
 	CU_ASSERT_FALSE(profile_set(p, {"pcie.mpx=128"}, err));
 	CU_ASSERT(contains(err, "unknown key 'pcie.mpx'; the closest one is 'pcie.mps'"));
 }
