@@ -63,9 +63,7 @@ def functions(direction, fields, port):
 
 def main():
     package, rtl, out = map(Path, sys.argv[1:])
-    types = structures(
-        [path.read_text(encoding="utf-8") for path in (package, rtl / "hcasim_engine_pkg.sv")]
-    )
+    types = structures([path.read_text(encoding="utf-8") for path in (package, rtl / "hcasim_engine_pkg.sv")])
     text = HEAD
     for direction, kind, name in ports_of((rtl / "hcasim_engine.sv").read_text(encoding="utf-8")):
         if kind in types and not name.startswith(STORED):
