@@ -10,7 +10,7 @@
 
 constexpr uint32_t PAGE = 4096;
 constexpr size_t MAX_WAITING = 300; // of each kind; far fewer than the engine has tags
-constexpr size_t MAX_TAGS = 1500;   // more than the RTL engine has
+constexpr size_t MAX_TAGS = 5000;   // more than the RTL engine has
 constexpr uint32_t PHASE = 16384;   // acts
 
 enum Act {
@@ -322,7 +322,7 @@ void Machine::act()
 	for (n = random_.below(all); n >= weight_[what]; what++)
 		n -= weight_[what];
 	// queues fill up to their limits where at times nothing helps them on
-	const bool alone = acts_++ / PHASE % 2 == 0;
+	const bool alone = acts_++ / (knobs_.tags ? 8 * PHASE : PHASE) % 2 == 0;
 	if (alone && (knobs_.deep || knobs_.longest > LONG) &&
 	    (what == RESPOND || what == TIME || what == CONTROL))
 		what = knobs_.deep ? FETCH : PACKETISE;
