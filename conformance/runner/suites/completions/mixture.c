@@ -211,7 +211,7 @@ static void several_types(struct kit *k)
 /* ---- Tag matching ---- */
 
 /* An RC QP of the responder's end, connected to itself, whose CQ is that of the tag matching queue. */
-static bool beside(struct kit *k, struct own *o, struct ibv_cq *cq)
+static bool create_ordinary(struct kit *k, struct own *o, struct ibv_cq *cq)
 {
 	*o = (struct own){.to_itself = true,
 			  .send_cq = cq,
@@ -229,7 +229,7 @@ static bool ordinary(struct tags *t, struct own *o, unsigned int turn)
 
 	ret = ret ? ret : ibv_post_send(o->qp, &wr, &bad);
 	if (ret)
-		KIT_FAULT(t->k, "posting beside the tags failed with %s", errno_name(ret));
+		KIT_FAULT(t->k, "posting on the RC QP failed with %s", errno_name(ret));
 	for (unsigned int i = 0; i < 2 && KIT_GOOD(t->k); i++) { /* either may come first */
 		if (!tags_next(t))
 			return false;
@@ -237,7 +237,7 @@ static bool ordinary(struct tags *t, struct own *o, unsigned int turn)
 		if ((!send && t->wc.wr_id != 0xe00 + turn) || t->wc.status ||
 		    t->wc.opcode != (send ? IBV_WC_SEND : IBV_WC_RECV) ||
 		    t->wc.flags & (IBV_WC_TM_MATCH | IBV_WC_TM_DATA_VALID | IBV_WC_TM_SYNC_REQ))
-			KIT_FAULT(t->k, "wr_id 0x%llx, status %d, opcode %d, flags 0x%x beside the tags",
+			KIT_FAULT(t->k, "wr_id 0x%llx, status %d, opcode %d, flags 0x%x of the RC QP",
 				  (unsigned long long)t->wc.wr_id, t->wc.status, t->wc.opcode, t->wc.flags);
 	}
 	return KIT_GOOD(t->k);
@@ -251,7 +251,7 @@ static void tags_beside(struct kit *k, struct tags *t)
 
 	runner.dut.requester = runner.dut.responder;
 	there.r = &runner;
-	if (beside(&there, &o, ibv_cq_ex_to_cq(t->cq))) {
+	if (create_ordinary(&there, &o, ibv_cq_ex_to_cq(t->cq))) {
 		for (unsigned int turn = 0; turn < 4 && KIT_GOOD(k); turn++) {
 			const struct tags_entry e = {
 				.slot = 1 + turn, .tag = 77 + turn, .mask = UINT64_MAX, .len = 100};

@@ -276,7 +276,7 @@ static void packet_wrong(struct kit *k)
 	if (KIT_GOOD(k) && t.qp)
 		kit_expect_state(k, t.qp, IBV_QPS_RTR);
 	if (turn.right > turn.sent)
-		KIT_FAULT(k, "%u packets were sent, %u is none of them", turn.sent, turn.right);
+		KIT_FAULT(k, "%u packets were sent, there is no packet %u", turn.sent, turn.right);
 	pqp_close(&t);
 }
 
