@@ -50,10 +50,10 @@ static uint8_t lookup(void *host, const struct engine_lookup *what, struct piece
 		part -= off;
 		if (part > len)
 			part = len;
-		if (!what->access &&
-		    REF_BAD_KEY(what->sge[i].lkey)) /* not where an answer goes: that is no sending */
+		/* Not where an answer goes: that is no sending. */
+		if (!what->access && REF_BAD_KEY(what->sge[i].lkey))
 			return HCASIM_VENDOR_ERR_BAD_LKEY;
-		if (out && ((struct host *)host)->gone_keys &&
+		if (!what->access && out && ((struct host *)host)->gone_keys &&
 		    REF_GONE_KEY(what->sge[i].lkey, what->sge[i].addr + off))
 			return HCASIM_VENDOR_ERR_BAD_LKEY;
 		if (out)
