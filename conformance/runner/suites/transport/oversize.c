@@ -43,6 +43,7 @@ static void oversize(struct kit *k)
 	if (!kit_link(k, API_POST, &opts))
 		return;
 	num = k->l->cap.max_send_sge < 64 ? k->l->cap.max_send_sge : 64;
+	KIT_CHECK(k, num, "a QP without SGEs");
 	piece = (size + num - 1) / num;
 	mem = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mem != MAP_FAILED)
