@@ -111,6 +111,13 @@ def parser():
         metavar="NAME|FILE",
         help="send engine of a simulated adapter instead of the DUT file's, as in hcasim run --engine",
     )
+    p.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="replace a figure of a simulated adapter's timing profile, as in hcasim run --set; may be repeated",
+    )
     _selecting(p)
     p.add_argument(
         "--out",
@@ -215,7 +222,7 @@ def execute(args, tables, selector, selection, dut):
 
 def conform(args):
     tables = Tables()
-    dut = load(args.dut, args.peer, args.peer_command, args.engine)
+    dut = load(args.dut, args.peer, args.peer_command, args.engine, args.set)
     args.part = shard_of(args.shard) if args.shard else None
     selector = Selector(Enumerator(tables), EXHAUSTIVE if args.exhaustive else COVERING, args.seed)
     if args.explain:

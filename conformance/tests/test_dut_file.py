@@ -120,3 +120,26 @@ def test_no_block_of_the_committed_files_is_typed_twice():
         for key, value in [*doc.items(), *(doc.get("capabilities") or {}).items()]:
             if isinstance(value, dict) and len(value) > 1:
                 assert seen.setdefault((key, str(value)), path) == path, (path, key)
+
+
+def test_figures_of_the_timing_profile():
+    """--set goes to `hcasim run` in each command; the device is named after it."""
+    plain, given = dut_file.read("native"), dut_file.read("native")
+    dut_file.set_figures(given, ["pcie.mps=128", "wire.rate=10"])
+    words = ["--set", "pcie.mps=128", "--set", "wire.rate=10"]
+    for before, after in (
+        (plain["start"], given["start"]),
+        (plain["tap"]["start"], given["tap"]["start"]),
+        (plain["faults"]["start"], given["faults"]["start"]),
+    ):
+        assert after == [*before[:2], *words, *before[2:]]
+    assert dut.load("native", figures=["wire.rate=10"]).name == "native-wire-rate-10"
+
+
+def test_figures_without_a_simulated_adapter(write):
+    with pytest.raises(dut_file.DutError, match="--set pcie.mps=128: device:rxe0 is no simulated adapter"):
+        dut.load("device:rxe0", figures=["pcie.mps=128"])
+    with pytest.raises(
+        dut_file.DutError, match="--set pcie.mps=128: DUT 'whole' is not started by hcasim run"
+    ):
+        dut.load(write("own", extends="whole.yaml", name="whole"), figures=["pcie.mps=128"])

@@ -42,7 +42,7 @@ hca_config describe(unsigned int index, const Profile &p)
 	c.max_mr = p.adapter.max_mr;
 	c.max_mw = p.adapter.max_mw;
 	c.max_srq = p.adapter.max_srq;
-	c.port_rate = uint32_t(p.wire.gbps * 1000); /* Mb/s */
+	c.port_rate = uint32_t(p.wire.rate * 1000); /* Mb/s */
 	c.port_mtu = roce_mtu(p.wire.mtu);
 	c.max_rd_atomic = p.adapter.max_rd_atomic;
 	c.acks_after_landing = p.adapter.acks_after_landing;
@@ -267,7 +267,7 @@ void Adapter::watch(const AdapterContext &ctx)
 
 		watch_->range(hca_level_name(level), 0, hca_level_max(core(), level));
 	}
-	watch_->range("port_frames", 0, uint32_t(ctx.profile.wire.tx_frames));
+	watch_->range("port_frames", 0, uint32_t(ctx.profile.wire.tx_buffer));
 	watch_->range("paused", 0, 1);
 	endpoint_->watch(watch_.get());
 }

@@ -16,9 +16,9 @@ static constexpr char POSTED_CREDITS[] = "posted_credits", NONPOSTED_CREDITS[] =
 Endpoint::Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h,
 		   StageStarter &stages)
     : sc_module(name), model_(model), hca_(h), stages_(stages), read_latency_(p.engine.read_latency),
-      credit_latency_(p.pcie.latency), read_ps_per_byte_(8000.0 / p.engine.read_gbps),
-      dm_latency_(p.engine.dm_latency), dm_ps_per_byte_(8000.0 / p.engine.dm_gbps),
-      posted_credits_(p.pcie.posted_headers, p.pcie.posted_bytes),
+      credit_latency_(p.pcie.latency), read_ps_per_byte_(8000.0 / p.engine.read_rate),
+      dm_latency_(p.engine.dm_latency), dm_ps_per_byte_(8000.0 / p.engine.dm_rate),
+      posted_credits_(p.pcie.posted_headers, p.pcie.posted_data),
       nonposted_credits_(p.pcie.nonposted_headers, 0), requests_(size_t(p.pcie.tags))
 {
 	for (size_t tag = 0; tag < requests_.size(); tag++)

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profile.h"
+#include "profile/profile.h"
 
 namespace hcasim
 {
@@ -31,17 +31,18 @@ class PcieModel
       public:
 	explicit PcieModel(const Profile &p)
 	    : mps_(p.pcie.mps), mrrs_(p.pcie.mrrs),
-	      rcb_(p.pcie.rcb), overhead_{uint32_t(p.pcie.mwr_overhead), uint32_t(p.pcie.mrd_overhead),
-					  uint32_t(p.pcie.cpl_overhead), uint32_t(p.pcie.cpl_overhead),
-					  uint32_t(p.pcie.mwr_overhead)},
+	      rcb_(p.pcie.rcb), overhead_{uint32_t(p.pcie.write_overhead), uint32_t(p.pcie.read_overhead),
+					  uint32_t(p.pcie.completion_overhead),
+					  uint32_t(p.pcie.completion_overhead),
+					  uint32_t(p.pcie.write_overhead)},
 	      ps_per_byte_(8000.0 / tlp_gbps(p))
 	{
 	}
 	/* Bandwidth that DLLPs (Ack, UpdateFC) and SKP ordered sets leave for TLPs. */
 	static double tlp_gbps(const Profile &p)
 	{
-		return p.pcie.raw_gbps * (1 - 8 / p.pcie.ack_bytes - 8 / p.pcie.fc_bytes -
-					  p.pcie.skip_bytes / p.pcie.skip_interval);
+		return p.pcie.raw_rate * (1 - 8 / p.pcie.ack_limit - 8 / p.pcie.fc_guide -
+					  p.pcie.skip_size / p.pcie.skip_interval);
 	}
 	/* Bytes on the link: framing, sequence number, header, LCRC and data. */
 	uint32_t tlp_bytes(TlpType type, uint32_t data) const

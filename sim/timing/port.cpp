@@ -12,7 +12,7 @@ namespace hcasim
 static constexpr uint32_t ETH_HEADER = 14;
 
 Port::Port(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, uint8_t number, Wire &wire)
-    : sc_module(name), adapter_(adapter), wire_(wire), number_(number), capacity_(p.wire.tx_frames),
+    : sc_module(name), adapter_(adapter), wire_(wire), number_(number), capacity_(p.wire.tx_buffer),
       streams_(hca_stage_counted(adapter.core(), HCA_STAGE_TX)), max_frame_(p.wire.mtu + ETH_HEADER)
 {
 	memcpy(mac_, adapter.config().mac[number - 1], sizeof(mac_));

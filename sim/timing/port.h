@@ -7,7 +7,7 @@
 #define HCASIM_TIMING_PORT_H
 
 #include "alarm.h"
-#include "profile.h"
+#include "profile/profile.h"
 #include "ring.h"
 
 namespace hcasim

@@ -8,8 +8,8 @@ namespace hcasim
 
 StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, StageHost &adapter, hca *h,
 		     hca_stage stage)
-    : sc_module(name), adapter_(adapter), hca_(h), stage_(stage), cost_(p.engine.stage[stage]),
-      period_(1e6 / p.engine.clock_mhz)
+    : sc_module(name), adapter_(adapter), hca_(h), stage_(stage), cost_(p.engine.stages[stage]),
+      period_(1e6 / p.engine.clock)
 {
 	SC_METHOD(run);
 	sensitive << through_;
@@ -21,8 +21,8 @@ double StageUnit::cost(const hca_work &work) const
 {
 	double cycles = cost_.fixed + cost_.per_item * work.items;
 
-	if (cost_.bytes_per_cycle > 0)
-		cycles += work.bytes / cost_.bytes_per_cycle;
+	if (cost_.width > 0)
+		cycles += work.bytes / cost_.width;
 	return std::max(1.0, std::ceil(cycles));
 }
 

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "profile.h"
+#include "profile/profile.h"
 #include "stage_starter.h"
 #include "units.h"
 
@@ -42,7 +42,7 @@ class StageUnit : public sc_core::sc_module
 	StageHost &adapter_;
 	hca *const hca_;
 	const hca_stage stage_;
-	const StageCost cost_;
+	const StageFigures cost_;
 	const double period_;
 	sc_core::sc_event through_{"through"};
 	bool busy_ = false;

@@ -15,7 +15,7 @@ namespace hcasim
 static constexpr hca_ps LATE = 2000000;
 
 Wire::Wire(const Profile &p, Fault &fault)
-    : ps_per_byte_(8000.0 / p.wire.gbps), gap_(p.wire.preamble_gap), fcs_(p.wire.fcs),
+    : ps_per_byte_(8000.0 / p.wire.rate), gap_(p.wire.preamble_and_gap), fcs_(p.wire.fcs),
       min_frame_(p.wire.min_frame), propagation_(p.wire.propagation), switch_latency_(p.wire.switch_latency),
       fault_(fault)
 {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fault.h"
-#include "profile.h"
+#include "profile/profile.h"
 
 struct trace;
 

@@ -5,7 +5,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import emit_hw, emit_md, emit_py, emit_sv, emit_verbs, emit_wire, emit_wr
+from . import emit_hw, emit_md, emit_profile, emit_py, emit_sv, emit_verbs, emit_wire, emit_wr
 from . import spec as spec_module
 from .load import SpecError
 
@@ -15,6 +15,7 @@ def outputs(spec):
     return {
         "include/hcasim_hw.h": emit_hw.hw_header(spec),
         "include/hcasim-abi.h": emit_hw.abi_header(spec),
+        "include/hcasim_profile.h": emit_profile.header(spec),
         "include/hcasim_verbs.h": emit_verbs.verbs_header(spec),
         "include/hcasim_wire.h": emit_wire.wire_header(spec),
         "include/hcasim_wr.h": emit_wr.wr_header(spec),
@@ -25,6 +26,8 @@ def outputs(spec):
         "docs/device.md": emit_md.device_page(spec),
         "docs/wire.md": emit_md.wire_page(spec),
         "docs/work-requests.md": emit_md.wr_page(spec),
+        "docs/profile.md": emit_profile.page(spec),
+        "profile.schema.json": emit_profile.schema(spec),
     }
 
 
@@ -39,7 +42,10 @@ def _write(path, text):
 def main():
     parser = argparse.ArgumentParser(prog="spec/gen", description=__doc__)
     parser.add_argument(
-        "--spec", type=Path, required=True, help="folder with device.yaml, wire.yaml, verbs.yaml, wr.yaml"
+        "--spec",
+        type=Path,
+        required=True,
+        help="folder with device.yaml, wire.yaml, verbs.yaml, wr.yaml, profile.yaml",
     )
     parser.add_argument("--out", type=Path, help="folder to write to; without it the spec is only checked")
     parser.add_argument("--stamp", type=Path, help="file to touch when all is written")

@@ -8,7 +8,7 @@ import jsonschema
 import yaml
 
 SCHEMA_DIR = Path(__file__).resolve().parent.parent / "schema"
-FILES = ("device", "wire", "verbs", "wr")
+FILES = ("device", "wire", "verbs", "wr", "profile")
 
 
 class SpecError(Exception):

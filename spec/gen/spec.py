@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The whole spec: four files, read and checked together."""
+"""The whole spec: five files, read and checked together."""
 
 from dataclasses import dataclass
 
-from . import device, load, verbs, wire, wr
+from . import device, load, profile, verbs, wire, wr
 from .load import SpecError
 
 
@@ -13,6 +13,7 @@ class Spec:
     wire: wire.Wire
     verbs: dict
     wr: wr.WorkRequests
+    profile: profile.Profile
 
 
 def _check_statuses(spec):
@@ -32,7 +33,11 @@ def read(folder):
     wire_spec = wire.parse(documents["wire"])
     device_spec = device.parse(documents["device"])
     spec = Spec(
-        device_spec, wire_spec, verbs_enums, wr.parse(documents["wr"], device_spec, wire_spec, verbs_enums)
+        device_spec,
+        wire_spec,
+        verbs_enums,
+        wr.parse(documents["wr"], device_spec, wire_spec, verbs_enums),
+        profile.parse(documents["profile"]),
     )
     _check_statuses(spec)
     return spec

@@ -20,6 +20,10 @@ def pick(entries, name):
     return next(entry for entry in entries if entry.get("name", entry.get("id", entry.get("op"))) == name)
 
 
+def pick_key(figures, key):
+    return next(figure for figure in figures if figure["key"] == key)
+
+
 def layout(documents, name):
     return pick(documents["device"]["layouts"], name)
 
@@ -42,6 +46,26 @@ def enum(documents, file, name):
 
 
 MUTATIONS = {
+    "a figure that stands twice": (
+        lambda d: d["profile"]["groups"][0]["figures"].append(d["profile"]["groups"][0]["figures"][0]),
+        ["profile.yaml", "groups[pcie]", "raw_rate"],
+    ),
+    "a figure without a range": (
+        lambda d: pick_key(d["profile"]["groups"][0]["figures"], "raw_rate").update(min=8192),
+        ["profile.yaml", "pcie", "raw_rate", "min 8192 is not below max 8192"],
+    ),
+    "bounds of a power of 2 that are none": (
+        lambda d: pick_key(d["profile"]["groups"][0]["figures"], "mps").update(min=100),
+        ["profile.yaml", "mps", "min 100 and max 4096 are not powers of 2"],
+    ),
+    "a rule of no figure": (
+        lambda d: d["profile"]["rules"][0].update(at_most="pcie.mpx"),
+        ["profile.yaml", "rules", "'pcie.mpx' is no figure"],
+    ),
+    "a rule of different units": (
+        lambda d: d["profile"]["rules"][0].update(at_most="pcie.tags"),
+        ["profile.yaml", "rules", "pcie.mps and pcie.tags have different units"],
+    ),
     "bits overlap": (
         lambda d: field(d, "wqe_ctrl", "qpn_flags", "fence").update(bits=[25, 25]),
         ["device.yaml", "wqe_ctrl", "fence", "bit 25 overlaps field solicited"],

@@ -186,19 +186,23 @@ def of_device(text, peer=None, peer_command=()):
     return Dut(doc)
 
 
-def load(name, peer=None, peer_command=(), engine=None):
+def load(name, peer=None, peer_command=(), engine=None, figures=()):
     """A name of conformance/duts, a path, or device:NAME. `peer` replaces the device at the responder's end.
 
     `peer_command`, words: command that starts the process of the responder. `engine` replaces that of the DUT file.
+    `figures`, as "pcie.mps=128", are set in the timing profile.
     """
     if name.startswith(DEVICE):
-        if engine:
-            raise DutError(f"--engine {engine}: {name} is no simulated adapter")
+        if engine or figures:
+            option = f"--engine {engine}" if engine else f"--set {figures[0]}"
+            raise DutError(f"{option}: {name} is no simulated adapter")
         return of_device(name.removeprefix(DEVICE), peer, peer_command)
     doc = dut_file.read(name)
     if engine:
         dut_file.choose_engine(doc, engine)
     dut_file.place_engine(doc)
+    if figures:
+        dut_file.set_figures(doc, figures)
     if peer:
         doc["responder"] = _end(peer, (doc["responder"]["port"], doc["responder"]["gid_index"]))
     if peer_command:

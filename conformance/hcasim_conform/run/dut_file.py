@@ -132,6 +132,18 @@ def choose_engine(doc, engine):
     doc["engine"] = engine
 
 
+def set_figures(doc, figures):
+    """Gives --set KEY=VALUE to `hcasim run` in the commands, and names the device after them."""
+    runs = [command for command in _commands(doc) if command[:2] == ["hcasim", "run"]]
+    if not runs:
+        raise DutError(f"--set {figures[0]}: DUT '{doc['name']}' is not started by hcasim run")
+    for command in runs:
+        command[2:2] = [word for figure in figures for word in ("--set", figure)]
+    plain = "".join(c if c.isalnum() else "-" for c in "-".join(figures).lower())
+    doc["name"] = f"{doc['name']}-{plain}"
+    doc["doc"] += f"; {', '.join(figures)}"
+
+
 def _commands(doc):
     for *outer, key in COMMANDS:
         holder = doc.get(outer[0], {}) if outer else doc

@@ -56,6 +56,27 @@ def test_a_foreign_engine(tmp_path):
     assert result.stdout.count("LOC_QP_OP_ERR") == sum("error" in r for r in figures["engine"].values())
 
 
+def test_figures_that_are_set(tmp_path):
+    """Longer cables: the message and its acknowledgement each pass two of them."""
+    (tmp_path / "mixes.yaml").write_text("- {name: one, op: SEND, size: 64}\n")
+    latency = []
+    for ns in (10, 1010):
+        figures = tmp_path / f"{ns}.json"
+        result = calibrate(
+            "--against",
+            "rtl",
+            "--mixes",
+            tmp_path / "mixes.yaml",
+            "--set",
+            f"wire.propagation={ns}",
+            "--json",
+            figures,
+        )
+        assert result.returncode == 0, result.stderr
+        latency.append(json.loads(figures.read_text())["model"]["one"]["latency_ps"])
+    assert latency[1] - latency[0] == pytest.approx(4e6, abs=1000)  # 1 ns: clock edges
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -65,6 +86,7 @@ def test_a_foreign_engine(tmp_path):
         (["--against", "nobody"], "'nobody' is unknown"),
         (["--against", "rtl:small", "--profile", "nothing"], "'nothing' is unknown"),
         (["--against", "rtl:small", "--mixes", "/nowhere"], "--mixes '/nowhere'"),
+        (["--against", "rtl:small", "--set", "pcie.mps=250"], "value 250 must be a power of two"),
     ],
 )
 def test_what_is_refused(arguments, message):

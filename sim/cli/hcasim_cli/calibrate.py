@@ -10,7 +10,8 @@ import sys
 
 import yaml
 
-from .options import DEFAULT_PROFILE, engine_in, profile_in
+from .options import DEFAULT_PROFILE, add_set, engine_in, profile_in
+from .profile import ProfileError, effective_file
 
 FIGURES = ("fixed", "per_item", "width")
 
@@ -185,6 +186,7 @@ def parser(build):
         metavar="NAME|FILE",
         help=f"timing profile of both (default: the engine's own, or {DEFAULT_PROFILE})",
     )
+    add_set(p)
     p.add_argument(
         "--mixes",
         default=f"{build.top}/sim/calibrate/mixes.yaml",
@@ -236,7 +238,11 @@ def load_mixes(path):
 
 def run(build, options, engine):
     name = options.against if "/" not in options.against else os.path.basename(options.against).split(".")[0]
-    profile = options.profile or default_profile(build, name)
+    with effective_file(build, options.profile or default_profile(build, name), options.set) as profile:
+        run_with(build, options, engine, name, profile)
+
+
+def run_with(build, options, engine, name, profile):
     mixes = load_mixes(options.mixes)
     measured = measure(build, mixes, profile, engine)
     figures = calibrated(counting(measured, name))
@@ -266,7 +272,7 @@ def main(build, args):
         run(build, options, engine)
     except argparse.ArgumentTypeError as error:
         p.error(f"argument --against: {error}")
-    except (CalibrateError, OSError) as error:
+    except (CalibrateError, ProfileError, OSError) as error:
         print(f"hcasim: calibrate: {error}", file=sys.stderr)
         return 1
     return 0

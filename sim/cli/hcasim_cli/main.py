@@ -11,6 +11,7 @@ usage: hcasim run [options] -- CMD...   run any verbs program on simulated adapt
        hcasim stat DIR | -- CMD...      its utilisation, queue depths, stalls and latencies
        hcasim conform [options]         run the conformance suite on a device under test
        hcasim calibrate --against NAME  compare an engine's clock cycles with a timing profile
+       hcasim profile [NAME|FILE]       print a timing profile: every figure with its unit and source
        hcasim --version
 
 hcasim run --help and so on list the options."""
@@ -93,6 +94,10 @@ def main(build, argv=None):
         from .calibrate import main as calibrate_main
 
         return calibrate_main(build, args[1:])
+    if command == "profile":
+        from .profile import main as profile_main
+
+        return profile_main(build, args[1:])
     if command in ("-h", "--help", "help"):
         print(USAGE)
         return 0

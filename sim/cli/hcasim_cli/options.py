@@ -40,6 +40,16 @@ def profile_in(folder):
     return check
 
 
+def add_set(p):
+    p.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="replace a figure of the timing profile, as in pcie.mps=128, in the figure's unit; may be repeated",
+    )
+
+
 def engine_names(folder):
     """Engines of this build; rtl-small.so is rtl:small."""
     files = os.listdir(folder) if os.path.isdir(folder) else []
@@ -95,6 +105,7 @@ def parser(build):
         metavar="NAME|FILE",
         help=f"timing profile: {', '.join(profile_names(build.profiles))} (default: {DEFAULT_PROFILE}), or a YAML file",
     )
+    add_set(p)
     p.add_argument(
         "--fault",
         metavar="SPEC",

@@ -13,6 +13,7 @@ import tempfile
 import threading
 
 from .options import parse
+from .profile import ProfileError, effective_file
 
 CANNOT_RUN = 127  # as shells do
 MACHINE_FAILED = 125  # as env(1) and timeout(1) for their own failures
@@ -97,11 +98,13 @@ class Machine:
         self.build = build
         self.process = None
         self.reported = False
+        self.scratch = contextlib.ExitStack()
+        profile = self.profile_file(options)
         trace = trace_folder(options.trace) if options.trace is not None else None
         self.folder = make_folder(options.name)
         self.lifeline, theirs = socket.socketpair()
         command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
-        command += ["--hcas", str(options.hcas), "--profile", options.profile, "--seed", str(options.seed)]
+        command += ["--hcas", str(options.hcas), "--profile", profile, "--seed", str(options.seed)]
         command += ["--kernel", options.kernel, "--engine", options.engine]
         if options.wave is not None:
             command += ["--wave", os.path.abspath(options.wave)]
@@ -124,6 +127,12 @@ class Machine:
         finally:
             theirs.close()
 
+    def profile_file(self, options):
+        try:
+            return self.scratch.enter_context(effective_file(self.build, options.profile, options.set))
+        except (ProfileError, OSError) as error:
+            raise RunError(str(error)) from None
+
     def wait_ready(self):
         if self.lifeline.recv(6, socket.MSG_WAITALL) != b"READY\n":
             raise RunError(f"the device process did not start (status {self.process.wait()})")
@@ -137,6 +146,7 @@ class Machine:
             # kills it if it makes no progress.
             status = self.process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+        self.scratch.close()
         return status
 
 

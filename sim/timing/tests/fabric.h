@@ -12,7 +12,7 @@
 #include "hcasim_verbs.h"
 #include "timing/machine.h"
 
-#define DEFAULT_PROFILE PROFILE_DIR "/gen3x8-40g.yaml"
+#define DEFAULT_PROFILE PROFILE_DIR "/connectx3.yaml"
 
 struct Options {
 	unsigned int hcas = 2;

@@ -9,19 +9,13 @@
 
 using namespace hcasim;
 
-Profile link_profile(bool unlimited)
+Profile link_profile(const char *name)
 {
 	Profile p;
 	std::string err;
 
-	if (!profile_load(PROFILE_DIR "/gen3x8-40g.yaml", p, err))
+	if (!profile_load((std::string(PROFILE_DIR "/") + name + ".yaml").c_str(), p, err))
 		throw std::runtime_error(err);
-	if (unlimited) {
-		p.pcie.tags = 1024;
-		p.pcie.posted_headers = p.pcie.nonposted_headers = 4096;
-		p.pcie.posted_bytes = 1 << 20;
-		p.engine.read_gbps = 8192;
-	}
 	return p;
 }
 

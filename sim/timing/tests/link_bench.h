@@ -15,8 +15,7 @@
 #include "timing/root_port.h"
 #include "timing/sc_kernel.h"
 
-/* Tags and credits as many as the link can use: what is left is the link. */
-hcasim::Profile link_profile(bool unlimited);
+hcasim::Profile link_profile(const char *name = "connectx3");
 
 struct LinkBench;
 

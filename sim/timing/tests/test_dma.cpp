@@ -15,7 +15,7 @@ using Log = std::vector<std::string>;
 
 static void scattered_read()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	auto job = b.job(false, 1, {{100, 4096}, {9000, 0}, {50000, 777}, {4095, 2}});
 
 	b.submit(*job);
@@ -31,7 +31,7 @@ static void scattered_read()
 
 static void scattered_write()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	auto job = b.job(true, 1, {{10, 3}, {70000, 5000}});
 	std::vector<uint8_t> before = b.memory;
 
@@ -48,7 +48,7 @@ static void scattered_write()
 
 static void no_bytes()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	auto read = b.job(false, 1, {}), write = b.job(true, 1, {{0, 0}});
 
 	b.submit(*read);
@@ -61,7 +61,7 @@ static void no_bytes()
 
 static void read_does_not_pass_write()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	auto write = b.job(true, 1, {{0, 4096}}), read = b.job(false, 1, {{4088, 8}});
 
 	write->buf.assign(write->buf.size(), 0x5a);
@@ -74,7 +74,7 @@ static void read_does_not_pass_write()
 
 static void writes_land_in_order()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	std::vector<std::unique_ptr<Job>> jobs;
 	std::vector<int> done;
 
@@ -96,7 +96,7 @@ static void writes_land_in_order()
 /* A read that waits for a tag does not hold up writes behind it (PCIe 2.4.1: they must be able to pass). */
 static void write_passes_waiting_read()
 {
-	Profile p = link_profile(false);
+	Profile p = link_profile();
 
 	p.pcie.tags = 1;
 	LinkBench b(p);
@@ -113,7 +113,7 @@ static void write_passes_waiting_read()
 
 static void interrupt_after_writes()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	auto before = b.job(true, 1, {{0, 4096}}), after = b.job(true, 1, {{0, 1}});
 
 	b.submit(*before);
@@ -126,7 +126,7 @@ static void interrupt_after_writes()
 /* Completions of two long reads share the link: the second does not wait for the whole first. */
 static void completions_interleave()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	auto longer = b.job(false, 1, {{0, 65536}}), shorter = b.job(false, 1, {{65536, 512}});
 	hca_ps long_end = 0, short_end = 0;
 
@@ -144,7 +144,7 @@ static void completions_interleave()
 /* Reads that wait at the root port are one call to the host; one that fails there fails alone. */
 static void reads_together()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	std::vector<std::unique_ptr<Job>> jobs;
 	const uint64_t end = b.memory.size();
 
@@ -173,7 +173,7 @@ static void reads_together()
 /* The same for pending writes: in order, up to the next interrupt, and completed one by one. */
 static void writes_together()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	std::vector<std::unique_ptr<Job>> jobs;
 	std::vector<uint64_t> done;
 	const uint64_t end = b.memory.size(), at[] = {0, 100, end - 8, 300, 400, 500};
@@ -208,7 +208,7 @@ static void writes_together()
 
 static void refusals()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	uint64_t end = b.memory.size();
 
 	for (int i = 0; i < 200; i++) { /* more often than there are tags */
@@ -228,7 +228,7 @@ static void refusals()
 
 static void split_is_a_piece_of_its_own()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	auto job = b.job(true, 1, {{128, 40}, {256, 24}});
 
 	job->dma.split = 8;
@@ -262,7 +262,7 @@ static void valid_byte_after_the_rest()
 			seen = i;
 		}
 	});
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	auto job = b.job(true, HCA_PASID_KERNEL, {{reinterpret_cast<uint64_t>(entry), 64}});
 
 	job->dma.split = 1; /* the writer owns the entry again when it was seen */
@@ -280,7 +280,7 @@ static void valid_byte_after_the_rest()
 
 static void own_memory()
 {
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	std::vector<uint8_t> from(5000), to(5000);
 	auto read = b.job(false, HCA_PASID_KERNEL, {{reinterpret_cast<uint64_t>(from.data()), 5000}});
 	auto write = b.job(true, HCA_PASID_KERNEL, {{reinterpret_cast<uint64_t>(to.data()), 5000}});
@@ -303,7 +303,7 @@ static void own_memory()
 static void cpu_loads()
 {
 	static std::vector<uint64_t> got;
-	LinkBench b(link_profile(false));
+	LinkBench b(link_profile());
 	auto done = [](void *, const void *data, uint32_t size) {
 		uint64_t v = 0;
 
@@ -324,10 +324,10 @@ static void cpu_loads()
 /* It neither waits for the link nor uses it, and has its latency and its rate; one comes after the other. */
 static void device_memory()
 {
-	Profile p = link_profile(false);
+	Profile p = link_profile();
 
 	p.engine.dm_latency = 20000;
-	p.engine.dm_gbps = 8; /* 1 ns for each byte */
+	p.engine.dm_rate = 8; /* 1 ns for each byte */
 	LinkBench b(p);
 	auto host = b.job(true, 1, {{0, 4096}}), first = b.job(true, HCA_PASID_DEVICE, {{0, 100}}),
 	     second = b.job(false, HCA_PASID_DEVICE, {{0, 60}, {100, 40}});

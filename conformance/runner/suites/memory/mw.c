@@ -294,15 +294,16 @@ static void mw_rereg_bound(struct kit *k)
 {
 	const int flags = IBV_REREG_MR_CHANGE_ACCESS,
 		  access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND;
-	struct bind b = mw_usual(k->l);
 	struct ibv_mw *mw;
 	struct ibv_mr *mr;
+	struct bind b;
 
 	if (remote_is(k->r->dut.responder.ctx)) {
 		seen(k->res, "the peer process does not call ibv_rereg_mr(); ");
 		return;
 	}
 	mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	b = mw_usual(k->l);
 	mr = mw ? bindable(k) : NULL;
 	b.mr = mr;
 	if (mr && mw_bind(k, mw, &b) && mw_opens(k, mw)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include "suite.h"
+#include "timing/tests/suite.h"
 
 #include <cstdlib>
 #include <dirent.h>
@@ -7,11 +7,11 @@
 #include <iterator>
 #include <unistd.h>
 
-#include "timing/profile.h"
+#include "profile/figures.h"
 
 using namespace hcasim;
 
-static const char DEFAULT[] = PROFILE_DIR "/gen3x8-40g.yaml";
+static const char DEFAULT[] = PROFILE_DIR "/connectx3.yaml";
 
 static std::string slurp(const char *path)
 {
@@ -75,11 +75,11 @@ static void values_and_units()
 	std::string err;
 
 	CU_ASSERT_FATAL(profile_load(DEFAULT, p, err));
-	CU_ASSERT_EQUAL(p.pcie.raw_gbps, 63.015);
+	CU_ASSERT_EQUAL(p.pcie.raw_rate, 63.015);
 	CU_ASSERT_EQUAL(p.pcie.mps, 256);
 	CU_ASSERT_EQUAL(p.pcie.latency, 150000); /* 150 ns in ps */
-	CU_ASSERT_EQUAL(p.wire.gbps, 40);
-	CU_ASSERT(p.engine.stage[HCA_STAGE_TX].bytes_per_cycle > 0);
+	CU_ASSERT_EQUAL(p.wire.rate, 40);
+	CU_ASSERT(p.engine.stages[HCA_STAGE_TX].width > 0);
 }
 
 static void unknown_keys()
@@ -95,7 +95,7 @@ static void missing_keys()
 	refused("  rcb: {value: 64, unit: B", "  # rcb: {value: 64, unit: B", {"no key 'pcie.rcb'"});
 	refused("{value: 256, unit: B", "{value: 256", {"pcie.mps", "no 'unit'"});
 	refused("{value: 256, unit", "{unit", {"pcie.mps", "no 'value'"});
-	refused("name: gen3x8-40g", "", {"no key 'name'"});
+	refused("name: connectx3", "", {"no key 'name'"});
 	refused("source: \"IEEE 802.3\"", "source: \"\"", {"wire.fcs", "source is empty"});
 }
 
@@ -112,6 +112,77 @@ static void bad_values()
 	refused("  mps: {value: 256, unit: B", "  mps: 256 #", {"pcie.mps", "{value, unit, source}"});
 	refused("{value: 256, unit: B", "{value: 256, value: 256, unit: B",
 		{"pcie.mps", "'value' is given twice"});
+}
+
+/* Each stage of the core has its figures, under its own name. */
+static void stages()
+{
+	Profile p;
+	const std::vector<Figure> figures = profile_figures(p);
+
+	for (int s = 0; s < HCA_NUM_STAGES; s++) {
+		const std::string key = std::string("engine.stages.") + hca_stage_name(hca_stage(s));
+		const Figure *f = figure_find(figures, key + ".fixed");
+
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f);
+		CU_ASSERT_PTR_EQUAL(f->place, &p.engine.stages[s].fixed);
+	}
+}
+
+static void set_figures()
+{
+	Profile p;
+	std::string err;
+
+	CU_ASSERT_FATAL(profile_load(DEFAULT, p, err));
+	CU_ASSERT(profile_set(p, {"pcie.mps=128", "pcie.latency=0.5", "pcie.mps=512"}, err));
+	CU_ASSERT_EQUAL(p.pcie.mps, 512);
+	CU_ASSERT_EQUAL(p.pcie.latency, 500);
+	CU_ASSERT_EQUAL(p.source["pcie.mps"], "--set pcie.mps=512");
+	CU_ASSERT(contains(p.source["pcie.mrrs"], "common setting"));
+	CU_ASSERT_FALSE(profile_set(p, {"pcie.mps=250"}, err));
+	CU_ASSERT(contains(err, "connectx3") && contains(err, "'pcie.mps=250'"));
+	CU_ASSERT_FALSE(profile_set(p, {"pcie.mpx=128"}, err));
+	CU_ASSERT(contains(err, "unknown key 'pcie.mpx'; the closest one is 'pcie.mps'"));
+}
+
+/* Figures that are valid one by one. */
+static void contradictions()
+{
+	Profile p;
+	std::string err;
+
+	CU_ASSERT_FATAL(profile_load(DEFAULT, p, err));
+	CU_ASSERT_FALSE(profile_set(p, {"pcie.posted_data=128"}, err));
+	CU_ASSERT(contains(err, "pcie.mps: value 256 is larger than pcie.posted_data, 128 B"));
+	CU_ASSERT(profile_set(p, {"pcie.mps=128"}, err));
+	CU_ASSERT_FALSE(profile_set(p, {"pcie.skip_size=64", "pcie.skip_interval=64"}, err));
+	CU_ASSERT(contains(err, "pcie.ack_limit") && contains(err, "leave no bandwidth"));
+	refused("posted_data: {value: 16384", "posted_data: {value: 128",
+		{"pcie.mps", "256", "pcie.posted_data"});
+}
+
+/* What is printed is the same profile again, whatever its texts have in them. */
+static void text_of_a_profile()
+{
+	Profile p, again;
+	std::string err;
+	char path[] = "profile-test-XXXXXX";
+	int fd = mkstemp(path);
+
+	CU_ASSERT_FATAL(fd >= 0 && profile_load(DEFAULT, p, err));
+	CU_ASSERT(profile_set(p, {"pcie.latency=0.001", "wire.propagation=100000000"}, err));
+	p.source["pcie.mps"] = "a \"b\" \\ c\n\td: {e}";
+	const std::string text = profile_text(p);
+
+	CU_ASSERT(contains(text, "latency: {value: 0.001, unit: ns"));
+	CU_ASSERT(contains(text, "propagation: {value: 100000000, unit: ns"));
+	CU_ASSERT_FATAL(write(fd, text.data(), text.size()) == ssize_t(text.size()));
+	close(fd);
+	CU_ASSERT(profile_load(path, again, err));
+	CU_ASSERT_EQUAL(profile_text(again), text);
+	CU_ASSERT(again.source == p.source);
+	unlink(path);
 }
 
 static void not_a_profile()
@@ -137,5 +208,9 @@ int main()
 				     {"unknown keys", unknown_keys},
 				     {"missing keys", missing_keys},
 				     {"bad values", bad_values},
+				     {"stages", stages},
+				     {"set figures", set_figures},
+				     {"contradictions", contradictions},
+				     {"text of a profile", text_of_a_profile},
 				     {"not a profile", not_a_profile}});
 }
