@@ -152,8 +152,70 @@ DOCTORED = [
     ("misuse/rc/arguments", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
     ("keys/rc/flush-whole", ("args", "length"), 4097, "status REM_ACCESS_ERR, expected SUCCESS"),
     ("keys/xrc_send/flush-level-region", ("args", "level"), 0, "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("flush/rc/range-write", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("flush/rc/misaligned-atomic", ("status",), "SUCCESS", "status REM_INV_REQ_ERR, expected SUCCESS"),
+    ("flush/rc/local-range-send", ("status",), "SUCCESS", "status LOC_PROT_ERR, expected SUCCESS"),
+    ("flush/rc/receive-lkey", ("status",), "SUCCESS", "status REM_OP_ERR, expected SUCCESS"),
+    ("bad_wr/rc/send-flag-0", ("args", "bad"), 3, "a request with a flag that does not exist was taken"),
+    ("bad_wr/rc/send-in-sqd-0", ("args", "bad"), 3, "a request with too many SGEs was taken"),
+    ("bad_wr/rc/send-full", ("wrs", 0, "flags"), [], "a CQE of the requester did not come"),
+    ("differ/ud/destinations-post", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("retry/rc/timeout-0", ("args", "timeout"), 0, "a CQE of the requester did not come"),
+    ("keys/rc/byte-before-rdma_write", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("psn/rc/wrap-send", ("wrs", 0, "effect"), "write", "bytes are wrong"),
+    ("psn/rc/repeated-send", ("wrs", 0, "effect"), "none", "bytes are wrong"),
+    ("lossy/rc/loss", ("wrs", 0, "effect"), "none", "bytes are wrong"),
+    ("mw/rc/zero-based", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("mw/rc/neighbours", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("mw/rc/as-lkey", ("status",), "SUCCESS", "status LOC_PROT_ERR, expected SUCCESS"),
+    (
+        "mw/rc/local_inv-region",
+        ("status",),
+        "SUCCESS",
+        "LOCAL_INV of a key that may not be invalidated: status MW_BIND_ERR",
+    ),
+    ("checksum/ud/udp-asked", ("wrs", 0, "flags"), [], "a CQE of the requester did not come"),
+    ("full/rc/region", ("wrs", 0, "effect"), "none", "bytes are wrong"),
+    ("srq/rc/limit", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("srq/rc/limit-refused", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("srq/rc/resize", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("srq/rc/shared", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("srq/rc/limits", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("srq/rc/out-of-order", ("wrs", 0, "flags"), [], "a CQE of the requester did not come"),
+    ("srq/rc/drain", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("overrun/rc/event", ("wrs", 0, "flags"), [], "the asynchronous event 'CQ error' did not come"),
+    ("notify/rc/any", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("notify/rc/solicited-only", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("notify/rc/moderated", ("wrs", 0, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
+    ("notify/rc/timestamps", ("wrs", 0, "flags"), [], "a CQE of the requester did not come"),
+    ("poll/rc/several", ("wrs", 0, "flags"), [], "wr_id 0x"),
+    ("datagram/ud/wrong-qkey", ("wrs", 0, "flags"), [], "a CQE of the requester did not come"),
+    ("datagram/ud/own-qkey", ("wrs", 0, "flags"), [], "a CQE of the requester did not come"),
+    ("full/rc/unsignaled", ("wrs", 0, "op"), "SEND", "wr_id 0x"),
+    ("rereg/rc/translation", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("xrc/xrc_send/second-srq", ("status",), "SUCCESS", "status REM_ACCESS_ERR, expected SUCCESS"),
+    ("xrc/xrc_send/receive-pd", ("status",), "SUCCESS", "status REM_OP_ERR, expected SUCCESS"),
+    ("packet/rc/refused", ("args", "kind"), 3, "an answer with opcode"),
+    ("answers/rc/wrong", ("args", "more"), 1, "an answer with opcode"),
+    ("tags/rc/match", ("args", "tag"), 0, "wr_id is 0x200, expected 0x201"),
+    ("tags/rc/no_tag", ("args", "opcode"), 3, "wr_id is 0x201, expected 0x200"),
+    ("cq/rc/several-types", ("args", "more"), 1, "wr_id 0x"),
+    ("cq/rc/tags", ("args", "more"), 1, "status RNR_RETRY_EXC_ERR, expected SUCCESS"),
+    ("cq/rc/fields-alone", ("args", "more"), 1, "byte_len is 0x76, expected 0x75"),
+    ("objects/rc/parent-members", ("args", "own"), 0, "comp_mask 0x1: 4 calls of the allocator"),
+    (
+        "mtu/rc/oversize-send",
+        ("status",),
+        "SUCCESS",
+        "a message of 2147483649 bytes completes with LOC_LEN_ERR, expected SUC",
+    ),
+    ("answers/rc/fences", ("args", "fence"), 0, "an answer with opcode"),
     ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
 ]
+
+# Packets of packet/*/wrong that are sent as they should be: on each of these QPs, those that it has.
+MOST_WRONG = 120
+WRONG = ("rc/wrong", "rc/wrong-ipv4", "uc/wrong", "ud/wrong", "xrc_send/wrong")
 
 
 def doctor(line, path, value):
@@ -166,20 +228,27 @@ def doctor(line, path, value):
     return line
 
 
-@pytest.fixture(scope="module")
-def answers(build, tables):
-    """The runner's answers to all changed lines, in one process."""
-    cases = {c.id: c for c in suites.cases(tables)}
+def run(build, lines):
+    """The runner's answers to these lines, in one process."""
     native = dut.load("native")
     native.runner_line["dut"]["timeout_ms"] = 500
-    lines = [doctor(cases[f"suite/{case}"].line(), path, value) for case, path, value, _ in DOCTORED]
     text = "".join(json.dumps(line) + "\n" for line in [native.runner_line, *lines])
     command = [build / "bin" / "hcasim", "run", "--hcas", "2", "--", build / "bin" / drive.RUNNER]
     done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120, check=False)
     said = [json.loads(line) for line in done.stdout.splitlines()]
     found = [a for a in said if "end" in a]
-    assert len(found) == len(DOCTORED), (said[-1:], done.stderr)
+    assert len(found) == len(lines), (said[-1:], done.stderr)
     return found
+
+
+@pytest.fixture(scope="module")
+def cases(tables):
+    return {c.id: c for c in suites.cases(tables)}
+
+
+@pytest.fixture(scope="module")
+def answers(build, cases):
+    return run(build, [doctor(cases[f"suite/{c}"].line(), path, value) for c, path, value, _ in DOCTORED])
 
 
 @pytest.mark.parametrize("number", range(len(DOCTORED)), ids=[entry[0] for entry in DOCTORED])
@@ -187,3 +256,18 @@ def test_a_doctored_line_fails(answers, number):
     case, _, _, words = DOCTORED[number]
     assert answers[number]["end"] == f"suite/{case}"
     assert words in "; ".join(answers[number]["faults"]), answers[number]
+
+
+def test_each_wrong_packet_is_needed(build, cases):
+    """packet/*/wrong fails if one of its packets is right, and each of them is wrong on some QP."""
+    red = set()
+    for case in WRONG:
+        line = cases[f"suite/packet/{case}"].line()
+        rows = [doctor(json.loads(json.dumps(line)), ("args", "right"), n + 1) for n in range(MOST_WRONG)]
+        faults = [a["faults"] for a in run(build, rows)]
+        there = [n for n, said in enumerate(faults) if "there is no packet" not in "; ".join(said)]
+        assert there == list(range(len(there))) and len(there) < MOST_WRONG, case
+        red |= {n for n in there if faults[n]}
+        last = len(there) if case != "ud/wrong" else 0
+        assert not last or last > 60, case
+    assert red == set(range(max(red) + 1)), sorted(set(range(max(red) + 1)) - red)

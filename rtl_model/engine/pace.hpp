@@ -12,6 +12,11 @@ class Pace
 	{
 		return !seed || random_() % 100 < percent_;
 	}
+	bool idle()
+	{
+		return idles && !ready();
+	}
+	static inline bool idles = false;
 	// Of those that are made from here on; `seed` 0: always.
 	static void set(uint32_t seed, unsigned int percent)
 	{

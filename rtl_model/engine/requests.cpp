@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // What the model asks for, as calls of struct engine_ports.
+#include <cstdio>
+#include <cstdlib>
+
 #include <endian.h>
 
 #include "core/wire/frame.h"
@@ -195,8 +198,17 @@ void engine::packet()
 	if (top->offload_tso())
 		p.head_len = put_headers(head.data(), *top, &r.raw[top->wr_header_at()]);
 	if (top->wr_is_inline()) {
-		const uint32_t len = p.spec.payload_len - p.head_len;
+		const uint32_t len = p.spec.payload_len - p.head_len,
+			       end = r.inline_at + top->req_offset() + len;
 
+		if (p.spec.payload_len < p.head_len || end > HCA_WQE_MAX) {
+			fprintf(stderr,
+				"hcasim: rtl engine: packet %u of WQE %u of QP %u has %u bytes, beyond the "
+				"WQE\n",
+				(unsigned int)top->state_cur_pkt(), (unsigned int)top->req_seq(), p.qpn,
+				p.spec.payload_len);
+			abort();
+		}
 		memcpy(&head[p.head_len], &r.raw[r.inline_at + top->req_offset()], len);
 		p.head_len += len;
 	} else if (!top->req_check()) {

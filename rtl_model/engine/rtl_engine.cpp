@@ -25,6 +25,8 @@ engine::engine(const engine_config &config, const engine_ports &p, void *h) : cf
 	frames = std::make_unique<FramePath>(context, wave, pace);
 	top->native_i = !strcmp(cfg.pers->name, "native");
 	top->fetch_depth_i = (uint8_t)(cfg.fetch_depth < SLOTS ? cfg.fetch_depth : SLOTS);
+	top->op_valid_i = 0;
+	top->ctx_ack_i = top->rec_ack_i = top->block_ack_i = top->req_ack_i = 0;
 	top->rst_i = 1;
 	clock();
 	clock();
@@ -133,6 +135,8 @@ void engine::retired()
 
 void engine::run(Op op)
 {
+	while (pace.idle()) // nothing to be done
+		clock();
 	const uint64_t until = cycles + MAX_CYCLES;
 
 	busy = true;
@@ -493,6 +497,11 @@ static int wave(struct engine *e, uint32_t cycles, const char *path)
 void rtl_engine_random(uint32_t seed, unsigned int percent)
 {
 	Pace::set(seed, percent);
+}
+
+void rtl_engine_idle(bool idle)
+{
+	Pace::idles = idle;
 }
 
 uint64_t rtl_engine_cycles(const struct engine *e)

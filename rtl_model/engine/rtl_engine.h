@@ -21,6 +21,9 @@ extern const struct engine_ops rtl_engine;
  */
 void rtl_engine_random(uint32_t seed, unsigned int percent);
 
+/* For tests: there are cycles without an op, too, as many at random as those in which memory does not answer. */
+void rtl_engine_idle(bool idle);
+
 /* Clock cycles that all ops have taken so far. */
 uint64_t rtl_engine_cycles(const struct engine *e);
 /* Loads of contexts that its cache had, and others. */

@@ -42,7 +42,6 @@
 
         StData: begin
           if (!all_q) state_q <= StImplied;
-          else if (!has_ack) state_q <= StReplyEnd;
           else load(q_q.ack, StData1);
         end
         StData1: begin
@@ -104,16 +103,14 @@
           end else if (response_i.value == 8'(hcasim_pkg::NAK_PSN_SEQ)) begin
             sequence_naks_q <= sequence_naks_q + 64'd1;
             state_q         <= StRetry;
-          end else if (has_ack) begin
-            load(q_q.ack, StFatal);
           end else begin
-            state_q <= StReplyEnd;
+            load(q_q.ack, StFatal);
           end
         end
 
         StRnr: begin
           ret_back_q <= StRnr2;
-          if (!has_ack || q_q.rnr_wait) begin
+          if (q_q.rnr_wait) begin
             state_q <= StReplyEnd;
           end else begin
             rnr_naks_q <= rnr_naks_q + 64'd1;
@@ -134,20 +131,12 @@
         StRnr3: set_timer(time_q + 64'(rnr_timer.ns) * 64'd1000, StReplyEnd);
 
         StFatal: begin
-          if (!w_q.started) begin
-            state_q <= StReplyEnd;
-          end else begin
-            unique case (response_i.value)
-              8'(hcasim_pkg::NAK_INV_REQ):
-                fail(8'(hcasim_pkg::CQE_STATUS_REM_INV_REQ_ERR), NoError, StReplyEnd);
-              8'(hcasim_pkg::NAK_REM_ACCESS):
-                fail(8'(hcasim_pkg::CQE_STATUS_REM_ACCESS_ERR), NoError, StReplyEnd);
-              8'(hcasim_pkg::NAK_REM_OP):
-                fail(8'(hcasim_pkg::CQE_STATUS_REM_OP_ERR), NoError, StReplyEnd);
-              default:
-                fail(8'(hcasim_pkg::CQE_STATUS_BAD_RESP_ERR), NoError, StReplyEnd);
-            endcase
-          end
+          unique case (response_i.value)
+            8'(hcasim_pkg::NAK_INV_REQ):    fail(8'(hcasim_pkg::CQE_STATUS_REM_INV_REQ_ERR), NoError, StReplyEnd);
+            8'(hcasim_pkg::NAK_REM_ACCESS): fail(8'(hcasim_pkg::CQE_STATUS_REM_ACCESS_ERR), NoError, StReplyEnd);
+            8'(hcasim_pkg::NAK_REM_OP):     fail(8'(hcasim_pkg::CQE_STATUS_REM_OP_ERR), NoError, StReplyEnd);
+            default:                        fail(8'(hcasim_pkg::CQE_STATUS_BAD_RESP_ERR), NoError, StReplyEnd);
+          endcase
         end
 
         // ---- The timer ----

@@ -27,7 +27,7 @@
           fed_q <= fed_q + 5'd1;
           if (fed_q + 5'd1 == blocks_q) state_q <= StDecode2;
         end
-        StDecode2: if (dec_done) begin
+        StDecode2: begin
           wr_q        <= wr_new;
           ud_q        <= dec_info.address && c_q.qp_type == 8'(hcasim_pkg::QPT_UD) ? dec_ud : '0;
           bind_q      <= dec_info.seg_bind ? dec_bind : '0;

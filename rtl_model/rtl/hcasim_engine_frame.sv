@@ -49,7 +49,7 @@ module hcasim_engine_frame #(
   hcasim_engine_pkg::packet_t packet;
 
   assign has_payload    = packet_i.payload_len != '0;
-  assign packet_ready_o = frame_room && (!has_payload || join_room);
+  assign packet_ready_o = frame_room;
 
   always_comb begin
     packet      = packet_i;
@@ -125,6 +125,8 @@ module hcasim_engine_frame #(
   logic unused_bits; // those of the port are used
   assign unused_bits = ^{packet_i.smac, packet_i.sgid};
 
+  // u_frame takes a packet when at most one before it has payload to come, and u_join knows of two.
+  `HCASIM_ASSERT(PayloadHasRoom, !frame_room || join_room)
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, {data_o, count_o, last_o})
 
 endmodule

@@ -25,7 +25,7 @@
           end
         end
 
-        StSave: if (load_ack) state_q <= StContext;
+        StSave: state_q <= StContext; // it is in the cache
         StContext: if (load_ack) begin
           c_q        <= load_attr;
           q_q        <= load_state;

@@ -53,4 +53,12 @@
   `HCASIM_ASSERT(RecordsFit, state_q != StSave || 16'(q_q.tail - q_q.head) < 16'd256)
   `HCASIM_ASSERT(PlacesInWindow, state_q != StSave || (16'(q_q.cur - q_q.head) <= 16'(q_q.tail - q_q.head) &&
                                                       16'(q_q.ack - q_q.head) <= 16'(q_q.tail - q_q.head)))
+
+  // What the states take for granted: a PSN that is not acknowledged, and a timer that runs, have their WQE.
+  `HCASIM_ASSERT(FeedbackHasItsWqe, !((state_q == StData && all_q) || (state_q == StNak && all_q) || state_q == StRetry) ||
+                 has_ack)
+  `HCASIM_ASSERT(AnswersAStartedWqe, !(state_q == StFatal || state_q == StRetry1 || state_q == StRnr1) || w_q.started)
+  `HCASIM_ASSERT(AnotherWqeFollows, state_q != StUntil1 || !(ends_here || w_q.acked) || q_q.ack + 16'd1 != q_q.tail)
+  `HCASIM_ASSERT(SavedAtOnce, state_q != StSave || load_ack)
+  `HCASIM_ASSERT(DecodedAtOnce, state_q != StDecode2 || dec_done)
 `endif

@@ -61,12 +61,11 @@
     q_q.nak_rewound <= 1'b0;
   endtask
 
-  // StUntil1: the WQE behind `ack`.
+  // StUntil1: the WQE behind `ack`. There is one, since that of until_q does not end here.
   task automatic until_next();
     seq_q <= q_q.ack + 16'd1;
     w_q   <= rec_wqe_i;
-    if (q_q.ack + 16'd1 == q_q.tail) state_q <= ret_until_q;
-    else if (!rec_ack_i) state_q <= StUntil;
+    if (!rec_ack_i) state_q <= StUntil;
   endtask
 
   // The lists of FETCH and PACKETISE: the end of an op.

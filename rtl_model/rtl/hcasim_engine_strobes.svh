@@ -51,7 +51,7 @@
         rec_seq     = q_q.ack[7:0];
       end
       StUntil1: begin
-        rec_valid_o = (ends_here || w_q.acked) && q_q.ack + 16'd1 != q_q.tail;
+        rec_valid_o = ends_here || w_q.acked;
         rec_seq     = q_q.ack[7:0] + 8'd1;
       end
       default: ;

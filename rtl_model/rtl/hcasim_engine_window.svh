@@ -98,14 +98,9 @@
           state_q           <= ret_back_q;
         end
 
-        StRetry: begin
-          if (!has_ack) state_q <= ret_retry_q;
-          else load(q_q.ack, StRetry1);
-        end
+        StRetry: load(q_q.ack, StRetry1);
         StRetry1: begin
-          if (!w_q.started) begin
-            state_q <= ret_retry_q;
-          end else if (q_q.retries >= c_q.retry_cnt) begin
+          if (q_q.retries >= c_q.retry_cnt) begin
             fail(8'(hcasim_pkg::CQE_STATUS_RETRY_EXC_ERR), NoError, ret_retry_q);
           end else begin
             q_q.retries <= q_q.retries + 8'd1;

@@ -160,7 +160,7 @@ module hcasim_offload #(
         if (at >= net.l3_at && at < net.l4_at && at != ip_sum_at) ip_add = ip_add + 32'(value);
         if (at >= net.l4_at && at < net.l3_end && at != l4_sum_at)
           l4_add = l4_add + 32'({value[15:8], at + 16'd1 < net.l3_end ? value[7:0] : 8'd0});
-        if (at >= address_at && at < address_at + (net.ipv4 ? 16'd8 : 16'd32)) l4_add = l4_add + 32'(value);
+        l4_add = l4_add + (at >= address_at && at < address_at + (net.ipv4 ? 16'd8 : 16'd32) ? 32'(value) : '0);
       end
     end
   end
@@ -236,6 +236,7 @@ module hcasim_offload #(
   assign unused_bits = ^{parse_at, net, offload};
 
   `HCASIM_ASSERT(Announced, !valid_i || known || state_q != StPass)
+  `HCASIM_ASSERT(SumsFromTheFirst, state_q != StBegin || line_q == '0)
   `HCASIM_ASSERT(Fits, !store || 32'(line_q) < Lines - 1 || last_i)
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, {data_o, count_o, last_o, error_o})
 

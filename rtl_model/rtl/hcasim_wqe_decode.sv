@@ -310,6 +310,10 @@ module hcasim_wqe_decode #(
 
   // ---- All of it ----
 
+  logic good; // up to this block
+
+  assign good = (first_q ? head.status : wr_q.status) == 8'(hcasim_pkg::CQE_STATUS_OK);
+
   always_comb begin
     wr = '0;
     if (valid_i) begin
@@ -320,14 +324,14 @@ module hcasim_wqe_decode #(
       wr.mss        = mss;
       wr.hdr_size   = hdr_size;
       if (tso_here) wr.header_at = {at_tso[5:0] + 6'd1, 4'd0};
-      if (wr.status != 8'(hcasim_pkg::CQE_STATUS_OK) || row.nop) begin
-        // It stays as it is.
-      end else if (data_vendor != 8'(hcasim_pkg::VENDOR_ERR_NONE)) begin
-        wr.status     = OpErr;
-        wr.vendor_err = data_vendor;
-      end else if (done) begin
-        wr.status     = limit_status;
-        wr.vendor_err = limit_vendor;
+      if (good && !row.nop) begin
+        if (data_vendor != 8'(hcasim_pkg::VENDOR_ERR_NONE)) begin
+          wr.status     = OpErr;
+          wr.vendor_err = data_vendor;
+        end else if (done) begin
+          wr.status     = limit_status;
+          wr.vendor_err = limit_vendor;
+        end
       end
     end
   end

@@ -46,6 +46,13 @@ hca_config describe(unsigned int index, const Profile &p)
 	c.port_mtu = roce_mtu(p.wire.mtu);
 	c.max_rd_atomic = p.adapter.max_rd_atomic;
 	c.acks_after_landing = p.adapter.acks_after_landing;
+	c.doorbell_depth = p.fifo.doorbell;
+	c.fetch_depth = p.fifo.fetch;
+	c.gather_depth = p.fifo.gather;
+	c.tx_depth = p.fifo.tx;
+	c.rx_depth = p.fifo.rx;
+	c.rx_writes = p.fifo.rx_writes;
+	c.cqe_writes = p.fifo.cqe_writes;
 	return c;
 }
 

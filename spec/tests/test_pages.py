@@ -35,6 +35,7 @@ PAGES = {
     "ibv_modify_cq": "libibverbs/man/ibv_modify_cq.3",
     "ibv_create_cq_ex": "libibverbs/man/ibv_create_cq_ex.3",
     "ibv_resize_cq": "libibverbs/man/ibv_resize_cq.3.md",
+    "ibv_create_comp_channel": "libibverbs/man/ibv_create_comp_channel.3",
     "ibv_create_cq": "libibverbs/man/ibv_create_cq.3",
     "ibv_get_cq_event": "libibverbs/man/ibv_get_cq_event.3",
     "ibv_get_async_event": "libibverbs/man/ibv_get_async_event.3",

@@ -24,6 +24,7 @@ from hcasim_conform.suites.psn import Sequence
 from hcasim_conform.suites.queues import Queues
 from hcasim_conform.suites.sending import Sending
 from hcasim_conform.suites.sentences import Sentences
+from hcasim_conform.suites.sharing import Sharing
 from hcasim_conform.suites.stopping import Stopping
 from hcasim_conform.suites.tags import Tags
 from hcasim_conform.suites.work_queues import WorkQueues
@@ -31,7 +32,7 @@ from hcasim_conform.suites.work_queues import WorkQueues
 SUITES = (
     *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
     *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets, Answers),
-    *(Attributes, Control, Sentences, Tags, Completions, WorkQueues),
+    *(Attributes, Control, Sentences, Tags, Completions, WorkQueues, Sharing),
 )
 
 

@@ -6,6 +6,7 @@ from hcasim_conform.suites.faults import RETRY_CNT, RNR_RETRY, TIMEOUT
 from hcasim_conform.suites.stopping import DRAINED, STATE
 
 MAX_RD_ATOMIC = "ibv_modify_qp/DESCRIPTION/max_rd_atomic"
+FENCE = "ibv_post_send/DESCRIPTION/send_flags/IBV_SEND_FENCE"
 SQ_PSN = "ibv_modify_qp/DESCRIPTION/sq_psn"
 ERROR = "ibv_poll_cq/DESCRIPTION/error"
 
@@ -35,6 +36,13 @@ CASES = (
         ("ANSWER", "RD-ATOMIC", "RELIABLE"),
     ),
     (
+        "fences",
+        "a fenced LOCAL_INV or BIND_MW waits for the answers of READs and atomics before it: until then the window is as it was",
+        FENCE,
+        (),
+        ("ANSWER", "INV-WHAT"),
+    ),
+    (
         "wrong",
         "each NAK and each answer that does not fit its request ends it with its status; nothing of it is in memory; an atomic of "
         "another length than 8 bytes, and a READ or atomic where none may be in flight, is not sent",
@@ -59,6 +67,9 @@ CASES = (
     ),
 )
 
+ARGS = {"fences": {"fence": 1}}
+NEEDS = {"fences": ("memory_windows/2",)}
+
 
 class Answers(Suite):
     def cases(self):
@@ -73,6 +84,6 @@ class Answers(Suite):
                     scenario=f"answers_{name}",
                     says=says,
                     expect=Expect(clause, level="SHOULD", also=also, errata=errata),
-                    args={"ipv4": ipv4, "more": 0},  # more: than the scenario expects
-                    needs=("operations/RAW_PACKET", "operations/UC"),
+                    args={"ipv4": ipv4, "more": 0, **ARGS.get(name, {})},  # more: than the scenario expects
+                    needs=("operations/RAW_PACKET", "operations/UC", *NEEDS.get(name, ())),
                 )

@@ -46,6 +46,7 @@ class Packets(Suite):
             "a packet with a wrong header, checksum, length, address, P_Key, transport or ICRC, or that is cut off, has no "
             "effect and no answer; the right one with the same PSN is executed",
             "PACKET-DROPPED",
+            {"right": 0},  # the number of a packet that is sent as it should be
         )
         yield self._case(
             qpt,

@@ -41,6 +41,7 @@ STOPPED = (
     "sqe_back",
     "reborn",
     "datagram_too_long",
+    "oversize",
     "ah_fields",
     "tag_fails",
 )

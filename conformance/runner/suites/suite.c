@@ -20,7 +20,8 @@ static const struct scenario *const suites[] = {
 	resize_scenarios,    batch_scenarios,         purge_scenarios,       notify_scenarios,
 	create_scenarios,    async_scenarios,         srq_create_scenarios,  work_queue_scenarios,
 	rss_scenarios,       import_scenarios,        argument_scenarios,    tag_edge_scenarios,
-	crowd_scenarios,
+	crowd_scenarios,     held_scenarios,          field_scenarios,       most_sge_scenarios,
+	abrupt_scenarios,    mixture_scenarios,       fence_scenarios,       oversize_scenarios,
 };
 
 static const struct scenario *find(const char *name)

@@ -2,12 +2,16 @@
 #include "machine.hpp"
 #include "rtl_engine.h"
 
+#include <arpa/inet.h>
 #include <algorithm>
 #include <cerrno>
 
+#include <hcasim_ops.h>
+
 constexpr uint32_t PAGE = 4096;
-constexpr uint32_t LONG = 30000;    // bytes; what is longer fills windows
 constexpr size_t MAX_WAITING = 300; // of each kind; far fewer than the engine has tags
+constexpr size_t MAX_TAGS = 5000;   // more than the RTL engine has
+constexpr uint32_t PHASE = 16384;   // acts
 
 enum Act {
 	POST,
@@ -27,12 +31,17 @@ enum Act {
 
 // ---- Ports ----
 
+size_t Machine::waiting() const
+{
+	return knobs_.tags ? MAX_TAGS : MAX_WAITING;
+}
+
 bool Machine::read(uint32_t qpn, uint32_t tag, const hca_dma_seg *seg, uint32_t nseg)
 {
 	const Qp &qp = at(qpn);
 	Read r = {tag, {}};
 
-	if (random_.chance(knobs_.no_read) || reads_.size() > MAX_WAITING)
+	if (random_.chance(knobs_.no_read) || reads_.size() > waiting())
 		return false;
 	for (uint32_t i = 0; i < nseg; i++) {
 		const auto from = qp.ring.begin() + (ptrdiff_t)(seg[i].addr - qp.ctx.ring.addr);
@@ -49,6 +58,8 @@ uint8_t Machine::lookup(const engine_lookup &what, piece *out, uint32_t *npieces
 	uint64_t off = out ? what.off : 0, len = out ? what.len : UINT64_MAX;
 	uint32_t n = 0;
 
+	if (out && knobs_.no_key && random_.chance(knobs_.no_key))
+		return HCASIM_VENDOR_ERR_BAD_LKEY;
 	for (uint32_t i = 0; i < what.num_sge && len; i++) {
 		const hca_sge &sge = what.sge[i];
 		uint64_t part = sge.length, addr = sge.addr + off;
@@ -86,7 +97,7 @@ bool Machine::present()
 
 bool Machine::page_request(uint32_t tag)
 {
-	if (random_.chance(knobs_.no_read) || page_waits_.size() > MAX_WAITING)
+	if (random_.chance(knobs_.no_read) || page_waits_.size() > waiting())
 		return false;
 	page_waits_.push_back(tag);
 	return true;
@@ -101,7 +112,7 @@ uint8_t Machine::local(const hca_wr &wr)
 
 bool Machine::room()
 {
-	room_told_ = packets_.size() < knobs_.packets && left_.size() < MAX_WAITING &&
+	room_told_ = packets_.size() < knobs_.packets && left_.size() < waiting() &&
 		     !random_.chance(knobs_.no_room);
 	return room_told_;
 }
@@ -130,7 +141,7 @@ bool Machine::packet(uint32_t tag, const engine_packet &p)
 
 int Machine::result(uint32_t tag, uint32_t npieces)
 {
-	if (random_.chance(knobs_.no_read) || writes_.size() > MAX_WAITING)
+	if (random_.chance(knobs_.no_read) || writes_.size() > waiting())
 		return -ENOMEM;
 	writes_.insert(writes_.end(), npieces, tag);
 	return (int)npieces;
@@ -183,7 +194,7 @@ void Machine::leave()
 	const Packet p = packets_.front();
 
 	packets_.pop_front();
-	if (!p.stale &&
+	if ((!p.stale || knobs_.rare) && // another host need not drop them
 	    lockstep_engine.leave(e_, p.tag, !p.pieces.empty() && random_.chance(knobs_.bad_dma))) {
 		frame(p);
 		if (!random_.chance(knobs_.lost))
@@ -257,6 +268,8 @@ void Machine::answer_pages()
 		return;
 	const uint32_t tag = take(page_waits_);
 
+	if (knobs_.rare && !qps_.empty() && random_.chance(2))
+		reset(any());
 	lockstep_engine.pages(e_, tag, !random_.chance(knobs_.bad_dma));
 	lockstep_engine.released(e_, tag);
 }
@@ -309,9 +322,12 @@ void Machine::act()
 	for (n = random_.below(all); n >= weight_[what]; what++)
 		n -= weight_[what];
 	// queues fill up to their limits where at times nothing helps them on
-	const bool alone = (knobs_.deep || knobs_.longest > LONG) && acts_++ / 16384 % 2 == 0;
-	if (alone && (what == RESPOND || what == TIME || what == CONTROL))
+	const bool alone = acts_++ / (knobs_.tags ? 8 * PHASE : PHASE) % 2 == 0;
+	if (alone && (knobs_.deep || knobs_.longest > LONG) &&
+	    (what == RESPOND || what == TIME || what == CONTROL))
 		what = knobs_.deep ? FETCH : PACKETISE;
+	if (alone && knobs_.tags && what == RELEASE)
+		what = PACKETISE;
 	switch ((Act)what) {
 	case POST:
 		return post();
@@ -386,6 +402,32 @@ static Knobs random_knobs(Random &random)
 	return k;
 }
 
+// What a host and a peer do seldom, if at all.
+static void want_rare(Random &random, Knobs &k)
+{
+	k.rare = true;
+	k.no_key = random.chance(80) ? 0 : 1;
+	k.twice = random.chance(50) ? 0 : 70;
+	if (random.chance(30))
+		k.no_pages = 40;
+	if (random.chance(10))
+		k.rnr = 97;
+}
+
+// Many packets, which wait for their release.
+static void want_tags(Random &random, Knobs &k)
+{
+	k.tags = true;
+	k.deep = false;
+	k.illegal = k.no_read = k.no_room = k.no_key = k.bad_dma = k.lost = 0;
+	k.nak = k.rnr = k.refuse = k.garbage = 0;
+	k.bad_keys = 0xfff;
+	k.longest = 3000;
+	k.no_pages = random.below(3);
+	k.batch = 40;
+	k.packets = 64;
+}
+
 // What is slow differs from seed to seed; control is rare.
 static std::vector<unsigned int> random_weights(Random &random, const Knobs &knobs)
 {
@@ -403,13 +445,44 @@ static std::vector<unsigned int> random_weights(Random &random, const Knobs &kno
 	return weight;
 }
 
-Machine::Machine(uint32_t seed, Bins &bins)
+// A device family whose decoder lets pass what the native one refuses: the engine's own checks are left. Both engines
+// decode, so what it does with a WQE depends on its bytes.
+static uint8_t other_decode(const void *raw, uint32_t len, uint8_t qp_type, uint32_t qpn, uint16_t index,
+			    struct hca_wr *wr, struct hca_sge *sge, uint32_t max_sge, uint8_t *status)
+{
+	const uint8_t err =
+		native_personality.decode_wqe(raw, len, qp_type, qpn, index, wr, sge, max_sge, status);
+	const uint32_t dice = ntohl(wr->imm) % 32;
+
+	if (err) {
+		if (dice < 8)
+			*status = HCASIM_CQE_STATUS_OK;
+		return err;
+	}
+	if (dice == 0 && hcasim_wqe_op_info(wr->op) && hcasim_wqe_op_info(wr->op)->length) {
+		wr->length++;
+	} else if (dice == 1) {
+		wr->flags |= HCA_WR_INLINE;
+		wr->inline_data = (uint8_t *)(uintptr_t)raw;
+		wr->length = std::min<uint64_t>(wr->length, len);
+		wr->num_sge = 0;
+	}
+	return 0;
+}
+
+Machine::Machine(uint32_t seed, Bins &bins, bool rare, bool tags)
     : random_(seed), bins_(bins), knobs_(random_knobs(random_)), weight_(random_weights(random_, knobs_)),
       other_(native_personality), now_(random_.u64() >> 14)
 {
 	engine_config cfg = {&native_personality, 1 + random_.below(random_.chance(50) ? 4 : 32)};
 
-	other_.name = "other"; // another device family: the engine does not decode its WQEs itself
+	if (rare)
+		want_rare(random_, knobs_);
+	if (tags)
+		want_tags(random_, knobs_);
+	other_.name = "other"; // the engine does not decode its WQEs itself
+	if (rare)
+		other_.decode_wqe = other_decode;
 	if (random_.chance(35))
 		cfg.pers = &other_;
 	rtl_engine_random(seed, knobs_.pace);

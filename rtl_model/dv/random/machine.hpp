@@ -19,19 +19,25 @@ extern "C" {
 #include "engines/lockstep.h"
 }
 
+constexpr uint32_t LONG = 30000; // bytes; what is longer fills windows
+
 // Of one seed: percent, except where stated.
 struct Knobs {
 	unsigned int illegal;  // WQEs with mistakes
 	uint32_t bad_keys;     // one key of 1 + bad_keys, a mask
 	uint32_t longest;      // SGE, bytes
 	bool deep;             // long queues of few QPs
+	bool rare;             // what is said so below, and late packets, responses and errors
+	bool tags;             // all of the engine's are in use, at times
 	unsigned int no_read;  // port calls that are refused: no memory
 	unsigned int no_room;  // back-pressure
 	unsigned int no_pages; // look-ups that meet pages that are missing
+	unsigned int no_key;   // look-ups for a packet or a result that meet a key that is gone
 	unsigned int bad_dma;  // reads and writes that fail
 	unsigned int push;     // batches whose last WQE comes with the doorbell
 	unsigned int batch;    // WQEs of a doorbell, at most: a number
 	unsigned int lost;     // packets and responses
+	unsigned int twice;    // responses that come once more
 	unsigned int nak, rnr, refuse, garbage;
 	unsigned int packets; // under way, at most: a number
 	unsigned int pace;    // cycles in which memory, requests and the consumer of frames answer
@@ -79,7 +85,8 @@ struct Source {
 class Machine
 {
       public:
-	Machine(uint32_t seed, Bins &bins);
+	// `tags`: the engine runs out of tags. Both do in the same call only if they have as many.
+	Machine(uint32_t seed, Bins &bins, bool rare, bool tags);
 	~Machine();
 	// False: the engines differ.
 	bool run(uint64_t wqes);
@@ -133,9 +140,11 @@ class Machine
 	// The peer: peer.cpp
 	void respond();
 	void answer(Qp &qp, const engine_response &r);
+	void late(Qp &qp);
 	bool acknowledge(Qp &qp);
 	void negative(Qp &qp, uint8_t kind, uint8_t value);
 
+	size_t waiting() const;
 	Qp &any();
 	Qp &at(uint32_t qpn)
 	{

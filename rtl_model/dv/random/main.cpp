@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// rtl_random [--rules] [FIRST [COUNT [WQES [BINS]]]]: WQES (500) random WQEs with each of COUNT seeds (100) from FIRST (1) on,
-// through the C engine and the RTL engine in lockstep. It ends with the first seed that fails, and says how to repeat that. File
-// BINS gets what was met. --rules: the RTL engine on both sides, so that only its assertions can find something.
+// rtl_random [--rules|--rare|--tags] [FIRST [COUNT [WQES [BINS]]]]: WQES (500) random WQEs with each of COUNT seeds (100) from
+// FIRST (1) on, through the C engine and the RTL engine in lockstep. It ends with the first seed that fails, and says how to
+// repeat that. File BINS gets what was met. --rules: the RTL engine on both sides, so that only its assertions can find
+// something. --tags: so, too, and it runs out of tags. --rare: also what a host and a peer do seldom: idle cycles, late answers,
+// keys that go, other decoders.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <unistd.h>
 
 #include "machine.hpp"
 #include "rtl_engine.h"
 
 static char again[128]; // what is printed on a failure
+
+// Options. RULES and TAGS: the RTL engine on both sides, so that only its assertions can find something.
+enum class Mode { LOCKSTEP, RULES, RARE, TAGS };
+static const char *const options[] = {"", "--rules ", "--rare ", "--tags "};
+static Mode mode;
 
 static void aborted(int)
 {
@@ -36,8 +44,9 @@ static void show(const char *report)
 
 static bool run(uint32_t seed, uint32_t wqes, Bins &bins, uint64_t &all, uint64_t &frames)
 {
-	snprintf(again, sizeof(again), "FAILED: repeat it with: rtl_random %u 1 %u\n", seed, wqes);
-	Machine machine(seed, bins);
+	snprintf(again, sizeof(again), "FAILED: repeat it with: rtl_random %s%u 1 %u\n", options[(int)mode],
+		 seed, wqes);
+	Machine machine(seed, bins, mode == Mode::RARE, mode == Mode::TAGS);
 	const bool same = machine.run(wqes);
 
 	all += machine.wqes;
@@ -69,9 +78,11 @@ int main(int argc, char **argv)
 	uint64_t wqes = 0, frames = 0;
 	Bins bins;
 
-	const bool rules = argc > 1 && !strcmp(argv[1], "--rules");
-	argc -= rules;
-	argv += rules;
+	for (const Mode each : {Mode::RULES, Mode::RARE, Mode::TAGS})
+		if (argc > 1 && std::string(options[(int)each]) == std::string(argv[1]) + " ")
+			mode = each;
+	argc -= mode != Mode::LOCKSTEP;
+	argv += mode != Mode::LOCKSTEP;
 	for (int i = 1; i < argc && i != 4; i++)
 		if (i > 4 || !number(argv[i], &arg[i - 1])) {
 			fprintf(stderr, "%s: '%s' is no number for %s\n", argv[0], argv[i],
@@ -80,7 +91,8 @@ int main(int argc, char **argv)
 		}
 	signal(SIGABRT, aborted);
 	lockstep_config.second = &rtl_engine;
-	if (rules)
+	rtl_engine_idle(mode == Mode::RARE);
+	if (mode == Mode::RULES || mode == Mode::TAGS)
 		lockstep_config.first = &rtl_engine;
 	lockstep_config.stop = show;
 	while (same && seeds < arg[1])

@@ -59,6 +59,8 @@ bool Machine::acknowledge(Qp &qp)
 		qp.peer.pop_front();
 	if (!random_.chance(knobs_.lost))
 		answer(qp, r);
+	while (knobs_.twice && random_.chance(knobs_.twice) && qp.ctx.state != HCASIM_QPS_ERR)
+		answer(qp, r);
 	return end;
 }
 
@@ -80,6 +82,18 @@ void Machine::negative(Qp &qp, uint8_t kind, uint8_t value)
 	answer(qp, r);
 }
 
+// Something that nobody waits for.
+void Machine::late(Qp &qp)
+{
+	engine_response r = {};
+
+	r.psn = random_.below(1 << 24);
+	r.data = random_.chance(50);
+	r.end = true;
+	r.aeth_kind = (uint8_t)random_.below(4);
+	answer(qp, r);
+}
+
 void Machine::respond()
 {
 	Qp &qp = any();
@@ -88,7 +102,11 @@ void Machine::respond()
 	if (!reliable)
 		qp.peer.clear();
 	// the core drops responses of a QP in another state
-	if (qp.peer.empty() || (qp.ctx.state != HCASIM_QPS_RTS && qp.ctx.state != HCASIM_QPS_SQD))
+	if (qp.ctx.state != HCASIM_QPS_RTS && qp.ctx.state != HCASIM_QPS_SQD)
+		return;
+	if (qp.peer.empty() && knobs_.rare && random_.chance(5))
+		late(qp);
+	if (qp.peer.empty())
 		return;
 	if (random_.chance(knobs_.nak))
 		return negative(qp, HCASIM_AETH_KIND_NAK, HCASIM_NAK_PSN_SEQ);

@@ -66,7 +66,7 @@ void Machine::set(Qp &qp, uint8_t state)
 
 void Machine::up(Qp &qp)
 {
-	random_attributes(random_, knobs_.longest > 30000, qp.ctx);
+	random_attributes(random_, knobs_.longest > LONG, qp.ctx);
 	set(qp, HCASIM_QPS_INIT);
 	set(qp, HCASIM_QPS_RTR);
 	qp.ctx.set_psn = true;
@@ -202,6 +202,8 @@ void Machine::control()
 	engine_state state;
 
 	lockstep_engine.state(e_, qp.qpn, &state);
+	if (knobs_.rare && qp.ctx.state == HCASIM_QPS_ERR && random_.chance(5))
+		lockstep_engine.error(e_, qp.qpn); // once more
 	if (qp.ctx.state == HCASIM_QPS_ERR || qp.ctx.state == HCASIM_QPS_SQE)
 		recover(qp, state);
 	else if (qp.ctx.state == HCASIM_QPS_SQD && random_.chance(70))

@@ -306,7 +306,14 @@ static void smallest_buffers()
 			    {"transmit_buffer", "0"},
 			    {"interleave", "1"},
 			    {"wc_buffers", "1"},
-			    {"tx_buffer", "1"}});
+			    {"tx_buffer", "1"},
+			    {"doorbell", "1"},
+			    {"fetch", "1"},
+			    {"gather", "1"},
+			    {"tx", "1"},
+			    {"rx", "2"},
+			    {"rx_writes", "1"},
+			    {"cqe_writes", "1"}});
 	Options opt;
 
 	opt.profile = profile.path();

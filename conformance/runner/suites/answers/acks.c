@@ -80,6 +80,32 @@ static bool not_ready(struct responder *p, uint32_t psn)
 	       rsp_done(p, 4, IBV_WC_RNR_RETRY_EXC_ERR) && rsp_flushed(p, 5, 5);
 }
 
+/* As many RNR NAKs in a row as rnr_retry for each message: the count is that of the message, not of the queue. */
+static bool in_a_row(struct responder *p, uint32_t psn)
+{
+	struct ibv_qp_attr attr = {.max_rd_atomic = 1};
+
+	for (unsigned int count = 2; count < 7; count += 2) {
+		const unsigned int last = 3;
+
+		attr.rnr_retry = count;
+		if (!rsp_up(p, psn + count, &attr) || !POST(p, SEND, 0, 30) ||
+		    !POST(p, SEND_WITH_IMM, 1, 300) || !POST(p, RDMA_WRITE_WITH_IMM, 2, 0) ||
+		    !POST(p, SEND, 3, 1) || !rsp_packets(p, 0, 0, last))
+			return false;
+		for (unsigned int i = 0; i <= last; i++) {
+			for (unsigned int nak = 0; nak < count; nak++)
+				if (!rsp_rnr(p, i, 0, 1) || !rsp_packets(p, i, 0, last))
+					return false;
+			/* the last one once more */
+			if (i == last ? !rsp_rnr(p, i, 0, 1) || !rsp_done(p, i, IBV_WC_RNR_RETRY_EXC_ERR)
+				      : !rsp_ack(p, i, p->ask[i].packets - 1) || !DONE(p, i))
+				return false;
+		}
+	}
+	return true;
+}
+
 /* rnr_retry 7 has no end, and retry_cnt does not count it. */
 static bool patient(struct responder *p, uint32_t psn)
 {
@@ -117,9 +143,9 @@ static void answers_acks(struct kit *k)
 
 static void answers_rnr(struct kit *k)
 {
-	static answers_fn *const parts[] = {not_ready, patient};
+	static answers_fn *const parts[] = {not_ready, in_a_row, patient};
 
-	play(k, parts, 2);
+	play(k, parts, 3);
 }
 
 const struct scenario acknowledge_scenarios[] = {

@@ -114,6 +114,20 @@ bool rsp_post(struct responder *p, enum ibv_wr_opcode op, unsigned int slot, uin
 	return !ret;
 }
 
+bool rsp_local(struct responder *p, struct ibv_send_wr *wr)
+{
+	unsigned int i = p->num++;
+	struct ibv_send_wr *bad;
+	int ret;
+
+	p->ask[i] = (struct asked){.op = wr->opcode, .flags = wr->send_flags, .psn = p->psn};
+	wr->wr_id = WR_ID + i;
+	ret = ibv_post_send(p->t.qp, wr, &bad);
+	if (ret)
+		KIT_FAULT(p->t.k, "posting request %u was refused with %s", i, errno_name(ret));
+	return !ret;
+}
+
 /* ---- Requests ---- */
 
 /* Opcodes of the first, middle, last and only packet. */
@@ -336,6 +350,8 @@ bool rsp_done(struct responder *p, unsigned int i, enum ibv_wc_status status)
 		[IBV_WR_RDMA_READ] = IBV_WC_RDMA_READ,
 		[IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP,
 		[IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD,
+		[IBV_WR_LOCAL_INV] = IBV_WC_LOCAL_INV,
+		[IBV_WR_BIND_MW] = IBV_WC_BIND_MW,
 	};
 	struct watchdog w = watchdog(p->t.k->r->dut.timeout_ms);
 	const struct asked *a = &p->ask[i];

@@ -35,6 +35,8 @@ bool rsp_up(struct responder *p, uint32_t psn, const struct ibv_qp_attr *attr);
 /* Posts a request of `len` bytes in this slot; flags: of ibv_send_wr. */
 bool rsp_post(struct responder *p, enum ibv_wr_opcode op, unsigned int slot, uint32_t len,
 	      unsigned int flags);
+/* Posts a request that sends nothing: a bind or an invalidation. */
+bool rsp_local(struct responder *p, struct ibv_send_wr *wr);
 /* The next packet must be this one: with all that its request names. */
 bool rsp_packet(struct responder *p, unsigned int i, uint32_t packet);
 /* The next packets must be all of these requests, the first one from this packet on. */

@@ -168,6 +168,51 @@ static void parents(struct kit *k)
 	KIT_CHECK(k, !ibv_dealloc_pd(base), "ibv_dealloc_pd failed, nothing uses it");
 }
 
+/* Only the members that comp_mask names are valid; this context is what the callbacks get without PD_CONTEXT. */
+static struct pool *no_context;
+
+static void *alone_alloc(struct ibv_pd *pd, void *context, size_t size, size_t alignment, uint64_t type)
+{
+	if (context)
+		no_context->wrong = "alloc got a context that comp_mask does not name";
+	return pool_alloc(pd, no_context, size, alignment, type);
+}
+
+static void alone_free(struct ibv_pd *pd, void *context, void *at, uint64_t type)
+{
+	if (context)
+		no_context->wrong = "free got a context that comp_mask does not name";
+	pool_free(pd, no_context, at, type);
+}
+
+/* Allocators without a context, a context without allocators, and neither: the members are all set. */
+static void parent_members(struct kit *k)
+{
+	static const uint32_t masks[] = {IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS,
+					 IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT, 0};
+
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]) && KIT_GOOD(k); i++) {
+		struct pool p = {0};
+		struct ibv_parent_domain_init_attr attr = {.pd = k->r->dut.requester.pd,
+							   .comp_mask = masks[i],
+							   .alloc = alone_alloc,
+							   .free = alone_free,
+							   .pd_context = k};
+		const bool own = masks[i] & kit_arg(k, "own", 0);
+
+		no_context = &p;
+		p.pd = ibv_alloc_parent_domain(k->r->dut.requester.ctx, &attr);
+		log_call(&k->res->log, "/* ibv_alloc_parent_domain(ctx, attr): comp_mask 0x%x */", masks[i]);
+		KIT_CHECK(k, p.pd, "ibv_alloc_parent_domain with comp_mask 0x%x failed with %s", masks[i],
+			  errno_name(errno));
+		own_use(k, p.pd);
+		KIT_CHECK(k, own == (p.allocs > 0), "comp_mask 0x%x: %u calls of the allocator", masks[i],
+			  p.allocs);
+		check_pool(k, &p);
+		KIT_CHECK(k, !ibv_dealloc_pd(p.pd), "ibv_dealloc_pd of the parent domain failed");
+	}
+}
+
 /* A PD that is used by one object after the other is still there after an attempt to deallocate it. */
 static void busy(struct kit *k)
 {
@@ -209,6 +254,7 @@ static void busy(struct kit *k)
 const struct scenario domain_scenarios[] = {
 	{"allocators", allocators},
 	{"parents", parents},
+	{"parent_members", parent_members},
 	{"busy", busy},
 	{NULL, NULL},
 };

@@ -110,6 +110,16 @@ static const struct edit harmless[] = {
 	{"reserved bits before the PSN", BTH, 8, 0x7f, .ip = 0},
 };
 
+/* The self-test of the suite sends one packet of packet_wrong as it should be, and must see the cell fail (argument `right`). */
+static struct {
+	unsigned int sent, right; /* packets so far; the number of that one, from 1 */
+} turn;
+
+static bool is_right(void)
+{
+	return ++turn.sent == turn.right;
+}
+
 static uint32_t place(const struct frame *f, const struct edit *e)
 {
 	switch (e->where) {
@@ -139,7 +149,7 @@ static bool put_changed(struct packet_qp *t, const struct edit *e)
 	const struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
 	struct frame f = port_frame(&t->port, &p);
 
-	f.at[place(&f, e)] ^= e->bits;
+	f.at[place(&f, e)] ^= is_right() ? 0 : e->bits;
 	if (e->where == IP && !(t->port.v4 && (e->at == 10 || e->at == 11)))
 		port_seal_ip(&t->port, &f);
 	if (e->where != ICRC && e->where != PAYLOAD)
@@ -154,6 +164,8 @@ static bool put_all(struct packet_qp *t, const struct edit *edits, size_t num)
 	for (size_t i = 0; i < num && good; i++)
 		if (applies(t, &edits[i]))
 			good = put_changed(t, &edits[i]);
+		else
+			turn.sent++; /* so that a number means the same packet on every QP */
 	return good;
 }
 
@@ -168,7 +180,7 @@ static bool put_short(struct packet_qp *t)
 		const struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
 		struct frame f = port_frame(&t->port, &p);
 
-		f.len -= cuts[i];
+		f.len -= is_right() ? 0 : cuts[i];
 		good = port_put(&t->port, &f);
 	}
 	return good;
@@ -186,7 +198,8 @@ static bool put_headless(struct packet_qp *t)
 		const struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
 		struct frame f = port_frame(&t->port, &p);
 
-		port_resize(&t->port, &f, lengths[i]);
+		if (!is_right())
+			port_resize(&t->port, &f, lengths[i]);
 		good = port_put(&t->port, &f);
 	}
 	return good;
@@ -198,7 +211,8 @@ static bool put_without(struct packet_qp *t, unsigned int code, uint32_t udp_len
 	const struct packet p = pqp_packet(t, code, 0);
 	struct frame f = port_frame(&t->port, &p);
 
-	port_resize(&t->port, &f, udp_len);
+	if (!is_right())
+		port_resize(&t->port, &f, udp_len);
 	return port_put(&t->port, &f);
 }
 
@@ -207,7 +221,8 @@ static bool put_to_all(struct packet_qp *t)
 {
 	struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
 
-	p.dqpn = 0xffffff;
+	if (!is_right())
+		p.dqpn = 0xffffff;
 	return port_send(&t->port, &p);
 }
 
@@ -234,17 +249,25 @@ static bool carry(struct packet_qp *t)
 	return pqp_receive(t, PQP_SLOT) && pqp_send(t, &p) && is_taken(t, t->data);
 }
 
+static bool put_wrong(struct packet_qp *t)
+{
+	const bool connected = t->qpt != IBV_QPT_UD;
+
+	return put_all(t, wrong, sizeof(wrong) / sizeof(wrong[0])) && put_short(t) && put_headless(t) &&
+	       put_to_all(t) &&
+	       (!connected || (put_all(t, elsewhere, sizeof(elsewhere) / sizeof(elsewhere[0])) &&
+			       put_without(t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 24) &&
+			       put_without(t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 36)));
+}
+
 /* Nothing is answered and no receive is used until the right packet comes. */
 static void packet_wrong(struct kit *k)
 {
 	static struct packet_qp t;
 
-	if (pqp_open(k, &t) && carry(&t) && pqp_receive(&t, PQP_SLOT) &&
-	    put_all(&t, wrong, sizeof(wrong) / sizeof(wrong[0])) &&
-	    (t.qpt == IBV_QPT_UD || put_all(&t, elsewhere, sizeof(elsewhere) / sizeof(elsewhere[0]))) &&
-	    put_short(&t) && put_headless(&t) && put_to_all(&t) &&
-	    (t.qpt == IBV_QPT_UD || (put_without(&t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 24) &&
-				     put_without(&t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 36)))) {
+	turn.sent = 0;
+	turn.right = (unsigned int)kit_arg(k, "right", 0);
+	if (pqp_open(k, &t) && carry(&t) && pqp_receive(&t, PQP_SLOT) && put_wrong(&t)) {
 		const struct packet p = pqp_packet(&t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
 
 		if (pqp_send(&t, &p) && is_taken(&t, t.data))
@@ -252,6 +275,8 @@ static void packet_wrong(struct kit *k)
 	}
 	if (KIT_GOOD(k) && t.qp)
 		kit_expect_state(k, t.qp, IBV_QPS_RTR);
+	if (turn.right > turn.sent)
+		KIT_FAULT(k, "%u packets were sent, there is no packet %u", turn.sent, turn.right);
 	pqp_close(&t);
 }
 
@@ -261,6 +286,7 @@ static void packet_harmless(struct kit *k)
 	static struct packet_qp t;
 	bool good = pqp_open(k, &t);
 
+	turn.right = 0;
 	for (size_t i = 0; good && i < sizeof(harmless) / sizeof(harmless[0]); i++) {
 		if (!applies(&t, &harmless[i]))
 			continue;

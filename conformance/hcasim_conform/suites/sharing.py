@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""What objects share and hold: destruction in use, one CQ of several queues, members asked for alone, the longest lists,
+queues that stop while their requests are fetched."""
+from hcasim_conform.model.cells import Expect
+from hcasim_conform.suites.base import Case, Suite
+
+CQ_USED = "ibv_create_cq/NOTES/destroy"
+FIRST = "ibv_poll_cq/DESCRIPTION/first"
+FIELDS = "ibv_create_cq_ex/DESCRIPTION/wc_flags"
+MEMBERS = "ibv_alloc_parent_domain/ARGUMENTS/comp_mask"
+GRANTED = "ibv_create_qp/DESCRIPTION/granted"
+SRQ_GRANTED = "ibv_create_srq/DESCRIPTION/granted"
+ERROR = "ibv_poll_cq/DESCRIPTION/error"
+STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
+
+MOST_SGES = 30  # of the adapters at hand
+ALLOCATORS = 1  # IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS
+STATES = {"reset": 0, "err": 6}  # enum ibv_qp_state
+
+# Case: QP type, what holds what, sentence, further sentences, needed capabilities.
+HELD = {
+    "window": ("RC", "a PD with a window", "ibv_alloc_pd/NOTES/busy", (), ("memory_windows/2",)),
+    "xrc": (
+        "XRC_SEND",
+        "an XRC domain with an SRQ or a QP, and the PD and the CQ of that SRQ",
+        "ibv_open_xrcd/NOTES/busy",
+        ("ibv_alloc_pd/NOTES/busy",),
+        ("srq",),
+    ),
+    "region": (
+        "RC",
+        "device memory with a region, and the PD of the region",
+        "ibv_alloc_dm/NOTES/busy",
+        ("ibv_alloc_pd/NOTES/busy",),
+        ("device_memory",),
+    ),
+    "table": (
+        "RAW_PACKET",
+        "the CQ of a work queue, a work queue in a table, a table with a QP",
+        "ibv_create_wq/RETURN-VALUE/destroy",
+        (),
+        ("work_queues",),
+    ),
+}
+
+
+class Sharing(Suite):
+    def cases(self):
+        yield from self._held()
+        yield from self._mixtures()
+        yield self._case(
+            "cq",
+            "RC",
+            "fields-alone",
+            "fields_alone",
+            Expect(FIELDS),
+            "a CQ with one flag of wc_flags gives the value that a CQ with all flags gives, and what needs no flag",
+            more=0,
+        )
+        yield self._case(
+            "objects",
+            "RC",
+            "parent-members",
+            "parent_members",
+            Expect(MEMBERS),
+            "allocators without a context get NULL, a context without allocators and members that are not named count for nothing",
+            ("srq",),
+            own=ALLOCATORS,
+        )
+        for qpt, srq in (("RC", 0), ("RC", 1), ("UD", 0), ("UD", 1)):
+            yield self._case(
+                "create",
+                qpt,
+                "most-sges" + ("-srq" if srq else ""),
+                "most_sges",
+                Expect(SRQ_GRANTED if srq else GRANTED, also=("ibv_query_device/NOTES/limits",)),
+                "as many SGEs as the device has, of a receive, a send and a READ, each hold their bytes",
+                ("srq",) if srq else (),
+                srq=srq,
+            )
+        for qpt in ("RC", "UC"):
+            for name, state in STATES.items():
+                after = "flushes what was not executed" if state else "forgets it, and what it has completed"
+                yield self._case(
+                    "state",
+                    qpt,
+                    f"abrupt-{name}",
+                    "abrupt",
+                    Expect(STATE, errata=("QP-RECYCLE", "FLUSH-ORDER" if state else "CQ-PURGE")),
+                    f"a QP that goes to {name.upper()} right after it got requests {after}, in order, and works again",
+                    to=state,
+                )
+
+        for qpt, name in (("RC", "SEND"), ("RC", "RDMA_WRITE"), ("RC", "RDMA_READ"), ("UC", "RDMA_WRITE")):
+            yield Case(
+                suite="mtu",
+                qpt=qpt,
+                case=f"oversize-{self.tables.operation(name).short}",
+                scenario="oversize",
+                says="a message of max_msg_sz of the port and one byte is refused, or completes with IBV_WC_LOC_LEN_ERR; nothing arrives",
+                expect=Expect(ERROR, level="SHOULD", status="LOC_LEN_ERR", errata=("OVERSIZE",)),
+                wrs=(self.work(name, qpt),),
+                ask_sge=MOST_SGES,
+            )
+
+    def _held(self):
+        yield self._case(
+            "objects",
+            "RC",
+            "held-queues",
+            "held_queues",
+            Expect(
+                CQ_USED,
+                also=("ibv_create_srq/NOTES/destroy", "ibv_create_comp_channel/NOTES/destroy"),
+            ),
+            "either CQ of a QP, its SRQ, and the channel of a CQ cannot be destroyed before their user",
+            ("srq",),
+            busy=0,
+        )
+        for name, (qpt, what, clause, also, needs) in HELD.items():
+            yield self._case(
+                "objects",
+                qpt,
+                f"held-{name}",
+                f"held_by_{name}",
+                Expect(clause, level="SHOULD", also=also, errata=("HELD",)),
+                f"{what}: EBUSY, and each can be destroyed when its user is gone",
+                needs,
+                busy=1,
+            )
+
+    def _mixtures(self):
+        for qpt, xrc in (("RC", 0), ("XRC_SEND", 1)):
+            types = "RC, UD and XRC QPs" if xrc else "an RC and a UD QP"
+            yield self._case(
+                "cq",
+                qpt,
+                "several-types",
+                "several_types",
+                Expect(FIRST, errata=("COMPLETION-ORDER",)),
+                f"one CQ of both queues of {types}: each completion has the fields of its own QP, and comes in its order",
+                ("srq", "operations/RC", "operations/UD") if xrc else ("operations/UD",),
+                xrc=xrc,
+                more=0,
+            )
+        yield self._case(
+            "cq",
+            "RC",
+            "tags",
+            "tags_and_rc",
+            Expect(FIRST, errata=("COMPLETION-ORDER",)),
+            "completions of an RC QP and of a queue with tags in one CQ: each has its own fields",
+            ("tag_matching",),
+            more=0,
+        )
+
+    @staticmethod
+    def _case(suite, qpt, case, scenario, expect, says, needs=(), **args):
+        return Case(
+            suite=suite,
+            qpt=qpt,
+            case=case,
+            scenario=scenario,
+            says=says,
+            expect=expect,
+            args=args,
+            needs=needs,
+        )

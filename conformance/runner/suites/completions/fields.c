@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Each field of an extended CQ asked for alone: its function gives the value that it has with all the others. */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "judge/watchdog.h"
+#include "link/link_modify.h"
+#include "suites/objects/own.h"
+
+#define BYTES 77
+#define IMM   0x1a2b3c4d
+#define GUARD 256
+
+/* A value that changes from message to message, or is not known, is compared with nothing. */
+enum known { SAME, LENGTH, IMMEDIATE, NUMBER, TIME };
+
+static uint64_t read_byte_len(struct ibv_cq_ex *cq)
+{
+	return ibv_wc_read_byte_len(cq);
+}
+
+static uint64_t read_imm(struct ibv_cq_ex *cq)
+{
+	return be32toh(ibv_wc_read_imm_data(cq));
+}
+
+static uint64_t read_qp_num(struct ibv_cq_ex *cq)
+{
+	return ibv_wc_read_qp_num(cq);
+}
+
+static uint64_t read_src_qp(struct ibv_cq_ex *cq)
+{
+	return ibv_wc_read_src_qp(cq);
+}
+
+static uint64_t read_slid(struct ibv_cq_ex *cq)
+{
+	return ibv_wc_read_slid(cq);
+}
+
+static uint64_t read_sl(struct ibv_cq_ex *cq)
+{
+	return ibv_wc_read_sl(cq);
+}
+
+static uint64_t read_path_bits(struct ibv_cq_ex *cq)
+{
+	return ibv_wc_read_dlid_path_bits(cq);
+}
+
+static uint64_t read_ticks(struct ibv_cq_ex *cq)
+{
+	return ibv_wc_read_completion_ts(cq);
+}
+
+static uint64_t read_wallclock(struct ibv_cq_ex *cq)
+{
+	return ibv_wc_read_completion_wallclock_ns(cq);
+}
+
+static uint64_t read_cvlan(struct ibv_cq_ex *cq)
+{
+	return ibv_wc_read_cvlan(cq);
+}
+
+static uint64_t read_flow_tag(struct ibv_cq_ex *cq)
+{
+	return ibv_wc_read_flow_tag(cq);
+}
+
+static const struct field {
+	const char *name;
+	uint64_t flag;
+	uint64_t (*read)(struct ibv_cq_ex *cq);
+	enum known known;
+} fields[] = {
+	{"byte_len", IBV_WC_EX_WITH_BYTE_LEN, read_byte_len, LENGTH},
+	{"imm_data", IBV_WC_EX_WITH_IMM, read_imm, IMMEDIATE},
+	{"qp_num", IBV_WC_EX_WITH_QP_NUM, read_qp_num, NUMBER},
+	{"src_qp", IBV_WC_EX_WITH_SRC_QP, read_src_qp, NUMBER},
+	{"slid", IBV_WC_EX_WITH_SLID, read_slid, SAME},
+	{"sl", IBV_WC_EX_WITH_SL, read_sl, SAME},
+	{"dlid_path_bits", IBV_WC_EX_WITH_DLID_PATH_BITS, read_path_bits, SAME},
+	{"completion_ts", IBV_WC_EX_WITH_COMPLETION_TIMESTAMP, read_ticks, TIME},
+	{"completion_wallclock_ns", IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK, read_wallclock, TIME},
+	{"cvlan", IBV_WC_EX_WITH_CVLAN, read_cvlan, SAME},
+	{"flow_tag", IBV_WC_EX_WITH_FLOW_TAG, read_flow_tag, SAME},
+};
+#define NUM_FIELDS (sizeof(fields) / sizeof(fields[0]))
+
+struct alone {
+	struct kit *k;
+	struct own o;
+	struct ibv_mr *mr;
+	struct ibv_ah *ah;
+	uint8_t *mem;
+	uint64_t value[NUM_FIELDS]; /* with all fields asked for */
+};
+
+static bool send_datagram(struct alone *a)
+{
+	const uint32_t sent = BYTES + (uint32_t)kit_arg(a->k, "more", 0);
+	struct ibv_sge from = {(uintptr_t)a->mem, sent, a->mr->lkey};
+	struct ibv_sge to = {(uintptr_t)a->mem + GUARD, LINK_GRH_LEN + 2 * BYTES, a->mr->lkey};
+	struct ibv_recv_wr recv = {.wr_id = 0xf1e1d, .sg_list = &to, .num_sge = 1}, *bad_recv;
+	struct ibv_send_wr wr = kit_wr(0xf1e1d0, IBV_WR_SEND_WITH_IMM, &from), *bad;
+	int ret = ibv_post_recv(a->o.qp, &recv, &bad_recv);
+
+	wr.imm_data = htobe32(IMM);
+	wr.wr.ud.ah = a->ah;
+	wr.wr.ud.remote_qpn = a->o.qp->qp_num;
+	wr.wr.ud.remote_qkey = a->o.known.qkey;
+	ret = ret ? ret : ibv_post_send(a->o.qp, &wr, &bad);
+	if (ret)
+		KIT_FAULT(a->k, "posting failed with %s", errno_name(ret));
+	return !ret;
+}
+
+static void judge(struct alone *a, const struct field *f, bool all)
+{
+	const uint64_t got = f->read((struct ibv_cq_ex *)a->o.recv_cq);
+	uint64_t *value = &a->value[f - fields], want = *value;
+
+	switch (f->known) {
+	case LENGTH:
+		want = LINK_GRH_LEN + BYTES;
+		break;
+	case IMMEDIATE:
+		want = IMM;
+		break;
+	case NUMBER:
+		want = a->o.qp->qp_num;
+		break;
+	case TIME: /* each message comes after that with all fields */
+		KIT_CHECK(a->k, all ? got > 0 : got > want, "%s is %llu, and was %llu before", f->name,
+			  (unsigned long long)got, (unsigned long long)want);
+		*value = got;
+		return;
+	case SAME:
+		want = all ? got : want;
+		break;
+	}
+	*value = got;
+	KIT_CHECK(a->k, got == want, "%s is 0x%llx, expected 0x%llx", f->name, (unsigned long long)got,
+		  (unsigned long long)want);
+}
+
+/* Polls the receive and reads these fields, and those that need not be asked for. */
+static void read_fields(struct alone *a, uint64_t flags, bool all)
+{
+	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)a->o.recv_cq; /* begins with a struct ibv_cq */
+	struct watchdog w = watchdog(a->k->r->dut.timeout_ms);
+	struct ibv_poll_cq_attr attr = {0};
+	struct kit *k = a->k;
+	int ret;
+
+	do
+		ret = ibv_start_poll(cq, &attr);
+	while (ret == ENOENT && !watchdog_expired(&w));
+	KIT_CHECK(k, !ret, "the datagram did not come");
+	if (cq->status || cq->wr_id != 0xf1e1d || ibv_wc_read_opcode(cq) != IBV_WC_RECV ||
+	    ibv_wc_read_vendor_err(cq) || !(ibv_wc_read_wc_flags(cq) & IBV_WC_WITH_IMM))
+		KIT_FAULT(k, "status, wr_id, opcode, vendor_err or wc_flags are not those of the datagram");
+	for (size_t i = 0; i < NUM_FIELDS && KIT_GOOD(k); i++)
+		if (flags & fields[i].flag)
+			judge(a, &fields[i], all);
+	ibv_end_poll(cq);
+}
+
+/* A CQ with these fields. False: the device does not have them. */
+static bool create(struct alone *a, uint64_t flags, const char *name)
+{
+	struct ibv_cq_init_attr_ex attr = {.cqe = 4, .wc_flags = flags};
+	struct ibv_cq_ex *cq;
+
+	log_call(&a->k->res->log, "/* ibv_create_cq_ex(ctx, attr): wc_flags 0x%llx */",
+		 (unsigned long long)flags);
+	errno = 0;
+	cq = ibv_create_cq_ex(a->k->r->dut.requester.ctx, &attr);
+	if (!cq && (errno == EOPNOTSUPP || errno == EINVAL) && !(flags & IBV_WC_STANDARD_FLAGS))
+		seen(a->k->res, "no %s; ", name);
+	else if (!cq)
+		KIT_FAULT(a->k, "ibv_create_cq_ex with %s alone failed with %s", name, errno_name(errno));
+	a->o.recv_cq = cq ? ibv_cq_ex_to_cq(cq) : NULL;
+	return cq;
+}
+
+/* A QP that sends itself a datagram, whose receive completes in such a CQ. */
+static bool ask(struct alone *a, uint64_t flags, const char *name)
+{
+	const bool all = flags & (flags - 1);
+	bool has;
+
+	a->o = (struct own){.init.qp_type = IBV_QPT_UD, .to_itself = true};
+	a->o.send_cq = ibv_create_cq(a->k->r->dut.requester.ctx, 4, NULL, NULL, 0);
+	has = create(a, flags, name);
+	if (has && own_create_qp(a->k, &a->o) && own_reach(a->k, &a->o, IBV_QPS_RTS) && send_datagram(a))
+		read_fields(a, flags, all);
+	own_destroy(&a->o);
+	return has;
+}
+
+static void fields_alone(struct kit *k)
+{
+	struct end *end = &k->r->dut.requester;
+	struct alone a = {.k = k, .mem = end_alloc(end->pd, 4096)};
+	struct ibv_ah_attr av;
+	uint64_t has = 0;
+
+	link_address(end, end, &av);
+	a.ah = ibv_create_ah(end->pd, &av);
+	a.mr = a.mem ? ibv_reg_mr(end->pd, a.mem, 4096, IBV_ACCESS_LOCAL_WRITE) : NULL;
+	if (!a.ah || !a.mr)
+		KIT_FAULT(k, "address handle or memory: %s", errno_name(errno));
+	/* what the device has; then all of that at once, for comparison; then each again */
+	for (size_t i = 0; i < NUM_FIELDS && KIT_GOOD(k); i++) {
+		if (create(&a, fields[i].flag, fields[i].name)) {
+			has |= fields[i].flag;
+			ibv_destroy_cq(a.o.recv_cq);
+		}
+	}
+	a.o = (struct own){0};
+	if (KIT_GOOD(k) && has & (has - 1))
+		ask(&a, has, "all fields");
+	for (size_t i = 0; i < NUM_FIELDS && KIT_GOOD(k); i++)
+		if (has & fields[i].flag)
+			ask(&a, fields[i].flag, fields[i].name);
+	if (a.mr)
+		ibv_dereg_mr(a.mr);
+	if (a.ah)
+		ibv_destroy_ah(a.ah);
+	end_free(a.mem);
+}
+
+const struct scenario field_scenarios[] = {
+	{"fields_alone", fields_alone},
+	{NULL, NULL},
+};

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* As many SGEs as the device says that it has, in receives, sends and READs: each of them, the last one too, has its bytes. */
+#include <errno.h>
+#include <string.h>
+
+#include "link/link_modify.h"
+#include "suites/objects/own.h"
+
+#define PLACE 16 /* bytes between the SGEs of a list, of which each takes fewer */
+#define MOST  128
+
+struct lists {
+	struct kit *k;
+	struct own o;
+	struct ibv_srq *srq;
+	struct ibv_ah *ah;
+	struct ibv_mr *mr;
+	uint8_t *mem, *want;
+	size_t half; /* the first half is sent, the second received */
+	uint32_t lkey;
+};
+
+/* The bytes of SGE i: at least one, and few enough that the GRH of a datagram takes several SGEs. */
+static uint32_t length(unsigned int i)
+{
+	return 1 + i * 7 % (PLACE - 1);
+}
+
+static uint32_t total(unsigned int num)
+{
+	uint32_t sum = 0;
+
+	for (unsigned int i = 0; i < num; i++)
+		sum += length(i);
+	return sum;
+}
+
+/* The list begins with the last place of its half: no SGE is next to the one before it. */
+static void fill_list(const struct lists *t, struct ibv_sge *sge, unsigned int num, bool second)
+{
+	for (unsigned int i = 0; i < num; i++)
+		sge[i] = (struct ibv_sge){(uintptr_t)t->mem + (second ? t->half : 0) +
+						  (size_t)(num - 1 - i) * PLACE,
+					  length(i), t->lkey};
+}
+
+static void fill(struct lists *t)
+{
+	for (size_t i = 0; i < 2 * t->half; i++)
+		t->mem[i] = i < t->half ? (uint8_t)(i * 11 + (i >> 8) + 3) : 0xee;
+	memcpy(t->want, t->mem, 2 * t->half);
+}
+
+/* Byte n of a list. */
+static uint8_t *byte_of(const struct ibv_sge *sge, uint32_t n)
+{
+	for (; n >= sge->length; sge++)
+		n -= sge->length;
+	return (uint8_t *)(uintptr_t)sge->addr + n;
+}
+
+/* What must arrive: the bytes of one list in those of the other, `skip` bytes of which are undefined. */
+static void expect(struct lists *t, const struct ibv_sge *from, const struct ibv_sge *to, uint32_t len,
+		   uint32_t skip)
+{
+	end_sync();
+	for (uint32_t n = 0; n < skip + len; n++) {
+		uint8_t *at = byte_of(to, n);
+
+		t->want[at - t->mem] = n < skip ? *at : *byte_of(from, n - skip);
+	}
+}
+
+static bool done(struct lists *t, struct ibv_cq *cq, uint64_t wr_id)
+{
+	const struct link l = {.dut = &t->k->r->dut, .cq = t->o.send_cq, .peer_cq = t->o.recv_cq};
+
+	return kit_expect(t->k, (struct link *)&l, cq, t->o.qp, wr_id, IBV_WC_SUCCESS);
+}
+
+static int post_receive(struct lists *t, struct ibv_sge *to, unsigned int num)
+{
+	struct ibv_recv_wr wr = {.wr_id = 0x5e1, .sg_list = to, .num_sge = (int)num}, *bad;
+
+	return t->srq ? ibv_post_srq_recv(t->srq, &wr, &bad) : ibv_post_recv(t->o.qp, &wr, &bad);
+}
+
+/* A message of as many SGEs as `from` has, received in as many as `to` has, or read. */
+static void carry(struct lists *t, enum ibv_wr_opcode op, unsigned int num_from, unsigned int num_to)
+{
+	struct ibv_sge from[MOST], to[MOST];
+	const uint32_t skip = t->ah ? LINK_GRH_LEN : 0;
+	const uint32_t len = num_from == 1 ? total(num_to) - skip : total(num_from);
+	struct ibv_send_wr wr = kit_wr(0x5e0, op, from), *bad;
+	int ret;
+
+	fill(t);
+	fill_list(t, from, num_from, false);
+	fill_list(t, to, num_to, true);
+	if (num_from == 1)
+		from[0].length = len;
+	if (num_to == 1)
+		to[0].length = len + skip;
+	wr.num_sge = (int)num_from;
+	wr.wr.ud.ah = t->ah;
+	wr.wr.ud.remote_qpn = t->o.qp->qp_num;
+	wr.wr.ud.remote_qkey = t->o.known.qkey;
+	if (op == IBV_WR_RDMA_READ) { /* into the list */
+		wr.sg_list = to;
+		wr.num_sge = (int)num_to;
+		wr.wr.rdma.remote_addr = from[0].addr;
+		wr.wr.rdma.rkey = t->mr->rkey;
+	}
+	log_call(&t->k->res->log, "/* %s from %u SGEs to %u */", op == IBV_WR_SEND ? "SEND" : "RDMA_READ",
+		 num_from, num_to);
+	ret = op == IBV_WR_SEND ? post_receive(t, to, num_to) : 0;
+	ret = ret ? ret : ibv_post_send(t->o.qp, &wr, &bad);
+	if (ret)
+		KIT_FAULT(t->k, "posting from %u SGEs to %u failed with %s", num_from, num_to,
+			  errno_name(ret));
+	if (ret || !done(t, t->o.send_cq, 0x5e0) || (op == IBV_WR_SEND && !done(t, t->o.recv_cq, 0x5e1)))
+		return;
+	expect(t, from, to, len, skip);
+	judge_bytes(&t->k->res->verdict, "the list", t->want, t->mem, 2 * t->half);
+}
+
+/* A QP that is connected to itself, with lists of so many SGEs. */
+static bool open_lists(struct kit *k, struct lists *t, enum ibv_qp_type type, uint32_t send, uint32_t recv)
+{
+	const struct end *end = &k->r->dut.requester;
+	struct ibv_srq_init_attr srq = {.attr = {.max_wr = 2, .max_sge = recv}};
+	struct ibv_ah_attr av;
+
+	*t = (struct lists){.k = k, .half = (size_t)MOST * PLACE + 4096};
+	t->o.init.cap = (struct ibv_qp_cap){2, 2, send, recv, 0};
+	t->o.to_itself = true;
+	t->mem = end_alloc(end->pd, 2 * t->half);
+	t->want = malloc(2 * t->half);
+	if (t->mem)
+		t->mr = ibv_reg_mr(end->pd, t->mem, 2 * t->half,
+				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+	if (kit_arg(k, "srq", 0))
+		t->srq = t->o.init.srq = ibv_create_srq(end->pd, &srq);
+	link_address(end, end, &av);
+	if (type == IBV_QPT_UD)
+		t->ah = ibv_create_ah(end->pd, &av);
+	if (!t->mr || !t->want || (kit_arg(k, "srq", 0) && !t->srq) || (type == IBV_QPT_UD && !t->ah)) {
+		KIT_FAULT(k, "memory, SRQ or address handle: %s", errno_name(errno));
+		return false;
+	}
+	t->lkey = t->mr->lkey;
+	return own_create(k, &t->o, type) && own_reach(k, &t->o, IBV_QPS_RTS);
+}
+
+static void close_lists(struct lists *t)
+{
+	own_destroy(&t->o);
+	if (t->srq)
+		ibv_destroy_srq(t->srq);
+	if (t->ah)
+		ibv_destroy_ah(t->ah);
+	if (t->mr)
+		ibv_dereg_mr(t->mr);
+	end_free(t->mem);
+	free(t->want);
+}
+
+static unsigned int at_most(int limit)
+{
+	return limit < MOST ? (unsigned int)limit : MOST;
+}
+
+static void most_sges(struct kit *k)
+{
+	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
+	const unsigned int send = at_most(attr->max_sge), read = at_most(attr->max_sge_rd);
+	const unsigned int recv = at_most(kit_arg(k, "srq", 0) ? attr->max_srq_sge : attr->max_sge);
+	struct lists t;
+
+	if (open_lists(k, &t, k->cell->qpt, send, recv)) {
+		carry(&t, IBV_WR_SEND, 1, recv);
+		if (KIT_GOOD(k))
+			carry(&t, IBV_WR_SEND, send, 1);
+		if (KIT_GOOD(k) && !t.ah && send <= recv)
+			carry(&t, IBV_WR_SEND, send, recv);
+		if (KIT_GOOD(k) && k->cell->qpt == IBV_QPT_RC)
+			carry(&t, IBV_WR_RDMA_READ, 1, read < send ? read : send);
+	}
+	close_lists(&t);
+}
+
+const struct scenario most_sge_scenarios[] = {
+	{"most_sges", most_sges},
+	{NULL, NULL},
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* A message that is one byte longer than max_msg_sz of the port is not sent. Its list names the same memory many times. */
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "suites/kit.h"
+
+static void judge(struct kit *k, struct ibv_sge *sge, unsigned int num, uint64_t size)
+{
+	struct link *l = k->l;
+	struct ibv_send_wr wr = kit_wr(0xb16, k->cell->wr[0].op, sge);
+	struct ibv_wc wc;
+	int ret;
+
+	wr.num_sge = (int)num;
+	wr.wr.rdma.remote_addr = (uintptr_t)l->target.base;
+	wr.wr.rdma.rkey = l->target.mr->rkey;
+	ret = link_fill_recv(l);
+	KIT_CHECK(k, !ret, "posting receives failed with %s", errno_name(ret));
+	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
+	k->res->err = ret;
+	if (ret)
+		seen(k->res, "refused with %s; ", errno_name(ret));
+	else if (!kit_wait(k, l, l->cq, &wc))
+		return;
+	else
+		KIT_CHECK(k, wc.wr_id == 0xb16 && wc.status == k->cell->status,
+			  "a message of %llu bytes completes with %s, expected %s", (unsigned long long)size,
+			  value_name(status_names, wc.status), value_name(status_names, k->cell->status));
+	kit_expect_none(k, l, l->peer_cq); /* no part of it has arrived */
+}
+
+static void oversize(struct kit *k)
+{
+	const uint64_t size = (uint64_t)k->r->dut.requester.port_attr.max_msg_sz + 1;
+	const struct link_opts opts = {0};
+	struct ibv_sge sge[64];
+	struct ibv_mr *mr = NULL;
+	unsigned int num;
+	uint64_t piece;
+	void *mem;
+
+	if (!kit_link(k, API_POST, &opts))
+		return;
+	num = k->l->cap.max_send_sge < 64 ? k->l->cap.max_send_sge : 64;
+	KIT_CHECK(k, num, "a QP without SGEs");
+	piece = (size + num - 1) / num;
+	mem = mmap(NULL, piece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (mem != MAP_FAILED)
+		mr = ibv_reg_mr(k->r->dut.requester.pd, mem, piece, IBV_ACCESS_LOCAL_WRITE);
+	if (mr) {
+		for (unsigned int i = 0; i < num; i++)
+			sge[i] = (struct ibv_sge){(uintptr_t)mem, (uint32_t)piece, mr->lkey};
+		sge[num - 1].length = (uint32_t)(size - piece * (num - 1));
+		judge(k, sge, num, size);
+		ibv_dereg_mr(mr);
+	} else {
+		seen(k->res, "no region of %llu bytes: %s; ", (unsigned long long)piece, errno_name(errno));
+	}
+	if (mem != MAP_FAILED)
+		munmap(mem, piece);
+	link_destroy(k->l);
+}
+
+const struct scenario oversize_scenarios[] = {
+	{"oversize", oversize},
+	{NULL, NULL},
+};
