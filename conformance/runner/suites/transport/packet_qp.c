@@ -98,6 +98,13 @@ bool pqp_open(struct kit *k, struct packet_qp *t)
 
 void pqp_close(struct packet_qp *t)
 {
+	if (t->last.qp)
+		ibv_destroy_qp(t->last.qp);
+	if (t->last.cq)
+		ibv_destroy_cq(t->last.cq);
+	if (t->last.mr)
+		ibv_dereg_mr(t->last.mr);
+	end_free(t->last.mem);
 	if (t->qp)
 		ibv_destroy_qp(t->qp);
 	if (t->srq)
@@ -163,6 +170,67 @@ bool pqp_send(struct packet_qp *t, const struct packet *p)
 {
 	t->psn = (p->psn + 1) & HCASIM_PSN_MASK;
 	return port_send(&t->port, p);
+}
+
+static bool open_last(struct packet_qp *t)
+{
+	const struct end *end = &t->k->r->dut.responder;
+	struct ibv_qp_init_attr init = {.cap = {1, 1, 1, 1, 0}, .qp_type = IBV_QPT_UD};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = end->port, .qkey = PQP_QKEY};
+	int ret;
+
+	t->last.mem = end_alloc(end->pd, HCASIM_GRH_SIZE);
+	t->last.mr = t->last.mem ? ibv_reg_mr(end->pd, t->last.mem, HCASIM_GRH_SIZE, IBV_ACCESS_LOCAL_WRITE)
+				 : NULL;
+	t->last.cq = init.send_cq = init.recv_cq = ibv_create_cq(end->ctx, 1, NULL, NULL, 0);
+	t->last.qp = t->last.mr && t->last.cq ? ibv_create_qp(end->pd, &init) : NULL;
+	if (!t->last.qp) {
+		KIT_FAULT(t->k, "the QP of the last datagram: %s", errno_name(errno));
+		return false;
+	}
+	ret = ibv_modify_qp(t->last.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+	attr.qp_state = IBV_QPS_RTR;
+	ret = ret ? ret : ibv_modify_qp(t->last.qp, &attr, IBV_QP_STATE);
+	if (ret)
+		KIT_FAULT(t->k, "the QP of the last datagram does not come up: %s", errno_name(ret));
+	return !ret;
+}
+
+static bool last_received(struct packet_qp *t)
+{
+	struct watchdog w = watchdog(t->k->r->dut.timeout_ms);
+	struct ibv_wc wc;
+	int ret;
+
+	do
+		ret = ibv_poll_cq(t->last.cq, 1, &wc);
+	while (!ret && !watchdog_expired(&w) && !remote_broken());
+	if (ret == 1 && !wc.status)
+		return true;
+	KIT_FAULT(t->k, "the datagram behind the packets did not come");
+	return false;
+}
+
+bool pqp_passed(struct packet_qp *t)
+{
+	struct packet p = {.opcode = HCASIM_TRANSPORT_UD << HCASIM_BTH_TRANSPORT_SHIFT |
+				     HCASIM_BTH_CODE_SEND_ONLY,
+			   .qkey = PQP_QKEY,
+			   .sqpn = t->port.qp->qp_num,
+			   .payload = t->data};
+	struct ibv_recv_wr wr = {.num_sge = 1}, *bad;
+	struct ibv_sge sge;
+	int ret;
+
+	if (!t->last.qp && !open_last(t))
+		return false;
+	sge = (struct ibv_sge){(uintptr_t)t->last.mem, HCASIM_GRH_SIZE, t->last.mr->lkey};
+	wr.sg_list = &sge;
+	p.dqpn = t->last.qp->qp_num;
+	ret = ibv_post_recv(t->last.qp, &wr, &bad);
+	if (ret)
+		KIT_FAULT(t->k, "a receive was refused with %s", errno_name(ret));
+	return !ret && port_send(&t->port, &p) && last_received(t);
 }
 
 static uint32_t slot_of(unsigned int index)

@@ -27,9 +27,15 @@ struct packet_qp {
 	struct ibv_xrcd *xrcd;
 	uint32_t srqn, other_srqn;
 	struct ibv_mr *mr;
-	uint8_t *mem, *want;      /* the region, and what it must hold */
-	uint8_t data[4096];       /* payloads; new bytes for each packet that is sent with pqp_fill() */
-	uint32_t psn, msn;        /* of the next request; of the last answer */
+	uint8_t *mem, *want; /* the region, and what it must hold */
+	uint8_t data[4096];  /* payloads; new bytes for each packet that is sent with pqp_fill() */
+	uint32_t psn, msn;   /* of the next request; of the last answer */
+	struct {
+		struct ibv_cq *cq;
+		struct ibv_qp *qp; /* UD */
+		struct ibv_mr *mr;
+		uint8_t *mem;
+	} last;                   /* receives the datagrams of pqp_passed() */
 	uint8_t rnr_timer, reads; /* min_rnr_timer, max_dest_rd_atomic */
 	int access;               /* of the QP, if reliable */
 	unsigned int next_recv, used;
@@ -53,6 +59,8 @@ uint8_t pqp_op(const struct packet_qp *t, unsigned int code);
 struct packet pqp_packet(struct packet_qp *t, unsigned int code, uint32_t len);
 /* Sends it; the next PSN is one more. */
 bool pqp_send(struct packet_qp *t, const struct packet *p);
+/* Waits until the responder is through with all packets so far: a datagram behind them has come to another QP. */
+bool pqp_passed(struct packet_qp *t);
 /* Receives of `len` bytes at the next slots. */
 bool pqp_receive(struct packet_qp *t, uint32_t len);
 /* The next answer must be this one. code: HCASIM_BTH_CODE of it, reads have psn only */

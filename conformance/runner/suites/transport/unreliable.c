@@ -78,11 +78,11 @@ static bool miss(struct packet_qp *t)
 {
 	struct packet p;
 
-	if (!send_message(t, send_codes, 0, NULL) || !pqp_receive(t, PQP_SLOT) || !carry(t))
+	if (!send_message(t, send_codes, 0, NULL) || !pqp_passed(t) || !pqp_receive(t, PQP_SLOT) || !carry(t))
 		return false;
 	/* a receive that is posted in the middle of a message is not for it */
 	p = pqp_packet(t, HCASIM_BTH_CODE_SEND_FIRST, PQP_MTU);
-	if (!pqp_send(t, &p) || !pqp_receive(t, PQP_SLOT))
+	if (!pqp_send(t, &p) || !pqp_passed(t) || !pqp_receive(t, PQP_SLOT))
 		return false;
 	p = pqp_packet(t, HCASIM_BTH_CODE_SEND_LAST, TAIL);
 	return pqp_send(t, &p) && carry(t);
@@ -135,7 +135,8 @@ static bool writes(struct packet_qp *t)
 	struct ibv_wc wc;
 
 	p.va += 4096;
-	if (!pqp_send(t, &p) || !pqp_receive(t, 0) || !send_message(t, write_codes, 0, t->want))
+	if (!pqp_send(t, &p) || !pqp_passed(t) || !pqp_receive(t, 0) ||
+	    !send_message(t, write_codes, 0, t->want))
 		return false;
 	if (!pqp_received(t, IBV_WC_SUCCESS, WHOLE, &wc))
 		return false;
@@ -217,7 +218,7 @@ static void packet_datagram(struct kit *k)
 		const struct packet lost = pqp_packet(&t, HCASIM_BTH_CODE_SEND_ONLY, 64);
 		uint32_t fits = HCASIM_GRH_SIZE + lengths[i];
 
-		good = port_send(&t.port, &lost) && pqp_receive(&t, fits);
+		good = port_send(&t.port, &lost) && pqp_passed(&t) && pqp_receive(&t, fits);
 		if (good && lengths[i]) {
 			const struct packet more = pqp_packet(&t, HCASIM_BTH_CODE_SEND_ONLY, lengths[i] + 1);
 
