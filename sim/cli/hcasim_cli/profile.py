@@ -9,7 +9,7 @@ import tempfile
 
 import yaml
 
-from .options import add_set, profile_in, profile_names
+from .options import DEFAULT_PROFILE, add_set, profile_in, profile_names
 
 
 class ProfileError(Exception):
@@ -48,7 +48,9 @@ def parser(build):
         epilog="Example: hcasim profile connectx3 --set pcie.mps=128 --print > mine.yaml. More: docs/profiles.md.",
     )
     p.add_argument("profile", nargs="?", type=profile_in(build.profiles), metavar="NAME|FILE")
-    p.add_argument("--print", action="store_true", help="print the profile; the default if one is named")
+    p.add_argument(
+        "--print", action="store_true", help="print the profile: the one named, or the default of hcasim run"
+    )
     p.add_argument("--schema", action="store_true", help="print the JSON Schema of timing profiles")
     add_set(p)
     return p
@@ -63,10 +65,10 @@ def print_list(build):
 def main(build, args):
     p = parser(build)
     options = p.parse_args(args)
-    if not options.profile and (options.print or options.set):
-        p.error(f"no profile is named; available: {', '.join(profile_names(build.profiles))}")
-    if options.schema and options.profile:
-        p.error("--schema is that of all profiles: name none")
+    if options.schema and (options.profile or options.print or options.set):
+        p.error("--schema is that of all profiles: it goes with no other argument")
+    if options.print or options.set:
+        options.profile = options.profile or f"{build.profiles}/{DEFAULT_PROFILE}.yaml"
     try:
         if options.schema:
             with open(f"{build.build}/spec/profile.schema.json") as file:

@@ -38,6 +38,11 @@ def test_print_has_all_that_the_file_has(name):
     assert printed(name, "--print") == yaml.safe_load((PROFILES / f"{name}.yaml").read_text())
 
 
+def test_without_a_name_it_is_the_default_of_run():
+    assert printed("--print") == printed("gen4x16-200g")
+    assert printed("--set", "pcie.mps=128")["pcie"]["mps"]["value"] == 128
+
+
 def test_list():
     assert [line.split()[0] for line in hcasim("profile").stdout.splitlines()] == NAMES
 
@@ -92,9 +97,9 @@ def test_figures_that_contradict_each_other():
 
 
 def test_what_profile_refuses():
-    assert "no profile is named" in refused(2, "profile", "--set", "pcie.mps=128")
     assert "'nobody' is unknown" in refused(2, "profile", "nobody")
     assert "--schema is that of all profiles" in refused(2, "profile", "rtl", "--schema")
+    assert "--schema is that of all profiles" in refused(2, "profile", "--schema", "--set", "pcie.mps=128")
     assert "--set" in refused(2, "replay", "--set", "pcie.mps=128", "a.rec")  # a record has its profile
 
 
