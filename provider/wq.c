@@ -6,12 +6,12 @@
 
 #include "hcasim.h"
 
-/* What the driver does not see, and a size that is needed before it can say no. */
+/* What the driver does not see, and a size that is needed, and must be a ring's, before it can say no. */
 static int check_wq(const struct ibv_wq_init_attr *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, IBV_WQ_INIT_ATTR_FLAGS))
 		return EOPNOTSUPP;
-	return attr->max_wr > HCASIM_MAX_QP_WR ? EINVAL : 0;
+	return !attr->max_wr || attr->max_wr > HCASIM_MAX_QP_WR ? EINVAL : 0;
 }
 
 static int post_wq_recv(struct ibv_wq *ibwq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad_wr)
