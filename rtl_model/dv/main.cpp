@@ -9,18 +9,25 @@
 
 extern const struct test queue_tests[], list_tests[], cache_tests[], guide_tests[], pack_tests[],
 	icrc_tests[], header_tests[], wqe_decode_tests[], gather_tests[], engine_frame_tests[],
-	send_path_tests[];
+	send_path_tests[], wave_tests[], assertion_tests[];
 
 static const struct {
 	const char *name;
 	const struct test *tests;
 } suites[] = {
-	{"queues", queue_tests},        {"list", list_tests},
-	{"cache", cache_tests},         {"guide", guide_tests},
-	{"pack", pack_tests},           {"icrc", icrc_tests},
-	{"header", header_tests},       {"wqe_decode", wqe_decode_tests},
-	{"gather", gather_tests},       {"engine_frame", engine_frame_tests},
+	{"queues", queue_tests},
+	{"list", list_tests},
+	{"cache", cache_tests},
+	{"guide", guide_tests},
+	{"pack", pack_tests},
+	{"icrc", icrc_tests},
+	{"header", header_tests},
+	{"wqe_decode", wqe_decode_tests},
+	{"gather", gather_tests},
+	{"engine_frame", engine_frame_tests},
 	{"send_path", send_path_tests},
+	{"waves", wave_tests},
+	{"assertions", assertion_tests},
 };
 
 static bool add(const char *name, const struct test *t)
