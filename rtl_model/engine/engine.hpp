@@ -17,55 +17,10 @@
 
 #include "frame.hpp"
 #include "hcasim_engine_ports.hpp"
+#include "ops.hpp"
 #include "pace.hpp"
 #include "rtl_engine.h"
 #include "wave.hpp"
-
-// The numbers of hcasim_engine_pkg::op_e and request_e.
-enum class Op : uint8_t {
-	CREATE,
-	SET,
-	RESET,
-	DESTROY,
-	ERROR,
-	PORT_SET,
-	DOORBELL,
-	PUSH,
-	READ_DONE,
-	WRITTEN,
-	PAGES,
-	LEAVE,
-	RELEASED,
-	RESPONSE,
-	TIMER,
-	TAKEN,
-	FETCH,
-	DECODE,
-	PACKETISE,
-	QUERY,
-	COMPLETION,
-	STATE,
-	FETCH_WORK,
-	DECODE_WORK,
-	PACKETISE_WORK
-};
-
-enum class Request : uint8_t {
-	NOW,
-	READ,
-	LOOKUP,
-	PRESENT,
-	PAGES,
-	LOCAL,
-	PACKET,
-	RESULT,
-	TIMER,
-	FAILED,
-	DRAINED,
-	SEEN,
-	SIZE,
-	DECODE
-};
 
 template <class Port>
 using Stored = std::remove_reference_t<Port>;
