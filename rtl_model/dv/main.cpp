@@ -15,20 +15,14 @@ static const struct {
 	const char *name;
 	const struct test *tests;
 } suites[] = {
-	{"pack", pack_tests},
-	{"icrc", icrc_tests},
-	{"gather", gather_tests},
-	{"engine_frame", engine_frame_tests},
+	{"pack", pack_tests},           {"icrc", icrc_tests},
+	{"gather", gather_tests},       {"engine_frame", engine_frame_tests},
 	{"send_path", send_path_tests},
 #if RTL_BYTES == 64 // these do not depend on it, or only describe this width
-	{"queues", queue_tests},
-	{"list", list_tests},
-	{"cache", cache_tests},
-	{"guide", guide_tests},
-	{"header", header_tests},
-	{"wqe_decode", wqe_decode_tests},
-	{"waves", wave_tests},
-	{"assertions", assertion_tests},
+	{"queues", queue_tests},        {"list", list_tests},
+	{"cache", cache_tests},         {"guide", guide_tests},
+	{"header", header_tests},       {"wqe_decode", wqe_decode_tests},
+	{"waves", wave_tests},          {"assertions", assertion_tests},
 #endif
 };
 
