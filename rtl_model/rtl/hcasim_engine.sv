@@ -282,4 +282,10 @@ module hcasim_engine #(
 `include "hcasim_engine_steps.svh"
 `include "hcasim_engine_rules.svh"
 
+  `HCASIM_LEGAL(QpnBits, QpnBits > CacheSetBits && QpnBits <= 24, "QpnBits has to be more than CacheSetBits, at most 24")
+  `HCASIM_LEGAL_RANGE(TagBits, 1, 16)
+  `HCASIM_LEGAL_LEAST(CacheSetBits, 1)
+  `HCASIM_LEGAL_POWER(CacheWays)
+  `HCASIM_LEGAL_RANGE(SlotBits, 1, 5)
+
 endmodule
