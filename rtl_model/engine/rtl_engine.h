@@ -12,7 +12,7 @@ extern "C" {
 /* Of the parameters with which the model was built: fetch buffers, QPs at a time. */
 #ifndef RTL_SLOTS
 #define RTL_SLOTS 32
-#define RTL_QPS 65536
+#define RTL_QPS   65536
 #endif
 
 /*
