@@ -543,6 +543,7 @@ const struct engine_ops rtl_engine = {
 	.counters = counters,
 	.state = state,
 	.frame = frame,
+	.since = nullptr,
 	.cycles = cycles,
 	.wave = wave,
 };

@@ -122,6 +122,7 @@ void Adapter::fire_timers()
 
 void Adapter::stage_ready(hca_stage stage)
 {
+	ready_since_[stage] = now_ps();
 	(holding_ ? holding_->named : named_) |= 1u << stage;
 }
 

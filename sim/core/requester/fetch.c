@@ -33,6 +33,7 @@ void fetch_put(struct engine *e, struct fetch *f)
 void fetch_queue(struct engine *e, struct fetch *f)
 {
 	f->next = NULL;
+	f->since = engine_time(e);
 	*e->decode_tail = f;
 	e->decode_tail = &f->next;
 }

@@ -165,6 +165,11 @@ void send_complete(struct hca *hca, struct qp *qp)
 
 /* ---- Stages ---- */
 
+hca_ps send_since(const struct hca *hca, enum hca_stage stage, uint32_t qpn)
+{
+	return hca->eng->since ? hca->eng->since(hca->engine, stage, qpn) : 0;
+}
+
 bool hca_stage_counted(const struct hca *hca, enum hca_stage stage)
 {
 	const bool its_own = stage >= HCA_STAGE_FETCH && stage <= HCA_STAGE_PACKETISE;
