@@ -196,7 +196,7 @@ static void full_rate()
 	Memory memory(dut, pieces, 100, 100);
 	cycles = run(dut, pieces, memory, 100, 100, got, errors);
 	compare(pieces, got, errors);
-	CU_ASSERT_TRUE(20 * 64 * 100 >= cycles * 95);
+	CU_ASSERT_TRUE(20 * words_in(4096) * 100 >= cycles * 95);
 }
 
 extern const struct test gather_tests[];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // hcasim_engine_frame with a port for each field that the frame's own logic depends on; hcasim_header_tb has the others.
-module hcasim_engine_frame_tb (
+module hcasim_engine_frame_tb #(
+  parameter int unsigned Bytes = 64
+) (
   input  logic         clk_i,
   input  logic         rst_i,
   input  logic         packet_valid_i,
@@ -21,14 +23,14 @@ module hcasim_engine_frame_tb (
   output logic         read_valid_o,
   input  logic         read_ready_i,
   output logic [63:0]  read_addr_o,
-  output logic [10:0]  read_lines_o,
+  output logic [16-$clog2(Bytes):0] read_lines_o,
   input  logic         line_valid_i,
   output logic         line_ready_o,
-  input  logic [511:0] line_data_i,
+  input  logic [Bytes*8-1:0] line_data_i,
   output logic         valid_o,
   input  logic         ready_i,
-  output logic [511:0] data_o,
-  output logic [6:0]   count_o,
+  output logic [Bytes*8-1:0] data_o,
+  output logic [$clog2(Bytes):0] count_o,
   output logic         last_o
 );
 
@@ -49,7 +51,7 @@ module hcasim_engine_frame_tb (
     offload.length   = payload_len;
   end
 
-  hcasim_engine_frame u_dut (
+  hcasim_engine_frame #(.Bytes(Bytes)) u_dut (
     .clk_i, .rst_i, .packet_valid_i, .packet_ready_o, .packet_i(packet), .offload_i(offload), .raw_i(raw), .smac_i(smac),
     .sgid_i(sgid), .piece_valid_i, .piece_ready_o, .piece_inside_i, .piece_addr_i, .piece_length_i, .piece_last_i,
     .block_o, .block_i, .read_valid_o, .read_ready_i, .read_addr_o, .read_lines_o, .line_valid_i, .line_ready_o,

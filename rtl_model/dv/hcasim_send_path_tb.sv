@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // hcasim_send_path with a port for each field.
-module hcasim_send_path_tb (
+module hcasim_send_path_tb #(
+  parameter int unsigned Bytes = 64
+) (
   input  logic         clk_i,
   input  logic         rst_i,
   input  logic         block_valid_i,
@@ -29,15 +31,15 @@ module hcasim_send_path_tb (
   output logic         read_valid_o,
   input  logic         read_ready_i,
   output logic [63:0]  read_addr_o,
-  output logic [10:0]  read_lines_o,
+  output logic [16-$clog2(Bytes):0] read_lines_o,
   input  logic         line_valid_i,
   output logic         line_ready_o,
-  input  logic [511:0] line_data_i,
+  input  logic [Bytes*8-1:0] line_data_i,
   input  logic         line_error_i,
   output logic         valid_o,
   input  logic         ready_i,
-  output logic [511:0] data_o,
-  output logic [6:0]   count_o,
+  output logic [Bytes*8-1:0] data_o,
+  output logic [$clog2(Bytes):0] count_o,
   output logic         last_o, error_o,
   output logic         done_o,
   output logic [7:0]   done_op, done_status, done_vendor_err,
@@ -77,7 +79,7 @@ module hcasim_send_path_tb (
   assign context_in.first   = begin_at[23:0];
   assign context_in.follows = follows;
 
-  hcasim_send_path u_dut (
+  hcasim_send_path #(.Bytes(Bytes)) u_dut (
     .clk_i, .rst_i, .block_valid_i, .block_ready_o, .block_i, .index_i, .posted_i, .decode_qp_i(decode_qp),
     .context_i(context_in), .lookup_valid_o, .lookup_ready_i, .lookup_check_o,
     .lookup_addr_o, .lookup_length_o, .lookup_lkey_o, .answer_valid_i, .answer_vendor_err_i, .answer_addr_i,

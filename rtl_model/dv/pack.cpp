@@ -76,13 +76,14 @@ static void any_chunks()
 static void full_rate()
 {
 	Dut<Vhcasim_pack> dut(1);
-	std::vector<Chunk> chunks = {{Bytes(37, 1), false}};
+	constexpr size_t PART = WORD / 2 + 5, WORDS = words_in(4096);
+	std::vector<Chunk> chunks = {{Bytes(PART, 1), false}};
 	Collector got;
 
-	for (unsigned int i = 0; i < 63; i++)
+	for (unsigned int i = 0; i < WORDS - 1; i++)
 		chunks.push_back({Bytes(WORD, 2), false});
-	chunks.push_back({Bytes(WORD - 37, 3), true});
-	CU_ASSERT_TRUE(run(dut, chunks, 100, 100, got) <= 65);
+	chunks.push_back({Bytes(WORD - PART, 3), true});
+	CU_ASSERT_TRUE(run(dut, chunks, 100, 100, got) <= WORDS + 1);
 	CU_ASSERT_EQUAL(got.packets.at(0).size(), 4096);
 }
 

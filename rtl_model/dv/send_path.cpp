@@ -396,6 +396,7 @@ static std::vector<Job> random_jobs(Random &random, Reference &ref)
 }
 
 static unsigned int wqes;
+constexpr uint32_t SEEDS = 30; // so many meet all cells, and what planted faults change
 
 static bool compare(Path &dut, uint32_t seed, unsigned int number)
 {
@@ -415,14 +416,14 @@ static bool compare(Path &dut, uint32_t seed, unsigned int number)
 
 static void random_wqes()
 {
-	for (uint32_t i = 0; i < Seeds::count(30); i++) {
+	for (uint32_t i = 0; i < Seeds::count(SEEDS); i++) {
 		const uint32_t seed = Seeds::first() + i;
 		Path dut(seed);
 
 		for (unsigned int batch = 0; batch < 40; batch++)
 			CU_ASSERT_TRUE_FATAL(compare(dut, seed, batch));
 	}
-	printf(" seeds %u to %u, %u WQEs", Seeds::first(), Seeds::first() + Seeds::count(30) - 1, wqes);
+	printf(" seeds %u to %u, %u WQEs", Seeds::first(), Seeds::first() + Seeds::count(SEEDS) - 1, wqes);
 }
 
 // The run above has sent every operation that the tables allow, with each kind of data, and gone back in those that can
@@ -538,7 +539,7 @@ static struct ref_send_qp rate_qp(bool ipv4)
 	return qp;
 }
 
-// Back-to-back WRITEs with 64 bytes inline: at most 4 cycles each.
+// Back-to-back WRITEs with 64 bytes inline: at most 4 cycles each with words of 64 bytes.
 static void inline_rate()
 {
 	for (bool ipv4 : {true, false}) {
@@ -553,7 +554,7 @@ static void inline_rate()
 			cycles[run] = cycles_of(jobs);
 		}
 		printf(" %.2f", (cycles[1] - cycles[0]) / 100.0);
-		CU_ASSERT_TRUE(cycles[1] - cycles[0] <= 4 * 100);
+		CU_ASSERT_TRUE(cycles[1] - cycles[0] <= (words_in(90) + words_in(64) + 1) * 100);
 	}
 }
 
@@ -573,8 +574,8 @@ static void payload_rate()
 			}
 			cycles[run] = cycles_of(jobs);
 		}
-		printf(" %.2f%%", 100.0 * 20 * 64 / (cycles[1] - cycles[0]));
-		CU_ASSERT_TRUE(20 * 64 * 100 >= 95 * (cycles[1] - cycles[0]));
+		printf(" %.2f%%", 100.0 * 20 * words_in(4096) / (cycles[1] - cycles[0]));
+		CU_ASSERT_TRUE(20 * words_in(4096) * 100 >= 95 * (cycles[1] - cycles[0]));
 	}
 }
 
@@ -585,7 +586,7 @@ const struct test send_path_tests[] = {
 #ifdef HCASIM_RTL_COVERAGE
 	{"functional bins", write_bins},
 #endif
-	{"64 bytes inline in 4 cycles", inline_rate},
+	{"64 bytes inline back to back", inline_rate},
 	{"4 KiB at 95 % of the data path", payload_rate},
 	{nullptr, nullptr},
 };

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// Byte streams of 64-byte words: what a module is given, and what it gives.
+// Byte streams, in words: what a module is given, and what it gives.
 #ifndef HCASIM_RTL_DV_STREAM_HPP
 #define HCASIM_RTL_DV_STREAM_HPP
 
 #include "tb.hpp"
 
-static constexpr size_t WORD = 64;
+#ifndef RTL_BYTES
+#define RTL_BYTES 64
+#endif
+
+static constexpr size_t WORD = RTL_BYTES; // of the data path
 
 struct Chunk {
 	Bytes data;
 	bool last;
 };
+
+static constexpr size_t words_in(size_t bytes)
+{
+	return (bytes + WORD - 1) / WORD;
+}
 
 // A packet cut into full words.
 static inline std::vector<Chunk> words_of(const Bytes &packet)

@@ -5,9 +5,11 @@
 `include "hcasim_assert.svh"
 
 module hcasim_engine_frame #(
-  localparam int unsigned Bytes     = 64,
-  localparam int unsigned CountBits = $clog2(Bytes + 1),
-  localparam int unsigned BlockBits = $clog2(hcasim_pkg::WQE_MAX_BB)
+  parameter int unsigned Bytes = 64,
+  localparam int unsigned BlockBytes = hcasim_pkg::WQEBB_SIZE,
+  localparam int unsigned CountBits  = $clog2(Bytes + 1),
+  localparam int unsigned LinesBits  = 17 - $clog2(Bytes),
+  localparam int unsigned BlockBits  = $clog2(hcasim_pkg::WQE_MAX_BB)
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
@@ -28,12 +30,12 @@ module hcasim_engine_frame #(
   input  logic                        piece_last_i,
   // A basic block of the WQE, in the same cycle.
   output logic [BlockBits-1:0]        block_o,
-  input  logic [Bytes*8-1:0]          block_i,
+  input  logic [BlockBytes*8-1:0]     block_i,
   // Reads of host memory, as of hcasim_gather.
   output logic                        read_valid_o,
   input  logic                        read_ready_i,
   output logic [63:0]                 read_addr_o,
-  output logic [10:0]                 read_lines_o,
+  output logic [LinesBits-1:0]        read_lines_o,
   input  logic                        line_valid_i,
   output logic                        line_ready_o,
   input  logic [Bytes*8-1:0]          line_data_i,
@@ -62,6 +64,7 @@ module hcasim_engine_frame #(
   logic [CountBits-1:0] payload_count;
 
   hcasim_join #(
+    .Bytes   (Bytes),
     .LineBits(BlockBits),
     .TagBits (1),
     .Depth   (8),
@@ -100,7 +103,9 @@ module hcasim_engine_frame #(
     .tag_o          (unused_tag)
   );
 
-  hcasim_frame u_frame (
+  hcasim_frame #(
+    .Bytes(Bytes)
+  ) u_frame (
     .clk_i,
     .rst_i,
     .packet_valid_i (packet_valid_i && packet_ready_o),
@@ -128,5 +133,7 @@ module hcasim_engine_frame #(
   // u_frame takes a packet when at most one before it has payload to come, and u_join knows of two.
   `HCASIM_ASSERT(PayloadHasRoom, !frame_room || join_room)
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, {data_o, count_o, last_o})
+
+  `HCASIM_LEGAL_BYTES
 
 endmodule

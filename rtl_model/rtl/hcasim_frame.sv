@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // Headers, payload, padding and ICRC of a packet joined to one frame. The payload of a packet comes as a stream of its
-// own, in the order of the packets; one without payload has none. A cycle for each 64 bytes of the headers, the payload
+// own, in the order of the packets; one without payload has none. A cycle for each word of the headers, the payload
 // and the padding. A raw packet is its payload, with zeroes up to the shortest frame that there may be.
 
 `include "hcasim_assert.svh"
 
 module hcasim_frame #(
-  localparam int unsigned Bytes     = 64,
+  parameter int unsigned Bytes = 64,
   localparam int unsigned CountBits = $clog2(Bytes + 1)
 ) (
   input  logic                       clk_i,
@@ -31,6 +31,18 @@ module hcasim_frame #(
 );
 
   localparam int unsigned HeaderBytes = 106; // of hcasim_header
+  localparam int unsigned HeaderWords = (HeaderBytes + Bytes - 1) / Bytes;
+  localparam int unsigned WordBits    = $clog2(HeaderWords);
+
+  typedef enum logic [1:0] {
+    StHead,    // the first word of the headers
+    StRest,    // what is left of them
+    StPayload,
+    StPad
+  } state_e;
+
+  state_e state_q, state_d;
+  logic   chunk_valid, chunk_ready, chunk_last;
 
   // ---- Headers ----
 
@@ -60,6 +72,8 @@ module hcasim_frame #(
       fresh_q       <= fresh_i;
       raw_pad_q     <= packet_i.payload_len < 16'(hcasim_net_pkg::EthMinBytes)
                          ? 6'(16'(hcasim_net_pkg::EthMinBytes) - packet_i.payload_len) : '0;
+    end else if (state_q == StPad && chunk_ready) begin
+      raw_pad_q     <= raw_pad_q - 6'(Bytes);
     end
   end
 
@@ -67,22 +81,23 @@ module hcasim_frame #(
 
   // ---- Chunks, one after the other ----
 
-  typedef enum logic [1:0] {
-    StHead,    // the headers' first 64 bytes
-    StRest,    // what is left of them
-    StPayload,
-    StPad
-  } state_e;
-
-  state_e               state_q, state_d;
-  logic                 chunk_valid, chunk_ready, chunk_last;
   logic [Bytes*8-1:0]   chunk;
   logic [CountBits-1:0] chunk_count;
+  logic [WordBits-1:0]  word_q;              // of the headers
+  logic [6:0]           rest;                // bytes of them from that word on
+  logic                 rest_ends, pad_ends; // with this word
+
+  logic [HeaderWords*Bytes*8-1:0] header_words;
+
+  assign header_words = (HeaderWords*Bytes*8)'(header);
+  assign rest         = header_count - 7'(32'(word_q) * Bytes);
+  assign rest_ends    = rest <= 7'(Bytes);
+  assign pad_ends     = 7'(pad) <= 7'(Bytes);
 
   always_comb begin
     state_d     = state_q;
     chunk_valid = header_valid;
-    chunk       = header[Bytes*8-1:0];
+    chunk       = header_words[Bytes*8-1:0];
     chunk_count = CountBits'(Bytes);
     chunk_last  = 1'b0;
     unique case (state_q)
@@ -91,16 +106,18 @@ module hcasim_frame #(
           chunk_count = '0;
           state_d     = StPayload;
         end else if (header_count <= 7'(Bytes)) begin
-          chunk_count = header_count;
+          chunk_count = CountBits'(header_count);
           chunk_last  = !has_payload_q;
           state_d     = has_payload_q ? StPayload : StHead;
         end else state_d = StRest;
       end
       StRest: begin
-        chunk       = (Bytes*8)'(header[HeaderBytes*8-1:Bytes*8]);
-        chunk_count = header_count - 7'(Bytes);
-        chunk_last  = !has_payload_q;
-        state_d     = has_payload_q ? StPayload : StHead;
+        for (int unsigned i = 1; i < HeaderWords; i++) begin
+          if (word_q == WordBits'(i)) chunk = header_words[i*Bytes*8 +: Bytes*8];
+        end
+        chunk_count = rest_ends ? CountBits'(rest) : CountBits'(Bytes);
+        chunk_last  = rest_ends && !has_payload_q;
+        state_d     = !rest_ends ? StRest : (has_payload_q ? StPayload : StHead);
       end
       StPayload: begin
         chunk_valid = payload_valid_i;
@@ -111,9 +128,9 @@ module hcasim_frame #(
       end
       default: begin
         chunk       = '0;
-        chunk_count = CountBits'(pad);
-        chunk_last  = 1'b1;
-        state_d     = StHead;
+        chunk_count = !pad_ends ? CountBits'(Bytes) : CountBits'(pad);
+        chunk_last  = pad_ends;
+        state_d     = pad_ends ? StHead : StPad;
       end
     endcase
   end
@@ -122,8 +139,13 @@ module hcasim_frame #(
   assign payload_ready_o = state_q == StPayload && chunk_ready;
 
   always_ff @(posedge clk_i) begin
-    if (rst_i) state_q <= StHead;
-    else if (chunk_valid && chunk_ready) state_q <= state_d;
+    if (rst_i) begin
+      state_q <= StHead;
+      word_q  <= '0;
+    end else if (chunk_valid && chunk_ready) begin
+      state_q <= state_d;
+      word_q  <= state_d == StRest ? word_q + 1'b1 : '0;
+    end
   end
 
   // ---- To full words, and the ICRC ----
@@ -187,5 +209,7 @@ module hcasim_frame #(
 
   `HCASIM_ASSERT(RawIsPayload, !packet_valid_i || !raw_i || packet_i.payload_len != '0)
   `HCASIM_ASSERT(PayloadHasBytes, !payload_valid_i || payload_last_i || payload_count_i == CountBits'(Bytes))
+
+  `HCASIM_LEGAL_BYTES
 
 endmodule

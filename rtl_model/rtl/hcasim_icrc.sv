@@ -30,11 +30,14 @@ module hcasim_icrc #(
   localparam int unsigned Bits      = Bytes * 8;
   localparam int unsigned TypeAt    = hcasim_net_pkg::EthBytes - 2;
   localparam int unsigned BthByte   = 4; // FECN, BECN and reserved bits
+  localparam int unsigned MinBytes  = hcasim_net_pkg::EthBytes + hcasim_net_pkg::Ipv4Bytes + 1; // at least, of a frame
+  localparam int unsigned LastAt    = hcasim_net_pkg::EthBytes + hcasim_net_pkg::Ipv6Bytes + hcasim_net_pkg::UdpBytes + BthByte;
+  localparam int unsigned Words     = LastAt / Bytes + 1; // with bytes that routers change
 
-  // Bytes of the first two words that read as ones.
-  function automatic logic [2*Bytes-1:0] variant(input logic ipv4);
-    logic [2*Bytes-1:0] ones;
-    int unsigned        udp;
+  // Bytes of these words that read as ones.
+  function automatic logic [Words*Bytes-1:0] variant(input logic ipv4);
+    logic [Words*Bytes-1:0] ones;
+    int unsigned            udp;
     ones = '0;
     udp = hcasim_net_pkg::EthBytes + (ipv4 ? hcasim_net_pkg::Ipv4Bytes : hcasim_net_pkg::Ipv6Bytes);
     if (ipv4) begin
@@ -64,11 +67,12 @@ module hcasim_icrc #(
     seed = crc;
   endfunction
 
-  localparam logic [2*Bytes-1:0] VariantV4 = variant(1'b1);
-  localparam logic [2*Bytes-1:0] VariantV6 = variant(1'b0);
-  localparam logic [31:0]        Seed      = seed();
+  localparam logic [Words*Bytes-1:0] VariantV4 = variant(1'b1);
+  localparam logic [Words*Bytes-1:0] VariantV6 = variant(1'b0);
+  localparam logic [31:0]            Seed      = seed();
 
-  logic                 first_q, second_q, ipv4_q; // the word is the frame's first, its second; what the first said
+  logic [Words-1:0]     place_q;       // the word is the frame's first, its second, ...
+  logic                 first, ipv4_q; // it is the first; what that said
   logic [31:0]          crc_q;
   logic                 tail_q; // what did not fit is still to come
   logic                 user_q;
@@ -85,25 +89,27 @@ module hcasim_icrc #(
   logic [CountBits:0]   total;
   logic                 append, spills, take;
 
-  assign ipv4 = first_q ? {data_i[TypeAt*8 +: 8], data_i[(TypeAt+1)*8 +: 8]} == hcasim_net_pkg::EthertypeIpv4 : ipv4_q;
+  assign first = place_q[0];
+  assign ipv4  = first ? {data_i[TypeAt*8 +: 8], data_i[(TypeAt+1)*8 +: 8]} == hcasim_net_pkg::EthertypeIpv4 : ipv4_q;
 
   always_comb begin
     ones = '0;
-    if (first_q) ones = ipv4 ? VariantV4[Bytes-1:0] : VariantV6[Bytes-1:0];
-    else if (second_q) ones = ipv4 ? VariantV4[2*Bytes-1:Bytes] : VariantV6[2*Bytes-1:Bytes];
+    for (int unsigned i = 0; i < Words; i++) begin
+      if (place_q[i]) ones = ipv4 ? VariantV4[i*Bytes +: Bytes] : VariantV6[i*Bytes +: Bytes];
+    end
     read = data_i;
     for (int unsigned i = 0; i < Bytes; i++) begin
       if (ones[i]) read[i*8 +: 8] = 8'hff;
-      if (first_q && i < hcasim_net_pkg::EthBytes) read[i*8 +: 8] = 8'h00;
+      if (first && i < hcasim_net_pkg::EthBytes) read[i*8 +: 8] = 8'h00;
     end
-    if (first_q && !ipv4) read[hcasim_net_pkg::EthBytes*8 +: 4] = 4'hf;
+    if (first && !ipv4) read[hcasim_net_pkg::EthBytes*8 +: 4] = 4'hf;
   end
 
   // The bytes that count go to the end of the word; the CRC so far is added to the first of them. Where there are fewer
   // than four, the rest of it is added to what comes out.
-  assign start    = first_q ? CountBits'(hcasim_net_pkg::EthBytes) : '0;
+  assign start    = first ? CountBits'(hcasim_net_pkg::EthBytes) : '0;
   assign shift    = CountBits'(Bytes) - count_i;
-  assign crc_in   = first_q ? Seed : crc_q;
+  assign crc_in   = first ? Seed : crc_q;
   assign state    = {{Bits{1'b0}}, crc_in} << {shift + start, 3'b000};
   assign placed   = (read << {shift, 3'b000}) ^ state[Bits-1:0];
   assign crc_next = crc_out ^ state[Bits+31:Bits];
@@ -127,14 +133,12 @@ module hcasim_icrc #(
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      first_q  <= 1'b1;
-      second_q <= 1'b0;
-      tail_q   <= 1'b0;
+      place_q <= Words'(1);
+      tail_q  <= 1'b0;
     end else begin
       if (take) begin
-        first_q  <= last_i;
-        second_q <= first_q && !last_i;
-        tail_q   <= spills;
+        place_q <= last_i ? Words'(1) : place_q << 1;
+        tail_q  <= spills;
       end else if (ready_i) begin
         tail_q <= 1'b0;
       end
@@ -151,7 +155,9 @@ module hcasim_icrc #(
     end
   end
 
-  `HCASIM_ASSERT(HeadersInFirstWord, !valid_i || !first_q || !icrc_i || count_i > CountBits'(hcasim_net_pkg::EthBytes + hcasim_net_pkg::Ipv4Bytes))
+  `HCASIM_ASSERT(HeadersInFirstWord, !valid_i || !first || !icrc_i || count_i >= CountBits'(Bytes < MinBytes ? Bytes : MinBytes))
   `HCASIM_ASSERT(FullUnlessLast, !valid_i || last_i || count_i == CountBits'(Bytes))
+
+  `HCASIM_LEGAL_BYTES
 
 endmodule

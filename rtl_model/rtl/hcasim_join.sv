@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// Pieces to payloads: their bytes are read from host memory, or from lines of WQEs, joined, and get their checksums.
+// Pieces to payloads: their bytes are read from host memory, or from the blocks of WQEs, joined, and get their checksums.
+
+`include "hcasim_assert.svh"
 
 module hcasim_join #(
-  parameter int unsigned LineBits = 7, // of the number of a WQE line
+  parameter int unsigned Bytes = 64,
+  parameter int unsigned LineBits = 7, // of the number of a basic block
   parameter int unsigned TagBits = 4,
   parameter int unsigned Depth = 16, // pieces under way, a power of two
   parameter int unsigned Ahead = 16, // payloads announced, a power of two
-  localparam int unsigned Bytes     = 64,
-  localparam int unsigned CountBits = $clog2(Bytes + 1)
+  localparam int unsigned BlockBytes = hcasim_pkg::WQEBB_SIZE,
+  localparam int unsigned CountBits  = $clog2(Bytes + 1),
+  localparam int unsigned LinesBits  = 17 - $clog2(Bytes)
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
@@ -19,20 +23,20 @@ module hcasim_join #(
   // Pieces.
   input  logic                        piece_valid_i,
   output logic                        piece_ready_o,
-  input  logic                        piece_inside_i, // of WQE lines, from number_i on
+  input  logic                        piece_inside_i, // of WQEs, from block number_i on
   input  logic [LineBits-1:0]         number_i,
   input  logic [63:0]                 piece_addr_i,
   input  logic [15:0]                 piece_length_i,
   input  logic                        piece_last_i,   // of its payload
   input  logic                        piece_error_i,  // nothing is read, and the payload has an error
-  // A line of a WQE, in the same cycle.
+  // A basic block of a WQE, in the same cycle.
   output logic [LineBits-1:0]         block_o,
-  input  logic [Bytes*8-1:0]          block_i,
+  input  logic [BlockBytes*8-1:0]     block_i,
   // Reads of host memory, as of hcasim_gather.
   output logic                        read_valid_o,
   input  logic                        read_ready_i,
   output logic [63:0]                 read_addr_o,
-  output logic [10:0]                 read_lines_o,
+  output logic [LinesBits-1:0]        read_lines_o,
   input  logic                        line_valid_i,
   output logic                        line_ready_o,
   input  logic [Bytes*8-1:0]          line_data_i,
@@ -80,8 +84,27 @@ module hcasim_join #(
     .error_o       (joined_error)
   );
 
+  // The lines of the blocks.
+  localparam int unsigned OffsetBits  = $clog2(Bytes);
+  localparam int unsigned InBlockBits = $clog2(BlockBytes);
+  localparam int unsigned NumberBits  = LineBits + InBlockBits - OffsetBits;
+
+  logic [NumberBits-1:0] first, number;
+  logic [Bytes*8-1:0]    inside_line;
+
+  assign first = NumberBits'({number_i, piece_addr_i[InBlockBits-1:0]} >> OffsetBits);
+
+  if (Bytes == BlockBytes) begin : gen_block
+    assign block_o     = number;
+    assign inside_line = block_i;
+  end else begin : gen_part
+    assign block_o     = number[NumberBits-1:InBlockBits-OffsetBits];
+    assign inside_line = block_i[{number[InBlockBits-OffsetBits-1:0], (OffsetBits + 3)'(0)} +: Bytes*8];
+  end
+
   hcasim_line_mux #(
-    .LineBits(LineBits),
+    .Bytes   (Bytes),
+    .LineBits(NumberBits),
     .Depth   (Depth)
   ) u_lines (
     .clk_i,
@@ -89,7 +112,7 @@ module hcasim_join #(
     .read_valid_i (read),
     .read_ready_o (read_ready),
     .inside_i     (piece_inside_i),
-    .number_i,
+    .number_i     (first),
     .lines_i      (read_lines_o),
     .line_valid_o (line_valid),
     .line_ready_i (line_ready),
@@ -101,11 +124,12 @@ module hcasim_join #(
     .line_ready_o,
     .line_i       (line_data_i),
     .error_i      (line_error_i),
-    .number_o     (block_o),
-    .inside_line_i(block_i)
+    .number_o     (number),
+    .inside_line_i(inside_line)
   );
 
   hcasim_offload #(
+    .Bytes  (Bytes),
     .TagBits(TagBits),
     .Depth  (Ahead)
   ) u_offload (
@@ -129,5 +153,11 @@ module hcasim_join #(
     .error_o,
     .tag_o
   );
+
+  `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_LEAST(LineBits, 1)
+  `HCASIM_LEGAL_LEAST(TagBits, 1)
+  `HCASIM_LEGAL_POWER(Depth)
+  `HCASIM_LEGAL_POWER(Ahead)
 
 endmodule

@@ -5,10 +5,11 @@
 `include "hcasim_assert.svh"
 
 module hcasim_line_mux #(
+  parameter int unsigned Bytes = 64,   // of a line
   parameter int unsigned LineBits = 7, // of the number of a WQE line
   parameter int unsigned Depth = 16,   // reads under way, a power of two
-  localparam int unsigned Bits      = 512,
-  localparam int unsigned LinesBits = 11
+  localparam int unsigned Bits      = Bytes * 8,
+  localparam int unsigned LinesBits = 17 - $clog2(Bytes)
 ) (
   input  logic                 clk_i,
   input  logic                 rst_i,
@@ -72,5 +73,9 @@ module hcasim_line_mux #(
 
   `HCASIM_ASSERT(NoLineWithoutARead, !line_valid_i || open)
   `HCASIM_ASSERT_STABLE(LineStable, line_valid_o, line_ready_i, line_o)
+
+  `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_LEAST(LineBits, 1)
+  `HCASIM_LEGAL_POWER(Depth)
 
 endmodule

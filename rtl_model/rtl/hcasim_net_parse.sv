@@ -5,7 +5,7 @@
 `include "hcasim_assert.svh"
 
 module hcasim_net_parse #(
-  localparam int unsigned Bytes = 64
+  parameter int unsigned Bytes = 64 // that it sees at a time
 ) (
   input  logic                    clk_i,
   input  logic                    rst_i,
@@ -163,5 +163,7 @@ module hcasim_net_parse #(
   end
 
   `HCASIM_ASSERT(StartsIdle, !start_i || state_q == StIdle)
+
+  `HCASIM_LEGAL_BYTES
 
 endmodule

@@ -6,12 +6,14 @@
 `include "hcasim_assert.svh"
 
 module hcasim_offload #(
+  parameter int unsigned Bytes = 64,
   parameter int unsigned TagBits = 1,
-  parameter int unsigned Depth = 16,  // payloads that are announced, a power of two
-  parameter int unsigned Lines = 128, // of the longest payload that is stored, a power of two
-  localparam int unsigned Bytes     = 64,
-  localparam int unsigned CountBits = $clog2(Bytes + 1),
-  localparam int unsigned LineBits  = $clog2(Lines)
+  parameter int unsigned Depth = 16,           // payloads that are announced, a power of two
+  parameter int unsigned Lines = 8192 / Bytes, // of the longest payload that is stored, a power of two
+  localparam int unsigned CountBits  = $clog2(Bytes + 1),
+  localparam int unsigned OffsetBits = $clog2(Bytes),
+  localparam int unsigned NumberBits = 16 - OffsetBits, // of any line
+  localparam int unsigned LineBits   = $clog2(Lines)
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
@@ -77,7 +79,7 @@ module hcasim_offload #(
   function automatic logic [Bytes*8-1:0] put(input logic [Bytes*8-1:0] word, input logic [LineBits-1:0] number,
                                              input logic [15:0] at, input logic [15:0] value);
     put = word;
-    if (at[15:6] == 10'(number) && !at[0]) put[{at[5:1], 4'd0} +: 16] = {value[7:0], value[15:8]};
+    if (at[15:OffsetBits] == NumberBits'(number) && !at[0]) put[{at[OffsetBits-1:1], 4'd0} +: 16] = {value[7:0], value[15:8]};
   endfunction
 
   always_comb begin
@@ -111,10 +113,12 @@ module hcasim_offload #(
   logic [15:0]             parse_at;
   logic [Bytes*8-1:0]      window;
 
-  assign window = (Bytes*8)'({mem_q[LineBits'(parse_at[15:6] + 10'd1)], mem_q[parse_at[6 +: LineBits]]} >>
-                             {parse_at[5:0], 3'b000});
+  assign window = (Bytes*8)'({mem_q[LineBits'(parse_at[15:OffsetBits] + 1'b1)], mem_q[parse_at[OffsetBits +: LineBits]]} >>
+                             {parse_at[OffsetBits-1:0], 3'b000});
 
-  hcasim_net_parse u_parse (
+  hcasim_net_parse #(
+    .Bytes(Bytes)
+  ) u_parse (
     .clk_i,
     .rst_i,
     .start_i       (state_q == StPass && store && last_i && !offload.tso),
@@ -155,7 +159,7 @@ module hcasim_offload #(
     value  = '0;
     if (state_q == StSum) begin
       for (int unsigned i = 0; i < Bytes / 2; i++) begin
-        at    = {10'(line_q), 6'(2 * i)};
+        at    = {NumberBits'(line_q), OffsetBits'(2 * i)};
         value = {line[i*16 +: 8], line[i*16 + 8 +: 8]};
         if (at >= net.l3_at && at < net.l4_at && at != ip_sum_at) ip_add = ip_add + 32'(value);
         if (at >= net.l4_at && at < net.l3_end && at != l4_sum_at)
@@ -239,5 +243,10 @@ module hcasim_offload #(
   `HCASIM_ASSERT(SumsFromTheFirst, state_q != StBegin || line_q == '0)
   `HCASIM_ASSERT(Fits, !store || 32'(line_q) < Lines - 1 || last_i)
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, {data_o, count_o, last_o, error_o})
+
+  `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_LEAST(TagBits, 1)
+  `HCASIM_LEGAL_POWER(Depth)
+  `HCASIM_LEGAL(Lines, Lines >= 2 && (Lines & (Lines - 1)) == 0 && Lines * Bytes <= 65536, "Lines has to be a power of two from 2 to 65536 / Bytes")
 
 endmodule

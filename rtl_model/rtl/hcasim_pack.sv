@@ -80,4 +80,7 @@ module hcasim_pack #(
   `HCASIM_ASSERT(FullUnlessLast, !valid_o || last_o || count_o == CountBits'(Bytes))
   `HCASIM_ASSERT(RestIsNoWord, rest_count_q < CountBits'(Bytes) || flush_q)
 
+  `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_LEAST(UserBits, 1)
+
 endmodule

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 // The payloads of packets: which bytes they are, their keys, reading and joining them, checksums.
 
+`include "hcasim_assert.svh"
+
 module hcasim_payload #(
+  parameter int unsigned Bytes = 64,
   parameter int unsigned SlotBits = 3,
   parameter int unsigned TagBits = 4,
   parameter int unsigned Depth = 16, // pieces under way, a power of two
   parameter int unsigned Ahead = 16, // payloads announced, a power of two
-  localparam int unsigned Bytes     = 64,
-  localparam int unsigned CountBits = $clog2(Bytes + 1),
-  localparam int unsigned BlockBits = $clog2(hcasim_pkg::WQE_MAX_BB),
-  localparam int unsigned LineBits  = SlotBits + BlockBits
+  localparam int unsigned BlockBytes = hcasim_pkg::WQEBB_SIZE,
+  localparam int unsigned CountBits  = $clog2(Bytes + 1),
+  localparam int unsigned LinesBits  = 17 - $clog2(Bytes),
+  localparam int unsigned BlockBits  = $clog2(hcasim_pkg::WQE_MAX_BB),
+  localparam int unsigned LineBits   = SlotBits + BlockBits
 ) (
   input  logic                        clk_i,
   input  logic                        rst_i,
@@ -24,11 +28,11 @@ module hcasim_payload #(
   input  logic [15:0]                 length_i,
   input  hcasim_engine_pkg::offload_t offload_i,
   input  logic [TagBits-1:0]          tag_i,
-  // Blocks of WQEs, in the same cycle: with an SGE, and a line that is read.
+  // Blocks of WQEs, in the same cycle: with an SGE, and with a line that is read.
   output logic [LineBits-1:0]         sge_block_o,
-  input  logic [Bytes*8-1:0]          sge_block_i,
+  input  logic [BlockBytes*8-1:0]     sge_block_i,
   output logic [LineBits-1:0]         block_o,
-  input  logic [Bytes*8-1:0]          block_i,
+  input  logic [BlockBytes*8-1:0]     block_i,
   // Look-ups of pieces, and their answers in order.
   output logic                        lookup_valid_o,
   input  logic                        lookup_ready_i,
@@ -46,7 +50,7 @@ module hcasim_payload #(
   output logic                        read_valid_o,
   input  logic                        read_ready_i,
   output logic [63:0]                 read_addr_o,
-  output logic [10:0]                 read_lines_o,
+  output logic [LinesBits-1:0]        read_lines_o,
   input  logic                        line_valid_i,
   output logic                        line_ready_o,
   input  logic [Bytes*8-1:0]          line_data_i,
@@ -139,6 +143,7 @@ module hcasim_payload #(
   // ---- Their bytes ----
 
   hcasim_join #(
+    .Bytes   (Bytes),
     .LineBits(LineBits),
     .TagBits (TagBits),
     .Depth   (Depth),
@@ -179,5 +184,11 @@ module hcasim_payload #(
 
   logic unused_bits; // for others; SGEs stand at multiples of their size
   assign unused_bits = ^{wr_i, sge_at};
+
+  `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_LEAST(SlotBits, 1)
+  `HCASIM_LEGAL_LEAST(TagBits, 1)
+  `HCASIM_LEGAL_POWER(Depth)
+  `HCASIM_LEGAL_POWER(Ahead)
 
 endmodule

@@ -6,20 +6,22 @@
 `include "hcasim_assert.svh"
 
 module hcasim_send_path #(
+  parameter int unsigned Bytes  = 64,
   parameter int unsigned Slots  = 8,  // WQEs inside, a power of two
   parameter int unsigned Ahead  = 16, // packets whose payload is not there yet, a power of two
   parameter int unsigned Pieces = 16, // pieces under way, a power of two
-  localparam int unsigned Bytes     = 64,
-  localparam int unsigned CountBits = $clog2(Bytes + 1),
-  localparam int unsigned SlotBits  = $clog2(Slots),
-  localparam int unsigned BlockBits = $clog2(hcasim_pkg::WQE_MAX_BB)
+  localparam int unsigned BlockBytes = hcasim_pkg::WQEBB_SIZE,
+  localparam int unsigned CountBits  = $clog2(Bytes + 1),
+  localparam int unsigned LinesBits  = 17 - $clog2(Bytes),
+  localparam int unsigned SlotBits   = $clog2(Slots),
+  localparam int unsigned BlockBits  = $clog2(hcasim_pkg::WQE_MAX_BB)
 ) (
   input  logic                            clk_i,
   input  logic                            rst_i,
   // The blocks of WQEs. What follows counts with the first block of a WQE.
   input  logic                            block_valid_i,
   output logic                            block_ready_o,
-  input  logic [Bytes*8-1:0]              block_i,
+  input  logic [BlockBytes*8-1:0]         block_i,
   input  logic [15:0]                     index_i,
   input  logic [15:0]                     posted_i,
   input  hcasim_engine_pkg::decode_qp_t   decode_qp_i,
@@ -45,7 +47,7 @@ module hcasim_send_path #(
   output logic                            read_valid_o,
   input  logic                            read_ready_i,
   output logic [63:0]                     read_addr_o,
-  output logic [10:0]                     read_lines_o,
+  output logic [LinesBits-1:0]            read_lines_o,
   input  logic                            line_valid_i,
   output logic                            line_ready_o,
   input  logic [Bytes*8-1:0]              line_data_i,
@@ -72,9 +74,9 @@ module hcasim_send_path #(
   hcasim_engine_pkg::wqe_context_t check_context, context_now;
   hcasim_pkg::seg_ud_t             ud;
   logic [BlockBits-1:0]            check_block;
-  logic [2*Bytes*8-1:0]            check_lines;
+  logic [2*BlockBytes*8-1:0]       check_lines;
   logic [SlotBits-1:0]             send_slot;
-  logic [Bytes*8-1:0]              sge_line, inside_line;
+  logic [BlockBytes*8-1:0]         sge_line, inside_line;
   logic [SlotBits+BlockBits-1:0]   inside_block, sge_block;
   logic                            end_follows;
 
@@ -273,6 +275,7 @@ module hcasim_send_path #(
   logic [SlotBits-1:0]  payload_slot;
 
   hcasim_payload #(
+    .Bytes   (Bytes),
     .SlotBits(SlotBits),
     .TagBits (SlotBits + 1),
     .Depth   (Pieces),
@@ -342,7 +345,9 @@ module hcasim_send_path #(
     .count_o(unused_count)
   );
 
-  hcasim_frame u_frame (
+  hcasim_frame #(
+    .Bytes(Bytes)
+  ) u_frame (
     .clk_i,
     .rst_i,
     .packet_valid_i (framed_valid),
@@ -397,5 +402,10 @@ module hcasim_send_path #(
 
   logic unused_bits; // for other users of the table
   assign unused_bits = ^{info, check_context, vendor, number, unused_net};
+
+  `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_POWER(Slots)
+  `HCASIM_LEGAL_POWER(Ahead)
+  `HCASIM_LEGAL_POWER(Pieces)
 
 endmodule

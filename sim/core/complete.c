@@ -40,6 +40,22 @@ bool complete_pending(const struct hca *hca, struct hca_work *w)
 	return true;
 }
 
+/* As complete_qp() will choose. */
+hca_ps complete_since(const struct hca *hca)
+{
+	const struct qp *qp;
+	bool send, recv;
+
+	if (!list_empty(&hca->cpl_srqs) || list_empty(&hca->cpl_qps))
+		return 0;
+	qp = node_entry(hca->cpl_qps.next, struct qp, on_cpl);
+	send = send_can_complete(hca, qp);
+	recv = recv_ready(qp);
+	if (send && (!recv || !qp->cpl_turn))
+		return send_since(hca, HCA_STAGE_COMPLETE, qp->qpn);
+	return recv && qp->resp.cpl.head ? qp->resp.cpl.head->since : 0;
+}
+
 /* IBTA 10.3.1.6: receive WQEs of a QP in error are flushed, the one of an incomplete message first. */
 static void flush_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 {

@@ -53,6 +53,7 @@ static void db_push(struct hca *hca, const struct hca_doorbell *db, uint32_t pag
 		return;
 	}
 	e->db = *db;
+	e->since = hca_now(hca);
 	e->page = page;
 	e->len = 0;
 	if (bf) {

@@ -205,6 +205,8 @@ struct engine_ports {
 	 * among the calls that must be equal in two engines.
 	 */
 	void (*retired)(void *host, const struct engine_retired *r);
+	/* As now(), for ops->since(). May be NULL. Not among the calls that must be equal in two engines. */
+	hca_ps (*time)(void *host);
 	/*
 	 * Only during ops->frame(), for those who compare: the frame as the core builds it. Returns its bytes, at
 	 * most ENGINE_FRAME_MAX.
@@ -215,7 +217,10 @@ struct engine_ports {
 struct engine_config {
 	const struct hca_personality *pers;
 	uint32_t fetch_depth; /* WQE reads, and their data until it is decoded */
+	uint32_t window;      /* WQEs of a queue pair decoded ahead: no more of them are read */
 };
+
+#define ENGINE_WINDOW 128 /* of the adapter's engine */
 
 /* ---- What the engine does ---- */
 
@@ -275,6 +280,11 @@ struct engine_ops {
 	 * ICRC. Returns its bytes, at most ENGINE_FRAME_MAX. NULL: the core builds the frames.
 	 */
 	uint32_t (*frame)(struct engine *e, const struct engine_frame *f, uint8_t *out);
+	/*
+	 * When the work at the head of FETCH, DECODE or PACKETISE came to it; or, for COMPLETE, the next completion of
+	 * the QP. 0: not known.
+	 */
+	hca_ps (*since)(const struct engine *e, enum hca_stage stage, uint32_t qpn);
 	/* Clock cycles that the engine's work in the last step() or frame() took; 0: not known. */
 	uint32_t (*cycles)(const struct engine *e);
 	/*
@@ -289,7 +299,7 @@ extern const struct engine_ops c_engine; /* sim/core/requester */
 /* ---- An engine in a shared library ---- */
 
 /* Increased with every change of this header and of the headers that it includes. */
-#define ENGINE_ABI 4
+#define ENGINE_ABI 6
 
 struct engine_plugin {
 	uint32_t abi;      /* ENGINE_ABI */

@@ -57,6 +57,11 @@ struct hca_work {
 
 /* True when `stage` can do one step now (it has input, and the FIFO after it has room). */
 bool hca_stage_pending(const struct hca *hca, enum hca_stage stage, struct hca_work *work);
+/*
+ * When the work at the head of a stage that is pending came to it, as ops->now() said; 0: not known. For a host whose
+ * stages begin with the next work before the last is through.
+ */
+hca_ps hca_stage_since(const struct hca *hca, enum hca_stage stage);
 /* Does one step. Must only be called while hca_stage_pending() is true. */
 void hca_stage_step(struct hca *hca, enum hca_stage stage);
 /* True: the send engine counts the clock cycles of its work in steps of this stage (engine_ops.cycles). */

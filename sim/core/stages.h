@@ -14,6 +14,7 @@ void doorbell_free(struct hca *hca);
 /* complete.c */
 bool complete_pending(const struct hca *hca, struct hca_work *w);
 void complete_step(struct hca *hca);
+hca_ps complete_since(const struct hca *hca);
 void complete_changed(struct hca *hca, struct qp *qp); /* of struct parts */
 
 /* qp.c */

@@ -126,6 +126,15 @@ std::string figure_value(const Figure &f)
 	return {text, end.ptr};
 }
 
+void figures_fill(const std::vector<Figure> &figures, const Profile &profile)
+{
+	for (const Figure &f : figures) {
+		if (!f.optional || profile.source.count(f.key))
+			continue;
+		*f.place = *f.as ? *figure_find(figures, f.as)->place : f.otherwise * f.scale;
+	}
+}
+
 void figures_check(const std::vector<Figure> &figures, const ProfileFigures &values)
 {
 	const auto &pcie = values.pcie;

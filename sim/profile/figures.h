@@ -18,6 +18,8 @@ std::string figure_unknown(const std::vector<Figure> &figures, const std::string
 void figure_store(const Figure &figure, const std::string &text);
 /* The value at its place, in the figure's unit. */
 std::string figure_value(const Figure &figure);
+/* Gives the figures that the profile has no source for, because it does not have them, their defaults. */
+void figures_fill(const std::vector<Figure> &figures, const Profile &profile);
 /* Figures that contradict each other. */
 void figures_check(const std::vector<Figure> &figures, const ProfileFigures &values);
 

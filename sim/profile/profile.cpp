@@ -45,7 +45,7 @@ class Reader
 	{
 	}
 	void group(const yaml_node_t *n, const std::string &prefix);
-	void all_seen() const;
+	void end() const;
 };
 
 /* One of value, unit and source. */
@@ -118,14 +118,15 @@ void Reader::group(const yaml_node_t *n, const std::string &prefix)
 	}
 }
 
-void Reader::all_seen() const
+void Reader::end() const
 {
 	for (const Figure &f : figures_)
-		if (!seen_.count(f.key))
+		if (!f.optional && !seen_.count(f.key))
 			fail(nullptr, std::string("no key '") + f.key + "'");
 	for (const char *key : {"name", "description"})
 		if (!seen_.count(key))
 			fail(nullptr, std::string("no key '") + key + "'");
+	figures_fill(figures_, out_);
 	try {
 		figures_check(figures_, out_);
 	} catch (const std::string &why) {
@@ -147,7 +148,7 @@ void load(const char *path, yaml_parser_t &parser, Profile &out)
 		if (!root)
 			throw std::string(path) + ": the profile is empty";
 		reader.group(root, "");
-		reader.all_seen();
+		reader.end();
 	} catch (...) {
 		yaml_document_delete(&doc);
 		throw;

@@ -57,6 +57,17 @@ void set(Profile &p, const std::vector<Figure> &figures, const std::string &text
 	p.source[key] = "--set " + text;
 }
 
+/* One that the profile does not have is a comment, so that it still follows the figure that it is as. */
+std::string figure_line(const Profile &p, const Figure &f, const std::string &key)
+{
+	const auto source = p.source.find(f.key);
+	const bool has = source != p.source.end();
+	const std::string other = *f.as ? "as " + words(f.as).back() : "default";
+
+	return (has ? "" : "# ") + key + ": {value: " + figure_value(f) + ", unit: " + f.unit +
+	       ", source: " + quoted(has ? source->second : other) + "}\n";
+}
+
 } // namespace
 
 bool profile_set(Profile &p, const std::vector<std::string> &sets, std::string &err)
@@ -70,6 +81,7 @@ bool profile_set(Profile &p, const std::vector<std::string> &sets, std::string &
 			set(p, figures, text);
 		}
 		at = "";
+		figures_fill(figures, p);
 		figures_check(figures, p);
 	} catch (const std::string &what) {
 		err = "profile " + p.name + ": --set" + at + ": " + what;
@@ -92,9 +104,7 @@ std::string profile_text(const Profile &p)
 			same++;
 		for (size_t i = same; i + 1 < path.size(); i++)
 			out += (i ? "" : "\n") + std::string(2 * i, ' ') + path[i] + ":\n";
-		out += std::string(2 * (path.size() - 1), ' ') + path.back() +
-		       ": {value: " + figure_value(f) + ", unit: " + f.unit +
-		       ", source: " + quoted(p.source.at(f.key)) + "}\n";
+		out += std::string(2 * (path.size() - 1), ' ') + figure_line(p, f, path.back());
 		path.pop_back();
 		open = path;
 	}

@@ -122,6 +122,7 @@ void Adapter::fire_timers()
 
 void Adapter::stage_ready(hca_stage stage)
 {
+	ready_since_[stage] = now_ps();
 	(holding_ ? holding_->named : named_) |= 1u << stage;
 }
 
@@ -180,6 +181,7 @@ void Adapter::through(hca_stage stage, hca_ps start, const hca_work &work)
 void Adapter::start_ready()
 {
 	port_->check_room();
+	endpoint_->take_requests();
 	while (named_) {
 		unsigned int stage = __builtin_ctz(named_);
 
@@ -277,6 +279,7 @@ void Adapter::watch(const AdapterContext &ctx)
 	watch_->range("port_frames", 0, uint32_t(ctx.profile.wire.tx_buffer));
 	watch_->range("paused", 0, 1);
 	endpoint_->watch(watch_.get());
+	root_->watch(watch_.get());
 }
 
 /* After every call of the core. */

@@ -60,7 +60,8 @@ class Adapter : public StageHost
 	std::unique_ptr<Port> port_;
 	std::unique_ptr<StageUnit> stage_[HCA_NUM_STAGES];
 	hca_ps deadline_ = HCA_PS_NEVER;
-	uint32_t named_ = 0;      /* bits by enum hca_stage */
+	uint32_t named_ = 0; /* bits by enum hca_stage */
+	hca_ps ready_since_[HCA_NUM_STAGES] = {};
 	Held *holding_ = nullptr; /* the step that is being done; NULL: what it hands out leaves at once */
 
 	void build(const AdapterContext &ctx);
@@ -106,6 +107,10 @@ class Adapter : public StageHost
 	bool may_run(hca_stage stage) const override
 	{
 		return stage != HCA_STAGE_TX || port_->room();
+	}
+	hca_ps ready_since(hca_stage stage) const override
+	{
+		return ready_since_[stage];
 	}
 	void stage_ready(hca_stage stage);
 	void step(hca_stage stage) override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "stage_unit.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace hcasim
@@ -9,7 +10,8 @@ namespace hcasim
 StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, StageHost &adapter, hca *h,
 		     hca_stage stage)
     : sc_module(name), adapter_(adapter), hca_(h), stage_(stage), cost_(p.engine.stages[stage]),
-      period_(1e6 / p.engine.clock)
+      period_(1e6 / p.engine.clock), early_(hca_stage_counted(h, stage)),
+      unit_free_(early_ ? 1 : size_t(cost_.units))
 {
 	SC_METHOD(run);
 	sensitive << through_;
@@ -17,53 +19,79 @@ StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, StageHost &
 }
 
 /* Whole cycles, at least one. */
-double StageUnit::cost(const hca_work &work) const
+static double cost(const hca_work &work, double fixed, double per_item, double width)
 {
-	double cycles = cost_.fixed + cost_.per_item * work.items;
+	double cycles = fixed + per_item * work.items;
 
-	if (cost_.width > 0)
-		cycles += work.bytes / cost_.width;
+	if (width > 0)
+		cycles += work.bytes / width;
 	return std::max(1.0, std::ceil(cycles));
 }
 
-/* From now to the clock edge at which the step is through. */
-hca_ps StageUnit::occupancy(double cycles) const
+double StageUnit::latency(const hca_work &work) const
 {
-	double now = now_ps();
+	return cost(work, cost_.fixed, cost_.per_item, cost_.width);
+}
 
-	return hca_ps(std::llround((std::ceil(now / period_) + cycles) * period_ - now));
+double StageUnit::interval(const hca_work &work) const
+{
+	return cost(work, cost_.interval, cost_.interval_per_item, cost_.interval_width);
+}
+
+/* The clock edge at or after `from`, and so many cycles more. */
+hca_ps StageUnit::edge(hca_ps from, double cycles) const
+{
+	return hca_ps(std::llround((std::ceil(double(from) / period_) + cycles) * period_));
 }
 
 bool StageUnit::start()
+{
+	return begin(false);
+}
+
+/* `next`: another step has just ended. */
+bool StageUnit::begin(bool next)
 {
 	hca_work work = {};
 
 	if (busy_ || !adapter_.may_run(stage_) || !hca_stage_pending(hca_, stage_, &work))
 		return false;
 	busy_ = true;
-	started_ = now_ps();
 	work_ = work;
-	cycles_ = cost(work);
-	early_ = hca_stage_counted(hca_, stage_);
-	if (early_)
-		step_early();
-	adapter_.stepped(stage_, work, uint32_t(cycles_));
-	through_.notify(to_sc(occupancy(cycles_)));
+	enter(next);
 	return true;
+}
+
+/*
+ * Into the unit that is free first. A step that waited while another one was in the stage started as soon as it was
+ * there, after the other one, and a unit was free. The cycles that an engine counts are latency and interval.
+ */
+void StageUnit::enter(bool next)
+{
+	auto unit = std::min_element(unit_free_.begin(), unit_free_.end());
+	const hca_ps now = now_ps(), since = next ? hca_stage_since(hca_, stage_) : 0;
+	const hca_ps there = since ? std::max({since, started_, adapter_.ready_since(stage_)}) : now;
+	double occupied = interval(work_), taken = latency(work_);
+
+	started_ = std::max(std::min(there, now), *unit);
+	if (early_)
+		occupied = taken = step_early();
+	*unit = edge(started_, occupied);
+	adapter_.stepped(stage_, work_, uint32_t(occupied));
+	through_.notify(to_sc(std::max(edge(started_, taken), now) - now));
 }
 
 /*
  * The engine knows its cycles only after its step. What the step hands out leaves when they are over; but TX streams:
  * its frame, and then the completion of an unreliable send, leave when it starts.
  */
-void StageUnit::step_early()
+double StageUnit::step_early()
 {
 	if (stage_ == HCA_STAGE_TX)
 		adapter_.step(stage_);
 	else
 		adapter_.step_held(stage_, held_);
-	if (hca_step_cycles(hca_))
-		cycles_ = hca_step_cycles(hca_);
+	return hca_step_cycles(hca_) ? hca_step_cycles(hca_) : latency(work_);
 }
 
 void StageUnit::run()
@@ -76,8 +104,10 @@ void StageUnit::run()
 		adapter_.release(held_);
 	else if (hca_stage_pending(hca_, stage_, &work))
 		adapter_.step(stage_);
-	adapter_.through(stage_, started_, work_);
-	start();
+	/* Observers see one step at a time: the latency of the first, and what each of the next ones adds. */
+	adapter_.through(stage_, std::max(started_, ended_), work_);
+	ended_ = now_ps();
+	begin(true);
 	adapter_.start_ready();
 }
 

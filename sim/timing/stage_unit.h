@@ -2,6 +2,12 @@
 /*
  * One pipeline stage of the adapter: lets the core do a step when the cycles that it takes are over. The cycles are
  * those of the profile, or those that the send engine counts in its own stages.
+ *
+ * A step starts in one of the stage's units, occupies it for its interval, and hands out its results after its
+ * latency. Steps start and end in the order of the core's queues, whatever their sizes: GATHER, TX and RX must keep
+ * the order of all packets, the other stages that of each QP, and the core has one queue a stage. The core does one
+ * step at a time, the one at the head, when its latency is over. A step behind it, which started before that, is only
+ * looked at then; hca_stage_since() says when it was there, so that it starts in the past and ends when it would have.
  */
 #ifndef HCASIM_TIMING_STAGE_UNIT_H
 #define HCASIM_TIMING_STAGE_UNIT_H
@@ -27,11 +33,13 @@ class StageHost : public StageStarter
       public:
 	/* Is there room behind the stage that the core does not know of? */
 	virtual bool may_run(hca_stage stage) const = 0;
+	/* Since when the stage has work and room behind it. */
+	virtual hca_ps ready_since(hca_stage stage) const = 0;
 	virtual void step(hca_stage stage) = 0;
 	/* A step of the core whose results stay in `held` until release(). */
 	virtual void step_held(hca_stage stage, Held &held) = 0;
 	virtual void release(Held &held) = 0;
-	/* For observers: a step has started, and takes so long. */
+	/* For observers: a step has started, and occupies its unit for so long. */
 	virtual void stepped(hca_stage stage, const hca_work &work, uint32_t cycles) = 0;
 	/* For observers: a step that started at `start` is through. */
 	virtual void through(hca_stage stage, hca_ps start, const hca_work &work) = 0;
@@ -46,16 +54,20 @@ class StageUnit : public sc_core::sc_module
 	const double period_;
 	sc_core::sc_event through_{"through"};
 	bool busy_ = false;
-	bool early_ = false; /* the step was done when it started */
-	double cycles_ = 0;
-	hca_ps started_ = 0; /* of the step, for observers */
+	bool early_ = false;            /* the step was done when it started */
+	std::vector<hca_ps> unit_free_; /* when each unit can start a step */
+	hca_ps started_ = 0;            /* the step, in its unit */
+	hca_ps ended_ = 0;              /* the step before it */
 	hca_work work_ = {};
 	Held held_; /* of an early step */
 
 	void run();
-	void step_early();
-	double cost(const hca_work &work) const;
-	hca_ps occupancy(double cycles) const;
+	bool begin(bool next);
+	void enter(bool next);
+	double step_early();
+	double latency(const hca_work &work) const;
+	double interval(const hca_work &work) const;
+	hca_ps edge(hca_ps from, double cycles) const;
 
       public:
 	SC_HAS_PROCESS(StageUnit);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """profile.yaml: the figures of a timing profile."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .load import SpecError
 from .model import unique
@@ -19,6 +19,9 @@ class Figure:
     high: float
     doc: str
     limit: str
+    default: object = (
+        None  # a number, or the key of another figure of the same list; None: a profile has the figure
+    )
 
     @property
     def key(self):
@@ -27,6 +30,11 @@ class Figure:
     @property
     def scale(self):
         return PICOSECONDS.get(self.unit, 1)
+
+    @property
+    def same_as(self):
+        """Key of the figure whose value it has by default; empty: none."""
+        return ".".join((*self.path[:-1], self.default)) if isinstance(self.default, str) else ""
 
 
 @dataclass
@@ -42,9 +50,7 @@ class Group:
         for stage in self.stages:
             for figure in self.stage_figures.values():
                 path = (self.name, "stages", stage, *figure.path)
-                yield Figure(
-                    path, figure.unit, figure.kind, figure.low, figure.high, figure.doc, figure.limit
-                )
+                yield replace(figure, path=path)
 
 
 @dataclass
@@ -67,6 +73,7 @@ def _figures(where, prefix, entries):
             entry["max"],
             entry["doc"],
             entry.get("limit", ""),
+            entry.get("default"),
         )
         if one.low >= one.high:
             raise SpecError(f"{where}[{entry['key']}]", f"min {one.low} is not below max {one.high}")
@@ -76,7 +83,28 @@ def _figures(where, prefix, entries):
             )
         return one
 
-    return unique(where, [dict(entry, name=entry["key"]) for entry in entries], figure)
+    figures = unique(where, [dict(entry, name=entry["key"]) for entry in entries], figure)
+    _check_defaults(where, figures)
+    return figures
+
+
+def _check_defaults(where, figures):
+    """A default is in range, or an earlier figure of the same unit and range."""
+    before = {}
+    for key, figure in figures.items():
+        other = before.get(figure.default)
+        if isinstance(figure.default, str) and not other:
+            raise SpecError(f"{where}[{key}]", f"default {figure.default!r} is no figure before it")
+        if other and (other.unit, other.kind, other.low, other.high) != (
+            figure.unit,
+            figure.kind,
+            figure.low,
+            figure.high,
+        ):
+            raise SpecError(f"{where}[{key}]", f"default {figure.default!r} has another unit or range")
+        if isinstance(figure.default, (int, float)) and not figure.low <= figure.default <= figure.high:
+            raise SpecError(f"{where}[{key}]", f"default {figure.default} is out of range")
+        before[key] = figure
 
 
 def _group(entry):

@@ -24,6 +24,11 @@ def pick_key(figures, key):
     return next(figure for figure in figures if figure["key"] == key)
 
 
+def stage_figure(documents, key):
+    stages = next(group["stages"] for group in documents["profile"]["groups"] if "stages" in group)
+    return pick_key(stages["figures"], key)
+
+
 def layout(documents, name):
     return pick(documents["device"]["layouts"], name)
 
@@ -53,6 +58,18 @@ MUTATIONS = {
     "a figure without a range": (
         lambda d: pick_key(d["profile"]["groups"][0]["figures"], "raw_rate").update(min=8192),
         ["profile.yaml", "pcie", "raw_rate", "min 8192 is not below max 8192"],
+    ),
+    "a default that is no figure": (
+        lambda d: stage_figure(d, "interval").update(default="units"),
+        ["profile.yaml", "stages.figures[interval]", "default 'units' is no figure before it"],
+    ),
+    "a default of another unit": (
+        lambda d: stage_figure(d, "interval").update(default="width"),
+        ["profile.yaml", "stages.figures[interval]", "default 'width' has another unit or range"],
+    ),
+    "a default that is out of range": (
+        lambda d: stage_figure(d, "units").update(default=0),
+        ["profile.yaml", "stages.figures[units]", "default 0 is out of range"],
     ),
     "bounds of a power of 2 that are none": (
         lambda d: pick_key(d["profile"]["groups"][0]["figures"], "mps").update(min=100),

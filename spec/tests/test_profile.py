@@ -49,7 +49,12 @@ def test_the_schema_has_every_rule_of_every_figure(validator, documents):
     figures = declared(documents)
     assert len(figures) > 60
     for key, entry in figures.items():
-        figure = place(good, key)
+        group, name = key.rsplit(".", 1)
+        had = name in place(good, group)
+        assert had or "default" in entry, key
+        figure = place(good, group).setdefault(
+            name, {"value": entry["min"], "unit": entry["unit"], "source": "a test"}
+        )
         bad = [entry["min"] - 1, entry["max"] + 1, "many"]
         bad += {"any": [], "whole": [entry["min"] + 0.5], "power_of_2": [3 * entry["min"] // 2]}[
             entry.get("kind", "any")
@@ -62,6 +67,10 @@ def test_the_schema_has_every_rule_of_every_figure(validator, documents):
             figure.clear()
             figure.update(kept)
         assert validator.is_valid(good), key
+        kept = place(good, group).pop(name)
+        assert validator.is_valid(good) == ("default" in entry), key
+        if had:
+            place(good, group)[name] = kept
 
 
 def test_the_reader_has_every_figure(generated, documents):
@@ -79,6 +88,16 @@ def test_the_reader_has_every_figure(generated, documents):
         ]
         for key, entry in declared(documents).items()
     }
+
+
+def test_the_reader_has_every_default(generated, documents):
+    text = (generated / "include/hcasim_profile.h").read_text(encoding="utf-8")
+    row = re.compile(r'\{"([\w.]+)",[^\n]*\n\s*(true|false), "([\w.]*)", ([\d.]+), &p')
+    for key, optional, other, value in row.findall(text):
+        default = declared(documents)[key].get("default")
+        assert optional == str(default is not None).lower()
+        assert other == (f"{key.rsplit('.', 1)[0]}.{default}" if isinstance(default, str) else "")
+        assert float(value) == (default if isinstance(default, (int, float)) else 0)
 
 
 def test_the_page_names_every_figure(generated, documents):

@@ -183,6 +183,9 @@ class Block:
         base = self.base(d, s, f)
         if not r:
             return self._alone(base, where) if base.post == base.create == "ok" else base
+        return self._in_region(base, r)
+
+    def _in_region(self, base, r):
         key = (id(base), r)
         if key not in self._placed:
             self._placed[key] = self.tables.graded(ex.in_region(base, self.api, self.regions[r]))
@@ -240,15 +243,14 @@ class Block:
         datas, setters, flags, asked, around = (range(n) for n in self.shape)
         if len(asked) > 1:
             found[self._not_asked.why] = self.size // 2
-        for d in datas:
-            for s in setters:
-                for f in flags:
-                    base = self.base(d, s, f)
-                    if base.level == "UNDEFINED":
-                        found[base.why] += len(around)
-                        continue
-                    for r in around[1:]:
-                        placed = self.expect((d, s, f, 0, r))
-                        if placed.level == "UNDEFINED":
-                            found[placed.why] += 1
+        requests = [self.base(d, s, f) for d in datas for s in setters for f in flags]
+        number = Counter(map(id, requests))  # few differ
+        for base in {id(base): base for base in requests}.values():
+            if base.level == "UNDEFINED":
+                found[base.why] += number[id(base)] * len(around)
+                continue
+            for r in around[1:]:
+                placed = self._in_region(base, r)
+                if placed.level == "UNDEFINED":
+                    found[placed.why] += number[id(base)]
         return found

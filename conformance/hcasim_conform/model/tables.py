@@ -7,8 +7,8 @@ generator derives from the same file for the provider and the device.
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import yaml
 
+from hcasim_conform import yaml_text
 from hcasim_conform.model.cells import LEVELS
 
 SPEC = Path(__file__).resolve().parents[3] / "spec" / "wr.yaml"
@@ -74,7 +74,7 @@ class Tables:
 
     def __init__(self, path=SPEC):
         with open(path, encoding="utf-8") as f:
-            doc = yaml.safe_load(f)
+            doc = yaml_text.load(f)
         self.sentences = {}  # clause id -> text of the page
         self.errata = {e["id"]: e for e in doc["errata"]}
         self.clause_errata = {}  # clause id -> ids of errata

@@ -18,8 +18,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import jsonschema
-import yaml
 
+from hcasim_conform import yaml_text
 from hcasim_conform.run import drive
 from hcasim_conform.run import dut as duts
 from hcasim_conform.taps import judge as taps
@@ -96,7 +96,7 @@ def mutant_of(row, path):
 
 
 def load(path=CATALOGUE):
-    doc = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    doc = yaml_text.load(Path(path).read_text(encoding="utf-8"))
     try:
         jsonschema.validate(doc, json.loads(SCHEMA.read_text(encoding="utf-8")))
     except jsonschema.ValidationError as error:

@@ -7,6 +7,7 @@ from pathlib import Path
 import jsonschema
 import yaml
 
+from hcasim_conform import yaml_text
 from hcasim_conform.model.tables import Tables
 
 HERE = Path(__file__).resolve().parents[2]
@@ -22,7 +23,7 @@ class DutError(Exception):
 
 def _parse(path):
     try:
-        doc = yaml.safe_load(path.read_text(encoding="utf-8"))
+        doc = yaml_text.load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise DutError(f"DUT file {path}: {error}") from error
     if not isinstance(doc, dict):

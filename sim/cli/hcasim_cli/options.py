@@ -169,6 +169,19 @@ def parser(build):
     return p
 
 
+def check_together(p, options):
+    """Options that would have no effect are errors."""
+    if options.attach:
+        for name, value in vars(options).items():
+            if name not in ("attach", "system_verbs", "command") and value != p.get_default(name):
+                option = name.replace("_", "-")
+                p.error(f"--{option} is for a new machine: '{options.attach}', of --attach, runs already")
+    if options.no_events and options.trace is None:
+        p.error("--no-events has no effect without --trace")
+    if options.wave is not None and not options.engine.startswith("lockstep:"):
+        p.error("--wave has no effect without --engine lockstep")
+
+
 def parse(build, args):
     """(options, CMD). The command follows `--`, or starts at the first word that is not an option."""
     p = parser(build)
@@ -181,4 +194,5 @@ def parse(build, args):
         command = options.command
     if not command:
         p.error("no CMD to run: hcasim run [options] -- CMD...")
+    check_together(p, options)
     return options, command

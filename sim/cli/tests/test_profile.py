@@ -58,6 +58,18 @@ def test_set_changes_its_figure_and_nothing_else():
     assert profile == expected
 
 
+def test_a_figure_with_a_default_follows_until_it_is_set(tmp_path):
+    """Also in a file that was printed."""
+    own = tmp_path / "own.yaml"
+    own.write_text(hcasim("profile", "connectx3", "--set", "engine.stages.rx.fixed=50").stdout)
+    rx = '      # interval: {value: 60, unit: cycles, source: "as fixed"}'
+    assert rx in hcasim("profile", own, "--set", "engine.stages.rx.fixed=60").stdout.splitlines()
+    stage = printed(own, "--set", "engine.stages.rx.interval=7", "--set", "engine.stages.rx.fixed=60")
+    figures = stage["engine"]["stages"]["rx"]
+    assert figures["interval"]["value"] == 7 and figures["fixed"]["value"] == 60
+    assert "units" not in figures
+
+
 def test_the_last_of_two_counts():
     assert printed("rtl", "--set", "pcie.tags=3", "--set", "pcie.tags=4")["pcie"]["tags"]["value"] == 4
 
@@ -81,6 +93,16 @@ def test_schema():
         ("mps=128", ["unknown key 'mps'; the closest one is 'pcie.mps'"]),
         ("engine.stages.fecth.fixed=1", ["the closest one is 'engine.stages.fetch.fixed'"]),
         ("pcie=1", ["unknown key 'pcie'"]),
+        ("engine.stages.rx.units=0", ["value 0 is out of range, 1 to 64 units", "passes nothing on"]),
+        ("engine.stages.rx.units=1.5", ["engine.stages.rx.units: value 1.5 must be a whole number"]),
+        ("engine.stages.rx.interval=-1", ["engine.stages.rx.interval: value -1 is out of range"]),
+        ("engine.stages.rx.interval=1000001", ["out of range, 0 to 1000000 cycles"]),
+        ("engine.stages.rx.interval_width=4097", ["out of range, 0 to 4096 B/cycle"]),
+        ("pcie.store_headers=0", ["value 0 is out of range, 1 to 4096 TLPs", "no store ever leaves"]),
+        ("pcie.store_data=63", ["value 63 is out of range, 64 to 1048576 B", "a store has up to 64 B"]),
+        ("root.store_queue=0", ["value 0 is out of range, 1 to 4096 TLPs", "passes nothing on"]),
+        ("fifo.doorbell_waits=2", ["value 2 is out of range, 0 to 1 bool"]),
+        ("engine.stages.rx.intervall=1", ["the closest one is 'engine.stages.rx.interval'"]),
         ("pcie.mps", ["'pcie.mps': is not KEY=VALUE"]),
     ],
 )

@@ -142,6 +142,7 @@ struct mcast {                  /* a QP in a multicast group */
 struct event_source {
 	struct node node;
 	uint32_t pending; /* one bit per HCASIM_EQE_TYPE_ */
+	hca_ps since;     /* when the first of them was raised */
 	uint32_t number;
 	uint8_t port;
 	struct cq *cq; /* for completion events; NULL: async events only */
@@ -227,6 +228,7 @@ struct txpkt { /* sums_off: net_put_sums() inserts checksums into `sums_len` byt
 	uint16_t index;
 	uint16_t dma_pending;
 	uint32_t psn, payload_off, payload_len;
+	hca_ps since; /* when it came to its stage; to TX: with its payload */
 	uint32_t npieces;
 	struct piece *piece;
 	struct piece few[2];
@@ -261,6 +263,7 @@ struct pkt_info { /* a parsed frame */
 struct rxwork {
 	struct rxwork *next;
 	struct hca_packet *pkt;
+	hca_ps since; /* when it came */
 	uint8_t port;
 	bool raw; /* goes to a raw QP as a complete frame */
 	struct pkt_info info;
@@ -273,6 +276,7 @@ struct rop {
 	enum { ROP_NONE, ROP_ACK, ROP_NAK, ROP_READ, ROP_ATOMIC, ROP_ANSWER } kind;
 	uint16_t dma_pending;
 	bool failed, is_send, orphan, duplicate;
+	hca_ps since; /* when it came to RESPOND or COMPLETE */
 	uint8_t aeth_kind, aeth_value;
 	uint32_t psn, msn;
 	bool has_cpl;
@@ -427,6 +431,7 @@ struct parts {
 
 struct db_entry {
 	struct hca_doorbell db;
+	hca_ps since; /* when it came */
 	uint32_t page;
 	uint32_t len; /* BlueFlame: bytes of the WQE */
 	uint8_t push[HCASIM_BF_SIZE];

@@ -23,7 +23,7 @@ void pace_charge(struct hca *hca, struct qp *qp, uint32_t len);
 /* gather.c, tx.c */
 bool txq_init(struct txq *q, uint32_t depth);
 bool txq_full(const struct txq *q);
-void txq_push(struct txq *q, struct txpkt *t);
+void txq_push(struct hca *hca, struct txq *q, struct txpkt *t);
 struct txpkt *txq_head(const struct txq *q);
 struct txpkt *txq_pop(struct txq *q);
 struct txpkt *txpkt_get(struct hca *hca, struct qp *qp, const struct tx_owner *owner);

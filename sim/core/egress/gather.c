@@ -15,8 +15,9 @@ bool txq_full(const struct txq *q)
 	return q->count == q->depth;
 }
 
-void txq_push(struct txq *q, struct txpkt *t)
+void txq_push(struct hca *hca, struct txq *q, struct txpkt *t)
 {
+	t->since = hca_now(hca);
 	q->slot[(q->head + q->count++) % q->depth] = t;
 }
 
@@ -79,6 +80,7 @@ bool gather_pending(const struct hca *hca, struct hca_work *w)
 static void gathered(struct hca *hca, struct dma_ctx *c, bool stale)
 {
 	c->tx->dma_pending--;
+	c->tx->since = hca_now(hca);
 	if (c->d.status)
 		c->tx->failed = true;
 }
@@ -87,7 +89,7 @@ void gather_step(struct hca *hca)
 {
 	struct txpkt *t = txq_pop(&hca->gather);
 
-	txq_push(&hca->tx, t);
+	txq_push(hca, &hca->tx, t);
 	if (t->npieces && !t->qp->dead && t->qp->epoch == t->epoch) {
 		uint32_t n = dma_pieces(hca, t->qp, false, t->piece, t->npieces,
 					t->pkt->data + t->payload_off, gathered, t, NULL);

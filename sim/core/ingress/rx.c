@@ -25,6 +25,7 @@ void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt)
 	}
 	w->next = NULL;
 	w->pkt = pkt;
+	w->since = hca_now(hca);
 	w->port = port;
 	w->raw = false;
 	*hca->rx_tail = w;

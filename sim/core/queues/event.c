@@ -64,6 +64,8 @@ void hca_async_eq(struct hca *hca, uint32_t eqn)
 
 void event_raise(struct hca *hca, struct event_source *src, unsigned int type)
 {
+	if (!src->pending)
+		src->since = hca_now(hca);
 	src->pending |= 1u << type;
 	list_set(&hca->events, &src->node, true);
 }
@@ -119,6 +121,14 @@ bool event_pending(const struct hca *hca, struct hca_work *w)
 		return false;
 	*w = (struct hca_work){.bytes = hca->pers->eqe_size, .items = 1};
 	return true;
+}
+
+hca_ps event_since(const struct hca *hca)
+{
+	unsigned int type;
+	const struct event_source *src = event_next(hca, &type);
+
+	return src ? src->since : 0;
 }
 
 static void eqe_written(struct hca *hca, struct dma_ctx *c, bool stale)

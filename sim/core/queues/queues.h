@@ -10,6 +10,7 @@ void event_raise(struct hca *hca, struct event_source *src, unsigned int type);
 void event_cancel(struct hca *hca, struct event_source *src);
 bool event_pending(const struct hca *hca, struct hca_work *w);
 void event_step(struct hca *hca);
+hca_ps event_since(const struct hca *hca);
 
 /* cq.c */
 void cq_put(struct hca *hca, struct cq *cq);

@@ -123,6 +123,7 @@ static void nak(struct sq *sq, const struct engine_response *r)
 void sq_written(struct sq *sq, struct wqe *w, int status)
 {
 	w->dma_pending--;
+	w->done = engine_time(sq->e);
 	if (status)
 		sq_result_lost(sq, w);
 }

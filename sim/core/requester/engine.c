@@ -251,6 +251,32 @@ static uint32_t step(struct engine *e, enum hca_stage stage)
 	return stage == HCA_STAGE_DECODE ? decode_step(e) : packetise_step(e);
 }
 
+static hca_ps later(hca_ps a, hca_ps b)
+{
+	return a > b ? a : b;
+}
+
+/* A packet can be made from when its WQE is decoded and its queue open. */
+static hca_ps since(const struct engine *e, enum hca_stage stage, uint32_t qpn)
+{
+	const struct sq *sq;
+
+	if (stage == HCA_STAGE_COMPLETE) {
+		sq = find(e, qpn);
+		return sq && sq->head && !sq->head->failed ? sq->head->done : 0;
+	}
+	if (stage == HCA_STAGE_DECODE)
+		return e->decode_head ? e->decode_head->since : 0;
+	if (stage == HCA_STAGE_FETCH)
+		return list_empty(&e->fetch_sqs)
+			       ? 0
+			       : node_entry(e->fetch_sqs.next, struct sq, on_fetch)->fetch_since;
+	if (list_empty(&e->tx_sqs))
+		return 0;
+	sq = node_entry(e->tx_sqs.next, struct sq, on_tx);
+	return later(sq->open, sq->cur->decoded);
+}
+
 /* ---- Compare ---- */
 
 static void counters(const struct engine *e, struct engine_counters *out)
@@ -310,6 +336,7 @@ const struct engine_ops c_engine = {
 	.completion_taken = completion_taken,
 	.pending = pending,
 	.step = step,
+	.since = since,
 	.counters = counters,
 	.state = state,
 };

@@ -6,8 +6,6 @@
  */
 #include "core/requester/sq.h"
 
-#define SQ_WINDOW 128 /* WQEs decoded ahead */
-
 struct fetch *fetch_get(struct engine *e)
 {
 	struct fetch *f = e->fetch_pool;
@@ -35,13 +33,14 @@ void fetch_put(struct engine *e, struct fetch *f)
 void fetch_queue(struct engine *e, struct fetch *f)
 {
 	f->next = NULL;
+	f->since = engine_time(e);
 	*e->decode_tail = f;
 	e->decode_tail = &f->next;
 }
 
 bool sq_has_room(const struct sq *sq)
 {
-	return sq->nwqe < SQ_WINDOW;
+	return sq->nwqe < sq->e->cfg.window;
 }
 
 bool sq_can_fetch(const struct sq *sq)

@@ -212,7 +212,7 @@ bool packet_leave(struct sq *sq, struct pending *p, bool failed)
 	if (sq->fault && (int32_t)(p->wqe->seq - sq->fault_seq) >= 0)
 		return false;
 	if (p->last && !sq_reliable(sq))
-		sq_left(p->wqe);
+		sq_left(sq, p->wqe);
 	return !failed;
 }
 

@@ -67,11 +67,20 @@ static void advance(struct sq *sq)
 /* Every change of a queue ends here: removes finished WQEs, and queues it for the stages it has work for. */
 void sq_settle(struct sq *sq)
 {
+	bool fetch, send;
+
 	if (sq->dead)
 		return;
 	advance(sq);
-	list_set(&sq->e->fetch_sqs, &sq->on_fetch, sq_can_fetch(sq));
-	list_set(&sq->e->tx_sqs, &sq->on_tx, sq_can_send(sq));
+	fetch = sq_can_fetch(sq);
+	send = sq_can_send(sq);
+	if (fetch && !sq->on_fetch.next)
+		sq->fetch_since = engine_time(sq->e);
+	if (send && !sq->could_send)
+		sq->open = engine_time(sq->e);
+	sq->could_send = send;
+	list_set(&sq->e->fetch_sqs, &sq->on_fetch, fetch);
+	list_set(&sq->e->tx_sqs, &sq->on_tx, send);
 }
 
 bool sq_can_complete(const struct sq *sq)

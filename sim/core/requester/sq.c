@@ -55,6 +55,7 @@ void sq_timer_update(struct sq *sq)
 void sq_append(struct sq *sq, struct wqe *w)
 {
 
+	w->decoded = engine_time(sq->e);
 	w->seq = sq->seq++;
 	if (sq->tail)
 		sq->tail->next = w;
@@ -107,14 +108,16 @@ void sq_sent(struct sq *sq, struct wqe *w)
 void sq_executed(struct sq *sq, struct wqe *w)
 {
 	w->acked = true;
+	w->done = engine_time(sq->e);
 	sq_sent(sq, w);
 	sq_skip_acked(sq);
 }
 
 /* An unreliable send is complete when its last packet has left (IBTA 9.8.1.2, 9.8.2). */
-void sq_left(struct wqe *w)
+void sq_left(struct sq *sq, struct wqe *w)
 {
 	w->acked = true;
+	w->done = engine_time(sq->e);
 }
 
 /* The result of a READ or atomic could not be written. */
@@ -173,6 +176,7 @@ void sq_acked_to(struct sq *sq, struct wqe *w, uint32_t una)
 	progress(sq);
 	if (done >= w->npsn) {
 		w->acked = true;
+		w->done = engine_time(sq->e);
 		sq->ack = wqe_open(w);
 		if (w->rd_counted) {
 			w->rd_counted = false;

@@ -30,7 +30,8 @@ struct wqe {
 	uint32_t seq;  /* position in its queue, free-running */
 	uint32_t refs; /* references: the queue, packets and DMA */
 	uint32_t first_psn, npsn;
-	uint32_t cap; /* size class */
+	uint32_t cap;         /* size class */
+	hca_ps decoded, done; /* when it was; done: acknowledged, its result written */
 	uint16_t dma_pending;
 	uint8_t status, vendor;
 	bool failed;     /* status and vendor say why */
@@ -48,6 +49,7 @@ struct fetch { /* basic blocks that were read from the ring, or pushed */
 	uint32_t epoch;
 	uint16_t index;
 	uint32_t num_bb, used_bb;
+	hca_ps since; /* when it came to DECODE */
 	bool failed;
 	uint8_t data[HCA_WQE_MAX];
 };
@@ -76,6 +78,8 @@ struct sq {
 	hca_ps ack_deadline;
 	bool timer_on; /* ACK timeout or RNR delay */
 	bool drained_sent;
+	bool could_send;          /* at the end of the last change: */
+	hca_ps fetch_since, open; /* since when it can fetch, and send */
 	struct node on_fetch, on_tx;
 };
 
@@ -112,6 +116,12 @@ struct engine {
 static inline hca_ps sq_now(const struct sq *sq)
 {
 	return sq->e->ports->now(sq->e->host);
+}
+
+/* For `since`: a call that is not compared with that of another engine. 0: the host does not say. */
+static inline hca_ps engine_time(const struct engine *e)
+{
+	return e->ports->time ? e->ports->time(e->host) : 0;
 }
 
 static inline bool sq_reliable(const struct sq *sq)
@@ -178,7 +188,7 @@ void sq_append(struct sq *sq, struct wqe *w);
 void sq_fail(struct sq *sq, struct wqe *w, uint8_t status, uint8_t vendor);
 void sq_sent(struct sq *sq, struct wqe *w);
 void sq_executed(struct sq *sq, struct wqe *w);
-void sq_left(struct wqe *w);
+void sq_left(struct sq *sq, struct wqe *w);
 void sq_result_lost(struct sq *sq, struct wqe *w);
 void sq_skip_acked(struct sq *sq);
 void sq_acked_to(struct sq *sq, struct wqe *w, uint32_t una);

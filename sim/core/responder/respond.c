@@ -161,7 +161,7 @@ static void respond_one(struct hca *hca, struct qp *qp, struct rop *r)
 		return;
 	}
 	t->duplicate = r->duplicate;
-	txq_push(&hca->gather, t);
+	txq_push(hca, &hca->gather, t);
 	if (r->kind != ROP_READ || ++r->done_pkts == r->npkts)
 		respond_end(hca, qp, r);
 }

@@ -40,7 +40,7 @@ void rop_completes(struct rop *r, struct qp *qp, const struct pkt_info *info, ui
 struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
 /* The packet was accepted, but its receive WQE completes in error. */
 void rop_recv_failed(struct rop *r, uint8_t status, uint8_t vendor);
-void rop_push(struct rop_fifo *f, struct rop *r);
+void rop_push(struct hca *hca, struct rop_fifo *f, struct rop *r);
 struct rop *rop_pop(struct rop_fifo *f);
 void rop_uncount(struct qp *qp, const struct rop *r);
 void rop_fifo_init(struct rop_fifo *f);

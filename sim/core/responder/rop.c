@@ -50,8 +50,9 @@ void rop_fifo_init(struct rop_fifo *f)
 	f->tail = &f->head;
 }
 
-void rop_push(struct rop_fifo *f, struct rop *r)
+void rop_push(struct hca *hca, struct rop_fifo *f, struct rop *r)
 {
+	r->since = hca_now(hca);
 	r->next = NULL;
 	*f->tail = r; /* NOLINT(clang-analyzer-core.NullDereference): rop_fifo_init() has set it */
 	f->tail = &r->next;
@@ -132,7 +133,7 @@ static void put_ack(struct hca *hca, struct qp *qp, uint32_t psn, uint32_t msn)
 		if (!last)
 			return; /* the requester will ask again */
 		last->kind = ROP_ACK;
-		rop_push(&qp->resp.out, last);
+		rop_push(hca, &qp->resp.out, last);
 	}
 	last->aeth_kind = HCASIM_AETH_KIND_ACK;
 	last->aeth_value = 31; /* no end-to-end credits */
@@ -150,11 +151,11 @@ static void rop_release(struct hca *hca, struct qp *qp, struct rop *r)
 	if (r->has_cpl) {
 		if (r->kind == ROP_ACK)
 			r->kind = ROP_NONE;
-		rop_push(&qp->resp.cpl, r);
+		rop_push(hca, &qp->resp.cpl, r);
 	} else if (r->kind == ROP_NONE || r->kind == ROP_ACK) {
 		rop_put(hca, r);
 	} else {
-		rop_push(&qp->resp.out, r);
+		rop_push(hca, &qp->resp.out, r);
 	}
 }
 
@@ -167,10 +168,10 @@ void rop_accept(struct hca *hca, struct qp *qp, struct rop *r)
 		r->kind = ROP_NONE;
 	}
 	if (early && (r->kind == ROP_READ || r->kind == ROP_NAK)) {
-		rop_push(&qp->resp.out, r);
+		rop_push(hca, &qp->resp.out, r);
 	} else {
 		qp->resp.held += r->kind != ROP_NONE;
-		rop_push(&qp->resp.landing, r);
+		rop_push(hca, &qp->resp.landing, r);
 	}
 	rop_land(hca, qp);
 }
@@ -191,7 +192,7 @@ static void recv_failed(struct hca *hca, struct qp *qp, uint8_t status, uint8_t 
 	r->cpl.status = status;
 	r->cpl.vendor_err = vendor;
 	rq_release(hca, qp);
-	rop_push(&qp->resp.landing, r);
+	rop_push(hca, &qp->resp.landing, r);
 }
 
 /*
@@ -225,7 +226,7 @@ static void landing_failed(struct hca *hca, struct qp *qp, struct rop *bad)
 			r->cpl.status = HCASIM_CQE_STATUS_LOC_ACCESS_ERR;
 			r->cpl.vendor_err = HCASIM_VENDOR_ERR_DMA_FAULT;
 		}
-		rop_push(&qp->resp.landing, r); /* the others are dropped without a completion */
+		rop_push(hca, &qp->resp.landing, r); /* the others are dropped without a completion */
 	}
 	if (!reported && qp->rq.active)
 		recv_failed(hca, qp, HCASIM_CQE_STATUS_LOC_PROT_ERR, HCASIM_VENDOR_ERR_DMA_FAULT);
@@ -264,7 +265,7 @@ void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
 			rop_uncount(qp, r);
 			rop_put(hca, r);
 		} else {
-			rop_push(&qp->resp.out, r);
+			rop_push(hca, &qp->resp.out, r);
 		}
 	}
 }
@@ -320,7 +321,7 @@ static void nak_now(struct hca *hca, struct qp *qp, uint32_t psn, uint8_t kind, 
 		r->aeth_value = value;
 		r->psn = psn;
 		r->msn = qp->resp.msn;
-		rop_push(&qp->resp.out, r);
+		rop_push(hca, &qp->resp.out, r);
 	}
 }
 

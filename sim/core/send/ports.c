@@ -219,7 +219,7 @@ static bool port_packet(void *host, uint32_t tag, const struct engine_packet *p)
 	}
 	t->tag = tag;
 	pace_charge(hca, t->qp, t->pkt->len);
-	txq_push(&hca->gather, t);
+	txq_push(hca, &hca->gather, t);
 	return true;
 }
 
@@ -328,6 +328,7 @@ static void port_retired(void *host, const struct engine_retired *r)
 
 const struct engine_ports send_ports = {
 	.now = port_now,
+	.time = port_now,
 	.read = port_read,
 	.lookup = port_lookup,
 	.present = port_present,

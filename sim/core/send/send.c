@@ -7,7 +7,8 @@
 
 bool send_create(struct hca *hca, uint32_t fetch_depth)
 {
-	const struct engine_config cfg = {.pers = hca->pers, .fetch_depth = fetch_depth};
+	const struct engine_config cfg = {
+		.pers = hca->pers, .fetch_depth = fetch_depth, .window = ENGINE_WINDOW};
 	uint8_t port;
 
 	hca->eng = hca->cfg.engine ? hca->cfg.engine : &c_engine;
@@ -163,6 +164,11 @@ void send_complete(struct hca *hca, struct qp *qp)
 }
 
 /* ---- Stages ---- */
+
+hca_ps send_since(const struct hca *hca, enum hca_stage stage, uint32_t qpn)
+{
+	return hca->eng->since ? hca->eng->since(hca->engine, stage, qpn) : 0;
+}
 
 bool hca_stage_counted(const struct hca *hca, enum hca_stage stage)
 {

@@ -37,6 +37,7 @@ bool rendezvous_read(struct qp *qp, const struct hca_dma_seg *seg, uint32_t nseg
 void rendezvous_completed(struct hca *hca, struct qp *qp, const struct engine_completion *c);
 
 /* Stages. */
+hca_ps send_since(const struct hca *hca, enum hca_stage stage, uint32_t qpn); /* as engine_ops.since */
 bool send_fetch_pending(const struct hca *hca, struct hca_work *w);
 void send_fetch_step(struct hca *hca);
 bool send_decode_pending(const struct hca *hca, struct hca_work *w);

@@ -37,6 +37,10 @@ def test_no_such_program():
         (["--profile", "./none.yaml"], "./none.yaml"),
         (["--seed", "-1"], "'-1'"),
         (["--attach", "nobody"], "'nobody'"),
+        (["--attach", "nobody", "--set", "pcie.mps=128"], "--set is for a new machine"),
+        (["--attach", "nobody", "--hcas", "2"], "--hcas is for a new machine"),
+        (["--no-events"], "--no-events has no effect without --trace"),
+        (["--wave", "w.fst"], "--wave has no effect without --engine lockstep"),
     ],
 )
 def test_bad_options_are_named(options, named):

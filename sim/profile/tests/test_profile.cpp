@@ -201,6 +201,26 @@ static void not_a_profile()
 	CU_ASSERT_FALSE(load_text(std::string("\x01\x00\xff\xfe", 4), err));
 }
 
+/* A figure that the profile does not have is as another one, or a number; one that it has is not. */
+static void defaults()
+{
+	Profile p;
+	std::string err;
+
+	CU_ASSERT_FATAL(profile_load(DEFAULT, p, err));
+	const StageFigures &tx = p.engine.stages[HCA_STAGE_TX];
+
+	CU_ASSERT(tx.interval == tx.fixed && tx.interval_per_item == tx.per_item);
+	CU_ASSERT(tx.interval_width == tx.width && tx.units == 1);
+	CU_ASSERT(profile_set(p, {"engine.stages.tx.fixed=77", "engine.stages.tx.width=3"}, err));
+	CU_ASSERT(tx.interval == 77 && tx.interval_width == 3);
+	CU_ASSERT(contains(profile_text(p), "# interval: {value: 77, unit: cycles, source: \"as fixed\"}"));
+	CU_ASSERT(contains(profile_text(p), "# units: {value: 1, unit: units, source: \"default\"}"));
+	CU_ASSERT(profile_set(p, {"engine.stages.tx.interval=5", "engine.stages.tx.fixed=78"}, err));
+	CU_ASSERT(tx.interval == 5 && tx.fixed == 78);
+	CU_ASSERT(contains(profile_text(p), "      interval: {value: 5, unit: cycles, source: \"--set"));
+}
+
 int main()
 {
 	return run_suite("profile", {{"shipped profiles load", shipped_profiles_load},
@@ -210,6 +230,7 @@ int main()
 				     {"bad values", bad_values},
 				     {"stages", stages},
 				     {"set figures", set_figures},
+				     {"defaults", defaults},
 				     {"contradictions", contradictions},
 				     {"text of a profile", text_of_a_profile},
 				     {"not a profile", not_a_profile}});

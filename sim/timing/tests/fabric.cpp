@@ -197,11 +197,14 @@ Fabric::Fabric(const Options &opt)
 		[](void *ctx, unsigned int hca, unsigned int vector) {
 			static_cast<Fabric *>(ctx)->irqs.push_back(hca << 16 | vector);
 		},
-		[](void *ctx, unsigned int hca, hca_stage s, const hca_work *, uint32_t cycles) {
+		[](void *ctx, unsigned int hca, hca_stage s, const hca_work *work, uint32_t cycles) {
+			Fabric &f = *static_cast<Fabric *>(ctx);
+
+			f.steps.push_back({hca, s, *work});
 			if (hca)
 				return;
-			static_cast<Fabric *>(ctx)->stage[s].steps++;
-			static_cast<Fabric *>(ctx)->stage[s].cycles += cycles;
+			f.stage[s].steps++;
+			f.stage[s].cycles += cycles;
 		}};
 	machine_config cfg = {};
 	char err[300] = "";
@@ -230,7 +233,8 @@ Fabric::Fabric(const Options &opt)
 
 Fabric::~Fabric()
 {
-	machine_destroy(m);
+	if (m)
+		machine_destroy(m);
 }
 
 machine_state Fabric::settle()

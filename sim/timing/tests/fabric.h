@@ -99,6 +99,12 @@ struct Fabric {
 	struct {
 		unsigned int steps = 0, cycles = 0;
 	} stage[HCA_NUM_STAGES]; /* of adapter 0 */
+	struct Step {
+		unsigned int hca;
+		hca_stage stage;
+		hca_work work;
+	};
+	std::vector<Step> steps; /* of all adapters */
 	std::vector<std::unique_ptr<Node>> nodes;
 
 	/* Nodes 0 and 1 are connected; with one adapter they are both on it. */

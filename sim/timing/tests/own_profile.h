@@ -9,8 +9,10 @@
 #include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "fabric.h"
+#include "profile/profile.h"
 
 /* A profile of its own in a folder of its own: the default one with some values replaced. */
 class OwnProfile
@@ -35,6 +37,19 @@ class OwnProfile
 		CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(name));
 		dir = name;
 		std::ofstream(path()) << text;
+	}
+	/* The default one with figures replaced as by --set. */
+	explicit OwnProfile(const std::vector<std::string> &sets)
+	{
+		char name[] = "machine-test-XXXXXX";
+		hcasim::Profile profile;
+		std::string err;
+
+		CU_ASSERT_FATAL(hcasim::profile_load(DEFAULT_PROFILE, profile, err));
+		CU_ASSERT_FATAL(hcasim::profile_set(profile, sets, err));
+		CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(name));
+		dir = name;
+		std::ofstream(path()) << hcasim::profile_text(profile);
 	}
 	~OwnProfile()
 	{

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import jsonschema
-import yaml
+
+from hcasim_conform import yaml_text
 
 HERE = Path(__file__).resolve().parents[3]
 EQUIVALENT = HERE / "mutants" / "generated" / "equivalent"
@@ -66,7 +67,7 @@ class Equivalent:
 
 def rows_of(path):
     """The entries of a file, whose form is checked."""
-    rows = yaml.safe_load(path.read_text(encoding="utf-8"))["equivalent"]
+    rows = yaml_text.load(path.read_text(encoding="utf-8"))["equivalent"]
     try:
         jsonschema.validate(rows, json.loads(SCHEMA.read_text(encoding="utf-8")))
     except jsonschema.ValidationError as error:

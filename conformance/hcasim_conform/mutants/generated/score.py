@@ -15,9 +15,10 @@ from collections import Counter
 from math import comb, sqrt
 from pathlib import Path
 
-import yaml
 
 from .catalogue import HERE, PARTS, SAME
+
+from hcasim_conform import yaml_text
 
 SCORE = HERE / "mutants" / "generated" / "score.yaml"
 LIKELY = 0.001
@@ -25,7 +26,7 @@ SLACK = 0.005
 
 
 def load(path=SCORE):
-    parts = yaml.safe_load(Path(path).read_text(encoding="utf-8"))["parts"]
+    parts = yaml_text.load(Path(path).read_text(encoding="utf-8"))["parts"]
     return {part: (row["caught"], row["mutants"]) for part, row in parts.items()}
 
 
