@@ -27,6 +27,7 @@ class EngineBench
 		dut->op_valid_i = dut->op_flag_i = 0;
 		dut->native_i = 1;
 		dut->fetch_depth_i = 4;
+		dut->window_i = 128;
 		dut->rst_i = 1;
 		dut.clock();
 		dut->rst_i = 0;

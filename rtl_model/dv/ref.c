@@ -160,7 +160,8 @@ void ref_decode(const struct ref_qp *qp, const uint8_t *wqe, uint32_t posted, ui
 		struct ref_wr *out)
 {
 	static uint8_t ring[RING * HCASIM_WQEBB_SIZE];
-	const struct engine_config cfg = {.pers = &native_personality, .fetch_depth = 8};
+	const struct engine_config cfg = {
+		.pers = &native_personality, .fetch_depth = 8, .window = ENGINE_WINDOW};
 	struct host h = {.ring = ring, .out = out, .index = index};
 	struct engine_qp ctx = {.type = qp->type,
 				.ring = {.entries = RING, .stride = HCASIM_WQEBB_SIZE},

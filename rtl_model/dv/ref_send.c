@@ -246,7 +246,8 @@ static struct engine_qp context(const struct ref_send_qp *qp, uint32_t posted)
 void ref_send(const struct ref_send_qp *qp, const uint8_t *wqe, uint32_t posted, uint32_t from,
 	      struct ref_sent *out)
 {
-	const struct engine_config cfg = {.pers = &native_personality, .fetch_depth = 8};
+	const struct engine_config cfg = {
+		.pers = &native_personality, .fetch_depth = 8, .window = ENGINE_WINDOW};
 	struct host h = {.hca = addresses(qp),
 			 .ring = wqe,
 			 .out = out,

@@ -40,7 +40,14 @@ const Row op_valid = BIT(op_valid_i), op_done = BIT(op_done_o), req_valid = BIT(
 	  req_ack = BIT(req_ack_i), fetch = BIT(fetch_o), decode = BIT(decode_o),
 	  packetise = BIT(packetise_o), rec_valid = BIT(rec_valid_o), retire_valid = BIT(retire_valid_o);
 const Row op = {"op_i", op_letter}, kind = {"req_o.kind", request_letter};
-const Row tag = NUMBER("op_tag_i", top.op_valid_i, top.op_tag_i),
+
+// The op has a tag.
+bool has_tag(const Top &top)
+{
+	return top.op_valid_i && top.op_i >= (uint8_t)Op::READ_DONE && top.op_i <= (uint8_t)Op::RELEASED;
+}
+
+const Row tag = NUMBER("op_tag_i", has_tag(top), top.op_tag_i),
 	  slot = NUMBER("result_slot_o", top.op_done_o, top.result_slot_o),
 	  new_tag = NUMBER("req_o.tag", top.req_valid_o, top.req_tag()),
 	  seq = NUMBER("rec_seq_o", top.rec_valid_o, top.rec_seq_o),
@@ -156,11 +163,12 @@ void wqe_fetch()
 	bench.dut->op_index_i = 3;
 	bench.run(Op::DOORBELL);
 	bench.waits = 1;
-	const Scope scope(bench,
-			  {fetch, op_valid, op, tag, op_done, slot, req_valid, kind,
-			   NUMBER("req_o.addr0", top.req_valid_o, top.req_addr0() >> 12),
-			   NUMBER("req_o.bytes0", top.req_valid_o, top.req_bytes0() / HCASIM_WQEBB_SIZE),
-			   new_tag, req_ack, ok, decode});
+	const Scope scope(
+		bench, {fetch, op_valid, op, tag, op_done,
+			NUMBER("result_slot_o", top.op_done_o && !top.fetch_o, top.result_slot_o), // of both
+			req_valid, kind, NUMBER("req_o.addr0", top.req_valid_o, top.req_addr0() >> 12),
+			NUMBER("req_o.bytes0", top.req_valid_o, top.req_bytes0() / HCASIM_WQEBB_SIZE),
+			new_tag, req_ack, ok, decode});
 
 	bench.run(Op::FETCH);
 	for (unsigned int i = 0; i < 3; i++) // the read is under way

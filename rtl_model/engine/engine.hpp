@@ -25,7 +25,8 @@
 template <class Port>
 using Stored = std::remove_reference_t<Port>;
 
-constexpr unsigned int BLOCK = HCASIM_WQEBB_SIZE, SLOTS = 32, WINDOW = 256, QPS = 65536;
+constexpr unsigned int BLOCK = HCASIM_WQEBB_SIZE, SLOTS = RTL_SLOTS, RECORDS = 256, QPS = RTL_QPS;
+constexpr unsigned int MAX_WINDOW = RECORDS - HCA_WQE_MAX / BLOCK; // all WQEs of a read have a record
 
 // A WQE in the adapter's memory: what the model stores of it, its bytes, and its SGEs.
 struct Record {
@@ -43,7 +44,7 @@ struct Record {
 struct Context {
 	Stored<decltype(Top::ctx_attr_o)> attr;
 	Stored<decltype(Top::ctx_state_o)> state;
-	std::array<std::unique_ptr<Record>, WINDOW> record;
+	std::array<std::unique_ptr<Record>, RECORDS> record;
 };
 
 struct engine {

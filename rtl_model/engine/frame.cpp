@@ -6,7 +6,7 @@
 
 #include "frame.hpp"
 
-constexpr uint64_t LINE = 64;
+constexpr uint64_t LINE = sizeof(Vhcasim_engine_frame::line_data_i), BLOCK = HCASIM_WQEBB_SIZE;
 constexpr unsigned int MAX_CYCLES = 10000; // of a frame; the longest takes some 400, with checksums
 
 FramePath::FramePath(VerilatedContext &context, Wave &wave, Pace &pace)
@@ -60,7 +60,7 @@ void FramePath::begin(const Packet &p, const engine_frame &f)
 }
 
 // A line of host memory. What stands around the piece is not its.
-static void put_line(VlWide<16> &out, uint64_t line, uint64_t addr, uint32_t len, const uint8_t *data)
+static void put_line(VlWide<LINE / 4> &out, uint64_t line, uint64_t addr, uint32_t len, const uint8_t *data)
 {
 	const uint64_t from = addr > line ? addr - line : 0;
 	const uint64_t to = addr + len - line < LINE ? addr + len - line : LINE;
@@ -89,7 +89,7 @@ void FramePath::drive(const Packet &p)
 		put_line(top_.line_data_i, line.addr, line.piece->addr, line.piece->len, line.piece->data);
 	}
 	wave_.settle(top_);
-	memcpy(top_.block_i.m_storage, &p.wqe[top_.block_o * LINE], LINE);
+	memcpy(top_.block_i.m_storage, &p.wqe[top_.block_o * BLOCK], BLOCK);
 }
 
 // The lines of the piece that is next.

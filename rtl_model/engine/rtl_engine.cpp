@@ -25,6 +25,7 @@ engine::engine(const engine_config &config, const engine_ports &p, void *h) : cf
 	frames = std::make_unique<FramePath>(context, wave, pace);
 	top->native_i = !strcmp(cfg.pers->name, "native");
 	top->fetch_depth_i = (uint8_t)(cfg.fetch_depth < SLOTS ? cfg.fetch_depth : SLOTS);
+	top->window_i = (uint8_t)cfg.window;
 	top->op_valid_i = 0;
 	top->ctx_ack_i = top->rec_ack_i = top->block_ack_i = top->req_ack_i = 0;
 	top->rst_i = 1;
@@ -60,7 +61,7 @@ Context &engine::at(uint32_t place)
 
 Record &engine::record(uint32_t place, uint16_t seq)
 {
-	auto &r = at(place).record[seq % WINDOW];
+	auto &r = at(place).record[seq % RECORDS];
 
 	if (!r)
 		r.reset(new Record());
@@ -192,7 +193,7 @@ static struct engine *mutable_of(const struct engine *e)
 
 static struct engine *create(const struct engine_config *cfg, const struct engine_ports *ports, void *host)
 {
-	if (cfg->pers->wqebb_size != BLOCK)
+	if (cfg->pers->wqebb_size != BLOCK || !cfg->window || cfg->window > MAX_WINDOW)
 		return nullptr;
 	return new engine(*cfg, *ports, host);
 }

@@ -9,9 +9,15 @@ extern "C" {
 
 #include "core/engine.h"
 
+/* Of the parameters with which the model was built: fetch buffers, QPs at a time. */
+#ifndef RTL_SLOTS
+#define RTL_SLOTS 32
+#define RTL_QPS   65536
+#endif
+
 /*
- * Not supported: basic blocks other than 64 bytes (create() returns NULL), more than 65,536 QPs at a time (qp_create()
- * returns -ENOMEM).
+ * Not supported: basic blocks other than 64 bytes, a window of no or more than 240 WQEs (create() returns NULL), more than
+ * RTL_QPS QPs at a time (qp_create() returns -ENOMEM). A fetch_depth of more than RTL_SLOTS is RTL_SLOTS.
  */
 extern const struct engine_ops rtl_engine;
 

@@ -16,12 +16,18 @@
 `define HCASIM_ASSERT_STABLE(name, valid_, ready_, data_) \
   `HCASIM_ASSERT(name, ((valid_) && !(ready_)) |=> ((valid_) && $stable(data_)))
 
-// Elaboration ends with the text if a parameter has no legal value.
+// Elaboration ends with the text if a parameter has no legal value. rtl_model/parameters reads these texts.
 `define HCASIM_LEGAL(parameter_, legal_, text_) \
   if (!(legal_)) begin : gen_illegal_``parameter_ \
     $error(text_); \
   end
-
+`define HCASIM_LEGAL_LEAST(parameter_, low_) \
+  `HCASIM_LEGAL(parameter_, parameter_ >= low_, `"parameter_ has to be at least low_`")
+`define HCASIM_LEGAL_RANGE(parameter_, low_, high_) \
+  `HCASIM_LEGAL(parameter_, parameter_ >= low_ && parameter_ <= high_, `"parameter_ has to be low_ to high_`")
+`define HCASIM_LEGAL_POWER(parameter_) \
+  `HCASIM_LEGAL(parameter_, parameter_ >= 2 && (parameter_ & (parameter_ - 1)) == 0, \
+                `"parameter_ has to be a power of two from 2 on`")
 // The width of the data path.
 `define HCASIM_LEGAL_BYTES \
   `HCASIM_LEGAL(Bytes, Bytes == 16 || Bytes == 32 || Bytes == 64, "Bytes has to be 16, 32 or 64")

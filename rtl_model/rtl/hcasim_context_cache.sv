@@ -137,4 +137,8 @@ module hcasim_context_cache #(
   `HCASIM_ASSERT(FillsOnlyLoads, !(step_q == StFill) || !we_i)
   `HCASIM_ASSERT(EvictsWhatHasChanged, !(step_q == StEvict) || !clean)
 
+  `HCASIM_LEGAL(QpnBits, QpnBits > SetBits, "QpnBits has to be more than SetBits")
+  `HCASIM_LEGAL_LEAST(SetBits, 1)
+  `HCASIM_LEGAL_POWER(Ways)
+
 endmodule

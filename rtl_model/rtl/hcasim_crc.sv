@@ -3,6 +3,8 @@
 // shifted the bytes to the end of the word and added the CRC so far to the first four of them: what stands before is 0,
 // and zeroes in front of a message do not count.
 
+`include "hcasim_assert.svh"
+
 module hcasim_crc #(
   parameter int unsigned Bytes = 64
 ) (
@@ -27,5 +29,7 @@ module hcasim_crc #(
     localparam logic [Bytes*8-1:0] Sum = bits_of(b);
     assign crc_o[b] = ^(data_i & Sum);
   end
+
+  `HCASIM_LEGAL_BYTES
 
 endmodule

@@ -50,4 +50,7 @@ module hcasim_divide #(
   `HCASIM_ASSERT(StartsIdle, !start_i || !busy_q)
   `HCASIM_ASSERT(NotByZero, !start_i || divisor_i != '0)
 
+  `HCASIM_LEGAL_LEAST(Bits, 2)
+  `HCASIM_LEGAL_LEAST(DivisorBits, 1)
+
 endmodule

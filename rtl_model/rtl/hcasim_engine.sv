@@ -10,12 +10,13 @@ module hcasim_engine #(
   parameter int unsigned TagBits = 10,
   parameter int unsigned CacheSetBits = 4, // contexts inside: 2^CacheSetBits sets
   parameter int unsigned CacheWays = 4,
-  localparam int unsigned SlotBits = 5
+  parameter int unsigned SlotBits = 5 // fetch buffers: 2^SlotBits
 ) (
   input  logic                           clk_i,
   input  logic                           rst_i,
   input  logic                           native_i,     // WQEs are of the native format
-  input  logic [5:0]                     fetch_depth_i,
+  input  logic [SlotBits:0]              fetch_depth_i, // fetch buffers in use
+  input  logic [7:0]                     window_i,     // WQEs decoded ahead, 1 to 240
   // An op. Its operands stay until `done`.
   input  logic                           op_valid_i,
   output logic                           op_done_o,
@@ -118,7 +119,6 @@ module hcasim_engine #(
   localparam logic [7:0]  NoError        = 8'(hcasim_pkg::VENDOR_ERR_NONE);
   localparam logic [63:0] Never          = '1;
   localparam logic [63:0] TimeoutUnit    = 64'd4096000; // picoseconds
-  localparam logic [15:0] Window         = 16'd128;     // WQEs decoded ahead
   localparam logic [23:0] WindowPackets  = 24'd512;     // unacknowledged packets inside one message
   localparam logic [24:0] PsnHalf        = 25'd8388608;
   localparam int unsigned BlockBytes     = hcasim_pkg::WQEBB_SIZE;
@@ -281,5 +281,11 @@ module hcasim_engine #(
 `include "hcasim_engine_strobes.svh"
 `include "hcasim_engine_steps.svh"
 `include "hcasim_engine_rules.svh"
+
+  `HCASIM_LEGAL(QpnBits, QpnBits > CacheSetBits && QpnBits <= 24, "QpnBits has to be more than CacheSetBits, at most 24")
+  `HCASIM_LEGAL_RANGE(TagBits, 1, 16)
+  `HCASIM_LEGAL_LEAST(CacheSetBits, 1)
+  `HCASIM_LEGAL_POWER(CacheWays)
+  `HCASIM_LEGAL_RANGE(SlotBits, 1, 5)
 
 endmodule

@@ -165,7 +165,7 @@
     if (sizing && !block_ack_i) begin
       state_q <= StSize;
     end else begin
-      req_q.slot    <= slot;
+      req_q.slot    <= 5'(slot);
       req_q.block   <= f.used_bb;
       blocks_q      <= whole ? wqe_blocks : 5'd1;
       fed_q         <= 5'(dec_take);

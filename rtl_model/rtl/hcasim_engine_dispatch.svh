@@ -35,14 +35,14 @@
       // The pushed bytes replace a read of the ring if that could begin and everything posted before has been fetched.
       hcasim_engine_pkg::OpPush: begin
         ok_q <= c_q.state == 3'(hcasim_pkg::QPS_RTS) && !q_q.fetching && q_q.fetched == q_q.pi &&
-                q_q.fetched == op_index_i && 16'(q_q.tail - q_q.head) < Window && room_q != '0;
+                q_q.fetched == op_index_i && 16'(q_q.tail - q_q.head) < 16'(window_i) && room_q != '0;
         slot_q <= free_slot;
         if (16'(op_index_i + 16'(op_blocks_i) - q_q.retired) > 16'(q_q.pi - q_q.retired) &&
             16'(op_index_i + 16'(op_blocks_i) - q_q.retired) <= c_q.entries)
           q_q.pi <= op_index_i + 16'(op_blocks_i);
         state_q <= StPush;
       end
-      hcasim_engine_pkg::OpReadDone: slot_q <= tag.slot;
+      hcasim_engine_pkg::OpReadDone: slot_q <= SlotBits'(tag.slot);
       hcasim_engine_pkg::OpWritten: load(tag.seq, StWritten);
       hcasim_engine_pkg::OpPages: if (fresh) state_q <= StPages;
       hcasim_engine_pkg::OpLeave: leave();

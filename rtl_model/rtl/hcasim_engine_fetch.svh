@@ -9,7 +9,7 @@
           req_q.bytes0  <= 11'(straight) * 11'(BlockBytes);
           req_q.addr1   <= c_q.ring;
           req_q.bytes1  <= 11'(fetch_size - straight) * 11'(BlockBytes);
-          req_q.slot    <= slot_q;
+          req_q.slot    <= 5'(slot_q);
           if (tag_avail) ask(hcasim_engine_pkg::ReqRead, StFetch1);
           else state_q <= StSettle;
         end

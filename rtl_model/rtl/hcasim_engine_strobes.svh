@@ -93,7 +93,7 @@
     tag_entry.qpn    = 24'(held_qpn_q);
     tag_entry.epoch  = q_q.epoch;
     tag_entry.seq    = seq_q;
-    tag_entry.slot   = slot_q;
+    tag_entry.slot   = 5'(slot_q);
     tag_entry.count  = count_q[15:0];
     tag_entry.result = result_q;
     tag_entry.last   = last_packet;
@@ -109,7 +109,7 @@
   assign slot_take  = (state_q == StFetch1 && ok_q) || (state_q == StPush && q_q.pi == op_index_i + 16'(op_blocks_i) && ok_q);
   assign queue_push = (state_q == StPush && slot_take) ||
                       (dispatch && op_i == hcasim_engine_pkg::OpReadDone && fresh);
-  assign push_slot  = dispatch ? tag.slot : slot_q;
+  assign push_slot  = dispatch ? SlotBits'(tag.slot) : slot_q;
   assign queue_pop  = state_q == StDecoded || (appended && f_ends);
   assign slot_free  = queue_pop || (dispatch && op_i == hcasim_engine_pkg::OpReadDone && !fresh);
 
@@ -128,7 +128,7 @@
       room_q <= fetch_depth_i;
     end else begin
       if (slot_take) busy_q[slot_q] <= 1'b1;
-      if (slot_free) busy_q[dispatch ? tag.slot : slot_q] <= 1'b0;
+      if (slot_free) busy_q[dispatch ? SlotBits'(tag.slot) : slot_q] <= 1'b0;
       if (slot_take && !slot_free) room_q <= room_q - 1'b1;
       else if (slot_free && !slot_take) room_q <= room_q + 1'b1;
     end
@@ -151,7 +151,7 @@
   always_ff @(posedge clk_i) begin
     if (queue_push) arrived_q[push_slot] <= cycle_q;
     if (slot_take) read_failed_q[slot_q] <= 1'b0;
-    else if (dispatch && op_i == hcasim_engine_pkg::OpReadDone) read_failed_q[tag.slot] <= op_flag_i;
+    else if (dispatch && op_i == hcasim_engine_pkg::OpReadDone) read_failed_q[SlotBits'(tag.slot)] <= op_flag_i;
   end
 
   `HCASIM_ASSERT(QueueHasSpace, !queue_push || queue_full_n)

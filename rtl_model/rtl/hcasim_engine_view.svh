@@ -106,7 +106,7 @@
   end
 
   assign can_fetch = (c_q.state == 3'(hcasim_pkg::QPS_RTS) || flushing) && !(q_q.fetching && !(appended && f_ends)) && q_q.fetched != q_q.pi &&
-                     16'(tail_now - q_q.head) < Window;
+                     16'(tail_now - q_q.head) < 16'(window_i);
   assign fetchable  = q_q.pi - q_q.fetched;
   assign fetch_max  = c_q.entries < FetchBlocks ? c_q.entries : FetchBlocks;
   assign fetch_size = fetchable < fetch_max ? fetchable : fetch_max;

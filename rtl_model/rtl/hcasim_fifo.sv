@@ -44,4 +44,7 @@ module hcasim_fifo #(
   `HCASIM_ASSERT(NeverOverfull, count_o <= (IndexBits + 1)'(Depth))
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, data_o)
 
+  `HCASIM_LEGAL_LEAST(Width, 1)
+  `HCASIM_LEGAL_POWER(Depth)
+
 endmodule

@@ -136,5 +136,6 @@ module hcasim_gather #(
   `HCASIM_ASSERT(NoLineWithoutARead, !line_valid_i || kept_valid)
 
   `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_POWER(Depth)
 
 endmodule

@@ -155,5 +155,9 @@ module hcasim_join #(
   );
 
   `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_LEAST(LineBits, 1)
+  `HCASIM_LEGAL_LEAST(TagBits, 1)
+  `HCASIM_LEGAL_POWER(Depth)
+  `HCASIM_LEGAL_POWER(Ahead)
 
 endmodule

@@ -75,5 +75,7 @@ module hcasim_line_mux #(
   `HCASIM_ASSERT_STABLE(LineStable, line_valid_o, line_ready_i, line_o)
 
   `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_LEAST(LineBits, 1)
+  `HCASIM_LEGAL_POWER(Depth)
 
 endmodule

@@ -59,4 +59,7 @@ module hcasim_lookup_mux #(
   `HCASIM_ASSERT(AnswersWereAsked, !answer_valid_i || asked)
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, {data_o, user_o})
 
+  `HCASIM_LEGAL_LEAST(Width, 1)
+  `HCASIM_LEGAL_POWER(Depth)
+
 endmodule

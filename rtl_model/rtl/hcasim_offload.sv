@@ -245,5 +245,8 @@ module hcasim_offload #(
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, {data_o, count_o, last_o, error_o})
 
   `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_LEAST(TagBits, 1)
+  `HCASIM_LEGAL_POWER(Depth)
+  `HCASIM_LEGAL(Lines, Lines >= 2 && (Lines & (Lines - 1)) == 0 && Lines * Bytes <= 65536, "Lines has to be a power of two from 2 to 65536 / Bytes")
 
 endmodule

@@ -81,5 +81,6 @@ module hcasim_pack #(
   `HCASIM_ASSERT(RestIsNoWord, rest_count_q < CountBits'(Bytes) || flush_q)
 
   `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_LEAST(UserBits, 1)
 
 endmodule

@@ -186,5 +186,9 @@ module hcasim_payload #(
   assign unused_bits = ^{wr_i, sge_at};
 
   `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_LEAST(SlotBits, 1)
+  `HCASIM_LEGAL_LEAST(TagBits, 1)
+  `HCASIM_LEGAL_POWER(Depth)
+  `HCASIM_LEGAL_POWER(Ahead)
 
 endmodule

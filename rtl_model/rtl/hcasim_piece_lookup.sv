@@ -81,4 +81,7 @@ module hcasim_piece_lookup #(
   `HCASIM_ASSERT(AnswersHaveRoom, !answer_valid_i || unused_room)
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, {slot_o, inside_o, addr_o, length_o, last_o, vendor_err_o})
 
+  `HCASIM_LEGAL_LEAST(SlotBits, 1)
+  `HCASIM_LEGAL_POWER(Depth)
+
 endmodule

@@ -49,4 +49,6 @@ module hcasim_qp_list #(
   `HCASIM_ASSERT(OneAtATime, !(append_i && remove_i))
   `HCASIM_ASSERT(RemovesAMember, !remove_i || valid_o)
 
+  `HCASIM_LEGAL_LEAST(QpnBits, 1)
+
 endmodule

@@ -404,5 +404,8 @@ module hcasim_send_path #(
   assign unused_bits = ^{info, check_context, vendor, number, unused_net};
 
   `HCASIM_LEGAL_BYTES
+  `HCASIM_LEGAL_POWER(Slots)
+  `HCASIM_LEGAL_POWER(Ahead)
+  `HCASIM_LEGAL_POWER(Pieces)
 
 endmodule

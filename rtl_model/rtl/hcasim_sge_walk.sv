@@ -110,4 +110,6 @@ module hcasim_sge_walk #(
   `HCASIM_ASSERT(NotEmpty, !valid_i || length_i != '0 || header_i != '0)
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, {inside_o, addr_o, lkey_o, length_o, last_o})
 
+  `HCASIM_LEGAL_LEAST(SlotBits, 1)
+
 endmodule

@@ -45,4 +45,6 @@ module hcasim_skid #(
   `HCASIM_ASSERT(SkidBehindOutput, !(skid_valid_q && !out_valid_q))
   `HCASIM_ASSERT_STABLE(OutputStable, valid_o, ready_i, data_o)
 
+  `HCASIM_LEGAL_LEAST(Width, 1)
+
 endmodule

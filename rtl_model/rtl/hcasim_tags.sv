@@ -59,4 +59,6 @@ module hcasim_tags #(
   `HCASIM_ASSERT(TakesAFreeOne, !take_i || valid_o)
   `HCASIM_ASSERT(OneAtATime, !(take_i && free_i))
 
+  `HCASIM_LEGAL_POWER(Num)
+
 endmodule

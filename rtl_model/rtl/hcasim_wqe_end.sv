@@ -97,4 +97,6 @@ module hcasim_wqe_end #(
 
   `HCASIM_ASSERT(EndsOnce, !(skip_i || empty_i) || !ready_q[slot_i])
 
+  `HCASIM_LEGAL_POWER(Slots)
+
 endmodule

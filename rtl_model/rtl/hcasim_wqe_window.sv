@@ -128,4 +128,6 @@ module hcasim_wqe_window #(
 
   `HCASIM_ASSERT(NotOverfull, slot - left_i <= (SlotBits + 1)'(Slots))
 
+  `HCASIM_LEGAL_POWER(Slots)
+
 endmodule

@@ -12,6 +12,7 @@ constexpr uint32_t PAGE = 4096;
 constexpr size_t MAX_WAITING = 300; // of each kind; far fewer than the engine has tags
 constexpr size_t MAX_TAGS = 5000;   // more than the RTL engine has
 constexpr uint32_t PHASE = 16384;   // acts
+constexpr bool SMALL = RTL_SLOTS < 32;
 
 enum Act {
 	POST,
@@ -474,7 +475,8 @@ Machine::Machine(uint32_t seed, Bins &bins, bool rare, bool tags)
     : random_(seed), bins_(bins), knobs_(random_knobs(random_)), weight_(random_weights(random_, knobs_)),
       other_(native_personality), now_(random_.u64() >> 14)
 {
-	engine_config cfg = {&native_personality, 1 + random_.below(random_.chance(50) ? 4 : 32)};
+	engine_config cfg = {&native_personality, 1 + random_.below(random_.chance(50) ? 4 : RTL_SLOTS),
+			     ENGINE_WINDOW};
 
 	if (rare)
 		want_rare(random_, knobs_);
@@ -485,6 +487,8 @@ Machine::Machine(uint32_t seed, Bins &bins, bool rare, bool tags)
 		other_.decode_wqe = other_decode;
 	if (random_.chance(35))
 		cfg.pers = &other_;
+	if (SMALL)
+		cfg.window = 1 + random_.below(random_.chance(50) ? 4 : 40);
 	rtl_engine_random(seed, knobs_.pace);
 	e_ = lockstep_engine.create(&cfg, machine_ports(), this);
 	for (uint8_t port : {1, 2}) {

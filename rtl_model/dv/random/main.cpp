@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-// rtl_random [--rules|--rare|--tags] [FIRST [COUNT [WQES [BINS]]]]: WQES (500) random WQEs with each of COUNT seeds (100) from
+// rtl_random[_small] [--rules|--rare|--tags] [FIRST [COUNT [WQES [BINS]]]]: WQES (500) random WQEs with each of COUNT seeds (100) from
 // FIRST (1) on, through the C engine and the RTL engine in lockstep. It ends with the first seed that fails, and says how to
 // repeat that. File BINS gets what was met. --rules: the RTL engine on both sides, so that only its assertions can find
 // something. --tags: so, too, and it runs out of tags. --rare: also what a host and a peer do seldom: idle cycles, late answers,
-// keys that go, other decoders.
+// keys that go, other decoders. rtl_random_small: with an engine of 4 fetch buffers, and windows of 1 to 40 WQEs.
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -44,8 +44,8 @@ static void show(const char *report)
 
 static bool run(uint32_t seed, uint32_t wqes, Bins &bins, uint64_t &all, uint64_t &frames)
 {
-	snprintf(again, sizeof(again), "FAILED: repeat it with: rtl_random %s%u 1 %u\n", options[(int)mode],
-		 seed, wqes);
+	snprintf(again, sizeof(again), "FAILED: repeat it with: rtl_random%s %s%u 1 %u\n",
+		 RTL_SLOTS < 32 ? "_small" : "", options[(int)mode], seed, wqes);
 	Machine machine(seed, bins, mode == Mode::RARE, mode == Mode::TAGS);
 	const bool same = machine.run(wqes);
 

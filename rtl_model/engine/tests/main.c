@@ -11,6 +11,7 @@ void native_wqes(void); /* native.cpp */
 void native_decoded_outside(void);
 void native_all_met(void);
 void native_wave(void);
+void native_configs(void);
 void many_queue_pairs(void); /* many.cpp */
 void many_cache(void);
 void many_cycles(void);
@@ -21,6 +22,7 @@ static const struct test native_tests[] = {
 	{"random WQEs, decoded outside", native_decoded_outside},
 	{"all operations met", native_all_met},
 	{"waveform", native_wave},
+	{"configurations that are refused", native_configs},
 	{NULL, NULL},
 };
 

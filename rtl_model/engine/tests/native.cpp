@@ -20,6 +20,7 @@ void native_wqes(void);
 void native_decoded_outside(void);
 void native_all_met(void);
 void native_wave(void);
+void native_configs(void);
 }
 
 namespace
@@ -249,7 +250,7 @@ void one(engine *e, Host &h, Random &random)
 static void random_wqes(const hca_personality *pers)
 {
 	for (uint32_t seed = 1; seed <= 10; seed++) {
-		const engine_config cfg = {pers, 8};
+		const engine_config cfg = {pers, 8, ENGINE_WINDOW};
 		Random random(seed);
 		Host h = {};
 		h.random = &random;
@@ -260,6 +261,15 @@ static void random_wqes(const hca_personality *pers)
 			one(e, h, random);
 		lockstep_engine.destroy(e);
 	}
+}
+
+static const void *open_and_close(const engine_config &cfg, Host &h)
+{
+	engine *e = rtl_engine.create(&cfg, the_ports(), &h);
+
+	if (e)
+		rtl_engine.destroy(e);
+	return e;
 }
 
 void native_wqes(void)
@@ -276,10 +286,23 @@ void native_decoded_outside(void)
 	random_wqes(&other);
 }
 
+// What the model has no records for, and blocks of another size, are refused.
+void native_configs(void)
+{
+	hca_personality large = native_personality;
+	Host h = {};
+
+	large.wqebb_size *= 2;
+	CU_ASSERT_PTR_NULL(open_and_close({&large, 8, ENGINE_WINDOW}, h));
+	CU_ASSERT_PTR_NULL(open_and_close({&native_personality, 8, 0}, h));
+	CU_ASSERT_PTR_NULL(open_and_close({&native_personality, 8, 241}, h));
+	CU_ASSERT_PTR_NOT_NULL(open_and_close({&native_personality, 8, 240}, h));
+}
+
 // Both files of a waveform, of a window that is shorter than the run; none at a place where no file can be.
 void native_wave(void)
 {
-	const engine_config cfg = {&native_personality, 8};
+	const engine_config cfg = {&native_personality, 8, ENGINE_WINDOW};
 	const std::string path = "rtl_engine_test." + std::to_string(getpid()) + ".fst";
 	Random random(1);
 	Host h = {};

@@ -6,8 +6,6 @@
  */
 #include "core/requester/sq.h"
 
-#define SQ_WINDOW 128 /* WQEs decoded ahead */
-
 struct fetch *fetch_get(struct engine *e)
 {
 	struct fetch *f = e->fetch_pool;
@@ -42,7 +40,7 @@ void fetch_queue(struct engine *e, struct fetch *f)
 
 bool sq_has_room(const struct sq *sq)
 {
-	return sq->nwqe < SQ_WINDOW;
+	return sq->nwqe < sq->e->cfg.window;
 }
 
 bool sq_can_fetch(const struct sq *sq)
