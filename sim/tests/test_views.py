@@ -35,12 +35,19 @@ def totals(records, *keys):
     return table
 
 
-@pytest.fixture(scope="module", params=["rc", "ib_read_bw", "lossy"])
+# Stages whose steps overlap, and a root port with room for one store.
+NARROW = ["pcie.store_headers=1", "root.store_queue=1", "fifo.doorbell=1", "fifo.doorbell_waits=1"]
+NARROW += ["engine.stages.rx.fixed=300", "engine.stages.rx.interval=3", "engine.stages.rx.units=4"]
+NARROW += ["engine.stages.packetise.fixed=200", "engine.stages.packetise.interval=2"]
+
+
+@pytest.fixture(scope="module", params=["rc", "ib_read_bw", "lossy", "narrow"])
 def trace(request, tmp_path_factory, gid_index):
     folder = tmp_path_factory.mktemp(request.param)
     faults = ["--fault", "loss=0.05", "--seed", "3"] if request.param == "lossy" else []
-    machine = Machine(hcas=2, options=["--trace", str(folder), *faults])
-    if request.param == "ib_read_bw":
+    sets = [word for figure in NARROW for word in ("--set", figure)] if request.param == "narrow" else []
+    machine = Machine(hcas=2, options=["--trace", str(folder), *faults, *sets])
+    if request.param in ("ib_read_bw", "narrow"):
         perftest("ib_read_bw", "-n", 20, "-s", 16384, machine=machine)
     else:
         pingpong(machine, "rc", gid_index, 10000, "-c", iterations=20)
@@ -322,6 +329,28 @@ def test_bad_files_are_named(small, tmp_path, name):
             continue  # it does not read what work requests did
         assert result.returncode == 2 and message in result.stderr and file in result.stderr, result
         assert "Traceback" not in result.stderr and not (tmp_path / "o").exists()
+
+
+@pytest.mark.parametrize("where, cause", [("store", "store_credits"), ("cpu", "store_queue")])
+def test_what_waits_for_the_root_port(small, tmp_path, where, cause):
+    folder = tmp_path / "t"
+    shutil.copytree(small, folder)
+    *records, end = log(folder, "events.log")
+    first = next(r["ps"] for r in records if r["event"] == "step")
+    stall = {"event": "stall", "ps": first, "end": first + 3000}
+    stall |= {"hca": "hcasim0", "where": where, "cause": cause}
+    end["events"] += 1
+    lines = [json.dumps(record, separators=(",", ":")) + "\n" for record in [*records, stall, end]]
+    (folder / "events.log").write_text("".join(lines))
+    for view, file in (("timeline", "t.json"), ("wave", "t.vcd")):
+        result = hcasim(view, folder, "-o", folder / file)
+        assert result.returncode == 0, result.stderr
+    slices = [e for e in json.loads((folder / "t.json").read_text())["traceEvents"] if e["name"] == cause]
+    assert [(e["ph"], e["dur"]) for e in slices] == [("X", pytest.approx(0.003, abs=0.0002))]
+    assert f" {where} $end" in (folder / "t.vcd").read_text()
+    result = hcasim("stat", "--json", folder)
+    row = {"where": where, "cause": cause, "count": 1, "ps": 3000}
+    assert row in json.loads(result.stdout)["adapters"]["hcasim0"]["stalls"]
 
 
 def test_bad_command_lines(small, tmp_path):

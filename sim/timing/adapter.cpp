@@ -181,6 +181,7 @@ void Adapter::through(hca_stage stage, hca_ps start, const hca_work &work)
 void Adapter::start_ready()
 {
 	port_->check_room();
+	endpoint_->take_requests();
 	while (named_) {
 		unsigned int stage = __builtin_ctz(named_);
 
@@ -278,6 +279,7 @@ void Adapter::watch(const AdapterContext &ctx)
 	watch_->range("port_frames", 0, uint32_t(ctx.profile.wire.tx_buffer));
 	watch_->range("paused", 0, 1);
 	endpoint_->watch(watch_.get());
+	root_->watch(watch_.get());
 }
 
 /* After every call of the core. */

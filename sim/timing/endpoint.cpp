@@ -19,7 +19,8 @@ Endpoint::Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieMod
       credit_latency_(p.pcie.latency), read_ps_per_byte_(8000.0 / p.engine.read_rate),
       dm_latency_(p.engine.dm_latency), dm_ps_per_byte_(8000.0 / p.engine.dm_rate),
       posted_credits_(p.pcie.posted_headers, p.pcie.posted_data),
-      nonposted_credits_(p.pcie.nonposted_headers, 0), requests_(size_t(p.pcie.tags))
+      nonposted_credits_(p.pcie.nonposted_headers, 0), doorbell_waits_(p.fifo.doorbell_waits),
+      requests_(size_t(p.pcie.tags))
 {
 	for (size_t tag = 0; tag < requests_.size(); tag++)
 		free_tags_.push({0, uint16_t(tag)});
@@ -254,8 +255,22 @@ void Endpoint::sent(const Tlp &tlp, hca_ps arrival)
 
 void Endpoint::arrive(const Tlp &tlp)
 {
-	cpu_request(static_cast<CpuRequest *>(tlp.owner));
+	arrived_.push(static_cast<CpuRequest *>(tlp.owner));
+	take_requests();
 	stages_.start_ready();
+}
+
+/* In order: a load does not pass stores either. */
+void Endpoint::take_requests()
+{
+	while (!arrived_.empty() && !(doorbell_waits_ && hca_level_now(hca_, HCA_LEVEL_DOORBELL) ==
+								 hca_level_max(hca_, HCA_LEVEL_DOORBELL))) {
+		CpuRequest *req = arrived_.pop();
+
+		if (!req->load)
+			root_->store_taken(req->size, now_ps() + credit_latency_);
+		cpu_request(req);
+	}
 }
 
 /* A transfer is done with the last completion of its last MRd, and then passes the read FIFO. */

@@ -55,6 +55,8 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	Alarm alarm_{"alarm"};
 	Credits posted_credits_, nonposted_credits_;
 	Ring<Transfer *> posted_, reads_, answers_;
+	const bool doorbell_waits_;
+	Ring<CpuRequest *> arrived_; /* of CPUs, not taken yet */
 	Pool<Transfer> transfers_;
 	std::vector<ReadRequest> requests_; /* by tag */
 	struct FreeTag {
@@ -100,6 +102,12 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	void connect(PcieDirection *up, RootPort *root);
 	void watch(Watch *watch);
 
+	/* Passes what arrived from CPUs to the core, as far as there is room: after every call of the core. */
+	void take_requests();
+	uint32_t held() const
+	{
+		return uint32_t(arrived_.size());
+	}
 	void dma(hca_dma *dma);
 	void msix(unsigned int vector);
 	ReadRequest &request(uint16_t tag)

@@ -21,11 +21,15 @@ bool Credits::available(hca_ps now, uint32_t bytes, hca_ps &retry)
 	return false;
 }
 
-void Credits::take(uint32_t bytes, hca_ps back_at)
+void Credits::take(uint32_t bytes)
 {
 	headers_--;
 	bytes_ -= units(bytes);
-	returns_.push({back_at, 1, units(bytes)});
+}
+
+void Credits::give(uint32_t bytes, hca_ps at)
+{
+	returns_.push({at, 1, units(bytes)});
 }
 
 PcieDirection::PcieDirection(sc_core::sc_module_name name, const PcieModel &model, hca_ps latency,

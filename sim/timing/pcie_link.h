@@ -79,7 +79,14 @@ class Credits
 	}
 	/* Are there credits for one TLP now? Otherwise `retry` is lowered to when some come back. */
 	bool available(hca_ps now, uint32_t bytes, hca_ps &retry);
-	void take(uint32_t bytes, hca_ps back_at);
+	void take(uint32_t bytes);
+	/* They come back. Calls are in the order of `at`. */
+	void give(uint32_t bytes, hca_ps at);
+	void take(uint32_t bytes, hca_ps back_at)
+	{
+		take(bytes);
+		give(bytes, back_at);
+	}
 };
 
 class PcieDirection : public sc_core::sc_module

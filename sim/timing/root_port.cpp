@@ -9,11 +9,16 @@ namespace hcasim
 
 static constexpr size_t JOIN_MAX = 16; /* writes in one call */
 
+/* Why stores wait, for observers. */
+static constexpr char STORE_CREDITS[] = "store_credits", STORE_QUEUE[] = "store_queue";
+
 RootPort::RootPort(sc_core::sc_module_name name, const Profile &p, const PcieModel &model,
 		   const machine_host_ops *ops, void *ctx, unsigned int adapter, hca *h, StageStarter &stages)
     : sc_module(name), model_(model), ops_(ops), ctx_(ctx), adapter_(adapter), hca_(h), stages_(stages),
       memory_(ops, ctx), read_latency_(p.root.read_latency), store_latency_(p.root.store_latency),
-      interleave_(p.root.interleave), wc_(p.root.wc_buffers, p.root.wc_age, *this)
+      interleave_(p.root.interleave), wc_(p.root.wc_buffers, p.root.wc_age, *this),
+      store_queue_(size_t(p.root.store_queue)),
+      store_credits_(uint32_t(p.pcie.store_headers), uint32_t(p.pcie.store_data))
 {
 	SC_METHOD(run);
 	sensitive << alarm_.event();
@@ -26,7 +31,87 @@ void RootPort::connect(Endpoint *endpoint, PcieDirection *down)
 	down_ = down;
 }
 
+void RootPort::watch(Watch *watch)
+{
+	watch_ = watch;
+}
+
 /* ---- The CPU's side ---- */
+
+bool RootPort::room() const
+{
+	return cpu_.size() < store_queue_;
+}
+
+/* Nothing passes an access that stalls: the CPU does not go on. */
+bool RootPort::must_stall(bool absorbed) const
+{
+	return !stalled_.empty() || (!absorbed && !room());
+}
+
+bool RootPort::absorbs(const Stalled &s)
+{
+	return s.wc && wc_.absorbs(s.bar, s.offset, uint32_t(s.data.size()));
+}
+
+void RootPort::stall(Stalled s)
+{
+	stalled_.push(std::move(s));
+	if (watch_)
+		watch_->stall("cpu", now_ps(), STORE_QUEUE);
+}
+
+void RootPort::store(unsigned int bar, uint64_t offset, const void *data, uint32_t size, bool wc)
+{
+	const uint8_t *bytes = static_cast<const uint8_t *>(data);
+	Stalled s;
+
+	if (!must_stall(wc && wc_.absorbs(bar, offset, size))) {
+		do_store(bar, offset, data, size, wc);
+		return;
+	}
+	s.bar = bar;
+	s.offset = offset;
+	s.data.assign(bytes, bytes + size);
+	s.wc = wc;
+	stall(std::move(s));
+}
+
+void RootPort::load(unsigned int bar, uint64_t offset, uint32_t size,
+		    void (*done)(void *arg, const void *data, uint32_t size), void *arg)
+{
+	Stalled s;
+
+	if (!must_stall(false)) {
+		do_load(bar, offset, size, done, arg);
+		return;
+	}
+	s.bar = bar;
+	s.offset = offset;
+	s.size = size;
+	s.done = done;
+	s.arg = arg;
+	stall(std::move(s));
+}
+
+/* There may be room again: for lines whose age has come, and for CPUs that stall. */
+void RootPort::proceed(hca_ps now)
+{
+	while (room() && wc_.expire(now))
+		;
+	while (!stalled_.empty() && (room() || absorbs(stalled_.front()))) {
+		const Stalled s = stalled_.pop();
+
+		if (s.done)
+			do_load(s.bar, s.offset, s.size, s.done, s.arg);
+		else
+			do_store(s.bar, s.offset, s.data.data(), uint32_t(s.data.size()), s.wc);
+	}
+	if (watch_ && stalled_.empty())
+		watch_->stall("cpu", now, nullptr);
+	if (room())
+		alarm_.set(wc_.next_expiry());
+}
 
 CpuRequest *RootPort::request(unsigned int bar, uint64_t offset, uint32_t size)
 {
@@ -44,7 +129,7 @@ void RootPort::wc_write(unsigned int bar, uint64_t offset, const void *data, uin
 	memcpy(request(bar, offset, size)->data, data, size);
 }
 
-void RootPort::store(unsigned int bar, uint64_t offset, const void *data, uint32_t size, bool wc)
+void RootPort::do_store(unsigned int bar, uint64_t offset, const void *data, uint32_t size, bool wc)
 {
 	if (wc) {
 		wc_.store(now_ps(), bar, offset, data, size);
@@ -60,8 +145,8 @@ void RootPort::store(unsigned int bar, uint64_t offset, const void *data, uint32
 	down_->kick();
 }
 
-void RootPort::load(unsigned int bar, uint64_t offset, uint32_t size,
-		    void (*done)(void *arg, const void *data, uint32_t size), void *arg)
+void RootPort::do_load(unsigned int bar, uint64_t offset, uint32_t size,
+		       void (*done)(void *arg, const void *data, uint32_t size), void *arg)
 {
 	wc_.flush();
 	CpuRequest *req = request(bar, offset, std::min<uint32_t>(size, sizeof(CpuRequest::data)));
@@ -80,20 +165,28 @@ bool RootPort::waiting() const
 	return !cpu_.empty() || !completing_.empty();
 }
 
-bool RootPort::next(hca_ps, Tlp &tlp, hca_ps &)
+bool RootPort::next(hca_ps now, Tlp &tlp, hca_ps &retry)
 {
 	cpu_turn_ = !cpu_turn_;
 	if (cpu_turn_)
-		return next_cpu(tlp) || next_completion(tlp);
-	return next_completion(tlp) || next_cpu(tlp);
+		return next_cpu(now, tlp, retry) || next_completion(tlp);
+	return next_completion(tlp) || next_cpu(now, tlp, retry);
 }
 
-bool RootPort::next_cpu(Tlp &tlp)
+bool RootPort::next_cpu(hca_ps now, Tlp &tlp, hca_ps &retry)
 {
 	if (cpu_.empty())
 		return false;
+	store_blocked_ = !cpu_.front()->load && !store_credits_.available(now, cpu_.front()->size, retry);
+	if (watch_)
+		watch_->stall("store", now, store_blocked_ ? STORE_CREDITS : nullptr);
+	if (store_blocked_)
+		return false;
 	CpuRequest *req = cpu_.pop();
 
+	/* Not here, where the link asks for one TLP. */
+	if (!stalled_.empty() || wc_.next_expiry() <= now_ps())
+		alarm_.set(now_ps());
 	tlp = {};
 	tlp.type = req->load ? TlpType::MRd : TlpType::MWr;
 	tlp.deliver = true;
@@ -187,9 +280,18 @@ bool RootPort::next_completion(Tlp &tlp)
 	return true;
 }
 
-/* Completions need no credits: the endpoint advertises infinite ones, and enough for what a CPU stores. */
+void RootPort::store_taken(uint32_t size, hca_ps at)
+{
+	store_credits_.give(size, at);
+	if (store_blocked_)
+		down_->kick();
+}
+
+/* Completions need no credits: the endpoint advertises infinite ones. */
 void RootPort::sent(const Tlp &tlp, hca_ps arrival)
 {
+	if (tlp.type == TlpType::MWr)
+		store_credits_.take(tlp.len);
 	if (tlp.last)
 		endpoint_->completed(tlp.tag, arrival);
 }
@@ -312,8 +414,7 @@ void RootPort::run()
 	hca_ps now = now_ps();
 
 	alarm_.fired();
-	wc_.expire(now);
-	alarm_.set(wc_.next_expiry());
+	proceed(now);
 	refill(now);
 	if (waiting())
 		down_->kick();

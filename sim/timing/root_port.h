@@ -31,6 +31,21 @@ class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, pu
 	WriteCombine wc_;
 	Alarm alarm_{"alarm"};
 	Ring<CpuRequest *> cpu_; /* to go down, in program order */
+	const size_t store_queue_;
+	Credits store_credits_;      /* of the endpoint, for stores */
+	bool store_blocked_ = false; /* the next one waits for them */
+	Watch *watch_ = nullptr;     /* NULL: nobody wants events */
+	/* What CPUs do next, in program order, once there is room. */
+	struct Stalled {
+		unsigned int bar = 0;
+		uint64_t offset = 0;
+		std::vector<uint8_t> data; /* of a store */
+		bool wc = false;
+		uint32_t size = 0;
+		void (*done)(void *arg, const void *data, uint32_t size) = nullptr; /* of a load */
+		void *arg = nullptr;
+	};
+	Ring<Stalled> stalled_;
 	struct Ready {
 		hca_ps at; /* when its data is there */
 		uint16_t tag;
@@ -51,20 +66,41 @@ class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, pu
 	void write_arrived(const Tlp &tlp);
 	void answer_arrived(const Tlp &tlp);
 	void interrupt_arrived(const Tlp &tlp);
-	bool next_cpu(Tlp &tlp);
+	bool next_cpu(hca_ps now, Tlp &tlp, hca_ps &retry);
 	bool next_completion(Tlp &tlp);
 	CpuRequest *request(unsigned int bar, uint64_t offset, uint32_t size);
+	bool room() const;
+	bool must_stall(bool absorbed) const;
+	bool absorbs(const Stalled &s);
+	void stall(Stalled s);
+	void proceed(hca_ps now);
+	void do_store(unsigned int bar, uint64_t offset, const void *data, uint32_t size, bool wc);
+	void do_load(unsigned int bar, uint64_t offset, uint32_t size,
+		     void (*done)(void *arg, const void *data, uint32_t size), void *arg);
 
       public:
 	SC_HAS_PROCESS(RootPort);
 	RootPort(sc_core::sc_module_name name, const Profile &p, const PcieModel &model,
 		 const machine_host_ops *ops, void *ctx, unsigned int adapter, hca *h, StageStarter &stages);
 	void connect(Endpoint *endpoint, PcieDirection *down);
+	void watch(Watch *watch);
 
+	/* While the queue is full, stores that do not stay in a write-combining buffer, and loads, are done later. */
 	void store(unsigned int bar, uint64_t offset, const void *data, uint32_t size, bool wc);
 	void load(unsigned int bar, uint64_t offset, uint32_t size,
 		  void (*done)(void *arg, const void *data, uint32_t size), void *arg);
 
+	/* Stores and loads that have not been done, because a CPU stalls. */
+	size_t stalled() const
+	{
+		return stalled_.size();
+	}
+	size_t queued() const
+	{
+		return cpu_.size();
+	}
+	/* The endpoint has taken a store; its credits are back at `at`. Called in that order. */
+	void store_taken(uint32_t size, hca_ps at);
 	/* The endpoint sent the last TLP of a write, or an interrupt. Called in that order. */
 	void posted_sent(Transfer *t);
 	/* The endpoint sent a MRd, which arrives at `arrival`. Called in that order. */

@@ -32,14 +32,34 @@ void WriteCombine::store(hca_ps now, unsigned int bar, uint64_t offset, const vo
 	}
 }
 
-void WriteCombine::store_in_line(hca_ps now, unsigned int bar, uint64_t offset, const void *data,
-				 uint32_t size)
+/* lines_.size(): there is none. */
+size_t WriteCombine::find(unsigned int bar, uint64_t base)
 {
-	uint64_t base = offset & ~uint64_t(LINE - 1), mask = byte_mask(offset - base, size);
 	size_t i = 0;
 
 	while (i < lines_.size() && (lines_[i].bar != bar || lines_[i].offset != base))
 		i++;
+	return i;
+}
+
+bool WriteCombine::absorbs(unsigned int bar, uint64_t offset, uint32_t size)
+{
+	const uint64_t at = offset % LINE;
+	const size_t i = find(bar, offset - at);
+
+	if (at + size > LINE || (!lines_.empty() && lines_[lines_.size() - 1].bar != bar))
+		return false;
+	const uint64_t valid = i < lines_.size() ? lines_[i].valid : 0;
+
+	return !(valid >> at) && (valid | byte_mask(at, size)) != ~0ull && (i < lines_.size() || i < max_);
+}
+
+void WriteCombine::store_in_line(hca_ps now, unsigned int bar, uint64_t offset, const void *data,
+				 uint32_t size)
+{
+	uint64_t base = offset & ~uint64_t(LINE - 1), mask = byte_mask(offset - base, size);
+	size_t i = find(bar, base);
+
 	/*
 	 * A second store to the same bytes, or one below bytes that are there (a new copy into a buffer, and the
 	 * line still holds the end of the last one), follows a fence in a correct driver, and fences are not seen
@@ -100,10 +120,12 @@ hca_ps WriteCombine::next_expiry()
 	return lines_.empty() ? HCA_PS_NEVER : lines_.front().since + age_;
 }
 
-void WriteCombine::expire(hca_ps now)
+bool WriteCombine::expire(hca_ps now)
 {
-	while (next_expiry() <= now)
-		flush_oldest();
+	if (next_expiry() > now)
+		return false;
+	flush_oldest();
+	return true;
 }
 
 } // namespace hcasim

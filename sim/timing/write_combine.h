@@ -29,10 +29,12 @@ class WriteCombine
 	}
 	/* A store of any size that lies anywhere; it is cut at line borders. */
 	void store(hca_ps now, unsigned int bar, uint64_t offset, const void *data, uint32_t size);
+	/* The store is inside a line and only changes a buffer: nothing leaves because of it. */
+	bool absorbs(unsigned int bar, uint64_t offset, uint32_t size);
 	/* Everything leaves: an uncached access follows. */
 	void flush();
-	/* Lines whose age has come leave. */
-	void expire(hca_ps now);
+	/* The oldest line leaves if its age has come; false: it has not. */
+	bool expire(hca_ps now);
 	/* When the oldest line leaves by age. */
 	hca_ps next_expiry();
 
@@ -49,6 +51,7 @@ class WriteCombine
 	const hca_ps age_;
 	WcSink &sink_;
 
+	size_t find(unsigned int bar, uint64_t base);
 	void store_in_line(hca_ps now, unsigned int bar, uint64_t offset, const void *data, uint32_t size);
 	void flush_oldest();
 	void send(const Line &line);

@@ -233,7 +233,8 @@ Fabric::Fabric(const Options &opt)
 
 Fabric::~Fabric()
 {
-	machine_destroy(m);
+	if (m)
+		machine_destroy(m);
 }
 
 machine_state Fabric::settle()

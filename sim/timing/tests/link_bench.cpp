@@ -81,6 +81,7 @@ LinkBench::LinkBench(const Profile &p)
 	cfg.num_ports = 1;
 	cfg.max_qp = cfg.max_cq = cfg.max_mr = 32;
 	cfg.max_rd_atomic = 1;
+	cfg.doorbell_depth = uint32_t(profile.fifo.doorbell);
 	core = hca_create(&cfg, &native_personality, &ops, this);
 	if (!core)
 		throw std::runtime_error("hca_create");

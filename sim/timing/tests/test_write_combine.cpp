@@ -129,13 +129,46 @@ static void age()
 	store8(wc, 0x00, 1, 100);
 	store8(wc, 0x40, 2, 300);
 	CU_ASSERT_EQUAL(wc.next_expiry(), 100 + AGE);
-	wc.expire(99 + AGE);
+	CU_ASSERT_FALSE(wc.expire(99 + AGE));
 	CU_ASSERT(r.writes.empty());
-	wc.expire(100 + AGE);
+	CU_ASSERT(wc.expire(100 + AGE));
+	CU_ASSERT_FALSE(wc.expire(100 + AGE));
 	CU_ASSERT_EQUAL(r.writes.size(), 1);
 	CU_ASSERT_EQUAL(wc.next_expiry(), 300 + AGE);
-	wc.expire(300 + AGE);
+	CU_ASSERT(wc.expire(300 + AGE));
 	CU_ASSERT_EQUAL(r.writes.size(), 2);
+	CU_ASSERT_FALSE(wc.expire(HCA_PS_NEVER - 1));
+}
+
+/* What absorbs() says of a store is what the store does. */
+static void absorbed()
+{
+	static const struct {
+		unsigned int bar;
+		uint64_t offset;
+		uint32_t size;
+	} stores[] = {
+		{0, 0x00, 8},  {0, 0x08, 8},  {0, 0x08, 8},  /* the same bytes */
+		{0, 0x00, 8},                                /* below bytes that are there */
+		{0, 0x40, 8},  {0, 0x80, 8},  {0, 0xc0, 64}, /* a whole line */
+		{0, 0x100, 8}, {0, 0x140, 8}, {0, 0x180, 8}, /* no free buffer */
+		{1, 0x00, 8},                                /* another BAR */
+		{1, 0x08, 8},  {1, 0x10, 48},                /* the line is full */
+	};
+	unsigned int left = 0, stayed = 0;
+	Record r;
+	WriteCombine wc(3, AGE, r);
+	uint8_t data[64] = {};
+
+	for (const auto &s : stores) {
+		const size_t before = r.writes.size();
+		const bool stays = wc.absorbs(s.bar, s.offset, s.size);
+
+		wc.store(0, s.bar, s.offset, data, s.size);
+		CU_ASSERT_EQUAL(stays, r.writes.size() == before);
+		(stays ? stayed : left)++;
+	}
+	CU_ASSERT(left >= 5 && stayed >= 5);
 }
 
 static void a_store_across_lines()
@@ -178,6 +211,7 @@ int main()
 			  {"more lines than buffers", more_lines_than_buffers},
 			  {"the same bytes twice", same_bytes_twice_are_two_writes},
 			  {"age", age},
+			  {"absorbed", absorbed},
 			  {"a store across lines", a_store_across_lines},
 			  {"BARs are apart", bars_are_apart}});
 }

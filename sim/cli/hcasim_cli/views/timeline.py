@@ -2,7 +2,7 @@
 """hcasim timeline: a file for ui.perfetto.dev (Chrome's JSON trace format)."""
 import json
 
-from .trace import STAGES
+from .trace import LINKS, STAGES
 from .work import until
 
 STORE, WIRE, FIRST_STALL, FIRST_QP = (
@@ -107,7 +107,7 @@ class Timeline:
     def stalls(self):
         for stall in self.trace.stalls:
             if not hasattr(stall, "qpn"):
-                tid = FIRST_STALL + (STAGES + ["posted", "read"]).index(stall.where)
+                tid = FIRST_STALL + (STAGES + LINKS).index(stall.where)
                 self.name(stall.hca, tid, f"{stall.where} waits")
                 self.slice(stall.hca, tid, stall.cause, stall.ps, stall.end, {})
 

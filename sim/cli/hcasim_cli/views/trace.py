@@ -5,6 +5,7 @@ import os
 from types import SimpleNamespace
 
 FORMAT, VERSION = "hcasim-events", 1
+LINKS = ["posted", "read", "store", "cpu"]  # what waits for the PCIe link
 STAGES = ["doorbell", "fetch", "decode", "packetise", "gather", "tx", "rx", "respond", "complete", "event"]
 NUMBER, NAME, FLAG = "a number from 0 on", "a name", "true or false"
 

@@ -4,9 +4,7 @@ import shutil
 import subprocess
 import tempfile
 
-from .trace import STAGES, TraceError
-
-LINKS = ["posted", "read"]  # what waits for the PCIe link
+from .trace import LINKS, STAGES, TraceError
 
 
 def identifier(number):

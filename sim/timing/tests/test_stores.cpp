@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Back-pressure from the adapter to the CPU: the FIFO of DOORBELL is full, the adapter keeps stores and their credits,
+ * the root port keeps the next ones, and the CPU stalls.
+ */
+#include "suite.h"
+
+#include <fstream>
+#include <iterator>
+
+#include "fabric.h"
+#include "link_bench.h"
+#include "own_profile.h"
+
+using namespace hcasim;
+
+namespace
+{
+
+constexpr uint64_t DOORBELL = HCASIM_UAR_PAGE_SIZE + HCASIM_UAR_DB_SQ;
+
+Profile small()
+{
+	Profile p = link_profile();
+
+	p.fifo.doorbell = 2;
+	p.fifo.doorbell_waits = 1;
+	p.pcie.store_headers = 3;
+	p.pcie.store_data = 4096;
+	p.root.store_queue = 4;
+	return p;
+}
+
+void store(LinkBench &b, unsigned int n)
+{
+	const uint64_t db = 0;
+
+	while (n--)
+		b.root->store(HCASIM_BAR_UAR, DOORBELL, &db, sizeof(db), false);
+}
+
+/* Where the stores are. */
+struct Places {
+	size_t fifo, adapter, root, cpu;
+
+	bool operator==(const Places &o) const
+	{
+		return fifo == o.fifo && adapter == o.adapter && root == o.root && cpu == o.cpu;
+	}
+};
+
+Places places(LinkBench &b)
+{
+	return {hca_level_now(b.core, HCA_LEVEL_DOORBELL), b.endpoint->held(), b.root->queued(),
+		b.root->stalled()};
+}
+
+Places after_stores(const Profile &p, unsigned int n)
+{
+	LinkBench b(p);
+
+	store(b, n);
+	b.run();
+	return places(b);
+}
+
+/* Each figure holds back what it says, and twice as much when it is doubled. */
+void doubled()
+{
+	Profile p = small();
+
+	CU_ASSERT(after_stores(p, 30) == Places({2, 3, 4, 21}));
+	p.fifo.doorbell = 4;
+	CU_ASSERT(after_stores(p, 30) == Places({4, 3, 4, 19}));
+	p = small();
+	p.pcie.store_headers = 6;
+	CU_ASSERT(after_stores(p, 30) == Places({2, 6, 4, 18}));
+	p = small();
+	p.root.store_queue = 8;
+	CU_ASSERT(after_stores(p, 30) == Places({2, 3, 8, 17}));
+	p = small();
+	p.pcie.store_headers = 100;
+	p.pcie.store_data = 64; /* a credit is 16 bytes */
+	CU_ASSERT(after_stores(p, 30) == Places({2, 4, 4, 20}));
+	p.pcie.store_data = 128;
+	CU_ASSERT(after_stores(p, 30) == Places({2, 8, 4, 16}));
+	p = small();
+	p.fifo.doorbell_waits = 0; /* the adapter reads the records of doorbells that did not fit */
+	CU_ASSERT(after_stores(p, 30) == Places({2, 0, 0, 0}));
+}
+
+/* For each store that the adapter takes, one moves up in each place; a load comes last. */
+void goes_on()
+{
+	LinkBench b(small());
+	bool loaded = false;
+
+	store(b, 20);
+	b.root->load(
+		HCASIM_BAR_REGS, HCASIM_REG_FW_VER, 8,
+		[](void *arg, const void *, uint32_t) { *static_cast<bool *>(arg) = true; }, &loaded);
+	b.run();
+	CU_ASSERT(places(b) == Places({2, 3, 4, 12}));
+	for (size_t cpu = 12; cpu-- > 0;) {
+		hca_stage_step(b.core, HCA_STAGE_DOORBELL);
+		b.endpoint->take_requests();
+		b.run();
+		CU_ASSERT(places(b) == Places({2, 3, 4, cpu}));
+		CU_ASSERT_FALSE(loaded);
+	}
+	while (hca_stage_pending(b.core, HCA_STAGE_DOORBELL, nullptr)) {
+		CU_ASSERT_FALSE(loaded);
+		hca_stage_step(b.core, HCA_STAGE_DOORBELL);
+		b.endpoint->take_requests();
+		b.run();
+		if (loaded)
+			break;
+	}
+	CU_ASSERT(loaded);
+	struct hca_counters counters;
+
+	hca_counters(b.core, &counters);
+	CU_ASSERT_EQUAL(counters.doorbells, 20);
+}
+
+hca_ps time_of(const Profile &p, unsigned int n)
+{
+	LinkBench b(p);
+
+	store(b, n);
+	b.run();
+	return now_ps();
+}
+
+/* With one credit, a store leaves when the one before has arrived and its credit is back; with two, two do. */
+void credits_limit_the_rate()
+{
+	Profile p = link_profile();
+
+	p.pcie.store_headers = 1;
+	const double round = 2 * p.pcie.latency + p.root.store_latency;
+	const double one = double(time_of(p, 101) - time_of(p, 1)) / 100;
+
+	p.pcie.store_headers = 2;
+	const double two = double(time_of(p, 101) - time_of(p, 1)) / 50;
+
+	CU_ASSERT(one > round && one < round + 10000);
+	CU_ASSERT(two > round && two < round + 10000);
+}
+
+/* A queue of one store keeps the link busy: only the CPU notices it. */
+void queue_costs_no_time()
+{
+	Profile p = link_profile();
+	const hca_ps usual = time_of(p, 100);
+
+	p.root.store_queue = 1;
+	CU_ASSERT_EQUAL(time_of(p, 100), usual);
+	LinkBench b(p);
+
+	store(b, 100);
+	CU_ASSERT(b.root->stalled() > 50);
+	b.run();
+	CU_ASSERT_EQUAL(b.root->stalled(), 0);
+}
+
+/* Write-combining buffers take stores while nothing can leave; then the CPU stalls, and its later stores with it. */
+void buffers_first()
+{
+	Profile p = small();
+
+	p.root.wc_buffers = 2;
+	LinkBench b(p);
+	const uint64_t data = 0;
+	auto push = [&](uint64_t offset) {
+		b.root->store(HCASIM_BAR_UAR, HCASIM_UAR_PAGE_SIZE + offset, &data, 8, true);
+	};
+
+	store(b, 9);
+	b.run();
+	CU_ASSERT(places(b) == Places({2, 3, 4, 0}));
+	push(0x400);
+	push(0x440);
+	push(0x448);
+	b.run(); /* both lines are older than wc_age, and stay */
+	CU_ASSERT(places(b) == Places({2, 3, 4, 0}));
+	push(0x480);
+	push(0x408); /* a buffer has this line, but the CPU stalls */
+	b.run();
+	CU_ASSERT(places(b) == Places({2, 3, 4, 2}));
+	hca_stage_step(b.core, HCA_STAGE_DOORBELL);
+	b.endpoint->take_requests();
+	b.run();
+	CU_ASSERT(places(b) ==
+		  Places({2, 3, 4, 1})); /* the first line has left, the next one has its buffer */
+}
+
+std::string slurp(const std::string &path)
+{
+	std::ifstream in(path);
+
+	return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/* With a slow DOORBELL, and stores that wait for it, or not. All is done, and events.log has the causes. */
+void slow_doorbell(bool stalls)
+{
+	std::vector<std::string> sets = {"fifo.doorbell=2", "engine.stages.doorbell.fixed=1000"};
+
+	if (stalls)
+		for (const char *set :
+		     {"fifo.doorbell_waits=1", "pcie.store_headers=3", "root.store_queue=4"})
+			sets.emplace_back(set);
+	OwnProfile profile(sets);
+	Options opt;
+
+	opt.profile = profile.path();
+	opt.trace_dir = profile.folder() + "/trace";
+	Fabric f(opt);
+	Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+	fill(a, 1, 4000);
+	for (uint32_t i = 0; i < 40; i++) {
+		a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(100 * i), b.at(100 * i), b.key, 100);
+		a.ring();
+	}
+	for (uint32_t i = 0; i < 40; i++)
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f.wait(0));
+	CU_ASSERT(placed(a, 0, b, 0, 4000));
+	machine_destroy(f.m);
+	f.m = nullptr;
+	const std::string log = slurp(opt.trace_dir + "/events.log");
+
+	CU_ASSERT(log.size() > 1000);
+	for (const char *cause : {"\"store_queue\"", "\"store_credits\""})
+		CU_ASSERT_EQUAL(log.find(cause) != std::string::npos, stalls);
+}
+
+void on_a_machine()
+{
+	slow_doorbell(true);
+	slow_doorbell(false);
+}
+
+} // namespace
+
+int main()
+{
+	return run_suite("stores", {{"doubled", doubled},
+				    {"goes on", goes_on},
+				    {"credits limit the rate", credits_limit_the_rate},
+				    {"queue costs no time", queue_costs_no_time},
+				    {"buffers first", buffers_first},
+				    {"on a machine", on_a_machine}});
+}
