@@ -458,10 +458,12 @@ static void all_cells_met()
 static const char *const data_names[] = {"no data", "inline", "one SGE", "several SGEs"};
 
 // An operation can be given its data in this way.
-static bool data_is_legal(const struct hcasim_wr_rule &rule, Data data)
+static bool data_is_legal(const struct hcasim_wr_rule &rule, uint8_t type, Data data)
 {
 	const uint8_t kind = hcasim_wqe_format(rule.wqe_op)->data;
 
+	if (type == HCASIM_QPT_RAW_PACKET && data == DATA_NONE && kind == HCASIM_WQE_DATA_GATHER)
+		return false; // a frame has at least its header
 	if (kind == HCASIM_WQE_DATA_NONE)
 		return data == DATA_NONE;
 	if (kind == HCASIM_WQE_DATA_INLINE)
@@ -480,7 +482,7 @@ static void write_bins()
 	for (const auto &rule : hcasim_wr_rules)
 		for (uint8_t type : types)
 			for (Data data : {DATA_NONE, DATA_INLINE, DATA_SGE, DATA_SGES})
-				if (rule.qp_types & HCASIM_QPT_BIT(type) && data_is_legal(rule, data))
+				if (rule.qp_types & HCASIM_QPT_BIT(type) && data_is_legal(rule, type, data))
 					fprintf(out, "operation %u|QP type %u|%s|%d\n", rule.wqe_op, type,
 						data_names[data], (int)sent.count({rule.wqe_op, type, data}));
 	for (const auto &e : errors)
