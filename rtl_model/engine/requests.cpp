@@ -290,11 +290,13 @@ void engine::seen()
 	r.num_sge = top->wqe_num_sge();
 	r.inline_at = native ? top->wr_data_at() : decoded_.inline_at;
 	for (uint32_t i = 0; i < r.num_sge; i++) {
+		if (!native) { // its SGEs are anywhere
+			r.sge[i] = decoded_.sge[i];
+			continue;
+		}
 		hcasim_seg_data seg;
-
 		memcpy(&seg, &r.raw[top->wr_data_at() % HCA_WQE_MAX + i * sizeof(seg)], sizeof(seg));
-		r.sge[i] = native ? hca_sge{le64toh(seg.addr), le32toh(seg.length), le32toh(seg.lkey)}
-				  : decoded_.sge[i];
+		r.sge[i] = {le64toh(seg.addr), le32toh(seg.length), le32toh(seg.lkey)};
 	}
 	wr = work_request(r);
 	ports->saw_wqe(host, top->req_qpn(), &wr, r.raw.data(), len);

@@ -63,6 +63,15 @@ CASES = {
         "SHOULD",
         (),
     ),
+    "queue-numbers": (
+        "RC",
+        "queue_numbers",
+        "ibv_query_device/NOTES/limits",
+        "two queues whose numbers differ only above the lowest 12 bits, as they do where thousands are there: each carries its "
+        "own messages",
+        "SHOULD",
+        (),
+    ),
     "xrc-domains": (
         "XRC_SEND",
         "xrc_domains",

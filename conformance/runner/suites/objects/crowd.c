@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Many queues at a time, each of another size. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "suites/objects/own.h"
 
-#define QUEUES 36 /* at a time */
-#define SENDS  6  /* of each queue */
+#define QUEUES 36          /* at a time */
+#define SENDS  6           /* of each queue */
+#define LOW    12          /* bits that the numbers of two QPs have in common */
+#define MOST   (2u << LOW) /* QPs until then, at most */
 #define BYTES  32
 #define MEMORY ((size_t)QUEUES * SENDS * 2 * BYTES)
 
@@ -41,25 +44,30 @@ static uint8_t *from(const struct crowd *c, unsigned int queue, unsigned int sen
 	return c->bytes + (size_t)(queue * SENDS + send) * 2 * BYTES;
 }
 
+/* The sends of every other queue are one list, for which the doorbell rings once. */
 static bool post(struct kit *k, const struct crowd *c, struct own *o, unsigned int queue)
 {
-	for (unsigned int i = 0; i < SENDS; i++) {
+	struct ibv_send_wr send[SENDS], *bad;
+	struct ibv_sge sge[SENDS];
+	int ret = 0;
+
+	for (unsigned int i = 0; i < SENDS && !ret; i++) {
 		uint8_t *at = from(c, queue, i);
 		struct ibv_sge to = {(uintptr_t)at + BYTES, BYTES, c->mr->lkey};
-		struct ibv_sge sge = {(uintptr_t)at, BYTES, c->mr->lkey};
 		struct ibv_recv_wr recv = {.wr_id = 100 + i, .sg_list = &to, .num_sge = 1}, *bad_recv;
-		struct ibv_send_wr send = kit_wr(i, IBV_WR_SEND, &sge), *bad;
-		int ret;
 
 		memset(at + BYTES, 0, BYTES);
+		sge[i] = (struct ibv_sge){(uintptr_t)at, BYTES, c->mr->lkey};
+		send[i] = kit_wr(i, IBV_WR_SEND, &sge[i]);
+		if (queue % 2 && i)
+			send[i - 1].next = &send[i];
 		ret = ibv_post_recv(o->qp, &recv, &bad_recv);
-		ret = ret ? ret : ibv_post_send(o->qp, &send, &bad);
-		if (!ret)
-			continue;
-		KIT_FAULT(k, "queue %u: posting %u was refused with %s", queue, i, errno_name(ret));
-		return false;
 	}
-	return true;
+	for (unsigned int i = 0; i < (queue % 2 ? 1 : SENDS) && !ret; i++)
+		ret = ibv_post_send(o->qp, &send[i], &bad);
+	if (ret)
+		KIT_FAULT(k, "queue %u: posting was refused with %s", queue, errno_name(ret));
+	return !ret;
 }
 
 static bool arrived(struct kit *k, const struct crowd *c, struct own *o, unsigned int queue)
@@ -114,7 +122,67 @@ out:
 	end(&c);
 }
 
+static bool same_low_bits(const struct ibv_qp *a, const struct ibv_qp *b)
+{
+	return !((a->qp_num ^ b->qp_num) & ((1u << LOW) - 1));
+}
+
+/*
+ * Creates QPs until one has the low bits of `one`: that is o's, the others are never used. The last one, if the device
+ * has no more. Returns how many others there are.
+ */
+static unsigned int pass_numbers(struct kit *k, const struct own *one, struct own *o, struct ibv_qp **others)
+{
+	struct ibv_qp_init_attr init = {.send_cq = o->send_cq, .recv_cq = o->recv_cq, .qp_type = IBV_QPT_RC};
+	unsigned int n = 0;
+
+	init.cap = (struct ibv_qp_cap){SENDS, SENDS, 1, 1, 0};
+	while (n < MOST && (others[n] = ibv_create_qp(k->r->dut.requester.pd, &init))) {
+		n++;
+		if (same_low_bits(others[n - 1], one->qp))
+			break;
+	}
+	if (!n) {
+		KIT_FAULT(k, "ibv_create_qp failed with %s", errno_name(errno));
+		return 0;
+	}
+	o->qp = others[--n];
+	o->known_mask = IBV_QP_STATE;
+	o->known.qp_state = IBV_QPS_RESET;
+	return n;
+}
+
+/* A number is 24 bits long in doorbells, contexts, packets and CQEs: two QPs with the same low bits carry their own. */
+static void queue_numbers(struct kit *k)
+{
+	struct ibv_qp **others = calloc(MOST, sizeof(*others));
+	struct own o[2] = {0};
+	struct crowd c = {0};
+	unsigned int count = 0;
+
+	if (!others || !begin(k, &c) || !create(k, &o[0], 0))
+		goto out;
+	o[1].to_itself = true;
+	if (!own_begin(k, &o[1], IBV_QPT_RC))
+		goto out;
+	count = pass_numbers(k, &o[0], &o[1], others);
+	if (!KIT_GOOD(k) || !own_reach(k, &o[1], IBV_QPS_RTS))
+		goto out;
+	for (unsigned int i = 0; i < 2; i++)
+		post(k, &c, &o[i], i);
+	for (unsigned int i = 0; i < 2 && KIT_GOOD(k); i++)
+		arrived(k, &c, &o[i], i);
+out:
+	while (count)
+		ibv_destroy_qp(others[--count]);
+	own_destroy(&o[1]);
+	own_destroy(&o[0]);
+	end(&c);
+	free(others);
+}
+
 const struct scenario crowd_scenarios[] = {
 	{"many_queues", many_queues},
+	{"queue_numbers", queue_numbers},
 	{NULL, NULL},
 };
