@@ -241,10 +241,12 @@ class Bench
 		held_ = dut_->line_valid_i && !dut_->line_ready_o;
 		if (dut_->line_valid_i && dut_->line_ready_o)
 			lines_.pop_front();
-		if (dut_->read_valid_o && dut_->read_ready_i)
+		if (dut_->read_valid_o && dut_->read_ready_i) {
+			CU_ASSERT_FALSE_FATAL(inside_->pieces[piece_].inside); // host memory has others
 			for (unsigned int i = 0; i < dut_->read_lines_o; i++)
 				lines_.push_back({inside_, &inside_->pieces[piece_],
 						  dut_->read_addr_o / WORD * WORD + i * WORD});
+		}
 		piece_taken_ = dut_->piece_valid_i && dut_->piece_ready_o;
 		packet_taken_ = dut_->packet_valid_i && dut_->packet_ready_o;
 	}
@@ -267,7 +269,7 @@ class Bench
 
 void random_packets()
 {
-	for (uint32_t i = 0; i < Seeds::count(20); i++) {
+	for (uint32_t i = 0; i < Seeds::count(60); i++) {
 		const uint32_t seed = Seeds::first() + i;
 		Bench bench(seed, i % 4 ? 20 + 20 * (i % 4) : 100, random_packet);
 

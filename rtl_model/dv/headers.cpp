@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "headers.hpp"
 
+extern "C" {
 #include "core/wire/frame.h"
+#include "core/wire/net.h"
+}
 
 namespace
 {
@@ -127,14 +130,36 @@ Bytes random_tso_headers(Random &random, bool datagram)
 	return bytes;
 }
 
+// IP's length of what is behind its header and extensions: mostly right, or it ends inside of these or of TCP's.
+static uint32_t random_length(Random &random, uint32_t behind)
+{
+	if (random.chance(75))
+		return behind;
+	return random.chance(50) ? behind + random.below(9) - 4 : random.below(48) - 16;
+}
+
+// UDP data for which the checksum comes out as 0, which is not sent.
+static void zero_checksum(Bytes &frame, enum net_link link)
+{
+	Bytes summed = frame;
+	struct net n;
+
+	net_parse(frame.data(), (uint32_t)frame.size(), link, false, &n);
+	if (!n.ip || !n.l4 || n.proto != IP_PROTO_UDP || n.l4_off + UDP_LEN + 2 > n.l3_end)
+		return;
+	net_put_sums(summed.data(), (uint32_t)summed.size(), link);
+	uint8_t *data = &frame[n.l4_off + UDP_LEN];
+	const uint32_t sum = get16(data) + get16(&summed[n.l4_off + UDP_SUM]);
+	put16(data, (sum & 0xffff) + (sum >> 16));
+}
+
 Bytes random_frame(Random &random, bool datagram, uint32_t max)
 {
 	Headers h(random, false);
 	const uint32_t payload = random.below(max);
-	const int32_t wrong = random.chance(90) ? 0 : (int32_t)random.below(9) - 4;
 
 	h.link(datagram);
-	h.network(h.transport_bytes() + payload + (uint32_t)wrong);
+	h.network(random_length(random, h.transport_bytes() + payload));
 	h.transport();
 	const size_t headers = h.bytes.size();
 	h.bytes.resize(headers + payload);
@@ -143,5 +168,7 @@ Bytes random_frame(Random &random, bool datagram, uint32_t max)
 		h.bytes[random.below((uint32_t)headers)] ^= (uint8_t)(1u << random.below(8));
 	if (random.chance(10) || h.bytes.size() > max)
 		h.bytes.resize(random.below(std::min(max, (uint32_t)h.bytes.size()) + 1));
+	if (random.chance(10))
+		zero_checksum(h.bytes, datagram ? NET_DATAGRAM : NET_ETHERNET);
 	return h.bytes;
 }

@@ -17,6 +17,7 @@ package hcasim_fault_pkg;
   int planted = hcasim_fault();
 endpackage
 """
+KEYWORD = re.compile(r"\b(begin|end|else)$")
 OPEN, CLOSE = "([{", ")]}"
 TOKEN = re.compile(r"\w+|<=|>=|==|!=|&&|\|\||\|=>|\|->|<<|>>|[-+*/%&|^~!?:=<>]")
 
@@ -80,7 +81,9 @@ def opening(text, first):
             depth -= 1
         elif not depth and (text[at] in OPEN or text[at] == ";"):
             return at + 1
-        elif not depth and re.search(r"\b(begin|end|else)$", text[max(0, at - 6) : at + 1]):
+        elif (
+            not depth and KEYWORD.search(text[max(0, at - 6) : at + 1]) and not re.match(r"\w", text[at + 1])
+        ):
             return at + 1
     return 0
 

@@ -62,6 +62,7 @@ class Scope
       public:
 	Scope(EngineBench &bench, const std::vector<Row> &rows) : bench_(bench), wave_(names(rows))
 	{
+		bench.cycle(); // with op_done_o of the op before
 		bench.watch = [this, rows](const Top &top) {
 			std::vector<char> values;
 
@@ -132,7 +133,6 @@ void send(EngineBench &bench, uint16_t at, bool signaled)
 	bench.dut->op_tag_i = bench.tag;
 	for (Op each : {Op::LEAVE, Op::RELEASED})
 		bench.run(each);
-	bench.cycle();
 }
 
 void intake()
@@ -203,7 +203,6 @@ void translation()
 	push(bench, 0);
 	bench.blocks(bench.dut->result_slot_o, write_wqe(0, false, false));
 	bench.run(Op::DECODE);
-	bench.cycle();
 	const Scope scope(bench, {packetise, op_valid, op, op_done, req_valid, kind,
 				  SHOW("req_o.check", top.req_valid_o ? Waveform::bit(top.req_check()) : '.'),
 				  NUMBER("req_o.length", top.req_valid_o, top.req_length() >> 4), req_ack, ok,
@@ -221,7 +220,6 @@ void packet_out()
 	push(bench, 0);
 	bench.blocks(bench.dut->result_slot_o, write_wqe(0, true, false));
 	bench.run(Op::DECODE);
-	bench.cycle();
 	const Scope scope(
 		bench, {packetise, op_valid, op, tag, op_done, result, req_valid, kind, new_tag,
 			NUMBER("packet_o.psn", top.req_valid_o && top.req_kind() == (uint8_t)Request::PACKET,
@@ -270,7 +268,6 @@ void completion_out()
 	ports.response_kind(HCASIM_AETH_KIND_ACK);
 	ports.response_last(1);
 	bench.run(Op::RESPONSE);
-	bench.cycle();
 	const Scope scope(bench, {op_valid, op, op_done, result,
 				  NUMBER("wqe_o.index", top.op_done_o && top.result_ok_o, top.wqe_index()),
 				  rec_valid, seq, retire_valid, order, index});

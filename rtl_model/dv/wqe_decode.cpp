@@ -228,10 +228,42 @@ static void full_rate()
 	CU_ASSERT_EQUAL(decoded, 99);
 }
 
+// A request that is not taken stays, and the blocks of the next one wait for it.
+static void output_waits()
+{
+	struct hcasim_wqe_ctrl ctrl = {};
+	Decode dut(1);
+	std::vector<uint16_t> out;
+	uint16_t taken = 0;
+
+	ctrl.opcode = HCASIM_WQE_OP_NOP;
+	ctrl.size = 1;
+	ctrl.qpn_flags = 7;
+	dut->qp_type = HCASIM_QPT_RC;
+	dut->qpn = 7;
+	dut->valid_i = dut->posted_i = 1;
+	for (unsigned int i = 0; i < 8; i++) {
+		uint8_t block[HCASIM_WQEBB_SIZE] = {};
+
+		ctrl.index = dut->index_i = taken;
+		memcpy(block, &ctrl, sizeof(ctrl));
+		to_port(dut->block_i, block, sizeof(block));
+		dut->ready_i = i >= 5;
+		dut.settle();
+		taken = (uint16_t)(taken + dut->ready_o);
+		if (dut->valid_o && dut->ready_i)
+			out.push_back(dut->index);
+		dut.clock();
+		CU_ASSERT_TRUE(i >= 5 || taken == 1);
+	}
+	CU_ASSERT_TRUE((out == std::vector<uint16_t>{0, 1, 2}));
+}
+
 extern const struct test wqe_decode_tests[];
 const struct test wqe_decode_tests[] = {
 	{"random WQEs", random_wqes},
 	{"all cells met", all_cells_met},
 	{"a block a cycle", full_rate},
+	{"output waits", output_waits},
 	{nullptr, nullptr},
 };

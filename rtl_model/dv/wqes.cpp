@@ -117,9 +117,9 @@ class Writer
 			seg.hdr_size = (uint16_t)(seg.hdr_size + random_.below(9) - 4);
 		if (kinds_.bad_headers && random_.chance(15))
 			headers[random_.below((uint32_t)headers.size())] ^= (uint8_t)(1u << random_.below(8));
-		if (slip(25)) // about as long as a packet may be
-			seg.mss = (uint16_t)(qp_.port_mtu + HCASIM_FRAME_OVERHEAD -
-					     random_.below(2 * HCASIM_MAX_TSO_HDR));
+		if (slip(50)) // with its headers about as long as a packet may be
+			seg.mss = (uint16_t)(qp_.port_mtu + (datagram ? 0 : HCASIM_FRAME_OVERHEAD) -
+					     random_.below(2 * (uint32_t)headers.size()));
 		mss_ = seg.mss;
 		add(seg);
 		bytes_.insert(bytes_.end(), headers.begin(), headers.end());
@@ -187,6 +187,8 @@ class Writer
 		if (kinds_.legal && !value && random_.chance(50)) // as often as lists
 			n = random_.below(2);
 
+		if (max_sge_ >= HCASIM_MAX_MSG && op_ == HCASIM_WQE_OP_RDMA_READ)
+			n = 1;
 		if (qp_.type == HCASIM_QPT_RAW_PACKET && (random_.chance(40) || kinds_.legal)) {
 			add(hcasim_seg_data{REF_FRAMES - ref_translate(0) + random_.u32() / 65536 * 65536ull,
 					    56 + random_.below(limit), random_.u32()});
@@ -258,6 +260,9 @@ RandomWqe random_wqe(Random &random, const struct ref_qp &qp, uint16_t index, co
 	wqe.op = random_op(random);
 	while (!carried_out(wqe.op, qp.type) && (random.chance(60) || kinds.legal))
 		wqe.op = random_op(random);
+	if (kinds.max_sge >= HCASIM_MAX_MSG && carried_out(HCASIM_WQE_OP_RDMA_READ, qp.type) &&
+	    random.chance(20))
+		wqe.op = HCASIM_WQE_OP_RDMA_READ; // its response takes PSNs, its request is one packet
 	wqe.bytes = Writer(random, qp, wqe.op, kinds).write(index);
 	for (unsigned int percent : {40, 5})
 		if (random.chance(percent) && wqe.op != HCASIM_WQE_OP_TSO && !kinds.legal)

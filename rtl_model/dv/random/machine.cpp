@@ -9,9 +9,10 @@
 #include <hcasim_ops.h>
 
 constexpr uint32_t PAGE = 4096;
-constexpr size_t MAX_WAITING = 300; // of each kind; far fewer than the engine has tags
-constexpr size_t MAX_TAGS = 5000;   // more than the RTL engine has
-constexpr uint32_t PHASE = 16384;   // acts
+constexpr uint32_t LONG_WINDOW = 300000; // bytes: more packets than a window, with the shortest MTU
+constexpr size_t MAX_WAITING = 300;      // of each kind; far fewer than the engine has tags
+constexpr size_t MAX_TAGS = 5000;        // more than the RTL engine has
+constexpr uint32_t PHASE = 16384;        // acts
 constexpr bool SMALL = RTL_SLOTS < 32;
 
 enum Act {
@@ -376,7 +377,7 @@ Qp &Machine::any()
 
 // ---- Life ----
 
-static Knobs random_knobs(Random &random)
+static Knobs random_knobs(Random &random, uint32_t seed)
 {
 	static const unsigned int rare[] = {0, 0, 1, 5}, often[] = {0, 10, 50, 90};
 	Knobs k = {};
@@ -384,8 +385,10 @@ static Knobs random_knobs(Random &random)
 	k.illegal = random.chance(30) ? 30 : random.below(3);
 	k.bad_keys = random.chance(30) ? 0x1f : 0xfff;
 	k.longest = random.chance(5) ? 30000 : random.chance(50) ? 300 : 3000;
-	if (random.chance(8)) // windows of packets, PSNs
-		k.longest = random.chance(50) ? 300000 : HCASIM_MAX_MSG;
+	if (seed % 8 == 3) // windows of packets
+		k.longest = LONG_WINDOW;
+	if (seed % 8 == 7) // half of the PSNs
+		k.longest = HCASIM_MAX_MSG;
 	k.deep = random.chance(5); // windows of WQEs
 	k.no_read = rare[random.below(4)];
 	k.no_room = often[random.below(4)];
@@ -438,7 +441,7 @@ static std::vector<unsigned int> random_weights(Random &random, const Knobs &kno
 		weight.push_back(10 + random.below(random.chance(30) ? 20 : 100));
 	weight[POST] = 5 + random.below(60);
 	weight[TIME] = 1 + random.below(10);
-	if (random.chance(15))
+	if (random.chance(knobs.longest == LONG_WINDOW ? 60 : 15))
 		weight[RESPOND] = 1; // so much is sent ahead
 	weight[CONTROL] = 1 + random.below(random.chance(20) ? 10 : 2);
 	if (knobs.deep)
@@ -472,8 +475,8 @@ static uint8_t other_decode(const void *raw, uint32_t len, uint8_t qp_type, uint
 }
 
 Machine::Machine(uint32_t seed, Bins &bins, bool rare, bool tags)
-    : random_(seed), bins_(bins), knobs_(random_knobs(random_)), weight_(random_weights(random_, knobs_)),
-      other_(native_personality), now_(random_.u64() >> 14)
+    : random_(seed), bins_(bins), knobs_(random_knobs(random_, seed)),
+      weight_(random_weights(random_, knobs_)), other_(native_personality), now_(random_.u64() >> 14)
 {
 	engine_config cfg = {&native_personality, 1 + random_.below(random_.chance(50) ? 4 : RTL_SLOTS),
 			     ENGINE_WINDOW};
@@ -485,7 +488,7 @@ Machine::Machine(uint32_t seed, Bins &bins, bool rare, bool tags)
 	other_.name = "other"; // the engine does not decode its WQEs itself
 	if (rare)
 		other_.decode_wqe = other_decode;
-	if (random_.chance(35))
+	if (random_.chance(rare ? 70 : 35))
 		cfg.pers = &other_;
 	if (SMALL)
 		cfg.window = 1 + random_.below(random_.chance(50) ? 4 : 40);
@@ -496,7 +499,7 @@ Machine::Machine(uint32_t seed, Bins &bins, bool rare, bool tags)
 		lockstep_engine.port_set(e_, port, mtu_[port - 1]);
 	}
 	const bool few = knobs_.deep || knobs_.longest > LONG;
-	for (unsigned int n = 1 + random_.below(few ? 2 : random_.chance(10) ? 100 : 12); n--;)
+	for (unsigned int n = 1 + random_.below(few ? 3 : random_.chance(10) ? 100 : 12); n--;)
 		create();
 }
 

@@ -48,6 +48,9 @@ void Machine::create()
 	const uint32_t qpn = 1 + random_.below(random_.chance(90) ? 200 : 65535);
 	engine_qp ctx = random_context(random_, knobs_.deep);
 
+	if (knobs_.longest == HCASIM_MAX_MSG) // PSNs are counted where they are acknowledged
+		ctx.type = HCASIM_QPT_RC;
+
 	if (qps_.count(qpn))
 		return;
 	Qp &qp = qps_[qpn];
