@@ -13,7 +13,8 @@ static constexpr uint32_t ETH_HEADER = 14;
 
 Port::Port(sc_core::sc_module_name name, const Profile &p, Adapter &adapter, uint8_t number, Wire &wire)
     : sc_module(name), adapter_(adapter), wire_(wire), number_(number), capacity_(p.wire.tx_buffer),
-      streams_(hca_stage_counted(adapter.core(), HCA_STAGE_TX)), max_frame_(p.wire.mtu + ETH_HEADER)
+      streams_(hca_stage_counted(adapter.core(), HCA_STAGE_TX)), max_frame_(p.wire.mtu + ETH_HEADER),
+      reaction_(hca_ps(p.wire.pause_reaction))
 {
 	memcpy(mac_, adapter.config().mac[number - 1], sizeof(mac_));
 	SC_METHOD(run);
@@ -86,16 +87,40 @@ void Port::receive(Ring<Flight> &from, hca_ps now)
 	if (from.front().at > now)
 		alarm_.set(from.front().at);
 	else
-		paused_ = true;
+		pause(true);
+}
+
+/* Frames that are sent until the senders stop wait on the wire, too: an adapter has space for them behind its FIFO. */
+void Port::pause(bool paused)
+{
+	if (paused_ == paused)
+		return;
+	paused_ = paused;
+	if (reaction_) {
+		changes_.push({now_ps() + reaction_, paused});
+		alarm_.set(changes_.front().at);
+	} else if (!paused) {
+		wire_.wake();
+	}
+}
+
+void Port::react(hca_ps now)
+{
+	while (!changes_.empty() && changes_.front().at <= now) {
+		stopped_ = changes_.pop().stop;
+		if (!stopped_)
+			wire_.wake();
+	}
+	if (!changes_.empty())
+		alarm_.set(changes_.front().at);
 }
 
 void Port::go_on()
 {
 	if (!hca_rx_ready(adapter_.core(), number_))
 		return;
-	paused_ = false;
 	wake();
-	wire_.wake();
+	pause(false);
 }
 
 void Port::wake()
@@ -109,6 +134,7 @@ void Port::run()
 	bool full = !room();
 
 	alarm_.fired();
+	react(now);
 	receive(flight_, now);
 	receive(held_, now);
 	pump(now);

@@ -29,6 +29,13 @@ class Port : public sc_core::sc_module
 	Ring<hca_packet *> queue_;
 	hca_ps free_at_ = 0;
 	bool paused_ = false; /* frames are here that the adapter has no room for */
+	const hca_ps reaction_;
+	bool stopped_ = false; /* the senders know; if they take a time for it */
+	struct Change {
+		hca_ps at;
+		bool stop;
+	};
+	Ring<Change> changes_; /* of stopped_, to come */
 	struct Flight {
 		hca_ps at;
 		hca_packet *pkt;
@@ -40,6 +47,8 @@ class Port : public sc_core::sc_module
 	void pump(hca_ps now);
 	void receive(Ring<Flight> &from, hca_ps now);
 	void go_on();
+	void pause(bool paused);
+	void react(hca_ps now);
 
       public:
 	hca_ps inbound_free_at = 0; /* when the switch's output towards this port is free */
@@ -65,6 +74,11 @@ class Port : public sc_core::sc_module
 	bool paused() const
 	{
 		return paused_;
+	}
+	/* Senders to this port wait. */
+	bool stopped() const
+	{
+		return reaction_ ? stopped_ : paused_;
 	}
 	/* The adapter may have room again. */
 	void check_room()

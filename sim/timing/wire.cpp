@@ -80,7 +80,7 @@ bool Wire::paused(const hca_packet &pkt) const
 	const bool group = pkt.data[0] & 1;
 
 	return std::any_of(ports_.begin(), ports_.end(), [&](const Port *port) {
-		return port->paused() && (group || memcmp(port->mac(), pkt.data, 6) == 0);
+		return port->stopped() && (group || memcmp(port->mac(), pkt.data, 6) == 0);
 	});
 }
 

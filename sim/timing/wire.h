@@ -46,7 +46,7 @@ class Wire
 	}
 	/* The first bit of `pkt` leaves `from` at `start`. Takes ownership. */
 	void carry(const Port &from, hca_packet *pkt, hca_ps start);
-	/* The port, or one of those, that the frame goes to has no room. */
+	/* The port, or one of those, that the frame goes to has stopped its senders. */
 	bool paused(const hca_packet &pkt) const;
 	/* Ports that wait for another one look again. */
 	void wake();

@@ -102,6 +102,7 @@ def test_schema():
         ("pcie.store_data=63", ["value 63 is out of range, 64 to 1048576 B", "a store has up to 64 B"]),
         ("root.store_queue=0", ["value 0 is out of range, 1 to 4096 TLPs", "passes nothing on"]),
         ("fifo.doorbell_waits=2", ["value 2 is out of range, 0 to 1 bool"]),
+        ("wire.pause_reaction=-1", ["value -1 is out of range, 0 to 1000000 ns"]),
         ("engine.stages.rx.intervall=1", ["the closest one is 'engine.stages.rx.interval'"]),
         ("pcie.mps", ["'pcie.mps': is not KEY=VALUE"]),
     ],

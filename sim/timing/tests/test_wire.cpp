@@ -43,6 +43,64 @@ static void paused_link()
 	}
 }
 
+/* Frames that leave before their sender first stops, and the time of a single small WRITE. */
+struct Burst {
+	unsigned int frames;
+	hca_ps one;
+};
+
+static Burst burst(const char *reaction)
+{
+	OwnProfile profile(
+		{"engine.stages.rx.fixed=4000", "fifo.rx=4", std::string("wire.pause_reaction=") + reaction});
+	Options opt;
+	Burst result = {};
+
+	opt.profile = profile.path();
+	opt.trace_dir = profile.folder() + "/trace";
+	opt.timeout = 20;
+	{
+		Fabric f(opt);
+		Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+		a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(0), b.key, 8);
+		a.ring();
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f.wait(0));
+		result.one = machine_now(f.m);
+		fill(a, 3, 150000);
+		a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(0), b.key, 150000);
+		a.ring();
+		CU_ASSERT_PTR_NOT_NULL_FATAL(f.wait(0));
+		CU_ASSERT(placed(a, 0, b, 0, 150000));
+		CU_ASSERT_EQUAL(b.counters().rx_dropped, 0);
+	}
+	std::ifstream in(opt.trace_dir + "/events.log");
+	unsigned long long before = 0, at;
+
+	for (std::string line; std::getline(in, line);) {
+		if (line.find("\"hca\":\"hcasim0\"") == std::string::npos ||
+		    sscanf(line.c_str(), "{\"event\":\"sent\",\"ps\":%llu", &at) != 1 || at < result.one)
+			continue;
+		if (before && at > before + 3 * US)
+			break;
+		before = at;
+		result.frames++;
+	}
+	return result;
+}
+
+/* What is sent until the pause frame has its effect waits on the wire: as much as fits in that time. */
+static void pause_reaction()
+{
+	const Burst none = burst("0"), some = burst("5000"), twice = burst("10000");
+	const double frames = 5 * US / ((1024 + 58 + 4 + 20) * 8000.0 / 40);
+
+	CU_ASSERT(none.frames >= 4 && none.frames < 10);
+	CU_ASSERT_DOUBLE_EQUAL(some.frames - none.frames, frames, 1.5);
+	CU_ASSERT_DOUBLE_EQUAL(twice.frames - some.frames, frames, 1.5);
+	CU_ASSERT(none.one == some.one && some.one == twice.one);
+}
+
 /* Frames that get nowhere: the requester gives up, and the trace says why. */
 static void nowhere(Options opt, const OwnProfile &profile, const char *why)
 {
@@ -142,6 +200,7 @@ static void link_down()
 int main()
 {
 	return run_suite("wire", {{"paused link", paused_link},
+				  {"pause reaction", pause_reaction},
 				  {"unknown address", unknown_address},
 				  {"frame longer than the MTU", frame_longer_than_mtu},
 				  {"link down", link_down}});
