@@ -412,8 +412,10 @@ static void want_rare(Random &random, Knobs &k)
 	k.rare = true;
 	k.no_key = random.chance(80) ? 0 : 1;
 	k.twice = random.chance(50) ? 0 : 70;
-	if (random.chance(30))
+	if (random.chance(30)) { // pages that a response awaits, and the response once more
 		k.no_pages = 40;
+		k.twice = 70;
+	}
 	if (random.chance(10))
 		k.rnr = 97;
 }
@@ -470,6 +472,8 @@ static uint8_t other_decode(const void *raw, uint32_t len, uint8_t qp_type, uint
 		wr->inline_data = (uint8_t *)(uintptr_t)raw;
 		wr->length = std::min<uint64_t>(wr->length, len);
 		wr->num_sge = 0;
+	} else if (dice == 2) {
+		wr->op = UINT8_MAX; // no operation
 	}
 	return 0;
 }

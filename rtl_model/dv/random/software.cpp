@@ -49,7 +49,7 @@ void Machine::create()
 	engine_qp ctx = random_context(random_, knobs_.deep);
 
 	if (knobs_.longest == HCASIM_MAX_MSG) // PSNs are counted where they are acknowledged
-		ctx.type = HCASIM_QPT_RC;
+		ctx.type = qpn % 2 ? HCASIM_QPT_RC : HCASIM_QPT_XRC_SEND;
 
 	if (qps_.count(qpn))
 		return;
