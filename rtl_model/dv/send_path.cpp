@@ -462,7 +462,7 @@ static bool data_is_legal(const struct hcasim_wr_rule &rule, uint8_t type, Data 
 {
 	const uint8_t kind = hcasim_wqe_format(rule.wqe_op)->data;
 
-	if (type == HCASIM_QPT_RAW_PACKET && data == DATA_NONE && kind == HCASIM_WQE_DATA_GATHER)
+	if (type == HCASIM_QPT_RAW_PACKET && data == DATA_NONE && rule.wqe_op == HCASIM_WQE_OP_SEND)
 		return false; // a frame has at least its header
 	if (kind == HCASIM_WQE_DATA_NONE)
 		return data == DATA_NONE;
