@@ -545,7 +545,7 @@ static struct ref_send_qp rate_qp(bool ipv4)
 static void inline_rate()
 {
 	for (bool ipv4 : {true, false}) {
-		unsigned int cycles[2];
+		unsigned int cycles[2] = {};
 
 		for (unsigned int run : {0, 1}) {
 			std::vector<Job> jobs;
@@ -564,7 +564,7 @@ static void inline_rate()
 static void payload_rate()
 {
 	for (bool ipv4 : {true, false}) {
-		unsigned int cycles[2];
+		unsigned int cycles[2] = {};
 
 		for (unsigned int run : {0, 1}) {
 			std::vector<Job> jobs;
