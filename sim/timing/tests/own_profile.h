@@ -4,7 +4,6 @@
 #define HCASIM_TIMING_TESTS_OWN_PROFILE_H
 
 #include <CUnit/Basic.h>
-#include <filesystem>
 #include <fstream>
 #include <initializer_list>
 #include <string>
@@ -13,16 +12,16 @@
 
 #include "fabric.h"
 #include "profile/profile.h"
+#include "scratch.h"
 
 /* A profile of its own in a folder of its own: the default one with some values replaced. */
 class OwnProfile
 {
-	std::filesystem::path dir;
+	Scratch dir_;
 
       public:
 	OwnProfile(std::initializer_list<std::pair<const char *, const char *>> values)
 	{
-		char name[] = "machine-test-XXXXXX";
 		std::ifstream in(DEFAULT_PROFILE);
 		std::string text{std::istreambuf_iterator<char>(in), {}};
 
@@ -34,34 +33,25 @@ class OwnProfile
 			at += from.size();
 			text.replace(at, text.find(',', at) - at, value);
 		}
-		CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(name));
-		dir = name;
 		std::ofstream(path()) << text;
 	}
 	/* The default one with figures replaced as by --set. */
 	explicit OwnProfile(const std::vector<std::string> &sets)
 	{
-		char name[] = "machine-test-XXXXXX";
 		hcasim::Profile profile;
 		std::string err;
 
 		CU_ASSERT_FATAL(hcasim::profile_load(DEFAULT_PROFILE, profile, err));
 		CU_ASSERT_FATAL(hcasim::profile_set(profile, sets, err));
-		CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(name));
-		dir = name;
 		std::ofstream(path()) << hcasim::profile_text(profile);
-	}
-	~OwnProfile()
-	{
-		std::filesystem::remove_all(dir);
 	}
 	std::string folder() const
 	{
-		return dir;
+		return dir_.path();
 	}
 	std::string path() const
 	{
-		return dir / "own.yaml";
+		return dir_.path() / "own.yaml";
 	}
 };
 

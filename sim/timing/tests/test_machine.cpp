@@ -10,6 +10,7 @@
 
 #include "fabric.h"
 #include "own_profile.h"
+#include "scratch.h"
 
 static constexpr hca_ps US = 1000000;
 
@@ -281,11 +282,9 @@ static size_t lines(const std::filesystem::path &path)
 /* Traces are there, and change nothing. */
 static void traces()
 {
-	char dir[] = "machine-test-XXXXXX";
-
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
-	const std::filesystem::path path = dir;
-	Outcome plain = lossy_run(5), traced = lossy_run(5, dir);
+	const Scratch dir;
+	const std::filesystem::path &path = dir.path();
+	Outcome plain = lossy_run(5), traced = lossy_run(5, path);
 
 	CU_ASSERT(plain == traced);
 	CU_ASSERT_EQUAL(lines(path / "wqe.log"), 60);
@@ -293,7 +292,6 @@ static void traces()
 	CU_ASSERT(lines(path / "tlp.log") > 60 * 20);
 	CU_ASSERT(lines(path / "fault.log") > 10);
 	CU_ASSERT(std::filesystem::file_size(path / "wire.pcap") > 60 * 9000);
-	std::filesystem::remove_all(path);
 }
 
 /* Every buffer and credit as small as it can be: slow, but nothing waits for ever. */

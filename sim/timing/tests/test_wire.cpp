@@ -2,11 +2,11 @@
 /* Frames that wait, that get nowhere, or whose link goes down, between whole machines' adapters. */
 #include "suite.h"
 
-#include <filesystem>
 #include <fstream>
 
 #include "fabric.h"
 #include "own_profile.h"
+#include "scratch.h"
 
 static constexpr hca_ps US = 1000000;
 
@@ -148,11 +148,10 @@ static void frame_longer_than_mtu()
 static void interrupted(unsigned int down, const char *why)
 {
 	constexpr uint32_t LEN = 60000, N = 16;
-	char dir[] = "machine-test-XXXXXX";
+	const Scratch dir;
 	Options opt;
 
-	CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(dir));
-	opt.trace_dir = dir;
+	opt.trace_dir = dir.path();
 	{
 		Fabric f(opt);
 		Node &a = *f.nodes[0], &b = *f.nodes[1];
@@ -184,11 +183,10 @@ static void interrupted(unsigned int down, const char *why)
 		CU_ASSERT(placed(a, 0, b, 100000, LEN));
 		CU_ASSERT(a.counters().timeouts > 0);
 	}
-	std::ifstream in(std::filesystem::path(dir) / "fault.log");
+	std::ifstream in(dir.path() / "fault.log");
 	std::string log{std::istreambuf_iterator<char>(in), {}};
 
 	CU_ASSERT(contains(log, why));
-	std::filesystem::remove_all(dir);
 }
 
 static void link_down()
