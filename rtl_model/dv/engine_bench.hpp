@@ -14,7 +14,9 @@
 #include <hcasim_verbs.h>
 
 #include "hcasim_engine_ports.hpp"
+#include "memory.hpp"
 #include "ops.hpp"
+#include "rtl_engine.h"
 #include "tb.hpp"
 
 class EngineBench
@@ -98,43 +100,19 @@ class EngineBench
 	uint16_t tag = 0;                       // of the last read or packet
 
       private:
-	static constexpr unsigned int BLOCK = HCASIM_WQEBB_SIZE, SLOTS = 32,
+	static constexpr unsigned int BLOCK = HCASIM_WQEBB_SIZE, SLOTS = RTL_SLOTS,
 				      WQE_BYTES = HCASIM_WQE_MAX_BB * BLOCK;
-
-	template <class Port>
-	using Stored = std::remove_reference_t<Port>;
-
-	struct Context {
-		Stored<decltype(Top::ctx_attr_o)> attr;
-		Stored<decltype(Top::ctx_state_o)> state;
-	};
-	struct Record {
-		Stored<decltype(Top::rec_wqe_o)> wqe;
-		Stored<decltype(Top::rec_wr_o)> wr;
-		Stored<decltype(Top::rec_ud_o)> ud;
-		Stored<decltype(Top::rec_bind_o)> bind;
-		Stored<decltype(Top::rec_net_o)> net;
-	};
 
 	void contexts()
 	{
-		const Context &c = contexts_[dut->ctx_qpn_o];
-
 		dut->ctx_ack_i = dut->ctx_valid_o;
-		dut->ctx_attr_i = c.attr;
-		dut->ctx_state_i = c.state;
+		contexts_[dut->ctx_qpn_o].answer(*dut.operator->());
 	}
 
 	void records()
 	{
-		const Record &r = records_[{dut->rec_qpn_o, dut->rec_seq_o}];
-
 		dut->rec_ack_i = dut->rec_valid_o;
-		dut->rec_wqe_i = r.wqe;
-		dut->rec_wr_i = r.wr;
-		dut->rec_ud_i = r.ud;
-		dut->rec_bind_i = r.bind;
-		dut->rec_net_i = r.net;
+		records_[{dut->rec_qpn_o, dut->rec_seq_o}].answer(*dut.operator->());
 	}
 
 	void blocks()
@@ -166,22 +144,14 @@ class EngineBench
 	void keep()
 	{
 		if (dut->ctx_valid_o && dut->ctx_we_o)
-			contexts_[dut->ctx_qpn_o] = {dut->ctx_attr_o, dut->ctx_state_o};
-		if (!dut->rec_valid_o || !dut->rec_we_o)
-			return;
-		Record &r = records_[{dut->rec_qpn_o, dut->rec_seq_o}];
-		r.wqe = dut->rec_wqe_o;
-		if (dut->rec_body_o) {
-			r.wr = dut->rec_wr_o;
-			r.ud = dut->rec_ud_o;
-			r.bind = dut->rec_bind_o;
-			r.net = dut->rec_net_o;
-		}
+			contexts_[dut->ctx_qpn_o].write(*dut.operator->());
+		if (dut->rec_valid_o && dut->rec_we_o)
+			records_[{dut->rec_qpn_o, dut->rec_seq_o}].write(*dut.operator->());
 	}
 
 	unsigned int waited_ = 0;
-	std::map<uint32_t, Context> contexts_;
-	std::map<std::pair<uint32_t, uint32_t>, Record> records_;
+	std::map<uint32_t, StoredContext> contexts_;
+	std::map<std::pair<uint32_t, uint32_t>, StoredRecord> records_;
 	std::array<std::array<uint8_t, WQE_BYTES>, SLOTS> slots_{};
 };
 

@@ -17,33 +17,24 @@
 
 #include "frame.hpp"
 #include "hcasim_engine_ports.hpp"
+#include "memory.hpp"
 #include "ops.hpp"
 #include "pace.hpp"
 #include "rtl_engine.h"
 #include "wave.hpp"
 
-template <class Port>
-using Stored = std::remove_reference_t<Port>;
-
 constexpr unsigned int BLOCK = HCASIM_WQEBB_SIZE, SLOTS = RTL_SLOTS, RECORDS = 256, QPS = RTL_QPS;
 constexpr unsigned int MAX_WINDOW = RECORDS - HCA_WQE_MAX / BLOCK; // all WQEs of a read have a record
 
 // A WQE in the adapter's memory: what the model stores of it, its bytes, and its SGEs.
-struct Record {
-	Stored<decltype(Top::rec_wqe_o)> wqe;
-	Stored<decltype(Top::rec_wr_o)> wr;
-	Stored<decltype(Top::rec_ud_o)> ud;
-	Stored<decltype(Top::rec_bind_o)> bind;
-	Stored<decltype(Top::rec_net_o)> net;
+struct Record : StoredRecord {
 	std::array<uint8_t, HCA_WQE_MAX> raw;
 	std::array<hca_sge, ENGINE_MAX_PIECES> sge;
 	uint32_t num_sge, inline_at;
 };
 
 // The context of a QP in that memory, and the ring of its WQEs.
-struct Context {
-	Stored<decltype(Top::ctx_attr_o)> attr;
-	Stored<decltype(Top::ctx_state_o)> state;
+struct Context : StoredContext {
 	std::array<std::unique_ptr<Record>, RECORDS> record;
 };
 

@@ -74,13 +74,10 @@ void engine::contexts()
 	if (!top->ctx_ack_i)
 		return;
 	Context &c = at(top->ctx_qpn_o);
-	if (top->ctx_we_o) {
-		c.attr = top->ctx_attr_o;
-		c.state = top->ctx_state_o;
-	} else {
-		top->ctx_attr_i = c.attr;
-		top->ctx_state_i = c.state;
-	}
+	if (top->ctx_we_o)
+		c.write(*top);
+	else
+		c.answer(*top);
 }
 
 void engine::records()
@@ -89,21 +86,10 @@ void engine::records()
 	if (!top->rec_ack_i)
 		return;
 	Record &r = record(top->rec_qpn_o, top->rec_seq_o);
-	if (!top->rec_we_o) {
-		top->rec_wqe_i = r.wqe;
-		top->rec_wr_i = r.wr;
-		top->rec_ud_i = r.ud;
-		top->rec_bind_i = r.bind;
-		top->rec_net_i = r.net;
-		return;
-	}
-	r.wqe = top->rec_wqe_o;
-	if (top->rec_body_o) {
-		r.wr = top->rec_wr_o;
-		r.ud = top->rec_ud_o;
-		r.bind = top->rec_bind_o;
-		r.net = top->rec_net_o;
-	}
+	if (top->rec_we_o)
+		r.write(*top);
+	else
+		r.answer(*top);
 }
 
 void engine::blocks()
