@@ -54,6 +54,15 @@ void hcasim_ring_sq(struct hcasim_qp *qp, uint32_t first_bb, uint32_t pi, bool s
 		     HCASIM_FIELD_PREP(HCASIM_DB_SQ_PI_MASK, (uint64_t)(pi & 0xffff)));
 }
 
+/* A poll has taken so many CQEs. Without the lock: the device may take its time. */
+void hcasim_ring_poll(const struct hcasim_cq *cq, uint32_t taken)
+{
+	if (cq->ctx->poll_doorbell)
+		ring(&cq->ctx->uar, HCASIM_UAR_DB_POLL,
+		     HCASIM_FIELD_PREP(HCASIM_DB_POLL_CQN_MASK, (uint64_t)cq->cqn) |
+			     HCASIM_FIELD_PREP(HCASIM_DB_POLL_TAKEN_MASK, (uint64_t)taken));
+}
+
 /* Operations on the tag list up to `pi` are ready. */
 void hcasim_ring_tm(const struct hcasim_srq *srq, uint16_t pi)
 {

@@ -139,6 +139,7 @@ static int start_context(struct hcasim_context *ctx, const struct hcasim_alloc_u
 	ctx->max_sge = resp->max_sge;
 	ctx->max_tso = resp->max_tso;
 	ctx->max_tso_hdr = resp->max_tso_hdr;
+	ctx->poll_doorbell = resp->flags & HCASIM_UCONTEXT_POLL_DOORBELL;
 	ctx->td_uars_free = resp->td_uars < 64 ? (1ull << resp->td_uars) - 1 : UINT64_MAX;
 	pthread_mutex_init(&ctx->table_lock, NULL);
 	pthread_mutex_init(&ctx->chunk_lock, NULL);

@@ -69,7 +69,8 @@ struct hcasim_context {
 	uint64_t td_uars_free; /* bit i: page i + 1 is not used by a thread domain; protected by table_lock */
 
 	uint32_t max_send_wqebb, max_inline, max_sge, max_tso, max_tso_hdr;
-	size_t qp_ex_size; /* of struct ibv_qp_ex in the loaded libibverbs (layout.c) */
+	bool poll_doorbell; /* the device wants to know of each poll */
+	size_t qp_ex_size;  /* of struct ibv_qp_ex in the loaded libibverbs (layout.c) */
 
 	pthread_mutex_t table_lock; /* taken when QPs and SRQs are added and removed */
 	struct hcasim_table qps, srqs;
@@ -140,6 +141,7 @@ struct hcasim_cq {
 	/* The current completion of an extended poll. */
 	const struct hcasim_cqe *cqe;
 	bool wallclock;
+	uint32_t poll_from;           /* consumer index at start_poll() */
 	uint64_t now_ps, now_wall_ns; /* both clocks, read once in this poll */
 };
 
@@ -411,6 +413,7 @@ struct hcasim_cqe *hcasim_cq_peek(const struct hcasim_cq *cq, uint32_t index);
 uint32_t hcasim_cq_count(const struct hcasim_cq *cq);
 int hcasim_cq_next(struct hcasim_cq *cq, const struct hcasim_cqe **cqe, uint64_t *wr_id);
 void hcasim_cq_update_ci(struct hcasim_cq *cq);
+void hcasim_ring_poll(const struct hcasim_cq *cq, uint32_t taken);
 void hcasim_cq_clean(struct hcasim_cq *cq, uint32_t qpn, uint32_t srqn);
 enum ibv_wc_status hcasim_wc_status(const struct hcasim_cqe *cqe);
 enum ibv_wc_opcode hcasim_wc_opcode(const struct hcasim_context *ctx, const struct hcasim_cqe *cqe);

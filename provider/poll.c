@@ -204,7 +204,7 @@ int hcasim_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 {
 	struct hcasim_cq *cq = to_hcq(ibcq);
 	const struct hcasim_cqe *cqe;
-	uint32_t before;
+	uint32_t before, taken;
 	uint64_t wr_id;
 	int n;
 
@@ -212,9 +212,11 @@ int hcasim_poll_cq(struct ibv_cq *ibcq, int num, struct ibv_wc *wc)
 	before = cq->ci;
 	for (n = 0; n < num && !hcasim_cq_next(cq, &cqe, &wr_id); n++)
 		fill_wc(cq->ctx, cqe, wr_id, &wc[n]);
-	if (cq->ci != before)
+	taken = cq->ci - before;
+	if (taken)
 		hcasim_cq_update_ci(cq);
 	hcasim_cq_unlock(cq);
+	hcasim_ring_poll(cq, taken);
 	return n;
 }
 

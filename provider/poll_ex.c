@@ -41,21 +41,28 @@ static void sample_clocks(struct hcasim_cq *cq)
 	} while (wall_ns() - cq->now_wall_ns > CLOCKS_APART && --tries);
 }
 
+static void leave(struct hcasim_cq *cq)
+{
+	uint32_t taken = cq->ci - cq->poll_from;
+
+	if (taken)
+		hcasim_cq_update_ci(cq);
+	hcasim_cq_unlock(cq);
+	hcasim_ring_poll(cq, taken);
+}
+
 static int start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
 {
 	struct hcasim_cq *cq = to_hcq_ex(cqx);
-	uint32_t before;
 	int err;
 
 	if (attr->comp_mask)
 		return hcasim_error(EOPNOTSUPP);
 	hcasim_cq_lock(cq);
-	before = cq->ci;
+	cq->poll_from = cq->ci;
 	err = next_poll(cqx);
 	if (err) {
-		if (cq->ci != before)
-			hcasim_cq_update_ci(cq);
-		hcasim_cq_unlock(cq);
+		leave(cq);
 		return err;
 	}
 	if (cq->wallclock)
@@ -65,10 +72,7 @@ static int start_poll(struct ibv_cq_ex *cqx, struct ibv_poll_cq_attr *attr)
 
 static void end_poll(struct ibv_cq_ex *cqx)
 {
-	struct hcasim_cq *cq = to_hcq_ex(cqx);
-
-	hcasim_cq_update_ci(cq);
-	hcasim_cq_unlock(cq);
+	leave(to_hcq_ex(cqx));
 }
 
 static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *cqx)

@@ -84,6 +84,26 @@ def test_verdicts(judge):
     assert verdicts[4097].fault == "byte 3 <is> wrong" and verdicts[4099].run == 0
 
 
+@pytest.mark.parametrize(
+    "cells, outcome",
+    [
+        ([SEND, SEND], "caught"),
+        ([SEND, WRITE, SEND], "caught"),
+        ([SEND, None], "survived"),
+        ([SEND, WRITE, INLINE], "survived"),
+    ],
+)
+def test_a_listed_one_is_caught_by_the_same_cell_twice(judge, monkeypatch, cells, outcome):
+    trials = iter(cells)
+
+    def once(of):
+        cell = next(trials)
+        return trial.Verdict(of, "caught" if cell else "survived", cell or "")
+
+    monkeypatch.setattr(judge, "judge", once)
+    assert judge.twice(MUTANTS[0]).outcome == outcome and not list(trials)
+
+
 def test_the_end_of_its_time_is_no_catch(judge, by_id, monkeypatch):
     """The runner is killed before its next cell, which would say the same of any mutant."""
     cells = [by_id[i] for i in (SEND, INLINE, WRITE)]

@@ -210,6 +210,17 @@ DOCTORED = [
         "a message of 2147483649 bytes completes with LOC_LEN_ERR, expected SUC",
     ),
     ("answers/rc/fences", ("args", "fence"), 0, "an answer with opcode"),
+    ("region/rc/excludes-post_send", ("wrs", 0, "effect"), "write", "599 bytes are wrong"),
+    ("mtu/rc/long", ("args", "bytes"), 0, "no memory of 0 bytes"),
+    ("packet/rc/wrong", ("args", "right"), 1, "the receive has the contents of another packet"),
+    ("packet/rc/sequence", ("qp",), "UC", "an expected packet did not come"),
+    ("packet/rc/rnr", ("qp",), "UC", "an expected packet did not come"),
+    ("packet/rc/bounds", ("qp",), "UC", "an expected packet did not come"),
+    ("packet/uc/lost", ("qp",), "RC", "the completion of receive 0 did not come"),
+    ("datagram/ud/address-ipv6", ("qp",), "UC", "the message has changed"),
+    ("tags/rc/rndv-own_sends", ("args", "own_sends"), 0, "status is 0, expected 23"),
+    ("connect/rc/private-data", ("args", "request"), 55, "rdma_connect with 56 bytes of private data must"),
+    ("connect/rc/private-data", ("args", "answer"), 195, "rdma_accept with 196 bytes of private data must"),
     ("datagram/ud/fields", ("scenario",), "no_such", "the runner has no scenario 'no_such'"),
 ]
 

@@ -6,6 +6,8 @@
 #include "core/personality.h"
 #include "core/wire/headers.h"
 
+#include <hcasim_hw.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif

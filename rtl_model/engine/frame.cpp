@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <hcasim_hw.h>
+
 #include "frame.hpp"
 
 constexpr uint64_t LINE = sizeof(Vhcasim_engine_frame::line_data_i), BLOCK = HCASIM_WQEBB_SIZE;

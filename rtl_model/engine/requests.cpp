@@ -82,8 +82,8 @@ engine_lookup engine::memory(Record &r)
 
 void engine::read()
 {
-	const hca_dma_seg seg[2] = {{top->req_addr0(), top->req_bytes0()},
-				    {top->req_addr1(), top->req_bytes1()}};
+	const hca_dma_seg seg[2] = {{top->req_addr0(), top->req_bytes0(), 0},
+				    {top->req_addr1(), top->req_bytes1(), 0}};
 
 	top->ans_ok_i =
 		ports->read(host, top->req_qpn(), top->req_tag(), top->qp_pasid(), seg, seg[1].len ? 2 : 1);
@@ -359,6 +359,8 @@ void engine::decode()
 	memcpy(raw, &slot[top->req_slot()][top->req_block() * BLOCK], len);
 	err = cfg.pers->decode_wqe(raw, len, top->qp_qp_type(), top->req_qpn(), top->req_index(), &wr,
 				   decoded_.sge.data(), room / sizeof(hca_sge), &status);
+	if (cfg.pers->av_without_port)
+		wr.ud.av.port = top->qp_port();
 	put_request(*top, wr, raw);
 	put_segments(*top, wr);
 	top->dec_wr_status(err ? status : (uint8_t)HCASIM_CQE_STATUS_OK);

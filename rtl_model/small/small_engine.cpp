@@ -132,7 +132,7 @@ engine_lookup engine::lookup(hca_sge *sge)
 bool engine::read(Slot &s)
 {
 	const uint32_t at = model.index_o & (s.ctx.ring.entries - 1);
-	const hca_dma_seg seg = {s.ctx.ring.addr + (uint64_t)at * BLOCK, BLOCK};
+	const hca_dma_seg seg = {s.ctx.ring.addr + (uint64_t)at * BLOCK, BLOCK, 0};
 
 	return ports->read(host, s.qpn, tag_of(model.req_qp_o, model.req_epoch_o, 0), s.ctx.ring.pasid, &seg,
 			   1);
@@ -396,8 +396,13 @@ bool completion(const struct engine *e, uint32_t qpn, struct engine_completion *
 	if (!e->model.completion_o)
 		return false;
 	if (out)
-		*out = {e->model.cpl_op_o,     e->model.cpl_num_bb_o, e->model.cpl_status_o,
-			e->model.cpl_vendor_o, e->model.cpl_index_o,  0};
+		*out = {e->model.cpl_op_o,
+			e->model.cpl_num_bb_o,
+			e->model.cpl_status_o,
+			e->model.cpl_vendor_o,
+			e->model.cpl_index_o,
+			0,
+			0};
 	return true;
 }
 

@@ -225,13 +225,14 @@ void End::ring()
 	uint64_t db = htole64(HCASIM_FIELD_PREP(HCASIM_DB_SQ_QPN_MASK, uint64_t(qpn_)) |
 			      HCASIM_FIELD_PREP(HCASIM_DB_SQ_PI_MASK, uint64_t(pi_ & 0xffff)));
 
-	machine_mmio_write(m_, index_, HCASIM_BAR_UAR, PAGE + HCASIM_UAR_DB_SQ, &db, sizeof(db), true);
+	machine_mmio_write(m_, 0, index_, HCASIM_BAR_UAR, PAGE + HCASIM_UAR_DB_SQ, &db, sizeof(db), true);
 }
 
 void End::push(const std::vector<uint8_t> &wqe)
 {
 	for (size_t at = 0; at < wqe.size(); at += 8)
-		machine_mmio_write(m_, index_, HCASIM_BAR_UAR, PAGE + HCASIM_UAR_BF + at, &wqe[at], 8, true);
+		machine_mmio_write(m_, 0, index_, HCASIM_BAR_UAR, PAGE + HCASIM_UAR_BF + at, &wqe[at], 8,
+				   true);
 }
 
 uint32_t End::poll()

@@ -9,17 +9,17 @@
 #include "core/responder/responder.h"
 #include "core/stages.h"
 
-static bool rq_flush_ready(const struct qp *qp)
+static bool rq_flush_ready(const struct hca *hca, const struct qp *qp)
 {
 	return qp->a.state == HCASIM_QPS_ERR && !qp->resp.landing.head && !qp->resp.busy &&
-	       (qp->rq.active || qp->rq.ci != qp->rq.pi);
+	       rq_can_flush(hca, qp);
 }
 
-static bool recv_ready(const struct qp *qp)
+static bool recv_ready(const struct hca *hca, const struct qp *qp)
 {
 	const struct cq *cq;
 
-	if (!qp->resp.cpl.head && !rq_flush_ready(qp))
+	if (!qp->resp.cpl.head && !rq_flush_ready(hca, qp))
 		return false;
 	cq = qp_next_recv_cq(qp);
 	return !cq || !cq->stalled;
@@ -27,7 +27,7 @@ static bool recv_ready(const struct qp *qp)
 
 void complete_changed(struct hca *hca, struct qp *qp)
 {
-	list_set(&hca->cpl_qps, &qp->on_cpl, send_can_complete(hca, qp) || recv_ready(qp));
+	list_set(&hca->cpl_qps, &qp->on_cpl, send_can_complete(hca, qp) || recv_ready(hca, qp));
 }
 
 bool complete_pending(const struct hca *hca, struct hca_work *w)
@@ -40,34 +40,56 @@ bool complete_pending(const struct hca *hca, struct hca_work *w)
 	return true;
 }
 
-/* As complete_qp() will choose. */
+/* complete_qp() will take the send completion of the queue pair. */
+static bool send_is_next(const struct hca *hca, const struct qp *qp, bool *recv)
+{
+	*recv = recv_ready(hca, qp);
+	return send_can_complete(hca, qp) && (!*recv || !qp->cpl_turn);
+}
+
 hca_ps complete_since(const struct hca *hca)
 {
 	const struct qp *qp;
-	bool send, recv;
+	bool recv;
 
 	if (!list_empty(&hca->cpl_srqs) || list_empty(&hca->cpl_qps))
 		return 0;
 	qp = node_entry(hca->cpl_qps.next, struct qp, on_cpl);
-	send = send_can_complete(hca, qp);
-	recv = recv_ready(qp);
-	if (send && (!recv || !qp->cpl_turn))
+	if (send_is_next(hca, qp, &recv))
 		return send_since(hca, HCA_STAGE_COMPLETE, qp->qpn);
 	return recv && qp->resp.cpl.head ? qp->resp.cpl.head->since : 0;
+}
+
+void complete_head(const struct hca *hca, struct hca_seen *head)
+{
+	struct engine_completion c;
+	const struct qp *qp;
+	bool recv;
+
+	if (!list_empty(&hca->cpl_srqs) || list_empty(&hca->cpl_qps))
+		return;
+	qp = node_entry(hca->cpl_qps.next, struct qp, on_cpl);
+	head->qpn = qp->qpn;
+	head->of_wqe = send_is_next(hca, qp, &recv) && hca->eng->completion(hca->engine, qp->qpn, &c);
+	if (head->of_wqe)
+		head->index = c.wqe_index;
 }
 
 /* IBTA 10.3.1.6: receive WQEs of a QP in error are flushed, the one of an incomplete message first. */
 static void flush_recv(struct hca *hca, struct qp *qp, struct cq *cq)
 {
 	struct rq *rq = &qp->rq;
-	struct hca_cpl cpl = {
-		.qpn = qp->qpn, .op = HCASIM_CQE_OP_RECV, .wqe_index = (uint16_t)rq->ci, .vlan = 0xffff};
+	struct hca_cpl cpl = {.qpn = qp->qpn,
+			      .user_index = qp->c.user_index,
+			      .op = HCASIM_CQE_OP_RECV,
+			      .wqe_index = (uint16_t)rq->ci,
+			      .vlan = 0xffff};
 
+	if (!rq->active)
+		rq_flush_next(hca, qp);
 	if (rq->active) {
 		cpl = rq->cpl;
 		rq_release(hca, qp);
-	} else {
-		rq->ci++;
 	}
 	cpl.status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
 	cpl.timestamp = hca_now(hca);
@@ -108,7 +130,7 @@ static void complete_tag_op(struct hca *hca)
 static void complete_qp(struct hca *hca)
 {
 	struct qp *qp = node_entry(hca->cpl_qps.next, struct qp, on_cpl);
-	bool send = send_can_complete(hca, qp), recv = recv_ready(qp);
+	bool send = send_can_complete(hca, qp), recv = recv_ready(hca, qp);
 	struct cq *cq;
 
 	list_del(&qp->on_cpl);

@@ -11,6 +11,7 @@
 
 #define BF_PATIENCE_PS 2000000ull /* a push that is still incomplete after this time is torn */
 #define BF_HEAD_BYTES  8          /* opcode, size, index and QPN: enough to treat a torn push as a doorbell */
+#define BF_CTRL_BYTES  16         /* what a personality may look at; not yet pushed bytes are 0 */
 
 static bool db_full(const struct hca *hca)
 {
@@ -67,7 +68,7 @@ static void db_push(struct hca *hca, const struct hca_doorbell *db, uint32_t pag
 
 static struct bf_buf *bf_find(struct hca *hca, uint32_t page, uint32_t buf)
 {
-	struct bf_buf **b = &hca->bf[page * HCASIM_BF_BUFS + buf];
+	struct bf_buf **b = &hca->bf[page * hca->pers->uar.bf_bufs + buf];
 
 	if (!*b) {
 		*b = calloc(1, sizeof(**b));
@@ -84,8 +85,8 @@ static bool bf_head(struct hca *hca, const struct bf_buf *b, struct hca_doorbell
 {
 	if (b->got < BF_HEAD_BYTES)
 		return false;
-	hca->pers->decode_doorbell(HCASIM_UAR_BF, b->data,
-				   b->got < HCASIM_SEG_UNIT ? HCASIM_SEG_UNIT : b->got, db);
+	hca->pers->decode_doorbell(hca->pers->uar.bf_offset, b->data,
+				   b->got < BF_CTRL_BYTES ? BF_CTRL_BYTES : b->got, db);
 	return db->kind == HCA_DB_BF;
 }
 
@@ -127,10 +128,10 @@ static void bf_whole(struct hca *hca, struct bf_buf *b)
 
 static void bf_store(struct hca *hca, uint32_t page, uint32_t off, const void *data, uint32_t size)
 {
-	struct bf_buf *b = bf_find(hca, page, off / HCASIM_BF_SIZE);
+	struct bf_buf *b = bf_find(hca, page, off / hca->pers->uar.bf_size);
 
-	off %= HCASIM_BF_SIZE;
-	if (!b || off + size > HCASIM_BF_SIZE)
+	off %= hca->pers->uar.bf_size;
+	if (!b || off + size > hca->pers->uar.bf_size)
 		return;
 	if (b->active && off != b->got)
 		bf_torn(hca, b);
@@ -148,7 +149,7 @@ static void bf_store(struct hca *hca, uint32_t page, uint32_t off, const void *d
 	b->got += size;
 	if (!b->want && b->got >= BF_HEAD_BYTES)
 		b->want = hca->pers->wqe_size(b->data);
-	if (b->want > HCASIM_BF_SIZE || (!b->want && b->got >= hca->pers->wqebb_size))
+	if (b->want > hca->pers->uar.bf_size || (!b->want && b->got >= hca->pers->wqebb_size))
 		bf_torn(hca, b);
 	else if (b->want && b->got >= b->want)
 		bf_whole(hca, b);
@@ -158,58 +159,68 @@ static void bf_store(struct hca *hca, uint32_t page, uint32_t off, const void *d
 
 void hca_mmio_write(struct hca *hca, unsigned int bar, uint64_t offset, const void *data, uint32_t size)
 {
-	uint32_t page = (uint32_t)(offset / HCASIM_UAR_PAGE_SIZE), off = offset % HCASIM_UAR_PAGE_SIZE;
+	const struct hca_uar_layout *uar = &hca->pers->uar;
+	const uint64_t page = offset / uar->page_size;
+	const uint32_t off = offset % uar->page_size;
 	struct hca_doorbell db = {0};
 
-	if (bar == HCASIM_BAR_DM)
+	if (bar == hca->pers->dm.bar)
 		dm_write(hca, offset, data, size);
-	if (bar != HCASIM_BAR_UAR || offset >= HCASIM_BAR_UAR_SIZE || !size || size > 64 ||
-	    off + size > HCASIM_UAR_PAGE_SIZE)
+	if (bar != uar->bar || page >= uar->pages || !size || size > 64 || off + size > uar->page_size)
 		return;
 	hca->pers->decode_doorbell(off, data, size, &db);
 	if (db.kind == HCA_DB_BF)
-		bf_store(hca, page, off - HCASIM_UAR_BF, data, size);
+		bf_store(hca, (uint32_t)page, off - uar->bf_offset, data, size);
 	else if (db.kind != HCA_DB_NONE)
-		db_push(hca, &db, page, NULL);
+		db_push(hca, &db, (uint32_t)page, NULL);
 	hca_announce(hca);
 }
 
-static uint64_t reg_read(struct hca *hca, unsigned int bar, uint64_t offset)
-{
-	if (bar == HCASIM_BAR_UAR)
-		return offset % HCASIM_UAR_PAGE_SIZE == HCASIM_UAR_CLOCK ? hca_now(hca) : 0;
-	switch (offset) {
-	case HCASIM_REG_FW_VER:
-		return 1ull << 32; /* 1.0.0 */
-	case HCASIM_REG_CAPS:
-		return hca->cfg.num_ports;
-	case HCASIM_REG_CLOCK_PS:
-		return hca_now(hca);
-	default:
-		return 0;
-	}
-}
-
+/* Loads of any size and place take their part of the registers they touch; device memory is no register. */
 void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *data, uint32_t size)
 {
-	uint8_t *out = data;
+	uint8_t *out = data, reg[8];
 	uint32_t i;
 
 	memset(data, 0, size);
-	if (bar == HCASIM_BAR_DM)
+	if (bar == hca->pers->dm.bar) {
 		dm_read(hca, offset, data, size);
-	if (bar != HCASIM_BAR_REGS && bar != HCASIM_BAR_UAR)
 		return;
+	}
 	for (i = 0; i < size;) {
-		uint64_t reg = (offset + i) & ~7ull;
-		uint64_t v = htole64(reg_read(hca, bar, reg));
-		uint32_t skip = (uint32_t)(offset + i - reg), n = 8 - skip;
+		uint32_t skip = (offset + i) % sizeof(reg), n = sizeof(reg) - skip;
 
+		hca->pers->read_register(&hca->cfg, hca_now(hca), bar, offset + i - skip, reg);
 		if (n > size - i)
 			n = size - i;
-		memcpy(out + i, (uint8_t *)&v + skip, n);
+		memcpy(out + i, reg + skip, n);
 		i += n;
 	}
+}
+
+int hca_post_send(struct hca *hca, uint32_t qpn, uint16_t pi)
+{
+	const struct hca_doorbell db = {.kind = HCA_DB_SQ, .number = qpn, .value = pi};
+	const struct qp *qp = qp_find(hca, qpn);
+
+	if (!qp)
+		return -EINVAL;
+	db_push(hca, &db, qp->c.uar_page, NULL);
+	hca_announce(hca);
+	return 0;
+}
+
+int hca_cq_arm(struct hca *hca, uint32_t cqn, uint32_t ci, uint8_t arm_sn, bool solicited)
+{
+	const struct hca_doorbell db = {
+		.kind = HCA_DB_CQ_ARM, .number = cqn, .value = ci, .arm_sn = arm_sn, .solicited = solicited};
+	const struct cq *cq = cq_find(hca, cqn);
+
+	if (!cq)
+		return -EINVAL;
+	db_push(hca, &db, cq->uar_page, NULL);
+	hca_announce(hca);
+	return 0;
 }
 
 /* ---- The stage ---- */
@@ -242,12 +253,9 @@ static void sq_doorbell(struct hca *hca, struct db_entry *e)
 
 static void sq_record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 {
-	struct hcasim_sq_record rec;
-
 	if (stale || c->d.status || c->qp->rndv)
 		return;
-	memcpy(&rec, c->buf, sizeof(rec));
-	send_posted(hca, c->qp, (uint16_t)le32toh(rec.sq_pi));
+	send_posted(hca, c->qp, hca->pers->sq_record_pi(c->buf));
 	rq_poll_soon(hca, c->qp);
 }
 
@@ -269,7 +277,7 @@ static void recover(struct hca *hca)
 	if (!c)
 		return;
 	c->fn = sq_record_read;
-	dma_one(hca, c, qp->c.sq.pasid, qp->c.record, c->buf, sizeof(struct hcasim_sq_record));
+	dma_one(hca, c, qp->c.sq.pasid, qp->c.record, c->buf, hca->pers->qp_record_size);
 }
 
 void doorbell_step(struct hca *hca)
@@ -303,8 +311,8 @@ void doorbell_forget(struct hca *hca, struct qp *qp)
 		if (e->db.number == qp->qpn && (e->db.kind == HCA_DB_SQ || e->db.kind == HCA_DB_BF))
 			e->db.kind = HCA_DB_NONE;
 	}
-	for (i = 0; i < HCASIM_BF_BUFS; i++) {
-		struct bf_buf *b = hca->bf[qp->c.uar_page * HCASIM_BF_BUFS + i];
+	for (i = 0; i < hca->pers->uar.bf_bufs; i++) {
+		struct bf_buf *b = hca->bf[qp->c.uar_page * hca->pers->uar.bf_bufs + i];
 		struct hca_doorbell db = {0};
 
 		if (!b || !b->active || !bf_head(hca, b, &db) || db.number != qp->qpn)
@@ -320,7 +328,7 @@ void doorbell_free(struct hca *hca)
 	uint32_t i;
 
 	free(hca->db.slot);
-	for (i = 0; hca->bf && i < HCASIM_UAR_PAGES * HCASIM_BF_BUFS; i++)
+	for (i = 0; hca->bf && i < hca->pers->uar.pages * hca->pers->uar.bf_bufs; i++)
 		free(hca->bf[i]);
 	free(hca->bf);
 }

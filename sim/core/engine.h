@@ -18,7 +18,7 @@
 #include "core/personality.h"
 #include "core/wire/headers.h"
 
-#include <hcasim_hw.h>
+#include <hcasim_core.h>
 #include <hcasim_verbs.h>
 
 #ifdef __cplusplus
@@ -79,6 +79,7 @@ struct piece {
 	uint32_t len;
 	uint32_t pasid;
 	struct hca_tph tph; /* access hints of its region */
+	uint32_t key;       /* for cache models; an engine passes it on */
 };
 
 /* Bytes [off, off + len) of an SGE list. */
@@ -138,6 +139,7 @@ struct engine_completion {
 	uint8_t wqe_op, num_bb, status, vendor_err;
 	uint16_t wqe_index;
 	uint32_t byte_count;
+	uint64_t id; /* hca_wr.id */
 };
 
 /*
@@ -246,7 +248,7 @@ struct engine_ops {
 
 	/* WQEs are posted up to ring index `pi`; an index outside the ring is ignored. */
 	void (*doorbell)(struct engine *e, uint32_t qpn, uint16_t pi);
-	/* The WQE at `index` came with the doorbell (BlueFlame): `len` bytes, at most HCASIM_BF_SIZE. */
+	/* The WQE at `index` came with the doorbell (BlueFlame): `len` bytes, at most HCA_BF_MAX. */
 	void (*push)(struct engine *e, uint32_t qpn, uint16_t index, const void *wqe, uint32_t len);
 
 	/* Completions of ports. `status`: 0 or -EFAULT, then `data` is invalid. */
@@ -299,7 +301,7 @@ extern const struct engine_ops c_engine; /* sim/core/requester */
 /* ---- An engine in a shared library ---- */
 
 /* Increased with every change of this header and of the headers that it includes. */
-#define ENGINE_ABI 6
+#define ENGINE_ABI 8
 
 struct engine_plugin {
 	uint32_t abi;      /* ENGINE_ABI */

@@ -81,11 +81,11 @@ static bool alloc_tables(struct hca *hca)
 	hca->rx_writes_max = depth(cfg->rx_writes, CORE_RX_WRITES);
 	hca->cqe_writes_max = depth(cfg->cqe_writes, CORE_CQE_WRITES);
 	hca->db.slot = calloc(hca->db.depth, sizeof(*hca->db.slot));
-	hca->bf = calloc(HCASIM_UAR_PAGES * HCASIM_BF_BUFS, sizeof(*hca->bf));
-	numbers_init(&hca->qp, CORE_FIRST_QPN, HCASIM_DB_SQ_QPN_MASK, cfg->max_qp);
-	numbers_init(&hca->cq, 1, HCASIM_DB_CQ_CQN_MASK, cfg->max_cq);
-	numbers_init(&hca->srq, 1, HCASIM_DB_SRQ_SRQN_MASK, cfg->max_srq);
-	hca->dm = calloc(1, HCASIM_BAR_DM_SIZE);
+	hca->bf = calloc((size_t)hca->pers->uar.pages * hca->pers->uar.bf_bufs, sizeof(*hca->bf));
+	numbers_init(&hca->qp, CORE_FIRST_QPN, HCA_NUMBER_MASK, cfg->max_qp);
+	numbers_init(&hca->cq, 1, HCA_NUMBER_MASK, cfg->max_cq);
+	numbers_init(&hca->srq, 1, HCA_NUMBER_MASK, cfg->max_srq);
+	hca->dm = calloc(1, hca->pers->dm.size + !hca->pers->dm.size);
 	return hca->db.slot && hca->dm && hca->bf &&
 	       send_create(hca, depth(cfg->fetch_depth, CORE_FETCH_DEPTH)) &&
 	       txq_init(&hca->gather, depth(cfg->gather_depth, CORE_GATHER_DEPTH)) &&
@@ -101,12 +101,19 @@ static bool config_ok(const struct hca_config *cfg)
 	       cfg->max_rd_atomic <= 255;
 }
 
+static bool personality_ok(const struct hca_personality *pers)
+{
+	return pers->wqebb_size && pers->cqe_size <= HCA_CQE_MAX && pers->eqe_size <= HCA_CQE_MAX &&
+	       pers->uar.bf_size <= HCA_BF_MAX && pers->qp_record_size <= HCA_RECORD_MAX &&
+	       pers->cq_record_size <= HCA_RECORD_MAX && pers->srq_record_size <= HCA_RECORD_MAX;
+}
+
 struct hca *hca_create(const struct hca_config *cfg, const struct hca_personality *pers,
 		       const struct hca_ops *ops, void *host)
 {
 	struct hca *hca;
 
-	if (!config_ok(cfg) || pers->cqe_size > 128 || pers->eqe_size > 128 || !pers->wqebb_size) {
+	if (!config_ok(cfg) || !personality_ok(pers)) {
 		errno = EINVAL;
 		return NULL;
 	}

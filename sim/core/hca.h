@@ -79,6 +79,11 @@ const char *hca_stage_name(enum hca_stage stage);
  * transfer to ops->dma: the host only models its time, and it does not cross PCIe.
  */
 #define HCA_PASID_DEVICE UINT32_MAX
+/*
+ * Host memory that the driver gave the adapter for its contexts and tables (ICM). The core keeps these itself: such
+ * reads are the host's, which models caches of them. They move no data.
+ */
+#define HCA_PASID_CONTEXT (UINT32_MAX - 1)
 
 enum hca_dma_class { /* purpose; for traces and cache models */
 		     HCA_DMA_WQE,
@@ -88,6 +93,9 @@ enum hca_dma_class { /* purpose; for traces and cache models */
 		     HCA_DMA_ATOMIC,
 		     HCA_DMA_CQE,
 		     HCA_DMA_EQE,
+		     HCA_DMA_QPC, /* of the adapter's context memory, by the host: QP contexts, */
+		     HCA_DMA_MPT, /* protection entries, */
+		     HCA_DMA_MTT, /* translation entries */
 };
 
 /* Processing hint and steering tag of the requests of a transfer (PCIe 6.17); 8-bit tags need no TLP prefix. */
@@ -99,6 +107,7 @@ struct hca_tph {
 struct hca_dma_seg {
 	uint64_t addr;
 	uint32_t len;
+	uint32_t key; /* that translated it, for cache models; 0: none did */
 };
 
 /*
@@ -120,9 +129,10 @@ struct hca_dma {
 	struct hca_dma_seg *seg;
 	void *buf;
 	int status; /* 0, or -EFAULT: refused by the host; no bytes, or the first ones, were moved */
-	void (*done)(struct hca *hca, struct hca_dma *dma); /* core internal */
-	void *host_priv;                                    /* private to the host */
-	struct hca_dma *next;                               /* private to the owner */
+	void (*done)(struct hca *hca,
+		     struct hca_dma *dma); /* of who made it: the core, if not the host itself */
+	void *host_priv;                   /* private to the host */
+	struct hca_dma *next;              /* private to the owner */
 };
 
 void hca_dma_done(struct hca *hca, struct hca_dma *dma);
@@ -140,14 +150,29 @@ struct hca_packet {
 struct hca_packet *hca_packet_alloc(uint32_t cap);
 struct hca_packet *hca_packet_dup(const struct hca_packet *pkt);
 void hca_packet_free(struct hca_packet *pkt);
+/* A switch marks an IP packet as having met congestion (CE). False: its sender does not take part in that. */
+bool hca_packet_mark(struct hca_packet *pkt);
+
+#define HCA_PRIORITIES 8 /* of Ethernet frames (IEEE 802.1Q) */
+/*
+ * Priority of a frame: the priority code point of its VLAN tag, or the class selector of its DSCP (RFC 2474 4.2.2), that is
+ * its three upper bits. 0 for other frames.
+ */
+uint8_t hca_packet_priority(const struct hca_packet *pkt);
 
 /* A frame arrives on `port` (1-based). Takes ownership. Dropped and counted when the receive FIFO is full. */
 void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt);
 /*
- * The receive FIFO has space: with a lossless wire (priority flow control), deliver frames only then, and check again
- * after each step of HCA_STAGE_RX.
+ * The receive FIFO has space for a frame of the priority: with a lossless wire, deliver frames only then, and check again after each
+ * step of HCA_STAGE_RX. Without hca_config.pfc there is one space for
+ * all of them, with it each has its own.
  */
-bool hca_rx_ready(const struct hca *hca, uint8_t port);
+bool hca_rx_ready(const struct hca *hca, uint8_t port, uint8_t priority);
+/*
+ * With hca_config.pfc: the port cannot send frames of these priorities (one bit each) and has no space for more of them.
+ * Connected QPs of such a priority make no requests and READ responses; what is in the FIFOs already still comes.
+ */
+void hca_tx_pause(struct hca *hca, uint8_t port, uint8_t priorities);
 
 /* ---- The host side --------------------------------------------------------------------------- */
 
@@ -182,6 +207,7 @@ enum hca_stall {
 	HCA_STALL_READS, /* responses: max_rd_atomic are outstanding. Has no effect on operations without response */
 	HCA_STALL_PAGES, /* a page request */
 	HCA_STALL_RATE,  /* its rate limit */
+	HCA_STALL_PAUSE, /* its priority, which is paused */
 	HCA_NUM_STALLS
 };
 /* Why `stage`, which is idle, cannot do a step; NONE: it can, or has no input. The engine's FETCH does not say. */
@@ -203,6 +229,15 @@ uint32_t hca_level_now(const struct hca *hca, enum hca_level level);
 uint32_t hca_level_max(const struct hca *hca, enum hca_level level);
 const char *hca_level_name(enum hca_level level);
 
+/*
+ * What the work at the head of a stage that is pending is about, as far as it is known before the step: `qpn` of
+ * FETCH, PACKETISE, RX, RESPOND and COMPLETE, `index` of PACKETISE and, of a send completion, COMPLETE. For cache models.
+ */
+void hca_stage_head(const struct hca *hca, enum hca_stage stage, struct hca_seen *head);
+
+/* What the adapter may have copies of. */
+enum hca_context { HCA_CONTEXT_QP, HCA_CONTEXT_KEY };
+
 struct hca_ops {
 	hca_ps (*now)(void *host);
 	/* `stage` has new work. May be called when it has none. */
@@ -214,6 +249,11 @@ struct hca_ops {
 	void (*msix)(void *host, unsigned int vector);
 	/* The earliest timer deadline changed; HCA_PS_NEVER: none. */
 	void (*timer)(void *host, hca_ps deadline);
+	/*
+	 * Copies are not valid any more. QP: it is reset or destroyed. KEY, by index: deregistered or changed by the
+	 * driver, a window unbound or freed, pages unmapped. May be NULL.
+	 */
+	void (*changed)(void *host, enum hca_context what, uint32_t number);
 	/* Observers for traces; may be NULL. `raw` are the bytes in host memory, `len` their number. */
 	void (*saw_wqe)(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len);
 	void (*saw_cqe)(void *host, uint32_t cqn, const struct hca_cpl *cpl, const void *raw, uint32_t len);
@@ -224,14 +264,26 @@ struct hca_ops {
 	void (*saw_stall)(void *host, uint32_t qpn, uint16_t index, enum hca_stall stall);
 };
 
+/* DCQCN (base/dcqcn.h) of connected QPs: their packets say that switches may mark them. */
+struct hca_dcqcn {
+	bool on;
+	hca_ps cnp_interval;            /* between CNPs of a QP, at least */
+	hca_ps alpha_timer, rate_timer; /* not 0 */
+	uint64_t byte_counter;
+	uint32_t fast_recovery;             /* expirations of timer or byte counter */
+	uint32_t g;                         /* of 65536 */
+	uint32_t additive, hyper, min_rate; /* kbit/s; min_rate is not 0 */
+};
+
 struct hca_config {
 	char name[16];      /* "hcasim0" */
 	uint64_t node_guid; /* host order */
 	uint8_t num_ports;  /* 1 or 2 */
 	uint8_t mac[2][6];  /* of each port */
 	uint32_t max_qp, max_cq, max_mr, max_srq;
-	uint32_t max_mw;             /* memory windows, besides max_mr */
-	uint32_t max_rd_atomic;      /* outstanding READs and atomics of a QP, both directions */
+	uint32_t max_mw;        /* memory windows, besides max_mr */
+	bool pfc;               /* priority flow control (IEEE 802.1Qbb) instead of pause of the whole link */
+	uint32_t max_rd_atomic; /* outstanding READs and atomics of a QP, both directions */
 	uint32_t acks_after_landing; /* 1: an ACK leaves only after the DMA writes it acknowledges landed */
 	/*
 	 * Depths of FIFOs, 0: chosen by the core. rx counts frames, rx_writes pending payload writes, cqe_writes
@@ -241,6 +293,7 @@ struct hca_config {
 	/* Port attributes as reported to software: rate in Mb/s, 0: 40 Gb/s; enum ibv_mtu, 0: 4096 bytes. */
 	uint32_t port_rate;
 	uint8_t port_mtu;
+	struct hca_dcqcn dcqcn;
 	const struct engine_ops *engine; /* NULL: the C engine */
 };
 
@@ -249,6 +302,11 @@ struct hca *hca_create(const struct hca_config *cfg, const struct hca_personalit
 		       const struct hca_ops *ops, void *host);
 /* After this the host must not call hca_dma_done() any more. */
 void hca_destroy(struct hca *hca);
+
+struct hca_congestion { /* packets */
+	uint64_t marked, cnps_sent, cnps_handled;
+};
+void hca_congestion(const struct hca *hca, struct hca_congestion *out);
 
 /* Fires every timer whose deadline is not after ops->now(). */
 void hca_timers(struct hca *hca);
@@ -332,7 +390,7 @@ struct hca_ring {
 
 struct hca_cq_attr {
 	struct hca_ring ring;
-	uint64_t record; /* address of struct hcasim_cq_record, same PASID */
+	uint64_t record; /* address of its doorbell record, same PASID */
 	uint32_t eqn;
 	uint32_t uar_page; /* user access page that can arm it */
 };
@@ -364,13 +422,14 @@ void hca_async_eq(struct hca *hca, uint32_t eqn);
 struct hca_srq_attr {
 	uint32_t pdn;
 	struct hca_ring ring;
-	uint64_t record;         /* address of struct hcasim_srq_record, same PASID */
+	uint64_t record;         /* address of its doorbell record, same PASID */
 	uint32_t xrcdn;          /* XRC domain, 0: none */
 	uint32_t cqn;            /* XRC, tag matching: where its receives complete */
 	uint32_t num_tags;       /* size of its tag list, 0: no tag matching */
-	struct hca_ring tag_ops; /* ring of operations on the tag list; stride: HCASIM_TM_OP_SIZE */
+	struct hca_ring tag_ops; /* ring of operations on the tag list; stride: at most HCA_TM_OP_MAX bytes */
 	uint32_t limit;          /* initially armed limit; 0: none */
 	uint32_t uar_page;       /* doorbells from other user access pages are dropped */
+	uint32_t user_index;     /* in the completions of XRC */
 };
 /* SRQ numbers start at 1. */
 int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *srqn);
@@ -389,11 +448,13 @@ struct hca_qp_attr_create {
 	uint32_t xrcdn;     /* XRC_RECV: its domain */
 	struct hca_ring sq; /* stride: one WQEBB */
 	struct hca_ring rq;
-	uint64_t record;     /* address of struct hcasim_sq_record */
+	uint64_t record;     /* address of its doorbell record */
+	uint64_t rq_record;  /* of that of its receive queue, if it has one of its own; 0: none */
 	uint32_t max_inline; /* bytes */
 	uint32_t max_send_sge, max_recv_sge;
 	uint32_t max_send_wr, max_recv_wr;
-	uint32_t uar_page; /* doorbells from other user access pages are dropped */
+	uint32_t uar_page;   /* doorbells from other user access pages are dropped */
+	uint32_t user_index; /* in its completions */
 	bool wq; /* RAW_PACKET: a work queue, which is only a receive queue; hca_wq_modify() changes its state */
 	const struct hca_rss *rss; /* RAW_PACKET: receives into work queues; NULL: has its own queues */
 };
@@ -451,6 +512,10 @@ int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr);
  * reused.
  */
 int hca_qp_destroy(struct hca *hca, uint32_t qpn);
+
+/* Doorbells that the driver rings for software whose adapter has none: as those of a user access page. */
+int hca_post_send(struct hca *hca, uint32_t qpn, uint16_t pi);
+int hca_cq_arm(struct hca *hca, uint32_t cqn, uint32_t ci, uint8_t arm_sn, bool solicited);
 
 /* For a work queue, states as in enum ibv_wq_state. -EINVAL: not a legal transition: RESET to ERR, ERR to RDY. */
 enum hca_wq_state { HCA_WQ_RESET, HCA_WQ_RDY, HCA_WQ_ERR };

@@ -8,7 +8,7 @@
 
 #include "core/hca.h"
 
-#include <hcasim_hw.h>
+#include <hcasim_core.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,7 +21,7 @@ struct hca_sge {
 };
 
 /* Operation and flag values are the generated HCASIM_WQE_OP_* and HCA_WR_*; statuses are
- * HCASIM_CQE_STATUS_* and HCASIM_VENDOR_ERR_*: the canonical numbering is the native one. */
+ * HCASIM_CQE_STATUS_* and HCASIM_VENDOR_ERR_* (spec/core.yaml). */
 #define HCA_WR_SIGNALED  (1u << 0)
 #define HCA_WR_SOLICITED (1u << 1)
 #define HCA_WR_FENCE     (1u << 2)
@@ -30,6 +30,7 @@ struct hca_sge {
 
 /* One decoded work request. `sge` and `inline_data` point into the memory it was decoded into. */
 struct hca_wr {
+	uint64_t id; /* the software's, if WQEs of the family have one: it returns in the completion */
 	uint8_t op;
 	uint8_t num_bb; /* ring slots of the WQE */
 	uint16_t index; /* free-running index of the first slot */
@@ -47,7 +48,7 @@ struct hca_wr {
 	struct {
 		uint32_t mw_rkey, new_rkey, lkey, access;
 		uint64_t addr, length;
-		uint8_t type;
+		uint8_t type; /* 0: WQEs of the family do not say */
 	} bind;
 	struct {
 		uint16_t mss, hdr_size;
@@ -63,7 +64,8 @@ struct hca_wr {
 	uint8_t *inline_data;
 };
 
-struct hca_rwr { /* one decoded receive WQE */
+struct hca_rwr {     /* one decoded receive WQE */
+	uint64_t id; /* as in struct hca_wr */
 	uint16_t index;
 	uint16_t tag; /* SRQ: tag for its completion */
 	uint64_t length;
@@ -81,16 +83,21 @@ struct hca_tm_op {  /* one decoded operation on a tag list */
 	struct hca_sge sge[HCASIM_TM_MAX_SGE];
 };
 
-struct hca_cpl { /* one completion */
+struct hca_cpl {     /* one completion */
+	uint64_t id; /* of its work request, as in struct hca_wr */
 	uint32_t qpn;
-	uint8_t op; /* HCASIM_CQE_OP_* */
+	uint32_t user_index; /* the software's number of the QP, or of an XRC QP's SRQ */
+	uint8_t op;          /* HCASIM_CQE_OP_* */
 	uint8_t wqe_op, num_bb, status, vendor_err;
 	uint16_t wqe_index;
 	uint32_t byte_count, imm, inv_rkey, src_qpn, srqn;
 	uint16_t vlan, pkey_index;
 	uint8_t smac[6], sl, path_bits;
 	bool grh, csum_ok, with_imm, with_inv;
-	bool tm_match, tm_data, tm_sync, tm_handle; /* as in the native CQE */
+	bool tm_match;  /* a message has matched an entry of the tag list */
+	bool tm_data;   /* its data is in memory: the last completion of the entry */
+	bool tm_sync;   /* the software shall tell how many unexpected messages it has handled */
+	bool tm_handle; /* wqe_index is the handle of an entry of the tag list */
 	uint32_t tm_priv;
 	uint64_t tm_tag;
 	bool solicited; /* counts as solicited for arming; not part of the CQE */
@@ -112,12 +119,50 @@ struct hca_doorbell {
 	bool solicited;
 };
 
-#define HCA_OWN_WQE_BB 2
-#define HCA_WQE_MAX    1024 /* bytes: no personality has longer ones */
+#define HCA_OWN_WQE_BB  2
+#define HCA_WQE_MAX     1024     /* bytes: no personality has longer ones */
+#define HCA_CQE_MAX     128      /* likewise, and EQEs */
+#define HCA_BF_MAX      256      /* likewise, BlueFlame buffers */
+#define HCA_TM_OP_MAX   64       /* likewise, operations on a tag list */
+#define HCA_RECORD_MAX  64       /* likewise, doorbell records */
+#define HCA_NUMBER_MASK 0xffffff /* QP, CQ and SRQ numbers have 24 bits (IBTA 9.2.3) */
+
+/* User access pages: where CPUs ring doorbells. */
+struct hca_uar_layout {
+	unsigned int bar;
+	uint32_t page_size; /* bytes */
+	uint32_t pages;     /* in the BAR, from its beginning */
+	uint32_t bf_offset; /* of the BlueFlame buffers in a page */
+	uint32_t bf_size;   /* bytes of one */
+	uint32_t bf_bufs;
+};
+
+/*
+ * Queues between two programs, as of a software device: the indices that both sides share are positions in the ring,
+ * of which one place stays free, and the adapter writes its own for the software: 32 bits, little-endian.
+ */
+struct hca_shared_indices {
+	bool on;
+	/* Where the adapter's index is, from the address of the queue's record on, bytes: */
+	int16_t consumer, producer; /* of work queues, of CQs */
+};
+
+struct hca_cq_record { /* doorbell record of a CQ, decoded */
+	uint32_t ci;
+	uint8_t arm_sn; /* and `solicited`: of the last arm request */
+	bool solicited;
+};
 
 struct hca_personality {
 	const char *name;
-	uint32_t wqebb_size, cqe_size, eqe_size;
+	const char *adapter;                     /* its adapters are named so, with a number */
+	uint32_t wqebb_size, cqe_size, eqe_size; /* a CQ's stride may be larger than cqe_size */
+	struct hca_uar_layout uar;
+	bool av_without_port; /* address vectors name no port: it is that of the QP */
+	struct {
+		unsigned int bar;
+		uint64_t size; /* bytes; 0: the family has none */
+	} dm;                  /* device memory */
 	/* Length in bytes of the WQE that starts at `head` (its first basic block), or 0: not a WQE. */
 	uint32_t (*wqe_size)(const void *head);
 	/*
@@ -129,6 +174,9 @@ struct hca_personality {
 			      struct hca_wr *wr, struct hca_sge *sge, uint32_t max_sge, uint8_t *status);
 	uint8_t (*decode_rqe)(const void *raw, uint32_t len, uint16_t index, struct hca_rwr *wr,
 			      struct hca_sge *sge, uint32_t max_sge);
+	/* That of a shared receive queue, `index` being its place in a linked list; NULL: as decode_rqe. */
+	uint8_t (*decode_srqe)(const void *raw, uint32_t len, uint16_t index, struct hca_rwr *wr,
+			       struct hca_sge *sge, uint32_t max_sge);
 	/* An operation on a tag list; NULL: the family has no tag matching. */
 	uint8_t (*decode_tm_op)(const void *raw, uint16_t index, struct hca_tm_op *op);
 	/*
@@ -136,9 +184,31 @@ struct hca_personality {
 	 * its basic blocks; `raw` has room for HCA_OWN_WQE_BB.
 	 */
 	uint32_t (*encode_wqe)(const struct hca_wr *wr, uint32_t qpn, void *raw);
-	/* `phase`: number of the turn of the ring, from 1. */
-	void (*encode_cqe)(const struct hca_cpl *cpl, unsigned int phase, void *raw);
+	/* `phase`: 1 in the first turn of the ring, then 0, 1, ...; `size`: the stride of the ring, bytes. */
+	void (*encode_cqe)(const struct hca_cpl *cpl, unsigned int phase, void *raw, uint32_t size);
 	void (*encode_eqe)(const struct hca_event *ev, unsigned int phase, void *raw);
+	/* Free-running index of the first entry in a resized CQ's new ring; `last` is that of the RESIZE entry. NULL: a
+	 * CQ keeps its ring. */
+	uint32_t (*resized_cq_index)(uint32_t last, uint32_t entries);
+	/*
+	 * Doorbell records in host memory: their sizes in bytes, and the free-running indices in them, of which those of
+	 * receive queues have `rq_index_bits`, those of CQs `ci_bits`.
+	 */
+	uint32_t qp_record_size, cq_record_size, srq_record_size;
+	uint8_t rq_index_bits, ci_bits; /* without effect if `shared` */
+	struct hca_shared_indices shared;
+	uint16_t (*sq_record_pi)(const void *record); /* in basic blocks */
+	uint32_t (*rq_record_pi)(const void *record);
+	uint32_t (*srq_record_pi)(const void *record);
+	void (*decode_cq_record)(const void *record, struct hca_cq_record *out);
+	/*
+	 * Ring index of the WQE that follows in a shared receive queue, which is then a linked list that begins at index
+	 * 0. NULL: WQEs follow each other in the ring.
+	 */
+	uint16_t (*srq_next)(const void *wqe);
+	/* The register at `offset`, a multiple of 8 bytes, of a BAR, as its bytes appear on PCIe; `now`: device time. */
+	void (*read_register)(const struct hca_config *cfg, hca_ps now, unsigned int bar, uint64_t offset,
+			      uint8_t out[8]);
 	/*
 	 * Decodes an MMIO store to the UAR at `offset` inside a page. For a BlueFlame buffer: kind HCA_DB_BF, and the
 	 * core collects the bytes. Called again with the collected bytes (`offset` is the first byte of the buffer,

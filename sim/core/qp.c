@@ -133,8 +133,10 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	struct resp *resp = &qp->resp;
 	struct atomic_result *saved = resp->saved;
 
+	hca_changed(hca, HCA_CONTEXT_QP, qp->qpn);
 	timer_cancel(hca, &qp->rq.poll);
 	pace_clear(hca, qp);
+	congestion_clear(hca, qp);
 	rendezvous_clear(hca, qp);
 	if (qp->epoch) {
 		doorbell_forget(hca, qp);

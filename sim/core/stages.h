@@ -15,7 +15,8 @@ void doorbell_free(struct hca *hca);
 bool complete_pending(const struct hca *hca, struct hca_work *w);
 void complete_step(struct hca *hca);
 hca_ps complete_since(const struct hca *hca);
-void complete_changed(struct hca *hca, struct qp *qp); /* of struct parts */
+void complete_head(const struct hca *hca, struct hca_seen *head); /* see hca_stage_head() */
+void complete_changed(struct hca *hca, struct qp *qp);            /* of struct parts */
 
 /* qp.c */
 void qp_clear(struct hca *hca, struct qp *qp);

@@ -13,6 +13,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "../core/hca.h"
+#include "method.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,6 +25,9 @@ struct drv_udata { /* the driver's private part of a command, already copied in;
 	void *out;
 	size_t out_len; /* room; the driver writes at most this, and sets out_used */
 	size_t out_used;
+	/* Memory of the caller whose address `in` contains: 0 or -EFAULT. */
+	int (*write_user)(const struct drv_udata *u, uint64_t dst, const void *src, size_t size);
+	void *kernel;
 };
 
 /* Meaning of a page-aligned mmap offset of the device file. */
@@ -54,8 +58,15 @@ struct drv_orphan {
 	uint32_t sq_done, rq_done;
 };
 
+/* What a program's processor does with a store to a BAR. */
+struct drv_cpu_work {
+	enum { DRV_CPU_STORE, DRV_CPU_POLL } kind; /* POLL: it only says that the program has polled a CQ */
+	uint32_t items; /* STORE: WQEs that it announces; POLL: CQEs that it took */
+};
+
 struct drv_device {
 	struct hca *hca;
+	bool poll_doorbell; /* the programs' polls must be seen (virtual clock) */
 	const struct hca_config *cfg;
 	const struct drv_ops *ops;
 	void *kernel; /* sim/kernel's device */
@@ -163,7 +174,11 @@ struct drv_upcalls {
 };
 
 struct drv_ops {
-	const char *name; /* personality: "native" */
+	const char *name;                /* of the family, as --device names it: "native" */
+	const char *provider;            /* libibverbs' plug-in for it: "hcasim" of libhcasim-rdmavNN.so */
+	const char *module;              /* the kernel's driver */
+	const char *hca_type, *board_id; /* as in sysfs */
+	const char *netdev;              /* network interfaces: "ens" */
 	uint16_t pci_vendor, pci_device, pci_subvendor, pci_subdevice;
 	uint32_t pci_class;
 	uint32_t driver_id, uverbs_abi; /* enum rdma_driver_id; device/abi_version */
@@ -185,6 +200,7 @@ struct drv_ops {
 	/* GID `index` of `port`, and the MAC that its packets carry. -EINVAL: there is no such entry. */
 	int (*set_gid)(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16]);
 	void (*query_counters)(struct drv_device *dev, struct hca_counters *out);
+	void (*query_congestion)(struct drv_device *dev, struct hca_congestion *out);
 
 	/* QP 1 (IBTA 13.5): sends the HCA_MAD_SIZE bytes at `mad`. -ENETDOWN: the port is down. */
 	int (*send_mad)(struct drv_device *dev, uint8_t port, const struct hca_av *av, const void *mad);
@@ -196,11 +212,12 @@ struct drv_ops {
 	/* What alloc_ucontext answered, for a process that imports the context; NULL: not supported. */
 	int (*query_ucontext)(struct drv_ucontext *ctx, struct drv_udata *u);
 	int (*mmap)(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
+	/* A store of a program, in its order; NULL: each is one that announces nothing. */
+	void (*cpu_work)(struct drv_device *dev, unsigned int bar, uint64_t offset, const void *data,
+			 uint32_t size, struct drv_cpu_work *out);
 
 	int (*alloc_pd)(struct drv_pd *pd, struct drv_udata *u);
 	void (*dealloc_pd)(struct drv_pd *pd);
-	/* The PD's number, for a process that imports it; NULL: not supported. */
-	int (*query_pd)(struct drv_pd *pd, struct drv_udata *u);
 	int (*reg_mr)(struct drv_mr *mr, uint64_t start, uint64_t length, uint64_t iova, uint32_t access,
 		      struct drv_udata *u);
 	/* NULL pd, or a flag not set: that part stays (IB_MR_REREG_*). */
@@ -212,8 +229,6 @@ struct drv_ops {
 	/* Device memory: `log_align` is of its address there. NULL: there is none. */
 	int (*alloc_dm)(struct drv_dm *dm, uint32_t log_align, struct drv_udata *u);
 	int (*free_dm)(struct drv_dm *dm);
-	/* What alloc_dm answered, for a process that imports it. */
-	int (*query_dm)(struct drv_dm *dm, struct drv_udata *u);
 	/* A region of addresses from 0 on. The range lies in `dm`. */
 	int (*reg_dm_mr)(struct drv_mr *mr, struct drv_dm *dm, uint64_t offset, uint64_t length,
 			 uint32_t access);
@@ -261,6 +276,15 @@ struct drv_ops {
 	/* NULL: no multicast. */
 	int (*attach_mcast)(struct drv_qp *qp, const uint8_t gid[16]);
 	int (*detach_mcast)(struct drv_qp *qp, const uint8_t gid[16]);
+	/* The commands of write(), for queues without doorbells: WQEs that are already in the queue; NULL: not supported. */
+	int (*post_send)(struct drv_qp *qp);
+	int (*req_notify_cq)(struct drv_cq *cq, bool solicited);
+	/* A new size; NULL: it only changes how much software may post, for the ring has the maximum size. */
+	int (*resize_srq)(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u);
+	/* ioctl methods, and types of objects, that the driver adds to the kernel's. */
+	const struct drv_method *methods;
+	const struct drv_object *objects;
+	unsigned int num_methods, num_objects;
 	/*
 	 * The adapter and the driver's process are lost: completes outstanding work in `qp` with flush errors as far
 	 * as there is space; later calls do so for work that is posted later. A destroyed CQ is NULL.

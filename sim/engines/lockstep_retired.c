@@ -3,7 +3,7 @@
  * The WQEs that the second engine says have retired, against what the first one has done: each WQE once, in the order of the
  * ring, with the result of its completion.
  */
-#include <hcasim_hw.h>
+#include <hcasim_core.h>
 
 #include "engines/lockstep_impl.h"
 
@@ -33,10 +33,13 @@ void lockstep_completes(struct engine *e, uint32_t qpn)
 static void compare(struct engine *e, const struct engine_retired *r, const struct lockstep_qp *qp)
 {
 	const struct engine_completion c =
-		e->completes ? e->completed
-			     : (struct engine_completion){
-				       r->wqe_op,   r->num_bb, HCASIM_CQE_STATUS_OK, HCASIM_VENDOR_ERR_NONE,
-				       qp->retired, 0};
+		e->completes ? e->completed : (struct engine_completion){r->wqe_op,
+									 r->num_bb,
+									 HCASIM_CQE_STATUS_OK,
+									 HCASIM_VENDOR_ERR_NONE,
+									 qp->retired,
+									 0,
+									 0};
 
 	SAME(index, qp->retired);
 	SAME(index, c.wqe_index);

@@ -116,8 +116,9 @@ int kdev_probe(struct kdev *d, struct kernel *k, unsigned int index)
 	d->index = index;
 	d->drv.hca = k->cfg.hca[index];
 	d->drv.cfg = k->cfg.cfg[index];
-	d->drv.ops = k->cfg.drv;
+	d->drv.ops = k->cfg.drvs ? k->cfg.drvs[index] : k->cfg.drv;
 	d->drv.kernel = d;
+	d->drv.poll_doorbell = k->cfg.poll_doorbell;
 	TAILQ_INIT(&d->files);
 	LIST_INIT(&d->xrcds);
 	LIST_INIT(&d->xrc_qps);
@@ -348,6 +349,16 @@ int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_
 	if (!f->ctx)
 		return -EINVAL;
 	return kdev_ops(f->dev)->mmap(f->ctx, offset, len, out);
+}
+
+void kernel_cpu_work(struct kernel *k, unsigned int device, unsigned int bar, uint64_t offset,
+		     const void *data, uint32_t size, struct drv_cpu_work *out)
+{
+	struct kdev *d = device < k->num_devices ? &k->dev[device] : NULL;
+
+	*out = (struct drv_cpu_work){.kind = DRV_CPU_STORE};
+	if (d && kdev_ops(d)->cpu_work)
+		kdev_ops(d)->cpu_work(&d->drv, bar, offset, data, size, out);
 }
 
 unsigned int kernel_file_device(const struct kfile *f)

@@ -86,9 +86,10 @@ struct kernel_config {
 	unsigned int num_devices;
 	struct hca *hca[16];
 	const struct hca_config *cfg[16];
-	const struct drv_ops *drv; /* personality of all devices */
-	uint16_t release;          /* libraries see the ABI of this Linux: LINUX(6, 1) or LINUX_LATEST */
-	const char *sysfs_root;    /* an existing folder in which class/..., devices/... are created */
+	const struct drv_ops *drv;         /* driver of all devices */
+	const struct drv_ops *const *drvs; /* or of each one; NULL: `drv` */
+	uint16_t release;       /* libraries see the ABI of this Linux: LINUX(6, 1) or LINUX_LATEST */
+	const char *sysfs_root; /* an existing folder in which class/..., devices/... are created */
 	hca_ps (*now)(void *arg);
 	void *now_arg;
 	/*
@@ -104,11 +105,16 @@ struct kernel_config {
 			   uint64_t length);
 	void *bar_mapped_arg;
 	hca_ps page_fault, page_fault_per_page; /* time to handle a page request */
+	bool poll_doorbell;                     /* each poll of a CQ rings a doorbell */
 };
 struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t err_size);
 void kernel_destroy(struct kernel *k);
 /* MSI-X from the machine. */
 void kernel_irq(struct kernel *k, unsigned int device, unsigned int vector);
+
+/* What a program's processor did for a store to a BAR, in the program's order. */
+void kernel_cpu_work(struct kernel *k, unsigned int device, unsigned int bar, uint64_t offset,
+		     const void *data, uint32_t size, struct drv_cpu_work *out);
 
 /* `name`: name in /dev/infiniband. -ENOENT, -ENXIO, ... */
 int kernel_open(struct kernel *k, struct task *t, const char *name, int oflags, struct kfile **out);

@@ -189,6 +189,7 @@ struct kdev {
 	struct ib_uverbs_query_port_resp port[MAX_PORTS];
 	struct kgid gid[MAX_PORTS][MAX_GIDS];
 	struct hca_counters shown; /* as last written to sysfs */
+	struct hca_congestion shown_congestion;
 	struct kfile_list files;
 	LIST_HEAD(, xrcd) xrcds;
 	LIST_HEAD(, xrc_qp) xrc_qps;
@@ -323,6 +324,7 @@ struct call {
 	void *udata_in;
 	/* ioctl */
 	const struct method *method;
+	const struct drv_method *driver; /* the method is the driver's */
 	uint64_t user_attrs;
 	const struct ib_uverbs_attr *uattrs;
 	struct attr_val val[MAX_ATTRS];
@@ -364,7 +366,7 @@ struct write_cmd {
 	int (*handler)(struct call *c);
 };
 /* NULL: *err is the errno */
-const struct write_cmd *write_cmd_find(uint32_t command, int *err);
+const struct write_cmd *write_cmd_find(const struct kdev *d, uint32_t command, int *err);
 int req_get(struct call *c, void *req, size_t len);
 /* Also finds the object whose handle is at byte `at` of the request. -EINVAL: no such object. */
 int req_find_at(struct call *c, void *req, size_t len, size_t at, uint16_t type, struct uobj **out);
@@ -396,6 +398,8 @@ int cmd_create_cq(struct call *c);
 int cmd_ex_create_cq(struct call *c);
 int cmd_resize_cq(struct call *c);
 int cmd_ex_modify_cq(struct call *c);
+int cmd_req_notify_cq(struct call *c);
+int cmd_post_send(struct call *c);
 int cmd_destroy_cq(struct call *c);
 int cmd_open_xrcd(struct call *c);
 int cmd_close_xrcd(struct call *c);

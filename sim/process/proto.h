@@ -22,7 +22,7 @@
 #define PROTO_EMPTY_NAME  "empty"
 
 #define PROTO_MAGIC   0x6863u
-#define PROTO_VERSION 1u
+#define PROTO_VERSION 2u
 
 /* "\0hcasim:" FILE-ID ":" MAJOR ":" MINOR, all in hexadecimal. */
 #define PROTO_FILE_PREFIX     "hcasim:"
@@ -50,7 +50,9 @@ struct proto_req {
 	uint16_t magic;
 	uint16_t version;
 	uint32_t op;
-	uint64_t file; /* FILE-ID, of requests about a file */
+	uint64_t file;   /* FILE-ID, of requests about a file */
+	uint32_t thread; /* id of the caller's thread */
+	uint32_t reserved;
 	union {
 		struct {
 			uint64_t image;  /* names this address space: new after fork and exec */
@@ -115,6 +117,9 @@ struct proto_reply {
 	} install[PROTO_MAX_FDS];
 	union {
 		uint64_t rdev;
+		struct {                        /* HELLO */
+			uint32_t virtual_clock; /* threads wait behind their accesses until they may go on */
+		} hello;
 		struct proto_map map;
 		struct { /* WRITE: bytes to read from the sockets of the file and of descriptor `fd` */
 			uint32_t own, other;

@@ -4,6 +4,8 @@
  * memfd that both map. Several threads of the application produce, the device process consumes; entries of one thread
  * stay in program order.
  *
+ * An entry has the number of its thread, which is one of a few: `thread` says whose they are (trap/thread.c).
+ *
  * A slot's `seq` says who owns it: at ring position p (free-running) the slot p % RING_ENTRIES is free when seq == p
  * and full when seq == p + 1. The consumer checks all bounds.
  */
@@ -18,16 +20,23 @@
 #define RING_ENTRIES  1024u
 #define RING_DATA_MAX 64u
 #define RING_REPLIES  64u
+#define RING_THREADS  256u
 
-enum ring_kind { RING_STORE = 1, RING_LOAD = 2 };
+enum ring_kind {
+	RING_STORE = 1,
+	RING_LOAD = 2,
+	RING_WAIT = 3, /* virtual clock: for an answer, which comes when all before it is done */
+};
 
 struct ring_op { /* type of an entry */
 	uint64_t offset;
 	uint8_t kind, hca, bar, size;
 	uint8_t wc;
 	uint8_t more;   /* the code continues with another store to the same place: a burst */
-	uint16_t reply; /* loads: which reply slot */
+	uint16_t reply; /* loads and waits: which reply slot */
+	uint16_t thread;
 	uint8_t data[RING_DATA_MAX];
+	uint32_t tid; /* virtual clock: the thread's id */
 };
 
 struct ring_entry {
@@ -46,8 +55,9 @@ struct ring {
 	_Atomic uint64_t head __attribute__((aligned(64))); /* producers */
 	_Atomic uint32_t waiters;                           /* producers that wait for space */
 	_Atomic uint32_t room
-		__attribute__((aligned(64))); /* futex: incremented when there is space for waiters */
-	_Atomic uint32_t sleeping;            /* the consumer must be kicked */
+		__attribute__((aligned(64)));  /* futex: incremented when there is space for waiters */
+	_Atomic uint32_t sleeping;             /* the consumer must be kicked */
+	_Atomic uint32_t thread[RING_THREADS]; /* thread ids; 0: free. Only for producers */
 	struct ring_reply reply[RING_REPLIES];
 	struct ring_entry entry[RING_ENTRIES];
 };

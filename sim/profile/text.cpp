@@ -68,6 +68,19 @@ std::string figure_line(const Profile &p, const Figure &f, const std::string &ke
 	       ", source: " + quoted(has ? source->second : other) + "}\n";
 }
 
+/* One of which the profile has no figure is a comment, too: a mapping has at least one. */
+std::string group_line(const Profile &p, const std::vector<std::string> &path, size_t depth)
+{
+	std::string prefix;
+
+	for (size_t i = 0; i <= depth; i++)
+		prefix += path[i] + ".";
+	const auto first = p.source.lower_bound(prefix);
+	const bool has = first != p.source.end() && first->first.compare(0, prefix.size(), prefix) == 0;
+
+	return (has ? "" : "# ") + path[depth] + ":\n";
+}
+
 } // namespace
 
 bool profile_set(Profile &p, const std::vector<std::string> &sets, std::string &err)
@@ -103,7 +116,7 @@ std::string profile_text(const Profile &p)
 		while (same < open.size() && open[same] == path[same])
 			same++;
 		for (size_t i = same; i + 1 < path.size(); i++)
-			out += (i ? "" : "\n") + std::string(2 * i, ' ') + path[i] + ":\n";
+			out += (i ? "" : "\n") + std::string(2 * i, ' ') + group_line(p, path, i);
 		out += std::string(2 * (path.size() - 1), ' ') + figure_line(p, f, path.back());
 		path.pop_back();
 		open = path;

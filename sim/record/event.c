@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "hcasim_hw.h"
+#include "hcasim_core.h"
 
 static const struct event_type types[EVENT_COMMAND] = {
 	[EVENT_MACHINE] = {"machine", "hcas:u seed:u fault:s family:s engine:s profile_name:s profile:s",
@@ -12,8 +12,8 @@ static const struct event_type types[EVENT_COMMAND] = {
 	[EVENT_END] = {"end", "events:u", NULL},
 	[EVENT_RUN] = {"run", "budget:u", "state:u"},
 	[EVENT_ADVANCE] = {"advance", "until:d", ""},
-	[EVENT_STORE] = {"store", "hca:u bar:u offset:x wc:u data:b", ""},
-	[EVENT_LOAD] = {"load", "hca:u bar:u offset:x size:u id:u", ""},
+	[EVENT_STORE] = {"store", "hca:u cpu:u bar:u offset:x wc:u data:b", ""},
+	[EVENT_LOAD] = {"load", "hca:u cpu:u bar:u offset:x size:u id:u", ""},
 	[EVENT_IRQ] = {"irq", "hca:u vector:u", ""},
 	[EVENT_LOADED] = {"loaded", "id:u data:b", ""},
 	[EVENT_READ] = {"read", "pasid:u segments:b status:i data:b", NULL},

@@ -80,16 +80,16 @@ enum machine_state __real_machine_run(struct machine *m, hca_ps budget);
 enum machine_state __wrap_machine_run(struct machine *m, hca_ps budget);
 void __real_machine_advance(struct machine *m, hca_ps until);
 void __wrap_machine_advance(struct machine *m, hca_ps until);
-void __real_machine_mmio_write(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
-			       const void *data, uint32_t size, bool wc);
-void __wrap_machine_mmio_write(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
-			       const void *data, uint32_t size, bool wc);
-void __real_machine_mmio_read(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
-			      uint32_t size, void (*done)(void *arg, const void *data, uint32_t size),
-			      void *arg);
-void __wrap_machine_mmio_read(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
-			      uint32_t size, void (*done)(void *arg, const void *data, uint32_t size),
-			      void *arg);
+void __real_machine_mmio_write(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
+			       uint64_t offset, const void *data, uint32_t size, bool wc);
+void __wrap_machine_mmio_write(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
+			       uint64_t offset, const void *data, uint32_t size, bool wc);
+void __real_machine_mmio_read(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
+			      uint64_t offset, uint32_t size,
+			      void (*done)(void *arg, const void *data, uint32_t size), void *arg);
+void __wrap_machine_mmio_read(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
+			      uint64_t offset, uint32_t size,
+			      void (*done)(void *arg, const void *data, uint32_t size), void *arg);
 
 /* A run in which nothing happens is written once, however often it is repeated. */
 enum machine_state __wrap_machine_run(struct machine *m, hca_ps budget)
@@ -107,7 +107,7 @@ enum machine_state __wrap_machine_run(struct machine *m, hca_ps budget)
 	state = __real_machine_run(m, budget);
 	rec.inside = false;
 	empty = rec.run_started && machine_now(m) == rec.run_time;
-	if (empty && rec.idle) {
+	if (empty && rec.idle && budget) { /* what is due now may be steps that nobody sees */
 		rec.run_started = false;
 		return state;
 	}
@@ -130,21 +130,22 @@ void __wrap_machine_advance(struct machine *m, hca_ps until)
 	record_return(EVENT_ADVANCE);
 }
 
-void __wrap_machine_mmio_write(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
-			       const void *data, uint32_t size, bool wc)
+void __wrap_machine_mmio_write(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
+			       uint64_t offset, const void *data, uint32_t size, bool wc)
 {
 	struct out *o = rec.writer && !rec.inside ? record_call(machine_hca(m, hca)) : NULL;
 
 	if (!o) {
-		__real_machine_mmio_write(m, hca, bar, offset, data, size, wc);
+		__real_machine_mmio_write(m, cpu, hca, bar, offset, data, size, wc);
 		return;
 	}
+	put_uint(o, cpu);
 	put_uint(o, bar);
 	put_uint(o, offset);
 	put_uint(o, wc);
 	put_bytes(o, data, size);
 	record_enter(EVENT_STORE);
-	__real_machine_mmio_write(m, hca, bar, offset, data, size, wc);
+	__real_machine_mmio_write(m, cpu, hca, bar, offset, data, size, wc);
 	record_leave();
 	record_return(EVENT_STORE);
 }
@@ -172,24 +173,25 @@ static void load_done(void *arg, const void *data, uint32_t size)
 	free(load);
 }
 
-void __wrap_machine_mmio_read(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
-			      uint32_t size, void (*done)(void *arg, const void *data, uint32_t size),
-			      void *arg)
+void __wrap_machine_mmio_read(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
+			      uint64_t offset, uint32_t size,
+			      void (*done)(void *arg, const void *data, uint32_t size), void *arg)
 {
 	struct out *o = rec.writer && !rec.inside ? record_call(machine_hca(m, hca)) : NULL;
 	struct load *load = o ? malloc(sizeof(*load)) : NULL;
 
 	if (!load) {
-		__real_machine_mmio_read(m, hca, bar, offset, size, done, arg);
+		__real_machine_mmio_read(m, cpu, hca, bar, offset, size, done, arg);
 		return;
 	}
 	*load = (struct load){rec.loads++, done, arg};
+	put_uint(o, cpu);
 	put_uint(o, bar);
 	put_uint(o, offset);
 	put_uint(o, size);
 	put_uint(o, load->id);
 	record_enter(EVENT_LOAD);
-	__real_machine_mmio_read(m, hca, bar, offset, size, load_done, load);
+	__real_machine_mmio_read(m, cpu, hca, bar, offset, size, load_done, load);
 	record_leave();
 	record_return(EVENT_LOAD);
 }

@@ -10,8 +10,8 @@
 #include "timing/machine.h"
 
 /*
- * machine_create(), and from then on all stimulus and output of the machine goes to the file `path`. `family`, `engine`:
- * names, for replays. One per process.
+ * machine_create(), and from then on all stimulus and output of the machine goes to the file `path`. `family` (or one for each
+ * adapter, with commas), `engine`: names, for replays. One per process.
  */
 struct machine *record_machine(const char *path, const char *family, const char *engine,
 			       struct machine_config cfg, const struct machine_host_ops *ops, void *ctx,

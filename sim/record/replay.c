@@ -82,35 +82,35 @@ static void load_done(void *arg, const void *data, uint32_t size)
 
 static bool do_store(struct replay *r, struct in *i)
 {
-	uint64_t hca = get_uint(i), bar = get_uint(i), offset = get_uint(i);
+	uint64_t hca = get_uint(i), cpu = get_uint(i), bar = get_uint(i), offset = get_uint(i);
 	bool wc = get_uint(i);
 	size_t len;
 	const uint8_t *data = get_bytes(i, &len);
 
 	get_end(i, i);
-	if (i->bad || hca >= machine_num_hcas(r->tap.machine) || len > STORE_MAX)
+	if (i->bad || hca >= machine_num_hcas(r->tap.machine) || cpu >= MACHINE_CPUS || len > STORE_MAX)
 		return false;
-	machine_mmio_write(r->tap.machine, (unsigned int)hca, (unsigned int)bar, offset, data, (uint32_t)len,
-			   wc);
+	machine_mmio_write(r->tap.machine, (unsigned int)cpu, (unsigned int)hca, (unsigned int)bar, offset,
+			   data, (uint32_t)len, wc);
 	tap_start(&r->tap);
 	return true;
 }
 
 static bool do_load(struct replay *r, struct in *i)
 {
-	uint64_t hca = get_uint(i), bar = get_uint(i), offset = get_uint(i), size = get_uint(i),
-		 id = get_uint(i);
+	uint64_t hca = get_uint(i), cpu = get_uint(i), bar = get_uint(i), offset = get_uint(i),
+		 size = get_uint(i), id = get_uint(i);
 	struct load *load;
 
 	get_end(i, i);
-	if (i->bad || hca >= machine_num_hcas(r->tap.machine) || size > STORE_MAX)
+	if (i->bad || hca >= machine_num_hcas(r->tap.machine) || cpu >= MACHINE_CPUS || size > STORE_MAX)
 		return false;
 	load = malloc(sizeof(*load));
 	if (!load)
 		return false;
 	*load = (struct load){r, id};
-	machine_mmio_read(r->tap.machine, (unsigned int)hca, (unsigned int)bar, offset, (uint32_t)size,
-			  load_done, load);
+	machine_mmio_read(r->tap.machine, (unsigned int)cpu, (unsigned int)hca, (unsigned int)bar, offset,
+			  (uint32_t)size, load_done, load);
 	tap_start(&r->tap);
 	return true;
 }
@@ -323,8 +323,11 @@ static bool make_machine(struct replay *r, const struct engine_ops *engine, char
 						     .irq = irq};
 	struct in i = {.p = r->next.data, .end = r->next.data + r->next.len};
 	struct machine_config cfg = {.observer = &tap_observer, .engine = engine};
-	const struct drv_ops *family;
+	const struct drv_ops *family[DEVICE_MAX_HCAS];
+	const struct hca_personality *personality[DEVICE_MAX_HCAS];
+	char unused[128], number[16];
 	const char *name;
+	unsigned int known = 0;
 	const uint8_t *profile;
 	size_t len;
 
@@ -332,16 +335,23 @@ static bool make_machine(struct replay *r, const struct engine_ops *engine, char
 	cfg.seed = get_uint(&i);
 	cfg.fault = get_text(&i);
 	name = get_text(&i);
-	family = name ? device_family(name) : NULL;
+	/* One name is that of all adapters. */
+	snprintf(number, sizeof(number), "%u", cfg.num_hcas);
+	if (name && strchr(name, ','))
+		known = device_families(DEVICE_FAMILY_DEFAULT, name, family, unused, sizeof(unused));
+	else if (name)
+		known = device_families(name, number, family, unused, sizeof(unused));
 	get_text(&i); /* the recorded engine */
 	get_text(&i); /* name of the profile */
 	profile = get_bytes(&i, &len);
 	get_end(&i, &i);
 	cfg.profile = make_file(profile, len);
-	if (i.bad || !family || !cfg.profile) {
+	if (i.bad || known != cfg.num_hcas || !cfg.profile) {
 		snprintf(err, err_size, "its event 'machine' is not valid");
 	} else {
-		cfg.personality = family->personality;
+		for (unsigned int k = 0; k < known; k++)
+			personality[k] = family[k]->personality;
+		cfg.personalities = personality;
 		if (!*cfg.fault)
 			cfg.fault = NULL;
 		r->tap.machine = machine_create(&cfg, &host, &r->tap, err, err_size);

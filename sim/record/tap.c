@@ -46,7 +46,6 @@ static void saw_fault(void *ctx, hca_ps time, unsigned int from, const char *wha
 
 static void saw_tlp(void *ctx, const struct trace_tlp *tlp)
 {
-	const struct hca_dma *dma = tlp->dma;
 	struct tap *t = ctx;
 	struct out *o = tap_start(t);
 
@@ -59,10 +58,10 @@ static void saw_tlp(void *ctx, const struct trace_tlp *tlp)
 	put_uint(o, tlp->bar);
 	put_uint(o, tlp->len);
 	put_int(o, tlp->tagged ? tlp->tag : -1);
-	put_int(o, dma ? (int)dma->class_ : -1);
-	put_uint(o, dma ? dma->pasid : 0);
-	put_uint(o, dma ? dma->qpn : 0);
-	put_int(o, dma && dma->tph.on ? dma->tph.ph << 8 | dma->tph.st : -1);
+	put_int(o, tlp->dma ? (int)tlp->class_ : -1);
+	put_uint(o, tlp->pasid);
+	put_uint(o, tlp->qpn);
+	put_int(o, tlp->tph.on ? tlp->tph.ph << 8 | tlp->tph.st : -1);
 	put_bytes(o, tlp->data, tlp->data ? tlp->len : 0);
 	t->event(t, EVENT_TLP);
 }

@@ -3,7 +3,7 @@
  * Many threads post at once; every work request is executed once and completed once, and its data is
  * where it should be. Three ways, as ibv_post_send(3), ibv_wr_post(3) and ibv_alloc_td(3) allow:
  * all threads on one QP, a QP each, and a QP each in a thread domain, which the provider does not lock.
- * Started by `hcasim run`; also built with ThreadSanitizer. With an argument: only the last way.
+ * Started by `hcasim run`; also built with ThreadSanitizer. With an argument, shared, own or td: only this way.
  */
 #include "link.h"
 
@@ -205,11 +205,12 @@ int main(int argc, char **argv)
 		return 2;
 	CU_pSuite suite = CU_add_suite("mt_post", NULL, NULL);
 
-	if (argc == 1) {
+	if (argc == 1 || !strcmp(argv[1], "shared"))
 		CU_ADD_TEST(suite, threads_share_a_qp);
+	if (argc == 1 || !strcmp(argv[1], "own"))
 		CU_ADD_TEST(suite, threads_with_a_qp_each);
-	}
-	CU_ADD_TEST(suite, threads_with_a_thread_domain_each);
+	if (argc == 1 || !strcmp(argv[1], "td"))
+		CU_ADD_TEST(suite, threads_with_a_thread_domain_each);
 	CU_basic_set_mode(CU_BRM_VERBOSE);
 	CU_basic_run_tests();
 	failures = CU_get_number_of_failures();

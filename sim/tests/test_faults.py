@@ -6,7 +6,7 @@ from collections import defaultdict
 import pytest
 from scapy.utils import PcapReader
 
-from conftest import Machine
+from conftest import BUILD, Machine
 from test_pingpong import pingpong
 
 FAULTS = "loss=0.01,dup=0.05,reorder=0.05,corrupt=0.01"
@@ -49,3 +49,17 @@ def test_the_nth_frame_meets_the_same_fate(run):
     assert {kind for fate in one for kind in fate} == {"loss", "dup", "reorder", "corrupt"}
     assert one[:common] == other[:common]
     assert one[:common] != seeded[:common]
+
+
+@pytest.mark.parametrize("kind", ["read_ur", "read_poison", "read_lost"])
+def test_a_read_that_fails_ends_in_a_completion(kind):
+    """The program is told by a local error; the device goes on, and ends in order."""
+    machine = Machine(hcas=2, options=["--fault", f"{kind}=0.05"])
+    result = machine.run(BUILD / "bin/hcasim-bench", "write", 64, 1, 500)
+    assert result.status == 1
+    assert "'local protection error'" in result.output or "'local QP operation error'" in result.output
+
+
+def test_loads_that_are_refused_stop_nobody():
+    machine = Machine(hcas=2, options=["--fault", "load_ur=1"])
+    assert machine.run(BUILD / "bin/hcasim-bench", "write", 64, 1, 500).status == 0

@@ -72,6 +72,36 @@ def test_without_trace_nothing_is_written(tmp_path, monkeypatch, gid_index):
     assert not list(tmp_path.iterdir())
 
 
+def cpus_of_lines(tmp_path, way, *options):
+    """{(page, line): CPUs that stored to it} of BAR 2, as recorded, and seconds that CPUs stalled for lines."""
+    record, folder = tmp_path / f"{way}.rec", tmp_path / way
+    machine = Machine(hcas=2, options=["--record", str(record), "--trace", str(folder), *options])
+    result = machine.run(BUILD / "bin/hcasim-mt-post", way)
+    assert result.status == 0, result.output
+    printed = subprocess.run(
+        [BUILD / "bin/hcasim", "replay", "--print", record], capture_output=True, text=True, check=True
+    ).stdout
+    lines = defaultdict(set)
+    for cpu, offset in re.findall(r" ps store hca=0 cpu=(\d+) bar=2 offset=0x([0-9a-f]+) ", printed):
+        lines[int(offset, 16) // 64].add(int(cpu))
+    again = subprocess.run(
+        [BUILD / "bin/hcasim", "replay", record], capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 0, again.stderr
+    stalls = [json.loads(line) for line in (folder / "events.log").read_text().splitlines()]
+    return lines, sum(e["end"] - e["ps"] for e in stalls if e.get("cause") == "shared_line")
+
+
+def test_threads_are_cpus(tmp_path):
+    """Four threads: on one QP they store to the same lines, which costs time; in thread domains they do not."""
+    figure = ["--set", "root.shared_line=200"]
+    shared, waited = cpus_of_lines(tmp_path, "shared", *figure)
+    own, never = cpus_of_lines(tmp_path, "td", *figure)
+    assert max(map(len, shared.values())) == 4, shared
+    assert len(set().union(*own.values())) >= 4 and all(len(cpus) == 1 for cpus in own.values()), own
+    assert waited >= 200_000 and never == 0
+
+
 def test_thread_domains_share_no_doorbell_page(tmp_path):
     """Each thread's QP has its doorbells and BlueFlame pushes in a page of its own."""
     machine = Machine(hcas=2, options=["--trace", str(tmp_path)])

@@ -290,7 +290,7 @@ BAD = {
     "half a line": ("events.log", cut_line, "truncated or foreign"),
     "a record is missing": ("events.log", drop_one, "'events' is "),
     "empty": ("events.log", lambda lines: [], "the last record is not 'end'"),
-    "version": ("events.log", change('"version":1', '"version":2'), "events.log:1: 'version' is 2"),
+    "version": ("events.log", change('"version":2', '"version":3'), "events.log:1: 'version' is 3"),
     "foreign": ("events.log", lambda lines: ["hello"], "events.log:1: 'hello' is not a JSON object"),
     "foreign object": ("events.log", lambda lines: ["{}"], "events.log:1: 'format' is null"),
     "event": (

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "adapter.h"
 
+#include <cmath>
 #include <cstring>
 
-#include <hcasim_hw.h>
+#include <hcasim_core.h>
 
 #include "trace/trace.h"
 
@@ -25,14 +26,32 @@ uint8_t roce_mtu(unsigned int ethernet_mtu)
 	return mtu;
 }
 
+hca_dcqcn dcqcn(const Profile &p)
+{
+	hca_dcqcn d = {};
+
+	d.on = p.dcqcn.enable != 0;
+	d.cnp_interval = hca_ps(p.dcqcn.cnp_interval);
+	d.alpha_timer = hca_ps(p.dcqcn.alpha_timer);
+	d.rate_timer = hca_ps(p.dcqcn.rate_timer);
+	d.byte_counter = uint64_t(p.dcqcn.byte_counter);
+	d.fast_recovery = uint32_t(p.dcqcn.fast_recovery);
+	d.g = uint32_t(std::lround(p.dcqcn.g * 65536));
+	d.additive = uint32_t(p.dcqcn.additive * 1000); /* kbit/s */
+	d.hyper = uint32_t(p.dcqcn.hyper * 1000);
+	d.min_rate = uint32_t(p.dcqcn.min_rate * 1000);
+	return d;
+}
+
 /* Locally administered addresses, and the EUI-64 that follows from them: the same in every run. */
-hca_config describe(unsigned int index, const Profile &p)
+hca_config describe(unsigned int index, const AdapterContext &ctx)
 {
 	const uint8_t mac[6] = {0x02, 'h', 'c', 'a', uint8_t(index >> 8), uint8_t(index + 1)};
 	const uint8_t eui[8] = {uint8_t(mac[0] ^ 2), mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
+	const Profile &p = ctx.profile;
 	hca_config c = {};
 
-	snprintf(c.name, sizeof(c.name), "hcasim%u", index);
+	snprintf(c.name, sizeof(c.name), "%s%u", ctx.personality->adapter, ctx.number);
 	for (uint8_t byte : eui)
 		c.node_guid = c.node_guid << 8 | byte;
 	c.num_ports = 1;
@@ -53,14 +72,16 @@ hca_config describe(unsigned int index, const Profile &p)
 	c.rx_depth = p.fifo.rx;
 	c.rx_writes = p.fifo.rx_writes;
 	c.cqe_writes = p.fifo.cqe_writes;
+	c.dcqcn = dcqcn(p);
+	c.pfc = p.wire.pfc;
 	return c;
 }
 
 } // namespace
 
 Adapter::Adapter(unsigned int index, const AdapterContext &ctx)
-    : index_(index), config_(describe(index, ctx.profile)), timers_(ctx.timers), wire_(ctx.wire),
-      trace_(ctx.trace), host_(ctx.host), host_ctx_(ctx.host_ctx)
+    : index_(index), config_(describe(index, ctx)), timers_(ctx.timers), wire_(ctx.wire), trace_(ctx.trace),
+      host_(ctx.host), host_ctx_(ctx.host_ctx)
 {
 	config_.engine = ctx.engine;
 	const hca_ops ops = callbacks_for(ctx.trace);
@@ -68,34 +89,66 @@ Adapter::Adapter(unsigned int index, const AdapterContext &ctx)
 	hca_.reset(hca_create(&config_, ctx.personality, &ops, this));
 	if (!hca_)
 		throw std::string(config_.name) + ": cannot make the adapter: " + strerror(errno);
-	build(ctx);
 	if (ctx.trace && trace_wants_events(ctx.trace))
 		watch(ctx);
+	build(ctx);
 	int err = hca_port_set(core(), 1, true, roce_mtu(ctx.profile.wire.mtu));
 
 	if (err)
 		throw std::string(config_.name) + ": cannot set up port 1: " + strerror(-err);
 }
 
+void Adapter::build_endpoint(const AdapterContext &ctx)
+{
+	const std::string name = std::string(config_.name) + "_endpoint";
+
+	if (ctx.parts)
+		device_ = ctx.parts->endpoint(index_);
+	if (device_)
+		return;
+	endpoint_ = std::make_unique<Endpoint>(name.c_str(), ctx.profile, ctx.pcie, core(), *this);
+	endpoint_->watch(ctx.trace, index_);
+	endpoint_->inject(ctx.fault);
+	if (watch_)
+		endpoint_->watch(watch_.get());
+}
+
+void Adapter::build_root(const AdapterContext &ctx)
+{
+	const std::string name = std::string(config_.name) + "_root";
+
+	if (ctx.parts)
+		root_ = ctx.parts->root(index_);
+	if (root_)
+		return;
+	auto root = std::make_unique<RootPort>(name.c_str(), ctx.profile, ctx.pcie, ctx.host, ctx.host_ctx,
+					       index_);
+
+	root->watch(ctx.trace, index_);
+	root->inject(ctx.fault);
+	if (watch_)
+		root->watch(watch_.get());
+	root_ = std::move(root);
+}
+
 void Adapter::build(const AdapterContext &ctx)
 {
 	const std::string name = config_.name;
 	const Profile &p = ctx.profile;
-	const hca_ps latency = p.pcie.latency, ahead = ctx.pcie.bytes_ps(p.pcie.transmit_buffer);
 
-	endpoint_ = std::make_unique<Endpoint>((name + "_endpoint").c_str(), p, ctx.pcie, core(), *this);
-	root_ = std::make_unique<RootPort>((name + "_root").c_str(), p, ctx.pcie, ctx.host, ctx.host_ctx,
-					   index_, core(), *this);
-	up_ = std::make_unique<PcieDirection>((name + "_up").c_str(), ctx.pcie, latency, ahead, *endpoint_,
-					      *root_, true);
-	down_ = std::make_unique<PcieDirection>((name + "_down").c_str(), ctx.pcie, latency, ahead, *root_,
-						*endpoint_, false);
-	endpoint_->connect(up_.get(), root_.get());
-	root_->connect(endpoint_.get(), down_.get());
-	up_->watch(ctx.trace, index_);
-	down_->watch(ctx.trace, index_);
+	build_endpoint(ctx);
+	build_root(ctx);
+	connect(device_ ? *device_ : *endpoint_, *root_);
 	port_ = std::make_unique<Port>((name + "_port1").c_str(), p, *this, 1, ctx.wire);
+	if (watch_)
+		watch_->range("port_frames", 0, port_->most());
 	ctx.wire.attach(port_.get());
+	contexts_ = std::make_unique<Contexts>(name, p, core(), *this);
+	if (watch_)
+		contexts_->watch(watch_.get());
+	if (p.engine.atomic)
+		atomics_ = std::make_unique<AtomicUnit>((name + "_atomics").c_str(), hca_ps(p.engine.atomic),
+							[this](hca_dma *dma) { translate(dma); });
 	for (int s = 0; s < HCA_NUM_STAGES; s++) {
 		hca_stage stage = static_cast<hca_stage>(s);
 
@@ -113,6 +166,8 @@ void Adapter::set_timer(hca_ps deadline)
 
 void Adapter::fire_timers()
 {
+	if (endpoint_)
+		endpoint_->expire(now_ps());
 	if (deadline_ > now_ps())
 		return;
 	deadline_ = HCA_PS_NEVER;
@@ -132,7 +187,48 @@ void Adapter::dma(hca_dma *dma)
 	if (holding_ && !dma->write)
 		holding_->dma.push_back(dma);
 	else
+		start_dma(dma);
+}
+
+void Adapter::start_dma(hca_dma *dma)
+{
+	if (atomics_ && dma->class_ == HCA_DMA_ATOMIC && !dma->write)
+		atomics_->serve(dma);
+	else
+		translate(dma);
+}
+
+/* Device memory is translated, too, but its pages are all there. */
+void Adapter::translate(hca_dma *dma)
+{
+	if (contexts_->translation() && dma->pasid != HCA_PASID_DEVICE)
+		contexts_->translation()->dma(dma);
+	else
 		endpoint_->dma(dma);
+}
+
+/* Behind the writes that it is for. */
+void Adapter::msix(unsigned int vector)
+{
+	if (contexts_->translation())
+		contexts_->translation()->msix(vector);
+	else
+		endpoint_->msix(vector);
+}
+
+void Adapter::transfer(hca_dma *dma)
+{
+	endpoint_->dma(dma);
+}
+
+void Adapter::interrupt(unsigned int vector)
+{
+	endpoint_->msix(vector);
+}
+
+unsigned int Adapter::need(hca_stage stage, CacheWaiter &waiter)
+{
+	return contexts_->need(stage, waiter);
 }
 
 void Adapter::send(hca_packet *pkt)
@@ -162,7 +258,7 @@ void Adapter::release(Held &held)
 	named_ |= held.named;
 	held.named = 0;
 	for (hca_dma *dma : held.dma)
-		endpoint_->dma(dma);
+		start_dma(dma);
 	held.dma.clear();
 }
 
@@ -181,7 +277,8 @@ void Adapter::through(hca_stage stage, hca_ps start, const hca_work &work)
 void Adapter::start_ready()
 {
 	port_->check_room();
-	endpoint_->take_requests();
+	if (endpoint_)
+		endpoint_->take_requests();
 	while (named_) {
 		unsigned int stage = __builtin_ctz(named_);
 
@@ -215,10 +312,14 @@ const hca_ops &Adapter::callbacks()
 		ops.tx = [](void *host, uint8_t, hca_packet *pkt) {
 			static_cast<Adapter *>(host)->send(pkt);
 		};
-		ops.msix = [](void *host, unsigned int v) {
-			static_cast<Adapter *>(host)->endpoint_->msix(v);
-		};
+		ops.msix = [](void *host, unsigned int v) { static_cast<Adapter *>(host)->msix(v); };
 		ops.timer = [](void *host, hca_ps at) { static_cast<Adapter *>(host)->set_timer(at); };
+		ops.saw_wqe = [](void *host, uint32_t qpn, const hca_wr *wr, const void *, uint32_t) {
+			static_cast<Adapter *>(host)->contexts_->decoded(qpn, wr->index);
+		};
+		ops.changed = [](void *host, hca_context what, uint32_t number) {
+			static_cast<Adapter *>(host)->contexts_->changed(what, number);
+		};
 		return ops;
 	}();
 
@@ -234,6 +335,7 @@ hca_ops Adapter::callbacks_for(struct trace *trace)
 	ops.saw_wqe = [](void *host, uint32_t qpn, const hca_wr *wr, const void *raw, uint32_t len) {
 		Adapter *a = static_cast<Adapter *>(host);
 
+		a->contexts_->decoded(qpn, wr->index);
 		trace_wqe(a->trace_, now_ps(), a->index_, qpn, wr, raw, len);
 		if (a->watch_)
 			a->watch_->saw_work(qpn, wr->index);
@@ -276,10 +378,7 @@ void Adapter::watch(const AdapterContext &ctx)
 
 		watch_->range(hca_level_name(level), 0, hca_level_max(core(), level));
 	}
-	watch_->range("port_frames", 0, uint32_t(ctx.profile.wire.tx_buffer));
-	watch_->range("paused", 0, 1);
-	endpoint_->watch(watch_.get());
-	root_->watch(watch_.get());
+	watch_->range("paused", 0, ctx.profile.wire.pfc ? HCA_PRIORITIES : 1);
 }
 
 /* After every call of the core. */
@@ -288,17 +387,20 @@ void Adapter::look()
 	watch_->core(core());
 	watch_->doorbells(hca_level_now(core(), HCA_LEVEL_DOORBELL), false);
 	watch_->level("port_frames", port_->queued());
-	watch_->level("paused", port_->paused());
+	watch_->level("paused", uint32_t(__builtin_popcount(port_->paused())));
 	for (int i = 0; i < HCA_NUM_STAGES; i++) {
 		hca_stage stage = static_cast<hca_stage>(i);
 		hca_stall stall = HCA_STALL_NONE;
 		const char *cause = nullptr;
 
-		if (!stage_[i]->busy())
+		if (stage_[i]->starved())
+			cause = "context";
+		else if (!stage_[i]->busy())
 			stall = hca_stage_stall(core(), stage);
 		if (stall != HCA_STALL_NONE)
 			cause = hca_stall_name(stall);
-		else if (!stage_[i]->busy() && !may_run(stage) && hca_stage_pending(core(), stage, nullptr))
+		else if (!cause && !stage_[i]->busy() && !may_run(stage) &&
+			 hca_stage_pending(core(), stage, nullptr))
 			cause = "port";
 		watch_->stall(hca_stage_name(stage), now_ps(), cause);
 	}

@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "atomic_unit.h"
 #include "endpoint.h"
+#include "memory/contexts.h"
 #include "port.h"
 #include "root_port.h"
 #include "stage_unit.h"
@@ -32,11 +34,14 @@ struct AdapterContext { /* what all adapters of a machine share */
 	const machine_host_ops *host;
 	void *host_ctx;
 	const hca_personality *personality;
+	unsigned int number; /* of the adapter among those of its personality: in its name */
 	const engine_ops *engine;
 	struct trace *trace;
+	pcie_parts *parts; /* or NULL */
+	Fault *fault;      /* of PCIe, or NULL */
 };
 
-class Adapter : public StageHost
+class Adapter : public StageHost, public DmaPort
 {
 	const unsigned int index_;
 	hca_config config_;
@@ -54,10 +59,12 @@ class Adapter : public StageHost
 	std::unique_ptr<Watch> watch_; /* NULL: nobody wants events */
 	/* Declared first: destroyed last, after everything that calls it. */
 	std::unique_ptr<hca, Destroy> hca_;
-	std::unique_ptr<Endpoint> endpoint_;
-	std::unique_ptr<RootPort> root_;
-	std::unique_ptr<PcieDirection> up_, down_;
+	std::unique_ptr<Endpoint> endpoint_; /* NULL: a device of others has its place */
+	std::unique_ptr<PciePort> device_;
+	std::unique_ptr<PcieHost> root_;
 	std::unique_ptr<Port> port_;
+	std::unique_ptr<Contexts> contexts_;
+	std::unique_ptr<AtomicUnit> atomics_; /* NULL: it takes no time */
 	std::unique_ptr<StageUnit> stage_[HCA_NUM_STAGES];
 	hca_ps deadline_ = HCA_PS_NEVER;
 	uint32_t named_ = 0; /* bits by enum hca_stage */
@@ -65,6 +72,13 @@ class Adapter : public StageHost
 	Held *holding_ = nullptr; /* the step that is being done; NULL: what it hands out leaves at once */
 
 	void build(const AdapterContext &ctx);
+	void build_endpoint(const AdapterContext &ctx);
+	void build_root(const AdapterContext &ctx);
+	void transfer(hca_dma *dma) override;
+	void interrupt(unsigned int vector) override;
+	void start_dma(hca_dma *dma);
+	void translate(hca_dma *dma);
+	void msix(unsigned int vector);
 	void set_timer(hca_ps deadline);
 	void dma(hca_dma *dma);
 	void send(hca_packet *pkt);
@@ -90,13 +104,13 @@ class Adapter : public StageHost
 	{
 		return config_;
 	}
-	RootPort &root()
+	PcieHost &root()
 	{
 		return *root_;
 	}
 	hca_ps deadline() const
 	{
-		return deadline_;
+		return endpoint_ ? std::min(deadline_, endpoint_->deadline()) : deadline_;
 	}
 	void fire_timers();
 	/* Starts the stages that the core named since; after every call into the core, and not inside one. */
@@ -113,6 +127,7 @@ class Adapter : public StageHost
 		return ready_since_[stage];
 	}
 	void stage_ready(hca_stage stage);
+	unsigned int need(hca_stage stage, CacheWaiter &waiter) override;
 	void step(hca_stage stage) override;
 	void step_held(hca_stage stage, Held &held) override;
 	void release(Held &held) override;

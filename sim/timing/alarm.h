@@ -34,6 +34,13 @@ class Alarm
 		at_ = t < now ? now : t;
 		event_.notify(to_sc(at_ - now));
 	}
+	/* Nothing is requested any more. */
+	void clear()
+	{
+		if (at_ != HCA_PS_NEVER)
+			event_.cancel();
+		at_ = HCA_PS_NEVER;
+	}
 	/* The first thing that the process does. */
 	void fired()
 	{

@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "endpoint.h"
 
-#include "root_port.h"
+#include <cerrno>
+#include <cstring>
 
 namespace hcasim
 {
 
+static bool is_posted(const Tlp &tlp)
+{
+	return tlp.header.type == TlpType::MWr || tlp.header.type == TlpType::MsiX;
+}
+
 /* Message addresses of interrupts lie here on x86 (Intel SDM 3A, 11.11.1). */
 static constexpr uint64_t MSI_ADDRESS = 0xfee00000;
+
+/* Bus 1, device 0, function 0: behind the root port. */
+static constexpr uint16_t REQUESTER_ID = 0x0100;
 
 /* Why a TLP has to wait, for observers. */
 static constexpr char POSTED_CREDITS[] = "posted_credits", NONPOSTED_CREDITS[] = "nonposted_credits",
@@ -15,24 +24,24 @@ static constexpr char POSTED_CREDITS[] = "posted_credits", NONPOSTED_CREDITS[] =
 
 Endpoint::Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h,
 		   StageStarter &stages)
-    : sc_module(name), model_(model), hca_(h), stages_(stages), read_latency_(p.engine.read_latency),
-      credit_latency_(p.pcie.latency), read_ps_per_byte_(8000.0 / p.engine.read_rate),
-      dm_latency_(p.engine.dm_latency), dm_ps_per_byte_(8000.0 / p.engine.dm_rate),
-      posted_credits_(p.pcie.posted_headers, p.pcie.posted_data),
+    : sc_module(name), model_(model), hca_(h), stages_(stages),
+      up_("up", model, p.pcie.latency, model.bytes_ps(p.pcie.transmit_buffer), *this, true),
+      read_latency_(p.engine.read_latency), credit_latency_(p.pcie.latency),
+      read_ps_per_byte_(8000.0 / p.engine.read_rate), dm_latency_(p.engine.dm_latency),
+      dm_ps_per_byte_(8000.0 / p.engine.dm_rate), posted_credits_(p.pcie.posted_headers, p.pcie.posted_data),
       nonposted_credits_(p.pcie.nonposted_headers, 0), doorbell_waits_(p.fifo.doorbell_waits),
-      requests_(size_t(p.pcie.tags))
+      requests_(size_t(p.pcie.tags)), completion_timeout_(hca_ps(p.pcie.completion_timeout))
 {
 	for (size_t tag = 0; tag < requests_.size(); tag++)
 		free_tags_.push({0, uint16_t(tag)});
+	tx_.register_nb_transport_bw(this, &Endpoint::response);
+	rx_.register_nb_transport_fw(this, &Endpoint::receive);
 	SC_METHOD(run);
 	sensitive << alarm_.event();
 	dont_initialize();
-}
-
-void Endpoint::connect(PcieDirection *up, RootPort *root)
-{
-	up_ = up;
-	root_ = root;
+	SC_METHOD(arrive);
+	sensitive << arrivals_.event();
+	dont_initialize();
 }
 
 void Endpoint::watch(Watch *watch)
@@ -56,21 +65,12 @@ void Endpoint::look()
 	watch_->level("read_fifo", uint32_t(finished_.size()));
 }
 
-/* Credits, or a tag, that the TLP takes which leaves now. */
-void Endpoint::took(const char *credits, hca_ps back_at, uint32_t units)
-{
-	if (!watch_)
-		return;
-	watch_->change(credits, next_at_, -int32_t(units));
-	watch_->change(credits, back_at, int32_t(units));
-}
-
 void Endpoint::submit(Transfer *t, Ring<Transfer *> &queue)
 {
 	t->order = ++order_;
 	queue.push(t);
 	look();
-	up_->kick();
+	up_.kick();
 }
 
 /* The core has copied the bytes: model the memory's port and the latency. */
@@ -115,15 +115,20 @@ bool Endpoint::behind_posted(const Transfer *t)
 	return !posted_.empty() && posted_.front()->order < t->order;
 }
 
-bool Endpoint::next(hca_ps now, Tlp &tlp, hca_ps &retry)
+Tlp *Endpoint::next(hca_ps now, hca_ps &retry)
 {
+	Tlp *tlp;
+
 	next_at_ = now;
 	if (!answers_.empty() && !behind_posted(answers_.front()))
-		return next_answer(tlp);
+		return next_answer();
 	posted_turn_ = !posted_turn_;
-	if (posted_turn_)
-		return next_posted(now, tlp, retry) || next_read(now, tlp, retry);
-	return next_read(now, tlp, retry) || next_posted(now, tlp, retry);
+	if (posted_turn_) {
+		tlp = next_posted(now, retry);
+		return tlp ? tlp : next_read(now, retry);
+	}
+	tlp = next_read(now, retry);
+	return tlp ? tlp : next_posted(now, retry);
 }
 
 /* The next piece of a scatter list, of at most what `chunk` allows. */
@@ -148,43 +153,52 @@ static bool cut(Transfer *t, uint64_t &addr, uint32_t &len, Chunk chunk)
 	return t->done >= dma->len;
 }
 
-static void fill(Tlp &tlp, TlpType type, uint32_t len, uint64_t addr, Transfer *t, const void *data)
+Tlp *Endpoint::part(Transfer *t, TlpType type, uint64_t addr, uint32_t len, const void *data, bool last)
 {
-	tlp = {};
-	tlp.type = type;
-	tlp.len = len;
-	tlp.addr = addr;
-	tlp.owner = t;
-	tlp.data = data;
-	tlp.dma = t->dma;
-}
+	Tlp *tlp = tlps_.get(type, addr, len, data);
+	TlpHeader &h = tlp->header;
 
-void Endpoint::write_tlp(Transfer *t, Tlp &tlp)
-{
-	if (t->kind == Transfer::MSIX) {
-		fill(tlp, TlpType::MsiX, 4, MSI_ADDRESS, t, &t->vector);
-		tlp.deliver = true;
-		posted_.pop();
-		return;
+	tlp->owner = t;
+	h.requester = REQUESTER_ID;
+	h.more = !last;
+	if (t->dma) {
+		h.pasid = t->dma->pasid;
+		h.hinted = t->dma->tph.on;
+		h.ph = t->dma->tph.ph;
+		h.st = t->dma->tph.st;
+		h.split = t->dma->split;
+		h.purpose = int8_t(t->dma->class_);
+		h.qpn = t->dma->qpn;
 	}
-	fill(tlp, TlpType::MWr, 0, 0, t, static_cast<const uint8_t *>(t->dma->buf) + t->done);
-	tlp.deliver = cut(t, tlp.addr, tlp.len,
-			  [this](uint64_t addr, uint32_t left) { return model_.write_chunk(addr, left); });
-	if (tlp.deliver)
-		posted_.pop();
+	return tlp;
 }
 
-bool Endpoint::next_posted(hca_ps now, Tlp &tlp, hca_ps &retry)
+Tlp *Endpoint::write_tlp(Transfer *t)
+{
+	uint64_t addr;
+	uint32_t len;
+
+	if (t->kind == Transfer::MSIX) {
+		posted_.pop();
+		return part(t, TlpType::MsiX, MSI_ADDRESS, 4, &t->vector, true);
+	}
+	const uint8_t *data = static_cast<const uint8_t *>(t->dma->buf) + t->done;
+	const bool last = cut(t, addr, len,
+			      [this](uint64_t at, uint32_t left) { return model_.write_chunk(at, left); });
+
+	if (last)
+		posted_.pop();
+	return part(t, TlpType::MWr, addr, len, data, last);
+}
+
+Tlp *Endpoint::next_posted(hca_ps now, hca_ps &retry)
 {
 	const bool may =
 		!posted_.empty() && posted_credits_.available(now, model_.write_chunk(0, UINT32_MAX), retry);
 
 	if (watch_)
 		watch_->stall("posted", now, may || posted_.empty() ? nullptr : POSTED_CREDITS);
-	if (!may)
-		return false;
-	write_tlp(posted_.front(), tlp);
-	return true;
+	return may ? write_tlp(posted_.front()) : nullptr;
 }
 
 /* Why the first read cannot be sent; NULL: it can. */
@@ -202,74 +216,247 @@ const char *Endpoint::read_stall(hca_ps now, hca_ps &retry)
 	return TAGS;
 }
 
-bool Endpoint::next_read(hca_ps now, Tlp &tlp, hca_ps &retry)
+Tlp *Endpoint::next_read(hca_ps now, hca_ps &retry)
 {
 	const char *stall = reads_.empty() ? nullptr : read_stall(now, retry);
+	uint64_t addr;
+	uint32_t len;
 
 	if (watch_)
 		watch_->stall("read", now, stall);
 	if (stall || reads_.empty())
-		return false;
+		return nullptr;
 	Transfer *t = reads_.front();
 	uint16_t tag = free_tags_.pop().tag;
-	const uint8_t *data = static_cast<const uint8_t *>(t->dma->buf) + t->done;
+	uint8_t *to = static_cast<uint8_t *>(t->dma->buf) + t->done;
 
-	fill(tlp, TlpType::MRd, 0, 0, t, nullptr);
-	tlp.tag = tag;
-	t->issued = cut(t, tlp.addr, tlp.len,
-			[this](uint64_t addr, uint32_t left) { return model_.read_chunk(addr, left); });
+	t->issued =
+		cut(t, addr, len, [this](uint64_t at, uint32_t left) { return model_.read_chunk(at, left); });
 	t->open++;
-	requests_[tag] = {t, tlp.addr, tlp.len, 0, data};
+	requests_[tag] = {t, len, 0, to, ++reads_sent_};
+	deadlines_.push({now + completion_timeout_, tag, reads_sent_});
 	if (t->issued)
 		reads_.pop();
-	return true;
+	Tlp *tlp = part(t, TlpType::MRd, addr, len, nullptr, t->issued);
+
+	tlp->header.tag = tag;
+	return tlp;
 }
 
-bool Endpoint::next_answer(Tlp &tlp)
+Tlp *Endpoint::next_answer()
 {
 	Transfer *t = answers_.pop();
+	const bool refused = fault_ && fault_->load_unsupported();
+	Tlp *tlp = part(t, refused ? TlpType::Cpl : TlpType::CplD, t->offset, refused ? 0 : t->size,
+			t->answer, true);
 
-	fill(tlp, TlpType::CplD, t->cpu->size, t->cpu->offset, t, t->cpu->data);
-	tlp.tag = t->cpu->tag;
-	tlp.deliver = true;
-	return true;
+	if (refused)
+		tlp->header.status = CplStatus::UnsupportedRequest;
+
+	tlp->header.requester = t->requester;
+	tlp->header.tag = t->tag;
+	tlp->header.byte_count = t->size;
+	return tlp;
 }
 
-void Endpoint::sent(const Tlp &tlp, hca_ps arrival)
+/* ---- What the host end says to TLPs that went up ---- */
+
+void Endpoint::change(const char *what, hca_ps at, int32_t by)
 {
-	if (tlp.type == TlpType::MRd) {
-		nonposted_credits_.take(0, arrival + credit_latency_);
-		took("nonposted_headers", arrival + credit_latency_, 1);
-		if (watch_)
-			watch_->change("tags", next_at_, -1);
-		root_->read_sent(tlp.tag, arrival);
-	} else if (tlp.type != TlpType::CplD) {
-		posted_credits_.take(tlp.len, arrival + credit_latency_);
-		took("posted_headers", arrival + credit_latency_, 1);
-		took("posted_data", arrival + credit_latency_, Credits::units(tlp.len));
-		if (tlp.deliver)
-			root_->posted_sent(static_cast<Transfer *>(tlp.owner));
+	if (watch_)
+		watch_->change(what, at, by);
+}
+
+/* Completions need no credits: the host end advertises infinite ones. */
+void Endpoint::take_credits(const Tlp &tlp)
+{
+	const uint32_t len = tlp.get_data_length();
+
+	if (tlp.header.type == TlpType::MRd) {
+		nonposted_credits_.take(0);
+		change("nonposted_headers", next_at_, -1);
+		change("tags", next_at_, -1);
+	} else if (is_posted(tlp)) {
+		posted_credits_.take(len);
+		change("posted_headers", next_at_, -1);
+		change("posted_data", next_at_, -int32_t(Credits::units(len)));
+	}
+}
+
+void Endpoint::give_credits(Tlp &tlp, hca_ps at)
+{
+	const uint32_t len = tlp.get_data_length();
+
+	tlp.credited = true;
+	if (tlp.header.type == TlpType::MRd) {
+		nonposted_credits_.give(0, at);
+		change("nonposted_headers", at, 1);
+	} else if (is_posted(tlp)) {
+		posted_credits_.give(len, at);
+		change("posted_headers", at, 1);
+		change("posted_data", at, int32_t(Credits::units(len)));
+	}
+}
+
+void Endpoint::sent(Tlp &tlp, hca_ps arrival)
+{
+	const bool read = tlp.header.type == TlpType::MRd;
+	const hca_ps now = now_ps();
+	tlm::tlm_phase phase = tlm::BEGIN_REQ;
+	sc_core::sc_time t = to_sc(arrival - now);
+
+	take_credits(tlp);
+	tlm::tlm_sync_enum said = tx_->nb_transport_fw(tlp, phase, t);
+
+	if (said != tlm::TLM_ACCEPTED)
+		give_credits(tlp, now + t.value());
+	if (read) {
+		tlp.release();
+	} else if (said == tlm::TLM_COMPLETED) { /* not before it would have arrived */
+		consumed_.push({arrival, &tlp});
+		alarm_.set(consumed_.front().at);
 	}
 	look();
 }
 
-void Endpoint::arrive(const Tlp &tlp)
+/* The host end is through with a write, an interrupt or an answer; or has buffers again for what it still has. */
+tlm::tlm_sync_enum Endpoint::response(TlpPayload &payload, tlm::tlm_phase &phase, sc_core::sc_time &t)
 {
-	arrived_.push(static_cast<CpuRequest *>(tlp.owner));
-	take_requests();
+	Tlp &tlp = static_cast<Tlp &>(payload);
+
+	if (!tlp.credited)
+		give_credits(tlp, now_ps() + t.value());
+	if (phase == tlm::END_REQ) {
+		up_.kick();
+		return tlm::TLM_ACCEPTED;
+	}
+	consumed(tlp);
+	return tlm::TLM_COMPLETED;
+}
+
+void Endpoint::consumed(Tlp &tlp)
+{
+	Transfer *t = static_cast<Transfer *>(tlp.owner);
+	const bool last = !tlp.header.more;
+
+	if (tlp.get_response_status() != tlm::TLM_OK_RESPONSE)
+		t->status = -EFAULT;
+	tlp.release();
+	if (!last)
+		return;
+	hca_dma *dma = t->dma;
+	const int status = t->status;
+
+	up_.hold();
+	transfers_.put(t);
+	if (dma) {
+		dma->status = status;
+		hca_dma_done(hca_, dma);
+	}
 	stages_.start_ready();
+	up_.go_on();
+}
+
+/* ---- Down ---- */
+
+tlm::tlm_sync_enum Endpoint::receive(TlpPayload &tlp, tlm::tlm_phase &, sc_core::sc_time &t)
+{
+	const TlpType type = tlp_header(tlp).type;
+
+	if (type == TlpType::CplD || type == TlpType::Cpl) {
+		completion(tlp, now_ps() + t.value());
+		return tlm::TLM_COMPLETED;
+	}
+	flight_.push({now_ps() + t.value(), &tlp});
+	arrivals_.set(flight_.front().at);
+	return tlm::TLM_ACCEPTED;
+}
+
+void Endpoint::arrive()
+{
+	arrivals_.fired();
+	arriving_ = true;
+	while (!flight_.empty() && flight_.front().at <= now_ps())
+		arrived_.push(flight_.pop().tlp);
+	take_arrived();
+	stages_.start_ready();
+	arriving_ = false;
+	respond();
+	if (!flight_.empty())
+		arrivals_.set(flight_.front().at);
 }
 
 /* In order: a load does not pass stores either. */
-void Endpoint::take_requests()
+void Endpoint::take_arrived()
 {
 	while (!arrived_.empty() && !(doorbell_waits_ && hca_level_now(hca_, HCA_LEVEL_DOORBELL) ==
 								 hca_level_max(hca_, HCA_LEVEL_DOORBELL))) {
-		CpuRequest *req = arrived_.pop();
+		TlpPayload *tlp = arrived_.pop();
 
-		if (!req->load)
-			root_->store_taken(req->size, now_ps() + credit_latency_);
-		cpu_request(req);
+		take_request(*tlp);
+		taken_.push(tlp);
+	}
+}
+
+/* Their credits go back, and the root port sends what waits for them. */
+void Endpoint::respond()
+{
+	while (!taken_.empty()) {
+		TlpPayload *tlp = taken_.pop();
+		tlm::tlm_phase phase = tlm::BEGIN_RESP;
+		sc_core::sc_time t = to_sc(credit_latency_);
+
+		tlp->set_response_status(tlm::TLM_OK_RESPONSE);
+		rx_->nb_transport_bw(*tlp, phase, t);
+	}
+}
+
+void Endpoint::take_requests()
+{
+	take_arrived();
+	if (!arriving_)
+		respond();
+}
+
+/* Its data is copied now, and is looked at when the last completion is in. */
+void Endpoint::completion(TlpPayload &tlp, hca_ps arrival)
+{
+	const TlpHeader &h = tlp_header(tlp);
+	const uint32_t len = h.type == TlpType::CplD ? tlp.get_data_length() : 0;
+	ReadRequest *r = h.tag < requests_.size() ? &requests_[h.tag] : nullptr;
+
+	tlp.set_response_status(tlm::TLM_COMMAND_ERROR_RESPONSE); /* unexpected completion (2.3.2) */
+	if (!r || !r->transfer || len > r->len - r->got)
+		return;
+	tlp.set_response_status(tlm::TLM_OK_RESPONSE);
+	if (len)
+		memcpy(r->to + r->got, tlp.get_data_ptr(), len);
+	r->got += len;
+	if (h.status != CplStatus::Success || h.poisoned)
+		r->transfer->status = -EFAULT;
+	if (h.status != CplStatus::Success || r->got == r->len)
+		completed(h.tag, arrival);
+}
+
+hca_ps Endpoint::deadline()
+{
+	while (!deadlines_.empty()) {
+		const Deadline &d = deadlines_.front();
+
+		if (requests_[d.tag].transfer && requests_[d.tag].number == d.number)
+			return d.at;
+		deadlines_.pop();
+	}
+	return HCA_PS_NEVER;
+}
+
+void Endpoint::expire(hca_ps now)
+{
+	while (deadline() <= now) {
+		const uint16_t tag = deadlines_.pop().tag;
+
+		requests_[tag].transfer->status = -EFAULT;
+		completed(tag, now);
 	}
 }
 
@@ -279,9 +466,9 @@ void Endpoint::completed(uint16_t tag, hca_ps arrival)
 	Transfer *t = requests_[tag].transfer;
 	const bool starved = free_tags_.empty();
 
+	requests_[tag].transfer = nullptr;
 	free_tags_.push({arrival, tag});
-	if (watch_)
-		watch_->change("tags", arrival, 1);
+	change("tags", arrival, 1);
 	if (--t->open == 0 && t->issued) {
 		fifo_free_ = std::max(arrival + read_latency_, fifo_free_) +
 			     hca_ps(t->dma->len * read_ps_per_byte_);
@@ -290,7 +477,7 @@ void Endpoint::completed(uint16_t tag, hca_ps arrival)
 	}
 	look();
 	if (starved)
-		up_->kick();
+		up_.kick();
 }
 
 void Endpoint::finish_local(hca_ps now)
@@ -305,6 +492,8 @@ void Endpoint::run()
 
 	alarm_.fired();
 	finish_local(now);
+	while (!consumed_.empty() && consumed_.front().at <= now)
+		consumed(*consumed_.pop().tlp);
 	while (!finished_.empty() && finished_.front().at <= now) {
 		Transfer *t = finished_.pop().transfer;
 		hca_dma *dma = t->dma;
@@ -319,22 +508,30 @@ void Endpoint::run()
 		alarm_.set(finished_.front().at);
 	if (!local_.empty())
 		alarm_.set(local_.front().at);
+	if (!consumed_.empty())
+		alarm_.set(consumed_.front().at);
 }
 
-void Endpoint::cpu_request(CpuRequest *req)
+/* A store or load of a CPU reaches the core. */
+void Endpoint::take_request(TlpPayload &tlp)
 {
-	if (!req->load) {
-		hca_mmio_write(hca_, req->bar, req->offset, req->data, req->size);
+	const TlpHeader &h = tlp_header(tlp);
+	const uint32_t size = tlp.get_data_length();
+
+	if (h.type == TlpType::MWr) {
+		hca_mmio_write(hca_, h.bar, tlp.get_address(), tlp.get_data_ptr(), size);
 		if (watch_)
 			watch_->doorbells(hca_level_now(hca_, HCA_LEVEL_DOORBELL), true);
-		cpu_requests.put(req);
 		return;
 	}
-	hca_mmio_read(hca_, req->bar, req->offset, req->data, req->size);
 	Transfer *t = transfers_.get();
 
 	t->kind = Transfer::ANSWER;
-	t->cpu = req;
+	t->requester = h.requester;
+	t->tag = h.tag;
+	t->offset = tlp.get_address();
+	t->size = size;
+	hca_mmio_read(hca_, h.bar, t->offset, t->answer, size);
 	submit(t, answers_);
 }
 

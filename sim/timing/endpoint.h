@@ -6,7 +6,11 @@
 #ifndef HCASIM_TIMING_ENDPOINT_H
 #define HCASIM_TIMING_ENDPOINT_H
 
-#include "cpu_request.h"
+#include <tlm_utils/passthrough_target_socket.h>
+#include <tlm_utils/simple_initiator_socket.h>
+
+#include "../core/hca.h"
+#include "fault.h"
 #include "pcie_link.h"
 #include "pool.h"
 #include "stage_starter.h"
@@ -19,44 +23,54 @@ namespace hcasim
 struct Transfer {
 	enum Kind : uint8_t { WRITE, READ, MSIX, ANSWER } kind = WRITE;
 	hca_dma *dma = nullptr;
-	CpuRequest *cpu = nullptr; /* ANSWER: the load */
 	uint32_t vector = 0;
 	uint64_t order = 0;                       /* of submission */
 	uint32_t seg = 0, seg_done = 0, done = 0; /* how far TLPs were made */
 	uint32_t open = 0;                        /* MRds whose last completion is still to come */
 	bool issued = false;                      /* every MRd was sent */
-	bool moved = false;                       /* the root port read or wrote the host's memory */
 	int status = 0;
+	/* ANSWER: to a load of a CPU */
+	uint16_t requester = 0, tag = 0;
+	uint64_t offset = 0;
+	uint32_t size = 0;
+	uint8_t answer[64] = {};
 };
 
 /* One MRd under way. */
 struct ReadRequest {
-	Transfer *transfer;
-	uint64_t addr;
-	uint32_t len, sent; /* asked for, and completed by the root port */
-	const uint8_t *data;
+	Transfer *transfer = nullptr; /* NULL: the tag is free */
+	uint32_t len = 0, got = 0;
+	uint8_t *to = nullptr;
+	uint64_t number = 0; /* of all reads */
 };
 
-class RootPort;
-
-class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
+class Endpoint : public sc_core::sc_module, public PciePort, public TlpSource
 {
 	const PcieModel &model_;
 	hca *const hca_;
 	StageStarter &stages_;
-	PcieDirection *up_ = nullptr;
-	RootPort *root_ = nullptr;
+	PcieDirection up_;
+	tlm_utils::simple_initiator_socket<Endpoint, 32, PcieProtocol> tx_{"tx"};
+	tlm_utils::passthrough_target_socket<Endpoint, 32, PcieProtocol> rx_{"rx"};
 	Watch *watch_ = nullptr; /* NULL: nobody wants events */
 	hca_ps next_at_ = 0;     /* time of the last next(): when the TLP leaves */
 	const hca_ps read_latency_, credit_latency_;
 	const double read_ps_per_byte_;
 	const hca_ps dm_latency_;
 	const double dm_ps_per_byte_;
-	Alarm alarm_{"alarm"};
+	Alarm alarm_{"alarm"}, arrivals_{"arrivals"};
 	Credits posted_credits_, nonposted_credits_;
 	Ring<Transfer *> posted_, reads_, answers_;
 	const bool doorbell_waits_;
-	Ring<CpuRequest *> arrived_; /* of CPUs, not taken yet */
+	struct Arrival {
+		hca_ps at;
+		TlpPayload *tlp;
+	};
+	Ring<Arrival> flight_;       /* stores and loads of CPUs, on their way here */
+	Ring<TlpPayload *> arrived_; /* not taken yet */
+	Ring<TlpPayload *> taken_;   /* their sender is not told yet */
+	bool arriving_ = false;
+	TlpPool tlps_;
 	Pool<Transfer> transfers_;
 	std::vector<ReadRequest> requests_; /* by tag */
 	struct FreeTag {
@@ -65,12 +79,26 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	};
 	Ring<FreeTag> free_tags_;
 	uint64_t order_ = 0;
+	const hca_ps completion_timeout_;
+	struct Deadline {
+		hca_ps at;
+		uint16_t tag;
+		uint64_t number; /* of the read that had the tag */
+	};
+	Ring<Deadline> deadlines_; /* of reads, done ones too */
+	uint64_t reads_sent_ = 0;
+	Fault *fault_ = nullptr; /* NULL: there are none */
 	bool posted_turn_ = true;
 	struct Finished {
 		hca_ps at;
 		Transfer *transfer;
 	};
 	Ring<Finished> finished_; /* reads on their way through the read FIFO */
+	struct Consumed {
+		hca_ps at;
+		Tlp *tlp;
+	};
+	Ring<Consumed> consumed_; /* the host end was through with them when they were sent */
 	hca_ps fifo_free_ = 0;
 	struct Local {
 		hca_ps at;
@@ -80,28 +108,56 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	hca_ps dm_free_ = 0;
 
 	void run();
+	void arrive();
 	void finish_local(hca_ps now);
 	void local(hca_dma *dma);
 	void submit(Transfer *t, Ring<Transfer *> &queue);
 	bool behind_posted(const Transfer *t);
-	bool next_posted(hca_ps now, Tlp &tlp, hca_ps &retry);
-	bool next_read(hca_ps now, Tlp &tlp, hca_ps &retry);
-	bool next_answer(Tlp &tlp);
-	void write_tlp(Transfer *t, Tlp &tlp);
-	void cpu_request(CpuRequest *req);
+	Tlp *next_posted(hca_ps now, hca_ps &retry);
+	Tlp *next_read(hca_ps now, hca_ps &retry);
+	Tlp *next_answer();
+	Tlp *write_tlp(Transfer *t);
+	Tlp *part(Transfer *t, TlpType type, uint64_t addr, uint32_t len, const void *data, bool last);
+	void take_request(TlpPayload &tlp);
+	void take_arrived();
+	void respond();
+	void completion(TlpPayload &tlp, hca_ps arrival);
+	void completed(uint16_t tag, hca_ps arrival);
+	void consumed(Tlp &tlp);
+	void take_credits(const Tlp &tlp);
+	void give_credits(Tlp &tlp, hca_ps at);
 	const char *read_stall(hca_ps now, hca_ps &retry);
-	void took(const char *credits, hca_ps back_at, uint32_t units);
+	void change(const char *what, hca_ps at, int32_t by);
 	void look();
+	tlm::tlm_sync_enum receive(TlpPayload &tlp, tlm::tlm_phase &phase, sc_core::sc_time &t);
+	tlm::tlm_sync_enum response(TlpPayload &tlp, tlm::tlm_phase &phase, sc_core::sc_time &t);
 
       public:
-	Pool<CpuRequest> cpu_requests; /* shared with the root port; stores are given back here */
-
 	SC_HAS_PROCESS(Endpoint);
 	Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieModel &model, hca *h,
 		 StageStarter &stages);
-	void connect(PcieDirection *up, RootPort *root);
 	void watch(Watch *watch);
+	void watch(struct trace *trace, unsigned int adapter)
+	{
+		up_.watch(trace, adapter);
+	}
+	TlpInitiatorSocket &tx() override
+	{
+		return tx_;
+	}
+	TlpTargetSocket &rx() override
+	{
+		return rx_;
+	}
 
+	void inject(Fault *fault)
+	{
+		fault_ = fault;
+	}
+	/* When the oldest read times out that has no completion yet; HCA_PS_NEVER: there is none. */
+	hca_ps deadline();
+	/* Ends the reads whose time is over as ones that failed (PCIe 2.8). */
+	void expire(hca_ps now);
 	/* Passes what arrived from CPUs to the core, as far as there is room: after every call of the core. */
 	void take_requests();
 	uint32_t held() const
@@ -110,22 +166,10 @@ class Endpoint : public sc_core::sc_module, public TlpSource, public TlpSink
 	}
 	void dma(hca_dma *dma);
 	void msix(unsigned int vector);
-	ReadRequest &request(uint16_t tag)
-	{
-		return requests_[tag];
-	}
-	/* The last completion of a MRd is on its way and will be in at `arrival`. Called in that order. */
-	void completed(uint16_t tag, hca_ps arrival);
-	/* The host end is through with a write, an interrupt or an answer. */
-	void release(Transfer *t)
-	{
-		transfers_.put(t);
-	}
 
-	bool next(hca_ps now, Tlp &tlp, hca_ps &retry) override;
+	Tlp *next(hca_ps now, hca_ps &retry) override;
 	bool waiting() const override;
-	void sent(const Tlp &tlp, hca_ps arrival) override;
-	void arrive(const Tlp &tlp) override;
+	void sent(Tlp &tlp, hca_ps arrival) override;
 };
 
 } // namespace hcasim

@@ -9,18 +9,18 @@ namespace hcasim
 static constexpr uint32_t ETH_HEADER = 14;
 
 /* SplitMix64 (Steele, Lea, Flood 2014): small, and the same everywhere. */
-uint64_t Fault::random()
+uint64_t Fault::random(uint64_t &state)
 {
-	uint64_t z = state_ += 0x9e3779b97f4a7c15;
+	uint64_t z = state += 0x9e3779b97f4a7c15;
 
 	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
 	z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
 	return z ^ (z >> 31);
 }
 
-bool Fault::chance(double p)
+bool Fault::chance(uint64_t &state, double p)
 {
-	return (random() >> 11) * 0x1p-53 < p;
+	return (random(state) >> 11) * 0x1p-53 < p;
 }
 
 bool Fault::item(const std::string &text, std::string &err)
@@ -28,7 +28,15 @@ bool Fault::item(const std::string &text, std::string &err)
 	const struct {
 		const char *name;
 		double *p;
-	} kinds[] = {{"loss", &loss_}, {"dup", &dup_}, {"reorder", &reorder_}, {"corrupt", &corrupt_}};
+		bool *on;
+	} kinds[] = {{"loss", &loss_, &active_},
+		     {"dup", &dup_, &active_},
+		     {"reorder", &reorder_, &active_},
+		     {"corrupt", &corrupt_, &active_},
+		     {"read_ur", &read_ur_, &on_pcie_},
+		     {"read_poison", &read_poison_, &on_pcie_},
+		     {"read_lost", &read_lost_, &on_pcie_},
+		     {"load_ur", &load_ur_, &on_pcie_}};
 	size_t eq = text.find('=');
 	std::string name = text.substr(0, eq), value = eq == std::string::npos ? "" : text.substr(eq + 1);
 	char *end;
@@ -42,10 +50,11 @@ bool Fault::item(const std::string &text, std::string &err)
 			return false;
 		}
 		*kind.p = p;
-		active_ = true;
+		*kind.on = true;
 		return true;
 	}
-	err = "fault '" + text + "': unknown kind '" + name + "', use loss, dup, reorder or corrupt";
+	err = "fault '" + text + "': unknown kind '" + name +
+	      "', use loss, dup, reorder, corrupt, read_ur, read_poison, read_lost or load_ur";
 	return false;
 }
 
@@ -70,17 +79,34 @@ Fault::Fate Fault::fate(uint32_t frame_len)
 	Fate fate;
 	bool corrupt;
 
-	fate.lost = chance(loss_);
-	fate.doubled = chance(dup_);
-	fate.late = chance(reorder_);
-	corrupt = chance(corrupt_);
-	uint64_t bit = random() % ((frame_len - ETH_HEADER) * 8ull + 1);
+	fate.lost = chance(state_, loss_);
+	fate.doubled = chance(state_, dup_);
+	fate.late = chance(state_, reorder_);
+	corrupt = chance(state_, corrupt_);
+	uint64_t bit = random(state_) % ((frame_len - ETH_HEADER) * 8ull + 1);
 
 	/* Not in the Ethernet header, which a switch checks: the ICRC must find it. */
 	fate.flip = corrupt && frame_len > ETH_HEADER
 			    ? ETH_HEADER * 8 + bit % ((frame_len - ETH_HEADER) * 8ull)
 			    : 0;
 	return fate;
+}
+
+/* Every read draws the same number of random numbers, too. */
+ReadFault Fault::read()
+{
+	const bool ur = chance(read_state_, read_ur_), poisoned = chance(read_state_, read_poison_),
+		   lost = chance(read_state_, read_lost_);
+
+	return lost       ? ReadFault::Lost
+	       : ur       ? ReadFault::Unsupported
+	       : poisoned ? ReadFault::Poisoned
+			  : ReadFault::None;
+}
+
+bool Fault::load_unsupported()
+{
+	return chance(load_state_, load_ur_);
 }
 
 } // namespace hcasim

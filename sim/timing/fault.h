@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Seeded faults of the wire: the same seed and frames give the same faults. */
+/* Seeded faults of the wire and of PCIe: the same seed, frames and reads give the same faults. */
 #ifndef HCASIM_TIMING_FAULT_H
 #define HCASIM_TIMING_FAULT_H
 
@@ -10,14 +10,18 @@
 namespace hcasim
 {
 
+/* What happens to a MRd of the device: one completion with UR, poisoned data, or no completion at all. */
+enum class ReadFault : uint8_t { None, Unsupported, Poisoned, Lost };
+
 class Fault
 {
+	double read_ur_ = 0, read_poison_ = 0, read_lost_ = 0, load_ur_ = 0;
 	double loss_ = 0, dup_ = 0, reorder_ = 0, corrupt_ = 0;
-	uint64_t state_;
-	bool active_ = false;
+	uint64_t state_, read_state_, load_state_;
+	bool active_ = false, on_pcie_ = false;
 
-	uint64_t random();
-	bool chance(double p);
+	static uint64_t random(uint64_t &state);
+	static bool chance(uint64_t &state, double p);
 	bool item(const std::string &text, std::string &err);
 
       public:
@@ -26,15 +30,26 @@ class Fault
 		uint32_t flip; /* bit of the frame that is inverted; 0: none */
 	};
 
-	explicit Fault(uint64_t seed) : state_(seed)
+	explicit Fault(uint64_t seed)
+	    : state_(seed), read_state_(~seed), load_state_(seed ^ 0x5555555555555555)
 	{
 	}
-	/* "loss=0.01,dup=0.01,reorder=0.01,corrupt=0.001": probabilities per frame. */
+	/*
+	 * "loss=0.01,dup=0.01,reorder=0.01,corrupt=0.001": probabilities per frame. "read_ur", "read_poison",
+	 * "read_lost": per MRd of an adapter; "load_ur": per load of a CPU.
+	 */
 	bool parse(const char *spec, std::string &err);
+	/* On the wire. */
 	bool active() const
 	{
 		return active_;
 	}
+	bool on_pcie() const
+	{
+		return on_pcie_;
+	}
+	ReadFault read();
+	bool load_unsupported();
 	Fate fate(uint32_t frame_len);
 };
 

@@ -33,17 +33,15 @@ void store_last(uint64_t addr, const uint8_t *from, uint32_t len)
 }
 
 /* The segments with the last `split` bytes of the list as pieces of their own. */
-void cut_tail(const hca_dma *dma, std::vector<hca_dma_seg> &out)
+void cut_tail(const HostTransfer &t, std::vector<hca_dma_seg> &out)
 {
-	uint32_t head = dma->len - std::min<uint32_t>(dma->split, dma->len);
+	uint32_t head = t.len - std::min<uint32_t>(t.split, t.len);
 
 	out.clear();
-	for (uint32_t i = 0; i < dma->nseg; i++) {
-		hca_dma_seg seg = dma->seg[i];
-
+	for (hca_dma_seg seg : t.segs) {
 		if (head && head < seg.len) {
-			out.push_back({seg.addr, head});
-			seg = {seg.addr + head, seg.len - head};
+			out.push_back({seg.addr, head, seg.key});
+			seg = {seg.addr + head, seg.len - head, seg.key};
 			head = 0;
 		} else {
 			head -= std::min(head, seg.len);
@@ -68,86 +66,76 @@ void copy_own(const std::vector<hca_dma_seg> &segs, uint32_t head, const uint8_t
 
 } // namespace
 
-int HostMemory::read(hca_dma *dma)
+int HostMemory::read(const HostTransfer &t)
 {
-	uint8_t *to = static_cast<uint8_t *>(dma->buf);
+	uint8_t *to = t.data;
 
-	if (!dma->len)
+	if (!t.len)
 		return 0;
-	if (dma->pasid != HCA_PASID_KERNEL)
-		return ops_->mem_read(ctx_, dma->pasid, dma->seg, dma->nseg, dma->buf) ? -EFAULT : 0;
-	if (ops_->kernel_read) {
-		ops_->kernel_read(ctx_, dma->seg, dma->nseg, dma->buf);
+	if (t.pasid == HCA_PASID_CONTEXT) { /* the core has it */
+		memset(to, 0, t.len);
 		return 0;
 	}
-	for (uint32_t i = 0; i < dma->nseg; to += dma->seg[i++].len)
-		if (dma->seg[i].len)
-			memcpy(to, reinterpret_cast<const void *>(dma->seg[i].addr), dma->seg[i].len);
+	if (t.pasid != HCA_PASID_KERNEL)
+		return ops_->mem_read(ctx_, t.pasid, t.segs.data(), uint32_t(t.segs.size()), to) ? -EFAULT
+												 : 0;
+	if (ops_->kernel_read) {
+		ops_->kernel_read(ctx_, t.segs.data(), uint32_t(t.segs.size()), to);
+		return 0;
+	}
+	for (const hca_dma_seg &seg : t.segs) {
+		memcpy(to, reinterpret_cast<const void *>(seg.addr), seg.len);
+		to += seg.len;
+	}
 	return 0;
 }
 
-/* The segments of all, and room for their bytes. */
-void HostMemory::join(const std::vector<hca_dma *> &all)
+bool HostMemory::read_together(const std::vector<HostTransfer> &all, size_t n)
 {
-	uint32_t len = 0;
-
-	scratch_.clear();
-	for (const hca_dma *dma : all) {
-		scratch_.insert(scratch_.end(), dma->seg, dma->seg + dma->nseg);
-		len += dma->len;
-	}
-	bytes_.resize(len);
-}
-
-bool HostMemory::read_together(const std::vector<hca_dma *> &all)
-{
-	const uint8_t *from;
-
-	join(all);
-	if (ops_->mem_read(ctx_, all[0]->pasid, scratch_.data(), scratch_.size(), bytes_.data()))
+	if (all[0].pasid == HCA_PASID_CONTEXT)
 		return false;
-	from = bytes_.data();
-	for (hca_dma *dma : all) {
-		memcpy(dma->buf, from, dma->len);
-		from += dma->len;
-	}
-	return true;
+	scratch_.clear();
+	for (size_t i = 0; i < n; i++)
+		scratch_.insert(scratch_.end(), all[i].segs.begin(), all[i].segs.end());
+	return !ops_->mem_read(ctx_, all[0].pasid, scratch_.data(), uint32_t(scratch_.size()), all[0].data);
 }
 
-bool HostMemory::write_together(const std::vector<hca_dma *> &all)
+bool HostMemory::write_together(const std::vector<HostTransfer> &all, size_t n)
 {
-	uint8_t *to;
-
-	join(all);
-	to = bytes_.data();
-	for (const hca_dma *dma : all) {
-		memcpy(to, dma->buf, dma->len);
-		to += dma->len;
+	writes_++;
+	scratch_.clear();
+	bytes_.clear();
+	for (size_t i = 0; i < n; i++) {
+		scratch_.insert(scratch_.end(), all[i].segs.begin(), all[i].segs.end());
+		bytes_.insert(bytes_.end(), all[i].data, all[i].data + all[i].len);
 	}
-	return !ops_->mem_write(ctx_, all[0]->pasid, scratch_.data(), scratch_.size(), bytes_.data());
+	return !ops_->mem_write(ctx_, all[0].pasid, scratch_.data(), uint32_t(scratch_.size()),
+				bytes_.data());
 }
 
-int HostMemory::write(const hca_dma *dma)
+int HostMemory::write(const HostTransfer &t)
 {
-	if (!dma->len)
+	writes_++;
+	if (!t.len)
 		return 0;
-	if (dma->pasid != HCA_PASID_KERNEL && !dma->split)
-		return ops_->mem_write(ctx_, dma->pasid, dma->seg, dma->nseg, dma->buf) ? -EFAULT : 0;
-	return write_split(dma);
+	if (t.pasid != HCA_PASID_KERNEL && !t.split)
+		return ops_->mem_write(ctx_, t.pasid, t.segs.data(), uint32_t(t.segs.size()), t.data)
+			       ? -EFAULT
+			       : 0;
+	return write_split(t);
 }
 
-int HostMemory::write_split(const hca_dma *dma)
+int HostMemory::write_split(const HostTransfer &t)
 {
-	cut_tail(dma, scratch_);
-	if (dma->pasid != HCA_PASID_KERNEL)
-		return ops_->mem_write(ctx_, dma->pasid, scratch_.data(), scratch_.size(), dma->buf) ? -EFAULT
-												     : 0;
+	cut_tail(t, scratch_);
+	if (t.pasid != HCA_PASID_KERNEL)
+		return ops_->mem_write(ctx_, t.pasid, scratch_.data(), uint32_t(scratch_.size()), t.data)
+			       ? -EFAULT
+			       : 0;
 	if (ops_->kernel_write)
-		ops_->kernel_write(ctx_, scratch_.data(), scratch_.size(), dma->buf);
+		ops_->kernel_write(ctx_, scratch_.data(), uint32_t(scratch_.size()), t.data);
 	else
-		copy_own(scratch_,
-			 dma->split ? dma->len - std::min<uint32_t>(dma->split, dma->len) : dma->len,
-			 static_cast<const uint8_t *>(dma->buf));
+		copy_own(scratch_, t.split ? t.len - std::min<uint32_t>(t.split, t.len) : t.len, t.data);
 	return 0;
 }
 

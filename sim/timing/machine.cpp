@@ -24,6 +24,13 @@ bool pending()
 	return sc_core::sc_pending_activity();
 }
 
+hca_ps next_work()
+{
+	if (!pending())
+		return HCA_PS_NEVER;
+	return now_ps() + sc_core::sc_time_to_pending_activity(sc_core::sc_get_curr_simcontext()).value();
+}
+
 } // namespace
 
 struct machine : public TimerWatch {
@@ -57,7 +64,7 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 			std::to_string(MAX_HCAS);
 	if (!cfg.profile)
 		throw std::string("profile: none given");
-	if (!cfg.personality)
+	if (!cfg.personality && !cfg.personalities)
 		throw std::string("personality: none given");
 	if (!profile_load(cfg.profile, profile, err))
 		throw err;
@@ -65,7 +72,7 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 	fault = std::make_unique<Fault>(cfg.seed);
 	if (cfg.fault && !fault->parse(cfg.fault, err))
 		throw err;
-	wire = std::make_unique<Wire>(profile, *fault);
+	wire = std::make_unique<Wire>(profile, *fault, cfg.seed);
 	if (cfg.trace_dir || cfg.observer) {
 		trace.reset(trace_open(cfg.trace_dir, !cfg.no_events, cfg.observer, ctx, text, sizeof(text)));
 		if (!trace)
@@ -74,11 +81,19 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 		if (trace_wants_events(trace.get()))
 			trace_head(trace.get(), cfg.num_hcas);
 	}
-	const AdapterContext shared = {profile, *pcie,           *wire,      *this,      ops,
-				       ctx,     cfg.personality, cfg.engine, trace.get()};
+	AdapterContext shared = {profile,         *pcie,    *wire,
+				 *this,           ops,      ctx,
+				 cfg.personality, 0,        cfg.engine,
+				 trace.get(),     cfg.pcie, fault->on_pcie() ? fault.get() : nullptr};
 
-	for (unsigned int i = 0; i < cfg.num_hcas; i++)
+	for (unsigned int i = 0; i < cfg.num_hcas; i++) {
+		if (cfg.personalities)
+			shared.personality = cfg.personalities[i];
+		shared.number = 0;
+		for (unsigned int j = 0; j < i; j++)
+			shared.number += !cfg.personalities || cfg.personalities[j] == shared.personality;
 		adapters.push_back(std::make_unique<Adapter>(i, shared));
+	}
 	sc_core::sc_start(sc_core::SC_ZERO_TIME); /* ends elaboration */
 }
 
@@ -139,8 +154,7 @@ void machine::simulate(hca_ps until, bool to_the_end)
 /* One stretch of active work that no timer interrupts. */
 void machine::run_until(hca_ps end)
 {
-	hca_ps now = now_ps(), deadline = next_timer();
-	hca_ps next = now + sc_core::sc_time_to_pending_activity(sc_core::sc_get_curr_simcontext()).value();
+	hca_ps deadline = next_timer(), next = next_work();
 
 	if (deadline <= next)
 		simulate(deadline, true);
@@ -203,16 +217,24 @@ void machine_page_fault(const struct machine *m, hca_ps *fixed, hca_ps *per_page
 	*per_page = hca_ps(m->profile.host.page_fault_per_page);
 }
 
-void machine_mmio_write(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
-			const void *data, uint32_t size, bool wc)
+void machine_cpu(const struct machine *m, struct machine_cpu *out)
 {
-	m->adapters[hca]->root().store(bar, offset, data, size, wc);
+	const auto &cpu = m->profile.cpu;
+
+	*out = {hca_ps(cpu.wqe), hca_ps(cpu.store_wc), hca_ps(cpu.poll_empty), hca_ps(cpu.poll_found)};
 }
 
-void machine_mmio_read(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset, uint32_t size,
+void machine_mmio_write(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
+			uint64_t offset, const void *data, uint32_t size, bool wc)
+{
+	m->adapters[hca]->root().store(cpu, bar, offset, data, size, wc);
+}
+
+void machine_mmio_read(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
+		       uint64_t offset, uint32_t size,
 		       void (*done)(void *arg, const void *data, uint32_t size), void *arg)
 {
-	m->adapters[hca]->root().load(bar, offset, size, done, arg);
+	m->adapters[hca]->root().load(cpu, bar, offset, size, done, arg);
 }
 
 enum machine_state machine_run(struct machine *m, hca_ps budget)
@@ -222,11 +244,28 @@ enum machine_state machine_run(struct machine *m, hca_ps budget)
 	m->start_ready(); /* commands of the driver half may have made work */
 	m->fire_timers();
 	while (pending() || m->start_all()) {
-		if (now_ps() >= end)
+		if (!budget && next_work() == end)
+			m->simulate(end, true);
+		else if (now_ps() >= end)
 			return MACHINE_ACTIVE;
-		m->run_until(end);
+		else
+			m->run_until(end);
 	}
 	return m->next_timer() == HCA_PS_NEVER ? MACHINE_IDLE : MACHINE_TIMERS;
+}
+
+hca_ps machine_next_work(const struct machine *)
+{
+	return next_work();
+}
+
+uint64_t machine_memory_writes(const struct machine *m)
+{
+	uint64_t n = 0;
+
+	for (const auto &a : m->adapters)
+		n += a->root().memory_writes();
+	return n;
 }
 
 hca_ps machine_next_timer(const struct machine *m)
@@ -236,9 +275,7 @@ hca_ps machine_next_timer(const struct machine *m)
 
 void machine_advance(struct machine *m, hca_ps until)
 {
-	if (pending())
-		return;
-	until = std::min(until, m->next_timer());
+	until = std::min({until, next_work(), m->next_timer()});
 	if (until > now_ps())
 		m->simulate(until, true);
 	m->fire_timers();

@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 struct machine;
+struct pcie_parts;
 
 struct machine_host_ops {
 	/* Memory of address space `pasid`, which is not 0. 0 or -EFAULT. Scatter/gather of `nseg` pieces against one buffer; pieces are moved in
@@ -43,8 +44,10 @@ struct machine_config {
 	const struct trace_observer *observer; /* or NULL; with the same context as the host's operations */
 	const char *fault;                     /* --fault specification, NULL: none */
 	uint64_t seed;
-	const struct hca_personality *personality; /* of all adapters: device_family()'s */
-	const struct engine_ops *engine;           /* send engine of all adapters; NULL: the C engine */
+	const struct hca_personality *personality;          /* of all adapters: device_family()'s */
+	const struct hca_personality *const *personalities; /* or of each one; NULL: `personality` */
+	const struct engine_ops *engine; /* send engine of all adapters; NULL: the C engine */
+	struct pcie_parts *pcie; /* or NULL: PCIe models of others, timing/pcie_port.h (docs/pcie-port.md) */
 };
 
 /* NULL on failure, with one clear sentence in `err` that names field and value. */
@@ -60,15 +63,24 @@ hca_ps machine_now(const struct machine *m);
 /* Time of the host's software to handle a page request (profile): fixed, and for each page. */
 void machine_page_fault(const struct machine *m, hca_ps *fixed, hca_ps *per_page);
 
+/* What a program's processor takes (profile), for callers that keep its time. */
+struct machine_cpu {
+	hca_ps wqe, store_wc, poll_empty, poll_found;
+};
+void machine_cpu(const struct machine *m, struct machine_cpu *out);
+
+#define MACHINE_CPUS 256 /* their numbers: 0..255 */
+
 /*
- * The CPU stored to a BAR, now. `wc`: the page is mapped write-combining: the root port merges such
- * stores per 64-byte line and sends the line when it is full, when another line or an uncached store
- * follows, or when the buffer has aged (profile).
+ * CPU `cpu` stored to a BAR, now. `wc`: the page is mapped write-combining: the CPU's buffers merge such
+ * stores per 64-byte line; a line leaves when it is full, when the CPU needs its buffer or does an uncached
+ * access, when another CPU stores to it, or when it has aged (profile).
  */
-void machine_mmio_write(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset,
-			const void *data, uint32_t size, bool wc);
-/* The CPU loads from a BAR; `done` is called, from machine_run, when the completion has come back. */
-void machine_mmio_read(struct machine *m, unsigned int hca, unsigned int bar, uint64_t offset, uint32_t size,
+void machine_mmio_write(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
+			uint64_t offset, const void *data, uint32_t size, bool wc);
+/* CPU `cpu` loads from a BAR; `done` is called, from machine_run, when the completion has come back. */
+void machine_mmio_read(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
+		       uint64_t offset, uint32_t size,
 		       void (*done)(void *arg, const void *data, uint32_t size), void *arg);
 
 enum machine_state {
@@ -76,13 +88,17 @@ enum machine_state {
 	MACHINE_TIMERS, /* nothing but timers is pending */
 	MACHINE_IDLE,   /* nothing is pending at all */
 };
-/* Runs active work for at most about `budget` of simulated time, so that the caller can look for input. */
+/* Runs active work for at most about `budget` of simulated time, so that the caller can look for input; 0: what is due
+ * now, and no time passes. */
 enum machine_state machine_run(struct machine *m, hca_ps budget);
+/* When pending work goes on; HCA_PS_NEVER if there is none. */
+hca_ps machine_next_work(const struct machine *m);
+/* How often the adapters have written to the host's memory. */
+uint64_t machine_memory_writes(const struct machine *m);
 /* Deadline of the earliest timer; HCA_PS_NEVER if none. */
 hca_ps machine_next_timer(const struct machine *m);
 /*
- * Only timers are pending: lets time pass to `until`, but at most to the earliest timer, which then becomes pending
- * work.
+ * Lets time pass to `until`, but at most to pending work, and to the earliest timer, which then becomes pending work.
  */
 void machine_advance(struct machine *m, hca_ps until);
 

@@ -33,9 +33,8 @@ void Credits::give(uint32_t bytes, hca_ps at)
 }
 
 PcieDirection::PcieDirection(sc_core::sc_module_name name, const PcieModel &model, hca_ps latency,
-			     hca_ps lookahead, TlpSource &source, TlpSink &sink, bool up)
-    : sc_module(name), model_(model), latency_(latency), lookahead_(lookahead), source_(source), sink_(sink),
-      trace_(nullptr), adapter_(0), up_(up)
+			     hca_ps lookahead, TlpSource &source, bool up)
+    : sc_module(name), model_(model), latency_(latency), lookahead_(lookahead), source_(source), up_(up)
 {
 	SC_METHOD(run);
 	sensitive << alarm_.event();
@@ -50,78 +49,84 @@ void PcieDirection::watch(struct trace *trace, unsigned int adapter)
 
 void PcieDirection::run()
 {
-	hca_ps now = now_ps();
-
 	alarm_.fired();
-	running_ = true;
-	while (!flight_.empty() && flight_.front().at <= now) {
-		Flight f = flight_.pop();
-
-		sink_.arrive(f.tlp);
-	}
-	running_ = false;
-	pump();
+	kick();
 }
 
 void PcieDirection::kick()
 {
-	if (!running_) /* otherwise run() pumps when it is through with the arrivals */
+	if (!held_)
 		pump();
+}
+
+void PcieDirection::hold()
+{
+	held_ = true;
+}
+
+void PcieDirection::go_on()
+{
+	held_ = false;
+	alarm_.clear();
+	pump();
 }
 
 void PcieDirection::pump()
 {
 	hca_ps now = now_ps(), retry = HCA_PS_NEVER;
-	Tlp tlp;
 
 	while (source_.waiting() && free_at_ <= now + lookahead_) {
 		hca_ps at = std::max(now, free_at_);
+		Tlp *tlp = source_.next(at, retry);
 
-		if (!source_.next(at, tlp, retry)) {
+		if (!tlp) {
 			alarm_.set(retry);
 			break;
 		}
-		start(tlp, at);
+		start(*tlp, at);
 		retry = HCA_PS_NEVER;
 	}
 	if (source_.waiting() && free_at_ > now + lookahead_)
 		alarm_.set(free_at_);
-	if (!flight_.empty())
-		alarm_.set(flight_.front().at);
 }
 
-void PcieDirection::start(const Tlp &tlp, hca_ps now)
+void PcieDirection::start(Tlp &tlp, hca_ps now)
 {
-	uint32_t data = tlp.type == TlpType::MRd ? 0 : tlp.len;
+	const uint32_t data = tlp.header.type == TlpType::MRd ? 0 : tlp.get_data_length();
 
-	free_at_ = now + model_.tlp_ps(tlp.type, data);
-	hca_ps arrival = free_at_ + latency_ + tlp.extra;
+	free_at_ = now + model_.tlp_ps(tlp.header.type, data);
+	const hca_ps arrival = free_at_ + latency_ + tlp.extra;
 
-	source_.sent(tlp, arrival);
-	if (tlp.deliver)
-		flight_.push({arrival, tlp});
 	if (trace_)
 		log(tlp, now, arrival);
+	source_.sent(tlp, arrival);
 }
 
 void PcieDirection::log(const Tlp &tlp, hca_ps start, hca_ps arrival)
 {
 	static const char *const names[] = {"MWr", "MRd", "CplD", "Cpl", "MSI-X"};
+	const TlpHeader &h = tlp.header;
 	struct trace_tlp rec = {};
 
 	rec.start = start;
 	rec.arrival = arrival;
 	rec.adapter = adapter_;
 	rec.up = up_;
-	rec.type = names[static_cast<int>(tlp.type)];
-	rec.addr = tlp.addr;
-	rec.bar = tlp.bar;
-	rec.len = tlp.len;
-	rec.tag = tlp.tag;
-	rec.tagged = tlp.type != TlpType::MWr && tlp.type != TlpType::MsiX;
-	rec.data = tlp.type == TlpType::MRd || tlp.type == TlpType::Cpl ? nullptr : tlp.data;
-	rec.dma = tlp.dma;
-	rec.request = tlp.type == TlpType::MWr || tlp.type == TlpType::MRd;
+	rec.type = names[static_cast<int>(h.type)];
+	rec.addr = tlp.get_address();
+	rec.bar = h.bar;
+	rec.len = tlp.get_data_length();
+	rec.tag = h.tag;
+	rec.tagged = h.type != TlpType::MWr && h.type != TlpType::MsiX;
+	rec.data = h.type == TlpType::MRd || h.type == TlpType::Cpl ? nullptr : tlp.get_data_ptr();
+	rec.dma = h.purpose >= 0;
+	if (rec.dma) {
+		rec.class_ = static_cast<hca_dma_class>(h.purpose);
+		rec.pasid = h.pasid;
+		rec.qpn = h.qpn;
+		rec.tph = {h.hinted, h.ph, h.st};
+	}
+	rec.request = h.type == TlpType::MWr || h.type == TlpType::MRd;
 	trace_tlp(trace_, &rec);
 }
 

@@ -9,12 +9,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pcie_port.h"
 #include "profile/profile.h"
 
 namespace hcasim
 {
-
-enum class TlpType : uint8_t { MWr, MRd, CplD, Cpl, MsiX };
 
 class PcieModel
 {

@@ -2,6 +2,8 @@
 /*
  * An Ethernet port of an adapter: sends one frame at a time at the rate of the link. While the adapter has no space
  * for received frames, the sender pauses (IEEE 802.3 annex 31B): the wire only loses frames because of --fault.
+ * With priority flow control (IEEE 802.1Qbb) each priority has buffers and pauses of its own; without it all
+ * frames are of the first one.
  */
 #ifndef HCASIM_TIMING_PORT_H
 #define HCASIM_TIMING_PORT_H
@@ -22,33 +24,47 @@ class Port : public sc_core::sc_module
 	Wire &wire_;
 	const uint8_t number_;
 	uint8_t mac_[6];
-	const size_t capacity_;
 	const bool streams_; /* the send engine makes a frame while it is sent: none is stored here */
+	const size_t capacity_;
 	const uint32_t max_frame_;
 	Alarm alarm_{"alarm"};
-	Ring<hca_packet *> queue_;
-	hca_ps free_at_ = 0;
-	bool paused_ = false; /* frames are here that the adapter has no room for */
+	const size_t stages_; /* frames that the stages still hand over after tx_pause() */
 	const hca_ps reaction_;
-	bool stopped_ = false; /* the senders know; if they take a time for it */
-	struct Change {
-		hca_ps at;
-		bool stop;
+	hca_ps free_at_ = 0;
+	uint64_t sent_ = 0; /* by the adapter so far */
+	struct Out {
+		uint64_t order;
+		hca_packet *pkt;
 	};
-	Ring<Change> changes_; /* of stopped_, to come */
 	struct Flight {
 		hca_ps at;
 		hca_packet *pkt;
 	};
-	Ring<Flight> flight_; /* towards this port, in order */
-	Ring<Flight> held_;   /* reordered by fault injection */
+	struct Change {
+		hca_ps at;
+		bool stop;
+	};
+	struct Priority {
+		Ring<Out> queue;
+		bool full = false;    /* `queue` has been full and waiting, and is not empty enough yet */
+		bool stopped = false; /* the senders know; if they take a time for it */
+		Ring<Change> changes; /* of `stopped`, to come */
+		Ring<Flight> flight;  /* towards this port, in order */
+		Ring<Flight> held;    /* reordered by fault injection */
+	};
+	Priority priority_[HCA_PRIORITIES];
+	uint32_t paused_ = 0;     /* priorities, one bit each, with frames that the adapter has no room for */
+	const unsigned int used_; /* priorities, the first ones */
 
 	void run();
+	unsigned int index(const hca_packet &pkt) const;
+	Priority *next();
 	void pump(hca_ps now);
-	void receive(Ring<Flight> &from, hca_ps now);
+	void tell_paused();
 	void go_on();
-	void pause(bool paused);
-	void react(hca_ps now);
+	void receive(Ring<Flight> &from, unsigned int priority, hca_ps now);
+	void pause(unsigned int priority, bool paused);
+	void react(Priority &p, hca_ps now);
 
       public:
 	hca_ps inbound_free_at = 0; /* when the switch's output towards this port is free */
@@ -62,24 +78,18 @@ class Port : public sc_core::sc_module
 	}
 	unsigned int adapter_index() const;
 	bool up() const;
-	bool room() const
-	{
-		return streams_ ? queue_.empty() && now_ps() >= free_at_ : queue_.size() < capacity_;
-	}
+	bool room() const;
 	void send(hca_packet *pkt);
-	uint32_t queued() const
-	{
-		return uint32_t(queue_.size());
-	}
-	bool paused() const
+	/* Frames in its transmit buffers, and the most that there is room for. */
+	uint32_t queued() const;
+	uint32_t most() const;
+	/* Priorities that this port has paused. */
+	uint32_t paused() const
 	{
 		return paused_;
 	}
-	/* Senders to this port wait. */
-	bool stopped() const
-	{
-		return reaction_ ? stopped_ : paused_;
-	}
+	/* Senders of such a frame to this port wait. */
+	bool stopped(const hca_packet &pkt) const;
 	/* The adapter may have room again. */
 	void check_room()
 	{

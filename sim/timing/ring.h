@@ -42,7 +42,15 @@ class Ring
 	{
 		return slots_[(head_ + i) & (slots_.size() - 1)];
 	}
+	const T &operator[](size_t i) const
+	{
+		return slots_[(head_ + i) & (slots_.size() - 1)];
+	}
 	T &front()
+	{
+		return slots_[head_];
+	}
+	const T &front() const
 	{
 		return slots_[head_];
 	}

@@ -6,111 +6,176 @@
 #ifndef HCASIM_TIMING_ROOT_PORT_H
 #define HCASIM_TIMING_ROOT_PORT_H
 
+#include <tlm_utils/passthrough_target_socket.h>
+#include <tlm_utils/simple_initiator_socket.h>
+
 #include "cpu_request.h"
-#include "endpoint.h"
+#include "cpus.h"
+#include "fault.h"
 #include "host_memory.h"
+#include "memory/iommu.h"
 #include "pcie_link.h"
-#include "write_combine.h"
+#include "pool.h"
+#include "watch.h"
 
 namespace hcasim
 {
 
-class RootPort : public sc_core::sc_module, public TlpSource, public TlpSink, public WcSink
+/* Buffers that keep their memory while nobody uses them. */
+class ReadBuffers
+{
+      public:
+	struct Buffer {
+		std::unique_ptr<uint8_t[]> bytes;
+		uint32_t size, users;
+	};
+
+	Buffer *get(uint32_t size);
+	void put(Buffer *b) /* of one user */
+	{
+		if (--b->users == 0)
+			free_.push_back(b);
+	}
+
+      private:
+	std::vector<std::unique_ptr<Buffer>> all_;
+	std::vector<Buffer *> free_;
+};
+
+class RootPort : public sc_core::sc_module, public PcieHost, public TlpSource, public CpuSink
 {
 	const PcieModel &model_;
 	const machine_host_ops *ops_;
 	void *ctx_;
 	unsigned int adapter_;
-	hca *const hca_;
-	StageStarter &stages_;
 	HostMemory memory_;
-	Endpoint *endpoint_ = nullptr;
-	PcieDirection *down_ = nullptr;
-	const hca_ps read_latency_, store_latency_;
+	PcieDirection down_;
+	tlm_utils::simple_initiator_socket<RootPort, 32, PcieProtocol> tx_{"tx"};
+	tlm_utils::passthrough_target_socket<RootPort, 32, PcieProtocol> rx_{"rx"};
+	TlpPool tlps_;
+	const hca_ps read_latency_, store_latency_, credit_latency_;
 	const size_t interleave_;
-	WriteCombine wc_;
-	Alarm alarm_{"alarm"};
-	Ring<CpuRequest *> cpu_; /* to go down, in program order */
+	std::unique_ptr<Iommu> iommu_; /* NULL: there is none */
+	hca_ps translated_ = 0;        /* when the last request from the device was */
+	Cpus cpus_;
+	Alarm alarm_{"alarm"}, arrivals_{"arrivals"};
+	Pool<CpuRequest> requests_;
+	Ring<CpuRequest *> cpu_; /* to go down, in order */
 	const size_t store_queue_;
 	Credits store_credits_;      /* of the endpoint, for stores */
 	bool store_blocked_ = false; /* the next one waits for them */
 	Watch *watch_ = nullptr;     /* NULL: nobody wants events */
-	/* What CPUs do next, in program order, once there is room. */
-	struct Stalled {
-		unsigned int bar = 0;
-		uint64_t offset = 0;
-		std::vector<uint8_t> data; /* of a store */
-		bool wc = false;
-		uint32_t size = 0;
-		void (*done)(void *arg, const void *data, uint32_t size) = nullptr; /* of a load */
-		void *arg = nullptr;
+	bool load_blocked_ = false;  /* the next one waits for its tag */
+	static constexpr size_t NUM_TAGS = 256;
+	CpuRequest *loads_[NUM_TAGS] = {}; /* under way, by tag */
+	struct Read {                      /* a MRd of the device */
+		hca_ps at = 0;             /* when its data is there */
+		TlpPayload *tlp = nullptr;
+		ReadBuffers::Buffer *buffer = nullptr; /* NULL: not read yet */
+		const uint8_t *data = nullptr;
+		uint32_t sent = 0;
+		size_t transfer = 0; /* that it is read with */
+		bool failed = false;
+		ReadFault fault = ReadFault::None;
 	};
-	Ring<Stalled> stalled_;
-	struct Ready {
-		hca_ps at; /* when its data is there */
-		uint16_t tag;
+	Fault *fault_ = nullptr; /* NULL: there are none */
+	Pool<Read> read_pool_;
+	ReadBuffers buffers_;
+	Ring<Read *> reads_;      /* memory is being read, or they wait for a turn */
+	Ring<Read *> completing_; /* a completion each in turn */
+	struct Arrival {
+		hca_ps at;
+		TlpPayload *tlp;
 	};
-	Ring<Ready> reads_;                /* memory is being read, or they wait for a turn */
-	Ring<uint16_t> completing_;        /* a completion each in turn */
-	Ring<Transfer *> landing_;         /* writes and interrupts on their way up, in order */
-	std::vector<Transfer *> together_; /* read or written at once */
-	std::vector<hca_dma *> dmas_;      /* of them */
+	Ring<Arrival> flight_; /* the last of each write, interrupts and answers on their way up, in order */
+	struct Posted {
+		TlpPayload *tlp;
+		bool moved; /* it is in the host's memory, or was refused */
+	};
+	Ring<Posted> landing_;               /* writes and interrupts on their way up, in order */
+	std::vector<HostTransfer> together_; /* read or written at once */
+	size_t num_together_ = 0;
+	std::vector<Read *> fetched_; /* with them */
 	bool cpu_turn_ = false;
 	uint8_t tag_ = 0;
 
 	void run();
+	void arrive();
 	void refill(hca_ps now);
-	void gather(Transfer *first, hca_ps now);
-	void fetch(Transfer *first, hca_ps now);
-	void land(Transfer *first);
-	void write_arrived(const Tlp &tlp);
-	void answer_arrived(const Tlp &tlp);
-	void interrupt_arrived(const Tlp &tlp);
-	bool next_cpu(hca_ps now, Tlp &tlp, hca_ps &retry);
-	bool next_completion(Tlp &tlp);
+	HostTransfer &new_transfer(const TlpPayload &first);
+	size_t add_read(Read *first, size_t i);
+	void gather(Read *first, hca_ps now);
+	void fetch(Read *first, hca_ps now);
+	size_t add_write(size_t from);
+	size_t join();
+	void land();
+	hca_ps translate(const TlpPayload &tlp, hca_ps arrival);
+	void read_sent(TlpPayload &tlp, hca_ps arrival);
+	void end(Read *r);
+	void posted_arrived();
+	void interrupt_arrived(TlpPayload &tlp);
+	void answer_arrived(TlpPayload &tlp);
+	void respond(TlpPayload &tlp);
+	Tlp *next_cpu(hca_ps now, hca_ps &retry);
+	Tlp *next_completion();
+	void give_credits(Tlp &tlp, hca_ps at);
+	void consumed(Tlp &tlp);
+	tlm::tlm_sync_enum receive(TlpPayload &tlp, tlm::tlm_phase &phase, sc_core::sc_time &t);
+	tlm::tlm_sync_enum response(TlpPayload &tlp, tlm::tlm_phase &phase, sc_core::sc_time &t);
 	CpuRequest *request(unsigned int bar, uint64_t offset, uint32_t size);
-	bool room() const;
-	bool must_stall(bool absorbed) const;
-	bool absorbs(const Stalled &s);
-	void stall(Stalled s);
+	void access(unsigned int cpu, const CpuAccess &a, const void *data);
 	void proceed(hca_ps now);
-	void do_store(unsigned int bar, uint64_t offset, const void *data, uint32_t size, bool wc);
-	void do_load(unsigned int bar, uint64_t offset, uint32_t size,
-		     void (*done)(void *arg, const void *data, uint32_t size), void *arg);
+	void say_stall();
+	void set_alarm();
 
       public:
 	SC_HAS_PROCESS(RootPort);
 	RootPort(sc_core::sc_module_name name, const Profile &p, const PcieModel &model,
-		 const machine_host_ops *ops, void *ctx, unsigned int adapter, hca *h, StageStarter &stages);
-	void connect(Endpoint *endpoint, PcieDirection *down);
+		 const machine_host_ops *ops, void *ctx, unsigned int adapter);
 	void watch(Watch *watch);
+	void watch(struct trace *trace, unsigned int adapter)
+	{
+		down_.watch(trace, adapter);
+	}
+	void inject(Fault *fault)
+	{
+		fault_ = fault;
+	}
+	TlpInitiatorSocket &tx() override
+	{
+		return tx_;
+	}
+	TlpTargetSocket &rx() override
+	{
+		return rx_;
+	}
 
 	/* While the queue is full, stores that do not stay in a write-combining buffer, and loads, are done later. */
-	void store(unsigned int bar, uint64_t offset, const void *data, uint32_t size, bool wc);
-	void load(unsigned int bar, uint64_t offset, uint32_t size,
-		  void (*done)(void *arg, const void *data, uint32_t size), void *arg);
+	void store(unsigned int cpu, unsigned int bar, uint64_t offset, const void *data, uint32_t size,
+		   bool wc) override;
+	void load(unsigned int cpu, unsigned int bar, uint64_t offset, uint32_t size,
+		  void (*done)(void *arg, const void *data, uint32_t size), void *arg) override;
 
 	/* Stores and loads that have not been done, because a CPU stalls. */
 	size_t stalled() const
 	{
-		return stalled_.size();
+		return cpus_.stalled();
+	}
+	uint64_t memory_writes() const override
+	{
+		return memory_.writes();
 	}
 	size_t queued() const
 	{
 		return cpu_.size();
 	}
-	/* The endpoint has taken a store; its credits are back at `at`. Called in that order. */
-	void store_taken(uint32_t size, hca_ps at);
-	/* The endpoint sent the last TLP of a write, or an interrupt. Called in that order. */
-	void posted_sent(Transfer *t);
-	/* The endpoint sent a MRd, which arrives at `arrival`. Called in that order. */
-	void read_sent(uint16_t tag, hca_ps arrival);
 
-	bool next(hca_ps now, Tlp &tlp, hca_ps &retry) override;
+	Tlp *next(hca_ps now, hca_ps &retry) override;
 	bool waiting() const override;
-	void sent(const Tlp &tlp, hca_ps arrival) override;
-	void arrive(const Tlp &tlp) override;
+	void sent(Tlp &tlp, hca_ps arrival) override;
 	void wc_write(unsigned int bar, uint64_t offset, const void *data, uint32_t size) override;
+	bool room() const override;
+	void read(const CpuAccess &load) override;
 };
 
 } // namespace hcasim

@@ -58,8 +58,21 @@ bool StageUnit::begin(bool next)
 		return false;
 	busy_ = true;
 	work_ = work;
-	enter(next);
+	missing_ = adapter_.need(stage_, *this);
+	if (!missing_)
+		enter(next);
 	return true;
+}
+
+/* What was at the head may have been removed with its queue pair, or be behind something else now. */
+void StageUnit::filled()
+{
+	if (--missing_)
+		return;
+	busy_ = adapter_.may_run(stage_) && hca_stage_pending(hca_, stage_, &work_);
+	if (busy_)
+		enter(false);
+	adapter_.start_ready();
 }
 
 /*

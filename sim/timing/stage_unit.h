@@ -8,12 +8,15 @@
  * the order of all packets, the other stages that of each QP, and the core has one queue a stage. The core does one
  * step at a time, the one at the head, when its latency is over. A step behind it, which started before that, is only
  * looked at then; hca_stage_since() says when it was there, so that it starts in the past and ends when it would have.
+ *
+ * A step whose contexts are not in the adapter's caches starts when they are there; the stage does nothing else meanwhile.
  */
 #ifndef HCASIM_TIMING_STAGE_UNIT_H
 #define HCASIM_TIMING_STAGE_UNIT_H
 
 #include <vector>
 
+#include "memory/context_cache.h"
 #include "profile/profile.h"
 #include "stage_starter.h"
 #include "units.h"
@@ -35,6 +38,8 @@ class StageHost : public StageStarter
 	virtual bool may_run(hca_stage stage) const = 0;
 	/* Since when the stage has work and room behind it. */
 	virtual hca_ps ready_since(hca_stage stage) const = 0;
+	/* What the step at its head needs and the adapter has not got; each calls `waiter` when it is there. */
+	virtual unsigned int need(hca_stage stage, CacheWaiter &waiter) = 0;
 	virtual void step(hca_stage stage) = 0;
 	/* A step of the core whose results stay in `held` until release(). */
 	virtual void step_held(hca_stage stage, Held &held) = 0;
@@ -45,7 +50,7 @@ class StageHost : public StageStarter
 	virtual void through(hca_stage stage, hca_ps start, const hca_work &work) = 0;
 };
 
-class StageUnit : public sc_core::sc_module
+class StageUnit : public sc_core::sc_module, public CacheWaiter
 {
 	StageHost &adapter_;
 	hca *const hca_;
@@ -54,6 +59,7 @@ class StageUnit : public sc_core::sc_module
 	const double period_;
 	sc_core::sc_event through_{"through"};
 	bool busy_ = false;
+	unsigned int missing_ = 0;      /* contexts that are being read before the step starts */
 	bool early_ = false;            /* the step was done when it started */
 	std::vector<hca_ps> unit_free_; /* when each unit can start a step */
 	hca_ps started_ = 0;            /* the step, in its unit */
@@ -75,10 +81,17 @@ class StageUnit : public sc_core::sc_module
 		  hca_stage stage);
 	/* Begins with the work at its head, if it is idle and there is some; false otherwise. */
 	bool start();
+	/* A step is under way. */
 	bool busy() const
 	{
-		return busy_;
+		return busy_ && !missing_;
 	}
+	/* It waits for contexts. */
+	bool starved() const
+	{
+		return missing_;
+	}
+	void filled() override;
 };
 
 } // namespace hcasim

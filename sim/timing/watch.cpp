@@ -117,6 +117,13 @@ void Watch::change(const char *name, hca_ps at, int32_t by)
 	trace_change(trace_, at, adapter_, name, by);
 }
 
+void Watch::lookup(const char *cache, const CacheKey &key, hca_ps since, hca_ps end, bool hit)
+{
+	const struct trace_lookup l = {since, end, adapter_, cache, key.table, key.number, hit};
+
+	trace_lookup(trace_, &l);
+}
+
 void Watch::core(hca *h)
 {
 	for (int i = 0; i < HCA_NUM_LEVELS; i++) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 
+#include "memory/set_cache.h"
 #include "ring.h"
 #include "units.h"
 
@@ -73,6 +74,8 @@ class Watch
 	void level(const char *name, uint32_t value);
 	void change(const char *name, hca_ps at, int32_t by);
 	void core(hca *h); /* the levels of the core */
+	/* In a cache; a miss is over at `end`. */
+	void lookup(const char *cache, const CacheKey &key, hca_ps since, hca_ps end, bool hit);
 };
 
 } // namespace hcasim

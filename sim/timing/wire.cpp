@@ -14,10 +14,10 @@ namespace hcasim
 /* How much later than its turn a reordered frame comes: long enough to be overtaken. */
 static constexpr hca_ps LATE = 2000000;
 
-Wire::Wire(const Profile &p, Fault &fault)
+Wire::Wire(const Profile &p, Fault &fault, uint64_t seed)
     : ps_per_byte_(8000.0 / p.wire.rate), gap_(p.wire.preamble_and_gap), fcs_(p.wire.fcs),
       min_frame_(p.wire.min_frame), propagation_(p.wire.propagation), switch_latency_(p.wire.switch_latency),
-      fault_(fault)
+      fault_(fault), marker_(p, seed)
 {
 }
 
@@ -80,7 +80,7 @@ bool Wire::paused(const hca_packet &pkt) const
 	const bool group = pkt.data[0] & 1;
 
 	return std::any_of(ports_.begin(), ports_.end(), [&](const Port *port) {
-		return port->stopped() && (group || memcmp(port->mac(), pkt.data, 6) == 0);
+		return port->stopped(pkt) && (group || memcmp(port->mac(), pkt.data, 6) == 0);
 	});
 }
 
@@ -126,10 +126,12 @@ void Wire::pass(const Port &from, Port &to, hca_packet *pkt, hca_ps start)
 /* The switch forwards a frame as soon as its header is in and its output is free (cut-through). */
 void Wire::deliver(Port &to, hca_packet *pkt, hca_ps start, bool late)
 {
-	hca_ps out = std::max(start + propagation_ + switch_latency_, to.inbound_free_at);
+	hca_ps in = start + propagation_ + switch_latency_, out = std::max(in, to.inbound_free_at);
 	hca_ps end = out + frame_ps(pkt->len);
 	hca_ps there = end + propagation_ + (late ? LATE : 0);
 
+	if (marker_.enabled() && marker_.marks(double(out - in) / ps_per_byte_))
+		hca_packet_mark(pkt);
 	to.inbound_free_at = end;
 	if (trace_)
 		trace_arrived(trace_, there, to.adapter_index(), pkt->number);

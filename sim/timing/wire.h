@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fault.h"
+#include "marker.h"
 #include "profile/profile.h"
 
 struct trace;
@@ -25,6 +26,7 @@ class Wire
 	const uint32_t gap_, fcs_, min_frame_;
 	const hca_ps propagation_, switch_latency_;
 	Fault &fault_;
+	Marker marker_;
 	struct trace *trace_ = nullptr;
 	std::vector<Port *> ports_;
 	uint64_t numbered_ = 0;
@@ -34,7 +36,7 @@ class Wire
 	void note(const Port &from, hca_ps start, const char *what, const hca_packet *pkt);
 
       public:
-	Wire(const Profile &p, Fault &fault);
+	Wire(const Profile &p, Fault &fault, uint64_t seed);
 	void attach(Port *port);
 	void watch(struct trace *trace);
 	/* How long a frame without FCS occupies a link, preamble and gap included. */
@@ -46,7 +48,7 @@ class Wire
 	}
 	/* The first bit of `pkt` leaves `from` at `start`. Takes ownership. */
 	void carry(const Port &from, hca_packet *pkt, hca_ps start);
-	/* The port, or one of those, that the frame goes to has stopped its senders. */
+	/* The port, or one of those, that the frame goes to has stopped its senders, or those of its priority. */
 	bool paused(const hca_packet &pkt) const;
 	/* Ports that wait for another one look again. */
 	void wake();

@@ -33,7 +33,7 @@ void WriteCombine::store(hca_ps now, unsigned int bar, uint64_t offset, const vo
 }
 
 /* lines_.size(): there is none. */
-size_t WriteCombine::find(unsigned int bar, uint64_t base)
+size_t WriteCombine::find(unsigned int bar, uint64_t base) const
 {
 	size_t i = 0;
 
@@ -42,7 +42,7 @@ size_t WriteCombine::find(unsigned int bar, uint64_t base)
 	return i;
 }
 
-bool WriteCombine::absorbs(unsigned int bar, uint64_t offset, uint32_t size)
+bool WriteCombine::absorbs(unsigned int bar, uint64_t offset, uint32_t size) const
 {
 	const uint64_t at = offset % LINE;
 	const size_t i = find(bar, offset - at);
@@ -104,6 +104,22 @@ void WriteCombine::send(const Line &line)
 	}
 }
 
+size_t WriteCombine::count_ahead(unsigned int bar, uint64_t offset, uint32_t size) const
+{
+	size_t n = lines_.size();
+
+	while (n && lines_[n - 1].bar == bar &&
+	       (lines_[n - 1].offset + LINE <= offset || offset + size <= lines_[n - 1].offset))
+		n--;
+	return n;
+}
+
+void WriteCombine::make_way(unsigned int bar, uint64_t offset, uint32_t size)
+{
+	for (size_t n = count_ahead(bar, offset, size); n; n--)
+		flush_oldest();
+}
+
 void WriteCombine::flush_oldest()
 {
 	send(lines_.pop());
@@ -115,7 +131,7 @@ void WriteCombine::flush()
 		flush_oldest();
 }
 
-hca_ps WriteCombine::next_expiry()
+hca_ps WriteCombine::next_expiry() const
 {
 	return lines_.empty() ? HCA_PS_NEVER : lines_.front().since + age_;
 }

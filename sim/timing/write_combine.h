@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The CPU's write-combining buffers (Intel SDM 3A, 11.3.1): stores to a write-combining page gather in
+ * One CPU's write-combining buffers (Intel SDM 3A, 11.3.1): stores to a write-combining page gather in
  * lines of 64 bytes. A whole line leaves as one write, a part of one as writes of at most 8 bytes.
  */
 #ifndef HCASIM_TIMING_WRITE_COMBINE_H
@@ -30,13 +30,20 @@ class WriteCombine
 	/* A store of any size that lies anywhere; it is cut at line borders. */
 	void store(hca_ps now, unsigned int bar, uint64_t offset, const void *data, uint32_t size);
 	/* The store is inside a line and only changes a buffer: nothing leaves because of it. */
-	bool absorbs(unsigned int bar, uint64_t offset, uint32_t size);
+	bool absorbs(unsigned int bar, uint64_t offset, uint32_t size) const;
+	/* There is a line that has to leave before another CPU's store to this place: of it, or of another BAR. */
+	bool ahead_of(unsigned int bar, uint64_t offset, uint32_t size) const
+	{
+		return count_ahead(bar, offset, size);
+	}
+	/* These lines leave, with all lines before. */
+	void make_way(unsigned int bar, uint64_t offset, uint32_t size);
 	/* Everything leaves: an uncached access follows. */
 	void flush();
 	/* The oldest line leaves if its age has come; false: it has not. */
 	bool expire(hca_ps now);
 	/* When the oldest line leaves by age. */
-	hca_ps next_expiry();
+	hca_ps next_expiry() const;
 
       private:
 	struct Line {
@@ -51,7 +58,8 @@ class WriteCombine
 	const hca_ps age_;
 	WcSink &sink_;
 
-	size_t find(unsigned int bar, uint64_t base);
+	size_t find(unsigned int bar, uint64_t base) const;
+	size_t count_ahead(unsigned int bar, uint64_t offset, uint32_t size) const;
 	void store_in_line(hca_ps now, unsigned int bar, uint64_t offset, const void *data, uint32_t size);
 	void flush_oldest();
 	void send(const Line &line);

@@ -13,7 +13,7 @@
 #include "hcasim_wire.h"
 
 /* Increased with every change of a record that an older reader would misunderstand. */
-#define VERSION 1
+#define VERSION 2
 
 bool trace_wants_events(const struct trace *t)
 {
@@ -125,6 +125,16 @@ void trace_change(struct trace *t, hca_ps time, unsigned int hca, const char *na
 
 	adapter(f, hca);
 	fprintf(f, ",\"name\":\"%s\",\"by\":%d}\n", name, by);
+}
+
+void trace_lookup(struct trace *t, const struct trace_lookup *l)
+{
+	FILE *f = begin(t, "lookup", l->start, l->end);
+
+	until(f, l->end);
+	adapter(f, l->adapter);
+	fprintf(f, ",\"cache\":\"%s\",\"table\":%u,\"number\":%llu,\"hit\":%s}\n", l->cache, l->table,
+		(unsigned long long)l->number, l->hit ? "true" : "false");
 }
 
 /* NULL: not RoCEv2. Its IPv4 headers have no options (IBTA A17.3.1.2). */

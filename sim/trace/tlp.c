@@ -6,7 +6,8 @@
 static const char *const classes[] = {
 	[HCA_DMA_WQE] = "wqe",         [HCA_DMA_RQE] = "rqe",       [HCA_DMA_RECORD] = "record",
 	[HCA_DMA_PAYLOAD] = "payload", [HCA_DMA_ATOMIC] = "atomic", [HCA_DMA_CQE] = "cqe",
-	[HCA_DMA_EQE] = "eqe",
+	[HCA_DMA_EQE] = "eqe",         [HCA_DMA_QPC] = "qpc",       [HCA_DMA_MPT] = "mpt",
+	[HCA_DMA_MTT] = "mtt",
 };
 
 void trace_tlp(struct trace *t, const struct trace_tlp *tlp)
@@ -26,10 +27,10 @@ void trace_tlp(struct trace *t, const struct trace_tlp *tlp)
 	if (tlp->tagged)
 		fprintf(f, ",\"tag\":%u", tlp->tag);
 	if (tlp->dma)
-		fprintf(f, ",\"class\":\"%s\",\"pasid\":%u,\"qpn\":%u", classes[tlp->dma->class_],
-			tlp->dma->pasid, tlp->dma->qpn);
-	if (tlp->dma && tlp->request && tlp->dma->tph.on)
-		fprintf(f, ",\"ph\":%u,\"st\":%u", tlp->dma->tph.ph, tlp->dma->tph.st);
+		fprintf(f, ",\"class\":\"%s\",\"pasid\":%u,\"qpn\":%u", classes[tlp->class_], tlp->pasid,
+			tlp->qpn);
+	if (tlp->request && tlp->tph.on)
+		fprintf(f, ",\"ph\":%u,\"st\":%u", tlp->tph.ph, tlp->tph.st);
 	if (tlp->data)
 		trace_hex(f, "data", tlp->data, tlp->len < DATA_SHOWN ? tlp->len : DATA_SHOWN);
 	fputs("}\n", f);

@@ -52,9 +52,12 @@ struct trace_tlp {
 	uint32_t len;
 	bool tagged;
 	uint16_t tag;
-	const void *data;          /* NULL: it carries none */
-	const struct hca_dma *dma; /* NULL: not part of a DMA transfer */
-	bool request;              /* a memory request */
+	const void *data; /* NULL: it carries none */
+	bool request;     /* a memory request */
+	bool dma;         /* part of a DMA transfer: */
+	enum hca_dma_class class_;
+	uint32_t pasid, qpn;
+	struct hca_tph tph;
 };
 void trace_tlp(struct trace *t, const struct trace_tlp *tlp);
 
@@ -92,6 +95,17 @@ void trace_qp_stall(struct trace *t, hca_ps start, hca_ps end, unsigned int hca,
 void trace_range(struct trace *t, unsigned int hca, const char *name, uint32_t initial, uint32_t max);
 void trace_level(struct trace *t, hca_ps time, unsigned int hca, const char *name, uint32_t value);
 void trace_change(struct trace *t, hca_ps time, unsigned int hca, const char *name, int32_t by);
+
+/* Something was looked for in a cache of the adapter or the host, and, after a miss, brought there. */
+struct trace_lookup {
+	hca_ps start, end;
+	unsigned int adapter;
+	const char *cache;
+	uint32_t table; /* what has entries: a QP, a memory key, an address space; 0: there is one table */
+	uint64_t number;
+	bool hit;
+};
+void trace_lookup(struct trace *t, const struct trace_lookup *l);
 
 /* A frame, the last one of trace_frame(), occupies its sender's link. Frame `number` is wholly at an adapter. */
 void trace_sent(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, const struct hca_packet *pkt);

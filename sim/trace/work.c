@@ -4,7 +4,7 @@
 
 #include <endian.h>
 
-#include "hcasim_hw.h"
+#include "hcasim_core.h"
 #include "hcasim_ops.h"
 
 static void head(FILE *f, hca_ps time, unsigned int adapter)

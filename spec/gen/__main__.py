@@ -5,7 +5,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from . import emit_hw, emit_md, emit_profile, emit_py, emit_sv, emit_verbs, emit_wire, emit_wr
+from . import emit_family, emit_hw, emit_md, emit_profile, emit_py, emit_sv, emit_verbs, emit_wire, emit_wr
+from . import layouts
 from . import spec as spec_module
 from .load import SpecError
 
@@ -13,8 +14,11 @@ from .load import SpecError
 def outputs(spec):
     """Every generated file: path below the output folder, and its text."""
     return {
+        "include/hcasim_core.h": emit_hw.core_header(spec),
         "include/hcasim_hw.h": emit_hw.hw_header(spec),
         "include/hcasim-abi.h": emit_hw.abi_header(spec),
+        "include/hcasim_mlx5.h": emit_family.header(spec.mlx5),
+        "include/hcasim_rxe.h": layouts.header(spec.rxe),
         "include/hcasim_profile.h": emit_profile.header(spec),
         "include/hcasim_verbs.h": emit_verbs.verbs_header(spec),
         "include/hcasim_wire.h": emit_wire.wire_header(spec),
@@ -23,7 +27,10 @@ def outputs(spec):
         "sv/hcasim_pkg.sv": emit_sv.package(spec),
         "python/hcasim_spec/__init__.py": emit_py.module(spec),
         "python/hcasim_spec/codec.py": emit_py.codec(),
+        "docs/core.md": emit_md.core_page(spec),
         "docs/device.md": emit_md.device_page(spec),
+        "docs/mlx5.md": emit_family.page(spec.mlx5),
+        "docs/rxe.md": layouts.page(spec.rxe),
         "docs/wire.md": emit_md.wire_page(spec),
         "docs/work-requests.md": emit_md.wr_page(spec),
         "docs/profile.md": emit_profile.page(spec),
@@ -45,7 +52,7 @@ def main():
         "--spec",
         type=Path,
         required=True,
-        help="folder with device.yaml, wire.yaml, verbs.yaml, wr.yaml, profile.yaml",
+        help="folder with core.yaml, device.yaml, mlx5.yaml, rxe.yaml, wire.yaml, verbs.yaml, wr.yaml, profile.yaml",
     )
     parser.add_argument("--out", type=Path, help="folder to write to; without it the spec is only checked")
     parser.add_argument("--stamp", type=Path, help="file to touch when all is written")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""device.yaml: PCI identity, BARs, registers, layouts, udata, enums."""
+"""device.yaml: PCI identity, BARs, registers, layouts, udata."""
 
 from dataclasses import dataclass
 
 from .load import SpecError
-from .model import Register, Value, parse_bits, parse_enum, parse_layout, unique
+from .model import Register, check_enums, parse_bits, parse_constants, parse_layout, unique
 
 FILE = "device.yaml"
 
@@ -21,7 +21,6 @@ class Device:
     uar: dict
     layouts: dict
     abi: dict
-    enums: dict
     wqe_formats: dict
 
 
@@ -44,20 +43,6 @@ def _no_overlap(where, registers, limit):
         end, before = register.offset + register.size, register.name
         if end > limit:
             raise SpecError(f"{where}[{register.name}]", f"ends at {end:#x}, beyond {limit:#x}")
-
-
-def _check_enums(device):
-    """Every `enum:` names an enum, and its values fit the field."""
-    for layout in device.layouts.values():
-        where = f"{FILE}: layouts[{layout.name}]"
-        fields = [(m.name, m.enum, m.type.item_size * 8) for m in layout.members if m.enum]
-        fields += [(b.name, b.enum, b.width) for b in layout.bit_fields() if b.enum]
-        for name, enum, width in fields:
-            if enum not in device.enums:
-                raise SpecError(f"{where}.{name}", f"enum {enum!r} is not declared")
-            worst = max(value.value for value in device.enums[enum].values)
-            if worst >> width:
-                raise SpecError(f"{where}.{name}", f"value {worst} of enum {enum} does not fit {width} bits")
 
 
 def _check_sizes(device):
@@ -83,12 +68,12 @@ def _check_sizes(device):
             raise SpecError(f"{FILE}: layouts[{name}]", f"size {size} is not a multiple of SEG_UNIT {unit}")
 
 
-def _check_formats(device):
+def _check_formats(device, core):
     """Every opcode has one format, made of declared segments that fit one WQE."""
     where = f"{FILE}: wqe_formats"
-    opcodes = device.enums["wqe_op"].by_name()
+    opcodes = core.enums["wqe_op"].by_name()
     if list(opcodes.values()) != list(range(len(opcodes))):
-        raise SpecError(f"{FILE}: enums[wqe_op]", "values do not count from 0 without a gap")
+        raise SpecError("core.yaml: enums[wqe_op]", "values do not count from 0 without a gap")
     if list(device.wqe_formats) != list(opcodes):
         odd = sorted(set(device.wqe_formats) ^ set(opcodes)) or "order"
         raise SpecError(where, f"rows are not the opcodes of enum wqe_op ({odd})")
@@ -111,7 +96,7 @@ def _check_bars(device):
             indices[slot] = bar["name"]
 
 
-def parse(document):
+def parse(document, core):
     head = document["device"]
     device = Device(
         name=head["name"],
@@ -119,11 +104,7 @@ def parse(document):
         driver_id=head["driver_id"],
         uverbs_abi=head["uverbs_abi"],
         bars=head["bars"],
-        constants=unique(
-            f"{FILE}: constants",
-            document["constants"],
-            lambda entry: Value(entry["name"], entry["value"], entry.get("doc", "")),
-        ),
+        constants=parse_constants(FILE, document["constants"]),
         registers=unique(
             f"{FILE}: registers", document["registers"], lambda entry: _register(f"{FILE}: registers", entry)
         ),
@@ -132,7 +113,6 @@ def parse(document):
             f"{FILE}: layouts", document["layouts"], lambda entry: parse_layout(f"{FILE}: layouts", entry)
         ),
         abi=unique(f"{FILE}: abi", document["abi"], lambda entry: parse_layout(f"{FILE}: abi", entry)),
-        enums=unique(f"{FILE}: enums", document["enums"], lambda entry: parse_enum(f"{FILE}: enums", entry)),
         wqe_formats=unique(
             f"{FILE}: wqe_formats",
             [dict(row, name=row["op"]) for row in document["wqe_formats"]],
@@ -143,7 +123,7 @@ def parse(document):
     _check_bars(device)
     _no_overlap(f"{FILE}: registers", device.registers, bars["regs"])
     _no_overlap(f"{FILE}: uar", device.uar, device.constants["UAR_PAGE_SIZE"].value)
-    _check_enums(device)
+    check_enums(FILE, device.layouts, core.enums)
     _check_sizes(device)
-    _check_formats(device)
+    _check_formats(device, core)
     return device

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim_hw.h: the hardware interface; hcasim-abi.h: the ABI between the provider and its kernel half."""
+"""hcasim_core.h: what all families share; hcasim_hw.h: the native adapter; hcasim-abi.h: the ABI of its provider and kernel half."""
 
 from . import ctext
 
-_PCI = (
+PCI = (
     ("VENDOR", "vendor"),
     ("DEVICE", "device"),
     ("SUBVENDOR", "subsystem_vendor"),
@@ -16,7 +16,7 @@ _ABI_TYPES = {"u8": "__u8", "u16": "__u16", "u32": "__u32", "u64": "__aligned_u6
 
 def _identity(device):
     out = ctext.section("Identity")
-    for name, key in _PCI:
+    for name, key in PCI:
         out += ctext.define(f"HCASIM_PCI_{name}", f"{device.pci[key]:#06x}")
     out += ctext.define("HCASIM_DRIVER_ID", device.driver_id)
     out += ctext.define("HCASIM_UVERBS_ABI", device.uverbs_abi)
@@ -26,23 +26,23 @@ def _identity(device):
     return out
 
 
-def _constants(constants):
+def constants(entries, prefix="HCASIM_"):
     out = ctext.section("Constants")
-    for value in constants.values():
+    for value in entries.values():
         text = str(value.value) if value.value < 1 << 31 else ctext.number(value.value)
-        out += ctext.define(f"HCASIM_{value.name}", text, value.doc)
+        out += ctext.define(f"{prefix}{value.name}", text, value.doc)
     return out
 
 
-def _registers(title, prefix, registers):
+def registers(title, prefix, bits_prefix, entries):
     out = ctext.section(title)
-    for register in registers.values():
+    for register in entries.values():
         name = register.name.upper()
         access = "" if register.access == "rw" else f"{register.access}: "
         out += ctext.comment(f"{access}{register.doc}")
         out += ctext.define(f"{prefix}{name}", f"{register.offset:#05x}")
         out += ctext.define(f"{prefix}{name}_SIZE", register.size)
-        out += ctext.masks(f"HCASIM_{name}_", register.bits, register.size * 8)
+        out += ctext.masks(f"{bits_prefix}{name}_", register.bits, register.size * 8)
     return out
 
 
@@ -99,13 +99,22 @@ def _formats(device):
     return _FORMAT % (segments, rows)
 
 
+def core_header(spec):
+    core = spec.core
+    body = ctext.FIELD_MACROS + constants(core.constants)
+    body += ctext.section("Enumerations")
+    body += "".join(ctext.enum(one) for one in core.enums.values())
+    body += ctext.section("Layouts")
+    body += "".join(ctext.struct(layout) for layout in core.layouts.values())
+    title = "Operations, statuses, events and limits of every adapter, whatever its device family."
+    return ctext.header("HCASIM_CORE_H", title, ["stddef.h", "stdint.h", "linux/types.h"], body)
+
+
 def hw_header(spec):
     device = spec.device
-    body = ctext.FIELD_MACROS + _identity(device) + _constants(device.constants)
-    body += _registers("Registers, offsets in BAR regs", "HCASIM_REG_", device.registers)
-    body += _registers("User access page, offsets in the page", "HCASIM_UAR_", device.uar)
-    body += ctext.section("Enumerations")
-    body += "".join(ctext.enum(one) for one in device.enums.values())
+    body = '#include "hcasim_core.h"\n\n' + _identity(device) + constants(device.constants)
+    body += registers("Registers, offsets in BAR regs", "HCASIM_REG_", "HCASIM_", device.registers)
+    body += registers("User access page, offsets in the page", "HCASIM_UAR_", "HCASIM_", device.uar)
     body += ctext.section("Layouts")
     body += "".join(ctext.struct(layout) for layout in device.layouts.values())
     body += ctext.section("Send WQEs") + _formats(device)

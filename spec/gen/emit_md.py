@@ -15,9 +15,9 @@ def _bits(bits):
     return f"{bits.high}" if bits.high == bits.low else f"{bits.high}:{bits.low}"
 
 
-def _layout(layout):
+def layout(entry):
     rows = []
-    for member in layout.members:
+    for member in entry.members:
         kind = member.type.base + (f"[{member.type.count}]" if member.type.count else "")
         rows.append(
             (
@@ -30,21 +30,21 @@ def _layout(layout):
         )
         for bits in member.bits:
             rows.append(("", "", _bits(bits), f"`{bits.name}`", bits.doc))
-    return f"### {layout.name} ({layout.size} bytes)\n\n{layout.doc}\n\n" + table(
+    return f"### {entry.name} ({entry.size} bytes)\n\n{entry.doc}\n\n" + table(
         ("offset", "type", "bits", "field", "meaning"), rows
     )
 
 
-def _enum(one):
+def enum(one):
     rows = [
         (f"`{value.name}`", hex(value.value) if one.mask else value.value, value.doc) for value in one.values
     ]
     return f"### {one.name}\n\n{one.doc}\n\n" + table(("name", "value", "meaning"), rows)
 
 
-def _registers(registers):
+def registers(entries):
     rows = []
-    for register in registers.values():
+    for register in entries.values():
         rows.append(
             (
                 f"{register.offset:#05x}",
@@ -59,6 +59,18 @@ def _registers(registers):
     return table(("offset", "size", "access", "bits", "name", "meaning"), rows)
 
 
+def constants(entries):
+    rows = [(f"`{one.name}`", one.value, one.doc) for one in entries.values()]
+    return table(("name", "value", "meaning"), rows)
+
+
+def core_page(spec):
+    core = spec.core
+    out = NOTE + "# What all device families share\n\n## Constants\n\n" + constants(core.constants)
+    out += "## Structures\n\n" + "".join(layout(one) for one in core.layouts.values())
+    return out + "## Enumerations\n\n" + "".join(enum(one) for one in core.enums.values())
+
+
 def device_page(spec):
     device = spec.device
     out = NOTE + "# The hcasim adapter\n\n## Identity\n\n"
@@ -67,13 +79,10 @@ def device_page(spec):
         ("BAR", "index", "size", "use"),
         [(b["name"], b["index"], f"{b['size']:#x}", b["doc"]) for b in device.bars],
     )
-    out += "## Constants\n\n"
-    out += table(
-        ("name", "value", "meaning"), [(f"`{c.name}`", c.value, c.doc) for c in device.constants.values()]
-    )
-    out += "## Registers\n\n" + _registers(device.registers)
-    out += "## User access page\n\n" + _registers(device.uar)
-    out += "## Structures\n\n" + "".join(_layout(layout) for layout in device.layouts.values())
+    out += "## Constants\n\n" + constants(device.constants)
+    out += "## Registers\n\n" + registers(device.registers)
+    out += "## User access page\n\n" + registers(device.uar)
+    out += "## Structures\n\n" + "".join(layout(one) for one in device.layouts.values())
     out += "## Send WQEs\n\n"
     rows = [
         (
@@ -86,8 +95,7 @@ def device_page(spec):
         for op, row in device.wqe_formats.items()
     ]
     out += table(("opcode", "address", "segments", "data", "note"), rows)
-    out += "## Driver ABI\n\n" + "".join(_layout(layout) for layout in device.abi.values())
-    return out + "## Enumerations\n\n" + "".join(_enum(one) for one in device.enums.values())
+    return out + "## Driver ABI\n\n" + "".join(layout(one) for one in device.abi.values())
 
 
 def wire_page(spec):
@@ -98,8 +106,8 @@ def wire_page(spec):
         for op in wire.opcodes
     ]
     out += table(("opcode", "name", "headers", "bytes", "flags"), rows)
-    out += "## Headers\n\n" + "".join(_layout(layout) for layout in wire.headers.values())
-    return out + "## Enumerations\n\n" + "".join(_enum(one) for one in wire.enums.values())
+    out += "## Headers\n\n" + "".join(layout(one) for one in wire.headers.values())
+    return out + "## Enumerations\n\n" + "".join(enum(one) for one in wire.enums.values())
 
 
 def _matrix(requests, api):

@@ -68,7 +68,7 @@ def _wqe_ops(spec):
     ]
     table = Table("wqe_op_info", "What an opcode of a WQE is to the send engine.", 8, fields)
     of_op = {operation["wqe_op"]: operation for operation in spec.wr.operations.values()}
-    numbers, messages = spec.device.enums["wqe_op"].by_name(), list(spec.wire.messages)
+    numbers, messages = spec.core.enums["wqe_op"].by_name(), list(spec.wire.messages)
     for op, wqe_format in spec.device.wqe_formats.items():
         values = {"valid": 1, "address": int(wqe_format["address"])}
         values.update({name: 1 for name in wqe_format["segments"]})

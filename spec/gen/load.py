@@ -8,7 +8,7 @@ import jsonschema
 import yaml
 
 SCHEMA_DIR = Path(__file__).resolve().parent.parent / "schema"
-FILES = ("device", "wire", "verbs", "wr", "profile")
+FILES = ("core", "device", "mlx5", "rxe", "wire", "verbs", "wr", "profile")
 
 
 class SpecError(Exception):
@@ -54,10 +54,18 @@ def _short(value):
     return text if len(text) <= 120 else text[:117] + "..."
 
 
+def schema(name):
+    """The JSON Schema of NAME.yaml, with the definitions that the files share (defs.json)."""
+    own, shared = (
+        json.loads((SCHEMA_DIR / file).read_text(encoding="utf-8"))
+        for file in (f"{name}.schema.json", "defs.json")
+    )
+    return {**own, "$defs": {**shared["$defs"], **own.get("$defs", {})}}
+
+
 def check_schema(name, document):
     """Raises SpecError for the most specific schema violation."""
-    schema = json.loads((SCHEMA_DIR / f"{name}.schema.json").read_text(encoding="utf-8"))
-    validator = jsonschema.Draft202012Validator(schema)
+    validator = jsonschema.Draft202012Validator(schema(name))
     error = jsonschema.exceptions.best_match(validator.iter_errors(document))
     if error:
         where = f"{name}.yaml: {_describe(document, error.absolute_path)}"

@@ -197,3 +197,25 @@ def unique(where, entries, parse):
         names.add(entry["name"], "an entry before it")
         result[entry["name"]] = parse(entry)
     return result
+
+
+def parse_constants(file, entries):
+    return unique(
+        f"{file}: constants",
+        entries,
+        lambda entry: Value(entry["name"], entry["value"], entry.get("doc", "")),
+    )
+
+
+def check_enums(file, layouts, enums):
+    """Every `enum:` of these layouts names an enum, and its values fit the field."""
+    for layout in layouts.values():
+        where = f"{file}: layouts[{layout.name}]"
+        fields = [(m.name, m.enum, m.type.item_size * 8) for m in layout.members if m.enum]
+        fields += [(b.name, b.enum, b.width) for b in layout.bit_fields() if b.enum]
+        for name, enum, width in fields:
+            if enum not in enums:
+                raise SpecError(f"{where}.{name}", f"enum {enum!r} is not declared")
+            worst = max(value.value for value in enums[enum].values)
+            if worst >> width:
+                raise SpecError(f"{where}.{name}", f"value {worst} of enum {enum} does not fit {width} bits")

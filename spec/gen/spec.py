@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""The whole spec: five files, read and checked together."""
+"""The whole spec: eight files, read and checked together."""
 
 from dataclasses import dataclass
 
-from . import device, load, profile, verbs, wire, wr
+from . import core, device, family, layouts, load, profile, verbs, wire, wr
 from .load import SpecError
 
 
 @dataclass
 class Spec:
+    core: core.Core
     device: device.Device
+    mlx5: family.Family
+    rxe: layouts.Layouts
     wire: wire.Wire
     verbs: dict
     wr: wr.WorkRequests
@@ -19,10 +22,10 @@ class Spec:
 def _check_statuses(spec):
     """A CQE status is the number of the verbs status it is named after."""
     statuses = spec.verbs["ibv_wc_status"].by_name()
-    for value in spec.device.enums["cqe_status"].values:
+    for value in spec.core.enums["cqe_status"].values:
         expected = statuses.get("SUCCESS" if value.name == "OK" else value.name)
         if value.value != expected:
-            where = f"device.yaml: enums[cqe_status].{value.name}"
+            where = f"core.yaml: enums[cqe_status].{value.name}"
             raise SpecError(where, f"value {value.value} is not that of IBV_WC_{value.name}, {expected}")
 
 
@@ -31,12 +34,16 @@ def read(folder):
     documents = {name: load.load_file(folder, name) for name in load.FILES}
     verbs_enums = verbs.parse(documents["verbs"])
     wire_spec = wire.parse(documents["wire"])
-    device_spec = device.parse(documents["device"])
+    core_spec = core.parse(documents["core"])
+    device_spec = device.parse(documents["device"], core_spec)
     spec = Spec(
+        core_spec,
         device_spec,
+        family.parse("mlx5.yaml", documents["mlx5"], core_spec),
+        layouts.parse("rxe", documents["rxe"], core_spec),
         wire_spec,
         verbs_enums,
-        wr.parse(documents["wr"], device_spec, wire_spec, verbs_enums),
+        wr.parse(documents["wr"], core_spec, wire_spec, verbs_enums),
         profile.parse(documents["profile"]),
     )
     _check_statuses(spec)

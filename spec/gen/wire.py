@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from .load import SpecError
-from .model import Value, parse_enum, parse_layout, unique
+from .model import parse_constants, parse_enum, parse_layout, unique
 
 FILE = "wire.yaml"
 MAX_HEADERS = 5
@@ -123,11 +123,7 @@ def _check_messages(wire):
 
 def parse(document):
     wire = Wire(
-        constants=unique(
-            f"{FILE}: constants",
-            document["constants"],
-            lambda entry: Value(entry["name"], entry["value"], entry.get("doc", "")),
-        ),
+        constants=parse_constants(FILE, document["constants"]),
         headers=unique(
             f"{FILE}: headers",
             document["headers"],

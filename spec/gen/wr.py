@@ -129,14 +129,14 @@ def _check_sentences(requests):
             raise SpecError(f"{FILE}: clause {clause}", f"has two sentences: {known[clause]!r} and {quote!r}")
 
 
-def _check_operation(requests, operation, device, wire, verbs):
+def _check_operation(requests, operation, core, wire, verbs):
     where = f"{FILE}: operations[{operation['name']}]"
     for key in ("wr", "post", "post_2006"):
         _known(f"{where}.{key}", operation.get(key, []), requests.qp_types, "QP type")
     if not set(operation["post"]) >= set(operation.get("post_2006", [])):
         raise SpecError(f"{where}.post", "lacks a QP type that the older page has")
     _known(f"{where}.wc", [operation["wc"]], verbs["ibv_wc"].by_name(), "completion opcode")
-    _known(f"{where}.wqe_op", [operation["wqe_op"]], device.enums["wqe_op"].by_name(), "WQE opcode")
+    _known(f"{where}.wqe_op", [operation["wqe_op"]], core.enums["wqe_op"].by_name(), "WQE opcode")
     _known(f"{where}.name", [operation["name"]], verbs["ibv_wr"].by_name(), "enum ibv_wr_opcode")
     if bool(operation["wr"]) != ("builder" in operation):
         raise SpecError(where, "QP types in wr and a builder go together")
@@ -165,7 +165,7 @@ def _check_uses(requests, verbs):
         _known(f"{FILE}: calls[{call['name']}]", call["qp_types"], verbs["qpt"].by_name(), "QP type")
 
 
-def parse(document, device, wire, verbs):
+def parse(document, core, wire, verbs):
     def named(key):
         return unique(f"{FILE}: {key}", document[key], lambda entry: entry)
 
@@ -186,7 +186,7 @@ def parse(document, device, wire, verbs):
     with_id("rules")
     _known(f"{FILE}: qp_types", requests.qp_types, verbs["qpt"].by_name(), "QP type")
     for operation in requests.operations.values():
-        _check_operation(requests, operation, device, wire, verbs)
+        _check_operation(requests, operation, core, wire, verbs)
     ops = {}
     for operation in requests.operations.values():
         if operation["wqe_op"] in ops:

@@ -4,7 +4,7 @@
 import ctypes
 import subprocess
 
-HEADERS = ("hcasim_hw.h", "hcasim-abi.h", "hcasim_wire.h")
+HEADERS = ("hcasim_hw.h", "hcasim-abi.h", "hcasim_mlx5.h", "hcasim_wire.h")
 SWAP = {
     "le16": "htole16",
     "le32": "htole32",

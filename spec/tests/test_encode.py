@@ -9,7 +9,12 @@ from hypothesis import strategies as st
 
 @pytest.fixture(scope="module")
 def layouts(model):
-    return [*model.device.layouts.values(), *model.device.abi.values(), *model.wire.headers.values()]
+    return [
+        *model.device.layouts.values(),
+        *model.device.abi.values(),
+        *model.mlx5.layouts.values(),
+        *model.wire.headers.values(),
+    ]
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,10 @@ import subprocess
 import pytest
 from test_numbers import compile_c
 
-HEADERS = ("hcasim_hw.h", "hcasim-abi.h", "hcasim_verbs.h", "hcasim_wire.h", "hcasim_wr.h")
+HEADERS = (
+    "hcasim_core.h", "hcasim_hw.h", "hcasim-abi.h", "hcasim_mlx5.h", "hcasim_verbs.h", "hcasim_wire.h",
+    "hcasim_wr.h",
+)  # fmt: skip
 COMPILERS = {
     "gcc": ("gcc", "-std=gnu11", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wvla"),
     "clang": ("clang", "-std=gnu11", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wvla"),
@@ -52,7 +55,7 @@ def test_yosys_accepts_the_package_and_its_tables(generated, tmp_path):
 
 def test_systemverilog_structures_have_the_sizes_of_c(generated, model, tmp_path):
     """$bits of every structure, checked by elaboration."""
-    layouts = [*model.device.layouts.values(), *model.wire.headers.values()]
+    layouts = [*model.core.layouts.values(), *model.device.layouts.values(), *model.wire.headers.values()]
     text = "module check import hcasim_pkg::*; ();\n"
     for layout in layouts:
         text += f'  if ($bits({layout.name}_t) != {layout.size * 8}) $error("{layout.name}");\n'
@@ -69,9 +72,10 @@ def test_pages_name_everything(generated, documents):
         assert entry["name"] in page
     for erratum in documents["wr"]["errata"]:
         assert erratum["id"] in page and erratum["reason"] in page
-    device = (generated / "docs" / "device.md").read_text(encoding="utf-8")
-    for layout in documents["device"]["layouts"]:
-        assert f"### {layout['name']} ({layout['size']} bytes)" in device
+    for file in ("core", "device"):
+        page = (generated / "docs" / f"{file}.md").read_text(encoding="utf-8")
+        for layout in documents[file]["layouts"]:
+            assert f"### {layout['name']} ({layout['size']} bytes)" in page
 
 
 def test_cells_are_the_whole_matrix(hcasim_spec, documents):

@@ -73,7 +73,7 @@ def test_no_bit_is_used_twice(documents):
 
 
 def test_no_value_is_used_twice(documents):
-    for name in ("device", "wire", "verbs"):
+    for name in ("core", "wire", "verbs"):
         for enum in documents[name]["enums"]:
             numbers = [1 << v["bit"] if "bit" in v else v["value"] for v in enum["values"]]
             assert len(set(numbers)) == len(numbers), enum["name"]

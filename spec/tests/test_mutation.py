@@ -13,7 +13,8 @@ import yaml
 from conftest import SPEC
 
 from gen import spec as spec_module
-from gen.load import FILES, SCHEMA_DIR, SpecError
+from gen.load import FILES, SpecError
+from gen.load import schema as load_schema
 
 
 def pick(entries, name):
@@ -51,6 +52,10 @@ def enum(documents, file, name):
 
 
 MUTATIONS = {
+    "a member of a family's layout that is not aligned": (
+        lambda d: d["rxe"]["layouts"][0]["members"].insert(0, {"name": "lock", "type": "u8"}),
+        ["rxe.yaml", "layouts[rxe_queue].log2_elem_size", "is not a multiple of 4"],
+    ),
     "a figure that stands twice": (
         lambda d: d["profile"]["groups"][0]["figures"].append(d["profile"]["groups"][0]["figures"][0]),
         ["profile.yaml", "groups[pcie]", "raw_rate"],
@@ -83,6 +88,22 @@ MUTATIONS = {
         lambda d: d["profile"]["rules"][0].update(at_most="pcie.tags"),
         ["profile.yaml", "rules", "pcie.mps and pcie.tags have different units"],
     ),
+    "a syndrome that is no status": (
+        lambda d: enum(d, "mlx5", "syndrome")[0].update(name="LOCAL_LENGTH_ERR"),
+        ["mlx5.yaml", "enums[syndrome].LOCAL_LENGTH_ERR", "is no cqe_status of core.yaml"],
+    ),
+    "an opcode of a family that is not declared": (
+        lambda d: d["mlx5"]["wqe_formats"][0].update(opcode="NOTHING"),
+        ["mlx5.yaml", "wqe_formats[NOTHING]", "opcode is not declared"],
+    ),
+    "an operation of a family that core.yaml does not have": (
+        lambda d: d["mlx5"]["wqe_formats"][-1].update(other="LOCAL_INVAL"),
+        ["mlx5.yaml", "wqe_formats[UMR]", "'LOCAL_INVAL' is not in enum wqe_op"],
+    ),
+    "a segment of a family that is not declared": (
+        lambda d: d["mlx5"]["wqe_formats"][2].update(segments=["seg_remote"]),
+        ["mlx5.yaml", "wqe_formats[RDMA_WRITE]", "segment 'seg_remote' is not declared"],
+    ),
     "bits overlap": (
         lambda d: field(d, "wqe_ctrl", "qpn_flags", "fence").update(bits=[25, 25]),
         ["device.yaml", "wqe_ctrl", "fence", "bit 25 overlaps field solicited"],
@@ -108,11 +129,11 @@ MUTATIONS = {
         ["device.yaml", "seg_data", "addr"],
     ),
     "enum value twice": (
-        lambda d: pick(enum(d, "device", "wqe_op"), "FLUSH").update(value=11),
-        ["device.yaml", "wqe_op", "FLUSH", "value 11 is already that of TSO"],
+        lambda d: pick(enum(d, "core", "wqe_op"), "FLUSH").update(value=11),
+        ["core.yaml", "wqe_op", "FLUSH", "value 11 is already that of TSO"],
     ),
     "enum value too wide": (
-        lambda d: pick(enum(d, "device", "vendor_err"), "QP_STATE").update(value=256),
+        lambda d: pick(enum(d, "core", "vendor_err"), "QP_STATE").update(value=256),
         ["device.yaml", "vendor_err", "value 256", "8 bits"],
     ),
     "enum not declared": (
@@ -144,8 +165,8 @@ MUTATIONS = {
         ["device.yaml", "wqe_formats", "ATOMIC_WRITE"],
     ),
     "status that is not the verbs one": (
-        lambda d: pick(enum(d, "device", "cqe_status"), "FATAL_ERR").update(value=18),
-        ["device.yaml", "cqe_status", "FATAL_ERR", "18", "19"],
+        lambda d: pick(enum(d, "core", "cqe_status"), "FATAL_ERR").update(value=18),
+        ["core.yaml", "cqe_status", "FATAL_ERR", "18", "19"],
     ),
     "value of another type": (
         lambda d: pick(d["device"]["constants"], "MAX_SGE").update(value="many"),
@@ -295,7 +316,7 @@ def test_missing_file(documents, tmp_path):
 @pytest.mark.parametrize("name", FILES)
 def test_schemas_are_schemas(name):
     """Schemas are valid, and every reference in them resolves: validation detects a dangling one only when it is used."""
-    schema = json.loads((SCHEMA_DIR / f"{name}.schema.json").read_text(encoding="utf-8"))
+    schema = load_schema(name)
     jsonschema.Draft202012Validator.check_schema(schema)
     references = re.findall(r'"\$ref": "#/\$defs/(\w+)"', json.dumps(schema))
     assert set(references) <= set(schema["$defs"])

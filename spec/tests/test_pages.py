@@ -55,6 +55,10 @@ PAGES = {
     "ibv_import_dm": "libibverbs/man/ibv_import_dm.3.md",
     "tag_matching": "Documentation/tag_matching.md",
     "rdma_post_writev": "librdmacm/man/rdma_post_writev.3",
+    "rdma_connect": "librdmacm/man/rdma_connect.3",
+    "rdma_accept": "librdmacm/man/rdma_accept.3",
+    "rdma_reject": "librdmacm/man/rdma_reject.3",
+    "rdma_get_cm_event": "librdmacm/man/rdma_get_cm_event.3",
 }
 
 

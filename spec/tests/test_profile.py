@@ -33,7 +33,7 @@ def declared(documents):
 
 def place(profile, key):
     for step in key.split("."):
-        profile = profile[step]
+        profile = profile.setdefault(step, {})  # a group need not be there
     return profile
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from hcasim_conform.suites.completions import Completions
 from hcasim_conform.suites.answers import Answers
 from hcasim_conform.suites.attributes import Attributes
+from hcasim_conform.suites.connection import Connection
 from hcasim_conform.suites.control import Control
 from hcasim_conform.suites.device_memory import DeviceMemory
 from hcasim_conform.suites.differ import Differ
@@ -32,7 +33,7 @@ from hcasim_conform.suites.work_queues import WorkQueues
 SUITES = (
     *(Posting, Differ, Faults, Sequence, Objects, Queues, Misuse),
     *(Paging, DeviceMemory, Sending, Stopping, Memory, Packets, Answers),
-    *(Attributes, Control, Sentences, Tags, Completions, WorkQueues, Sharing),
+    *(Attributes, Control, Sentences, Tags, Completions, WorkQueues, Sharing, Connection),
 )
 
 

@@ -97,6 +97,8 @@ class Completions(Suite):
         )
         yield self._case("wallclock", "wallclock", Expect(WALLCLOCK, level="SHOULD"), "each completion has the time of "
                          "the system's clock when it came, also when several are polled in one batch", 1, many=False)  # fmt: skip
+        yield self._case("wallclock-single", "wallclock", Expect(WALLCLOCK, level="SHOULD"), "the same of a CQ that is polled "
+                         "by one thread, IBV_CREATE_CQ_ATTR_SINGLE_THREADED", 1, many=False, single=1)  # fmt: skip
         yield from self._events()
 
     def _events(self):
@@ -116,7 +118,7 @@ class Completions(Suite):
             yield self._case(case, scenario, Expect(clause, level=level, errata=errata), says, ex, many=both)
 
     @staticmethod
-    def _case(case, scenario, expect, says, ex, wrs=(), srq=0, many=True):
+    def _case(case, scenario, expect, says, ex, wrs=(), srq=0, many=True, **args):
         return Case(
             suite="cq",
             qpt="RC",
@@ -125,6 +127,6 @@ class Completions(Suite):
             says=says,
             expect=expect,
             wrs=wrs,
-            args={"ex": ex, "srq": srq},
+            args={"ex": ex, "srq": srq, **args},
             needs=("srq",) if srq else (),
         )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Suites about memory windows, critical regions between threads, segments and checksums."""
+from dataclasses import replace
+
 from hcasim_conform.model.cells import Data, Expect
 from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite, pieces
 
@@ -188,6 +190,8 @@ class Objects(Suite):
         waits = "the other thread gets in only when the region is left"
         yield self._region("RC", "excludes-region", "region_excludes", LOCK, waits, send, {})
         yield self._region("RC", "excludes-post_send", "region_excludes", LOCK, waits, send, {"list": 1})
+        bind = self._region("RC", "excludes-bind_mw", "region_excludes_bind", LOCK, waits, (), {})
+        yield replace(bind, needs=("memory_windows/1",))
         free = "a thread on another QP does not wait"
         yield self._region("RC", "of-one-qp", "region_of_one_qp", LOCK, free, send, {})
         yield Case(

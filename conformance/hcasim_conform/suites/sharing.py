@@ -41,6 +41,13 @@ HELD = {
         (),
         ("work_queues",),
     ),
+    "flow": (
+        "RAW_PACKET",
+        "a QP with two flows, with one, and in RESET, and the PD of the QP",
+        "ibv_create_flow/RETURN-VALUE/destroy",
+        ("ibv_alloc_pd/NOTES/busy",),
+        (),
+    ),
 }
 
 
@@ -78,6 +85,14 @@ class Sharing(Suite):
                 ("srq",) if srq else (),
                 srq=srq,
             )
+        yield self._case(
+            "create",
+            "RC",
+            "read-sges-over",
+            "read_sges_over",
+            Expect("ibv_query_device/NOTES/limits", level="SHOULD", also=(GRANTED,)),
+            "a READ of max_sge_rd SGEs and one more is refused, or completes in error, and no byte is read",
+        )
         for qpt in ("RC", "UC"):
             for name, state in STATES.items():
                 after = "flushes what was not executed" if state else "forgets it, and what it has completed"
@@ -101,6 +116,19 @@ class Sharing(Suite):
                 expect=Expect(ERROR, level="SHOULD", status="LOC_LEN_ERR", errata=("OVERSIZE",)),
                 wrs=(self.work(name, qpt),),
                 ask_sge=MOST_SGES,
+            )
+
+        for name in ("RDMA_WRITE", "RDMA_READ"):
+            yield Case(
+                suite="mtu",
+                qpt="RC",
+                case=f"longest-{self.tables.operation(name).short}",
+                scenario="oversize",
+                says="a message of max_msg_sz of the port is no local error: a wrong rkey is refused by the responder",
+                expect=Expect(ERROR, status="REM_ACCESS_ERR", errata=("FAILURE-STATUS",)),
+                wrs=(self.work(name, "RC"),),
+                ask_sge=MOST_SGES,
+                args={"more": 0},
             )
 
     def _held(self):

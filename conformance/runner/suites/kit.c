@@ -16,6 +16,11 @@ int kit_arg(const struct kit *k, const char *name, int fallback)
 	return value ? (int)json_integer_value(value) : fallback;
 }
 
+bool kit_holds(struct kit *k, bool condition)
+{
+	return condition != (++k->checks == k->wrong);
+}
+
 bool kit_link_second(struct kit *k, struct link *l, enum api api, const struct link_opts *opts)
 {
 	struct cell cell = *k->cell;
@@ -147,6 +152,8 @@ bool kit_expect(struct kit *k, struct link *l, struct ibv_cq *cq, const struct i
 
 	if (!kit_wait(k, l, cq, &wc))
 		return false;
+	if (!kit_holds(k, true))
+		want.status = status == IBV_WC_SUCCESS ? IBV_WC_GENERAL_ERR : IBV_WC_SUCCESS;
 	want.opcode = wc.opcode;
 	if (wc.status == IBV_WC_SUCCESS) {
 		want.with_imm = wc.wc_flags & IBV_WC_WITH_IMM;
@@ -223,7 +230,7 @@ bool kit_expect_async(struct kit *k, struct ibv_context *ctx, enum ibv_event_typ
 		}
 	} while (event.event_type == IBV_EVENT_COMM_EST && type != IBV_EVENT_COMM_EST);
 	seen(k->res, "event '%s'; ", ibv_event_type_str(event.event_type));
-	if (event.event_type != type)
+	if (!kit_holds(k, event.event_type == type))
 		KIT_FAULT(k, "the asynchronous event '%s' came, expected '%s'",
 			  ibv_event_type_str(event.event_type), ibv_event_type_str(type));
 	else if (event.element.qp != element) /* a union of pointers */
@@ -239,7 +246,7 @@ void kit_expect_state(struct kit *k, struct ibv_qp *qp, enum ibv_qp_state state)
 	int ret = ibv_query_qp(qp, &attr, IBV_QP_STATE, &init);
 
 	KIT_CHECK(k, !ret, "ibv_query_qp failed with %s", errno_name(ret));
-	if (attr.qp_state != state)
+	if (!kit_holds(k, attr.qp_state == state))
 		KIT_FAULT(k, "the QP is in state %s, expected %s", names[attr.qp_state], names[state]);
 }
 

@@ -12,13 +12,18 @@
 /* Checks a condition that the man page requires; the scenario ends at the first that is false. */
 #define KIT_CHECK(k, condition, ...)                                                                         \
 	do {                                                                                                 \
-		if (!(condition)) {                                                                          \
+		if (!kit_holds(k, condition)) {                                                              \
 			KIT_FAULT(k, __VA_ARGS__);                                                           \
 			return;                                                                              \
 		}                                                                                            \
 	} while (0)
 #define KIT_GOOD(k) (!(k)->res->verdict.num)
 
+/*
+ * Counts a check of the scenario. The one whose number is the argument `wrong` of the cell's line has the opposite
+ * result: tests demand that each scenario reports it (tests/test_wrong_checks.py).
+ */
+bool kit_holds(struct kit *k, bool condition);
 int kit_arg(const struct kit *k, const char *name, int fallback);
 
 /* Creates and connects the link of the cell; false and a fault if this fails. api: API_WR, API_POST, API_SRQ */

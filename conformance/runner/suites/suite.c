@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 #include <string.h>
 
-#include "suites/suite.h"
+#include "suites/kit.h"
 
 static const struct scenario *const suites[] = {
 	pace_scenarios,      acknowledge_scenarios,   answer_scenarios,      stopped_scenarios,
@@ -22,6 +22,7 @@ static const struct scenario *const suites[] = {
 	rss_scenarios,       import_scenarios,        argument_scenarios,    tag_edge_scenarios,
 	crowd_scenarios,     held_scenarios,          field_scenarios,       most_sge_scenarios,
 	abrupt_scenarios,    mixture_scenarios,       fence_scenarios,       oversize_scenarios,
+	connect_scenarios,
 };
 
 static const struct scenario *find(const char *name)
@@ -38,8 +39,11 @@ void run_suite_cell(struct runner *r, const struct cell *cell, struct result *re
 	const struct scenario *s = find(cell->scenario);
 	struct kit kit = {.r = r, .cell = cell, .res = res, .l = &r->link};
 
+	kit.wrong = (unsigned int)kit_arg(&kit, "wrong", 0);
 	if (s)
 		s->run(&kit);
 	else
 		fault(&res->verdict, "the runner has no scenario '%s'", cell->scenario);
+	if (kit.wrong > kit.checks)
+		fault(&res->verdict, "check %u is to be wrong, the scenario has %u", kit.wrong, kit.checks);
 }

@@ -16,6 +16,8 @@ struct kit {
 	const struct cell *cell;
 	struct result *res;
 	struct link *l;
+	_Atomic unsigned int checks; /* so far; some scenarios have two threads */
+	unsigned int wrong;          /* number of the check that is turned round; 0: none */
 };
 
 struct scenario {
@@ -96,5 +98,6 @@ extern const struct scenario acknowledge_scenarios[];
 extern const struct scenario answer_scenarios[];
 extern const struct scenario stopped_scenarios[];
 extern const struct scenario pace_scenarios[];
+extern const struct scenario connect_scenarios[];
 
 #endif

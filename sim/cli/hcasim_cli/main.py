@@ -10,6 +10,7 @@ usage: hcasim run [options] -- CMD...   run any verbs program on simulated adapt
        hcasim wave DIR -o FILE          its queue levels, credits and stages, for GTKWave
        hcasim stat DIR | -- CMD...      its utilisation, queue depths, stalls and latencies
        hcasim conform [options]         run the conformance suite on a device under test
+       hcasim calibrate                 compare the model with published measurements, or fit a profile to them
        hcasim calibrate --against NAME  compare an engine's clock cycles with a timing profile
        hcasim profile [NAME|FILE]       print a timing profile: every figure with its unit and source
        hcasim --version
@@ -53,6 +54,12 @@ class Build:
         return f"{self.build}/lib/engines"
 
     @property
+    def families(self):
+        """Device families: folders of sim/devices with a driver."""
+        folder = f"{self.top}/sim/devices"
+        return sorted(name for name in os.listdir(folder) if os.path.isfile(f"{folder}/{name}/driver.h"))
+
+    @property
     def profiles(self):
         return f"{self.top}/sim/timing/profiles"
 
@@ -73,6 +80,16 @@ def conform(build, args):
     return conform_main(args)
 
 
+def calibrate(build, args):
+    if any(arg.split("=")[0] == "--against" for arg in args):
+        from .calibrate import main as calibrate_main
+    else:
+        sys.path.insert(0, f"{build.top}/sim/calibrate")
+        from hcasim_calibrate.cli import main as calibrate_main
+
+    return calibrate_main(build, args)
+
+
 def main(build, argv=None):
     args = sys.argv[1:] if argv is None else argv
     command = args[0] if args else None
@@ -91,9 +108,7 @@ def main(build, argv=None):
     if command == "conform":
         return conform(build, args[1:])
     if command == "calibrate":
-        from .calibrate import main as calibrate_main
-
-        return calibrate_main(build, args[1:])
+        return calibrate(build, args[1:])
     if command == "profile":
         from .profile import main as profile_main
 

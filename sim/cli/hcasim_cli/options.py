@@ -4,6 +4,8 @@ import argparse
 import os
 
 DEFAULT_PROFILE = "gen4x16-200g"
+DEFAULT_FAMILY = "native"
+MAX_HCAS = 16
 
 
 def number(low, high):
@@ -15,6 +17,23 @@ def number(low, high):
         if parsed is None or not low <= parsed <= high:
             raise argparse.ArgumentTypeError(f"'{value}' is not a number from {low} to {high}")
         return parsed
+
+    return check
+
+
+def adapters(families):
+    """A number of adapters, or a name for each; the native one has the name of its provider, too."""
+
+    def check(value):
+        if not any(char.isalpha() for char in value):
+            return str(number(1, MAX_HCAS)(value))
+        names = value.split(",")
+        for name in names:
+            if name not in (*families, "hcasim"):
+                raise argparse.ArgumentTypeError(f"'{name}' is unknown; available: {', '.join(families)}")
+        if len(names) > MAX_HCAS:
+            raise argparse.ArgumentTypeError(f"'{value}' is more than {MAX_HCAS} adapters")
+        return value
 
     return check
 
@@ -96,7 +115,17 @@ def parser(build):
         epilog="Example: hcasim run --hcas 2 --trace t -- ./my_verbs_test. More: docs/running.md.",
     )
     p.add_argument(
-        "--hcas", type=number(1, 16), default=1, metavar="N", help="number of adapters, 1 to 16 (default: 1)"
+        "--device",
+        choices=build.families,
+        default=DEFAULT_FAMILY,
+        help=f"device family of the adapters (default: {DEFAULT_FAMILY})",
+    )
+    p.add_argument(
+        "--hcas",
+        type=adapters(build.families),
+        default="1",
+        metavar="N|NAME,...",
+        help="number of adapters, 1 to 16 (default: 1), or the device family of each one",
     )
     p.add_argument(
         "--profile",
@@ -132,6 +161,13 @@ def parser(build):
         default=1,
         metavar="N",
         help="seed of all random choices (default: 1)",
+    )
+    p.add_argument(
+        "--clock",
+        choices=["wall", "virtual"],
+        default="wall",
+        help="wall: simulated time follows the wall clock while the adapters are idle; virtual: it passes only by what "
+        "adapters and the profile's section cpu say, whatever the host's speed (default: wall)",
     )
     p.add_argument(
         "--engine",

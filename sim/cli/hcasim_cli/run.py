@@ -2,6 +2,7 @@
 """hcasim run: starts a machine, runs a command on it, ends the machine."""
 import contextlib
 import ctypes
+import glob
 import os
 import select
 import shutil
@@ -104,8 +105,17 @@ class Machine:
         self.folder = make_folder(options.name)
         self.lifeline, theirs = socket.socketpair()
         command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
-        command += ["--hcas", str(options.hcas), "--profile", profile, "--seed", str(options.seed)]
-        command += ["--kernel", options.kernel, "--engine", options.engine]
+        command += [
+            "--device",
+            options.device,
+            "--hcas",
+            options.hcas,
+            "--profile",
+            profile,
+            "--seed",
+            str(options.seed),
+        ]
+        command += ["--kernel", options.kernel, "--engine", options.engine, "--clock", options.clock]
         if options.wave is not None:
             command += ["--wave", os.path.abspath(options.wave)]
         if trace:
@@ -176,6 +186,14 @@ def give_verbs(build, environment, program):
         prepend(environment, "LD_LIBRARY_PATH", build.rdma_core_lib)
 
 
+def upstream_providers(build, environment):
+    """rdma-core's own providers, which its libraries find only where they are installed."""
+    if environment.get("HCASIM_VERBS") != build.rdma_core_lib:
+        return []
+    paths = [f"{build.rdma_core_lib}/lib{name}" for name in build.families]
+    return [path for path in paths if glob.glob(f"{glob.escape(path)}-rdmav*.so")]
+
+
 def environment_for(build, folder, system_verbs, program):
     environment = dict(os.environ, HCASIM_RUNTIME=folder)
     # A sanitizer's runtime must come first in every process, our library last: it takes the place of the kernel.
@@ -188,7 +206,8 @@ def environment_for(build, folder, system_verbs, program):
         give_verbs(build, environment, program)
     # The fault handler needs up-to-date registers in valgrind's signal frames. The user's options come later and win.
     prepend(environment, "VALGRIND_OPTS", *VALGRIND_OPTS, separator=" ")
-    environment["RDMAV_DRIVERS"] = environment["IBV_DRIVERS"] = build.provider
+    drivers = ":".join([build.provider, *upstream_providers(build, environment)])
+    environment["RDMAV_DRIVERS"] = environment["IBV_DRIVERS"] = drivers
     prepend(environment, "PATH", build.wrappers)
     return environment
 

@@ -61,11 +61,13 @@ def test_set_changes_its_figure_and_nothing_else():
 def test_a_figure_with_a_default_follows_until_it_is_set(tmp_path):
     """Also in a file that was printed."""
     own = tmp_path / "own.yaml"
-    own.write_text(hcasim("profile", "connectx3", "--set", "engine.stages.rx.fixed=50").stdout)
-    rx = '      # interval: {value: 60, unit: cycles, source: "as fixed"}'
-    assert rx in hcasim("profile", own, "--set", "engine.stages.rx.fixed=60").stdout.splitlines()
-    stage = printed(own, "--set", "engine.stages.rx.interval=7", "--set", "engine.stages.rx.fixed=60")
-    figures = stage["engine"]["stages"]["rx"]
+    own.write_text(hcasim("profile", "connectx3", "--set", "engine.stages.respond.fixed=50").stdout)
+    line = '      # interval: {value: 60, unit: cycles, source: "as fixed"}'
+    assert line in hcasim("profile", own, "--set", "engine.stages.respond.fixed=60").stdout.splitlines()
+    stage = printed(
+        own, "--set", "engine.stages.respond.interval=7", "--set", "engine.stages.respond.fixed=60"
+    )
+    figures = stage["engine"]["stages"]["respond"]
     assert figures["interval"]["value"] == 7 and figures["fixed"]["value"] == 60
     assert "units" not in figures
 

@@ -21,15 +21,33 @@ static inline bool qp_reliable(const struct qp *qp)
 	return qp->c.type == HCASIM_QPT_RC || qp_is_xrc(qp);
 }
 
+/* Priority of frames with this traffic class: the class selector of its DSCP (RFC 2474, 4.2.2). */
+static inline uint8_t class_priority(uint8_t traffic_class)
+{
+	return traffic_class >> 5;
+}
+
+/* The priority of a connected QP is paused: hca_tx_pause(). */
+static inline bool qp_paused(const struct hca *hca, const struct qp *qp)
+{
+	return (qp_reliable(qp) || qp->c.type == HCASIM_QPT_UC) && qp->a.port &&
+	       hca->port[qp->a.port - 1].paused >> class_priority(qp->a.av.traffic_class) & 1;
+}
+
 /* parts.c */
 void hca_announce(
 	struct hca *hca); /* called at the end of every entry point: notifies the host of what became ready */
 void qp_update(struct hca *hca, struct qp *qp); /* called at the end of every change of a QP */
 void qp_error(struct hca *hca, struct qp *qp);
 
+/* parts.c: for hosts with caches, see hca_ops.changed */
+void hca_changed(struct hca *hca, enum hca_context what, uint32_t number);
+
 /* observe.c: for hosts with observers: a step; and after a change of a QP */
 void observe_step(struct hca *hca, enum hca_stage stage);
 void observe_qp(struct hca *hca, struct qp *qp);
+/* What is known of a step before it. */
+void see_before(const struct hca *hca, enum hca_stage stage, struct hca_seen *s);
 
 /* find.c: look-up by number; NULL: not found. And references. */
 struct qp *qp_find(const struct hca *hca, uint32_t qpn);

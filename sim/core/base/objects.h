@@ -21,13 +21,14 @@
 #include "containers/bits.h"
 #include "containers/heap.h"
 #include "containers/table.h"
+#include "core/base/dcqcn.h"
 #include "core/base/list.h"
 #include "core/hca.h"
 #include "core/base/psn.h"
 #include "core/engine.h"
 #include "core/personality.h"
 
-#include <hcasim_hw.h>
+#include <hcasim_core.h>
 #include <hcasim_verbs.h>
 #include <hcasim_wire.h>
 
@@ -185,17 +186,19 @@ struct cq {
 struct srq {
 	struct hca_ring ring;
 	uint64_t record;
-	uint32_t number, pdn, uar_page, xrcdn;
+	uint32_t number, pdn, uar_page, xrcdn, user_index;
 	struct cq *cq;         /* XRC, tag matching: CQ of its receives; not used once dead */
 	struct tag_list *tags; /* NULL: no tag matching */
 	struct node on_cq;
 	uint32_t refs; /* DMA transfers, WQEs in use, pending completions, and 1 for the object itself */
 	uint32_t qps;
 	bool dead, error, reading_record, fetching;
-	uint32_t pi, ci, fetched; /* WQEs, free-running; pi as of the last read of the record */
-	uint32_t limit;           /* armed limit: event when fewer are left */
-	uint8_t *slots;           /* CORE_RQ_PREFETCH WQEs */
-	struct node waiting;      /* QPs with a packet that waits for a read of this queue */
+	uint32_t pi, ci, fetched;         /* WQEs, free-running; pi as of the last read of the record */
+	uint32_t limit;                   /* armed limit: event when fewer are left */
+	uint8_t *slots;                   /* CORE_RQ_PREFETCH WQEs */
+	uint16_t next;                    /* linked list: ring index of the WQE to fetch next */
+	uint16_t place[CORE_RQ_PREFETCH]; /* and of those in `slots` */
+	struct node waiting;              /* QPs with a packet that waits for a read of this queue */
 	struct event_source ev;
 };
 
@@ -243,6 +246,7 @@ struct pkt_info { /* a parsed frame */
 	const struct hcasim_bth_op_info *op;
 	uint8_t transport; /* HCASIM_QPT_* */
 	bool se, ackreq, v4;
+	bool ce;             /* a switch has marked it */
 	uint8_t packet_type; /* of a datagram, as its completion reports it */
 	uint8_t sgid[16], dgid[16], smac[6];
 	uint8_t grh[40];
@@ -265,7 +269,8 @@ struct rxwork {
 	struct hca_packet *pkt;
 	hca_ps since; /* when it came */
 	uint8_t port;
-	bool raw; /* goes to a raw QP as a complete frame */
+	uint8_t priority; /* without hca_config.pfc 0 */
+	bool raw;         /* goes to a raw QP as a complete frame */
 	struct pkt_info info;
 };
 
@@ -375,6 +380,12 @@ struct pace {        /* token bucket, egress/pace.c */
 	bool pausing; /* the send engine was told to pause */
 };
 
+struct congestion { /* egress/congestion.c */
+	hca_ps next_cnp;
+	struct dcqcn dcqcn;
+	struct timer alpha, increase;
+};
+
 struct qp {
 	uint32_t qpn, epoch, refs;
 	struct rss *rss;     /* NULL: the QP has its own queues */
@@ -393,6 +404,7 @@ struct qp {
 	bool db_lost;
 	struct timer sq_timer; /* state of the send engine */
 	struct pace pace;
+	struct congestion cc;
 	struct rq rq;
 	struct resp resp;
 	bool cpl_turn; /* send and receive completions alternate */
@@ -434,7 +446,7 @@ struct db_entry {
 	hca_ps since; /* when it came */
 	uint32_t page;
 	uint32_t len; /* BlueFlame: bytes of the WQE */
-	uint8_t push[HCASIM_BF_SIZE];
+	uint8_t push[HCA_BF_MAX];
 };
 
 struct bf_buf { /* assembly of one BlueFlame buffer */
@@ -443,7 +455,7 @@ struct bf_buf { /* assembly of one BlueFlame buffer */
 	uint32_t got, want;
 	bool active;
 	struct timer timer;
-	uint8_t data[HCASIM_BF_SIZE];
+	uint8_t data[HCA_BF_MAX];
 };
 
 struct port {
@@ -451,6 +463,7 @@ struct port {
 	uint8_t active_mtu;
 	uint8_t gid[CORE_GIDS][16];
 	struct event_source ev;
+	uint8_t paused; /* priorities, one bit each: egress/pause.c */
 };
 
 struct hca {
@@ -461,6 +474,7 @@ struct hca {
 	void *host;
 	bool dying;
 	struct hca_counters counters;
+	struct hca_congestion congestion;
 	uint32_t was_pending; /* one bit per stage */
 	uint32_t step_cycles; /* of the send engine in the last step of its stages */
 	uint32_t icrc_seed;
@@ -470,14 +484,14 @@ struct hca {
 	struct eq *eq[CORE_MAX_EQ];
 	uint32_t async_eqn;
 	struct mr_table mr;
-	uint8_t *dm;            /* HCASIM_BAR_DM_SIZE bytes of device memory */
+	uint8_t *dm;            /* device memory, pers->dm.size bytes */
 	struct node srq_cq_qps; /* QPs whose receives complete to the CQ of an SRQ */
 
 	struct { /* doorbell FIFO */
 		struct db_entry *slot;
 		uint32_t depth, head, count;
 	} db;
-	struct bf_buf **bf; /* HCASIM_UAR_PAGES * HCASIM_BF_BUFS, allocated on first use */
+	struct bf_buf **bf; /* uar.pages * uar.bf_bufs of the personality, allocated on first use */
 	struct node recover_qp, recover_cq;
 
 	const struct engine_ops *eng;
@@ -500,7 +514,8 @@ struct hca {
 	} mcast;
 
 	struct rxwork *rx_head, **rx_tail, *rx_pool;
-	uint32_t rx_count, rx_depth; /* including parked packets */
+	uint32_t rx_count, rx_depth;      /* including parked packets */
+	uint32_t rx_held[HCA_PRIORITIES]; /* the same by priority: each has its own rx_depth */
 	uint32_t rx_fifo_count;
 	struct node rx_qps; /* QPs with parked packets that can continue */
 	uint32_t rx_writes, rx_writes_max;

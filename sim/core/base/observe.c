@@ -53,7 +53,7 @@ static void see_frame(const struct hca *hca, struct hca_seen *s)
 	s->number = w->pkt->number;
 }
 
-static void see_before(const struct hca *hca, enum hca_stage stage, struct hca_seen *s)
+void see_before(const struct hca *hca, enum hca_stage stage, struct hca_seen *s)
 {
 	if (stage == HCA_STAGE_DOORBELL)
 		see_doorbell(hca, s);
@@ -121,6 +121,7 @@ const char *hca_stall_name(enum hca_stall stall)
 		[HCA_STALL_READS] = "reads",
 		[HCA_STALL_PAGES] = "pages",
 		[HCA_STALL_RATE] = "rate",
+		[HCA_STALL_PAUSE] = "pause",
 	};
 
 	return (unsigned int)stall < HCA_NUM_STALLS ? names[stall] : "?";
@@ -159,7 +160,7 @@ enum hca_stall hca_stage_stall(struct hca *hca, enum hca_stage stage)
 	}
 }
 
-static enum hca_stall qp_stall(const struct qp *qp, const struct engine_state *s)
+static enum hca_stall qp_stall(const struct hca *hca, const struct qp *qp, const struct engine_state *s)
 {
 	if (!s->has_cur || s->qp_state != HCASIM_QPS_RTS)
 		return HCA_STALL_NONE;
@@ -168,7 +169,7 @@ static enum hca_stall qp_stall(const struct qp *qp, const struct engine_state *s
 	if (s->paging)
 		return HCA_STALL_PAGES;
 	if (qp->pace.pausing)
-		return HCA_STALL_RATE;
+		return qp_paused(hca, qp) ? HCA_STALL_PAUSE : HCA_STALL_RATE;
 	return qp_reliable(qp) && s->rd_out >= qp->a.max_rd_atomic ? HCA_STALL_READS : HCA_STALL_NONE;
 }
 
@@ -178,7 +179,7 @@ void observe_qp(struct hca *hca, struct qp *qp)
 	enum hca_stall stall;
 
 	hca->eng->state(hca->engine, qp->qpn, &s);
-	stall = qp_stall(qp, &s);
+	stall = qp_stall(hca, qp, &s);
 	if (stall == qp->stall)
 		return;
 	qp->stall = stall;
@@ -229,7 +230,7 @@ uint32_t hca_level_max(const struct hca *hca, enum hca_level level)
 	case HCA_LEVEL_TX:
 		return hca->tx.depth;
 	case HCA_LEVEL_RX:
-		return hca->rx_depth;
+		return hca->cfg.pfc ? HCA_PRIORITIES * hca->rx_depth : hca->rx_depth;
 	case HCA_LEVEL_RX_WRITES:
 		return hca->rx_writes_max;
 	default:

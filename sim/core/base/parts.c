@@ -44,6 +44,12 @@ void hca_announce(struct hca *hca)
 	}
 }
 
+void hca_changed(struct hca *hca, enum hca_context what, uint32_t number)
+{
+	if (hca->ops.changed && !hca->dying)
+		hca->ops.changed(hca->host, what, number);
+}
+
 static void run_hooks(const qp_hook *hook, struct hca *hca, struct qp *qp)
 {
 	for (; *hook; hook++)

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include <hcasim_hw.h>
+#include <hcasim_core.h>
 #include <hcasim_wire.h>
 
 #define CORE_MSG_MAX        ((uint64_t)HCASIM_MAX_MSG)

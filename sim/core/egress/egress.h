@@ -17,8 +17,17 @@ void pace_init(struct qp *qp);
 bool pace_valid(const struct qp *qp, const struct hca_qp_attr *a);
 void pace_set(struct hca *hca, struct qp *qp, const struct hca_qp_attr *a);
 void pace_clear(struct hca *hca, struct qp *qp);
-bool pace_waits(const struct qp *qp); /* no packet of it may be made yet */
+bool pace_waits(const struct hca *hca, const struct qp *qp); /* no packet of it may be made yet */
 void pace_charge(struct hca *hca, struct qp *qp, uint32_t len);
+uint32_t pace_rate(const struct qp *qp); /* kbit/s, 0: as fast as it can */
+/* The rate was `before`; what is owed is paid at that of now. */
+void pace_changed(struct hca *hca, struct qp *qp, uint32_t before);
+
+/* congestion.c; only with hca_config.dcqcn.on */
+void congestion_marked(struct hca *hca, struct qp *qp);   /* a packet for it was marked */
+void congestion_notified(struct hca *hca, struct qp *qp); /* a CNP came for it */
+void congestion_sent(struct hca *hca, struct qp *qp, uint32_t len);
+void congestion_clear(struct hca *hca, struct qp *qp);
 
 /* gather.c, tx.c */
 bool txq_init(struct txq *q, uint32_t depth);

@@ -33,6 +33,15 @@ bool pace_valid(const struct qp *qp, const struct hca_qp_attr *a)
 	       a->max_burst <= HCASIM_RATE_LIMIT_BURST;
 }
 
+uint32_t pace_rate(const struct qp *qp)
+{
+	const struct dcqcn *d = &qp->cc.dcqcn;
+
+	if (d->limited && (!qp->a.rate_limit || d->rate < qp->a.rate_limit))
+		return d->rate;
+	return qp->a.rate_limit;
+}
+
 /* Time to fill an empty bucket. */
 static hca_ps fill_time(const struct hca *hca, const struct qp *qp)
 {
@@ -40,7 +49,7 @@ static hca_ps fill_time(const struct hca *hca, const struct qp *qp)
 
 	if (!packet)
 		packet = CORE_FRAME_MAX(128u << hca->port[qp->a.port - 1].active_mtu);
-	return qp->a.max_burst > packet ? ps_of(qp->a.rate_limit, qp->a.max_burst - packet) : 0;
+	return qp->a.max_burst > packet ? ps_of(pace_rate(qp), qp->a.max_burst - packet) : 0;
 }
 
 /* Time until the bucket is no longer negative. */
@@ -62,37 +71,45 @@ void pace_clear(struct hca *hca, struct qp *qp)
  * The first limit starts with a full bucket. A new one starts with an empty bucket: a negative balance is filled at
  * the new rate (it is at most one packet, so the product fits).
  */
-void pace_set(struct hca *hca, struct qp *qp, const struct hca_qp_attr *a)
+void pace_changed(struct hca *hca, struct qp *qp, uint32_t before)
 {
 	hca_ps now = hca_now(hca), owed = 0;
-	uint32_t before = qp->a.rate_limit;
+	uint32_t rate = pace_rate(qp);
 
-	if (pace_waits(qp) && qp->pace.timer.at.key > now)
+	if (qp->pace.timer.at.pos && qp->pace.timer.at.key > now)
 		owed = qp->pace.timer.at.key - now;
 	pace_clear(hca, qp);
-	qp->a.rate_limit = a->rate_limit;
-	qp->a.max_burst = a->max_burst;
-	qp->a.typical_packet = a->typical_packet;
-	if (!before || !a->rate_limit)
+	if (!before || !rate)
 		return;
-	qp->pace.full = now + owed * before / a->rate_limit + fill_time(hca, qp);
+	qp->pace.full = now + owed * before / rate + fill_time(hca, qp);
 	wait(hca, qp);
 }
 
-bool pace_waits(const struct qp *qp)
+void pace_set(struct hca *hca, struct qp *qp, const struct hca_qp_attr *a)
 {
-	return qp->pace.timer.at.pos;
+	uint32_t before = pace_rate(qp);
+
+	qp->a.rate_limit = a->rate_limit;
+	qp->a.max_burst = a->max_burst;
+	qp->a.typical_packet = a->typical_packet;
+	pace_changed(hca, qp, before);
+}
+
+bool pace_waits(const struct hca *hca, const struct qp *qp)
+{
+	return qp->pace.timer.at.pos || qp_paused(hca, qp);
 }
 
 void pace_charge(struct hca *hca, struct qp *qp, uint32_t len)
 {
 	hca_ps now;
 
-	if (!qp->a.rate_limit)
+	congestion_sent(hca, qp, len);
+	if (!pace_rate(qp))
 		return;
 	now = hca_now(hca);
 	if (qp->pace.full < now)
 		qp->pace.full = now;
-	qp->pace.full += ps_of(qp->a.rate_limit, len);
+	qp->pace.full += ps_of(pace_rate(qp), len);
 	wait(hca, qp);
 }

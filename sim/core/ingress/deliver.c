@@ -23,6 +23,7 @@ void rxwork_put(struct hca *hca, struct rxwork *w)
 	w->next = hca->rx_pool;
 	hca->rx_pool = w;
 	hca->rx_count--;
+	hca->rx_held[w->priority]--;
 }
 
 static void park(struct qp *qp, struct rxwork *w)
@@ -122,7 +123,7 @@ bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw
 	if (!rx_state_takes(qp, true) || (!qp->c.wq && qp->a.port != w->port) || (!raw && !multicast_ok(w)))
 		return false;
 	/* the reference of the frame itself is released soon */
-	if (hca->rx_count < 2 * hca->rx_depth)
+	if (hca->rx_held[w->priority] < 2 * hca->rx_depth)
 		copy = rxwork_get(hca);
 	if (!copy)
 		return false;
@@ -130,6 +131,7 @@ bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw
 	copy->next = NULL;
 	copy->raw = raw;
 	hca->rx_count++;
+	hca->rx_held[w->priority]++;
 	copy->pkt = hca_packet_dup(w->pkt);
 	if (!copy->pkt) {
 		rxwork_put(hca, copy);

@@ -3,21 +3,23 @@
  * Frames from the wire. FIFO and parked frames together are limited: further frames are dropped and counted, as on a
  * lossy wire. A lossless wire calls hca_rx_ready() before it delivers.
  */
+#include "core/egress/egress.h"
 #include "core/ingress/ingress.h"
 #include "core/send/send.h"
 #include "core/wire/wire.h"
 
-bool hca_rx_ready(const struct hca *hca, uint8_t port)
+bool hca_rx_ready(const struct hca *hca, uint8_t port, uint8_t priority)
 {
-	return hca->rx_count < hca->rx_depth;
+	return hca->rx_held[hca->cfg.pfc ? priority : 0] < hca->rx_depth;
 }
 
 void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt)
 {
+	const uint8_t priority = hca->cfg.pfc ? hca_packet_priority(pkt) : 0;
 	struct rxwork *w;
 
 	hca->counters.rx_packets++;
-	w = port && port <= hca->cfg.num_ports && hca_rx_ready(hca, port) ? rxwork_get(hca) : NULL;
+	w = port && port <= hca->cfg.num_ports && hca_rx_ready(hca, port, priority) ? rxwork_get(hca) : NULL;
 	if (!w) {
 		hca->counters.rx_dropped++;
 		hca_packet_free(pkt);
@@ -27,10 +29,12 @@ void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt)
 	w->pkt = pkt;
 	w->since = hca_now(hca);
 	w->port = port;
+	w->priority = priority;
 	w->raw = false;
 	*hca->rx_tail = w;
 	hca->rx_tail = &w->next;
 	hca->rx_count++;
+	hca->rx_held[w->priority]++;
 	hca_announce(hca);
 }
 
@@ -67,12 +71,17 @@ static bool transport_ok(const struct qp *qp, const struct pkt_info *info)
 	}
 }
 
+static bool is_cnp(const struct hca *hca, const struct pkt_info *info)
+{
+	return hca->cfg.dcqcn.on && info->op->flags & HCASIM_BTH_F_CNP;
+}
+
 /* IBTA 9.6.1: a packet that does not match the QP is silently dropped. */
 static bool addressed_to(const struct hca *hca, const struct qp *qp, const struct rxwork *w)
 {
 	const struct pkt_info *info = &w->info;
 
-	if (!transport_ok(qp, info) || qp->a.port != w->port)
+	if (!(transport_ok(qp, info) || is_cnp(hca, info)) || qp->a.port != w->port)
 		return false;
 	if ((info->pkey & 0x7fff) != (HCASIM_DEFAULT_PKEY & 0x7fff) ||
 	    !port_has_gid(&hca->port[w->port - 1], info->dgid))
@@ -83,6 +92,16 @@ static bool addressed_to(const struct hca *hca, const struct qp *qp, const struc
 static bool is_multicast(const uint8_t gid[16])
 {
 	return gid_is_v4(gid) ? gid[12] >> 4 == 0xe : gid[0] == 0xff;
+}
+
+/* True: the packet is only about congestion. */
+static bool congestion(struct hca *hca, struct qp *qp, const struct pkt_info *info)
+{
+	if (is_cnp(hca, info))
+		congestion_notified(hca, qp);
+	else if (hca->cfg.dcqcn.on && info->ce)
+		congestion_marked(hca, qp);
+	return is_cnp(hca, info);
 }
 
 static void unicast(struct hca *hca, struct rxwork *w)
@@ -96,7 +115,9 @@ static void unicast(struct hca *hca, struct rxwork *w)
 		rxwork_put(hca, w);
 		return;
 	}
-	if (!req) {
+	if (congestion(hca, qp, &w->info)) {
+		rxwork_put(hca, w);
+	} else if (!req) {
 		send_response(hca, qp, w);
 		rxwork_put(hca, w);
 	} else {

@@ -6,23 +6,25 @@
  */
 #include "core/memory/memory.h"
 
-static uint32_t inside(uint64_t offset, uint32_t size)
+static uint32_t inside(const struct hca *hca, uint64_t offset, uint32_t size)
 {
-	if (offset >= HCASIM_BAR_DM_SIZE)
+	const uint64_t end = hca->pers->dm.size;
+
+	if (offset >= end)
 		return 0;
-	return size < HCASIM_BAR_DM_SIZE - offset ? size : (uint32_t)(HCASIM_BAR_DM_SIZE - offset);
+	return size < end - offset ? size : (uint32_t)(end - offset);
 }
 
 void dm_write(struct hca *hca, uint64_t offset, const void *data, uint32_t size)
 {
-	size = inside(offset, size);
+	size = inside(hca, offset, size);
 	if (size)
 		memcpy(hca->dm + offset, data, size);
 }
 
 void dm_read(const struct hca *hca, uint64_t offset, void *data, uint32_t size)
 {
-	const uint32_t known = inside(offset, size);
+	const uint32_t known = inside(hca, offset, size);
 
 	if (known)
 		memcpy(data, hca->dm + offset, known);

@@ -32,6 +32,7 @@ struct dma_ctx *dma_get(struct hca *hca, struct qp *qp, enum hca_dma_class class
 	c->d.class_ = class_;
 	c->d.qpn = qp ? qp->qpn : 0;
 	c->d.seg = c->few;
+	c->few[0].key = 0;
 	c->d.done = dma_finished;
 	c->qp = qp;
 	c->epoch = qp ? qp->epoch : 0;
@@ -69,7 +70,8 @@ void dma_one(struct hca *hca, struct dma_ctx *c, uint32_t pasid, uint64_t addr, 
 	c->d.buf = buf;
 	c->d.len = len;
 	c->d.nseg = 1;
-	c->d.seg[0] = (struct hca_dma_seg){.addr = addr, .len = len};
+	c->d.seg[0].addr = addr;
+	c->d.seg[0].len = len;
 	dma_go(hca, c);
 }
 
@@ -117,7 +119,7 @@ uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct pie
 		for (; c->d.nseg < j - i; c->d.nseg++) {
 			const struct piece *p = &piece[i + c->d.nseg];
 
-			c->d.seg[c->d.nseg] = (struct hca_dma_seg){.addr = p->addr, .len = p->len};
+			c->d.seg[c->d.nseg] = (struct hca_dma_seg){p->addr, p->len, p->key};
 			c->d.len += p->len;
 		}
 		buf = (uint8_t *)buf + c->d.len;

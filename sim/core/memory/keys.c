@@ -85,6 +85,11 @@ struct mr *key_new(struct hca *hca, enum key_kind kind, uint32_t *key)
 	return mr;
 }
 
+void key_changed(struct hca *hca, const struct mr *mr)
+{
+	hca_changed(hca, HCA_CONTEXT_KEY, (uint32_t)(mr - hca->mr.mr));
+}
+
 void key_drop(struct hca *hca, struct mr *mr)
 {
 	if (mr->kind == KEY_MR)
@@ -92,6 +97,7 @@ void key_drop(struct hca *hca, struct mr *mr)
 	else
 		hca->mr.num_mw--;
 	mr->used = false;
+	key_changed(hca, mr);
 	mr_free(&hca->mr, (uint32_t)(mr - hca->mr.mr));
 }
 
@@ -119,10 +125,11 @@ static int set_paging(struct hca *hca, struct mr *mr, uint32_t access)
 	return 0;
 }
 
-static bool mr_attr_ok(const struct hca_mr_attr *a)
+static bool mr_attr_ok(const struct hca *hca, const struct hca_mr_attr *a)
 {
-	if (a->pasid == HCA_PASID_DEVICE &&
-	    (a->va > HCASIM_BAR_DM_SIZE || a->length > HCASIM_BAR_DM_SIZE - a->va))
+	const uint64_t dm = hca->pers->dm.size;
+
+	if (a->pasid == HCA_PASID_DEVICE && (a->va > dm || a->length > dm - a->va))
 		return false;
 	return a->va + a->length >= a->va && a->iova + a->length >= a->iova;
 }
@@ -139,7 +146,7 @@ int hca_mr_create(struct hca *hca, const struct hca_mr_attr *attr, uint32_t *key
 {
 	struct mr *mr;
 
-	if (!mr_attr_ok(attr))
+	if (!mr_attr_ok(hca, attr))
 		return -EINVAL;
 	mr = key_new(hca, KEY_MR, key);
 	if (!mr)
@@ -169,13 +176,14 @@ int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr,
 {
 	struct mr *mr = mr_find(hca, key);
 
-	if (!mr || !mr_attr_ok(attr))
+	if (!mr || !mr_attr_ok(hca, attr))
 		return -EINVAL;
 	if (mr->windows)
 		return -EBUSY;
 	if (set_paging(hca, mr, attr->access))
 		return -ENOMEM;
 	mr_set(mr, attr);
+	key_changed(hca, mr);
 	*new_key = key;
 	return 0;
 }
@@ -197,8 +205,8 @@ int hca_mr_destroy(struct hca *hca, uint32_t key)
  * IBTA 10.6.3, 9.4.1: protection domain, rights, bounds. No sum here can overflow; an address before the region wraps to
  * an offset behind it, since the region itself does not wrap (mr_attr_ok()).
  */
-static uint8_t key_check(const struct mr *mr, uint32_t pdn, uint64_t addr, uint64_t len, uint32_t access,
-			 struct piece *out)
+static uint8_t key_check(const struct hca *hca, const struct mr *mr, uint32_t pdn, uint64_t addr,
+			 uint64_t len, uint32_t access, struct piece *out)
 {
 	if (mr->a.pdn != pdn)
 		return HCASIM_VENDOR_ERR_LKEY_PD;
@@ -211,6 +219,7 @@ static uint8_t key_check(const struct mr *mr, uint32_t pdn, uint64_t addr, uint6
 		out->len = (uint32_t)len;
 		out->pasid = mr->a.pasid;
 		out->tph = mr->a.tph;
+		out->key = (uint32_t)(mr - hca->mr.mr) << 8 | mr->tag;
 	}
 	return HCASIM_VENDOR_ERR_NONE;
 }
@@ -221,7 +230,7 @@ uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t add
 {
 	const struct mr *mr = mr_find(hca, key);
 
-	return mr ? key_check(mr, pdn, addr, len, access, out) : HCASIM_VENDOR_ERR_BAD_LKEY;
+	return mr ? key_check(hca, mr, pdn, addr, len, access, out) : HCASIM_VENDOR_ERR_BAD_LKEY;
 }
 
 bool window_is_of(const struct mr *mw, const struct qp *qp)
@@ -248,7 +257,7 @@ uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t pdn, uin
 	const struct mr *mr;
 	uint8_t err = rkey_find(hca, qp, key, &mr);
 
-	return err ? err : rkey_error(key_check(mr, pdn, addr, len, access, out));
+	return err ? err : rkey_error(key_check(hca, mr, pdn, addr, len, access, out));
 }
 
 uint8_t rkey_check_whole(const struct hca *hca, const struct qp *qp, uint32_t pdn, uint32_t key,
@@ -257,7 +266,7 @@ uint8_t rkey_check_whole(const struct hca *hca, const struct qp *qp, uint32_t pd
 	const struct mr *mr;
 	uint8_t err = rkey_find(hca, qp, key, &mr);
 
-	return err ? err : rkey_error(key_check(mr, pdn, mr->a.iova, 0, access, NULL));
+	return err ? err : rkey_error(key_check(hca, mr, pdn, mr->a.iova, 0, access, NULL));
 }
 
 uint8_t rkey_error(uint8_t lkey_error)

@@ -12,6 +12,8 @@ struct mr *key_find(const struct hca *hca, uint32_t key);
 /* True: one more key can be allocated. */
 struct mr *key_new(struct hca *hca, enum key_kind kind, uint32_t *key);
 void key_drop(struct hca *hca, struct mr *mr);
+/* Its protection entry is another one now: see hca_ops.changed. */
+void key_changed(struct hca *hca, const struct mr *mr);
 /* As mr_check(), with the RKEY_* errors. */
 uint8_t rkey_check(const struct hca *hca, const struct qp *qp, uint32_t pdn, uint32_t key, uint64_t addr,
 		   uint64_t len, uint32_t access, struct piece *out);

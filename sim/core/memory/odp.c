@@ -289,8 +289,11 @@ uint64_t hca_mr_unmap(struct hca *hca, uint32_t pasid, uint64_t va, uint64_t len
 	for (n = hca->mr.odp.next; len && n != &hca->mr.odp; n = n->next) {
 		struct mr *mr = node_entry(n, struct mr, on_odp);
 
-		if (mr->a.pasid == pasid)
-			dropped += unmap(mr->odp, va, len);
+		uint64_t mapped = mr->a.pasid == pasid ? unmap(mr->odp, va, len) : 0;
+
+		if (mapped)
+			key_changed(hca, mr);
+		dropped += mapped;
 	}
 	hca->counters.page_invalidations += dropped;
 	return dropped;

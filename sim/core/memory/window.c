@@ -19,6 +19,7 @@ static void unbind(struct hca *hca, struct mr *mw)
 	if (mw->kind == KEY_MW2 && mw->qpn)
 		list_del(&mw->on_qp);
 	mw->bound = false;
+	key_changed(hca, mw);
 }
 
 int hca_mw_create(struct hca *hca, uint32_t pdn, uint8_t type, uint32_t *rkey)
@@ -50,7 +51,9 @@ int hca_mw_destroy(struct hca *hca, uint32_t rkey)
 static uint8_t check_window(const struct hca *hca, const struct qp *qp, const struct hca_wr *wr,
 			    const struct mr *mw)
 {
-	if (!mw || mw->kind != (wr->bind.type == 1 ? KEY_MW1 : KEY_MW2))
+	const enum key_kind kind = wr->bind.type == 1 ? KEY_MW1 : KEY_MW2;
+
+	if (!mw || mw->kind == KEY_MR || (wr->bind.type && mw->kind != kind))
 		return HCASIM_VENDOR_ERR_BAD_RKEY;
 	if (mw->a.pdn != qp->c.pdn)
 		return HCASIM_VENDOR_ERR_RKEY_PD;

@@ -78,10 +78,32 @@ static void cqe_written(struct hca *hca, struct dma_ctx *c, bool stale)
 	cq_put(hca, c->cq);
 }
 
+/* With the adapter's index after it, if the software reads that instead of the entry. */
+static void cqe_place(struct hca *hca, const struct cq *cq, struct dma_ctx *c)
+{
+	const uint32_t size = cq->ring.stride, place = cq->pi & (cq->ring.entries - 1);
+	const uint64_t addr = cq->ring.addr + (uint64_t)place * size;
+	const uint32_t next = htole32((cq->pi + 1) & (cq->ring.entries - 1));
+
+	if (!hca->pers->shared.on) {
+		dma_one(hca, c, cq->ring.pasid, addr, c->buf, size);
+		return;
+	}
+	memcpy(c->buf + size, &next, sizeof(next));
+	c->d.pasid = cq->ring.pasid;
+	c->d.buf = c->buf;
+	c->d.len = size + sizeof(next);
+	c->d.seg[0] = (struct hca_dma_seg){addr, size, 0};
+	c->d.seg[1] = (struct hca_dma_seg){cq->record + (uint64_t)(int64_t)hca->pers->shared.producer,
+					   sizeof(next), 0};
+	c->d.nseg = 2;
+	dma_go(hca, c);
+}
+
 static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, uint32_t qpn)
 {
 	struct dma_ctx *c = dma_get(hca, NULL, HCA_DMA_CQE, true);
-	uint32_t size = hca->pers->cqe_size;
+	const uint32_t size = cq->ring.stride;
 
 	if (!c)
 		return;
@@ -90,12 +112,11 @@ static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, u
 	cq->refs++;
 	hca->cqe_writes++;
 	c->d.qpn = qpn;
-	c->d.split = CQE_VALID_BYTES;
-	hca->pers->encode_cqe(cpl, !(cq->pi / cq->ring.entries & 1), c->buf);
+	c->d.split = hca->pers->shared.on ? sizeof(uint32_t) : CQE_VALID_BYTES;
+	hca->pers->encode_cqe(cpl, !(cq->pi / cq->ring.entries & 1), c->buf, size);
 	if (hca->ops.saw_cqe && !hca->dying)
 		hca->ops.saw_cqe(hca->host, cq->number, cpl, c->buf, size);
-	dma_one(hca, c, cq->ring.pasid,
-		cq->ring.addr + (uint64_t)(cq->pi & (cq->ring.entries - 1)) * cq->ring.stride, c->buf, size);
+	cqe_place(hca, cq, c);
 	cq->pi++;
 	hca->counters.cqes++;
 }
@@ -110,9 +131,8 @@ static void cq_consumed(struct cq *cq, uint32_t ci)
 }
 
 /*
- * The RESIZE entry ends the old ring and does not exist in the new one. There the free-running index continues at the
- * next multiple of two turns, so that fresh memory, phase 0 everywhere, has no valid entry; software copies entries
- * that are not polled yet to the places before.
+ * The RESIZE entry ends the old ring. Where the free-running index continues in the new one depends on the family:
+ * software copies entries that are not polled yet to the places before.
  */
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci)
 {
@@ -120,7 +140,7 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 	struct cq *cq = cq_find(hca, cqn);
 	uint32_t skip;
 
-	if (!cq)
+	if (!cq || !hca->pers->resized_cq_index)
 		return -EINVAL;
 	cq_consumed(cq, ci);
 	if (cq->pi - cq->ci > attr->ring.entries) /* IBTA 11.2.8.4 */
@@ -129,7 +149,7 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 		return -EBUSY;
 	cqe_put(hca, cq, &last, 0);
 	cq->pi--;
-	skip = -cq->pi & (2 * attr->ring.entries - 1);
+	skip = hca->pers->resized_cq_index(cq->pi, attr->ring.entries) - cq->pi;
 	cq->pi += skip;
 	cq->ci += skip;
 	cq->last_solicited += skip;
@@ -193,24 +213,22 @@ void cq_wake(struct hca *hca, struct cq *cq)
 
 static void cq_record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 {
-	struct hcasim_cq_record rec;
+	struct hca_cq_record rec;
 	struct cq *cq = c->cq;
 
-	memcpy(&rec, c->buf, sizeof(rec));
+	hca->pers->decode_cq_record(c->buf, &rec);
 	if (!cq->dead) {
-		uint32_t arm = le32toh(rec.arm);
+		uint32_t ci = ring_index(hca, &cq->ring, cq->ci, rec.ci, hca->pers->ci_bits);
 		bool stalled = cq->stalled;
 
 		cq->stalled = false;
 		if (!c->d.status) {
-			cq_consumed(cq, le32toh(rec.ci));
+			cq_consumed(cq, ci);
 			if (cq->arm_lost)
-				cq_armed(hca, cq, (uint8_t)HCASIM_FIELD_GET(HCASIM_CQ_RECORD_SN_MASK, arm),
-					 HCASIM_FIELD_GET(HCASIM_CQ_RECORD_SOLICITED_MASK, arm),
-					 le32toh(rec.ci));
+				cq_armed(hca, cq, rec.arm_sn, rec.solicited, ci);
 			cq->arm_lost = false;
 		}
-		if (stalled && cq->pi - cq->ci >= cq->ring.entries)
+		if (stalled && cq->pi - cq->ci >= ring_room(hca, &cq->ring))
 			cq_overrun(hca, cq);
 		if (stalled)
 			cq_wake(hca, cq);
@@ -227,12 +245,12 @@ void cq_read_record(struct hca *hca, struct cq *cq)
 	c->fn = cq_record_read;
 	c->cq = cq;
 	cq->refs++;
-	dma_one(hca, c, cq->ring.pasid, cq->record, c->buf, sizeof(struct hcasim_cq_record));
+	dma_one(hca, c, cq->ring.pasid, cq->record, c->buf, hca->pers->cq_record_size);
 }
 
 bool cq_has_room(struct hca *hca, struct cq *cq)
 {
-	if (cq->error || cq->pi - cq->ci < cq->ring.entries)
+	if (cq->error || cq->pi - cq->ci < ring_room(hca, &cq->ring))
 		return true;
 	cq->stalled = true;
 	cq_read_record(hca, cq);
@@ -328,7 +346,8 @@ void cq_doorbell(struct hca *hca, const struct hca_doorbell *db, uint32_t page)
 	struct cq *cq = cq_find(hca, db->number);
 
 	if (cq && cq->uar_page == page)
-		cq_armed(hca, cq, db->arm_sn, db->solicited, db->value);
+		cq_armed(hca, cq, db->arm_sn, db->solicited,
+			 ring_index(hca, &cq->ring, cq->ci, db->value, hca->pers->ci_bits));
 }
 
 void cq_write(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl)

@@ -5,6 +5,33 @@
 
 #include "core/base/base.h"
 
+/* `value`: the low `bits` of a free-running index near `last`, which is known in full. */
+static inline uint32_t index_extend(uint32_t last, uint32_t value, uint8_t bits)
+{
+	const unsigned int unknown = 32u - bits;
+
+	return last + (uint32_t)((int32_t)((value - last) << unknown) >> unknown);
+}
+
+/* An index as software shares it, as a free-running one: the first after `last`, or one near it. */
+static inline uint32_t ring_index(const struct hca *hca, const struct hca_ring *ring, uint32_t last,
+				  uint32_t value, uint8_t bits)
+{
+	if (hca->pers->shared.on)
+		return last + ((value - last) & (ring->entries - 1));
+	return index_extend(last, value, bits);
+}
+
+/* Entries that a ring can hold. */
+static inline uint32_t ring_room(const struct hca *hca, const struct hca_ring *ring)
+{
+	return ring->entries - hca->pers->shared.on;
+}
+
+/* share.c: writes the adapter's index of a work queue, if the software wants it. `qp` may be NULL. */
+void queue_tell_consumed(struct hca *hca, struct qp *qp, const struct hca_ring *ring, uint64_t record,
+			 uint32_t ci);
+
 /* event.c */
 void event_raise(struct hca *hca, struct event_source *src, unsigned int type);
 void event_cancel(struct hca *hca, struct event_source *src);
@@ -29,6 +56,9 @@ enum rq_answer { RQ_READY, RQ_WAIT, RQ_EMPTY, RQ_ERROR /* the shared queue canno
 enum rq_answer rq_take(struct hca *hca, struct qp *qp, struct srq *srq);
 void rq_release(struct hca *hca, struct qp *qp); /* the active WQE has completed */
 void rq_decode(struct hca *hca, struct qp *qp, const uint8_t *raw, uint32_t stride, uint32_t index);
+/* A receive WQE of a QP in error can be flushed; takes it: `active` then, if its contents were needed. */
+bool rq_can_flush(const struct hca *hca, const struct qp *qp);
+void rq_flush_next(struct hca *hca, struct qp *qp);
 void rq_prefetch(struct hca *hca, struct qp *qp);
 void rq_clear(struct hca *hca, struct qp *qp);
 void rq_read_record(struct hca *hca, struct qp *qp);

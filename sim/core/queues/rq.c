@@ -13,7 +13,6 @@ static void record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 {
 	struct qp *qp = c->qp;
 	struct rq *rq = &qp->rq;
-	struct hcasim_sq_record rec;
 	uint32_t pi;
 
 	if (stale)
@@ -26,12 +25,18 @@ static void record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 		qp_error(hca, qp);
 		return;
 	}
-	memcpy(&rec, c->buf, sizeof(rec));
-	pi = le32toh(rec.rq_pi);
-	if (pi - rq->ci > rq->ring.entries || (int32_t)(pi - rq->pi) <= 0)
-		return; /* nothing new, or an index out of range */
-	rq->pi = pi;
-	rq->poll_delay = POLL_MIN_PS;
+	pi = ring_index(hca, &rq->ring, rq->pi, hca->pers->rq_record_pi(c->buf), hca->pers->rq_index_bits);
+	if (pi - rq->ci <= rq->ring.entries && (int32_t)(pi - rq->pi) > 0) {
+		rq->pi = pi;
+		rq->poll_delay = POLL_MIN_PS;
+	} /* else nothing new, or an index out of range */
+	if (hca->pers->shared.on && qp->a.state == HCASIM_QPS_ERR)
+		rq_prefetch(hca, qp); /* of what is flushed the id is needed */
+}
+
+static uint64_t record_of(const struct qp *qp)
+{
+	return qp->c.rq_record ? qp->c.rq_record : qp->c.record;
 }
 
 void rq_read_record(struct hca *hca, struct qp *qp)
@@ -45,7 +50,7 @@ void rq_read_record(struct hca *hca, struct qp *qp)
 		return;
 	c->fn = record_read;
 	qp->rq.reading_record = true;
-	dma_one(hca, c, qp->c.rq.pasid, qp->c.record, c->buf, sizeof(struct hcasim_sq_record));
+	dma_one(hca, c, qp->c.rq.pasid, record_of(qp), c->buf, hca->pers->qp_record_size);
 }
 
 static void rqe_read(struct hca *hca, struct dma_ctx *c, bool stale)
@@ -105,17 +110,23 @@ void rq_prefetch(struct hca *hca, struct qp *qp)
 		rq->slots + (size_t)(first % rq->nslots) * rq->ring.stride, n * rq->ring.stride);
 }
 
-/* Makes `raw` the receive WQE of the message that starts. */
+/* Makes `raw`, of the QP's own queue or of rq.srq, the receive WQE of the message that starts. */
 void rq_decode(struct hca *hca, struct qp *qp, const uint8_t *raw, uint32_t stride, uint32_t index)
 {
+	const struct hca_personality *pers = hca->pers;
 	struct rq *rq = &qp->rq;
 
 	rq->rndv = rq->incomplete = false;
 	memset(&rq->rwr, 0, sizeof(rq->rwr));
 	rq->rwr.sge = rq->sge;
-	rq->bad = hca->pers->decode_rqe(raw, stride, (uint16_t)index, &rq->rwr, rq->sge, CORE_MAX_SGE);
-	rq->cpl = (struct hca_cpl){
-		.qpn = qp->qpn, .op = HCASIM_CQE_OP_RECV, .wqe_index = (uint16_t)index, .vlan = 0xffff};
+	rq->bad = (rq->srq && pers->decode_srqe ? pers->decode_srqe : pers->decode_rqe)(
+		raw, stride, (uint16_t)index, &rq->rwr, rq->sge, CORE_MAX_SGE);
+	rq->cpl = (struct hca_cpl){.id = rq->rwr.id,
+				   .qpn = qp->qpn,
+				   .user_index = qp->c.user_index,
+				   .op = HCASIM_CQE_OP_RECV,
+				   .wqe_index = (uint16_t)index,
+				   .vlan = 0xffff};
 	rq->active = true;
 	rq->looked = false;
 }
@@ -137,8 +148,24 @@ static void take_slot(struct hca *hca, struct qp *qp)
 	rq_decode(hca, qp, rq->slots + (size_t)(rq->ci % rq->nslots) * rq->ring.stride, rq->ring.stride,
 		  rq->ci);
 	rq->ci++;
+	queue_tell_consumed(hca, qp, &qp->c.rq, record_of(qp), rq->ci);
 	if (rq->fetched - rq->ci < rq->nslots / 2)
 		rq_prefetch(hca, qp);
+}
+
+bool rq_can_flush(const struct hca *hca, const struct qp *qp)
+{
+	const struct rq *rq = &qp->rq;
+
+	return rq->active || rq->ci != (hca->pers->shared.on ? rq->fetched : rq->pi);
+}
+
+void rq_flush_next(struct hca *hca, struct qp *qp)
+{
+	if (hca->pers->shared.on)
+		take_slot(hca, qp);
+	else
+		qp->rq.ci++;
 }
 
 /* READY: rq.rwr is the receive WQE of this message. EMPTY only after the record has been read for it. */

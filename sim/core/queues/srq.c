@@ -44,6 +44,7 @@ int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *s
 	srq->record = attr->record;
 	srq->pdn = attr->pdn;
 	srq->uar_page = attr->uar_page;
+	srq->user_index = attr->user_index;
 	srq->xrcdn = attr->xrcdn;
 	srq->cq = cq_find(hca, attr->cqn);
 	if (srq->cq)
@@ -135,12 +136,10 @@ static void limit_check(struct hca *hca, struct srq *srq, bool fresh)
 static void record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 {
 	struct srq *srq = c->srq;
-	struct hcasim_srq_record rec;
 	uint32_t pi;
 
 	srq->reading_record = false;
-	memcpy(&rec, c->buf, sizeof(rec));
-	pi = le32toh(rec.pi);
+	pi = ring_index(hca, &srq->ring, srq->pi, hca->pers->srq_record_pi(c->buf), hca->pers->rq_index_bits);
 	if (c->d.status)
 		srq_failed(hca, srq);
 	else if (pi - srq->ci <= srq->ring.entries && (int32_t)(pi - srq->pi) > 0)
@@ -165,7 +164,12 @@ static void srq_look(struct hca *hca, struct srq *srq)
 	c->srq = srq;
 	srq->refs++;
 	srq->reading_record = true;
-	dma_one(hca, c, srq->ring.pasid, srq->record, c->buf, sizeof(struct hcasim_srq_record));
+	dma_one(hca, c, srq->ring.pasid, srq->record, c->buf, hca->pers->srq_record_size);
+}
+
+static uint8_t *slot(const struct srq *srq, uint32_t index)
+{
+	return srq->slots + (size_t)(index % CORE_RQ_PREFETCH) * srq->ring.stride;
 }
 
 static void wqes_read(struct hca *hca, struct dma_ctx *c, bool stale)
@@ -173,10 +177,15 @@ static void wqes_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	struct srq *srq = c->srq;
 
 	srq->fetching = false;
-	if (c->d.status)
+	if (c->d.status) {
 		srq_failed(hca, srq);
-	else
+	} else {
+		if (hca->pers->srq_next) {
+			srq->place[srq->fetched % CORE_RQ_PREFETCH] = srq->next;
+			srq->next = hca->pers->srq_next(slot(srq, srq->fetched));
+		}
 		srq->fetched += c->n;
+	}
 	if (!srq->dead)
 		wake(hca, srq);
 	srq_put(hca, srq);
@@ -187,14 +196,17 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* Reads WQEs into free slots, up to the end of either ring. */
+/* Reads WQEs into free slots, up to the end of either ring; of a linked list the next one. */
 static void prefetch(struct hca *hca, struct srq *srq)
 {
-	uint32_t first = srq->fetched & (srq->ring.entries - 1), slot = srq->fetched % CORE_RQ_PREFETCH;
+	const bool linked = hca->pers->srq_next;
+	uint32_t first = (linked ? srq->next : srq->fetched) & (srq->ring.entries - 1);
 	uint32_t n = least(srq->pi - srq->fetched, CORE_RQ_PREFETCH - (srq->fetched - srq->ci));
 	struct dma_ctx *c;
 
-	n = least(least(n, srq->ring.entries - first), CORE_RQ_PREFETCH - slot);
+	n = least(least(n, srq->ring.entries - first), CORE_RQ_PREFETCH - srq->fetched % CORE_RQ_PREFETCH);
+	if (linked)
+		n = least(n, 1);
 	if (srq->fetching || srq->error || !n)
 		return;
 	c = dma_get(hca, NULL, HCA_DMA_RQE, false);
@@ -206,20 +218,24 @@ static void prefetch(struct hca *hca, struct srq *srq)
 	srq->refs++;
 	srq->fetching = true;
 	dma_one(hca, c, srq->ring.pasid, srq->ring.addr + (uint64_t)first * srq->ring.stride,
-		srq->slots + (size_t)slot * srq->ring.stride, n * srq->ring.stride);
+		slot(srq, srq->fetched), n * srq->ring.stride);
 }
 
 /* ---- Taking ---- */
 
 static void take(struct hca *hca, struct srq *srq, struct qp *qp)
 {
-	rq_decode(hca, qp, srq->slots + (size_t)(srq->ci % CORE_RQ_PREFETCH) * srq->ring.stride,
-		  srq->ring.stride, srq->ci);
+	const uint32_t index = hca->pers->srq_next ? srq->place[srq->ci % CORE_RQ_PREFETCH] : srq->ci;
+
+	qp->rq.srq = srq;
+	rq_decode(hca, qp, slot(srq, srq->ci), srq->ring.stride, index);
 	qp->rq.cpl.wqe_index = qp->rq.rwr.tag;
 	qp->rq.cpl.srqn = srq->number;
-	qp->rq.srq = srq;
+	if (qp->c.type == HCASIM_QPT_XRC_RECV)
+		qp->rq.cpl.user_index = srq->user_index;
 	srq->refs++;
 	srq->ci++;
+	queue_tell_consumed(hca, NULL, &srq->ring, srq->record, srq->ci);
 	limit_check(hca, srq, false);
 	if (srq->fetched - srq->ci < CORE_RQ_PREFETCH / 2)
 		prefetch(hca, srq);

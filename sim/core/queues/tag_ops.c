@@ -8,18 +8,20 @@
 #include "core/queues/queues.h"
 #include "core/queues/tags.h"
 
-_Static_assert(sizeof(((struct dma_ctx *)0)->buf) >= TAG_OPS_AHEAD * HCASIM_TM_OP_SIZE, "read at once");
+_Static_assert(sizeof(((struct dma_ctx *)0)->buf) >= TAG_OPS_AHEAD * HCA_TM_OP_MAX, "read at once");
 
 static void ops_read(struct hca *hca, struct dma_ctx *c, bool stale)
 {
 	struct srq *srq = c->srq;
 	struct tag_list *t = srq->tags;
+	uint32_t i;
 
 	t->fetching = false;
 	if (c->d.status) {
 		srq_failed(hca, srq);
 	} else {
-		memcpy(t->slot, c->buf, (size_t)c->n * HCASIM_TM_OP_SIZE);
+		for (i = 0; i < c->n; i++)
+			memcpy(t->slot[i], c->buf + (size_t)i * t->ops.stride, t->ops.stride);
 		t->base = t->ci;
 		t->fetched = (uint16_t)(t->ci + c->n);
 	}
@@ -48,8 +50,8 @@ static void fetch(struct hca *hca, struct srq *srq)
 	c->srq = srq;
 	srq->refs++;
 	t->fetching = true;
-	dma_one(hca, c, t->ops.pasid, t->ops.addr + (uint64_t)first * HCASIM_TM_OP_SIZE, c->buf,
-		n * HCASIM_TM_OP_SIZE);
+	dma_one(hca, c, t->ops.pasid, t->ops.addr + (uint64_t)first * t->ops.stride, c->buf,
+		n * t->ops.stride);
 }
 
 /* An index outside the ring is an error of the software: ignored, as that of a send queue. */

@@ -32,7 +32,7 @@ struct tag_list {
 	uint16_t pi, ci, fetched;
 	uint16_t base; /* index of slot[0] */
 	bool fetching;
-	uint8_t slot[TAG_OPS_AHEAD][HCASIM_TM_OP_SIZE];
+	uint8_t slot[TAG_OPS_AHEAD][HCA_TM_OP_MAX];
 	struct node on_cpl; /* hca->cpl_srqs */
 };
 

@@ -120,6 +120,8 @@ static void decode_one(struct sq *sq, const struct fetch *f, const uint8_t *raw,
 		if (err)
 			vendor = err;
 	}
+	if (sq->e->cfg.pers->av_without_port)
+		w->wr.ud.av.port = sq->c.port;
 	w->wr.index = index;
 	w->wr.num_bb = (uint8_t)((len + bb - 1) / bb);
 	if (vendor)

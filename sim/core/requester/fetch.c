@@ -93,8 +93,8 @@ static bool read_blocks(struct sq *sq, struct fetch *f, uint32_t n)
 {
 	uint32_t bb = sq->e->cfg.pers->wqebb_size, first = sq->fetched & (sq->c.ring.entries - 1);
 	uint32_t straight = sq->c.ring.entries - first < n ? sq->c.ring.entries - first : n;
-	const struct hca_dma_seg seg[2] = {{sq->c.ring.addr + (uint64_t)first * bb, straight * bb},
-					   {sq->c.ring.addr, (n - straight) * bb}};
+	const struct hca_dma_seg seg[2] = {{sq->c.ring.addr + (uint64_t)first * bb, straight * bb, 0},
+					   {sq->c.ring.addr, (n - straight) * bb, 0}};
 	uint32_t tag = pending_new(sq, PENDING_READ, NULL);
 
 	if (tag == NO_TAG)

@@ -95,6 +95,7 @@ void sq_completion(const struct sq *sq, struct engine_completion *out)
 	const struct wqe *w = sq->head;
 
 	*out = (struct engine_completion){
+		.id = w->wr.id,
 		.wqe_op = w->wr.op,
 		.num_bb = w->wr.num_bb,
 		.wqe_index = w->wr.index,

@@ -20,7 +20,7 @@
 #include "core/engine.h"
 #include "core/wire/net.h"
 
-#include <hcasim_hw.h>
+#include <hcasim_core.h>
 #include <hcasim_verbs.h>
 #include <hcasim_wire.h>
 

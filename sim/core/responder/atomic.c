@@ -88,6 +88,7 @@ static void have_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	memcpy(w->buf, &v, sizeof(v));
 	w->fn = written;
 	w->d.tph = c->d.tph;
+	w->few[0].key = c->few[0].key;
 	dma_one(hca, w, c->d.pasid, c->d.seg[0].addr, w->buf, sizeof(v));
 }
 
@@ -114,6 +115,7 @@ void atomic_next(struct hca *hca)
 		qp_get(qp);
 		c->fn = have_read;
 		c->d.tph = p.tph;
+		c->few[0].key = p.key;
 		dma_one(hca, c, p.pasid, p.addr, c->buf, 8);
 	}
 }

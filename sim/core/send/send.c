@@ -4,6 +4,7 @@
 #include "core/queues/queues.h"
 #include "core/queues/tags.h"
 #include "core/send/send.h"
+#include "core/wire/frame.h"
 
 bool send_create(struct hca *hca, uint32_t fetch_depth)
 {
@@ -27,7 +28,7 @@ void send_destroy(struct hca *hca)
 
 /* ---- QP contexts ---- */
 
-static void context_of(const struct qp *qp, struct engine_qp *out)
+static void context_of(const struct hca *hca, const struct qp *qp, struct engine_qp *out)
 {
 	*out = (struct engine_qp){
 		.type = qp->c.type,
@@ -45,8 +46,10 @@ static void context_of(const struct qp *qp, struct engine_qp *out)
 		.dest_qpn = qp->a.dest_qpn,
 		.udp_sport = qp->udp_sport,
 		.av = qp->a.av,
-		.paused = pace_waits(qp),
+		.paused = pace_waits(hca, qp),
 	};
+	if (hca->cfg.dcqcn.on) /* for frames that the engine makes */
+		out->av.traffic_class = (uint8_t)((out->av.traffic_class & ~ECN_CE) | ECN_ECT0);
 	if (!qp->rndv)
 		return;
 	out->ring = (struct hca_ring){HCA_PASID_DEVICE, 0, RNDV_BBS, qp->rndv->bb};
@@ -58,7 +61,7 @@ int send_qp_create(struct hca *hca, struct qp *qp)
 {
 	struct engine_qp ctx;
 
-	context_of(qp, &ctx);
+	context_of(hca, qp, &ctx);
 	return hca->eng->qp_create(hca->engine, qp->qpn, &ctx);
 }
 
@@ -66,7 +69,7 @@ void send_qp_set(struct hca *hca, struct qp *qp, uint32_t mask)
 {
 	struct engine_qp ctx;
 
-	context_of(qp, &ctx);
+	context_of(hca, qp, &ctx);
 	ctx.set_state = mask & HCASIM_QP_ATTR_STATE;
 	ctx.set_psn = mask & HCASIM_QP_ATTR_SQ_PSN;
 	ctx.sq_psn = qp->a.sq_psn;
@@ -76,7 +79,7 @@ void send_qp_set(struct hca *hca, struct qp *qp, uint32_t mask)
 
 void send_changed(struct hca *hca, struct qp *qp)
 {
-	if (qp->pace.pausing != pace_waits(qp))
+	if (qp->pace.pausing != pace_waits(hca, qp))
 		send_qp_set(hca, qp, 0);
 }
 
@@ -153,12 +156,15 @@ void send_complete(struct hca *hca, struct qp *qp)
 		rendezvous_completed(hca, qp, &c);
 		return;
 	}
+	cpl.id = c.id;
+	cpl.user_index = qp->c.user_index;
 	cpl.wqe_op = c.wqe_op;
 	cpl.num_bb = c.num_bb;
 	cpl.wqe_index = c.wqe_index;
 	cpl.status = c.status;
 	cpl.vendor_err = c.vendor_err;
 	cpl.byte_count = c.byte_count;
+	queue_tell_consumed(hca, qp, &qp->c.sq, qp->c.record, (uint32_t)(uint16_t)(c.wqe_index + c.num_bb));
 	cq_write(hca, qp->send_cq, &cpl);
 	hca->eng->completion_taken(hca->engine, qp->qpn);
 }

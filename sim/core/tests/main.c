@@ -26,6 +26,7 @@ static const struct {
 	{"flush", flush_tests},
 	{"raws", raw_tests},
 	{"pacing", pacing_tests},
+	{"congestion", congestion_tests},
 	{"xrc_windows", xrc_window_tests},
 	{"paging", paging_tests},
 	{"pages", pages_tests},

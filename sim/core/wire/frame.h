@@ -15,6 +15,7 @@ enum {
 	ETH_TYPE_QINQ = 0x88a8,
 	ETH_MIN = 60, /* a frame without FCS (IEEE 802.3, 3.2.8) */
 	VLAN_LEN = 4,
+	VLAN_PCP_SHIFT = 5, /* of the first byte of the tag's value */
 	IPOIB_LEN = 4,
 
 	IPV4_LEN = 20,
@@ -37,6 +38,9 @@ enum {
 
 	IP_PROTO_TCP = 6,
 	IP_PROTO_UDP = 17,
+	ECN_ECT0 = 2, /* of the traffic class: RFC 3168, 5 */
+	ECN_CE = 3,
+
 	L4_DPORT = 2,
 	UDP_LEN = 8,
 	UDP_DPORT = 2,

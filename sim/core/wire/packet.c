@@ -53,11 +53,18 @@ static uint16_t ip_sum(const uint8_t *p)
 	return (uint16_t)~sum;
 }
 
-static uint8_t *put_ipv4(uint8_t *p, const struct hca_av *av, const uint8_t *sgid, uint32_t udp_len)
+/* With ECN the packet says that its sender takes part (RFC 3168, ECT). */
+static uint8_t traffic_class(const struct hca *hca, const struct hca_av *av)
+{
+	return hca->cfg.dcqcn.on ? (uint8_t)((av->traffic_class & ~ECN_CE) | ECN_ECT0) : av->traffic_class;
+}
+
+static uint8_t *put_ipv4(uint8_t *p, const struct hca_av *av, uint8_t class_, const uint8_t *sgid,
+			 uint32_t udp_len)
 {
 	memset(p, 0, IPV4_LEN);
 	p[0] = 0x45;
-	p[IPV4_TOS] = av->traffic_class;
+	p[IPV4_TOS] = class_;
 	put16(p + IPV4_TOTAL, IPV4_LEN + udp_len);
 	put16(p + IPV4_FRAG, 0x4000); /* do not fragment */
 	p[IPV4_TTL] = av->hop_limit ? av->hop_limit : 64;
@@ -68,10 +75,11 @@ static uint8_t *put_ipv4(uint8_t *p, const struct hca_av *av, const uint8_t *sgi
 	return p + IPV4_LEN;
 }
 
-static uint8_t *put_ipv6(uint8_t *p, const struct hca_av *av, const uint8_t *sgid, uint32_t udp_len)
+static uint8_t *put_ipv6(uint8_t *p, const struct hca_av *av, uint8_t class_, const uint8_t *sgid,
+			 uint32_t udp_len)
 {
-	p[0] = (uint8_t)(0x60 | av->traffic_class >> 4);
-	p[1] = (uint8_t)(av->traffic_class << 4 | (av->flow_label >> 16 & 0xf));
+	p[0] = (uint8_t)(0x60 | class_ >> 4);
+	p[1] = (uint8_t)(class_ << 4 | (av->flow_label >> 16 & 0xf));
 	put16(p + 2, av->flow_label & 0xffff);
 	put16(p + IPV6_PAYLOAD, udp_len);
 	p[IPV6_NEXT] = IP_PROTO_UDP;
@@ -92,13 +100,14 @@ static uint8_t *put_udp(uint8_t *p, uint16_t sport, uint32_t udp_len)
 
 static void put_bth(uint8_t *p, const struct pkt_spec *s, uint32_t pad)
 {
+	const bool cnp = s->opcode == HCASIM_BTH_OP_CNP; /* A17.9.3: only BECN is set */
 	struct hcasim_bth bth = {
 		.opcode = s->opcode,
 		.flags = (uint8_t)(FIELD_PREP(HCASIM_BTH_SE_MASK, s->se) |
-				   FIELD_PREP(HCASIM_BTH_MIGREQ_MASK, 1) |
+				   FIELD_PREP(HCASIM_BTH_MIGREQ_MASK, !cnp) |
 				   FIELD_PREP(HCASIM_BTH_PAD_MASK, pad)),
 		.pkey = htobe16(HCASIM_DEFAULT_PKEY),
-		.dqpn = htobe32(s->dqpn),
+		.dqpn = htobe32(FIELD_PREP(HCASIM_BTH_BECN_MASK, cnp) | s->dqpn),
 		.psn = htobe32(FIELD_PREP(HCASIM_BTH_ACKREQ_MASK, s->ackreq) | s->psn),
 	};
 
@@ -179,7 +188,7 @@ struct hca_packet *packet_build(struct hca *hca, const struct pkt_spec *s, uint3
 	uint32_t off = ETH_LEN + (v4 ? IPV4_LEN : IPV6_LEN) + UDP_LEN + info->hdr_len;
 	uint32_t udp_len = UDP_LEN + info->hdr_len + s->payload_len + pad + HCASIM_ICRC_SIZE;
 	struct hca_packet *pkt = hca_packet_alloc(off + s->payload_len + pad + HCASIM_ICRC_SIZE);
-	uint8_t *p;
+	uint8_t *p, class_ = traffic_class(hca, s->av);
 	unsigned int i;
 
 	if (!pkt)
@@ -189,7 +198,7 @@ struct hca_packet *packet_build(struct hca *hca, const struct pkt_spec *s, uint3
 	memcpy(p, s->av->dmac, 6);
 	memcpy(p + 6, hca->cfg.mac[s->port - 1], 6);
 	put16(p + ETH_TYPE, v4 ? ETH_TYPE_IPV4 : ETH_TYPE_IPV6);
-	p = v4 ? put_ipv4(p + ETH_LEN, s->av, sgid, udp_len) : put_ipv6(p + ETH_LEN, s->av, sgid, udp_len);
+	p = (v4 ? put_ipv4 : put_ipv6)(p + ETH_LEN, s->av, class_, sgid, udp_len);
 	p = put_udp(p, s->sport, udp_len);
 	put_bth(p, s, pad);
 	for (i = 1; i < info->num_hdrs; i++)
@@ -216,6 +225,7 @@ static bool parse_ipv4(const uint8_t *p, uint32_t len, struct pkt_info *info, ui
 	memcpy(info->sgid + 12, p + IPV4_SRC, 4);
 	memcpy(info->dgid, mapped, 12);
 	memcpy(info->dgid + 12, p + IPV4_DST, 4);
+	info->ce = (p[IPV4_TOS] & ECN_CE) == ECN_CE;
 	/* The bytes before a datagram: 20 unused bytes, then the IPv4 header (A17.4.5.1). */
 	memset(info->grh, 0, 20);
 	memcpy(info->grh + 20, p, IPV4_LEN);
@@ -231,6 +241,7 @@ static bool parse_ipv6(const uint8_t *p, uint32_t len, struct pkt_info *info, ui
 		return false;
 	memcpy(info->sgid, p + IPV6_SRC, 16);
 	memcpy(info->dgid, p + IPV6_DST, 16);
+	info->ce = (p[1] >> 4 & ECN_CE) == ECN_CE;
 	memcpy(info->grh, p, IPV6_LEN);
 	return true;
 }
@@ -375,6 +386,19 @@ bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, s
 		parse_header(p + info->op->hdr_offset[info->op->hdr[i]], info->op->hdr[i], info);
 	info->payload_off = off + UDP_LEN + info->op->hdr_len;
 	return true;
+}
+
+uint32_t packet_dqpn(const struct hca_packet *pkt)
+{
+	struct pkt_info info;
+	struct hcasim_bth bth;
+	uint32_t off, len;
+
+	if (!parse_net(pkt, &info, &off, &len) ||
+	    get16(pkt->data + off + UDP_DPORT) != HCASIM_ROCE_UDP_PORT || len < UDP_LEN + sizeof(bth))
+		return 0;
+	memcpy(&bth, pkt->data + off + UDP_LEN, sizeof(bth));
+	return be32toh(bth.dqpn) & HCASIM_PSN_MASK;
 }
 
 bool port_has_gid(const struct port *port, const uint8_t gid[16])

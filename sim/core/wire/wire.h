@@ -16,6 +16,8 @@ uint32_t icrc_frame(uint32_t seed, const uint8_t *frame, uint32_t len);
 /* NULL: no memory, or the address vector has no valid GID. Payload and ICRC are not filled in. */
 struct hca_packet *packet_build(struct hca *hca, const struct pkt_spec *s, uint32_t *payload_off);
 bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, struct pkt_info *info);
+/* Destination QP of a frame that is still to be parsed; 0: it is not RoCE. */
+uint32_t packet_dqpn(const struct hca_packet *pkt);
 bool gid_is_v4(const uint8_t gid[16]);
 bool port_has_gid(const struct port *port, const uint8_t gid[16]);
 

@@ -194,6 +194,11 @@ static int set_port(struct drv_device *dev, uint8_t port, bool up)
 	return hca_port_set(dev->hca, port, up, port_mtu(dev));
 }
 
+static void query_congestion(struct drv_device *dev, struct hca_congestion *out)
+{
+	hca_congestion(dev->hca, out);
+}
+
 static void query_counters(struct drv_device *dev, struct hca_counters *out)
 {
 	hca_counters(dev->hca, out);
@@ -211,12 +216,6 @@ static int alloc_pd(struct drv_pd *base, struct drv_udata *u)
 		return ret;
 	resp.pdn = pd->pdn;
 	native_udata_put(u, &resp, sizeof(resp));
-	return 0;
-}
-
-static int query_pd(struct drv_pd *pd, struct drv_udata *u)
-{
-	native_udata_put(u, &((struct native_pd *)pd)->pdn, sizeof(uint32_t));
 	return 0;
 }
 
@@ -324,6 +323,11 @@ static int destroy_ah(struct drv_ah *base)
 
 const struct drv_ops native_drv_ops = {
 	.name = "native",
+	.provider = "hcasim",
+	.module = "native",
+	.hca_type = "native",
+	.board_id = "HCASIM_native",
+	.netdev = "ens",
 	.pci_vendor = HCASIM_PCI_VENDOR,
 	.pci_device = HCASIM_PCI_DEVICE,
 	.pci_subvendor = HCASIM_PCI_SUBVENDOR,
@@ -352,15 +356,16 @@ const struct drv_ops native_drv_ops = {
 	.set_port = set_port,
 	.set_gid = native_set_gid,
 	.query_counters = query_counters,
+	.query_congestion = query_congestion,
 	.send_mad = native_send_mad,
 	.set_alarm = native_set_alarm,
 	.alloc_ucontext = native_alloc_ucontext,
 	.dealloc_ucontext = native_dealloc_ucontext,
 	.query_ucontext = native_query_ucontext,
 	.mmap = native_mmap,
+	.cpu_work = native_cpu_work,
 	.alloc_pd = alloc_pd,
 	.dealloc_pd = dealloc_pd,
-	.query_pd = query_pd,
 	.reg_mr = reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,
@@ -368,7 +373,6 @@ const struct drv_ops native_drv_ops = {
 	.alloc_dmah = alloc_dmah,
 	.alloc_dm = native_alloc_dm,
 	.free_dm = native_free_dm,
-	.query_dm = native_query_dm,
 	.reg_dm_mr = native_reg_dm_mr,
 	.page_request = native_page_request,
 	.page_response = native_page_response,
@@ -399,5 +403,7 @@ const struct drv_ops native_drv_ops = {
 	.destroy_flow = native_destroy_flow,
 	.attach_mcast = native_attach_mcast,
 	.detach_mcast = native_detach_mcast,
+	.methods = native_methods,
+	.num_methods = NATIVE_NUM_METHODS,
 	.flush_orphan = native_flush_orphan,
 };

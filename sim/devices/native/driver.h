@@ -73,7 +73,8 @@ struct native_cq {
 struct native_qp {
 	struct drv_qp base;
 	struct native_mem *mem;
-	uint64_t size; /* of its rings and the record */
+	uint64_t size;      /* of its rings and the record */
+	uint16_t announced; /* basic blocks of the send ring (cpu_work) */
 };
 
 struct native_srq {
@@ -145,9 +146,12 @@ int native_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 int native_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 void native_dealloc_ucontext(struct drv_ucontext *ctx);
 
+void native_cpu_work(struct drv_device *dev, unsigned int bar, uint64_t offset, const void *data,
+		     uint32_t size, struct drv_cpu_work *out);
+
 int native_alloc_dm(struct drv_dm *dm, uint32_t log_align, struct drv_udata *u);
 int native_free_dm(struct drv_dm *dm);
-int native_query_dm(struct drv_dm *dm, struct drv_udata *u);
+struct hcasim_alloc_dm_resp native_dm_resp(const struct drv_dm *dm);
 int native_reg_dm_mr(struct drv_mr *mr, struct drv_dm *dm, uint64_t offset, uint64_t length, uint32_t access);
 int native_mmap_dm(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
 
@@ -205,6 +209,10 @@ void native_flush_orphan(struct drv_orphan *qp, const struct drv_orphan *send_cq
 void native_udata_put(struct drv_udata *u, const void *resp, size_t len);
 /* -EINVAL: shorter than ours, -EOPNOTSUPP: longer, and not zero */
 int native_udata_get(const struct drv_udata *u, void *req, size_t len);
+
+/* driver_methods.c: for processes that import objects of others */
+#define NATIVE_NUM_METHODS 2
+extern const struct drv_method native_methods[NATIVE_NUM_METHODS];
 
 extern const struct drv_ops native_drv_ops;
 

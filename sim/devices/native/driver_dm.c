@@ -27,21 +27,20 @@ static int find_pages(const struct native_dev *n, uint32_t num, uint32_t align, 
 	return -ENOMEM;
 }
 
-int native_query_dm(struct drv_dm *base, struct drv_udata *u)
+struct hcasim_alloc_dm_resp native_dm_resp(const struct drv_dm *base)
 {
-	const struct native_dm *dm = (struct native_dm *)base;
-	const struct hcasim_alloc_dm_resp resp = {
+	const struct native_dm *dm = (const struct native_dm *)base;
+
+	return (struct hcasim_alloc_dm_resp){
 		.mmap_offset = NATIVE_MMAP_DM + (uint64_t)dm->first * HCASIM_DM_PAGE_SIZE,
 		.mmap_size = (uint64_t)dm->num * HCASIM_DM_PAGE_SIZE,
 		.length = base->length,
 	};
-
-	native_udata_put(u, &resp, sizeof(resp));
-	return 0;
 }
 
 int native_alloc_dm(struct drv_dm *base, uint32_t log_align, struct drv_udata *u)
 {
+	struct hcasim_alloc_dm_resp resp;
 	struct native_dev *n = native_dev(base->ctx->dev);
 	struct native_dm *dm = (struct native_dm *)base;
 	uint32_t align;
@@ -60,7 +59,9 @@ int native_alloc_dm(struct drv_dm *base, uint32_t log_align, struct drv_udata *u
 		n->dm_owner[dm->first + i] = native_ctx(base->ctx);
 	hca_dm_clear(n->dev->hca, (uint64_t)dm->first * HCASIM_DM_PAGE_SIZE,
 		     (uint64_t)dm->num * HCASIM_DM_PAGE_SIZE);
-	return native_query_dm(base, u);
+	resp = native_dm_resp(base);
+	native_udata_put(u, &resp, sizeof(resp));
+	return 0;
 }
 
 int native_free_dm(struct drv_dm *base)

@@ -209,6 +209,7 @@ int native_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_u
 /* A queue in RESET has empty rings, and the provider resets its indices. */
 void native_clear_rings(struct native_qp *qp)
 {
+	qp->announced = 0;
 	if (qp->mem)
 		memset(qp->mem->addr, 0, qp->size);
 }

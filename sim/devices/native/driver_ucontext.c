@@ -43,6 +43,7 @@ int native_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u)
 {
 	const struct hcasim_alloc_ucontext_resp resp = {
 		.uar_mmap_offset = MMAP_UAR,
+		.flags = ctx->dev->poll_doorbell ? HCASIM_UCONTEXT_POLL_DOORBELL : 0,
 		.max_send_wqebb = HCASIM_MAX_SQ_WQEBB,
 		.max_inline = HCASIM_MAX_INLINE,
 		.max_sge = HCASIM_MAX_SGE,

@@ -6,7 +6,7 @@
 #include "format.h"
 #include "hcasim_hw.h"
 
-void native_encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw)
+void native_encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw, uint32_t size)
 {
 	struct hcasim_cqe cqe = {
 		.qpn_opcode = htole32(HCASIM_FIELD_PREP(HCASIM_CQE_QPN_MASK, cpl->qpn) |
@@ -134,11 +134,85 @@ void native_decode_doorbell(uint32_t offset, const void *data, uint32_t size, st
 		decode_db_tm(v, db);
 }
 
+/* There the index continues at the next multiple of two turns, so that fresh memory, phase 0 everywhere, has no valid entry. */
+static uint32_t resized_cq_index(uint32_t last, uint32_t entries)
+{
+	return last + (-last & (2 * entries - 1));
+}
+
+static uint16_t sq_record_pi(const void *record)
+{
+	const struct hcasim_sq_record *rec = record;
+
+	return (uint16_t)le32toh(rec->sq_pi);
+}
+
+static uint32_t rq_record_pi(const void *record)
+{
+	const struct hcasim_sq_record *rec = record;
+
+	return le32toh(rec->rq_pi);
+}
+
+static uint32_t srq_record_pi(const void *record)
+{
+	const struct hcasim_srq_record *rec = record;
+
+	return le32toh(rec->pi);
+}
+
+static void decode_cq_record(const void *record, struct hca_cq_record *out)
+{
+	const struct hcasim_cq_record *rec = record;
+	const uint32_t arm = le32toh(rec->arm);
+
+	*out = (struct hca_cq_record){
+		.ci = le32toh(rec->ci),
+		.arm_sn = (uint8_t)HCASIM_FIELD_GET(HCASIM_CQ_RECORD_SN_MASK, arm),
+		.solicited = HCASIM_FIELD_GET(HCASIM_CQ_RECORD_SOLICITED_MASK, arm),
+	};
+}
+
+static uint64_t register_value(const struct hca_config *cfg, hca_ps now, unsigned int bar, uint64_t offset)
+{
+	if (bar == HCASIM_BAR_UAR)
+		return offset % HCASIM_UAR_PAGE_SIZE == HCASIM_UAR_CLOCK ? now : 0;
+	if (bar != HCASIM_BAR_REGS)
+		return 0;
+	switch (offset) {
+	case HCASIM_REG_FW_VER:
+		return 1ull << 32; /* 1.0.0 */
+	case HCASIM_REG_CAPS:
+		return cfg->num_ports;
+	case HCASIM_REG_CLOCK_PS:
+		return now;
+	default:
+		return 0;
+	}
+}
+
+static void read_register(const struct hca_config *cfg, hca_ps now, unsigned int bar, uint64_t offset,
+			  uint8_t out[8])
+{
+	const uint64_t v = htole64(register_value(cfg, now, bar, offset));
+
+	memcpy(out, &v, sizeof(v));
+}
+
 const struct hca_personality native_personality = {
 	.name = "native",
+	.adapter = "hcasim",
 	.wqebb_size = HCASIM_WQEBB_SIZE,
 	.cqe_size = HCASIM_CQE_SIZE,
 	.eqe_size = HCASIM_EQE_SIZE,
+	.uar = {HCASIM_BAR_UAR, HCASIM_UAR_PAGE_SIZE, HCASIM_UAR_PAGES, HCASIM_UAR_BF, HCASIM_BF_SIZE,
+		HCASIM_BF_BUFS},
+	.dm = {HCASIM_BAR_DM, HCASIM_BAR_DM_SIZE},
+	.qp_record_size = sizeof(struct hcasim_sq_record),
+	.cq_record_size = sizeof(struct hcasim_cq_record),
+	.srq_record_size = sizeof(struct hcasim_srq_record),
+	.rq_index_bits = 32,
+	.ci_bits = 32,
 	.wqe_size = native_wqe_size,
 	.decode_wqe = native_decode_wqe,
 	.decode_rqe = native_decode_rqe,
@@ -147,4 +221,10 @@ const struct hca_personality native_personality = {
 	.encode_cqe = native_encode_cqe,
 	.encode_eqe = native_encode_eqe,
 	.decode_doorbell = native_decode_doorbell,
+	.resized_cq_index = resized_cq_index,
+	.sq_record_pi = sq_record_pi,
+	.rq_record_pi = rq_record_pi,
+	.srq_record_pi = srq_record_pi,
+	.decode_cq_record = decode_cq_record,
+	.read_register = read_register,
 };

@@ -19,7 +19,7 @@ uint8_t native_decode_rqe(const void *raw, uint32_t len, uint16_t index, struct 
 			  struct hca_sge *sge, uint32_t max_sge);
 uint8_t native_decode_tm_op(const void *raw, uint16_t index, struct hca_tm_op *op);
 uint32_t native_encode_wqe(const struct hca_wr *wr, uint32_t qpn, void *raw);
-void native_encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw);
+void native_encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw, uint32_t size);
 void native_encode_eqe(const struct hca_event *ev, unsigned int phase, void *raw);
 void native_decode_doorbell(uint32_t offset, const void *data, uint32_t size, struct hca_doorbell *db);
 

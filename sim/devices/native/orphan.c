@@ -53,7 +53,7 @@ static bool put_cqe(const struct drv_orphan *cq, const struct hca_cpl *cpl)
 
 	if (pi - consumer(cq) >= cq->entries)
 		return false;
-	native_encode_cqe(cpl, phase_of(cq, pi), &cqe);
+	native_encode_cqe(cpl, phase_of(cq, pi), &cqe, sizeof(cqe));
 	memcpy(to, &cqe, sizeof(cqe) - 8);
 	atomic_thread_fence(memory_order_release);
 	__atomic_store_n((uint64_t *)((uint8_t *)to + sizeof(cqe) - 8),

@@ -200,7 +200,7 @@ static void test_cqe(void)
 	struct hcasim_cqe cqe;
 
 	memset(&cqe, 0xff, sizeof(cqe));
-	native_personality.encode_cqe(&full_cpl, 1, &cqe);
+	native_personality.encode_cqe(&full_cpl, 1, &cqe, sizeof(cqe));
 	CU_ASSERT_EQUAL(le32toh(cqe.qpn_opcode), 0x010203 | HCASIM_CQE_OP_RECV_WRITE_IMM << 24);
 	CU_ASSERT_EQUAL(le32toh(cqe.byte_count), 0x11121314);
 	CU_ASSERT_EQUAL(cqe.imm, 0x21222324); /* not swapped: as on the wire */
@@ -230,23 +230,23 @@ static void test_cqe_flags_and_phase(void)
 	struct hcasim_cqe cqe;
 
 	cpl.grh = true;
-	native_encode_cqe(&cpl, 0, &cqe);
+	native_encode_cqe(&cpl, 0, &cqe, sizeof(cqe));
 	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), HCASIM_CQE_GRH_MASK);
 	CU_ASSERT_EQUAL(cqe.owner, 0);
 	cpl = (struct hca_cpl){.csum_ok = true};
-	native_encode_cqe(&cpl, 1, &cqe);
+	native_encode_cqe(&cpl, 1, &cqe, sizeof(cqe));
 	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), HCASIM_CQE_CSUM_OK_MASK);
 	cpl = (struct hca_cpl){.with_imm = true};
-	native_encode_cqe(&cpl, 2, &cqe);
+	native_encode_cqe(&cpl, 2, &cqe, sizeof(cqe));
 	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), HCASIM_CQE_WITH_IMM_MASK);
 	CU_ASSERT_EQUAL(cqe.owner, 0);
 	cpl = (struct hca_cpl){.with_inv = true};
-	native_encode_cqe(&cpl, 3, &cqe);
+	native_encode_cqe(&cpl, 3, &cqe, sizeof(cqe));
 	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), HCASIM_CQE_WITH_INV_MASK);
 	CU_ASSERT_EQUAL(cqe.owner, 1);
 	/* A number that is too wide does not become a flag or an opcode. */
 	cpl = (struct hca_cpl){.qpn = UINT32_MAX, .src_qpn = UINT32_MAX};
-	native_encode_cqe(&cpl, 0, &cqe);
+	native_encode_cqe(&cpl, 0, &cqe, sizeof(cqe));
 	CU_ASSERT_EQUAL(le32toh(cqe.qpn_opcode), 0xffffff);
 	CU_ASSERT_EQUAL(le32toh(cqe.src_qpn_flags), 0xffffff);
 }

@@ -163,6 +163,15 @@ int cmd_ex_modify_cq(struct call *c)
 	return kdev_ops(c->f->dev)->moderate_cq(u->drv, cmd.attr.cq_count, cmd.attr.cq_period);
 }
 
+int cmd_req_notify_cq(struct call *c)
+{
+	struct ib_uverbs_req_notify_cq cmd;
+	struct uobj *u;
+	const int ret = req_find(c, &cmd, cq_handle, UVERBS_OBJECT_CQ, &u);
+
+	return ret ? ret : kdev_ops(c->f->dev)->req_notify_cq(u->drv, cmd.solicited_only);
+}
+
 int cmd_destroy_cq(struct call *c)
 {
 	struct ib_uverbs_destroy_cq_resp resp;

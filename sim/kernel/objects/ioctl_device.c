@@ -23,7 +23,7 @@ int m_invoke_write(struct call *c)
 	ret = attr_const(c, UVERBS_ATTR_WRITE_CMD, UINT32_MAX, &cmd);
 	if (ret)
 		return ret;
-	w = write_cmd_find(cmd, &ret);
+	w = write_cmd_find(c->f->dev, cmd, &ret);
 	if (!w)
 		return ret;
 	if (in) {
@@ -142,21 +142,6 @@ int m_query_context(struct call *c)
 	ret = driver_attr(c, resp, &u);
 	if (!ret)
 		ret = ops->query_ucontext(c->f->ctx, u);
-	return ret ? ret : driver_attr_done(c, resp);
-}
-
-int m_query_pd(struct call *c)
-{
-	const struct drv_ops *ops = kdev_ops(c->f->dev);
-	const struct attr_val *resp = attr_get(c, PD_QUERY_RESP);
-	struct drv_udata *u;
-	int ret;
-
-	if (!ops->query_pd)
-		return -EPROTONOSUPPORT;
-	ret = driver_attr(c, resp, &u);
-	if (!ret)
-		ret = ops->query_pd(attr_get(c, PD_QUERY_HANDLE)->obj->drv, u);
 	return ret ? ret : driver_attr_done(c, resp);
 }
 

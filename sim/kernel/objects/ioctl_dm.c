@@ -38,21 +38,6 @@ int m_dm_alloc(struct call *c)
 	return driver_attr_done(c, resp);
 }
 
-int m_dm_query(struct call *c)
-{
-	const struct drv_ops *ops = kdev_ops(c->f->dev);
-	const struct attr_val *resp = attr_get(c, DM_QUERY_RESP);
-	struct drv_udata *udata;
-	int ret;
-
-	if (!ops->query_dm)
-		return -EPROTONOSUPPORT;
-	ret = driver_attr(c, resp, &udata);
-	if (!ret)
-		ret = ops->query_dm(attr_get(c, DM_QUERY_HANDLE)->obj->drv, udata);
-	return ret ? ret : driver_attr_done(c, resp);
-}
-
 static int make_dm_mr(struct call *c, struct uobj *u, uint64_t offset, uint32_t access)
 {
 	const struct drv_ops *ops = kdev_ops(c->f->dev);

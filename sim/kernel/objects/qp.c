@@ -213,6 +213,23 @@ int cmd_ex_create_qp(struct call *c)
 	return ret ? ret : resp_put(c, &resp, sizeof(resp));
 }
 
+/* Without work requests: those that are already in the queue, which the program shares with the driver. */
+int cmd_post_send(struct call *c)
+{
+	const struct ib_uverbs_post_send_resp resp = {0};
+	struct ib_uverbs_post_send cmd;
+	struct uobj *u;
+	int ret;
+
+	ret = req_find(c, &cmd, qp_handle, UVERBS_OBJECT_QP, &u);
+	if (ret)
+		return ret;
+	if (cmd.wr_count || cmd.sge_count || cmd.wqe_size < sizeof(struct ib_uverbs_send_wr))
+		return -EINVAL;
+	ret = kdev_ops(c->f->dev)->post_send(u->drv);
+	return ret ? ret : resp_put(c, &resp, sizeof(resp));
+}
+
 int cmd_destroy_qp(struct call *c)
 {
 	struct ib_uverbs_destroy_qp_resp resp;

@@ -136,7 +136,18 @@ int cmd_create_xsrq(struct call *c)
 	return ret ? ret : create_cmd(c, &cmd);
 }
 
-/* A new size only changes how much software may post: the ring always has the maximum size. */
+static int resize(struct call *c, struct uobj *u, uint32_t max)
+{
+	const struct drv_ops *ops = kdev_ops(c->f->dev);
+	struct drv_udata *udata;
+	int ret;
+
+	if (!ops->resize_srq)
+		return 0;
+	ret = call_udata(c, &udata);
+	return ret ? ret : ops->resize_srq(u->drv, max, udata);
+}
+
 int cmd_modify_srq(struct call *c)
 {
 	struct ib_uverbs_modify_srq cmd;
@@ -157,6 +168,8 @@ int cmd_modify_srq(struct call *c)
 			return -EINVAL;
 		ret = kdev_ops(c->f->dev)->modify_srq_limit(u->drv, cmd.srq_limit);
 	}
+	if (!ret && (cmd.attr_mask & SRQ_MAX_WR))
+		ret = resize(c, u, max);
 	if (!ret)
 		u->srq.max_wr = max;
 	return ret;

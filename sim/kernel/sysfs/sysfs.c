@@ -139,10 +139,12 @@ static void pci_dir(const struct kdev *d, char *path, size_t size)
 
 void kdev_netdev_name(const struct kdev *d, unsigned int port, char *name, size_t size)
 {
+	const char *prefix = kdev_ops(d)->netdev;
+
 	if (d->num_ports == 1)
-		snprintf(name, size, "ens%u", PCI_SLOT0 + d->index);
+		snprintf(name, size, "%s%u", prefix, PCI_SLOT0 + d->index);
 	else
-		snprintf(name, size, "ens%unp%u", PCI_SLOT0 + d->index, port - 1);
+		snprintf(name, size, "%s%unp%u", prefix, PCI_SLOT0 + d->index, port - 1);
 }
 
 static void pci_attrs(struct tree *t, const struct kdev *d, const char *dir)
@@ -164,7 +166,7 @@ static void pci_attrs(struct tree *t, const struct kdev *d, const char *dir)
 	attr(t, dir, "local_cpulist", "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
 	/* The BARs are not in a physical address space that could be mapped. */
 	attr(t, dir, "resource", "0x%016x 0x%016x 0x%016x", 0, 0, 0);
-	attr(t, dir, "uevent", "DRIVER=%s\nPCI_CLASS=%X\nPCI_ID=%04X:%04X", o->name, o->pci_class,
+	attr(t, dir, "uevent", "DRIVER=%s\nPCI_CLASS=%X\nPCI_ID=%04X:%04X", o->module, o->pci_class,
 	     o->pci_vendor, o->pci_device);
 }
 
@@ -254,6 +256,7 @@ static void port_state(struct tree *t, const struct kdev *d, unsigned int port, 
 static void port_counters(struct tree *t, const struct kdev *d, const char *port)
 {
 	const struct hca_counters c = d->shown;
+	const struct hca_congestion cc = d->shown_congestion;
 	char dir[PATH_SIZE / 2];
 
 	snprintf(dir, sizeof(dir), "%s/counters", port);
@@ -270,6 +273,9 @@ static void port_counters(struct tree *t, const struct kdev *d, const char *port
 	attr(t, dir, "num_invalidations", "%lu", c.page_invalidations);
 	attr(t, dir, "num_prefetch", "%lu", c.page_prefetches);
 	attr(t, dir, "rx_icrc_encapsulated", "%lu", c.icrc_errors);
+	attr(t, dir, "np_ecn_marked_roce_packets", "%lu", cc.marked);
+	attr(t, dir, "np_cnp_sent", "%lu", cc.cnps_sent);
+	attr(t, dir, "rp_cnp_handled", "%lu", cc.cnps_handled);
 }
 
 static unsigned int lanes(unsigned int width)
@@ -338,9 +344,9 @@ static void ib_attrs(struct tree *t, const struct kdev *d, const char *pci)
 	attr(t, dir, "fw_ver", "%u.%u.%u", (unsigned int)(fw >> 32), (unsigned int)(fw >> 16) & 0xffff,
 	     (unsigned int)fw & 0xffff);
 	attr(t, dir, "node_desc", "%s", cfg->name);
-	attr(t, dir, "hca_type", "%s", kdev_ops(d)->name);
+	attr(t, dir, "hca_type", "%s", kdev_ops(d)->hca_type);
 	attr(t, dir, "hw_rev", "%x", d->attr.base.hw_ver);
-	attr(t, dir, "board_id", "HCASIM_%s", kdev_ops(d)->name);
+	attr(t, dir, "board_id", "%s", kdev_ops(d)->board_id);
 	for (unsigned int p = 1; p <= d->num_ports; p++)
 		port_attrs(t, d, p, dir);
 	pci_name(d, parent, sizeof(parent));
@@ -423,6 +429,7 @@ void sysfs_update(struct kdev *d, bool port_changed)
 	if (!port_changed && !memcmp(&now, &d->shown, sizeof(now)))
 		return;
 	d->shown = now;
+	kdev_ops(d)->query_congestion(&d->drv, &d->shown_congestion);
 	pci_dir(d, pci, sizeof(pci));
 	for (unsigned int p = 1; p <= d->num_ports; p++) {
 		snprintf(dir, sizeof(dir), "%s/infiniband/%s/ports/%u", pci, d->drv.cfg->name, p);

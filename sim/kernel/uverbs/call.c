@@ -45,6 +45,11 @@ static void udata_free(struct call *c)
 	c->udata = (struct drv_udata){0};
 }
 
+static int write_user(const struct drv_udata *u, uint64_t dst, const void *src, size_t size)
+{
+	return call_write(u->kernel, dst, src, size);
+}
+
 int call_udata(struct call *c, struct drv_udata **u)
 {
 	udata_free(c);
@@ -61,6 +66,8 @@ int call_udata(struct call *c, struct drv_udata **u)
 	c->udata.in = c->udata_in;
 	c->udata.in_len = c->uhw_in_len;
 	c->udata.out_len = c->uhw_out_len;
+	c->udata.write_user = write_user;
+	c->udata.kernel = c;
 	*u = &c->udata;
 	return 0;
 }

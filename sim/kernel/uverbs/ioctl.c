@@ -199,6 +199,7 @@ long uverbs_ioctl(struct kfile *f, struct task *t, uint64_t arg, struct kreply *
 	struct call c = {.f = f, .t = t, .reply = reply, .out_attr = -1, .uhw_out_attr = -1};
 	struct ib_uverbs_ioctl_hdr hdr;
 	struct ib_uverbs_attr *uattrs;
+	struct method drivers;
 	int ret;
 
 	if (call_read(&c, &hdr, arg, sizeof(hdr)))
@@ -210,7 +211,8 @@ long uverbs_ioctl(struct kfile *f, struct task *t, uint64_t arg, struct kreply *
 		return -EPROTONOSUPPORT;
 	if (hdr.driver_id != kdev_ops(f->dev)->driver_id)
 		return -EINVAL;
-	if (kernel_has(f->dev->k, ABI_METHOD, hdr.object_id, hdr.method_id, 0))
+	c.method = driver_method(&c, hdr.object_id, hdr.method_id, &drivers);
+	if (!c.method && kernel_has(f->dev->k, ABI_METHOD, hdr.object_id, hdr.method_id, 0))
 		c.method = method_find(hdr.object_id, hdr.method_id);
 	if (!c.method)
 		return -EPROTONOSUPPORT;

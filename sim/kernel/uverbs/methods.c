@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of ioctl methods. Objects that this driver has no functions for (counters) are missing, since the
+ * The table of the kernel's ioctl methods. Objects that this driver has no functions for (counters) are missing, since the
  * kernel removes them: EPROTONOSUPPORT.
  */
 #include "kernel/uverbs/ioctl.h"
@@ -52,11 +52,6 @@ static const struct attr_spec async_event_alloc[] = {
 };
 static const struct attr_spec pd_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_PD_HANDLE, OBJ(PD), ACCESS_DESTROY, M_)};
-static const struct attr_spec pd_query[] = {
-	/* The driver's method: the kernel's core does not have it. */
-	IDR(PD_QUERY_HANDLE, OBJ(PD), ACCESS_READ, M_),
-	OUT(PD_QUERY_RESP, sizeof(uint32_t), M_),
-};
 static const struct attr_spec ah_destroy[] = {
 	IDR(UVERBS_ATTR_DESTROY_AH_HANDLE, OBJ(AH), ACCESS_DESTROY, M_)};
 static const struct attr_spec mr_destroy[] = {
@@ -78,10 +73,6 @@ static const struct attr_spec dm_alloc[] = {
 	OUT_MIN(DM_ALLOC_RESP, 0, M_),
 };
 static const struct attr_spec dm_free[] = {IDR(UVERBS_ATTR_FREE_DM_HANDLE, OBJ(DM), ACCESS_DESTROY, M_)};
-static const struct attr_spec dm_query[] = {
-	IDR(DM_QUERY_HANDLE, OBJ(DM), ACCESS_READ, M_),
-	OUT_MIN(DM_QUERY_RESP, 0, M_),
-};
 static const struct attr_spec reg_dm_mr[] = {
 	IDR(UVERBS_ATTR_REG_DM_MR_HANDLE, OBJ(MR), ACCESS_NEW, M_),
 	IN(UVERBS_ATTR_REG_DM_MR_OFFSET, sizeof(uint64_t), M_),
@@ -233,7 +224,6 @@ static const struct method methods[] = {
 	METHOD(OBJ(DEVICE), UVERBS_METHOD_QUERY_GID_ENTRY, m_query_gid_entry, query_gid_entry),
 	METHOD(OBJ(ASYNC_EVENT), UVERBS_METHOD_ASYNC_EVENT_ALLOC, m_async_event_alloc, async_event_alloc),
 	METHOD(OBJ(PD), UVERBS_METHOD_PD_DESTROY, m_destroyed, pd_destroy),
-	METHOD(OBJ(PD), UVERBS_ID_DRIVER_NS, m_query_pd, pd_query),
 	METHOD(OBJ(AH), UVERBS_METHOD_AH_DESTROY, m_destroyed, ah_destroy),
 	METHOD(OBJ(MR), UVERBS_METHOD_MR_DESTROY, m_destroyed, mr_destroy),
 	METHOD(OBJ(MW), UVERBS_METHOD_MW_DESTROY, m_destroyed, mw_destroy),
@@ -244,7 +234,6 @@ static const struct method methods[] = {
 	METHOD(OBJ(MR), ABI_METHOD_REG_MR, m_reg_mr, reg_mr),
 	METHOD(OBJ(DM), UVERBS_METHOD_DM_ALLOC, m_dm_alloc, dm_alloc),
 	METHOD(OBJ(DM), UVERBS_METHOD_DM_FREE, m_destroyed, dm_free),
-	METHOD(OBJ(DM), UVERBS_ID_DRIVER_NS, m_dm_query, dm_query),
 	METHOD(OBJ(MR), UVERBS_METHOD_DM_MR_REG, m_reg_dm_mr, reg_dm_mr),
 	METHOD(OBJ(MR), UVERBS_METHOD_ADVISE_MR, m_advise_mr, advise_mr),
 	METHOD(OBJ(MR), UVERBS_METHOD_REG_DMABUF_MR, m_reg_dmabuf_mr, reg_dmabuf_mr),

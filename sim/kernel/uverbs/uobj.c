@@ -114,6 +114,16 @@ static void uobj_free(struct uobj *u)
 	free(u);
 }
 
+/* Of a type that the driver declares (devices/method.h). */
+static int destroy_declared(const struct drv_ops *ops, uint16_t type, void *drv)
+{
+	for (unsigned int i = 0; i < ops->num_objects; i++) {
+		if (ops->objects[i].type == type)
+			return ops->objects[i].destroy(drv);
+	}
+	return 0;
+}
+
 static int destroy_hw(struct uobj *u)
 {
 	const struct drv_ops *ops = kdev_ops(u->file->dev);
@@ -145,7 +155,7 @@ static int destroy_hw(struct uobj *u)
 	case UVERBS_OBJECT_AH:
 		return ops->destroy_ah(u->drv);
 	default:
-		return 0;
+		return destroy_declared(ops, u->type, u->drv);
 	}
 }
 

@@ -36,6 +36,7 @@ static const struct write_cmd commands[] = {
 	CMD_IO(CREATE_COMP_CHANNEL, cmd_create_comp_channel, ib_uverbs_create_comp_channel),
 	CMD_UDATA(CREATE_CQ, cmd_create_cq, ib_uverbs_create_cq),
 	CMD_UDATA(RESIZE_CQ, cmd_resize_cq, ib_uverbs_resize_cq),
+	{IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, sizeof(struct ib_uverbs_req_notify_cq), 0, false, false, cmd_req_notify_cq},
 	CMD_IO(DESTROY_CQ, cmd_destroy_cq, ib_uverbs_destroy_cq),
 	CMD_IO(OPEN_XRCD, cmd_open_xrcd, ib_uverbs_open_xrcd),
 	CMD_I(CLOSE_XRCD, cmd_close_xrcd, ib_uverbs_close_xrcd),
@@ -44,13 +45,15 @@ static const struct write_cmd commands[] = {
 	CMD_UDATA(CREATE_SRQ, cmd_create_srq, ib_uverbs_create_srq),
 	{IB_USER_VERBS_CMD_CREATE_XSRQ, sizeof(struct ib_uverbs_create_xsrq),
 	 sizeof(struct ib_uverbs_create_srq_resp), true, true, cmd_create_xsrq},
-	CMD_I(MODIFY_SRQ, cmd_modify_srq, ib_uverbs_modify_srq),
+	{IB_USER_VERBS_CMD_MODIFY_SRQ, sizeof(struct ib_uverbs_modify_srq), 0, false, true, cmd_modify_srq},
 	CMD_IO(QUERY_SRQ, cmd_query_srq, ib_uverbs_query_srq),
 	CMD_IO(DESTROY_SRQ, cmd_destroy_srq, ib_uverbs_destroy_srq),
 	CMD_UDATA(CREATE_QP, cmd_create_qp, ib_uverbs_create_qp),
 	CMD_IO(QUERY_QP, cmd_query_qp, ib_uverbs_query_qp),
 	CMD_I(MODIFY_QP, cmd_modify_qp, ib_uverbs_modify_qp),
 	CMD_IO(DESTROY_QP, cmd_destroy_qp, ib_uverbs_destroy_qp),
+	{IB_USER_VERBS_CMD_POST_SEND, sizeof(struct ib_uverbs_post_send), sizeof(struct ib_uverbs_post_send_resp), true,
+	 false, cmd_post_send},
 	CMD_I(ATTACH_MCAST, cmd_attach_mcast, ib_uverbs_attach_mcast),
 	CMD_I(DETACH_MCAST, cmd_detach_mcast, ib_uverbs_detach_mcast),
 	CMD_EX(QUERY_DEVICE, cmd_ex_query_device, ib_uverbs_ex_query_device, reserved),
@@ -84,7 +87,19 @@ static int cmd_not_supported(struct call *c)
  */
 static const struct write_cmd not_supported = {.handler = cmd_not_supported};
 
-const struct write_cmd *write_cmd_find(uint32_t command, int *err)
+static bool driver_has(const struct drv_ops *ops, uint32_t command)
+{
+	switch (command) {
+	case IB_USER_VERBS_CMD_POST_SEND:
+		return ops->post_send;
+	case IB_USER_VERBS_CMD_REQ_NOTIFY_CQ:
+		return ops->req_notify_cq;
+	default:
+		return true;
+	}
+}
+
+const struct write_cmd *write_cmd_find(const struct kdev *d, uint32_t command, int *err)
 {
 	const uint32_t ex = command & IB_USER_VERBS_CMD_FLAG_EXTENDED;
 	uint32_t max = 0;
@@ -95,7 +110,7 @@ const struct write_cmd *write_cmd_find(uint32_t command, int *err)
 	}
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (commands[i].cmd == command)
-			return &commands[i];
+			return driver_has(kdev_ops(d), command) ? &commands[i] : &not_supported;
 		if ((commands[i].cmd & IB_USER_VERBS_CMD_FLAG_EXTENDED) == ex && commands[i].cmd > max)
 			max = commands[i].cmd;
 	}
@@ -185,7 +200,7 @@ ssize_t uverbs_write(struct kfile *f, struct task *t, uint64_t buf, size_t len, 
 		return -EINVAL;
 	if (call_read(&c, &hdr, buf, sizeof(hdr)))
 		return -EFAULT;
-	w = write_cmd_find(hdr.command, &ret);
+	w = write_cmd_find(f->dev, hdr.command, &ret);
 	if (!w)
 		return ret;
 	if (is_ex(w)) {

@@ -14,12 +14,15 @@
 
 #include "process/device/server.h"
 #include "process/device/crash_cleanup.h"
+#include "process/device/vclock.h"
 
 /* Minimum time of a system call until its command reaches the adapter: work that was posted before continues. */
 #define CALL_PS (5000000ull)
 
 struct load { /* a pending MMIO read */
+	struct server *server;
 	struct shared_ring *ring;
+	uint32_t tid;
 	uint16_t reply;
 };
 
@@ -70,14 +73,26 @@ static void futex_wake(_Atomic uint32_t *word, int n)
 	syscall(SYS_futex, word, FUTEX_WAKE, n, NULL, NULL, 0);
 }
 
+static void answer_reply(struct ring_reply *r)
+{
+	atomic_store_explicit(&r->state, RING_REPLY_DONE, memory_order_release);
+	futex_wake(&r->state, 1);
+}
+
+void conn_reply(struct conn *c, uint16_t reply)
+{
+	if (reply < RING_REPLIES)
+		answer_reply(&c->ring->ring->reply[reply]);
+}
+
 static void load_done(void *arg, const void *data, uint32_t size)
 {
 	struct load *load = arg;
 	struct ring_reply *r = &load->ring->ring->reply[load->reply];
 
 	memcpy(r->data, data, size < RING_DATA_MAX ? size : RING_DATA_MAX);
-	atomic_store_explicit(&r->state, RING_REPLY_DONE, memory_order_release);
-	futex_wake(&r->state, 1);
+	answer_reply(r);
+	vclock_loaded(load->server, load->ring, load->tid);
 	ring_put(load->ring);
 	free(load);
 }
@@ -92,17 +107,16 @@ static void start_load(struct conn *c, const struct ring_op *op, bool allowed)
 	load = malloc(sizeof(*load));
 	if (!load)
 		return; /* the application notices when the connection is closed */
-	load->ring = c->ring;
-	load->reply = op->reply;
+	*load = (struct load){c->server, c->ring, op->tid, op->reply};
 	c->ring->refs++;
 	if (allowed)
-		machine_mmio_read(c->server->machine, op->hca, op->bar, op->offset, op->size, load_done,
-				  load);
+		machine_mmio_read(c->server->machine, cpu_of(c->server, c->ring, op->thread), op->hca,
+				  op->bar, op->offset, op->size, load_done, load);
 	else
 		load_done(load, ones, op->size); /* unsupported request: a read returns ones */
 }
 
-static void carry_out(struct conn *c, const struct ring_op *op)
+void conn_carry_out(struct conn *c, const struct ring_op *op)
 {
 	bool allowed =
 		op->size <= RING_DATA_MAX && mm_may_access(c->mm, op->hca, op->bar, op->offset, op->size);
@@ -110,8 +124,10 @@ static void carry_out(struct conn *c, const struct ring_op *op)
 	if (op->kind == RING_LOAD)
 		start_load(c, op, allowed);
 	else if (op->kind == RING_STORE && allowed)
-		machine_mmio_write(c->server->machine, op->hca, op->bar, op->offset, op->data, op->size,
-				   op->wc);
+		machine_mmio_write(c->server->machine, cpu_of(c->server, c->ring, op->thread), op->hca,
+				   op->bar, op->offset, op->data, op->size, op->wc);
+	else if (op->kind == RING_WAIT) /* only on the virtual clock is there anything to wait for */
+		conn_reply(c, op->reply);
 }
 
 bool conn_drain(struct conn *c, unsigned int budget)
@@ -126,8 +142,12 @@ bool conn_drain(struct conn *c, unsigned int budget)
 	for (; budget && ring_peek(sr->ring, sr->pos, &op); budget--, any = true) {
 		ring_release(sr->ring, sr->pos);
 		sr->pos++;
+		if (c->server->virtual_clock) {
+			vclock_op(c, &op);
+			continue;
+		}
 		sr->more = op.more;
-		carry_out(c, &op);
+		conn_carry_out(c, &op);
 	}
 	if (ring_must_wake(sr->ring, sr->pos)) {
 		atomic_fetch_add(&sr->ring->room, 1);
@@ -151,10 +171,10 @@ bool conn_ring_empty(const struct conn *c)
 	return !c->ring || ring_empty(c->ring->ring, c->ring->pos);
 }
 
-void conn_ring_sleep(struct conn *c, bool sleeping)
+void conn_ring_want_kick(struct conn *c, bool wanted)
 {
 	if (c->ring)
-		atomic_store_explicit(&c->ring->ring->sleeping, sleeping, memory_order_relaxed);
+		atomic_store_explicit(&c->ring->ring->sleeping, wanted, memory_order_relaxed);
 }
 
 /* ---- Requests --------------------------------------------------------------------------------------- */
@@ -174,7 +194,7 @@ static void give(struct answer *a, int fd, bool keep)
 /* Whether the memory of the process can be accessed at all. */
 static int64_t probe(struct conn *c, const struct proto_req *req)
 {
-	struct hca_dma_seg seg = {req->hello.probe, sizeof(uint64_t)};
+	struct hca_dma_seg seg = {req->hello.probe, sizeof(uint64_t), 0};
 	uint64_t image;
 	int ret = usermem_read(c->pid, &seg, 1, &image);
 
@@ -208,6 +228,7 @@ static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answ
 		return ret;
 	}
 	give(a, memfd, false);
+	a->msg.hello.virtual_clock = c->server->virtual_clock;
 	return 0;
 }
 
@@ -336,11 +357,6 @@ static int64_t dispatch(struct conn *c, struct proto_req *req, struct answer *a)
 		return -EPROTO;
 	if (req->op != PROTO_HELLO && !c->mm)
 		return -EPROTO;
-	/* Program order: earlier stores reach the device first. */
-	while (conn_drain(c, RING_ENTRIES))
-		;
-	server_catch_up(c->server);
-	machine_run(c->server->machine, CALL_PS);
 	switch (req->op) {
 	case PROTO_HELLO:
 		return do_hello(c, req, a);
@@ -391,18 +407,36 @@ static bool send_answer(struct conn *c, struct answer *a)
 	return sendmsg(c->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(a->msg);
 }
 
-static void answer(struct conn *c, struct proto_req *req)
+void conn_answer(struct conn *c, const struct proto_req *request)
 {
-	struct answer a = {.msg = {.magic = PROTO_MAGIC, .op = req->op}};
+	struct answer a = {.msg = {.magic = PROTO_MAGIC, .op = request->op}};
+	struct proto_req req = *request;
 	bool sent;
 
-	a.msg.ret = dispatch(c, req, &a);
+	a.msg.ret = dispatch(c, &req, &a);
 	sent = send_answer(c, &a);
 	for (unsigned int i = 0; i < a.msg.nfds; i++)
 		if (!(a.keep >> i & 1))
 			close(a.fds[i]);
 	if (!sent)
 		conn_close(c);
+}
+
+/* Program order: earlier stores reach the device first. */
+static void take_request(struct conn *c, const struct proto_req *req)
+{
+	while (conn_drain(c, RING_ENTRIES))
+		;
+	if (c->server->virtual_clock) {
+		vclock_call(c, req);
+		return;
+	}
+	/* Of what has another version nothing is executed, and no time passes. */
+	if (req->version == PROTO_VERSION && (c->mm || req->op == PROTO_HELLO)) {
+		server_catch_up(c->server);
+		machine_run(c->server->machine, CALL_PS);
+	}
+	conn_answer(c, req);
 }
 
 void conn_serve(struct conn *c)
@@ -419,7 +453,7 @@ void conn_serve(struct conn *c)
 	if (n == 1)
 		return; /* a kick has no reply */
 	if (n == sizeof(in.req) && in.req.magic == PROTO_MAGIC) {
-		answer(c, &in.req);
+		take_request(c, &in.req);
 		return;
 	}
 	if (n > 0)
@@ -474,12 +508,15 @@ void conn_close(struct conn *c)
 	/* Stores that the process made before it ended are processed, like posted writes. */
 	if (c->mm)
 		conn_drain(c, RING_ENTRIES);
+	vclock_gone(c);
 	LIST_REMOVE(c, link);
 	if (c->awake)
 		LIST_REMOVE(c, awake_link);
 	close(c->fd);
-	if (c->ring)
+	if (c->ring) {
+		cpus_release(c->server, c->ring);
 		ring_put(c->ring);
+	}
 	if (c->mm)
 		mm_put(c->mm);
 	source_bury(c->server, &c->source);

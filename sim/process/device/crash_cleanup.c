@@ -11,15 +11,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "devices/family.h"
 #include "process/device/guardian.h"
 #include "process/device/crash_cleanup.h"
 
 static int guardian_fd = -1;
 static _Atomic uint64_t *steps; /* shared with the guardian */
-static const struct drv_ops *real;
-static struct drv_ops watched;
+/* The drivers, each with the functions below in place of its own. */
+static struct watched {
+	struct drv_ops ops;
+	const struct drv_ops *real;
+} watched[DEVICE_MAX_HCAS];
 
-int crash_start(const struct drv_ops *ops, int listener, int launcher, int *status)
+int crash_start(int listener, int launcher, int *status)
 {
 	pid_t parent = getpid(), child;
 	int fds[2];
@@ -33,7 +37,7 @@ int crash_start(const struct drv_ops *ops, int listener, int launcher, int *stat
 	if (child) {
 		close(fds[1]);
 		close(listener);
-		*status = guardian_run(ops, fds[0], launcher, child, steps);
+		*status = guardian_run(fds[0], launcher, child, steps);
 		return 1;
 	}
 	close(fds[0]);
@@ -87,13 +91,19 @@ void crash_async(int fd)
 	close(writer);
 }
 
+static const struct drv_ops *real(const struct drv_device *dev)
+{
+	return ((const struct watched *)dev->ops)->real;
+}
+
 static void tell_queue(struct drv_ucontext *ctx, enum crash_kind kind, const struct drv_orphan *queue)
 {
 	struct crash_msg msg = {.kind = kind, .device = (uintptr_t)ctx->dev, .queue = *queue};
 	struct drv_mmap dm;
 
+	snprintf(msg.family, sizeof(msg.family), "%s", ctx->dev->ops->name);
 	/* A QP without rings (XRC_RECV) has nothing to flush. */
-	if (!queue->size || real->mmap(ctx, queue->mmap_offset, queue->size, &dm) ||
+	if (!queue->size || real(ctx->dev)->mmap(ctx, queue->mmap_offset, queue->size, &dm) ||
 	    dm.kind != DRV_MMAP_MEMORY)
 		return;
 	msg.file_offset = dm.memfd_offset;
@@ -110,7 +120,7 @@ static void tell_gone(struct drv_ucontext *ctx, enum crash_kind kind, uint32_t n
 
 static int create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u)
 {
-	int ret = real->create_cq(cq, cqe, vector, flags, u);
+	int ret = real(cq->ctx->dev)->create_cq(cq, cqe, vector, flags, u);
 
 	if (!ret)
 		tell_queue(cq->ctx, CRASH_CQ, &cq->orphan);
@@ -119,7 +129,7 @@ static int create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t 
 
 static int resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u)
 {
-	int ret = real->resize_cq(cq, cqe, u);
+	int ret = real(cq->ctx->dev)->resize_cq(cq, cqe, u);
 
 	if (ret)
 		return ret;
@@ -134,7 +144,7 @@ static int destroy_cq(struct drv_cq *cq)
 	int ret;
 
 	crash_step();
-	ret = real->destroy_cq(cq);
+	ret = real(cq->ctx->dev)->destroy_cq(cq);
 	if (!ret)
 		tell_gone(cq->ctx, CRASH_CQ_GONE, cqn);
 	return ret;
@@ -142,7 +152,7 @@ static int destroy_cq(struct drv_cq *cq)
 
 static int create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u)
 {
-	int ret = real->create_qp(qp, init, u);
+	int ret = real(qp->dev)->create_qp(qp, init, u);
 
 	if (!ret && qp->pd)
 		tell_queue(qp->pd->ctx, CRASH_QP, &qp->orphan);
@@ -155,38 +165,42 @@ static int destroy_qp(struct drv_qp *qp)
 	int ret;
 
 	crash_step();
-	ret = real->destroy_qp(qp);
+	ret = real(qp->dev)->destroy_qp(qp);
 	if (!ret && qp->pd)
 		tell_gone(qp->pd->ctx, CRASH_QP_GONE, qpn);
 	return ret;
 }
 
 /* Every removal counts as progress: a process may leave thousands of objects. */
-#define STEP(op, object)                                                                                     \
+#define STEP(op, object, device)                                                                             \
 	static int op(struct object *obj)                                                                    \
 	{                                                                                                    \
 		crash_step();                                                                                \
-		return real->op(obj);                                                                        \
+		return real(device)->op(obj);                                                                \
 	}
-STEP(dereg_mr, drv_mr)
-STEP(dealloc_mw, drv_mw)
-STEP(destroy_srq, drv_srq)
-STEP(destroy_ah, drv_ah)
-STEP(destroy_flow, drv_flow)
+STEP(dereg_mr, drv_mr, obj->pd->ctx->dev)
+STEP(dealloc_mw, drv_mw, obj->pd->ctx->dev)
+STEP(destroy_srq, drv_srq, obj->pd->ctx->dev)
+STEP(destroy_ah, drv_ah, obj->pd->ctx->dev)
+STEP(destroy_flow, drv_flow, obj->qp->dev)
 
 const struct drv_ops *crash_watch(const struct drv_ops *ops)
 {
-	real = ops;
-	watched = *ops;
-	watched.create_cq = create_cq;
-	watched.resize_cq = resize_cq;
-	watched.destroy_cq = destroy_cq;
-	watched.create_qp = create_qp;
-	watched.destroy_qp = destroy_qp;
-	watched.dereg_mr = dereg_mr;
-	watched.dealloc_mw = dealloc_mw;
-	watched.destroy_srq = destroy_srq;
-	watched.destroy_ah = destroy_ah;
-	watched.destroy_flow = destroy_flow;
-	return &watched;
+	struct watched *w = watched;
+
+	while (w->real && w->real != ops)
+		w++;
+	w->real = ops;
+	w->ops = *ops;
+	w->ops.create_cq = create_cq;
+	w->ops.resize_cq = resize_cq;
+	w->ops.destroy_cq = destroy_cq;
+	w->ops.create_qp = create_qp;
+	w->ops.destroy_qp = destroy_qp;
+	w->ops.dereg_mr = dereg_mr;
+	w->ops.dealloc_mw = dealloc_mw;
+	w->ops.destroy_srq = destroy_srq;
+	w->ops.destroy_ah = destroy_ah;
+	w->ops.destroy_flow = destroy_flow;
+	return &w->ops;
 }

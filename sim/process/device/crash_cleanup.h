@@ -18,6 +18,7 @@ enum crash_kind { CRASH_ASYNC = 1, CRASH_CQ, CRASH_CQ_GONE, CRASH_QP, CRASH_QP_G
 struct crash_msg { /* one descriptor comes with ASYNC (the pipe), CQ and QP (the memory of the ring) */
 	uint32_t kind;
 	uint64_t device; /* tells adapters apart */
+	char family[16]; /* drv_ops.name */
 	uint64_t file_offset;
 	struct drv_orphan queue;
 };
@@ -27,10 +28,10 @@ struct crash_msg { /* one descriptor comes with ASYNC (the pipe), CQ and QP (the
  * ended and the clean-up was done, 1 and the child's status as for exit(); `listener` is
  * the child's alone, the end of file of `launcher` (-1: none) both see. -1 on failure.
  */
-int crash_start(const struct drv_ops *ops, int listener, int launcher, int *status);
+int crash_start(int listener, int launcher, int *status);
 /* The device process makes progress: after a request to end it may take as long as it does so. */
 void crash_step(void);
-/* The driver, with its queues reported to the guardian. */
+/* The driver of an adapter, with its queues reported to the guardian. */
 const struct drv_ops *crash_watch(const struct drv_ops *ops);
 /* An asynchronous event file: `fd` is the reader's end. */
 void crash_async(int fd);

@@ -18,6 +18,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "containers/table.h"
+#include "devices/family.h"
 #include "process/device/guardian.h"
 #include "process/device/crash_cleanup.h"
 
@@ -44,7 +45,6 @@ struct lost_queues {
 	struct table by_number;
 };
 
-static const struct drv_ops *family;
 static struct lost_queues cqs, qps;
 static struct table memories;
 static int *pipes;
@@ -267,6 +267,7 @@ static void flush_all(void)
 
 	LIST_FOREACH(qp, &qps.all, link)
 	{
+		const struct drv_ops *family = device_family(qp->msg.family);
 		struct drv_orphan *queue = &qp->msg.queue;
 
 		family->flush_orphan(queue, find_cq(qp, queue->send_cqn), find_cq(qp, queue->recv_cqn));
@@ -361,14 +362,13 @@ static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic 
 	}
 }
 
-int guardian_run(const struct drv_ops *ops, int fd, int launcher, pid_t child, const _Atomic uint64_t *steps)
+int guardian_run(int fd, int launcher, pid_t child, const _Atomic uint64_t *steps)
 {
 	struct pollfd p[NUM_SOURCES] = {[DEVICE] = {.fd = fd, .events = POLLIN},
 					[SIGNALS] = {.fd = take_signals(), .events = POLLIN},
 					[LAUNCHER] = {.fd = launcher}};
 	int status = 0;
 
-	family = ops;
 	prctl(PR_SET_NAME, "hcasim-guard");
 	watch_over(p, child, steps);
 	if (launcher >= 0)

@@ -12,6 +12,6 @@
  * whose `steps` does not increase after a signal or the end of `launcher` (-1: none) has asked it to end. Returns the
  * guardian's exit status.
  */
-int guardian_run(const struct drv_ops *ops, int fd, int launcher, pid_t child, const _Atomic uint64_t *steps);
+int guardian_run(int fd, int launcher, pid_t child, const _Atomic uint64_t *steps);
 
 #endif

@@ -30,20 +30,21 @@
 
 struct options {
 	const char *runtime, *profile, *trace, *record, *fault, *engine, *wave;
-	const struct drv_ops *family;
-	const char *family_name;
-	unsigned long hcas;
+	const char *device, *hcas_text;
+	const struct drv_ops *family[DEVICE_MAX_HCAS]; /* of each adapter */
+	unsigned int hcas;
 	uint64_t seed;
 	uint16_t release;
 	int launcher;
-	bool no_events;
+	bool no_events, virtual_clock;
 };
 
 static const struct argp_option option_list[] = {
 	{"runtime", 'r', "DIR", 0,
 	 "existing empty folder for the socket, sysfs and device files; removed at the end", 0},
-	{"hcas", 'n', "N", 0, "number of adapters, 1 to 16 (1)", 0},
-	{"device", 'd', "NAME", 0, "device family: native", 0},
+	{"hcas", 'n', "N", 0, "number of adapters, 1 to 16, or the device family of each one: NAME,... (1)",
+	 0},
+	{"device", 'd', "NAME", 0, "device family (" DEVICE_FAMILY_DEFAULT ")", 0},
 	{"profile", 'p', "FILE", 0, "timing profile", 0},
 	{"engine", 'e', "NAME", 0, "send engine: c, a shared library, or lockstep: and one of these (c)", 0},
 	{"wave", 'w', "FILE", 0, "lockstep: waveform of the second engine before the first difference", 0},
@@ -53,6 +54,8 @@ static const struct argp_option option_list[] = {
 	{"record", 'R', "FILE", 0, "write a record for hcasim replay to this file", 0},
 	{"fault", 'f', "SPEC", 0, "faults to inject", 0},
 	{"seed", 's', "N", 0, "seed of all random choices (1)", 0},
+	{"clock", 'c', "NAME", 0,
+	 "wall, or virtual: simulated time passes by what device and profile say (wall)", 0},
 	{"launcher-fd", 'l', "FD", 0, "READY is written to it; its end of file ends this process", 0},
 	{0},
 };
@@ -73,21 +76,17 @@ static uint64_t parse_number(struct argp_state *state, const char *name, const c
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
+	char err[256];
 
 	switch (key) {
 	case 'r':
 		o->runtime = arg;
 		break;
 	case 'n':
-		o->hcas = parse_number(state, "hcas", arg, 16);
-		if (!o->hcas)
-			argp_error(state, "--hcas is 0: a machine has 1 to 16 adapters");
+		o->hcas_text = arg;
 		break;
 	case 'd':
-		o->family = device_family(arg);
-		o->family_name = arg;
-		if (!o->family)
-			argp_error(state, "--device is '%s': available is native", arg);
+		o->device = arg;
 		break;
 	case 'p':
 		o->profile = arg;
@@ -114,6 +113,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case 'f':
 		o->fault = arg;
 		break;
+	case 'c':
+		o->virtual_clock = !strcmp(arg, "virtual");
+		if (!o->virtual_clock && strcmp(arg, "wall"))
+			argp_error(state, "--clock is '%s': available are wall and virtual", arg);
+		break;
 	case 's':
 		o->seed = parse_number(state, "seed", arg, UINT64_MAX);
 		break;
@@ -123,6 +127,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!o->runtime || !o->profile)
 			argp_error(state, "--runtime and --profile are needed");
+		o->hcas = device_families(o->device, o->hcas_text, o->family, err, sizeof(err));
+		if (!o->hcas)
+			argp_error(state, "--%s is %s", device_family(o->device) ? "hcas" : "device", err);
 		break;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -243,6 +250,7 @@ static void irq(void *ctx, unsigned int hca, unsigned int vector)
 {
 	struct server *s = ctx;
 
+	s->given = true;
 	kernel_irq(s->kernel, hca, vector);
 }
 
@@ -279,19 +287,27 @@ static int start_machine(struct server *s, const struct options *o)
 {
 	static const struct machine_host_ops ops = {.mem_read = mem_read, .mem_write = mem_write, .irq = irq};
 	const struct engine_choice engine = {.name = o->engine, .wave = o->wave, .stop = engines_differ};
-	struct machine_config cfg = {.num_hcas = (unsigned int)o->hcas,
+	const struct hca_personality *personalities[DEVICE_MAX_HCAS];
+	struct machine_config cfg = {.num_hcas = o->hcas,
 				     .profile = o->profile,
 				     .trace_dir = o->trace,
 				     .no_events = o->no_events,
 				     .fault = o->fault,
 				     .seed = o->seed,
-				     .personality = o->family->personality};
-	char err[512] = "";
+				     .personalities = personalities};
+	char err[512] = "", names[256] = "";
+	bool mixed = false;
 
+	for (unsigned int i = 0; i < o->hcas; i++) {
+		personalities[i] = o->family[i]->personality;
+		mixed |= o->family[i] != o->family[0];
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? "," : "",
+			 o->family[i]->name);
+	}
 	cfg.engine = engine_select(&engine, err, sizeof(err));
 	if (cfg.engine && o->record)
-		s->machine =
-			record_machine(o->record, o->family_name, o->engine, cfg, &ops, s, err, sizeof(err));
+		s->machine = record_machine(o->record, mixed ? names : o->family[0]->name, o->engine, cfg,
+					    &ops, s, err, sizeof(err));
 	else if (cfg.engine)
 		s->machine = machine_create(&cfg, &ops, s, err, sizeof(err));
 	if (!s->machine)
@@ -301,22 +317,27 @@ static int start_machine(struct server *s, const struct options *o)
 
 static int start_kernel(struct server *s, const struct options *o)
 {
-	struct kernel_config cfg = {.num_devices = (unsigned int)o->hcas,
-				    .drv = crash_watch(o->family),
+	const struct drv_ops *drvs[DEVICE_MAX_HCAS];
+	struct kernel_config cfg = {.num_devices = o->hcas,
+				    .drvs = drvs,
 				    .release = o->release,
 				    .now = now,
 				    .now_arg = s,
 				    .find_task = find_task,
 				    .find_task_arg = s,
 				    .bar_mapped = bar_mapped,
-				    .bar_mapped_arg = s};
+				    .bar_mapped_arg = s,
+				    .poll_doorbell = o->virtual_clock};
 	char sysfs[400], err[512] = "";
 
 	if (make_folder(o->runtime, PROTO_SYSFS_NAME, sysfs, sizeof(sysfs)))
 		return -1;
 	cfg.sysfs_root = sysfs;
+	s->virtual_clock = o->virtual_clock;
+	machine_cpu(s->machine, &s->cpu);
 	machine_page_fault(s->machine, &cfg.page_fault, &cfg.page_fault_per_page);
 	for (unsigned int i = 0; i < o->hcas; i++) {
+		drvs[i] = crash_watch(o->family[i]);
 		cfg.hca[i] = machine_hca(s->machine, i);
 		cfg.cfg[i] = machine_hca_config(s->machine, i);
 	}
@@ -338,7 +359,7 @@ static int start(struct server *s, const struct options *o)
 		return fail("cannot make", "epoll");
 	if (start_machine(s, o) || start_kernel(s, o))
 		return -1;
-	return make_devices(s->kernel, o->runtime, (unsigned int)o->hcas);
+	return make_devices(s->kernel, o->runtime, o->hcas);
 }
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -459,9 +480,8 @@ int main(int argc, char **argv)
 		NULL,        "One simulated machine with RDMA adapters; started by `hcasim run`.",
 		NULL,        NULL,
 		NULL};
-	struct options o = {.hcas = 1,
-			    .family = device_family(DEVICE_FAMILY_DEFAULT),
-			    .family_name = DEVICE_FAMILY_DEFAULT,
+	struct options o = {.hcas_text = "1",
+			    .device = DEVICE_FAMILY_DEFAULT,
 			    .engine = "c",
 			    .seed = 1,
 			    .launcher = -1,
@@ -473,13 +493,14 @@ int main(int argc, char **argv)
 	LIST_INIT(&s.conns);
 	LIST_INIT(&s.awake);
 	LIST_INIT(&s.files);
+	LIST_INIT(&s.threads);
 	STAILQ_INIT(&s.graveyard);
 	raise_limits();
 	/* Before the fork: applications give access to their memory to the listening process and its children. */
 	listener = check_folder(o.runtime) ? -1 : make_listener(o.runtime);
 	if (listener < 0)
 		return EXIT_FAILURE;
-	switch (crash_start(o.family, listener, o.launcher, &status)) {
+	switch (crash_start(listener, o.launcher, &status)) {
 	case 0:
 		s.listener = listener;
 		return run_device(&s, &o);

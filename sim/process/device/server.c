@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "process/device/server.h"
+#include "process/device/vclock.h"
 
 #define MAX_EVENTS   256
 #define RING_BUDGET  64           /* entries processed from one ring before the machine runs again */
@@ -22,10 +23,12 @@
 #define SOCKET_EVERY 16           /* rounds between checks of the sockets while there is work */
 #define QUIET_ROUNDS 256          /* checks of an empty ring before it is no longer polled */
 #define SPIN_NS      4000         /* time that an idle loop polls the rings before it sleeps */
-#define BURST_NS     20000        /* longest interruption of a burst of stores */
-#define PS_PER_NS    1000ull
+#define VIRTUAL_SPIN_NS                                                                                      \
+	20000           /* the same on the virtual clock, where each access of a program is waited for */
+#define BURST_NS  20000 /* longest interruption of a burst of stores */
+#define PS_PER_NS 1000ull
 
-static uint64_t wall_ns(void)
+uint64_t server_wall_ns(void)
 {
 	struct timespec ts;
 
@@ -38,7 +41,7 @@ static uint64_t wall_ns(void)
 /* Wall-clock time since the last call becomes simulated time that may pass. */
 static void note_wall(struct server *s)
 {
-	uint64_t wall = wall_ns();
+	uint64_t wall = server_wall_ns();
 
 	s->behind += (wall - s->wall) * PS_PER_NS;
 	s->wall = wall;
@@ -47,7 +50,7 @@ static void note_wall(struct server *s)
 /* Simulated time of pending work is not tied to the wall clock. */
 static void skip_wall(struct server *s)
 {
-	s->wall = wall_ns();
+	s->wall = server_wall_ns();
 	s->behind = 0;
 }
 
@@ -73,7 +76,7 @@ static bool pass_time(struct server *s)
 void server_catch_up(struct server *s)
 {
 	/* While work is pending, stimulus takes effect at the current time. */
-	if (s->active)
+	if (s->active || s->virtual_clock)
 		return;
 	note_wall(s);
 	pass_time(s);
@@ -88,12 +91,12 @@ void server_catch_up(struct server *s)
  */
 static void finish_burst(struct conn *c)
 {
-	uint64_t end = wall_ns() + BURST_NS;
+	uint64_t end = server_wall_ns() + BURST_NS;
 
 	do {
 		if (!conn_drain(c, RING_BUDGET))
 			__builtin_ia32_pause();
-	} while (conn_in_burst(c) && wall_ns() < end);
+	} while (conn_in_burst(c) && server_wall_ns() < end);
 	conn_end_burst(c);
 }
 
@@ -103,18 +106,18 @@ void server_wake(struct server *s, struct conn *c)
 	if (c->awake)
 		return;
 	c->awake = true;
-	conn_ring_sleep(c, false);
+	conn_ring_want_kick(c, false);
 	LIST_INSERT_HEAD(&s->awake, c, awake_link);
 }
 
 /* From now on the application must kick us. */
 static void let_sleep(struct conn *c)
 {
-	conn_ring_sleep(c, true);
+	conn_ring_want_kick(c, true);
 	atomic_thread_fence(memory_order_seq_cst);
 	c->quiet = 0;
 	if (!conn_ring_empty(c)) {
-		conn_ring_sleep(c, false);
+		conn_ring_want_kick(c, false);
 		return;
 	}
 	c->awake = false;
@@ -150,12 +153,13 @@ static bool rings_empty(struct server *s)
 	return true;
 }
 
-static void rings_sleep(struct server *s, bool sleeping)
+/* From now on whoever stores must kick: the server waits in its sockets; or need not. */
+static void rings_want_kick(struct server *s, bool wanted)
 {
 	struct conn *c;
 
 	LIST_FOREACH(c, &s->awake, awake_link)
-	conn_ring_sleep(c, sleeping);
+	conn_ring_want_kick(c, wanted);
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -234,9 +238,9 @@ static uint64_t until_timer(struct server *s)
 	return timer > now ? (timer - now + PS_PER_NS - 1) / PS_PER_NS : 0;
 }
 
-static bool spin(struct server *s)
+static bool spin(struct server *s, uint64_t ns)
 {
-	uint64_t end = wall_ns() + SPIN_NS;
+	uint64_t end = server_wall_ns() + ns;
 
 	do {
 		for (int i = 0; i < 16; i++) {
@@ -244,25 +248,41 @@ static bool spin(struct server *s)
 				return true;
 			__builtin_ia32_pause();
 		}
-	} while (wall_ns() < end);
+	} while (server_wall_ns() < end);
 	return false;
+}
+
+static bool wait_in_sockets(struct server *s, uint64_t ns)
+{
+	bool any = true;
+
+	rings_want_kick(s, true);
+	if (rings_empty(s) && ns)
+		any = serve_sockets(s, ns);
+	rings_want_kick(s, false);
+	return any;
+}
+
+bool server_wait_input(struct server *s, uint64_t ns)
+{
+	return spin(s, VIRTUAL_SPIN_NS) || wait_in_sockets(s, ns);
+}
+
+bool server_input(struct server *s)
+{
+	serve_sockets(s, 0);
+	return drain_rings(s);
 }
 
 /* Nothing to do: sleeps until there is. */
 static void idle(struct server *s)
 {
-	uint64_t ns;
-
 	note_wall(s);
 	if (!pass_time(s))
 		return;
-	if (spin(s))
+	if (spin(s, SPIN_NS))
 		return;
-	ns = until_timer(s);
-	rings_sleep(s, true);
-	if (rings_empty(s) && ns)
-		serve_sockets(s, ns);
-	rings_sleep(s, false);
+	wait_in_sockets(s, until_timer(s));
 }
 
 static void round_of_work(struct server *s, unsigned int round)
@@ -280,6 +300,14 @@ static void round_of_work(struct server *s, unsigned int round)
 		idle(s);
 }
 
+static void virtual_round(struct server *s, unsigned int round)
+{
+	if (round % SOCKET_EVERY == 0)
+		serve_sockets(s, 0);
+	if (!drain_rings(s))
+		vclock_round(s);
+}
+
 void server_run(struct server *s, int signal_fd, int launcher)
 {
 	struct source listener_source = {.kind = SOURCE_LISTENER};
@@ -293,8 +321,12 @@ void server_run(struct server *s, int signal_fd, int launcher)
 	if (launcher >= 0)
 		source_watch(s, launcher, &launcher_source);
 	skip_wall(s);
-	for (unsigned int round = 0; !s->stop; round++)
-		round_of_work(s, round);
+	for (unsigned int round = 0; !s->stop; round++) {
+		if (s->virtual_clock)
+			virtual_round(s, round);
+		else
+			round_of_work(s, round);
+	}
 }
 
 void server_close_all(struct server *s)

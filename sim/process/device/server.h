@@ -110,7 +110,8 @@ struct shared_ring { /* the device process's view of an application's MMIO ring 
 	struct ring *ring;
 	uint64_t pos;
 	unsigned int refs;
-	bool more; /* the last entry was part of a burst that continues */
+	bool more;                  /* the last entry was part of a burst that continues */
+	uint16_t cpu[RING_THREADS]; /* cpus.c's: of each thread, from 1; 0: none yet */
 };
 
 struct conn {
@@ -132,12 +133,26 @@ void conn_serve(struct conn *c);
 void conn_close(struct conn *c);
 /* Processes up to `budget` entries of the ring. True if there were any. */
 bool conn_drain(struct conn *c, unsigned int budget);
+/* An entry takes effect now. */
+void conn_carry_out(struct conn *c, const struct ring_op *op);
+/* A request is executed, and answered. The connection may be gone afterwards. */
+void conn_answer(struct conn *c, const struct proto_req *req);
+/* The thread that waits for this reply goes on. */
+void conn_reply(struct conn *c, uint16_t reply);
 /* True during a burst of stores: the next one will follow within nanoseconds of a real processor. */
 bool conn_in_burst(const struct conn *c);
 /* The next store of the burst is late: stop waiting for it. */
 void conn_end_burst(struct conn *c);
 bool conn_ring_empty(const struct conn *c);
-void conn_ring_sleep(struct conn *c, bool sleeping);
+/* Tells the program whether a store needs a kick: a server that waits in its sockets does not look at the ring. Waits for nothing. */
+void conn_ring_want_kick(struct conn *c, bool wanted);
+
+/* ---- cpus.c: the CPUs of the simulated machine --------------------------------------------------------- */
+
+/* The CPU on which thread `thread` of an application runs. */
+unsigned int cpu_of(struct server *s, struct shared_ring *ring, unsigned int thread);
+/* The application has ended. */
+void cpus_release(struct server *s, struct shared_ring *ring);
 
 /* ---- file.c: opened device files ------------------------------------------------------------------------ */
 
@@ -174,6 +189,7 @@ struct server {
 	uint64_t next_file;
 	int spare; /* spare descriptor, closed to accept a connection when no other is left */
 	uint32_t last_pasid;
+	uint16_t cpu_users[MACHINE_CPUS]; /* threads on each CPU */
 	struct table mms_by_pasid, mms_by_image, mms_by_pid;
 	struct table dmabufs; /* attachments, by PASID */
 	struct table grants;  /* of all that are alive */
@@ -181,9 +197,15 @@ struct server {
 	LIST_HEAD(, file) files;
 	LIST_HEAD(, conn) conns, awake;
 	STAILQ_HEAD(, source) graveyard;
-	uint64_t wall;  /* ns: wall clock up to here has been accounted for */
-	hca_ps behind;  /* simulated time that may still pass */
-	bool perm_said; /* the message about forbidden memory access */
+	uint64_t wall; /* ns: wall clock up to here has been accounted for */
+	hca_ps behind; /* simulated time that may still pass */
+	bool virtual_clock;
+	struct machine_cpu cpu;
+	LIST_HEAD(, vthread) threads; /* vclock.c */
+	bool given;                   /* something that programs may see has changed */
+	unsigned int long_runs;
+	hca_ps asleep_at; /* all threads sleep from here on, and from `wall` on */
+	bool perm_said;   /* the message about forbidden memory access */
 };
 
 /* Polls its ring from now on, until it has been empty for long. */
@@ -191,6 +213,12 @@ void server_wake(struct server *s, struct conn *c);
 /* Serves until asked to stop (SIGTERM, SIGINT, or the other end of `launcher` is closed). */
 void server_run(struct server *s, int signal_fd, int launcher);
 void server_close_all(struct server *s);
+/* Takes what is in rings and sockets. True if there was anything in the rings. */
+bool server_input(struct server *s);
+/* The host's clock. */
+uint64_t server_wall_ns(void);
+/* Waits for input in rings and sockets, for at most `ns` nanoseconds. False: there is none. */
+bool server_wait_input(struct server *s, uint64_t ns);
 /* Simulated time catches up with the wall clock, before new stimulus. */
 void server_catch_up(struct server *s);
 

@@ -72,7 +72,7 @@ static int copy(struct task *t, transfer_fn *fn, uint8_t *buf, uint64_t addr, si
 	if (mm_of_task(t)->dead)
 		return -EFAULT;
 	while (len) {
-		struct hca_dma_seg seg = {addr, len < SEG_MAX ? (uint32_t)len : SEG_MAX};
+		struct hca_dma_seg seg = {addr, len < SEG_MAX ? (uint32_t)len : SEG_MAX, 0};
 
 		if (transfer(fn, t->pid, &seg, 1, buf))
 			return -EFAULT;

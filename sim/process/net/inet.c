@@ -32,14 +32,18 @@ union address {
 static bool is_adapter(uint32_t addr)
 {
 	const unsigned int port = addr >> 8 & 0xff, number = addr & 0xff;
-	char path[PATH_MAX];
+	char path[PATH_MAX], device[32];
 	int saved = errno;
 	bool yes;
 
 	if (!path_runtime() || (addr & NET) != INSIDE || !number)
 		return false;
-	snprintf(path, sizeof(path), "%.3000s/" PROTO_SYSFS_NAME "/class/infiniband/hcasim%u/ports/%u",
-		 path_runtime(), number - 1, port + 1);
+	if (!netif_device(number - 1, device, sizeof(device))) {
+		errno = saved;
+		return false;
+	}
+	snprintf(path, sizeof(path), "%.3000s/" PROTO_SYSFS_NAME "/class/infiniband/%s/ports/%u",
+		 path_runtime(), device, port + 1);
 	yes = !raw_syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
 	errno = saved;
 	return yes;

@@ -45,6 +45,11 @@ static unsigned int number_of(const char *name, const char *attr)
 								    : 0;
 }
 
+bool netif_device(unsigned int number, char *name, size_t size)
+{
+	return line_of(name, size, "infiniband_verbs/uverbs%u/ibdev", number);
+}
+
 /* The verbs device of the interface. */
 static bool device_of(const char *name, char *device, size_t size)
 {

@@ -9,6 +9,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define NETIF_MAX      32 /* interfaces: 16 adapters with two ports */
@@ -31,6 +32,8 @@ bool netif_named(const char *name, struct netif *n);
 bool netif_numbered(unsigned int index, struct netif *n);
 /* Prefix length of the address, or of its IPv4 part. */
 unsigned int netif_prefix(const struct in6_addr *addr);
+/* Name of the verbs device with this number; false: there is none. */
+bool netif_device(unsigned int number, char *name, size_t size);
 /* The first IPv4 address; false: none. */
 bool netif_v4(const struct netif *n, struct in_addr *addr);
 /* A file of /proc/net that lists interfaces: a descriptor of it with the simulated ones added; -1: not such a path. */

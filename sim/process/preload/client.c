@@ -31,6 +31,7 @@ static struct {
 	bool refused; /* the device process cannot read our memory; the message was printed */
 	uint64_t image, parent;
 	struct ring *_Atomic ring;
+	_Atomic bool virtual_clock;
 	bool watched; /* the device process must be notified of unmapped memory */
 } client = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
@@ -143,6 +144,7 @@ static bool exchange(int fd, struct proto_req *req, struct proto_reply *reply, i
 
 	req->magic = PROTO_MAGIC;
 	req->version = PROTO_VERSION;
+	req->thread = (uint32_t)raw_syscall(SYS_gettid);
 	do {
 		n = raw_syscall(SYS_sendto, fd, req, sizeof(*req), MSG_NOSIGNAL, NULL, 0);
 	} while (n < 0 && errno == EINTR);
@@ -205,6 +207,7 @@ static int64_t hello(int fd)
 	if (map == MAP_FAILED)
 		return -ENOMEM;
 	raw_syscall(SYS_madvise, map, sizeof(struct ring), MADV_DONTFORK);
+	atomic_store(&client.virtual_clock, reply.hello.virtual_clock);
 	atomic_store(&client.ring, map);
 	return 0;
 }
@@ -293,6 +296,11 @@ struct ring *client_ring(void)
 	ring = atomic_load(&client.ring);
 	unlock(&mask);
 	return ring;
+}
+
+bool client_virtual_clock(void)
+{
+	return atomic_load_explicit(&client.virtual_clock, memory_order_relaxed);
 }
 
 void client_kick(void)

@@ -59,6 +59,8 @@ const char *path_runtime(void);
 int64_t client_call(struct proto_req *req, struct proto_reply *reply, int fds[PROTO_MAX_FDS]);
 /* The MMIO ring, NULL if the device process cannot be reached. For the fault handler. */
 struct ring *client_ring(void);
+/* The machine runs on the virtual clock. For the fault handler. */
+bool client_virtual_clock(void);
 /* Wakes the device process: the ring is not empty. For the fault handler. */
 void client_kick(void);
 /*

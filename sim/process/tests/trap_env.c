@@ -31,6 +31,11 @@ struct ring *client_ring(void)
 
 uint64_t entries_at_kick;
 
+bool client_virtual_clock(void)
+{
+	return false;
+}
+
 void client_kick(void)
 {
 	entries_at_kick = atomic_load(&ring.head) - ring_pos;

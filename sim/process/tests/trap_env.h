@@ -28,4 +28,8 @@ void test_copy_from_bad_memory(void);
 void test_copy_out_of_bar(void);
 void test_direct_stores(void);
 
+/* test_thread.c */
+void test_thread_numbers(void);
+void test_thread_numbers_run_out(void);
+
 #endif

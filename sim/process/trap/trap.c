@@ -2,7 +2,7 @@
 /*
  * BAR pages are inaccessible, so an access faults. The handler executes the instruction and puts a message
  * into the MMIO ring: a store is posted, a load waits for its completion. Every function here that the
- * handler reaches uses only system calls and atomics.
+ * handler reaches uses only system calls, atomics and thread-local memory.
  */
 #include <errno.h>
 #include <linux/futex.h>
@@ -19,12 +19,14 @@
 #include "process/preload/preload.h"
 #include "process/trap/valgrind.h"
 #include "process/trap/signals.h"
+#include "process/trap/thread.h"
 
 #define PAGE       4096ull
 #define MAX_PAGES  32768u /* BAR pages mapped at once by one process */
 #define NUM_SLOTS  (2 * MAX_PAGES)
-#define PAGE_GONE  1u  /* key of a slot whose page was removed: a search continues after it */
-#define POLL_ALIVE 100 /* ms between checks whether the device process still runs */
+#define PAGE_GONE  1u   /* key of a slot whose page was removed: a search continues after it */
+#define SPIN       2000 /* looks at an answer that is due soon, before the thread sleeps */
+#define POLL_ALIVE 100  /* ms between checks whether the device process still runs */
 
 struct page { /* `info` is valid while `addr` is a page's address */
 	_Atomic uint64_t addr;
@@ -209,6 +211,12 @@ static void kick(void)
 	raw_syscall(SYS_sched_yield);
 }
 
+/* A system call: only where the number is looked at. */
+static uint32_t own_tid(void)
+{
+	return client_virtual_clock() ? (uint32_t)raw_syscall(SYS_gettid) : 0;
+}
+
 static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t len)
 {
 	uint32_t where = atomic_load(&p->where);
@@ -218,6 +226,7 @@ static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t
 	op->bar = where >> 8 & 0xff;
 	op->wc = where >> 16 & 1;
 	op->size = (uint8_t)len;
+	op->tid = own_tid();
 }
 
 static void bar_store(void *arg, uint64_t addr, const void *data, size_t len)
@@ -230,6 +239,7 @@ static void bar_store(void *arg, uint64_t addr, const void *data, size_t len)
 	if (!p || !ring)
 		return; /* the device is gone: posted writes are lost */
 	fill(&op, p, addr, len);
+	op.thread = thread_number(ring);
 	memcpy(op.data, data, len);
 	put(ring, &op);
 }
@@ -253,6 +263,28 @@ static struct ring_reply *take_reply(struct ring *ring, unsigned int *index)
 	}
 }
 
+static bool reply_waits(struct ring_reply *reply)
+{
+	return atomic_load_explicit(&reply->state, memory_order_acquire) == RING_REPLY_WAIT;
+}
+
+/* False: the device process is gone; the slot stays taken and is not used again. */
+static bool await_reply(struct ring_reply *reply)
+{
+	while (reply_waits(reply)) {
+		futex_wait(&reply->state, RING_REPLY_WAIT);
+		if (!client_alive())
+			return false;
+	}
+	return true;
+}
+
+static void free_reply(struct ring_reply *reply)
+{
+	atomic_store_explicit(&reply->state, RING_REPLY_FREE, memory_order_release);
+	raw_syscall(SYS_futex, &reply->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
 static void bar_load(void *arg, uint64_t addr, void *data, size_t len)
 {
 	struct ring_op op = {.kind = RING_LOAD};
@@ -267,17 +299,39 @@ static void bar_load(void *arg, uint64_t addr, void *data, size_t len)
 		return;
 	fill(&op, p, addr, len);
 	op.reply = (uint16_t)index;
+	op.thread = thread_number(ring);
 	if (!put(ring, &op))
 		return;
 	kick();
-	while (atomic_load_explicit(&reply->state, memory_order_acquire) == RING_REPLY_WAIT) {
-		futex_wait(&reply->state, RING_REPLY_WAIT);
-		if (!client_alive())
-			return; /* the slot stays taken and is not used again */
-	}
+	if (!await_reply(reply))
+		return;
 	memcpy(data, reply->data, len);
-	atomic_store_explicit(&reply->state, RING_REPLY_FREE, memory_order_release);
-	raw_syscall(SYS_futex, &reply->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+	free_reply(reply);
+}
+
+/* Virtual clock: the thread goes on when what it did has taken its time. False: it is not the clock. */
+static bool wait_for_time(void)
+{
+	struct ring_op op = {.kind = RING_WAIT};
+	struct ring *ring = client_ring();
+	struct ring_reply *reply;
+	unsigned int index;
+
+	if (!ring || !client_virtual_clock())
+		return false;
+	op.tid = own_tid();
+	reply = take_reply(ring, &index);
+	if (!reply)
+		return true;
+	op.reply = (uint16_t)index;
+	if (!put(ring, &op))
+		return true;
+	kick();
+	for (int i = 0; i < SPIN && reply_waits(reply); i++)
+		__builtin_ia32_pause();
+	if (await_reply(reply))
+		free_reply(reply);
+	return true;
 }
 
 static size_t bar_span(void *arg, uint64_t addr, size_t len)
@@ -517,7 +571,8 @@ static bool carry_out(ucontext_t *uc, uint64_t addr)
 		return false;
 	}
 	carry_on(uc, &insn, &bar, rip);
-	kick();
+	if (!wait_for_time())
+		kick();
 	return true;
 }
 

@@ -77,7 +77,7 @@ static void values_and_units()
 	CU_ASSERT_FATAL(profile_load(DEFAULT, p, err));
 	CU_ASSERT_EQUAL(p.pcie.raw_rate, 63.015);
 	CU_ASSERT_EQUAL(p.pcie.mps, 256);
-	CU_ASSERT_EQUAL(p.pcie.latency, 150000); /* 150 ns in ps */
+	CU_ASSERT_EQUAL(p.root.store_latency, 50000); /* 50 ns in ps */
 	CU_ASSERT_EQUAL(p.wire.rate, 40);
 	CU_ASSERT(p.engine.stages[HCA_STAGE_TX].width > 0);
 }

@@ -80,6 +80,19 @@ def test_own_record(recorded):
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("kind", ["loss", "read_ur", "read_poison", "read_lost"])
+def test_faults(tmp_path, kind):
+    """The same ones again, in a run that they end (of PCIe) or not."""
+    path = tmp_path / "faults.rec"
+    bench = [BUILD / "bin/hcasim-bench", "write", 64, 1, 100]
+    made = run(
+        BUILD / "bin/hcasim", "run", "--hcas", 2, "--fault", f"{kind}=0.05", "--record", path, "--", *bench
+    )
+    assert made.returncode == (0 if kind == "loss" else 1), made.stderr
+    result = replay(path)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_other_engine():
     result = replay("--engine", "c:plugin", golden("rc"))
     assert (result.returncode, result.stderr) == (0, "")

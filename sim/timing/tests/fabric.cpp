@@ -35,7 +35,8 @@ Node::Node(struct machine *machine, unsigned int hca_index)
 	gid_of(index, gid);
 	must(hca_gid_set(core, 1, 0, gid), "gid");
 	mr.pdn = PD;
-	mr.access = HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_READ;
+	mr.access = HCASIM_ACCESS_LOCAL_WRITE | HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_READ |
+		    HCASIM_ACCESS_REMOTE_ATOMIC;
 	mr.pasid = HCA_PASID_KERNEL;
 	mr.va = mr.iova = addr_of(buffer.data());
 	mr.length = BUFFER;
@@ -67,13 +68,13 @@ void Node::create_queues()
 	must(hca_qp_create(core, &qp, &qpn), "qp");
 }
 
-void Node::connect(const Node &peer, const uint8_t mac[6], const Options &opt)
+void Node::connect(const Node &peer, const uint8_t mac[6], uint8_t traffic_class, const Options &opt)
 {
 	hca_qp_attr a = {};
 
 	a.state = HCASIM_QPS_INIT;
 	a.port = 1;
-	a.access = HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_READ;
+	a.access = HCASIM_ACCESS_REMOTE_WRITE | HCASIM_ACCESS_REMOTE_READ | HCASIM_ACCESS_REMOTE_ATOMIC;
 	must(hca_qp_modify(core, qpn, &a,
 			   HCASIM_QP_ATTR_STATE | HCASIM_QP_ATTR_PORT | HCASIM_QP_ATTR_PKEY_INDEX |
 				   HCASIM_QP_ATTR_ACCESS_FLAGS),
@@ -81,10 +82,11 @@ void Node::connect(const Node &peer, const uint8_t mac[6], const Options &opt)
 	a.state = HCASIM_QPS_RTR;
 	a.path_mtu = opt.path_mtu;
 	a.dest_qpn = peer.qpn;
-	a.max_dest_rd_atomic = 4;
+	a.max_dest_rd_atomic = opt.rd_atomic;
 	a.min_rnr_timer = 1;
 	gid_of(peer.index, a.av.dgid);
 	memcpy(a.av.dmac, mac, 6);
+	a.av.traffic_class = traffic_class;
 	a.av.hop_limit = 64;
 	a.av.port = 1;
 	must(hca_qp_modify(core, qpn, &a,
@@ -96,7 +98,7 @@ void Node::connect(const Node &peer, const uint8_t mac[6], const Options &opt)
 	a.timeout = opt.timeout;
 	a.retry_cnt = opt.retry_cnt;
 	a.rnr_retry = 7;
-	a.max_rd_atomic = 4;
+	a.max_rd_atomic = opt.rd_atomic;
 	must(hca_qp_modify(core, qpn, &a,
 			   HCASIM_QP_ATTR_STATE | HCASIM_QP_ATTR_TIMEOUT | HCASIM_QP_ATTR_RETRY_CNT |
 				   HCASIM_QP_ATTR_RNR_RETRY | HCASIM_QP_ATTR_SQ_PSN |
@@ -129,6 +131,21 @@ uint8_t *Node::put(uint8_t op, uint64_t local, uint64_t remote, uint32_t rkey, u
 	return wqe;
 }
 
+void Node::put_add(uint64_t local, uint64_t remote, uint32_t rkey)
+{
+	uint8_t *wqe = put(HCASIM_WQE_OP_ATOMIC_FA, local, remote, rkey, 8);
+	uint8_t *atomic = wqe + sizeof(hcasim_wqe_ctrl) + sizeof(hcasim_seg_remote);
+	hcasim_wqe_ctrl ctrl;
+	hcasim_seg_atomic add = {};
+
+	add.swap_add = htole64(1);
+	memmove(atomic + sizeof(add), atomic, sizeof(hcasim_seg_data));
+	memcpy(atomic, &add, sizeof(add));
+	memcpy(&ctrl, wqe, sizeof(ctrl));
+	ctrl.size += sizeof(add) / HCASIM_SEG_UNIT;
+	memcpy(wqe, &ctrl, sizeof(ctrl));
+}
+
 static constexpr uint64_t PAGE = HCASIM_UAR_PAGE_SIZE; /* page 1 */
 
 void Node::ring()
@@ -136,13 +153,13 @@ void Node::ring()
 	uint64_t db = htole64(HCASIM_FIELD_PREP(HCASIM_DB_SQ_QPN_MASK, uint64_t(qpn)) |
 			      HCASIM_FIELD_PREP(HCASIM_DB_SQ_PI_MASK, uint64_t(pi & 0xffff)));
 
-	machine_mmio_write(m, index, HCASIM_BAR_UAR, PAGE + HCASIM_UAR_DB_SQ, &db, sizeof(db), true);
+	machine_mmio_write(m, 0, index, HCASIM_BAR_UAR, PAGE + HCASIM_UAR_DB_SQ, &db, sizeof(db), true);
 }
 
 void Node::push(const uint8_t *wqe, unsigned int stores)
 {
 	for (unsigned int i = 0; i < stores; i++)
-		machine_mmio_write(m, index, HCASIM_BAR_UAR, PAGE + HCASIM_UAR_BF + 8 * i, wqe + 8 * i, 8,
+		machine_mmio_write(m, 0, index, HCASIM_BAR_UAR, PAGE + HCASIM_UAR_BF + 8 * i, wqe + 8 * i, 8,
 				   true);
 }
 
@@ -154,7 +171,7 @@ void Node::arm()
 	rings->cq_record.arm = htole32(++arm_sn & 3);
 	db = htole64(cqn | HCASIM_FIELD_PREP(HCASIM_DB_CQ_ARM_SN_MASK, uint64_t(arm_sn & 3)) |
 		     HCASIM_FIELD_PREP(HCASIM_DB_CQ_CI_MASK, uint64_t(ci)));
-	machine_mmio_write(m, index, HCASIM_BAR_UAR, PAGE + HCASIM_UAR_DB_CQ, &db, sizeof(db), false);
+	machine_mmio_write(m, 0, index, HCASIM_BAR_UAR, PAGE + HCASIM_UAR_DB_CQ, &db, sizeof(db), false);
 }
 
 const hcasim_cqe *Node::poll()
@@ -216,18 +233,19 @@ Fabric::Fabric(const Options &opt)
 	cfg.seed = opt.seed;
 	cfg.personality = device_family(DEVICE_FAMILY_DEFAULT)->personality;
 	cfg.engine = opt.engine;
+	cfg.pcie = opt.pcie;
 	m = machine_create(&cfg, &host, this, err, sizeof(err));
 	if (!m)
 		throw std::runtime_error(err);
-	for (unsigned int i = 0; i < 2; i++)
-		nodes.push_back(std::make_unique<Node>(m, i % opt.hcas));
-	for (unsigned int i = 0; i < 2; i++) {
-		const Node &peer = *nodes[1 - i];
+	for (unsigned int i = 0; i < 2 * opt.traffic_class.size(); i++)
+		nodes.push_back(std::make_unique<Node>(m, i % 2 % opt.hcas));
+	for (unsigned int i = 0; i < nodes.size(); i++) {
+		const Node &peer = *nodes[i ^ 1];
 
 		const uint8_t nobody[6] = {2, 0, 0, 0, 0, 99};
 
 		nodes[i]->connect(peer, opt.wrong_mac ? nobody : machine_hca_config(m, peer.index)->mac[0],
-				  opt);
+				  opt.traffic_class[i / 2], opt);
 	}
 }
 

@@ -12,16 +12,18 @@
 #include "hcasim_verbs.h"
 #include "timing/machine.h"
 
-#define DEFAULT_PROFILE PROFILE_DIR "/connectx3.yaml"
+#define DEFAULT_PROFILE PROFILE_DIR "/../tests/plain.yaml"
 
 struct Options {
 	unsigned int hcas = 2;
 	std::string fault, trace_dir;
 	uint64_t seed = 1;
-	uint8_t timeout = 10, retry_cnt = 7, path_mtu = 3;
+	uint8_t timeout = 10, retry_cnt = 7, path_mtu = 3, rd_atomic = 4;
+	std::vector<uint8_t> traffic_class = {0}; /* of each connection */
 	std::string profile = DEFAULT_PROFILE;
 	bool wrong_mac = false;
 	const engine_ops *engine = nullptr;
+	pcie_parts *pcie = nullptr;
 };
 
 /* Whole pages: where a buffer starts in its page decides how its transfers are cut, and so when they end. */
@@ -59,10 +61,12 @@ struct Node {
 	std::vector<uint8_t, PageAllocator<uint8_t>> buffer;
 
 	Node(struct machine *machine, unsigned int hca_index);
-	void connect(const Node &peer, const uint8_t mac[6], const Options &opt);
+	void connect(const Node &peer, const uint8_t mac[6], uint8_t traffic_class, const Options &opt);
 
 	/* Builds a WQE of one basic block; returns where it is. */
 	uint8_t *put(uint8_t op, uint64_t local, uint64_t remote, uint32_t rkey, uint32_t len);
+	/* The same for FETCH_ADD of 1. */
+	void put_add(uint64_t local, uint64_t remote, uint32_t rkey);
 	void ring();
 	/* Copies the last WQE to the BlueFlame buffer in 8-byte stores instead; `stores` of them. */
 	void push(const uint8_t *wqe, unsigned int stores);
@@ -107,7 +111,7 @@ struct Fabric {
 	std::vector<Step> steps; /* of all adapters */
 	std::vector<std::unique_ptr<Node>> nodes;
 
-	/* Nodes 0 and 1 are connected; with one adapter they are both on it. */
+	/* Nodes 0 and 1 are connected, 2 and 3, and so on; with one adapter they are all on it. */
 	explicit Fabric(const Options &opt = {});
 	~Fabric();
 	/* Runs active work only; returns the machine's last word. */

@@ -313,7 +313,7 @@ static void cpu_loads()
 
 	got.clear();
 	for (int i = 0; i < 3; i++)
-		b.root->load(0, 0x10, 8, done, nullptr); /* CLOCK_PS */
+		b.root->load(0, 0, 0x10, 8, done, nullptr); /* CLOCK_PS */
 	b.run();
 	CU_ASSERT_EQUAL_FATAL(got.size(), 3);
 	CU_ASSERT(got[0] >= b.profile.root.store_latency + b.profile.pcie.latency);

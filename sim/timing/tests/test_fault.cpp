@@ -68,6 +68,27 @@ static void flips_stay_inside_the_frame()
 	CU_ASSERT_EQUAL(f.fate(14).flip, 0);
 }
 
+/* Their kinds draw from numbers of their own. */
+static void pcie_rates()
+{
+	unsigned int of[4] = {}, loads = 0;
+	std::string err;
+	Fault f(7);
+
+	CU_ASSERT_FALSE(f.on_pcie());
+	CU_ASSERT(f.parse("read_ur=0.2,read_poison=0.1,read_lost=0.1,load_ur=0.5", err));
+	CU_ASSERT(f.on_pcie() && !f.active());
+	for (int i = 0; i < 10000; i++) {
+		of[static_cast<int>(f.read())]++;
+		loads += f.load_unsupported();
+	}
+	CU_ASSERT(of[1] > 1650 && of[1] < 1950); /* those that are not lost */
+	CU_ASSERT(of[2] > 620 && of[2] < 820);   /* those that are neither */
+	CU_ASSERT(of[3] > 900 && of[3] < 1100);
+	CU_ASSERT(loads > 4800 && loads < 5200);
+	CU_ASSERT(fates(3, "loss=0.1", 2000) == fates(3, "loss=0.1,read_ur=0.5", 2000));
+}
+
 static void bad_specs()
 {
 	const struct {
@@ -94,5 +115,6 @@ int main()
 				   {"rates", rates},
 				   {"one kind does not shift another", one_kind_does_not_shift_another},
 				   {"flips stay inside the frame", flips_stay_inside_the_frame},
+				   {"rates on PCIe", pcie_rates},
 				   {"bad specifications", bad_specs}});
 }

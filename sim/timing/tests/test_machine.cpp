@@ -355,7 +355,7 @@ static void device_clock()
 	uint64_t clock = 0;
 
 	machine_advance(f.m, 5 * US);
-	machine_mmio_read(f.m, 1, HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS, 8, clock_read, &clock);
+	machine_mmio_read(f.m, 0, 1, HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS, 8, clock_read, &clock);
 	CU_ASSERT_EQUAL(clock, 0); /* not before the completion */
 	f.settle();
 	CU_ASSERT(clock > 5 * US && clock < machine_now(f.m));
@@ -394,7 +394,7 @@ static void unfinished()
 		a.put(HCASIM_WQE_OP_RDMA_READ, a.at(0), b.at(0), b.key, 100000);
 		a.ring();
 		machine_run(f.m, when);
-		machine_mmio_read(f.m, 0, HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS, 8, clock_read, &clock);
+		machine_mmio_read(f.m, 0, 0, HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS, 8, clock_read, &clock);
 	}
 	CU_PASS("no leak, no crash");
 }

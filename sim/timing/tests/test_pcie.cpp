@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "link_bench.h"
+#include "link_rates.h"
 
 using namespace hcasim;
 
@@ -73,53 +73,16 @@ static void splitting()
 	CU_ASSERT_EQUAL(m.completion_chunk(0x1001, 3), 3);
 }
 
-/* A stream of equal transfers, `depth` of them always under way. */
-struct Stream {
-	std::vector<std::unique_ptr<Job>> jobs;
-	uint64_t bytes = 0;
-
-	Stream(LinkBench &b, bool write, uint32_t size, unsigned int depth)
-	{
-		for (unsigned int i = 0; i < depth; i++) {
-			jobs.push_back(b.job(write, 1, {{uint64_t(write ? 0 : 8192), size}}));
-			jobs.back()->on_done = [this, &b](Job &job) {
-				bytes += job.dma.len;
-				b.submit(job);
-			};
-		}
-	}
-	void start(LinkBench &b)
-	{
-		for (auto &job : jobs)
-			b.submit(*job);
-	}
-};
-
 static double gbps(uint64_t bytes, hca_ps time)
 {
 	return bytes * 8000.0 / time;
 }
 
-static const hca_ps WARM = 20000000, MEASURE = 500000000;
-
-/* Whole transfers are counted: the longer they are, the more time it takes for one of them to be less than 0.1 %. */
-static double simulated_gbps(const Profile &p, bool write, uint32_t size)
-{
-	const hca_ps measure = MEASURE * (1 + size / 1024);
-	LinkBench b(p);
-	Stream s(b, write, size, 500);
-
-	s.start(b);
-	b.run_for(WARM);
-	uint64_t before = s.bytes;
-
-	b.run_for(measure);
-	return gbps(s.bytes - before, measure);
-}
+static const hca_ps MEASURE = 500000000;
 
 static void simulated_one_way(bool write, uint32_t size, double want)
 {
-	CU_ASSERT(near(simulated_gbps(link_profile("pcie3x8"), write, size), want, size,
+	CU_ASSERT(near(link_gbps(link_profile("pcie3x8"), write, size), want, size,
 		       write ? "simulated write" : "simulated read"));
 }
 
@@ -135,34 +98,11 @@ static void simulated_read()
 		simulated_one_way(false, row.size, row.read);
 }
 
-/* Each read is followed by a write of the same size, as the table has it: as much one way as the other. */
 static void simulated_both()
 {
-	for (const auto &row : table) {
-		LinkBench b(link_profile("pcie3x8"));
-		std::vector<std::unique_ptr<Job>> jobs;
-		uint64_t bytes = 0;
-
-		for (unsigned int i = 0; i < std::min(500u, 65536 / row.size); i++) {
-			auto read = b.job(false, 1, {{8192, row.size}});
-			auto write = b.job(true, 1, {{0, row.size}});
-			Job *w = write.get(), *r = read.get();
-
-			read->on_done = [&b, w](Job &) { b.submit(*w); };
-			write->on_done = [&b, &bytes, r](Job &job) {
-				bytes += job.dma.len;
-				b.submit(*r);
-			};
-			b.submit(*r);
-			jobs.push_back(std::move(read));
-			jobs.push_back(std::move(write));
-		}
-		b.run_for(WARM);
-		uint64_t before = bytes;
-
-		b.run_for(4 * MEASURE);
-		CU_ASSERT(near(gbps(bytes - before, 4 * MEASURE), row.both, row.size, "simulated both"));
-	}
+	for (const auto &row : table)
+		CU_ASSERT(near(link_gbps_both(link_profile("pcie3x8"), row.size), row.both, row.size,
+			       "simulated both"));
 }
 
 /* pcie-bench's formulae (SIGCOMM 2018, section 3), for transfers that start at a page. */
@@ -212,10 +152,8 @@ static void formulae()
 
 		CU_ASSERT_FATAL(profile_set(p, link.sets, err));
 		for (const uint32_t size : {8u, 64u, 129u, 512u, 1500u, 4096u}) {
-			CU_ASSERT(near(simulated_gbps(p, true, size), link.formula.write(size), size,
-				       link.what));
-			CU_ASSERT(near(simulated_gbps(p, false, size), link.formula.read(size), size,
-				       link.what));
+			CU_ASSERT(near(link_gbps(p, true, size), link.formula.write(size), size, link.what));
+			CU_ASSERT(near(link_gbps(p, false, size), link.formula.read(size), size, link.what));
 		}
 	}
 }
@@ -229,14 +167,7 @@ static void read_latency()
 	} published[] = {{64, 600}, {128, 626}, {256, 666}, {512, 746}, {1024, 906}, {2048, 1173}};
 
 	for (const auto &row : published) {
-		LinkBench b(link_profile("pcie3x8"));
-		auto job = b.job(false, 1, {{0, row.size}});
-		hca_ps start = now_ps(), end = 0;
-
-		job->on_done = [&end](Job &) { end = now_ps(); };
-		b.submit(*job);
-		b.run();
-		const double ns = (end - start) / 1000.0;
+		const double ns = link_read_ns(link_profile("pcie3x8"), row.size);
 
 		if (std::fabs(ns / row.ns - 1) >= 0.07)
 			fprintf(stderr, "read of %u B: %.0f ns, should be %.0f\n", row.size, ns, row.ns);

@@ -280,6 +280,69 @@ void fetch_of_two()
 	CU_ASSERT(near(double(second_queue(2, true)) / CYCLE - alone, 0, 20));
 }
 
+/* The latency of FETCH, which only a doorbell needs. */
+void fetch_latency()
+{
+	const Run base = run(HCA_STAGE_FETCH, usual, {WRITE, 1, 64, false});
+
+	for (const auto &[key, value] : usual) {
+		Figures f = usual;
+
+		f[key] = 2 * value;
+		const Run r = run(HCA_STAGE_FETCH, f, {WRITE, 1, 64, false});
+
+		CU_ASSERT(near((double(r.cqe[0]) - double(base.cqe[0])) / CYCLE,
+			       latencies(HCA_STAGE_FETCH, f, r) - latencies(HCA_STAGE_FETCH, usual, base),
+			       4));
+	}
+}
+
+/* One WRITE, or two of two QPs, with a notification for each: when the last interrupt came, in cycles. */
+double interrupted(const Figures &f, unsigned int writers, double *latency_of)
+{
+	OwnProfile profile(sets_of(HCA_STAGE_EVENT, f));
+	Options opt;
+
+	opt.hcas = 1;
+	opt.timeout = 20;
+	opt.profile = profile.path();
+	Fabric fabric(opt);
+
+	for (unsigned int i = 0; i < writers; i++) {
+		Node &n = *fabric.nodes[i];
+
+		n.arm();
+		n.put(WRITE, n.at(0), fabric.nodes[1 - i]->at(64), fabric.nodes[1 - i]->key, 64);
+		n.ring();
+	}
+	while (fabric.irqs.size() < writers) {
+		if (machine_run(fabric.m, CYCLE) != MACHINE_ACTIVE)
+			machine_advance(fabric.m, machine_now(fabric.m) + CYCLE);
+		CU_ASSERT_FATAL(machine_now(fabric.m) < 10000000000);
+	}
+	*latency_of = latencies(HCA_STAGE_EVENT, f, {{}, fabric.steps});
+	return double(machine_now(fabric.m)) / CYCLE;
+}
+
+/* Each figure of EVENT: the first interrupt comes after its latency, the next one an interval later. */
+void events()
+{
+	double took, both;
+	const double base = interrupted(usual, 1, &took), second = interrupted(usual, 2, &both) - base;
+
+	CU_ASSERT(near(second, interval(usual, {64, 1, 0}), 60)); /* its doorbell comes 50 ns later */
+	for (const auto &[key, value] : usual) {
+		Figures f = usual;
+		double latency_now;
+
+		f[key] = 2 * value;
+		const double one = interrupted(f, 1, &latency_now), two = interrupted(f, 2, &both);
+
+		CU_ASSERT(near(one - base, latency_now - took, 4));
+		CU_ASSERT(near(two - one, key == "units" ? 0 : interval(f, {64, 1, 0}), 60));
+	}
+}
+
 /* Order: data of many sizes is where it belongs, and each CQE in its turn, however many units there are. */
 void order()
 {
@@ -317,5 +380,7 @@ int main()
 				    {"interval above latency", interval_above_latency},
 				    {"defaults", defaults},
 				    {"fetch of two", fetch_of_two},
+				    {"fetch latency", fetch_latency},
+				    {"events", events},
 				    {"order", order}});
 }

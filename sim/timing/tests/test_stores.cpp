@@ -36,7 +36,7 @@ void store(LinkBench &b, unsigned int n)
 	const uint64_t db = 0;
 
 	while (n--)
-		b.root->store(HCASIM_BAR_UAR, DOORBELL, &db, sizeof(db), false);
+		b.root->store(0, HCASIM_BAR_UAR, DOORBELL, &db, sizeof(db), false);
 }
 
 /* Where the stores are. */
@@ -97,7 +97,7 @@ void goes_on()
 
 	store(b, 20);
 	b.root->load(
-		HCASIM_BAR_REGS, HCASIM_REG_FW_VER, 8,
+		0, HCASIM_BAR_REGS, HCASIM_REG_FW_VER, 8,
 		[](void *arg, const void *, uint32_t) { *static_cast<bool *>(arg) = true; }, &loaded);
 	b.run();
 	CU_ASSERT(places(b) == Places({2, 3, 4, 12}));
@@ -173,7 +173,7 @@ void buffers_first()
 	LinkBench b(p);
 	const uint64_t data = 0;
 	auto push = [&](uint64_t offset) {
-		b.root->store(HCASIM_BAR_UAR, HCASIM_UAR_PAGE_SIZE + offset, &data, 8, true);
+		b.root->store(0, HCASIM_BAR_UAR, HCASIM_UAR_PAGE_SIZE + offset, &data, 8, true);
 	};
 
 	store(b, 9);

@@ -7,6 +7,7 @@
 #include "fabric.h"
 #include "own_profile.h"
 #include "scratch.h"
+#include "timing/marker.h"
 
 static constexpr hca_ps US = 1000000;
 
@@ -99,6 +100,67 @@ static void pause_reaction()
 	CU_ASSERT_DOUBLE_EQUAL(some.frames - none.frames, frames, 1.5);
 	CU_ASSERT_DOUBLE_EQUAL(twice.frames - some.frames, frames, 1.5);
 	CU_ASSERT(none.one == some.one && some.one == twice.one);
+}
+
+/*
+ * An adapter that is slow to take frames, and a WRITE of 400 frames of one priority: how much later a small
+ * WRITE of the traffic class completes than alone.
+ */
+static hca_ps behind_flood(bool pfc, uint8_t traffic_class, const char *reaction = "0")
+{
+	OwnProfile profile({"engine.stages.rx.fixed=4000", "fifo.rx=4", pfc ? "wire.pfc=1" : "wire.pfc=0",
+			    std::string("wire.pause_reaction=") + reaction});
+	constexpr uint32_t LEN = 400 * 1024;
+	Options opt;
+	hca_ps alone, start;
+
+	opt.profile = profile.path();
+	opt.timeout = 20;
+	opt.traffic_class = {3 << 5, traffic_class};
+	Fabric f(opt);
+	Node &a = *f.nodes[0], &b = *f.nodes[1], &c = *f.nodes[2], &d = *f.nodes[3];
+
+	c.put(HCASIM_WQE_OP_RDMA_WRITE, c.at(0), d.at(0), d.key, 8);
+	c.ring();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f.wait(2));
+	alone = machine_now(f.m);
+	fill(a, 3, LEN);
+	a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(500000), b.key, LEN);
+	a.ring();
+	while (b.counters().rx_packets < 50)
+		CU_ASSERT_EQUAL_FATAL(machine_run(f.m, US), MACHINE_ACTIVE);
+	start = machine_now(f.m);
+	fill(c, 5, 100);
+	c.put(HCASIM_WQE_OP_RDMA_WRITE, c.at(0), d.at(0), d.key, 100);
+	c.ring();
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f.wait(2));
+	const hca_ps took = machine_now(f.m) - start;
+
+	CU_ASSERT_PTR_NULL(a.poll()); /* the flood has not ended */
+	CU_ASSERT_PTR_NOT_NULL_FATAL(f.wait(0));
+	CU_ASSERT(placed(a, 0, b, 500000, LEN) && placed(c, 0, d, 0, 100));
+	CU_ASSERT_EQUAL(b.counters().rx_dropped, 0);
+	CU_ASSERT_EQUAL(a.counters().retransmissions + a.counters().timeouts, 0);
+	return took - alone;
+}
+
+/* A paused priority holds up only itself: the rest waits for the frames in the FIFO, and not for those that are paused. */
+static void priorities()
+{
+	OwnProfile profile({"engine.stages.rx.fixed=4000"});
+	hcasim::Profile p;
+	std::string err;
+
+	CU_ASSERT_FATAL(hcasim::profile_load(profile.path().c_str(), p, err));
+	const hca_ps frame = hca_ps(4000 * 1e6 / p.engine.clock);
+
+	for (const char *reaction : {"0", "10000"}) {
+		const hca_ps other = behind_flood(true, 0, reaction);
+
+		CU_ASSERT(other <= 6 * frame);
+	}
+	CU_ASSERT(behind_flood(true, 3 << 5 | 4) > 20 * frame);
+	CU_ASSERT(behind_flood(false, 0) > 20 * frame);
 }
 
 /* Frames that get nowhere: the requester gives up, and the trace says why. */
@@ -195,11 +257,54 @@ static void link_down()
 	interrupted(1, "the port it goes to is down");
 }
 
+/* The share of packets that are marked behind a queue of so many bytes. */
+static double marked(const hcasim::Profile &p, double queue)
+{
+	constexpr unsigned int N = 100000;
+	hcasim::Marker marker(p, 1);
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < N; i++)
+		n += marker.marks(queue);
+	return double(n) / N;
+}
+
+static bool near(double is, double expected)
+{
+	return is > 0.97 * expected && is < 1.03 * expected;
+}
+
+static void marking()
+{
+	hcasim::Profile p;
+	std::string err;
+
+	CU_ASSERT_FATAL(hcasim::profile_load(DEFAULT_PROFILE, p, err));
+	CU_ASSERT_FALSE(hcasim::Marker(p, 1).enabled());
+	p.dcqcn.kmin = 100000;
+	p.dcqcn.kmax = 300000;
+	p.dcqcn.pmax = 0.3;
+	CU_ASSERT_EQUAL(marked(p, 100000), 0);
+	CU_ASSERT(near(marked(p, 200000), 0.15));
+	CU_ASSERT(near(marked(p, 300000), 0.3));
+	CU_ASSERT_EQUAL(marked(p, 300001), 1);
+	p.dcqcn.pmax = 0.6;
+	CU_ASSERT(near(marked(p, 200000), 0.3));
+	p.dcqcn.kmin = 200000;
+	CU_ASSERT_EQUAL(marked(p, 200000), 0);
+	CU_ASSERT(near(marked(p, 250000), 0.3));
+	p.dcqcn.kmax = 600000;
+	CU_ASSERT(near(marked(p, 250000), 0.075));
+	CU_ASSERT_EQUAL(marked(p, 600001), 1);
+}
+
 int main()
 {
 	return run_suite("wire", {{"paused link", paused_link},
 				  {"pause reaction", pause_reaction},
+				  {"priorities", priorities},
 				  {"unknown address", unknown_address},
 				  {"frame longer than the MTU", frame_longer_than_mtu},
-				  {"link down", link_down}});
+				  {"link down", link_down},
+				  {"marking", marking}});
 }

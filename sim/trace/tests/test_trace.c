@@ -102,7 +102,6 @@ static void frames(void)
 static void tlps(void)
 {
 	static const uint8_t bytes[20] = {0xde, 0xad, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 99};
-	struct hca_dma dma = {.class_ = HCA_DMA_CQE, .pasid = 3, .qpn = 17};
 	struct trace_tlp tlp = {.start = 10, .arrival = 20, .adapter = 1, .up = true, .type = "MWr"};
 	struct trace *t = open_trace();
 	json_t *r;
@@ -110,7 +109,10 @@ static void tlps(void)
 	tlp.addr = 0xfedcba9876543210ull;
 	tlp.len = sizeof(bytes);
 	tlp.data = bytes;
-	tlp.dma = &dma;
+	tlp.dma = true;
+	tlp.class_ = HCA_DMA_CQE;
+	tlp.pasid = 3;
+	tlp.qpn = 17;
 	trace_tlp(t, &tlp);
 	trace_tlp(t, &(struct trace_tlp){
 			     .type = "MRd", .len = 8, .tagged = true, .tag = 255, .request = true, .bar = 4});
@@ -203,16 +205,17 @@ static void no_events(void)
 /* Hint and tag stand in requests, not in completions, and not where there are none. */
 static void hints(void)
 {
-	struct hca_dma dma = {.class_ = HCA_DMA_PAYLOAD, .tph = {.on = true, .ph = 3, .st = 7}};
-	struct trace_tlp tlp = {.up = true, .type = "MRd", .len = 8, .dma = &dma, .request = true};
+	struct trace_tlp tlp = {.up = true, .type = "MRd", .len = 8, .request = true, .dma = true};
 	struct trace *t = open_trace();
 	json_t *r;
 
+	tlp.class_ = HCA_DMA_PAYLOAD;
+	tlp.tph = (struct hca_tph){.on = true, .ph = 3, .st = 7};
 	trace_tlp(t, &tlp);
 	tlp.request = false;
 	trace_tlp(t, &tlp);
 	tlp.request = true;
-	dma.tph.on = false;
+	tlp.tph.on = false;
 	trace_tlp(t, &tlp);
 	trace_close(t);
 

@@ -133,7 +133,7 @@ class Trials:
 
     def __init__(self, args, bin_dir, tables, reached, folder):
         self.make = lambda: Trial(args.dut, bin_dir, tables, folder, reached, self.catchers, args.most)
-        self.catchers = Catchers()
+        self.catchers, self.listed = Catchers(), args.listed
         self.own = threading.local()
         self.trials = []
         self.until = time.monotonic() + args.minutes * 60
@@ -146,8 +146,9 @@ class Trials:
         for mutant in mutants:
             if time.monotonic() > self.until:
                 break
-            found.append(self.own.trial.judge(mutant))
-            tell(found[-1])
+            trial = self.own.trial
+            found.append(trial.twice(mutant) if self.listed else trial.judge(mutant))
+            tell(found[-1], self.listed)
         return found
 
     def run(self, mutants, jobs):
@@ -161,8 +162,13 @@ class Trials:
                 trial.end()
 
 
-def tell(verdict):
-    if verdict.outcome != "caught":
+def tell(verdict, listed=False):
+    if verdict.outcome == "caught" and listed:
+        print(
+            f"CAUGHT    #{verdict.mutant.number} {verdict.mutant} by {verdict.cell}: {verdict.fault}",
+            flush=True,
+        )
+    elif verdict.outcome != "caught":
         reach = f", {verdict.reach} cells reach it" if verdict.reach else ""
         print(f"{verdict.outcome:<9} #{verdict.mutant.number} {verdict.mutant}{reach}", flush=True)
 

@@ -25,6 +25,7 @@ MOST, TAPPED, WIRED = (
 )  # cells that are run for a mutant: plain ones, with taps, on a wire with faults
 REMEMBERED = 12  # catching cells remembered for each function
 HOW = {"seed": 0, "brief": True}
+TRIES = 3  # of a mutant that is listed as equivalent, until the same cell has caught it twice
 RENEW = 40  # most runners on one machine, if the device itself has no mutant
 
 
@@ -92,6 +93,20 @@ class Trial:
         self.bin_dir, self.reached, self.catchers, self.most = bin_dir, reached, catchers, most
         self.map = Map()
         self.machine, self.runs, self.wire = None, 0, None
+
+    def twice(self, mutant):
+        """As judge(), but caught is what the same cell catches twice: a cell that fails once proves nothing about a reason.
+
+        The cell that caught it is the first of the next trial (Catchers)."""
+        found = []
+        for _ in range(TRIES):
+            verdict = self.judge(mutant)
+            if verdict.outcome != "caught" or verdict.cell in found:
+                return verdict
+            found.append(verdict.cell)
+            print(f"once      #{mutant.number} {mutant} by {verdict.cell}: {verdict.fault}", flush=True)
+        verdict.outcome = "survived"
+        return verdict
 
     def judge(self, mutant):
         begin = time.monotonic()

@@ -43,7 +43,7 @@ static bool created(struct kit *k, struct own *o, const struct ibv_qp_init_attr_
 	for (int plain = 0; plain < 1 + (asked->comp_mask == IBV_QP_INIT_ATTR_PD); plain++) {
 		o->init = *asked;
 		o->qp = create(k, o, &o->init, plain);
-		if (!o->qp)
+		if (!kit_holds(k, o->qp))
 			KIT_FAULT(k, "%s: the creation of the QP failed with %s", what, errno_name(errno));
 		else if (granted_less(&o->init.cap, &asked->cap, !asked->srq))
 			KIT_FAULT(k, "%s: cap has less than was asked for", what);
@@ -69,7 +69,7 @@ static bool refused(struct kit *k, const struct own *o, const struct ibv_qp_init
 		if (qp) {
 			ibv_destroy_qp(qp);
 			KIT_FAULT(k, "%s: a QP was created, must be refused", what);
-		} else if (errno <= 0) {
+		} else if (!kit_holds(k, errno > 0)) {
 			KIT_FAULT(k, "%s: refused, and errno says nothing", what);
 		} else {
 			k->res->err = errno;

@@ -227,7 +227,7 @@ static void busy(struct kit *k)
 	void *bytes;
 
 	KIT_CHECK(k, pd && other && pd != other, "ibv_alloc_pd failed with %s", errno_name(errno));
-	KIT_CHECK(k, pd->context == end->ctx, "the PD has another context");
+	KIT_CHECK(k, pd && pd->context == end->ctx, "the PD has another context");
 	bytes = end_alloc(pd, 4096);
 	mr = ibv_reg_mr(pd, bytes, 4096, 0);
 	KIT_CHECK(k, mr && ibv_dealloc_pd(pd) > 0, "a PD with a region was deallocated");

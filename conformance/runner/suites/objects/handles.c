@@ -167,7 +167,7 @@ static void groups(struct kit *k)
 		goto out;
 	if (!k->r->dut.requester.attr.max_mcast_grp) {
 		seen(k->res, "no multicast; ");
-	} else if (ibv_attach_mcast(o.qp, &gid, 0)) {
+	} else if (!kit_holds(k, !ibv_attach_mcast(o.qp, &gid, 0))) {
 		KIT_FAULT(k, "ibv_attach_mcast failed");
 	} else if (ibv_destroy_qp(o.qp) <= 0) {
 		o.qp = NULL;
@@ -214,7 +214,7 @@ static void rate_limits(struct kit *k)
 		struct ibv_qp_rate_limit_attr limit = tries[i].attr;
 		const int ret = ibv_modify_qp_rate_limit(o.qp, &limit);
 
-		if (tries[i].good ? ret : ret <= 0)
+		if (!kit_holds(k, tries[i].good ? !ret : ret > 0))
 			KIT_FAULT(k, "ibv_modify_qp_rate_limit of %u kbps, comp_mask %u: returned %d",
 				  limit.rate_limit, limit.comp_mask, ret);
 	}

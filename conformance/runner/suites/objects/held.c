@@ -2,6 +2,7 @@
 /* Objects of the requester that others use: each destruction is refused, and works once the user is gone. */
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 
 #include "suites/objects/own.h"
 
@@ -20,7 +21,7 @@ static void refusal(struct kit *k, int ret, const char *what)
 {
 	log_call(&k->res->log, "/* %s: must be refused */", what);
 	k->res->err = ret;
-	if (ret <= 0)
+	if (!kit_holds(k, ret > 0))
 		KIT_FAULT(k, "%s: returned %d, must be an errno", what, ret);
 	else if (kit_arg(k, "busy", 0) && ret != EBUSY)
 		KIT_FAULT(k, "%s: refused with %s, expected EBUSY", what, errno_name(ret));
@@ -164,7 +165,56 @@ static void held_by_table(struct kit *k)
 	GONE(k, ibv_destroy_cq(init.cq));
 }
 
+static struct ibv_flow *rule(struct ibv_qp *qp, uint8_t last_of_mac)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+	} flow = {.attr = {.type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(flow), .num_of_specs = 1, .port = 1},
+		  .eth = {.type = IBV_FLOW_SPEC_ETH,
+			  .size = sizeof(flow.eth),
+			  .val.dst_mac = {2, 0, 0, 0, 0, last_of_mac}}};
+
+	memset(flow.eth.mask.dst_mac, 0xff, sizeof(flow.eth.mask.dst_mac));
+	return ibv_create_flow(qp, &flow.attr);
+}
+
+/* A QP with two rules, in any state; and its PD, which the QP uses all the time. */
+static void held_by_flow(struct kit *k)
+{
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RAW_PACKET, .cap = {2, 2, 1, 1, 0}};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1};
+	struct ibv_pd *pd = ibv_alloc_pd(ctx);
+	struct ibv_flow *flow[2];
+	struct ibv_qp *qp;
+
+	init.send_cq = init.recv_cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+	KIT_CHECK(k, pd && init.send_cq, "PD and CQ: %s", errno_name(errno));
+	qp = ibv_create_qp(pd, &init);
+	KIT_CHECK(k, qp && !ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT), "the QP: %s",
+		  errno_name(errno));
+	for (int i = 0; i < 2; i++)
+		flow[i] = rule(qp, (uint8_t)(0x51 + i));
+	HELD(k, flow[0] && flow[1], ibv_destroy_qp(qp), "a QP with two flows");
+	GONE(k, ibv_destroy_flow(flow[0]));
+	HELD(k, qp, ibv_destroy_qp(qp), "a QP with a flow");
+	attr.qp_state = IBV_QPS_RESET;
+	GONE(k, ibv_modify_qp(qp, &attr, IBV_QP_STATE));
+	HELD(k, qp, ibv_destroy_qp(qp), "a QP with a flow, in RESET");
+	HELD(k, qp, ibv_dealloc_pd(pd), "a PD with a QP that has a flow");
+	GONE(k, ibv_destroy_flow(flow[1]));
+	GONE(k, ibv_destroy_qp(qp));
+	GONE(k, ibv_destroy_cq(init.send_cq));
+	GONE(k, ibv_dealloc_pd(pd));
+}
+
 const struct scenario held_scenarios[] = {
-	{"held_queues", held_queues},       {"held_by_window", held_by_window}, {"held_by_xrc", held_by_xrc},
-	{"held_by_region", held_by_region}, {"held_by_table", held_by_table},   {NULL, NULL},
+	{"held_queues", held_queues},
+	{"held_by_window", held_by_window},
+	{"held_by_xrc", held_by_xrc},
+	{"held_by_region", held_by_region},
+	{"held_by_table", held_by_table},
+	{"held_by_flow", held_by_flow},
+	{NULL, NULL},
 };

@@ -265,9 +265,11 @@ static void device_memory(struct kit *k)
 		}
 		if (KIT_GOOD(k))
 			dm_regions(k, dm[2], sizes[2]);
-		for (unsigned int i = 0; i < NUM_DM; i++)
+		for (unsigned int i = 0; i < NUM_DM; i++) {
 			if (dm[i] && ibv_free_dm(dm[i]))
 				KIT_FAULT(k, "ibv_free_dm failed");
+			dm[i] = NULL;
+		}
 	}
 	whole = alloc_dm(k, attr.max_dm_size, 0, 0);
 	if (!whole || ibv_free_dm(whole))

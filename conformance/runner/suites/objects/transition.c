@@ -40,7 +40,7 @@ static bool refused(struct walk *w, struct ibv_qp_attr *attr, int mask, const ch
 	struct kit *k = w->k;
 	int ret = ibv_modify_qp(w->own.qp, attr, mask);
 
-	if (ret <= 0) {
+	if (!kit_holds(k, ret > 0)) {
 		KIT_FAULT(k, "ibv_modify_qp from %s to %s, %s %s: returned %d, must be an errno",
 			  own_state(w->from), own_state(attr->qp_state), what, own_bit(bit), ret);
 		return false;
@@ -54,7 +54,7 @@ static bool accepted(struct walk *w, int mask, const char *what, int bit)
 	struct ibv_qp_attr attr = wanted(w);
 	int ret = own_modify(&w->own, &attr, mask);
 
-	if (ret) {
+	if (!kit_holds(w->k, !ret)) {
 		w->k->res->err = ret;
 		KIT_FAULT(w->k, "ibv_modify_qp from %s to %s, %s %s: failed with %s", own_state(w->from),
 			  own_state(w->to), what, own_bit(bit), errno_name(ret));

@@ -106,7 +106,7 @@ static bool refused(struct kit *k, struct own *o, struct ibv_qp_attr *attr, int 
 	int ret = ibv_modify_qp(o->qp, attr, IBV_QP_STATE | own_required(o->qp->qp_type, attr->qp_state));
 
 	k->res->err = ret;
-	if (ret > 0)
+	if (kit_holds(k, ret > 0))
 		return own_judge(k, o, OWN_EVERY_BIT, "before a modification that was refused");
 	KIT_FAULT(k, "%s %u: ibv_modify_qp to %s returned %d, must be an errno", own_bit(bit), value,
 		  own_state(attr->qp_state), ret);
@@ -117,7 +117,7 @@ static bool accepted(struct kit *k, struct own *o, struct ibv_qp_attr *attr, int
 {
 	int ret = own_modify(o, attr, IBV_QP_STATE | own_required(o->qp->qp_type, attr->qp_state));
 
-	if (!ret)
+	if (kit_holds(k, !ret))
 		return own_judge(k, o, OWN_EVERY_BIT, "as a value at the edge");
 	KIT_FAULT(k, "%s %u: ibv_modify_qp to %s failed with %s", own_bit(bit), value,
 		  own_state(attr->qp_state), errno_name(ret));

@@ -59,7 +59,7 @@ static void builder(struct link *l, struct log *log)
 {
 	log_call(log, "ibv_wr_rdma_write(qpx, rkey, remote_addr) /* not named in send_ops_flags */");
 	ibv_wr_rdma_write(l->qpx, l->target.mr->rkey, (uintptr_t)l->target.base);
-	ibv_wr_set_sge(l->qpx, l->local.mr->lkey, (uintptr_t)l->local.base, 16);
+	/* no setter, which would be refused, too */
 }
 
 static void misuse_data(struct kit *k)

@@ -79,6 +79,11 @@ static void in_order(struct kit *k)
 	if (!kit_link(k, kit_arg(k, "wr", 0) ? API_WR : API_POST, &opts))
 		return;
 	k->res->log.mtu = k->l->qpt == IBV_QPT_UD ? 0 : 128u << link_mtu(k->l);
+	if (opts.sq_sig_all && kit_arg(k, "wr", 0)) { /* an aborted region leaves the QP as it was created */
+		log_call(&k->res->log, "ibv_wr_start(qpx), ibv_wr_abort(qpx)");
+		ibv_wr_start(k->l->qpx);
+		ibv_wr_abort(k->l->qpx);
+	}
 	for (int rounds = kit_arg(k, "rounds", 1); rounds && KIT_GOOD(k) && kit_plan(k, plans); rounds--) {
 		set_targets(k, plans);
 		first_use = k->l->next_use;

@@ -140,7 +140,9 @@ struct visitor {
 	struct ibv_qp_ex *qpx;
 	struct ibv_qp *qp;
 	struct ibv_send_wr *wr;
-	bool list; /* posts by ibv_post_send() instead */
+	bool list;         /* posts by ibv_post_send() instead */
+	struct ibv_mw *mw; /* or binds this window by ibv_bind_mw() */
+	struct ibv_mw_bind bind;
 	int rc;
 	atomic_bool inside, done;
 };
@@ -150,7 +152,9 @@ static void *visit(void *arg)
 	struct visitor *v = arg;
 	struct ibv_send_wr *bad;
 
-	if (v->list) {
+	if (v->mw) {
+		v->rc = ibv_bind_mw(v->qp, v->mw, &v->bind);
+	} else if (v->list) {
 		v->rc = ibv_post_send(v->qp, v->wr, &bad);
 	} else {
 		ibv_wr_start(v->qpx);
@@ -210,6 +214,48 @@ static void second_visitor(struct kit *k, bool list, bool waits)
 		collect_memory(l, l->next_use, k->res);
 }
 
+/* Another thread binds a window of type 1: the bind is executed when the region has been left. */
+static void region_excludes_bind(struct kit *k)
+{
+	struct visitor v = {.bind = {.wr_id = 0xb1d, .send_flags = IBV_SEND_SIGNALED}};
+	struct ibv_pd *pd = k->r->dut.requester.pd;
+	struct ibv_mr *mr = NULL;
+	pthread_t thread;
+	bool entered;
+
+	if (!kit_link(k, API_WR, NULL))
+		return;
+	v.qp = k->l->qp;
+	v.mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+	if (v.mw)
+		mr = ibv_reg_mr(pd, k->l->local.base, k->l->local.size,
+				IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+	if (!mr) {
+		KIT_FAULT(k, "a window or its region: %s", errno_name(errno));
+	} else {
+		v.bind.bind_info = (struct ibv_mw_bind_info){mr, (uintptr_t)k->l->local.base, 64,
+							     IBV_ACCESS_REMOTE_READ};
+		log_call(&k->res->log, "ibv_wr_start(qpx); /* another thread: ibv_bind_mw(qp, mw, bind) */ "
+				       "ibv_wr_abort(qpx)");
+		ibv_wr_start(k->l->qpx);
+		pthread_create(&thread, NULL, visit, &v);
+		entered = entered_within(&v, LONG_MS);
+		watchdog_lost(); /* this timeout is expected */
+		ibv_wr_abort(k->l->qpx);
+		pthread_join(thread, NULL);
+		if (!kit_holds(k, !entered))
+			KIT_FAULT(k, "another thread bound a window in the critical region of the QP");
+		if (v.rc)
+			KIT_FAULT(k, "ibv_bind_mw was refused with %s", errno_name(v.rc));
+		else
+			kit_expect(k, k->l, k->l->cq, k->l->qp, 0xb1d, IBV_WC_SUCCESS);
+	}
+	if (v.mw && ibv_dealloc_mw(v.mw))
+		KIT_FAULT(k, "ibv_dealloc_mw failed");
+	if (mr && ibv_dereg_mr(mr))
+		KIT_FAULT(k, "ibv_dereg_mr failed after the window was freed");
+}
+
 static void region_excludes(struct kit *k)
 {
 	if (kit_link(k, API_WR, NULL))
@@ -233,7 +279,7 @@ static void region_of_one_qp(struct kit *k)
 		entered = entered_within(&v, l->dut->timeout_ms);
 		ibv_wr_abort(l->qpx);
 		pthread_join(thread, NULL);
-		if (!entered)
+		if (!kit_holds(k, entered))
 			KIT_FAULT(k, "the critical region of one QP keeps a thread off another QP");
 	}
 	link_destroy(&other);
@@ -268,7 +314,11 @@ static void thread_domain(struct kit *k)
 }
 
 const struct scenario region_scenarios[] = {
-	{"threads_one_qp", threads_one_qp},   {"threads_two_qps", threads_two_qps},
-	{"region_excludes", region_excludes}, {"region_of_one_qp", region_of_one_qp},
-	{"thread_domain", thread_domain},     {NULL, NULL},
+	{"threads_one_qp", threads_one_qp},
+	{"threads_two_qps", threads_two_qps},
+	{"region_excludes", region_excludes},
+	{"region_excludes_bind", region_excludes_bind},
+	{"region_of_one_qp", region_of_one_qp},
+	{"thread_domain", thread_domain},
+	{NULL, NULL},
 };

@@ -189,7 +189,49 @@ static void most_sges(struct kit *k)
 	close_lists(&t);
 }
 
+/* The READ is refused, or completes in error. */
+static void no_read(struct lists *t, struct ibv_send_wr *wr)
+{
+	struct kit *k = t->k;
+	struct link l = {.dut = &k->r->dut, .cq = t->o.send_cq, .peer_cq = t->o.recv_cq};
+	struct ibv_send_wr *bad = NULL;
+	struct ibv_wc wc;
+
+	log_call(&k->res->log, "/* RDMA_READ to %d SGEs */", wr->num_sge);
+	k->res->err = ibv_post_send(t->o.qp, wr, &bad);
+	if (k->res->err) {
+		seen(k->res, "refused with %s; ", errno_name(k->res->err));
+		KIT_CHECK(k, bad == wr, "bad_wr does not name the READ that was refused");
+	} else if (kit_wait(k, &l, t->o.send_cq, &wc)) {
+		KIT_CHECK(k, wc.status != IBV_WC_SUCCESS, "a READ to %d SGEs completed, max_sge_rd is %d",
+			  wr->num_sge, k->r->dut.requester.attr.max_sge_rd);
+	}
+}
+
+/* A READ of one SGE more than the device has for READs: no byte arrives. */
+static void read_sges_over(struct kit *k)
+{
+	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
+	const unsigned int over = at_most(attr->max_sge_rd) + 1;
+	struct ibv_sge sge[MOST + 1];
+	struct ibv_send_wr wr = kit_wr(0x5e0, IBV_WR_RDMA_READ, sge);
+	struct lists t;
+
+	if (open_lists(k, &t, IBV_QPT_RC, at_most(attr->max_sge), 1)) {
+		fill(&t);
+		fill_list(&t, sge, over, true);
+		wr.num_sge = (int)over;
+		wr.wr.rdma.remote_addr = (uintptr_t)t.mem;
+		wr.wr.rdma.rkey = t.mr->rkey;
+		no_read(&t, &wr);
+		end_sync();
+		judge_bytes(&k->res->verdict, "the list", t.want, t.mem, 2 * t.half);
+	}
+	close_lists(&t);
+}
+
 const struct scenario most_sge_scenarios[] = {
 	{"most_sges", most_sges},
+	{"read_sges_over", read_sges_over},
 	{NULL, NULL},
 };

@@ -285,7 +285,7 @@ static bool wait(struct spread *s, struct ibv_cq *cq, struct ibv_wc *wc, const c
 	while (!ret && !watchdog_expired(&w));
 	if (ret != 1)
 		KIT_FAULT(s->k, "%s did not come", what);
-	else if (wc->status)
+	else if (!kit_holds(s->k, !wc->status))
 		KIT_FAULT(s->k, "%s: status %s", what, value_name(status_names, wc->status));
 	return KIT_GOOD(s->k);
 }
@@ -312,8 +312,8 @@ static bool arrives(struct spread *s, const struct flow_frame *f, unsigned int q
 
 	if (!wait(s, s->cq[queue], &wc, "a frame that the hash gives to this work queue"))
 		return false;
-	if (wc.wr_id != ((uint64_t)queue << 32 | i) || wc.qp_num != s->wq[queue]->wq_num ||
-	    wc.opcode != IBV_WC_RECV)
+	if (!kit_holds(s->k, wc.wr_id == ((uint64_t)queue << 32 | i) && wc.qp_num == s->wq[queue]->wq_num &&
+				     wc.opcode == IBV_WC_RECV))
 		KIT_FAULT(s->k, "work queue %u: wr_id 0x%llx, qp_num 0x%x, expected 0x%llx, 0x%x", queue,
 			  (unsigned long long)wc.wr_id, wc.qp_num,
 			  (unsigned long long)((uint64_t)queue << 32 | i), s->wq[queue]->wq_num);

@@ -64,7 +64,7 @@ static bool move(struct bed *b, enum ibv_wq_state state)
 	const int ret = wq_move(b->wq, state);
 
 	log_call(&b->k->res->log, "/* ibv_modify_wq(wq, attr): to state %d */", state);
-	if (ret)
+	if (!kit_holds(b->k, !ret))
 		KIT_FAULT(b->k, "ibv_modify_wq to state %d failed with %s", state, errno_name(ret));
 	return !ret;
 }
@@ -141,7 +141,7 @@ static bool fill(struct bed *b, unsigned int first)
 		return false;
 	}
 	bad = post(b, first + num - 1, 3, 1);
-	if (bad != 1)
+	if (!kit_holds(b->k, bad == 1))
 		KIT_FAULT(b->k, "a queue of %u receives: bad_wr names receive %u of it, expected %u", num,
 			  num - 1 + bad, num);
 	return KIT_GOOD(b->k);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A message that is one byte longer than max_msg_sz of the port is not sent. Its list names the same memory many times. */
+/*
+ * A message that is one byte longer than max_msg_sz of the port is not sent; one of exactly this length is. Its list
+ * names the same memory many times, and its rkey is wrong, so that the responder refuses its first packet.
+ */
 #include <errno.h>
 #include <sys/mman.h>
 
@@ -9,16 +12,18 @@ static void judge(struct kit *k, struct ibv_sge *sge, unsigned int num, uint64_t
 {
 	struct link *l = k->l;
 	struct ibv_send_wr wr = kit_wr(0xb16, k->cell->wr[0].op, sge);
+	const bool more = kit_arg(k, "more", 1);
 	struct ibv_wc wc;
 	int ret;
 
 	wr.num_sge = (int)num;
 	wr.wr.rdma.remote_addr = (uintptr_t)l->target.base;
-	wr.wr.rdma.rkey = l->target.mr->rkey;
-	ret = link_fill_recv(l);
+	wr.wr.rdma.rkey = l->target.mr->rkey ^ (more ? 0 : 0x5500);
+	ret = more ? link_fill_recv(l) : 0; /* a refusal would flush them */
 	KIT_CHECK(k, !ret, "posting receives failed with %s", errno_name(ret));
 	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
 	k->res->err = ret;
+	KIT_CHECK(k, !ret || more, "a message of max_msg_sz was refused with %s", errno_name(ret));
 	if (ret)
 		seen(k->res, "refused with %s; ", errno_name(ret));
 	else if (!kit_wait(k, l, l->cq, &wc))
@@ -32,7 +37,7 @@ static void judge(struct kit *k, struct ibv_sge *sge, unsigned int num, uint64_t
 
 static void oversize(struct kit *k)
 {
-	const uint64_t size = (uint64_t)k->r->dut.requester.port_attr.max_msg_sz + 1;
+	const uint64_t size = (uint64_t)k->r->dut.requester.port_attr.max_msg_sz + kit_arg(k, "more", 1);
 	const struct link_opts opts = {0};
 	struct ibv_sge sge[64];
 	struct ibv_mr *mr = NULL;

@@ -95,6 +95,17 @@ def latencies(works):
     return table
 
 
+def caches(trace, hca):
+    """Look-ups by cache; misses take the time until the entry is there."""
+    table = defaultdict(lambda: {"hits": 0, "misses": 0, "miss_ps": 0})
+    for lookup in trace.lookups:
+        if lookup.hca == hca:
+            entry = table[lookup.cache]
+            entry["hits" if lookup.hit else "misses"] += 1
+            entry["miss_ps"] += lookup.end - lookup.ps
+    return {name: table[name] for name in sorted(table)}
+
+
 def adapter(trace, hca, works, active):
     steps = defaultdict(list)
     for step in trace.steps:
@@ -107,6 +118,7 @@ def adapter(trace, hca, works, active):
             r.name: level_of(trace.levels[hca, r.name], r.max, active) for r in trace.ranges if r.hca == hca
         },
         "stalls": stalls_of(trace, hca, works, active),
+        "caches": caches(trace, hca),
     }
 
 
@@ -139,6 +151,13 @@ def print_adapter(name, entry, length):
     for row in entry["stalls"]:
         part = f"{100 * row['ps'] / length:.1f}%" if length else "-"
         print(f"  {row['where']:20}{row['count']:9}{row['ps'] / 1e3:12.1f}{part:>13}  {row['cause']}")
+
+    if entry["caches"]:
+        print(f"  {'cache':20}{'hits':>9}{'misses':>12}{'miss rate':>13}{'ns a miss':>12}")
+    for name, row in entry["caches"].items():
+        rate = 100 * row["misses"] / (row["hits"] + row["misses"])
+        mean = f"{row['miss_ps'] / row['misses'] / 1e3:.1f}" if row["misses"] else "-"
+        print(f"  {name:20}{row['hits']:9}{row['misses']:12}{rate:12.1f}%{mean:>12}")
 
 
 def print_table(stat):

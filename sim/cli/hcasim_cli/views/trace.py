@@ -4,7 +4,7 @@ import json
 import os
 from types import SimpleNamespace
 
-FORMAT, VERSION = "hcasim-events", 1
+FORMAT, VERSION = "hcasim-events", 2
 LINKS = ["posted", "read", "store", "cpu"]  # what waits for the PCIe link
 STAGES = ["doorbell", "fetch", "decode", "packetise", "gather", "tx", "rx", "respond", "complete", "event"]
 NUMBER, NAME, FLAG = "a number from 0 on", "a name", "true or false"
@@ -28,6 +28,10 @@ EVENTS = {
     "sent": (
         {"end": NUMBER, "hca": NAME, "frame": NUMBER, "pcap": NUMBER, "len": NUMBER},
         {"opcode": NAME, "response": FLAG, "dqpn": NUMBER, "psn": NUMBER},
+    ),
+    "lookup": (
+        {"end": NUMBER, "hca": NAME, "cache": NAME, "table": NUMBER, "number": NUMBER, "hit": FLAG},
+        {},
     ),
     "arrived": ({"hca": NAME, "frame": NUMBER}, {}),
 }
@@ -143,6 +147,7 @@ class Trace:
         self.hcas = [f"hcasim{i}" for i in range(events["head"][0].hcas)]
         self.steps = sorted(events["step"], key=lambda s: (s.end, s.ps))
         self.stalls, self.ranges = events["stall"], events["range"]
+        self.lookups = events["lookup"]
         self.sent, self.arrived = events["sent"], events["arrived"]
         self.levels = {(r.hca, r.name): [(0, r.initial)] for r in self.ranges}
         self._levels(events["level"], events["change"], f"{folder}/events.log")

@@ -27,7 +27,7 @@ static void put(struct world *w, unsigned int side, uint32_t offset, const void 
 	uint32_t at;
 
 	for (at = 0; at < len; at += 8)
-		hca_mmio_write(w->p.fixture->hca[side], HCASIM_BAR_DM, AT + offset + at,
+		hca_mmio_write(w->p.fixture->hca[side], TINY_BAR_DM, AT + offset + at,
 			       (const uint8_t *)data + at, len - at < 8 ? len - at : 8);
 }
 
@@ -35,7 +35,7 @@ static bool same(struct world *w, unsigned int side, uint32_t offset, const void
 {
 	uint8_t now[LEN];
 
-	hca_mmio_read(w->p.fixture->hca[side], HCASIM_BAR_DM, AT + offset, now, len);
+	hca_mmio_read(w->p.fixture->hca[side], TINY_BAR_DM, AT + offset, now, len);
 	return !memcmp(now, data, len);
 }
 
@@ -62,7 +62,7 @@ static struct hca_sge dm_sge(const struct world *w, unsigned int side, uint64_t 
 
 static void bar(void)
 {
-	const uint64_t end = HCASIM_BAR_DM_SIZE;
+	const uint64_t end = TINY_DM_SIZE;
 	uint8_t in[16], out[16];
 	struct world w;
 	struct hca *hca;
@@ -70,24 +70,24 @@ static void bar(void)
 	world_new(&w, HCASIM_QPT_RC);
 	hca = w.p.fixture->hca[0];
 	fixture_fill(in, sizeof(in), 3);
-	hca_mmio_write(hca, HCASIM_BAR_DM, end - 8, in, 16);
-	hca_mmio_read(hca, HCASIM_BAR_DM, end - 8, out, 16);
+	hca_mmio_write(hca, TINY_BAR_DM, end - 8, in, 16);
+	hca_mmio_read(hca, TINY_BAR_DM, end - 8, out, 16);
 	CU_ASSERT_EQUAL(memcmp(in, out, 8), 0);
 	memset(in, 0, sizeof(in)); /* behind the end there is nothing */
 	CU_ASSERT_EQUAL(memcmp(in, out + 8, 8), 0);
-	hca_mmio_write(hca, HCASIM_BAR_DM, end, in, 16);
-	hca_mmio_write(hca, HCASIM_BAR_DM, UINT64_MAX - 7, in, 16);
-	hca_mmio_read(hca, HCASIM_BAR_DM, UINT64_MAX - 7, out, 16);
+	hca_mmio_write(hca, TINY_BAR_DM, end, in, 16);
+	hca_mmio_write(hca, TINY_BAR_DM, UINT64_MAX - 7, in, 16);
+	hca_mmio_read(hca, TINY_BAR_DM, UINT64_MAX - 7, out, 16);
 	CU_ASSERT_EQUAL(memcmp(in, out, 16), 0);
 	hca_dm_clear(hca, end - 4096, 4096);
-	hca_mmio_read(hca, HCASIM_BAR_DM, end - 8, out, 8);
+	hca_mmio_read(hca, TINY_BAR_DM, end - 8, out, 8);
 	CU_ASSERT_EQUAL(memcmp(in, out, 8), 0);
 	pair_free(&w.p);
 }
 
 static void regions(void)
 {
-	struct hca_mr_attr a = {.pdn = FIXTURE_PD, .pasid = HCA_PASID_DEVICE, .va = HCASIM_BAR_DM_SIZE};
+	struct hca_mr_attr a = {.pdn = FIXTURE_PD, .pasid = HCA_PASID_DEVICE, .va = TINY_DM_SIZE};
 	struct world w;
 	struct hca *hca;
 	uint32_t key;
@@ -98,7 +98,7 @@ static void regions(void)
 	a.length = 1;
 	CU_ASSERT_EQUAL(hca_mr_create(hca, &a, &key), -EINVAL);
 	a.va = 1;
-	a.length = HCASIM_BAR_DM_SIZE;
+	a.length = TINY_DM_SIZE;
 	CU_ASSERT_EQUAL(hca_mr_create(hca, &a, &key), -EINVAL);
 	a.va = UINT64_MAX;
 	a.length = 1;

@@ -177,6 +177,32 @@ static void moderation(void)
 	pair_free(&p);
 }
 
+/* Completions, and microseconds after the first, until an armed CQ has its event. */
+static void moderation_doubled(void)
+{
+	for (uint32_t twice = 1; twice <= 2; twice++) {
+		struct hca *hca;
+		struct pair p;
+
+		pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+		hca = p.fixture->hca[1];
+		CU_ASSERT_EQUAL(hca_cq_moderate(hca, p.rcq[1]->cqn, 3 * twice, 50 * twice), 0);
+		fixture_arm(p.rcq[1], 0, false);
+		sends(&p, 3 * twice - 1, 0);
+		CU_ASSERT_EQUAL(num_events(&p), 0);
+		sends(&p, 1, 0);
+		CU_ASSERT_EQUAL(num_events(&p), 1);
+		poll_all(p.rcq[1]);
+		fixture_arm(p.rcq[1], 1, false);
+		sends(&p, 1, 0);
+		fixture_settle(p.fixture, 50 * twice * (MS / 1000) - 1);
+		CU_ASSERT_EQUAL(num_events(&p), 0);
+		fixture_settle(p.fixture, 1);
+		CU_ASSERT_EQUAL(num_events(&p), 1);
+		pair_free(&p);
+	}
+}
+
 static void small_cq(struct pair *p)
 {
 	pair_new(p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
@@ -229,7 +255,7 @@ static void hostile_consumer_index(void)
 
 		small_cq(&p);
 		writes(&p, 4);
-		p.scq[0]->rec->ci = htole32(bad[i]);
+		p.scq[0]->rec->ci = htobe32(bad[i]);
 		p.scq[0]->ci = bad[i];
 		fixture_arm(p.scq[0], 0, false);
 		writes(&p, 1);
@@ -242,7 +268,7 @@ static void resize(void)
 {
 	struct hca_cq_attr attr = {.ring = {.pasid = FIXTURE_PASID, .entries = 64, .stride = 64}};
 	struct tiny_cqe *old, *ring;
-	struct hcasim_cq_record *rec;
+	struct tiny_cq_record *rec;
 	uint32_t i, skip;
 	struct pair p;
 
@@ -319,6 +345,7 @@ const struct test cq_tests[] = {
 	{"events one by one", event_by_event},
 	{"solicited", solicited},
 	{"moderation", moderation},
+	{"moderation doubled", moderation_doubled},
 	{"overrun", overrun},
 	{"hostile consumer index", hostile_consumer_index},
 	{"resize", resize},

@@ -18,9 +18,8 @@ static void push(struct pair *p, unsigned int buf, uint16_t index, uint32_t from
 	const uint8_t *wqe = p->qp[0]->sq + (size_t)(index & (p->qp[0]->sq_bbs - 1)) * TINY_BB;
 
 	for (; from < to; from += piece)
-		hca_mmio_write(p->fixture->hca[0], HCASIM_BAR_UAR,
-			       HCASIM_UAR_BF + buf * HCASIM_BF_SIZE + from, wqe + from,
-			       to - from < piece ? to - from : piece);
+		hca_mmio_write(p->fixture->hca[0], TINY_BAR_UAR, TINY_BF + buf * TINY_BF_SIZE + from,
+			       wqe + from, to - from < piece ? to - from : piece);
 }
 
 static bool forbid_wqe_reads(struct fixture *fixture, unsigned int side, const struct hca_dma *dma)
@@ -129,21 +128,20 @@ static void nonsense(void)
 	fixture_run(p.fixture);
 	fixture_expect_none(p.scq[0]);
 	put_inline(&p, 16);
-	v = HCASIM_FIELD_PREP(HCASIM_DB_SQ_QPN_MASK, p.qp[0]->qpn) |
-	    HCASIM_FIELD_PREP(HCASIM_DB_SQ_PI_MASK, 2ull);
+	v = p.qp[0]->qpn | (uint64_t)(2ull) << TINY_DB_INDEX;
 	/* another process's page */
-	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, 4096 + HCASIM_UAR_DB_SQ, &v, 8);
-	w = HCASIM_FIELD_PREP(HCASIM_DB_CQ_CQN_MASK, p.scq[0]->cqn);
-	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, 4096 + HCASIM_UAR_DB_CQ, &w, 8);
+	hca_mmio_write(p.fixture->hca[0], TINY_BAR_UAR, TINY_UAR_PAGE + TINY_DB_SQ, &v, 8);
+	w = p.scq[0]->cqn;
+	hca_mmio_write(p.fixture->hca[0], TINY_BAR_UAR, TINY_UAR_PAGE + TINY_DB_CQ, &w, 8);
 	fixture_run(p.fixture);
 	fixture_expect_none(p.scq[0]);
 	hca_counters(p.fixture->hca[0], &c);
 	CU_ASSERT_EQUAL(c.wqes, 0);
-	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, UINT64_MAX - 3, &v, 8);
-	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, HCASIM_BAR_UAR_SIZE, &v, 8);
-	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, 4092, &v, 8);
+	hca_mmio_write(p.fixture->hca[0], TINY_BAR_UAR, UINT64_MAX - 3, &v, 8);
+	hca_mmio_write(p.fixture->hca[0], TINY_BAR_UAR, TINY_UAR_PAGES * TINY_UAR_PAGE, &v, 8);
+	hca_mmio_write(p.fixture->hca[0], TINY_BAR_UAR, TINY_UAR_PAGE - 4, &v, 8);
 	hca_mmio_write(p.fixture->hca[0], 5, 0, &v, 8);
-	hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR, HCASIM_UAR_DB_SQ, &v, 8);
+	hca_mmio_write(p.fixture->hca[0], TINY_BAR_UAR, TINY_DB_SQ, &v, 8);
 	fixture_run(p.fixture);
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(fixture_events(p.fixture, 0, HCASIM_EQE_TYPE_COMP, p.scq[0]->cqn), 0);
@@ -185,16 +183,16 @@ static void registers(void)
 	uint32_t half = 0;
 
 	untimed_advance(fixture->u, 0x123456789abcull);
-	hca_mmio_read(fixture->hca[0], HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS, &v, 8);
+	hca_mmio_read(fixture->hca[0], TINY_BAR_REGS, TINY_REG_CLOCK_PS, &v, 8);
 	CU_ASSERT_EQUAL(v, 0x123456789abcull);
-	hca_mmio_read(fixture->hca[0], HCASIM_BAR_REGS, HCASIM_REG_CLOCK_PS + 4, &half, 4);
+	hca_mmio_read(fixture->hca[0], TINY_BAR_REGS, TINY_REG_CLOCK_PS + 4, &half, 4);
 	CU_ASSERT_EQUAL(half, 0x1234);
-	hca_mmio_read(fixture->hca[0], HCASIM_BAR_UAR, 7 * 4096 + HCASIM_UAR_CLOCK, &v, 8);
+	hca_mmio_read(fixture->hca[0], TINY_BAR_UAR, 7 * TINY_UAR_PAGE + TINY_UAR_CLOCK, &v, 8);
 	CU_ASSERT_EQUAL(v, 0x123456789abcull);
-	hca_mmio_read(fixture->hca[0], HCASIM_BAR_REGS, HCASIM_REG_CAPS, &v, 8);
+	hca_mmio_read(fixture->hca[0], TINY_BAR_REGS, TINY_REG_CAPS, &v, 8);
 	CU_ASSERT_EQUAL(v, 1);
-	hca_mmio_read(fixture->hca[0], HCASIM_BAR_REGS, UINT64_MAX - 2, &v, 8);
-	hca_mmio_read(fixture->hca[0], HCASIM_BAR_REGS, 0x9000, &v, 8);
+	hca_mmio_read(fixture->hca[0], TINY_BAR_REGS, UINT64_MAX - 2, &v, 8);
+	hca_mmio_read(fixture->hca[0], TINY_BAR_REGS, 0x9000, &v, 8);
 	CU_ASSERT_EQUAL(v, 0);
 	fixture_free(fixture);
 }

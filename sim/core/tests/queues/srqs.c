@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Shared receive queues: who takes which WQE, the limit, errors, and the last WQE of a QP. */
 #include "fixture.h"
+#include "core/queues/queues.h"
 
 #define ENTRIES 32
 #define STRIDE  64
@@ -12,7 +13,7 @@ struct shared { /* RC pairs or UD QPs; those of side 1 receive from one SRQ */
 	struct fixture_cq *scq, *rcq;
 	struct fixture_qp *src[2], *dst[2];
 	uint8_t *from, *to, *ring;
-	struct hcasim_srq_record *rec;
+	struct tiny_srq_record *rec;
 	uint32_t srqn, from_key, to_key, pi;
 };
 
@@ -30,14 +31,14 @@ static uint32_t srq_mr(struct shared *s, void *mem, size_t len)
 	return key;
 }
 
-static void shared_new(struct shared *s, uint8_t type)
+static void shared_new_family(struct shared *s, uint8_t type, const struct hca_personality *pers)
 {
 	struct hca_config cfg = {.num_ports = 1, .max_qp = 64, .max_cq = 64, .max_mr = 64, .max_srq = 4};
 	struct hca_srq_attr attr = {.pdn = SRQ_PD};
 	unsigned int i;
 
 	memset(s, 0, sizeof(*s));
-	s->fixture = fixture_new(&cfg, 0);
+	s->fixture = fixture_new_family(pers, &cfg, 0);
 	s->scq = fixture_cq(s->fixture, 0, 256);
 	s->rcq = fixture_cq(s->fixture, 1, 256);
 	s->ring = fixture_alloc(s->fixture, ENTRIES * STRIDE);
@@ -59,6 +60,11 @@ static void shared_new(struct shared *s, uint8_t type)
 	s->to_key = srq_mr(s, s->to, 65536);
 }
 
+static void shared_new(struct shared *s, uint8_t type)
+{
+	shared_new_family(s, type, &tiny_personality);
+}
+
 static void shared_free(struct shared *s)
 {
 	void *mem[] = {s->ring, s->rec, s->from, s->to};
@@ -78,7 +84,7 @@ static void post(struct shared *s, uint16_t tag, uint32_t off, uint32_t len)
 	r->num_sge = 1;
 	r->tag = tag;
 	r->sge[0] = fixture_sge(s->to + off, len, s->to_key);
-	s->rec->pi = htole32(++s->pi);
+	s->rec->pi = htobe32(++s->pi);
 }
 
 static void send(struct shared *s, unsigned int qp, uint32_t off, uint32_t len)
@@ -117,6 +123,56 @@ static void two_qps(void)
 		fixture_cq_sync(s.scq);
 	}
 	shared_free(&s);
+}
+
+static void take_four(struct shared *s, const uint16_t place[4])
+{
+	unsigned int k;
+
+	for (k = 0; k < 4; k++) {
+		send(s, k & 1, k * MSG, MSG);
+		fixture_run(s->fixture);
+		received(s, k & 1, place[k], HCASIM_CQE_STATUS_OK);
+		fixture_cq_sync(s->rcq);
+		fixture_expect(s->scq, HCASIM_CQE_STATUS_OK);
+		fixture_cq_sync(s->scq);
+	}
+}
+
+/* A family whose queue is a linked list: WQEs are taken in the order of the links, and completions name places. */
+static void linked(void)
+{
+	uint16_t at = 0, place[4];
+	struct shared s;
+	unsigned int i;
+
+	shared_new_family(&s, HCASIM_QPT_RC, &tiny_linked_personality);
+	for (i = 0; i < 6 * ENTRIES; i++) {
+		struct tiny_rqe *r = (struct tiny_rqe *)(s.ring + (size_t)at * STRIDE);
+
+		r->index = at; /* tiny_decode_rqe() compares it */
+		r->tag = 0xffff;
+		r->next = (uint16_t)((at * 5 + 7) % ENTRIES);
+		r->num_sge = 1;
+		r->sge[0] = fixture_sge(s.to + i % 16 * MSG, MSG, s.to_key);
+		s.rec->pi = htobe32(++s.pi);
+		place[i % 4] = at;
+		at = r->next;
+		if (i % 4 == 3) /* four are posted before the first is used */
+			take_four(&s, place);
+	}
+	shared_free(&s);
+}
+
+/* Free-running indices of which only the low bits are known. */
+static void index_bits(void)
+{
+	CU_ASSERT_EQUAL(index_extend(0xfffe, 3, 16), 0x10003);
+	CU_ASSERT_EQUAL(index_extend(0x10003, 0xfffe, 16), 0xfffe);
+	CU_ASSERT_EQUAL(index_extend(0xfffffffe, 1, 16), 1);
+	CU_ASSERT_EQUAL(index_extend(0x12ffffff, 0, 24), 0x13000000);
+	CU_ASSERT_EQUAL(index_extend(0x12ffffff, 0xffffff, 24), 0x12ffffff);
+	CU_ASSERT_EQUAL(index_extend(5, 0x80000005, 32), 0x80000005);
 }
 
 /* An empty queue is RNR to the sender, who goes on once something is posted. */
@@ -447,6 +503,8 @@ static void life(void)
 
 const struct test srq_tests[] = {
 	{"two QPs", two_qps},
+	{"linked list", linked},
+	{"index bits", index_bits},
 	{"empty", empty},
 	{"datagrams", datagrams},
 	{"limit", limit},

@@ -24,7 +24,7 @@ struct tagged { /* side 0 sends, side 1 matches */
 	struct fixture_cq *scq, *rcq, *tcq;
 	struct fixture_qp *src, *dst;
 	uint8_t *from, *to, *ring, *ops;
-	struct hcasim_srq_record *rec;
+	struct tiny_srq_record *rec;
 	uint32_t srqn, from_key, to_key, pi;
 	uint16_t op_pi;
 };
@@ -41,10 +41,10 @@ static inline void tagged_new(struct tagged *s, bool own_sq, uint32_t cqes)
 	s->rcq = fixture_cq(s->fixture, 0, 256);
 	s->tcq = fixture_cq(s->fixture, 1, cqes);
 	s->ring = fixture_alloc(s->fixture, ENTRIES * STRIDE);
-	s->ops = fixture_alloc(s->fixture, OPS * HCASIM_TM_OP_SIZE);
+	s->ops = fixture_alloc(s->fixture, OPS * sizeof(struct tiny_tm_op));
 	s->rec = fixture_alloc(s->fixture, sizeof(*s->rec));
 	attr.ring = (struct hca_ring){FIXTURE_PASID, (uintptr_t)s->ring, ENTRIES, STRIDE};
-	attr.tag_ops = (struct hca_ring){FIXTURE_PASID, (uintptr_t)s->ops, OPS, HCASIM_TM_OP_SIZE};
+	attr.tag_ops = (struct hca_ring){FIXTURE_PASID, (uintptr_t)s->ops, OPS, sizeof(struct tiny_tm_op)};
 	attr.record = (uintptr_t)s->rec;
 	attr.cqn = s->tcq->cqn;
 	CU_ASSERT_EQUAL_FATAL(hca_srq_create(s->fixture->hca[1], &attr, &s->srqn), 0);
@@ -74,17 +74,16 @@ static inline void tagged_free(struct tagged *s)
 
 static inline void ring_ops(struct tagged *s, uint16_t pi)
 {
-	uint64_t v = HCASIM_FIELD_PREP(HCASIM_DB_TM_SRQN_MASK, (uint64_t)s->srqn) |
-		     HCASIM_FIELD_PREP(HCASIM_DB_TM_PI_MASK, (uint64_t)pi);
+	uint64_t v = (uint64_t)s->srqn | (uint64_t)((uint64_t)pi) << TINY_DB_INDEX;
 
-	hca_mmio_write(s->fixture->hca[1], HCASIM_BAR_UAR, HCASIM_UAR_DB_TM, &v, sizeof(v));
+	hca_mmio_write(s->fixture->hca[1], TINY_BAR_UAR, TINY_DB_TM, &v, sizeof(v));
 	fixture_run(s->fixture);
 }
 
 static inline void put_op(struct tagged *s, struct tiny_tm_op op)
 {
 	op.index = s->op_pi;
-	memcpy(s->ops + (size_t)(s->op_pi++ % OPS) * HCASIM_TM_OP_SIZE, &op, sizeof(op));
+	memcpy(s->ops + (size_t)(s->op_pi++ % OPS) * sizeof(struct tiny_tm_op), &op, sizeof(op));
 }
 
 static inline void op(struct tagged *s, struct tiny_tm_op o)
@@ -119,7 +118,7 @@ static inline void post(struct tagged *s, uint16_t tag)
 
 	*r = (struct tiny_rqe){.index = (uint16_t)s->pi, .num_sge = 1, .tag = tag};
 	r->sge[0] = fixture_sge(s->to + (size_t)tag * SLOT, SLOT, s->to_key);
-	s->rec->pi = htole32(++s->pi);
+	s->rec->pi = htobe32(++s->pi);
 }
 
 static inline void message(struct tagged *s, uint8_t opcode, uint64_t tag, uint32_t len)

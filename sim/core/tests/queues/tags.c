@@ -39,16 +39,15 @@ static void operations(void)
 /* An entry of another index is stale; an index outside the ring, another page, and no SRQ, are ignored. */
 static void hostile(void)
 {
-	uint64_t v = HCASIM_FIELD_PREP(HCASIM_DB_TM_PI_MASK, 1ull);
+	uint64_t v = (uint64_t)(1ull) << TINY_DB_INDEX;
 	struct tagged s;
 
 	tagged_new(&s, true, 256);
 	ring_ops(&s, OPS + 1);
 	ring_ops(&s, 0xffff);
-	hca_mmio_write(s.fixture->hca[1], HCASIM_BAR_UAR, HCASIM_UAR_DB_TM, &v, sizeof(v));
-	v |= HCASIM_FIELD_PREP(HCASIM_DB_TM_SRQN_MASK, (uint64_t)s.srqn);
-	hca_mmio_write(s.fixture->hca[1], HCASIM_BAR_UAR, HCASIM_UAR_PAGE_SIZE + HCASIM_UAR_DB_TM, &v,
-		       sizeof(v));
+	hca_mmio_write(s.fixture->hca[1], TINY_BAR_UAR, TINY_DB_TM, &v, sizeof(v));
+	v |= (uint64_t)s.srqn;
+	hca_mmio_write(s.fixture->hca[1], TINY_BAR_UAR, TINY_UAR_PAGE + TINY_DB_TM, &v, sizeof(v));
 	fixture_run(s.fixture);
 	fixture_expect_none(s.tcq);
 	put_op(&s, (struct tiny_tm_op){.op = HCASIM_TM_OPCODE_ADD});

@@ -233,10 +233,10 @@ static void random_stores(void)
 			data[2] = 1;
 			data[3] = (uint8_t)(fixture_random(p.fixture) % 20);
 		}
-		hca_mmio_write(p.fixture->hca[0], HCASIM_BAR_UAR,
+		hca_mmio_write(p.fixture->hca[0], TINY_BAR_UAR,
 			       fixture_random(p.fixture) % 2
-				       ? HCASIM_UAR_BF + fixture_random(p.fixture) % 64 * 8
-				       : fixture_random(p.fixture) % 8192,
+				       ? TINY_BF + fixture_random(p.fixture) % 64 * 8
+				       : fixture_random(p.fixture) % (2 * TINY_UAR_PAGE),
 			       data, (uint32_t)(1 + fixture_random(p.fixture) % 64));
 		if (i % 16 == 0)
 			fixture_run(p.fixture);

@@ -102,7 +102,7 @@ static void hostile_record(void)
 		struct pair p;
 
 		pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
-		p.qp[1]->rec->rq_pi = htole32(bad[i]);
+		p.qp[1]->rec->rq_pi = htobe32(bad[i]);
 		fixture_send(p.qp[0], HCASIM_WQE_OP_SEND, 0, fixture_sge(p.mem[0], 8, p.key[0]), 0, 0);
 		fixture_settle(p.fixture, 10 * MS);
 		fixture_expect_none(p.rcq[1]);

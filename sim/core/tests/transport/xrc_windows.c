@@ -15,7 +15,7 @@ struct world {
 	struct fixture_qp *xrc[2], *rc[2];
 	struct fixture_qp *back[2]; /* XRC from side 1 to side 0: [1] binds */
 	uint8_t *from, *to, *ring;
-	struct hcasim_srq_record *rec;
+	struct tiny_srq_record *rec;
 	uint32_t srqn, from_key, to_key, region, mw;
 };
 
@@ -31,7 +31,7 @@ static void make_srq(struct world *w, uint32_t pdn)
 	CU_ASSERT_EQUAL_FATAL(hca_srq_create(w->fixture->hca[1], &attr, &w->srqn), 0);
 	r = (struct tiny_rqe *)w->ring; /* one receive, of no bytes */
 	r->tag = 1;
-	w->rec->pi = htole32(1);
+	w->rec->pi = htobe32(1);
 }
 
 static void pair_up(struct world *w, struct fixture_qp *qp[2], uint8_t type0, uint8_t type1)

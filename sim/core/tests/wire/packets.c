@@ -201,6 +201,28 @@ static void damaged(void)
 	fixture_free(fixture);
 }
 
+/* The priority of a frame: of its tag, or of the upper three bits of its DSCP. */
+static void priorities(void)
+{
+	for (unsigned int i = 0; i < 8; i++) {
+		struct hca_packet *pkt = packet_of(uc_frame, sizeof(uc_frame));
+
+		pkt->data[ETH_LEN + IPV4_TOS] = (uint8_t)(i << 5 | 0x1f);
+		CU_ASSERT_EQUAL(hca_packet_priority(pkt), i);
+		put16(pkt->data + ETH_TYPE, ETH_TYPE_IPV6);
+		put16(pkt->data + ETH_LEN, 0x6000 | i << 9 | 0x1ff);
+		CU_ASSERT_EQUAL(hca_packet_priority(pkt), i);
+		put16(pkt->data + ETH_TYPE, i & 1 ? ETH_TYPE_VLAN : ETH_TYPE_QINQ);
+		put16(pkt->data + ETH_LEN, i << 13 | 0x1fff);
+		CU_ASSERT_EQUAL(hca_packet_priority(pkt), i);
+		put16(pkt->data + ETH_TYPE, 0x0806); /* ARP */
+		CU_ASSERT_EQUAL(hca_packet_priority(pkt), 0);
+		pkt->len = ETH_LEN;
+		CU_ASSERT_EQUAL(hca_packet_priority(pkt), 0);
+		hca_packet_free(pkt);
+	}
+}
+
 static void flow_entropy(void)
 {
 	unsigned int i, differ = 0;
@@ -216,11 +238,8 @@ static void flow_entropy(void)
 }
 
 const struct test packet_tests[] = {
-	{"ICRC vectors", icrc_vectors},
-	{"CRC of all lengths", crc_of_all_lengths},
-	{"captured frame", parse_captured},
-	{"every opcode there and back", every_opcode},
-	{"damaged frames", damaged},
-	{"UDP source port", flow_entropy},
-	{NULL, NULL},
+	{"ICRC vectors", icrc_vectors},     {"CRC of all lengths", crc_of_all_lengths},
+	{"captured frame", parse_captured}, {"every opcode there and back", every_opcode},
+	{"damaged frames", damaged},        {"priorities", priorities},
+	{"UDP source port", flow_entropy},  {NULL, NULL},
 };

@@ -74,7 +74,7 @@ struct rss_setup {
 	struct pair p;
 	struct fixture_cq *cq[NUM_WQS];
 	uint32_t wqn[NUM_WQS], rss;
-	struct hcasim_sq_record *rec[NUM_WQS];
+	struct tiny_qp_record *rec[NUM_WQS];
 };
 
 static int make_rss(struct rss_setup *r, uint32_t fields, uint8_t log_size)

@@ -5,7 +5,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "devices/native/format.h"
+#include "devices/driver.h"
+#include "devices/family.h"
 
 using namespace hcasim;
 
@@ -82,19 +83,12 @@ LinkBench::LinkBench(const Profile &p)
 	cfg.max_qp = cfg.max_cq = cfg.max_mr = 32;
 	cfg.max_rd_atomic = 1;
 	cfg.doorbell_depth = uint32_t(profile.fifo.doorbell);
-	core = hca_create(&cfg, &native_personality, &ops, this);
+	core = hca_create(&cfg, device_family(DEVICE_FAMILY_DEFAULT)->personality, &ops, this);
 	if (!core)
 		throw std::runtime_error("hca_create");
-	const hca_ps ahead = model.bytes_ps(profile.pcie.transmit_buffer);
-
 	endpoint = std::make_unique<Endpoint>("endpoint", profile, model, core, *this);
-	root = std::make_unique<RootPort>("root", profile, model, &host, this, 0, core, *this);
-	up = std::make_unique<PcieDirection>("up", model, profile.pcie.latency, ahead, *endpoint, *root,
-					     true);
-	down = std::make_unique<PcieDirection>("down", model, profile.pcie.latency, ahead, *root, *endpoint,
-					       false);
-	endpoint->connect(up.get(), root.get());
-	root->connect(endpoint.get(), down.get());
+	root = std::make_unique<RootPort>("root", profile, model, &host, this, 0);
+	connect(*endpoint, *root);
 	sc_core::sc_start(sc_core::SC_ZERO_TIME);
 	for (size_t i = 0; i < memory.size(); i++)
 		memory[i] = i * 7 + (i >> 8);
@@ -114,12 +108,13 @@ static void job_done(hca *, hca_dma *dma)
 		job->on_done(*job);
 }
 
-std::unique_ptr<Job> LinkBench::job(bool write, uint32_t pasid, std::vector<hca_dma_seg> segs)
+std::unique_ptr<Job> LinkBench::job(bool write, uint32_t pasid, const std::vector<Range> &ranges)
 {
 	auto job = std::make_unique<Job>();
 
 	job->dma = {};
-	job->segs = std::move(segs);
+	for (const Range &r : ranges)
+		job->segs.push_back({r.addr, r.len, 0});
 	job->dma.write = write;
 	job->dma.class_ = HCA_DMA_PAYLOAD;
 	job->dma.pasid = pasid;

@@ -19,6 +19,12 @@ hcasim::Profile link_profile(const char *name = "connectx3");
 
 struct LinkBench;
 
+/* Of host memory. */
+struct Range {
+	uint64_t addr;
+	uint32_t len;
+};
+
 /* One transfer that tells when it is done. `next` keeps the core's view first. */
 struct Job {
 	hca_dma dma; /* first */
@@ -38,7 +44,6 @@ struct LinkBench : hcasim::StageStarter {
 	machine_host_ops host;
 	std::unique_ptr<hcasim::Endpoint> endpoint;
 	std::unique_ptr<hcasim::RootPort> root;
-	std::unique_ptr<hcasim::PcieDirection> up, down;
 	std::vector<std::string> log;                     /* what reached the host, in order */
 	std::vector<uint8_t> memory;                      /* PASID 1, address 0 on; nothing above its end */
 	std::vector<std::vector<hca_dma_seg>> write_segs; /* of every mem_write */
@@ -49,7 +54,7 @@ struct LinkBench : hcasim::StageStarter {
 	{
 	}
 
-	std::unique_ptr<Job> job(bool write, uint32_t pasid, std::vector<hca_dma_seg> segs);
+	std::unique_ptr<Job> job(bool write, uint32_t pasid, const std::vector<Range> &ranges);
 	void submit(Job &job);
 	/* Until nothing is left to do, or for `ps`. */
 	void run();

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The suite about connections of rdma_cm: parameters, private data, refusals."""
+from hcasim_conform.model.cells import Expect
+from hcasim_conform.suites.base import Case, Suite
+
+CONNECT, ACCEPT, EVENT = (
+    "rdma_connect/CONNECTION-PROPERTIES/",
+    "rdma_accept/",
+    "rdma_get_cm_event/CONN-EVENT-DATA/",
+)
+FIELDS = ("initiator_depth", "flow_control", "retry_count", "rnr_retry_count", "srq", "qp_num")
+
+# Most bytes of private data, of a request and of an answer, on InfiniBand and RoCE.
+ASK, REPLY = 56, 196
+
+
+class Connection(Suite):
+    def cases(self):
+        yield self._case(
+            "parameters",
+            "connect_parameters",
+            "each side's event has the parameters of the other one, and both QPs have those of the answer",
+            Expect(
+                EVENT + "responder_resources",
+                also=(
+                    *(EVENT + name for name in FIELDS),
+                    CONNECT + "adjust",
+                    CONNECT + "retry_count",
+                    CONNECT + "rnr_retry_count",
+                    CONNECT + "qp_num",
+                ),
+            ),
+        )
+        yield self._case(
+            "no-parameters",
+            "connect_nothing",
+            "an answer without parameters takes responder_resources and initiator_depth of the request",
+            Expect(ACCEPT + "CONNECTION-PROPERTIES/NULL"),
+        )
+        yield self._case(
+            "private-data",
+            "connect_data",
+            f"0, 1 and the most bytes arrive, {ASK} of a request and {REPLY} of an answer, with zeros behind them; one more is refused",
+            Expect(
+                EVENT + "private_data",
+                also=(
+                    EVENT + "zeroed",
+                    "rdma_connect/INFINIBAND-SPECIFIC/private_data",
+                    ACCEPT + "INFINIBAND-SPECIFIC/private_data",
+                ),
+            ),
+            request=ASK,
+            answer=REPLY,
+        )
+        yield self._case(
+            "refused",
+            "connect_refused",
+            "RDMA_CM_EVENT_REJECTED, with the data that rdma_reject() was given",
+            Expect("rdma_reject/NOTES/private_data"),
+        )
+        yield self._case(
+            "numbers",
+            "connect_numbers",
+            "without QPs each side's event has the qp_num and the srq that the other one gave",
+            Expect(EVENT + "qp_num", also=(EVENT + "srq",)),
+        )
+
+    @staticmethod
+    def _case(case, scenario, says, expect, **args):
+        return Case(
+            suite="connect",
+            qpt="RC",
+            case=case,
+            scenario=scenario,
+            says=says,
+            expect=expect,
+            args=args,
+            needs=("rdma_cm",),
+        )

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The mlx5 family as its kernel driver presents it: identity, capabilities, address handles. */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+#include "driver.h"
+#include "format.h"
+
+#define TSO_QPTS (1u << HCASIM_QPT_RAW_PACKET)
+
+_Static_assert(HCASIM_MLX5_BAR_DM == HCASIM_BAR_DM && HCASIM_MLX5_BAR_DM_SIZE == HCASIM_BAR_DM_SIZE,
+	       "device memory is that of the native driver");
+
+static int probe(struct drv_device *dev, const struct drv_upcalls *up)
+{
+	const int ret = native_drv_ops.probe(dev, up);
+	struct numbers *uars;
+
+	if (ret)
+		return ret;
+	uars = &native_dev(dev)->uars;
+	numbers_free(uars);
+	numbers_init(uars, HCASIM_MLX5_UAR_FIRST, HCASIM_MLX5_UAR_PAGES,
+		     HCASIM_MLX5_UAR_PAGES - HCASIM_MLX5_UAR_FIRST);
+	return 0;
+}
+
+static uint64_t fw_ver(const struct drv_device *dev)
+{
+	__be64 raw;
+	uint64_t v;
+
+	hca_mmio_read(dev->hca, HCASIM_MLX5_BAR, HCASIM_MLX5_REG_FW_REV, &raw, sizeof(raw));
+	v = be64toh(raw);
+	return HCASIM_FIELD_GET(HCASIM_MLX5_FW_REV_MAJOR_MASK, v) << 32 |
+	       HCASIM_FIELD_GET(HCASIM_MLX5_FW_REV_MINOR_MASK, v) << 16 |
+	       HCASIM_FIELD_GET(HCASIM_MLX5_FW_REV_SUBMINOR_MASK, v);
+}
+
+/* What a ConnectX-6 does not do, or this one does not yet. */
+static void take_away(struct ib_uverbs_ex_query_device_resp *out)
+{
+	const uint32_t odp = HCASIM_ODP_OP_FLUSH | HCASIM_ODP_OP_ATOMIC_WRITE;
+
+	out->base.device_cap_flags &= ~(uint32_t)IB_UVERBS_DEVICE_SRQ_RESIZE;
+	out->device_cap_flags_ex = (uint32_t)out->base.device_cap_flags;
+	out->odp_caps.per_transport_caps.rc_odp_caps &= ~odp;
+	out->xrc_odp_caps &= ~odp;
+	out->max_dm_size = 0;
+	out->max_wq_type_rq = 0;
+	memset(&out->rss_caps, 0, sizeof(out->rss_caps));
+	memset(&out->tm_caps, 0, sizeof(out->tm_caps));
+}
+
+static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_device_resp *out)
+{
+	native_drv_ops.query_device(dev, out);
+	out->base.fw_ver = fw_ver(dev);
+	out->base.vendor_id = HCASIM_MLX5_VENDOR_ID;
+	out->base.vendor_part_id = HCASIM_MLX5_PCI_DEVICE;
+	out->base.hw_ver = HCASIM_MLX5_PCI_REVISION;
+	out->base.max_qp_wr = HCASIM_MLX5_MAX_QP_WR;
+	out->base.max_sge = HCASIM_MLX5_MAX_SGE;
+	out->base.max_sge_rd = HCASIM_MLX5_MAX_SGE;
+	out->base.max_cqe = HCASIM_MLX5_MAX_CQE;
+	if (out->base.max_srq) {
+		out->base.max_srq_wr = HCASIM_MLX5_MAX_SRQ_WR;
+		out->base.max_srq_sge = HCASIM_MLX5_MAX_SGE;
+	}
+	out->hca_core_clock = HCASIM_MLX5_CORE_CLOCK_KHZ;
+	take_away(out);
+}
+
+static void query_device_ex(struct drv_device *dev, struct drv_udata *u)
+{
+	struct mlx5_ib_query_device_resp resp = {
+		.response_length = sizeof(resp),
+		.tso_caps = {HCASIM_MAX_TSO, TSO_QPTS},
+		.packet_pacing_caps = {.qp_rate_limit_min = HCASIM_RATE_LIMIT_MIN,
+				       .qp_rate_limit_max = HCASIM_RATE_LIMIT_MAX,
+				       .supported_qpts = TSO_QPTS,
+				       .cap_flags = MLX5_IB_PP_SUPPORT_BURST},
+	};
+
+	(void)dev;
+	if (u->out_len < sizeof(resp))
+		resp.response_length = (uint32_t)u->out_len;
+	native_udata_put(u, &resp, sizeof(resp));
+}
+
+/* Address handles live in the WQE; the driver only resolves the destination. */
+static int create_ah(struct drv_ah *base, const struct hca_av *av, struct drv_udata *u)
+{
+	struct mlx5_ib_create_ah_resp resp = {.response_length = sizeof(resp)};
+	const int ret = native_drv_ops.create_ah(base, av, u);
+
+	memcpy(resp.dmac, av->dmac, sizeof(resp.dmac));
+	if (!ret)
+		native_udata_put(u, &resp, sizeof(resp));
+	return ret;
+}
+
+/* ---- As the native driver ---- */
+
+static void remove_device(struct drv_device *dev)
+{
+	native_drv_ops.remove(dev);
+}
+
+static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out)
+{
+	native_drv_ops.query_port(dev, port, out);
+}
+
+static uint64_t query_port_speed(struct drv_device *dev, uint8_t port)
+{
+	return native_drv_ops.query_port_speed(dev, port);
+}
+
+static int set_port(struct drv_device *dev, uint8_t port, bool up)
+{
+	return native_drv_ops.set_port(dev, port, up);
+}
+
+static void query_counters(struct drv_device *dev, struct hca_counters *out)
+{
+	native_drv_ops.query_counters(dev, out);
+}
+
+static void query_congestion(struct drv_device *dev, struct hca_congestion *out)
+{
+	native_drv_ops.query_congestion(dev, out);
+}
+
+static int alloc_pd(struct drv_pd *pd, struct drv_udata *u)
+{
+	return native_drv_ops.alloc_pd(pd, u);
+}
+
+static void dealloc_pd(struct drv_pd *pd)
+{
+	native_drv_ops.dealloc_pd(pd);
+}
+
+static int reg_mr(struct drv_mr *mr, uint64_t start, uint64_t length, uint64_t iova, uint32_t access,
+		  struct drv_udata *u)
+{
+	return native_drv_ops.reg_mr(mr, start, length, iova, access, u);
+}
+
+static int rereg_mr(struct drv_mr *mr, uint32_t flags, uint64_t start, uint64_t length, uint64_t iova,
+		    uint32_t access, struct drv_pd *pd)
+{
+	return native_drv_ops.rereg_mr(mr, flags, start, length, iova, access, pd);
+}
+
+static int dereg_mr(struct drv_mr *mr)
+{
+	return native_drv_ops.dereg_mr(mr);
+}
+
+static int alloc_mw(struct drv_mw *mw, struct drv_udata *u)
+{
+	return native_drv_ops.alloc_mw(mw, u);
+}
+
+static int dealloc_mw(struct drv_mw *mw)
+{
+	return native_drv_ops.dealloc_mw(mw);
+}
+
+static int destroy_ah(struct drv_ah *ah)
+{
+	return native_drv_ops.destroy_ah(ah);
+}
+
+const struct drv_ops mlx5_drv_ops = {
+	.name = "mlx5",
+	.provider = "mlx5",
+	.module = "mlx5_core",
+	.hca_type = "MT4123",
+	.board_id = "HCASIM_mlx5",
+	.netdev = "ens",
+	.pci_vendor = HCASIM_MLX5_PCI_VENDOR,
+	.pci_device = HCASIM_MLX5_PCI_DEVICE,
+	.pci_subvendor = HCASIM_MLX5_PCI_SUBVENDOR,
+	.pci_subdevice = HCASIM_MLX5_PCI_SUBDEVICE,
+	.pci_class = HCASIM_MLX5_PCI_CLASS,
+	.driver_id = HCASIM_MLX5_DRIVER_ID,
+	.uverbs_abi = HCASIM_MLX5_UVERBS_ABI,
+	.personality = &mlx5_personality,
+	.num_comp_vectors = NATIVE_COMP_VECTORS,
+	.sz_ucontext = sizeof(struct mlx5_ucontext),
+	.sz_pd = sizeof(struct native_pd),
+	.sz_cq = sizeof(struct mlx5_cq),
+	.sz_srq = sizeof(struct native_srq),
+	.sz_qp = sizeof(struct mlx5_qp),
+	.sz_mr = sizeof(struct native_mr),
+	.sz_ah = sizeof(struct native_ah),
+	.sz_mw = sizeof(struct drv_mw),
+	.sz_flow = sizeof(struct native_flow),
+	.sz_dm = sizeof(struct native_dm),
+	.probe = probe,
+	.remove = remove_device,
+	.irq = native_irq,
+	.query_device = query_device,
+	.query_device_ex = query_device_ex,
+	.query_port = query_port,
+	.query_port_speed = query_port_speed,
+	.set_port = set_port,
+	.set_gid = native_set_gid,
+	.query_counters = query_counters,
+	.query_congestion = query_congestion,
+	.send_mad = native_send_mad,
+	.set_alarm = native_set_alarm,
+	.alloc_ucontext = mlx5_alloc_ucontext,
+	.dealloc_ucontext = mlx5_dealloc_ucontext,
+	.mmap = mlx5_mmap,
+	.alloc_pd = alloc_pd,
+	.dealloc_pd = dealloc_pd,
+	.reg_mr = reg_mr,
+	.rereg_mr = rereg_mr,
+	.dereg_mr = dereg_mr,
+	.page_request = native_page_request,
+	.page_response = native_page_response,
+	.map_pages = native_map_pages,
+	.unmap_pages = native_unmap_pages,
+	.prefetch_range = native_prefetch_range,
+	.alloc_mw = alloc_mw,
+	.dealloc_mw = dealloc_mw,
+	.create_cq = mlx5_create_cq,
+	.resize_cq = mlx5_resize_cq,
+	.moderate_cq = native_moderate_cq,
+	.destroy_cq = native_destroy_cq,
+	.create_srq = mlx5_create_srq,
+	.modify_srq_limit = native_modify_srq_limit,
+	.query_srq_limit = native_query_srq_limit,
+	.destroy_srq = mlx5_destroy_srq,
+	.create_qp = mlx5_create_qp,
+	.modify_qp = mlx5_modify_qp,
+	.query_qp = native_query_qp,
+	.destroy_qp = mlx5_destroy_qp,
+	.create_ah = create_ah,
+	.destroy_ah = destroy_ah,
+	.create_flow = native_create_flow,
+	.destroy_flow = native_destroy_flow,
+	.attach_mcast = native_attach_mcast,
+	.detach_mcast = native_detach_mcast,
+};

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The kernel driver of the mlx5 family: what differs from the native one's. Regions, windows, event queues, multicast
+ * groups, flows and on-demand paging are the same adapter's, and are left to that driver. Queues and doorbell records
+ * are in the memory of the program.
+ */
+#ifndef HCASIM_MLX5_DRIVER_H
+#define HCASIM_MLX5_DRIVER_H
+
+#include <rdma/mlx5-abi.h>
+
+#include "devices/native/driver.h"
+#include "hcasim_mlx5.h"
+
+#define MLX5_PAGE_SIZE  4096u
+#define MLX5_MAX_UARS   256 /* of one context: libmlx5 has room for no more */
+#define MLX5_MAX_BFREGS (MLX5_MAX_UARS * HCASIM_MLX5_USER_BFREGS_PER_UAR)
+
+struct mlx5_ucontext {
+	struct native_ucontext base;
+	uint32_t num_pages, page[MLX5_MAX_UARS]; /* static user access pages */
+	uint32_t num_bfregs, num_low_latency;
+	uint32_t users[MLX5_MAX_BFREGS]; /* QPs of each doorbell register */
+};
+
+struct mlx5_cq {
+	struct native_cq base;
+	uint32_t cqe_size, uar_page;
+	uint64_t record;
+};
+
+struct mlx5_qp {
+	struct native_qp base;
+	bool has_bfreg;
+	uint32_t bfreg;
+};
+
+static inline struct mlx5_ucontext *mlx5_ctx(struct drv_ucontext *ctx)
+{
+	return (struct mlx5_ucontext *)ctx;
+}
+
+/*
+ * The driver's part of a request, which older and newer libraries send shorter or longer. -EINVAL: shorter than `min`,
+ * -EOPNOTSUPP: longer than ours, and not zero there.
+ */
+int mlx5_udata_get(const struct drv_udata *u, void *req, size_t len, size_t min);
+
+int mlx5_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
+void mlx5_dealloc_ucontext(struct drv_ucontext *ctx);
+int mlx5_mmap(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
+/* A doorbell register for a QP: `number` as libmlx5 counts them, and its page. */
+uint32_t mlx5_bfreg_get(struct mlx5_ucontext *ctx);
+uint32_t mlx5_bfreg_number(uint32_t bfreg);
+uint32_t mlx5_bfreg_page(const struct mlx5_ucontext *ctx, uint32_t bfreg);
+void mlx5_bfreg_put(struct mlx5_ucontext *ctx, uint32_t bfreg);
+
+int mlx5_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
+int mlx5_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
+int mlx5_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
+int mlx5_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
+int mlx5_destroy_qp(struct drv_qp *qp);
+int mlx5_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
+int mlx5_destroy_srq(struct drv_srq *srq);
+
+extern const struct drv_ops mlx5_drv_ops;
+
+#endif

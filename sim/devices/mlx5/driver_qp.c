@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Queue pairs. */
+#include <errno.h>
+#include <stddef.h>
+
+#include "driver.h"
+
+#define MIN_RQ_SHIFT 4 /* one SGE */
+#define MAX_RQ_SHIFT 9
+
+static bool is_pow2(uint32_t v)
+{
+	return v && !(v & (v - 1));
+}
+
+static int check_type(const struct drv_qp_init *init)
+{
+	switch (init->type) {
+	case HCASIM_QPT_RC:
+	case HCASIM_QPT_UC:
+	case HCASIM_QPT_UD:
+	case HCASIM_QPT_RAW_PACKET:
+	case HCASIM_QPT_XRC_SEND:
+	case HCASIM_QPT_XRC_RECV:
+		return init->create_flags || init->table ? -EOPNOTSUPP : 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+/* libmlx5 has chosen rings for what the program asked for. */
+static int check_rings(const struct drv_qp_init *init, const struct mlx5_ib_create_qp *req)
+{
+	if (req->sq_wqe_count && (!is_pow2(req->sq_wqe_count) || req->sq_wqe_count > HCASIM_MLX5_MAX_WQEBB))
+		return -EINVAL;
+	if (init->srq || init->type == HCASIM_QPT_XRC_SEND)
+		return req->rq_wqe_count ? -EINVAL : 0;
+	if (!req->rq_wqe_count)
+		return init->max_recv_wr ? -EINVAL : 0;
+	if (!is_pow2(req->rq_wqe_count) || req->rq_wqe_count > HCASIM_MLX5_MAX_QP_WR)
+		return -EINVAL;
+	return req->rq_wqe_shift < MIN_RQ_SHIFT || req->rq_wqe_shift > MAX_RQ_SHIFT ? -EINVAL : 0;
+}
+
+/* Signatures, dynamically connected transport and its kin are not carried out; the rest is advice. */
+static int check_flags(uint32_t flags)
+{
+	const uint32_t advice = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE;
+
+	return flags & ~advice ? -EOPNOTSUPP : 0;
+}
+
+/* The receive ring comes first, but a RAW_PACKET QP's rings are in different places. */
+static struct hca_qp_attr_create attr_of(const struct mlx5_qp *qp, const struct drv_qp_init *init,
+					 const struct mlx5_ib_create_qp *req)
+{
+	const struct drv_qp *base = &qp->base.base;
+	const uint32_t pasid = base->pd->ctx->pasid, stride = 1u << req->rq_wqe_shift;
+	const uint64_t behind = req->buf_addr + (uint64_t)req->rq_wqe_count * stride;
+	const bool raw = init->type == HCASIM_QPT_RAW_PACKET;
+
+	return (struct hca_qp_attr_create){
+		.type = init->type,
+		.pdn = native_pdn(base->pd),
+		.send_cqn = init->send_cq ? init->send_cq->cqn : 0,
+		.recv_cqn = init->recv_cq ? init->recv_cq->cqn : 0,
+		.srqn = init->srq ? init->srq->srqn : 0,
+		.sq = {pasid, raw ? req->sq_buf_addr : behind, req->sq_wqe_count, HCASIM_MLX5_WQEBB_SIZE},
+		.rq = {pasid, req->buf_addr, req->rq_wqe_count, stride},
+		.record = req->db_addr,
+		.user_index = req->uidx,
+		.max_inline = init->max_inline,
+		.max_send_sge = init->max_send_sge,
+		.max_recv_sge = init->max_recv_sge,
+		.max_send_wr = init->max_send_wr,
+		.max_recv_wr = init->max_recv_wr,
+		.uar_page = mlx5_bfreg_page(mlx5_ctx(base->pd->ctx), qp->bfreg),
+	};
+}
+
+static int enter(struct drv_qp *base, const struct hca_qp_attr_create *attr)
+{
+	int ret = hca_qp_create(base->dev->hca, attr, &base->qpn);
+
+	if (ret)
+		return ret;
+	ret = native_enter(&native_dev(base->dev)->qps, base->qpn, base);
+	if (ret)
+		hca_qp_destroy(base->dev->hca, base->qpn);
+	return ret;
+}
+
+static int create_queues(struct mlx5_qp *qp, const struct drv_qp_init *init,
+			 const struct mlx5_ib_create_qp *req)
+{
+	struct mlx5_ucontext *ctx = mlx5_ctx(qp->base.base.pd->ctx);
+	struct hca_qp_attr_create attr;
+	int ret;
+
+	ret = check_flags(req->flags);
+	if (!ret)
+		ret = check_rings(init, req);
+	if (ret)
+		return ret;
+	qp->bfreg = mlx5_bfreg_get(ctx);
+	attr = attr_of(qp, init, req);
+	ret = enter(&qp->base.base, &attr);
+	qp->has_bfreg = !ret;
+	if (ret)
+		mlx5_bfreg_put(ctx, qp->bfreg);
+	return ret;
+}
+
+/* The receiving end of XRC has no queues, and belongs to no context. */
+static int create_xrc_recv(struct drv_qp *base, struct drv_qp_init *init)
+{
+	const struct hca_qp_attr_create attr = {.type = init->type, .xrcdn = init->xrcdn};
+
+	init->max_send_wr = init->max_send_sge = init->max_inline = 0;
+	init->max_recv_wr = init->max_recv_sge = 0;
+	return enter(base, &attr);
+}
+
+int mlx5_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
+{
+	struct mlx5_qp *qp = (struct mlx5_qp *)base;
+	struct mlx5_ib_create_qp_resp resp = {0};
+	struct mlx5_ib_create_qp req;
+	int ret;
+
+	ret = check_type(init);
+	if (!ret)
+		ret = mlx5_udata_get(u, &req, sizeof(req), offsetof(struct mlx5_ib_create_qp, bfreg_index));
+	if (!ret)
+		ret = init->type == HCASIM_QPT_XRC_RECV ? create_xrc_recv(base, init)
+							: create_queues(qp, init, &req);
+	if (ret)
+		return ret;
+	resp.bfreg_index = mlx5_bfreg_number(qp->bfreg);
+	native_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+int mlx5_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u)
+{
+	const struct mlx5_ib_modify_qp_resp resp = {.response_length = sizeof(resp)};
+	struct mlx5_ib_modify_qp req = {0};
+	struct hca_qp_attr all = *attr;
+	int ret = u->in_len ? mlx5_udata_get(u, &req, sizeof(req), sizeof(req.comp_mask)) : 0;
+
+	if (!ret && (req.comp_mask || req.burst_info.reserved))
+		ret = -EOPNOTSUPP;
+	if (!ret && !(mask & HCASIM_QP_ATTR_RATE_LIMIT) &&
+	    (req.burst_info.max_burst_sz || req.burst_info.typical_pkt_sz))
+		ret = -EINVAL;
+	if (ret)
+		return ret;
+	all.max_burst = req.burst_info.max_burst_sz;
+	all.typical_packet = req.burst_info.typical_pkt_sz;
+	ret = hca_qp_modify(base->dev->hca, base->qpn, &all, mask);
+	if (!ret)
+		native_udata_put(u, &resp, sizeof(resp));
+	return ret;
+}
+
+int mlx5_destroy_qp(struct drv_qp *base)
+{
+	const struct mlx5_qp *qp = (struct mlx5_qp *)base;
+	struct drv_ucontext *ctx = base->pd ? base->pd->ctx : NULL;
+	const int ret = native_destroy_qp(base);
+
+	if (!ret && qp->has_bfreg)
+		mlx5_bfreg_put(mlx5_ctx(ctx), qp->bfreg);
+	return ret;
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Shared receive queues: linked lists in the program's memory. */
+#include <errno.h>
+#include <stddef.h>
+
+#include "core/personality.h"
+#include "driver.h"
+
+#define MIN_STRIDE 32u
+
+static uint32_t power_of_two(uint32_t v)
+{
+	uint32_t n = 1;
+
+	while (n < v)
+		n *= 2;
+	return n;
+}
+
+/* libmlx5 counts one WQE less than the ring has, and its largest list of SGEs fills the stride. */
+static int get_ring(const struct drv_srq_init *init, const struct mlx5_ib_create_srq *req, uint32_t pasid,
+		    struct hca_ring *ring)
+{
+	const uint32_t bytes =
+		sizeof(struct hcasim_mlx5_seg_srq_next) + init->max_sge * sizeof(struct hcasim_mlx5_seg_data);
+
+	if (init->max_wr > HCASIM_MLX5_MAX_SRQ_WR || bytes > HCA_WQE_MAX)
+		return -EINVAL;
+	*ring = (struct hca_ring){pasid, req->buf_addr, power_of_two(init->max_wr + 1),
+				  power_of_two(bytes < MIN_STRIDE ? MIN_STRIDE : bytes)};
+	return 0;
+}
+
+int mlx5_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_udata *u)
+{
+	struct native_dev *n = native_dev(base->pd->ctx->dev);
+	struct mlx5_ib_create_srq_resp resp = {0};
+	struct hca_srq_attr attr = {
+		.pdn = native_pdn(base->pd),
+		.xrcdn = init->xrcdn,
+		.cqn = init->cq ? init->cq->cqn : 0,
+		.limit = init->limit,
+	};
+	struct mlx5_ib_create_srq req;
+	int ret;
+
+	ret = mlx5_udata_get(u, &req, sizeof(req), offsetof(struct mlx5_ib_create_srq, reserved1));
+	if (!ret && (req.flags || req.reserved0 || req.reserved1 || init->num_tags))
+		ret = -EOPNOTSUPP; /* signatures, tag matching */
+	if (!ret)
+		ret = get_ring(init, &req, base->pd->ctx->pasid, &attr.ring);
+	if (ret)
+		return ret;
+	attr.record = req.db_addr;
+	attr.user_index = req.uidx;
+	ret = hca_srq_create(n->dev->hca, &attr, &base->srqn);
+	if (ret)
+		return ret;
+	ret = native_enter(&n->srqs, base->srqn, base);
+	if (ret) {
+		hca_srq_destroy(n->dev->hca, base->srqn);
+		return ret;
+	}
+	init->max_wr = attr.ring.entries - 1;
+	resp.srqn = base->srqn;
+	native_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+int mlx5_destroy_srq(struct drv_srq *base)
+{
+	struct native_dev *n = native_dev(base->pd->ctx->dev);
+	const int ret = hca_srq_destroy(n->dev->hca, base->srqn);
+
+	if (ret)
+		return ret;
+	/* The queue may still have events of it; its number may be reused by another SRQ. */
+	native_eqs_poll(n);
+	native_enter(&n->srqs, base->srqn, NULL);
+	return 0;
+}

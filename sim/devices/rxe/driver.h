@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The kernel driver of a software RoCE device: declarations shared by its files. */
+#ifndef HCASIM_RXE_DRIVER_H
+#define HCASIM_RXE_DRIVER_H
+
+#include <sys/queue.h>
+
+#include "containers/numbers.h"
+#include "containers/table.h"
+#include "devices/driver.h"
+#include "hcasim_rxe.h"
+#include "hcasim_verbs.h"
+
+#define RXE_EQ_ENTRIES 8192
+#define RXE_NUM_EQS    2 /* vector 0: async events, 1: completions */
+#define RXE_PAGE_SIZE  4096u
+
+/* Memory of one or two queues, whole pages, that the library maps. */
+struct rxe_mem {
+	struct rxe_ucontext *ctx; /* NULL: it is gone */
+	uint8_t *addr;
+	uint64_t offset, length; /* in the context's file, and as mmap offset */
+	uint64_t freed;          /* device time, picoseconds */
+	LIST_ENTRY(rxe_mem) of_ctx;
+	STAILQ_ENTRY(rxe_mem) dead;
+};
+
+struct rxe_queue { /* one queue in it */
+	struct hcasim_rxe_queue *head;
+	uint64_t offset, size; /* mmap */
+	uint32_t entries, stride;
+};
+
+struct rxe_ucontext {
+	struct drv_ucontext base;
+	int memfd;
+	uint64_t end; /* of what was handed out */
+	LIST_HEAD(, rxe_mem) mems;
+};
+
+struct rxe_object { /* a CQ, QP or SRQ by its number */
+	struct table_node node;
+	void *object;
+};
+
+struct rxe_pd {
+	struct drv_pd base;
+	uint32_t pdn;
+};
+
+struct rxe_mr {
+	struct drv_mr base;
+	struct hca_mr_attr attr;
+};
+
+struct rxe_cq {
+	struct drv_cq base;
+	struct rxe_object entry;
+	struct rxe_mem *mem;
+	struct rxe_queue queue;
+	uint8_t arm_sn;
+};
+
+struct rxe_srq {
+	struct drv_srq base;
+	struct rxe_object entry;
+	struct rxe_mem *mem;
+	struct rxe_queue queue;
+};
+
+struct rxe_qp {
+	struct drv_qp base;
+	struct rxe_object entry;
+	struct rxe_mem *mem;
+	struct rxe_queue sq, rq;
+	bool sig_all;
+	uint16_t posted; /* WQEs that doorbells have announced, free-running */
+};
+
+struct rxe_ah {
+	struct drv_ah base;
+	struct hca_av av;
+	uint32_t number;
+};
+
+struct rxe_dev {
+	struct drv_device *dev;
+	const struct drv_upcalls *up;
+	struct {
+		uint32_t eqn, ci;
+		struct hcasim_rxe_event *ring;
+	} eq[RXE_NUM_EQS];
+	unsigned int num_eqs;
+	uint32_t num_mcasts;
+	struct numbers pds, ahs;
+	struct table cqs, qps, srqs; /* by number */
+	STAILQ_HEAD(, rxe_mem) dead; /* unmapped once no transfer can be under way to them */
+};
+
+static inline struct rxe_dev *rxe_dev(const struct drv_device *dev)
+{
+	return dev->priv;
+}
+
+static inline uint32_t rxe_pdn(const struct drv_pd *pd)
+{
+	return pd ? ((const struct rxe_pd *)pd)->pdn : 0;
+}
+
+static inline uint64_t rxe_record(const struct rxe_queue *q)
+{
+	return q->head ? (uintptr_t)&q->head->producer_index : 0;
+}
+
+static inline struct hca_ring rxe_ring(const struct rxe_queue *q)
+{
+	if (!q->head)
+		return (struct hca_ring){0};
+	return (struct hca_ring){HCA_PASID_KERNEL, (uintptr_t)(q->head + 1), q->entries, q->stride};
+}
+
+/* driver_queue.c. Memory for queues of so many elements; `second` may be NULL. NULL: none. */
+struct rxe_mem *rxe_mem_alloc(struct drv_ucontext *ctx, struct rxe_queue *first, struct rxe_queue *second);
+/* `entries` as asked for become those of the ring: a power of two with one place more. */
+void rxe_queue_size(struct rxe_queue *q, uint32_t entries, uint32_t stride);
+void rxe_queue_clear(struct rxe_queue *q);
+void rxe_mem_free(struct rxe_dev *n, struct rxe_mem *mem);
+void rxe_mem_reap(struct rxe_dev *n, bool all);
+int rxe_mmap(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
+int rxe_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
+void rxe_dealloc_ucontext(struct drv_ucontext *ctx);
+
+static inline void rxe_enter(struct table *t, struct rxe_object *entry, uint32_t number, void *object)
+{
+	entry->object = object;
+	table_add(t, &entry->node, number);
+}
+
+/* driver_eq.c */
+int rxe_eqs_create(struct rxe_dev *n);
+void rxe_eqs_destroy(struct rxe_dev *n);
+void rxe_irq(struct drv_device *dev, unsigned int vector);
+void rxe_eqs_poll(struct rxe_dev *n);
+
+/* driver_cq.c */
+int rxe_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
+int rxe_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
+int rxe_moderate_cq(struct drv_cq *cq, uint16_t count, uint16_t us);
+int rxe_req_notify_cq(struct drv_cq *cq, bool solicited);
+int rxe_destroy_cq(struct drv_cq *cq);
+
+/* driver_qp.c */
+int rxe_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
+int rxe_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
+int rxe_query_qp(struct drv_qp *qp, struct hca_qp_attr *attr);
+int rxe_destroy_qp(struct drv_qp *qp);
+int rxe_post_send(struct drv_qp *qp);
+
+/* driver_srq.c */
+int rxe_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
+int rxe_modify_srq_limit(struct drv_srq *srq, uint32_t limit);
+int rxe_query_srq_limit(struct drv_srq *srq, uint32_t *limit);
+int rxe_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u);
+int rxe_destroy_srq(struct drv_srq *srq);
+
+/* orphan.c */
+void rxe_flush_orphan(struct drv_orphan *qp, const struct drv_orphan *send_cq,
+		      const struct drv_orphan *recv_cq);
+
+static inline void rxe_udata_put(struct drv_udata *u, const void *resp, size_t len)
+{
+	if (len > u->out_len)
+		len = u->out_len;
+	__builtin_memcpy(u->out, resp, len);
+	u->out_used = len;
+}
+
+extern const struct drv_ops rxe_drv_ops;
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Shared receive queues. */
+#include <endian.h>
+#include <errno.h>
+
+#include "driver.h"
+
+static struct rxe_srq *rxe_srq(struct drv_srq *srq)
+{
+	return (struct rxe_srq *)srq;
+}
+
+int rxe_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_udata *u)
+{
+	struct rxe_dev *n = rxe_dev(base->pd->ctx->dev);
+	struct rxe_srq *srq = rxe_srq(base);
+	struct hcasim_rxe_create_srq_resp resp = {0};
+	struct hca_srq_attr attr = {.pdn = rxe_pdn(base->pd), .limit = init->limit};
+	int ret;
+
+	if (init->cq || init->xrcdn)
+		return -EOPNOTSUPP;
+	if (init->max_wr > HCASIM_RXE_MAX_WR || init->max_sge > HCASIM_RXE_MAX_SGE ||
+	    u->out_len < sizeof(resp))
+		return -EINVAL;
+	rxe_queue_size(&srq->queue, init->max_wr, HCASIM_RXE_ELEMENT);
+	srq->mem = rxe_mem_alloc(base->pd->ctx, &srq->queue, NULL);
+	if (!srq->mem)
+		return -ENOMEM;
+	attr.ring = rxe_ring(&srq->queue);
+	attr.record = rxe_record(&srq->queue);
+	ret = hca_srq_create(n->dev->hca, &attr, &base->srqn);
+	if (ret) {
+		rxe_mem_free(n, srq->mem);
+		return ret;
+	}
+	rxe_enter(&n->srqs, &srq->entry, base->srqn, srq);
+	resp.offset = htole64(srq->queue.offset);
+	resp.size = htole32((uint32_t)srq->queue.size);
+	resp.srq_num = htole32(base->srqn);
+	rxe_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+int rxe_modify_srq_limit(struct drv_srq *base, uint32_t limit)
+{
+	return hca_srq_arm(base->pd->ctx->dev->hca, base->srqn, limit);
+}
+
+int rxe_query_srq_limit(struct drv_srq *base, uint32_t *limit)
+{
+	return hca_srq_query(base->pd->ctx->dev->hca, base->srqn, limit);
+}
+
+/* The adapter keeps a queue where it is. */
+int rxe_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u)
+{
+	return -EOPNOTSUPP;
+}
+
+int rxe_destroy_srq(struct drv_srq *base)
+{
+	struct rxe_dev *n = rxe_dev(base->pd->ctx->dev);
+	struct rxe_srq *srq = rxe_srq(base);
+	const int ret = hca_srq_destroy(n->dev->hca, base->srqn);
+
+	if (ret)
+		return ret;
+	rxe_eqs_poll(n);
+	table_remove(&n->srqs, &srq->entry.node);
+	rxe_mem_free(n, srq->mem);
+	return 0;
+}

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Device families: unmodified providers of rdma-core on adapters of theirs, alone and with others on one wire."""
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from conftest import BUILD, RDMA_CORE_BUILD, Machine, free_port
+
+DEBIAN = Path("/usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so")
+ITERATIONS = 50
+
+
+@pytest.fixture(
+    params=[False, pytest.param(True, marks=pytest.mark.skipif(not DEBIAN.exists(), reason="not installed"))]
+)
+def system(request):
+    """False: the rdma-core of this build; True: Debian's."""
+    return request.param
+
+
+def pingpong(machine, devices, transport, *flags):
+    common = [machine.bin / f"ibv_{transport}_pingpong", "-p", free_port(), "-g", 1, "-n", ITERATIONS, *flags]
+    ends = machine.run_pair([*common, "-d", devices[0]], [*common, "-d", devices[1], "localhost"])
+    for output in (ends.server, ends.client):
+        assert "iters in" in output and "invalid data" not in output, output
+
+
+def test_rxe_devinfo(system):
+    machine = Machine(options=["--device", "rxe"], system=system)
+    result = machine.run(machine.bin / "ibv_devinfo", "-v")
+    assert result.status == 0, result.output
+    assert re.search(r"hca_id:\s+rxe0", result.output)
+    assert re.search(r"max_sge:\s+32", result.output) and "MEM_WINDOW_TYPE_2B" in result.output
+
+
+@pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
+@pytest.mark.parametrize("transport", ["rc", "uc", "ud", "srq"])
+def test_rxe_pingpong(transport, flags, system):
+    size = [] if transport == "srq" else ["-c", "-s", 1000]
+    pingpong(
+        Machine(hcas=2, options=["--device", "rxe"], system=system),
+        ("rxe0", "rxe1"),
+        transport,
+        *flags,
+        *size,
+    )
+
+
+def test_rxe_messages_of_many_packets(system):
+    pingpong(
+        Machine(hcas=2, options=["--device", "rxe"], system=system),
+        ("rxe0", "rxe1"),
+        "rc",
+        "-c",
+        "-s",
+        100000,
+    )
+
+
+def test_rxe_new_post_api():
+    pingpong(Machine(hcas=2, options=["--device", "rxe"], system=False), ("rxe0", "rxe1"), "rc", "-c", "-N")
+
+
+@pytest.mark.parametrize("transport", ["rc", "uc", "ud"])
+@pytest.mark.parametrize("order", ["hcasim,rxe", "rxe,hcasim"])
+def test_mixed_wire(order, transport, system):
+    pingpong(
+        Machine(hcas=order, system=system),
+        [f"{name}0" for name in order.split(",")],
+        transport,
+        "-c",
+        "-s",
+        1000,
+    )
+
+
+def test_names_count_by_family():
+    result = Machine(hcas="rxe,native,rxe").run(RDMA_CORE_BUILD / "bin/ibv_devinfo", "-l")
+    assert result.output.split()[3:] == ["rxe0", "hcasim0", "rxe1"], result.output
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--device", "none"], ["'none'", "native", "rxe"]),
+        (["--hcas", "rxe,none"], ["'none'", "native", "rxe"]),
+    ],
+)
+def test_unknown_family(options, words):
+    done = subprocess.run(
+        [BUILD / "bin/hcasim", "run", *options, "--", "true"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and all(word in done.stderr for word in words), done.stderr
+
+
+def test_replay_of_a_mixed_wire(tmp_path):
+    """The record names the family of each adapter."""
+    record = tmp_path / "mixed.rec"
+    pingpong(Machine(hcas="hcasim,rxe", options=["--record", record]), ("hcasim0", "rxe0"), "rc", "-c")
+    done = subprocess.run(
+        [BUILD / "bin/hcasim", "replay", record], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Unmodified libmlx5 on `--device mlx5`: rdma-core 56.1 as built here, and Debian's."""
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import Machine, free_port
+
+DEBIAN = Path("/usr/lib/x86_64-linux-gnu/libibverbs/libmlx5-rdmav34.so")
+DEVICES = ("mlx5_0", "mlx5_1")
+ITERATIONS = 100
+
+
+@pytest.fixture(
+    params=[False, pytest.param(True, marks=pytest.mark.skipif(not DEBIAN.exists(), reason="not installed"))],
+    ids=["built", "debian"],
+)
+def machine(request):
+    return Machine(hcas=2, options=["--device", "mlx5"], system=request.param)
+
+
+def run_pair(machine, program, *flags, server=(), client=("localhost",)):
+    common = [machine.bin / program, *flags]
+    return machine.run_pair([*common, "-d", DEVICES[0], *server], [*common, "-d", DEVICES[1], *client])
+
+
+def pingpong(machine, transport, *flags):
+    ends = run_pair(
+        machine, f"ibv_{transport}_pingpong", "-p", free_port(), "-g", 1, "-n", ITERATIONS, *flags
+    )
+    for output in (ends.server, ends.client):
+        assert f"{ITERATIONS} iters in" in output and "invalid data" not in output, output
+
+
+def test_devinfo(machine):
+    result = machine.run(machine.bin / "ibv_devinfo", "-v")
+    assert result.status == 0, result.output
+    assert re.findall(r"hca_id:\s+(\S+)", result.output) == list(DEVICES)
+    for line in (
+        r"vendor_id:\s+0x02c9",
+        r"vendor_part_id:\s+4123",
+        r"fw_ver:\s+20\.31\.1014",
+        r"max_sge:\s+30",
+    ):
+        assert re.search(line, result.output), line
+    assert re.search(r"hca_core_clock:\s+1000000kHZ", result.output)
+
+
+@pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
+@pytest.mark.parametrize("size", [1, 100, 4096, 100000])
+@pytest.mark.parametrize("transport", ["rc", "uc"])
+def test_connected(machine, transport, size, flags):
+    """One byte is sent inline, through BlueFlame; 100000 are many packets."""
+    pingpong(machine, transport, "-c", "-s", size, *flags)
+
+
+@pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
+def test_datagram(machine, flags):
+    pingpong(machine, "ud", "-c", "-s", 1000, *flags)
+
+
+@pytest.mark.parametrize("flags", [[], ["-e"], ["-q", 1]])
+def test_shared_receive_queue(machine, flags):
+    pingpong(machine, "srq", "-s", 4096, *flags)
+
+
+def test_extended_queues(machine):
+    """-N posts by ibv_wr_*, -t polls by ibv_start_poll() and reads completion timestamps."""
+    pingpong(machine, "rc", "-c", "-N")
+    pingpong(machine, "rc", "-c", "-t")
+
+
+@pytest.mark.parametrize("flags", [[], ["-e"], ["-s", 10000, "-m", 256]])
+def test_xrc(machine, flags):
+    ends = run_pair(machine, "ibv_xsrq_pingpong", "-p", free_port(), "-g", 1, "-n", ITERATIONS, *flags)
+    assert "success" in ends.server and "success" in ends.client
+
+
+PERFTEST = [
+    ["ib_write_bw", "-s", 4096],
+    ["ib_send_bw", "-s", 4096, "-e"],
+    ["ib_read_bw", "-s", 65536],
+    ["ib_atomic_bw"],
+    ["ib_write_lat", "-s", 8],
+    ["ib_send_bw", "-c", "UD", "-s", 1024],
+    ["ib_send_bw", "-c", "UC", "-s", 1024],
+    ["ib_send_lat", "-c", "XRC", "-s", 64],
+]
+
+
+@pytest.mark.skipif(not (DEBIAN.exists() and Path("/usr/bin/ib_write_bw").exists()), reason="not installed")
+@pytest.mark.parametrize("test", PERFTEST, ids=lambda test: "-".join(map(str, test)))
+def test_perftest(test):
+    """Debian's perftest, which knows the part number."""
+    program, *flags = test
+    port = free_port()
+    machine = Machine(hcas=2, options=["--device", "mlx5"], system=True)
+    ends = run_pair(machine, program, "-p", port, "-x", 1, "-F", "-n", 200, *flags)
+    assert re.search(r"^ *\d+ +\d+ +\d+\.\d+ ", ends.client, re.M), ends.client

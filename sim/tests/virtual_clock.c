@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A program of one thread that drives both ends of a connection, for the virtual clock: accesses and polls in an order
+ * that depends on what it finds in memory. "ping_pong": only one after the other. "threads": four threads, each with a
+ * context and a connection of its own: those of one context lock a UAR page in the order that the host gives them.
+ */
+#include <pthread.h>
+
+#include "link.h"
+
+#define BYTES  4096
+#define ROUNDS 40
+#define BATCH  16
+
+/* One after the other, each waited for. */
+static void ping_pong(const struct pair *p)
+{
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		pair_post_write(p, i, 1u << i % 13);
+		CHECK(link_wait(p->cq[0]).status == IBV_WC_SUCCESS);
+	}
+}
+
+/* A new one for each that is found; what is found in one poll depends on when it looks. */
+static void keep_full(const struct pair *p)
+{
+	uint32_t posted = 0, done = 0;
+	uint64_t id;
+
+	while (done < ROUNDS * 4) {
+		while (posted < ROUNDS * 4 && posted - done < BATCH)
+			pair_post_write(p, posted++, 64);
+		while (link_poll(p->cq[0], &id))
+			done++;
+		/* A program that looks elsewhere in between. */
+		CHECK(!link_poll(p->cq[1], &id));
+	}
+}
+
+/* The other end answers when it sees the data: end 1 receives, then end 0. */
+static void echo(const struct pair *p)
+{
+	struct ibv_recv_wr recv = {.num_sge = 1}, *bad;
+	struct ibv_send_wr send = {.num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
+	struct ibv_sge sge;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		const int from = i % 2, to = !from;
+
+		sge = link_sge(p->l, to, BYTES);
+		recv.sg_list = &sge;
+		CHECK(!(errno = ibv_post_recv(p->qp[to], &recv, &bad)));
+		sge = link_sge(p->l, from, 16);
+		send.sg_list = &sge;
+		link_post(p->qp[from], &send);
+		CHECK(link_wait(p->cq[to]).status == IBV_WC_SUCCESS);
+		CHECK(link_wait(p->cq[from]).status == IBV_WC_SUCCESS);
+	}
+}
+
+#define THREADS 4
+
+struct worker {
+	pthread_t thread;
+	pthread_barrier_t *start, *begun;
+	struct link l;
+	struct pair p;
+};
+
+/* Its first access makes it a CPU, so the threads come to theirs one after the other. */
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+
+	pair_post_write(&w->p, 0, 64);
+	CHECK(link_wait(w->p.cq[0]).status == IBV_WC_SUCCESS);
+	pthread_barrier_wait(w->begun);
+	pthread_barrier_wait(w->start);
+	ping_pong(&w->p);
+	keep_full(&w->p);
+	return NULL;
+}
+
+static void threads(void)
+{
+	struct worker w[THREADS];
+	pthread_barrier_t start;
+
+	CHECK(!pthread_barrier_init(&start, NULL, THREADS));
+	for (int i = 0; i < THREADS; i++) {
+		pthread_barrier_t begun;
+
+		w[i].start = &start;
+		w[i].begun = &begun;
+		CHECK(!pthread_barrier_init(&begun, NULL, 2));
+		link_open(&w[i].l, BYTES);
+		pair_open(&w[i].p, &w[i].l);
+		CHECK(!pthread_create(&w[i].thread, NULL, work, &w[i]));
+		pthread_barrier_wait(&begun);
+		pthread_barrier_destroy(&begun);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		CHECK(!pthread_join(w[i].thread, NULL));
+		pair_close(&w[i].p);
+		link_close(&w[i].l);
+	}
+	pthread_barrier_destroy(&start);
+}
+
+int main(int argc, char **argv)
+{
+	const bool simple = argc > 1 && !strcmp(argv[1], "ping_pong");
+	struct link l;
+	struct pair p;
+
+	if (argc > 1 && !strcmp(argv[1], "threads")) {
+		threads();
+		return 0;
+	}
+	link_open(&l, BYTES);
+	pair_open(&p, &l);
+	ping_pong(&p);
+	if (!simple) {
+		keep_full(&p);
+		echo(&p);
+	}
+	pair_close(&p);
+	link_close(&l);
+	return 0;
+}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The layouts and numbers of mlx5.yaml are those of rdma-core's headers."""
+
+import pytest
+from test_numbers import compile_c
+
+# Our structure, theirs (mlx5dv.h, wqe.h), and our member with theirs, or with an offset where theirs is in no header.
+MEMBERS = {
+    ("wqe_ctrl", "mlx5_wqe_ctrl_seg"): {
+        "opmod_idx_opcode": "opmod_idx_opcode", "qpn_ds": "qpn_ds", "fm_ce_se": "fm_ce_se", "imm": "imm",
+    },
+    ("seg_raddr", "mlx5_wqe_raddr_seg"): {"raddr": "raddr", "rkey": "rkey"},
+    ("seg_atomic", "mlx5_wqe_atomic_seg"): {"swap_add": "swap_add", "compare": "compare"},
+    ("seg_xrc", "mlx5_wqe_xrc_seg"): {"srqn": "xrc_srqn"},
+    ("seg_dgram", "mlx5_wqe_datagram_seg"): {
+        "qkey": "av.key.qkey.qkey", "dqp": "av.dqp_dct", "stat_rate_sl": "av.stat_rate_sl",
+        "udp_sport": "av.rlid", "rmac": "av.rmac", "tclass": "av.tclass", "hop_limit": "av.hop_limit",
+        "gid_fl": "av.grh_gid_fl", "rgid": "av.rgid",
+    },
+    ("seg_umr", "mlx5_wqe_umr_ctrl_seg"): {
+        "flags": "flags", "klm_octowords": "klm_octowords", "mkey_mask": "mkey_mask",
+    },
+    ("seg_mkey", "mlx5_wqe_mkey_context_seg"): {
+        "state": "free", "access_flags": "access_flags", "qpn_mkey": "qpn_mkey", "start_addr": "start_addr",
+        "len": "len", "log_page_size": "log_page_size",
+    },
+    ("seg_klm", "mlx5_wqe_umr_klm_seg"): {"byte_count": "byte_count", "mkey": "mkey", "address": "address"},
+    ("seg_data", "mlx5_wqe_data_seg"): {"byte_count": "byte_count", "lkey": "lkey", "addr": "addr"},
+    ("seg_inline", "mlx5_wqe_inl_data_seg"): {"byte_count": "byte_count"},
+    ("seg_srq_next", "mlx5_wqe_srq_next_seg"): {"next_wqe_index": "next_wqe_index"},
+    ("cqe", "mlx5_cqe64"): {
+        "wqe_id": "wqe_id", "ml_path": "ml_path", "slid": "slid", "flags_rqpn": "flags_rqpn",
+        "hds_ip_ext": "hds_ip_ext", "l4_hdr_type_etc": "l4_hdr_type_etc", "vlan_info": "vlan_info",
+        "srqn_uidx": "srqn_uidx", "imm_inval_pkey": "imm_inval_pkey", "app": "app", "app_op": "app_op",
+        "app_info": "app_info", "byte_cnt": "byte_cnt", "timestamp": "timestamp",
+        "sop_drop_qpn": "sop_drop_qpn", "wqe_counter": "wqe_counter", "op_own": "op_own",
+    },
+    ("cqe_err", "mlx5_err_cqe"): {
+        "srqn_uidx": "srqn", "vendor_err_synd": "vendor_err_synd", "syndrome": "syndrome",
+        "s_wqe_opcode_qpn": "s_wqe_opcode_qpn", "wqe_counter": "wqe_counter", "op_own": "op_own",
+    },
+}  # fmt: skip
+NUMBERS = {
+    "offsetof(struct hcasim_mlx5_seg_eth, cs_flags)": "offsetof(struct mlx5_wqe_eth_seg, cs_flags)",
+    "offsetof(struct hcasim_mlx5_seg_eth, mss)": "offsetof(struct mlx5_wqe_eth_seg, mss)",
+    "offsetof(struct hcasim_mlx5_seg_eth, inline_hdr_sz)": "offsetof(struct mlx5_wqe_eth_seg, inline_hdr_sz)",
+    "offsetof(struct hcasim_mlx5_seg_eth, inline_hdr)": "offsetof(struct mlx5_wqe_eth_seg, inline_hdr_start)",
+    "HCASIM_MLX5_INVALID_LKEY": "MLX5_INVALID_LKEY",
+    "HCASIM_MLX5_WQEBB_SIZE": "MLX5_SEND_WQE_BB",
+    "HCASIM_MLX5_UAR_DB_CQ": "MLX5_CQ_DOORBELL",
+    "HCASIM_MLX5_SEG_INLINE_IS_INLINE_MASK": "MLX5_INLINE_SEG",
+    "HCASIM_MLX5_SEG_DGRAM_EXTENDED_MASK": "MLX5_EXTENDED_UD_AV",
+    "HCASIM_MLX5_CQ_RECORD_SOLICITED_MASK": "MLX5_CQ_DB_REQ_NOT_SOL",
+    "HCASIM_MLX5_WQE_CTRL_SOLICITED_MASK": "MLX5_WQE_CTRL_SOLICITED",
+    "HCASIM_FIELD_PREP(HCASIM_MLX5_WQE_CTRL_CE_MASK, HCASIM_MLX5_CE_ALWAYS)": "MLX5_WQE_CTRL_CQ_UPDATE",
+    "HCASIM_FIELD_PREP(HCASIM_MLX5_WQE_CTRL_FM_MASK, HCASIM_MLX5_FM_FENCE)": "MLX5_WQE_CTRL_FENCE",
+    "HCASIM_FIELD_PREP(HCASIM_MLX5_WQE_CTRL_FM_MASK, HCASIM_MLX5_FM_SMALL)": "MLX5_WQE_CTRL_INITIATOR_SMALL_FENCE",
+    "HCASIM_MLX5_SEG_ETH_L3_CSUM_MASK": "MLX5_ETH_WQE_L3_CSUM",
+    "HCASIM_MLX5_SEG_ETH_L4_CSUM_MASK": "MLX5_ETH_WQE_L4_CSUM",
+    "HCASIM_MLX5_SEG_UMR_INLINE_MASK": "MLX5_WQE_UMR_CTRL_FLAG_INLINE",
+    "HCASIM_MLX5_SEG_UMR_CHECK_FREE_MASK": "MLX5_WQE_UMR_CTRL_FLAG_CHECK_FREE",
+    "HCASIM_MLX5_SEG_UMR_CHECK_QPN_MASK": "MLX5_WQE_UMR_CTRL_FLAG_CHECK_QPN",
+    "HCASIM_MLX5_SEG_UMR_MASK_LEN_MASK": "MLX5_WQE_UMR_CTRL_MKEY_MASK_LEN",
+    "HCASIM_MLX5_SEG_UMR_MASK_START_ADDR_MASK": "MLX5_WQE_UMR_CTRL_MKEY_MASK_START_ADDR",
+    "HCASIM_MLX5_SEG_UMR_MASK_MKEY_MASK": "MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY",
+    "HCASIM_MLX5_SEG_UMR_MASK_QPN_MASK": "MLX5_WQE_UMR_CTRL_MKEY_MASK_QPN",
+    "HCASIM_MLX5_SEG_UMR_MASK_FREE_MASK": "MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE",
+    "HCASIM_MLX5_SEG_MKEY_FREE_MASK": "MLX5_WQE_MKEY_CONTEXT_FREE",
+    "HCASIM_MLX5_SEG_MKEY_ATOMIC_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_ATOMIC",
+    "HCASIM_MLX5_SEG_MKEY_REMOTE_WRITE_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_WRITE",
+    "HCASIM_MLX5_SEG_MKEY_REMOTE_READ_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_READ",
+    "HCASIM_MLX5_L3_HDR_IPV4": "MLX5_CQE_L3_HDR_TYPE_IPV4",
+}
+SYNDROMES = {
+    "LOC_LEN_ERR": "LOCAL_LENGTH_ERR", "LOC_QP_OP_ERR": "LOCAL_QP_OP_ERR", "LOC_PROT_ERR": "LOCAL_PROT_ERR",
+    "LOC_ACCESS_ERR": "LOCAL_ACCESS_ERR", "REM_INV_REQ_ERR": "REMOTE_INVAL_REQ_ERR",
+    "REM_ACCESS_ERR": "REMOTE_ACCESS_ERR", "REM_OP_ERR": "REMOTE_OP_ERR",
+    "RETRY_EXC_ERR": "TRANSPORT_RETRY_EXC_ERR", "REM_ABORT_ERR": "REMOTE_ABORTED_ERR",
+}  # fmt: skip
+
+
+def check(left, right):
+    return f'_Static_assert((unsigned long)({left}) == (unsigned long)({right}), "{left}");\n'
+
+
+@pytest.fixture(scope="module")
+def assertions(documents):
+    out = "#include <stdint.h>\n#include <endian.h>\n#include <infiniband/mlx5dv.h>\n"
+    out += '#include "providers/mlx5/wqe.h"\n#include "hcasim_mlx5.h"\n'
+    for (ours, theirs), members in MEMBERS.items():
+        out += check(f"sizeof(struct hcasim_mlx5_{ours})", f"sizeof(struct {theirs})")
+        for mine, yours in members.items():
+            out += check(
+                f"offsetof(struct hcasim_mlx5_{ours}, {mine})", f"offsetof(struct {theirs}, {yours})"
+            )
+    for ours, theirs in NUMBERS.items():
+        out += check(ours, theirs)
+    enums = {enum["name"]: [value["name"] for value in enum["values"]] for enum in documents["mlx5"]["enums"]}
+    for name in enums["opcode"]:
+        out += check(f"HCASIM_MLX5_OPCODE_{name}", f"MLX5_OPCODE_{name}")
+    for name in enums["cqe_opcode"]:
+        out += check(f"HCASIM_MLX5_CQE_OPCODE_{name}", f"MLX5_CQE_{name}")
+    for name in enums["syndrome"]:
+        out += check(f"HCASIM_MLX5_SYNDROME_{name}", f"MLX5_CQE_SYNDROME_{SYNDROMES.get(name, name)}")
+    return out
+
+
+def test_layouts_and_numbers_are_those_of_libmlx5(assertions, generated, rdma_include, rdma_source, tmp_path):
+    result = compile_c(assertions, tmp_path, [generated / "include", rdma_include, rdma_source])
+    assert result.returncode == 0, result.stderr
+
+
+def test_that_comparison_can_fail(assertions, generated, rdma_include, rdma_source, tmp_path):
+    text = assertions + check("offsetof(struct hcasim_mlx5_cqe, app)", "offsetof(struct mlx5_cqe64, app_op)")
+    result = compile_c(text, tmp_path, [generated / "include", rdma_include, rdma_source])
+    assert result.returncode != 0 and "hcasim_mlx5_cqe, app" in result.stderr
