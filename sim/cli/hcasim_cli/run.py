@@ -186,11 +186,13 @@ def give_verbs(build, environment, program):
         prepend(environment, "LD_LIBRARY_PATH", build.rdma_core_lib)
 
 
-def upstream_providers(build, environment):
-    """rdma-core's own providers, which its libraries find only where they are installed."""
+def upstream_providers(build, environment, folder):
+    """rdma-core's own providers for adapters of this machine; its libraries find them only where they are installed."""
     if environment.get("HCASIM_VERBS") != build.rdma_core_lib:
         return []
-    paths = [f"{build.rdma_core_lib}/lib{name}" for name in build.families]
+    adapters = os.listdir(f"{folder}/sysfs/class/infiniband")
+    present = {family for family in build.families for name in adapters if name.startswith(family)}
+    paths = [f"{build.rdma_core_lib}/lib{family}" for family in sorted(present)]
     return [path for path in paths if glob.glob(f"{glob.escape(path)}-rdmav*.so")]
 
 
@@ -206,7 +208,7 @@ def environment_for(build, folder, system_verbs, program):
         give_verbs(build, environment, program)
     # The fault handler needs up-to-date registers in valgrind's signal frames. The user's options come later and win.
     prepend(environment, "VALGRIND_OPTS", *VALGRIND_OPTS, separator=" ")
-    drivers = ":".join([build.provider, *upstream_providers(build, environment)])
+    drivers = ":".join([build.provider, *upstream_providers(build, environment, folder)])
     environment["RDMAV_DRIVERS"] = environment["IBV_DRIVERS"] = drivers
     prepend(environment, "PATH", build.wrappers)
     return environment
