@@ -164,11 +164,11 @@ void Adapter::set_timer(hca_ps deadline)
 	timers_.timer_changed(deadline_);
 }
 
-void Adapter::fire_timers()
+void Adapter::fire_timers(hca_ps now)
 {
 	if (endpoint_)
-		endpoint_->expire(now_ps());
-	if (deadline_ > now_ps())
+		endpoint_->expire(now);
+	if (deadline_ > now)
 		return;
 	deadline_ = HCA_PS_NEVER;
 	hca_timers(core());

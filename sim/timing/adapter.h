@@ -112,7 +112,7 @@ class Adapter : public StageHost, public DmaPort
 	{
 		return endpoint_ ? std::min(deadline_, endpoint_->deadline()) : deadline_;
 	}
-	void fire_timers();
+	void fire_timers(hca_ps now);
 	/* Starts the stages that the core named since; after every call into the core, and not inside one. */
 	void start_ready() override;
 	/* Starts every idle stage that has work, named or not; true if there was one. */

@@ -26,7 +26,7 @@ Endpoint::Endpoint(sc_core::sc_module_name name, const Profile &p, const PcieMod
 		   StageStarter &stages)
     : sc_module(name), model_(model), hca_(h), stages_(stages),
       up_("up", model, p.pcie.latency, model.bytes_ps(p.pcie.transmit_buffer), *this, true),
-      read_latency_(p.engine.read_latency), credit_latency_(p.pcie.latency),
+      read_latency_(p.engine.read_latency), credit_latency_(to_sc(p.pcie.latency)),
       read_ps_per_byte_(8000.0 / p.engine.read_rate), dm_latency_(p.engine.dm_latency),
       dm_ps_per_byte_(8000.0 / p.engine.dm_rate), posted_credits_(p.pcie.posted_headers, p.pcie.posted_data),
       nonposted_credits_(p.pcie.nonposted_headers, 0), doorbell_waits_(p.fifo.doorbell_waits),
@@ -404,7 +404,7 @@ void Endpoint::respond()
 	while (!taken_.empty()) {
 		TlpPayload *tlp = taken_.pop();
 		tlm::tlm_phase phase = tlm::BEGIN_RESP;
-		sc_core::sc_time t = to_sc(credit_latency_);
+		sc_core::sc_time t = credit_latency_;
 
 		tlp->set_response_status(tlm::TLM_OK_RESPONSE);
 		rx_->nb_transport_bw(*tlp, phase, t);
@@ -438,22 +438,22 @@ void Endpoint::completion(TlpPayload &tlp, hca_ps arrival)
 		completed(h.tag, arrival);
 }
 
-hca_ps Endpoint::deadline()
+/* Those of reads that are done, from the front. */
+void Endpoint::drop_deadlines()
 {
 	while (!deadlines_.empty()) {
 		const Deadline &d = deadlines_.front();
 
 		if (requests_[d.tag].transfer && requests_[d.tag].number == d.number)
-			return d.at;
+			return;
 		deadlines_.pop();
 	}
-	return HCA_PS_NEVER;
 }
 
 void Endpoint::expire(hca_ps now)
 {
 	while (deadline() <= now) {
-		const uint16_t tag = deadlines_.pop().tag;
+		const uint16_t tag = deadlines_.front().tag;
 
 		requests_[tag].transfer->status = -EFAULT;
 		completed(tag, now);
@@ -467,6 +467,7 @@ void Endpoint::completed(uint16_t tag, hca_ps arrival)
 	const bool starved = free_tags_.empty();
 
 	requests_[tag].transfer = nullptr;
+	drop_deadlines();
 	free_tags_.push({arrival, tag});
 	change("tags", arrival, 1);
 	if (--t->open == 0 && t->issued) {

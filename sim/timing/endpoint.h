@@ -54,7 +54,8 @@ class Endpoint : public sc_core::sc_module, public PciePort, public TlpSource
 	tlm_utils::passthrough_target_socket<Endpoint, 32, PcieProtocol> rx_{"rx"};
 	Watch *watch_ = nullptr; /* NULL: nobody wants events */
 	hca_ps next_at_ = 0;     /* time of the last next(): when the TLP leaves */
-	const hca_ps read_latency_, credit_latency_;
+	const hca_ps read_latency_;
+	const sc_core::sc_time credit_latency_;
 	const double read_ps_per_byte_;
 	const hca_ps dm_latency_;
 	const double dm_ps_per_byte_;
@@ -85,7 +86,7 @@ class Endpoint : public sc_core::sc_module, public PciePort, public TlpSource
 		uint16_t tag;
 		uint64_t number; /* of the read that had the tag */
 	};
-	Ring<Deadline> deadlines_; /* of reads, done ones too */
+	Ring<Deadline> deadlines_; /* of reads; the first one is not done */
 	uint64_t reads_sent_ = 0;
 	Fault *fault_ = nullptr; /* NULL: there are none */
 	bool posted_turn_ = true;
@@ -123,6 +124,7 @@ class Endpoint : public sc_core::sc_module, public PciePort, public TlpSource
 	void respond();
 	void completion(TlpPayload &tlp, hca_ps arrival);
 	void completed(uint16_t tag, hca_ps arrival);
+	void drop_deadlines();
 	void consumed(Tlp &tlp);
 	void take_credits(const Tlp &tlp);
 	void give_credits(Tlp &tlp, hca_ps at);
@@ -155,7 +157,10 @@ class Endpoint : public sc_core::sc_module, public PciePort, public TlpSource
 		fault_ = fault;
 	}
 	/* When the oldest read times out that has no completion yet; HCA_PS_NEVER: there is none. */
-	hca_ps deadline();
+	hca_ps deadline() const
+	{
+		return deadlines_.empty() ? HCA_PS_NEVER : deadlines_.front().at;
+	}
 	/* Ends the reads whose time is over as ones that failed (PCIe 2.8). */
 	void expire(hca_ps now);
 	/* Passes what arrived from CPUs to the core, as far as there is room: after every call of the core. */

@@ -108,8 +108,11 @@ hca_ps machine::next_timer() const
 
 void machine::fire_timers()
 {
+	const hca_ps now = now_ps();
+
 	for (const auto &a : adapters)
-		a->fire_timers();
+		if (a->deadline() <= now)
+			a->fire_timers(now);
 }
 
 void machine::start_ready()

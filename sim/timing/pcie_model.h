@@ -55,7 +55,7 @@ class PcieModel
 	/* Time that so many bytes occupy the lanes. */
 	hca_ps bytes_ps(double bytes) const
 	{
-		return hca_ps(std::llround(bytes * ps_per_byte_));
+		return round_ps(bytes * ps_per_byte_);
 	}
 	uint32_t write_chunk(uint64_t addr, uint32_t left) const
 	{

@@ -117,16 +117,24 @@ inline void connect(PciePort &a, PciePort &b)
 	b.tx().bind(a.rx());
 }
 
-/* A payload with its header. */
+/* A payload with its header: one object, which SystemC does not delete. */
 struct Tlp : TlpPayload {
-	TlpHeader &header;
+	struct Header : TlpHeader {
+		void free() override
+		{
+		}
+	} header;
 	void *owner = nullptr; /* the sender's: what it belongs to */
 	uint64_t extra = 0;    /* the sender's: ps that it takes longer than the link does */
 	bool credited = false; /* the sender's: its credits are back, or on their way */
 
-	explicit Tlp(tlm::tlm_mm_interface *mm) : TlpPayload(mm), header(*new TlpHeader)
+	explicit Tlp(tlm::tlm_mm_interface *mm) : TlpPayload(mm)
 	{
-		set_extension(&header);
+		set_extension<TlpHeader>(&header);
+	}
+	~Tlp() override
+	{
+		clear_extension<TlpHeader>(&header); /* it is gone before the payload */
 	}
 };
 
@@ -147,7 +155,7 @@ class TlpPool : public tlm::tlm_mm_interface
 		Tlp *tlp = free_.back();
 
 		free_.pop_back();
-		tlp->header = TlpHeader();
+		static_cast<TlpHeader &>(tlp->header) = TlpHeader();
 		tlp->header.type = type;
 		tlp->extra = 0;
 		tlp->credited = false;

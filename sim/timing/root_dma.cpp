@@ -29,14 +29,14 @@ ReadBuffers::Buffer *ReadBuffers::get(uint32_t size)
 }
 
 /* The next one of `together_`, to the address space of `first`. */
-HostTransfer &RootPort::new_transfer(const TlpPayload &first)
+HostTransfer &RootPort::new_transfer(const TlpPayload &first, const TlpHeader &h)
 {
 	if (together_.size() == num_together_)
 		together_.emplace_back();
 	HostTransfer &t = together_[num_together_++];
 
-	t.pasid = tlp_header(first).pasid;
-	t.split = tlp_header(first).split;
+	t.pasid = h.pasid;
+	t.split = h.split;
 	t.len = 0;
 	t.data = first.get_data_ptr();
 	t.segs.clear();
@@ -71,14 +71,14 @@ static void add_bytes(HostTransfer &t, const uint8_t *data, uint32_t len)
 /* One more transfer: `first`, and the MRds from reads_[i] on that continue it. Returns which is behind them. */
 size_t RootPort::add_read(Read *first, size_t i)
 {
-	HostTransfer &t = new_transfer(*first->tlp);
+	HostTransfer &t = new_transfer(*first->tlp, *first->header);
 	Read *r = first;
 
 	while (true) {
 		add_piece(t, *r->tlp);
 		r->transfer = num_together_ - 1;
 		fetched_.push_back(r);
-		if (!tlp_header(*r->tlp).more || i == reads_.size())
+		if (!r->header->more || i == reads_.size())
 			return i;
 		r = reads_[i++];
 	}
@@ -97,7 +97,7 @@ void RootPort::gather(Read *first, hca_ps now)
 	while (i < reads_.size() && reads_[i]->at < now + read_latency_) {
 		Read *r = reads_[i++];
 
-		if (r->buffer || tlp_header(*r->tlp).pasid != together_[0].pasid)
+		if (r->buffer || r->header->pasid != together_[0].pasid)
 			continue;
 		const size_t before = fetched_.size();
 
@@ -166,14 +166,13 @@ Tlp *RootPort::next_completion()
 	if (completing_.empty())
 		return nullptr;
 	Read *r = completing_.pop();
-	const TlpHeader &request = tlp_header(*r->tlp);
 	const uint64_t addr = r->tlp->get_address() + r->sent;
 	const uint32_t left = r->tlp->get_data_length() - r->sent;
 	const uint32_t len = r->failed ? 0 : model_.completion_chunk(addr, left);
 	/* One completion without data ends a read that fails. */
 	Tlp *tlp = tlps_.get(r->failed ? TlpType::Cpl : TlpType::CplD, addr, len, r->data + r->sent);
 
-	tlp->header = request;
+	static_cast<TlpHeader &>(tlp->header) = *r->header;
 	tlp->header.type = r->failed ? TlpType::Cpl : TlpType::CplD;
 	tlp->header.status = r->failed ? CplStatus::UnsupportedRequest : CplStatus::Success;
 	tlp->header.byte_count = left;
@@ -201,14 +200,14 @@ void RootPort::end(Read *r)
  */
 size_t RootPort::add_write(size_t from)
 {
-	HostTransfer &t = new_transfer(*landing_[from].tlp);
+	HostTransfer &t = new_transfer(*landing_[from].tlp, *landing_[from].header);
 
 	for (size_t i = from; i < landing_.size(); i++) {
 		const TlpPayload &tlp = *landing_[i].tlp;
 
 		add_bytes(t, tlp.get_data_ptr(), tlp.get_data_length());
 		add_piece(t, tlp);
-		if (!tlp_header(tlp).more)
+		if (!landing_[i].header->more)
 			return i + 1;
 	}
 	num_together_--;
@@ -242,7 +241,7 @@ size_t RootPort::join()
 	uint32_t bytes = 0;
 
 	num_together_ = 0;
-	while (behind < landing_.size() && tlp_header(*landing_[behind].tlp).type == TlpType::MWr) {
+	while (behind < landing_.size() && landing_[behind].header->type == TlpType::MWr) {
 		const size_t next = add_write(behind);
 
 		if (next == behind)

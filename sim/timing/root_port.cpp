@@ -18,7 +18,7 @@ RootPort::RootPort(sc_core::sc_module_name name, const Profile &p, const PcieMod
     : sc_module(name), model_(model), ops_(ops), ctx_(ctx), adapter_(adapter), memory_(ops, ctx),
       down_("down", model, p.pcie.latency, model.bytes_ps(p.pcie.transmit_buffer), *this, false),
       read_latency_(p.root.read_latency), store_latency_(p.root.store_latency),
-      credit_latency_(p.pcie.latency), interleave_(p.root.interleave),
+      credit_latency_(to_sc(p.pcie.latency)), interleave_(p.root.interleave),
       cpus_({unsigned(p.root.wc_buffers), hca_ps(p.root.wc_age), hca_ps(p.root.shared_line)}, *this),
       store_queue_(size_t(p.root.store_queue)),
       store_credits_(uint32_t(p.pcie.store_headers), uint32_t(p.pcie.store_data))
@@ -243,32 +243,35 @@ tlm::tlm_sync_enum RootPort::receive(TlpPayload &tlp, tlm::tlm_phase &phase, sc_
 
 	switch (h.type) {
 	case TlpType::MRd:
-		read_sent(tlp, at);
+		read_sent(tlp, h, at);
 		break;
 	case TlpType::MWr:
 	case TlpType::MsiX:
-		landing_.push({&tlp, false});
+		landing_.push({&tlp, &h, false});
 		[[fallthrough]];
 	case TlpType::CplD:
 	case TlpType::Cpl:
 		if (!h.more)
-			flight_.push({at, &tlp});
+			flight_.push({at, &tlp, h.type});
 		break;
 	}
 	if (!flight_.empty())
 		arrivals_.set(flight_.front().at);
 	phase = tlm::END_REQ;
-	t += to_sc(at - arrival + credit_latency_);
+	t += credit_latency_;
+	if (at != arrival)
+		t += to_sc(at - arrival);
 	return tlm::TLM_UPDATED;
 }
 
-void RootPort::read_sent(TlpPayload &tlp, hca_ps arrival)
+void RootPort::read_sent(TlpPayload &tlp, const TlpHeader &h, hca_ps arrival)
 {
 	Read *r = read_pool_.get();
 
 	tlp.acquire();
 	r->at = arrival + read_latency_;
 	r->tlp = &tlp;
+	r->header = &h;
 	if (fault_)
 		r->fault = fault_->read();
 	reads_.push(r);
@@ -282,12 +285,12 @@ void RootPort::arrive()
 
 	arrivals_.fired();
 	while (!flight_.empty() && flight_.front().at <= now) {
-		TlpPayload &tlp = *flight_.pop().tlp;
+		const Arrival a = flight_.pop();
 
-		if (tlp_header(tlp).type == TlpType::MWr || tlp_header(tlp).type == TlpType::MsiX)
+		if (a.type == TlpType::MWr || a.type == TlpType::MsiX)
 			posted_arrived();
 		else
-			answer_arrived(tlp);
+			answer_arrived(*a.tlp);
 	}
 	if (!flight_.empty())
 		arrivals_.set(flight_.front().at);
@@ -306,17 +309,17 @@ void RootPort::posted_arrived()
 {
 	bool more;
 
-	if (tlp_header(*landing_.front().tlp).type == TlpType::MsiX) {
+	if (landing_.front().header->type == TlpType::MsiX) {
 		interrupt_arrived(*landing_.pop().tlp);
 		return;
 	}
 	if (!landing_.front().moved)
 		land();
 	do {
-		TlpPayload &tlp = *landing_.pop().tlp;
+		const Posted p = landing_.pop();
 
-		more = tlp_header(tlp).more;
-		respond(tlp);
+		more = p.header->more; /* before the device has the TLP again */
+		respond(*p.tlp);
 	} while (more);
 }
 

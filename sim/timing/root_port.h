@@ -53,7 +53,8 @@ class RootPort : public sc_core::sc_module, public PcieHost, public TlpSource, p
 	tlm_utils::simple_initiator_socket<RootPort, 32, PcieProtocol> tx_{"tx"};
 	tlm_utils::passthrough_target_socket<RootPort, 32, PcieProtocol> rx_{"rx"};
 	TlpPool tlps_;
-	const hca_ps read_latency_, store_latency_, credit_latency_;
+	const hca_ps read_latency_, store_latency_;
+	const sc_core::sc_time credit_latency_;
 	const size_t interleave_;
 	std::unique_ptr<Iommu> iommu_; /* NULL: there is none */
 	hca_ps translated_ = 0;        /* when the last request from the device was */
@@ -71,6 +72,7 @@ class RootPort : public sc_core::sc_module, public PcieHost, public TlpSource, p
 	struct Read {                      /* a MRd of the device */
 		hca_ps at = 0;             /* when its data is there */
 		TlpPayload *tlp = nullptr;
+		const TlpHeader *header = nullptr;
 		ReadBuffers::Buffer *buffer = nullptr; /* NULL: not read yet */
 		const uint8_t *data = nullptr;
 		uint32_t sent = 0;
@@ -86,10 +88,12 @@ class RootPort : public sc_core::sc_module, public PcieHost, public TlpSource, p
 	struct Arrival {
 		hca_ps at;
 		TlpPayload *tlp;
+		TlpType type;
 	};
 	Ring<Arrival> flight_; /* the last of each write, interrupts and answers on their way up, in order */
 	struct Posted {
 		TlpPayload *tlp;
+		const TlpHeader *header;
 		bool moved; /* it is in the host's memory, or was refused */
 	};
 	Ring<Posted> landing_;               /* writes and interrupts on their way up, in order */
@@ -102,7 +106,7 @@ class RootPort : public sc_core::sc_module, public PcieHost, public TlpSource, p
 	void run();
 	void arrive();
 	void refill(hca_ps now);
-	HostTransfer &new_transfer(const TlpPayload &first);
+	HostTransfer &new_transfer(const TlpPayload &first, const TlpHeader &h);
 	size_t add_read(Read *first, size_t i);
 	void gather(Read *first, hca_ps now);
 	void fetch(Read *first, hca_ps now);
@@ -110,7 +114,7 @@ class RootPort : public sc_core::sc_module, public PcieHost, public TlpSource, p
 	size_t join();
 	void land();
 	hca_ps translate(const TlpPayload &tlp, hca_ps arrival);
-	void read_sent(TlpPayload &tlp, hca_ps arrival);
+	void read_sent(TlpPayload &tlp, const TlpHeader &h, hca_ps arrival);
 	void end(Read *r);
 	void posted_arrived();
 	void interrupt_arrived(TlpPayload &tlp);

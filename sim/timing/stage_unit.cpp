@@ -41,7 +41,7 @@ double StageUnit::interval(const hca_work &work) const
 /* The clock edge at or after `from`, and so many cycles more. */
 hca_ps StageUnit::edge(hca_ps from, double cycles) const
 {
-	return hca_ps(std::llround((std::ceil(double(from) / period_) + cycles) * period_));
+	return round_ps((std::ceil(double(from) / period_) + cycles) * period_);
 }
 
 bool StageUnit::start()

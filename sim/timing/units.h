@@ -20,6 +20,12 @@ inline sc_core::sc_time to_sc(hca_ps ps)
 	return sc_core::sc_time::from_value(ps);
 }
 
+/* To the nearest one, from `ps` >= 0; llround() is a call. */
+inline hca_ps round_ps(double ps)
+{
+	return hca_ps(ps + 0.5);
+}
+
 /* A time that may lie in the "never" range plus a delay, without wrapping. */
 inline hca_ps after(hca_ps t, hca_ps delay)
 {

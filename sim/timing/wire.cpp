@@ -33,7 +33,7 @@ void Wire::watch(struct trace *trace)
 
 hca_ps Wire::frame_ps(uint32_t len) const
 {
-	return std::llround((std::max(len + fcs_, min_frame_) + gap_) * ps_per_byte_);
+	return round_ps((std::max(len + fcs_, min_frame_) + gap_) * ps_per_byte_);
 }
 
 void Wire::note(const Port &from, hca_ps start, const char *what, const hca_packet *pkt)

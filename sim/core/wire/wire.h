@@ -5,9 +5,6 @@
 
 #include "core/base/base.h"
 
-/* crc.c: zlib's crc32() */
-uint32_t crc_update(uint32_t crc, const void *data, uint32_t len);
-
 /* icrc.c: `frame` from the Ethernet header to the end of the padding */
 uint32_t icrc_seed(void);
 uint32_t icrc_frame(uint32_t seed, const uint8_t *frame, uint32_t len);
