@@ -2,20 +2,14 @@
 """A part of --exhaustive, different for each commit, so that it keeps working; the nightly run has all (docs/ci.md)."""
 import subprocess
 
-from conftest import REPO
+from commit_part import part
 from hcasim_conform.report import results
 
 PARTS = 50
 
 
-def part():
-    """The number of the part, which depends on the commit. A tree without history has the first."""
-    done = subprocess.run(["git", "rev-parse", "HEAD"], cwd=REPO, capture_output=True, text=True, check=False)
-    return int(done.stdout, 16) % PARTS + 1 if done.returncode == 0 else 1
-
-
 def test_a_part_of_the_exhaustive_set(build, tmp_path):
-    shard = f"{part()}/{PARTS}"
+    shard = f"{part(PARTS)}/{PARTS}"
     command = [
         build / "bin" / "hcasim",
         "conform",
@@ -29,7 +23,7 @@ def test_a_part_of_the_exhaustive_set(build, tmp_path):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     data = results.load(tmp_path / "results.json")
-    assert data["mode"] == "exhaustive" and data["shard"] == [part(), PARTS]
+    assert data["mode"] == "exhaustive" and data["shard"] == [part(PARTS), PARTS]
     assert data["summary"]["cells"] == data["summary"]["pass"] > 4000
     # the parts together are all cells that are defined
     undefined = sum(n for reason, n in data["counts"]["left_out"].items() if reason.startswith("UNDEFINED"))
