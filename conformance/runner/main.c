@@ -6,8 +6,9 @@
  * {"query": true}, which is answered by {"reported": ...} (query.h).
  * With --peer it serves the responder's end to a runner in another process (remote/wire.h).
  * Output, one JSON object a line: {"begin": id} before and {"end": id, ...} after each cell, so that
- * the reader knows during which cell the process ended. Exit status: 0 all cells passed, 1 some did not,
- * 2 bad input or no device, 3 a peer process that failed at its end.
+ * the reader knows during which cell the process ended; before the first {"ready": true}, if the first line
+ * has "ready". Exit status: 0 all cells passed, 1 some did not, 2 bad input or no device, 3 a peer process
+ * that failed at its end.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -34,6 +35,7 @@ static size_t num_cells, next_cell;
 static FILE *out;
 static bool brief; /* a cell that passes has no list of calls */
 static bool fresh; /* each cell creates its own QPs */
+static bool tells; /* when it is ready for the first cell */
 
 static void emit(json_t *line)
 {
@@ -155,6 +157,7 @@ static int read_first(json_t *line, json_t *dut)
 	runner.run_seed = json_integer_value(json_object_get(line, "seed"));
 	brief = json_is_true(json_object_get(line, "brief"));
 	fresh = json_is_true(json_object_get(line, "fresh"));
+	tells = json_is_true(json_object_get(line, "ready"));
 	return dut_open(&runner.dut, dut, err, sizeof(err)) ? complain("device under test", err) : 0;
 }
 
@@ -206,6 +209,8 @@ static int run_cells(void)
 	CU_set_error_action(CUEA_IGNORE);
 	for (size_t i = 0; i < num_cells; i++)
 		CU_add_test(suite, cells[i]->id, test_cell);
+	if (tells)
+		emit(json_pack("{s:b}", "ready", 1));
 	CU_run_all_tests();
 	failures = CU_get_number_of_tests_failed();
 	CU_cleanup_registry();

@@ -24,7 +24,7 @@ if os.environ.get("FAKE_NO_DEVICE"):
 if os.environ.get("FAKE_SILENT_EXIT"):
     print("the last output", file=sys.stderr)
     sys.exit(3)
-assert set(lines[0]) - {"fresh"} == {"dut", "seed", "brief"}, lines[0]
+assert set(lines[0]) - {"fresh", "ready"} == {"dut", "seed", "brief"}, lines[0]
 if "query" in lines[1]:
     say({"reported": json.loads(os.environ["FAKE_REPORT"])})
     sys.exit(0)
@@ -43,6 +43,8 @@ def generated(cell):
     return rows.get(str(chosen), False) or (recording == 2 and listed("FAKE_FAIL_PROBED", cell))
 
 
+if lines[0].get("ready"):
+    say({"ready": True})
 for cell in (line["id"] for line in lines[1:]):
     say({"begin": cell})
     if listed("FAKE_CRASH", cell):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Generated mutants: the cells that are run for each, the output, equivalent ones, the ratchet."""
 import json
+import time
 
 import pytest
 import yaml
@@ -8,7 +9,7 @@ import yaml
 from hcasim_conform.model.tables import Tables
 from hcasim_conform.mutants.generated import catalogue, command, kept, machine, page, score, trial
 from hcasim_conform.mutants.generated.machine import MachineError
-from hcasim_conform.mutants.generated.reach import holds, packed, reach
+from hcasim_conform.mutants.generated.reach import Stepped, holds, packed, reach
 from hcasim_conform.run import dut as duts
 
 SEND, INLINE, WRITE = (
@@ -44,6 +45,19 @@ def test_what_cells_reach(reached):
     found = {m.number: {cell.id for cell in reached.cells(m.number)} for m in MUTANTS}
     assert found == {4096: {SEND, INLINE}, 4097: {SEND}, 4098: {WRITE}, 4099: set()}
     assert not reached.red and set(reached.cost) == set(REACHED)
+
+
+def test_the_first_cell_begins_when_what_came_before_has_been_read(device, by_id, monkeypatch):
+    """However long the driver takes for it."""
+    written = Stepped.written
+
+    def slow(process, seconds):
+        written(process, seconds)
+        time.sleep(0.2)
+
+    monkeypatch.setattr(Stepped, "written", slow)
+    found = reach(duts.load(str(device[0])), device[1], [by_id[i] for i in REACHED], MUTANTS, 1)
+    assert {cell.id for cell in found.cells(4097)} == {SEND}
 
 
 def test_what_is_red_without_a_mutant_is_told_and_not_used(device, by_id, monkeypatch):

@@ -66,7 +66,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 	out->base.max_cqe = HCASIM_MLX5_MAX_CQE;
 	if (out->base.max_srq) {
 		out->base.max_srq_wr = HCASIM_MLX5_MAX_SRQ_WR;
-		out->base.max_srq_sge = HCASIM_MLX5_MAX_SGE;
+		out->base.max_srq_sge = HCASIM_MLX5_MAX_SRQ_SGE;
 	}
 	out->hca_core_clock = HCASIM_MLX5_CORE_CLOCK_KHZ;
 	take_away(out);
@@ -234,6 +234,7 @@ const struct drv_ops mlx5_drv_ops = {
 	.moderate_cq = native_moderate_cq,
 	.destroy_cq = native_destroy_cq,
 	.create_srq = mlx5_create_srq,
+	.resize_srq = mlx5_resize_srq,
 	.modify_srq_limit = native_modify_srq_limit,
 	.query_srq_limit = native_query_srq_limit,
 	.destroy_srq = mlx5_destroy_srq,

@@ -49,7 +49,7 @@ int mlx5_udata_get(const struct drv_udata *u, void *req, size_t len, size_t min)
 int mlx5_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 void mlx5_dealloc_ucontext(struct drv_ucontext *ctx);
 int mlx5_mmap(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
-/* A doorbell register for a QP: `number` as libmlx5 counts them, and its page. */
+/* A doorbell register for a QP; `number` is it as libmlx5 counts, `page` the user access page that it is in. */
 uint32_t mlx5_bfreg_get(struct mlx5_ucontext *ctx);
 uint32_t mlx5_bfreg_number(uint32_t bfreg);
 uint32_t mlx5_bfreg_page(const struct mlx5_ucontext *ctx, uint32_t bfreg);
@@ -61,6 +61,7 @@ int mlx5_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata
 int mlx5_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
 int mlx5_destroy_qp(struct drv_qp *qp);
 int mlx5_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
+int mlx5_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u);
 int mlx5_destroy_srq(struct drv_srq *srq);
 
 extern const struct drv_ops mlx5_drv_ops;

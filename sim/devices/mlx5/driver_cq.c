@@ -14,13 +14,6 @@ static uint32_t ring_entries(uint32_t cqe)
 	return n;
 }
 
-static int check(uint32_t cqe, uint32_t cqe_size)
-{
-	if (cqe < 1 || cqe > HCASIM_MLX5_MAX_CQE)
-		return -EINVAL;
-	return cqe_size != HCASIM_MLX5_CQE_SIZE && cqe_size != 2 * HCASIM_MLX5_CQE_SIZE ? -EINVAL : 0;
-}
-
 static struct hca_cq_attr attr_of(const struct mlx5_cq *cq, uint64_t buf, uint32_t entries)
 {
 	return (struct hca_cq_attr){
@@ -40,21 +33,35 @@ static int get_request(struct mlx5_cq *cq, uint32_t cqe, struct drv_udata *u, st
 		return ret;
 	if (req->flags || req->cqe_comp_en || req->reserved0 || req->reserved1)
 		return -EOPNOTSUPP;
+	if (req->cqe_size != HCASIM_MLX5_CQE_SIZE && req->cqe_size != 2 * HCASIM_MLX5_CQE_SIZE)
+		return -EINVAL;
 	cq->cqe_size = req->cqe_size;
 	cq->record = req->db_addr;
 	cq->uar_page = mlx5_ctx(cq->base.base.ctx)->page[0];
-	return check(cqe, req->cqe_size);
+	return cqe < 1 || cqe > HCASIM_MLX5_MAX_CQE ? -EINVAL : 0;
 }
 
-/* One entry is for the kernel: the software never counts it. */
+static int enter(struct mlx5_cq *cq, const struct hca_cq_attr *attr)
+{
+	struct drv_cq *base = &cq->base.base;
+	struct native_dev *n = native_dev(base->ctx->dev);
+	int ret = hca_cq_create(n->dev->hca, attr, &base->cqn);
+
+	if (ret)
+		return ret;
+	ret = native_enter(&n->cqs, base->cqn, cq);
+	if (ret)
+		hca_cq_destroy(n->dev->hca, base->cqn);
+	return ret;
+}
+
 int mlx5_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u)
 {
-	struct native_dev *n = native_dev(base->ctx->dev);
-	const uint32_t entries = ring_entries(cqe + 1);
 	struct mlx5_cq *cq = (struct mlx5_cq *)base;
 	struct mlx5_ib_create_cq_resp resp = {0};
 	struct mlx5_ib_create_cq req;
 	struct hca_cq_attr attr;
+	uint32_t entries;
 	int ret;
 
 	if (flags & ~(uint32_t)IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
@@ -62,17 +69,13 @@ int mlx5_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t 
 	ret = get_request(cq, cqe, u, &req);
 	if (ret)
 		return ret;
-	cq->base.eqn = n->eq[1 + vector].eqn;
+	entries = ring_entries(cqe + 1); /* one is for the kernel: the software never counts it */
+	cq->base.eqn = native_dev(base->ctx->dev)->eq[1 + vector].eqn;
 	base->cqe = entries - 1;
 	attr = attr_of(cq, req.buf_addr, entries);
-	ret = hca_cq_create(n->dev->hca, &attr, &base->cqn);
+	ret = enter(cq, &attr);
 	if (ret)
 		return ret;
-	ret = native_enter(&n->cqs, base->cqn, cq);
-	if (ret) {
-		hca_cq_destroy(n->dev->hca, base->cqn);
-		return ret;
-	}
 	resp.cqn = base->cqn;
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;

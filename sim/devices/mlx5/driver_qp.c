@@ -50,12 +50,25 @@ static int check_flags(uint32_t flags)
 	return flags & ~advice ? -EOPNOTSUPP : 0;
 }
 
+/* libmlx5 leaves the shift of a ring without entries as it is. */
+static uint32_t rq_stride(const struct mlx5_ib_create_qp *req)
+{
+	return req->rq_wqe_count ? 1u << req->rq_wqe_shift : 0;
+}
+
+/* The receive queue is granted as libmlx5 has made it, for ibv_query_qp() to say the same as ibv_create_qp(). */
+static void grant(struct drv_qp_init *init, const struct mlx5_ib_create_qp *req)
+{
+	init->max_recv_wr = req->rq_wqe_count;
+	init->max_recv_sge = rq_stride(req) / sizeof(struct hcasim_mlx5_seg_data);
+}
+
 /* The receive ring comes first, but a RAW_PACKET QP's rings are in different places. */
 static struct hca_qp_attr_create attr_of(const struct mlx5_qp *qp, const struct drv_qp_init *init,
 					 const struct mlx5_ib_create_qp *req)
 {
 	const struct drv_qp *base = &qp->base.base;
-	const uint32_t pasid = base->pd->ctx->pasid, stride = 1u << req->rq_wqe_shift;
+	const uint32_t pasid = base->pd->ctx->pasid, stride = rq_stride(req);
 	const uint64_t behind = req->buf_addr + (uint64_t)req->rq_wqe_count * stride;
 	const bool raw = init->type == HCASIM_QPT_RAW_PACKET;
 
@@ -90,8 +103,7 @@ static int enter(struct drv_qp *base, const struct hca_qp_attr_create *attr)
 	return ret;
 }
 
-static int create_queues(struct mlx5_qp *qp, const struct drv_qp_init *init,
-			 const struct mlx5_ib_create_qp *req)
+static int create_queues(struct mlx5_qp *qp, struct drv_qp_init *init, const struct mlx5_ib_create_qp *req)
 {
 	struct mlx5_ucontext *ctx = mlx5_ctx(qp->base.base.pd->ctx);
 	struct hca_qp_attr_create attr;
@@ -102,6 +114,7 @@ static int create_queues(struct mlx5_qp *qp, const struct drv_qp_init *init,
 		ret = check_rings(init, req);
 	if (ret)
 		return ret;
+	grant(init, req);
 	qp->bfreg = mlx5_bfreg_get(ctx);
 	attr = attr_of(qp, init, req);
 	ret = enter(&qp->base.base, &attr);

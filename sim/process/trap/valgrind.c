@@ -75,12 +75,24 @@ __attribute__((target("general-regs-only"))) static void handler(int sig, siginf
 		signals_chain(sig, info, context);
 }
 
+/*
+ * Valgrind 3.19 ends a program whose signal frame would lie on the first page below its main stack ("Can't extend stack
+ * during signal delivery"), but extends the stack for an access. So make one, far below.
+ */
+__attribute__((noinline)) static void extend_stack(void)
+{
+	uint8_t below[256 * 1024];
+
+	*(volatile uint8_t *)below = 0;
+}
+
 valgrind_handler *valgrind_handler_of(valgrind_handler *plain)
 {
 	unsigned int a, b, c, d;
 
 	if (!valgrind_runs())
 		return plain;
+	extend_stack();
 	have_xsave = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_OSXSAVE);
 	return handler;
 }

@@ -26,18 +26,19 @@ struct Options {
 	pcie_parts *pcie = nullptr;
 };
 
-/* Whole pages: where a buffer starts in its page decides how its transfers are cut, and so when they end. */
+/* Where a buffer starts in its page, of the host's or of a cache's, decides how its transfers are cut, and so when they end. */
 template <class T>
 struct PageAllocator {
 	using value_type = T;
+	static constexpr std::align_val_t ALIGN{1 << 20};
 
 	T *allocate(size_t n)
 	{
-		return static_cast<T *>(::operator new(n * sizeof(T), std::align_val_t(4096)));
+		return static_cast<T *>(::operator new(n * sizeof(T), ALIGN));
 	}
 	void deallocate(T *p, size_t)
 	{
-		::operator delete(p, std::align_val_t(4096));
+		::operator delete(p, ALIGN);
 	}
 	bool operator==(const PageAllocator &) const
 	{
