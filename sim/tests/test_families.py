@@ -63,6 +63,22 @@ def test_rxe_new_post_api():
     pingpong(Machine(hcas=2, options=["--device", "rxe"], system=False), ("rxe0", "rxe1"), "rc", "-c", "-N")
 
 
+REFUSALS = [  # what the driver itself has to refuse, and to report
+    "suite/state/rc/reset-wr",
+    "suite/mw/rc/type-1-refused",
+    "suite/create/rc/limits",
+    "suite/objects/rc/srq-sizes",
+]
+
+
+def test_rxe_refusals(tmp_path):
+    command = [BUILD / "bin/hcasim", "conform", "--dut", "rxe", "--jobs", "1", "--no-tap", "--out", tmp_path]
+    done = subprocess.run(
+        [*command, "-k", " or ".join(REFUSALS)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and f"{len(REFUSALS)} pass" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("transport", ["rc", "uc", "ud"])
 @pytest.mark.parametrize("order", ["hcasim,rxe", "rxe,hcasim"])
 def test_mixed_wire(order, transport, system):

@@ -59,6 +59,7 @@ struct rxe_cq {
 	struct rxe_mem *mem;
 	struct rxe_queue queue;
 	uint8_t arm_sn;
+	bool armed_any; /* with this number, for every completion */
 };
 
 struct rxe_srq {

@@ -65,15 +65,19 @@ int rxe_moderate_cq(struct drv_cq *cq, uint16_t count, uint16_t us)
 	return -EOPNOTSUPP;
 }
 
-/* Arming again before the event came has the same number: it is the same request. */
+/*
+ * Arming again before the event came has the same number: it is the same request, and one for solicited completions
+ * does not replace one for all. The head has the request for an adapter that has lost doorbells.
+ */
 int rxe_req_notify_cq(struct drv_cq *base, bool solicited)
 {
 	struct rxe_cq *cq = rxe_cq(base);
 	struct hcasim_rxe_queue *q = cq->queue.head;
 	const uint32_t ci = le32toh(__atomic_load_n(&q->consumer_index, __ATOMIC_ACQUIRE));
 
+	cq->armed_any |= !solicited;
 	q->armed = htole32(HCASIM_FIELD_PREP(HCASIM_RXE_QUEUE_SN_MASK, (uint32_t)cq->arm_sn) |
-			   HCASIM_FIELD_PREP(HCASIM_RXE_QUEUE_SOLICITED_MASK, (uint32_t)solicited));
+			   HCASIM_FIELD_PREP(HCASIM_RXE_QUEUE_SOLICITED_MASK, (uint32_t)!cq->armed_any));
 	return hca_cq_arm(base->ctx->dev->hca, base->cqn, ci, cq->arm_sn, solicited);
 }
 

@@ -108,6 +108,7 @@ static void handle(struct rxe_dev *n, const struct hcasim_rxe_event *e)
 		cq = find(&n->cqs, le32toh(e->number));
 		if (cq) {
 			cq->arm_sn = (cq->arm_sn + 1) & 3; /* the next arm is newer than this event */
+			cq->armed_any = false;
 			n->up->completion(&cq->base);
 		}
 		return;

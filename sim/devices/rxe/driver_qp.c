@@ -35,9 +35,11 @@ static int check(const struct drv_qp_init *init)
 		return -EOPNOTSUPP;
 	if (init->create_flags)
 		return -EOPNOTSUPP;
-	if (init->max_send_wr > HCASIM_RXE_MAX_WR || init->max_recv_wr > HCASIM_RXE_MAX_WR ||
-	    init->max_send_sge > HCASIM_RXE_MAX_SGE || init->max_recv_sge > HCASIM_RXE_MAX_SGE ||
+	if (init->max_send_wr > HCASIM_RXE_MAX_WR - 1 || init->max_send_sge > HCASIM_RXE_MAX_SGE ||
 	    init->max_inline > HCASIM_RXE_MAX_INLINE)
+		return -EINVAL;
+	if (!init->srq &&
+	    (init->max_recv_wr > HCASIM_RXE_MAX_WR - 1 || init->max_recv_sge > HCASIM_RXE_MAX_SGE))
 		return -EINVAL;
 	return 0;
 }
@@ -116,13 +118,17 @@ int rxe_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_udat
 	return 0;
 }
 
-/* A queue in RESET has empty rings. */
+/*
+ * A queue in RESET has empty rings. On its way to INIT they are emptied again: an index that the adapter wrote before may
+ * have arrived meanwhile, and sends may stand there that were refused.
+ */
 int rxe_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u)
 {
 	struct rxe_qp *qp = rxe_qp(base);
+	const bool from_reset = base->state == HCASIM_QPS_RESET;
 	const int ret = hca_qp_modify(base->dev->hca, base->qpn, attr, mask);
 
-	if (!ret && (mask & HCASIM_QP_ATTR_STATE) && attr->state == HCASIM_QPS_RESET) {
+	if (!ret && (mask & HCASIM_QP_ATTR_STATE) && (from_reset || attr->state == HCASIM_QPS_RESET)) {
 		rxe_queue_clear(&qp->sq);
 		rxe_queue_clear(&qp->rq);
 		qp->posted = 0;
@@ -181,6 +187,7 @@ static void complete_wqe(const struct rxe_qp *qp, struct hcasim_rxe_send_wqe *w)
 		resolve(qp, w);
 }
 
+/* As rxe does: before RTS it is an error, and WQEs that are in the queue stay there. */
 int rxe_post_send(struct drv_qp *base)
 {
 	struct rxe_qp *qp = rxe_qp(base);
@@ -188,6 +195,8 @@ int rxe_post_send(struct drv_qp *base)
 	const uint32_t pi = le32toh(__atomic_load_n(&qp->sq.head->producer_index, __ATOMIC_ACQUIRE)) & mask;
 	uint8_t *ring = (uint8_t *)(qp->sq.head + 1);
 
+	if (base->state < HCASIM_QPS_RTS)
+		return -EINVAL;
 	for (; (qp->posted & mask) != pi; qp->posted++) {
 		uint8_t *wqe = ring + (uint64_t)(qp->posted & mask) * qp->sq.stride;
 

@@ -35,13 +35,19 @@ void rxe_queue_size(struct rxe_queue *q, uint32_t entries, uint32_t stride)
 	q->size = (q->size + RXE_PAGE_SIZE - 1) / RXE_PAGE_SIZE * RXE_PAGE_SIZE;
 }
 
+/* The library reads the head at any time: its constants never show another value. Elements have no meaning yet. */
 void rxe_queue_clear(struct rxe_queue *q)
 {
-	if (!q->head)
+	struct hcasim_rxe_queue *head = q->head;
+
+	if (!head)
 		return;
-	memset(q->head, 0, q->size);
-	q->head->log2_elem_size = htole32((uint32_t)__builtin_ctz(q->stride));
-	q->head->index_mask = htole32(q->entries - 1);
+	head->log2_elem_size = htole32((uint32_t)__builtin_ctz(q->stride));
+	head->index_mask = htole32(q->entries - 1);
+	head->posted = 0;
+	head->armed = 0;
+	__atomic_store_n(&head->consumer_index, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&head->producer_index, 0, __ATOMIC_RELEASE);
 }
 
 static void place(struct rxe_queue *q, struct rxe_mem *mem, uint64_t at)
@@ -64,11 +70,12 @@ struct rxe_mem *rxe_mem_alloc(struct drv_ucontext *base, struct rxe_queue *first
 	mem->length = first->size + (second ? second->size : 0);
 	if (ftruncate(ctx->memfd, (off_t)(ctx->end + mem->length)))
 		goto err;
+	/* Offsets are used once, so that none ever names two queues; and the file is sealed: it does not shrink. */
+	ctx->end += mem->length;
 	mem->addr =
 		mmap(NULL, mem->length, PROT_READ | PROT_WRITE, MAP_SHARED, ctx->memfd, (off_t)mem->offset);
 	if (mem->addr == MAP_FAILED)
 		goto err;
-	ctx->end += mem->length; /* offsets are used once, so that none ever names two queues */
 	LIST_INSERT_HEAD(&ctx->mems, mem, of_ctx);
 	place(first, mem, 0);
 	if (second)

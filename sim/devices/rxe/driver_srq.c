@@ -20,10 +20,12 @@ int rxe_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_u
 
 	if (init->cq || init->xrcdn)
 		return -EOPNOTSUPP;
-	if (init->max_wr > HCASIM_RXE_MAX_WR || init->max_sge > HCASIM_RXE_MAX_SGE ||
+	if (init->max_wr > HCASIM_RXE_MAX_WR - 1 || init->max_sge > HCASIM_RXE_MAX_SGE ||
 	    u->out_len < sizeof(resp))
 		return -EINVAL;
 	rxe_queue_size(&srq->queue, init->max_wr, HCASIM_RXE_ELEMENT);
+	init->max_wr =
+		srq->queue.entries - 1; /* what the library, which looks at the ring alone, lets through */
 	srq->mem = rxe_mem_alloc(base->pd->ctx, &srq->queue, NULL);
 	if (!srq->mem)
 		return -ENOMEM;

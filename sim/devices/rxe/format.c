@@ -13,11 +13,25 @@ _Static_assert(HCASIM_RXE_ELEMENT <= HCA_WQE_MAX, "a WQE fits the core's buffer"
 #define OFFSET(member)    ((int16_t)offsetof(struct hcasim_rxe_queue, member))
 #define BETWEEN(to, from) (OFFSET(to) - OFFSET(from))
 
-/* The value of ATOMIC WRITE is in the WQE without a flag that says so. */
+/*
+ * The flag has a meaning for operations that send data from buffers, as in Linux (finish_packet()). The value of ATOMIC
+ * WRITE is in the WQE without a flag that says so.
+ */
 static bool is_inline(const struct hcasim_rxe_send_wqe *w)
 {
-	return le32toh(w->send_flags) & HCASIM_SEND_INLINE ||
-	       le32toh(w->opcode) == HCASIM_IBV_WR_ATOMIC_WRITE;
+	switch (le32toh(w->opcode)) {
+	case HCASIM_IBV_WR_ATOMIC_WRITE:
+		return true;
+	case HCASIM_IBV_WR_RDMA_READ:
+	case HCASIM_IBV_WR_ATOMIC_CMP_AND_SWP:
+	case HCASIM_IBV_WR_ATOMIC_FETCH_AND_ADD:
+	case HCASIM_IBV_WR_LOCAL_INV:
+	case HCASIM_IBV_WR_BIND_MW:
+	case HCASIM_IBV_WR_FLUSH:
+		return false;
+	default:
+		return le32toh(w->send_flags) & HCASIM_SEND_INLINE;
+	}
 }
 
 static uint32_t wqe_size(const void *head)
@@ -166,12 +180,18 @@ static uint8_t take_sges(const uint8_t *raw, uint32_t left, uint32_t num, struct
 	return 0;
 }
 
+/*
+ * SGEs that do not add up to the length of the payload contradict it: Linux fails the request in copy_data() if they
+ * are shorter. The length has 32 bits, and is compared as such: what is longer is refused for its length.
+ */
 static uint8_t decode_data(const uint8_t *raw, uint32_t len, struct hca_wr *wr, struct hca_sge *sge,
 			   uint32_t max_sge)
 {
 	const struct hcasim_rxe_send_wqe *w = (const struct hcasim_rxe_send_wqe *)raw;
+	uint8_t err;
 
-	if (wr->op == HCASIM_WQE_OP_FLUSH)
+	if (wr->op == HCASIM_WQE_OP_FLUSH || wr->op == HCASIM_WQE_OP_BIND_MW ||
+	    wr->op == HCASIM_WQE_OP_LOCAL_INV)
 		return 0;
 	if (is_inline(w)) {
 		wr->flags |= HCA_WR_INLINE;
@@ -181,8 +201,8 @@ static uint8_t decode_data(const uint8_t *raw, uint32_t len, struct hca_wr *wr, 
 	}
 	wr->sge = sge;
 	wr->num_sge = le32toh(w->dma_num_sge);
-	return take_sges(raw + sizeof(*w), len - (uint32_t)sizeof(*w), wr->num_sge, sge, max_sge,
-			 &wr->length);
+	err = take_sges(raw + sizeof(*w), len - (uint32_t)sizeof(*w), wr->num_sge, sge, max_sge, &wr->length);
+	return !err && (uint32_t)wr->length != le32toh(w->dma_length) ? HCASIM_VENDOR_ERR_BAD_SIZE : err;
 }
 
 static uint8_t decode_wqe(const void *raw, uint32_t len, uint8_t qp_type, uint32_t qpn, uint16_t index,

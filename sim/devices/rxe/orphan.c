@@ -25,14 +25,15 @@ static bool put_cqe(const struct drv_orphan *cq, const struct hca_cpl *cpl)
 	return true;
 }
 
-/* Every WQE begins with its wr_id. */
+/* Every WQE begins with its wr_id. No more than a ring at a time: the application may post as fast as it polls. */
 static void flush(uint8_t *mem, uint32_t entries, struct hca_cpl *cpl, const struct drv_orphan *cq)
 {
 	struct hcasim_rxe_queue *q = (struct hcasim_rxe_queue *)mem;
 	const uint32_t mask = entries - 1;
+	const uint32_t pi = load(&q->producer_index) & mask;
 	uint32_t ci = load(&q->consumer_index) & mask;
 
-	for (; ci != (load(&q->producer_index) & mask); ci = (ci + 1) & mask) {
+	for (; ci != pi; ci = (ci + 1) & mask) {
 		uint64_t id;
 
 		memcpy(&id, (uint8_t *)(q + 1) + (uint64_t)ci * HCASIM_RXE_ELEMENT, sizeof(id));

@@ -7,6 +7,7 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>
 
+#include "devices/rxe/driver.h"
 #include "devices/rxe/format.h"
 #include "hcasim_rxe.h"
 #include "hcasim_verbs.h"
@@ -144,6 +145,40 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(rxe_personality.wqe_size(&w), 0);
 }
 
+/* librxe's length and its SGEs come from one program: if they differ, neither is taken for the message. */
+static void test_length_of_another_message(void)
+{
+	union room w = {.send = {.wr = {.opcode = HCASIM_IBV_WR_SEND}, .dma = {.length = 10, .num_sge = 1}}};
+	struct hca_wr wr;
+
+	w.send.dma.sge[0] = (struct rxe_sge){0x1000, 10, 5};
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), 0);
+	w.send.dma.length = 11;
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), HCASIM_VENDOR_ERR_BAD_SIZE);
+	CU_ASSERT_EQUAL(status, HCASIM_CQE_STATUS_LOC_QP_OP_ERR);
+	w.send.dma.length = 9;
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), HCASIM_VENDOR_ERR_BAD_SIZE);
+	w.send.dma.num_sge = 0; /* inline data without the flag */
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), HCASIM_VENDOR_ERR_BAD_SIZE);
+}
+
+static void test_inline_flag_without_inline_data(void)
+{
+	union room w = {.send = {.wr = {.opcode = HCASIM_IBV_WR_RDMA_READ, .send_flags = HCASIM_SEND_INLINE},
+				 .dma = {.length = 10, .num_sge = 1}}};
+	struct hca_wr wr;
+
+	w.send.dma.sge[0] = (struct rxe_sge){0x1000, 10, 5};
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), 0);
+	CU_ASSERT_EQUAL(wr.flags & HCA_WR_INLINE, 0);
+	CU_ASSERT_EQUAL(wr.num_sge, 1);
+	w.send.wr.opcode = HCASIM_IBV_WR_FLUSH;
+	w.send.dma.length = 1 << 20; /* a range, not bytes of the WQE */
+	w.send.dma.num_sge = 0;
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC, &wr), 0);
+	CU_ASSERT_EQUAL(wr.flush.length, 1 << 20);
+}
+
 static void test_receive(void)
 {
 	union room w = {.recv = {.wr_id = 42, .dma = {.num_sge = 1}}};
@@ -181,6 +216,42 @@ static void test_completion(void)
 	CU_ASSERT_EQUAL(wc.src_qp, 3);
 }
 
+#define PLACES 4u
+
+struct queue {
+	struct hcasim_rxe_queue head;
+	union {
+		union room wqe[PLACES];
+		uint8_t cqe[PLACES][HCASIM_RXE_CQ_ELEMENT];
+	};
+};
+
+/* Indices are the program's, which may have any value; the CQ has room for one completion less than places. */
+static void test_lost_adapter(void)
+{
+	static struct queue sq, cq;
+	struct drv_orphan qp = {.number = 18, .mem = (uint8_t *)&sq, .sq_wqebb = PLACES};
+	struct drv_orphan send_cq = {.mem = (uint8_t *)&cq, .ring = sizeof(cq.head), .entries = PLACES};
+	struct ib_uverbs_wc wc;
+
+	for (unsigned int i = 0; i < PLACES; i++)
+		sq.wqe[i].send.wr.wr_id = 100 + i;
+	sq.head.consumer_index = 0xfffffff3;
+	sq.head.producer_index = 0x80000001;
+	cq.head.producer_index = cq.head.consumer_index = 0x7ffffffe;
+	rxe_flush_orphan(&qp, &send_cq, NULL);
+	CU_ASSERT_EQUAL(sq.head.consumer_index, 1);
+	CU_ASSERT_EQUAL(cq.head.producer_index, 0);
+	memcpy(&wc, cq.cqe[2], sizeof(wc));
+	CU_ASSERT(wc.wr_id == 103 && wc.status == HCASIM_CQE_STATUS_WR_FLUSH_ERR && wc.qp_num == 18);
+	memcpy(&wc, cq.cqe[3], sizeof(wc));
+	CU_ASSERT_EQUAL(wc.wr_id, 100);
+	sq.head.producer_index = 0; /* three more, of which one has room */
+	rxe_flush_orphan(&qp, &send_cq, NULL);
+	CU_ASSERT_EQUAL(sq.head.consumer_index, 2);
+	CU_ASSERT_EQUAL(cq.head.producer_index, 1);
+}
+
 int main(void)
 {
 	CU_pSuite suite;
@@ -192,8 +263,11 @@ int main(void)
 	CU_add_test(suite, "write", test_write_with_two_sges);
 	CU_add_test(suite, "atomic write", test_atomic_write_has_its_value);
 	CU_add_test(suite, "refused", test_refused);
+	CU_add_test(suite, "length", test_length_of_another_message);
+	CU_add_test(suite, "inline flag", test_inline_flag_without_inline_data);
 	CU_add_test(suite, "receive", test_receive);
 	CU_add_test(suite, "completion", test_completion);
+	CU_add_test(suite, "lost adapter", test_lost_adapter);
 	CU_basic_run_tests();
 	failed = CU_get_number_of_failures();
 	CU_cleanup_registry();
