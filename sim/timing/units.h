@@ -23,7 +23,7 @@ inline sc_core::sc_time to_sc(hca_ps ps)
 /* To the nearest one, from `ps` >= 0; llround() is a call. */
 inline hca_ps round_ps(double ps)
 {
-	return hca_ps(ps + 0.5);
+	return (hca_ps(2 * ps) + 1) / 2;
 }
 
 /* A time that may lie in the "never" range plus a delay, without wrapping. */
