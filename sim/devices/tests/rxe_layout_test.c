@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* spec/rxe.yaml against the headers that librxe is compiled with; and WQEs as librxe writes them. */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <CUnit/Basic.h>
 #include <rdma/ib_user_verbs.h>
@@ -252,6 +255,29 @@ static void test_lost_adapter(void)
 	CU_ASSERT_EQUAL(cq.head.producer_index, 1);
 }
 
+/* The file has grown for a queue that no address space holds, and is sealed against shrinking. */
+static void test_queue_after_one_that_failed(void)
+{
+	static struct rxe_dev n;
+	struct drv_device dev = {.priv = &n};
+	struct rxe_ucontext ctx = {.base = {.dev = &dev}};
+	struct rxe_queue queue = {.size = 1ull << 48, .entries = 2, .stride = HCASIM_RXE_CQ_ELEMENT};
+	struct rxe_mem *mem;
+
+	STAILQ_INIT(&n.dead);
+	CU_ASSERT_EQUAL_FATAL(rxe_alloc_ucontext(&ctx.base, NULL), 0);
+	CU_ASSERT_PTR_NULL(rxe_mem_alloc(&ctx.base, &queue, NULL));
+	rxe_queue_size(&queue, 1, HCASIM_RXE_CQ_ELEMENT);
+	mem = rxe_mem_alloc(&ctx.base, &queue, NULL);
+	CU_ASSERT_PTR_NOT_NULL(mem);
+	if (mem) {
+		CU_ASSERT_EQUAL(queue.head->index_mask, 1);
+		munmap(mem->addr, mem->length);
+		free(mem);
+	}
+	close(ctx.memfd);
+}
+
 int main(void)
 {
 	CU_pSuite suite;
@@ -268,6 +294,7 @@ int main(void)
 	CU_add_test(suite, "receive", test_receive);
 	CU_add_test(suite, "completion", test_completion);
 	CU_add_test(suite, "lost adapter", test_lost_adapter);
+	CU_add_test(suite, "a queue after one that failed", test_queue_after_one_that_failed);
 	CU_basic_run_tests();
 	failed = CU_get_number_of_failures();
 	CU_cleanup_registry();
