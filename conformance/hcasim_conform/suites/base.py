@@ -93,6 +93,11 @@ class Case:
         return self.says
 
 
+def cm_case(suite, case, scenario, says, expect, **args):
+    """A case of connected RC QPs of rdma_cm."""
+    return Case(suite, "RC", case, scenario, says, expect, args=args, needs=("rdma_cm",))
+
+
 class Suite:
     """Cases of some suites; derived classes yield them."""
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The suite about connections of rdma_cm: parameters, private data, refusals."""
 from hcasim_conform.model.cells import Expect
-from hcasim_conform.suites.base import Case, Suite
+from hcasim_conform.suites.base import Suite, cm_case
 
 CONNECT, ACCEPT, EVENT = (
     "rdma_connect/CONNECTION-PROPERTIES/",
@@ -16,7 +16,8 @@ ASK, REPLY = 56, 196
 
 class Connection(Suite):
     def cases(self):
-        yield self._case(
+        yield cm_case(
+            "connect",
             "parameters",
             "connect_parameters",
             "each side's event has the parameters of the other one, and both QPs have those of the answer",
@@ -31,13 +32,15 @@ class Connection(Suite):
                 ),
             ),
         )
-        yield self._case(
+        yield cm_case(
+            "connect",
             "no-parameters",
             "connect_nothing",
             "an answer without parameters takes responder_resources and initiator_depth of the request",
             Expect(ACCEPT + "CONNECTION-PROPERTIES/NULL"),
         )
-        yield self._case(
+        yield cm_case(
+            "connect",
             "private-data",
             "connect_data",
             f"0, 1 and the most bytes arrive, {ASK} of a request and {REPLY} of an answer, with zeros behind them; one more is refused",
@@ -52,28 +55,17 @@ class Connection(Suite):
             request=ASK,
             answer=REPLY,
         )
-        yield self._case(
+        yield cm_case(
+            "connect",
             "refused",
             "connect_refused",
             "RDMA_CM_EVENT_REJECTED, with the data that rdma_reject() was given",
             Expect("rdma_reject/NOTES/private_data"),
         )
-        yield self._case(
+        yield cm_case(
+            "connect",
             "numbers",
             "connect_numbers",
             "without QPs each side's event has the qp_num and the srq that the other one gave",
             Expect(EVENT + "qp_num", also=(EVENT + "srq",)),
-        )
-
-    @staticmethod
-    def _case(case, scenario, says, expect, **args):
-        return Case(
-            suite="connect",
-            qpt="RC",
-            case=case,
-            scenario=scenario,
-            says=says,
-            expect=expect,
-            args=args,
-            needs=("rdma_cm",),
         )

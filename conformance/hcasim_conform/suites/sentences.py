@@ -2,7 +2,7 @@
 """Sentences of the posting pages that need a scenario of their own: values and time of a critical region, QPs without
 one, buffers after the completion, rdma_post_writev() without a connection or registered memory."""
 from hcasim_conform.model.cells import Expect
-from hcasim_conform.suites.base import CONNECTED, RELIABLE, Case, Suite
+from hcasim_conform.suites.base import CONNECTED, RELIABLE, Case, Suite, cm_case
 
 USAGE = "ibv_wr_post/USAGE/"
 WRITEV = "rdma_post_writev/NOTES/"
@@ -77,7 +77,8 @@ class Sentences(Suite):
         )
 
     def _writev(self):
-        yield self._write(
+        yield cm_case(
+            "writev",
             "not-connected",
             "writev_early",
             "-1 and errno before the connection, and a write afterwards is executed",
@@ -88,7 +89,8 @@ class Sentences(Suite):
             ("local-deregistered", 0, "registered", "LOC_PROT_ERR"),
             ("remote-deregistered", 1, "remote", "REM_ACCESS_ERR"),
         ):
-            yield self._write(
+            yield cm_case(
+                "writev",
                 case,
                 "writev_void",
                 f"the write completes with IBV_WC_{status}, and no byte of the responder has changed",
@@ -96,15 +98,3 @@ class Sentences(Suite):
                 remote=remote,
                 kept=0,
             )
-
-    def _write(self, case, scenario, says, expect, **args):
-        return Case(
-            suite="writev",
-            qpt="RC",
-            case=case,
-            scenario=scenario,
-            says=says,
-            expect=expect,
-            args=args,
-            needs=("rdma_cm",),
-        )
