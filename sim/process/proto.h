@@ -17,6 +17,8 @@
 #define PROTO_ENV_RUNTIME "HCASIM_RUNTIME"
 /* In that folder: */
 #define PROTO_SOCKET_NAME "socket"
+/* There if the machine is on the virtual clock: `hcasim run` takes its preload library by it. */
+#define PROTO_VIRTUAL_NAME "virtual"
 #define PROTO_SYSFS_NAME  "sysfs"
 #define PROTO_DEV_NAME    "dev/infiniband"
 #define PROTO_EMPTY_NAME  "empty"

@@ -19,13 +19,18 @@
 
 #define RING_ENTRIES  1024u
 #define RING_DATA_MAX 64u
-#define RING_REPLIES  64u
+#define RING_REPLIES  256u
 #define RING_THREADS  256u
 
 enum ring_kind {
 	RING_STORE = 1,
 	RING_LOAD = 2,
-	RING_WAIT = 3, /* virtual clock: for an answer, which comes when all before it is done */
+	/* For the virtual clock. Each is answered: */
+	RING_WAIT = 3,    /* when all before it is done */
+	RING_TURN = 4,    /* when no other thread runs */
+	RING_CREATED = 5, /* when a new thread has asked for its first turn, with the same `offset` */
+	RING_LOCK = 6,    /* when the lock at `offset` may be free */
+	RING_UNLOCK = 7,  /* as a turn, after the thread that waited longest for the lock at `offset` */
 };
 
 struct ring_op { /* type of an entry */
@@ -33,7 +38,7 @@ struct ring_op { /* type of an entry */
 	uint8_t kind, hca, bar, size;
 	uint8_t wc;
 	uint8_t more;   /* the code continues with another store to the same place: a burst */
-	uint16_t reply; /* loads and waits: which reply slot */
+	uint16_t reply; /* of all but stores: which reply slot */
 	uint16_t thread;
 	uint8_t data[RING_DATA_MAX];
 	uint32_t tid; /* virtual clock: the thread's id */

@@ -43,7 +43,7 @@ def last(folder):
 
 
 @pytest.mark.once
-@pytest.mark.parametrize("arguments", [[], ["threads"]], ids=["one", "four"])
+@pytest.mark.parametrize("arguments", [[], ["threads"], ["shared"]], ids=["one", "four", "shared"])
 def test_threads(tmp_path, arguments):
     for name in ("idle", "again", "loaded"):
         with load() if name == "loaded" else contextlib.nullcontext():

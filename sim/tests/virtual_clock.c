@@ -2,9 +2,10 @@
 /*
  * A program of one thread that drives both ends of a connection, for the virtual clock: accesses and polls in an order
  * that depends on what it finds in memory. "ping_pong": only one after the other. "threads": four threads, each with a
- * context and a connection of its own: those of one context lock a UAR page in the order that the host gives them.
+ * context and a connection of its own. "shared": four threads that share a queue pair, a CQ and what they count.
  */
 #include <pthread.h>
+#include <semaphore.h>
 
 #include "link.h"
 
@@ -107,6 +108,86 @@ static void threads(void)
 	pthread_barrier_destroy(&start);
 }
 
+/* All that POSIX threads wait for each other with, and the locks of a queue pair and of a CQ. */
+static struct {
+	struct pair p;
+	pthread_mutex_t lock;
+	pthread_cond_t change;
+	sem_t room; /* for fewer requests than there are threads */
+	pthread_barrier_t barrier;
+	int posted, turn; /* under the lock */
+} shared;
+
+static bool post_one(uint32_t len)
+{
+	int number;
+
+	pthread_mutex_lock(&shared.lock);
+	number = shared.posted;
+	shared.posted += number < ROUNDS * 4;
+	/* Some while it holds the program's lock, too: others wait while the doorbell takes its time. */
+	if (number < ROUNDS * 4 && number % 3 == 0)
+		pair_post_write(&shared.p, 0, len);
+	pthread_mutex_unlock(&shared.lock);
+	if (number < ROUNDS * 4 && number % 3)
+		pair_post_write(&shared.p, 0, len);
+	return number < ROUNDS * 4;
+}
+
+static void post_and_poll(uint32_t thread)
+{
+	uint64_t id;
+
+	for (bool more = true; more;) {
+		sem_wait(&shared.room);
+		more = post_one(32u << thread);
+		while (more && !link_poll(shared.p.cq[0], &id))
+			;
+		sem_post(&shared.room);
+	}
+}
+
+/* One after the other, the last one first. */
+static void take_turns(int thread)
+{
+	pthread_mutex_lock(&shared.lock);
+	while (shared.turn != thread)
+		pthread_cond_wait(&shared.change, &shared.lock);
+	shared.turn--;
+	pair_post_write(&shared.p, 0, 16);
+	pthread_cond_broadcast(&shared.change);
+	pthread_mutex_unlock(&shared.lock);
+}
+
+static void *work_together(void *arg)
+{
+	const uint32_t thread = (uint32_t)(uintptr_t)arg;
+
+	post_and_poll(thread);
+	pthread_barrier_wait(&shared.barrier);
+	take_turns((int)thread);
+	sem_wait(&shared.room);
+	pair_post_write(&shared.p, 0, 8);
+	sem_post(&shared.room);
+	return NULL;
+}
+
+static void share(const struct link *l)
+{
+	pthread_t thread[THREADS];
+
+	pair_open(&shared.p, l);
+	shared.turn = THREADS - 1;
+	CHECK(!pthread_mutex_init(&shared.lock, NULL) && !pthread_cond_init(&shared.change, NULL));
+	CHECK(!sem_init(&shared.room, 0, THREADS - 1) &&
+	      !pthread_barrier_init(&shared.barrier, NULL, THREADS));
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, work_together, (void *)i));
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!pthread_join(thread[i], NULL));
+	pair_close(&shared.p);
+}
+
 int main(int argc, char **argv)
 {
 	const bool simple = argc > 1 && !strcmp(argv[1], "ping_pong");
@@ -118,6 +199,11 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	link_open(&l, BYTES);
+	if (argc > 1 && !strcmp(argv[1], "shared")) {
+		share(&l);
+		link_close(&l);
+		return 0;
+	}
 	pair_open(&p, &l);
 	ping_pong(&p);
 	if (!simple) {

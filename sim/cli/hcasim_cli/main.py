@@ -40,6 +40,11 @@ class Build:
         return f"{self.build}/lib/libhcasim_preload.so"
 
     @property
+    def preload_virtual(self):
+        """The same for machines on the virtual clock."""
+        return f"{self.build}/lib/libhcasim_preload_virtual.so"
+
+    @property
     def provider(self):
         """As libibverbs wants it: it appends -rdmavNN.so."""
         return f"{self.build}/lib/libhcasim"

@@ -200,7 +200,8 @@ def environment_for(build, folder, system_verbs, program):
     environment = dict(os.environ, HCASIM_RUNTIME=folder)
     # A sanitizer's runtime must come first in every process, our library last: it takes the place of the kernel.
     prepend(environment, "LD_PRELOAD", build.sanitizer_runtime)
-    environment["LD_PRELOAD"] = ":".join(filter(None, [environment.get("LD_PRELOAD"), build.preload]))
+    preload = build.preload_virtual if os.path.exists(f"{folder}/virtual") else build.preload
+    environment["LD_PRELOAD"] = ":".join(filter(None, [environment.get("LD_PRELOAD"), preload]))
     if build.sanitizer_runtime:
         # Other people's programs run under the sanitizer, too; do not report their leaks.
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")

@@ -14,7 +14,7 @@
 
 #include "process/device/server.h"
 #include "process/device/crash_cleanup.h"
-#include "process/device/vclock.h"
+#include "process/clock/vclock.h"
 
 /* Minimum time of a system call until its command reaches the adapter: work that was posted before continues. */
 #define CALL_PS (5000000ull)

@@ -391,6 +391,18 @@ static void remove_folder(const char *runtime)
 	nftw(runtime, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* The listening socket in the machine's folder, or negative. */
+static int start_listening(const struct options *o)
+{
+	char folder[400];
+
+	if (check_folder(o->runtime))
+		return -1;
+	if (o->virtual_clock && make_folder(o->runtime, PROTO_VIRTUAL_NAME, folder, sizeof(folder)))
+		return -1;
+	return make_listener(o->runtime);
+}
+
 static void finish(struct server *s)
 {
 	server_close_all(s);
@@ -497,7 +509,7 @@ int main(int argc, char **argv)
 	STAILQ_INIT(&s.graveyard);
 	raise_limits();
 	/* Before the fork: applications give access to their memory to the listening process and its children. */
-	listener = check_folder(o.runtime) ? -1 : make_listener(o.runtime);
+	listener = start_listening(&o);
 	if (listener < 0)
 		return EXIT_FAILURE;
 	switch (crash_start(listener, o.launcher, &status)) {

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "process/device/server.h"
-#include "process/device/vclock.h"
+#include "process/clock/vclock.h"
 
 #define MAX_EVENTS   256
 #define RING_BUDGET  64           /* entries processed from one ring before the machine runs again */

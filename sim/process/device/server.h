@@ -201,7 +201,8 @@ struct server {
 	hca_ps behind; /* simulated time that may still pass */
 	bool virtual_clock;
 	struct machine_cpu cpu;
-	LIST_HEAD(, vthread) threads; /* vclock.c */
+	LIST_HEAD(, vthread) threads; /* process/clock */
+	uint64_t arrivals;            /* at locks */
 	bool given;                   /* something that programs may see has changed */
 	unsigned int long_runs;
 	hca_ps asleep_at; /* all threads sleep from here on, and from `wall` on */

@@ -300,7 +300,8 @@ struct ring *client_ring(void)
 
 bool client_virtual_clock(void)
 {
-	return atomic_load_explicit(&client.virtual_clock, memory_order_relaxed);
+	return atomic_load_explicit(&client.virtual_clock, memory_order_relaxed) &&
+	       atomic_load_explicit(&client.ring, memory_order_relaxed);
 }
 
 void client_kick(void)

@@ -10,7 +10,7 @@
 
 /* What the thread had in the ring that it used last; the ring is another one after fork(). */
 static __thread struct {
-	const struct ring *ring;
+	struct ring *ring;
 	uint32_t tid;
 	uint16_t number;
 	bool shared; /* there was none of its own */
@@ -49,4 +49,11 @@ uint16_t thread_number(struct ring *ring)
 	self.shared = i == RING_THREADS;
 	self.number = (uint16_t)(self.shared ? self.tid % RING_THREADS : i);
 	return self.number;
+}
+
+void thread_number_free(void)
+{
+	if (self.ring && !self.shared)
+		atomic_compare_exchange_strong(&self.ring->thread[self.number], &self.tid, 0);
+	self.ring = NULL;
 }

@@ -10,5 +10,7 @@
  * thread comes first. If all are taken, several threads share one. For the fault handler.
  */
 uint16_t thread_number(struct ring *ring);
+/* The calling thread ends: another may have its number. */
+void thread_number_free(void);
 
 #endif

@@ -5,28 +5,25 @@
  * handler reaches uses only system calls, atomics and thread-local memory.
  */
 #include <errno.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sched.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "process/trap/insn.h"
 #include "process/preload/preload.h"
+#include "process/trap/producer.h"
 #include "process/trap/valgrind.h"
 #include "process/trap/signals.h"
 #include "process/trap/thread.h"
 
-#define PAGE       4096ull
-#define MAX_PAGES  32768u /* BAR pages mapped at once by one process */
-#define NUM_SLOTS  (2 * MAX_PAGES)
-#define PAGE_GONE  1u   /* key of a slot whose page was removed: a search continues after it */
-#define SPIN       2000 /* looks at an answer that is due soon, before the thread sleeps */
-#define POLL_ALIVE 100  /* ms between checks whether the device process still runs */
+#define PAGE      4096ull
+#define MAX_PAGES 32768u /* BAR pages mapped at once by one process */
+#define NUM_SLOTS (2 * MAX_PAGES)
+#define PAGE_GONE 1u /* key of a slot whose page was removed: a search continues after it */
 
 struct page { /* `info` is valid while `addr` is a page's address */
 	_Atomic uint64_t addr;
@@ -165,57 +162,7 @@ void trap_unmap(void *addr, size_t len, void (*gone)(const struct proto_map *pag
 	}
 }
 
-/* ---- The ring --------------------------------------------------------------------------------- */
-
-static void futex_wait(_Atomic uint32_t *word, uint32_t value)
-{
-	struct timespec ts = {.tv_nsec = POLL_ALIVE * 1000000l};
-
-	/* Not FUTEX_PRIVATE_FLAG: another process wakes us. */
-	raw_syscall(SYS_futex, word, FUTEX_WAIT, value, &ts, NULL, 0);
-}
-
-/* A full ring makes the store wait, as a full queue of posted writes makes a processor wait. */
-static bool put(struct ring *ring, const struct ring_op *op)
-{
-	while (!ring_try_put(ring, op)) {
-		uint32_t seen = atomic_load(&ring->room);
-
-		atomic_fetch_add(&ring->waiters, 1);
-		if (ring_try_put(ring, op)) {
-			atomic_fetch_sub(&ring->waiters, 1);
-			break;
-		}
-		if (ring_must_kick(ring))
-			client_kick();
-		futex_wait(&ring->room, seen);
-		atomic_fetch_sub(&ring->waiters, 1);
-		if (!client_alive())
-			return false;
-	}
-	return true;
-}
-
-/*
- * Called at the end of the fault, when all stores of a burst are in the ring. If more threads poll than there
- * are processors, the thread that the store is for would have to wait until this thread's time slice ends.
- * Therefore yield: the store lasts until this thread is scheduled again.
- */
-static void kick(void)
-{
-	struct ring *ring = client_ring();
-
-	if (!ring || !ring_must_kick(ring))
-		return;
-	client_kick();
-	raw_syscall(SYS_sched_yield);
-}
-
-/* A system call: only where the number is looked at. */
-static uint32_t own_tid(void)
-{
-	return client_virtual_clock() ? (uint32_t)raw_syscall(SYS_gettid) : 0;
-}
+/* ---- Accesses ------------------------------------------------------------------------------------ */
 
 static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t len)
 {
@@ -226,7 +173,7 @@ static void fill(struct ring_op *op, const struct page *p, uint64_t addr, size_t
 	op->bar = where >> 8 & 0xff;
 	op->wc = where >> 16 & 1;
 	op->size = (uint8_t)len;
-	op->tid = own_tid();
+	op->tid = producer_tid();
 }
 
 static void bar_store(void *arg, uint64_t addr, const void *data, size_t len)
@@ -241,48 +188,7 @@ static void bar_store(void *arg, uint64_t addr, const void *data, size_t len)
 	fill(&op, p, addr, len);
 	op.thread = thread_number(ring);
 	memcpy(op.data, data, len);
-	put(ring, &op);
-}
-
-static struct ring_reply *take_reply(struct ring *ring, unsigned int *index)
-{
-	for (unsigned int i = 0;; i++) {
-		struct ring_reply *r = &ring->reply[i % RING_REPLIES];
-		uint32_t state = RING_REPLY_FREE;
-
-		if (atomic_compare_exchange_strong(&r->state, &state, RING_REPLY_WAIT)) {
-			*index = i % RING_REPLIES;
-			return r;
-		}
-		/* More threads load than there are reply slots: wait for a slot. */
-		if (i % RING_REPLIES == RING_REPLIES - 1) {
-			futex_wait(&r->state, state);
-			if (!client_alive())
-				return NULL;
-		}
-	}
-}
-
-static bool reply_waits(struct ring_reply *reply)
-{
-	return atomic_load_explicit(&reply->state, memory_order_acquire) == RING_REPLY_WAIT;
-}
-
-/* False: the device process is gone; the slot stays taken and is not used again. */
-static bool await_reply(struct ring_reply *reply)
-{
-	while (reply_waits(reply)) {
-		futex_wait(&reply->state, RING_REPLY_WAIT);
-		if (!client_alive())
-			return false;
-	}
-	return true;
-}
-
-static void free_reply(struct ring_reply *reply)
-{
-	atomic_store_explicit(&reply->state, RING_REPLY_FREE, memory_order_release);
-	raw_syscall(SYS_futex, &reply->state, FUTEX_WAKE, 1, NULL, NULL, 0);
+	producer_put(ring, &op);
 }
 
 static void bar_load(void *arg, uint64_t addr, void *data, size_t len)
@@ -294,44 +200,28 @@ static void bar_load(void *arg, uint64_t addr, void *data, size_t len)
 	unsigned int index;
 
 	memset(data, 0xff, len); /* a read without a completion returns all ones */
-	reply = p && ring ? take_reply(ring, &index) : NULL;
+	reply = p && ring ? producer_take_reply(ring, &index) : NULL;
 	if (!reply)
 		return;
 	fill(&op, p, addr, len);
 	op.reply = (uint16_t)index;
 	op.thread = thread_number(ring);
-	if (!put(ring, &op))
+	if (!producer_put(ring, &op))
 		return;
-	kick();
-	if (!await_reply(reply))
+	producer_kick(ring);
+	if (!producer_await(reply))
 		return;
 	memcpy(data, reply->data, len);
-	free_reply(reply);
+	producer_free_reply(reply);
 }
 
-/* Virtual clock: the thread goes on when what it did has taken its time. False: it is not the clock. */
-static bool wait_for_time(void)
+/* All stores of a burst are in the ring. On the virtual clock, the thread goes on when they have taken their time. */
+static void end_access(void)
 {
-	struct ring_op op = {.kind = RING_WAIT};
 	struct ring *ring = client_ring();
-	struct ring_reply *reply;
-	unsigned int index;
 
-	if (!ring || !client_virtual_clock())
-		return false;
-	op.tid = own_tid();
-	reply = take_reply(ring, &index);
-	if (!reply)
-		return true;
-	op.reply = (uint16_t)index;
-	if (!put(ring, &op))
-		return true;
-	kick();
-	for (int i = 0; i < SPIN && reply_waits(reply); i++)
-		__builtin_ia32_pause();
-	if (await_reply(reply))
-		free_reply(reply);
-	return true;
+	if (ring && !producer_ask(RING_WAIT, 0))
+		producer_kick(ring);
 }
 
 static size_t bar_span(void *arg, uint64_t addr, size_t len)
@@ -571,8 +461,7 @@ static bool carry_out(ucontext_t *uc, uint64_t addr)
 		return false;
 	}
 	carry_on(uc, &insn, &bar, rip);
-	if (!wait_for_time())
-		kick();
+	end_access();
 	return true;
 }
 

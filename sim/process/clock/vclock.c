@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#include "process/device/vclock.h"
+#include "process/clock/vclock.h"
+#include "process/clock/vlock.h"
+#include "process/clock/vthread.h"
 
 /* A system call reaches the driver after this. */
 #define CALL_PS (5000000ull)
@@ -24,140 +18,7 @@
 #define STEPS      256     /* of the machine between looks at the host */
 #define RELEASE    64      /* such stretches after which threads that poll go on, though nothing is new */
 
-enum op_kind { OP_STORE, OP_LOAD, OP_POLL, OP_WAIT, OP_CALL };
-
-struct op {
-	enum op_kind kind;
-	uint32_t items; /* POLL: CQEs that it took */
-	hca_ps cost;
-	struct ring_op ring;  /* all but calls */
-	struct proto_req req; /* calls */
-};
-
-enum state {
-	RUNS,   /* it may do anything, at `at`, which is now */
-	STOPS,  /* its last access is not done yet */
-	WAITS,  /* the same, and it only polls: nothing new is in memory */
-	LOADS,  /* a load is under way */
-	SLEEPS, /* in a system call */
-	LOOKS,  /* at memory, in a loop */
-};
-
-struct vthread {
-	LIST_ENTRY(vthread) link;
-	struct conn *conn;
-	uint32_t id;
-	enum state state;
-	hca_ps at;          /* up to here its instructions are done */
-	unsigned int empty; /* polls in a row that found nothing */
-	bool look;          /* it polls once more, whatever that number */
-	bool looked;        /* it has looked at memory in a loop before */
-	bool suspect;       /* seen in a system call: is it one to us? */
-	struct op *ops;     /* that are not done yet: a ring of `size` */
-	unsigned int first, num, size;
-	uint64_t used; /* its process's processor time when it went on */
-	int file;      /* /proc/PID/task/TID/stat */
-};
-
-/* ---- Threads -------------------------------------------------------------------------------------- */
-
-static uint64_t processor_ns(const struct vthread *t)
-{
-	struct timespec ts;
-	clockid_t clock;
-
-	if (clock_getcpuclockid(t->conn->pid, &clock) || clock_gettime(clock, &ts))
-		return 0;
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-static void let_run(struct server *s, struct vthread *t)
-{
-	t->state = RUNS;
-	t->at = machine_now(s->machine);
-	t->used = processor_ns(t);
-}
-
-static struct vthread *add_thread(struct conn *c, uint32_t id)
-{
-	struct vthread *t = calloc(1, sizeof(*t)), *last = LIST_FIRST(&c->server->threads);
-	char path[64];
-
-	if (!t)
-		return NULL;
-	t->conn = c;
-	t->id = id;
-	snprintf(path, sizeof(path), "/proc/%d/task/%u/stat", (int)c->pid, id);
-	t->file = open(path, O_RDONLY | O_CLOEXEC);
-	/* In the order in which they came, which decides between accesses at the same time. */
-	while (last && LIST_NEXT(last, link))
-		last = LIST_NEXT(last, link);
-	if (last)
-		LIST_INSERT_AFTER(last, t, link);
-	else
-		LIST_INSERT_HEAD(&c->server->threads, t, link);
-	let_run(c->server, t);
-	return t;
-}
-
-static void remove_thread(struct vthread *t)
-{
-	LIST_REMOVE(t, link);
-	if (t->file >= 0)
-		close(t->file);
-	free(t->ops);
-	free(t);
-}
-
-static struct vthread *find_thread(struct conn *c, uint32_t id)
-{
-	struct vthread *t;
-
-	LIST_FOREACH(t, &c->server->threads, link)
-	if (t->conn == c && t->id == id)
-		return t;
-	return add_thread(c, id);
-}
-
-/* As proc(5) has it: R, S, D, T, t, Z, X; 0: it is gone. */
-static char host_state(const struct vthread *t)
-{
-	char text[512], *p;
-	ssize_t n = t->file < 0 ? 0 : pread(t->file, text, sizeof(text) - 1, 0);
-
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	p = strrchr(text, ')'); /* the name may have parentheses */
-	return p && p[1] ? p[2] : '\0';
-}
-
-static bool has_ended(char state)
-{
-	return !state || state == 'Z' || state == 'X';
-}
-
 /* ---- What threads do --------------------------------------------------------------------------------- */
-
-static struct op *push(struct server *s, struct vthread *t)
-{
-	if (t->num == t->size) {
-		unsigned int size = t->size ? 2 * t->size : 16;
-		struct op *ops = malloc(size * sizeof(*ops));
-
-		if (!ops)
-			return NULL;
-		for (unsigned int i = 0; i < t->num; i++)
-			ops[i] = t->ops[(t->first + i) % t->size];
-		free(t->ops);
-		t->ops = ops;
-		t->size = size;
-		t->first = 0;
-	}
-	if (t->state == SLEEPS || t->state == LOOKS)
-		let_run(s, t);
-	return &t->ops[(t->first + t->num++) % t->size];
-}
 
 static void classify(struct server *s, const struct ring_op *ring, struct op *op)
 {
@@ -177,33 +38,79 @@ static void classify(struct server *s, const struct ring_op *ring, struct op *op
 	}
 }
 
+static enum op_kind kind_of(uint8_t ring_kind)
+{
+	static const enum op_kind kinds[] = {
+		[RING_STORE] = OP_STORE,   [RING_LOAD] = OP_LOAD,       [RING_WAIT] = OP_WAIT,
+		[RING_TURN] = OP_TURN,     [RING_CREATED] = OP_CREATED, [RING_LOCK] = OP_LOCK,
+		[RING_UNLOCK] = OP_UNLOCK,
+	};
+
+	return ring_kind < sizeof(kinds) / sizeof(kinds[0]) ? kinds[ring_kind] : OP_WAIT;
+}
+
+/* A thread and the one that creates it ask for their turn and for that with the same `offset`. */
+static struct vthread *find_partner(const struct vthread *t, enum op_kind kind)
+{
+	struct vthread *other;
+
+	LIST_FOREACH(other, &t->conn->server->threads, link)
+	if (other->conn == t->conn && other->num && vthread_head(other)->kind == kind &&
+	    vthread_head(other)->ring.offset == vthread_head(t)->ring.offset)
+		return other;
+	return NULL;
+}
+
+/* From now on `created` waits for an ordinary turn: the next thread may be created with the same `offset`. */
+static void begin_thread(struct server *s, struct vthread *created, struct vthread *creator)
+{
+	vthread_head(created)->ring.offset = 0;
+	vthread_answer(s, creator);
+}
+
+/* Until then time stands, and which of the two the host runs first does not matter. */
+static void await_new_thread(struct server *s, struct vthread *t)
+{
+	struct vthread *created = find_partner(t, OP_TURN);
+
+	t->state = CREATES;
+	if (created)
+		begin_thread(s, created, t);
+}
+
+static void await_creator(struct server *s, struct vthread *t)
+{
+	struct vthread *creator = find_partner(t, OP_CREATED);
+
+	if (creator)
+		begin_thread(s, t, creator);
+}
+
 void vclock_op(struct conn *c, const struct ring_op *ring)
 {
-	struct vthread *t = find_thread(c, ring->tid);
-	struct op *op = t ? push(c->server, t) : NULL;
+	struct vthread *t = vthread_find(c, ring->tid);
+	struct op *op = t ? vthread_push(c->server, t) : NULL;
 
 	if (!op)
 		return;
 	op->ring = *ring;
 	op->cost = 0;
-	switch (ring->kind) {
-	case RING_STORE:
+	op->kind = kind_of(ring->kind);
+	if (op->kind == OP_STORE) {
 		classify(c->server, ring, op);
 		return;
-	case RING_LOAD:
-		op->kind = OP_LOAD;
-		break;
-	default:
-		op->kind = OP_WAIT;
-		break;
 	}
 	t->state = STOPS;
+	if (op->kind == OP_CREATED && t->num == 1)
+		await_new_thread(c->server, t);
+	if (op->kind == OP_TURN && ring->offset)
+		await_creator(c->server, t);
 }
 
 void vclock_call(struct conn *c, const struct proto_req *req)
 {
-	struct vthread *t = find_thread(c, req->thread);
-	struct op *op = t ? push(c->server, t) : NULL;
+	struct vthread *t = vthread_find(c, req->thread);
+	struct op *op = t ? vthread_push(c->server, t) : NULL;
 
 	if (!op) {
 		conn_close(c);
@@ -224,7 +131,7 @@ void vclock_loaded(struct server *s, const struct shared_ring *ring, uint32_t id
 		break;
 	if (!t)
 		return;
-	let_run(s, t);
+	vthread_run(s, t);
 	if (t->num)
 		t->state = STOPS;
 	s->given = true;
@@ -241,20 +148,15 @@ void vclock_gone(struct conn *c)
 		for (; t->num; t->num--, t->first++)
 			if (t->ops[t->first % t->size].kind == OP_STORE)
 				conn_carry_out(c, &t->ops[t->first % t->size].ring);
-		remove_thread(t);
+		vthread_remove(t);
 	}
 }
 
 /* ---- What is due ------------------------------------------------------------------------------------- */
 
-static const struct op *head(const struct vthread *t)
-{
-	return &t->ops[t->first % t->size];
-}
-
 static hca_ps due(struct server *s, const struct vthread *t)
 {
-	const struct op *op = head(t);
+	const struct op *op = vthread_head(t);
 	const bool free = op->kind == OP_POLL && !op->items && t->empty >= POLLS;
 	const hca_ps at = t->at + (free ? 0 : op->cost), now = machine_now(s->machine);
 
@@ -274,32 +176,51 @@ static hca_ps first_due(struct server *s)
 	return first;
 }
 
-static void end_wait(struct server *s, struct vthread *t, const struct op *op)
+static void end_wait(struct server *s, struct vthread *t)
 {
 	if (t->empty > POLLS && !t->look) {
 		t->state = WAITS;
 		return;
 	}
 	t->look = false;
-	t->first++;
-	t->num--;
-	conn_reply(t->conn, op->ring.reply);
-	let_run(s, t);
+	vthread_answer(s, t);
+}
+
+/* What is answered, and takes no time. */
+static void end_ask(struct server *s, struct vthread *t)
+{
+	switch (vthread_head(t)->kind) {
+	case OP_LOCK:
+		vlock_wait(s, t);
+		return;
+	case OP_UNLOCK:
+		vlock_release(s, t);
+		return;
+	case OP_TURN:
+		t->lock = 0;
+		vthread_answer(s, t);
+		return;
+	case OP_CREATED:
+		await_new_thread(s, t);
+		return;
+	default:
+		end_wait(s, t);
+	}
 }
 
 /* The thread may be gone afterwards. */
 static void do_op(struct server *s, struct vthread *t)
 {
-	const struct op op = *head(t);
+	const struct op op = *vthread_head(t);
 	struct conn *c = t->conn;
 
 	t->at = machine_now(s->machine);
-	if (op.kind == OP_WAIT) {
-		end_wait(s, t, &op);
+	if (op.kind <= OP_ASKS) {
+		end_ask(s, t);
 		return;
 	}
-	t->first++;
-	t->num--;
+	vthread_pop(t);
+	t->lock = 0;
 	t->empty = op.kind == OP_POLL && !op.items ? t->empty + 1 : 0;
 	switch (op.kind) {
 	case OP_STORE:
@@ -310,7 +231,7 @@ static void do_op(struct server *s, struct vthread *t)
 		conn_carry_out(c, &op.ring);
 		break;
 	case OP_CALL:
-		let_run(s, t);
+		vthread_run(s, t);
 		conn_answer(c, &op.req);
 		break;
 	default:
@@ -323,7 +244,7 @@ static bool any_runs(const struct server *s)
 	const struct vthread *t;
 
 	LIST_FOREACH(t, &s->threads, link)
-	if (t->state == RUNS)
+	if (t->state == RUNS || t->state == CREATES)
 		return true;
 	return false;
 }
@@ -354,13 +275,21 @@ static void tell_waiting(struct server *s)
 	LIST_FOREACH(t, &s->threads, link)
 	{
 		if (t->state == LOOKS)
-			let_run(s, t);
+			vthread_run(s, t);
 		if (t->state != WAITS)
 			continue;
 		t->at += (now - t->at + step - 1) / step * step;
 		t->look = true;
 		t->state = STOPS;
 	}
+}
+
+/* Whoever waits for a lock looks at it from time to time. */
+static void wait_input(struct server *s, uint64_t ns)
+{
+	if (vlock_retry(s) && ns > TICK_NS)
+		ns = TICK_NS;
+	server_wait_input(s, ns);
 }
 
 /* Nothing is pending: threads that poll go on without that time passes, since only another program can change that. */
@@ -374,7 +303,7 @@ static void nothing_pending(struct server *s)
 	if (any)
 		tell_waiting(s);
 	else
-		server_wait_input(s, UINT64_MAX);
+		wait_input(s, UINT64_MAX);
 }
 
 static hca_ps next_work(struct server *s)
@@ -392,7 +321,7 @@ static bool all_in_calls(const struct server *s)
 	const struct vthread *t;
 
 	LIST_FOREACH(t, &s->threads, link)
-	if (t->state != SLEEPS)
+	if (t->state != SLEEPS && t->state != LOCKED_OUT)
 		return false;
 	return true;
 }
@@ -414,7 +343,7 @@ static bool sleep_until(struct server *s, hca_ps timer)
 	}
 	if (wall - s->wall >= left)
 		return false;
-	server_wait_input(s, left - (wall - s->wall));
+	wait_input(s, left - (wall - s->wall));
 	return true;
 }
 
@@ -456,12 +385,20 @@ static void pass_time(struct server *s)
 		return;
 	}
 	/* A program that looks at the host's clock while it polls does so even if nothing ever comes. */
-	if (!s->given && ++s->long_runs % RELEASE)
-		return;
+	if (!s->given) {
+		if (++s->long_runs % RELEASE)
+			return;
+		vlock_retry(s);
+	}
 	tell_waiting(s);
 }
 
 /* ---- The host ----------------------------------------------------------------------------------------------- */
+
+static bool has_ended(char state)
+{
+	return !state || state == 'Z' || state == 'X';
+}
 
 static unsigned int num_running(const struct conn *c)
 {
@@ -477,17 +414,19 @@ static unsigned int num_running(const struct conn *c)
 static void look_at_running(struct server *s)
 {
 	struct vthread *t, *next;
+	bool stopped = false;
 	char state;
 
 	for (t = LIST_FIRST(&s->threads); t; t = next) {
 		next = LIST_NEXT(t, link);
 		if (t->state != RUNS)
 			continue;
-		state = host_state(t);
+		state = vthread_host_state(t);
 		t->suspect = state == 'S';
+		stopped |= has_ended(state);
 		if (has_ended(state))
-			remove_thread(t);
-		else if (!t->suspect && processor_ns(t) - t->used >
+			vthread_remove(t);
+		else if (!t->suspect && vthread_processor_ns(t) - t->used >
 						num_running(t->conn) * (t->looked ? LOOKED_NS : LOOKING_NS)) {
 			t->state = LOOKS;
 			t->looked = true;
@@ -497,10 +436,14 @@ static void look_at_running(struct server *s)
 	server_input(s);
 	LIST_FOREACH(t, &s->threads, link)
 	{
-		if (t->state == RUNS && t->suspect)
+		if (t->state == RUNS && t->suspect) {
 			t->state = SLEEPS;
+			stopped = true;
+		}
 		t->suspect = false;
 	}
+	if (stopped)
+		vlock_retry(s);
 }
 
 static unsigned int num_sleeping(const struct server *s)
@@ -522,11 +465,11 @@ static bool look_at_sleeping(struct server *s)
 
 	for (t = LIST_FIRST(&s->threads); t && before; t = next) {
 		next = LIST_NEXT(t, link);
-		state = t->state == SLEEPS ? host_state(t) : 'S';
+		state = t->state == SLEEPS ? vthread_host_state(t) : 'S';
 		if (has_ended(state))
-			remove_thread(t);
+			vthread_remove(t);
 		else if (state != 'S')
-			let_run(s, t);
+			vthread_run(s, t);
 	}
 	/* One that was awake in between sleeps in a call to us now. */
 	if (before)
