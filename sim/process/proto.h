@@ -19,9 +19,9 @@
 #define PROTO_SOCKET_NAME "socket"
 /* There if the machine is on the virtual clock: `hcasim run` takes its preload library by it. */
 #define PROTO_VIRTUAL_NAME "virtual"
-#define PROTO_SYSFS_NAME  "sysfs"
-#define PROTO_DEV_NAME    "dev/infiniband"
-#define PROTO_EMPTY_NAME  "empty"
+#define PROTO_SYSFS_NAME   "sysfs"
+#define PROTO_DEV_NAME     "dev/infiniband"
+#define PROTO_EMPTY_NAME   "empty"
 
 #define PROTO_MAGIC   0x6863u
 #define PROTO_VERSION 2u

@@ -70,13 +70,26 @@ def test_the_mechanism_in_the_table(tmp_path):
     assert 0.4 < model["gathered", 128] - model["inline", 128] < 0.7
 
 
-def test_the_same_beside_a_load(tmp_path):
-    """Latencies and rates are the same figures, to the last digit, when the host has other work."""
-    command = ["-k", "connectx3"]
+def assert_same_beside_a_load(tmp_path, *command):
     idle, _ = rows_of(tmp_path, *command)
     with load():
         loaded, _ = rows_of(tmp_path, *command)
     assert [row["model"] for row in loaded] == [row["model"] for row in idle]
+
+
+def test_the_same_beside_a_load(tmp_path):
+    """Latencies and rates are the same figures, to the last digit, when the host has other work."""
+    assert_same_beside_a_load(tmp_path, "-k", "connectx3")
+
+
+def test_threads_are_the_same_beside_a_load(tmp_path):
+    """Threads that share a doorbell register come to it in an order that is not the host's."""
+    path = tmp_path / "shared.yaml"
+    shared = yaml.safe_load((TOP / "sim/calibrate/experiments/threads-registers.yaml").read_text())
+    run = {**shared["run"], "count": 32}
+    series = [{**entry, "rows": [{"at": 4}]} for entry in shared["series"] if entry["name"] == "one register"]
+    path.write_text(yaml.safe_dump({**shared, "name": "shared", "run": run, "series": series}))
+    assert_same_beside_a_load(tmp_path, "--experiments", path)
 
 
 FIT = {"profile": "pcie3x8", "experiments": ["small"], "figures": {"root.read_latency": [150, 400]}}

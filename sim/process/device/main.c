@@ -24,9 +24,9 @@
 #include "engines/select.h"
 #include "record/record.h"
 #include "process/device/server.h"
+#include "process/slices.h"
 #include "process/device/crash_cleanup.h"
 
-#define SLICE_NS 100000 /* the shortest slice that the scheduler accepts */
 
 struct options {
 	const char *runtime, *profile, *trace, *record, *fault, *engine, *wave;
@@ -441,23 +441,6 @@ static void raise_limits(void)
 		lim.rlim_cur = lim.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &lim);
 	}
-}
-
-/*
- * Applications poll on the same processors. With short slices the scheduler runs us soon after a wake-up, but not for
- * long (EEVDF, Linux 6.12; no effect without it).
- */
-static void short_slices(void)
-{
-	struct {
-		uint32_t size, policy;
-		uint64_t flags;
-		int32_t nice;
-		uint32_t priority;
-		uint64_t runtime, deadline, period;
-	} attr = {.size = sizeof(attr), .nice = getpriority(PRIO_PROCESS, 0), .runtime = SLICE_NS};
-
-	syscall(SYS_sched_setattr, 0, &attr, 0);
 }
 
 static bool tell_ready(int launcher)

@@ -9,9 +9,17 @@
 #include <stdint.h>
 
 #include "process/preload/preload.h"
+#include "process/slices.h"
 #include "process/threads/locks.h"
 #include "process/trap/producer.h"
 #include "process/trap/thread.h"
+
+/* Each access waits for the device process, and the device process for the program. */
+__attribute__((constructor)) static void run_soon(void)
+{
+	if (path_runtime())
+		short_slices();
+}
 
 static void wait_for_turn(void)
 {
