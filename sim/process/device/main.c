@@ -27,7 +27,6 @@
 #include "process/slices.h"
 #include "process/device/crash_cleanup.h"
 
-
 struct options {
 	const char *runtime, *profile, *trace, *record, *fault, *engine, *wave;
 	const char *device, *hcas_text;
