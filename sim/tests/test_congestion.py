@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""DCQCN: two adapters write to a third one (hcasim-incast), with it and without, in simulated time."""
+"""Two adapters write to a third one (hcasim-incast), in simulated time: DCQCN, and priority pause."""
 import json
 import re
 import subprocess
@@ -14,9 +14,10 @@ COUNTERS = ["np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled"]
 CNP = "infiniband.bth.opcode == 0x81"
 
 
-def run(folder, *figures):
+def run(folder, *figures, engine="c"):
     sets = [word for figure in figures for word in ("--set", figure)]
-    machine = Machine(hcas=3, options=["--profile", "connectx3", "--trace", str(folder), *sets])
+    options = ["--profile", "connectx3", "--trace", str(folder), "--engine", engine, *sets]
+    machine = Machine(hcas=3, options=options)
     paths = [f"/sys/class/infiniband/hcasim{n}/ports/1/hw_counters/{c}" for n in range(3) for c in COUNTERS]
     result = machine.run("sh", "-c", f"{BUILD}/bin/hcasim-incast && grep -H . {' '.join(paths)}")
     assert result.status == 0, result.output
@@ -27,7 +28,10 @@ def run(folder, *figures):
     sent = {e["frame"]: e for e in log if e["event"] == "sent"}
     data = [e for e in sent.values() if e.get("opcode", "").startswith("RC_RDMA_WRITE")]
     arrived = {e["frame"]: e["ps"] for e in log if e["event"] == "arrived"}
-    return SimpleNamespace(folder=folder, counters=counters, sent=sent, data=data, arrived=arrived)
+    paused = [e for e in log if e["event"] == "stall" and e["cause"] == "pause"]
+    return SimpleNamespace(
+        folder=folder, counters=counters, sent=sent, data=data, arrived=arrived, paused=paused
+    )
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +85,11 @@ def test_rates_and_queue(without, dcqcn):
     assert min(shares) / max(shares) > 0.7, shares
     queues = [queueing(traffic, sum(both(traffic), [])) for traffic in (without, dcqcn)]
     assert queues[1] < queues[0] / 10, queues
+
+
+@pytest.mark.parametrize("engine", ["c", "rtl"])
+def test_a_slow_receiver_pauses_its_priority(tmp_path, engine):
+    """Queue pairs of either engine stop while theirs is paused, and nothing is lost: hcasim-incast has all it waits for."""
+    traffic = run(tmp_path, "wire.pfc=1", "fifo.rx=4", "engine.stages.rx.fixed=4000", engine=engine)
+    assert {e["hca"] for e in traffic.paused} == {"hcasim0", "hcasim1"}
+    assert len({e["psn"] for e in traffic.data}) == len(traffic.data) / 2
