@@ -8,12 +8,14 @@ import re
 import subprocess
 import sys
 
+import numpy
 import yaml
 
 from .options import DEFAULT_PROFILE, add_set, engine_in, profile_in
 from .profile import ProfileError, effective_file
 
 FIGURES = ("fixed", "per_item", "width")
+NOISE = 1e-6  # of floating-point numbers, in cycles
 
 
 class CalibrateError(Exception):
@@ -43,44 +45,23 @@ def measure(build, mixes, profile, engine):
 # ---- Figures of a stage from its steps ----
 
 
-def solve(rows):
-    """The solution of linear equations (Gauss), or None."""
-    n = len(rows)
-    for i in range(n):
-        pivot = max(range(i, n), key=lambda r: abs(rows[r][i]))
-        if abs(rows[pivot][i]) < 1e-9:
-            return None
-        rows[i], rows[pivot] = rows[pivot], rows[i]
-        for r in range(n):
-            if r != i:
-                factor = rows[r][i] / rows[i][i]
-                rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i])]
-    return [rows[i][n] / rows[i][i] for i in range(n)]
-
-
 def least_squares(samples, used):
-    """Cycles as a sum of 1, items, and bytes (those that are used), each with a factor; (error, factors)."""
-    terms = [
-        ([t for t, u in zip((1, items, size), used) if u], cycles, n) for size, items, cycles, n in samples
-    ]
-    width = sum(used)
-    rows = [
-        [sum(n * t[i] * t[j] for t, _, n in terms) for j in range(width)]
-        + [sum(n * t[i] * cycles for t, cycles, n in terms)]
-        for i in range(width)
-    ]
-    found = solve(rows)
-    if found is None or min(found) < 0:
+    """Cycles as a sum of 1, items, and bytes (those that are used), each with a factor; (error, factors), or None."""
+    size, items, cycles, weight = numpy.array(samples, float).T
+    terms = numpy.column_stack([numpy.ones_like(size), items, size])[:, used]
+    root = numpy.sqrt(weight)
+    found, _, rank, _ = numpy.linalg.lstsq(terms * root[:, None], cycles * root, rcond=None)
+    if rank < len(found) or found.min() < -NOISE:
         return None
-    error = sum(n * (sum(a * b for a, b in zip(found, t)) - cycles) ** 2 for t, cycles, n in terms)
-    rest = iter(found)
-    return error, [next(rest) if u else 0 for u in used]
+    factors = numpy.zeros(3)
+    factors[list(used)] = found
+    return weight @ (terms @ found - cycles) ** 2, factors.clip(0).tolist()
 
 
 def figures_of(samples):
     """{fixed, per_item, width} of a stage: no negative ones, and least squares."""
     fits = [least_squares(samples, (True, *others)) for others in itertools.product((False, True), repeat=2)]
-    _, (fixed, per_item, per_byte) = min((fit for fit in fits if fit), key=lambda fit: fit[0])
+    _, (fixed, per_item, per_byte) = min((fit for fit in fits if fit), key=lambda fit: fit[0] // NOISE)
     return {
         "fixed": round(fixed, 1),
         "per_item": round(per_item, 2),
