@@ -15,7 +15,7 @@ void vlock_wait(struct server *s, struct vthread *t)
 		try_again(s, t);
 		return;
 	}
-	/* One that has tried again in vain keeps its place. */
+	/* One that found the lock taken again keeps its place. */
 	if (t->lock != lock)
 		t->arrival = ++s->arrivals;
 	t->lock = lock;
