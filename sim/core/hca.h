@@ -318,6 +318,11 @@ void hca_timers(struct hca *hca);
 void hca_mmio_write(struct hca *hca, unsigned int bar, uint64_t offset, const void *data, uint32_t size);
 void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *data, uint32_t size);
 
+/* Free-running indices of a CQ's entries that are not polled yet, as far as the adapter knows. */
+void hca_cq_indices(const struct hca *hca, uint32_t cqn, uint32_t *ci, uint32_t *pi);
+/* Entries of the ring that the CQ had before a resize are still on their way to memory. */
+bool hca_cq_moving(const struct hca *hca, uint32_t cqn);
+
 /*
  * ---- Commands of the driver -------------------------------------------------------------------
  *
@@ -397,7 +402,7 @@ struct hca_cq_attr {
 int hca_cq_create(struct hca *hca, const struct hca_cq_attr *attr, uint32_t *cqn);
 /*
  * `ci`: the consumer index in the record. -EINVAL: entries that are not polled yet would not fit; -EBUSY: the old
- * ring has no space for the RESIZE entry.
+ * ring has no space for the RESIZE entry. hca_cq_moving() tells when the old ring is written to for the last time.
  */
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci);
 /*

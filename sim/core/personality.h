@@ -187,8 +187,8 @@ struct hca_personality {
 	/* `phase`: 1 in the first turn of the ring, then 0, 1, ...; `size`: the stride of the ring, bytes. */
 	void (*encode_cqe)(const struct hca_cpl *cpl, unsigned int phase, void *raw, uint32_t size);
 	void (*encode_eqe)(const struct hca_event *ev, unsigned int phase, void *raw);
-	/* Free-running index of the first entry in a resized CQ's new ring; `last` is that of the RESIZE entry. NULL: a
-	 * CQ keeps its ring. */
+	/* Free-running index of the first entry in a resized CQ's new ring; `last` is that of the RESIZE entry, or where
+	 * it would be: a family with shared indices has none. NULL: a CQ keeps its ring. */
 	uint32_t (*resized_cq_index)(uint32_t last, uint32_t entries);
 	/*
 	 * Doorbell records in host memory: their sizes in bytes, and the free-running indices in them, of which those of

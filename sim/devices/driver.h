@@ -27,7 +27,16 @@ struct drv_udata { /* the driver's private part of a command, already copied in;
 	size_t out_used;
 	/* Memory of the caller whose address `in` contains: 0 or -EFAULT. */
 	int (*write_user)(const struct drv_udata *u, uint64_t dst, const void *src, size_t size);
+	int (*read_user)(const struct drv_udata *u, void *dst, uint64_t src, size_t size);
+	/* Memory of the caller that the adapter shall write to: 0, -EFAULT or -ENOMEM. */
+	int (*pin_user)(const struct drv_udata *u, uint64_t addr, size_t size);
 	void *kernel;
+	/*
+	 * The driver's answer, or NULL: the command is done once this is false for `object`. The adapter goes on, but the
+	 * caller does not return before.
+	 */
+	bool (*busy)(void *object);
+	void *object;
 };
 
 /* Meaning of a page-aligned mmap offset of the device file. */

@@ -80,6 +80,9 @@ struct kreply {
 	int drain_fd;
 	bool watch; /* report memory that the application unmaps: kernel_unmapped() */
 	bool wait;  /* -EAGAIN: the call waits until the file is readable, unless it is non-blocking */
+	/* Not NULL: the machine runs until this is false for `object`; then the call returns. */
+	bool (*busy)(void *object);
+	void *object;
 };
 
 struct kernel_config {

@@ -165,7 +165,8 @@ struct cq {
 	struct hca_ring ring;
 	uint64_t record;
 	uint32_t number, eqn, uar_page;
-	uint32_t refs;                  /* DMA transfers, and 1 for the object itself */
+	uint32_t refs;            /* DMA transfers, and 1 for the object itself */
+	uint32_t writing, moving; /* entries on their way to memory; those of the ring before a resize */
 	struct node sends, recvs, srqs; /* users of the CQ: QPs, and SRQs that complete there */
 	bool dead, error, stalled, arm_lost;
 	uint32_t pi, ci;

@@ -74,8 +74,13 @@ void cq_free_all(struct hca *hca)
 
 static void cqe_written(struct hca *hca, struct dma_ctx *c, bool stale)
 {
+	struct cq *cq = c->cq;
+
 	hca->cqe_writes--;
-	cq_put(hca, c->cq);
+	cq->writing--;
+	if (cq->moving)
+		cq->moving--; /* they arrive in their order */
+	cq_put(hca, cq);
 }
 
 /* With the adapter's index after it, if the software reads that instead of the entry. */
@@ -110,6 +115,7 @@ static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, u
 	c->fn = cqe_written;
 	c->cq = cq;
 	cq->refs++;
+	cq->writing++;
 	hca->cqe_writes++;
 	c->d.qpn = qpn;
 	c->d.split = hca->pers->shared.on ? sizeof(uint32_t) : CQE_VALID_BYTES;
@@ -130,9 +136,24 @@ static void cq_consumed(struct cq *cq, uint32_t ci)
 		cq->notified = cq->ci;
 }
 
+void hca_cq_indices(const struct hca *hca, uint32_t cqn, uint32_t *ci, uint32_t *pi)
+{
+	const struct cq *cq = cq_find(hca, cqn);
+
+	*ci = cq ? cq->ci : 0;
+	*pi = cq ? cq->pi : 0;
+}
+
+bool hca_cq_moving(const struct hca *hca, uint32_t cqn)
+{
+	const struct cq *cq = cq_find(hca, cqn);
+
+	return cq && cq->moving;
+}
+
 /*
- * The RESIZE entry ends the old ring. Where the free-running index continues in the new one depends on the family:
- * software copies entries that are not polled yet to the places before.
+ * The RESIZE entry ends the old ring, unless the software sees the adapter's index. Where the free-running index
+ * continues in the new one depends on the family: software copies entries that are not polled yet to the places before.
  */
 int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr, uint32_t ci)
 {
@@ -142,13 +163,16 @@ int hca_cq_resize(struct hca *hca, uint32_t cqn, const struct hca_cq_attr *attr,
 
 	if (!cq || !hca->pers->resized_cq_index)
 		return -EINVAL;
-	cq_consumed(cq, ci);
-	if (cq->pi - cq->ci > attr->ring.entries) /* IBTA 11.2.8.4 */
+	cq_consumed(cq, ring_index(hca, &cq->ring, cq->ci, ci, hca->pers->ci_bits));
+	if (cq->pi - cq->ci > ring_room(hca, &attr->ring)) /* IBTA 11.2.8.4 */
 		return -EINVAL;
 	if (cq->pi - cq->ci == cq->ring.entries)
 		return -EBUSY;
-	cqe_put(hca, cq, &last, 0);
-	cq->pi--;
+	if (!hca->pers->shared.on) {
+		cqe_put(hca, cq, &last, 0);
+		cq->pi--;
+	}
+	cq->moving = cq->writing;
 	skip = hca->pers->resized_cq_index(cq->pi, attr->ring.entries) - cq->pi;
 	cq->pi += skip;
 	cq->ci += skip;
@@ -217,7 +241,9 @@ static void cq_record_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	struct cq *cq = c->cq;
 
 	hca->pers->decode_cq_record(c->buf, &rec);
-	if (!cq->dead) {
+	if (!cq->dead && c->d.seg[0].addr != cq->record) { /* it was resized meanwhile */
+		cq_read_record(hca, cq);
+	} else if (!cq->dead) {
 		uint32_t ci = ring_index(hca, &cq->ring, cq->ci, rec.ci, hca->pers->ci_bits);
 		bool stalled = cq->stalled;
 

@@ -58,6 +58,11 @@ struct rxe_cq {
 	struct rxe_object entry;
 	struct rxe_mem *mem;
 	struct rxe_queue queue;
+	struct {
+		struct rxe_mem *mem; /* NULL: no resize is under way */
+		struct rxe_queue queue;
+		uint32_t first, end; /* entries that were not polled, free-running */
+	} old;
 	uint8_t arm_sn;
 	bool armed_any; /* with this number, for every completion */
 };

@@ -333,6 +333,12 @@ static void decode_cq_record(const void *record, struct hca_cq_record *out)
 	};
 }
 
+/* No entry marks the end of the old ring. */
+static uint32_t resized_cq_index(uint32_t last, uint32_t entries)
+{
+	return last;
+}
+
 /* There is no BAR; the driver reads the time. */
 static void read_register(const struct hca_config *cfg, hca_ps now, unsigned int bar, uint64_t offset,
 			  uint8_t out[8])
@@ -367,6 +373,7 @@ const struct hca_personality rxe_personality = {
 	.encode_cqe = encode_cqe,
 	.encode_eqe = encode_eqe,
 	.decode_doorbell = decode_doorbell,
+	.resized_cq_index = resized_cq_index,
 	.sq_record_pi = sq_record_pi,
 	.rq_record_pi = producer,
 	.srq_record_pi = producer,

@@ -50,6 +50,18 @@ static int write_user(const struct drv_udata *u, uint64_t dst, const void *src, 
 	return call_write(u->kernel, dst, src, size);
 }
 
+static int read_user(const struct drv_udata *u, void *dst, uint64_t src, size_t size)
+{
+	return call_read(u->kernel, dst, src, size);
+}
+
+static int pin_user(const struct drv_udata *u, uint64_t addr, size_t size)
+{
+	const struct call *c = u->kernel;
+
+	return c->t->ops->pin_check(c->t, addr, size, true);
+}
+
 int call_udata(struct call *c, struct drv_udata **u)
 {
 	udata_free(c);
@@ -67,6 +79,8 @@ int call_udata(struct call *c, struct drv_udata **u)
 	c->udata.in_len = c->uhw_in_len;
 	c->udata.out_len = c->uhw_out_len;
 	c->udata.write_user = write_user;
+	c->udata.read_user = read_user;
+	c->udata.pin_user = pin_user;
 	c->udata.kernel = c;
 	*u = &c->udata;
 	return 0;
@@ -76,6 +90,8 @@ int call_udata_done(struct call *c)
 {
 	int ret = call_write(c, c->uhw_out, c->udata.out, c->udata.out_used);
 
+	c->reply->busy = c->udata.busy;
+	c->reply->object = c->udata.object;
 	udata_free(c);
 	return ret;
 }

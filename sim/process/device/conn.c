@@ -18,6 +18,8 @@
 
 /* Minimum time of a system call until its command reaches the adapter: work that was posted before continues. */
 #define CALL_PS (5000000ull)
+/* Simulated time between two looks at a command that is not done yet. */
+#define STEP_PS (100000ull)
 
 struct load { /* a pending MMIO read */
 	struct server *server;
@@ -274,6 +276,14 @@ static void take_reply(struct file *f, const struct kreply *k, struct answer *a)
 	}
 }
 
+/* A command of the adapter that takes time. */
+static void finish_command(struct server *s, const struct kreply *k)
+{
+	while (k->busy && k->busy(k->object))
+		if (machine_run(s->machine, STEP_PS) != MACHINE_ACTIVE && k->busy(k->object))
+			break; /* no work is left that could end it */
+}
+
 static int64_t do_command(struct conn *c, const struct proto_req *req, struct answer *a)
 {
 	struct file *f = file_find(c->server, req->file);
@@ -290,6 +300,7 @@ static int64_t do_command(struct conn *c, const struct proto_req *req, struct an
 	else
 		ret = kernel_write(f->kfile, &c->mm->task, req->write.buf, req->write.len, &k);
 	take_reply(f, &k, a);
+	finish_command(c->server, &k);
 	a->msg.watch = k.watch;
 	a->msg.drain.own = k.drain;
 	a->msg.drain.other = k.drain_other;
