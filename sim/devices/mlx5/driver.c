@@ -232,7 +232,7 @@ const struct drv_ops mlx5_drv_ops = {
 	.create_cq = mlx5_create_cq,
 	.resize_cq = mlx5_resize_cq,
 	.moderate_cq = native_moderate_cq,
-	.destroy_cq = native_destroy_cq,
+	.destroy_cq = mlx5_destroy_cq,
 	.create_srq = mlx5_create_srq,
 	.resize_srq = mlx5_resize_srq,
 	.modify_srq_limit = native_modify_srq_limit,
@@ -248,4 +248,8 @@ const struct drv_ops mlx5_drv_ops = {
 	.destroy_flow = native_destroy_flow,
 	.attach_mcast = native_attach_mcast,
 	.detach_mcast = native_detach_mcast,
+	.methods = mlx5_methods,
+	.num_methods = MLX5_NUM_METHODS,
+	.objects = mlx5_objects,
+	.num_objects = MLX5_NUM_OBJECTS,
 };

@@ -13,12 +13,25 @@
 #include "hcasim_mlx5.h"
 
 #define MLX5_PAGE_SIZE  4096u
-#define MLX5_MAX_UARS   256 /* of one context: libmlx5 has room for no more */
+#define MLX5_CMD_SHIFT  8 /* of the command in a page offset of mmap; below it is the index */
+#define MLX5_CMD_BITS   8
+#define MLX5_MMAP_PAGE  9ull /* the first command that is not of the uapi: an allocated user access page */
+#define MLX5_MAX_UARS   256  /* of one context: libmlx5 has room for no more */
 #define MLX5_MAX_BFREGS (MLX5_MAX_UARS * HCASIM_MLX5_USER_BFREGS_PER_UAR)
+
+struct mlx5_page { /* a user access page; in native_dev.uars by its number */
+	struct mlx5_ucontext *ctx;
+	uint32_t number;
+	bool write_combining;
+	bool live;      /* it is allocated, and no static one */
+	uint32_t users; /* QPs and CQs */
+};
 
 struct mlx5_ucontext {
 	struct native_ucontext base;
-	uint32_t num_pages, page[MLX5_MAX_UARS]; /* static user access pages */
+	struct mlx5_page fixed; /* stands for each static user access page */
+	uint32_t num_pages,
+		page[MLX5_MAX_UARS]; /* the numbers of these; none: the library allocates its own */
 	uint32_t num_bfregs, num_low_latency;
 	uint32_t users[MLX5_MAX_BFREGS]; /* QPs of each doorbell register */
 };
@@ -26,11 +39,13 @@ struct mlx5_ucontext {
 struct mlx5_cq {
 	struct native_cq base;
 	uint32_t cqe_size, uar_page;
+	struct mlx5_page *page; /* NULL: a static one */
 	uint64_t record;
 };
 
 struct mlx5_qp {
 	struct native_qp base;
+	struct mlx5_page *page; /* NULL: a static one */
 	bool has_bfreg;
 	uint32_t bfreg;
 };
@@ -55,8 +70,20 @@ uint32_t mlx5_bfreg_number(uint32_t bfreg);
 uint32_t mlx5_bfreg_page(const struct mlx5_ucontext *ctx, uint32_t bfreg);
 void mlx5_bfreg_put(struct mlx5_ucontext *ctx, uint32_t bfreg);
 
+/* driver_uar.c. An allocated page that queues ring: NULL if the context has no such page. */
+struct mlx5_page *mlx5_page_get(const struct mlx5_ucontext *ctx, uint32_t number);
+void mlx5_page_put(struct mlx5_page *page); /* may be NULL */
+void mlx5_pages_free(struct mlx5_ucontext *ctx);
+int mlx5_page_mmap(const struct mlx5_ucontext *ctx, uint64_t pgoff, struct drv_mmap *out);
+
+#define MLX5_NUM_METHODS 2
+#define MLX5_NUM_OBJECTS 1
+extern const struct drv_method mlx5_methods[MLX5_NUM_METHODS];
+extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];
+
 int mlx5_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
 int mlx5_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
+int mlx5_destroy_cq(struct drv_cq *cq);
 int mlx5_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 int mlx5_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
 int mlx5_destroy_qp(struct drv_qp *qp);

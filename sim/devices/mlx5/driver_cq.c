@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "driver.h"
+#include "format.h"
 
 static uint32_t ring_entries(uint32_t cqe)
 {
@@ -24,6 +25,16 @@ static struct hca_cq_attr attr_of(const struct mlx5_cq *cq, uint64_t buf, uint32
 	};
 }
 
+static bool is_size(uint32_t bytes)
+{
+	return bytes == HCASIM_MLX5_CQE_SIZE || bytes == 2 * HCASIM_MLX5_CQE_SIZE;
+}
+
+static bool is_number(uint32_t cqe)
+{
+	return cqe >= 1 && cqe <= HCASIM_MLX5_MAX_CQE;
+}
+
 /* Compression and padding are not among the capabilities. */
 static int get_request(struct mlx5_cq *cq, uint32_t cqe, struct drv_udata *u, struct mlx5_ib_create_cq *req)
 {
@@ -31,14 +42,26 @@ static int get_request(struct mlx5_cq *cq, uint32_t cqe, struct drv_udata *u, st
 
 	if (ret)
 		return ret;
-	if (req->flags || req->cqe_comp_en || req->reserved0 || req->reserved1)
+	if (req->flags & ~MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX || req->cqe_comp_en || req->reserved0 ||
+	    req->reserved1)
 		return -EOPNOTSUPP;
-	if (req->cqe_size != HCASIM_MLX5_CQE_SIZE && req->cqe_size != 2 * HCASIM_MLX5_CQE_SIZE)
-		return -EINVAL;
 	cq->cqe_size = req->cqe_size;
 	cq->record = req->db_addr;
-	cq->uar_page = mlx5_ctx(cq->base.base.ctx)->page[0];
-	return cqe < 1 || cqe > HCASIM_MLX5_MAX_CQE ? -EINVAL : 0;
+	return is_size(req->cqe_size) && is_number(cqe) ? 0 : -EINVAL;
+}
+
+/* Where it is armed: in a page that the library has allocated, or in the first static one. */
+static int get_page(struct mlx5_cq *cq, const struct mlx5_ib_create_cq *req)
+{
+	struct mlx5_ucontext *ctx = mlx5_ctx(cq->base.base.ctx);
+
+	if (req->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX) {
+		cq->page = mlx5_page_get(ctx, req->uar_page_index);
+		cq->uar_page = req->uar_page_index;
+		return cq->page ? 0 : -EINVAL;
+	}
+	cq->uar_page = ctx->page[0];
+	return ctx->num_pages ? 0 : -EINVAL;
 }
 
 static int enter(struct mlx5_cq *cq, const struct hca_cq_attr *attr)
@@ -67,6 +90,8 @@ int mlx5_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t 
 	if (flags & ~(uint32_t)IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
 	ret = get_request(cq, cqe, u, &req);
+	if (!ret)
+		ret = get_page(cq, &req);
 	if (ret)
 		return ret;
 	entries = ring_entries(cqe + 1); /* one is for the kernel: the software never counts it */
@@ -74,21 +99,86 @@ int mlx5_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t 
 	base->cqe = entries - 1;
 	attr = attr_of(cq, req.buf_addr, entries);
 	ret = enter(cq, &attr);
-	if (ret)
+	if (ret) {
+		mlx5_page_put(cq->page);
 		return ret;
+	}
 	resp.cqn = base->cqn;
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
 }
 
+static int get_resize(const struct drv_udata *u, struct mlx5_ib_resize_cq *req)
+{
+	const int ret = mlx5_udata_get(u, req, sizeof(*req), sizeof(*req));
+
+	if (ret)
+		return ret;
+	return req->reserved0 || req->reserved1 || !is_size(req->cqe_size) ? -EINVAL : 0;
+}
+
+static int consumer_index(const struct mlx5_cq *cq, const struct drv_udata *u, uint32_t *ci)
+{
+	struct hcasim_mlx5_cq_record raw;
+	struct hca_cq_record rec;
+	const int ret = u->read_user(u, &raw, cq->record, sizeof(raw));
+
+	if (ret)
+		return ret;
+	mlx5_personality.decode_cq_record(&raw, &rec);
+	*ci = rec.ci;
+	return 0;
+}
+
+static bool is_moving(void *object)
+{
+	const struct drv_cq *cq = object;
+
+	return hca_cq_moving(cq->ctx->dev->hca, cq->cqn);
+}
+
 /*
- * When the command returns libmlx5 copies what it has not polled, up to the RESIZE entry, which must have arrived by
- * then. Commands here do not wait for writes, so this device is one without the capability.
+ * libmlx5 copies what it has not polled, up to the RESIZE entry, as soon as the command is done, and frees the old ring:
+ * what is on its way there must have arrived.
  */
 int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 {
-	(void)base;
-	(void)cqe;
-	(void)u;
-	return -ENOSYS;
+	struct mlx5_cq *cq = (struct mlx5_cq *)base;
+	struct mlx5_ib_resize_cq req;
+	struct hca_cq_attr attr;
+	uint32_t entries, ci;
+	int ret;
+
+	if (!is_number(cqe))
+		return -EINVAL;
+	entries = ring_entries(cqe + 1);
+	if (entries == base->cqe + 1)
+		return 0;
+	ret = get_resize(u, &req);
+	if (!ret)
+		ret = u->pin_user(u, req.buf_addr, (size_t)entries * req.cqe_size);
+	if (!ret)
+		ret = consumer_index(cq, u, &ci);
+	if (ret)
+		return ret;
+	attr = attr_of(cq, req.buf_addr, entries);
+	attr.ring.stride = req.cqe_size;
+	ret = hca_cq_resize(base->ctx->dev->hca, base->cqn, &attr, ci);
+	if (ret)
+		return ret;
+	cq->cqe_size = req.cqe_size;
+	base->cqe = entries - 1;
+	u->busy = is_moving;
+	u->object = base;
+	return 0;
+}
+
+int mlx5_destroy_cq(struct drv_cq *base)
+{
+	struct mlx5_cq *cq = (struct mlx5_cq *)base;
+	const int ret = native_destroy_cq(base);
+
+	if (!ret)
+		mlx5_page_put(cq->page);
+	return ret;
 }

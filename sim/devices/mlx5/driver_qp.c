@@ -8,6 +8,8 @@
 #define MIN_RQ_SHIFT 4 /* one SGE */
 #define MAX_RQ_SHIFT 9
 
+#define INVALID_BFREG (1u << 31)
+
 static bool is_pow2(uint32_t v)
 {
 	return v && !(v & (v - 1));
@@ -47,7 +49,7 @@ static int check_flags(uint32_t flags)
 {
 	const uint32_t advice = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE;
 
-	return flags & ~advice ? -EOPNOTSUPP : 0;
+	return flags & ~(advice | MLX5_QP_FLAG_UAR_PAGE_INDEX) ? -EOPNOTSUPP : 0;
 }
 
 /* libmlx5 leaves the shift of a ring without entries as it is. */
@@ -87,7 +89,7 @@ static struct hca_qp_attr_create attr_of(const struct mlx5_qp *qp, const struct 
 		.max_recv_sge = init->max_recv_sge,
 		.max_send_wr = init->max_send_wr,
 		.max_recv_wr = init->max_recv_wr,
-		.uar_page = mlx5_bfreg_page(mlx5_ctx(base->pd->ctx), qp->bfreg),
+		.uar_page = qp->page ? qp->page->number : mlx5_bfreg_page(mlx5_ctx(base->pd->ctx), qp->bfreg),
 	};
 }
 
@@ -103,24 +105,46 @@ static int enter(struct drv_qp *base, const struct hca_qp_attr_create *attr)
 	return ret;
 }
 
-static int create_queues(struct mlx5_qp *qp, struct drv_qp_init *init, const struct mlx5_ib_create_qp *req)
+/* Where the QP's doorbell is: in a page that the library has allocated, or in one of the static pages. */
+static int get_doorbell(struct mlx5_qp *qp, const struct mlx5_ib_create_qp *req)
 {
 	struct mlx5_ucontext *ctx = mlx5_ctx(qp->base.base.pd->ctx);
+
+	if (req->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
+		qp->page = mlx5_page_get(ctx, req->bfreg_index);
+		return qp->page ? 0 : -EINVAL;
+	}
+	if (!ctx->num_pages)
+		return -EINVAL;
+	qp->bfreg = mlx5_bfreg_get(ctx);
+	qp->has_bfreg = true;
+	return 0;
+}
+
+static void put_doorbell(struct mlx5_qp *qp, struct mlx5_ucontext *ctx)
+{
+	if (qp->has_bfreg)
+		mlx5_bfreg_put(ctx, qp->bfreg);
+	mlx5_page_put(qp->page);
+}
+
+static int create_queues(struct mlx5_qp *qp, struct drv_qp_init *init, const struct mlx5_ib_create_qp *req)
+{
 	struct hca_qp_attr_create attr;
 	int ret;
 
 	ret = check_flags(req->flags);
 	if (!ret)
 		ret = check_rings(init, req);
+	if (!ret)
+		ret = get_doorbell(qp, req);
 	if (ret)
 		return ret;
 	grant(init, req);
-	qp->bfreg = mlx5_bfreg_get(ctx);
 	attr = attr_of(qp, init, req);
 	ret = enter(&qp->base.base, &attr);
-	qp->has_bfreg = !ret;
 	if (ret)
-		mlx5_bfreg_put(ctx, qp->bfreg);
+		put_doorbell(qp, mlx5_ctx(qp->base.base.pd->ctx));
 	return ret;
 }
 
@@ -149,7 +173,7 @@ int mlx5_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_uda
 							: create_queues(qp, init, &req);
 	if (ret)
 		return ret;
-	resp.bfreg_index = mlx5_bfreg_number(qp->bfreg);
+	resp.bfreg_index = qp->page ? INVALID_BFREG : mlx5_bfreg_number(qp->bfreg);
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
 }
@@ -178,11 +202,10 @@ int mlx5_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t
 
 int mlx5_destroy_qp(struct drv_qp *base)
 {
-	const struct mlx5_qp *qp = (struct mlx5_qp *)base;
 	struct drv_ucontext *ctx = base->pd ? base->pd->ctx : NULL;
 	const int ret = native_destroy_qp(base);
 
-	if (!ret && qp->has_bfreg)
-		mlx5_bfreg_put(mlx5_ctx(ctx), qp->bfreg);
+	if (!ret)
+		put_doorbell((struct mlx5_qp *)base, mlx5_ctx(ctx));
 	return ret;
 }

@@ -7,7 +7,6 @@
 #include "driver.h"
 
 #define QP_TABLE    (1u << 18)
-#define CMD_SHIFT   8 /* of the command in a page offset; below it is the index */
 #define CLOCK_PAGE  (HCASIM_MLX5_REG_INTERNAL_TIMER & ~(MLX5_PAGE_SIZE - 1))
 #define CACHE_LINE  64
 #define UAR_LOG     12
@@ -44,7 +43,7 @@ static int alloc_pages(struct mlx5_ucontext *ctx)
 	const uint32_t num = ctx->num_bfregs / PER_UAR;
 
 	while (ctx->num_pages < num) {
-		const int ret = numbers_add(&n->uars, ctx, &ctx->page[ctx->num_pages]);
+		const int ret = numbers_add(&n->uars, &ctx->fixed, &ctx->page[ctx->num_pages]);
 
 		if (ret) {
 			free_pages(ctx);
@@ -67,7 +66,7 @@ static int check(const struct mlx5_ib_alloc_ucontext_req_v2 *req)
 	return req->num_low_latency_bfregs > req->total_num_bfregs - 1 ? -EINVAL : 0;
 }
 
-/* tot_bfregs selects static user access pages. */
+/* tot_bfregs selects static user access pages; without them the library allocates pages when it needs them. */
 static void answer(const struct mlx5_ucontext *ctx, struct drv_udata *u)
 {
 	struct mlx5_ib_alloc_ucontext_resp resp = {
@@ -86,7 +85,7 @@ static void answer(const struct mlx5_ucontext *ctx, struct drv_udata *u)
 		.cqe_version = CQE_VERSION,
 		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE | MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
 		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
-		.hca_core_clock_offset = HCASIM_MLX5_REG_INTERNAL_TIMER,
+		.hca_core_clock_offset = HCASIM_MLX5_REG_INTERNAL_TIMER % MLX5_PAGE_SIZE,
 		.log_uar_size = UAR_LOG,
 		.num_uars_per_page = 1,
 	};
@@ -107,8 +106,11 @@ int mlx5_alloc_ucontext(struct drv_ucontext *base, struct drv_udata *u)
 		ret = check(&req);
 	if (ret)
 		return ret;
-	ctx->num_bfregs = (req.total_num_bfregs + PER_UAR - 1) / PER_UAR * PER_UAR;
-	ctx->num_low_latency = req.num_low_latency_bfregs;
+	ctx->fixed.ctx = ctx;
+	if (!(req.lib_caps & MLX5_LIB_CAP_DYN_UAR)) {
+		ctx->num_bfregs = (req.total_num_bfregs + PER_UAR - 1) / PER_UAR * PER_UAR;
+		ctx->num_low_latency = req.num_low_latency_bfregs;
+	}
 	ret = alloc_pages(ctx);
 	if (!ret)
 		answer(ctx, u);
@@ -117,6 +119,7 @@ int mlx5_alloc_ucontext(struct drv_ucontext *base, struct drv_udata *u)
 
 void mlx5_dealloc_ucontext(struct drv_ucontext *base)
 {
+	mlx5_pages_free(mlx5_ctx(base));
 	free_pages(mlx5_ctx(base));
 }
 
@@ -183,7 +186,7 @@ static int map_uar(const struct mlx5_ucontext *ctx, uint32_t index, bool write_c
 int mlx5_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, struct drv_mmap *out)
 {
 	const uint64_t pgoff = offset / MLX5_PAGE_SIZE;
-	const uint32_t index = pgoff & ((1u << CMD_SHIFT) - 1);
+	const uint32_t index = pgoff & ((1u << MLX5_CMD_SHIFT) - 1);
 
 	memset(out, 0, sizeof(*out));
 	if (length != MLX5_PAGE_SIZE)
@@ -191,7 +194,9 @@ int mlx5_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, struc
 	out->kind = DRV_MMAP_BAR;
 	out->bar = HCASIM_MLX5_BAR;
 	out->length = length;
-	switch (pgoff >> CMD_SHIFT) {
+	if ((pgoff >> MLX5_CMD_SHIFT & ((1u << MLX5_CMD_BITS) - 1)) == MLX5_MMAP_PAGE)
+		return mlx5_page_mmap(mlx5_ctx(base), pgoff, out);
+	switch (pgoff >> MLX5_CMD_SHIFT) {
 	case MLX5_IB_MMAP_REGULAR_PAGE:
 	case MLX5_IB_MMAP_WC_PAGE:
 		return map_uar(mlx5_ctx(base), index, true, out);

@@ -5,9 +5,19 @@
 #include <string.h>
 #include <CUnit/Basic.h>
 
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
 #include "devices/mlx5/driver.h"
 
+#define MAX_DMA 8
+#define NO_PAGE 0xbad000ull /* an address without memory */
+
 static struct {
+	struct hca_dma *dma[MAX_DMA]; /* that is under way */
+	unsigned int num_dma;
+	bool mapped;
+	struct hcasim_mlx5_cq_record record;
 	struct hca_config cfg;
 	struct drv_device dev;
 	struct mlx5_ucontext ctx;
@@ -26,7 +36,9 @@ static void op_ready(void *host, enum hca_stage stage)
 
 static void op_dma(void *host, struct hca_dma *dma)
 {
-	abort(); /* no stage runs */
+	if (w.num_dma == MAX_DMA)
+		abort();
+	w.dma[w.num_dma++] = dma;
 }
 
 static void op_tx(void *host, uint8_t port, struct hca_packet *pkt)
@@ -49,14 +61,41 @@ static const struct hca_ops ops = {.now = op_now,
 				   .msix = op_msix,
 				   .timer = op_timer};
 
+static void land(void)
+{
+	for (unsigned int i = 0; i < w.num_dma; i++)
+		hca_dma_done(w.dev.hca, w.dma[i]);
+	w.num_dma = 0;
+}
+
+static bool bar_mapped(struct drv_device *dev, unsigned int bar, uint64_t offset, uint64_t length)
+{
+	return w.mapped;
+}
+
+static int read_user(const struct drv_udata *u, void *dst, uint64_t src, size_t size)
+{
+	if (src == NO_PAGE)
+		return -EFAULT;
+	memcpy(dst, (void *)(uintptr_t)src, size);
+	return 0;
+}
+
+static int pin_user(const struct drv_udata *u, uint64_t addr, size_t size)
+{
+	return addr <= NO_PAGE && addr + size > NO_PAGE ? -EFAULT : 0;
+}
+
 #define UDATA(req, resp)                                                                                     \
 	{                                                                                                    \
-		.in = &(req), .in_len = sizeof(req), .out = &(resp), .out_len = sizeof(resp)                 \
+		.in = &(req), .in_len = sizeof(req), .out = &(resp), .out_len = sizeof(resp),                \
+		.read_user = read_user, .pin_user = pin_user                                                 \
 	}
 
 static int create_cq(struct mlx5_cq *cq, uint32_t cqe, uint32_t cqe_size)
 {
-	struct mlx5_ib_create_cq req = {.buf_addr = 0x10000, .db_addr = 0x20000, .cqe_size = cqe_size};
+	struct mlx5_ib_create_cq req = {
+		.buf_addr = 0x10000, .db_addr = (uintptr_t)&w.record, .cqe_size = cqe_size};
 	struct mlx5_ib_create_cq_resp resp;
 	struct drv_udata u = UDATA(req, resp);
 
@@ -67,7 +106,7 @@ static int create_cq(struct mlx5_cq *cq, uint32_t cqe, uint32_t cqe_size)
 
 static int world_init(void)
 {
-	static const struct drv_upcalls no_upcalls;
+	static const struct drv_upcalls upcalls = {.bar_mapped = bar_mapped};
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
 		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1};
 	struct mlx5_ib_alloc_ucontext_resp resp;
@@ -81,7 +120,7 @@ static int world_init(void)
 	w.dev.hca = hca_create(&w.cfg, mlx5_drv_ops.personality, &ops, NULL);
 	w.ctx.base.base.dev = &w.dev;
 	w.pd.base.ctx = &w.ctx.base.base;
-	return !w.dev.hca || mlx5_drv_ops.probe(&w.dev, &no_upcalls) ||
+	return !w.dev.hca || mlx5_drv_ops.probe(&w.dev, &upcalls) ||
 	       mlx5_drv_ops.alloc_ucontext(&w.ctx.base.base, &u) ||
 	       mlx5_drv_ops.alloc_pd(&w.pd.base, &pd_u) || create_cq(&w.cq, 100, 64);
 }
@@ -110,6 +149,65 @@ static void test_cq(void)
 	CU_ASSERT_EQUAL(cq.base.base.cqe, HCASIM_MLX5_MAX_CQE);
 	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base.base), 0);
 	CU_ASSERT_EQUAL(w.cq.base.base.cqe, 127);
+}
+
+static int resize_cq(uint32_t cqe, const struct mlx5_ib_resize_cq *cmd, size_t len, struct drv_udata *u)
+{
+	*u = (struct drv_udata){.in = cmd, .in_len = len, .read_user = read_user, .pin_user = pin_user};
+	return mlx5_drv_ops.resize_cq(&w.cq.base.base, cqe, u);
+}
+
+/* The command lasts until the RESIZE entry is at the end of the old ring; later entries go to the new one. */
+static void test_resize(void)
+{
+	const struct mlx5_ib_resize_cq req = {.buf_addr = 0x40000, .cqe_size = 64};
+	const uint8_t *cqe;
+	struct drv_udata u;
+
+	CU_ASSERT_EQUAL(resize_cq(127, &req, sizeof(req), &u), 0); /* as it is */
+	CU_ASSERT_TRUE(!u.busy && !w.num_dma);
+	CU_ASSERT_EQUAL(resize_cq(128, &req, sizeof(req), &u), 0);
+	CU_ASSERT_EQUAL(w.cq.base.base.cqe, 255);
+	CU_ASSERT_EQUAL_FATAL(w.num_dma, 1);
+	CU_ASSERT_EQUAL(w.dma[0]->seg[0].addr, 0x10000);
+	cqe = w.dma[0]->buf;
+	CU_ASSERT_EQUAL(cqe[63] >> 4, HCASIM_MLX5_CQE_OPCODE_RESIZE_CQ);
+	CU_ASSERT_TRUE_FATAL(u.busy && u.busy(u.object));
+	land();
+	CU_ASSERT_FALSE(u.busy(u.object));
+	CU_ASSERT_EQUAL(resize_cq(100, &req, sizeof(req), &u), 0);
+	CU_ASSERT_EQUAL(w.cq.base.base.cqe, 127);
+	CU_ASSERT_EQUAL_FATAL(w.num_dma, 1);
+	CU_ASSERT_EQUAL(w.dma[0]->seg[0].addr, 0x40000 + 64); /* behind the place of the first RESIZE entry */
+	land();
+}
+
+/* Nothing is written, and the CQ stays as it was. */
+static void test_resize_refused(void)
+{
+	static const uint32_t bad[] = {0, HCASIM_MLX5_MAX_CQE + 1, 1u << 31, UINT32_MAX - 1, UINT32_MAX};
+	static const struct mlx5_ib_resize_cq wrong[] = {
+		{.buf_addr = 0x40000, .cqe_size = 96},
+		{.buf_addr = 0x40000},
+		{.buf_addr = 0x40000, .cqe_size = 64, .reserved0 = 1},
+		{.buf_addr = 0x40000, .cqe_size = 64, .reserved1 = 1},
+	};
+	struct mlx5_ib_resize_cq req = {.buf_addr = 0x40000, .cqe_size = 64};
+	const uint64_t record = w.cq.record;
+	struct drv_udata u;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		CU_ASSERT_EQUAL(resize_cq(bad[i], &req, sizeof(req), &u), -EINVAL);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		CU_ASSERT_EQUAL(resize_cq(300, &wrong[i], sizeof(req), &u), -EINVAL);
+	CU_ASSERT_EQUAL(resize_cq(300, &req, sizeof(req) - 1, &u), -EINVAL);
+	w.cq.record = NO_PAGE;
+	CU_ASSERT_EQUAL(resize_cq(300, &req, sizeof(req), &u), -EFAULT);
+	w.cq.record = record;
+	req.buf_addr = NO_PAGE - 511 * 64; /* its last entry */
+	CU_ASSERT_EQUAL(resize_cq(300, &req, sizeof(req), &u), -EFAULT);
+	CU_ASSERT_EQUAL(w.cq.base.base.cqe, 127);
+	CU_ASSERT_EQUAL(w.num_dma, 0);
 }
 
 static int create_qp(struct mlx5_qp *qp, struct drv_qp_init *init, const struct mlx5_ib_create_qp *cmd,
@@ -235,9 +333,158 @@ static void test_mmap(void)
 	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, (1ull << 40) * 4096, 4096, &map), -EINVAL);
 }
 
+/* ---- Pages that the library allocates ---- */
+
+struct fake_call { /* one call of a method of UAR objects */
+	struct drv_call base;
+	uint64_t type, offset;
+	uint32_t length, id;
+	void *made;
+};
+
+static int call_get(struct drv_call *c, uint16_t id, void *dst, size_t size)
+{
+	memcpy(dst, &((struct fake_call *)c)->type, size);
+	return 0;
+}
+
+static int call_put(struct drv_call *c, uint16_t id, const void *src, size_t size)
+{
+	struct fake_call *call = (struct fake_call *)c;
+
+	if (id == MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET)
+		memcpy(&call->offset, src, size);
+	else if (id == MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH)
+		memcpy(&call->length, src, size);
+	else
+		memcpy(&call->id, src, size);
+	return 0;
+}
+
+static void *call_create(struct drv_call *c, uint16_t id, size_t size)
+{
+	return ((struct fake_call *)c)->made = calloc(1, size);
+}
+
+static int alloc_uar(struct mlx5_ucontext *ctx, uint64_t type, struct fake_call *call)
+{
+	static const struct drv_call_ops call_ops = {.get = call_get, .put = call_put, .create = call_create};
+
+	*call = (struct fake_call){.base = {.ops = &call_ops, .dev = &w.dev, .ctx = &ctx->base.base},
+				   .type = type};
+	return mlx5_methods[0].handler(&call->base);
+}
+
+static void free_uar(struct fake_call *call)
+{
+	CU_ASSERT_EQUAL(mlx5_objects[0].destroy(call->made), 0);
+	free(call->made);
+}
+
+static void *page_of(uint32_t number)
+{
+	return numbers_find(&native_dev(&w.dev)->uars, number);
+}
+
+static int create_qp_on(struct mlx5_qp *qp, uint32_t page, uint32_t *bfreg)
+{
+	const struct mlx5_ib_create_qp req = {
+		.sq_wqe_count = 64, .flags = MLX5_QP_FLAG_UAR_PAGE_INDEX, .bfreg_index = page};
+	struct drv_qp_init init = {.max_send_wr = 10};
+
+	return create_qp(qp, &init, &req, bfreg);
+}
+
+static void test_pages(void)
+{
+	struct drv_ucontext *ctx = &w.ctx.base.base;
+	struct fake_call bf, nc, odd;
+	struct drv_mmap map;
+
+	CU_ASSERT_EQUAL(alloc_uar(&w.ctx, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, &bf), 0);
+	CU_ASSERT_EQUAL(alloc_uar(&w.ctx, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &nc), 0);
+	CU_ASSERT_EQUAL(alloc_uar(&w.ctx, 2, &odd), -EOPNOTSUPP);
+	CU_ASSERT_PTR_NULL(odd.made);
+	CU_ASSERT_TRUE(bf.length == 4096 && nc.length == 4096 && bf.id != nc.id);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(ctx, bf.offset, 4096, &map), 0);
+	CU_ASSERT_TRUE(map.bar_offset == bf.id * 4096ull && map.write_combining);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(ctx, nc.offset, 4096, &map), 0);
+	CU_ASSERT_TRUE(map.bar_offset == nc.id * 4096ull && !map.write_combining);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(ctx, nc.offset + (1ull << 40) * 4096, 4096, &map), -EINVAL);
+	free_uar(&nc);
+	CU_ASSERT_PTR_NULL(page_of(nc.id));
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(ctx, nc.offset, 4096, &map), -EINVAL);
+	w.mapped = true; /* it stays the context's */
+	free_uar(&bf);
+	w.mapped = false;
+	CU_ASSERT_PTR_NOT_NULL(page_of(bf.id));
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(ctx, bf.offset, 4096, &map), -EINVAL);
+}
+
+/* A QP keeps its page, and gets no page that is not the context's own, or is free. */
+static void test_queues_on_pages(void)
+{
+	struct fake_call uar;
+	struct mlx5_qp qp, none;
+	uint32_t bfreg;
+
+	CU_ASSERT_EQUAL(alloc_uar(&w.ctx, MLX5_IB_UAPI_UAR_ALLOC_TYPE_BF, &uar), 0);
+	CU_ASSERT_EQUAL(create_qp_on(&qp, uar.id, &bfreg), 0);
+	CU_ASSERT_EQUAL(bfreg, 1u << 31);
+	CU_ASSERT_EQUAL(qp.page->users, 1);
+	CU_ASSERT_EQUAL(create_qp_on(&none, w.ctx.page[0], &bfreg), -EINVAL);
+	CU_ASSERT_EQUAL(create_qp_on(&none, uar.id + 1, &bfreg), -EINVAL);
+	CU_ASSERT_EQUAL(create_qp_on(&none, UINT32_MAX, &bfreg), -EINVAL);
+	free_uar(&uar);
+	CU_ASSERT_EQUAL(create_qp_on(&none, uar.id, &bfreg), -EINVAL);
+	CU_ASSERT_PTR_EQUAL(page_of(uar.id), qp.page);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base.base), 0);
+	CU_ASSERT_PTR_NULL(page_of(uar.id));
+	for (unsigned int i = 0; i < MLX5_MAX_BFREGS; i++)
+		CU_ASSERT_EQUAL(w.ctx.users[i], 0);
+}
+
+/* As libmlx5 opens the device: no static pages. What is left of its own ends with the context. */
+static void test_context_without_pages(void)
+{
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {.total_num_bfregs = 16,
+						    .num_low_latency_bfregs = 4,
+						    .max_cqe_version = 1,
+						    .lib_caps = MLX5_LIB_CAP_4K_UAR | MLX5_LIB_CAP_DYN_UAR};
+	struct mlx5_ib_create_cq cmd = {.buf_addr = 0x10000, .db_addr = (uintptr_t)&w.record, .cqe_size = 64};
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	struct mlx5_ib_create_cq_resp cq_resp;
+	struct drv_udata u = UDATA(req, resp), cq_u = UDATA(cmd, cq_resp);
+	struct mlx5_ucontext ctx = {.base.base.dev = &w.dev};
+	struct mlx5_cq cq = {.base.base.ctx = &ctx.base.base};
+	struct fake_call uar;
+	struct drv_mmap map;
+
+	CU_ASSERT_EQUAL(mlx5_drv_ops.alloc_ucontext(&ctx.base.base, &u), 0);
+	CU_ASSERT_EQUAL(resp.tot_bfregs, 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&ctx.base.base, 0, 4096, &map), -EINVAL);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.create_cq(&cq.base.base, 100, 0, 0, &cq_u), -EINVAL);
+	CU_ASSERT_EQUAL(alloc_uar(&ctx, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, uar.offset, 4096, &map), -EINVAL);
+	cmd.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX;
+	cmd.uar_page_index = (uint16_t)uar.id;
+	CU_ASSERT_EQUAL(mlx5_drv_ops.create_cq(&cq.base.base, 100, 0, 0, &cq_u), 0);
+	CU_ASSERT_EQUAL(cq.page->users, 1);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base.base), 0);
+	CU_ASSERT_EQUAL(cq.page->users, 0);
+	mlx5_drv_ops.dealloc_ucontext(&ctx.base.base);
+	CU_ASSERT_PTR_NULL(page_of(uar.id));
+	free(uar.made);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"completion queues", test_cq},
+					    {"resize", test_resize},
+					    {"refused resizes", test_resize_refused},
+					    {"allocated pages", test_pages},
+					    {"queues on allocated pages", test_queues_on_pages},
+					    {"no static pages", test_context_without_pages},
 					    {"grants of a QP", test_qp_grants},
 					    {"refused rings", test_qp_refused},
 					    {"doorbell registers", test_doorbell_registers},
