@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Unmodified libmlx5 on `--device mlx5`: rdma-core 56.1 as built here, and Debian's."""
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import Machine, free_port
+from conftest import BUILD, TOP, Machine, free_port
 
 DEBIAN = Path("/usr/lib/x86_64-linux-gnu/libibverbs/libmlx5-rdmav34.so")
 DEVICES = ("mlx5_0", "mlx5_1")
@@ -16,8 +17,14 @@ ITERATIONS = 100
     params=[False, pytest.param(True, marks=pytest.mark.skipif(not DEBIAN.exists(), reason="not installed"))],
     ids=["built", "debian"],
 )
-def machine(request):
-    return Machine(hcas=2, options=["--device", "mlx5"], system=request.param)
+def system(request):
+    """False: the rdma-core of this build; True: Debian's."""
+    return request.param
+
+
+@pytest.fixture
+def machine(system):
+    return Machine(hcas=2, options=["--device", "mlx5"], system=system)
 
 
 def run_pair(machine, program, *flags, server=(), client=("localhost",)):
@@ -75,6 +82,47 @@ def test_extended_queues(machine):
 def test_xrc(machine, flags):
     ends = run_pair(machine, "ibv_xsrq_pingpong", "-p", free_port(), "-g", 1, "-n", ITERATIONS, *flags)
     assert "success" in ends.server and "success" in ends.client
+
+
+def test_thread_domains():
+    """Threads on one QP, on one each, and on one each in a thread domain, with doorbells in pages of its own."""
+    machine = Machine(hcas=2, options=["--device", "mlx5"], system=False)
+    result = machine.run(BUILD / "bin/hcasim-mt-post")
+    assert result.status == 0 and re.search(r"tests +3 +3 +3 +0", result.output), result.output
+
+
+CELLS = [  # what a resize keeps, while completions arrive, and thread domains
+    "suite/cq/rc/resize",
+    "suite/cq/rc/resize-armed",
+    "suite/cq/rc/resize-full",
+    "suite/cq/rc/parent-domain",
+    "suite/objects/rc/parent-domains",
+]
+
+
+@pytest.mark.parametrize("cqe_size", [64, 128])
+def test_cells(cqe_size, system, tmp_path):
+    start = [
+        "hcasim",
+        "run",
+        *(["--system-verbs"] if system else []),
+        "--device",
+        "mlx5",
+        "--hcas",
+        "2",
+        "--",
+    ]
+    libraries = f", LD_LIBRARY_PATH: {DEBIAN.parent.parent}" if system else ""
+    dut = tmp_path / "dut.yaml"
+    dut.write_text(
+        f"extends: {TOP / 'conformance/duts/mlx5.yaml'}\nname: mlx5-resized\nstart: {start}\n"
+        f"env: {{MLX5_CQE_SIZE: '{cqe_size}'{libraries}}}\n"
+    )
+    command = [BUILD / "bin/hcasim", "conform", "--dut", dut, "--jobs", "1", "--no-tap", "--out", tmp_path]
+    done = subprocess.run(
+        [*command, "-k", " or ".join(CELLS)], capture_output=True, text=True, check=False, timeout=200
+    )
+    assert done.returncode == 0 and f"{len(CELLS)} pass" in done.stdout, done.stdout + done.stderr
 
 
 PERFTEST = [
