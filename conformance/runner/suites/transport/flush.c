@@ -106,6 +106,9 @@ static void judge_failure(struct kit *k, struct failure *f)
 		seen(k->res, "posting refused with %s; ", errno_name(rc));
 		k->res->err = rc;
 		collect(k->l, &requester, &responder, k->res);
+		/* Those that were accepted may have no completion: one behind them has. */
+		if (KIT_GOOD(k))
+			kit_alive(k, k->l);
 		return;
 	}
 	KIT_CHECK(k, !rc, "posting was refused with %s at request %d", errno_name(rc), bad);
