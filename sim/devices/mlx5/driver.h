@@ -61,6 +61,9 @@ static inline struct mlx5_ucontext *mlx5_ctx(struct drv_ucontext *ctx)
  */
 int mlx5_udata_get(const struct drv_udata *u, void *req, size_t len, size_t min);
 
+/* A queue and its doorbell record are memory that the adapter can write to: 0, -EFAULT or -ENOMEM. */
+int mlx5_pin(const struct drv_udata *u, uint64_t buf, uint64_t bytes, uint64_t record);
+
 int mlx5_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 void mlx5_dealloc_ucontext(struct drv_ucontext *ctx);
 int mlx5_mmap(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);

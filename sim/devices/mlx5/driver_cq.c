@@ -90,11 +90,14 @@ int mlx5_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t 
 	if (flags & ~(uint32_t)IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION)
 		return -EOPNOTSUPP;
 	ret = get_request(cq, cqe, u, &req);
+	if (ret)
+		return ret;
+	entries = ring_entries(cqe + 1); /* one is for the kernel: the software never counts it */
+	ret = mlx5_pin(u, req.buf_addr, (uint64_t)entries * req.cqe_size, req.db_addr);
 	if (!ret)
 		ret = get_page(cq, &req);
 	if (ret)
 		return ret;
-	entries = ring_entries(cqe + 1); /* one is for the kernel: the software never counts it */
 	cq->base.eqn = native_dev(base->ctx->dev)->eq[1 + vector].eqn;
 	base->cqe = entries - 1;
 	attr = attr_of(cq, req.buf_addr, entries);
@@ -156,7 +159,7 @@ int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 		return 0;
 	ret = get_resize(u, &req);
 	if (!ret)
-		ret = u->pin_user(u, req.buf_addr, (size_t)entries * req.cqe_size);
+		ret = mlx5_pin(u, req.buf_addr, (uint64_t)entries * req.cqe_size, cq->record);
 	if (!ret)
 		ret = consumer_index(cq, u, &ci);
 	if (ret)

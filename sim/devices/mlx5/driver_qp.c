@@ -128,7 +128,19 @@ static void put_doorbell(struct mlx5_qp *qp, struct mlx5_ucontext *ctx)
 	mlx5_page_put(qp->page);
 }
 
-static int create_queues(struct mlx5_qp *qp, struct drv_qp_init *init, const struct mlx5_ib_create_qp *req)
+/* Of what attr_of() describes. */
+static int pin(const struct drv_qp_init *init, const struct mlx5_ib_create_qp *req, const struct drv_udata *u)
+{
+	const uint64_t rq = (uint64_t)req->rq_wqe_count * rq_stride(req);
+	const uint64_t sq = (uint64_t)req->sq_wqe_count * HCASIM_MLX5_WQEBB_SIZE;
+	const bool raw = init->type == HCASIM_QPT_RAW_PACKET;
+	const int ret = mlx5_pin(u, req->buf_addr, rq + (raw ? 0 : sq), req->db_addr);
+
+	return !ret && raw ? u->pin_user(u, req->sq_buf_addr, sq) : ret;
+}
+
+static int create_queues(struct mlx5_qp *qp, struct drv_qp_init *init, const struct mlx5_ib_create_qp *req,
+			 const struct drv_udata *u)
 {
 	struct hca_qp_attr_create attr;
 	int ret;
@@ -136,6 +148,8 @@ static int create_queues(struct mlx5_qp *qp, struct drv_qp_init *init, const str
 	ret = check_flags(req->flags);
 	if (!ret)
 		ret = check_rings(init, req);
+	if (!ret)
+		ret = pin(init, req, u);
 	if (!ret)
 		ret = get_doorbell(qp, req);
 	if (ret)
@@ -170,7 +184,7 @@ int mlx5_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_uda
 		ret = mlx5_udata_get(u, &req, sizeof(req), offsetof(struct mlx5_ib_create_qp, bfreg_index));
 	if (!ret)
 		ret = init->type == HCASIM_QPT_XRC_RECV ? create_xrc_recv(base, init)
-							: create_queues(qp, init, &req);
+							: create_queues(qp, init, &req, u);
 	if (ret)
 		return ret;
 	resp.bfreg_index = qp->page ? INVALID_BFREG : mlx5_bfreg_number(qp->bfreg);

@@ -74,6 +74,8 @@ int mlx5_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_
 	ret = get_request(init, u, &req);
 	if (!ret)
 		ret = get_ring(init, &req, base->pd->ctx->pasid, &attr.ring);
+	if (!ret)
+		ret = mlx5_pin(u, req.buf_addr, (uint64_t)attr.ring.entries * attr.ring.stride, req.db_addr);
 	if (ret)
 		return ret;
 	attr.record = req.db_addr;

@@ -31,6 +31,13 @@ int mlx5_udata_get(const struct drv_udata *u, void *req, size_t len, size_t min)
 	return 0;
 }
 
+int mlx5_pin(const struct drv_udata *u, uint64_t buf, uint64_t bytes, uint64_t record)
+{
+	const int ret = u->pin_user(u, buf, bytes);
+
+	return ret ? ret : u->pin_user(u, record, sizeof(struct hcasim_mlx5_cq_record));
+}
+
 static void free_pages(struct mlx5_ucontext *ctx)
 {
 	while (ctx->num_pages)

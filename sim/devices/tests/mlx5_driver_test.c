@@ -11,7 +11,7 @@
 #include "devices/mlx5/driver.h"
 
 #define MAX_DMA 8
-#define NO_PAGE 0xbad000ull /* an address without memory */
+#define NO_PAGE (1ull << 40) /* an address without memory */
 
 static struct {
 	struct hca_dma *dma[MAX_DMA]; /* that is under way */
@@ -92,16 +92,30 @@ static int pin_user(const struct drv_udata *u, uint64_t addr, size_t size)
 		.read_user = read_user, .pin_user = pin_user                                                 \
 	}
 
-static int create_cq(struct mlx5_cq *cq, uint32_t cqe, uint32_t cqe_size)
+static int create_cq_of(struct mlx5_cq *cq, uint32_t cqe, const struct mlx5_ib_create_cq *cmd)
 {
-	struct mlx5_ib_create_cq req = {
-		.buf_addr = 0x10000, .db_addr = (uintptr_t)&w.record, .cqe_size = cqe_size};
+	struct mlx5_ib_create_cq req = *cmd;
 	struct mlx5_ib_create_cq_resp resp;
 	struct drv_udata u = UDATA(req, resp);
 
 	memset(cq, 0, sizeof(*cq));
 	cq->base.base.ctx = &w.ctx.base.base;
 	return mlx5_drv_ops.create_cq(&cq->base.base, cqe, 0, 0, &u);
+}
+
+static int create_cq(struct mlx5_cq *cq, uint32_t cqe, uint32_t cqe_size)
+{
+	const struct mlx5_ib_create_cq req = {
+		.buf_addr = 0x10000, .db_addr = (uintptr_t)&w.record, .cqe_size = cqe_size};
+
+	return create_cq_of(cq, cqe, &req);
+}
+
+static int create_cq_at(struct mlx5_cq *cq, uint64_t buf, uint64_t record)
+{
+	const struct mlx5_ib_create_cq req = {.buf_addr = buf, .db_addr = record, .cqe_size = 64};
+
+	return create_cq_of(cq, 100, &req);
 }
 
 static int world_init(void)
@@ -268,6 +282,48 @@ static void test_qp_refused(void)
 		struct drv_qp_init init = {.max_send_wr = 10};
 
 		CU_ASSERT_EQUAL(create_qp(&qp, &init, &bad[i], &bfreg), -EINVAL);
+	}
+	for (unsigned int i = 0; i < MLX5_MAX_BFREGS; i++)
+		CU_ASSERT_EQUAL(w.ctx.users[i], 0);
+}
+
+static int create_srq(struct native_srq *srq, uint64_t buf, uint64_t record)
+{
+	struct mlx5_ib_create_srq req = {.buf_addr = buf, .db_addr = record};
+	struct drv_srq_init init = {.max_wr = 100, .max_sge = 3};
+	struct mlx5_ib_create_srq_resp resp;
+	struct drv_udata u = UDATA(req, resp);
+
+	*srq = (struct native_srq){.base.pd = &w.pd.base};
+	return mlx5_drv_ops.create_srq(&srq->base, &init, &u);
+}
+
+/* Queues whose last byte, or whose record, is not mapped. One that ends just before is. */
+static void test_unmapped(void)
+{
+	const uint64_t cq_bytes = 128 * 64, srq_bytes = 128 * 64, qp_bytes = 2 * 64 * 64;
+	struct mlx5_ib_create_qp req = {
+		.db_addr = 0x20000, .sq_wqe_count = 64, .rq_wqe_count = 64, .rq_wqe_shift = 6};
+	struct native_srq srq;
+	struct mlx5_cq cq;
+	struct mlx5_qp qp;
+	uint32_t bfreg;
+
+	CU_ASSERT_EQUAL(create_cq_at(&cq, NO_PAGE - cq_bytes + 1, 0x20000), -EFAULT);
+	CU_ASSERT_EQUAL(create_cq_at(&cq, 0x10000, NO_PAGE), -EFAULT);
+	CU_ASSERT_EQUAL(create_cq_at(&cq, NO_PAGE - cq_bytes, 0x20000), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base.base), 0);
+	CU_ASSERT_EQUAL(create_srq(&srq, NO_PAGE - srq_bytes + 1, 0x20000), -EFAULT);
+	CU_ASSERT_EQUAL(create_srq(&srq, 0x10000, NO_PAGE), -EFAULT);
+	CU_ASSERT_EQUAL(create_srq(&srq, NO_PAGE - srq_bytes, 0x20000), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_srq(&srq.base), 0);
+	for (uint64_t missing = 0; missing < 2; missing++) {
+		struct drv_qp_init init = {.max_send_wr = 10, .max_recv_wr = 10, .max_recv_sge = 1};
+
+		req.buf_addr = NO_PAGE - qp_bytes + missing;
+		CU_ASSERT_EQUAL(create_qp(&qp, &init, &req, &bfreg), missing ? -EFAULT : 0);
+		if (!missing)
+			CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base.base), 0);
 	}
 	for (unsigned int i = 0; i < MLX5_MAX_BFREGS; i++)
 		CU_ASSERT_EQUAL(w.ctx.users[i], 0);
@@ -485,6 +541,7 @@ int main(void)
 					    {"allocated pages", test_pages},
 					    {"queues on allocated pages", test_queues_on_pages},
 					    {"no static pages", test_context_without_pages},
+					    {"unmapped queues", test_unmapped},
 					    {"grants of a QP", test_qp_grants},
 					    {"refused rings", test_qp_refused},
 					    {"doorbell registers", test_doorbell_registers},
