@@ -117,5 +117,5 @@ void vthread_answer(struct server *s, struct vthread *t)
 	vthread_run(s, t);
 	if (t->num) /* a signal handler has accessed an adapter meanwhile */
 		t->state = STOPS;
-	conn_reply(t->conn, reply);
+	shared_ring_answer(t->conn->ring, reply);
 }

@@ -33,59 +33,7 @@ static bool no_descriptors(void)
 	return errno == EMFILE || errno == ENFILE;
 }
 
-/* ---- Rings -------------------------------------------------------------------------------------- */
-
-static struct shared_ring *ring_create(int *memfd)
-{
-	struct shared_ring *sr = calloc(1, sizeof(*sr));
-
-	if (!sr)
-		return NULL;
-	*memfd = memfd_create("hcasim-mmio", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (*memfd < 0)
-		goto err_ring;
-	/* Sealed: if an application truncated it, we would get SIGBUS. */
-	if (ftruncate(*memfd, sizeof(struct ring)) ||
-	    fcntl(*memfd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		goto err_fd;
-	sr->ring = mmap(NULL, sizeof(struct ring), PROT_READ | PROT_WRITE, MAP_SHARED, *memfd, 0);
-	if (sr->ring == MAP_FAILED)
-		goto err_fd;
-	ring_init(sr->ring);
-	sr->refs = 1;
-	return sr;
-
-err_fd:
-	close(*memfd);
-err_ring:
-	free(sr);
-	return NULL;
-}
-
-static void ring_put(struct shared_ring *sr)
-{
-	if (--sr->refs)
-		return;
-	munmap(sr->ring, sizeof(struct ring));
-	free(sr);
-}
-
-static void futex_wake(_Atomic uint32_t *word, int n)
-{
-	syscall(SYS_futex, word, FUTEX_WAKE, n, NULL, NULL, 0);
-}
-
-static void answer_reply(struct ring_reply *r)
-{
-	atomic_store_explicit(&r->state, RING_REPLY_DONE, memory_order_release);
-	futex_wake(&r->state, 1);
-}
-
-void conn_reply(struct conn *c, uint16_t reply)
-{
-	if (reply < RING_REPLIES)
-		answer_reply(&c->ring->ring->reply[reply]);
-}
+/* ---- What is in a ring --------------------------------------------------------------------------- */
 
 static void load_done(void *arg, const void *data, uint32_t size)
 {
@@ -93,9 +41,9 @@ static void load_done(void *arg, const void *data, uint32_t size)
 	struct ring_reply *r = &load->ring->ring->reply[load->reply];
 
 	memcpy(r->data, data, size < RING_DATA_MAX ? size : RING_DATA_MAX);
-	answer_reply(r);
+	shared_ring_answer(load->ring, load->reply);
 	vclock_loaded(load->server, load->ring, load->tid);
-	ring_put(load->ring);
+	shared_ring_put(load->ring);
 	free(load);
 }
 
@@ -129,7 +77,7 @@ void conn_carry_out(struct conn *c, const struct ring_op *op)
 		machine_mmio_write(c->server->machine, cpu_of(c->server, c->ring, op->thread), op->hca,
 				   op->bar, op->offset, op->data, op->size, op->wc);
 	else if (op->kind == RING_WAIT) /* only on the virtual clock is there anything to wait for */
-		conn_reply(c, op->reply);
+		shared_ring_answer(c->ring, op->reply);
 }
 
 bool conn_drain(struct conn *c, unsigned int budget)
@@ -152,8 +100,7 @@ bool conn_drain(struct conn *c, unsigned int budget)
 		conn_carry_out(c, &op);
 	}
 	if (ring_must_wake(sr->ring, sr->pos)) {
-		atomic_fetch_add(&sr->ring->room, 1);
-		futex_wake(&sr->ring->room, INT32_MAX);
+		shared_ring_room(sr);
 	}
 	return any;
 }
@@ -222,7 +169,7 @@ static int64_t do_hello(struct conn *c, const struct proto_req *req, struct answ
 	parent = req->hello.parent ? mm_of_image(c->server, req->hello.parent) : NULL;
 	if (parent && LIST_EMPTY(&c->mm->all_grants))
 		mm_inherit(c->mm, parent);
-	c->ring = ring_create(&memfd);
+	c->ring = shared_ring_create(&memfd);
 	if (!c->ring) {
 		ret = no_descriptors() ? -ENFILE : -ENOMEM;
 		mm_put(c->mm);
@@ -526,7 +473,7 @@ void conn_close(struct conn *c)
 	close(c->fd);
 	if (c->ring) {
 		cpus_release(c->server, c->ring);
-		ring_put(c->ring);
+		shared_ring_put(c->ring);
 	}
 	if (c->mm)
 		mm_put(c->mm);

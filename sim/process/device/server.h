@@ -104,7 +104,7 @@ int dmabuf_attach(struct task *t, int fd, struct dmabuf **out);
 int dmabuf_move(const struct server *s, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg,
 		uint8_t *buf, bool write);
 
-/* ---- conn.c: control connections --------------------------------------------------------------------- */
+/* ---- shared_ring.c: MMIO rings ------------------------------------------------------------------------- */
 
 struct shared_ring { /* the device process's view of an application's MMIO ring */
 	struct ring *ring;
@@ -113,6 +113,16 @@ struct shared_ring { /* the device process's view of an application's MMIO ring 
 	bool more;                  /* the last entry was part of a burst that continues */
 	uint16_t cpu[RING_THREADS]; /* cpus.c's: of each thread, from 1; 0: none yet */
 };
+
+/* NULL: no memory, or no descriptors left (errno). `memfd` is for the application. */
+struct shared_ring *shared_ring_create(int *memfd);
+void shared_ring_put(struct shared_ring *sr);
+/* The application's thread that waits for this slot goes on; a number that is too large is ignored. */
+void shared_ring_answer(struct shared_ring *sr, uint16_t reply);
+/* Threads that wait for space go on. */
+void shared_ring_room(struct shared_ring *sr);
+
+/* ---- conn.c: control connections --------------------------------------------------------------------- */
 
 struct conn {
 	struct source source;
@@ -137,8 +147,6 @@ bool conn_drain(struct conn *c, unsigned int budget);
 void conn_carry_out(struct conn *c, const struct ring_op *op);
 /* A request is executed, and answered. The connection may be gone afterwards. */
 void conn_answer(struct conn *c, const struct proto_req *req);
-/* The thread that waits for this reply goes on. */
-void conn_reply(struct conn *c, uint16_t reply);
 /* True during a burst of stores: the next one will follow within nanoseconds of a real processor. */
 bool conn_in_burst(const struct conn *c);
 /* The next store of the burst is late: stop waiting for it. */
