@@ -3,6 +3,7 @@
 
 HCASIM_BUILD: the build folder under test. RDMA_CORE_BUILD, RDMA_CORE_SOURCE: the folders of rdma-core.
 HCASIM_SYSTEM_VERBS: machines use Debian's rdma-core (`--system-verbs`) unless the test chooses otherwise.
+HCASIM_PROGRAMS=nightly: also what is only for the nightly run.
 HCASIM_ENGINE: the send engine of machines (`--engine`), otherwise c.
 """
 import contextlib
@@ -24,6 +25,7 @@ RDMA_CORE_BUILD = Path(os.environ.get("RDMA_CORE_BUILD", TOP / "build/rdma-core"
 READY = BUILD / "sim/tests/libhcasim_ready.so"
 PYTHON = "/usr/bin/python3"
 SYSTEM_VERBS = bool(os.environ.get("HCASIM_SYSTEM_VERBS"))
+NIGHTLY = os.environ.get("HCASIM_PROGRAMS") == "nightly"
 ENGINE = os.environ.get("HCASIM_ENGINE", "c")
 
 

@@ -81,19 +81,6 @@ def test_rxe_cells(tmp_path):
     assert done.returncode == 0 and f"{len(CELLS)} pass" in done.stdout, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("transport", ["rc", "uc", "ud"])
-@pytest.mark.parametrize("order", ["hcasim,rxe", "rxe,hcasim"])
-def test_mixed_wire(order, transport, system):
-    pingpong(
-        Machine(hcas=order, system=system),
-        [f"{name}0" for name in order.split(",")],
-        transport,
-        "-c",
-        "-s",
-        1000,
-    )
-
-
 def test_names_count_by_family():
     result = Machine(hcas="rxe,native,rxe").run(RDMA_CORE_BUILD / "bin/ibv_devinfo", "-l")
     assert result.output.split()[3:] == ["rxe0", "hcasim0", "rxe1"], result.output

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The programs of programs.yaml; with HCASIM_PROGRAMS=nightly also those only for the nightly run."""
-import os
 import re
 import shlex
 
 import pytest
 import yaml
 
-from conftest import HERE, Machine, free_port
+from conftest import HERE, NIGHTLY, Machine, free_port
 
 PROGRAMS = yaml.safe_load((HERE / "programs.yaml").read_text())
-RUNS = {"full", "nightly"} if os.environ.get("HCASIM_PROGRAMS") == "nightly" else {"full"}
+RUNS = {"full", "nightly"} if NIGHTLY else {"full"}
 RUN = [program for program in PROGRAMS if program["run"] in RUNS]
 
 

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Adapters of two families on one wire: rdma-core's pingpongs and perftest between them.
+
+In the night (HCASIM_PROGRAMS) with all of perftest in both directions, and with Debian's rdma-core.
+"""
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import NIGHTLY, SYSTEM_VERBS, Machine, free_port
+
+DEVICES = {"hcasim": "hcasim0", "mlx5": "mlx5_0", "rxe": "rxe0"}
+NO_XRC = ("rxe",)
+PLUGINS = Path("/usr/lib/x86_64-linux-gnu/libibverbs")
+ITERATIONS = 50
+
+pytestmark = pytest.mark.skipif(
+    SYSTEM_VERBS and not all((PLUGINS / f"lib{name}-rdmav34.so").exists() for name in ("mlx5", "rxe")),
+    reason="Debian's ibverbs-providers is not installed",
+)
+
+
+def cases(*kinds, both=True):
+    """(server, client), *kind: each kind on each pair of families that have its transport, in both directions.
+
+    Not `both`: of two kinds one has the one direction, and one the other.
+    """
+    for pair, (number, kind) in itertools.product(itertools.combinations(DEVICES, 2), enumerate(kinds)):
+        if kind[-1] == "xrc" and set(pair) & set(NO_XRC):
+            continue
+        turned = pair[::-1]
+        for ends in [pair, turned] if both else [turned if number % 2 else pair]:
+            yield pytest.param(ends, *kind, id="-".join(map(str, (*ends, *kind))))
+
+
+def run_pair(pair, program, *flags, options=()):
+    machine = Machine(hcas=",".join(DEVICES), options=options)
+    folder = machine.bin if program.startswith("ibv_") else Path("/usr/bin")
+    common = [folder / program, "-p", free_port(), *flags]
+    server, client = (DEVICES[family] for family in pair)
+    return machine.run_pair([*common, "-d", server], [*common, "-d", client, "localhost"])
+
+
+def pingpong(pair, transport, *flags, options=()):
+    """Both ends check the contents (-c), but for XRC's, which cannot."""
+    program = f"ibv_{'xsrq' if transport == 'xrc' else transport}_pingpong"
+    check = [] if transport == "xrc" else ["-c"]
+    ends = run_pair(pair, program, "-g", 1, "-n", ITERATIONS, *check, *flags, options=options)
+    for output in (ends.server, ends.client):
+        assert ("success" if transport == "xrc" else "iters in") in output, output
+        assert "invalid data" not in output, output
+
+
+@pytest.mark.parametrize(
+    "pair, transport", cases(*((transport,) for transport in ("rc", "uc", "ud", "srq", "xrc")))
+)
+def test_pingpong(pair, transport):
+    pingpong(pair, transport, "-s", 1000)
+
+
+@pytest.mark.parametrize("pair, transport", cases(("rc",), ("srq",), ("xrc",)))
+def test_many_packets_on_a_wire_with_losses(pair, transport):
+    pingpong(pair, transport, "-e", "-s", 100000, "-m", 1024, options=["--fault", "loss=0.003,dup=0.01"])
+
+
+VERBS = {
+    "send": ["rc", "uc", "ud", "xrc"],
+    "write": ["rc", "uc", "xrc"],
+    "read": ["rc", "xrc"],
+    "atomic": ["rc", "xrc"],
+}
+# by day one of the two figures of each verb, in one direction
+PERFTEST = [
+    (f"ib_{verb}_{figure}", transport)
+    for verb, transports in VERBS.items()
+    for figure in (("bw", "lat") if NIGHTLY else ("lat" if verb == "read" else "bw",))
+    for transport in transports
+]
+
+
+@pytest.mark.skipif(not Path("/usr/bin/ib_write_bw").exists(), reason="perftest is not installed")
+@pytest.mark.parametrize("pair, program, transport", cases(*PERFTEST, both=NIGHTLY))
+def test_perftest(pair, program, transport):
+    size = [] if "atomic" in program else ["-s", 1024]
+    ends = run_pair(pair, program, "-x", 1, "-F", "-n", ITERATIONS, "-c", transport.upper(), *size)
+    assert len(re.findall(r"^ *\d+ +\d+ +\d+\.\d+ ", ends.client, re.M)) == 1, ends.client
