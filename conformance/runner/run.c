@@ -15,8 +15,11 @@ static uint32_t seed_of(uint32_t seed, const char *id)
 
 void run_cell(struct runner *r, const struct cell *cell, struct result *res)
 {
+	const unsigned int timeout_ms = r->dut.timeout_ms;
 	bool good = false;
 
+	if (cell->timeout_ms)
+		r->dut.timeout_ms = cell->timeout_ms;
 	r->seed = seed_of(r->run_seed, cell->id);
 	if (cell->api == API_RECV || cell->api == API_SRQ)
 		run_recv_cell(r, cell, res);
@@ -28,4 +31,5 @@ void run_cell(struct runner *r, const struct cell *cell, struct result *res)
 		good = run_matrix_cell(r, cell, res);
 	if (!good)
 		link_destroy(&r->link);
+	r->dut.timeout_ms = timeout_ms;
 }

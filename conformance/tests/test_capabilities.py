@@ -175,8 +175,13 @@ def test_an_operation_on_one_qp_type(report_of):
 
 def test_both_ends_count(report_of):
     report = report_of()
-    report["responder"]["attributes"].remove("SRQ")
-    assert found({}, report) == {("absent", "srq")}
+    less = report_of(operations={**operations(report, "RC", without=["SEND"]), "UC": []})["responder"]
+    del less["operations"]["UD"]
+    less["attributes"] = [a for a in less["attributes"] if a != "SRQ"]
+    absent = {"srq", "operations/RC/SEND", "operations/UD"}
+    absent |= {f"operations/UC/{op}" for op in report["requester"]["operations"]["UC"]}
+    for ends in ({**report, "responder": less}, {**report, "requester": less}):
+        assert found({}, ends) == {("absent", capability) for capability in absent}
 
 
 def test_a_device_without_a_declaration_is_what_it_reports(write_dut, report_of, by_id):

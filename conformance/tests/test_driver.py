@@ -20,10 +20,10 @@ PICK = " or ".join([FIRST, SECOND, *(f"wr/send/rc/sge/-/{rest}" for rest in MORE
 def conform(fake_bin, write_dut, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTEST_CURRENT_TEST", raising=False)
 
-    def run(expression=PICK, differences=(), more=(), **env):
+    def run(expression=PICK, differences=(), more=(), doc=None, **env):
         for name, value in env.items():
             monkeypatch.setenv(name, value)
-        path = write_dut(differences)
+        path = write_dut(differences, **(doc or {}))
         out = tmp_path / "out"
         args = [
             "--dut",
@@ -167,6 +167,24 @@ def test_a_clause_narrows_a_difference(conform):
     )
     assert status == 1
     assert (outcomes(data)[FIRST], outcomes(data)[SECOND]) == ("fail", "known")
+
+
+def test_differences_of_another_file_may_show_here(conform, write_dut):
+    """Its patterns may match no cell: that is found where they are its own."""
+    other = write_dut(known([FIRST, SECOND, "wr/nowhere/*"]))
+    more = {"differences_of": [str(other.rename(other.with_name("other.yaml")))]}
+    status, data = conform(doc=more, FAKE_FAIL=SECOND)
+    assert status == 0
+    assert (outcomes(data)[FIRST], outcomes(data)[SECOND]) == ("pass", "known")
+    status, data = conform(doc=more, differences=known([FIRST]))
+    assert status == 1 and outcomes(data)[FIRST] == "unexpected"
+
+
+def test_a_wait_that_is_known_to_be_in_vain(write_dut, chosen):
+    known_to_fail = known([SECOND], timeout_ms=150)
+    device = dut.load(str(write_dut(known_to_fail)))
+    lines = {cell.id: device.line(cell) for cell in chosen(0) if cell.id in (FIRST, SECOND)}
+    assert lines[SECOND]["timeout_ms"] == 150 and "timeout_ms" not in lines[FIRST]
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,20 @@ def test_a_list_of_differences_that_is_not_true_fails_the_run(conform, quick_dut
     assert not words or any(words in fault for fault in data["faults"]), data["faults"]
 
 
+def test_a_wait_that_is_known_to_be_in_vain_is_short(conform, tmp_path):
+    """Nothing arrives on this wire. The test's own limit is 120 s."""
+    lost = {"clause": "*", "cells": ["wr/send/uc/*"], "timeout_ms": 100, "reason": "all packets are lost"}
+    path = write_quick_dut(
+        tmp_path,
+        start=["hcasim", "run", "--hcas", "2", "--fault", "loss=1", "--"],
+        timeout_ms=60000,
+        differences=[lost],
+    )
+    done, data = conform("--dut", path, "--no-tap", "-k", "wr/send/uc/sge/-/signaled")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert data["cells"] and all("did not come" in row["faults"][0] for row in data["cells"])
+
+
 def test_a_device_name_that_is_not_there(conform, tmp_path):
     path = write_quick_dut(tmp_path, responder={"device": "hcasim9"})
     done, data = conform("--dut", path, "-k", CELLS)

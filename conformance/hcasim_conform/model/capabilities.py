@@ -77,7 +77,11 @@ class Capabilities:
         both = [a for a in end["attributes"] if a in other["attributes"]]
         return cls(
             {
-                "operations": end["operations"],
+                "operations": {
+                    t: [op for op in ops if op in other["operations"][t]]
+                    for t, ops in end["operations"].items()
+                    if t in other["operations"]
+                },
                 "memory_windows": [n for n in WINDOWS if f"MEM_WINDOW_TYPE_{n}" in both],
                 "flags": [f for f in FLAGS if f != "IP_CSUM" or any(a in both for a in CHECKSUM_ATTRIBUTES)],
                 "on_demand": {

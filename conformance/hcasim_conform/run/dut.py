@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """DUT files: the device under test, its start command, its capabilities, and its known differences."""
+import bisect
+import functools
 import ipaddress
+import itertools
 import re
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -16,20 +19,24 @@ PEER_START_MS = 30000  # a login on another host
 
 
 class Difference:
-    def __init__(self, row):
+    """A row of `differences`. One that is `foreign`, of a file named by `differences_of`, may pass here."""
+
+    def __init__(self, row, foreign=False):
+        self.foreign = foreign
         self.clause = row["clause"]
         self.patterns = row["cells"]
         self.exceptions = row.get("except", [])
         self.reason = row["reason"]
         self.kernel = row.get("kernel", "*")
         self.race = re.compile(row["race"]) if "race" in row else None
+        self.timeout_ms = row.get("timeout_ms")
 
     def outcome(self, result):
         """The outcome of a known difference. With `race` the cell fails only sometimes, with that fault."""
-        if self.race is None:
-            return "unexpected" if result.passed else "known"
         if result.passed:
-            return "pass"
+            return "pass" if self.race or self.foreign else "unexpected"
+        if self.race is None:
+            return "known"
         return "known" if all(self.race.search(fault) for fault in result.faults) else "fail"
 
     def holds_on(self, kernel):
@@ -42,16 +49,40 @@ class Difference:
             and not any(fnmatchcase(cell.id, p) for p in self.exceptions)
         )
 
-    def stale_keys(self, cells):
+    def stale_keys(self, ids):
         """Patterns, including those of exceptions, that select no cell."""
-        clause = [c for c in cells if fnmatchcase(c.expect.clause, self.clause)]
-        if not clause:
+        of_clause = ids.of_clauses(self.clause)
+        if not of_clause:
             return [f"clause '{self.clause}' is no clause of any cell"]
         return [
             f"'{p}' (clause '{self.clause}') matches no cell"
             for p in self.patterns + self.exceptions
-            if not any(fnmatchcase(c.id, p) for c in clause)
+            if not Ids.any_matches(of_clause, p)
         ]
+
+
+class Ids:
+    """Ids of cells, of which there may be hundreds of thousands, for searches by pattern."""
+
+    def __init__(self, cells):
+        self._by_clause = {}
+        for cell in cells:
+            self._by_clause.setdefault(cell.expect.clause, []).append(cell.id)
+        self.of_clauses = functools.cache(self._of_clauses)
+
+    def _of_clauses(self, pattern):
+        """Sorted ids of the cells with a clause that matches the pattern."""
+        return sorted(
+            id for clause, ids in self._by_clause.items() if fnmatchcase(clause, pattern) for id in ids
+        )
+
+    @staticmethod
+    def any_matches(ids, pattern):
+        """Only ids that begin as the pattern does are compared with it."""
+        begin = re.match(r"[^*?[]*", pattern)[0]
+        start = bisect.bisect_left(ids, begin)
+        alike = itertools.takewhile(lambda id: id.startswith(begin), itertools.islice(ids, start, None))
+        return any(fnmatchcase(id, pattern) for id in alike)
 
 
 class Dut:
@@ -66,6 +97,8 @@ class Dut:
         self.tap = None  # taps.Tap, if the device's links are recorded
         self.groups = []  # process groups that cells wait for, in addition to their runner's
         self.differences = [Difference(row) for row in doc["differences"]]
+        for path in doc.get("differences_of", []):
+            self.differences += [Difference(row, foreign=True) for row in dut_file.read(path)["differences"]]
         self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS if key in doc}}
         if "peer_command" in doc:
             self.runner_line["dut"] |= {
@@ -106,13 +139,17 @@ class Dut:
         return self.lacks(cell) is None
 
     def line(self, cell):
-        """The cell's line, limited to the capabilities of the device."""
+        """The cell's line, limited to the capabilities of the device and to the wait of a known difference."""
         line = cell.line()
         for field, limit in (("ask_sge", "max_sge"), ("ask_inline", "max_inline_data")):
             most = self.capabilities.limit(limit) if self.capabilities else None
             if most is not None and field in line:
                 line[field] = min(line[field], most)
-        return line
+        limit = self._limit_of_difference(cell) if "id" in line else None  # a query has none
+        return {**line, "timeout_ms": limit} if limit else line
+
+    def _limit_of_difference(self, cell):
+        return next((d.timeout_ms for d in self.differences if d.timeout_ms and d.matches(cell)), None)
 
     def start_for(self, wire):
         """The start command for a wire with faults, or the usual one without."""
@@ -151,7 +188,8 @@ class Dut:
         return next((d for d in self.differences if d.matches(cell)), None)
 
     def stale_keys(self, cells):
-        return [text for d in self.differences for text in d.stale_keys(cells)]
+        ids = Ids(cells)
+        return [text for d in self.differences if not d.foreign for text in d.stale_keys(ids)]
 
     def summary(self):
         return {"name": self.name, "doc": self.doc, **self.runner_line["dut"]}

@@ -40,11 +40,13 @@ def located(words, folder):
 
 
 def _locate(doc, folder):
-    """Program paths of commands are relative to the folder of the file that has them."""
+    """Program paths of commands, and names of other DUT files, are relative to the folder of the file that has them."""
     for *outer, key in COMMANDS:
         holder = doc.get(outer[0]) if outer else doc
         if isinstance(holder, dict) and isinstance(holder.get(key), list):
             holder[key] = located(holder[key], folder)
+    if isinstance(doc.get("differences_of"), list):
+        doc["differences_of"] = [str(folder / str(name)) for name in doc["differences_of"]]
 
 
 def _family(path, doc):

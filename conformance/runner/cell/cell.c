@@ -236,6 +236,7 @@ struct cell *cell_parse(json_t *line, char *err, size_t err_size)
 	cell->ask = get_flags(&p, line, "ask", send_ops_names);
 	cell->ask_inline = get_int(&p, line, "ask_inline", 0);
 	cell->ask_sge = get_int(&p, line, "ask_sge", 1);
+	cell->timeout_ms = get_int(&p, line, "timeout_ms", 0);
 	cell->abort = json_is_true(json_object_get(line, "abort"));
 	cell->follow_post = json_is_true(json_object_get(line, "follow_post"));
 	if (cell->api == API_SUITE) {

@@ -75,6 +75,7 @@ struct cell {
 	enum ibv_qp_type qpt;
 	uint64_t ask; /* send_ops_flags */
 	uint32_t ask_inline, ask_sge;
+	unsigned int timeout_ms; /* in place of the DUT's; 0: that one */
 	unsigned int num_wr;
 	struct cell_wr wr[CELL_MAX_WR];
 	unsigned int index;               /* of the request that the cell tests */

@@ -126,7 +126,8 @@ static void timestamps(struct kit *k)
 	uint64_t before, ts, after;
 	struct posted posted;
 
-	if (!dut_ticks(end, &before)) {
+	/* the CQs of both ends are asked for timestamps */
+	if (!dut_ticks(&k->r->dut.requester, &before) || !dut_ticks(end, &before)) {
 		seen(k->res, "the device has no clock; ");
 		return;
 	}
