@@ -10,24 +10,41 @@
 #include "core/stages.h"
 #include "core/wire/wire.h"
 
+#define STAGES(S)                                                                                            \
+	S(DOORBELL, "doorbell", doorbell)                                                                    \
+	S(FETCH, "fetch", send_fetch)                                                                        \
+	S(DECODE, "decode", send_decode)                                                                     \
+	S(PACKETISE, "packetise", send_packetise)                                                            \
+	S(GATHER, "gather", gather)                                                                          \
+	S(TX, "tx", tx)                                                                                      \
+	S(RX, "rx", rx)                                                                                      \
+	S(RESPOND, "respond", respond)                                                                       \
+	S(COMPLETE, "complete", complete)                                                                    \
+	S(EVENT, "event", event)
+
 static const struct stage stages[HCA_NUM_STAGES] = {
-	[HCA_STAGE_DOORBELL] = {"doorbell", doorbell_pending, doorbell_step},
-	[HCA_STAGE_FETCH] = {"fetch", send_fetch_pending, send_fetch_step},
-	[HCA_STAGE_DECODE] = {"decode", send_decode_pending, send_decode_step},
-	[HCA_STAGE_PACKETISE] = {"packetise", send_packetise_pending, send_packetise_step},
-	[HCA_STAGE_GATHER] = {"gather", gather_pending, gather_step},
-	[HCA_STAGE_TX] = {"tx", tx_pending, tx_step},
-	[HCA_STAGE_RX] = {"rx", rx_pending, rx_step},
-	[HCA_STAGE_RESPOND] = {"respond", respond_pending, respond_step},
-	[HCA_STAGE_COMPLETE] = {"complete", complete_pending, complete_step},
-	[HCA_STAGE_EVENT] = {"event", event_pending, event_step},
+#define S(number, name, function) [HCA_STAGE_##number] = {name, function##_pending, function##_step},
+	STAGES(S)
+#undef S
 };
+
+/* Not through the table, so that the compiler sees what is called. */
+static uint32_t pending(const struct hca *hca)
+{
+	struct hca_work w = {.items = 1};
+	uint32_t set = 0;
+
+#define S(number, name, function) set |= (uint32_t)function##_pending(hca, &w) << HCA_STAGE_##number;
+	STAGES(S)
+#undef S
+	return set;
+}
 
 static const qp_hook changed[] = {
 	send_changed, rendezvous_changed, srq_last_wqe, respond_changed, complete_changed, rx_changed, NULL,
 };
 static const qp_hook failed[] = {send_failed, rx_flush_parked, rq_poll_soon, NULL};
-static const struct parts parts = {stages, changed, failed};
+static const struct parts parts = {stages, pending, changed, failed};
 
 const char *hca_stage_name(enum hca_stage stage)
 {

@@ -435,9 +435,10 @@ typedef void (*qp_hook)(struct hca *hca, struct qp *qp);
  * and end with NULL.
  */
 struct parts {
-	const struct stage *stage; /* HCA_NUM_STAGES entries */
-	const qp_hook *changed;    /* qp_update() */
-	const qp_hook *failed;     /* called when a QP has gone to ERR */
+	const struct stage *stage;                  /* HCA_NUM_STAGES entries */
+	uint32_t (*pending)(const struct hca *hca); /* one bit per stage: all at once, after every step */
+	const qp_hook *changed;                     /* qp_update() */
+	const qp_hook *failed;                      /* called when a QP has gone to ERR */
 };
 
 /* ---- Doorbells ---- */

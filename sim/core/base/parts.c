@@ -23,15 +23,12 @@ void hca_stage_step(struct hca *hca, enum hca_stage stage)
 
 void hca_announce(struct hca *hca)
 {
-	struct hca_work w = {.items = 1};
-	uint32_t i, now = 0, fresh;
+	uint32_t now, fresh;
 	hca_ps first = timer_first(hca);
 
 	if (hca->dying)
 		return;
-	for (i = 0; i < HCA_NUM_STAGES; i++)
-		if (hca->parts->stage[i].pending(hca, &w))
-			now |= 1u << i;
+	now = hca->parts->pending(hca);
 	fresh = now & ~hca->was_pending;
 	hca->was_pending = now;
 	for (; fresh; fresh &= fresh - 1)
