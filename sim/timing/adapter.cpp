@@ -277,7 +277,7 @@ void Adapter::through(hca_stage stage, hca_ps start, const hca_work &work)
 void Adapter::start_ready()
 {
 	port_->check_room();
-	if (endpoint_)
+	if (endpoint_ && endpoint_->has_requests())
 		endpoint_->take_requests();
 	while (named_) {
 		unsigned int stage = __builtin_ctz(named_);

@@ -165,6 +165,10 @@ class Endpoint : public sc_core::sc_module, public PciePort, public TlpSource
 	void expire(hca_ps now);
 	/* Passes what arrived from CPUs to the core, as far as there is room: after every call of the core. */
 	void take_requests();
+	bool has_requests() const
+	{
+		return !arrived_.empty() || !taken_.empty();
+	}
 	uint32_t held() const
 	{
 		return uint32_t(arrived_.size());

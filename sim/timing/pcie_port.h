@@ -22,14 +22,8 @@ enum class TlpType : uint8_t { MWr, MRd, CplD, Cpl, MsiX };
 /* Completion status (2.2.9.1). */
 enum class CplStatus : uint8_t { Success = 0, UnsupportedRequest = 1, CompleterAbort = 4 };
 
-/*
- * What makes a generic payload a TLP. The payload's own attributes:
- *   address          of a request: of its first enabled byte. BAR requests: offset in `bar`. Completions: of the first byte
- *   data_length      bytes that the TLP carries; of a MRd: bytes asked for. Contiguous: the byte enables follow from it
- *   data_ptr         the bytes; not of a MRd or a Cpl. Valid until the receiver is done with the TLP
- *   response_status  set by the receiver of a posted request: anything but TLM_OK_RESPONSE: the address space refused it
- */
-struct TlpHeader : tlm::tlm_extension<TlpHeader> {
+/* What the header of a TLP says that a generic payload does not. */
+struct TlpFields {
 	TlpType type = TlpType::MWr;
 	CplStatus status = CplStatus::Success; /* of a completion */
 	bool poisoned = false;                 /* EP: the data is known to be bad (2.7.2) */
@@ -51,7 +45,16 @@ struct TlpHeader : tlm::tlm_extension<TlpHeader> {
 	uint8_t split = 0;
 	int8_t purpose = -1;
 	uint32_t qpn = 0;
+};
 
+/*
+ * What makes a generic payload a TLP. The payload's own attributes:
+ *   address          of a request: of its first enabled byte. BAR requests: offset in `bar`. Completions: of the first byte
+ *   data_length      bytes that the TLP carries; of a MRd: bytes asked for. Contiguous: the byte enables follow from it
+ *   data_ptr         the bytes; not of a MRd or a Cpl. Valid until the receiver is done with the TLP
+ *   response_status  set by the receiver of a posted request: anything but TLM_OK_RESPONSE: the address space refused it
+ */
+struct TlpHeader : tlm::tlm_extension<TlpHeader>, TlpFields {
 	/* First and last double word's byte enables (2.2.5) of `len` bytes at `addr`. */
 	static uint8_t first_be(uint64_t addr, uint32_t len)
 	{
@@ -145,8 +148,9 @@ class TlpPool : public tlm::tlm_mm_interface
 	std::vector<Tlp *> free_;
 
       public:
-	/* With one reference, the sender's. */
-	Tlp *get(TlpType type, uint64_t addr, uint32_t len, const void *data)
+	/* With one reference, the sender's. `like`: what its header says, but for the type. */
+	Tlp *get(TlpType type, uint64_t addr, uint32_t len, const void *data,
+		 const TlpFields &like = TlpFields())
 	{
 		if (free_.empty()) {
 			all_.push_back(std::make_unique<Tlp>(this));
@@ -155,7 +159,7 @@ class TlpPool : public tlm::tlm_mm_interface
 		Tlp *tlp = free_.back();
 
 		free_.pop_back();
-		static_cast<TlpHeader &>(tlp->header) = TlpHeader();
+		static_cast<TlpFields &>(tlp->header) = like;
 		tlp->header.type = type;
 		tlp->extra = 0;
 		tlp->credited = false;

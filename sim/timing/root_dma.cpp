@@ -170,10 +170,9 @@ Tlp *RootPort::next_completion()
 	const uint32_t left = r->tlp->get_data_length() - r->sent;
 	const uint32_t len = r->failed ? 0 : model_.completion_chunk(addr, left);
 	/* One completion without data ends a read that fails. */
-	Tlp *tlp = tlps_.get(r->failed ? TlpType::Cpl : TlpType::CplD, addr, len, r->data + r->sent);
+	Tlp *tlp =
+		tlps_.get(r->failed ? TlpType::Cpl : TlpType::CplD, addr, len, r->data + r->sent, *r->header);
 
-	static_cast<TlpHeader &>(tlp->header) = *r->header;
-	tlp->header.type = r->failed ? TlpType::Cpl : TlpType::CplD;
 	tlp->header.status = r->failed ? CplStatus::UnsupportedRequest : CplStatus::Success;
 	tlp->header.byte_count = left;
 	tlp->header.poisoned = r->fault == ReadFault::Poisoned;
@@ -194,23 +193,19 @@ void RootPort::end(Read *r)
 
 /* ---- Writes of the device ---- */
 
-/*
- * The write that begins at landing_[from], as one more transfer. Returns which is behind it; `from`: its last TLP is
- * not sent yet.
- */
+/* The whole write that begins at landing_[from], as one more transfer. Returns which is behind it. */
 size_t RootPort::add_write(size_t from)
 {
 	HostTransfer &t = new_transfer(*landing_[from].tlp, *landing_[from].header);
+	bool more = true;
 
-	for (size_t i = from; i < landing_.size(); i++) {
-		const TlpPayload &tlp = *landing_[i].tlp;
+	for (; more; from++) {
+		const Posted &p = landing_[from];
 
-		add_bytes(t, tlp.get_data_ptr(), tlp.get_data_length());
-		add_piece(t, tlp);
-		if (!landing_[i].header->more)
-			return i + 1;
+		add_bytes(t, p.tlp->get_data_ptr(), p.tlp->get_data_length());
+		add_piece(t, *p.tlp);
+		more = p.header->more;
 	}
-	num_together_--;
 	return from;
 }
 
@@ -234,18 +229,17 @@ static bool may_join(const std::vector<HostTransfer> &all, size_t n)
 			    [&t](const HostTransfer &before) { return overlap(before, t); });
 }
 
-/* Returns which of landing_ is behind the writes that can be executed at once. */
-size_t RootPort::join()
+/* Adds those from landing_[behind] on that can be executed with the first one. Returns which is behind them. */
+size_t RootPort::join(size_t behind)
 {
-	size_t behind = 0;
-	uint32_t bytes = 0;
+	uint32_t bytes = together_[0].len;
 
-	num_together_ = 0;
-	while (behind < landing_.size() && landing_[behind].header->type == TlpType::MWr) {
+	if (!may_join(together_, 1))
+		return behind;
+	for (size_t whole = landing_whole_ - 1; whole && landing_[behind].header->type == TlpType::MWr;
+	     whole--) {
 		const size_t next = add_write(behind);
 
-		if (next == behind)
-			break;
 		bytes += together_[num_together_ - 1].len;
 		if (!may_join(together_, num_together_) || bytes > HostMemory::TOGETHER) {
 			num_together_--;
@@ -262,12 +256,13 @@ size_t RootPort::join()
  */
 void RootPort::land()
 {
-	size_t behind = join();
+	num_together_ = 0;
+	const size_t first = add_write(0);
+	size_t behind = join(first);
 	bool good = num_together_ > 1 && memory_.write_together(together_, num_together_);
 
 	if (!good) {
-		num_together_ = 0;
-		behind = add_write(0);
+		behind = first;
 		good = memory_.write(together_[0]) == 0;
 	}
 	for (size_t i = 0; i < behind; i++) {

@@ -248,6 +248,7 @@ tlm::tlm_sync_enum RootPort::receive(TlpPayload &tlp, tlm::tlm_phase &phase, sc_
 	case TlpType::MWr:
 	case TlpType::MsiX:
 		landing_.push({&tlp, &h, false});
+		landing_whole_ += !h.more;
 		[[fallthrough]];
 	case TlpType::CplD:
 	case TlpType::Cpl:
@@ -310,11 +311,13 @@ void RootPort::posted_arrived()
 	bool more;
 
 	if (landing_.front().header->type == TlpType::MsiX) {
+		landing_whole_--;
 		interrupt_arrived(*landing_.pop().tlp);
 		return;
 	}
 	if (!landing_.front().moved)
 		land();
+	landing_whole_--;
 	do {
 		const Posted p = landing_.pop();
 

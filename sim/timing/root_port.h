@@ -97,6 +97,7 @@ class RootPort : public sc_core::sc_module, public PcieHost, public TlpSource, p
 		bool moved; /* it is in the host's memory, or was refused */
 	};
 	Ring<Posted> landing_;               /* writes and interrupts on their way up, in order */
+	size_t landing_whole_ = 0;           /* those of them whose last TLP is sent */
 	std::vector<HostTransfer> together_; /* read or written at once */
 	size_t num_together_ = 0;
 	std::vector<Read *> fetched_; /* with them */
@@ -111,7 +112,7 @@ class RootPort : public sc_core::sc_module, public PcieHost, public TlpSource, p
 	void gather(Read *first, hca_ps now);
 	void fetch(Read *first, hca_ps now);
 	size_t add_write(size_t from);
-	size_t join();
+	size_t join(size_t behind);
 	void land();
 	hca_ps translate(const TlpPayload &tlp, hca_ps arrival);
 	void read_sent(TlpPayload &tlp, const TlpHeader &h, hca_ps arrival);

@@ -7,10 +7,15 @@
 namespace hcasim
 {
 
+static bool is_pipelined(const StageFigures &f)
+{
+	return f.interval != f.fixed || f.interval_per_item != f.per_item || f.interval_width != f.width;
+}
+
 StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, StageHost &adapter, hca *h,
 		     hca_stage stage)
     : sc_module(name), adapter_(adapter), hca_(h), stage_(stage), cost_(p.engine.stages[stage]),
-      period_(1e6 / p.engine.clock), early_(hca_stage_counted(h, stage)),
+      period_(1e6 / p.engine.clock), pipelined_(is_pipelined(cost_)), early_(hca_stage_counted(h, stage)),
       unit_free_(early_ ? 1 : size_t(cost_.units))
 {
 	SC_METHOD(run);
@@ -38,10 +43,10 @@ double StageUnit::interval(const hca_work &work) const
 	return cost(work, cost_.interval, cost_.interval_per_item, cost_.interval_width);
 }
 
-/* The clock edge at or after `from`, and so many cycles more. */
-hca_ps StageUnit::edge(hca_ps from, double cycles) const
+/* The number of the clock edge at or after `at`. */
+double StageUnit::edge(hca_ps at) const
 {
-	return round_ps((std::ceil(double(from) / period_) + cycles) * period_);
+	return std::ceil(double(at) / period_);
 }
 
 bool StageUnit::start()
@@ -84,14 +89,14 @@ void StageUnit::enter(bool next)
 	auto unit = std::min_element(unit_free_.begin(), unit_free_.end());
 	const hca_ps now = now_ps(), since = next ? hca_stage_since(hca_, stage_) : 0;
 	const hca_ps there = since ? std::max({since, started_, adapter_.ready_since(stage_)}) : now;
-	double occupied = interval(work_), taken = latency(work_);
 
 	started_ = std::max(std::min(there, now), *unit);
-	if (early_)
-		occupied = taken = step_early();
-	*unit = edge(started_, occupied);
+	const double first = edge(started_), taken = early_ ? step_early() : latency(work_),
+		     occupied = early_ || !pipelined_ ? taken : interval(work_);
+
+	*unit = round_ps((first + occupied) * period_);
 	adapter_.stepped(stage_, work_, uint32_t(occupied));
-	through_.notify(to_sc(std::max(edge(started_, taken), now) - now));
+	through_.notify(to_sc(std::max(round_ps((first + taken) * period_), now) - now));
 }
 
 /*

@@ -57,6 +57,7 @@ class StageUnit : public sc_core::sc_module, public CacheWaiter
 	const hca_stage stage_;
 	const StageFigures cost_;
 	const double period_;
+	const bool pipelined_; /* a step occupies its unit shorter than it takes */
 	sc_core::sc_event through_{"through"};
 	bool busy_ = false;
 	unsigned int missing_ = 0;      /* contexts that are being read before the step starts */
@@ -73,7 +74,7 @@ class StageUnit : public sc_core::sc_module, public CacheWaiter
 	double step_early();
 	double latency(const hca_work &work) const;
 	double interval(const hca_work &work) const;
-	hca_ps edge(hca_ps from, double cycles) const;
+	double edge(hca_ps at) const;
 
       public:
 	SC_HAS_PROCESS(StageUnit);
