@@ -53,6 +53,14 @@ def pair_command(server, client, **more):
     return [PYTHON, str(HERE / "pair.py"), json.dumps(job)]
 
 
+# Perftest's programs and the connection types that they have.
+CONNECTIONS = {
+    "send": ["RC", "UC", "UD", "XRC"],
+    "write": ["RC", "UC", "XRC"],
+    "read": ["RC", "XRC"],
+    "atomic": ["RC", "XRC"],
+}
+
 # What programs say of races of their own, which a busy host can let them lose after all their transfers.
 OWN_RACES = {
     "Can't produce a report": "perftest could not compare cycle counter and time of day (get_clock.c)",

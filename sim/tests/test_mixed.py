@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import NIGHTLY, SYSTEM_VERBS, Machine, free_port
+from conftest import CONNECTIONS, NIGHTLY, SYSTEM_VERBS, Machine, free_port
 
 DEVICES = {"hcasim": "hcasim0", "mlx5": "mlx5_0", "rxe": "rxe0"}
 NO_XRC = ("rxe",)
@@ -67,18 +67,12 @@ def test_many_packets_out_of_order(pair, transport):
     pingpong(pair, transport, "-e", "-s", 100000, "-m", 1024, options=faults)
 
 
-VERBS = {
-    "send": ["rc", "uc", "ud", "xrc"],
-    "write": ["rc", "uc", "xrc"],
-    "read": ["rc", "xrc"],
-    "atomic": ["rc", "xrc"],
-}
 # by day one of the two figures of each verb, in one direction
 PERFTEST = [
-    (f"ib_{verb}_{figure}", transport)
-    for verb, transports in VERBS.items()
+    (f"ib_{verb}_{figure}", connection.lower())
+    for verb, connections in CONNECTIONS.items()
     for figure in (("bw", "lat") if NIGHTLY else ("lat" if verb == "read" else "bw",))
-    for transport in transports
+    for connection in connections
 ]
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from conftest import BUILD, Machine, free_port
+from conftest import BUILD, CONNECTIONS, Machine, free_port
 
 SIZES = [2, 64, 1024, 4096, 65536]
 KNOWN_PART = BUILD / "sim/tests/libhcasim_known_part.so"
@@ -52,12 +52,6 @@ def test_with_the_library_it_was_built_for(program):
     perftest(program, machine=Machine(hcas=2, system=True))
 
 
-CONNECTIONS = {
-    "send": ["RC", "UC", "UD", "XRC"],
-    "write": ["RC", "UC", "XRC"],
-    "read": ["RC", "XRC"],
-    "atomic": ["RC", "XRC"],
-}
 COMBINATIONS = [
     (f"ib_{verb}_{kind}", connection)
     for verb, connections in CONNECTIONS.items()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Virtual clock: who gets a lock, and when, is not the host's choice. A thread that finds a mutex or spin lock taken
- * asks the device process, and goes on when a thread has released it (device/vclock.c): in the order in which they
+ * asks the device process, and goes on when a thread has released it (clock/vlock.c): in the order in which they
  * came, and before the thread that released it goes on. A free lock takes no more than it does without us.
  */
 #include <errno.h>
