@@ -81,6 +81,21 @@ void Endpoint::local(hca_dma *dma)
 	alarm_.set(local_.front().at);
 }
 
+static TlpFields fields_of(const hca_dma &dma)
+{
+	TlpFields f;
+
+	f.requester = REQUESTER_ID;
+	f.pasid = dma.pasid;
+	f.hinted = dma.tph.on;
+	f.ph = dma.tph.ph;
+	f.st = dma.tph.st;
+	f.split = dma.split;
+	f.purpose = int8_t(dma.class_);
+	f.qpn = dma.qpn;
+	return f;
+}
+
 void Endpoint::dma(hca_dma *dma)
 {
 	if (dma->pasid == HCA_PASID_DEVICE) {
@@ -91,6 +106,7 @@ void Endpoint::dma(hca_dma *dma)
 
 	t->kind = dma->write ? Transfer::WRITE : Transfer::READ;
 	t->dma = dma;
+	t->fields = fields_of(*dma);
 	dma->host_priv = t;
 	submit(t, dma->write ? posted_ : reads_);
 }
@@ -100,6 +116,7 @@ void Endpoint::msix(unsigned int vector)
 	Transfer *t = transfers_.get();
 
 	t->kind = Transfer::MSIX;
+	t->fields.requester = REQUESTER_ID;
 	t->vector = vector;
 	submit(t, posted_);
 }
@@ -155,21 +172,10 @@ static bool cut(Transfer *t, uint64_t &addr, uint32_t &len, Chunk chunk)
 
 Tlp *Endpoint::part(Transfer *t, TlpType type, uint64_t addr, uint32_t len, const void *data, bool last)
 {
-	Tlp *tlp = tlps_.get(type, addr, len, data);
-	TlpHeader &h = tlp->header;
+	Tlp *tlp = tlps_.get(type, addr, len, data, t->fields);
 
 	tlp->owner = t;
-	h.requester = REQUESTER_ID;
-	h.more = !last;
-	if (t->dma) {
-		h.pasid = t->dma->pasid;
-		h.hinted = t->dma->tph.on;
-		h.ph = t->dma->tph.ph;
-		h.st = t->dma->tph.st;
-		h.split = t->dma->split;
-		h.purpose = int8_t(t->dma->class_);
-		h.qpn = t->dma->qpn;
-	}
+	tlp->header.more = !last;
 	return tlp;
 }
 
@@ -253,8 +259,6 @@ Tlp *Endpoint::next_answer()
 	if (refused)
 		tlp->header.status = CplStatus::UnsupportedRequest;
 
-	tlp->header.requester = t->requester;
-	tlp->header.tag = t->tag;
 	tlp->header.byte_count = t->size;
 	return tlp;
 }
@@ -361,10 +365,10 @@ void Endpoint::consumed(Tlp &tlp)
 
 tlm::tlm_sync_enum Endpoint::receive(TlpPayload &tlp, tlm::tlm_phase &, sc_core::sc_time &t)
 {
-	const TlpType type = tlp_header(tlp).type;
+	const TlpHeader &h = tlp_header(tlp);
 
-	if (type == TlpType::CplD || type == TlpType::Cpl) {
-		completion(tlp, now_ps() + t.value());
+	if (h.type == TlpType::CplD || h.type == TlpType::Cpl) {
+		completion(tlp, h, now_ps() + t.value());
 		return tlm::TLM_COMPLETED;
 	}
 	flight_.push({now_ps() + t.value(), &tlp});
@@ -419,9 +423,8 @@ void Endpoint::take_requests()
 }
 
 /* Its data is copied now, and is looked at when the last completion is in. */
-void Endpoint::completion(TlpPayload &tlp, hca_ps arrival)
+void Endpoint::completion(TlpPayload &tlp, const TlpHeader &h, hca_ps arrival)
 {
-	const TlpHeader &h = tlp_header(tlp);
 	const uint32_t len = h.type == TlpType::CplD ? tlp.get_data_length() : 0;
 	ReadRequest *r = h.tag < requests_.size() ? &requests_[h.tag] : nullptr;
 
@@ -528,8 +531,8 @@ void Endpoint::take_request(TlpPayload &tlp)
 	Transfer *t = transfers_.get();
 
 	t->kind = Transfer::ANSWER;
-	t->requester = h.requester;
-	t->tag = h.tag;
+	t->fields.requester = h.requester;
+	t->fields.tag = h.tag;
 	t->offset = tlp.get_address();
 	t->size = size;
 	hca_mmio_read(hca_, h.bar, t->offset, t->answer, size);

@@ -23,6 +23,7 @@ namespace hcasim
 struct Transfer {
 	enum Kind : uint8_t { WRITE, READ, MSIX, ANSWER } kind = WRITE;
 	hca_dma *dma = nullptr;
+	TlpFields fields; /* the same in all of its TLPs */
 	uint32_t vector = 0;
 	uint64_t order = 0;                       /* of submission */
 	uint32_t seg = 0, seg_done = 0, done = 0; /* how far TLPs were made */
@@ -30,7 +31,6 @@ struct Transfer {
 	bool issued = false;                      /* every MRd was sent */
 	int status = 0;
 	/* ANSWER: to a load of a CPU */
-	uint16_t requester = 0, tag = 0;
 	uint64_t offset = 0;
 	uint32_t size = 0;
 	uint8_t answer[64] = {};
@@ -122,7 +122,7 @@ class Endpoint : public sc_core::sc_module, public PciePort, public TlpSource
 	void take_request(TlpPayload &tlp);
 	void take_arrived();
 	void respond();
-	void completion(TlpPayload &tlp, hca_ps arrival);
+	void completion(TlpPayload &tlp, const TlpHeader &h, hca_ps arrival);
 	void completed(uint16_t tag, hca_ps arrival);
 	void drop_deadlines();
 	void consumed(Tlp &tlp);

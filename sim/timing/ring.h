@@ -4,8 +4,8 @@
 #define HCASIM_TIMING_RING_H
 
 #include <cstddef>
+#include <memory>
 #include <utility>
-#include <vector>
 
 namespace hcasim
 {
@@ -13,21 +13,24 @@ namespace hcasim
 template <class T>
 class Ring
 {
-	std::vector<T> slots_;
+	std::unique_ptr<T[]> slots_;
+	size_t mask_; /* number of slots - 1 */
 	size_t head_ = 0, size_ = 0;
 
 	void grow()
 	{
-		std::vector<T> bigger(slots_.size() * 2);
+		const size_t bigger_mask = mask_ * 2 + 1;
+		std::unique_ptr<T[]> bigger(new T[bigger_mask + 1]);
 
 		for (size_t i = 0; i < size_; i++)
 			bigger[i] = std::move((*this)[i]);
-		slots_.swap(bigger);
+		slots_ = std::move(bigger);
+		mask_ = bigger_mask;
 		head_ = 0;
 	}
 
       public:
-	Ring() : slots_(16)
+	Ring() : slots_(new T[16]), mask_(15)
 	{
 	}
 	bool empty() const
@@ -40,11 +43,11 @@ class Ring
 	}
 	T &operator[](size_t i)
 	{
-		return slots_[(head_ + i) & (slots_.size() - 1)];
+		return slots_[(head_ + i) & mask_];
 	}
 	const T &operator[](size_t i) const
 	{
-		return slots_[(head_ + i) & (slots_.size() - 1)];
+		return slots_[(head_ + i) & mask_];
 	}
 	T &front()
 	{
@@ -60,16 +63,15 @@ class Ring
 	}
 	void push(T v)
 	{
-		if (size_ == slots_.size())
+		if (size_ > mask_)
 			grow();
-		size_++;
-		back() = std::move(v);
+		(*this)[size_++] = std::move(v);
 	}
 	T pop()
 	{
 		T v = std::move(slots_[head_]);
 
-		head_ = (head_ + 1) & (slots_.size() - 1);
+		head_ = (head_ + 1) & mask_;
 		size_--;
 		return v;
 	}

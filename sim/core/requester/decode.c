@@ -13,8 +13,6 @@ bool decode_pending(const struct engine *e, struct hca_work *w)
 	const struct fetch *f = e->decode_head;
 	uint32_t size, left;
 
-	if (!f)
-		return false;
 	left = (f->num_bb - f->used_bb) * e->cfg.pers->wqebb_size;
 	size = f->failed ? 0 : e->cfg.pers->wqe_size(f->data + f->used_bb * e->cfg.pers->wqebb_size);
 	w->bytes = size ? size : e->cfg.pers->wqebb_size;

@@ -237,11 +237,17 @@ static void completion_taken(struct engine *e, uint32_t qpn)
 
 /* ---- Stages ---- */
 
+/* Called after every event of the adapter, and mostly there is nothing: that takes no call. */
 static bool pending(const struct engine *e, enum hca_stage stage, struct hca_work *work)
 {
-	if (stage == HCA_STAGE_FETCH)
-		return fetch_pending(e, work);
-	return stage == HCA_STAGE_DECODE ? decode_pending(e, work) : packetise_pending(e, work);
+	switch (stage) {
+	case HCA_STAGE_FETCH:
+		return !list_empty(&e->fetch_sqs) && fetch_pending(e, work);
+	case HCA_STAGE_DECODE:
+		return e->decode_head && decode_pending(e, work);
+	default:
+		return !list_empty(&e->tx_sqs) && packetise_pending(e, work);
+	}
 }
 
 static uint32_t step(struct engine *e, enum hca_stage stage)

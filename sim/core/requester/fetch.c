@@ -62,7 +62,7 @@ bool fetch_pending(const struct engine *e, struct hca_work *w)
 {
 	const struct sq *sq;
 
-	if (list_empty(&e->fetch_sqs) || !e->fetch_room)
+	if (!e->fetch_room)
 		return false;
 	sq = node_entry(e->fetch_sqs.next, struct sq, on_fetch);
 	w->items = fetch_size(sq);

@@ -70,7 +70,7 @@ bool packetise_pending(const struct engine *e, struct hca_work *work)
 	uint64_t off, left;
 	uint32_t mtu;
 
-	if (list_empty(&e->tx_sqs) || !e->ports->packet_room(e->host))
+	if (!e->ports->packet_room(e->host))
 		return false;
 	sq = node_entry(e->tx_sqs.next, struct sq, on_tx);
 	w = sq->cur;

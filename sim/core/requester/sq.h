@@ -151,8 +151,8 @@ bool pending_fresh(const struct pending *p);
 void sq_get(struct sq *sq);
 void sq_put(struct sq *sq);
 
-/* fetch.c, decode.c */
-bool fetch_pending(const struct engine *e, struct hca_work *w);
+/* fetch.c, decode.c. X_pending(): there is a queue or a WQE for the stage; out of line, so that pending() saves no registers */
+bool fetch_pending(const struct engine *e, struct hca_work *w) __attribute__((noinline));
 uint32_t fetch_step(struct engine *e);
 bool sq_has_room(const struct sq *sq);
 bool sq_can_fetch(const struct sq *sq);
@@ -160,7 +160,7 @@ void fetch_done(struct engine *e, uint32_t tag, const void *data, uint32_t len, 
 struct fetch *fetch_get(struct engine *e);
 void fetch_put(struct engine *e, struct fetch *f);
 void fetch_queue(struct engine *e, struct fetch *f);
-bool decode_pending(const struct engine *e, struct hca_work *w);
+bool decode_pending(const struct engine *e, struct hca_work *w) __attribute__((noinline));
 uint32_t decode_step(struct engine *e);
 
 /* post.c: the software has posted WQEs up to `pi`; or has pushed the one at `index` */
@@ -178,7 +178,7 @@ struct engine_lookup wqe_lookup(const struct sq *sq, const struct wqe *w, uint64
 				uint32_t access);
 
 /* packetise.c */
-bool packetise_pending(const struct engine *e, struct hca_work *w);
+bool packetise_pending(const struct engine *e, struct hca_work *w) __attribute__((noinline));
 uint32_t packetise_step(struct engine *e);
 bool sq_can_send(const struct sq *sq);
 bool packet_leave(struct sq *sq, struct pending *p, bool failed);
