@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 TOP = HERE.parent.parent
 BUILD = Path(os.environ.get("HCASIM_BUILD", TOP / "build/release"))
 RDMA_CORE_BUILD = Path(os.environ.get("RDMA_CORE_BUILD", TOP / "build/rdma-core"))
+NEWER = Path(os.environ.get("RDMA_CORE_NEWER_BUILD", TOP / "build/rdma-core-65"))
 READY = BUILD / "sim/tests/libhcasim_ready.so"
 PYTHON = "/usr/bin/python3"
 SYSTEM_VERBS = bool(os.environ.get("HCASIM_SYSTEM_VERBS"))
@@ -48,6 +49,18 @@ def end_what_was_started():
         process.wait()
 
 
+# Where the programs of each release of rdma-core are.
+RELEASES = {"built": RDMA_CORE_BUILD / "bin", "debian": Path("/usr/bin"), "newer": NEWER / "bin"}
+
+
+@pytest.fixture(params=RELEASES)
+def release(request):
+    """Of rdma-core: 56.1 as built here, Debian's 44.0, or 65.0; each with its own providers."""
+    if not (RELEASES[request.param] / "ibv_devinfo").exists():
+        pytest.skip(f"{request.param}: not installed")
+    return request.param
+
+
 def pair_command(server, client, **more):
     job = {"server": list(map(str, server)), "client": list(map(str, client)), "ready": str(READY), **more}
     return [PYTHON, str(HERE / "pair.py"), json.dumps(job)]
@@ -69,12 +82,12 @@ OWN_RACES = {
 
 
 class Machine:
-    """`hcasim run` with its options; programs are from rdma-core's build, or from Debian if `system`."""
+    """`hcasim run` with its options; programs are those of `release`, or else from rdma-core's build, or Debian's if `system`."""
 
-    def __init__(self, hcas=1, system=None, options=()):
-        system = SYSTEM_VERBS if system is None else system
+    def __init__(self, hcas=1, system=None, options=(), release=None):
+        system = release == "debian" if release else SYSTEM_VERBS if system is None else system
         self.hcas = hcas
-        self.bin = Path("/usr/bin") if system else RDMA_CORE_BUILD / "bin"
+        self.bin = RELEASES[release or ("debian" if system else "built")]
         self.command = [str(BUILD / "bin/hcasim"), "run", "--hcas", str(hcas), "--engine", ENGINE, *options]
         if system:
             self.command.append("--system-verbs")

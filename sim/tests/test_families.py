@@ -2,22 +2,12 @@
 """Device families: unmodified providers of rdma-core on adapters of theirs, alone and with others on one wire."""
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from conftest import BUILD, RDMA_CORE_BUILD, Machine, free_port
 
-DEBIAN = Path("/usr/lib/x86_64-linux-gnu/libibverbs/librxe-rdmav34.so")
 ITERATIONS = 50
-
-
-@pytest.fixture(
-    params=[False, pytest.param(True, marks=pytest.mark.skipif(not DEBIAN.exists(), reason="not installed"))]
-)
-def system(request):
-    """False: the rdma-core of this build; True: Debian's."""
-    return request.param
 
 
 def pingpong(machine, devices, transport, *flags):
@@ -27,8 +17,8 @@ def pingpong(machine, devices, transport, *flags):
         assert "iters in" in output and "invalid data" not in output, output
 
 
-def test_rxe_devinfo(system):
-    machine = Machine(options=["--device", "rxe"], system=system)
+def test_rxe_devinfo(release):
+    machine = Machine(options=["--device", "rxe"], release=release)
     result = machine.run(machine.bin / "ibv_devinfo", "-v")
     assert result.status == 0, result.output
     assert re.search(r"hca_id:\s+rxe0", result.output)
@@ -37,10 +27,10 @@ def test_rxe_devinfo(system):
 
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 @pytest.mark.parametrize("transport", ["rc", "uc", "ud", "srq"])
-def test_rxe_pingpong(transport, flags, system):
+def test_rxe_pingpong(transport, flags, release):
     size = [] if transport == "srq" else ["-c", "-s", 1000]
     pingpong(
-        Machine(hcas=2, options=["--device", "rxe"], system=system),
+        Machine(hcas=2, options=["--device", "rxe"], release=release),
         ("rxe0", "rxe1"),
         transport,
         *flags,
@@ -48,9 +38,9 @@ def test_rxe_pingpong(transport, flags, system):
     )
 
 
-def test_rxe_messages_of_many_packets(system):
+def test_rxe_messages_of_many_packets(release):
     pingpong(
-        Machine(hcas=2, options=["--device", "rxe"], system=system),
+        Machine(hcas=2, options=["--device", "rxe"], release=release),
         ("rxe0", "rxe1"),
         "rc",
         "-c",

@@ -1,30 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""Unmodified libmlx5 on `--device mlx5`: rdma-core 56.1 as built here, and Debian's."""
+"""Unmodified libmlx5 on `--device mlx5`, of three releases of rdma-core."""
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import BUILD, TOP, Machine, free_port
+from conftest import BUILD, NEWER, TOP, Machine, free_port
 
 DEBIAN = Path("/usr/lib/x86_64-linux-gnu/libibverbs/libmlx5-rdmav34.so")
 DEVICES = ("mlx5_0", "mlx5_1")
 ITERATIONS = 100
 
 
-@pytest.fixture(
-    params=[False, pytest.param(True, marks=pytest.mark.skipif(not DEBIAN.exists(), reason="not installed"))],
-    ids=["built", "debian"],
-)
-def system(request):
-    """False: the rdma-core of this build; True: Debian's."""
-    return request.param
-
-
 @pytest.fixture
-def machine(system):
-    return Machine(hcas=2, options=["--device", "mlx5"], system=system)
+def machine(release):
+    return Machine(hcas=2, options=["--device", "mlx5"], release=release)
 
 
 def run_pair(machine, program, *flags, server=(), client=("localhost",)):
@@ -100,19 +91,14 @@ CELLS = [  # what a resize keeps, while completions arrive, and thread domains
 ]
 
 
+LIBRARIES = {"debian": DEBIAN.parent.parent, "newer": NEWER / "lib"}
+
+
 @pytest.mark.parametrize("cqe_size", [64, 128])
-def test_cells(cqe_size, system, tmp_path):
-    start = [
-        "hcasim",
-        "run",
-        *(["--system-verbs"] if system else []),
-        "--device",
-        "mlx5",
-        "--hcas",
-        "2",
-        "--",
-    ]
-    libraries = f", LD_LIBRARY_PATH: {DEBIAN.parent.parent}" if system else ""
+def test_cells(cqe_size, release, tmp_path):
+    system = ["--system-verbs"] if release == "debian" else []
+    start = ["hcasim", "run", *system, "--device", "mlx5", "--hcas", "2", "--"]
+    libraries = f", LD_LIBRARY_PATH: {LIBRARIES[release]}" if release in LIBRARIES else ""
     dut = tmp_path / "dut.yaml"
     dut.write_text(
         f"extends: {TOP / 'conformance/duts/mlx5.yaml'}\nname: mlx5-resized\nstart: {start}\n"

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from conftest import BUILD, RDMA_CORE_BUILD, TOP, Machine, free_port
+from conftest import BUILD, NEWER, RDMA_CORE_BUILD, Machine, free_port
 
-NEWER = Path(os.environ.get("RDMA_CORE_NEWER_BUILD", TOP / "build/rdma-core-65"))
 pytestmark = pytest.mark.skipif(not (NEWER / "bin").exists(), reason="ci/setup did not get rdma-core 65.0")
 DEVINFO = NEWER / "bin/ibv_devinfo"  # its DT_RUNPATH points to its own libraries
 DEBIANS = Path("/usr/bin")

@@ -2,11 +2,18 @@
 /*
  * The loader searches LD_LIBRARY_PATH before DT_RUNPATH (ld.so(8)), so a program that was linked to another rdma-core
  * would load ours, and fail because of missing symbol versions.
+ *
+ * The providers of rdma-core belong to one libibverbs. In a build folder that is not installed they stand beside it,
+ * where it does not look for them by itself.
  */
+#include <ctype.h>
+#include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -129,4 +136,87 @@ PRELOAD_API bool hcasim_brings_verbs(const char *path)
 		raw_syscall(SYS_close, fd);
 	errno = saved;
 	return found;
+}
+
+/* ---- rdma-core's providers, for adapters of other families ---- */
+
+#define OURS "/libhcasim" /* the first entry of `hcasim run` in RDMAV_DRIVERS */
+
+/* The folder of the libibverbs that the program is linked to; false: none, or it comes later by dlopen(). */
+static bool verbs_folder(char folder[PATH_MAX])
+{
+	void *function = dlsym(RTLD_DEFAULT, "ibv_get_device_list");
+	Dl_info file;
+
+	if (!function || !dladdr(function, &file) || !realpath(file.dli_fname, folder))
+		return false;
+	*strrchr(folder, '/') = '\0';
+	return true;
+}
+
+static bool has_provider(const char *driver)
+{
+	char pattern[PATH_MAX + 20];
+	glob_t found;
+	bool any;
+
+	snprintf(pattern, sizeof(pattern), "%s-rdmav*.so", driver);
+	any = glob(pattern, GLOB_NOSORT, NULL, &found) == 0;
+	globfree(&found);
+	return any;
+}
+
+/* The length of the family's name: mlx5 of mlx5_0, rxe of rxe0. */
+static int family_length(const char *adapter)
+{
+	size_t n = strlen(adapter);
+
+	while (n && isdigit((unsigned char)adapter[n - 1]))
+		n--;
+	return (int)(n && adapter[n - 1] == '_' ? n - 1 : n);
+}
+
+/* Adds FOLDER/libFAMILY for an adapter to a list of drivers, if it is there and not yet in the list. */
+static void add_provider(char *list, size_t size, const char *folder, const char *adapter)
+{
+	const size_t used = strlen(list);
+	char driver[PATH_MAX];
+
+	snprintf(driver, sizeof(driver), "%.3000s/lib%.*s", folder, family_length(adapter), adapter);
+	if (!strstr(list, driver) && has_provider(driver))
+		snprintf(list + used, size - used, ":%s", driver);
+}
+
+static void add_providers(char *list, size_t size, const char *folder)
+{
+	char path[PATH_MAX];
+	struct dirent *entry;
+	DIR *adapters;
+
+	snprintf(path, sizeof(path), "%.4000s/sysfs/class/infiniband", path_runtime());
+	adapters = opendir(path);
+	while (adapters && (entry = readdir(adapters)))
+		if (entry->d_name[0] != '.')
+			add_provider(list, size, folder, entry->d_name);
+	if (adapters)
+		closedir(adapters);
+}
+
+/* Unless the user names drivers. */
+__attribute__((constructor)) static void name_providers(void)
+{
+	const char *drivers = getenv("RDMAV_DRIVERS");
+	char folder[PATH_MAX], list[4 * PATH_MAX];
+	size_t first;
+
+	if (!path_runtime() || !drivers)
+		return;
+	first = strcspn(drivers, ":");
+	if (first < strlen(OURS) || first >= PATH_MAX ||
+	    strncmp(drivers + first - strlen(OURS), OURS, strlen(OURS)) != 0 || !verbs_folder(folder))
+		return;
+	snprintf(list, sizeof(list), "%.*s", (int)first, drivers);
+	add_providers(list, sizeof(list), folder);
+	setenv("RDMAV_DRIVERS", list, 1);
+	setenv("IBV_DRIVERS", list, 1);
 }
