@@ -3,7 +3,7 @@
  * The loader searches LD_LIBRARY_PATH before DT_RUNPATH (ld.so(8)), so a program that was linked to another rdma-core
  * would load ours, and fail because of missing symbol versions.
  *
- * The providers of rdma-core belong to one libibverbs. In a build folder that is not installed they stand beside it,
+ * The providers of rdma-core belong to one libibverbs. In a build folder that is not installed they are next to it,
  * where it does not look for them by itself.
  */
 #include <ctype.h>
