@@ -40,10 +40,23 @@ static uint32_t pending(const struct hca *hca)
 	return set;
 }
 
-static const qp_hook changed[] = {
-	send_changed, rendezvous_changed, srq_last_wqe, respond_changed, complete_changed, rx_changed, NULL,
-};
-static const qp_hook failed[] = {send_failed, rx_flush_parked, rq_poll_soon, NULL};
+static void changed(struct hca *hca, struct qp *qp)
+{
+	send_changed(hca, qp);
+	rendezvous_changed(hca, qp);
+	srq_last_wqe(hca, qp);
+	respond_changed(hca, qp);
+	complete_changed(hca, qp);
+	rx_changed(hca, qp);
+}
+
+static void failed(struct hca *hca, struct qp *qp)
+{
+	send_failed(hca, qp);
+	rx_flush_parked(hca, qp);
+	rq_poll_soon(hca, qp);
+}
+
 static const struct parts parts = {stages, pending, changed, failed};
 
 const char *hca_stage_name(enum hca_stage stage)

@@ -81,10 +81,8 @@ void Endpoint::local(hca_dma *dma)
 	alarm_.set(local_.front().at);
 }
 
-static TlpFields fields_of(const hca_dma &dma)
+static void set_fields(TlpFields &f, const hca_dma &dma)
 {
-	TlpFields f;
-
 	f.requester = REQUESTER_ID;
 	f.pasid = dma.pasid;
 	f.hinted = dma.tph.on;
@@ -93,7 +91,6 @@ static TlpFields fields_of(const hca_dma &dma)
 	f.split = dma.split;
 	f.purpose = int8_t(dma.class_);
 	f.qpn = dma.qpn;
-	return f;
 }
 
 void Endpoint::dma(hca_dma *dma)
@@ -106,7 +103,7 @@ void Endpoint::dma(hca_dma *dma)
 
 	t->kind = dma->write ? Transfer::WRITE : Transfer::READ;
 	t->dma = dma;
-	t->fields = fields_of(*dma);
+	set_fields(t->fields, *dma);
 	dma->host_priv = t;
 	submit(t, dma->write ? posted_ : reads_);
 }

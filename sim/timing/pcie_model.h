@@ -7,7 +7,8 @@
 #define HCASIM_TIMING_PCIE_MODEL_H
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
+#include <vector>
 
 #include "pcie_port.h"
 #include "profile/profile.h"
@@ -20,6 +21,7 @@ class PcieModel
 	uint32_t mps_, mrrs_, rcb_;
 	uint32_t overhead_[5];
 	double ps_per_byte_;
+	std::vector<hca_ps> ps_; /* of so many bytes on the link; longer TLPs are rare */
 
 	/* A request must not cross a 4 KiB boundary (PCIe 2.2.7.1). */
 	static uint32_t to_boundary(uint64_t addr)
@@ -36,6 +38,10 @@ class PcieModel
 					  uint32_t(p.pcie.write_overhead)},
 	      ps_per_byte_(8000.0 / tlp_gbps(p))
 	{
+		const uint32_t most = mps_ + *std::max_element(std::begin(overhead_), std::end(overhead_));
+
+		for (uint32_t bytes = 0; bytes <= most; bytes++)
+			ps_.push_back(bytes_ps(bytes));
 	}
 	/* Bandwidth that DLLPs (Ack, UpdateFC) and SKP ordered sets leave for TLPs. */
 	static double tlp_gbps(const Profile &p)
@@ -50,7 +56,9 @@ class PcieModel
 	}
 	hca_ps tlp_ps(TlpType type, uint32_t data) const
 	{
-		return bytes_ps(tlp_bytes(type, data));
+		const uint32_t bytes = tlp_bytes(type, data);
+
+		return bytes < ps_.size() ? ps_[bytes] : bytes_ps(bytes);
 	}
 	/* Time that so many bytes occupy the lanes. */
 	hca_ps bytes_ps(double bytes) const

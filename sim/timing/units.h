@@ -20,10 +20,10 @@ inline sc_core::sc_time to_sc(hca_ps ps)
 	return sc_core::sc_time::from_value(ps);
 }
 
-/* To the nearest one, from `ps` >= 0; llround() is a call. */
+/* To the nearest one, from 0 <= `ps` < 2^62; llround() is a call, and conversion to an unsigned number is slower. */
 inline hca_ps round_ps(double ps)
 {
-	return (hca_ps(2 * ps) + 1) / 2;
+	return hca_ps(int64_t(2 * ps) + 1) / 2;
 }
 
 /* A time that may lie in the "never" range plus a delay, without wrapping. */

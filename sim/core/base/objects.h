@@ -428,17 +428,12 @@ struct stage {
 	void (*step)(struct hca *hca);
 };
 
-typedef void (*qp_hook)(struct hca *hca, struct qp *qp);
-
-/*
- * Implementation of the stages and hooks by other sub-folders (hca.c lists them). Both lists of hooks run in order,
- * and end with NULL.
- */
+/* What the other sub-folders implement; hca.c has them all. */
 struct parts {
 	const struct stage *stage;                  /* HCA_NUM_STAGES entries */
 	uint32_t (*pending)(const struct hca *hca); /* one bit per stage: all at once, after every step */
-	const qp_hook *changed;                     /* qp_update() */
-	const qp_hook *failed;                      /* called when a QP has gone to ERR */
+	void (*changed)(struct hca *hca, struct qp *qp); /* of qp_update() */
+	void (*failed)(struct hca *hca, struct qp *qp);  /* called when a QP has gone to ERR */
 };
 
 /* ---- Doorbells ---- */

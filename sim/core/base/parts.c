@@ -47,18 +47,12 @@ void hca_changed(struct hca *hca, enum hca_context what, uint32_t number)
 		hca->ops.changed(hca->host, what, number);
 }
 
-static void run_hooks(const qp_hook *hook, struct hca *hca, struct qp *qp)
-{
-	for (; *hook; hook++)
-		(*hook)(hca, qp);
-}
-
 /* Retires finished WQEs, and queues the QP for the stages it has work for. */
 void qp_update(struct hca *hca, struct qp *qp)
 {
 	if (qp->dead)
 		return;
-	run_hooks(hca->parts->changed, hca, qp);
+	hca->parts->changed(hca, qp);
 	if (hca->ops.saw_stall)
 		observe_qp(hca, qp);
 }
@@ -69,5 +63,5 @@ void qp_error(struct hca *hca, struct qp *qp)
 	if (qp->a.state == HCASIM_QPS_ERR || qp->a.state == HCASIM_QPS_RESET)
 		return;
 	qp->a.state = HCASIM_QPS_ERR;
-	run_hooks(hca->parts->failed, hca, qp);
+	hca->parts->failed(hca, qp);
 }
