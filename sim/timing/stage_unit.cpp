@@ -7,15 +7,10 @@
 namespace hcasim
 {
 
-static bool is_pipelined(const StageFigures &f)
-{
-	return f.interval != f.fixed || f.interval_per_item != f.per_item || f.interval_width != f.width;
-}
-
 StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, StageHost &adapter, hca *h,
 		     hca_stage stage)
     : sc_module(name), adapter_(adapter), hca_(h), stage_(stage), cost_(p.engine.stages[stage]),
-      period_(1e6 / p.engine.clock), pipelined_(is_pipelined(cost_)), early_(hca_stage_counted(h, stage)),
+      period_(1e6 / p.engine.clock), early_(hca_stage_counted(h, stage)),
       unit_free_(early_ ? 1 : size_t(cost_.units))
 {
 	SC_METHOD(run);
@@ -33,20 +28,18 @@ static double cost(const hca_work &work, double fixed, double per_item, double w
 	return std::max(1.0, std::ceil(cycles));
 }
 
-double StageUnit::latency(const hca_work &work) const
+const StageUnit::Cycles &StageUnit::cycles(const hca_work &work)
 {
-	return cost(work, cost_.fixed, cost_.per_item, cost_.width);
-}
-
-double StageUnit::interval(const hca_work &work) const
-{
-	return cost(work, cost_.interval, cost_.interval_per_item, cost_.interval_width);
+	if (work.items != cycles_.items || work.bytes != cycles_.bytes)
+		cycles_ = {work.items, work.bytes, cost(work, cost_.fixed, cost_.per_item, cost_.width),
+			   cost(work, cost_.interval, cost_.interval_per_item, cost_.interval_width)};
+	return cycles_;
 }
 
 /* The number of the clock edge at or after `at`. */
 double StageUnit::edge(hca_ps at) const
 {
-	return std::ceil(double(at) / period_);
+	return std::ceil(double(int64_t(at)) / period_);
 }
 
 bool StageUnit::start()
@@ -91,8 +84,8 @@ void StageUnit::enter(bool next)
 	const hca_ps there = since ? std::max({since, started_, adapter_.ready_since(stage_)}) : now;
 
 	started_ = std::max(std::min(there, now), *unit);
-	const double first = edge(started_), taken = early_ ? step_early() : latency(work_),
-		     occupied = early_ || !pipelined_ ? taken : interval(work_);
+	const double first = edge(started_), taken = early_ ? step_early() : cycles(work_).latency,
+		     occupied = early_ ? taken : cycles_.interval;
 
 	*unit = round_ps((first + occupied) * period_);
 	adapter_.stepped(stage_, work_, uint32_t(occupied));
@@ -109,7 +102,7 @@ double StageUnit::step_early()
 		adapter_.step(stage_);
 	else
 		adapter_.step_held(stage_, held_);
-	return hca_step_cycles(hca_) ? hca_step_cycles(hca_) : latency(work_);
+	return hca_step_cycles(hca_) ? hca_step_cycles(hca_) : cycles(work_).latency;
 }
 
 void StageUnit::run()

@@ -57,7 +57,11 @@ class StageUnit : public sc_core::sc_module, public CacheWaiter
 	const hca_stage stage_;
 	const StageFigures cost_;
 	const double period_;
-	const bool pipelined_; /* a step occupies its unit shorter than it takes */
+	struct Cycles { /* what a step of this size takes, and how long it occupies its unit */
+		uint32_t items, bytes;
+		double latency, interval;
+	} cycles_ = {UINT32_MAX, UINT32_MAX, 0,
+		     0}; /* of the last one: mostly the next one has the same size */
 	sc_core::sc_event through_{"through"};
 	bool busy_ = false;
 	unsigned int missing_ = 0;      /* contexts that are being read before the step starts */
@@ -72,8 +76,7 @@ class StageUnit : public sc_core::sc_module, public CacheWaiter
 	bool begin(bool next);
 	void enter(bool next);
 	double step_early();
-	double latency(const hca_work &work) const;
-	double interval(const hca_work &work) const;
+	const Cycles &cycles(const hca_work &work);
 	double edge(hca_ps at) const;
 
       public:
