@@ -65,7 +65,7 @@ ADAPTERS = {"native": ("hcasim0", "hcasim1"), "mlx5": ("mlx5_0", "mlx5_1")}
 
 
 def families(every_time=False):
-    """Parametrizes a test: `mlx5` is for the nightly run unless it is said to be for every one."""
+    """Parametrizes a test: `mlx5` is for the nightly run, or for every one."""
     return pytest.mark.parametrize("family", list(ADAPTERS) if every_time or NIGHTLY else ["native"])
 
 
