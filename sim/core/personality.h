@@ -62,6 +62,8 @@ struct hca_wr {
 	uint32_t num_sge;
 	struct hca_sge *sge;
 	uint8_t *inline_data;
+	uint32_t
+		lead_len; /* without HCA_WR_INLINE: bytes of inline data that come before those of the SGEs */
 };
 
 struct hca_rwr {     /* one decoded receive WQE */

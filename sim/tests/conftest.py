@@ -74,6 +74,14 @@ CONNECTIONS = {
     "atomic": ["RC", "XRC"],
 }
 
+ADAPTERS = {"native": ("hcasim0", "hcasim1"), "mlx5": ("mlx5_0", "mlx5_1")}
+
+
+def families(every_time=False):
+    """Parametrizes a test: `mlx5` is for the nightly run, or for every one."""
+    return pytest.mark.parametrize("family", list(ADAPTERS) if every_time or NIGHTLY else ["native"])
+
+
 # What programs say of races of their own, which a busy host can let them lose after all their transfers.
 OWN_RACES = {
     "Can't produce a report": "perftest could not compare cycle counter and time of day (get_clock.c)",

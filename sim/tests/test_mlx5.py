@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Unmodified libmlx5 on `--device mlx5`, of three releases of rdma-core."""
+import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import BUILD, NEWER, TOP, Machine, free_port
+from conftest import BUILD, NEWER, NIGHTLY, TOP, Machine, free_port, last_json, pair_command
+from test_perftest import COMBINATIONS
 
 DEBIAN = Path("/usr/lib/x86_64-linux-gnu/libibverbs/libmlx5-rdmav34.so")
 DEVICES = ("mlx5_0", "mlx5_1")
@@ -123,12 +125,47 @@ PERFTEST = [
 ]
 
 
-@pytest.mark.skipif(not (DEBIAN.exists() and Path("/usr/bin/ib_write_bw").exists()), reason="not installed")
+def perftest(machine, program, *flags):
+    """Debian's perftest, which knows the part number: it posts by ibv_wr_*."""
+    ends = run_pair(machine, f"/usr/bin/{program}", "-p", free_port(), *flags)
+    assert re.search(r"^ *\d+ +\d+ +\d+\.\d+ ", ends.client, re.M), ends.client
+    assert re.findall(r"ibv_wr\* API +: (\w+)", ends.client + ends.server) == ["ON", "ON"]
+
+
+installed = pytest.mark.skipif(
+    not (DEBIAN.exists() and Path("/usr/bin/ib_write_bw").exists()), reason="not installed"
+)
+
+
+@installed
 @pytest.mark.parametrize("test", PERFTEST, ids=lambda test: "-".join(map(str, test)))
 def test_perftest(test):
-    """Debian's perftest, which knows the part number."""
     program, *flags = test
-    port = free_port()
     machine = Machine(hcas=2, options=["--device", "mlx5"], system=True)
-    ends = run_pair(machine, program, "-p", port, "-x", 1, "-F", "-n", 200, *flags)
-    assert re.search(r"^ *\d+ +\d+ +\d+\.\d+ ", ends.client, re.M), ends.client
+    perftest(machine, program, "-x", 1, "-F", "-n", 200, *flags)
+
+
+@installed
+@pytest.mark.parametrize("program, connection", COMBINATIONS if NIGHTLY else [("ib_send_lat", "UC")])
+def test_perftest_by_default(machine, program, connection):
+    """Nothing is given but the connection type: default GID, size, iterations."""
+    perftest(machine, program, "-c", connection)
+
+
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+
+def nobody_can_enter():
+    if os.getuid():
+        return False
+    return not subprocess.run([*NOBODY, "test", "-r", BUILD / "bin/hcasim"], check=False).returncode
+
+
+@pytest.mark.skipif(not nobody_can_enter(), reason="no other user, or none that may read the build folder")
+def test_ordinary_user(machine):
+    """The whole machine, adapters included."""
+    common = [machine.bin / "ibv_rc_pingpong", "-g", 1, "-c", "-p", free_port(), "-d"]
+    machine.command = [*NOBODY, "env", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", *machine.command]
+    result = machine.run(*pair_command([*common, DEVICES[0]], [*common, DEVICES[1], "localhost"]))
+    ends = last_json(result.output)
+    assert all(end["status"] == 0 for end in ends.values()), result.output

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import Machine, describe, last_json, pair_command
+from conftest import NIGHTLY, Machine, describe, last_json, pair_command
 
 SERVER = "10.77.0.1"  # hcasim0
 CLIENT = "10.77.0.2"  # hcasim1
@@ -39,17 +39,22 @@ PROGRAMS = {
 }
 
 
-def on_machine(server, client, more, system=False):
-    machine = Machine(hcas=2, system=system)
+# On mlx5 all of them in the night only.
+FAMILIES = [("native", name) for name in PROGRAMS]
+FAMILIES += [("mlx5", name) for name in (PROGRAMS if NIGHTLY else ["rping-two-adapters"])]
+
+
+def on_machine(server, client, more, system=False, family="native"):
+    machine = Machine(hcas=2, system=system, options=["--device", family])
     client = client or [server[0].replace("xserver", "xclient"), *server[1:], "-s", SERVER]
     commands = [[machine.bin / command[0], *command[1:]] for command in (server, client)]
     return machine.run_pair(*commands, **more)
 
 
 @pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_program(name, system):
-    on_machine(*PROGRAMS[name], system)
+@pytest.mark.parametrize("family, name", FAMILIES)
+def test_program(family, name, system):
+    on_machine(*PROGRAMS[name], system, family)
 
 
 @pytest.mark.parametrize("system", [False, True], ids=["56.1", "debian"])

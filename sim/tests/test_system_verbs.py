@@ -44,8 +44,8 @@ def system_verbs(monkeypatch):
 
 def test_ucx(system_verbs):
     """The nightly run does this with all of test_apps.py."""
-    assert min(ucx_perftest("tag_bw", 1000, 200, "ib")) > 100
+    assert min(ucx_perftest("native", "tag_bw", 1000, 200, "ib")) > 100
 
 
 def test_libfabric(system_verbs):
-    assert max(fi_pingpong("verbs", "msg", FABRIC_SIZES)) > 2 * 50 * (1 << 20) / 4096
+    assert max(fi_pingpong("native", "verbs", "msg", FABRIC_SIZES)) > 2 * 50 * (1 << 20) / 4096

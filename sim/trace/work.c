@@ -75,6 +75,8 @@ void trace_wqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t qpn,
 		fputs(",\"answered\":true", f);
 	flags(f, wr->flags);
 	operands(f, wr);
+	if (wr->lead_len)
+		fprintf(f, ",\"inline_bytes\":%u", wr->lead_len);
 	if (!(wr->flags & HCA_WR_INLINE))
 		sges(f, wr);
 	trace_hex(f, "raw", raw, len);

@@ -36,6 +36,13 @@ static bool inline_fits(const struct wqe *w)
 	return p && p >= w->raw && p <= end && w->wr.length <= (uint64_t)(end - p);
 }
 
+static bool lead_fits(const struct wqe *w)
+{
+	const uint8_t *p = w->wr.inline_data, *end = w->raw + w->cap;
+
+	return !w->wr.lead_len || (p && p >= w->raw && p <= end && w->wr.lead_len <= end - p);
+}
+
 /* A value (of an ATOMIC WRITE) is part of the request, and not limited by max_inline_data. */
 static uint32_t inline_max(const struct sq *sq, const struct hcasim_wqe_op_info *info)
 {
@@ -74,9 +81,11 @@ static void wqe_validate(const struct sq *sq, struct wqe *w)
 	/* From the tables of the manual pages: QP types on which an operation is carried out. */
 	if (!info || !(info->qp_types & HCASIM_QPT_BIT(sq->c.type)))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_BAD_OPCODE);
-	else if (inl && info->result)
+	else if ((inl || wr->lead_len) && info->result)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_QP_OP_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
 	else if (inl && (!inline_fits(w) || wr->length > inline_max(sq, info)))
+		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
+	else if (!lead_fits(w))
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
 	else if (wr->length > max)
 		wqe_refuse(w, HCASIM_CQE_STATUS_LOC_LEN_ERR, HCASIM_VENDOR_ERR_MSG_TOO_LONG);

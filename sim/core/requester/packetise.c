@@ -177,27 +177,38 @@ static void spec_of(const struct sq *sq, const struct wqe *w, struct pkt_spec *s
 	}
 }
 
+/* How many of these bytes of the payload are inside the WQE: they come before those that are not. */
+static uint32_t inside(const struct hca_wr *wr, uint64_t off, uint32_t len)
+{
+	const uint64_t end = wr->flags & HCA_WR_INLINE ? wr->length : wr->lead_len;
+
+	if (off >= end)
+		return 0;
+	return end - off < len ? (uint32_t)(end - off) : len;
+}
+
 /* Inline bytes and headers that the device writes come first; the other pieces are read by GATHER. */
 static uint8_t plan_payload(struct sq *sq, const struct wqe *w, struct engine_packet *p, uint8_t *head,
 			    struct piece *piece)
 {
 	const struct hca_wr *wr = &w->wr;
 	uint64_t off = (uint64_t)sq->cur_pkt * wqe_mtu(sq, w);
-	struct engine_lookup rest = wqe_lookup(sq, w, off, p->spec.payload_len, 0);
+	uint32_t len = p->spec.payload_len, here;
+	struct engine_lookup rest;
 
 	if (wr->op == HCASIM_WQE_OP_TSO) {
-		rest.len -= wr->tso.hdr_size;
-		tso_write(head, wr, wqe_link(sq), sq->cur_pkt, (uint32_t)rest.len,
-			  sq->cur_pkt == w->npsn - 1);
+		len -= wr->tso.hdr_size;
+		tso_write(head, wr, wqe_link(sq), sq->cur_pkt, len, sq->cur_pkt == w->npsn - 1);
 		p->head_len = wr->tso.hdr_size;
 	}
-	if (!rest.len)
-		return HCASIM_VENDOR_ERR_NONE;
-	if (wr->flags & HCA_WR_INLINE) {
-		memcpy(head + p->head_len, wr->inline_data + off, rest.len);
-		p->head_len += (uint32_t)rest.len;
-		return HCASIM_VENDOR_ERR_NONE;
+	here = inside(wr, off, len);
+	if (here) {
+		memcpy(head + p->head_len, wr->inline_data + off, here);
+		p->head_len += here;
 	}
+	if (here == len)
+		return HCASIM_VENDOR_ERR_NONE;
+	rest = wqe_lookup(sq, w, off, len, 0);
 	p->piece = piece;
 	return sq->e->ports->lookup(sq->e->host, &rest, piece, &p->npieces);
 }

@@ -61,15 +61,18 @@ bool op_local(uint8_t op)
 	return info && info->local;
 }
 
+/* Of these bytes of the payload, those that are not inside the WQE. */
 struct engine_lookup wqe_lookup(const struct sq *sq, const struct wqe *w, uint64_t off, uint64_t len,
 				uint32_t access)
 {
+	const uint64_t lead = w->wr.lead_len, skip = off < lead ? lead - off : 0;
+
 	return (struct engine_lookup){
 		.pdn = sq->c.pdn,
 		.access = access,
 		.sge = w->wr.sge,
 		.num_sge = w->wr.num_sge,
-		.off = off,
-		.len = len,
+		.off = off + skip - lead,
+		.len = len > skip ? len - skip : 0,
 	};
 }

@@ -47,7 +47,6 @@ static void take_away(struct ib_uverbs_ex_query_device_resp *out)
 	out->device_cap_flags_ex = (uint32_t)out->base.device_cap_flags;
 	out->odp_caps.per_transport_caps.rc_odp_caps &= ~odp;
 	out->xrc_odp_caps &= ~odp;
-	out->max_dm_size = 0;
 	out->max_wq_type_rq = 0;
 	memset(&out->rss_caps, 0, sizeof(out->rss_caps));
 	memset(&out->tm_caps, 0, sizeof(out->tm_caps));
@@ -77,10 +76,13 @@ static void query_device_ex(struct drv_device *dev, struct drv_udata *u)
 	struct mlx5_ib_query_device_resp resp = {
 		.response_length = sizeof(resp),
 		.tso_caps = {HCASIM_MAX_TSO, TSO_QPTS},
+		.cqe_comp_caps = {MLX5_CQE_COMP_NUM, MLX5_CQE_COMP_FORMATS},
 		.packet_pacing_caps = {.qp_rate_limit_min = HCASIM_RATE_LIMIT_MIN,
 				       .qp_rate_limit_max = HCASIM_RATE_LIMIT_MAX,
 				       .supported_qpts = TSO_QPTS,
 				       .cap_flags = MLX5_IB_PP_SUPPORT_BURST},
+		.flags = MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_COMP |
+			 MLX5_IB_QUERY_DEV_RESP_FLAGS_CQE_128B_PAD,
 	};
 
 	(void)dev;
@@ -215,6 +217,7 @@ const struct drv_ops mlx5_drv_ops = {
 	.send_mad = native_send_mad,
 	.set_alarm = native_set_alarm,
 	.alloc_ucontext = mlx5_alloc_ucontext,
+	.query_ucontext = mlx5_query_ucontext,
 	.dealloc_ucontext = mlx5_dealloc_ucontext,
 	.mmap = mlx5_mmap,
 	.alloc_pd = alloc_pd,
@@ -222,6 +225,8 @@ const struct drv_ops mlx5_drv_ops = {
 	.reg_mr = reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = dereg_mr,
+	.free_dm = native_free_dm,
+	.reg_dm_mr = native_reg_dm_mr,
 	.page_request = native_page_request,
 	.page_response = native_page_response,
 	.map_pages = native_map_pages,

@@ -12,11 +12,15 @@
 #include "devices/native/driver.h"
 #include "hcasim_mlx5.h"
 
-#define MLX5_PAGE_SIZE  4096u
-#define MLX5_CMD_SHIFT  8 /* of the command in a page offset of mmap; below it is the index */
-#define MLX5_CMD_BITS   8
-#define MLX5_MMAP_PAGE  9ull /* the first command that is not of the uapi: an allocated user access page */
-#define MLX5_MAX_UARS   256  /* of one context: libmlx5 has room for no more */
+#define MLX5_PAGE_SIZE 4096u
+#define MLX5_CMD_SHIFT 8 /* of the command in a page offset of mmap; below it is the index */
+#define MLX5_CMD_BITS  8
+#define MLX5_MMAP_PAGE 9ull /* the first command that is not of the uapi: an allocated user access page */
+#define MLX5_MAX_UARS  256  /* of one context: libmlx5 has room for no more */
+/* Compression is the adapter's to do where it can, and this one never does. */
+#define MLX5_CQE_COMP_NUM 64
+#define MLX5_CQE_COMP_FORMATS                                                                                \
+	(MLX5_IB_CQE_RES_FORMAT_HASH | MLX5_IB_CQE_RES_FORMAT_CSUM | MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX)
 #define MLX5_MAX_BFREGS (MLX5_MAX_UARS * HCASIM_MLX5_USER_BFREGS_PER_UAR)
 
 struct mlx5_page { /* a user access page; in native_dev.uars by its number */
@@ -65,6 +69,7 @@ int mlx5_udata_get(const struct drv_udata *u, void *req, size_t len, size_t min)
 int mlx5_pin(const struct drv_udata *u, uint64_t buf, uint64_t bytes, uint64_t record);
 
 int mlx5_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
+int mlx5_query_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 void mlx5_dealloc_ucontext(struct drv_ucontext *ctx);
 int mlx5_mmap(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
 /* A doorbell register for a QP; `number` is it as libmlx5 counts, `page` the user access page that it is in. */
@@ -77,9 +82,14 @@ void mlx5_bfreg_put(struct mlx5_ucontext *ctx, uint32_t bfreg);
 struct mlx5_page *mlx5_page_get(const struct mlx5_ucontext *ctx, uint32_t number);
 void mlx5_page_put(struct mlx5_page *page); /* may be NULL */
 void mlx5_pages_free(struct mlx5_ucontext *ctx);
-int mlx5_page_mmap(const struct mlx5_ucontext *ctx, uint64_t pgoff, struct drv_mmap *out);
+int mlx5_page_mmap(const struct mlx5_ucontext *ctx, uint64_t number, struct drv_mmap *out);
 
-#define MLX5_NUM_METHODS 2
+int mlx5_alloc_uar(struct drv_call *c);
+int mlx5_destroy_uar(void *uar);
+int mlx5_alloc_dm(struct drv_call *c);
+int mlx5_query_dm(struct drv_call *c);
+
+#define MLX5_NUM_METHODS 6
 #define MLX5_NUM_OBJECTS 1
 extern const struct drv_method mlx5_methods[MLX5_NUM_METHODS];
 extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];

@@ -35,16 +35,30 @@ static bool is_number(uint32_t cqe)
 	return cqe >= 1 && cqe <= HCASIM_MLX5_MAX_CQE;
 }
 
-/* Compression and padding are not among the capabilities. */
+/* One format of compression, and padding only of what has room for it: all CQEs of 128 bytes are written whole. */
+static int check_options(const struct mlx5_ib_create_cq *req)
+{
+	const uint32_t format = req->cqe_comp_res_format;
+	const bool pad = req->flags & MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
+
+	if (req->cqe_comp_en && (!(format & MLX5_CQE_COMP_FORMATS) || format & (format - 1)))
+		return -EINVAL;
+	return pad && req->cqe_size != 2 * HCASIM_MLX5_CQE_SIZE ? -EOPNOTSUPP : 0;
+}
+
 static int get_request(struct mlx5_cq *cq, uint32_t cqe, struct drv_udata *u, struct mlx5_ib_create_cq *req)
 {
+	const unsigned int known =
+		MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX | MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
 	int ret = mlx5_udata_get(u, req, sizeof(*req), offsetof(struct mlx5_ib_create_cq, flags));
 
 	if (ret)
 		return ret;
-	if (req->flags & ~MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX || req->cqe_comp_en || req->reserved0 ||
-	    req->reserved1)
+	if (req->flags & ~known || req->reserved0 || req->reserved1)
 		return -EOPNOTSUPP;
+	ret = check_options(req);
+	if (ret)
+		return ret;
 	cq->cqe_size = req->cqe_size;
 	cq->record = req->db_addr;
 	return is_size(req->cqe_size) && is_number(cqe) ? 0 : -EINVAL;

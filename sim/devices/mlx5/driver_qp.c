@@ -84,7 +84,7 @@ static struct hca_qp_attr_create attr_of(const struct mlx5_qp *qp, const struct 
 		.rq = {pasid, req->buf_addr, req->rq_wqe_count, stride},
 		.record = req->db_addr,
 		.user_index = req->uidx,
-		.max_inline = init->max_inline,
+		.max_inline = HCASIM_MLX5_MAX_SQ_DESC, /* what fits: the library keeps what it has granted */
 		.max_send_sge = init->max_send_sge,
 		.max_recv_sge = init->max_recv_sge,
 		.max_send_wr = init->max_send_wr,

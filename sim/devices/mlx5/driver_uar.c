@@ -81,10 +81,9 @@ static uint64_t mmap_offset(uint32_t number)
 	       MLX5_PAGE_SIZE;
 }
 
-int mlx5_page_mmap(const struct mlx5_ucontext *ctx, uint64_t pgoff, struct drv_mmap *out)
+int mlx5_page_mmap(const struct mlx5_ucontext *ctx, uint64_t number, struct drv_mmap *out)
 {
-	const uint64_t high = pgoff >> (MLX5_CMD_SHIFT + MLX5_CMD_BITS);
-	const struct mlx5_page *page = find(ctx, high << NUMBER_BITS | (pgoff & ((1u << NUMBER_BITS) - 1)));
+	const struct mlx5_page *page = find(ctx, number);
 
 	if (!page)
 		return -EINVAL;
@@ -123,7 +122,7 @@ static int answer(struct drv_call *c, const struct mlx5_page *page)
 	return ret;
 }
 
-static int alloc_uar(struct drv_call *c)
+int mlx5_alloc_uar(struct drv_call *c)
 {
 	struct mlx5_uar *uar;
 	uint64_t type;
@@ -142,7 +141,7 @@ static int alloc_uar(struct drv_call *c)
 	return ret ? ret : answer(c, uar->page);
 }
 
-static int destroy_uar(void *object)
+int mlx5_destroy_uar(void *object)
 {
 	struct mlx5_page *page = ((struct mlx5_uar *)object)->page;
 
@@ -152,20 +151,3 @@ static int destroy_uar(void *object)
 	}
 	return 0;
 }
-
-static const struct attr_spec uar_alloc[] = {
-	IDR(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, MLX5_IB_OBJECT_UAR, ACCESS_NEW, M_),
-	CONST_IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, M_),
-	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, sizeof(uint64_t), M_),
-	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, sizeof(uint32_t), M_),
-	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, sizeof(uint32_t), M_),
-};
-static const struct attr_spec uar_destroy[] = {
-	IDR(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, MLX5_IB_OBJECT_UAR, ACCESS_DESTROY, M_),
-};
-
-const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
-	DRV_METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, alloc_uar, uar_alloc),
-	DRV_METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, NULL, uar_destroy),
-};
-const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {{MLX5_IB_OBJECT_UAR, destroy_uar}};

@@ -90,6 +90,7 @@ static void answer(const struct mlx5_ucontext *ctx, struct drv_udata *u)
 		.comp_mask = MLX5_IB_ALLOC_UCONTEXT_RESP_MASK_CORE_CLOCK_OFFSET,
 		.response_length = sizeof(resp),
 		.cqe_version = CQE_VERSION,
+		.clock_info_versions = 1u << MLX5_IB_CLOCK_INFO_V1,
 		.cmds_supp_uhw = MLX5_USER_CMDS_SUPP_UHW_QUERY_DEVICE | MLX5_USER_CMDS_SUPP_UHW_CREATE_AH,
 		.eth_min_inline = MLX5_USER_INLINE_MODE_NONE,
 		.hca_core_clock_offset = HCASIM_MLX5_REG_INTERNAL_TIMER % MLX5_PAGE_SIZE,
@@ -122,6 +123,12 @@ int mlx5_alloc_ucontext(struct drv_ucontext *base, struct drv_udata *u)
 	if (!ret)
 		answer(ctx, u);
 	return ret;
+}
+
+int mlx5_query_ucontext(struct drv_ucontext *base, struct drv_udata *u)
+{
+	answer(mlx5_ctx(base), u);
+	return 0;
 }
 
 void mlx5_dealloc_ucontext(struct drv_ucontext *base)
@@ -180,6 +187,13 @@ uint32_t mlx5_bfreg_page(const struct mlx5_ucontext *ctx, uint32_t bfreg)
 
 /* ---- mmap ---- */
 
+/* A page index of mmap: its low bits are below the command, the others above. */
+static uint64_t extended_index(uint64_t pgoff)
+{
+	return pgoff >> (MLX5_CMD_SHIFT + MLX5_CMD_BITS) << MLX5_CMD_SHIFT |
+	       (pgoff & ((1u << MLX5_CMD_SHIFT) - 1));
+}
+
 static int map_uar(const struct mlx5_ucontext *ctx, uint32_t index, bool write_combining,
 		   struct drv_mmap *out)
 {
@@ -194,15 +208,18 @@ int mlx5_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, struc
 {
 	const uint64_t pgoff = offset / MLX5_PAGE_SIZE;
 	const uint32_t index = pgoff & ((1u << MLX5_CMD_SHIFT) - 1);
+	const uint32_t command = pgoff >> MLX5_CMD_SHIFT & ((1u << MLX5_CMD_BITS) - 1);
 
 	memset(out, 0, sizeof(*out));
+	if (command == MLX5_IB_MMAP_DEVICE_MEM)
+		return native_mmap_dm(native_ctx(base), extended_index(pgoff) * MLX5_PAGE_SIZE, length, out);
 	if (length != MLX5_PAGE_SIZE)
 		return -EINVAL;
 	out->kind = DRV_MMAP_BAR;
 	out->bar = HCASIM_MLX5_BAR;
 	out->length = length;
-	if ((pgoff >> MLX5_CMD_SHIFT & ((1u << MLX5_CMD_BITS) - 1)) == MLX5_MMAP_PAGE)
-		return mlx5_page_mmap(mlx5_ctx(base), pgoff, out);
+	if (command == MLX5_MMAP_PAGE)
+		return mlx5_page_mmap(mlx5_ctx(base), extended_index(pgoff), out);
 	switch (pgoff >> MLX5_CMD_SHIFT) {
 	case MLX5_IB_MMAP_REGULAR_PAGE:
 	case MLX5_IB_MMAP_WC_PAGE:
@@ -213,6 +230,10 @@ int mlx5_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, struc
 		out->bar_offset = CLOCK_PAGE;
 		out->read_only = true;
 		return 0;
+	case MLX5_IB_MMAP_CLOCK_INFO:
+		out->bar_offset = HCASIM_MLX5_CLOCK_INFO;
+		out->read_only = true;
+		return index == MLX5_IB_CLOCK_INFO_V1 ? 0 : -EINVAL;
 	default:
 		return -EINVAL;
 	}

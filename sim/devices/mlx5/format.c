@@ -2,11 +2,17 @@
 /* CQEs, doorbells and doorbell records of the mlx5 family. */
 #include <endian.h>
 #include <string.h>
+#include <time.h>
+
+#include <rdma/mlx5-abi.h>
 
 #include "format.h"
 #include "devices/native/format.h"
 #include "hcasim_hw.h"
 #include "hcasim_mlx5.h"
+
+_Static_assert(sizeof(struct mlx5_ib_clock_info) % 8 == 0, "registers are read in units of 8 bytes");
+_Static_assert(HCASIM_MLX5_CORE_CLOCK_KHZ == 1000000, "a tick is a nanosecond of the clock page");
 
 #define PREP(field, v) HCASIM_FIELD_PREP(HCASIM_MLX5_##field##_MASK, v)
 #define GET(field, v)  HCASIM_FIELD_GET(HCASIM_MLX5_##field##_MASK, v)
@@ -191,6 +197,31 @@ static uint16_t srq_next(const void *wqe)
 	return be16toh(next->next_wqe_index);
 }
 
+static uint64_t wall_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * The time of day at which the timer shows `cycles`, in the order of the host. Simulated time may run slower than the
+ * host's, so both are those of the load; software reads one after the other, and is off by the time between.
+ */
+static void read_clock_info(hca_ps now, uint64_t offset, uint8_t out[8])
+{
+	const struct mlx5_ib_clock_info info = {.nsec = wall_ns(),
+						.cycles = now / PS_PER_TICK,
+						.mult = 1,
+						.mask = UINT64_MAX,
+						.overflow_period = INT64_MAX};
+
+	memset(out, 0, 8);
+	if (offset < sizeof(info))
+		memcpy(out, (const uint8_t *)&info + offset, 8);
+}
+
 static void read_register(const struct hca_config *cfg, hca_ps now, unsigned int bar, uint64_t offset,
 			  uint8_t out[8])
 {
@@ -198,6 +229,11 @@ static void read_register(const struct hca_config *cfg, hca_ps now, unsigned int
 	__be64 raw;
 
 	(void)cfg;
+	if (bar == HCASIM_MLX5_BAR && offset >= HCASIM_MLX5_CLOCK_INFO &&
+	    offset < HCASIM_MLX5_CLOCK_INFO + HCASIM_MLX5_UAR_PAGE_SIZE) {
+		read_clock_info(now, offset - HCASIM_MLX5_CLOCK_INFO, out);
+		return;
+	}
 	if (bar == HCASIM_MLX5_BAR && offset == HCASIM_MLX5_REG_INTERNAL_TIMER)
 		v = now / PS_PER_TICK;
 	else if (bar == HCASIM_MLX5_BAR && offset == HCASIM_MLX5_REG_FW_REV)

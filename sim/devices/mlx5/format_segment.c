@@ -196,6 +196,7 @@ static void to_sge(const struct hcasim_mlx5_seg_data *seg, struct hca_sge *sge)
 	sge->length = seg->byte_count ? be32toh(seg->byte_count) : HCASIM_MLX5_SGE_ZERO;
 }
 
+/* One segment; SGEs may follow. Their bytes come after its. */
 static uint8_t inline_data(struct mlx5_cursor *cur, struct hca_wr *wr)
 {
 	struct hcasim_mlx5_seg_inline seg;
@@ -205,12 +206,17 @@ static uint8_t inline_data(struct mlx5_cursor *cur, struct hca_wr *wr)
 		return HCASIM_VENDOR_ERR_BAD_SIZE;
 	length = GET(SEG_INLINE_LENGTH, be32toh(seg.byte_count));
 	whole = (sizeof(seg) + length + HCASIM_MLX5_SEG_UNIT - 1) & ~(HCASIM_MLX5_SEG_UNIT - 1u);
-	if (cur->left != whole - sizeof(seg)) /* nor do SGEs follow it */
+	whole -= sizeof(seg);
+	if (cur->left < whole)
 		return HCASIM_VENDOR_ERR_BAD_SIZE;
-	wr->flags |= HCA_WR_INLINE;
 	wr->length = length;
 	wr->inline_data = (uint8_t *)cur->at;
-	cur->left = 0;
+	cur->at += whole;
+	cur->left -= whole;
+	if (cur->left)
+		wr->lead_len = length;
+	else
+		wr->flags |= HCA_WR_INLINE;
 	return 0;
 }
 
@@ -225,11 +231,14 @@ static bool is_inline(const struct mlx5_cursor *cur)
 uint8_t mlx5_data(struct mlx5_cursor *cur, struct hca_wr *wr, struct hca_sge *sge, uint32_t max_sge)
 {
 	struct hcasim_mlx5_seg_data seg;
+	uint8_t err = 0;
 
 	if (cur->left % sizeof(seg))
 		return HCASIM_VENDOR_ERR_BAD_SIZE;
 	if (cur->left && is_inline(cur))
-		return inline_data(cur, wr);
+		err = inline_data(cur, wr);
+	if (err)
+		return err;
 	if (cur->left / sizeof(seg) > max_sge)
 		return HCASIM_VENDOR_ERR_BAD_SIZE;
 	for (wr->sge = sge; mlx5_take(cur, &seg, sizeof(seg)); sge++) {

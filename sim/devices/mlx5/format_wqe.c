@@ -74,7 +74,7 @@ static uint8_t decode_body(const struct hcasim_mlx5_wqe_format *format, uint8_t 
 	if (err || !format->data)
 		return err;
 	err = mlx5_data(cur, wr, sge, max_sge);
-	if (!err && wr->flags & HCA_WR_INLINE && format->scatter)
+	if (!err && wr->inline_data && format->scatter)
 		err = HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED;
 	return err;
 }

@@ -31,7 +31,7 @@ static int check(const struct drv_srq_init *init, const struct hcasim_create_srq
 	if (!init->num_tags != !req->tm_ops || req->tm_ops & (req->tm_ops - 1) ||
 	    req->tm_ops > HCASIM_TM_MAX_OPS)
 		return -EINVAL;
-	if (req->wqe_count != HCASIM_MAX_SRQ_WR || req->stride & (req->stride - 1))
+	if (!init->max_wr || req->wqe_count != HCASIM_MAX_SRQ_WR || req->stride & (req->stride - 1))
 		return -EINVAL;
 	return req->stride < 32 || req->stride < rqe || req->stride > HCA_WQE_MAX ? -EINVAL : 0;
 }

@@ -20,7 +20,7 @@ int rxe_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_u
 
 	if (init->cq || init->xrcdn)
 		return -EOPNOTSUPP;
-	if (init->max_wr > HCASIM_RXE_MAX_WR - 1 || init->max_sge > HCASIM_RXE_MAX_SGE ||
+	if (!init->max_wr || init->max_wr > HCASIM_RXE_MAX_WR - 1 || init->max_sge > HCASIM_RXE_MAX_SGE ||
 	    u->out_len < sizeof(resp))
 		return -EINVAL;
 	rxe_queue_size(&srq->queue, init->max_wr, HCASIM_RXE_ELEMENT);

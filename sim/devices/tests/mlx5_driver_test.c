@@ -165,6 +165,30 @@ static void test_cq(void)
 	CU_ASSERT_EQUAL(w.cq.base.base.cqe, 127);
 }
 
+/* Compression of one format, and padding of CQEs of 128 bytes. */
+static void test_cq_options(void)
+{
+	const struct mlx5_ib_create_cq plain = {
+		.buf_addr = 0x10000, .db_addr = (uintptr_t)&w.record, .cqe_size = 64};
+	struct mlx5_ib_create_cq comp = plain, pad = plain;
+	struct mlx5_cq cq;
+
+	comp.cqe_comp_en = 1;
+	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &comp), -EINVAL);
+	comp.cqe_comp_res_format = MLX5_IB_CQE_RES_FORMAT_CSUM | MLX5_IB_CQE_RES_FORMAT_HASH;
+	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &comp), -EINVAL);
+	comp.cqe_comp_res_format = MLX5_IB_CQE_RES_FORMAT_CSUM;
+	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &comp), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base.base), 0);
+	pad.flags = MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
+	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &pad), -EOPNOTSUPP);
+	pad.cqe_size = 128;
+	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &pad), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base.base), 0);
+	pad.flags = MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
+	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &pad), -EOPNOTSUPP);
+}
+
 static int resize_cq(uint32_t cqe, const struct mlx5_ib_resize_cq *cmd, size_t len, struct drv_udata *u)
 {
 	*u = (struct drv_udata){.in = cmd, .in_len = len, .read_user = read_user, .pin_user = pin_user};
@@ -386,6 +410,9 @@ static void test_mmap(void)
 	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 0, 8192, &map), -EINVAL);
 	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 0x500 * 4096, 4096, &map), 0);
 	CU_ASSERT_TRUE(map.read_only);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 0x700 * 4096, 4096, &map), 0);
+	CU_ASSERT_TRUE(map.read_only && map.bar_offset == HCASIM_MLX5_CLOCK_INFO);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 0x701 * 4096, 4096, &map), -EINVAL);
 	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, (1ull << 40) * 4096, 4096, &map), -EINVAL);
 }
 
@@ -536,6 +563,7 @@ static void test_context_without_pages(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"completion queues", test_cq},
+					    {"options of completion queues", test_cq_options},
 					    {"resize", test_resize},
 					    {"refused resizes", test_resize_refused},
 					    {"allocated pages", test_pages},

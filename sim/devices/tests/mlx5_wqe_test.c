@@ -128,13 +128,39 @@ static void test_inline(void)
 	put_inline(&w, "a");
 	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
 	begin(&w, HCASIM_MLX5_OPCODE_SEND, 0, 0);
-	put_inline(&w, "a");
-	put_sge(&w, 1, 1, 1);
-	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SIZE);
-	begin(&w, HCASIM_MLX5_OPCODE_SEND, 0, 0);
 	put_sge(&w, 1, 1, 1);
 	put_inline(&w, "a");
 	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SEGMENT);
+}
+
+/* As UCX sends a header of its own before the data. */
+static void test_inline_and_sges(void)
+{
+	struct wqe w;
+
+	begin(&w, HCASIM_MLX5_OPCODE_SEND, 0, 0);
+	put_inline(&w, "seventeen letters");
+	put_sge(&w, 1000, 1, 0x1000);
+	put_sge(&w, 2000, 2, 0x2000);
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), 0);
+	CU_ASSERT_EQUAL(w.wr.flags, 0);
+	CU_ASSERT_EQUAL(w.wr.lead_len, 17);
+	CU_ASSERT_EQUAL(w.wr.length, 3017);
+	CU_ASSERT_EQUAL(w.wr.num_sge, 2);
+	CU_ASSERT_EQUAL(w.wr.sge[1].addr, 0x2000);
+	CU_ASSERT_EQUAL(memcmp(w.wr.inline_data, "seventeen letters", 17), 0);
+	begin(&w, HCASIM_MLX5_OPCODE_SEND, 0, 0);
+	put_inline(&w, "a");
+	put_inline(&w, "b");
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	begin(&w, HCASIM_MLX5_OPCODE_RDMA_READ, 0, 0);
+	put_raddr(&w);
+	put_inline(&w, "a");
+	put_sge(&w, 1, 1, 1);
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED);
+	begin(&w, HCASIM_MLX5_OPCODE_SEND, 0, 0);
+	put_inline(&w, "seventeen letters");
+	CU_ASSERT_EQUAL(decode_with(&w, HCASIM_QPT_RC, 2), HCASIM_VENDOR_ERR_BAD_SIZE);
 }
 
 static void test_atomic(void)
@@ -338,10 +364,19 @@ static void test_random(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
-		{"WRITE", test_write},     {"flags", test_flags},         {"inline data", test_inline},
-		{"atomic", test_atomic},   {"datagram", test_datagram},   {"XRC", test_xrc},
-		{"TSO", test_tso},         {"bind", test_bind},           {"invalidate", test_invalidate},
-		{"refused", test_refused}, {"random bytes", test_random}, CU_TEST_INFO_NULL,
+		{"WRITE", test_write},
+		{"flags", test_flags},
+		{"inline data", test_inline},
+		{"inline data and SGEs", test_inline_and_sges},
+		{"atomic", test_atomic},
+		{"datagram", test_datagram},
+		{"XRC", test_xrc},
+		{"TSO", test_tso},
+		{"bind", test_bind},
+		{"invalidate", test_invalidate},
+		{"refused", test_refused},
+		{"random bytes", test_random},
+		CU_TEST_INFO_NULL,
 	};
 	CU_SuiteInfo suites[] = {{.pName = "mlx5 WQEs", .pTests = (CU_TestInfo *)tests}, CU_SUITE_INFO_NULL};
 	unsigned int failures;

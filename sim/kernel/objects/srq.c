@@ -30,7 +30,7 @@ static int check_limits(const struct kdev *d, const struct drv_srq_init *init)
 	if (!kdev_ops(d)->create_srq || !dev->max_srq)
 		return -EOPNOTSUPP;
 	if (init->max_wr > (uint32_t)dev->max_srq_wr || init->max_sge > (uint32_t)dev->max_srq_sge ||
-	    !init->max_wr || init->limit > init->max_wr)
+	    init->limit > init->max_wr)
 		return -EINVAL;
 	return 0;
 }

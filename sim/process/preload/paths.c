@@ -85,17 +85,36 @@ static bool exists(const char *path)
 	return yes;
 }
 
+/* devices/pciDDDD:BB/DDDD:BB:SS.F of an adapter, or below it. */
+static bool is_adapter(const char *rest)
+{
+	static const char devices[] = "devices/pci";
+	char folder[PATH_MAX];
+	const char *end;
+
+	if (strncmp(rest, devices, sizeof(devices) - 1))
+		return false;
+	end = strchr(rest + sizeof(devices) - 1, '/');
+	if (!end || !end[1])
+		return false;
+	end += 1 + strcspn(end + 1, "/");
+	snprintf(folder, sizeof(folder), "%.3000s/" PROTO_SYSFS_NAME "/%.*s", runtime_dir, (int)(end - rest),
+		 rest);
+	return exists(folder);
+}
+
 /*
- * Classes of RDMA devices are always ours, so that the host's own devices are hidden, and a network interface hides a
- * host's one with the same name. Everything else below /sys (devices of these classes, their network interfaces) is
- * ours if it exists in the simulated tree and not on the host.
+ * Classes of RDMA devices are always ours, so that the host's own devices are hidden. An adapter or a network interface
+ * hides a host's device with the same address, or interface with the same name. Everything else below /sys (devices of
+ * these classes, their network interfaces) is ours if it exists in the simulated tree and not on the host.
  */
 static void lookup_sysfs(const char *path, const char *rest, struct path *p)
 {
 	snprintf(p->real, sizeof(p->real), "%.3000s/" PROTO_SYSFS_NAME "/%.1000s", runtime_dir, rest);
 	if (!strncmp(rest, "class/infiniband", 16) ||
 	    (!strncmp(rest, "class/net/", 10) && rest[10] && exists(p->real)) ||
-	    !strncmp(rest, "class/misc/rdma_cm", 18) || (exists(p->real) && !exists(path)))
+	    !strncmp(rest, "class/misc/rdma_cm", 18) || is_adapter(rest) ||
+	    (exists(p->real) && !exists(path)))
 		p->kind = PATH_TREE;
 }
 

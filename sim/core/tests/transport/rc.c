@@ -182,6 +182,40 @@ static void inline_data(void)
 	pair_free(&p);
 }
 
+/* Inline bytes, then those of an SGE: the border is at each place in a packet, and in the second one. */
+static void inline_and_sges(void)
+{
+	struct tiny_wqe w = {.op = HCASIM_WQE_OP_RDMA_WRITE, .flags = HCA_WR_SIGNALED | TINY_LEAD};
+	struct fixture_path path = {.mtu = 1};
+	uint8_t data[300 + sizeof(struct hca_sge)];
+	struct hca_sge sge;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, &path, NULL, 0, 4096);
+	w.remote_addr = (uintptr_t)p.mem[1];
+	w.rkey = p.key[1];
+	for (uint32_t lead = 1; lead <= 300; lead++) {
+		w.swap_add = lead;
+		fixture_fill(p.mem[0], 4096, lead);
+		sge = fixture_sge(p.mem[0] + lead, 700, p.key[0]);
+		memcpy(data, p.mem[0], lead);
+		memcpy(data + lead, &sge, sizeof(sge));
+		fixture_put(p.qp[0], &w, NULL, data, 1);
+		fixture_ring(p.qp[0]);
+		fixture_run(p.fixture);
+		fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
+		fixture_cq_sync(p.scq[0]);
+		CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], lead + 700), 0);
+	}
+	sge.lkey ^= 0x100;
+	memcpy(data + w.swap_add, &sge, sizeof(sge));
+	fixture_put(p.qp[0], &w, NULL, data, 1);
+	fixture_ring(p.qp[0]);
+	fixture_run(p.fixture);
+	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_PROT_ERR);
+	pair_free(&p);
+}
+
 /* The queue's 16-bit index, the PSN and the CQ's phase all turn. */
 static void indices_turn(void)
 {
@@ -369,6 +403,7 @@ const struct test rc_tests[] = {
 	{"atomics", atomics},
 	{"segmentation at every MTU", segmentation},
 	{"inline", inline_data},
+	{"inline and SGEs", inline_and_sges},
 	{"indices turn", indices_turn},
 	{"max_rd_atomic", outstanding_reads},
 	{"fence", fence},

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Device memory: the native driver's, under the attributes of mlx5_ib. Every piece begins on a page. */
+#include <errno.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
+#include "driver.h"
+
+static int put_place(struct drv_call *c, const struct native_dm *dm, uint16_t offset_id, uint16_t page_id)
+{
+	const uint64_t offset = 0;
+	const uint16_t page = (uint16_t)dm->first;
+	const int ret = c->ops->put(c, offset_id, &offset, sizeof(offset));
+
+	return ret ? ret : c->ops->put(c, page_id, &page, sizeof(page));
+}
+
+/* Of the types only memory for programs is there: the others hold what steers packets. */
+static int get_request(struct drv_call *c, struct native_dm *dm, uint32_t *log_align)
+{
+	uint64_t type = MLX5_IB_UAPI_DM_TYPE_MEMIC;
+	int ret = c->ops->get(c, UVERBS_ATTR_ALLOC_DM_LENGTH, &dm->base.length, sizeof(dm->base.length));
+
+	if (!ret)
+		ret = c->ops->get(c, UVERBS_ATTR_ALLOC_DM_ALIGNMENT, log_align, sizeof(*log_align));
+	if (!ret && c->ops->has(c, MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE))
+		ret = c->ops->get(c, MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE, &type, sizeof(type));
+	return !ret && type != MLX5_IB_UAPI_DM_TYPE_MEMIC ? -EOPNOTSUPP : ret;
+}
+
+int mlx5_alloc_dm(struct drv_call *c)
+{
+	struct hcasim_alloc_dm_resp resp; /* the native driver's, of which nothing is wanted */
+	struct drv_udata u = {.out = &resp, .out_len = sizeof(resp)};
+	struct native_dm dm = {.base.ctx = c->ctx};
+	struct native_dm *obj;
+	uint32_t log_align;
+	int ret;
+
+	ret = get_request(c, &dm, &log_align);
+	if (!ret)
+		ret = native_alloc_dm(&dm.base, log_align, &u);
+	if (ret)
+		return ret;
+	obj = c->ops->create(c, UVERBS_ATTR_ALLOC_DM_HANDLE, sizeof(*obj));
+	if (!obj) {
+		native_free_dm(&dm.base);
+		return -ENOMEM;
+	}
+	*obj = dm;
+	return put_place(c, obj, MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET,
+			 MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX);
+}
+
+int mlx5_query_dm(struct drv_call *c)
+{
+	const struct native_dm *dm = c->ops->object(c, MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE);
+	const uint64_t length = dm->base.length;
+	const int ret = put_place(c, dm, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET,
+				  MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX);
+
+	return ret ? ret : c->ops->put(c, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, &length, sizeof(length));
+}

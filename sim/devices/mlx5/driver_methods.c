@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The ioctl methods of mlx5_ib that the driver has, in place of the kernel's or besides them. */
+#include <errno.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
+#include "driver.h"
+
+static int query_pd(struct drv_call *c)
+{
+	const uint32_t pdn = native_pdn(c->ops->object(c, MLX5_IB_ATTR_QUERY_PD_HANDLE));
+
+	return c->ops->put(c, MLX5_IB_ATTR_QUERY_PD_RESP_PDN, &pdn, sizeof(pdn));
+}
+
+/* All of it is about an embedded switch, which the adapter does not have: no flag says that a member is valid. */
+static int query_port(struct drv_call *c)
+{
+	const struct mlx5_ib_uapi_query_port none = {0};
+	uint32_t port;
+	const int ret = c->ops->get(c, MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, &port, sizeof(port));
+
+	if (ret)
+		return ret;
+	if (!port || port > c->dev->cfg->num_ports)
+		return -EINVAL;
+	return c->ops->put(c, MLX5_IB_ATTR_QUERY_PORT, &none, sizeof(none));
+}
+
+static const struct attr_spec uar_alloc[] = {
+	IDR(MLX5_IB_ATTR_UAR_OBJ_ALLOC_HANDLE, MLX5_IB_OBJECT_UAR, ACCESS_NEW, M_),
+	CONST_IN(MLX5_IB_ATTR_UAR_OBJ_ALLOC_TYPE, M_),
+	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_OFFSET, sizeof(uint64_t), M_),
+	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_MMAP_LENGTH, sizeof(uint32_t), M_),
+	OUT(MLX5_IB_ATTR_UAR_OBJ_ALLOC_PAGE_ID, sizeof(uint32_t), M_),
+};
+static const struct attr_spec uar_destroy[] = {
+	IDR(MLX5_IB_ATTR_UAR_OBJ_DESTROY_HANDLE, MLX5_IB_OBJECT_UAR, ACCESS_DESTROY, M_),
+};
+static const struct attr_spec dm_alloc[] = {
+	IDR(UVERBS_ATTR_ALLOC_DM_HANDLE, UVERBS_OBJECT_DM, ACCESS_NEW, M_),
+	IN(UVERBS_ATTR_ALLOC_DM_LENGTH, sizeof(uint64_t), M_),
+	IN(UVERBS_ATTR_ALLOC_DM_ALIGNMENT, sizeof(uint32_t), M_),
+	OUT(MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET, sizeof(uint64_t), M_),
+	OUT(MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX, sizeof(uint16_t), M_),
+	CONST_IN(MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE, O_),
+};
+static const struct attr_spec dm_query[] = {
+	IDR(MLX5_IB_ATTR_QUERY_DM_REQ_HANDLE, UVERBS_OBJECT_DM, ACCESS_READ, M_),
+	OUT(MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET, sizeof(uint64_t), M_),
+	OUT(MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX, sizeof(uint16_t), M_),
+	OUT(MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, sizeof(uint64_t), M_),
+};
+static const struct attr_spec pd_query[] = {
+	IDR(MLX5_IB_ATTR_QUERY_PD_HANDLE, UVERBS_OBJECT_PD, ACCESS_READ, M_),
+	OUT(MLX5_IB_ATTR_QUERY_PD_RESP_PDN, sizeof(uint32_t), M_),
+};
+static const struct attr_spec port_query[] = {
+	IN(MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, sizeof(uint32_t), M_),
+	STRUCT_OUT(MLX5_IB_ATTR_QUERY_PORT, struct mlx5_ib_uapi_query_port, reg_c0, M_),
+};
+
+const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
+	DRV_METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, mlx5_alloc_uar, uar_alloc),
+	DRV_METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, NULL, uar_destroy),
+	DRV_METHOD(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, mlx5_alloc_dm, dm_alloc),
+	DRV_METHOD(UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY, mlx5_query_dm, dm_query),
+	DRV_METHOD(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, query_pd, pd_query),
+	DRV_METHOD(UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, query_port, port_query),
+};
+const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {{MLX5_IB_OBJECT_UAR, mlx5_destroy_uar}};

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* ioctl methods of the mlx5 family: device memory, and queries of domains, ports and contexts. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <CUnit/Basic.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
+#include <rdma/mlx5_user_ioctl_verbs.h>
+
+#include "devices/mlx5/driver.h"
+
+#define MAX_VALUES 8
+#define DM_PAGES   (HCASIM_MLX5_BAR_DM_SIZE / MLX5_PAGE_SIZE)
+
+static struct {
+	struct hca_config cfg;
+	struct drv_device dev;
+	struct mlx5_ucontext ctx;
+	struct native_pd pd;
+	bool mapped;
+} w;
+
+static hca_ps op_now(void *host)
+{
+	return 0;
+}
+
+static void op_ready(void *host, enum hca_stage stage)
+{
+}
+
+static void op_dma(void *host, struct hca_dma *dma)
+{
+	hca_dma_done(w.dev.hca, dma);
+}
+
+static void op_tx(void *host, uint8_t port, struct hca_packet *pkt)
+{
+	hca_packet_free(pkt);
+}
+
+static void op_msix(void *host, unsigned int vector)
+{
+}
+
+static void op_timer(void *host, hca_ps deadline)
+{
+}
+
+static bool bar_mapped(struct drv_device *dev, unsigned int bar, uint64_t offset, uint64_t length)
+{
+	return w.mapped;
+}
+
+static int world_init(void)
+{
+	static const struct hca_ops ops = {.now = op_now,
+					   .stage_ready = op_ready,
+					   .dma = op_dma,
+					   .tx = op_tx,
+					   .msix = op_msix,
+					   .timer = op_timer};
+	static const struct drv_upcalls upcalls = {.bar_mapped = bar_mapped};
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {
+		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1};
+	struct drv_udata u = {.in = &req, .in_len = sizeof(req)}, none = {.in = &req};
+
+	w.cfg = (struct hca_config){.num_ports = 1, .max_qp = 16, .max_cq = 16, .max_mr = 16, .max_mw = 16};
+	w.dev = (struct drv_device){.cfg = &w.cfg, .ops = &mlx5_drv_ops};
+	w.dev.hca = hca_create(&w.cfg, mlx5_drv_ops.personality, &ops, NULL);
+	w.ctx.base.base.dev = &w.dev;
+	w.pd.base.ctx = &w.ctx.base.base;
+	return !w.dev.hca || mlx5_drv_ops.probe(&w.dev, &upcalls) ||
+	       mlx5_drv_ops.alloc_ucontext(&w.ctx.base.base, &u) || mlx5_drv_ops.alloc_pd(&w.pd.base, &none);
+}
+
+static int world_exit(void)
+{
+	mlx5_drv_ops.dealloc_pd(&w.pd.base);
+	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base.base);
+	mlx5_drv_ops.remove(&w.dev);
+	hca_destroy(w.dev.hca);
+	return 0;
+}
+
+/* ---- A call ---- */
+
+struct value {
+	uint16_t id;
+	uint64_t v;
+};
+
+struct fake_call {
+	struct drv_call base;
+	struct value in[MAX_VALUES], out[MAX_VALUES];
+	unsigned int num_out;
+	void *object; /* of its only IDR attribute */
+};
+
+static const struct value *find(const struct value *list, uint16_t id)
+{
+	for (unsigned int i = 0; i < MAX_VALUES; i++) {
+		if (list[i].id == id)
+			return &list[i];
+	}
+	return NULL;
+}
+
+static bool call_has(struct drv_call *c, uint16_t id)
+{
+	return find(((struct fake_call *)c)->in, id);
+}
+
+static int call_get(struct drv_call *c, uint16_t id, void *dst, size_t size)
+{
+	const struct value *v = find(((struct fake_call *)c)->in, id);
+
+	if (!v)
+		return -ENOENT;
+	memcpy(dst, &v->v, size);
+	return 0;
+}
+
+static int call_put(struct drv_call *c, uint16_t id, const void *src, size_t size)
+{
+	struct fake_call *call = (struct fake_call *)c;
+	struct value *v = &call->out[call->num_out++];
+
+	*v = (struct value){id, 0};
+	memcpy(&v->v, src, size < sizeof(v->v) ? size : sizeof(v->v));
+	return 0;
+}
+
+static void *call_object(struct drv_call *c, uint16_t id)
+{
+	return ((struct fake_call *)c)->object;
+}
+
+static void *call_create(struct drv_call *c, uint16_t id, size_t size)
+{
+	return ((struct fake_call *)c)->object = calloc(1, size);
+}
+
+static int run(struct fake_call *c, uint16_t object, uint16_t id)
+{
+	static const struct drv_call_ops ops = {.has = call_has,
+						.get = call_get,
+						.put = call_put,
+						.object = call_object,
+						.create = call_create};
+
+	c->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base.base};
+	for (unsigned int i = 0; i < MLX5_NUM_METHODS; i++) {
+		if (mlx5_methods[i].object == object && mlx5_methods[i].id == id)
+			return mlx5_methods[i].handler(&c->base);
+	}
+	return -EPROTONOSUPPORT;
+}
+
+static uint64_t out(const struct fake_call *c, uint16_t id)
+{
+	const struct value *v = find(c->out, id);
+
+	return v ? v->v : UINT64_MAX;
+}
+
+static int alloc_dm(struct fake_call *c, uint64_t length, uint64_t log_align, uint64_t type)
+{
+	*c = (struct fake_call){.in = {{UVERBS_ATTR_ALLOC_DM_LENGTH, length},
+				       {UVERBS_ATTR_ALLOC_DM_ALIGNMENT, log_align},
+				       {MLX5_IB_ATTR_ALLOC_DM_REQ_TYPE, type}}};
+	return run(c, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC);
+}
+
+static void free_dm(struct fake_call *c)
+{
+	CU_ASSERT_EQUAL(mlx5_drv_ops.free_dm(c->object), 0);
+	free(c->object);
+}
+
+/* ---- Device memory ---- */
+
+static int map_dm(uint64_t page, uint64_t length, struct drv_mmap *map)
+{
+	const uint64_t command = (uint64_t)MLX5_IB_MMAP_DEVICE_MEM << MLX5_CMD_SHIFT;
+	const uint64_t high = page >> MLX5_CMD_SHIFT << (MLX5_CMD_SHIFT + MLX5_CMD_BITS);
+	const uint64_t low = page & ((1u << MLX5_CMD_SHIFT) - 1);
+
+	return mlx5_drv_ops.mmap(&w.ctx.base.base, (high | command | low) * MLX5_PAGE_SIZE, length, map);
+}
+
+static void test_dm(void)
+{
+	struct fake_call a, b;
+	struct drv_mmap map;
+
+	CU_ASSERT_EQUAL_FATAL(alloc_dm(&a, 100, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), 0);
+	CU_ASSERT_EQUAL_FATAL(alloc_dm(&b, 2 * MLX5_PAGE_SIZE, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), 0);
+	CU_ASSERT_EQUAL(out(&a, MLX5_IB_ATTR_ALLOC_DM_RESP_START_OFFSET), 0);
+	CU_ASSERT_EQUAL(out(&a, MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX), 0);
+	CU_ASSERT_EQUAL(out(&b, MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX), 1);
+	CU_ASSERT_EQUAL(map_dm(1, 2 * MLX5_PAGE_SIZE, &map), 0);
+	CU_ASSERT_TRUE(map.kind == DRV_MMAP_BAR && map.bar == HCASIM_MLX5_BAR_DM);
+	CU_ASSERT_TRUE(map.bar_offset == MLX5_PAGE_SIZE && map.length == 2 * MLX5_PAGE_SIZE);
+	CU_ASSERT_EQUAL(map_dm(1, 3 * MLX5_PAGE_SIZE, &map), -EINVAL);
+	CU_ASSERT_EQUAL(map_dm((1u << MLX5_CMD_SHIFT) + 1, MLX5_PAGE_SIZE, &map), -EINVAL);
+	free_dm(&b);
+	CU_ASSERT_EQUAL(map_dm(1, MLX5_PAGE_SIZE, &map), -EINVAL);
+	free_dm(&a);
+}
+
+/* As Linux: what is still mapped is given to nobody else. */
+static void test_mapped_dm(void)
+{
+	struct fake_call a, b;
+
+	CU_ASSERT_EQUAL_FATAL(alloc_dm(&a, 1, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), 0);
+	free_dm(&a);
+	w.mapped = true;
+	CU_ASSERT_EQUAL(alloc_dm(&b, 1, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), -ENOMEM);
+	w.mapped = false;
+	CU_ASSERT_EQUAL_FATAL(alloc_dm(&b, 1, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), 0);
+	free_dm(&b);
+}
+
+static void test_refused_dm(void)
+{
+	struct fake_call c;
+
+	CU_ASSERT_EQUAL(alloc_dm(&c, 0, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), -EINVAL);
+	CU_ASSERT_EQUAL(alloc_dm(&c, HCASIM_MLX5_BAR_DM_SIZE + 1, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), -ENOMEM);
+	CU_ASSERT_EQUAL(alloc_dm(&c, 1, 63, MLX5_IB_UAPI_DM_TYPE_MEMIC), -ENOMEM);
+	CU_ASSERT_EQUAL(alloc_dm(&c, 1, 0, MLX5_IB_UAPI_DM_TYPE_STEERING_SW_ICM), -EOPNOTSUPP);
+	CU_ASSERT_PTR_NULL(c.object);
+	/* Nothing was taken. */
+	CU_ASSERT_EQUAL_FATAL(
+		alloc_dm(&c, (uint64_t)DM_PAGES * MLX5_PAGE_SIZE, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), 0);
+	free_dm(&c);
+}
+
+static void test_query_dm(void)
+{
+	struct fake_call c, query = {.num_out = 0};
+
+	CU_ASSERT_EQUAL_FATAL(alloc_dm(&c, 5000, 14, MLX5_IB_UAPI_DM_TYPE_MEMIC), 0);
+	query.object = c.object;
+	CU_ASSERT_EQUAL(run(&query, UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY), 0);
+	CU_ASSERT_EQUAL(out(&query, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH), 5000);
+	CU_ASSERT_EQUAL(out(&query, MLX5_IB_ATTR_QUERY_DM_RESP_START_OFFSET), 0);
+	CU_ASSERT_EQUAL(out(&query, MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX),
+			out(&c, MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX));
+	free_dm(&c);
+}
+
+/* ---- Queries ---- */
+
+static void test_queries(void)
+{
+	struct fake_call pd = {.object = &w.pd}, good = {.in = {{MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, 1}}},
+			 bad = {.in = {{MLX5_IB_ATTR_QUERY_PORT_PORT_NUM, 2}}};
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	struct drv_udata u = {.out = &resp, .out_len = sizeof(resp)};
+
+	CU_ASSERT_EQUAL(run(&pd, UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY), 0);
+	CU_ASSERT_EQUAL(out(&pd, MLX5_IB_ATTR_QUERY_PD_RESP_PDN), native_pdn(&w.pd.base));
+	CU_ASSERT_EQUAL(run(&good, UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT), 0);
+	CU_ASSERT_EQUAL(out(&good, MLX5_IB_ATTR_QUERY_PORT), 0); /* the flags */
+	CU_ASSERT_EQUAL(run(&bad, UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT), -EINVAL);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.query_ucontext(&w.ctx.base.base, &u), 0);
+	CU_ASSERT_EQUAL(u.out_used, sizeof(resp));
+	CU_ASSERT_EQUAL(resp.tot_bfregs, 16);
+	CU_ASSERT_EQUAL(resp.clock_info_versions, 1u << MLX5_IB_CLOCK_INFO_V1);
+}
+
+int main(void)
+{
+	static const CU_TestInfo tests[] = {{"device memory", test_dm},
+					    {"device memory that is mapped", test_mapped_dm},
+					    {"refused device memory", test_refused_dm},
+					    {"query of device memory", test_query_dm},
+					    {"queries", test_queries},
+					    CU_TEST_INFO_NULL};
+	CU_SuiteInfo suites[] = {{.pName = "mlx5 methods",
+				  .pInitFunc = world_init,
+				  .pCleanupFunc = world_exit,
+				  .pTests = (CU_TestInfo *)tests},
+				 CU_SUITE_INFO_NULL};
+	unsigned int failures;
+
+	if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
+		return EXIT_FAILURE;
+	CU_basic_run_tests();
+	failures = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
+	CU_cleanup_registry();
+	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+}
