@@ -47,6 +47,15 @@ def test_devinfo(machine):
     assert re.search(r"hca_core_clock:\s+1000000kHZ", result.output)
 
 
+def test_pci_address(machine):
+    """UCX reads the identity below the path without links: the host may have another device of that address."""
+    real = "import os; print(os.path.realpath('/sys/class/infiniband/mlx5_0/device'))"
+    folder = machine.run("/usr/bin/python3", "-c", real).output.strip()
+    assert folder.startswith("/sys/devices/pci")
+    assert machine.run("cat", f"{folder}/vendor", f"{folder}/device").output.split() == ["0x15b3", "0x101b"]
+    assert machine.run("cat", f"{folder}/local_cpus").status != 0  # it has none, whatever the host's has
+
+
 @pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
 @pytest.mark.parametrize("size", [1, 100, 4096, 100000])
 @pytest.mark.parametrize("transport", ["rc", "uc"])
