@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""The gate of a provider's CI: each fault of conformance/mutants/providers, planted into rdma-core's source, must turn
+`hcasim conform --diff BASELINE` red at the cells named for it, and no other cell that is run.
+
+A commit has a part of the faults; with HCASIM_GATE=all, as in the nightly run, all of them.
+"""
+import os
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from commit_part import part
+from conftest import REPO
+from hcasim_conform.mutants import provider as providers
+
+NAMES = ("mlx5", "rxe")
+PARTS = 12
+RDMA_CORE = Path(os.environ.get("RDMA_CORE_BUILD", REPO / "build" / "rdma-core"))
+SOURCE = Path(os.environ.get("RDMA_CORE_SOURCE", REPO / "build" / "rdma-core-src"))
+
+
+def faults(name):
+    listed = providers.load(providers.FAULTS / f"{name}.yaml")
+    return listed if os.environ.get("HCASIM_GATE") == "all" else listed[part(PARTS) - 1 :: PARTS]
+
+
+CHOSEN = [(name, fault) for name in NAMES for fault in faults(name)]
+CAUGHT = [(name, fault) for name, fault in CHOSEN if fault.red]
+
+
+class Gate:
+    """`hcasim conform` on a provider with and without faults."""
+
+    def __init__(self, name, build, folder):
+        self.name = name
+        self.hcasim = build / "bin" / "hcasim"
+        self.folder = folder
+        self.provider = providers.Provider(name, SOURCE, RDMA_CORE)
+        cells = dict.fromkeys(cell for named, fault in CAUGHT if named == name for cell in fault.cells)
+        self.baseline = folder / "baseline"
+        done = self.conform(list(cells), self.baseline)
+        assert done.returncode == 0, f"the provider as it is: {done.stdout}{done.stderr}"
+
+    def conform(self, cells, out, lib=None, gate=()):
+        command = [self.hcasim, "conform", "--dut", self.name, "-k", " or ".join(cells), "--out", out, *gate]
+        environment = dict(os.environ, **({"LD_LIBRARY_PATH": str(lib)} if lib else {}))
+        return subprocess.run(
+            list(map(str, command)), env=environment, capture_output=True, text=True, check=False
+        )
+
+    def judge(self, fault, cells):
+        """Exit status and output of the gate for a provider with this fault."""
+        folder = self.folder / fault.id
+        lib = self.provider.make(fault, folder)
+        return self.conform(cells, folder / "run", lib, ["--diff", self.baseline])
+
+
+@pytest.fixture(scope="module")
+def gates(build, tmp_path_factory):
+    return cache(lambda name: Gate(name, build, tmp_path_factory.mktemp(name)))
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in CAUGHT}))
+def test_a_rebuilt_provider_without_a_fault_passes(name, gates):
+    cells = next(fault.cells for named, fault in CAUGHT if named == name)
+    done = gates(name).judge(providers.NONE, cells)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("name, fault", CAUGHT, ids=[f"{name}-{fault.id}" for name, fault in CAUGHT])
+def test_a_fault_is_caught_at_its_cells(name, fault, gates):
+    done = gates(name).judge(fault, fault.cells)
+    assert done.returncode == 1, f"{done.stdout}{done.stderr}"
+    assert not providers.complaints(fault, done.stdout), done.stdout
+
+
+@pytest.mark.parametrize(
+    "name, fault",
+    [(name, fault) for name, fault in CHOSEN if fault.not_caught],
+    ids=lambda value: getattr(value, "id", value),
+)
+def test_a_fault_that_no_cell_shows_compiles(name, fault, gates, tmp_path):
+    gates(name).provider.make(fault, tmp_path)
