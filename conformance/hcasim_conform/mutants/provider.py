@@ -34,6 +34,7 @@ class Fault:
     edits: tuple  # (file, function or None, find, with)
     red: tuple = ()  # ids of cells that must become worse
     green: tuple = ()  # ids of cells beside them that must not
+    figures: tuple = ()  # of the timing profile, as "fifo.doorbell=1"
     says: str = ""  # regular expression for what is said of each red cell
     not_caught: str = ""  # why no cell can tell
 
@@ -52,10 +53,9 @@ def _fault(row, path):
     except re.error as error:
         raise ProviderError(f"{path}: fault {row['id']}: says '{row['says']}': {error}") from error
     edits = tuple(_edit(part) for part in (row, *row.get("also", ())))
-    cells = (tuple(row.get(key, ())) for key in ("red", "green"))
-    return Fault(
-        row["id"], row["what"], row["why"], edits, *cells, row.get("says", ""), row.get("not_caught", "")
-    )
+    red, green, figures = (tuple(row.get(key, ())) for key in ("red", "green", "figures"))
+    said = row.get("says", ""), row.get("not_caught", "")
+    return Fault(row["id"], row["what"], row["why"], edits, red, green, figures, *said)
 
 
 def load(path):
@@ -72,9 +72,6 @@ def load(path):
     if twice:
         raise ProviderError(f"{path}: the id {twice[0]} is there twice")
     return faults
-
-
-NONE = Fault("none", "the sources as they are", "", ())
 
 
 # ---- planting
