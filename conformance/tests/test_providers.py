@@ -106,6 +106,9 @@ def test_complaints():
     assert providers.complaints(one, worse + f"worse  {OTHER}: pass -> fail: x\n") == [
         f"{OTHER} is worse, too"
     ]
+    either = fault(red=(RED, OTHER), says="wrong", race=True)
+    assert providers.complaints(either, worse) == []
+    assert providers.complaints(either, "") == [f"{RED} is not worse", f"{OTHER} is not worse"]
     (said,) = providers.complaints(one, worse.replace("wrong", "late"))
     assert said.startswith(f"{RED}: fail: byte 3 is late: not")
 

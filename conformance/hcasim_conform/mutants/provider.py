@@ -33,8 +33,9 @@ class Fault:
     why: str
     edits: tuple  # (file, function or None, find, with)
     red: tuple = ()  # ids of cells that must become worse
-    green: tuple = ()  # ids of cells beside them that must not
+    green: tuple = ()  # ids of cells next to them that must not
     figures: tuple = ()  # of the timing profile, as "fifo.doorbell=1"
+    race: bool = False  # one of the red cells is enough: which one it is depends on the time
     says: str = ""  # regular expression for what is said of each red cell
     not_caught: str = ""  # why no cell can tell
 
@@ -54,7 +55,7 @@ def _fault(row, path):
         raise ProviderError(f"{path}: fault {row['id']}: says '{row['says']}': {error}") from error
     edits = tuple(_edit(part) for part in (row, *row.get("also", ())))
     red, green, figures = (tuple(row.get(key, ())) for key in ("red", "green", "figures"))
-    said = row.get("says", ""), row.get("not_caught", "")
+    said = row.get("race", False), row.get("says", ""), row.get("not_caught", "")
     return Fault(row["id"], row["what"], row["why"], edits, red, green, figures, *said)
 
 
@@ -179,7 +180,7 @@ class Provider:
                 next(words)
         old, new = kept[kept.index("-o") + 1], here.with_suffix(".o")
         kept = [str(new) if word == old else word for word in kept[:-1]]
-        # Headers beside the file, but not those that the fault changes, are in the tree.
+        # Headers next to the file, but not those that the fault changes, are in the tree.
         self._run(f"fault {fault.id}", [*kept, here, f"-iquote{self.source}/{self.folder}"])
         return old, new
 
@@ -205,6 +206,8 @@ def complaints(fault, said):
     """What the output of `hcasim conform --diff` should say of a provider with this fault, and does not."""
     worse = dict(WORSE.findall(said))
     missed = [f"{cell} is not worse" for cell in fault.red if cell not in worse]
+    if fault.race and len(missed) < len(fault.red):
+        missed = []
     others = [f"{cell} is worse, too" for cell in worse if cell not in fault.red]
     reasons = [
         f"{cell}: {worse[cell]}: not /{fault.says}/"

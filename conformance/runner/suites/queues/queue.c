@@ -223,17 +223,31 @@ static int write_region(struct kit *k, const struct plan *plan, unsigned int num
 	return ibv_wr_complete(l->qpx);
 }
 
-/* Regions that fill the queue: when all requests of one have completed, there is room for the next. */
-static void whole_regions(struct kit *k, const struct plan *plan)
+/* What the checks of the wire read: the requests of a region that was taken. */
+static void journal_region(struct kit *k, struct plan *plan, unsigned int num)
 {
-	const unsigned int num = k->l->cap.max_send_wr;
+	static struct ibv_send_wr wr[MOST];
+
+	for (unsigned int i = 0; i < num; i++) {
+		post_fill(&wr[i], k->l, plan);
+		wr[i].wr_id = i;
+		wr[i].next = i + 1 < num ? &wr[i + 1] : NULL;
+	}
+	journal_list(&k->res->log, k->l->qp, k->l->peer, wr, 0, NULL);
+}
+
+/* Regions that fill the queue: when all requests of one have completed, there is room for the next. */
+static void whole_regions(struct kit *k, struct plan *plan)
+{
+	const unsigned int num = k->l->cap.max_send_wr < MOST ? k->l->cap.max_send_wr : MOST;
 	int rc;
 
 	for (int turn = 0; turn < 3 && KIT_GOOD(k); turn++) {
 		rc = write_region(k, plan, num);
 		KIT_CHECK(k, !rc, "a region of %u requests, as many as are granted, was refused with %s", num,
 			  errno_name(rc));
-		for (unsigned int i = 0; i < num && !rc; i++)
+		journal_region(k, plan, num);
+		for (unsigned int i = 0; i < num; i++)
 			if (!kit_expect(k, k->l, k->l->cq, k->l->qp, i, IBV_WC_SUCCESS))
 				return;
 	}
