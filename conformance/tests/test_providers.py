@@ -122,6 +122,14 @@ def test_the_lists_are_long_enough():
         assert sum(bool(one.red) for one in providers.load(providers.FAULTS / f"{name}.yaml")) >= least
 
 
+def test_the_lists_are_for_one_release(tree):
+    (tree / "CMakeLists.txt").write_text(f'set(PACKAGE_VERSION "{providers.RELEASE}")\n', encoding="utf-8")
+    assert providers.fits(tree)
+    (tree / "CMakeLists.txt").write_text('set(PACKAGE_VERSION "65.0")\n', encoding="utf-8")
+    assert not providers.fits(tree) and not providers.fits(tree / "none")
+
+
+@pytest.mark.skipif(not providers.fits(SOURCE), reason=f"the lists are for rdma-core {providers.RELEASE}")
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_fits_rdma_core_and_the_suite(name, by_id):
     device = dut.load(name)

@@ -19,6 +19,7 @@ from hcasim_conform import yaml_text
 HERE = Path(__file__).resolve().parents[2]
 FAULTS = HERE / "mutants" / "providers"
 SCHEMA = HERE / "schema" / "providers.schema.json"
+RELEASE = "56.1"  # of rdma-core: the lists quote its source
 DEPENDENCIES = ("-MD", "-MT", "-MF")  # of the object that is not rebuilt; the last two take an argument
 
 
@@ -73,6 +74,15 @@ def load(path):
     if twice:
         raise ProviderError(f"{path}: the id {twice[0]} is there twice")
     return faults
+
+
+def fits(source):
+    """Whether a source tree is of the release that the lists are for."""
+    try:
+        text = (Path(source) / "CMakeLists.txt").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return f'set(PACKAGE_VERSION "{RELEASE}")' in text
 
 
 # ---- planting
