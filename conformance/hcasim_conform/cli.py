@@ -27,6 +27,7 @@ from hcasim_conform.model.tables import Tables
 
 EPILOG = "Also: hcasim conform merge (shards into one run), hcasim conform report (runs side by side); each has --help."
 PYTEST_OK, PYTEST_FAILED = 0, 1
+NOT_RUN = 2  # exit status: no device, or wrong arguments
 
 
 def _number(least):
@@ -135,9 +136,10 @@ def parser():
     )
     p.add_argument(
         "--diff",
-        nargs=2,
-        metavar=("A", "B"),
-        help="compare two runs (results.json, or its folder), run nothing; exit status 1 if anything became worse",
+        nargs="+",
+        metavar="RUN",
+        help="a gate. One RUN (results.json, or its folder): run the cells, then compare with it; the exit status is "
+        "that of the comparison, 1 if anything became worse. Two: compare the second with the first, run nothing",
     )
     p.add_argument(
         "--tap",
@@ -146,6 +148,16 @@ def parser():
     )
     p.add_argument("--bin", type=Path, metavar="DIR", help="folder with hcasim and hcasim-conform-runner")
     return p
+
+
+def arguments(argv):
+    p = parser()
+    args = p.parse_args(argv)
+    if args.diff and len(args.diff) > 2:
+        p.error("--diff takes one run, the baseline of this one, or two")
+    if args.diff and len(args.diff) == 1 and (args.list or args.explain):
+        p.error("--diff RUN compares a run of the cells; --list and --explain run none")
+    return args
 
 
 def bin_dir(given):
@@ -194,9 +206,9 @@ def execute(args, tables, selector, selection, dut):
     status = run(session)
     if session.error:
         print(f"hcasim conform: {session.error}", file=sys.stderr)
-        return 2
+        return NOT_RUN
     if status not in (PYTEST_OK, PYTEST_FAILED):
-        return 2
+        return NOT_RUN
     faults = session.faults + [
         f"DUT file: stale key: {text}" for text in stale_keys(dut, selector, selection)
     ]
@@ -221,6 +233,7 @@ def execute(args, tables, selector, selection, dut):
 
 
 def conform(args):
+    baseline = commands.baseline(args.diff[0], args.out) if args.diff else None
     tables = Tables()
     dut = load(args.dut, args.peer, args.peer_command, args.engine, args.set)
     args.part = shard_of(args.shard) if args.shard else None
@@ -232,20 +245,23 @@ def conform(args):
     if args.list:
         list_cells(selection)
         return 0
-    return execute(args, tables, selector, selection, dut)
+    status = execute(args, tables, selector, selection, dut)
+    if not baseline or status == NOT_RUN:
+        return status
+    return commands.tell_difference((args.diff[0], args.out), baseline, results.load(args.out))
 
 
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
     if argv and argv[0] in commands.COMMANDS:
         return commands.COMMANDS[argv[0]](argv[1:])
-    args = parser().parse_args(argv)
-    if args.diff:
+    args = arguments(argv)
+    if args.diff and len(args.diff) == 2:
         return commands.diff_runs(args.diff)
     args.command = shlex.join(["hcasim", "conform", *argv])
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     try:
         return conform(args)
-    except (DutError, SelectionError) as error:
+    except (DutError, SelectionError, results.ResultsError) as error:
         print(f"hcasim conform: {error}", file=sys.stderr)
         return 2

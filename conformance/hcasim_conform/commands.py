@@ -51,9 +51,24 @@ def _say(console):
 def diff_runs(paths):
     """hcasim conform --diff A B"""
     try:
-        difference = diff.compare(*map(results.load, paths))
+        runs = list(map(results.load, paths))
     except results.ResultsError as error:
         return _refuse("--diff", error)
+    return tell_difference(paths, *runs)
+
+
+def baseline(path, out):
+    """The record that a run to come is compared with. It is read before that run, which must not replace it."""
+    data = results.load(path)
+    folder = Path(path) if Path(path).is_dir() else Path(path).parent
+    if folder.resolve() == out.resolve():
+        raise results.ResultsError(f"--diff {path}: the run would replace it: give another folder with --out")
+    return data
+
+
+def tell_difference(paths, before, after):
+    """Prints what changed; returns the exit status of a gate."""
+    difference = diff.compare(before, after)
     if not difference.common:
         return _refuse("--diff", f"{paths[0]} and {paths[1]} have no cell in common")
     diff.tell(difference, _say(Console()))

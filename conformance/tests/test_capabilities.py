@@ -107,7 +107,7 @@ def test_a_cell_that_needs_nothing_of_it(declare, by_id, declared, cell_id):
 def test_limits(declare, by_id):
     device = declare(limits={"max_sge": 2, "max_inline_data": 64})
     assert "max_sge of 3, the device has 2" in lacks(device, by_id, "wr/send/rc/sge_list-3/-/signaled")
-    assert "max_inline_data of 100" in lacks(device, by_id, "wr/send/rc/inline/-/signaled")
+    assert "max_inline_data of 112" in lacks(device, by_id, "wr/send/rc/inline/-/signaled")
     granted = by_id["wr/send/rc/inline-max/-/signaled"]  # its length is the granted one
     assert device.supports(granted)
     assert (device.line(granted)["ask_sge"], device.line(granted)["ask_inline"]) == (2, 64)

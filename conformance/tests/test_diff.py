@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim conform --diff: what became worse, and the exit status that a CI can use."""
+import gzip
+
 import pytest
 import records
 
@@ -133,6 +135,20 @@ def test_a_long_list_is_cut(diff):
     _, lines = diff(dict.fromkeys(ids, "pass"), dict.fromkeys(ids, "fail"))
     assert len(lines) == 102
     assert lines[100] == "worse  ... and 100 more"
+
+
+def test_a_baseline_may_be_packed(diff, tmp_path, capsys):
+    diff({BASE: "pass"}, {BASE: "fail"})
+    plain = tmp_path / "a" / "results.json"
+    packed = tmp_path / "packed" / "results.json.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    for baseline in (packed, packed.parent):
+        assert cli.main(["--diff", str(baseline), str(tmp_path / "b")]) == 1
+    for damaged in (b"no gzip", packed.read_bytes()[:-9], packed.read_bytes()[:40] + bytes(20)):
+        packed.write_bytes(damaged)
+        assert cli.main(["--diff", str(packed), str(tmp_path / "b")]) == 2
+        assert "results.json.gz: not what gzip writes" in capsys.readouterr().err
 
 
 def test_an_unreadable_run(diff, tmp_path, capsys):

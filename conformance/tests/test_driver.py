@@ -306,3 +306,69 @@ def test_many_cells_are_run_briefly(monkeypatch, conform):
     monkeypatch.setattr(drive.Process, "__init__", watch)
     assert conform(more=["--seed", "9"])[0] == 0
     assert {"seed": 9, "brief": True} in seen
+
+
+# -- a run as its own gate
+
+
+@pytest.fixture
+def gate(conform, tmp_path):
+    """`--diff RUN`, with the run before as the baseline."""
+    baseline = tmp_path / "baseline"
+
+    def run(more=(), **env):
+        return conform(more=[*more, "--diff", str(baseline)], **env)[0]
+
+    assert conform()[0] == 0
+    (tmp_path / "out").rename(baseline)
+    return run
+
+
+def test_a_gate_passes_without_a_change(gate, capsys):
+    assert gate() == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("same ") and f"{len(PICK.split(' or '))} cells compared: 0 worse" in last
+
+
+def test_a_gate_of_one_shard_compares_its_cells(gate, capsys):
+    assert gate(["--shard", "2/3"]) == 0
+    assert "note   shard was None, is [2, 3]" in capsys.readouterr().out
+
+
+def test_a_gate_names_what_became_worse(gate, capsys):
+    assert gate(FAKE_FAIL=SECOND) == 1
+    said = capsys.readouterr().out
+    assert f"worse  {SECOND}: pass -> fail: byte 3 <is> wrong" in said and "1 worse" in said.splitlines()[-1]
+
+
+def test_a_gate_does_not_judge_what_failed_before(conform, tmp_path, capsys):
+    assert conform(FAKE_FAIL=SECOND)[0] == 1
+    (tmp_path / "out").rename(tmp_path / "baseline")
+    assert conform(more=["--diff", str(tmp_path / "baseline")])[0] == 0
+    assert "0 worse" in capsys.readouterr().out
+
+
+def test_a_gate_without_a_device_is_red(gate):
+    assert gate(FAKE_NO_DEVICE="1") == 1
+
+
+def test_a_baseline_is_read_before_the_run(conform, tmp_path, capsys):
+    status, data = conform(more=["--diff", str(tmp_path / "none")])
+    assert (status, data) == (2, None)
+    assert f"{tmp_path}/none: No such file" in capsys.readouterr().err
+
+
+def test_a_run_does_not_replace_its_baseline(conform, tmp_path, capsys):
+    assert conform()[0] == 0
+    before = (tmp_path / "out" / "results.json").read_bytes()
+    for baseline in (tmp_path / "out", tmp_path / "out" / "results.json"):
+        assert conform(more=["--diff", str(baseline)])[0] == 2
+        assert "--out" in capsys.readouterr().err
+    assert (tmp_path / "out" / "results.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("more", [["a", "b", "c"], ["a", "--list"], ["a", "--explain", FIRST]])
+def test_wrong_arguments_of_a_gate(more, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--diff", *more])
+    assert ended.value.code == 2 and "--diff" in capsys.readouterr().err

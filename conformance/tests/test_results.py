@@ -125,7 +125,8 @@ def test_a_record_of_version_2_is_read(mixed, tmp_path):
 # -- versions
 
 
-def test_versions_name_the_source_tree(tmp_path):
+def test_versions_name_the_source_tree(tmp_path, monkeypatch):
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
     (tmp_path / "bin").mkdir()
     (tmp_path / "source").mkdir()
     (tmp_path / "CMakeCache.txt").write_text(f"RDMA_CORE_SOURCE:PATH={tmp_path}/source\n")
@@ -134,7 +135,11 @@ def test_versions_name_the_source_tree(tmp_path):
     assert versions.rdma_core(tmp_path / "source" / "bin", {}) == "unknown"
     (tmp_path / "libibverbs.so.1.14.44.0").touch()
     (tmp_path / "libibverbs.so.1").symlink_to("libibverbs.so.1.14.44.0")
-    assert versions.rdma_core(tmp_path / "bin", {"LD_LIBRARY_PATH": f"/none:{tmp_path}"}) == "44.0"
+    users = {"LD_LIBRARY_PATH": f"/none:{tmp_path}"}
+    assert versions.rdma_core(tmp_path / "bin", users) == "44.0"
+    monkeypatch.setenv("LD_LIBRARY_PATH", users["LD_LIBRARY_PATH"])
+    assert versions.rdma_core(tmp_path / "bin", {}) == "44.0"
+    assert versions.rdma_core(tmp_path / "bin", {"LD_LIBRARY_PATH": "/none"}) == "99.2"
 
 
 def test_an_unpacked_archive_has_the_version_of_its_build_file(tmp_path):

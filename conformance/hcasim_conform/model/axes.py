@@ -9,6 +9,7 @@ from itertools import combinations
 
 MULTI_PACKET = 2500  # three packets at a path MTU of 1024
 SINGLE_PACKET = 700
+INLINE = 112  # whole units of a WQE, 16 bytes or less: a header of the data that is not counted shows
 
 SIGNALED = ("SIGNALED",)
 # Their names in ids. IBV_SEND_INLINE is a data setter here, as with ibv_wr_*.
@@ -124,8 +125,8 @@ def data_kinds(api, op, qpt):
     one = plain if plain.setter == "sge" else Data("sge", "sge", (64,))
     total = one.total
     pieces = (4, 2, 2) if op.length else (total // 2, 1, total - total // 2 - 1)
-    inline = op.length or 100
-    inline_pieces = (4, 2, 2) if op.length else (40, 1, 59)
+    inline = op.length or INLINE
+    inline_pieces = (4, 2, 2) if op.length else (40, 1, INLINE - 41)
     wr_only = [
         Data("sge_list-0", "sge_list"),
         Data("sge_list-1", "sge_list", (total,)),

@@ -5,8 +5,10 @@ In memory each cell is a dict. In the file a cell that needs no attention (pass,
 indexes into `strings`: thousands of cells share sentences and calls, and a run of all defined
 cells loads in seconds. A cell that failed is an object, which people and scripts can read directly.
 """
+import gzip
 import json
 import re
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -245,13 +247,22 @@ def write_json(data, path):
         f.write("\n]}\n")
 
 
+def _text(path):
+    data = path.read_bytes()
+    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode()
+
+
 def load(path):
-    """The record in a file, or in results.json of a folder."""
+    """The record in a file, or in results.json or results.json.gz of a folder."""
     path = Path(path)
     if path.is_dir():
+        packed = path / "results.json.gz"
         path = path / "results.json"
+        path = packed if packed.exists() and not path.exists() else path
     try:
-        doc = json.loads(path.read_text(encoding="utf-8"))
+        doc = json.loads(_text(path))
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ResultsError(f"{path}: not what gzip writes: {error}") from error
     except OSError as error:
         raise ResultsError(f"{path}: {error.strerror}") from error
     except ValueError as error:

@@ -35,8 +35,8 @@ def _installed(folder):
 
 
 def rdma_core(bin_dir, env):
-    """The version in LD_LIBRARY_PATH of a DUT file, or of the source tree that the build in `bin_dir` uses."""
-    for folder in filter(None, env.get("LD_LIBRARY_PATH", "").split(":")):
+    """The version in LD_LIBRARY_PATH of a DUT file or of the user, or of the source tree that the build in `bin_dir` uses."""
+    for folder in filter(None, {**os.environ, **env}.get("LD_LIBRARY_PATH", "").split(":")):
         if _installed(folder):
             return _installed(folder)
     source = _found(Path(bin_dir).parent / "CMakeCache.txt", r"^RDMA_CORE_SOURCE:PATH=(.*)$")

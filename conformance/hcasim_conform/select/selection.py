@@ -129,8 +129,9 @@ class Selector:
 
     def _choose(self, expression, left_out, defined):
         """The cells of mode and expression."""
-        matches = matcher(expression) if expression else None
         exact = named(self.enumerator, expression) if expression else []
+        # A list of ids may be longer than an expression that can be parsed.
+        matches = matcher(expression) if expression and not exact else None
         if exact:
             left_out[NOT_NAMED] = defined - len(exact)
             return exact

@@ -64,7 +64,8 @@ class Queues(Suite):
                 qpt=qpt,
                 case="region",
                 scenario="region_full",
-                says="a critical region that does not fit is refused as a whole, and the next one works",
+                says="a critical region that does not fit is refused as a whole, and the next one works; one of as many requests as "
+                "were granted is taken, and another one when all of these have completed",
                 expect=Expect(FAILURE, errata=("QUEUE-FULL",)),
                 wrs=(self.work("RDMA_WRITE", qpt, size=64),),
                 ask=("SEND", "RDMA_WRITE"),

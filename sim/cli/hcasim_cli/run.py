@@ -165,9 +165,11 @@ def prepend(environment, name, *values, separator=":"):
     environment[name] = separator.join([*filter(None, values), *([old] if old else [])])
 
 
-def names_verbs(folders):
-    """Whether the user's own LD_LIBRARY_PATH has a libibverbs, which then takes precedence."""
-    return any(os.path.exists(f"{folder or '.'}/libibverbs.so.1") for folder in folders.split(":") if folders)
+def users_verbs(environment):
+    """The folder in the user's own LD_LIBRARY_PATH with a libibverbs, which then takes precedence, or None."""
+    folders = environment.get("LD_LIBRARY_PATH", "")
+    named = [folder or "." for folder in folders.split(":") if folders]
+    return next((folder for folder in named if os.path.exists(f"{folder}/libibverbs.so.1")), None)
 
 
 def brings_verbs(build, program):
@@ -179,20 +181,21 @@ def brings_verbs(build, program):
 
 def give_verbs(build, environment, program):
     """The rdma-core of this build, unless the user or the program names another."""
-    if names_verbs(environment.get("LD_LIBRARY_PATH", "")):
-        return
+    named = users_verbs(environment)
+    if named:
+        return named
     environment["HCASIM_VERBS"] = build.rdma_core_lib
     if not brings_verbs(build, program):
         prepend(environment, "LD_LIBRARY_PATH", build.rdma_core_lib)
+    return build.rdma_core_lib
 
 
-def upstream_providers(build, environment, folder):
-    """rdma-core's own providers for adapters of this machine; its libraries find them only where they are installed."""
-    if environment.get("HCASIM_VERBS") != build.rdma_core_lib:
-        return []
+def upstream_providers(build, verbs, folder):
+    """rdma-core's own providers, in its folder `verbs`, for adapters of this machine: libraries that are not installed
+    find none."""
     adapters = os.listdir(f"{folder}/sysfs/class/infiniband")
     present = {family for family in build.families for name in adapters if name.startswith(family)}
-    paths = [f"{build.rdma_core_lib}/lib{family}" for family in sorted(present)]
+    paths = [f"{verbs}/lib{family}" for family in sorted(present)]
     return [path for path in paths if glob.glob(f"{glob.escape(path)}-rdmav*.so")]
 
 
@@ -205,11 +208,11 @@ def environment_for(build, folder, system_verbs, program):
     if build.sanitizer_runtime:
         # Other people's programs run under the sanitizer, too; do not report their leaks.
         environment.setdefault("ASAN_OPTIONS", "detect_leaks=0")
-    if not system_verbs:
-        give_verbs(build, environment, program)
+    verbs = users_verbs(environment) if system_verbs else give_verbs(build, environment, program)
     # The fault handler needs up-to-date registers in valgrind's signal frames. The user's options come later and win.
     prepend(environment, "VALGRIND_OPTS", *VALGRIND_OPTS, separator=" ")
-    drivers = ":".join([build.provider, *upstream_providers(build, environment, folder)])
+    upstream = upstream_providers(build, os.path.abspath(verbs), folder) if verbs else []
+    drivers = ":".join([build.provider, *upstream])
     environment["RDMAV_DRIVERS"] = environment["IBV_DRIVERS"] = drivers
     prepend(environment, "PATH", build.wrappers)
     return environment

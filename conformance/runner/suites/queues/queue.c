@@ -205,41 +205,80 @@ static void datagram_too_long(struct kit *k)
 	kit_expect_none(k, l, l->peer_cq);
 }
 
+/* A region of `num` RDMA WRITEs like the first of the cell. */
+static int write_region(struct kit *k, const struct plan *plan, unsigned int num)
+{
+	struct link *l = k->l;
+
+	log_call(&k->res->log, "ibv_wr_start(qpx); /* %u RDMA WRITEs */ ibv_wr_complete(qpx)", num);
+	ibv_wr_start(l->qpx);
+	for (unsigned int i = 0; i < num; i++) {
+		l->qpx->wr_id = i;
+		l->qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(l->qpx, l->target.mr->rkey, (uintptr_t)plan->target);
+		if (l->qpt == IBV_QPT_XRC_SEND)
+			ibv_wr_set_xrc_srqn(l->qpx, l->srqn);
+		ibv_wr_set_sge(l->qpx, plan->sge[0].lkey, plan->sge[0].addr, plan->sge[0].length);
+	}
+	return ibv_wr_complete(l->qpx);
+}
+
+/* What the checks of the wire read: the requests of a region that was taken. */
+static void journal_region(struct kit *k, struct plan *plan, unsigned int num)
+{
+	static struct ibv_send_wr wr[MOST];
+
+	for (unsigned int i = 0; i < num; i++) {
+		post_fill(&wr[i], k->l, plan);
+		wr[i].wr_id = i;
+		wr[i].next = i + 1 < num ? &wr[i + 1] : NULL;
+	}
+	journal_list(&k->res->log, k->l->qp, k->l->peer, wr, 0, NULL);
+}
+
+/* Regions that fill the queue: when all requests of one have completed, there is room for the next. */
+static void whole_regions(struct kit *k, struct plan *plan)
+{
+	const unsigned int num = k->l->cap.max_send_wr < MOST ? k->l->cap.max_send_wr : MOST;
+	int rc;
+
+	for (int turn = 0; turn < 3 && KIT_GOOD(k); turn++) {
+		rc = write_region(k, plan, num);
+		KIT_CHECK(k, !rc, "a region of %u requests, as many as are granted, was refused with %s", num,
+			  errno_name(rc));
+		journal_region(k, plan, num);
+		for (unsigned int i = 0; i < num; i++)
+			if (!kit_expect(k, k->l, k->l->cq, k->l->qp, i, IBV_WC_SUCCESS))
+				return;
+	}
+}
+
 /* A region that does not fit is refused as a whole. */
 static void region_full(struct kit *k)
 {
 	static struct plan plans[CELL_MAX_WR];
 	const struct link_opts opts = {.sq_depth = 16, .cq_depth = MOST};
+	struct expect requester = {0}, responder = {0};
 	struct link *l = k->l;
 	struct posted posted;
 	int rc;
 
 	if (!kit_link(k, API_WR, &opts) || !kit_plan(k, plans))
 		return;
-	log_call(&k->res->log, "ibv_wr_start(qpx); /* %d RDMA WRITEs */ ibv_wr_complete(qpx)", MOST);
-	ibv_wr_start(l->qpx);
-	for (int i = 0; i < MOST; i++) {
-		l->qpx->wr_id = i;
-		l->qpx->wr_flags = IBV_SEND_SIGNALED;
-		ibv_wr_rdma_write(l->qpx, l->target.mr->rkey, (uintptr_t)plans[0].target);
-		if (l->qpt == IBV_QPT_XRC_SEND)
-			ibv_wr_set_xrc_srqn(l->qpx, l->srqn);
-		ibv_wr_set_sge(l->qpx, plans[0].sge[0].lkey, plans[0].sge[0].addr, plans[0].sge[0].length);
-	}
-	rc = ibv_wr_complete(l->qpx);
+	rc = write_region(k, &plans[0], MOST);
 	k->res->err = rc;
 	KIT_CHECK(k, rc, "a region of %d requests was taken, %u are granted", MOST, l->cap.max_send_wr);
 	judge_errno(&k->res->verdict, rc, k->r->dut.refusal.full);
 	log_call(&k->res->log, "/* the next region */");
 	posted = post_wr(l, plans, 1, false, &k->res->log);
 	KIT_CHECK(k, !posted.rc, "the next region was refused with %s", errno_name(posted.rc));
-	struct expect requester = {0}, responder = {0};
-
 	plan_execute(&plans[0], l, &requester, &responder);
 	collect(l, &requester, &responder, k->res);
 	collect_extra(l, k->res);
 	if (KIT_GOOD(k))
 		collect_memory(l, l->next_use, k->res);
+	if (KIT_GOOD(k))
+		whole_regions(k, &plans[0]);
 }
 
 /* The same for receives: as many as granted are accepted, and *bad_recv_wr names the refused one. */
