@@ -299,12 +299,12 @@ void Endpoint::give_credits(Tlp &tlp, hca_ps at)
 	}
 }
 
-void Endpoint::sent(Tlp &tlp, hca_ps arrival)
+void Endpoint::sent(Tlp &tlp, const sc_core::sc_time &delay)
 {
 	const bool read = tlp.header.type == TlpType::MRd;
 	const hca_ps now = now_ps();
 	tlm::tlm_phase phase = tlm::BEGIN_REQ;
-	sc_core::sc_time t = to_sc(arrival - now);
+	sc_core::sc_time t = delay;
 
 	take_credits(tlp);
 	tlm::tlm_sync_enum said = tx_->nb_transport_fw(tlp, phase, t);
@@ -314,7 +314,7 @@ void Endpoint::sent(Tlp &tlp, hca_ps arrival)
 	if (read) {
 		tlp.release();
 	} else if (said == tlm::TLM_COMPLETED) { /* not before it would have arrived */
-		consumed_.push({arrival, &tlp});
+		consumed_.push({now + delay.value(), &tlp});
 		alarm_.set(consumed_.front().at);
 	}
 	look();

@@ -44,12 +44,12 @@ struct ReadRequest {
 	uint64_t number = 0; /* of all reads */
 };
 
-class Endpoint : public sc_core::sc_module, public PciePort, public TlpSource
+class Endpoint : public sc_core::sc_module, public PciePort
 {
 	const PcieModel &model_;
 	hca *const hca_;
 	StageStarter &stages_;
-	PcieDirection up_;
+	PcieDirection<Endpoint> up_;
 	tlm_utils::simple_initiator_socket<Endpoint, 32, PcieProtocol> tx_{"tx"};
 	tlm_utils::passthrough_target_socket<Endpoint, 32, PcieProtocol> rx_{"rx"};
 	Watch *watch_ = nullptr; /* NULL: nobody wants events */
@@ -176,9 +176,10 @@ class Endpoint : public sc_core::sc_module, public PciePort, public TlpSource
 	void dma(hca_dma *dma);
 	void msix(unsigned int vector);
 
-	Tlp *next(hca_ps now, hca_ps &retry) override;
-	bool waiting() const override;
-	void sent(Tlp &tlp, hca_ps arrival) override;
+	/* Of PcieDirection's source. */
+	Tlp *next(hca_ps now, hca_ps &retry);
+	bool waiting() const;
+	void sent(Tlp &tlp, const sc_core::sc_time &delay);
 };
 
 } // namespace hcasim

@@ -16,18 +16,6 @@ struct trace;
 namespace hcasim
 {
 
-/* The sending end. */
-class TlpSource
-{
-      public:
-	virtual ~TlpSource() = default;
-	/* The next TLP that may be sent at `now`; if none: NULL, and when to check again unless kicked. */
-	virtual Tlp *next(hca_ps now, hca_ps &retry) = 0;
-	virtual bool waiting() const = 0;
-	/* It is on its way, and at `arrival` all of it is at the other end. */
-	virtual void sent(Tlp &tlp, hca_ps arrival) = 0;
-};
-
 /* Flow-control credits of one kind, which return some time after their TLP arrived (PCIe 2.6.1). */
 class Credits
 {
@@ -67,33 +55,105 @@ class Credits
 	}
 };
 
+void log_tlp(struct trace *trace, unsigned int adapter, bool up, const Tlp &tlp, hca_ps start,
+	     hca_ps arrival);
+
+/*
+ * A template, since it calls its source several times for each TLP. Source has:
+ *
+ *   Tlp *next(hca_ps now, hca_ps &retry)    the next TLP that may be sent at `now`; if none: NULL, and when to check
+ *                                           again unless kicked
+ *   bool waiting() const                    it has TLPs
+ *   void sent(Tlp &, const sc_time &delay)  it is on its way, and after `delay` from now all of it is at the other end
+ *
+ * Times are those of SystemC: made for each TLP from picoseconds, they are calls of its library.
+ */
+template <class Source>
 class PcieDirection : public sc_core::sc_module
 {
 	const PcieModel &model_;
-	const hca_ps latency_, lookahead_;
-	TlpSource &source_;
+	const sc_core::sc_time latency_, lookahead_;
+	Source &source_;
 	Alarm alarm_{"alarm"};
-	hca_ps free_at_ = 0;
+	sc_core::sc_time free_at_;
 	bool held_ = false;
 	struct trace *trace_ = nullptr;
 	unsigned int adapter_ = 0;
 	const bool up_;
 
-	void run();
-	void pump();
-	void start(Tlp &tlp, hca_ps now);
-	void log(const Tlp &tlp, hca_ps start, hca_ps arrival);
+	void run()
+	{
+		alarm_.fired();
+		kick();
+	}
+	void pump()
+	{
+		const sc_core::sc_time now = sc_core::sc_time_stamp();
+		hca_ps retry = HCA_PS_NEVER;
+
+		while (source_.waiting()) {
+			if (free_at_ > now + lookahead_) {
+				alarm_.set(free_at_.value());
+				return;
+			}
+			const sc_core::sc_time at = std::max(now, free_at_);
+			Tlp *tlp = source_.next(at.value(), retry);
+
+			if (!tlp) {
+				alarm_.set(retry);
+				return;
+			}
+			start(*tlp, now, at);
+			retry = HCA_PS_NEVER;
+		}
+	}
+	void start(Tlp &tlp, const sc_core::sc_time &now, const sc_core::sc_time &at)
+	{
+		const uint32_t data = tlp.header.type == TlpType::MRd ? 0 : tlp.get_data_length();
+
+		free_at_ = at + model_.tlp_time(tlp.header.type, data);
+		sc_core::sc_time delay = free_at_ - now + latency_;
+
+		if (tlp.extra)
+			delay += to_sc(tlp.extra);
+		if (trace_)
+			log_tlp(trace_, adapter_, up_, tlp, at.value(), (now + delay).value());
+		source_.sent(tlp, delay);
+	}
 
       public:
 	SC_HAS_PROCESS(PcieDirection);
 	PcieDirection(sc_core::sc_module_name name, const PcieModel &model, hca_ps latency, hca_ps lookahead,
-		      TlpSource &source, bool up);
-	void watch(struct trace *trace, unsigned int adapter);
+		      Source &source, bool up)
+	    : sc_module(name), model_(model), latency_(to_sc(latency)), lookahead_(to_sc(lookahead)),
+	      source_(source), up_(up)
+	{
+		SC_METHOD(run);
+		sensitive << alarm_.event();
+		dont_initialize();
+	}
+	void watch(struct trace *trace, unsigned int adapter)
+	{
+		trace_ = trace;
+		adapter_ = adapter;
+	}
 	/* The source has something that it did not have before. */
-	void kick();
+	void kick()
+	{
+		if (!held_)
+			pump();
+	}
 	/* Nothing is sent until go_on(): the source may get several things at once. */
-	void hold();
-	void go_on();
+	void hold()
+	{
+		held_ = true;
+	}
+	void go_on()
+	{
+		held_ = false;
+		alarm_.clear();
+		pump();
+	}
 };
 
 } // namespace hcasim

@@ -12,6 +12,7 @@
 
 #include "pcie_port.h"
 #include "profile/profile.h"
+#include "units.h"
 
 namespace hcasim
 {
@@ -21,7 +22,7 @@ class PcieModel
 	uint32_t mps_, mrrs_, rcb_;
 	uint32_t overhead_[5];
 	double ps_per_byte_;
-	std::vector<hca_ps> ps_; /* of so many bytes on the link; longer TLPs are rare */
+	std::vector<sc_core::sc_time> time_; /* of so many bytes on the link; longer TLPs are rare */
 
 	/* A request must not cross a 4 KiB boundary (PCIe 2.2.7.1). */
 	static uint32_t to_boundary(uint64_t addr)
@@ -41,7 +42,7 @@ class PcieModel
 		const uint32_t most = mps_ + *std::max_element(std::begin(overhead_), std::end(overhead_));
 
 		for (uint32_t bytes = 0; bytes <= most; bytes++)
-			ps_.push_back(bytes_ps(bytes));
+			time_.push_back(to_sc(bytes_ps(bytes)));
 	}
 	/* Bandwidth that DLLPs (Ack, UpdateFC) and SKP ordered sets leave for TLPs. */
 	static double tlp_gbps(const Profile &p)
@@ -54,11 +55,11 @@ class PcieModel
 	{
 		return overhead_[static_cast<int>(type)] + data;
 	}
-	hca_ps tlp_ps(TlpType type, uint32_t data) const
+	sc_core::sc_time tlp_time(TlpType type, uint32_t data) const
 	{
 		const uint32_t bytes = tlp_bytes(type, data);
 
-		return bytes < ps_.size() ? ps_[bytes] : bytes_ps(bytes);
+		return bytes < time_.size() ? time_[bytes] : to_sc(bytes_ps(bytes));
 	}
 	/* Time that so many bytes occupy the lanes. */
 	hca_ps bytes_ps(double bytes) const

@@ -177,11 +177,11 @@ static bool last_completion(const Tlp &tlp)
 }
 
 /* Completions need no credits: the endpoint advertises infinite ones. */
-void RootPort::sent(Tlp &tlp, hca_ps arrival)
+void RootPort::sent(Tlp &tlp, const sc_core::sc_time &delay)
 {
 	const TlpType type = tlp.header.type;
 	tlm::tlm_phase phase = tlm::BEGIN_REQ;
-	sc_core::sc_time t = to_sc(arrival - now_ps());
+	sc_core::sc_time t = delay;
 
 	if (type == TlpType::MWr)
 		store_credits_.take(tlp.get_data_length());

@@ -42,14 +42,14 @@ class ReadBuffers
 	std::vector<Buffer *> free_;
 };
 
-class RootPort : public sc_core::sc_module, public PcieHost, public TlpSource, public CpuSink
+class RootPort : public sc_core::sc_module, public PcieHost, public CpuSink
 {
 	const PcieModel &model_;
 	const machine_host_ops *ops_;
 	void *ctx_;
 	unsigned int adapter_;
 	HostMemory memory_;
-	PcieDirection down_;
+	PcieDirection<RootPort> down_;
 	tlm_utils::simple_initiator_socket<RootPort, 32, PcieProtocol> tx_{"tx"};
 	tlm_utils::passthrough_target_socket<RootPort, 32, PcieProtocol> rx_{"rx"};
 	TlpPool tlps_;
@@ -175,9 +175,11 @@ class RootPort : public sc_core::sc_module, public PcieHost, public TlpSource, p
 		return cpu_.size();
 	}
 
-	Tlp *next(hca_ps now, hca_ps &retry) override;
-	bool waiting() const override;
-	void sent(Tlp &tlp, hca_ps arrival) override;
+	/* Of PcieDirection's source. */
+	Tlp *next(hca_ps now, hca_ps &retry);
+	bool waiting() const;
+	void sent(Tlp &tlp, const sc_core::sc_time &delay);
+
 	void wc_write(unsigned int bar, uint64_t offset, const void *data, uint32_t size) override;
 	bool room() const override;
 	void read(const CpuAccess &load) override;

@@ -204,7 +204,7 @@ static void credits_throttle()
 
 	s.start(b);
 	b.run_for(MEASURE);
-	double period = b.model.tlp_ps(TlpType::MWr, 64) + 2 * p.pcie.latency;
+	double period = double(b.model.tlp_time(TlpType::MWr, 64).value()) + 2 * p.pcie.latency;
 
 	CU_ASSERT(near(gbps(s.bytes, MEASURE), 64 * 8000.0 / period, 64, "one credit"));
 }
