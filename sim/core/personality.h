@@ -62,8 +62,7 @@ struct hca_wr {
 	uint32_t num_sge;
 	struct hca_sge *sge;
 	uint8_t *inline_data;
-	uint32_t
-		lead_len; /* without HCA_WR_INLINE: bytes of inline data that come before those of the SGEs */
+	uint32_t lead_len; /* bytes of inline data before those of the SGEs; not with HCA_WR_INLINE */
 };
 
 struct hca_rwr {     /* one decoded receive WQE */

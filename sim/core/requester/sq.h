@@ -151,7 +151,7 @@ bool pending_fresh(const struct pending *p);
 void sq_get(struct sq *sq);
 void sq_put(struct sq *sq);
 
-/* fetch.c, decode.c. X_pending(): there is a queue or a WQE for the stage; out of line, so that pending() saves no registers */
+/* fetch.c, decode.c. X_pending() is for a stage with a queue or a WQE; out of line, so that pending() saves no registers */
 bool fetch_pending(const struct engine *e, struct hca_work *w) __attribute__((noinline));
 uint32_t fetch_step(struct engine *e);
 bool sq_has_room(const struct sq *sq);
