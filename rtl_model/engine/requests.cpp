@@ -359,6 +359,8 @@ void engine::decode()
 	memcpy(raw, &slot[top->req_slot()][top->req_block() * BLOCK], len);
 	err = cfg.pers->decode_wqe(raw, len, top->qp_qp_type(), top->req_qpn(), top->req_index(), &wr,
 				   decoded_.sge.data(), room / sizeof(hca_sge), &status);
+	if (!err && wr.lead_len) // of mlx5: GATHER reads SGEs, or takes inline data, not both for one WQE
+		err = HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED;
 	if (cfg.pers->av_without_port)
 		wr.ud.av.port = top->qp_port();
 	put_request(*top, wr, raw);

@@ -88,7 +88,7 @@ class PcieDirection : public sc_core::sc_module
 	}
 	void pump()
 	{
-		const sc_core::sc_time now = sc_core::sc_time_stamp();
+		const sc_core::sc_time &now = sc_core::sc_time_stamp();
 		hca_ps retry = HCA_PS_NEVER;
 
 		while (source_.waiting()) {

@@ -9,6 +9,7 @@ static const struct {
 	const struct test *tests;
 } suites[] = {
 	{"rc", rc_tests},
+	{"inline_sges", inline_sge_tests},
 	{"faults", fault_tests},
 	{"errors", error_tests},
 	{"datagrams", datagram_tests},

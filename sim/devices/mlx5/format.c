@@ -2,7 +2,6 @@
 /* CQEs, doorbells and doorbell records of the mlx5 family. */
 #include <endian.h>
 #include <string.h>
-#include <time.h>
 
 #include <rdma/mlx5-abi.h>
 
@@ -197,25 +196,11 @@ static uint16_t srq_next(const void *wqe)
 	return be16toh(next->next_wqe_index);
 }
 
-static uint64_t wall_ns(void)
+/* The time of day is the timer's, in nanoseconds since the adapter was made, so that every run repeats. */
+static void read_clock_info(uint64_t offset, uint8_t out[8])
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/*
- * The time of day at which the timer shows `cycles`, in the order of the host. Simulated time may run slower than the
- * host's, so both are those of the load; software reads one after the other, and is off by the time between.
- */
-static void read_clock_info(hca_ps now, uint64_t offset, uint8_t out[8])
-{
-	const struct mlx5_ib_clock_info info = {.nsec = wall_ns(),
-						.cycles = now / PS_PER_TICK,
-						.mult = 1,
-						.mask = UINT64_MAX,
-						.overflow_period = INT64_MAX};
+	static const struct mlx5_ib_clock_info info = {
+		.mult = 1, .mask = UINT64_MAX, .overflow_period = INT64_MAX};
 
 	memset(out, 0, 8);
 	if (offset < sizeof(info))
@@ -231,7 +216,7 @@ static void read_register(const struct hca_config *cfg, hca_ps now, unsigned int
 	(void)cfg;
 	if (bar == HCASIM_MLX5_BAR && offset >= HCASIM_MLX5_CLOCK_INFO &&
 	    offset < HCASIM_MLX5_CLOCK_INFO + HCASIM_MLX5_UAR_PAGE_SIZE) {
-		read_clock_info(now, offset - HCASIM_MLX5_CLOCK_INFO, out);
+		read_clock_info(offset - HCASIM_MLX5_CLOCK_INFO, out);
 		return;
 	}
 	if (bar == HCASIM_MLX5_BAR && offset == HCASIM_MLX5_REG_INTERNAL_TIMER)
