@@ -142,16 +142,21 @@ PRELOAD_API bool hcasim_brings_verbs(const char *path)
 
 #define OURS "/libhcasim" /* the first entry of `hcasim run` in RDMAV_DRIVERS */
 
-/* The folder of the libibverbs that the program is linked to; false: none, or it comes later by dlopen(). */
+/*
+ * The folder in which the loader found the libibverbs that the program is linked to, which may be a link to another
+ * folder's file; false: none, or it comes later by dlopen().
+ */
 static bool verbs_folder(char folder[PATH_MAX])
 {
 	void *function = dlsym(RTLD_DEFAULT, "ibv_get_device_list");
+	char path[PATH_MAX];
 	Dl_info file;
 
-	if (!function || !dladdr(function, &file) || !realpath(file.dli_fname, folder))
+	if (!function || !dladdr(function, &file) || !strchr(file.dli_fname, '/'))
 		return false;
-	*strrchr(folder, '/') = '\0';
-	return true;
+	snprintf(path, sizeof(path), "%s", file.dli_fname);
+	*strrchr(path, '/') = '\0';
+	return realpath(path[0] ? path : "/", folder);
 }
 
 static bool has_provider(const char *driver)
