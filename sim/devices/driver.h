@@ -198,6 +198,11 @@ struct drv_ops {
 	int (*probe)(struct drv_device *dev, const struct drv_upcalls *up);
 	void (*remove)(struct drv_device *dev);
 	void (*irq)(struct drv_device *dev, unsigned int vector);
+	/*
+	 * Called often, while simulated time follows the host's: programs read the time of day from memory of this
+	 * driver. NULL: they do not.
+	 */
+	void (*update_clock)(struct drv_device *dev);
 	void (*query_device)(struct drv_device *dev, struct ib_uverbs_ex_query_device_resp *out);
 	/* The driver's own part of the answer to an extended query; NULL: there is none. */
 	void (*query_device_ex)(struct drv_device *dev, struct drv_udata *u);

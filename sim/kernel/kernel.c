@@ -351,6 +351,14 @@ int kernel_mmap(struct kfile *f, struct task *t, uint64_t len, int prot, uint64_
 	return kdev_ops(f->dev)->mmap(f->ctx, offset, len, out);
 }
 
+void kernel_update_clocks(struct kernel *k)
+{
+	for (unsigned int i = 0; i < k->num_devices; i++) {
+		if (kdev_ops(&k->dev[i])->update_clock)
+			kdev_ops(&k->dev[i])->update_clock(&k->dev[i].drv);
+	}
+}
+
 void kernel_cpu_work(struct kernel *k, unsigned int device, unsigned int bar, uint64_t offset,
 		     const void *data, uint32_t size, struct drv_cpu_work *out)
 {

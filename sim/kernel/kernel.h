@@ -114,6 +114,8 @@ struct kernel *kernel_create(const struct kernel_config *cfg, char *err, size_t 
 void kernel_destroy(struct kernel *k);
 /* MSI-X from the machine. */
 void kernel_irq(struct kernel *k, unsigned int device, unsigned int vector);
+/* The drivers' time of day, if programs read it, is now the host's. */
+void kernel_update_clocks(struct kernel *k);
 
 /* What a program's processor did for a store to a BAR, in the program's order. */
 void kernel_cpu_work(struct kernel *k, unsigned int device, unsigned int bar, uint64_t offset,

@@ -23,6 +23,10 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	numbers_free(uars);
 	numbers_init(uars, HCASIM_MLX5_UAR_FIRST, HCASIM_MLX5_UAR_PAGES,
 		     HCASIM_MLX5_UAR_PAGES - HCASIM_MLX5_UAR_FIRST);
+	if (mlx5_clock_create(dev)) {
+		native_drv_ops.remove(dev);
+		return -ENOMEM;
+	}
 	return 0;
 }
 
@@ -107,6 +111,7 @@ static int create_ah(struct drv_ah *base, const struct hca_av *av, struct drv_ud
 
 static void remove_device(struct drv_device *dev)
 {
+	mlx5_clock_destroy(dev);
 	native_drv_ops.remove(dev);
 }
 
@@ -206,6 +211,7 @@ const struct drv_ops mlx5_drv_ops = {
 	.probe = probe,
 	.remove = remove_device,
 	.irq = native_irq,
+	.update_clock = mlx5_clock_update,
 	.query_device = query_device,
 	.query_device_ex = query_device_ex,
 	.query_port = query_port,

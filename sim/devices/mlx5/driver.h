@@ -84,6 +84,12 @@ void mlx5_page_put(struct mlx5_page *page); /* may be NULL */
 void mlx5_pages_free(struct mlx5_ucontext *ctx);
 int mlx5_page_mmap(const struct mlx5_ucontext *ctx, uint64_t number, struct drv_mmap *out);
 
+/* driver_clock.c */
+int mlx5_clock_create(struct drv_device *dev);
+void mlx5_clock_destroy(struct drv_device *dev);
+void mlx5_clock_update(struct drv_device *dev);
+int mlx5_clock_mmap(const struct drv_device *dev, struct drv_mmap *out);
+
 int mlx5_alloc_uar(struct drv_call *c);
 int mlx5_destroy_uar(void *uar);
 int mlx5_alloc_dm(struct drv_call *c);

@@ -231,9 +231,7 @@ int mlx5_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, struc
 		out->read_only = true;
 		return 0;
 	case MLX5_IB_MMAP_CLOCK_INFO:
-		out->bar_offset = HCASIM_MLX5_CLOCK_INFO;
-		out->read_only = true;
-		return index == MLX5_IB_CLOCK_INFO_V1 ? 0 : -EINVAL;
+		return index == MLX5_IB_CLOCK_INFO_V1 ? mlx5_clock_mmap(base->dev, out) : -EINVAL;
 	default:
 		return -EINVAL;
 	}

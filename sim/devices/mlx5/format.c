@@ -10,9 +10,6 @@
 #include "hcasim_hw.h"
 #include "hcasim_mlx5.h"
 
-_Static_assert(sizeof(struct mlx5_ib_clock_info) % 8 == 0, "registers are read in units of 8 bytes");
-_Static_assert(HCASIM_MLX5_CORE_CLOCK_KHZ == 1000000, "a tick is a nanosecond of the clock page");
-
 #define PREP(field, v) HCASIM_FIELD_PREP(HCASIM_MLX5_##field##_MASK, v)
 #define GET(field, v)  HCASIM_FIELD_GET(HCASIM_MLX5_##field##_MASK, v)
 
@@ -196,17 +193,6 @@ static uint16_t srq_next(const void *wqe)
 	return be16toh(next->next_wqe_index);
 }
 
-/* The time of day is the timer's, in nanoseconds since the adapter was made, so that every run repeats. */
-static void read_clock_info(uint64_t offset, uint8_t out[8])
-{
-	static const struct mlx5_ib_clock_info info = {
-		.mult = 1, .mask = UINT64_MAX, .overflow_period = INT64_MAX};
-
-	memset(out, 0, 8);
-	if (offset < sizeof(info))
-		memcpy(out, (const uint8_t *)&info + offset, 8);
-}
-
 static void read_register(const struct hca_config *cfg, hca_ps now, unsigned int bar, uint64_t offset,
 			  uint8_t out[8])
 {
@@ -214,11 +200,6 @@ static void read_register(const struct hca_config *cfg, hca_ps now, unsigned int
 	__be64 raw;
 
 	(void)cfg;
-	if (bar == HCASIM_MLX5_BAR && offset >= HCASIM_MLX5_CLOCK_INFO &&
-	    offset < HCASIM_MLX5_CLOCK_INFO + HCASIM_MLX5_UAR_PAGE_SIZE) {
-		read_clock_info(offset - HCASIM_MLX5_CLOCK_INFO, out);
-		return;
-	}
 	if (bar == HCASIM_MLX5_BAR && offset == HCASIM_MLX5_REG_INTERNAL_TIMER)
 		v = now / PS_PER_TICK;
 	else if (bar == HCASIM_MLX5_BAR && offset == HCASIM_MLX5_REG_FW_REV)

@@ -111,6 +111,7 @@ struct native_dev {
 	struct native_ucontext *dm_owner[NATIVE_DM_PAGES]; /* NULL: free */
 	struct native_objects cqs, qps, srqs;
 	STAILQ_HEAD(, native_mem) dead; /* used again once no transfer can be under way to them */
+	void *family;                   /* of another family whose driver builds on this one */
 };
 
 static inline struct native_dev *native_dev(const struct drv_device *dev)

@@ -254,23 +254,6 @@ static void test_registers(void)
 	CU_ASSERT_EQUAL(memcmp(raw, fw, 8), 0);
 }
 
-/* What mlx5dv_ts_to_ns() does with the page: a tick of the timer is a nanosecond of the time of day, which is 0 when the adapter is made. */
-static void test_clock_page(void)
-{
-	const struct hca_config cfg = {.num_ports = 1};
-	struct mlx5_ib_clock_info info;
-	uint8_t after[8];
-
-	for (size_t at = 0; at < sizeof(info); at += 8)
-		pers->read_register(&cfg, 12345, 0, HCASIM_MLX5_CLOCK_INFO + at, (uint8_t *)&info + at);
-	CU_ASSERT_FALSE(info.sign & MLX5_IB_CLOCK_INFO_KERNEL_UPDATING);
-	CU_ASSERT_EQUAL(info.nsec, 0);
-	CU_ASSERT_EQUAL(((777 - info.cycles) & info.mask) * info.mult >> info.shift, 777);
-	CU_ASSERT_TRUE(info.overflow_period > 0);
-	pers->read_register(&cfg, 12345, 0, HCASIM_MLX5_CLOCK_INFO + sizeof(info), after);
-	CU_ASSERT_EQUAL(memcmp(after, (uint8_t[8]){0}, 8), 0);
-}
-
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
@@ -285,7 +268,6 @@ int main(void)
 		{"arming", test_arm},
 		{"doorbell records", test_records},
 		{"registers", test_registers},
-		{"clock page", test_clock_page},
 		CU_TEST_INFO_NULL,
 	};
 	CU_SuiteInfo suites[] = {{.pName = "mlx5 formats", .pTests = (CU_TestInfo *)tests},

@@ -3,6 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
 #include <CUnit/Basic.h>
 
 #include <rdma/mlx5_user_ioctl_cmds.h>
@@ -18,12 +21,13 @@ static struct {
 	struct drv_device dev;
 	struct mlx5_ucontext ctx;
 	struct native_pd pd;
+	hca_ps now;
 	bool mapped;
 } w;
 
 static hca_ps op_now(void *host)
 {
-	return 0;
+	return w.now;
 }
 
 static void op_ready(void *host, enum hca_stage stage)
@@ -64,7 +68,10 @@ static int world_init(void)
 	static const struct drv_upcalls upcalls = {.bar_mapped = bar_mapped};
 	struct mlx5_ib_alloc_ucontext_req_v2 req = {
 		.total_num_bfregs = 16, .num_low_latency_bfregs = 4, .max_cqe_version = 1};
-	struct drv_udata u = {.in = &req, .in_len = sizeof(req)}, none = {.in = &req};
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	struct mlx5_ib_alloc_pd_resp pd_resp;
+	struct drv_udata u = {.in = &req, .in_len = sizeof(req), .out = &resp, .out_len = sizeof(resp)};
+	struct drv_udata none = {.in = &req, .out = &pd_resp, .out_len = sizeof(pd_resp)};
 
 	w.cfg = (struct hca_config){.num_ports = 1, .max_qp = 16, .max_cq = 16, .max_mr = 16, .max_mw = 16};
 	w.dev = (struct drv_device){.cfg = &w.cfg, .ops = &mlx5_drv_ops};
@@ -273,6 +280,39 @@ static void test_queries(void)
 	CU_ASSERT_EQUAL(resp.clock_info_versions, 1u << MLX5_IB_CLOCK_INFO_V1);
 }
 
+/* ---- The clock page ---- */
+
+/* What mlx5dv_ts_to_ns() makes of a timestamp. */
+static uint64_t time_of_day(const struct mlx5_ib_clock_info *info, uint64_t timestamp)
+{
+	return info->nsec + (((timestamp - info->cycles) & info->mask) * info->mult >> info->shift);
+}
+
+static void test_clock_page(void)
+{
+	const struct mlx5_ib_clock_info *info;
+	struct drv_mmap map;
+	time_t before;
+	void *writable;
+
+	CU_ASSERT_EQUAL_FATAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 0x700 * 4096, 4096, &map), 0);
+	CU_ASSERT_TRUE(map.kind == DRV_MMAP_MEMORY && map.read_only && map.length == 4096);
+	writable = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, map.memfd, (off_t)map.memfd_offset);
+	CU_ASSERT_EQUAL(writable, MAP_FAILED);
+	CU_ASSERT_NOT_EQUAL(ftruncate(map.memfd, 0), 0);
+	info = mmap(NULL, 4096, PROT_READ, MAP_SHARED, map.memfd, (off_t)map.memfd_offset);
+	CU_ASSERT_PTR_NOT_EQUAL_FATAL(info, MAP_FAILED);
+	CU_ASSERT_EQUAL(time_of_day(info, 777), 777);
+	CU_ASSERT_TRUE(info->overflow_period > 0);
+	w.now = 5000000000; /* ps */
+	before = time(NULL);
+	mlx5_drv_ops.update_clock(&w.dev);
+	CU_ASSERT_TRUE((time_t)(time_of_day(info, 5000000) / 1000000000) >= before);
+	CU_ASSERT_TRUE((time_t)(time_of_day(info, 5000000) / 1000000000) <= time(NULL));
+	CU_ASSERT_FALSE(info->sign & MLX5_IB_CLOCK_INFO_KERNEL_UPDATING);
+	munmap((void *)info, 4096);
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"device memory", test_dm},
@@ -280,6 +320,7 @@ int main(void)
 					    {"refused device memory", test_refused_dm},
 					    {"query of device memory", test_query_dm},
 					    {"queries", test_queries},
+					    {"clock page", test_clock_page},
 					    CU_TEST_INFO_NULL};
 	CU_SuiteInfo suites[] = {{.pName = "mlx5 methods",
 				  .pInitFunc = world_init,

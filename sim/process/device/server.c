@@ -288,8 +288,10 @@ static void idle(struct server *s)
 static void round_of_work(struct server *s, unsigned int round)
 {
 	bool input = drain_rings(s);
-	enum machine_state state = machine_run(s->machine, RUN_BUDGET);
+	enum machine_state state;
 
+	kernel_update_clocks(s->kernel);
+	state = machine_run(s->machine, RUN_BUDGET);
 	s->active = state == MACHINE_ACTIVE;
 	/* In every such round: timers can be due so often that idle() never sleeps. */
 	if (round % SOCKET_EVERY == 0)
