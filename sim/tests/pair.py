@@ -9,12 +9,15 @@ JOB is one JSON object:
     calls: (optional) number of calls seen by ready.c after which the server is ready
     gate: (optional) from this connection of the client on, each waits for the server's next listen (ready.c)
     endless: (optional) the server does not end by itself: it is terminated when the client has ended
+    after_client: (optional) seconds of processor time that the server may use once the client has succeeded; SIGXCPU
 Standard output, at the end: {"server": {"status": n, "output": text}, "client": {...}, ...}.
 The client starts when the server listens. If one of the two fails, the other one is terminated, since it
 might wait for it over TCP forever. With `announce` it is not: then the test checks how it ends.
 """
 import json
+import math
 import os
+import resource
 import select
 import subprocess
 import sys
@@ -62,12 +65,23 @@ def start_client(job, server, ready_in):
     return client
 
 
-def wait_both(processes, end_others):
+def limit(process, seconds):
+    """It ends by SIGXCPU after this much processor time from now on, however busy the host is."""
+    with open(f"/proc/{process.pid}/stat", encoding="ascii") as stat:
+        used = sum(map(int, stat.read().rpartition(")")[2].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+    end = math.ceil(used) + seconds
+    resource.prlimit(process.pid, resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))
+
+
+def wait_both(processes, end_others, after_client=None):
     running = {os.pidfd_open(process.pid): process for process in processes}
     while running:
         for ended in select.select(running, [], [])[0]:
-            status = running.pop(ended).wait()
+            process = running.pop(ended)
+            status = process.wait()
             os.close(ended)
+            if after_client and running and not status and process is processes[1]:
+                limit(processes[0], after_client)
             for other in running.values() if status and end_others else []:
                 other.terminate()
 
@@ -90,7 +104,7 @@ def main():
         client.wait()
         server.terminate()
     else:
-        wait_both([server, client], end_others="announce" not in job)
+        wait_both([server, client], "announce" not in job, job.get("after_client"))
     ends = {"server": result(server), "client": result(client)}
     if other:
         ends["other"] = result(other)

@@ -3,6 +3,7 @@
 the variables."""
 import json
 import re
+import signal
 import subprocess
 
 import pytest
@@ -21,10 +22,10 @@ def start(family, hcas=2):
     return Machine(hcas=hcas, options=["--device", family])
 
 
-def run_ends(family, server, client):
+def run_ends(family, server, client, **more):
     """Server and client, each with status and output, and the number of packets that each adapter sent."""
     after = count_packets(ADAPTERS[family])
-    result = start(family).run(*pair_command(server, client, after=after))
+    result = start(family).run(*pair_command(server, client, after=after, **more))
     ends = last_json(result.output)
     assert result.status == 0 or any(end["status"] for end in ends.values()), result.output
     packets = [int(line) for line in ends["after"]["output"].split()]
@@ -119,21 +120,26 @@ def test_ucx_finds_the_adapter(family):
 # ---- libfabric ----
 
 FABRIC_SIZES = ["64", "256", "1k", "4k", "64k", "1m"]
-# After the last message: when ofi_rxm closes a connection that the peer has left, it reports what it has not polled yet
-# as flushed, although the CQE says that it succeeded (no CQE in the adapters' trace has that status). On a busy host
-# the disconnection may come before the poll.
+# What ofi_rxm of libfabric 1.17 may do after the last message, if the host is so busy that the peer has left before it
+# polls: it closes the connection, and what it has not polled is reported as flushed, or never, although the CQE is there
+# and says that it succeeded (no CQE in the adapters' trace has another status). Later releases poll before they close.
 FLUSHED_BY_LIBFABRIC = "cq_readerr: Work Request Flushed Error"
+
+
+def left_too_early(end):
+    return FLUSHED_BY_LIBFABRIC in end["output"] or end["status"] == -signal.SIGXCPU
 
 
 def fi_pingpong(family, provider, endpoint, sizes, iterations=50):
     """Checks the messages at both ends (-c). Returns how many packets each adapter sent."""
     port = free_port()
     command = ["fi_pingpong", "-c", "-I", iterations, "-p", provider, "-e", endpoint]
-    ends, packets = run_ends(family, [*command, "-B", port], [*command, "-P", port, "127.0.0.1"])
+    server, client = [*command, "-B", port], [*command, "-P", port, "127.0.0.1"]
+    ends, packets = run_ends(family, server, client, after_client=10)
     for end in ends:
         rows = re.findall(r"^(\w+)\s+(\d+)\s+=(\d+)\s", end["output"], re.M)
         assert rows == [(size, str(iterations), str(iterations)) for size in sizes], describe_pair(ends)
-    if any(FLUSHED_BY_LIBFABRIC in end["output"] for end in ends):
+    if "rxm" in provider and any(map(left_too_early, ends)):
         pytest.skip("libfabric handled the peer's disconnection before completions that it had")
     assert not any(end["status"] for end in ends), describe_pair(ends)
     return packets
