@@ -262,10 +262,11 @@ class Objects(Suite):
         flag = self.tables.flag("IP_CSUM")
         for qpt in ("UD", "RAW_PACKET"):
             for protocol in ("udp", "tcp"):
-                for asked, size, case in (
-                    (True, 300, "asked"),
-                    (False, 300, "not-asked"),
-                    (True, 301, "odd"),
+                for asked, size, region, case in (
+                    (True, 300, 0, "asked"),
+                    (False, 300, 0, "not-asked"),
+                    (True, 301, 0, "odd"),
+                    (True, 302, 1, "region"),
                 ):
                     flags = SIGNALED + (("IP_CSUM",) if asked else ())
                     data = Data("sge", "sge", (size,))
@@ -280,11 +281,11 @@ class Objects(Suite):
                             else "wrong checksums arrive as they were sent, without IBV_WC_IP_CSUM_OK"
                         ),
                         expect=Expect(
-                            flag.post_clause if asked else CSUM_OK,
+                            (flag.clause if region else flag.post_clause) if asked else CSUM_OK,
                             errata=("IP-CSUM-UD",) if qpt == "UD" else (),
                         ),
                         wrs=(self.work("SEND", qpt, flags, data),),
-                        args={"tcp": int(protocol == "tcp")},
+                        args={"tcp": int(protocol == "tcp"), "region": region},
                         needs=("flags/IP_CSUM",),
                     )
 

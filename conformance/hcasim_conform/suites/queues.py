@@ -166,10 +166,28 @@ class Queues(Suite):
                 "the message is where wr_id says, also if two QPs receive at the same time and receives end in another "
                 "order than they were posted",
             ),
+            (
+                "held",
+                "srq_held",
+                "ibv_post_srq_recv/NOTES/buffers",
+                (),
+                "a receive that is not polled while twice as many as the queue holds are posted and end keeps its wr_id and its buffer",
+            ),
         )
         for qpt in ("RC", "UD"):
             for case, scenario, clause, errata, says in kinds:
                 yield self._shared(qpt, case, scenario, clause, errata, says)
+        yield Case(
+            suite="sges",
+            qpt="RC",
+            case="srq-shorter",
+            scenario="srq_shorter",
+            says="a receive of one SGE, where one of two was posted before, refuses a message that is longer, and nothing of "
+            "it is written behind the SGE",
+            expect=Expect(SRQ_RECV, errata=("FAILURE-STATUS",), status="REM_INV_REQ_ERR"),
+            wrs=(self.work("SEND", "RC"),),
+            needs=("srq",),
+        )
         says = "IBV_EVENT_QP_LAST_WQE_REACHED for the QP that goes to ERR, also the second time; the receives stay for the other QP"
         yield self._shared("RC", "drain", "srq_drain", drain, ("SRQ-DRAIN",), says)
 

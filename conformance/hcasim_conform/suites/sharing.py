@@ -65,6 +65,14 @@ class Sharing(Suite):
             more=0,
         )
         yield self._case(
+            "cq",
+            "RC",
+            "lengths",
+            "field_lengths",
+            Expect(FIELDS),
+            "ibv_wc_read_byte_len() is the length of the message, also where that needs 9, 16 and 17 bits",
+        )
+        yield self._case(
             "objects",
             "RC",
             "parent-members",

@@ -234,7 +234,74 @@ static void fields_alone(struct kit *k)
 	end_free(a.mem);
 }
 
+/* ---- Long messages ---- */
+
+#define LONGEST 0x20000
+
+/* The next entry of the receives' CQ is of a message of this length. */
+static void read_length(struct kit *k, struct ibv_cq_ex *cq, uint32_t len)
+{
+	struct watchdog w = watchdog(k->r->dut.timeout_ms);
+	struct ibv_poll_cq_attr attr = {0};
+	int ret;
+
+	do
+		ret = ibv_start_poll(cq, &attr);
+	while (ret == ENOENT && !watchdog_expired(&w));
+	KIT_CHECK(k, !ret, "the message of %u bytes did not come", len);
+	if (cq->status)
+		KIT_FAULT(k, "the message of %u bytes ended with %s", len,
+			  value_name(status_names, cq->status));
+	else if (ibv_wc_read_byte_len(cq) != len)
+		KIT_FAULT(k, "ibv_wc_read_byte_len() is %u, expected %u", ibv_wc_read_byte_len(cq), len);
+	ibv_end_poll(cq);
+}
+
+static void carry_length(struct kit *k, struct own *o, struct ibv_mr *mr, uint32_t len)
+{
+	struct ibv_sge from = {(uintptr_t)mr->addr, len, mr->lkey};
+	struct ibv_sge to = {(uintptr_t)mr->addr + LONGEST, LONGEST, mr->lkey};
+	struct ibv_recv_wr recv = {.wr_id = len, .sg_list = &to, .num_sge = 1}, *bad_recv;
+	struct ibv_send_wr wr = kit_wr(len, IBV_WR_SEND, &from), *bad;
+	struct watchdog w = watchdog(k->r->dut.timeout_ms);
+	struct ibv_wc wc;
+	int ret = ibv_post_recv(o->qp, &recv, &bad_recv);
+
+	ret = ret ? ret : ibv_post_send(o->qp, &wr, &bad);
+	KIT_CHECK(k, !ret, "posting failed with %s", errno_name(ret));
+	read_length(k, (struct ibv_cq_ex *)o->recv_cq, len);
+	do
+		ret = ibv_poll_cq(o->send_cq, 1, &wc);
+	while (!ret && !watchdog_expired(&w));
+	KIT_CHECK(k, ret == 1 && wc.status == IBV_WC_SUCCESS, "the SEND of %u bytes did not succeed", len);
+}
+
+/* Lengths at the borders of bytes and words, by a CQ that is asked for the length alone. */
+static void field_lengths(struct kit *k)
+{
+	static const uint32_t lengths[] = {0, 1, 255, 256, 0x7fff, 0x8000, 0xffff, 0x10000, 0x10001, 0x1ffff};
+	struct end *end = &k->r->dut.requester;
+	struct ibv_cq_init_attr_ex attr = {.cqe = 4, .wc_flags = IBV_WC_EX_WITH_BYTE_LEN};
+	struct own o = {.init.qp_type = IBV_QPT_RC, .to_itself = true};
+	void *mem = end_alloc(end->pd, 2 * LONGEST);
+	struct ibv_mr *mr = mem ? ibv_reg_mr(end->pd, mem, 2 * LONGEST, IBV_ACCESS_LOCAL_WRITE) : NULL;
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(end->ctx, &attr);
+
+	o.send_cq = ibv_create_cq(end->ctx, 4, NULL, NULL, 0);
+	o.recv_cq = cq ? ibv_cq_ex_to_cq(cq) : NULL;
+	if (!mr || !o.send_cq || !o.recv_cq)
+		KIT_FAULT(k, "memory or CQs: %s", errno_name(errno));
+	else if (own_create_qp(k, &o) && own_reach(k, &o, IBV_QPS_RTS))
+		for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]) && KIT_GOOD(k); i++)
+			carry_length(k, &o, mr, lengths[i]);
+	own_destroy(&o);
+	if (mr)
+		ibv_dereg_mr(mr);
+	end_free(mem);
+}
+
 const struct scenario field_scenarios[] = {
+	{"field_lengths", field_lengths},
 	{"fields_alone", fields_alone},
 	{NULL, NULL},
 };

@@ -335,7 +335,111 @@ static void srq_out_of_order(struct kit *k)
 	link_destroy(&other);
 }
 
+/* ---- Receives that are posted again ---- */
+
+#define HALF 64
+
+/* A receive of `num` pieces of HALF bytes each, in the memory of a slot. */
+static bool post_receive(struct kit *k, unsigned int slot, uint64_t id, int num)
+{
+	const uintptr_t at = arena_address(&k->l->recv, k->l->slot[slot]);
+	struct ibv_sge sge[] = {{at, link_grh(k->l) + HALF, k->l->recv.mr->lkey},
+				{at + link_grh(k->l) + HALF, HALF, k->l->recv.mr->lkey}};
+	struct ibv_recv_wr wr = {.wr_id = id, .sg_list = sge, .num_sge = num}, *bad;
+	const int ret = link_post_recv(k->l, &wr, &bad);
+
+	if (ret)
+		KIT_FAULT(k, "posting a receive of %d SGEs failed with %s", num, errno_name(ret));
+	return !ret;
+}
+
+/* Posts a SEND of `len` bytes; its completion is `status`. */
+static bool send_one(struct kit *k, struct link *l, struct plan *plan, uint32_t len,
+		     enum ibv_wc_status status)
+{
+	struct cell_wr wr = k->cell->wr[0];
+	struct posted posted;
+	int ret;
+
+	wr.num_len = 1;
+	wr.len[0] = len;
+	arena_reset(&l->local);
+	ret = plan_wr(plan, l, &wr, 0, k->r->seed + len);
+	posted = ret ? (struct posted){.rc = ret} : post_list(l, plan, 1, &k->res->log);
+	if (posted.rc)
+		KIT_FAULT(k, "a SEND of %u bytes was refused with %s", len, errno_name(posted.rc));
+	return !posted.rc && kit_expect(k, l, l->cq, l->qp, plan->wr_id, status);
+}
+
+static bool receive(struct kit *k, struct link *l, unsigned int slot, uint64_t id, const struct plan *plan)
+{
+	if (!kit_expect(k, l, l->peer_cq, l->peer, id, IBV_WC_SUCCESS))
+		return false;
+	link_fetch(k->l);
+	judge_bytes(&k->res->verdict, "the receive that wr_id names", plan->payload,
+		    k->l->slot[slot] + link_grh(l), plan->total);
+	return KIT_GOOD(k);
+}
+
+/* The receive of another QP is not polled, while many others are posted and end: it keeps its wr_id and its place. */
+static void srq_held(struct kit *k)
+{
+	const uint64_t held = 0x6e1d00000000c0deu;
+	static struct plan first, plan;
+	struct link_opts opts = {0};
+	struct link other = {0};
+	bool good;
+
+	if (!kit_link(k, API_SRQ, NULL))
+		return;
+	opts.srq = k->l->srq;
+	good = kit_link_second(k, &other, API_SRQ, &opts) && post_receive(k, 0, held, 1) &&
+	       send_one(k, &other, &first, HALF, IBV_WC_SUCCESS);
+	for (uint32_t i = 1, most = 2 * size_of(k); good && i <= most; i++) {
+		const unsigned int slot = 1 + i % (LINK_RECV_SLOTS - 1);
+
+		good = post_receive(k, slot, slot_id(i, slot), 1) &&
+		       send_one(k, k->l, &plan, i % HALF, IBV_WC_SUCCESS) &&
+		       receive(k, k->l, slot, slot_id(i, slot), &plan);
+	}
+	if (good)
+		receive(k, &other, 0, held, &first);
+	link_destroy(&other);
+}
+
+/* A receive of one SGE, where one of two was posted before: what does not fit is refused, and is not written. */
+static void srq_shorter(struct kit *k)
+{
+	static struct plan plan;
+	uint8_t before[HALF], *behind;
+	struct ibv_wc wc;
+	bool good;
+
+	if (!kit_link(k, API_SRQ, NULL))
+		return;
+	KIT_CHECK(k, k->l->cap.max_recv_sge > 1, "the SRQ has %u SGEs", k->l->cap.max_recv_sge);
+	good = true;
+	for (uint32_t i = 0, most = 2 * size_of(k); good && i < most; i++)
+		good = post_receive(k, 0, slot_id(i, 0), 2) &&
+		       send_one(k, k->l, &plan, 2 * HALF - i % HALF, IBV_WC_SUCCESS) &&
+		       receive(k, k->l, 0, slot_id(i, 0), &plan);
+	if (!good || !post_receive(k, 0, slot_id(0, 0), 1))
+		return;
+	behind = k->l->slot[0] + HALF;
+	memcpy(before, behind, HALF);
+	if (!send_one(k, k->l, &plan, 2 * HALF - 1, IBV_WC_REM_INV_REQ_ERR) ||
+	    !kit_wait(k, k->l, k->l->peer_cq, &wc))
+		return;
+	KIT_CHECK(k, wc.status == IBV_WC_LOC_LEN_ERR && wc.wr_id == slot_id(0, 0),
+		  "a receive of %d bytes for a message of %d ends with %s", HALF, 2 * HALF - 1,
+		  value_name(status_names, wc.status));
+	link_fetch(k->l);
+	KIT_CHECK(k, !memcmp(before, behind, HALF), "bytes behind the receive's only SGE have changed");
+}
+
 const struct scenario srq_edge_scenarios[] = {
+	{"srq_held", srq_held},
+	{"srq_shorter", srq_shorter},
 	{"srq_limits", srq_limits},
 	{"srq_attributes", srq_attributes},
 	{"srq_out_of_order", srq_out_of_order},

@@ -158,13 +158,14 @@ static void checksums(struct kit *k)
 {
 	static struct plan plan[CELL_MAX_WR];
 	bool asked = k->cell->wr[0].flags & IBV_SEND_IP_CSUM, tcp = kit_arg(k, "tcp", 0);
+	const bool region = kit_arg(k, "region", 0);
 	uint8_t frame[ETH + IP + TCP], *data, *got;
 	struct link *l = k->l;
 	unsigned int skip = 0, len;
 	struct posted posted;
 	struct ibv_wc wc;
 
-	if (!kit_link(k, API_POST, NULL) || !kit_plan(k, plan))
+	if (!kit_link(k, region ? API_WR : API_POST, NULL) || !kit_plan(k, plan))
 		return;
 	/* IPv4 follows the Ethernet header on a raw QP, the four bytes of IPoIB on UD */
 	skip = l->qpt == IBV_QPT_UD ? 4 : ETH;
@@ -182,7 +183,7 @@ static void checksums(struct kit *k)
 		memcpy(data, frame, ETH);
 	else
 		memcpy(data, (uint8_t[]){8, 0, 0, 0}, 4);
-	posted = post_list(l, plan, 1, &k->res->log);
+	posted = region ? post_wr(l, plan, 1, false, &k->res->log) : post_list(l, plan, 1, &k->res->log);
 	KIT_CHECK(k, !posted.rc, "posting was refused with %s", errno_name(posted.rc));
 	if (!kit_expect(k, l, l->cq, l->qp, plan[0].wr_id, IBV_WC_SUCCESS) ||
 	    !kit_wait(k, l, l->peer_cq, &wc))
