@@ -5,6 +5,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
+#include "devx/rows.h"
 #include "driver.h"
 
 static int query_pd(struct drv_call *c)
@@ -68,5 +69,9 @@ const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
 	DRV_METHOD(UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY, mlx5_query_dm, dm_query),
 	DRV_METHOD(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, query_pd, pd_query),
 	DRV_METHOD(UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, query_port, port_query),
+	MLX5_DEVX_METHODS,
 };
-const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {{MLX5_IB_OBJECT_UAR, mlx5_destroy_uar}};
+const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {
+	{MLX5_IB_OBJECT_UAR, mlx5_destroy_uar},
+	{MLX5_IB_OBJECT_DEVX_OBJ, mlx5_devx_destroy},
+};

@@ -61,13 +61,12 @@ static int alloc_pages(struct mlx5_ucontext *ctx)
 	return 0;
 }
 
-/* DEVX is refused as by a device without user contexts: libmlx5 then opens the device without it. */
 static int check(const struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
 	if (req->flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX || req->comp_mask || req->reserved0 ||
 	    req->reserved1 || req->reserved2)
 		return -EOPNOTSUPP;
-	if (req->flags || req->max_cqe_version < CQE_VERSION || !req->total_num_bfregs ||
+	if (req->max_cqe_version < CQE_VERSION || !req->total_num_bfregs ||
 	    req->total_num_bfregs > MLX5_MAX_BFREGS)
 		return -EINVAL;
 	return req->num_low_latency_bfregs > req->total_num_bfregs - 1 ? -EINVAL : 0;
@@ -115,6 +114,7 @@ int mlx5_alloc_ucontext(struct drv_ucontext *base, struct drv_udata *u)
 	if (ret)
 		return ret;
 	ctx->fixed.ctx = ctx;
+	ctx->devx = req.flags & MLX5_IB_ALLOC_UCTX_DEVX;
 	if (!(req.lib_caps & MLX5_LIB_CAP_DYN_UAR)) {
 		ctx->num_bfregs = (req.total_num_bfregs + PER_UAR - 1) / PER_UAR * PER_UAR;
 		ctx->num_low_latency = req.num_low_latency_bfregs;
