@@ -74,6 +74,11 @@ COMMANDS = {
     ("hca_cap_atomic", "atomic_caps"): [
         ("operations", None, "atomic_operations"), ("size_qp", None, "atomic_size_qp"),
     ],
+    ("hca_cap_dm", "device_mem_cap"): [
+        ("dw0", "MEMIC", "memic"), ("log_max_alignment", None, "log_max_memic_addr_alignment"),
+        ("bar_start", None, "memic_bar_start_addr"), ("bar_size", None, "memic_bar_size"),
+        ("max_size", None, "max_memic_size"),
+    ],
     ("cmd_rts2rts", "rts2rts_qp_in"): [
         ("opt_param_mask", None, "opt_param_mask"),
         ("udp_sport", None, "qpc.primary_address_path.udp_sport"),
@@ -112,6 +117,7 @@ NUMBERS = {
     "HCASIM_MLX5_CMD_RTS2RTS_MASK_UDP_SPORT_MASK": "MLX5_QPC_OPT_MASK_32_UDP_SPORT",
     "HCASIM_MLX5_CMD_OBJ_RESERVED_QPN": "MLX5_OBJ_TYPE_RESERVED_QPN",
     "HCASIM_MLX5_CAP_ATOMIC": "MLX5_CAP_ATOMIC",
+    "HCASIM_MLX5_CAP_DEVICE_MEM << 1": "MLX5_SET_HCA_CAP_OP_MOD_DEVICE_MEMORY",
     "HCASIM_MLX5_CAP_GENERAL_2 << 1": "MLX5_SET_HCA_CAP_OP_MOD_GENERAL_DEVICE_CAP_2",
     "HCASIM_MLX5_L3_HDR_IPV4": "MLX5_CQE_L3_HDR_TYPE_IPV4",
 }

@@ -31,6 +31,37 @@ void dm_read(const struct hca *hca, uint64_t offset, void *data, uint32_t size)
 	memset((uint8_t *)data + known, 0, size - known);
 }
 
+/* The byte that an access to the range of `op` is about; NULL: it is none of those. */
+static uint8_t *operand(const struct hca *hca, enum hca_dm_op op, uint64_t offset, uint32_t size)
+{
+	const uint64_t dm = hca->pers->dm.size;
+
+	if (!(hca->pers->dm_ops & 1u << op) || size != 1 || offset / dm != op + 1)
+		return NULL;
+	return hca->dm + offset % dm;
+}
+
+void dm_store(struct hca *hca, uint64_t offset, const void *data, uint32_t size)
+{
+	uint8_t *byte = operand(hca, HCA_DM_OP_ADD, offset, size);
+
+	if (byte)
+		*byte = (uint8_t)(*byte + *(const uint8_t *)data);
+	else
+		dm_write(hca, offset, data, size);
+}
+
+void dm_load(struct hca *hca, uint64_t offset, void *data, uint32_t size)
+{
+	uint8_t *byte = operand(hca, HCA_DM_OP_TEST_SET, offset, size);
+
+	dm_read(hca, offset, data, size);
+	if (byte) {
+		*(uint8_t *)data = *byte;
+		*byte = 1;
+	}
+}
+
 void dm_move(struct hca *hca, struct hca_dma *dma)
 {
 	uint8_t *buf = dma->buf;

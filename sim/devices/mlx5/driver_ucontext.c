@@ -212,7 +212,7 @@ int mlx5_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, struc
 
 	memset(out, 0, sizeof(*out));
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
-		return native_mmap_dm(native_ctx(base), extended_index(pgoff) * MLX5_PAGE_SIZE, length, out);
+		return mlx5_mmap_dm(native_ctx(base), extended_index(pgoff) * MLX5_PAGE_SIZE, length, out);
 	if (length != MLX5_PAGE_SIZE)
 		return -EINVAL;
 	out->kind = DRV_MMAP_BAR;

@@ -233,11 +233,13 @@ static void test_capabilities(void)
 	struct hcasim_mlx5_hca_cap_2 cap_2;
 	uint8_t none[HCASIM_MLX5_HCA_CAP_SIZE];
 	struct hcasim_mlx5_hca_cap_atomic atomic;
+	struct hcasim_mlx5_hca_cap_dm dm;
 
 	query(HCASIM_MLX5_CAP_GENERAL, false, &cap, sizeof(cap));
 	query(HCASIM_MLX5_CAP_GENERAL, true, &most, sizeof(most));
 	query(HCASIM_MLX5_CAP_GENERAL_2, false, &cap_2, sizeof(cap_2));
 	query(HCASIM_MLX5_CAP_ATOMIC, false, &atomic, sizeof(atomic));
+	query(HCASIM_MLX5_CAP_DEVICE_MEM, false, &dm, sizeof(dm));
 	query(HCASIM_MLX5_CAP_ATOMIC + 1, false, none, sizeof(none));
 	CU_ASSERT_TRUE(!none[0] && !memcmp(none, none + 1, sizeof(none) - 1));
 	CU_ASSERT_EQUAL(memcmp(&cap, &most, sizeof(cap)), 0);
@@ -248,6 +250,9 @@ static void test_capabilities(void)
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_2_LOG_RESERVED_QPN_GRANULARITY_MASK, cap_2.dw4),
 			HCASIM_MLX5_LOG_RESERVED_QPNS);
 	CU_ASSERT_EQUAL(be16toh(atomic.size_qp), 8);
+	CU_ASSERT_EQUAL(be32toh(dm.max_size), HCASIM_MLX5_BAR_DM_SIZE);
+	CU_ASSERT_EQUAL(be32toh(dm.operations), 3);
+	CU_ASSERT_TRUE(dm.increment_sizes == 1 && dm.test_and_set_sizes == 1);
 }
 
 static void test_refused_general(void)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "devices/mlx5/devx/devx.h"
+#include "devices/mlx5/format.h"
 
 #define PREP(field, v)  htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_##field##_MASK, v))
 #define OP_MOD_TYPE     1 /* bits from here on; below: the most there can be, or what there is */
@@ -79,6 +80,22 @@ static void atomic(void *out)
 	memcpy(out, &cap, sizeof(cap));
 }
 
+static void device_memory(void *out)
+{
+	const struct hcasim_mlx5_hca_cap_dm cap = {
+		.dw0 = htobe32(HCASIM_MLX5_HCA_CAP_DM_MEMIC_MASK),
+		.increment_sizes = 1,
+		.test_and_set_sizes = 1,
+		.log_min_alloc = LOG_PAGE,
+		.log_max_alignment = (uint8_t)log2_of(HCASIM_MLX5_BAR_DM_SIZE),
+		.bar_size = htobe32(HCASIM_MLX5_BAR_DM_SIZE),
+		.max_size = htobe32(HCASIM_MLX5_BAR_DM_SIZE),
+		.operations = htobe32(mlx5_personality.dm_ops),
+	};
+
+	memcpy(out, &cap, sizeof(cap));
+}
+
 uint8_t mlx5_devx_query_hca_cap(struct mlx5_devx_cmd *cmd)
 {
 	uint8_t *out = cmd->out + sizeof(struct hcasim_mlx5_cmd_out);
@@ -94,6 +111,9 @@ uint8_t mlx5_devx_query_hca_cap(struct mlx5_devx_cmd *cmd)
 		return HCASIM_MLX5_CMD_STATUS_OK;
 	case HCASIM_MLX5_CAP_ATOMIC:
 		atomic(out);
+		return HCASIM_MLX5_CMD_STATUS_OK;
+	case HCASIM_MLX5_CAP_DEVICE_MEM:
+		device_memory(out);
 		return HCASIM_MLX5_CMD_STATUS_OK;
 	default: /* of the types in between nothing is there */
 		return type < HCASIM_MLX5_CAP_GENERAL_2 ? HCASIM_MLX5_CMD_STATUS_OK
