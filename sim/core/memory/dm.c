@@ -31,7 +31,7 @@ void dm_read(const struct hca *hca, uint64_t offset, void *data, uint32_t size)
 	memset((uint8_t *)data + known, 0, size - known);
 }
 
-/* The byte that an access to the range of `op` is about; NULL: it is none of those. */
+/* The byte that an access to the range of `op` changes; NULL: the access has no such byte. */
 static uint8_t *operand(const struct hca *hca, enum hca_dm_op op, uint64_t offset, uint32_t size)
 {
 	const uint64_t dm = hca->pers->dm.size;

@@ -168,7 +168,7 @@ static int run(struct fake_call *c, int (*handler)(struct drv_call *c), const vo
 						.create = call_create};
 
 	c->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base.base};
-	/* The methods number their attributes anew. */
+	/* Each method numbers its attributes from the same number on. */
 	c->in_id = handler == mlx5_devx_other ? MLX5_IB_ATTR_DEVX_OTHER_CMD_IN
 					      : MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN;
 	c->in = in;
