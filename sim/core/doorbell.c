@@ -165,7 +165,7 @@ void hca_mmio_write(struct hca *hca, unsigned int bar, uint64_t offset, const vo
 	struct hca_doorbell db = {0};
 
 	if (bar == hca->pers->dm.bar)
-		dm_write(hca, offset, data, size);
+		dm_store(hca, offset, data, size);
 	if (bar != uar->bar || page >= uar->pages || !size || size > 64 || off + size > uar->page_size)
 		return;
 	hca->pers->decode_doorbell(off, data, size, &db);
@@ -184,7 +184,7 @@ void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *dat
 
 	memset(data, 0, size);
 	if (bar == hca->pers->dm.bar) {
-		dm_read(hca, offset, data, size);
+		dm_load(hca, offset, data, size);
 		return;
 	}
 	for (i = 0; i < size;) {

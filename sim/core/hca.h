@@ -511,6 +511,8 @@ struct hca_qp_attr {
  * -EINVAL: a rate limit that the adapter does not have.
  */
 int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr, uint32_t mask);
+/* The UDP source port of an RC or UC QP, until its path changes; 0: one that the core chooses. */
+int hca_qp_udp_sport(struct hca *hca, uint32_t qpn, uint16_t port);
 int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr);
 /*
  * -EBUSY: a work queue in a table. After this returns, no DMA of the QP is issued any more and its number may be

@@ -148,6 +148,9 @@ struct hca_shared_indices {
 	int16_t consumer, producer; /* of work queues, of CQs */
 };
 
+/* A store of a byte adds it; a load of a byte returns it and leaves a 1. Other accesses there have no effect. */
+enum hca_dm_op { HCA_DM_OP_ADD, HCA_DM_OP_TEST_SET, HCA_DM_OPS };
+
 struct hca_cq_record { /* doorbell record of a CQ, decoded */
 	uint32_t ci;
 	uint8_t arm_sn; /* and `solicited`: of the last arm request */
@@ -217,6 +220,11 @@ struct hca_personality {
 	 * slot. For other stores to a buffer these two are unused.
 	 */
 	void (*decode_doorbell)(uint32_t offset, const void *data, uint32_t size, struct hca_doorbell *db);
+	/*
+	 * Operations on device memory, a bit for each enum hca_dm_op. Behind the memory its BAR has a range of the same
+	 * size for each, from 0 on, whether its bit is set or not.
+	 */
+	uint32_t dm_ops;
 };
 
 #ifdef __cplusplus

@@ -10,15 +10,19 @@ static void set_path(struct qp *qp, const struct hca_qp_attr *a, uint32_t mask)
 {
 	if (mask & HCASIM_QP_ATTR_PORT)
 		qp->a.port = a->port;
-	if (mask & HCASIM_QP_ATTR_AV)
+	if (mask & HCASIM_QP_ATTR_AV) {
 		qp->a.av = a->av;
+		qp->set_sport = 0;
+	}
 	if (mask & HCASIM_QP_ATTR_PATH_MTU) {
 		qp->a.path_mtu = a->path_mtu;
 		qp->mtu = 128u << a->path_mtu;
 	}
 	if (mask & HCASIM_QP_ATTR_DEST_QPN)
 		qp->a.dest_qpn = a->dest_qpn;
-	qp->udp_sport = packet_sport(qp->a.av.flow_label, qp->qpn, qp->a.dest_qpn);
+	qp->udp_sport = qp->set_sport;
+	if (!qp->set_sport)
+		qp->udp_sport = packet_sport(qp->a.av.flow_label, qp->qpn, qp->a.dest_qpn);
 }
 
 static void set_limits(struct qp *qp, const struct hca_qp_attr *a, uint32_t mask)
@@ -85,6 +89,17 @@ int hca_qp_modify(struct hca *hca, uint32_t qpn, const struct hca_qp_attr *attr,
 	qp_update(hca, qp);
 	hca_announce(hca);
 	return 0;
+}
+
+int hca_qp_udp_sport(struct hca *hca, uint32_t qpn, uint16_t port)
+{
+	static const struct hca_qp_attr none;
+	struct qp *qp = qp_find(hca, qpn);
+
+	if (!qp || (qp->c.type != HCASIM_QPT_RC && qp->c.type != HCASIM_QPT_UC))
+		return -EINVAL;
+	qp->set_sport = port;
+	return hca_qp_modify(hca, qpn, &none, 0);
 }
 
 int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr)

@@ -15,6 +15,7 @@ extern "C" {
 #endif
 
 enum attr_type { ATTR_IN, ATTR_OUT, ATTR_IDR, ATTR_FD, ATTR_ENUM, ATTR_RAW_FD };
+#define DRV_ANY_OBJECT 0xffffu /* UVERBS_IDR_ANY_OBJECT */
 enum attr_access { ACCESS_READ, ACCESS_NEW, ACCESS_DESTROY };
 
 #define ATTR_MANDATORY     (1u << 0)
@@ -98,6 +99,8 @@ struct drv_call_ops {
 	int (*put)(struct drv_call *c, uint16_t id, const void *src, size_t size);
 	/* The driver's object of an IDR attribute; NULL: the user did not pass it. */
 	void *(*object)(struct drv_call *c, uint16_t id);
+	/* Its type, which an attribute declared with DRV_ANY_OBJECT leaves open; without the attribute DRV_ANY_OBJECT. */
+	uint16_t (*type)(struct drv_call *c, uint16_t id);
 	/*
 	 * Makes the driver's object of a new IDR attribute: `size` zeroed bytes, destroyed with its handle. If the method
 	 * fails it is destroyed, too: set its members first. NULL: out of memory.

@@ -40,6 +40,51 @@ MEMBERS = {
         "s_wqe_opcode_qpn": "s_wqe_opcode_qpn", "wqe_counter": "wqe_counter", "op_own": "op_own",
     },
 }  # fmt: skip
+# Commands (mlx5_ifc.h, whose structures have a byte for each bit): our member, the bits of ours, and their member.
+COMMANDS = {
+    ("cmd_in", "general_obj_in_cmd_hdr"): [
+        ("opcode", None, "opcode"), ("uid", None, "uid"), ("op_mod", None, "obj_type"),
+        ("number", None, "obj_id"), ("range", "LOG_OBJ_RANGE", "log_obj_range"),
+    ],
+    ("cmd_in", "query_hca_cap_in"): [("op_mod", None, "op_mod")],
+    ("cmd_in", "rts2rts_qp_in"): [("number", "OBJECT", "qpn")],
+    ("cmd_out", "general_obj_out_cmd_hdr"): [
+        ("status", None, "status"), ("syndrome", None, "syndrome"), ("number", None, "obj_id"),
+    ],
+    ("hca_cap", "cmd_hca_cap"): [
+        ("dw1", "HCA_CAP_2", "hca_cap_2"), ("dw4", "LOG_MAX_SRQ_SZ", "log_max_srq_sz"),
+        ("dw4", "LOG_MAX_QP_SZ", "log_max_qp_sz"), ("dw4", "LOG_MAX_QP", "log_max_qp"),
+        ("dw5", "LOG_MAX_SRQ", "log_max_srq"), ("dw6", "LOG_MAX_CQ_SZ", "log_max_cq_sz"),
+        ("dw6", "LOG_MAX_CQ", "log_max_cq"), ("dw7", "LOG_MAX_MKEY", "log_max_mkey"),
+        ("dw10", "LOG_MAX_RA_REQ_QP", "log_max_ra_req_qp"), ("dw10", "LOG_MAX_RA_RES_QP", "log_max_ra_res_qp"),
+        ("dw10", "RTS2RTS_QP_UDP_SPORT", "rts2rts_qp_udp_sport"), ("dw11", "GID_TABLE_SIZE", "gid_table_size"),
+        ("dw12", "PKEY_TABLE_SIZE", "pkey_table_size"), ("dw13", "PORT_TYPE", "port_type"),
+        ("dw13", "NUM_PORTS", "num_ports"), ("dw14", "LOG_MAX_MSG", "log_max_msg"),
+        ("dw15", "CQE_VERSION", "cqe_version"), ("dw16", "ROCE", "roce"), ("dw16", "ATOMIC", "atomic"),
+        ("dw17", "CQ_RESIZE", "cq_resize"), ("dw17", "CQ_MODERATION", "cq_moderation"), ("dw17", "XRC", "xrc"),
+        ("dw17", "UD", "ud"), ("dw17", "UC", "uc"), ("dw17", "RC", "rc"), ("dw18", "UAR_4K", "uar_4k"),
+        ("dw18", "LOG_PG_SZ", "log_pg_sz"), ("dw19", "BF", "bf"),
+        ("dw19", "LOG_BF_REG_SIZE", "log_bf_reg_size"), ("dw20", "MAX_WQE_SZ_SQ", "max_wqe_sz_sq"),
+        ("dw21", "MAX_WQE_SZ_RQ", "max_wqe_sz_rq"), ("general_obj_types", None, "general_obj_types"),
+        ("device_frequency_khz", None, "device_frequency_khz"),
+    ],
+    ("hca_cap_2", "cmd_hca_cap_2"): [
+        ("dw4", "LOG_RESERVED_QPN_GRANULARITY", "log_reserved_qpn_granularity"),
+    ],
+    ("hca_cap_atomic", "atomic_caps"): [
+        ("operations", None, "atomic_operations"), ("size_qp", None, "atomic_size_qp"),
+    ],
+    ("hca_cap_dm", "device_mem_cap"): [
+        ("dw0", "MEMIC", "memic"), ("log_max_alignment", None, "log_max_memic_addr_alignment"),
+        ("bar_start", None, "memic_bar_start_addr"), ("bar_size", None, "memic_bar_size"),
+        ("max_size", None, "max_memic_size"),
+    ],
+    ("cmd_rts2rts", "rts2rts_qp_in"): [
+        ("opt_param_mask", None, "opt_param_mask"),
+        ("udp_sport", None, "qpc.primary_address_path.udp_sport"),
+        ("opt_param_mask_2", None, "opt_param_mask_95_32"),
+    ],
+}  # fmt: skip
 NUMBERS = {
     "offsetof(struct hcasim_mlx5_seg_eth, cs_flags)": "offsetof(struct mlx5_wqe_eth_seg, cs_flags)",
     "offsetof(struct hcasim_mlx5_seg_eth, mss)": "offsetof(struct mlx5_wqe_eth_seg, mss)",
@@ -69,8 +114,14 @@ NUMBERS = {
     "HCASIM_MLX5_SEG_MKEY_ATOMIC_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_ATOMIC",
     "HCASIM_MLX5_SEG_MKEY_REMOTE_WRITE_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_WRITE",
     "HCASIM_MLX5_SEG_MKEY_REMOTE_READ_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_READ",
+    "HCASIM_MLX5_CMD_RTS2RTS_MASK_UDP_SPORT_MASK": "MLX5_QPC_OPT_MASK_32_UDP_SPORT",
+    "HCASIM_MLX5_CMD_OBJ_RESERVED_QPN": "MLX5_OBJ_TYPE_RESERVED_QPN",
+    "HCASIM_MLX5_CAP_ATOMIC": "MLX5_CAP_ATOMIC",
+    "HCASIM_MLX5_CAP_DEVICE_MEM << 1": "MLX5_SET_HCA_CAP_OP_MOD_DEVICE_MEMORY",
+    "HCASIM_MLX5_CAP_GENERAL_2 << 1": "MLX5_SET_HCA_CAP_OP_MOD_GENERAL_DEVICE_CAP_2",
     "HCASIM_MLX5_L3_HDR_IPV4": "MLX5_CQE_L3_HDR_TYPE_IPV4",
 }
+NOT_IN_IFC = ["QUERY_ADAPTER"]  # libmlx5 does not use it
 SYNDROMES = {
     "LOC_LEN_ERR": "LOCAL_LENGTH_ERR", "LOC_QP_OP_ERR": "LOCAL_QP_OP_ERR", "LOC_PROT_ERR": "LOCAL_PROT_ERR",
     "LOC_ACCESS_ERR": "LOCAL_ACCESS_ERR", "REM_INV_REQ_ERR": "REMOTE_INVAL_REQ_ERR",
@@ -83,16 +134,32 @@ def check(left, right):
     return f'_Static_assert((unsigned long)({left}) == (unsigned long)({right}), "{left}");\n'
 
 
+def check_command(ours, theirs, member, bits, their_member):
+    """The place of the highest bit, and how many there are; ours are big-endian numbers."""
+    mine, yours = f"struct hcasim_mlx5_{ours}", f"struct mlx5_ifc_{theirs}_bits"
+    place, width = f"8 * offsetof({mine}, {member})", f"8 * sizeof((({mine} *)0)->{member})"
+    if bits:
+        mask = f"(uint64_t)HCASIM_MLX5_{ours.upper()}_{bits}_MASK"
+        place += f" + {width} - 64 + __builtin_clzll({mask})"
+        width = f"__builtin_popcountll({mask})"
+    return check(place, f"offsetof({yours}, {their_member})") + check(
+        width, f"sizeof((({yours} *)0)->{their_member})"
+    )
+
+
 @pytest.fixture(scope="module")
 def assertions(documents):
     out = "#include <stdint.h>\n#include <endian.h>\n#include <infiniband/mlx5dv.h>\n"
-    out += '#include "providers/mlx5/wqe.h"\n#include "hcasim_mlx5.h"\n'
+    out += '#include "providers/mlx5/wqe.h"\n#include "providers/mlx5/mlx5_ifc.h"\n#include "hcasim_mlx5.h"\n'
     for (ours, theirs), members in MEMBERS.items():
         out += check(f"sizeof(struct hcasim_mlx5_{ours})", f"sizeof(struct {theirs})")
         for mine, yours in members.items():
             out += check(
                 f"offsetof(struct hcasim_mlx5_{ours}, {mine})", f"offsetof(struct {theirs}, {yours})"
             )
+    for (ours, theirs), members in COMMANDS.items():
+        for member, bits, their_member in members:
+            out += check_command(ours, theirs, member, bits, their_member)
     for ours, theirs in NUMBERS.items():
         out += check(ours, theirs)
     enums = {enum["name"]: [value["name"] for value in enum["values"]] for enum in documents["mlx5"]["enums"]}
@@ -100,6 +167,11 @@ def assertions(documents):
         out += check(f"HCASIM_MLX5_OPCODE_{name}", f"MLX5_OPCODE_{name}")
     for name in enums["cqe_opcode"]:
         out += check(f"HCASIM_MLX5_CQE_OPCODE_{name}", f"MLX5_CQE_{name}")
+    for name in enums["cmd"]:
+        if name not in NOT_IN_IFC:
+            out += check(f"HCASIM_MLX5_CMD_{name}", f"MLX5_CMD_OP_{name}")
+    for name in enums["cmd_status"]:
+        out += check(f"HCASIM_MLX5_CMD_STATUS_{name}", f"MLX5_CMD_STAT_{name}")
     for name in enums["syndrome"]:
         out += check(f"HCASIM_MLX5_SYNDROME_{name}", f"MLX5_CQE_SYNDROME_{SYNDROMES.get(name, name)}")
     return out

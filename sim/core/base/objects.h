@@ -397,7 +397,7 @@ struct qp {
 	uint32_t mtu;
 	struct node windows; /* type 2, bound by this QP */
 	struct node flows, mcasts;
-	uint16_t udp_sport;
+	uint16_t udp_sport, set_sport; /* set_sport: as software asked, or 0 */
 	struct cq *send_cq, *recv_cq;
 	struct srq *srq;
 	bool last_wqe_told;

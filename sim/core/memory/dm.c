@@ -31,6 +31,34 @@ void dm_read(const struct hca *hca, uint64_t offset, void *data, uint32_t size)
 	memset((uint8_t *)data + known, 0, size - known);
 }
 
+/* An access to the range of `op` that the operation is for. */
+static bool operates(const struct hca *hca, enum hca_dm_op op, uint64_t offset, uint32_t size)
+{
+	return hca->pers->dm_ops & 1u << op && size == 1 && offset / hca->pers->dm.size == op + 1;
+}
+
+void dm_store(struct hca *hca, uint64_t offset, const void *data, uint32_t size)
+{
+	const uint64_t at = offset - (1 + HCA_DM_OP_ADD) * hca->pers->dm.size;
+
+	if (operates(hca, HCA_DM_OP_ADD, offset, size))
+		hca->dm[at] = (uint8_t)(hca->dm[at] + *(const uint8_t *)data);
+	else
+		dm_write(hca, offset, data, size);
+}
+
+void dm_load(struct hca *hca, uint64_t offset, void *data, uint32_t size)
+{
+	const uint64_t at = offset - (1 + HCA_DM_OP_TEST_SET) * hca->pers->dm.size;
+
+	if (operates(hca, HCA_DM_OP_TEST_SET, offset, size)) {
+		*(uint8_t *)data = hca->dm[at];
+		hca->dm[at] = 1;
+	} else {
+		dm_read(hca, offset, data, size);
+	}
+}
+
 void dm_move(struct hca *hca, struct hca_dma *dma)
 {
 	uint8_t *buf = dma->buf;

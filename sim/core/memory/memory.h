@@ -39,6 +39,9 @@ void window_qp_gone(struct hca *hca, struct qp *qp);
 /* dm.c: device memory. Both take any range: bytes outside are ignored, or read as zero. */
 void dm_write(struct hca *hca, uint64_t offset, const void *data, uint32_t size);
 void dm_read(const struct hca *hca, uint64_t offset, void *data, uint32_t size);
+/* As a processor accesses the BAR: with the operations behind the memory. */
+void dm_store(struct hca *hca, uint64_t offset, const void *data, uint32_t size);
+void dm_load(struct hca *hca, uint64_t offset, void *data, uint32_t size);
 /* Executes all pieces of a transfer whose address space is HCA_PASID_DEVICE. */
 void dm_move(struct hca *hca, struct hca_dma *dma);
 

@@ -12,17 +12,27 @@
 _Static_assert(HCASIM_MLX5_BAR_DM == HCASIM_BAR_DM && HCASIM_MLX5_BAR_DM_SIZE == HCASIM_BAR_DM_SIZE,
 	       "device memory is that of the native driver");
 
+/*
+ * Queue pairs get small numbers: at most twice as high as there can be queue pairs, and a rest. With so many that they
+ * would reach the reserved ones, none can be reserved.
+ */
+static uint32_t reserved_blocks(const struct hca_config *cfg)
+{
+	return cfg->max_qp < HCASIM_MLX5_RESERVED_QPN_FIRST / 4 ? HCASIM_MLX5_RESERVED_QPN_BLOCKS : 0;
+}
+
 static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 {
 	const int ret = native_drv_ops.probe(dev, up);
-	struct numbers *uars;
+	struct native_dev *n;
 
 	if (ret)
 		return ret;
-	uars = &native_dev(dev)->uars;
-	numbers_free(uars);
-	numbers_init(uars, HCASIM_MLX5_UAR_FIRST, HCASIM_MLX5_UAR_PAGES,
+	n = native_dev(dev);
+	numbers_free(&n->uars);
+	numbers_init(&n->uars, HCASIM_MLX5_UAR_FIRST, HCASIM_MLX5_UAR_PAGES,
 		     HCASIM_MLX5_UAR_PAGES - HCASIM_MLX5_UAR_FIRST);
+	numbers_init(&n->reserved_qpns, 0, HCASIM_MLX5_RESERVED_QPN_BLOCKS, reserved_blocks(dev->cfg));
 	if (mlx5_clock_create(dev)) {
 		native_drv_ops.remove(dev);
 		return -ENOMEM;
@@ -112,6 +122,7 @@ static int create_ah(struct drv_ah *base, const struct hca_av *av, struct drv_ud
 static void remove_device(struct drv_device *dev)
 {
 	mlx5_clock_destroy(dev);
+	numbers_free(&native_dev(dev)->reserved_qpns);
 	native_drv_ops.remove(dev);
 }
 

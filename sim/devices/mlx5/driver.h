@@ -33,6 +33,7 @@ struct mlx5_page { /* a user access page; in native_dev.uars by its number */
 
 struct mlx5_ucontext {
 	struct native_ucontext base;
+	bool devx;              /* it may use DEVX */
 	struct mlx5_page fixed; /* stands for each static user access page */
 	uint32_t num_pages,
 		page[MLX5_MAX_UARS]; /* the numbers of these; none: the library allocates its own */
@@ -94,9 +95,12 @@ int mlx5_alloc_uar(struct drv_call *c);
 int mlx5_destroy_uar(void *uar);
 int mlx5_alloc_dm(struct drv_call *c);
 int mlx5_query_dm(struct drv_call *c);
+int mlx5_map_dm_op(struct drv_call *c);
+/* `offset` in the memory, or in the range of an operation behind it. */
+int mlx5_mmap_dm(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
 
-#define MLX5_NUM_METHODS 6
-#define MLX5_NUM_OBJECTS 1
+#define MLX5_NUM_METHODS 14
+#define MLX5_NUM_OBJECTS 2
 extern const struct drv_method mlx5_methods[MLX5_NUM_METHODS];
 extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];
 

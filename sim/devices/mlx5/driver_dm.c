@@ -6,6 +6,7 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "driver.h"
+#include "format.h"
 
 static int put_place(struct drv_call *c, const struct native_dm *dm, uint16_t offset_id, uint16_t page_id)
 {
@@ -61,4 +62,44 @@ int mlx5_query_dm(struct drv_call *c)
 				  MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX);
 
 	return ret ? ret : c->ops->put(c, MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, &length, sizeof(length));
+}
+
+/* ---- Operations: the same pages, in another range of the BAR ---- */
+
+static bool has_op(uint64_t op)
+{
+	return op < HCA_DM_OPS && mlx5_personality.dm_ops & 1u << op;
+}
+
+int mlx5_map_dm_op(struct drv_call *c)
+{
+	const struct native_dm *dm = c->ops->object(c, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE);
+	const uint64_t offset = 0;
+	uint16_t page;
+	uint8_t op;
+	int ret = c->ops->get(c, MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP, &op, sizeof(op));
+
+	if (ret)
+		return ret;
+	if (!has_op(op))
+		return -EOPNOTSUPP;
+	page = (uint16_t)((1u + op) * NATIVE_DM_PAGES + dm->first);
+	ret = c->ops->put(c, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, &offset, sizeof(offset));
+	return ret ? ret : c->ops->put(c, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX, &page, sizeof(page));
+}
+
+/* No buffer of a processor merges the accesses to an operation: each counts. */
+int mlx5_mmap_dm(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out)
+{
+	const uint64_t range = offset / HCASIM_MLX5_BAR_DM_SIZE;
+	int ret;
+
+	if (range && !has_op(range - 1))
+		return -EINVAL;
+	ret = native_mmap_dm(ctx, offset % HCASIM_MLX5_BAR_DM_SIZE, length, out);
+	if (ret || !range)
+		return ret;
+	out->bar_offset += range * HCASIM_MLX5_BAR_DM_SIZE;
+	out->write_combining = false;
+	return 0;
 }

@@ -5,6 +5,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
+#include "devx/rows.h"
 #include "driver.h"
 
 static int query_pd(struct drv_call *c)
@@ -52,6 +53,12 @@ static const struct attr_spec dm_query[] = {
 	OUT(MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX, sizeof(uint16_t), M_),
 	OUT(MLX5_IB_ATTR_QUERY_DM_RESP_LENGTH, sizeof(uint64_t), M_),
 };
+static const struct attr_spec dm_map_op[] = {
+	IDR(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_HANDLE, UVERBS_OBJECT_DM, ACCESS_READ, M_),
+	IN(MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP, sizeof(uint8_t), M_),
+	OUT(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET, sizeof(uint64_t), M_),
+	OUT(MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX, sizeof(uint16_t), M_),
+};
 static const struct attr_spec pd_query[] = {
 	IDR(MLX5_IB_ATTR_QUERY_PD_HANDLE, UVERBS_OBJECT_PD, ACCESS_READ, M_),
 	OUT(MLX5_IB_ATTR_QUERY_PD_RESP_PDN, sizeof(uint32_t), M_),
@@ -66,7 +73,12 @@ const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
 	DRV_METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, NULL, uar_destroy),
 	DRV_METHOD(UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC, mlx5_alloc_dm, dm_alloc),
 	DRV_METHOD(UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_QUERY, mlx5_query_dm, dm_query),
+	DRV_METHOD(UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_MAP_OP_ADDR, mlx5_map_dm_op, dm_map_op),
 	DRV_METHOD(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, query_pd, pd_query),
 	DRV_METHOD(UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, query_port, port_query),
+	MLX5_DEVX_METHODS,
 };
-const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {{MLX5_IB_OBJECT_UAR, mlx5_destroy_uar}};
+const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {
+	{MLX5_IB_OBJECT_UAR, mlx5_destroy_uar},
+	{MLX5_IB_OBJECT_DEVX_OBJ, mlx5_devx_destroy},
+};

@@ -61,13 +61,12 @@ static int alloc_pages(struct mlx5_ucontext *ctx)
 	return 0;
 }
 
-/* DEVX is refused as by a device without user contexts: libmlx5 then opens the device without it. */
 static int check(const struct mlx5_ib_alloc_ucontext_req_v2 *req)
 {
 	if (req->flags & ~(uint32_t)MLX5_IB_ALLOC_UCTX_DEVX || req->comp_mask || req->reserved0 ||
 	    req->reserved1 || req->reserved2)
 		return -EOPNOTSUPP;
-	if (req->flags || req->max_cqe_version < CQE_VERSION || !req->total_num_bfregs ||
+	if (req->max_cqe_version < CQE_VERSION || !req->total_num_bfregs ||
 	    req->total_num_bfregs > MLX5_MAX_BFREGS)
 		return -EINVAL;
 	return req->num_low_latency_bfregs > req->total_num_bfregs - 1 ? -EINVAL : 0;
@@ -115,6 +114,7 @@ int mlx5_alloc_ucontext(struct drv_ucontext *base, struct drv_udata *u)
 	if (ret)
 		return ret;
 	ctx->fixed.ctx = ctx;
+	ctx->devx = req.flags & MLX5_IB_ALLOC_UCTX_DEVX;
 	if (!(req.lib_caps & MLX5_LIB_CAP_DYN_UAR)) {
 		ctx->num_bfregs = (req.total_num_bfregs + PER_UAR - 1) / PER_UAR * PER_UAR;
 		ctx->num_low_latency = req.num_low_latency_bfregs;
@@ -212,7 +212,7 @@ int mlx5_mmap(struct drv_ucontext *base, uint64_t offset, uint64_t length, struc
 
 	memset(out, 0, sizeof(*out));
 	if (command == MLX5_IB_MMAP_DEVICE_MEM)
-		return native_mmap_dm(native_ctx(base), extended_index(pgoff) * MLX5_PAGE_SIZE, length, out);
+		return mlx5_mmap_dm(native_ctx(base), extended_index(pgoff) * MLX5_PAGE_SIZE, length, out);
 	if (length != MLX5_PAGE_SIZE)
 		return -EINVAL;
 	out->kind = DRV_MMAP_BAR;

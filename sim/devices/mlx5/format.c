@@ -22,6 +22,10 @@
 #define INDEX_BITS   16
 #define ROCE_SL_MASK 7 /* what tells the packet's type in the core's SL is below bit 3 in a CQE */
 
+_Static_assert(HCASIM_MLX5_MEMIC_OP_INCREMENT == (int)HCA_DM_OP_ADD &&
+		       HCASIM_MLX5_MEMIC_OP_TEST_AND_SET == (int)HCA_DM_OP_TEST_SET,
+	       "operations are numbered as the core does");
+
 static uint8_t cqe_opcode(const struct hca_cpl *cpl)
 {
 	switch (cpl->op) {
@@ -239,4 +243,5 @@ const struct hca_personality mlx5_personality = {
 	.srq_next = srq_next,
 	.read_register = read_register,
 	.decode_doorbell = mlx5_decode_doorbell,
+	.dm_ops = 1u << HCA_DM_OP_ADD | 1u << HCA_DM_OP_TEST_SET,
 };

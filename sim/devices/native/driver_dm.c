@@ -3,14 +3,26 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/personality.h"
 #include "driver.h"
 
-/* Memory that an application still maps is not reused, even if it was freed (as rdma_user_mmap_entry of Linux). */
+/*
+ * Memory that an application still maps, or operations on it, is not reused, even if it was freed (as
+ * rdma_user_mmap_entry of Linux).
+ */
 static bool page_free(const struct native_dev *n, uint32_t page)
 {
-	return !n->dm_owner[page] &&
-	       !n->up->bar_mapped(n->dev, HCASIM_BAR_DM, (uint64_t)page * HCASIM_DM_PAGE_SIZE,
-				  HCASIM_DM_PAGE_SIZE);
+	const unsigned int ranges = n->dev->ops->personality->dm_ops ? 1 + HCA_DM_OPS : 1;
+
+	if (n->dm_owner[page])
+		return false;
+	for (unsigned int i = 0; i < ranges; i++) {
+		const uint64_t offset = i * HCASIM_BAR_DM_SIZE + (uint64_t)page * HCASIM_DM_PAGE_SIZE;
+
+		if (n->up->bar_mapped(n->dev, HCASIM_BAR_DM, offset, HCASIM_DM_PAGE_SIZE))
+			return false;
+	}
+	return true;
 }
 
 static int find_pages(const struct native_dev *n, uint32_t num, uint32_t align, uint32_t *first)

@@ -22,7 +22,7 @@ static struct {
 	struct mlx5_ucontext ctx;
 	struct native_pd pd;
 	hca_ps now;
-	bool mapped;
+	bool mapped, op_mapped; /* all of it; only operations on it */
 } w;
 
 static hca_ps op_now(void *host)
@@ -54,7 +54,7 @@ static void op_timer(void *host, hca_ps deadline)
 
 static bool bar_mapped(struct drv_device *dev, unsigned int bar, uint64_t offset, uint64_t length)
 {
-	return w.mapped;
+	return w.mapped || (w.op_mapped && offset >= HCASIM_MLX5_BAR_DM_SIZE);
 }
 
 static int world_init(void)
@@ -227,6 +227,9 @@ static void test_mapped_dm(void)
 	w.mapped = true;
 	CU_ASSERT_EQUAL(alloc_dm(&b, 1, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), -ENOMEM);
 	w.mapped = false;
+	w.op_mapped = true;
+	CU_ASSERT_EQUAL(alloc_dm(&b, 1, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), -ENOMEM);
+	w.op_mapped = false;
 	CU_ASSERT_EQUAL_FATAL(alloc_dm(&b, 1, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), 0);
 	free_dm(&b);
 }
@@ -258,6 +261,35 @@ static void test_query_dm(void)
 	CU_ASSERT_EQUAL(out(&query, MLX5_IB_ATTR_QUERY_DM_RESP_PAGE_INDEX),
 			out(&c, MLX5_IB_ATTR_ALLOC_DM_RESP_PAGE_INDEX));
 	free_dm(&c);
+}
+
+static int map_op(const struct fake_call *dm, uint64_t op, struct fake_call *c)
+{
+	*c = (struct fake_call){.in = {{MLX5_IB_ATTR_DM_MAP_OP_ADDR_REQ_OP, op}}, .object = dm->object};
+	return run(c, UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_MAP_OP_ADDR);
+}
+
+static void test_dm_ops(void)
+{
+	struct fake_call a, c;
+	struct drv_mmap map;
+
+	CU_ASSERT_EQUAL_FATAL(alloc_dm(&c, MLX5_PAGE_SIZE, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), 0);
+	CU_ASSERT_EQUAL_FATAL(alloc_dm(&a, 100, 0, MLX5_IB_UAPI_DM_TYPE_MEMIC), 0);
+	free_dm(&c);
+	CU_ASSERT_EQUAL(map_op(&a, HCASIM_MLX5_MEMIC_OP_TEST_AND_SET, &c), 0);
+	CU_ASSERT_EQUAL(out(&c, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_START_OFFSET), 0);
+	CU_ASSERT_EQUAL(out(&c, MLX5_IB_ATTR_DM_MAP_OP_ADDR_RESP_PAGE_INDEX), 2 * DM_PAGES + 1);
+	CU_ASSERT_EQUAL(map_dm(2 * DM_PAGES + 1, MLX5_PAGE_SIZE, &map), 0);
+	CU_ASSERT_EQUAL(map.bar_offset, 2 * HCASIM_MLX5_BAR_DM_SIZE + MLX5_PAGE_SIZE);
+	CU_ASSERT_FALSE(map.write_combining);
+	CU_ASSERT_EQUAL(map_op(&a, 2, &c), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(map_op(&a, 255, &c), -EOPNOTSUPP);
+	/* Pages of nobody, of no operation, and beyond the memory. */
+	CU_ASSERT_EQUAL(map_dm(2 * DM_PAGES, MLX5_PAGE_SIZE, &map), -EINVAL);
+	CU_ASSERT_EQUAL(map_dm(3 * DM_PAGES + 1, MLX5_PAGE_SIZE, &map), -EINVAL);
+	CU_ASSERT_EQUAL(map_dm(2 * DM_PAGES + 1, DM_PAGES * MLX5_PAGE_SIZE, &map), -EINVAL);
+	free_dm(&a);
 }
 
 /* ---- Queries ---- */
@@ -317,6 +349,7 @@ int main(void)
 {
 	static const CU_TestInfo tests[] = {{"device memory", test_dm},
 					    {"device memory that is mapped", test_mapped_dm},
+					    {"operations on device memory", test_dm_ops},
 					    {"refused device memory", test_refused_dm},
 					    {"query of device memory", test_query_dm},
 					    {"queries", test_queries},

@@ -43,6 +43,13 @@ static void *object(struct drv_call *c, uint16_t id)
 	return v ? v->obj->drv : NULL;
 }
 
+static uint16_t type(struct drv_call *c, uint16_t id)
+{
+	const struct attr_val *v = attr_get(call_of(c), id);
+
+	return v ? v->obj->type : DRV_ANY_OBJECT;
+}
+
 static void *create(struct drv_call *c, uint16_t id, size_t len)
 {
 	struct uobj *u = attr_get(call_of(c), id)->obj;
@@ -72,6 +79,7 @@ static const struct drv_call_ops call_ops = {
 	.get = get,
 	.put = put,
 	.object = object,
+	.type = type,
 	.create = create,
 	.use = use,
 	.read_user = read_user,

@@ -222,7 +222,7 @@ int uobj_lookup(struct kfile *f, uint16_t type, uint64_t handle, struct uobj **o
 
 	if (!u || !u->listed)
 		return -ENOENT;
-	if (u->type != type)
+	if (type != DRV_ANY_OBJECT && u->type != type)
 		return -EINVAL;
 	*out = u;
 	return 0;

@@ -220,7 +220,49 @@ static void bounds_and_rights(void)
 		HCASIM_CQE_STATUS_REM_ACCESS_ERR);
 }
 
+static uint8_t byte_at(struct hca *hca, uint64_t offset)
+{
+	uint8_t byte;
+
+	hca_mmio_read(hca, TINY_BAR_DM, offset, &byte, 1);
+	return byte;
+}
+
+/* Bytes in the ranges behind the memory; accesses of other sizes, or to ranges of other operations, do nothing. */
+static void operations(void)
+{
+	struct hca_personality pers = tiny_personality;
+	const uint64_t size = pers.dm.size, add = size, set = 2 * size;
+	const uint8_t two[2] = {3, 3};
+	struct fixture *fixture;
+	uint8_t wide[2];
+	struct hca *hca;
+
+	pers.dm_ops = 1u << HCA_DM_OP_ADD | 1u << HCA_DM_OP_TEST_SET;
+	fixture = fixture_new_family(&pers, NULL, 1);
+	hca = fixture->hca[0];
+	hca_mmio_write(hca, TINY_BAR_DM, add + size - 1, two, 1);
+	hca_mmio_write(hca, TINY_BAR_DM, add + size - 1, two, 1);
+	CU_ASSERT_EQUAL(byte_at(hca, size - 1), 6);
+	CU_ASSERT_EQUAL(byte_at(hca, set + size - 1), 6);
+	CU_ASSERT_EQUAL(byte_at(hca, set + size - 1), 1);
+	hca_mmio_write(hca, TINY_BAR_DM, add, two, 2);
+	hca_mmio_write(hca, TINY_BAR_DM, set, two, 1);
+	hca_mmio_write(hca, TINY_BAR_DM, 3 * size, two, 1);
+	CU_ASSERT_EQUAL(byte_at(hca, 0), 0);
+	hca_mmio_read(hca, TINY_BAR_DM, set, wide, 2);
+	CU_ASSERT_EQUAL(byte_at(hca, add), 0);
+	CU_ASSERT_EQUAL(byte_at(hca, 3 * size), 0);
+	CU_ASSERT_EQUAL(byte_at(hca, 0), 0);
+	pers.dm_ops = 0;
+	hca_mmio_write(hca, TINY_BAR_DM, add, two, 1);
+	CU_ASSERT_EQUAL(byte_at(hca, set), 0);
+	CU_ASSERT_EQUAL(byte_at(hca, 0), 0);
+	fixture_free(fixture);
+}
+
 const struct test device_memory_tests[] = {
+	{"operations", operations},
 	{"through the BAR", bar},
 	{"regions", regions},
 	{"WRITE and READ", write_and_read},

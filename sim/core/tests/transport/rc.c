@@ -396,7 +396,61 @@ static void tiny_fifos(void)
 	}
 }
 
+#define UDP_SPORT 34 /* in a frame over IPv4 */
+
+static uint16_t port_seen[2]; /* of the last frame from each side */
+
+static enum untimed_fate see_port(struct fixture *fixture, unsigned int from, struct hca_packet *pkt)
+{
+	const unsigned int at = pkt->data[12] == 0x08 ? UDP_SPORT : UDP_SPORT + 20;
+
+	port_seen[from] = (uint16_t)(pkt->data[at] << 8 | pkt->data[at + 1]);
+	return UNTIMED_DELIVER;
+}
+
+static void write_again(struct pair *p)
+{
+	fixture_send(p->qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED,
+		     fixture_sge(p->mem[0], 64, p->key[0]), (uintptr_t)p->mem[1], p->key[1]);
+	fixture_run(p->fixture);
+	fixture_expect(p->scq[0], HCASIM_CQE_STATUS_OK);
+}
+
+/* Requests and acknowledges leave from the port that software has set; a new path has the adapter's choice again. */
+static void udp_source_port(void)
+{
+	struct hca_qp_attr attr;
+	uint16_t chosen[2];
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	p.fixture->wire = see_port;
+	write_again(&p);
+	memcpy(chosen, port_seen, sizeof(chosen));
+	for (unsigned int side = 0; side < 2; side++)
+		CU_ASSERT_EQUAL(hca_qp_udp_sport(p.fixture->hca[side], p.qp[side]->qpn, 55555), 0);
+	write_again(&p);
+	CU_ASSERT_TRUE(port_seen[0] == 55555 && port_seen[1] == 55555);
+	CU_ASSERT_EQUAL(hca_qp_query(p.fixture->hca[0], p.qp[0]->qpn, &attr), 0);
+	CU_ASSERT_EQUAL(hca_qp_modify(p.fixture->hca[0], p.qp[0]->qpn, &attr, HCASIM_QP_ATTR_MIN_RNR_TIMER),
+			0);
+	write_again(&p);
+	CU_ASSERT_EQUAL(port_seen[0], 55555);
+	CU_ASSERT_EQUAL(hca_qp_modify(p.fixture->hca[0], p.qp[0]->qpn, &attr, HCASIM_QP_ATTR_AV), 0);
+	write_again(&p);
+	CU_ASSERT_EQUAL(port_seen[0], chosen[0]);
+	CU_ASSERT_EQUAL(hca_qp_udp_sport(p.fixture->hca[1], p.qp[1]->qpn, 0), 0);
+	write_again(&p);
+	CU_ASSERT_EQUAL(port_seen[1], chosen[1]);
+	CU_ASSERT_EQUAL(hca_qp_udp_sport(p.fixture->hca[1], 0xfffff, 1), -EINVAL);
+	pair_free(&p);
+	pair_new(&p, HCASIM_QPT_UD, NULL, NULL, 0, 4096);
+	CU_ASSERT_EQUAL(hca_qp_udp_sport(p.fixture->hca[0], p.qp[0]->qpn, 1), -EINVAL);
+	pair_free(&p);
+}
+
 const struct test rc_tests[] = {
+	{"UDP source port", udp_source_port},
 	{"one write", write_one},
 	{"one send", send_one},
 	{"one read", read_one},

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* QUERY_HCA_CAP: what a ConnectX-6 can do and this one does, too. All that is not set here is absent. */
+#include <endian.h>
+#include <string.h>
+
+#include "devices/mlx5/devx/devx.h"
+#include "devices/mlx5/format.h"
+
+#define PREP(field, v)  htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_##field##_MASK, v))
+#define OP_MOD_TYPE     1 /* bits from here on; below: the most there can be, or what there is */
+#define PORT_ETHERNET   1
+#define LOG_MAX_MSG     31
+#define CQE_VERSION     1
+#define LOG_PAGE        12
+#define GID_TABLE_INDEX 4 /* the size as firmware counts: 8 << index */
+
+static uint32_t log2_of(uint32_t n)
+{
+	uint32_t log = 0;
+
+	while (log < 31 && n >> (log + 1))
+		log++;
+	return log;
+}
+
+static void limits(const struct hca_config *cfg, struct hcasim_mlx5_hca_cap *cap)
+{
+	const uint32_t rd_atomic = log2_of(cfg->max_rd_atomic);
+
+	cap->dw4 = PREP(LOG_MAX_SRQ_SZ, log2_of(HCASIM_MLX5_MAX_SRQ_WR + 1)) |
+		   PREP(LOG_MAX_QP_SZ, log2_of(HCASIM_MLX5_MAX_QP_WR)) |
+		   PREP(LOG_MAX_QP, log2_of(cfg->max_qp));
+	cap->dw5 = PREP(LOG_MAX_SRQ, log2_of(cfg->max_srq));
+	cap->dw6 = PREP(LOG_MAX_CQ_SZ, log2_of(HCASIM_MLX5_MAX_CQE + 1)) |
+		   PREP(LOG_MAX_CQ, log2_of(cfg->max_cq));
+	cap->dw7 = PREP(LOG_MAX_MKEY, log2_of(cfg->max_mr));
+	cap->dw10 = PREP(LOG_MAX_RA_REQ_QP, rd_atomic) | PREP(LOG_MAX_RA_RES_QP, rd_atomic) |
+		    PREP(RTS2RTS_QP_UDP_SPORT, 1);
+	cap->dw14 = PREP(LOG_MAX_MSG, LOG_MAX_MSG);
+	cap->dw20 = PREP(MAX_WQE_SZ_SQ, HCASIM_MLX5_MAX_SQ_DESC);
+	cap->dw21 = PREP(MAX_WQE_SZ_RQ, HCASIM_MLX5_MAX_RQ_DESC);
+}
+
+static void general(const struct hca_config *cfg, void *out)
+{
+	struct hcasim_mlx5_hca_cap cap = {
+		.dw1 = PREP(HCA_CAP_2, 1),
+		.dw11 = PREP(GID_TABLE_SIZE, GID_TABLE_INDEX),
+		.dw13 = PREP(PORT_TYPE, PORT_ETHERNET) | PREP(NUM_PORTS, cfg->num_ports),
+		.dw15 = PREP(CQE_VERSION, CQE_VERSION),
+		.dw16 = PREP(ROCE, 1) | PREP(ATOMIC, 1),
+		.dw17 = PREP(CQ_RESIZE, 1) | PREP(CQ_MODERATION, 1) | PREP(XRC, 1) | PREP(UD, 1) |
+			PREP(UC, 1) | PREP(RC, 1),
+		.dw18 = PREP(UAR_4K, 1) | PREP(LOG_PG_SZ, LOG_PAGE),
+		.dw19 = PREP(BF, 1) | PREP(LOG_BF_REG_SIZE, log2_of(HCASIM_MLX5_BFREG_SIZE)),
+		.general_obj_types = htobe64(1ull << HCASIM_MLX5_CMD_OBJ_RESERVED_QPN),
+		.device_frequency_khz = htobe32(HCASIM_MLX5_CORE_CLOCK_KHZ),
+	};
+
+	limits(cfg, &cap);
+	memcpy(out, &cap, sizeof(cap));
+}
+
+static void general_2(void *out)
+{
+	const struct hcasim_mlx5_hca_cap_2 cap = {
+		.dw4 = htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_2_LOG_RESERVED_QPN_GRANULARITY_MASK,
+						 HCASIM_MLX5_LOG_RESERVED_QPNS))};
+
+	memcpy(out, &cap, sizeof(cap));
+}
+
+static void atomic(void *out)
+{
+	const struct hcasim_mlx5_hca_cap_atomic cap = {
+		.operations = htobe16(HCASIM_MLX5_HCA_CAP_ATOMIC_CMP_SWAP_MASK |
+				      HCASIM_MLX5_HCA_CAP_ATOMIC_FETCH_ADD_MASK),
+		.size_qp = htobe16(HCASIM_MLX5_HCA_CAP_ATOMIC_BYTES_8_MASK)};
+
+	memcpy(out, &cap, sizeof(cap));
+}
+
+static void device_memory(void *out)
+{
+	const struct hcasim_mlx5_hca_cap_dm cap = {
+		.dw0 = htobe32(HCASIM_MLX5_HCA_CAP_DM_MEMIC_MASK),
+		.increment_sizes = 1,
+		.test_and_set_sizes = 1,
+		.log_min_alloc = LOG_PAGE,
+		.log_max_alignment = (uint8_t)log2_of(HCASIM_MLX5_BAR_DM_SIZE),
+		.bar_size = htobe32(HCASIM_MLX5_BAR_DM_SIZE),
+		.max_size = htobe32(HCASIM_MLX5_BAR_DM_SIZE),
+		.operations = htobe32(mlx5_personality.dm_ops),
+	};
+
+	memcpy(out, &cap, sizeof(cap));
+}
+
+uint8_t mlx5_devx_query_hca_cap(struct mlx5_devx_cmd *cmd)
+{
+	uint8_t *out = cmd->out + sizeof(struct hcasim_mlx5_cmd_out);
+
+	const uint16_t type = be16toh(cmd->head.op_mod) >> OP_MOD_TYPE;
+
+	switch (type) {
+	case HCASIM_MLX5_CAP_GENERAL:
+		general(cmd->call->dev->cfg, out);
+		return HCASIM_MLX5_CMD_STATUS_OK;
+	case HCASIM_MLX5_CAP_GENERAL_2:
+		general_2(out);
+		return HCASIM_MLX5_CMD_STATUS_OK;
+	case HCASIM_MLX5_CAP_ATOMIC:
+		atomic(out);
+		return HCASIM_MLX5_CMD_STATUS_OK;
+	case HCASIM_MLX5_CAP_DEVICE_MEM:
+		device_memory(out);
+		return HCASIM_MLX5_CMD_STATUS_OK;
+	default: /* of the types in between nothing is there */
+		return type < HCASIM_MLX5_CAP_GENERAL_2 ? HCASIM_MLX5_CMD_STATUS_OK
+							: HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
+	}
+}

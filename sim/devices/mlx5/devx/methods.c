@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The methods of DEVX: which commands each lets through, and what is checked before the adapter gets them. */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
+
+#include "devices/mlx5/devx/devx.h"
+
+#define HEAD          sizeof(struct hcasim_mlx5_cmd_in)
+#define OPCODE(name)  HCASIM_MLX5_CMD_##name
+#define GENERAL_END   0xd00 /* opcodes from SYNC_STEERING on, and below this, are general commands */
+#define GENERAL_FIRST HCASIM_MLX5_CMD_SYNC_STEERING
+
+_Static_assert(sizeof(struct hcasim_mlx5_cmd_out) == HEAD, "heads have one size");
+
+enum method { METHOD_OTHER, METHOD_CREATE, METHOD_MODIFY, METHOD_QUERY };
+
+struct command {
+	uint16_t opcode, min_in, min_out;
+	mlx5_devx_run run; /* NULL: a command of a ConnectX-6 that this adapter does not have */
+};
+
+static const struct command other[] = {
+	{OPCODE(QUERY_HCA_CAP), HEAD, HEAD + HCASIM_MLX5_HCA_CAP_SIZE, mlx5_devx_query_hca_cap},
+	{OPCODE(QUERY_ADAPTER), 0, 0, NULL},
+	{OPCODE(QUERY_ISSI), 0, 0, NULL},
+	{OPCODE(QUERY_NIC_VPORT_CONTEXT), 0, 0, NULL},
+	{OPCODE(QUERY_ROCE_ADDRESS), 0, 0, NULL},
+	{OPCODE(QUERY_LAG), 0, 0, NULL},
+};
+static const struct command create[] = {
+	{OPCODE(CREATE_GENERAL_OBJECT), HEAD, HEAD, mlx5_devx_create_general},
+	{OPCODE(CREATE_MKEY), 0, 0, NULL},
+	{OPCODE(CREATE_CQ), 0, 0, NULL},
+	{OPCODE(CREATE_QP), 0, 0, NULL},
+	{OPCODE(CREATE_PSV), 0, 0, NULL},
+	{OPCODE(CREATE_TIR), 0, 0, NULL},
+	{OPCODE(CREATE_TIS), 0, 0, NULL},
+	{OPCODE(CREATE_FLOW_TABLE), 0, 0, NULL},
+	{OPCODE(CREATE_FLOW_COUNTER), 0, 0, NULL},
+	{OPCODE(ALLOC_PACKET_REFORMAT_CONTEXT), 0, 0, NULL},
+	{OPCODE(ALLOC_MODIFY_HEADER_CONTEXT), 0, 0, NULL},
+};
+static const struct command modify[] = {
+	{OPCODE(RTS2RTS_QP), sizeof(struct hcasim_mlx5_cmd_rts2rts), HEAD, mlx5_devx_rts2rts_qp},
+	{OPCODE(RST2INIT_QP), 0, 0, NULL},
+	{OPCODE(INIT2INIT_QP), 0, 0, NULL},
+	{OPCODE(INIT2RTR_QP), 0, 0, NULL},
+	{OPCODE(RTR2RTS_QP), 0, 0, NULL},
+	{OPCODE(SQERR2RTS_QP), 0, 0, NULL},
+	{OPCODE(MODIFY_GENERAL_OBJECT), 0, 0, NULL},
+};
+static const struct command query[] = {
+	{OPCODE(QUERY_QP), 0, 0, NULL},
+	{OPCODE(QUERY_GENERAL_OBJECT), 0, 0, NULL},
+};
+#define TABLE(t)                                                                                             \
+	{                                                                                                    \
+		t, sizeof(t) / sizeof((t)[0])                                                                \
+	}
+static const struct {
+	const struct command *command;
+	unsigned int num;
+} tables[] = {[METHOD_OTHER] = TABLE(other),
+	      [METHOD_CREATE] = TABLE(create),
+	      [METHOD_MODIFY] = TABLE(modify),
+	      [METHOD_QUERY] = TABLE(query)};
+
+static const struct command *find(enum method method, uint16_t opcode)
+{
+	static const struct command unknown;
+
+	for (unsigned int i = 0; i < tables[method].num; i++) {
+		if (tables[method].command[i].opcode == opcode)
+			return &tables[method].command[i];
+	}
+	return method == METHOD_OTHER && opcode >= GENERAL_FIRST && opcode < GENERAL_END ? &unknown : NULL;
+}
+
+static uint8_t run(const struct command *which, struct mlx5_devx_cmd *cmd)
+{
+	if (!which->run)
+		return HCASIM_MLX5_CMD_STATUS_BAD_OP_ERR;
+	if (cmd->in_len < which->min_in)
+		return HCASIM_MLX5_CMD_STATUS_BAD_INP_LEN_ERR;
+	if (cmd->out_len < which->min_out)
+		return HCASIM_MLX5_CMD_STATUS_BAD_OUTP_LEN_ERR;
+	return which->run(cmd);
+}
+
+/* As the firmware answers; the details of an error are its own business. */
+static int answer(struct mlx5_devx_cmd *cmd, uint8_t status, uint16_t out_id)
+{
+	const uint32_t details = (uint32_t)status << 16 | be16toh(cmd->head.opcode);
+	const struct hcasim_mlx5_cmd_out head = {
+		.status = status,
+		.syndrome = htobe32(status ? details : 0),
+		.number = htobe32(cmd->number),
+	};
+	int ret;
+
+	memcpy(cmd->out, &head, sizeof(head));
+	ret = cmd->call->ops->put(cmd->call, out_id, cmd->out, cmd->out_len);
+	if (ret)
+		return ret;
+	return status ? -EREMOTEIO : 0;
+}
+
+/*
+ * Objects that there are not are refused before the adapter sees the command: libraries take this for a feature that
+ * is absent, and the adapter's BAD_OP_ERR for a mistake of theirs.
+ */
+static int execute(struct mlx5_devx_cmd *cmd, enum method method, uint16_t out_id)
+{
+	const struct command *which = find(method, be16toh(cmd->head.opcode));
+
+	if (!which)
+		return -EINVAL;
+	if (!which->run && method != METHOD_OTHER)
+		return -EOPNOTSUPP;
+	return answer(cmd, run(which, cmd), out_id);
+}
+
+/* Reads the command, and clears its answer. Both are of the lengths that the program says, at most 64 KiB each. */
+static int prepare(struct mlx5_devx_cmd *cmd, uint16_t in_id, uint16_t out_id, uint8_t **mem)
+{
+	const struct drv_call_ops *ops = cmd->call->ops;
+	int ret;
+
+	if (!cmd->call->ctx || !mlx5_ctx(cmd->call->ctx)->devx)
+		return -EINVAL;
+	cmd->in_len = ops->size(cmd->call, in_id);
+	cmd->out_len = ops->size(cmd->call, out_id);
+	if (cmd->in_len < HEAD || cmd->out_len < HEAD)
+		return -EINVAL;
+	*mem = calloc(1, cmd->in_len + cmd->out_len);
+	if (!*mem)
+		return -ENOMEM;
+	ret = ops->get(cmd->call, in_id, *mem, cmd->in_len);
+	memcpy(&cmd->head, *mem, HEAD);
+	cmd->in = *mem;
+	cmd->out = *mem + cmd->in_len;
+	return ret;
+}
+
+int mlx5_devx_other(struct drv_call *c)
+{
+	struct mlx5_devx_cmd cmd = {.call = c};
+	uint8_t *mem = NULL;
+	int ret = prepare(&cmd, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, &mem);
+
+	if (!ret)
+		ret = execute(&cmd, METHOD_OTHER, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
+	free(mem);
+	return ret;
+}
+
+int mlx5_devx_create(struct drv_call *c)
+{
+	const uint16_t in = MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, out = MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT;
+	struct mlx5_devx_cmd cmd = {.call = c};
+	uint8_t *mem = NULL;
+	int ret = prepare(&cmd, in, out, &mem);
+
+	if (!ret) {
+		cmd.obj = c->ops->create(c, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, sizeof(*cmd.obj));
+		ret = cmd.obj ? 0 : -ENOMEM;
+	}
+	if (!ret) {
+		cmd.obj->opcode = be16toh(cmd.head.opcode);
+		ret = execute(&cmd, METHOD_CREATE, out);
+	}
+	free(mem);
+	return ret;
+}
+
+/* The command must be about the object of the handle: it may be another context's, but not another object. */
+static int get_object(struct mlx5_devx_cmd *cmd, uint16_t id)
+{
+	const uint32_t number = HCASIM_FIELD_GET(HCASIM_MLX5_CMD_IN_OBJECT_MASK, be32toh(cmd->head.number));
+	void *obj = cmd->call->ops->object(cmd->call, id);
+
+	if (!obj || cmd->call->ops->type(cmd->call, id) != UVERBS_OBJECT_QP)
+		return -EINVAL;
+	cmd->qp = obj;
+	return cmd->qp->qpn == number ? 0 : -EINVAL;
+}
+
+static int on_object(struct drv_call *c, enum method method, uint16_t handle, uint16_t in, uint16_t out)
+{
+	struct mlx5_devx_cmd cmd = {.call = c};
+	uint8_t *mem = NULL;
+	int ret = prepare(&cmd, in, out, &mem);
+
+	if (!ret)
+		ret = get_object(&cmd, handle);
+	if (!ret)
+		ret = execute(&cmd, method, out);
+	free(mem);
+	return ret;
+}
+
+int mlx5_devx_modify(struct drv_call *c)
+{
+	return on_object(c, METHOD_MODIFY, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_HANDLE,
+			 MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_IN, MLX5_IB_ATTR_DEVX_OBJ_MODIFY_CMD_OUT);
+}
+
+int mlx5_devx_query(struct drv_call *c)
+{
+	return on_object(c, METHOD_QUERY, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE,
+			 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
+}
+
+int mlx5_devx_query_eqn(struct drv_call *c)
+{
+	uint32_t vector, eqn;
+	int ret = c->ops->get(c, MLX5_IB_ATTR_DEVX_QUERY_EQN_USER_VEC, &vector, sizeof(vector));
+
+	if (ret)
+		return ret;
+	if (!c->ctx || vector >= NATIVE_COMP_VECTORS)
+		return -EINVAL;
+	eqn = native_dev(c->dev)->eq[1 + vector].eqn;
+	return c->ops->put(c, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
+}
+
+/* A page that the program knows by its place among the static ones: those that it has allocated have no other number. */
+int mlx5_devx_query_uar(struct drv_call *c)
+{
+	const struct mlx5_ucontext *ctx = c->ctx ? mlx5_ctx(c->ctx) : NULL;
+	uint32_t index;
+	int ret = c->ops->get(c, MLX5_IB_ATTR_DEVX_QUERY_UAR_USER_IDX, &index, sizeof(index));
+
+	if (ret)
+		return ret;
+	if (!ctx || index >= ctx->num_pages)
+		return -EINVAL;
+	return c->ops->put(c, MLX5_IB_ATTR_DEVX_QUERY_UAR_DEV_IDX, &ctx->page[index],
+			   sizeof(ctx->page[index]));
+}
