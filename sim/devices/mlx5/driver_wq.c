@@ -29,6 +29,15 @@ static int check_ring(const struct drv_qp_init *init, const struct mlx5_ib_creat
 	return req->rq_wqe_shift < MIN_SHIFT || req->rq_wqe_shift > MAX_SHIFT ? -EINVAL : 0;
 }
 
+/* What libmlx5 has made, for ibv_create_wq() to say so; what it says can be asked for again. */
+static void grant(struct drv_qp_init *init, const struct mlx5_ib_create_wq *req)
+{
+	const uint32_t sges = (1u << req->rq_wqe_shift) / sizeof(struct hcasim_mlx5_seg_data);
+
+	init->max_recv_wr = req->rq_wqe_count;
+	init->max_recv_sge = sges < HCASIM_MLX5_MAX_SGE ? sges : HCASIM_MLX5_MAX_SGE;
+}
+
 static int enter(struct drv_qp *wq, const struct drv_qp_init *init, const struct mlx5_ib_create_wq *req)
 {
 	const struct hca_qp_attr_create attr = {
@@ -67,8 +76,7 @@ int mlx5_create_wq(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata
 		ret = mlx5_pin(u, req.buf_addr, (uint64_t)req.rq_wqe_count << req.rq_wqe_shift, req.db_addr);
 	if (ret)
 		return ret;
-	init->max_recv_wr = req.rq_wqe_count;
-	init->max_recv_sge = (1u << req.rq_wqe_shift) / sizeof(struct hcasim_mlx5_seg_data);
+	grant(init, &req);
 	ret = enter(wq, init, &req);
 	if (!ret)
 		native_udata_put(u, &resp, sizeof(resp));

@@ -149,6 +149,10 @@ static void test_wq(void)
 	CU_ASSERT_EQUAL(init.max_recv_sge, 2);
 	CU_ASSERT_EQUAL(mlx5_drv_ops.modify_wq(wq, HCA_WQ_RDY, HCA_WQ_ERR), -EINVAL);
 	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(wq), 0);
+	init.max_recv_sge = HCASIM_MLX5_MAX_SGE;
+	CU_ASSERT_EQUAL_FATAL(create_wq_of(&w.wq[0], &init, WITH(good_wq, rq_wqe_shift, 9)), 0);
+	CU_ASSERT_EQUAL(init.max_recv_sge, HCASIM_MLX5_MAX_SGE); /* though 32 fit */
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(wq), 0);
 }
 
 static void test_refused(void)
