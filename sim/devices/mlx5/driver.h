@@ -100,8 +100,20 @@ int mlx5_destroy_uar(void *uar);
 int mlx5_alloc_dm(struct drv_call *c);
 int mlx5_query_dm(struct drv_call *c);
 
-#define MLX5_NUM_METHODS 6
-#define MLX5_NUM_OBJECTS 1
+struct mlx5_matcher {
+	struct hcasim_mlx5_match_outer mask;
+	uint16_t priority;
+};
+
+/* What a value means under the mask; -EOPNOTSUPP: the adapter's flows cannot say so. */
+int mlx5_flow_attr(const struct hcasim_mlx5_match_outer *value, const struct mlx5_matcher *m,
+		   struct hca_flow_attr *out);
+int mlx5_create_matcher(struct drv_call *c);
+int mlx5_destroy_matcher(void *matcher);
+int mlx5_create_flow(struct drv_call *c);
+
+#define MLX5_NUM_METHODS 9
+#define MLX5_NUM_OBJECTS 2
 extern const struct drv_method mlx5_methods[MLX5_NUM_METHODS];
 extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];
 
