@@ -99,12 +99,11 @@ def test_work_queues():
     assert result.status == 0, result.output
 
 
-CELLS = [  # what a resize keeps, while completions arrive, and thread domains
+CELLS = [  # what a resize keeps, while completions arrive, and a CQ in a parent domain
     "suite/cq/rc/resize",
     "suite/cq/rc/resize-armed",
     "suite/cq/rc/resize-full",
     "suite/cq/rc/parent-domain",
-    "suite/objects/rc/parent-domains",
 ]
 
 
