@@ -64,6 +64,11 @@ struct attr_spec {
 	{                                                                                                    \
 		id, ATTR_ENUM, 0, 0, 0, num, opt                                                             \
 	}
+/* One of `num` names, each with `size` bytes of data, at most 8: a handler gets the data. */
+#define ENUM_WITH(id, num, size, opt)                                                                        \
+	{                                                                                                    \
+		id, ATTR_ENUM, 0, 0, size, num, opt                                                          \
+	}
 /* A descriptor of the caller's, of any file. */
 #define RAW_FD(id, opt)                                                                                      \
 	{                                                                                                    \

@@ -122,6 +122,13 @@ NUMBERS = {
     "HCASIM_MLX5_L3_HDR_IPV4": "MLX5_CQE_L3_HDR_TYPE_IPV4",
 }
 NOT_IN_IFC = ["QUERY_ADAPTER"]  # libmlx5 does not use it
+# What a flow matches: our member, and theirs in mlx5_ifc.h, whose structures have a byte for each bit.
+MATCH_OUTER = {
+    "smac": "smac_47_16", "ethertype": "ethertype", "dmac": "dmac_47_16", "first_tci": "first_prio",
+    "ip_protocol": "ip_protocol", "ip_tos": "ip_dscp", "kind": "cvlan_tag", "tcp_sport": "tcp_sport",
+    "tcp_dport": "tcp_dport", "ipv4_checks": "ipv4_ihl", "ip_ttl": "ip_ttl_hoplimit", "udp_sport": "udp_sport",
+    "udp_dport": "udp_dport", "src_ip": "src_ip_127_96", "dst_ip": "dst_ip_127_96",
+}  # fmt: skip
 SYNDROMES = {
     "LOC_LEN_ERR": "LOCAL_LENGTH_ERR", "LOC_QP_OP_ERR": "LOCAL_QP_OP_ERR", "LOC_PROT_ERR": "LOCAL_PROT_ERR",
     "LOC_ACCESS_ERR": "LOCAL_ACCESS_ERR", "REM_INV_REQ_ERR": "REMOTE_INVAL_REQ_ERR",
@@ -150,7 +157,8 @@ def check_command(ours, theirs, member, bits, their_member):
 @pytest.fixture(scope="module")
 def assertions(documents):
     out = "#include <stdint.h>\n#include <endian.h>\n#include <infiniband/mlx5dv.h>\n"
-    out += '#include "providers/mlx5/wqe.h"\n#include "providers/mlx5/mlx5_ifc.h"\n#include "hcasim_mlx5.h"\n'
+    out += '#include "providers/mlx5/wqe.h"\n#include "hcasim_mlx5.h"\n'
+    out += '#define u8 uint8_t\n#include "providers/mlx5/mlx5_ifc.h"\n'
     for (ours, theirs), members in MEMBERS.items():
         out += check(f"sizeof(struct hcasim_mlx5_{ours})", f"sizeof(struct {theirs})")
         for mine, yours in members.items():
@@ -160,6 +168,11 @@ def assertions(documents):
     for (ours, theirs), members in COMMANDS.items():
         for member, bits, their_member in members:
             out += check_command(ours, theirs, member, bits, their_member)
+    for ours, theirs in MATCH_OUTER.items():
+        out += check(
+            f"8 * offsetof(struct hcasim_mlx5_match_outer, {ours})",
+            f"offsetof(struct mlx5_ifc_dr_match_spec_bits, {theirs})",
+        )
     for ours, theirs in NUMBERS.items():
         out += check(ours, theirs)
     enums = {enum["name"]: [value["name"] for value in enum["values"]] for enum in documents["mlx5"]["enums"]}

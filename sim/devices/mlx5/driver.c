@@ -61,8 +61,6 @@ static void take_away(struct ib_uverbs_ex_query_device_resp *out)
 	out->device_cap_flags_ex = (uint32_t)out->base.device_cap_flags;
 	out->odp_caps.per_transport_caps.rc_odp_caps &= ~odp;
 	out->xrc_odp_caps &= ~odp;
-	out->max_wq_type_rq = 0;
-	memset(&out->rss_caps, 0, sizeof(out->rss_caps));
 	memset(&out->tm_caps, 0, sizeof(out->tm_caps));
 }
 
@@ -90,6 +88,7 @@ static void query_device_ex(struct drv_device *dev, struct drv_udata *u)
 	struct mlx5_ib_query_device_resp resp = {
 		.response_length = sizeof(resp),
 		.tso_caps = {HCASIM_MAX_TSO, TSO_QPTS},
+		.rss_caps = {MLX5_RX_HASH_FIELDS, MLX5_RX_HASH_FUNC_TOEPLITZ},
 		.cqe_comp_caps = {MLX5_CQE_COMP_NUM, MLX5_CQE_COMP_FORMATS},
 		.packet_pacing_caps = {.qp_rate_limit_min = HCASIM_RATE_LIMIT_MIN,
 				       .qp_rate_limit_max = HCASIM_RATE_LIMIT_MAX,
@@ -264,6 +263,10 @@ const struct drv_ops mlx5_drv_ops = {
 	.modify_qp = mlx5_modify_qp,
 	.query_qp = native_query_qp,
 	.destroy_qp = mlx5_destroy_qp,
+	.create_wq = mlx5_create_wq,
+	.modify_wq = native_modify_wq,
+	.create_rwq_table = native_create_rwq_table,
+	.destroy_rwq_table = native_destroy_rwq_table,
 	.create_ah = create_ah,
 	.destroy_ah = destroy_ah,
 	.create_flow = native_create_flow,

@@ -21,6 +21,11 @@
 #define MLX5_CQE_COMP_NUM 64
 #define MLX5_CQE_COMP_FORMATS                                                                                \
 	(MLX5_IB_CQE_RES_FORMAT_HASH | MLX5_IB_CQE_RES_FORMAT_CSUM | MLX5_IB_CQE_RES_FORMAT_CSUM_STRIDX)
+/* What RSS hashes, as HCASIM_RSS_FIELD_*, which have the same numbers. */
+#define MLX5_RX_HASH_FIELDS                                                                                  \
+	(MLX5_RX_HASH_SRC_IPV4 | MLX5_RX_HASH_DST_IPV4 | MLX5_RX_HASH_SRC_IPV6 | MLX5_RX_HASH_DST_IPV6 |     \
+	 MLX5_RX_HASH_SRC_PORT_TCP | MLX5_RX_HASH_DST_PORT_TCP | MLX5_RX_HASH_SRC_PORT_UDP |                 \
+	 MLX5_RX_HASH_DST_PORT_UDP)
 #define MLX5_MAX_BFREGS (MLX5_MAX_UARS * HCASIM_MLX5_USER_BFREGS_PER_UAR)
 
 struct mlx5_page { /* a user access page; in native_dev.uars by its number */
@@ -99,8 +104,20 @@ int mlx5_map_dm_op(struct drv_call *c);
 /* `offset` in the memory, or in the range of an operation behind it. */
 int mlx5_mmap_dm(struct native_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
 
-#define MLX5_NUM_METHODS 14
-#define MLX5_NUM_OBJECTS 2
+struct mlx5_matcher {
+	struct hcasim_mlx5_match_outer mask;
+	uint16_t priority;
+};
+
+/* What a value means under the mask; -EOPNOTSUPP: the adapter's flows cannot say so. */
+int mlx5_flow_attr(const struct hcasim_mlx5_match_outer *value, const struct mlx5_matcher *m,
+		   struct hca_flow_attr *out);
+int mlx5_create_matcher(struct drv_call *c);
+int mlx5_destroy_matcher(void *matcher);
+int mlx5_create_flow(struct drv_call *c);
+
+#define MLX5_NUM_METHODS 17
+#define MLX5_NUM_OBJECTS 3
 extern const struct drv_method mlx5_methods[MLX5_NUM_METHODS];
 extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];
 
@@ -110,6 +127,8 @@ int mlx5_destroy_cq(struct drv_cq *cq);
 int mlx5_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 int mlx5_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
 int mlx5_destroy_qp(struct drv_qp *qp);
+int mlx5_create_wq(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata *u);
+int mlx5_create_rss(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 int mlx5_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
 int mlx5_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u);
 int mlx5_destroy_srq(struct drv_srq *srq);

@@ -68,6 +68,30 @@ static const struct attr_spec port_query[] = {
 	STRUCT_OUT(MLX5_IB_ATTR_QUERY_PORT, struct mlx5_ib_uapi_query_port, reg_c0, M_),
 };
 
+#define MATCH_IN(id)                                                                                         \
+	{                                                                                                    \
+		id, ATTR_IN, 0, 0, 1, sizeof(struct mlx5_ib_match_params), M_                                \
+	}
+static const struct attr_spec matcher_create[] = {
+	IDR(MLX5_IB_ATTR_FLOW_MATCHER_CREATE_HANDLE, MLX5_IB_OBJECT_FLOW_MATCHER, ACCESS_NEW, M_),
+	MATCH_IN(MLX5_IB_ATTR_FLOW_MATCHER_MATCH_MASK),
+	ENUM_WITH(MLX5_IB_ATTR_FLOW_MATCHER_FLOW_TYPE, MLX5_IB_FLOW_TYPE_NORMAL + 1, sizeof(uint16_t), M_),
+	IN(MLX5_IB_ATTR_FLOW_MATCHER_MATCH_CRITERIA, sizeof(uint8_t), M_),
+	FLAGS_IN(MLX5_IB_ATTR_FLOW_MATCHER_FLOW_FLAGS, O_),
+	CONST_IN(MLX5_IB_ATTR_FLOW_MATCHER_FT_TYPE, O_),
+};
+static const struct attr_spec matcher_destroy[] = {
+	IDR(MLX5_IB_ATTR_FLOW_MATCHER_DESTROY_HANDLE, MLX5_IB_OBJECT_FLOW_MATCHER, ACCESS_DESTROY, M_),
+};
+static const struct attr_spec flow_create[] = {
+	IDR(MLX5_IB_ATTR_CREATE_FLOW_HANDLE, UVERBS_OBJECT_FLOW, ACCESS_NEW, M_),
+	MATCH_IN(MLX5_IB_ATTR_CREATE_FLOW_MATCH_VALUE),
+	IDR(MLX5_IB_ATTR_CREATE_FLOW_DEST_QP, UVERBS_OBJECT_QP, ACCESS_READ, O_),
+	IDR(MLX5_IB_ATTR_CREATE_FLOW_MATCHER, MLX5_IB_OBJECT_FLOW_MATCHER, ACCESS_READ, M_),
+	IN(MLX5_IB_ATTR_CREATE_FLOW_TAG, sizeof(uint32_t), O_),
+	FLAGS_IN(MLX5_IB_ATTR_CREATE_FLOW_FLAGS, O_),
+};
+
 const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
 	DRV_METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, mlx5_alloc_uar, uar_alloc),
 	DRV_METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, NULL, uar_destroy),
@@ -76,9 +100,14 @@ const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
 	DRV_METHOD(UVERBS_OBJECT_DM, MLX5_IB_METHOD_DM_MAP_OP_ADDR, mlx5_map_dm_op, dm_map_op),
 	DRV_METHOD(UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY, query_pd, pd_query),
 	DRV_METHOD(UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT, query_port, port_query),
+	DRV_METHOD(MLX5_IB_OBJECT_FLOW_MATCHER, MLX5_IB_METHOD_FLOW_MATCHER_CREATE, mlx5_create_matcher,
+		   matcher_create),
+	DRV_METHOD(MLX5_IB_OBJECT_FLOW_MATCHER, MLX5_IB_METHOD_FLOW_MATCHER_DESTROY, NULL, matcher_destroy),
+	DRV_METHOD(UVERBS_OBJECT_FLOW, MLX5_IB_METHOD_CREATE_FLOW, mlx5_create_flow, flow_create),
 	MLX5_DEVX_METHODS,
 };
 const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {
 	{MLX5_IB_OBJECT_UAR, mlx5_destroy_uar},
 	{MLX5_IB_OBJECT_DEVX_OBJ, mlx5_devx_destroy},
+	{MLX5_IB_OBJECT_FLOW_MATCHER, mlx5_destroy_matcher},
 };

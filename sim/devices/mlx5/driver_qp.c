@@ -24,7 +24,7 @@ static int check_type(const struct drv_qp_init *init)
 	case HCASIM_QPT_RAW_PACKET:
 	case HCASIM_QPT_XRC_SEND:
 	case HCASIM_QPT_XRC_RECV:
-		return init->create_flags || init->table ? -EOPNOTSUPP : 0;
+		return init->create_flags ? -EOPNOTSUPP : 0;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -179,6 +179,8 @@ int mlx5_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_uda
 	struct mlx5_ib_create_qp req;
 	int ret;
 
+	if (init->table)
+		return mlx5_create_rss(base, init, u);
 	ret = check_type(init);
 	if (!ret)
 		ret = mlx5_udata_get(u, &req, sizeof(req), offsetof(struct mlx5_ib_create_qp, bfreg_index));
@@ -197,7 +199,11 @@ int mlx5_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t
 	const struct mlx5_ib_modify_qp_resp resp = {.response_length = sizeof(resp)};
 	struct mlx5_ib_modify_qp req = {0};
 	struct hca_qp_attr all = *attr;
-	int ret = u->in_len ? mlx5_udata_get(u, &req, sizeof(req), sizeof(req.comp_mask)) : 0;
+	int ret;
+
+	if (base->rss)
+		return -EOPNOTSUPP;
+	ret = u->in_len ? mlx5_udata_get(u, &req, sizeof(req), sizeof(req.comp_mask)) : 0;
 
 	if (!ret && (req.comp_mask || req.burst_info.reserved))
 		ret = -EOPNOTSUPP;

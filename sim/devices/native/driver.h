@@ -188,6 +188,8 @@ int native_modify_wq(struct drv_qp *wq, uint32_t cur_state, uint32_t state);
 int native_create_rwq_table(struct drv_rwq_table *table);
 void native_destroy_rwq_table(struct drv_rwq_table *table);
 int native_create_rss(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
+/* `key`: of HCASIM_RSS_KEY_SIZE bytes; `fields`: HCASIM_RSS_FIELD_*, numbered as those of mlx5. */
+int native_enter_rss(struct drv_qp *qp, const struct drv_qp_init *init, uint32_t fields, const uint8_t *key);
 void native_odp_caps(struct ib_uverbs_ex_query_device_resp *out);
 int native_page_request(struct drv_device *dev, uint32_t token, struct hca_page_range *range, uint32_t max);
 void native_page_response(struct drv_device *dev, uint32_t token, bool mapped);

@@ -74,23 +74,16 @@ static int check_rss(const struct drv_qp_init *init, const struct hcasim_create_
 	return req->fields > UINT8_MAX ? -EOPNOTSUPP : 0; /* IPsec, inner headers */
 }
 
-int native_create_rss(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
+int native_enter_rss(struct drv_qp *base, const struct drv_qp_init *init, uint32_t fields, const uint8_t *key)
 {
 	const struct drv_rwq_table *table = init->table;
 	struct native_dev *n = native_dev(base->dev);
-	struct hcasim_create_rss_qp_req req;
 	struct hca_qp_attr_create attr = {.type = init->type, .pdn = native_pdn(base->pd)};
 	struct hca_rss rss;
 	int ret;
 
-	ret = native_udata_get(u, &req, sizeof(req));
-	if (!ret)
-		ret = check_rss(init, &req);
-	if (ret)
-		return ret;
-	rss = (struct hca_rss){
-		.log_size = table->log_size, .wqn = table->wqn, .fields = (uint32_t)req.fields};
-	memcpy(rss.key, req.key, sizeof(rss.key));
+	rss = (struct hca_rss){.log_size = table->log_size, .wqn = table->wqn, .fields = fields};
+	memcpy(rss.key, key, sizeof(rss.key));
 	attr.rss = &rss;
 	ret = hca_qp_create(n->dev->hca, &attr, &base->qpn);
 	if (ret)
@@ -100,4 +93,15 @@ int native_create_rss(struct drv_qp *base, struct drv_qp_init *init, struct drv_
 		hca_qp_destroy(n->dev->hca, base->qpn);
 	base->rss = true;
 	return ret;
+}
+
+int native_create_rss(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
+{
+	struct hcasim_create_rss_qp_req req;
+	int ret;
+
+	ret = native_udata_get(u, &req, sizeof(req));
+	if (!ret)
+		ret = check_rss(init, &req);
+	return ret ? ret : native_enter_rss(base, init, (uint32_t)req.fields, req.key);
 }

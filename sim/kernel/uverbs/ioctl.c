@@ -91,9 +91,10 @@ static int set_enum(const struct attr_spec *s, const struct ib_uverbs_attr *a, s
 {
 	if (a->attr_data.enum_data.elem_id >= s->max)
 		return -EOPNOTSUPP;
-	if (a->attr_data.enum_data.reserved || a->len)
+	if (a->attr_data.enum_data.reserved || a->len != s->min)
 		return -EINVAL;
-	v->data = a->attr_data.enum_data.elem_id;
+	v->data = s->min ? a->data : a->attr_data.enum_data.elem_id;
+	v->len = s->min;
 	return 0;
 }
 
