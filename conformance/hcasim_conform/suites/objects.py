@@ -266,8 +266,10 @@ class Objects(Suite):
                     (True, 300, "asked"),
                     (False, 300, "not-asked"),
                     (True, 301, "odd"),
+                    (False, 300, "other-flags"),
                 ):
-                    flags = SIGNALED + (("IP_CSUM",) if asked else ())
+                    others = ("FENCE", "SOLICITED") if case == "other-flags" else ()
+                    flags = SIGNALED + (("IP_CSUM",) if asked else ()) + others
                     data = Data("sge", "sge", (size,))
                     yield Case(
                         suite="checksum",
