@@ -197,6 +197,18 @@ def test_equivalent_ones(tmp_path, change, numbers):
     assert set(found) == numbers and {e.kind for e in found.values()} == {"same"}
 
 
+def test_lines_above_tell_equal_lines_apart(tmp_path, monkeypatch):
+    (tmp_path / "provider").mkdir()
+    (tmp_path / "provider" / "a.c").write_text("case 1:\n\tstop;\n\tx = 1;\ncase 2:\n\tstop;\n\tx = 1;\n")
+    monkeypatch.setattr(catalogue, "HERE", tmp_path / "conformance")
+    mutants = [mutant(1, line=3), mutant(2, line=6)]
+    catalogue.source_lines.cache_clear()
+    for below, numbers in (("stop;", {1, 2}), ("case 2:\nstop;", {2}), ("case 1:\nstop;", {1})):
+        folder = equivalent_file(tmp_path, below=below)
+        assert set(catalogue.equivalents(mutants, folder)) == numbers
+    catalogue.source_lines.cache_clear()
+
+
 def test_a_guard_names_its_test(tmp_path):
     folder = equivalent_file(tmp_path, kind="guarded", test="core.queues")
     assert catalogue.equivalents(MUTANTS, folder)[4096].reason.endswith("(tested by core.queues)")

@@ -267,8 +267,10 @@ class Objects(Suite):
                     (False, 300, 0, "not-asked"),
                     (True, 301, 0, "odd"),
                     (True, 302, 1, "region"),
+                    (False, 300, 0, "other-flags"),
                 ):
-                    flags = SIGNALED + (("IP_CSUM",) if asked else ())
+                    others = ("FENCE", "SOLICITED") if case == "other-flags" else ()
+                    flags = SIGNALED + (("IP_CSUM",) if asked else ()) + others
                     data = Data("sge", "sge", (size,))
                     yield Case(
                         suite="checksum",

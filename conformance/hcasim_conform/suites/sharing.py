@@ -9,6 +9,7 @@ FIRST = "ibv_poll_cq/DESCRIPTION/first"
 FIELDS = "ibv_create_cq_ex/DESCRIPTION/wc_flags"
 MEMBERS = "ibv_alloc_parent_domain/ARGUMENTS/comp_mask"
 GRANTED = "ibv_create_qp/DESCRIPTION/granted"
+MAX_SEND = "ibv_create_qp/DESCRIPTION/max_send_wr"
 SRQ_GRANTED = "ibv_create_srq/DESCRIPTION/granted"
 ERROR = "ibv_poll_cq/DESCRIPTION/error"
 STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
@@ -92,6 +93,16 @@ class Sharing(Suite):
                 "as many SGEs as the device has, of a receive, a send and a READ, each hold their bytes",
                 ("srq",) if srq else (),
                 srq=srq,
+            )
+        for qpt in ("RC", "UD"):
+            yield self._case(
+                "full",
+                qpt,
+                "longest",
+                "full_of_longest",
+                Expect(MAX_SEND, errata=("QUEUE-FULL",)),
+                "a list of requests with as many SGEs as the QP has, longer than the queue: all that are taken, at least as many as "
+                "were granted, are executed with their own bytes",
             )
         yield self._case(
             "create",

@@ -3,6 +3,8 @@
 import json
 import re
 from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
 
 import jsonschema
@@ -76,21 +78,35 @@ def rows_of(path):
     return rows
 
 
+@cache
+def source_lines(file):
+    return (HERE.parent / file).read_text(encoding="utf-8").splitlines()
+
+
+def above(mutant, count):
+    """So many lines above the mutant's, which tell lines of equal text apart."""
+    end = mutant.line - 1
+    return "\n".join(line.strip() for line in source_lines(mutant.file)[max(end - count, 0) : end])
+
+
 def matcher(row, path):
     """A test whether an entry means a mutant: texts are compared, those between slashes are regular expressions."""
     tests = []
+    if "below" in row:
+        count = row["below"].count("\n") + 1
+        tests.append((lambda mutant: above(mutant, count), row["below"].__eq__))
     for name in KEYS:
         text = row.get(name)
         if text is None:
             continue
         if name != "file" and len(text) > 2 and text[0] == text[-1] == "/":
             try:
-                tests.append((name, re.compile(text[1:-1]).search))
+                tests.append((attrgetter(name), re.compile(text[1:-1]).search))
             except re.error as error:
                 raise CatalogueError(f"{path}: {name}: {text}: {error}") from error
         else:
-            tests.append((name, text.__eq__))
-    return lambda mutant: all(test(getattr(mutant, name)) for name, test in tests)
+            tests.append((attrgetter(name), text.__eq__))
+    return lambda mutant: all(test(get(mutant)) for get, test in tests)
 
 
 def equivalents(mutants, folder=EQUIVALENT):
@@ -102,7 +118,7 @@ def equivalents(mutants, folder=EQUIVALENT):
         for row in rows_of(path):
             meant = list(filter(matcher(row, path), by_file.get(row["file"], ())))
             if not meant:
-                given = ", ".join(f"{name}: {row[name]}" for name in KEYS if name in row)
+                given = ", ".join(f"{name}: {row[name]}" for name in (*KEYS, "below") if name in row)
                 stale.append(f"{path}: no mutant has {given}")
             reason = row["reason"] + (f" (tested by {row['test']})" if "test" in row else "")
             found |= {mutant.number: Equivalent(row["kind"], reason) for mutant in meant}

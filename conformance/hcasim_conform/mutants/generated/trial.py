@@ -11,6 +11,7 @@ from hcasim_conform.run import drive
 from hcasim_conform.run import dut as duts
 from hcasim_conform.run.device import ask
 from hcasim_conform.run.watchdog import held_up
+from hcasim_conform.suites.base import SIGNALED
 from hcasim_conform.taps import judge as taps
 
 from .machine import Machine, MachineError, Map, on
@@ -19,7 +20,7 @@ WAIT = 1.0  # processor seconds until a wait of a cell expires
 SILENCE = 6.0  # and until the answer to the query of the device
 LIMIT = 30.0  # seconds for all cells of a mutant, some of which only make the device slow; waits for a processor do not count
 MOST, TAPPED, WIRED = (
-    300,
+    800,
     60,
     40,
 )  # cells that are run for a mutant: plain ones, with taps, on a wire with faults
@@ -62,8 +63,13 @@ class Catchers:
 
 
 def kind(cell):
-    """The kind of a cell; cells of one kind are similar."""
-    return cell.api, cell.short, getattr(cell, "scenario", "")
+    """The kind of a cell; cells of one kind are similar. What must be refused shows other faults than what is executed."""
+    return cell.api, cell.short, getattr(cell, "scenario", ""), cell.expect.post
+
+
+def special(cell):
+    """Whether a cell of the matrix has a region or flags of its own: those of its kind that have none come first."""
+    return cell.api != "suite" and (cell.variant != "" or cell.flags != SIGNALED)
 
 
 def order(cells, catchers, most, cost):
@@ -71,7 +77,7 @@ def order(cells, catchers, most, cost):
     there = {id(cell) for cell in cells}
     chosen = {cell.id: cell for cell in catchers if id(cell) in there}
     kinds = {}
-    for cell in sorted(cells, key=lambda cell: crc32(cell.id.encode())):  # a fixed order
+    for cell in sorted(cells, key=lambda cell: (special(cell), crc32(cell.id.encode()))):  # a fixed order
         kinds.setdefault(kind(cell), []).append(cell)
     for row in zip_longest(*kinds.values()):
         if len(chosen) >= most:

@@ -242,51 +242,113 @@ static void *poll_one(void *arg)
 	return NULL;
 }
 
-/* Two threads: a batch is a critical section, and each entry is polled once. */
+/* Two threads: a batch is a critical section, and each entry is polled once. The CQ is `b`'s, and is closed. */
+static void poll_from_two(struct kit *k, struct bench *b, bool extended)
+{
+	struct poller p = {.cq = b->cq, .ex = extended};
+	struct ibv_poll_cq_attr none = {};
+	struct watchdog wait;
+	pthread_t thread;
+	struct ibv_wc wc;
+	bool early;
+
+	if (!bench_link(b, k->l, NULL) || !bench_put(b, k->l, 3))
+		return;
+	if (ibv_start_poll((struct ibv_cq_ex *)b->cq, &none)) {
+		KIT_FAULT(k, "ibv_start_poll found none of 3 completions");
+		return;
+	}
+	pthread_create(&thread, NULL, poll_one, &p);
+	for (wait = watchdog(LONG_MS); !atomic_load(&p.done) && !watchdog_expired(&wait);)
+		;
+	watchdog_lost(); /* this timeout is expected */
+	early = atomic_load(&p.done);
+	read_current((struct ibv_cq_ex *)b->cq, &wc);
+	ibv_end_poll((struct ibv_cq_ex *)b->cq);
+	pthread_join(thread, NULL);
+	if (early)
+		KIT_FAULT(k, "another thread polled between ibv_start_poll and ibv_end_poll");
+	judge_wc(&k->res->verdict, "requester", &b->want[b->first++], &wc);
+	if (p.got == 1)
+		judge_wc(&k->res->verdict, "requester", &b->want[b->first++], &p.wc);
+	else
+		KIT_FAULT(k, "the other thread polled %d completions, expected 1", p.got);
+	if (KIT_GOOD(k))
+		bench_empty(b);
+}
+
 static void batch_threads(struct kit *k)
 {
-	struct ibv_poll_cq_attr none = {};
 	struct bench b = {0};
-	struct ibv_wc wc;
 
 	for (int other = 0; other < 2 && KIT_GOOD(k); other++) {
-		struct poller p = {.ex = other};
-		struct watchdog wait;
-		pthread_t thread;
-		bool early;
-
-		if (!bench_open(&b, k, 4) || !bench_link(&b, k->l, NULL) || !bench_put(&b, k->l, 3))
-			break;
-		p.cq = b.cq;
-		if (ibv_start_poll((struct ibv_cq_ex *)b.cq, &none)) {
-			KIT_FAULT(k, "ibv_start_poll found none of 3 completions");
-			break;
-		}
-		pthread_create(&thread, NULL, poll_one, &p);
-		for (wait = watchdog(LONG_MS); !atomic_load(&p.done) && !watchdog_expired(&wait);)
-			;
-		watchdog_lost(); /* this timeout is expected */
-		early = atomic_load(&p.done);
-		read_current((struct ibv_cq_ex *)b.cq, &wc);
-		ibv_end_poll((struct ibv_cq_ex *)b.cq);
-		pthread_join(thread, NULL);
-		if (early)
-			KIT_FAULT(k, "another thread polled between ibv_start_poll and ibv_end_poll");
-		judge_wc(&k->res->verdict, "requester", &b.want[b.first++], &wc);
-		if (p.got == 1)
-			judge_wc(&k->res->verdict, "requester", &b.want[b.first++], &p.wc);
-		else
-			KIT_FAULT(k, "the other thread polled %d completions, expected 1", p.got);
-		if (KIT_GOOD(k))
-			bench_empty(&b);
+		if (bench_open(&b, k, 4))
+			poll_from_two(k, &b, other);
 		link_destroy(k->l);
 		bench_close(&b);
+	}
+}
+
+/* The same of CQs whose attributes do not say that one thread polls them, although some fields look like it. */
+static void batch_locked(struct kit *k)
+{
+	const uint32_t flags = IBV_CQ_INIT_ATTR_MASK_FLAGS, domain = IBV_CQ_INIT_ATTR_MASK_PD;
+	const uint32_t single = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+	struct ibv_parent_domain_init_attr init = {.pd = k->r->dut.requester.pd};
+	struct ibv_pd *parent = ibv_alloc_parent_domain(k->r->dut.requester.ctx, &init);
+	struct ibv_cq_init_attr_ex attrs[] = {
+		{.cqe = 5, .flags = single},
+		{.cqe = 5, .comp_mask = flags},
+		{.cqe = 5, .comp_mask = flags, .flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN},
+		{.cqe = 5, .comp_mask = domain, .flags = single, .parent_domain = parent},
+	};
+
+	for (unsigned int i = 0; i < sizeof(attrs) / sizeof(attrs[0]) && KIT_GOOD(k); i++) {
+		struct bench b = {0};
+		int ret;
+
+		if (attrs[i].comp_mask & domain && !parent)
+			break;
+		attrs[i].wc_flags = IBV_WC_STANDARD_FLAGS;
+		ret = bench_create(&b, k, &attrs[i]);
+		log_call(&k->res->log, "cq = ibv_create_cq_ex(ctx, attr) /* comp_mask %u, flags %u */",
+			 attrs[i].comp_mask, attrs[i].flags);
+		if (!ret)
+			poll_from_two(k, &b, true);
+		else if (ret != EOPNOTSUPP || attrs[i].comp_mask != flags || !attrs[i].flags)
+			KIT_FAULT(k, "ibv_create_cq_ex failed with %s", errno_name(ret));
+		link_destroy(k->l);
+		bench_close(&b);
+	}
+	if (parent && ibv_dealloc_pd(parent))
+		KIT_FAULT(k, "the parent domain cannot be deallocated after its CQ");
+}
+
+/*
+ * Every entry of the ring is used and polled, turn after turn, and the CQ is never polled when it is empty: the device
+ * learns from the polls alone that there is room, not from requests of notification either.
+ */
+static void batch_turns(struct kit *k)
+{
+	struct bench b = {0};
+	unsigned int n, size;
+
+	if (bench_open(&b, k, BENCH_MOST) && bench_link(&b, k->l, NULL)) {
+		size = b.cq->cqe < BENCH_TURN ? (unsigned int)b.cq->cqe : BENCH_TURN;
+		for (unsigned int turn = 0; turn < 4 && KIT_GOOD(k); turn++) {
+			for (n = 0; n < size && KIT_GOOD(k); n += BENCH_MOST)
+				bench_send(&b, k->l, size - n < BENCH_MOST ? size - n : BENCH_MOST, false);
+			if (KIT_GOOD(k))
+				bench_take(&b, size);
+		}
 	}
 	link_destroy(k->l);
 	bench_close(&b);
 }
 
 const struct scenario batch_scenarios[] = {
-	{"poll_counts", poll_counts}, {"poll_numbers", poll_numbers},   {"batch_mixed", batch_mixed},
-	{"batch_edges", batch_edges}, {"batch_threads", batch_threads}, {NULL, NULL},
+	{"poll_counts", poll_counts},     {"poll_numbers", poll_numbers},
+	{"batch_mixed", batch_mixed},     {"batch_edges", batch_edges},
+	{"batch_threads", batch_threads}, {"batch_locked", batch_locked},
+	{"batch_turns", batch_turns},     {NULL, NULL},
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* As many SGEs as the device says that it has, in receives, sends and READs: each of them, the last one too, has its bytes. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "link/link_modify.h"
@@ -124,15 +125,15 @@ static void carry(struct lists *t, enum ibv_wr_opcode op, unsigned int num_from,
 	judge_bytes(&t->k->res->verdict, "the list", t->want, t->mem, 2 * t->half);
 }
 
-/* A QP that is connected to itself, with lists of so many SGEs. */
-static bool open_lists(struct kit *k, struct lists *t, enum ibv_qp_type type, uint32_t send, uint32_t recv)
+/* A QP that is connected to itself, with these sizes. */
+static bool open_lists(struct kit *k, struct lists *t, enum ibv_qp_type type, const struct ibv_qp_cap *cap)
 {
 	const struct end *end = &k->r->dut.requester;
-	struct ibv_srq_init_attr srq = {.attr = {.max_wr = 2, .max_sge = recv}};
+	struct ibv_srq_init_attr srq = {.attr = {.max_wr = 2, .max_sge = cap->max_recv_sge}};
 	struct ibv_ah_attr av;
 
 	*t = (struct lists){.k = k, .half = (size_t)MOST * PLACE + 4096};
-	t->o.init.cap = (struct ibv_qp_cap){2, 2, send, recv, 0};
+	t->o.init.cap = *cap;
 	t->o.to_itself = true;
 	t->mem = end_alloc(end->pd, 2 * t->half);
 	t->want = malloc(2 * t->half);
@@ -177,7 +178,7 @@ static void most_sges(struct kit *k)
 	const unsigned int recv = at_most(kit_arg(k, "srq", 0) ? attr->max_srq_sge : attr->max_sge);
 	struct lists t;
 
-	if (open_lists(k, &t, k->cell->qpt, send, recv)) {
+	if (open_lists(k, &t, k->cell->qpt, &(struct ibv_qp_cap){2, 2, send, recv, 0})) {
 		carry(&t, IBV_WR_SEND, 1, recv);
 		if (KIT_GOOD(k))
 			carry(&t, IBV_WR_SEND, send, 1);
@@ -217,7 +218,7 @@ static void read_sges_over(struct kit *k)
 	struct ibv_send_wr wr = kit_wr(0x5e0, IBV_WR_RDMA_READ, sge);
 	struct lists t;
 
-	if (open_lists(k, &t, IBV_QPT_RC, at_most(attr->max_sge), 1)) {
+	if (open_lists(k, &t, IBV_QPT_RC, &(struct ibv_qp_cap){2, 2, at_most(attr->max_sge), 1, 0})) {
 		fill(&t);
 		fill_list(&t, sge, over, true);
 		wr.num_sge = (int)over;
@@ -230,8 +231,108 @@ static void read_sges_over(struct kit *k)
 	close_lists(&t);
 }
 
+#define FULL 60 /* requests in a full queue: the CQ holds their completions */
+#define WORD 4  /* bytes of an SGE */
+
+/* SENDs of as many SGEs as the QP was granted, request i with the i-th part of the first half. */
+static void fill_sends(struct lists *t, struct ibv_send_wr *wr, struct ibv_sge *sge, unsigned int num)
+{
+	const unsigned int sges = t->o.init.cap.max_send_sge;
+
+	for (unsigned int i = 0; i < num; i++, sge += sges) {
+		for (unsigned int j = 0; j < sges; j++)
+			sge[j] = (struct ibv_sge){(uintptr_t)t->mem + (size_t)(i * sges + j) * WORD, WORD,
+						  t->lkey};
+		wr[i] = kit_wr(i, IBV_WR_SEND, sge);
+		wr[i].num_sge = (int)sges;
+		wr[i].next = i + 1 < num ? &wr[i + 1] : NULL;
+		wr[i].wr.ud.ah = t->ah;
+		wr[i].wr.ud.remote_qpn = t->o.qp->qp_num;
+		wr[i].wr.ud.remote_qkey = t->o.known.qkey;
+	}
+}
+
+/* Receive i has the i-th part of the second half. */
+static int post_places(struct lists *t, unsigned int num, uint32_t len)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < num && !ret; i++) {
+		struct ibv_sge sge = {(uintptr_t)t->mem + t->half + (size_t)i * len, len, t->lkey};
+		struct ibv_recv_wr wr = {.wr_id = i, .sg_list = &sge, .num_sge = 1}, *bad;
+
+		ret = ibv_post_recv(t->o.qp, &wr, &bad);
+	}
+	return ret;
+}
+
+/* All that were taken are executed with their own bytes. */
+static void judge_full(struct lists *t, unsigned int taken, uint32_t skip)
+{
+	const uint32_t len = t->o.init.cap.max_send_sge * WORD;
+
+	for (unsigned int i = 0; i < taken; i++)
+		if (!done(t, t->o.send_cq, i) || !done(t, t->o.recv_cq, i))
+			return;
+	end_sync();
+	for (unsigned int i = 0; i < taken && KIT_GOOD(t->k); i++) {
+		size_t to = t->half + (size_t)i * (skip + len) + skip;
+
+		judge_bytes(&t->k->res->verdict, "a message", t->mem + (size_t)i * len, t->mem + to, len);
+	}
+}
+
+/* One list that fills the send queue, and goes on: its WQEs are as long as the QP allows. */
+static void fill_queue(struct lists *t)
+{
+	const struct ibv_qp_cap *cap = &t->o.init.cap;
+	const unsigned int num = cap->max_send_wr + 2 < FULL ? cap->max_send_wr + 2 : FULL;
+	const uint32_t skip = t->ah ? LINK_GRH_LEN : 0;
+	struct ibv_send_wr wr[FULL], *bad = NULL;
+	struct ibv_sge *sge = calloc((size_t)num * cap->max_send_sge, sizeof(*sge));
+	unsigned int taken = num;
+	int ret;
+
+	if (!sge || (size_t)num * (skip + cap->max_send_sge * WORD) > t->half) {
+		seen(t->k->res, "%u requests of %u SGEs are too many; ", num, cap->max_send_sge);
+		free(sge);
+		return;
+	}
+	fill(t);
+	fill_sends(t, wr, sge, num);
+	ret = post_places(t, num, skip + cap->max_send_sge * WORD);
+	if (ret)
+		KIT_FAULT(t->k, "posting a receive failed with %s", errno_name(ret));
+	ret = ret ? 0 : ibv_post_send(t->o.qp, wr, &bad);
+	log_call(&t->k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* a list of %u SENDs of %u SGEs */", num,
+		 cap->max_send_sge);
+	if (ret)
+		taken = bad ? (unsigned int)(bad - wr) : 0;
+	seen(t->k->res, "%u of %u are granted and %u were taken; ", cap->max_send_wr, num, taken);
+	if (taken < num && taken < cap->max_send_wr)
+		KIT_FAULT(t->k, "request %u was refused with %s, %u are granted", taken, errno_name(ret),
+			  cap->max_send_wr);
+	if (KIT_GOOD(t->k))
+		judge_full(t, taken, skip);
+	free(sge);
+}
+
+/* Queues of the longest requests that a QP allows, for each number of SGEs: none overwrites another. */
+static void full_of_longest(struct kit *k)
+{
+	for (uint32_t sges = 1; sges <= 8 && KIT_GOOD(k); sges++) {
+		const struct ibv_qp_cap cap = {4, FULL, sges, 1, 0};
+		struct lists t;
+
+		if (open_lists(k, &t, k->cell->qpt, &cap))
+			fill_queue(&t);
+		close_lists(&t);
+	}
+}
+
 const struct scenario most_sge_scenarios[] = {
 	{"most_sges", most_sges},
 	{"read_sges_over", read_sges_over},
+	{"full_of_longest", full_of_longest},
 	{NULL, NULL},
 };
