@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * hcasim-record-tool alter IN OUT WHAT: copies a record and alters one event of it.
- * hcasim-record-tool fuzz IN OUT N: reads N mutations of the file, made in OUT; each has to be refused.
+ * hcasim-record-tool fuzz IN OUT N: reads N mutations of the file, made in OUT; each has to be refused, unless its
+ * events are the same: some bits of a zstd frame do not change what it means.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -132,6 +133,29 @@ static void write_file(const char *path, const uint8_t *data, size_t len)
 		fail(strerror(errno));
 }
 
+static bool next_is_same(struct reader *a, struct reader *b, bool *more)
+{
+	struct event x = {0}, y = {0};
+
+	*more = reader_next(a, &x);
+	return *more == reader_next(b, &y) && x.kind == y.kind && x.time == y.time && x.len == y.len &&
+	       (!x.len || !memcmp(x.data, y.data, x.len));
+}
+
+static void expect_same(const char *path, struct reader *altered)
+{
+	char err[512];
+	struct reader *r = reader_open(path, err, sizeof(err));
+	bool more = true;
+
+	while (more) {
+		if (!r || !next_is_same(r, altered, &more))
+			fail("a file that was altered is accepted");
+	}
+	reader_close(r);
+	reader_close(altered);
+}
+
 static void fuzz(const char *from, const char *to, unsigned long n)
 {
 	static uint8_t original[1 << 20], data[sizeof(original) + 1];
@@ -153,8 +177,8 @@ static void fuzz(const char *from, const char *to, unsigned long n)
 		write_file(to, data, mutated);
 		r = reader_open(to, err, sizeof(err));
 		if (r)
-			fail("a file that was altered is accepted");
-		if (strncmp(err, to, strlen(to)) != 0)
+			expect_same(from, r);
+		else if (strncmp(err, to, strlen(to)) != 0)
 			fail("a message does not name the file");
 	}
 }
