@@ -21,6 +21,13 @@ CASES = {
         "destroyed",
         ("WQ-STATES",),
     ),
+    "domains": (
+        "domain_work_queues",
+        "ibv_alloc_pd/NOTES/busy",
+        (),
+        "a PD and a parent domain, with an allocator that gives memory or declines, are not deallocated before their work queue",
+        ("HELD", "PARENT-BUSY"),
+    ),
     "states": (
         "wq_states",
         "ibv_modify_wq/DESCRIPTION/curr_wq_state",

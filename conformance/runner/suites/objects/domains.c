@@ -251,7 +251,28 @@ static void busy(struct kit *k)
 	KIT_CHECK(k, !ibv_dealloc_pd(other), "ibv_dealloc_pd failed, nothing uses it");
 }
 
+/* Work queues of an ordinary PD, and of a parent domain whose allocator gives memory, or declines. */
+static void domain_work_queues(struct kit *k)
+{
+	struct ibv_pd *base = ibv_alloc_pd(k->r->dut.requester.ctx);
+
+	KIT_CHECK(k, base, "ibv_alloc_pd failed with %s", errno_name(errno));
+	own_use_work_queue(k, base);
+	for (unsigned int turn = 0; turn < 2 && KIT_GOOD(k); turn++) {
+		struct pool p = {.decline = turn};
+		struct ibv_pd *pd = parent(k, base, NULL, &p);
+
+		KIT_CHECK(k, pd, "ibv_alloc_parent_domain failed with %s", errno_name(errno));
+		p.pd = pd;
+		own_use_work_queue(k, pd);
+		check_pool(k, &p);
+		KIT_CHECK(k, !ibv_dealloc_pd(pd), "ibv_dealloc_pd of the parent domain failed");
+	}
+	KIT_CHECK(k, !ibv_dealloc_pd(base), "ibv_dealloc_pd failed");
+}
+
 const struct scenario domain_scenarios[] = {
+	{"domain_work_queues", domain_work_queues},
 	{"allocators", allocators},
 	{"parents", parents},
 	{"parent_members", parent_members},

@@ -338,16 +338,12 @@ static void send_one(struct kit *k, struct ibv_pd *pd, struct ibv_mr *mr)
 	own_destroy(&o);
 }
 
-/* Where the device has them. */
-static void use_work_queue(struct kit *k, struct ibv_pd *pd)
+void own_use_work_queue(struct kit *k, struct ibv_pd *pd)
 {
 	struct ibv_context *ctx = k->r->dut.requester.ctx;
 	struct ibv_wq_init_attr init = {.wq_type = IBV_WQT_RQ, .max_wr = 5, .max_sge = 1, .pd = pd};
-	struct ibv_device_attr_ex attr;
 	struct ibv_wq *wq = NULL;
 
-	if (ibv_query_device_ex(ctx, NULL, &attr) || !attr.max_wq_type_rq)
-		return;
 	init.cq = ibv_create_cq(ctx, 8, NULL, NULL, 0);
 	if (init.cq)
 		wq = ibv_create_wq(ctx, &init);
@@ -379,6 +375,4 @@ void own_use(struct kit *k, struct ibv_pd *pd)
 	if (mr && ibv_dereg_mr(mr))
 		KIT_FAULT(k, "ibv_dereg_mr in the PD failed");
 	end_free(bytes);
-	if (KIT_GOOD(k))
-		use_work_queue(k, pd);
 }

@@ -43,8 +43,10 @@ int own_required(enum ibv_qp_type type, enum ibv_qp_state to);
 
 /* ibv_query_qp() reports the known attributes, those of `mask` at least; a fault names one that it does not. */
 bool own_judge(struct kit *k, struct own *o, int mask, const char *when);
-/* A QP with a SEND, an SRQ, a region and, where the device has them, a work queue of a PD; all are destroyed again. */
+/* A QP with a SEND, an SRQ and a region of a PD; all are destroyed again. */
 void own_use(struct kit *k, struct ibv_pd *pd);
+/* A work queue of a PD, which is not deallocated before it. */
+void own_use_work_queue(struct kit *k, struct ibv_pd *pd);
 const char *own_state(enum ibv_qp_state state);
 /* Name of the attribute of a bit. */
 const char *own_bit(int bit);
