@@ -311,7 +311,7 @@ static void batch_locked(struct kit *k)
 			break;
 		attrs[i].wc_flags = IBV_WC_STANDARD_FLAGS;
 		ret = bench_create(&b, k, &attrs[i]);
-		log_call(&k->res->log, "cq = ibv_create_cq_ex(ctx, attr) /* comp_mask %u, flags %u */",
+		log_call(&k->res->log, "/* cq = ibv_create_cq_ex(ctx, attr): comp_mask %u, flags %u */",
 			 attrs[i].comp_mask, attrs[i].flags);
 		if (!ret)
 			poll_from_two(k, &b, true);
