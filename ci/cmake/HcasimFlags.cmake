@@ -10,6 +10,18 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
 endif()
 
+# With ccache, a build takes what another build on this machine has compiled already, in whichever folder: the presets of
+# ci/test have many objects in common, the Verilated ones above all.
+find_program(CCACHE ccache)
+if(CCACHE)
+  foreach(language C CXX)
+    if(NOT CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER
+        ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
+    endif()
+  endforeach()
+endif()
+
 set(HCASIM_SANITIZE "" CACHE STRING "empty, address+undefined, or thread")
 set_property(CACHE HCASIM_SANITIZE PROPERTY STRINGS "" "address+undefined" "thread")
 
