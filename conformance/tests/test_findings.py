@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The pages that describe the known differences of other people's providers, against the DUT files."""
+import os
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -61,3 +64,57 @@ def test_files_named_rxe_c_are_told_apart(soft_roce):
     texts = [path.read_text(encoding="utf-8") for path in dut.DUTS.glob("*.yaml")]
     for text in [soft_roce, *texts]:
         assert not re.findall(r"(?<!providers/rxe/)(?<!sw/rxe/)\brxe\.c\b.*", text)
+
+
+PROGRAMS = REPO / "conformance/findings/mlx5"
+RDMA_CORE = Path(os.environ.get("RDMA_CORE_BUILD", REPO / "build/rdma-core"))
+
+
+@pytest.fixture(scope="module")
+def mlx5():
+    return (REPO / "docs/mlx5-findings.md").read_text(encoding="utf-8")
+
+
+def sections(page):
+    """{D1: its section}; two findings may share one."""
+    parts = re.split(r"^(?=#{2,3} )", page, flags=re.M)
+    return {
+        name: part
+        for part in parts
+        if part.startswith("### D")
+        for name in re.findall(r"D\d+", part.split("\n")[0].split(". ")[0])
+    }
+
+
+def test_each_finding_of_mlx5_is_whole(mlx5):
+    """The sentence of the page, the program, libmlx5's line, what to change or what is unknown, and whether 65.0 has it."""
+    found = sections(mlx5)
+    for name, text in found.items():
+        assert re.search(r"^> \w+\(3\)", text, re.M), name
+        assert f"[`{name}.c`](../conformance/findings/mlx5/{name}.c)" in text, name
+        assert re.search(r"`[\w/]+\.[ch]:\d+", text), name
+        row = re.search(rf"^\| .*\[{name}\]\(.*$", mlx5, re.M)[0]
+        assert all(column.strip() for column in row.split("|")[1:-1]), row
+    assert {path.stem for path in PROGRAMS.glob("*.c")} == set(found)
+
+
+def test_each_difference_of_mlx5_is_described(mlx5):
+    table = mlx5[mlx5.index("## Not bugs") :]
+    described = set(sections(mlx5)) | set(re.findall(r"^\| (D\d+) \|", table, re.M))
+    rows = [row for name in ("mlx5", "mlx5-44", "mlx5-65") for row in dut.load(name).differences]
+    assert {number(row) for row in rows} <= described
+
+
+def test_lines_of_65_are_those_of_the_dut_file(mlx5):
+    table = dict(re.findall(r"^\| (D\d+) \| [^|]*:\d[^|]* \| ([^|]*) \|$", mlx5, re.M))
+    assert len(table) > 10
+    moved = {number(row): row.lines["65.0"] for row in dut.load("mlx5").differences if "65.0" in row.lines}
+    assert set(moved) <= set(table)
+
+
+def test_the_programs_of_the_findings_compile():
+    include = ["-I", REPO / "conformance", "-I", RDMA_CORE / "include"]
+    warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"]
+    command = ["cc", "-std=gnu11", "-fsyntax-only", *warnings, *include, *sorted(PROGRAMS.glob("*.c"))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
