@@ -28,6 +28,10 @@ PYTHON = "/usr/bin/python3"
 SYSTEM_VERBS = bool(os.environ.get("HCASIM_SYSTEM_VERBS"))
 NIGHTLY = os.environ.get("HCASIM_PROGRAMS") == "nightly"
 ENGINE = os.environ.get("HCASIM_ENGINE", "c")
+# What makes a command an ordinary user's; tests set USER to it for all that they start.
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
+NOBODY += ["TMPDIR=/tmp", "HOME=/tmp", "PYTHONDONTWRITEBYTECODE=1"]
+USER = []
 
 
 def pytest_configure(config):
@@ -96,7 +100,16 @@ class Machine:
         system = release == "debian" if release else SYSTEM_VERBS if system is None else system
         self.hcas = hcas
         self.bin = RELEASES[release or ("debian" if system else "built")]
-        self.command = [str(BUILD / "bin/hcasim"), "run", "--hcas", str(hcas), "--engine", ENGINE, *options]
+        self.command = [
+            *USER,
+            str(BUILD / "bin/hcasim"),
+            "run",
+            "--hcas",
+            str(hcas),
+            "--engine",
+            ENGINE,
+            *options,
+        ]
         if system:
             self.command.append("--system-verbs")
 

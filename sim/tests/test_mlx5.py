@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Unmodified libmlx5 on `--device mlx5`, of three releases of rdma-core."""
-import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import BUILD, NEWER, NIGHTLY, TOP, Machine, free_port, last_json, pair_command
+from conftest import BUILD, NEWER, NIGHTLY, TOP, Machine, free_port
 from test_perftest import COMBINATIONS
 
 DEBIAN = Path("/usr/lib/x86_64-linux-gnu/libibverbs/libmlx5-rdmav34.so")
@@ -164,22 +163,3 @@ def test_perftest(test):
 def test_perftest_by_default(machine, program, connection):
     """Nothing is given but the connection type: default GID, size, iterations."""
     perftest(machine, program, "-c", connection)
-
-
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-
-
-def nobody_can_enter():
-    if os.getuid():
-        return False
-    return not subprocess.run([*NOBODY, "test", "-r", BUILD / "bin/hcasim"], check=False).returncode
-
-
-@pytest.mark.skipif(not nobody_can_enter(), reason="no other user, or none that may read the build folder")
-def test_ordinary_user(machine):
-    """The whole machine, adapters included."""
-    common = [machine.bin / "ibv_rc_pingpong", "-g", 1, "-c", "-p", free_port(), "-d"]
-    machine.command = [*NOBODY, "env", "TMPDIR=/tmp", "PYTHONDONTWRITEBYTECODE=1", *machine.command]
-    result = machine.run(*pair_command([*common, DEVICES[0]], [*common, DEVICES[1], "localhost"]))
-    ends = last_json(result.output)
-    assert all(end["status"] == 0 for end in ends.values()), result.output
