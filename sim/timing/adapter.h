@@ -34,7 +34,7 @@ struct AdapterContext { /* what all adapters of a machine share */
 	const machine_host_ops *host;
 	void *host_ctx;
 	const hca_personality *personality;
-	unsigned int number; /* of the adapter among those of its personality: in its name */
+	const char *name;
 	const engine_ops *engine;
 	struct trace *trace;
 	pcie_parts *parts; /* or NULL */

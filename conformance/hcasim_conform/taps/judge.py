@@ -45,6 +45,7 @@ STOPPED = (
     "ah_fields",
     "tag_fails",
 )
+NO_CLOCK = "the device has no clock, which says when a cell began: its DUT file cannot have a tap"
 SPREAD = ("destinations",)  # the requests of one posting go to several QPs
 REPEATED = ("rnr", "retry")  # the same request is repeated
 
@@ -113,6 +114,10 @@ class Tap:
     def judge(self, folder, results):
         """Judges each cell by its piece of the traces in a folder; faults are added to its result."""
         timed = [(cell, result) for cell, result in results if result.clock[0] is not None]
+        for _, result in results:
+            if result.posts and result.clock[0] is None:
+                result.faults.append(NO_CLOCK)
+                result.passed = False
         if not timed or not (folder / "wire.pcap").exists():
             return
         traces = Traces(folder)

@@ -7,7 +7,6 @@
 
 #include "format.h"
 #include "devices/native/format.h"
-#include "hcasim_hw.h"
 #include "hcasim_mlx5.h"
 
 #define PREP(field, v) HCASIM_FIELD_PREP(HCASIM_MLX5_##field##_MASK, v)
