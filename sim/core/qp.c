@@ -164,5 +164,6 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	qp->mtu = 4096;
 	qp->set_sport = 0;
 	qp->last_wqe_told = false;
+	marks_clear(qp);
 	qp->epoch++;
 }

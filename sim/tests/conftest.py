@@ -96,10 +96,11 @@ OWN_RACES = {
 class Machine:
     """`hcasim run` with its options; programs are those of `release`, or else from rdma-core's build, or Debian's if `system`."""
 
-    def __init__(self, hcas=1, system=None, options=(), release=None):
+    def __init__(self, hcas=1, system=None, options=(), release=None, family=None):
         system = release == "debian" if release else SYSTEM_VERBS if system is None else system
         self.hcas = hcas
         self.bin = RELEASES[release or ("debian" if system else "built")]
+        self.adapters = ADAPTERS[family or "native"]
         self.command = [
             *USER,
             str(BUILD / "bin/hcasim"),
@@ -110,6 +111,8 @@ class Machine:
             ENGINE,
             *options,
         ]
+        if family:
+            self.command += ["--device", family]
         if system:
             self.command.append("--system-verbs")
 
@@ -146,7 +149,7 @@ class Machine:
 
     def pair_devices(self):
         """The device names of server and client: two adapters if there are two."""
-        return "hcasim0", f"hcasim{min(self.hcas, 2) - 1}"
+        return self.adapters[0], self.adapters[min(self.hcas, 2) - 1]
 
 
 def last_json(output):

@@ -163,3 +163,18 @@ def test_perftest(test):
 def test_perftest_by_default(machine, program, connection):
     """Nothing is given but the connection type: default GID, size, iterations."""
     perftest(machine, program, "-c", connection)
+
+
+OLD_KERNEL = BUILD / "sim/tests/libhcasim_old_kernel.so"
+
+
+@pytest.mark.parametrize("flags", [[], ["-e"]], ids=["poll", "events"])
+def test_static_pages(machine, flags, tmp_path):
+    """The kernel refuses a request that says what the library can do: it gets static user access pages."""
+    refused = tmp_path / "refused"
+    preload = f'LD_PRELOAD="$LD_PRELOAD:{OLD_KERNEL}" HCASIM_OLD_KERNEL={refused} exec "$@"'
+    program = ["/bin/sh", "-c", preload, "sh", machine.bin / "ibv_rc_pingpong", "-g", 1, "-p", free_port()]
+    common = [*program, "-n", ITERATIONS, "-c", *flags, "-d"]
+    ends = machine.run_pair([*common, DEVICES[0]], [*common, DEVICES[1], "localhost"])
+    assert f"{ITERATIONS} iters in" in ends.client and "invalid data" not in ends.client, ends.client
+    assert len(refused.read_bytes()) == 2  # one for each end

@@ -26,6 +26,7 @@
 #include "core/hca.h"
 #include "core/base/psn.h"
 #include "core/engine.h"
+#include "core/marks.h"
 #include "core/personality.h"
 
 #include <hcasim_core.h>
@@ -313,6 +314,11 @@ struct dma_ctx {
 	};
 	struct hca_packet *pkt;
 	uint32_t n; /* data of the issuer */
+	struct {    /* of the completion that it writes; epoch 0: none is kept */
+		uint32_t qpn, epoch;
+		uint16_t index;
+		bool send;
+	} mark;
 	struct hca_dma_seg few[4];
 	uint8_t buf[128];
 };
@@ -389,8 +395,9 @@ struct congestion { /* egress/congestion.c */
 
 struct qp {
 	uint32_t qpn, epoch, refs;
-	struct rss *rss;     /* NULL: the QP has its own queues */
-	uint32_t rss_tables; /* work queue: number of table entries that name it */
+	struct hca_marks *marks; /* or NULL */
+	struct rss *rss;         /* NULL: the QP has its own queues */
+	uint32_t rss_tables;     /* work queue: number of table entries that name it */
 	bool dead;
 	struct hca_qp_attr_create c;
 	struct hca_qp_attr a;
@@ -470,6 +477,7 @@ struct hca {
 	struct hca_ops ops;
 	void *host;
 	bool dying;
+	bool marks; /* a QP has some */
 	struct hca_counters counters;
 	struct hca_congestion congestion;
 	uint32_t was_pending; /* one bit per stage */

@@ -277,4 +277,5 @@ const struct drv_ops mlx5_drv_ops = {
 	.num_methods = MLX5_NUM_METHODS,
 	.objects = mlx5_objects,
 	.num_objects = MLX5_NUM_OBJECTS,
+	.flush_orphan = mlx5_flush_orphan,
 };

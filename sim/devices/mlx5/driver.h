@@ -133,6 +133,8 @@ int mlx5_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_u
 int mlx5_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u);
 int mlx5_destroy_srq(struct drv_srq *srq);
 
+void mlx5_flush_orphan(struct drv_orphan *qp, struct drv_orphan *send_cq, struct drv_orphan *recv_cq);
+
 extern const struct drv_ops mlx5_drv_ops;
 
 #endif

@@ -92,6 +92,18 @@ static int enter(struct mlx5_cq *cq, const struct hca_cq_attr *attr)
 	return ret;
 }
 
+static void fill_orphan(struct mlx5_cq *cq, uint64_t buf)
+{
+	cq->base.base.orphan = (struct drv_orphan){
+		.in_process = true,
+		.number = cq->base.base.cqn,
+		.record = cq->record,
+		.ring = buf,
+		.entries = cq->base.base.cqe + 1,
+		.cqe_size = cq->cqe_size,
+	};
+}
+
 int mlx5_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u)
 {
 	struct mlx5_cq *cq = (struct mlx5_cq *)base;
@@ -120,6 +132,7 @@ int mlx5_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t 
 		mlx5_page_put(cq->page);
 		return ret;
 	}
+	fill_orphan(cq, req.buf_addr);
 	resp.cqn = base->cqn;
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
@@ -185,6 +198,7 @@ int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 		return ret;
 	cq->cqe_size = req.cqe_size;
 	base->cqe = entries - 1;
+	fill_orphan(cq, req.buf_addr);
 	u->busy = is_moving;
 	u->object = base;
 	return 0;

@@ -93,6 +93,21 @@ static struct hca_qp_attr_create attr_of(const struct mlx5_qp *qp, const struct 
 	};
 }
 
+static void fill_orphan(struct drv_qp *base, const struct hca_qp_attr_create *attr)
+{
+	base->orphan = (struct drv_orphan){
+		.in_process = true,
+		.number = base->qpn,
+		.send_cqn = attr->send_cqn,
+		.recv_cqn = attr->recv_cqn,
+		.record = attr->record,
+		.sq = attr->sq.addr,
+		.sq_wqebb = attr->sq.entries,
+		.rq_wqes = attr->rq.entries,
+		.user_index = attr->user_index,
+	};
+}
+
 static int enter(struct drv_qp *base, const struct hca_qp_attr_create *attr)
 {
 	int ret = hca_qp_create(base->dev->hca, attr, &base->qpn);
@@ -159,6 +174,8 @@ static int create_queues(struct mlx5_qp *qp, struct drv_qp_init *init, const str
 	ret = enter(&qp->base.base, &attr);
 	if (ret)
 		put_doorbell(qp, mlx5_ctx(qp->base.base.pd->ctx));
+	else
+		fill_orphan(&qp->base.base, &attr);
 	return ret;
 }
 

@@ -12,7 +12,9 @@
 #include "devices/mlx5/devx/devx.h"
 
 #define CAP_OUT (sizeof(struct hcasim_mlx5_cmd_out) + HCASIM_MLX5_HCA_CAP_SIZE)
-#define QPNS    (1u << HCASIM_MLX5_LOG_RESERVED_QPNS)
+/* Libraries that know less of the capabilities ask for fewer bytes. */
+#define SHORT_CAP_OUT (sizeof(struct hcasim_mlx5_cmd_out) + sizeof(struct hcasim_mlx5_hca_cap))
+#define QPNS          (1u << HCASIM_MLX5_LOG_RESERVED_QPNS)
 
 static struct {
 	struct hca_config cfg;
@@ -255,6 +257,16 @@ static void test_capabilities(void)
 	CU_ASSERT_TRUE(dm.increment_sizes == 1 && dm.test_and_set_sizes == 1);
 }
 
+static void test_short_capabilities(void)
+{
+	const struct hcasim_mlx5_cmd_in in = command(HCASIM_MLX5_CMD_QUERY_HCA_CAP, 1);
+	struct fake_call all = {.object = NULL}, few = {.object = NULL};
+
+	CU_ASSERT_EQUAL(run(&all, mlx5_devx_other, &in, sizeof(in), CAP_OUT), 0);
+	CU_ASSERT_EQUAL(run(&few, mlx5_devx_other, &in, sizeof(in), SHORT_CAP_OUT), 0);
+	CU_ASSERT_EQUAL(memcmp(all.out, few.out, SHORT_CAP_OUT), 0);
+}
+
 static void test_refused_general(void)
 {
 	const struct hcasim_mlx5_cmd_in cap = command(HCASIM_MLX5_CMD_QUERY_HCA_CAP, 0),
@@ -266,7 +278,7 @@ static void test_refused_general(void)
 							 command(HCASIM_MLX5_CMD_CREATE_QP, 0)};
 	struct fake_call c = {.object = NULL};
 
-	fails(mlx5_devx_other, &cap, sizeof(cap), CAP_OUT - 1, HCASIM_MLX5_CMD_STATUS_BAD_OUTP_LEN_ERR);
+	fails(mlx5_devx_other, &cap, sizeof(cap), SHORT_CAP_OUT - 1, HCASIM_MLX5_CMD_STATUS_BAD_OUTP_LEN_ERR);
 	fails(mlx5_devx_other, &type, sizeof(type), CAP_OUT, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
 	fails(mlx5_devx_other, &lag, sizeof(lag), 16, HCASIM_MLX5_CMD_STATUS_BAD_OP_ERR);
 	fails(mlx5_devx_other, &sync, sizeof(sync), 16, HCASIM_MLX5_CMD_STATUS_BAD_OP_ERR);
@@ -414,6 +426,7 @@ static void test_wrong_object(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"capabilities", test_capabilities},
+					    {"short capabilities", test_short_capabilities},
 					    {"refused general commands", test_refused_general},
 					    {"lengths", test_lengths},
 					    {"context without DEVX", test_context_without_devx},

@@ -24,7 +24,7 @@ struct command {
 };
 
 static const struct command other[] = {
-	{OPCODE(QUERY_HCA_CAP), HEAD, HEAD + HCASIM_MLX5_HCA_CAP_SIZE, mlx5_devx_query_hca_cap},
+	{OPCODE(QUERY_HCA_CAP), HEAD, HEAD + sizeof(struct hcasim_mlx5_hca_cap), mlx5_devx_query_hca_cap},
 	{OPCODE(QUERY_ADAPTER), 0, 0, NULL},
 	{OPCODE(QUERY_ISSI), 0, 0, NULL},
 	{OPCODE(QUERY_NIC_VPORT_CONTEXT), 0, 0, NULL},
