@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Unmodified libmlx5 on `--device mlx5`, of three releases of rdma-core."""
+import json
 import os
 import re
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,35 @@ def test_work_queues():
     """Frames of 32 flows over four work queues, each in the one that its hash names."""
     result = Machine(hcas=2, options=["--device", "mlx5"], system=False).run(BUILD / "bin/hcasim-rss")
     assert result.status == 0, result.output
+
+
+INLINE_TIMES = 16  # SENDs, READs and atomics of hcasim-inline-payload each
+
+
+@pytest.mark.parametrize(
+    "size, env, short, atomics",
+    [
+        (32, {}, True, True),
+        (33, {}, False, True),
+        (64, {"MLX5_CQE_SIZE": "128"}, True, True),
+        (65, {"MLX5_CQE_SIZE": "128"}, False, True),
+        (32, {"MLX5_SCATTER_TO_CQE": "0"}, False, False),
+    ],
+    ids=["short", "long", "short-128", "long-128", "off"],
+)
+def test_payload_in_cqes(tmp_path, release, size, env, short, atomics):
+    """Short receives and results come in CQEs, out of which libmlx5 copies them; else they are DMA writes."""
+    machine = Machine(hcas=2, options=["--device", "mlx5", "--trace", tmp_path], release=release)
+    result = machine.run(
+        "env", *(f"{k}={v}" for k, v in env.items()), BUILD / "bin/hcasim-inline-payload", size
+    )
+    assert result.status == 0, result.output
+    cqes = [json.loads(line) for line in (tmp_path / "cqe.log").read_text().splitlines()]
+    inline = Counter(cqe["payload"] for cqe in cqes if "payload" in cqe)
+    assert (inline[size], inline[8]) == (2 * INLINE_TIMES * short, INLINE_TIMES * atomics)
+    tlps = map(json.loads, (tmp_path / "tlp.log").read_text().splitlines())
+    writes = sum(tlp.get("class") == "payload" and tlp["type"] == "MWr" for tlp in tlps)
+    assert bool(writes) == (not short)
 
 
 CELLS = [  # what a resize keeps, while completions arrive, and a CQ in a parent domain

@@ -287,9 +287,10 @@ struct rop {
 	uint32_t psn, msn;
 	bool has_cpl;
 	struct hca_cpl cpl;
-	struct srq *srq;       /* SRQ of the completed WQE: a reference */
-	struct rndv_req *rndv; /* begins when the completion is written */
-	uint64_t va, orig;     /* READ: next address; atomic: original value */
+	struct srq *srq;        /* SRQ of the completed WQE: a reference */
+	struct rndv_req *rndv;  /* begins when the completion is written */
+	struct hca_packet *pkt; /* with the payload that is in the completion */
+	uint64_t va, orig;      /* READ: next address; atomic: original value */
 	uint32_t rkey, pdn, len, npkts, done_pkts;
 };
 
@@ -404,6 +405,7 @@ struct qp {
 	uint64_t last_bf;
 	bool db_lost;
 	struct timer sq_timer; /* state of the send engine */
+	struct node results;   /* send/result.c: with result_inline */
 	struct pace pace;
 	struct congestion cc;
 	struct rq rq;

@@ -123,6 +123,7 @@ extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];
 
 int mlx5_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
 int mlx5_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
+uint32_t mlx5_cqe_size(const struct drv_cq *cq);
 int mlx5_destroy_cq(struct drv_cq *cq);
 int mlx5_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 int mlx5_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
