@@ -101,6 +101,12 @@ def test_work_queues():
     assert result.status == 0, result.output
 
 
+def test_vlan_stripping(machine):
+    """Of a raw QP, and of a work queue, which can change it while it receives."""
+    result = machine.run(BUILD / "bin/hcasim-vlan")
+    assert result.status == 0, result.output
+
+
 INLINE_TIMES = 16  # SENDs, READs and atomics of hcasim-inline-payload each
 
 

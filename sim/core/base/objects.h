@@ -41,10 +41,11 @@
 #define CORE_RX_WRITES      256
 #define CORE_CQE_WRITES     64
 
-#define CORE_RQ_PREFETCH   16  /* receive WQEs held by a QP */
-#define CORE_MAX_SGE       64  /* SGEs of any personality's WQE: HCA_WQE_MAX / 16 */
-#define CORE_FRAME_HDR_MAX 128 /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
-#define CORE_FIRST_QPN     16  /* 0 and 1 are the special QPs of IBTA */
+#define CORE_NO_VLAN       0xffff /* hca_cpl.vlan: its VLAN is reserved */
+#define CORE_RQ_PREFETCH   16     /* receive WQEs held by a QP */
+#define CORE_MAX_SGE       64     /* SGEs of any personality's WQE: HCA_WQE_MAX / 16 */
+#define CORE_FRAME_HDR_MAX 128    /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
+#define CORE_FIRST_QPN     16     /* 0 and 1 are the special QPs of IBTA */
 #define CORE_FIRST_MR      16
 #define CORE_MAX_EQ        64
 
@@ -271,7 +272,8 @@ struct rxwork {
 	hca_ps since; /* when it came */
 	uint8_t port;
 	uint8_t priority; /* without hca_config.pfc 0 */
-	bool raw;         /* goes to a raw QP as a complete frame */
+	bool raw;         /* goes to a raw QP as a complete frame, */
+	uint16_t vlan;    /* without its VLAN tag, which is this; CORE_NO_VLAN: none was taken off */
 	struct pkt_info info;
 };
 

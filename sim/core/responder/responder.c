@@ -530,8 +530,10 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len, true))
 		return receive_absent(hca, qp, info, 0, len);
 	r = rop_recv(hca, qp, info, len);
-	if (r)
+	if (r) {
 		r->cpl.csum_ok = csum_ok;
+		r->cpl.vlan = w->raw ? w->vlan : CORE_NO_VLAN;
+	}
 	if (r && responder_accept(hca, qp, w, r, piece, n, buf))
 		rq_release(hca, qp);
 	return V_OK;

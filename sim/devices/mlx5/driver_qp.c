@@ -17,6 +17,8 @@ static bool is_pow2(uint32_t v)
 
 static int check_type(const struct drv_qp_init *init)
 {
+	const uint32_t known = init->type == HCASIM_QPT_RAW_PACKET ? IB_UVERBS_QP_CREATE_CVLAN_STRIPPING : 0;
+
 	switch (init->type) {
 	case HCASIM_QPT_RC:
 	case HCASIM_QPT_UC:
@@ -24,7 +26,7 @@ static int check_type(const struct drv_qp_init *init)
 	case HCASIM_QPT_RAW_PACKET:
 	case HCASIM_QPT_XRC_SEND:
 	case HCASIM_QPT_XRC_RECV:
-		return init->create_flags ? -EOPNOTSUPP : 0;
+		return init->create_flags & ~known ? -EOPNOTSUPP : 0;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -105,6 +107,7 @@ static struct hca_qp_attr_create attr_of(const struct mlx5_qp *qp, const struct 
 		.rq = {pasid, req->buf_addr, req->rq_wqe_count, stride},
 		.record = req->db_addr,
 		.user_index = req->uidx,
+		.strip_vlan = init->create_flags & IB_UVERBS_QP_CREATE_CVLAN_STRIPPING,
 		.max_inline = HCASIM_MLX5_MAX_SQ_DESC, /* what fits: the library keeps what it has granted */
 		.max_send_sge = init->max_send_sge,
 		.max_recv_sge = init->max_recv_sge,
