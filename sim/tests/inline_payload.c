@@ -12,6 +12,7 @@
 static struct link l;
 static struct ibv_cq *cq[2];
 static struct ibv_qp *qp[2];
+static struct ibv_mr *atomics; /* of end 0's buffer */
 
 static void open_pair(struct ibv_srq *srq)
 {
@@ -90,7 +91,7 @@ static void add_one(uint64_t expected)
 	struct ibv_send_wr add = {.sg_list = &to, .num_sge = 1, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD};
 
 	add.wr.atomic.remote_addr = (uintptr_t)l.buf[0] + FAR;
-	add.wr.atomic.rkey = l.mr[0]->rkey;
+	add.wr.atomic.rkey = atomics->rkey;
 	add.wr.atomic.compare_add = 1;
 	*result = UINT64_MAX;
 	link_post(qp[1], &add);
@@ -121,11 +122,13 @@ int main(int argc, char **argv)
 
 	CHECK(len >= 3 && len <= FAR / 2);
 	link_open(&l, SIZE);
+	atomics = ibv_reg_mr(l.pd[0], l.buf[0], SIZE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+	CHECK(atomics);
 	run(NULL, len);
 	srq = ibv_create_srq(l.pd[1], &init);
 	CHECK(srq);
 	run(srq, len);
-	CHECK(!(errno = ibv_destroy_srq(srq)));
+	CHECK(!(errno = ibv_destroy_srq(srq)) && !(errno = ibv_dereg_mr(atomics)));
 	link_close(&l);
 	return 0;
 }

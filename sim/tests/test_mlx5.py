@@ -127,6 +127,10 @@ def test_payload_in_cqes(tmp_path, release, size, env, short, atomics):
     result = machine.run(
         "env", *(f"{k}={v}" for k, v in env.items()), BUILD / "bin/hcasim-inline-payload", size
     )
+    if "MLX5_CQE_SIZE" in env and release != "newer":
+        # docs/mlx5-findings.md, D37: libmlx5 before 65.0 takes a result from one byte before the CQE
+        assert result.status == 1 and re.search(r"split_equals\(l.buf\[1\] \+ FAR|== expected", result.output)
+        return
     assert result.status == 0, result.output
     cqes = [json.loads(line) for line in (tmp_path / "cqe.log").read_text().splitlines()]
     inline = Counter(cqe["payload"] for cqe in cqes if "payload" in cqe)
