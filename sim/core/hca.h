@@ -460,6 +460,12 @@ struct hca_qp_attr_create {
 	uint32_t max_send_wr, max_recv_wr;
 	uint32_t uar_page;   /* doorbells from other user access pages are dropped */
 	uint32_t user_index; /* in its completions */
+	/*
+	 * RC, and receives of UC: payload of at most so many bytes is in the completion instead of memory, whose keys are
+	 * checked nevertheless; 0: none. That of a READ or atomic, if it is signaled, and that of a SEND.
+	 */
+	uint32_t result_inline, recv_inline;
+	bool strip_vlan; /* RAW_PACKET: the VLAN tag of a received frame is in its completion, not in memory */
 	bool wq; /* RAW_PACKET: a work queue, which is only a receive queue; hca_wq_modify() changes its state */
 	const struct hca_rss *rss; /* RAW_PACKET: receives into work queues; NULL: has its own queues */
 };
@@ -527,6 +533,8 @@ int hca_cq_arm(struct hca *hca, uint32_t cqn, uint32_t ci, uint8_t arm_sn, bool 
 /* For a work queue, states as in enum ibv_wq_state. -EINVAL: not a legal transition: RESET to ERR, ERR to RDY. */
 enum hca_wq_state { HCA_WQ_RESET, HCA_WQ_RDY, HCA_WQ_ERR };
 int hca_wq_modify(struct hca *hca, uint32_t wqn, enum hca_wq_state state);
+/* Changes `strip_vlan` of a work queue, for frames that come later. */
+int hca_wq_strip_vlan(struct hca *hca, uint32_t wqn, bool on);
 
 /*
  * Flow steering: the frames that RAW_PACKET QPs receive. Types are numbered as enum ibv_flow_attr_type. A normal flow

@@ -101,6 +101,9 @@ struct hca_cpl {     /* one completion */
 	bool tm_handle; /* wqe_index is the handle of an entry of the tag list */
 	uint32_t tm_priv;
 	uint64_t tm_tag;
+	const uint8_t
+		*payload; /* valid during the call, not written to memory; NULL: the completion has none */
+	uint32_t payload_len;
 	bool solicited; /* counts as solicited for arming; not part of the CQE */
 	hca_ps timestamp;
 };

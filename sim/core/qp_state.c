@@ -123,6 +123,16 @@ int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr)
 	return 0;
 }
 
+int hca_wq_strip_vlan(struct hca *hca, uint32_t wqn, bool on)
+{
+	struct qp *wq = qp_find(hca, wqn);
+
+	if (!wq || !wq->c.wq)
+		return -EINVAL;
+	wq->c.strip_vlan = on;
+	return 0;
+}
+
 /* A work queue is the receive side of a QP, which receives in RDY. */
 int hca_wq_modify(struct hca *hca, uint32_t wqn, enum hca_wq_state state)
 {

@@ -287,6 +287,9 @@ struct drv_ops {
 	 */
 	int (*create_wq)(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata *u);
 	int (*modify_wq)(struct drv_qp *wq, uint32_t cur_state, uint32_t state);
+	/* Those of IB_UVERBS_WQ_FLAGS_* that can be changed; `mask`: which of them are to be as in `flags`. */
+	uint32_t wq_flags;
+	int (*set_wq_flags)(struct drv_qp *wq, uint32_t flags, uint32_t mask);
 	/* Indirection tables. NULL: none. */
 	int (*create_rwq_table)(struct drv_rwq_table *table);
 	void (*destroy_rwq_table)(struct drv_rwq_table *table);

@@ -42,10 +42,11 @@
 #define CORE_RX_WRITES      256
 #define CORE_CQE_WRITES     64
 
-#define CORE_RQ_PREFETCH   16  /* receive WQEs held by a QP */
-#define CORE_MAX_SGE       64  /* SGEs of any personality's WQE: HCA_WQE_MAX / 16 */
-#define CORE_FRAME_HDR_MAX 128 /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
-#define CORE_FIRST_QPN     16  /* 0 and 1 are the special QPs of IBTA */
+#define CORE_NO_VLAN       0xffff /* hca_cpl.vlan: its VLAN is reserved */
+#define CORE_RQ_PREFETCH   16     /* receive WQEs held by a QP */
+#define CORE_MAX_SGE       64     /* SGEs of any personality's WQE: HCA_WQE_MAX / 16 */
+#define CORE_FRAME_HDR_MAX 128    /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
+#define CORE_FIRST_QPN     16     /* 0 and 1 are the special QPs of IBTA */
 #define CORE_FIRST_MR      16
 #define CORE_MAX_EQ        64
 
@@ -272,7 +273,8 @@ struct rxwork {
 	hca_ps since; /* when it came */
 	uint8_t port;
 	uint8_t priority; /* without hca_config.pfc 0 */
-	bool raw;         /* goes to a raw QP as a complete frame */
+	bool raw;         /* goes to a raw QP as a complete frame, */
+	uint16_t vlan;    /* without its VLAN tag, which is this; CORE_NO_VLAN: none was taken off */
 	struct pkt_info info;
 };
 
@@ -288,9 +290,10 @@ struct rop {
 	uint32_t psn, msn;
 	bool has_cpl;
 	struct hca_cpl cpl;
-	struct srq *srq;       /* SRQ of the completed WQE: a reference */
-	struct rndv_req *rndv; /* begins when the completion is written */
-	uint64_t va, orig;     /* READ: next address; atomic: original value */
+	struct srq *srq;        /* SRQ of the completed WQE: a reference */
+	struct rndv_req *rndv;  /* begins when the completion is written */
+	struct hca_packet *pkt; /* with the payload that is in the completion */
+	uint64_t va, orig;      /* READ: next address; atomic: original value */
 	uint32_t rkey, pdn, len, npkts, done_pkts;
 };
 
@@ -411,6 +414,7 @@ struct qp {
 	uint64_t last_bf;
 	bool db_lost;
 	struct timer sq_timer; /* state of the send engine */
+	struct node results;   /* send/result.c: with result_inline */
 	struct pace pace;
 	struct congestion cc;
 	struct rq rq;

@@ -165,6 +165,7 @@ static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w
 	bool inv = info->op->flags & HCASIM_BTH_F_INV;
 	uint32_t off, len;
 	uint8_t err = inv ? window_check_inv(hca, qp, info->inv_rkey) : HCASIM_VENDOR_ERR_NONE;
+	uint8_t *data;
 	struct rop *r;
 
 	if (err && !qp_reliable(qp))
@@ -177,7 +178,10 @@ static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w
 	}
 	if (r && err)
 		rop_recv_failed(r, HCASIM_CQE_STATUS_REM_INV_REQ_ERR, err);
-	if (!r || !responder_accept(hca, qp, w, r, piece, n, w->pkt->data + off))
+	data = w->pkt->data + off;
+	if (r && !err && rop_keep_payload(r, qp, w, off, len))
+		n = 0;
+	if (!r || !responder_accept(hca, qp, w, r, piece, n, data))
 		return V_OK;
 	msg_goes_on(hca, qp, info, len);
 	if (err)
@@ -526,8 +530,10 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len, true))
 		return receive_absent(hca, qp, info, 0, len);
 	r = rop_recv(hca, qp, info, len);
-	if (r)
+	if (r) {
 		r->cpl.csum_ok = csum_ok;
+		r->cpl.vlan = w->raw ? w->vlan : CORE_NO_VLAN;
+	}
 	if (r && responder_accept(hca, qp, w, r, piece, n, buf))
 		rq_release(hca, qp);
 	return V_OK;

@@ -10,6 +10,7 @@ static const struct {
 } suites[] = {
 	{"rc", rc_tests},
 	{"inline_sges", inline_sge_tests},
+	{"payloads", payload_tests},
 	{"faults", fault_tests},
 	{"errors", error_tests},
 	{"datagrams", datagram_tests},

@@ -138,13 +138,19 @@ int mlx5_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t 
 	return 0;
 }
 
-static int get_resize(const struct drv_udata *u, struct mlx5_ib_resize_cq *req)
+uint32_t mlx5_cqe_size(const struct drv_cq *cq)
+{
+	return ((const struct mlx5_cq *)cq)->cqe_size;
+}
+
+/* CQEs keep their size, by which the QPs know how much payload goes into one: libmlx5 never asks for another. */
+static int get_resize(const struct mlx5_cq *cq, const struct drv_udata *u, struct mlx5_ib_resize_cq *req)
 {
 	const int ret = mlx5_udata_get(u, req, sizeof(*req), sizeof(*req));
 
 	if (ret)
 		return ret;
-	return req->reserved0 || req->reserved1 || !is_size(req->cqe_size) ? -EINVAL : 0;
+	return req->reserved0 || req->reserved1 || req->cqe_size != cq->cqe_size ? -EINVAL : 0;
 }
 
 static int consumer_index(const struct mlx5_cq *cq, const struct drv_udata *u, uint32_t *ci)
@@ -184,7 +190,7 @@ int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	entries = ring_entries(cqe + 1);
 	if (entries == base->cqe + 1)
 		return 0;
-	ret = get_resize(u, &req);
+	ret = get_resize(cq, u, &req);
 	if (!ret)
 		ret = mlx5_pin(u, req.buf_addr, (uint64_t)entries * req.cqe_size, cq->record);
 	if (!ret)
@@ -192,11 +198,9 @@ int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	if (ret)
 		return ret;
 	attr = attr_of(cq, req.buf_addr, entries);
-	attr.ring.stride = req.cqe_size;
 	ret = hca_cq_resize(base->ctx->dev->hca, base->cqn, &attr, ci);
 	if (ret)
 		return ret;
-	cq->cqe_size = req.cqe_size;
 	base->cqe = entries - 1;
 	fill_orphan(cq, req.buf_addr);
 	u->busy = is_moving;
