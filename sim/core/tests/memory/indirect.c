@@ -383,10 +383,11 @@ static void invalidation(void)
 	for (i = 0; i < 3; i++) { /* by its owner; by the peer, which may or may not */
 		keys_new(&k, i == 1);
 		const struct hca_key_part b = part(&k, 1, 0, 8, 0);
+		const struct hca_sge receive = {0};
 
 		set_ok(&k, 1, 8, 1, &b, 1);
 		if (i)
-			fixture_recv(k.p.qp[1], NULL, 0);
+			fixture_recv(k.p.qp[1], &receive, 0);
 		invalidate(&k, !i, i ? HCASIM_WQE_OP_SEND_INV : HCASIM_WQE_OP_LOCAL_INV, k.key[1]);
 		fixture_expect(k.p.scq[!i], HCASIM_CQE_STATUS_OK);
 		if (i)
