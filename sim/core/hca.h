@@ -388,19 +388,6 @@ uint64_t hca_mr_unmap(struct hca *hca, uint32_t pasid, uint64_t va, uint64_t len
 int hca_mw_create(struct hca *hca, uint32_t pdn, uint8_t type, uint32_t *rkey);
 int hca_mw_destroy(struct hca *hca, uint32_t rkey);
 
-/*
- * Indirect keys: their memory consists of ranges of other keys, which a work request sets (struct hca_bind). Until then,
- * and after an invalidation, they cannot be used. Software chooses the tag. Their number is limited by max_mr.
- */
-struct hca_key_attr {
-	uint32_t pdn;
-	uint32_t max_parts; /* ranges */
-	uint8_t tag;
-	bool remote_inv; /* the peer may invalidate it (SEND_INV) */
-};
-int hca_key_create(struct hca *hca, const struct hca_key_attr *attr, uint32_t *key);
-int hca_key_destroy(struct hca *hca, uint32_t key); /* uses the index only */
-
 struct hca_ring {
 	uint32_t pasid;
 	uint64_t addr;
