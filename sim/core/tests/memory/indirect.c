@@ -219,6 +219,7 @@ static void checks(void)
 	set_ok(&k, 1, 16 * (LEN / 16 + 1), LEN / 16 + 1, b, 2);
 	CU_ASSERT_EQUAL(check(&k, 0, LEN + 1, 0), HCASIM_VENDOR_ERR_LKEY_RANGE);
 	CU_ASSERT_EQUAL(check(&k, 5, LEN + 4, 0), HCASIM_VENDOR_ERR_LKEY_RANGE);
+	CU_ASSERT_EQUAL(check(&k, 0, LEN + 16, 0), HCASIM_VENDOR_ERR_LKEY_RANGE); /* all of them complete */
 	CU_ASSERT_EQUAL(check(&k, 5, LEN - 5, 0), 0);
 	CU_ASSERT_EQUAL(check(&k, LEN, 1, 0), HCASIM_VENDOR_ERR_LKEY_RANGE);
 	/* Strides and repetitions as large as they can be. */
@@ -334,6 +335,33 @@ static void refused_accesses(void)
 	}
 }
 
+/* Set, and invalidated, only by a queue pair of its domain. */
+static void other_domain(void)
+{
+	const struct hca_key_attr attr = {.pdn = FIXTURE_PD + 1, .max_parts = 1};
+	struct tiny_wqe inv = {.op = HCASIM_WQE_OP_LOCAL_INV, .flags = HCA_WR_SIGNALED};
+	struct keys k;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		keys_new(&k, false);
+		const struct hca_key_part b = part(&k, 1, 0, 8, 0);
+
+		CU_ASSERT_EQUAL(hca_key_create(k.p.fixture->hca[1], &attr, &k.key[1]), 0);
+		inv.inv_rkey = k.key[1];
+		if (i) {
+			fixture_put(k.p.qp[1], &inv, NULL, NULL, 0);
+			fixture_ring(k.p.qp[1]);
+			fixture_run(k.p.fixture);
+		} else {
+			set(&k, 1, (struct tiny_wqe){.compare = 8, .swap_add = 1}, &b, 1);
+		}
+		CU_ASSERT_EQUAL(fixture_expect(k.p.scq[1], HCASIM_CQE_STATUS_MW_BIND_ERR).vendor_err,
+				HCASIM_VENDOR_ERR_RKEY_PD);
+		pair_free(&k.p);
+	}
+}
+
 static void atomics(void)
 {
 	struct keys k;
@@ -399,6 +427,32 @@ static void invalidation(void)
 	}
 }
 
+/* A packet has its memory from when it is made: what the queue does next does not change that. */
+static void invalidated_behind_a_send(void)
+{
+	struct tiny_wqe inv = {.op = HCASIM_WQE_OP_LOCAL_INV, .flags = HCA_WR_SIGNALED};
+	struct keys k;
+
+	keys_new(&k, false);
+	const struct hca_key_part a = part(&k, 0, 0, 64, 0);
+	const struct hca_sge sge = {0, 64, k.key[0]};
+	const struct tiny_wqe write = {.op = HCASIM_WQE_OP_RDMA_WRITE,
+				       .flags = HCA_WR_SIGNALED,
+				       .remote_addr = (uintptr_t)k.p.mem[1],
+				       .rkey = k.p.key[1]};
+
+	set_ok(&k, 0, 64, 1, &a, 1);
+	inv.inv_rkey = k.key[0];
+	fixture_put(k.p.qp[0], &write, NULL, &sge, 1);
+	fixture_put(k.p.qp[0], &inv, NULL, NULL, 0);
+	fixture_ring(k.p.qp[0]);
+	fixture_run(k.p.fixture);
+	fixture_expect(k.p.scq[0], HCASIM_CQE_STATUS_OK);
+	fixture_expect(k.p.scq[0], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(memcmp(k.p.mem[0], k.p.mem[1], 64), 0);
+	pair_free(&k.p);
+}
+
 /* Pages of on-demand regions behind a key: those of its parts, not those between them. */
 static void pages(void)
 {
@@ -433,8 +487,10 @@ const struct test indirect_tests[] = {
 	{"what a WQE sets", parts_of_a_set},
 	{"refused sets", refused_sets},
 	{"refused accesses", refused_accesses},
+	{"other domain", other_domain},
 	{"atomics", atomics},
 	{"invalidation", invalidation},
+	{"invalidated behind a send", invalidated_behind_a_send},
 	{"pages", pages},
 	{NULL, NULL},
 };
