@@ -84,6 +84,8 @@ const char *hca_stage_name(enum hca_stage stage);
  * reads are the host's, which models caches of them. They move no data.
  */
 #define HCA_PASID_CONTEXT (UINT32_MAX - 1)
+/* No memory: addresses in an indirect key, which the core replaces by those behind them before it makes transfers. */
+#define HCA_PASID_KEY (UINT32_MAX - 2)
 
 enum hca_dma_class { /* purpose; for traces and cache models */
 		     HCA_DMA_WQE,
@@ -348,7 +350,7 @@ int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr,
 /* -EBUSY from hca_mr_modify() and hca_mr_destroy(): memory windows are bound to the region. */
 int hca_mr_destroy(struct hca *hca, uint32_t key);
 
-/* -ENOENT: there is no such key, -EINVAL: it is the key of a window. */
+/* -ENOENT: there is no such key, -EINVAL: it is not that of a region. */
 int hca_mr_query(const struct hca *hca, uint32_t key, struct hca_mr_attr *attr);
 
 /* Zeroes device memory before it is reused. The range is inside BAR dm. */

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Unmodified libmlx5 on `--device mlx5`, of three releases of rdma-core."""
 import json
-import os
 import re
 import subprocess
 from collections import Counter

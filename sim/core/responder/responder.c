@@ -164,7 +164,7 @@ static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w
 	const struct pkt_info *info = &w->info;
 	bool inv = info->op->flags & HCASIM_BTH_F_INV;
 	uint32_t off, len;
-	uint8_t err = inv ? window_check_inv(hca, qp, info->inv_rkey) : HCASIM_VENDOR_ERR_NONE;
+	uint8_t err = inv ? window_check_inv(hca, qp, info->inv_rkey, true) : HCASIM_VENDOR_ERR_NONE;
 	uint8_t *data;
 	struct rop *r;
 
@@ -409,6 +409,8 @@ static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwor
 	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+	if (!err)
+		err = rkey_error(key_expand_one(hca, &piece));
 	if (err)
 		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	if (!key_present(hca, info->rkey, info->va, 8, true))

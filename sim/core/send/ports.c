@@ -166,26 +166,11 @@ static struct hca_packet *frame_build(uint32_t len, uint32_t *payload_off)
 	return pkt;
 }
 
-static bool take_pieces(struct txpkt *t, const struct engine_packet *p)
-{
-	if (p->npieces > sizeof(t->few) / sizeof(t->few[0])) {
-		t->piece = malloc(p->npieces * sizeof(*t->piece));
-		if (!t->piece) {
-			t->piece = t->few;
-			return false;
-		}
-	}
-	if (p->npieces)
-		memcpy(t->piece, p->piece, p->npieces * sizeof(*t->piece));
-	t->npieces = p->npieces;
-	return true;
-}
-
 static bool fill_packet(struct hca *hca, struct txpkt *t, const struct engine_packet *p)
 {
 	t->pkt = p->raw ? frame_build(p->spec.payload_len, &t->payload_off)
 			: packet_build(hca, &p->spec, &t->payload_off);
-	if (!t->pkt || !take_pieces(t, p))
+	if (!t->pkt || !txpkt_take(hca, t, p->piece, p->npieces))
 		return false;
 	if (!p->raw)
 		memcpy(t->sgid, hca->port[t->port - 1].gid[p->spec.av->sgid_index % CORE_GIDS],

@@ -30,6 +30,7 @@ static const struct {
 	{"pacing", pacing_tests},
 	{"congestion", congestion_tests},
 	{"xrc_windows", xrc_window_tests},
+	{"indirect", indirect_tests},
 	{"paging", paging_tests},
 	{"pages", pages_tests},
 	{"device_memory", device_memory_tests},

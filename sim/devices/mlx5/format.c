@@ -6,6 +6,7 @@
 #include <rdma/mlx5-abi.h>
 
 #include "format.h"
+#include "format_segment.h"
 #include "devices/native/format.h"
 #include "hcasim_mlx5.h"
 
@@ -242,6 +243,7 @@ const struct hca_personality mlx5_personality = {
 	.ci_bits = 24,
 	.wqe_size = mlx5_wqe_size,
 	.decode_wqe = mlx5_decode_wqe,
+	.key_part = mlx5_key_part,
 	.decode_rqe = mlx5_decode_rqe,
 	.decode_srqe = mlx5_decode_srqe,
 	.encode_cqe = mlx5_encode_cqe,

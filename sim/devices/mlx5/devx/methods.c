@@ -33,7 +33,7 @@ static const struct command other[] = {
 };
 static const struct command create[] = {
 	{OPCODE(CREATE_GENERAL_OBJECT), HEAD, HEAD, mlx5_devx_create_general},
-	{OPCODE(CREATE_MKEY), 0, 0, NULL},
+	{OPCODE(CREATE_MKEY), sizeof(struct hcasim_mlx5_cmd_create_mkey), HEAD, mlx5_devx_create_mkey},
 	{OPCODE(CREATE_CQ), 0, 0, NULL},
 	{OPCODE(CREATE_QP), 0, 0, NULL},
 	{OPCODE(CREATE_PSV), 0, 0, NULL},
