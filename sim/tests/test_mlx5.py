@@ -100,9 +100,19 @@ def test_work_queues():
     assert result.status == 0, result.output
 
 
-def test_vlan_stripping(machine):
+LIBRARIES = {"debian": DEBIAN.parent.parent, "newer": NEWER / "lib"}
+
+
+def own_program(machine, release, env, name, *arguments):
+    """A program of this build, with the libraries of the release."""
+    libraries = {"LD_LIBRARY_PATH": LIBRARIES[release]} if release in LIBRARIES else {}
+    variables = [f"{name}={value}" for name, value in {**env, **libraries}.items()]
+    return machine.run("env", *variables, BUILD / "bin" / name, *arguments)
+
+
+def test_vlan_stripping(machine, release):
     """Of a raw QP, and of a work queue, which can change it while it receives."""
-    result = machine.run(BUILD / "bin/hcasim-vlan")
+    result = own_program(machine, release, {}, "hcasim-vlan")
     assert result.status == 0, result.output
 
 
@@ -123,9 +133,7 @@ INLINE_TIMES = 16  # SENDs, READs and atomics of hcasim-inline-payload each
 def test_payload_in_cqes(tmp_path, release, size, env, short, atomics):
     """Short receives and results come in CQEs, out of which libmlx5 copies them; else they are DMA writes."""
     machine = Machine(hcas=2, options=["--device", "mlx5", "--trace", tmp_path], release=release)
-    result = machine.run(
-        "env", *(f"{k}={v}" for k, v in env.items()), BUILD / "bin/hcasim-inline-payload", size
-    )
+    result = own_program(machine, release, env, "hcasim-inline-payload", size)
     if "MLX5_CQE_SIZE" in env and release != "newer":
         # docs/mlx5-findings.md, D37: libmlx5 before 65.0 takes a result from one byte before the CQE
         assert result.status == 1 and re.search(r"split_equals\(l.buf\[1\] \+ FAR|== expected", result.output)
@@ -145,9 +153,6 @@ CELLS = [  # what a resize keeps, while completions arrive, and a CQ in a parent
     "suite/cq/rc/resize-full",
     "suite/cq/rc/parent-domain",
 ]
-
-
-LIBRARIES = {"debian": DEBIAN.parent.parent, "newer": NEWER / "lib"}
 
 
 @pytest.mark.parametrize("cqe_size", [64, 128])
