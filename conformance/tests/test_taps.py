@@ -411,6 +411,13 @@ def test_work_requests_are_those_that_were_posted(tables):
     )
 
 
+def test_inline_data_is_in_the_work_request(tables):
+    """libmlx5 leaves no inline segment where there is no data."""
+    for size, faults in ((64, 1), (0, 0)):
+        request = {**wr("RDMA_WRITE", 0, SIGNALED | INLINE), "sge": [[0x9000, size]]}
+        assert len(host_faults([region(request)], tables, [bell(1)], [wqe(2)])) == faults, size
+
+
 def test_inline_data_is_not_read_from_its_buffer(tables):
     entry = [region(wr("RDMA_WRITE", 64, SIGNALED | INLINE))]
     wqes = [wqe(2, flags=("signaled", "inline"))]
