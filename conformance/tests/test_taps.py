@@ -476,6 +476,13 @@ def test_a_tap_needs_a_clock(tables, tmp_path):
     assert quiet.passed
 
 
+def test_a_piece_ends_where_the_next_cell_begins():
+    """A cell in which the runner ends has no times: what it sends is not of the cell before it."""
+    one, two, last = (Result(True, clock=(begin, begin + 5)) for begin in (10, 20, 40))
+    assert taps.ends_of([one, two, Result(False), last]) == [20, 25, float("inf")]
+    assert taps.ends_of([one, Result(False)]) == [15]
+
+
 # -- files -------------------------------------------------------------------------------------------------
 
 
