@@ -411,6 +411,13 @@ def test_work_requests_are_those_that_were_posted(tables):
     )
 
 
+def test_inline_data_is_in_the_work_request(tables):
+    """libmlx5 leaves no inline segment where there is no data."""
+    for size, faults in ((64, 1), (0, 0)):
+        request = {**wr("RDMA_WRITE", 0, SIGNALED | INLINE), "sge": [[0x9000, size]]}
+        assert len(host_faults([region(request)], tables, [bell(1)], [wqe(2)])) == faults, size
+
+
 def test_inline_data_is_not_read_from_its_buffer(tables):
     entry = [region(wr("RDMA_WRITE", 64, SIGNALED | INLINE))]
     wqes = [wqe(2, flags=("signaled", "inline"))]
@@ -467,6 +474,13 @@ def test_a_tap_needs_a_clock(tables, tmp_path):
     tap.judge(tmp_path, [(None, posted), (None, quiet)])
     assert not posted.passed and posted.faults == [taps.NO_CLOCK]
     assert quiet.passed
+
+
+def test_a_piece_ends_where_the_next_cell_begins():
+    """A cell in which the runner ends has no times: what it sends is not of the cell before it."""
+    one, two, last = (Result(True, clock=(begin, begin + 5)) for begin in (10, 20, 40))
+    assert taps.ends_of([one, two, Result(False), last]) == [20, 25, float("inf")]
+    assert taps.ends_of([one, Result(False)]) == [15]
 
 
 # -- files -------------------------------------------------------------------------------------------------

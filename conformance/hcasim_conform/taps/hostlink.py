@@ -54,7 +54,7 @@ class HostJudge:
                 wr["flags"] & bit
             ):
                 self.complain(f"host link: {op}: flag {name} is {name in wqe['flags']} in the work request")
-        if wr["flags"] & INLINE and wr["sge"] and "inline" not in wqe["flags"]:
+        if wr["flags"] & INLINE and length(wr) and "inline" not in wqe["flags"]:
             self.complain(f"host link: {op}: inline data was not put into the work request")
 
     def judge(self, dev, qp, regions, seen):

@@ -121,10 +121,9 @@ class Tap:
         if not timed or not (folder / "wire.pcap").exists():
             return
         traces = Traces(folder)
-        cuts = [result.clock[0] for _, result in timed] + [float("inf")]
         next_psn = {}
-        for number, (cell, result) in enumerate(timed):
-            piece = traces.piece(cuts[number], cuts[number + 1])
+        for (cell, result), until in zip(timed, ends_of([result for _, result in results])):
+            piece = traces.piece(result.clock[0], until)
             if result.passed:
                 faults = self.faults_of(cell, result, piece, next_psn)
                 result.faults += faults[:8]
@@ -216,6 +215,15 @@ class Tap:
 
     def _in_scope(self, flag, name, qpt):
         return self.tables.flag(flag).in_scope(self.tables.operation(name), qpt)
+
+
+def ends_of(results):
+    """For each result with times: when the next cell begins; where the runner ended in that, when its own cell was over."""
+    ends = []
+    for result, after in zip(results, results[1:] + [None]):
+        if result.clock[0] is not None:
+            ends.append(float("inf") if after is None else after.clock[0] or result.clock[1])
+    return ends
 
 
 def lose_count(result, next_psn):
