@@ -559,31 +559,6 @@ static void test_context_without_pages(void)
 	free(uar.made);
 }
 
-/* A request as for an older kernel: static pages. One that ends earlier, or within lib_caps, is refused or as one without. */
-static void test_short_requests(void)
-{
-	const size_t without = offsetof(struct mlx5_ib_alloc_ucontext_req_v2, lib_caps);
-	struct mlx5_ib_alloc_ucontext_req_v2 req = {.total_num_bfregs = 16,
-						    .num_low_latency_bfregs = 4,
-						    .max_cqe_version = 1,
-						    .lib_caps = MLX5_LIB_CAP_DYN_UAR};
-	struct mlx5_ib_alloc_ucontext_resp resp;
-	struct drv_udata u = UDATA(req, resp);
-	struct drv_mmap map;
-
-	for (u.in_len = 0; u.in_len <= without; u.in_len++) {
-		struct mlx5_ucontext ctx = {.base.base.dev = &w.dev};
-		const int ret = mlx5_drv_ops.alloc_ucontext(&ctx.base.base, &u);
-
-		CU_ASSERT_EQUAL(ret, u.in_len < without ? -EINVAL : 0);
-		if (ret)
-			continue;
-		CU_ASSERT_EQUAL(resp.tot_bfregs, 16);
-		CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&ctx.base.base, 0, 4096, &map), 0);
-		mlx5_drv_ops.dealloc_ucontext(&ctx.base.base);
-	}
-}
-
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"completion queues", test_cq},
@@ -593,7 +568,6 @@ int main(void)
 					    {"allocated pages", test_pages},
 					    {"queues on allocated pages", test_queues_on_pages},
 					    {"no static pages", test_context_without_pages},
-					    {"requests that end earlier", test_short_requests},
 					    {"unmapped queues", test_unmapped},
 					    {"grants of a QP", test_qp_grants},
 					    {"refused rings", test_qp_refused},
