@@ -189,6 +189,7 @@ struct hca_seen {
 	bool of_wqe;     /* of a work request of its send queue: */
 	uint16_t
 		index; /* its ring index; DOORBELL: that of the first one pushed, or after the last one posted */
+	bool later;    /* PACKETISE: a further packet of it */
 	bool pushed;     /* DOORBELL: the work request came with it (BlueFlame) */
 	bool of_packet;  /* of an outgoing packet: */
 	uint32_t psn;    /* its PSN */
@@ -233,7 +234,8 @@ const char *hca_level_name(enum hca_level level);
 
 /*
  * What the work at the head of a stage that is pending is about, as far as it is known before the step: `qpn` of
- * FETCH, PACKETISE, RX, RESPOND and COMPLETE, `index` of PACKETISE and, of a send completion, COMPLETE. For cache models.
+ * FETCH, PACKETISE, RX, RESPOND and COMPLETE, `index` of PACKETISE and, of a send completion, COMPLETE, `later`. For
+ * models of caches and of time.
  */
 void hca_stage_head(const struct hca *hca, enum hca_stage stage, struct hca_seen *head);
 

@@ -2,8 +2,8 @@
 /*
  * A cache in the adapter of what it keeps in host memory: QP contexts, protection and translation tables (the ICM of
  * ConnectX adapters), and work requests. The core has all of them at hand; this only says when they are there. A miss
- * is a DMA read of `read` bytes, and then takes `miss`; without bytes only that. Look-ups of an entry that is being read
- * wait for the same read.
+ * is a DMA read of `read` bytes, and then takes `miss`; without bytes only that. At most `misses` are under way, further
+ * ones wait in their order. Look-ups of an entry that is being read wait for the same read.
  */
 #ifndef HCASIM_TIMING_MEMORY_CONTEXT_CACHE_H
 #define HCASIM_TIMING_MEMORY_CONTEXT_CACHE_H
@@ -39,7 +39,7 @@ class DmaPort
 };
 
 struct CacheFigures {
-	double entries, ways, read, miss;
+	double entries, ways, read, miss, misses;
 };
 
 class ContextCache : public sc_core::sc_module
@@ -60,6 +60,7 @@ class ContextCache : public sc_core::sc_module
 	const hca_dma_class class_;
 	const uint32_t read_;
 	const hca_ps miss_;
+	const size_t misses_;
 	DmaPort &port_;
 	SetCache cache_;
 	std::map<CacheKey, std::unique_ptr<Fill>> fills_;
@@ -68,12 +69,16 @@ class ContextCache : public sc_core::sc_module
 		CacheKey key;
 	};
 	Ring<Due> due_;
+	size_t under_way_ = 0;
+	Ring<Fill *> later_; /* until fewer are under way */
 	Alarm alarm_{"alarm"};
 	Watch *watch_ = nullptr;
 
 	void run();
 	void begin(const CacheKey &key, uint32_t qpn, CacheWaiter &waiter);
+	void read(Fill &fill);
 	void arrived(const CacheKey &key);
+	void next();
 
       public:
 	SC_HAS_PROCESS(ContextCache);
@@ -104,7 +109,8 @@ std::unique_ptr<ContextCache> cache_of(const std::string &adapter, const char *n
 {
 	if (!g.entries)
 		return nullptr;
-	return std::make_unique<ContextCache>(adapter, name, CacheFigures{g.entries, g.ways, g.read, g.miss},
+	return std::make_unique<ContextCache>(adapter, name,
+					      CacheFigures{g.entries, g.ways, g.read, g.miss, g.misses},
 					      class_of_reads, port);
 }
 
