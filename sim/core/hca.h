@@ -241,6 +241,8 @@ void hca_stage_head(const struct hca *hca, enum hca_stage stage, struct hca_seen
 
 /* What the adapter may have copies of. */
 enum hca_context { HCA_CONTEXT_QP, HCA_CONTEXT_KEY };
+/* The context of a QP, or a WQE of it that the adapter had to read again, could not be read: the QP is in error. */
+void hca_context_lost(struct hca *hca, uint32_t qpn);
 
 struct hca_ops {
 	hca_ps (*now)(void *host);

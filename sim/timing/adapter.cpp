@@ -221,6 +221,13 @@ void Adapter::transfer(hca_dma *dma)
 	endpoint_->dma(dma);
 }
 
+void Adapter::refuse(hca_dma *dma)
+{
+	dma->status = -EFAULT;
+	hca_dma_done(core(), dma);
+	start_ready();
+}
+
 void Adapter::interrupt(unsigned int vector)
 {
 	endpoint_->msix(vector);

@@ -75,6 +75,7 @@ class Adapter : public StageHost, public DmaPort
 	void build_endpoint(const AdapterContext &ctx);
 	void build_root(const AdapterContext &ctx);
 	void transfer(hca_dma *dma) override;
+	void refuse(hca_dma *dma) override;
 	void interrupt(unsigned int vector) override;
 	void start_dma(hca_dma *dma);
 	void translate(hca_dma *dma);

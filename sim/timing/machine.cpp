@@ -262,6 +262,14 @@ void machine_mmio_write(struct machine *m, unsigned int cpu, unsigned int hca, u
 	m->adapters[hca]->root().store(cpu, bar, offset, data, size, wc);
 }
 
+bool machine_cpu_stalls(const struct machine *m, unsigned int cpu)
+{
+	for (const auto &a : m->adapters)
+		if (a->root().stalls(cpu))
+			return true;
+	return false;
+}
+
 void machine_mmio_read(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,
 		       uint64_t offset, uint32_t size,
 		       void (*done)(void *arg, const void *data, uint32_t size), void *arg)

@@ -77,8 +77,10 @@ bool StageUnit::begin(bool next)
 }
 
 /* What was at the head may have been removed with its queue pair, or be behind something else now. */
-void StageUnit::filled()
+void StageUnit::filled(const hca_dma &read)
 {
+	if (read.status)
+		hca_context_lost(hca_, read.qpn);
 	if (--missing_)
 		return;
 	busy_ = adapter_.may_run(stage_) && hca_stage_pending(hca_, stage_, &work_);

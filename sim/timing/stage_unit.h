@@ -96,7 +96,7 @@ class StageUnit : public sc_core::sc_module, public CacheWaiter
 	{
 		return missing_;
 	}
-	void filled() override;
+	void filled(const hca_dma &read) override;
 };
 
 } // namespace hcasim

@@ -96,12 +96,12 @@ void ContextCache::run()
 
 		fills_.erase(key);
 		next();
-		if (fill->keep)
+		if (fill->keep && !fill->status)
 			cache_.add(key);
 		for (const Fill::Waiting &w : fill->waiting) {
 			if (watch_)
 				watch_->lookup(name(), key, w.since, now_ps(), false);
-			w.who->filled();
+			w.who->filled(*fill);
 		}
 	}
 	if (!due_.empty())

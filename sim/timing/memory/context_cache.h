@@ -4,6 +4,7 @@
  * ConnectX adapters), and work requests. The core has all of them at hand; this only says when they are there. A miss
  * is a DMA read of `read` bytes, and then takes `miss`; without bytes only that. At most `misses` are under way, further
  * ones wait in their order. Look-ups of an entry that is being read wait for the same read.
+ * An entry whose read fails is not kept.
  */
 #ifndef HCASIM_TIMING_MEMORY_CONTEXT_CACHE_H
 #define HCASIM_TIMING_MEMORY_CONTEXT_CACHE_H
@@ -25,8 +26,8 @@ class CacheWaiter
 {
       public:
 	virtual ~CacheWaiter() = default;
-	/* One of the entries that it waits for is there. */
-	virtual void filled() = 0;
+	/* One of the entries that it waits for is there; or not, if its read has a status. */
+	virtual void filled(const hca_dma &read) = 0;
 };
 
 /* To the PCIe link. */
@@ -35,6 +36,8 @@ class DmaPort
       public:
 	virtual ~DmaPort() = default;
 	virtual void transfer(hca_dma *dma) = 0;
+	/* What it needs could not be read: it ends without. Not from a call of the core. */
+	virtual void refuse(hca_dma *dma) = 0;
 	virtual void interrupt(unsigned int vector) = 0;
 };
 
@@ -93,7 +96,7 @@ class ContextCache : public sc_core::sc_module
 	{
 		return name_.c_str();
 	}
-	/* True: it is there. False: `waiter` is told, in a process of its own, when it is. */
+	/* True: it is there. False: `waiter` is told, in a process of its own, when it is, or cannot be read. */
 	bool use(const CacheKey &key, uint32_t qpn, CacheWaiter &waiter);
 	/* It has come another way. */
 	void add(const CacheKey &key);

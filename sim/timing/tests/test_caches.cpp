@@ -9,6 +9,8 @@
 #include "fabric.h"
 #include "own_profile.h"
 #include "timing/memory/set_cache.h"
+#include "timing/memory/translation.h"
+#include "timing/sc_kernel.h"
 
 using namespace hcasim;
 
@@ -484,6 +486,94 @@ void wqe_ways()
 	CU_ASSERT_EQUAL(wqes_of("1", 1), 0); /* the other set */
 }
 
+/* ---- Reads that fail ---- */
+
+/* The context is read behind a push, which needs no other read before its payload's. */
+void context_lost()
+{
+	for (const char *fault : {"read_ur=1", "read_poison=1", "read_lost=1"})
+		for (const bool cache : {false, true}) {
+			OwnProfile profile(
+				cache ? std::vector<std::string>{"qp_cache.entries=8", "qp_cache.read=256"}
+				      : std::vector<std::string>{});
+			Options opt;
+
+			opt.profile = profile.path();
+			opt.fault = fault;
+			opt.timeout = 20; /* longer than the completion time-out */
+			Fabric f(opt);
+			Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+			hca_async_eq(a.core, a.eqn);
+			a.push(a.put(WRITE, a.at(0), b.at(0), b.key, 64), 8);
+			const hcasim_cqe *cqe = f.wait(0);
+
+			CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
+			CU_ASSERT_EQUAL(cqe->status, cache ? HCASIM_CQE_STATUS_WR_FLUSH_ERR
+							   : HCASIM_CQE_STATUS_LOC_PROT_ERR);
+			f.settle();
+			CU_ASSERT_EQUAL(a.eqe(0)->type == HCASIM_EQE_TYPE_QP_FATAL, cache);
+		}
+}
+
+/* What leaves for the link, as text. Reads of entries end at once, with a status. */
+struct Link : DmaPort {
+	int status = 0;
+	std::string out;
+
+	void transfer(hca_dma *dma) override
+	{
+		if (dma->pasid == HCA_PASID_CONTEXT) {
+			dma->status = status;
+			dma->done(nullptr, dma);
+		} else {
+			out += std::to_string(dma->qpn) + " ";
+		}
+	}
+	void refuse(hca_dma *dma) override
+	{
+		out += "-" + std::to_string(dma->qpn) + " ";
+	}
+	void interrupt(unsigned int vector) override
+	{
+		out += "!" + std::to_string(vector) + " ";
+	}
+};
+
+/* The transfer whose entry cannot be read is refused in its turn, and the next one reads the entry again. */
+void entry_lost()
+{
+	for (const std::string cache : {"mpt_cache", "mtt_cache"}) {
+		const OwnProfile own(std::vector<std::string>{cache + ".entries=8", cache + ".read=64"});
+		Profile p;
+		std::string err;
+
+		CU_ASSERT_FATAL(profile_load(own.path().c_str(), p, err));
+		ScKernel kernel;
+		Link link;
+		Translation t("x", p, link);
+		hca_dma_seg seg = {0x1000, 64, 0x500};
+		hca_dma dma[3] = {};
+
+		sc_core::sc_start(sc_core::SC_ZERO_TIME);
+		for (uint32_t i = 0; i < 3; i++) {
+			dma[i].qpn = i + 1;
+			dma[i].nseg = 1;
+			dma[i].seg = &seg;
+		}
+		auto use = [&](hca_dma &d, int status) {
+			link.status = status;
+			t.dma(&d);
+			t.msix(d.qpn);
+			sc_core::sc_start(to_sc(1000000));
+		};
+		use(dma[0], -EFAULT);
+		use(dma[1], 0);
+		use(dma[2], -EFAULT); /* it is there: nothing is read */
+		CU_ASSERT_STRING_EQUAL(link.out.c_str(), "-1 !1 2 !2 3 !3 ");
+	}
+}
+
 } // namespace
 
 int main()
@@ -504,5 +594,7 @@ int main()
 				    {"MTT: order", mtt_order},
 				    {"keys: changed", key_changed},
 				    {"WQE: entries", wqe_entries},
-				    {"WQE: ways", wqe_ways}});
+				    {"WQE: ways", wqe_ways},
+				    {"QP: the read fails", context_lost},
+				    {"keys: the read fails", entry_lost}});
 }
