@@ -301,7 +301,8 @@ uint8_t key_expand_one(const struct hca *hca, struct piece *piece)
 	err = key_expand(hca, piece, 1, &all, &n);
 	if (err)
 		return err;
-	*piece = all[0];
+	if (n == 1)
+		*piece = all[0];
 	free(all);
 	return n == 1 ? HCASIM_VENDOR_ERR_NONE : HCASIM_VENDOR_ERR_LKEY_RANGE;
 }
