@@ -292,7 +292,9 @@ def test_sensitivity(tmp_path):
         line if any(k in line for k in keep) else line.replace("not calibrated yet", "known") for line in text
     ]
     lines = [
-        re.sub(r'source: ".*"', 'source: "estimate, not calibrated yet"', line) if "max_cq" in line else line
+        re.sub(r'source: ".*"', 'source: "estimate, not calibrated yet"', line)
+        if any(k in line for k in keep)
+        else line
         for line in lines
     ]
     profile.write_text("\n".join(lines) + "\n")
