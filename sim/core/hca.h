@@ -21,6 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/flow.h"
+#include "core/key.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -542,29 +545,7 @@ int hca_wq_modify(struct hca *hca, uint32_t wqn, enum hca_wq_state state);
 /* Changes `strip_vlan` of a work queue, for frames that come later. */
 int hca_wq_strip_vlan(struct hca *hca, uint32_t wqn, bool on);
 
-/*
- * Flow steering: the frames that RAW_PACKET QPs receive. Types are numbered as enum ibv_flow_attr_type. A normal flow
- * receives frames whose fields equal `val` under `mask`; `ip` (4 or 6) and `l4` (an IP protocol) require such a
- * header even if the mask is zero. Numbers in host order, IPv4 addresses in the first 4 bytes.
- */
-enum hca_flow_kind { HCA_FLOW_NORMAL, HCA_FLOW_ALL_DEFAULT, HCA_FLOW_MC_DEFAULT, HCA_FLOW_SNIFFER };
-
-struct hca_flow_fields { /* compared with memcmp(): no padding */
-	uint8_t dmac[6], smac[6];
-	uint16_t ether_type, vlan_tci;
-	uint8_t sip[16], dip[16];
-	uint8_t proto, tos, ttl, ip_flags;
-	uint32_t flow_label;
-	uint16_t sport, dport;
-};
-
-struct hca_flow_attr {
-	uint32_t qpn;
-	uint8_t port, kind, ip, l4;
-	uint16_t priority; /* 0 comes first */
-	bool dont_trap;
-	struct hca_flow_fields val, mask;
-};
+/* Flow steering (flow.h) */
 int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id);
 int hca_flow_destroy(struct hca *hca, uint32_t id);
 
@@ -605,6 +586,10 @@ struct hca_counters {
 	uint64_t page_faults, page_prefetches, page_invalidations; /* pages */
 };
 void hca_counters(const struct hca *hca, struct hca_counters *out);
+
+/* Indirect keys (key.h) */
+int hca_key_create(struct hca *hca, const struct hca_key_attr *attr, uint32_t *key);
+int hca_key_destroy(struct hca *hca, uint32_t key); /* uses the index only */
 
 #ifdef __cplusplus
 }

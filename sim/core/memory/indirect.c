@@ -4,7 +4,6 @@
  * of every repetition part i lies one stride of its own further. The other keys are looked up at each access, with the
  * domain of the indirect key; a key that has gone, or was set again, is not in use any more.
  */
-#include "core/key.h"
 #include "core/memory/memory.h"
 
 #define DEPTH        2 /* a part may be of an indirect key, but not one of its parts */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Indirect keys: what lies behind them, from both sides, and the error of each misuse. */
-#include "core/key.h"
 #include "core/memory/odp.h"
 #include "fixture.h"
 

@@ -3,7 +3,6 @@
 #include <endian.h>
 #include <string.h>
 
-#include "core/key.h"
 #include "devices/mlx5/devx/devx.h"
 
 #define KEY_INDEX 8 /* bits of a key from here on; below: its tag */
