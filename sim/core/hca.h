@@ -21,8 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/flow.h"
-#include "core/key.h"
+#include "flow.h"
+#include "key.h"
 
 #ifdef __cplusplus
 extern "C" {
