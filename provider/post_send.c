@@ -39,7 +39,7 @@ static void fill_args(struct hcasim_wr_args *args, enum hcasim_wr_op op, const s
 		args->bind = &wr->bind_mw.bind_info;
 		break;
 	default: /* the operation's row in spec/ says whether it accesses remote memory */
-		if (hcasim_wr_rules[op].wqe_segs & HCASIM_WQE_SEG_BIT(HCASIM_WQE_SEG_REMOTE)) {
+		if (hcasim_wqe_has_seg(hcasim_wr_rules[op].wqe_op, HCASIM_WQE_SEG_REMOTE)) {
 			args->rkey = wr->wr.rdma.rkey;
 			args->remote_addr = wr->wr.rdma.remote_addr;
 		}

@@ -13,7 +13,7 @@
 
 static inline bool has_seg(const struct hcasim_wr_rule *rule, enum hcasim_wqe_seg seg)
 {
-	return rule->wqe_segs & HCASIM_WQE_SEG_BIT(seg);
+	return hcasim_wqe_has_seg(rule->wqe_op, seg);
 }
 
 /* Address of unit `unit` of the open WQE. */
@@ -111,7 +111,7 @@ static bool args_ok(const struct hcasim_wr_rule *rule, const struct hcasim_wr_ar
 		return args->mw && args->bind && (args->bind->mr || !args->bind->length);
 	if (has_seg(rule, HCASIM_WQE_SEG_FLUSH))
 		return args->flush_type && !(args->flush_type & ~types) && args->flush_level <= IBV_FLUSH_MR;
-	return !rule->wqe_value || args->atomic_wr;
+	return !rule->value || args->atomic_wr;
 }
 
 /* The value of an ATOMIC WRITE is in its own inline segment. */
@@ -133,7 +133,7 @@ static uint32_t seg_units(const struct hcasim_wr_rule *rule, const struct hcasim
 	       (has_seg(rule, HCASIM_WQE_SEG_ATOMIC) ? UNITS(struct hcasim_seg_atomic) : 0) +
 	       (has_seg(rule, HCASIM_WQE_SEG_BIND) ? UNITS(struct hcasim_seg_bind) : 0) +
 	       (has_seg(rule, HCASIM_WQE_SEG_FLUSH) ? UNITS(struct hcasim_seg_flush) : 0) +
-	       (rule->wqe_value ? UNITS(struct value_seg) : 0) +
+	       (rule->value ? UNITS(struct value_seg) : 0) +
 	       (has_seg(rule, HCASIM_WQE_SEG_TSO) ? tso_units(args) : 0);
 }
 
@@ -163,7 +163,7 @@ static void write_segs(struct hcasim_sq *sq, uint32_t unit, const struct hcasim_
 						 .type = args->flush_type,
 						 .level = args->flush_level};
 	}
-	if (rule->wqe_value) {
+	if (rule->value) {
 		write_value(unit_at(sq, unit), args);
 		sq->wqe.flags |= HCASIM_WQE_CTRL_INLINE_MASK;
 	}

@@ -19,6 +19,17 @@ TREE = {
     "kernel/qp.c": '#include "devices/driver.h"',
     "core/tests/all.c": '#include "kernel/qp.h"',
     "kernel/qp.h": "",
+    "core/requester/decode.c": "#include <hcasim_core.h>",
+    "devices/native/driver.c": '#include "hcasim_hw.h"',
+    "calibrate/load.cpp": "#include <hcasim_hw.h>",
+    "core/tests/native.c": '#include "hcasim_hw.h"',
+}
+HEADERS = {  # generated ones
+    "hcasim_core.h": "#include <stdint.h>",
+    "hcasim_hw.h": '#include "hcasim_core.h"',
+    "hcasim_rules.h": '#include "hcasim_hw.h"',
+    "hcasim_ops.h": '#include "hcasim_core.h"\n#include <hcasim_rules.h>',
+    "hcasim_mlx5.h": "",
 }
 
 
@@ -27,7 +38,11 @@ def borders(tmp_path, **changed):
         path = tmp_path / "sim" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text + "\n")
-    result = subprocess.run([BORDERS, tmp_path], capture_output=True, text=True)
+    headers = tmp_path / "include"
+    headers.mkdir(exist_ok=True)
+    for name, text in HEADERS.items():
+        (headers / name).write_text(text + "\n")
+    result = subprocess.run([BORDERS, tmp_path, headers], capture_output=True, text=True)
     return result.returncode, result.stdout
 
 
@@ -51,6 +66,29 @@ def test_against_the_order(tmp_path, source, header, why):
     status, output = borders(tmp_path, **{source: f'#include "{header}"'})
     assert (status, output.count("\n")) == (1, 1)
     assert output.startswith(f"sim/{source} includes ") and output.endswith(f": {why}\n")
+
+
+@pytest.mark.parametrize(
+    "source, include, chain, family",
+    [
+        ("core/requester/wqe.c", "<hcasim_hw.h>", "hcasim_hw.h", "native"),
+        ("kernel/mr.c", '"hcasim_hw.h"', "hcasim_hw.h", "native"),
+        ("core/requester/wqe.c", "<hcasim_ops.h>", "hcasim_ops.h -> hcasim_rules.h -> hcasim_hw.h", "native"),
+        ("devices/mlx5/format.c", '"hcasim_rules.h"', "hcasim_rules.h -> hcasim_hw.h", "native"),
+        ("devices/driver.h", "<hcasim_mlx5.h>", "hcasim_mlx5.h", "mlx5"),
+        ("calibrate/load.cpp", "<hcasim_mlx5.h>", "hcasim_mlx5.h", "mlx5"),
+    ],
+)
+def test_a_generated_header_of_a_family(tmp_path, source, include, chain, family):
+    status, output = borders(tmp_path, **{source: f"#include {include}"})
+    assert status == 1
+    assert output == f"sim/{source} includes {chain}: the interface of the device family {family}\n"
+
+
+def test_the_headers_of_this_tree():
+    """They are generated from its spec/: core and kernel reach none of a family's."""
+    result = subprocess.run([BORDERS], capture_output=True, text=True)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
 def test_an_unknown_room(tmp_path):

@@ -122,6 +122,35 @@ def test_no_block_of_the_committed_files_is_typed_twice():
                 assert seen.setdefault((key, str(value)), path) == path, (path, key)
 
 
+ROW = {"clause": "*", "cells": ["*"]}
+
+
+@pytest.mark.parametrize(
+    "release, reasons",
+    [
+        ("44.0", ["everywhere", "D9: a.c:7", "at the beginning"]),
+        ("65.0", ["everywhere", "D9: a.c:7 (rdma-core 65.0: a.c:12)"]),
+        (None, ["everywhere", "D9: a.c:7", "at the beginning"]),
+    ],
+)
+def test_differences_of_a_release(write, release, reasons):
+    rows = [
+        {**ROW, "reason": "everywhere"},
+        {**ROW, "reason": "D9: a.c:7", "lines": {"65.0": "a.c:12"}},
+        {**ROW, "reason": "at the beginning", "releases": ["4?.*", "56.*"]},
+    ]
+    more = {"release": release} if release else {}
+    device = dut.load(write("child", extends="whole.yaml", differences=rows, **more))
+    assert [row.reason for row in device.differences] == reasons
+    other = dut.load(write("other", extends="whole.yaml", differences=[], differences_of=["child.yaml"]))
+    assert [row.reason for row in other.differences] == reasons and other.differences[0].foreign
+
+
+def test_libraries_are_looked_for_from_the_file_that_names_them(write, tmp_path):
+    path = write("a/child", extends="../whole.yaml", env={"LD_LIBRARY_PATH": "../lib:/usr/lib"})
+    assert dut_file.read(path)["env"]["LD_LIBRARY_PATH"] == f"{tmp_path}/lib:/usr/lib"
+
+
 def test_figures_of_the_timing_profile():
     """--set goes to `hcasim run` in each command; the device is named after it."""
     plain, given = dut_file.read("native"), dut_file.read("native")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Checks at the tap: right traces pass, and each falsified trace is detected."""
 import struct
+from types import SimpleNamespace
 
 import pytest
 from scapy.contrib.roce import BTH, _bth_opcodes, opcode
@@ -10,6 +11,7 @@ from scapy.packet import Raw
 
 from hcasim_conform.taps import artefacts
 from hcasim_conform import cli
+from hcasim_conform.run.drive import Result
 from hcasim_conform.taps import hostlink
 from hcasim_conform.taps import packets
 from hcasim_conform.taps import judge as taps
@@ -18,6 +20,7 @@ from hcasim_conform.taps.traces import Piece
 
 HERE, FAR = "10.0.0.1", "10.0.0.2"
 QP, TO, PSN, MTU = 0x11, 0x22, 0xFFFFFE, 1024
+DEV = "hcasim0"
 VA, RKEY = 0x7000, 0x1234
 SIGNALED, SOLICITED, FENCE, INLINE = 2, 4, 1, 8
 
@@ -57,7 +60,7 @@ def wr(op, size=0, flags=SIGNALED, **more):
 
 
 def region(*wrs, qpt="RC", api="wr", rc=0, bad=-1, abort=False):
-    entry = {"api": api, "dev": "a", "peer": "b", "psn": PSN, "qp": QP, "to": TO, "type": qpt}
+    entry = {"api": api, "dev": DEV, "peer": "b", "psn": PSN, "qp": QP, "to": TO, "type": qpt}
     for request in wrs:
         request["from"] = QP
     return {**entry, "rc": rc, "bad": bad, "abort": abort, "wrs": list(wrs)}
@@ -300,7 +303,7 @@ def test_how_often_and_when_a_request_is_repeated(seen, words):
 
 
 def tlp(ns, kind, addr, dir_="up", size=64, **more):
-    record = {"ps": ns * 1000, "arrival": ns * 1000, "hca": "a", "dir": dir_, "type": kind}
+    record = {"ps": ns * 1000, "arrival": ns * 1000, "hca": DEV, "dir": dir_, "type": kind}
     return {**record, "addr": hex(addr), "len": size, **({"bar": 2} if dir_ == "down" else {}), **more}
 
 
@@ -313,7 +316,7 @@ def push(ns, qp=QP, at=0x3800):
 
 
 def wqe(ns, op="RDMA_WRITE", flags=("signaled",)):
-    return {"ps": ns * 1000, "hca": "a", "qpn": QP, "op": op, "flags": list(flags)}
+    return {"ps": ns * 1000, "hca": DEV, "qpn": QP, "op": op, "flags": list(flags)}
 
 
 def cqe_write(ns):
@@ -324,7 +327,7 @@ def host_faults(regions, tables, tlps, wqes, seen=()):
     faults = []
     piece = Piece([], tlps, wqes, [])
     judge = hostlink.HostJudge(piece, tables, faults.append)
-    judge.judge("a", QP, regions, list(seen))
+    judge.judge(DEV, QP, regions, list(seen))
     return faults
 
 
@@ -342,6 +345,46 @@ def test_a_push_in_small_stores_counts_once(tables):
     first.update(len=8, data=first["data"][:16])
     rest = [tlp(2 + i, "MWr", 0x3808 + 8 * i, "down", 8, data="00" * 8) for i in range(7)]
     assert host_faults([region(wr("RDMA_WRITE", 64))], tables, [first] + rest, [wqe(3)]) == []
+
+
+def mlx5_store(ns, page_offset, size, qp=QP, bar=0):
+    """The beginning of a control segment: index and opcode, QP number and size, both big-endian."""
+    data = struct.pack(">II", 7 << 8 | 8, qp << 8 | 2) + bytes(size - 8)
+    more = {"hca": "mlx5_1", "bar": bar, "data": data[:16].hex()}
+    return tlp(ns, "MWr", 0x5000 + page_offset, "down", size, **more)
+
+
+@pytest.mark.parametrize(
+    "stores, count",
+    [
+        ([mlx5_store(1, 0x800, 8), mlx5_store(2, 0x900, 8)], 2),
+        ([mlx5_store(1, 0xA00, 64), mlx5_store(1, 0xA40, 64), mlx5_store(2, 0xB00, 8)], 2),
+        ([mlx5_store(1, 0x800, 8, QP + 1)], 0),
+        ([mlx5_store(1, 0x020, 8)], 0),  # arms a CQ
+        ([mlx5_store(1, 0x800, 8, bar=4)], 0),  # device memory
+        ([{**bell(1), "bar": 0}, {**mlx5_store(1, 0x800, 8), "hca": "mlx5_0"}], 0),
+    ],
+)
+def test_doorbells_of_mlx5(stores, count):
+    assert len(hostlink.rung(stores, "mlx5_1", QP)) == count
+
+
+def test_mlx5_rings_once_for_a_region(tables):
+    faults = []
+    wqes = [{**wqe(2), "hca": "mlx5_1"}]
+    for stores in ([], [mlx5_store(1, 0x800, 8)], [mlx5_store(1, 0x800, 64), mlx5_store(1, 0x900, 8)]):
+        judge = hostlink.HostJudge(Piece([], stores, wqes, []), tables, faults.append)
+        judge.region_counts("mlx5_1", QP, [region(wr("RDMA_WRITE", 64))])
+    assert [fault.split(" of")[0] for fault in faults] == ["host link: 0 doorbells", "host link: 2 doorbells"]
+
+
+def test_a_family_without_doorbells_in_a_bar(tables):
+    """The work requests that it reads are still those that were posted."""
+    faults = []
+    for wqes in ([], [{**wqe(2), "hca": "rxe0"}]):
+        judge = hostlink.HostJudge(Piece([], [], wqes, []), tables, faults.append)
+        judge.region_counts("rxe0", QP, [region(wr("RDMA_WRITE", 64))])
+    assert len(faults) == 1 and "read 0 work requests" in faults[0]
 
 
 def test_a_store_to_device_memory_is_no_doorbell(tables):
@@ -366,6 +409,13 @@ def test_work_requests_are_those_that_were_posted(tables):
         "read SEND, posted was RDMA_WRITE"
         in host_faults(entry, tables, [bell(1)], [{**good, "op": "SEND"}])[0]
     )
+
+
+def test_inline_data_is_in_the_work_request(tables):
+    """libmlx5 leaves no inline segment where there is no data."""
+    for size, faults in ((64, 1), (0, 0)):
+        request = {**wr("RDMA_WRITE", 0, SIGNALED | INLINE), "sge": [[0x9000, size]]}
+        assert len(host_faults([region(request)], tables, [bell(1)], [wqe(2)])) == faults, size
 
 
 def test_inline_data_is_not_read_from_its_buffer(tables):
@@ -415,6 +465,22 @@ def test_a_completion_comes_last(tables):
         "before RDMA_READ_RESPONSE_ONLY"
         in host_faults(entry, tables, [bell(1), cqe_write(35)], wqes, seen)[0]
     )
+
+
+def test_a_tap_needs_a_clock(tables, tmp_path):
+    """Cells that posted something cannot be found in the traces; others have nothing to be found."""
+    tap = taps.Tap(SimpleNamespace(runner_line={"dut": {"mtu": MTU}}), tables, None)
+    posted, quiet = Result(True, posts=[region(wr("RDMA_WRITE", 64))]), Result(True)
+    tap.judge(tmp_path, [(None, posted), (None, quiet)])
+    assert not posted.passed and posted.faults == [taps.NO_CLOCK]
+    assert quiet.passed
+
+
+def test_a_piece_ends_where_the_next_cell_begins():
+    """A cell in which the runner ends has no times: what it sends is not of the cell before it."""
+    one, two, last = (Result(True, clock=(begin, begin + 5)) for begin in (10, 20, 40))
+    assert taps.ends_of([one, two, Result(False), last]) == [20, 25, float("inf")]
+    assert taps.ends_of([one, Result(False)]) == [15]
 
 
 # -- files -------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hcasim_hw.h"
 #include "hcasim_wr.h"
 #include "live.h"
 

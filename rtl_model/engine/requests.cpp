@@ -361,6 +361,8 @@ void engine::decode()
 				   decoded_.sge.data(), room / sizeof(hca_sge), &status);
 	if (!err && wr.lead_len) // of mlx5: GATHER reads SGEs, or takes inline data, not both for one WQE
 		err = HCASIM_VENDOR_ERR_INLINE_NOT_ALLOWED;
+	if (!err && wr.bind.type == HCA_BIND_KEY) // the model has no place for its parts
+		err = HCASIM_VENDOR_ERR_BAD_SEGMENT;
 	if (cfg.pers->av_without_port)
 		wr.ud.av.port = top->qp_port();
 	put_request(*top, wr, raw);

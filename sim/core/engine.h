@@ -188,8 +188,9 @@ struct engine_ports {
 	 */
 	bool (*packet)(void *host, uint32_t tag, const struct engine_packet *pkt);
 	/*
-	 * Only during ops->response(): writes its payload (for an atomic: the 8 bytes of its result) to the pieces.
-	 * Returns the number of transfers, each of which is completed by ops->written(tag); < 0: no memory.
+	 * Only during ops->response(): writes its payload (for an atomic: the 8 bytes of its result) to the pieces, or
+	 * keeps it for the completion. The results of a QP come in the order of its WQEs, and of their bytes. Returns the
+	 * number of transfers, each of which is completed by ops->written(tag); 0: it is kept; < 0: no memory.
 	 */
 	int (*result)(void *host, uint32_t qpn, uint32_t tag, const struct piece *piece, uint32_t npieces);
 	/* One timer per QP: ops->timer() is called at `at`. HCA_PS_NEVER: none. */
@@ -200,7 +201,7 @@ struct engine_ports {
 	 */
 	void (*failed)(void *host, uint32_t qpn, uint8_t state);
 	void (*drained)(void *host, uint32_t qpn); /* SQD: all started requests have completed */
-	/* For observers: a WQE was decoded. */
+	/* A WQE was decoded: for observers, and for results that are kept. */
 	void (*saw_wqe)(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len);
 	/*
 	 * For observers: a WQE has retired, each once and in order per QP. May be NULL; an engine need not call it. Not
@@ -301,7 +302,7 @@ extern const struct engine_ops c_engine; /* sim/core/requester */
 /* ---- An engine in a shared library ---- */
 
 /* Increased with every change of this header and of the headers that it includes. */
-#define ENGINE_ABI 9
+#define ENGINE_ABI 11
 
 struct engine_plugin {
 	uint32_t abi;      /* ENGINE_ABI */

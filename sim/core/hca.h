@@ -21,6 +21,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flow.h"
+#include "key.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -84,6 +87,8 @@ const char *hca_stage_name(enum hca_stage stage);
  * reads are the host's, which models caches of them. They move no data.
  */
 #define HCA_PASID_CONTEXT (UINT32_MAX - 1)
+/* No memory: addresses in an indirect key, which the core replaces by those behind them before it makes transfers. */
+#define HCA_PASID_KEY (UINT32_MAX - 2)
 
 enum hca_dma_class { /* purpose; for traces and cache models */
 		     HCA_DMA_WQE,
@@ -187,6 +192,7 @@ struct hca_seen {
 	bool of_wqe;     /* of a work request of its send queue: */
 	uint16_t
 		index; /* its ring index; DOORBELL: that of the first one pushed, or after the last one posted */
+	bool later;    /* PACKETISE: a further packet of it */
 	bool pushed;     /* DOORBELL: the work request came with it (BlueFlame) */
 	bool of_packet;  /* of an outgoing packet: */
 	uint32_t psn;    /* its PSN */
@@ -231,12 +237,15 @@ const char *hca_level_name(enum hca_level level);
 
 /*
  * What the work at the head of a stage that is pending is about, as far as it is known before the step: `qpn` of
- * FETCH, PACKETISE, RX, RESPOND and COMPLETE, `index` of PACKETISE and, of a send completion, COMPLETE. For cache models.
+ * FETCH, PACKETISE, RX, RESPOND and COMPLETE, `index` of PACKETISE and, of a send completion, COMPLETE, `later`. For
+ * models of caches and of time.
  */
 void hca_stage_head(const struct hca *hca, enum hca_stage stage, struct hca_seen *head);
 
 /* What the adapter may have copies of. */
 enum hca_context { HCA_CONTEXT_QP, HCA_CONTEXT_KEY };
+/* The context of a QP, or a WQE of it that the adapter had to read again, could not be read: the QP is in error. */
+void hca_context_lost(struct hca *hca, uint32_t qpn);
 
 struct hca_ops {
 	hca_ps (*now)(void *host);
@@ -348,7 +357,7 @@ int hca_mr_modify(struct hca *hca, uint32_t key, const struct hca_mr_attr *attr,
 /* -EBUSY from hca_mr_modify() and hca_mr_destroy(): memory windows are bound to the region. */
 int hca_mr_destroy(struct hca *hca, uint32_t key);
 
-/* -ENOENT: there is no such key, -EINVAL: it is the key of a window. */
+/* -ENOENT: there is no such key, -EINVAL: it is not that of a region. */
 int hca_mr_query(const struct hca *hca, uint32_t key, struct hca_mr_attr *attr);
 
 /* Zeroes device memory before it is reused. The range is inside BAR dm. */
@@ -460,6 +469,12 @@ struct hca_qp_attr_create {
 	uint32_t max_send_wr, max_recv_wr;
 	uint32_t uar_page;   /* doorbells from other user access pages are dropped */
 	uint32_t user_index; /* in its completions */
+	/*
+	 * RC, and receives of UC: payload of at most so many bytes is in the completion instead of memory, whose keys are
+	 * checked nevertheless; 0: none. That of a READ or atomic, if it is signaled, and that of a SEND.
+	 */
+	uint32_t result_inline, recv_inline;
+	bool strip_vlan; /* RAW_PACKET: the VLAN tag of a received frame is in its completion, not in memory */
 	bool wq; /* RAW_PACKET: a work queue, which is only a receive queue; hca_wq_modify() changes its state */
 	const struct hca_rss *rss; /* RAW_PACKET: receives into work queues; NULL: has its own queues */
 };
@@ -527,30 +542,10 @@ int hca_cq_arm(struct hca *hca, uint32_t cqn, uint32_t ci, uint8_t arm_sn, bool 
 /* For a work queue, states as in enum ibv_wq_state. -EINVAL: not a legal transition: RESET to ERR, ERR to RDY. */
 enum hca_wq_state { HCA_WQ_RESET, HCA_WQ_RDY, HCA_WQ_ERR };
 int hca_wq_modify(struct hca *hca, uint32_t wqn, enum hca_wq_state state);
+/* Changes `strip_vlan` of a work queue, for frames that come later. */
+int hca_wq_strip_vlan(struct hca *hca, uint32_t wqn, bool on);
 
-/*
- * Flow steering: the frames that RAW_PACKET QPs receive. Types are numbered as enum ibv_flow_attr_type. A normal flow
- * receives frames whose fields equal `val` under `mask`; `ip` (4 or 6) and `l4` (an IP protocol) require such a
- * header even if the mask is zero. Numbers in host order, IPv4 addresses in the first 4 bytes.
- */
-enum hca_flow_kind { HCA_FLOW_NORMAL, HCA_FLOW_ALL_DEFAULT, HCA_FLOW_MC_DEFAULT, HCA_FLOW_SNIFFER };
-
-struct hca_flow_fields { /* compared with memcmp(): no padding */
-	uint8_t dmac[6], smac[6];
-	uint16_t ether_type, vlan_tci;
-	uint8_t sip[16], dip[16];
-	uint8_t proto, tos, ttl, ip_flags;
-	uint32_t flow_label;
-	uint16_t sport, dport;
-};
-
-struct hca_flow_attr {
-	uint32_t qpn;
-	uint8_t port, kind, ip, l4;
-	uint16_t priority; /* 0 comes first */
-	bool dont_trap;
-	struct hca_flow_fields val, mask;
-};
+/* Flow steering (flow.h) */
 int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id);
 int hca_flow_destroy(struct hca *hca, uint32_t id);
 
@@ -591,6 +586,10 @@ struct hca_counters {
 	uint64_t page_faults, page_prefetches, page_invalidations; /* pages */
 };
 void hca_counters(const struct hca *hca, struct hca_counters *out);
+
+/* Indirect keys (key.h) */
+int hca_key_create(struct hca *hca, const struct hca_key_attr *attr, uint32_t *key);
+int hca_key_destroy(struct hca *hca, uint32_t key); /* uses the index only */
 
 #ifdef __cplusplus
 }

@@ -28,6 +28,16 @@ struct hca_sge {
 #define HCA_WR_INLINE    (1u << 3)
 #define HCA_WR_IP_CSUM   (1u << 4)
 
+#define HCA_BIND_KEY 3
+
+/* A range of a key, of which an indirect key consists. The next repetition has it `stride` bytes further. */
+struct hca_key_part {
+	uint64_t addr;
+	uint32_t key;
+	uint32_t length;
+	uint32_t stride;
+};
+
 /* One decoded work request. `sge` and `inline_data` point into the memory it was decoded into. */
 struct hca_wr {
 	uint64_t id; /* the software's, if WQEs of the family have one: it returns in the completion */
@@ -45,10 +55,15 @@ struct hca_wr {
 		struct hca_av av;
 		uint32_t qpn, qkey;
 	} ud;
-	struct {
+	struct hca_bind {
 		uint32_t mw_rkey, new_rkey, lkey, access;
 		uint64_t addr, length;
-		uint8_t type; /* 0: WQEs of the family do not say */
+		uint8_t type; /* of the window; HCA_BIND_KEY: an indirect key; 0: WQEs of the family do not say */
+		/* An indirect key: mw_rkey names it, new_rkey has its tag, addr is where its addresses begin. */
+		bool keep_access; /* that of before; `access` is unused */
+		bool keep_parts; /* those of before, with address and length; the following and these are unused */
+		uint32_t num_parts, repeat; /* as often as this the parts follow each other */
+		const uint8_t *parts;       /* in the WQE, for key_part() of the family */
 	} bind;
 	struct {
 		uint16_t mss, hdr_size;
@@ -101,6 +116,9 @@ struct hca_cpl {     /* one completion */
 	bool tm_handle; /* wqe_index is the handle of an entry of the tag list */
 	uint32_t tm_priv;
 	uint64_t tm_tag;
+	const uint8_t
+		*payload; /* valid during the call, not written to memory; NULL: the completion has none */
+	uint32_t payload_len;
 	bool solicited; /* counts as solicited for arming; not part of the CQE */
 	hca_ps timestamp;
 };
@@ -176,6 +194,8 @@ struct hca_personality {
 	 */
 	uint8_t (*decode_wqe)(const void *raw, uint32_t len, uint8_t qp_type, uint32_t qpn, uint16_t index,
 			      struct hca_wr *wr, struct hca_sge *sge, uint32_t max_sge, uint8_t *status);
+	/* Part `i` of those of an indirect key; NULL: the family has no such keys. */
+	void (*key_part)(const struct hca_bind *bind, uint32_t i, struct hca_key_part *out);
 	uint8_t (*decode_rqe)(const void *raw, uint32_t len, uint16_t index, struct hca_rwr *wr,
 			      struct hca_sge *sge, uint32_t max_sge);
 	/* That of a shared receive queue, `index` being its place in a linked list; NULL: as decode_rqe. */

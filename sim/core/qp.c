@@ -70,6 +70,7 @@ static struct qp *qp_new(struct hca *hca, const struct hca_qp_attr_create *c)
 	list_init(&qp->windows);
 	list_init(&qp->flows);
 	list_init(&qp->mcasts);
+	list_init(&qp->results);
 	qp->sq_timer.fire = send_timer;
 	qp->rq.poll.fire = rq_poll_fire;
 	pace_init(qp);
@@ -138,6 +139,7 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	pace_clear(hca, qp);
 	congestion_clear(hca, qp);
 	rendezvous_clear(hca, qp);
+	result_clear(qp);
 	if (qp->epoch) {
 		doorbell_forget(hca, qp);
 		atomic_forget(hca, qp);
@@ -164,5 +166,6 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	qp->mtu = 4096;
 	qp->set_sport = 0;
 	qp->last_wqe_told = false;
+	marks_clear(qp);
 	qp->epoch++;
 }

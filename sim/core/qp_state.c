@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Attributes and states of queue pairs. The caller has checked the transition, and that all values are valid. */
 #include "core/egress/egress.h"
+#include "core/queues/queues.h"
 #include "core/responder/responder.h"
 #include "core/send/send.h"
 #include "core/stages.h"
@@ -121,6 +122,28 @@ int hca_qp_query(struct hca *hca, uint32_t qpn, struct hca_qp_attr *attr)
 	attr->max_recv_sge = qp->c.max_recv_sge;
 	attr->max_inline = qp->c.max_inline;
 	return 0;
+}
+
+int hca_wq_strip_vlan(struct hca *hca, uint32_t wqn, bool on)
+{
+	struct qp *wq = qp_find(hca, wqn);
+
+	if (!wq || !wq->c.wq)
+		return -EINVAL;
+	wq->c.strip_vlan = on;
+	return 0;
+}
+
+void hca_context_lost(struct hca *hca, uint32_t qpn)
+{
+	struct qp *qp = qp_find(hca, qpn);
+
+	if (!qp || qp->a.state == HCASIM_QPS_ERR || qp->a.state == HCASIM_QPS_RESET)
+		return;
+	event_raise(hca, &qp->ev, HCASIM_EQE_TYPE_QP_FATAL);
+	qp_error(hca, qp);
+	qp_update(hca, qp);
+	hca_announce(hca);
 }
 
 /* A work queue is the receive side of a QP, which receives in RDY. */

@@ -13,6 +13,7 @@
 #include <rdma/ib_user_verbs.h>
 
 #include "../core/hca.h"
+#include "../core/marks.h"
 #include "method.h"
 
 #ifdef __cplusplus
@@ -53,16 +54,24 @@ struct drv_mmap {
 
 /*
  * The memory of a queue, with what its driver needs to complete outstanding work when the adapter is lost. The driver
- * fills it in when it creates the queue; the guardian maps the memory and passes it to the driver.
+ * fills it in when it creates the queue; the guardian maps the memory and passes it to the driver. A queue in the
+ * program's own memory cannot be mapped: the guardian has a file of that memory, in which an offset is an address.
  */
 struct drv_orphan {
-	uint64_t mmap_offset, size; /* of the device file, and other queues' as well; size 0: no memory */
-	uint32_t number;            /* CQN or QPN */
+	uint64_t mmap_offset,
+		size;    /* of the device file, and other queues' as well; size 0: no memory to map */
+	bool in_process; /* in the program's own memory */
+	uint32_t number; /* CQN or QPN */
 	uint32_t send_cqn, recv_cqn;
-	uint64_t record, ring, sq, rq; /* offsets in the memory; ring: CQ */
-	uint32_t entries;              /* CQ */
-	uint32_t sq_wqebb, rq_wqes;
-	uint8_t *mem;
+	uint64_t record, ring, sq, rq; /* offsets in the memory, or addresses; ring: CQ */
+	uint32_t entries, cqe_size;    /* CQ */
+	uint32_t sq_wqebb, rq_wqes, user_index;
+	uint32_t mark; /* sim/process': which marks; 0: none */
+	uint8_t *mem;  /* mapped memory, or NULL */
+	int file;      /* `in_process`: of the program's memory */
+	/* `in_process`: how far the queue pair's completions had come; NULL: not known */
+	const struct hca_marks *marks;
+	uint32_t pi; /* CQ, the driver's: entries before this one are written, if it has looked */
 	bool looked; /* the driver has looked where to begin: flushed up to here */
 	uint32_t sq_done, rq_done;
 };
@@ -278,6 +287,9 @@ struct drv_ops {
 	 */
 	int (*create_wq)(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata *u);
 	int (*modify_wq)(struct drv_qp *wq, uint32_t cur_state, uint32_t state);
+	/* Those of IB_UVERBS_WQ_FLAGS_* that can be changed; `mask`: which of them are to be as in `flags`. */
+	uint32_t wq_flags;
+	int (*set_wq_flags)(struct drv_qp *wq, uint32_t flags, uint32_t mask);
 	/* Indirection tables. NULL: none. */
 	int (*create_rwq_table)(struct drv_rwq_table *table);
 	void (*destroy_rwq_table)(struct drv_rwq_table *table);
@@ -303,8 +315,7 @@ struct drv_ops {
 	 * The adapter and the driver's process are lost: completes outstanding work in `qp` with flush errors as far
 	 * as there is space; later calls do so for work that is posted later. A destroyed CQ is NULL.
 	 */
-	void (*flush_orphan)(struct drv_orphan *qp, const struct drv_orphan *send_cq,
-			     const struct drv_orphan *recv_cq);
+	void (*flush_orphan)(struct drv_orphan *qp, struct drv_orphan *send_cq, struct drv_orphan *recv_cq);
 };
 
 #ifdef __cplusplus

@@ -222,6 +222,10 @@ static uint8_t port_local(void *host, uint32_t qpn, const struct hca_wr *wr)
 	ARG("local", wr->bind.addr);
 	ARG("local", wr->bind.length);
 	ARG("local", wr->bind.type);
+	ARG("local", wr->bind.keep_access);
+	ARG("local", wr->bind.keep_parts);
+	ARG("local", wr->bind.num_parts);
+	ARG("local", wr->bind.repeat);
 	if (first)
 		err = e->ports->local(e->host, qpn, wr);
 	result(e, &err, sizeof(err));

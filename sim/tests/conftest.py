@@ -28,6 +28,10 @@ PYTHON = "/usr/bin/python3"
 SYSTEM_VERBS = bool(os.environ.get("HCASIM_SYSTEM_VERBS"))
 NIGHTLY = os.environ.get("HCASIM_PROGRAMS") == "nightly"
 ENGINE = os.environ.get("HCASIM_ENGINE", "c")
+# What makes a command an ordinary user's; tests set USER to it for all that they start.
+NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env"]
+NOBODY += ["TMPDIR=/tmp", "HOME=/tmp", "PYTHONDONTWRITEBYTECODE=1"]
+USER = []
 
 
 def pytest_configure(config):
@@ -92,11 +96,23 @@ OWN_RACES = {
 class Machine:
     """`hcasim run` with its options; programs are those of `release`, or else from rdma-core's build, or Debian's if `system`."""
 
-    def __init__(self, hcas=1, system=None, options=(), release=None):
+    def __init__(self, hcas=1, system=None, options=(), release=None, family=None):
         system = release == "debian" if release else SYSTEM_VERBS if system is None else system
         self.hcas = hcas
         self.bin = RELEASES[release or ("debian" if system else "built")]
-        self.command = [str(BUILD / "bin/hcasim"), "run", "--hcas", str(hcas), "--engine", ENGINE, *options]
+        self.adapters = ADAPTERS[family or "native"]
+        self.command = [
+            *USER,
+            str(BUILD / "bin/hcasim"),
+            "run",
+            "--hcas",
+            str(hcas),
+            "--engine",
+            ENGINE,
+            *options,
+        ]
+        if family:
+            self.command += ["--device", family]
         if system:
             self.command.append("--system-verbs")
 
@@ -133,7 +149,7 @@ class Machine:
 
     def pair_devices(self):
         """The device names of server and client: two adapters if there are two."""
-        return "hcasim0", f"hcasim{min(self.hcas, 2) - 1}"
+        return self.adapters[0], self.adapters[min(self.hcas, 2) - 1]
 
 
 def last_json(output):

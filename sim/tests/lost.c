@@ -6,9 +6,10 @@
  */
 #include "link.h"
 
-#define CQES  16  /* fewer than the outstanding requests */
-#define SENDS 30  /* outstanding sends of a QP */
-#define RECVS 20  /* outstanding receives of a QP */
+#define CQES  16           /* fewer than the outstanding requests */
+#define SENDS 30           /* outstanding sends of a QP */
+#define RECVS 20           /* outstanding receives of a QP */
+#define RECV  (1ull << 32) /* in the ids of receives: an error says nothing of the operation */
 #define TURNS 700 /* requests that complete first: enough to wrap send queues of 256 basic blocks or more */
 
 struct flow { /* an RC QP whose peer is never ready to receive */
@@ -53,7 +54,7 @@ static void send_one(struct flow *f, enum ibv_wr_opcode op, unsigned int flags)
 static void receive_one(struct flow *f)
 {
 	struct ibv_sge sge = link_sge(&l, 0, 64);
-	struct ibv_recv_wr *bad, wr = {.wr_id = f->received++, .sg_list = &sge, .num_sge = 1};
+	struct ibv_recv_wr *bad, wr = {.wr_id = RECV | f->received++, .sg_list = &sge, .num_sge = 1};
 
 	CHECK(!(errno = ibv_post_recv(f->qp[0], &wr, &bad)));
 }
@@ -82,15 +83,16 @@ static void leave(struct flow *f)
 static void check_wc(struct flow *flows, unsigned int n, const struct ibv_wc *wc)
 {
 	for (struct flow *f = flows; f < flows + n; f++) {
-		uint64_t *next = wc->opcode & IBV_WC_RECV ? &f->next_recv : &f->next_send;
+		const uint64_t recv = wc->wr_id & RECV;
+		uint64_t *next = recv ? &f->next_recv : &f->next_send;
 
 		if (wc->qp_num != f->qp[0]->qp_num)
 			continue;
-		if (wc->wr_id != *next || wc->status != IBV_WC_WR_FLUSH_ERR)
+		if (wc->wr_id != (recv | *next) || wc->status != IBV_WC_WR_FLUSH_ERR)
 			fprintf(stderr, "QP %u: WR %llu '%s', expected WR %llu\n", wc->qp_num,
 				(unsigned long long)wc->wr_id, ibv_wc_status_str(wc->status),
-				(unsigned long long)*next);
-		CHECK(wc->status == IBV_WC_WR_FLUSH_ERR && wc->wr_id == (*next)++);
+				(unsigned long long)(recv | *next));
+		CHECK(wc->status == IBV_WC_WR_FLUSH_ERR && wc->wr_id == (recv | (*next)++));
 		return;
 	}
 	CHECK(!"a completion of an unknown queue pair");

@@ -163,8 +163,7 @@ def test_libfabric_datagrams(family):
 # ---- MPI ----
 
 
-def compile_mpi(tmp_path_factory, compiler):
-    program = tmp_path_factory.mktemp("mpi") / "mpi_exchange"
+def compile_mpi(program, compiler):
     flags = ["-O2", "-Wall", "-Wextra", "-Werror"]
     subprocess.run([compiler, *flags, str(HERE / "mpi_exchange.c"), "-o", str(program)], check=True)
     return program
@@ -172,12 +171,12 @@ def compile_mpi(tmp_path_factory, compiler):
 
 @pytest.fixture(scope="module")
 def open_mpi_program(tmp_path_factory):
-    return compile_mpi(tmp_path_factory, "mpicc.openmpi")
+    return compile_mpi(tmp_path_factory.mktemp("mpi") / "mpi_exchange", "mpicc.openmpi")
 
 
 @pytest.fixture(scope="module")
 def mpich_program(tmp_path_factory):
-    return compile_mpi(tmp_path_factory, "mpicc.mpich")
+    return compile_mpi(tmp_path_factory.mktemp("mpi") / "mpi_exchange", "mpicc.mpich")
 
 
 def run_mpi(family, *job):
@@ -189,6 +188,13 @@ def run_mpi(family, *job):
     assert "2 ranks, 29 messages, 0 errors" in result.output
     assert not UCX_ERROR.search(result.output), result.output
     assert sum(map(int, result.output.splitlines()[-1].split())) > 1000
+
+
+def run_open_mpi(family, transports, program):
+    """mpirun has to run as root, too, and with two ranks on any number of cores."""
+    mpirun = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "2"]
+    modules = ["--mca", "pml", "ucx", "--mca", "osc", "ucx"]
+    run_mpi(family, *mpirun, *modules, "-x", f"UCX_TLS={transports},self", str(program))
 
 
 @pytest.mark.parametrize(
@@ -203,10 +209,7 @@ def run_mpi(family, *job):
     ],
 )
 def test_open_mpi(open_mpi_program, transports, family):
-    """mpirun has to run as root, and with two ranks on any number of cores."""
-    mpirun = ["mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "-np", "2"]
-    modules = ["--mca", "pml", "ucx", "--mca", "osc", "ucx"]
-    run_mpi(family, *mpirun, *modules, "-x", f"UCX_TLS={transports},self", str(open_mpi_program))
+    run_open_mpi(family, transports, open_mpi_program)
 
 
 @families()

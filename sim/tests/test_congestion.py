@@ -93,3 +93,12 @@ def test_a_slow_receiver_pauses_its_priority(tmp_path, engine):
     traffic = run(tmp_path, "wire.pfc=1", "fifo.rx=4", "engine.stages.rx.fixed=4000", engine=engine)
     assert {e["hca"] for e in traffic.paused} == {"hcasim0", "hcasim1"}
     assert len({e["psn"] for e in traffic.data}) == len(traffic.data) / 2
+
+
+def test_notifications_slow_down_the_rtl_engine(tmp_path, without):
+    """Its requests are paced by the rate of their queue pair, too."""
+    traffic = run(tmp_path, "dcqcn.enable=1", engine="rtl")
+    handled = [traffic.counters[f"hcasim{n}"]["rp_cnp_handled"] for n in range(2)]
+    assert min(handled) > 0 and sum(handled) == traffic.counters["hcasim2"]["np_cnp_sent"]
+    queues = [queueing(t, sum(both(t), [])) for t in (without, traffic)]
+    assert queues[1] < queues[0] / 10, queues

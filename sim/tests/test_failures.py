@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from conftest import BUILD, Machine, describe, free_port, last_json, pair_command
+from conftest import BUILD, Machine, describe, families, free_port, last_json, pair_command
 from device_process import find_device
 
 ENDLESS = 1_000_000_000
@@ -56,26 +56,29 @@ def test_other_applications_go_on(gid_index):
     assert (others["server"]["status"], others["client"]["status"]) == (0, 0), describe(others)
 
 
-def test_a_killed_device_process_ends_its_applications(gid_index):
+@families(every_time=True)
+def test_a_killed_device_process_ends_its_applications(family, gid_index):
     """Both ends get flush errors and fail by themselves, instead of polling forever."""
-    process, _ = start_endless(Machine(hcas=2), gid_index)
+    process, _ = start_endless(Machine(hcas=2, family=family), gid_index)
     os.kill(find_device(process.pid), signal.SIGKILL)
     ends = last_json(process.communicate()[0])
     assert ends["server"]["status"] > 0 and ends["client"]["status"] > 0, describe(ends)
 
 
-def test_a_killed_device_process_is_a_fatal_event():
-    machine = Machine()
-    process = machine.start(machine.bin / "ibv_asyncwatch", "-d", "hcasim0")
+@families(every_time=True)
+def test_a_killed_device_process_is_a_fatal_event(family):
+    machine = Machine(family=family)
+    process = machine.start(machine.bin / "ibv_asyncwatch", "-d", machine.adapters[0])
     assert "async event FD" in process.stdout.readline()
     os.kill(find_device(process.pid), signal.SIGKILL)
     assert "IBV_EVENT_DEVICE_FATAL" in process.stdout.readline()
 
 
 @pytest.mark.once
+@families(every_time=True)
 @pytest.mark.parametrize("hcas", [1, 2])
-def test_outstanding_work_of_a_killed_device_process_is_flushed(hcas):
-    process = Machine(hcas=hcas).start(BUILD / "bin/hcasim-lost")
+def test_outstanding_work_of_a_killed_device_process_is_flushed(family, hcas):
+    process = Machine(hcas=hcas, family=family).start(BUILD / "bin/hcasim-lost")
     assert process.stdout.readline() == "outstanding\n"
     os.kill(find_device(process.pid), signal.SIGKILL)
     assert process.stdout.readline() == "flushed\n"

@@ -4,12 +4,14 @@
 In the night (HCASIM_PROGRAMS) with all of perftest in both directions, and with Debian's rdma-core.
 """
 import itertools
+import json
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from conftest import CONNECTIONS, NIGHTLY, SYSTEM_VERBS, Machine, free_port
+from conftest import BUILD, CONNECTIONS, NIGHTLY, SYSTEM_VERBS, Machine, free_port
 
 DEVICES = {"hcasim": "hcasim0", "mlx5": "mlx5_0", "rxe": "rxe0"}
 NO_XRC = ("rxe",)
@@ -41,6 +43,28 @@ def run_pair(pair, program, *flags, options=()):
     common = [folder / program, "-p", free_port(), *flags]
     server, client = (DEVICES[family] for family in pair)
     return machine.run_pair([*common, "-d", server], [*common, "-d", client, "localhost"])
+
+
+def records(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_a_trace_names_each_adapter(tmp_path):
+    """Those of one family are numbered on their own; every log and view has the names that programs see."""
+    machine = Machine(hcas="mlx5,hcasim,rxe,mlx5", options=["--trace", str(tmp_path)])
+    command = [machine.bin / "ibv_rc_pingpong", "-p", free_port(), "-g", 1, "-n", ITERATIONS]
+    machine.run_pair([*command, "-d", "hcasim0"], [*command, "-d", "mlx5_1", "localhost"])
+    assert {"hcasim0", "mlx5_1"} <= {tlp["hca"] for tlp in records(tmp_path / "tlp.log")}
+    for name in ("wqe.log", "cqe.log"):
+        assert {record["hca"] for record in records(tmp_path / name)} == {"hcasim0", "mlx5_1"}, name
+    head, *events = records(tmp_path / "events.log")
+    assert head["hcas"] == ["mlx5_0", "hcasim0", "rxe0", "mlx5_1"]
+    assert {event["hca"] for event in events if event["event"] == "range"} == set(head["hcas"])
+    assert {event["hca"] for event in events if event["event"] == "sent"} == {"hcasim0", "mlx5_1"}
+    stat = subprocess.run([BUILD / "bin/hcasim", "stat", "--json", tmp_path], capture_output=True, check=True)
+    adapters = json.loads(stat.stdout)["adapters"]
+    assert list(adapters) == head["hcas"]
+    assert adapters["mlx5_1"]["stages"]["tx"]["count"] and not adapters["mlx5_0"]["stages"]["tx"]["count"]
 
 
 def pingpong(pair, transport, *flags, options=()):

@@ -3,7 +3,7 @@
 
 rdma_core_tests.yaml names every test of the modules that run: `pass`, or `skip` with our reason, or
 `pass_or_skip` with what the machine must have, or `fail` with the reason. rdma_core_tests_65.yaml has the
-differences of 65.0, rdma_core_tests_mlx5.yaml those of mlx5_0. A test with any other result fails here. So
+differences of 65.0, rdma_core_tests_mlx5.yaml those of mlx5_0, rdma_core_tests_mlx5_65.yaml those of both. A test with any other result fails here. So
 does a test that is missing in the list or in rdma-core, and a module that is neither listed nor in NOT_RUN.
 """
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from conftest import ENGINE, HERE, RDMA_CORE_BUILD, TOP, Machine
+from conftest import ENGINE, HERE, NIGHTLY, RDMA_CORE_BUILD, TOP, Machine
 from huge_pages import huge_pages
 
 # `test_x (tests.test_m.Class.test_x)`, the first line of its docstring if it has one, then ` ... ok`.
@@ -79,6 +79,9 @@ SUITES = {
 }
 if ENGINE == "c":  # the others have not been tested with that family
     SUITES["mlx5"] = Suite(RDMA_CORE_BUILD, "mlx5_0", ["--device", "mlx5"], "rdma_core_tests_mlx5.yaml")
+    if NIGHTLY:
+        lists = [f"rdma_core_tests_{name}.yaml" for name in ("65", "mlx5", "mlx5_65")]
+        SUITES["newer_mlx5"] = Suite(NEWER_BUILD, "mlx5_0", ["--device", "mlx5"], *lists)
 
 
 def failure_text(test, output):

@@ -290,7 +290,12 @@ BAD = {
     "half a line": ("events.log", cut_line, "truncated or foreign"),
     "a record is missing": ("events.log", drop_one, "'events' is "),
     "empty": ("events.log", lambda lines: [], "the last record is not 'end'"),
-    "version": ("events.log", change('"version":2', '"version":3'), "events.log:1: 'version' is 3"),
+    "version": ("events.log", change('"version":3', '"version":4'), "events.log:1: 'version' is 4"),
+    "names": (
+        "events.log",
+        change('"hcas":["hcasim0","hcasim1"]', '"hcas":[0,1]'),
+        "events.log:1: 'hcas' is [0, 1], not a list of names",
+    ),
     "foreign": ("events.log", lambda lines: ["hello"], "events.log:1: 'hello' is not a JSON object"),
     "foreign object": ("events.log", lambda lines: ["{}"], "events.log:1: 'format' is null"),
     "event": (

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim run --clock virtual: what a program does takes the same simulated time on an idle and on a loaded host."""
+import collections
 import contextlib
 import json
 import re
@@ -51,6 +52,28 @@ def test_threads(tmp_path, arguments):
         assert result.status == 0, result.output
     assert_same(tmp_path / "idle", tmp_path / "again")
     assert_same(tmp_path / "idle", tmp_path / "loaded")
+
+
+def pushes(folder, figure):
+    """Sizes of the TLPs of BlueFlame pushes of four threads on one QP, and when the last completion came."""
+    result = machine(folder, "--set", f"root.shared_line={figure}").run(
+        BUILD / "bin/hcasim-mt-post", "shared"
+    )
+    assert result.status == 0, result.output
+    sizes = collections.Counter()
+    for tlp in map(json.loads, (folder / "tlp.log").read_text().splitlines()):
+        if tlp["type"] == "MWr" and tlp["dir"] == "down" and tlp["bar"] == 2:
+            if int(tlp["addr"], 16) % 4096 >= 0x800:
+                sizes[tlp["len"]] += 1
+    return sizes, last(folder)
+
+
+def test_a_processor_that_stalls_holds_its_thread(tmp_path):
+    """A thread leaves the lock behind its push when the stores are done: each push stays one TLP."""
+    runs = {figure: pushes(tmp_path / str(figure), figure) for figure in (0, 100, 200)}
+    for sizes, _ in runs.values():
+        assert sizes == {64: 2000}, runs
+    assert runs[0][1] < runs[100][1] < runs[200][1], runs
 
 
 def test_lost_frames(tmp_path):

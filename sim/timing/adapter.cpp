@@ -51,7 +51,7 @@ hca_config describe(unsigned int index, const AdapterContext &ctx)
 	const Profile &p = ctx.profile;
 	hca_config c = {};
 
-	snprintf(c.name, sizeof(c.name), "%s%u", ctx.personality->adapter, ctx.number);
+	snprintf(c.name, sizeof(c.name), "%s", ctx.name);
 	for (uint8_t byte : eui)
 		c.node_guid = c.node_guid << 8 | byte;
 	c.num_ports = 1;
@@ -219,6 +219,13 @@ void Adapter::msix(unsigned int vector)
 void Adapter::transfer(hca_dma *dma)
 {
 	endpoint_->dma(dma);
+}
+
+void Adapter::refuse(hca_dma *dma)
+{
+	dma->status = -EFAULT;
+	hca_dma_done(core(), dma);
+	start_ready();
 }
 
 void Adapter::interrupt(unsigned int vector)

@@ -34,7 +34,7 @@ struct AdapterContext { /* what all adapters of a machine share */
 	const machine_host_ops *host;
 	void *host_ctx;
 	const hca_personality *personality;
-	unsigned int number; /* of the adapter among those of its personality: in its name */
+	const char *name;
 	const engine_ops *engine;
 	struct trace *trace;
 	pcie_parts *parts; /* or NULL */
@@ -75,6 +75,7 @@ class Adapter : public StageHost, public DmaPort
 	void build_endpoint(const AdapterContext &ctx);
 	void build_root(const AdapterContext &ctx);
 	void transfer(hca_dma *dma) override;
+	void refuse(hca_dma *dma) override;
 	void interrupt(unsigned int vector) override;
 	void start_dma(hca_dma *dma);
 	void translate(hca_dma *dma);

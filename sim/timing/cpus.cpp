@@ -15,21 +15,22 @@ Cpus::Cpu &Cpus::get(unsigned int cpu)
 	return *cpus_[cpu];
 }
 
-/* A store takes its line from the CPU that stored to it last, which costs time. */
+/* A store takes its line from the CPU that stored to it last, which costs time: one CPU after the other. */
 hca_ps Cpus::ready_at(unsigned int cpu, const CpuAccess &a)
 {
-	bool moved = false;
+	hca_ps ready = now_ps();
 
 	if (!figures_.shared_line || a.done)
-		return now_ps();
+		return ready;
 	for (uint64_t at = 0; at < a.size; at += WriteCombine::LINE - (a.offset + at) % WriteCombine::LINE) {
 		const uint64_t line = uint64_t(a.bar) << 58 | (a.offset + at) / WriteCombine::LINE;
-		const auto [last, first] = last_.emplace(line, cpu);
+		Line &l = lines_.emplace(line, Line{cpu, 0}).first->second;
 
-		moved |= !first && last->second != cpu;
-		last->second = cpu;
+		if (l.cpu != cpu)
+			l = {cpu, std::max(now_ps(), l.free) + figures_.shared_line};
+		ready = std::max(ready, l.free);
 	}
-	return now_ps() + (moved ? figures_.shared_line : 0);
+	return ready;
 }
 
 /* Nothing leaves because of it. */

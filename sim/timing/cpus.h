@@ -51,8 +51,12 @@ class Cpus
 	hca_ps next() const;
 	/* There is something to do by now, once there is room. */
 	bool due(hca_ps now) const;
-	/* Accesses that have not been done. */
+	/* Accesses that have not been done: of all CPUs, of one. */
 	size_t stalled() const;
+	size_t stalled(unsigned int cpu) const
+	{
+		return cpu < cpus_.size() && cpus_[cpu] ? cpus_[cpu]->stalled.size() : 0;
+	}
 	/* A CPU stalls only because of a line that another CPU has. */
 	bool shares_line() const;
 
@@ -66,10 +70,14 @@ class Cpus
 		Ring<Stalled> stalled; /* in program order */
 		hca_ps ready = 0;      /* when it has the line of the first one */
 	};
+	struct Line {
+		unsigned int cpu; /* that stored to it last */
+		hca_ps free;      /* when that one has it */
+	};
 	const Figures figures_;
 	CpuSink &sink_;
-	std::vector<std::unique_ptr<Cpu>> cpus_;          /* by number; made at the first access */
-	std::unordered_map<uint64_t, unsigned int> last_; /* who stored to a line, by BAR and line */
+	std::vector<std::unique_ptr<Cpu>> cpus_;   /* by number; made at the first access */
+	std::unordered_map<uint64_t, Line> lines_; /* by BAR and line */
 	size_t turn_ = 0;
 
 	Cpu &get(unsigned int cpu);

@@ -18,6 +18,7 @@ namespace
 {
 
 constexpr unsigned int MAX_HCAS = 16;
+static_assert(MAX_HCAS <= TRACE_MAX_ADAPTERS, "a trace has a name for each");
 
 bool pending()
 {
@@ -54,6 +55,36 @@ struct machine : public TimerWatch {
 	void timer_changed(hca_ps deadline) override;
 };
 
+static const hca_personality *personality_of(const machine_config &cfg, unsigned int index)
+{
+	return cfg.personalities ? cfg.personalities[index] : cfg.personality;
+}
+
+/* Adapters are numbered among those of their personality. */
+static std::vector<std::string> names_of(const machine_config &cfg)
+{
+	std::vector<std::string> names;
+
+	for (unsigned int i = 0; i < cfg.num_hcas; i++) {
+		const hca_personality *mine = personality_of(cfg, i);
+		unsigned int number = 0;
+
+		for (unsigned int j = 0; j < i; j++)
+			number += personality_of(cfg, j) == mine;
+		names.push_back(mine->adapter + std::to_string(number));
+	}
+	return names;
+}
+
+static void trace_names(struct trace *t, const std::vector<std::string> &names)
+{
+	std::vector<const char *> texts;
+
+	for (const std::string &name : names)
+		texts.push_back(name.c_str());
+	trace_adapters(t, texts.data(), unsigned(texts.size()));
+}
+
 void machine::build(const machine_config &cfg, const machine_host_ops *ops, void *ctx)
 {
 	std::string err;
@@ -68,6 +99,8 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 		throw std::string("personality: none given");
 	if (!profile_load(cfg.profile, profile, err))
 		throw err;
+	const std::vector<std::string> names = names_of(cfg);
+
 	pcie = std::make_unique<PcieModel>(profile);
 	fault = std::make_unique<Fault>(cfg.seed);
 	if (cfg.fault && !fault->parse(cfg.fault, err))
@@ -78,20 +111,16 @@ void machine::build(const machine_config &cfg, const machine_host_ops *ops, void
 		if (!trace)
 			throw std::string(text);
 		wire->watch(trace.get());
-		if (trace_wants_events(trace.get()))
-			trace_head(trace.get(), cfg.num_hcas);
+		trace_names(trace.get(), names);
 	}
 	AdapterContext shared = {profile,         *pcie,    *wire,
 				 *this,           ops,      ctx,
-				 cfg.personality, 0,        cfg.engine,
+				 cfg.personality, nullptr,  cfg.engine,
 				 trace.get(),     cfg.pcie, fault->on_pcie() ? fault.get() : nullptr};
 
 	for (unsigned int i = 0; i < cfg.num_hcas; i++) {
-		if (cfg.personalities)
-			shared.personality = cfg.personalities[i];
-		shared.number = 0;
-		for (unsigned int j = 0; j < i; j++)
-			shared.number += !cfg.personalities || cfg.personalities[j] == shared.personality;
+		shared.personality = personality_of(cfg, i);
+		shared.name = names[i].c_str();
 		adapters.push_back(std::make_unique<Adapter>(i, shared));
 	}
 	sc_core::sc_start(sc_core::SC_ZERO_TIME); /* ends elaboration */
@@ -231,6 +260,14 @@ void machine_mmio_write(struct machine *m, unsigned int cpu, unsigned int hca, u
 			uint64_t offset, const void *data, uint32_t size, bool wc)
 {
 	m->adapters[hca]->root().store(cpu, bar, offset, data, size, wc);
+}
+
+bool machine_cpu_stalls(const struct machine *m, unsigned int cpu)
+{
+	for (const auto &a : m->adapters)
+		if (a->root().stalls(cpu))
+			return true;
+	return false;
 }
 
 void machine_mmio_read(struct machine *m, unsigned int cpu, unsigned int hca, unsigned int bar,

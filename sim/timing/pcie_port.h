@@ -110,6 +110,11 @@ class PcieHost : public PciePort
 			   uint32_t size, bool wc) = 0;
 	virtual void load(unsigned int cpu, unsigned int bar, uint64_t offset, uint32_t size,
 			  void (*done)(void *arg, const void *data, uint32_t size), void *arg) = 0;
+	/* CPU `cpu` has stores or loads that have not been done, and does nothing else until they are. */
+	virtual bool stalls(unsigned int cpu) const
+	{
+		return false;
+	}
 	/* How often the device wrote to memory so far, so that CPUs that poll look again. */
 	virtual uint64_t memory_writes() const = 0;
 };

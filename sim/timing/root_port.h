@@ -166,6 +166,10 @@ class RootPort : public sc_core::sc_module, public PcieHost, public CpuSink
 	{
 		return cpus_.stalled();
 	}
+	bool stalls(unsigned int cpu) const override
+	{
+		return cpus_.stalled(cpu);
+	}
 	uint64_t memory_writes() const override
 	{
 		return memory_.writes();

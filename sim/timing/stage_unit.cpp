@@ -19,20 +19,34 @@ StageUnit::StageUnit(sc_core::sc_module_name name, const Profile &p, StageHost &
 }
 
 /* Whole cycles, at least one. */
-static double cost(const hca_work &work, double fixed, double per_item, double width)
+static double cost(double items, uint32_t bytes, double fixed, double per_item, double width)
 {
-	double cycles = fixed + per_item * work.items;
+	double cycles = fixed + per_item * items;
 
 	if (width > 0)
-		cycles += work.bytes / width;
+		cycles += bytes / width;
 	return std::max(1.0, std::ceil(cycles));
+}
+
+/* The descriptors of a message are those of its first packet. */
+double StageUnit::items(const hca_work &work) const
+{
+	hca_seen head;
+
+	if (stage_ != HCA_STAGE_PACKETISE || cost_.items_again == 1)
+		return work.items;
+	hca_stage_head(hca_, stage_, &head);
+	return head.later ? cost_.items_again * work.items : work.items;
 }
 
 const StageUnit::Cycles &StageUnit::cycles(const hca_work &work)
 {
-	if (work.items != cycles_.items || work.bytes != cycles_.bytes)
-		cycles_ = {work.items, work.bytes, cost(work, cost_.fixed, cost_.per_item, cost_.width),
-			   cost(work, cost_.interval, cost_.interval_per_item, cost_.interval_width)};
+	const double n = items(work);
+
+	if (n != cycles_.items || work.bytes != cycles_.bytes)
+		cycles_ = {
+			n, work.bytes, cost(n, work.bytes, cost_.fixed, cost_.per_item, cost_.width),
+			cost(n, work.bytes, cost_.interval, cost_.interval_per_item, cost_.interval_width)};
 	return cycles_;
 }
 
@@ -63,8 +77,10 @@ bool StageUnit::begin(bool next)
 }
 
 /* What was at the head may have been removed with its queue pair, or be behind something else now. */
-void StageUnit::filled()
+void StageUnit::filled(const hca_dma &read)
 {
+	if (read.status)
+		hca_context_lost(hca_, read.qpn);
 	if (--missing_)
 		return;
 	busy_ = adapter_.may_run(stage_) && hca_stage_pending(hca_, stage_, &work_);

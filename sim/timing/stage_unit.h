@@ -58,10 +58,10 @@ class StageUnit : public sc_core::sc_module, public CacheWaiter
 	const StageFigures cost_;
 	const double period_;
 	struct Cycles { /* what a step of this size takes, and how long it occupies its unit */
-		uint32_t items, bytes;
+		double items;
+		uint32_t bytes;
 		double latency, interval;
-	} cycles_ = {UINT32_MAX, UINT32_MAX, 0,
-		     0}; /* of the last one: mostly the next one has the same size */
+	} cycles_ = {-1, UINT32_MAX, 0, 0}; /* of the last one: mostly the next one has the same size */
 	sc_core::sc_event through_{"through"};
 	bool busy_ = false;
 	unsigned int missing_ = 0;      /* contexts that are being read before the step starts */
@@ -76,6 +76,7 @@ class StageUnit : public sc_core::sc_module, public CacheWaiter
 	bool begin(bool next);
 	void enter(bool next);
 	double step_early();
+	double items(const hca_work &work) const;
 	const Cycles &cycles(const hca_work &work);
 	double edge(hca_ps at) const;
 
@@ -95,7 +96,7 @@ class StageUnit : public sc_core::sc_module, public CacheWaiter
 	{
 		return missing_;
 	}
-	void filled() override;
+	void filled(const hca_dma &read) override;
 };
 
 } // namespace hcasim

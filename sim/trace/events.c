@@ -13,7 +13,7 @@
 #include "hcasim_wire.h"
 
 /* Increased with every change of a record that an older reader would misunderstand. */
-#define VERSION 2
+#define VERSION 3
 
 bool trace_wants_events(const struct trace *t)
 {
@@ -33,9 +33,9 @@ static FILE *begin(struct trace *t, const char *event, hca_ps time, hca_ps end)
 	return f;
 }
 
-static void adapter(FILE *f, unsigned int index)
+static void adapter(const struct trace *t, FILE *f, unsigned int index)
 {
-	fprintf(f, ",\"hca\":\"hcasim%u\"", index);
+	fprintf(f, ",\"hca\":\"%s\"", t->names[index]);
 }
 
 static void until(FILE *f, hca_ps end)
@@ -43,14 +43,17 @@ static void until(FILE *f, hca_ps end)
 	fprintf(f, ",\"end\":%llu", (unsigned long long)end);
 }
 
-void trace_head(struct trace *t, unsigned int hcas)
+void trace_events_head(struct trace *t, unsigned int num)
 {
 	FILE *f = begin(t, "head", 0, 0);
 
-	fprintf(f, ",\"format\":\"hcasim-events\",\"version\":%d,\"hcas\":%u}\n", VERSION, hcas);
+	fprintf(f, ",\"format\":\"hcasim-events\",\"version\":%d,\"hcas\":[", VERSION);
+	for (unsigned int i = 0; i < num; i++)
+		fprintf(f, "%s\"%s\"", i ? "," : "", t->names[i]);
+	fputs("]}\n", f);
 }
 
-/* The last record: without it the file is incomplete. */
+/* Without it the file is incomplete. */
 void trace_events_end(struct trace *t)
 {
 	const unsigned long long before = t->events;
@@ -64,7 +67,7 @@ void trace_step(struct trace *t, const struct trace_step *s)
 	FILE *f = begin(t, "step", s->start, s->end);
 
 	until(f, s->end);
-	adapter(f, s->adapter);
+	adapter(t, f, s->adapter);
 	fprintf(f, ",\"stage\":\"%s\",\"bytes\":%u,\"items\":%u", s->stage, s->work.bytes, s->work.items);
 	if (s->seen.qpn)
 		fprintf(f, ",\"qpn\":%u", s->seen.qpn);
@@ -89,7 +92,7 @@ void trace_stall(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, co
 	FILE *f = begin(t, "stall", start, end);
 
 	until(f, end);
-	adapter(f, hca);
+	adapter(t, f, hca);
 	fprintf(f, ",\"where\":\"%s\",\"cause\":\"%s\"}\n", where, cause);
 }
 
@@ -99,7 +102,7 @@ void trace_qp_stall(struct trace *t, hca_ps start, hca_ps end, unsigned int hca,
 	FILE *f = begin(t, "stall", start, end);
 
 	until(f, end);
-	adapter(f, hca);
+	adapter(t, f, hca);
 	fprintf(f, ",\"where\":\"qp\",\"qpn\":%u,\"index\":%u,\"cause\":\"%s\"}\n", qpn, index, cause);
 }
 
@@ -107,7 +110,7 @@ void trace_level(struct trace *t, hca_ps time, unsigned int hca, const char *nam
 {
 	FILE *f = begin(t, "level", time, time);
 
-	adapter(f, hca);
+	adapter(t, f, hca);
 	fprintf(f, ",\"name\":\"%s\",\"value\":%u}\n", name, value);
 }
 
@@ -115,7 +118,7 @@ void trace_range(struct trace *t, unsigned int hca, const char *name, uint32_t i
 {
 	FILE *f = begin(t, "range", 0, 0);
 
-	adapter(f, hca);
+	adapter(t, f, hca);
 	fprintf(f, ",\"name\":\"%s\",\"initial\":%u,\"max\":%u}\n", name, initial, max);
 }
 
@@ -123,7 +126,7 @@ void trace_change(struct trace *t, hca_ps time, unsigned int hca, const char *na
 {
 	FILE *f = begin(t, "change", time, time);
 
-	adapter(f, hca);
+	adapter(t, f, hca);
 	fprintf(f, ",\"name\":\"%s\",\"by\":%d}\n", name, by);
 }
 
@@ -132,7 +135,7 @@ void trace_lookup(struct trace *t, const struct trace_lookup *l)
 	FILE *f = begin(t, "lookup", l->start, l->end);
 
 	until(f, l->end);
-	adapter(f, l->adapter);
+	adapter(t, f, l->adapter);
 	fprintf(f, ",\"cache\":\"%s\",\"table\":%u,\"number\":%llu,\"hit\":%s}\n", l->cache, l->table,
 		(unsigned long long)l->number, l->hit ? "true" : "false");
 }
@@ -183,7 +186,7 @@ void trace_sent(struct trace *t, hca_ps start, hca_ps end, unsigned int hca, con
 		return;
 	f = begin(t, "sent", start, end);
 	until(f, end);
-	adapter(f, hca);
+	adapter(t, f, hca);
 	fprintf(f, ",\"frame\":%llu,\"pcap\":%llu,\"len\":%u", (unsigned long long)pkt->number, t->num_frames,
 		pkt->len);
 	transport(f, transport_of(pkt->data, pkt->len));
@@ -197,6 +200,6 @@ void trace_arrived(struct trace *t, hca_ps time, unsigned int hca, uint64_t numb
 	if (!trace_wants_events(t))
 		return;
 	f = begin(t, "arrived", time, time);
-	adapter(f, hca);
+	adapter(t, f, hca);
 	fprintf(f, ",\"frame\":%llu}\n", (unsigned long long)number);
 }

@@ -18,8 +18,8 @@ void trace_tlp(struct trace *t, const struct trace_tlp *tlp)
 		t->observer->tlp(t->ctx, tlp);
 	if (!f)
 		return;
-	fprintf(f, "{\"ps\":%llu,\"arrival\":%llu,\"hca\":\"hcasim%u\",\"dir\":\"%s\",\"type\":\"%s\"",
-		(unsigned long long)tlp->start, (unsigned long long)tlp->arrival, tlp->adapter,
+	fprintf(f, "{\"ps\":%llu,\"arrival\":%llu,\"hca\":\"%s\",\"dir\":\"%s\",\"type\":\"%s\"",
+		(unsigned long long)tlp->start, (unsigned long long)tlp->arrival, t->names[tlp->adapter],
 		tlp->up ? "up" : "down", tlp->type);
 	if (tlp->request && !tlp->up)
 		fprintf(f, ",\"bar\":%u", tlp->bar);

@@ -98,6 +98,14 @@ struct trace *trace_open(const char *dir, bool events, const struct trace_observ
 	return t;
 }
 
+void trace_adapters(struct trace *t, const char *const *names, unsigned int num)
+{
+	for (unsigned int i = 0; i < num; i++)
+		snprintf(t->names[i], sizeof(t->names[i]), "%s", names[i]);
+	if (trace_wants_events(t))
+		trace_events_head(t, num);
+}
+
 static void check_files(const struct trace *t)
 {
 	for (int i = 0; i < TRACE_NUM_LOGS; i++)
@@ -149,7 +157,6 @@ void trace_fault(struct trace *t, hca_ps time, unsigned int from, const char *wh
 	if (t->observer)
 		t->observer->fault(t->ctx, time, from, what, len);
 	if (*t->dir)
-		fprintf(t->log[TRACE_FAULT],
-			"{\"ps\":%llu,\"from\":\"hcasim%u\",\"what\":\"%s\",\"len\":%u}\n",
-			(unsigned long long)time, from, what, len);
+		fprintf(t->log[TRACE_FAULT], "{\"ps\":%llu,\"from\":\"%s\",\"what\":\"%s\",\"len\":%u}\n",
+			(unsigned long long)time, t->names[from], what, len);
 }

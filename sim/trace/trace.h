@@ -34,6 +34,9 @@ struct trace_observer {
  */
 struct trace *trace_open(const char *dir, bool events, const struct trace_observer *observer, void *ctx,
 			 char *err, size_t err_size);
+#define TRACE_MAX_ADAPTERS 16
+/* The names of the adapters, once, before the first record. */
+void trace_adapters(struct trace *t, const char *const *names, unsigned int num);
 /* Flushes; says on stderr which file is incomplete, if one could not be written to the end. */
 void trace_close(struct trace *t);
 
@@ -71,7 +74,6 @@ void trace_retired(struct trace *t, hca_ps time, unsigned int adapter, const str
 
 /* False: there are no files. The calls below are made only if it is true, except trace_sent() and trace_arrived(). */
 bool trace_wants_events(const struct trace *t);
-void trace_head(struct trace *t, unsigned int hcas); /* the first one */
 
 /* A stage was busy with a step. */
 struct trace_step {

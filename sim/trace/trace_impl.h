@@ -18,13 +18,15 @@ struct trace {
 	FILE *log[TRACE_NUM_LOGS];
 	pcap_t *pcap;
 	pcap_dumper_t *frames;
-	unsigned long long num_frames; /* so far */
-	bool no_events;                /* no events.log */
-	unsigned long long events;     /* records of events.log, so far, */
-	hca_ps last;                   /* and the latest time in them */
+	char names[TRACE_MAX_ADAPTERS][16]; /* of the adapters */
+	unsigned long long num_frames;      /* so far */
+	bool no_events;                     /* no events.log */
+	unsigned long long events;          /* records of events.log, so far, */
+	hca_ps last;                        /* and the latest time in them */
 };
 
-/* Completes events.log. */
+/* The first record of events.log; the last one. */
+void trace_events_head(struct trace *t, unsigned int num);
 void trace_events_end(struct trace *t);
 
 /* ,"key":"00ff..." */

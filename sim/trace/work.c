@@ -7,9 +7,9 @@
 #include "hcasim_core.h"
 #include "hcasim_ops.h"
 
-static void head(FILE *f, hca_ps time, unsigned int adapter)
+static void head(const struct trace *t, FILE *f, hca_ps time, unsigned int adapter)
 {
-	fprintf(f, "{\"ps\":%llu,\"hca\":\"hcasim%u\"", (unsigned long long)time, adapter);
+	fprintf(f, "{\"ps\":%llu,\"hca\":\"%s\"", (unsigned long long)time, t->names[adapter]);
 }
 
 static void flags(FILE *f, uint32_t value)
@@ -68,7 +68,7 @@ void trace_wqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t qpn,
 		t->observer->wqe(t->ctx, adapter, qpn, wr, raw, len);
 	if (!f)
 		return;
-	head(f, time, adapter);
+	head(t, f, time, adapter);
 	fprintf(f, ",\"qpn\":%u,\"index\":%u,\"num_bb\":%u,\"op\":\"%s\",\"length\":%llu", qpn, wr->index,
 		wr->num_bb, hcasim_wqe_op_name(wr->op), (unsigned long long)wr->length);
 	if (hcasim_wqe_op_info(wr->op) && hcasim_wqe_op_info(wr->op)->answered)
@@ -92,7 +92,7 @@ void trace_cqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t cqn,
 		t->observer->cqe(t->ctx, adapter, cqn, cpl, raw, len);
 	if (!f)
 		return;
-	head(f, time, adapter);
+	head(t, f, time, adapter);
 	fprintf(f, ",\"cqn\":%u,\"qpn\":%u,\"op\":\"%s\",\"wqe_op\":\"%s\",\"wqe_index\":%u", cqn, cpl->qpn,
 		hcasim_cqe_op_name(cpl->op), hcasim_wqe_op_name(cpl->wqe_op), cpl->wqe_index);
 	fprintf(f, ",\"status\":\"%s\",\"vendor_err\":\"%s\",\"byte_count\":%u",
@@ -104,6 +104,8 @@ void trace_cqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t cqn,
 		fprintf(f, ",\"inv_rkey\":\"0x%x\"", cpl->inv_rkey);
 	if (cpl->src_qpn)
 		fprintf(f, ",\"src_qpn\":%u", cpl->src_qpn);
+	if (cpl->payload && !cpl->status)
+		fprintf(f, ",\"payload\":%u", cpl->payload_len);
 	trace_hex(f, "raw", raw, len);
 	fputs("}\n", f);
 }
@@ -114,7 +116,7 @@ void trace_retired(struct trace *t, hca_ps time, unsigned int adapter, const str
 
 	if (!f)
 		return;
-	head(f, time, adapter);
+	head(t, f, time, adapter);
 	fprintf(f, ",\"order\":%llu,\"qpn\":%u,\"index\":%u,\"num_bb\":%u,\"op\":\"%s\",\"signaled\":%s",
 		(unsigned long long)r->order, r->qpn, r->index, r->num_bb, hcasim_wqe_op_name(r->wqe_op),
 		r->signaled ? "true" : "false");

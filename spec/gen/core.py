@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from .load import SpecError
 from .model import check_enums, parse_constants, parse_enum, parse_layout, unique
 
 FILE = "core.yaml"
@@ -24,4 +25,7 @@ def parse(document):
         enums=unique(f"{FILE}: enums", document["enums"], lambda entry: parse_enum(f"{FILE}: enums", entry)),
     )
     check_enums(FILE, core.layouts, core.enums)
+    size = core.layouts["eqe"].size
+    if core.constants["EQE_SIZE"].value != size:
+        raise SpecError(f"{FILE}: constants[EQE_SIZE]", f"value is not the size of layout eqe, {size}")
     return core

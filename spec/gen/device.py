@@ -52,7 +52,6 @@ def _check_sizes(device):
     bars = {bar["name"]: bar["size"] for bar in device.bars}
     rules = [
         ("CQE_SIZE", sizes["cqe"], "the size of layout cqe"),
-        ("EQE_SIZE", sizes["eqe"], "the size of layout eqe"),
         ("SEG_UNIT", sizes["wqe_ctrl"], "the size of layout wqe_ctrl"),
         ("UAR_PAGES", bars["uar"] // constant["UAR_PAGE_SIZE"], "the pages of BAR uar"),
         ("BF_SIZE", device.uar["bf"].size // constant["BF_BUFS"], "the size of one buffer of uar bf"),

@@ -76,6 +76,14 @@ static inline const struct hcasim_wqe_format *hcasim_wqe_format(uint8_t op)
 	return op < sizeof(table) / sizeof(table[0]) ? &table[op] : NULL;
 }
 
+/* 1: WQEs of this opcode have the segment. */
+static inline int hcasim_wqe_has_seg(uint8_t op, enum hcasim_wqe_seg seg)
+{
+	const struct hcasim_wqe_format *format = hcasim_wqe_format(op);
+
+	return format && seg != HCASIM_WQE_SEG_NONE && (format->segs[0] == seg || format->segs[1] == seg);
+}
+
 """
 
 

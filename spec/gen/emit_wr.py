@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""hcasim_wr.h: the rules of work requests, for the provider and the device."""
+"""hcasim_wr.h: the rules of work requests, for the provider and all device families; hcasim_ops.h: operations, for the core."""
 
 from . import ctext
 
@@ -11,7 +11,6 @@ enum hcasim_wr_data {
 };
 
 #define HCASIM_QPT_BIT(qpt) (1U << (qpt))
-#define HCASIM_WQE_SEG_BIT(seg) (1U << (seg))
 
 /* One row of the tables of ibv_wr_post(3) and ibv_post_send(3). Masks of QP types: HCASIM_QPT_BIT. */
 struct hcasim_wr_rule {
@@ -33,9 +32,8 @@ struct hcasim_wr_rule {
 	int wc_opcode;             /* enum ibv_wc_opcode of the sender's completion */
 	int recv_wc_opcode;        /* enum ibv_wc_opcode at the peer, or -1: consumes no receive */
 	uint32_t recv_wc_flags;    /* enum ibv_wc_flags at the peer */
-	uint8_t wqe_op;            /* opcode of the native WQE */
-	uint8_t wqe_segs;          /* HCASIM_WQE_SEG_BIT: the segments between destination and data */
-	uint8_t wqe_value;         /* its data is a value in the request (ATOMIC_WRITE), not a data setter's */
+	uint8_t wqe_op;            /* enum hcasim_wqe_op */
+	uint8_t value;             /* its data is a value in the request (ATOMIC_WRITE), not a data setter's */
 };
 
 """
@@ -67,11 +65,6 @@ def _where(requests, operation, flag):
     return _qp_mask(where_flag(requests, operation, flag))
 
 
-def _segments(wqe_format):
-    names = [segment.removeprefix("seg_").upper() for segment in wqe_format["segments"]]
-    return " | ".join(f"HCASIM_WQE_SEG_BIT(HCASIM_WQE_SEG_{name})" for name in names) or "0"
-
-
 def _rule(requests, operation, wqe_format):
     def setter(name):
         return _qp_mask([qpt for qpt in _types(operation) if requests.qp_setter(operation, qpt) == name])
@@ -98,8 +91,7 @@ def _rule(requests, operation, wqe_format):
         "recv_wc_opcode": f"HCASIM_IBV_WC_{recv['opcode']}" if recv else "-1",
         "recv_wc_flags": " | ".join(recv_flags) or "0",
         "wqe_op": f"HCASIM_WQE_OP_{operation['wqe_op']}",
-        "wqe_segs": _segments(wqe_format),
-        "wqe_value": int(operation["data"] == "none" and wqe_format["data"] == "inline"),
+        "value": int(operation["data"] == "none" and wqe_format["data"] == "inline"),
     }
     body = "".join(f"\t\t.{name} = {value},\n" for name, value in members.items())
     return f"\t/* {operation['clause']} */\n\t{{\n{body}\t}},\n"
@@ -116,7 +108,7 @@ static inline const struct hcasim_wr_rule *hcasim_wr_rule_of_opcode(int wr_opcod
 	return NULL;
 }
 
-/* The row of an opcode of a native WQE, or NULL. */
+/* The row of one of enum hcasim_wqe_op, or NULL. */
 static inline const struct hcasim_wr_rule *hcasim_wr_rule_of_wqe_op(uint8_t wqe_op)
 {
 	for (unsigned int i = 0; i < HCASIM_WR_NUM; i++)
@@ -129,7 +121,7 @@ static inline const struct hcasim_wr_rule *hcasim_wr_rule_of_wqe_op(uint8_t wqe_
 
 def wr_header(spec):
     requests = spec.wr
-    body = '#include "hcasim_hw.h"\n#include "hcasim_verbs.h"\n\n'
+    body = '#include "hcasim_core.h"\n#include "hcasim_verbs.h"\n\n'
     body += "/* Operations: rows of the tables. */\nenum hcasim_wr_op {\n"
     body += "".join(f"\tHCASIM_WR_{name},\n" for name in requests.operations) + "\tHCASIM_WR_NUM\n};\n\n"
     body += _TYPES
@@ -144,7 +136,7 @@ def wr_header(spec):
 
 
 _OPS = """\
-/* What an opcode of a native WQE is to the send engine. */
+/* What one of enum hcasim_wqe_op is to the send engine. */
 struct hcasim_wqe_op_info {
 	uint32_t qp_types; /* HCASIM_QPT_BIT: on these it is carried out */
 	uint8_t msg;       /* HCASIM_MSG_*: how it goes over the wire; HCASIM_NUM_MSG: it does not */

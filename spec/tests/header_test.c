@@ -115,6 +115,10 @@ static void test_rules(void)
 	CU_ASSERT_PTR_EQUAL(hcasim_wr_rule_of_wqe_op(HCASIM_WQE_OP_FLUSH), flush);
 	CU_ASSERT_PTR_NULL(hcasim_wr_rule_of_wqe_op(HCASIM_WQE_OP_NOP));
 	CU_ASSERT_PTR_NULL(hcasim_wqe_format(UINT8_MAX));
+	CU_ASSERT(hcasim_wqe_has_seg(HCASIM_WQE_OP_ATOMIC_CS, HCASIM_WQE_SEG_ATOMIC));
+	CU_ASSERT_FALSE(hcasim_wqe_has_seg(HCASIM_WQE_OP_RDMA_READ, HCASIM_WQE_SEG_ATOMIC));
+	CU_ASSERT_FALSE(hcasim_wqe_has_seg(HCASIM_WQE_OP_RDMA_READ, HCASIM_WQE_SEG_NONE));
+	CU_ASSERT_FALSE(hcasim_wqe_has_seg(UINT8_MAX, HCASIM_WQE_SEG_REMOTE));
 }
 
 int main(void)

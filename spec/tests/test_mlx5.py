@@ -25,6 +25,12 @@ MEMBERS = {
         "len": "len", "log_page_size": "log_page_size",
     },
     ("seg_klm", "mlx5_wqe_umr_klm_seg"): {"byte_count": "byte_count", "mkey": "mkey", "address": "address"},
+    ("seg_repeat", "mlx5_wqe_umr_repeat_block_seg"): {
+        "byte_count": "byte_count", "op": "op", "repeat_count": "repeat_count", "num_entries": "num_ent",
+    },
+    ("seg_repeat_entry", "mlx5_wqe_umr_repeat_ent_seg"): {
+        "stride": "stride", "byte_count": "byte_count", "mkey": "memkey", "address": "va",
+    },
     ("seg_data", "mlx5_wqe_data_seg"): {"byte_count": "byte_count", "lkey": "lkey", "addr": "addr"},
     ("seg_inline", "mlx5_wqe_inl_data_seg"): {"byte_count": "byte_count"},
     ("seg_srq_next", "mlx5_wqe_srq_next_seg"): {"next_wqe_index": "next_wqe_index"},
@@ -84,6 +90,23 @@ COMMANDS = {
         ("udp_sport", None, "qpc.primary_address_path.udp_sport"),
         ("opt_param_mask_2", None, "opt_param_mask_95_32"),
     ],
+    ("cmd_create_mkey", "create_mkey_in"): [
+        ("flags", "FREE", "memory_key_mkey_entry.free"),
+        ("flags", "ACCESS_MODE_HIGH", "memory_key_mkey_entry.access_mode_4_2"),
+        ("flags", "UMR_EN", "memory_key_mkey_entry.umr_en"),
+        ("flags", "LOCAL_READ", "memory_key_mkey_entry.lr"),
+        ("flags", "ACCESS_MODE", "memory_key_mkey_entry.access_mode_1_0"),
+        ("qpn_mkey", "QPN", "memory_key_mkey_entry.qpn"),
+        ("qpn_mkey", "TAG", "memory_key_mkey_entry.mkey_7_0"),
+        ("flags_pd", "BSF_EN", "memory_key_mkey_entry.bsf_en"),
+        ("flags_pd", "EN_RINVAL", "memory_key_mkey_entry.en_rinval"),
+        ("flags_pd", "PD", "memory_key_mkey_entry.pd"),
+        ("start_addr", None, "memory_key_mkey_entry.start_addr"),
+        ("len", None, "memory_key_mkey_entry.len"),
+        ("translations_octowords", None, "memory_key_mkey_entry.translations_octword_size"),
+        ("crypto", "CRYPTO_EN", "memory_key_mkey_entry.crypto_en"),
+        ("actual_octowords", None, "translations_octword_actual_size"),
+    ],
 }  # fmt: skip
 NUMBERS = {
     "offsetof(struct hcasim_mlx5_seg_eth, cs_flags)": "offsetof(struct mlx5_wqe_eth_seg, cs_flags)",
@@ -110,6 +133,13 @@ NUMBERS = {
     "HCASIM_MLX5_SEG_UMR_MASK_MKEY_MASK": "MLX5_WQE_UMR_CTRL_MKEY_MASK_MKEY",
     "HCASIM_MLX5_SEG_UMR_MASK_QPN_MASK": "MLX5_WQE_UMR_CTRL_MKEY_MASK_QPN",
     "HCASIM_MLX5_SEG_UMR_MASK_FREE_MASK": "MLX5_WQE_UMR_CTRL_MKEY_MASK_FREE",
+    "HCASIM_MLX5_SEG_UMR_MASK_ACCESS_MASK": "MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_LOCAL_WRITE | "
+    "MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_READ | MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_REMOTE_WRITE | "
+    "MLX5_WQE_UMR_CTRL_MKEY_MASK_ACCESS_ATOMIC",
+    "HCASIM_MLX5_SEG_UMR_TRANSLATION_OFFSET_EN_MASK": "MLX5_WQE_UMR_CTRL_FLAG_TRNSLATION_OFFSET",
+    "HCASIM_MLX5_SEG_MKEY_LOCAL_WRITE_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_LOCAL_WRITE",
+    "HCASIM_MLX5_ACCESS_MODE_KLMS": "MLX5_MKC_ACCESS_MODE_KLMS",
+    "sizeof(struct hcasim_mlx5_cmd_create_mkey)": "sizeof(struct mlx5_ifc_create_mkey_in_bits) / 8",
     "HCASIM_MLX5_SEG_MKEY_FREE_MASK": "MLX5_WQE_MKEY_CONTEXT_FREE",
     "HCASIM_MLX5_SEG_MKEY_ATOMIC_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_ATOMIC",
     "HCASIM_MLX5_SEG_MKEY_REMOTE_WRITE_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_WRITE",

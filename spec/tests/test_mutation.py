@@ -30,12 +30,12 @@ def stage_figure(documents, key):
     return pick_key(stages["figures"], key)
 
 
-def layout(documents, name):
-    return pick(documents["device"]["layouts"], name)
+def layout(documents, name, file="device"):
+    return pick(documents[file]["layouts"], name)
 
 
-def field(documents, layout_name, member, bits=None):
-    found = pick(layout(documents, layout_name)["members"], member)
+def field(documents, layout_name, member, bits=None, file="device"):
+    found = pick(layout(documents, layout_name, file)["members"], member)
     return pick(found["bits"], bits) if bits else found
 
 
@@ -117,8 +117,8 @@ MUTATIONS = {
         ["device.yaml", "layouts[cqe]", "size is 60 but the members sum to 64"],
     ),
     "misaligned member": (
-        lambda d: layout(d, "eqe")["members"].insert(1, {"name": "odd", "type": "u8"}),
-        ["device.yaml", "eqe", "not a multiple of 2"],
+        lambda d: layout(d, "eqe", "core")["members"].insert(1, {"name": "odd", "type": "u8"}),
+        ["core.yaml", "eqe", "not a multiple of 2"],
     ),
     "unknown type": (
         lambda d: field(d, "rqe", "num_sge").update(type="u9"),
@@ -137,8 +137,8 @@ MUTATIONS = {
         ["device.yaml", "vendor_err", "value 256", "8 bits"],
     ),
     "enum not declared": (
-        lambda d: field(d, "eqe", "type").update(enum="nothing"),
-        ["device.yaml", "eqe", "enum 'nothing' is not declared"],
+        lambda d: field(d, "eqe", "type", file="core").update(enum="nothing"),
+        ["core.yaml", "eqe", "enum 'nothing' is not declared"],
     ),
     "registers overlap": (
         lambda d: pick(d["device"]["registers"], "CAPS").update(offset=0),

@@ -27,6 +27,8 @@ class Difference:
         self.patterns = row["cells"]
         self.exceptions = row.get("except", [])
         self.reason = row["reason"]
+        self.releases = row.get("releases", ["*"])
+        self.lines = row.get("lines", {})
         self.kernel = row.get("kernel", "*")
         self.race = re.compile(row["race"]) if "race" in row else None
         self.timeout_ms = row.get("timeout_ms")
@@ -38,6 +40,15 @@ class Difference:
         if self.race is None:
             return "known"
         return "known" if all(self.race.search(fault) for fault in result.faults) else "fail"
+
+    def holds_in(self, release):
+        """Whether a release of rdma-core has it; a device whose file names none has all of them."""
+        return release is None or any(fnmatchcase(release, pattern) for pattern in self.releases)
+
+    def cite(self, release):
+        """The reason names lines of the release that the file was written for; another one's are in `lines`."""
+        if release in self.lines:
+            self.reason += f" (rdma-core {release}: {self.lines[release]})"
 
     def holds_on(self, kernel):
         return fnmatchcase(kernel, self.kernel)
@@ -85,6 +96,16 @@ class Ids:
         return any(fnmatchcase(id, pattern) for id in alike)
 
 
+def differences(doc, foreign=False):
+    """Those of the file's release of rdma-core, with its lines."""
+    release = doc.get("release")
+    found = [Difference(row, foreign) for row in doc["differences"]]
+    found = [difference for difference in found if difference.holds_in(release)]
+    for difference in found:
+        difference.cite(release)
+    return found
+
+
 class Dut:
     def __init__(self, doc):
         self.name = doc["name"]
@@ -96,9 +117,9 @@ class Dut:
         self.faults_start = doc.get("faults", {}).get("start")
         self.tap = None  # taps.Tap, if the device's links are recorded
         self.groups = []  # process groups that cells wait for, in addition to their runner's
-        self.differences = [Difference(row) for row in doc["differences"]]
+        self.differences = differences(doc)
         for path in doc.get("differences_of", []):
-            self.differences += [Difference(row, foreign=True) for row in dut_file.read(path)["differences"]]
+            self.differences += differences(dut_file.read(path), foreign=True)
         self.runner_line = {"dut": {key: doc[key] for key in RUNNER_KEYS if key in doc}}
         if "peer_command" in doc:
             self.runner_line["dut"] |= {

@@ -40,13 +40,16 @@ def located(words, folder):
 
 
 def _locate(doc, folder):
-    """Program paths of commands, and names of other DUT files, are relative to the folder of the file that has them."""
+    """Paths of programs, of other DUT files and of libraries are relative to the folder of the file that has them."""
     for *outer, key in COMMANDS:
         holder = doc.get(outer[0]) if outer else doc
         if isinstance(holder, dict) and isinstance(holder.get(key), list):
             holder[key] = located(holder[key], folder)
     if isinstance(doc.get("differences_of"), list):
         doc["differences_of"] = [str(folder / str(name)) for name in doc["differences_of"]]
+    if isinstance(doc.get("env"), dict) and "LD_LIBRARY_PATH" in doc["env"]:
+        libraries = str(doc["env"]["LD_LIBRARY_PATH"]).split(":")
+        doc["env"]["LD_LIBRARY_PATH"] = ":".join(located([path], folder)[0] for path in libraries)
 
 
 def _family(path, doc):

@@ -97,6 +97,15 @@ CASES = {
         "MUST",
         ("memory_windows/2",),
     ),
+    "dma-buf": (
+        "RC",
+        "dma_buf",
+        "ibv_reg_mr/RETURN-VALUE/lkey",
+        "what is written at the addresses from a region's iova on is in its dma-buf from the offset on; nothing is written beyond its "
+        "length",
+        "MUST",
+        (),
+    ),
     "rereg_mr": (
         "RC",
         "reregistration",
@@ -217,6 +226,7 @@ ALSO = {
     ),
 }
 ARGS = {
+    "dma-buf": {"less": 0},
     "imports-device-memory": {"device_memory": 1},
     "xrc-srq-limits": {"xrc": 1},
     "xrc-srq-sizes": {"xrc": 1},

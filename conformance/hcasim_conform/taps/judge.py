@@ -45,6 +45,7 @@ STOPPED = (
     "ah_fields",
     "tag_fails",
 )
+NO_CLOCK = "the device has no clock, which says when a cell began: its DUT file cannot have a tap"
 SPREAD = ("destinations",)  # the requests of one posting go to several QPs
 REPEATED = ("rnr", "retry")  # the same request is repeated
 
@@ -113,13 +114,16 @@ class Tap:
     def judge(self, folder, results):
         """Judges each cell by its piece of the traces in a folder; faults are added to its result."""
         timed = [(cell, result) for cell, result in results if result.clock[0] is not None]
+        for _, result in results:
+            if result.posts and result.clock[0] is None:
+                result.faults.append(NO_CLOCK)
+                result.passed = False
         if not timed or not (folder / "wire.pcap").exists():
             return
         traces = Traces(folder)
-        cuts = [result.clock[0] for _, result in timed] + [float("inf")]
         next_psn = {}
-        for number, (cell, result) in enumerate(timed):
-            piece = traces.piece(cuts[number], cuts[number + 1])
+        for (cell, result), until in zip(timed, ends_of([result for _, result in results])):
+            piece = traces.piece(result.clock[0], until)
             if result.passed:
                 faults = self.faults_of(cell, result, piece, next_psn)
                 result.faults += faults[:8]
@@ -211,6 +215,15 @@ class Tap:
 
     def _in_scope(self, flag, name, qpt):
         return self.tables.flag(flag).in_scope(self.tables.operation(name), qpt)
+
+
+def ends_of(results):
+    """For each result with times: when the next cell begins; where the runner ended in that, when its own cell was over."""
+    ends = []
+    for result, after in zip(results, results[1:] + [None]):
+        if result.clock[0] is not None:
+            ends.append(float("inf") if after is None else after.clock[0] or result.clock[1])
+    return ends
 
 
 def lose_count(result, next_psn):

@@ -83,6 +83,7 @@ extern const struct scenario rereg_scenarios[];
 extern const struct scenario advise_scenarios[];
 extern const struct scenario flow_scenarios[];
 extern const struct scenario iova_scenarios[];
+extern const struct scenario dmabuf_scenarios[];
 extern const struct scenario xrc_scenarios[];
 extern const struct scenario offload_scenarios[];
 extern const struct scenario atomic_byte_scenarios[];

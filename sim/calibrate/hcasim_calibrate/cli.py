@@ -6,10 +6,11 @@ import json
 import shlex
 import sys
 
+import yaml
 from hcasim_cli.options import add_set, profile_in
 from hcasim_cli.profile import ProfileError, effective_file
 
-from . import table
+from . import sensitivity, table
 from .data import DataError, load, rows_of
 from .measure import MeasureError, measure_dma, measure_verbs, wire_rate
 from .trace import TraceError
@@ -46,11 +47,18 @@ def parser(build):
         "sim/calibrate/fits says which figures and experiments",
     )
     p.add_argument(
+        "--sensitivity",
+        type=profile_in(build.profiles),
+        metavar="NAME|FILE",
+        help="double each figure of a profile in turn, and print which published rows move",
+    )
+    p.add_argument(
         "--write",
         nargs="?",
         const="",
         metavar="FILE",
-        help="--fit: write the profile (default: in its place)",
+        help="--fit: write the profile; --sensitivity: only of figures whose source says 'not calibrated "
+        "yet', and write the profile with what was found in their sources (default: in its place)",
     )
     p.add_argument("--list", action="store_true", help="print the names of the experiments")
     p.add_argument(
@@ -123,8 +131,35 @@ def fit_profile(build, experiments, options):
     return experiments
 
 
+def sensitivity_of(build, experiments, options):
+    """The published rows are those of experiments with this profile."""
+    options.profile = options.sensitivity
+    with open(options.profile) as file:
+        text = file.read()
+    name = yaml.safe_load(text)["name"]
+    rows = [
+        row
+        for data in experiments.values()
+        if data["profile"] == name
+        for row in rows_of(data)
+        if row.published
+    ]
+    found = sensitivity.table(
+        text,
+        rows,
+        lambda rows, sets: measure_all(build, rows, options, sets),
+        only_open=options.write is not None,
+    )
+    if options.write is not None:
+        with open(options.write or options.profile, "w") as file:
+            file.write(sensitivity.with_sources(text, found))
+
+
 def run(build, options):
     experiments = chosen(build, options)
+    if options.sensitivity:
+        sensitivity_of(build, experiments, options)
+        return
     if options.list:
         for data in experiments.values():
             print(f"{data['name']:24}{data['title']}")
@@ -152,8 +187,8 @@ def report(experiments, rows, options):
 def main(build, args):
     p = parser(build)
     options = p.parse_args(args)
-    if options.write is not None and not options.fit:
-        p.error("--write has no effect without --fit")
+    if options.write is not None and not (options.fit or options.sensitivity):
+        p.error("--write has no effect without --fit or --sensitivity")
     options.command = " ".join(["hcasim calibrate", *map(shlex.quote, args)])
     try:
         run(build, options)

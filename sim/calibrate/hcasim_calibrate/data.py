@@ -43,6 +43,11 @@ class Row:
         return self.error is not None and limit is not None and abs(self.error) > limit
 
     @property
+    def judged(self):
+        """How the row was used, or that nothing was published for it."""
+        return self.use or "prediction"
+
+    @property
     def label(self):
         return f"{self.experiment['name']} {self.series} {self.at}"
 

@@ -11,7 +11,7 @@ from . import plot, table
 def result(rows):
     errors = [abs(row.error) for row in rows if row.error is not None]
     if not errors:
-        return "no published figures"
+        return "prediction, nothing is published"
     bad = sum(row.bad for row in rows)
     return f"{len(errors)} figures, largest error {max(errors):.2f} %" + (
         f", {bad} out of bounds" * bool(bad)

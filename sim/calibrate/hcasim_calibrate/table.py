@@ -23,11 +23,10 @@ def heading(data):
 
 def print_experiment(data, rows):
     print(heading(data))
-    if "source" in data:
-        print(f"  published: {data['source']}")
-    print(f"  {'':20}{data['axis']:>9}{'model':>10}{'published':>12}  {'use':8}error")
+    print(f"  published: {data.get('source', 'nothing; what follows is a prediction of the model')}")
+    print(f"  {'':20}{data['axis']:>9}{'model':>10}{'published':>12}  {'use':12}error")
     for row in rows:
-        text = f"  {row.series:20}{row.at:>9}{number(row.model):>10}{published_text(row):>12}  {row.use:8}{judgement(row)}"
+        text = f"  {row.series:20}{row.at:>9}{number(row.model):>10}{published_text(row):>12}  {row.judged:12}{judgement(row)}"
         print(text.rstrip())
     print()
 
@@ -40,7 +39,8 @@ def worst(rows, use):
 
 def summary(rows):
     bad = sum(row.bad for row in rows)
-    return f"{worst(rows, 'fitted')}; {worst(rows, 'check')}; {bad} out of bounds"
+    predictions = sum(not row.published for row in rows)
+    return f"{worst(rows, 'fitted')}; {worst(rows, 'check')}; {predictions} predictions; {bad} out of bounds"
 
 
 def as_json(row):
@@ -51,7 +51,7 @@ def as_json(row):
         "unit": row.experiment["unit"],
         "model": row.model,
         "published": list(row.published) or None,
-        "use": row.use or None,
+        "use": row.judged,
         "error_percent": row.error,
         "within": None if row.error is None else not row.bad,
     }

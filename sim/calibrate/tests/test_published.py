@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -55,11 +56,23 @@ def write(tmp_path, **changes):
 
 
 @pytest.mark.parametrize(
-    "name", ["pcie-bench", "dma-read-latency", "wire-efficiency", "connectx3-latency", "connectx3-rate"]
+    "name",
+    [
+        "pcie-bench",
+        "dma-read-latency",
+        "wire-efficiency",
+        "connectx3-latency",
+        "connectx3-rate",
+        "bulk-mtu",
+        "inline-gathered",
+        "atomic-latency",
+    ],
 )
 def test_within_bounds(tmp_path, name):
     rows, _ = rows_of(tmp_path, "-k", name)
-    assert rows and all(row["within"] for row in rows), [row for row in rows if not row["within"]]
+    published = [row for row in rows if row["published"]]
+    assert published and all(row["within"] for row in published), [r for r in published if not r["within"]]
+    assert all(row["use"] == "prediction" for row in rows if not row["published"])
 
 
 def test_the_mechanism_in_the_table(tmp_path):
@@ -80,6 +93,34 @@ def assert_same_beside_a_load(tmp_path, *command):
 def test_the_same_beside_a_load(tmp_path):
     """Latencies and rates are the same figures, to the last digit, when the host has other work."""
     assert_same_beside_a_load(tmp_path, "-k", "connectx3")
+
+
+# A row of each experiment whose rows take long: the whole of them are in EVERY.
+SOME = {
+    "doorbell-batch": 16,
+    "bulk-mtu": 1024,
+    "atomics": 4,
+    "queue-pairs": 64,
+    "mtt-window": 1048576,
+    "threads-registers": 8,
+}
+EVERY = sorted(path.stem for path in (TOP / "sim/calibrate/experiments").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("name", SOME)
+def test_some_rows_are_the_same_beside_a_load(tmp_path, name):
+    path = tmp_path / "some.yaml"
+    data = yaml.safe_load((TOP / f"sim/calibrate/experiments/{name}.yaml").read_text())
+    series = data["series"][0]
+    rows = [row for row in series["rows"] if row["at"] == SOME[name]]
+    assert rows
+    path.write_text(yaml.safe_dump({**data, "series": [{**series, "rows": rows}]}))
+    assert_same_beside_a_load(tmp_path, "--experiments", path)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_row_is_the_same_beside_a_load(tmp_path, name):
+    assert_same_beside_a_load(tmp_path, "--experiments", TOP / f"sim/calibrate/experiments/{name}.yaml")
 
 
 def test_threads_are_the_same_beside_a_load(tmp_path):
@@ -201,6 +242,8 @@ def test_the_page(tmp_path):
     html = page.read_text()
     assert html.count("<svg") == 1 and "a &lt; b" in html and "pcie-bench/data" in html
     assert html.count('<tr class="bad">') == text.count("OUT OF BOUNDS") == 1
+    assert html.count('<tr class="prediction">') == 1 and text.count("  prediction\n") == 1
+    assert "; 1 predictions; 1 out of bounds" in text
     assert "<img" not in html and "<link" not in html and "<script" not in html
 
 
@@ -226,6 +269,44 @@ def test_every_operation_runs(tmp_path):
     )
     found, _ = rows_of(tmp_path, "--experiments", path)
     assert len(found) == 8 and all(row["model"] > 0 for row in found)
+
+
+def test_nothing_published(tmp_path):
+    """Predictions, in the text, the page and the JSON."""
+    series = [{**SMALL["series"][0], "rows": [{"at": 64}]}]
+    changes = {key: value for key, value in SMALL.items() if key not in ("source", "within")}
+    path, page = tmp_path / "small.yaml", tmp_path / "page.html"
+    path.write_text(yaml.safe_dump({**changes, "series": series}))
+    rows, text = rows_of(tmp_path, "--experiments", path, "--html", page)
+    assert "published: nothing; what follows is a prediction of the model\n" in text
+    assert rows[0]["use"] == "prediction" and rows[0]["within"] is None
+    assert "A prediction: nothing is published." in page.read_text()
+
+
+def test_sensitivity(tmp_path):
+    """A DMA read of 64 B depends on the memory's latency, and not on the number of CQ objects; the sources say so."""
+    profile = tmp_path / "open.yaml"
+    text = (TOP / "sim/timing/profiles/pcie3x8.yaml").read_text().splitlines()
+    keep = ("read_latency: {value: 200", "max_cq: ", "transmit_buffer: ")
+    lines = [
+        line if any(k in line for k in keep) else line.replace("not calibrated yet", "known") for line in text
+    ]
+    lines = [
+        re.sub(r'source: ".*"', 'source: "estimate, not calibrated yet"', line)
+        if any(k in line for k in keep)
+        else line
+        for line in lines
+    ]
+    profile.write_text("\n".join(lines) + "\n")
+    out = tmp_path / "said.yaml"
+    options = ["--sensitivity", profile, "--experiments", write(tmp_path), "--write", out]
+    result = calibrate(*options)
+    assert result.returncode == 0, result.stderr
+    figures = yaml.safe_load(out.read_text())
+    assert "doubled, small read 64 moves by +34 %" in figures["root"]["read_latency"]["source"]
+    assert figures["adapter"]["max_cq"]["source"] == "estimate; doubled, no published row moves by 1 %"
+    assert "not calibrated yet" not in out.read_text()
+    assert re.search(r"^root.read_latency +200  doubled, small read 64 moves by \+34 %$", result.stdout, re.M)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +355,8 @@ def test_missing_source(tmp_path):
         (["--experiments", "/nowhere"], "/nowhere: No such file or directory"),
         (["-k", "nothing"], "-k 'nothing': no experiment has it in its name"),
         (["--profile", "nobody"], "'nobody' is unknown"),
-        (["--write"], "--write has no effect without --fit"),
+        (["--write"], "--write has no effect without --fit or --sensitivity"),
+        (["--sensitivity", "nobody"], "'nobody' is unknown"),
         (["--fit", "nothing"], "--fit 'nothing': "),
     ],
 )

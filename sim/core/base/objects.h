@@ -26,6 +26,7 @@
 #include "core/hca.h"
 #include "core/base/psn.h"
 #include "core/engine.h"
+#include "core/marks.h"
 #include "core/personality.h"
 
 #include <hcasim_core.h>
@@ -41,26 +42,33 @@
 #define CORE_RX_WRITES      256
 #define CORE_CQE_WRITES     64
 
-#define CORE_RQ_PREFETCH   16  /* receive WQEs held by a QP */
-#define CORE_MAX_SGE       64  /* SGEs of any personality's WQE: HCA_WQE_MAX / 16 */
-#define CORE_FRAME_HDR_MAX 128 /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
-#define CORE_FIRST_QPN     16  /* 0 and 1 are the special QPs of IBTA */
+#define CORE_NO_VLAN       0xffff /* hca_cpl.vlan: its VLAN is reserved */
+#define CORE_RQ_PREFETCH   16     /* receive WQEs held by a QP */
+#define CORE_MAX_SGE       64     /* SGEs of any personality's WQE: HCA_WQE_MAX / 16 */
+#define CORE_FRAME_HDR_MAX 128    /* Ethernet, IPv6, UDP, BTH and the longest list of extension headers */
+#define CORE_FIRST_QPN     16     /* 0 and 1 are the special QPs of IBTA */
 #define CORE_FIRST_MR      16
 #define CORE_MAX_EQ        64
 
 /* ---- Keys ---- */
 
-enum key_kind { KEY_MR, KEY_MW1, KEY_MW2 };
+enum key_kind { KEY_MR, KEY_MW1, KEY_MW2, KEY_INDIRECT };
 
-/* A region or a window. A bound window has its own address, length and rights, and the memory of its region. */
+/*
+ * A region, a window or an indirect key. A bound window has its own address, length and rights, and the memory of its
+ * region; a bound indirect key has the memory of the keys that it consists of.
+ */
 struct mr {
-	bool used, bound; /* windows only */
+	bool used, bound; /* not of regions */
+	bool remote_inv;  /* indirect key: the peer may invalidate it */
 	uint8_t tag;
 	uint8_t kind; /* enum key_kind */
 	uint32_t next_free;
 	uint32_t windows; /* of a region: number of windows bound to it */
 	uint32_t region;  /* bound window: index of its region */
 	uint32_t qpn;     /* bound type 2 window: QP that bound it; 0: an XRC_SEND QP */
+	uint32_t max_parts;
+	struct key_parts *parts; /* indirect key; NULL: it never had any */
 	struct node on_qp;
 	struct hca_mr_attr a;
 	struct odp_table *odp; /* of an on-demand region; NULL: pinned */
@@ -271,7 +279,8 @@ struct rxwork {
 	hca_ps since; /* when it came */
 	uint8_t port;
 	uint8_t priority; /* without hca_config.pfc 0 */
-	bool raw;         /* goes to a raw QP as a complete frame */
+	bool raw;         /* goes to a raw QP as a complete frame, */
+	uint16_t vlan;    /* without its VLAN tag, which is this; CORE_NO_VLAN: none was taken off */
 	struct pkt_info info;
 };
 
@@ -287,9 +296,10 @@ struct rop {
 	uint32_t psn, msn;
 	bool has_cpl;
 	struct hca_cpl cpl;
-	struct srq *srq;       /* SRQ of the completed WQE: a reference */
-	struct rndv_req *rndv; /* begins when the completion is written */
-	uint64_t va, orig;     /* READ: next address; atomic: original value */
+	struct srq *srq;        /* SRQ of the completed WQE: a reference */
+	struct rndv_req *rndv;  /* begins when the completion is written */
+	struct hca_packet *pkt; /* with the payload that is in the completion */
+	uint64_t va, orig;      /* READ: next address; atomic: original value */
 	uint32_t rkey, pdn, len, npkts, done_pkts;
 };
 
@@ -313,6 +323,11 @@ struct dma_ctx {
 	};
 	struct hca_packet *pkt;
 	uint32_t n; /* data of the issuer */
+	struct {    /* of the completion that it writes; epoch 0: none is kept */
+		uint32_t qpn, epoch;
+		uint16_t index;
+		bool send;
+	} mark;
 	struct hca_dma_seg few[4];
 	uint8_t buf[128];
 };
@@ -389,8 +404,9 @@ struct congestion { /* egress/congestion.c */
 
 struct qp {
 	uint32_t qpn, epoch, refs;
-	struct rss *rss;     /* NULL: the QP has its own queues */
-	uint32_t rss_tables; /* work queue: number of table entries that name it */
+	struct hca_marks *marks; /* or NULL */
+	struct rss *rss;         /* NULL: the QP has its own queues */
+	uint32_t rss_tables;     /* work queue: number of table entries that name it */
 	bool dead;
 	struct hca_qp_attr_create c;
 	struct hca_qp_attr a;
@@ -404,6 +420,7 @@ struct qp {
 	uint64_t last_bf;
 	bool db_lost;
 	struct timer sq_timer; /* state of the send engine */
+	struct node results;   /* send/result.c: with result_inline */
 	struct pace pace;
 	struct congestion cc;
 	struct rq rq;
@@ -470,6 +487,7 @@ struct hca {
 	struct hca_ops ops;
 	void *host;
 	bool dying;
+	bool marks; /* a QP has some */
 	struct hca_counters counters;
 	struct hca_congestion congestion;
 	uint32_t was_pending; /* one bit per stage */

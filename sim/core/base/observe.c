@@ -31,6 +31,7 @@ static void see_engine(const struct hca *hca, enum hca_stage stage, struct hca_s
 	s->qpn = w.qpn;
 	s->of_wqe = stage == HCA_STAGE_FETCH || (stage == HCA_STAGE_PACKETISE && state.has_cur);
 	s->index = stage == HCA_STAGE_FETCH ? state.fetched : state.cur_index;
+	s->later = stage == HCA_STAGE_PACKETISE && state.has_cur && state.cur_pkt;
 }
 
 static void see_packet(const struct txq *q, struct hca_seen *s)

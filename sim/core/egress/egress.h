@@ -37,6 +37,8 @@ struct txpkt *txq_head(const struct txq *q);
 struct txpkt *txq_pop(struct txq *q);
 struct txpkt *txpkt_get(struct hca *hca, struct qp *qp, const struct tx_owner *owner);
 void txpkt_put(struct hca *hca, struct txpkt *t);
+/* Its payload is in these pieces. False: no memory, or not all of it is there any more. */
+bool txpkt_take(struct hca *hca, struct txpkt *t, const struct piece *piece, uint32_t n);
 bool gather_pending(const struct hca *hca, struct hca_work *w);
 void gather_step(struct hca *hca);
 void frame_finish(const struct hca *hca, const struct txpkt *t, uint8_t *frame); /* checksums and ICRC */

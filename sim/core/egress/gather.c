@@ -66,6 +66,23 @@ void txpkt_put(struct hca *hca, struct txpkt *t)
 	hca->txpkt_pool = t;
 }
 
+bool txpkt_take(struct hca *hca, struct txpkt *t, const struct piece *piece, uint32_t n)
+{
+	if (key_indirect(piece, n))
+		return !key_expand(hca, piece, n, &t->piece, &t->npieces);
+	if (n > sizeof(t->few) / sizeof(t->few[0])) {
+		struct piece *all = malloc(n * sizeof(*all));
+
+		if (!all)
+			return false;
+		t->piece = all;
+	}
+	if (n)
+		memcpy(t->piece, piece, n * sizeof(*piece));
+	t->npieces = n;
+	return true;
+}
+
 bool gather_pending(const struct hca *hca, struct hca_work *w)
 {
 	const struct txpkt *t = txq_head(&hca->gather);

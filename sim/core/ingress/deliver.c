@@ -5,6 +5,7 @@
  */
 #include "core/ingress/ingress.h"
 #include "core/responder/responder.h"
+#include "core/wire/frame.h"
 
 struct rxwork *rxwork_get(struct hca *hca)
 {
@@ -115,6 +116,18 @@ void rx_parked_again(struct hca *hca, struct qp *qp)
 	qp_update(hca, qp);
 }
 
+/* Takes the outermost tag off, if it is a customer's (IEEE 802.1Q 9.5): a service tag stays. */
+static void strip_vlan(struct rxwork *w)
+{
+	uint8_t *tag = w->pkt->data + ETH_TYPE;
+
+	if (w->pkt->len < ETH_LEN + VLAN_LEN || get16(tag) != ETH_TYPE_VLAN || get16(tag + 2) == CORE_NO_VLAN)
+		return;
+	w->vlan = (uint16_t)get16(tag + 2);
+	w->pkt->len -= VLAN_LEN;
+	memmove(tag, tag + VLAN_LEN, w->pkt->len - ETH_TYPE);
+}
+
 bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw)
 {
 	struct rxwork *copy = NULL;
@@ -130,6 +143,7 @@ bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw
 	*copy = *w;
 	copy->next = NULL;
 	copy->raw = raw;
+	copy->vlan = CORE_NO_VLAN;
 	hca->rx_count++;
 	hca->rx_held[w->priority]++;
 	copy->pkt = hca_packet_dup(w->pkt);
@@ -137,6 +151,8 @@ bool rx_copy_to(struct hca *hca, struct qp *qp, const struct rxwork *w, bool raw
 		rxwork_put(hca, copy);
 		return false;
 	}
+	if (raw && qp->c.strip_vlan)
+		strip_vlan(copy);
 	rx_deliver(hca, qp, copy);
 	qp_update(hca, qp);
 	return true;

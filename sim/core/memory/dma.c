@@ -92,50 +92,111 @@ static bool alike(const struct piece *a, const struct piece *b)
 	       a->tph.st == b->tph.st;
 }
 
+/* Transfer of a run of pieces; NULL: no memory. */
+static struct dma_ctx *transfer(struct hca *hca, struct qp *qp, bool write, const struct piece *piece,
+				uint32_t n, void *buf)
+{
+	struct dma_ctx *c = dma_get(hca, qp, HCA_DMA_PAYLOAD, write);
+
+	if (c && !room_for(c, n)) {
+		dma_put(hca, c);
+		return NULL;
+	}
+	if (!c)
+		return NULL;
+	c->d.pasid = piece->pasid;
+	c->d.tph = piece->tph;
+	c->d.buf = buf;
+	for (; c->d.nseg < n; c->d.nseg++, piece++) {
+		c->d.seg[c->d.nseg] = (struct hca_dma_seg){piece->addr, piece->len, piece->key};
+		c->d.len += piece->len;
+	}
+	return c;
+}
+
+static void forget(struct hca *hca, struct hca_dma *d)
+{
+	while (d) {
+		struct hca_dma *next = d->next;
+
+		dma_put(hca, (struct dma_ctx *)d);
+		d = next;
+	}
+}
+
+/* All of them, one behind the other; NULL: no memory. */
+static struct hca_dma *transfers(struct hca *hca, struct qp *qp, bool write, const struct piece *piece,
+				 uint32_t n, uint8_t *buf)
+{
+	struct hca_dma *first = NULL, **end = &first;
+	uint32_t i, j;
+
+	for (i = 0; i < n; i = j) {
+		struct dma_ctx *c;
+
+		for (j = i; j < n && alike(&piece[i], &piece[j]); j++)
+			;
+		c = transfer(hca, qp, write, &piece[i], j - i, buf);
+		if (!c) {
+			forget(hca, first);
+			return NULL;
+		}
+		buf += c->d.len;
+		*end = &c->d;
+		end = &c->d.next;
+	}
+	return first;
+}
+
+/*
+ * Transfers of one direction complete in the order of issue, except those of device memory, which use the packet only
+ * when they are issued.
+ */
+static struct dma_ctx *last_of(struct hca_dma *d)
+{
+	struct hca_dma *last = d;
+
+	for (; d; d = d->next)
+		if (d->pasid != HCA_PASID_DEVICE)
+			last = d;
+	return (struct dma_ctx *)last;
+}
+
+static uint32_t issue(struct hca *hca, struct hca_dma *d, void (*fn)(struct hca *, struct dma_ctx *, bool),
+		      void *any, struct hca_packet *pkt)
+{
+	uint32_t count = 0;
+
+	if (d)
+		last_of(d)->pkt = pkt;
+	while (d) {
+		struct dma_ctx *c = (struct dma_ctx *)d;
+
+		d = d->next;
+		c->d.next = NULL;
+		c->fn = fn;
+		c->any = any;
+		dma_go(hca, c);
+		count++;
+	}
+	return count;
+}
+
 uint32_t dma_pieces(struct hca *hca, struct qp *qp, bool write, const struct piece *piece, uint32_t n,
 		    void *buf, void (*fn)(struct hca *, struct dma_ctx *, bool), void *any,
 		    struct hca_packet *pkt)
 {
-	struct dma_ctx *ready[CORE_MAX_SGE + 2];
-	uint32_t i, j, count = 0, last = 0;
+	struct piece *behind = NULL;
+	struct hca_dma *all;
 
-	for (i = 0; i < n; i = j) {
-		struct dma_ctx *c = dma_get(hca, qp, HCA_DMA_PAYLOAD, write);
-
-		for (j = i; j < n && alike(&piece[i], &piece[j]); j++)
-			;
-		if (!c || !room_for(c, j - i)) {
-			if (c)
-				dma_put(hca, c);
-			while (count)
-				dma_put(hca, ready[--count]);
+	if (key_indirect(piece, n)) {
+		if (key_expand(hca, piece, n, &behind, &n))
 			return UINT32_MAX;
-		}
-		c->fn = fn;
-		c->any = any;
-		c->d.pasid = piece[i].pasid;
-		c->d.tph = piece[i].tph;
-		c->d.buf = buf;
-		for (; c->d.nseg < j - i; c->d.nseg++) {
-			const struct piece *p = &piece[i + c->d.nseg];
-
-			c->d.seg[c->d.nseg] = (struct hca_dma_seg){p->addr, p->len, p->key};
-			c->d.len += p->len;
-		}
-		buf = (uint8_t *)buf + c->d.len;
-		if (c->d.pasid != HCA_PASID_DEVICE)
-			last = count;
-		ready[count++] = c;
+		piece = behind;
 	}
-	/*
-	 * Transfers of one direction complete in the order of issue, except those of device memory, which use the
-	 * packet only when they are issued.
-	 */
-	if (count)
-		ready[last]->pkt = pkt;
-	for (i = 0; i < count; i++)
-		dma_go(hca, ready[i]);
-	return count;
+	all = transfers(hca, qp, write, piece, n, buf);
+	free(behind);
+	return n && !all ? UINT32_MAX : issue(hca, all, fn, any, pkt);
 }
 
 void hca_dma_done(struct hca *hca, struct hca_dma *dma)

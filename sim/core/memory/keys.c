@@ -30,6 +30,8 @@ void mr_table_free(struct mr_table *t)
 		next = n->next;
 		odp_table_free(node_entry(n, struct mr, on_odp)->odp);
 	}
+	for (uint32_t i = CORE_FIRST_MR; t->mr && i < t->top; i++)
+		indirect_free(&t->mr[i]);
 	free(t->mr);
 }
 
@@ -69,13 +71,18 @@ struct mr *key_find(const struct hca *hca, uint32_t key)
 	return mr->used && mr->tag == (key & 0xff) ? mr : NULL;
 }
 
+static bool is_window(enum key_kind kind)
+{
+	return kind == KEY_MW1 || kind == KEY_MW2;
+}
+
 struct mr *key_new(struct hca *hca, enum key_kind kind, uint32_t *key)
 {
 	struct mr_table *t = &hca->mr;
-	uint32_t *num = kind == KEY_MR ? &t->num_mr : &t->num_mw, i;
+	uint32_t *num = is_window(kind) ? &t->num_mw : &t->num_mr, i;
 	struct mr *mr;
 
-	i = *num < (kind == KEY_MR ? t->max_mr : t->max_mw) ? mr_alloc(t) : 0;
+	i = *num < (is_window(kind) ? t->max_mw : t->max_mr) ? mr_alloc(t) : 0;
 	if (!i)
 		return NULL;
 	(*num)++;
@@ -92,10 +99,10 @@ void key_changed(struct hca *hca, const struct mr *mr)
 
 void key_drop(struct hca *hca, struct mr *mr)
 {
-	if (mr->kind == KEY_MR)
-		hca->mr.num_mr--;
-	else
+	if (is_window(mr->kind))
 		hca->mr.num_mw--;
+	else
+		hca->mr.num_mr--;
 	mr->used = false;
 	key_changed(hca, mr);
 	mr_free(&hca->mr, (uint32_t)(mr - hca->mr.mr));
@@ -205,8 +212,7 @@ int hca_mr_destroy(struct hca *hca, uint32_t key)
  * IBTA 10.6.3, 9.4.1: protection domain, rights, bounds. No sum here can overflow; an address before the region wraps to
  * an offset behind it, since the region itself does not wrap (mr_attr_ok()).
  */
-static uint8_t key_check(const struct hca *hca, const struct mr *mr, uint32_t pdn, uint64_t addr,
-			 uint64_t len, uint32_t access, struct piece *out)
+uint8_t key_check_self(const struct mr *mr, uint32_t pdn, uint64_t addr, uint64_t len, uint32_t access)
 {
 	if (mr->a.pdn != pdn)
 		return HCASIM_VENDOR_ERR_LKEY_PD;
@@ -214,21 +220,49 @@ static uint8_t key_check(const struct hca *hca, const struct mr *mr, uint32_t pd
 		return HCASIM_VENDOR_ERR_LKEY_ACCESS;
 	if (addr - mr->a.iova > mr->a.length || len > mr->a.length - (addr - mr->a.iova))
 		return HCASIM_VENDOR_ERR_LKEY_RANGE;
-	if (out) {
-		out->addr = mr->a.va + (addr - mr->a.iova);
-		out->len = (uint32_t)len;
-		out->pasid = mr->a.pasid;
-		out->tph = mr->a.tph;
-		out->key = (uint32_t)(mr - hca->mr.mr) << 8 | mr->tag;
+	return HCASIM_VENDOR_ERR_NONE;
+}
+
+struct piece key_piece(const struct hca *hca, const struct mr *mr, uint64_t addr, uint64_t len)
+{
+	return (struct piece){
+		.addr = mr->a.va + (addr - mr->a.iova),
+		.len = (uint32_t)len,
+		.pasid = mr->a.pasid,
+		.tph = mr->a.tph,
+		.key = (uint32_t)(mr - hca->mr.mr) << 8 | mr->tag,
+	};
+}
+
+static uint8_t key_check(const struct hca *hca, const struct mr *mr, uint32_t pdn, uint64_t addr,
+			 uint64_t len, uint32_t access, struct piece *out)
+{
+	uint8_t err = key_check_self(mr, pdn, addr, len, access);
+
+	if (!err && mr->kind == KEY_INDIRECT)
+		err = indirect_check(hca, mr, addr, len, access);
+	if (err || !out)
+		return err;
+	*out = key_piece(hca, mr, addr, len);
+	if (mr->kind == KEY_INDIRECT) {
+		out->addr = addr;
+		out->pasid = HCA_PASID_KEY;
 	}
 	return HCASIM_VENDOR_ERR_NONE;
 }
 
 /* The key of a window cannot be used for local buffers (IBTA 10.6.7.2.1). */
+struct mr *key_for_sge(const struct hca *hca, uint32_t key)
+{
+	struct mr *mr = key_find(hca, key);
+
+	return mr && (mr->kind == KEY_MR || (mr->kind == KEY_INDIRECT && mr->bound)) ? mr : NULL;
+}
+
 uint8_t mr_check(const struct hca *hca, uint32_t key, uint32_t pdn, uint64_t addr, uint64_t len,
 		 uint32_t access, struct piece *out)
 {
-	const struct mr *mr = mr_find(hca, key);
+	const struct mr *mr = key_for_sge(hca, key);
 
 	return mr ? key_check(hca, mr, pdn, addr, len, access, out) : HCASIM_VENDOR_ERR_BAD_LKEY;
 }

@@ -182,9 +182,34 @@ static uint64_t unmap(struct odp_table *t, uint64_t va, uint64_t len)
 /* The region with the pages of a key: for a window, the one it is bound to. NULL: none, or it is pinned. */
 static const struct mr *region_of(const struct hca *hca, const struct mr *mr)
 {
-	if (mr && mr->kind != KEY_MR)
+	if (mr && (mr->kind == KEY_MW1 || mr->kind == KEY_MW2))
 		mr = mr->bound ? &hca->mr.mr[mr->region] : NULL;
 	return mr && mr->odp ? mr : NULL;
+}
+
+struct absence {
+	bool write, absent;
+};
+
+/* A key that has changed since the check has no pages to be waited for: the next check will refuse it. */
+static uint8_t range_present(struct key_walk *w, const struct mr *region, uint64_t addr, uint64_t len)
+{
+	struct absence *a = w->any;
+
+	if (!region->odp || present(region->odp, region->a.va + (addr - region->a.iova), len, a->write))
+		return 0;
+	a->absent = true;
+	return HCASIM_VENDOR_ERR_DMA_FAULT;
+}
+
+static bool parts_present(const struct hca *hca, const struct mr *mr, uint32_t key, uint64_t addr,
+			  uint64_t len, bool write)
+{
+	struct absence a = {.write = write};
+	struct key_walk w = {.hca = hca, .pdn = mr->a.pdn, .range = range_present, .any = &a};
+
+	key_walk(&w, key, addr, len);
+	return !a.absent;
 }
 
 bool key_present(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t len, bool write)
@@ -194,6 +219,8 @@ bool key_present(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t le
 	if (!hca->mr.num_odp || !len)
 		return true;
 	mr = key_find(hca, key);
+	if (mr && mr->kind == KEY_INDIRECT)
+		return parts_present(hca, mr, key, addr, len, write);
 	region = region_of(hca, mr);
 	return !region || present(region->odp, mr->a.va + (addr - mr->a.iova), len, write);
 }

@@ -40,7 +40,7 @@ int hca_mw_destroy(struct hca *hca, uint32_t rkey)
 	uint32_t i = rkey >> 8;
 	struct mr *mw = i < hca->mr.top ? &hca->mr.mr[i] : NULL;
 
-	if (!mw || !mw->used || mw->kind == KEY_MR)
+	if (!mw || !mw->used || (mw->kind != KEY_MW1 && mw->kind != KEY_MW2))
 		return -EINVAL;
 	unbind(hca, mw);
 	key_drop(hca, mw);
@@ -53,7 +53,7 @@ static uint8_t check_window(const struct hca *hca, const struct qp *qp, const st
 {
 	const enum key_kind kind = wr->bind.type == 1 ? KEY_MW1 : KEY_MW2;
 
-	if (!mw || mw->kind == KEY_MR || (wr->bind.type && mw->kind != kind))
+	if (!mw || mw->kind == KEY_MR || mw->kind == KEY_INDIRECT || (wr->bind.type && mw->kind != kind))
 		return HCASIM_VENDOR_ERR_BAD_RKEY;
 	if (mw->a.pdn != qp->c.pdn)
 		return HCASIM_VENDOR_ERR_RKEY_PD;
@@ -124,20 +124,26 @@ uint8_t window_execute(struct hca *hca, struct qp *qp, const struct hca_wr *wr)
 	uint8_t err;
 
 	if (wr->op == HCASIM_WQE_OP_BIND_MW)
-		return execute_bind(hca, qp, wr);
-	err = window_check_inv(hca, qp, wr->inv_rkey);
+		return wr->bind.type == HCA_BIND_KEY ? indirect_execute(hca, qp, wr)
+						     : execute_bind(hca, qp, wr);
+	err = window_check_inv(hca, qp, wr->inv_rkey, false);
 	if (!err)
 		window_invalidate(hca, wr->inv_rkey);
 	return err;
 }
 
-/* Erratum INV-WHAT. Invalidating a free window is allowed. */
-uint8_t window_check_inv(const struct hca *hca, const struct qp *qp, uint32_t rkey)
+/* Erratum INV-WHAT. Invalidating what is free is allowed. */
+uint8_t window_check_inv(const struct hca *hca, const struct qp *qp, uint32_t rkey, bool by_peer)
 {
 	const struct mr *mw = key_find(hca, rkey);
 
-	if (!mw || mw->kind != KEY_MW2)
+	if (!mw || (mw->kind != KEY_MW2 && mw->kind != KEY_INDIRECT))
 		return HCASIM_VENDOR_ERR_BAD_RKEY;
+	if (mw->kind == KEY_INDIRECT) {
+		if (by_peer && !mw->remote_inv)
+			return HCASIM_VENDOR_ERR_RKEY_ACCESS;
+		return mw->a.pdn == qp->resp.pdn ? HCASIM_VENDOR_ERR_NONE : HCASIM_VENDOR_ERR_RKEY_PD;
+	}
 	if (mw->a.pdn != qp->resp.pdn || (mw->bound && !window_is_of(mw, qp)))
 		return HCASIM_VENDOR_ERR_RKEY_PD;
 	return HCASIM_VENDOR_ERR_NONE;
@@ -145,7 +151,12 @@ uint8_t window_check_inv(const struct hca *hca, const struct qp *qp, uint32_t rk
 
 void window_invalidate(struct hca *hca, uint32_t rkey)
 {
-	unbind(hca, key_find(hca, rkey));
+	struct mr *mr = key_find(hca, rkey);
+
+	if (mr->kind == KEY_INDIRECT)
+		indirect_unbind(hca, mr);
+	else
+		unbind(hca, mr);
 }
 
 /* Frees the windows bound by this QP: its number may be reused by another owner. */

@@ -76,6 +76,7 @@ static void cqe_written(struct hca *hca, struct dma_ctx *c, bool stale)
 {
 	struct cq *cq = c->cq;
 
+	marks_set(hca, c);
 	hca->cqe_writes--;
 	cq->writing--;
 	if (cq->moving)
@@ -122,6 +123,7 @@ static void cqe_put(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl, u
 	hca->pers->encode_cqe(cpl, !(cq->pi / cq->ring.entries & 1), c->buf, size);
 	if (hca->ops.saw_cqe && !hca->dying)
 		hca->ops.saw_cqe(hca->host, cq->number, cpl, c->buf, size);
+	marks_note(hca, c, cpl);
 	cqe_place(hca, cq, c);
 	cq->pi++;
 	hca->counters.cqes++;

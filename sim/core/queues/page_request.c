@@ -8,6 +8,7 @@
  * If the driver cannot map the pages, the WQE fails as if its key did not cover them, and a request of the peer is
  * refused.
  */
+#include "core/memory/memory.h"
 #include "core/memory/odp.h"
 #include "core/queues/page_request.h"
 #include "core/queues/queues.h"
@@ -47,9 +48,36 @@ void page_request_go(struct hca *hca, struct page_request *r)
 	event_raise(hca, &r->ev, HCASIM_EQE_TYPE_PAGE_REQUEST);
 }
 
+struct addition {
+	struct page_request *r;
+	bool write, hint;
+};
+
+static uint8_t add_range(struct key_walk *w, const struct mr *region, uint64_t addr, uint64_t len)
+{
+	const struct addition *a = w->any;
+	struct page_request *r = a->r;
+
+	if (r->n == r->room)
+		return HCASIM_VENDOR_ERR_DMA_FAULT; /* no more: the next request has the others */
+	if (key_absent(w->hca, key_piece(w->hca, region, addr, len).key, addr, len, a->write,
+		       &r->range[r->n]))
+		r->range[r->n++].hint = a->hint;
+	return HCASIM_VENDOR_ERR_NONE;
+}
+
 void page_request_add(struct hca *hca, struct page_request *r, uint32_t key, uint64_t addr, uint64_t len,
 		      bool write, bool hint)
 {
+	const struct mr *mr = key_find(hca, key);
+	struct addition a = {.r = r, .write = write, .hint = hint};
+	struct key_walk w = {.hca = hca, .range = add_range, .any = &a};
+
+	if (mr && mr->kind == KEY_INDIRECT) {
+		w.pdn = mr->a.pdn;
+		key_walk(&w, key, addr, len);
+		return;
+	}
 	if (len && r->n < r->room && key_absent(hca, key, addr, len, write, &r->range[r->n]))
 		r->range[r->n++].hint = hint;
 }

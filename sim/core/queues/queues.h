@@ -48,6 +48,10 @@ void cq_free_all(struct hca *hca);
 /* True: there is space. False: the CQ waits for a read of its record, or is in error. */
 bool cq_has_room(struct hca *hca, struct cq *cq);
 void cq_write(struct hca *hca, struct cq *cq, const struct hca_cpl *cpl);
+/* Marks of a completion (marks.h): which one a transfer writes, and that it is written. */
+void marks_note(struct hca *hca, struct dma_ctx *c, const struct hca_cpl *cpl);
+void marks_set(struct hca *hca, const struct dma_ctx *c);
+void marks_clear(struct qp *qp);
 void cq_wake(struct hca *hca, struct cq *cq); /* its QPs check again whether they can complete */
 struct cq *qp_next_recv_cq(const struct qp *qp);
 

@@ -102,7 +102,8 @@ void atomic_next(struct hca *hca)
 		struct piece p;
 
 		list_del(&qp->on_atomic);
-		if (rkey_check(hca, qp, r->pdn, r->rkey, r->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, &p)) {
+		if (rkey_check(hca, qp, r->pdn, r->rkey, r->va, 8, HCASIM_ACCESS_REMOTE_ATOMIC, &p) ||
+		    key_expand_one(hca, &p)) {
 			atomic_failed(hca, qp, r);
 			continue;
 		}

@@ -79,11 +79,13 @@ static void spec_of(const struct qp *qp, const struct rop *r, struct pkt_spec *s
 /* The region may have been deregistered since the request was accepted. */
 static bool read_plan(struct hca *hca, struct qp *qp, const struct rop *r, struct txpkt *t)
 {
+	struct piece piece;
+
 	if (!t->payload_len)
 		return true;
-	t->npieces = 1;
 	return !rkey_check(hca, qp, r->pdn, r->rkey, r->va + (uint64_t)r->done_pkts * qp->mtu, t->payload_len,
-			   HCASIM_ACCESS_REMOTE_READ, t->piece);
+			   HCASIM_ACCESS_REMOTE_READ, &piece) &&
+	       txpkt_take(hca, t, &piece, 1);
 }
 
 static void respond_end(struct hca *hca, struct qp *qp, struct rop *r)

@@ -164,7 +164,8 @@ static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w
 	const struct pkt_info *info = &w->info;
 	bool inv = info->op->flags & HCASIM_BTH_F_INV;
 	uint32_t off, len;
-	uint8_t err = inv ? window_check_inv(hca, qp, info->inv_rkey) : HCASIM_VENDOR_ERR_NONE;
+	uint8_t err = inv ? window_check_inv(hca, qp, info->inv_rkey, true) : HCASIM_VENDOR_ERR_NONE;
+	uint8_t *data;
 	struct rop *r;
 
 	if (err && !qp_reliable(qp))
@@ -177,7 +178,10 @@ static enum verdict accept_send(struct hca *hca, struct qp *qp, struct rxwork *w
 	}
 	if (r && err)
 		rop_recv_failed(r, HCASIM_CQE_STATUS_REM_INV_REQ_ERR, err);
-	if (!r || !responder_accept(hca, qp, w, r, piece, n, w->pkt->data + off))
+	data = w->pkt->data + off;
+	if (r && !err && rop_keep_payload(r, qp, w, off, len))
+		n = 0;
+	if (!r || !responder_accept(hca, qp, w, r, piece, n, data))
 		return V_OK;
 	msg_goes_on(hca, qp, info, len);
 	if (err)
@@ -405,6 +409,8 @@ static enum verdict rx_atomic_write(struct hca *hca, struct qp *qp, struct rxwor
 	if (qp->resp.nreads >= qp->a.max_dest_rd_atomic)
 		return invalid(hca, qp, info, HCASIM_VENDOR_ERR_RD_ATOMIC_LIMIT);
 	err = rkey_check(hca, qp, qp->resp.pdn, info->rkey, info->va, 8, HCASIM_ACCESS_REMOTE_WRITE, &piece);
+	if (!err)
+		err = rkey_error(key_expand_one(hca, &piece));
 	if (err)
 		return refuse(hca, qp, info, HCASIM_NAK_REM_ACCESS, 0, err, HCASIM_EQE_TYPE_QP_ACCESS_ERR);
 	if (!key_present(hca, info->rkey, info->va, 8, true))
@@ -526,8 +532,10 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 	if (!sge_present(hca, qp->rq.rwr.sge, qp->rq.rwr.num_sge, 0, len, true))
 		return receive_absent(hca, qp, info, 0, len);
 	r = rop_recv(hca, qp, info, len);
-	if (r)
+	if (r) {
 		r->cpl.csum_ok = csum_ok;
+		r->cpl.vlan = w->raw ? w->vlan : CORE_NO_VLAN;
+	}
 	if (r && responder_accept(hca, qp, w, r, piece, n, buf))
 		rq_release(hca, qp);
 	return V_OK;

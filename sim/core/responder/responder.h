@@ -38,6 +38,8 @@ struct rop *rop_get(struct hca *hca);
 void rop_put(struct hca *hca, struct rop *r);
 void rop_completes(struct rop *r, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
 struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info, uint32_t bytes);
+/* The payload of a short message becomes part of its completion. */
+bool rop_keep_payload(struct rop *r, const struct qp *qp, struct rxwork *w, uint32_t off, uint32_t len);
 /* The packet was accepted, but its receive WQE completes in error. */
 void rop_recv_failed(struct rop *r, uint8_t status, uint8_t vendor);
 void rop_push(struct hca *hca, struct rop_fifo *f, struct rop *r);

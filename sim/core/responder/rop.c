@@ -27,8 +27,10 @@ void rop_put(struct hca *hca, struct rop *r)
 		srq_put(hca, r->srq);
 	if (r->rndv)
 		rndv_put(hca, r->rndv);
+	hca_packet_free(r->pkt);
 	r->srq = NULL;
 	r->rndv = NULL;
+	r->pkt = NULL;
 	r->next = hca->rop_pool;
 	hca->rop_pool = r;
 }
@@ -113,6 +115,18 @@ struct rop *rop_recv(struct hca *hca, struct qp *qp, const struct pkt_info *info
 	if (info->op->flags & HCASIM_BTH_F_COMP)
 		rop_completes(r, qp, info, bytes);
 	return r;
+}
+
+/* True: it was kept, and its pieces of memory are not written. */
+bool rop_keep_payload(struct rop *r, const struct qp *qp, struct rxwork *w, uint32_t off, uint32_t len)
+{
+	if (!(w->info.op->flags & HCASIM_BTH_F_ONLY) || !len || len > qp->c.recv_inline)
+		return false;
+	r->pkt = w->pkt;
+	r->cpl.payload = w->pkt->data + off;
+	r->cpl.payload_len = len;
+	w->pkt = NULL;
+	return true;
 }
 
 /* A failed completion only has the members that ibv_poll_cq(3) lists. */

@@ -166,26 +166,11 @@ static struct hca_packet *frame_build(uint32_t len, uint32_t *payload_off)
 	return pkt;
 }
 
-static bool take_pieces(struct txpkt *t, const struct engine_packet *p)
-{
-	if (p->npieces > sizeof(t->few) / sizeof(t->few[0])) {
-		t->piece = malloc(p->npieces * sizeof(*t->piece));
-		if (!t->piece) {
-			t->piece = t->few;
-			return false;
-		}
-	}
-	if (p->npieces)
-		memcpy(t->piece, p->piece, p->npieces * sizeof(*t->piece));
-	t->npieces = p->npieces;
-	return true;
-}
-
 static bool fill_packet(struct hca *hca, struct txpkt *t, const struct engine_packet *p)
 {
 	t->pkt = p->raw ? frame_build(p->spec.payload_len, &t->payload_off)
 			: packet_build(hca, &p->spec, &t->payload_off);
-	if (!t->pkt || !take_pieces(t, p))
+	if (!t->pkt || !txpkt_take(hca, t, p->piece, p->npieces))
 		return false;
 	if (!p->raw)
 		memcpy(t->sgid, hca->port[t->port - 1].gid[p->spec.av->sgid_index % CORE_GIDS],
@@ -231,22 +216,13 @@ static void result_written(struct hca *hca, struct dma_ctx *c, bool stale)
 	hca->eng->written(hca->engine, (uint32_t)(uintptr_t)c->any, c->d.status);
 }
 
-/* Copies the payload of the current response. */
-static struct hca_packet *result_of(struct rxwork *w, uint8_t **data)
+static uint32_t length_of(const struct piece *piece, uint32_t npieces)
 {
-	uint64_t orig = htole64(w->info.orig);
-	struct hca_packet *pkt = w->pkt;
+	uint32_t len = 0;
 
-	if (!(w->info.op->flags & HCASIM_BTH_F_ATOMIC)) {
-		*data = pkt->data + w->info.payload_off;
-		return pkt;
-	}
-	pkt = hca_packet_alloc(sizeof(orig));
-	if (pkt) {
-		memcpy(pkt->data, &orig, sizeof(orig));
-		*data = pkt->data;
-	}
-	return pkt;
+	while (npieces--)
+		len += piece++->len;
+	return len;
 }
 
 static int port_result(void *host, uint32_t qpn, uint32_t tag, const struct piece *piece, uint32_t npieces)
@@ -254,9 +230,13 @@ static int port_result(void *host, uint32_t qpn, uint32_t tag, const struct piec
 	struct hca *hca = host;
 	struct rxwork *w = hca->feedback;
 	uint8_t *data = NULL;
-	struct hca_packet *pkt = result_of(w, &data);
+	struct hca_packet *pkt;
+	const int kept = result_keep(qp_find(hca, qpn), w, length_of(piece, npieces));
 	uint32_t n;
 
+	if (kept)
+		return kept < 0 ? kept : 0;
+	pkt = result_payload(w, &data);
 	if (!pkt)
 		return -ENOMEM;
 	n = dma_pieces(hca, qp_find(hca, qpn), true, piece, npieces, data, result_written,
@@ -314,6 +294,7 @@ static void port_saw_wqe(void *host, uint32_t qpn, const struct hca_wr *wr, cons
 {
 	struct hca *hca = host;
 
+	result_expect(qp_find(hca, qpn), wr);
 	if (hca->ops.saw_wqe && !hca->dying)
 		hca->ops.saw_wqe(hca->host, qpn, wr, raw, len);
 }

@@ -148,6 +148,7 @@ void send_complete(struct hca *hca, struct qp *qp)
 	struct hca_cpl cpl = {
 		.qpn = qp->qpn, .op = HCASIM_CQE_OP_REQ, .vlan = 0xffff, .timestamp = hca_now(hca)};
 	struct engine_completion c;
+	struct result *result;
 
 	if (!hca->eng->completion(hca->engine, qp->qpn, &c))
 		return;
@@ -165,7 +166,9 @@ void send_complete(struct hca *hca, struct qp *qp)
 	cpl.vendor_err = c.vendor_err;
 	cpl.byte_count = c.byte_count;
 	queue_tell_consumed(hca, qp, &qp->c.sq, qp->c.record, (uint32_t)(uint16_t)(c.wqe_index + c.num_bb));
+	result = result_of(qp, &c, &cpl);
 	cq_write(hca, qp->send_cq, &cpl);
+	result_free(result);
 	hca->eng->completion_taken(hca->engine, qp->qpn);
 }
 

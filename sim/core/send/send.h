@@ -36,6 +36,17 @@ void rendezvous_changed(struct hca *hca, struct qp *qp);  /* of struct parts */
 bool rendezvous_read(struct qp *qp, const struct hca_dma_seg *seg, uint32_t nseg, uint8_t *to);
 void rendezvous_completed(struct hca *hca, struct qp *qp, const struct engine_completion *c);
 
+/* result.c: results that are in their completions. Without effect on QPs whose results are all in memory. */
+void result_expect(struct qp *qp, const struct hca_wr *wr); /* its engine has decoded the WQE */
+/* The response's payload is the next `len` bytes of result. 1: it is kept, 0: not, -ENOMEM. */
+int result_keep(struct qp *qp, struct rxwork *w, uint32_t len);
+/* The kept result of a completion, which is put in; NULL: none. The caller frees it when the completion is written. */
+struct result *result_of(struct qp *qp, const struct engine_completion *c, struct hca_cpl *cpl);
+void result_free(struct result *r);
+void result_clear(struct qp *qp);
+/* The payload of a response to a READ or atomic; NULL: no memory. It may be the packet of `w`. */
+struct hca_packet *result_payload(const struct rxwork *w, uint8_t **data);
+
 /* Stages. */
 hca_ps send_since(const struct hca *hca, enum hca_stage stage, uint32_t qpn); /* as engine_ops.since */
 bool send_fetch_pending(const struct hca *hca, struct hca_work *w);

@@ -10,6 +10,7 @@ static const struct {
 } suites[] = {
 	{"rc", rc_tests},
 	{"inline_sges", inline_sge_tests},
+	{"payloads", payload_tests},
 	{"faults", fault_tests},
 	{"errors", error_tests},
 	{"datagrams", datagram_tests},
@@ -29,6 +30,7 @@ static const struct {
 	{"pacing", pacing_tests},
 	{"congestion", congestion_tests},
 	{"xrc_windows", xrc_window_tests},
+	{"indirect", indirect_tests},
 	{"paging", paging_tests},
 	{"pages", pages_tests},
 	{"device_memory", device_memory_tests},

@@ -80,6 +80,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		out->base.max_srq_sge = HCASIM_MLX5_MAX_SRQ_SGE;
 	}
 	out->hca_core_clock = HCASIM_MLX5_CORE_CLOCK_KHZ;
+	out->raw_packet_caps |= IB_UVERBS_RAW_PACKET_CAP_CVLAN_STRIPPING;
 	take_away(out);
 }
 
@@ -265,6 +266,8 @@ const struct drv_ops mlx5_drv_ops = {
 	.destroy_qp = mlx5_destroy_qp,
 	.create_wq = mlx5_create_wq,
 	.modify_wq = native_modify_wq,
+	.wq_flags = IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING,
+	.set_wq_flags = mlx5_set_wq_flags,
 	.create_rwq_table = native_create_rwq_table,
 	.destroy_rwq_table = native_destroy_rwq_table,
 	.create_ah = create_ah,
@@ -277,4 +280,5 @@ const struct drv_ops mlx5_drv_ops = {
 	.num_methods = MLX5_NUM_METHODS,
 	.objects = mlx5_objects,
 	.num_objects = MLX5_NUM_OBJECTS,
+	.flush_orphan = mlx5_flush_orphan,
 };

@@ -123,15 +123,19 @@ extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];
 
 int mlx5_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
 int mlx5_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
+uint32_t mlx5_cqe_size(const struct drv_cq *cq);
 int mlx5_destroy_cq(struct drv_cq *cq);
 int mlx5_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 int mlx5_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
 int mlx5_destroy_qp(struct drv_qp *qp);
 int mlx5_create_wq(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata *u);
+int mlx5_set_wq_flags(struct drv_qp *wq, uint32_t flags, uint32_t mask);
 int mlx5_create_rss(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 int mlx5_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
 int mlx5_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u);
 int mlx5_destroy_srq(struct drv_srq *srq);
+
+void mlx5_flush_orphan(struct drv_orphan *qp, struct drv_orphan *send_cq, struct drv_orphan *recv_cq);
 
 extern const struct drv_ops mlx5_drv_ops;
 

@@ -92,6 +92,18 @@ static int enter(struct mlx5_cq *cq, const struct hca_cq_attr *attr)
 	return ret;
 }
 
+static void fill_orphan(struct mlx5_cq *cq, uint64_t buf)
+{
+	cq->base.base.orphan = (struct drv_orphan){
+		.in_process = true,
+		.number = cq->base.base.cqn,
+		.record = cq->record,
+		.ring = buf,
+		.entries = cq->base.base.cqe + 1,
+		.cqe_size = cq->cqe_size,
+	};
+}
+
 int mlx5_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u)
 {
 	struct mlx5_cq *cq = (struct mlx5_cq *)base;
@@ -120,18 +132,25 @@ int mlx5_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t 
 		mlx5_page_put(cq->page);
 		return ret;
 	}
+	fill_orphan(cq, req.buf_addr);
 	resp.cqn = base->cqn;
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
 }
 
-static int get_resize(const struct drv_udata *u, struct mlx5_ib_resize_cq *req)
+uint32_t mlx5_cqe_size(const struct drv_cq *cq)
+{
+	return ((const struct mlx5_cq *)cq)->cqe_size;
+}
+
+/* CQEs keep their size, by which the QPs know how much payload goes into one: libmlx5 never asks for another. */
+static int get_resize(const struct mlx5_cq *cq, const struct drv_udata *u, struct mlx5_ib_resize_cq *req)
 {
 	const int ret = mlx5_udata_get(u, req, sizeof(*req), sizeof(*req));
 
 	if (ret)
 		return ret;
-	return req->reserved0 || req->reserved1 || !is_size(req->cqe_size) ? -EINVAL : 0;
+	return req->reserved0 || req->reserved1 || req->cqe_size != cq->cqe_size ? -EINVAL : 0;
 }
 
 static int consumer_index(const struct mlx5_cq *cq, const struct drv_udata *u, uint32_t *ci)
@@ -171,7 +190,7 @@ int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	entries = ring_entries(cqe + 1);
 	if (entries == base->cqe + 1)
 		return 0;
-	ret = get_resize(u, &req);
+	ret = get_resize(cq, u, &req);
 	if (!ret)
 		ret = mlx5_pin(u, req.buf_addr, (uint64_t)entries * req.cqe_size, cq->record);
 	if (!ret)
@@ -179,12 +198,11 @@ int mlx5_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	if (ret)
 		return ret;
 	attr = attr_of(cq, req.buf_addr, entries);
-	attr.ring.stride = req.cqe_size;
 	ret = hca_cq_resize(base->ctx->dev->hca, base->cqn, &attr, ci);
 	if (ret)
 		return ret;
-	cq->cqe_size = req.cqe_size;
 	base->cqe = entries - 1;
+	fill_orphan(cq, req.buf_addr);
 	u->busy = is_moving;
 	u->object = base;
 	return 0;

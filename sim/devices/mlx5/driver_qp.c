@@ -17,6 +17,8 @@ static bool is_pow2(uint32_t v)
 
 static int check_type(const struct drv_qp_init *init)
 {
+	const uint32_t known = init->type == HCASIM_QPT_RAW_PACKET ? IB_UVERBS_QP_CREATE_CVLAN_STRIPPING : 0;
+
 	switch (init->type) {
 	case HCASIM_QPT_RC:
 	case HCASIM_QPT_UC:
@@ -24,7 +26,7 @@ static int check_type(const struct drv_qp_init *init)
 	case HCASIM_QPT_RAW_PACKET:
 	case HCASIM_QPT_XRC_SEND:
 	case HCASIM_QPT_XRC_RECV:
-		return init->create_flags ? -EOPNOTSUPP : 0;
+		return init->create_flags & ~known ? -EOPNOTSUPP : 0;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -44,12 +46,33 @@ static int check_rings(const struct drv_qp_init *init, const struct mlx5_ib_crea
 	return req->rq_wqe_shift < MIN_RQ_SHIFT || req->rq_wqe_shift > MAX_RQ_SHIFT ? -EINVAL : 0;
 }
 
-/* Signatures, dynamically connected transport and its kin are not carried out; the rest is advice. */
+/* Signatures, dynamically connected transport and its kin are not carried out. */
 static int check_flags(uint32_t flags)
 {
-	const uint32_t advice = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE;
+	const uint32_t scatter = MLX5_QP_FLAG_SCATTER_CQE | MLX5_QP_FLAG_ALLOW_SCATTER_CQE;
 
-	return flags & ~(advice | MLX5_QP_FLAG_UAR_PAGE_INDEX) ? -EOPNOTSUPP : 0;
+	return flags & ~(scatter | MLX5_QP_FLAG_UAR_PAGE_INDEX) ? -EOPNOTSUPP : 0;
+}
+
+static uint32_t payload_of(const struct drv_cq *cq)
+{
+	return mlx5_cqe_size(cq) / HCASIM_MLX5_CQE_SIZE * HCASIM_MLX5_CQE_PAYLOAD;
+}
+
+/*
+ * Payload in CQEs as mlx5_ib configures it: of receives on RC and UC; of results on RC, if the library says that it looks
+ * into each CQE, or if each request has one.
+ */
+static void scatter(const struct drv_qp_init *init, uint32_t flags, struct hca_qp_attr_create *attr)
+{
+	const bool rc = init->type == HCASIM_QPT_RC;
+
+	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE))
+		return;
+	if ((rc || init->type == HCASIM_QPT_UC) && init->recv_cq)
+		attr->recv_inline = payload_of(init->recv_cq);
+	if (rc && init->send_cq && (flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE || init->sq_sig_all))
+		attr->result_inline = payload_of(init->send_cq);
 }
 
 /* libmlx5 leaves the shift of a ring without entries as it is. */
@@ -84,12 +107,28 @@ static struct hca_qp_attr_create attr_of(const struct mlx5_qp *qp, const struct 
 		.rq = {pasid, req->buf_addr, req->rq_wqe_count, stride},
 		.record = req->db_addr,
 		.user_index = req->uidx,
+		.strip_vlan = init->create_flags & IB_UVERBS_QP_CREATE_CVLAN_STRIPPING,
 		.max_inline = HCASIM_MLX5_MAX_SQ_DESC, /* what fits: the library keeps what it has granted */
 		.max_send_sge = init->max_send_sge,
 		.max_recv_sge = init->max_recv_sge,
 		.max_send_wr = init->max_send_wr,
 		.max_recv_wr = init->max_recv_wr,
 		.uar_page = qp->page ? qp->page->number : mlx5_bfreg_page(mlx5_ctx(base->pd->ctx), qp->bfreg),
+	};
+}
+
+static void fill_orphan(struct drv_qp *base, const struct hca_qp_attr_create *attr)
+{
+	base->orphan = (struct drv_orphan){
+		.in_process = true,
+		.number = base->qpn,
+		.send_cqn = attr->send_cqn,
+		.recv_cqn = attr->recv_cqn,
+		.record = attr->record,
+		.sq = attr->sq.addr,
+		.sq_wqebb = attr->sq.entries,
+		.rq_wqes = attr->rq.entries,
+		.user_index = attr->user_index,
 	};
 }
 
@@ -156,9 +195,12 @@ static int create_queues(struct mlx5_qp *qp, struct drv_qp_init *init, const str
 		return ret;
 	grant(init, req);
 	attr = attr_of(qp, init, req);
+	scatter(init, req->flags, &attr);
 	ret = enter(&qp->base.base, &attr);
 	if (ret)
 		put_doorbell(qp, mlx5_ctx(qp->base.base.pd->ctx));
+	else
+		fill_orphan(&qp->base.base, &attr);
 	return ret;
 }
 

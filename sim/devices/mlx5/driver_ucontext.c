@@ -102,13 +102,17 @@ static void answer(const struct mlx5_ucontext *ctx, struct drv_udata *u)
 	native_udata_put(u, &resp, sizeof(resp));
 }
 
+/*
+ * Libraries retry with a request that ends before lib_caps, which says that they know no pages but static ones. One that
+ * ends before max_cqe_version, too, is of a library without user indices, which this adapter's CQEs have.
+ */
 int mlx5_alloc_ucontext(struct drv_ucontext *base, struct drv_udata *u)
 {
 	struct mlx5_ucontext *ctx = mlx5_ctx(base);
 	struct mlx5_ib_alloc_ucontext_req_v2 req;
 	int ret;
 
-	ret = mlx5_udata_get(u, &req, sizeof(req), sizeof(req));
+	ret = mlx5_udata_get(u, &req, sizeof(req), offsetof(struct mlx5_ib_alloc_ucontext_req_v2, lib_caps));
 	if (!ret)
 		ret = check(&req);
 	if (ret)

@@ -43,6 +43,7 @@ static int enter(struct drv_qp *wq, const struct drv_qp_init *init, const struct
 	const struct hca_qp_attr_create attr = {
 		.type = init->type,
 		.wq = true,
+		.strip_vlan = init->create_flags & IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING,
 		.pdn = native_pdn(wq->pd),
 		.recv_cqn = init->recv_cq->cqn,
 		.rq = {wq->pd->ctx->pasid, req->buf_addr, req->rq_wqe_count, 1u << req->rq_wqe_shift},
@@ -67,7 +68,7 @@ int mlx5_create_wq(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata
 	struct mlx5_ib_create_wq req;
 	int ret;
 
-	if (init->create_flags)
+	if (init->create_flags & ~(uint32_t)IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING)
 		return -EOPNOTSUPP;
 	ret = get_request(u, &req);
 	if (!ret)
@@ -81,6 +82,12 @@ int mlx5_create_wq(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata
 	if (!ret)
 		native_udata_put(u, &resp, sizeof(resp));
 	return ret;
+}
+
+int mlx5_set_wq_flags(struct drv_qp *wq, uint32_t flags, uint32_t mask)
+{
+	(void)mask; /* there is only one */
+	return hca_wq_strip_vlan(wq->dev->hca, wq->qpn, flags & IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING);
 }
 
 /* Refusals are those of create_rss_raw_qp_tir(): it receives, and nothing else. */

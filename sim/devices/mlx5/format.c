@@ -6,8 +6,8 @@
 #include <rdma/mlx5-abi.h>
 
 #include "format.h"
+#include "format_segment.h"
 #include "devices/native/format.h"
-#include "hcasim_hw.h"
 #include "hcasim_mlx5.h"
 
 #define PREP(field, v) HCASIM_FIELD_PREP(HCASIM_MLX5_##field##_MASK, v)
@@ -91,6 +91,16 @@ static void encode_error(const struct hca_cpl *cpl, uint8_t owner, struct hcasim
 	};
 }
 
+/* Payload takes the place of what says how a datagram came, or the empty first half. */
+static void put_payload(const struct hca_cpl *cpl, uint8_t *raw, uint32_t size)
+{
+	const bool half = size > HCASIM_MLX5_CQE_SIZE;
+
+	memcpy(raw, cpl->payload, cpl->payload_len);
+	raw[size - 1] |= PREP(CQE_INLINE_SCATTER,
+			      half ? HCASIM_MLX5_INLINE_SCATTER_FIRST_HALF : HCASIM_MLX5_INLINE_SCATTER_CQE);
+}
+
 /* A CQE of 128 bytes has the completion in its second half: the owner bit is in the last byte of both sizes. */
 void mlx5_encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw, uint32_t size)
 {
@@ -105,6 +115,8 @@ void mlx5_encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw, u
 		encode_good(cpl, !phase, &cqe.good);
 	memset(raw, 0, size - sizeof(cqe));
 	memcpy((uint8_t *)raw + size - sizeof(cqe), &cqe, sizeof(cqe));
+	if (cpl->payload && !cpl->status)
+		put_payload(cpl, raw, size);
 }
 
 static void decode_db_cq(const void *data, struct hca_doorbell *db)
@@ -231,6 +243,7 @@ const struct hca_personality mlx5_personality = {
 	.ci_bits = 24,
 	.wqe_size = mlx5_wqe_size,
 	.decode_wqe = mlx5_decode_wqe,
+	.key_part = mlx5_key_part,
 	.decode_rqe = mlx5_decode_rqe,
 	.decode_srqe = mlx5_decode_srqe,
 	.encode_cqe = mlx5_encode_cqe,

@@ -7,9 +7,12 @@
 
 #define GET(field, v) HCASIM_FIELD_GET(HCASIM_MLX5_##field##_MASK, v)
 
-#define KEY_TAG  0xffu     /* of a memory key; the rest is its index */
-#define NO_QP    0xffffffu /* seg_mkey.qpn */
-#define MAX_24   0xffffffu
+#define KEY_TAG 0xffu     /* of a memory key; the rest is its index */
+#define NO_QP   0xffffffu /* seg_mkey.qpn */
+#define MAX_24  0xffffffu
+#define KEY_MASK                                                                                             \
+	(HCASIM_MLX5_SEG_UMR_MASK_LEN_MASK | HCASIM_MLX5_SEG_UMR_MASK_MKEY_MASK |                            \
+	 HCASIM_MLX5_SEG_UMR_MASK_ACCESS_MASK | HCASIM_MLX5_SEG_UMR_MASK_FREE_MASK)
 #define ETH_HEAD 14u /* bytes of seg_eth before the headers in it */
 
 bool mlx5_take(struct mlx5_cursor *cur, void *seg, uint32_t size)
@@ -117,10 +120,12 @@ static uint8_t seg_atomic(struct mlx5_cursor *cur, struct hca_wr *wr)
 	return 0;
 }
 
-static uint32_t window_access(uint8_t flags)
+static uint32_t key_access(uint8_t flags)
 {
 	uint32_t access = 0;
 
+	if (GET(SEG_MKEY_LOCAL_WRITE, flags))
+		access |= HCASIM_ACCESS_LOCAL_WRITE;
 	if (GET(SEG_MKEY_REMOTE_READ, flags))
 		access |= HCASIM_ACCESS_REMOTE_READ;
 	if (GET(SEG_MKEY_REMOTE_WRITE, flags))
@@ -140,7 +145,7 @@ static uint8_t seg_klm(struct mlx5_cursor *cur, const struct hcasim_mlx5_seg_mke
 	wr->bind.lkey = be32toh(klm[0].mkey);
 	wr->bind.addr = be64toh(klm[0].address);
 	wr->bind.length = be64toh(mkey->len);
-	wr->bind.access = window_access(mkey->access_flags);
+	wr->bind.access = key_access(mkey->access_flags) & ~(uint32_t)HCASIM_ACCESS_LOCAL_WRITE;
 	if (be64toh(mkey->start_addr) != wr->bind.addr) {
 		if (mkey->start_addr)
 			return HCASIM_VENDOR_ERR_BAD_SEGMENT;
@@ -149,9 +154,92 @@ static uint8_t seg_klm(struct mlx5_cursor *cur, const struct hcasim_mlx5_seg_mke
 	return be32toh(klm[0].byte_count) == wr->bind.length ? 0 : HCASIM_VENDOR_ERR_BAD_SEGMENT;
 }
 
+static bool is_repeat(const uint8_t *parts)
+{
+	struct hcasim_mlx5_seg_repeat seg;
+
+	memcpy(&seg, parts, sizeof(seg));
+	return be32toh(seg.op) == HCASIM_MLX5_REPEAT_OP;
+}
+
+void mlx5_key_part(const struct hca_bind *bind, uint32_t i, struct hca_key_part *out)
+{
+	struct hcasim_mlx5_seg_repeat_entry entry;
+	struct hcasim_mlx5_seg_klm klm;
+
+	if (is_repeat(bind->parts)) {
+		memcpy(&entry, bind->parts + (i + 1) * sizeof(entry), sizeof(entry));
+		out->addr = be64toh(entry.address);
+		out->key = be32toh(entry.mkey);
+		out->length = be16toh(entry.byte_count);
+		out->stride = be16toh(entry.stride);
+		return;
+	}
+	memcpy(&klm, bind->parts + i * sizeof(klm), sizeof(klm));
+	out->addr = be64toh(klm.address);
+	out->key = be32toh(klm.mkey);
+	out->length = be32toh(klm.byte_count);
+	out->stride = 0;
+}
+
+/* `num` translations, of which the first one says how many others repeat. */
+static uint8_t repeat_block(uint32_t num, struct hca_bind *bind)
+{
+	struct hcasim_mlx5_seg_repeat seg;
+	struct hca_key_part part;
+	uint32_t i, row = 0;
+
+	memcpy(&seg, bind->parts, sizeof(seg));
+	bind->num_parts = be16toh(seg.num_entries);
+	bind->repeat = be32toh(seg.repeat_count);
+	if (bind->num_parts >= num)
+		return HCASIM_VENDOR_ERR_BAD_SEGMENT;
+	for (i = 0; i < bind->num_parts; i++) {
+		mlx5_key_part(bind, i, &part);
+		row += part.length;
+	}
+	return row == be32toh(seg.byte_count) ? 0 : HCASIM_VENDOR_ERR_BAD_SEGMENT;
+}
+
+/* Translations of an indirect key: ranges of other keys, to the end of the WQE. */
+static uint8_t seg_parts(struct mlx5_cursor *cur, const struct hcasim_mlx5_seg_umr *umr,
+			 struct hca_bind *bind)
+{
+	const uint32_t num = be16toh(umr->klm_octowords);
+
+	if (!num)
+		return HCASIM_VENDOR_ERR_BAD_SEGMENT;
+	if (num * HCASIM_MLX5_SEG_UNIT > cur->left)
+		return HCASIM_VENDOR_ERR_BAD_SIZE;
+	bind->parts = cur->at;
+	bind->num_parts = num;
+	bind->repeat = 1;
+	return is_repeat(bind->parts) ? repeat_block(num, bind) : 0;
+}
+
+/* The mask says what is changed; the rest of the key's context remains. Signatures and crypto are not carried out. */
+static uint8_t seg_key(struct mlx5_cursor *cur, const struct hcasim_mlx5_seg_umr *umr,
+		       const struct hcasim_mlx5_seg_mkey *mkey, struct hca_wr *wr)
+{
+	const uint64_t mask = be64toh(umr->mkey_mask), access = mask & HCASIM_MLX5_SEG_UMR_MASK_ACCESS_MASK;
+
+	if (mask & ~KEY_MASK || (access && access != HCASIM_MLX5_SEG_UMR_MASK_ACCESS_MASK) ||
+	    GET(SEG_UMR_CHECK_FREE, umr->flags))
+		return HCASIM_VENDOR_ERR_BAD_SEGMENT;
+	wr->bind.type = HCA_BIND_KEY;
+	wr->bind.access = key_access(mkey->access_flags);
+	wr->bind.keep_access = !access;
+	wr->bind.keep_parts = !GET(SEG_UMR_MASK_LEN, mask);
+	if (wr->bind.keep_parts)
+		return umr->klm_octowords ? HCASIM_VENDOR_ERR_BAD_SEGMENT : 0;
+	wr->bind.length = be64toh(mkey->len);
+	return seg_parts(cur, umr, &wr->bind);
+}
+
 /*
  * libmlx5 binds and invalidates windows by UMR: ctrl.imm names the key. With a mask for the QPN the window is of type
- * 2; freeing that is LOCAL_INV, and freeing one of type 1 a bind of no bytes. Other uses of UMR are not carried out.
+ * 2; freeing that is LOCAL_INV, of indirect keys, too, and freeing one of type 1 a bind of no bytes. Only windows are
+ * bound with an offset among translations. Other uses of UMR set an indirect key.
  */
 static uint8_t seg_umr(struct mlx5_cursor *cur, struct hca_wr *wr)
 {
@@ -168,6 +256,8 @@ static uint8_t seg_umr(struct mlx5_cursor *cur, struct hca_wr *wr)
 	wr->bind.type = GET(SEG_UMR_MASK_QPN, mask) ? 2 : 1;
 	wr->bind.mw_rkey = wr->inv_rkey = key;
 	wr->bind.new_rkey = (key & ~KEY_TAG) | GET(SEG_MKEY_TAG, be32toh(mkey.qpn_mkey));
+	if (!GET(SEG_UMR_TRANSLATION_OFFSET_EN, umr.flags) && !GET(SEG_MKEY_FREE, mkey.state))
+		return seg_key(cur, &umr, &mkey, wr);
 	if (!GET(SEG_MKEY_FREE, mkey.state))
 		return GET(SEG_UMR_MASK_LEN, mask) ? seg_klm(cur, &mkey, wr) : HCASIM_VENDOR_ERR_BAD_SEGMENT;
 	if (wr->bind.type == 2)

@@ -18,6 +18,8 @@ bool mlx5_take(struct mlx5_cursor *cur, void *seg, uint32_t size);
 /* The segment that follows ctrl on QPs of this type, if the type has one. */
 uint8_t mlx5_seg_address(uint8_t qp_type, struct mlx5_cursor *cur, struct hca_wr *wr);
 uint8_t mlx5_segment(uint8_t seg, struct mlx5_cursor *cur, struct hca_wr *wr);
+/* hca_personality.key_part */
+void mlx5_key_part(const struct hca_bind *bind, uint32_t i, struct hca_key_part *out);
 /* SGEs up to the end of the WQE, or inline data. */
 uint8_t mlx5_data(struct mlx5_cursor *cur, struct hca_wr *wr, struct hca_sge *sge, uint32_t max_sge);
 /* SGEs of a receive WQE, which end early at INVALID_LKEY. */

@@ -206,8 +206,7 @@ int native_create_flow(struct drv_flow *flow, const struct hca_flow_attr *attr);
 int native_destroy_flow(struct drv_flow *flow);
 int native_attach_mcast(struct drv_qp *qp, const uint8_t gid[16]);
 int native_detach_mcast(struct drv_qp *qp, const uint8_t gid[16]);
-void native_flush_orphan(struct drv_orphan *qp, const struct drv_orphan *send_cq,
-			 const struct drv_orphan *recv_cq);
+void native_flush_orphan(struct drv_orphan *qp, struct drv_orphan *send_cq, struct drv_orphan *recv_cq);
 
 /* Copies the answer out, as much as the user has room for. */
 void native_udata_put(struct drv_udata *u, const void *resp, size_t len);

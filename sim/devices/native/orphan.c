@@ -167,8 +167,7 @@ static void flush_recvs(struct drv_orphan *qp, const struct drv_orphan *cq, uint
 	}
 }
 
-void native_flush_orphan(struct drv_orphan *qp, const struct drv_orphan *send_cq,
-			 const struct drv_orphan *recv_cq)
+void native_flush_orphan(struct drv_orphan *qp, struct drv_orphan *send_cq, struct drv_orphan *recv_cq)
 {
 	const struct hcasim_sq_record *record = (const void *)(qp->mem + qp->record);
 	uint32_t sq_pi = le32toh(__atomic_load_n(&record->sq_pi, __ATOMIC_ACQUIRE));

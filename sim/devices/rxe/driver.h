@@ -170,8 +170,7 @@ int rxe_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u);
 int rxe_destroy_srq(struct drv_srq *srq);
 
 /* orphan.c */
-void rxe_flush_orphan(struct drv_orphan *qp, const struct drv_orphan *send_cq,
-		      const struct drv_orphan *recv_cq);
+void rxe_flush_orphan(struct drv_orphan *qp, struct drv_orphan *send_cq, struct drv_orphan *recv_cq);
 
 static inline void rxe_udata_put(struct drv_udata *u, const void *resp, size_t len)
 {

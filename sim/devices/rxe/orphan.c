@@ -44,8 +44,7 @@ static void flush(uint8_t *mem, uint32_t entries, struct hca_cpl *cpl, const str
 	}
 }
 
-void rxe_flush_orphan(struct drv_orphan *qp, const struct drv_orphan *send_cq,
-		      const struct drv_orphan *recv_cq)
+void rxe_flush_orphan(struct drv_orphan *qp, struct drv_orphan *send_cq, struct drv_orphan *recv_cq)
 {
 	struct hca_cpl cpl = {.qpn = qp->number, .status = HCASIM_CQE_STATUS_WR_FLUSH_ERR};
 

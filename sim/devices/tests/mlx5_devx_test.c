@@ -12,7 +12,9 @@
 #include "devices/mlx5/devx/devx.h"
 
 #define CAP_OUT (sizeof(struct hcasim_mlx5_cmd_out) + HCASIM_MLX5_HCA_CAP_SIZE)
-#define QPNS    (1u << HCASIM_MLX5_LOG_RESERVED_QPNS)
+/* Libraries that know less of the capabilities ask for fewer bytes. */
+#define SHORT_CAP_OUT (sizeof(struct hcasim_mlx5_cmd_out) + sizeof(struct hcasim_mlx5_hca_cap))
+#define QPNS          (1u << HCASIM_MLX5_LOG_RESERVED_QPNS)
 
 static struct {
 	struct hca_config cfg;
@@ -255,6 +257,16 @@ static void test_capabilities(void)
 	CU_ASSERT_TRUE(dm.increment_sizes == 1 && dm.test_and_set_sizes == 1);
 }
 
+static void test_short_capabilities(void)
+{
+	const struct hcasim_mlx5_cmd_in in = command(HCASIM_MLX5_CMD_QUERY_HCA_CAP, 1);
+	struct fake_call all = {.object = NULL}, few = {.object = NULL};
+
+	CU_ASSERT_EQUAL(run(&all, mlx5_devx_other, &in, sizeof(in), CAP_OUT), 0);
+	CU_ASSERT_EQUAL(run(&few, mlx5_devx_other, &in, sizeof(in), SHORT_CAP_OUT), 0);
+	CU_ASSERT_EQUAL(memcmp(all.out, few.out, SHORT_CAP_OUT), 0);
+}
+
 static void test_refused_general(void)
 {
 	const struct hcasim_mlx5_cmd_in cap = command(HCASIM_MLX5_CMD_QUERY_HCA_CAP, 0),
@@ -266,7 +278,7 @@ static void test_refused_general(void)
 							 command(HCASIM_MLX5_CMD_CREATE_QP, 0)};
 	struct fake_call c = {.object = NULL};
 
-	fails(mlx5_devx_other, &cap, sizeof(cap), CAP_OUT - 1, HCASIM_MLX5_CMD_STATUS_BAD_OUTP_LEN_ERR);
+	fails(mlx5_devx_other, &cap, sizeof(cap), SHORT_CAP_OUT - 1, HCASIM_MLX5_CMD_STATUS_BAD_OUTP_LEN_ERR);
 	fails(mlx5_devx_other, &type, sizeof(type), CAP_OUT, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
 	fails(mlx5_devx_other, &lag, sizeof(lag), 16, HCASIM_MLX5_CMD_STATUS_BAD_OP_ERR);
 	fails(mlx5_devx_other, &sync, sizeof(sync), 16, HCASIM_MLX5_CMD_STATUS_BAD_OP_ERR);
@@ -354,6 +366,73 @@ static void test_refused_objects(void)
 	CU_ASSERT_EQUAL(native_dev(&w.dev)->reserved_qpns.used, 0);
 }
 
+/* ---- Memory keys ---- */
+
+static struct hcasim_mlx5_cmd_create_mkey mkey_of(uint32_t pdn)
+{
+	const struct hcasim_mlx5_cmd_in head = command(HCASIM_MLX5_CMD_CREATE_MKEY, 0);
+	struct hcasim_mlx5_cmd_create_mkey req = {
+		.flags = htobe32(1u << 30 | 1 << 15 | 1 << 10 | HCASIM_MLX5_ACCESS_MODE_KLMS << 8),
+		.qpn_mkey = htobe32(0xffffff00),
+		.flags_pd = htobe32(pdn),
+		.translations_octowords = htobe32(4),
+	};
+
+	memcpy(&req, &head, sizeof(head));
+	return req;
+}
+
+static void test_mkeys(void)
+{
+	struct native_pd pd = {.base = {.ctx = &w.ctx.base.base}};
+	struct hcasim_mlx5_cmd_create_mkey req;
+	struct fake_call c[17] = {{.object = NULL}};
+	unsigned int i;
+
+	CU_ASSERT_EQUAL_FATAL(numbers_add(&native_dev(&w.dev)->pds, &pd, &pd.pdn), 0);
+	req = mkey_of(pd.pdn);
+	for (i = 0; i < 16; i++) { /* max_mr */
+		CU_ASSERT_EQUAL_FATAL(run(&c[i], mlx5_devx_create, &req, sizeof(req), 16), 0);
+		CU_ASSERT_NOT_EQUAL(be32toh(answer(&c[i]).number), 0);
+	}
+	fails(mlx5_devx_create, &req, sizeof(req), 16, HCASIM_MLX5_CMD_STATUS_NO_RES_ERR);
+	for (i = 0; i < 16; i++) {
+		CU_ASSERT_EQUAL(mlx5_devx_destroy(c[i].object), 0);
+		free(c[i].object);
+	}
+	CU_ASSERT_EQUAL(run(&c[16], mlx5_devx_create, &req, sizeof(req), 16), 0); /* there is space again */
+	CU_ASSERT_EQUAL(mlx5_devx_destroy(c[16].object), 0);
+	free(c[16].object);
+	fails(mlx5_devx_create, &req, sizeof(req) - 1, 16, HCASIM_MLX5_CMD_STATUS_BAD_INP_LEN_ERR);
+	pd.base.ctx = NULL; /* another program's */
+	fails(mlx5_devx_create, &req, sizeof(req), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
+	numbers_remove(&native_dev(&w.dev)->pds, pd.pdn);
+	fails(mlx5_devx_create, &req, sizeof(req), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
+}
+
+/* Pages, other kinds of translations, translations in the command, signatures, crypto; not free; without UMR; of a QP. */
+static void test_refused_mkeys(void)
+{
+	struct native_pd pd = {.base = {.ctx = &w.ctx.base.base}};
+	struct hcasim_mlx5_cmd_create_mkey req[8];
+	unsigned int i;
+
+	CU_ASSERT_EQUAL_FATAL(numbers_add(&native_dev(&w.dev)->pds, &pd, &pd.pdn), 0);
+	for (i = 0; i < 8; i++)
+		req[i] = mkey_of(pd.pdn);
+	req[0].flags ^= htobe32(3 << 8);
+	req[1].flags |= htobe32(1 << 26);
+	req[2].actual_octowords = htobe32(1);
+	req[3].flags_pd |= htobe32(1 << 30);
+	req[4].crypto = htobe32(1 << 27);
+	req[5].flags ^= htobe32(1 << 30);
+	req[6].flags ^= htobe32(1 << 15);
+	req[7].qpn_mkey = htobe32(0x1000);
+	for (i = 0; i < 8; i++)
+		fails(mlx5_devx_create, &req[i], sizeof(req[i]), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
+	numbers_remove(&native_dev(&w.dev)->pds, pd.pdn);
+}
+
 /* ---- Queue pairs ---- */
 
 static struct hcasim_mlx5_cmd_rts2rts set_sport(uint32_t qpn, uint16_t port)
@@ -414,10 +493,13 @@ static void test_wrong_object(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"capabilities", test_capabilities},
+					    {"short capabilities", test_short_capabilities},
 					    {"refused general commands", test_refused_general},
 					    {"lengths", test_lengths},
 					    {"context without DEVX", test_context_without_devx},
 					    {"reserved numbers", test_reserved_qpns},
+					    {"memory keys", test_mkeys},
+					    {"refused memory keys", test_refused_mkeys},
 					    {"refused objects", test_refused_objects},
 					    {"UDP source port", test_udp_sport},
 					    {"wrong object", test_wrong_object},

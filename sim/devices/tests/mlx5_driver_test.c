@@ -226,6 +226,7 @@ static void test_resize_refused(void)
 	static const uint32_t bad[] = {0, HCASIM_MLX5_MAX_CQE + 1, 1u << 31, UINT32_MAX - 1, UINT32_MAX};
 	static const struct mlx5_ib_resize_cq wrong[] = {
 		{.buf_addr = 0x40000, .cqe_size = 96},
+		{.buf_addr = 0x40000, .cqe_size = 128}, /* the QPs go by 64 */
 		{.buf_addr = 0x40000},
 		{.buf_addr = 0x40000, .cqe_size = 64, .reserved0 = 1},
 		{.buf_addr = 0x40000, .cqe_size = 64, .reserved1 = 1},

@@ -152,6 +152,31 @@ static void test_cqe_128(void)
 	CU_ASSERT_EQUAL(memcmp(raw + 64, &half, 64), 0);
 }
 
+/* Payload is where libmlx5 copies it from: the rest of the CQE, with the user index, is as without. */
+static void test_cqe_payload(void)
+{
+	struct hcasim_mlx5_cqe plain = encoded(&recv_cpl, 1);
+	struct hca_cpl cpl = recv_cpl;
+	uint8_t raw[128], payload[64];
+
+	memset(payload, 0xee, sizeof(payload));
+	cpl.payload = payload;
+	cpl.payload_len = 32;
+	pers->encode_cqe(&cpl, 1, raw, 64);
+	CU_ASSERT_EQUAL(memcmp(raw, payload, 32), 0);
+	CU_ASSERT_EQUAL(memcmp(raw + 32, (uint8_t *)&plain + 32, 31), 0);
+	CU_ASSERT_EQUAL(raw[63], plain.op_own | 4); /* MLX5_INLINE_SCATTER_32 */
+	cpl.payload_len = 64;
+	pers->encode_cqe(&cpl, 1, raw, 128);
+	CU_ASSERT_EQUAL(memcmp(raw, payload, 64), 0);
+	CU_ASSERT_EQUAL(memcmp(raw + 64, &plain, 63), 0);
+	CU_ASSERT_EQUAL(raw[127], plain.op_own | 8); /* MLX5_INLINE_SCATTER_64 */
+	cpl.status = HCASIM_CQE_STATUS_WR_FLUSH_ERR;
+	pers->encode_cqe(&cpl, 1, raw, 64);
+	CU_ASSERT_EQUAL(raw[0], 0);
+	CU_ASSERT_EQUAL(raw[63] & 0xc, 0);
+}
+
 static void test_cqe_error(void)
 {
 	struct hca_cpl cpl = {.qpn = QPN,
@@ -263,6 +288,7 @@ int main(void)
 		{"bytes of a CQE", test_cqe_bytes},
 		{"opcodes of CQEs", test_cqe_opcodes},
 		{"CQE of 128 bytes", test_cqe_128},
+		{"CQE with payload", test_cqe_payload},
 		{"CQE of an error", test_cqe_error},
 		{"doorbell", test_doorbell},
 		{"arming", test_arm},

@@ -345,6 +345,31 @@ static void test_clock_page(void)
 	munmap((void *)info, 4096);
 }
 
+/* A request as for an older kernel: static pages. One that ends earlier, or within lib_caps, is refused or as one without. */
+static void test_short_requests(void)
+{
+	const size_t without = offsetof(struct mlx5_ib_alloc_ucontext_req_v2, lib_caps);
+	struct mlx5_ib_alloc_ucontext_req_v2 req = {.total_num_bfregs = 16,
+						    .num_low_latency_bfregs = 4,
+						    .max_cqe_version = 1,
+						    .lib_caps = MLX5_LIB_CAP_DYN_UAR};
+	struct mlx5_ib_alloc_ucontext_resp resp;
+	struct drv_udata u = {.in = &req, .out = &resp, .out_len = sizeof(resp)};
+	struct drv_mmap map;
+
+	for (u.in_len = 0; u.in_len <= without; u.in_len++) {
+		struct mlx5_ucontext ctx = {.base.base.dev = &w.dev};
+		const int ret = mlx5_drv_ops.alloc_ucontext(&ctx.base.base, &u);
+
+		CU_ASSERT_EQUAL(ret, u.in_len < without ? -EINVAL : 0);
+		if (ret)
+			continue;
+		CU_ASSERT_EQUAL(resp.tot_bfregs, 16);
+		CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&ctx.base.base, 0, 4096, &map), 0);
+		mlx5_drv_ops.dealloc_ucontext(&ctx.base.base);
+	}
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"device memory", test_dm},
@@ -354,6 +379,7 @@ int main(void)
 					    {"query of device memory", test_query_dm},
 					    {"queries", test_queries},
 					    {"clock page", test_clock_page},
+					    {"requests that end earlier", test_short_requests},
 					    CU_TEST_INFO_NULL};
 	CU_SuiteInfo suites[] = {{.pName = "mlx5 methods",
 				  .pInitFunc = world_init,

@@ -171,7 +171,9 @@ static void test_refused(void)
 	CU_ASSERT_EQUAL(create_wq(WITH(good_wq, comp_mask, MLX5_IB_CREATE_WQ_STRIDING_RQ)), -EOPNOTSUPP);
 	CU_ASSERT_EQUAL(create_wq(WITH(good_wq, buf_addr, NO_PAGE - 16)), -EFAULT);
 	CU_ASSERT_EQUAL(create_wq(WITH(good_wq, db_addr, NO_PAGE)), -EFAULT);
-	init.create_flags = 1; /* VLAN stripping */
+	init.create_flags = IB_UVERBS_WQ_FLAGS_SCATTER_FCS;
+	CU_ASSERT_EQUAL(create_wq_of(&wq, &init, good_wq), -EOPNOTSUPP);
+	init.create_flags = IB_UVERBS_WQ_FLAGS_CVLAN_STRIPPING | IB_UVERBS_WQ_FLAGS_DELAY_DROP;
 	CU_ASSERT_EQUAL(create_wq_of(&wq, &init, good_wq), -EOPNOTSUPP);
 	init = WITH(wq_init, max_recv_sge, HCASIM_MLX5_MAX_SGE + 1);
 	CU_ASSERT_EQUAL(create_wq_of(&wq, &init, WITH(good_wq, rq_wqe_shift, 9)), -EINVAL);

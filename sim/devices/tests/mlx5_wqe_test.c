@@ -6,6 +6,7 @@
 #include <CUnit/Basic.h>
 
 #include "devices/mlx5/format.h"
+#include "devices/mlx5/format_segment.h"
 #include "hcasim_mlx5.h"
 #include "hcasim_verbs.h"
 
@@ -314,6 +315,162 @@ static void test_invalidate(void)
 	CU_ASSERT_EQUAL(w.wr.bind.new_rkey, 0x00abcd13);
 }
 
+/* ---- Indirect keys ---- */
+
+#define LEN_AND_RIGHTS (HCASIM_MLX5_SEG_UMR_MASK_LEN_MASK | HCASIM_MLX5_SEG_UMR_MASK_ACCESS_MASK)
+
+static struct hcasim_mlx5_seg_umr *begin_key(struct wqe *w, uint64_t mask, uint32_t octowords, uint64_t len)
+{
+	const struct hcasim_mlx5_seg_mkey mkey = {
+		.access_flags = 1 << 3, .qpn_mkey = htobe32(0xffffff12), .len = htobe64(len)};
+	struct hcasim_mlx5_seg_umr *umr;
+
+	begin_umr(w, mask, &mkey);
+	umr = (void *)(w->raw + sizeof(struct hcasim_mlx5_wqe_ctrl));
+	umr->flags = 1 << 7;
+	umr->klm_octowords = htobe16((uint16_t)octowords);
+	return umr;
+}
+
+static void begin_list(struct wqe *w)
+{
+	const struct hcasim_mlx5_seg_klm klm[4] = {{htobe32(100), htobe32(0x1100), htobe64(0x7f0000001000)},
+						   {htobe32(1u << 31), htobe32(0x2200), htobe64(0x10)}};
+
+	begin_key(w, LEN_AND_RIGHTS, 4, 5000);
+	put(w, klm, sizeof(klm));
+}
+
+static void test_key_of_a_list(void)
+{
+	struct hca_key_part part;
+	struct wqe w;
+
+	begin_list(&w);
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), 0);
+	CU_ASSERT_EQUAL(w.wr.op, HCASIM_WQE_OP_BIND_MW);
+	CU_ASSERT_EQUAL(w.wr.num_bb, 3);
+	CU_ASSERT_EQUAL(w.wr.num_sge, 0);
+	CU_ASSERT_EQUAL(w.wr.bind.type, HCA_BIND_KEY);
+	CU_ASSERT_EQUAL(w.wr.bind.mw_rkey, 0x00abcd11);
+	CU_ASSERT_EQUAL(w.wr.bind.new_rkey, 0x00abcd12);
+	CU_ASSERT_EQUAL(w.wr.bind.access, HCASIM_ACCESS_LOCAL_WRITE);
+	CU_ASSERT_EQUAL(w.wr.bind.addr, 0);
+	CU_ASSERT_EQUAL(w.wr.bind.length, 5000);
+	CU_ASSERT_EQUAL(w.wr.bind.repeat, 1);
+	CU_ASSERT_EQUAL(w.wr.bind.num_parts, 4);
+	CU_ASSERT_FALSE(w.wr.bind.keep_access || w.wr.bind.keep_parts);
+	mlx5_key_part(&w.wr.bind, 0, &part);
+	CU_ASSERT_TRUE(part.addr == 0x7f0000001000 && part.key == 0x1100 && part.length == 100);
+	mlx5_key_part(&w.wr.bind, 1, &part);
+	CU_ASSERT_TRUE(part.addr == 0x10 && part.key == 0x2200 && part.length == 1u << 31 && !part.stride);
+	mlx5_key_part(&w.wr.bind, 3, &part);
+	CU_ASSERT_EQUAL(part.length, 0);
+	/* Rights alone, and neither. */
+	begin_key(&w, HCASIM_MLX5_SEG_UMR_MASK_ACCESS_MASK, 0, 0);
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), 0);
+	CU_ASSERT_TRUE(w.wr.bind.keep_parts && !w.wr.bind.keep_access);
+	begin_key(&w, 0, 0, 0);
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), 0);
+	CU_ASSERT_TRUE(w.wr.bind.keep_parts && w.wr.bind.keep_access);
+}
+
+static struct hcasim_mlx5_seg_repeat *begin_interleaved(struct wqe *w)
+{
+	const struct hcasim_mlx5_seg_repeat block = {.byte_count = htobe32(8 + 65535),
+						     .op = htobe32(HCASIM_MLX5_REPEAT_OP),
+						     .repeat_count = htobe32(3),
+						     .num_entries = htobe16(2)};
+	const struct hcasim_mlx5_seg_repeat_entry entry[3] = {
+		{htobe16(10), htobe16(8), htobe32(0x1100), htobe64(0x1000)},
+		{htobe16(0xfff0), htobe16(65535), htobe32(0x2200), htobe64(0x2000)}};
+	struct hcasim_mlx5_seg_repeat *at;
+
+	begin_key(w, LEN_AND_RIGHTS, 4, 3 * (8 + 65535));
+	at = put(w, &block, sizeof(block));
+	put(w, entry, sizeof(entry));
+	return at;
+}
+
+static void test_interleaved_key(void)
+{
+	struct hca_key_part part;
+	struct wqe w;
+
+	begin_interleaved(&w);
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), 0);
+	CU_ASSERT_EQUAL(w.wr.bind.length, 3 * (8 + 65535));
+	CU_ASSERT_EQUAL(w.wr.bind.repeat, 3);
+	CU_ASSERT_EQUAL(w.wr.bind.num_parts, 2);
+	mlx5_key_part(&w.wr.bind, 0, &part);
+	CU_ASSERT_TRUE(part.addr == 0x1000 && part.key == 0x1100 && part.length == 8 && part.stride == 10);
+	mlx5_key_part(&w.wr.bind, 1, &part);
+	CU_ASSERT_TRUE(part.key == 0x2200 && part.length == 65535 && part.stride == 0xfff0);
+}
+
+static void test_refused_keys(void)
+{
+	static const uint64_t masks[] = {1 << 6, 1 << 9, 1 << 12, 1 << 18, 1 << 14, 1ull << 63};
+	struct hcasim_mlx5_seg_repeat *block;
+	struct wqe w;
+
+	for (unsigned int i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		begin_key(&w, masks[i], 0, 0);
+		CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	}
+	begin_key(&w, 0, 0, 0)->flags = 0; /* translations elsewhere */
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	begin_key(&w, 0, 0, 0)->flags = 1 << 7 | 1 << 5;
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	begin_key(&w, LEN_AND_RIGHTS, 0, 8); /* a length, and nothing that has it; and the other way round */
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	begin_key(&w, 0, 4, 8);
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	begin_list(&w);
+	w.len -= 16;
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SIZE);
+	begin_key(&w, LEN_AND_RIGHTS, 0xffff, 8);
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SIZE);
+	block = begin_interleaved(&w);
+	block->num_entries = htobe16(4); /* there is space for three */
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SEGMENT);
+	block = begin_interleaved(&w);
+	block->byte_count = htobe32(8);
+	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_BAD_SEGMENT);
+}
+
+/* No part that a decoded WQE has is outside of it. */
+static void test_random_keys(void)
+{
+	unsigned int seed = 2, good = 0;
+	struct hca_key_part part;
+	struct wqe w;
+
+	for (unsigned int i = 0; i < 20000; i++) {
+		uint8_t *raw;
+
+		if (i % 2)
+			begin_list(&w);
+		else
+			begin_interleaved(&w);
+		for (unsigned int n = rand_r(&seed) % 4; n; n--)
+			w.raw[60 + rand_r(&seed) % (w.len - 60)] = (uint8_t)rand_r(&seed);
+		w.raw[36 + rand_r(&seed) % 2] = (uint8_t)(rand_r(&seed) % 3 ? 0 : rand_r(&seed));
+		w.len -= 16 * (rand_r(&seed) % 3);
+		decode(&w, HCASIM_QPT_RC); /* writes ds */
+		raw = malloc(w.len);
+		memcpy(raw, w.raw, w.len);
+		if (!mlx5_decode_wqe(raw, w.len, HCASIM_QPT_RC, QPN, INDEX, &w.wr, w.sge, 4, &w.status) &&
+		    w.wr.bind.type == HCA_BIND_KEY && !w.wr.bind.keep_parts) {
+			for (uint32_t n = 0; n < w.wr.bind.num_parts; n++)
+				mlx5_key_part(&w.wr.bind, n, &part);
+			good++;
+		}
+		free(raw);
+	}
+	CU_ASSERT_TRUE(good > 1000);
+}
+
 static void test_refused(void)
 {
 	struct wqe w;
@@ -374,6 +531,10 @@ int main(void)
 		{"TSO", test_tso},
 		{"bind", test_bind},
 		{"invalidate", test_invalidate},
+		{"key of a list", test_key_of_a_list},
+		{"interleaved key", test_interleaved_key},
+		{"refused keys", test_refused_keys},
+		{"random keys", test_random_keys},
 		{"refused", test_refused},
 		{"random bytes", test_random},
 		CU_TEST_INFO_NULL,

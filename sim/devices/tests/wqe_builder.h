@@ -4,6 +4,7 @@
 #define HCASIM_WQE_BUILDER_H
 
 #include "devices/native/format.h"
+#include "hcasim_hw.h"
 #include "hcasim_wr.h"
 
 #define TEST_QPN   0x123456u

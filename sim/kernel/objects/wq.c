@@ -105,8 +105,22 @@ int m_wq_destroy(struct call *c)
 	return attr_copy_to(c, UVERBS_ATTR_DESTROY_WQ_RESP, &c->counts.async, sizeof(uint32_t));
 }
 
+/* Before a change of state: flags that the driver does not have cannot be set. Those that it has, it sets after it. */
+static int check_flags(const struct drv_ops *ops, const struct ib_uverbs_ex_modify_wq *cmd)
+{
+	return cmd->flags & cmd->flags_mask & ~ops->wq_flags ? -EOPNOTSUPP : 0;
+}
+
+static int set_flags(const struct drv_ops *ops, struct uobj *u, const struct ib_uverbs_ex_modify_wq *cmd)
+{
+	const uint32_t mask = cmd->flags_mask & ops->wq_flags;
+
+	return mask ? ops->set_wq_flags(u->drv, cmd->flags, mask) : 0;
+}
+
 int cmd_ex_modify_wq(struct call *c)
 {
+	const struct drv_ops *ops = kdev_ops(c->f->dev);
 	struct ib_uverbs_ex_modify_wq cmd;
 	uint32_t cur, next;
 	struct uobj *u;
@@ -120,16 +134,20 @@ int cmd_ex_modify_wq(struct call *c)
 	u = uobj_get(c->f, UVERBS_OBJECT_WQ, cmd.wq_handle);
 	if (!u)
 		return -EINVAL;
-	if (cmd.attr_mask & WQ_FLAGS && (cmd.flags & cmd.flags_mask))
-		return -EOPNOTSUPP; /* no work queue can be created with a flag */
+	if (!(cmd.attr_mask & WQ_FLAGS))
+		cmd.flags_mask = 0;
+	ret = check_flags(ops, &cmd);
+	if (ret)
+		return ret;
 	cur = cmd.attr_mask & WQ_CUR ? cmd.curr_wq_state : u->wq_state;
 	next = cmd.attr_mask & WQ_STATE ? cmd.wq_state : cur;
 	if (cur > WQ_ERR || next > WQ_ERR)
 		return -EINVAL;
-	ret = kdev_ops(c->f->dev)->modify_wq(u->drv, cur, next);
-	if (!ret)
-		u->wq_state = next;
-	return ret;
+	ret = ops->modify_wq(u->drv, cur, next);
+	if (ret)
+		return ret;
+	u->wq_state = next;
+	return set_flags(ops, u, &cmd);
 }
 
 int cmd_ex_destroy_wq(struct call *c)

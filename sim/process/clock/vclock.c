@@ -86,6 +86,13 @@ static void await_creator(struct server *s, struct vthread *t)
 		begin_thread(s, t, creator);
 }
 
+/* One that stalls, in a signal handler, goes on stalling. */
+static void stop(struct vthread *t)
+{
+	if (t->state != STALLS)
+		t->state = STOPS;
+}
+
 void vclock_op(struct conn *c, const struct ring_op *ring)
 {
 	struct vthread *t = vthread_find(c, ring->tid);
@@ -100,7 +107,7 @@ void vclock_op(struct conn *c, const struct ring_op *ring)
 		classify(c->server, ring, op);
 		return;
 	}
-	t->state = STOPS;
+	stop(t);
 	if (op->kind == OP_CREATED && t->num == 1)
 		await_new_thread(c->server, t);
 	if (op->kind == OP_TURN && ring->offset)
@@ -119,7 +126,7 @@ void vclock_call(struct conn *c, const struct proto_req *req)
 	op->kind = OP_CALL;
 	op->cost = CALL_PS;
 	op->req = *req;
-	t->state = STOPS;
+	stop(t);
 }
 
 void vclock_loaded(struct server *s, const struct shared_ring *ring, uint32_t id)
@@ -208,6 +215,16 @@ static void end_ask(struct server *s, struct vthread *t)
 	}
 }
 
+static void store(struct server *s, struct vthread *t, const struct ring_op *ring)
+{
+	conn_carry_out(t->conn, ring);
+	if (!machine_cpu_stalls(s->machine, cpu_of(s, t->conn->ring, ring->thread)))
+		return;
+	t->state = STALLS;
+	t->slot = ring->thread;
+	s->stalls = true;
+}
+
 /* The thread may be gone afterwards. */
 static void do_op(struct server *s, struct vthread *t)
 {
@@ -224,7 +241,7 @@ static void do_op(struct server *s, struct vthread *t)
 	t->empty = op.kind == OP_POLL && !op.items ? t->empty + 1 : 0;
 	switch (op.kind) {
 	case OP_STORE:
-		conn_carry_out(c, &op.ring);
+		store(s, t, &op.ring);
 		break;
 	case OP_LOAD:
 		t->state = LOADS;
@@ -347,6 +364,31 @@ static bool sleep_until(struct server *s, hca_ps timer)
 	return true;
 }
 
+/* Threads go on whose CPUs stall no longer. False: there are none. */
+static bool end_stalls(struct server *s)
+{
+	struct vthread *t;
+	bool any = false;
+
+	if (!s->stalls)
+		return false;
+	s->stalls = false;
+	LIST_FOREACH(t, &s->threads, link)
+	{
+		if (t->state != STALLS)
+			continue;
+		if (machine_cpu_stalls(s->machine, cpu_of(s, t->conn->ring, t->slot))) {
+			s->stalls = true;
+			continue;
+		}
+		vthread_run(s, t);
+		if (t->num)
+			t->state = STOPS;
+		any = true;
+	}
+	return any;
+}
+
 /* One step of the machine, up to `limit`. False: nothing is pending before it. */
 static bool step(struct server *s, hca_ps limit)
 {
@@ -371,6 +413,8 @@ static void pass_time(struct server *s)
 	s->given = false;
 	machine_run(s->machine, 0);
 	for (unsigned int i = 0; i < STEPS && !s->given; i++) {
+		if (end_stalls(s))
+			return;
 		if (next_work(s) == HCA_PS_NEVER && machine_next_timer(s->machine) < limit &&
 		    sleep_until(s, machine_next_timer(s->machine)))
 			return;

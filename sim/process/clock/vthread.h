@@ -32,6 +32,7 @@ enum vthread_state {
 	STOPS,      /* its last access is not done yet */
 	WAITS,      /* the same, and it only polls: nothing new is in memory */
 	LOADS,      /* a load is under way */
+	STALLS,     /* its CPU stalls at a store */
 	SLEEPS,     /* in a system call */
 	LOCKED_OUT, /* its last access waits for a lock */
 	LOOKS,      /* at memory, in a loop */
@@ -49,6 +50,7 @@ struct vthread {
 	bool suspect;       /* seen in a system call: is it one to us? */
 	uint64_t lock;      /* that it waits for, or has tried to get again; 0: none */
 	uint64_t arrival;   /* the lower, the longer it has waited for it */
+	uint16_t slot;      /* of the ring, whose CPU stalls */
 	bool retry;         /* the lock may have been released unseen */
 	struct op *ops;     /* that are not done yet: a ring of `size` */
 	unsigned int first, num, size;

@@ -11,12 +11,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "containers/numbers.h"
 #include "devices/family.h"
 #include "process/device/guardian.h"
 #include "process/device/crash_cleanup.h"
+#include "process/device/server.h"
 
 static int guardian_fd = -1;
-static _Atomic uint64_t *steps; /* shared with the guardian */
+static struct crash_shared *shared; /* with the guardian */
+static struct server *server;
+static struct numbers marks; /* of crash_shared.marks */
 /* The drivers, each with the functions below in place of its own. */
 static struct watched {
 	struct drv_ops ops;
@@ -28,8 +32,9 @@ int crash_start(int listener, int launcher, int *status)
 	pid_t parent = getpid(), child;
 	int fds[2];
 
-	steps = mmap(NULL, sizeof(*steps), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (steps == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (shared == MAP_FAILED || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return -1;
 	child = fork();
 	if (child < 0)
@@ -37,11 +42,12 @@ int crash_start(int listener, int launcher, int *status)
 	if (child) {
 		close(fds[1]);
 		close(listener);
-		*status = guardian_run(fds[0], launcher, child, steps);
+		*status = guardian_run(fds[0], launcher, child, shared);
 		return 1;
 	}
 	close(fds[0]);
 	guardian_fd = fds[1];
+	numbers_init(&marks, 1, CRASH_MARKS, CRASH_MARKS - 1);
 	/* Without its guardian the device process ends, as on a request to end. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
@@ -51,7 +57,7 @@ int crash_start(int listener, int launcher, int *status)
 
 void crash_step(void)
 {
-	atomic_fetch_add_explicit(steps, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&shared->steps, 1, memory_order_relaxed);
 }
 
 /* Waits while the guardian is busy; returns if the guardian has ended. */
@@ -96,12 +102,37 @@ static const struct drv_ops *real(const struct drv_device *dev)
 	return ((const struct watched *)dev->ops)->real;
 }
 
+/*
+ * The guardian gets the memory as a file, which stays that of this address space: neither a process that gets the same
+ * number later nor Yama, for which the guardian's end is the end of a permission, matters then.
+ */
+static void tell_in_process(const struct drv_ucontext *ctx, struct crash_msg *msg)
+{
+	const struct mm *mm = mm_find(server, ctx->pasid);
+	char path[40];
+	int memory;
+
+	if (!mm || mm->dead)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)mm->pid);
+	memory = open(path, O_RDWR | O_CLOEXEC);
+	if (memory < 0)
+		return;
+	msg->file_offset = ctx->pasid;
+	tell(msg, memory);
+	close(memory);
+}
+
 static void tell_queue(struct drv_ucontext *ctx, enum crash_kind kind, const struct drv_orphan *queue)
 {
 	struct crash_msg msg = {.kind = kind, .device = (uintptr_t)ctx->dev, .queue = *queue};
 	struct drv_mmap dm;
 
 	snprintf(msg.family, sizeof(msg.family), "%s", ctx->dev->ops->name);
+	if (queue->in_process) {
+		tell_in_process(ctx, &msg);
+		return;
+	}
 	/* A QP without rings (XRC_RECV) has nothing to flush. */
 	if (!queue->size || real(ctx->dev)->mmap(ctx, queue->mmap_offset, queue->size, &dm) ||
 	    dm.kind != DRV_MMAP_MEMORY)
@@ -150,13 +181,27 @@ static int destroy_cq(struct drv_cq *cq)
 	return ret;
 }
 
+/* Without marks the guardian could not tell completed requests from outstanding ones. */
+static void keep_marks(struct drv_qp *qp)
+{
+	struct drv_orphan *o = &qp->orphan;
+
+	if (numbers_add(&marks, qp, &o->mark))
+		o->in_process = false;
+	else
+		hca_qp_marks(qp->dev->hca, qp->qpn, &shared->marks[o->mark]);
+}
+
 static int create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u)
 {
 	int ret = real(qp->dev)->create_qp(qp, init, u);
 
-	if (!ret && qp->pd)
-		tell_queue(qp->pd->ctx, CRASH_QP, &qp->orphan);
-	return ret;
+	if (ret || !qp->pd)
+		return ret;
+	if (qp->orphan.in_process)
+		keep_marks(qp);
+	tell_queue(qp->pd->ctx, CRASH_QP, &qp->orphan);
+	return 0;
 }
 
 static int destroy_qp(struct drv_qp *qp)
@@ -166,9 +211,13 @@ static int destroy_qp(struct drv_qp *qp)
 
 	crash_step();
 	ret = real(qp->dev)->destroy_qp(qp);
-	if (!ret && qp->pd)
+	if (ret)
+		return ret;
+	if (qp->pd)
 		tell_gone(qp->pd->ctx, CRASH_QP_GONE, qpn);
-	return ret;
+	if (qp->orphan.mark)
+		numbers_remove(&marks, qp->orphan.mark);
+	return 0;
 }
 
 /* Every removal counts as progress: a process may leave thousands of objects. */
@@ -184,10 +233,11 @@ STEP(destroy_srq, drv_srq, obj->pd->ctx->dev)
 STEP(destroy_ah, drv_ah, obj->pd->ctx->dev)
 STEP(destroy_flow, drv_flow, obj->qp->dev)
 
-const struct drv_ops *crash_watch(const struct drv_ops *ops)
+const struct drv_ops *crash_watch(struct server *s, const struct drv_ops *ops)
 {
 	struct watched *w = watched;
 
+	server = s;
 	while (w->real && w->real != ops)
 		w++;
 	w->real = ops;

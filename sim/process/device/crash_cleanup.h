@@ -8,6 +8,7 @@
 #ifndef HCASIM_PROCESS_CRASH_CLEANUP_H
 #define HCASIM_PROCESS_CRASH_CLEANUP_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,11 +16,19 @@
 
 enum crash_kind { CRASH_ASYNC = 1, CRASH_CQ, CRASH_CQ_GONE, CRASH_QP, CRASH_QP_GONE };
 
+/* Shared by the device process and the guardian. */
+#define CRASH_MARKS                                                                                          \
+	(1u << 20) /* queue pairs in memory of programs; more have no marks, and are not flushed */
+struct crash_shared {
+	_Atomic uint64_t steps;
+	struct hca_marks marks[CRASH_MARKS];
+};
+
 struct crash_msg { /* one descriptor comes with ASYNC (the pipe), CQ and QP (the memory of the ring) */
 	uint32_t kind;
-	uint64_t device; /* tells adapters apart */
-	char family[16]; /* drv_ops.name */
-	uint64_t file_offset;
+	uint64_t device;      /* tells adapters apart */
+	char family[16];      /* drv_ops.name */
+	uint64_t file_offset; /* drv_orphan.in_process: the number of the address space, which has no other */
 	struct drv_orphan queue;
 };
 
@@ -32,7 +41,8 @@ int crash_start(int listener, int launcher, int *status);
 /* The device process makes progress: after a request to end it may take as long as it does so. */
 void crash_step(void);
 /* The driver of an adapter, with its queues reported to the guardian. */
-const struct drv_ops *crash_watch(const struct drv_ops *ops);
+struct server;
+const struct drv_ops *crash_watch(struct server *s, const struct drv_ops *ops);
 /* An asynchronous event file: `fd` is the reader's end. */
 void crash_async(int fd);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The guardian: a small process that waits for the end of the device process, and cleans up if it was killed. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -26,10 +27,11 @@
 #define CLEANUP_POLL_MS    2    /* interval of checks for new work after the device process has ended */
 #define FINISH_MS          4000 /* longest time without progress after a request to end */
 
-struct queue_memory { /* mapped memory of queues */
+struct queue_memory { /* mapped memory of queues, or the memory of a program */
 	struct table_node node;
-	uint64_t ino, offset, size; /* file and offset */
-	void *mem;
+	uint64_t ino, offset, size; /* file and offset; a program's memory has no size */
+	void *mem;                  /* NULL: a program's */
+	int file;                   /* of that; else -1 */
 	unsigned int queues;
 };
 
@@ -47,6 +49,7 @@ struct lost_queues {
 
 static struct lost_queues cqs, qps;
 static struct table memories;
+static const struct crash_shared *shared;
 static int *pipes;
 static unsigned int num_pipes, room_pipes; /* size of `room_pipes` */
 
@@ -112,6 +115,18 @@ static struct queue_memory *find_estate(uint64_t ino, const struct crash_msg *ms
 	return NULL;
 }
 
+static bool open_estate(struct queue_memory *e, const struct crash_msg *msg, int fd)
+{
+	e->file = -1;
+	if (msg->queue.in_process) {
+		e->file = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		return e->file >= 0;
+	}
+	e->mem =
+		mmap(NULL, e->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)e->offset);
+	return e->mem != MAP_FAILED;
+}
+
 static struct queue_memory *map_estate(uint64_t ino, const struct crash_msg *msg, int fd)
 {
 	struct queue_memory *e = calloc(1, sizeof(*e));
@@ -121,9 +136,7 @@ static struct queue_memory *map_estate(uint64_t ino, const struct crash_msg *msg
 	e->ino = ino;
 	e->offset = msg->file_offset;
 	e->size = msg->queue.size;
-	e->mem =
-		mmap(NULL, e->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)e->offset);
-	if (e->mem == MAP_FAILED) {
+	if (!open_estate(e, msg, fd)) {
 		free(e);
 		return NULL;
 	}
@@ -152,7 +165,10 @@ static void put_estate(struct queue_memory *e)
 	if (--e->queues)
 		return;
 	table_remove(&memories, &e->node);
-	munmap(e->mem, e->size);
+	if (e->file >= 0)
+		close(e->file);
+	else
+		munmap(e->mem, e->size);
 	free(e);
 }
 
@@ -175,6 +191,9 @@ static void add_queue(struct lost_queues *queues, const struct crash_msg *msg, i
 	}
 	h->msg = *msg;
 	h->msg.queue.mem = h->memory->mem;
+	h->msg.queue.file = h->memory->file;
+	if (msg->queue.mark)
+		h->msg.queue.marks = &shared->marks[msg->queue.mark];
 	table_add(&queues->by_number, &h->node, key_of_queue(msg->device, msg->queue.number));
 	LIST_INSERT_HEAD(&queues->all, h, link);
 }
@@ -254,9 +273,9 @@ static bool listen_to(int fd, int flags)
 
 /* ---- Clean-up ---------------------------------------------------------------------------------- */
 
-static const struct drv_orphan *find_cq(const struct lost_queue *qp, uint32_t cqn)
+static struct drv_orphan *find_cq(const struct lost_queue *qp, uint32_t cqn)
 {
-	const struct lost_queue *cq = find_queue(&cqs, qp->msg.device, cqn);
+	struct lost_queue *cq = find_queue(&cqs, qp->msg.device, cqn);
 
 	return cq ? &cq->msg.queue : NULL;
 }
@@ -333,7 +352,7 @@ static int take_signals(void)
 enum { DEVICE, SIGNALS, LAUNCHER, NUM_SOURCES };
 
 /* Until the device process has ended and all its messages were read. */
-static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic uint64_t *steps)
+static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child)
 {
 	uint64_t seen = 0, now;
 	int timeout_ms = -1;
@@ -342,7 +361,7 @@ static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic 
 		int ready = poll(p, NUM_SOURCES, timeout_ms);
 
 		if (!ready) {
-			now = atomic_load(steps);
+			now = atomic_load(&shared->steps);
 			if (now == seen) { /* it hangs, and does not read the request to end */
 				kill(child, SIGKILL);
 				timeout_ms = -1;
@@ -362,15 +381,16 @@ static void watch_over(struct pollfd p[NUM_SOURCES], pid_t child, const _Atomic 
 	}
 }
 
-int guardian_run(int fd, int launcher, pid_t child, const _Atomic uint64_t *steps)
+int guardian_run(int fd, int launcher, pid_t child, const struct crash_shared *with)
 {
 	struct pollfd p[NUM_SOURCES] = {[DEVICE] = {.fd = fd, .events = POLLIN},
 					[SIGNALS] = {.fd = take_signals(), .events = POLLIN},
 					[LAUNCHER] = {.fd = launcher}};
 	int status = 0;
 
+	shared = with;
 	prctl(PR_SET_NAME, "hcasim-guard");
-	watch_over(p, child, steps);
+	watch_over(p, child);
 	if (launcher >= 0)
 		close(launcher); /* `hcasim run` must not take the cleaning process for a running machine */
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)

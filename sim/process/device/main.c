@@ -336,7 +336,7 @@ static int start_kernel(struct server *s, const struct options *o)
 	machine_cpu(s->machine, &s->cpu);
 	machine_page_fault(s->machine, &cfg.page_fault, &cfg.page_fault_per_page);
 	for (unsigned int i = 0; i < o->hcas; i++) {
-		drvs[i] = crash_watch(o->family[i]);
+		drvs[i] = crash_watch(s, o->family[i]);
 		cfg.hca[i] = machine_hca(s->machine, i);
 		cfg.cfg[i] = machine_hca_config(s->machine, i);
 	}

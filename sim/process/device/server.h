@@ -212,6 +212,7 @@ struct server {
 	LIST_HEAD(, vthread) threads; /* process/clock */
 	uint64_t arrivals;            /* at locks */
 	bool given;                   /* something that programs may see has changed */
+	bool stalls;                  /* a thread may be in STALLS */
 	unsigned int long_runs;
 	hca_ps asleep_at; /* all threads sleep from here on, and from `wall` on */
 	bool perm_said;   /* the message about forbidden memory access */

@@ -53,7 +53,14 @@ def test_golden_set_has_every_operation_on_every_type():
     sends = {"SEND", "SEND_IMM"}
     writes = sends | {"SEND_INV", "RDMA_WRITE", "RDMA_WRITE_IMM", "BIND_MW", "LOCAL_INV"}
     reads = writes | {"RDMA_READ", "ATOMIC_CS", "ATOMIC_FA", "FLUSH", "ATOMIC_WRITE"}
-    wanted = {"rc": reads, "xrc_send": reads, "uc": writes, "ud": sends, "raw_packet": {"SEND", "TSO"}}
+    wanted = {
+        "rc": reads,
+        "lossy": reads,
+        "xrc_send": reads,
+        "uc": writes,
+        "ud": sends | {"TSO"},
+        "raw_packet": {"SEND", "TSO"},
+    }
     for name, operations in wanted.items():
         printed = replay("--print", golden(name)).stdout
         done = re.findall(r" CQE .* op=REQ wqe_op=(\w+) .* status=OK ", printed)

@@ -22,14 +22,20 @@ struct alteration {
 	const char *what;
 	uint8_t kind;         /* of the event, the first of its kind in the middle of the record */
 	bool drop, late, bit; /* it is missing; it is 1 ps late; the last bit of its fields differs */
+	uint32_t least;       /* bytes of its fields */
 };
 
 static const struct alteration alterations[] = {
-	{"cqe-byte", EVENT_CQE, .bit = true},     {"tlp-byte", EVENT_TLP, .bit = true},
-	{"frame-byte", EVENT_FRAME, .bit = true}, {"wqe-byte", EVENT_WQE, .bit = true},
-	{"cqe-late", EVENT_CQE, .late = true},    {"no-tlp", EVENT_TLP, .drop = true},
-	{"no-cqe", EVENT_CQE, .drop = true},      {"no-store", EVENT_STORE, .drop = true},
-	{"answer", EVENT_READ, .bit = true},      {"no-answer", EVENT_READ, .drop = true},
+	{"cqe-byte", EVENT_CQE, .bit = true},
+	{"tlp-byte", EVENT_TLP, .bit = true, .least = 96}, /* with data */
+	{"frame-byte", EVENT_FRAME, .bit = true},
+	{"wqe-byte", EVENT_WQE, .bit = true},
+	{"cqe-late", EVENT_CQE, .late = true},
+	{"no-tlp", EVENT_TLP, .drop = true},
+	{"no-cqe", EVENT_CQE, .drop = true},
+	{"no-store", EVENT_STORE, .drop = true},
+	{"answer", EVENT_READ, .bit = true},
+	{"no-answer", EVENT_READ, .drop = true},
 };
 
 static void copy(struct reader *r, struct writer *w, const struct alteration *a, uint64_t at)
@@ -39,7 +45,7 @@ static void copy(struct reader *r, struct writer *w, const struct alteration *a,
 
 	while (reader_next(r, &e) && e.kind != EVENT_END) {
 		struct out fields = {(uint8_t *)e.data, e.len, e.len};
-		bool now = !changed && e.number >= at && e.kind == a->kind;
+		bool now = !changed && e.number >= at && e.kind == a->kind && e.len >= a->least;
 
 		changed |= now;
 		if (now && a->bit)

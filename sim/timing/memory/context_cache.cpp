@@ -9,8 +9,8 @@ namespace hcasim
 ContextCache::ContextCache(const std::string &adapter, const char *name, const CacheFigures &figures,
 			   hca_dma_class class_of_reads, DmaPort &port)
     : sc_module((adapter + "_" + name).c_str()), name_(name), class_(class_of_reads),
-      read_(uint32_t(figures.read)), miss_(hca_ps(figures.miss)), port_(port),
-      cache_(size_t(figures.entries), size_t(figures.ways))
+      read_(uint32_t(figures.read)), miss_(hca_ps(figures.miss)), misses_(size_t(figures.misses)),
+      port_(port), cache_(size_t(figures.entries), size_t(figures.ways))
 {
 	SC_METHOD(run);
 	sensitive << alarm_.event();
@@ -65,10 +65,26 @@ void ContextCache::begin(const CacheKey &key, uint32_t qpn, CacheWaiter &waiter)
 
 		f->cache->arrived(f->key);
 	};
-	if (read_)
-		port_.transfer(fill.get());
+	if (under_way_ < misses_)
+		read(*fill);
 	else
-		arrived(key);
+		later_.push(fill.get());
+}
+
+void ContextCache::read(Fill &fill)
+{
+	under_way_++;
+	if (read_)
+		port_.transfer(&fill);
+	else
+		arrived(fill.key);
+}
+
+void ContextCache::next()
+{
+	under_way_--;
+	if (!later_.empty())
+		read(*later_.pop());
 }
 
 void ContextCache::run()
@@ -79,12 +95,13 @@ void ContextCache::run()
 		const std::unique_ptr<Fill> fill = std::move(fills_[key]);
 
 		fills_.erase(key);
-		if (fill->keep)
+		next();
+		if (fill->keep && !fill->status)
 			cache_.add(key);
 		for (const Fill::Waiting &w : fill->waiting) {
 			if (watch_)
 				watch_->lookup(name(), key, w.since, now_ps(), false);
-			w.who->filled();
+			w.who->filled(*fill);
 		}
 	}
 	if (!due_.empty())

@@ -2,8 +2,9 @@
 /*
  * A cache in the adapter of what it keeps in host memory: QP contexts, protection and translation tables (the ICM of
  * ConnectX adapters), and work requests. The core has all of them at hand; this only says when they are there. A miss
- * is a DMA read of `read` bytes, and then takes `miss`; without bytes only that. Look-ups of an entry that is being read
- * wait for the same read.
+ * is a DMA read of `read` bytes, and then takes `miss`; without bytes only that. At most `misses` are under way, further
+ * ones wait in their order. Look-ups of an entry that is being read wait for the same read.
+ * An entry whose read fails is not kept.
  */
 #ifndef HCASIM_TIMING_MEMORY_CONTEXT_CACHE_H
 #define HCASIM_TIMING_MEMORY_CONTEXT_CACHE_H
@@ -25,8 +26,8 @@ class CacheWaiter
 {
       public:
 	virtual ~CacheWaiter() = default;
-	/* One of the entries that it waits for is there. */
-	virtual void filled() = 0;
+	/* One of the entries that it waits for is there; or not, if its read has a status. */
+	virtual void filled(const hca_dma &read) = 0;
 };
 
 /* To the PCIe link. */
@@ -35,11 +36,13 @@ class DmaPort
       public:
 	virtual ~DmaPort() = default;
 	virtual void transfer(hca_dma *dma) = 0;
+	/* What it needs could not be read: it ends without. Not from a call of the core. */
+	virtual void refuse(hca_dma *dma) = 0;
 	virtual void interrupt(unsigned int vector) = 0;
 };
 
 struct CacheFigures {
-	double entries, ways, read, miss;
+	double entries, ways, read, miss, misses;
 };
 
 class ContextCache : public sc_core::sc_module
@@ -60,6 +63,7 @@ class ContextCache : public sc_core::sc_module
 	const hca_dma_class class_;
 	const uint32_t read_;
 	const hca_ps miss_;
+	const size_t misses_;
 	DmaPort &port_;
 	SetCache cache_;
 	std::map<CacheKey, std::unique_ptr<Fill>> fills_;
@@ -68,12 +72,16 @@ class ContextCache : public sc_core::sc_module
 		CacheKey key;
 	};
 	Ring<Due> due_;
+	size_t under_way_ = 0;
+	Ring<Fill *> later_; /* until fewer are under way */
 	Alarm alarm_{"alarm"};
 	Watch *watch_ = nullptr;
 
 	void run();
 	void begin(const CacheKey &key, uint32_t qpn, CacheWaiter &waiter);
+	void read(Fill &fill);
 	void arrived(const CacheKey &key);
+	void next();
 
       public:
 	SC_HAS_PROCESS(ContextCache);
@@ -88,7 +96,7 @@ class ContextCache : public sc_core::sc_module
 	{
 		return name_.c_str();
 	}
-	/* True: it is there. False: `waiter` is told, in a process of its own, when it is. */
+	/* True: it is there. False: `waiter` is told, in a process of its own, when it is, or cannot be read. */
 	bool use(const CacheKey &key, uint32_t qpn, CacheWaiter &waiter);
 	/* It has come another way. */
 	void add(const CacheKey &key);
@@ -104,7 +112,8 @@ std::unique_ptr<ContextCache> cache_of(const std::string &adapter, const char *n
 {
 	if (!g.entries)
 		return nullptr;
-	return std::make_unique<ContextCache>(adapter, name, CacheFigures{g.entries, g.ways, g.read, g.miss},
+	return std::make_unique<ContextCache>(adapter, name,
+					      CacheFigures{g.entries, g.ways, g.read, g.miss, g.misses},
 					      class_of_reads, port);
 }
 

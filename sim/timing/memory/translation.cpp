@@ -84,8 +84,9 @@ void Translation::found(Waiting &w)
 {
 	if (--w.missing)
 		return;
-	if (!w.checked)
+	if (!w.checked && !w.failed)
 		pages(w);
+	w.checked = true;
 	leave();
 }
 
@@ -94,7 +95,9 @@ void Translation::leave()
 	while (!queue_.empty() && queue_.front()->checked && !queue_.front()->missing) {
 		Waiting *w = queue_.pop();
 
-		if (w->dma)
+		if (w->failed)
+			port_.refuse(w->dma);
+		else if (w->dma)
 			port_.transfer(w->dma);
 		else
 			port_.interrupt(w->vector);

@@ -22,9 +22,11 @@ class Translation
 		unsigned int vector = 0;
 		unsigned int missing = 0;
 		bool checked = false; /* the protection entries are there */
+		bool failed = false;  /* an entry could not be read */
 
-		void filled() override
+		void filled(const hca_dma &read) override
 		{
+			failed |= read.status != 0;
 			owner->found(*this);
 		}
 	};

@@ -9,6 +9,8 @@
 #include "fabric.h"
 #include "own_profile.h"
 #include "timing/memory/set_cache.h"
+#include "timing/memory/translation.h"
+#include "timing/sc_kernel.h"
 
 using namespace hcasim;
 
@@ -279,6 +281,71 @@ void key_miss()
 	CU_ASSERT(near(both.ns - none, 2 * (700 + 300), 2 * CYCLE));
 }
 
+/* A message across two pages misses both, of each buffer: one after the other, or at a time. Further ones wait for both. */
+double two_pages(const std::string &cache, const char *misses)
+{
+	Pairs pairs(
+		{cache + ".entries=8", cache + ".miss=700", cache + ".read=0", cache + ".misses=" + misses},
+		{{0, 1}});
+
+	return pairs.write(0, 1, 64, 4096 - 32);
+}
+
+void misses_at_a_time()
+{
+	const double one = two_pages("mtt_cache", "1"), two = two_pages("mtt_cache", "2"),
+		     four = two_pages("mtt_cache", "4");
+
+	CU_ASSERT(near(one - two, 2 * 700, 2 * CYCLE));
+	CU_ASSERT(near(two, four, CYCLE));
+	/* A transfer has one key: a second unit has nothing to do. */
+	CU_ASSERT(near(two_pages("mpt_cache", "1"), two_pages("mpt_cache", "2"), CYCLE));
+	Pairs pairs({"mtt_cache.entries=64", "mtt_cache.ways=64", "mtt_cache.miss=700", "mtt_cache.read=64",
+		     "mtt_cache.misses=1"},
+		    {{0, 1}});
+	Node &a = *pairs.f->nodes[0], &b = *pairs.f->nodes[1];
+
+	fill(a, 5, 65536);
+	pairs.write(0, 1, 65536);
+	CU_ASSERT(placed(a, 0, b, 0, 65536));
+}
+
+/* The keys of two pairs need four entries. */
+void mpt_entries()
+{
+	const std::vector<std::pair<unsigned int, unsigned int>> two = {{0, 1}, {2, 3}};
+	auto misses = [&two](const char *entries, const char *ways) {
+		return run({std::string("mpt_cache.entries=") + entries,
+			    std::string("mpt_cache.ways=") + ways},
+			   two, 5)
+			.count.at("mpt_cache")
+			.misses;
+	};
+
+	CU_ASSERT_EQUAL(misses("4", "4"), 4);
+	CU_ASSERT_EQUAL(misses("8", "4"), 4);
+	CU_ASSERT_EQUAL(misses("2", "4"), 5 * 4);
+	CU_ASSERT_EQUAL(misses("1", "4"), 5 * 4);
+}
+
+/* The keys of nodes 0 and 2 are in the same set of two; a page of theirs, too. */
+void key_ways()
+{
+	const std::vector<std::pair<unsigned int, unsigned int>> same = {{0, 2}}, other = {{0, 1}};
+
+	for (const std::string cache : {"mpt_cache", "mtt_cache"}) {
+		auto misses = [&cache](const char *ways, const auto &of) {
+			return run({cache + ".entries=2", cache + ".ways=" + ways}, of, 5)
+				.count.at(cache)
+				.misses;
+		};
+
+		CU_ASSERT_EQUAL(misses("1", other), 2);
+		CU_ASSERT_EQUAL(misses("1", same), 5 * 2);
+		CU_ASSERT_EQUAL(misses("2", same), 2);
+	}
+}
+
 /* Misses of a WRITE of 64 KiB, to the same place again. */
 Count pages(const std::vector<std::string> &figures, bool twice)
 {
@@ -395,6 +462,118 @@ void wqe_entries()
 	CU_ASSERT(longer.ns > read.ns);
 }
 
+/* Work requests of the same index of two queue pairs, which are posted together, are in the same set of two. */
+unsigned int wqes_of(const std::string &ways, unsigned int second)
+{
+	Pairs pairs({"wqe_cache.entries=2", "wqe_cache.ways=" + ways}, {{0, 1}, {2, 3}});
+
+	for (unsigned int n : {0u, second}) {
+		Node &from = *pairs.f->nodes[n], &to = *pairs.f->nodes[n ^ 1];
+
+		from.put(WRITE, from.at(0), to.at(0), to.key, 64);
+	}
+	for (unsigned int n : {0u, second})
+		pairs.f->nodes[n]->ring();
+	for (unsigned int n : {0u, second})
+		CU_ASSERT_PTR_NOT_NULL(pairs.f->wait(n));
+	return pairs.end()["wqe_cache"].misses;
+}
+
+void wqe_ways()
+{
+	CU_ASSERT(wqes_of("1", 2) > 0);
+	CU_ASSERT_EQUAL(wqes_of("2", 2), 0);
+	CU_ASSERT_EQUAL(wqes_of("1", 1), 0); /* the other set */
+}
+
+/* ---- Reads that fail ---- */
+
+/* The context is read behind a push, which needs no other read before its payload's. */
+void context_lost()
+{
+	for (const char *fault : {"read_ur=1", "read_poison=1", "read_lost=1"})
+		for (const bool cache : {false, true}) {
+			OwnProfile profile(
+				cache ? std::vector<std::string>{"qp_cache.entries=8", "qp_cache.read=256"}
+				      : std::vector<std::string>{});
+			Options opt;
+
+			opt.profile = profile.path();
+			opt.fault = fault;
+			opt.timeout = 20; /* longer than the completion time-out */
+			Fabric f(opt);
+			Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+			hca_async_eq(a.core, a.eqn);
+			a.push(a.put(WRITE, a.at(0), b.at(0), b.key, 64), 8);
+			const hcasim_cqe *cqe = f.wait(0);
+
+			CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
+			CU_ASSERT_EQUAL(cqe->status, cache ? HCASIM_CQE_STATUS_WR_FLUSH_ERR
+							   : HCASIM_CQE_STATUS_LOC_PROT_ERR);
+			f.settle();
+			CU_ASSERT_EQUAL(a.eqe(0)->type == HCASIM_EQE_TYPE_QP_FATAL, cache);
+		}
+}
+
+/* What leaves for the link, as text. Reads of entries end at once, with a status. */
+struct Link : DmaPort {
+	int status = 0;
+	std::string out;
+
+	void transfer(hca_dma *dma) override
+	{
+		if (dma->pasid == HCA_PASID_CONTEXT) {
+			dma->status = status;
+			dma->done(nullptr, dma);
+		} else {
+			out += std::to_string(dma->qpn) + " ";
+		}
+	}
+	void refuse(hca_dma *dma) override
+	{
+		out += "-" + std::to_string(dma->qpn) + " ";
+	}
+	void interrupt(unsigned int vector) override
+	{
+		out += "!" + std::to_string(vector) + " ";
+	}
+};
+
+/* The transfer whose entry cannot be read is refused in its turn, and the next one reads the entry again. */
+void entry_lost()
+{
+	for (const std::string cache : {"mpt_cache", "mtt_cache"}) {
+		const OwnProfile own(std::vector<std::string>{cache + ".entries=8", cache + ".read=64"});
+		Profile p;
+		std::string err;
+
+		CU_ASSERT_FATAL(profile_load(own.path().c_str(), p, err));
+		ScKernel kernel;
+		Link link;
+		Translation t("x", p, link);
+		hca_dma_seg seg = {0x1000, 64, 0x500};
+		hca_dma dma[3] = {};
+
+		sc_core::sc_start(sc_core::SC_ZERO_TIME);
+		for (uint32_t i = 0; i < 3; i++) {
+			dma[i].qpn = i + 1;
+			dma[i].nseg = 1;
+			dma[i].seg = &seg;
+		}
+		auto use = [&](hca_dma &d, int status) {
+			link.status = status;
+			t.dma(&d);
+			t.msix(d.qpn);
+			sc_core::sc_start(to_sc(1000000));
+		};
+		use(dma[0], -EFAULT);
+		use(dma[1], 0);
+		use(dma[2], -EFAULT); /* it is there: nothing is read */
+		CU_ASSERT_STRING_EQUAL(link.out.c_str(), "-1 !1 2 !2 3 !3 ");
+	}
+}
+
 } // namespace
 
 int main()
@@ -407,9 +586,15 @@ int main()
 				    {"QP: ways", qp_ways},
 				    {"QP: reset", qp_reset},
 				    {"keys: miss and read", key_miss},
+				    {"misses at a time", misses_at_a_time},
+				    {"MPT: entries", mpt_entries},
+				    {"MPT and MTT: ways", key_ways},
 				    {"MTT: entries", mtt_entries},
 				    {"MTT: page", mtt_page},
 				    {"MTT: order", mtt_order},
 				    {"keys: changed", key_changed},
-				    {"WQE: entries", wqe_entries}});
+				    {"WQE: entries", wqe_entries},
+				    {"WQE: ways", wqe_ways},
+				    {"QP: the read fails", context_lost},
+				    {"keys: the read fails", entry_lost}});
 }

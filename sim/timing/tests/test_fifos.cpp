@@ -2,6 +2,8 @@
 /* The depths of the adapter's FIFOs are those of the profile. */
 #include "suite.h"
 
+#include <algorithm>
+
 #include "core/engine.h"
 #include "fabric.h"
 #include "own_profile.h"
@@ -93,12 +95,142 @@ void back_pressure()
 	CU_ASSERT(burst("tx", "1") > 2 * usual);
 	CU_ASSERT(burst("tx", "128") == usual);
 	CU_ASSERT(burst("rx_writes", "1") > usual);
-	CU_ASSERT(burst("gather", "1") >= usual);
+}
+
+/* Frames of 1 KiB from node 0 to node 1, or READ responses of them, until all are through. */
+struct Traffic {
+	uint8_t op;
+	unsigned int wqes;
+	uint32_t len;
+};
+
+/* The most that one of the adapter's FIFOs has held. */
+uint32_t highest(const std::vector<std::string> &figures, const Traffic &t, unsigned int adapter,
+		 hca_level level)
+{
+	OwnProfile profile(figures);
+	Options opt;
+	uint32_t most = 0;
+
+	opt.profile = profile.path();
+	opt.timeout = 20;
+	Fabric f(opt);
+	Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+	for (unsigned int i = 0; i < t.wqes; i++)
+		a.put(t.op, a.at(0), b.at(64), b.key, t.len);
+	a.ring();
+	for (unsigned int done = 0; done < t.wqes;) {
+		if (machine_run(f.m, 1000) != MACHINE_ACTIVE)
+			machine_advance(f.m, machine_now(f.m) + 1000);
+		most = std::max(most, hca_level_now(machine_hca(f.m, adapter), level));
+		while (a.poll())
+			done++;
+		CU_ASSERT_FATAL(machine_now(f.m) < 10000000000);
+	}
+	return most;
+}
+
+/* Behind each FIFO is something slow: it holds as much as the profile says, and twice as much with twice the figure. */
+void held()
+{
+	constexpr uint8_t WRITE = HCASIM_WQE_OP_RDMA_WRITE;
+	const Traffic large = {WRITE, 8, 16384}, small = {WRITE, 32, 64};
+	const struct {
+		const char *key, *slow;
+		const Traffic *of;
+		unsigned int adapter;
+		hca_level level;
+	} cases[] = {
+		{"gather", "engine.stages.gather.fixed=3000", &large, 0, HCA_LEVEL_GATHER},
+		{"tx", "root.read_latency=20000", &large, 0, HCA_LEVEL_TX},
+		{"rx", "engine.stages.rx.fixed=3000", &large, 1, HCA_LEVEL_RX},
+		{"rx_writes", "pcie.latency=5000", &large, 1, HCA_LEVEL_RX_WRITES},
+		{"cqe_writes", "pcie.latency=5000", &small, 0, HCA_LEVEL_CQE_WRITES},
+	};
+
+	for (const auto &c : cases)
+		for (uint32_t depth : {4, 8}) {
+			const std::string figure = std::string("fifo.") + c.key + "=" + std::to_string(depth);
+			const uint32_t most = highest({figure, c.slow}, *c.of, c.adapter, c.level);
+
+			if (most != depth)
+				fprintf(stderr, "%s=%u: %u\n", c.key, depth, most);
+			CU_ASSERT_EQUAL(most, depth);
+		}
+}
+
+/* Reads of WQEs of six queues before the first of them is decoded. */
+unsigned int reads(const char *depth)
+{
+	OwnProfile profile({std::string("fifo.fetch=") + depth, "root.read_latency=20000"});
+	Options opt;
+	unsigned int n = 0;
+
+	opt.hcas = 1;
+	opt.profile = profile.path();
+	opt.timeout = 20;
+	Fabric f(opt);
+
+	while (f.nodes.size() < 6)
+		f.nodes.push_back(std::make_unique<Node>(f.m, 0));
+	for (unsigned int i = 2; i < 6; i++)
+		f.nodes[i]->connect(*f.nodes[i ^ 1], machine_hca_config(f.m, 0)->mac[0], 0, opt);
+	for (auto &node : f.nodes) {
+		node->put(HCASIM_WQE_OP_RDMA_WRITE, node->at(0), node->at(64), node->key, 64);
+		node->ring();
+	}
+	while (!f.stage[HCA_STAGE_DECODE].steps) {
+		if (machine_run(f.m, 1000) != MACHINE_ACTIVE)
+			machine_advance(f.m, machine_now(f.m) + 1000);
+		n = f.stage[HCA_STAGE_FETCH].steps;
+		CU_ASSERT_FATAL(machine_now(f.m) < 10000000000);
+	}
+	return n;
+}
+
+void fetched()
+{
+	CU_ASSERT_EQUAL(reads("1"), 1);
+	CU_ASSERT_EQUAL(reads("2"), 2);
+	CU_ASSERT_EQUAL(reads("4"), 4);
+	CU_ASSERT_EQUAL(reads("8"), 6);
+}
+
+/* Frames that TX has handed out when the first one is on a slow wire. */
+unsigned int buffered(const char *frames)
+{
+	OwnProfile profile({std::string("wire.tx_buffer=") + frames, "wire.rate=0.1"});
+	Options opt;
+
+	opt.profile = profile.path();
+	opt.timeout = 20;
+	Fabric f(opt);
+	Node &a = *f.nodes[0], &b = *f.nodes[1];
+
+	a.put(HCASIM_WQE_OP_RDMA_WRITE, a.at(0), b.at(64), b.key, 32768);
+	a.ring();
+	for (hca_ps end = 50000000; machine_now(f.m) < end;) /* a frame takes 85 us */
+		if (machine_run(f.m, 1000) != MACHINE_ACTIVE)
+			machine_advance(f.m, machine_now(f.m) + 1000);
+	return f.stage[HCA_STAGE_TX].steps;
+}
+
+void transmit_buffer()
+{
+	const unsigned int four = buffered("4"), eight = buffered("8"), sixteen = buffered("16");
+
+	CU_ASSERT_EQUAL(eight - four, 4);
+	CU_ASSERT_EQUAL(sixteen - eight, 8);
 }
 
 } // namespace
 
 int main()
 {
-	return run_suite("FIFOs", {{"doubled", doubled}, {"back-pressure", back_pressure}});
+	return run_suite("FIFOs", {{"doubled", doubled},
+				   {"back-pressure", back_pressure},
+				   {"held", held},
+				   {"WQE reads", fetched},
+				   {"transmit buffer", transmit_buffer}});
 }

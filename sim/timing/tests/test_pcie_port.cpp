@@ -224,6 +224,33 @@ void read_faults()
 	}
 }
 
+/* READ and FETCH_ADD, pushed: the responder's read of its memory is the one that fails, and it says so to the requester. */
+void responder_faults()
+{
+	for (const char *fault : {"read_ur=1", "read_poison=1", "read_lost=1"})
+		for (const bool atomic : {false, true}) {
+			Options opt;
+
+			opt.fault = fault;
+			opt.timeout = 20; /* longer than the completion time-out */
+			Fabric f(opt);
+			Node &a = *f.nodes[0], &b = *f.nodes[1];
+			const uint8_t *wqe = a.put(HCASIM_WQE_OP_RDMA_READ, a.at(0), b.at(0), b.key, 64);
+
+			if (atomic) {
+				a.pi--;
+				a.put_add(a.at(0), b.at(0), b.key);
+			}
+			fill(b, 1, 64);
+			a.push(wqe, 8);
+			const hcasim_cqe *cqe = f.wait(0);
+
+			CU_ASSERT_PTR_NOT_NULL_FATAL(cqe);
+			CU_ASSERT_EQUAL(cqe->status, HCASIM_CQE_STATUS_REM_ACCESS_ERR);
+			CU_ASSERT_FALSE(placed(b, 0, a, 0, 8));
+		}
+}
+
 /* WRITEs of a QP that some of its reads fail: how many succeed, before the first error. */
 unsigned int successes(Fabric &f, unsigned int n, unsigned int wqes)
 {
@@ -343,6 +370,7 @@ int main()
 				       {"foreign root", foreign_root},
 				       {"foreign root's loads", foreign_root_loads},
 				       {"read faults", read_faults},
+				       {"responder's read faults", responder_faults},
 				       {"others go on", others_go_on},
 				       {"completion timeout", completion_timeout},
 				       {"load fault", load_fault},

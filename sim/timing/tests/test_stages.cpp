@@ -246,11 +246,8 @@ void defaults()
 }
 
 /* When the WRITE of a QP is through, while another QP has been read before it, or not. */
-hca_ps second_queue(double units, bool other)
+hca_ps second_queue(const Figures &f, bool other)
 {
-	Figures f = usual;
-
-	f["units"] = units;
 	OwnProfile profile(sets_of(HCA_STAGE_FETCH, f));
 	Options opt;
 
@@ -269,6 +266,14 @@ hca_ps second_queue(double units, bool other)
 	return wait_all(fabric, b, 1).back();
 }
 
+hca_ps second_queue(double units, bool other)
+{
+	Figures f = usual;
+
+	f["units"] = units;
+	return second_queue(f, other);
+}
+
 /* A queue has one read at a time, so the interval of FETCH is seen between queues. */
 void fetch_of_two()
 {
@@ -278,6 +283,47 @@ void fetch_of_two()
 	CU_ASSERT(near(double(second_queue(1, true)) / CYCLE - alone, apart,
 		       60)); /* its doorbell comes 50 ns later */
 	CU_ASSERT(near(double(second_queue(2, true)) / CYCLE - alone, 0, 20));
+}
+
+/* Each figure of its interval: between the reads of two queues. */
+void fetch_interval()
+{
+	const hca_work read = {64, 1, 0};
+	const double base = double(second_queue(1, true)) / CYCLE;
+
+	for (const char *key : {"interval", "interval_per_item", "interval_width"}) {
+		Figures f = usual;
+
+		f[key] = 2 * f[key];
+		CU_ASSERT(near(double(second_queue(f, true)) / CYCLE - base,
+			       interval(f, read) - interval(usual, read), 4));
+		CU_ASSERT(near(double(second_queue(f, false)), double(second_queue(1, false)), 4 * CYCLE));
+	}
+}
+
+/* Cycles of a WRITE of so many packets of MTU bytes. */
+double write_of(uint32_t packets, hca_stage stage, double items_again)
+{
+	Figures f = usual;
+
+	f["items_again"] = items_again;
+	return double(run(stage, f, {WRITE, 1, packets * MTU, false}).cqe.back()) / CYCLE;
+}
+
+/* What the first packet of a message takes for its descriptor and SGE, further ones take a share of. */
+void items_again()
+{
+	const double items = 2 * usual.at("interval_per_item");
+	const double all = write_of(9, HCA_STAGE_PACKETISE, 1), half = write_of(9, HCA_STAGE_PACKETISE, 0.5),
+		     none = write_of(9, HCA_STAGE_PACKETISE, 0);
+
+	/* The last packet has no interval behind it, but its latency. */
+	const double last = 2 * usual.at("per_item");
+
+	CU_ASSERT(near(all - none, 7 * items + last, 16));
+	CU_ASSERT(near(all - half, (7 * items + last) / 2, 16));
+	CU_ASSERT(near(write_of(1, HCA_STAGE_PACKETISE, 0), write_of(1, HCA_STAGE_PACKETISE, 1), 1));
+	CU_ASSERT(near(write_of(9, HCA_STAGE_TX, 0), write_of(9, HCA_STAGE_TX, 1), 1));
 }
 
 /* The latency of FETCH, which only a doorbell needs. */
@@ -380,6 +426,8 @@ int main()
 				    {"interval above latency", interval_above_latency},
 				    {"defaults", defaults},
 				    {"fetch of two", fetch_of_two},
+				    {"fetch interval", fetch_interval},
+				    {"items again", items_again},
 				    {"fetch latency", fetch_latency},
 				    {"events", events},
 				    {"order", order}});

@@ -37,6 +37,7 @@ static struct trace *open_trace(void)
 	struct trace *t = trace_open(dir, true, NULL, NULL, err, sizeof(err));
 
 	CU_ASSERT_PTR_NOT_NULL_FATAL(t);
+	trace_adapters(t, (const char *const[]){"hcasim0", "mlx5_0"}, 2);
 	return t;
 }
 
@@ -120,7 +121,7 @@ static void tlps(void)
 
 	r = record("tlp.log", 0);
 	CU_ASSERT(number(r, "ps") == 10 && number(r, "arrival") == 20);
-	CU_ASSERT_STRING_EQUAL(text(r, "hca"), "hcasim1");
+	CU_ASSERT_STRING_EQUAL(text(r, "hca"), "mlx5_0");
 	CU_ASSERT_STRING_EQUAL(text(r, "dir"), "up");
 	CU_ASSERT_STRING_EQUAL(text(r, "type"), "MWr");
 	CU_ASSERT_STRING_EQUAL(text(r, "addr"), "0xfedcba9876543210");
@@ -149,7 +150,6 @@ static void events(void)
 	pkt->len = 58;
 	pkt->number = 7;
 	CU_ASSERT_TRUE(trace_wants_events(t));
-	trace_head(t, 2);
 	trace_step(t, &(struct trace_step){.start = 5,
 					   .end = 9,
 					   .adapter = 1,
@@ -166,7 +166,11 @@ static void events(void)
 	trace_close(t);
 	free(pkt);
 
+	r = record("events.log", 0);
+	CU_ASSERT_STRING_EQUAL(json_string_value(json_array_get(json_object_get(r, "hcas"), 1)), "mlx5_0");
+	json_decref(r);
 	r = record("events.log", 1);
+	CU_ASSERT_STRING_EQUAL(text(r, "hca"), "mlx5_0");
 	CU_ASSERT(number(r, "ps") == 5 && number(r, "end") == 9 && number(r, "qpn") == 16);
 	CU_ASSERT(number(r, "index") == 65535 && number(r, "blocks") == 2 && number(r, "psn") == -1);
 	CU_ASSERT_STRING_EQUAL(text(r, "stage"), "fetch");
@@ -334,7 +338,7 @@ static void faults(void)
 	trace_fault(t, 9, 1, "loss", 70);
 	trace_close(t);
 	r = record("fault.log", 0);
-	CU_ASSERT_STRING_EQUAL(text(r, "from"), "hcasim1");
+	CU_ASSERT_STRING_EQUAL(text(r, "from"), "mlx5_0");
 	CU_ASSERT_STRING_EQUAL(text(r, "what"), "loss");
 	CU_ASSERT(number(r, "ps") == 9 && number(r, "len") == 70);
 	json_decref(r);

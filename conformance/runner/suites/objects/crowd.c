@@ -96,7 +96,7 @@ static bool create(struct kit *k, struct own *o, unsigned int queue)
 	return own_create(k, o, IBV_QPT_RC) && own_reach(k, o, IBV_QPS_RTS);
 }
 
-/* All are there at a time and are used in turn; half of them is replaced, and all are used again. */
+/* All are there at a time and are used in turn; twice half of them is replaced, and all are used again. */
 static void many_queues(struct kit *k)
 {
 	struct own o[QUEUES] = {0};
@@ -106,12 +106,12 @@ static void many_queues(struct kit *k)
 		goto out;
 	for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k); i++)
 		create(k, &o[i], i);
-	for (unsigned int turn = 0; turn < 2 && KIT_GOOD(k); turn++) {
+	for (unsigned int turn = 0; turn < 3 && KIT_GOOD(k); turn++) {
 		for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k); i++)
 			post(k, &c, &o[i], i);
 		for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k); i++)
 			arrived(k, &c, &o[i], i);
-		for (unsigned int i = 0; i < QUEUES && KIT_GOOD(k) && !turn; i += 2) {
+		for (unsigned int i = turn; i < QUEUES && KIT_GOOD(k) && turn < 2; i += 2) {
 			own_destroy(&o[i]);
 			create(k, &o[i], i);
 		}
@@ -168,10 +168,14 @@ static void queue_numbers(struct kit *k)
 	count = pass_numbers(k, &o[0], &o[1], others);
 	if (!KIT_GOOD(k) || !own_reach(k, &o[1], IBV_QPS_RTS))
 		goto out;
-	for (unsigned int i = 0; i < 2; i++)
-		post(k, &c, &o[i], i);
-	for (unsigned int i = 0; i < 2 && KIT_GOOD(k); i++)
-		arrived(k, &c, &o[i], i);
+	for (unsigned int turn = 0; turn < 2 && KIT_GOOD(k); turn++) {
+		for (unsigned int i = 0; i < 2; i++)
+			post(k, &c, &o[i], i);
+		for (unsigned int i = 0; i < 2 && KIT_GOOD(k); i++)
+			arrived(k, &c, &o[i], i);
+		while (count)
+			ibv_destroy_qp(others[--count]);
+	}
 out:
 	while (count)
 		ibv_destroy_qp(others[--count]);

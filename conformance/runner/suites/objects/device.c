@@ -124,6 +124,7 @@ static void device(struct kit *k)
 	check_limits(k, &plain);
 	check_extended(k, &ex);
 	check_shorter(k, &ex, offsetof(struct ibv_device_attr_ex, tso_caps));
+	check_shorter(k, &ex, offsetof(struct ibv_device_attr_ex, rss_caps));
 	check_shorter(k, &ex, offsetof(struct ibv_device_attr_ex, packet_pacing_caps));
 	check_shorter(k, &ex, offsetof(struct ibv_device_attr_ex, raw_packet_caps));
 }

@@ -4,14 +4,14 @@ import json
 import os
 from types import SimpleNamespace
 
-FORMAT, VERSION = "hcasim-events", 2
+FORMAT, VERSION = "hcasim-events", 3
 LINKS = ["posted", "read", "store", "cpu"]  # what waits for the PCIe link
 STAGES = ["doorbell", "fetch", "decode", "packetise", "gather", "tx", "rx", "respond", "complete", "event"]
-NUMBER, NAME, FLAG = "a number from 0 on", "a name", "true or false"
+NUMBER, NAME, FLAG, NAMES = "a number from 0 on", "a name", "true or false", "a list of names"
 
 # Members that each record must have, and those that it may have: their kinds.
 EVENTS = {
-    "head": ({"format": NAME, "version": NUMBER, "hcas": NUMBER}, {}),
+    "head": ({"format": NAME, "version": NUMBER, "hcas": NAMES}, {}),
     "end": ({"events": NUMBER}, {}),
     "step": (
         {"end": NUMBER, "hca": NAME, "stage": NAME, "bytes": NUMBER, "items": NUMBER},
@@ -51,6 +51,8 @@ class TraceError(Exception):
 def fits(value, kind):
     if kind == NUMBER:
         return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if kind == NAMES:
+        return isinstance(value, list) and all(isinstance(name, str) for name in value)
     return kind is None and isinstance(value, int) or isinstance(value, str if kind == NAME else bool)
 
 
@@ -144,7 +146,7 @@ class Trace:
             raise TraceError(f"{folder}: {'not a folder' if os.path.exists(folder) else 'does not exist'}")
         events = load_events(f"{folder}/events.log")
         self.folder = folder
-        self.hcas = [f"hcasim{i}" for i in range(events["head"][0].hcas)]
+        self.hcas = events["head"][0].hcas
         self.steps = sorted(events["step"], key=lambda s: (s.end, s.ps))
         self.stalls, self.ranges = events["stall"], events["range"]
         self.lookups = events["lookup"]

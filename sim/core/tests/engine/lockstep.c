@@ -41,6 +41,7 @@ static void faults(void)
 static void connected(void)
 {
 	same(rc_tests);
+	same(payload_tests);
 	same(flush_tests);
 	same(error_tests);
 	same(state_tests);

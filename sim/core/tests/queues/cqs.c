@@ -343,7 +343,37 @@ static void slow_driver(void)
 	free(ring);
 }
 
+/* They tell what has completed, each direction alone, from 0 again after RESET. */
+static void marks(void)
+{
+	struct hca_marks of[2] = {{7, 7}, {7, 7}};
+	uint16_t signaled = 0;
+	struct hca_sge sge;
+	struct pair p;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	for (unsigned int side = 0; side < 2; side++)
+		CU_ASSERT_EQUAL(hca_qp_marks(p.fixture->hca[side], p.qp[side]->qpn, &of[side]), 0);
+	CU_ASSERT_EQUAL(hca_qp_marks(p.fixture->hca[0], 0xfffff, &of[0]), -EINVAL);
+	CU_ASSERT_TRUE(!of[0].sq && !of[0].rq && !of[1].sq && !of[1].rq);
+	for (uint16_t i = 1; i <= 3; i++) {
+		sge = fixture_sge(p.mem[1], 64, p.key[1]);
+		fixture_recv(p.qp[1], &sge, 1);
+		fixture_send(p.qp[0], HCASIM_WQE_OP_SEND, i % 2 ? HCA_WR_SIGNALED : 0,
+			     fixture_sge(p.mem[0], 64, p.key[0]), 0, 0);
+		fixture_run(p.fixture);
+		CU_ASSERT_EQUAL(of[1].rq, i);
+		signaled = i % 2 ? p.qp[0]->pi : signaled;
+		CU_ASSERT_EQUAL(of[0].sq, signaled); /* no completion, no mark */
+	}
+	CU_ASSERT_TRUE(!of[0].rq && !of[1].sq);
+	fixture_state(p.qp[0], HCASIM_QPS_RESET);
+	CU_ASSERT_EQUAL(of[0].sq, 0);
+	pair_free(&p);
+}
+
 const struct test cq_tests[] = {
+	{"marks", marks},
 	{"one event for one arm", arm_once},
 	{"events one by one", event_by_event},
 	{"solicited", solicited},

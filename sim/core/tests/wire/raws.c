@@ -95,6 +95,56 @@ static void frames(void)
 	pair_free(&p);
 }
 
+/* Puts tags between the addresses and the type of frame(). */
+static uint32_t tagged_frame(struct pair *p, const uint16_t (*tag)[2], uint32_t tags)
+{
+	const uint32_t len = frame(p, 5000, 100);
+	uint8_t *at = p->mem[0] + ETH_TYPE;
+
+	memmove(at + VLAN_LEN * tags, at, len - ETH_TYPE);
+	for (; tags--; tag++, at += VLAN_LEN) {
+		put16(at, (*tag)[0]);
+		put16(at + 2, (*tag)[1]);
+	}
+	return len + (uint32_t)(at - p->mem[0]) - ETH_TYPE;
+}
+
+/* Only the outermost tag, and only a customer's; the VLAN 0xfff is reserved. */
+static void one_strip(struct pair *p, const uint16_t (*tag)[2], uint32_t tags, bool stripped)
+{
+	const uint32_t len = tagged_frame(p, tag, tags), gone = stripped ? VLAN_LEN : 0;
+	struct tiny_cqe c;
+
+	recv(p, p->qp[1]);
+	send(p, 0, len);
+	c = fixture_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
+	CU_ASSERT_EQUAL(c.byte_count, len - gone);
+	CU_ASSERT_EQUAL(c.vlan, stripped ? (*tag)[1] : 0xffff);
+	CU_ASSERT_EQUAL(memcmp(p->mem[1], p->mem[0], ETH_TYPE), 0);
+	CU_ASSERT_EQUAL(memcmp(p->mem[1] + ETH_TYPE, p->mem[0] + ETH_TYPE + gone, len - ETH_TYPE - gone), 0);
+}
+
+static void vlans(void)
+{
+	static const uint16_t tag[][2] = {{ETH_TYPE_VLAN, 0x6123}, {ETH_TYPE_VLAN, 0x2045}},
+			      service[][2] = {{ETH_TYPE_QINQ, 0x6123}, {ETH_TYPE_VLAN, 0x2045}},
+			      reserved[][2] = {{ETH_TYPE_VLAN, 0xffff}};
+	struct pair p;
+
+	for (int strip = 0; strip < 2; strip++) {
+		fixture_strip_vlan = strip;
+		raw_pair(&p);
+		fixture_strip_vlan = false;
+		flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
+		one_strip(&p, tag, 0, false);
+		one_strip(&p, tag, 1, strip);
+		one_strip(&p, tag, 2, strip);
+		one_strip(&p, service, 2, false);
+		one_strip(&p, reserved, 1, false);
+		pair_free(&p);
+	}
+}
+
 static void sums(void)
 {
 	struct tiny_cqe c;
@@ -505,13 +555,9 @@ static void parser(void)
 }
 
 const struct test raw_tests[] = {
-	{"frames", frames},
-	{"checksums", sums},
-	{"fields of flows", fields},
-	{"order of flows", order},
-	{"flows against a list of them", against_list},
-	{"multicast groups", groups},
-	{"RoCE and sniffers", roce},
-	{"hostile headers", parser},
-	{NULL, NULL},
+	{"frames", frames},           {"VLAN tags", vlans},
+	{"checksums", sums},          {"fields of flows", fields},
+	{"order of flows", order},    {"flows against a list of them", against_list},
+	{"multicast groups", groups}, {"RoCE and sniffers", roce},
+	{"hostile headers", parser},  {NULL, NULL},
 };

@@ -8,10 +8,11 @@
 
 #include "devices/mlx5/driver.h"
 
-struct mlx5_devx_obj { /* an object that a command has made; it is destroyed with its handle */
-	struct native_dev *n;
-	uint16_t opcode; /* that made it */
-	uint16_t type;   /* of a general object */
+struct mlx5_devx_obj {        /* an object that a command has made; it is destroyed with its handle */
+	struct native_dev *n; /* of a block of reserved numbers */
+	struct hca *hca;      /* of a memory key */
+	uint16_t opcode;      /* that made it */
+	uint16_t type;        /* of a general object */
 	uint32_t number;
 };
 
@@ -40,6 +41,7 @@ int mlx5_devx_destroy(void *object);
 
 uint8_t mlx5_devx_query_hca_cap(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_rts2rts_qp(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_create_mkey(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_create_general(struct mlx5_devx_cmd *cmd);
 
 #endif

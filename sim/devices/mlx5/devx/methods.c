@@ -24,7 +24,7 @@ struct command {
 };
 
 static const struct command other[] = {
-	{OPCODE(QUERY_HCA_CAP), HEAD, HEAD + HCASIM_MLX5_HCA_CAP_SIZE, mlx5_devx_query_hca_cap},
+	{OPCODE(QUERY_HCA_CAP), HEAD, HEAD + sizeof(struct hcasim_mlx5_hca_cap), mlx5_devx_query_hca_cap},
 	{OPCODE(QUERY_ADAPTER), 0, 0, NULL},
 	{OPCODE(QUERY_ISSI), 0, 0, NULL},
 	{OPCODE(QUERY_NIC_VPORT_CONTEXT), 0, 0, NULL},
@@ -33,7 +33,7 @@ static const struct command other[] = {
 };
 static const struct command create[] = {
 	{OPCODE(CREATE_GENERAL_OBJECT), HEAD, HEAD, mlx5_devx_create_general},
-	{OPCODE(CREATE_MKEY), 0, 0, NULL},
+	{OPCODE(CREATE_MKEY), sizeof(struct hcasim_mlx5_cmd_create_mkey), HEAD, mlx5_devx_create_mkey},
 	{OPCODE(CREATE_CQ), 0, 0, NULL},
 	{OPCODE(CREATE_QP), 0, 0, NULL},
 	{OPCODE(CREATE_PSV), 0, 0, NULL},
