@@ -31,9 +31,21 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+# What XRC programs of rdma-core and perftest leave behind; another user may not open them, nor root, if /tmp is sticky.
+XRC_FILES = [Path(f"/tmp/xrc_domain{end}") for end in ("", "_server", "_client")]
+
+
+def remove_xrc_files():
+    for file in XRC_FILES:
+        file.unlink(missing_ok=True)
+
+
 @pytest.fixture(autouse=True)
 def ordinary(monkeypatch):
     monkeypatch.setattr(conftest, "USER", NOBODY)
+    remove_xrc_files()
+    yield
+    remove_xrc_files()
 
 
 @pytest.fixture(
