@@ -113,9 +113,13 @@ struct drv_call_ops {
 	void *(*create)(struct drv_call *c, uint16_t id, size_t size);
 	/* The new object `id` must be destroyed before the driver's object `used`, of an IDR attribute. */
 	void (*use)(struct drv_call *c, uint16_t id, uint16_t used);
+	/* The same for a driver's object `drv` that is found in another way. It has a handle in the same file. */
+	void (*hold)(struct drv_call *c, uint16_t id, const void *drv);
 	/* Memory of the caller: 0 or -EFAULT. */
 	int (*read_user)(struct drv_call *c, void *dst, uint64_t src, size_t size);
 	int (*write_user)(struct drv_call *c, uint64_t dst, const void *src, size_t size);
+	/* Memory of the caller that the adapter shall reach, and write to: 0, -EFAULT or -ENOMEM. */
+	int (*pin)(struct drv_call *c, uint64_t addr, uint64_t size, bool write);
 };
 
 struct drv_call { /* one call in progress */

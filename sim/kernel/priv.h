@@ -100,7 +100,7 @@ struct xrc_qp {
 	LIST_HEAD(, uobj) handles;
 };
 
-#define UOBJ_MAX_USES 5
+#define UOBJ_MAX_USES 6
 
 struct uobj {
 	TAILQ_ENTRY(uobj) link;

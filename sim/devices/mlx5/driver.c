@@ -33,6 +33,7 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	numbers_init(&n->uars, HCASIM_MLX5_UAR_FIRST, HCASIM_MLX5_UAR_PAGES,
 		     HCASIM_MLX5_UAR_PAGES - HCASIM_MLX5_UAR_FIRST);
 	numbers_init(&n->reserved_qpns, 0, HCASIM_MLX5_RESERVED_QPN_BLOCKS, reserved_blocks(dev->cfg));
+	numbers_init(&n->umems, 1, 1 + 2 * MLX5_MAX_UMEMS, MLX5_MAX_UMEMS);
 	if (mlx5_clock_create(dev)) {
 		native_drv_ops.remove(dev);
 		return -ENOMEM;
@@ -122,6 +123,7 @@ static int create_ah(struct drv_ah *base, const struct hca_av *av, struct drv_ud
 static void remove_device(struct drv_device *dev)
 {
 	mlx5_clock_destroy(dev);
+	numbers_free(&native_dev(dev)->umems);
 	numbers_free(&native_dev(dev)->reserved_qpns);
 	native_drv_ops.remove(dev);
 }

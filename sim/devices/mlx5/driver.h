@@ -16,7 +16,8 @@
 #define MLX5_CMD_SHIFT 8 /* of the command in a page offset of mmap; below it is the index */
 #define MLX5_CMD_BITS  8
 #define MLX5_MMAP_PAGE 9ull /* the first command that is not of the uapi: an allocated user access page */
-#define MLX5_MAX_UARS  256  /* of one context: libmlx5 has room for no more */
+#define MLX5_MAX_UMEMS (1u << 20)
+#define MLX5_MAX_UARS  256 /* of one context: libmlx5 has room for no more */
 /* Compression is the adapter's to do where it can, and this one never does. */
 #define MLX5_CQE_COMP_NUM 64
 #define MLX5_CQE_COMP_FORMATS                                                                                \
@@ -56,8 +57,10 @@ struct mlx5_cq {
 struct mlx5_qp {
 	struct native_qp base;
 	struct mlx5_page *page; /* NULL: a static one */
+	uint32_t uar_page;
 	bool has_bfreg;
 	uint32_t bfreg;
+	uint32_t result_inline, recv_inline; /* payload in CQEs; DEVX sets them, else they are of the flags */
 };
 
 static inline struct mlx5_ucontext *mlx5_ctx(struct drv_ucontext *ctx)
@@ -87,6 +90,7 @@ void mlx5_bfreg_put(struct mlx5_ucontext *ctx, uint32_t bfreg);
 /* driver_uar.c. An allocated page that queues ring: NULL if the context has no such page. */
 struct mlx5_page *mlx5_page_get(const struct mlx5_ucontext *ctx, uint32_t number);
 void mlx5_page_put(struct mlx5_page *page); /* may be NULL */
+bool mlx5_page_is_static(const struct mlx5_ucontext *ctx, uint32_t number);
 void mlx5_pages_free(struct mlx5_ucontext *ctx);
 int mlx5_page_mmap(const struct mlx5_ucontext *ctx, uint64_t number, struct drv_mmap *out);
 
@@ -116,8 +120,8 @@ int mlx5_create_matcher(struct drv_call *c);
 int mlx5_destroy_matcher(void *matcher);
 int mlx5_create_flow(struct drv_call *c);
 
-#define MLX5_NUM_METHODS 17
-#define MLX5_NUM_OBJECTS 3
+#define MLX5_NUM_METHODS 19
+#define MLX5_NUM_OBJECTS 4
 extern const struct drv_method mlx5_methods[MLX5_NUM_METHODS];
 extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];
 

@@ -116,6 +116,7 @@ struct fake_call {
 	bool answered;
 	void *object;
 	uint16_t type;
+	unsigned int held; /* objects that the new one uses */
 };
 
 static size_t call_size(struct drv_call *c, uint16_t id)
@@ -154,6 +155,12 @@ static uint16_t call_type(struct drv_call *c, uint16_t id)
 	return ((struct fake_call *)c)->type;
 }
 
+static void call_hold(struct drv_call *c, uint16_t id, const void *drv)
+{
+	CU_ASSERT_PTR_NOT_NULL(drv);
+	((struct fake_call *)c)->held++;
+}
+
 static void *call_create(struct drv_call *c, uint16_t id, size_t size)
 {
 	return ((struct fake_call *)c)->object = calloc(1, size);
@@ -167,7 +174,8 @@ static int run(struct fake_call *c, int (*handler)(struct drv_call *c), const vo
 						.put = call_put,
 						.object = call_object,
 						.type = call_type,
-						.create = call_create};
+						.create = call_create,
+						.hold = call_hold};
 
 	c->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base.base};
 	/* Each method numbers its attributes from the same number on. */
@@ -435,19 +443,22 @@ static void test_refused_mkeys(void)
 
 /* ---- Queue pairs ---- */
 
-static struct hcasim_mlx5_cmd_rts2rts set_sport(uint32_t qpn, uint16_t port)
+static struct hcasim_mlx5_cmd_modify_qp set_sport(uint32_t qpn, uint16_t port)
 {
 	struct hcasim_mlx5_cmd_in head = command(HCASIM_MLX5_CMD_RTS2RTS_QP, 0);
-	struct hcasim_mlx5_cmd_rts2rts req = {.udp_sport = htobe16(port),
-					      .opt_param_mask_2 =
-						      htobe64(HCASIM_MLX5_CMD_RTS2RTS_MASK_UDP_SPORT_MASK)};
+	struct hcasim_mlx5_cmd_modify_qp req = {
+		.opt_param_mask_2 = htobe64(HCASIM_MLX5_CMD_MODIFY_QP_OPT_UDP_SPORT_MASK)};
+	const struct hcasim_mlx5_ads path = {.dscp_sport = htobe32(port)};
+	struct hcasim_mlx5_qpc qpc = {0};
 
 	head.number = htobe32(qpn);
 	memcpy(&req, &head, sizeof(head));
+	memcpy(qpc.path, &path, sizeof(path));
+	memcpy(req.qpc, &qpc, sizeof(qpc));
 	return req;
 }
 
-static void modify_fails(const struct hcasim_mlx5_cmd_rts2rts *req, size_t len, uint8_t status)
+static void modify_fails(const struct hcasim_mlx5_cmd_modify_qp *req, size_t len, uint8_t status)
 {
 	struct fake_call c = {.object = &w.qp, .type = UVERBS_OBJECT_QP};
 
@@ -457,9 +468,9 @@ static void modify_fails(const struct hcasim_mlx5_cmd_rts2rts *req, size_t len, 
 
 static void test_udp_sport(void)
 {
-	const struct hcasim_mlx5_cmd_rts2rts req = set_sport(w.qp.qpn, 55555);
+	const struct hcasim_mlx5_cmd_modify_qp req = set_sport(w.qp.qpn, 55555);
 	struct fake_call c = {.object = &w.qp, .type = UVERBS_OBJECT_QP};
-	struct hcasim_mlx5_cmd_rts2rts other = req;
+	struct hcasim_mlx5_cmd_modify_qp other = req;
 
 	modify_fails(&req, sizeof(req), HCASIM_MLX5_CMD_STATUS_BAD_RES_STATE_ERR);
 	set_state(HCASIM_QPS_INIT);
@@ -478,8 +489,8 @@ static void test_udp_sport(void)
 /* The number in the command is that of the handle's object, which is a queue pair. */
 static void test_wrong_object(void)
 {
-	const struct hcasim_mlx5_cmd_rts2rts req = set_sport(w.qp.qpn, 55555),
-					     other = set_sport(w.qp.qpn + 1, 55555);
+	const struct hcasim_mlx5_cmd_modify_qp req = set_sport(w.qp.qpn, 55555),
+					       other = set_sport(w.qp.qpn + 1, 55555);
 	struct fake_call c = {.object = &w.qp, .type = UVERBS_OBJECT_QP},
 			 cq = {.object = &w.qp, .type = UVERBS_OBJECT_CQ},
 			 none = {.object = NULL, .type = UVERBS_OBJECT_QP};

@@ -11,6 +11,7 @@
 
 #define HEAD          sizeof(struct hcasim_mlx5_cmd_in)
 #define OPCODE(name)  HCASIM_MLX5_CMD_##name
+#define MODIFY_QP     sizeof(struct hcasim_mlx5_cmd_modify_qp)
 #define GENERAL_END   0xd00 /* opcodes from SYNC_STEERING on, and below this, are general commands */
 #define GENERAL_FIRST HCASIM_MLX5_CMD_SYNC_STEERING
 
@@ -20,42 +21,61 @@ enum method { METHOD_OTHER, METHOD_CREATE, METHOD_MODIFY, METHOD_QUERY };
 
 struct command {
 	uint16_t opcode, min_in, min_out;
-	mlx5_devx_run run; /* NULL: a command of a ConnectX-6 that this adapter does not have */
+	mlx5_devx_run run;
+	enum mlx5_devx_kind of; /* MODIFY, QUERY: what it is about */
 };
 
+/* A command of a ConnectX-6 that this adapter does not have. */
+#define ABSENT(name)                                                                                         \
+	{                                                                                                    \
+		OPCODE(name), 0, 0, NULL, MLX5_DEVX_NONE                                                     \
+	}
+
 static const struct command other[] = {
-	{OPCODE(QUERY_HCA_CAP), HEAD, HEAD + sizeof(struct hcasim_mlx5_hca_cap), mlx5_devx_query_hca_cap},
-	{OPCODE(QUERY_ADAPTER), 0, 0, NULL},
-	{OPCODE(QUERY_ISSI), 0, 0, NULL},
-	{OPCODE(QUERY_NIC_VPORT_CONTEXT), 0, 0, NULL},
-	{OPCODE(QUERY_ROCE_ADDRESS), 0, 0, NULL},
-	{OPCODE(QUERY_LAG), 0, 0, NULL},
+	{OPCODE(QUERY_HCA_CAP), HEAD, HEAD + sizeof(struct hcasim_mlx5_hca_cap), mlx5_devx_query_hca_cap,
+	 MLX5_DEVX_NONE},
+	ABSENT(QUERY_ADAPTER),
+	ABSENT(QUERY_ISSI),
+	ABSENT(QUERY_NIC_VPORT_CONTEXT),
+	ABSENT(QUERY_ROCE_ADDRESS),
+	ABSENT(QUERY_LAG),
 };
 static const struct command create[] = {
-	{OPCODE(CREATE_GENERAL_OBJECT), HEAD, HEAD, mlx5_devx_create_general},
-	{OPCODE(CREATE_MKEY), sizeof(struct hcasim_mlx5_cmd_create_mkey), HEAD, mlx5_devx_create_mkey},
-	{OPCODE(CREATE_CQ), 0, 0, NULL},
-	{OPCODE(CREATE_QP), 0, 0, NULL},
-	{OPCODE(CREATE_PSV), 0, 0, NULL},
-	{OPCODE(CREATE_TIR), 0, 0, NULL},
-	{OPCODE(CREATE_TIS), 0, 0, NULL},
-	{OPCODE(CREATE_FLOW_TABLE), 0, 0, NULL},
-	{OPCODE(CREATE_FLOW_COUNTER), 0, 0, NULL},
-	{OPCODE(ALLOC_PACKET_REFORMAT_CONTEXT), 0, 0, NULL},
-	{OPCODE(ALLOC_MODIFY_HEADER_CONTEXT), 0, 0, NULL},
+	{OPCODE(CREATE_GENERAL_OBJECT), HEAD, HEAD, mlx5_devx_create_general, MLX5_DEVX_NONE},
+	{OPCODE(CREATE_MKEY), sizeof(struct hcasim_mlx5_cmd_create_mkey), HEAD, mlx5_devx_create_mkey,
+	 MLX5_DEVX_NONE},
+	{OPCODE(ALLOC_PD), HEAD, HEAD, mlx5_devx_alloc_pd, MLX5_DEVX_NONE},
+	{OPCODE(CREATE_CQ), sizeof(struct hcasim_mlx5_cmd_create_cq), HEAD, mlx5_devx_create_cq,
+	 MLX5_DEVX_NONE},
+	{OPCODE(CREATE_QP), sizeof(struct hcasim_mlx5_cmd_create_qp), HEAD, mlx5_devx_create_qp,
+	 MLX5_DEVX_NONE},
+	ABSENT(CREATE_PSV),
+	ABSENT(CREATE_TIR),
+	ABSENT(CREATE_TIS),
+	ABSENT(CREATE_FLOW_TABLE),
+	ABSENT(CREATE_FLOW_COUNTER),
+	ABSENT(ALLOC_PACKET_REFORMAT_CONTEXT),
+	ABSENT(ALLOC_MODIFY_HEADER_CONTEXT),
 };
 static const struct command modify[] = {
-	{OPCODE(RTS2RTS_QP), sizeof(struct hcasim_mlx5_cmd_rts2rts), HEAD, mlx5_devx_rts2rts_qp},
-	{OPCODE(RST2INIT_QP), 0, 0, NULL},
-	{OPCODE(INIT2INIT_QP), 0, 0, NULL},
-	{OPCODE(INIT2RTR_QP), 0, 0, NULL},
-	{OPCODE(RTR2RTS_QP), 0, 0, NULL},
-	{OPCODE(SQERR2RTS_QP), 0, 0, NULL},
-	{OPCODE(MODIFY_GENERAL_OBJECT), 0, 0, NULL},
+	{OPCODE(RST2INIT_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(INIT2INIT_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(INIT2RTR_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(RTR2RTS_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(RTS2RTS_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(SQERR2RTS_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(TO_ERR_QP), HEAD, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(TO_RST_QP), HEAD, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(MODIFY_CQ), sizeof(struct hcasim_mlx5_cmd_create_cq), HEAD, mlx5_devx_modify_cq,
+	 MLX5_DEVX_CQ},
+	ABSENT(MODIFY_GENERAL_OBJECT),
 };
 static const struct command query[] = {
-	{OPCODE(QUERY_QP), 0, 0, NULL},
-	{OPCODE(QUERY_GENERAL_OBJECT), 0, 0, NULL},
+	{OPCODE(QUERY_QP), HEAD, sizeof(struct hcasim_mlx5_cmd_query_qp_out), mlx5_devx_query_qp,
+	 MLX5_DEVX_QP},
+	{OPCODE(QUERY_CQ), HEAD, sizeof(struct hcasim_mlx5_cmd_query_cq_out), mlx5_devx_query_cq,
+	 MLX5_DEVX_CQ},
+	ABSENT(QUERY_GENERAL_OBJECT),
 };
 #define TABLE(t)                                                                                             \
 	{                                                                                                    \
@@ -170,23 +190,34 @@ int mlx5_devx_create(struct drv_call *c)
 		ret = cmd.obj ? 0 : -ENOMEM;
 	}
 	if (!ret) {
-		cmd.obj->opcode = be16toh(cmd.head.opcode);
+		cmd.obj->dev = c->dev;
 		ret = execute(&cmd, METHOD_CREATE, out);
 	}
 	free(mem);
 	return ret;
 }
 
-/* The command must be about the object of the handle: it may be another context's, but not another object. */
-static int get_object(struct mlx5_devx_cmd *cmd, uint16_t id)
+/*
+ * The command must be about the object of the handle. Of queue pairs of verbs, the driver changes all but what
+ * mlx5_devx_modify_qp() says; of other objects of verbs there are no commands.
+ */
+static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id)
 {
 	const uint32_t number = HCASIM_FIELD_GET(HCASIM_MLX5_CMD_IN_OBJECT_MASK, be32toh(cmd->head.number));
+	const struct command *which = find(method, be16toh(cmd->head.opcode));
 	void *obj = cmd->call->ops->object(cmd->call, id);
+	const uint16_t type = cmd->call->ops->type(cmd->call, id);
+	const bool devx = type == MLX5_IB_OBJECT_DEVX_OBJ;
 
-	if (!obj || cmd->call->ops->type(cmd->call, id) != UVERBS_OBJECT_QP)
+	if (!obj || !which || (!devx && type != UVERBS_OBJECT_QP))
 		return -EINVAL;
+	if (devx) {
+		cmd->obj = obj;
+		cmd->qp = cmd->obj->kind == MLX5_DEVX_QP ? &cmd->obj->qp.base.base : NULL;
+		return which->of == cmd->obj->kind && cmd->obj->number == number ? 0 : -EINVAL;
+	}
 	cmd->qp = obj;
-	return cmd->qp->qpn == number ? 0 : -EINVAL;
+	return which->of == MLX5_DEVX_QP && !cmd->qp->rss && cmd->qp->qpn == number ? 0 : -EINVAL;
 }
 
 static int on_object(struct drv_call *c, enum method method, uint16_t handle, uint16_t in, uint16_t out)
@@ -196,7 +227,7 @@ static int on_object(struct drv_call *c, enum method method, uint16_t handle, ui
 	int ret = prepare(&cmd, in, out, &mem);
 
 	if (!ret)
-		ret = get_object(&cmd, handle);
+		ret = get_object(&cmd, method, handle);
 	if (!ret)
 		ret = execute(&cmd, method, out);
 	free(mem);

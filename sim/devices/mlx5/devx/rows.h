@@ -39,6 +39,17 @@ static const struct attr_spec devx_query[] = {
 	IN_MIN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN, DEVX_HEAD, M_),
 	OUT_MIN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, DEVX_HEAD, M_),
 };
+static const struct attr_spec devx_umem_reg[] = {
+	IDR(MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, MLX5_IB_OBJECT_DEVX_UMEM, ACCESS_NEW, M_),
+	IN(MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, sizeof(uint64_t), M_),
+	IN(MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, sizeof(uint64_t), M_),
+	FLAGS_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, O_),
+	CONST_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, O_),
+	OUT(MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, sizeof(uint32_t), M_),
+};
+static const struct attr_spec devx_umem_dereg[] = {
+	IDR(MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE, MLX5_IB_OBJECT_DEVX_UMEM, ACCESS_DESTROY, M_),
+};
 
 #define MLX5_DEVX_METHODS                                                                                    \
 	DRV_METHOD(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, mlx5_devx_other, devx_other),             \
@@ -52,6 +63,9 @@ static const struct attr_spec devx_query[] = {
 		DRV_METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_MODIFY, mlx5_devx_modify,        \
 			   devx_modify),                                                                     \
 		DRV_METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY, mlx5_devx_query,          \
-			   devx_query)
+			   devx_query),                                                                      \
+		DRV_METHOD(MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG, mlx5_devx_reg_umem,       \
+			   devx_umem_reg),                                                                   \
+		DRV_METHOD(MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_DEREG, NULL, devx_umem_dereg)
 
 #endif
