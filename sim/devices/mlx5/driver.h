@@ -37,6 +37,24 @@ struct mlx5_page { /* a user access page; in native_dev.uars by its number */
 	uint32_t users; /* QPs and CQs */
 };
 
+struct mlx5_clock {
+	int memfd;
+	struct mlx5_ib_clock_info *page;
+};
+
+struct mlx5_event_sub; /* devx/event.c: who gets events of what */
+TAILQ_HEAD(mlx5_event_subs, mlx5_event_sub);
+
+struct mlx5_dev { /* native_dev.family */
+	struct mlx5_clock clock;
+	struct numbers umems;  /* registered memory */
+	struct drv_upcalls up; /* what native_dev has: those of objects of DEVX end here */
+	const struct drv_upcalls *kernel;
+	struct mlx5_event_subs subs; /* of events of the device */
+};
+
+struct mlx5_devx_obj;
+
 struct mlx5_ucontext {
 	struct native_ucontext base;
 	bool devx;              /* it may use DEVX */
@@ -49,6 +67,7 @@ struct mlx5_ucontext {
 
 struct mlx5_cq {
 	struct native_cq base;
+	struct mlx5_devx_obj *devx; /* NULL: of verbs */
 	uint32_t cqe_size, uar_page;
 	struct mlx5_page *page; /* NULL: a static one */
 	uint64_t record;
@@ -56,12 +75,18 @@ struct mlx5_cq {
 
 struct mlx5_qp {
 	struct native_qp base;
-	struct mlx5_page *page; /* NULL: a static one */
+	struct mlx5_devx_obj *devx; /* NULL: of verbs */
+	struct mlx5_page *page;     /* NULL: a static one */
 	uint32_t uar_page;
 	bool has_bfreg;
 	uint32_t bfreg;
 	uint32_t result_inline, recv_inline; /* payload in CQEs; DEVX sets them, else they are of the flags */
 };
+
+static inline struct mlx5_dev *mlx5_dev(const struct drv_device *dev)
+{
+	return native_dev(dev)->family;
+}
 
 static inline struct mlx5_ucontext *mlx5_ctx(struct drv_ucontext *ctx)
 {
@@ -120,7 +145,7 @@ int mlx5_create_matcher(struct drv_call *c);
 int mlx5_destroy_matcher(void *matcher);
 int mlx5_create_flow(struct drv_call *c);
 
-#define MLX5_NUM_METHODS 19
+#define MLX5_NUM_METHODS 23
 #define MLX5_NUM_OBJECTS 4
 extern const struct drv_method mlx5_methods[MLX5_NUM_METHODS];
 extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];

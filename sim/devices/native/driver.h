@@ -108,7 +108,6 @@ struct native_dev {
 	unsigned int num_eqs;
 	struct numbers uars, pds, rwq_tables; /* uars: of contexts, or what another family has put there */
 	struct numbers reserved_qpns;         /* of another family: blocks of numbers that no QP gets */
-	struct numbers umems;                 /* and registered memory for queues */
 	uint32_t num_ahs, num_mcasts;
 	struct native_ucontext *dm_owner[NATIVE_DM_PAGES]; /* NULL: free */
 	struct native_objects cqs, qps, srqs;

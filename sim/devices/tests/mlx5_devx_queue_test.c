@@ -25,11 +25,11 @@
 
 static void umem_fails(struct umem_call u, int error)
 {
-	const uint32_t before = native_dev(&w.dev)->umems.used;
+	const uint32_t before = mlx5_dev(&w.dev)->umems.used;
 
 	CU_ASSERT_EQUAL(devx_reg_umem(&u), error);
 	devx_free_umem(&u);
-	CU_ASSERT_EQUAL(native_dev(&w.dev)->umems.used, before);
+	CU_ASSERT_EQUAL(mlx5_dev(&w.dev)->umems.used, before);
 }
 
 static void test_umems(void)
@@ -498,7 +498,7 @@ static void test_random(void)
 	}
 	free_call(&qp);
 	CU_ASSERT_EQUAL(n->pds.used, 1);
-	CU_ASSERT_EQUAL(n->umems.used, 3);
+	CU_ASSERT_EQUAL(mlx5_dev(&w.dev)->umems.used, 3);
 }
 
 /* What the other tests use. */
@@ -532,7 +532,7 @@ static void test_nothing_left(void)
 	devx_free_umem(&q.umem);
 	devx_free_umem(&q.foreign);
 	devx_free_umem(&q.read_only);
-	CU_ASSERT_EQUAL(native_dev(&w.dev)->umems.used, 0);
+	CU_ASSERT_EQUAL(mlx5_dev(&w.dev)->umems.used, 0);
 }
 
 int main(void)

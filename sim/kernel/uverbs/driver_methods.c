@@ -63,6 +63,20 @@ static void use(struct drv_call *c, uint16_t id, uint16_t used)
 	uobj_use(attr_get(call_of(c), id)->obj, attr_get(call_of(c), used)->obj);
 }
 
+static struct drv_file *file(struct drv_call *c, uint16_t id)
+{
+	const struct attr_val *v = attr_get(call_of(c), id);
+
+	return v ? &v->ev->drv : NULL;
+}
+
+static int user_fd(struct drv_call *c, int fd)
+{
+	struct task *t = call_of(c)->t;
+
+	return t->ops->fd_get(t, fd);
+}
+
 static void hold(struct drv_call *c, uint16_t id, const void *drv)
 {
 	uobj_use(attr_get(call_of(c), id)->obj, drv_uobj(drv));
@@ -94,6 +108,8 @@ static const struct drv_call_ops call_ops = {
 	.type = type,
 	.create = create,
 	.use = use,
+	.file = file,
+	.user_fd = user_fd,
 	.hold = hold,
 	.read_user = read_user,
 	.write_user = write_user,

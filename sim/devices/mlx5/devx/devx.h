@@ -26,6 +26,7 @@ struct mlx5_devx_obj { /* an object that a command has made; it is destroyed wit
 	};
 	struct drv_device *dev;
 	enum mlx5_devx_kind kind;
+	struct mlx5_event_subs subs; /* of its events */
 	uint32_t number;
 	uint8_t context[sizeof(struct hcasim_mlx5_qpc)]; /* CQ, QP: cqc or qpc as created */
 };
@@ -61,6 +62,14 @@ int mlx5_devx_query_eqn(struct drv_call *c);
 int mlx5_devx_query_uar(struct drv_call *c);
 int mlx5_devx_destroy(void *object);
 
+/* Events: of objects of DEVX, and of ports, to files and eventfds that have subscribed to them. */
+void mlx5_devx_events_init(struct mlx5_dev *m, const struct drv_upcalls *kernel);
+void mlx5_devx_events_end(const struct drv_device *dev, struct mlx5_event_subs *subs);
+void mlx5_devx_events_close(const struct mlx5_ucontext *ctx);
+int mlx5_devx_alloc_events(struct drv_call *c);
+int mlx5_devx_subscribe(struct drv_call *c);
+
+int mlx5_devx_async_query(struct drv_call *c);
 int mlx5_devx_reg_umem(struct drv_call *c);
 int mlx5_devx_dereg_umem(void *umem);
 /*

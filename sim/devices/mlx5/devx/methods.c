@@ -112,7 +112,7 @@ static uint8_t run(const struct command *which, struct mlx5_devx_cmd *cmd)
 }
 
 /* As the firmware answers; the details of an error are its own business. */
-static int answer(struct mlx5_devx_cmd *cmd, uint8_t status, uint16_t out_id)
+static void fill_head(struct mlx5_devx_cmd *cmd, uint8_t status)
 {
 	const uint32_t details = (uint32_t)status << 16 | be16toh(cmd->head.opcode);
 	const struct hcasim_mlx5_cmd_out head = {
@@ -120,9 +120,15 @@ static int answer(struct mlx5_devx_cmd *cmd, uint8_t status, uint16_t out_id)
 		.syndrome = htobe32(status ? details : 0),
 		.number = htobe32(cmd->number),
 	};
-	int ret;
 
 	memcpy(cmd->out, &head, sizeof(head));
+}
+
+static int answer(struct mlx5_devx_cmd *cmd, uint8_t status, uint16_t out_id)
+{
+	int ret;
+
+	fill_head(cmd, status);
 	ret = cmd->call->ops->put(cmd->call, out_id, cmd->out, cmd->out_len);
 	if (ret)
 		return ret;
@@ -145,7 +151,7 @@ static int execute(struct mlx5_devx_cmd *cmd, enum method method, uint16_t out_i
 }
 
 /* Reads the command, and clears its answer. Both are of the lengths that the program says, at most 64 KiB each. */
-static int prepare(struct mlx5_devx_cmd *cmd, uint16_t in_id, uint16_t out_id, uint8_t **mem)
+static int prepare(struct mlx5_devx_cmd *cmd, uint16_t in_id, size_t out_len, uint8_t **mem)
 {
 	const struct drv_call_ops *ops = cmd->call->ops;
 	int ret;
@@ -153,7 +159,7 @@ static int prepare(struct mlx5_devx_cmd *cmd, uint16_t in_id, uint16_t out_id, u
 	if (!cmd->call->ctx || !mlx5_ctx(cmd->call->ctx)->devx)
 		return -EINVAL;
 	cmd->in_len = ops->size(cmd->call, in_id);
-	cmd->out_len = ops->size(cmd->call, out_id);
+	cmd->out_len = out_len;
 	if (cmd->in_len < HEAD || cmd->out_len < HEAD)
 		return -EINVAL;
 	*mem = calloc(1, cmd->in_len + cmd->out_len);
@@ -170,7 +176,8 @@ int mlx5_devx_other(struct drv_call *c)
 {
 	struct mlx5_devx_cmd cmd = {.call = c};
 	uint8_t *mem = NULL;
-	int ret = prepare(&cmd, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, &mem);
+	int ret = prepare(&cmd, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
+			  c->ops->size(c, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT), &mem);
 
 	if (!ret)
 		ret = execute(&cmd, METHOD_OTHER, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
@@ -183,7 +190,7 @@ int mlx5_devx_create(struct drv_call *c)
 	const uint16_t in = MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, out = MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT;
 	struct mlx5_devx_cmd cmd = {.call = c};
 	uint8_t *mem = NULL;
-	int ret = prepare(&cmd, in, out, &mem);
+	int ret = prepare(&cmd, in, c->ops->size(c, out), &mem);
 
 	if (!ret) {
 		cmd.obj = c->ops->create(c, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, sizeof(*cmd.obj));
@@ -191,6 +198,7 @@ int mlx5_devx_create(struct drv_call *c)
 	}
 	if (!ret) {
 		cmd.obj->dev = c->dev;
+		TAILQ_INIT(&cmd.obj->subs);
 		ret = execute(&cmd, METHOD_CREATE, out);
 	}
 	free(mem);
@@ -224,7 +232,7 @@ static int on_object(struct drv_call *c, enum method method, uint16_t handle, ui
 {
 	struct mlx5_devx_cmd cmd = {.call = c};
 	uint8_t *mem = NULL;
-	int ret = prepare(&cmd, in, out, &mem);
+	int ret = prepare(&cmd, in, c->ops->size(c, out), &mem);
 
 	if (!ret)
 		ret = get_object(&cmd, method, handle);
@@ -244,6 +252,47 @@ int mlx5_devx_query(struct drv_call *c)
 {
 	return on_object(c, METHOD_QUERY, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE,
 			 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
+}
+
+/* What the program reads from its file: its number of the command, and the answer, which says whether it failed. */
+static int push_answer(const struct mlx5_devx_cmd *cmd, uint64_t wr_id)
+{
+	struct drv_file *f = cmd->call->ops->file(cmd->call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD);
+	uint8_t *rec = malloc(sizeof(wr_id) + cmd->out_len);
+	int ret;
+
+	if (!rec)
+		return -ENOMEM;
+	memcpy(rec, &wr_id, sizeof(wr_id));
+	memcpy(rec + sizeof(wr_id), cmd->out, cmd->out_len);
+	ret = mlx5_dev(cmd->call->dev)->kernel->file_push(f, rec, sizeof(wr_id) + cmd->out_len);
+	free(rec);
+	return ret;
+}
+
+int mlx5_devx_async_query(struct drv_call *c)
+{
+	const struct command *which;
+	struct mlx5_devx_cmd cmd = {.call = c};
+	uint64_t wr_id = 0, out_len = 0;
+	uint8_t *mem = NULL;
+	int ret = c->ops->get(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, &out_len, sizeof(out_len));
+
+	if (!ret)
+		ret = c->ops->get(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID, &wr_id, sizeof(wr_id));
+	if (!ret && out_len > UINT16_MAX)
+		ret = -EINVAL;
+	if (!ret)
+		ret = prepare(&cmd, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN, out_len, &mem);
+	if (!ret)
+		ret = get_object(&cmd, METHOD_QUERY, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE);
+	if (!ret) {
+		which = find(METHOD_QUERY, be16toh(cmd.head.opcode));
+		fill_head(&cmd, run(which, &cmd));
+		ret = push_answer(&cmd, wr_id);
+	}
+	free(mem);
+	return ret;
 }
 
 int mlx5_devx_query_eqn(struct drv_call *c)

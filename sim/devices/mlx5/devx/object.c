@@ -99,14 +99,10 @@ uint8_t mlx5_devx_alloc_pd(struct mlx5_devx_cmd *cmd)
 	return HCASIM_MLX5_CMD_STATUS_OK;
 }
 
-int mlx5_devx_destroy(void *object)
+static int destroy(struct mlx5_devx_obj *obj)
 {
-	struct mlx5_devx_obj *obj = object;
-	const struct drv_ops *ops;
+	const struct drv_ops *ops = obj->dev->ops;
 
-	if (obj->kind == MLX5_DEVX_NONE)
-		return 0;
-	ops = obj->dev->ops;
 	switch (obj->kind) {
 	case MLX5_DEVX_RESERVED_QPNS:
 		numbers_remove(&native_dev(obj->dev)->reserved_qpns, obj->number);
@@ -118,7 +114,19 @@ int mlx5_devx_destroy(void *object)
 		return 0;
 	case MLX5_DEVX_CQ:
 		return ops->destroy_cq(&obj->cq.base.base);
-	default:
+	case MLX5_DEVX_QP:
 		return ops->destroy_qp(&obj->qp.base.base);
+	default:
+		return 0;
 	}
+}
+
+int mlx5_devx_destroy(void *object)
+{
+	struct mlx5_devx_obj *obj = object;
+	const int ret = destroy(obj);
+
+	if (!ret)
+		mlx5_devx_events_end(obj->dev, &obj->subs);
+	return ret;
 }

@@ -149,6 +149,7 @@ static uint8_t enter(struct mlx5_devx_cmd *cmd, struct drv_qp_init *init,
 	if (ret)
 		return mlx5_devx_status(ret);
 	cmd->obj->kind = MLX5_DEVX_QP;
+	cmd->obj->qp.devx = cmd->obj;
 	cmd->obj->number = cmd->number = qp->qpn;
 	return HCASIM_MLX5_CMD_STATUS_OK;
 }

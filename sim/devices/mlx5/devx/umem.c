@@ -63,7 +63,7 @@ int mlx5_devx_reg_umem(struct drv_call *c)
 	if (!ret)
 		ret = get_range(c, umem);
 	if (!ret)
-		ret = numbers_add(&native_dev(c->dev)->umems, umem, &umem->id);
+		ret = numbers_add(&mlx5_dev(c->dev)->umems, umem, &umem->id);
 	return ret ? ret : c->ops->put(c, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->id, sizeof(umem->id));
 }
 
@@ -72,7 +72,7 @@ int mlx5_devx_dereg_umem(void *object)
 	const struct mlx5_umem *umem = object;
 
 	if (umem->id)
-		numbers_remove(&native_dev(umem->ctx->base.base.dev)->umems, umem->id);
+		numbers_remove(&mlx5_dev(umem->ctx->base.base.dev)->umems, umem->id);
 	return 0;
 }
 
@@ -80,7 +80,7 @@ int mlx5_devx_dereg_umem(void *object)
 uint8_t mlx5_devx_place(struct mlx5_devx_cmd *cmd, uint32_t umem_id, uint64_t offset, uint64_t bytes,
 			uint32_t align, uint64_t *addr)
 {
-	const struct mlx5_umem *umem = numbers_find(&native_dev(cmd->call->dev)->umems, umem_id);
+	const struct mlx5_umem *umem = numbers_find(&mlx5_dev(cmd->call->dev)->umems, umem_id);
 
 	if (!umem || umem->ctx != mlx5_ctx(cmd->call->ctx) || umem->pasid != cmd->call->ctx->pasid ||
 	    !umem->writable)
