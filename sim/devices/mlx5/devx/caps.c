@@ -9,7 +9,7 @@
 #define PREP(field, v)  htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_##field##_MASK, v))
 #define OP_MOD_TYPE     1 /* bits from here on; below: the most there can be, or what there is */
 #define PORT_ETHERNET   1
-#define LOG_MAX_MSG     31
+#define LOG_MAX_MSG     30
 #define CQE_VERSION     1
 #define LOG_PAGE        12
 #define GID_TABLE_INDEX 4 /* the size as firmware counts: 8 << index */
