@@ -73,7 +73,8 @@ COMMANDS = {
         ("dw17", "UD", "ud"), ("dw17", "UC", "uc"), ("dw17", "RC", "rc"), ("dw18", "UAR_4K", "uar_4k"),
         ("dw18", "LOG_PG_SZ", "log_pg_sz"), ("dw19", "BF", "bf"),
         ("dw19", "LOG_BF_REG_SIZE", "log_bf_reg_size"), ("dw20", "MAX_WQE_SZ_SQ", "max_wqe_sz_sq"),
-        ("dw21", "MAX_WQE_SZ_RQ", "max_wqe_sz_rq"), ("general_obj_types", None, "general_obj_types"),
+        ("dw21", "MAX_WQE_SZ_RQ", "max_wqe_sz_rq"),
+        ("dw28", "LOG_MAX_RMP", "log_max_rmp"), ("general_obj_types", None, "general_obj_types"),
         ("device_frequency_khz", None, "device_frequency_khz"),
     ],
     ("hca_cap_2", "cmd_hca_cap_2"): [

@@ -153,6 +153,7 @@ static void remove_device(struct drv_device *dev)
 static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out)
 {
 	native_drv_ops.query_port(dev, port, out);
+	out->max_msg_sz = 1u << HCASIM_MLX5_LOG_MAX_MSG;
 }
 
 static uint64_t query_port_speed(struct drv_device *dev, uint8_t port)

@@ -161,6 +161,7 @@ int mlx5_create_wq(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata
 int mlx5_set_wq_flags(struct drv_qp *wq, uint32_t flags, uint32_t mask);
 int mlx5_create_rss(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 int mlx5_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
+int mlx5_enter_srq(struct drv_srq *srq, const struct hca_srq_attr *attr);
 int mlx5_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u);
 int mlx5_destroy_srq(struct drv_srq *srq);
 

@@ -68,7 +68,7 @@ static void test_umems(void)
 /* ---- Completion queues ---- */
 
 static struct {
-	struct umem_call umem, foreign, read_only;
+	struct umem_call umem, foreign;
 	struct native_pd pd;
 	struct devx_call cq;
 	uint32_t cqn;
@@ -140,11 +140,11 @@ static void test_cq(void)
 /* Other entries, values of the future, places that are not in the memory, and memory of others. */
 static void test_refused_cqs(void)
 {
-	struct hcasim_mlx5_cqc bad[20], c = cqc();
+	struct hcasim_mlx5_cqc bad[19], c = cqc();
 	struct hcasim_mlx5_cmd_create_cq req = create_cq(&c);
 	unsigned int i = 0;
 
-	for (i = 0; i < 20; i++)
+	for (i = 0; i < 19; i++)
 		bad[i] = c;
 	i = 0;
 	bad[i++].flags |= CQC(CQE_SZ, 3);
@@ -166,8 +166,7 @@ static void test_refused_cqs(void)
 	bad[i++].dbr_addr = htobe64(DEVX_BYTES - 4);
 	bad[i++].dbr_addr = htobe64(RECORD + 4);
 	bad[i++].dbr_addr = htobe64(UINT64_MAX);
-	bad[i++].dbr_umem_id = htobe32(q.read_only.id);
-	for (i = 0; i < 20; i++)
+	for (i = 0; i < 19; i++)
 		cq_fails(&bad[i], sizeof(req), BAD_PARAM);
 	cq_fails(&c, sizeof(req) - 1, HCASIM_MLX5_CMD_STATUS_BAD_INP_LEN_ERR);
 	req.umem_offset = htobe64(DEVX_BYTES);
@@ -439,8 +438,6 @@ static void test_refused_qps(void)
 	}
 	req = create_qp(&c);
 	devx_fails(mlx5_devx_create, &req, sizeof(req) - 1, 16, HCASIM_MLX5_CMD_STATUS_BAD_INP_LEN_ERR);
-	req.umem_id = htobe32(q.read_only.id);
-	devx_fails(mlx5_devx_create, &req, sizeof(req), 16, BAD_PARAM);
 	req.umem_id = 0;
 	devx_fails(mlx5_devx_create, &req, sizeof(req), 16, BAD_PARAM);
 }
@@ -498,7 +495,7 @@ static void test_random(void)
 	}
 	free_call(&qp);
 	CU_ASSERT_EQUAL(n->pds.used, 1);
-	CU_ASSERT_EQUAL(mlx5_dev(&w.dev)->umems.used, 3);
+	CU_ASSERT_EQUAL(mlx5_dev(&w.dev)->umems.used, 2);
 }
 
 /* What the other tests use. */
@@ -509,10 +506,9 @@ static void test_setup(void)
 	struct hcasim_mlx5_cqc c;
 
 	srand(1);
-	q.umem = q.foreign = q.read_only = devx_memory();
-	q.read_only.access = 0;
-	CU_ASSERT_EQUAL_FATAL(
-		devx_reg_umem(&q.umem) || devx_reg_umem(&q.foreign) || devx_reg_umem(&q.read_only), 0);
+	q.umem = q.foreign = devx_memory();
+	q.umem.access = 0; /* as UCX registers it */
+	CU_ASSERT_EQUAL_FATAL(devx_reg_umem(&q.umem) || devx_reg_umem(&q.foreign), 0);
 	other = w.ctx;
 	q.foreign.umem->ctx = &other;
 	q.pd.base.ctx = &w.ctx.base.base;
@@ -531,7 +527,6 @@ static void test_nothing_left(void)
 	q.foreign.umem->ctx = &w.ctx;
 	devx_free_umem(&q.umem);
 	devx_free_umem(&q.foreign);
-	devx_free_umem(&q.read_only);
 	CU_ASSERT_EQUAL(mlx5_dev(&w.dev)->umems.used, 0);
 }
 

@@ -53,6 +53,7 @@ static void test_capabilities(void)
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_NUM_PORTS_MASK, cap.dw13), 1);
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_LOG_MAX_QP_MASK, cap.dw4), 4);
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_LOG_MAX_RA_RES_QP_MASK, cap.dw10), 4);
+	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_LOG_MAX_RMP_MASK, cap.dw28), 4);
 	CU_ASSERT_EQUAL(be64toh(cap.general_obj_types), 1ull << HCASIM_MLX5_CMD_OBJ_RESERVED_QPN);
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_2_LOG_RESERVED_QPN_GRANULARITY_MASK, cap_2.dw4),
 			HCASIM_MLX5_LOG_RESERVED_QPNS);
@@ -243,6 +244,87 @@ static void test_refused_mkeys(void)
 	numbers_remove(&native_dev(&w.dev)->pds, pd.pdn);
 }
 
+/* ---- Shared receive queues ---- */
+
+#define RMPC(f, v) htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_RMPC_##f##_MASK, v))
+
+static struct hcasim_mlx5_rmpc rmpc_of(uint32_t pdn, uint32_t umem)
+{
+	return (struct hcasim_mlx5_rmpc){
+		.dw0 = RMPC(STATE, HCASIM_MLX5_RMP_STATE_RDY),
+		.wq = RMPC(WQ_TYPE, HCASIM_MLX5_WQ_TYPE_CYCLIC),
+		.domain = RMPC(PD, pdn),
+		.dbr_addr = htobe64(DEVX_BYTES - 8),
+		.sizes = RMPC(LOG_WQ_STRIDE, 5) | RMPC(LOG_WQ_SZ, 11),
+		.dbr_umem_id = htobe32(umem),
+		.umem_id = htobe32(umem),
+	};
+}
+
+static struct hcasim_mlx5_cmd_create_rmp create_rmp(const struct hcasim_mlx5_rmpc *c)
+{
+	const struct hcasim_mlx5_cmd_in head = devx_command(HCASIM_MLX5_CMD_CREATE_RMP, 0);
+	struct hcasim_mlx5_cmd_create_rmp req = {0};
+
+	memcpy(&req, &head, sizeof(head));
+	memcpy(req.rmpc, c, sizeof(*c));
+	return req;
+}
+
+static void rmps_refused(uint32_t pdn, uint32_t umem)
+{
+	struct hcasim_mlx5_rmpc bad[13];
+	struct hcasim_mlx5_cmd_create_rmp req;
+	unsigned int i;
+
+	for (i = 0; i < 13; i++)
+		bad[i] = rmpc_of(pdn, umem);
+	bad[0].dw0 = RMPC(STATE, HCASIM_MLX5_RMP_STATE_ERR);
+	bad[1].dw1 = RMPC(BASIC_CYCLIC, 1);
+	bad[2].wq = RMPC(WQ_TYPE, 2); /* with strides */
+	bad[3].wq |= RMPC(WQ_SIGNATURE, 1);
+	bad[4].limit = RMPC(LWM, 1);
+	bad[5].limit = RMPC(PAGE_OFFSET, 1);
+	bad[6].domain = RMPC(PD, pdn + 1);
+	bad[7].sizes = RMPC(LOG_WQ_STRIDE, 4) | RMPC(LOG_WQ_SZ, 3);
+	bad[8].sizes = RMPC(LOG_WQ_STRIDE, 10) | RMPC(LOG_WQ_SZ, 3);
+	bad[9].sizes = RMPC(LOG_WQ_STRIDE, 5) | RMPC(LOG_WQ_SZ, 31);
+	bad[10].sizes = RMPC(LOG_WQ_STRIDE, 5) | RMPC(LOG_WQ_SZ, 13); /* more than the memory has */
+	bad[11].umem_id = htobe32(umem + 1);
+	bad[12].dbr_addr = htobe64(DEVX_BYTES - 4);
+	for (i = 0; i < 13; i++) {
+		req = create_rmp(&bad[i]);
+		devx_fails(mlx5_devx_create, &req, sizeof(req), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
+	}
+}
+
+static void test_rmps(void)
+{
+	struct native_pd pd = {.base = {.ctx = &w.ctx.base.base}};
+	struct umem_call umem = devx_memory();
+	struct devx_call c = {.object = NULL};
+	struct hcasim_mlx5_cmd_create_rmp req;
+	struct hcasim_mlx5_rmpc context;
+
+	CU_ASSERT_EQUAL_FATAL(numbers_add(&native_dev(&w.dev)->pds, &pd, &pd.pdn), 0);
+	CU_ASSERT_EQUAL_FATAL(devx_reg_umem(&umem), 0);
+	context = rmpc_of(pd.pdn, umem.id);
+	for (unsigned int type = 0; type <= HCASIM_MLX5_WQ_TYPE_CYCLIC; type++) {
+		context.wq = RMPC(WQ_TYPE, type);
+		req = create_rmp(&context);
+		c.held = 0;
+		CU_ASSERT_EQUAL_FATAL(devx_run(&c, mlx5_devx_create, &req, sizeof(req), 16), 0);
+		CU_ASSERT_EQUAL(c.held, 3);
+		CU_ASSERT_PTR_EQUAL(native_find(&native_dev(&w.dev)->srqs, be32toh(devx_answer(&c).number)),
+				    c.object);
+		CU_ASSERT_EQUAL(mlx5_devx_destroy(c.object), 0);
+		free(c.object);
+	}
+	rmps_refused(pd.pdn, umem.id);
+	devx_free_umem(&umem);
+	numbers_remove(&native_dev(&w.dev)->pds, pd.pdn);
+}
+
 /* ---- Queue pairs ---- */
 
 static struct hcasim_mlx5_cmd_modify_qp set_sport(uint32_t qpn, uint16_t port)
@@ -314,6 +396,7 @@ int main(void)
 					    {"memory keys", test_mkeys},
 					    {"refused memory keys", test_refused_mkeys},
 					    {"refused objects", test_refused_objects},
+					    {"shared receive queues", test_rmps},
 					    {"UDP source port", test_udp_sport},
 					    {"wrong object", test_wrong_object},
 					    CU_TEST_INFO_NULL};

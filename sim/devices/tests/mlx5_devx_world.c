@@ -77,8 +77,13 @@ int devx_world_init(void)
 					   .timer = op_timer};
 	static const struct drv_upcalls upcalls;
 
-	w.cfg = (struct hca_config){
-		.num_ports = 1, .max_qp = 16, .max_cq = 16, .max_mr = 16, .max_mw = 16, .max_rd_atomic = 16};
+	w.cfg = (struct hca_config){.num_ports = 1,
+				    .max_qp = 16,
+				    .max_cq = 16,
+				    .max_mr = 16,
+				    .max_mw = 16,
+				    .max_srq = 16,
+				    .max_rd_atomic = 16};
 	w.dev = (struct drv_device){.cfg = &w.cfg, .ops = &mlx5_drv_ops};
 	w.dev.hca = hca_create(&w.cfg, mlx5_drv_ops.personality, &ops, NULL);
 	return !w.dev.hca || mlx5_drv_ops.probe(&w.dev, &upcalls) || devx_open(MLX5_IB_ALLOC_UCTX_DEVX) ||

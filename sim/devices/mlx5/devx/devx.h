@@ -16,6 +16,7 @@ enum mlx5_devx_kind {
 	MLX5_DEVX_PD,
 	MLX5_DEVX_CQ,
 	MLX5_DEVX_QP,
+	MLX5_DEVX_RMP,
 };
 
 struct mlx5_devx_obj { /* an object that a command has made; it is destroyed with its handle */
@@ -23,6 +24,7 @@ struct mlx5_devx_obj { /* an object that a command has made; it is destroyed wit
 		struct mlx5_cq cq;
 		struct mlx5_qp qp;
 		struct native_pd pd;
+		struct native_srq srq;
 	};
 	struct drv_device *dev;
 	enum mlx5_devx_kind kind;
@@ -36,7 +38,6 @@ struct mlx5_umem { /* memory that a program has registered for the queues of its
 	uint32_t id; /* 0: not registered */
 	uint32_t pasid;
 	uint64_t addr, length;
-	bool writable;
 };
 
 struct mlx5_devx_cmd {
@@ -92,6 +93,7 @@ uint8_t mlx5_devx_alloc_pd(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_create_cq(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_modify_cq(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_query_cq(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_create_rmp(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_create_qp(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_modify_qp(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_query_qp(struct mlx5_devx_cmd *cmd);

@@ -49,6 +49,8 @@ static const struct command create[] = {
 	 MLX5_DEVX_NONE},
 	{OPCODE(CREATE_QP), sizeof(struct hcasim_mlx5_cmd_create_qp), HEAD, mlx5_devx_create_qp,
 	 MLX5_DEVX_NONE},
+	{OPCODE(CREATE_RMP), sizeof(struct hcasim_mlx5_cmd_create_rmp), HEAD, mlx5_devx_create_rmp,
+	 MLX5_DEVX_NONE},
 	ABSENT(CREATE_PSV),
 	ABSENT(CREATE_TIR),
 	ABSENT(CREATE_TIS),

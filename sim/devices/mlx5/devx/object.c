@@ -114,6 +114,8 @@ static int destroy(struct mlx5_devx_obj *obj)
 		return 0;
 	case MLX5_DEVX_CQ:
 		return ops->destroy_cq(&obj->cq.base.base);
+	case MLX5_DEVX_RMP:
+		return ops->destroy_srq(&obj->srq.base);
 	case MLX5_DEVX_QP:
 		return ops->destroy_qp(&obj->qp.base.base);
 	default:

@@ -9,7 +9,7 @@
 #define ACCESS (IB_UVERBS_ACCESS_LOCAL_WRITE | IB_UVERBS_ACCESS_REMOTE_WRITE | IB_UVERBS_ACCESS_REMOTE_READ)
 
 /* Flags have four or eight bytes. Remote writes are also local ones (ib_check_mr_access()). */
-static int get_access(struct drv_call *c, struct mlx5_umem *umem)
+static int get_access(struct drv_call *c, bool *write)
 {
 	uint64_t access = 0;
 	const int ret = c->ops->get(c, MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, &access, sizeof(access));
@@ -19,7 +19,7 @@ static int get_access(struct drv_call *c, struct mlx5_umem *umem)
 	if (access & ~(uint64_t)ACCESS ||
 	    (access & IB_UVERBS_ACCESS_REMOTE_WRITE && !(access & IB_UVERBS_ACCESS_LOCAL_WRITE)))
 		return -EINVAL;
-	umem->writable = access & IB_UVERBS_ACCESS_LOCAL_WRITE;
+	*write = access & IB_UVERBS_ACCESS_LOCAL_WRITE;
 	return 0;
 }
 
@@ -34,7 +34,7 @@ static int check_page_sizes(struct drv_call *c)
 	return !ret && !(sizes & MLX5_PAGE_SIZE) ? -EINVAL : ret;
 }
 
-static int get_range(struct drv_call *c, struct mlx5_umem *umem)
+static int get_range(struct drv_call *c, struct mlx5_umem *umem, bool write)
 {
 	int ret = c->ops->get(c, MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, &umem->addr, sizeof(umem->addr));
 
@@ -42,12 +42,13 @@ static int get_range(struct drv_call *c, struct mlx5_umem *umem)
 		ret = c->ops->get(c, MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, &umem->length, sizeof(umem->length));
 	if (!ret && (!umem->length || umem->addr + umem->length < umem->addr))
 		ret = -EINVAL;
-	return ret ? ret : c->ops->pin(c, umem->addr, umem->length, umem->writable);
+	return ret ? ret : c->ops->pin(c, umem->addr, umem->length, write);
 }
 
 int mlx5_devx_reg_umem(struct drv_call *c)
 {
 	struct mlx5_umem *umem;
+	bool write;
 	int ret;
 
 	if (!c->ctx || !mlx5_ctx(c->ctx)->devx)
@@ -57,11 +58,11 @@ int mlx5_devx_reg_umem(struct drv_call *c)
 		return -ENOMEM;
 	umem->ctx = mlx5_ctx(c->ctx);
 	umem->pasid = c->pasid;
-	ret = get_access(c, umem);
+	ret = get_access(c, &write);
 	if (!ret)
 		ret = check_page_sizes(c);
 	if (!ret)
-		ret = get_range(c, umem);
+		ret = get_range(c, umem, write);
 	if (!ret)
 		ret = numbers_add(&mlx5_dev(c->dev)->umems, umem, &umem->id);
 	return ret ? ret : c->ops->put(c, MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, &umem->id, sizeof(umem->id));
@@ -76,14 +77,16 @@ int mlx5_devx_dereg_umem(void *object)
 	return 0;
 }
 
-/* Rings and records are in one address space, the context's. */
+/*
+ * Rings and records are in one address space, the context's. They need no right: those are of the pages as they were
+ * registered, and UCX asks for none.
+ */
 uint8_t mlx5_devx_place(struct mlx5_devx_cmd *cmd, uint32_t umem_id, uint64_t offset, uint64_t bytes,
 			uint32_t align, uint64_t *addr)
 {
 	const struct mlx5_umem *umem = numbers_find(&mlx5_dev(cmd->call->dev)->umems, umem_id);
 
-	if (!umem || umem->ctx != mlx5_ctx(cmd->call->ctx) || umem->pasid != cmd->call->ctx->pasid ||
-	    !umem->writable)
+	if (!umem || umem->ctx != mlx5_ctx(cmd->call->ctx) || umem->pasid != cmd->call->ctx->pasid)
 		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
 	if (offset > umem->length || bytes > umem->length - offset)
 		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
