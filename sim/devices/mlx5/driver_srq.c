@@ -80,6 +80,7 @@ int mlx5_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_
 		return ret;
 	attr.record = req.db_addr;
 	attr.user_index = req.uidx;
+	((struct native_srq *)base)->xrc = init->xrcdn;
 	ret = mlx5_enter_srq(base, &attr);
 	if (ret)
 		return ret;

@@ -75,7 +75,7 @@ static struct drv_srq *find_srq(struct mlx5_devx_cmd *cmd, uint32_t srqn)
 {
 	struct native_srq *srq = native_find(&native_dev(cmd->call->dev)->srqs, srqn);
 
-	if (!srq || !srq->base.pd || srq->base.pd->ctx != cmd->call->ctx)
+	if (!srq || srq->xrc || !srq->base.pd || srq->base.pd->ctx != cmd->call->ctx)
 		return NULL;
 	mlx5_devx_use(cmd, srq);
 	return &srq->base;

@@ -188,7 +188,8 @@ static uint8_t apply(struct mlx5_devx_cmd *cmd, const struct transition *t, stru
 	ret = cmd->call->dev->ops->modify_qp(cmd->qp, attr, mask, &none);
 	if (!ret)
 		ret = set_sport(cmd, &c, sport || attrs & A(AV));
-	cmd->qp->state = t->to;
+	if (!ret)
+		cmd->qp->state = t->to;
 	return mlx5_devx_status(ret);
 }
 
