@@ -17,7 +17,7 @@ extern struct devx_world w;
 
 int devx_world_init(void);
 int devx_world_exit(void);
-/* Opens the context anew: 0, or the driver's error. */
+/* Opens the context again: 0, or the driver's error. */
 int devx_open(uint32_t flags);
 void devx_set_state(uint8_t state);
 
