@@ -444,6 +444,7 @@ struct hca_srq_attr {
 	uint32_t limit;          /* initially armed limit; 0: none */
 	uint32_t uar_page;       /* doorbells from other user access pages are dropped */
 	uint32_t user_index;     /* in the completions of XRC */
+	bool cyclic; /* of a family with linked lists: the WQEs are taken in the order of the ring nevertheless */
 };
 /* SRQ numbers start at 1. */
 int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *srqn);

@@ -187,6 +187,14 @@ struct drv_upcalls {
 	void (*mad)(struct drv_device *dev, const struct hca_mad *mad);
 	/* The time that set_alarm named has come. May be early, or once too often. */
 	void (*alarm)(struct drv_device *dev);
+	/*
+	 * Files of the driver's own: a record for the program to read. -EAGAIN: it has not read too many. A file that it
+	 * has closed takes none, and exists while the driver has a reference.
+	 */
+	int (*file_push)(struct drv_file *f, const void *data, size_t len);
+	bool (*file_open)(const struct drv_file *f);
+	void (*file_get)(struct drv_file *f);
+	void (*file_put)(struct drv_file *f);
 	/* True while a process maps some of these bytes of a BAR: they must not become another one's yet. */
 	bool (*bar_mapped)(struct drv_device *dev, unsigned int bar, uint64_t offset, uint64_t length);
 };

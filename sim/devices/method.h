@@ -92,6 +92,11 @@ struct drv_device;
 struct drv_ucontext;
 struct drv_call;
 
+/* A file of the driver's, from which the program reads one record at a time. Its type is in the driver's name space. */
+struct drv_file {
+	uint32_t flags; /* the driver's */
+};
+
 /* How a method's handler gets at its attributes. Errors are negative errnos; -ENOENT: the user did not pass it. */
 struct drv_call_ops {
 	/* The user passed the attribute. */
@@ -111,11 +116,19 @@ struct drv_call_ops {
 	 * fails it is destroyed, too: set its members first. NULL: out of memory.
 	 */
 	void *(*create)(struct drv_call *c, uint16_t id, size_t size);
+	/* The file of an FD attribute, new or not; NULL: the user did not pass it. */
+	struct drv_file *(*file)(struct drv_call *c, uint16_t id);
+	/* The caller's descriptor `fd`, of any file, as one of this process; -EBADF, or why there is none. */
+	int (*user_fd)(struct drv_call *c, int fd);
 	/* The new object `id` must be destroyed before the driver's object `used`, of an IDR attribute. */
 	void (*use)(struct drv_call *c, uint16_t id, uint16_t used);
+	/* The same for a driver's object `drv` that is found in another way. It has a handle in the same file. */
+	void (*hold)(struct drv_call *c, uint16_t id, const void *drv);
 	/* Memory of the caller: 0 or -EFAULT. */
 	int (*read_user)(struct drv_call *c, void *dst, uint64_t src, size_t size);
 	int (*write_user)(struct drv_call *c, uint64_t dst, const void *src, size_t size);
+	/* Memory of the caller that the adapter shall reach, and write to: 0, -EFAULT or -ENOMEM. */
+	int (*pin)(struct drv_call *c, uint64_t addr, uint64_t size, bool write);
 };
 
 struct drv_call { /* one call in progress */

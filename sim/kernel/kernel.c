@@ -88,7 +88,21 @@ static bool upcall_bar_mapped(struct drv_device *dev, unsigned int bar, uint64_t
 	return cfg->bar_mapped && cfg->bar_mapped(cfg->bar_mapped_arg, d->index, bar, offset, length);
 }
 
+static void upcall_file_get(struct drv_file *f)
+{
+	evfile_get((struct evfile *)f);
+}
+
+static void upcall_file_put(struct drv_file *f)
+{
+	evfile_put((struct evfile *)f);
+}
+
 static const struct drv_upcalls upcalls = {
+	.file_push = evfile_push_record,
+	.file_open = evfile_is_open,
+	.file_get = upcall_file_get,
+	.file_put = upcall_file_put,
 	.page_request = odp_page_request,
 	.completion = upcall_completion,
 	.async_cq = upcall_async_cq,

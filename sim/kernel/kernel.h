@@ -55,6 +55,8 @@ struct task_ops {
 	int (*fd_inode)(struct task *t, int fd, uint64_t *ino);
 	/* Identity of the open file of any descriptor of the task, or -EBADF. */
 	int (*fd_file)(struct task *t, int fd, uint64_t *dev, uint64_t *ino);
+	/* The task's descriptor `fd` as one of this process, which closes it; -EBADF, or why there is none. */
+	int (*fd_get)(struct task *t, int fd);
 	/* Attaches to the dma-buf of the task's descriptor `fd`. -EBADF: not open, -EINVAL: not a dma-buf. */
 	int (*dmabuf_get)(struct task *t, int fd, struct dmabuf **out);
 };

@@ -35,16 +35,24 @@ struct uobj;
 /* One event that, as far as is known, the application has not read. */
 struct evrec {
 	TAILQ_ENTRY(evrec) link;
-	struct uobj *obj; /* NULL: a port or device event */
+	struct uobj *obj; /* NULL: a port or device event, or a driver's record */
 	union {
 		struct ib_uverbs_comp_event_desc comp;
 		struct ib_uverbs_async_event_desc async;
 	} desc;
+	size_t len; /* of a driver's record */
+	uint8_t data[];
 };
 TAILQ_HEAD(evrec_list, evrec);
 
-/* A completion channel or an async event file: a pipe whose read end the application holds. */
+/*
+ * A completion channel or an async event file: a pipe whose read end the application holds. Or a file of a driver's
+ * records: a socket, which keeps them apart.
+ */
 struct evfile {
+	struct drv_file drv; /* first */
+	uint16_t type;       /* of the object, if it is a driver's; else 0 */
+	size_t waiting;      /* bytes of records that are not written */
 	TAILQ_ENTRY(evfile) link;
 	struct table_node by_ino; /* in the kernel's `evfiles` */
 	struct kfile *file; /* NULL once either side has closed it; only objects still refer to it then */
@@ -58,6 +66,10 @@ struct evfile {
 TAILQ_HEAD(evfile_list, evfile);
 
 int evfile_create(struct kfile *f, bool async, struct evfile **out, int *read_fd);
+/* A file of a driver's records, of an object type of the driver's. */
+int evfile_create_records(struct kfile *f, uint16_t type, struct evfile **out, int *read_fd);
+int evfile_push_record(struct drv_file *file, const void *data, size_t len);
+bool evfile_is_open(const struct drv_file *file);
 /* Finds the event file by the inode `ino` of the application's end. NULL: this file has none. */
 struct evfile *evfile_find(const struct kfile *f, uint64_t ino);
 /* For references other than the application's. */
@@ -100,7 +112,7 @@ struct xrc_qp {
 	LIST_HEAD(, uobj) handles;
 };
 
-#define UOBJ_MAX_USES 5
+#define UOBJ_MAX_USES 6
 
 struct uobj {
 	TAILQ_ENTRY(uobj) link;
@@ -356,6 +368,8 @@ int call_finish(struct call *c, int ret);
 /* 0, or -EINVAL if there is no context yet */
 int call_context(struct call *c);
 struct evfile *call_find_event(struct call *c, int64_t fd, bool async, int *err);
+/* The same for a file of a driver's records. */
+struct evfile *call_find_records(struct call *c, int64_t fd, uint16_t type, int *err);
 int call_alloc_context(struct call *c);
 
 /* Commands (write.c, INVOKE_WRITE). */

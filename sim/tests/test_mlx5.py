@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Unmodified libmlx5 on `--device mlx5`, of three releases of rdma-core."""
 import json
+import os
 import re
+import signal
 import subprocess
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from conftest import BUILD, NEWER, NIGHTLY, TOP, Machine, free_port
+from conftest import BUILD, HERE, NEWER, NIGHTLY, PYTHON, RDMA_CORE_BUILD, TOP, Machine, free_port
+from device_process import find_device
 from test_perftest import COMBINATIONS
 
 DEBIAN = Path("/usr/lib/x86_64-linux-gnu/libibverbs/libmlx5-rdmav34.so")
@@ -224,3 +227,30 @@ def test_static_pages(machine, flags, tmp_path):
     ends = machine.run_pair([*common, DEVICES[0]], [*common, DEVICES[1], "localhost"])
     assert f"{ITERATIONS} iters in" in ends.client and "invalid data" not in ends.client, ends.client
     assert len(refused.read_bytes()) == 2  # one for each end
+
+
+# Queues of DEVX, with classes of rdma-core's own tests.
+SOURCE = Path(os.environ.get("RDMA_CORE_SOURCE", TOP / "build/rdma-core-src"))
+
+
+def start_devx(command):
+    """A command of the shell, in which $Q is devx_queues.py with its options."""
+    path = ":".join(map(str, (RDMA_CORE_BUILD / "python", SOURCE, SOURCE / "tests")))
+    program = f"{PYTHON} {HERE / 'devx_queues.py'} --dev mlx5_0"
+    environment = dict(os.environ, PYTHONPATH=path, LD_LIBRARY_PATH=str(RDMA_CORE_BUILD / "lib"), Q=program)
+    return Machine(options=["--device", "mlx5"]).start("sh", "-c", command, env=environment)
+
+
+def test_devx_queues():
+    process = start_devx("$Q leave && $Q leave && $Q memory")
+    output = process.communicate()[0]
+    assert process.returncode == 0, output
+    assert output.startswith("left\nleft\n") and "\nOK" in output, output
+
+
+def test_devx_queue_of_a_killed_device_process_is_flushed():
+    process = start_devx("exec $Q lost")
+    assert process.stdout.readline() == "outstanding\n"
+    os.kill(find_device(process.pid), signal.SIGKILL)
+    output = process.communicate()[0]
+    assert "flushed\n" in output, output

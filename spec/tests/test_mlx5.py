@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The layouts and numbers of mlx5.yaml are those of rdma-core's headers."""
 
+import importlib
+
 import pytest
 from test_numbers import compile_c
 
@@ -71,7 +73,8 @@ COMMANDS = {
         ("dw17", "UD", "ud"), ("dw17", "UC", "uc"), ("dw17", "RC", "rc"), ("dw18", "UAR_4K", "uar_4k"),
         ("dw18", "LOG_PG_SZ", "log_pg_sz"), ("dw19", "BF", "bf"),
         ("dw19", "LOG_BF_REG_SIZE", "log_bf_reg_size"), ("dw20", "MAX_WQE_SZ_SQ", "max_wqe_sz_sq"),
-        ("dw21", "MAX_WQE_SZ_RQ", "max_wqe_sz_rq"), ("general_obj_types", None, "general_obj_types"),
+        ("dw21", "MAX_WQE_SZ_RQ", "max_wqe_sz_rq"),
+        ("dw28", "LOG_MAX_RMP", "log_max_rmp"), ("general_obj_types", None, "general_obj_types"),
         ("device_frequency_khz", None, "device_frequency_khz"),
     ],
     ("hca_cap_2", "cmd_hca_cap_2"): [
@@ -85,10 +88,42 @@ COMMANDS = {
         ("bar_start", None, "memic_bar_start_addr"), ("bar_size", None, "memic_bar_size"),
         ("max_size", None, "max_memic_size"),
     ],
-    ("cmd_rts2rts", "rts2rts_qp_in"): [
-        ("opt_param_mask", None, "opt_param_mask"),
-        ("udp_sport", None, "qpc.primary_address_path.udp_sport"),
-        ("opt_param_mask_2", None, "opt_param_mask_95_32"),
+    ("ads", "ads"): [
+        ("pkey", "PKEY_INDEX", "pkey_index"), ("timeout", "ACK_TIMEOUT", "ack_timeout"),
+        ("timeout", "SRC_ADDR_INDEX", "src_addr_index"), ("timeout", "STAT_RATE", "stat_rate"),
+        ("timeout", "HOP_LIMIT", "hop_limit"), ("flow", "TCLASS", "tclass"),
+        ("flow", "FLOW_LABEL", "flow_label"), ("dscp_sport", "ECN", "ecn"), ("dscp_sport", "DSCP", "dscp"),
+        ("dscp_sport", "UDP_SPORT", "udp_sport"), ("port", "ETH_PRIO", "eth_prio"), ("port", "SL", "sl"),
+        ("port", "VHCA_PORT_NUM", "vhca_port_num"), ("port", "RMAC_HIGH", "rmac_47_32"),
+        ("rmac_low", None, "rmac_31_0"),
+    ],
+    ("qpc", "qpc"): [
+        ("dw0", "STATE", "state"), ("dw0", "ST", "st"), ("dw0", "PM_STATE", "pm_state"),
+        ("dw0", "OFFLOAD_TYPE", "offload_type"), ("dw1", "WQ_SIGNATURE", "wq_signature"),
+        ("dw1", "BLOCK_LB_MC", "block_lb_mc"), ("dw1", "PD", "pd"), ("dw2", "MTU", "mtu"),
+        ("dw2", "LOG_MSG_MAX", "log_msg_max"), ("dw2", "LOG_RQ_SIZE", "log_rq_size"),
+        ("dw2", "LOG_RQ_STRIDE", "log_rq_stride"), ("dw2", "NO_SQ", "no_sq"),
+        ("dw2", "LOG_SQ_SIZE", "log_sq_size"), ("dw2", "TS_FORMAT", "ts_format"), ("dw2", "RLKY", "rlky"),
+        ("dw2", "ULP_STATELESS", "ulp_stateless_offload_mode"), ("dw3", "COUNTER_SET_ID", "counter_set_id"),
+        ("dw3", "UAR_PAGE", "uar_page"), ("dw4", "USER_INDEX", "user_index"),
+        ("dw5", "LOG_PAGE_SIZE", "log_page_size"), ("dw5", "REMOTE_QPN", "remote_qpn"),
+        ("dw28", "LOG_ACK_REQ_FREQ", "log_ack_req_freq"), ("dw28", "LOG_SRA_MAX", "log_sra_max"),
+        ("dw28", "RETRY_COUNT", "retry_count"), ("dw28", "RNR_RETRY", "rnr_retry"),
+        ("send_psn", "NEXT_SEND_PSN", "next_send_psn"), ("send_cq", "CQN_SND", "cqn_snd"),
+        ("dw36", "LOG_RRA_MAX", "log_rra_max"), ("dw36", "ATOMIC_MODE", "atomic_mode"), ("dw36", "RRE", "rre"),
+        ("dw36", "RWE", "rwe"), ("dw36", "RAE", "rae"), ("dw36", "PAGE_OFFSET", "page_offset"),
+        ("dw37", "MIN_RNR_NAK", "min_rnr_nak"), ("dw37", "NEXT_RCV_PSN", "next_rcv_psn"),
+        ("xrc", "XRCD", "xrcd"), ("recv_cq", "CQN_RCV", "cqn_rcv"), ("dbr_addr", None, "dbr_addr"),
+        ("q_key", None, "q_key"), ("rq", "RQ_TYPE", "rq_type"), ("rq", "SRQN", "srqn_rmpn_xrqn"),
+        ("cs", "CS_REQ", "cs_req"), ("cs", "CS_RES", "cs_res"), ("dw52", "DBR_UMEM_VALID", "dbr_umem_valid"),
+        ("dbr_umem_id", None, "dbr_umem_id"),
+    ],
+    ("cmd_create_qp", "create_qp_in"): [
+        ("opt_param_mask", None, "opt_param_mask"), ("umem_id", None, "wq_umem_id"),
+        ("umem", "UMEM_VALID", "wq_umem_valid"),
+    ],
+    ("cmd_modify_qp", "rts2rts_qp_in"): [
+        ("opt_param_mask", None, "opt_param_mask"), ("opt_param_mask_2", None, "opt_param_mask_95_32"),
     ],
     ("cmd_create_mkey", "create_mkey_in"): [
         ("flags", "FREE", "memory_key_mkey_entry.free"),
@@ -144,14 +179,25 @@ NUMBERS = {
     "HCASIM_MLX5_SEG_MKEY_ATOMIC_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_ATOMIC",
     "HCASIM_MLX5_SEG_MKEY_REMOTE_WRITE_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_WRITE",
     "HCASIM_MLX5_SEG_MKEY_REMOTE_READ_MASK": "MLX5_WQE_MKEY_CONTEXT_ACCESS_FLAGS_REMOTE_READ",
-    "HCASIM_MLX5_CMD_RTS2RTS_MASK_UDP_SPORT_MASK": "MLX5_QPC_OPT_MASK_32_UDP_SPORT",
+    "HCASIM_MLX5_CMD_MODIFY_QP_OPT_UDP_SPORT_MASK": "MLX5_QPC_OPT_MASK_32_UDP_SPORT",
+    "sizeof(struct hcasim_mlx5_ads)": "sizeof(struct mlx5_ifc_ads_bits) / 8",
+    "sizeof(struct hcasim_mlx5_qpc)": "sizeof(struct mlx5_ifc_qpc_bits) / 8",
+    "8 * offsetof(struct hcasim_mlx5_ads, rgid)": "offsetof(struct mlx5_ifc_ads_bits, rgid_rip)",
+    "8 * offsetof(struct hcasim_mlx5_qpc, path)": "offsetof(struct mlx5_ifc_qpc_bits, primary_address_path)",
+    "8 * offsetof(struct hcasim_mlx5_qpc, other_path)": "offsetof(struct mlx5_ifc_qpc_bits, secondary_address_path)",
+    "sizeof(struct hcasim_mlx5_cmd_create_qp)": "sizeof(struct mlx5_ifc_create_qp_in_bits) / 8",
+    "sizeof(struct hcasim_mlx5_cmd_modify_qp)": "sizeof(struct mlx5_ifc_init2rtr_qp_in_bits) / 8",
+    "8 * offsetof(struct hcasim_mlx5_cmd_create_qp, qpc)": "offsetof(struct mlx5_ifc_create_qp_in_bits, qpc)",
+    "8 * offsetof(struct hcasim_mlx5_cmd_modify_qp, qpc)": "offsetof(struct mlx5_ifc_init2rtr_qp_in_bits, qpc)",
+    "8 * offsetof(struct hcasim_mlx5_cmd_query_qp_out, qpc)": "offsetof(struct mlx5_ifc_query_qp_out_bits, qpc)",
     "HCASIM_MLX5_CMD_OBJ_RESERVED_QPN": "MLX5_OBJ_TYPE_RESERVED_QPN",
     "HCASIM_MLX5_CAP_ATOMIC": "MLX5_CAP_ATOMIC",
     "HCASIM_MLX5_CAP_DEVICE_MEM << 1": "MLX5_SET_HCA_CAP_OP_MOD_DEVICE_MEMORY",
     "HCASIM_MLX5_CAP_GENERAL_2 << 1": "MLX5_SET_HCA_CAP_OP_MOD_GENERAL_DEVICE_CAP_2",
     "HCASIM_MLX5_L3_HDR_IPV4": "MLX5_CQE_L3_HDR_TYPE_IPV4",
 }
-NOT_IN_IFC = ["QUERY_ADAPTER"]  # libmlx5 does not use it
+NOT_IN_IFC = ["QUERY_ADAPTER", "QUERY_CQ", "MODIFY_CQ"]  # libmlx5 does not use them
+CALLED_OTHERWISE = {"TO_ERR_QP": "2ERR_QP", "TO_RST_QP": "2RST_QP"}
 # What a flow matches: our member, and theirs in mlx5_ifc.h, whose structures have a byte for each bit.
 MATCH_OUTER = {
     "smac": "smac_47_16", "ethertype": "ethertype", "dmac": "dmac_47_16", "first_tci": "first_prio",
@@ -212,7 +258,7 @@ def assertions(documents):
         out += check(f"HCASIM_MLX5_CQE_OPCODE_{name}", f"MLX5_CQE_{name}")
     for name in enums["cmd"]:
         if name not in NOT_IN_IFC:
-            out += check(f"HCASIM_MLX5_CMD_{name}", f"MLX5_CMD_OP_{name}")
+            out += check(f"HCASIM_MLX5_CMD_{name}", f"MLX5_CMD_OP_{CALLED_OTHERWISE.get(name, name)}")
     for name in enums["cmd_status"]:
         out += check(f"HCASIM_MLX5_CMD_STATUS_{name}", f"MLX5_CMD_STAT_{name}")
     for name in enums["syndrome"]:
@@ -229,3 +275,45 @@ def test_that_comparison_can_fail(assertions, generated, rdma_include, rdma_sour
     text = assertions + check("offsetof(struct hcasim_mlx5_cqe, app)", "offsetof(struct mlx5_cqe64, app_op)")
     result = compile_c(text, tmp_path, [generated / "include", rdma_include, rdma_source])
     assert result.returncode != 0 and "hcasim_mlx5_cqe, app" in result.stderr
+
+
+# The context of a CQ is not in mlx5_ifc.h: our bits, and the field of rdma-core's tests (mlx5_prm_structs.py).
+CQC = {
+    "status": "status", "dbr_umem_valid": "dbr_umem_valid", "cqe_sz": "cqe_sz", "collapsed": "cc",
+    "overrun_ignore": "oi", "period_mode": "cq_period_mode", "compression": "cqe_compression_en", "state": "st",
+    "dbr_umem_id": "dbr_umem_id", "page_offset": "page_offset", "log_cq_size": "log_cq_size",
+    "uar_page": "uar_page", "period": "cq_period", "max_count": "cq_max_count", "c_eqn": "c_eqn",
+    "log_page_size": "log_page_size", "last_notified": None, "last_solicited": None,
+    "consumer_counter": "consumer_counter", "producer_counter": "producer_counter",
+}  # fmt: skip
+BYTES = {"be32": 4, "be64": 8}
+
+
+def bits_of(layout):
+    """The bits of a big-endian layout: {name: mask}, as of one number."""
+    masks, place = {}, 8 * layout["size"]
+    for member in layout["members"]:
+        size = BYTES.get(member["type"]) or int(member["type"][3:-1])
+        place -= 8 * size
+        fields = member.get("bits", [{"name": member["name"], "bits": [8 * size - 1, 0]}])
+        for field in fields:
+            high, low = field["bits"]
+            masks[field["name"]] = ((1 << (high - low + 1)) - 1) << (place + low)
+    return masks
+
+
+def test_context_of_cqs_is_that_of_the_tests_of_rdma_core(documents, rdma_source, monkeypatch):
+    pytest.importorskip("scapy")
+    monkeypatch.syspath_prepend(str(rdma_source / "tests"))
+    structs = importlib.import_module("mlx5_prm_structs")
+    layouts = {layout["name"]: layout for layout in documents["mlx5"]["layouts"]}
+    ours = bits_of(layouts["cqc"])
+    for name, theirs in CQC.items():
+        if theirs:
+            width = ours[name].bit_count()
+            cqc = bytes(structs.SwCqc(**{theirs: (1 << width) - 1}))
+            assert int.from_bytes(cqc, "big") == ours[name], name
+    create = structs.CreateCqIn(cq_umem_valid=1)
+    assert len(bytes(create)) == layouts["cmd_create_cq"]["size"]
+    assert int.from_bytes(bytes(create), "big") & ((1 << 1408) - 1) == 0
+    assert int.from_bytes(bytes(create), "big") & bits_of(layouts["cmd_create_cq"])["umem_valid"]

@@ -202,6 +202,7 @@ struct srq {
 	uint32_t refs; /* DMA transfers, WQEs in use, pending completions, and 1 for the object itself */
 	uint32_t qps;
 	bool dead, error, reading_record, fetching;
+	bool linked;                      /* a linked list: a WQE says which one is next */
 	uint32_t pi, ci, fetched;         /* WQEs, free-running; pi as of the last read of the record */
 	uint32_t limit;                   /* armed limit: event when fewer are left */
 	uint8_t *slots;                   /* CORE_RQ_PREFETCH WQEs */

@@ -41,6 +41,7 @@ int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *s
 		return -ENOMEM;
 	}
 	srq->ring = attr->ring;
+	srq->linked = hca->pers->srq_next && !attr->cyclic;
 	srq->record = attr->record;
 	srq->pdn = attr->pdn;
 	srq->uar_page = attr->uar_page;
@@ -180,7 +181,7 @@ static void wqes_read(struct hca *hca, struct dma_ctx *c, bool stale)
 	if (c->d.status) {
 		srq_failed(hca, srq);
 	} else {
-		if (hca->pers->srq_next) {
+		if (srq->linked) {
 			srq->place[srq->fetched % CORE_RQ_PREFETCH] = srq->next;
 			srq->next = hca->pers->srq_next(slot(srq, srq->fetched));
 		}
@@ -199,13 +200,12 @@ static uint32_t least(uint32_t a, uint32_t b)
 /* Reads WQEs into free slots, up to the end of either ring; of a linked list the next one. */
 static void prefetch(struct hca *hca, struct srq *srq)
 {
-	const bool linked = hca->pers->srq_next;
-	uint32_t first = (linked ? srq->next : srq->fetched) & (srq->ring.entries - 1);
+	uint32_t first = (srq->linked ? srq->next : srq->fetched) & (srq->ring.entries - 1);
 	uint32_t n = least(srq->pi - srq->fetched, CORE_RQ_PREFETCH - (srq->fetched - srq->ci));
 	struct dma_ctx *c;
 
 	n = least(least(n, srq->ring.entries - first), CORE_RQ_PREFETCH - srq->fetched % CORE_RQ_PREFETCH);
-	if (linked)
+	if (srq->linked)
 		n = least(n, 1);
 	if (srq->fetching || srq->error || !n)
 		return;
@@ -225,7 +225,7 @@ static void prefetch(struct hca *hca, struct srq *srq)
 
 static void take(struct hca *hca, struct srq *srq, struct qp *qp)
 {
-	const uint32_t index = hca->pers->srq_next ? srq->place[srq->ci % CORE_RQ_PREFETCH] : srq->ci;
+	const uint32_t index = srq->linked ? srq->place[srq->ci % CORE_RQ_PREFETCH] : srq->ci;
 
 	qp->rq.srq = srq;
 	rq_decode(hca, qp, slot(srq, srq->ci), srq->ring.stride, index);

@@ -2,8 +2,10 @@
 /* The mlx5 family as its kernel driver presents it: identity, capabilities, address handles. */
 #include <endian.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "devices/mlx5/devx/devx.h"
 #include "driver.h"
 #include "format.h"
 
@@ -21,6 +23,24 @@ static uint32_t reserved_blocks(const struct hca_config *cfg)
 	return cfg->max_qp < HCASIM_MLX5_RESERVED_QPN_FIRST / 4 ? HCASIM_MLX5_RESERVED_QPN_BLOCKS : 0;
 }
 
+static int family_create(struct drv_device *dev)
+{
+	struct native_dev *n = native_dev(dev);
+	struct mlx5_dev *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return -ENOMEM;
+	n->family = m;
+	numbers_init(&m->umems, 1, 1 + 2 * MLX5_MAX_UMEMS, MLX5_MAX_UMEMS);
+	if (mlx5_clock_create(dev)) {
+		free(m);
+		return -ENOMEM;
+	}
+	mlx5_devx_events_init(m, n->up);
+	n->up = &m->up;
+	return 0;
+}
+
 static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 {
 	const int ret = native_drv_ops.probe(dev, up);
@@ -33,7 +53,7 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	numbers_init(&n->uars, HCASIM_MLX5_UAR_FIRST, HCASIM_MLX5_UAR_PAGES,
 		     HCASIM_MLX5_UAR_PAGES - HCASIM_MLX5_UAR_FIRST);
 	numbers_init(&n->reserved_qpns, 0, HCASIM_MLX5_RESERVED_QPN_BLOCKS, reserved_blocks(dev->cfg));
-	if (mlx5_clock_create(dev)) {
+	if (family_create(dev)) {
 		native_drv_ops.remove(dev);
 		return -ENOMEM;
 	}
@@ -121,14 +141,19 @@ static int create_ah(struct drv_ah *base, const struct hca_av *av, struct drv_ud
 
 static void remove_device(struct drv_device *dev)
 {
+	struct mlx5_dev *m = mlx5_dev(dev);
+
 	mlx5_clock_destroy(dev);
+	numbers_free(&m->umems);
 	numbers_free(&native_dev(dev)->reserved_qpns);
 	native_drv_ops.remove(dev);
+	free(m);
 }
 
 static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out)
 {
 	native_drv_ops.query_port(dev, port, out);
+	out->max_msg_sz = 1u << HCASIM_MLX5_LOG_MAX_MSG;
 }
 
 static uint64_t query_port_speed(struct drv_device *dev, uint8_t port)

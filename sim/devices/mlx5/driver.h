@@ -16,7 +16,8 @@
 #define MLX5_CMD_SHIFT 8 /* of the command in a page offset of mmap; below it is the index */
 #define MLX5_CMD_BITS  8
 #define MLX5_MMAP_PAGE 9ull /* the first command that is not of the uapi: an allocated user access page */
-#define MLX5_MAX_UARS  256  /* of one context: libmlx5 has room for no more */
+#define MLX5_MAX_UMEMS (1u << 20)
+#define MLX5_MAX_UARS  256 /* of one context: libmlx5 has room for no more */
 /* Compression is the adapter's to do where it can, and this one never does. */
 #define MLX5_CQE_COMP_NUM 64
 #define MLX5_CQE_COMP_FORMATS                                                                                \
@@ -36,6 +37,24 @@ struct mlx5_page { /* a user access page; in native_dev.uars by its number */
 	uint32_t users; /* QPs and CQs */
 };
 
+struct mlx5_clock {
+	int memfd;
+	struct mlx5_ib_clock_info *page;
+};
+
+struct mlx5_event_sub; /* devx/event.c: who gets events of what */
+TAILQ_HEAD(mlx5_event_subs, mlx5_event_sub);
+
+struct mlx5_dev { /* native_dev.family */
+	struct mlx5_clock clock;
+	struct numbers umems;  /* registered memory */
+	struct drv_upcalls up; /* what native_dev has: those of objects of DEVX end here */
+	const struct drv_upcalls *kernel;
+	struct mlx5_event_subs subs; /* of events of the device */
+};
+
+struct mlx5_devx_obj;
+
 struct mlx5_ucontext {
 	struct native_ucontext base;
 	bool devx;              /* it may use DEVX */
@@ -48,6 +67,7 @@ struct mlx5_ucontext {
 
 struct mlx5_cq {
 	struct native_cq base;
+	struct mlx5_devx_obj *devx; /* NULL: of verbs */
 	uint32_t cqe_size, uar_page;
 	struct mlx5_page *page; /* NULL: a static one */
 	uint64_t record;
@@ -55,10 +75,18 @@ struct mlx5_cq {
 
 struct mlx5_qp {
 	struct native_qp base;
-	struct mlx5_page *page; /* NULL: a static one */
+	struct mlx5_devx_obj *devx; /* NULL: of verbs */
+	struct mlx5_page *page;     /* NULL: a static one */
+	uint32_t uar_page;
 	bool has_bfreg;
 	uint32_t bfreg;
+	uint32_t result_inline, recv_inline; /* payload in CQEs; DEVX sets them, else they are of the flags */
 };
+
+static inline struct mlx5_dev *mlx5_dev(const struct drv_device *dev)
+{
+	return native_dev(dev)->family;
+}
 
 static inline struct mlx5_ucontext *mlx5_ctx(struct drv_ucontext *ctx)
 {
@@ -87,6 +115,7 @@ void mlx5_bfreg_put(struct mlx5_ucontext *ctx, uint32_t bfreg);
 /* driver_uar.c. An allocated page that queues ring: NULL if the context has no such page. */
 struct mlx5_page *mlx5_page_get(const struct mlx5_ucontext *ctx, uint32_t number);
 void mlx5_page_put(struct mlx5_page *page); /* may be NULL */
+bool mlx5_page_is_static(const struct mlx5_ucontext *ctx, uint32_t number);
 void mlx5_pages_free(struct mlx5_ucontext *ctx);
 int mlx5_page_mmap(const struct mlx5_ucontext *ctx, uint64_t number, struct drv_mmap *out);
 
@@ -116,8 +145,8 @@ int mlx5_create_matcher(struct drv_call *c);
 int mlx5_destroy_matcher(void *matcher);
 int mlx5_create_flow(struct drv_call *c);
 
-#define MLX5_NUM_METHODS 17
-#define MLX5_NUM_OBJECTS 3
+#define MLX5_NUM_METHODS 23
+#define MLX5_NUM_OBJECTS 4
 extern const struct drv_method mlx5_methods[MLX5_NUM_METHODS];
 extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];
 
@@ -132,6 +161,7 @@ int mlx5_create_wq(struct drv_qp *wq, struct drv_qp_init *init, struct drv_udata
 int mlx5_set_wq_flags(struct drv_qp *wq, uint32_t flags, uint32_t mask);
 int mlx5_create_rss(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 int mlx5_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
+int mlx5_enter_srq(struct drv_srq *srq, const struct hca_srq_attr *attr);
 int mlx5_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u);
 int mlx5_destroy_srq(struct drv_srq *srq);
 

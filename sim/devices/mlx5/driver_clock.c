@@ -19,14 +19,9 @@
 
 _Static_assert(HCASIM_MLX5_CORE_CLOCK_KHZ == 1000000, "a tick is a nanosecond of the clock page");
 
-struct mlx5_clock {
-	int memfd;
-	struct mlx5_ib_clock_info *page;
-};
-
 static struct mlx5_clock *clock_of(const struct drv_device *dev)
 {
-	return native_dev(dev)->family;
+	return &mlx5_dev(dev)->clock;
 }
 
 /* Programs have the file: none shall shorten it, or write to it where the kernel can forbid that. */
@@ -45,12 +40,9 @@ static int share(struct mlx5_clock *c)
 /* Until the first update the time of day is what the timer shows. */
 int mlx5_clock_create(struct drv_device *dev)
 {
-	struct mlx5_clock *c = malloc(sizeof(*c));
+	struct mlx5_clock *c = clock_of(dev);
 
-	if (!c)
-		return -ENOMEM;
 	*c = (struct mlx5_clock){.memfd = -1, .page = MAP_FAILED};
-	native_dev(dev)->family = c;
 	if (share(c)) {
 		mlx5_clock_destroy(dev);
 		return -ENOMEM;
@@ -69,7 +61,6 @@ void mlx5_clock_destroy(struct drv_device *dev)
 		munmap(c->page, MLX5_PAGE_SIZE);
 	if (c->memfd >= 0)
 		close(c->memfd);
-	free(c);
 }
 
 static uint64_t timer(const struct drv_device *dev)

@@ -109,5 +109,6 @@ const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
 const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {
 	{MLX5_IB_OBJECT_UAR, mlx5_destroy_uar},
 	{MLX5_IB_OBJECT_DEVX_OBJ, mlx5_devx_destroy},
+	{MLX5_IB_OBJECT_DEVX_UMEM, mlx5_devx_dereg_umem},
 	{MLX5_IB_OBJECT_FLOW_MATCHER, mlx5_destroy_matcher},
 };

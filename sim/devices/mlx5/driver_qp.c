@@ -63,16 +63,16 @@ static uint32_t payload_of(const struct drv_cq *cq)
  * Payload in CQEs as mlx5_ib configures it: of receives on RC and UC; of results on RC, if the library says that it looks
  * into each CQE, or if each request has one.
  */
-static void scatter(const struct drv_qp_init *init, uint32_t flags, struct hca_qp_attr_create *attr)
+static void scatter(struct mlx5_qp *qp, const struct drv_qp_init *init, uint32_t flags)
 {
 	const bool rc = init->type == HCASIM_QPT_RC;
 
 	if (!(flags & MLX5_QP_FLAG_SCATTER_CQE))
 		return;
 	if ((rc || init->type == HCASIM_QPT_UC) && init->recv_cq)
-		attr->recv_inline = payload_of(init->recv_cq);
+		qp->recv_inline = payload_of(init->recv_cq);
 	if (rc && init->send_cq && (flags & MLX5_QP_FLAG_ALLOW_SCATTER_CQE || init->sq_sig_all))
-		attr->result_inline = payload_of(init->send_cq);
+		qp->result_inline = payload_of(init->send_cq);
 }
 
 /* libmlx5 leaves the shift of a ring without entries as it is. */
@@ -113,7 +113,9 @@ static struct hca_qp_attr_create attr_of(const struct mlx5_qp *qp, const struct 
 		.max_recv_sge = init->max_recv_sge,
 		.max_send_wr = init->max_send_wr,
 		.max_recv_wr = init->max_recv_wr,
-		.uar_page = qp->page ? qp->page->number : mlx5_bfreg_page(mlx5_ctx(base->pd->ctx), qp->bfreg),
+		.uar_page = qp->uar_page,
+		.result_inline = qp->result_inline,
+		.recv_inline = qp->recv_inline,
 	};
 }
 
@@ -144,18 +146,20 @@ static int enter(struct drv_qp *base, const struct hca_qp_attr_create *attr)
 	return ret;
 }
 
-/* Where the QP's doorbell is: in a page that the library has allocated, or in one of the static pages. */
+/* Where the QP's doorbell is: in the page that the library names, or in one of the static pages. */
 static int get_doorbell(struct mlx5_qp *qp, const struct mlx5_ib_create_qp *req)
 {
 	struct mlx5_ucontext *ctx = mlx5_ctx(qp->base.base.pd->ctx);
 
 	if (req->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
 		qp->page = mlx5_page_get(ctx, req->bfreg_index);
-		return qp->page ? 0 : -EINVAL;
+		qp->uar_page = req->bfreg_index;
+		return qp->page || mlx5_page_is_static(ctx, qp->uar_page) ? 0 : -EINVAL;
 	}
 	if (!ctx->num_pages)
 		return -EINVAL;
 	qp->bfreg = mlx5_bfreg_get(ctx);
+	qp->uar_page = mlx5_bfreg_page(ctx, qp->bfreg);
 	qp->has_bfreg = true;
 	return 0;
 }
@@ -194,8 +198,8 @@ static int create_queues(struct mlx5_qp *qp, struct drv_qp_init *init, const str
 	if (ret)
 		return ret;
 	grant(init, req);
+	scatter(qp, init, req->flags);
 	attr = attr_of(qp, init, req);
-	scatter(init, req->flags, &attr);
 	ret = enter(&qp->base.base, &attr);
 	if (ret)
 		put_doorbell(qp, mlx5_ctx(qp->base.base.pd->ctx));
@@ -231,7 +235,7 @@ int mlx5_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_uda
 							: create_queues(qp, init, &req, u);
 	if (ret)
 		return ret;
-	resp.bfreg_index = qp->page ? INVALID_BFREG : mlx5_bfreg_number(qp->bfreg);
+	resp.bfreg_index = qp->has_bfreg ? mlx5_bfreg_number(qp->bfreg) : INVALID_BFREG;
 	native_udata_put(u, &resp, sizeof(resp));
 	return 0;
 }

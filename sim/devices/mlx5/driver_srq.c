@@ -46,7 +46,7 @@ static int get_request(const struct drv_srq_init *init, const struct drv_udata *
 	return req->flags || req->reserved0 || req->reserved1 || init->num_tags ? -EOPNOTSUPP : 0;
 }
 
-static int enter(struct drv_srq *base, const struct hca_srq_attr *attr)
+int mlx5_enter_srq(struct drv_srq *base, const struct hca_srq_attr *attr)
 {
 	struct native_dev *n = native_dev(base->pd->ctx->dev);
 	int ret = hca_srq_create(n->dev->hca, attr, &base->srqn);
@@ -80,7 +80,8 @@ int mlx5_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_
 		return ret;
 	attr.record = req.db_addr;
 	attr.user_index = req.uidx;
-	ret = enter(base, &attr);
+	((struct native_srq *)base)->xrc = init->xrcdn;
+	ret = mlx5_enter_srq(base, &attr);
 	if (ret)
 		return ret;
 	init->max_wr = attr.ring.entries - 1;

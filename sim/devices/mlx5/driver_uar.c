@@ -60,6 +60,15 @@ void mlx5_page_put(struct mlx5_page *page)
 	page_done(page);
 }
 
+bool mlx5_page_is_static(const struct mlx5_ucontext *ctx, uint32_t number)
+{
+	for (uint32_t i = 0; i < ctx->num_pages; i++) {
+		if (ctx->page[i] == number)
+			return true;
+	}
+	return false;
+}
+
 void mlx5_pages_free(struct mlx5_ucontext *ctx)
 {
 	struct native_dev *n = native_dev(ctx->base.base.dev);

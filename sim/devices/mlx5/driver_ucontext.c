@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "devices/mlx5/devx/devx.h"
 #include "driver.h"
 
 #define QP_TABLE    (1u << 18)
@@ -137,6 +138,7 @@ int mlx5_query_ucontext(struct drv_ucontext *base, struct drv_udata *u)
 
 void mlx5_dealloc_ucontext(struct drv_ucontext *base)
 {
+	mlx5_devx_events_close(mlx5_ctx(base));
 	mlx5_pages_free(mlx5_ctx(base));
 	free_pages(mlx5_ctx(base));
 }

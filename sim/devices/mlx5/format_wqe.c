@@ -105,6 +105,10 @@ uint8_t mlx5_decode_wqe(const void *raw, uint32_t len, uint8_t qp_type, uint32_t
 	err = decode_body(format, qp_type, &cur, wr, sge, max_sge);
 	if (!err)
 		*status = HCASIM_CQE_STATUS_OK;
+	if (!err && wr->length > 1ull << HCASIM_MLX5_LOG_MAX_MSG) {
+		*status = HCASIM_CQE_STATUS_LOC_LEN_ERR;
+		err = HCASIM_VENDOR_ERR_MSG_TOO_LONG;
+	}
 	return err;
 }
 

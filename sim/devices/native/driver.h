@@ -80,6 +80,7 @@ struct native_qp {
 struct native_srq {
 	struct drv_srq base;
 	struct native_mem *mem;
+	bool xrc; /* mlx5: it belongs to an XRC domain */
 };
 
 struct native_ah {

@@ -76,6 +76,23 @@ static uint8_t decode(struct wqe *w, uint8_t qp_type)
 	return decode_with(w, qp_type, w->len / 16);
 }
 
+/* An SGE of no bytes means 2 GiB, which is more than a message has. */
+static void test_too_long(void)
+{
+	const uint32_t lengths[] = {(1u << 30) - 99, 0};
+	struct wqe w;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		begin(&w, HCASIM_MLX5_OPCODE_RDMA_WRITE, 0, 0);
+		put_raddr(&w);
+		put_sge(&w, 100, 0x1100, 0x1000);
+		put_sge(&w, lengths[i], 0x2200, 0x2000);
+		CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), HCASIM_VENDOR_ERR_MSG_TOO_LONG);
+		CU_ASSERT_EQUAL(w.status, HCASIM_CQE_STATUS_LOC_LEN_ERR);
+		CU_ASSERT_EQUAL(w.wr.length, 100 + (lengths[i] ? lengths[i] : 1ull << 31));
+	}
+}
+
 static void test_write(void)
 {
 	struct wqe w;
@@ -83,7 +100,7 @@ static void test_write(void)
 	begin(&w, HCASIM_MLX5_OPCODE_RDMA_WRITE_IMM, 2 << 2 | 1 << 1 | 4 << 5, 0x01020304);
 	put_raddr(&w);
 	put_sge(&w, 100, 0x1100, 0x1000);
-	put_sge(&w, 0, 0x2200, 0x2000); /* 2 GiB */
+	put_sge(&w, (1u << 30) - 100, 0x2200, 0x2000);
 	CU_ASSERT_EQUAL(decode(&w, HCASIM_QPT_RC), 0);
 	CU_ASSERT_EQUAL(w.status, HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(w.wr.op, HCASIM_WQE_OP_RDMA_WRITE_IMM);
@@ -94,7 +111,7 @@ static void test_write(void)
 	CU_ASSERT_EQUAL(w.wr.remote_addr, 0x7f0012345678);
 	CU_ASSERT_EQUAL(w.wr.rkey, 0x1200);
 	CU_ASSERT_EQUAL(w.wr.num_sge, 2);
-	CU_ASSERT_EQUAL(w.wr.length, (1ull << 31) + 100);
+	CU_ASSERT_EQUAL(w.wr.length, 1u << 30);
 	CU_ASSERT_EQUAL(w.wr.sge[1].lkey, 0x2200);
 	CU_ASSERT_EQUAL(mlx5_wqe_size(w.raw), 64);
 	CU_ASSERT_EQUAL(mlx5_index_after(w.raw), INDEX + 1);
@@ -522,6 +539,7 @@ int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"WRITE", test_write},
+		{"message that is too long", test_too_long},
 		{"flags", test_flags},
 		{"inline data", test_inline},
 		{"inline data and SGEs", test_inline_and_sges},

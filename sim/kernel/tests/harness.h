@@ -135,6 +135,7 @@ void add_ioctl_suite(void);
 void add_write_suite(void);
 void add_state_suite(void);
 void add_event_suite(void);
+void add_records_suite(void);
 void add_wq_suite(void);
 /* Creates w.wq, in RESET, with its PD and CQ; then w.table, which has only this work queue. */
 int make_wq(void);

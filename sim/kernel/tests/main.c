@@ -13,6 +13,7 @@ int main(void)
 	add_write_suite();
 	add_state_suite();
 	add_event_suite();
+	add_records_suite();
 	add_srq_suite();
 	add_sysfs_suite();
 	add_flow_suite();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The machine of these tests; sim/tests has another version that uses the real device file. */
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -58,6 +60,13 @@ static int fd_file(struct task *t, int fd, uint64_t *dev, uint64_t *ino)
 	return 0;
 }
 
+static int fd_get(struct task *t, int fd)
+{
+	const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	return own < 0 ? -EBADF : own;
+}
+
 static int fd_inode(struct task *t, int fd, uint64_t *ino)
 {
 	uint64_t dev;
@@ -104,6 +113,7 @@ static const struct task_ops task_ops = {
 	.may_run_on = may_run_on,
 	.fd_inode = fd_inode,
 	.fd_file = fd_file,
+	.fd_get = fd_get,
 	.dmabuf_get = dmabuf_get,
 };
 

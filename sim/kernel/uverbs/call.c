@@ -145,7 +145,7 @@ int call_context(struct call *c)
 	return c->f->ctx ? 0 : -EINVAL;
 }
 
-struct evfile *call_find_event(struct call *c, int64_t fd, bool async, int *err)
+static struct evfile *find_event(struct call *c, int64_t fd, bool async, uint16_t type, int *err)
 {
 	struct evfile *ev;
 	uint64_t ino;
@@ -157,10 +157,20 @@ struct evfile *call_find_event(struct call *c, int64_t fd, bool async, int *err)
 	if (fd < 0 || c->t->ops->fd_inode(c->t, fd, &ino))
 		return NULL;
 	ev = evfile_find(c->f, ino);
-	if (!ev || ev->async != async)
+	if (!ev || ev->async != async || ev->type != type)
 		return NULL;
 	*err = 0;
 	return ev;
+}
+
+struct evfile *call_find_event(struct call *c, int64_t fd, bool async, int *err)
+{
+	return find_event(c, fd, async, 0, err);
+}
+
+struct evfile *call_find_records(struct call *c, int64_t fd, uint16_t type, int *err)
+{
+	return find_event(c, fd, false, type, err);
 }
 
 int call_alloc_context(struct call *c)

@@ -63,6 +63,25 @@ static void use(struct drv_call *c, uint16_t id, uint16_t used)
 	uobj_use(attr_get(call_of(c), id)->obj, attr_get(call_of(c), used)->obj);
 }
 
+static struct drv_file *file(struct drv_call *c, uint16_t id)
+{
+	const struct attr_val *v = attr_get(call_of(c), id);
+
+	return v ? &v->ev->drv : NULL;
+}
+
+static int user_fd(struct drv_call *c, int fd)
+{
+	struct task *t = call_of(c)->t;
+
+	return t->ops->fd_get(t, fd);
+}
+
+static void hold(struct drv_call *c, uint16_t id, const void *drv)
+{
+	uobj_use(attr_get(call_of(c), id)->obj, drv_uobj(drv));
+}
+
 static int read_user(struct drv_call *c, void *dst, uint64_t src, size_t len)
 {
 	return call_read(call_of(c), dst, src, len);
@@ -71,6 +90,13 @@ static int read_user(struct drv_call *c, void *dst, uint64_t src, size_t len)
 static int write_user(struct drv_call *c, uint64_t dst, const void *src, size_t len)
 {
 	return call_write(call_of(c), dst, src, len);
+}
+
+static int pin(struct drv_call *c, uint64_t addr, uint64_t len, bool write)
+{
+	struct task *t = call_of(c)->t;
+
+	return t->ops->pin_check(t, addr, len, write);
 }
 
 static const struct drv_call_ops call_ops = {
@@ -82,8 +108,12 @@ static const struct drv_call_ops call_ops = {
 	.type = type,
 	.create = create,
 	.use = use,
+	.file = file,
+	.user_fd = user_fd,
+	.hold = hold,
 	.read_user = read_user,
 	.write_user = write_user,
+	.pin = pin,
 };
 
 static int run(struct call *c)

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,9 @@
 #define SETTLE_EVERY 1024
 
 #define MAX_REPORTS 64 /* epoll reports taken at once */
+
+#define MAX_WAITING                                                                                          \
+	(1u << 20) /* bytes of a driver's records that wait for space: MAX_ASYNC_BYTES_IN_USE of mlx5_ib */
 
 static size_t desc_size(const struct evfile *ev)
 {
@@ -44,16 +48,21 @@ static int watch(struct evfile *ev)
 	return epoll_ctl(kernel_of(ev->file)->event_fd, EPOLL_CTL_ADD, ev->wfd, &event) ? -ENOMEM : 0;
 }
 
+static int make_ends(const struct evfile *ev, int fds[2])
+{
+	return ev->type ? socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) : pipe2(fds, O_CLOEXEC);
+}
+
 static int make_pipe(struct evfile *ev, int *read_fd)
 {
 	struct stat st;
 	int fds[2], ret;
 
 	/* Not EMFILE: it is this process, not the application, that has no descriptors left. */
-	if (pipe2(fds, O_CLOEXEC))
+	if (make_ends(ev, fds))
 		return -ENFILE;
 	ev->wfd = fds[1];
-	ret = fcntl(fds[1], F_SETFL, O_NONBLOCK) || fstat(fds[1], &st) ? -EIO : watch(ev);
+	ret = fcntl(fds[1], F_SETFL, O_NONBLOCK) || fstat(fds[0], &st) ? -EIO : watch(ev);
 	if (ret) {
 		close(fds[0]);
 		close(fds[1]);
@@ -65,7 +74,7 @@ static int make_pipe(struct evfile *ev, int *read_fd)
 	return 0;
 }
 
-int evfile_create(struct kfile *f, bool async, struct evfile **out, int *read_fd)
+static int create(struct kfile *f, bool async, uint16_t type, struct evfile **out, int *read_fd)
 {
 	struct evfile *ev = calloc(1, sizeof(*ev));
 	int ret;
@@ -74,6 +83,7 @@ int evfile_create(struct kfile *f, bool async, struct evfile **out, int *read_fd
 		return -ENOMEM;
 	ev->file = f;
 	ev->async = async;
+	ev->type = type;
 	ev->refs = 1;
 	TAILQ_INIT(&ev->queue);
 	ret = make_pipe(ev, read_fd);
@@ -82,6 +92,16 @@ int evfile_create(struct kfile *f, bool async, struct evfile **out, int *read_fd
 	else
 		*out = ev;
 	return ret;
+}
+
+int evfile_create(struct kfile *f, bool async, struct evfile **out, int *read_fd)
+{
+	return create(f, async, 0, out, read_fd);
+}
+
+int evfile_create_records(struct kfile *f, uint16_t type, struct evfile **out, int *read_fd)
+{
+	return create(f, false, type, out, read_fd);
 }
 
 struct evfile *evfile_find(const struct kfile *f, uint64_t ino)
@@ -98,6 +118,7 @@ static void drop_record(struct evfile *ev, struct evrec *rec)
 		ev->unwritten = TAILQ_NEXT(rec, link);
 	if (rec->obj)
 		rec->obj->unread--;
+	ev->waiting -= rec->len;
 	TAILQ_REMOVE(&ev->queue, rec, link);
 	free(rec);
 }
@@ -210,11 +231,24 @@ static ssize_t write_batch(struct evfile *ev, unsigned int *num)
 	return write(ev->wfd, buf, len);
 }
 
+/* A driver's records are not counted: they are done once they are written. */
+static void flush_records(struct evfile *ev)
+{
+	struct evrec *rec;
+
+	while ((rec = ev->unwritten) && send(ev->wfd, rec->data, rec->len, MSG_NOSIGNAL) >= 0)
+		drop_record(ev, rec);
+}
+
 /* Writes the waiting records. Those that do not fit are written when epoll reports room. */
 static void flush(struct evfile *ev)
 {
 	unsigned int num;
 
+	if (ev->type) {
+		flush_records(ev);
+		return;
+	}
 	while (ev->unwritten && write_batch(ev, &num) >= 0) {
 		for (ev->in_pipe += num; num; num--)
 			ev->unwritten = TAILQ_NEXT(ev->unwritten, link);
@@ -264,6 +298,30 @@ void evfile_push_async(struct evfile *ev, struct uobj *obj, uint64_t element, ui
 	rec->desc.async.element = element;
 	rec->desc.async.event_type = type;
 	push(ev, rec);
+}
+
+int evfile_push_record(struct drv_file *file, const void *data, size_t len)
+{
+	struct evfile *ev = (struct evfile *)file;
+	struct evrec *rec;
+
+	if (ev->wfd < 0)
+		return 0;
+	if (ev->waiting + len > MAX_WAITING)
+		return -EAGAIN;
+	rec = calloc(1, sizeof(*rec) + len);
+	if (!rec)
+		return -ENOMEM;
+	rec->len = len;
+	memcpy(rec->data, data, len);
+	ev->waiting += len;
+	push(ev, rec);
+	return 0;
+}
+
+bool evfile_is_open(const struct drv_file *file)
+{
+	return ((const struct evfile *)file)->wfd >= 0;
 }
 
 /* Empties the pipe through a second read end. Returns the number of bytes that were in it, or -1. */
@@ -317,7 +375,7 @@ void evfile_forget(struct evfile *ev, struct uobj *obj)
 
 void evfile_forget_all(struct evfile *ev)
 {
-	if (ev->wfd >= 0 && !TAILQ_EMPTY(&ev->queue) && !reader_gone(ev))
+	if (ev->wfd >= 0 && !ev->type && !TAILQ_EMPTY(&ev->queue) && !reader_gone(ev))
 		forget(ev, NULL);
 }
 
@@ -344,7 +402,7 @@ unsigned int kernel_poll_events(struct kernel *k)
 		for (int i = 0; i < n; i++) {
 			struct evfile *ev = events[i].data.ptr;
 
-			if (events[i].events & EPOLLERR)
+			if (events[i].events & (EPOLLERR | EPOLLHUP))
 				evfile_shutdown(ev); /* the application closed its end */
 			else
 				flush(ev);

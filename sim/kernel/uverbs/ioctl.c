@@ -47,7 +47,9 @@ static int new_event_file(struct call *c, struct attr_val *v, uint16_t object)
 	ret = call_context(c);
 	if (ret)
 		return ret;
-	ret = evfile_create(c->f, object == UVERBS_OBJECT_ASYNC_EVENT, &v->ev, &fd);
+	ret = object & UVERBS_ID_DRIVER_NS
+		      ? evfile_create_records(c->f, object, &v->ev, &fd)
+		      : evfile_create(c->f, object == UVERBS_OBJECT_ASYNC_EVENT, &v->ev, &fd);
 	if (ret)
 		return ret;
 	ret = call_install_fd(c, fd, attr_user(c, v->idx) + offsetof(struct ib_uverbs_attr, data),
@@ -83,7 +85,10 @@ static int set_object(struct call *c, const struct attr_spec *s, const struct ib
 		return s->type == ATTR_FD ? new_event_file(c, v, s->object) : new_uobj(c, v, s->object);
 	if (s->type == ATTR_IDR)
 		return a->data_s64 < 0 ? -EINVAL : uobj_lookup(c->f, s->object, a->data, &v->obj);
-	v->ev = call_find_event(c, a->data_s64, s->object == UVERBS_OBJECT_ASYNC_EVENT, &ret);
+	if (s->object & UVERBS_ID_DRIVER_NS)
+		v->ev = call_find_records(c, a->data_s64, s->object, &ret);
+	else
+		v->ev = call_find_event(c, a->data_s64, s->object == UVERBS_OBJECT_ASYNC_EVENT, &ret);
 	return ret;
 }
 

@@ -60,19 +60,28 @@ static int map(struct attachment *a, int fd)
 	return a->map == MAP_FAILED ? -errno : 0;
 }
 
-int dmabuf_attach(struct task *t, int fd, struct dmabuf **out)
+int task_get_fd(struct task *t, int fd)
 {
-	struct mm *mm = mm_of_task(t);
-	struct attachment *a;
-	int own, ret;
+	const struct mm *mm = mm_of_task(t);
+	int own;
 
 	if (fd < 0 || mm->dead)
 		return -EBADF;
 	if (mm->pidfd < 0)
 		return -EOPNOTSUPP;
 	own = (int)syscall(SYS_pidfd_getfd, mm->pidfd, fd, 0);
+	return own < 0 ? -errno : own;
+}
+
+int dmabuf_attach(struct task *t, int fd, struct dmabuf **out)
+{
+	const struct mm *mm = mm_of_task(t);
+	const int own = task_get_fd(t, fd);
+	struct attachment *a;
+	int ret;
+
 	if (own < 0)
-		return -errno;
+		return own;
 	a = calloc(1, sizeof(*a));
 	ret = a ? map(a, own) : -ENOMEM;
 	close(own);

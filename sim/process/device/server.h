@@ -99,6 +99,8 @@ static inline struct mm *mm_of_task(struct task *t)
 /*
  * task_ops.dmabuf_get. Also -EMFILE, -ENFILE, -ENOMEM; -EACCES, -EPERM: not mappable for writing, or access denied.
  */
+/* The task's descriptor as one of this process, or -EBADF, -EPERM, ... */
+int task_get_fd(struct task *t, int fd);
 int dmabuf_attach(struct task *t, int fd, struct dmabuf **out);
 /* Pieces from or to `buf`. 0, or -EFAULT: there is no such attachment, or a piece is out of bounds. */
 int dmabuf_move(const struct server *s, uint32_t pasid, const struct hca_dma_seg *seg, uint32_t nseg,

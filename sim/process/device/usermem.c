@@ -272,5 +272,6 @@ const struct task_ops usermem_task_ops = {
 	.may_run_on = may_run_on,
 	.fd_inode = fd_inode,
 	.fd_file = fd_file,
+	.fd_get = task_get_fd,
 	.dmabuf_get = dmabuf_attach,
 };

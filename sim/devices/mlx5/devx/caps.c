@@ -9,7 +9,6 @@
 #define PREP(field, v)  htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_##field##_MASK, v))
 #define OP_MOD_TYPE     1 /* bits from here on; below: the most there can be, or what there is */
 #define PORT_ETHERNET   1
-#define LOG_MAX_MSG     31
 #define CQE_VERSION     1
 #define LOG_PAGE        12
 #define GID_TABLE_INDEX 4 /* the size as firmware counts: 8 << index */
@@ -36,8 +35,9 @@ static void limits(const struct hca_config *cfg, struct hcasim_mlx5_hca_cap *cap
 	cap->dw7 = PREP(LOG_MAX_MKEY, log2_of(cfg->max_mr));
 	cap->dw10 = PREP(LOG_MAX_RA_REQ_QP, rd_atomic) | PREP(LOG_MAX_RA_RES_QP, rd_atomic) |
 		    PREP(RTS2RTS_QP_UDP_SPORT, 1);
-	cap->dw14 = PREP(LOG_MAX_MSG, LOG_MAX_MSG);
+	cap->dw14 = PREP(LOG_MAX_MSG, HCASIM_MLX5_LOG_MAX_MSG);
 	cap->dw20 = PREP(MAX_WQE_SZ_SQ, HCASIM_MLX5_MAX_SQ_DESC);
+	cap->dw28 = PREP(LOG_MAX_RMP, log2_of(cfg->max_srq));
 	cap->dw21 = PREP(MAX_WQE_SZ_RQ, HCASIM_MLX5_MAX_RQ_DESC);
 }
 

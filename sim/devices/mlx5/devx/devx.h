@@ -8,12 +8,36 @@
 
 #include "devices/mlx5/driver.h"
 
-struct mlx5_devx_obj {        /* an object that a command has made; it is destroyed with its handle */
-	struct native_dev *n; /* of a block of reserved numbers */
-	struct hca *hca;      /* of a memory key */
-	uint16_t opcode;      /* that made it */
-	uint16_t type;        /* of a general object */
+/* What an object of a handle is, which is what a command must be about. */
+enum mlx5_devx_kind {
+	MLX5_DEVX_NONE, /* nothing has been made yet */
+	MLX5_DEVX_RESERVED_QPNS,
+	MLX5_DEVX_KEY,
+	MLX5_DEVX_PD,
+	MLX5_DEVX_CQ,
+	MLX5_DEVX_QP,
+	MLX5_DEVX_RMP,
+};
+
+struct mlx5_devx_obj { /* an object that a command has made; it is destroyed with its handle */
+	union {        /* first: by it sim/kernel finds the handle */
+		struct mlx5_cq cq;
+		struct mlx5_qp qp;
+		struct native_pd pd;
+		struct native_srq srq;
+	};
+	struct drv_device *dev;
+	enum mlx5_devx_kind kind;
+	struct mlx5_event_subs subs; /* of its events */
 	uint32_t number;
+	uint8_t context[sizeof(struct hcasim_mlx5_qpc)]; /* CQ, QP: cqc or qpc as created */
+};
+
+struct mlx5_umem { /* memory that a program has registered for the queues of its commands */
+	struct mlx5_ucontext *ctx;
+	uint32_t id; /* 0: not registered */
+	uint32_t pasid;
+	uint64_t addr, length;
 };
 
 struct mlx5_devx_cmd {
@@ -39,8 +63,40 @@ int mlx5_devx_query_eqn(struct drv_call *c);
 int mlx5_devx_query_uar(struct drv_call *c);
 int mlx5_devx_destroy(void *object);
 
+/* Events: of objects of DEVX, and of ports, to files and eventfds that have subscribed to them. */
+void mlx5_devx_events_init(struct mlx5_dev *m, const struct drv_upcalls *kernel);
+void mlx5_devx_events_end(const struct drv_device *dev, struct mlx5_event_subs *subs);
+void mlx5_devx_events_close(const struct mlx5_ucontext *ctx);
+int mlx5_devx_alloc_events(struct drv_call *c);
+int mlx5_devx_subscribe(struct drv_call *c);
+
+int mlx5_devx_async_query(struct drv_call *c);
+int mlx5_devx_reg_umem(struct drv_call *c);
+int mlx5_devx_dereg_umem(void *umem);
+/*
+ * Where `bytes` from `offset` of a registered memory are, which the adapter writes to; the command's new object uses the
+ * memory from then on. BAD_PARAM: the context has no such memory, they are not all in it, or not aligned.
+ */
+uint8_t mlx5_devx_place(struct mlx5_devx_cmd *cmd, uint32_t umem_id, uint64_t offset, uint64_t bytes,
+			uint32_t align, uint64_t *addr);
+/* The new object is destroyed before `used`, an object of a handle. */
+void mlx5_devx_use(struct mlx5_devx_cmd *cmd, const void *used);
+/* An object of the command's context that it names by number; NULL: there is no such one. */
+struct drv_pd *mlx5_devx_find_pd(const struct mlx5_devx_cmd *cmd, uint32_t pdn);
+/* What the creation of a queue in registered memory answers, by the driver's errno. */
+uint8_t mlx5_devx_status(int ret);
+/* The udata of a verb that a command stands for; its memory is registered already. */
+struct drv_udata mlx5_devx_udata(const void *req, size_t len);
+
 uint8_t mlx5_devx_query_hca_cap(struct mlx5_devx_cmd *cmd);
-uint8_t mlx5_devx_rts2rts_qp(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_alloc_pd(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_create_cq(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_modify_cq(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_query_cq(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_create_rmp(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_create_qp(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_modify_qp(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_query_qp(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_create_mkey(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_create_general(struct mlx5_devx_cmd *cmd);
 

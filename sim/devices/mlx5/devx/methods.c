@@ -11,6 +11,7 @@
 
 #define HEAD          sizeof(struct hcasim_mlx5_cmd_in)
 #define OPCODE(name)  HCASIM_MLX5_CMD_##name
+#define MODIFY_QP     sizeof(struct hcasim_mlx5_cmd_modify_qp)
 #define GENERAL_END   0xd00 /* opcodes from SYNC_STEERING on, and below this, are general commands */
 #define GENERAL_FIRST HCASIM_MLX5_CMD_SYNC_STEERING
 
@@ -20,42 +21,63 @@ enum method { METHOD_OTHER, METHOD_CREATE, METHOD_MODIFY, METHOD_QUERY };
 
 struct command {
 	uint16_t opcode, min_in, min_out;
-	mlx5_devx_run run; /* NULL: a command of a ConnectX-6 that this adapter does not have */
+	mlx5_devx_run run;
+	enum mlx5_devx_kind of; /* MODIFY, QUERY: what it is about */
 };
 
+/* A command of a ConnectX-6 that this adapter does not have. */
+#define ABSENT(name)                                                                                         \
+	{                                                                                                    \
+		OPCODE(name), 0, 0, NULL, MLX5_DEVX_NONE                                                     \
+	}
+
 static const struct command other[] = {
-	{OPCODE(QUERY_HCA_CAP), HEAD, HEAD + sizeof(struct hcasim_mlx5_hca_cap), mlx5_devx_query_hca_cap},
-	{OPCODE(QUERY_ADAPTER), 0, 0, NULL},
-	{OPCODE(QUERY_ISSI), 0, 0, NULL},
-	{OPCODE(QUERY_NIC_VPORT_CONTEXT), 0, 0, NULL},
-	{OPCODE(QUERY_ROCE_ADDRESS), 0, 0, NULL},
-	{OPCODE(QUERY_LAG), 0, 0, NULL},
+	{OPCODE(QUERY_HCA_CAP), HEAD, HEAD + sizeof(struct hcasim_mlx5_hca_cap), mlx5_devx_query_hca_cap,
+	 MLX5_DEVX_NONE},
+	ABSENT(QUERY_ADAPTER),
+	ABSENT(QUERY_ISSI),
+	ABSENT(QUERY_NIC_VPORT_CONTEXT),
+	ABSENT(QUERY_ROCE_ADDRESS),
+	ABSENT(QUERY_LAG),
 };
 static const struct command create[] = {
-	{OPCODE(CREATE_GENERAL_OBJECT), HEAD, HEAD, mlx5_devx_create_general},
-	{OPCODE(CREATE_MKEY), sizeof(struct hcasim_mlx5_cmd_create_mkey), HEAD, mlx5_devx_create_mkey},
-	{OPCODE(CREATE_CQ), 0, 0, NULL},
-	{OPCODE(CREATE_QP), 0, 0, NULL},
-	{OPCODE(CREATE_PSV), 0, 0, NULL},
-	{OPCODE(CREATE_TIR), 0, 0, NULL},
-	{OPCODE(CREATE_TIS), 0, 0, NULL},
-	{OPCODE(CREATE_FLOW_TABLE), 0, 0, NULL},
-	{OPCODE(CREATE_FLOW_COUNTER), 0, 0, NULL},
-	{OPCODE(ALLOC_PACKET_REFORMAT_CONTEXT), 0, 0, NULL},
-	{OPCODE(ALLOC_MODIFY_HEADER_CONTEXT), 0, 0, NULL},
+	{OPCODE(CREATE_GENERAL_OBJECT), HEAD, HEAD, mlx5_devx_create_general, MLX5_DEVX_NONE},
+	{OPCODE(CREATE_MKEY), sizeof(struct hcasim_mlx5_cmd_create_mkey), HEAD, mlx5_devx_create_mkey,
+	 MLX5_DEVX_NONE},
+	{OPCODE(ALLOC_PD), HEAD, HEAD, mlx5_devx_alloc_pd, MLX5_DEVX_NONE},
+	{OPCODE(CREATE_CQ), sizeof(struct hcasim_mlx5_cmd_create_cq), HEAD, mlx5_devx_create_cq,
+	 MLX5_DEVX_NONE},
+	{OPCODE(CREATE_QP), sizeof(struct hcasim_mlx5_cmd_create_qp), HEAD, mlx5_devx_create_qp,
+	 MLX5_DEVX_NONE},
+	{OPCODE(CREATE_RMP), sizeof(struct hcasim_mlx5_cmd_create_rmp), HEAD, mlx5_devx_create_rmp,
+	 MLX5_DEVX_NONE},
+	ABSENT(CREATE_PSV),
+	ABSENT(CREATE_TIR),
+	ABSENT(CREATE_TIS),
+	ABSENT(CREATE_FLOW_TABLE),
+	ABSENT(CREATE_FLOW_COUNTER),
+	ABSENT(ALLOC_PACKET_REFORMAT_CONTEXT),
+	ABSENT(ALLOC_MODIFY_HEADER_CONTEXT),
 };
 static const struct command modify[] = {
-	{OPCODE(RTS2RTS_QP), sizeof(struct hcasim_mlx5_cmd_rts2rts), HEAD, mlx5_devx_rts2rts_qp},
-	{OPCODE(RST2INIT_QP), 0, 0, NULL},
-	{OPCODE(INIT2INIT_QP), 0, 0, NULL},
-	{OPCODE(INIT2RTR_QP), 0, 0, NULL},
-	{OPCODE(RTR2RTS_QP), 0, 0, NULL},
-	{OPCODE(SQERR2RTS_QP), 0, 0, NULL},
-	{OPCODE(MODIFY_GENERAL_OBJECT), 0, 0, NULL},
+	{OPCODE(RST2INIT_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(INIT2INIT_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(INIT2RTR_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(RTR2RTS_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(RTS2RTS_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(SQERR2RTS_QP), MODIFY_QP, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(TO_ERR_QP), HEAD, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(TO_RST_QP), HEAD, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
+	{OPCODE(MODIFY_CQ), sizeof(struct hcasim_mlx5_cmd_create_cq), HEAD, mlx5_devx_modify_cq,
+	 MLX5_DEVX_CQ},
+	ABSENT(MODIFY_GENERAL_OBJECT),
 };
 static const struct command query[] = {
-	{OPCODE(QUERY_QP), 0, 0, NULL},
-	{OPCODE(QUERY_GENERAL_OBJECT), 0, 0, NULL},
+	{OPCODE(QUERY_QP), HEAD, sizeof(struct hcasim_mlx5_cmd_query_qp_out), mlx5_devx_query_qp,
+	 MLX5_DEVX_QP},
+	{OPCODE(QUERY_CQ), HEAD, sizeof(struct hcasim_mlx5_cmd_query_cq_out), mlx5_devx_query_cq,
+	 MLX5_DEVX_CQ},
+	ABSENT(QUERY_GENERAL_OBJECT),
 };
 #define TABLE(t)                                                                                             \
 	{                                                                                                    \
@@ -92,7 +114,7 @@ static uint8_t run(const struct command *which, struct mlx5_devx_cmd *cmd)
 }
 
 /* As the firmware answers; the details of an error are its own business. */
-static int answer(struct mlx5_devx_cmd *cmd, uint8_t status, uint16_t out_id)
+static void fill_head(struct mlx5_devx_cmd *cmd, uint8_t status)
 {
 	const uint32_t details = (uint32_t)status << 16 | be16toh(cmd->head.opcode);
 	const struct hcasim_mlx5_cmd_out head = {
@@ -100,9 +122,15 @@ static int answer(struct mlx5_devx_cmd *cmd, uint8_t status, uint16_t out_id)
 		.syndrome = htobe32(status ? details : 0),
 		.number = htobe32(cmd->number),
 	};
-	int ret;
 
 	memcpy(cmd->out, &head, sizeof(head));
+}
+
+static int answer(struct mlx5_devx_cmd *cmd, uint8_t status, uint16_t out_id)
+{
+	int ret;
+
+	fill_head(cmd, status);
 	ret = cmd->call->ops->put(cmd->call, out_id, cmd->out, cmd->out_len);
 	if (ret)
 		return ret;
@@ -125,7 +153,7 @@ static int execute(struct mlx5_devx_cmd *cmd, enum method method, uint16_t out_i
 }
 
 /* Reads the command, and clears its answer. Both are of the lengths that the program says, at most 64 KiB each. */
-static int prepare(struct mlx5_devx_cmd *cmd, uint16_t in_id, uint16_t out_id, uint8_t **mem)
+static int prepare(struct mlx5_devx_cmd *cmd, uint16_t in_id, size_t out_len, uint8_t **mem)
 {
 	const struct drv_call_ops *ops = cmd->call->ops;
 	int ret;
@@ -133,7 +161,7 @@ static int prepare(struct mlx5_devx_cmd *cmd, uint16_t in_id, uint16_t out_id, u
 	if (!cmd->call->ctx || !mlx5_ctx(cmd->call->ctx)->devx)
 		return -EINVAL;
 	cmd->in_len = ops->size(cmd->call, in_id);
-	cmd->out_len = ops->size(cmd->call, out_id);
+	cmd->out_len = out_len;
 	if (cmd->in_len < HEAD || cmd->out_len < HEAD)
 		return -EINVAL;
 	*mem = calloc(1, cmd->in_len + cmd->out_len);
@@ -150,7 +178,8 @@ int mlx5_devx_other(struct drv_call *c)
 {
 	struct mlx5_devx_cmd cmd = {.call = c};
 	uint8_t *mem = NULL;
-	int ret = prepare(&cmd, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT, &mem);
+	int ret = prepare(&cmd, MLX5_IB_ATTR_DEVX_OTHER_CMD_IN,
+			  c->ops->size(c, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT), &mem);
 
 	if (!ret)
 		ret = execute(&cmd, METHOD_OTHER, MLX5_IB_ATTR_DEVX_OTHER_CMD_OUT);
@@ -163,40 +192,52 @@ int mlx5_devx_create(struct drv_call *c)
 	const uint16_t in = MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN, out = MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_OUT;
 	struct mlx5_devx_cmd cmd = {.call = c};
 	uint8_t *mem = NULL;
-	int ret = prepare(&cmd, in, out, &mem);
+	int ret = prepare(&cmd, in, c->ops->size(c, out), &mem);
 
 	if (!ret) {
 		cmd.obj = c->ops->create(c, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, sizeof(*cmd.obj));
 		ret = cmd.obj ? 0 : -ENOMEM;
 	}
 	if (!ret) {
-		cmd.obj->opcode = be16toh(cmd.head.opcode);
+		cmd.obj->dev = c->dev;
+		TAILQ_INIT(&cmd.obj->subs);
 		ret = execute(&cmd, METHOD_CREATE, out);
 	}
 	free(mem);
 	return ret;
 }
 
-/* The command must be about the object of the handle: it may be another context's, but not another object. */
-static int get_object(struct mlx5_devx_cmd *cmd, uint16_t id)
+/*
+ * The command must be about the object of the handle. Of queue pairs of verbs, the driver changes all but what
+ * mlx5_devx_modify_qp() says; of other objects of verbs there are no commands.
+ */
+static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id)
 {
 	const uint32_t number = HCASIM_FIELD_GET(HCASIM_MLX5_CMD_IN_OBJECT_MASK, be32toh(cmd->head.number));
+	const struct command *which = find(method, be16toh(cmd->head.opcode));
 	void *obj = cmd->call->ops->object(cmd->call, id);
+	const uint16_t type = cmd->call->ops->type(cmd->call, id);
+	const bool devx = type == MLX5_IB_OBJECT_DEVX_OBJ;
 
-	if (!obj || cmd->call->ops->type(cmd->call, id) != UVERBS_OBJECT_QP)
+	if (!obj || !which || (!devx && type != UVERBS_OBJECT_QP))
 		return -EINVAL;
+	if (devx) {
+		cmd->obj = obj;
+		cmd->qp = cmd->obj->kind == MLX5_DEVX_QP ? &cmd->obj->qp.base.base : NULL;
+		return which->of == cmd->obj->kind && cmd->obj->number == number ? 0 : -EINVAL;
+	}
 	cmd->qp = obj;
-	return cmd->qp->qpn == number ? 0 : -EINVAL;
+	return which->of == MLX5_DEVX_QP && !cmd->qp->rss && cmd->qp->qpn == number ? 0 : -EINVAL;
 }
 
 static int on_object(struct drv_call *c, enum method method, uint16_t handle, uint16_t in, uint16_t out)
 {
 	struct mlx5_devx_cmd cmd = {.call = c};
 	uint8_t *mem = NULL;
-	int ret = prepare(&cmd, in, out, &mem);
+	int ret = prepare(&cmd, in, c->ops->size(c, out), &mem);
 
 	if (!ret)
-		ret = get_object(&cmd, handle);
+		ret = get_object(&cmd, method, handle);
 	if (!ret)
 		ret = execute(&cmd, method, out);
 	free(mem);
@@ -213,6 +254,47 @@ int mlx5_devx_query(struct drv_call *c)
 {
 	return on_object(c, METHOD_QUERY, MLX5_IB_ATTR_DEVX_OBJ_QUERY_HANDLE,
 			 MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN, MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT);
+}
+
+/* What the program reads from its file: its number of the command, and the answer, which says whether it failed. */
+static int push_answer(const struct mlx5_devx_cmd *cmd, uint64_t wr_id)
+{
+	struct drv_file *f = cmd->call->ops->file(cmd->call, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD);
+	uint8_t *rec = malloc(sizeof(wr_id) + cmd->out_len);
+	int ret;
+
+	if (!rec)
+		return -ENOMEM;
+	memcpy(rec, &wr_id, sizeof(wr_id));
+	memcpy(rec + sizeof(wr_id), cmd->out, cmd->out_len);
+	ret = mlx5_dev(cmd->call->dev)->kernel->file_push(f, rec, sizeof(wr_id) + cmd->out_len);
+	free(rec);
+	return ret;
+}
+
+int mlx5_devx_async_query(struct drv_call *c)
+{
+	const struct command *which;
+	struct mlx5_devx_cmd cmd = {.call = c};
+	uint64_t wr_id = 0, out_len = 0;
+	uint8_t *mem = NULL;
+	int ret = c->ops->get(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, &out_len, sizeof(out_len));
+
+	if (!ret)
+		ret = c->ops->get(c, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID, &wr_id, sizeof(wr_id));
+	if (!ret && out_len > UINT16_MAX)
+		ret = -EINVAL;
+	if (!ret)
+		ret = prepare(&cmd, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN, out_len, &mem);
+	if (!ret)
+		ret = get_object(&cmd, METHOD_QUERY, MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE);
+	if (!ret) {
+		which = find(METHOD_QUERY, be16toh(cmd.head.opcode));
+		fill_head(&cmd, run(which, &cmd));
+		ret = push_answer(&cmd, wr_id);
+	}
+	free(mem);
+	return ret;
 }
 
 int mlx5_devx_query_eqn(struct drv_call *c)

@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Objects of DEVX, and its changes of queue pairs. */
+/* Objects of DEVX that are no queues: blocks of numbers, memory keys, protection domains. */
 #include <endian.h>
 #include <string.h>
+
+#include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "devices/mlx5/devx/devx.h"
 
 #define KEY_INDEX 8 /* bits of a key from here on; below: its tag */
 #define NO_QP     0xffffffu
+
+void mlx5_devx_use(struct mlx5_devx_cmd *cmd, const void *used)
+{
+	cmd->call->ops->hold(cmd->call, MLX5_IB_ATTR_DEVX_OBJ_CREATE_HANDLE, used);
+}
+
+struct drv_pd *mlx5_devx_find_pd(const struct mlx5_devx_cmd *cmd, uint32_t pdn)
+{
+	struct native_pd *pd = numbers_find(&native_dev(cmd->call->dev)->pds, pdn);
+
+	return pd && pd->base.ctx == cmd->call->ctx ? &pd->base : NULL;
+}
 
 /* Blocks of numbers that no queue pair gets: programs use them for what is not this adapter's. */
 static uint8_t reserve_qpns(struct mlx5_devx_cmd *cmd)
@@ -19,15 +33,14 @@ static uint8_t reserve_qpns(struct mlx5_devx_cmd *cmd)
 		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
 	if (numbers_add(&n->reserved_qpns, cmd->obj, &cmd->obj->number))
 		return HCASIM_MLX5_CMD_STATUS_NO_RES_ERR;
-	cmd->obj->n = n;
+	cmd->obj->kind = MLX5_DEVX_RESERVED_QPNS;
 	cmd->number = HCASIM_MLX5_RESERVED_QPN_FIRST + (cmd->obj->number << log);
 	return HCASIM_MLX5_CMD_STATUS_OK;
 }
 
 uint8_t mlx5_devx_create_general(struct mlx5_devx_cmd *cmd)
 {
-	cmd->obj->type = be16toh(cmd->head.op_mod);
-	switch (cmd->obj->type) {
+	switch (be16toh(cmd->head.op_mod)) {
 	case HCASIM_MLX5_CMD_OBJ_RESERVED_QPN:
 		return reserve_qpns(cmd);
 	default:
@@ -52,8 +65,8 @@ static bool is_indirect(const struct hcasim_mlx5_cmd_create_mkey *req)
  */
 uint8_t mlx5_devx_create_mkey(struct mlx5_devx_cmd *cmd)
 {
-	const struct drv_pd *pd;
 	struct hcasim_mlx5_cmd_create_mkey req;
+	const struct drv_pd *pd;
 	struct hca_key_attr attr;
 	int ret;
 
@@ -62,42 +75,60 @@ uint8_t mlx5_devx_create_mkey(struct mlx5_devx_cmd *cmd)
 	attr.max_parts = be32toh(req.translations_octowords);
 	attr.tag = (uint8_t)GET(TAG, req.qpn_mkey);
 	attr.remote_inv = GET(EN_RINVAL, req.flags_pd);
-	pd = numbers_find(&native_dev(cmd->call->dev)->pds, attr.pdn);
-	if (!is_indirect(&req) || !pd || pd->ctx != cmd->call->ctx)
+	pd = mlx5_devx_find_pd(cmd, attr.pdn);
+	if (!is_indirect(&req) || !pd)
 		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
 	ret = hca_key_create(cmd->call->dev->hca, &attr, &cmd->obj->number);
 	if (ret)
 		return HCASIM_MLX5_CMD_STATUS_NO_RES_ERR;
-	cmd->obj->hca = cmd->call->dev->hca;
+	mlx5_devx_use(cmd, pd);
+	cmd->obj->kind = MLX5_DEVX_KEY;
 	cmd->number = cmd->obj->number >> KEY_INDEX;
 	return HCASIM_MLX5_CMD_STATUS_OK;
+}
+
+uint8_t mlx5_devx_alloc_pd(struct mlx5_devx_cmd *cmd)
+{
+	struct native_pd *pd = &cmd->obj->pd;
+
+	pd->base.ctx = cmd->call->ctx;
+	if (numbers_add(&native_dev(cmd->call->dev)->pds, pd, &pd->pdn))
+		return HCASIM_MLX5_CMD_STATUS_NO_RES_ERR;
+	cmd->obj->kind = MLX5_DEVX_PD;
+	cmd->obj->number = cmd->number = pd->pdn;
+	return HCASIM_MLX5_CMD_STATUS_OK;
+}
+
+static int destroy(struct mlx5_devx_obj *obj)
+{
+	const struct drv_ops *ops = obj->dev->ops;
+
+	switch (obj->kind) {
+	case MLX5_DEVX_RESERVED_QPNS:
+		numbers_remove(&native_dev(obj->dev)->reserved_qpns, obj->number);
+		return 0;
+	case MLX5_DEVX_KEY:
+		return hca_key_destroy(obj->dev->hca, obj->number);
+	case MLX5_DEVX_PD:
+		ops->dealloc_pd(&obj->pd.base);
+		return 0;
+	case MLX5_DEVX_CQ:
+		return ops->destroy_cq(&obj->cq.base.base);
+	case MLX5_DEVX_RMP:
+		return ops->destroy_srq(&obj->srq.base);
+	case MLX5_DEVX_QP:
+		return ops->destroy_qp(&obj->qp.base.base);
+	default:
+		return 0;
+	}
 }
 
 int mlx5_devx_destroy(void *object)
 {
 	struct mlx5_devx_obj *obj = object;
+	const int ret = destroy(obj);
 
-	if (obj->hca)
-		return hca_key_destroy(obj->hca, obj->number);
-	if (obj->n)
-		numbers_remove(&obj->n->reserved_qpns, obj->number);
-	return 0;
-}
-
-/* Of a queue pair that works it changes the UDP source port; what else there is here the driver changes. */
-uint8_t mlx5_devx_rts2rts_qp(struct mlx5_devx_cmd *cmd)
-{
-	struct hcasim_mlx5_cmd_rts2rts req;
-	struct hca *hca = cmd->call->dev->hca;
-	struct hca_qp_attr attr;
-
-	memcpy(&req, cmd->in, sizeof(req));
-	if (req.opt_param_mask ||
-	    be64toh(req.opt_param_mask_2) != HCASIM_MLX5_CMD_RTS2RTS_MASK_UDP_SPORT_MASK)
-		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
-	if (hca_qp_query(hca, cmd->qp->qpn, &attr) || attr.state != HCASIM_QPS_RTS)
-		return HCASIM_MLX5_CMD_STATUS_BAD_RES_STATE_ERR;
-	if (hca_qp_udp_sport(hca, cmd->qp->qpn, be16toh(req.udp_sport)))
-		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
-	return HCASIM_MLX5_CMD_STATUS_OK;
+	if (!ret)
+		mlx5_devx_events_end(obj->dev, &obj->subs);
+	return ret;
 }

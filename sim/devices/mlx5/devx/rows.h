@@ -39,6 +39,38 @@ static const struct attr_spec devx_query[] = {
 	IN_MIN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_IN, DEVX_HEAD, M_),
 	OUT_MIN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_CMD_OUT, DEVX_HEAD, M_),
 };
+static const struct attr_spec devx_umem_reg[] = {
+	IDR(MLX5_IB_ATTR_DEVX_UMEM_REG_HANDLE, MLX5_IB_OBJECT_DEVX_UMEM, ACCESS_NEW, M_),
+	IN(MLX5_IB_ATTR_DEVX_UMEM_REG_ADDR, sizeof(uint64_t), M_),
+	IN(MLX5_IB_ATTR_DEVX_UMEM_REG_LEN, sizeof(uint64_t), M_),
+	FLAGS_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_ACCESS, O_),
+	CONST_IN(MLX5_IB_ATTR_DEVX_UMEM_REG_PGSZ_BITMAP, O_),
+	OUT(MLX5_IB_ATTR_DEVX_UMEM_REG_OUT_ID, sizeof(uint32_t), M_),
+};
+static const struct attr_spec devx_umem_dereg[] = {
+	IDR(MLX5_IB_ATTR_DEVX_UMEM_DEREG_HANDLE, MLX5_IB_OBJECT_DEVX_UMEM, ACCESS_DESTROY, M_),
+};
+static const struct attr_spec devx_async_query[] = {
+	IDR(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_HANDLE, DRV_ANY_OBJECT, ACCESS_READ, M_),
+	IN_MIN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_CMD_IN, DEVX_HEAD, M_),
+	CONST_IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_OUT_LEN, M_),
+	FD(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_FD, MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD, ACCESS_READ, M_),
+	IN(MLX5_IB_ATTR_DEVX_OBJ_QUERY_ASYNC_WR_ID, sizeof(uint64_t), M_),
+};
+static const struct attr_spec devx_alloc_cmd_fd[] = {
+	FD(MLX5_IB_ATTR_DEVX_ASYNC_CMD_FD_ALLOC_HANDLE, MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD, ACCESS_NEW, M_),
+};
+static const struct attr_spec devx_alloc_event_fd[] = {
+	FD(MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_HANDLE, MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD, ACCESS_NEW, M_),
+	FLAGS_IN(MLX5_IB_ATTR_DEVX_ASYNC_EVENT_FD_ALLOC_FLAGS, M_),
+};
+static const struct attr_spec devx_subscribe[] = {
+	FD(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_HANDLE, MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD, ACCESS_READ, M_),
+	IDR(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_OBJ_HANDLE, MLX5_IB_OBJECT_DEVX_OBJ, ACCESS_READ, O_),
+	IN_MIN(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_TYPE_NUM_LIST, sizeof(uint16_t), M_),
+	IN(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_COOKIE, sizeof(uint64_t), O_),
+	IN(MLX5_IB_ATTR_DEVX_SUBSCRIBE_EVENT_FD_NUM, sizeof(uint32_t), O_),
+};
 
 #define MLX5_DEVX_METHODS                                                                                    \
 	DRV_METHOD(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_OTHER, mlx5_devx_other, devx_other),             \
@@ -52,6 +84,17 @@ static const struct attr_spec devx_query[] = {
 		DRV_METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_MODIFY, mlx5_devx_modify,        \
 			   devx_modify),                                                                     \
 		DRV_METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_QUERY, mlx5_devx_query,          \
-			   devx_query)
+			   devx_query),                                                                      \
+		DRV_METHOD(MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_REG, mlx5_devx_reg_umem,       \
+			   devx_umem_reg),                                                                   \
+		DRV_METHOD(MLX5_IB_OBJECT_DEVX_UMEM, MLX5_IB_METHOD_DEVX_UMEM_DEREG, NULL, devx_umem_dereg), \
+		DRV_METHOD(MLX5_IB_OBJECT_DEVX_OBJ, MLX5_IB_METHOD_DEVX_OBJ_ASYNC_QUERY,                     \
+			   mlx5_devx_async_query, devx_async_query),                                         \
+		DRV_METHOD(MLX5_IB_OBJECT_DEVX_ASYNC_CMD_FD, MLX5_IB_METHOD_DEVX_ASYNC_CMD_FD_ALLOC, NULL,   \
+			   devx_alloc_cmd_fd),                                                               \
+		DRV_METHOD(MLX5_IB_OBJECT_DEVX_ASYNC_EVENT_FD, MLX5_IB_METHOD_DEVX_ASYNC_EVENT_FD_ALLOC,     \
+			   mlx5_devx_alloc_events, devx_alloc_event_fd),                                     \
+		DRV_METHOD(MLX5_IB_OBJECT_DEVX, MLX5_IB_METHOD_DEVX_SUBSCRIBE_EVENT, mlx5_devx_subscribe,    \
+			   devx_subscribe)
 
 #endif
