@@ -225,13 +225,41 @@ int hca_cq_arm(struct hca *hca, uint32_t cqn, uint32_t ci, uint8_t arm_sn, bool 
 
 /* ---- The stage ---- */
 
+/*
+ * The queue sends as soon as PACKETISE has room, or its priority is not paused any more: whatever it waits for, it does
+ * not wait for the software, which may be unable to go on before its doorbell is served.
+ */
+static bool waits_for_the_wire(const struct hca *hca, const struct qp *qp, const struct engine_state *s)
+{
+	if (s->qp_state != HCASIM_QPS_RTS || !s->has_cur || s->rnr_wait || s->paging)
+		return false;
+	if (qp->pace.pausing && !qp_paused(hca, qp))
+		return false;
+	return !qp_reliable(qp) || s->rd_out < qp->a.max_rd_atomic;
+}
+
+/* Back-pressure of the send pipeline: its queue has as much ahead of PACKETISE as it may. */
+static bool held_back(const struct hca *hca, const struct db_entry *e)
+{
+	struct engine_state s;
+	const struct qp *qp;
+
+	if (e->db.kind != HCA_DB_SQ && e->db.kind != HCA_DB_BF)
+		return false;
+	qp = qp_find(hca, e->db.number);
+	if (!qp || e->page != qp->c.uar_page || qp->rndv)
+		return false;
+	hca->eng->state(hca->engine, qp->qpn, &s);
+	return (uint16_t)(s.pi - s.cur_index) >= hca->cfg.posted_blocks && waits_for_the_wire(hca, qp, &s);
+}
+
 bool doorbell_pending(const struct hca *hca, struct hca_work *w)
 {
 	if (hca->db.count) {
 		const struct db_entry *e = &hca->db.slot[hca->db.head];
 
 		*w = (struct hca_work){.bytes = e->len ? e->len : 8, .items = 1};
-		return true;
+		return !hca->cfg.posted_blocks || !held_back(hca, e);
 	}
 	*w = (struct hca_work){.bytes = 8, .items = 1};
 	return !list_empty(&hca->recover_qp) || !list_empty(&hca->recover_cq);

@@ -208,6 +208,7 @@ enum hca_stall {
 	HCA_STALL_PAYLOAD,     /* the payload of the packet has not arrived (TX) */
 	HCA_STALL_RX_WRITES,   /* as many payload writes as allowed are pending (RX) */
 	HCA_STALL_CQE_WRITES,  /* as many CQE writes as allowed are pending (COMPLETE) */
+	HCA_STALL_POSTED,      /* the queue has as many blocks ahead of PACKETISE as allowed (DOORBELL) */
 	/* of a send queue: its next packet waits for */
 	HCA_STALL_RNR, /* the delay after an RNR NAK */
 	HCA_STALL_READS, /* responses: max_rd_atomic are outstanding. Has no effect on operations without response */
@@ -299,6 +300,11 @@ struct hca_config {
 	 * pending CQE writes, tx packets whose payload is being read.
 	 */
 	uint32_t doorbell_depth, fetch_depth, gather_depth, tx_depth, rx_depth, rx_writes, cqe_writes;
+	/*
+	 * Basic blocks that a send queue may have ahead of PACKETISE, when it waits for nothing but room there: DOORBELL
+	 * waits with the next doorbell. 0: any number.
+	 */
+	uint32_t posted_blocks;
 	/* Port attributes as reported to software: rate in Mb/s, 0: 40 Gb/s; enum ibv_mtu, 0: 4096 bytes. */
 	uint32_t port_rate;
 	uint8_t port_mtu;

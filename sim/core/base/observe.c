@@ -118,6 +118,7 @@ const char *hca_stall_name(enum hca_stall stall)
 		[HCA_STALL_PAYLOAD] = "payload",
 		[HCA_STALL_RX_WRITES] = "rx_writes",
 		[HCA_STALL_CQE_WRITES] = "cqe_writes",
+		[HCA_STALL_POSTED] = "posted",
 		[HCA_STALL_RNR] = "rnr",
 		[HCA_STALL_READS] = "reads",
 		[HCA_STALL_PAGES] = "pages",
@@ -145,6 +146,8 @@ enum hca_stall hca_stage_stall(struct hca *hca, enum hca_stage stage)
 	if (hca_stage_pending(hca, stage, NULL))
 		return HCA_STALL_NONE;
 	switch (stage) {
+	case HCA_STAGE_DOORBELL:
+		return hca->db.count ? HCA_STALL_POSTED : HCA_STALL_NONE;
 	case HCA_STAGE_PACKETISE:
 	case HCA_STAGE_RESPOND:
 		return could(hca, stage, &hca->gather.depth) ? HCA_STALL_GATHER_FIFO : HCA_STALL_NONE;
