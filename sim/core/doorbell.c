@@ -226,15 +226,17 @@ int hca_cq_arm(struct hca *hca, uint32_t cqn, uint32_t ci, uint8_t arm_sn, bool 
 /* ---- The stage ---- */
 
 /*
- * The queue sends as soon as PACKETISE has room, or its priority is not paused any more: whatever it waits for, it does
- * not wait for the software, which may be unable to go on before its doorbell is served.
+ * It goes on as soon as DMA brings its WQEs, PACKETISE has room, or its priority is not paused any more: whatever the
+ * queue waits for, it does not wait for the software, which may be unable to go on before its doorbell is served.
  */
-static bool waits_for_the_wire(const struct hca *hca, const struct qp *qp, const struct engine_state *s)
+static bool goes_on(const struct hca *hca, const struct qp *qp, const struct engine_state *s)
 {
-	if (s->qp_state != HCASIM_QPS_RTS || !s->has_cur || s->rnr_wait || s->paging)
+	if (s->qp_state != HCASIM_QPS_RTS || s->fault || s->rnr_wait || s->paging)
 		return false;
 	if (qp->pace.pausing && !qp_paused(hca, qp))
 		return false;
+	if (!s->has_cur)
+		return s->wqes < ENGINE_WINDOW;
 	return !qp_reliable(qp) || s->rd_out < qp->a.max_rd_atomic;
 }
 
@@ -250,7 +252,8 @@ static bool held_back(const struct hca *hca, const struct db_entry *e)
 	if (!qp || e->page != qp->c.uar_page || qp->rndv)
 		return false;
 	hca->eng->state(hca->engine, qp->qpn, &s);
-	return (uint16_t)(s.pi - s.cur_index) >= hca->cfg.posted_blocks && waits_for_the_wire(hca, qp, &s);
+	return (uint16_t)(s.pi - (s.has_cur ? s.cur_index : qp->decoded)) >= hca->cfg.posted_blocks &&
+	       goes_on(hca, qp, &s);
 }
 
 bool doorbell_pending(const struct hca *hca, struct hca_work *w)

@@ -300,6 +300,7 @@ struct hca_config {
 	 * pending CQE writes, tx packets whose payload is being read.
 	 */
 	uint32_t doorbell_depth, fetch_depth, gather_depth, tx_depth, rx_depth, rx_writes, cqe_writes;
+	uint32_t queue_reads; /* of one send queue among those of fetch_depth; 0: 1 */
 	/*
 	 * Basic blocks that a send queue may have ahead of PACKETISE, when it waits for nothing but room there: DOORBELL
 	 * waits with the next doorbell. 0: any number.

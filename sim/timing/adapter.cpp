@@ -66,6 +66,7 @@ hca_config describe(unsigned int index, const AdapterContext &ctx)
 	c.max_rd_atomic = p.adapter.max_rd_atomic;
 	c.acks_after_landing = p.adapter.acks_after_landing;
 	c.doorbell_depth = p.fifo.doorbell;
+	c.queue_reads = p.fifo.fetch_queue;
 	c.posted_blocks = p.fifo.posted;
 	c.fetch_depth = p.fifo.fetch;
 	c.gather_depth = p.fifo.gather;
