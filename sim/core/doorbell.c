@@ -176,6 +176,27 @@ void hca_mmio_write(struct hca *hca, unsigned int bar, uint64_t offset, const vo
 	hca_announce(hca);
 }
 
+void hca_mmio_poisoned(struct hca *hca, unsigned int bar, uint64_t offset)
+{
+	const uint64_t page = offset / hca->pers->uar.page_size;
+	uint32_t number = 0;
+	struct qp *qp;
+	struct cq *cq;
+
+	if (bar != hca->pers->uar.bar)
+		return;
+	for (; (qp = numbers_from(&hca->qp, number, &number)); number++)
+		if (qp->c.uar_page == page && qp->c.sq.entries && !qp->rndv)
+			list_set(&hca->recover_qp, &qp->on_recover, true);
+	for (number = 0; (cq = numbers_from(&hca->cq, number, &number)); number++) {
+		if (cq->uar_page != page)
+			continue;
+		cq->arm_lost = true;
+		list_set(&hca->recover_cq, &cq->recover, true);
+	}
+	hca_announce(hca);
+}
+
 /* Loads of any size and place take their part of the registers they touch; device memory is no register. */
 void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *data, uint32_t size)
 {

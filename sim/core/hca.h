@@ -332,6 +332,11 @@ void hca_timers(struct hca *hca);
  * zero. A BlueFlame line may arrive complete (64 B) or in 8-byte pieces.
  */
 void hca_mmio_write(struct hca *hca, unsigned int bar, uint64_t offset, const void *data, uint32_t size);
+/*
+ * A MWr whose data is known to be bad (PCIe 2.7.2): nothing of it is used. What it may have said is looked up in the
+ * doorbell records of the queues of its page; queues without such a record, as an SRQ's limit, miss it.
+ */
+void hca_mmio_poisoned(struct hca *hca, unsigned int bar, uint64_t offset);
 void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *data, uint32_t size);
 
 /* Free-running indices of a CQ's entries that are not polled yet, as far as the adapter knows. */

@@ -128,6 +128,7 @@ void Adapter::build_root(const AdapterContext &ctx)
 
 	root->watch(ctx.trace, index_);
 	root->inject(ctx.fault);
+	late_ = ctx.fault ? root.get() : nullptr;
 	if (watch_)
 		root->watch(watch_.get());
 	root_ = std::move(root);
@@ -170,6 +171,8 @@ void Adapter::fire_timers(hca_ps now)
 {
 	if (endpoint_)
 		endpoint_->expire(now);
+	if (late_)
+		late_->expire(now);
 	if (deadline_ > now)
 		return;
 	deadline_ = HCA_PS_NEVER;

@@ -483,7 +483,7 @@ Machine::Machine(uint32_t seed, Bins &bins, bool rare, bool tags)
       weight_(random_weights(random_, knobs_)), other_(native_personality), now_(random_.u64() >> 14)
 {
 	engine_config cfg = {&native_personality, 1 + random_.below(random_.chance(50) ? 4 : RTL_SLOTS),
-			     ENGINE_WINDOW};
+			     1, ENGINE_WINDOW};
 
 	if (rare)
 		want_rare(random_, knobs_);

@@ -6,6 +6,7 @@
 #include "suite.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "fabric.h"
 #include "own_profile.h"
@@ -73,6 +74,26 @@ void one_read_for_many()
 	CU_ASSERT_EQUAL(post(DOORBELLS, 16, {}).fetches, 16);
 }
 
+/*
+ * 48 WQEs are three reads. One after the other, each takes its time and is decoded before the next begins; with two at
+ * a time the second is there when the first is decoded. A queue whose WQEs are in one read does not notice.
+ */
+void reads_of_a_queue()
+{
+	const std::vector<std::string> far = {"root.read_latency=20000"},
+				       two = {"root.read_latency=20000", "fifo.fetch_queue=2"},
+				       four = {"root.read_latency=20000", "fifo.fetch_queue=4"};
+	const double one_read = post(ONE_DOORBELL, 16, far).ns;
+
+	CU_ASSERT_EQUAL(post(ONE_DOORBELL, 48, two).fetches, 3);
+	CU_ASSERT(near(post(ONE_DOORBELL, 48, far).ns - one_read, 2 * 20000, 3000));
+	CU_ASSERT(near(post(ONE_DOORBELL, 48, two).ns - one_read, 20000, 3000));
+	CU_ASSERT(near(post(ONE_DOORBELL, 48, four).ns - one_read, 0, 3000));
+	CU_ASSERT_EQUAL(post(ONE_DOORBELL, 16, two).ns, one_read);
+	CU_ASSERT_EQUAL(post(DOORBELLS, 16, two).ns, post(DOORBELLS, 16, far).ns);
+	CU_ASSERT_EQUAL(post(PUSH, 16, two).ns, post(PUSH, 16, far).ns);
+}
+
 /* A pushed WQE is not read: what a read of host memory takes longer, it takes longer once less. */
 void blueflame()
 {
@@ -132,6 +153,38 @@ void outstanding_reads()
 	CU_ASSERT(near((all(READ, 4, {"wire.propagation=10000"}) - four) / (COUNT / 4 * 4 * 10000), 1, 0.05));
 }
 
+hca_config config_of(const std::vector<std::string> &figures)
+{
+	OwnProfile profile(figures);
+	Options opt;
+
+	opt.profile = profile.path();
+	const Fabric f(opt);
+
+	return *machine_hca_config(f.m, 0);
+}
+
+/* The adapter's own limit, which a program is told and may ask for: READs take half the time, WRITEs the same. */
+void limit_of_the_adapter()
+{
+	double reads[2], writes[2];
+	hca_config config[2];
+
+	for (const uint8_t limit : {2, 4}) {
+		const std::vector<std::string> figure = {"adapter.max_rd_atomic=" + std::to_string(limit)};
+		hca_config &c = config[limit == 4];
+
+		c = config_of(figure);
+		CU_ASSERT_EQUAL(c.max_rd_atomic, limit);
+		reads[limit == 4] = all(READ, uint8_t(c.max_rd_atomic), figure);
+		writes[limit == 4] = all(WRITE, uint8_t(c.max_rd_atomic), figure);
+	}
+	CU_ASSERT(near(reads[1] / reads[0], 0.5, 0.1));
+	CU_ASSERT_EQUAL(writes[0], writes[1]);
+	config[0].max_rd_atomic = config[1].max_rd_atomic;
+	CU_ASSERT(memcmp(&config[0], &config[1], sizeof(config[0])) == 0);
+}
+
 /* However many are outstanding: each takes its time, after the one before it. */
 void atomics()
 {
@@ -152,7 +205,9 @@ void atomics()
 int main()
 {
 	return run_suite("requests", {{"one read for many WQEs", one_read_for_many},
+				      {"reads of a queue", reads_of_a_queue},
 				      {"BlueFlame", blueflame},
 				      {"outstanding READs", outstanding_reads},
+				      {"limit of the adapter", limit_of_the_adapter},
 				      {"atomics", atomics}});
 }

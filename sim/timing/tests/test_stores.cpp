@@ -149,6 +149,61 @@ void credits_limit_the_rate()
 	CU_ASSERT(two > round && two < round + 10000);
 }
 
+/* When the store of a BlueFlame line that is not full, or the doorbell, has come to the adapter; a load, to the CPU; a read, back. */
+struct Arrivals {
+	hca_ps part_of_line, doorbell, load, read;
+};
+
+Arrivals arrivals(const Profile &p)
+{
+	Arrivals a;
+	const uint64_t data = 0;
+
+	a.doorbell = time_of(p, 1);
+	{
+		LinkBench b(p);
+
+		b.root->store(0, HCASIM_BAR_UAR, HCASIM_UAR_PAGE_SIZE + 0x400, &data, 8, true);
+		b.run();
+		a.part_of_line = now_ps();
+	}
+	{
+		LinkBench b(p);
+
+		b.root->load(
+			0, HCASIM_BAR_REGS, HCASIM_REG_FW_VER, 8,
+			[](void *arg, const void *, uint32_t) { *static_cast<hca_ps *>(arg) = now_ps(); }, &a.load);
+		b.run();
+	}
+	LinkBench b(p);
+	auto read = b.job(false, 1, {{0, 64}});
+
+	read->on_done = [&a](Job &) { a.read = now_ps(); };
+	b.submit(*read);
+	b.run();
+	return a;
+}
+
+/* `wc_age`: stores that stay in a buffer, and no others. `store_latency`: all that goes down, and nothing that comes up. */
+void times_of_the_cpu()
+{
+	const Profile usual = link_profile();
+	Profile older = usual, later = usual;
+
+	older.root.wc_age *= 2;
+	later.root.store_latency *= 2;
+	const Arrivals one = arrivals(usual), age = arrivals(older), latency = arrivals(later);
+
+	CU_ASSERT_EQUAL(age.part_of_line - one.part_of_line, hca_ps(usual.root.wc_age));
+	CU_ASSERT_EQUAL(age.doorbell, one.doorbell);
+	CU_ASSERT_EQUAL(age.load, one.load);
+	CU_ASSERT_EQUAL(age.read, one.read);
+	CU_ASSERT_EQUAL(latency.part_of_line - one.part_of_line, hca_ps(usual.root.store_latency));
+	CU_ASSERT_EQUAL(latency.doorbell - one.doorbell, hca_ps(usual.root.store_latency));
+	CU_ASSERT_EQUAL(latency.load - one.load, hca_ps(usual.root.store_latency));
+	CU_ASSERT_EQUAL(latency.read, one.read);
+}
+
 /* A queue of one store keeps the link busy: only the CPU notices it. */
 void queue_costs_no_time()
 {
@@ -373,6 +428,7 @@ int main()
 	return run_suite("stores", {{"doubled", doubled},
 				    {"goes on", goes_on},
 				    {"credits limit the rate", credits_limit_the_rate},
+				    {"times of the CPU", times_of_the_cpu},
 				    {"queue costs no time", queue_costs_no_time},
 				    {"buffers first", buffers_first},
 				    {"on a machine", on_a_machine},

@@ -176,6 +176,38 @@ static void overflow(void)
 	pair_free(&p);
 }
 
+/* A bad store may have been a doorbell of any queue of its page, and of none of another page's. */
+static void poisoned(void)
+{
+	struct hca_counters c;
+	struct pair p;
+	uint16_t index;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	index = put_inline(&p, 100);
+	hca_mmio_poisoned(p.fixture->hca[0], TINY_BAR_UAR, TINY_UAR_PAGE);
+	hca_mmio_poisoned(p.fixture->hca[0], TINY_BAR_REGS, 0);
+	hca_mmio_poisoned(p.fixture->hca[0], TINY_BAR_UAR, UINT64_MAX);
+	fixture_run(p.fixture);
+	fixture_expect_none(p.scq[0]);
+	hca_mmio_poisoned(p.fixture->hca[0], TINY_BAR_UAR, TINY_DB_SQ);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, index);
+	fixture_expect_none(p.scq[0]);
+	/* One piece of a push is missing: the rest is a torn one, and it is done once. */
+	index = put_inline(&p, 100);
+	push(&p, 0, index, 0, 64, 8);
+	hca_mmio_poisoned(p.fixture->hca[0], TINY_BAR_UAR, TINY_BF + 64);
+	push(&p, 0, index, 72, 176, 8);
+	fixture_settle(p.fixture, MS);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, index);
+	fixture_expect_none(p.scq[0]);
+	hca_counters(p.fixture->hca[0], &c);
+	CU_ASSERT_EQUAL(c.bf_pushes, 0);
+	CU_ASSERT_EQUAL(c.bf_torn, 1);
+	pair_free(&p);
+}
+
 static void registers(void)
 {
 	struct fixture *fixture = fixture_new(NULL, 0);
@@ -203,6 +235,7 @@ const struct test doorbell_tests[] = {
 	{"torn BlueFlame", torn},
 	{"nonsense", nonsense},
 	{"FIFO overflow", overflow},
+	{"poisoned", poisoned},
 	{"registers", registers},
 	{NULL, NULL},
 };
