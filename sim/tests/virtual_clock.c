@@ -3,7 +3,7 @@
  * A program of one thread that drives both ends of a connection, for the virtual clock: accesses and polls in an order
  * that depends on what it finds in memory. "ping_pong": only one after the other. "threads": four threads, each with a
  * context and a connection of its own. "shared": four threads that share a queue pair, a CQ and what they count.
- * "burst": posts many, and prints how long the adapter says that took, in ns.
+ * "burst": posts many, and prints how long the adapter says that took, in ps.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -190,7 +190,8 @@ static void share(const struct link *l)
 	pair_close(&shared.p);
 }
 
-static uint64_t device_ns(const struct pair *p)
+/* The device counts picoseconds. */
+static uint64_t device_ps(const struct pair *p)
 {
 	struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
 
@@ -200,12 +201,12 @@ static uint64_t device_ns(const struct pair *p)
 
 static void burst(const struct pair *p)
 {
-	const uint64_t start = device_ns(p);
+	const uint64_t start = device_ps(p);
 	uint64_t end;
 
 	for (uint32_t i = 0; i < 4 * BATCH; i++)
 		pair_post_write(p, i, 64);
-	end = device_ns(p);
+	end = device_ps(p);
 	for (uint32_t i = 0; i < 4 * BATCH; i++)
 		CHECK(link_wait(p->cq[0]).status == IBV_WC_SUCCESS);
 	printf("%" PRIu64 "\n", end - start);

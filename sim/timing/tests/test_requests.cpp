@@ -202,6 +202,9 @@ void atomics()
 	/* Even without it: a read of host memory, and then a write. */
 	CU_ASSERT(near(all(ADD, 16, {"root.read_latency=3000"}) - all(ADD, 16, {"root.read_latency=2000"}),
 		       COUNT * 1000, 5000));
+	/* There and back for the read; the write is only on its way when the next one begins. */
+	CU_ASSERT(near(all(ADD, 16, {"pcie.latency=2000"}) - all(ADD, 16, {"pcie.latency=1000"}),
+		       COUNT * 2 * 1000, 12000));
 }
 
 } // namespace
