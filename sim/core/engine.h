@@ -220,8 +220,9 @@ struct engine_ports {
 struct engine_config {
 	const struct hca_personality *pers;
 	uint32_t fetch_depth; /* WQE reads, and their data until it is decoded */
-	uint32_t queue_reads; /* of one queue pair among them; 0: 1. An engine may have fewer, but not in lockstep */
-	uint32_t window;      /* WQEs of a queue pair decoded ahead: no more of them are read */
+	uint32_t
+		queue_reads; /* of one queue pair among them; 0: 1. An engine may have fewer, but not in lockstep */
+	uint32_t window; /* WQEs of a queue pair decoded ahead: no more of them are read */
 };
 
 #define ENGINE_WINDOW 128 /* of the adapter's engine */

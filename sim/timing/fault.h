@@ -15,7 +15,8 @@ enum class ReadFault : uint8_t { None, Unsupported, Poisoned, Lost, Late };
 
 class Fault
 {
-	double read_ur_ = 0, read_poison_ = 0, read_lost_ = 0, read_late_ = 0, load_ur_ = 0, store_poison_ = 0;
+	double read_ur_ = 0, read_poison_ = 0, read_lost_ = 0, read_late_ = 0, load_ur_ = 0,
+	       store_poison_ = 0;
 	double loss_ = 0, dup_ = 0, reorder_ = 0, corrupt_ = 0;
 	uint64_t state_, read_state_, load_state_, late_state_, store_state_;
 	bool active_ = false, on_pcie_ = false;

@@ -112,18 +112,12 @@ void observe_step(struct hca *hca, enum hca_stage stage)
 const char *hca_stall_name(enum hca_stall stall)
 {
 	static const char *const names[HCA_NUM_STALLS] = {
-		[HCA_STALL_NONE] = "none",
-		[HCA_STALL_GATHER_FIFO] = "gather_fifo",
-		[HCA_STALL_TX_FIFO] = "tx_fifo",
-		[HCA_STALL_PAYLOAD] = "payload",
-		[HCA_STALL_RX_WRITES] = "rx_writes",
-		[HCA_STALL_CQE_WRITES] = "cqe_writes",
-		[HCA_STALL_POSTED] = "posted",
-		[HCA_STALL_RNR] = "rnr",
-		[HCA_STALL_READS] = "reads",
-		[HCA_STALL_PAGES] = "pages",
-		[HCA_STALL_RATE] = "rate",
-		[HCA_STALL_PAUSE] = "pause",
+		[HCA_STALL_NONE] = "none",           [HCA_STALL_GATHER_FIFO] = "gather_fifo",
+		[HCA_STALL_TX_FIFO] = "tx_fifo",     [HCA_STALL_PAYLOAD] = "payload",
+		[HCA_STALL_RX_WRITES] = "rx_writes", [HCA_STALL_CQE_WRITES] = "cqe_writes",
+		[HCA_STALL_POSTED] = "posted",       [HCA_STALL_RNR] = "rnr",
+		[HCA_STALL_READS] = "reads",         [HCA_STALL_PAGES] = "pages",
+		[HCA_STALL_RATE] = "rate",           [HCA_STALL_PAUSE] = "pause",
 	};
 
 	return (unsigned int)stall < HCA_NUM_STALLS ? names[stall] : "?";

@@ -76,7 +76,8 @@ static void pcie_rates()
 	Fault f(7);
 
 	CU_ASSERT_FALSE(f.on_pcie());
-	CU_ASSERT(f.parse("read_ur=0.2,read_poison=0.1,read_lost=0.1,load_ur=0.5,read_late=0.1,store_poison=0.3", err));
+	CU_ASSERT(f.parse(
+		"read_ur=0.2,read_poison=0.1,read_lost=0.1,load_ur=0.5,read_late=0.1,store_poison=0.3", err));
 	CU_ASSERT(f.on_pcie() && !f.active());
 	for (int i = 0; i < 10000; i++) {
 		of[static_cast<int>(f.read())]++;

@@ -172,7 +172,8 @@ Arrivals arrivals(const Profile &p)
 
 		b.root->load(
 			0, HCASIM_BAR_REGS, HCASIM_REG_FW_VER, 8,
-			[](void *arg, const void *, uint32_t) { *static_cast<hca_ps *>(arg) = now_ps(); }, &a.load);
+			[](void *arg, const void *, uint32_t) { *static_cast<hca_ps *>(arg) = now_ps(); },
+			&a.load);
 		b.run();
 	}
 	LinkBench b(p);
@@ -302,13 +303,14 @@ void on_a_machine()
 
 /* Everything in the adapter holds two, so that few WQEs fill it. */
 const std::vector<std::string> NARROW = {
-	"wire.tx_buffer=2",   "fifo.tx=2",     "fifo.gather=2",        "fifo.posted=4",
-	"fifo.doorbell=2",    "fifo.rx=2",     "fifo.doorbell_waits=1", "pcie.store_headers=3",
+	"wire.tx_buffer=2",   "fifo.tx=2", "fifo.gather=2",         "fifo.posted=4",
+	"fifo.doorbell=2",    "fifo.rx=2", "fifo.doorbell_waits=1", "pcie.store_headers=3",
 	"root.store_queue=4",
 };
 const std::string SLOW_WIRE = "wire.rate=0.1", SLOW_PEER = "engine.stages.rx.fixed=200000";
 constexpr hca_ps SHORTLY = 20000000;
-constexpr hca_ps WHILE = 100000000; /* no frame is through: one takes 330 us of a slow wire, or 468 us of a slow peer */
+constexpr hca_ps WHILE =
+	100000000; /* no frame is through: one takes 330 us of a slow wire, or 468 us of a slow peer */
 
 struct Reached {
 	uint64_t doorbells; /* that the adapter has taken */
