@@ -233,7 +233,7 @@ void *hcasim_engine_open(void)
 		p.wqebb_size = BLOCK;
 		return p;
 	}();
-	const engine_config cfg = {&native, 8, ENGINE_WINDOW};
+	const engine_config cfg = {&native, 8, 1, ENGINE_WINDOW};
 	auto *bench = new (std::nothrow) Bench();
 
 	if (!bench)

@@ -176,6 +176,27 @@ void hca_mmio_write(struct hca *hca, unsigned int bar, uint64_t offset, const vo
 	hca_announce(hca);
 }
 
+void hca_mmio_poisoned(struct hca *hca, unsigned int bar, uint64_t offset)
+{
+	const uint64_t page = offset / hca->pers->uar.page_size;
+	uint32_t number = 0;
+	struct qp *qp;
+	struct cq *cq;
+
+	if (bar != hca->pers->uar.bar)
+		return;
+	for (; (qp = numbers_from(&hca->qp, number, &number)); number++)
+		if (qp->c.uar_page == page && qp->c.sq.entries && !qp->rndv)
+			list_set(&hca->recover_qp, &qp->on_recover, true);
+	for (number = 0; (cq = numbers_from(&hca->cq, number, &number)); number++) {
+		if (cq->uar_page != page)
+			continue;
+		cq->arm_lost = true;
+		list_set(&hca->recover_cq, &cq->recover, true);
+	}
+	hca_announce(hca);
+}
+
 /* Loads of any size and place take their part of the registers they touch; device memory is no register. */
 void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *data, uint32_t size)
 {
@@ -225,13 +246,44 @@ int hca_cq_arm(struct hca *hca, uint32_t cqn, uint32_t ci, uint8_t arm_sn, bool 
 
 /* ---- The stage ---- */
 
+/*
+ * It goes on as soon as DMA brings its WQEs, PACKETISE has room, or its priority is not paused any more: whatever the
+ * queue waits for, it does not wait for the software, which may be unable to go on before its doorbell is served.
+ */
+static bool goes_on(const struct hca *hca, const struct qp *qp, const struct engine_state *s)
+{
+	if (s->qp_state != HCASIM_QPS_RTS || s->fault || s->rnr_wait || s->paging)
+		return false;
+	if (qp->pace.pausing && !qp_paused(hca, qp))
+		return false;
+	if (!s->has_cur)
+		return s->wqes < ENGINE_WINDOW;
+	return !qp_reliable(qp) || s->rd_out < qp->a.max_rd_atomic;
+}
+
+/* Back-pressure of the send pipeline: its queue has as much ahead of PACKETISE as it may. */
+static bool held_back(const struct hca *hca, const struct db_entry *e)
+{
+	struct engine_state s;
+	const struct qp *qp;
+
+	if (e->db.kind != HCA_DB_SQ && e->db.kind != HCA_DB_BF)
+		return false;
+	qp = qp_find(hca, e->db.number);
+	if (!qp || e->page != qp->c.uar_page || qp->rndv)
+		return false;
+	hca->eng->state(hca->engine, qp->qpn, &s);
+	return (uint16_t)(s.pi - (s.has_cur ? s.cur_index : qp->decoded)) >= hca->cfg.posted_blocks &&
+	       goes_on(hca, qp, &s);
+}
+
 bool doorbell_pending(const struct hca *hca, struct hca_work *w)
 {
 	if (hca->db.count) {
 		const struct db_entry *e = &hca->db.slot[hca->db.head];
 
 		*w = (struct hca_work){.bytes = e->len ? e->len : 8, .items = 1};
-		return true;
+		return !hca->cfg.posted_blocks || !held_back(hca, e);
 	}
 	*w = (struct hca_work){.bytes = 8, .items = 1};
 	return !list_empty(&hca->recover_qp) || !list_empty(&hca->recover_cq);

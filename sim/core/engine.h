@@ -220,7 +220,9 @@ struct engine_ports {
 struct engine_config {
 	const struct hca_personality *pers;
 	uint32_t fetch_depth; /* WQE reads, and their data until it is decoded */
-	uint32_t window;      /* WQEs of a queue pair decoded ahead: no more of them are read */
+	uint32_t
+		queue_reads; /* of one queue pair among them; 0: 1. An engine may have fewer, but not in lockstep */
+	uint32_t window; /* WQEs of a queue pair decoded ahead: no more of them are read */
 };
 
 #define ENGINE_WINDOW 128 /* of the adapter's engine */
@@ -302,7 +304,7 @@ extern const struct engine_ops c_engine; /* sim/core/requester */
 /* ---- An engine in a shared library ---- */
 
 /* Increased with every change of this header and of the headers that it includes. */
-#define ENGINE_ABI 11
+#define ENGINE_ABI 12
 
 struct engine_plugin {
 	uint32_t abi;      /* ENGINE_ABI */

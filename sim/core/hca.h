@@ -2,17 +2,16 @@
 /*
  * One host channel adapter: what it does, without any notion of how long it takes.
  *
- * The core is a set of pipeline stages that hand work to each other through bounded FIFOs. It never
- * blocks, never sleeps, knows no threads, files or clocks: whoever drives it asks which stage has
- * work (hca_stage_pending), decides when that work is done, and then lets the stage do exactly one
- * piece of it (hca_stage_step). The untimed driver of the unit tests steps until nothing is left; the
- * SystemC shell in sim/timing waits each stage's occupancy first.
+ * The core is a set of pipeline stages that hand work to each other through bounded FIFOs. It never blocks, never sleeps,
+ * knows no threads, files or clocks: whoever drives it asks which stage has work (hca_stage_pending), decides when that
+ * work is done, and then lets the stage do exactly one piece of it (hca_stage_step). The untimed driver of the unit tests
+ * steps until nothing is left; the SystemC shell in sim/timing waits each stage's occupancy first.
  *
- * All calls on one adapter come from one thread. Callbacks in struct hca_ops are made from inside
- * those calls and must not call back into the same adapter, except where stated.
+ * All calls on one adapter come from one thread. Callbacks in struct hca_ops are made from inside those calls and must
+ * not call back into the same adapter, except where stated.
  *
- * Units: lengths in bytes, time in picoseconds of device time. Addresses are host addresses inside
- * an address space (PASID). Keys, QP and CQ numbers are as the verbs see them.
+ * Units: lengths in bytes, time in picoseconds of device time. Addresses are host addresses inside an address space
+ * (PASID). Keys, QP and CQ numbers are as the verbs see them.
  */
 #ifndef HCASIM_CORE_HCA_H
 #define HCASIM_CORE_HCA_H
@@ -168,9 +167,8 @@ uint8_t hca_packet_priority(const struct hca_packet *pkt);
 /* A frame arrives on `port` (1-based). Takes ownership. Dropped and counted when the receive FIFO is full. */
 void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt);
 /*
- * The receive FIFO has space for a frame of the priority: with a lossless wire, deliver frames only then, and check again after each
- * step of HCA_STAGE_RX. Without hca_config.pfc there is one space for
- * all of them, with it each has its own.
+ * The receive FIFO has space for a frame of the priority: with a lossless wire, deliver frames only then, and check again
+ * after each step of HCA_STAGE_RX. Without hca_config.pfc there is one space for all of them, with it each has its own.
  */
 bool hca_rx_ready(const struct hca *hca, uint8_t port, uint8_t priority);
 /*
@@ -208,6 +206,7 @@ enum hca_stall {
 	HCA_STALL_PAYLOAD,     /* the payload of the packet has not arrived (TX) */
 	HCA_STALL_RX_WRITES,   /* as many payload writes as allowed are pending (RX) */
 	HCA_STALL_CQE_WRITES,  /* as many CQE writes as allowed are pending (COMPLETE) */
+	HCA_STALL_POSTED,      /* the queue has as many blocks ahead of PACKETISE as allowed (DOORBELL) */
 	/* of a send queue: its next packet waits for */
 	HCA_STALL_RNR, /* the delay after an RNR NAK */
 	HCA_STALL_READS, /* responses: max_rd_atomic are outstanding. Has no effect on operations without response */
@@ -299,6 +298,8 @@ struct hca_config {
 	 * pending CQE writes, tx packets whose payload is being read.
 	 */
 	uint32_t doorbell_depth, fetch_depth, gather_depth, tx_depth, rx_depth, rx_writes, cqe_writes;
+	uint32_t queue_reads;   /* of one send queue among those of fetch_depth; 0: 1 */
+	uint32_t posted_blocks; /* of a queue ahead of PACKETISE: DOORBELL waits at so many; 0: any number */
 	/* Port attributes as reported to software: rate in Mb/s, 0: 40 Gb/s; enum ibv_mtu, 0: 4096 bytes. */
 	uint32_t port_rate;
 	uint8_t port_mtu;
@@ -325,6 +326,8 @@ void hca_timers(struct hca *hca);
  * zero. A BlueFlame line may arrive complete (64 B) or in 8-byte pieces.
  */
 void hca_mmio_write(struct hca *hca, unsigned int bar, uint64_t offset, const void *data, uint32_t size);
+/* A MWr whose data is bad (PCIe 2.7.2) is not used: the records of its page's queues tell what it may have said. */
+void hca_mmio_poisoned(struct hca *hca, unsigned int bar, uint64_t offset);
 void hca_mmio_read(struct hca *hca, unsigned int bar, uint64_t offset, void *data, uint32_t size);
 
 /* Free-running indices of a CQ's entries that are not polled yet, as far as the adapter knows. */

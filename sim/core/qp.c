@@ -165,6 +165,7 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	qp->a.path_mtu = 5;
 	qp->mtu = 4096;
 	qp->set_sport = 0;
+	qp->decoded = 0;
 	qp->last_wqe_told = false;
 	marks_clear(qp);
 	qp->epoch++;

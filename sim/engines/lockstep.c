@@ -79,9 +79,11 @@ static void start_wave(struct engine *e)
 static struct engine *create(const struct engine_config *cfg, const struct engine_ports *ports, void *host)
 {
 	struct engine *e = calloc(1, sizeof(*e));
+	struct engine_config both = *cfg;
 
 	if (!e)
 		return NULL;
+	both.queue_reads = 1; /* which all engines have */
 	e->cfg = lockstep_config;
 	e->ops[0] = e->cfg.first;
 	e->ops[1] = e->cfg.second;
@@ -89,9 +91,9 @@ static struct engine *create(const struct engine_config *cfg, const struct engin
 	e->ports = ports;
 	e->host = host;
 	op_begin(e, "create", NO_QP);
-	e->engine[0] = e->ops[0]->create(cfg, &lockstep_ports, e);
+	e->engine[0] = e->ops[0]->create(&both, &lockstep_ports, e);
 	e->second = true;
-	e->engine[1] = e->engine[0] ? e->ops[1]->create(cfg, &lockstep_ports, e) : NULL;
+	e->engine[1] = e->engine[0] ? e->ops[1]->create(&both, &lockstep_ports, e) : NULL;
 	e->second = false;
 	if (!e->engine[1]) {
 		if (e->engine[0])

@@ -76,6 +76,37 @@ def test_a_processor_that_stalls_holds_its_thread(tmp_path):
     assert runs[0][1] < runs[100][1] < runs[200][1], runs
 
 
+# Room for 12 work requests of one packet between the CPU and a wire on which each takes 12 us, of 64 that are posted.
+NARROW = ["wire.rate=0.1", "wire.tx_buffer=1", "fifo.tx=1", "fifo.gather=1", "fifo.doorbell=1"]
+NARROW += ["fifo.doorbell_waits=1", "pcie.store_headers=1", "root.store_queue=1", "root.wc_buffers=1"]
+
+
+def burst(folder, posted):
+    """Picoseconds that 64 posts take on a slow wire, and for which causes the adapter and its CPU stalled how long."""
+    sets = [word for figure in [*NARROW, f"fifo.posted={posted}"] for word in ("--set", figure)]
+    result = machine(folder, *sets).run(PROGRAM, "burst")
+    assert result.status == 0, result.output
+    stat = subprocess.run(
+        [BUILD / "bin/hcasim", "stat", "--json", folder], capture_output=True, text=True, check=True
+    )
+    stalls = collections.defaultdict(int)
+    for row in json.loads(stat.stdout)["adapters"]["hcasim0"]["stalls"]:
+        stalls[row["where"], row["cause"]] = row["ps"]
+    return int(result.output.split()[-1]), stalls
+
+
+def test_a_slow_wire_stalls_the_processor(tmp_path):
+    """Frames wait for the wire, doorbells for the pipeline, stores for the doorbells, the program for its stores."""
+    free, few = burst(tmp_path / "free", 0)
+    held, stalls = burst(tmp_path / "held", 2)
+    frame = 148 * 8 * 10_000  # 64 B of payload, with all headers, on 100 Mb/s
+    assert few["packetise", "gather_fifo"] > 40 * frame and not few["doorbell", "posted"], few
+    assert few["cpu", "store_queue"] < 20 * frame and free < 20 * frame, (few, free)
+    assert 50 * frame < held < 64 * frame, held
+    for cause in [("doorbell", "posted"), ("store", "store_credits"), ("cpu", "store_queue")]:
+        assert stalls[cause] > 40 * frame, stalls
+
+
 def test_lost_frames(tmp_path):
     """Retransmission timers are due while the program only polls: they take simulated time, and none of the host's."""
     for name in ("one", "other"):

@@ -3,7 +3,9 @@
  * A program of one thread that drives both ends of a connection, for the virtual clock: accesses and polls in an order
  * that depends on what it finds in memory. "ping_pong": only one after the other. "threads": four threads, each with a
  * context and a connection of its own. "shared": four threads that share a queue pair, a CQ and what they count.
+ * "burst": posts many, and prints how long the adapter says that took, in ps.
  */
+#include <inttypes.h>
 #include <pthread.h>
 #include <semaphore.h>
 
@@ -188,6 +190,28 @@ static void share(const struct link *l)
 	pair_close(&shared.p);
 }
 
+/* The device counts picoseconds. */
+static uint64_t device_ps(const struct pair *p)
+{
+	struct ibv_values_ex values = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+
+	CHECK(!(errno = ibv_query_rt_values_ex(p->qp[0]->context, &values)));
+	return (uint64_t)values.raw_clock.tv_sec * 1000000000ull + (uint64_t)values.raw_clock.tv_nsec;
+}
+
+static void burst(const struct pair *p)
+{
+	const uint64_t start = device_ps(p);
+	uint64_t end;
+
+	for (uint32_t i = 0; i < 4 * BATCH; i++)
+		pair_post_write(p, i, 64);
+	end = device_ps(p);
+	for (uint32_t i = 0; i < 4 * BATCH; i++)
+		CHECK(link_wait(p->cq[0]).status == IBV_WC_SUCCESS);
+	printf("%" PRIu64 "\n", end - start);
+}
+
 int main(int argc, char **argv)
 {
 	const bool simple = argc > 1 && !strcmp(argv[1], "ping_pong");
@@ -205,10 +229,14 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	pair_open(&p, &l);
-	ping_pong(&p);
-	if (!simple) {
-		keep_full(&p);
-		echo(&p);
+	if (argc > 1 && !strcmp(argv[1], "burst")) {
+		burst(&p);
+	} else {
+		ping_pong(&p);
+		if (!simple) {
+			keep_full(&p);
+			echo(&p);
+		}
 	}
 	pair_close(&p);
 	link_close(&l);

@@ -66,6 +66,8 @@ hca_config describe(unsigned int index, const AdapterContext &ctx)
 	c.max_rd_atomic = p.adapter.max_rd_atomic;
 	c.acks_after_landing = p.adapter.acks_after_landing;
 	c.doorbell_depth = p.fifo.doorbell;
+	c.queue_reads = p.fifo.fetch_queue;
+	c.posted_blocks = p.fifo.posted;
 	c.fetch_depth = p.fifo.fetch;
 	c.gather_depth = p.fifo.gather;
 	c.tx_depth = p.fifo.tx;
@@ -126,6 +128,7 @@ void Adapter::build_root(const AdapterContext &ctx)
 
 	root->watch(ctx.trace, index_);
 	root->inject(ctx.fault);
+	late_ = ctx.fault ? root.get() : nullptr;
 	if (watch_)
 		root->watch(watch_.get());
 	root_ = std::move(root);
@@ -168,6 +171,8 @@ void Adapter::fire_timers(hca_ps now)
 {
 	if (endpoint_)
 		endpoint_->expire(now);
+	if (late_)
+		late_->expire(now);
 	if (deadline_ > now)
 		return;
 	deadline_ = HCA_PS_NEVER;

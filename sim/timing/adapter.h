@@ -62,6 +62,7 @@ class Adapter : public StageHost, public DmaPort
 	std::unique_ptr<Endpoint> endpoint_; /* NULL: a device of others has its place */
 	std::unique_ptr<PciePort> device_;
 	std::unique_ptr<PcieHost> root_;
+	RootPort *late_ = nullptr; /* it may have completions that come late; NULL: it has none */
 	std::unique_ptr<Port> port_;
 	std::unique_ptr<Contexts> contexts_;
 	std::unique_ptr<AtomicUnit> atomics_; /* NULL: it takes no time */
@@ -111,7 +112,9 @@ class Adapter : public StageHost, public DmaPort
 	}
 	hca_ps deadline() const
 	{
-		return endpoint_ ? std::min(deadline_, endpoint_->deadline()) : deadline_;
+		const hca_ps own = endpoint_ ? std::min(deadline_, endpoint_->deadline()) : deadline_;
+
+		return late_ ? std::min(own, late_->deadline()) : own;
 	}
 	void fire_timers(hca_ps now);
 	/* Starts the stages that the core named since; after every call into the core, and not inside one. */

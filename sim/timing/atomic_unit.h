@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The time that the adapter's unit for atomics takes for one, before its DMA read. The core serves one atomic at a time: the next one
- * begins when the write of this one has landed.
+ * begins when the write of this one is on its way.
  */
 #ifndef HCASIM_TIMING_ATOMIC_UNIT_H
 #define HCASIM_TIMING_ATOMIC_UNIT_H

@@ -204,10 +204,19 @@ Tlp *Endpoint::next_posted(hca_ps now, hca_ps &retry)
 	return may ? write_tlp(posted_.front()) : nullptr;
 }
 
+bool Endpoint::have_tag(hca_ps now, hca_ps &retry)
+{
+	for (; !kept_tags_.empty() && kept_tags_.front().at <= now; change("tags", now, 1))
+		free_tags_.push(kept_tags_.pop());
+	if (free_tags_.empty() && !kept_tags_.empty())
+		retry = std::min(retry, kept_tags_.front().at);
+	return !free_tags_.empty();
+}
+
 /* Why the first read cannot be sent; NULL: it can. */
 const char *Endpoint::read_stall(hca_ps now, hca_ps &retry)
 {
-	if (free_tags_.empty())
+	if (!have_tag(now, retry))
 		return TAGS;
 	if (behind_posted(reads_.front()))
 		return ORDER;
@@ -435,7 +444,7 @@ void Endpoint::completion(TlpPayload &tlp, const TlpHeader &h, hca_ps arrival)
 	if (h.status != CplStatus::Success || h.poisoned)
 		r->transfer->status = -EFAULT;
 	if (h.status != CplStatus::Success || r->got == r->len)
-		completed(h.tag, arrival);
+		completed(h.tag, arrival, true);
 }
 
 /* Those of reads that are done, from the front. */
@@ -456,20 +465,27 @@ void Endpoint::expire(hca_ps now)
 		const uint16_t tag = deadlines_.front().tag;
 
 		requests_[tag].transfer->status = -EFAULT;
-		completed(tag, now);
+		completed(tag, now, false);
 	}
 }
 
-/* A transfer is done with the last completion of its last MRd, and then passes the read FIFO. */
-void Endpoint::completed(uint16_t tag, hca_ps arrival)
+/*
+ * A transfer is done with the last completion of its last MRd, and then passes the read FIFO. The tag of a read that timed
+ * out is kept for as long again: a completion that comes late must not be taken for that of another read (PCIe 2.8).
+ */
+void Endpoint::completed(uint16_t tag, hca_ps arrival, bool in_time)
 {
 	Transfer *t = requests_[tag].transfer;
 	const bool starved = free_tags_.empty();
 
 	requests_[tag].transfer = nullptr;
 	drop_deadlines();
-	free_tags_.push({arrival, tag});
-	change("tags", arrival, 1);
+	if (in_time) {
+		free_tags_.push({arrival, tag});
+		change("tags", arrival, 1);
+	} else {
+		kept_tags_.push({arrival + completion_timeout_, tag});
+	}
 	if (--t->open == 0 && t->issued) {
 		fifo_free_ = std::max(arrival + read_latency_, fifo_free_) +
 			     hca_ps(t->dma->len * read_ps_per_byte_);
@@ -520,7 +536,10 @@ void Endpoint::take_request(TlpPayload &tlp)
 	const uint32_t size = tlp.get_data_length();
 
 	if (h.type == TlpType::MWr) {
-		hca_mmio_write(hca_, h.bar, tlp.get_address(), tlp.get_data_ptr(), size);
+		if (h.poisoned)
+			hca_mmio_poisoned(hca_, h.bar, tlp.get_address());
+		else
+			hca_mmio_write(hca_, h.bar, tlp.get_address(), tlp.get_data_ptr(), size);
 		if (watch_)
 			watch_->doorbells(hca_level_now(hca_, HCA_LEVEL_DOORBELL), true);
 		return;

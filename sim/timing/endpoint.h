@@ -79,6 +79,7 @@ class Endpoint : public sc_core::sc_module, public PciePort
 		uint16_t tag;
 	};
 	Ring<FreeTag> free_tags_;
+	Ring<FreeTag> kept_tags_; /* of reads that timed out, and when they may be used again */
 	uint64_t order_ = 0;
 	const hca_ps completion_timeout_;
 	struct Deadline {
@@ -123,7 +124,8 @@ class Endpoint : public sc_core::sc_module, public PciePort
 	void take_arrived();
 	void respond();
 	void completion(TlpPayload &tlp, const TlpHeader &h, hca_ps arrival);
-	void completed(uint16_t tag, hca_ps arrival);
+	void completed(uint16_t tag, hca_ps arrival, bool in_time);
+	bool have_tag(hca_ps now, hca_ps &retry);
 	void drop_deadlines();
 	void consumed(Tlp &tlp);
 	void take_credits(const Tlp &tlp);

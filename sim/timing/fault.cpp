@@ -36,7 +36,9 @@ bool Fault::item(const std::string &text, std::string &err)
 		     {"read_ur", &read_ur_, &on_pcie_},
 		     {"read_poison", &read_poison_, &on_pcie_},
 		     {"read_lost", &read_lost_, &on_pcie_},
-		     {"load_ur", &load_ur_, &on_pcie_}};
+		     {"read_late", &read_late_, &on_pcie_},
+		     {"load_ur", &load_ur_, &on_pcie_},
+		     {"store_poison", &store_poison_, &on_pcie_}};
 	size_t eq = text.find('=');
 	std::string name = text.substr(0, eq), value = eq == std::string::npos ? "" : text.substr(eq + 1);
 	char *end;
@@ -54,7 +56,8 @@ bool Fault::item(const std::string &text, std::string &err)
 		return true;
 	}
 	err = "fault '" + text + "': unknown kind '" + name +
-	      "', use loss, dup, reorder, corrupt, read_ur, read_poison, read_lost or load_ur";
+	      "', use loss, dup, reorder, corrupt, read_ur, read_poison, read_lost, read_late, load_ur or "
+	      "store_poison";
 	return false;
 }
 
@@ -92,13 +95,14 @@ Fault::Fate Fault::fate(uint32_t frame_len)
 	return fate;
 }
 
-/* Every read draws the same number of random numbers, too. */
+/* Every read draws the same number of random numbers, too; kinds that came later have their own. */
 ReadFault Fault::read()
 {
 	const bool ur = chance(read_state_, read_ur_), poisoned = chance(read_state_, read_poison_),
-		   lost = chance(read_state_, read_lost_);
+		   lost = chance(read_state_, read_lost_), late = chance(late_state_, read_late_);
 
 	return lost       ? ReadFault::Lost
+	       : late     ? ReadFault::Late
 	       : ur       ? ReadFault::Unsupported
 	       : poisoned ? ReadFault::Poisoned
 			  : ReadFault::None;
@@ -107,6 +111,11 @@ ReadFault Fault::read()
 bool Fault::load_unsupported()
 {
 	return chance(load_state_, load_ur_);
+}
+
+bool Fault::store_poisoned()
+{
+	return chance(store_state_, store_poison_);
 }
 
 } // namespace hcasim

@@ -10,14 +10,15 @@
 namespace hcasim
 {
 
-/* What happens to a MRd of the device: one completion with UR, poisoned data, or no completion at all. */
-enum class ReadFault : uint8_t { None, Unsupported, Poisoned, Lost };
+/* What happens to a MRd of the device: one completion with UR, poisoned data, no completion at all, or one when the device has given up. */
+enum class ReadFault : uint8_t { None, Unsupported, Poisoned, Lost, Late };
 
 class Fault
 {
-	double read_ur_ = 0, read_poison_ = 0, read_lost_ = 0, load_ur_ = 0;
+	double read_ur_ = 0, read_poison_ = 0, read_lost_ = 0, read_late_ = 0, load_ur_ = 0,
+	       store_poison_ = 0;
 	double loss_ = 0, dup_ = 0, reorder_ = 0, corrupt_ = 0;
-	uint64_t state_, read_state_, load_state_;
+	uint64_t state_, read_state_, load_state_, late_state_, store_state_;
 	bool active_ = false, on_pcie_ = false;
 
 	static uint64_t random(uint64_t &state);
@@ -31,12 +32,13 @@ class Fault
 	};
 
 	explicit Fault(uint64_t seed)
-	    : state_(seed), read_state_(~seed), load_state_(seed ^ 0x5555555555555555)
+	    : state_(seed), read_state_(~seed), load_state_(seed ^ 0x5555555555555555),
+	      late_state_(seed ^ 0x3333333333333333), store_state_(seed ^ 0x0f0f0f0f0f0f0f0f)
 	{
 	}
 	/*
 	 * "loss=0.01,dup=0.01,reorder=0.01,corrupt=0.001": probabilities per frame. "read_ur", "read_poison",
-	 * "read_lost": per MRd of an adapter; "load_ur": per load of a CPU.
+	 * "read_lost", "read_late": per MRd of an adapter; "load_ur": per load of a CPU; "store_poison": per store.
 	 */
 	bool parse(const char *spec, std::string &err);
 	/* On the wire. */
@@ -50,6 +52,7 @@ class Fault
 	}
 	ReadFault read();
 	bool load_unsupported();
+	bool store_poisoned();
 	Fate fate(uint32_t frame_len);
 };
 

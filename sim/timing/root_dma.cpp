@@ -152,13 +152,27 @@ void RootPort::refill(hca_ps now)
 
 		fetch(r, now);
 		r->failed |= r->fault == ReadFault::Unsupported;
-		if (r->fault == ReadFault::Lost)
+		if (r->fault == ReadFault::Lost) {
 			end(r);
-		else
+		} else if (r->fault == ReadFault::Late) {
+			r->at += late_by_;
+			late_.push(r);
+		} else {
 			completing_.push(r);
+		}
 	}
 	if (completing_.empty() && !reads_.empty())
 		alarm_.set(reads_.front()->at);
+}
+
+void RootPort::expire(hca_ps now)
+{
+	bool any = false;
+
+	for (; !late_.empty() && late_.front()->at <= now; any = true)
+		completing_.push(late_.pop());
+	if (any)
+		down_.kick();
 }
 
 Tlp *RootPort::next_completion()

@@ -18,7 +18,8 @@ RootPort::RootPort(sc_core::sc_module_name name, const Profile &p, const PcieMod
     : sc_module(name), model_(model), ops_(ops), ctx_(ctx), adapter_(adapter), memory_(ops, ctx),
       down_("down", model, p.pcie.latency, model.bytes_ps(p.pcie.transmit_buffer), *this, false),
       read_latency_(p.root.read_latency), store_latency_(p.root.store_latency),
-      credit_latency_(to_sc(p.pcie.latency)), interleave_(p.root.interleave),
+      late_by_(hca_ps(p.pcie.completion_timeout * 1.5)), credit_latency_(to_sc(p.pcie.latency)),
+      interleave_(p.root.interleave),
       cpus_({unsigned(p.root.wc_buffers), hca_ps(p.root.wc_age), hca_ps(p.root.shared_line)}, *this),
       store_queue_(size_t(p.root.store_queue)),
       store_credits_(uint32_t(p.pcie.store_headers), uint32_t(p.pcie.store_data))
@@ -166,6 +167,7 @@ Tlp *RootPort::next_cpu(hca_ps now, hca_ps &retry)
 	tlp->header.requester = REQUESTER_ID;
 	tlp->header.tag = req->tag;
 	tlp->header.bar = req->bar;
+	tlp->header.poisoned = fault_ && !req->load && fault_->store_poisoned();
 	return tlp;
 }
 

@@ -53,7 +53,7 @@ class RootPort : public sc_core::sc_module, public PcieHost, public CpuSink
 	tlm_utils::simple_initiator_socket<RootPort, 32, PcieProtocol> tx_{"tx"};
 	tlm_utils::passthrough_target_socket<RootPort, 32, PcieProtocol> rx_{"rx"};
 	TlpPool tlps_;
-	const hca_ps read_latency_, store_latency_;
+	const hca_ps read_latency_, store_latency_, late_by_;
 	const sc_core::sc_time credit_latency_;
 	const size_t interleave_;
 	std::unique_ptr<Iommu> iommu_; /* NULL: there is none */
@@ -85,6 +85,7 @@ class RootPort : public sc_core::sc_module, public PcieHost, public CpuSink
 	ReadBuffers buffers_;
 	Ring<Read *> reads_;      /* memory is being read, or they wait for a turn */
 	Ring<Read *> completing_; /* a completion each in turn */
+	Ring<Read *> late_;       /* by --fault: their completions come when the device has given up */
 	struct Arrival {
 		hca_ps at;
 		TlpPayload *tlp;
@@ -160,6 +161,13 @@ class RootPort : public sc_core::sc_module, public PcieHost, public CpuSink
 		   bool wc) override;
 	void load(unsigned int cpu, unsigned int bar, uint64_t offset, uint32_t size,
 		  void (*done)(void *arg, const void *data, uint32_t size), void *arg) override;
+
+	/* When the oldest completion is due that is later than the device waits; HCA_PS_NEVER: there is none. */
+	hca_ps deadline() const
+	{
+		return late_.empty() ? HCA_PS_NEVER : late_.front()->at;
+	}
+	void expire(hca_ps now);
 
 	/* Stores and loads that have not been done, because a CPU stalls. */
 	size_t stalled() const

@@ -482,7 +482,7 @@ Machine::Machine(uint32_t seed, Bins &bins, bool rare, bool tags)
     : random_(seed), bins_(bins), knobs_(random_knobs(random_, seed)),
       weight_(random_weights(random_, knobs_)), other_(native_personality), now_(random_.u64() >> 14)
 {
-	engine_config cfg = {&native_personality, 1 + random_.below(random_.chance(50) ? 4 : RTL_SLOTS),
+	engine_config cfg = {&native_personality, 1 + random_.below(random_.chance(50) ? 4 : RTL_SLOTS), 1,
 			     ENGINE_WINDOW};
 
 	if (rare)

@@ -33,7 +33,7 @@ class Bed
 	Bed(const engine_ops &engine_of, unsigned int qps) : ops(engine_of)
 	{
 		static const engine_ports the_ports = ports();
-		const engine_config cfg = {&native_personality, 8, ENGINE_WINDOW};
+		const engine_config cfg = {&native_personality, 8, 1, ENGINE_WINDOW};
 		engine_qp c = {};
 
 		e = ops.create(&cfg, &the_ports, this);

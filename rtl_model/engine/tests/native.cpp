@@ -250,7 +250,7 @@ void one(engine *e, Host &h, Random &random)
 static void random_wqes(const hca_personality *pers)
 {
 	for (uint32_t seed = 1; seed <= 10; seed++) {
-		const engine_config cfg = {pers, 8, ENGINE_WINDOW};
+		const engine_config cfg = {pers, 8, 1, ENGINE_WINDOW};
 		Random random(seed);
 		Host h = {};
 		h.random = &random;
@@ -293,16 +293,16 @@ void native_configs(void)
 	Host h = {};
 
 	large.wqebb_size *= 2;
-	CU_ASSERT_PTR_NULL(open_and_close({&large, 8, ENGINE_WINDOW}, h));
-	CU_ASSERT_PTR_NULL(open_and_close({&native_personality, 8, 0}, h));
-	CU_ASSERT_PTR_NULL(open_and_close({&native_personality, 8, 241}, h));
-	CU_ASSERT_PTR_NOT_NULL(open_and_close({&native_personality, 8, 240}, h));
+	CU_ASSERT_PTR_NULL(open_and_close({&large, 8, 1, ENGINE_WINDOW}, h));
+	CU_ASSERT_PTR_NULL(open_and_close({&native_personality, 8, 1, 0}, h));
+	CU_ASSERT_PTR_NULL(open_and_close({&native_personality, 8, 1, 241}, h));
+	CU_ASSERT_PTR_NOT_NULL(open_and_close({&native_personality, 8, 1, 240}, h));
 }
 
 // Both files of a waveform, of a window that is shorter than the run; none at a place where no file can be.
 void native_wave(void)
 {
-	const engine_config cfg = {&native_personality, 8, ENGINE_WINDOW};
+	const engine_config cfg = {&native_personality, 8, 1, ENGINE_WINDOW};
 	const std::string path = "rtl_engine_test." + std::to_string(getpid()) + ".fst";
 	Random random(1);
 	Host h = {};

@@ -419,6 +419,7 @@ struct qp {
 	struct srq *srq;
 	bool last_wqe_told;
 	uint64_t last_bf;
+	uint16_t decoded; /* ring index behind the last WQE of the send queue that was decoded */
 	bool db_lost;
 	struct timer sq_timer; /* state of the send engine */
 	struct node results;   /* send/result.c: with result_inline */

@@ -112,17 +112,12 @@ void observe_step(struct hca *hca, enum hca_stage stage)
 const char *hca_stall_name(enum hca_stall stall)
 {
 	static const char *const names[HCA_NUM_STALLS] = {
-		[HCA_STALL_NONE] = "none",
-		[HCA_STALL_GATHER_FIFO] = "gather_fifo",
-		[HCA_STALL_TX_FIFO] = "tx_fifo",
-		[HCA_STALL_PAYLOAD] = "payload",
-		[HCA_STALL_RX_WRITES] = "rx_writes",
-		[HCA_STALL_CQE_WRITES] = "cqe_writes",
-		[HCA_STALL_RNR] = "rnr",
-		[HCA_STALL_READS] = "reads",
-		[HCA_STALL_PAGES] = "pages",
-		[HCA_STALL_RATE] = "rate",
-		[HCA_STALL_PAUSE] = "pause",
+		[HCA_STALL_NONE] = "none",           [HCA_STALL_GATHER_FIFO] = "gather_fifo",
+		[HCA_STALL_TX_FIFO] = "tx_fifo",     [HCA_STALL_PAYLOAD] = "payload",
+		[HCA_STALL_RX_WRITES] = "rx_writes", [HCA_STALL_CQE_WRITES] = "cqe_writes",
+		[HCA_STALL_POSTED] = "posted",       [HCA_STALL_RNR] = "rnr",
+		[HCA_STALL_READS] = "reads",         [HCA_STALL_PAGES] = "pages",
+		[HCA_STALL_RATE] = "rate",           [HCA_STALL_PAUSE] = "pause",
 	};
 
 	return (unsigned int)stall < HCA_NUM_STALLS ? names[stall] : "?";
@@ -145,6 +140,8 @@ enum hca_stall hca_stage_stall(struct hca *hca, enum hca_stage stage)
 	if (hca_stage_pending(hca, stage, NULL))
 		return HCA_STALL_NONE;
 	switch (stage) {
+	case HCA_STAGE_DOORBELL:
+		return hca->db.count ? HCA_STALL_POSTED : HCA_STALL_NONE;
 	case HCA_STAGE_PACKETISE:
 	case HCA_STAGE_RESPOND:
 		return could(hca, stage, &hca->gather.depth) ? HCA_STALL_GATHER_FIFO : HCA_STALL_NONE;

@@ -150,7 +150,8 @@ static void fetch_finish(struct engine *e, struct fetch *f)
 		e->decode_tail = &e->decode_head;
 	e->fetch_room++;
 	if (!sq->dead && sq->epoch == f->epoch) {
-		sq->fetching = false;
+		sq->reading--;
+		sq->ahead -= f->num_bb - f->used_bb;
 		sq_settle(sq);
 	}
 	fetch_put(e, f);
@@ -172,12 +173,14 @@ static void decode_next(struct sq *sq, struct fetch *f)
 		size = 0;
 		n = 1;
 	} else if (n > left) {
-		sq->fetched = index; /* its rest is still in the ring: fetch it again, completely */
+		sq->fetched = index; /* its rest is not in this read: fetch it again, completely */
+		sq->run++;
 		fetch_finish(sq->e, f);
 		return;
 	}
 	decode_one(sq, f, raw, size, vendor);
 	f->used_bb += n;
+	sq->ahead -= n;
 	if (f->used_bb == f->num_bb)
 		fetch_finish(sq->e, f);
 	else
@@ -190,7 +193,7 @@ uint32_t decode_step(struct engine *e)
 	struct sq *sq = f->sq;
 	uint32_t qpn = sq->qpn;
 
-	if (sq->dead || sq->epoch != f->epoch)
+	if (sq->dead || sq->epoch != f->epoch || sq->run != f->run)
 		fetch_finish(e, f);
 	else
 		decode_next(sq, f);

@@ -18,6 +18,8 @@ static struct engine *create(const struct engine_config *cfg, const struct engin
 	if (!e)
 		return NULL;
 	e->cfg = *cfg;
+	if (!e->cfg.queue_reads)
+		e->cfg.queue_reads = 1;
 	e->ports = ports;
 	e->host = host;
 	e->fetch_room = cfg->fetch_depth;
@@ -313,7 +315,7 @@ static void state(const struct engine *e, uint32_t qpn, struct engine_state *out
 		.rnr_retries = sq->rnr_retries,
 		.rnr_wait = sq->rnr_wait,
 		.fault = sq->fault,
-		.fetching = sq->fetching,
+		.fetching = sq->reading,
 		.paging = sq->paging,
 	};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The arbiter of send queues, and the reads of their basic blocks: as many WQEs as fit into a read, one read per
- * queue at a time. In the error states the queue is still read: the size of a WQE, and so what has to be flushed, is
+ * The arbiter of send queues, and the reads of their basic blocks: as many WQEs as fit into a read, and as many reads
+ * of a queue at a time as engine_config.queue_reads says. In the error states the queue is still read: the size of a WQE, and so what has to be flushed, is
  * in the WQEs.
  */
 #include "core/requester/sq.h"
@@ -17,8 +17,9 @@ struct fetch *fetch_get(struct engine *e)
 	if (f) {
 		f->next = NULL;
 		f->sq = NULL;
+		f->later = NULL;
 		f->used_bb = 0;
-		f->failed = false;
+		f->failed = f->arrived = false;
 	}
 	return f;
 }
@@ -29,24 +30,58 @@ void fetch_put(struct engine *e, struct fetch *f)
 	e->fetch_pool = f;
 }
 
-/* Passes it to the decoder. Holds an entry of fetch_room and a reference on the queue. */
-void fetch_queue(struct engine *e, struct fetch *f)
+/* Holds an entry of fetch_room, until the decoder is through with it. */
+void fetch_begin(struct sq *sq, struct fetch *f, uint32_t n)
 {
-	f->next = NULL;
-	f->since = engine_time(e);
-	*e->decode_tail = f;
-	e->decode_tail = &f->next;
+	f->sq = sq;
+	f->epoch = sq->epoch;
+	f->run = sq->run;
+	f->index = sq->fetched;
+	f->num_bb = n;
+	*(sq->reads ? &sq->last_read->later : &sq->reads) = f;
+	sq->last_read = f;
+	sq->reading++;
+	sq->ahead += n;
+	sq->fetched = (uint16_t)(sq->fetched + n);
+	sq->e->fetch_room--;
 }
 
-bool sq_has_room(const struct sq *sq)
+void fetch_arrived(struct sq *sq, struct fetch *f)
 {
-	return sq->nwqe < sq->e->cfg.window;
+	struct engine *e = sq->e;
+
+	f->arrived = true;
+	while ((f = sq->reads) && f->arrived) {
+		sq->reads = f->later;
+		sq_get(sq);
+		f->next = NULL;
+		f->since = engine_time(e);
+		*e->decode_tail = f;
+		e->decode_tail = &f->next;
+	}
+}
+
+void fetch_clear(struct sq *sq)
+{
+	struct fetch *f, *later;
+
+	for (f = sq->reads; f; f = later) {
+		later = f->later;
+		if (!f->arrived) /* fetch_done() drops it */
+			continue;
+		sq->e->fetch_room++;
+		fetch_put(sq->e, f);
+	}
+}
+
+bool sq_may_read(const struct sq *sq)
+{
+	return sq->reading < sq->e->cfg.queue_reads && sq->nwqe + sq->ahead < sq->e->cfg.window;
 }
 
 bool sq_can_fetch(const struct sq *sq)
 {
-	return (sq->c.state == HCASIM_QPS_RTS || sq_flushing(sq)) && !sq->fetching && sq->fetched != sq->pi &&
-	       sq_has_room(sq);
+	return (sq->c.state == HCASIM_QPS_RTS || sq_flushing(sq)) && sq->fetched != sq->pi && sq_may_read(sq);
 }
 
 static uint32_t fetch_size(const struct sq *sq)
@@ -83,8 +118,7 @@ void fetch_done(struct engine *e, uint32_t tag, const void *data, uint32_t len, 
 		f->failed = status;
 		if (!status)
 			memcpy(f->data, data, len);
-		sq_get(f->sq);
-		fetch_queue(e, f);
+		fetch_arrived(p->sq, f);
 	}
 	pending_end(e, tag);
 }
@@ -117,15 +151,8 @@ uint32_t fetch_step(struct engine *e)
 		fetch_put(e, f);
 		f = NULL;
 	}
-	if (f) {
-		f->sq = sq;
-		f->epoch = sq->epoch;
-		f->index = sq->fetched;
-		f->num_bb = n;
-		sq->fetching = true;
-		sq->fetched = (uint16_t)(sq->fetched + n);
-		e->fetch_room--;
-	}
+	if (f)
+		fetch_begin(sq, f, n);
 	sq_settle(sq);
 	return sq->qpn;
 }

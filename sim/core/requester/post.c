@@ -17,8 +17,8 @@ void sq_posted(struct sq *sq, uint16_t pi)
 /* The pushed bytes replace a read of the ring if that could begin and everything posted before has been fetched. */
 static bool push_usable(const struct sq *sq, uint16_t index)
 {
-	return sq->c.state == HCASIM_QPS_RTS && !sq->fetching && sq->fetched == sq->pi &&
-	       sq->fetched == index && sq_has_room(sq) && sq->e->fetch_room;
+	return sq->c.state == HCASIM_QPS_RTS && sq->fetched == sq->pi && sq->fetched == index &&
+	       sq_may_read(sq) && sq->e->fetch_room;
 }
 
 void sq_pushed(struct sq *sq, uint16_t index, const void *wqe, uint32_t len)
@@ -35,13 +35,6 @@ void sq_pushed(struct sq *sq, uint16_t index, const void *wqe, uint32_t len)
 		return;
 	}
 	memcpy(f->data, wqe, len);
-	f->sq = sq;
-	f->epoch = sq->epoch;
-	f->index = index;
-	f->num_bb = n;
-	sq_get(sq);
-	sq->e->fetch_room--;
-	sq->fetching = true;
-	sq->fetched = sq->pi;
-	fetch_queue(sq->e, f);
+	fetch_begin(sq, f, n);
+	fetch_arrived(sq, f);
 }

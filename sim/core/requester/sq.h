@@ -46,11 +46,12 @@ struct wqe {
 struct fetch { /* basic blocks that were read from the ring, or pushed */
 	struct fetch *next;
 	struct sq *sq;
-	uint32_t epoch;
+	uint32_t epoch, run;
 	uint16_t index;
 	uint32_t num_bb, used_bb;
 	hca_ps since; /* when it came to DECODE */
-	bool failed;
+	bool failed, arrived;
+	struct fetch *later; /* the next one of the queue */
 	uint8_t data[HCA_WQE_MAX];
 };
 
@@ -60,7 +61,12 @@ struct sq {
 	bool dead;
 	struct engine_qp c;
 	uint16_t pi, fetched, retired; /* basic blocks, free-running */
-	bool fetching;
+	/*
+	 * Its reads: in the order of the ring those that DECODE does not have yet; how many there are with those that
+	 * it has, and their blocks. Where a read ends inside a WQE a new run begins: later reads of the last one are void.
+	 */
+	struct fetch *reads, *last_read;
+	uint32_t reading, ahead, run;
 	struct wqe *head, *tail; /* decoded, not completed */
 	struct wqe *cur;         /* the next WQE to make packets of; NULL: none */
 	uint32_t cur_pkt;        /* packets of cur that were made */
@@ -154,12 +160,17 @@ void sq_put(struct sq *sq);
 /* fetch.c, decode.c. X_pending() is for a stage with a queue or a WQE; out of line, so that pending() saves no registers */
 bool fetch_pending(const struct engine *e, struct hca_work *w) __attribute__((noinline));
 uint32_t fetch_step(struct engine *e);
-bool sq_has_room(const struct sq *sq);
+bool sq_may_read(const struct sq *sq);
 bool sq_can_fetch(const struct sq *sq);
 void fetch_done(struct engine *e, uint32_t tag, const void *data, uint32_t len, int status);
 struct fetch *fetch_get(struct engine *e);
 void fetch_put(struct engine *e, struct fetch *f);
-void fetch_queue(struct engine *e, struct fetch *f);
+/* `f` has the next `n` blocks of the ring, or will have. */
+void fetch_begin(struct sq *sq, struct fetch *f, uint32_t n);
+/* They have arrived: passes them to the decoder, in the order of the ring. */
+void fetch_arrived(struct sq *sq, struct fetch *f);
+/* RESET: drops those that have arrived. */
+void fetch_clear(struct sq *sq);
 bool decode_pending(const struct engine *e, struct hca_work *w) __attribute__((noinline));
 uint32_t decode_step(struct engine *e);
 

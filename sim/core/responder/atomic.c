@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Atomics at the responder: one at a time in the adapter, each a read and a write of host memory, so that all atomics
- * of this adapter are atomic to each other (IBV_ATOMIC_HCA). Results are kept for as many requests as may be
+ * of this adapter are atomic to each other (IBV_ATOMIC_HCA). The next one reads as soon as the write of the last is on
+ * its way, which a read does not pass; the response waits until it has landed. Results are kept for as many requests as may be
  * outstanding, to answer duplicates.
  */
 #include "core/memory/memory.h"
@@ -45,24 +46,6 @@ static void atomic_failed(struct hca *hca, struct qp *qp, struct rop *r)
 	qp_update(hca, qp);
 }
 
-static void written(struct hca *hca, struct dma_ctx *c, bool stale)
-{
-	struct qp *qp = c->qp;
-	struct rop *r = qp->atomic;
-
-	if (!stale && r) {
-		if (c->d.status) {
-			atomic_failed(hca, qp, r);
-		} else {
-			save(hca, qp, r->psn, r->orig);
-			qp->resp.busy = false;
-			qp->atomic = NULL;
-			rop_accept(hca, qp, r);
-		}
-	}
-	owner_done(hca, qp);
-}
-
 static void have_read(struct hca *hca, struct dma_ctx *c, bool stale)
 {
 	struct qp *qp = c->qp;
@@ -86,10 +69,18 @@ static void have_read(struct hca *hca, struct dma_ctx *c, bool stale)
 		v = r->orig == qp->atomic_compare ? qp->atomic_swap : r->orig;
 	v = htole64(v);
 	memcpy(w->buf, &v, sizeof(v));
-	w->fn = written;
+	w->fn = rop_written;
+	w->rop = r;
 	w->d.tph = c->d.tph;
 	w->few[0].key = c->few[0].key;
+	r->dma_pending = 1;
+	hca->rx_writes++;
 	dma_one(hca, w, c->d.pasid, c->d.seg[0].addr, w->buf, sizeof(v));
+	save(hca, qp, r->psn, r->orig);
+	qp->resp.busy = false;
+	qp->atomic = NULL;
+	rop_accept(hca, qp, r);
+	owner_done(hca, qp);
 }
 
 /* Starts the next QP's atomic, if none is active. */

@@ -293,8 +293,10 @@ static void port_drained(void *host, uint32_t qpn)
 static void port_saw_wqe(void *host, uint32_t qpn, const struct hca_wr *wr, const void *raw, uint32_t len)
 {
 	struct hca *hca = host;
+	struct qp *qp = qp_find(hca, qpn);
 
-	result_expect(qp_find(hca, qpn), wr);
+	qp->decoded = (uint16_t)(wr->index + wr->num_bb);
+	result_expect(qp, wr);
 	if (hca->ops.saw_wqe && !hca->dying)
 		hca->ops.saw_wqe(hca->host, qpn, wr, raw, len);
 }

@@ -8,8 +8,10 @@
 
 bool send_create(struct hca *hca, uint32_t fetch_depth)
 {
-	const struct engine_config cfg = {
-		.pers = hca->pers, .fetch_depth = fetch_depth, .window = ENGINE_WINDOW};
+	const struct engine_config cfg = {.pers = hca->pers,
+					  .fetch_depth = fetch_depth,
+					  .queue_reads = hca->cfg.queue_reads,
+					  .window = ENGINE_WINDOW};
 	uint8_t port;
 
 	hca->eng = hca->cfg.engine ? hca->cfg.engine : &c_engine;

@@ -491,7 +491,7 @@ void wqe_ways()
 /* The context is read behind a push, which needs no other read before its payload's. */
 void context_lost()
 {
-	for (const char *fault : {"read_ur=1", "read_poison=1", "read_lost=1"})
+	for (const char *fault : {"read_ur=1", "read_poison=1", "read_lost=1", "read_late=1"})
 		for (const bool cache : {false, true}) {
 			OwnProfile profile(
 				cache ? std::vector<std::string>{"qp_cache.entries=8", "qp_cache.read=256"}

@@ -347,6 +347,44 @@ static void device_memory()
 	CU_ASSERT(b.log == Log({"write"}));
 }
 
+/* Reads that time out, and whose completions come later, when other reads have been made: none gets the bytes of another. */
+static void late_completions()
+{
+	Profile p = link_profile();
+	std::string err;
+	Fault fault(1);
+	unsigned int good = 0, bad = 0, done = 0;
+
+	p.pcie.tags = 2;
+	p.pcie.completion_timeout = 50000000;
+	LinkBench b(p);
+	std::vector<std::unique_ptr<Job>> jobs;
+
+	CU_ASSERT_FATAL(fault.parse("read_late=0.2", err));
+	b.root->inject(&fault);
+	for (size_t i = 0; i < b.memory.size(); i++)
+		b.memory[i] = uint8_t(i / 64 * 7 + i);
+	for (uint64_t i = 0; i < 300; i++) {
+		jobs.push_back(b.job(false, 1, {{64 * i, 64}}));
+		jobs.back()->on_done = [&done](Job &) { done++; };
+		b.submit(*jobs.back());
+	}
+	while (done < jobs.size() && now_ps() < 100000000000) {
+		b.run_for(100000);
+		b.endpoint->expire(now_ps());
+		b.root->expire(now_ps());
+	}
+	for (size_t i = 0; i < jobs.size(); i++) {
+		CU_ASSERT_EQUAL(jobs[i]->times_done, 1);
+		(jobs[i]->dma.status ? bad : good)++;
+		if (!jobs[i]->dma.status)
+			CU_ASSERT(memcmp(jobs[i]->buf.data(), &b.memory[64 * i], 64) == 0);
+	}
+	CU_ASSERT(good > 200 && bad > 30);
+	/* A tag of a read that failed is used again when its completion has come: twice the time-out. */
+	CU_ASSERT(now_ps() > bad / p.pcie.tags * 2 * p.pcie.completion_timeout);
+}
+
 int main()
 {
 	return run_suite("DMA", {{"scattered read", scattered_read},
@@ -364,5 +402,6 @@ int main()
 				 {"valid byte after the rest", valid_byte_after_the_rest},
 				 {"own memory", own_memory},
 				 {"CPU loads", cpu_loads},
-				 {"device memory", device_memory}});
+				 {"device memory", device_memory},
+				 {"late completions", late_completions}});
 }

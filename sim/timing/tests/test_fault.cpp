@@ -71,21 +71,25 @@ static void flips_stay_inside_the_frame()
 /* Their kinds draw from numbers of their own. */
 static void pcie_rates()
 {
-	unsigned int of[4] = {}, loads = 0;
+	unsigned int of[5] = {}, loads = 0, stores = 0;
 	std::string err;
 	Fault f(7);
 
 	CU_ASSERT_FALSE(f.on_pcie());
-	CU_ASSERT(f.parse("read_ur=0.2,read_poison=0.1,read_lost=0.1,load_ur=0.5", err));
+	CU_ASSERT(f.parse(
+		"read_ur=0.2,read_poison=0.1,read_lost=0.1,load_ur=0.5,read_late=0.1,store_poison=0.3", err));
 	CU_ASSERT(f.on_pcie() && !f.active());
 	for (int i = 0; i < 10000; i++) {
 		of[static_cast<int>(f.read())]++;
 		loads += f.load_unsupported();
+		stores += f.store_poisoned();
 	}
-	CU_ASSERT(of[1] > 1650 && of[1] < 1950); /* those that are not lost */
-	CU_ASSERT(of[2] > 620 && of[2] < 820);   /* those that are neither */
+	CU_ASSERT(of[4] > 800 && of[4] < 1000);  /* those that are not lost, */
+	CU_ASSERT(of[1] > 1480 && of[1] < 1760); /* nor late, */
+	CU_ASSERT(of[2] > 550 && of[2] < 750);   /* nor refused */
 	CU_ASSERT(of[3] > 900 && of[3] < 1100);
 	CU_ASSERT(loads > 4800 && loads < 5200);
+	CU_ASSERT(stores > 2850 && stores < 3150);
 	CU_ASSERT(fates(3, "loss=0.1", 2000) == fates(3, "loss=0.1,read_ur=0.5", 2000));
 }
 

@@ -6,6 +6,7 @@
 #include "suite.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "fabric.h"
 #include "own_profile.h"
@@ -73,6 +74,30 @@ void one_read_for_many()
 	CU_ASSERT_EQUAL(post(DOORBELLS, 16, {}).fetches, 16);
 }
 
+/* How many reads of host memory one after the other a posting waits for: what a slower memory adds. */
+double reads_in_a_row(How how, unsigned int wqes, const char *reads_of_queue)
+{
+	const std::string of_queue = std::string("fifo.fetch_queue=") + reads_of_queue;
+
+	return (post(how, wqes, {"root.read_latency=60000", of_queue}).ns -
+		post(how, wqes, {"root.read_latency=20000", of_queue}).ns) /
+	       40000;
+}
+
+/*
+ * 48 WQEs are three reads, and the last one's payload is another. With two of them at a time the third is made when the
+ * first is decoded. A queue whose WQEs are in one read, or pushed, does not notice.
+ */
+void reads_of_a_queue()
+{
+	CU_ASSERT(near(reads_in_a_row(ONE_DOORBELL, 48, "1"), 4, 0.1));
+	CU_ASSERT(near(reads_in_a_row(ONE_DOORBELL, 48, "2"), 3, 0.1));
+	CU_ASSERT(near(reads_in_a_row(ONE_DOORBELL, 48, "4"), 2, 0.1));
+	CU_ASSERT_EQUAL(post(ONE_DOORBELL, 48, {"fifo.fetch_queue=4"}).fetches, 3);
+	for (const How how : {ONE_DOORBELL, DOORBELLS, PUSH})
+		CU_ASSERT_EQUAL(post(how, 16, {"fifo.fetch_queue=2"}).ns, post(how, 16, {}).ns);
+}
+
 /* A pushed WQE is not read: what a read of host memory takes longer, it takes longer once less. */
 void blueflame()
 {
@@ -132,6 +157,38 @@ void outstanding_reads()
 	CU_ASSERT(near((all(READ, 4, {"wire.propagation=10000"}) - four) / (COUNT / 4 * 4 * 10000), 1, 0.05));
 }
 
+hca_config config_of(const std::vector<std::string> &figures)
+{
+	OwnProfile profile(figures);
+	Options opt;
+
+	opt.profile = profile.path();
+	const Fabric f(opt);
+
+	return *machine_hca_config(f.m, 0);
+}
+
+/* The adapter's own limit, which a program is told and may ask for: READs take half the time, WRITEs the same. */
+void limit_of_the_adapter()
+{
+	double reads[2], writes[2];
+	hca_config config[2];
+
+	for (const uint8_t limit : {2, 4}) {
+		const std::vector<std::string> figure = {"adapter.max_rd_atomic=" + std::to_string(limit)};
+		hca_config &c = config[limit == 4];
+
+		c = config_of(figure);
+		CU_ASSERT_EQUAL(c.max_rd_atomic, limit);
+		reads[limit == 4] = all(READ, uint8_t(c.max_rd_atomic), figure);
+		writes[limit == 4] = all(WRITE, uint8_t(c.max_rd_atomic), figure);
+	}
+	CU_ASSERT(near(reads[1] / reads[0], 0.5, 0.1));
+	CU_ASSERT_EQUAL(writes[0], writes[1]);
+	config[0].max_rd_atomic = config[1].max_rd_atomic;
+	CU_ASSERT(memcmp(&config[0], &config[1], sizeof(config[0])) == 0);
+}
+
 /* However many are outstanding: each takes its time, after the one before it. */
 void atomics()
 {
@@ -145,6 +202,9 @@ void atomics()
 	/* Even without it: a read of host memory, and then a write. */
 	CU_ASSERT(near(all(ADD, 16, {"root.read_latency=3000"}) - all(ADD, 16, {"root.read_latency=2000"}),
 		       COUNT * 1000, 5000));
+	/* There and back for the read; the write is only on its way when the next one begins. */
+	CU_ASSERT(near(all(ADD, 16, {"pcie.latency=2000"}) - all(ADD, 16, {"pcie.latency=1000"}),
+		       COUNT * 2 * 1000, 12000));
 }
 
 } // namespace
@@ -152,7 +212,9 @@ void atomics()
 int main()
 {
 	return run_suite("requests", {{"one read for many WQEs", one_read_for_many},
+				      {"reads of a queue", reads_of_a_queue},
 				      {"BlueFlame", blueflame},
 				      {"outstanding READs", outstanding_reads},
+				      {"limit of the adapter", limit_of_the_adapter},
 				      {"atomics", atomics}});
 }

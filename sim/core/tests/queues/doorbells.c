@@ -176,6 +176,90 @@ static void overflow(void)
 	pair_free(&p);
 }
 
+/* A bad store may have been a doorbell of any queue of its page, and of none of another page's. */
+static void poisoned(void)
+{
+	struct hca_counters c;
+	struct pair p;
+	uint16_t index;
+
+	pair_new(&p, HCASIM_QPT_RC, NULL, NULL, 0, 4096);
+	index = put_inline(&p, 100);
+	hca_mmio_poisoned(p.fixture->hca[0], TINY_BAR_UAR, TINY_UAR_PAGE);
+	hca_mmio_poisoned(p.fixture->hca[0], TINY_BAR_REGS, 0);
+	hca_mmio_poisoned(p.fixture->hca[0], TINY_BAR_UAR, UINT64_MAX);
+	fixture_run(p.fixture);
+	fixture_expect_none(p.scq[0]);
+	hca_mmio_poisoned(p.fixture->hca[0], TINY_BAR_UAR, TINY_DB_SQ);
+	fixture_run(p.fixture);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, index);
+	fixture_expect_none(p.scq[0]);
+	/* One piece of a push is missing: the rest is a torn one, and it is done once. */
+	index = put_inline(&p, 100);
+	push(&p, 0, index, 0, 64, 8);
+	hca_mmio_poisoned(p.fixture->hca[0], TINY_BAR_UAR, TINY_BF + 64);
+	push(&p, 0, index, 72, 176, 8);
+	fixture_settle(p.fixture, MS);
+	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index, index);
+	fixture_expect_none(p.scq[0]);
+	hca_counters(p.fixture->hca[0], &c);
+	CU_ASSERT_EQUAL(c.bf_pushes, 0);
+	CU_ASSERT_EQUAL(c.bf_torn, 1);
+	pair_free(&p);
+}
+
+/* Posts some WQEs with several doorbells, and lets the adapter work in between. Returns how many. */
+static unsigned int post_some(struct pair *p, uint16_t *index)
+{
+	unsigned int i, n = 1 + (unsigned int)(fixture_random(p->fixture) % 40);
+
+	for (i = 0; i < n; i++) {
+		index[i] = put_inline(p, 1 + (uint32_t)(fixture_random(p->fixture) % 176));
+		if (fixture_random(p->fixture) % 8 == 0) {
+			fixture_ring(p->qp[0]);
+			untimed_run(p->fixture->u, fixture_random(p->fixture) % 12);
+		}
+	}
+	fixture_ring(p->qp[0]);
+	return n;
+}
+
+/*
+ * WQEs of one to three basic blocks, so that many reads end inside of one, read several at a time, with data that comes in
+ * any order: they are executed in the order of the ring. RESET drops what is being read.
+ */
+static void several_reads(void)
+{
+	uint16_t index[40];
+	unsigned int i, n, round, seed;
+	struct pair p;
+
+	for (seed = 1; seed <= 200; seed++) {
+		const struct hca_config cfg = {.num_ports = 1,
+					       .max_qp = 16,
+					       .max_cq = 16,
+					       .max_mr = 16,
+					       .fetch_depth = 2 + seed % 7,
+					       .queue_reads = 1 + seed % 5};
+
+		pair_new(&p, HCASIM_QPT_RC, NULL, &cfg, seed, 4096);
+		for (round = 0; round < 10; round++) {
+			n = post_some(&p, index);
+			fixture_run(p.fixture);
+			for (i = 0; i < n; i++)
+				CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK).wqe_index,
+						index[i]);
+			fixture_expect_none(p.scq[0]);
+			fixture_cq_sync(p.scq[0]);
+		}
+		post_some(&p, index);
+		untimed_run(p.fixture->u, fixture_random(p.fixture) % 20);
+		fixture_state(p.qp[0], HCASIM_QPS_RESET);
+		fixture_run(p.fixture);
+		pair_free(&p);
+	}
+}
+
 static void registers(void)
 {
 	struct fixture *fixture = fixture_new(NULL, 0);
@@ -203,6 +287,8 @@ const struct test doorbell_tests[] = {
 	{"torn BlueFlame", torn},
 	{"nonsense", nonsense},
 	{"FIFO overflow", overflow},
+	{"poisoned", poisoned},
+	{"several reads", several_reads},
 	{"registers", registers},
 	{NULL, NULL},
 };
