@@ -100,5 +100,6 @@ extern const struct scenario answer_scenarios[];
 extern const struct scenario stopped_scenarios[];
 extern const struct scenario pace_scenarios[];
 extern const struct scenario connect_scenarios[];
+extern const struct scenario crew_scenarios[];
 
 #endif
