@@ -192,8 +192,11 @@ class Objects(Suite):
         yield self._region("RC", "excludes-post_send", "region_excludes", LOCK, waits, send, {"list": 1})
         bind = self._region("RC", "excludes-bind_mw", "region_excludes_bind", LOCK, waits, (), {})
         yield replace(bind, needs=("memory_windows/1",))
-        own = "each of four threads writes its own bytes through a QP of its own, and finds its own completions"
+        own = "each of five threads writes its own bytes through a QP of its own, and finds its own completions"
         yield self._region("RC", "threads-own-qps", "threads_own_qps", LOCK, own, (), {})
+        for case, spare in (("threads-own-domains", 1), ("threads-many-domains", 80)):
+            domains = f"{own}; all but one have a thread domain of their own"
+            yield self._region("RC", case, "threads_own_qps", TD_LOCKING, domains, (), {"spare": spare})
         free = "a thread on another QP does not wait"
         yield self._region("RC", "of-one-qp", "region_of_one_qp", LOCK, free, send, {})
         yield Case(

@@ -104,6 +104,18 @@ class Sharing(Suite):
                 "a list of requests with as many SGEs as the QP has, longer than the queue: all that are taken, at least as many as "
                 "were granted, are executed with their own bytes",
             )
+        for qpt in ("RC", "UC", "UD", "XRC_SEND"):
+            for sges, what in enumerate(("inline data, from 12 to 252 bytes", "SGEs, from 1 to 8")):
+                yield self._case(
+                    "full",
+                    qpt,
+                    "longest-sges" if sges else "longest-inline",
+                    "longest_requests",
+                    Expect(MAX_SEND, also=(GRANTED,)),
+                    f"a list of as many requests as were granted, each with all its {what}, is taken, and each is executed with its "
+                    "own bytes",
+                    sges=sges,
+                )
         yield self._case(
             "create",
             "RC",

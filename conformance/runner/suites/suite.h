@@ -101,5 +101,6 @@ extern const struct scenario stopped_scenarios[];
 extern const struct scenario pace_scenarios[];
 extern const struct scenario connect_scenarios[];
 extern const struct scenario crew_scenarios[];
+extern const struct scenario longest_scenarios[];
 
 #endif
