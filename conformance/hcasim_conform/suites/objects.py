@@ -196,7 +196,14 @@ class Objects(Suite):
         yield self._region("RC", "threads-own-qps", "threads_own_qps", LOCK, own, (), {})
         for case, spare in (("threads-own-domains", 1), ("threads-many-domains", 80)):
             domains = f"{own}; all but one have a thread domain of their own"
-            yield self._region("RC", case, "threads_own_qps", TD_LOCKING, domains, (), {"spare": spare})
+            several = self._region("RC", case, "threads_own_qps", TD_LOCKING, domains, (), {"spare": spare})
+            yield replace(several, expect=Expect(TD_LOCKING, level="SHOULD", errata=("TD-LOCK",)))
+        once = "receives that several threads post to one queue are all there, and each completion is polled by one of them"
+        for case, srq in (("threads-one-rq", 0), ("threads-one-srq", 1)):
+            shared = self._region("RC", case, "threads_one_queue", TD_LOCKING, once, (), {"srq": srq})
+            yield replace(
+                shared, expect=Expect(TD_LOCKING, level="SHOULD", errata=("TD-LOCK",)), needs=("srq",) * srq
+            )
         free = "a thread on another QP does not wait"
         yield self._region("RC", "of-one-qp", "region_of_one_qp", LOCK, free, send, {})
         yield Case(
