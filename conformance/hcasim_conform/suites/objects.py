@@ -83,6 +83,7 @@ class Objects(Suite):
         for case, clause, args in (
             ("bind-beyond-region", BOUND, {"shift": 1}),
             ("bind-other-pd", BOUND, {"other_pd": 1}),
+            ("bind-no-key", BOUND, {"wrong_key": 0x5A5A}),
             ("bind-no-bind-right", MW_BIND, {"mr_without": ACCESS_MW_BIND}),
             ("bind-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE}),
             (

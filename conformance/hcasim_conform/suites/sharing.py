@@ -16,6 +16,11 @@ STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
 
 MOST_SGES = 30  # of the adapters at hand
 ALLOCATORS = 1  # IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS
+LONGEST = {
+    "inline": "inline data, from 12 to 252 bytes",
+    "sges": "SGEs, from 1 to 8",
+    "unasked": "inline data that was granted and not asked for, with 1 to 8 SGEs",
+}
 STATES = {"reset": 0, "err": 6}  # enum ibv_qp_state
 
 # Case: QP type, what holds what, sentence, further sentences, needed capabilities.
@@ -105,16 +110,16 @@ class Sharing(Suite):
                 "were granted, are executed with their own bytes",
             )
         for qpt in ("RC", "UC", "UD", "XRC_SEND"):
-            for sges, what in enumerate(("inline data, from 12 to 252 bytes", "SGEs, from 1 to 8")):
+            for kind, (case, what) in enumerate(LONGEST.items()):
                 yield self._case(
                     "full",
                     qpt,
-                    "longest-sges" if sges else "longest-inline",
+                    f"longest-{case}",
                     "longest_requests",
                     Expect(MAX_SEND, also=(GRANTED,)),
                     f"a list of as many requests as were granted, each with all its {what}, is taken, and each is executed with its "
                     "own bytes",
-                    sges=sges,
+                    kind=kind,
                 )
         yield self._case(
             "create",

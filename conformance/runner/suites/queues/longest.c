@@ -110,8 +110,8 @@ static void list_of(struct kit *k, struct longest *t)
 	judge(k, t);
 }
 
-/* Either asked for: bytes of inline data, or SGEs. */
-static void longest(struct kit *k, uint32_t bytes, uint32_t sges)
+/* With what was asked for, bytes of inline data or SGEs; or with the inline data that was granted unasked. */
+static void longest(struct kit *k, uint32_t bytes, uint32_t sges, bool unasked)
 {
 	const struct link_opts opts = {.sq_depth = DEPTH, .cq_depth = 4 * DEPTH};
 	struct cell cell = *k->cell;
@@ -122,20 +122,22 @@ static void longest(struct kit *k, uint32_t bytes, uint32_t sges)
 	cell.ask_sge = sges;
 	if (!kit_link(&there, API_POST, &opts))
 		return;
-	t.is_inline = bytes;
-	t.len = bytes ? at_most(k->l->cap.max_inline_data, MOST_LEN)
+	t.is_inline = bytes || unasked;
+	if (t.is_inline && !k->l->cap.max_inline_data)
+		return;
+	t.len = t.is_inline ? at_most(k->l->cap.max_inline_data, MOST_LEN)
 		      : PIECE * at_most(k->l->cap.max_send_sge, MOST_SGE);
 	list_of(k, &t);
 }
 
 static void longest_requests(struct kit *k)
 {
-	const bool sges = kit_arg(k, "sges", 0);
+	const int kind = kit_arg(k, "kind", 0);
 
-	for (uint32_t bytes = FIRST; bytes <= LAST && !sges && KIT_GOOD(k); bytes += STEP)
-		longest(k, bytes, 1);
-	for (uint32_t num = 1; num <= MOST_SGE && sges && KIT_GOOD(k); num++)
-		longest(k, 0, num);
+	for (uint32_t bytes = FIRST; bytes <= LAST && !kind && KIT_GOOD(k); bytes += STEP)
+		longest(k, bytes, 1, false);
+	for (uint32_t num = 1; num <= MOST_SGE && kind && KIT_GOOD(k); num++)
+		longest(k, 0, num, kind == 2);
 }
 
 const struct scenario longest_scenarios[] = {
