@@ -136,7 +136,6 @@ static int start_context(struct hcasim_context *ctx, const struct hcasim_alloc_u
 		return err;
 	ctx->max_send_wqebb = resp->max_send_wqebb;
 	ctx->max_inline = resp->max_inline;
-	ctx->max_sge = resp->max_sge;
 	ctx->max_tso = resp->max_tso;
 	ctx->max_tso_hdr = resp->max_tso_hdr;
 	ctx->poll_doorbell = resp->flags & HCASIM_UCONTEXT_POLL_DOORBELL;

@@ -68,7 +68,7 @@ struct hcasim_context {
 	uint64_t uar_mmap_offset;
 	uint64_t td_uars_free; /* bit i: page i + 1 is not used by a thread domain; protected by table_lock */
 
-	uint32_t max_send_wqebb, max_inline, max_sge, max_tso, max_tso_hdr;
+	uint32_t max_send_wqebb, max_inline, max_tso, max_tso_hdr;
 	bool poll_doorbell; /* the device wants to know of each poll */
 	size_t qp_ex_size;  /* of struct ibv_qp_ex in the loaded libibverbs (layout.c) */
 

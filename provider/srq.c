@@ -259,7 +259,7 @@ static int post_one(struct hcasim_srq *srq, const struct ibv_recv_wr *wr)
 	uint32_t place = srq->pi & (HCASIM_MAX_SRQ_WR - 1);
 	uint16_t tag;
 
-	if (wr->num_sge < 0 || (uint32_t)wr->num_sge > srq->max_sge)
+	if ((uint32_t)wr->num_sge > srq->max_sge) /* or negative */
 		return EINVAL;
 	if (srq->used >= srq->max_wr)
 		return ENOMEM;

@@ -48,7 +48,6 @@ static void open_context(struct fixture *fixture, const struct fixture_config *c
 	fixture->ctx->uar.use_bf = !cfg->no_bf;
 	fixture->ctx->max_send_wqebb = HCASIM_MAX_SQ_WQEBB;
 	fixture->ctx->max_inline = HCASIM_MAX_INLINE;
-	fixture->ctx->max_sge = HCASIM_MAX_SGE;
 	fixture->ctx->qp_ex_size = hcasim_qp_ex_size();
 	pthread_mutex_init(&fixture->ctx->table_lock, NULL);
 	hcasim_init_ops(fixture->ctx);

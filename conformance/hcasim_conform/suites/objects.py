@@ -83,6 +83,7 @@ class Objects(Suite):
         for case, clause, args in (
             ("bind-beyond-region", BOUND, {"shift": 1}),
             ("bind-other-pd", BOUND, {"other_pd": 1}),
+            ("bind-no-key", BOUND, {"wrong_key": 0x5A5A}),
             ("bind-no-bind-right", MW_BIND, {"mr_without": ACCESS_MW_BIND}),
             ("bind-no-local-write", MW_LOCAL_WRITE, {"mr_without": LOCAL_WRITE}),
             (
@@ -192,6 +193,18 @@ class Objects(Suite):
         yield self._region("RC", "excludes-post_send", "region_excludes", LOCK, waits, send, {"list": 1})
         bind = self._region("RC", "excludes-bind_mw", "region_excludes_bind", LOCK, waits, (), {})
         yield replace(bind, needs=("memory_windows/1",))
+        own = "each of five threads writes its own bytes through a QP of its own, and finds its own completions"
+        yield self._region("RC", "threads-own-qps", "threads_own_qps", LOCK, own, (), {})
+        for case, spare in (("threads-own-domains", 1), ("threads-many-domains", 80)):
+            domains = f"{own}; all but one have a thread domain of their own"
+            several = self._region("RC", case, "threads_own_qps", TD_LOCKING, domains, (), {"spare": spare})
+            yield replace(several, expect=Expect(TD_LOCKING, level="SHOULD", errata=("TD-LOCK",)))
+        once = "receives that several threads post to one queue are all there, and each completion is polled by one of them"
+        for case, srq in (("threads-one-rq", 0), ("threads-one-srq", 1)):
+            shared = self._region("RC", case, "threads_one_queue", TD_LOCKING, once, (), {"srq": srq})
+            yield replace(
+                shared, expect=Expect(TD_LOCKING, level="SHOULD", errata=("TD-LOCK",)), needs=("srq",) * srq
+            )
         free = "a thread on another QP does not wait"
         yield self._region("RC", "of-one-qp", "region_of_one_qp", LOCK, free, send, {})
         yield Case(

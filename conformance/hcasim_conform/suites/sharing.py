@@ -16,6 +16,11 @@ STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
 
 MOST_SGES = 30  # of the adapters at hand
 ALLOCATORS = 1  # IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS
+LONGEST = {
+    "inline": "inline data, from 12 to 252 bytes",
+    "sges": "SGEs, from 1 to 8",
+    "unasked": "inline data that was granted and not asked for, with 1 to 8 SGEs",
+}
 STATES = {"reset": 0, "err": 6}  # enum ibv_qp_state
 
 # Case: QP type, what holds what, sentence, further sentences, needed capabilities.
@@ -62,7 +67,7 @@ class Sharing(Suite):
             "fields-alone",
             "fields_alone",
             Expect(FIELDS),
-            "a CQ with one flag of wc_flags gives the value that a CQ with all flags gives, and what needs no flag",
+            "a CQ with one flag of wc_flags gives the value that a CQ with all flags and ibv_poll_cq() give, and what needs no flag",
             more=0,
         )
         yield self._case(
@@ -104,6 +109,18 @@ class Sharing(Suite):
                 "a list of requests with as many SGEs as the QP has, longer than the queue: all that are taken, at least as many as "
                 "were granted, are executed with their own bytes",
             )
+        for qpt in ("RC", "UC", "UD", "XRC_SEND"):
+            for kind, (case, what) in enumerate(LONGEST.items()):
+                yield self._case(
+                    "full",
+                    qpt,
+                    f"longest-{case}",
+                    "longest_requests",
+                    Expect(MAX_SEND, also=(GRANTED,)),
+                    f"a list of as many requests as were granted, each with all its {what}, is taken, and each is executed with its "
+                    "own bytes",
+                    kind=kind,
+                )
         yield self._case(
             "create",
             "RC",

@@ -22,7 +22,8 @@ static const struct scenario *const suites[] = {
 	rss_scenarios,       import_scenarios,        argument_scenarios,    tag_edge_scenarios,
 	crowd_scenarios,     held_scenarios,          field_scenarios,       most_sge_scenarios,
 	abrupt_scenarios,    mixture_scenarios,       fence_scenarios,       oversize_scenarios,
-	connect_scenarios,   dmabuf_scenarios,
+	connect_scenarios,   dmabuf_scenarios,        crew_scenarios,
+	longest_scenarios,   shared_queue_scenarios,
 };
 
 static const struct scenario *find(const char *name)

@@ -100,5 +100,8 @@ extern const struct scenario answer_scenarios[];
 extern const struct scenario stopped_scenarios[];
 extern const struct scenario pace_scenarios[];
 extern const struct scenario connect_scenarios[];
+extern const struct scenario crew_scenarios[];
+extern const struct scenario shared_queue_scenarios[];
+extern const struct scenario longest_scenarios[];
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Each field of an extended CQ asked for alone: its function gives the value that it has with all the others. */
+/*
+ * Each field of an extended CQ asked for alone: its function gives the value that it has with all the others, and that
+ * struct ibv_wc has.
+ */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -97,7 +100,37 @@ struct alone {
 	struct ibv_ah *ah;
 	uint8_t *mem;
 	uint64_t value[NUM_FIELDS]; /* with all fields asked for */
+	uint64_t plain;             /* those whose value ibv_poll_cq() has given */
+	uint64_t sent_at;           /* raw clock when the datagram was not sent yet */
+	uint64_t clock_bits;        /* of the raw clock and of time stamps; 0: no clock */
 };
+
+static uint64_t raw_clock(const struct alone *a)
+{
+	struct ibv_values_ex v = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK};
+
+	if (ibv_query_rt_values_ex(a->k->r->dut.requester.ctx, &v))
+		KIT_FAULT(a->k, "ibv_query_rt_values_ex failed");
+	return (uint64_t)v.raw_clock.tv_sec * 1000000000u + (uint64_t)v.raw_clock.tv_nsec;
+}
+
+static uint64_t clock_bits(struct kit *k)
+{
+	struct ibv_device_attr_ex attr;
+	int ret = ibv_query_device_ex(k->r->dut.requester.ctx, NULL, &attr);
+
+	return ret || !k->r->dut.requester.clock_khz ? 0 : attr.completion_timestamp_mask;
+}
+
+/* The time of a completion is between two readings of the raw clock. */
+static void judge_time(struct alone *a, uint64_t got)
+{
+	const uint64_t bits = a->clock_bits, after = bits ? raw_clock(a) : 0;
+
+	if (bits && (((got - a->sent_at) & bits) > bits / 2 || ((after - got) & bits) > bits / 2))
+		KIT_FAULT(a->k, "completion_ts is %llu, the raw clock was %llu before the message and %llu after it",
+			  (unsigned long long)got, (unsigned long long)a->sent_at, (unsigned long long)after);
+}
 
 static bool send_datagram(struct alone *a)
 {
@@ -108,6 +141,7 @@ static bool send_datagram(struct alone *a)
 	struct ibv_send_wr wr = kit_wr(0xf1e1d0, IBV_WR_SEND_WITH_IMM, &from), *bad;
 	int ret = ibv_post_recv(a->o.qp, &recv, &bad_recv);
 
+	a->sent_at = a->clock_bits ? raw_clock(a) : 0;
 	wr.imm_data = htobe32(IMM);
 	wr.wr.ud.ah = a->ah;
 	wr.wr.ud.remote_qpn = a->o.qp->qp_num;
@@ -137,9 +171,11 @@ static void judge(struct alone *a, const struct field *f, bool all)
 		KIT_CHECK(a->k, all ? got > 0 : got > want, "%s is %llu, and was %llu before", f->name,
 			  (unsigned long long)got, (unsigned long long)want);
 		*value = got;
+		if (f->flag == IBV_WC_EX_WITH_COMPLETION_TIMESTAMP)
+			judge_time(a, got);
 		return;
 	case SAME:
-		want = all ? got : want;
+		want = all && !(a->plain & f->flag) ? got : want;
 		break;
 	}
 	*value = got;
@@ -202,6 +238,38 @@ static bool ask(struct alone *a, uint64_t flags, const char *name)
 	return has;
 }
 
+static void take_plain(struct alone *a, const struct ibv_wc *wc)
+{
+	const uint64_t value[][2] = {{IBV_WC_EX_WITH_SLID, wc->slid},
+				     {IBV_WC_EX_WITH_SL, wc->sl},
+				     {IBV_WC_EX_WITH_DLID_PATH_BITS, wc->dlid_path_bits}};
+
+	for (size_t i = 0; i < NUM_FIELDS; i++)
+		for (size_t j = 0; j < sizeof(value) / sizeof(value[0]); j++)
+			if (fields[i].flag == value[j][0]) {
+				a->value[i] = value[j][1];
+				a->plain |= fields[i].flag;
+			}
+}
+
+/* The same datagram by ibv_poll_cq(). */
+static void ask_plain(struct alone *a)
+{
+	const struct link l = {.dut = &a->k->r->dut};
+	struct ibv_context *ctx = a->k->r->dut.requester.ctx;
+	struct ibv_wc wc;
+
+	a->o = (struct own){.init.qp_type = IBV_QPT_UD, .to_itself = true};
+	a->o.send_cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+	a->o.recv_cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+	if (!a->o.send_cq || !a->o.recv_cq)
+		KIT_FAULT(a->k, "ibv_create_cq failed with %s", errno_name(errno));
+	else if (own_create_qp(a->k, &a->o) && own_reach(a->k, &a->o, IBV_QPS_RTS) && send_datagram(a) &&
+		 kit_wait(a->k, (struct link *)&l, a->o.recv_cq, &wc))
+		take_plain(a, &wc);
+	own_destroy(&a->o);
+}
+
 static void fields_alone(struct kit *k)
 {
 	struct end *end = &k->r->dut.requester;
@@ -210,6 +278,7 @@ static void fields_alone(struct kit *k)
 	uint64_t has = 0;
 
 	link_address(end, end, &av);
+	a.clock_bits = clock_bits(k);
 	a.ah = ibv_create_ah(end->pd, &av);
 	a.mr = a.mem ? ibv_reg_mr(end->pd, a.mem, 4096, IBV_ACCESS_LOCAL_WRITE) : NULL;
 	if (!a.ah || !a.mr)
@@ -222,6 +291,8 @@ static void fields_alone(struct kit *k)
 		}
 	}
 	a.o = (struct own){0};
+	if (KIT_GOOD(k))
+		ask_plain(&a);
 	if (KIT_GOOD(k) && has & (has - 1))
 		ask(&a, has, "all fields");
 	for (size_t i = 0; i < NUM_FIELDS && KIT_GOOD(k); i++)

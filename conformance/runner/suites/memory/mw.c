@@ -182,9 +182,12 @@ static void mw_bad_bind(struct kit *k)
 	struct ibv_pd *pd = ibv_alloc_pd(k->r->dut.responder.ctx);
 	int without = kit_arg(k, "mr_without", 0);
 	struct ibv_mw *mw = mw_new(k, kit_arg(k, "other_pd", 0) ? pd : NULL, IBV_MW_TYPE_2);
-	struct ibv_mr *mr = NULL;
+	struct ibv_mr *mr = NULL, wrong = *k->l->target.mr;
 	struct bind b = mw_usual(k->l);
 
+	wrong.lkey ^= 0x100u * (unsigned int)kit_arg(k, "wrong_key", 0);
+	if (kit_arg(k, "wrong_key", 0))
+		b.mr = &wrong;
 	if (mw && without) {
 		int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_READ;
 
@@ -335,7 +338,28 @@ static void refuse_bind(struct kit *k, struct ibv_qp *qp, struct ibv_mw *mw, con
 	k->res->err = ret;
 }
 
-/* On a QP in RESET, and on one of a type that binds no windows. */
+/* A datagram QP of the responder's end that could send. */
+static struct ibv_qp *ready_ud(struct kit *k, struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = k->r->dut.responder.port, .qkey = 1};
+	struct ibv_qp *qp;
+	int ret;
+
+	init->qp_type = IBV_QPT_UD;
+	qp = ibv_create_qp(k->r->dut.responder.pd, init);
+	if (!qp)
+		return NULL;
+	ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+	attr.qp_state = IBV_QPS_RTR;
+	ret = ret ? ret : ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+	attr.qp_state = IBV_QPS_RTS;
+	ret = ret ? ret : ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	if (ret)
+		KIT_FAULT(k, "moving a UD QP to RTS failed with %s", errno_name(ret));
+	return qp;
+}
+
+/* On a QP in RESET, and on one of a type that binds no windows, in RTS. */
 static void mw_type_1_refused(struct kit *k)
 {
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_1);
@@ -348,8 +372,7 @@ static void mw_type_1_refused(struct kit *k)
 	b.mr = k->l->target.mr;
 	init.qp_type = k->cell->qpt;
 	reset = mw ? ibv_create_qp(pd, &init) : NULL;
-	init.qp_type = IBV_QPT_UD;
-	other = mw ? ibv_create_qp(pd, &init) : NULL;
+	other = mw ? ready_ud(k, &init) : NULL;
 	if (reset && other) {
 		refuse_bind(k, reset, mw, &b, "a QP in RESET");
 		refuse_bind(k, other, mw, &b, "a UD QP");

@@ -8,12 +8,15 @@
 #include "suites/objects/own.h"
 
 #define MOST_BLOCKS 64
+#define GUARD       64 /* bytes behind a block, which nobody may write */
+#define UNTOUCHED   0xc3
 
 /* The memory that a parent domain's allocator has given out. */
 struct pool {
 	struct ibv_pd *pd; /* the parent domain; NULL while it is created */
 	struct {
 		void *at;
+		size_t size;
 		uint64_t type;
 	} block[MOST_BLOCKS];
 	unsigned int allocs, frees, held;
@@ -36,10 +39,12 @@ static void *pool_alloc(struct ibv_pd *pd, void *context, size_t size, size_t al
 		return IBV_ALLOCATOR_USE_DEFAULT;
 	if (p->allocs == p->fail_at || p->held == MOST_BLOCKS)
 		return NULL;
-	if (posix_memalign(&at, alignment < sizeof(void *) ? sizeof(void *) : alignment, size))
+	if (posix_memalign(&at, alignment < sizeof(void *) ? sizeof(void *) : alignment, size + GUARD))
 		return NULL;
-	memset(at, 0, size);
+	memset(at, 0x96, size); /* the page does not say that the memory is cleared */
+	memset((uint8_t *)at + size, UNTOUCHED, GUARD);
 	p->block[p->held].at = at;
+	p->block[p->held].size = size;
 	p->block[p->held++].type = type;
 	return at;
 }
@@ -56,6 +61,9 @@ static void pool_free(struct ibv_pd *pd, void *context, void *at, uint64_t type)
 			continue;
 		if (p->block[i].type != type)
 			p->wrong = "free got another resource type than alloc";
+		for (size_t j = 0; j < GUARD; j++)
+			if (((uint8_t *)at)[p->block[i].size + j] != UNTOUCHED)
+				p->wrong = "bytes behind the memory from alloc were written";
 		p->block[i] = p->block[--p->held];
 		free(at);
 		return;

@@ -99,20 +99,25 @@ static bool import_objects(struct imports *i)
 static int write_bytes(struct kit *in, struct ibv_pd *pd, const struct ibv_mr *mr, uint8_t *bytes)
 {
 	struct own o = {.init.pd = pd, .to_itself = true};
-	struct ibv_sge sge = {(uintptr_t)bytes, 64, mr->lkey};
-	struct ibv_send_wr wr = kit_wr(9, IBV_WR_RDMA_WRITE, &sge), *bad;
 	struct ibv_wc wc = {.status = -1};
 
-	wr.wr.rdma.remote_addr = (uintptr_t)bytes + 1024;
-	wr.wr.rdma.rkey = mr->rkey;
+	o.init.comp_mask = IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+	o.init.send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE;
 	for (unsigned int i = 0; i < 64; i++)
 		bytes[i] += (uint8_t)(i + 1);
 	if (own_create(in, &o, IBV_QPT_RC) && own_reach(in, &o, IBV_QPS_RTS)) {
 		struct link l = {.dut = &in->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
-		const int ret = ibv_post_send(o.qp, &wr, &bad);
+		struct ibv_qp_ex *qpx = ibv_qp_to_qp_ex(o.qp);
+		int ret;
 
+		ibv_wr_start(qpx);
+		qpx->wr_id = 9;
+		qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_rdma_write(qpx, mr->rkey, (uintptr_t)bytes + 1024);
+		ibv_wr_set_sge(qpx, mr->lkey, (uintptr_t)bytes, 64);
+		ret = ibv_wr_complete(qpx);
 		if (ret)
-			KIT_FAULT(in, "ibv_post_send failed with %s", errno_name(ret));
+			KIT_FAULT(in, "a region was refused with %s", errno_name(ret));
 		else
 			kit_wait(in, &l, o.send_cq, &wc);
 	}

@@ -30,6 +30,7 @@ struct shape {
 	uint8_t missing; /* bytes that the transport header lacks */
 	uint8_t offset;  /* words of the TCP header, as it says; 0: as many as it has */
 	bool zero;       /* the payload makes the transport checksum 0 */
+	uint8_t units;   /* of 8 bytes, of the first extension header, besides the usual one */
 	uint8_t mac[5];  /* UD: behind an Ethernet header for this address, not the 4 bytes of IPoIB */
 };
 
@@ -56,6 +57,8 @@ static const struct shape shapes[] = {
 	{"VLAN, IPv6, UDP", 1, 6, 0, UDP, .len = 56},
 	{"IPv6 extension, TCP", 0, 6, 1, TCP, .len = 57},
 	{"IPv6 extensions, UDP", 0, 6, 3, UDP, .len = 58},
+	{"a long IPv6 extension, TCP", 0, 6, 1, TCP, .len = 59, .units = 5},
+	{"long IPv6 extensions, UDP", 0, 6, 2, UDP, .len = 60, .units = 20},
 	{"IPv6, bytes behind the packet", 0, 6, 0, UDP, .len = 20, .trailer = 9},
 	{"no IP", 0, 0, 0, 0, .len = 80},
 	{"IPv4 header alone", 0, 4, 0, ICMP, .len = 0},
@@ -139,13 +142,13 @@ static uint32_t put_ipv6(uint8_t *p, const struct shape *s, uint32_t l4_len)
 	for (int i = 8; i < 40; i++)
 		p[i] = 0x20 + i;
 	for (unsigned int i = 0; i < s->more; i++) {
-		uint32_t len = i == 1 ? 16 : 8;
+		uint32_t len = i == 1 ? 16 : 8 + s->units * 8;
 
 		memset(p + size, 0, len);
 		p[size] = i + 1 < s->more ? kinds[i + 1] : s->proto;
 		p[size + 1] = len / 8 - 1;
 		p[size + 2] = 1; /* PadN; as a routing header: type 1, none left */
-		p[size + 3] = i == 1 ? 0 : 4;
+		p[size + 3] = i == 1 ? 0 : len - 4;
 		size += len;
 	}
 	put16(p + 4, size - 40 + l4_len);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Lists of as many requests as a QP was granted, each as long as it may be: with all inline data, or all SGEs. The
+ * device sees none of them before the last one is there, so that a ring that is too short for them loses the first.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "judge/watchdog.h"
+#include "suites/kit.h"
+
+#define DEPTH    16
+#define STEP     16 /* of the inline sizes: no ring has a finer grain */
+#define FIRST    12
+#define LAST     252
+#define MOST_LEN 512 /* of a request, if more inline data is granted than was asked for */
+#define MOST_SGE 8
+#define PIECE    8
+
+struct longest {
+	struct ibv_send_wr wr[DEPTH];
+	struct ibv_sge sge[DEPTH][MOST_SGE];
+	uint8_t *from[DEPTH], *to[DEPTH];
+	unsigned int num;
+	uint32_t len;
+	bool is_inline;
+};
+
+static unsigned int at_most(uint32_t granted, unsigned int most)
+{
+	return granted < most ? granted : most;
+}
+
+/* WRITEs, each to a place of its own, or SENDs, each to a receive of its own. */
+static bool fill(struct kit *k, struct longest *t, unsigned int i)
+{
+	struct link *l = k->l;
+	const unsigned int sges = t->is_inline ? 1 : t->len / PIECE;
+	struct ibv_send_wr *wr = &t->wr[i];
+	const bool datagram = l->qpt == IBV_QPT_UD;
+
+	t->from[i] = arena_take(&l->local, t->len);
+	t->to[i] = datagram ? l->slot[i] + LINK_GRH_LEN : arena_take(&l->target, t->len);
+	if (!t->from[i] || !t->to[i]) {
+		KIT_FAULT(k, "the memory of the case is too small");
+		return false;
+	}
+	arena_fill(&l->local, t->from[i], t->len, k->r->seed + i);
+	for (unsigned int j = 0; j < sges; j++)
+		t->sge[i][j] = (struct ibv_sge){arena_address(&l->local, t->from[i] + (size_t)j * PIECE),
+						t->is_inline ? t->len : PIECE, l->local.mr->lkey};
+	*wr = kit_wr(i, datagram ? IBV_WR_SEND : IBV_WR_RDMA_WRITE, t->sge[i]);
+	wr->num_sge = (int)sges;
+	wr->send_flags |= t->is_inline ? IBV_SEND_INLINE : 0;
+	wr->next = i + 1 < t->num ? &t->wr[i + 1] : NULL;
+	if (datagram) {
+		wr->wr.ud.ah = l->ah;
+		wr->wr.ud.remote_qpn = l->peer->qp_num;
+		wr->wr.ud.remote_qkey = LINK_QKEY;
+	} else {
+		wr->wr.rdma.remote_addr = arena_address(&l->target, t->to[i]);
+		wr->wr.rdma.rkey = l->target.mr->rkey;
+	}
+	wr->qp_type.xrc.remote_srqn = l->srqn;
+	return true;
+}
+
+/* A WRITE of UC completes before its data is visible. */
+static void settle(struct link *l, const struct longest *t)
+{
+	struct watchdog limit = watchdog(l->dut->timeout_ms);
+	const unsigned int last = t->num - 1;
+
+	do
+		link_fetch(l);
+	while (memcmp(t->from[last], t->to[last], t->len) && !watchdog_expired(&limit));
+}
+
+static void judge(struct kit *k, struct longest *t)
+{
+	struct link *l = k->l;
+	struct ibv_wc wc;
+
+	for (unsigned int i = 0; i < t->num; i++)
+		if (!kit_expect(k, l, l->cq, l->qp, i, IBV_WC_SUCCESS) ||
+		    (l->qpt == IBV_QPT_UD && !kit_wait(k, l, l->peer_cq, &wc)))
+			return;
+	settle(l, t);
+	for (unsigned int i = 0; i < t->num && KIT_GOOD(k); i++)
+		judge_bytes(&k->res->verdict, "a request", t->from[i], t->to[i], t->len);
+}
+
+static void list_of(struct kit *k, struct longest *t)
+{
+	struct link *l = k->l;
+	int rc;
+
+	arena_reset(&l->local);
+	arena_reset(&l->target);
+	t->num = at_most(l->cap.max_send_wr, DEPTH);
+	for (unsigned int i = 0; i < t->num; i++)
+		if (!fill(k, t, i))
+			return;
+	rc = link_fill_recv(l);
+	KIT_CHECK(k, !rc, "posting receives failed with %s", errno_name(rc));
+	link_push(l);
+	rc = kit_post(k, l->qp, l->peer, t->wr, NULL);
+	KIT_CHECK(k, !rc, "%u requests of %u bytes were refused with %s, as many are granted", t->num, t->len,
+		  errno_name(rc));
+	judge(k, t);
+}
+
+/* With what was asked for, bytes of inline data or SGEs; or with the inline data that was granted unasked. */
+static void longest(struct kit *k, uint32_t bytes, uint32_t sges, bool unasked)
+{
+	const struct link_opts opts = {.sq_depth = DEPTH, .cq_depth = 4 * DEPTH};
+	struct cell cell = *k->cell;
+	struct kit there = {.r = k->r, .cell = &cell, .res = k->res, .l = k->l};
+	static struct longest t;
+
+	cell.ask_inline = bytes;
+	cell.ask_sge = sges;
+	if (!kit_link(&there, API_POST, &opts))
+		return;
+	t.is_inline = bytes || unasked;
+	if (t.is_inline && !k->l->cap.max_inline_data)
+		return;
+	t.len = t.is_inline ? at_most(k->l->cap.max_inline_data, MOST_LEN)
+		      : PIECE * at_most(k->l->cap.max_send_sge, MOST_SGE);
+	list_of(k, &t);
+}
+
+static void longest_requests(struct kit *k)
+{
+	const int kind = kit_arg(k, "kind", 0);
+
+	for (uint32_t bytes = FIRST; bytes <= LAST && !kind && KIT_GOOD(k); bytes += STEP)
+		longest(k, bytes, 1, false);
+	for (uint32_t num = 1; num <= MOST_SGE && kind && KIT_GOOD(k); num++)
+		longest(k, 0, num, kind == 2);
+}
+
+const struct scenario longest_scenarios[] = {
+	{"longest_requests", longest_requests},
+	{NULL, NULL},
+};
