@@ -8,6 +8,7 @@ from .measure import MeasureError
 
 MOVED = 1  # percent: less is what clock edges and polls do
 OPEN = "not calibrated yet"  # in the source of a figure for which the table says more
+INSTEAD_OF_0 = {"B/cycle": 64}  # of which 0 has no limit; the least that other units can have is 1
 FIGURE = re.compile(r"( *)(\w+): {value: ([\d.]+), unit: ([^,]+), source: \"(.*)\"}$")
 
 
@@ -28,7 +29,7 @@ def other_values(value, unit):
     """What is tried in place of a figure, until one is legal."""
     if unit == "bool":
         return [1 - value]
-    return [2 * value, value / 2] if value else []
+    return [2 * value, value / 2] if value else [INSTEAD_OF_0.get(unit, 1)]
 
 
 def moves(rows, before):
@@ -46,14 +47,14 @@ def sentence(word, moved):
 
 
 def try_figure(key, value, unit, rows, before, measure):
-    reason = "of 0 there is no double"
+    reason = ""
     for other in other_values(value, unit):
         try:
             measure(rows, [f"{key}={other:g}"])
         except (MeasureError, ProfileError) as error:
             reason = str(error).rsplit(": ", maxsplit=1)[-1]
             continue
-        word = f"{other:g} instead" if unit == "bool" else "doubled" if other > value else "halved"
+        word = f"{other:g} instead" if unit == "bool" or not value else "doubled" if other > value else "halved"
         return sentence(word, moves(rows, before))
     return f"not tried: {reason}"
 

@@ -287,7 +287,7 @@ def test_sensitivity(tmp_path):
     """A DMA read of 64 B depends on the memory's latency, and not on the number of CQ objects; the sources say so."""
     profile = tmp_path / "open.yaml"
     text = (TOP / "sim/timing/profiles/pcie3x8.yaml").read_text().splitlines()
-    keep = ("read_latency: {value: 200", "max_cq: ", "transmit_buffer: ")
+    keep = ("read_latency: {value: 200", "max_cq: ", "transmit_buffer: ", "width: {value: 0")
     lines = [
         line if any(k in line for k in keep) else line.replace("not calibrated yet", "known") for line in text
     ]
@@ -305,6 +305,9 @@ def test_sensitivity(tmp_path):
     figures = yaml.safe_load(out.read_text())
     assert "doubled, small read 64 moves by +34 %" in figures["root"]["read_latency"]["source"]
     assert figures["adapter"]["max_cq"]["source"] == "estimate; doubled, no published row moves by 1 %"
+    assert figures["engine"]["stages"]["gather"]["width"]["source"] == (
+        "estimate; 64 instead, no published row moves by 1 %"
+    )
     assert "not calibrated yet" not in out.read_text()
     assert re.search(r"^root.read_latency +200  doubled, small read 64 moves by \+34 %$", result.stdout, re.M)
 
