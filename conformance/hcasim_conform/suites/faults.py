@@ -156,7 +156,7 @@ class Faults(Suite):
                     wrs=(self.work("ATOMIC_FETCH_AND_ADD", qpt),),
                     args={"sent_again": 1},
                 )
-            for name in ("RDMA_WRITE", "RDMA_READ"):
+            for name, _ in remote:
                 short = self.tables.operation(name).short
                 yield self._key(qpt, f"byte-before-{short}", "key_range", name, {"before": 1})
                 yield self._key(qpt, f"byte-behind-{short}", "key_range", name, {})

@@ -20,7 +20,9 @@ struct region {
 	struct ibv_mr *mr;
 };
 
-static bool make_region(struct kit *k, struct region *r, struct ibv_pd *pd, int access)
+/* Without so many bytes at the beginning and the end of its memory. */
+static bool make_short_region(struct kit *k, struct region *r, struct ibv_pd *pd, int access, int first,
+			      int last)
 {
 	r->buf = end_alloc(pd, SIZE);
 	if (!r->buf) {
@@ -28,11 +30,17 @@ static bool make_region(struct kit *k, struct region *r, struct ibv_pd *pd, int 
 		return false;
 	}
 	memset(r->buf, 0x77, SIZE);
-	r->mr = ibv_reg_mr(pd, r->buf, SIZE, access);
-	log_call(&k->res->log, "mr = ibv_reg_mr(pd, addr, %d, 0x%x)", SIZE, access);
+	r->mr = ibv_reg_mr(pd, r->buf + first, (size_t)(SIZE - first - last), access);
+	log_call(&k->res->log, "mr = ibv_reg_mr(pd, addr + %d, %d, 0x%x)", first, SIZE - first - last,
+		 access);
 	if (!r->mr)
 		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
 	return r->mr;
+}
+
+static bool make_region(struct kit *k, struct region *r, struct ibv_pd *pd, int access)
+{
+	return make_short_region(k, r, pd, access, 0, 0);
 }
 
 static void drop_region(struct region *r)
@@ -89,12 +97,12 @@ static bool reach(struct kit *k, const uint8_t *at, uint32_t rkey, enum ibv_wc_s
 	return wr_id && kit_expect(k, k->l, k->l->cq, k->l->qp, wr_id, status);
 }
 
-static void refused_remotely(struct kit *k, struct ibv_pd *pd, int access, int offset)
+static void refused_remotely(struct kit *k, struct ibv_pd *pd, int access)
 {
 	struct region r = {0};
 
 	if (kit_link(k, API_POST, NULL) && make_region(k, &r, pd, access) &&
-	    reach(k, r.buf + offset, r.mr->rkey, k->cell->status))
+	    reach(k, r.buf, r.mr->rkey, k->cell->status))
 		judge_untouched(k, &r);
 	drop_region(&r);
 }
@@ -102,16 +110,21 @@ static void refused_remotely(struct kit *k, struct ibv_pd *pd, int access, int o
 /* The region lacks the access flag that the operation needs. */
 static void key_right(struct kit *k)
 {
-	refused_remotely(k, k->r->dut.responder.pd, all_access & ~kit_arg(k, "without", 0), 0);
+	refused_remotely(k, k->r->dut.responder.pd, all_access & ~kit_arg(k, "without", 0));
 }
 
-/* One byte before or after the region. */
+/* One byte before or after the region, at an address where an atomic may be. */
 static void key_range(struct kit *k)
 {
-	unsigned int len = k->cell->wr[0].len[0];
+	const unsigned int len = k->cell->wr[0].len[0];
+	const bool before = kit_arg(k, "before", 0);
+	struct region r = {0};
 
-	refused_remotely(k, k->r->dut.responder.pd, all_access,
-			 kit_arg(k, "before", 0) ? -1 : (int)(SIZE - len + 1));
+	if (kit_link(k, API_POST, NULL) &&
+	    make_short_region(k, &r, k->r->dut.responder.pd, all_access, before, !before) &&
+	    reach(k, r.buf + (before ? 0 : SIZE - len), r.mr->rkey, k->cell->status))
+		judge_untouched(k, &r);
+	drop_region(&r);
 }
 
 static void key_other_pd(struct kit *k)
@@ -119,7 +132,7 @@ static void key_other_pd(struct kit *k)
 	struct ibv_pd *pd = ibv_alloc_pd(k->r->dut.responder.ctx);
 
 	KIT_CHECK(k, pd, "ibv_alloc_pd failed with %s", errno_name(errno));
-	refused_remotely(k, pd, all_access, 0);
+	refused_remotely(k, pd, all_access);
 	ibv_dealloc_pd(pd);
 }
 

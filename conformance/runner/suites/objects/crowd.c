@@ -10,6 +10,7 @@
 #define SENDS  6           /* of each queue */
 #define LOW    12          /* bits that the numbers of two QPs have in common */
 #define MOST   (2u << LOW) /* QPs until then, at most */
+#define ENDS   2
 #define BYTES  32
 #define MEMORY ((size_t)QUEUES * SENDS * 2 * BYTES)
 
@@ -127,17 +128,35 @@ static bool same_low_bits(const struct ibv_qp *a, const struct ibv_qp *b)
 	return !((a->qp_num ^ b->qp_num) & ((1u << LOW) - 1));
 }
 
+/* Whether the low bits are all 0 or all 1: the ends of a table. */
+static bool at_an_end(const struct ibv_qp *qp)
+{
+	return ((qp->qp_num + 1) & ((1u << LOW) - 1)) <= 1;
+}
+
+static void take(struct own *o, struct ibv_qp *qp)
+{
+	o->qp = qp;
+	o->known_mask = IBV_QP_STATE;
+	o->known.qp_state = IBV_QPS_RESET;
+}
+
 /*
- * Creates QPs until one has the low bits of `one`: that is o's, the others are never used. The last one, if the device
- * has no more. Returns how many others there are.
+ * Creates QPs until one has the low bits of `one`: that is o's, the others are never used, but for two at the ends, of
+ * the queues behind o. The last one, if the device has no more. Returns how many others there are.
  */
 static unsigned int pass_numbers(struct kit *k, const struct own *one, struct own *o, struct ibv_qp **others)
 {
+	unsigned int ends = 0;
 	struct ibv_qp_init_attr init = {.send_cq = o->send_cq, .recv_cq = o->recv_cq, .qp_type = IBV_QPT_RC};
 	unsigned int n = 0;
 
 	init.cap = (struct ibv_qp_cap){SENDS, SENDS, 1, 1, 0};
 	while (n < MOST && (others[n] = ibv_create_qp(k->r->dut.requester.pd, &init))) {
+		if (at_an_end(others[n]) && ends < ENDS) {
+			take(&o[++ends], others[n]);
+			continue;
+		}
 		n++;
 		if (same_low_bits(others[n - 1], one->qp))
 			break;
@@ -146,17 +165,29 @@ static unsigned int pass_numbers(struct kit *k, const struct own *one, struct ow
 		KIT_FAULT(k, "ibv_create_qp failed with %s", errno_name(errno));
 		return 0;
 	}
-	o->qp = others[--n];
-	o->known_mask = IBV_QP_STATE;
-	o->known.qp_state = IBV_QPS_RESET;
+	take(o, others[--n]);
 	return n;
+}
+
+/* A QP that uses the CQs of another one carries its messages. */
+static void use_end(struct kit *k, const struct crowd *c, const struct own *of, struct own *o, unsigned int queue)
+{
+	if (!o->qp || !KIT_GOOD(k))
+		return;
+	o->to_itself = true;
+	o->send_cq = of->send_cq;
+	o->recv_cq = of->recv_cq;
+	if (own_reach(k, o, IBV_QPS_RTS) && post(k, c, o, queue))
+		arrived(k, c, o, queue);
+	ibv_destroy_qp(o->qp);
+	*o = (struct own){0};
 }
 
 /* A number is 24 bits long in doorbells, contexts, packets and CQEs: two QPs with the same low bits carry their own. */
 static void queue_numbers(struct kit *k)
 {
 	struct ibv_qp **others = calloc(MOST, sizeof(*others));
-	struct own o[2] = {0};
+	struct own o[2 + ENDS] = {0};
 	struct crowd c = {0};
 	unsigned int count = 0;
 
@@ -176,9 +207,14 @@ static void queue_numbers(struct kit *k)
 		while (count)
 			ibv_destroy_qp(others[--count]);
 	}
+	for (unsigned int i = 2; i < 2 + ENDS; i++)
+		use_end(k, &c, &o[1], &o[i], i);
 out:
 	while (count)
 		ibv_destroy_qp(others[--count]);
+	for (unsigned int i = 2; i < 2 + ENDS; i++)
+		if (o[i].qp)
+			ibv_destroy_qp(o[i].qp);
 	own_destroy(&o[1]);
 	own_destroy(&o[0]);
 	end(&c);

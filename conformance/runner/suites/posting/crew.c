@@ -11,7 +11,7 @@
 #include "suites/objects/own.h"
 
 #define THREADS 5
-#define ROUNDS  12
+#define ROUNDS  6
 #define BURST   8 /* requests of a round, each of a region of its own, so that each is rung or pushed alone */
 #define MOST    260 /* bytes of a request */
 #define PLACE   (MOST + 4)
