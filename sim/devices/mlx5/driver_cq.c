@@ -64,7 +64,7 @@ static int get_request(struct mlx5_cq *cq, uint32_t cqe, struct drv_udata *u, st
 	return is_size(req->cqe_size) && is_number(cqe) ? 0 : -EINVAL;
 }
 
-/* Where it is armed: in the page that the library names, or in the first static one. */
+/* Where it is armed: in a page that the library has allocated, or in the first static one; DEVX names any of these. */
 static int get_page(struct mlx5_cq *cq, const struct mlx5_ib_create_cq *req)
 {
 	struct mlx5_ucontext *ctx = mlx5_ctx(cq->base.base.ctx);
@@ -72,7 +72,7 @@ static int get_page(struct mlx5_cq *cq, const struct mlx5_ib_create_cq *req)
 	if (req->flags & MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX) {
 		cq->page = mlx5_page_get(ctx, req->uar_page_index);
 		cq->uar_page = req->uar_page_index;
-		return cq->page || mlx5_page_is_static(ctx, cq->uar_page) ? 0 : -EINVAL;
+		return cq->page || (cq->devx && mlx5_page_is_static(ctx, cq->uar_page)) ? 0 : -EINVAL;
 	}
 	cq->uar_page = ctx->page[0];
 	return ctx->num_pages ? 0 : -EINVAL;

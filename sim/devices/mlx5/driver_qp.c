@@ -146,7 +146,7 @@ static int enter(struct drv_qp *base, const struct hca_qp_attr_create *attr)
 	return ret;
 }
 
-/* Where the QP's doorbell is: in the page that the library names, or in one of the static pages. */
+/* Where the QP's doorbell is: in a page that the library has allocated, or in a static one, which only DEVX names. */
 static int get_doorbell(struct mlx5_qp *qp, const struct mlx5_ib_create_qp *req)
 {
 	struct mlx5_ucontext *ctx = mlx5_ctx(qp->base.base.pd->ctx);
@@ -154,7 +154,7 @@ static int get_doorbell(struct mlx5_qp *qp, const struct mlx5_ib_create_qp *req)
 	if (req->flags & MLX5_QP_FLAG_UAR_PAGE_INDEX) {
 		qp->page = mlx5_page_get(ctx, req->bfreg_index);
 		qp->uar_page = req->bfreg_index;
-		return qp->page || mlx5_page_is_static(ctx, qp->uar_page) ? 0 : -EINVAL;
+		return qp->page || (qp->devx && mlx5_page_is_static(ctx, qp->uar_page)) ? 0 : -EINVAL;
 	}
 	if (!ctx->num_pages)
 		return -EINVAL;

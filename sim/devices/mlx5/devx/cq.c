@@ -64,11 +64,11 @@ static int enter(struct mlx5_devx_cmd *cmd, const struct hcasim_mlx5_cqc *cqc,
 	int ret;
 
 	cq->ctx = cmd->call->ctx;
+	cmd->obj->cq.devx = cmd->obj;
 	ret = ops->create_cq(cq, cqe, vector, 0, &u);
 	if (ret)
 		return ret;
 	cmd->obj->kind = MLX5_DEVX_CQ;
-	cmd->obj->cq.devx = cmd->obj;
 	return ops->moderate_cq(cq, (uint16_t)GET(MAX_COUNT, cqc->moderation),
 				(uint16_t)GET(PERIOD, cqc->moderation));
 }

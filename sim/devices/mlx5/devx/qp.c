@@ -144,12 +144,13 @@ static uint8_t enter(struct mlx5_devx_cmd *cmd, struct drv_qp_init *init,
 {
 	struct drv_udata u = mlx5_devx_udata(verb, sizeof(*verb));
 	struct drv_qp *qp = &cmd->obj->qp.base.base;
-	const int ret = cmd->call->dev->ops->create_qp(qp, init, &u);
+	int ret;
 
+	cmd->obj->qp.devx = cmd->obj;
+	ret = cmd->call->dev->ops->create_qp(qp, init, &u);
 	if (ret)
 		return mlx5_devx_status(ret);
 	cmd->obj->kind = MLX5_DEVX_QP;
-	cmd->obj->qp.devx = cmd->obj;
 	cmd->obj->number = cmd->number = qp->qpn;
 	return HCASIM_MLX5_CMD_STATUS_OK;
 }
