@@ -54,7 +54,9 @@ def try_figure(key, value, unit, rows, before, measure):
         except (MeasureError, ProfileError) as error:
             reason = str(error).rsplit(": ", maxsplit=1)[-1]
             continue
-        word = f"{other:g} instead" if unit == "bool" or not value else "doubled" if other > value else "halved"
+        word = "doubled" if other > value else "halved"
+        if unit == "bool" or not value:
+            word = f"{other:g} instead"
         return sentence(word, moves(rows, before))
     return f"not tried: {reason}"
 

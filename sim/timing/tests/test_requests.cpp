@@ -6,7 +6,7 @@
 #include "suite.h"
 
 #include <cmath>
-#include <cstring>
+#include <tuple>
 
 #include "fabric.h"
 #include "own_profile.h"
@@ -185,8 +185,12 @@ void limit_of_the_adapter()
 	}
 	CU_ASSERT(near(reads[1] / reads[0], 0.5, 0.1));
 	CU_ASSERT_EQUAL(writes[0], writes[1]);
-	config[0].max_rd_atomic = config[1].max_rd_atomic;
-	CU_ASSERT(memcmp(&config[0], &config[1], sizeof(config[0])) == 0);
+	const auto others = [](const hca_config &c) {
+		return std::tie(c.max_qp, c.max_cq, c.max_mr, c.max_mw, c.max_srq, c.doorbell_depth,
+				c.fetch_depth, c.gather_depth, c.tx_depth, c.rx_depth, c.rx_writes,
+				c.cqe_writes, c.queue_reads, c.posted_blocks, c.port_rate, c.port_mtu);
+	};
+	CU_ASSERT(others(config[0]) == others(config[1]));
 }
 
 /* However many are outstanding: each takes its time, after the one before it. */
