@@ -13,7 +13,7 @@
 #define THREADS 5
 #define ROUNDS  6
 #define BURST   8 /* requests of a round, each of a region of its own, so that each is rung or pushed alone */
-#define MOST    260 /* bytes of a request */
+#define MOST    120 /* bytes of a request */
 #define PLACE   (MOST + 4)
 #define SPARE   80 /* thread domains that are there before, when there shall be no further pages */
 #define ACCESS  (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)

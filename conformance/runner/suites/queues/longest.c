@@ -156,7 +156,7 @@ static void longest(struct kit *k, uint32_t bytes, uint32_t sges, bool unasked)
 static void longest_requests(struct kit *k)
 {
 	/* with headers of 32, 48 and 64 bytes a little more, or as many, as multiples of 64 bytes hold */
-	static const uint8_t bytes[] = {12, 44, 76, 108, 236}, sges[] = {1, 2, 3, 5, 7};
+	static const uint8_t bytes[] = {12, 44, 76, 108}, sges[] = {1, 2, 3, 5, 7};
 	const int kind = kit_arg(k, "kind", 0);
 
 	for (size_t i = 0; i < sizeof(bytes) && !kind && KIT_GOOD(k); i++)
