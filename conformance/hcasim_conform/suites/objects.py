@@ -193,7 +193,9 @@ class Objects(Suite):
         yield self._region("RC", "excludes-post_send", "region_excludes", LOCK, waits, send, {"list": 1})
         bind = self._region("RC", "excludes-bind_mw", "region_excludes_bind", LOCK, waits, (), {})
         yield replace(bind, needs=("memory_windows/1",))
-        own = "each of five threads writes its own bytes through a QP of its own, and finds its own completions"
+        own = (
+            "each of five threads writes its own bytes through a QP of its own, and finds its own completions"
+        )
         yield self._region("RC", "threads-own-qps", "threads_own_qps", LOCK, own, (), {})
         for case, spare in (("threads-own-domains", 1), ("threads-many-domains", 80)):
             domains = f"{own}; all but one have a thread domain of their own"

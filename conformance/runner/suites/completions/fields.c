@@ -128,8 +128,10 @@ static void judge_time(struct alone *a, uint64_t got)
 	const uint64_t bits = a->clock_bits, after = bits ? raw_clock(a) : 0;
 
 	if (bits && (((got - a->sent_at) & bits) > bits / 2 || ((after - got) & bits) > bits / 2))
-		KIT_FAULT(a->k, "completion_ts is %llu, the raw clock was %llu before the message and %llu after it",
-			  (unsigned long long)got, (unsigned long long)a->sent_at, (unsigned long long)after);
+		KIT_FAULT(
+			a->k,
+			"completion_ts is %llu, the raw clock was %llu before the message and %llu after it",
+			(unsigned long long)got, (unsigned long long)a->sent_at, (unsigned long long)after);
 }
 
 static bool send_datagram(struct alone *a)

@@ -170,7 +170,8 @@ static unsigned int pass_numbers(struct kit *k, const struct own *one, struct ow
 }
 
 /* A QP that uses the CQs of another one carries its messages. */
-static void use_end(struct kit *k, const struct crowd *c, const struct own *of, struct own *o, unsigned int queue)
+static void use_end(struct kit *k, const struct crowd *c, const struct own *of, struct own *o,
+		    unsigned int queue)
 {
 	if (!o->qp || !KIT_GOOD(k))
 		return;

@@ -13,22 +13,22 @@
 #define THREADS 5
 #define ROUNDS  6
 #define BURST   8 /* requests of a round, each of a region of its own, so that each is rung or pushed alone */
-#define MOST    260 /* bytes of a request */
+#define MOST    120 /* bytes of a request */
 #define PLACE   (MOST + 4)
-#define SPARE   80  /* thread domains that are there before, when there shall be no further pages */
+#define SPARE   80 /* thread domains that are there before, when there shall be no further pages */
 #define ACCESS  (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
 
 struct hand {
 	struct kit *k;
 	struct own own;
 	unsigned int id;
-	struct ibv_td *td;    /* NULL: the QP has none */
-	struct ibv_pd *pd;    /* the parent domain with it */
+	struct ibv_td *td; /* NULL: the QP has none */
+	struct ibv_pd *pd; /* the parent domain with it */
 	struct ibv_mr *mr;
 	uint8_t *to; /* where its requests write: a place for each of a round */
 	pthread_barrier_t *barrier;
 	int rc;
-	unsigned int at;          /* the failed request */
+	unsigned int at; /* the failed request */
 	enum ibv_wc_status status;
 	const char *failed;
 };

@@ -20,7 +20,7 @@ struct queue {
 	struct kit *k;
 	struct own o;
 	struct ibv_srq *srq;
-	atomic_uint waiting; /* threads that are not there yet */
+	atomic_uint waiting;             /* threads that are not there yet */
 	atomic_uint taken, times[TOTAL]; /* completions, of each receive */
 };
 

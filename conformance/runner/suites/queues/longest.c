@@ -20,12 +20,26 @@ struct longest {
 	uint8_t *from[DEPTH], *to[DEPTH];
 	unsigned int num;
 	uint32_t len;
-	bool is_inline;
+	bool is_inline, atomic;
+	uint64_t before[DEPTH]; /* atomic: the words that are added to */
 };
 
 static unsigned int at_most(uint32_t granted, unsigned int most)
 {
 	return granted < most ? granted : most;
+}
+
+/* Adds a number of its own to a word of its own. */
+static void make_atomic(struct link *l, struct longest *t, unsigned int i)
+{
+	struct ibv_send_wr *wr = &t->wr[i];
+
+	arena_fill(&l->target, t->to[i], t->len, i + 77);
+	memcpy(&t->before[i], t->to[i], sizeof(t->before[i]));
+	wr->opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	wr->wr.atomic.remote_addr = arena_address(&l->target, t->to[i]);
+	wr->wr.atomic.compare_add = i + 1;
+	wr->wr.atomic.rkey = l->target.mr->rkey;
 }
 
 /* WRITEs, each to a place of its own, or SENDs, each to a receive of its own. */
@@ -58,6 +72,8 @@ static bool fill(struct kit *k, struct longest *t, unsigned int i)
 		wr->wr.rdma.remote_addr = arena_address(&l->target, t->to[i]);
 		wr->wr.rdma.rkey = l->target.mr->rkey;
 	}
+	if (t->atomic)
+		make_atomic(l, t, i);
 	wr->qp_type.xrc.remote_srqn = l->srqn;
 	return true;
 }
@@ -70,7 +86,7 @@ static void settle(struct link *l, const struct longest *t)
 
 	do
 		link_fetch(l);
-	while (memcmp(t->from[last], t->to[last], t->len) && !watchdog_expired(&limit));
+	while (!t->atomic && memcmp(t->from[last], t->to[last], t->len) && !watchdog_expired(&limit));
 }
 
 static void judge(struct kit *k, struct longest *t)
@@ -83,7 +99,15 @@ static void judge(struct kit *k, struct longest *t)
 		    (l->qpt == IBV_QPT_UD && !kit_wait(k, l, l->peer_cq, &wc)))
 			return;
 	settle(l, t);
-	for (unsigned int i = 0; i < t->num && KIT_GOOD(k); i++)
+	for (unsigned int i = 0; i < t->num && t->atomic; i++) {
+		uint64_t got[2];
+
+		memcpy(&got[0], t->from[i], sizeof(got[0]));
+		memcpy(&got[1], t->to[i], sizeof(got[1]));
+		KIT_CHECK(k, got[0] == t->before[i] && got[1] == t->before[i] + i + 1,
+			  "atomic %u: the result or the word is wrong", i);
+	}
+	for (unsigned int i = 0; i < t->num && KIT_GOOD(k) && !t->atomic; i++)
 		judge_bytes(&k->res->verdict, "a request", t->from[i], t->to[i], t->len);
 }
 
@@ -120,23 +144,27 @@ static void longest(struct kit *k, uint32_t bytes, uint32_t sges, bool unasked)
 	if (!kit_link(&there, API_POST, &opts))
 		return;
 	t.is_inline = bytes || unasked;
+	t.atomic = kit_arg(k, "kind", 0) == 3;
 	if (t.is_inline && !k->l->cap.max_inline_data)
 		return;
-	t.len = t.is_inline ? at_most(k->l->cap.max_inline_data, MOST_LEN)
-		      : PIECE * at_most(k->l->cap.max_send_sge, MOST_SGE);
+	t.len = t.atomic      ? PIECE
+		: t.is_inline ? at_most(k->l->cap.max_inline_data, MOST_LEN)
+			      : PIECE * at_most(k->l->cap.max_send_sge, MOST_SGE);
 	list_of(k, &t);
 }
 
 static void longest_requests(struct kit *k)
 {
 	/* with headers of 32, 48 and 64 bytes a little more, or as many, as multiples of 64 bytes hold */
-	static const uint8_t bytes[] = {12, 44, 76, 108, 236}, sges[] = {1, 2, 3, 5, 7};
+	static const uint8_t bytes[] = {12, 44, 76, 108}, sges[] = {1, 2, 3, 5, 7};
 	const int kind = kit_arg(k, "kind", 0);
 
 	for (size_t i = 0; i < sizeof(bytes) && !kind && KIT_GOOD(k); i++)
 		longest(k, bytes[i], 1, false);
-	for (size_t i = 0; i < sizeof(sges) && kind && KIT_GOOD(k); i++)
+	for (size_t i = 0; i < sizeof(sges) && kind && kind < 3 && KIT_GOOD(k); i++)
 		longest(k, 0, sges[i], kind == 2);
+	if (kind == 3)
+		longest(k, 0, 1, false);
 }
 
 const struct scenario longest_scenarios[] = {
