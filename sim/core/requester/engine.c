@@ -109,6 +109,7 @@ static void qp_set(struct engine *e, uint32_t qpn, const struct engine_qp *ctx)
 
 static void qp_reset(struct engine *e, uint32_t qpn)
 {
+	fetch_clear(find(e, qpn));
 	sq_clear(find(e, qpn));
 }
 
@@ -116,6 +117,7 @@ static void qp_destroy(struct engine *e, uint32_t qpn)
 {
 	struct sq *sq = find(e, qpn);
 
+	fetch_clear(sq);
 	sq_clear(sq);
 	sq->dead = true;
 	e->sq[qpn] = NULL;

@@ -225,7 +225,6 @@ void sq_clear(struct sq *sq)
 	sq_timer_set(sq, HCA_PS_NEVER);
 	list_set(&sq->e->fetch_sqs, &sq->on_fetch, false);
 	list_set(&sq->e->tx_sqs, &sq->on_tx, false);
-	fetch_clear(sq);
 	while ((w = sq->head)) {
 		sq->head = w->next;
 		wqe_put(sq->e, w);

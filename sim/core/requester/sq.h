@@ -169,7 +169,7 @@ void fetch_put(struct engine *e, struct fetch *f);
 void fetch_begin(struct sq *sq, struct fetch *f, uint32_t n);
 /* They have arrived: passes them to the decoder, in the order of the ring. */
 void fetch_arrived(struct sq *sq, struct fetch *f);
-/* RESET: drops those that have arrived. */
+/* Before sq_clear(): drops those that have arrived. */
 void fetch_clear(struct sq *sq);
 bool decode_pending(const struct engine *e, struct hca_work *w) __attribute__((noinline));
 uint32_t decode_step(struct engine *e);
