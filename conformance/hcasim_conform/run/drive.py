@@ -250,7 +250,8 @@ class GroupRun:
                 error or f"{died(code)} before the first cell{': ' + complaint if complaint else ''}"
             )
             return False
-        elif code not in CELLS_WERE_RUN and not process.stalled:  # a crash while objects are destroyed, or a sanitizer's finding
+        elif code not in CELLS_WERE_RUN and not process.stalled:
+            # a crash while objects are destroyed, or a sanitizer's finding
             self.complain(
                 f"after the last cell of a group {died(code)}{': ' + complaint if complaint else ''}"
             )
