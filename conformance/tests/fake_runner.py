@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A runner without a device, for tests of the driver. FAKE_* name cells that fail, crash, hang, or are slow or late."""
+"""A runner without a device, for tests of the driver. FAKE_* name cells that fail, crash, hang, have another
+name, or are slow or late."""
 import json
 import os
 import signal
@@ -46,7 +47,7 @@ def generated(cell):
 if lines[0].get("ready"):
     say({"ready": True})
 for cell in (line["id"] for line in lines[1:]):
-    say({"begin": cell})
+    say({"begin": ":" if listed("FAKE_GARBLED", cell) else cell})
     if listed("FAKE_CRASH", cell):
         os.kill(os.getpid(), signal.SIGSEGV)
     while listed("FAKE_HANG", cell):

@@ -74,6 +74,15 @@ def test_a_crash_costs_one_cell(conform):
     assert "SIGSEGV" in row_of(data, SECOND)["faults"][0]
 
 
+def test_a_runner_that_names_another_cell_costs_one(conform):
+    """As one does whose memory a provider has overwritten."""
+    status, data = conform(FAKE_GARBLED=SECOND)
+    assert status == 1
+    assert [i for i, o in outcomes(data).items() if o == "fail"] == [SECOND]
+    assert row_of(data, SECOND)["faults"] == ["the runner's memory is damaged: it began ':'"]
+    assert not data["faults"]
+
+
 def test_a_crash_after_the_last_cell_fails_the_run(conform):
     status, data = conform(FAKE_CRASH_AT_END="1")
     assert status == 1

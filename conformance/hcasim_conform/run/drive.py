@@ -197,7 +197,10 @@ class GroupRun:
                 error = line["error"]
             elif "begin" in line:
                 current = self.left.popleft()
-                assert current.id == line["begin"], f"runner began {line['begin']}, expected {current.id}"
+                if current.id != line["begin"]:  # a provider that writes where it must not
+                    done(current, failed(f"the runner's memory is damaged: it began {line['begin']!r}"))
+                    process.stalled, current = True, None
+                    break
             else:
                 result = self.result(line)
                 done(current, result)
@@ -247,7 +250,8 @@ class GroupRun:
                 error or f"{died(code)} before the first cell{': ' + complaint if complaint else ''}"
             )
             return False
-        elif code not in CELLS_WERE_RUN:  # a crash while objects are destroyed, or a sanitizer's finding
+        elif code not in CELLS_WERE_RUN and not process.stalled:
+            # a crash while objects are destroyed, or a sanitizer's finding
             self.complain(
                 f"after the last cell of a group {died(code)}{': ' + complaint if complaint else ''}"
             )
