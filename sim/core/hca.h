@@ -284,12 +284,11 @@ struct hca_dcqcn {
 };
 
 struct hca_config {
-	char name[16];      /* "hcasim0" */
-	uint64_t node_guid; /* host order */
-	uint8_t num_ports;  /* 1 or 2 */
-	uint8_t mac[2][6];  /* of each port */
-	uint32_t max_qp, max_cq, max_mr, max_srq;
-	uint32_t max_mw;        /* memory windows, besides max_mr */
+	char name[16];                                    /* "hcasim0" */
+	uint64_t node_guid;                               /* host order */
+	uint8_t num_ports;                                /* 1 or 2 */
+	uint8_t mac[2][6];                                /* of each port */
+	uint32_t max_qp, max_cq, max_mr, max_srq, max_mw; /* max_mw: besides max_mr */
 	bool pfc;               /* priority flow control (IEEE 802.1Qbb) instead of pause of the whole link */
 	uint32_t max_rd_atomic; /* outstanding READs and atomics of a QP, both directions */
 	uint32_t acks_after_landing; /* 1: an ACK leaves only after the DMA writes it acknowledges landed */
