@@ -263,7 +263,18 @@ void rop_land(struct hca *hca, struct qp *qp)
 	}
 }
 
-/* The peer will request responses of READs and atomics from `from_psn` on again: drop those that wait. */
+static bool answers_from(const struct rop *r, uint32_t psn)
+{
+	const uint32_t last = r->kind == ROP_READ ? psn_add(r->psn, r->npkts - 1) : r->psn;
+
+	return (r->kind == ROP_READ || r->kind == ROP_ATOMIC || r->kind == ROP_ANSWER) &&
+	       psn_sub(last, psn) < CORE_PSN_HALF;
+}
+
+/*
+ * The peer will request responses of READs and atomics from `from_psn` on again: drop those that wait, or they would be
+ * sent before those. What still has to be in memory before them is waited for all the same.
+ */
 void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
 {
 	struct rop_fifo all = qp->resp.out;
@@ -271,16 +282,20 @@ void rop_drop_reads(struct hca *hca, struct qp *qp, uint32_t from_psn)
 
 	rop_fifo_init(&qp->resp.out);
 	for (r = all.head; r; r = next) {
-		uint32_t last = r->kind == ROP_READ ? psn_add(r->psn, r->npkts - 1) : r->psn;
-
 		next = r->next;
-		if ((r->kind == ROP_READ || r->kind == ROP_ATOMIC || r->kind == ROP_ANSWER) &&
-		    psn_sub(last, from_psn) < CORE_PSN_HALF) {
+		if (answers_from(r, from_psn)) {
 			rop_uncount(qp, r);
 			rop_put(hca, r);
 		} else {
 			rop_push(hca, &qp->resp.out, r);
 		}
+	}
+	for (r = qp->resp.landing.head; r; r = r->next) {
+		if (!answers_from(r, from_psn))
+			continue;
+		rop_uncount(qp, r);
+		r->kind = ROP_NONE;
+		qp->resp.held--;
 	}
 }
 

@@ -102,7 +102,8 @@ static void region_of(struct kit *k, struct buffer *b, const struct ibv_mr *plai
 
 	errno = 0;
 	mr = ibv_reg_dmabuf_mr(k->r->dut.requester.pd, OFFSET, LENGTH, IOVA, b->fd, RIGHTS);
-	log_call(&k->res->log, "/* ibv_reg_dmabuf_mr(pd, %u, %u, %u, fd, 0x%x) */", OFFSET, LENGTH, IOVA, RIGHTS);
+	log_call(&k->res->log, "/* ibv_reg_dmabuf_mr(pd, %u, %u, %u, fd, 0x%x) */", OFFSET, LENGTH, IOVA,
+		 RIGHTS);
 	if (!mr && (errno == EOPNOTSUPP || (errno == EINVAL && !b->exported))) {
 		seen(k->res, "no dma-buf that the device accepts; ");
 		return;

@@ -200,7 +200,9 @@ static void mw_bad_bind(struct kit *k)
 		b.len = 0;
 	b.access = kit_arg(k, "access", b.access);
 	b.addr += kit_arg(k, "shift", 0) ? k->l->target.size - MW_START - MW_LEN + 1 : 0;
-	if (mw && KIT_GOOD(k))
+	if (b.mr == &wrong && k->r->dut.remote)
+		seen(k->res, "a peer process binds with the region's own key; ");
+	else if (mw && KIT_GOOD(k))
 		mw_bind_refused(k, mw, &b);
 	mw_free(k, mw);
 	if (mr)
