@@ -80,6 +80,7 @@ static void trace_names(struct trace *t, const std::vector<std::string> &names)
 {
 	std::vector<const char *> texts;
 
+	texts.reserve(names.size());
 	for (const std::string &name : names)
 		texts.push_back(name.c_str());
 	trace_adapters(t, texts.data(), unsigned(texts.size()));

@@ -219,7 +219,9 @@ bool key_present(const struct hca *hca, uint32_t key, uint64_t addr, uint64_t le
 	if (!hca->mr.num_odp || !len)
 		return true;
 	mr = key_find(hca, key);
-	if (mr && mr->kind == KEY_INDIRECT)
+	if (!mr)
+		return true;
+	if (mr->kind == KEY_INDIRECT)
 		return parts_present(hca, mr, key, addr, len, write);
 	region = region_of(hca, mr);
 	return !region || present(region->odp, mr->a.va + (addr - mr->a.iova), len, write);
