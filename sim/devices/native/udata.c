@@ -9,7 +9,8 @@ void native_udata_put(struct drv_udata *u, const void *resp, size_t len)
 {
 	if (len > u->out_len)
 		len = u->out_len;
-	memcpy(u->out, resp, len);
+	if (len)
+		memcpy(u->out, resp, len);
 	u->out_used = len;
 }
 
