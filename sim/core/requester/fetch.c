@@ -38,7 +38,10 @@ void fetch_begin(struct sq *sq, struct fetch *f, uint32_t n)
 	f->run = sq->run;
 	f->index = sq->fetched;
 	f->num_bb = n;
-	*(sq->reads ? &sq->last_read->later : &sq->reads) = f;
+	if (sq->reads)
+		sq->last_read->later = f;
+	else
+		sq->reads = f;
 	sq->last_read = f;
 	sq->reading++;
 	sq->ahead += n;
