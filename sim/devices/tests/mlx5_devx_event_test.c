@@ -13,6 +13,7 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "mlx5_devx_world.h"
+#include "suite.h"
 
 #define EVENT(x) HCASIM_MLX5_EVENT_##x
 #define OMIT     MLX5_IB_UAPI_DEVX_CR_EV_CH_FLAGS_OMIT_DATA
@@ -351,17 +352,6 @@ int main(void)
 					    {"closed files", test_closed_files},
 					    {"objects of verbs", test_of_verbs},
 					    CU_TEST_INFO_NULL};
-	CU_SuiteInfo suites[] = {{.pName = "mlx5 DEVX events",
-				  .pInitFunc = devx_world_init,
-				  .pCleanupFunc = devx_world_exit,
-				  .pTests = (CU_TestInfo *)tests},
-				 CU_SUITE_INFO_NULL};
-	unsigned int failures;
 
-	if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-		return EXIT_FAILURE;
-	CU_basic_run_tests();
-	failures = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
-	CU_cleanup_registry();
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("mlx5 DEVX events", devx_world_init, devx_world_exit, tests);
 }

@@ -9,6 +9,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "mlx5_devx_world.h"
+#include "suite.h"
 
 #define BAD_PARAM HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR
 #define BAD_STATE HCASIM_MLX5_CMD_STATUS_BAD_RES_STATE_ERR
@@ -545,17 +546,6 @@ int main(void)
 					    {"random commands", test_random},
 					    {"nothing is left", test_nothing_left},
 					    CU_TEST_INFO_NULL};
-	CU_SuiteInfo suites[] = {{.pName = "mlx5 DEVX queues",
-				  .pInitFunc = devx_world_init,
-				  .pCleanupFunc = devx_world_exit,
-				  .pTests = (CU_TestInfo *)tests},
-				 CU_SUITE_INFO_NULL};
-	unsigned int failures;
 
-	if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-		return EXIT_FAILURE;
-	CU_basic_run_tests();
-	failures = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
-	CU_cleanup_registry();
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("mlx5 DEVX queues", devx_world_init, devx_world_exit, tests);
 }

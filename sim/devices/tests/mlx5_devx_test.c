@@ -10,6 +10,7 @@
 
 #include "core/personality.h"
 #include "mlx5_devx_world.h"
+#include "suite.h"
 
 /* Libraries that know less of the capabilities ask for fewer bytes. */
 #define SHORT_CAP_OUT (sizeof(struct hcasim_mlx5_cmd_out) + sizeof(struct hcasim_mlx5_hca_cap))
@@ -400,17 +401,6 @@ int main(void)
 					    {"UDP source port", test_udp_sport},
 					    {"wrong object", test_wrong_object},
 					    CU_TEST_INFO_NULL};
-	CU_SuiteInfo suites[] = {{.pName = "mlx5 DEVX",
-				  .pInitFunc = devx_world_init,
-				  .pCleanupFunc = devx_world_exit,
-				  .pTests = (CU_TestInfo *)tests},
-				 CU_SUITE_INFO_NULL};
-	unsigned int failures;
 
-	if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-		return EXIT_FAILURE;
-	CU_basic_run_tests();
-	failures = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
-	CU_cleanup_registry();
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("mlx5 DEVX", devx_world_init, devx_world_exit, tests);
 }

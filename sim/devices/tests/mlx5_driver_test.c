@@ -9,6 +9,7 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "devices/mlx5/driver.h"
+#include "suite.h"
 
 #define MAX_DMA 8
 #define NO_PAGE (1ull << 40) /* an address without memory */
@@ -575,17 +576,6 @@ int main(void)
 					    {"shared receive queues", test_srq},
 					    {"mmap", test_mmap},
 					    CU_TEST_INFO_NULL};
-	CU_SuiteInfo suites[] = {{.pName = "mlx5 driver",
-				  .pInitFunc = world_init,
-				  .pCleanupFunc = world_exit,
-				  .pTests = (CU_TestInfo *)tests},
-				 CU_SUITE_INFO_NULL};
-	unsigned int failures;
 
-	if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-		return EXIT_FAILURE;
-	CU_basic_run_tests();
-	failures = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
-	CU_cleanup_registry();
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("mlx5 driver", world_init, world_exit, tests);
 }

@@ -10,6 +10,7 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "devices/mlx5/driver.h"
+#include "suite.h"
 
 #define VERSION(v) htons((uint16_t)HCASIM_FIELD_PREP(HCASIM_MLX5_MATCH_OUTER_IP_VERSION_MASK, v))
 
@@ -196,13 +197,6 @@ int main(void)
 		{"IPv6", test_ipv6},        {"what flows cannot say", test_not_said},
 		{"matchers", test_matcher}, {"masks", test_masks},
 		{"actions", test_actions},  CU_TEST_INFO_NULL};
-	CU_SuiteInfo suites[] = {{.pName = "mlx5 flows", .pTests = (CU_TestInfo *)tests}, CU_SUITE_INFO_NULL};
-	unsigned int failures;
 
-	if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-		return EXIT_FAILURE;
-	CU_basic_run_tests();
-	failures = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
-	CU_cleanup_registry();
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("mlx5 flows", NULL, NULL, tests);
 }

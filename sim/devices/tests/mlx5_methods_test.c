@@ -12,6 +12,7 @@
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
 #include "devices/mlx5/driver.h"
+#include "suite.h"
 
 #define MAX_VALUES 8
 #define DM_PAGES   (HCASIM_MLX5_BAR_DM_SIZE / MLX5_PAGE_SIZE)
@@ -381,17 +382,6 @@ int main(void)
 					    {"clock page", test_clock_page},
 					    {"requests that end earlier", test_short_requests},
 					    CU_TEST_INFO_NULL};
-	CU_SuiteInfo suites[] = {{.pName = "mlx5 methods",
-				  .pInitFunc = world_init,
-				  .pCleanupFunc = world_exit,
-				  .pTests = (CU_TestInfo *)tests},
-				 CU_SUITE_INFO_NULL};
-	unsigned int failures;
 
-	if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-		return EXIT_FAILURE;
-	CU_basic_run_tests();
-	failures = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
-	CU_cleanup_registry();
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("mlx5 methods", world_init, world_exit, tests);
 }

@@ -6,6 +6,7 @@
 #include <CUnit/Basic.h>
 
 #include "devices/mlx5/driver.h"
+#include "suite.h"
 
 #define NO_PAGE (1ull << 40) /* an address without memory */
 
@@ -274,17 +275,6 @@ int main(void)
 					    {"QPs over a table", test_rss},
 					    {"capabilities", test_caps},
 					    CU_TEST_INFO_NULL};
-	CU_SuiteInfo suites[] = {{.pName = "mlx5 work queues",
-				  .pInitFunc = world_init,
-				  .pCleanupFunc = world_exit,
-				  .pTests = (CU_TestInfo *)tests},
-				 CU_SUITE_INFO_NULL};
-	unsigned int failures;
 
-	if (CU_initialize_registry() != CUE_SUCCESS || CU_register_suites(suites) != CUE_SUCCESS)
-		return EXIT_FAILURE;
-	CU_basic_run_tests();
-	failures = CU_get_number_of_failures() + CU_get_number_of_suites_failed();
-	CU_cleanup_registry();
-	return failures ? EXIT_FAILURE : EXIT_SUCCESS;
+	return suite_run("mlx5 work queues", world_init, world_exit, tests);
 }
