@@ -22,12 +22,19 @@ struct hca_flow_fields { /* compared with memcmp(): no padding */
 	uint16_t sport, dport;
 };
 
+/* Frames that a flow has taken, whether its QP could receive them or not, and their bytes without the FCS. */
+struct hca_flow_counter {
+	uint64_t packets, octets;
+};
+
 struct hca_flow_attr {
 	uint32_t qpn;
 	uint8_t port, kind, ip, l4;
 	uint16_t priority; /* 0 comes first */
 	bool dont_trap;
 	struct hca_flow_fields val, mask;
+	struct hca_flow_counter
+		*counter; /* the caller's, for as long as the flow exists; NULL: frames are not counted */
 };
 
 #endif

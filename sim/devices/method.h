@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-enum attr_type { ATTR_IN, ATTR_OUT, ATTR_IDR, ATTR_FD, ATTR_ENUM, ATTR_RAW_FD };
+enum attr_type { ATTR_IN, ATTR_OUT, ATTR_IDR, ATTR_IDR_ARRAY, ATTR_FD, ATTR_ENUM, ATTR_RAW_FD };
 #define DRV_ANY_OBJECT 0xffffu /* UVERBS_IDR_ANY_OBJECT */
 enum attr_access { ACCESS_READ, ACCESS_NEW, ACCESS_DESTROY };
 
@@ -38,6 +38,11 @@ struct attr_spec {
 #define IDR(id, object, access, opt)                                                                         \
 	{                                                                                                    \
 		id, ATTR_IDR, access, object, 0, 0, opt                                                      \
+	}
+/* An array of handles, which has one: no method takes more. */
+#define IDR_ARRAY(id, object, opt)                                                                           \
+	{                                                                                                    \
+		id, ATTR_IDR_ARRAY, ACCESS_READ, object, 0, 0, opt                                           \
 	}
 #define FD(id, object, access, opt)                                                                          \
 	{                                                                                                    \

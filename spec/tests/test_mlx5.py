@@ -196,8 +196,10 @@ NUMBERS = {
     "HCASIM_MLX5_CAP_GENERAL_2 << 1": "MLX5_SET_HCA_CAP_OP_MOD_GENERAL_DEVICE_CAP_2",
     "HCASIM_MLX5_L3_HDR_IPV4": "MLX5_CQE_L3_HDR_TYPE_IPV4",
 }
-NOT_IN_IFC = ["QUERY_ADAPTER", "QUERY_CQ", "MODIFY_CQ"]  # libmlx5 does not use them
-CALLED_OTHERWISE = {"TO_ERR_QP": "2ERR_QP", "TO_RST_QP": "2RST_QP"}
+NOT_IN_IFC = ["QUERY_ADAPTER", "QUERY_CQ", "MODIFY_CQ", "QUERY_FLOW_COUNTER"]  # libmlx5 does not use them
+CALLED_OTHERWISE = {
+    "TO_ERR_QP": "2ERR_QP", "TO_RST_QP": "2RST_QP", "ALLOC_FLOW_COUNTER": "CREATE_FLOW_COUNTER",
+}  # fmt: skip
 # What a flow matches: our member, and theirs in mlx5_ifc.h, whose structures have a byte for each bit.
 MATCH_OUTER = {
     "smac": "smac_47_16", "ethertype": "ethertype", "dmac": "dmac_47_16", "first_tci": "first_prio",
@@ -317,3 +319,26 @@ def test_context_of_cqs_is_that_of_the_tests_of_rdma_core(documents, rdma_source
     assert len(bytes(create)) == layouts["cmd_create_cq"]["size"]
     assert int.from_bytes(bytes(create), "big") & ((1 << 1408) - 1) == 0
     assert int.from_bytes(bytes(create), "big") & bits_of(layouts["cmd_create_cq"])["umem_valid"]
+
+
+# The same for flow counters: our layout, their command, and what its fields are called here.
+COUNTERS = {
+    ("cmd_query_flow_counter", "QueryFlowCounterIn"): {
+        "mkey": "mkey", "address": "address", "clear": "clear", "dump_to_memory": "dump_to_memory",
+        "num_of_counters": "num_of_counters", "flow_counter_id": "flow_counter_id",
+    },
+    ("traffic_counter", "TrafficCounter"): {"packets": "packets", "octets": "octets"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("ours, theirs", COUNTERS)
+def test_flow_counters_are_those_of_the_tests_of_rdma_core(ours, theirs, documents, rdma_source, monkeypatch):
+    pytest.importorskip("scapy")
+    monkeypatch.syspath_prepend(str(rdma_source / "tests"))
+    command = getattr(importlib.import_module("mlx5_prm_structs"), theirs)
+    masks = bits_of(next(layout for layout in documents["mlx5"]["layouts"] if layout["name"] == ours))
+    head = bytes(command())
+    for name, field in COUNTERS[ours, theirs].items():
+        most = bytes(command(**{field: (1 << masks[name].bit_count()) - 1}))
+        changed = int.from_bytes(head, "big") ^ int.from_bytes(most, "big")
+        assert changed == masks[name], name

@@ -124,6 +124,7 @@ struct flow {
 	uint32_t id;
 	uint64_t age; /* order of creation */
 	bool dont_trap;
+	struct hca_flow_counter *counter; /* may be NULL */
 	struct flow_rule *rule;
 	struct qp *qp;
 	struct node on_rule, on_qp;

@@ -63,11 +63,15 @@ static bool group_sees(const struct flow_group *g, const struct net *n, const st
 	       (!g->mask.vlan_tci || n->vlan);
 }
 
-/* Delivers the frame to the flow's QP, or to one of its work queues. */
+/* Counts the frame, and delivers it to the flow's QP, or to one of its work queues. */
 static bool give(struct hca *hca, const struct flow *f, const struct rxwork *w, const struct net *n)
 {
 	struct qp *qp = f->qp->rss ? rss_pick(f->qp, w->pkt, n) : f->qp;
 
+	if (f->counter) {
+		f->counter->packets++;
+		f->counter->octets += w->pkt->len;
+	}
 	return qp && rx_copy_to(hca, qp, w, true);
 }
 

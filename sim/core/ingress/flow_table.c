@@ -233,6 +233,7 @@ int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t 
 	}
 	f->age = hca->flow.made++;
 	f->dont_trap = attr->dont_trap;
+	f->counter = attr->counter;
 	f->qp = qp;
 	list_add_tail(&f->rule->flows, &f->on_rule);
 	list_add_tail(&qp->flows, &f->on_qp);

@@ -32,6 +32,8 @@ static int family_create(struct drv_device *dev)
 		return -ENOMEM;
 	n->family = m;
 	numbers_init(&m->umems, 1, 1 + 2 * MLX5_MAX_UMEMS, MLX5_MAX_UMEMS);
+	numbers_init(&m->flow_counters, 1, 1 + 2 * HCASIM_MLX5_FLOW_COUNTER_BLOCKS,
+		     HCASIM_MLX5_FLOW_COUNTER_BLOCKS);
 	if (mlx5_clock_create(dev)) {
 		free(m);
 		return -ENOMEM;
@@ -145,6 +147,7 @@ static void remove_device(struct drv_device *dev)
 
 	mlx5_clock_destroy(dev);
 	numbers_free(&m->umems);
+	numbers_free(&m->flow_counters);
 	numbers_free(&native_dev(dev)->reserved_qpns);
 	native_drv_ops.remove(dev);
 	free(m);

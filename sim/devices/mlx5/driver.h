@@ -12,12 +12,13 @@
 #include "devices/native/driver.h"
 #include "hcasim_mlx5.h"
 
-#define MLX5_PAGE_SIZE 4096u
-#define MLX5_CMD_SHIFT 8 /* of the command in a page offset of mmap; below it is the index */
-#define MLX5_CMD_BITS  8
-#define MLX5_MMAP_PAGE 9ull /* the first command that is not of the uapi: an allocated user access page */
-#define MLX5_MAX_UMEMS (1u << 20)
-#define MLX5_MAX_UARS  256 /* of one context: libmlx5 has room for no more */
+#define MLX5_PAGE_SIZE    4096u
+#define MLX5_CMD_SHIFT    8 /* of the command in a page offset of mmap; below it is the index */
+#define MLX5_CMD_BITS     8
+#define MLX5_MMAP_PAGE    9ull /* the first command that is not of the uapi: an allocated user access page */
+#define MLX5_MAX_UMEMS    (1u << 20)
+#define MLX5_MAX_EVENTFDS 256 /* of a context: of subscriptions to events */
+#define MLX5_MAX_UARS     256 /* of one context: libmlx5 has room for no more */
 /* Compression is the adapter's to do where it can, and this one never does. */
 #define MLX5_CQE_COMP_NUM 64
 #define MLX5_CQE_COMP_FORMATS                                                                                \
@@ -47,8 +48,9 @@ TAILQ_HEAD(mlx5_event_subs, mlx5_event_sub);
 
 struct mlx5_dev { /* native_dev.family */
 	struct mlx5_clock clock;
-	struct numbers umems;  /* registered memory */
-	struct drv_upcalls up; /* what native_dev has: those of objects of DEVX end here */
+	struct numbers umems;         /* registered memory */
+	struct numbers flow_counters; /* blocks of them */
+	struct drv_upcalls up;        /* what native_dev has: those of objects of DEVX end here */
 	const struct drv_upcalls *kernel;
 	struct mlx5_event_subs subs; /* of events of the device */
 };
@@ -58,6 +60,7 @@ struct mlx5_devx_obj;
 struct mlx5_ucontext {
 	struct native_ucontext base;
 	bool devx;              /* it may use DEVX */
+	uint32_t num_eventfds;  /* subscriptions to events with one */
 	struct mlx5_page fixed; /* stands for each static user access page */
 	uint32_t num_pages,
 		page[MLX5_MAX_UARS]; /* the numbers of these; none: the library allocates its own */

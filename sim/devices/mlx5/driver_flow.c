@@ -10,7 +10,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
-#include "driver.h"
+#include "devx/devx.h"
 
 #define GET(field, v)  HCASIM_FIELD_GET(HCASIM_MLX5_MATCH_OUTER_##field##_MASK, v)
 #define CRITERIA_OUTER 1u
@@ -195,6 +195,25 @@ static int check_actions(struct drv_call *c)
 	return c->ops->has(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_QP) ? 0 : -EINVAL;
 }
 
+/* The counter that the program names, one of a block; 0 and NULL: none. */
+static int get_counter(struct drv_call *c, struct hca_flow_counter **counter)
+{
+	const struct mlx5_devx_obj *obj = c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX);
+	uint32_t offset = 0;
+	int ret = 0;
+
+	*counter = NULL;
+	if (!obj)
+		return 0;
+	if (c->ops->has(c, MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX_OFFSET))
+		ret = c->ops->get(c, MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX_OFFSET, &offset,
+				  sizeof(offset));
+	if (ret)
+		return ret;
+	*counter = mlx5_devx_flow_counter(obj, offset);
+	return *counter ? 0 : -EINVAL;
+}
+
 static int make_flow(struct drv_call *c, struct native_flow *flow)
 {
 	struct hca_flow_attr attr;
@@ -206,6 +225,8 @@ static int make_flow(struct drv_call *c, struct native_flow *flow)
 		ret = get_match(c, MLX5_IB_ATTR_CREATE_FLOW_MATCH_VALUE, &value);
 	if (!ret)
 		ret = mlx5_flow_attr(&value, c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_MATCHER), &attr);
+	if (!ret)
+		ret = get_counter(c, &attr.counter);
 	if (ret)
 		return ret;
 	flow->base.qp = c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_QP);
@@ -228,5 +249,7 @@ int mlx5_create_flow(struct drv_call *c)
 	*obj = flow;
 	c->ops->use(c, MLX5_IB_ATTR_CREATE_FLOW_HANDLE, MLX5_IB_ATTR_CREATE_FLOW_MATCHER);
 	c->ops->use(c, MLX5_IB_ATTR_CREATE_FLOW_HANDLE, MLX5_IB_ATTR_CREATE_FLOW_DEST_QP);
+	if (c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX))
+		c->ops->use(c, MLX5_IB_ATTR_CREATE_FLOW_HANDLE, MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX);
 	return 0;
 }

@@ -261,6 +261,25 @@ static void test_eventfd(void)
 	close(fd);
 }
 
+/* One program does not take all of the device process's descriptors; what ends makes room. */
+static void test_limit_of_eventfds(void)
+{
+	const int fd = eventfd(0, EFD_NONBLOCK);
+	struct file f = {.refs = 0};
+	struct subscribe_call s = to(&f, &qp, EVENT(WQ_ACCESS_ERROR));
+
+	s.has_fd = true;
+	s.fd = fd;
+	for (unsigned int i = 0; i < MLX5_MAX_EVENTFDS; i++)
+		CU_ASSERT_EQUAL(subscribe(&s), 0);
+	CU_ASSERT_EQUAL(subscribe(&s), -EMFILE);
+	CU_ASSERT_EQUAL(f.refs, MLX5_MAX_EVENTFDS);
+	end(&qp);
+	CU_ASSERT_EQUAL(subscribe(&s), 0);
+	end(&qp);
+	close(fd);
+}
+
 static void test_ports(void)
 {
 	struct file f = {.refs = 0};
@@ -347,6 +366,7 @@ int main(void)
 	static const CU_TestInfo tests[] = {{"set-up", set_up},
 					    {"with a cookie", test_cookie},
 					    {"by eventfd", test_eventfd},
+					    {"limit of eventfds", test_limit_of_eventfds},
 					    {"ports", test_ports},
 					    {"refused subscriptions", test_refused},
 					    {"closed files", test_closed_files},

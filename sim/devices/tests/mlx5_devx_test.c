@@ -58,6 +58,8 @@ static void test_capabilities(void)
 	CU_ASSERT_EQUAL(be64toh(cap.general_obj_types), 1ull << HCASIM_MLX5_CMD_OBJ_RESERVED_QPN);
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_2_LOG_RESERVED_QPN_GRANULARITY_MASK, cap_2.dw4),
 			HCASIM_MLX5_LOG_RESERVED_QPNS);
+	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_2_FLOW_COUNTER_BULK_LOG_MAX_ALLOC_MASK, cap_2.dw18), 9);
+	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_FLOW_COUNTER_BULK_ALLOC_MASK, cap.dw24), 7);
 	CU_ASSERT_EQUAL(be16toh(atomic.size_qp), 8);
 	CU_ASSERT_EQUAL(be32toh(dm.max_size), HCASIM_MLX5_BAR_DM_SIZE);
 	CU_ASSERT_EQUAL(be32toh(dm.operations), 3);
@@ -174,6 +176,98 @@ static void test_refused_objects(void)
 	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_create, &not_create, sizeof(not_create), 16), -EINVAL);
 	free(c.object);
 	CU_ASSERT_EQUAL(native_dev(&w.dev)->reserved_qpns.used, 0);
+}
+
+/* ---- Flow counters ---- */
+
+#define BULK(f, v)  HCASIM_FIELD_PREP(HCASIM_MLX5_CMD_ALLOC_FLOW_COUNTER_##f##_MASK, v)
+#define WHICH(f, v) HCASIM_FIELD_PREP(HCASIM_MLX5_CMD_QUERY_FLOW_COUNTER_##f##_MASK, v)
+#define COUNTERS(n) (sizeof(struct hcasim_mlx5_cmd_out) + (n) * sizeof(struct hcasim_mlx5_traffic_counter))
+
+static struct hcasim_mlx5_cmd_alloc_flow_counter block_of(uint32_t bulk)
+{
+	const struct hcasim_mlx5_cmd_in head = devx_command(HCASIM_MLX5_CMD_ALLOC_FLOW_COUNTER, 0);
+	struct hcasim_mlx5_cmd_alloc_flow_counter req;
+
+	memcpy(&req, &head, sizeof(req));
+	req.bulk = htobe32(bulk);
+	return req;
+}
+
+static int query_counters(struct devx_call *c, uint32_t id, uint32_t which, size_t out_len)
+{
+	const struct hcasim_mlx5_cmd_in head = devx_command(HCASIM_MLX5_CMD_QUERY_FLOW_COUNTER, 0);
+	struct hcasim_mlx5_cmd_query_flow_counter req = {.which = htobe32(which),
+							 .flow_counter_id = htobe32(id)};
+
+	memcpy(&req, &head, sizeof(req.head));
+	c->type = MLX5_IB_OBJECT_DEVX_OBJ;
+	return devx_run(c, mlx5_devx_query, &req, sizeof(req), out_len);
+}
+
+static bool counted(const struct devx_call *c, unsigned int i, uint64_t packets, uint64_t octets)
+{
+	struct hcasim_mlx5_traffic_counter got;
+
+	memcpy(&got, c->out + COUNTERS(i), sizeof(got));
+	return be64toh(got.packets) == packets && be64toh(got.octets) == octets;
+}
+
+static void free_counters(struct devx_call *c)
+{
+	CU_ASSERT_EQUAL(mlx5_devx_destroy(c->object), 0);
+	free(c->object);
+}
+
+static void test_flow_counters(void)
+{
+	const struct hcasim_mlx5_cmd_alloc_flow_counter four = block_of(BULK(LOG_BULK, 2));
+	struct devx_call c = {.object = NULL};
+	struct hca_flow_counter *third;
+	uint32_t id;
+
+	CU_ASSERT_EQUAL_FATAL(devx_run(&c, mlx5_devx_create, &four, sizeof(four), 16), 0);
+	id = be32toh(devx_answer(&c).number);
+	third = mlx5_devx_flow_counter(c.object, 2);
+	CU_ASSERT_PTR_NOT_NULL_FATAL(third);
+	CU_ASSERT_PTR_NULL(mlx5_devx_flow_counter(c.object, 4));
+	*third = (struct hca_flow_counter){.packets = 3, .octets = 300};
+	CU_ASSERT_EQUAL(query_counters(&c, id, WHICH(NUM_OF_COUNTERS, 4), COUNTERS(4)), 0);
+	CU_ASSERT(counted(&c, 0, 0, 0) && counted(&c, 1, 0, 0) && counted(&c, 2, 3, 300) &&
+		  counted(&c, 3, 0, 0));
+	CU_ASSERT_EQUAL(query_counters(&c, id + 2, WHICH(CLEAR, 1), COUNTERS(1)), 0);
+	CU_ASSERT(counted(&c, 0, 3, 300));
+	CU_ASSERT(!third->packets && !third->octets);
+	free_counters(&c);
+}
+
+static void test_refused_counters(void)
+{
+	const struct hcasim_mlx5_cmd_alloc_flow_counter bad[] = {
+		block_of(BULK(LOG_BULK, HCASIM_MLX5_LOG_MAX_FLOW_COUNTERS + 1)), block_of(BULK(LOG_BULK, 31)),
+		block_of(BULK(BULK_128, 8)), block_of(BULK(BULK_128, 3)),
+		block_of(BULK(BULK_128, 1) | BULK(LOG_BULK, 1))};
+	const struct hcasim_mlx5_cmd_alloc_flow_counter most = block_of(BULK(BULK_128, 4)), one = block_of(0);
+	struct devx_call c = {.object = NULL};
+	uint32_t id;
+
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		devx_fails(mlx5_devx_create, &bad[i], sizeof(bad[i]), 16,
+			   HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
+	CU_ASSERT_EQUAL_FATAL(devx_run(&c, mlx5_devx_create, &most, sizeof(most), 16), 0);
+	CU_ASSERT_PTR_NOT_NULL(mlx5_devx_flow_counter(c.object, 511));
+	free_counters(&c);
+	CU_ASSERT_EQUAL_FATAL(devx_run(&c, mlx5_devx_create, &one, sizeof(one), 16), 0);
+	id = be32toh(devx_answer(&c).number);
+	CU_ASSERT_EQUAL(query_counters(&c, id - 1, 0, COUNTERS(1)), -EINVAL); /* not of this object */
+	CU_ASSERT_EQUAL(query_counters(&c, id + 1, 0, COUNTERS(1)), -EINVAL);
+	CU_ASSERT_EQUAL(query_counters(&c, id, WHICH(NUM_OF_COUNTERS, 2), COUNTERS(2)), -EREMOTEIO);
+	CU_ASSERT_EQUAL(devx_answer(&c).status, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
+	CU_ASSERT_EQUAL(query_counters(&c, id, WHICH(DUMP_TO_MEMORY, 1), COUNTERS(1)), -EREMOTEIO);
+	CU_ASSERT_EQUAL(devx_answer(&c).status, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
+	CU_ASSERT_EQUAL(query_counters(&c, id, 0, COUNTERS(1) - 1), -EREMOTEIO);
+	CU_ASSERT_EQUAL(devx_answer(&c).status, HCASIM_MLX5_CMD_STATUS_BAD_OUTP_LEN_ERR);
+	free_counters(&c);
 }
 
 /* ---- Memory keys ---- */
@@ -394,6 +488,8 @@ int main(void)
 					    {"lengths", test_lengths},
 					    {"context without DEVX", test_context_without_devx},
 					    {"reserved numbers", test_reserved_qpns},
+					    {"flow counters", test_flow_counters},
+					    {"refused flow counters", test_refused_counters},
 					    {"memory keys", test_mkeys},
 					    {"refused memory keys", test_refused_mkeys},
 					    {"refused objects", test_refused_objects},

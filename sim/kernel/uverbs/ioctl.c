@@ -92,6 +92,17 @@ static int set_object(struct call *c, const struct attr_spec *s, const struct ib
 	return ret;
 }
 
+static int set_object_array(struct call *c, const struct attr_spec *s, const struct ib_uverbs_attr *a,
+			    struct attr_val *v)
+{
+	uint32_t handle;
+
+	if (a->attr_data.reserved || a->len != sizeof(handle))
+		return -EINVAL;
+	memcpy(&handle, &a->data, sizeof(handle));
+	return uobj_lookup(c->f, s->object, handle, &v->obj);
+}
+
 static int set_enum(const struct attr_spec *s, const struct ib_uverbs_attr *a, struct attr_val *v)
 {
 	if (a->attr_data.enum_data.elem_id >= s->max)
@@ -112,6 +123,8 @@ static int set_value(struct call *c, const struct attr_spec *s, const struct ib_
 		return set_ptr(c, s, a);
 	case ATTR_ENUM:
 		return set_enum(s, a, v);
+	case ATTR_IDR_ARRAY:
+		return set_object_array(c, s, a, v);
 	case ATTR_RAW_FD:
 		return a->attr_data.reserved || a->len || a->data_s64 != (int)a->data_s64 ? -EINVAL : 0;
 	default:

@@ -482,6 +482,32 @@ static void groups(void)
 	pair_free(&p);
 }
 
+/* A frame that a flow takes counts, though its QP has nothing to receive it with; frames of other flows do not. */
+static void counted(void)
+{
+	struct hca_flow_counter counter = {0};
+	struct hca_flow_attr a = {
+		.counter = &counter, .l4 = IP_PROTO_UDP, .mask.dport = 0xffff, .val.dport = 5000};
+	uint32_t len, id;
+	struct pair p;
+
+	raw_pair(&p);
+	id = flow(p.qp[1], &a, HCA_FLOW_NORMAL, 0);
+	flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
+	recv(&p, p.qp[1]);
+	len = frame(&p, 5000, 100);
+	send(&p, 0, len);
+	send(&p, 0, len);
+	CU_ASSERT(counter.packets == 2 && counter.octets == 2 * len);
+	fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
+	send(&p, 0, frame(&p, 5001, 100));
+	CU_ASSERT_EQUAL(counter.packets, 2);
+	CU_ASSERT_EQUAL(hca_flow_destroy(p.fixture->hca[1], id), 0);
+	send(&p, 0, frame(&p, 5000, 100));
+	CU_ASSERT_EQUAL(counter.packets, 2);
+	pair_free(&p);
+}
+
 /* RoCE belongs to the transport: only a sniffer sees it. */
 static void roce(void)
 {
@@ -555,9 +581,15 @@ static void parser(void)
 }
 
 const struct test raw_tests[] = {
-	{"frames", frames},           {"VLAN tags", vlans},
-	{"checksums", sums},          {"fields of flows", fields},
-	{"order of flows", order},    {"flows against a list of them", against_list},
-	{"multicast groups", groups}, {"RoCE and sniffers", roce},
-	{"hostile headers", parser},  {NULL, NULL},
+	{"frames", frames},
+	{"VLAN tags", vlans},
+	{"checksums", sums},
+	{"fields of flows", fields},
+	{"order of flows", order},
+	{"flows against a list of them", against_list},
+	{"multicast groups", groups},
+	{"counted frames", counted},
+	{"RoCE and sniffers", roce},
+	{"hostile headers", parser},
+	{NULL, NULL},
 };

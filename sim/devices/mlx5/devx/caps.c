@@ -11,6 +11,7 @@
 #define PORT_ETHERNET   1
 #define CQE_VERSION     1
 #define LOG_PAGE        12
+#define LOG_128         7 /* the smallest block of flow counters in the older encoding of sizes */
 #define GID_TABLE_INDEX 4 /* the size as firmware counts: 8 << index */
 
 static uint32_t log2_of(uint32_t n)
@@ -37,6 +38,8 @@ static void limits(const struct hca_config *cfg, struct hcasim_mlx5_hca_cap *cap
 		    PREP(RTS2RTS_QP_UDP_SPORT, 1);
 	cap->dw14 = PREP(LOG_MAX_MSG, HCASIM_MLX5_LOG_MAX_MSG);
 	cap->dw20 = PREP(MAX_WQE_SZ_SQ, HCASIM_MLX5_MAX_SQ_DESC);
+	cap->dw24 =
+		PREP(FLOW_COUNTER_BULK_ALLOC, (1u << (HCASIM_MLX5_LOG_MAX_FLOW_COUNTERS - LOG_128 + 1)) - 1);
 	cap->dw28 = PREP(LOG_MAX_RMP, log2_of(cfg->max_srq));
 	cap->dw21 = PREP(MAX_WQE_SZ_RQ, HCASIM_MLX5_MAX_RQ_DESC);
 }
@@ -65,7 +68,9 @@ static void general_2(void *out)
 {
 	const struct hcasim_mlx5_hca_cap_2 cap = {
 		.dw4 = htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_2_LOG_RESERVED_QPN_GRANULARITY_MASK,
-						 HCASIM_MLX5_LOG_RESERVED_QPNS))};
+						 HCASIM_MLX5_LOG_RESERVED_QPNS)),
+		.dw18 = htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_2_FLOW_COUNTER_BULK_LOG_MAX_ALLOC_MASK,
+						  HCASIM_MLX5_LOG_MAX_FLOW_COUNTERS))};
 
 	memcpy(out, &cap, sizeof(cap));
 }

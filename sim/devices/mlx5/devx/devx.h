@@ -17,6 +17,7 @@ enum mlx5_devx_kind {
 	MLX5_DEVX_CQ,
 	MLX5_DEVX_QP,
 	MLX5_DEVX_RMP,
+	MLX5_DEVX_FLOW_COUNTER,
 };
 
 struct mlx5_devx_obj { /* an object that a command has made; it is destroyed with its handle */
@@ -25,11 +26,13 @@ struct mlx5_devx_obj { /* an object that a command has made; it is destroyed wit
 		struct mlx5_qp qp;
 		struct native_pd pd;
 		struct native_srq srq;
+		struct hca_flow_counter *counters;
 	};
 	struct drv_device *dev;
 	enum mlx5_devx_kind kind;
 	struct mlx5_event_subs subs; /* of its events */
 	uint32_t number;
+	uint32_t block; /* FLOW_COUNTER: so many numbers from `number` on are its own */
 	uint8_t context[sizeof(struct hcasim_mlx5_qpc)]; /* CQ, QP: cqc or qpc as created */
 };
 
@@ -99,5 +102,10 @@ uint8_t mlx5_devx_modify_qp(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_query_qp(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_create_mkey(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_create_general(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_alloc_flow_counter(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_query_flow_counter(struct mlx5_devx_cmd *cmd);
+void mlx5_devx_free_flow_counters(struct mlx5_devx_obj *obj);
+/* The counter `offset` of the object's block; NULL: no such one, or the object is none of counters. */
+struct hca_flow_counter *mlx5_devx_flow_counter(const struct mlx5_devx_obj *obj, uint32_t offset);
 
 #endif

@@ -22,7 +22,7 @@
 
 struct mlx5_event_sub {
 	TAILQ_ENTRY(mlx5_event_sub) link;
-	const struct mlx5_ucontext *ctx;
+	struct mlx5_ucontext *ctx;
 	struct drv_file *file;
 	uint64_t cookie;
 	int eventfd; /* -1: the file itself */
@@ -144,8 +144,10 @@ void mlx5_devx_events_init(struct mlx5_dev *m, const struct drv_upcalls *kernel)
 static void end_one(const struct mlx5_dev *m, struct mlx5_event_subs *subs, struct mlx5_event_sub *s)
 {
 	TAILQ_REMOVE(subs, s, link);
-	if (s->eventfd >= 0)
+	if (s->eventfd >= 0) {
 		close(s->eventfd);
+		s->ctx->num_eventfds--;
+	}
 	m->kernel->file_put(s->file);
 	free(s);
 }
@@ -274,6 +276,15 @@ static int get_target(struct drv_call *c, struct mlx5_event_sub *s)
 	return is_eventfd(s->eventfd) ? 0 : -EINVAL;
 }
 
+/* Each subscription has a descriptor of its own, of which one program must not take all. */
+static int own_eventfd(struct mlx5_ucontext *ctx, int eventfd)
+{
+	const int own = ctx->num_eventfds < MLX5_MAX_EVENTFDS ? dup(eventfd) : -1;
+
+	ctx->num_eventfds += own >= 0;
+	return own;
+}
+
 static int add(struct mlx5_event_subs *subs, const struct mlx5_event_sub *proto, const struct mlx5_dev *m)
 {
 	struct mlx5_event_sub *s = malloc(sizeof(*s));
@@ -281,10 +292,12 @@ static int add(struct mlx5_event_subs *subs, const struct mlx5_event_sub *proto,
 	if (!s)
 		return -ENOMEM;
 	*s = *proto;
-	s->eventfd = proto->eventfd < 0 ? -1 : dup(proto->eventfd);
-	if (proto->eventfd >= 0 && s->eventfd < 0) {
-		free(s);
-		return -EMFILE;
+	if (proto->eventfd >= 0) {
+		s->eventfd = own_eventfd(s->ctx, proto->eventfd);
+		if (s->eventfd < 0) {
+			free(s);
+			return -EMFILE;
+		}
 	}
 	m->kernel->file_get(s->file);
 	TAILQ_INSERT_TAIL(subs, s, link);

@@ -12,6 +12,7 @@
 #define HEAD          sizeof(struct hcasim_mlx5_cmd_in)
 #define OPCODE(name)  HCASIM_MLX5_CMD_##name
 #define MODIFY_QP     sizeof(struct hcasim_mlx5_cmd_modify_qp)
+#define QUERY_COUNTER sizeof(struct hcasim_mlx5_cmd_query_flow_counter)
 #define GENERAL_END   0xd00 /* opcodes from SYNC_STEERING on, and below this, are general commands */
 #define GENERAL_FIRST HCASIM_MLX5_CMD_SYNC_STEERING
 
@@ -51,11 +52,11 @@ static const struct command create[] = {
 	 MLX5_DEVX_NONE},
 	{OPCODE(CREATE_RMP), sizeof(struct hcasim_mlx5_cmd_create_rmp), HEAD, mlx5_devx_create_rmp,
 	 MLX5_DEVX_NONE},
+	{OPCODE(ALLOC_FLOW_COUNTER), HEAD, HEAD, mlx5_devx_alloc_flow_counter, MLX5_DEVX_NONE},
 	ABSENT(CREATE_PSV),
 	ABSENT(CREATE_TIR),
 	ABSENT(CREATE_TIS),
 	ABSENT(CREATE_FLOW_TABLE),
-	ABSENT(CREATE_FLOW_COUNTER),
 	ABSENT(ALLOC_PACKET_REFORMAT_CONTEXT),
 	ABSENT(ALLOC_MODIFY_HEADER_CONTEXT),
 };
@@ -77,6 +78,8 @@ static const struct command query[] = {
 	 MLX5_DEVX_QP},
 	{OPCODE(QUERY_CQ), HEAD, sizeof(struct hcasim_mlx5_cmd_query_cq_out), mlx5_devx_query_cq,
 	 MLX5_DEVX_CQ},
+	{OPCODE(QUERY_FLOW_COUNTER), QUERY_COUNTER, HEAD + sizeof(struct hcasim_mlx5_traffic_counter),
+	 mlx5_devx_query_flow_counter, MLX5_DEVX_FLOW_COUNTER},
 	ABSENT(QUERY_GENERAL_OBJECT),
 };
 #define TABLE(t)                                                                                             \
@@ -207,13 +210,29 @@ int mlx5_devx_create(struct drv_call *c)
 	return ret;
 }
 
+/* The number of the object that a command is about. */
+static uint32_t number_in(const struct mlx5_devx_cmd *cmd, const struct command *which)
+{
+	struct hcasim_mlx5_cmd_query_flow_counter counter = {0};
+
+	if (which->of != MLX5_DEVX_FLOW_COUNTER)
+		return HCASIM_FIELD_GET(HCASIM_MLX5_CMD_IN_OBJECT_MASK, be32toh(cmd->head.number));
+	if (cmd->in_len >= sizeof(counter))
+		memcpy(&counter, cmd->in, sizeof(counter));
+	return be32toh(counter.flow_counter_id);
+}
+
+static bool has_number(const struct mlx5_devx_obj *obj, uint32_t number)
+{
+	return obj->block ? number - obj->number < obj->block : number == obj->number;
+}
+
 /*
  * The command must be about the object of the handle. Of queue pairs of verbs, the driver changes all but what
  * mlx5_devx_modify_qp() says; of other objects of verbs there are no commands.
  */
 static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id)
 {
-	const uint32_t number = HCASIM_FIELD_GET(HCASIM_MLX5_CMD_IN_OBJECT_MASK, be32toh(cmd->head.number));
 	const struct command *which = find(method, be16toh(cmd->head.opcode));
 	void *obj = cmd->call->ops->object(cmd->call, id);
 	const uint16_t type = cmd->call->ops->type(cmd->call, id);
@@ -224,10 +243,12 @@ static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id
 	if (devx) {
 		cmd->obj = obj;
 		cmd->qp = cmd->obj->kind == MLX5_DEVX_QP ? &cmd->obj->qp.base.base : NULL;
-		return which->of == cmd->obj->kind && cmd->obj->number == number ? 0 : -EINVAL;
+		return which->of == cmd->obj->kind && has_number(cmd->obj, number_in(cmd, which)) ? 0
+												  : -EINVAL;
 	}
 	cmd->qp = obj;
-	return which->of == MLX5_DEVX_QP && !cmd->qp->rss && cmd->qp->qpn == number ? 0 : -EINVAL;
+	return which->of == MLX5_DEVX_QP && !cmd->qp->rss && cmd->qp->qpn == number_in(cmd, which) ? 0
+												   : -EINVAL;
 }
 
 static int on_object(struct drv_call *c, enum method method, uint16_t handle, uint16_t in, uint16_t out)

@@ -114,6 +114,9 @@ static int destroy(struct mlx5_devx_obj *obj)
 		return 0;
 	case MLX5_DEVX_CQ:
 		return ops->destroy_cq(&obj->cq.base.base);
+	case MLX5_DEVX_FLOW_COUNTER:
+		mlx5_devx_free_flow_counters(obj);
+		return 0;
 	case MLX5_DEVX_RMP:
 		return ops->destroy_srq(&obj->srq.base);
 	case MLX5_DEVX_QP:

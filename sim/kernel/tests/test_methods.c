@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* A driver's method that takes an array of handles: which arrays there can be, and what its handler gets. */
+#include "kernel/uverbs/ioctl.h"
+#include "harness.h"
+
+#define METHOD_ID (UVERBS_ID_DRIVER_NS | 9)
+#define ARRAY     UVERBS_ID_DRIVER_NS
+
+static const struct attr_spec attrs[] = {IDR_ARRAY(ARRAY, UVERBS_OBJECT_PD, O_)};
+static void *seen;
+static bool called;
+
+static int handler(struct drv_call *c)
+{
+	seen = c->ops->object(c, ARRAY);
+	called = true;
+	return 0;
+}
+
+static const struct drv_method methods[] = {DRV_METHOD(UVERBS_OBJECT_PD, METHOD_ID, handler, attrs)};
+
+static int run(const uint32_t *handles, uint16_t len, uint8_t reserved)
+{
+	const struct drv_ops *native = w.f->dev->drv.ops;
+	struct drv_ops with = *native;
+	struct ioc *i = ioc_new(UVERBS_OBJECT_PD, METHOD_ID);
+	int ret;
+
+	with.methods = methods;
+	with.num_methods = 1;
+	w.f->dev->drv.ops = &with;
+	called = false;
+	if (handles)
+		ioc_in(i, ARRAY, handles, len)->attr_data.reserved = reserved;
+	ret = ioc_run(i);
+	w.f->dev->drv.ops = native;
+	CU_ASSERT_EQUAL(called, !ret);
+	return ret;
+}
+
+static void array_of_handles(void)
+{
+	uint32_t two[2], other = 0x7fffffff;
+
+	file_open();
+	CHECK_ERR(make_context(), 0);
+	CHECK_ERR(make_pd(), 0);
+	two[0] = two[1] = w.pd;
+	CHECK_ERR(run(two, 4, 0), 0);
+	CU_ASSERT_PTR_EQUAL(seen, uobj_get(w.f, UVERBS_OBJECT_PD, w.pd)->drv);
+	CHECK_ERR(run(NULL, 0, 0), 0);
+	CU_ASSERT_PTR_NULL(seen);
+	CHECK_ERR(run(two, 0, 0), -EINVAL);
+	CHECK_ERR(run(two, 3, 0), -EINVAL);
+	CHECK_ERR(run(two, 8, 0), -EINVAL);
+	CHECK_ERR(run(two, 4, 1), -EINVAL);
+	CHECK_ERR(run(&other, 4, 0), -ENOENT);
+	file_close();
+}
+
+void add_methods_suite(void)
+{
+	CU_pSuite s = CU_add_suite("methods of a driver", world_init, world_exit);
+
+	CU_add_test(s, "array of handles", array_of_handles);
+}
