@@ -8,7 +8,7 @@ set(HCASIM_MUTANT_STRIDE 4096)
 
 # The files that process work requests, without code that only initializes the adapter or that no request uses.
 function(hcasim_mutant_files out)
-  file(GLOB files RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS provider/*.c sim/devices/native/*.c
+  file(GLOB files RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS provider/*.c sim/devices/common/*.c sim/devices/native/*/*.c
     sim/core/requester/*.c sim/core/send/*.c sim/core/responder/*.c sim/core/egress/*.c)
   list(APPEND files
     sim/core/complete.c sim/core/doorbell.c sim/core/qp.c sim/core/qp_state.c

@@ -14,6 +14,9 @@ TREE = {
     "core/queues/queues.h": '#include "core/base/base.h"',
     "core/responder/responder.c": '#include "core/queues/queues.h"',
     "devices/driver.h": '#include "../core/hca.h"',
+    "devices/common/common.h": '#include "devices/driver.h"',
+    "devices/mlx5/driver/driver.h": '#include "devices/common/common.h"',
+    "devices/mlx5/driver/qp.c": '#include "driver.h"',
     "devices/native/format.h": '#include "core/hca.h"',
     "timing/wire.cpp": '#include "devices/driver.h"\n#include <vector>\n#include "generated.h"',
     "kernel/qp.c": '#include "devices/driver.h"',
@@ -59,6 +62,21 @@ def test_a_tree_in_order(tmp_path):
         ("kernel/cm.c", "core/hca.h", "sim/kernel does not stand on sim/core"),
         ("timing/port.cpp", "core/base/base.h", "base.h is sim/core's own"),
         ("timing/wire.cpp", "devices/native/format.h", "format.h is sim/devices's own"),
+        (
+            "devices/mlx5/driver/cq.c",
+            "devices/native/format.h",
+            "the device family mlx5 does not stand on the device family native",
+        ),
+        (
+            "devices/native/driver.c",
+            "../mlx5/driver/driver.h",
+            "the device family native does not stand on the device family mlx5",
+        ),
+        (
+            "devices/common/eq.c",
+            "devices/native/format.h",
+            "devices/common does not stand on the device family native",
+        ),
         ("timing/wire.cpp", "../kernel/qp.h", "sim/timing does not stand on sim/kernel"),
     ],
 )

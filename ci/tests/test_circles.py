@@ -81,6 +81,21 @@ def test_against_the_borders(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    "user, owner", [("mlx5/driver/cq", "native/driver/eq"), ("common/eq", "native/driver/eq")]
+)
+def test_against_the_borders_of_families(tmp_path, user, owner):
+    files = {f"sim/devices/{owner}.c": "void poll(void) {}", f"sim/devices/{user}.c": calls("cq", "poll")}
+    status, output = tree(tmp_path, **files)
+    assert status == 1
+    assert output.endswith("does not stand on the device family native\n")
+
+
+def test_families_use_what_is_common(tmp_path):
+    files = {"common/eq": "void poll(void) {}", "mlx5/driver/cq": calls("cq", "poll")}
+    assert tree(tmp_path, **{f"sim/devices/{n}.c": t for n, t in files.items()})[0] == 0
+
+
 def test_nothing_is_built(tmp_path):
     (tmp_path / "compile_commands.json").write_text("[]")
     result = subprocess.run([CIRCLES, tmp_path, tmp_path], capture_output=True, text=True)

@@ -260,7 +260,7 @@ def test_a_build_without_mutants_is_named(tmp_path, monkeypatch, capsys):
     assert "was not built with -DHCASIM_GENERATED_MUTANTS=ON" in capsys.readouterr().err
 
 
-POPULATION = {"provider": 3500, "sim/core": 12000, "sim/devices/native": 3500}
+POPULATION = {"provider": 3500, "sim/core": 12000, "sim/devices": 3500}
 ALL_KNOWN = {part: (int(0.8 * n), n) for part, n in POPULATION.items()}
 
 

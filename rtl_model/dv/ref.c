@@ -5,7 +5,7 @@
 #include "core/wire/frame.h"
 #include "core/wire/net.h"
 #include "core/wire/wire.h"
-#include "devices/native/format.h"
+#include "devices/native/format/format.h"
 
 void ref_icrc(const uint8_t *frame, uint32_t len, uint8_t icrc[4])
 {

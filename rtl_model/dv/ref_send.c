@@ -6,7 +6,7 @@
 #include "core/wire/frame.h"
 #include "core/wire/net.h"
 #include "core/wire/wire.h"
-#include "devices/native/format.h"
+#include "devices/native/format/format.h"
 
 struct host {
 	struct hca *hca; /* of which packet_build() reads addresses only */

@@ -15,7 +15,7 @@
 #include "bins.hpp"
 
 extern "C" {
-#include "devices/native/format.h"
+#include "devices/native/format/format.h"
 #include "engines/lockstep.h"
 }
 

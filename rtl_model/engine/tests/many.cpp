@@ -13,7 +13,7 @@
 #include <hcasim_wire.h>
 
 extern "C" {
-#include "devices/native/format.h"
+#include "devices/native/format/format.h"
 #include "engines/lockstep.h"
 #include "rtl_engine.h"
 void many_queue_pairs(void);

@@ -14,7 +14,7 @@
 #include "rtl_engine.h"
 
 extern "C" {
-#include "devices/native/format.h"
+#include "devices/native/format/format.h"
 #include "engines/lockstep.h"
 void native_wqes(void);
 void native_decoded_outside(void);

@@ -85,7 +85,7 @@ static void async_port(struct drv_device *dev, uint8_t port, uint32_t event)
 
 static const struct drv_upcalls *up(void)
 {
-	return native_dev(&w.dev)->up;
+	return common_dev(&w.dev)->up;
 }
 
 /* ---- Calls ---- */
@@ -151,7 +151,7 @@ static int subscribe(struct subscribe_call *s)
 						.file = call_file,
 						.user_fd = call_user_fd};
 
-	s->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base.base};
+	s->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base};
 	return mlx5_devx_subscribe(&s->base);
 }
 
@@ -160,7 +160,7 @@ static int alloc_events(struct file *f, uint64_t flags)
 	static const struct drv_call_ops ops = {.get = flags_get, .file = call_file};
 	struct subscribe_call s = {.flags = flags, .file = f};
 
-	s.base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base.base};
+	s.base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base};
 	return mlx5_devx_alloc_events(&s.base);
 }
 
@@ -189,11 +189,11 @@ static void set_up(void)
 	TAILQ_INIT(&qp.subs);
 	cq.dev = qp.dev = &w.dev;
 	cq.cq.devx = &cq;
-	cq.cq.base.base.ctx = &w.ctx.base.base;
-	cq.cq.base.base.cqn = 0x123;
+	cq.cq.base.ctx = &w.ctx.base;
+	cq.cq.base.cqn = 0x123;
 	qp.qp.devx = &qp;
-	qp.qp.base.base.dev = &w.dev;
-	qp.qp.base.base.qpn = 0x456;
+	qp.qp.base.dev = &w.dev;
+	qp.qp.base.qpn = 0x456;
 }
 
 static void end(struct mlx5_devx_obj *obj)
@@ -216,17 +216,17 @@ static void test_cookie(void)
 	CU_ASSERT_EQUAL(subscribe(&a), 0);
 	CU_ASSERT_EQUAL(subscribe(&b), 0);
 	CU_ASSERT_TRUE(f.refs == 1 && omit.refs == 1);
-	up()->async_cq(&cq.cq.base.base, 0);
+	up()->async_cq(&cq.cq.base, 0);
 	CU_ASSERT_TRUE(f.num == 1 && f.cookie == 100 && f.len == 72 && !omit.num);
 	CU_ASSERT_EQUAL(f.eqe.type, EVENT(CQ_ERROR));
 	memcpy(&data, f.eqe.data, sizeof(data));
 	CU_ASSERT_TRUE(be32toh(data.number) == 0x123 && data.syndrome == 1);
-	up()->completion(&cq.cq.base.base);
+	up()->completion(&cq.cq.base);
 	CU_ASSERT_TRUE(f.num == 1 && omit.num == 1 && omit.cookie == 200 && omit.len == 8);
 	CU_ASSERT_TRUE(!k.completions && !k.async_cqs);
 	end(&cq);
 	CU_ASSERT_TRUE(!f.refs && !omit.refs);
-	up()->completion(&cq.cq.base.base);
+	up()->completion(&cq.cq.base);
 	CU_ASSERT_EQUAL(omit.num, 1);
 }
 
@@ -240,13 +240,13 @@ static void test_eventfd(void)
 	s.has_fd = true;
 	s.fd = fd;
 	CU_ASSERT_EQUAL(subscribe(&s), 0);
-	up()->async_qp(&qp.qp.base.base, 3);
-	up()->async_qp(&qp.qp.base.base, 1);
+	up()->async_qp(&qp.qp.base, 3);
+	up()->async_qp(&qp.qp.base, 1);
 	CU_ASSERT_EQUAL(read(fd, &count, sizeof(count)), sizeof(count));
 	CU_ASSERT_TRUE(count == 1 && !f.num);
 	count = UINT64_MAX - 1; /* a full counter does not stop us */
 	CU_ASSERT_EQUAL(write(fd, &count, sizeof(count)), sizeof(count));
-	up()->async_qp(&qp.qp.base.base, 3);
+	up()->async_qp(&qp.qp.base, 3);
 	s.has_cookie = true;
 	CU_ASSERT_EQUAL(subscribe(&s), -EINVAL);
 	s.has_cookie = false;
@@ -355,9 +355,9 @@ static void test_of_verbs(void)
 
 	verbs.devx = NULL;
 	verbs_qp.devx = NULL;
-	up()->completion(&verbs.base.base);
-	up()->async_cq(&verbs.base.base, 0);
-	up()->async_qp(&verbs_qp.base.base, 1);
+	up()->completion(&verbs.base);
+	up()->async_cq(&verbs.base, 0);
+	up()->async_qp(&verbs_qp.base, 1);
 	CU_ASSERT_TRUE(k.completions == 1 && k.async_cqs == 1 && k.async_qps == 1);
 }
 

@@ -70,7 +70,7 @@ static void test_umems(void)
 
 static struct {
 	struct umem_call umem, foreign;
-	struct native_pd pd;
+	struct common_pd pd;
 	struct devx_call cq;
 	uint32_t cqn;
 } q;
@@ -81,7 +81,7 @@ static struct hcasim_mlx5_cqc cqc(void)
 		.dbr_umem_id = htobe32(q.umem.id),
 		.size_uar = CQC(LOG_CQ_SIZE, LOG_CQ) | CQC(UAR_PAGE, w.ctx.page[0]),
 		.moderation = CQC(PERIOD, 16) | CQC(MAX_COUNT, 3),
-		.eqn = CQC(C_EQN, native_dev(&w.dev)->eq[2].eqn),
+		.eqn = CQC(C_EQN, common_dev(&w.dev)->eq[2].eqn),
 		.dbr_addr = htobe64(RECORD),
 	};
 }
@@ -159,7 +159,7 @@ static void test_refused_cqs(void)
 	bad[i++].size_uar = CQC(LOG_CQ_SIZE, LOG_CQ) | CQC(UAR_PAGE, w.ctx.page[0] + 1000);
 	bad[i++].size_uar = CQC(LOG_CQ_SIZE, LOG_CQ) | CQC(UAR_PAGE, w.ctx.page[0] + 0x10000);
 	bad[i++].size_uar = CQC(LOG_CQ_SIZE, LOG_CQ);
-	bad[i++].eqn = CQC(C_EQN, native_dev(&w.dev)->eq[0].eqn); /* the driver's own */
+	bad[i++].eqn = CQC(C_EQN, common_dev(&w.dev)->eq[0].eqn); /* the driver's own */
 	bad[i++].eqn = CQC(C_EQN, 200);
 	bad[i++].dbr_umem_id = 0;
 	bad[i++].dbr_umem_id = htobe32(UINT32_MAX);
@@ -483,7 +483,7 @@ static void random_command(struct devx_call *qp, uint16_t opcode, int (*handler)
 
 static void test_random(void)
 {
-	const struct native_dev *n = native_dev(&w.dev);
+	const struct common_dev *n = common_dev(&w.dev);
 	struct devx_call qp;
 
 	new_qp(&qp, HCASIM_MLX5_QP_ST_RC);
@@ -512,8 +512,8 @@ static void test_setup(void)
 	CU_ASSERT_EQUAL_FATAL(devx_reg_umem(&q.umem) || devx_reg_umem(&q.foreign), 0);
 	other = w.ctx;
 	q.foreign.umem->ctx = &other;
-	q.pd.base.ctx = &w.ctx.base.base;
-	CU_ASSERT_EQUAL_FATAL(numbers_add(&native_dev(&w.dev)->pds, &q.pd, &q.pd.pdn), 0);
+	q.pd.base.ctx = &w.ctx.base;
+	CU_ASSERT_EQUAL_FATAL(numbers_add(&common_dev(&w.dev)->pds, &q.pd, &q.pd.pdn), 0);
 	c = cqc();
 	req = create_cq(&c);
 	CU_ASSERT_EQUAL_FATAL(devx_run(&q.cq, mlx5_devx_create, &req, sizeof(req), 16), 0);
@@ -524,7 +524,7 @@ static void test_setup(void)
 static void test_nothing_left(void)
 {
 	free_call(&q.cq);
-	numbers_remove(&native_dev(&w.dev)->pds, q.pd.pdn);
+	numbers_remove(&common_dev(&w.dev)->pds, q.pd.pdn);
 	q.foreign.umem->ctx = &w.ctx;
 	devx_free_umem(&q.umem);
 	devx_free_umem(&q.foreign);

@@ -119,12 +119,12 @@ static void test_context_without_devx(void)
 	const struct hcasim_mlx5_cmd_in in = devx_command(HCASIM_MLX5_CMD_QUERY_HCA_CAP, 0);
 	struct devx_call c = {.object = NULL};
 
-	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base.base);
+	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base);
 	CU_ASSERT_EQUAL_FATAL(devx_open(0), 0);
 	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_other, &in, sizeof(in), CAP_OUT), -EINVAL);
 	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_create, &in, sizeof(in), CAP_OUT), -EINVAL);
 	CU_ASSERT_PTR_NULL(c.object);
-	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base.base);
+	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base);
 	CU_ASSERT_EQUAL(devx_open(MLX5_IB_ALLOC_UCTX_DEVX << 1), -EOPNOTSUPP);
 	CU_ASSERT_EQUAL_FATAL(devx_open(MLX5_IB_ALLOC_UCTX_DEVX), 0);
 }
@@ -157,7 +157,7 @@ static void test_reserved_qpns(void)
 		CU_ASSERT_EQUAL(mlx5_devx_destroy(c[i].object), 0);
 		free(c[i].object);
 	}
-	CU_ASSERT_EQUAL(native_dev(&w.dev)->reserved_qpns.used, 0);
+	CU_ASSERT_EQUAL(mlx5_dev(&w.dev)->reserved_qpns.used, 0);
 }
 
 static void test_refused_objects(void)
@@ -175,7 +175,7 @@ static void test_refused_objects(void)
 	free(c.object);
 	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_create, &not_create, sizeof(not_create), 16), -EINVAL);
 	free(c.object);
-	CU_ASSERT_EQUAL(native_dev(&w.dev)->reserved_qpns.used, 0);
+	CU_ASSERT_EQUAL(mlx5_dev(&w.dev)->reserved_qpns.used, 0);
 }
 
 /* ---- Flow counters ---- */
@@ -288,12 +288,12 @@ static struct hcasim_mlx5_cmd_create_mkey mkey_of(uint32_t pdn)
 
 static void test_mkeys(void)
 {
-	struct native_pd pd = {.base = {.ctx = &w.ctx.base.base}};
+	struct common_pd pd = {.base = {.ctx = &w.ctx.base}};
 	struct hcasim_mlx5_cmd_create_mkey req;
 	struct devx_call c[17] = {{.object = NULL}};
 	unsigned int i;
 
-	CU_ASSERT_EQUAL_FATAL(numbers_add(&native_dev(&w.dev)->pds, &pd, &pd.pdn), 0);
+	CU_ASSERT_EQUAL_FATAL(numbers_add(&common_dev(&w.dev)->pds, &pd, &pd.pdn), 0);
 	req = mkey_of(pd.pdn);
 	for (i = 0; i < 16; i++) { /* max_mr */
 		CU_ASSERT_EQUAL_FATAL(devx_run(&c[i], mlx5_devx_create, &req, sizeof(req), 16), 0);
@@ -311,18 +311,18 @@ static void test_mkeys(void)
 	devx_fails(mlx5_devx_create, &req, sizeof(req) - 1, 16, HCASIM_MLX5_CMD_STATUS_BAD_INP_LEN_ERR);
 	pd.base.ctx = NULL; /* another program's */
 	devx_fails(mlx5_devx_create, &req, sizeof(req), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
-	numbers_remove(&native_dev(&w.dev)->pds, pd.pdn);
+	numbers_remove(&common_dev(&w.dev)->pds, pd.pdn);
 	devx_fails(mlx5_devx_create, &req, sizeof(req), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
 }
 
 /* Pages, other kinds of translations, translations in the command, signatures, crypto; not free; without UMR; of a QP. */
 static void test_refused_mkeys(void)
 {
-	struct native_pd pd = {.base = {.ctx = &w.ctx.base.base}};
+	struct common_pd pd = {.base = {.ctx = &w.ctx.base}};
 	struct hcasim_mlx5_cmd_create_mkey req[8];
 	unsigned int i;
 
-	CU_ASSERT_EQUAL_FATAL(numbers_add(&native_dev(&w.dev)->pds, &pd, &pd.pdn), 0);
+	CU_ASSERT_EQUAL_FATAL(numbers_add(&common_dev(&w.dev)->pds, &pd, &pd.pdn), 0);
 	for (i = 0; i < 8; i++)
 		req[i] = mkey_of(pd.pdn);
 	req[0].flags ^= htobe32(3 << 8);
@@ -336,7 +336,7 @@ static void test_refused_mkeys(void)
 	for (i = 0; i < 8; i++)
 		devx_fails(mlx5_devx_create, &req[i], sizeof(req[i]), 16,
 			   HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
-	numbers_remove(&native_dev(&w.dev)->pds, pd.pdn);
+	numbers_remove(&common_dev(&w.dev)->pds, pd.pdn);
 }
 
 /* ---- Shared receive queues ---- */
@@ -395,13 +395,13 @@ static void rmps_refused(uint32_t pdn, uint32_t umem)
 
 static void test_rmps(void)
 {
-	struct native_pd pd = {.base = {.ctx = &w.ctx.base.base}};
+	struct common_pd pd = {.base = {.ctx = &w.ctx.base}};
 	struct umem_call umem = devx_memory();
 	struct devx_call c = {.object = NULL};
 	struct hcasim_mlx5_cmd_create_rmp req;
 	struct hcasim_mlx5_rmpc context;
 
-	CU_ASSERT_EQUAL_FATAL(numbers_add(&native_dev(&w.dev)->pds, &pd, &pd.pdn), 0);
+	CU_ASSERT_EQUAL_FATAL(numbers_add(&common_dev(&w.dev)->pds, &pd, &pd.pdn), 0);
 	CU_ASSERT_EQUAL_FATAL(devx_reg_umem(&umem), 0);
 	context = rmpc_of(pd.pdn, umem.id);
 	for (unsigned int type = 0; type <= HCASIM_MLX5_WQ_TYPE_CYCLIC; type++) {
@@ -410,14 +410,14 @@ static void test_rmps(void)
 		c.held = 0;
 		CU_ASSERT_EQUAL_FATAL(devx_run(&c, mlx5_devx_create, &req, sizeof(req), 16), 0);
 		CU_ASSERT_EQUAL(c.held, 3);
-		CU_ASSERT_PTR_EQUAL(native_find(&native_dev(&w.dev)->srqs, be32toh(devx_answer(&c).number)),
+		CU_ASSERT_PTR_EQUAL(common_find(&common_dev(&w.dev)->srqs, be32toh(devx_answer(&c).number)),
 				    c.object);
 		CU_ASSERT_EQUAL(mlx5_devx_destroy(c.object), 0);
 		free(c.object);
 	}
 	rmps_refused(pd.pdn, umem.id);
 	devx_free_umem(&umem);
-	numbers_remove(&native_dev(&w.dev)->pds, pd.pdn);
+	numbers_remove(&common_dev(&w.dev)->pds, pd.pdn);
 }
 
 /* ---- Queue pairs ---- */

@@ -46,13 +46,13 @@ int devx_open(uint32_t flags)
 	struct drv_udata u = {.in = &req, .in_len = sizeof(req), .out = &resp, .out_len = sizeof(resp)};
 
 	memset(&w.ctx, 0, sizeof(w.ctx));
-	w.ctx.base.base.dev = &w.dev;
-	return mlx5_drv_ops.alloc_ucontext(&w.ctx.base.base, &u);
+	w.ctx.base.dev = &w.dev;
+	return mlx5_drv_ops.alloc_ucontext(&w.ctx.base, &u);
 }
 
 static int create_qp(uint8_t type)
 {
-	struct hca_cq_attr cq = {.ring = {.entries = 4, .stride = 64}, .eqn = native_dev(&w.dev)->eq[1].eqn};
+	struct hca_cq_attr cq = {.ring = {.entries = 4, .stride = 64}, .eqn = common_dev(&w.dev)->eq[1].eqn};
 	struct hca_qp_attr_create attr = {.type = type, .pdn = 1, .sq = {.entries = 4, .stride = 64}};
 
 	w.qp = (struct drv_qp){.dev = &w.dev, .type = type};
@@ -92,7 +92,7 @@ int devx_world_init(void)
 
 int devx_world_exit(void)
 {
-	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base.base);
+	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base);
 	mlx5_drv_ops.remove(&w.dev);
 	hca_destroy(w.dev.hca);
 	return 0;
@@ -158,7 +158,7 @@ int devx_run(struct devx_call *c, int (*handler)(struct drv_call *c), const void
 						.create = call_create,
 						.hold = call_hold};
 
-	c->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base.base};
+	c->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base};
 	/* Each method numbers its attributes from the same number on. */
 	c->in_id = handler == mlx5_devx_other ? MLX5_IB_ATTR_DEVX_OTHER_CMD_IN
 					      : MLX5_IB_ATTR_DEVX_OBJ_CREATE_CMD_IN;
@@ -237,7 +237,7 @@ int devx_reg_umem(struct umem_call *u)
 	static const struct drv_call_ops ops = {
 		.get = umem_get, .put = umem_put, .create = umem_create, .pin = umem_pin};
 
-	u->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base.base};
+	u->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base};
 	return mlx5_devx_reg_umem(&u->base);
 }
 

@@ -8,7 +8,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
-#include "devices/mlx5/driver.h"
+#include "devices/mlx5/driver/driver.h"
 #include "suite.h"
 
 #define MAX_DMA 8
@@ -22,7 +22,7 @@ static struct {
 	struct hca_config cfg;
 	struct drv_device dev;
 	struct mlx5_ucontext ctx;
-	struct native_pd pd;
+	struct common_pd pd;
 	struct mlx5_cq cq;
 } w;
 
@@ -100,8 +100,8 @@ static int create_cq_of(struct mlx5_cq *cq, uint32_t cqe, const struct mlx5_ib_c
 	struct drv_udata u = UDATA(req, resp);
 
 	memset(cq, 0, sizeof(*cq));
-	cq->base.base.ctx = &w.ctx.base.base;
-	return mlx5_drv_ops.create_cq(&cq->base.base, cqe, 0, 0, &u);
+	cq->base.ctx = &w.ctx.base;
+	return mlx5_drv_ops.create_cq(&cq->base, cqe, 0, 0, &u);
 }
 
 static int create_cq(struct mlx5_cq *cq, uint32_t cqe, uint32_t cqe_size)
@@ -133,19 +133,19 @@ static int world_init(void)
 	w.cfg.max_rd_atomic = 16;
 	w.dev = (struct drv_device){.cfg = &w.cfg, .ops = &mlx5_drv_ops};
 	w.dev.hca = hca_create(&w.cfg, mlx5_drv_ops.personality, &ops, NULL);
-	w.ctx.base.base.dev = &w.dev;
-	w.pd.base.ctx = &w.ctx.base.base;
+	w.ctx.base.dev = &w.dev;
+	w.pd.base.ctx = &w.ctx.base;
 	return !w.dev.hca || mlx5_drv_ops.probe(&w.dev, &upcalls) ||
-	       mlx5_drv_ops.alloc_ucontext(&w.ctx.base.base, &u) ||
-	       mlx5_drv_ops.alloc_pd(&w.pd.base, &pd_u) || create_cq(&w.cq, 100, 64);
+	       mlx5_drv_ops.alloc_ucontext(&w.ctx.base, &u) || mlx5_drv_ops.alloc_pd(&w.pd.base, &pd_u) ||
+	       create_cq(&w.cq, 100, 64);
 }
 
 static int world_exit(void)
 {
-	const int ret = mlx5_drv_ops.destroy_cq(&w.cq.base.base);
+	const int ret = mlx5_drv_ops.destroy_cq(&w.cq.base);
 
 	mlx5_drv_ops.dealloc_pd(&w.pd.base);
-	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base.base);
+	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base);
 	mlx5_drv_ops.remove(&w.dev);
 	hca_destroy(w.dev.hca);
 	return ret;
@@ -161,9 +161,9 @@ static void test_cq(void)
 		CU_ASSERT_EQUAL(create_cq(&cq, bad[i], 64), -EINVAL);
 	CU_ASSERT_EQUAL(create_cq(&cq, 100, 96), -EINVAL);
 	CU_ASSERT_EQUAL(create_cq(&cq, HCASIM_MLX5_MAX_CQE, 128), 0);
-	CU_ASSERT_EQUAL(cq.base.base.cqe, HCASIM_MLX5_MAX_CQE);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base.base), 0);
-	CU_ASSERT_EQUAL(w.cq.base.base.cqe, 127);
+	CU_ASSERT_EQUAL(cq.base.cqe, HCASIM_MLX5_MAX_CQE);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base), 0);
+	CU_ASSERT_EQUAL(w.cq.base.cqe, 127);
 }
 
 /* Compression of one format, and padding of CQEs of 128 bytes. */
@@ -180,12 +180,12 @@ static void test_cq_options(void)
 	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &comp), -EINVAL);
 	comp.cqe_comp_res_format = MLX5_IB_CQE_RES_FORMAT_CSUM;
 	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &comp), 0);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base.base), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base), 0);
 	pad.flags = MLX5_IB_CREATE_CQ_FLAGS_CQE_128B_PAD;
 	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &pad), -EOPNOTSUPP);
 	pad.cqe_size = 128;
 	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &pad), 0);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base.base), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base), 0);
 	pad.flags = MLX5_IB_CREATE_CQ_FLAGS_REAL_TIME_TS;
 	CU_ASSERT_EQUAL(create_cq_of(&cq, 100, &pad), -EOPNOTSUPP);
 }
@@ -193,7 +193,7 @@ static void test_cq_options(void)
 static int resize_cq(uint32_t cqe, const struct mlx5_ib_resize_cq *cmd, size_t len, struct drv_udata *u)
 {
 	*u = (struct drv_udata){.in = cmd, .in_len = len, .read_user = read_user, .pin_user = pin_user};
-	return mlx5_drv_ops.resize_cq(&w.cq.base.base, cqe, u);
+	return mlx5_drv_ops.resize_cq(&w.cq.base, cqe, u);
 }
 
 /* The command lasts until the RESIZE entry is at the end of the old ring; later entries go to the new one. */
@@ -206,7 +206,7 @@ static void test_resize(void)
 	CU_ASSERT_EQUAL(resize_cq(127, &req, sizeof(req), &u), 0); /* as it is */
 	CU_ASSERT_TRUE(!u.busy && !w.num_dma);
 	CU_ASSERT_EQUAL(resize_cq(128, &req, sizeof(req), &u), 0);
-	CU_ASSERT_EQUAL(w.cq.base.base.cqe, 255);
+	CU_ASSERT_EQUAL(w.cq.base.cqe, 255);
 	CU_ASSERT_EQUAL_FATAL(w.num_dma, 1);
 	CU_ASSERT_EQUAL(w.dma[0]->seg[0].addr, 0x10000);
 	cqe = w.dma[0]->buf;
@@ -215,7 +215,7 @@ static void test_resize(void)
 	land();
 	CU_ASSERT_FALSE(u.busy(u.object));
 	CU_ASSERT_EQUAL(resize_cq(100, &req, sizeof(req), &u), 0);
-	CU_ASSERT_EQUAL(w.cq.base.base.cqe, 127);
+	CU_ASSERT_EQUAL(w.cq.base.cqe, 127);
 	CU_ASSERT_EQUAL_FATAL(w.num_dma, 1);
 	CU_ASSERT_EQUAL(w.dma[0]->seg[0].addr, 0x40000 + 64); /* behind the place of the first RESIZE entry */
 	land();
@@ -246,7 +246,7 @@ static void test_resize_refused(void)
 	w.cq.record = record;
 	req.buf_addr = NO_PAGE - 511 * 64; /* its last entry */
 	CU_ASSERT_EQUAL(resize_cq(300, &req, sizeof(req), &u), -EFAULT);
-	CU_ASSERT_EQUAL(w.cq.base.base.cqe, 127);
+	CU_ASSERT_EQUAL(w.cq.base.cqe, 127);
 	CU_ASSERT_EQUAL(w.num_dma, 0);
 }
 
@@ -259,11 +259,11 @@ static int create_qp(struct mlx5_qp *qp, struct drv_qp_init *init, const struct 
 	int ret;
 
 	memset(qp, 0, sizeof(*qp));
-	qp->base.base.dev = &w.dev;
-	qp->base.base.pd = &w.pd.base;
+	qp->base.dev = &w.dev;
+	qp->base.pd = &w.pd.base;
 	init->type = HCASIM_QPT_RC;
-	init->send_cq = init->recv_cq = &w.cq.base.base;
-	ret = mlx5_drv_ops.create_qp(&qp->base.base, init, &u);
+	init->send_cq = init->recv_cq = &w.cq.base;
+	ret = mlx5_drv_ops.create_qp(&qp->base, init, &u);
 	*bfreg = resp.bfreg_index;
 	return ret;
 }
@@ -280,14 +280,14 @@ static void test_qp_grants(void)
 	CU_ASSERT_EQUAL(init.max_recv_wr, 64);
 	CU_ASSERT_EQUAL(init.max_recv_sge, 4);
 	CU_ASSERT_EQUAL(init.max_send_wr, 10);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base.base), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base), 0);
 	/* Without a ring its shift says nothing, whatever it is (UBSan watches). */
 	req = (struct mlx5_ib_create_qp){.sq_wqe_count = 64, .rq_wqe_shift = 200};
 	init = (struct drv_qp_init){.max_send_wr = 10, .max_recv_sge = 3};
 	CU_ASSERT_EQUAL(create_qp(&qp, &init, &req, &bfreg), 0);
 	CU_ASSERT_EQUAL(init.max_recv_wr, 0);
 	CU_ASSERT_EQUAL(init.max_recv_sge, 0);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base.base), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base), 0);
 }
 
 static void test_qp_refused(void)
@@ -313,14 +313,14 @@ static void test_qp_refused(void)
 		CU_ASSERT_EQUAL(w.ctx.users[i], 0);
 }
 
-static int create_srq(struct native_srq *srq, uint64_t buf, uint64_t record)
+static int create_srq(struct mlx5_srq *srq, uint64_t buf, uint64_t record)
 {
 	struct mlx5_ib_create_srq req = {.buf_addr = buf, .db_addr = record};
 	struct drv_srq_init init = {.max_wr = 100, .max_sge = 3};
 	struct mlx5_ib_create_srq_resp resp;
 	struct drv_udata u = UDATA(req, resp);
 
-	*srq = (struct native_srq){.base.pd = &w.pd.base};
+	*srq = (struct mlx5_srq){.base.pd = &w.pd.base};
 	return mlx5_drv_ops.create_srq(&srq->base, &init, &u);
 }
 
@@ -330,7 +330,7 @@ static void test_unmapped(void)
 	const uint64_t cq_bytes = 128 * 64, srq_bytes = 128 * 64, qp_bytes = 2 * 64 * 64;
 	struct mlx5_ib_create_qp req = {
 		.db_addr = 0x20000, .sq_wqe_count = 64, .rq_wqe_count = 64, .rq_wqe_shift = 6};
-	struct native_srq srq;
+	struct mlx5_srq srq;
 	struct mlx5_cq cq;
 	struct mlx5_qp qp;
 	uint32_t bfreg;
@@ -338,7 +338,7 @@ static void test_unmapped(void)
 	CU_ASSERT_EQUAL(create_cq_at(&cq, NO_PAGE - cq_bytes + 1, 0x20000), -EFAULT);
 	CU_ASSERT_EQUAL(create_cq_at(&cq, 0x10000, NO_PAGE), -EFAULT);
 	CU_ASSERT_EQUAL(create_cq_at(&cq, NO_PAGE - cq_bytes, 0x20000), 0);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base.base), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base), 0);
 	CU_ASSERT_EQUAL(create_srq(&srq, NO_PAGE - srq_bytes + 1, 0x20000), -EFAULT);
 	CU_ASSERT_EQUAL(create_srq(&srq, 0x10000, NO_PAGE), -EFAULT);
 	CU_ASSERT_EQUAL(create_srq(&srq, NO_PAGE - srq_bytes, 0x20000), 0);
@@ -349,7 +349,7 @@ static void test_unmapped(void)
 		req.buf_addr = NO_PAGE - qp_bytes + missing;
 		CU_ASSERT_EQUAL(create_qp(&qp, &init, &req, &bfreg), missing ? -EFAULT : 0);
 		if (!missing)
-			CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base.base), 0);
+			CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base), 0);
 	}
 	for (unsigned int i = 0; i < MLX5_MAX_BFREGS; i++)
 		CU_ASSERT_EQUAL(w.ctx.users[i], 0);
@@ -370,7 +370,7 @@ static void test_doorbell_registers(void)
 		CU_ASSERT_EQUAL(bfreg, expected[i]);
 	}
 	for (unsigned int i = 0; i < 5; i++)
-		CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp[i].base.base), 0);
+		CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp[i].base), 0);
 	for (unsigned int i = 0; i < MLX5_MAX_BFREGS; i++)
 		CU_ASSERT_EQUAL(w.ctx.users[i], 0);
 }
@@ -383,7 +383,7 @@ static void test_srq(void)
 	struct ib_uverbs_ex_query_device_resp attr;
 	struct mlx5_ib_create_srq_resp resp;
 	struct drv_udata u = UDATA(req, resp);
-	struct native_srq srq = {.base.pd = &w.pd.base};
+	struct mlx5_srq srq = {.base.pd = &w.pd.base};
 
 	mlx5_drv_ops.query_device(&w.dev, &attr);
 	CU_ASSERT_EQUAL(attr.base.max_srq_sge, 31);
@@ -406,14 +406,14 @@ static void test_mmap(void)
 {
 	struct drv_mmap map;
 
-	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 7 * 4096, 4096, &map), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base, 7 * 4096, 4096, &map), 0);
 	CU_ASSERT_EQUAL(map.bar_offset, (uint64_t)w.ctx.page[7] * 4096);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 8 * 4096, 4096, &map), -EINVAL);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 0, 8192, &map), -EINVAL);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 0x500 * 4096, 4096, &map), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base, 8 * 4096, 4096, &map), -EINVAL);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base, 0, 8192, &map), -EINVAL);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base, 0x500 * 4096, 4096, &map), 0);
 	CU_ASSERT_TRUE(map.read_only);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 0x701 * 4096, 4096, &map), -EINVAL);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, (1ull << 40) * 4096, 4096, &map), -EINVAL);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base, 0x701 * 4096, 4096, &map), -EINVAL);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base, (1ull << 40) * 4096, 4096, &map), -EINVAL);
 }
 
 /* ---- Pages that the library allocates ---- */
@@ -453,7 +453,7 @@ static int alloc_uar(struct mlx5_ucontext *ctx, uint64_t type, struct fake_call 
 {
 	static const struct drv_call_ops call_ops = {.get = call_get, .put = call_put, .create = call_create};
 
-	*call = (struct fake_call){.base = {.ops = &call_ops, .dev = &w.dev, .ctx = &ctx->base.base},
+	*call = (struct fake_call){.base = {.ops = &call_ops, .dev = &w.dev, .ctx = &ctx->base},
 				   .type = type};
 	return mlx5_methods[0].handler(&call->base);
 }
@@ -466,7 +466,7 @@ static void free_uar(struct fake_call *call)
 
 static void *page_of(uint32_t number)
 {
-	return numbers_find(&native_dev(&w.dev)->uars, number);
+	return numbers_find(&mlx5_dev(&w.dev)->uars, number);
 }
 
 static int create_qp_on(struct mlx5_qp *qp, uint32_t page, uint32_t *bfreg)
@@ -480,7 +480,7 @@ static int create_qp_on(struct mlx5_qp *qp, uint32_t page, uint32_t *bfreg)
 
 static void test_pages(void)
 {
-	struct drv_ucontext *ctx = &w.ctx.base.base;
+	struct drv_ucontext *ctx = &w.ctx.base;
 	struct fake_call bf, nc, odd;
 	struct drv_mmap map;
 
@@ -521,7 +521,7 @@ static void test_queues_on_pages(void)
 	free_uar(&uar);
 	CU_ASSERT_EQUAL(create_qp_on(&none, uar.id, &bfreg), -EINVAL);
 	CU_ASSERT_PTR_EQUAL(page_of(uar.id), qp.page);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base.base), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base), 0);
 	CU_ASSERT_PTR_NULL(page_of(uar.id));
 	for (unsigned int i = 0; i < MLX5_MAX_BFREGS; i++)
 		CU_ASSERT_EQUAL(w.ctx.users[i], 0);
@@ -538,24 +538,24 @@ static void test_context_without_pages(void)
 	struct mlx5_ib_alloc_ucontext_resp resp;
 	struct mlx5_ib_create_cq_resp cq_resp;
 	struct drv_udata u = UDATA(req, resp), cq_u = UDATA(cmd, cq_resp);
-	struct mlx5_ucontext ctx = {.base.base.dev = &w.dev};
-	struct mlx5_cq cq = {.base.base.ctx = &ctx.base.base};
+	struct mlx5_ucontext ctx = {.base.dev = &w.dev};
+	struct mlx5_cq cq = {.base.ctx = &ctx.base};
 	struct fake_call uar;
 	struct drv_mmap map;
 
-	CU_ASSERT_EQUAL(mlx5_drv_ops.alloc_ucontext(&ctx.base.base, &u), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.alloc_ucontext(&ctx.base, &u), 0);
 	CU_ASSERT_EQUAL(resp.tot_bfregs, 0);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&ctx.base.base, 0, 4096, &map), -EINVAL);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.create_cq(&cq.base.base, 100, 0, 0, &cq_u), -EINVAL);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&ctx.base, 0, 4096, &map), -EINVAL);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.create_cq(&cq.base, 100, 0, 0, &cq_u), -EINVAL);
 	CU_ASSERT_EQUAL(alloc_uar(&ctx, MLX5_IB_UAPI_UAR_ALLOC_TYPE_NC, &uar), 0);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base.base, uar.offset, 4096, &map), -EINVAL);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&w.ctx.base, uar.offset, 4096, &map), -EINVAL);
 	cmd.flags = MLX5_IB_CREATE_CQ_FLAGS_UAR_PAGE_INDEX;
 	cmd.uar_page_index = (uint16_t)uar.id;
-	CU_ASSERT_EQUAL(mlx5_drv_ops.create_cq(&cq.base.base, 100, 0, 0, &cq_u), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.create_cq(&cq.base, 100, 0, 0, &cq_u), 0);
 	CU_ASSERT_EQUAL(cq.page->users, 1);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base.base), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_cq(&cq.base), 0);
 	CU_ASSERT_EQUAL(cq.page->users, 0);
-	mlx5_drv_ops.dealloc_ucontext(&ctx.base.base);
+	mlx5_drv_ops.dealloc_ucontext(&ctx.base);
 	CU_ASSERT_PTR_NULL(page_of(uar.id));
 	free(uar.made);
 }

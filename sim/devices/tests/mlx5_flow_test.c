@@ -9,7 +9,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
-#include "devices/mlx5/driver.h"
+#include "devices/mlx5/driver/driver.h"
 #include "suite.h"
 
 #define VERSION(v) htons((uint16_t)HCASIM_FIELD_PREP(HCASIM_MLX5_MATCH_OUTER_IP_VERSION_MASK, v))

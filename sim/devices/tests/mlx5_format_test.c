@@ -7,7 +7,7 @@
 
 #include <rdma/mlx5-abi.h>
 
-#include "devices/mlx5/format.h"
+#include "devices/mlx5/format/format.h"
 #include "hcasim_mlx5.h"
 #include "hcasim_verbs.h"
 

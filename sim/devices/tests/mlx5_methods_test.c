@@ -11,7 +11,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
-#include "devices/mlx5/driver.h"
+#include "devices/mlx5/driver/driver.h"
 #include "suite.h"
 
 #define MAX_VALUES 8
@@ -21,7 +21,7 @@ static struct {
 	struct hca_config cfg;
 	struct drv_device dev;
 	struct mlx5_ucontext ctx;
-	struct native_pd pd;
+	struct common_pd pd;
 	hca_ps now;
 	bool mapped, op_mapped; /* all of it; only operations on it */
 } w;
@@ -77,16 +77,16 @@ static int world_init(void)
 	w.cfg = (struct hca_config){.num_ports = 1, .max_qp = 16, .max_cq = 16, .max_mr = 16, .max_mw = 16};
 	w.dev = (struct drv_device){.cfg = &w.cfg, .ops = &mlx5_drv_ops};
 	w.dev.hca = hca_create(&w.cfg, mlx5_drv_ops.personality, &ops, NULL);
-	w.ctx.base.base.dev = &w.dev;
-	w.pd.base.ctx = &w.ctx.base.base;
+	w.ctx.base.dev = &w.dev;
+	w.pd.base.ctx = &w.ctx.base;
 	return !w.dev.hca || mlx5_drv_ops.probe(&w.dev, &upcalls) ||
-	       mlx5_drv_ops.alloc_ucontext(&w.ctx.base.base, &u) || mlx5_drv_ops.alloc_pd(&w.pd.base, &none);
+	       mlx5_drv_ops.alloc_ucontext(&w.ctx.base, &u) || mlx5_drv_ops.alloc_pd(&w.pd.base, &none);
 }
 
 static int world_exit(void)
 {
 	mlx5_drv_ops.dealloc_pd(&w.pd.base);
-	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base.base);
+	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base);
 	mlx5_drv_ops.remove(&w.dev);
 	hca_destroy(w.dev.hca);
 	return 0;
@@ -158,7 +158,7 @@ static int run(struct fake_call *c, uint16_t object, uint16_t id)
 						.object = call_object,
 						.create = call_create};
 
-	c->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base.base};
+	c->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base};
 	for (unsigned int i = 0; i < MLX5_NUM_METHODS; i++) {
 		if (mlx5_methods[i].object == object && mlx5_methods[i].id == id)
 			return mlx5_methods[i].handler(&c->base);
@@ -195,7 +195,7 @@ static int map_dm(uint64_t page, uint64_t length, struct drv_mmap *map)
 	const uint64_t high = page >> MLX5_CMD_SHIFT << (MLX5_CMD_SHIFT + MLX5_CMD_BITS);
 	const uint64_t low = page & ((1u << MLX5_CMD_SHIFT) - 1);
 
-	return mlx5_drv_ops.mmap(&w.ctx.base.base, (high | command | low) * MLX5_PAGE_SIZE, length, map);
+	return mlx5_drv_ops.mmap(&w.ctx.base, (high | command | low) * MLX5_PAGE_SIZE, length, map);
 }
 
 static void test_dm(void)
@@ -303,11 +303,11 @@ static void test_queries(void)
 	struct drv_udata u = {.out = &resp, .out_len = sizeof(resp)};
 
 	CU_ASSERT_EQUAL(run(&pd, UVERBS_OBJECT_PD, MLX5_IB_METHOD_PD_QUERY), 0);
-	CU_ASSERT_EQUAL(out(&pd, MLX5_IB_ATTR_QUERY_PD_RESP_PDN), native_pdn(&w.pd.base));
+	CU_ASSERT_EQUAL(out(&pd, MLX5_IB_ATTR_QUERY_PD_RESP_PDN), common_pdn(&w.pd.base));
 	CU_ASSERT_EQUAL(run(&good, UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT), 0);
 	CU_ASSERT_EQUAL(out(&good, MLX5_IB_ATTR_QUERY_PORT), 0); /* the flags */
 	CU_ASSERT_EQUAL(run(&bad, UVERBS_OBJECT_DEVICE, MLX5_IB_METHOD_QUERY_PORT), -EINVAL);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.query_ucontext(&w.ctx.base.base, &u), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.query_ucontext(&w.ctx.base, &u), 0);
 	CU_ASSERT_EQUAL(u.out_used, sizeof(resp));
 	CU_ASSERT_EQUAL(resp.tot_bfregs, 16);
 	CU_ASSERT_EQUAL(resp.clock_info_versions, 1u << MLX5_IB_CLOCK_INFO_V1);
@@ -328,7 +328,7 @@ static void test_clock_page(void)
 	time_t before;
 	void *writable;
 
-	CU_ASSERT_EQUAL_FATAL(mlx5_drv_ops.mmap(&w.ctx.base.base, 0x700 * 4096, 4096, &map), 0);
+	CU_ASSERT_EQUAL_FATAL(mlx5_drv_ops.mmap(&w.ctx.base, 0x700 * 4096, 4096, &map), 0);
 	CU_ASSERT_TRUE(map.kind == DRV_MMAP_MEMORY && map.read_only && map.length == 4096);
 	writable = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, map.memfd, (off_t)map.memfd_offset);
 	CU_ASSERT_EQUAL(writable, MAP_FAILED);
@@ -359,15 +359,15 @@ static void test_short_requests(void)
 	struct drv_mmap map;
 
 	for (u.in_len = 0; u.in_len <= without; u.in_len++) {
-		struct mlx5_ucontext ctx = {.base.base.dev = &w.dev};
-		const int ret = mlx5_drv_ops.alloc_ucontext(&ctx.base.base, &u);
+		struct mlx5_ucontext ctx = {.base.dev = &w.dev};
+		const int ret = mlx5_drv_ops.alloc_ucontext(&ctx.base, &u);
 
 		CU_ASSERT_EQUAL(ret, u.in_len < without ? -EINVAL : 0);
 		if (ret)
 			continue;
 		CU_ASSERT_EQUAL(resp.tot_bfregs, 16);
-		CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&ctx.base.base, 0, 4096, &map), 0);
-		mlx5_drv_ops.dealloc_ucontext(&ctx.base.base);
+		CU_ASSERT_EQUAL(mlx5_drv_ops.mmap(&ctx.base, 0, 4096, &map), 0);
+		mlx5_drv_ops.dealloc_ucontext(&ctx.base);
 	}
 }
 

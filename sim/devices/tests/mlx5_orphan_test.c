@@ -6,7 +6,7 @@
 #include <unistd.h>
 #include <CUnit/Basic.h>
 
-#include "devices/mlx5/driver.h"
+#include "devices/mlx5/driver/driver.h"
 
 #define SENDS  8 /* basic blocks */
 #define RECVS  4

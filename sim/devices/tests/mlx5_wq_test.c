@@ -5,7 +5,7 @@
 #include <string.h>
 #include <CUnit/Basic.h>
 
-#include "devices/mlx5/driver.h"
+#include "devices/mlx5/driver/driver.h"
 #include "suite.h"
 
 #define NO_PAGE (1ull << 40) /* an address without memory */
@@ -14,7 +14,7 @@ static struct {
 	struct hca_config cfg;
 	struct drv_device dev;
 	struct mlx5_ucontext ctx;
-	struct native_pd pd;
+	struct common_pd pd;
 	struct mlx5_cq cq;
 	struct mlx5_qp wq[2];
 	uint32_t wqn[2];
@@ -65,8 +65,8 @@ static int create_cq(void)
 	struct mlx5_ib_create_cq_resp resp;
 	struct drv_udata u = UDATA(req, resp);
 
-	w.cq.base.base.ctx = &w.ctx.base.base;
-	return mlx5_drv_ops.create_cq(&w.cq.base.base, 100, 0, 0, &u);
+	w.cq.base.ctx = &w.ctx.base;
+	return mlx5_drv_ops.create_cq(&w.cq.base, 100, 0, 0, &u);
 }
 
 static int world_init(void)
@@ -88,18 +88,18 @@ static int world_init(void)
 	w.cfg.max_rd_atomic = 16;
 	w.dev = (struct drv_device){.cfg = &w.cfg, .ops = &mlx5_drv_ops};
 	w.dev.hca = hca_create(&w.cfg, mlx5_drv_ops.personality, &ops, NULL);
-	w.ctx.base.base.dev = &w.dev;
-	w.pd.base.ctx = &w.ctx.base.base;
+	w.ctx.base.dev = &w.dev;
+	w.pd.base.ctx = &w.ctx.base;
 	return !w.dev.hca || mlx5_drv_ops.probe(&w.dev, &upcalls) ||
-	       mlx5_drv_ops.alloc_ucontext(&w.ctx.base.base, &u) ||
-	       mlx5_drv_ops.alloc_pd(&w.pd.base, &pd_u) || create_cq();
+	       mlx5_drv_ops.alloc_ucontext(&w.ctx.base, &u) || mlx5_drv_ops.alloc_pd(&w.pd.base, &pd_u) ||
+	       create_cq();
 }
 
 static int world_exit(void)
 {
-	mlx5_drv_ops.destroy_cq(&w.cq.base.base);
+	mlx5_drv_ops.destroy_cq(&w.cq.base);
 	mlx5_drv_ops.dealloc_pd(&w.pd.base);
-	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base.base);
+	mlx5_drv_ops.dealloc_ucontext(&w.ctx.base);
 	mlx5_drv_ops.remove(&w.dev);
 	hca_destroy(w.dev.hca);
 	return 0;
@@ -108,7 +108,7 @@ static int world_exit(void)
 static struct mlx5_ib_create_wq good_wq = {
 	.buf_addr = 0x20000, .db_addr = 0x8040, .rq_wqe_count = 16, .rq_wqe_shift = 5, .user_index = 7};
 static struct drv_qp_init wq_init = {
-	.type = HCASIM_QPT_RAW_PACKET, .recv_cq = &w.cq.base.base, .max_recv_wr = 10, .max_recv_sge = 2};
+	.type = HCASIM_QPT_RAW_PACKET, .recv_cq = &w.cq.base, .max_recv_wr = 10, .max_recv_sge = 2};
 
 static int create_wq_of(struct mlx5_qp *wq, struct drv_qp_init *init, struct mlx5_ib_create_wq req)
 {
@@ -116,10 +116,10 @@ static int create_wq_of(struct mlx5_qp *wq, struct drv_qp_init *init, struct mlx
 	struct drv_udata u = UDATA(req, resp);
 
 	memset(wq, 0, sizeof(*wq));
-	wq->base.base.dev = &w.dev;
-	wq->base.base.pd = &w.pd.base;
-	wq->base.base.wq = true;
-	return mlx5_drv_ops.create_wq(&wq->base.base, init, &u);
+	wq->base.dev = &w.dev;
+	wq->base.pd = &w.pd.base;
+	wq->base.wq = true;
+	return mlx5_drv_ops.create_wq(&wq->base, init, &u);
 }
 
 static int create_wq(struct mlx5_ib_create_wq req)
@@ -129,7 +129,7 @@ static int create_wq(struct mlx5_ib_create_wq req)
 	const int ret = create_wq_of(&wq, &init, req);
 
 	if (!ret)
-		CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&wq.base.base), 0);
+		CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&wq.base), 0);
 	return ret;
 }
 
@@ -143,7 +143,7 @@ static int create_wq(struct mlx5_ib_create_wq req)
 static void test_wq(void)
 {
 	struct drv_qp_init init = wq_init;
-	struct drv_qp *wq = &w.wq[0].base.base;
+	struct drv_qp *wq = &w.wq[0].base;
 
 	CU_ASSERT_EQUAL_FATAL(create_wq_of(&w.wq[0], &init, good_wq), 0);
 	CU_ASSERT_EQUAL(init.max_recv_wr, 16);
@@ -195,18 +195,18 @@ static int create_rss(struct drv_qp_init init, struct mlx5_ib_create_qp_rss req,
 	struct mlx5_ib_create_qp_resp resp = {0};
 	struct drv_udata u = UDATA(req, resp);
 	struct hca_qp_attr now;
-	struct mlx5_qp qp = {.base.base = {.dev = &w.dev, .pd = &w.pd.base}};
+	struct mlx5_qp qp = {.base = {.dev = &w.dev, .pd = &w.pd.base}};
 	int ret;
 
 	u.in_len = len;
-	ret = mlx5_drv_ops.create_qp(&qp.base.base, &init, &u);
+	ret = mlx5_drv_ops.create_qp(&qp.base, &init, &u);
 	if (ret)
 		return ret;
 	u.in_len = 0;
-	CU_ASSERT_EQUAL(mlx5_drv_ops.modify_qp(&qp.base.base, &attr, HCASIM_QP_ATTR_STATE, &u), -EOPNOTSUPP);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.query_qp(&qp.base.base, &now), -EOPNOTSUPP);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&w.wq[0].base.base), -EBUSY);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base.base), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.modify_qp(&qp.base, &attr, HCASIM_QP_ATTR_STATE, &u), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.query_qp(&qp.base, &now), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&w.wq[0].base), -EBUSY);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&qp.base), 0);
 	return 0;
 }
 
@@ -233,7 +233,7 @@ static void refuse_rss(void)
 	CU_ASSERT_EQUAL(create_rss_as(WITH(req, reserved[5], 1)), -EOPNOTSUPP);
 	CU_ASSERT_EQUAL(create_rss(init, req, sizeof(req) - 4), -EINVAL);
 	CU_ASSERT_EQUAL(create_rss(WITH(init, type, HCASIM_QPT_UD), req, sizeof(req)), -EOPNOTSUPP);
-	CU_ASSERT_EQUAL(create_rss(WITH(init, send_cq, &w.cq.base.base), req, sizeof(req)), -EINVAL);
+	CU_ASSERT_EQUAL(create_rss(WITH(init, send_cq, &w.cq.base), req, sizeof(req)), -EINVAL);
 	CU_ASSERT_EQUAL(create_rss(WITH(init, max_send_wr, 1), req, sizeof(req)), -EINVAL);
 }
 
@@ -243,15 +243,15 @@ static void test_rss(void)
 		struct drv_qp_init init = wq_init;
 
 		CU_ASSERT_EQUAL_FATAL(create_wq_of(&w.wq[i], &init, good_wq), 0);
-		w.wqn[i] = w.wq[i].base.base.qpn;
+		w.wqn[i] = w.wq[i].base.qpn;
 	}
 	w.table = (struct drv_rwq_table){.dev = &w.dev, .log_size = 1, .wqn = w.wqn};
 	CU_ASSERT_EQUAL_FATAL(mlx5_drv_ops.create_rwq_table(&w.table), 0);
 	CU_ASSERT_EQUAL(create_rss_as(good_rss()), 0);
 	refuse_rss();
 	mlx5_drv_ops.destroy_rwq_table(&w.table);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&w.wq[0].base.base), 0);
-	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&w.wq[1].base.base), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&w.wq[0].base), 0);
+	CU_ASSERT_EQUAL(mlx5_drv_ops.destroy_qp(&w.wq[1].base), 0);
 }
 
 static void test_caps(void)

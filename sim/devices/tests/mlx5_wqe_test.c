@@ -5,8 +5,8 @@
 #include <string.h>
 #include <CUnit/Basic.h>
 
-#include "devices/mlx5/format.h"
-#include "devices/mlx5/format_segment.h"
+#include "devices/mlx5/format/format.h"
+#include "devices/mlx5/format/segment.h"
 #include "hcasim_mlx5.h"
 #include "hcasim_verbs.h"
 

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <CUnit/Basic.h>
 
-#include "devices/native/format.h"
+#include "devices/common/common.h"
+#include "devices/native/format/format.h"
 #include "hcasim_hw.h"
 #include "hcasim_verbs.h"
 
@@ -272,7 +273,7 @@ static void test_eqe(void)
 	for (size_t i = 0; i < sizeof(eqe.reserved2); i++)
 		CU_ASSERT_EQUAL(eqe.reserved2[i], 0);
 	CU_ASSERT_EQUAL(eqe.owner, 1);
-	native_encode_eqe(&ev, 2, raw);
+	common_encode_eqe(&ev, 2, raw);
 	CU_ASSERT_EQUAL(raw[HCASIM_EQE_SIZE - 1], 0);
 }
 

@@ -10,8 +10,8 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/rdma_user_rxe.h>
 
-#include "devices/rxe/driver.h"
-#include "devices/rxe/format.h"
+#include "devices/rxe/driver/driver.h"
+#include "devices/rxe/format/format.h"
 #include "hcasim_rxe.h"
 #include "hcasim_verbs.h"
 

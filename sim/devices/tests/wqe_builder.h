@@ -3,7 +3,7 @@
 #ifndef HCASIM_WQE_BUILDER_H
 #define HCASIM_WQE_BUILDER_H
 
-#include "devices/native/format.h"
+#include "devices/native/format/format.h"
 #include "hcasim_hw.h"
 #include "hcasim_wr.h"
 

@@ -14,7 +14,7 @@ from hcasim_conform import yaml_text
 HERE = Path(__file__).resolve().parents[3]
 EQUIVALENT = HERE / "mutants" / "generated" / "equivalent"
 SCHEMA = HERE / "schema" / "equivalent.schema.json"
-PARTS = ("provider", "sim/core", "sim/devices/native")
+PARTS = ("provider", "sim/core", "sim/devices")
 KEYS = ("file", "function", "text", "operator", "change")
 SAME = "same"  # the kind of those that behave as the original; the others could be observed by other means
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "devices/mlx5/devx/devx.h"
-#include "devices/mlx5/format.h"
+#include "devices/mlx5/format/format.h"
 
 #define PREP(field, v)  htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_##field##_MASK, v))
 #define OP_MOD_TYPE     1 /* bits from here on; below: the most there can be, or what there is */

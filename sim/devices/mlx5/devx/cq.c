@@ -14,9 +14,9 @@ _Static_assert(HCASIM_MLX5_MAX_CQE + 1 == 1 << MAX_LOG_SIZE, "size of a completi
 
 static bool find_vector(const struct mlx5_devx_cmd *cmd, uint32_t eqn, uint32_t *vector)
 {
-	const struct native_dev *n = native_dev(cmd->call->dev);
+	const struct common_dev *n = common_dev(cmd->call->dev);
 
-	for (*vector = 0; *vector < NATIVE_COMP_VECTORS; (*vector)++) {
+	for (*vector = 0; *vector < COMMON_COMP_VECTORS; (*vector)++) {
 		if (n->eq[1 + *vector].eqn == eqn)
 			return true;
 	}
@@ -59,7 +59,7 @@ static int enter(struct mlx5_devx_cmd *cmd, const struct hcasim_mlx5_cqc *cqc,
 {
 	const uint32_t cqe = (1u << GET(LOG_CQ_SIZE, cqc->size_uar)) - 1;
 	struct drv_udata u = mlx5_devx_udata(req, sizeof(*req));
-	struct drv_cq *cq = &cmd->obj->cq.base.base;
+	struct drv_cq *cq = &cmd->obj->cq.base;
 	const struct drv_ops *ops = cmd->call->dev->ops;
 	int ret;
 
@@ -95,7 +95,7 @@ uint8_t mlx5_devx_create_cq(struct mlx5_devx_cmd *cmd)
 	if (status)
 		return status;
 	memcpy(cmd->obj->context, &cqc, sizeof(cqc));
-	cmd->obj->number = cmd->number = cmd->obj->cq.base.base.cqn;
+	cmd->obj->number = cmd->number = cmd->obj->cq.base.cqn;
 	return HCASIM_MLX5_CMD_STATUS_OK;
 }
 
@@ -104,7 +104,7 @@ uint8_t mlx5_devx_modify_cq(struct mlx5_devx_cmd *cmd)
 {
 	const uint32_t period = HCASIM_MLX5_CMD_CREATE_CQ_SELECT_PERIOD_MASK;
 	const uint32_t count = HCASIM_MLX5_CMD_CREATE_CQ_SELECT_MAX_COUNT_MASK;
-	struct drv_cq *cq = &cmd->obj->cq.base.base;
+	struct drv_cq *cq = &cmd->obj->cq.base;
 	struct hcasim_mlx5_cmd_create_cq req;
 	struct hcasim_mlx5_cqc now, cqc;
 	uint32_t select, mask;

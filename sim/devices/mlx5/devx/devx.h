@@ -6,7 +6,7 @@
 #ifndef HCASIM_MLX5_DEVX_H
 #define HCASIM_MLX5_DEVX_H
 
-#include "devices/mlx5/driver.h"
+#include "devices/mlx5/driver/driver.h"
 
 /* What an object of a handle is, which is what a command must be about. */
 enum mlx5_devx_kind {
@@ -24,8 +24,8 @@ struct mlx5_devx_obj { /* an object that a command has made; it is destroyed wit
 	union {        /* first: by it sim/kernel finds the handle */
 		struct mlx5_cq cq;
 		struct mlx5_qp qp;
-		struct native_pd pd;
-		struct native_srq srq;
+		struct common_pd pd;
+		struct mlx5_srq srq;
 		struct hca_flow_counter *counters;
 	};
 	struct drv_device *dev;

@@ -162,7 +162,7 @@ void mlx5_devx_events_end(const struct drv_device *dev, struct mlx5_event_subs *
 
 void mlx5_devx_events_close(const struct mlx5_ucontext *ctx)
 {
-	struct mlx5_dev *m = mlx5_dev(ctx->base.base.dev);
+	struct mlx5_dev *m = mlx5_dev(ctx->base.dev);
 	struct mlx5_event_sub *s, *next;
 
 	for (s = TAILQ_FIRST(&m->subs); s; s = next) {

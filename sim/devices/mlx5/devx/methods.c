@@ -242,7 +242,7 @@ static int get_object(struct mlx5_devx_cmd *cmd, enum method method, uint16_t id
 		return -EINVAL;
 	if (devx) {
 		cmd->obj = obj;
-		cmd->qp = cmd->obj->kind == MLX5_DEVX_QP ? &cmd->obj->qp.base.base : NULL;
+		cmd->qp = cmd->obj->kind == MLX5_DEVX_QP ? &cmd->obj->qp.base : NULL;
 		return which->of == cmd->obj->kind && has_number(cmd->obj, number_in(cmd, which)) ? 0
 												  : -EINVAL;
 	}
@@ -325,9 +325,9 @@ int mlx5_devx_query_eqn(struct drv_call *c)
 
 	if (ret)
 		return ret;
-	if (!c->ctx || vector >= NATIVE_COMP_VECTORS)
+	if (!c->ctx || vector >= COMMON_COMP_VECTORS)
 		return -EINVAL;
-	eqn = native_dev(c->dev)->eq[1 + vector].eqn;
+	eqn = common_dev(c->dev)->eq[1 + vector].eqn;
 	return c->ops->put(c, MLX5_IB_ATTR_DEVX_QUERY_EQN_DEV_EQN, &eqn, sizeof(eqn));
 }
 

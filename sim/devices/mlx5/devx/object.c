@@ -17,7 +17,7 @@ void mlx5_devx_use(struct mlx5_devx_cmd *cmd, const void *used)
 
 struct drv_pd *mlx5_devx_find_pd(const struct mlx5_devx_cmd *cmd, uint32_t pdn)
 {
-	struct native_pd *pd = numbers_find(&native_dev(cmd->call->dev)->pds, pdn);
+	struct common_pd *pd = numbers_find(&common_dev(cmd->call->dev)->pds, pdn);
 
 	return pd && pd->base.ctx == cmd->call->ctx ? &pd->base : NULL;
 }
@@ -27,11 +27,11 @@ static uint8_t reserve_qpns(struct mlx5_devx_cmd *cmd)
 {
 	const uint32_t log =
 		HCASIM_FIELD_GET(HCASIM_MLX5_CMD_IN_LOG_OBJ_RANGE_MASK, be32toh(cmd->head.range));
-	struct native_dev *n = native_dev(cmd->call->dev);
+	struct mlx5_dev *m = mlx5_dev(cmd->call->dev);
 
 	if (log != HCASIM_MLX5_LOG_RESERVED_QPNS)
 		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
-	if (numbers_add(&n->reserved_qpns, cmd->obj, &cmd->obj->number))
+	if (numbers_add(&m->reserved_qpns, cmd->obj, &cmd->obj->number))
 		return HCASIM_MLX5_CMD_STATUS_NO_RES_ERR;
 	cmd->obj->kind = MLX5_DEVX_RESERVED_QPNS;
 	cmd->number = HCASIM_MLX5_RESERVED_QPN_FIRST + (cmd->obj->number << log);
@@ -89,10 +89,10 @@ uint8_t mlx5_devx_create_mkey(struct mlx5_devx_cmd *cmd)
 
 uint8_t mlx5_devx_alloc_pd(struct mlx5_devx_cmd *cmd)
 {
-	struct native_pd *pd = &cmd->obj->pd;
+	struct common_pd *pd = &cmd->obj->pd;
 
 	pd->base.ctx = cmd->call->ctx;
-	if (numbers_add(&native_dev(cmd->call->dev)->pds, pd, &pd->pdn))
+	if (numbers_add(&common_dev(cmd->call->dev)->pds, pd, &pd->pdn))
 		return HCASIM_MLX5_CMD_STATUS_NO_RES_ERR;
 	cmd->obj->kind = MLX5_DEVX_PD;
 	cmd->obj->number = cmd->number = pd->pdn;
@@ -105,7 +105,7 @@ static int destroy(struct mlx5_devx_obj *obj)
 
 	switch (obj->kind) {
 	case MLX5_DEVX_RESERVED_QPNS:
-		numbers_remove(&native_dev(obj->dev)->reserved_qpns, obj->number);
+		numbers_remove(&mlx5_dev(obj->dev)->reserved_qpns, obj->number);
 		return 0;
 	case MLX5_DEVX_KEY:
 		return hca_key_destroy(obj->dev->hca, obj->number);
@@ -113,14 +113,14 @@ static int destroy(struct mlx5_devx_obj *obj)
 		ops->dealloc_pd(&obj->pd.base);
 		return 0;
 	case MLX5_DEVX_CQ:
-		return ops->destroy_cq(&obj->cq.base.base);
+		return ops->destroy_cq(&obj->cq.base);
 	case MLX5_DEVX_FLOW_COUNTER:
 		mlx5_devx_free_flow_counters(obj);
 		return 0;
 	case MLX5_DEVX_RMP:
 		return ops->destroy_srq(&obj->srq.base);
 	case MLX5_DEVX_QP:
-		return ops->destroy_qp(&obj->qp.base.base);
+		return ops->destroy_qp(&obj->qp.base);
 	default:
 		return 0;
 	}

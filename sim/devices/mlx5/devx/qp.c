@@ -63,17 +63,17 @@ static bool payload(struct mlx5_qp *qp, const struct hcasim_mlx5_qpc *c, const s
 
 static struct drv_cq *find_cq(struct mlx5_devx_cmd *cmd, uint32_t cqn)
 {
-	struct native_cq *cq = native_find(&native_dev(cmd->call->dev)->cqs, cqn);
+	struct drv_cq *cq = common_find(&common_dev(cmd->call->dev)->cqs, cqn);
 
-	if (!cq || cq->base.ctx != cmd->call->ctx)
+	if (!cq || cq->ctx != cmd->call->ctx)
 		return NULL;
 	mlx5_devx_use(cmd, cq);
-	return &cq->base;
+	return cq;
 }
 
 static struct drv_srq *find_srq(struct mlx5_devx_cmd *cmd, uint32_t srqn)
 {
-	struct native_srq *srq = native_find(&native_dev(cmd->call->dev)->srqs, srqn);
+	struct mlx5_srq *srq = common_find(&common_dev(cmd->call->dev)->srqs, srqn);
 
 	if (!srq || srq->xrc || !srq->base.pd || srq->base.pd->ctx != cmd->call->ctx)
 		return NULL;
@@ -83,7 +83,7 @@ static struct drv_srq *find_srq(struct mlx5_devx_cmd *cmd, uint32_t srqn)
 
 static bool find_parts(struct mlx5_devx_cmd *cmd, const struct hcasim_mlx5_qpc *c, struct drv_qp_init *init)
 {
-	struct drv_qp *qp = &cmd->obj->qp.base.base;
+	struct drv_qp *qp = &cmd->obj->qp.base;
 
 	qp->pd = mlx5_devx_find_pd(cmd, GET(PD, c->dw1));
 	init->send_cq = find_cq(cmd, GET(CQN_SND, c->send_cq));
@@ -143,7 +143,7 @@ static uint8_t enter(struct mlx5_devx_cmd *cmd, struct drv_qp_init *init,
 		     const struct mlx5_ib_create_qp *verb)
 {
 	struct drv_udata u = mlx5_devx_udata(verb, sizeof(*verb));
-	struct drv_qp *qp = &cmd->obj->qp.base.base;
+	struct drv_qp *qp = &cmd->obj->qp.base;
 	int ret;
 
 	cmd->obj->qp.devx = cmd->obj;
@@ -158,7 +158,7 @@ static uint8_t enter(struct mlx5_devx_cmd *cmd, struct drv_qp_init *init,
 uint8_t mlx5_devx_create_qp(struct mlx5_devx_cmd *cmd)
 {
 	struct mlx5_ib_create_qp verb = {.flags = MLX5_QP_FLAG_UAR_PAGE_INDEX};
-	struct drv_qp *qp = &cmd->obj->qp.base.base;
+	struct drv_qp *qp = &cmd->obj->qp.base;
 	struct hcasim_mlx5_cmd_create_qp req;
 	struct drv_qp_init init = {0};
 	struct hcasim_mlx5_qpc c;

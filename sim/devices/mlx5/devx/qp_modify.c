@@ -151,7 +151,7 @@ static bool is_valid(const struct drv_device *dev, const struct hca_qp_attr *att
 		return false;
 	if (mask & A(PKEY_INDEX) && attr->pkey_index)
 		return false;
-	if (mask & A(AV) && attr->av.sgid_index >= NATIVE_GID_TABLE)
+	if (mask & A(AV) && attr->av.sgid_index >= COMMON_GID_TABLE)
 		return false;
 	if (mask & A(PATH_MTU) && (!attr->path_mtu || attr->path_mtu > MTU_MAX))
 		return false;

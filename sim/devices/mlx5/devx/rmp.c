@@ -56,11 +56,11 @@ uint8_t mlx5_devx_create_rmp(struct mlx5_devx_cmd *cmd)
 	if (!srq->pd || !is_plain(&c))
 		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
 	mlx5_devx_use(cmd, srq->pd);
-	attr.pdn = native_pdn(srq->pd);
+	attr.pdn = common_pdn(srq->pd);
 	attr.cyclic = GET(WQ_TYPE, c.wq) == HCASIM_MLX5_WQ_TYPE_CYCLIC;
 	status = place(cmd, &c, &attr);
 	if (!status)
-		status = mlx5_devx_status(mlx5_enter_srq(srq, &attr));
+		status = mlx5_devx_status(common_create_srq(srq, &attr));
 	if (status)
 		return status;
 	cmd->obj->kind = MLX5_DEVX_RMP;

@@ -73,7 +73,7 @@ int mlx5_devx_dereg_umem(void *object)
 	const struct mlx5_umem *umem = object;
 
 	if (umem->id)
-		numbers_remove(&mlx5_dev(umem->ctx->base.base.dev)->umems, umem->id);
+		numbers_remove(&mlx5_dev(umem->ctx->base.dev)->umems, umem->id);
 	return 0;
 }
 

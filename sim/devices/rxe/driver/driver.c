@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* A software RoCE device as its kernel driver presents it: probe, capabilities, PD, MR, MW, AH. */
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+#include <rdma/ib_user_ioctl_verbs.h>
+
+#include "devices/rxe/format/format.h"
+
+#define MTU_4096      5
+#define WIDTH_1X      1
+#define PORT_ACTIVE   4
+#define PORT_DOWN     1
+#define PHYS_LINK_UP  5
+#define PHYS_DISABLED 3
+#define ETHERNET      2
+#define ATOMIC_HCA    1
+#define VENDOR_ID     0xffffff
+#define MAX_MSG       0x80000000u
+/* The Ethernet adapter below it, in whose folder of sysfs it stands: a virtio one. */
+#define NIC_VENDOR 0x1af4
+#define NIC_DEVICE 0x1000
+#define NIC_CLASS  0x020000
+
+static int probe(struct drv_device *dev, const struct drv_upcalls *up)
+{
+	struct rxe_dev *n = calloc(1, sizeof(*n));
+	int ret;
+
+	if (!n)
+		return -ENOMEM;
+	n->dev = dev;
+	n->up = up;
+	dev->priv = n;
+	numbers_init(&n->pds, 0, 1u << 24, HCASIM_RXE_MAX_PD);
+	numbers_init(&n->ahs, 1, HCASIM_RXE_MAX_AH + 1, HCASIM_RXE_MAX_AH);
+	STAILQ_INIT(&n->dead);
+	ret = rxe_eqs_create(n);
+	for (unsigned int p = 1; !ret && p <= dev->cfg->num_ports; p++)
+		ret = hca_port_set(dev->hca, p, true, dev->cfg->port_mtu ? dev->cfg->port_mtu : MTU_4096);
+	if (ret) {
+		rxe_eqs_destroy(n);
+		free(n);
+		dev->priv = NULL;
+	}
+	return ret;
+}
+
+static void remove_device(struct drv_device *dev)
+{
+	struct rxe_dev *n = rxe_dev(dev);
+
+	rxe_eqs_destroy(n);
+	rxe_mem_reap(n, true);
+	numbers_free(&n->pds);
+	numbers_free(&n->ahs);
+	table_free(&n->cqs);
+	table_free(&n->qps);
+	table_free(&n->srqs);
+	free(n);
+	dev->priv = NULL;
+}
+
+static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_device_resp *out)
+{
+	const struct hca_config *cfg = dev->cfg;
+
+	memset(out, 0, sizeof(*out));
+	out->base = (struct ib_uverbs_query_device_resp){
+		.node_guid = htobe64(cfg->node_guid),
+		.sys_image_guid = htobe64(cfg->node_guid),
+		.max_mr_size = UINT64_MAX,
+		.page_size_cap = 0xfffff000,
+		.vendor_id = VENDOR_ID,
+		.max_qp = cfg->max_qp,
+		.max_qp_wr = HCASIM_RXE_MAX_WR - 1,
+		.device_cap_flags = IB_UVERBS_DEVICE_BAD_PKEY_CNTR | IB_UVERBS_DEVICE_BAD_QKEY_CNTR |
+				    IB_UVERBS_DEVICE_AUTO_PATH_MIG | IB_UVERBS_DEVICE_CHANGE_PHY_PORT |
+				    IB_UVERBS_DEVICE_UD_AV_PORT_ENFORCE | IB_UVERBS_DEVICE_PORT_ACTIVE_EVENT |
+				    IB_UVERBS_DEVICE_SYS_IMAGE_GUID | IB_UVERBS_DEVICE_RC_RNR_NAK_GEN |
+				    IB_UVERBS_DEVICE_MEM_MGT_EXTENSIONS | IB_UVERBS_DEVICE_MEM_WINDOW |
+				    IB_UVERBS_DEVICE_MEM_WINDOW_TYPE_2B,
+		.max_sge = HCASIM_RXE_MAX_SGE,
+		.max_sge_rd = HCASIM_RXE_MAX_SGE,
+		.max_cq = cfg->max_cq,
+		.max_cqe = HCASIM_RXE_MAX_CQE,
+		.max_mr = cfg->max_mr,
+		.max_mw = cfg->max_mw,
+		.max_pd = HCASIM_RXE_MAX_PD,
+		.max_qp_rd_atom = cfg->max_rd_atomic,
+		.max_res_rd_atom = cfg->max_rd_atomic * cfg->max_qp,
+		.max_qp_init_rd_atom = cfg->max_rd_atomic,
+		.atomic_cap = ATOMIC_HCA,
+		.max_srq = cfg->max_srq,
+		.max_srq_wr = cfg->max_srq ? HCASIM_RXE_MAX_WR - 1 : 0,
+		.max_srq_sge = cfg->max_srq ? HCASIM_RXE_MAX_SGE : 0,
+		.max_ah = HCASIM_RXE_MAX_AH,
+		.max_mcast_grp = HCASIM_RXE_MAX_MCAST,
+		.max_mcast_qp_attach = cfg->max_qp,
+		.max_total_mcast_qp_attach = HCASIM_RXE_MAX_MCAST,
+		.max_pkeys = 1,
+		.local_ca_ack_delay = 15,
+		.phys_port_cnt = cfg->num_ports,
+	};
+	out->device_cap_flags_ex = (uint32_t)out->base.device_cap_flags | IB_UVERBS_DEVICE_FLUSH_GLOBAL |
+				   IB_UVERBS_DEVICE_FLUSH_PERSISTENT | IB_UVERBS_DEVICE_ATOMIC_WRITE;
+}
+
+static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out)
+{
+	const bool up = hca_port_up(dev->hca, port);
+
+	memset(out, 0, sizeof(*out));
+	out->state = up ? PORT_ACTIVE : PORT_DOWN;
+	out->phys_state = up ? PHYS_LINK_UP : PHYS_DISABLED;
+	out->max_mtu = MTU_4096;
+	out->active_mtu = dev->cfg->port_mtu ? dev->cfg->port_mtu : MTU_4096;
+	out->gid_tbl_len = HCASIM_RXE_GID_TABLE;
+	out->pkey_tbl_len = 1;
+	out->port_cap_flags = IB_UVERBS_PCF_CM_SUP;
+	out->max_msg_sz = MAX_MSG;
+	out->max_vl_num = 1;
+	out->active_width = WIDTH_1X;
+	out->active_speed = 1;
+	out->link_layer = ETHERNET;
+}
+
+static int set_port(struct drv_device *dev, uint8_t port, bool up)
+{
+	return hca_port_set(dev->hca, port, up, dev->cfg->port_mtu ? dev->cfg->port_mtu : MTU_4096);
+}
+
+static int set_gid(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16])
+{
+	return hca_gid_set(dev->hca, port, index, gid);
+}
+
+static int send_mad(struct drv_device *dev, uint8_t port, const struct hca_av *av, const void *mad)
+{
+	return hca_gsi_send(dev->hca, port, av, mad);
+}
+
+static void set_alarm(struct drv_device *dev, hca_ps at)
+{
+	hca_alarm(dev->hca, at);
+}
+
+static void query_congestion(struct drv_device *dev, struct hca_congestion *out)
+{
+	hca_congestion(dev->hca, out);
+}
+
+static void query_counters(struct drv_device *dev, struct hca_counters *out)
+{
+	hca_counters(dev->hca, out);
+}
+
+static int alloc_pd(struct drv_pd *pd, struct drv_udata *u)
+{
+	return numbers_add(&rxe_dev(pd->ctx->dev)->pds, pd, &((struct rxe_pd *)pd)->pdn);
+}
+
+static void dealloc_pd(struct drv_pd *pd)
+{
+	numbers_remove(&rxe_dev(pd->ctx->dev)->pds, rxe_pdn(pd));
+}
+
+static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t iova, uint32_t access,
+		  struct drv_udata *u)
+{
+	struct rxe_mr *mr = (struct rxe_mr *)base;
+	int ret;
+
+	mr->attr = (struct hca_mr_attr){
+		.pdn = rxe_pdn(base->pd),
+		.access = access,
+		.pasid = base->pasid,
+		.va = start,
+		.iova = iova,
+		.length = length,
+	};
+	ret = hca_mr_create(base->pd->ctx->dev->hca, &mr->attr, &base->lkey);
+	base->rkey = base->lkey;
+	return ret;
+}
+
+static int rereg_mr(struct drv_mr *base, uint32_t flags, uint64_t start, uint64_t length, uint64_t iova,
+		    uint32_t access, struct drv_pd *pd)
+{
+	struct rxe_mr *mr = (struct rxe_mr *)base;
+	struct hca_mr_attr attr = mr->attr;
+	uint32_t key;
+	int ret;
+
+	if (flags & 1) /* IB_MR_REREG_TRANS, as rxe */
+		return -EOPNOTSUPP;
+	if (pd)
+		attr.pdn = rxe_pdn(pd);
+	if (flags & 4) /* IB_MR_REREG_ACCESS */
+		attr.access = access;
+	ret = hca_mr_modify(base->pd->ctx->dev->hca, base->lkey, &attr, &key);
+	if (ret)
+		return ret;
+	mr->attr = attr;
+	base->lkey = base->rkey = key;
+	return 0;
+}
+
+static int dereg_mr(struct drv_mr *mr)
+{
+	return hca_mr_destroy(mr->pd->ctx->dev->hca, mr->lkey);
+}
+
+static int alloc_mw(struct drv_mw *mw, struct drv_udata *u)
+{
+	return hca_mw_create(mw->pd->ctx->dev->hca, rxe_pdn(mw->pd), mw->type, &mw->rkey);
+}
+
+static int dealloc_mw(struct drv_mw *mw)
+{
+	return hca_mw_destroy(mw->pd->ctx->dev->hca, mw->rkey);
+}
+
+/* The library names it by its number in WQEs. */
+static int create_ah(struct drv_ah *base, const struct hca_av *av, struct drv_udata *u)
+{
+	struct rxe_ah *ah = (struct rxe_ah *)base;
+	struct hcasim_rxe_create_ah_resp resp = {0};
+	int ret;
+
+	if (u->out_len < sizeof(resp)) /* libraries before AH numbers resolve addresses themselves */
+		return -EINVAL;
+	ah->av = *av;
+	ret = numbers_add(&rxe_dev(base->pd->ctx->dev)->ahs, ah, &ah->number);
+	if (ret)
+		return ret;
+	resp.ah_num = htole32(ah->number);
+	rxe_udata_put(u, &resp, sizeof(resp));
+	return 0;
+}
+
+static int destroy_ah(struct drv_ah *base)
+{
+	numbers_remove(&rxe_dev(base->pd->ctx->dev)->ahs, ((struct rxe_ah *)base)->number);
+	return 0;
+}
+
+static int attach_mcast(struct drv_qp *qp, const uint8_t gid[16])
+{
+	struct rxe_dev *n = rxe_dev(qp->dev);
+	int ret;
+
+	if (n->num_mcasts == HCASIM_RXE_MAX_MCAST)
+		return -ENOMEM;
+	ret = hca_mcast_attach(qp->dev->hca, qp->qpn, gid);
+	n->num_mcasts += !ret;
+	return ret;
+}
+
+static int detach_mcast(struct drv_qp *qp, const uint8_t gid[16])
+{
+	const int ret = hca_mcast_detach(qp->dev->hca, qp->qpn, gid);
+
+	rxe_dev(qp->dev)->num_mcasts -= !ret;
+	return ret;
+}
+
+const struct drv_ops rxe_drv_ops = {
+	.name = "rxe",
+	.provider = "rxe",
+	.module = "rdma_rxe",
+	.hca_type = "rxe",
+	.board_id = "rxe",
+	.netdev = "ens",
+	.pci_vendor = NIC_VENDOR,
+	.pci_device = NIC_DEVICE,
+	.pci_subvendor = NIC_VENDOR,
+	.pci_subdevice = 1,
+	.pci_class = NIC_CLASS,
+	.driver_id = HCASIM_RXE_DRIVER_ID,
+	.uverbs_abi = HCASIM_RXE_UVERBS_ABI,
+	.personality = &rxe_personality,
+	.num_comp_vectors = 1,
+	.sz_ucontext = sizeof(struct rxe_ucontext),
+	.sz_pd = sizeof(struct rxe_pd),
+	.sz_cq = sizeof(struct rxe_cq),
+	.sz_srq = sizeof(struct rxe_srq),
+	.sz_qp = sizeof(struct rxe_qp),
+	.sz_mr = sizeof(struct rxe_mr),
+	.sz_ah = sizeof(struct rxe_ah),
+	.sz_mw = sizeof(struct drv_mw),
+	.probe = probe,
+	.remove = remove_device,
+	.irq = rxe_irq,
+	.query_device = query_device,
+	.query_port = query_port,
+	.set_port = set_port,
+	.set_gid = set_gid,
+	.query_counters = query_counters,
+	.query_congestion = query_congestion,
+	.send_mad = send_mad,
+	.set_alarm = set_alarm,
+	.alloc_ucontext = rxe_alloc_ucontext,
+	.dealloc_ucontext = rxe_dealloc_ucontext,
+	.mmap = rxe_mmap,
+	.alloc_pd = alloc_pd,
+	.dealloc_pd = dealloc_pd,
+	.reg_mr = reg_mr,
+	.rereg_mr = rereg_mr,
+	.dereg_mr = dereg_mr,
+	.alloc_mw = alloc_mw,
+	.dealloc_mw = dealloc_mw,
+	.create_cq = rxe_create_cq,
+	.resize_cq = rxe_resize_cq,
+	.moderate_cq = rxe_moderate_cq,
+	.req_notify_cq = rxe_req_notify_cq,
+	.destroy_cq = rxe_destroy_cq,
+	.create_srq = rxe_create_srq,
+	.modify_srq_limit = rxe_modify_srq_limit,
+	.query_srq_limit = rxe_query_srq_limit,
+	.resize_srq = rxe_resize_srq,
+	.destroy_srq = rxe_destroy_srq,
+	.create_qp = rxe_create_qp,
+	.modify_qp = rxe_modify_qp,
+	.query_qp = rxe_query_qp,
+	.destroy_qp = rxe_destroy_qp,
+	.post_send = rxe_post_send,
+	.create_ah = create_ah,
+	.destroy_ah = destroy_ah,
+	.attach_mcast = attach_mcast,
+	.detach_mcast = detach_mcast,
+	.flush_orphan = rxe_flush_orphan,
+};
