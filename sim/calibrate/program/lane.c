@@ -29,6 +29,20 @@ static void open_registers(struct fabric *f)
 	}
 }
 
+static bool is_inline(const struct point *p)
+{
+	return p->size <= p->inline_max && (p->op == IBV_WR_RDMA_WRITE || p->op == IBV_WR_SEND);
+}
+
+/* The provider looks at the environment when it maps a doorbell register. */
+static void choose_blueflame(const struct point *p)
+{
+	if (p->prefer_bf || is_inline(p))
+		CHECK(!unsetenv("HCASIM_NO_BF"));
+	else
+		CHECK(!setenv("HCASIM_NO_BF", "1", true));
+}
+
 void fabric_open(struct fabric *f, const struct point *p)
 {
 	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
@@ -36,6 +50,7 @@ void fabric_open(struct fabric *f, const struct point *p)
 	struct link *l = &f->link;
 
 	f->p = p;
+	choose_blueflame(p);
 	link_open(l, p->window > p->size ? p->window : p->size);
 	for (int end = 0; end < 2; end++) {
 		f->mr[end] = ibv_reg_mr(l->pd[end], l->buf[end], l->size, access);
@@ -186,7 +201,7 @@ static void fill(struct lane *l, int end, struct ibv_send_wr *wr, struct ibv_sge
 
 	*wr = (struct ibv_send_wr){.opcode = p->op, .sg_list = sge};
 	wr->num_sge = (int)gather(l, end, offset, sge);
-	if (p->size <= p->inline_max && (p->op == IBV_WR_RDMA_WRITE || p->op == IBV_WR_SEND))
+	if (is_inline(p))
 		wr->send_flags = IBV_SEND_INLINE;
 	if (p->op == IBV_WR_RDMA_WRITE || p->op == IBV_WR_RDMA_READ) {
 		wr->wr.rdma.remote_addr = remote;

@@ -22,6 +22,7 @@ static const struct number {
 	{"depth", offsetof(struct point, depth), 128, 1, 4096},
 	{"qps", offsetof(struct point, qps), 1, 1, 4096},
 	{"threads", offsetof(struct point, threads), 1, 1, 16},
+	{"prefer_bf", offsetof(struct point, prefer_bf), 1, 0, 1},
 	{"registers", offsetof(struct point, registers), 0, 0, 16},
 	{"window", offsetof(struct point, window), 0, 0, MAX_WINDOW},
 	{"mtu", offsetof(struct point, mtu), 4096, 256, 4096},

@@ -20,6 +20,7 @@ struct point {
 	uint32_t depth;      /* outstanding work requests of a thread, at most */
 	uint32_t qps;        /* of a thread, in turn */
 	uint32_t threads;
+	uint32_t prefer_bf; /* 0: a work request whose payload is gathered is not pushed, as with libmlx4 */
 	uint32_t registers; /* thread domains that the threads share; 0: none, all use the context's page */
 	uint32_t window;    /* bytes; messages are at random pages of it. 0: all at the same place */
 	uint32_t mtu;       /* of the path, bytes */

@@ -63,9 +63,14 @@ def write(tmp_path, **changes):
         "wire-efficiency",
         "connectx3-latency",
         "connectx3-rate",
+        "connectx3-size",
         "bulk-mtu",
         "inline-gathered",
         "atomic-latency",
+        "atomics",
+        "send-mtu",
+        "connectx6-depth",
+        "connectx6-threads",
     ],
 )
 def test_within_bounds(tmp_path, name):
@@ -81,6 +86,29 @@ def test_the_mechanism_in_the_table(tmp_path):
     model = {(row["series"], row["size"]): row["model"] for row in rows}
     assert model["inline", 256] == model["gathered", 256]
     assert 0.4 < model["gathered", 128] - model["inline", 128] < 0.7
+
+
+def test_what_is_pushed(tmp_path):
+    """Without prefer_bf the adapter reads WQEs whose payload is not inline: one DMA read more, from a memory of 1 us."""
+    series = [
+        {"name": name, "run": {"op": op, "inline": inline}, "rows": [{"at": 0}, {"at": 1}]}
+        for name, op, inline in (("inline", "write", 64), ("gathered", "write", 0), ("read", "read", 64))
+    ]
+    path = write(
+        tmp_path,
+        program="verbs",
+        profile="connectx6",
+        set=["root.read_latency=1000"],
+        unit="us",
+        axis="prefer_bf",
+        run={"size": 64},
+        series=series,
+    )
+    rows, _ = rows_of(tmp_path, "--experiments", path)
+    model = {(row["series"], row["prefer_bf"]): row["model"] for row in rows}
+    assert model["inline", 0] == model["inline", 1]
+    for name in ("gathered", "read"):
+        assert 1.0 < model[name, 0] - model[name, 1] < 2.0
 
 
 def assert_same_beside_a_load(tmp_path, *command):
@@ -189,18 +217,21 @@ def test_bad_fits(tmp_path, changes, message):
     assert result.returncode == 1 and message in result.stderr, result.stderr
 
 
-def test_the_committed_fit():
+@pytest.mark.parametrize("fit", ["connectx3", "connectx6"])
+def test_the_committed_fits(fit):
     """Each figure of the fit says so in the profile, which names the rows."""
-    spec = yaml.safe_load((TOP / "sim/calibrate/fits/connectx3.yaml").read_text())
-    profile = yaml.safe_load((TOP / "sim/timing/profiles/connectx3.yaml").read_text())
+    spec = yaml.safe_load((TOP / f"sim/calibrate/fits/{fit}.yaml").read_text())
+    profile = yaml.safe_load((TOP / f"sim/timing/profiles/{fit}.yaml").read_text())
     for key, (low, high) in spec["figures"].items():
         figure = functools.reduce(lambda part, name: part[name], key.split("."), profile)
         assert low <= figure["value"] <= high, key
-        assert figure["source"].startswith("fitted by hcasim calibrate --fit connectx3 to "), key
+        assert figure["source"].startswith(f"fitted by hcasim calibrate --fit {fit} to "), key
         for name in spec["experiments"]:
             data = yaml.safe_load((TOP / f"sim/calibrate/experiments/{name}.yaml").read_text())
             for series in data["series"]:
                 fitted = [str(row["at"]) for row in series["rows"] if row["use"] == "fitted"]
+                if not fitted:
+                    continue
                 assert f"{name} {series['name']} {', '.join(fitted)}" in figure["source"], key
 
 

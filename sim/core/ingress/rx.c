@@ -30,6 +30,7 @@ void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt)
 	w->since = hca_now(hca);
 	w->port = port;
 	w->priority = priority;
+	w->descriptors = packet_descriptors(pkt);
 	w->raw = false;
 	*hca->rx_tail = w;
 	hca->rx_tail = &w->next;
@@ -49,7 +50,7 @@ bool rx_pending(const struct hca *hca, struct hca_work *work)
 	if (!w)
 		return false;
 	work->bytes = w->pkt->len;
-	work->items = 1;
+	work->items = w->descriptors;
 	return true;
 }
 

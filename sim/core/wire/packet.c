@@ -388,17 +388,42 @@ bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, s
 	return true;
 }
 
-uint32_t packet_dqpn(const struct hca_packet *pkt)
+/* Of a frame that is still to be parsed. False: it is not RoCE. */
+static bool peek_bth(const struct hca_packet *pkt, struct hcasim_bth *bth)
 {
 	struct pkt_info info;
-	struct hcasim_bth bth;
 	uint32_t off, len;
 
 	if (!parse_net(pkt, &info, &off, &len) ||
-	    get16(pkt->data + off + UDP_DPORT) != HCASIM_ROCE_UDP_PORT || len < UDP_LEN + sizeof(bth))
+	    get16(pkt->data + off + UDP_DPORT) != HCASIM_ROCE_UDP_PORT || len < UDP_LEN + sizeof(*bth))
+		return false;
+	memcpy(bth, pkt->data + off + UDP_LEN, sizeof(*bth));
+	return true;
+}
+
+uint32_t packet_dqpn(const struct hca_packet *pkt)
+{
+	struct hcasim_bth bth;
+
+	return peek_bth(pkt, &bth) ? be32toh(bth.dqpn) & HCASIM_PSN_MASK : 0;
+}
+
+/* A frame that is not RoCE is for the receive of a raw QP. */
+uint8_t packet_descriptors(const struct hca_packet *pkt)
+{
+	const struct hcasim_bth_op_info *op;
+	struct hcasim_bth bth;
+
+	if (!peek_bth(pkt, &bth))
+		return 1;
+	op = hcasim_bth_op_info(bth.opcode);
+	if (!op)
 		return 0;
-	memcpy(&bth, pkt->data + off + UDP_LEN, sizeof(bth));
-	return be32toh(bth.dqpn) & HCASIM_PSN_MASK;
+	if (op->flags & HCASIM_BTH_F_WRITE)
+		return op->flags & HCASIM_BTH_F_IMM ? 1 : 0;
+	if (op->flags & HCASIM_BTH_F_RESP)
+		return op->flags & HCASIM_BTH_F_START && op->flags & (HCASIM_BTH_F_READ | HCASIM_BTH_F_ATOMIC);
+	return op->flags & HCASIM_BTH_F_SEND && op->flags & HCASIM_BTH_F_START;
 }
 
 bool port_has_gid(const struct port *port, const uint8_t gid[16])

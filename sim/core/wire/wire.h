@@ -15,6 +15,11 @@ struct hca_packet *packet_build(struct hca *hca, const struct pkt_spec *s, uint3
 bool packet_parse(struct hca *hca, uint8_t port, const struct hca_packet *pkt, struct pkt_info *info);
 /* Destination QP of a frame that is still to be parsed; 0: it is not RoCE. */
 uint32_t packet_dqpn(const struct hca_packet *pkt);
+/*
+ * Descriptors that say where the data of a frame goes, and which the adapter takes up with it: the receive of a SEND or
+ * of a WRITE with immediate data, the work request of a READ or atomic. Those of a message are for its first packet.
+ */
+uint8_t packet_descriptors(const struct hca_packet *pkt);
 bool gid_is_v4(const uint8_t gid[16]);
 bool port_has_gid(const struct port *port, const uint8_t gid[16]);
 

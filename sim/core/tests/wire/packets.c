@@ -65,6 +65,25 @@ static void finish(struct hca *hca, struct hca_packet *pkt)
 	memcpy(pkt->data + pkt->len - 4, &icrc, 4);
 }
 
+/* First packets of SENDs and of READ responses, WRITEs with immediate data, responses to atomics. */
+static bool has_descriptor(uint8_t opcode)
+{
+	switch (opcode & HCASIM_BTH_CODE_MASK) {
+	case HCASIM_BTH_OP_RC_SEND_FIRST:
+	case HCASIM_BTH_OP_RC_SEND_ONLY:
+	case HCASIM_BTH_OP_RC_SEND_ONLY_WITH_IMMEDIATE:
+	case HCASIM_BTH_OP_RC_SEND_ONLY_WITH_INVALIDATE:
+	case HCASIM_BTH_OP_RC_RDMA_WRITE_LAST_WITH_IMMEDIATE:
+	case HCASIM_BTH_OP_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE:
+	case HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_FIRST:
+	case HCASIM_BTH_OP_RC_RDMA_READ_RESPONSE_ONLY:
+	case HCASIM_BTH_OP_RC_ATOMIC_ACKNOWLEDGE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void round_trip(struct hca *hca, uint8_t opcode, uint32_t len, const struct hca_av *av)
 {
 	struct pkt_spec s = {.opcode = opcode,
@@ -97,6 +116,7 @@ static void round_trip(struct hca *hca, uint8_t opcode, uint32_t len, const stru
 	fixture_fill(pkt->data + off, len, opcode);
 	finish(hca, pkt);
 	CU_ASSERT_TRUE(packet_parse(hca, 1, pkt, &i));
+	CU_ASSERT_EQUAL(packet_descriptors(pkt), has_descriptor(opcode));
 	CU_ASSERT_EQUAL(i.op->op, opcode);
 	CU_ASSERT_EQUAL(i.payload_off, off);
 	CU_ASSERT_EQUAL(i.payload_len, len);
@@ -144,6 +164,18 @@ static void every_opcode(void)
 		}
 	}
 	fixture_free(fixture);
+}
+
+/* Frames of raw QPs have one, packets of no known operation none. */
+static void descriptors_of_others(void)
+{
+	struct hca_packet *pkt = packet_of(uc_frame, sizeof(uc_frame));
+
+	pkt->data[ETH_LEN + IPV4_LEN + UDP_LEN] = 0xff; /* the opcode */
+	CU_ASSERT_EQUAL(packet_descriptors(pkt), 0);
+	pkt->data[ETH_TYPE + 1] = 6; /* ARP */
+	CU_ASSERT_EQUAL(packet_descriptors(pkt), 1);
+	hca_packet_free(pkt);
 }
 
 /* Cut anywhere, or with any one bit turned that the ICRC covers, it is not taken. */
@@ -212,6 +244,7 @@ const struct test packet_tests[] = {
 	{"ICRC vectors", icrc_vectors},
 	{"captured frame", parse_captured},
 	{"every opcode there and back", every_opcode},
+	{"descriptors of others", descriptors_of_others},
 	{"damaged frames", damaged},
 	{"priorities", priorities},
 	{"UDP source port", flow_entropy},
