@@ -162,6 +162,7 @@ static bool begin(struct kit *k, struct halted *h)
 static void run(struct kit *k, struct halted *h)
 {
 	const bool resize = kit_arg(k, "resize", 0);
+	struct ibv_srq_attr two = {.max_wr = 2};
 	struct ibv_sge sge = sge_of(h, SECOND);
 
 	/* The resize finds one receive in the queue. */
@@ -170,6 +171,9 @@ static void run(struct kit *k, struct halted *h)
 		return;
 	KIT_CHECK(k, resize ? h->other_rc > 0 : !h->other_rc, "the second thread: %s",
 		  h->other_rc ? errno_name(h->other_rc) : "an SRQ was made smaller than what is posted to it");
+	/* and as small as what is posted is enough */
+	KIT_CHECK(k, !resize || !ibv_modify_srq(h->srq, &two, IBV_SRQ_MAX_WR),
+		  "an SRQ was not made as small as what is posted to it");
 	send_two(k, h);
 }
 
