@@ -48,6 +48,11 @@ def test_what_cells_reach(reached):
     assert not reached.red and set(reached.cost) == set(REACHED)
 
 
+def test_the_device_is_asked_for_what_it_reported_at_its_start(reached):
+    reached.asked, reached.started = packed(bytes((0, 1, 0, 0))), packed(bytes((1, 0, 0, 0)))
+    assert [reached.when_asked(m.number) for m in MUTANTS] == [True, True, False, False]
+
+
 WRITE_CALL = "1"  # number of write(2), x86-64
 
 

@@ -89,7 +89,8 @@ class Reached:
         return bool(holds(self.started, self.place[number]))
 
     def when_asked(self, number):
-        return bool(holds(self.asked, self.place[number]))
+        """Also what the machine's start reaches: the kernel keeps attributes of the device from then on."""
+        return bool(holds(self.asked, self.place[number])) or self.at_start(number)
 
 
 def ranges_of(mutants):
