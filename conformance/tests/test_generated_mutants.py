@@ -289,9 +289,21 @@ PROBED = function(
 )
 
 
+CHOSEN = function(
+    """
+	struct node { struct node *next; } first = {NULL}, *last = a < 0 ? &first : NULL, *list = last;
+
+	*(list ? &last->next : &list) = &first;
+	*(a > b ? &a : &b) = 3;
+	return join(join(a, b), !!list + 2 * !!first.next);"""
+)
+
+
 def test_what_is_recorded(planted):
-    """A mutant that makes a difference is always recorded; many that make none are not, and none crashes the program."""
-    for text in (ALL, PROBED):
+    """A mutant that makes a difference is always recorded; many that make none are not, and none crashes the program.
+
+    In CHOSEN an assignment changes which place its left side names."""
+    for text in (ALL, CHOSEN, PROBED):
         found = planted(text)
         program = found.build()
         reached = found.reached(program)

@@ -48,6 +48,18 @@ def test_what_cells_reach(reached):
     assert not reached.red and set(reached.cost) == set(REACHED)
 
 
+def test_what_is_reached_before_the_first_cell_may_show_in_all(reached):
+    assert reached.others(4098) == []
+    reached.always = 1 << 2 | 1 << 3
+    assert {cell.id for cell in reached.others(4098)} == {SEND, INLINE}
+    assert len(reached.cells(4099)) == 3 and reached.others(4099) == []
+
+
+def test_the_device_is_asked_for_what_it_reported_at_its_start(reached):
+    reached.asked, reached.started = packed(bytes((0, 1, 0, 0))), packed(bytes((1, 0, 0, 0)))
+    assert [reached.when_asked(m.number) for m in MUTANTS] == [True, True, False, False]
+
+
 WRITE_CALL = "1"  # number of write(2), x86-64
 
 

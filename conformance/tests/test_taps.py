@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 from scapy.contrib.roce import BTH, _bth_opcodes, opcode
-from scapy.layers.inet import IP, UDP
+from scapy.layers.inet import IP, UDP, in4_chksum
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
@@ -102,6 +102,12 @@ def test_scapy_and_the_reader_agree():
         broken = bytearray(data)
         broken[-6] ^= 1
         assert not packets.parse(5, bytes(broken)).icrc_ok
+        summed = bytearray(data)
+        assert packet.udp_sum_ok and not any(summed[40:42])
+        summed[40:42] = in4_chksum(17, Ether(data)[IP], data[34:]).to_bytes(2, "big")
+        assert packets.parse(5, bytes(summed)).udp_sum_ok
+        summed[40] ^= 1
+        assert not packets.parse(5, bytes(summed)).udp_sum_ok
 
 
 def test_a_write_of_three_packets(tables):

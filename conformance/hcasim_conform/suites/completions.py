@@ -58,6 +58,16 @@ KINDS = (
      "a CQ of a parent domain works, and the domain cannot be deallocated before it"),
 )  # fmt: skip
 
+# What removes or moves entries, in the order of completions/excluded.c, and what it needs.
+EXCLUDED = {
+    "reset": (),
+    "destroy": (),
+    "resize": (),
+    "reset-wq": ("work_queues",),
+    "destroy-wq": ("work_queues",),
+    "destroy-srq": ("srq", "operations/XRC_SEND/SEND"),
+}
+
 ASYNC = "ibv_get_async_event/DESCRIPTION/IBV_EVENT_"
 
 # Case: scenario, event, status of the request, expectation.
@@ -103,7 +113,21 @@ class Completions(Suite):
                          "the system's clock when it came, also when several are polled in one batch", 1, many=False)  # fmt: skip
         yield self._case("wallclock-single", "wallclock", Expect(WALLCLOCK, level="SHOULD"), "the same of a CQ that is polled "
                          "by one thread, IBV_CREATE_CQ_ATTR_SINGLE_THREADED", 1, many=False, single=1)  # fmt: skip
+        yield from self._excluded()
         yield from self._events()
+
+    def _excluded(self):
+        for act, (case, needs) in enumerate(EXCLUDED.items()):
+            yield Case(
+                suite="cq",
+                qpt="RC",
+                case=f"excludes-{case}",
+                scenario="batch_excludes",
+                says="another thread's call waits for the end of the batch, whose completions are polled, in order",
+                expect=Expect(ITERATOR, level="SHOULD", errata=("POLL-LOCK",)),
+                args={"act": act, "ex": 1},
+                needs=needs,
+            )
 
     def _events(self):
         for case, scenario, event, status, says in EVENTS:

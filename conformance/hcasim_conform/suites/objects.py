@@ -19,6 +19,12 @@ DEREG_BOUND = "ibv_reg_mr/NOTES/dereg"
 LOCK = "ibv_wr_post/CONCURRENCY/lock"
 TD = "ibv_wr_post/CONCURRENCY/td"
 TD_LOCKING = "ibv_alloc_td/DESCRIPTION/locking"
+# Arguments of posting/halted.c.
+HALTED = {"rq": {}, "srq": {"srq": 1}, "srq-resize": {"srq": 1, "resize": 1}}
+HALTED_SAYS = (
+    "while one thread posts a receive, of which the list of SGEs cannot be read for a while, another one posts to the same "
+    "queue, or makes it too small: both receives are used, each once"
+)
 TSO_ALSO = tuple(
     f"ibv_wr_post/WORK-REQUESTS/Message-Send/ibv_wr_send_tso/{name}" for name in ("segments", "hdr")
 )
@@ -206,6 +212,13 @@ class Objects(Suite):
             shared = self._region("RC", case, "threads_one_queue", TD_LOCKING, once, (), {"srq": srq})
             yield replace(
                 shared, expect=Expect(TD_LOCKING, level="SHOULD", errata=("TD-LOCK",)), needs=("srq",) * srq
+            )
+        for case, args in HALTED.items():
+            halted = self._region("RC", f"halted-{case}", "threads_halted", TD_LOCKING, HALTED_SAYS, (), args)
+            yield replace(
+                halted,
+                expect=Expect(TD_LOCKING, level="SHOULD", errata=("TD-LOCK",)),
+                needs=("srq",) * args.get("srq", 0),
             )
         free = "a thread on another QP does not wait"
         yield self._region("RC", "of-one-qp", "region_of_one_qp", LOCK, free, send, {})

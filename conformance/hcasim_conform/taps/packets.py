@@ -71,6 +71,7 @@ class Packet:
     psn: int
     payload: int
     icrc_ok: bool
+    udp_sum_ok: bool
     values: dict = field(default_factory=dict)
 
     @property
@@ -136,6 +137,15 @@ def icrc(frame, ip, udp):
     return zlib.crc32(frame[udp + 20 : end], zlib.crc32(bytes(head), zlib.crc32(b"\xff" * 8)))
 
 
+def udp_sum_ok(frame, src, dst, udp):
+    """A UDP checksum is 0, which means that there is none, or right (RFC 768)."""
+    length = int.from_bytes(frame[udp + 4 : udp + 6], "big")
+    if frame[udp + 6 : udp + 8] == bytes(2):
+        return True
+    summed = src + dst + struct.pack(">HH", 17, length) + frame[udp : udp + length] + bytes(length & 1)
+    return sum(struct.unpack(f">{len(summed) // 2}H", summed)) % 0xFFFF == 0
+
+
 def parse(ns, frame):
     """The packet in a frame; None when it is not RoCEv2."""
     where = _ip(frame)
@@ -174,5 +184,6 @@ def parse(ns, frame):
         psn=psn & 0xFFFFFF,
         payload=end - at - (flags >> 4 & 3),
         icrc_ok=icrc(frame, ip, udp) == int.from_bytes(frame[end : end + 4], "little"),
+        udp_sum_ok=udp_sum_ok(frame, src, dst, udp),
         values=values,
     )

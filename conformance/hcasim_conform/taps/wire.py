@@ -213,7 +213,9 @@ class WireJudge:
         for key, value in values.items():
             if packet.values.get(key) != value:
                 return f"{key} {packet.values.get(key, 0):#x}, expected {value:#x}"
-        return None if packet.icrc_ok else "the ICRC is wrong"
+        if not packet.icrc_ok:
+            return "the ICRC is wrong"
+        return None if packet.udp_sum_ok else "the UDP checksum is neither 0 nor right"
 
     def _solicited(self, packet, request, qpt, last):
         if not self.in_scope("SOLICITED", request.op, qpt) and request.wr["flags"] & SOLICITED:

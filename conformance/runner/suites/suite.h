@@ -102,6 +102,8 @@ extern const struct scenario pace_scenarios[];
 extern const struct scenario connect_scenarios[];
 extern const struct scenario crew_scenarios[];
 extern const struct scenario shared_queue_scenarios[];
+extern const struct scenario excluded_scenarios[];
+extern const struct scenario halted_scenarios[];
 extern const struct scenario longest_scenarios[];
 
 #endif

@@ -85,11 +85,20 @@ class Reached:
             found = self.classes.values()
         return [cell for cells in found for cell in cells]
 
+    def others(self, number):
+        """The remaining ones, if the mutant is reached before the first cell, too: what it did then may show in any."""
+        place = self.place[number]
+        if not self.always >> place & 1:
+            return []
+        left = [cells for seen, cells in self.classes.items() if not holds(seen, place)]
+        return [cell for cells in left for cell in cells] if len(left) < len(self.classes) else []
+
     def at_start(self, number):
         return bool(holds(self.started, self.place[number]))
 
     def when_asked(self, number):
-        return bool(holds(self.asked, self.place[number]))
+        """Also what the machine's start reaches: the kernel keeps attributes of the device from then on."""
+        return bool(holds(self.asked, self.place[number])) or self.at_start(number)
 
 
 def ranges_of(mutants):

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from pathlib import Path
 from zlib import crc32
 
@@ -124,7 +124,8 @@ class Trial:
             return verdict
         self.until, self.waited, self.stopped = begin + LIMIT, 0, False
         self.map.choose(mutant.number)
-        for wire, some in self._batches(mutant, cells):
+        others = self.reached.others(mutant.number)
+        for wire, some in chain(self._batches(mutant, cells), self._batches(mutant, others)):
             if verdict.outcome == "caught" or self._late():
                 break
             self._plain(verdict, wire, some)

@@ -39,6 +39,17 @@ def divides(cursor):
     return cursor.kind == K.BINARY_OPERATOR and operator_of(cursor) in ("/", "%")
 
 
+def guards(cursor):
+    """Whether its first operand decides if another one is evaluated."""
+    if cursor.kind == K.BINARY_OPERATOR:
+        return operator_of(cursor) in GUARDS
+    return cursor.kind == K.CONDITIONAL_OPERATOR
+
+
+def chooses(cursor):
+    return guards(cursor) or any(map(chooses, parts_of(cursor)))
+
+
 def contains_division(cursor):
     return divides(cursor) or any(map(contains_division, parts_of(cursor)))
 
@@ -162,17 +173,11 @@ class Probes:
             yield from self._decisive(parts[0])
         elif self._accesses(cursor):
             yield from parts
-        elif self._guards(cursor) and any(self._accessed(part) - self._sure(parts[0]) for part in parts[1:]):
+        elif guards(cursor) and any(self._accessed(part) - self._sure(parts[0]) for part in parts[1:]):
             yield cursor  # with the mutants of the operator
         else:
             for part in parts:
                 yield from self._decisive(part)
-
-    @staticmethod
-    def _guards(cursor):
-        if cursor.kind == K.BINARY_OPERATOR:
-            return operator_of(cursor) in GUARDS
-        return cursor.kind == K.CONDITIONAL_OPERATOR
 
     def _accessed(self, cursor):
         """The addresses, as texts, that an expression may dereference."""
@@ -182,7 +187,7 @@ class Probes:
     def _sure(self, cursor):
         """Those that it dereferences whatever its value is."""
         parts = parts_of(cursor)
-        if self._guards(cursor):
+        if guards(cursor):
             return self._sure(parts[0])
         found = {self.source.plain(*self._extent(cursor))} if self._accesses(cursor) else set()
         return found.union(*map(self._sure, parts))

@@ -5,7 +5,7 @@ from clang.cindex import StorageClass
 from clang.cindex import TypeKind as T
 
 from .operators import COMPARISONS, Operators
-from .probe import SCALARS, Purity, parts_of
+from .probe import SCALARS, Purity, chooses, parts_of
 from .site import Site
 from .source import WRAPPERS, core, type_of
 
@@ -138,6 +138,8 @@ class Walk:
         if cursor.kind not in ASSIGNMENTS or self.source.in_macro(*place) or len(parts) != 2:
             return None
         if type_of(parts[0]).kind not in SCALARS or not all(map(self.purity.holds, parts)):
+            return None
+        if chooses(parts[0]):  # the assignment may change the choice, and what was not chosen need not be there
             return None
         where = self.source.range(parts[0])
         cast = "(const char *)" if type_of(parts[0]).kind == T.POINTER else ""  # also of an incomplete type
