@@ -51,7 +51,11 @@ struct common_objects { /* by the number that the adapter gave */
 	uint32_t size;
 };
 
-struct common_dev { /* drv_device.priv of each family begins with it */
+/*
+ * drv_device.priv begins with it. A family with event queues of its own format (rxe) does without, and uses only what
+ * needs no more than the adapter: ports, QP 1, regions, windows, queries and limits.
+ */
+struct common_dev {
 	struct drv_device *dev;
 	const struct drv_upcalls *up;
 	struct common_eq eq[COMMON_MAX_EQS];

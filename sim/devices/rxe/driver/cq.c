@@ -29,7 +29,7 @@ static void answer(const struct rxe_queue *queue, struct drv_udata *u)
 		.size = htole32((uint32_t)queue->size),
 	};
 
-	rxe_udata_put(u, &resp, sizeof(resp));
+	common_udata_put(u, &resp, sizeof(resp));
 }
 
 static uint32_t consumer_index(const struct rxe_queue *queue)

@@ -10,16 +10,9 @@
 
 #include "devices/rxe/format/format.h"
 
-#define MTU_4096      5
-#define WIDTH_1X      1
-#define PORT_ACTIVE   4
-#define PORT_DOWN     1
-#define PHYS_LINK_UP  5
-#define PHYS_DISABLED 3
-#define ETHERNET      2
-#define ATOMIC_HCA    1
-#define VENDOR_ID     0xffffff
-#define MAX_MSG       0x80000000u
+#define WIDTH_1X   1
+#define ATOMIC_HCA 1
+#define VENDOR_ID  0xffffff
 /* The Ethernet adapter below it, in whose folder of sysfs it stands: a virtio one. */
 #define NIC_VENDOR 0x1af4
 #define NIC_DEVICE 0x1000
@@ -40,7 +33,7 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	STAILQ_INIT(&n->dead);
 	ret = rxe_eqs_create(n);
 	for (unsigned int p = 1; !ret && p <= dev->cfg->num_ports; p++)
-		ret = hca_port_set(dev->hca, p, true, dev->cfg->port_mtu ? dev->cfg->port_mtu : MTU_4096);
+		ret = common_set_port(dev, (uint8_t)p, true);
 	if (ret) {
 		rxe_eqs_destroy(n);
 		free(n);
@@ -111,117 +104,29 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 
 static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_query_port_resp *out)
 {
-	const bool up = hca_port_up(dev->hca, port);
-
-	memset(out, 0, sizeof(*out));
-	out->state = up ? PORT_ACTIVE : PORT_DOWN;
-	out->phys_state = up ? PHYS_LINK_UP : PHYS_DISABLED;
-	out->max_mtu = MTU_4096;
-	out->active_mtu = dev->cfg->port_mtu ? dev->cfg->port_mtu : MTU_4096;
-	out->gid_tbl_len = HCASIM_RXE_GID_TABLE;
-	out->pkey_tbl_len = 1;
+	common_query_port(dev, port, out);
 	out->port_cap_flags = IB_UVERBS_PCF_CM_SUP;
-	out->max_msg_sz = MAX_MSG;
-	out->max_vl_num = 1;
 	out->active_width = WIDTH_1X;
 	out->active_speed = 1;
-	out->link_layer = ETHERNET;
-}
-
-static int set_port(struct drv_device *dev, uint8_t port, bool up)
-{
-	return hca_port_set(dev->hca, port, up, dev->cfg->port_mtu ? dev->cfg->port_mtu : MTU_4096);
-}
-
-static int set_gid(struct drv_device *dev, uint8_t port, unsigned int index, const uint8_t gid[16])
-{
-	return hca_gid_set(dev->hca, port, index, gid);
-}
-
-static int send_mad(struct drv_device *dev, uint8_t port, const struct hca_av *av, const void *mad)
-{
-	return hca_gsi_send(dev->hca, port, av, mad);
-}
-
-static void set_alarm(struct drv_device *dev, hca_ps at)
-{
-	hca_alarm(dev->hca, at);
-}
-
-static void query_congestion(struct drv_device *dev, struct hca_congestion *out)
-{
-	hca_congestion(dev->hca, out);
-}
-
-static void query_counters(struct drv_device *dev, struct hca_counters *out)
-{
-	hca_counters(dev->hca, out);
 }
 
 static int alloc_pd(struct drv_pd *pd, struct drv_udata *u)
 {
-	return numbers_add(&rxe_dev(pd->ctx->dev)->pds, pd, &((struct rxe_pd *)pd)->pdn);
+	return numbers_add(&rxe_dev(pd->ctx->dev)->pds, pd, &((struct common_pd *)pd)->pdn);
 }
 
 static void dealloc_pd(struct drv_pd *pd)
 {
-	numbers_remove(&rxe_dev(pd->ctx->dev)->pds, rxe_pdn(pd));
+	numbers_remove(&rxe_dev(pd->ctx->dev)->pds, common_pdn(pd));
 }
 
-static int reg_mr(struct drv_mr *base, uint64_t start, uint64_t length, uint64_t iova, uint32_t access,
-		  struct drv_udata *u)
-{
-	struct rxe_mr *mr = (struct rxe_mr *)base;
-	int ret;
-
-	mr->attr = (struct hca_mr_attr){
-		.pdn = rxe_pdn(base->pd),
-		.access = access,
-		.pasid = base->pasid,
-		.va = start,
-		.iova = iova,
-		.length = length,
-	};
-	ret = hca_mr_create(base->pd->ctx->dev->hca, &mr->attr, &base->lkey);
-	base->rkey = base->lkey;
-	return ret;
-}
-
-static int rereg_mr(struct drv_mr *base, uint32_t flags, uint64_t start, uint64_t length, uint64_t iova,
+/* As rxe: a region keeps its memory. */
+static int rereg_mr(struct drv_mr *mr, uint32_t flags, uint64_t start, uint64_t length, uint64_t iova,
 		    uint32_t access, struct drv_pd *pd)
 {
-	struct rxe_mr *mr = (struct rxe_mr *)base;
-	struct hca_mr_attr attr = mr->attr;
-	uint32_t key;
-	int ret;
-
-	if (flags & 1) /* IB_MR_REREG_TRANS, as rxe */
+	if (flags & 1) /* IB_MR_REREG_TRANS */
 		return -EOPNOTSUPP;
-	if (pd)
-		attr.pdn = rxe_pdn(pd);
-	if (flags & 4) /* IB_MR_REREG_ACCESS */
-		attr.access = access;
-	ret = hca_mr_modify(base->pd->ctx->dev->hca, base->lkey, &attr, &key);
-	if (ret)
-		return ret;
-	mr->attr = attr;
-	base->lkey = base->rkey = key;
-	return 0;
-}
-
-static int dereg_mr(struct drv_mr *mr)
-{
-	return hca_mr_destroy(mr->pd->ctx->dev->hca, mr->lkey);
-}
-
-static int alloc_mw(struct drv_mw *mw, struct drv_udata *u)
-{
-	return hca_mw_create(mw->pd->ctx->dev->hca, rxe_pdn(mw->pd), mw->type, &mw->rkey);
-}
-
-static int dealloc_mw(struct drv_mw *mw)
-{
-	return hca_mw_destroy(mw->pd->ctx->dev->hca, mw->rkey);
+	return common_rereg_mr(mr, flags, start, length, iova, access, pd);
 }
 
 /* The library names it by its number in WQEs. */
@@ -238,7 +143,7 @@ static int create_ah(struct drv_ah *base, const struct hca_av *av, struct drv_ud
 	if (ret)
 		return ret;
 	resp.ah_num = htole32(ah->number);
-	rxe_udata_put(u, &resp, sizeof(resp));
+	common_udata_put(u, &resp, sizeof(resp));
 	return 0;
 }
 
@@ -285,11 +190,11 @@ const struct drv_ops rxe_drv_ops = {
 	.personality = &rxe_personality,
 	.num_comp_vectors = 1,
 	.sz_ucontext = sizeof(struct rxe_ucontext),
-	.sz_pd = sizeof(struct rxe_pd),
+	.sz_pd = sizeof(struct common_pd),
 	.sz_cq = sizeof(struct rxe_cq),
 	.sz_srq = sizeof(struct rxe_srq),
 	.sz_qp = sizeof(struct rxe_qp),
-	.sz_mr = sizeof(struct rxe_mr),
+	.sz_mr = sizeof(struct common_mr),
 	.sz_ah = sizeof(struct rxe_ah),
 	.sz_mw = sizeof(struct drv_mw),
 	.probe = probe,
@@ -297,35 +202,35 @@ const struct drv_ops rxe_drv_ops = {
 	.irq = rxe_irq,
 	.query_device = query_device,
 	.query_port = query_port,
-	.set_port = set_port,
-	.set_gid = set_gid,
-	.query_counters = query_counters,
-	.query_congestion = query_congestion,
-	.send_mad = send_mad,
-	.set_alarm = set_alarm,
+	.set_port = common_set_port,
+	.set_gid = common_set_gid,
+	.query_counters = common_query_counters,
+	.query_congestion = common_query_congestion,
+	.send_mad = common_send_mad,
+	.set_alarm = common_set_alarm,
 	.alloc_ucontext = rxe_alloc_ucontext,
 	.dealloc_ucontext = rxe_dealloc_ucontext,
 	.mmap = rxe_mmap,
 	.alloc_pd = alloc_pd,
 	.dealloc_pd = dealloc_pd,
-	.reg_mr = reg_mr,
+	.reg_mr = common_reg_mr,
 	.rereg_mr = rereg_mr,
-	.dereg_mr = dereg_mr,
-	.alloc_mw = alloc_mw,
-	.dealloc_mw = dealloc_mw,
+	.dereg_mr = common_dereg_mr,
+	.alloc_mw = common_alloc_mw,
+	.dealloc_mw = common_dealloc_mw,
 	.create_cq = rxe_create_cq,
 	.resize_cq = rxe_resize_cq,
 	.moderate_cq = rxe_moderate_cq,
 	.req_notify_cq = rxe_req_notify_cq,
 	.destroy_cq = rxe_destroy_cq,
 	.create_srq = rxe_create_srq,
-	.modify_srq_limit = rxe_modify_srq_limit,
-	.query_srq_limit = rxe_query_srq_limit,
+	.modify_srq_limit = common_modify_srq_limit,
+	.query_srq_limit = common_query_srq_limit,
 	.resize_srq = rxe_resize_srq,
 	.destroy_srq = rxe_destroy_srq,
 	.create_qp = rxe_create_qp,
 	.modify_qp = rxe_modify_qp,
-	.query_qp = rxe_query_qp,
+	.query_qp = common_query_qp,
 	.destroy_qp = rxe_destroy_qp,
 	.post_send = rxe_post_send,
 	.create_ah = create_ah,

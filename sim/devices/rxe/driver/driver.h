@@ -5,15 +5,12 @@
 
 #include <sys/queue.h>
 
-#include "containers/numbers.h"
 #include "containers/table.h"
-#include "devices/driver.h"
+#include "devices/common/common.h"
 #include "hcasim_rxe.h"
-#include "hcasim_verbs.h"
 
 #define RXE_EQ_ENTRIES 8192
 #define RXE_NUM_EQS    2 /* vector 0: async events, 1: completions */
-#define RXE_PAGE_SIZE  4096u
 
 /* Memory of one or two queues, whole pages, that the library maps. */
 struct rxe_mem {
@@ -41,16 +38,6 @@ struct rxe_ucontext {
 struct rxe_object { /* a CQ, QP or SRQ by its number */
 	struct table_node node;
 	void *object;
-};
-
-struct rxe_pd {
-	struct drv_pd base;
-	uint32_t pdn;
-};
-
-struct rxe_mr {
-	struct drv_mr base;
-	struct hca_mr_attr attr;
 };
 
 struct rxe_cq {
@@ -108,11 +95,6 @@ static inline struct rxe_dev *rxe_dev(const struct drv_device *dev)
 	return dev->priv;
 }
 
-static inline uint32_t rxe_pdn(const struct drv_pd *pd)
-{
-	return pd ? ((const struct rxe_pd *)pd)->pdn : 0;
-}
-
 static inline uint64_t rxe_record(const struct rxe_queue *q)
 {
 	return q->head ? (uintptr_t)&q->head->producer_index : 0;
@@ -125,7 +107,7 @@ static inline struct hca_ring rxe_ring(const struct rxe_queue *q)
 	return (struct hca_ring){HCA_PASID_KERNEL, (uintptr_t)(q->head + 1), q->entries, q->stride};
 }
 
-/* driver_queue.c. Memory for queues of so many elements; `second` may be NULL. NULL: none. */
+/* queue.c. Memory for queues of so many elements; `second` may be NULL. NULL: none. */
 struct rxe_mem *rxe_mem_alloc(struct drv_ucontext *ctx, struct rxe_queue *first, struct rxe_queue *second);
 /* `entries` as asked for become those of the ring: a power of two with one place more. */
 void rxe_queue_size(struct rxe_queue *q, uint32_t entries, uint32_t stride);
@@ -142,43 +124,32 @@ static inline void rxe_enter(struct table *t, struct rxe_object *entry, uint32_t
 	table_add(t, &entry->node, number);
 }
 
-/* driver_eq.c */
+/* eq.c */
 int rxe_eqs_create(struct rxe_dev *n);
 void rxe_eqs_destroy(struct rxe_dev *n);
 void rxe_irq(struct drv_device *dev, unsigned int vector);
 void rxe_eqs_poll(struct rxe_dev *n);
 
-/* driver_cq.c */
+/* cq.c */
 int rxe_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
 int rxe_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
 int rxe_moderate_cq(struct drv_cq *cq, uint16_t count, uint16_t us);
 int rxe_req_notify_cq(struct drv_cq *cq, bool solicited);
 int rxe_destroy_cq(struct drv_cq *cq);
 
-/* driver_qp.c */
+/* qp.c */
 int rxe_create_qp(struct drv_qp *qp, struct drv_qp_init *init, struct drv_udata *u);
 int rxe_modify_qp(struct drv_qp *qp, const struct hca_qp_attr *attr, uint32_t mask, struct drv_udata *u);
-int rxe_query_qp(struct drv_qp *qp, struct hca_qp_attr *attr);
 int rxe_destroy_qp(struct drv_qp *qp);
 int rxe_post_send(struct drv_qp *qp);
 
-/* driver_srq.c */
+/* srq.c */
 int rxe_create_srq(struct drv_srq *srq, struct drv_srq_init *init, struct drv_udata *u);
-int rxe_modify_srq_limit(struct drv_srq *srq, uint32_t limit);
-int rxe_query_srq_limit(struct drv_srq *srq, uint32_t *limit);
 int rxe_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u);
 int rxe_destroy_srq(struct drv_srq *srq);
 
 /* orphan.c */
 void rxe_flush_orphan(struct drv_orphan *qp, struct drv_orphan *send_cq, struct drv_orphan *recv_cq);
-
-static inline void rxe_udata_put(struct drv_udata *u, const void *resp, size_t len)
-{
-	if (len > u->out_len)
-		len = u->out_len;
-	__builtin_memcpy(u->out, resp, len);
-	u->out_used = len;
-}
 
 extern const struct drv_ops rxe_drv_ops;
 

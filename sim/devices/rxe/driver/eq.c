@@ -15,7 +15,7 @@ int rxe_eqs_create(struct rxe_dev *n)
 	for (n->num_eqs = 0; n->num_eqs < RXE_NUM_EQS; n->num_eqs++) {
 		struct hca_eq_attr attr = {.vector = n->num_eqs};
 
-		n->eq[n->num_eqs].ring = aligned_alloc(RXE_PAGE_SIZE, bytes);
+		n->eq[n->num_eqs].ring = aligned_alloc(COMMON_PAGE_SIZE, bytes);
 		if (!n->eq[n->num_eqs].ring)
 			return -ENOMEM;
 		memset(n->eq[n->num_eqs].ring, 0, bytes);

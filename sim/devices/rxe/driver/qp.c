@@ -48,7 +48,7 @@ static struct hca_qp_attr_create attr_of(const struct rxe_qp *qp, const struct d
 {
 	return (struct hca_qp_attr_create){
 		.type = init->type,
-		.pdn = rxe_pdn(qp->base.pd),
+		.pdn = common_pdn(qp->base.pd),
 		.send_cqn = init->send_cq ? init->send_cq->cqn : 0,
 		.recv_cqn = init->recv_cq ? init->recv_cq->cqn : 0,
 		.srqn = init->srq ? init->srq->srqn : 0,
@@ -87,7 +87,7 @@ static void answer(const struct rxe_qp *qp, struct drv_udata *u)
 		.sq_size = htole32((uint32_t)qp->sq.size),
 	};
 
-	rxe_udata_put(u, &resp, sizeof(resp));
+	common_udata_put(u, &resp, sizeof(resp));
 }
 
 int rxe_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_udata *u)
@@ -134,11 +134,6 @@ int rxe_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t 
 		qp->posted = 0;
 	}
 	return ret;
-}
-
-int rxe_query_qp(struct drv_qp *base, struct hca_qp_attr *attr)
-{
-	return hca_qp_query(base->dev->hca, base->qpn, attr);
 }
 
 int rxe_destroy_qp(struct drv_qp *base)

@@ -32,7 +32,7 @@ void rxe_queue_size(struct rxe_queue *q, uint32_t entries, uint32_t stride)
 	for (q->entries = 2; q->entries <= entries;)
 		q->entries *= 2;
 	q->size = sizeof(*q->head) + (uint64_t)q->entries * stride;
-	q->size = (q->size + RXE_PAGE_SIZE - 1) / RXE_PAGE_SIZE * RXE_PAGE_SIZE;
+	q->size = (q->size + COMMON_PAGE_SIZE - 1) / COMMON_PAGE_SIZE * COMMON_PAGE_SIZE;
 }
 
 /* The library reads the head at any time: its constants never show another value. Elements have no meaning yet. */

@@ -15,7 +15,7 @@ int rxe_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_u
 	struct rxe_dev *n = rxe_dev(base->pd->ctx->dev);
 	struct rxe_srq *srq = rxe_srq(base);
 	struct hcasim_rxe_create_srq_resp resp = {0};
-	struct hca_srq_attr attr = {.pdn = rxe_pdn(base->pd), .limit = init->limit};
+	struct hca_srq_attr attr = {.pdn = common_pdn(base->pd), .limit = init->limit};
 	int ret;
 
 	if (init->cq || init->xrcdn)
@@ -40,18 +40,8 @@ int rxe_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_u
 	resp.offset = htole64(srq->queue.offset);
 	resp.size = htole32((uint32_t)srq->queue.size);
 	resp.srq_num = htole32(base->srqn);
-	rxe_udata_put(u, &resp, sizeof(resp));
+	common_udata_put(u, &resp, sizeof(resp));
 	return 0;
-}
-
-int rxe_modify_srq_limit(struct drv_srq *base, uint32_t limit)
-{
-	return hca_srq_arm(base->pd->ctx->dev->hca, base->srqn, limit);
-}
-
-int rxe_query_srq_limit(struct drv_srq *base, uint32_t *limit)
-{
-	return hca_srq_query(base->pd->ctx->dev->hca, base->srqn, limit);
 }
 
 /* The adapter keeps a queue where it is. */
