@@ -62,7 +62,9 @@ class Build:
     def families(self):
         """Device families: folders of sim/devices with a driver."""
         folder = f"{self.top}/sim/devices"
-        return sorted(name for name in os.listdir(folder) if os.path.isfile(f"{folder}/{name}/driver.h"))
+        return sorted(
+            name for name in os.listdir(folder) if os.path.isfile(f"{folder}/{name}/driver/driver.h")
+        )
 
     @property
     def profiles(self):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The attributes of DEVX's methods, and their rows in the table of driver_methods.c, which alone includes this. */
+/* The attributes of DEVX's methods, and their rows in the table of methods/methods.c, which alone includes this. */
 #ifndef HCASIM_MLX5_DEVX_ROWS_H
 #define HCASIM_MLX5_DEVX_ROWS_H
 
