@@ -282,8 +282,8 @@ struct rxwork {
 	uint8_t port;
 	uint8_t priority;    /* without hca_config.pfc 0 */
 	uint8_t descriptors; /* packet_descriptors() of it */
-	bool raw;         /* goes to a raw QP as a complete frame, */
-	uint16_t vlan;    /* without its VLAN tag, which is this; CORE_NO_VLAN: none was taken off */
+	bool raw;            /* goes to a raw QP as a complete frame, */
+	uint16_t vlan;       /* without its VLAN tag, which is this; CORE_NO_VLAN: none was taken off */
 	struct pkt_info info;
 };
 

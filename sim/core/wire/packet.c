@@ -422,7 +422,8 @@ uint8_t packet_descriptors(const struct hca_packet *pkt)
 	if (op->flags & HCASIM_BTH_F_WRITE)
 		return op->flags & HCASIM_BTH_F_IMM ? 1 : 0;
 	if (op->flags & HCASIM_BTH_F_RESP)
-		return op->flags & HCASIM_BTH_F_START && op->flags & (HCASIM_BTH_F_READ | HCASIM_BTH_F_ATOMIC);
+		return op->flags & HCASIM_BTH_F_START &&
+		       op->flags & (HCASIM_BTH_F_READ | HCASIM_BTH_F_ATOMIC);
 	return op->flags & HCASIM_BTH_F_SEND && op->flags & HCASIM_BTH_F_START;
 }
 

@@ -139,7 +139,8 @@ class Walk:
             return None
         if type_of(parts[0]).kind not in SCALARS or not all(map(self.purity.holds, parts)):
             return None
-        if chooses(parts[0]):  # the assignment may change the choice, and what was not chosen need not be there
+        # The assignment may change the choice, and what was not chosen need not be there.
+        if chooses(parts[0]):
             return None
         where = self.source.range(parts[0])
         cast = "(const char *)" if type_of(parts[0]).kind == T.POINTER else ""  # also of an incomplete type

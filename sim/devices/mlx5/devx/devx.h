@@ -105,7 +105,7 @@ uint8_t mlx5_devx_create_general(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_alloc_flow_counter(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_query_flow_counter(struct mlx5_devx_cmd *cmd);
 void mlx5_devx_free_flow_counters(struct mlx5_devx_obj *obj);
-/* The counter `offset` of the object's block; NULL: no such one, or the object is none of counters. */
+/* The counter `offset` of the object's block; NULL: there is none, or the object has no counters. */
 struct hca_flow_counter *mlx5_devx_flow_counter(const struct mlx5_devx_obj *obj, uint32_t offset);
 
 #endif
