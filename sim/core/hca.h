@@ -468,8 +468,7 @@ struct hca_qp_attr_create {
 	uint64_t record;     /* address of its doorbell record */
 	uint64_t rq_record;  /* of that of its receive queue, if it has one of its own; 0: none */
 	uint32_t max_inline; /* bytes */
-	uint32_t max_send_sge, max_recv_sge;
-	uint32_t max_send_wr, max_recv_wr;
+	uint32_t max_send_sge, max_recv_sge, max_send_wr, max_recv_wr;
 	uint32_t uar_page;   /* doorbells from other user access pages are dropped */
 	uint32_t user_index; /* in its completions */
 	/*
@@ -477,6 +476,7 @@ struct hca_qp_attr_create {
 	 * checked nevertheless; 0: none. That of a READ or atomic, if it is signaled, and that of a SEND.
 	 */
 	uint32_t result_inline, recv_inline;
+	bool block_self_mcast; /* UD: what it sends to a group that it is in itself is not for it */
 	bool strip_vlan; /* RAW_PACKET: the VLAN tag of a received frame is in its completion, not in memory */
 	bool wq; /* RAW_PACKET: a work queue, which is only a receive queue; hca_wq_modify() changes its state */
 	const struct hca_rss *rss; /* RAW_PACKET: receives into work queues; NULL: has its own queues */

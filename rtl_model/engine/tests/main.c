@@ -48,6 +48,7 @@ static const struct {
 	{"fuzz", fuzz_tests},
 	{"datagrams", datagram_tests},
 	{"raws", raw_tests},
+	{"groups", group_tests},
 	{"pacing", pacing_tests},
 	{"doorbells", doorbell_tests},
 	{"cqs", cq_tests},

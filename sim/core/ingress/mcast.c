@@ -116,14 +116,23 @@ int hca_mcast_detach(struct hca *hca, uint32_t qpn, const uint8_t gid[16])
 	return 0;
 }
 
-/* IBTA 10.5.2: every attached QP that the packet is valid for gets a copy. */
+static bool is_own(const struct hca *hca, const struct qp *qp, const struct rxwork *w)
+{
+	return w->info.sqpn == qp->qpn && port_has_gid(&hca->port[w->port - 1], w->info.sgid);
+}
+
+/* IBTA 10.5.2: every attached QP that the packet is valid for gets a copy; one that blocks its own not of these. */
 bool mcast_deliver(struct hca *hca, struct rxwork *w)
 {
 	const struct mcast_group *g = find_group(hca, w->info.dgid);
 	bool any = false;
 
-	for (struct node *n = g ? g->members.next : NULL; n && n != &g->members; n = n->next)
-		any |= rx_copy_to(hca, node_entry(n, struct mcast, on_group)->qp, w, false);
+	for (struct node *n = g ? g->members.next : NULL; n && n != &g->members; n = n->next) {
+		struct qp *qp = node_entry(n, struct mcast, on_group)->qp;
+
+		if (!qp->c.block_self_mcast || !is_own(hca, qp, w))
+			any |= rx_copy_to(hca, qp, w, false);
+	}
 	return any;
 }
 

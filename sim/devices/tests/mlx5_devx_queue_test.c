@@ -400,18 +400,17 @@ static void test_refused_values(void)
 
 static void test_refused_qps(void)
 {
-	struct hcasim_mlx5_qpc bad[26], c = qpc(HCASIM_MLX5_QP_ST_RC);
+	struct hcasim_mlx5_qpc bad[25], c = qpc(HCASIM_MLX5_QP_ST_RC);
 	struct hcasim_mlx5_cmd_create_qp req = create_qp(&c);
 	unsigned int i;
 
-	for (i = 0; i < 26; i++)
+	for (i = 0; i < 25; i++)
 		bad[i] = c;
 	i = 0;
 	bad[i++].dw0 = QPC(ST, 3);
 	bad[i++].dw0 = QPC(ST, 0xff);
 	bad[i++].dw0 |= QPC(OFFLOAD_TYPE, 1);
 	bad[i++].dw1 |= QPC(WQ_SIGNATURE, 1);
-	bad[i++].dw1 |= QPC(BLOCK_LB_MC, 1);
 	bad[i++].dw1 = QPC(PD, q.pd.pdn + 1);
 	bad[i++].dw2 |= QPC(RLKY, 1);
 	bad[i++].dw2 |= QPC(ULP_STATELESS, 1);
@@ -433,7 +432,7 @@ static void test_refused_qps(void)
 	bad[i++].rq = QPC(RQ_TYPE, HCASIM_MLX5_RQ_TYPE_SRQ) | QPC(SRQN, 5);
 	bad[i++].cs = QPC(CS_REQ, 3);
 	bad[i++].cs = QPC(CS_RES, 2); /* CQEs of 64 bytes */
-	for (i = 0; i < 26; i++) {
+	for (i = 0; i < 25; i++) {
 		req = create_qp(&bad[i]);
 		devx_fails(mlx5_devx_create, &req, sizeof(req), 16, BAD_PARAM);
 	}

@@ -428,60 +428,6 @@ static void against_list(void)
 	pair_free(&p);
 }
 
-/* ---- Multicast ---- */
-
-static unsigned int group_copies(struct pair *p, struct fixture_qp *qp[2])
-{
-	struct tiny_wqe w = {.op = HCASIM_WQE_OP_SEND, .ud_qpn = 0xffffff, .ud_qkey = 5};
-	struct hca_av av = {.hop_limit = 9, .port = 1};
-	struct hca_sge sge = fixture_sge(p->mem[0], 8, p->key[0]);
-	unsigned int got = 0;
-	struct tiny_cqe c;
-
-	memcpy(av.dgid, group, 16);
-	untimed_mac(1, 1, av.dmac); /* the untimed wire knows no groups */
-	recv(p, qp[0]);
-	recv(p, qp[1]);
-	fixture_put(p->qp[0], &w, &av, &sge, 1);
-	fixture_ring(p->qp[0]);
-	fixture_run(p->fixture);
-	for (unsigned int i = 0; i < 2; i++)
-		while (fixture_poll(qp[i]->rcq, &c))
-			got |= 1u << i;
-	return got;
-}
-
-static void groups(void)
-{
-	static const uint8_t other[16] = {[10] = 0xff, 0xff, 239, 1, 2, 4};
-	struct fixture_qp *qp[2];
-	struct hca *hca;
-	struct pair p;
-
-	pair_new(&p, HCASIM_QPT_UD, NULL, NULL, 0, 16384);
-	hca = p.fixture->hca[1];
-	qp[0] = p.qp[1];
-	qp[1] = fixture_qp(p.fixture, 1, HCASIM_QPT_UD, p.scq[1], fixture_cq(p.fixture, 1, 64));
-	fixture_ud_up(p.qp[0], 5);
-	fixture_ud_up(qp[0], 5);
-	fixture_ud_up(qp[1], 5);
-	CU_ASSERT_EQUAL(group_copies(&p, qp), 0);
-	CU_ASSERT_EQUAL(hca_mcast_attach(hca, qp[0]->qpn, group), 0);
-	CU_ASSERT_EQUAL(hca_mcast_attach(hca, qp[0]->qpn, group), 0);
-	CU_ASSERT_EQUAL(hca_mcast_attach(hca, qp[1]->qpn, other), 0);
-	CU_ASSERT_EQUAL(group_copies(&p, qp), 1);
-	CU_ASSERT_EQUAL(hca_mcast_attach(hca, qp[1]->qpn, group), 0);
-	CU_ASSERT_EQUAL(group_copies(&p, qp), 3); /* both */
-	CU_ASSERT_EQUAL(hca_mcast_detach(hca, qp[0]->qpn, group), 0);
-	CU_ASSERT_EQUAL(group_copies(&p, qp), 3); /* attached once more */
-	CU_ASSERT_EQUAL(hca_mcast_detach(hca, qp[0]->qpn, group), 0);
-	CU_ASSERT_EQUAL(hca_mcast_detach(hca, qp[0]->qpn, group), -EINVAL);
-	CU_ASSERT_EQUAL(group_copies(&p, qp), 2);
-	CU_ASSERT_EQUAL(hca_qp_destroy(hca, qp[1]->qpn), 0); /* in both groups */
-	CU_ASSERT_EQUAL(hca_mcast_detach(hca, qp[1]->qpn, group), -EINVAL);
-	pair_free(&p);
-}
-
 /* A frame that a flow takes counts, though its QP has nothing to receive it with; frames of other flows do not. */
 static void counted(void)
 {
@@ -581,15 +527,10 @@ static void parser(void)
 }
 
 const struct test raw_tests[] = {
-	{"frames", frames},
-	{"VLAN tags", vlans},
-	{"checksums", sums},
-	{"fields of flows", fields},
-	{"order of flows", order},
-	{"flows against a list of them", against_list},
-	{"multicast groups", groups},
-	{"counted frames", counted},
-	{"RoCE and sniffers", roce},
-	{"hostile headers", parser},
-	{NULL, NULL},
+	{"frames", frames},           {"VLAN tags", vlans},
+	{"checksums", sums},          {"fields of flows", fields},
+	{"order of flows", order},    {"flows against a list of them", against_list},
+	{"multicast groups", groups}, {"own datagrams to a group", own_datagrams},
+	{"counted frames", counted},  {"RoCE and sniffers", roce},
+	{"hostile headers", parser},  {NULL, NULL},
 };

@@ -36,8 +36,8 @@ static bool is_plain(const struct hcasim_mlx5_qpc *c)
 {
 	const bool no_sq = GET(NO_SQ, c->dw2);
 
-	return !GET(WQ_SIGNATURE, c->dw1) && !GET(BLOCK_LB_MC, c->dw1) && !GET(RLKY, c->dw2) &&
-	       !GET(ULP_STATELESS, c->dw2) && GET(OFFLOAD_TYPE, c->dw0) <= no_sq &&
+	return !GET(WQ_SIGNATURE, c->dw1) && !GET(RLKY, c->dw2) && !GET(ULP_STATELESS, c->dw2) &&
+	       GET(OFFLOAD_TYPE, c->dw0) <= no_sq &&
 	       GET(TS_FORMAT, c->dw2) <= HCASIM_MLX5_TS_FORMAT_DEFAULT && !GET(COUNTER_SET_ID, c->dw3) &&
 	       !GET(SEND_DBR_MODE, c->dw4) && !GET(CROSS_CHANNEL, c->dw36) && !GET(PAGE_OFFSET, c->dw36);
 }
@@ -91,6 +91,8 @@ static bool find_parts(struct mlx5_devx_cmd *cmd, const struct hcasim_mlx5_qpc *
 	if (!qp->pd || !init->send_cq || !init->recv_cq)
 		return false;
 	mlx5_devx_use(cmd, qp->pd);
+	if (GET(BLOCK_LB_MC, c->dw1))
+		init->create_flags = IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
 	if (GET(RQ_TYPE, c->rq) == HCASIM_MLX5_RQ_TYPE_SRQ) {
 		init->srq = find_srq(cmd, GET(SRQN, c->rq));
 		return init->srq;

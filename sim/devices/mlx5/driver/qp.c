@@ -17,7 +17,9 @@ static bool is_pow2(uint32_t v)
 
 static int check_type(const struct drv_qp_init *init)
 {
-	const uint32_t known = init->type == HCASIM_QPT_RAW_PACKET ? IB_UVERBS_QP_CREATE_CVLAN_STRIPPING : 0;
+	const bool raw = init->type == HCASIM_QPT_RAW_PACKET;
+	const uint32_t known = IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |
+			       (raw ? IB_UVERBS_QP_CREATE_CVLAN_STRIPPING : 0);
 
 	switch (init->type) {
 	case HCASIM_QPT_RC:
@@ -107,6 +109,7 @@ static struct hca_qp_attr_create attr_of(const struct mlx5_qp *qp, const struct 
 		.rq = {pasid, req->buf_addr, req->rq_wqe_count, stride},
 		.record = req->db_addr,
 		.user_index = req->uidx,
+		.block_self_mcast = init->create_flags & IB_UVERBS_QP_CREATE_BLOCK_MULTICAST_LOOPBACK,
 		.strip_vlan = init->create_flags & IB_UVERBS_QP_CREATE_CVLAN_STRIPPING,
 		.max_inline = HCASIM_MLX5_MAX_SQ_DESC, /* what fits: the library keeps what it has granted */
 		.max_send_sge = init->max_send_sge,
