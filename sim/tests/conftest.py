@@ -138,7 +138,8 @@ class Machine:
         result = self.run(*pair_command(server, client, **more))
         ends = last_json(result.output)
         judged = {name: end for name, end in ends.items() if name != "server" or "endless" not in more}
-        for sign, reason in OWN_RACES.items():  # of any end, before the other one is judged, which then fails, too
+        # Of both ends, before one is judged: where one gives up, the other fails, too.
+        for sign, reason in OWN_RACES.items():
             for name, end in judged.items():
                 if sign in end["output"]:
                     pytest.skip(f"{name}: {reason}")

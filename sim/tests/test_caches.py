@@ -77,7 +77,7 @@ def test_read_of_a_miss(tmp_path, alone):
     reads = [tlp for tlp in tlps if tlp["type"] == "MRd" and tlp.get("class") == "qpc"]
     assert len(reads) == sum(misses for _, misses in counts(stat, "qp_cache"))
     assert {tlp["len"] for tlp in reads} == {256}
-    assert latency(stat) > latency(alone) + 2 * 500
+    assert latency(stat) > latency(alone) + 2 * 250  # a DMA read of connectx3 takes about 290 ns
 
 
 def test_queue_deeper_than_its_cache(tmp_path):

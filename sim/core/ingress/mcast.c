@@ -2,6 +2,7 @@
 /* Multicast groups: the UD QPs that receive datagrams to a multicast GID. */
 #include "containers/hash.h"
 #include "core/ingress/ingress.h"
+#include "core/wire/wire.h"
 
 static uint64_t key_of_gid(const uint8_t gid[16])
 {

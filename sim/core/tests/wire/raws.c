@@ -527,10 +527,9 @@ static void parser(void)
 }
 
 const struct test raw_tests[] = {
-	{"frames", frames},           {"VLAN tags", vlans},
-	{"checksums", sums},          {"fields of flows", fields},
-	{"order of flows", order},    {"flows against a list of them", against_list},
-	{"multicast groups", groups}, {"own datagrams to a group", own_datagrams},
-	{"counted frames", counted},  {"RoCE and sniffers", roce},
-	{"hostile headers", parser},  {NULL, NULL},
+	{"frames", frames},          {"VLAN tags", vlans},
+	{"checksums", sums},         {"fields of flows", fields},
+	{"order of flows", order},   {"flows against a list of them", against_list},
+	{"counted frames", counted}, {"RoCE and sniffers", roce},
+	{"hostile headers", parser}, {NULL, NULL},
 };
