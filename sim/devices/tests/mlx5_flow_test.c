@@ -9,7 +9,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 #include <rdma/mlx5_user_ioctl_verbs.h>
 
-#include "devices/mlx5/driver/driver.h"
+#include "devices/mlx5/devx/devx.h"
 #include "suite.h"
 
 #define VERSION(v) htons((uint16_t)HCASIM_FIELD_PREP(HCASIM_MLX5_MATCH_OUTER_IP_VERSION_MASK, v))
@@ -190,13 +190,57 @@ static void test_actions(void)
 	CU_ASSERT_EQUAL(mlx5_create_flow(&c.base), -EOPNOTSUPP);
 }
 
+struct counted_call {
+	struct fake_call fake; /* `flags` is the offset */
+	struct mlx5_matcher matcher;
+	struct mlx5_devx_obj counter;
+	struct drv_qp qp; /* no raw one: a flow ends there if its counter is right */
+	bool asked_qp;
+};
+
+static void *counted_object(struct drv_call *base, uint16_t id)
+{
+	struct counted_call *c = (struct counted_call *)base;
+
+	if (id == MLX5_IB_ATTR_CREATE_FLOW_MATCHER)
+		return &c->matcher;
+	if (id == MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX)
+		return &c->counter;
+	c->asked_qp = true;
+	return &c->qp;
+}
+
+static bool takes_counter(enum mlx5_devx_kind kind, uint64_t offset)
+{
+	static const struct drv_call_ops ops = {.has = call_has, .get = call_get, .object = counted_object};
+	static struct hca_flow_counter counters[4];
+	struct counted_call c = {
+		.fake = {.base.ops = &ops,
+			 .flags = offset,
+			 .has = BIT(MLX5_IB_ATTR_CREATE_FLOW_DEST_QP) |
+				BIT(MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX_OFFSET)},
+		.counter = {.kind = kind, .counters = counters, .block = 4},
+	};
+
+	CU_ASSERT_EQUAL(mlx5_create_flow(&c.fake.base), -EINVAL);
+	return c.asked_qp;
+}
+
+static void test_counters(void)
+{
+	CU_ASSERT_TRUE(takes_counter(MLX5_DEVX_FLOW_COUNTER, 3));
+	CU_ASSERT_FALSE(takes_counter(MLX5_DEVX_FLOW_COUNTER, 4));
+	CU_ASSERT_FALSE(takes_counter(MLX5_DEVX_PD, 0));
+}
+
 int main(void)
 {
 	static const CU_TestInfo tests[] = {
 		{"Ethernet", test_ether},   {"IPv4", test_ipv4},
 		{"IPv6", test_ipv6},        {"what flows cannot say", test_not_said},
 		{"matchers", test_matcher}, {"masks", test_masks},
-		{"actions", test_actions},  CU_TEST_INFO_NULL};
+		{"actions", test_actions},  {"counters", test_counters},
+		CU_TEST_INFO_NULL};
 
 	return suite_run("mlx5 flows", NULL, NULL, tests);
 }
