@@ -58,7 +58,8 @@ def parser(build):
         const="",
         metavar="FILE",
         help="--fit: write the profile; --sensitivity: only of figures whose source says 'not calibrated "
-        "yet', and write the profile with what was found in their sources (default: in its place)",
+        "yet', or what an earlier table found, and write the profile with what is found in their sources (default: "
+        "in its place)",
     )
     p.add_argument("--list", action="store_true", help="print the names of the experiments")
     p.add_argument(

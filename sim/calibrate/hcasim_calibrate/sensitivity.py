@@ -8,6 +8,11 @@ from .measure import MeasureError
 
 MOVED = 1  # percent: less is what clock edges and polls do
 OPEN = "not calibrated yet"  # in the source of a figure for which the table says more
+# What an earlier table said there.
+SAID = (
+    rf"(?:doubled|halved|[\d.]+ instead), (?:no published row moves by {MOVED} %"
+    rf"|[^:;]+? moves by [-+]\d+ %(?:, and \d+ more by {MOVED} % or more)?)"
+)
 INSTEAD_OF_0 = {"B/cycle": 64}  # of which 0 has no limit; the least that other units can have is 1
 FIGURE = re.compile(r"( *)(\w+): {value: ([\d.]+), unit: ([^,]+), source: \"(.*)\"}$")
 
@@ -69,7 +74,7 @@ def table(text, rows, measure, only_open):
         measure(rows, [])
     before = [row.model for row in rows]
     for number, key, value, unit in figures_of(text):
-        if only_open and OPEN not in lines[number]:
+        if only_open and not re.search(f"{OPEN}|{SAID}", lines[number]):
             continue
         found[key] = "no published row is compared with this profile"
         if rows:
@@ -79,10 +84,11 @@ def table(text, rows, measure, only_open):
 
 
 def with_sources(text, found):
-    """The profile, with what was found in the sources that were open."""
+    """The profile, with what was found in the sources that were open, or in place of what an earlier table said."""
     lines = text.splitlines()
     for number, key, _, _ in figures_of(text):
         if key not in found:
             continue
-        lines[number] = re.sub(rf",? ?{OPEN}", f"; {found[key]}", lines[number], count=1)
+        line = re.sub(rf",? ?{OPEN}", f"; {found[key]}", lines[number], count=1)
+        lines[number] = re.sub(SAID, found[key], line, count=1)
     return "\n".join(lines) + "\n"

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "lane.h"
 
+#include <sys/mman.h>
+
 #define PAGE 4096u
+/* Between the heap of a position-independent program and its libraries, on x86-64. */
+#define PAYLOAD 0x200000000000ull
+#define APART   (1ull << 40)
 
 static void *must_calloc(size_t n, size_t size)
 {
@@ -43,6 +48,19 @@ static void choose_blueflame(const struct point *p)
 		CHECK(!setenv("HCASIM_NO_BF", "1", true));
 }
 
+/*
+ * Sets of a cache of translations follow from virtual addresses: without address randomisation a run gives the same figures each time.
+ * Only a hint, as a sanitizer may have its shadow there.
+ */
+static void map_payload(struct fabric *f, int end)
+{
+	void *at = (void *)(uintptr_t)(PAYLOAD + (uint64_t)end * APART);
+
+	f->buf[end] = mmap(at, f->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(f->buf[end] != MAP_FAILED);
+	memset(f->buf[end], 0, f->size);
+}
+
 void fabric_open(struct fabric *f, const struct point *p)
 {
 	int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
@@ -51,9 +69,11 @@ void fabric_open(struct fabric *f, const struct point *p)
 
 	f->p = p;
 	choose_blueflame(p);
-	link_open(l, p->window > p->size ? p->window : p->size);
+	link_open(l, PAGE);
+	f->size = p->window > p->size ? p->window : p->size;
 	for (int end = 0; end < 2; end++) {
-		f->mr[end] = ibv_reg_mr(l->pd[end], l->buf[end], l->size, access);
+		map_payload(f, end);
+		f->mr[end] = ibv_reg_mr(l->pd[end], f->buf[end], f->size, access);
 		CHECK(f->mr[end]);
 	}
 	open_registers(f);
@@ -67,8 +87,10 @@ void fabric_close(struct fabric *f)
 	}
 	free(f->td);
 	free(f->td_pd);
-	for (int end = 0; end < 2; end++)
+	for (int end = 0; end < 2; end++) {
 		CHECK(!(errno = ibv_dereg_mr(f->mr[end])));
+		CHECK(!munmap(f->buf[end], f->size));
+	}
 	link_close(&f->link);
 }
 
@@ -186,7 +208,7 @@ static uint32_t gather(struct lane *l, int end, uint32_t offset, struct ibv_sge 
 		uint32_t from = (uint32_t)((uint64_t)p->size * i / p->sges);
 		uint32_t to = (uint32_t)((uint64_t)p->size * (i + 1) / p->sges);
 
-		sge[i] = (struct ibv_sge){(uintptr_t)l->f->link.buf[end] + offset + from, to - from,
+		sge[i] = (struct ibv_sge){(uintptr_t)l->f->buf[end] + offset + from, to - from,
 					  l->f->mr[end]->lkey};
 	}
 	return p->sges;
@@ -197,7 +219,7 @@ static void fill(struct lane *l, int end, struct ibv_send_wr *wr, struct ibv_sge
 	const struct fabric *f = l->f;
 	const struct point *p = f->p;
 	uint32_t offset = random_page(l);
-	uint64_t remote = (uintptr_t)f->link.buf[!end] + offset;
+	uint64_t remote = (uintptr_t)f->buf[!end] + offset;
 
 	*wr = (struct ibv_send_wr){.opcode = p->op, .sg_list = sge};
 	wr->num_sge = (int)gather(l, end, offset, sge);
@@ -244,7 +266,7 @@ void lane_post(struct lane *l, int end, uint32_t n, bool last)
 
 void lane_receive(struct lane *l, int end, uint32_t count)
 {
-	struct ibv_sge sge = link_sge(&l->f->link, end, l->f->p->size);
+	struct ibv_sge sge = {(uintptr_t)l->f->buf[end], l->f->p->size, l->f->mr[end]->lkey};
 	struct ibv_recv_wr wr = {.sg_list = &sge, .num_sge = 1}, *bad;
 
 	for (uint32_t i = 0; i < count; i++)

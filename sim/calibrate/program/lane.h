@@ -8,8 +8,10 @@
 
 struct fabric { /* both adapters, for all threads */
 	const struct point *p;
-	struct link link;
-	struct ibv_mr *mr[2];  /* of the link's buffers, with all rights */
+	struct link link;      /* its buffers are not used */
+	size_t size;           /* of a payload buffer, in bytes */
+	char *buf[2];          /* payload of an end, at the same address in every run */
+	struct ibv_mr *mr[2];  /* of the payload buffers, with all rights */
 	struct ibv_td **td;    /* of end 0: `registers` of them */
 	struct ibv_pd **td_pd; /* their domains */
 };

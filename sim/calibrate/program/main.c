@@ -24,7 +24,7 @@ static void wait_completion(struct lane *l, int end)
 /* As perftest's ib_write_lat: by the last byte of the message. On the virtual clock a poll is what takes time. */
 static void wait_byte(struct lane *l, int end, char value)
 {
-	const volatile char *last = &l->f->link.buf[end][l->f->p->size - 1];
+	const volatile char *last = &l->f->buf[end][l->f->p->size - 1];
 	time_t limit = time(NULL) + LINK_WAIT_S;
 	uint64_t stamp[64];
 
@@ -36,7 +36,7 @@ static void wait_byte(struct lane *l, int end, char value)
 
 static void write_across(struct lane *l, int end, char value, bool last)
 {
-	l->f->link.buf[end][l->f->p->size - 1] = value;
+	l->f->buf[end][l->f->p->size - 1] = value;
 	lane_post(l, end, 1, last);
 	wait_byte(l, !end, value);
 }

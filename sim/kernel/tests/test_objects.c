@@ -131,8 +131,9 @@ static void limits(void)
 	file_close();
 }
 
-static int qp_with(struct ib_uverbs_create_qp c, struct hcasim_create_qp_req r)
+static int qp_with(const struct ib_uverbs_create_qp *attr, struct hcasim_create_qp_req r)
 {
+	struct ib_uverbs_create_qp c = *attr;
 	struct ib_uverbs_create_qp_resp resp;
 
 	c.pd_handle = w.pd;
@@ -155,18 +156,18 @@ static void qp_caps(void)
 	({                                                                                                   \
 		struct ib_uverbs_create_qp x = c;                                                            \
 		x.m = v;                                                                                     \
-		qp_with(x, r);                                                                               \
+		qp_with(&x, r);                                                                              \
 	})
 #define R(m, v)                                                                                              \
 	({                                                                                                   \
 		struct hcasim_create_qp_req x = r;                                                           \
 		x.m = v;                                                                                     \
-		qp_with(c, x);                                                                               \
+		qp_with(&c, x);                                                                              \
 	})
 
 	ready();
 	CHECK_ERR(make_cq(16, -1), 0);
-	CHECK_ERR(qp_with(c, r), 0);
+	CHECK_ERR(qp_with(&c, r), 0);
 	CHECK_ERR(C(max_send_wr, HCASIM_MAX_QP_WR + 1), -EINVAL);
 	CHECK_ERR(C(max_recv_wr, HCASIM_MAX_QP_WR + 1), -EINVAL);
 	CHECK_ERR(C(max_send_sge, HCASIM_MAX_SGE + 1), -EINVAL);

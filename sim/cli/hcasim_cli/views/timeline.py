@@ -23,11 +23,11 @@ def microseconds(ns):
 
 
 class Timeline:
-    """The events; tracks are threads, adapters are processes."""
+    """Gives each event to `emit`; tracks are threads, adapters are processes."""
 
-    def __init__(self, trace, works):
-        self.trace, self.works = trace, works
-        self.events, self.places = [], {}
+    def __init__(self, trace, works, emit):
+        self.trace, self.works, self.emit = trace, works, emit
+        self.places = {}
         self.pid = {hca: number for number, hca in enumerate(trace.hcas, 1)}
         self.named, self.lanes = set(), {}
 
@@ -35,13 +35,13 @@ class Timeline:
         if (hca, tid) not in self.named:
             self.named.add((hca, tid))
             where = {"ph": "M", "pid": self.pid[hca], "tid": tid}
-            self.events.append({**where, "name": "thread_name", "args": {"name": name}})
-            self.events.append({**where, "name": "thread_sort_index", "args": {"sort_index": tid}})
+            self.emit({**where, "name": "thread_name", "args": {"name": name}})
+            self.emit({**where, "name": "thread_sort_index", "args": {"sort_index": tid}})
 
     def slice(self, hca, tid, name, start, end, args):
         ts, dur = nanoseconds(start), nanoseconds(end) - nanoseconds(start)
         place = {"pid": self.pid[hca], "tid": tid, "ts": microseconds(ts)}
-        self.events.append({"ph": "X", **place, "dur": microseconds(dur), "name": name, "args": args})
+        self.emit({"ph": "X", **place, "dur": microseconds(dur), "name": name, "args": args})
         # An arrow starts and ends in the last nanosecond: these are in order, while starts need not be.
         return {**place, "ts": microseconds(ts + max(0, dur - 1))}
 
@@ -119,7 +119,7 @@ class Timeline:
                 continue
             for ns, value in {max(first, nanoseconds(ps)): value for ps, value in values}.items():
                 place = {"pid": self.pid[hca], "ts": microseconds(ns)}
-                self.events.append({"ph": "C", **place, "name": name, "args": {"value": value}})
+                self.emit({"ph": "C", **place, "name": name, "args": {"value": value}})
 
     def flows(self):
         """An arrow from slice to slice along each work request."""
@@ -128,17 +128,13 @@ class Timeline:
             for at, place in enumerate(way):
                 ph = "s" if not at else "f" if at == len(way) - 1 else "t"
                 event = {"ph": ph, "bp": "e", "id": number, "cat": "wqe", "name": "WQE"}
-                self.events.append({**event, **place})
+                self.emit({**event, **place})
 
     def build(self):
         for hca, pid in self.pid.items():
-            self.events.append({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": hca}})
+            self.emit({"ph": "M", "pid": pid, "name": "process_name", "args": {"name": hca}})
         for part in (self.stores, self.stages, self.wire, self.queues, self.stalls, self.levels, self.flows):
             part()
-        return {
-            "otherData": {"source": f"hcasim timeline {self.trace.folder}", "times": "simulated"},
-            "traceEvents": self.events,
-        }
 
 
 def records_of(work):
@@ -156,6 +152,16 @@ def records_of(work):
 
 
 def write(trace, works, path):
+    encode = json.JSONEncoder(separators=(",", ":")).encode
+    source = {"source": f"hcasim timeline {trace.folder}", "times": "simulated"}
     with open(path, "w") as file:
-        json.dump(Timeline(trace, works).build(), file, separators=(",", ":"))
-        file.write("\n")
+        file.write(f'{{"otherData":{encode(source)},"traceEvents":[\n')
+        first = True
+
+        def emit(event):
+            nonlocal first
+            file.write(encode(event) if first else f",\n{encode(event)}")
+            first = False
+
+        Timeline(trace, works, emit).build()
+        file.write("\n]}\n")

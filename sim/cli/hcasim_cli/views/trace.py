@@ -2,6 +2,8 @@
 """Reads the folder of `hcasim run --trace` (docs/traces.md)."""
 import json
 import os
+from collections import defaultdict
+from sys import intern
 from types import SimpleNamespace
 
 FORMAT, VERSION = "hcasim-events", 3
@@ -48,31 +50,42 @@ class TraceError(Exception):
     """The folder cannot be used: one sentence that names file, line, field and value."""
 
 
-def fits(value, kind):
-    if kind == NUMBER:
-        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if kind == NAMES:
-        return isinstance(value, list) and all(isinstance(name, str) for name in value)
-    return kind is None and isinstance(value, int) or isinstance(value, str if kind == NAME else bool)
+# The types of values that json makes: bool is none of int's here.
+FITS = {
+    NUMBER: lambda value: type(value) is int and value >= 0,
+    NAME: lambda value: type(value) is str,
+    FLAG: lambda value: type(value) is bool,
+    NAMES: lambda value: type(value) is list and all(type(name) is str for name in value),
+    None: lambda value: type(value) is int,
+}
+
+
+class Place:
+    """A line of a file, for messages."""
+
+    def __init__(self, path):
+        self.path, self.number = path, 0
+
+    def __str__(self):
+        return f"{self.path}:{self.number}" if self.number else self.path
 
 
 def check(record, needed, allowed, where):
     for key, kind in needed.items():
         if key not in record:
             raise TraceError(f"{where}: '{key}' is missing")
-        if not fits(record[key], kind):
+        if not FITS[kind](record[key]):
             raise TraceError(f"{where}: '{key}' is {json.dumps(record[key])}, not {kind or 'a number'}")
     for key, kind in allowed.items():
-        if key in record and not fits(record[key], kind):
+        if key in record and not FITS[kind](record[key]):
             raise TraceError(f"{where}: '{key}' is {json.dumps(record[key])}, not {kind}")
 
 
-def objects(path):
-    """(place, object) of each line."""
+def objects(path, where):
+    """The object of each line; `where` is set to it."""
     try:
         with open(path, encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                where = f"{path}:{number}"
+            for where.number, line in enumerate(file, 1):
                 try:
                     record = json.loads(line)
                 except ValueError:
@@ -82,18 +95,19 @@ def objects(path):
                     ) from None
                 if not isinstance(record, dict):
                     raise TraceError(f"{where}: '{line.strip()[:40]}' is not a JSON object")
-                yield where, record
+                yield record
     except UnicodeDecodeError:
         raise TraceError(f"{path}: not text: this is not a log of hcasim run --trace") from None
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror}") from None
 
 
-def records(path, needed):
-    found = []
-    for where, record in objects(path):
+def records(path, needed, wanted=lambda record: True):
+    found, where = [], Place(path)
+    for record in objects(path, where):
         check(record, needed, {}, where)
-        found.append(SimpleNamespace(**record))
+        if wanted(record):
+            found.append(SimpleNamespace(**record))
     return found
 
 
@@ -106,36 +120,72 @@ def check_head(where, record):
         )
 
 
+EVENT = {kind: ({"ps": NUMBER} | needed, allowed) for kind, (needed, allowed) in EVENTS.items()}
+
+
 def check_event(where, record):
     kind = record.get("event")
-    if kind not in EVENTS:
+    if kind not in EVENT:
         raise TraceError(f"{where}: 'event' is {json.dumps(kind)}, which is unknown")
-    check(record, {"ps": NUMBER} | EVENTS[kind][0], EVENTS[kind][1], where)
+    check(record, *EVENT[kind], where)
     if record.get("end", record["ps"]) < record["ps"]:
         raise TraceError(f"{where}: 'end' is {record['end']}, before 'ps' {record['ps']}")
     if record.get("stage", STAGES[0]) not in STAGES:
         raise TraceError(f"{where}: 'stage' is {json.dumps(record['stage'])}, which is unknown")
 
 
-def load_events(path):
-    """{event: records}; the file must be whole."""
-    found = {kind: [] for kind in EVENTS}
-    number, where, last = -1, path, {}
-    for number, (where, record) in enumerate(objects(path)):
-        if not number:
-            check_head(where, record)
-        check_event(where, record)
-        if last.get("event") == "end":
-            raise TraceError(f"{where}: a record after the end")
-        found[record["event"]].append(SimpleNamespace(**record))
-        last = record
-    if last.get("event") != "end":
-        raise TraceError(
-            f"{where}: the last record is not 'end': the file is truncated, or the machine still runs"
-        )
-    if last["events"] != number:
-        raise TraceError(f"{where}: 'events' is {last['events']}, but {number} records come before")
-    return found
+class Events:
+    """What events.log says; the file must be whole. Most of it are levels and changes of levels, which are kept as pairs."""
+
+    def __init__(self, path):
+        self.path = path
+        self.of = {kind: [] for kind in EVENTS}
+        self.levels, self.changes = defaultdict(list), defaultdict(list)  # {(hca, name): [(ps, value), ...]}
+        where, last, number = Place(path), {}, -1
+        for number, record in enumerate(objects(path, where)):
+            if not number:
+                check_head(where, record)
+            check_event(where, record)
+            if last.get("event") == "end":
+                raise TraceError(f"{where}: a record after the end")
+            self._add(record)
+            last = record
+        if last.get("event") != "end":
+            raise TraceError(
+                f"{where}: the last record is not 'end': the file is truncated, or the machine still runs"
+            )
+        if last["events"] != number:
+            raise TraceError(f"{where}: 'events' is {last['events']}, but {number} records come before")
+
+    def _add(self, record):
+        kind = record["event"]
+        if kind == "level":
+            self.levels[intern(record["hca"]), intern(record["name"])].append((record["ps"], record["value"]))
+        elif kind == "change":
+            self.changes[intern(record["hca"]), intern(record["name"])].append((record["ps"], record["by"]))
+        else:
+            self.of[kind].append(SimpleNamespace(**record))
+
+    def values(self):
+        """{(hca, name): [(ps, value), ...]}, each value once."""
+        found = {(r.hca, r.name): [(0, r.initial)] for r in self.of["range"]}
+        for hca, name in [*self.levels, *self.changes]:
+            if (hca, name) not in found:
+                raise TraceError(f"{self.path}: 'name' is \"{name}\" of {hca}, which has no 'range'")
+        for key, levels in self.levels.items():
+            found[key] += levels
+        for key, changes in self.changes.items():
+            sum_up(found[key], sorted(changes, key=lambda change: change[0]))
+        return found
+
+
+def sum_up(values, changes):
+    """Appends the value after all changes of each time."""
+    for ps, by in changes:
+        value = values[-1][1] + by
+        if values[-1][0] == ps:
+            values.pop()
+        values.append((ps, value))
 
 
 class Trace:
@@ -144,33 +194,19 @@ class Trace:
     def __init__(self, folder):
         if not os.path.isdir(folder):
             raise TraceError(f"{folder}: {'not a folder' if os.path.exists(folder) else 'does not exist'}")
-        events = load_events(f"{folder}/events.log")
+        events = Events(f"{folder}/events.log")
         self.folder = folder
-        self.hcas = events["head"][0].hcas
-        self.steps = sorted(events["step"], key=lambda s: (s.end, s.ps))
-        self.stalls, self.ranges = events["stall"], events["range"]
-        self.lookups = events["lookup"]
-        self.sent, self.arrived = events["sent"], events["arrived"]
-        self.levels = {(r.hca, r.name): [(0, r.initial)] for r in self.ranges}
-        self._levels(events["level"], events["change"], f"{folder}/events.log")
-        self.tlps = records(f"{folder}/tlp.log", TLP)
+        self.hcas = events.of["head"][0].hcas
+        self.steps = sorted(events.of["step"], key=lambda s: (s.end, s.ps))
+        self.stalls, self.ranges = events.of["stall"], events.of["range"]
+        self.lookups = events.of["lookup"]
+        self.sent, self.arrived = events.of["sent"], events.of["arrived"]
+        self.levels = events.values()
+        self.writes = records(f"{folder}/tlp.log", TLP, is_followed)
         self.wqes = records(f"{folder}/wqe.log", WQE)
         self.cqes = records(f"{folder}/cqe.log", CQE)
 
-    def _levels(self, levels, changes, path):
-        """{(hca, name): [(ps, value), ...]}, each value once."""
-        for record in levels + changes:
-            if (record.hca, record.name) not in self.levels:
-                raise TraceError(f"{path}: 'name' is \"{record.name}\" of {record.hca}, which has no 'range'")
-        for record in levels:
-            self.levels[record.hca, record.name].append((record.ps, record.value))
-        for record in sorted(changes, key=lambda c: c.ps):
-            values = self.levels[record.hca, record.name]
-            value = values[-1][1] + record.by
-            if values[-1][0] == record.ps:
-                values.pop()
-            values.append((record.ps, value))
 
-
-def cqe_write(tlp):
-    return tlp.type == "MWr" and getattr(tlp, "class", None) == "cqe"
+def is_followed(tlp):
+    """Stores to the BAR, and CQEs."""
+    return tlp["type"] == "MWr" and (tlp["dir"] == "down" or tlp.get("class") == "cqe")

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import tempfile
+from operator import itemgetter
 
 from .trace import LINKS, STAGES, TraceError
 
@@ -59,7 +60,8 @@ def write_vcd(trace, file):
         changes += [(ps, number, value) for ps, value in values]
     file.write("$upscope $end\n$upscope $end\n$enddefinitions $end\n")
     at = None
-    for ps, number, value in sorted(changes, key=lambda c: c[:1]):
+    changes.sort(key=itemgetter(0))
+    for ps, number, value in changes:
         if ps != at:
             file.write(f"#{ps}\n")
             at = ps

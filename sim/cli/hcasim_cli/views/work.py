@@ -2,7 +2,7 @@
 """What happened to each work request, from the store to the CQE."""
 from collections import defaultdict
 
-from .trace import TraceError, cqe_write
+from .trace import TraceError
 
 HALF_INDEX, INDEXES = 1 << 15, 1 << 16
 HALF_PSN, PSNS = 1 << 23, 1 << 24
@@ -88,7 +88,7 @@ class Assembler:
 
     def doorbells(self):
         """The first doorbell that is not older than the one before, and covers the index."""
-        stores = {(t.hca, t.arrival): t for t in self.trace.tlps if t.dir == "down" and t.type == "MWr"}
+        stores = {(t.hca, t.arrival): t for t in self.trace.writes if t.dir == "down"}
         rung = by_queue(s for s in of_stage(self.trace, "doorbell") if hasattr(s, "index"))
         for queue, works in self.queues.items():
             steps, at = rung[queue], 0
@@ -159,8 +159,8 @@ class Assembler:
 
     def completions(self):
         written = defaultdict(list)
-        for tlp in self.trace.tlps:
-            if cqe_write(tlp):
+        for tlp in self.trace.writes:
+            if tlp.dir != "down":
                 written[tlp.hca].append(tlp)
         steps = {(w.hca, w.qpn, w.index, w.complete.end): w for w in self.works if w.complete}
         place = defaultdict(int)
