@@ -16,6 +16,7 @@
 #define COMMON_COMP_VECTORS 4                         /* of adapters that are hardware */
 #define COMMON_MAX_EQS      (1 + COMMON_COMP_VECTORS) /* vector 0: async events */
 #define COMMON_EQ_ENTRIES   8192
+#define COMMON_MAX_PD       32768
 #define COMMON_MAX_AH       65536
 #define COMMON_MAX_MCAST    65536
 #define COMMON_GID_TABLE    4 /* entries of a port */
@@ -51,19 +52,17 @@ struct common_objects { /* by the number that the adapter gave */
 	uint32_t size;
 };
 
-/*
- * drv_device.priv begins with it. A family with event queues of its own format (rxe) does without, and uses only what
- * needs no more than the adapter: ports, QP 1, regions, windows, queries and limits.
- */
+/* drv_device.priv begins with it. */
 struct common_dev {
 	struct drv_device *dev;
 	const struct drv_upcalls *up;
 	struct common_eq eq[COMMON_MAX_EQS];
 	unsigned int num_eqs;
 	struct numbers pds, rwq_tables;
-	uint32_t num_ahs, num_mcasts;
+	uint32_t num_ahs, num_mcasts, max_mcasts;
 	struct drv_ucontext **dm_owner; /* of each page of device memory; NULL: free */
 	struct common_objects cqs, qps, srqs;
+	void (*completion)(struct drv_cq *cq); /* of the family, before the upcall; may be NULL */
 };
 
 static inline struct common_dev *common_dev(const struct drv_device *dev)

@@ -11,7 +11,6 @@
 
 #define ATOMIC_HCA 1
 #define PD_NUMBERS (1u << 24)
-#define MAX_PD     32768
 
 static int dm_create(struct common_dev *n)
 {
@@ -26,8 +25,9 @@ int common_probe(struct common_dev *n, struct drv_device *dev, const struct drv_
 
 	n->dev = dev;
 	n->up = up;
+	n->max_mcasts = COMMON_MAX_MCAST;
 	dev->priv = n;
-	numbers_init(&n->pds, 0, PD_NUMBERS, MAX_PD);
+	numbers_init(&n->pds, 0, PD_NUMBERS, COMMON_MAX_PD);
 	numbers_init(&n->rwq_tables, 1, HCASIM_MAX_RSS_TABLES + 1, HCASIM_MAX_RSS_TABLES);
 	ret = dm_create(n);
 	if (!ret)
@@ -70,7 +70,7 @@ static void query_base(const struct drv_device *dev, struct ib_uverbs_query_devi
 		.max_cq = cfg->max_cq,
 		.max_mr = cfg->max_mr,
 		.max_mw = cfg->max_mw,
-		.max_pd = MAX_PD,
+		.max_pd = COMMON_MAX_PD,
 		.max_qp_rd_atom = cfg->max_rd_atomic,
 		.max_res_rd_atom = cfg->max_rd_atomic * cfg->max_qp,
 		.max_qp_init_rd_atom = cfg->max_rd_atomic,

@@ -110,6 +110,8 @@ static void handle(struct common_dev *n, const struct hcasim_eqe *eqe)
 
 	if (eqe->type == HCASIM_EQE_TYPE_COMP) {
 		cq = common_find(&n->cqs, le32toh(eqe->number));
+		if (cq && n->completion)
+			n->completion(cq);
 		if (cq)
 			n->up->completion(cq);
 		return;

@@ -30,7 +30,7 @@ int common_attach_mcast(struct drv_qp *qp, const uint8_t gid[16])
 	struct common_dev *n = common_dev(qp->dev);
 	int ret;
 
-	if (n->num_mcasts == COMMON_MAX_MCAST)
+	if (n->num_mcasts == n->max_mcasts)
 		return -ENOMEM;
 	ret = hca_mcast_attach(hca_of(qp), qp->qpn, gid);
 	n->num_mcasts += !ret;

@@ -42,7 +42,7 @@ static struct hca_cq_attr attr_of(const struct rxe_cq *cq, const struct rxe_queu
 	return (struct hca_cq_attr){
 		.ring = rxe_ring(queue),
 		.record = (uintptr_t)&queue->head->consumer_index,
-		.eqn = rxe_dev(cq->base.ctx->dev)->eq[1].eqn,
+		.eqn = common_dev(cq->base.ctx->dev)->eq[1].eqn,
 	};
 }
 
@@ -63,13 +63,12 @@ int rxe_create_cq(struct drv_cq *base, uint32_t cqe, uint32_t vector, uint32_t f
 	if (!cq->mem)
 		return -ENOMEM;
 	attr = attr_of(cq, &cq->queue);
-	ret = hca_cq_create(n->dev->hca, &attr, &base->cqn);
+	ret = common_create_cq(base, &attr);
 	if (ret) {
 		rxe_mem_free(n, cq->mem);
 		return ret;
 	}
 	cq->arm_sn = 1;
-	rxe_enter(&n->cqs, &cq->entry, base->cqn, cq);
 	fill_orphan(cq);
 	answer(&cq->queue, u);
 	return 0;
@@ -134,7 +133,7 @@ int rxe_resize_cq(struct drv_cq *base, uint32_t cqe, struct drv_udata *u)
 	if (!mem)
 		return -ENOMEM;
 	attr = attr_of(cq, &queue);
-	ret = hca_cq_resize(n->dev->hca, base->cqn, &attr, ci);
+	ret = hca_cq_resize(base->ctx->dev->hca, base->cqn, &attr, ci);
 	if (ret) {
 		rxe_mem_free(n, mem);
 		return ret;
@@ -157,6 +156,14 @@ int rxe_moderate_cq(struct drv_cq *cq, uint16_t count, uint16_t us)
 	return -EOPNOTSUPP;
 }
 
+void rxe_completion(struct drv_cq *base)
+{
+	struct rxe_cq *cq = rxe_cq(base);
+
+	cq->arm_sn = (cq->arm_sn + 1) & 3;
+	cq->armed_any = false;
+}
+
 /*
  * Arming again before the event came has the same number: it is the same request, and one for solicited completions
  * does not replace one for all. The head has the request for an adapter that has lost doorbells.
@@ -177,12 +184,10 @@ int rxe_destroy_cq(struct drv_cq *base)
 {
 	struct rxe_dev *n = rxe_dev(base->ctx->dev);
 	struct rxe_cq *cq = rxe_cq(base);
-	const int ret = hca_cq_destroy(n->dev->hca, base->cqn);
+	const int ret = common_destroy_cq(base);
 
 	if (ret)
 		return ret;
-	rxe_eqs_poll(n); /* events of it; its number may be reused */
-	table_remove(&n->cqs, &cq->entry.node);
 	rxe_mem_free(n, cq->old.mem);
 	rxe_mem_free(n, cq->mem);
 	return 0;

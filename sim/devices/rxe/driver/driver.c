@@ -25,36 +25,26 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 
 	if (!n)
 		return -ENOMEM;
-	n->dev = dev;
-	n->up = up;
-	dev->priv = n;
-	numbers_init(&n->pds, 0, 1u << 24, HCASIM_RXE_MAX_PD);
 	numbers_init(&n->ahs, 1, HCASIM_RXE_MAX_AH + 1, HCASIM_RXE_MAX_AH);
 	STAILQ_INIT(&n->dead);
-	ret = rxe_eqs_create(n);
-	for (unsigned int p = 1; !ret && p <= dev->cfg->num_ports; p++)
-		ret = common_set_port(dev, (uint8_t)p, true);
+	ret = common_probe(&n->base, dev, up);
 	if (ret) {
-		rxe_eqs_destroy(n);
 		free(n);
-		dev->priv = NULL;
+		return ret;
 	}
-	return ret;
+	n->base.max_mcasts = HCASIM_RXE_MAX_MCAST;
+	n->base.completion = rxe_completion;
+	return 0;
 }
 
 static void remove_device(struct drv_device *dev)
 {
 	struct rxe_dev *n = rxe_dev(dev);
 
-	rxe_eqs_destroy(n);
 	rxe_mem_reap(n, true);
-	numbers_free(&n->pds);
+	common_remove(&n->base);
 	numbers_free(&n->ahs);
-	table_free(&n->cqs);
-	table_free(&n->qps);
-	table_free(&n->srqs);
 	free(n);
-	dev->priv = NULL;
 }
 
 static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_device_resp *out)
@@ -82,7 +72,7 @@ static void query_device(struct drv_device *dev, struct ib_uverbs_ex_query_devic
 		.max_cqe = HCASIM_RXE_MAX_CQE,
 		.max_mr = cfg->max_mr,
 		.max_mw = cfg->max_mw,
-		.max_pd = HCASIM_RXE_MAX_PD,
+		.max_pd = COMMON_MAX_PD,
 		.max_qp_rd_atom = cfg->max_rd_atomic,
 		.max_res_rd_atom = cfg->max_rd_atomic * cfg->max_qp,
 		.max_qp_init_rd_atom = cfg->max_rd_atomic,
@@ -112,12 +102,7 @@ static void query_port(struct drv_device *dev, uint8_t port, struct ib_uverbs_qu
 
 static int alloc_pd(struct drv_pd *pd, struct drv_udata *u)
 {
-	return numbers_add(&rxe_dev(pd->ctx->dev)->pds, pd, &((struct common_pd *)pd)->pdn);
-}
-
-static void dealloc_pd(struct drv_pd *pd)
-{
-	numbers_remove(&rxe_dev(pd->ctx->dev)->pds, common_pdn(pd));
+	return common_alloc_pd(pd);
 }
 
 /* As rxe: a region keeps its memory. */
@@ -153,26 +138,6 @@ static int destroy_ah(struct drv_ah *base)
 	return 0;
 }
 
-static int attach_mcast(struct drv_qp *qp, const uint8_t gid[16])
-{
-	struct rxe_dev *n = rxe_dev(qp->dev);
-	int ret;
-
-	if (n->num_mcasts == HCASIM_RXE_MAX_MCAST)
-		return -ENOMEM;
-	ret = hca_mcast_attach(qp->dev->hca, qp->qpn, gid);
-	n->num_mcasts += !ret;
-	return ret;
-}
-
-static int detach_mcast(struct drv_qp *qp, const uint8_t gid[16])
-{
-	const int ret = hca_mcast_detach(qp->dev->hca, qp->qpn, gid);
-
-	rxe_dev(qp->dev)->num_mcasts -= !ret;
-	return ret;
-}
-
 const struct drv_ops rxe_drv_ops = {
 	.name = "rxe",
 	.provider = "rxe",
@@ -199,7 +164,7 @@ const struct drv_ops rxe_drv_ops = {
 	.sz_mw = sizeof(struct drv_mw),
 	.probe = probe,
 	.remove = remove_device,
-	.irq = rxe_irq,
+	.irq = common_irq,
 	.query_device = query_device,
 	.query_port = query_port,
 	.set_port = common_set_port,
@@ -212,7 +177,7 @@ const struct drv_ops rxe_drv_ops = {
 	.dealloc_ucontext = rxe_dealloc_ucontext,
 	.mmap = rxe_mmap,
 	.alloc_pd = alloc_pd,
-	.dealloc_pd = dealloc_pd,
+	.dealloc_pd = common_dealloc_pd,
 	.reg_mr = common_reg_mr,
 	.rereg_mr = rereg_mr,
 	.dereg_mr = common_dereg_mr,
@@ -235,7 +200,7 @@ const struct drv_ops rxe_drv_ops = {
 	.post_send = rxe_post_send,
 	.create_ah = create_ah,
 	.destroy_ah = destroy_ah,
-	.attach_mcast = attach_mcast,
-	.detach_mcast = detach_mcast,
+	.attach_mcast = common_attach_mcast,
+	.detach_mcast = common_detach_mcast,
 	.flush_orphan = rxe_flush_orphan,
 };

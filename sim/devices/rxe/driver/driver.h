@@ -5,12 +5,8 @@
 
 #include <sys/queue.h>
 
-#include "containers/table.h"
 #include "devices/common/common.h"
 #include "hcasim_rxe.h"
-
-#define RXE_EQ_ENTRIES 8192
-#define RXE_NUM_EQS    2 /* vector 0: async events, 1: completions */
 
 /* Memory of one or two queues, whole pages, that the library maps. */
 struct rxe_mem {
@@ -35,14 +31,8 @@ struct rxe_ucontext {
 	LIST_HEAD(, rxe_mem) mems;
 };
 
-struct rxe_object { /* a CQ, QP or SRQ by its number */
-	struct table_node node;
-	void *object;
-};
-
 struct rxe_cq {
 	struct drv_cq base;
-	struct rxe_object entry;
 	struct rxe_mem *mem;
 	struct rxe_queue queue;
 	struct {
@@ -56,14 +46,12 @@ struct rxe_cq {
 
 struct rxe_srq {
 	struct drv_srq base;
-	struct rxe_object entry;
 	struct rxe_mem *mem;
 	struct rxe_queue queue;
 };
 
 struct rxe_qp {
 	struct drv_qp base;
-	struct rxe_object entry;
 	struct rxe_mem *mem;
 	struct rxe_queue sq, rq;
 	bool sig_all;
@@ -77,16 +65,8 @@ struct rxe_ah {
 };
 
 struct rxe_dev {
-	struct drv_device *dev;
-	const struct drv_upcalls *up;
-	struct {
-		uint32_t eqn, ci;
-		struct hcasim_rxe_event *ring;
-	} eq[RXE_NUM_EQS];
-	unsigned int num_eqs;
-	uint32_t num_mcasts;
-	struct numbers pds, ahs;
-	struct table cqs, qps, srqs; /* by number */
+	struct common_dev base;
+	struct numbers ahs;
 	STAILQ_HEAD(, rxe_mem) dead; /* unmapped once no transfer can be under way to them */
 };
 
@@ -118,19 +98,9 @@ int rxe_mmap(struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct 
 int rxe_alloc_ucontext(struct drv_ucontext *ctx, struct drv_udata *u);
 void rxe_dealloc_ucontext(struct drv_ucontext *ctx);
 
-static inline void rxe_enter(struct table *t, struct rxe_object *entry, uint32_t number, void *object)
-{
-	entry->object = object;
-	table_add(t, &entry->node, number);
-}
-
-/* eq.c */
-int rxe_eqs_create(struct rxe_dev *n);
-void rxe_eqs_destroy(struct rxe_dev *n);
-void rxe_irq(struct drv_device *dev, unsigned int vector);
-void rxe_eqs_poll(struct rxe_dev *n);
-
 /* cq.c */
+/* Its event is on its way to the program: the next request of notification is another one. */
+void rxe_completion(struct drv_cq *cq);
 int rxe_create_cq(struct drv_cq *cq, uint32_t cqe, uint32_t vector, uint32_t flags, struct drv_udata *u);
 int rxe_resize_cq(struct drv_cq *cq, uint32_t cqe, struct drv_udata *u);
 int rxe_moderate_cq(struct drv_cq *cq, uint16_t count, uint16_t us);

@@ -107,12 +107,11 @@ int rxe_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_udat
 	if (!qp->mem)
 		return -ENOMEM;
 	attr = attr_of(qp, init);
-	ret = hca_qp_create(n->dev->hca, &attr, &base->qpn);
+	ret = common_create_qp(base, &attr);
 	if (ret) {
 		rxe_mem_free(n, qp->mem);
 		return ret;
 	}
-	rxe_enter(&n->qps, &qp->entry, base->qpn, qp);
 	fill_orphan(qp, init);
 	answer(qp, u);
 	return 0;
@@ -138,16 +137,11 @@ int rxe_modify_qp(struct drv_qp *base, const struct hca_qp_attr *attr, uint32_t 
 
 int rxe_destroy_qp(struct drv_qp *base)
 {
-	struct rxe_dev *n = rxe_dev(base->dev);
-	struct rxe_qp *qp = rxe_qp(base);
-	const int ret = hca_qp_destroy(n->dev->hca, base->qpn);
+	const int ret = common_destroy_qp(base);
 
-	if (ret)
-		return ret;
-	rxe_eqs_poll(n);
-	table_remove(&n->qps, &qp->entry.node);
-	rxe_mem_free(n, qp->mem);
-	return 0;
+	if (!ret)
+		rxe_mem_free(rxe_dev(base->dev), rxe_qp(base)->mem);
+	return ret;
 }
 
 /* ---- POST_SEND ---- */

@@ -17,7 +17,7 @@ static uint64_t device_time(const struct rxe_dev *n)
 {
 	uint64_t ps;
 
-	hca_mmio_read(n->dev->hca, 0, 0, &ps, sizeof(ps));
+	hca_mmio_read(n->base.dev->hca, 0, 0, &ps, sizeof(ps));
 	return ps;
 }
 

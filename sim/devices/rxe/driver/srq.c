@@ -31,12 +31,11 @@ int rxe_create_srq(struct drv_srq *base, struct drv_srq_init *init, struct drv_u
 		return -ENOMEM;
 	attr.ring = rxe_ring(&srq->queue);
 	attr.record = rxe_record(&srq->queue);
-	ret = hca_srq_create(n->dev->hca, &attr, &base->srqn);
+	ret = common_create_srq(base, &attr);
 	if (ret) {
 		rxe_mem_free(n, srq->mem);
 		return ret;
 	}
-	rxe_enter(&n->srqs, &srq->entry, base->srqn, srq);
 	resp.offset = htole64(srq->queue.offset);
 	resp.size = htole32((uint32_t)srq->queue.size);
 	resp.srq_num = htole32(base->srqn);
@@ -52,14 +51,9 @@ int rxe_resize_srq(struct drv_srq *srq, uint32_t max_wr, struct drv_udata *u)
 
 int rxe_destroy_srq(struct drv_srq *base)
 {
-	struct rxe_dev *n = rxe_dev(base->pd->ctx->dev);
-	struct rxe_srq *srq = rxe_srq(base);
-	const int ret = hca_srq_destroy(n->dev->hca, base->srqn);
+	const int ret = common_destroy_srq(base);
 
-	if (ret)
-		return ret;
-	rxe_eqs_poll(n);
-	table_remove(&n->srqs, &srq->entry.node);
-	rxe_mem_free(n, srq->mem);
-	return 0;
+	if (!ret)
+		rxe_mem_free(rxe_dev(base->pd->ctx->dev), rxe_srq(base)->mem);
+	return ret;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "format.h"
+#include "devices/common/common.h"
 #include "hcasim_rxe.h"
 #include "hcasim_wr.h"
 
@@ -290,18 +291,6 @@ static void encode_cqe(const struct hca_cpl *cpl, unsigned int phase, void *raw,
 	memcpy(raw, &wc, sizeof(wc));
 }
 
-static void encode_eqe(const struct hca_event *ev, unsigned int phase, void *raw)
-{
-	const struct hcasim_rxe_event e = {
-		.number = htole32(ev->number),
-		.type = ev->type,
-		.port = ev->port,
-		.owner = HCASIM_FIELD_PREP(HCASIM_RXE_EVENT_PHASE_MASK, phase),
-	};
-
-	memcpy(raw, &e, sizeof(e));
-}
-
 /* ---- Heads of queues. The record of a work queue begins at its producer index, that of a CQ at its consumer index. */
 
 static uint32_t word(const void *record, size_t at)
@@ -356,7 +345,7 @@ const struct hca_personality rxe_personality = {
 	.adapter = "rxe",
 	.wqebb_size = HCASIM_RXE_ELEMENT,
 	.cqe_size = HCASIM_RXE_CQ_ELEMENT,
-	.eqe_size = sizeof(struct hcasim_rxe_event),
+	.eqe_size = sizeof(struct hcasim_eqe),
 	.uar = {.page_size = 4096},
 	.dm = {.bar = 2},
 	.qp_record_size = BETWEEN(reserved2, producer_index),
@@ -371,7 +360,7 @@ const struct hca_personality rxe_personality = {
 	.decode_wqe = decode_wqe,
 	.decode_rqe = decode_rqe,
 	.encode_cqe = encode_cqe,
-	.encode_eqe = encode_eqe,
+	.encode_eqe = common_encode_eqe,
 	.decode_doorbell = decode_doorbell,
 	.resized_cq_index = resized_cq_index,
 	.sq_record_pi = sq_record_pi,
