@@ -57,7 +57,7 @@ static void failed(struct hca *hca, struct qp *qp)
 	rq_poll_soon(hca, qp);
 }
 
-static const struct parts parts = {stages, pending, changed, failed};
+static const struct parts parts = {stages, pending, changed, failed, flow_lets_out};
 
 const char *hca_stage_name(enum hca_stage stage)
 {

@@ -548,9 +548,11 @@ int hca_wq_modify(struct hca *hca, uint32_t wqn, enum hca_wq_state state);
 /* Changes `strip_vlan` of a work queue, for frames that come later. */
 int hca_wq_strip_vlan(struct hca *hca, uint32_t wqn, bool on);
 
-/* Flow steering (flow.h) */
+/* Flow steering (flow.h). -EINVAL, -ENOMEM; -EEXIST: a flow with the same rule does something else. */
 int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id);
 int hca_flow_destroy(struct hca *hca, uint32_t id);
+int hca_flow_table_create(struct hca *hca, const struct hca_flow_table_attr *attr, uint32_t *id);
+int hca_flow_table_destroy(struct hca *hca, uint32_t id); /* -EBUSY: it has flows, or something leads to it */
 
 /* A UD QP receives each datagram to the group once, until it is detached as often as it was attached. */
 int hca_mcast_attach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
@@ -558,8 +560,7 @@ int hca_mcast_detach(struct hca *hca, uint32_t qpn, const uint8_t gid[16]);
 
 /*
  * The general service interface (QP 1): management datagrams, sent and received as UD packets. They are sent
- * immediately; received ones wait until the driver fetches them, and raise HCA_GSI_VECTOR. If too many wait, further
- * ones are dropped.
+ * immediately; received ones raise HCA_GSI_VECTOR, and wait until the driver fetches them, but not too many.
  */
 #define HCA_GSI_VECTOR 63u
 #define HCA_MAD_SIZE   256u /* IBTA 13.4.2 */
@@ -590,9 +591,8 @@ struct hca_counters {
 };
 void hca_counters(const struct hca *hca, struct hca_counters *out);
 
-/* Indirect keys (key.h) */
-int hca_key_create(struct hca *hca, const struct hca_key_attr *attr, uint32_t *key);
-int hca_key_destroy(struct hca *hca, uint32_t key); /* uses the index only */
+int hca_key_create(struct hca *hca, const struct hca_key_attr *attr, uint32_t *key); /* key.h */
+int hca_key_destroy(struct hca *hca, uint32_t key);                                  /* uses the index only */
 
 #ifdef __cplusplus
 }

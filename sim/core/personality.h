@@ -110,6 +110,8 @@ struct hca_cpl {     /* one completion */
 	uint16_t vlan, pkey_index;
 	uint8_t smac[6], sl, path_bits;
 	bool grh, csum_ok, with_imm, with_inv;
+	bool tagged; /* by the flow that the frame came by, with flow_tag */
+	uint32_t flow_tag;
 	bool tm_match;  /* a message has matched an entry of the tag list */
 	bool tm_data;   /* its data is in memory: the last completion of the entry */
 	bool tm_sync;   /* the software shall tell how many unexpected messages it has handled */

@@ -66,6 +66,7 @@ struct drv_orphan {
 	uint64_t record, ring, sq, rq; /* offsets in the memory, or addresses; ring: CQ */
 	uint32_t entries, cqe_size;    /* CQ */
 	uint32_t sq_wqebb, rq_wqes, user_index;
+	bool raw;      /* a QP that receives by flows */
 	uint32_t mark; /* sim/process': which marks; 0: none */
 	uint8_t *mem;  /* mapped memory, or NULL */
 	int file;      /* `in_process`: of the program's memory */
@@ -151,7 +152,8 @@ struct drv_mw {
 	uint8_t type; /* enum ibv_mw_type */
 };
 struct drv_flow {
-	struct drv_qp *qp;
+	struct drv_device *dev; /* set by the driver */
+	struct drv_qp *qp;      /* NULL: it leads elsewhere */
 };
 
 struct drv_srq_init {

@@ -234,10 +234,11 @@ SOURCE = Path(os.environ.get("RDMA_CORE_SOURCE", TOP / "build/rdma-core-src"))
 
 
 def start_devx(command):
-    """A command of the shell, in which $Q is devx_queues.py with its options."""
+    """A command of the shell, in which $Q is devx_queues.py with its options, and $S steering.py."""
     path = ":".join(map(str, (RDMA_CORE_BUILD / "python", SOURCE, SOURCE / "tests")))
-    program = f"{PYTHON} {HERE / 'devx_queues.py'} --dev mlx5_0"
-    environment = dict(os.environ, PYTHONPATH=path, LD_LIBRARY_PATH=str(RDMA_CORE_BUILD / "lib"), Q=program)
+    queues, steering = (f"{PYTHON} {HERE / name} --dev mlx5_0" for name in ("devx_queues.py", "steering.py"))
+    environment = dict(os.environ, PYTHONPATH=path, LD_LIBRARY_PATH=str(RDMA_CORE_BUILD / "lib"))
+    environment.update(Q=queues, S=steering)
     return Machine(options=["--device", "mlx5"]).start("sh", "-c", command, env=environment)
 
 
@@ -246,6 +247,13 @@ def test_devx_queues():
     output = process.communicate()[0]
     assert process.returncode == 0, output
     assert output.startswith("left\nleft\n") and "\nOK" in output, output
+
+
+def test_steering():
+    process = start_devx("$S leave && $S leave && $S tag miss order")
+    output = process.communicate()[0]
+    assert process.returncode == 0, output
+    assert output.startswith("left 3\nleft 3\n") and "Ran 3 tests" in output and "\nOK" in output, output
 
 
 def test_devx_queue_of_a_killed_device_process_is_flushed():

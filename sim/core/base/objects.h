@@ -92,18 +92,30 @@ struct timer {
 
 /* ---- Events ---- */
 
-#define FLOW_RANK_SNIFFER 0u
+#define FLOW_RANK_SNIFFER  0u
+#define FLOW_RANK_DEFAULTS (1u << 16 | 1) /* from here on; below: normal flows */
+
+struct flow_table {
+	uint32_t id;
+	uint8_t side, level, miss;
+	struct flow_table *next; /* where misses lead, or NULL */
+	uint32_t uses;           /* flows and misses that lead here */
+	struct table groups, ranks;
+	struct bits used;  /* the numbers of the ranks */
+	struct node order; /* of the ranks */
+};
 
 /* Flows that are searched together. */
 struct flow_rank {
-	struct table_node node; /* of the adapter's ranks, by number: 0 comes first */
+	struct flow_table *table;
+	struct table_node node; /* of the table's ranks, by number: 0 comes first */
 	struct node in_order;
 	struct node groups;
 };
 
 /* Flows of one rank that match the same fields. */
 struct flow_group {
-	struct table_node node; /* of the adapter's groups, by rank and mask */
+	struct table_node node; /* of the table's groups, by rank and mask */
 	struct flow_rank *rank;
 	struct node on_rank;
 	uint8_t port, kind, ip, l4;
@@ -123,10 +135,13 @@ struct flow_rule {
 struct flow {
 	uint32_t id;
 	uint64_t age; /* order of creation */
-	bool dont_trap;
+	uint8_t action;
+	bool dont_trap, tagged;
+	uint32_t tag;
 	struct hca_flow_counter *counter; /* may be NULL */
 	struct flow_rule *rule;
-	struct qp *qp;
+	struct qp *qp;            /* TO_QP, else NULL */
+	struct flow_table *table; /* TO_TABLE, else NULL */
 	struct node on_rule, on_qp;
 };
 
@@ -282,8 +297,10 @@ struct rxwork {
 	uint8_t port;
 	uint8_t priority;    /* without hca_config.pfc 0 */
 	uint8_t descriptors; /* packet_descriptors() of it */
-	bool raw;            /* goes to a raw QP as a complete frame, */
-	uint16_t vlan;       /* without its VLAN tag, which is this; CORE_NO_VLAN: none was taken off */
+	bool tagged;         /* by a flow, with flow_tag */
+	uint32_t flow_tag;
+	bool raw;      /* goes to a raw QP as a complete frame, */
+	uint16_t vlan; /* without its VLAN tag, which is this; CORE_NO_VLAN: none was taken off */
 	struct pkt_info info;
 };
 
@@ -455,6 +472,9 @@ struct parts {
 	uint32_t (*pending)(const struct hca *hca); /* one bit per stage: all at once, after every step */
 	void (*changed)(struct hca *hca, struct qp *qp); /* of qp_update() */
 	void (*failed)(struct hca *hca, struct qp *qp);  /* called when a QP has gone to ERR */
+	/* No flow of the side keeps the frame, which is about to be sent. */
+	bool (*lets_out)(struct hca *hca, enum hca_flow_side side, uint8_t port,
+			 const struct hca_packet *pkt);
 };
 
 /* ---- Doorbells ---- */
@@ -522,10 +542,8 @@ struct hca {
 	struct txpkt *txpkt_pool;
 
 	struct {
-		struct numbers ids;
-		struct table groups, ranks;
-		struct bits used;  /* the numbers of the ranks */
-		struct node order; /* of the ranks */
+		struct numbers ids, tables; /* tables: but the roots */
+		struct flow_table root[HCA_FLOW_SIDES];
 		uint64_t made;
 	} flow;
 	struct {

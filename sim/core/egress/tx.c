@@ -38,13 +38,18 @@ struct hca_packet *frame_take(struct hca *hca, struct txpkt *t)
 	return pkt;
 }
 
-/* Without memory it is as if it were lost on the wire. */
+/* Without memory it is as if it were lost on the wire; so is what a flow drops. */
 static void send_frame(struct hca *hca, struct txpkt *t)
 {
+	const bool raw = t->qp->c.type == HCASIM_QPT_RAW_PACKET;
 	struct hca_packet *pkt = t->owner->frame ? t->owner->frame(hca, t) : frame_take(hca, t);
 
 	if (!pkt)
 		return;
+	if (!hca->parts->lets_out(hca, raw ? HCA_FLOW_TX : HCA_FLOW_ROCE_TX, t->port, pkt)) {
+		hca_packet_free(pkt);
+		return;
+	}
 	hca->counters.tx_packets++;
 	hca->ops.tx(hca->host, t->port, pkt);
 }

@@ -1,18 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Flow steering: which raw QPs an Ethernet frame goes to.
+ * Flow steering: which raw QPs an Ethernet frame goes to, and which frames go no further.
  *
- * A frame is delivered to the first flow that matches, in this order: normal flows by priority (0 first)
+ * A frame meets the first flow of a table that matches, in this order: normal flows by priority (0 first)
  * and then by age, the default for multicast, the default for all frames. After a DONT_TRAP flow the search
- * continues. If flows of one priority have equal specifications each of their QPs gets a copy. Sniffers get
- * a copy of every frame, including RoCE; other flows do not get RoCE packets, because the transport consumes
- * them.
+ * continues. If flows of one priority have equal specifications the frame meets each of them: their QPs get
+ * copies, and tables that they lead to are searched. Sniffers get a copy of every frame, including RoCE; other
+ * flows of received frames do not get RoCE packets, which have a side of their own, because the transport
+ * consumes them.
  *
  * The cost of a frame depends on the number of different priorities and masks, not on the number of flows.
  */
 #include "core/ingress/ingress.h"
 #include "core/wire/frame.h"
 #include "core/wire/net.h"
+
+/* A frame on its way through the tables. */
+struct steering {
+	struct hca *hca;
+	struct rxwork *w; /* NULL: it is sent */
+	const struct hca_packet *pkt;
+	uint8_t port;
+	bool taken; /* a QP has got it */
+	struct net n;
+	struct hca_flow_fields fields;
+};
+
+/* What a search has come to; of several flows with equal specifications the greatest counts. */
+enum verdict { V_SEARCH, V_KEPT, V_PASSED };
 
 static void fields_v4(const uint8_t *h, struct hca_flow_fields *out)
 {
@@ -63,16 +78,12 @@ static bool group_sees(const struct flow_group *g, const struct net *n, const st
 	       (!g->mask.vlan_tci || n->vlan);
 }
 
-/* Counts the frame, and delivers it to the flow's QP, or to one of its work queues. */
-static bool give(struct hca *hca, const struct flow *f, const struct rxwork *w, const struct net *n)
+/* Delivers the frame to the flow's QP, or to one of its work queues. */
+static bool give(const struct steering *s, const struct flow *f)
 {
-	struct qp *qp = f->qp->rss ? rss_pick(f->qp, w->pkt, n) : f->qp;
+	struct qp *qp = f->qp->rss ? rss_pick(f->qp, s->pkt, &s->n) : f->qp;
 
-	if (f->counter) {
-		f->counter->packets++;
-		f->counter->octets += w->pkt->len;
-	}
-	return qp && rx_copy_to(hca, qp, w, true);
+	return qp && rx_copy_to(s->hca, qp, s->w, true);
 }
 
 static struct flow_group *group_of(const struct node *n)
@@ -81,13 +92,13 @@ static struct flow_group *group_of(const struct node *n)
 }
 
 /* Finds the matches of all groups of the rank. */
-static void find_takers(const struct flow_rank *rank, const struct rxwork *w, const struct net *n,
-			const struct hca_flow_fields *got)
+static void find_takers(const struct flow_rank *rank, const struct steering *s)
 {
 	for (struct node *at = rank->groups.next; at != &rank->groups; at = at->next) {
 		struct flow_group *g = group_of(at);
 
-		g->at = g->port == w->port && group_sees(g, n, got) ? flow_find(g, got) : NULL;
+		g->at = g->port == s->port && group_sees(g, &s->n, &s->fields) ? flow_find(g, &s->fields)
+									       : NULL;
 	}
 }
 
@@ -111,55 +122,156 @@ static const struct node *after(const struct flow *f)
 	return f->on_rule.next == &f->rule->flows ? NULL : f->on_rule.next;
 }
 
-/* Delivers the frame to the flows of one rank. True: one of them trapped it. */
-static bool steer_rank(struct hca *hca, const struct flow_rank *rank, const struct rxwork *w,
-		       const struct net *n, bool *any)
+static enum verdict steer_table(struct steering *s, const struct flow_table *t);
+
+static enum verdict act(struct steering *s, const struct flow *f)
+{
+	switch (f->action) {
+	case HCA_FLOW_TO_QP:
+		s->taken |= give(s, f);
+		return V_KEPT;
+	case HCA_FLOW_TO_TABLE:
+		return steer_table(s, f->table);
+	case HCA_FLOW_PASS:
+		return V_PASSED;
+	default:
+		return V_KEPT;
+	}
+}
+
+/* The tag is that of this flow, and of what it leads to. */
+static enum verdict follow(struct steering *s, const struct flow *f)
+{
+	const struct rxwork *w = s->w;
+	const bool tagged = w && w->tagged;
+	const uint32_t tag = w ? w->flow_tag : 0;
+	enum verdict v;
+
+	if (f->counter) {
+		f->counter->packets++;
+		f->counter->octets += s->pkt->len;
+	}
+	if (!w)
+		return act(s, f);
+	if (f->tagged) {
+		s->w->tagged = true;
+		s->w->flow_tag = f->tag;
+	}
+	v = act(s, f);
+	s->w->tagged = tagged;
+	s->w->flow_tag = tag;
+	return v;
+}
+
+static enum verdict steer_rank(struct steering *s, const struct flow_rank *rank)
 {
 	const struct flow *f;
-	const struct node *rest;
 
+	find_takers(rank, s);
 	while ((f = next_taker(rank))) {
-		*any |= give(hca, f, w, n);
-		f->rule->group->at = after(f);
-		if (f->dont_trap || f->rule->group->kind == HCA_FLOW_SNIFFER)
+		struct flow_group *g = f->rule->group;
+		const bool goes_on = f->dont_trap || g->kind == HCA_FLOW_SNIFFER;
+		enum verdict v = follow(s, f);
+
+		g->at = after(f);
+		if (goes_on)
 			continue;
-		for (; (rest = f->rule->group->at); f->rule->group->at = after(f)) {
-			f = node_entry(rest, struct flow, on_rule);
-			*any |= give(hca, f, w, n);
+		for (; g->at; g->at = after(f)) {
+			enum verdict other;
+
+			f = node_entry(g->at, struct flow, on_rule);
+			other = follow(s, f);
+			v = other > v ? other : v;
 		}
-		return true;
+		return v;
 	}
-	return false;
+	return V_SEARCH;
+}
+
+static enum verdict miss(struct steering *s, const struct flow_table *t)
+{
+	switch (t->miss) {
+	case HCA_FLOW_TO_TABLE:
+		return steer_table(s, t->next);
+	case HCA_FLOW_PASS:
+		return V_PASSED;
+	default:
+		return V_KEPT;
+	}
+}
+
+/* A table leads to those of higher levels only, so that this ends. */
+static enum verdict steer_table(struct steering *s, const struct flow_table *t)
+{
+	enum verdict v = V_SEARCH;
+
+	for (const struct node *at = t->order.next; at != &t->order && v == V_SEARCH; at = at->next)
+		v = steer_rank(s, node_entry(at, struct flow_rank, in_order));
+	return v == V_SEARCH ? miss(s, t) : v;
+}
+
+static bool is_roce(const struct steering *s)
+{
+	return s->n.l4 && s->n.proto == IP_PROTO_UDP &&
+	       get16(s->pkt->data + s->n.l4_off + UDP_DPORT) == HCASIM_ROCE_UDP_PORT;
+}
+
+/* True: the frame goes on as if there were no flows. After PASS it still meets the defaults. */
+static bool steer_root(struct steering *s, enum hca_flow_side side, bool roce)
+{
+	const struct node *order = &s->hca->flow.root[side].order;
+	bool passed = false;
+	enum verdict v;
+
+	if (s->pkt->len < ETH_LEN)
+		return true;
+	read_fields(s->pkt, &s->n, &s->fields);
+	roce = roce || (side == HCA_FLOW_RX && is_roce(s));
+	for (const struct node *at = order->next; at != order; at = at->next) {
+		const struct flow_rank *rank = node_entry(at, struct flow_rank, in_order);
+
+		if (side == HCA_FLOW_RX && roce && rank->node.key != FLOW_RANK_SNIFFER)
+			break;
+		if (passed && rank->node.key < FLOW_RANK_DEFAULTS)
+			continue;
+		v = steer_rank(s, rank);
+		if (v == V_KEPT)
+			return false;
+		passed |= v == V_PASSED;
+	}
+	return true;
+}
+
+static bool no_flows(const struct hca *hca, enum hca_flow_side side)
+{
+	return list_empty(&hca->flow.root[side].order);
 }
 
 bool flow_steer(struct hca *hca, struct rxwork *w, bool roce)
 {
-	struct hca_flow_fields fields;
-	struct node *at;
-	bool any = false;
-	struct net n;
+	struct steering s = {.hca = hca, .w = w, .pkt = w->pkt, .port = w->port};
 
-	if (w->pkt->len < ETH_LEN)
+	if (no_flows(hca, HCA_FLOW_RX))
 		return false;
-	read_fields(w->pkt, &n, &fields);
-	for (at = hca->flow.order.next; at != &hca->flow.order; at = at->next) {
-		const struct flow_rank *rank = node_entry(at, struct flow_rank, in_order);
-
-		if (roce && rank->node.key != FLOW_RANK_SNIFFER)
-			break;
-		find_takers(rank, w, &n, &fields);
-		if (steer_rank(hca, rank, w, &n, &any))
-			break;
-	}
-	return any;
+	steer_root(&s, HCA_FLOW_RX, roce);
+	return s.taken;
 }
 
-/* Whether a packet is RoCEv2, well-formed or not. */
-bool flow_is_roce(const struct hca_packet *pkt)
+bool flow_passes_roce(struct hca *hca, struct rxwork *w, bool *taken)
 {
-	struct net n;
+	struct steering s = {.hca = hca, .w = w, .pkt = w->pkt, .port = w->port};
+	bool passes;
 
-	net_parse(pkt->data, pkt->len, NET_ETHERNET, true, &n);
-	return n.l4 && n.proto == IP_PROTO_UDP &&
-	       get16(pkt->data + n.l4_off + UDP_DPORT) == HCASIM_ROCE_UDP_PORT;
+	if (no_flows(hca, HCA_FLOW_ROCE_RX))
+		return true;
+	passes = steer_root(&s, HCA_FLOW_ROCE_RX, true);
+	*taken |= s.taken;
+	return passes;
+}
+
+bool flow_lets_out(struct hca *hca, enum hca_flow_side side, uint8_t port, const struct hca_packet *pkt)
+{
+	struct steering s = {.hca = hca, .pkt = pkt, .port = port};
+
+	return no_flows(hca, side) || steer_root(&s, side, false);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The table of flows: groups by rank and mask, each with a hash table of rules. Creating, finding and destroying a
+ * A table of flows: groups by rank and mask, each with a hash table of rules. Creating, finding and destroying a
  * flow takes the same time however many flows, masks and ranks there are.
  */
 #include "containers/hash.h"
@@ -14,9 +14,9 @@ static uint32_t number_of_rank(const struct hca_flow_attr *a)
 	case HCA_FLOW_NORMAL:
 		return 1u + a->priority;
 	case HCA_FLOW_MC_DEFAULT:
-		return 1u << 16 | 1;
+		return FLOW_RANK_DEFAULTS;
 	default:
-		return 1u << 16 | 2;
+		return FLOW_RANK_DEFAULTS + 1;
 	}
 }
 
@@ -35,27 +35,21 @@ static uint64_t key_of_fields(const struct hca_flow_fields *f)
 	return hash_bytes(HASH_START, f, sizeof(*f));
 }
 
-static bool attr_ok(const struct hca *hca, const struct hca_flow_attr *a)
-{
-	return a->port && a->port <= hca->cfg.num_ports && a->kind <= HCA_FLOW_SNIFFER;
-}
-
 /* ---- Ranks ---- */
 
-static void insert_in_order(struct hca *hca, struct flow_rank *rank)
+static void insert_in_order(struct flow_table *t, struct flow_rank *rank)
 {
-	const int32_t before = bits_at_most(&hca->flow.used, (uint32_t)rank->node.key);
-	struct node *at = &hca->flow.order;
+	const int32_t before = bits_at_most(&t->used, (uint32_t)rank->node.key);
+	struct node *at = &t->order;
 
 	if (before >= 0)
-		at = &table_entry(table_find(&hca->flow.ranks, (uint64_t)before), struct flow_rank, node)
-			      ->in_order;
+		at = &table_entry(table_find(&t->ranks, (uint64_t)before), struct flow_rank, node)->in_order;
 	list_add_tail(at->next, &rank->in_order);
 }
 
-static struct flow_rank *get_rank(struct hca *hca, uint32_t number)
+static struct flow_rank *get_rank(struct flow_table *t, uint32_t number)
 {
-	struct table_node *n = table_find(&hca->flow.ranks, number);
+	struct table_node *n = table_find(&t->ranks, number);
 	struct flow_rank *rank;
 
 	if (n)
@@ -63,19 +57,22 @@ static struct flow_rank *get_rank(struct hca *hca, uint32_t number)
 	rank = calloc(1, sizeof(*rank));
 	if (!rank)
 		return NULL;
+	rank->table = t;
 	list_init(&rank->groups);
-	table_add(&hca->flow.ranks, &rank->node, number);
-	insert_in_order(hca, rank);
-	bits_add(&hca->flow.used, number);
+	table_add(&t->ranks, &rank->node, number);
+	insert_in_order(t, rank);
+	bits_add(&t->used, number);
 	return rank;
 }
 
-static void put_rank(struct hca *hca, struct flow_rank *rank)
+static void put_rank(struct flow_rank *rank)
 {
+	struct flow_table *t = rank->table;
+
 	if (!list_empty(&rank->groups))
 		return;
-	bits_remove(&hca->flow.used, (uint32_t)rank->node.key);
-	table_remove(&hca->flow.ranks, &rank->node);
+	bits_remove(&t->used, (uint32_t)rank->node.key);
+	table_remove(&t->ranks, &rank->node);
 	list_del(&rank->in_order);
 	free(rank);
 }
@@ -113,11 +110,11 @@ static bool same_group(const struct flow_group *a, const struct flow_group *b)
 	       !memcmp(&a->mask, &b->mask, sizeof(a->mask));
 }
 
-static struct flow_group *find_group(struct hca *hca, const struct flow_group *wanted)
+static struct flow_group *find_group(const struct flow_table *t, const struct flow_group *wanted)
 {
 	struct table_node *n;
 
-	for (n = table_find(&hca->flow.groups, key_of_group(wanted)); n; n = table_next(n)) {
+	for (n = table_find(&t->groups, key_of_group(wanted)); n; n = table_next(n)) {
 		struct flow_group *g = table_entry(n, struct flow_group, node);
 
 		if (same_group(g, wanted))
@@ -126,33 +123,33 @@ static struct flow_group *find_group(struct hca *hca, const struct flow_group *w
 	return NULL;
 }
 
-static struct flow_group *get_group(struct hca *hca, const struct hca_flow_attr *a)
+static struct flow_group *get_group(struct flow_table *t, const struct hca_flow_attr *a)
 {
-	struct flow_rank *rank = get_rank(hca, number_of_rank(a));
+	struct flow_rank *rank = get_rank(t, number_of_rank(a));
 	struct flow_group *wanted = rank ? new_group(rank, a) : NULL, *g;
 
 	if (!wanted) {
 		if (rank)
-			put_rank(hca, rank);
+			put_rank(rank);
 		return NULL;
 	}
-	g = find_group(hca, wanted);
+	g = find_group(t, wanted);
 	if (g) {
 		free(wanted);
 		return g;
 	}
-	table_add(&hca->flow.groups, &wanted->node, key_of_group(wanted));
+	table_add(&t->groups, &wanted->node, key_of_group(wanted));
 	list_add_tail(&rank->groups, &wanted->on_rank);
 	return wanted;
 }
 
-static void put_group(struct hca *hca, struct flow_group *g)
+static void put_group(struct flow_group *g)
 {
 	if (g->rules.used)
 		return;
-	table_remove(&hca->flow.groups, &g->node);
+	table_remove(&g->rank->table->groups, &g->node);
 	list_del(&g->on_rank);
-	put_rank(hca, g->rank);
+	put_rank(g->rank);
 	table_free(&g->rules);
 	free(g);
 }
@@ -181,16 +178,16 @@ const struct node *flow_find(const struct flow_group *g, const struct hca_flow_f
 	return r ? r->flows.next : NULL;
 }
 
-static struct flow_rule *get_rule(struct hca *hca, const struct hca_flow_attr *a)
+struct flow_rule *flow_rule_get(struct flow_table *t, const struct hca_flow_attr *a)
 {
-	struct flow_group *g = get_group(hca, a);
+	struct flow_group *g = get_group(t, a);
 	struct flow_rule *r = g ? find_rule(g, &a->val) : NULL;
 
 	if (r || !g)
 		return r;
 	r = calloc(1, sizeof(*r));
 	if (!r) {
-		put_group(hca, g);
+		put_group(g);
 		return NULL;
 	}
 	r->group = g;
@@ -200,7 +197,7 @@ static struct flow_rule *get_rule(struct hca *hca, const struct hca_flow_attr *a
 	return r;
 }
 
-static void put_rule(struct hca *hca, struct flow_rule *r)
+void flow_rule_put(struct flow_rule *r)
 {
 	struct flow_group *g = r->group;
 
@@ -208,73 +205,21 @@ static void put_rule(struct hca *hca, struct flow_rule *r)
 		return;
 	table_remove(&g->rules, &r->node);
 	free(r);
-	put_group(hca, g);
+	put_group(g);
 }
 
-/* ---- Flows ---- */
+/* ---- Tables ---- */
 
-int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id)
+void flow_table_init(struct flow_table *t, const struct hca_flow_table_attr *attr)
 {
-	struct qp *qp = qp_find(hca, attr->qpn);
-	struct flow *f;
-
-	if (!qp || qp->c.type != HCASIM_QPT_RAW_PACKET || qp->c.wq || !attr_ok(hca, attr))
-		return -EINVAL;
-	f = calloc(1, sizeof(*f));
-	if (!f || numbers_add(&hca->flow.ids, f, &f->id)) {
-		free(f);
-		return -ENOMEM;
-	}
-	f->rule = get_rule(hca, attr);
-	if (!f->rule) {
-		numbers_remove(&hca->flow.ids, f->id);
-		free(f);
-		return -ENOMEM;
-	}
-	f->age = hca->flow.made++;
-	f->dont_trap = attr->dont_trap;
-	f->counter = attr->counter;
-	f->qp = qp;
-	list_add_tail(&f->rule->flows, &f->on_rule);
-	list_add_tail(&qp->flows, &f->on_qp);
-	*id = f->id;
-	return 0;
+	t->side = attr->side;
+	t->level = attr->level;
+	t->miss = attr->miss;
+	list_init(&t->order);
 }
 
-static void destroy(struct hca *hca, struct flow *f)
+void flow_table_free(struct flow_table *t)
 {
-	numbers_remove(&hca->flow.ids, f->id);
-	list_del(&f->on_rule);
-	list_del(&f->on_qp);
-	put_rule(hca, f->rule);
-	free(f);
-}
-
-int hca_flow_destroy(struct hca *hca, uint32_t id)
-{
-	struct flow *f = numbers_find(&hca->flow.ids, id);
-
-	if (!f)
-		return -EINVAL;
-	destroy(hca, f);
-	return 0;
-}
-
-void flow_forget(struct hca *hca, struct qp *qp)
-{
-	while (!list_empty(&qp->flows))
-		destroy(hca, node_entry(qp->flows.next, struct flow, on_qp));
-}
-
-void flow_init(struct hca *hca)
-{
-	numbers_init(&hca->flow.ids, 1, UINT32_MAX, UINT32_MAX / 4);
-	list_init(&hca->flow.order);
-}
-
-void flow_free(struct hca *hca)
-{
-	numbers_free(&hca->flow.ids);
-	table_free(&hca->flow.groups);
-	table_free(&hca->flow.ranks);
+	table_free(&t->groups);
+	table_free(&t->ranks);
 }

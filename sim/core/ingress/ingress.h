@@ -7,13 +7,23 @@
 #include "core/wire/net.h"
 
 /* flow.c */
-/* True: at least one QP got the frame. */
+/* True: at least one QP got the frame. `roce`: it is a RoCE packet; one that is not well-formed is recognised. */
 bool flow_steer(struct hca *hca, struct rxwork *w, bool roce);
-bool flow_is_roce(const struct hca_packet *pkt);
+/* Whether the transport gets a RoCE packet. Sets `taken` if a raw QP got it. */
+bool flow_passes_roce(struct hca *hca, struct rxwork *w, bool *taken);
+/* of struct parts */
+bool flow_lets_out(struct hca *hca, enum hca_flow_side side, uint8_t port, const struct hca_packet *pkt);
 
 /* flow_table.c */
+void flow_table_init(struct flow_table *t, const struct hca_flow_table_attr *attr);
+void flow_table_free(struct flow_table *t); /* without flows */
+/* The rule of such a flow, which is added to its flows; NULL: no memory. */
+struct flow_rule *flow_rule_get(struct flow_table *t, const struct hca_flow_attr *attr);
+void flow_rule_put(struct flow_rule *r); /* frees it if it has no flows */
+
+/* flow_command.c */
 void flow_init(struct hca *hca);
-void flow_free(struct hca *hca); /* all flows are gone */
+void flow_free(struct hca *hca);
 /* The oldest flow of the group with this rule, as struct flow's on_rule; NULL: none. */
 const struct node *flow_find(const struct flow_group *g, const struct hca_flow_fields *fields);
 void flow_forget(struct hca *hca, struct qp *qp); /* the QP is destroyed */

@@ -32,6 +32,8 @@ void hca_rx(struct hca *hca, uint8_t port, struct hca_packet *pkt)
 	w->priority = priority;
 	w->descriptors = packet_descriptors(pkt);
 	w->raw = false;
+	w->tagged = false;
+	w->flow_tag = 0;
 	*hca->rx_tail = w;
 	hca->rx_tail = &w->next;
 	hca->rx_count++;
@@ -132,8 +134,10 @@ static void from_wire(struct hca *hca, struct rxwork *w)
 	bool up = hca->port[w->port - 1].up, taken = false;
 	bool roce = up && packet_parse(hca, w->port, w->pkt, &w->info);
 
-	if (up && !list_empty(&hca->flow.order))
-		taken = flow_steer(hca, w, roce || flow_is_roce(w->pkt));
+	if (up)
+		taken = flow_steer(hca, w, roce);
+	if (roce && !flow_passes_roce(hca, w, &taken))
+		roce = false;
 	if (roce && !is_multicast(w->info.dgid)) {
 		unicast(hca, w);
 		return;

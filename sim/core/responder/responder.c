@@ -535,6 +535,8 @@ static enum verdict rx_datagram(struct hca *hca, struct qp *qp, struct rxwork *w
 	if (r) {
 		r->cpl.csum_ok = csum_ok;
 		r->cpl.vlan = w->raw ? w->vlan : CORE_NO_VLAN;
+		r->cpl.tagged = w->tagged;
+		r->cpl.flow_tag = w->flow_tag;
 	}
 	if (r && responder_accept(hca, qp, w, r, piece, n, buf))
 		rq_release(hca, qp);

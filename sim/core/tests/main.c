@@ -27,6 +27,7 @@ static const struct {
 	{"windows", window_tests},
 	{"flush", flush_tests},
 	{"raws", raw_tests},
+	{"steering", steering_tests},
 	{"groups", group_tests},
 	{"pacing", pacing_tests},
 	{"congestion", congestion_tests},

@@ -158,6 +158,8 @@ int common_prefetch_range(struct drv_pd *pd, const struct ib_uverbs_sge *sge, bo
 
 /* flow.c */
 int common_create_flow(struct drv_flow *flow, const struct hca_flow_attr *attr);
+/* One that leads to a QP or not, as `attr` says. */
+int common_add_flow(struct drv_device *dev, struct common_flow *flow, const struct hca_flow_attr *attr);
 int common_destroy_flow(struct drv_flow *flow);
 int common_attach_mcast(struct drv_qp *qp, const uint8_t gid[16]);
 int common_detach_mcast(struct drv_qp *qp, const uint8_t gid[16]);

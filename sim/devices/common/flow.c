@@ -17,12 +17,18 @@ int common_create_flow(struct drv_flow *base, const struct hca_flow_attr *attr)
 	if (base->qp->type != HCASIM_QPT_RAW_PACKET)
 		return -EOPNOTSUPP;
 	a.qpn = base->qp->qpn;
-	return hca_flow_create(hca_of(base->qp), &a, &((struct common_flow *)base)->id);
+	return common_add_flow(base->qp->pd->ctx->dev, (struct common_flow *)base, &a);
+}
+
+int common_add_flow(struct drv_device *dev, struct common_flow *flow, const struct hca_flow_attr *attr)
+{
+	flow->base.dev = dev;
+	return hca_flow_create(dev->hca, attr, &flow->id);
 }
 
 int common_destroy_flow(struct drv_flow *base)
 {
-	return hca_flow_destroy(hca_of(base->qp), ((struct common_flow *)base)->id);
+	return hca_flow_destroy(base->dev->hca, ((struct common_flow *)base)->id);
 }
 
 int common_attach_mcast(struct drv_qp *qp, const uint8_t gid[16])

@@ -66,6 +66,29 @@ static void test_capabilities(void)
 	CU_ASSERT_TRUE(dm.increment_sizes == 1 && dm.test_and_set_sizes == 1);
 }
 
+/* Of the types of tables that there are, and of no other. */
+static void test_flow_tables(void)
+{
+	struct hcasim_mlx5_hca_cap_flow_table cap;
+	struct hcasim_mlx5_flow_table_prop rx, tx, sniffer, zero = {.dw0 = 0};
+	struct hcasim_mlx5_hca_cap general;
+
+	query(HCASIM_MLX5_CAP_GENERAL, false, &general, sizeof(general));
+	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_NIC_FLOW_TABLE_MASK, general.dw13), 1);
+	query(HCASIM_MLX5_CAP_FLOW_TABLE, false, &cap, sizeof(cap));
+	memcpy(&rx, cap.nic_receive, sizeof(rx));
+	memcpy(&tx, cap.nic_transmit, sizeof(tx));
+	memcpy(&sniffer, cap.nic_receive_sniffer, sizeof(sniffer));
+	CU_ASSERT_EQUAL(memcmp(cap.nic_receive, cap.nic_receive_rdma, sizeof(rx)), 0);
+	CU_ASSERT_EQUAL(memcmp(cap.nic_transmit, cap.nic_transmit_rdma, sizeof(tx)), 0);
+	CU_ASSERT_EQUAL(memcmp(&sniffer, &zero, sizeof(zero)), 0);
+	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_FLOW_TABLE_PROP_FT_SUPPORT_MASK, rx.dw0), 1);
+	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_FLOW_TABLE_PROP_FLOW_TAG_MASK, rx.dw0), 1);
+	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_FLOW_TABLE_PROP_FLOW_TAG_MASK, tx.dw0), 0);
+	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_FLOW_TABLE_PROP_LOG_MAX_FT_NUM_MASK, tx.dw3), 8);
+	CU_ASSERT(be32toh(rx.fields) == 0xff0dfc00 && be32toh(rx.field_bits) == 0xef0dfc00);
+}
+
 static void test_short_capabilities(void)
 {
 	const struct hcasim_mlx5_cmd_in in = devx_command(HCASIM_MLX5_CMD_QUERY_HCA_CAP, 1);
@@ -164,14 +187,14 @@ static void test_refused_objects(void)
 {
 	const struct hcasim_mlx5_cmd_in more = reserve(HCASIM_MLX5_LOG_RESERVED_QPNS + 1), one = reserve(0),
 					type = devx_command(HCASIM_MLX5_CMD_CREATE_GENERAL_OBJECT, 0),
-					tir = devx_command(HCASIM_MLX5_CMD_CREATE_TIR, 0),
+					tis = devx_command(HCASIM_MLX5_CMD_CREATE_TIS, 0),
 					not_create = devx_command(HCASIM_MLX5_CMD_QUERY_HCA_CAP, 0);
 	struct devx_call c = {.object = NULL};
 
 	devx_fails(mlx5_devx_create, &more, sizeof(more), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
 	devx_fails(mlx5_devx_create, &one, sizeof(one), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
 	devx_fails(mlx5_devx_create, &type, sizeof(type), 16, HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR);
-	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_create, &tir, sizeof(tir), 16), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_create, &tis, sizeof(tis), 16), -EOPNOTSUPP);
 	free(c.object);
 	CU_ASSERT_EQUAL(devx_run(&c, mlx5_devx_create, &not_create, sizeof(not_create), 16), -EINVAL);
 	free(c.object);
@@ -483,6 +506,7 @@ static void test_wrong_object(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"capabilities", test_capabilities},
+					    {"flow tables", test_flow_tables},
 					    {"short capabilities", test_short_capabilities},
 					    {"refused general commands", test_refused_general},
 					    {"lengths", test_lengths},

@@ -130,6 +130,12 @@ static void test_cqe_opcodes(void)
 	cpl.with_inv = true;
 	CU_ASSERT_EQUAL(encoded(&cpl, 1).op_own >> 4, HCASIM_MLX5_CQE_OPCODE_RESP_SEND_INV);
 	CU_ASSERT_EQUAL(be32toh(encoded(&cpl, 1).imm_inval_pkey), 0x0a0b0c0d);
+	cpl = recv_cpl;
+	CU_ASSERT_EQUAL(be32toh(encoded(&cpl, 1).sop_drop_qpn) & 0xffffff, QPN);
+	cpl.tagged = true;
+	CU_ASSERT_EQUAL(be32toh(encoded(&cpl, 1).sop_drop_qpn) & 0xffffff, 0);
+	cpl.flow_tag = 0xabcdef;
+	CU_ASSERT_EQUAL(be32toh(encoded(&cpl, 1).sop_drop_qpn) & 0xffffff, 0xabcdef);
 	cpl = (struct hca_cpl){.qpn = QPN, .op = HCASIM_CQE_OP_RESIZE, .vlan = 0xffff};
 	CU_ASSERT_EQUAL(encoded(&cpl, 1).op_own >> 4, HCASIM_MLX5_CQE_OPCODE_RESIZE_CQ);
 	cpl = (struct hca_cpl){.qpn = QPN, .op = HCASIM_CQE_OP_REQ, .vlan = 0x64};

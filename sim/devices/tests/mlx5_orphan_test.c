@@ -141,6 +141,23 @@ static void test_completion_without_a_mark(void)
 	CU_ASSERT(is_free(5));
 }
 
+/* A flow may have tagged a raw QP's frames, even with another's number: the user index says whose they are. */
+static void test_tagged_frames(void)
+{
+	start(0);
+	qp.raw = true;
+	post(0, 4);
+	p->qp.rcv = htobe32(4);
+	complete(0, HCASIM_MLX5_CQE_OPCODE_REQ, QPN, 0);
+	complete(1, HCASIM_MLX5_CQE_OPCODE_RESP_SEND, QPN + 1, 2);
+	p->cqe[1].srqn_uidx = htobe32(UIDX);
+	complete(2, HCASIM_MLX5_CQE_OPCODE_RESP_SEND, QPN, 1);
+	p->cqe[2].srqn_uidx = htobe32(UIDX + 1);
+	flush();
+	check(3, HCASIM_MLX5_CQE_OPCODE_RESP_ERR, 3);
+	qp.raw = false;
+}
+
 /* A polled completion may be of before a RESET. */
 static void test_polled_completions(void)
 {
@@ -221,6 +238,7 @@ int main(void)
 	suite = CU_add_suite("mlx5 adapter lost", set_up, NULL);
 	CU_add_test(suite, "sends behind the mark", test_sends_behind_the_mark);
 	CU_add_test(suite, "completion without a mark", test_completion_without_a_mark);
+	CU_add_test(suite, "tagged frames", test_tagged_frames);
 	CU_add_test(suite, "polled completions", test_polled_completions);
 	CU_add_test(suite, "full CQ", test_full_cq);
 	CU_add_test(suite, "nonsense", test_nonsense);

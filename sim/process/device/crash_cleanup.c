@@ -231,7 +231,7 @@ STEP(dereg_mr, drv_mr, obj->pd->ctx->dev)
 STEP(dealloc_mw, drv_mw, obj->pd->ctx->dev)
 STEP(destroy_srq, drv_srq, obj->pd->ctx->dev)
 STEP(destroy_ah, drv_ah, obj->pd->ctx->dev)
-STEP(destroy_flow, drv_flow, obj->qp->dev)
+STEP(destroy_flow, drv_flow, obj->dev)
 
 const struct drv_ops *crash_watch(struct server *s, const struct drv_ops *ops)
 {

@@ -51,6 +51,7 @@ static void datagrams(void)
 {
 	same(datagram_tests);
 	same(raw_tests);
+	same(steering_tests);
 	same(pacing_tests);
 }
 

@@ -1,64 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* Raw QPs and what decides who receives: flows, multicast groups; checksums and headers of segments. */
-#include "fixture.h"
+#include "raw_frames.h"
 #include "core/wire/net.h"
 #include "core/wire/frame.h"
 
 static const uint8_t group[16] = {[10] = 0xff, 0xff, 239, 1, 2, 3};
-
-static void raw_pair(struct pair *p)
-{
-	pair_new(p, HCASIM_QPT_RAW_PACKET, NULL, NULL, 0, 16384);
-}
-
-static uint32_t flow(struct fixture_qp *qp, const struct hca_flow_attr *like, uint8_t kind, uint16_t priority)
-{
-	struct hca_flow_attr a = like ? *like : (struct hca_flow_attr){0};
-	uint32_t id = 0;
-
-	a.qpn = qp->qpn;
-	a.port = 1;
-	a.kind = kind;
-	a.priority = priority;
-	CU_ASSERT_EQUAL(hca_flow_create(qp->fixture->hca[qp->side], &a, &id), 0);
-	return id;
-}
-
-/* Ethernet, IPv4, UDP to the other side's own address. */
-static uint32_t frame(struct pair *p, uint16_t dport, uint32_t payload)
-{
-	uint8_t *m = p->mem[0];
-
-	memset(m, 0, ETH_LEN + IPV4_LEN + UDP_LEN);
-	untimed_mac(1, 1, m);
-	m[6] = 2;
-	put16(m + ETH_TYPE, ETH_TYPE_IPV4);
-	m += ETH_LEN;
-	m[0] = 0x45;
-	put16(m + IPV4_TOTAL, IPV4_LEN + UDP_LEN + payload);
-	m[IPV4_TTL] = 9;
-	m[IPV4_PROTO] = IP_PROTO_UDP;
-	put32(m + IPV4_SRC, 0x0a000001);
-	put32(m + IPV4_DST, 0x0a000002);
-	m += IPV4_LEN;
-	put16(m, 7777);
-	put16(m + UDP_DPORT, dport);
-	put16(m + UDP_LENGTH, UDP_LEN + payload);
-	return ETH_LEN + IPV4_LEN + UDP_LEN + payload;
-}
-
-static void send(struct pair *p, uint32_t flags, uint32_t len)
-{
-	fixture_send(p->qp[0], HCASIM_WQE_OP_SEND, flags, fixture_sge(p->mem[0], len, p->key[0]), 0, 0);
-	fixture_run(p->fixture);
-}
-
-static void recv(struct pair *p, struct fixture_qp *qp)
-{
-	struct hca_sge sge = fixture_sge(p->mem[1], 8192, p->key[1]);
-
-	fixture_recv(qp, &sge, 1);
-}
 
 static void frames(void)
 {
@@ -67,38 +13,38 @@ static void frames(void)
 	struct pair p;
 
 	raw_pair(&p);
-	recv(&p, p.qp[1]);
-	send(&p, HCA_WR_SIGNALED, frame(&p, 5000, 100));
+	raw_recv(&p, p.qp[1]);
+	raw_send(&p, HCA_WR_SIGNALED, raw_frame(&p, 5000, 100));
 	fixture_expect(p.scq[0], HCASIM_CQE_STATUS_OK);
 	fixture_expect_none(p.rcq[1]); /* without a flow it receives nothing */
-	flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
+	raw_flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
 	for (i = 0; i < 4; i++) {
-		uint32_t len = frame(&p, 5000, payload[i]), want = len < ETH_MIN ? ETH_MIN : len;
+		uint32_t len = raw_frame(&p, 5000, payload[i]), want = len < ETH_MIN ? ETH_MIN : len;
 		struct tiny_cqe c;
 
-		send(&p, 0, len);
+		raw_send(&p, 0, len);
 		c = fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 		CU_ASSERT_EQUAL(c.byte_count, want);
 		CU_ASSERT_EQUAL(c.flags & TINY_CQE_GRH, 0);
 		CU_ASSERT_EQUAL(memcmp(p.mem[0], p.mem[1], len), 0);
-		recv(&p, p.qp[1]);
+		raw_recv(&p, p.qp[1]);
 	}
 	/* Longer than the port's frames, or no Ethernet header: an error of the sender. */
-	send(&p, 0, CORE_FRAME_MAX(4096) + 1);
+	raw_send(&p, 0, CORE_FRAME_MAX(4096) + 1);
 	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_LEN_ERR).vendor_err,
 			HCASIM_VENDOR_ERR_MSG_TOO_LONG);
 	fixture_state(p.qp[0], HCASIM_QPS_RTS);
-	send(&p, 0, ETH_LEN - 1);
+	raw_send(&p, 0, ETH_LEN - 1);
 	CU_ASSERT_EQUAL(fixture_expect(p.scq[0], HCASIM_CQE_STATUS_LOC_LEN_ERR).vendor_err,
 			HCASIM_VENDOR_ERR_BAD_SEGMENT);
 	fixture_expect_none(p.rcq[1]);
 	pair_free(&p);
 }
 
-/* Puts tags between the addresses and the type of frame(). */
+/* Puts tags between the addresses and the type of raw_frame(). */
 static uint32_t tagged_frame(struct pair *p, const uint16_t (*tag)[2], uint32_t tags)
 {
-	const uint32_t len = frame(p, 5000, 100);
+	const uint32_t len = raw_frame(p, 5000, 100);
 	uint8_t *at = p->mem[0] + ETH_TYPE;
 
 	memmove(at + VLAN_LEN * tags, at, len - ETH_TYPE);
@@ -115,8 +61,8 @@ static void one_strip(struct pair *p, const uint16_t (*tag)[2], uint32_t tags, b
 	const uint32_t len = tagged_frame(p, tag, tags), gone = stripped ? VLAN_LEN : 0;
 	struct tiny_cqe c;
 
-	recv(p, p->qp[1]);
-	send(p, 0, len);
+	raw_recv(p, p->qp[1]);
+	raw_send(p, 0, len);
 	c = fixture_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(c.byte_count, len - gone);
 	CU_ASSERT_EQUAL(c.vlan, stripped ? (*tag)[1] : 0xffff);
@@ -135,7 +81,7 @@ static void vlans(void)
 		fixture_strip_vlan = strip;
 		raw_pair(&p);
 		fixture_strip_vlan = false;
-		flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
+		raw_flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
 		one_strip(&p, tag, 0, false);
 		one_strip(&p, tag, 1, strip);
 		one_strip(&p, tag, 2, strip);
@@ -152,14 +98,14 @@ static void sums(void)
 	uint32_t len;
 
 	raw_pair(&p);
-	flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
-	recv(&p, p.qp[1]);
-	recv(&p, p.qp[1]);
-	len = frame(&p, 5000, 101);
-	send(&p, 0, len);
+	raw_flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
+	raw_recv(&p, p.qp[1]);
+	raw_recv(&p, p.qp[1]);
+	len = raw_frame(&p, 5000, 101);
+	raw_send(&p, 0, len);
 	c = fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(c.flags & TINY_CQE_CSUM, 0);
-	send(&p, HCA_WR_IP_CSUM, len);
+	raw_send(&p, HCA_WR_IP_CSUM, len);
 	c = fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(c.flags & TINY_CQE_CSUM, TINY_CQE_CSUM);
 	/* The sender's own memory is as it was. */
@@ -185,32 +131,32 @@ static void one_field(struct pair *p, size_t offset, size_t size)
 					 .sip = {10, 0, 0, 1},
 					 .dip = {10, 0, 0, 2},
 					 .smac = {2}};
-	uint32_t id, len = frame(p, 5000, 60);
+	uint32_t id, len = raw_frame(p, 5000, 60);
 
 	untimed_mac(1, 1, fields.dmac);
 	memcpy((uint8_t *)&a.val + offset, (uint8_t *)&fields + offset, size);
 	memset((uint8_t *)&a.mask + offset, 0xff, size);
-	id = flow(p->qp[1], &a, HCA_FLOW_NORMAL, 3);
-	recv(p, p->qp[1]);
-	send(p, 0, len);
+	id = raw_flow(p->qp[1], &a, HCA_FLOW_NORMAL, 3);
+	raw_recv(p, p->qp[1]);
+	raw_send(p, 0, len);
 	fixture_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], id), 0);
 	CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], id), -EINVAL);
 	((uint8_t *)&a.val)[offset] ^= 1;
-	id = flow(p->qp[1], &a, HCA_FLOW_NORMAL, 3);
-	send(p, 0, len);
+	id = raw_flow(p->qp[1], &a, HCA_FLOW_NORMAL, 3);
+	raw_send(p, 0, len);
 	fixture_expect_none(p->rcq[1]);
 	((uint8_t *)&a.mask)[offset] ^= 1; /* and now it is not looked at */
 	CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], id), 0);
-	id = flow(p->qp[1], &a, HCA_FLOW_NORMAL, 3);
-	recv(p, p->qp[1]);
-	send(p, 0, len);
+	id = raw_flow(p->qp[1], &a, HCA_FLOW_NORMAL, 3);
+	raw_recv(p, p->qp[1]);
+	raw_send(p, 0, len);
 	fixture_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
 	CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], id), 0);
 	/* Drains what was posted more than was taken. */
-	id = flow(p->qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
+	id = raw_flow(p->qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
 	while (p->qp[1]->rq_pi != p->rcq[1]->ci) {
-		send(p, 0, len);
+		raw_send(p, 0, len);
 		fixture_expect(p->rcq[1], HCASIM_CQE_STATUS_OK);
 	}
 	CU_ASSERT_EQUAL(hca_flow_destroy(p->fixture->hca[1], id), 0);
@@ -245,8 +191,8 @@ static unsigned int who(struct pair *p, struct fixture_qp *qp[3])
 	struct tiny_cqe c;
 
 	for (i = 0; i < 3; i++)
-		recv(p, qp[i]);
-	send(p, 0, frame(p, 5000, 60));
+		raw_recv(p, qp[i]);
+	raw_send(p, 0, raw_frame(p, 5000, 60));
 	for (i = 0; i < 3; i++)
 		if (fixture_poll(qp[i]->rcq, &c))
 			got |= 1u << i;
@@ -270,19 +216,19 @@ static void order(void)
 		fixture_connect(qp[i], qp[i], NULL);
 	}
 	CU_ASSERT_EQUAL(who(&p, qp), 0);
-	id[0] = flow(qp[0], NULL, HCA_FLOW_ALL_DEFAULT, 0);
+	id[0] = raw_flow(qp[0], NULL, HCA_FLOW_ALL_DEFAULT, 0);
 	CU_ASSERT_EQUAL(who(&p, qp), 1);
-	id[1] = flow(qp[1], &port, HCA_FLOW_NORMAL, 7);
+	id[1] = raw_flow(qp[1], &port, HCA_FLOW_NORMAL, 7);
 	CU_ASSERT_EQUAL(who(&p, qp), 2);
-	id[2] = flow(qp[2], &port, HCA_FLOW_NORMAL, 2);
+	id[2] = raw_flow(qp[2], &port, HCA_FLOW_NORMAL, 2);
 	CU_ASSERT_EQUAL(who(&p, qp), 4);
-	id[3] = flow(qp[0], &port, HCA_FLOW_NORMAL, 2); /* the same again: shared */
+	id[3] = raw_flow(qp[0], &port, HCA_FLOW_NORMAL, 2); /* the same again: shared */
 	CU_ASSERT_EQUAL(who(&p, qp), 5);
 	CU_ASSERT_EQUAL(hca_flow_destroy(p.fixture->hca[1], id[3]), 0);
 	pass.dont_trap = true;
-	id[3] = flow(qp[0], &pass, HCA_FLOW_NORMAL, 1);
+	id[3] = raw_flow(qp[0], &pass, HCA_FLOW_NORMAL, 1);
 	CU_ASSERT_EQUAL(who(&p, qp), 5);
-	flow(qp[1], NULL, HCA_FLOW_SNIFFER, 0);
+	raw_flow(qp[1], NULL, HCA_FLOW_SNIFFER, 0);
 	CU_ASSERT_EQUAL(who(&p, qp), 7);
 	hca_qp_destroy(p.fixture->hca[1], qp[2]->qpn); /* its flow goes with it */
 	CU_ASSERT_EQUAL(hca_flow_destroy(p.fixture->hca[1], id[2]), -EINVAL);
@@ -377,8 +323,8 @@ static void compare_with_list(struct pair *p, struct fixture_qp *qp[3], const st
 		expected(list, dport, want);
 		for (unsigned int i = 0; i < 3; i++)
 			for (unsigned int k = 0; k < want[i]; k++)
-				recv(p, qp[i]);
-		send(p, 0, frame(p, dport, 60));
+				raw_recv(p, qp[i]);
+		raw_send(p, 0, raw_frame(p, dport, 60));
 		for (unsigned int i = 0; i < 3; i++) {
 			unsigned int got = 0;
 
@@ -416,7 +362,7 @@ static void against_list(void)
 		for (unsigned int i = 0; i < LISTED; i++) {
 			list[i].a = random_flow(p.fixture);
 			list[i].qp = fixture_random(p.fixture) % 3;
-			list[i].id = flow(qp[list[i].qp], &list[i].a, list[i].a.kind, list[i].a.priority);
+			list[i].id = raw_flow(qp[list[i].qp], &list[i].a, list[i].a.kind, list[i].a.priority);
 			if (fixture_random(p.fixture) % 2) /* an older one goes */
 				drop(&p, &list[fixture_random(p.fixture) % (i + 1)]);
 			if (i % 8 == 7)
@@ -438,18 +384,18 @@ static void counted(void)
 	struct pair p;
 
 	raw_pair(&p);
-	id = flow(p.qp[1], &a, HCA_FLOW_NORMAL, 0);
-	flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
-	recv(&p, p.qp[1]);
-	len = frame(&p, 5000, 100);
-	send(&p, 0, len);
-	send(&p, 0, len);
+	id = raw_flow(p.qp[1], &a, HCA_FLOW_NORMAL, 0);
+	raw_flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
+	raw_recv(&p, p.qp[1]);
+	len = raw_frame(&p, 5000, 100);
+	raw_send(&p, 0, len);
+	raw_send(&p, 0, len);
 	CU_ASSERT(counter.packets == 2 && counter.octets == 2 * len);
 	fixture_expect(p.rcq[1], HCASIM_CQE_STATUS_OK);
-	send(&p, 0, frame(&p, 5001, 100));
+	raw_send(&p, 0, raw_frame(&p, 5001, 100));
 	CU_ASSERT_EQUAL(counter.packets, 2);
 	CU_ASSERT_EQUAL(hca_flow_destroy(p.fixture->hca[1], id), 0);
-	send(&p, 0, frame(&p, 5000, 100));
+	raw_send(&p, 0, raw_frame(&p, 5000, 100));
 	CU_ASSERT_EQUAL(counter.packets, 2);
 	pair_free(&p);
 }
@@ -470,10 +416,10 @@ static void roce(void)
 	sniffer = fixture_qp(p.fixture, 1, HCASIM_QPT_RAW_PACKET, p.scq[1], cq[1]);
 	fixture_connect(raw, raw, NULL);
 	fixture_connect(sniffer, sniffer, NULL);
-	flow(raw, NULL, HCA_FLOW_ALL_DEFAULT, 0);
-	flow(sniffer, NULL, HCA_FLOW_SNIFFER, 0);
-	recv(&p, raw);
-	recv(&p, sniffer);
+	raw_flow(raw, NULL, HCA_FLOW_ALL_DEFAULT, 0);
+	raw_flow(sniffer, NULL, HCA_FLOW_SNIFFER, 0);
+	raw_recv(&p, raw);
+	raw_recv(&p, sniffer);
 	fixture_send(p.qp[0], HCASIM_WQE_OP_RDMA_WRITE, HCA_WR_SIGNALED, fixture_sge(p.mem[0], 64, p.key[0]),
 		     (uintptr_t)p.mem[1] + 8192, p.key[1]);
 	fixture_run(p.fixture);

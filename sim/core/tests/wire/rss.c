@@ -272,10 +272,24 @@ static void refused(void)
 	pair_free(&r.p);
 }
 
+/* A flow may name one of the work queues: its frames go there whatever their hash is. */
+static void direct(void)
+{
+	struct hca_flow_attr flow = {.port = 1, .kind = HCA_FLOW_NORMAL, .action = HCA_FLOW_TO_QP};
+	struct rss_setup r;
+	uint32_t id;
+
+	start(&r, HCASIM_RSS_FIELD_SRC_IPV4 | HCASIM_RSS_FIELD_DST_IPV4);
+	flow.qpn = r.wqn[2];
+	CU_ASSERT_EQUAL(hca_flow_create(r.p.fixture->hca[1], &flow, &id), 0);
+	for (const struct vector *v = vectors; v < vectors + RECVS; v++) {
+		send(&r, v, 4, IP_PROTO_UDP);
+		CU_ASSERT_EQUAL(arrived(&r), 1u << 2);
+	}
+	pair_free(&r.p);
+}
+
 const struct test rss_tests[] = {
-	{"Toeplitz hash", toeplitz},
-	{"spread by hash", spread},
-	{"states of a work queue", states},
-	{"refusals", refused},
-	{NULL, NULL},
+	{"Toeplitz hash", toeplitz},        {"spread by hash", spread}, {"one work queue", direct},
+	{"states of a work queue", states}, {"refusals", refused},      {NULL, NULL},
 };

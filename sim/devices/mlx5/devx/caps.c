@@ -49,7 +49,8 @@ static void general(const struct hca_config *cfg, void *out)
 	struct hcasim_mlx5_hca_cap cap = {
 		.dw1 = PREP(HCA_CAP_2, 1),
 		.dw11 = PREP(GID_TABLE_SIZE, GID_TABLE_INDEX),
-		.dw13 = PREP(PORT_TYPE, PORT_ETHERNET) | PREP(NUM_PORTS, cfg->num_ports),
+		.dw13 = PREP(NIC_FLOW_TABLE, 1) | PREP(PORT_TYPE, PORT_ETHERNET) |
+			PREP(NUM_PORTS, cfg->num_ports),
 		.dw15 = PREP(CQE_VERSION, CQE_VERSION),
 		.dw16 = PREP(ROCE, 1) | PREP(ATOMIC, 1),
 		.dw17 = PREP(CQ_RESIZE, 1) | PREP(CQ_MODERATION, 1) | PREP(XRC, 1) | PREP(UD, 1) |
@@ -85,6 +86,40 @@ static void atomic(void *out)
 	memcpy(out, &cap, sizeof(cap));
 }
 
+#define PROP(field, v) htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_FLOW_TABLE_PROP_##field##_MASK, v))
+#define ALL_OF(field)  htobe32(HCASIM_MLX5_FLOW_TABLE_PROP_##field##_MASK)
+
+/* Tables of each type that there is have the same limits; an entry has one destination. */
+static void one_type(bool received, uint8_t out[sizeof(struct hcasim_mlx5_flow_table_prop)])
+{
+	const uint32_t counters = log2_of(HCASIM_MLX5_FLOW_COUNTER_BLOCKS);
+	const __be32 fields = ALL_OF(L2) | ALL_OF(VLAN) | ALL_OF(IPV4_TTL) | ALL_OF(IP) | ALL_OF(L4);
+	const struct hcasim_mlx5_flow_table_prop prop = {
+		.dw0 = PROP(FT_SUPPORT, 1) | PROP(FLOW_TAG, received) | PROP(FLOW_COUNTER, 1),
+		.dw1 = PROP(LOG_MAX_FT_SIZE, HCASIM_MLX5_LOG_MAX_FT_SIZE) |
+		       PROP(MAX_FT_LEVEL, HCASIM_MLX5_MAX_FT_LEVEL),
+		.dw3 = PROP(LOG_MAX_FT_NUM, log2_of(HCASIM_MLX5_FLOW_TABLES)),
+		.dw4 = PROP(LOG_MAX_FLOW_COUNTER, counters),
+		.dw5 = PROP(LOG_MAX_FLOW, HCASIM_MLX5_LOG_MAX_FT_SIZE),
+		.fields = fields | ALL_OF(IP_VERSION),
+		.field_bits = fields,
+	};
+
+	memcpy(out, &prop, sizeof(prop));
+}
+
+/* Longer than the shortest answer. */
+static void flow_tables(void *out, size_t room)
+{
+	struct hcasim_mlx5_hca_cap_flow_table cap = {.reserved = {0}};
+
+	one_type(true, cap.nic_receive);
+	one_type(true, cap.nic_receive_rdma);
+	one_type(false, cap.nic_transmit);
+	one_type(false, cap.nic_transmit_rdma);
+	memcpy(out, &cap, room < sizeof(cap) ? room : sizeof(cap));
+}
+
 static void device_memory(void *out)
 {
 	const struct hcasim_mlx5_hca_cap_dm cap = {
@@ -116,6 +151,9 @@ uint8_t mlx5_devx_query_hca_cap(struct mlx5_devx_cmd *cmd)
 		return HCASIM_MLX5_CMD_STATUS_OK;
 	case HCASIM_MLX5_CAP_ATOMIC:
 		atomic(out);
+		return HCASIM_MLX5_CMD_STATUS_OK;
+	case HCASIM_MLX5_CAP_FLOW_TABLE:
+		flow_tables(out, cmd->out_len - sizeof(struct hcasim_mlx5_cmd_out));
 		return HCASIM_MLX5_CMD_STATUS_OK;
 	case HCASIM_MLX5_CAP_DEVICE_MEM:
 		device_memory(out);

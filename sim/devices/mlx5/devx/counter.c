@@ -53,6 +53,16 @@ struct hca_flow_counter *mlx5_devx_flow_counter(const struct mlx5_devx_obj *obj,
 	return obj->kind == MLX5_DEVX_FLOW_COUNTER && offset < obj->block ? &obj->counters[offset] : NULL;
 }
 
+struct hca_flow_counter *mlx5_devx_find_counter(const struct mlx5_devx_cmd *cmd, uint32_t number,
+						const struct mlx5_devx_obj **of)
+{
+	const struct mlx5_devx_obj *obj = numbers_find(&mlx5_dev(cmd->call->dev)->flow_counters,
+						       number >> HCASIM_MLX5_LOG_MAX_FLOW_COUNTERS);
+
+	*of = obj;
+	return obj && obj->ctx == cmd->call->ctx ? mlx5_devx_flow_counter(obj, number - obj->number) : NULL;
+}
+
 static void put_counter(struct hca_flow_counter *from, bool clear, uint8_t *out)
 {
 	const struct hcasim_mlx5_traffic_counter answer = {.packets = htobe64(from->packets),

@@ -18,6 +18,32 @@ enum mlx5_devx_kind {
 	MLX5_DEVX_QP,
 	MLX5_DEVX_RMP,
 	MLX5_DEVX_FLOW_COUNTER,
+	MLX5_DEVX_FLOW_TABLE,
+	MLX5_DEVX_FLOW_GROUP,
+	MLX5_DEVX_FLOW_ENTRY,
+	MLX5_DEVX_TIR,
+};
+
+TAILQ_HEAD(mlx5_flow_groups, mlx5_devx_obj);
+
+struct mlx5_flow_table {
+	uint32_t id; /* the adapter's */
+	uint8_t type, side;
+	uint32_t size;     /* entries */
+	struct bits *used; /* which of them there are */
+	struct mlx5_flow_groups groups;
+};
+
+struct mlx5_flow_group { /* entries from `first` to `last` of a table */
+	struct mlx5_devx_obj *table;
+	TAILQ_ENTRY(mlx5_devx_obj) on_table;
+	uint32_t first, last;
+	struct mlx5_matcher match;
+};
+
+struct mlx5_flow_entry {
+	struct mlx5_devx_obj *table;
+	uint32_t index, flow; /* flow: the adapter's */
 };
 
 struct mlx5_devx_obj { /* an object that a command has made; it is destroyed with its handle */
@@ -27,8 +53,13 @@ struct mlx5_devx_obj { /* an object that a command has made; it is destroyed wit
 		struct common_pd pd;
 		struct mlx5_srq srq;
 		struct hca_flow_counter *counters;
+		struct mlx5_flow_table table;
+		struct mlx5_flow_group group;
+		struct mlx5_flow_entry entry;
+		const struct drv_qp *wq; /* TIR: where frames go */
 	};
 	struct drv_device *dev;
+	const struct drv_ucontext *ctx;
 	enum mlx5_devx_kind kind;
 	struct mlx5_event_subs subs; /* of its events */
 	uint32_t number;
@@ -107,5 +138,22 @@ uint8_t mlx5_devx_query_flow_counter(struct mlx5_devx_cmd *cmd);
 void mlx5_devx_free_flow_counters(struct mlx5_devx_obj *obj);
 /* The counter `offset` of the object's block; NULL: there is none, or the object has no counters. */
 struct hca_flow_counter *mlx5_devx_flow_counter(const struct mlx5_devx_obj *obj, uint32_t offset);
+/* The counter of the context with this number, and the object that it is of; NULL: none. */
+struct hca_flow_counter *mlx5_devx_find_counter(const struct mlx5_devx_cmd *cmd, uint32_t number,
+						const struct mlx5_devx_obj **of);
+
+/* Tables of flows: steering/ */
+uint8_t mlx5_devx_create_flow_table(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_create_flow_group(struct mlx5_devx_cmd *cmd);
+uint8_t mlx5_devx_set_flow_entry(struct mlx5_devx_cmd *cmd);
+int mlx5_devx_destroy_flow_table(struct mlx5_devx_obj *obj);
+int mlx5_devx_destroy_flow_group(struct mlx5_devx_obj *obj);
+int mlx5_devx_destroy_flow_entry(struct mlx5_devx_obj *obj);
+uint8_t mlx5_devx_create_tir(struct mlx5_devx_cmd *cmd);
+void mlx5_devx_destroy_tir(struct mlx5_devx_obj *obj);
+const struct mlx5_devx_obj *mlx5_devx_find_tir(const struct mlx5_devx_cmd *cmd, uint32_t number);
+/* A table of the context by number and type; NULL: none. */
+struct mlx5_devx_obj *mlx5_devx_find_flow_table(const struct mlx5_devx_cmd *cmd, uint32_t number,
+						uint32_t type);
 
 #endif

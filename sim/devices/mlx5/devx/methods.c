@@ -53,10 +53,16 @@ static const struct command create[] = {
 	{OPCODE(CREATE_RMP), sizeof(struct hcasim_mlx5_cmd_create_rmp), HEAD, mlx5_devx_create_rmp,
 	 MLX5_DEVX_NONE},
 	{OPCODE(ALLOC_FLOW_COUNTER), HEAD, HEAD, mlx5_devx_alloc_flow_counter, MLX5_DEVX_NONE},
+	{OPCODE(CREATE_TIR), sizeof(struct hcasim_mlx5_cmd_create_tir), HEAD, mlx5_devx_create_tir,
+	 MLX5_DEVX_NONE},
+	{OPCODE(CREATE_FLOW_TABLE), sizeof(struct hcasim_mlx5_cmd_create_flow_table), HEAD,
+	 mlx5_devx_create_flow_table, MLX5_DEVX_NONE},
+	{OPCODE(CREATE_FLOW_GROUP), sizeof(struct hcasim_mlx5_cmd_create_flow_group), HEAD,
+	 mlx5_devx_create_flow_group, MLX5_DEVX_NONE},
+	{OPCODE(SET_FLOW_TABLE_ENTRY), sizeof(struct hcasim_mlx5_cmd_set_fte), HEAD, mlx5_devx_set_flow_entry,
+	 MLX5_DEVX_NONE},
 	ABSENT(CREATE_PSV),
-	ABSENT(CREATE_TIR),
 	ABSENT(CREATE_TIS),
-	ABSENT(CREATE_FLOW_TABLE),
 	ABSENT(ALLOC_PACKET_REFORMAT_CONTEXT),
 	ABSENT(ALLOC_MODIFY_HEADER_CONTEXT),
 };
@@ -71,6 +77,7 @@ static const struct command modify[] = {
 	{OPCODE(TO_RST_QP), HEAD, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
 	{OPCODE(MODIFY_CQ), sizeof(struct hcasim_mlx5_cmd_create_cq), HEAD, mlx5_devx_modify_cq,
 	 MLX5_DEVX_CQ},
+	ABSENT(SET_FLOW_TABLE_ENTRY),
 	ABSENT(MODIFY_GENERAL_OBJECT),
 };
 static const struct command query[] = {
@@ -80,6 +87,7 @@ static const struct command query[] = {
 	 MLX5_DEVX_CQ},
 	{OPCODE(QUERY_FLOW_COUNTER), QUERY_COUNTER, HEAD + sizeof(struct hcasim_mlx5_traffic_counter),
 	 mlx5_devx_query_flow_counter, MLX5_DEVX_FLOW_COUNTER},
+	ABSENT(QUERY_FLOW_TABLE),
 	ABSENT(QUERY_GENERAL_OBJECT),
 };
 #define TABLE(t)                                                                                             \
@@ -203,6 +211,7 @@ int mlx5_devx_create(struct drv_call *c)
 	}
 	if (!ret) {
 		cmd.obj->dev = c->dev;
+		cmd.obj->ctx = c->ctx;
 		TAILQ_INIT(&cmd.obj->subs);
 		ret = execute(&cmd, METHOD_CREATE, out);
 	}

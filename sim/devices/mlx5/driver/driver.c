@@ -51,6 +51,9 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	numbers_init(&m->umems, 1, 1 + 2 * MLX5_MAX_UMEMS, MLX5_MAX_UMEMS);
 	numbers_init(&m->flow_counters, 1, 1 + 2 * HCASIM_MLX5_FLOW_COUNTER_BLOCKS,
 		     HCASIM_MLX5_FLOW_COUNTER_BLOCKS);
+	numbers_init(&m->flow_tables, 1, 1 + 2 * HCASIM_MLX5_FLOW_TABLES, HCASIM_MLX5_FLOW_TABLES);
+	numbers_init(&m->flow_groups, 1, 1 + 2 * HCASIM_MLX5_FLOW_GROUPS, HCASIM_MLX5_FLOW_GROUPS);
+	numbers_init(&m->tirs, 1, 1 + 2 * HCASIM_MLX5_TIRS, HCASIM_MLX5_TIRS);
 	mlx5_devx_events_init(m, up);
 	m->base.up = &m->up;
 	return 0;
@@ -126,6 +129,9 @@ static void remove_device(struct drv_device *dev)
 
 	mlx5_clock_destroy(dev);
 	numbers_free(&m->umems);
+	numbers_free(&m->tirs);
+	numbers_free(&m->flow_groups);
+	numbers_free(&m->flow_tables);
 	numbers_free(&m->flow_counters);
 	numbers_free(&m->reserved_qpns);
 	numbers_free(&m->uars);

@@ -54,7 +54,8 @@ struct mlx5_dev {
 	struct mlx5_clock clock;
 	struct numbers umems;         /* registered memory */
 	struct numbers flow_counters; /* blocks of them */
-	struct drv_upcalls up;        /* what `base` has: those of objects of DEVX end here */
+	struct numbers flow_tables, flow_groups, tirs;
+	struct drv_upcalls up; /* what `base` has: those of objects of DEVX end here */
 	const struct drv_upcalls *kernel;
 	struct mlx5_event_subs subs; /* of events of the device */
 };
@@ -149,7 +150,11 @@ int mlx5_mmap_dm(const struct drv_ucontext *ctx, uint64_t offset, uint64_t lengt
 struct mlx5_matcher {
 	struct hcasim_mlx5_match_outer mask;
 	uint16_t priority;
+	uint8_t side; /* enum hca_flow_side */
 };
+
+/* The mask of a matcher, or of a group of flows: outer headers, as match_outer. -EOPNOTSUPP: not what flows can match. */
+int mlx5_match_mask(const uint8_t *mask, size_t len, uint8_t criteria, struct hcasim_mlx5_match_outer *out);
 
 /* What a value means under the mask; -EOPNOTSUPP: the adapter's flows cannot say so. */
 int mlx5_flow_attr(const struct hcasim_mlx5_match_outer *value, const struct mlx5_matcher *m,

@@ -90,17 +90,21 @@ static bool put_cqe(struct drv_orphan *cq, const struct hca_cpl *cpl)
 	return true;
 }
 
-static bool is_of(const struct hcasim_mlx5_cqe *cqe, uint32_t qpn, bool send)
+/* Receives of raw QPs have the tag of a flow in place of the QP's number. */
+static bool is_of(const struct hcasim_mlx5_cqe *cqe, const struct drv_orphan *qp, bool send)
 {
 	const uint8_t opcode = GET(CQE_OPCODE, cqe->op_own);
 	const bool is_send = opcode == HCASIM_MLX5_CQE_OPCODE_REQ || opcode == HCASIM_MLX5_CQE_OPCODE_REQ_ERR;
 
-	return opcode != HCASIM_MLX5_CQE_OPCODE_RESIZE_CQ && is_send == send &&
-	       GET(CQE_QPN, be32toh(cqe->sop_drop_qpn)) == qpn;
+	if (opcode == HCASIM_MLX5_CQE_OPCODE_RESIZE_CQ || is_send != send)
+		return false;
+	if (qp->raw && !send)
+		return GET(CQE_UIDX, be32toh(cqe->srqn_uidx)) == qp->user_index;
+	return GET(CQE_QPN, be32toh(cqe->sop_drop_qpn)) == qp->number;
 }
 
 /* The newest completion of the queue that has not been polled; those that have been may be of before a RESET. */
-static bool newest(const struct drv_orphan *cq, uint32_t qpn, bool send, uint16_t *index)
+static bool newest(const struct drv_orphan *cq, const struct drv_orphan *qp, bool send, uint16_t *index)
 {
 	struct hcasim_mlx5_cqe cqe;
 	uint32_t ci;
@@ -108,7 +112,7 @@ static bool newest(const struct drv_orphan *cq, uint32_t qpn, bool send, uint16_
 	if (!consumer(cq, &ci))
 		return false;
 	for (uint32_t at = cq->pi; (at - ci) & CI_MASK; at--) {
-		if (!get_cqe(cq, at - 1, &cqe) || !is_of(&cqe, qpn, send))
+		if (!get_cqe(cq, at - 1, &cqe) || !is_of(&cqe, qp, send))
 			continue;
 		*index = be16toh(cqe.wqe_counter);
 		return true;
@@ -182,9 +186,9 @@ static void begin(struct drv_orphan *qp, const struct drv_orphan *send_cq, const
 
 	qp->sq_done = __atomic_load_n(&qp->marks->sq, __ATOMIC_ACQUIRE);
 	qp->rq_done = __atomic_load_n(&qp->marks->rq, __ATOMIC_ACQUIRE);
-	if (send_cq && newest(send_cq, qp->number, true, &last))
+	if (send_cq && newest(send_cq, qp, true, &last))
 		qp->sq_done = last + blocks(qp, last, &op);
-	if (recv_cq && newest(recv_cq, qp->number, false, &last))
+	if (recv_cq && newest(recv_cq, qp, false, &last))
 		qp->rq_done = last + 1u;
 	qp->looked = true;
 }

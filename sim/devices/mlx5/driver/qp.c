@@ -134,6 +134,7 @@ static void fill_orphan(struct drv_qp *base, const struct hca_qp_attr_create *at
 		.sq_wqebb = attr->sq.entries,
 		.rq_wqes = attr->rq.entries,
 		.user_index = attr->user_index,
+		.raw = attr->type == HCASIM_QPT_RAW_PACKET,
 	};
 }
 

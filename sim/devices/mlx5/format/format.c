@@ -70,7 +70,8 @@ static void encode_good(const struct hca_cpl *cpl, uint8_t owner, struct hcasim_
 		.imm_inval_pkey = imm_inval_pkey(cpl),
 		.byte_cnt = htobe32(cpl->byte_count),
 		.timestamp = htobe64(cpl->timestamp / PS_PER_TICK),
-		.sop_drop_qpn = htobe32(PREP(CQE_QPN, cpl->qpn) | PREP(CQE_SOP, sop)),
+		.sop_drop_qpn =
+			htobe32(PREP(CQE_QPN, cpl->tagged ? cpl->flow_tag : cpl->qpn) | PREP(CQE_SOP, sop)),
 		.wqe_counter = htobe16(cpl->wqe_index),
 		.op_own = (uint8_t)(PREP(CQE_OWNER, owner) | PREP(CQE_SE, cpl->solicited) |
 				    PREP(CQE_OPCODE, cqe_opcode(cpl))),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Matchers and flows of mlx5dv, which libmlx5 makes in the kernel: those of mlx5dv_create_flow(), and of the root table
- * of mlx5dv_dr. A flow here is one of the adapter's own, which raw QPs receive by; what those cannot match is refused.
+ * of mlx5dv_dr. A flow here is one of the adapter's own, in the root of its side; what those cannot match is refused.
  */
 #include <endian.h>
 #include <errno.h>
@@ -19,21 +19,21 @@
 #define PROTO_TCP      6
 #define PROTO_UDP      17
 #define NO_IP          0
+#define FLAG_EGRESS    (1u << 2) /* enum ib_flow_flags */
+#define TAG_END        (1u << 24)
 #define ANY_IP_VERSION 0xfu /* all bits of the mask */
 
 typedef struct hcasim_mlx5_match_outer match_t;
 
 /* The first bytes are the outer headers of a frame; nothing behind them can be matched. */
-static int get_match(struct drv_call *c, uint16_t id, match_t *out)
+static int split(const uint8_t *all, size_t len, match_t *out)
 {
-	static const uint8_t zero[sizeof(struct mlx5_ib_match_params)];
-	uint8_t all[sizeof(struct mlx5_ib_match_params)];
-	const int ret = c->ops->get(c, id, all, sizeof(all));
-
-	if (ret)
-		return ret;
 	memcpy(out, all, sizeof(*out));
-	return memcmp(all + sizeof(*out), zero, sizeof(all) - sizeof(*out)) ? -EOPNOTSUPP : 0;
+	for (size_t i = sizeof(*out); i < len; i++) {
+		if (all[i])
+			return -EOPNOTSUPP;
+	}
+	return 0;
 }
 
 static int check_mask(const match_t *mask)
@@ -49,41 +49,75 @@ static int check_mask(const match_t *mask)
 	return (mask->tcp_sport || mask->tcp_dport) && (mask->udp_sport || mask->udp_dport) ? -EOPNOTSUPP : 0;
 }
 
-/* Of the received frames: the adapter steers none that are sent. */
-static int check_table(struct drv_call *c)
+int mlx5_match_mask(const uint8_t *mask, size_t len, uint8_t criteria, match_t *out)
 {
-	uint64_t type = MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX, flags = 0;
-	int ret = 0;
+	const int ret = split(mask, len, out);
 
-	if (c->ops->has(c, MLX5_IB_ATTR_FLOW_MATCHER_FT_TYPE))
-		ret = c->ops->get(c, MLX5_IB_ATTR_FLOW_MATCHER_FT_TYPE, &type, sizeof(type));
-	if (!ret && c->ops->has(c, MLX5_IB_ATTR_FLOW_MATCHER_FLOW_FLAGS))
-		ret = c->ops->get(c, MLX5_IB_ATTR_FLOW_MATCHER_FLOW_FLAGS, &flags, sizeof(flags));
-	if (ret)
-		return ret;
-	return flags || type != MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX ? -EOPNOTSUPP : 0;
-}
-
-int mlx5_create_matcher(struct drv_call *c)
-{
-	struct mlx5_matcher m = {0}, *obj;
-	uint8_t criteria;
-	int ret;
-
-	ret = check_table(c);
-	if (!ret)
-		ret = get_match(c, MLX5_IB_ATTR_FLOW_MATCHER_MATCH_MASK, &m.mask);
-	if (!ret)
-		ret = c->ops->get(c, MLX5_IB_ATTR_FLOW_MATCHER_MATCH_CRITERIA, &criteria, sizeof(criteria));
-	if (!ret)
-		ret = c->ops->get(c, MLX5_IB_ATTR_FLOW_MATCHER_FLOW_TYPE, &m.priority, sizeof(m.priority));
 	if (ret)
 		return ret;
 	if (criteria & ~CRITERIA_OUTER)
 		return -EOPNOTSUPP;
 	if (!criteria)
-		m.mask = (match_t){0};
-	ret = check_mask(&m.mask);
+		*out = (match_t){0};
+	return check_mask(out);
+}
+
+/* Older programs give flags in place of a type, others nothing. */
+static int get_type(struct drv_call *c, uint64_t *type)
+{
+	uint64_t flags = 0;
+	int ret;
+
+	*type = MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX;
+	if (c->ops->has(c, MLX5_IB_ATTR_FLOW_MATCHER_FT_TYPE)) {
+		if (c->ops->has(c, MLX5_IB_ATTR_FLOW_MATCHER_FLOW_FLAGS))
+			return -EINVAL;
+		return c->ops->get(c, MLX5_IB_ATTR_FLOW_MATCHER_FT_TYPE, type, sizeof(*type));
+	}
+	if (!c->ops->has(c, MLX5_IB_ATTR_FLOW_MATCHER_FLOW_FLAGS))
+		return 0;
+	ret = c->ops->get(c, MLX5_IB_ATTR_FLOW_MATCHER_FLOW_FLAGS, &flags, sizeof(flags));
+	if (flags)
+		*type = MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_TX;
+	return ret ? ret : flags & ~(uint64_t)FLAG_EGRESS ? -EINVAL : 0;
+}
+
+static int get_side(struct drv_call *c, uint8_t *side)
+{
+	static const uint8_t sides[] = {
+		[MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_RX] = HCA_FLOW_RX,
+		[MLX5_IB_UAPI_FLOW_TABLE_TYPE_NIC_TX] = HCA_FLOW_TX,
+		[MLX5_IB_UAPI_FLOW_TABLE_TYPE_FDB] = HCA_FLOW_SIDES, /* there is no embedded switch */
+		[MLX5_IB_UAPI_FLOW_TABLE_TYPE_RDMA_RX] = HCA_FLOW_ROCE_RX,
+		[MLX5_IB_UAPI_FLOW_TABLE_TYPE_RDMA_TX] = HCA_FLOW_ROCE_TX,
+	};
+	uint64_t type;
+	const int ret = get_type(c, &type);
+
+	if (ret)
+		return ret;
+	if (type >= sizeof(sides) || sides[type] == HCA_FLOW_SIDES)
+		return -EOPNOTSUPP;
+	*side = sides[type];
+	return 0;
+}
+
+int mlx5_create_matcher(struct drv_call *c)
+{
+	uint8_t mask[sizeof(struct mlx5_ib_match_params)];
+	struct mlx5_matcher m = {0}, *obj;
+	uint8_t criteria;
+	int ret;
+
+	ret = get_side(c, &m.side);
+	if (!ret)
+		ret = c->ops->get(c, MLX5_IB_ATTR_FLOW_MATCHER_MATCH_MASK, mask, sizeof(mask));
+	if (!ret)
+		ret = c->ops->get(c, MLX5_IB_ATTR_FLOW_MATCHER_MATCH_CRITERIA, &criteria, sizeof(criteria));
+	if (!ret)
+		ret = c->ops->get(c, MLX5_IB_ATTR_FLOW_MATCHER_FLOW_TYPE, &m.priority, sizeof(m.priority));
+	if (!ret)
+		ret = mlx5_match_mask(mask, sizeof(mask), criteria, &m.mask);
 	if (ret)
 		return ret;
 	obj = c->ops->create(c, MLX5_IB_ATTR_FLOW_MATCHER_CREATE_HANDLE, sizeof(*obj));
@@ -181,18 +215,78 @@ int mlx5_flow_attr(const match_t *v, const struct mlx5_matcher *m, struct hca_fl
 	if ((ip == NO_IP && masks_ip(&m->mask)) || (ip == 4 && masks_ipv6(&m->mask)))
 		return -EOPNOTSUPP;
 	*a = (struct hca_flow_attr){
-		.port = 1, .kind = HCA_FLOW_NORMAL, .ip = ip, .l4 = l4_of(&m->mask), .priority = m->priority};
+		.table = m->side,
+		.port = 1,
+		.kind = HCA_FLOW_NORMAL,
+		.ip = ip,
+		.l4 = l4_of(&m->mask),
+		.priority = m->priority,
+	};
 	fill(&a->val, v, &m->mask, ip);
 	fill(&a->mask, &m->mask, &m->mask, ip);
 	return 0;
 }
 
-/* Frames go to a raw QP, and nothing else is done with them. */
-static int check_actions(struct drv_call *c)
+static int lead_to_qp(const struct drv_qp *qp, struct hca_flow_attr *a)
 {
-	if (c->ops->has(c, MLX5_IB_ATTR_CREATE_FLOW_TAG) || c->ops->has(c, MLX5_IB_ATTR_CREATE_FLOW_FLAGS))
-		return -EOPNOTSUPP; /* drop, default miss */
-	return c->ops->has(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_QP) ? 0 : -EINVAL;
+	a->action = HCA_FLOW_TO_QP;
+	a->qpn = qp->qpn;
+	return qp->type == HCASIM_QPT_RAW_PACKET ? 0 : -EINVAL;
+}
+
+/* RoCE packets go to tables only. */
+static int lead_to_object(const struct mlx5_devx_obj *obj, struct hca_flow_attr *a)
+{
+	if (obj->kind == MLX5_DEVX_TIR && a->table == HCA_FLOW_RX) {
+		a->action = HCA_FLOW_TO_QP;
+		a->qpn = obj->wq->qpn;
+		return 0;
+	}
+	if (obj->kind != MLX5_DEVX_FLOW_TABLE)
+		return -EINVAL;
+	a->action = HCA_FLOW_TO_TABLE;
+	a->next = obj->table.id;
+	return 0;
+}
+
+/* Where frames go: to one place, or none; those that are sent go out if nothing else is said. */
+static int get_action(struct drv_call *c, struct hca_flow_attr *a)
+{
+	const struct mlx5_devx_obj *devx = c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_DEVX);
+	const struct drv_qp *qp = c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_QP);
+	uint64_t flags = 0;
+	int ret = 0;
+
+	if (c->ops->has(c, MLX5_IB_ATTR_CREATE_FLOW_FLAGS))
+		ret = c->ops->get(c, MLX5_IB_ATTR_CREATE_FLOW_FLAGS, &flags, sizeof(flags));
+	if (ret)
+		return ret;
+	if (!!devx + !!qp + !!flags > 1)
+		return -EINVAL;
+	if (devx)
+		return lead_to_object(devx, a);
+	if (qp)
+		return lead_to_qp(qp, a);
+	if (a->table == HCA_FLOW_ROCE_RX)
+		return -EINVAL; /* as in Linux: packets must have a destination */
+	a->action = flags == MLX5_IB_ATTR_CREATE_FLOW_FLAGS_DROP ? HCA_FLOW_DROP : HCA_FLOW_PASS;
+	if (flags)
+		return flags == MLX5_IB_ATTR_CREATE_FLOW_FLAGS_DROP ||
+				       flags == MLX5_IB_ATTR_CREATE_FLOW_FLAGS_DEFAULT_MISS
+			       ? 0
+			       : -EINVAL;
+	return a->table == HCA_FLOW_RX ? -EINVAL : 0;
+}
+
+static int get_tag(struct drv_call *c, struct hca_flow_attr *a)
+{
+	int ret;
+
+	a->tagged = c->ops->has(c, MLX5_IB_ATTR_CREATE_FLOW_TAG);
+	if (!a->tagged)
+		return 0;
+	ret = c->ops->get(c, MLX5_IB_ATTR_CREATE_FLOW_TAG, &a->tag, sizeof(a->tag));
+	return ret ? ret : a->tag < TAG_END ? 0 : -EINVAL;
 }
 
 /* The counter that the program names, one of a block; 0 and NULL: none. */
@@ -214,42 +308,51 @@ static int get_counter(struct drv_call *c, struct hca_flow_counter **counter)
 	return *counter ? 0 : -EINVAL;
 }
 
-static int make_flow(struct drv_call *c, struct common_flow *flow)
+static int get_flow(struct drv_call *c, struct hca_flow_attr *a)
 {
-	struct hca_flow_attr attr;
+	uint8_t all[sizeof(struct mlx5_ib_match_params)];
 	match_t value;
 	int ret;
 
-	ret = check_actions(c);
+	ret = c->ops->get(c, MLX5_IB_ATTR_CREATE_FLOW_MATCH_VALUE, all, sizeof(all));
 	if (!ret)
-		ret = get_match(c, MLX5_IB_ATTR_CREATE_FLOW_MATCH_VALUE, &value);
+		ret = split(all, sizeof(all), &value);
 	if (!ret)
-		ret = mlx5_flow_attr(&value, c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_MATCHER), &attr);
+		ret = mlx5_flow_attr(&value, c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_MATCHER), a);
 	if (!ret)
-		ret = get_counter(c, &attr.counter);
-	if (ret)
-		return ret;
-	flow->base.qp = c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_QP);
-	return flow->base.qp->type == HCASIM_QPT_RAW_PACKET ? common_create_flow(&flow->base, &attr)
-							    : -EINVAL;
+		ret = get_action(c, a);
+	if (!ret)
+		ret = get_tag(c, a);
+	return ret ? ret : get_counter(c, &a->counter);
+}
+
+static void use(struct drv_call *c, uint16_t id)
+{
+	if (c->ops->object(c, id))
+		c->ops->use(c, MLX5_IB_ATTR_CREATE_FLOW_HANDLE, id);
 }
 
 int mlx5_create_flow(struct drv_call *c)
 {
-	struct common_flow flow, *obj;
-	const int ret = make_flow(c, &flow);
+	struct common_flow flow = {.id = 0}, *obj;
+	struct hca_flow_attr attr;
+	int ret;
 
+	ret = get_flow(c, &attr);
+	if (!ret)
+		ret = common_add_flow(c->dev, &flow, &attr);
 	if (ret)
 		return ret;
+	flow.base.qp = c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_QP);
 	obj = c->ops->create(c, MLX5_IB_ATTR_CREATE_FLOW_HANDLE, sizeof(*obj));
 	if (!obj) {
 		common_destroy_flow(&flow.base);
 		return -ENOMEM;
 	}
 	*obj = flow;
-	c->ops->use(c, MLX5_IB_ATTR_CREATE_FLOW_HANDLE, MLX5_IB_ATTR_CREATE_FLOW_MATCHER);
-	c->ops->use(c, MLX5_IB_ATTR_CREATE_FLOW_HANDLE, MLX5_IB_ATTR_CREATE_FLOW_DEST_QP);
-	if (c->ops->object(c, MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX))
-		c->ops->use(c, MLX5_IB_ATTR_CREATE_FLOW_HANDLE, MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX);
+	use(c, MLX5_IB_ATTR_CREATE_FLOW_MATCHER);
+	use(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_QP);
+	use(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_DEVX);
+	use(c, MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX);
 	return 0;
 }
