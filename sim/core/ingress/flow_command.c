@@ -191,8 +191,8 @@ void flow_init(struct hca *hca)
 {
 	numbers_init(&hca->flow.ids, 1, UINT32_MAX, UINT32_MAX / 4);
 	numbers_init(&hca->flow.tables, HCA_FLOW_SIDES, HCA_NUMBER_MASK, HCA_NUMBER_MASK / 4);
-	for (uint8_t side = 0; side < HCA_FLOW_SIDES; side++) {
-		const struct hca_flow_table_attr root = {.side = side, .miss = HCA_FLOW_PASS};
+	for (unsigned int side = 0; side < HCA_FLOW_SIDES; side++) {
+		const struct hca_flow_table_attr root = {.side = (uint8_t)side, .miss = HCA_FLOW_PASS};
 
 		flow_table_init(&hca->flow.root[side], &root);
 	}

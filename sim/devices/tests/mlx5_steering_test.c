@@ -133,7 +133,7 @@ static void test_destinations(void)
 	struct drv_qp qp = raw_qp();
 	void *counter = devx_new_counter(NULL);
 
-	for (uint8_t side = 0; side < HCA_FLOW_SIDES; side++) {
+	for (unsigned int side = 0; side < HCA_FLOW_SIDES; side++) {
 		void *table = devx_new_table(type[side], 1, 0, NULL),
 		     *foreign = devx_new_table(type[(side + 1) % HCA_FLOW_SIDES], 1, 0, NULL);
 		struct flow_call c[NUM] = {
@@ -150,7 +150,7 @@ static void test_destinations(void)
 		};
 
 		for (unsigned int i = 0; i < NUM; i++) {
-			c[i].matcher.side = side;
+			c[i].matcher.side = (uint8_t)side;
 			CU_ASSERT_EQUAL(create_flow(&c[i]), expected[side][i]);
 			if (!c[i].flow)
 				continue;

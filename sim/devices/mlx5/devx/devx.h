@@ -61,7 +61,8 @@ struct mlx5_devx_obj { /* an object that a command has made; it is destroyed wit
 	struct drv_device *dev;
 	const struct drv_ucontext *ctx;
 	enum mlx5_devx_kind kind;
-	struct mlx5_event_subs subs; /* of its events */
+	int (*destroy)(struct mlx5_devx_obj *obj); /* NULL: object.c knows how */
+	struct mlx5_event_subs subs;               /* of its events */
 	uint32_t number;
 	uint32_t block; /* FLOW_COUNTER: so many numbers from `number` on are its own */
 	uint8_t context[sizeof(struct hcasim_mlx5_qpc)]; /* CQ, QP: cqc or qpc as created */
@@ -146,11 +147,7 @@ struct hca_flow_counter *mlx5_devx_find_counter(const struct mlx5_devx_cmd *cmd,
 uint8_t mlx5_devx_create_flow_table(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_create_flow_group(struct mlx5_devx_cmd *cmd);
 uint8_t mlx5_devx_set_flow_entry(struct mlx5_devx_cmd *cmd);
-int mlx5_devx_destroy_flow_table(struct mlx5_devx_obj *obj);
-int mlx5_devx_destroy_flow_group(struct mlx5_devx_obj *obj);
-int mlx5_devx_destroy_flow_entry(struct mlx5_devx_obj *obj);
 uint8_t mlx5_devx_create_tir(struct mlx5_devx_cmd *cmd);
-void mlx5_devx_destroy_tir(struct mlx5_devx_obj *obj);
 const struct mlx5_devx_obj *mlx5_devx_find_tir(const struct mlx5_devx_cmd *cmd, uint32_t number);
 /* A table of the context by number and type; NULL: none. */
 struct mlx5_devx_obj *mlx5_devx_find_flow_table(const struct mlx5_devx_cmd *cmd, uint32_t number,

@@ -117,21 +117,12 @@ static int destroy(struct mlx5_devx_obj *obj)
 	case MLX5_DEVX_FLOW_COUNTER:
 		mlx5_devx_free_flow_counters(obj);
 		return 0;
-	case MLX5_DEVX_TIR:
-		mlx5_devx_destroy_tir(obj);
-		return 0;
-	case MLX5_DEVX_FLOW_TABLE:
-		return mlx5_devx_destroy_flow_table(obj);
-	case MLX5_DEVX_FLOW_GROUP:
-		return mlx5_devx_destroy_flow_group(obj);
-	case MLX5_DEVX_FLOW_ENTRY:
-		return mlx5_devx_destroy_flow_entry(obj);
 	case MLX5_DEVX_RMP:
 		return ops->destroy_srq(&obj->srq.base);
 	case MLX5_DEVX_QP:
 		return ops->destroy_qp(&obj->qp.base);
 	default:
-		return 0;
+		return obj->destroy ? obj->destroy(obj) : 0;
 	}
 }
 

@@ -150,6 +150,12 @@ static void use(struct mlx5_devx_cmd *cmd, const struct entry *e)
 		mlx5_devx_use(cmd, e->counter);
 }
 
+static int destroy(struct mlx5_devx_obj *obj)
+{
+	bits_remove(obj->entry.table->table.used, obj->entry.index);
+	return hca_flow_destroy(obj->dev->hca, obj->entry.flow);
+}
+
 /* A new entry: none is changed, and none may lead to a lower level (ignore_flow_level). */
 uint8_t mlx5_devx_set_flow_entry(struct mlx5_devx_cmd *cmd)
 {
@@ -169,11 +175,6 @@ uint8_t mlx5_devx_set_flow_entry(struct mlx5_devx_cmd *cmd)
 	bits_add(e.table->table.used, e.index);
 	use(cmd, &e);
 	obj->kind = MLX5_DEVX_FLOW_ENTRY;
+	obj->destroy = destroy;
 	return HCASIM_MLX5_CMD_STATUS_OK;
-}
-
-int mlx5_devx_destroy_flow_entry(struct mlx5_devx_obj *obj)
-{
-	bits_remove(obj->entry.table->table.used, obj->entry.index);
-	return hca_flow_destroy(obj->dev->hca, obj->entry.flow);
 }

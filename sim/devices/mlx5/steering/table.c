@@ -70,6 +70,18 @@ static bool get_miss(const struct mlx5_devx_cmd *cmd, const table_req *req, stru
 	}
 }
 
+static int destroy_table(struct mlx5_devx_obj *obj)
+{
+	const int ret = TAILQ_EMPTY(&obj->table.groups) ? hca_flow_table_destroy(obj->dev->hca, obj->table.id)
+							: -EBUSY;
+
+	if (ret)
+		return ret;
+	numbers_remove(&mlx5_dev(obj->dev)->flow_tables, obj->number);
+	free(obj->table.used);
+	return 0;
+}
+
 static uint8_t make_table(struct mlx5_devx_cmd *cmd, const struct hca_flow_table_attr *attr)
 {
 	struct mlx5_devx_obj *obj = cmd->obj;
@@ -86,6 +98,7 @@ static uint8_t make_table(struct mlx5_devx_cmd *cmd, const struct hca_flow_table
 	}
 	TAILQ_INIT(&obj->table.groups);
 	obj->kind = MLX5_DEVX_FLOW_TABLE;
+	obj->destroy = destroy_table;
 	cmd->number = obj->number;
 	return HCASIM_MLX5_CMD_STATUS_OK;
 }
@@ -111,18 +124,6 @@ uint8_t mlx5_devx_create_flow_table(struct mlx5_devx_cmd *cmd)
 	if (next)
 		mlx5_devx_use(cmd, next);
 	return HCASIM_MLX5_CMD_STATUS_OK;
-}
-
-int mlx5_devx_destroy_flow_table(struct mlx5_devx_obj *obj)
-{
-	const int ret = TAILQ_EMPTY(&obj->table.groups) ? hca_flow_table_destroy(obj->dev->hca, obj->table.id)
-							: -EBUSY;
-
-	if (ret)
-		return ret;
-	numbers_remove(&mlx5_dev(obj->dev)->flow_tables, obj->number);
-	free(obj->table.used);
-	return 0;
 }
 
 /* ---- Groups ---- */
@@ -151,6 +152,17 @@ static bool has_room(const struct mlx5_flow_table *t, const struct mlx5_flow_gro
 	return g->last < t->size;
 }
 
+static int destroy_group(struct mlx5_devx_obj *obj)
+{
+	struct mlx5_flow_table *t = &obj->group.table->table;
+
+	if (bits_at_most(t->used, obj->group.last) >= (int32_t)obj->group.first)
+		return -EBUSY;
+	TAILQ_REMOVE(&t->groups, obj, group.on_table);
+	numbers_remove(&mlx5_dev(obj->dev)->flow_groups, obj->number);
+	return 0;
+}
+
 uint8_t mlx5_devx_create_flow_group(struct mlx5_devx_cmd *cmd)
 {
 	struct mlx5_devx_obj *obj = cmd->obj, *table;
@@ -170,17 +182,7 @@ uint8_t mlx5_devx_create_flow_group(struct mlx5_devx_cmd *cmd)
 	TAILQ_INSERT_TAIL(&table->table.groups, obj, group.on_table);
 	mlx5_devx_use(cmd, table);
 	obj->kind = MLX5_DEVX_FLOW_GROUP;
+	obj->destroy = destroy_group;
 	cmd->number = obj->number;
 	return HCASIM_MLX5_CMD_STATUS_OK;
-}
-
-int mlx5_devx_destroy_flow_group(struct mlx5_devx_obj *obj)
-{
-	struct mlx5_flow_table *t = &obj->group.table->table;
-
-	if (bits_at_most(t->used, obj->group.last) >= (int32_t)obj->group.first)
-		return -EBUSY;
-	TAILQ_REMOVE(&t->groups, obj, group.on_table);
-	numbers_remove(&mlx5_dev(obj->dev)->flow_groups, obj->number);
-	return 0;
 }

@@ -21,6 +21,12 @@ static bool is_direct(const struct hcasim_mlx5_cmd_create_tir *req)
 	       !RQ(INLINE_Q_TYPE, req->rq);
 }
 
+static int destroy(struct mlx5_devx_obj *obj)
+{
+	numbers_remove(&mlx5_dev(obj->dev)->tirs, obj->number);
+	return 0;
+}
+
 uint8_t mlx5_devx_create_tir(struct mlx5_devx_cmd *cmd)
 {
 	struct mlx5_devx_obj *obj = cmd->obj;
@@ -36,13 +42,9 @@ uint8_t mlx5_devx_create_tir(struct mlx5_devx_cmd *cmd)
 	mlx5_devx_use(cmd, wq);
 	obj->wq = wq;
 	obj->kind = MLX5_DEVX_TIR;
+	obj->destroy = destroy;
 	cmd->number = obj->number;
 	return HCASIM_MLX5_CMD_STATUS_OK;
-}
-
-void mlx5_devx_destroy_tir(struct mlx5_devx_obj *obj)
-{
-	numbers_remove(&mlx5_dev(obj->dev)->tirs, obj->number);
 }
 
 const struct mlx5_devx_obj *mlx5_devx_find_tir(const struct mlx5_devx_cmd *cmd, uint32_t number)
