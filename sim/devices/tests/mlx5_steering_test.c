@@ -295,6 +295,49 @@ static void test_way(void)
 	devx_all_gone();
 }
 
+static void *counting_drop(const struct place *p, uint32_t group, uint32_t index, uint32_t counter)
+{
+	struct entry_req req =
+		devx_entry_of(TYPE(NIC_RX), p->table_id, group, index, ACTION(DROP) | ACTION(COUNT));
+
+	req.fte.match_value[DMAC + 5] = 7;
+	req.fte.counters = FTE(FLOW_COUNTER_LIST_SIZE, 1);
+	req.item[0] = htobe32(counter);
+	return devx_make(&req, sizeof(req), 2, NULL);
+}
+
+/* Of two entries that match a frame the one with the lower index takes it, even if it is younger. */
+static void test_order(void)
+{
+	struct flow_call root = {.matcher.side = HCA_FLOW_RX};
+	uint32_t id[2], low;
+	void *counter[2], *group, *entry[2];
+	struct place p;
+
+	CU_ASSERT_EQUAL_FATAL(hca_port_set(w.dev.hca, 1, true, 5), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		counter[i] = devx_new_counter(&id[i]);
+	devx_set_up(&p, TYPE(NIC_RX), 1);
+	group = devx_new_group(TYPE(NIC_RX), p.table_id, 0, 1, &low);
+	root.devx = p.table;
+	CU_ASSERT_EQUAL_FATAL(create_flow(&root), 0);
+	entry[0] = counting_drop(&p, p.group_id, 2, id[0]);
+	entry[1] = counting_drop(&p, low, 1, id[1]);
+	receive(7);
+	CU_ASSERT(counted(counter[0]) == 0 && counted(counter[1]) == 1);
+	devx_end(entry[1]);
+	receive(7);
+	CU_ASSERT(counted(counter[0]) == 1 && counted(counter[1]) == 1);
+	devx_end(entry[0]);
+	end_flow(&root);
+	devx_end(group);
+	devx_tear_down(&p);
+	devx_end(counter[0]);
+	devx_end(counter[1]);
+	CU_ASSERT_EQUAL(hca_port_set(w.dev.hca, 1, false, 5), 0);
+	devx_all_gone();
+}
+
 /* What a program leaves goes with the adapter. */
 static void test_left(void)
 {
@@ -308,10 +351,13 @@ static void test_left(void)
 
 int main(void)
 {
-	static const CU_TestInfo tests[] = {
-		{"destinations", test_destinations}, {"refused flows", test_refused_flows},
-		{"counters", test_counters},         {"a frame's way", test_way},
-		{"left behind", test_left},          CU_TEST_INFO_NULL};
+	static const CU_TestInfo tests[] = {{"destinations", test_destinations},
+					    {"refused flows", test_refused_flows},
+					    {"counters", test_counters},
+					    {"a frame's way", test_way},
+					    {"order of entries", test_order},
+					    {"left behind", test_left},
+					    CU_TEST_INFO_NULL};
 
 	return suite_run("mlx5 steering", devx_world_init, devx_world_exit, tests);
 }
