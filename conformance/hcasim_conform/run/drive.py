@@ -54,7 +54,7 @@ def worst(results):
 
 
 def wire_of(cell):
-    """Faults that its wire must have."""
+    """Faults that its wire must have, or NARROW."""
     return getattr(cell, "wire", "")
 
 

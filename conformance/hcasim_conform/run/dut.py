@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hcasim_conform.model import capabilities
+from hcasim_conform.model.cells import NARROW
 from hcasim_conform.run import dut_file
 from hcasim_conform.run.dut_file import DEVICE, DUTS, SCHEMA, DutError
 
@@ -115,6 +116,7 @@ class Dut:
         self.env = dict(doc.get("env", {}))
         self.tap_start = doc.get("tap", {}).get("start")
         self.faults_start = doc.get("faults", {}).get("start")
+        self.narrow_start = doc.get("narrow", {}).get("start")
         self.tap = None  # taps.Tap, if the device's links are recorded
         self.groups = []  # process groups that cells wait for, in addition to their runner's
         self.differences = differences(doc)
@@ -140,7 +142,10 @@ class Dut:
 
     def lacks(self, cell):
         """The reason why the device cannot run a cell, else None."""
-        if getattr(cell, "wire", "") and not self.faults_start:
+        wire = getattr(cell, "wire", "")
+        if wire == NARROW and not self.narrow_start:
+            return "narrow: the DUT file has no way to a device with short queues inside"
+        if wire not in ("", NARROW) and not self.faults_start:
             return "wire: the DUT file has no way to a wire with faults"
         if not self.capabilities:
             return None
@@ -173,7 +178,9 @@ class Dut:
         return next((d.timeout_ms for d in self.differences if d.timeout_ms and d.matches(cell)), None)
 
     def start_for(self, wire):
-        """The start command for a wire with faults, or the usual one without."""
+        """The start command for a wire with faults or a narrow device, or the usual one."""
+        if wire == NARROW:
+            return self.narrow_start
         return [part.replace("{faults}", wire) for part in self.faults_start] if wire else self.start
 
     def learn(self, reported):

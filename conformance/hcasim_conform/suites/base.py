@@ -48,7 +48,7 @@ class Case:
     ask: tuple = ("SEND",)
     ask_sge: int = ASK_SGE
     needs: tuple = ()
-    wire: str = ""  # faults that its wire must have (docs/running.md, --fault)
+    wire: str = ""  # faults that its wire must have (docs/running.md, --fault), or NARROW
     api: str = "suite"
     flags: tuple = ()
     qp_setter: str = "none"

@@ -20,9 +20,13 @@ LOCAL = {
 }
 REMOTE = {**LOCAL, "SEND": "RECV", "FLUSH": "FLUSH", "ATOMIC_WRITE": "ATOMIC_WRITE"}
 
+# What a QP must page on either side, and what it is moved to meanwhile: enum ibv_qp_state, or another QP is created.
+STOPPED = {"RC": ("SEND", "RECV", "WRITE", "READ"), "UC": ("SEND", "RECV", "WRITE"), "UD": ("SEND", "RECV")}
+STATES = {"reset": 0, "err": 6, "destroyed": 7}
+
 
 class Paging(Suite):
-    """On UC and UD only the sender's memory: what is lost by a receiver's page fault is not defined."""
+    """On UC and UD a receiver's page fault may lose messages: only `_faults()` has some, and they are sent again."""
 
     def cases(self):
         for qpt in RELIABLE:
@@ -76,6 +80,7 @@ class Paging(Suite):
                 needs=(f"on_demand/RC/{LOCAL[name]}",),
             )
         yield from self._ranges()
+        yield from self._faults()
 
     @staticmethod
     def _ranges():
@@ -104,6 +109,32 @@ class Paging(Suite):
             ),
             needs=("on_demand/RC/SEND",),
         )
+
+    @staticmethod
+    def _faults():
+        for qpt, needs in STOPPED.items():
+            yield Case(
+                suite="paging",
+                qpt=qpt,
+                case="receives",
+                scenario="paged_receives",
+                says="receives whose SGEs are partly of an on-demand region without its pages hold the message that completes them, and "
+                "nothing around them is written; what an unreliable QP loses meanwhile is lost as a whole",
+                expect=Expect(ON_DEMAND),
+                needs=(f"on_demand/{qpt}/RECV",),
+            )
+            for case, state in STATES.items():
+                yield Case(
+                    suite="paging",
+                    qpt=qpt,
+                    case=f"stopped-{case}",
+                    scenario="paged_stopped",
+                    says="a QP that stops while pages are brought for its request, or for one of its peer, executes nothing more of that "
+                    "life, and what is posted in the next one, in the same pages and others",
+                    expect=Expect(ON_DEMAND, level="SHOULD", errata=("QP-RECYCLE", "CQ-PURGE")),
+                    args={"to": state},
+                    needs=tuple(f"on_demand/{qpt}/{name}" for name in needs),
+                )
 
     def _case(self, qpt, name, side, capability):
         if qpt == "XRC_SEND" and capability == "RECV":

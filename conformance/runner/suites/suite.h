@@ -105,5 +105,6 @@ extern const struct scenario shared_queue_scenarios[];
 extern const struct scenario excluded_scenarios[];
 extern const struct scenario halted_scenarios[];
 extern const struct scenario longest_scenarios[];
+extern const struct scenario faulted_scenarios[];
 
 #endif

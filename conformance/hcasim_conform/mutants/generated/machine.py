@@ -63,7 +63,7 @@ class Map:
 def on(dut, machine):
     """The DUT for runners on this machine: it is not started again, and its processes count for the watchdog."""
     there = copy.copy(dut)
-    there.env, there.start, there.faults_start = machine.env, [], []
+    there.env, there.start, there.faults_start, there.narrow_start = machine.env, [], [], []
     there.groups = machine.groups()
     return there
 

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""Cases of other suites on a device whose queues inside hold as little as they can: doorbells find no room, and each stage
+waits for the next one. What a program sees must be the same."""
+from dataclasses import replace
+
+from hcasim_conform.model.cells import NARROW
+
+# Suite and QP type: cases that keep several queues busy, or stop them.
+CHOSEN = {
+    ("cq", "rc"): ("doorbells", "mixed", "order", "shared-channel", "resize", "tags", "several-types"),
+    ("ring", "rc"): ("several-qps", "each", "long-lists"),
+    ("ring", "uc"): ("several-qps",),
+    ("ring", "ud"): ("several-qps",),
+    ("order", "rc"): ("mixed-each",),
+    ("order", "xrc_send"): ("mixed-each",),
+    ("fence", "rc"): ("all",),
+    ("mtu", "rc"): ("256-rdma",),
+    ("paging", "rc"): ("send-remote", "rdma_read-local"),
+    ("region", "rc"): ("threads-own-qps",),
+    ("rnr", "rc"): ("late-behind",),
+    ("srq", "rc"): ("shared", "limits"),
+    ("state", "rc"): ("abrupt-reset", "abrupt-err", "recycle"),
+    ("tags", "rc"): ("full",),
+    ("packet", "rc"): ("resources",),
+    ("notify", "rc"): ("solicited-only", "moderated"),
+}
+
+
+def narrow(cases):
+    """The chosen ones among these cases, each with a narrow device."""
+    for case in cases:
+        if case.case in CHOSEN.get((case.suite, case.qpt.lower()), ()):
+            says = f"with queues of one entry inside the device: {case.says}"
+            yield replace(case, suite="narrow", case=f"{case.suite}-{case.case}", says=says, wire=NARROW)

@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Messages into on-demand memory whose pages the device does not have, on QPs that are connected to themselves; and QPs
+ * that stop while their pages are being brought. What an unreliable QP loses for that is sent again, as another message.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "judge/watchdog.h"
+#include "link/link_modify.h"
+#include "suites/objects/own.h"
+
+#define PAGE   4096u
+#define PAGES  48 /* more than all cases use */
+#define SIZE   (PAGES * (size_t)PAGE)
+#define PARTS  3
+#define LENGTH 600u /* of what a QP is stopped at */
+#define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
+
+struct faulted {
+	struct kit *k;
+	struct own own;
+	struct link link; /* for kit_wait() alone */
+	struct ibv_ah *ah;
+	uint8_t *plain, *paged, *want; /* want: what paged must hold */
+	struct ibv_mr *plain_mr, *paged_mr;
+	unsigned int serial;
+};
+
+static uint8_t *pages(void)
+{
+	void *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static uint32_t grh(const struct faulted *f)
+{
+	return f->k->cell->qpt == IBV_QPT_UD ? LINK_GRH_LEN : 0;
+}
+
+static bool reliable(const struct faulted *f)
+{
+	return f->k->cell->qpt == IBV_QPT_RC;
+}
+
+static bool bring_up(struct faulted *f)
+{
+	if (!own_reach(f->k, &f->own, IBV_QPS_RTS))
+		return false;
+	f->link = (struct link){.dut = &f->k->r->dut, .cq = f->own.send_cq, .peer_cq = f->own.recv_cq};
+	return true;
+}
+
+static bool set_up(struct faulted *f)
+{
+	const struct end *end = &f->k->r->dut.requester;
+	struct ibv_ah_attr av;
+
+	f->own.to_itself = true;
+	f->own.init.cap = (struct ibv_qp_cap){4, 4, PARTS, PARTS, 0};
+	f->plain = pages();
+	f->paged = pages();
+	f->want = pages();
+	if (f->plain && f->paged && f->want) {
+		f->plain_mr = ibv_reg_mr(end->pd, f->plain, SIZE, ACCESS);
+		f->paged_mr = ibv_reg_mr(end->pd, f->paged, SIZE, ACCESS | IBV_ACCESS_ON_DEMAND);
+	}
+	link_address(end, end, &av);
+	f->ah = grh(f) ? ibv_create_ah(end->pd, &av) : NULL;
+	if (!f->plain_mr || !f->paged_mr || (grh(f) && !f->ah)) {
+		KIT_FAULT(f->k, "the regions, or the address handle: %s", errno_name(errno));
+		return false;
+	}
+	return own_create(f->k, &f->own, f->k->cell->qpt) && bring_up(f);
+}
+
+static void tear_down(struct faulted *f)
+{
+	own_destroy(&f->own);
+	if (f->ah)
+		ibv_destroy_ah(f->ah);
+	if (f->paged_mr)
+		ibv_dereg_mr(f->paged_mr);
+	if (f->plain_mr)
+		ibv_dereg_mr(f->plain_mr);
+	for (unsigned int i = 0; i < 3; i++) {
+		uint8_t *at = i == 0 ? f->plain : i == 1 ? f->paged : f->want;
+
+		if (at)
+			munmap(at, SIZE);
+	}
+}
+
+/* Another message at each call. */
+static void fill(uint8_t *at, uint32_t len, unsigned int serial)
+{
+	for (uint32_t i = 0; i < len; i++)
+		at[i] = (uint8_t)(serial * 37 + i * 3 + i / 256 + 1);
+}
+
+static bool post(struct faulted *f, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+	int ret;
+
+	if (f->ah) {
+		wr->wr.ud.ah = f->ah;
+		wr->wr.ud.remote_qpn = f->own.qp->qp_num;
+		wr->wr.ud.remote_qkey = f->own.known.qkey;
+	}
+	ret = ibv_post_send(f->own.qp, wr, &bad);
+	if (ret)
+		KIT_FAULT(f->k, "posting was refused with %s", errno_name(ret));
+	return !ret;
+}
+
+static bool post_receive(struct faulted *f, struct ibv_sge *sge, int num)
+{
+	struct ibv_recv_wr wr = {.wr_id = 0x4ec0, .sg_list = sge, .num_sge = num}, *bad;
+	int ret = ibv_post_recv(f->own.qp, &wr, &bad);
+
+	if (ret)
+		KIT_FAULT(f->k, "posting a receive was refused with %s", errno_name(ret));
+	return !ret;
+}
+
+/* The request's completion; then that of the message that it sent, if one has come. */
+static bool sent(struct faulted *f, struct ibv_wc *wc, bool *came)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	if (!kit_expect(f->k, &f->link, f->own.send_cq, f->own.qp, f->serial, IBV_WC_SUCCESS))
+		return false;
+	if (reliable(f)) {
+		*came = kit_wait(f->k, &f->link, f->own.recv_cq, wc);
+		return *came;
+	}
+	ibv_query_qp(f->own.qp, &attr, IBV_QP_STATE, &init); /* the device has done what was posted */
+	*came = ibv_poll_cq(f->own.recv_cq, 1, wc) == 1;
+	return true;
+}
+
+/* ---- Receives ---- */
+
+struct part { /* of a receive: `pinned` memory or a place whose page is absent */
+	bool pinned;
+	uint32_t at, len;
+};
+
+static const struct layout {
+	struct part part[PARTS];
+	uint32_t bytes;
+} layouts[] = {
+	/* one page, its last byte, two pages, three pages and more than is used of them */
+	{{{false, 0x0010, 1200}}, 900},
+	{{{true, 0x0100, 100}, {false, 0x1fff, 1}, {true, 0x0200, 900}}, 700},
+	{{{false, 0x2f80, 1024}}, 800},
+	{{{false, 0x4ff0, 2 * PAGE}}, 640},
+	/* absent, pinned, absent; nothing in the middle; the last element is not reached */
+	{{{false, 0x7100, 61}, {true, 0x0300, 300}, {false, 0x8ffe, 700}}, 900},
+	{{{false, 0xafff, 100}, {false, 0xb800, 0}, {false, 0xcffc, 800}}, 820},
+	{{{true, 0x0400, 500}, {false, 0xe000, 400}, {false, 0xf000, 400}}, 860},
+	/* a first element of 40 bytes: those in front of a datagram; a message of nothing */
+	{{{false, 0x10fe0, 40}, {false, 0x12ff0, 32}, {true, 0x0500, 1000}}, 900},
+	{{{false, 0x14ff0, 64}}, 0},
+	/* of the next two the second is in the pages of the first */
+	{{{false, 0x16f00, 1100}}, 1000},
+	{{{false, 0x16800, 1100}}, 1000},
+};
+
+/* Copies the message to where the parts of the receive are; what is in front of it is not checked. */
+static void scatter(struct faulted *f, const struct layout *l, uint8_t *plain, const uint8_t *message)
+{
+	uint32_t done = 0, skip = grh(f), left = skip + l->bytes;
+
+	for (unsigned int i = 0; i < PARTS; i++) {
+		const struct part *p = &l->part[i];
+		uint32_t n = p->len < left ? p->len : left;
+		uint8_t *to = (p->pinned ? plain : f->want) + p->at;
+		const uint8_t *from = (p->pinned ? f->plain : f->paged) + p->at;
+
+		for (uint32_t j = 0; j < n; j++, done++)
+			to[j] = done < skip ? from[j] : message[done - skip];
+		left -= n;
+	}
+}
+
+static void judge(struct faulted *f, const struct layout *l, const struct ibv_wc *wc, const uint8_t *plain)
+{
+	static uint8_t message[PAGE], want[SIZE];
+
+	KIT_CHECK(f->k,
+		  !wc->status && wc->byte_len == grh(f) + l->bytes && wc->wc_flags & IBV_WC_WITH_IMM &&
+			  be32toh(wc->imm_data) <= f->serial,
+		  "a message of %u bytes: status %s, byte_len %u", l->bytes,
+		  value_name(status_names, wc->status), wc->byte_len);
+	fill(message, l->bytes, be32toh(wc->imm_data));
+	memcpy(want, plain, SIZE);
+	scatter(f, l, want, message);
+	judge_bytes(&f->k->res->verdict, "the paged memory", f->want, f->paged, SIZE);
+	judge_bytes(&f->k->res->verdict, "the pinned memory", want, f->plain, SIZE);
+}
+
+/* One receive, and messages until one of them has come. */
+static void deliver(struct faulted *f, const struct layout *l)
+{
+	struct watchdog patience = watchdog(f->k->r->dut.timeout_ms);
+	struct ibv_sge from = {(uintptr_t)f->plain + SIZE - PAGE, l->bytes, f->plain_mr->lkey}, to[PARTS];
+	static uint8_t plain[SIZE];
+	struct ibv_wc wc;
+	bool came = false;
+
+	for (unsigned int i = 0; i < PARTS; i++) {
+		const struct part *p = &l->part[i];
+
+		to[i] = (struct ibv_sge){(uintptr_t)(p->pinned ? f->plain : f->paged) + p->at, p->len,
+					 (p->pinned ? f->plain_mr : f->paged_mr)->lkey};
+	}
+	if (!post_receive(f, to, PARTS))
+		return;
+	while (!came) {
+		struct ibv_send_wr wr = kit_wr(++f->serial, IBV_WR_SEND_WITH_IMM, &from);
+
+		wr.imm_data = htobe32(f->serial);
+		fill(f->plain + SIZE - PAGE, l->bytes, f->serial);
+		memcpy(plain, f->plain, SIZE);
+		if (!post(f, &wr) || !sent(f, &wc, &came))
+			return;
+		KIT_CHECK(f->k, came || !watchdog_expired(&patience), "no message of %u bytes arrives",
+			  l->bytes);
+	}
+	judge(f, l, &wc, plain);
+}
+
+static void paged_receives(struct kit *k)
+{
+	struct faulted f = {.k = k};
+
+	if (set_up(&f)) {
+		for (size_t i = 0; i < SIZE; i++)
+			f.want[i] = f.paged[i] = (uint8_t)(i * 5 + i / PAGE);
+		for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]) && KIT_GOOD(k); i++)
+			deliver(&f, &layouts[i]);
+	}
+	tear_down(&f);
+}
+
+/* ---- Stopped QPs ---- */
+
+static const struct act {
+	enum ibv_wr_opcode op;
+	bool local; /* whether the page that is absent is the request's own, or the other side's */
+} acts[] = {
+	{IBV_WR_SEND, true},	     {IBV_WR_SEND, false},      {IBV_WR_RDMA_WRITE, true},
+	{IBV_WR_RDMA_WRITE, false}, {IBV_WR_RDMA_READ, true}, {IBV_WR_RDMA_READ, false},
+};
+#define ACTS (sizeof(acts) / sizeof(acts[0]))
+
+static bool possible(const struct faulted *f, const struct act *act)
+{
+	return act->op == IBV_WR_SEND || reliable(f) ||
+	       (f->k->cell->qpt == IBV_QPT_UC && act->op == IBV_WR_RDMA_WRITE);
+}
+
+/* Where a request's bytes come from, and where they go; one of both is paged. */
+static uint8_t *source(const struct faulted *f, const struct act *act, size_t at)
+{
+	return (act->local == (act->op != IBV_WR_RDMA_READ) ? f->paged : f->plain) + at;
+}
+
+static uint8_t *sink(const struct faulted *f, const struct act *act, size_t at)
+{
+	return (act->local == (act->op != IBV_WR_RDMA_READ) ? f->plain : f->paged) + at;
+}
+
+static struct ibv_mr *region(const struct faulted *f, const uint8_t *at)
+{
+	return at >= f->paged && at < f->paged + SIZE ? f->paged_mr : f->plain_mr;
+}
+
+/* A receive and a request; both have a page at the offset `at` of the paged region. */
+static bool begin(struct faulted *f, const struct act *act, size_t at)
+{
+	uint8_t *from = source(f, act, at), *to = sink(f, act, at);
+	uint8_t *own = act->op == IBV_WR_RDMA_READ ? to : from, *other = own == to ? from : to;
+	struct ibv_sge sge = {(uintptr_t)own, LENGTH, region(f, own)->lkey};
+	struct ibv_send_wr wr = kit_wr(++f->serial, act->op, &sge);
+
+	fill(from, LENGTH, f->serial);
+	wr.wr.rdma.remote_addr = (uintptr_t)other;
+	wr.wr.rdma.rkey = region(f, other)->rkey;
+	return post(f, &wr);
+}
+
+static bool receive(struct faulted *f, const struct act *act, size_t at)
+{
+	uint8_t *to = act->op == IBV_WR_SEND ? sink(f, act, at) - grh(f) : f->plain;
+	struct ibv_sge sge = {(uintptr_t)to, grh(f) + LENGTH, region(f, to)->lkey};
+
+	return post_receive(f, &sge, 1);
+}
+
+/* The request has been carried out; unreliable ones are repeated until one has been. */
+static void carry_out(struct faulted *f, const struct act *act, size_t at)
+{
+	struct watchdog patience = watchdog(f->k->r->dut.timeout_ms);
+	struct ibv_wc wc;
+	bool done;
+
+	if (act->op == IBV_WR_SEND && !receive(f, act, at))
+		return;
+	do {
+		memset(sink(f, act, at), 0, LENGTH);
+		if (!begin(f, act, at))
+			return;
+		if (act->op == IBV_WR_SEND ? !sent(f, &wc, &done)
+					   : !kit_expect(f->k, &f->link, f->own.send_cq, f->own.qp, f->serial,
+							 IBV_WC_SUCCESS))
+			return;
+		if (act->op != IBV_WR_SEND)
+			done = !memcmp(sink(f, act, at), source(f, act, at), LENGTH);
+		KIT_CHECK(f->k, done || (!reliable(f) && !watchdog_expired(&patience)),
+			  "request %d was not executed", (int)act->op);
+	} while (!done);
+	judge_bytes(&f->k->res->verdict, "what was moved", source(f, act, at), sink(f, act, at), LENGTH);
+}
+
+/* Both end flushed, or as if nothing had happened meanwhile. */
+static void flushed(struct faulted *f)
+{
+	struct ibv_wc wc;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		if (!kit_wait(f->k, &f->link, i ? f->own.recv_cq : f->own.send_cq, &wc))
+			return;
+		KIT_CHECK(f->k, wc.status == IBV_WC_WR_FLUSH_ERR || !wc.status, "the %s ended with %s",
+			  i ? "receive" : "request", value_name(status_names, wc.status));
+	}
+}
+
+static bool stop(struct faulted *f, enum ibv_qp_state to)
+{
+	struct ibv_qp_attr attr = {.qp_state = to};
+	int ret;
+
+	if (to == IBV_QPS_UNKNOWN) { /* a new QP in its place */
+		ibv_destroy_qp(f->own.qp);
+		return own_create_qp(f->k, &f->own);
+	}
+	ret = own_modify(&f->own, &attr, IBV_QP_STATE);
+	if (ret)
+		KIT_FAULT(f->k, "ibv_modify_qp to %s failed with %s", own_state(to), errno_name(ret));
+	if (!ret && to == IBV_QPS_ERR)
+		flushed(f);
+	return KIT_GOOD(f->k) && (to == IBV_QPS_RESET || own_reset(f->k, &f->own));
+}
+
+static void live(struct faulted *f, const struct act *act, size_t at, enum ibv_qp_state to)
+{
+	struct ibv_wc wc;
+
+	if (!receive(f, act, at) || !begin(f, act, at) || !stop(f, to))
+		return;
+	KIT_CHECK(f->k, !ibv_poll_cq(f->own.send_cq, 1, &wc) && !ibv_poll_cq(f->own.recv_cq, 1, &wc),
+		  "a completion after the QP was stopped");
+	/* the same page, which may still be on its way, and others */
+	if (!bring_up(f))
+		return;
+	for (unsigned int i = 0; i < 3 && KIT_GOOD(f->k); i++)
+		carry_out(f, act, at + i * 2 * PAGE);
+	KIT_CHECK(f->k, !ibv_poll_cq(f->own.send_cq, 1, &wc) && !ibv_poll_cq(f->own.recv_cq, 1, &wc),
+		  "a completion of nothing that was posted");
+}
+
+static void paged_stopped(struct kit *k)
+{
+	const enum ibv_qp_state to = kit_arg(k, "to", IBV_QPS_RESET);
+	struct faulted f = {.k = k};
+
+	if (set_up(&f))
+		for (size_t i = 0; i < ACTS && KIT_GOOD(k); i++)
+			if (possible(&f, &acts[i]))
+				live(&f, &acts[i], (i * 6 + 1) * PAGE - 300, to);
+	tear_down(&f);
+}
+
+const struct scenario faulted_scenarios[] = {
+	{"paged_receives", paged_receives},
+	{"paged_stopped", paged_stopped},
+	{NULL, NULL},
+};
