@@ -3,7 +3,8 @@
 waits for the next one. What a program sees must be the same."""
 from dataclasses import replace
 
-from hcasim_conform.model.cells import NARROW
+from hcasim_conform.model.cells import NARROW, Expect
+from hcasim_conform.suites.base import Case
 
 # Suite and QP type: cases that keep several queues busy, or stop them.
 CHOSEN = {
@@ -19,15 +20,27 @@ CHOSEN = {
     ("region", "rc"): ("threads-own-qps",),
     ("rnr", "rc"): ("late-behind",),
     ("srq", "rc"): ("shared", "limits"),
-    ("state", "rc"): ("abrupt-reset", "abrupt-err", "recycle"),
+    ("state", "rc"): tuple(f"abrupt-{to}{mix}" for to in ("reset", "err", "destroyed") for mix in ("", "-mixed")),
+    ("state", "uc"): ("abrupt-reset", "abrupt-destroyed"),
+    ("objects", "rc"): ("regions-turn", "windows-turn"),
     ("tags", "rc"): ("full",),
     ("packet", "rc"): ("resources",),
     ("notify", "rc"): ("solicited-only", "moderated"),
 }
 
 
+
 def narrow(cases):
-    """The chosen ones among these cases, each with a narrow device."""
+    """The chosen ones among these cases, each with a narrow device, and one for such a device alone."""
+    yield Case(
+        suite="narrow",
+        qpt="RC",
+        case="most-regions",
+        scenario="most_regions",
+        says="on a device of few regions no more than max_mr are registered, and there is room for one when one has ended",
+        expect=Expect("ibv_reg_mr/RETURN-VALUE/dereg"),
+        wire=NARROW,
+    )
     for case in cases:
         if case.case in CHOSEN.get((case.suite, case.qpt.lower()), ()):
             says = f"with queues of one entry inside the device: {case.says}"

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """What objects share and hold: destruction in use, one CQ of several queues, members asked for alone, the longest lists,
 queues that stop while their requests are fetched."""
+from dataclasses import replace
+
 from hcasim_conform.model.cells import Expect
 from hcasim_conform.suites.base import Case, Suite
 
@@ -13,6 +15,7 @@ MAX_SEND = "ibv_create_qp/DESCRIPTION/max_send_wr"
 SRQ_GRANTED = "ibv_create_srq/DESCRIPTION/granted"
 ERROR = "ibv_poll_cq/DESCRIPTION/error"
 STATE = "ibv_modify_qp/DESCRIPTION/qp_state"
+DEREG = "ibv_reg_mr/RETURN-VALUE/dereg"
 
 MOST_SGES = 30  # of the adapters at hand
 ALLOCATORS = 1  # IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS
@@ -22,7 +25,12 @@ LONGEST = {
     "unasked": "with all inline data that was granted and not asked for, with 1 to 7 SGEs",
     "atomics": "an atomic",
 }
-STATES = {"reset": 0, "err": 6}  # enum ibv_qp_state
+STATES = {"reset": 0, "err": 6, "destroyed": 7}  # enum ibv_qp_state; the last: another QP is created
+AFTER = {
+    "reset": "a QP that goes to RESET right after it got requests forgets it, and what it has completed",
+    "err": "a QP that goes to ERR right after it got requests flushes what was not executed",
+    "destroyed": "of a QP that is destroyed right after it got requests nothing is left for the next one, in the same CQs",
+}
 
 # Case: QP type, what holds what, sentence, further sentences, needed capabilities.
 HELD = {
@@ -134,16 +142,27 @@ class Sharing(Suite):
         )
         for qpt in ("RC", "UC"):
             for name, state in STATES.items():
-                after = "flushes what was not executed" if state else "forgets it, and what it has completed"
-                yield self._case(
-                    "state",
-                    qpt,
-                    f"abrupt-{name}",
-                    "abrupt",
-                    Expect(STATE, errata=("QP-RECYCLE", "FLUSH-ORDER" if state else "CQ-PURGE")),
-                    f"a QP that goes to {name.upper()} right after it got requests {after}, in order, and works again",
-                    to=state,
-                )
+                expect = Expect(STATE, errata=("QP-RECYCLE", "FLUSH-ORDER" if name == "err" else "CQ-PURGE"))
+                says = f"{AFTER[name]}, in order, and works again"
+                yield self._case("state", qpt, f"abrupt-{name}", "abrupt", expect, says, to=state)
+                if qpt == "RC":
+                    says += ": WRITEs, READs and atomics"
+                    case = self._case(
+                        "state", qpt, f"abrupt-{name}-mixed", "abrupt", expect, says, to=state, mixed=1
+                    )
+                    yield replace(case, needs=("operations/RC/RDMA_READ", "operations/RC/ATOMIC_FETCH_AND_ADD"))
+
+        for case, windows in (("regions", 0), ("windows", 1)):
+            found = self._case(
+                "objects",
+                "RC",
+                f"{case}-turn",
+                "region_turns",
+                Expect(DEREG, errata=("KEY-LIFETIME",)),
+                f"{case} that end and begin hundreds of times: no two have a key at a time, each key is that of its region, and not valid afterwards",
+                windows=windows,
+            )
+            yield replace(found, needs=("memory_windows/2",)) if windows else found
 
         for qpt, name in (("RC", "SEND"), ("RC", "RDMA_WRITE"), ("RC", "RDMA_READ"), ("UC", "RDMA_WRITE")):
             yield Case(

@@ -106,5 +106,6 @@ extern const struct scenario excluded_scenarios[];
 extern const struct scenario halted_scenarios[];
 extern const struct scenario longest_scenarios[];
 extern const struct scenario faulted_scenarios[];
+extern const struct scenario turn_scenarios[];
 
 #endif

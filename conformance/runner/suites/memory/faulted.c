@@ -255,7 +255,7 @@ static const struct act {
 	enum ibv_wr_opcode op;
 	bool local; /* whether the page that is absent is the request's own, or the other side's */
 } acts[] = {
-	{IBV_WR_SEND, true},	     {IBV_WR_SEND, false},      {IBV_WR_RDMA_WRITE, true},
+	{IBV_WR_SEND, true},        {IBV_WR_SEND, false},     {IBV_WR_RDMA_WRITE, true},
 	{IBV_WR_RDMA_WRITE, false}, {IBV_WR_RDMA_READ, true}, {IBV_WR_RDMA_READ, false},
 };
 #define ACTS (sizeof(acts) / sizeof(acts[0]))

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* A QP of the requester, connected to itself, is moved to RESET or ERR while its adapter fetches what was just posted. */
+/*
+ * A QP of the requester, connected to itself, is moved to RESET or ERR, or destroyed, while its adapter fetches and carries
+ * out what was just posted.
+ */
 #include <errno.h>
 #include <string.h>
 
 #include "judge/watchdog.h"
 #include "suites/objects/own.h"
 
-#define MOST  40 /* requests of one life */
-#define BYTES 96
+#define MOST   40 /* requests of one life */
+#define BYTES  96
+#define ADDEND 0x0102030405ull
+#define RIGHTS (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
 struct life {
 	struct kit *k;
 	struct own o;
 	struct ibv_mr *mr;
+	bool mixed;   /* WRITEs, READs and atomics in turn; otherwise WRITEs */
 	uint8_t *mem; /* what is sent, and behind it what is written */
 	unsigned int serial;
 };
@@ -22,7 +28,52 @@ static uint8_t *target(const struct life *f, unsigned int i)
 	return f->mem + (size_t)(MOST + i) * BYTES;
 }
 
-/* Signaled WRITEs and receives, as a list or one by one. All wr_ids of all lives are different. */
+static uint8_t *local(const struct life *f, unsigned int i)
+{
+	return f->mem + (size_t)i * BYTES;
+}
+
+static enum ibv_wr_opcode operation(const struct life *f, unsigned int i)
+{
+	static const enum ibv_wr_opcode turns[] = {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
+						   IBV_WR_ATOMIC_FETCH_AND_ADD};
+
+	return turns[f->mixed ? i % 3 : 0];
+}
+
+/* The request, whose bytes on both sides are its own. */
+static struct ibv_send_wr request(struct life *f, unsigned int i, struct ibv_sge *sge)
+{
+	const enum ibv_wr_opcode op = operation(f, i);
+	const bool atomic = op == IBV_WR_ATOMIC_FETCH_AND_ADD;
+	struct ibv_send_wr wr = kit_wr(f->serial + i, op, sge);
+
+	*sge = (struct ibv_sge){(uintptr_t)local(f, i), atomic ? 8 : BYTES, f->mr->lkey};
+	memset(op == IBV_WR_RDMA_WRITE ? local(f, i) : target(f, i), (int)(f->serial + i) % 255 + 1, BYTES);
+	if (atomic) {
+		wr.wr.atomic.remote_addr = (uintptr_t)target(f, i);
+		wr.wr.atomic.rkey = f->mr->rkey;
+		wr.wr.atomic.compare_add = ADDEND;
+	} else {
+		wr.wr.rdma.remote_addr = (uintptr_t)target(f, i);
+		wr.wr.rdma.rkey = f->mr->rkey;
+	}
+	return wr;
+}
+
+/* Whether it has been executed, once. */
+static bool executed(const struct life *f, unsigned int i)
+{
+	uint64_t left, found;
+
+	if (operation(f, i) != IBV_WR_ATOMIC_FETCH_AND_ADD)
+		return !memcmp(target(f, i), local(f, i), BYTES);
+	memcpy(&left, target(f, i), sizeof(left));
+	memcpy(&found, local(f, i), sizeof(found));
+	return left == found + ADDEND && target(f, i)[BYTES - 1] == (f->serial + i) % 255 + 1;
+}
+
+/* Signaled requests and receives, as a list or one by one. All wr_ids of all lives are different. */
 static bool post(struct life *f, unsigned int num, bool list)
 {
 	struct ibv_send_wr wr[MOST], *bad;
@@ -32,11 +83,7 @@ static bool post(struct life *f, unsigned int num, bool list)
 
 	memset(f->mem, 0, (size_t)2 * MOST * BYTES);
 	for (unsigned int i = 0; i < num; i++) {
-		memset(f->mem + (size_t)i * BYTES, (int)(f->serial + i) % 255 + 1, BYTES);
-		sge[i] = (struct ibv_sge){(uintptr_t)f->mem + (size_t)i * BYTES, BYTES, f->mr->lkey};
-		wr[i] = kit_wr(f->serial + i, IBV_WR_RDMA_WRITE, &sge[i]);
-		wr[i].wr.rdma.remote_addr = (uintptr_t)target(f, i);
-		wr[i].wr.rdma.rkey = f->mr->rkey;
+		wr[i] = request(f, i, &sge[i]);
 		wr[i].next = list && i + 1 < num ? &wr[i + 1] : NULL;
 	}
 	for (unsigned int i = 0; i < num && !ret; i++) {
@@ -79,8 +126,7 @@ static void flushed(struct life *f, unsigned int num)
 		KIT_CHECK(f->k, wc.status == IBV_WC_WR_FLUSH_ERR || (!flush && !wc.status),
 			  "request %u of %u ended with %s", i, num, value_name(status_names, wc.status));
 		flush = wc.status;
-		KIT_CHECK(f->k,
-			  flush || !reliable(f) || !memcmp(target(f, i), f->mem + (size_t)i * BYTES, BYTES),
+		KIT_CHECK(f->k, flush || !reliable(f) || executed(f, i),
 			  "request %u completed with success, and was not executed", i);
 	}
 	for (unsigned int i = 0; i < num; i++) {
@@ -99,38 +145,64 @@ static void silent(struct life *f, const char *when)
 		  "a completion with wr_id %llu %s", (unsigned long long)wc.wr_id, when);
 }
 
+static bool bring_up(struct life *f)
+{
+	struct ibv_qp_attr attr = {.qp_access_flags = RIGHTS};
+	int ret;
+
+	f->serial += MOST;
+	if (!own_reach(f->k, &f->o, IBV_QPS_RTS))
+		return false;
+	ret = f->mixed ? own_modify(&f->o, &attr, IBV_QP_ACCESS_FLAGS) : 0;
+	if (ret)
+		KIT_FAULT(f->k, "ibv_modify_qp of qp_access_flags failed with %s", errno_name(ret));
+	return !ret;
+}
+
 /* From RESET: everything is executed once, and nothing of the life before turns up. */
 static void works(struct life *f, unsigned int num)
 {
 	struct ibv_wc wc;
 
-	f->serial += MOST;
-	if (!own_reach(f->k, &f->o, IBV_QPS_RTS) || !post(f, num, true))
+	if (!bring_up(f) || !post(f, num, true))
 		return;
 	for (unsigned int i = 0; i < num; i++) {
 		if (!next(f, f->o.send_cq, i, &wc))
 			return;
 		KIT_CHECK(f->k, !wc.status, "request %u after the change ended with %s", i,
 			  value_name(status_names, wc.status));
+		KIT_CHECK(f->k, !reliable(f) || executed(f, i), "request %u after the change has other bytes",
+			  i);
 	}
-	KIT_CHECK(f->k, !reliable(f) || !memcmp(f->mem, target(f, 0), (size_t)num * BYTES),
-		  "a request after the change wrote other bytes");
 	silent(f, "after all requests were executed");
 }
 
-static void live(struct life *f, unsigned int num, bool list, enum ibv_qp_state to)
+/* To a state, or another QP in its place. */
+static bool stop(struct life *f, enum ibv_qp_state to)
 {
 	struct ibv_qp_attr attr = {.qp_state = to};
 	int ret;
 
-	f->serial += MOST;
-	if (!own_reach(f->k, &f->o, IBV_QPS_RTS) || !post(f, num, list))
+	if (to != IBV_QPS_UNKNOWN) {
+		ret = own_modify(&f->o, &attr, IBV_QP_STATE);
+		if (ret)
+			KIT_FAULT(f->k, "ibv_modify_qp to %s failed with %s", own_state(to), errno_name(ret));
+		return !ret;
+	}
+	ret = ibv_destroy_qp(f->o.qp);
+	f->o.qp = NULL;
+	if (ret)
+		KIT_FAULT(f->k, "ibv_destroy_qp failed with %s", errno_name(ret));
+	return !ret && own_create_qp(f->k, &f->o);
+}
+
+static void live(struct life *f, unsigned int num, bool list, enum ibv_qp_state to)
+{
+	if (!bring_up(f) || !post(f, num, list) || !stop(f, to))
 		return;
-	ret = own_modify(&f->o, &attr, IBV_QP_STATE);
-	KIT_CHECK(f->k, !ret, "ibv_modify_qp to %s failed with %s", own_state(to), errno_name(ret));
 	if (to == IBV_QPS_ERR)
 		flushed(f, num);
-	if (KIT_GOOD(f->k) && (to == IBV_QPS_RESET || own_reset(f->k, &f->o)))
+	if (KIT_GOOD(f->k) && (to != IBV_QPS_ERR || own_reset(f->k, &f->o)))
 		silent(f, "after the QP went to RESET");
 	if (KIT_GOOD(f->k))
 		works(f, 3);
@@ -142,12 +214,11 @@ static void abrupt(struct kit *k)
 {
 	const enum ibv_qp_state to = kit_arg(k, "to", 0);
 	struct ibv_pd *pd = k->r->dut.requester.pd;
-	struct life f = {.k = k, .o = {.to_itself = true}};
+	struct life f = {.k = k, .o = {.to_itself = true}, .mixed = kit_arg(k, "mixed", 0)};
 
 	f.o.init.cap = (struct ibv_qp_cap){MOST, MOST, 1, 1, 0};
 	f.mem = end_alloc(pd, (size_t)2 * MOST * BYTES);
-	f.mr = f.mem ? ibv_reg_mr(pd, f.mem, (size_t)2 * MOST * BYTES,
-				  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
+	f.mr = f.mem ? ibv_reg_mr(pd, f.mem, (size_t)2 * MOST * BYTES, IBV_ACCESS_LOCAL_WRITE | RIGHTS)
 		     : NULL;
 	if (!f.mr)
 		KIT_FAULT(k, "memory of the case: %s", errno_name(errno));

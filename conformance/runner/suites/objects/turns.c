@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Regions and windows that come and go: a key is valid from its creation to its end, also where the device uses a number again. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suites/objects/own.h"
+
+#define HELD   12 /* regions at a time */
+#define TURNS  240
+#define PAGE   4096u
+#define BYTES  96u
+#define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE)
+
+struct turns {
+	struct kit *k;
+	struct own own;
+	struct link link; /* for kit_wait() alone */
+	uint8_t *mem;
+	struct ibv_mr *mr[HELD];
+	struct ibv_mw *mw[HELD];
+	uint32_t ended; /* a key that is not valid any more */
+	bool windows;
+};
+
+static bool set_up(struct turns *t)
+{
+	t->windows = kit_arg(t->k, "windows", 0);
+	t->own.to_itself = true;
+	t->mem = end_alloc(t->k->r->dut.requester.pd, HELD * (size_t)PAGE);
+	if (!t->mem) {
+		KIT_FAULT(t->k, "no memory");
+		return false;
+	}
+	if (!own_create(t->k, &t->own, IBV_QPT_RC) || !own_reach(t->k, &t->own, IBV_QPS_RTS))
+		return false;
+	t->link = (struct link){.dut = &t->k->r->dut, .cq = t->own.send_cq, .peer_cq = t->own.recv_cq};
+	return true;
+}
+
+static void end(struct turns *t, unsigned int i)
+{
+	int ret = t->mr[i] ? ibv_dereg_mr(t->mr[i]) : 0;
+
+	if (!ret && t->mw[i])
+		ret = ibv_dealloc_mw(t->mw[i]);
+	if (ret)
+		KIT_FAULT(t->k, "the end of region or window %u failed with %s", i, errno_name(ret));
+	t->mr[i] = NULL;
+	t->mw[i] = NULL;
+}
+
+static void tear_down(struct turns *t)
+{
+	own_destroy(&t->own);
+	for (unsigned int i = 0; i < HELD; i++)
+		end(t, i);
+	end_free(t->mem);
+}
+
+/* No two keys that are valid at a time are equal. */
+static bool distinct(struct turns *t)
+{
+	uint32_t keys[2 * HELD];
+	unsigned int num = 0;
+
+	for (unsigned int i = 0; i < HELD; i++) {
+		if (t->mr[i])
+			keys[num++] = t->mr[i]->rkey;
+		if (t->mw[i])
+			keys[num++] = t->mw[i]->rkey;
+	}
+	for (unsigned int i = 0; i < num; i++)
+		for (unsigned int j = 0; j < i; j++)
+			if (!kit_holds(t->k, keys[i] != keys[j])) {
+				KIT_FAULT(t->k, "two of %u keys are 0x%x", num, keys[i]);
+				return false;
+			}
+	return true;
+}
+
+/* A WRITE from one region to another one. */
+static bool carry(struct turns *t, unsigned int turn, unsigned int from, unsigned int to)
+{
+	uint8_t *at = t->mem + (size_t)from * PAGE, *into = t->mem + (size_t)to * PAGE + PAGE - BYTES;
+	struct ibv_sge sge = {(uintptr_t)at, BYTES, t->mr[from]->lkey};
+	struct ibv_send_wr wr = kit_wr(turn, IBV_WR_RDMA_WRITE, &sge), *bad;
+
+	memset(at, (int)turn + 1, BYTES);
+	wr.wr.rdma.remote_addr = (uintptr_t)into;
+	wr.wr.rdma.rkey = t->mr[to]->rkey;
+	if (ibv_post_send(t->own.qp, &wr, &bad)) {
+		KIT_FAULT(t->k, "posting was refused");
+		return false;
+	}
+	if (!kit_expect(t->k, &t->link, t->own.send_cq, t->own.qp, turn, IBV_WC_SUCCESS))
+		return false;
+	judge_bytes(&t->k->res->verdict, "what was written", at, into, BYTES);
+	return KIT_GOOD(t->k);
+}
+
+static bool begin(struct turns *t, unsigned int i)
+{
+	struct ibv_pd *pd = t->k->r->dut.requester.pd;
+
+	t->mr[i] = ibv_reg_mr(pd, t->mem + (size_t)i * PAGE, PAGE, ACCESS);
+	t->mw[i] = t->windows && t->mr[i] ? ibv_alloc_mw(pd, IBV_MW_TYPE_2) : NULL;
+	if (!t->mr[i] || (t->windows && !t->mw[i]))
+		KIT_FAULT(t->k, "a region or a window was refused with %s", errno_name(errno));
+	return KIT_GOOD(t->k);
+}
+
+/* Another one than the oldest ends first, so that numbers come back in another order than they were given out. */
+static bool turn(struct turns *t, unsigned int n)
+{
+	const unsigned int i = n * 7 % HELD, to = (i + 5) % HELD;
+
+	if (t->mr[i])
+		t->ended = t->mr[i]->rkey;
+	end(t, i);
+	return KIT_GOOD(t->k) && begin(t, i) && distinct(t) && (!t->mr[to] || carry(t, n, i, to));
+}
+
+/* A WRITE with a key that has ended. The QP is its own peer, whose failure may come first. */
+static void use_ended(struct turns *t)
+{
+	struct ibv_sge sge = {(uintptr_t)t->mem, 8, t->mr[0]->lkey};
+	struct ibv_send_wr wr = kit_wr(TURNS, IBV_WR_RDMA_WRITE, &sge), *bad;
+	struct ibv_wc wc;
+
+	wr.wr.rdma.remote_addr = (uintptr_t)t->mem + 64;
+	wr.wr.rdma.rkey = t->ended;
+	memset(t->mem, 0x5a, 128);
+	memset(t->mem, 0xa5, 8);
+	KIT_CHECK(t->k, !ibv_post_send(t->own.qp, &wr, &bad), "posting was refused");
+	if (!kit_wait(t->k, &t->link, t->own.send_cq, &wc))
+		return;
+	KIT_CHECK(t->k, wc.status == IBV_WC_REM_ACCESS_ERR || wc.status == IBV_WC_WR_FLUSH_ERR,
+		  "a WRITE with the key of a region that has ended: status %s",
+		  value_name(status_names, wc.status));
+	KIT_CHECK(t->k, t->mem[64] == 0x5a, "the key of a region that has ended gives access");
+}
+
+static void region_turns(struct kit *k)
+{
+	struct turns t = {.k = k};
+
+	if (set_up(&t)) {
+		for (unsigned int n = 0; n < TURNS && KIT_GOOD(k); n++)
+			turn(&t, n);
+		if (KIT_GOOD(k))
+			use_ended(&t);
+	}
+	tear_down(&t);
+}
+
+/* As many as there can be, then a refusal; when one has ended there is room for one, and no more. */
+static void most_regions(struct kit *k)
+{
+	const struct end *end = &k->r->dut.requester;
+	const int most = end->attr.max_mr;
+	struct ibv_mr **mr = calloc((size_t)most + 1, sizeof(*mr));
+	uint8_t *mem = end_alloc(end->pd, PAGE);
+	int num = 0;
+
+	link_destroy(k->l);
+	while (mr && mem && num <= most && (mr[num] = ibv_reg_mr(end->pd, mem, PAGE, ACCESS)))
+		num++;
+	if (!kit_holds(k, num && num <= most && errno == ENOMEM))
+		KIT_FAULT(k, "%d regions, then %s; max_mr is %d", num, errno_name(errno), most);
+	for (int i = 0; i < 3 && KIT_GOOD(k); i++) {
+		const int out = num * i / 3;
+
+		if (ibv_dereg_mr(mr[out]))
+			KIT_FAULT(k, "ibv_dereg_mr failed");
+		mr[out] = ibv_reg_mr(end->pd, mem, PAGE, ACCESS);
+		if (!kit_holds(k, mr[out]))
+			KIT_FAULT(k, "there is no room for a region after another one has ended: %s",
+				  errno_name(errno));
+		else if (!kit_holds(k, !ibv_reg_mr(end->pd, mem, PAGE, ACCESS)))
+			KIT_FAULT(k, "one more region than before");
+	}
+	while (num-- > 0)
+		if (mr[num])
+			ibv_dereg_mr(mr[num]);
+	end_free(mem);
+	free(mr);
+}
+
+const struct scenario turn_scenarios[] = {
+	{"region_turns", region_turns},
+	{"most_regions", most_regions},
+	{NULL, NULL},
+};
