@@ -35,8 +35,8 @@ ENDS = {
 
 
 def test_a_device_that_has_everything_runs_every_cell(write_dut, cells):
-    faults = {"start": ["run", "--fault", "{faults}"]}
-    device = dut.load(str(write_dut(capabilities={"misuse": True}, faults=faults, **ENDS)))
+    faults, narrow = {"start": ["run", "--fault", "{faults}"]}, {"start": ["run", "--set", "fifo.tx=1"]}
+    device = dut.load(str(write_dut(capabilities={"misuse": True}, faults=faults, narrow=narrow, **ENDS)))
     assert all(device.supports(c) for c in cells)
 
 
@@ -54,9 +54,22 @@ def test_a_wire_with_faults(write_dut, by_id):
     assert [{cell.wire for cell in group} for group in groups] == [{"loss=0.05"}, {""}, {"dup=1"}]
 
 
+def test_a_narrow_device(write_dut, by_id):
+    """Cells that need one are skipped if the DUT has no command for it; it is not that for a wire with faults."""
+    narrow = by_id["suite/narrow/rc/cq-doorbells"]
+    device = dut.load(str(write_dut(start=["run"], faults={"start": ["run", "--fault", "{faults}"]})))
+    assert device.lacks(narrow) == "narrow: the DUT file has no way to a device with short queues inside"
+    device = dut.load(str(write_dut(start=["run"], narrow={"start": ["run", "--set", "fifo.tx=1"]})))
+    assert device.supports(narrow)
+    assert device.start_for(narrow.wire) == ["run", "--set", "fifo.tx=1"]
+    assert device.lacks(by_id["suite/lossy/rc/loss"]) == "wire: the DUT file has no way to a wire with faults"
+    groups = list(drive.groups([narrow, by_id["suite/cq/rc/doorbells"]]))
+    assert [[cell.id for cell in group] for group in groups] == [[narrow.id], ["suite/cq/rc/doorbells"]]
+
+
 def test_what_the_pages_do_not_ask_for_must_be_declared(write_dut, cells):
     device = dut.load(str(write_dut(capabilities={}, **ENDS)))
-    assert {c.short for c in cells if not device.supports(c)} == {"misuse", "lossy"}
+    assert {c.short for c in cells if not device.supports(c)} == {"misuse", "lossy", "narrow"}
 
 
 @pytest.mark.parametrize(

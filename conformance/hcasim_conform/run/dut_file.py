@@ -14,7 +14,14 @@ HERE = Path(__file__).resolve().parents[2]
 DUTS = HERE / "duts"
 SCHEMA = HERE / "schema" / "dut.schema.json"
 DEVICE = "device:"
-COMMANDS = (("start",), ("service",), ("peer_command",), ("tap", "start"), ("faults", "start"), ("narrow", "start"))
+COMMANDS = (
+    ("start",),
+    ("service",),
+    ("peer_command",),
+    ("tap", "start"),
+    ("faults", "start"),
+    ("narrow", "start"),
+)
 
 
 class DutError(Exception):

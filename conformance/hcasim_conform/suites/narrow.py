@@ -20,14 +20,15 @@ CHOSEN = {
     ("region", "rc"): ("threads-own-qps",),
     ("rnr", "rc"): ("late-behind",),
     ("srq", "rc"): ("shared", "limits"),
-    ("state", "rc"): tuple(f"abrupt-{to}{mix}" for to in ("reset", "err", "destroyed") for mix in ("", "-mixed")),
+    ("state", "rc"): tuple(
+        f"abrupt-{to}{mix}" for to in ("reset", "err", "destroyed") for mix in ("", "-mixed")
+    ),
     ("state", "uc"): ("abrupt-reset", "abrupt-destroyed"),
     ("objects", "rc"): ("regions-turn", "windows-turn"),
-    ("tags", "rc"): ("full",),
+    ("tags", "rc"): ("full", "rndv-many", "rndv-stopped"),
     ("packet", "rc"): ("resources",),
     ("notify", "rc"): ("solicited-only", "moderated"),
 }
-
 
 
 def narrow(cases):
@@ -37,8 +38,9 @@ def narrow(cases):
         qpt="RC",
         case="most-regions",
         scenario="most_regions",
-        says="on a device of few regions no more than max_mr are registered, and there is room for one when one has ended",
+        says="on a device of few regions and windows there are no more than max_mr and max_mw, and room for one when one has ended",
         expect=Expect("ibv_reg_mr/RETURN-VALUE/dereg"),
+        needs=("memory_windows/2",),
         wire=NARROW,
     )
     for case in cases:

@@ -47,6 +47,19 @@ class Paging(Suite):
             ask=("SEND", "RDMA_READ"),
             needs=("on_demand/RC/READ",),
         )
+        yield Case(
+            suite="paging",
+            qpt="RC",
+            case="unmapped-behind",
+            scenario="read_unmapped",
+            says="pages that are unmapped while a READ is answered, with READs and WRITEs behind it, are mapped again: each brings every byte, "
+            "in order",
+            expect=Expect(ON_DEMAND),
+            wrs=(self.work("RDMA_READ", "RC", SIGNALED, size=64),),
+            args={"sent_again": 1, "behind": 1},
+            ask=("SEND", "RDMA_READ"),
+            needs=("on_demand/RC/READ", "on_demand/RC/WRITE"),
+        )
         for case, name, status, says in (
             ("gap-read", "RDMA_READ", "REM_ACCESS_ERR", "a READ"),
             ("gap-receive", "SEND", "REM_OP_ERR", "a message for a receive"),
@@ -123,6 +136,16 @@ class Paging(Suite):
                 expect=Expect(ON_DEMAND),
                 needs=(f"on_demand/{qpt}/RECV",),
             )
+            if qpt == "RC":
+                yield Case(
+                    suite="paging",
+                    qpt=qpt,
+                    case="read-only",
+                    scenario="paged_read_only",
+                    says="SENDs and WRITEs from pages that may only be read, and READs of them, are executed while the device has no such page",
+                    expect=Expect(ON_DEMAND),
+                    needs=tuple(f"on_demand/RC/{name}" for name in needs),
+                )
             for case, state in STATES.items():
                 yield Case(
                     suite="paging",

@@ -150,7 +150,9 @@ class Sharing(Suite):
                     case = self._case(
                         "state", qpt, f"abrupt-{name}-mixed", "abrupt", expect, says, to=state, mixed=1
                     )
-                    yield replace(case, needs=("operations/RC/RDMA_READ", "operations/RC/ATOMIC_FETCH_AND_ADD"))
+                    yield replace(
+                        case, needs=("operations/RC/RDMA_READ", "operations/RC/ATOMIC_FETCH_AND_ADD")
+                    )
 
         for case, windows in (("regions", 0), ("windows", 1)):
             found = self._case(

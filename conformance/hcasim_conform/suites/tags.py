@@ -84,6 +84,10 @@ class Tags(Suite):
         says = "the device reads the data, and then sends IBV_TMH_FIN with the headers of the request"
         for length in (1, 1000, LONG):
             yield self._case(f"rndv-{length}", "tag_rendezvous", f"{TEXT}fin", says, length=length)
+        says = "more requests at a time than a device serves at once: each is matched, read and answered, in order, twice"
+        yield self._case("rndv-many", "tag_rendezvous_many", f"{TEXT}fin", says)
+        says = "QPs that go to RESET while requests are served forget them; the next ones are matched, read and answered"
+        yield self._case("rndv-stopped", "tag_rendezvous_stopped", f"{TEXT}fin", says, ("QP-RECYCLE",))
         says = "the READ fails: the match is reported, then IBV_WC_REM_ACCESS_ERR, nothing is written, and the QP is in ERR"
         yield self._case(
             "rndv-rkey", "tag_unreadable", f"{TEXT}fin", says, ("FAILURE-STATUS",), level="SHOULD"

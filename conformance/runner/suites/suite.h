@@ -107,5 +107,6 @@ extern const struct scenario halted_scenarios[];
 extern const struct scenario longest_scenarios[];
 extern const struct scenario faulted_scenarios[];
 extern const struct scenario turn_scenarios[];
+extern const struct scenario rendezvous_scenarios[];
 
 #endif

@@ -329,6 +329,26 @@ static void carry_out(struct faulted *f, const struct act *act, size_t at)
 	judge_bytes(&f->k->res->verdict, "what was moved", source(f, act, at), sink(f, act, at), LENGTH);
 }
 
+/* The bytes of pages that nobody may write come to the other side. */
+static void fetch(struct faulted *f, const struct act *act, size_t at)
+{
+	uint8_t *to = sink(f, act, at), *from = source(f, act, at);
+	struct ibv_sge sge = {(uintptr_t)(act->local ? from : to), LENGTH,
+			      region(f, act->local ? from : to)->lkey};
+	struct ibv_send_wr wr = kit_wr(++f->serial, act->op, &sge);
+	struct ibv_wc wc;
+
+	memset(to, 0, LENGTH);
+	wr.wr.rdma.remote_addr = (uintptr_t)(act->local ? to : from);
+	wr.wr.rdma.rkey = region(f, act->local ? to : from)->rkey;
+	if ((act->op == IBV_WR_SEND && !receive(f, act, at)) || !post(f, &wr) ||
+	    !kit_expect(f->k, &f->link, f->own.send_cq, f->own.qp, f->serial, IBV_WC_SUCCESS))
+		return;
+	if (act->op == IBV_WR_SEND && !kit_wait(f->k, &f->link, f->own.recv_cq, &wc))
+		return;
+	judge_bytes(&f->k->res->verdict, "what comes from pages that may only be read", from, to, LENGTH);
+}
+
 /* Both end flushed, or as if nothing had happened meanwhile. */
 static void flushed(struct faulted *f)
 {
@@ -388,7 +408,34 @@ static void paged_stopped(struct kit *k)
 	tear_down(&f);
 }
 
+/* ---- Memory that may only be read ---- */
+
+/* A region of pages without the right to write, local and remote: what is sent and what is read comes from it. */
+static void paged_read_only(struct kit *k)
+{
+	struct faulted f = {.k = k};
+	struct ibv_mr *fit = NULL;
+
+	if (set_up(&f)) {
+		for (size_t i = 0; i < SIZE; i++)
+			f.paged[i] = (uint8_t)(i * 11 + i / PAGE);
+		fit = f.paged_mr;
+		mprotect(f.paged, SIZE, PROT_READ);
+		f.paged_mr = ibv_reg_mr(k->r->dut.requester.pd, f.paged, SIZE,
+					IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
+		if (!f.paged_mr)
+			KIT_FAULT(k, "the region that may only be read: %s", errno_name(errno));
+		for (size_t i = 0; i < ACTS && KIT_GOOD(k); i++)
+			if (possible(&f, &acts[i]) && source(&f, &acts[i], 0) == f.paged)
+				fetch(&f, &acts[i], (i + 1) * 3 * PAGE - 300);
+	}
+	if (fit)
+		ibv_dereg_mr(fit);
+	tear_down(&f);
+}
+
 const struct scenario faulted_scenarios[] = {
+	{"paged_read_only", paged_read_only},
 	{"paged_receives", paged_receives},
 	{"paged_stopped", paged_stopped},
 	{NULL, NULL},

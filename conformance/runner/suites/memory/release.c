@@ -10,6 +10,7 @@
 #include "suites/kit.h"
 
 #define SIZE   (1 << 20) /* thousands of packets */
+#define SPACE  (1 << 13) /* bytes for a request behind a READ */
 #define OVER   (1 << 14) /* bytes around the first page that is not mapped */
 #define REMOTE (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
@@ -19,14 +20,18 @@ struct release {
 	struct ibv_mr *mr;
 	uint8_t *to;
 	struct ibv_mr *to_mr;
+	uint32_t read; /* bytes of the long READ; 0: SIZE */
 };
 
 static bool set_up(struct release *t, int access)
 {
-	/* no retry: what is not answered must be refused with an RNR NAK */
-	static const struct ibv_qp_attr patient = {
-		.min_rnr_timer = 1, .timeout = 18, .retry_cnt = 0, .rnr_retry = 7};
-	static const struct link_opts opts = {.mtu = IBV_MTU_256, .attr = &patient};
+	/* no retry: what is not answered must be refused with an RNR NAK; answers to requests behind it may be lost */
+	const struct ibv_qp_attr patient = {.min_rnr_timer = 1,
+					    .timeout = t->read ? 14 : 18,
+					    .retry_cnt = t->read ? 7 : 0,
+					    .rnr_retry = 7};
+	const struct link_opts opts = {
+		.mtu = IBV_MTU_256, .attr = &patient, .rd_atomic = -1, .receives = 8};
 	const struct end *end = &t->k->r->dut.requester, *other = &t->k->r->dut.responder;
 
 	if (!kit_link(t->k, API_POST, &opts))
@@ -62,7 +67,7 @@ static void tear_down(struct release *t)
 static bool begin_read(struct release *t)
 {
 	struct link *l = t->k->l;
-	struct ibv_sge sge = {(uintptr_t)t->to, SIZE, t->to_mr->lkey};
+	struct ibv_sge sge = {(uintptr_t)t->to, t->read ? t->read : SIZE, t->to_mr->lkey};
 	struct ibv_send_wr wr = kit_wr(0x4ead, IBV_WR_RDMA_READ, &sge);
 	int ret;
 
@@ -78,7 +83,8 @@ static bool begin_read(struct release *t)
 static void judge_read(struct release *t)
 {
 	end_sync();
-	judge_bytes(&t->k->res->verdict, "what the READ has brought", t->buf, t->to, SIZE);
+	judge_bytes(&t->k->res->verdict, "what the READ has brought", t->buf, t->to,
+		    t->read ? t->read : SIZE);
 }
 
 /* Either everything was read before, or the READ is refused, with an event at the QP that refuses it. */
@@ -110,16 +116,65 @@ static void read_dereg(struct kit *k)
 	tear_down(&t);
 }
 
+#define BEHIND 5
+
+/* READs and WRITEs behind it, each with its own place at the end of both regions. */
+static bool post_behind(struct release *t)
+{
+	static const uint32_t lengths[BEHIND] = {64, 3000, 1, 900, 256};
+	struct ibv_send_wr wr[BEHIND];
+	struct ibv_sge sge[BEHIND];
+	int ret;
+
+	for (unsigned int i = 0; i < BEHIND; i++) {
+		const size_t at = SIZE - (BEHIND - i) * (size_t)SPACE;
+
+		sge[i] = (struct ibv_sge){(uintptr_t)t->to + at, lengths[i], t->to_mr->lkey};
+		wr[i] = kit_wr(0x4eae + i, i == 3 ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ, &sge[i]);
+		wr[i].wr.rdma.remote_addr = (uintptr_t)t->buf + at;
+		wr[i].wr.rdma.rkey = t->mr->rkey;
+		wr[i].next = i + 1 < BEHIND ? &wr[i + 1] : NULL;
+		if (i == 3) /* the bytes that are there already */
+			memcpy(t->to + at, t->buf + at, lengths[i]);
+	}
+	end_push();
+	ret = kit_post(t->k, t->k->l->peer, t->k->l->qp, wr, NULL);
+	if (ret)
+		KIT_FAULT(t->k, "posting was refused with %s", errno_name(ret));
+	return !ret;
+}
+
+static void judge_behind(struct release *t)
+{
+	static const uint32_t lengths[BEHIND] = {64, 3000, 1, 900, 256};
+	struct link *l = t->k->l;
+
+	for (unsigned int i = 0; i < BEHIND; i++) {
+		const size_t at = SIZE - (BEHIND - i) * (size_t)SPACE;
+
+		if (!kit_expect(t->k, l, l->peer_cq, l->peer, 0x4eae + i, IBV_WC_SUCCESS))
+			return;
+		end_sync();
+		judge_bytes(&t->k->res->verdict, "what a request behind the READ has moved", t->buf + at,
+			    t->to + at, lengths[i]);
+	}
+}
+
 /* Pages of an on-demand region are unmapped, and mapped again when they are accessed. */
 static void read_unmapped(struct kit *k)
 {
-	struct release t = {.k = k};
+	const bool behind = kit_arg(k, "behind", 0);
+	struct release t = {.k = k, .read = SIZE - (behind ? BEHIND * SPACE : 0)};
 
-	if (set_up(&t, IBV_ACCESS_ON_DEMAND) && begin_read(&t)) {
+	if (set_up(&t,
+		   IBV_ACCESS_ON_DEMAND | (behind ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0)) &&
+	    begin_read(&t) && (!behind || post_behind(&t))) {
 		for (unsigned int i = 0; i < 4; i++)
 			madvise(t.buf + i * (SIZE / 4), SIZE - i * (SIZE / 4), MADV_DONTNEED);
 		if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x4ead, IBV_WC_SUCCESS))
 			judge_read(&t);
+		if (behind && KIT_GOOD(k))
+			judge_behind(&t);
 	}
 	tear_down(&t);
 }

@@ -154,37 +154,75 @@ static void region_turns(struct kit *k)
 	tear_down(&t);
 }
 
-/* As many as there can be, then a refusal; when one has ended there is room for one, and no more. */
+struct most {
+	struct kit *k;
+	struct ibv_pd *pd;
+	uint8_t *mem;
+	struct ibv_mr **mr;
+	struct ibv_mw **mw;
+	int mrs, mws;
+};
+
+static bool fill(struct most *m)
+{
+	const struct ibv_device_attr *attr = &m->k->r->dut.requester.attr;
+
+	for (m->mrs = 0; m->mrs <= attr->max_mr; m->mrs++)
+		if (!(m->mr[m->mrs] = ibv_reg_mr(m->pd, m->mem, PAGE, ACCESS)))
+			break;
+	if (!kit_holds(m->k, m->mrs && m->mrs <= attr->max_mr && errno == ENOMEM))
+		KIT_FAULT(m->k, "%d regions, then %s; max_mr is %d", m->mrs, errno_name(errno), attr->max_mr);
+	for (m->mws = 0; m->mws <= attr->max_mw; m->mws++)
+		if (!(m->mw[m->mws] = ibv_alloc_mw(m->pd, IBV_MW_TYPE_2)))
+			break;
+	if (!kit_holds(m->k, m->mws && m->mws <= attr->max_mw && errno == ENOMEM))
+		KIT_FAULT(m->k, "%d windows, then %s; max_mw is %d", m->mws, errno_name(errno), attr->max_mw);
+	return KIT_GOOD(m->k);
+}
+
+/* In place of one that has ended there is room for one, and no more. */
+static bool replace(struct most *m, int at)
+{
+	if (ibv_dereg_mr(m->mr[at])) {
+		KIT_FAULT(m->k, "ibv_dereg_mr failed");
+		return false;
+	}
+	m->mr[at] = ibv_reg_mr(m->pd, m->mem, PAGE, ACCESS);
+	if (!kit_holds(m->k, m->mr[at]))
+		KIT_FAULT(m->k, "there is no room for a region after another one has ended: %s",
+			  errno_name(errno));
+	else if (!kit_holds(m->k, !ibv_reg_mr(m->pd, m->mem, PAGE, ACCESS)))
+		KIT_FAULT(m->k, "one more region than before");
+	return KIT_GOOD(m->k);
+}
+
+static void empty(struct most *m)
+{
+	for (int i = 0; i < m->mrs; i++)
+		if (m->mr[i] && ibv_dereg_mr(m->mr[i]))
+			KIT_FAULT(m->k, "ibv_dereg_mr failed");
+	for (int i = 0; i < m->mws; i++)
+		if (m->mw[i] && ibv_dealloc_mw(m->mw[i]))
+			KIT_FAULT(m->k, "ibv_dealloc_mw failed");
+}
+
+/* As many as there can be, then a refusal; and again, twice. */
 static void most_regions(struct kit *k)
 {
 	const struct end *end = &k->r->dut.requester;
-	const int most = end->attr.max_mr;
-	struct ibv_mr **mr = calloc((size_t)most + 1, sizeof(*mr));
-	uint8_t *mem = end_alloc(end->pd, PAGE);
-	int num = 0;
+	struct most m = {.k = k, .pd = end->pd, .mem = end_alloc(end->pd, PAGE)};
 
 	link_destroy(k->l);
-	while (mr && mem && num <= most && (mr[num] = ibv_reg_mr(end->pd, mem, PAGE, ACCESS)))
-		num++;
-	if (!kit_holds(k, num && num <= most && errno == ENOMEM))
-		KIT_FAULT(k, "%d regions, then %s; max_mr is %d", num, errno_name(errno), most);
-	for (int i = 0; i < 3 && KIT_GOOD(k); i++) {
-		const int out = num * i / 3;
-
-		if (ibv_dereg_mr(mr[out]))
-			KIT_FAULT(k, "ibv_dereg_mr failed");
-		mr[out] = ibv_reg_mr(end->pd, mem, PAGE, ACCESS);
-		if (!kit_holds(k, mr[out]))
-			KIT_FAULT(k, "there is no room for a region after another one has ended: %s",
-				  errno_name(errno));
-		else if (!kit_holds(k, !ibv_reg_mr(end->pd, mem, PAGE, ACCESS)))
-			KIT_FAULT(k, "one more region than before");
+	m.mr = calloc((size_t)end->attr.max_mr + 1, sizeof(*m.mr));
+	m.mw = calloc((size_t)end->attr.max_mw + 1, sizeof(*m.mw));
+	for (int turn = 0; m.mem && m.mr && m.mw && turn < 3 && KIT_GOOD(k); turn++) {
+		if (fill(&m) && replace(&m, 0) && replace(&m, m.mrs / 2))
+			replace(&m, m.mrs - 1);
+		empty(&m);
 	}
-	while (num-- > 0)
-		if (mr[num])
-			ibv_dereg_mr(mr[num]);
-	end_free(mem);
-	free(mr);
+	end_free(m.mem);
+	free(m.mr);
+	free(m.mw);
 }
 
 const struct scenario turn_scenarios[] = {

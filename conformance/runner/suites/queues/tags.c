@@ -22,7 +22,7 @@ static bool create_queue(struct kit *k, struct tags *t, uint32_t num_tags, uint3
 	struct ibv_cq_init_attr_ex cq = {.cqe = CQES,
 					 .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_TM_INFO};
 	struct ibv_srq_init_attr_ex attr = {
-		.attr = {.max_wr = 16, .max_sge = 1},
+		.attr = {.max_wr = 32, .max_sge = 1},
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
 			     IBV_SRQ_INIT_ATTR_TM,
 		.srq_type = IBV_SRQT_TM,
@@ -73,6 +73,8 @@ bool tags_open(struct kit *k, struct tags *t, const struct tags_opts *o)
 		return false;
 	}
 	with.srq = t->srq;
+	with.sq_depth = o->depth;
+	with.receives = o->depth;
 	return kit_link_second(k, &t->l, API_SRQ, &with);
 }
 

@@ -19,6 +19,7 @@
 struct tags_opts {
 	bool own_sends; /* the receiving QP has a send queue */
 	uint32_t num_tags, max_ops;
+	uint32_t depth;       /* requests at a time, and receives of their sender; 0: the usual ones */
 	struct ibv_cq_ex *cq; /* of another queue; NULL: one of its own */
 	uint64_t base;        /* added to each wr_id */
 };

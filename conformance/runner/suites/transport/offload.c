@@ -348,8 +348,14 @@ static void offload_shapes(struct kit *k)
 static const struct broken {
 	const char *what;
 	struct shape shape;
-	uint8_t at, value; /* from the IP header */
+	int8_t at; /* from the IP header; before it is the Ethertype, of frames alone */
+	uint8_t value;
 } broken[] = {
+	{"Ethertype after that of IPv4", {"", 0, 4, 0, TCP, .len = 90}, -1, 0x01},
+	{"Ethertype before that of IPv4", {"", 0, 4, 0, UDP, .len = 91}, -2, 0x07},
+	{"Ethertype before that of IPv6", {"", 0, 6, 0, UDP, .len = 92}, -1, 0xdc},
+	{"Ethertype after that of IPv6", {"", 0, 6, 0, TCP, .len = 93}, -1, 0xde},
+	{"Ethertype far before that of IPv6", {"", 0, 6, 0, TCP, .len = 94}, -2, 0x08},
 	{"version 3", {"", 0, 4, 0, TCP, .len = 100}, 0, 0x35},
 	{"version 5", {"", 0, 4, 0, TCP, .len = 101}, 0, 0x55},
 	{"IPv4 header of 16 bytes", {"", 0, 4, 0, UDP, .len = 102}, 0, 0x44},
@@ -373,8 +379,10 @@ static void offload_broken(struct kit *k)
 	for (unsigned int i = 0; good && i < sizeof(broken) / sizeof(broken[0]); i++) {
 		const struct broken *b = &broken[i];
 
+		if (b->at < 0 && ud)
+			continue;
 		make(&m, &b->shape, &seg, contents(i), ud);
-		m.at[m.ip + b->at] = b->value;
+		m.at[(int)m.ip + b->at] = b->value;
 		if (b->shape.ip == 4 && b->value >> 4 == 4) { /* only this field is wrong */
 			put16(m.at + m.ip_sum, 0);
 			put16(m.at + m.ip_sum, sum_of(0, m.at + m.ip, m.l4 - m.ip));
