@@ -60,6 +60,18 @@ class Paging(Suite):
             ask=("SEND", "RDMA_READ"),
             needs=("on_demand/RC/READ", "on_demand/RC/WRITE"),
         )
+        yield Case(
+            suite="paging",
+            qpt="RC",
+            case="read-into-absent",
+            scenario="read_into_absent",
+            says="a READ of thousands of packets into pages that the device does not have brings every byte, with a retry_cnt of 0",
+            expect=Expect(ON_DEMAND),
+            wrs=(self.work("RDMA_READ", "RC", SIGNALED, size=64),),
+            args={"sent_again": 1},
+            ask=("SEND", "RDMA_READ"),
+            needs=("on_demand/RC/READ",),
+        )
         for case, name, status, says in (
             ("gap-read", "RDMA_READ", "REM_ACCESS_ERR", "a READ"),
             ("gap-receive", "SEND", "REM_OP_ERR", "a message for a receive"),

@@ -131,7 +131,7 @@ class Queues(Suite):
                 "srq_resize",
                 resize,
                 (),
-                "what was posted is still there, the new size holds, one below is refused",
+                "what was posted is still there, the new size holds, one that is just enough is taken, one below is refused",
             ),
             (
                 "shared",

@@ -88,6 +88,8 @@ class Tags(Suite):
         yield self._case("rndv-many", "tag_rendezvous_many", f"{TEXT}fin", says)
         says = "QPs that go to RESET while requests are served forget them; the next ones are matched, read and answered"
         yield self._case("rndv-stopped", "tag_rendezvous_stopped", f"{TEXT}fin", says, ("QP-RECYCLE",))
+        says = "each request that was matched has a second completion when its QP goes to ERR: with its data, or flushed"
+        yield self._case("rndv-err", "tag_rendezvous_stopped", f"{TEXT}fin", says, ("QP-RECYCLE",), err=1)
         says = "the READ fails: the match is reported, then IBV_WC_REM_ACCESS_ERR, nothing is written, and the QP is in ERR"
         yield self._case(
             "rndv-rkey", "tag_unreadable", f"{TEXT}fin", says, ("FAILURE-STATUS",), level="SHOULD"

@@ -181,6 +181,8 @@ static void moderation(struct kit *k)
 					  "3000",
 					  (unsigned long long)(kit_now_us() - start));
 		}
+		if (KIT_GOOD(k) && bench_arm(&b, 0) && bench_quiet(&b, k->l))
+			no_event(&b, "for completions that an event has reported");
 		if (KIT_GOOD(k) && moderate(&b, 2, attr.cq_mod_caps.max_cq_period))
 			counted(&b, 2);
 		no_event(&b, "that nothing asked for");

@@ -21,6 +21,7 @@ struct release {
 	uint8_t *to;
 	struct ibv_mr *to_mr;
 	uint32_t read; /* bytes of the long READ; 0: SIZE */
+	int into;      /* IBV_ACCESS_ON_DEMAND, or 0: the memory that it brings them to */
 };
 
 static bool set_up(struct release *t, int access)
@@ -30,8 +31,7 @@ static bool set_up(struct release *t, int access)
 					    .timeout = t->read ? 14 : 18,
 					    .retry_cnt = t->read ? 7 : 0,
 					    .rnr_retry = 7};
-	const struct link_opts opts = {
-		.mtu = IBV_MTU_256, .attr = &patient, .rd_atomic = -1, .receives = 8};
+	const struct link_opts opts = {.mtu = IBV_MTU_256, .attr = &patient, .rd_atomic = -1, .receives = 8};
 	const struct end *end = &t->k->r->dut.requester, *other = &t->k->r->dut.responder;
 
 	if (!kit_link(t->k, API_POST, &opts))
@@ -46,7 +46,7 @@ static bool set_up(struct release *t, int access)
 		t->buf[i] = i * 7 + (i >> 8) * 3 + (i >> 16);
 	t->mr = ibv_reg_mr(end->pd, t->buf, SIZE, IBV_ACCESS_REMOTE_READ | access);
 	t->to = end_alloc(other->pd, SIZE);
-	t->to_mr = t->to ? ibv_reg_mr(other->pd, t->to, SIZE, REMOTE) : NULL;
+	t->to_mr = t->to ? ibv_reg_mr(other->pd, t->to, SIZE, REMOTE | t->into) : NULL;
 	if (!t->mr || !t->to_mr)
 		KIT_FAULT(t->k, "ibv_reg_mr: %s", errno_name(errno));
 	return t->mr && t->to_mr;
@@ -158,6 +158,17 @@ static void judge_behind(struct release *t)
 		judge_bytes(&t->k->res->verdict, "what a request behind the READ has moved", t->buf + at,
 			    t->to + at, lengths[i]);
 	}
+}
+
+/* None of the pages that a READ brings its bytes to is there, and nothing may be sent again for a timeout. */
+static void read_into_absent(struct kit *k)
+{
+	struct release t = {.k = k, .into = IBV_ACCESS_ON_DEMAND};
+
+	if (set_up(&t, 0) && begin_read(&t) &&
+	    kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x4ead, IBV_WC_SUCCESS))
+		judge_read(&t);
+	tear_down(&t);
 }
 
 /* Pages of an on-demand region are unmapped, and mapped again when they are accessed. */
@@ -366,5 +377,6 @@ const struct scenario release_scenarios[] = {
 	{"atomics_dereg", atomics_dereg},
 	{"read_dereg", read_dereg},
 	{"read_unmapped", read_unmapped},
+	{"read_into_absent", read_into_absent},
 	{NULL, NULL},
 };

@@ -190,16 +190,45 @@ static bool again(struct tags *t)
 	return KIT_GOOD(t->k);
 }
 
+/* In ERR each match has its second completion: with the data, or flushed. */
+static bool flushed(struct tags *t, unsigned int matches, unsigned int ends)
+{
+	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
+
+	if (ibv_modify_qp(t->l.peer, &err, IBV_QP_STATE)) {
+		KIT_FAULT(t->k, "ibv_modify_qp to ERR failed");
+		return false;
+	}
+	while (ends < matches) {
+		if (!tags_next(t))
+			return false;
+		if (!t->wc.status && t->wc.flags == IBV_WC_TM_MATCH)
+			matches++;
+		else if (kit_holds(t->k, !t->wc.status || t->wc.status == IBV_WC_WR_FLUSH_ERR))
+			ends++;
+		else
+			KIT_FAULT(t->k, "wr_id 0x%llx ended with status %d", (unsigned long long)t->wc.wr_id,
+				  t->wc.status);
+	}
+	return KIT_GOOD(t->k);
+}
+
 /* Some are served, some wait, some have not come yet. */
 static void stopped(struct kit *k, struct tags *t)
 {
+	const bool err = kit_arg(k, "err", 0);
+
 	for (unsigned int turn = 0; turn < 4 && KIT_GOOD(k); turn++) {
+		unsigned int matches = 0;
+
 		if (!add(t, MOST) || !request(t, MOST))
 			return;
-		for (unsigned int i = 0; i < 6 * turn; i++)
+		for (unsigned int i = 0; i < 6 * turn; i++) {
 			if (!tags_next(t))
 				return;
-		if (again(t))
+			matches += t->wc.flags == IBV_WC_TM_MATCH;
+		}
+		if ((!err || flushed(t, matches, 6 * turn - matches)) && again(t))
 			carry(t, 3);
 	}
 }

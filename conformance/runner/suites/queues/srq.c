@@ -26,28 +26,6 @@ static void send_times(struct kit *k, struct link *l, unsigned int times)
 	}
 }
 
-static bool set_up(struct kit *k)
-{
-	int ret;
-
-	if (!kit_link(k, API_SRQ, NULL))
-		return false;
-	kit_drain_async(k->r->dut.responder.ctx);
-	ret = link_fill_recv(k->l);
-	if (ret)
-		KIT_FAULT(k, "posting receives failed with %s", errno_name(ret));
-	return !ret;
-}
-
-static int modify(struct kit *k, uint32_t limit)
-{
-	struct ibv_srq_attr attr = {.srq_limit = limit};
-
-	log_call(&k->res->log, "ibv_modify_srq(srq, &(struct ibv_srq_attr){.srq_limit = %u}, IBV_SRQ_LIMIT)",
-		 limit);
-	return ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_LIMIT);
-}
-
 /* Whether a limit event is queued; other events are caused by the connection and are discarded. */
 static bool limit_event(struct kit *k)
 {
@@ -58,6 +36,30 @@ static bool limit_event(struct kit *k)
 		if (event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED)
 			return true;
 	return false;
+}
+
+static bool set_up(struct kit *k)
+{
+	int ret;
+
+	kit_drain_async(k->r->dut.responder.ctx);
+	if (!kit_link(k, API_SRQ, NULL))
+		return false;
+	if (!kit_holds(k, !limit_event(k)))
+		KIT_FAULT(k, "a limit event of an SRQ for which no limit was set");
+	ret = link_fill_recv(k->l);
+	if (ret)
+		KIT_FAULT(k, "posting receives failed with %s", errno_name(ret));
+	return KIT_GOOD(k);
+}
+
+static int modify(struct kit *k, uint32_t limit)
+{
+	struct ibv_srq_attr attr = {.srq_limit = limit};
+
+	log_call(&k->res->log, "ibv_modify_srq(srq, &(struct ibv_srq_attr){.srq_limit = %u}, IBV_SRQ_LIMIT)",
+		 limit);
+	return ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_LIMIT);
 }
 
 /* Eight receives and a limit of five: the fourth message causes one event. */
@@ -127,9 +129,13 @@ static void srq_resize(struct kit *k)
 	send_times(k, k->l, LINK_RECV_SLOTS); /* the receives posted before are still queued */
 	if (KIT_GOOD(k))
 		kit_alive(k, k->l);
-	attr.max_wr = LINK_RECV_SLOTS / 2;
 	ret = link_fill_recv(k->l);
 	KIT_CHECK(k, !ret, "posting receives failed with %s", errno_name(ret));
+	attr.max_wr = LINK_RECV_SLOTS;
+	ret = ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_MAX_WR);
+	KIT_CHECK(k, !ret, "a resize to the %u receives that are posted failed with %s", attr.max_wr,
+		  errno_name(ret));
+	attr.max_wr = LINK_RECV_SLOTS / 2;
 	ret = ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_MAX_WR);
 	KIT_CHECK(k, ret, "a resize to %u was taken with %d receives posted", attr.max_wr, LINK_RECV_SLOTS);
 	send_times(k, k->l, LINK_RECV_SLOTS);

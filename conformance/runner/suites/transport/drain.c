@@ -159,6 +159,18 @@ static void sqd_busy(struct kit *k)
 	expect_no_async(k, "a second time");
 }
 
+/* Another attribute changes in SQD, which is no reason for another event. */
+static void change(struct kit *k)
+{
+	const bool ud = k->l->qpt == IBV_QPT_UD;
+	struct ibv_qp_attr attr = {.qkey = LINK_QKEY, .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+	int ret = ibv_modify_qp(k->l->qp, &attr, ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
+
+	KIT_CHECK(k, !ret, "ibv_modify_qp of %s in SQD failed with %s", ud ? "qkey" : "qp_access_flags",
+		  errno_name(ret));
+	expect_no_async(k, "after another attribute was changed");
+}
+
 /* Nothing is outstanding: the queue is drained at once. With and without the event, twice. */
 static void sqd_idle(struct kit *k)
 {
@@ -175,6 +187,8 @@ static void sqd_idle(struct kit *k)
 			return;
 		expect_draining(k, false);
 		kit_expect_none(k, k->l, k->l->cq);
+		if (KIT_GOOD(k))
+			change(k);
 		if (!KIT_GOOD(k) || !move_to(k, k->l->qp, IBV_QPS_RTS, "RTS"))
 			return;
 		carried_out(k, plans, 0, k->cell->num_wr);
