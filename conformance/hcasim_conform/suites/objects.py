@@ -83,6 +83,13 @@ class Objects(Suite):
             posts=("BIND_MW",),
         )
         yield self._mw(qpt, "other-qp", "mw_other_qp", BOUND, {}, errata=("MW-REBIND",))
+        yield self._mw(qpt, "newer-qp", "mw_newer_qp", BOUND, {}, errata=("MW-REBIND",))
+        if qpt == "RC":
+            says = "windows of an older and of a newer protection domain than the QP's are not bound, and not invalidated"
+            args = ({}, says, "MW_BIND_ERR", ("MW-RIGHTS", "INV-WHAT"))
+            yield self._mw(
+                qpt, "other-domains", "mw_other_domains", BOUND, *args, posts=("LOCAL_INV", "BIND_MW")
+            )
         yield self._mw(
             qpt, "rebind-bound", "mw_rebind_bound", INVALIDATED, {}, BAD_BIND, "MW_BIND_ERR", ("MW-REBIND",)
         )

@@ -152,12 +152,31 @@ class Paging(Suite):
                 yield Case(
                     suite="paging",
                     qpt=qpt,
+                    case="partly",
+                    scenario="paged_partly",
+                    says="WRITEs and READs of which the device has the pages of the first packets, and not those of the others, are executed",
+                    expect=Expect(ON_DEMAND),
+                    needs=tuple(f"on_demand/RC/{name}" for name in needs),
+                )
+                yield Case(
+                    suite="paging",
+                    qpt=qpt,
                     case="read-only",
                     scenario="paged_read_only",
                     says="SENDs and WRITEs from pages that may only be read, and READs of them, are executed while the device has no such page",
                     expect=Expect(ON_DEMAND),
                     needs=tuple(f"on_demand/RC/{name}" for name in needs),
                 )
+            yield Case(
+                suite="paging",
+                qpt=qpt,
+                case="stopped-unmapped",
+                scenario="paged_unmapped",
+                says="a QP that is moved to ERR while pages are asked for that nobody can bring flushes its work, has no event for it, and "
+                "works again when it was reset and they are there",
+                expect=Expect(ON_DEMAND, level="SHOULD", errata=("QP-RECYCLE", "ODP-GAP")),
+                needs=tuple(f"on_demand/{qpt}/{name}" for name in needs),
+            )
             for case, state in STATES.items():
                 yield Case(
                     suite="paging",

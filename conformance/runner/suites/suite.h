@@ -108,5 +108,6 @@ extern const struct scenario longest_scenarios[];
 extern const struct scenario faulted_scenarios[];
 extern const struct scenario turn_scenarios[];
 extern const struct scenario rendezvous_scenarios[];
+extern const struct scenario window_domain_scenarios[];
 
 #endif

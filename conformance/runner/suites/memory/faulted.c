@@ -329,24 +329,24 @@ static void carry_out(struct faulted *f, const struct act *act, size_t at)
 	judge_bytes(&f->k->res->verdict, "what was moved", source(f, act, at), sink(f, act, at), LENGTH);
 }
 
-/* The bytes of pages that nobody may write come to the other side. */
-static void fetch(struct faulted *f, const struct act *act, size_t at)
+/* One request of `len` bytes, with whatever its source has: they come to the other side. */
+static void move(struct faulted *f, const struct act *act, size_t at, uint32_t len)
 {
 	uint8_t *to = sink(f, act, at), *from = source(f, act, at);
-	struct ibv_sge sge = {(uintptr_t)(act->local ? from : to), LENGTH,
-			      region(f, act->local ? from : to)->lkey};
+	uint8_t *own = act->op == IBV_WR_RDMA_READ ? to : from, *other = own == to ? from : to;
+	struct ibv_sge sge = {(uintptr_t)own, len, region(f, own)->lkey};
 	struct ibv_send_wr wr = kit_wr(++f->serial, act->op, &sge);
 	struct ibv_wc wc;
 
-	memset(to, 0, LENGTH);
-	wr.wr.rdma.remote_addr = (uintptr_t)(act->local ? to : from);
-	wr.wr.rdma.rkey = region(f, act->local ? to : from)->rkey;
+	memset(to, 0, len);
+	wr.wr.rdma.remote_addr = (uintptr_t)other;
+	wr.wr.rdma.rkey = region(f, other)->rkey;
 	if ((act->op == IBV_WR_SEND && !receive(f, act, at)) || !post(f, &wr) ||
 	    !kit_expect(f->k, &f->link, f->own.send_cq, f->own.qp, f->serial, IBV_WC_SUCCESS))
 		return;
 	if (act->op == IBV_WR_SEND && !kit_wait(f->k, &f->link, f->own.recv_cq, &wc))
 		return;
-	judge_bytes(&f->k->res->verdict, "what comes from pages that may only be read", from, to, LENGTH);
+	judge_bytes(&f->k->res->verdict, "what was moved", from, to, len);
 }
 
 /* Both end flushed, or as if nothing had happened meanwhile. */
@@ -408,6 +408,81 @@ static void paged_stopped(struct kit *k)
 	tear_down(&f);
 }
 
+/* ---- Pages that cannot be brought for a QP in ERR ---- */
+
+/* Another QP's page has been asked for and brought: what was asked for before has its answer, too. */
+static bool pass(struct faulted *f, size_t at)
+{
+	struct own other = {.to_itself = true};
+	struct ibv_sge sge = {(uintptr_t)f->paged + at, 8, f->paged_mr->lkey};
+	struct ibv_send_wr wr = kit_wr(0x9a55, IBV_WR_RDMA_WRITE, &sge), *bad;
+
+	wr.wr.rdma.remote_addr = (uintptr_t)f->plain;
+	wr.wr.rdma.rkey = f->plain_mr->rkey;
+	if (own_create(f->k, &other, IBV_QPT_RC) && own_reach(f->k, &other, IBV_QPS_RTS)) {
+		const struct link l = {.dut = &f->k->r->dut, .cq = other.send_cq, .peer_cq = other.recv_cq};
+
+		if (ibv_post_send(other.qp, &wr, &bad))
+			KIT_FAULT(f->k, "posting on another QP was refused");
+		else
+			kit_expect(f->k, (struct link *)&l, other.send_cq, other.qp, 0x9a55, IBV_WC_SUCCESS);
+	}
+	own_destroy(&other);
+	return KIT_GOOD(f->k);
+}
+
+static void no_event(struct faulted *f)
+{
+	struct ibv_async_event event;
+
+	while (kit_next_async(f->own.qp->context, 0, &event))
+		KIT_CHECK(f->k,
+			  event.event_type == IBV_EVENT_COMM_EST || event.element.qp != f->own.qp ||
+				  (event.event_type != IBV_EVENT_QP_FATAL &&
+				   event.event_type != IBV_EVENT_QP_REQ_ERR &&
+				   event.event_type != IBV_EVENT_QP_ACCESS_ERR),
+			  "the asynchronous event '%s' for a QP that was moved to ERR",
+			  ibv_event_type_str(event.event_type));
+}
+
+static void unmapped(struct faulted *f, const struct act *act, size_t at)
+{
+	uint8_t *pages_at = f->paged + at / PAGE * PAGE;
+	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
+	struct ibv_sge sge;
+	struct ibv_send_wr wr;
+	uint8_t *own, *other;
+
+	own = act->op == IBV_WR_RDMA_READ ? sink(f, act, at) : source(f, act, at);
+	other = act->op == IBV_WR_RDMA_READ ? source(f, act, at) : sink(f, act, at);
+	sge = (struct ibv_sge){(uintptr_t)own, LENGTH, region(f, own)->lkey};
+	wr = kit_wr(++f->serial, act->op, &sge);
+	wr.wr.rdma.remote_addr = (uintptr_t)other;
+	wr.wr.rdma.rkey = region(f, other)->rkey;
+	mprotect(pages_at, 2 * PAGE, PROT_NONE);
+	if (!receive(f, act, at) || !post(f, &wr))
+		return;
+	KIT_CHECK(f->k, !own_modify(&f->own, &err, IBV_QP_STATE), "ibv_modify_qp to ERR failed");
+	flushed(f);
+	if (KIT_GOOD(f->k) && pass(f, at / PAGE * PAGE + 3 * PAGE))
+		no_event(f);
+	mprotect(pages_at, 2 * PAGE, PROT_READ | PROT_WRITE);
+	if (KIT_GOOD(f->k) && own_reset(f->k, &f->own) && bring_up(f))
+		carry_out(f, act, at);
+}
+
+static void paged_unmapped(struct kit *k)
+{
+	struct faulted f = {.k = k};
+
+	kit_drain_async(k->r->dut.requester.ctx);
+	if (set_up(&f))
+		for (size_t i = 0; i < ACTS && KIT_GOOD(k); i++)
+			if (possible(&f, &acts[i]))
+				unmapped(&f, &acts[i], (i * 6 + 1) * PAGE - 300);
+	tear_down(&f);
+}
+
 /* ---- Memory that may only be read ---- */
 
 /* A region of pages without the right to write, local and remote: what is sent and what is read comes from it. */
@@ -427,16 +502,38 @@ static void paged_read_only(struct kit *k)
 			KIT_FAULT(k, "the region that may only be read: %s", errno_name(errno));
 		for (size_t i = 0; i < ACTS && KIT_GOOD(k); i++)
 			if (possible(&f, &acts[i]) && source(&f, &acts[i], 0) == f.paged)
-				fetch(&f, &acts[i], (i + 1) * 3 * PAGE - 300);
+				move(&f, &acts[i], (i + 1) * 3 * PAGE - 300, LENGTH);
 	}
 	if (fit)
 		ibv_dereg_mr(fit);
 	tear_down(&f);
 }
 
+/* ---- Messages of which the device has a part ---- */
+
+/* The first packets of each are in a page that was used before, the others in one that was not. */
+static void paged_partly(struct kit *k)
+{
+	struct faulted f = {.k = k};
+
+	if (set_up(&f)) {
+		for (size_t i = 0; i < SIZE; i++)
+			f.paged[i] = f.plain[i] = (uint8_t)(i * 13 + i / 256 + i / PAGE);
+		for (size_t i = 0; i < ACTS && KIT_GOOD(k); i++) {
+			const size_t border = (i * 4 + 3) * PAGE;
+
+			if (acts[i].op == IBV_WR_SEND)
+				continue;
+			move(&f, &acts[i], border - 1600, 8);
+			if (KIT_GOOD(k))
+				move(&f, &acts[i], border - 1500, 3000);
+		}
+	}
+	tear_down(&f);
+}
+
 const struct scenario faulted_scenarios[] = {
-	{"paged_read_only", paged_read_only},
-	{"paged_receives", paged_receives},
-	{"paged_stopped", paged_stopped},
-	{NULL, NULL},
+	{"paged_partly", paged_partly},       {"paged_unmapped", paged_unmapped},
+	{"paged_read_only", paged_read_only}, {"paged_receives", paged_receives},
+	{"paged_stopped", paged_stopped},     {NULL, NULL},
 };
