@@ -154,6 +154,15 @@ class Sharing(Suite):
                         case, needs=("operations/RC/RDMA_READ", "operations/RC/ATOMIC_FETCH_AND_ADD")
                     )
 
+        found = self._case(
+            "objects",
+            "RC",
+            "many-srqs",
+            "many_srqs",
+            Expect(SRQ_GRANTED),
+            "of many shared receive queues, some of which are destroyed, each other one has its own messages",
+        )
+        yield replace(found, needs=("srq",))
         for case, windows in (("regions", 0), ("windows", 1)):
             found = self._case(
                 "objects",

@@ -349,16 +349,23 @@ static void move(struct faulted *f, const struct act *act, size_t at, uint32_t l
 	judge_bytes(&f->k->res->verdict, "what was moved", from, to, len);
 }
 
-/* Both end flushed, or as if nothing had happened meanwhile. */
-static void flushed(struct faulted *f)
+/* Both end flushed, or as if nothing had happened meanwhile. With `early` they may have failed for want of their pages. */
+static void flushed(struct faulted *f, bool *early)
 {
 	struct ibv_wc wc;
 
 	for (unsigned int i = 0; i < 2; i++) {
+		bool failed;
+
 		if (!kit_wait(f->k, &f->link, i ? f->own.recv_cq : f->own.send_cq, &wc))
 			return;
-		KIT_CHECK(f->k, wc.status == IBV_WC_WR_FLUSH_ERR || !wc.status, "the %s ended with %s",
-			  i ? "receive" : "request", value_name(status_names, wc.status));
+		failed = wc.status == IBV_WC_LOC_PROT_ERR || wc.status == IBV_WC_REM_ACCESS_ERR ||
+			 wc.status == IBV_WC_REM_OP_ERR;
+		if (early)
+			*early |= failed;
+		KIT_CHECK(f->k, wc.status == IBV_WC_WR_FLUSH_ERR || !wc.status || (early && failed),
+			  "the %s ended with %s", i ? "receive" : "request",
+			  value_name(status_names, wc.status));
 	}
 }
 
@@ -375,7 +382,7 @@ static bool stop(struct faulted *f, enum ibv_qp_state to)
 	if (ret)
 		KIT_FAULT(f->k, "ibv_modify_qp to %s failed with %s", own_state(to), errno_name(ret));
 	if (!ret && to == IBV_QPS_ERR)
-		flushed(f);
+		flushed(f, NULL);
 	return KIT_GOOD(f->k) && (to == IBV_QPS_RESET || own_reset(f->k, &f->own));
 }
 
@@ -452,6 +459,7 @@ static void unmapped(struct faulted *f, const struct act *act, size_t at)
 	struct ibv_sge sge;
 	struct ibv_send_wr wr;
 	uint8_t *own, *other;
+	bool early = false; /* the answer came before ERR */
 
 	own = act->op == IBV_WR_RDMA_READ ? sink(f, act, at) : source(f, act, at);
 	other = act->op == IBV_WR_RDMA_READ ? source(f, act, at) : sink(f, act, at);
@@ -463,9 +471,10 @@ static void unmapped(struct faulted *f, const struct act *act, size_t at)
 	if (!receive(f, act, at) || !post(f, &wr))
 		return;
 	KIT_CHECK(f->k, !own_modify(&f->own, &err, IBV_QP_STATE), "ibv_modify_qp to ERR failed");
-	flushed(f);
-	if (KIT_GOOD(f->k) && pass(f, at / PAGE * PAGE + 3 * PAGE))
+	flushed(f, &early);
+	if (KIT_GOOD(f->k) && pass(f, at / PAGE * PAGE + 3 * PAGE) && !early)
 		no_event(f);
+	kit_drain_async(f->own.qp->context);
 	mprotect(pages_at, 2 * PAGE, PROT_READ | PROT_WRITE);
 	if (KIT_GOOD(f->k) && own_reset(f->k, &f->own) && bring_up(f))
 		carry_out(f, act, at);

@@ -6,6 +6,7 @@
 
 #include "suites/objects/own.h"
 
+#define SRQS   72
 #define QUEUES 36          /* at a time */
 #define SENDS  6           /* of each queue */
 #define LOW    12          /* bits that the numbers of two QPs have in common */
@@ -222,7 +223,63 @@ out:
 	free(others);
 }
 
+/* A message to the QP's SRQ has the wr_id of its receive, and its bytes. */
+static bool through(struct kit *k, const struct crowd *c, struct ibv_srq *srq, unsigned int number)
+{
+	struct own o = {.to_itself = true, .init.srq = srq};
+	uint8_t *at = from(c, 0, 0);
+	struct ibv_sge sge = {(uintptr_t)at, BYTES, c->mr->lkey},
+		       to = {(uintptr_t)at + BYTES, BYTES, c->mr->lkey};
+	struct ibv_recv_wr recv = {.wr_id = 1000 + number, .sg_list = &to, .num_sge = 1}, *bad_recv;
+	struct ibv_send_wr send = kit_wr(number, IBV_WR_SEND, &sge), *bad;
+
+	memset(at, (int)number + 1, BYTES);
+	o.init.cap = (struct ibv_qp_cap){SENDS, 0, 1, 0, 0};
+	if (own_create(k, &o, IBV_QPT_RC) && own_reach(k, &o, IBV_QPS_RTS)) {
+		struct link l = {.dut = &k->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
+
+		if (ibv_post_srq_recv(srq, &recv, &bad_recv) || ibv_post_send(o.qp, &send, &bad))
+			KIT_FAULT(k, "SRQ %u: posting was refused", number);
+		else if (kit_expect(k, &l, o.send_cq, o.qp, number, IBV_WC_SUCCESS) &&
+			 kit_expect(k, &l, o.recv_cq, o.qp, 1000 + number, IBV_WC_SUCCESS))
+			judge_bytes(&k->res->verdict, "the message", at, at + BYTES, BYTES);
+	}
+	own_destroy(&o);
+	return KIT_GOOD(k);
+}
+
+/* Many are there at a time; some are destroyed, and the others are used. */
+static void many_srqs(struct kit *k)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 3, .max_sge = 1}};
+	struct ibv_srq *srq[SRQS] = {0};
+	struct crowd c = {0};
+	bool good = begin(k, &c);
+
+	for (unsigned int i = 0; i < SRQS && good; i++) {
+		init.attr.max_wr = 3 + i;
+		srq[i] = ibv_create_srq(k->r->dut.requester.pd, &init);
+		good = srq[i];
+		if (!good)
+			KIT_FAULT(k, "ibv_create_srq failed with %s", errno_name(errno));
+	}
+	for (unsigned int i = 0; i < SRQS && good; i += 7) {
+		good = !ibv_destroy_srq(srq[i]);
+		srq[i] = NULL;
+		if (!good)
+			KIT_FAULT(k, "ibv_destroy_srq failed");
+	}
+	for (unsigned int i = 0; i < SRQS; i++) {
+		if (srq[i] && good)
+			good = through(k, &c, srq[i], i);
+		if (srq[i])
+			ibv_destroy_srq(srq[i]);
+	}
+	end(&c);
+}
+
 const struct scenario crowd_scenarios[] = {
+	{"many_srqs", many_srqs},
 	{"many_queues", many_queues},
 	{"queue_numbers", queue_numbers},
 	{NULL, NULL},
