@@ -44,6 +44,7 @@ STOPPED = (
     "oversize",
     "ah_fields",
     "tag_fails",
+    "tag_rendezvous_stopped",
 )
 NO_CLOCK = "the device has no clock, which says when a cell began: its DUT file cannot have a tap"
 SPREAD = ("destinations",)  # the requests of one posting go to several QPs
