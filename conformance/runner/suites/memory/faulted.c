@@ -208,7 +208,7 @@ static void judge(struct faulted *f, const struct layout *l, const struct ibv_wc
 /* One receive, and messages until one of them has come. */
 static void deliver(struct faulted *f, const struct layout *l)
 {
-	struct watchdog patience = watchdog(f->k->r->dut.timeout_ms);
+	struct watchdog limit = watchdog(f->k->r->dut.timeout_ms);
 	struct ibv_sge from = {(uintptr_t)f->plain + SIZE - PAGE, l->bytes, f->plain_mr->lkey}, to[PARTS];
 	static uint8_t plain[SIZE];
 	struct ibv_wc wc;
@@ -230,7 +230,7 @@ static void deliver(struct faulted *f, const struct layout *l)
 		memcpy(plain, f->plain, SIZE);
 		if (!post(f, &wr) || !sent(f, &wc, &came))
 			return;
-		KIT_CHECK(f->k, came || !watchdog_expired(&patience), "no message of %u bytes arrives",
+		KIT_CHECK(f->k, came || !watchdog_expired(&limit), "no message of %u bytes arrives",
 			  l->bytes);
 	}
 	judge(f, l, &wc, plain);
@@ -307,7 +307,7 @@ static bool receive(struct faulted *f, const struct act *act, size_t at)
 /* The request has been carried out; unreliable ones are repeated until one has been. */
 static void carry_out(struct faulted *f, const struct act *act, size_t at)
 {
-	struct watchdog patience = watchdog(f->k->r->dut.timeout_ms);
+	struct watchdog limit = watchdog(f->k->r->dut.timeout_ms);
 	struct ibv_wc wc;
 	bool done;
 
@@ -323,7 +323,7 @@ static void carry_out(struct faulted *f, const struct act *act, size_t at)
 			return;
 		if (act->op != IBV_WR_SEND)
 			done = !memcmp(sink(f, act, at), source(f, act, at), LENGTH);
-		KIT_CHECK(f->k, done || (!reliable(f) && !watchdog_expired(&patience)),
+		KIT_CHECK(f->k, done || (!reliable(f) && !watchdog_expired(&limit)),
 			  "request %d was not executed", (int)act->op);
 	} while (!done);
 	judge_bytes(&f->k->res->verdict, "what was moved", source(f, act, at), sink(f, act, at), LENGTH);
