@@ -167,16 +167,6 @@ class Paging(Suite):
                     expect=Expect(ON_DEMAND),
                     needs=tuple(f"on_demand/RC/{name}" for name in needs),
                 )
-            yield Case(
-                suite="paging",
-                qpt=qpt,
-                case="stopped-unmapped",
-                scenario="paged_unmapped",
-                says="a QP that is moved to ERR while pages are asked for that nobody can bring flushes its work, has no event for it, and "
-                "works again when it was reset and they are there",
-                expect=Expect(ON_DEMAND, level="SHOULD", errata=("QP-RECYCLE", "ODP-GAP")),
-                needs=tuple(f"on_demand/{qpt}/{name}" for name in needs),
-            )
             for case, state in STATES.items():
                 yield Case(
                     suite="paging",

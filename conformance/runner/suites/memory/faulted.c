@@ -349,23 +349,16 @@ static void move(struct faulted *f, const struct act *act, size_t at, uint32_t l
 	judge_bytes(&f->k->res->verdict, "what was moved", from, to, len);
 }
 
-/* Both end flushed, or as if nothing had happened meanwhile. With `early` they may have failed for want of their pages. */
-static void flushed(struct faulted *f, bool *early)
+/* Both end flushed, or as if nothing had happened meanwhile. */
+static void flushed(struct faulted *f)
 {
 	struct ibv_wc wc;
 
 	for (unsigned int i = 0; i < 2; i++) {
-		bool failed;
-
 		if (!kit_wait(f->k, &f->link, i ? f->own.recv_cq : f->own.send_cq, &wc))
 			return;
-		failed = wc.status == IBV_WC_LOC_PROT_ERR || wc.status == IBV_WC_REM_ACCESS_ERR ||
-			 wc.status == IBV_WC_REM_OP_ERR;
-		if (early)
-			*early |= failed;
-		KIT_CHECK(f->k, wc.status == IBV_WC_WR_FLUSH_ERR || !wc.status || (early && failed),
-			  "the %s ended with %s", i ? "receive" : "request",
-			  value_name(status_names, wc.status));
+		KIT_CHECK(f->k, wc.status == IBV_WC_WR_FLUSH_ERR || !wc.status, "the %s ended with %s",
+			  i ? "receive" : "request", value_name(status_names, wc.status));
 	}
 }
 
@@ -382,7 +375,7 @@ static bool stop(struct faulted *f, enum ibv_qp_state to)
 	if (ret)
 		KIT_FAULT(f->k, "ibv_modify_qp to %s failed with %s", own_state(to), errno_name(ret));
 	if (!ret && to == IBV_QPS_ERR)
-		flushed(f, NULL);
+		flushed(f);
 	return KIT_GOOD(f->k) && (to == IBV_QPS_RESET || own_reset(f->k, &f->own));
 }
 
@@ -412,83 +405,6 @@ static void paged_stopped(struct kit *k)
 		for (size_t i = 0; i < ACTS && KIT_GOOD(k); i++)
 			if (possible(&f, &acts[i]))
 				live(&f, &acts[i], (i * 6 + 1) * PAGE - 300, to);
-	tear_down(&f);
-}
-
-/* ---- Pages that cannot be brought for a QP in ERR ---- */
-
-/* Another QP's page has been asked for and brought: what was asked for before has its answer, too. */
-static bool pass(struct faulted *f, size_t at)
-{
-	struct own other = {.to_itself = true};
-	struct ibv_sge sge = {(uintptr_t)f->paged + at, 8, f->paged_mr->lkey};
-	struct ibv_send_wr wr = kit_wr(0x9a55, IBV_WR_RDMA_WRITE, &sge), *bad;
-
-	wr.wr.rdma.remote_addr = (uintptr_t)f->plain;
-	wr.wr.rdma.rkey = f->plain_mr->rkey;
-	if (own_create(f->k, &other, IBV_QPT_RC) && own_reach(f->k, &other, IBV_QPS_RTS)) {
-		const struct link l = {.dut = &f->k->r->dut, .cq = other.send_cq, .peer_cq = other.recv_cq};
-
-		if (ibv_post_send(other.qp, &wr, &bad))
-			KIT_FAULT(f->k, "posting on another QP was refused");
-		else
-			kit_expect(f->k, (struct link *)&l, other.send_cq, other.qp, 0x9a55, IBV_WC_SUCCESS);
-	}
-	own_destroy(&other);
-	return KIT_GOOD(f->k);
-}
-
-static void no_event(struct faulted *f)
-{
-	struct ibv_async_event event;
-
-	while (kit_next_async(f->own.qp->context, 0, &event))
-		KIT_CHECK(f->k,
-			  event.event_type == IBV_EVENT_COMM_EST || event.element.qp != f->own.qp ||
-				  (event.event_type != IBV_EVENT_QP_FATAL &&
-				   event.event_type != IBV_EVENT_QP_REQ_ERR &&
-				   event.event_type != IBV_EVENT_QP_ACCESS_ERR),
-			  "the asynchronous event '%s' for a QP that was moved to ERR",
-			  ibv_event_type_str(event.event_type));
-}
-
-static void unmapped(struct faulted *f, const struct act *act, size_t at)
-{
-	uint8_t *pages_at = f->paged + at / PAGE * PAGE;
-	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
-	struct ibv_sge sge;
-	struct ibv_send_wr wr;
-	uint8_t *own, *other;
-	bool early = false; /* the answer came before ERR */
-
-	own = act->op == IBV_WR_RDMA_READ ? sink(f, act, at) : source(f, act, at);
-	other = act->op == IBV_WR_RDMA_READ ? source(f, act, at) : sink(f, act, at);
-	sge = (struct ibv_sge){(uintptr_t)own, LENGTH, region(f, own)->lkey};
-	wr = kit_wr(++f->serial, act->op, &sge);
-	wr.wr.rdma.remote_addr = (uintptr_t)other;
-	wr.wr.rdma.rkey = region(f, other)->rkey;
-	mprotect(pages_at, 2 * PAGE, PROT_NONE);
-	if (!receive(f, act, at) || !post(f, &wr))
-		return;
-	KIT_CHECK(f->k, !own_modify(&f->own, &err, IBV_QP_STATE), "ibv_modify_qp to ERR failed");
-	flushed(f, &early);
-	if (KIT_GOOD(f->k) && pass(f, at / PAGE * PAGE + 3 * PAGE) && !early)
-		no_event(f);
-	kit_drain_async(f->own.qp->context);
-	mprotect(pages_at, 2 * PAGE, PROT_READ | PROT_WRITE);
-	if (KIT_GOOD(f->k) && own_reset(f->k, &f->own) && bring_up(f))
-		carry_out(f, act, at);
-}
-
-static void paged_unmapped(struct kit *k)
-{
-	struct faulted f = {.k = k};
-
-	kit_drain_async(k->r->dut.requester.ctx);
-	if (set_up(&f))
-		for (size_t i = 0; i < ACTS && KIT_GOOD(k); i++)
-			if (possible(&f, &acts[i]))
-				unmapped(&f, &acts[i], (i * 6 + 1) * PAGE - 300);
 	tear_down(&f);
 }
 
