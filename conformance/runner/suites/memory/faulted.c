@@ -458,7 +458,9 @@ static void paged_partly(struct kit *k)
 }
 
 const struct scenario faulted_scenarios[] = {
-	{"paged_partly", paged_partly},       {"paged_unmapped", paged_unmapped},
-	{"paged_read_only", paged_read_only}, {"paged_receives", paged_receives},
-	{"paged_stopped", paged_stopped},     {NULL, NULL},
+	{"paged_partly", paged_partly},
+	{"paged_read_only", paged_read_only},
+	{"paged_receives", paged_receives},
+	{"paged_stopped", paged_stopped},
+	{NULL, NULL},
 };
