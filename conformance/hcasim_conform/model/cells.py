@@ -18,9 +18,8 @@ TITLES = {"MUST": "MUST by the page", "MUST-BY-ERRATUM": "MUST by erratum"}  # o
 
 ASK_SGE = 4  # SGEs and inline bytes requested at creation; the device may grant more
 ASK_INLINE = 128
-NARROW = (
-    "narrow"  # as the wire of a cell: a device whose queues inside hold as little as they can (docs/duts.md)
-)
+# As the wire of a cell: a device whose queues inside hold as little as they can (docs/duts.md).
+NARROW = "narrow"
 
 
 @dataclass(frozen=True)
