@@ -50,7 +50,7 @@ class TraceError(Exception):
     """The folder cannot be used: one sentence that names file, line, field and value."""
 
 
-# The types of values that json makes: bool is none of int's here.
+# json makes values of exactly these types: a bool is not taken for an int.
 FITS = {
     NUMBER: lambda value: type(value) is int and value >= 0,
     NAME: lambda value: type(value) is str,
