@@ -378,6 +378,23 @@ static void roce_to_raw(void)
 	pair_free(&p);
 }
 
+/* Frames that are no RoCE packets do not meet the rules for these. */
+static void not_roce(void)
+{
+	struct hca_flow_counter counter = {0};
+	struct hca_flow_attr keep = any(HCA_FLOW_DROP, HCA_FLOW_ROCE_RX);
+	struct pair p;
+
+	raw_pair(&p);
+	raw_recv(&p, p.qp[1]);
+	raw_flow(p.qp[1], NULL, HCA_FLOW_ALL_DEFAULT, 0);
+	keep.counter = &counter;
+	add(&p, 1, &keep);
+	arrives(&p, OTHER, true);
+	CU_ASSERT_EQUAL(counter.packets, 0);
+	pair_free(&p);
+}
+
 const struct test steering_tests[] = {
 	{"actions", actions},
 	{"flows with the same rule", conflicts},
@@ -388,5 +405,6 @@ const struct test steering_tests[] = {
 	{"frames that are sent", sent},
 	{"RoCE packets", roce},
 	{"RoCE packets for a raw QP", roce_to_raw},
+	{"frames that are not RoCE", not_roce},
 	{NULL, NULL},
 };
