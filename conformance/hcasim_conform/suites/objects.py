@@ -268,6 +268,7 @@ class Objects(Suite):
                 ("segment-of-all-but-one", 700, 699),
                 ("segment-of-more", 700, 701),
                 ("one-byte", 1, 1),
+                ("longer-than-a-frame", 12000, 900),
             ):
                 yield self._segments(qpt, case, size, {"mss": mss})
             yield self._segments(qpt, "options", 1030, {"mss": 512, "options": 8})

@@ -126,6 +126,8 @@ class Tags(Suite):
         limits, create = ("TM-LIMITS",), "ibv_create_srq_ex/DESCRIPTION/"
         says = "as many operations as asked for are outstanding, each completes with its wr_id, at every place of the ring"
         yield self._case("ring", "tag_ring", f"{create}max_ops", says, limits)
+        says = "more than 65536 operations, posted in lists, all complete, and the list works"
+        yield self._case("count", "tag_count", f"{create}max_ops", says, limits)
         says = "each entry has a handle of its own, which deletes it and no other; one of no entry is refused"
         yield self._case("handles", "tag_handles", f"{PAGE}handle", says, ("TM-LIMITS", "POST-ERRNO"))
         says = (

@@ -220,7 +220,10 @@ static void unknown(struct kit *k)
 	asked = small;
 	asked.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
 	asked.send_ops_flags = 1ull << 40 | IBV_QP_EX_WITH_SEND;
-	refused(k, &o, &asked, "an operation that verbs.h does not have");
+	if (refused(k, &o, &asked, "an operation that verbs.h does not have") &&
+	    !kit_holds(k, k->res->err == EOPNOTSUPP))
+		KIT_FAULT(k, "an operation that verbs.h does not have: refused with %s, expected EOPNOTSUPP",
+			  errno_name(k->res->err));
 out:
 	own_destroy(&o);
 }

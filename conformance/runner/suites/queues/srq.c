@@ -119,8 +119,10 @@ static void srq_resize(struct kit *k)
 	ret = ibv_query_srq(k->l->srq, &attr);
 	KIT_CHECK(k, !ret, "ibv_query_srq failed with %s", errno_name(ret));
 	attr.max_wr *= 2;
-	log_call(&k->res->log, "ibv_modify_srq(srq, &(struct ibv_srq_attr){.max_wr = %u}, IBV_SRQ_MAX_WR)",
-		 attr.max_wr);
+	attr.max_sge = UINT32_MAX; /* irrelevant for ibv_modify_srq(), says its page */
+	log_call(&k->res->log,
+		 "ibv_modify_srq(srq, &(struct ibv_srq_attr){.max_wr = %u, .max_sge = %u}, IBV_SRQ_MAX_WR)",
+		 attr.max_wr, attr.max_sge);
 	ret = ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_MAX_WR);
 	KIT_CHECK(k, !ret, "the resize failed with %s", errno_name(ret));
 	ret = ibv_query_srq(k->l->srq, &now);
@@ -132,10 +134,12 @@ static void srq_resize(struct kit *k)
 	ret = link_fill_recv(k->l);
 	KIT_CHECK(k, !ret, "posting receives failed with %s", errno_name(ret));
 	attr.max_wr = LINK_RECV_SLOTS;
+	attr.max_sge = 0;
 	ret = ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_MAX_WR);
 	KIT_CHECK(k, !ret, "a resize to the %u receives that are posted failed with %s", attr.max_wr,
 		  errno_name(ret));
 	attr.max_wr = LINK_RECV_SLOTS / 2;
+	attr.max_sge = UINT32_MAX;
 	ret = ibv_modify_srq(k->l->srq, &attr, IBV_SRQ_MAX_WR);
 	KIT_CHECK(k, ret, "a resize to %u was taken with %d receives posted", attr.max_wr, LINK_RECV_SLOTS);
 	send_times(k, k->l, LINK_RECV_SLOTS);
