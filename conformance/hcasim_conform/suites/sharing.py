@@ -174,14 +174,6 @@ class Sharing(Suite):
                 windows=windows,
             )
             yield replace(found, needs=("memory_windows/2",)) if windows else found
-        yield self._case(
-            "objects",
-            "UD",
-            "groups-turn",
-            "group_turns",
-            Expect("ibv_attach_mcast/DESCRIPTION/attach", errata=("MULTICAST-COPY",)),
-            "a QP leaves one of its groups and joins it again, in all more often than the device has memberships at a time",
-        )
 
         for qpt, name in (("RC", "SEND"), ("RC", "RDMA_WRITE"), ("RC", "RDMA_READ"), ("UC", "RDMA_WRITE")):
             yield Case(

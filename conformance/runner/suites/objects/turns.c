@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Regions, windows and memberships that come and go: a key is valid from its creation to its end, also where the device uses a number again. */
+/* Regions and windows that come and go: a key is valid from its creation to its end, also where the device uses a number again. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -225,50 +225,7 @@ static void most_regions(struct kit *k)
 	free(m.mw);
 }
 
-/* ---- Memberships of multicast groups ---- */
-
-#define GROUPS     11    /* odd: a count that goes the wrong way meets the limit */
-#define MOST_JOINS 70000 /* a device that can have more at a time does some turns only */
-#define SOME_JOINS 1000
-
-static union ibv_gid group_of(unsigned int i)
-{
-	return (union ibv_gid){.raw = {0xff, 0x0e, [14] = 0x56, [15] = i % GROUPS}};
-}
-
-/* Of some groups one is left and joined again, until there were more memberships than the device can have at a time. */
-static void joins(struct kit *k, struct ibv_qp *qp, unsigned int num)
-{
-	for (unsigned int i = 0; i < num + GROUPS; i++) {
-		union ibv_gid gid = group_of(i);
-		int ret = i < GROUPS ? 0 : ibv_detach_mcast(qp, &gid, 0);
-
-		KIT_CHECK(k, !ret, "ibv_detach_mcast, after %u memberships, failed with %s", i,
-			  errno_name(ret));
-		ret = i < num ? ibv_attach_mcast(qp, &gid, 0) : 0;
-		KIT_CHECK(k, !ret, "ibv_attach_mcast, after %u memberships, failed with %s", i,
-			  errno_name(ret));
-	}
-}
-
-static void group_turns(struct kit *k)
-{
-	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
-	const unsigned int most = (unsigned int)attr->max_total_mcast_qp_attach + 1;
-	struct own o = {0};
-
-	if (!own_create(k, &o, IBV_QPT_UD) || !own_reach(k, &o, IBV_QPS_RTS))
-		goto out;
-	if (attr->max_mcast_grp < GROUPS || attr->max_total_mcast_qp_attach < GROUPS)
-		seen(k->res, "not so many groups; ");
-	else
-		joins(k, o.qp, most < MOST_JOINS ? most : SOME_JOINS);
-out:
-	own_destroy(&o);
-}
-
 const struct scenario turn_scenarios[] = {
-	{"group_turns", group_turns},
 	{"region_turns", region_turns},
 	{"most_regions", most_regions},
 	{NULL, NULL},
