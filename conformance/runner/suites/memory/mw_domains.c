@@ -117,8 +117,8 @@ static void mw_newer_qp(struct kit *k)
 		}
 		k->l = own;
 	}
-	link_destroy(&other);
 	mw_free(k, mw);
+	link_destroy(&other); /* destroyed-qp has a window that is still bound then */
 }
 
 const struct scenario window_domain_scenarios[] = {
