@@ -33,7 +33,7 @@ def conform(build, tmp_path, monkeypatch):
         for name, value in env.items():
             monkeypatch.setenv(name, value)
         command = [str(program), "conform", "--out", str(tmp_path), "--jobs", "1", *args]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         record = tmp_path / "results.json"
         data = results.load(record) if record.exists() else None
         if data:
