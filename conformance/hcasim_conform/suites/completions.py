@@ -28,6 +28,8 @@ KINDS = (
      "a CQ full of entries that are not polled is resized, or refused and as before: all are polled, in order, and it still works"),
     ("resize-refused", "resize_refused", RESIZE, "SHOULD", ("RESIZE-TOO-SMALL",), False,
      "EINVAL for fewer entries than are not polled, none, and more than max_cqe; nothing has changed"),
+    ("resize-others", "resize_others", CQE, "MUST", (), False,
+     "CQs that were resized are destroyed, and CQs of the size that they had keep their entries and still work"),
     ("counts", "poll_counts", FIRST, "MUST", ("COMPLETION-ORDER",), True,
      "any number is polled at a time, at every place of the ring, each completion once and with its own fields"),
     ("numbers", "poll_numbers", FIRST, "MUST", ("COMPLETION-ORDER",), False,

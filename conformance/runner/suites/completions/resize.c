@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* ibv_resize_cq(3) with entries that are not polled yet. */
 #include <errno.h>
+#include <string.h>
 
 #include "suites/completions/bench.h"
 
-#define STEPS 21
+#define STEPS   21
+#define CQS     8
+#define ENTRIES 200 /* a size that no other CQ of the runner has */
 
 static bool resize(struct bench *b, int cqe)
 {
@@ -140,10 +143,32 @@ static void resize_refused(struct kit *k)
 	bench_close(&b);
 }
 
+/* Half of several CQs of one size, whose rings may lie in one mapping, is resized and destroyed: the others are whole. */
+static void resize_others(struct kit *k)
+{
+	static struct link l[CQS];
+	struct bench b[CQS] = {0};
+	int i;
+
+	memset(l, 0, sizeof(l));
+	for (i = 0; i < CQS && KIT_GOOD(k); i++)
+		(void)(bench_open(&b[i], k, ENTRIES) && bench_link(&b[i], &l[i], NULL) &&
+		       bench_put(&b[i], &l[i], 3));
+	for (i = 1; i < CQS && KIT_GOOD(k); i += 2)
+		(void)(resize(&b[i], 3 * ENTRIES) && bench_put(&b[i], &l[i], 2) && bench_empty(&b[i]));
+	for (i = 1; i < CQS; i += 2) {
+		link_destroy(&l[i]);
+		bench_close(&b[i]);
+	}
+	for (i = 0; i < CQS && KIT_GOOD(k); i += 2)
+		(void)(bench_put(&b[i], &l[i], 2) && bench_empty(&b[i]));
+	for (i = 0; i < CQS; i += 2) {
+		link_destroy(&l[i]);
+		bench_close(&b[i]);
+	}
+}
+
 const struct scenario resize_scenarios[] = {
-	{"resize_kept", resize_kept},
-	{"resize_armed", resize_armed},
-	{"resize_full", resize_full},
-	{"resize_refused", resize_refused},
-	{NULL, NULL},
+	{"resize_kept", resize_kept},       {"resize_armed", resize_armed},   {"resize_full", resize_full},
+	{"resize_refused", resize_refused}, {"resize_others", resize_others}, {NULL, NULL},
 };

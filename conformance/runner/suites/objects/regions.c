@@ -206,6 +206,34 @@ static void copies(struct kit *k, struct ibv_dm *dm, size_t size, uint8_t seed)
 	KIT_CHECK(k, in[60] == 255 - out[0] && !memcmp(in + 61, out + 1, 3), "the last bytes are wrong");
 }
 
+/* No page says that offset and length must be multiples of something: a copy is done as asked, or refused and not begun. */
+static void odd_copies(struct kit *k, struct ibv_dm *dm)
+{
+	static const struct {
+		size_t at, length;
+	} odd[] = {{8, 6}, {2, 8}, {9, 3}, {0, 1}, {63, 1}, {4, 13}};
+	const uint8_t out[16] = {0xa1, 0xa2, 0xa3, 0xa4, 0xa5, 0xa6, 0xa7, 0xa8,
+				 0xa9, 0xaa, 0xab, 0xac, 0xad, 0xae, 0xaf, 0xb0};
+	uint8_t want[64], in[64];
+
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]) && KIT_GOOD(k); i++) {
+		size_t at = odd[i].at, length = odd[i].length;
+
+		memset(want, 0x50 + (int)i, sizeof(want));
+		KIT_CHECK(k, !ibv_memcpy_to_dm(dm, 0, want, sizeof(want)), "ibv_memcpy_to_dm at 0 failed");
+		if (!ibv_memcpy_to_dm(dm, at, out, length))
+			memcpy(want + at, out, length);
+		KIT_CHECK(k, !ibv_memcpy_from_dm(in, dm, 0, sizeof(in)), "ibv_memcpy_from_dm at 0 failed");
+		KIT_CHECK(k, !memcmp(in, want, sizeof(in)), "a copy of %zu bytes to %zu: wrong bytes", length,
+			  at);
+		memset(in, 0xee, sizeof(in));
+		if (ibv_memcpy_from_dm(in, dm, at, length))
+			continue;
+		KIT_CHECK(k, !memcmp(in, want + at, length) && in[length] == 0xee,
+			  "a copy of %zu bytes from %zu: wrong bytes", length, at);
+	}
+}
+
 static struct ibv_dm *alloc_dm(struct kit *k, size_t length, uint32_t log_align, uint32_t comp_mask)
 {
 	struct ibv_alloc_dm_attr attr = {
@@ -263,6 +291,8 @@ static void device_memory(struct kit *k)
 			else
 				copies(k, dm[i], sizes[i], (uint8_t)(50 * i));
 		}
+		if (KIT_GOOD(k))
+			odd_copies(k, dm[0]);
 		if (KIT_GOOD(k))
 			dm_regions(k, dm[2], sizes[2]);
 		for (unsigned int i = 0; i < NUM_DM; i++) {

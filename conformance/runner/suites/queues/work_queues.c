@@ -32,12 +32,13 @@ static bool begin(struct kit *k, struct bed *b)
 	b->mr = b->mem ? ibv_reg_mr(end->pd, b->mem, MEMORY, IBV_ACCESS_LOCAL_WRITE) : NULL;
 	if (!b->cq || !b->mr)
 		KIT_FAULT(k, "CQ or memory of the case: %s", errno_name(errno));
-	b->init = (struct ibv_wq_init_attr){.wq_context = b,
-					    .wq_type = IBV_WQT_RQ,
-					    .max_wr = 3,
-					    .max_sge = 2,
-					    .pd = end->pd,
-					    .cq = b->cq};
+	b->init.wq_context = b;
+	b->init.wq_type = IBV_WQT_RQ;
+	b->init.max_wr = 3;
+	b->init.max_sge = 2;
+	b->init.create_flags = UINT32_MAX; /* counts for nothing without its bit of comp_mask */
+	b->init.pd = end->pd;
+	b->init.cq = b->cq;
 	return KIT_GOOD(k);
 }
 
