@@ -24,7 +24,7 @@ static bool begin(struct kit *k, struct bed *b)
 {
 	const struct end *end = &k->r->dut.requester;
 
-	*b = (struct bed){.k = k};
+	*b = (struct bed){.k = k, .init = {.max_wr = 3, .max_sge = 2}};
 	if (ibv_query_device_ex(end->ctx, NULL, &b->attr))
 		KIT_FAULT(k, "ibv_query_device_ex failed");
 	b->cq = ibv_create_cq(end->ctx, 2 * MOST, NULL, NULL, 0);
@@ -34,8 +34,6 @@ static bool begin(struct kit *k, struct bed *b)
 		KIT_FAULT(k, "CQ or memory of the case: %s", errno_name(errno));
 	b->init.wq_context = b;
 	b->init.wq_type = IBV_WQT_RQ;
-	b->init.max_wr = 3;
-	b->init.max_sge = 2;
 	b->init.create_flags = UINT32_MAX; /* counts for nothing without its bit of comp_mask */
 	b->init.pd = end->pd;
 	b->init.cq = b->cq;
