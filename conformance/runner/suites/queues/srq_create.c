@@ -158,6 +158,24 @@ static void resize(struct shelf *s)
 	KIT_CHECK(k, takes(s, 3) == 3, "a queue resized to max_srq_wr took no more receives");
 }
 
+/* Size and limit in one call: the limit is one of the new size, and not of the old one. Ends without a limit. */
+static void both_at_once(struct shelf *s)
+{
+	const int both = IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT;
+	const uint32_t was = s->good.attr.max_wr;
+	struct ibv_srq_attr attr = {0};
+
+	if (!modify(s, 1, was, both)) /* a device may round the size up */
+		KIT_CHECK(s->k, !ibv_query_srq(s->srq, &attr) && attr.max_wr >= was,
+			  "ibv_modify_srq to 1 receive and a limit of %u succeeded, max_wr is %u", was,
+			  attr.max_wr);
+	KIT_CHECK(s->k, !modify(s, was + 3, was + 2, both),
+		  "ibv_modify_srq from %u to %u receives and a limit of %u failed", was, was + 3, was + 2);
+	KIT_CHECK(s->k, !ibv_query_srq(s->srq, &attr) && attr.max_wr >= was + 3,
+		  "ibv_query_srq: max_wr %u after a resize to %u", attr.max_wr, was + 3);
+	KIT_CHECK(s->k, !modify(s, was, 0, both), "ibv_modify_srq to %u receives and no limit failed", was);
+}
+
 /* An empty queue is made smaller: from then on its size is the new one. */
 static void shrink(struct shelf *s)
 {
@@ -193,6 +211,8 @@ static void live(struct shelf *s)
 	if (!reports(s, attr.max_wr, 0, "after the creation") || attr.max_wr > MOST)
 		return;
 	if (resizes)
+		both_at_once(s);
+	if (resizes && KIT_GOOD(k))
 		shrink(s);
 	KIT_CHECK(k, takes(s, MOST + 1) == s->good.attr.max_wr, "a queue of %u receives took more, or fewer",
 		  s->good.attr.max_wr);
