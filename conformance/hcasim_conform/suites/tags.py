@@ -125,7 +125,8 @@ class Tags(Suite):
         """Full rings, every handle, lists with a mistake, entries that fail."""
         limits, create = ("TM-LIMITS",), "ibv_create_srq_ex/DESCRIPTION/"
         says = "as many operations as asked for are outstanding, each completes with its wr_id, at every place of the ring"
-        yield self._case("ring", "tag_ring", f"{create}max_ops", says, limits)
+        for case, ops in (("ring", 5), ("ring-8", 8)):  # no power of two, and one
+            yield self._case(case, "tag_ring", f"{create}max_ops", says, limits, ops=ops)
         says = "more than 65536 operations, posted in lists, all complete, and the list works"
         yield self._case("count", "tag_count", f"{create}max_ops", says, limits)
         says = "each entry has a handle of its own, which deletes it and no other; one of no entry is refused"
@@ -138,11 +139,21 @@ class Tags(Suite):
         yield self._case("no-list", "tag_no_list", "ibv_post_srq_ops/RETURN-VALUE", says, ("POST-ERRNO",))
         says = "at the limits of tm_caps a queue is created and holds as many entries as asked for; EINVAL beyond"
         yield self._case("create", "tag_create", f"{create}max_num_tags", says, limits)
-        for case, queue in (("qp-gone", 0), ("queue-gone", 1)):
+        for case, args in (("qp-gone", {}), ("qp-gone-one-cq", {"one_cq": 1}), ("queue-gone", {"queue": 1})):
             says = "completions of entries stay when a QP is destroyed, and go with their queue; those of the other queue stay"
             yield self._case(
-                case, "tag_gone", f"{create}max_num_tags", says, ("TM-LIMITS", "CQ-PURGE"), queue=queue
+                case, "tag_gone", f"{create}max_num_tags", says, ("TM-LIMITS", "CQ-PURGE"), **args
             )
+        says = "unexpected_cnt counts only with IBV_OPS_TM_SYNC; one, two and three unexpected messages are reported"
+        yield self._case("counted", "tag_counted", f"{TEXT}phase", says, ("TM-UNEXPECTED",))
+        says = "an ADD that is not signaled gives its place back when its entry is used"
+        yield self._case("places", "tag_places", f"{create}max_ops", says, limits)
+        says = "with one operation always outstanding, each completion makes room for another one"
+        yield self._case("never-empty", "tag_never_empty", f"{create}max_ops", says, limits)
+        says = "operations that are not signaled take no entry of the CQ"
+        yield self._case("silent-many", "tag_silent_many", f"{PAGE}signaled", says, limits)
+        says = "the handle of an entry whose DEL came too late is given out once"
+        yield self._case("late-handle", "tag_late", f"{PAGE}handle", says, limits)
         for case, own, peers, args in (
             ("entry-short", "LOC_LEN_ERR", "REM_INV_REQ_ERR", {"room": 64}),
             ("entry-bad-key", "LOC_PROT_ERR", "REM_OP_ERR", {"room": 100, "bad_key": 1}),

@@ -133,7 +133,9 @@ static int create_cqs(struct link *l)
 	l->step = l->opts.cq_ex ? "ibv_create_cq_ex" : "ibv_create_cq";
 	errno = 0;
 	l->cq = l->opts.cq ? l->opts.cq : create_cq(l, l->dut->requester.ctx, NULL);
-	l->peer_cq = l->cq ? create_cq(l, l->dut->responder.ctx, l->channel) : NULL;
+	l->peer_cq = l->opts.peer_cq ? l->opts.peer_cq
+		     : l->cq         ? create_cq(l, l->dut->responder.ctx, l->channel)
+				     : NULL;
 	return l->peer_cq ? 0 : failed();
 }
 
@@ -411,7 +413,7 @@ void link_destroy(struct link *l)
 		ibv_destroy_ah(l->ah);
 	if (l->cq && l->cq != l->opts.cq)
 		ibv_destroy_cq(l->cq);
-	if (l->peer_cq)
+	if (l->peer_cq && l->peer_cq != l->opts.peer_cq)
 		ibv_destroy_cq(l->peer_cq);
 	if (l->channel)
 		ibv_destroy_comp_channel(l->channel);

@@ -46,6 +46,7 @@ struct link_opts {
 	struct ibv_srq *srq;            /* the peer's, shared by several links; destroyed by the caller */
 	struct ibv_cq *cq;              /* of the QP under test; destroyed by the caller, like all of these */
 	struct ibv_cq *recv_cq;         /* of its receives; NULL: the same */
+	struct ibv_cq *peer_cq;         /* of its peer */
 	struct ibv_srq *own_srq;        /* of its receives */
 	uint32_t receives;              /* of the QP under test, and sends of its peer; 0: 1 */
 	bool peer_no_sends;             /* the peer has no send queue */

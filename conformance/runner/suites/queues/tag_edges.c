@@ -6,7 +6,7 @@
 
 #define TMH     ((uint32_t)sizeof(struct ibv_tmh))
 #define ALL     UINT64_MAX
-#define OPS     5  /* no power of two */
+#define OPS     8  /* at most */
 #define MOST    48 /* operations of a list: fewer than the CQ holds */
 #define ENTRIES 8
 
@@ -32,22 +32,22 @@ static struct ibv_ops_wr sync_op(uint64_t wr_id, int flags)
 /* ---- The ring of operations ---- */
 
 /* As many as asked for are outstanding, the last of them signaled: its completion makes room for all. */
-static bool ring_turn(struct tags *t, unsigned int turn)
+static bool ring_turn(struct tags *t, unsigned int ops, unsigned int turn)
 {
 	struct ibv_ops_wr wr[OPS];
 	int ret, bad;
 
-	for (unsigned int i = 0; i < OPS; i++)
-		wr[i] = sync_op(1000 * turn + i, i + 1 < OPS ? 0 : IBV_OPS_SIGNALED);
-	ret = post(t, wr, OPS, &bad);
+	for (unsigned int i = 0; i < ops; i++)
+		wr[i] = sync_op(1000 * turn + i, i + 1 < ops ? 0 : IBV_OPS_SIGNALED);
+	ret = post(t, wr, ops, &bad);
 	if (ret)
-		KIT_FAULT(t->k, "operation %d of %d that are granted was refused with %s", bad, OPS,
+		KIT_FAULT(t->k, "operation %d of %u that are granted was refused with %s", bad, ops,
 			  errno_name(ret));
-	return KIT_GOOD(t->k) && tags_expect(t, 1000 * turn + OPS - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0);
+	return KIT_GOOD(t->k) && tags_expect(t, 1000 * turn + ops - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0);
 }
 
 /* More than are granted: those before *bad_wr are executed, and nothing else. */
-static bool ring_full(struct tags *t)
+static bool ring_full(struct tags *t, unsigned int ops)
 {
 	struct ibv_ops_wr wr[MOST];
 	int ret, bad;
@@ -61,8 +61,8 @@ static bool ring_full(struct tags *t)
 	if (!ret) {
 		seen(t->k->res, "%d operations were taken; ", MOST);
 		bad = MOST;
-	} else if (bad < OPS || bad >= MOST) {
-		KIT_FAULT(t->k, "bad_wr names operation %d, %d are granted", bad, OPS);
+	} else if (bad < (int)ops || bad >= MOST) {
+		KIT_FAULT(t->k, "bad_wr names operation %d, %u are granted", bad, ops);
 		return false;
 	}
 	for (int i = 0; i < bad; i++)
@@ -73,10 +73,12 @@ static bool ring_full(struct tags *t)
 
 static void ring(struct kit *k, struct tags *t)
 {
+	const unsigned int ops = kit_arg(k, "ops", 0);
+
 	for (unsigned int turn = 1; turn <= 9 && KIT_GOOD(k); turn++) {
-		if (!ring_turn(t, turn))
+		if (!ring_turn(t, ops, turn))
 			return;
-		if (turn % 4 == 2 && !ring_full(t))
+		if (turn % 4 == 2 && !ring_full(t, ops))
 			return;
 	}
 	/* and the list still works */
@@ -87,7 +89,7 @@ static void ring(struct kit *k, struct tags *t)
 
 static void tag_ring(struct kit *k)
 {
-	const struct tags_opts opts = {.num_tags = ENTRIES, .max_ops = OPS};
+	const struct tags_opts opts = {.num_tags = ENTRIES, .max_ops = kit_arg(k, "ops", 0)};
 
 	tags_run(k, &opts, ring);
 }
@@ -218,6 +220,16 @@ static bool no_handle(struct tags *t, uint32_t handle)
 	return KIT_GOOD(t->k);
 }
 
+static uint32_t above_all(const struct entries *e)
+{
+	uint32_t most = 0;
+
+	for (unsigned int i = 0; i < ENTRIES; i++)
+		if (e->handle[i] > most)
+			most = e->handle[i];
+	return most + 1;
+}
+
 static void handles(struct kit *k, struct tags *t)
 {
 	static const unsigned int gone[] = {0x24, 0x81, 0xff, 0x02, 0x7e};
@@ -225,7 +237,8 @@ static void handles(struct kit *k, struct tags *t)
 
 	for (e.turn = 0; e.turn < sizeof(gone) / sizeof(gone[0]) && KIT_GOOD(k); e.turn++) {
 		if (!add_all(t, &e) || !no_handle(t, e.handle[3] + 0x10000) || !no_handle(t, UINT32_MAX) ||
-		    !delete_some(t, &e, gone[e.turn]) || !use_others(t, &e, gone[e.turn]))
+		    !no_handle(t, above_all(&e)) || !delete_some(t, &e, gone[e.turn]) ||
+		    !use_others(t, &e, gone[e.turn]))
 			return;
 		for (unsigned int i = 0; i < ENTRIES; i++)
 			if (!no_handle(t, e.handle[i]))
@@ -446,7 +459,7 @@ static bool take_matches(struct tags *t, const struct tags *goes, bool both)
  */
 static void gone(struct kit *k, struct tags *t)
 {
-	struct tags_opts opts = {.cq = t->cq, .base = 0x1000};
+	struct tags_opts opts = {.cq = t->cq, .one_cq = kit_arg(k, "one_cq", 0), .base = 0x1000};
 	static struct tags goes;
 	bool queue = kit_arg(k, "queue", 0);
 

@@ -73,6 +73,7 @@ bool tags_open(struct kit *k, struct tags *t, const struct tags_opts *o)
 		return false;
 	}
 	with.srq = t->srq;
+	with.peer_cq = o->one_cq ? ibv_cq_ex_to_cq(t->cq) : NULL;
 	with.sq_depth = o->depth;
 	with.receives = o->depth;
 	return kit_link_second(k, &t->l, API_SRQ, &with);

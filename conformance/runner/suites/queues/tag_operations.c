@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Tag matching: what an operation of the list means by its flags and its count, and how long it takes up its place. */
+#include <errno.h>
+
+#include "suites/queues/tags.h"
+
+#define TMH  ((uint32_t)sizeof(struct ibv_tmh))
+#define ALL  UINT64_MAX
+#define OPS  5
+#define MANY 100 /* operations that are not signaled: more than the CQ holds */
+
+static struct tags_entry entry(unsigned int slot)
+{
+	return (struct tags_entry){.slot = slot, .tag = slot, .mask = ALL, .len = 64};
+}
+
+/* The message of an entry, which must match it. */
+static bool match(struct tags *t, unsigned int slot)
+{
+	return tags_send(t, IBV_TMH_EAGER, slot, TMH + 9) &&
+	       tags_expect(t, TAGS_RECV + slot, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE);
+}
+
+static bool add_silently(struct tags *t, struct tags_entry e)
+{
+	const int ret = tags_add(t, e, NULL);
+
+	if (ret)
+		KIT_FAULT(t->k, "IBV_WR_TAG_ADD was refused with %s", errno_name(ret));
+	return !ret;
+}
+
+/* unexpected_cnt counts only with IBV_OPS_TM_SYNC, and then with all its bits. */
+static void counted(struct kit *k, struct tags *t)
+{
+	struct tags_entry e = entry(1);
+
+	(void)k;
+	e.count = 9;
+	if (!tags_must_add(t, e, NULL) || !match(t, 1) || !add_silently(t, e) || !match(t, 1))
+		return;
+	for (unsigned int n = 1; n <= 3; n++) {
+		if (!tags_recv(t, 0) || !tags_send(t, IBV_TMH_EAGER, 7, TMH + 9) ||
+		    !tags_expect(t, TAGS_RECV, IBV_WC_TM_RECV, IBV_WC_SUCCESS, 0) || !tags_sync(t, n, 0) ||
+		    !tags_must_add(t, entry(2), NULL) || !match(t, 2))
+			return;
+	}
+}
+
+static void tag_counted(struct kit *k)
+{
+	tags_run(k, &(const struct tags_opts){.num_tags = 2}, counted);
+}
+
+/* An operation that is not signaled gives its place back when its entry is used: there are more than max_ops. */
+static void places(struct kit *k, struct tags *t)
+{
+	(void)k;
+	for (unsigned int turn = 0; turn < 3; turn++) {
+		for (unsigned int i = 0; i < OPS; i++)
+			if (!add_silently(t, entry(i)))
+				return;
+		for (unsigned int i = 0; i < OPS; i++)
+			if (!match(t, i))
+				return;
+	}
+}
+
+static void tag_places(struct kit *k)
+{
+	tags_run(k, &(const struct tags_opts){.num_tags = OPS, .max_ops = OPS}, places);
+}
+
+static bool post_sync(struct tags *t, uint64_t wr_id, int flags)
+{
+	struct ibv_ops_wr wr = {.wr_id = wr_id, .opcode = IBV_WR_TAG_SYNC, .flags = flags};
+	const int ret = tags_post(t, &wr);
+
+	if (ret)
+		KIT_FAULT(t->k, "operation %u was refused with %s", (unsigned int)wr_id, errno_name(ret));
+	return !ret;
+}
+
+/* The list of operations is never empty: each completion makes room for one more. */
+static void never_empty(struct kit *k, struct tags *t)
+{
+	if (!post_sync(t, 0, IBV_OPS_SIGNALED))
+		return;
+	for (unsigned int i = 1; i < 4 * OPS && KIT_GOOD(k); i++)
+		if (!post_sync(t, i, IBV_OPS_SIGNALED) ||
+		    !tags_expect(t, i - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0))
+			return;
+	tags_expect(t, 4 * OPS - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0);
+}
+
+static void tag_never_empty(struct kit *k)
+{
+	tags_run(k, &(const struct tags_opts){.max_ops = OPS}, never_empty);
+}
+
+/* Operations that are not signaled take no entry of the CQ. */
+static void silent_many(struct kit *k, struct tags *t)
+{
+	for (unsigned int i = 0; i < MANY; i++)
+		if (!post_sync(t, i, 0))
+			return;
+	if (post_sync(t, MANY, IBV_OPS_SIGNALED) && tags_expect(t, MANY, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0) &&
+	    KIT_GOOD(k) && tags_must_add(t, entry(1), NULL))
+		match(t, 1);
+}
+
+static void tag_silent_many(struct kit *k)
+{
+	tags_run(k, &(const struct tags_opts){.max_ops = MANY + 1}, silent_many);
+}
+
+/* The handle of an entry whose DEL came too late is given out once. Members of an ADD count for nothing in a DEL. */
+static void late(struct kit *k, struct tags *t)
+{
+	struct ibv_ops_wr del = {.wr_id = 0xde1, .opcode = IBV_WR_TAG_DEL, .flags = IBV_OPS_SIGNALED};
+	uint32_t handle[2];
+	int ret;
+
+	del.tm.unexpected_cnt = 1000;
+	del.tm.add.sg_list = (void *)8; /* nothing is there */
+	del.tm.add.num_sge = 1;
+	if (!tags_must_add(t, entry(1), &del.tm.handle) || !tags_send(t, IBV_TMH_EAGER, 1, TMH + 9))
+		return;
+	ret = tags_post(t, &del);
+	KIT_CHECK(k, !ret, "IBV_WR_TAG_DEL was refused with %s", errno_name(ret));
+	if (!tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE) ||
+	    !tags_expect(t, 0xde1, IBV_WC_TM_DEL, IBV_WC_TM_ERR, 0) ||
+	    !tags_must_add(t, entry(2), &handle[0]) || !tags_must_add(t, entry(3), &handle[1]))
+		return;
+	KIT_CHECK(k, handle[0] != handle[1], "two entries have handle 0x%x", handle[0]);
+	if (match(t, 3))
+		match(t, 2);
+}
+
+static void tag_late(struct kit *k)
+{
+	tags_run(k, &(const struct tags_opts){.num_tags = 2}, late);
+}
+
+const struct scenario tag_operation_scenarios[] = {
+	{"tag_counted", tag_counted},
+	{"tag_places", tag_places},
+	{"tag_never_empty", tag_never_empty},
+	{"tag_silent_many", tag_silent_many},
+	{"tag_late", tag_late},
+	{NULL, NULL},
+};
