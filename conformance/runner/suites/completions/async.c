@@ -200,6 +200,20 @@ static uint64_t clock_slack(const struct end *end, const struct clocks *from, co
 	return CLOCK_SLACK + (wall > device ? wall : device);
 }
 
+/* Within a batch both times of completions are as far apart: the wall clock is the time stamp, converted. */
+static void judge_distance(struct kit *k, const uint64_t at[2], const uint64_t stamp[2])
+{
+	const double khz = (double)k->r->dut.requester.clock_khz;
+	const double wall = (double)(at[1] - at[0]), device = (double)(stamp[1] - stamp[0]) * 1e6 / khz;
+	const double most = 2 + device / 1e4; /* both are rounded, and so is the frequency */
+
+	if (khz > 0 && (wall - device > most || device - wall > most))
+		KIT_FAULT(k,
+			  "two completions are %.0f ns apart by the wall clock and %.1f ns by their time "
+			  "stamps",
+			  wall, device);
+}
+
 /* One batch: the time of each completion is between readings of the clock before and after it, and they are in order. */
 static void wallclock_batch(struct kit *k, struct bench *b, const struct clocks *before)
 {
@@ -207,13 +221,15 @@ static void wallclock_batch(struct kit *k, struct bench *b, const struct clocks 
 	struct ibv_cq_ex *cq = (struct ibv_cq_ex *)b->cq;
 	struct ibv_poll_cq_attr none = {};
 	const uint64_t after = real_ns();
-	uint64_t at[BENCH_TURN], slack;
+	uint64_t at[BENCH_TURN], stamp[BENCH_TURN], slack;
 	unsigned int num = 0;
 	struct clocks now;
 	int ret;
 
-	for (ret = ibv_start_poll(cq, &none); !ret; ret = ibv_next_poll(cq), b->first++)
-		at[num++ % BENCH_TURN] = ibv_wc_read_completion_wallclock_ns(cq);
+	for (ret = ibv_start_poll(cq, &none); !ret; ret = ibv_next_poll(cq), b->first++) {
+		at[num % BENCH_TURN] = ibv_wc_read_completion_wallclock_ns(cq);
+		stamp[num++ % BENCH_TURN] = ibv_wc_read_completion_ts(cq);
+	}
 	if (num)
 		ibv_end_poll(cq);
 	now = read_clocks(end);
@@ -224,14 +240,18 @@ static void wallclock_batch(struct kit *k, struct bench *b, const struct clocks 
 		KIT_CHECK(k, at[i] + slack >= least && at[i] <= after + slack,
 			  "the time of completion %u is %llu, not between %llu and %llu", i,
 			  (unsigned long long)at[i], (unsigned long long)least, (unsigned long long)after);
+		if (i)
+			judge_distance(k, &at[i - 1], &stamp[i - 1]);
 	}
 }
 
 /* The wall clock of each completion, of several batches. */
 static void wallclock(struct kit *k)
 {
-	struct ibv_cq_init_attr_ex attr = {
-		.cqe = 8, .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
+	struct ibv_cq_init_attr_ex attr = {.cqe = 8,
+					   .wc_flags = IBV_WC_STANDARD_FLAGS |
+						       IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+						       IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK};
 	struct bench b = {.k = k};
 	int ret;
 

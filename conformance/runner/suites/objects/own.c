@@ -357,6 +357,31 @@ void own_use_work_queue(struct kit *k, struct ibv_pd *pd)
 		ibv_destroy_cq(init.cq);
 }
 
+/* A shared receive queue with a tag list, if the device has them. */
+static void use_tag_list(struct kit *k, struct ibv_pd *pd)
+{
+	struct ibv_srq_init_attr_ex init = {
+		.attr = {.max_wr = 7, .max_sge = 1},
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
+			     IBV_SRQ_INIT_ATTR_TM,
+		.srq_type = IBV_SRQT_TM,
+		.pd = pd,
+		.tm_cap = {.max_num_tags = 3, .max_ops = 5},
+	};
+	struct ibv_device_attr_ex attr = {};
+	struct ibv_srq *srq;
+
+	if (ibv_query_device_ex(pd->context, NULL, &attr) || !attr.tm_caps.max_num_tags)
+		return;
+	init.cq = ibv_create_cq(pd->context, 8, NULL, NULL, 0);
+	srq = init.cq ? ibv_create_srq_ex(pd->context, &init) : NULL;
+	if (!srq || ibv_destroy_srq(srq))
+		KIT_FAULT(k, "ibv_create_srq_ex or ibv_destroy_srq of a tag list in the PD failed with %s",
+			  errno_name(errno));
+	if (init.cq && ibv_destroy_cq(init.cq))
+		KIT_FAULT(k, "ibv_destroy_cq failed, nothing uses it");
+}
+
 void own_use(struct kit *k, struct ibv_pd *pd)
 {
 	struct ibv_srq_init_attr srq_attr = {.attr = {.max_wr = 7, .max_sge = 2}};
@@ -370,6 +395,8 @@ void own_use(struct kit *k, struct ibv_pd *pd)
 		KIT_FAULT(k, "pd of the region or the SRQ is another one");
 	else
 		send_one(k, pd, mr);
+	if (KIT_GOOD(k))
+		use_tag_list(k, pd);
 	if (srq && ibv_destroy_srq(srq))
 		KIT_FAULT(k, "ibv_destroy_srq in the PD failed");
 	if (mr && ibv_dereg_mr(mr))
