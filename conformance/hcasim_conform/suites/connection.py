@@ -64,6 +64,13 @@ class Connection(Suite):
         )
         yield cm_case(
             "connect",
+            "backlog",
+            "connect_backlog",
+            "one request after another comes to a listener, more than its backlog: each of them was taken before the next",
+            Expect("rdma_listen/ARGUMENTS/backlog"),
+        )
+        yield cm_case(
+            "connect",
             "numbers",
             "connect_numbers",
             "without QPs each side's event has the qp_num and the srq that the other one gave",

@@ -162,6 +162,15 @@ int cm_connect(struct cm *cm, const struct dut *dut)
 	return ret;
 }
 
+static void close_id(struct rdma_cm_id *id)
+{
+	if (!id)
+		return;
+	if (id->qp)
+		rdma_destroy_qp(id);
+	rdma_destroy_id(id);
+}
+
 int cm_begin(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log)
 {
 	struct sockaddr_storage from, to;
@@ -188,20 +197,28 @@ int cm_begin(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inlin
 	return ret ? ret : create_qp(cm, cm->client, sges, inline_bytes);
 }
 
+int cm_next(struct cm *cm, const struct dut *dut)
+{
+	struct sockaddr_storage from, to;
+	int ret = resolve(dut->requester.address, &from);
+
+	close_id(cm->client);
+	close_id(cm->server);
+	cm->client = cm->server = NULL;
+	if (!ret)
+		ret = resolve(dut->responder.address, &to);
+	if (ret)
+		return ret;
+	((struct sockaddr_in *)&to)->sin_port = rdma_get_src_port(cm->listener);
+	ret = reach(cm, dut, &from, &to);
+	return ret ? ret : create_qp(cm, cm->client, 1, 0);
+}
+
 int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log)
 {
 	int ret = cm_begin(cm, dut, sges, inline_bytes, log);
 
 	return ret ? ret : cm_connect(cm, dut);
-}
-
-static void close_id(struct rdma_cm_id *id)
-{
-	if (!id)
-		return;
-	if (id->qp)
-		rdma_destroy_qp(id);
-	rdma_destroy_id(id);
 }
 
 void cm_close(struct cm *cm)

@@ -29,6 +29,8 @@ int cm_open(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline
 /* The same in two steps: the client's id has its QP and is not connected yet; the connection. */
 int cm_begin(struct cm *cm, const struct dut *dut, uint32_t sges, uint32_t inline_bytes, struct log *log);
 int cm_connect(struct cm *cm, const struct dut *dut);
+/* After cm_begin(), in one process: another client of the same listener, in place of the ids that there are. */
+int cm_next(struct cm *cm, const struct dut *dut);
 void cm_close(struct cm *cm);
 
 #endif

@@ -362,8 +362,39 @@ static void numbers(struct kit *k)
 	finish(&c);
 }
 
+/* One request after another, more than the backlog of the listener: it limits those that wait, not those that were taken. */
+static void backlog(struct kit *k)
+{
+	struct rdma_conn_param req = values(1, 1, 0, 7, 7);
+	struct conn c;
+	int ret;
+
+	if (!in_one_process(k))
+		return;
+	if (begin(&c, k))
+		for (int turn = 0; turn < 3 && request(&c, &req); turn++) {
+			if (rdma_reject(c.cm.server, NULL, 0))
+				KIT_FAULT(k, "rdma_reject failed with %s", errno_name(errno));
+			if (!KIT_GOOD(k) || !next_event(&c, RDMA_CM_EVENT_REJECTED))
+				break;
+			rdma_ack_cm_event(c.event); /* an id cannot be destroyed before its events */
+			c.event = NULL;
+			log_call(&k->res->log, "/* another id connects to the listener */");
+			ret = cm_next(&c.cm, &k->r->dut);
+			if (ret)
+				KIT_FAULT(k, "%s failed with %s", c.cm.step, errno_name(ret));
+			if (ret)
+				break;
+		}
+	finish(&c);
+}
+
 const struct scenario connect_scenarios[] = {
-	{"connect_parameters", parameters}, {"connect_nothing", no_parameters},
-	{"connect_data", private_data},     {"connect_refused", reject},
-	{"connect_numbers", numbers},       {NULL, NULL},
+	{"connect_parameters", parameters},
+	{"connect_nothing", no_parameters},
+	{"connect_data", private_data},
+	{"connect_refused", reject},
+	{"connect_numbers", numbers},
+	{"connect_backlog", backlog},
+	{NULL, NULL},
 };
