@@ -132,6 +132,18 @@ class Sharing(Suite):
                     "own bytes",
                     kind=kind,
                 )
+        tso = self._case(
+            "full",
+            "UD",
+            "longest-tso",
+            "longest_requests",
+            Expect(MAX_SEND, also=(GRANTED,)),
+            "a list of as many segmentation requests as were granted, with headers from 1 to 66 bytes and 1 to 7 SGEs, is taken, "
+            "and they complete in order",
+            ("operations/UD/TSO",),
+            kind=4,
+        )
+        yield replace(tso, ask=("SEND", "TSO"))
         yield self._case(
             "create",
             "RC",

@@ -13,6 +13,7 @@
 #define MOST_LEN 512 /* of a request, if more inline data is granted than was asked for */
 #define MOST_SGE 8
 #define PIECE    8
+#define MOST_HDR 66
 
 struct longest {
 	struct ibv_send_wr wr[DEPTH];
@@ -20,6 +21,7 @@ struct longest {
 	uint8_t *from[DEPTH], *to[DEPTH];
 	unsigned int num;
 	uint32_t len;
+	uint16_t hdr; /* bytes of headers of a segmentation request; 0: another one */
 	bool is_inline, atomic;
 	uint64_t before[DEPTH]; /* atomic: the words that are added to */
 };
@@ -111,8 +113,31 @@ static void judge(struct kit *k, struct longest *t)
 		judge_bytes(&k->res->verdict, "a request", t->from[i], t->to[i], t->len);
 }
 
+/* Segmentation of one segment: whether the device takes such headers does not matter here, only that it sees the request. */
+static void judge_tso(struct kit *k, struct longest *t)
+{
+	struct ibv_wc wc;
+
+	for (unsigned int i = 0; i < t->num && kit_wait(k, k->l, k->l->cq, &wc); i++)
+		KIT_CHECK(k, wc.wr_id == i, "request %u of %u completed as number %u", i, t->num,
+			  (unsigned int)wc.wr_id);
+}
+
+static void make_tso(struct longest *t)
+{
+	static uint8_t header[MOST_HDR];
+
+	for (unsigned int i = 0; i < t->num; i++) {
+		t->wr[i].opcode = IBV_WR_TSO;
+		t->wr[i].tso.hdr = header;
+		t->wr[i].tso.hdr_sz = t->hdr;
+		t->wr[i].tso.mss = 256;
+	}
+}
+
 static void list_of(struct kit *k, struct longest *t)
 {
+	struct ibv_send_wr *bad;
 	struct link *l = k->l;
 	int rc;
 
@@ -122,19 +147,25 @@ static void list_of(struct kit *k, struct longest *t)
 	for (unsigned int i = 0; i < t->num; i++)
 		if (!fill(k, t, i))
 			return;
+	if (t->hdr)
+		make_tso(t);
 	rc = link_fill_recv(l);
 	KIT_CHECK(k, !rc, "posting receives failed with %s", errno_name(rc));
 	link_push(l);
-	rc = kit_post(k, l->qp, l->peer, t->wr, NULL);
+	/* headers of nothing: not for the judgement of the wire */
+	rc = t->hdr ? ibv_post_send(l->qp, t->wr, &bad) : kit_post(k, l->qp, l->peer, t->wr, NULL);
 	KIT_CHECK(k, !rc, "%u requests of %u bytes were refused with %s, as many are granted", t->num, t->len,
 		  errno_name(rc));
-	judge(k, t);
+	if (t->hdr)
+		judge_tso(k, t);
+	else
+		judge(k, t);
 }
 
-/* With what was asked for, bytes of inline data or SGEs; or with the inline data that was granted unasked. */
-static void longest(struct kit *k, uint32_t bytes, uint32_t sges, bool unasked)
+/* With what was asked for, bytes of inline data or SGEs and headers; or with the inline data that was granted unasked. */
+static void longest(struct kit *k, uint32_t bytes, uint32_t sges, uint16_t hdr, bool unasked)
 {
-	const struct link_opts opts = {.sq_depth = DEPTH, .cq_depth = 4 * DEPTH};
+	const struct link_opts opts = {.sq_depth = DEPTH, .cq_depth = 4 * DEPTH, .tso_header = hdr};
 	struct cell cell = *k->cell;
 	struct kit there = {.r = k->r, .cell = &cell, .res = k->res, .l = k->l};
 	static struct longest t;
@@ -143,6 +174,7 @@ static void longest(struct kit *k, uint32_t bytes, uint32_t sges, bool unasked)
 	cell.ask_sge = sges;
 	if (!kit_link(&there, API_POST, &opts))
 		return;
+	t.hdr = hdr;
 	t.is_inline = bytes || unasked;
 	t.atomic = kit_arg(k, "kind", 0) == 3;
 	if (t.is_inline && !k->l->cap.max_inline_data)
@@ -157,14 +189,17 @@ static void longest_requests(struct kit *k)
 {
 	/* with headers of 32, 48 and 64 bytes a little more, or as many, as multiples of 64 bytes hold */
 	static const uint8_t bytes[] = {12, 44, 76, 108}, sges[] = {1, 2, 3, 5, 7};
+	static const uint16_t headers[] = {1, 17, 54, MOST_HDR};
 	const int kind = kit_arg(k, "kind", 0);
 
 	for (size_t i = 0; i < sizeof(bytes) && !kind && KIT_GOOD(k); i++)
-		longest(k, bytes[i], 1, false);
+		longest(k, bytes[i], 1, 0, false);
 	for (size_t i = 0; i < sizeof(sges) && kind && kind < 3 && KIT_GOOD(k); i++)
-		longest(k, 0, sges[i], kind == 2);
+		longest(k, 0, sges[i], 0, kind == 2);
 	if (kind == 3)
-		longest(k, 0, 1, false);
+		longest(k, 0, 1, 0, false);
+	for (size_t i = 0; i < 4 * sizeof(sges) && kind == 4 && KIT_GOOD(k); i++)
+		longest(k, 0, sges[i / 4], headers[i % 4], false);
 }
 
 const struct scenario longest_scenarios[] = {
