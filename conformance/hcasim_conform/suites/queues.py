@@ -84,6 +84,14 @@ class Queues(Suite):
                 )
 
     def _states(self):
+        yield Case(
+            suite="state",
+            qpt="RC",
+            case="after-reset",
+            scenario="after_reset",
+            says="a QP that was in RESET has no receives, and takes as many sends and receives as were granted",
+            expect=Expect(QP_STATE, errata=("QP-RECYCLE",)),
+        )
         for qpt in CONNECTED:
             for state, short_of in SHORT_OF.items():
                 for api, scenario in (("post", "send_early"), ("wr", "region_early")):

@@ -270,6 +270,33 @@ static bool no_tso(struct kit *k, const struct own *o, struct ibv_qp_init_attr_e
 			       refused(k, o, &asked, "max_tso_header on a QP without segmentation"));
 }
 
+/* The receiving end of XRC has no queues. A PD is allowed. */
+static void xrc_recv(struct kit *k, struct own *o, const struct ibv_qp_init_attr_ex *small)
+{
+	struct ibv_qp_init_attr_ex asked = with_garbage(small, 0);
+
+	asked.comp_mask |= IBV_QP_INIT_ATTR_PD;
+	asked.pd = k->r->dut.requester.pd;
+	if (!created(k, o, &asked, "a PD as well"))
+		return;
+	asked.comp_mask = IBV_QP_INIT_ATTR_PD;
+	if (!refused(k, o, &asked, "a PD in place of the XRC domain"))
+		return;
+	asked = *small;
+	asked.xrcd = NULL;
+	if (!refused(k, o, &asked, "no XRC domain in its member"))
+		return;
+	asked = *small;
+	asked.cap = (struct ibv_qp_cap){5, 6, 1, 1, 0};
+	o->qp = create(k, o, &asked, false);
+	KIT_CHECK(k, o->qp, "queues that it cannot have: the creation failed with %s", errno_name(errno));
+	KIT_CHECK(k, !o->qp->send_cq && !o->qp->recv_cq && !o->qp->srq,
+		  "an XRC_RECV QP has a CQ or an SRQ as a member");
+	KIT_CHECK(k, !asked.cap.max_send_wr && !asked.cap.max_recv_wr,
+		  "an XRC_RECV QP was granted %u sends and %u receives", asked.cap.max_send_wr,
+		  asked.cap.max_recv_wr);
+}
+
 static void masks(struct kit *k)
 {
 	const uint32_t always = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD;
@@ -296,16 +323,8 @@ static void masks(struct kit *k)
 		if (!refused(k, &o, &asked, "an unknown create_flag"))
 			goto out;
 	}
-	if (small.qp_type != IBV_QPT_XRC_RECV)
-		goto out;
-	asked = small;
-	asked.comp_mask |= IBV_QP_INIT_ATTR_PD;
-	asked.pd = k->r->dut.requester.pd;
-	if (!created(k, &o, &asked, "a PD as well"))
-		goto out;
-	asked = small;
-	asked.xrcd = NULL;
-	refused(k, &o, &asked, "no XRC domain in its member");
+	if (small.qp_type == IBV_QPT_XRC_RECV)
+		xrc_recv(k, &o, &small);
 out:
 	own_destroy(&o);
 }

@@ -5,7 +5,7 @@
 
 #include "link/link_modify.h"
 #include "remote/remote.h"
-#include "suites/kit.h"
+#include "suites/objects/own.h"
 
 #define LIST   4
 #define PIECES 4
@@ -239,9 +239,85 @@ static void receive_elsewhere(struct kit *k)
 	kit_alive(k, k->l);
 }
 
+#define DEPTH 4
+
+static int send_one(struct own *o, uint64_t wr_id)
+{
+	struct ibv_send_wr wr = kit_wr(wr_id, IBV_WR_SEND, NULL), *bad;
+
+	wr.num_sge = 0;
+	return ibv_post_send(o->qp, &wr, &bad);
+}
+
+static int receive_one(struct own *o, uint64_t wr_id)
+{
+	struct ibv_recv_wr wr = {.wr_id = wr_id}, *bad;
+
+	return ibv_post_recv(o->qp, &wr, &bad);
+}
+
+/* As many sends and receives as were granted are taken, and complete in order. */
+static void use_all(struct kit *k, struct own *o, struct link *l)
+{
+	const unsigned int sends = o->init.cap.max_send_wr, receives = o->init.cap.max_recv_wr;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < receives && !ret; i++)
+		ret = receive_one(o, 100 + i);
+	KIT_CHECK(k, !ret, "a receive of %u that are granted was refused with %s", receives, errno_name(ret));
+	for (unsigned int i = 0; i < sends && i < receives && !ret; i++)
+		ret = send_one(o, i);
+	KIT_CHECK(k, !ret, "a send of %u that are granted was refused with %s", sends, errno_name(ret));
+	for (unsigned int i = 0; i < sends && i < receives; i++)
+		if (!kit_expect(k, l, o->send_cq, o->qp, i, IBV_WC_SUCCESS) ||
+		    !kit_expect(k, l, o->recv_cq, o->qp, 100 + i, IBV_WC_SUCCESS))
+			return;
+}
+
+/* Moves it to RTS. A message for which there is no receive fails at once. */
+static bool start(struct kit *k, struct own *o)
+{
+	struct ibv_qp_attr attr = own_values(k, o, 0);
+	const int required = own_required(IBV_QPT_RC, IBV_QPS_RTS) | IBV_QP_STATE;
+
+	attr.qp_state = IBV_QPS_RTS;
+	attr.rnr_retry = 0;
+	if (own_reach(k, o, IBV_QPS_RTR) && own_modify(o, &attr, required))
+		KIT_FAULT(k, "ibv_modify_qp to RTS failed");
+	return KIT_GOOD(k);
+}
+
+/* A QP that was in RESET has no receives, and room for as many requests as a new one. */
+static void after_reset(struct kit *k)
+{
+	struct own o = {.to_itself = true, .init.cap = {DEPTH, DEPTH, 1, 1, 0}};
+	struct link l;
+	int ret = 0;
+
+	if (!own_create(k, &o, IBV_QPT_RC) || !start(k, &o))
+		goto out;
+	l = (struct link){.dut = &k->r->dut, .cq = o.send_cq, .peer_cq = o.recv_cq};
+	use_all(k, &o, &l);
+	for (unsigned int i = 0; i < 3 && !ret; i++)
+		ret = receive_one(&o, 200 + i);
+	if (ret)
+		KIT_FAULT(k, "ibv_post_recv failed with %s", errno_name(ret));
+	if (!KIT_GOOD(k) || !own_reset(k, &o) || !start(k, &o))
+		goto out;
+	if (send_one(&o, 300))
+		KIT_FAULT(k, "a send to a QP that was reset was refused");
+	else
+		kit_expect(k, &l, o.send_cq, o.qp, 300, IBV_WC_RNR_RETRY_EXC_ERR);
+	if (KIT_GOOD(k) && own_reset(k, &o) && start(k, &o))
+		use_all(k, &o, &l);
+out:
+	own_destroy(&o);
+}
+
 const struct scenario receive_scenarios[] = {
 	{"receives_differ", receives_differ},
 	{"receives_early", receives_early},
 	{"receive_elsewhere", receive_elsewhere},
+	{"after_reset", after_reset},
 	{NULL, NULL},
 };
