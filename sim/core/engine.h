@@ -44,7 +44,7 @@ struct engine_qp {
 	uint32_t dest_qpn;
 	uint16_t udp_sport;
 	struct hca_av av;
-	bool paused;    /* no packet may be made, because of a rate limit */
+	bool paused;    /* no packet may be made, because of a rate limit or a scheduling element */
 	bool set_state; /* the software has just set this state */
 	bool set_psn;   /* sq_psn is valid: it is the PSN of the next request */
 	uint32_t sq_psn;
@@ -297,6 +297,11 @@ struct engine_ops {
 	 * before these to `path`.before. `path` NULL: completes the files. 0 or -errno.
 	 */
 	int (*wave)(struct engine *e, uint32_t cycles, const char *path);
+	/*
+	 * A packet of the QP could be made now, or could if it were not paused. Without it the core concludes that from
+	 * state(), and a QP in a scheduling tree with max_rd_atomic responses outstanding sends nothing else either.
+	 */
+	bool (*ready)(const struct engine *e, uint32_t qpn);
 };
 
 extern const struct engine_ops c_engine; /* sim/core/requester */
@@ -304,7 +309,7 @@ extern const struct engine_ops c_engine; /* sim/core/requester */
 /* ---- An engine in a shared library ---- */
 
 /* Increased with every change of this header and of the headers that it includes. */
-#define ENGINE_ABI 12
+#define ENGINE_ABI 13
 
 struct engine_plugin {
 	uint32_t abi;      /* ENGINE_ABI */

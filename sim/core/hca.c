@@ -42,6 +42,8 @@ static uint32_t pending(const struct hca *hca)
 
 static void changed(struct hca *hca, struct qp *qp)
 {
+	if (qp->sched)
+		sched_changed(hca, qp);
 	send_changed(hca, qp);
 	rendezvous_changed(hca, qp);
 	srq_last_wqe(hca, qp);
@@ -114,6 +116,7 @@ static bool alloc_tables(struct hca *hca)
 	hca->bf = calloc((size_t)hca->pers->uar.pages * hca->pers->uar.bf_bufs, sizeof(*hca->bf));
 	numbers_init(&hca->qp, CORE_FIRST_QPN, HCA_NUMBER_MASK, cfg->max_qp);
 	numbers_init(&hca->cq, 1, HCA_NUMBER_MASK, cfg->max_cq);
+	sched_init(hca);
 	numbers_init(&hca->srq, 1, HCA_NUMBER_MASK, cfg->max_srq);
 	hca->dm = calloc(1, hca->pers->dm.size + !hca->pers->dm.size);
 	return hca->db.slot && hca->dm && hca->bf &&
@@ -214,6 +217,7 @@ void hca_destroy(struct hca *hca)
 		return;
 	hca->dying = true;
 	end_work(hca);
+	sched_free(hca);
 	flow_free(hca);
 	mcast_free(hca);
 	srq_free_all(hca);

@@ -22,6 +22,7 @@
 
 #include "flow.h"
 #include "key.h"
+#include "sched.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,10 +69,8 @@ hca_ps hca_stage_since(const struct hca *hca, enum hca_stage stage);
 void hca_stage_step(struct hca *hca, enum hca_stage stage);
 /* True: the send engine counts the clock cycles of its work in steps of this stage (engine_ops.cycles). */
 bool hca_stage_counted(const struct hca *hca, enum hca_stage stage);
-/* Clock cycles of the last step of such a stage; 0: not known. */
-uint32_t hca_step_cycles(const struct hca *hca);
-/* Lower-case name, for traces and profiles ("doorbell", "fetch", ...). */
-const char *hca_stage_name(enum hca_stage stage);
+uint32_t hca_step_cycles(const struct hca *hca);  /* of the last step of such a stage; 0: not known */
+const char *hca_stage_name(enum hca_stage stage); /* lower case, for traces and profiles ("doorbell", ...) */
 
 /* ---- DMA ------------------------------------------------------------------------------------ */
 
@@ -211,14 +210,13 @@ enum hca_stall {
 	HCA_STALL_RNR, /* the delay after an RNR NAK */
 	HCA_STALL_READS, /* responses: max_rd_atomic are outstanding. Has no effect on operations without response */
 	HCA_STALL_PAGES, /* a page request */
-	HCA_STALL_RATE,  /* its rate limit */
+	HCA_STALL_RATE,  /* its rate limit, or the turns of its scheduling tree */
 	HCA_STALL_PAUSE, /* its priority, which is paused */
 	HCA_NUM_STALLS
 };
 /* Why `stage`, which is idle, cannot do a step; NONE: it can, or has no input. The engine's FETCH does not say. */
 enum hca_stall hca_stage_stall(struct hca *hca, enum hca_stage stage);
-/* Lower-case name, for traces ("gather_fifo", ...). */
-const char *hca_stall_name(enum hca_stall stall);
+const char *hca_stall_name(enum hca_stall stall); /* lower case, for traces ("gather_fifo", ...) */
 
 /* Queues and limits of the adapter, for observers. */
 enum hca_level {
@@ -309,16 +307,14 @@ struct hca_config {
 /* NULL and errno on failure (ENOMEM, EINVAL). */
 struct hca *hca_create(const struct hca_config *cfg, const struct hca_personality *pers,
 		       const struct hca_ops *ops, void *host);
-/* After this the host must not call hca_dma_done() any more. */
-void hca_destroy(struct hca *hca);
+void hca_destroy(struct hca *hca); /* after this the host must not call hca_dma_done() any more */
 
 struct hca_congestion { /* packets */
 	uint64_t marked, cnps_sent, cnps_handled;
 };
 void hca_congestion(const struct hca *hca, struct hca_congestion *out);
 
-/* Fires every timer whose deadline is not after ops->now(). */
-void hca_timers(struct hca *hca);
+void hca_timers(struct hca *hca); /* fires every timer whose deadline is not after ops->now() */
 
 /*
  * A MWr or MRd TLP has reached the endpoint. size 1..64; offsets without a register are ignored (writes) or read as
@@ -427,13 +423,11 @@ struct hca_eq_attr {
 	struct hca_ring ring;
 	unsigned int vector;
 };
-/* EQ numbers start at 1. */
-int hca_eq_create(struct hca *hca, const struct hca_eq_attr *attr, uint32_t *eqn);
+int hca_eq_create(struct hca *hca, const struct hca_eq_attr *attr, uint32_t *eqn); /* numbers start at 1 */
 int hca_eq_destroy(struct hca *hca, uint32_t eqn);
 /* The driver consumed EQEs up to `ci` (free-running). */
 void hca_eq_ack(struct hca *hca, uint32_t eqn, uint32_t ci);
-/* Async events (not completions) go to this EQ. */
-void hca_async_eq(struct hca *hca, uint32_t eqn);
+void hca_async_eq(struct hca *hca, uint32_t eqn); /* async events (not completions) go to this EQ */
 
 struct hca_srq_attr {
 	uint32_t pdn;
@@ -448,8 +442,7 @@ struct hca_srq_attr {
 	uint32_t user_index;     /* in the completions of XRC */
 	bool cyclic; /* of a family with linked lists: the WQEs are taken in the order of the ring nevertheless */
 };
-/* SRQ numbers start at 1. */
-int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *srqn);
+int hca_srq_create(struct hca *hca, const struct hca_srq_attr *attr, uint32_t *srqn); /* from 1 on */
 /* One event when fewer WQEs than `limit` are left; 0 disarms. */
 int hca_srq_arm(struct hca *hca, uint32_t srqn, uint32_t limit);
 /* `limit`: as armed, 0 after the event was raised. */
@@ -580,8 +573,8 @@ void hca_alarm(struct hca *hca, hca_ps at);
 
 /* Sets GID `index` of `port`, and the L2 address of packets with this source; all-zero removes it. */
 int hca_gid_set(struct hca *hca, uint8_t port, unsigned int index, const uint8_t gid[16]);
-/* A port that is down sends and receives nothing. */
 int hca_port_set(struct hca *hca, uint8_t port, bool link_up, uint8_t active_mtu);
+/* A port that is down sends and receives nothing. */
 bool hca_port_up(const struct hca *hca, uint8_t port);
 
 struct hca_counters {
@@ -593,6 +586,13 @@ void hca_counters(const struct hca *hca, struct hca_counters *out);
 
 int hca_key_create(struct hca *hca, const struct hca_key_attr *attr, uint32_t *key); /* key.h */
 int hca_key_destroy(struct hca *hca, uint32_t key);                                  /* uses the index only */
+
+/* Scheduling elements (sched.h). -EBUSY: others, or QPs, belong to it. RESET takes a QP's away; 0: none. */
+int hca_sched_create(struct hca *hca, const struct hca_sched_attr *attr, uint32_t *id);
+int hca_sched_modify(struct hca *hca, uint32_t id, uint32_t share, uint32_t rate);
+int hca_sched_destroy(struct hca *hca, uint32_t id);
+/* Leaves of its requests, and of its READ responses (RC). */
+int hca_qp_sched(struct hca *hca, uint32_t qpn, uint32_t requester, uint32_t responder);
 
 #ifdef __cplusplus
 }

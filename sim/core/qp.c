@@ -137,6 +137,7 @@ void qp_clear(struct hca *hca, struct qp *qp)
 	hca_changed(hca, HCA_CONTEXT_QP, qp->qpn);
 	timer_cancel(hca, &qp->rq.poll);
 	pace_clear(hca, qp);
+	sched_clear(hca, qp);
 	congestion_clear(hca, qp);
 	rendezvous_clear(hca, qp);
 	result_clear(qp);

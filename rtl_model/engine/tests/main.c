@@ -50,6 +50,7 @@ static const struct {
 	{"raws", raw_tests},
 	{"groups", group_tests},
 	{"pacing", pacing_tests},
+	{"sched", sched_tests},
 	{"doorbells", doorbell_tests},
 	{"cqs", cq_tests},
 	{"srqs", srq_tests},

@@ -443,6 +443,7 @@ struct qp {
 	struct timer sq_timer; /* state of the send engine */
 	struct node results;   /* send/result.c: with result_inline */
 	struct pace pace;
+	struct sched_qp *sched; /* egress/sched.c; NULL: it has no scheduling element */
 	struct congestion cc;
 	struct rq rq;
 	struct resp resp;
@@ -520,6 +521,7 @@ struct hca {
 	struct port port[2];
 
 	struct numbers qp, cq, srq;
+	struct numbers sched; /* scheduling elements */
 	struct eq *eq[CORE_MAX_EQ];
 	uint32_t async_eqn;
 	struct mr_table mr;

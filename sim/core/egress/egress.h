@@ -4,6 +4,7 @@
 #define HCASIM_CORE_EGRESS_EGRESS_H
 
 #include "core/base/base.h"
+#include "core/egress/sched.h"
 #include "core/wire/net.h"
 
 /* The layer below IP in messages of the QP. */
@@ -17,8 +18,10 @@ void pace_init(struct qp *qp);
 bool pace_valid(const struct qp *qp, const struct hca_qp_attr *a);
 void pace_set(struct hca *hca, struct qp *qp, const struct hca_qp_attr *a);
 void pace_clear(struct hca *hca, struct qp *qp);
-bool pace_waits(const struct hca *hca, const struct qp *qp); /* no packet of it may be made yet */
-void pace_charge(struct hca *hca, struct qp *qp, uint32_t len);
+bool pace_limited(const struct hca *hca, const struct qp *qp); /* by its own rate, or a paused priority */
+/* No packet of this side may be made yet. */
+bool pace_waits(const struct hca *hca, const struct qp *qp, enum sched_side side);
+void pace_charge(struct hca *hca, struct qp *qp, enum sched_side side, uint32_t len);
 uint32_t pace_rate(const struct qp *qp); /* kbit/s, 0: as fast as it can */
 /* The rate was `before`; what is owed is paid at that of now. */
 void pace_changed(struct hca *hca, struct qp *qp, uint32_t before);

@@ -95,15 +95,22 @@ void pace_set(struct hca *hca, struct qp *qp, const struct hca_qp_attr *a)
 	pace_changed(hca, qp, before);
 }
 
-bool pace_waits(const struct hca *hca, const struct qp *qp)
+bool pace_limited(const struct hca *hca, const struct qp *qp)
 {
 	return qp->pace.timer.at.pos || qp_paused(hca, qp);
 }
 
-void pace_charge(struct hca *hca, struct qp *qp, uint32_t len)
+bool pace_waits(const struct hca *hca, const struct qp *qp, enum sched_side side)
+{
+	return pace_limited(hca, qp) || (qp->sched && !sched_open(qp, side));
+}
+
+void pace_charge(struct hca *hca, struct qp *qp, enum sched_side side, uint32_t len)
 {
 	hca_ps now;
 
+	if (qp->sched)
+		sched_charge(hca, qp, side, len);
 	congestion_sent(hca, qp, len);
 	if (!pace_rate(qp))
 		return;

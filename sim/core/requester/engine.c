@@ -287,6 +287,11 @@ static hca_ps since(const struct engine *e, enum hca_stage stage, uint32_t qpn)
 	return later(sq->open, sq->cur->decoded);
 }
 
+static bool ready(const struct engine *e, uint32_t qpn)
+{
+	return sq_ready(find(e, qpn));
+}
+
 /* ---- Compare ---- */
 
 static void counters(const struct engine *e, struct engine_counters *out)
@@ -347,6 +352,7 @@ const struct engine_ops c_engine = {
 	.pending = pending,
 	.step = step,
 	.since = since,
+	.ready = ready,
 	.counters = counters,
 	.state = state,
 };

@@ -45,11 +45,11 @@ static bool rc_window_open(const struct sq *sq, const struct wqe *w)
 	return out + packets_of(w->wr.length, sq->c.mtu) <= CORE_PSN_HALF;
 }
 
-bool sq_can_send(const struct sq *sq)
+bool sq_ready(const struct sq *sq)
 {
 	const struct wqe *w = sq->cur;
 
-	if (!w || w->failed || sq->rnr_wait || sq->paging || sq->c.paused)
+	if (!w || w->failed || sq->rnr_wait || sq->paging)
 		return false;
 	if (sq->c.state != HCASIM_QPS_RTS && !(sq->c.state == HCASIM_QPS_SQD && w->started))
 		return false;
@@ -61,6 +61,11 @@ bool sq_can_send(const struct sq *sq)
 	if (op_answered(w->wr.op) && sq->rd_out >= sq->c.max_rd_atomic)
 		return false;
 	return rc_window_open(sq, w);
+}
+
+bool sq_can_send(const struct sq *sq)
+{
+	return !sq->c.paused && sq_ready(sq);
 }
 
 bool packetise_pending(const struct engine *e, struct hca_work *work)

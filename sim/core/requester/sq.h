@@ -191,6 +191,7 @@ struct engine_lookup wqe_lookup(const struct sq *sq, const struct wqe *w, uint64
 /* packetise.c */
 bool packetise_pending(const struct engine *e, struct hca_work *w) __attribute__((noinline));
 uint32_t packetise_step(struct engine *e);
+bool sq_ready(const struct sq *sq); /* its next packet could be made, if it were not paused */
 bool sq_can_send(const struct sq *sq);
 bool packet_leave(struct sq *sq, struct pending *p, bool failed);
 

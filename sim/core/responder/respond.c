@@ -11,7 +11,7 @@ void respond_changed(struct hca *hca, struct qp *qp)
 	const struct rop *next = qp->resp.out.head;
 
 	list_set(&hca->respond_qps, &qp->on_respond,
-		 next && !(next->kind == ROP_READ && pace_waits(hca, qp)));
+		 next && !(next->kind == ROP_READ && pace_waits(hca, qp, SCHED_RESPONDER)));
 }
 
 static uint32_t read_bytes(const struct qp *qp, const struct rop *r)
@@ -167,7 +167,7 @@ static void respond_one(struct hca *hca, struct qp *qp, struct rop *r)
 	}
 	t->duplicate = r->duplicate;
 	if (r->kind == ROP_READ)
-		pace_charge(hca, qp, t->pkt->len);
+		pace_charge(hca, qp, SCHED_RESPONDER, t->pkt->len);
 	txq_push(hca, &hca->gather, t);
 	if (r->kind != ROP_READ || ++r->done_pkts == r->npkts)
 		respond_end(hca, qp, r);

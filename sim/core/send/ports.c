@@ -203,7 +203,7 @@ static bool port_packet(void *host, uint32_t tag, const struct engine_packet *p)
 		return false;
 	}
 	t->tag = tag;
-	pace_charge(hca, t->qp, t->pkt->len);
+	pace_charge(hca, t->qp, SCHED_REQUESTER, t->pkt->len);
 	txq_push(hca, &hca->gather, t);
 	return true;
 }

@@ -48,7 +48,7 @@ static void context_of(const struct hca *hca, const struct qp *qp, struct engine
 		.dest_qpn = qp->a.dest_qpn,
 		.udp_sport = qp->udp_sport,
 		.av = qp->a.av,
-		.paused = pace_waits(hca, qp),
+		.paused = pace_waits(hca, qp, SCHED_REQUESTER),
 	};
 	if (hca->cfg.dcqcn.on) /* for frames that the engine makes */
 		out->av.traffic_class = (uint8_t)((out->av.traffic_class & ~ECN_CE) | ECN_ECT0);
@@ -81,7 +81,7 @@ void send_qp_set(struct hca *hca, struct qp *qp, uint32_t mask)
 
 void send_changed(struct hca *hca, struct qp *qp)
 {
-	if (qp->pace.pausing != pace_waits(hca, qp))
+	if (qp->pace.pausing != pace_waits(hca, qp, SCHED_REQUESTER))
 		send_qp_set(hca, qp, 0);
 }
 

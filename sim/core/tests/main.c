@@ -30,6 +30,7 @@ static const struct {
 	{"steering", steering_tests},
 	{"groups", group_tests},
 	{"pacing", pacing_tests},
+	{"sched", sched_tests},
 	{"congestion", congestion_tests},
 	{"xrc_windows", xrc_window_tests},
 	{"indirect", indirect_tests},

@@ -53,6 +53,7 @@ static void datagrams(void)
 	same(raw_tests);
 	same(steering_tests);
 	same(pacing_tests);
+	same(sched_tests);
 }
 
 static void queues(void)
