@@ -177,14 +177,14 @@ static void ended(void)
 	struct pair p;
 
 	begin(&p);
-	CU_ASSERT_EQUAL(limit(p.qp[0], HCASIM_RATE_LIMIT_MIN, 0, 0), 0);
+	CU_ASSERT_EQUAL(limit(p.qp[0], 1000, 0, 0), 0);
 	post(&p, p.qp[0], 0, 5, SIZE);
 	CU_ASSERT_EQUAL(seen.n[0], 1);
 	fixture_state(p.qp[0], HCASIM_QPS_RESET);
 	fixture_connect(p.qp[0], p.qp[0], NULL);
 	post(&p, p.qp[0], 0, 5, SIZE);
 	CU_ASSERT_EQUAL(seen.n[0], 6);
-	CU_ASSERT_EQUAL(limit(p.qp[0], HCASIM_RATE_LIMIT_MIN, 0, 0), 0);
+	CU_ASSERT_EQUAL(limit(p.qp[0], 1000, 0, 0), 0);
 	post(&p, p.qp[0], 0, 5, SIZE);
 	fixture_settle(p.fixture, 12 * MS);
 	CU_ASSERT_EQUAL(seen.n[0],

@@ -52,12 +52,14 @@ static void general(const struct hca_config *cfg, void *out)
 		.dw13 = PREP(NIC_FLOW_TABLE, 1) | PREP(PORT_TYPE, PORT_ETHERNET) |
 			PREP(NUM_PORTS, cfg->num_ports),
 		.dw15 = PREP(CQE_VERSION, CQE_VERSION),
-		.dw16 = PREP(ROCE, 1) | PREP(ATOMIC, 1),
+		.dw9 = PREP(QPC_EXTENSION, 1),
+		.dw16 = PREP(QOS, 1) | PREP(ROCE, 1) | PREP(ATOMIC, 1),
 		.dw17 = PREP(CQ_RESIZE, 1) | PREP(CQ_MODERATION, 1) | PREP(XRC, 1) | PREP(UD, 1) |
 			PREP(UC, 1) | PREP(RC, 1),
 		.dw18 = PREP(UAR_4K, 1) | PREP(LOG_PG_SZ, LOG_PAGE),
 		.dw19 = PREP(BF, 1) | PREP(LOG_BF_REG_SIZE, log2_of(HCASIM_MLX5_BFREG_SIZE)),
-		.general_obj_types = htobe64(1ull << HCASIM_MLX5_CMD_OBJ_RESERVED_QPN),
+		.general_obj_types = htobe64(1ull << HCASIM_MLX5_CMD_OBJ_RESERVED_QPN |
+					     1ull << HCASIM_MLX5_CMD_OBJ_SCHEDULING_ELEMENT),
 		.device_frequency_khz = htobe32(HCASIM_MLX5_CORE_CLOCK_KHZ),
 	};
 
@@ -72,6 +74,27 @@ static void general_2(void *out)
 						 HCASIM_MLX5_LOG_RESERVED_QPNS)),
 		.dw18 = htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_2_FLOW_COUNTER_BULK_LOG_MAX_ALLOC_MASK,
 						  HCASIM_MLX5_LOG_MAX_FLOW_COUNTERS))};
+
+	memcpy(out, &cap, sizeof(cap));
+}
+
+#define QOS(field, v) htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_QOS_##field##_MASK, v))
+
+/* Scheduling elements for queues; none of an embedded switch. */
+static void qos(void *out)
+{
+	const struct hcasim_mlx5_hca_cap_qos cap = {
+		.dw0 = QOS(PACKET_PACING, 1) | QOS(PACKET_PACING_BURST_BOUND, 1) |
+		       QOS(PACKET_PACING_TYPICAL_SIZE, 1) | QOS(PACKET_PACING_UID, 1) |
+		       QOS(NIC_SQ_SCHEDULING, 1) | QOS(NIC_BW_SHARE, 1) | QOS(NIC_RATE_LIMIT, 1),
+		.dw1 = QOS(NIC_QP_SCHEDULING, 1) |
+		       QOS(LOG_MAX_QOS_NIC_QUEUE_GROUP, HCASIM_MLX5_LOG_MAX_SCHED_ELEMS),
+		.packet_pacing_max_rate = htobe32(HCASIM_RATE_LIMIT_MAX),
+		.packet_pacing_min_rate = htobe32(HCASIM_RATE_LIMIT_MIN),
+		.dw4 = QOS(PACKET_PACING_RATE_TABLE_SIZE, HCASIM_MLX5_PP_RATES),
+		.max_tsar_bw_share = htobe32(HCASIM_MLX5_MAX_BW_SHARE),
+		.dw8 = QOS(NIC_ELEMENT_TSAR, 1) | QOS(NIC_ELEMENT_QUEUE_GROUP, 1) | QOS(NIC_TSAR_DWRR, 1),
+	};
 
 	memcpy(out, &cap, sizeof(cap));
 }
@@ -154,6 +177,9 @@ uint8_t mlx5_devx_query_hca_cap(struct mlx5_devx_cmd *cmd)
 		return HCASIM_MLX5_CMD_STATUS_OK;
 	case HCASIM_MLX5_CAP_FLOW_TABLE:
 		flow_tables(out, cmd->out_len - sizeof(struct hcasim_mlx5_cmd_out));
+		return HCASIM_MLX5_CMD_STATUS_OK;
+	case HCASIM_MLX5_CAP_QOS:
+		qos(out);
 		return HCASIM_MLX5_CMD_STATUS_OK;
 	case HCASIM_MLX5_CAP_DEVICE_MEM:
 		device_memory(out);

@@ -22,6 +22,7 @@ enum mlx5_devx_kind {
 	MLX5_DEVX_FLOW_GROUP,
 	MLX5_DEVX_FLOW_ENTRY,
 	MLX5_DEVX_TIR,
+	MLX5_DEVX_SCHED_ELEM,
 };
 
 TAILQ_HEAD(mlx5_flow_groups, mlx5_devx_obj);
@@ -46,6 +47,11 @@ struct mlx5_flow_entry {
 	uint32_t index, flow; /* flow: the adapter's */
 };
 
+struct mlx5_sched_elem {          /* share and rate as asked for */
+	uint32_t id, share, rate; /* id: the adapter's */
+	bool leaf, root;
+};
+
 struct mlx5_devx_obj { /* an object that a command has made; it is destroyed with its handle */
 	union {        /* first: by it sim/kernel finds the handle */
 		struct mlx5_cq cq;
@@ -56,6 +62,7 @@ struct mlx5_devx_obj { /* an object that a command has made; it is destroyed wit
 		struct mlx5_flow_table table;
 		struct mlx5_flow_group group;
 		struct mlx5_flow_entry entry;
+		struct mlx5_sched_elem sched;
 		const struct drv_qp *wq; /* TIR: where frames go */
 	};
 	struct drv_device *dev;

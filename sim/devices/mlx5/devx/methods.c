@@ -8,6 +8,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "devices/mlx5/devx/devx.h"
+#include "devices/mlx5/qos/qos.h"
 
 #define HEAD          sizeof(struct hcasim_mlx5_cmd_in)
 #define OPCODE(name)  HCASIM_MLX5_CMD_##name
@@ -77,8 +78,11 @@ static const struct command modify[] = {
 	{OPCODE(TO_RST_QP), HEAD, HEAD, mlx5_devx_modify_qp, MLX5_DEVX_QP},
 	{OPCODE(MODIFY_CQ), sizeof(struct hcasim_mlx5_cmd_create_cq), HEAD, mlx5_devx_modify_cq,
 	 MLX5_DEVX_CQ},
+	{OPCODE(MODIFY_SQ), sizeof(struct hcasim_mlx5_cmd_modify_sq), HEAD, mlx5_devx_modify_sq,
+	 MLX5_DEVX_QP},
+	{OPCODE(MODIFY_GENERAL_OBJECT), sizeof(struct hcasim_mlx5_cmd_sched_elem), HEAD,
+	 mlx5_devx_modify_sched_elem, MLX5_DEVX_SCHED_ELEM},
 	ABSENT(SET_FLOW_TABLE_ENTRY),
-	ABSENT(MODIFY_GENERAL_OBJECT),
 };
 static const struct command query[] = {
 	{OPCODE(QUERY_QP), HEAD, sizeof(struct hcasim_mlx5_cmd_query_qp_out), mlx5_devx_query_qp,

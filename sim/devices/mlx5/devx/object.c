@@ -6,6 +6,7 @@
 #include <rdma/mlx5_user_ioctl_cmds.h>
 
 #include "devices/mlx5/devx/devx.h"
+#include "devices/mlx5/qos/qos.h"
 
 #define KEY_INDEX 8 /* bits of a key from here on; below: its tag */
 #define NO_QP     0xffffffu
@@ -43,6 +44,8 @@ uint8_t mlx5_devx_create_general(struct mlx5_devx_cmd *cmd)
 	switch (be16toh(cmd->head.op_mod)) {
 	case HCASIM_MLX5_CMD_OBJ_RESERVED_QPN:
 		return reserve_qpns(cmd);
+	case HCASIM_MLX5_CMD_OBJ_SCHEDULING_ELEMENT:
+		return mlx5_devx_create_sched_elem(cmd);
 	default:
 		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
 	}

@@ -4,12 +4,15 @@
 #include <string.h>
 
 #include "devices/mlx5/devx/devx.h"
+#include "devices/mlx5/qos/qos.h"
 
 #define GET(field, v)  HCASIM_FIELD_GET(HCASIM_MLX5_QPC_##field##_MASK, be32toh(v))
 #define PATH(field, v) HCASIM_FIELD_GET(HCASIM_MLX5_ADS_##field##_MASK, be32toh(v))
 #define A(name)        HCASIM_QP_ATTR_##name
 #define OPT(name)      HCASIM_MLX5_CMD_MODIFY_QP_OPT_##name##_MASK
 #define OPT_ACCESS     (OPT(RRE) | OPT(RAE) | OPT(RWE))
+#define OPT_SPORT      HCASIM_MLX5_CMD_MODIFY_QP_OPT_UDP_SPORT_MASK
+#define OPT_GROUPS     HCASIM_MLX5_CMD_MODIFY_QP_OPT_QOS_QUEUE_GROUP_MASK
 #define ANY_STATE      0xff
 #define ECN_BITS       2
 #define MTU_MAX        5 /* enum ibv_mtu: 4096 bytes */
@@ -174,12 +177,16 @@ static uint8_t apply(struct mlx5_devx_cmd *cmd, const struct transition *t, stru
 		     const struct hcasim_mlx5_cmd_modify_qp *req)
 {
 	const uint32_t opt = be32toh(req->opt_param_mask), attrs = t->attrs[type_of(cmd->qp)];
-	const bool sport = req->opt_param_mask_2;
+	const uint64_t opt_2 = be64toh(req->opt_param_mask_2);
 	const uint32_t mask = A(STATE) | attrs | optional(opt);
+	struct mlx5_queue_groups groups;
 	struct drv_udata none = {0};
 	struct hcasim_mlx5_qpc c;
+	uint8_t status = opt_2 & OPT_GROUPS ? mlx5_devx_queue_groups(cmd, &groups) : 0;
 	int ret;
 
+	if (status)
+		return status;
 	memcpy(&c, req->qpc, sizeof(c));
 	fill(&c, mask, t->to == HCASIM_QPS_INIT && attrs ? OPT_ACCESS : opt, attr);
 	attr->state = t->to;
@@ -187,24 +194,38 @@ static uint8_t apply(struct mlx5_devx_cmd *cmd, const struct transition *t, stru
 		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
 	ret = cmd->call->dev->ops->modify_qp(cmd->qp, attr, mask, &none);
 	if (!ret)
-		ret = set_sport(cmd, &c, sport || attrs & A(AV));
+		ret = set_sport(cmd, &c, opt_2 & OPT_SPORT || attrs & A(AV));
+	if (!ret && opt_2 & OPT_GROUPS)
+		ret = hca_qp_sched(cmd->call->dev->hca, cmd->qp->qpn, groups.requester, groups.responder);
 	if (!ret)
 		cmd->qp->state = t->to;
 	return mlx5_devx_status(ret);
 }
 
-/* Of a queue pair of verbs only the UDP source port: what else there is, the driver changes. */
+/* What a transition changes besides, with opt_param_mask_2. */
+static uint64_t optional_2(const struct transition *t)
+{
+	switch (t->opcode) {
+	case HCASIM_MLX5_CMD_INIT2INIT_QP:
+		return OPT_GROUPS;
+	case HCASIM_MLX5_CMD_RTS2RTS_QP:
+		return OPT_GROUPS | OPT_SPORT;
+	default:
+		return 0;
+	}
+}
+
+/* Of a queue pair of verbs only that: what else there is, the driver changes. */
 static bool is_allowed(const struct mlx5_devx_cmd *cmd, const struct transition *t,
 		       const struct hcasim_mlx5_cmd_modify_qp *req)
 {
-	const uint64_t sport = HCASIM_MLX5_CMD_MODIFY_QP_OPT_UDP_SPORT_MASK;
 	const uint64_t opt_2 = be64toh(req->opt_param_mask_2);
-	const bool rts2rts = t->opcode == HCASIM_MLX5_CMD_RTS2RTS_QP;
 
+	if (opt_2 & ~optional_2(t))
+		return false;
 	if (!cmd->obj)
-		return rts2rts && !req->opt_param_mask && opt_2 == sport;
-	return !(be32toh(req->opt_param_mask) & ~t->opt[type_of(cmd->qp)]) &&
-	       (!opt_2 || (rts2rts && opt_2 == sport));
+		return !req->opt_param_mask && opt_2;
+	return !(be32toh(req->opt_param_mask) & ~t->opt[type_of(cmd->qp)]);
 }
 
 uint8_t mlx5_devx_modify_qp(struct mlx5_devx_cmd *cmd)

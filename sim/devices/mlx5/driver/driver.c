@@ -54,6 +54,7 @@ static int probe(struct drv_device *dev, const struct drv_upcalls *up)
 	numbers_init(&m->flow_tables, 1, 1 + 2 * HCASIM_MLX5_FLOW_TABLES, HCASIM_MLX5_FLOW_TABLES);
 	numbers_init(&m->flow_groups, 1, 1 + 2 * HCASIM_MLX5_FLOW_GROUPS, HCASIM_MLX5_FLOW_GROUPS);
 	numbers_init(&m->tirs, 1, 1 + 2 * HCASIM_MLX5_TIRS, HCASIM_MLX5_TIRS);
+	numbers_init(&m->sched, 1, HCA_SCHED_END, HCA_SCHED_MAX);
 	mlx5_devx_events_init(m, up);
 	m->base.up = &m->up;
 	return 0;
@@ -129,6 +130,7 @@ static void remove_device(struct drv_device *dev)
 
 	mlx5_clock_destroy(dev);
 	numbers_free(&m->umems);
+	numbers_free(&m->sched);
 	numbers_free(&m->tirs);
 	numbers_free(&m->flow_groups);
 	numbers_free(&m->flow_tables);

@@ -47,6 +47,12 @@ struct mlx5_clock {
 struct mlx5_event_sub; /* devx/event.c: who gets events of what */
 TAILQ_HEAD(mlx5_event_subs, mlx5_event_sub);
 
+struct mlx5_pp_entry { /* of the table of packet pacing: qos/pp.c */
+	struct hcasim_mlx5_pp_context context;
+	uint32_t users;                   /* 0: free */
+	const struct drv_ucontext *owner; /* of a dedicated one */
+};
+
 struct mlx5_dev {
 	struct common_dev base;
 	struct numbers uars;          /* struct mlx5_page */
@@ -55,6 +61,8 @@ struct mlx5_dev {
 	struct numbers umems;         /* registered memory */
 	struct numbers flow_counters; /* blocks of them */
 	struct numbers flow_tables, flow_groups, tirs;
+	struct numbers sched; /* scheduling elements */
+	struct mlx5_pp_entry pp[HCASIM_MLX5_PP_RATES];
 	struct drv_upcalls up; /* what `base` has: those of objects of DEVX end here */
 	const struct drv_upcalls *kernel;
 	struct mlx5_event_subs subs; /* of events of the device */
@@ -162,9 +170,11 @@ int mlx5_flow_attr(const struct hcasim_mlx5_match_outer *value, const struct mlx
 int mlx5_create_matcher(struct drv_call *c);
 int mlx5_destroy_matcher(void *matcher);
 int mlx5_create_flow(struct drv_call *c);
+int mlx5_alloc_pp(struct drv_call *c);
+int mlx5_destroy_pp(void *pp);
 
-#define MLX5_NUM_METHODS 23
-#define MLX5_NUM_OBJECTS 4
+#define MLX5_NUM_METHODS 25
+#define MLX5_NUM_OBJECTS 5
 extern const struct drv_method mlx5_methods[MLX5_NUM_METHODS];
 extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];
 

@@ -227,6 +227,10 @@ int mlx5_create_qp(struct drv_qp *base, struct drv_qp_init *init, struct drv_uda
 							: create_queues(qp, init, &req, u);
 	if (ret)
 		return ret;
+	if (init->type == HCASIM_QPT_RAW_PACKET && mlx5_ctx(base->pd->ctx)->devx) {
+		resp.comp_mask = MLX5_IB_CREATE_QP_RESP_MASK_SQN;
+		resp.sqn = base->qpn;
+	}
 	resp.bfreg_index = qp->has_bfreg ? mlx5_bfreg_number(qp->bfreg) : INVALID_BFREG;
 	common_udata_put(u, &resp, sizeof(resp));
 	return 0;

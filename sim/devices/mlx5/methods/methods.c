@@ -95,6 +95,16 @@ static const struct attr_spec flow_create[] = {
 	FLAGS_IN(MLX5_IB_ATTR_CREATE_FLOW_FLAGS, O_),
 };
 
+static const struct attr_spec pp_alloc[] = {
+	IDR(MLX5_IB_ATTR_PP_OBJ_ALLOC_HANDLE, MLX5_IB_OBJECT_PP, ACCESS_NEW, M_),
+	{MLX5_IB_ATTR_PP_OBJ_ALLOC_CTX, ATTR_IN, 0, 0, 1, sizeof(struct hcasim_mlx5_pp_context), M_},
+	FLAGS_IN(MLX5_IB_ATTR_PP_OBJ_ALLOC_FLAGS, M_),
+	OUT(MLX5_IB_ATTR_PP_OBJ_ALLOC_INDEX, sizeof(uint16_t), M_),
+};
+static const struct attr_spec pp_destroy[] = {
+	IDR(MLX5_IB_ATTR_PP_OBJ_DESTROY_HANDLE, MLX5_IB_OBJECT_PP, ACCESS_DESTROY, M_),
+};
+
 const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
 	DRV_METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_ALLOC, mlx5_alloc_uar, uar_alloc),
 	DRV_METHOD(MLX5_IB_OBJECT_UAR, MLX5_IB_METHOD_UAR_OBJ_DESTROY, NULL, uar_destroy),
@@ -107,6 +117,8 @@ const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
 		   matcher_create),
 	DRV_METHOD(MLX5_IB_OBJECT_FLOW_MATCHER, MLX5_IB_METHOD_FLOW_MATCHER_DESTROY, NULL, matcher_destroy),
 	DRV_METHOD(UVERBS_OBJECT_FLOW, MLX5_IB_METHOD_CREATE_FLOW, mlx5_create_flow, flow_create),
+	DRV_METHOD(MLX5_IB_OBJECT_PP, MLX5_IB_METHOD_PP_OBJ_ALLOC, mlx5_alloc_pp, pp_alloc),
+	DRV_METHOD(MLX5_IB_OBJECT_PP, MLX5_IB_METHOD_PP_OBJ_DESTROY, NULL, pp_destroy),
 	MLX5_DEVX_METHODS,
 };
 const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {
@@ -114,4 +126,5 @@ const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {
 	{MLX5_IB_OBJECT_DEVX_OBJ, mlx5_devx_destroy},
 	{MLX5_IB_OBJECT_DEVX_UMEM, mlx5_devx_dereg_umem},
 	{MLX5_IB_OBJECT_FLOW_MATCHER, mlx5_destroy_matcher},
+	{MLX5_IB_OBJECT_PP, mlx5_destroy_pp},
 };
