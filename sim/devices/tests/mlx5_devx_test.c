@@ -55,7 +55,9 @@ static void test_capabilities(void)
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_LOG_MAX_QP_MASK, cap.dw4), 4);
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_LOG_MAX_RA_RES_QP_MASK, cap.dw10), 4);
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_LOG_MAX_RMP_MASK, cap.dw28), 4);
-	CU_ASSERT_EQUAL(be64toh(cap.general_obj_types), 1ull << HCASIM_MLX5_CMD_OBJ_RESERVED_QPN);
+	CU_ASSERT_EQUAL(be64toh(cap.general_obj_types),
+			1ull << HCASIM_MLX5_CMD_OBJ_RESERVED_QPN |
+				1ull << HCASIM_MLX5_CMD_OBJ_SCHEDULING_ELEMENT);
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_2_LOG_RESERVED_QPN_GRANULARITY_MASK, cap_2.dw4),
 			HCASIM_MLX5_LOG_RESERVED_QPNS);
 	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_2_FLOW_COUNTER_BULK_LOG_MAX_ALLOC_MASK, cap_2.dw18), 9);
@@ -64,6 +66,24 @@ static void test_capabilities(void)
 	CU_ASSERT_EQUAL(be32toh(dm.max_size), HCASIM_MLX5_BAR_DM_SIZE);
 	CU_ASSERT_EQUAL(be32toh(dm.operations), 3);
 	CU_ASSERT_TRUE(dm.increment_sizes == 1 && dm.test_and_set_sizes == 1);
+}
+
+static void test_qos(void)
+{
+	struct hcasim_mlx5_hca_cap general;
+	struct hcasim_mlx5_hca_cap_qos cap;
+
+	query(HCASIM_MLX5_CAP_GENERAL, false, &general, sizeof(general));
+	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_QOS_MASK, general.dw16), 1);
+	CU_ASSERT_EQUAL(bits(HCASIM_MLX5_HCA_CAP_QPC_EXTENSION_MASK, general.dw9), 1);
+	query(HCASIM_MLX5_CAP_QOS, false, &cap, sizeof(cap));
+	CU_ASSERT_EQUAL(be32toh(cap.dw0), 0x86f00000);
+	CU_ASSERT_EQUAL(be32toh(cap.dw1), 0x400c0000);
+	CU_ASSERT_EQUAL(be32toh(cap.dw4), HCASIM_MLX5_PP_RATES);
+	CU_ASSERT_EQUAL(be32toh(cap.packet_pacing_min_rate), HCASIM_RATE_LIMIT_MIN);
+	CU_ASSERT_EQUAL(be32toh(cap.packet_pacing_max_rate), HCASIM_RATE_LIMIT_MAX);
+	CU_ASSERT_EQUAL(be32toh(cap.max_tsar_bw_share), HCASIM_MLX5_MAX_BW_SHARE);
+	CU_ASSERT_EQUAL(be32toh(cap.dw8), 0x00110001);
 }
 
 /* Of the types of tables that there are, and of no other. */
@@ -506,6 +526,7 @@ static void test_wrong_object(void)
 int main(void)
 {
 	static const CU_TestInfo tests[] = {{"capabilities", test_capabilities},
+					    {"quality of service", test_qos},
 					    {"flow tables", test_flow_tables},
 					    {"short capabilities", test_short_capabilities},
 					    {"refused general commands", test_refused_general},
