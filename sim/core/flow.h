@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What frames a flow receives; the commands are in hca.h. */
+/* What frames a flow receives, and what it changes in them; the commands are in hca.h. */
 #ifndef HCASIM_CORE_FLOW_H
 #define HCASIM_CORE_FLOW_H
 
@@ -41,12 +41,46 @@ struct hca_flow_fields { /* compared with memcmp(): no padding */
 	uint8_t proto, tos, ttl, ip_flags;
 	uint32_t flow_label;
 	uint16_t sport, dport;
+	uint32_t vni; /* of GENEVE: RFC 8926 */
+	uint16_t tunnel_type;
+	uint8_t oam, options; /* options: their words */
 };
 
 /* Frames that a flow has taken, whatever became of them then, and their bytes without the FCS. */
 struct hca_flow_counter {
 	uint64_t packets, octets;
 };
+
+/*
+ * Changes of header fields, which are made in their order: bits from bit `to` of a header on, which are counted as on the
+ * wire. A field of a header that the frame does not have stays as it is, and one that is copied from such a header, too.
+ * The checksums of IPv4, TCP and UDP follow.
+ */
+enum hca_header {
+	HCA_HEADER_ETHER, /* from the destination's address on */
+	HCA_HEADER_TYPE,  /* the EtherType behind VLAN tags */
+	HCA_HEADER_VLAN,  /* priority and number in the first tag */
+	HCA_HEADER_IPV4,
+	HCA_HEADER_IPV6,
+	HCA_HEADER_CLASS, /* the traffic class of either version: DSCP and ECN */
+	HCA_HEADER_TCP,
+	HCA_HEADER_UDP,
+	HCA_HEADERS
+};
+enum hca_edit_kind { HCA_EDIT_SET, HCA_EDIT_ADD, HCA_EDIT_COPY };
+#define HCA_MAX_EDITS 16u /* of one flow */
+
+struct hca_edit {
+	uint8_t kind;
+	uint8_t header, from_header; /* from_header, from: COPY */
+	uint8_t bits;                /* 1 to 32 */
+	uint16_t to, from;
+	uint32_t value; /* SET, ADD */
+};
+
+/* What is taken off a frame. TUNNEL: all up to the frame, or IP packet, that is in it; else the frame is lost. */
+enum hca_strip { HCA_STRIP_NONE, HCA_STRIP_ETHER, HCA_STRIP_TUNNEL };
+#define HCA_MAX_HEAD 128u /* bytes that are put before a frame */
 
 struct hca_flow_attr {
 	uint32_t table; /* an enum hca_flow_side: its root; else the number of a table */
@@ -61,6 +95,18 @@ struct hca_flow_attr {
 	struct hca_flow_fields val, mask;
 	struct hca_flow_counter
 		*counter; /* the caller's, for as long as the flow exists; NULL: frames are not counted */
+	/* Normal flows of HCA_FLOW_RX and HCA_FLOW_TX, without dont_trap: what is changed before the frame goes on. */
+	uint32_t num_edits;
+	const struct hca_edit *edit;
+	/*
+	 * `head` is put before what is left of the frame. With TUNNEL that is the Ethernet header of an IP packet, or
+	 * nothing before a frame, and edits are made then; else it is headers up to those of a tunnel, which get
+	 * their lengths, and edits are made before.
+	 */
+	uint8_t strip; /* enum hca_strip */
+	uint32_t head_len;
+	const uint8_t *head;
+	bool geneve; /* requires such a header, as `ip` and `l4` do */
 };
 
 #endif

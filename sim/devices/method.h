@@ -39,10 +39,11 @@ struct attr_spec {
 	{                                                                                                    \
 		id, ATTR_IDR, access, object, 0, 0, opt                                                      \
 	}
-/* An array of handles, which has one: no method takes more. */
-#define IDR_ARRAY(id, object, opt)                                                                           \
+/* An array of at most `max` handles, and of at least one; no method takes more than IDR_ARRAY_MAX. */
+#define IDR_ARRAY_MAX 2
+#define IDR_ARRAY(id, object, max, opt)                                                                      \
 	{                                                                                                    \
-		id, ATTR_IDR_ARRAY, ACCESS_READ, object, 0, 0, opt                                           \
+		id, ATTR_IDR_ARRAY, ACCESS_READ, object, 1, max, opt                                         \
 	}
 #define FD(id, object, access, opt)                                                                          \
 	{                                                                                                    \
@@ -112,8 +113,10 @@ struct drv_call_ops {
 	int (*get)(struct drv_call *c, uint16_t id, void *dst, size_t size);
 	/* Copies to an OUT attribute, at most what it holds. */
 	int (*put)(struct drv_call *c, uint16_t id, const void *src, size_t size);
-	/* The driver's object of an IDR attribute; NULL: the user did not pass it. */
+	/* The driver's object of an IDR attribute, the first one of an array; NULL: the user did not pass it. */
 	void *(*object)(struct drv_call *c, uint16_t id);
+	/* Object `n` of an array, from 0 on; NULL: it has none. */
+	void *(*object_at)(struct drv_call *c, uint16_t id, unsigned int n);
 	/* Its type, which an attribute declared with DRV_ANY_OBJECT leaves open; without the attribute DRV_ANY_OBJECT. */
 	uint16_t (*type)(struct drv_call *c, uint16_t id);
 	/*
@@ -155,7 +158,7 @@ struct drv_method { /* of an object of the kernel's or of the driver's; `handler
 		object, id, handler, specs, sizeof(specs) / sizeof((specs)[0])                               \
 	}
 
-/* A type of objects that only the driver has. */
+/* A type of objects that only the driver destroys. */
 struct drv_object {
 	uint16_t type;
 	int (*destroy)(void *object); /* of drv_call_ops.create() */

@@ -315,6 +315,8 @@ struct attr_val {
 	uint16_t len;
 	uint64_t data;
 	struct uobj *obj;
+	struct uobj *array[IDR_ARRAY_MAX]; /* of handles: `num`, and `obj` is the first */
+	uint16_t num;
 	struct evfile *ev;
 };
 #define MAX_ATTRS 20 /* most attributes of one method */

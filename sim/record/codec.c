@@ -76,6 +76,15 @@ void put_hca_page_ranges(struct out *o, const struct hca_page_range *v, uint32_t
 	put_inner(o, &inner);
 }
 
+void put_hca_edits(struct out *o, const struct hca_edit *v, uint32_t n)
+{
+	struct out inner = {0};
+
+	for (uint32_t k = 0; k < n; k++)
+		put_hca_edit(&inner, &v[k]);
+	put_inner(o, &inner);
+}
+
 void put_segments(struct out *o, const struct hca_dma_seg *v, uint32_t n)
 {
 	struct out inner = {0};
@@ -203,6 +212,17 @@ uint32_t *get_uint32_ts(struct in *i, uint32_t n)
 
 	for (uint32_t k = 0; v && k < n; k++)
 		v[k] = (uint32_t)get_uint(&inner);
+	get_end(i, &inner);
+	return v;
+}
+
+struct hca_edit *get_hca_edits(struct in *i, uint32_t n)
+{
+	struct in inner = get_inner(i);
+	struct hca_edit *v = get_room(i, (size_t)n * sizeof(*v));
+
+	for (uint32_t k = 0; v && k < n; k++)
+		get_hca_edit(&inner, &v[k]);
 	get_end(i, &inner);
 	return v;
 }

@@ -18,6 +18,7 @@ void put_text(struct out *o, const char *text);
 void put_uint8_ts(struct out *o, const uint8_t *v, uint32_t n);
 void put_uint32_ts(struct out *o, const uint32_t *v, uint32_t n);
 void put_hca_page_ranges(struct out *o, const struct hca_page_range *v, uint32_t n);
+void put_hca_edits(struct out *o, const struct hca_edit *v, uint32_t n);
 void put_segments(struct out *o, const struct hca_dma_seg *v, uint32_t n);
 
 /* The rest of an event's fields. `bad`: they ended too early, or do not fit; everything read is then 0. */
@@ -43,5 +44,6 @@ void in_free(struct in *i);
 /* Exactly `n` elements, in memory of get_room(). */
 uint8_t *get_uint8_ts(struct in *i, uint32_t n);
 uint32_t *get_uint32_ts(struct in *i, uint32_t n);
+struct hca_edit *get_hca_edits(struct in *i, uint32_t n);
 
 #endif

@@ -17,6 +17,8 @@ ARRAYS = (
     {  # pointers to more than one element: how many there are, in terms of the other arguments or members
         "hca_gsi_send.mad": ("uint8_t", "HCA_MAD_SIZE"),
         "hca_rss.wqn": ("uint32_t", "(v->log_size < 32 ? 1u << v->log_size : UINT32_MAX)"),
+        "hca_flow_attr.edit": ("hca_edit", "v->num_edits"),
+        "hca_flow_attr.head": ("uint8_t", "v->head_len"),
         "hca_page_request.range": ("struct hca_page_range", "max"),
     }
 )
@@ -116,6 +118,8 @@ class Codec:
         """A member that points to an array (ARRAYS), or to a struct or nothing: one field of bytes."""
         if f"{owner}.{name}" in ARRAYS:
             element, count = ARRAYS[f"{owner}.{name}"]
+            if is_struct(target):
+                self.struct(target)
             put = f"\tput_{element}s(o, v->{name}, {count});\n"
             return [(name, "b")], put, f"\tv->{name} = get_{element}s(i, {count});\n"
         if not is_struct(target):

@@ -17,6 +17,7 @@ parser.parse_args()
 import pyverbs.enums as e  # noqa: E402
 import tests.utils as u  # noqa: E402
 from tests.test_mlx5_dr import Mlx5DrResources, Mlx5DrTest  # noqa: E402
+from tests.test_mlx5_flow import Mlx5MatcherTest  # noqa: E402
 from pyverbs.providers.mlx5.dr_action import DrActionDefMiss, DrActionQp, DrActionTag  # noqa: E402
 from pyverbs.providers.mlx5.dr_matcher import DrMatcher  # noqa: E402
 from pyverbs.providers.mlx5.dr_rule import DrRule  # noqa: E402
@@ -41,7 +42,12 @@ def command(opcode, size, **words):
     return bytes(out)
 
 
-class Steering(Mlx5DrTest):
+# rdma-core's tests of tunnels ask devlink, which knows no simulated adapter, about its embedded
+# switch. This adapter has none.
+u.encap_mode_check = lambda name: True
+
+
+class Steering(Mlx5DrTest, Mlx5MatcherTest):
     def players(self):
         self.create_players(Mlx5DrResources, wc_flags=e.IBV_WC_EX_WITH_FLOW_TAG)
 

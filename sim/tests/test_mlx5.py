@@ -119,6 +119,24 @@ def test_vlan_stripping(machine, release):
     assert result.status == 0, result.output
 
 
+def test_flows_of_roce_packets(machine, release):
+    """Through tables of DEVX: an entry counts the requests of an RC pair, and one stops them."""
+    result = own_program(machine, release, {}, "hcasim-flows", "roce")
+    assert result.status == 0, result.output
+
+
+def test_flows_that_change_headers(machine, release):
+    """What is sent and what is received: every byte, and the checksums."""
+    result = own_program(machine, release, {}, "hcasim-flows", "header")
+    assert result.status == 0, result.output
+
+
+def test_flow_actions_that_are_left(machine):
+    program = f"{BUILD}/bin/hcasim-flows leave"
+    result = machine.run("sh", "-c", f"{program} && {program} && {program}")
+    assert result.status == 0, result.output
+
+
 INLINE_TIMES = 16  # SENDs, READs and atomics of hcasim-inline-payload each
 
 
@@ -254,6 +272,14 @@ def test_steering():
     output = process.communicate()[0]
     assert process.returncode == 0, output
     assert output.startswith("left 3\nleft 3\n") and "Ran 3 tests" in output and "\nOK" in output, output
+
+
+def test_tunnels():
+    """rdma-core's own tests, without the question to devlink for which they are skipped."""
+    names = [f"packet_reformat_root_{name}" for name in ("l2_gre", "l3_gre", "l2_geneve", "l3_geneve")]
+    process = start_devx(" ".join(["$S tx_packet_reformat", *names]))
+    output = process.communicate()[0]
+    assert process.returncode == 0 and "Ran 5 tests" in output and output.endswith("\nOK\n"), output
 
 
 def test_devx_queue_of_a_killed_device_process_is_flushed():

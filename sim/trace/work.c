@@ -104,6 +104,8 @@ void trace_cqe(struct trace *t, hca_ps time, unsigned int adapter, uint32_t cqn,
 		fprintf(f, ",\"inv_rkey\":\"0x%x\"", cpl->inv_rkey);
 	if (cpl->src_qpn)
 		fprintf(f, ",\"src_qpn\":%u", cpl->src_qpn);
+	if (cpl->tagged)
+		fprintf(f, ",\"flow_tag\":%u", cpl->flow_tag);
 	if (cpl->payload && !cpl->status)
 		fprintf(f, ",\"payload\":%u", cpl->payload_len);
 	trace_hex(f, "raw", raw, len);

@@ -119,6 +119,7 @@ struct flow_group {
 	struct flow_rank *rank;
 	struct node on_rank;
 	uint8_t port, kind, ip, l4;
+	bool geneve;
 	struct hca_flow_fields mask;
 	struct table rules;    /* by their fields */
 	const struct node *at; /* during steering: next flow to receive the frame; NULL: none */
@@ -132,6 +133,15 @@ struct flow_rule {
 	struct node flows;          /* oldest first */
 };
 
+/* What a flow changes in a frame. */
+struct flow_change {
+	uint32_t num_edits;
+	struct hca_edit edit[HCA_MAX_EDITS];
+	uint8_t strip;
+	uint32_t head_len;
+	uint8_t head[HCA_MAX_HEAD];
+};
+
 struct flow {
 	uint32_t id;
 	uint64_t age; /* order of creation */
@@ -139,6 +149,7 @@ struct flow {
 	bool dont_trap, tagged;
 	uint32_t tag;
 	struct hca_flow_counter *counter; /* may be NULL */
+	struct flow_change *change;       /* NULL: nothing */
 	struct flow_rule *rule;
 	struct qp *qp;            /* TO_QP, else NULL */
 	struct flow_table *table; /* TO_TABLE, else NULL */
@@ -473,9 +484,8 @@ struct parts {
 	uint32_t (*pending)(const struct hca *hca); /* one bit per stage: all at once, after every step */
 	void (*changed)(struct hca *hca, struct qp *qp); /* of qp_update() */
 	void (*failed)(struct hca *hca, struct qp *qp);  /* called when a QP has gone to ERR */
-	/* No flow of the side keeps the frame, which is about to be sent. */
-	bool (*lets_out)(struct hca *hca, enum hca_flow_side side, uint8_t port,
-			 const struct hca_packet *pkt);
+	/* No flow of the side keeps the frame, which is about to be sent; flows may put another in its place. */
+	bool (*lets_out)(struct hca *hca, enum hca_flow_side side, uint8_t port, struct hca_packet **pkt);
 };
 
 /* ---- Doorbells ---- */

@@ -46,7 +46,7 @@ static void send_frame(struct hca *hca, struct txpkt *t)
 
 	if (!pkt)
 		return;
-	if (!hca->parts->lets_out(hca, raw ? HCA_FLOW_TX : HCA_FLOW_ROCE_TX, t->port, pkt)) {
+	if (!hca->parts->lets_out(hca, raw ? HCA_FLOW_TX : HCA_FLOW_ROCE_TX, t->port, &pkt)) {
 		hca_packet_free(pkt);
 		return;
 	}

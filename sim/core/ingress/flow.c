@@ -9,20 +9,33 @@
  * flows of received frames do not get RoCE packets, which have a side of their own, because the transport
  * consumes them.
  *
+ * A flow that changes headers gives what follows a changed copy of the frame: flows behind it match that, and it is what
+ * is received, or goes out. Where several flows have equal specifications they agree on the change, which is made once;
+ * what is changed behind one of them the others do not see.
+ *
  * The cost of a frame depends on the number of different priorities and masks, not on the number of flows.
  */
 #include "core/ingress/ingress.h"
 #include "core/wire/frame.h"
 #include "core/wire/net.h"
+#include "core/wire/tunnel.h"
+
+struct changed {
+	struct changed *next;
+	struct hca_packet *pkt;
+};
 
 /* A frame on its way through the tables. */
 struct steering {
 	struct hca *hca;
-	struct rxwork *w; /* NULL: it is sent */
-	const struct hca_packet *pkt;
+	struct rxwork *w;        /* NULL: it is sent */
+	struct hca_packet **pkt; /* as it is now */
+	struct hca_packet *came; /* as it came */
+	struct changed *changed; /* what flows have made of it */
 	uint8_t port;
 	bool taken; /* a QP has got it */
 	struct net n;
+	bool geneve;
 	struct hca_flow_fields fields;
 };
 
@@ -47,13 +60,25 @@ static void fields_v6(const uint8_t *h, struct hca_flow_fields *out)
 	out->flow_label = get32(h) & 0xfffff;
 }
 
-/* The fields that flows can match. */
-static void read_fields(const struct hca_packet *pkt, struct net *n, struct hca_flow_fields *out)
+static void fields_geneve(const uint8_t *h, struct hca_flow_fields *out)
 {
-	const uint8_t *p = pkt->data;
+	out->vni = get32(h + GENEVE_VNI) >> 8;
+	out->tunnel_type = (uint16_t)get16(h + GENEVE_TYPE);
+	out->oam = h[GENEVE_FLAGS] >> GENEVE_OAM_SHIFT;
+	out->options = h[0] & GENEVE_OPTIONS;
+}
+
+/* The fields of the frame that flows can match. */
+static void read_fields(struct steering *s)
+{
+	const uint8_t *p = (*s->pkt)->data;
+	const uint32_t len = (*s->pkt)->len;
+	struct hca_flow_fields *out = &s->fields;
+	struct net *n = &s->n;
+	uint32_t tunnel;
 
 	memset(out, 0, sizeof(*out));
-	net_parse(p, pkt->len, NET_ETHERNET, true, n); /* headers match regardless of their length fields */
+	net_parse(p, len, NET_ETHERNET, true, n); /* headers match regardless of their length fields */
 	memcpy(out->dmac, p, 6);
 	memcpy(out->smac, p + 6, 6);
 	out->ether_type = n->ether_type;
@@ -67,21 +92,27 @@ static void read_fields(const struct hca_packet *pkt, struct net *n, struct hca_
 		out->sport = (uint16_t)get16(p + n->l4_off);
 		out->dport = (uint16_t)get16(p + n->l4_off + L4_DPORT);
 	}
+	tunnel = tunnel_geneve(p, len, n);
+	s->geneve = tunnel;
+	if (tunnel)
+		fields_geneve(p + tunnel, out);
 }
 
-/* Whether the group's flows can match a frame with these headers. */
-static bool group_sees(const struct flow_group *g, const struct net *n, const struct hca_flow_fields *got)
+/* Whether the group's flows can match the frame. */
+static bool group_sees(const struct flow_group *g, const struct steering *s)
 {
+	const struct net *n = &s->n;
+
 	if (g->kind == HCA_FLOW_MC_DEFAULT)
-		return got->dmac[0] & 1;
+		return s->fields.dmac[0] & 1;
 	return (!g->ip || g->ip == n->ip) && (!g->l4 || (n->l4 && g->l4 == n->proto)) &&
-	       (!g->mask.vlan_tci || n->vlan);
+	       (!g->mask.vlan_tci || n->vlan) && (!g->geneve || s->geneve);
 }
 
 /* Delivers the frame to the flow's QP, or to one of its work queues. */
 static bool give(const struct steering *s, const struct flow *f)
 {
-	struct qp *qp = f->qp->rss ? rss_pick(f->qp, s->pkt, &s->n) : f->qp;
+	struct qp *qp = f->qp->rss ? rss_pick(f->qp, *s->pkt, &s->n) : f->qp;
 
 	return qp && rx_copy_to(s->hca, qp, s->w, true);
 }
@@ -97,8 +128,7 @@ static void find_takers(const struct flow_rank *rank, const struct steering *s)
 	for (struct node *at = rank->groups.next; at != &rank->groups; at = at->next) {
 		struct flow_group *g = group_of(at);
 
-		g->at = g->port == s->port && group_sees(g, &s->n, &s->fields) ? flow_find(g, &s->fields)
-									       : NULL;
+		g->at = g->port == s->port && group_sees(g, s) ? flow_find(g, &s->fields) : NULL;
 	}
 }
 
@@ -139,8 +169,57 @@ static enum verdict act(struct steering *s, const struct flow *f)
 	}
 }
 
-/* The tag is that of this flow, and of what it leads to. */
-static enum verdict follow(struct steering *s, const struct flow *f)
+/* ---- Changes ---- */
+
+/* From here on the frame is this one. */
+static void show(struct steering *s, struct hca_packet *pkt)
+{
+	if (*s->pkt == pkt)
+		return;
+	*s->pkt = pkt;
+	read_fields(s);
+}
+
+/* False: the frame is lost. */
+static bool change(struct steering *s, const struct flow *f)
+{
+	struct changed *c;
+
+	if (!f->change)
+		return true;
+	c = malloc(sizeof(*c));
+	if (!c)
+		return false;
+	c->pkt = flow_change_make(f->change, *s->pkt);
+	if (!c->pkt) {
+		free(c);
+		return false;
+	}
+	c->next = s->changed;
+	s->changed = c;
+	show(s, c->pkt);
+	return true;
+}
+
+/* What is left of a frame's forms is the last one. */
+static void forget_changed(struct steering *s)
+{
+	struct changed *c;
+
+	if (*s->pkt != s->came)
+		hca_packet_free(s->came);
+	while ((c = s->changed)) {
+		s->changed = c->next;
+		if (c->pkt != *s->pkt)
+			hca_packet_free(c->pkt);
+		free(c);
+	}
+}
+
+/* ---- Flows ---- */
+
+/* `octets`: of the frame before its change. The tag is that of this flow, and of what it leads to. */
+static enum verdict follow(struct steering *s, const struct flow *f, uint32_t octets)
 {
 	const struct rxwork *w = s->w;
 	const bool tagged = w && w->tagged;
@@ -149,7 +228,7 @@ static enum verdict follow(struct steering *s, const struct flow *f)
 
 	if (f->counter) {
 		f->counter->packets++;
-		f->counter->octets += s->pkt->len;
+		f->counter->octets += octets;
 	}
 	if (!w)
 		return act(s, f);
@@ -163,27 +242,43 @@ static enum verdict follow(struct steering *s, const struct flow *f)
 	return v;
 }
 
+/* A rule's flows from `f` on, all of them or this one. */
+static enum verdict follow_rule(struct steering *s, const struct flow *f, bool all)
+{
+	const uint32_t octets = (*s->pkt)->len;
+	struct flow_group *g = f->rule->group;
+	struct hca_packet *pkt, *onward;
+	enum verdict v, other;
+
+	if (!change(s, f))
+		return V_KEPT;
+	pkt = *s->pkt;
+	v = follow(s, f, octets);
+	onward = *s->pkt;
+	for (g->at = after(f); all && g->at; g->at = after(f)) {
+		f = node_entry(g->at, struct flow, on_rule);
+		show(s, pkt);
+		other = follow(s, f, octets);
+		if (other > v) {
+			v = other;
+			onward = *s->pkt;
+		}
+	}
+	show(s, onward);
+	return v;
+}
+
 static enum verdict steer_rank(struct steering *s, const struct flow_rank *rank)
 {
 	const struct flow *f;
 
 	find_takers(rank, s);
 	while ((f = next_taker(rank))) {
-		struct flow_group *g = f->rule->group;
-		const bool goes_on = f->dont_trap || g->kind == HCA_FLOW_SNIFFER;
-		enum verdict v = follow(s, f);
+		const bool goes_on = f->dont_trap || f->rule->group->kind == HCA_FLOW_SNIFFER;
+		const enum verdict v = follow_rule(s, f, !goes_on);
 
-		g->at = after(f);
-		if (goes_on)
-			continue;
-		for (; g->at; g->at = after(f)) {
-			enum verdict other;
-
-			f = node_entry(g->at, struct flow, on_rule);
-			other = follow(s, f);
-			v = other > v ? other : v;
-		}
-		return v;
+		if (!goes_on)
+			return v;
 	}
 	return V_SEARCH;
 }
@@ -213,20 +308,16 @@ static enum verdict steer_table(struct steering *s, const struct flow_table *t)
 static bool is_roce(const struct steering *s)
 {
 	return s->n.l4 && s->n.proto == IP_PROTO_UDP &&
-	       get16(s->pkt->data + s->n.l4_off + UDP_DPORT) == HCASIM_ROCE_UDP_PORT;
+	       get16((*s->pkt)->data + s->n.l4_off + UDP_DPORT) == HCASIM_ROCE_UDP_PORT;
 }
 
 /* True: the frame goes on as if there were no flows. After PASS it still meets the defaults. */
-static bool steer_root(struct steering *s, enum hca_flow_side side, bool roce)
+static bool steer_ranks(struct steering *s, enum hca_flow_side side, bool roce)
 {
 	const struct node *order = &s->hca->flow.root[side].order;
 	bool passed = false;
 	enum verdict v;
 
-	if (s->pkt->len < ETH_LEN)
-		return true;
-	read_fields(s->pkt, &s->n, &s->fields);
-	roce = roce || (side == HCA_FLOW_RX && is_roce(s));
 	for (const struct node *at = order->next; at != order; at = at->next) {
 		const struct flow_rank *rank = node_entry(at, struct flow_rank, in_order);
 
@@ -242,6 +333,19 @@ static bool steer_root(struct steering *s, enum hca_flow_side side, bool roce)
 	return true;
 }
 
+static bool steer_root(struct steering *s, enum hca_flow_side side, bool roce)
+{
+	bool goes_on;
+
+	if ((*s->pkt)->len < ETH_LEN)
+		return true;
+	s->came = *s->pkt;
+	read_fields(s);
+	goes_on = steer_ranks(s, side, roce || (side == HCA_FLOW_RX && is_roce(s)));
+	forget_changed(s);
+	return goes_on;
+}
+
 static bool no_flows(const struct hca *hca, enum hca_flow_side side)
 {
 	return list_empty(&hca->flow.root[side].order);
@@ -249,7 +353,7 @@ static bool no_flows(const struct hca *hca, enum hca_flow_side side)
 
 bool flow_steer(struct hca *hca, struct rxwork *w, bool roce)
 {
-	struct steering s = {.hca = hca, .w = w, .pkt = w->pkt, .port = w->port};
+	struct steering s = {.hca = hca, .w = w, .pkt = &w->pkt, .port = w->port};
 
 	if (no_flows(hca, HCA_FLOW_RX))
 		return false;
@@ -259,7 +363,7 @@ bool flow_steer(struct hca *hca, struct rxwork *w, bool roce)
 
 bool flow_passes_roce(struct hca *hca, struct rxwork *w, bool *taken)
 {
-	struct steering s = {.hca = hca, .w = w, .pkt = w->pkt, .port = w->port};
+	struct steering s = {.hca = hca, .w = w, .pkt = &w->pkt, .port = w->port};
 	bool passes;
 
 	if (no_flows(hca, HCA_FLOW_ROCE_RX))
@@ -269,7 +373,7 @@ bool flow_passes_roce(struct hca *hca, struct rxwork *w, bool *taken)
 	return passes;
 }
 
-bool flow_lets_out(struct hca *hca, enum hca_flow_side side, uint8_t port, const struct hca_packet *pkt)
+bool flow_lets_out(struct hca *hca, enum hca_flow_side side, uint8_t port, struct hca_packet **pkt)
 {
 	struct steering s = {.hca = hca, .pkt = pkt, .port = port};
 

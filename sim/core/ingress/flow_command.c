@@ -72,7 +72,7 @@ static bool attr_ok(const struct hca *hca, const struct flow_table *t, const str
 		return false;
 	if (a->kind != HCA_FLOW_NORMAL && (a->table != HCA_FLOW_RX || a->kind > HCA_FLOW_SNIFFER))
 		return false;
-	return received || (a->action != HCA_FLOW_TO_QP && !a->tagged);
+	return flow_change_ok(t, a) && (received || (a->action != HCA_FLOW_TO_QP && !a->tagged));
 }
 
 /* Finds what the flow leads to. */
@@ -103,7 +103,8 @@ static bool agrees(const struct flow_rule *r, const struct hca_flow_attr *a)
 	if (list_empty(&r->flows))
 		return true;
 	f = node_entry(r->flows.next, struct flow, on_rule);
-	return !a->alone && (f->action == HCA_FLOW_DROP) == (a->action == HCA_FLOW_DROP) && same_tag(f, a);
+	return !a->alone && (f->action == HCA_FLOW_DROP) == (a->action == HCA_FLOW_DROP) && same_tag(f, a) &&
+	       flow_change_same(f->change, a);
 }
 
 static int get_rule(struct flow_table *t, const struct hca_flow_attr *a, struct flow *f)
@@ -129,6 +130,28 @@ static void add(struct hca *hca, struct flow *f, const struct hca_flow_attr *a)
 		f->table->uses++;
 }
 
+static void free_flow(struct flow *f)
+{
+	free(f->change);
+	free(f);
+}
+
+static struct flow *new_flow(const struct flow *like, const struct hca_flow_attr *a)
+{
+	struct flow *f = malloc(sizeof(*f));
+	int ret = 0;
+
+	if (!f)
+		return NULL;
+	*f = *like;
+	f->change = flow_change_new(a, &ret);
+	if (ret) {
+		free(f);
+		return NULL;
+	}
+	return f;
+}
+
 int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t *id)
 {
 	struct flow_table *t = find_table(hca, attr->table);
@@ -137,19 +160,18 @@ int hca_flow_create(struct hca *hca, const struct hca_flow_attr *attr, uint32_t 
 
 	if (!t || !attr_ok(hca, t, attr) || !find_target(hca, t, attr, &target))
 		return -EINVAL;
-	f = malloc(sizeof(*f));
+	f = new_flow(&target, attr);
 	if (!f)
 		return -ENOMEM;
-	*f = target;
 	ret = numbers_add(&hca->flow.ids, f, &f->id);
 	if (ret) {
-		free(f);
+		free_flow(f);
 		return ret;
 	}
 	ret = get_rule(t, attr, f);
 	if (ret) {
 		numbers_remove(&hca->flow.ids, f->id);
-		free(f);
+		free_flow(f);
 		return ret;
 	}
 	add(hca, f, attr);
@@ -166,7 +188,7 @@ static void destroy(struct hca *hca, struct flow *f)
 	if (f->table)
 		f->table->uses--;
 	flow_rule_put(f->rule);
-	free(f);
+	free_flow(f);
 }
 
 int hca_flow_destroy(struct hca *hca, uint32_t id)

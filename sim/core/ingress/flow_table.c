@@ -91,6 +91,7 @@ static struct flow_group *new_group(struct flow_rank *rank, const struct hca_flo
 	if (a->kind == HCA_FLOW_NORMAL) { /* other kinds match no fields */
 		g->ip = a->ip;
 		g->l4 = a->l4;
+		g->geneve = a->geneve;
 		g->mask = a->mask;
 	}
 	return g;
@@ -101,13 +102,13 @@ static uint64_t key_of_group(const struct flow_group *g)
 	uint64_t hash = hash_bytes(HASH_START, &g->mask, sizeof(g->mask));
 
 	hash = hash_bytes(hash, &g->rank->node.key, sizeof(g->rank->node.key));
-	return hash_bytes(hash, (const uint8_t[]){g->port, g->ip, g->l4}, 3);
+	return hash_bytes(hash, (const uint8_t[]){g->port, g->ip, g->l4, g->geneve}, 4);
 }
 
 static bool same_group(const struct flow_group *a, const struct flow_group *b)
 {
 	return a->rank == b->rank && a->port == b->port && a->ip == b->ip && a->l4 == b->l4 &&
-	       !memcmp(&a->mask, &b->mask, sizeof(a->mask));
+	       a->geneve == b->geneve && !memcmp(&a->mask, &b->mask, sizeof(a->mask));
 }
 
 static struct flow_group *find_group(const struct flow_table *t, const struct flow_group *wanted)

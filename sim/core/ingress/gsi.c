@@ -49,7 +49,7 @@ int hca_gsi_send(struct hca *hca, uint8_t port, const struct hca_av *av, const v
 	hca->gsi.psn++;
 	memcpy(pkt->data + off, mad, HCA_MAD_SIZE);
 	put_icrc(hca, pkt);
-	if (!flow_lets_out(hca, HCA_FLOW_ROCE_TX, port, pkt)) {
+	if (!flow_lets_out(hca, HCA_FLOW_ROCE_TX, port, &pkt)) {
 		hca_packet_free(pkt);
 		return 0;
 	}

@@ -12,7 +12,16 @@ bool flow_steer(struct hca *hca, struct rxwork *w, bool roce);
 /* Whether the transport gets a RoCE packet. Sets `taken` if a raw QP got it. */
 bool flow_passes_roce(struct hca *hca, struct rxwork *w, bool *taken);
 /* of struct parts */
-bool flow_lets_out(struct hca *hca, enum hca_flow_side side, uint8_t port, const struct hca_packet *pkt);
+bool flow_lets_out(struct hca *hca, enum hca_flow_side side, uint8_t port, struct hca_packet **pkt);
+
+/* flow_change.c */
+/* The changes can be made by a flow of the table. */
+bool flow_change_ok(const struct flow_table *t, const struct hca_flow_attr *a);
+/* A copy of what is changed; NULL: nothing is, or there is no memory (*ret is -ENOMEM then). */
+struct flow_change *flow_change_new(const struct hca_flow_attr *a, int *ret);
+bool flow_change_same(const struct flow_change *c, const struct hca_flow_attr *a);
+/* The frame as it is afterwards, a new one; NULL: it is lost. */
+struct hca_packet *flow_change_make(const struct flow_change *c, const struct hca_packet *pkt);
 
 /* flow_table.c */
 void flow_table_init(struct flow_table *t, const struct hca_flow_table_attr *attr);

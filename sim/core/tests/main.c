@@ -28,6 +28,8 @@ static const struct {
 	{"flush", flush_tests},
 	{"raws", raw_tests},
 	{"steering", steering_tests},
+	{"edits", edit_tests},
+	{"tunnels", tunnel_tests},
 	{"groups", group_tests},
 	{"pacing", pacing_tests},
 	{"sched", sched_tests},

@@ -100,14 +100,14 @@ void net_parse(const uint8_t *p, uint32_t len, enum net_link link, bool headers_
 
 /* ---- Checksums (RFC 1071) ---- */
 
-static uint64_t add(uint64_t sum, const uint8_t *p, uint32_t len)
+uint64_t net_sum(uint64_t sum, const uint8_t *p, uint32_t len)
 {
 	for (; len > 1; p += 2, len -= 2)
 		sum += get16(p);
 	return len ? sum + ((uint32_t)p[0] << 8) : sum;
 }
 
-static uint16_t fold(uint64_t sum)
+uint16_t net_fold(uint64_t sum)
 {
 	while (sum >> 16)
 		sum = (sum & 0xffff) + (sum >> 16);
@@ -116,7 +116,7 @@ static uint16_t fold(uint64_t sum)
 
 static uint16_t v4_sum(const uint8_t *h)
 {
-	return fold(add(0, h, (h[0] & 0xf) * 4u));
+	return net_fold(net_sum(0, h, (h[0] & 0xf) * 4u));
 }
 
 static uint16_t l4_sum(const uint8_t *p, const struct net *n)
@@ -125,8 +125,8 @@ static uint16_t l4_sum(const uint8_t *p, const struct net *n)
 	uint32_t len = n->l3_end - n->l4_off;
 	uint64_t sum = n->proto + len;
 
-	sum = n->ip == 4 ? add(sum, h + IPV4_SRC, 8) : add(sum, h + IPV6_SRC, 32);
-	return fold(add(sum, p + n->l4_off, len));
+	sum = n->ip == 4 ? net_sum(sum, h + IPV4_SRC, 8) : net_sum(sum, h + IPV6_SRC, 32);
+	return net_fold(net_sum(sum, p + n->l4_off, len));
 }
 
 static uint8_t *l4_sum_at(uint8_t *p, const struct net *n)

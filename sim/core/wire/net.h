@@ -29,6 +29,9 @@ struct net {                 /* offsets are from the first byte of the frame */
 void net_parse(const uint8_t *p, uint32_t len, enum net_link link, bool headers_only, struct net *n);
 /* IPv4 header and TCP or UDP checksum are present and correct (the meaning of IBV_WC_IP_CSUM_OK). */
 bool net_sums_ok(const uint8_t *p, uint32_t len, enum net_link link);
+/* Of bytes as the checksums of IP count them (RFC 1071), added to `sum`; net_fold() makes a checksum of it. */
+uint64_t net_sum(uint64_t sum, const uint8_t *p, uint32_t len);
+uint16_t net_fold(uint64_t sum);
 /* Inserts the IPv4 header and TCP or UDP checksums; leaves headers without one unchanged. */
 void net_put_sums(uint8_t *p, uint32_t len, enum net_link link);
 

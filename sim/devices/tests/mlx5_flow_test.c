@@ -20,21 +20,24 @@ typedef struct hcasim_mlx5_match_outer match_t;
 
 static struct hca_flow_attr convert(match_t v, match_t mask)
 {
-	const struct mlx5_matcher m = {.mask = mask, .priority = 3};
+	const struct mlx5_matcher m = {.mask.outer = mask, .priority = 3};
+	const struct mlx5_match value = {.outer = v};
 	struct hca_flow_attr a;
 
 	memset(&a, 0xff, sizeof(a));
-	CU_ASSERT_EQUAL(mlx5_flow_attr(&v, &m, &a), 0);
+	CU_ASSERT_EQUAL(mlx5_flow_attr(&value, &m, &a), 0);
+	CU_ASSERT(!a.geneve && !a.mask.vni);
 	CU_ASSERT(a.port == 1 && a.kind == HCA_FLOW_NORMAL && a.priority == 3);
 	return a;
 }
 
 static int refusal(match_t v, match_t mask)
 {
-	const struct mlx5_matcher m = {.mask = mask};
+	const struct mlx5_matcher m = {.mask.outer = mask};
+	const struct mlx5_match value = {.outer = v};
 	struct hca_flow_attr a;
 
-	return mlx5_flow_attr(&v, &m, &a);
+	return mlx5_flow_attr(&value, &m, &a);
 }
 
 static void test_ether(void)
@@ -89,6 +92,30 @@ static void test_not_said(void)
 	CU_ASSERT_EQUAL(refusal((match_t){.kind = VERSION(5)}, (match_t){.kind = VERSION(15)}), -EINVAL);
 }
 
+static void test_geneve(void)
+{
+	const struct hcasim_mlx5_match_misc misc = {.geneve = htonl(0x12345601),
+						    .geneve_type = htonl(0x00036558)};
+	const struct mlx5_match value = {.misc = misc};
+	struct mlx5_matcher m = {.side = HCA_FLOW_RX};
+	uint8_t mask[sizeof(struct mlx5_match)] = {0};
+	struct hca_flow_attr a;
+
+	memcpy(mask + sizeof(match_t), &misc, sizeof(misc));
+	CU_ASSERT_EQUAL(mlx5_match_mask(mask, sizeof(mask), 2, &m), 0);
+	CU_ASSERT_EQUAL(mlx5_flow_attr(&value, &m, &a), 0);
+	CU_ASSERT(a.geneve && a.val.vni == 0x123456 && a.val.oam == 1 && a.mask.vni == 0x123456);
+	CU_ASSERT(a.val.tunnel_type == 0x6558 && a.val.options == 3 && a.mask.options == 3);
+	m.side = HCA_FLOW_TX;
+	CU_ASSERT_EQUAL(mlx5_match_mask(mask, sizeof(mask), 2, &m), -EOPNOTSUPP);
+	m.side = HCA_FLOW_RX;
+	CU_ASSERT_EQUAL(mlx5_match_mask(mask, sizeof(mask), 1, &m), 0);
+	CU_ASSERT_EQUAL(mlx5_flow_attr(&value, &m, &a), 0);
+	CU_ASSERT(!a.geneve && !a.mask.vni && !a.val.vni);
+	mask[sizeof(match_t) + 27] |= 2; /* geneve_tlv_option_0_exist */
+	CU_ASSERT_EQUAL(mlx5_match_mask(mask, sizeof(mask), 2, &m), -EOPNOTSUPP);
+}
+
 /* ---- Methods ---- */
 
 struct fake_call {
@@ -137,7 +164,7 @@ static int create(struct fake_call c)
 	ret = mlx5_create_matcher(&c.base);
 	if (!ret) {
 		CU_ASSERT_EQUAL(c.made->priority, 0x1111);
-		CU_ASSERT_EQUAL(c.made->mask.smac[0], c.criteria ? c.match[0] : 0);
+		CU_ASSERT_EQUAL(c.made->mask.outer.smac[0], c.criteria & 1 ? c.match[0] : 0);
 		mlx5_destroy_matcher(c.made);
 	}
 	free(c.made);
@@ -148,8 +175,12 @@ static void test_matcher(void)
 {
 	CU_ASSERT_EQUAL(create((struct fake_call){.criteria = 1, .match = {0xff}}), 0);
 	CU_ASSERT_EQUAL(create((struct fake_call){.criteria = 0, .match = {0xff}}), 0);
-	CU_ASSERT_EQUAL(create((struct fake_call){.criteria = 2}), -EOPNOTSUPP);
-	CU_ASSERT_EQUAL(create((struct fake_call){.criteria = 1, .match = {[sizeof(match_t)] = 1}}),
+	CU_ASSERT_EQUAL(create((struct fake_call){.criteria = 2, .match = {0xff}}), 0);
+	CU_ASSERT_EQUAL(create((struct fake_call){.criteria = 4}), -EOPNOTSUPP);
+	CU_ASSERT_EQUAL(create((struct fake_call){.criteria = 1, .match = {[sizeof(match_t)] = 1}}), 0);
+	CU_ASSERT_EQUAL(create((struct fake_call){.criteria = 3, .match = {[sizeof(match_t)] = 1}}),
+			-EOPNOTSUPP);
+	CU_ASSERT_EQUAL(create((struct fake_call){.criteria = 3, .match = {[sizeof(struct mlx5_match)] = 1}}),
 			-EOPNOTSUPP);
 }
 
@@ -209,7 +240,8 @@ int main(void)
 		{"Ethernet", test_ether},   {"IPv4", test_ipv4},
 		{"IPv6", test_ipv6},        {"what flows cannot say", test_not_said},
 		{"matchers", test_matcher}, {"sides", test_sides},
-		{"masks", test_masks},      CU_TEST_INFO_NULL};
+		{"masks", test_masks},      {"GENEVE", test_geneve},
+		CU_TEST_INFO_NULL};
 
 	return suite_run("mlx5 flows", NULL, NULL, tests);
 }

@@ -20,6 +20,7 @@ struct flow_call {
 	struct mlx5_matcher matcher;
 	struct hcasim_mlx5_match_outer value;
 	void *devx, *counter;
+	struct mlx5_flow_action *action[2]; /* NULL: none */
 	struct drv_qp *qp;
 	uint64_t flags;
 	uint32_t tag, offset;
@@ -71,6 +72,12 @@ static void *flow_object(struct drv_call *base, uint16_t id)
 	}
 }
 
+static void *flow_object_at(struct drv_call *base, uint16_t id, unsigned int n)
+{
+	CU_ASSERT_EQUAL(id, MLX5_IB_ATTR_CREATE_FLOW_ARR_FLOW_ACTIONS);
+	return n < 2 ? ((struct flow_call *)base)->action[n] : NULL;
+}
+
 static void *flow_create(struct drv_call *base, uint16_t id, size_t size)
 {
 	return ((struct flow_call *)base)->flow = calloc(1, size);
@@ -81,13 +88,20 @@ static void flow_use(struct drv_call *base, uint16_t id, uint16_t used)
 	((struct flow_call *)base)->used++;
 }
 
+static void flow_hold(struct drv_call *base, uint16_t id, const void *drv)
+{
+	((struct flow_call *)base)->used++;
+}
+
 static int create_flow(struct flow_call *c)
 {
 	static const struct drv_call_ops ops = {.has = flow_has,
 						.get = flow_get,
 						.object = flow_object,
+						.object_at = flow_object_at,
 						.create = flow_create,
-						.use = flow_use};
+						.use = flow_use,
+						.hold = flow_hold};
 
 	c->base = (struct drv_call){.ops = &ops, .dev = &w.dev, .ctx = &w.ctx.base};
 	return mlx5_create_flow(&c->base);
@@ -218,6 +232,35 @@ static void test_counters(void)
 	CU_ASSERT_EQUAL(count_by(table, 0), -EINVAL);
 	devx_end(counters);
 	devx_end(table);
+}
+
+/* Changes of a frame that is sent, alone and with what they do not go with. */
+static void test_actions(void)
+{
+	const struct hca_edit ttl = {.kind = HCA_EDIT_ADD, .header = HCA_HEADER_IPV4, .to = 64, .bits = 8};
+	struct mlx5_flow_action sent = {.side = HCA_FLOW_TX, .num_edits = 1, .edit = {ttl}},
+				received = {.side = HCA_FLOW_RX, .num_edits = 1, .edit = {ttl}},
+				into = {.side = HCA_FLOW_TX, .head_len = 50};
+	struct flow_call c = {.matcher.side = HCA_FLOW_TX, .action = {&sent}}, none = {.matcher = c.matcher};
+
+	CU_ASSERT_EQUAL(create_flow(&c), 0);
+	CU_ASSERT_EQUAL(c.used, 2); /* the matcher, and the action */
+	CU_ASSERT_EQUAL(create_flow(&none), -EEXIST);
+	end_flow(&c);
+	c.action[1] = &sent;
+	CU_ASSERT_EQUAL(create_flow(&c), -EINVAL);
+	c.action[1] = &into;
+	CU_ASSERT_EQUAL(create_flow(&c), 0); /* a list of changes, and a tunnel */
+	CU_ASSERT_EQUAL(c.used, 5);
+	end_flow(&c);
+	c.action[0] = &into;
+	CU_ASSERT_EQUAL(create_flow(&c), -EINVAL);
+	c.action[0] = &received;
+	c.action[1] = NULL;
+	CU_ASSERT_EQUAL(create_flow(&c), -EINVAL);
+	c = (struct flow_call){.flags = MLX5_IB_ATTR_CREATE_FLOW_FLAGS_DROP, .action = {&received}};
+	CU_ASSERT_EQUAL(create_flow(&c), 0);
+	end_flow(&c);
 }
 
 /* ---- A frame's way ---- */
@@ -351,13 +394,11 @@ static void test_left(void)
 
 int main(void)
 {
-	static const CU_TestInfo tests[] = {{"destinations", test_destinations},
-					    {"refused flows", test_refused_flows},
-					    {"counters", test_counters},
-					    {"a frame's way", test_way},
-					    {"order of entries", test_order},
-					    {"left behind", test_left},
-					    CU_TEST_INFO_NULL};
+	static const CU_TestInfo tests[] = {
+		{"destinations", test_destinations}, {"refused flows", test_refused_flows},
+		{"counters", test_counters},         {"changes", test_actions},
+		{"a frame's way", test_way},         {"order of entries", test_order},
+		{"left behind", test_left},          CU_TEST_INFO_NULL};
 
 	return suite_run("mlx5 steering", devx_world_init, devx_world_exit, tests);
 }

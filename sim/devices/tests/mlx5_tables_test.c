@@ -115,10 +115,10 @@ static void test_refused_groups(void)
 	other.definer = GROUP(MATCH_DEFINER_ID, 1);
 	is_refused(&other, sizeof(other));
 	other = req;
-	other.criteria = GROUP(MATCH_CRITERIA_ENABLE, 2);
+	other.criteria = GROUP(MATCH_CRITERIA_ENABLE, 4);
 	is_refused(&other, sizeof(other));
 	other = req;
-	other.match_criteria[sizeof(struct hcasim_mlx5_match_outer)] = 1;
+	other.match_criteria[sizeof(struct mlx5_match)] = 1;
 	is_refused(&other, sizeof(other));
 
 	CU_ASSERT_EQUAL(mlx5_devx_destroy(table), -EBUSY);

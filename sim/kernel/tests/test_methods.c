@@ -6,13 +6,15 @@
 #define METHOD_ID (UVERBS_ID_DRIVER_NS | 9)
 #define ARRAY     UVERBS_ID_DRIVER_NS
 
-static const struct attr_spec attrs[] = {IDR_ARRAY(ARRAY, UVERBS_OBJECT_PD, O_)};
-static void *seen;
+static struct attr_spec attrs[] = {IDR_ARRAY(ARRAY, UVERBS_OBJECT_PD, 1, O_)};
+static void *seen, *at[3];
 static bool called;
 
 static int handler(struct drv_call *c)
 {
 	seen = c->ops->object(c, ARRAY);
+	for (unsigned int i = 0; i < 3; i++)
+		at[i] = c->ops->object_at(c, ARRAY, i);
 	called = true;
 	return 0;
 }
@@ -40,21 +42,34 @@ static int run(const uint32_t *handles, uint16_t len, uint8_t reserved)
 
 static void array_of_handles(void)
 {
-	uint32_t two[2], other = 0x7fffffff;
+	uint32_t two[3], other = 0x7fffffff;
+	void *first;
 
 	file_open();
 	CHECK_ERR(make_context(), 0);
 	CHECK_ERR(make_pd(), 0);
-	two[0] = two[1] = w.pd;
+	two[0] = two[1] = two[2] = w.pd;
+	first = uobj_get(w.f, UVERBS_OBJECT_PD, w.pd)->drv;
 	CHECK_ERR(run(two, 4, 0), 0);
-	CU_ASSERT_PTR_EQUAL(seen, uobj_get(w.f, UVERBS_OBJECT_PD, w.pd)->drv);
+	CU_ASSERT(seen == first && at[0] == first && !at[1]);
 	CHECK_ERR(run(NULL, 0, 0), 0);
-	CU_ASSERT_PTR_NULL(seen);
+	CU_ASSERT(!seen && !at[0]);
 	CHECK_ERR(run(two, 0, 0), -EINVAL);
 	CHECK_ERR(run(two, 3, 0), -EINVAL);
 	CHECK_ERR(run(two, 8, 0), -EINVAL);
 	CHECK_ERR(run(two, 4, 1), -EINVAL);
 	CHECK_ERR(run(&other, 4, 0), -ENOENT);
+	attrs[0].max = 2;
+	CHECK_ERR(make_pd(), 0);
+	two[1] = w.pd;
+	CHECK_ERR(run(two, 8, 0), 0);
+	CU_ASSERT(at[0] == first && at[1] == uobj_get(w.f, UVERBS_OBJECT_PD, w.pd)->drv && at[1] != first);
+	CU_ASSERT_PTR_NULL(at[2]);
+	CHECK_ERR(run(two, 12, 0), -EINVAL);
+	CHECK_ERR(run(two, 6, 0), -EINVAL);
+	two[1] = other;
+	CHECK_ERR(run(two, 8, 0), -ENOENT);
+	attrs[0].max = 1;
 	file_close();
 }
 

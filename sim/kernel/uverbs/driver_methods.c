@@ -43,6 +43,13 @@ static void *object(struct drv_call *c, uint16_t id)
 	return v ? v->obj->drv : NULL;
 }
 
+static void *object_at(struct drv_call *c, uint16_t id, unsigned int n)
+{
+	const struct attr_val *v = attr_get(call_of(c), id);
+
+	return v && n < v->num ? v->array[n]->drv : NULL;
+}
+
 static uint16_t type(struct drv_call *c, uint16_t id)
 {
 	const struct attr_val *v = attr_get(call_of(c), id);
@@ -105,6 +112,7 @@ static const struct drv_call_ops call_ops = {
 	.get = get,
 	.put = put,
 	.object = object,
+	.object_at = object_at,
 	.type = type,
 	.create = create,
 	.use = use,

@@ -92,15 +92,22 @@ static int set_object(struct call *c, const struct attr_spec *s, const struct ib
 	return ret;
 }
 
+/* The handles are in the attribute itself: there is room for IDR_ARRAY_MAX. */
 static int set_object_array(struct call *c, const struct attr_spec *s, const struct ib_uverbs_attr *a,
 			    struct attr_val *v)
 {
-	uint32_t handle;
+	uint32_t handle[IDR_ARRAY_MAX];
+	int ret = 0;
 
-	if (a->attr_data.reserved || a->len != sizeof(handle))
+	_Static_assert(sizeof(handle) <= sizeof(a->data), "it would be in the caller's memory");
+	v->num = a->len / sizeof(handle[0]);
+	if (a->attr_data.reserved || a->len % sizeof(handle[0]) || !v->num || v->num > s->max)
 		return -EINVAL;
-	memcpy(&handle, &a->data, sizeof(handle));
-	return uobj_lookup(c->f, s->object, handle, &v->obj);
+	memcpy(handle, &a->data, a->len);
+	for (unsigned int i = 0; i < v->num && !ret; i++)
+		ret = uobj_lookup(c->f, s->object, handle[i], &v->array[i]);
+	v->obj = v->array[0];
+	return ret;
 }
 
 static int set_enum(const struct attr_spec *s, const struct ib_uverbs_attr *a, struct attr_val *v)

@@ -320,9 +320,16 @@ static void cqes(void)
 	cpl.status = HCASIM_CQE_STATUS_OK;
 	cpl.byte_count = 4096;
 	trace_cqe(t, 5, 1, 2, &cpl, raw, sizeof(raw));
+	cpl.tagged = true;
+	cpl.flow_tag = 0xabcdef;
+	trace_cqe(t, 6, 1, 2, &cpl, raw, sizeof(raw));
 	trace_close(t);
 
+	r = record("cqe.log", 1);
+	CU_ASSERT_EQUAL(number(r, "flow_tag"), 0xabcdef);
+	json_decref(r);
 	r = record("cqe.log", 0);
+	CU_ASSERT_PTR_NULL(json_object_get(r, "flow_tag"));
 	CU_ASSERT(number(r, "cqn") == 2 && number(r, "qpn") == 20 && number(r, "byte_count") == 4096);
 	CU_ASSERT_STRING_EQUAL(text(r, "status"), hcasim_cqe_status_name(HCASIM_CQE_STATUS_OK));
 	CU_ASSERT_STRING_EQUAL(text(r, "wqe_op"), "SEND");

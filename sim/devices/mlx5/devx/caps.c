@@ -112,34 +112,67 @@ static void atomic(void *out)
 #define PROP(field, v) htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_FLOW_TABLE_PROP_##field##_MASK, v))
 #define ALL_OF(field)  htobe32(HCASIM_MLX5_FLOW_TABLE_PROP_##field##_MASK)
 
-/* Tables of each type that there is have the same limits; an entry has one destination. */
-static void one_type(bool received, uint8_t out[sizeof(struct hcasim_mlx5_flow_table_prop)])
+/* Frames come out of tunnels when they are received, and go into them when they are sent. */
+static __be32 tunnels(bool received)
 {
+	return PROP(REFORMAT, 1) | PROP(REFORMAT_AND_MODIFY_ACTION, 1) | PROP(DECAP, received) |
+	       PROP(REFORMAT_L3_TUNNEL_TO_L2, received) | PROP(REFORMAT_L2_TO_L3_TUNNEL, !received);
+}
+
+/* Tables of each type that there is have the same limits; an entry has one destination. RoCE packets are not changed. */
+static void one_type(bool received, bool roce, uint8_t out[sizeof(struct hcasim_mlx5_flow_table_prop)])
+{
+	const __be32 changes = PROP(LOG_MAX_MODIFY_HEADER_CONTEXT, HCASIM_MLX5_LOG_MODIFY_HEADERS) |
+			       PROP(MAX_MODIFY_HEADER_ACTIONS, HCASIM_MLX5_MAX_MODIFY_ACTIONS);
 	const uint32_t counters = log2_of(HCASIM_MLX5_FLOW_COUNTER_BLOCKS);
 	const __be32 fields = ALL_OF(L2) | ALL_OF(VLAN) | ALL_OF(IPV4_TTL) | ALL_OF(IP) | ALL_OF(L4);
+	const __be32 geneve = received && !roce ? ALL_OF(GENEVE) : 0;
 	const struct hcasim_mlx5_flow_table_prop prop = {
-		.dw0 = PROP(FT_SUPPORT, 1) | PROP(FLOW_TAG, received) | PROP(FLOW_COUNTER, 1),
+		.dw0 = PROP(FT_SUPPORT, 1) | PROP(FLOW_TAG, received) | PROP(FLOW_COUNTER, 1) |
+		       (roce ? 0 : tunnels(received)),
 		.dw1 = PROP(LOG_MAX_FT_SIZE, HCASIM_MLX5_LOG_MAX_FT_SIZE) |
-		       PROP(MAX_FT_LEVEL, HCASIM_MLX5_MAX_FT_LEVEL),
+		       PROP(MAX_FT_LEVEL, HCASIM_MLX5_MAX_FT_LEVEL) | (roce ? 0 : changes),
 		.dw3 = PROP(LOG_MAX_FT_NUM, log2_of(HCASIM_MLX5_FLOW_TABLES)),
 		.dw4 = PROP(LOG_MAX_FLOW_COUNTER, counters),
 		.dw5 = PROP(LOG_MAX_FLOW, HCASIM_MLX5_LOG_MAX_FT_SIZE),
-		.fields = fields | ALL_OF(IP_VERSION),
-		.field_bits = fields,
+		.fields = fields | ALL_OF(IP_VERSION) | geneve,
+		.field_bits = fields | geneve,
 	};
 
 	memcpy(out, &prop, sizeof(prop));
 }
 
+#define CHANGE(field) htobe32(HCASIM_MLX5_HEADER_MODIFY_PROP_##field##_MASK)
+
+/* Where it says which fields can be copied is not known. */
+static void header_changes(uint8_t out[sizeof(struct hcasim_mlx5_header_modify_prop)])
+{
+	const struct hcasim_mlx5_header_modify_prop prop = {
+		.set = CHANGE(L2) | CHANGE(VLAN) | CHANGE(IPV4_TTL) | CHANGE(IP) | CHANGE(L4),
+		.set_3 = htobe32(HCASIM_MLX5_HEADER_MODIFY_PROP_IPV6_HOP_LIMIT_MASK),
+		.add = CHANGE(L2) | CHANGE(VLAN) | CHANGE(IPV4_TTL) | CHANGE(IP) | CHANGE(L4),
+		.add_3 = htobe32(HCASIM_MLX5_HEADER_MODIFY_PROP_IPV6_HOP_LIMIT_MASK),
+	};
+
+	memcpy(out, &prop, sizeof(prop));
+}
+
+#define NIC(field, v) htobe32(HCASIM_FIELD_PREP(HCASIM_MLX5_HCA_CAP_FLOW_TABLE_##field##_MASK, v))
+
 /* Longer than the shortest answer. */
 static void flow_tables(void *out, size_t room)
 {
-	struct hcasim_mlx5_hca_cap_flow_table cap = {.reserved = {0}};
+	struct hcasim_mlx5_hca_cap_flow_table cap = {
+		.dw1 = NIC(ENCAP_GENERAL_HEADER, 1) |
+		       NIC(LOG_MAX_PACKET_REFORMAT_CONTEXT, HCASIM_MLX5_LOG_PACKET_REFORMATS) |
+		       NIC(MAX_ENCAP_HEADER_SIZE, HCASIM_MLX5_MAX_ENCAP_HEADER)};
 
-	one_type(true, cap.nic_receive);
-	one_type(true, cap.nic_receive_rdma);
-	one_type(false, cap.nic_transmit);
-	one_type(false, cap.nic_transmit_rdma);
+	one_type(true, false, cap.nic_receive);
+	one_type(true, true, cap.nic_receive_rdma);
+	one_type(false, false, cap.nic_transmit);
+	one_type(false, true, cap.nic_transmit_rdma);
+	header_changes(cap.header_modify_nic_receive);
+	header_changes(cap.header_modify_nic_transmit);
 	memcpy(out, &cap, room < sizeof(cap) ? room : sizeof(cap));
 }
 

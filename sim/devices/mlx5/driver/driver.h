@@ -63,6 +63,7 @@ struct mlx5_dev {
 	struct numbers flow_tables, flow_groups, tirs;
 	struct numbers sched; /* scheduling elements */
 	struct mlx5_pp_entry pp[HCASIM_MLX5_PP_RATES];
+	uint32_t num_modify_headers, num_reformats;
 	struct drv_upcalls up; /* what `base` has: those of objects of DEVX end here */
 	const struct drv_upcalls *kernel;
 	struct mlx5_event_subs subs; /* of events of the device */
@@ -155,26 +156,46 @@ int mlx5_map_dm_op(struct drv_call *c);
 /* `offset` in the memory, or in the range of an operation behind it. */
 int mlx5_mmap_dm(const struct drv_ucontext *ctx, uint64_t offset, uint64_t length, struct drv_mmap *out);
 
+struct mlx5_match { /* as programs give it */
+	struct hcasim_mlx5_match_outer outer;
+	struct hcasim_mlx5_match_misc misc;
+};
+
 struct mlx5_matcher {
-	struct hcasim_mlx5_match_outer mask;
+	struct mlx5_match mask;
 	uint16_t priority;
 	uint8_t side; /* enum hca_flow_side */
 };
 
-/* The mask of a matcher, or of a group of flows: outer headers, as match_outer. -EOPNOTSUPP: not what flows can match. */
-int mlx5_match_mask(const uint8_t *mask, size_t len, uint8_t criteria, struct hcasim_mlx5_match_outer *out);
+/* The mask of a matcher, or of a group of flows, whose side is set. -EOPNOTSUPP: not what its flows can match. */
+int mlx5_match_mask(const uint8_t *mask, size_t len, uint8_t criteria, struct mlx5_matcher *m);
 
 /* What a value means under the mask; -EOPNOTSUPP: the adapter's flows cannot say so. */
-int mlx5_flow_attr(const struct hcasim_mlx5_match_outer *value, const struct mlx5_matcher *m,
-		   struct hca_flow_attr *out);
+int mlx5_flow_attr(const struct mlx5_match *value, const struct mlx5_matcher *m, struct hca_flow_attr *out);
 int mlx5_create_matcher(struct drv_call *c);
 int mlx5_destroy_matcher(void *matcher);
 int mlx5_create_flow(struct drv_call *c);
 int mlx5_alloc_pp(struct drv_call *c);
 int mlx5_destroy_pp(void *pp);
 
-#define MLX5_NUM_METHODS 25
-#define MLX5_NUM_OBJECTS 5
+/* What flows of one type of tables do with a frame: edits, or a tunnel. */
+struct mlx5_flow_action {
+	uint32_t *count; /* of those that there are; NULL: it is not counted */
+	uint8_t side;    /* enum hca_flow_side */
+	uint32_t num_edits;
+	struct hca_edit edit[HCASIM_MLX5_MAX_MODIFY_ACTIONS];
+	uint8_t strip; /* enum hca_strip */
+	uint32_t head_len;
+	uint8_t head[HCASIM_MLX5_MAX_ENCAP_HEADER];
+};
+int mlx5_create_packet_reformat(struct drv_call *c);
+int mlx5_create_modify_header(struct drv_call *c);
+int mlx5_destroy_flow_action(void *action);
+/* -EINVAL: an action of other tables, or a second one of its kind. `a->edit` and `a->head` point into the actions. */
+int mlx5_use_flow_actions(struct drv_call *c, struct hca_flow_attr *a);
+
+#define MLX5_NUM_METHODS 28
+#define MLX5_NUM_OBJECTS 6
 extern const struct drv_method mlx5_methods[MLX5_NUM_METHODS];
 extern const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS];
 

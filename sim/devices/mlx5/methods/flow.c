@@ -13,7 +13,9 @@
 #include "devices/mlx5/devx/devx.h"
 
 #define GET(field, v)  HCASIM_FIELD_GET(HCASIM_MLX5_MATCH_OUTER_##field##_MASK, v)
+#define MISC(field, v) HCASIM_FIELD_GET(HCASIM_MLX5_MATCH_MISC_##field##_MASK, be32toh(v))
 #define CRITERIA_OUTER 1u
+#define CRITERIA_MISC  2u
 #define ETH_IPV4       0x0800u
 #define ETH_IPV6       0x86ddu
 #define PROTO_TCP      6
@@ -25,8 +27,8 @@
 
 typedef struct hcasim_mlx5_match_outer match_t;
 
-/* The first bytes are the outer headers of a frame; nothing behind them can be matched. */
-static int split(const uint8_t *all, size_t len, match_t *out)
+/* The first bytes are those that can be matched. */
+static int split(const uint8_t *all, size_t len, struct mlx5_match *out)
 {
 	memcpy(out, all, sizeof(*out));
 	for (size_t i = sizeof(*out); i < len; i++) {
@@ -49,17 +51,39 @@ static int check_mask(const match_t *mask)
 	return (mask->tcp_sport || mask->tcp_dport) && (mask->udp_sport || mask->udp_dport) ? -EOPNOTSUPP : 0;
 }
 
-int mlx5_match_mask(const uint8_t *mask, size_t len, uint8_t criteria, match_t *out)
+static bool masks_geneve(const struct hcasim_mlx5_match_misc *mask)
 {
-	const int ret = split(mask, len, out);
+	return mask->geneve || mask->geneve_type;
+}
+
+/* Of the other headers only those of GENEVE, and as an adapter does it: of received frames. */
+static int check_misc(const struct hcasim_mlx5_match_misc *mask, uint8_t side)
+{
+	const struct hcasim_mlx5_match_misc can = {
+		.geneve = mask->geneve & htobe32(HCASIM_MLX5_MATCH_MISC_GENEVE_VNI_MASK |
+						 HCASIM_MLX5_MATCH_MISC_GENEVE_OAM_MASK),
+		.geneve_type = mask->geneve_type & htobe32(HCASIM_MLX5_MATCH_MISC_GENEVE_OPT_LEN_MASK |
+							   HCASIM_MLX5_MATCH_MISC_GENEVE_PROTOCOL_TYPE_MASK)};
+
+	if (memcmp(mask, &can, sizeof(can)))
+		return -EOPNOTSUPP;
+	return masks_geneve(mask) && side != HCA_FLOW_RX ? -EOPNOTSUPP : 0;
+}
+
+int mlx5_match_mask(const uint8_t *mask, size_t len, uint8_t criteria, struct mlx5_matcher *m)
+{
+	int ret = split(mask, len, &m->mask);
 
 	if (ret)
 		return ret;
-	if (criteria & ~CRITERIA_OUTER)
+	if (criteria & ~(CRITERIA_OUTER | CRITERIA_MISC))
 		return -EOPNOTSUPP;
-	if (!criteria)
-		*out = (match_t){0};
-	return check_mask(out);
+	if (!(criteria & CRITERIA_OUTER))
+		m->mask.outer = (match_t){0};
+	if (!(criteria & CRITERIA_MISC))
+		m->mask.misc = (struct hcasim_mlx5_match_misc){0};
+	ret = check_mask(&m->mask.outer);
+	return ret ? ret : check_misc(&m->mask.misc, m->side);
 }
 
 /* Older programs give flags in place of a type, others nothing. */
@@ -117,7 +141,7 @@ int mlx5_create_matcher(struct drv_call *c)
 	if (!ret)
 		ret = c->ops->get(c, MLX5_IB_ATTR_FLOW_MATCHER_FLOW_TYPE, &m.priority, sizeof(m.priority));
 	if (!ret)
-		ret = mlx5_match_mask(mask, sizeof(mask), criteria, &m.mask);
+		ret = mlx5_match_mask(mask, sizeof(mask), criteria, &m);
 	if (ret)
 		return ret;
 	obj = c->ops->create(c, MLX5_IB_ATTR_FLOW_MATCHER_CREATE_HANDLE, sizeof(*obj));
@@ -206,24 +230,37 @@ static bool masks_ipv6(const match_t *mask)
 	return memcmp(mask->src_ip, zero, sizeof(zero)) || memcmp(mask->dst_ip, zero, sizeof(zero));
 }
 
-int mlx5_flow_attr(const match_t *v, const struct mlx5_matcher *m, struct hca_flow_attr *a)
+static void fill_geneve(struct hca_flow_fields *f, const struct hcasim_mlx5_match_misc *v,
+			const struct hcasim_mlx5_match_misc *mask)
 {
-	const uint8_t ip = ip_of(v, &m->mask);
+	f->vni = MISC(GENEVE_VNI, v->geneve & mask->geneve);
+	f->oam = (uint8_t)MISC(GENEVE_OAM, v->geneve & mask->geneve);
+	f->tunnel_type = (uint16_t)MISC(GENEVE_PROTOCOL_TYPE, v->geneve_type & mask->geneve_type);
+	f->options = (uint8_t)MISC(GENEVE_OPT_LEN, v->geneve_type & mask->geneve_type);
+}
+
+int mlx5_flow_attr(const struct mlx5_match *value, const struct mlx5_matcher *m, struct hca_flow_attr *a)
+{
+	const match_t *v = &value->outer, *mask = &m->mask.outer;
+	const uint8_t ip = ip_of(v, mask);
 
 	if (ip != NO_IP && ip != 4 && ip != 6)
 		return -EINVAL;
-	if ((ip == NO_IP && masks_ip(&m->mask)) || (ip == 4 && masks_ipv6(&m->mask)))
+	if ((ip == NO_IP && masks_ip(mask)) || (ip == 4 && masks_ipv6(mask)))
 		return -EOPNOTSUPP;
 	*a = (struct hca_flow_attr){
 		.table = m->side,
 		.port = 1,
 		.kind = HCA_FLOW_NORMAL,
 		.ip = ip,
-		.l4 = l4_of(&m->mask),
+		.l4 = l4_of(mask),
 		.priority = m->priority,
+		.geneve = masks_geneve(&m->mask.misc),
 	};
-	fill(&a->val, v, &m->mask, ip);
-	fill(&a->mask, &m->mask, &m->mask, ip);
+	fill(&a->val, v, mask, ip);
+	fill(&a->mask, mask, mask, ip);
+	fill_geneve(&a->val, &value->misc, &m->mask.misc);
+	fill_geneve(&a->mask, &m->mask.misc, &m->mask.misc);
 	return 0;
 }
 
@@ -311,7 +348,7 @@ static int get_counter(struct drv_call *c, struct hca_flow_counter **counter)
 static int get_flow(struct drv_call *c, struct hca_flow_attr *a)
 {
 	uint8_t all[sizeof(struct mlx5_ib_match_params)];
-	match_t value;
+	struct mlx5_match value;
 	int ret;
 
 	ret = c->ops->get(c, MLX5_IB_ATTR_CREATE_FLOW_MATCH_VALUE, all, sizeof(all));
@@ -323,6 +360,8 @@ static int get_flow(struct drv_call *c, struct hca_flow_attr *a)
 		ret = get_action(c, a);
 	if (!ret)
 		ret = get_tag(c, a);
+	if (!ret)
+		ret = mlx5_use_flow_actions(c, a);
 	return ret ? ret : get_counter(c, &a->counter);
 }
 
@@ -336,6 +375,7 @@ int mlx5_create_flow(struct drv_call *c)
 {
 	struct common_flow flow = {.id = 0}, *obj;
 	struct hca_flow_attr attr;
+	const void *action;
 	int ret;
 
 	ret = get_flow(c, &attr);
@@ -354,5 +394,8 @@ int mlx5_create_flow(struct drv_call *c)
 	use(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_QP);
 	use(c, MLX5_IB_ATTR_CREATE_FLOW_DEST_DEVX);
 	use(c, MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX);
+	for (unsigned int i = 0;
+	     (action = c->ops->object_at(c, MLX5_IB_ATTR_CREATE_FLOW_ARR_FLOW_ACTIONS, i)); i++)
+		c->ops->hold(c, MLX5_IB_ATTR_CREATE_FLOW_HANDLE, action);
 	return 0;
 }

@@ -68,6 +68,7 @@ static const struct attr_spec port_query[] = {
 	STRUCT_OUT(MLX5_IB_ATTR_QUERY_PORT, struct mlx5_ib_uapi_query_port, reg_c0, M_),
 };
 
+#define MAX_FLOW_ACTIONS 2 /* of one flow, as in Linux */
 #define MATCH_IN(id)                                                                                         \
 	{                                                                                                    \
 		id, ATTR_IN, 0, 0, 1, sizeof(struct mlx5_ib_match_params), M_                                \
@@ -89,8 +90,9 @@ static const struct attr_spec flow_create[] = {
 	IDR(MLX5_IB_ATTR_CREATE_FLOW_DEST_QP, UVERBS_OBJECT_QP, ACCESS_READ, O_),
 	IDR(MLX5_IB_ATTR_CREATE_FLOW_DEST_DEVX, MLX5_IB_OBJECT_DEVX_OBJ, ACCESS_READ, O_),
 	IDR(MLX5_IB_ATTR_CREATE_FLOW_MATCHER, MLX5_IB_OBJECT_FLOW_MATCHER, ACCESS_READ, M_),
+	IDR_ARRAY(MLX5_IB_ATTR_CREATE_FLOW_ARR_FLOW_ACTIONS, UVERBS_OBJECT_FLOW_ACTION, MAX_FLOW_ACTIONS, O_),
 	IN(MLX5_IB_ATTR_CREATE_FLOW_TAG, sizeof(uint32_t), O_),
-	IDR_ARRAY(MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX, MLX5_IB_OBJECT_DEVX_OBJ, O_),
+	IDR_ARRAY(MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX, MLX5_IB_OBJECT_DEVX_OBJ, 1, O_),
 	IN(MLX5_IB_ATTR_CREATE_FLOW_ARR_COUNTERS_DEVX_OFFSET, sizeof(uint32_t), O_),
 	FLAGS_IN(MLX5_IB_ATTR_CREATE_FLOW_FLAGS, O_),
 };
@@ -103,6 +105,20 @@ static const struct attr_spec pp_alloc[] = {
 };
 static const struct attr_spec pp_destroy[] = {
 	IDR(MLX5_IB_ATTR_PP_OBJ_DESTROY_HANDLE, MLX5_IB_OBJECT_PP, ACCESS_DESTROY, M_),
+};
+static const struct attr_spec modify_header_create[] = {
+	IDR(MLX5_IB_ATTR_CREATE_MODIFY_HEADER_HANDLE, UVERBS_OBJECT_FLOW_ACTION, ACCESS_NEW, M_),
+	IN_MIN(MLX5_IB_ATTR_CREATE_MODIFY_HEADER_ACTIONS_PRM, sizeof(struct hcasim_mlx5_action_in), M_),
+	CONST_IN(MLX5_IB_ATTR_CREATE_MODIFY_HEADER_FT_TYPE, M_),
+};
+static const struct attr_spec packet_reformat_create[] = {
+	IDR(MLX5_IB_ATTR_CREATE_PACKET_REFORMAT_HANDLE, UVERBS_OBJECT_FLOW_ACTION, ACCESS_NEW, M_),
+	IN_MIN(MLX5_IB_ATTR_CREATE_PACKET_REFORMAT_DATA_BUF, 1, O_),
+	CONST_IN(MLX5_IB_ATTR_CREATE_PACKET_REFORMAT_TYPE, M_),
+	CONST_IN(MLX5_IB_ATTR_CREATE_PACKET_REFORMAT_FT_TYPE, M_),
+};
+static const struct attr_spec flow_action_destroy[] = {
+	IDR(UVERBS_ATTR_DESTROY_FLOW_ACTION_HANDLE, UVERBS_OBJECT_FLOW_ACTION, ACCESS_DESTROY, M_),
 };
 
 const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
@@ -119,6 +135,11 @@ const struct drv_method mlx5_methods[MLX5_NUM_METHODS] = {
 	DRV_METHOD(UVERBS_OBJECT_FLOW, MLX5_IB_METHOD_CREATE_FLOW, mlx5_create_flow, flow_create),
 	DRV_METHOD(MLX5_IB_OBJECT_PP, MLX5_IB_METHOD_PP_OBJ_ALLOC, mlx5_alloc_pp, pp_alloc),
 	DRV_METHOD(MLX5_IB_OBJECT_PP, MLX5_IB_METHOD_PP_OBJ_DESTROY, NULL, pp_destroy),
+	DRV_METHOD(UVERBS_OBJECT_FLOW_ACTION, MLX5_IB_METHOD_FLOW_ACTION_CREATE_MODIFY_HEADER,
+		   mlx5_create_modify_header, modify_header_create),
+	DRV_METHOD(UVERBS_OBJECT_FLOW_ACTION, MLX5_IB_METHOD_FLOW_ACTION_CREATE_PACKET_REFORMAT,
+		   mlx5_create_packet_reformat, packet_reformat_create),
+	DRV_METHOD(UVERBS_OBJECT_FLOW_ACTION, UVERBS_METHOD_FLOW_ACTION_DESTROY, NULL, flow_action_destroy),
 	MLX5_DEVX_METHODS,
 };
 const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {
@@ -127,4 +148,5 @@ const struct drv_object mlx5_objects[MLX5_NUM_OBJECTS] = {
 	{MLX5_IB_OBJECT_DEVX_UMEM, mlx5_devx_dereg_umem},
 	{MLX5_IB_OBJECT_FLOW_MATCHER, mlx5_destroy_matcher},
 	{MLX5_IB_OBJECT_PP, mlx5_destroy_pp},
+	{UVERBS_OBJECT_FLOW_ACTION, mlx5_destroy_flow_action},
 };

@@ -131,7 +131,7 @@ static bool get_actions(struct entry *e)
 
 static bool get_flow(struct entry *e)
 {
-	struct hcasim_mlx5_match_outer value;
+	struct mlx5_match value;
 
 	memcpy(&value, e->req.match_value, sizeof(value));
 	if (mlx5_flow_attr(&value, &e->group->group.match, &e->attr))

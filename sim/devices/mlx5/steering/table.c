@@ -136,7 +136,7 @@ static bool get_group(const group_req *req, struct mlx5_flow_group *g)
 	return !GROUP(OTHER_VPORT, req->vport) && !GROUP(GROUP_TYPE, req->type) &&
 	       !GROUP(MATCH_DEFINER_ID, req->definer) && g->first <= g->last &&
 	       !mlx5_match_mask(req->match_criteria, sizeof(req->match_criteria),
-				(uint8_t)GROUP(MATCH_CRITERIA_ENABLE, req->criteria), &g->match.mask);
+				(uint8_t)GROUP(MATCH_CRITERIA_ENABLE, req->criteria), &g->match);
 }
 
 /* Its entries are the table's, and no other group's. */
@@ -171,13 +171,13 @@ uint8_t mlx5_devx_create_flow_group(struct mlx5_devx_cmd *cmd)
 
 	memcpy(&req, cmd->in, sizeof(req));
 	table = mlx5_devx_find_flow_table(cmd, GROUP(TABLE_ID, req.table), GROUP(TABLE_TYPE, req.type));
+	g.match.side = table ? table->table.side : 0;
 	if (!table || !get_group(&req, &g) || !has_room(&table->table, &g))
 		return HCASIM_MLX5_CMD_STATUS_BAD_PARAM_ERR;
 	if (numbers_add(&mlx5_dev(obj->dev)->flow_groups, obj, &obj->number))
 		return HCASIM_MLX5_CMD_STATUS_NO_RES_ERR;
 	g.table = table;
 	g.match.priority = (uint16_t)g.first; /* the entry with the lowest index takes a frame */
-	g.match.side = table->table.side;
 	obj->group = g;
 	TAILQ_INSERT_TAIL(&table->table.groups, obj, group.on_table);
 	mlx5_devx_use(cmd, table);
