@@ -532,4 +532,5 @@ const struct engine_ops rtl_engine = {
 	.since = nullptr,
 	.cycles = cycles,
 	.wave = wave,
+	.ready = nullptr,
 };
