@@ -285,6 +285,14 @@ static void open_raw(struct raw *r)
 	}
 }
 
+static void close_raw(const struct raw *r)
+{
+	for (int end = 0; end < 2; end++) {
+		CHECK(!(errno = ibv_destroy_qp(r->qp[end])));
+		CHECK(!(errno = ibv_destroy_cq(r->cq[end])));
+	}
+}
+
 /* Sends the frame; what comes is in the other buffer. */
 static const uint8_t *exchange(const struct raw *r)
 {
@@ -355,6 +363,12 @@ static void header(void)
 	CHECK((tx[0].action = changes(1, out, 4, TYPE(NIC_TX))));
 	tx[1] = rx[1];
 	CHECK(!try_flow(m[1], tx, 2) && errno == EINVAL); /* an action of other tables */
+	CHECK(!(errno = ibv_destroy_flow(flow[1])));
+	CHECK(!(errno = ibv_destroy_flow_action(tx[0].action)));
+	CHECK(!(errno = ibv_destroy_flow_action(rx[0].action)));
+	for (int end = 0; end < 2; end++)
+		CHECK(!(errno = mlx5dv_destroy_flow_matcher(m[end])));
+	close_raw(&r);
 }
 
 /* If those of a program that has ended were still there, there would not be so many for the next one. */
@@ -387,5 +401,6 @@ int main(int argc, char **argv)
 		leave();
 	else
 		return 2;
+	link_close(&l);
 	return 0;
 }
