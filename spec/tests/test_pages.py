@@ -58,6 +58,8 @@ PAGES = {
     "rdma_connect": "librdmacm/man/rdma_connect.3",
     "rdma_accept": "librdmacm/man/rdma_accept.3",
     "rdma_reject": "librdmacm/man/rdma_reject.3",
+    "rdma_disconnect": "librdmacm/man/rdma_disconnect.3",
+    "rdma_listen": "librdmacm/man/rdma_listen.3",
     "rdma_get_cm_event": "librdmacm/man/rdma_get_cm_event.3",
 }
 

@@ -64,6 +64,13 @@ class Connection(Suite):
         )
         yield cm_case(
             "connect",
+            "ended",
+            "connect_ended",
+            "after rdma_disconnect() by either side both sides have RDMA_CM_EVENT_DISCONNECTED, and their QPs are in ERR",
+            Expect("rdma_disconnect/DESCRIPTION/event"),
+        )
+        yield cm_case(
+            "connect",
             "backlog",
             "connect_backlog",
             "one request after another comes to a listener, more than its backlog: each of them was taken before the next",

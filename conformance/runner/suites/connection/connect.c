@@ -389,12 +389,52 @@ static void backlog(struct kit *k)
 	finish(&c);
 }
 
+/* The side that asked is told when the other one has answered. */
+static void told(struct conn *c, struct rdma_cm_id *asks, struct rdma_cm_id *other)
+{
+	struct kit *k = c->k;
+
+	if (rdma_disconnect(asks))
+		KIT_FAULT(k, "rdma_disconnect failed with %s", errno_name(errno));
+	if (!KIT_GOOD(k) || !next_event(c, RDMA_CM_EVENT_DISCONNECTED))
+		return;
+	KIT_CHECK(k, c->event->id == other, "the first event is of the side that called rdma_disconnect");
+	KIT_CHECK(k, !rdma_disconnect(other), "rdma_disconnect of the other side failed with %s",
+		  errno_name(errno));
+	if (!next_event(c, RDMA_CM_EVENT_DISCONNECTED))
+		return;
+	KIT_CHECK(k, c->event->id == asks, "the second event is of the same side");
+	kit_expect_state(k, asks->qp, IBV_QPS_ERR);
+	kit_expect_state(k, other->qp, IBV_QPS_ERR);
+}
+
+/* One side ends the connection: both sides are told, and both QPs are in ERR. */
+static void disconnect(struct kit *k, bool by_server)
+{
+	struct rdma_conn_param param = values(1, 1, 0, 7, 7);
+	struct conn c;
+
+	if (begin(&c, k) && request(&c, &param) && server_qp(&c) && answer(&c, &param) &&
+	    next_event(&c, RDMA_CM_EVENT_ESTABLISHED) && next_event(&c, RDMA_CM_EVENT_ESTABLISHED)) {
+		log_call(&k->res->log, "rdma_disconnect(id) /* of the %s */",
+			 by_server ? "server" : "client");
+		told(&c, by_server ? c.cm.server : c.cm.client, by_server ? c.cm.client : c.cm.server);
+	}
+	finish(&c);
+}
+
+static void disconnects(struct kit *k)
+{
+	if (!in_one_process(k))
+		return;
+	disconnect(k, false);
+	if (KIT_GOOD(k))
+		disconnect(k, true);
+}
+
 const struct scenario connect_scenarios[] = {
-	{"connect_parameters", parameters},
-	{"connect_nothing", no_parameters},
-	{"connect_data", private_data},
-	{"connect_refused", reject},
-	{"connect_numbers", numbers},
-	{"connect_backlog", backlog},
-	{NULL, NULL},
+	{"connect_parameters", parameters}, {"connect_nothing", no_parameters},
+	{"connect_data", private_data},     {"connect_refused", reject},
+	{"connect_numbers", numbers},       {"connect_backlog", backlog},
+	{"connect_ended", disconnects},     {NULL, NULL},
 };
