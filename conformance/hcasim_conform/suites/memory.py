@@ -145,6 +145,16 @@ class Memory(Suite):
                 wrs=(self.work("SEND", "XRC_SEND", size=64),),
             )
 
+        yield Case(
+            suite="xrc",
+            qpt="XRC_SEND",
+            case="namesake",
+            scenario="xrc_namesake",
+            says="completions of an SRQ that is destroyed do not turn up for a new one with its number",
+            expect=Expect("ibv_poll_cq/NOTES/removed", level="SHOULD", errata=("CQ-PURGE",)),
+            wrs=(self.work("SEND", "XRC_SEND", size=64),),
+        )
+
     def _atomics(self):
         for qpt in RELIABLE:
             yield Case(

@@ -131,6 +131,8 @@ class Tags(Suite):
         yield self._case("count", "tag_count", f"{create}max_ops", says, limits)
         says = "each entry has a handle of its own, which deletes it and no other; one of no entry is refused"
         yield self._case("handles", "tag_handles", f"{PAGE}handle", says, ("TM-LIMITS", "POST-ERRNO"))
+        says = "a new list whose memory comes from the allocator of a parent domain has no handle yet: each is refused"
+        yield self._case("no-handles", "tag_no_handles", f"{PAGE}handle", says, ("TM-LIMITS", "POST-ERRNO"))
         says = (
             "bad_wr names the mistake in a list of operations; those before it are executed, and nothing else"
         )

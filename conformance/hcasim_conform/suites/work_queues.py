@@ -13,6 +13,13 @@ CASES = {
         "all, in ERR it flushes them in order; RESET and destruction forget what is posted and completed",
         ("WQ-STATES",),
     ),
+    "namesake": (
+        "wq_namesake",
+        "ibv_poll_cq/NOTES/removed",
+        (),
+        "completions of a work queue that is destroyed do not turn up for a new one with its number",
+        ("CQ-PURGE",),
+    ),
     "creation": (
         "wq_creation",
         "ibv_create_wq/RETURN-VALUE",

@@ -45,6 +45,7 @@ extern const struct scenario tag_scenarios[];
 extern const struct scenario tag_edge_scenarios[];
 extern const struct scenario tag_operation_scenarios[];
 extern const struct scenario work_queue_scenarios[];
+extern const struct scenario wq_namesake_scenarios[];
 extern const struct scenario rss_scenarios[];
 extern const struct scenario import_scenarios[];
 extern const struct scenario key_scenarios[];

@@ -5,9 +5,10 @@
 
 #include "suites/completions/bench.h"
 
-#define STEPS   21
-#define CQS     8
-#define ENTRIES 200 /* a size that no other CQ of the runner has */
+#define STEPS    21
+#define UNPOLLED 6
+#define CQS      8
+#define ENTRIES  200 /* a size that no other CQ of the runner has */
 
 static bool resize(struct bench *b, int cqe)
 {
@@ -113,31 +114,31 @@ static void resize_full(struct kit *k)
 	bench_close(&b);
 }
 
-/* Sizes that cannot be: the CQ stays as it was. */
+/* Sizes that cannot be, also one that a power of two above it could be: the CQ stays as it was. */
 static void resize_refused(struct kit *k)
 {
-	const int bad[] = {2, 1, 0, -1, k->r->dut.requester.attr.max_cqe + 1};
+	const int bad[] = {UNPOLLED - 1, 2, 1, 0, -1, k->r->dut.requester.attr.max_cqe + 1};
 	struct bench b = {0};
 
-	if (bench_open(&b, k, 8) && bench_link(&b, k->l, NULL) && bench_put(&b, k->l, 3))
+	if (bench_open(&b, k, 8) && bench_link(&b, k->l, NULL) && bench_put(&b, k->l, UNPOLLED))
 		for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]) && KIT_GOOD(k); i++) {
 			int cqe = b.cq->cqe, ret = ibv_resize_cq(b.cq, bad[i]);
 
-			log_call(&k->res->log, "ibv_resize_cq(cq, %d) /* 3 entries are not polled */",
-				 bad[i]);
+			log_call(&k->res->log, "ibv_resize_cq(cq, %d) /* %d entries are not polled */",
+				 bad[i], UNPOLLED);
 			k->res->err = ret;
 			if (ret != EINVAL)
 				KIT_FAULT(k,
-					  "a resize to %d with 3 entries that are not polled returned %s, "
+					  "a resize to %d with %d entries that are not polled returned %s, "
 					  "expected EINVAL",
-					  bad[i], ret ? errno_name(ret) : "0");
+					  bad[i], UNPOLLED, ret ? errno_name(ret) : "0");
 			else if (b.cq->cqe != cqe)
 				KIT_FAULT(k, "cqe was %d and is %d after a resize that was refused", cqe,
 					  b.cq->cqe);
 			else /* the oldest is polled, and another comes */
 				(void)(bench_take(&b, 1) && bench_put(&b, k->l, 1));
 		}
-	if (KIT_GOOD(k) && resize(&b, 3))
+	if (KIT_GOOD(k) && resize(&b, UNPOLLED))
 		bench_empty(&b);
 	link_destroy(k->l);
 	bench_close(&b);

@@ -6,12 +6,15 @@
 
 #include "suites/objects/own.h"
 
-#define SRQS   72
+#define SRQS 72
+#define ROUND                                                                                                \
+	1500 /* objects that are created and destroyed, one after the other: until numbers are used again */
 #define QUEUES 36          /* at a time */
 #define SENDS  6           /* of each queue */
 #define LOW    12          /* bits that the numbers of two QPs have in common */
 #define MOST   (2u << LOW) /* QPs until then, at most */
 #define ENDS   2
+#define BITS   10 /* numbers that are powers of two */
 #define BYTES  32
 #define MEMORY ((size_t)QUEUES * SENDS * 2 * BYTES)
 
@@ -63,7 +66,8 @@ static bool post(struct kit *k, const struct crowd *c, struct own *o, unsigned i
 		send[i] = kit_wr(i, IBV_WR_SEND, &sge[i]);
 		if (queue % 2 && i)
 			send[i - 1].next = &send[i];
-		ret = ibv_post_recv(o->qp, &recv, &bad_recv);
+		ret = o->init.srq ? ibv_post_srq_recv(o->init.srq, &recv, &bad_recv)
+				  : ibv_post_recv(o->qp, &recv, &bad_recv);
 	}
 	for (unsigned int i = 0; i < (queue % 2 ? 1 : SENDS) && !ret; i++)
 		ret = ibv_post_send(o->qp, &send[i], &bad);
@@ -278,7 +282,133 @@ static void many_srqs(struct kit *k)
 	end(&c);
 }
 
+/*
+ * An SRQ whose receives have all been used is made larger, if the device can: as many are used again, each once. Then it
+ * is made smaller.
+ */
+static void srq_grows(struct kit *k)
+{
+	const bool resizes = k->r->dut.requester.attr.device_cap_flags & IBV_DEVICE_SRQ_RESIZE;
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = SENDS, .max_sge = 1}};
+	struct ibv_srq_attr more = {.max_wr = 5 * SENDS}, less = {.max_wr = 1};
+	struct own o = {.to_itself = true};
+	struct crowd c = {0};
+
+	o.init.cap = (struct ibv_qp_cap){SENDS, 0, 1, 0, 0};
+	o.init.srq = ibv_create_srq(k->r->dut.requester.pd, &init);
+	if (!o.init.srq)
+		KIT_FAULT(k, "ibv_create_srq failed with %s", errno_name(errno));
+	else if (begin(k, &c) && own_create(k, &o, IBV_QPT_RC) && own_reach(k, &o, IBV_QPS_RTS))
+		for (int turn = 0; turn < 3 && KIT_GOOD(k); turn++) {
+			if (!post(k, &c, &o, 0) || !arrived(k, &c, &o, 0) || turn || !resizes)
+				continue;
+			if (ibv_modify_srq(o.init.srq, &more, IBV_SRQ_MAX_WR))
+				KIT_FAULT(k, "ibv_modify_srq to %u receives failed", more.max_wr);
+		}
+	if (KIT_GOOD(k) && resizes && ibv_modify_srq(o.init.srq, &less, IBV_SRQ_MAX_WR))
+		KIT_FAULT(k, "ibv_modify_srq to 1 receive failed, none is posted");
+	own_destroy(&o);
+	if (o.init.srq && ibv_destroy_srq(o.init.srq))
+		KIT_FAULT(k, "ibv_destroy_srq failed");
+	end(&c);
+}
+
+static bool power_of_two(uint32_t number)
+{
+	return number && !(number & (number - 1));
+}
+
+/*
+ * Of SRQs that come and go a few stay: those whose numbers are powers of two, as sizes are. The device may leave their
+ * numbers unsaid.
+ */
+static unsigned int keep_some(struct kit *k, struct ibv_srq *kept[BITS])
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 3, .max_sge = 1}};
+	unsigned int num = 0;
+
+	for (unsigned int i = 0; i < ROUND && num < BITS; i++) {
+		struct ibv_srq *srq = ibv_create_srq(k->r->dut.requester.pd, &init);
+		uint32_t number;
+
+		if (!srq) {
+			KIT_FAULT(k, "ibv_create_srq failed with %s", errno_name(errno));
+			break;
+		}
+		if (ibv_get_srq_num(srq, &number)) {
+			ibv_destroy_srq(srq);
+			break;
+		}
+		if (power_of_two(number))
+			kept[num++] = srq;
+		else if (ibv_destroy_srq(srq))
+			KIT_FAULT(k, "ibv_destroy_srq failed");
+	}
+	return num;
+}
+
+/* The destruction of an SRQ takes away its own number, and no other that it has. */
+static void srq_numbers(struct kit *k)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 3, .max_sge = 1}};
+	struct ibv_srq *kept[BITS] = {0}, *last;
+	struct crowd c = {0};
+	unsigned int num = 0;
+
+	if (begin(k, &c))
+		num = keep_some(k, kept);
+	for (init.attr.max_sge = 1; init.attr.max_sge <= 5 && KIT_GOOD(k); init.attr.max_sge += 2) {
+		last = ibv_create_srq(k->r->dut.requester.pd, &init);
+		if (!last || ibv_destroy_srq(last))
+			KIT_FAULT(k, "an SRQ for %u SGEs: %s", init.attr.max_sge, errno_name(errno));
+	}
+	seen(k->res, "%u kept; ", num);
+	for (unsigned int i = 0; i < num; i++) {
+		if (KIT_GOOD(k))
+			through(k, &c, kept[i], i);
+		ibv_destroy_srq(kept[i]);
+	}
+	end(&c);
+}
+
+/* Whether a work queue had this handle; it is destroyed again. */
+static bool pass_handle(struct kit *k, struct ibv_cq *cq, uint32_t handle)
+{
+	struct ibv_wq_init_attr init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 1, .max_sge = 1, .pd = k->r->dut.requester.pd, .cq = cq};
+
+	for (unsigned int i = 0; i < ROUND && KIT_GOOD(k); i++) {
+		struct ibv_wq *wq = ibv_create_wq(k->r->dut.requester.ctx, &init);
+		const bool found = wq && wq->handle == handle;
+
+		if (!wq || ibv_destroy_wq(wq))
+			KIT_FAULT(k, "a work queue: %s", errno_name(errno));
+		if (found)
+			return true;
+	}
+	return false;
+}
+
+/* A QP has the number that was the handle of a work queue: it carries its messages when that is gone. */
+static void queue_handles(struct kit *k)
+{
+	struct own o = {0};
+	struct crowd c = {0};
+
+	if (begin(k, &c) && create(k, &o, 0)) {
+		if (!pass_handle(k, o.recv_cq, o.qp->qp_num))
+			seen(k->res, "no work queue had the handle 0x%x; ", o.qp->qp_num);
+		if (KIT_GOOD(k) && post(k, &c, &o, 0))
+			arrived(k, &c, &o, 0);
+	}
+	own_destroy(&o);
+	end(&c);
+}
+
 const struct scenario crowd_scenarios[] = {
+	{"srq_numbers", srq_numbers},
+	{"srq_grows", srq_grows},
+	{"queue_handles", queue_handles},
 	{"many_srqs", many_srqs},
 	{"many_queues", many_queues},
 	{"queue_numbers", queue_numbers},

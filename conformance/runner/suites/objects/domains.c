@@ -259,6 +259,23 @@ static void busy(struct kit *k)
 	KIT_CHECK(k, !ibv_dealloc_pd(other), "ibv_dealloc_pd failed, nothing uses it");
 }
 
+/* A creation that the driver refuses, so that memory which was allocated for it is freed. */
+static void no_work_queue(struct kit *k, struct ibv_pd *pd)
+{
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	struct ibv_wq_init_attr init = {.wq_type = 255, .max_wr = 5, .max_sge = 1, .pd = pd};
+	struct ibv_wq *wq;
+
+	init.cq = ibv_create_cq(ctx, 8, NULL, NULL, 0);
+	KIT_CHECK(k, init.cq, "ibv_create_cq failed with %s", errno_name(errno));
+	wq = ibv_create_wq(ctx, &init);
+	if (wq) {
+		ibv_destroy_wq(wq);
+		KIT_FAULT(k, "a work queue of an unknown type was created");
+	}
+	ibv_destroy_cq(init.cq);
+}
+
 /* Work queues of an ordinary PD, and of a parent domain whose allocator gives memory, or declines. */
 static void domain_work_queues(struct kit *k)
 {
@@ -273,6 +290,7 @@ static void domain_work_queues(struct kit *k)
 		KIT_CHECK(k, pd, "ibv_alloc_parent_domain failed with %s", errno_name(errno));
 		p.pd = pd;
 		own_use_work_queue(k, pd);
+		no_work_queue(k, pd);
 		check_pool(k, &p);
 		KIT_CHECK(k, !ibv_dealloc_pd(pd), "ibv_dealloc_pd of the parent domain failed");
 	}

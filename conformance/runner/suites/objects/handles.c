@@ -202,6 +202,7 @@ static void rate_limits(struct kit *k)
 		bool good;
 	} tries[] = {
 		{{.rate_limit = pace->qp_rate_limit_min}, can},
+		{{.rate_limit = pace->qp_rate_limit_min + 1}, can}, /* of 0, which removes a limit, 1 */
 		{{.rate_limit = pace->qp_rate_limit_max}, can},
 		{{.rate_limit = pace->qp_rate_limit_max, .max_burst_sz = 3000, .typical_pkt_sz = 900}, can},
 		{{.rate_limit = 0}, can},

@@ -180,6 +180,20 @@ static void device_memory(struct imports *i)
 	KIT_CHECK(k, !ibv_memcpy_from_dm(in, i->dm, 0, 64), "device memory is gone with its import");
 }
 
+/* ibv_import_pd(3): either end may deallocate a PD, the other one gives up what it has of it. */
+static void dealloc_import(struct imports *i)
+{
+	struct ibv_pd *original = ibv_alloc_pd(i->k->r->dut.requester.ctx);
+	struct ibv_pd *pd = original ? ibv_import_pd(i->ctx, original->handle) : NULL;
+	int ret;
+
+	KIT_CHECK(i->k, pd, "another PD, and its import: %s", errno_name(errno));
+	ret = ibv_dealloc_pd(pd);
+	KIT_CHECK(i->k, !ret, "ibv_dealloc_pd of an imported PD that nothing uses failed with %s",
+		  errno_name(ret));
+	ibv_unimport_pd(original);
+}
+
 /* A thread domain of the imported context: objects of both contexts at a time. */
 static void threads(struct imports *i)
 {
@@ -204,6 +218,8 @@ static bool use_all(struct imports *i)
 		return false;
 	own_use(&i->in, i->imported_pd);
 	threads(i);
+	if (KIT_GOOD(i->k))
+		dealloc_import(i);
 	if (KIT_GOOD(i->k) && kit_arg(i->k, "device_memory", 0))
 		device_memory(i);
 	return KIT_GOOD(i->k);
@@ -228,6 +244,22 @@ static bool leave(struct imports *i)
 	return KIT_GOOD(i->k) && must_write(i, i->k, i->pd, i->mr, "after its region's import was given up");
 }
 
+/* All device memory can be allocated again. */
+static void free_memory(struct imports *i)
+{
+	struct ibv_context *ctx = i->k->r->dut.requester.ctx;
+	struct ibv_device_attr_ex attr = {0};
+	struct ibv_alloc_dm_attr whole = {0};
+	struct ibv_dm *dm;
+
+	KIT_CHECK(i->k, !ibv_free_dm(i->dm), "ibv_free_dm failed after the imported context was closed");
+	KIT_CHECK(i->k, !ibv_query_device_ex(ctx, NULL, &attr), "ibv_query_device_ex failed");
+	whole.length = attr.max_dm_size;
+	dm = ibv_alloc_dm(ctx, &whole);
+	KIT_CHECK(i->k, dm && !ibv_free_dm(dm), "all device memory, after a part was imported and freed: %s",
+		  errno_name(errno));
+}
+
 static void close_all(struct imports *i)
 {
 	if (i->imported_mr)
@@ -240,8 +272,8 @@ static void close_all(struct imports *i)
 		KIT_FAULT(i->k, "ibv_close_device of the imported context failed");
 	if (KIT_GOOD(i->k) && i->mr)
 		must_write(i, i->k, i->pd, i->mr, "after the imported context was closed");
-	if (i->dm && ibv_free_dm(i->dm))
-		KIT_FAULT(i->k, "ibv_free_dm failed after the imported context was closed");
+	if (i->dm)
+		free_memory(i);
 	if (i->mr && ibv_dereg_mr(i->mr))
 		KIT_FAULT(i->k, "ibv_dereg_mr failed after the imported context was closed");
 	if (i->pd && ibv_dealloc_pd(i->pd))

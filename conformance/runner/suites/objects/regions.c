@@ -204,6 +204,8 @@ static void copies(struct kit *k, struct ibv_dm *dm, size_t size, uint8_t seed)
 	out[0] ^= 0xff;
 	KIT_CHECK(k, !memcmp(in, out, 60), "device memory does not hold what was copied to it");
 	KIT_CHECK(k, in[60] == 255 - out[0] && !memcmp(in + 61, out + 1, 3), "the last bytes are wrong");
+	KIT_CHECK(k, !ibv_memcpy_from_dm(in, dm, size - 4, 4) && !memcmp(in, in + 60, 4) && in[4] == out[4],
+		  "a copy of the last 4 bytes alone is wrong");
 }
 
 /* No page says that offset and length must be multiples of something: a copy is done as asked, or refused and not begun. */
@@ -280,6 +282,7 @@ static void device_memory(struct kit *k)
 	if (ibv_query_device_ex(k->r->dut.requester.ctx, NULL, &attr))
 		KIT_FAULT(k, "ibv_query_device_ex failed");
 	no_dm(k, 4096, 0, 1u << 30, "with an unknown comp_mask");
+	no_dm(k, 4096, 0, 1, "with an unknown comp_mask");
 	no_dm(k, attr.max_dm_size + 1, 0, 0, "of more than max_dm_size");
 	no_dm(k, SIZE_MAX, 0, 0, "of SIZE_MAX bytes");
 	no_dm(k, 64, 63, 0, "aligned to 2^63");

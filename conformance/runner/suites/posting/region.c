@@ -214,7 +214,18 @@ static void second_visitor(struct kit *k, bool list, bool waits)
 		collect_memory(l, l->next_use, k->res);
 }
 
-/* Another thread binds a window of type 1: the bind is executed when the region has been left. */
+/* Requests that are not posted. */
+static void build_some(struct link *l)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		l->qpx->wr_id = 0xab0 + i;
+		l->qpx->wr_flags = IBV_SEND_SIGNALED;
+		ibv_wr_send(l->qpx);
+		ibv_wr_set_sge(l->qpx, l->local.mr->lkey, (uintptr_t)l->local.base, 8);
+	}
+}
+
+/* Another thread binds a window of type 1: the bind is executed when the region has been left, and nothing else. */
 static void region_excludes_bind(struct kit *k)
 {
 	struct visitor v = {.bind = {.wr_id = 0xb1d, .send_flags = IBV_SEND_SIGNALED}};
@@ -235,9 +246,10 @@ static void region_excludes_bind(struct kit *k)
 	} else {
 		v.bind.bind_info = (struct ibv_mw_bind_info){mr, (uintptr_t)k->l->local.base, 64,
 							     IBV_ACCESS_REMOTE_READ};
-		log_call(&k->res->log, "ibv_wr_start(qpx); /* another thread: ibv_bind_mw(qp, mw, bind) */ "
-				       "ibv_wr_abort(qpx)");
+		log_call(&k->res->log, "ibv_wr_start(qpx); ibv_wr_send(qpx); /* another thread: "
+				       "ibv_bind_mw(qp, mw, bind) */ ibv_wr_abort(qpx)");
 		ibv_wr_start(k->l->qpx);
+		build_some(k->l);
 		pthread_create(&thread, NULL, visit, &v);
 		entered = entered_within(&v, LONG_MS);
 		watchdog_lost(); /* this timeout is expected */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Tag matching at its limits: full rings of operations, every handle, refused operations, entries that fail. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "suites/queues/tags.h"
 
@@ -251,6 +253,44 @@ static void tag_handles(struct kit *k)
 	const struct tags_opts opts = {.num_tags = ENTRIES, .max_ops = ENTRIES};
 
 	tags_run(k, &opts, handles);
+}
+
+static void *used_memory(struct ibv_pd *pd, void *context, size_t size, size_t alignment, uint64_t type)
+{
+	void *at = NULL;
+
+	(void)pd, (void)context, (void)type;
+	if (posix_memalign(&at, alignment < sizeof(void *) ? sizeof(void *) : alignment, size))
+		return NULL;
+	return memset(at, 0x5a, size); /* ibv_alloc_parent_domain(3) does not say that it is cleared */
+}
+
+static void free_memory(struct ibv_pd *pd, void *context, void *at, uint64_t type)
+{
+	(void)pd, (void)context, (void)type;
+	free(at);
+}
+
+static void no_handles(struct kit *k, struct tags *t)
+{
+	(void)k;
+	for (uint32_t handle = 0; handle < ENTRIES && no_handle(t, handle); handle++)
+		;
+}
+
+/* A new list has no entry, whatever was in its memory before. */
+static void tag_no_handles(struct kit *k)
+{
+	struct ibv_parent_domain_init_attr attr = {.pd = k->r->dut.responder.pd,
+						   .comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS,
+						   .alloc = used_memory,
+						   .free = free_memory};
+	struct ibv_pd *pd = ibv_alloc_parent_domain(k->r->dut.responder.ctx, &attr);
+	const struct tags_opts opts = {.num_tags = ENTRIES, .max_ops = ENTRIES, .pd = pd};
+
+	KIT_CHECK(k, pd, "ibv_alloc_parent_domain failed with %s", errno_name(errno));
+	tags_run(k, &opts, no_handles);
+	KIT_CHECK(k, !ibv_dealloc_pd(pd), "ibv_dealloc_pd of the parent domain failed");
 }
 
 /* ---- Lists with a mistake ---- */
@@ -558,7 +598,14 @@ static void tag_create(struct kit *k)
 }
 
 const struct scenario tag_edge_scenarios[] = {
-	{"tag_ring", tag_ring},       {"tag_handles", tag_handles}, {"tag_list", tag_list},
-	{"tag_no_list", tag_no_list}, {"tag_fails", tag_fails},     {"tag_create", tag_create},
-	{"tag_gone", tag_gone},       {"tag_count", tag_count},     {NULL, NULL},
+	{"tag_ring", tag_ring},
+	{"tag_handles", tag_handles},
+	{"tag_list", tag_list},
+	{"tag_no_list", tag_no_list},
+	{"tag_fails", tag_fails},
+	{"tag_create", tag_create},
+	{"tag_gone", tag_gone},
+	{"tag_count", tag_count},
+	{"tag_no_handles", tag_no_handles},
+	{NULL, NULL},
 };

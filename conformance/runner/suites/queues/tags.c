@@ -16,8 +16,9 @@
 
 #define CQES 64
 
-static bool create_queue(struct kit *k, struct tags *t, uint32_t num_tags, uint32_t max_ops)
+static bool create_queue(struct kit *k, struct tags *t, const struct tags_opts *o)
 {
+	const uint32_t num_tags = o->num_tags ? o->num_tags : 8, max_ops = o->max_ops ? o->max_ops : 16;
 	struct end *end = &k->r->dut.responder;
 	struct ibv_cq_init_attr_ex cq = {.cqe = CQES,
 					 .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_TM_INFO};
@@ -26,7 +27,7 @@ static bool create_queue(struct kit *k, struct tags *t, uint32_t num_tags, uint3
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
 			     IBV_SRQ_INIT_ATTR_TM,
 		.srq_type = IBV_SRQT_TM,
-		.pd = end->pd,
+		.pd = o->pd ? o->pd : end->pd,
 		.tm_cap = {.max_num_tags = num_tags, .max_ops = max_ops},
 	};
 
@@ -67,8 +68,7 @@ bool tags_open(struct kit *k, struct tags *t, const struct tags_opts *o)
 	t->cq = o->cq;
 	t->shared = o->cq;
 	t->base = o->base;
-	if (!create_queue(k, t, o->num_tags ? o->num_tags : 8, o->max_ops ? o->max_ops : 16) ||
-	    !create_memory(k, t)) {
+	if (!create_queue(k, t, o) || !create_memory(k, t)) {
 		KIT_FAULT(k, "creating the queue and its memory failed with %s", errno_name(errno));
 		return false;
 	}

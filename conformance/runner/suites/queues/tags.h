@@ -22,6 +22,7 @@ struct tags_opts {
 	uint32_t depth;       /* requests at a time, and receives of their sender; 0: the usual ones */
 	struct ibv_cq_ex *cq; /* of another queue; NULL: one of its own */
 	bool one_cq;          /* it is also the receiving QP's */
+	struct ibv_pd *pd;    /* of the queue; NULL: the responder's */
 	uint64_t base;        /* added to each wr_id */
 };
 

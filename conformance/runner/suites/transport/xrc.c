@@ -234,10 +234,77 @@ static void xrc_overrun(struct kit *k)
 	destroy(&t);
 }
 
+#define NAMESAKES 3000 /* SRQs, created one after the other: numbers come twice in the same order */
+
+/*
+ * Those before the one with the number have another CQ: their destruction must not touch the entries that are left. So
+ * the first time that the number comes shows what comes before it.
+ */
+static bool namesake(struct kit *k, struct target *t)
+{
+	struct ibv_srq_init_attr_ex attr = {.attr = {.max_wr = 4, .max_sge = 1},
+					    .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+							 IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+					    .srq_type = IBV_SRQT_XRC,
+					    .pd = t->pd,
+					    .xrcd = k->l->xrcd};
+	uint32_t number = 0, last = 0, before = UINT32_MAX;
+
+	for (unsigned int i = 0; i < NAMESAKES; i++) {
+		attr.cq = last == before ? t->cq : k->l->peer_cq;
+		t->srq = ibv_create_srq_ex(k->r->dut.responder.ctx, &attr);
+		if (!t->srq || ibv_get_srq_num(t->srq, &number)) {
+			KIT_FAULT(k, "another SRQ: %s", errno_name(errno));
+			return false;
+		}
+		if (number == t->srqn && attr.cq == t->cq)
+			return true;
+		if (number == t->srqn)
+			before = last;
+		last = number;
+		ibv_destroy_srq(t->srq);
+		t->srq = NULL;
+	}
+	seen(k->res, "no new SRQ has the old one's number; ");
+	return false;
+}
+
+/* Messages, of which the last one's receive is not polled, and all have arrived. */
+static bool leave_entries(struct kit *k, struct target *t)
+{
+	for (int i = 0; i < 3; i++)
+		if (!post_receive(k, t, t->mr) || !request(k, IBV_WR_SEND, t->srqn, NULL, 0, IBV_WC_SUCCESS))
+			return false;
+	return true;
+}
+
+/* What a destroyed SRQ has left in its CQ does not turn up as completions of a new SRQ with its number. */
+static void xrc_namesake(struct kit *k)
+{
+	struct target t = {};
+	struct ibv_wc wc;
+
+	if (!kit_link(k, API_POST, NULL) || !create(k, &t, false) || !leave_entries(k, &t))
+		goto out;
+	log_call(&k->res->log, "ibv_destroy_srq(srq) /* SRQ 0x%x */", t.srqn);
+	if (ibv_destroy_srq(t.srq))
+		KIT_FAULT(k, "ibv_destroy_srq failed");
+	t.srq = NULL;
+	if (!KIT_GOOD(k) || !namesake(k, &t))
+		goto out;
+	for (int i = 0; i < 3 && KIT_GOOD(k); i++)
+		post_receive(k, &t, t.mr);
+	if (KIT_GOOD(k) && ibv_poll_cq(t.cq, 1, &wc))
+		KIT_FAULT(k, "a completion of a new SRQ to which nothing was sent");
+	else if (KIT_GOOD(k) && request(k, IBV_WR_SEND, t.srqn, NULL, 0, IBV_WC_SUCCESS) &&
+		 kit_wait(k, k->l, t.cq, &wc) && (wc.status || wc.wr_id != 0x584c))
+		KIT_FAULT(k, "the receive of the new SRQ has status %s", value_name(status_names, wc.status));
+out:
+	destroy(&t);
+}
+
 const struct scenario xrc_scenarios[] = {
-	{"xrc_second_srq", xrc_second_srq},
-	{"xrc_receive_pd", xrc_receive_pd},
-	{"xrc_other_domain", xrc_other_domain},
-	{"xrc_overrun", xrc_overrun},
-	{NULL, NULL},
+	{"xrc_namesake", xrc_namesake},     {"xrc_second_srq", xrc_second_srq},
+	{"xrc_receive_pd", xrc_receive_pd}, {"xrc_other_domain", xrc_other_domain},
+	{"xrc_overrun", xrc_overrun},       {NULL, NULL},
 };
