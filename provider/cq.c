@@ -14,6 +14,7 @@
 /* The driver's own limits are lower. */
 #define RESIZE_SECONDS 5
 
+/* What the driver does not see. */
 static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 {
 	const uint32_t flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED | IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
@@ -22,8 +23,6 @@ static int check_attr(const struct ibv_cq_init_attr_ex *attr)
 	    !check_comp_mask(attr->wc_flags, SUPPORTED_WC_FLAGS) ||
 	    (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS && !check_comp_mask(attr->flags, flags)))
 		return EOPNOTSUPP;
-	if (!attr->cqe || attr->cqe > HCASIM_MAX_CQE)
-		return EINVAL;
 	return 0;
 }
 
@@ -170,33 +169,37 @@ static bool is_resize(const struct hcasim_cqe *cqe)
 	return HCASIM_FIELD_GET(HCASIM_CQE_OPCODE_MASK, le32toh(cqe->qpn_opcode)) == HCASIM_CQE_OP_RESIZE;
 }
 
-/*
- * Copies the completions that are not polled yet to a new ring. The device puts a RESIZE entry behind the last CQE of
- * the old ring (possibly a little after the command returned) and continues in the new ring at the next multiple of
- * two turns. The copied entries, and the consumer index, are before that.
- */
-static int move_cqes(struct hcasim_cq *cq, struct hcasim_cqe *ring, uint32_t entries)
+/* The device puts a RESIZE entry behind the last CQE of the old ring, possibly a little after the command returned. */
+static int await_resize(const struct hcasim_cq *cq, uint32_t *end)
 {
 	const struct hcasim_cqe *cqe;
-	uint32_t end, skip, i;
 
-	for (end = cq->ci; (cqe = await_cqe(cq, end)); end++)
+	for (*end = cq->ci; (cqe = await_cqe(cq, *end)); ++*end)
 		if (is_resize(cqe))
-			break;
-	if (!cqe) {
-		verbs_err(&cq->ctx->ibv_ctx, "CQ 0x%x: the device wrote no RESIZE entry at %u\n", cq->cqn,
-			  end);
-		return EIO;
-	}
-	skip = -end & (2 * entries - 1);
-	for (i = cq->ci; i != end; i++) {
-		struct hcasim_cqe *to = &ring[(i + skip) & (entries - 1)];
+			return 0;
+	verbs_err(&cq->ctx->ibv_ctx, "CQ 0x%x: the device wrote no RESIZE entry at %u\n", cq->cqn, *end);
+	return EIO;
+}
 
-		*to = cq->ring[i & (cq->entries - 1)];
-		to->owner = HCASIM_FIELD_PREP(HCASIM_CQE_PHASE_MASK, hcasim_cq_phase(entries, i + skip));
+/*
+ * Copies the completions that are not polled yet, those before `end`, to a new ring. The device continues there at the
+ * next multiple of two turns; the copied entries, and the consumer index, are before that.
+ */
+static void move_cqes(struct hcasim_cq *cq, uint32_t end, struct hcasim_cqe *ring, uint32_t entries)
+{
+	const uint32_t count = end - cq->ci, skip = -end & (2 * entries - 1);
+	uint32_t i;
+
+	for (i = 0; i < count; i++) {
+		const uint32_t from = cq->ci + i;
+		struct hcasim_cqe *to = &ring[(from + skip) & (entries - 1)];
+
+		*to = cq->ring[from & (cq->entries - 1)];
+		to->owner = HCASIM_FIELD_PREP(HCASIM_CQE_PHASE_MASK, hcasim_cq_phase(entries, from + skip));
 	}
 	cq->ci += skip;
-	return 0;
+	cq->ring = ring;
+	cq->entries = entries;
 }
 
 int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
@@ -205,12 +208,10 @@ int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
 	struct hcasim_cmd_resize_cq_resp resp = {};
 	struct hcasim_resize_cq_resp *drv = &resp.drv_payload;
 	struct hcasim_chunk *chunk;
-	struct hcasim_cqe *ring;
 	struct ibv_resize_cq cmd;
+	uint32_t end;
 	int err;
 
-	if (cqe <= 0 || cqe > HCASIM_MAX_CQE)
-		return hcasim_error(EINVAL);
 	hcasim_cq_lock(cq);
 	/* IBTA 11.2.8.4: entries that are not polled yet must fit, in the size asked for. */
 	if (hcasim_cq_count(cq) > (uint32_t)cqe) {
@@ -223,16 +224,14 @@ int hcasim_resize_cq(struct ibv_cq *ibcq, int cqe)
 	chunk = hcasim_chunk_get(cq->ctx, drv->ring_mmap_offset, drv->ring_mmap_size, &err);
 	if (!chunk)
 		goto out;
-	ring = (void *)(chunk->map.addr + drv->ring_offset);
-	err = move_cqes(cq, ring, drv->cqe);
+	err = await_resize(cq, &end);
 	if (err) {
 		hcasim_chunk_put(cq->ctx, chunk);
 		goto out;
 	}
+	move_cqes(cq, end, (void *)(chunk->map.addr + drv->ring_offset), drv->cqe);
 	hcasim_chunk_put(cq->ctx, cq->chunk);
 	cq->chunk = chunk;
-	cq->entries = drv->cqe;
-	cq->ring = ring;
 	cq->record = (void *)(chunk->map.addr + drv->record_offset);
 	hcasim_cq_update_ci(cq);
 out:

@@ -51,9 +51,10 @@ void hcasim_qp_extend(struct hcasim_qp *qp, const struct ibv_qp_ex *ops)
 {
 	uint8_t *base = (uint8_t *)&qp->vqp;
 	size_t size = qp->ctx->qp_ex_size;
+	size_t ops_size = size - FIRST_OP;
 	uint32_t mask;
 
-	memcpy(base + FIRST_OP, (const uint8_t *)ops + FIRST_OP, size - FIRST_OP);
+	memcpy(base + FIRST_OP, (const uint8_t *)ops + FIRST_OP, ops_size);
 	memcpy(&mask, base + size, sizeof(mask));
 	mask |= VERBS_QP_EX;
 	memcpy(base + size, &mask, sizeof(mask));

@@ -163,11 +163,13 @@ void hcasim_pd_get(struct hcasim_pd *pd)
 
 void hcasim_pd_put(struct hcasim_pd *pd)
 {
-	if (atomic_fetch_sub(&pd->refs, 1) == 1 && pd->imported)
+	const unsigned int refs = atomic_fetch_sub(&pd->refs, 1);
+
+	if (refs == 1 && pd->imported)
 		free(pd);
 }
 
-/* A parent domain's allocator may decline with IBV_ALLOCATOR_USE_DEFAULT. */
+/* The memory is not cleared. A parent domain's allocator may decline with IBV_ALLOCATOR_USE_DEFAULT. */
 int hcasim_buf_alloc(struct hcasim_buf *buf, struct hcasim_pd *pd, size_t size, enum hcasim_resource what)
 {
 	void *ptr = IBV_ALLOCATOR_USE_DEFAULT;
@@ -177,16 +179,11 @@ int hcasim_buf_alloc(struct hcasim_buf *buf, struct hcasim_pd *pd, size_t size, 
 	buf->what = what;
 	buf->custom = ptr != IBV_ALLOCATOR_USE_DEFAULT;
 	buf->ptr = buf->custom ? ptr : malloc(size);
-	if (!buf->ptr)
-		return ENOMEM;
-	memset(buf->ptr, 0, size);
-	return 0;
+	return buf->ptr ? 0 : ENOMEM;
 }
 
 void hcasim_buf_free(struct hcasim_buf *buf, struct hcasim_pd *pd)
 {
-	if (!buf->ptr)
-		return;
 	if (buf->custom)
 		pd->free(&pd->ibv_pd, pd->pd_context, buf->ptr, buf->what);
 	else

@@ -46,7 +46,6 @@ static int alloc_slots(struct hcasim_srq *srq, uint32_t count)
 {
 	const size_t each = sizeof(*srq->wr_id) + sizeof(*srq->free_tag);
 	struct hcasim_buf buf = {};
-	uint16_t *free_tag;
 	int err;
 
 	if (count <= srq->num_slots)
@@ -54,16 +53,15 @@ static int alloc_slots(struct hcasim_srq *srq, uint32_t count)
 	err = hcasim_buf_alloc(&buf, srq->pd, count * each, HCASIM_RESOURCE_SRQ_SLOTS);
 	if (err)
 		return err;
-	free_tag = (uint16_t *)((uint64_t *)buf.ptr + count);
 	if (srq->num_slots) {
 		memcpy(buf.ptr, srq->wr_id, srq->num_slots * sizeof(*srq->wr_id));
-		memcpy(free_tag, srq->free_tag, srq->num_slots * sizeof(*srq->free_tag));
+		memcpy((uint64_t *)buf.ptr + count, srq->free_tag, srq->num_slots * sizeof(*srq->free_tag));
 		hcasim_buf_free(&srq->slot_buf, srq->pd);
 	}
 	srq->slot_buf = buf;
 	srq->num_slots = count;
 	srq->wr_id = buf.ptr;
-	srq->free_tag = free_tag;
+	srq->free_tag = (uint16_t *)(srq->wr_id + count);
 	return 0;
 }
 

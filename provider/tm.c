@@ -61,6 +61,7 @@ int hcasim_tm_alloc(struct hcasim_srq *srq, const struct ibv_tm_cap *cap)
 	tm->tag = tm->buf.ptr;
 	tm->posted = (void *)(tm->tag + tm->num_tags);
 	tm->free_handle = (void *)(tm->posted + tm->num_ops);
+	memset(tm->tag, 0, tm->num_tags * sizeof(*tm->tag));
 	for (i = 0; i < tm->num_tags; i++)
 		tm->free_handle[i] = tm->num_tags - 1 - i;
 	srq->tm = tm;

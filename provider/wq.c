@@ -139,7 +139,7 @@ struct ibv_rwq_ind_table *hcasim_create_rwq_ind_table(struct ibv_context *ibctx,
 	int err;
 
 	/* libibverbs allocates this many handles on its stack. */
-	if (attr->log_ind_tbl_size > 31 || 1u << attr->log_ind_tbl_size > HCASIM_MAX_RSS_TABLE_SIZE)
+	if (attr->log_ind_tbl_size > (uint32_t)__builtin_ctz(HCASIM_MAX_RSS_TABLE_SIZE))
 		return hcasim_failed(NULL, EINVAL);
 	table = calloc(1, sizeof(*table));
 	if (!table)
