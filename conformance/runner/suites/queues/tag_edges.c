@@ -96,35 +96,6 @@ static void tag_ring(struct kit *k)
 	tags_run(k, &opts, ring);
 }
 
-/* More operations than 16 bits count, in lists whose last one is signaled; the count turns over inside a list. */
-static void count(struct kit *k, struct tags *t)
-{
-	struct ibv_ops_wr wr[MOST], *failed;
-
-	log_call(&k->res->log, "/* lists of %d IBV_WR_TAG_SYNC each, more than %d in all */", MOST, 1 << 16);
-	for (unsigned int i = 0; i < MOST; i++) {
-		wr[i] = sync_op(i, i + 1 < MOST ? 0 : IBV_OPS_SIGNALED);
-		wr[i].next = i + 1 < MOST ? &wr[i + 1] : NULL;
-	}
-	for (unsigned int done = 0; done < (1 << 16) + MOST; done += MOST) {
-		const int ret = ibv_post_srq_ops(t->srq, wr, &failed);
-
-		KIT_CHECK(k, !ret, "after %u operations one was refused with %s", done, errno_name(ret));
-		if (!tags_expect(t, MOST - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0))
-			return;
-	}
-	if (tags_must_add(t, (struct tags_entry){.slot = 1, .tag = 5, .mask = ALL, .len = 64}, NULL) &&
-	    tags_send(t, IBV_TMH_EAGER, 5, TMH + 9))
-		tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE);
-}
-
-static void tag_count(struct kit *k)
-{
-	const struct tags_opts opts = {.num_tags = ENTRIES, .max_ops = MOST};
-
-	tags_run(k, &opts, count);
-}
-
 /* ---- Handles ---- */
 
 struct entries {
@@ -598,14 +569,7 @@ static void tag_create(struct kit *k)
 }
 
 const struct scenario tag_edge_scenarios[] = {
-	{"tag_ring", tag_ring},
-	{"tag_handles", tag_handles},
-	{"tag_list", tag_list},
-	{"tag_no_list", tag_no_list},
-	{"tag_fails", tag_fails},
-	{"tag_create", tag_create},
-	{"tag_gone", tag_gone},
-	{"tag_count", tag_count},
-	{"tag_no_handles", tag_no_handles},
-	{NULL, NULL},
+	{"tag_ring", tag_ring},       {"tag_handles", tag_handles},       {"tag_list", tag_list},
+	{"tag_no_list", tag_no_list}, {"tag_fails", tag_fails},           {"tag_create", tag_create},
+	{"tag_gone", tag_gone},       {"tag_no_handles", tag_no_handles}, {NULL, NULL},
 };

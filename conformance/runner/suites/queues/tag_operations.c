@@ -142,11 +142,41 @@ static void tag_late(struct kit *k)
 	tags_run(k, &(const struct tags_opts){.num_tags = 2}, late);
 }
 
+#define LIST 48 /* operations of a list: fewer than the CQ holds */
+
+/* More operations than 16 bits count, in lists whose last one is signaled; the count turns over inside a list. */
+static void count(struct kit *k, struct tags *t)
+{
+	struct ibv_ops_wr wr[LIST], *failed;
+
+	log_call(&k->res->log, "/* lists of %d IBV_WR_TAG_SYNC each, more than %d in all */", LIST, 1 << 16);
+	for (unsigned int i = 0; i < LIST; i++)
+		wr[i] = (struct ibv_ops_wr){.wr_id = i,
+					    .opcode = IBV_WR_TAG_SYNC,
+					    .flags = i + 1 < LIST ? 0 : IBV_OPS_SIGNALED,
+					    .next = i + 1 < LIST ? &wr[i + 1] : NULL};
+	for (unsigned int done = 0; done < (1 << 16) + LIST; done += LIST) {
+		const int ret = ibv_post_srq_ops(t->srq, wr, &failed);
+
+		KIT_CHECK(k, !ret, "after %u operations one was refused with %s", done, errno_name(ret));
+		if (!tags_expect(t, LIST - 1, IBV_WC_TM_SYNC, IBV_WC_SUCCESS, 0))
+			return;
+	}
+	if (tags_must_add(t, entry(1), NULL)) /* and the list still works */
+		match(t, 1);
+}
+
+static void tag_count(struct kit *k)
+{
+	tags_run(k, &(const struct tags_opts){.num_tags = 8, .max_ops = LIST}, count);
+}
+
 const struct scenario tag_operation_scenarios[] = {
 	{"tag_counted", tag_counted},
 	{"tag_places", tag_places},
 	{"tag_never_empty", tag_never_empty},
 	{"tag_silent_many", tag_silent_many},
 	{"tag_late", tag_late},
+	{"tag_count", tag_count},
 	{NULL, NULL},
 };
