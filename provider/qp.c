@@ -414,7 +414,10 @@ static void clean_cqs(struct ibv_qp *ibqp)
 		hcasim_cq_clean(to_hcq(ibqp->recv_cq), ibqp->qp_num, 0);
 }
 
-/* IBTA 10.2.4.4: a reset QP has empty queues, and its old completions are not delivered. */
+/*
+ * IBTA 10.2.4.4: a reset QP has empty queues, and its old completions are not delivered. The driver has cleared rings and
+ * record.
+ */
 static void reset_queues(struct hcasim_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
@@ -427,8 +430,6 @@ static void reset_queues(struct hcasim_qp *qp)
 	qp->sq.pi_wr = 0;
 	atomic_store(&qp->rq.pi, 0);
 	atomic_store(&qp->rq.ci, 0);
-	hcasim_store_record(&qp->record->sq_pi, 0);
-	hcasim_store_record(&qp->record->rq_pi, 0);
 	unlock_cqs(ibqp);
 }
 

@@ -20,7 +20,7 @@ DEREG = "ibv_reg_mr/RETURN-VALUE/dereg"
 MOST_SGES = 30  # of the adapters at hand
 ALLOCATORS = 1  # IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS
 LONGEST = {
-    "inline": "with all inline data, of four sizes from 12 to 108 bytes",
+    "inline": "with all inline data, of five sizes from 12 to 108 bytes",
     "sges": "with all SGEs, from 1 to 7",
     "unasked": "with all inline data that was granted and not asked for, with 1 to 7 SGEs",
     "atomics": "an atomic",

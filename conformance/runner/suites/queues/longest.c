@@ -188,7 +188,7 @@ static void longest(struct kit *k, uint32_t bytes, uint32_t sges, uint16_t hdr, 
 static void longest_requests(struct kit *k)
 {
 	/* with headers of 32, 48 and 64 bytes a little more, or as many, as multiples of 64 bytes hold */
-	static const uint8_t bytes[] = {12, 44, 76, 108}, sges[] = {1, 2, 3, 5, 7};
+	static const uint8_t bytes[] = {12, 44, 61, 76, 108}, sges[] = {1, 2, 3, 5, 7};
 	static const uint16_t headers[] = {1, 17, 54, MOST_HDR};
 	const int kind = kit_arg(k, "kind", 0);
 
