@@ -169,21 +169,51 @@ struct room {
 	uint64_t data[];
 };
 
-void *get_room(struct in *i, size_t size)
+static struct room *new_room(struct in *i, size_t size)
 {
 	struct room *r = NULL;
 
 	if (!i->bad && size <= ROOM_MAX)
 		r = calloc(1, sizeof(*r) + size);
-	if (!r) {
+	if (!r)
 		spoil(i);
-		return NULL;
-	}
+	return r;
+}
+
+static struct in *outermost(struct in *i)
+{
 	while (i->outer)
 		i = i->outer;
-	r->next = i->rooms;
-	i->rooms = r;
+	return i;
+}
+
+static void *push(struct room **list, struct room *r)
+{
+	if (!r)
+		return NULL;
+	r->next = *list;
+	*list = r;
 	return r->data;
+}
+
+void *get_room(struct in *i, size_t size)
+{
+	return push(&outermost(i)->rooms, new_room(i, size));
+}
+
+void *get_kept(struct in *i, size_t size)
+{
+	return push(&outermost(i)->kept, new_room(i, size));
+}
+
+void in_hand_over(struct in *i, struct in *to)
+{
+	struct room *r;
+
+	while ((r = i->kept)) {
+		i->kept = r->next;
+		push(&to->rooms, r);
+	}
 }
 
 void in_free(struct in *i)

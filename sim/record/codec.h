@@ -27,6 +27,7 @@ struct in {
 	bool bad;
 	struct in *outer;   /* NULL: it is not a field of another one */
 	struct room *rooms; /* allocated by get_room() */
+	struct room *kept;  /* by get_kept() */
 };
 
 uint64_t get_uint(struct in *i);
@@ -40,6 +41,10 @@ struct in get_inner(struct in *i);
 void get_end(struct in *i, const struct in *inner);
 /* Zeroed memory until in_free() of the outermost; NULL if `bad`, or if it is too much. */
 void *get_room(struct in *i, size_t size);
+/* The same for what a command's receiver goes on to use: in_free() leaves it. */
+void *get_kept(struct in *i, size_t size);
+/* Hands the memory of get_kept() over to `to`, whose in_free() frees it. */
+void in_hand_over(struct in *i, struct in *to);
 void in_free(struct in *i);
 /* Exactly `n` elements, in memory of get_room(). */
 uint8_t *get_uint8_ts(struct in *i, uint32_t n);

@@ -126,13 +126,14 @@ class Codec:
             fail(f"{owner}.{name}: a pointer that is not in ARRAYS")
         self.struct(target)
         struct = name_of(target)
+        get_memory = "get_room" if target.is_const_qualified() else "get_kept"  # the core writes to it later
         put = (
             f"\tstruct out inner_{name} = {{0}};\n\n\tif (v->{name})\n\t\tput_{struct}(&inner_{name}, v->{name});\n"
             f"\tput_bytes(o, inner_{name}.data, inner_{name}.len);\n\tfree(inner_{name}.data);\n"
         )
         get = (
             f"\tstruct in inner_{name} = get_inner(i);\n\tstruct {struct} *room_{name} = NULL;\n\n"
-            f"\tif (inner_{name}.p != inner_{name}.end) {{\n\t\troom_{name} = get_room(i, sizeof(*room_{name}));\n"
+            f"\tif (inner_{name}.p != inner_{name}.end) {{\n\t\troom_{name} = {get_memory}(i, sizeof(*room_{name}));\n"
             f"\t\tget_{struct}(&inner_{name}, room_{name});\n\t\tget_end(i, &inner_{name});\n\t}}\n"
             f"\tv->{name} = room_{name};\n"
         )

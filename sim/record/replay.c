@@ -21,6 +21,7 @@ struct replay {
 	struct reader *reader;
 	struct event next; /* of the record; not compared yet */
 	struct report report;
+	struct in kept; /* memory that the machine uses until its end */
 };
 
 static _Noreturn void damaged(struct replay *r, const char *what)
@@ -192,6 +193,7 @@ static void execute(struct replay *r, uint8_t until)
 			r->next.number = call.number;
 			damaged(r, "its fields are not valid");
 		}
+		in_hand_over(&i, &r->kept);
 		in_free(&i);
 		free(copy);
 		compare(&r->tap, call.kind | EVENT_RETURN);
@@ -373,6 +375,7 @@ bool replay(const char *path, const struct engine_ops *engine, uint64_t *events,
 		next(&r);
 		execute(&r, EVENT_END);
 		machine_destroy(r.tap.machine);
+		in_free(&r.kept);
 		*events = r.next.number;
 	} else {
 		snprintf(err, err_size, "%s cannot be replayed: %s", path, why);

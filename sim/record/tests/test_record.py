@@ -100,6 +100,16 @@ def test_faults(tmp_path, kind):
     assert (result.returncode, result.stderr) == (0, "")
 
 
+def test_counted_flows(tmp_path):
+    """Flows count into memory that their command has passed, until they are destroyed."""
+    path = tmp_path / "flows.rec"
+    program = ["--device", "mlx5", "--hcas", 2, "--record", path, "--", BUILD / "bin/hcasim-flows", "roce"]
+    made = run(BUILD / "bin/hcasim", "run", *program)
+    assert made.returncode == 0, made.stderr
+    result = replay(path)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
 def test_other_engine():
     result = replay("--engine", "c:plugin", golden("rc"))
     assert (result.returncode, result.stderr) == (0, "")
