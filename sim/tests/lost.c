@@ -14,6 +14,7 @@
 
 struct flow { /* an RC QP whose peer is never ready to receive */
 	struct ibv_qp *qp[2];
+	struct ibv_cq *recv_cq;
 	uint64_t sent, received, next_send, next_recv; /* ids posted so far; next ids to complete */
 };
 
@@ -21,11 +22,12 @@ static struct link l;
 static struct ibv_cq *cq[2];
 static struct ibv_srq *srq;
 
-static void flow_open(struct flow *f, struct ibv_srq *of)
+static void flow_open(struct flow *f, struct ibv_cq *recv_cq, struct ibv_srq *of)
 {
+	f->recv_cq = recv_cq;
 	for (int end = 0; end < 2; end++) {
 		struct ibv_qp_init_attr init = {.send_cq = cq[end],
-						.recv_cq = cq[end],
+						.recv_cq = end ? cq[end] : recv_cq,
 						.srq = end ? NULL : of,
 						.cap = {256, RECVS, 1, 1, 64},
 						.qp_type = IBV_QPT_RC};
@@ -98,15 +100,18 @@ static void check_wc(struct flow *flows, unsigned int n, const struct ibv_wc *wc
 	CHECK(!"a completion of an unknown queue pair");
 }
 
-static void flushed(struct flow *flows, unsigned int n)
+/* What is left comes to the CQ of its queue. */
+static void flushed_to(struct ibv_cq *to, struct flow *flows, unsigned int n)
 {
 	uint64_t left = 0;
 
-	for (unsigned int i = 0; i < n; i++)
-		left += flows[i].sent - flows[i].next_send + flows[i].received - flows[i].next_recv;
+	for (struct flow *f = flows; f < flows + n; f++)
+		left += (to == cq[0] ? f->sent - f->next_send : 0) +
+			(to == f->recv_cq ? f->received - f->next_recv : 0);
 	for (; left; left--) {
-		struct ibv_wc wc = link_wait(cq[0]);
+		struct ibv_wc wc = link_wait(to);
 
+		CHECK(to == cq[0] || wc.wr_id & RECV);
 		check_wc(flows, n, &wc);
 	}
 }
@@ -131,7 +136,7 @@ int main(void)
 	struct ibv_sge sge;
 	struct ibv_recv_wr *bad, wr = {.sg_list = &sge, .num_sge = 1};
 	static struct flow flows[3];
-	struct ibv_cq *wq_cq;
+	struct ibv_cq *wq_cq, *recv_cq;
 	struct ibv_wc wc;
 
 	link_open(&l, 4096);
@@ -141,9 +146,10 @@ int main(void)
 	srq = ibv_create_srq(l.pd[0], &shared);
 	CHECK(srq && !ibv_post_srq_recv(srq, &wr, &bad));
 	wq_cq = link_create_cq(&l, 0, CQES);
+	recv_cq = link_create_cq(&l, 0, CQES);
 	open_wq(wq_cq);
 	for (int i = 0; i < 3; i++)
-		flow_open(&flows[i], i == 2 ? srq : NULL);
+		flow_open(&flows[i], i == 1 ? recv_cq : cq[0], i == 2 ? srq : NULL);
 	/* The first one's last completion is no longer in the CQ's ring; the third one has none at all. */
 	traffic(&flows[0], TURNS);
 	traffic(&flows[1], TURNS);
@@ -152,10 +158,12 @@ int main(void)
 	printf("outstanding\n");
 	fflush(stdout);
 	CHECK(link_event(l.ctx[0]).event_type == IBV_EVENT_DEVICE_FATAL);
-	flushed(flows, 3);
+	flushed_to(cq[0], flows, 3);
+	flushed_to(recv_cq, flows, 3);
 	leave(&flows[0]);
-	flushed(flows, 1);
-	CHECK(!ibv_poll_cq(cq[0], 1, &wc) && !ibv_poll_cq(cq[1], 1, &wc) && !ibv_poll_cq(wq_cq, 1, &wc));
+	flushed_to(cq[0], flows, 1);
+	CHECK(!ibv_poll_cq(cq[0], 1, &wc) && !ibv_poll_cq(cq[1], 1, &wc));
+	CHECK(!ibv_poll_cq(wq_cq, 1, &wc) && !ibv_poll_cq(recv_cq, 1, &wc));
 	printf("flushed\n");
 	return 0;
 }
