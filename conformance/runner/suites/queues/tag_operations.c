@@ -25,9 +25,9 @@ static bool add_silently(struct tags *t, struct tags_entry e)
 {
 	const int ret = tags_add(t, e, NULL);
 
-	if (ret)
+	if (!kit_holds(t->k, !ret))
 		KIT_FAULT(t->k, "IBV_WR_TAG_ADD was refused with %s", errno_name(ret));
-	return !ret;
+	return KIT_GOOD(t->k);
 }
 
 /* unexpected_cnt counts only with IBV_OPS_TM_SYNC, and then with all its bits. */
@@ -76,9 +76,9 @@ static bool post_sync(struct tags *t, uint64_t wr_id, int flags)
 	struct ibv_ops_wr wr = {.wr_id = wr_id, .opcode = IBV_WR_TAG_SYNC, .flags = flags};
 	const int ret = tags_post(t, &wr);
 
-	if (ret)
+	if (!kit_holds(t->k, !ret))
 		KIT_FAULT(t->k, "operation %u was refused with %s", (unsigned int)wr_id, errno_name(ret));
-	return !ret;
+	return KIT_GOOD(t->k);
 }
 
 /* The list of operations is never empty: each completion makes room for one more. */

@@ -115,7 +115,7 @@ static uint32_t leave_entries(struct kit *k, struct ibv_cq *cq)
 	if (move(k, wq, IBV_WQS_RDY) && post(k, wq, 0x01d0) && move(k, wq, IBV_WQS_ERR) &&
 	    flushed(k, cq, 0x01d0))
 		number = wq->wq_num;
-	log_call(&k->res->log, "ibv_destroy_wq(wq) /* 0x%x, with completions in the CQ */", wq->wq_num);
+	log_call(&k->res->log, "/* ibv_destroy_wq(wq): 0x%x, with completions in the CQ */", wq->wq_num);
 	if (ibv_destroy_wq(wq))
 		KIT_FAULT(k, "ibv_destroy_wq failed");
 	return number;
