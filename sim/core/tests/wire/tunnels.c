@@ -277,7 +277,7 @@ static int attempt(const struct pair *p, const struct hca_flow_attr *a)
 
 static void refused(void)
 {
-	uint8_t head[HCA_MAX_HEAD + 1];
+	uint8_t head[HCA_MAX_HEAD + 1] = {0};
 	struct hca_flow_attr a = sends(HCA_STRIP_TUNNEL + 1, head, 50);
 	struct pair p;
 
