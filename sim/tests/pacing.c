@@ -5,9 +5,7 @@
  */
 #include "link.h"
 
-#define FRAMES 40
-#define SIZE   1500u
-#define RATE   12000u /* kbit/s: a millisecond for each frame */
+#define RATE 12000u /* kbit/s: a millisecond for each frame */
 
 enum step { LIMITED, UNLIMITED, FASTER, REMOVED, BURSTS };
 
@@ -25,8 +23,10 @@ static void caps(struct ibv_packet_pacing_caps *c)
 
 static struct ibv_qp *raw_qp(struct ibv_cq *cq)
 {
-	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RAW_PACKET, .send_cq = cq, .recv_cq = cq, .cap = {FRAMES, 1, 1, 1, 0}};
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RAW_PACKET,
+					.send_cq = cq,
+					.recv_cq = cq,
+					.cap = {LINK_FRAMES, 1, 1, 1, 0}};
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR, .port_num = 1, .rate_limit = RATE};
 	struct ibv_qp *qp = ibv_create_qp(l.pd[0], &init);
 
@@ -52,23 +52,6 @@ static void limit(struct ibv_qp *qp, uint32_t rate, uint32_t burst, uint16_t pac
 	CHECK(ibv_modify_qp_rate_limit(qp, &attr) == want);
 }
 
-/* Posts all frames of a step with one doorbell. */
-static void post(struct ibv_qp *qp, enum step step)
-{
-	uint8_t *frame = (uint8_t *)l.buf[0] + step * SIZE;
-	struct ibv_sge sge = {(uintptr_t)frame, SIZE, l.mr[0]->lkey};
-	struct ibv_send_wr wr[FRAMES];
-
-	memcpy(frame, (uint8_t[]){2, 0, 0, 0, 0, 99, 2, 0, 0, 0, 0, 98, 0x88, 0xb5, (uint8_t)step}, 15);
-	for (int i = 0; i < FRAMES; i++)
-		wr[i] = (struct ibv_send_wr){.next = i + 1 < FRAMES ? &wr[i + 1] : NULL,
-					     .sg_list = &sge,
-					     .num_sge = 1,
-					     .opcode = IBV_WR_SEND,
-					     .send_flags = i + 1 < FRAMES ? 0 : IBV_SEND_SIGNALED};
-	link_post(qp, wr);
-}
-
 static void take(struct ibv_cq *cq, int n)
 {
 	while (n--)
@@ -85,7 +68,7 @@ static void refused(struct ibv_qp *raw, struct ibv_cq *cq)
 	limit(raw, c.qp_rate_limit_min - 1, 0, 0, EINVAL);
 	limit(raw, c.qp_rate_limit_max + 1, 0, 0, EINVAL);
 	limit(raw, RATE, UINT32_MAX, 0, EINVAL);
-	limit(raw, 0, SIZE, 0, EINVAL);
+	limit(raw, 0, LINK_FRAME_SIZE, 0, EINVAL);
 	limit(rc, RATE, 0, 0, EINVAL);
 	CHECK(ibv_modify_qp_rate_limit(raw, &unknown) == EOPNOTSUPP);
 	CHECK(!(errno = ibv_destroy_qp(rc)));
@@ -96,24 +79,24 @@ int main(void)
 	struct ibv_qp *limited, *unlimited;
 	struct ibv_cq *cq;
 
-	link_open(&l, (BURSTS + 1) * SIZE);
-	cq = link_create_cq(&l, 0, 2 * FRAMES);
+	link_open(&l, (BURSTS + 1) * LINK_FRAME_SIZE);
+	cq = link_create_cq(&l, 0, 2 * LINK_FRAMES);
 	limited = raw_qp(cq);
 	unlimited = raw_qp(cq);
 	to_rts(limited, RATE);
 	to_rts(unlimited, 0);
-	post(limited, LIMITED);
-	post(unlimited, UNLIMITED);
+	link_post_frames(&l, limited, LIMITED);
+	link_post_frames(&l, unlimited, UNLIMITED);
 	take(cq, 2);
 	limit(limited, 4 * RATE, 0, 0, 0);
-	post(limited, FASTER);
+	link_post_frames(&l, limited, FASTER);
 	take(cq, 1);
 	limit(limited, 0, 0, 0, 0);
-	post(limited, REMOVED);
+	link_post_frames(&l, limited, REMOVED);
 	take(cq, 1);
-	limit(limited, RATE, 10 * SIZE, SIZE, 0);
+	limit(limited, RATE, 10 * LINK_FRAME_SIZE, LINK_FRAME_SIZE, 0);
 	refused(limited, cq); /* this does not change the limit */
-	post(limited, BURSTS);
+	link_post_frames(&l, limited, BURSTS);
 	take(cq, 1);
 	CHECK(!(errno = ibv_destroy_qp(limited)));
 	CHECK(!(errno = ibv_destroy_qp(unlimited)));

@@ -9,8 +9,6 @@
 #include "hcasim_mlx5.h"
 #include "link.h"
 
-#define FRAMES   40
-#define SIZE     1500u
 #define MBIT     12u         /* a millisecond for each frame */
 #define NODE     400u        /* Mbit/s of the node whose leaves have shares */
 #define MESSAGE  (1u << 20)  /* of each queue with a share: 256 packets */
@@ -55,30 +53,16 @@ static struct mlx5dv_sched_leaf *leaf(unsigned int end, struct mlx5dv_sched_node
 
 static struct ibv_qp *raw_qp(void)
 {
-	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RAW_PACKET, .send_cq = cq, .recv_cq = cq, .cap = {FRAMES, 1, 1, 1, 0}};
+	struct ibv_qp_init_attr init = {.qp_type = IBV_QPT_RAW_PACKET,
+					.send_cq = cq,
+					.recv_cq = cq,
+					.cap = {LINK_FRAMES, 1, 1, 1, 0}};
 	const struct ibv_qp_attr attr = {.port_num = 1};
 	struct ibv_qp *qp = ibv_create_qp(l.pd[0], &init);
 
 	CHECK(qp);
 	link_modify(qp, &attr, IBV_QPS_RTS);
 	return qp;
-}
-
-static void post(struct ibv_qp *qp, enum frame kind)
-{
-	uint8_t *frame = (uint8_t *)l.buf[0] + kind * SIZE;
-	struct ibv_sge sge = {(uintptr_t)frame, SIZE, l.mr[0]->lkey};
-	struct ibv_send_wr wr[FRAMES];
-
-	memcpy(frame, (uint8_t[]){2, 0, 0, 0, 0, 99, 2, 0, 0, 0, 0, 98, 0x88, 0xb5, (uint8_t)kind}, 15);
-	for (int i = 0; i < FRAMES; i++)
-		wr[i] = (struct ibv_send_wr){.next = i + 1 < FRAMES ? &wr[i + 1] : NULL,
-					     .sg_list = &sge,
-					     .num_sge = 1,
-					     .opcode = IBV_WR_SEND,
-					     .send_flags = i + 1 < FRAMES ? 0 : IBV_SEND_SIGNALED};
-	link_post(qp, wr);
 }
 
 static void take(int n)
@@ -118,7 +102,7 @@ static void frames(void)
 	CHECK(!(errno = mlx5dv_modify_qp_sched_elem(qp[LEAF_TOO], limited, NULL)));
 	set_index(qp[PACED], pp->index);
 	for (int i = 0; i < NUM_FRAMES; i++)
-		post(qp[i], (enum frame)i);
+		link_post_frames(&l, qp[i], i);
 	take(NUM_FRAMES);
 	CHECK(mlx5dv_sched_leaf_destroy(limited) && mlx5dv_sched_node_destroy(root)); /* in use */
 	for (int i = 0; i < NUM_FRAMES; i++)
@@ -196,8 +180,8 @@ int main(void)
 	struct ibv_cq *other;
 
 	link_open(&l, MESSAGE);
-	cq = link_create_cq(&l, 0, 2 * FRAMES);
-	other = link_create_cq(&l, 1, 2 * FRAMES);
+	cq = link_create_cq(&l, 0, 2 * LINK_FRAMES);
+	other = link_create_cq(&l, 1, 2 * LINK_FRAMES);
 	frames();
 	shares(other);
 	responses(other);
