@@ -15,6 +15,7 @@ MW_TRANSPORT = "ibv_bind_mw/DESCRIPTION/transport"
 REREG = "ibv_rereg_mr/DESCRIPTION/flags"
 MW_NEW_KEY = "ibv_wr_post/WORK-REQUESTS/Memory-Windows/ibv_wr_bind_mw"
 MW_BIND = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_MW_BIND"
+ZERO_BASED = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ZERO_BASED"
 DEREG_BOUND = "ibv_reg_mr/NOTES/dereg"
 LOCK = "ibv_wr_post/CONCURRENCY/lock"
 TD = "ibv_wr_post/CONCURRENCY/td"
@@ -30,6 +31,7 @@ TSO_ALSO = tuple(
 )
 CSUM_OK = "ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"
 LOCAL = ("LOCAL_INV",)
+ACCESS_ZERO_BASED = 1 << 5
 WINDOW, ACCESS_MW_BIND, LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 128, 1 << 4, 1, 2, 4, 8
 
 REFUSED = "an access through the window completes with IBV_WC_REM_ACCESS_ERR"
@@ -110,6 +112,16 @@ class Objects(Suite):
         args = ({"empty": 1}, says, "MW_BIND_ERR", ("MW-EMPTY",))
         yield self._mw(qpt, "bind-no-byte", "mw_bad_bind", BOUND, *args)
         if qpt == "RC":
+            yield self._mw(
+                qpt,
+                "bind-zero-based-region",
+                "mw_bad_bind",
+                ZERO_BASED,
+                {"mr_also": ACCESS_ZERO_BASED},
+                BAD_BIND,
+                "MW_BIND_ERR",
+                ("ZERO-BASED",),
+            )
             says = "ibv_alloc_mw() of a type that does not exist fails with EINVAL"
             yield self._mw(qpt, "unknown-type", "mw_unknown_type", NOT_BOUND, {}, says, None, ("MW-TYPE",))
         holds = "ibv_dereg_mr() fails while the window is bound, and works when it is void"
@@ -133,7 +145,10 @@ class Objects(Suite):
         )
         if qpt == "RC":  # the peer's memory may not be accessed through UC
             says = "IBV_WC_LOC_PROT_ERR: the key of a window is not one for local memory"
-            yield self._mw(qpt, "as-lkey", "mw_as_lkey", BOUND, {}, says, "LOC_PROT_ERR")
+            for case, tag in (("as-lkey", 0), ("as-lkey-3", 3)):
+                yield self._mw(qpt, case, "mw_as_lkey", BOUND, {"tag": tag}, says, "LOC_PROT_ERR")
+            says = "a window is bound, reached and invalidated with each small value in its key's low byte"
+            yield self._mw(qpt, "low-bytes", "mw_tags", MW_NEW_KEY, {}, says, None, ("MW-KEY",), posts=LOCAL)
         for case, kind in (("region", 0), ("type-1", 1), ("other-qp", 2)):
             says = "LOCAL_INV completes with IBV_WC_MW_BIND_ERR, and a window of another QP stays bound"
             args = (INVALIDATED, {"kind": kind}, says, "MW_BIND_ERR", ("INV-WHAT",))

@@ -9,7 +9,7 @@
 #define PAGE   4096u
 #define PAGES  6
 #define BEGIN  100u                  /* of the region in its first page */
-#define IOVA   (0x123456000ull << 8) /* where the program has no memory */
+#define IOVA   0xfffe123456000000ull /* where no program has memory */
 #define LEN    64u
 #define ACCESS (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 

@@ -180,7 +180,7 @@ static void mw_rebind_bound(struct kit *k)
 static void mw_bad_bind(struct kit *k)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(k->r->dut.responder.ctx);
-	int without = kit_arg(k, "mr_without", 0);
+	int without = kit_arg(k, "mr_without", 0), also = kit_arg(k, "mr_also", 0);
 	struct ibv_mw *mw = mw_new(k, kit_arg(k, "other_pd", 0) ? pd : NULL, IBV_MW_TYPE_2);
 	struct ibv_mr *mr = NULL, wrong = *k->l->target.mr;
 	struct bind b = mw_usual(k->l);
@@ -188,13 +188,15 @@ static void mw_bad_bind(struct kit *k)
 	wrong.lkey ^= 0x100u * (unsigned int)kit_arg(k, "wrong_key", 0);
 	if (kit_arg(k, "wrong_key", 0))
 		b.mr = &wrong;
-	if (mw && without) {
-		int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_READ;
+	if (mw && (without || also)) {
+		int all = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_READ | also;
 
 		mr = ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size, all & ~without);
 		if (!mr)
 			KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
 		b.mr = mr;
+		if (also & IBV_ACCESS_ZERO_BASED)
+			b.addr = MW_START; /* the region's own addresses would be out of its range */
 	}
 	if (kit_arg(k, "empty", 0))
 		b.len = 0;
@@ -522,7 +524,33 @@ static void mw_of_destroyed_qp(struct kit *k)
 	mw_free(k, mw);
 }
 
-/* The key of a window is not one for local memory (IBTA 10.6.7.2.1). */
+/* A bind with this low byte of the key, if the window does not have it. */
+static bool bind_tagged(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint8_t tag)
+{
+	const uint32_t rkey = (mw->rkey & ~0xffu) | tag;
+	int ret = rkey == mw->rkey ? 0 : mw_post_bind(k, mw, b, rkey);
+
+	if (rkey == mw->rkey)
+		return mw_bind(k, mw, b);
+	if (ret)
+		KIT_FAULT(k, "posting the bind was refused with %s", errno_name(ret));
+	else if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, IBV_WC_SUCCESS))
+		mw->rkey = rkey;
+	return KIT_GOOD(k);
+}
+
+/* Small values in the low byte of a key mean nothing to the device. */
+static void mw_tags(struct kit *k)
+{
+	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct bind b = mw_usual(k->l);
+
+	for (uint8_t tag = 0; mw && tag < 8 && KIT_GOOD(k); tag++)
+		(void)(bind_tagged(k, mw, &b, tag) && mw_opens(k, mw) && invalidate(k, mw));
+	mw_free(k, mw);
+}
+
+/* The key of a window is not one for local memory (IBTA 10.6.7.2.1), whatever its low byte is. */
 static void mw_as_lkey(struct kit *k)
 {
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
@@ -530,7 +558,7 @@ static void mw_as_lkey(struct kit *k)
 	struct ibv_sge sge = {(uintptr_t)k->l->target.base + MW_START, MW_PROBE, 0};
 	struct ibv_send_wr wr = kit_wr(0x13e4, IBV_WR_RDMA_WRITE, &sge);
 
-	if (mw && mw_bind(k, mw, &b)) {
+	if (mw && bind_tagged(k, mw, &b, (uint8_t)kit_arg(k, "tag", 0))) {
 		sge.lkey = mw->rkey;
 		wr.wr.rdma.remote_addr = (uintptr_t)k->l->local.base;
 		wr.wr.rdma.rkey = k->l->local.mr->rkey;
@@ -591,6 +619,7 @@ const struct scenario window_scenarios[] = {
 	{"mw_whole", mw_whole},
 	{"mw_of_destroyed_qp", mw_of_destroyed_qp},
 	{"mw_as_lkey", mw_as_lkey},
+	{"mw_tags", mw_tags},
 	{"mw_inv_refused", mw_inv_refused},
 	{"mw_inv_free", mw_inv_free},
 	{"mw_rereg_bound", mw_rereg_bound},

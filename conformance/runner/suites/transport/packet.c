@@ -22,6 +22,7 @@
 
 #define TRAFFIC_CLASS 0xa9
 #define HOP_LIMIT     37
+#define FIRST_SPORT   0xc000 /* of the dynamic ports (RFC 6335; Linux IB_ROCE_UDP_ENCAP_VALID_PORT_MIN) */
 #define FLOW_LABEL    0x9c35a
 
 /* ---- Checksums ---- */
@@ -290,6 +291,9 @@ static void judge_ip(struct packet_port *p, struct frame *f, bool v4)
 	KIT_CHECK(p->k, v4 == p->v4, "a packet over IPv%d, expected IPv%d", v4 ? 4 : 6, p->v4 ? 4 : 6);
 	KIT_CHECK(p->k, get16(ip + (v4 ? 2 : 4)) == len + (v4 ? IPV4 : 0) && f->udp + len <= f->len,
 		  "the lengths of IP and UDP do not match");
+	KIT_CHECK(p->k, get16(udp) >= FIRST_SPORT && !get16(udp + 6),
+		  "UDP source port 0x%x, checksum 0x%x; expected one from 0x%x on, and 0", get16(udp),
+		  get16(udp + 6), FIRST_SPORT);
 	f->len = f->udp + len;
 	memcpy(&icrc, f->at + f->len - HCASIM_ICRC_SIZE, sizeof(icrc));
 	KIT_CHECK(p->k, le32toh(icrc) == icrc_of(f->at, v4, f->len - HCASIM_ICRC_SIZE), "the ICRC is wrong");

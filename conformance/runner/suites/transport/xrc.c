@@ -195,11 +195,14 @@ static bool overrun(struct kit *k, struct target *t)
 	struct ibv_wc wc;
 
 	kit_drain_async(k->r->dut.responder.ctx);
+	for (int i = 0; i < 3; i++) /* more than one, which the device may have read when the SRQ fails */
+		if (!post_receive(k, t, t->mr))
+			return false;
 	for (int i = 0; i < t->cq->cqe; i++)
-		if (!post_receive(k, t, t->mr) || !request(k, IBV_WR_SEND, t->srqn, NULL, 0, IBV_WC_SUCCESS))
+		if (!request(k, IBV_WR_SEND, t->srqn, NULL, 0, IBV_WC_SUCCESS) || !post_receive(k, t, t->mr))
 			return false;
 	wr.qp_type.xrc.remote_srqn = t->srqn;
-	if (!post_receive(k, t, t->mr) || kit_post(k, l->qp, l->peer, &wr, NULL)) {
+	if (kit_post(k, l->qp, l->peer, &wr, NULL)) {
 		KIT_FAULT(k, "posting was refused");
 		return false;
 	}
