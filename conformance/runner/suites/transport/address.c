@@ -72,7 +72,7 @@ static void ah_fields(struct kit *k)
 	union ibv_gid from, to;
 	struct ibv_ah_attr attr;
 	const uint8_t *got = NULL;
-	int index, other;
+	int index, other, hops, lost = 0;
 
 	if (dut->requester.port_attr.link_layer == IBV_LINK_LAYER_INFINIBAND ||
 	    !kit_gid(&dut->requester, v4, &index, &from) || !kit_gid(&dut->responder, v4, &other, &to)) {
@@ -97,6 +97,10 @@ static void ah_fields(struct kit *k)
 			judge_v4(k, got + 20, &all[i], &from, &to);
 		else
 			judge_v6(k, got, &all[i], &from, &to);
+		hops = got[v4 ? 28 : 7];
+		lost = i ? lost : all[i].hop_limit - hops; /* routers take as much off each */
+		KIT_CHECK(k, hops + lost == all[i].hop_limit, "hop limit %d, expected %u less %d", hops,
+			  all[i].hop_limit, lost);
 	}
 }
 

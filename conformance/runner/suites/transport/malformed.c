@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "suites/transport/bytes.h"
 #include "suites/transport/packet_qp.h"
 
 #define BYTES 24
@@ -24,6 +25,7 @@ static const struct edit wrong[] = {
 	{"version 7 of IP", IP, 0, 0x10, .ip = 6},
 	{"version 5 of IP", IP, 0, 0x10, .ip = 4},
 	{"an Ethertype below that of IP", ETH, 12, 0x80 | 0x06, .ip = 6},
+	{"an Ethertype above that of IP", ETH, 12, 0x08, .ip = 6},
 	{"an Ethertype below that of IPv4", ETH, 12, 0x0e, .ip = 4},
 	{"next header", IP, 6, 0x01, .ip = 6},
 	{"a higher next header", IP, 6, 0x02, .ip = 6},
@@ -205,6 +207,58 @@ static bool put_headless(struct packet_qp *t)
 	return good;
 }
 
+/* IP and UDP lengths that leave no whole UDP header, with all headers behind. */
+static bool put_stub(struct packet_qp *t)
+{
+	static const uint8_t lengths[] = {0, 4, 7};
+	bool good = true;
+
+	for (size_t i = 0; i < sizeof(lengths) && good; i++) {
+		const struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
+		struct frame f = port_frame(&t->port, &p);
+
+		if (!is_right()) {
+			put16(f.at + f.udp + 4, lengths[i]);
+			put16(f.at + f.ip + (t->port.v4 ? 2 : 4), lengths[i] + (t->port.v4 ? 20 : 0));
+			port_seal_ip(&t->port, &f);
+		}
+		good = port_put(&t->port, &f);
+	}
+	return good;
+}
+
+/* A pad count, but no payload that is padded. */
+static bool put_padless(struct packet_qp *t)
+{
+	bool good = true;
+
+	for (uint8_t pad = 1; pad <= 3 && good; pad++) {
+		const struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, 0);
+		struct frame f = port_frame(&t->port, &p);
+
+		f.at[f.bth + 1] |= is_right() ? 0 : pad << 4;
+		port_seal_icrc(&t->port, &f);
+		good = port_put(&t->port, &f);
+	}
+	return good;
+}
+
+/* Requests that carry no payload, with one. */
+static bool put_laden(struct packet_qp *t)
+{
+	static const uint8_t codes[] = {HCASIM_BTH_CODE_RDMA_READ_REQUEST, HCASIM_BTH_CODE_COMPARE_SWAP};
+	bool good = true;
+
+	for (size_t i = 0; i < 2 * sizeof(codes) && good; i++) {
+		struct packet p = pqp_packet(t, codes[i / 2], i & 1 ? 4 : 2);
+
+		if (is_right())
+			p.len = 0;
+		good = port_send(&t->port, &p);
+	}
+	return good;
+}
+
 /* A WRITE's and an atomic's BTH with less than their other headers. */
 static bool put_without(struct packet_qp *t, unsigned int code, uint32_t udp_len)
 {
@@ -251,13 +305,14 @@ static bool carry(struct packet_qp *t)
 
 static bool put_wrong(struct packet_qp *t)
 {
-	const bool connected = t->qpt != IBV_QPT_UD;
+	const bool connected = t->qpt != IBV_QPT_UD, reliable = connected && t->qpt != IBV_QPT_UC;
 
 	return put_all(t, wrong, sizeof(wrong) / sizeof(wrong[0])) && put_short(t) && put_headless(t) &&
-	       put_to_all(t) &&
+	       put_to_all(t) && put_stub(t) && put_padless(t) &&
 	       (!connected || (put_all(t, elsewhere, sizeof(elsewhere) / sizeof(elsewhere[0])) &&
 			       put_without(t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 24) &&
-			       put_without(t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 36)));
+			       put_without(t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 36))) &&
+	       (!reliable || put_laden(t));
 }
 
 /* Nothing is answered and no receive is used until the right packet comes. */
@@ -280,6 +335,19 @@ static void packet_wrong(struct kit *k)
 	pqp_close(&t);
 }
 
+#define BEHIND 6 /* bytes of the frame behind the packet */
+
+/* What is behind the IP packet belongs to the link (IEEE 802.3: padding). */
+static bool put_longer(struct packet_qp *t)
+{
+	const struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
+	struct frame f = port_frame(&t->port, &p);
+
+	memset(f.at + f.len, 0x3b, BEHIND);
+	f.len += BEHIND;
+	return port_put(&t->port, &f);
+}
+
 /* Each packet is executed. */
 static void packet_harmless(struct kit *k)
 {
@@ -296,6 +364,11 @@ static void packet_harmless(struct kit *k)
 		if (!good)
 			KIT_FAULT(k, "a packet with another value of a field was not taken: %s",
 				  harmless[i].what);
+	}
+	if (good && pqp_receive(&t, PQP_SLOT) && put_longer(&t)) {
+		t.psn = (t.psn + 1) & HCASIM_PSN_MASK;
+		if (!is_taken(&t, t.data))
+			KIT_FAULT(k, "a packet in a longer frame was not taken");
 	}
 	pqp_close(&t);
 }

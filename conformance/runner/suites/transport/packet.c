@@ -297,7 +297,7 @@ static void judge_ip(struct packet_port *p, struct frame *f, bool v4)
 	f->len = f->udp + len;
 	memcpy(&icrc, f->at + f->len - HCASIM_ICRC_SIZE, sizeof(icrc));
 	KIT_CHECK(p->k, le32toh(icrc) == icrc_of(f->at, v4, f->len - HCASIM_ICRC_SIZE), "the ICRC is wrong");
-	KIT_CHECK(p->k, v4 ? ip[0] == 0x45 && !ip_sum(ip) && !(get16(ip + 6) & 0x3fff) : ip[0] >> 4 == 6,
+	KIT_CHECK(p->k, v4 ? ip[0] == 0x45 && !ip_sum(ip) && get16(ip + 6) == 0x4000 : ip[0] >> 4 == 6,
 		  "the IP header is wrong");
 	KIT_CHECK(p->k, !memcmp(ip + (v4 ? 16 : 24), grh->dgid.raw + (v4 ? 12 : 0), v4 ? 4 : 16),
 		  "the packet is for another address");
@@ -349,6 +349,9 @@ static bool parse(struct packet_port *p, struct frame *f, bool v4, struct packet
 
 	judge_ip(p, f, v4);
 	info = hcasim_bth_op_info(bth[0]);
+	if (KIT_GOOD(p->k) && (!(bth[1] & 0x40) || bth[4]))
+		KIT_FAULT(p->k, "a packet without MigReq, or with FECN, BECN or reserved bits: 0x%x, 0x%x",
+			  bth[1], bth[4]);
 	if (KIT_GOOD(p->k) && (!info || bth[1] & 0xf || get16(bth + 2) != 0xffff))
 		KIT_FAULT(p->k, "a packet with opcode 0x%x, version %u, P_Key 0x%x", bth[0], bth[1] & 0xf,
 			  get16(bth + 2));
