@@ -168,16 +168,21 @@ class Memory(Suite):
             )
 
     def _addresses(self):
-        for ipv4 in (0, 1):
+        fields = "traffic class, flow label and GIDs"
+        for case, says, args in (
+            ("address-ipv6", fields, {"ipv4": 0}),
+            ("address-ipv4", fields, {"ipv4": 1}),
+            ("hops-ipv4", "traffic class, GIDs and hop limit", {"ipv4": 1, "hops": 1}),
+        ):
             yield Case(
                 suite="datagram",
                 qpt="UD",
-                case="address-ipv4" if ipv4 else "address-ipv6",
+                case=case,
                 scenario="ah_fields",
-                says="traffic class, flow label and GIDs of the address handle are in front of the message that arrives",
+                says=f"{says} of the address handle are in front of the message that arrives",
                 expect=Expect("ibv_post_recv/NOTES/grh", errata=("GRH-ROCE",)),
                 wrs=(self.work("SEND", "UD", size=64),),
-                args={"ipv4": ipv4},
+                args=args,
             )
 
     @staticmethod
