@@ -136,6 +136,23 @@ static void expect_overrun(struct kit *k, const struct ibv_cq *cq, const struct 
 	}
 }
 
+/* A CQ has its error once, however many receives of its QP, which is in ERR, find no room. */
+static void judge_overrun(struct kit *k)
+{
+	struct ibv_recv_wr wr = {.wr_id = 0x1a7e}, *bad;
+	struct ibv_async_event event;
+
+	kit_expect_state(k, k->l->qp, IBV_QPS_ERR);
+	for (int i = 0; i < 3 && KIT_GOOD(k); i++) {
+		KIT_CHECK(k, !ibv_post_recv(k->l->qp, &wr, &bad), "a receive of a QP in ERR was refused");
+		kit_expect_state(k, k->l->qp, IBV_QPS_ERR);
+	}
+	while (kit_next_async(k->r->dut.requester.ctx, 0, &event))
+		KIT_CHECK(k, event.event_type == IBV_EVENT_COMM_EST,
+			  "the asynchronous event '%s' came after those of the overrun",
+			  ibv_event_type_str(event.event_type));
+}
+
 /* One message more than the CQ of the receives holds. The CQ of another QP works as before. */
 static void async_overrun(struct kit *k)
 {
@@ -152,6 +169,8 @@ static void async_overrun(struct kit *k)
 			KIT_FAULT(k, "an asynchronous event came before the CQ was overrun");
 		if (KIT_GOOD(k) && bench_start(&b, k->l, 1, true))
 			expect_overrun(k, b.cq, k->l->qp);
+		if (KIT_GOOD(k))
+			judge_overrun(k);
 		if (KIT_GOOD(k) && bench_put(&kept, &other, 3))
 			bench_empty(&kept);
 	}

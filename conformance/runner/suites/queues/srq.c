@@ -177,12 +177,40 @@ static void srq_shared(struct kit *k)
 		link_destroy(&others[i]);
 }
 
-/* It says that it takes no more receives, and has taken none. */
+/* No QP has said so far that it takes no more receives. */
+static bool none_reached(struct kit *k, const char *when)
+{
+	struct ibv_async_event event;
+
+	while (kit_next_async(k->r->dut.responder.ctx, 0, &event))
+		if (event.event_type == IBV_EVENT_QP_LAST_WQE_REACHED)
+			KIT_FAULT(k, "IBV_EVENT_QP_LAST_WQE_REACHED came %s", when);
+	return KIT_GOOD(k);
+}
+
+/* A request that is posted on the QP in ERR is flushed, and causes no second event. */
+static bool reached_once(struct kit *k, struct link *leaver)
+{
+	struct ibv_send_wr wr = kit_wr(0xf1a5, IBV_WR_SEND, NULL), *bad;
+	int ret;
+
+	log_call(&k->res->log, "/* a SEND without data is posted on it */");
+	ret = ibv_post_send(leaver->peer, &wr, &bad);
+	if (ret)
+		KIT_FAULT(k, "posting on a QP in ERR was refused with %s", errno_name(ret));
+	else if (kit_expect(k, leaver, leaver->peer_cq, leaver->peer, 0xf1a5, IBV_WC_WR_FLUSH_ERR))
+		kit_expect_state(k, leaver->peer, IBV_QPS_ERR);
+	return KIT_GOOD(k) && none_reached(k, "a second time");
+}
+
+/* It says that it takes no more receives, once, and has taken none. */
 static bool last_reached(struct kit *k, struct link *leaver)
 {
 	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
 	int ret;
 
+	if (!none_reached(k, "for a QP that was not in ERR"))
+		return false;
 	log_call(&k->res->log, "ibv_modify_qp(other, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, "
 			       "IBV_QP_STATE) /* another QP of the SRQ */");
 	ret = ibv_modify_qp(leaver->peer, &err, IBV_QP_STATE);
@@ -193,7 +221,25 @@ static bool last_reached(struct kit *k, struct link *leaver)
 	return KIT_GOOD(k);
 }
 
-/* A QP moved to the error state reports LAST_WQE_REACHED, each time; the other QPs still work. */
+/* A QP with receives of its own completes them; the event is for QPs of an SRQ. */
+static void own_receives(struct kit *k)
+{
+	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
+	struct ibv_recv_wr wr = {.wr_id = 0x0e}, *bad;
+	const struct link_opts opts = {.windows = true};
+	struct link own = {0};
+
+	if (kit_link_second(k, &own, API_POST, &opts)) {
+		if (ibv_post_recv(own.peer, &wr, &bad) || ibv_modify_qp(own.peer, &err, IBV_QP_STATE))
+			KIT_FAULT(k, "a receive, or ibv_modify_qp to ERR: %s", errno_name(errno));
+		else if (kit_expect(k, &own, own.peer_cq, own.peer, wr.wr_id, IBV_WC_WR_FLUSH_ERR) &&
+			 reached_once(k, &own))
+			kit_expect_none(k, &own, own.peer_cq);
+	}
+	link_destroy(&own);
+}
+
+/* A QP moved to the error state reports LAST_WQE_REACHED, once each time; the other QPs still work, and do not. */
 static void srq_drain(struct kit *k)
 {
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
@@ -204,7 +250,12 @@ static void srq_drain(struct kit *k)
 	if (!set_up(k))
 		return;
 	opts.srq = k->l->srq;
-	if (kit_link_second(k, &leaver, API_SRQ, &opts) && last_reached(k, &leaver)) {
+	opts.windows = true; /* the peer can send */
+	send_times(k, k->l, 2);
+	ret = link_fill_recv(k->l);
+	KIT_CHECK(k, !ret, "posting receives failed with %s", errno_name(ret));
+	if (kit_link_second(k, &leaver, API_SRQ, &opts) && last_reached(k, &leaver) &&
+	    reached_once(k, &leaver)) {
 		ret = ibv_modify_qp(leaver.peer, &reset, IBV_QP_STATE);
 		ret = ret ? ret : link_peer_steps(&leaver, 0, 2);
 		if (ret)
@@ -214,6 +265,8 @@ static void srq_drain(struct kit *k)
 	}
 	if (KIT_GOOD(k))
 		send_times(k, k->l, LINK_RECV_SLOTS);
+	if (none_reached(k, "for a QP that was not in ERR"))
+		own_receives(k);
 	link_destroy(&leaver);
 }
 

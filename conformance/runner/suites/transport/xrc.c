@@ -166,24 +166,30 @@ static void xrc_other_domain(struct kit *k)
 	destroy(&t);
 }
 
-/* The errors of the SRQ and of its CQ may come in any order, with that of the QP whose completion did not fit. */
+/* The errors of the SRQ, of its CQ, and of the QP whose completion did not fit, may come in any order. */
 static void expect_srq_error(struct kit *k, const struct target *t)
 {
 	struct ibv_async_event event;
-	bool cq = false, srq = false;
+	bool cq = false, srq = false, qp = false;
 
-	while (!(cq && srq)) {
+	while (!(cq && srq && qp)) {
 		KIT_CHECK(k, kit_next_async(k->r->dut.responder.ctx, k->r->dut.timeout_ms, &event),
-			  "the asynchronous event of the %s did not come", cq ? "SRQ" : "CQ");
+			  "the asynchronous event of the %s did not come",
+			  !cq    ? "CQ"
+			  : !srq ? "SRQ"
+				 : "QP");
 		seen(k->res, "event '%s'; ", ibv_event_type_str(event.event_type));
 		if (event.event_type == IBV_EVENT_CQ_ERR && !cq && event.element.cq == t->cq)
 			cq = true;
 		else if (event.event_type == IBV_EVENT_SRQ_ERR && !srq && event.element.srq == t->srq)
 			srq = true;
-		else if (event.event_type != IBV_EVENT_COMM_EST && event.event_type != IBV_EVENT_QP_FATAL)
+		else if (event.event_type == IBV_EVENT_QP_FATAL && !qp && event.element.qp == k->l->peer)
+			qp = true;
+		else if (event.event_type != IBV_EVENT_COMM_EST)
 			KIT_CHECK(k, false, "the asynchronous event '%s' came, or names another object",
 				  ibv_event_type_str(event.event_type));
 	}
+	kit_expect_state(k, k->l->peer, IBV_QPS_ERR);
 }
 
 /* One message more than the CQ of the SRQ holds. */
@@ -223,17 +229,28 @@ static bool up_again(struct kit *k)
 	return up;
 }
 
-/* An SRQ whose CQ is overrun takes no messages any more; those of other SRQs arrive. */
+/*
+ * An SRQ whose CQ is overrun takes no messages any more, though receives are left in it: that is no lack of them, which
+ * would be RNR. Those of other SRQs arrive, also through the QPs to which nothing was sent before.
+ */
 static void xrc_overrun(struct kit *k)
 {
+	static const struct ibv_qp_attr no_rnr = {
+		.min_rnr_timer = 12, .timeout = 14, .retry_cnt = 7, .rnr_retry = 0};
+	const struct link_opts opts = {.attr = &no_rnr};
+	struct link idle = {0};
 	struct target t = {};
 
-	if (kit_link(k, API_POST, NULL) && create_sized(k, &t, false, 1) && overrun(k, &t) && up_again(k)) {
+	if (kit_link(k, API_POST, &opts) && create_sized(k, &t, false, 1) &&
+	    kit_link_second(k, &idle, API_POST, NULL) && overrun(k, &t) && up_again(k)) {
 		kit_alive(k, k->l);
+		if (KIT_GOOD(k))
+			kit_alive(k, &idle);
 		kit_drain_async(k->r->dut.responder.ctx);
 		if (KIT_GOOD(k) && request(k, IBV_WR_SEND, t.srqn, NULL, 0, k->cell->status))
 			kit_expect_state(k, k->l->peer, IBV_QPS_ERR);
 	}
+	link_destroy(&idle);
 	destroy(&t);
 }
 
