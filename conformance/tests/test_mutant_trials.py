@@ -221,6 +221,17 @@ def test_lines_above_tell_equal_lines_apart(tmp_path, monkeypatch):
     catalogue.source_lines.cache_clear()
 
 
+@pytest.mark.parametrize("nth, numbers", [(1, {1, 4}), (2, {2}), (3, {3})])
+def test_mutants_that_look_alike_are_told_apart(tmp_path, nth, numbers):
+    mutants = [mutant(number, line=6 if number == 4 else 3, change="1 -> 2") for number in (1, 2, 3, 4)]
+    assert set(catalogue.equivalents(mutants, equivalent_file(tmp_path, nth=nth))) == numbers
+
+
+def test_a_place_that_no_mutant_has_is_stale(tmp_path):
+    with pytest.raises(catalogue.CatalogueError, match="nth: 3"):
+        catalogue.equivalents([mutant(1), mutant(2)], equivalent_file(tmp_path, nth=3))
+
+
 def test_a_guard_names_its_test(tmp_path):
     folder = equivalent_file(tmp_path, kind="guarded", test="core.queues")
     assert catalogue.equivalents(MUTANTS, folder)[4096].reason.endswith("(tested by core.queues)")

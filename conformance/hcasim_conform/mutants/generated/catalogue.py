@@ -109,6 +109,17 @@ def matcher(row, path):
     return lambda mutant: all(test(get(mutant)) for get, test in tests)
 
 
+def chosen(row, meant):
+    """With `nth`, of the mutants that a line has with the same operator and change only that one, from 1."""
+    if "nth" not in row:
+        return meant
+    alike = {}
+    for mutant in sorted(meant, key=attrgetter("number")):
+        alike.setdefault((mutant.line, mutant.key), []).append(mutant)
+    place = row["nth"] - 1
+    return [mutants[place] for mutants in alike.values() if place < len(mutants)]
+
+
 def equivalents(mutants, folder=EQUIVALENT):
     """number -> Equivalent. Entries that mean no mutant are an error, all named: their lines have changed."""
     by_file, found, stale = {}, {}, []
@@ -116,9 +127,9 @@ def equivalents(mutants, folder=EQUIVALENT):
         by_file.setdefault(mutant.file, []).append(mutant)
     for path in sorted(Path(folder).glob("*.yaml")):
         for row in rows_of(path):
-            meant = list(filter(matcher(row, path), by_file.get(row["file"], ())))
+            meant = chosen(row, list(filter(matcher(row, path), by_file.get(row["file"], ()))))
             if not meant:
-                given = ", ".join(f"{name}: {row[name]}" for name in (*KEYS, "below") if name in row)
+                given = ", ".join(f"{name}: {row[name]}" for name in (*KEYS, "below", "nth") if name in row)
                 stale.append(f"{path}: no mutant has {given}")
             reason = row["reason"] + (f" (tested by {row['test']})" if "test" in row else "")
             found |= {mutant.number: Equivalent(row["kind"], reason) for mutant in meant}
