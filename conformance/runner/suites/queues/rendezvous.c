@@ -190,11 +190,13 @@ static bool again(struct tags *t)
 	return KIT_GOOD(t->k);
 }
 
-/* In ERR each match has its second completion: with the data, or flushed. */
+/* In ERR each match has its second completion, with the data or flushed, and then the QP takes no more. */
 static bool flushed(struct tags *t, unsigned int matches, unsigned int ends)
 {
+	struct ibv_context *ctx = t->k->r->dut.responder.ctx;
 	struct ibv_qp_attr err = {.qp_state = IBV_QPS_ERR};
 
+	kit_drain_async(ctx);
 	if (ibv_modify_qp(t->l.peer, &err, IBV_QP_STATE)) {
 		KIT_FAULT(t->k, "ibv_modify_qp to ERR failed");
 		return false;
@@ -210,7 +212,7 @@ static bool flushed(struct tags *t, unsigned int matches, unsigned int ends)
 			KIT_FAULT(t->k, "wr_id 0x%llx ended with status %d", (unsigned long long)t->wc.wr_id,
 				  t->wc.status);
 	}
-	return KIT_GOOD(t->k);
+	return KIT_GOOD(t->k) && kit_expect_async(t->k, ctx, IBV_EVENT_QP_LAST_WQE_REACHED, t->l.peer);
 }
 
 /* Some are served, some wait, some have not come yet. */
