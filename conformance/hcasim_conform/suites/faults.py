@@ -73,7 +73,7 @@ class Faults(Suite):
         for qpt in RELIABLE:
             for count in (0, 1, 3, 7):
                 yield self._retry_case(qpt, f"retry_cnt-{count}", RETRY_CNT, "RETRY-COUNT", "SEND", count, 8)
-            for code in (6, 10, 12):
+            for code in (6, 11, 12):
                 yield self._retry_case(qpt, f"timeout-{code}", TIMEOUT, "ACK-TIMEOUT", "SEND", 2, code)
             for name in ("RDMA_WRITE", "RDMA_READ", "ATOMIC_FETCH_AND_ADD"):
                 short = self.tables.operation(name).short

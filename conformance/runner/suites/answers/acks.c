@@ -80,6 +80,35 @@ static bool not_ready(struct responder *p, uint32_t psn)
 	       rsp_done(p, 4, IBV_WC_RNR_RETRY_EXC_ERR) && rsp_flushed(p, 5, 5);
 }
 
+#define LONG_RNR 24 /* code of 40.96 ms: longer than an answer takes */
+
+/* During the delay after an RNR NAK acknowledges count as ever, and a NAK that the wire has repeated counts once. */
+static bool delayed(struct responder *p, uint32_t psn)
+{
+	static const struct ibv_qp_attr attr = {.retry_cnt = 1, .rnr_retry = 1, .max_rd_atomic = 1};
+
+	return rsp_up(p, psn, &attr) && POST(p, RDMA_WRITE_WITH_IMM, 0, 700) && POST(p, SEND, 1, 300) &&
+	       rsp_packets(p, 0, 0, 1) && rsp_rnr(p, 0, 2, LONG_RNR) && rsp_ack(p, 0, 2) && DONE(p, 0) &&
+	       rsp_packets(p, 1, 0, 1) && rsp_ack(p, 1, 1) && DONE(p, 1) && rsp_quiet(p) &&
+	       POST(p, RDMA_WRITE_WITH_IMM, 2, 700) && rsp_packets(p, 2, 0, 2) &&
+	       rsp_rnr(p, 2, 0, LONG_RNR) && rsp_ack(p, 2, 1) && rsp_packets(p, 2, 2, 2) &&
+	       rsp_ack(p, 2, 2) && DONE(p, 2) && rsp_quiet(p) && POST(p, SEND, 3, 5) &&
+	       rsp_packets(p, 3, 0, 3) && rsp_rnr(p, 3, 0, LONG_RNR) && rsp_rnr(p, 3, 0, LONG_RNR) &&
+	       rsp_packets(p, 3, 0, 3) && rsp_ack(p, 3, 0) && DONE(p, 3) && rsp_quiet(p);
+}
+
+/* Counts of 0: a NAK acknowledges what is before it, and the request that it names fails. */
+static bool none_left(struct responder *p, uint32_t psn)
+{
+	static const struct ibv_qp_attr attr = {.max_rd_atomic = 1};
+
+	return rsp_up(p, psn, &attr) && POST(p, SEND, 0, 10) && POST(p, SEND, 1, 300) &&
+	       POST(p, SEND, 2, 1) && rsp_packets(p, 0, 0, 2) && AGAIN(p, 1, 0) && DONE(p, 0) &&
+	       rsp_done(p, 1, IBV_WC_RETRY_EXC_ERR) && rsp_flushed(p, 2, 2) && rsp_up(p, psn + 9, &attr) &&
+	       POST(p, SEND, 3, 10) && POST(p, SEND, 2, 300) && rsp_packets(p, 0, 0, 1) &&
+	       rsp_rnr(p, 1, 0, 1) && DONE(p, 0) && rsp_done(p, 1, IBV_WC_RNR_RETRY_EXC_ERR);
+}
+
 /* As many RNR NAKs in a row as rnr_retry for each message: the count is that of the message, not of the queue. */
 static bool in_a_row(struct responder *p, uint32_t psn)
 {
@@ -143,9 +172,9 @@ static void answers_acks(struct kit *k)
 
 static void answers_rnr(struct kit *k)
 {
-	static answers_fn *const parts[] = {not_ready, in_a_row, patient};
+	static answers_fn *const parts[] = {not_ready, in_a_row, patient, delayed, none_left};
 
-	play(k, parts, 3);
+	play(k, parts, 5);
 }
 
 const struct scenario acknowledge_scenarios[] = {
