@@ -14,7 +14,10 @@ CHOSEN = {
     ("paging", "rc"): ("stopped-reset", "stopped-err", "stopped-destroyed"),
     ("ring", "rc"): ("several-qps",),
     ("ring", "ud"): ("several-qps",),
-    ("state", "rc"): tuple(f"abrupt-{to}-mixed" for to in ("reset", "err", "destroyed")),
+    ("state", "rc"): (
+        "abrupt-reset-several",
+        *(f"abrupt-{to}-mixed" for to in ("reset", "err", "destroyed")),
+    ),
     ("state", "uc"): ("abrupt-destroyed",),
     ("tags", "rc"): ("rndv-many", "rndv-stopped", "rndv-err"),
 }

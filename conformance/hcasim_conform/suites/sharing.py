@@ -156,9 +156,12 @@ class Sharing(Suite):
             for name, state in STATES.items():
                 expect = Expect(STATE, errata=("QP-RECYCLE", "FLUSH-ORDER" if name == "err" else "CQ-PURGE"))
                 says = f"{AFTER[name]}, in order, and works again"
+                if qpt == "RC" and name == "reset":
+                    several = f"eight QPs at a time: {says}"
+                    yield self._case("state", qpt, "abrupt-reset-several", "abrupt_several", expect, several)
                 yield self._case("state", qpt, f"abrupt-{name}", "abrupt", expect, says, to=state)
                 if qpt == "RC":
-                    says += ": WRITEs, READs and atomics"
+                    says += ": WRITEs, READs, atomics and SENDs"
                     case = self._case(
                         "state", qpt, f"abrupt-{name}-mixed", "abrupt", expect, says, to=state, mixed=1
                     )

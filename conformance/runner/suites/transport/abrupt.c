@@ -218,28 +218,67 @@ static void live(struct life *f, unsigned int num, bool list, enum ibv_qp_state 
 		own_reset(f->k, &f->o);
 }
 
+static bool open_life(struct kit *k, struct life *f, bool mixed)
+{
+	struct ibv_pd *pd = k->r->dut.requester.pd;
+
+	*f = (struct life){.k = k, .o = {.to_itself = true}, .mixed = mixed};
+	f->o.init.cap = (struct ibv_qp_cap){MOST, MOST, 1, 1, 0};
+	f->mem = end_alloc(pd, (size_t)2 * MOST * BYTES);
+	f->mr = f->mem ? ibv_reg_mr(pd, f->mem, (size_t)2 * MOST * BYTES, IBV_ACCESS_LOCAL_WRITE | RIGHTS)
+		       : NULL;
+	if (!f->mr)
+		KIT_FAULT(k, "memory of the case: %s", errno_name(errno));
+	return f->mr && own_create(k, &f->o, k->cell->qpt);
+}
+
+static void close_life(struct life *f)
+{
+	own_destroy(&f->o);
+	if (f->mr)
+		ibv_dereg_mr(f->mr);
+	end_free(f->mem);
+}
+
 static void abrupt(struct kit *k)
 {
 	const enum ibv_qp_state to = kit_arg(k, "to", 0);
-	struct ibv_pd *pd = k->r->dut.requester.pd;
-	struct life f = {.k = k, .o = {.to_itself = true}, .mixed = kit_arg(k, "mixed", 0)};
+	struct life f;
 
-	f.o.init.cap = (struct ibv_qp_cap){MOST, MOST, 1, 1, 0};
-	f.mem = end_alloc(pd, (size_t)2 * MOST * BYTES);
-	f.mr = f.mem ? ibv_reg_mr(pd, f.mem, (size_t)2 * MOST * BYTES, IBV_ACCESS_LOCAL_WRITE | RIGHTS)
-		     : NULL;
-	if (!f.mr)
-		KIT_FAULT(k, "memory of the case: %s", errno_name(errno));
-	else if (own_create(k, &f.o, k->cell->qpt))
+	if (open_life(k, &f, kit_arg(k, "mixed", 0)))
 		for (unsigned int turn = 0; turn < 12 && KIT_GOOD(k); turn++)
 			live(&f, turn % 4 ? MOST - turn : turn + 1, turn & 1, to);
-	own_destroy(&f.o);
-	if (f.mr)
-		ibv_dereg_mr(f.mr);
-	end_free(f.mem);
+	close_life(&f);
+}
+
+/* Several at a time: their requests are fetched in turn, and each list takes several reads. */
+static void abrupt_several(struct kit *k)
+{
+	static struct life f[8];
+	const unsigned int num = sizeof(f) / sizeof(f[0]);
+	bool good = true;
+
+	memset(f, 0, sizeof(f));
+	for (unsigned int i = 0; i < num && good; i++)
+		good = open_life(k, &f[i], false);
+	for (unsigned int turn = 0; turn < 10 && good; turn++) {
+		for (unsigned int i = 0; i < num && good; i++)
+			good = bring_up(&f[i]);
+		for (unsigned int i = 0; i < num && good; i++)
+			good = post(&f[i], MOST - turn, true);
+		for (unsigned int i = 0; i < num && good; i++)
+			good = stop(&f[i], IBV_QPS_RESET);
+		for (unsigned int i = 0; i < num && good; i++) {
+			works(&f[i], 2);
+			good = KIT_GOOD(k) && own_reset(k, &f[i].o);
+		}
+	}
+	for (unsigned int i = 0; i < num; i++)
+		close_life(&f[i]);
 }
 
 const struct scenario abrupt_scenarios[] = {
 	{"abrupt", abrupt},
+	{"abrupt_several", abrupt_several},
 	{NULL, NULL},
 };
