@@ -29,8 +29,11 @@ struct shape {
 	uint8_t trailer; /* bytes behind the IP packet */
 	uint8_t missing; /* bytes that the transport header lacks */
 	uint8_t offset;  /* words of the TCP header, as it says; 0: as many as it has */
-	bool zero;       /* the payload makes the transport checksum 0 */
+	bool zero;       /* the payload makes the transport checksum 0; of ICMP, one computed as for TCP */
+	bool carry;      /* identification and payload: each sum is 0x10000 once its first carry is added */
 	uint8_t units;   /* of 8 bytes, of the first extension header, besides the usual one */
+	uint32_t seq;    /* of TCP; 0: SEQ */
+	uint32_t flow;   /* traffic class and flow label of IPv6; 0: the usual */
 	uint8_t mac[5];  /* UD: behind an Ethernet header for this address, not the 4 bytes of IPoIB */
 };
 
@@ -52,6 +55,10 @@ static const struct shape shapes[] = {
 	{"bytes behind the packet", 0, 4, 0, TCP, .len = 33, .trailer = 31},
 	{"half a TCP header", 0, 4, 0, TCP, .len = 0, .missing = 1, .trailer = 30},
 	{"half a UDP header", 0, 4, 0, UDP, .len = 0, .missing = 1, .trailer = 30},
+	{"ICMP with a length like TCP's", 0, 4, 0, ICMP, .len = 66, .offset = 5},
+	{"ICMP with the sum of TCP", 0, 4, 0, ICMP, .len = 67, .zero = true},
+	{"TCP sequence number that ends with 0", 0, 4, 0, TCP, .len = 68, .seq = 0x12340000},
+	{"checksums that need two carries", 0, 4, 0, UDP, .len = 69, .carry = true},
 	{"IPv6, TCP", 0, 6, 0, TCP, .len = 100},
 	{"IPv6, UDP", 0, 6, 0, UDP, .len = 55},
 	{"VLAN, IPv6, UDP", 1, 6, 0, UDP, .len = 56},
@@ -59,6 +66,9 @@ static const struct shape shapes[] = {
 	{"IPv6 extensions, UDP", 0, 6, 3, UDP, .len = 58},
 	{"a long IPv6 extension, TCP", 0, 6, 1, TCP, .len = 59, .units = 5},
 	{"long IPv6 extensions, UDP", 0, 6, 2, UDP, .len = 60, .units = 20},
+	{"a long IPv6 extension, short UDP", 0, 6, 1, UDP, .len = 4, .units = 20},
+	{"IPv6, half a UDP header", 0, 6, 0, UDP, .len = 0, .missing = 1, .trailer = 30},
+	{"IPv6, first 4 bytes like a right IPv4 header", 0, 6, 0, TCP, .len = 72, .flow = 0x1009eff},
 	{"IPv6, bytes behind the packet", 0, 6, 0, UDP, .len = 20, .trailer = 9},
 	{"no IP", 0, 0, 0, 0, .len = 80},
 	{"IPv4 header alone", 0, 4, 0, ICMP, .len = 0},
@@ -67,6 +77,13 @@ static const struct shape shapes[] = {
 	{"TCP header that says to be longer", 0, 4, 0, TCP, .len = 7, .offset = 7, .trailer = 40},
 	{"UDP checksum of 0", 0, 4, 0, UDP, .len = 70, .zero = true},
 	{"TCP checksum of 0", 0, 6, 0, TCP, .len = 71, .zero = true},
+	/* Read as IPoIB, the IPv4 length would be 0x0200, from the source address: more than the frame has. */
+	{"Ethernet, address like IPv4 with reserved bytes", 0, 4, 0, TCP, .len = 60,
+	 .mac = {8, 0, 1, 0, 0x45}},
+	{"Ethernet, address like IPv4 of another type", 0, 4, 0, UDP, .len = 60, .mac = {9, 0, 0, 0, 0x45}},
+	{"Ethernet, address like IPv6 of a lower type", 0, 6, 0, TCP, .len = 60, .mac = {2, 0, 0, 0, 0x65}},
+	{"Ethernet, address like IPv6 of a higher type", 0, 4, 0, UDP, .len = 60,
+	 .mac = {0x9a, 0, 0, 0, 0x65}},
 	{"Ethernet, address like IPv3", 0, 4, 0, TCP, .len = 61, .mac = {8, 0, 0, 0, 0x35}},
 	{"Ethernet, address like IPv5", 0, 4, 0, UDP, .len = 62, .mac = {8, 0, 0, 0, 0x55}},
 	{"Ethernet, address like no IP", 0, 4, 0, UDP, .len = 63, .mac = {6, 0, 0, 0, 0x45}},
@@ -119,12 +136,14 @@ static uint32_t put_ipv4(uint8_t *p, const struct shape *s, uint32_t l4_len, uin
 	p[0] = 0x40 | size / 4;
 	p[1] = 0x1c;
 	put16(p + 2, size + l4_len);
-	put16(p + 4, id);
+	put16(p + 4, s->carry ? 0 : id);
 	put16(p + 6, s->frag);
 	p[8] = 63;
 	p[9] = s->proto;
 	put16(p + 10, 0);
 	memcpy(p + 12, addresses, sizeof(addresses));
+	if (s->carry)
+		put16(p + 4, sum_of(0, p, size) + 1);
 	put16(p + 10, sum_of(0, p, size));
 	return size;
 }
@@ -135,8 +154,8 @@ static uint32_t put_ipv6(uint8_t *p, const struct shape *s, uint32_t l4_len)
 	uint32_t size = 40;
 
 	memset(p, 0, size);
-	p[0] = 0x61;
-	p[3] = 0x42;
+	put16(p, 0x6000 | (s->flow ? s->flow : 0x1000042) >> 16);
+	put16(p + 2, s->flow ? s->flow : 0x42);
 	p[6] = s->more ? kinds[0] : s->proto;
 	p[7] = 63;
 	for (int i = 8; i < 40; i++)
@@ -176,20 +195,22 @@ static uint32_t put_transport(uint8_t *p, const struct shape *s, const struct se
 	return 20 + s->options * 4;
 }
 
-static void put_l4_sum(struct made *m, const struct shape *s)
+/* The checksum of what is behind the IP header, with a pseudo-header. */
+static uint16_t l4_sum_of(const struct made *m, const struct shape *s)
 {
 	uint32_t len = m->ip_end - m->l4, pseudo = s->proto + len;
 	const uint8_t *addresses = m->at + m->ip + (s->ip == 4 ? 12 : 8);
-	uint16_t sum;
+
+	for (unsigned int i = 0; i < (s->ip == 4 ? 8 : 32); i += 2)
+		pseudo += get16(addresses + i);
+	return sum_of(pseudo, m->at + m->l4, len);
+}
+
+static void put_l4_sum(struct made *m, const struct shape *s)
+{
+	uint16_t sum = l4_sum_of(m, s);
 
 	m->l4_sum = m->l4 + (s->proto == TCP ? 16 : 6);
-	for (unsigned int i = 0; i < (s->ip == 4 ? 8 : 32); i += 2)
-		pseudo += addresses[i] << 8 | addresses[i + 1];
-	if (s->zero) {
-		put16(m->at + m->payload, 0);
-		put16(m->at + m->payload, sum_of(pseudo, m->at + m->l4, len));
-	}
-	sum = sum_of(pseudo, m->at + m->l4, len);
 	put16(m->at + m->l4_sum, !sum && s->proto == UDP ? 0xffff : sum);
 }
 
@@ -206,8 +227,6 @@ static void make(struct made *m, const struct shape *s, const struct segment *se
 				 : put_ipv6(m->at + at, s, l4_size + s->len);
 		m->l4 = at;
 		memcpy(m->at + at, l4, l4_size);
-		if (s->offset)
-			m->at[at + 12] = s->offset << 4;
 		at += l4_size;
 	}
 	m->payload = at;
@@ -215,6 +234,12 @@ static void make(struct made *m, const struct shape *s, const struct segment *se
 	m->ip_end = at + s->len;
 	m->len = m->ip_end + s->trailer;
 	memset(m->at + m->ip_end, 0xee, s->trailer);
+	if (s->offset)
+		m->at[m->l4 + 12] = s->offset << 4;
+	if (s->zero || s->carry) {
+		put16(m->at + m->payload, 0);
+		put16(m->at + m->payload, l4_sum_of(m, s) + s->carry);
+	}
 	if (s->ip == 4)
 		m->ip_sum = m->ip + 10;
 	if (s->ip && (s->proto == TCP || s->proto == UDP) && !(s->frag & 0x3fff) && !s->missing && !s->offset)
@@ -294,8 +319,8 @@ static const uint8_t *contents(unsigned int i)
 static bool judge_shape(struct kit *k, unsigned int i)
 {
 	static struct made right, sent;
-	const struct segment seg = {0x4321, SEQ, 0x10};
 	const struct shape *s = &shapes[i];
+	const struct segment seg = {0x4321, s->seq ? s->seq : SEQ, 0x10};
 	bool verified;
 
 	make(&right, s, &seg, contents(i), k->l->qpt == IBV_QPT_UD);
@@ -355,6 +380,7 @@ static const struct broken {
 	{"Ethertype before that of IPv4", {"", 0, 4, 0, UDP, .len = 91}, -2, 0x07},
 	{"Ethertype before that of IPv6", {"", 0, 6, 0, UDP, .len = 92}, -1, 0xdc},
 	{"Ethertype after that of IPv6", {"", 0, 6, 0, TCP, .len = 93}, -1, 0xde},
+	{"VLAN tag of another type", {"", 1, 4, 0, TCP, .len = 95}, -6, 0x89},
 	{"Ethertype far before that of IPv6", {"", 0, 6, 0, TCP, .len = 94}, -2, 0x08},
 	{"version 3", {"", 0, 4, 0, TCP, .len = 100}, 0, 0x35},
 	{"version 5", {"", 0, 4, 0, TCP, .len = 101}, 0, 0x55},
@@ -365,6 +391,7 @@ static const struct broken {
 	{"version 7 of IPv6", {"", 0, 6, 0, UDP, .len = 105}, 0, 0x71},
 	{"IPv6 length beyond the frame", {"", 0, 6, 0, UDP, .len = 106}, 5, 8 + 106 + 1},
 	{"IPv6 extension beyond the packet", {"", 0, 6, 1, UDP, .len = 34}, 41, 9},
+	{"IPv6 extension just beyond the packet", {"", 0, 6, 1, UDP, .len = 34}, 41, 6},
 	{"ICMPv6 that looks like an extension", {"", 0, 6, 1, UDP, .len = 107}, 6, 58},
 	{"a fragment of IPv6", {"", 0, 6, 1, UDP, .len = 108}, 6, 44},
 	{"mobility header", {"", 0, 6, 1, TCP, .len = 109}, 6, 135},
