@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,7 @@ static int take_steps(struct link *l, struct ibv_qp *qp, struct ibv_qp *peer, co
 	     step++) {
 		l->step = steps[step];
 		attr.qp_state = states[step];
+		errno = EDOM; /* not what a call that succeeds may return */
 		ret = ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask[step]);
 	}
 	return ret;

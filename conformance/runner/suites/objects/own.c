@@ -217,8 +217,10 @@ void own_set(struct ibv_qp_attr *attr, int bit, uint32_t value)
 
 int own_modify(struct own *o, struct ibv_qp_attr *attr, int mask)
 {
-	int ret = ibv_modify_qp(o->qp, attr, mask);
+	int ret;
 
+	errno = EDOM; /* not what a call that succeeds may return */
+	ret = ibv_modify_qp(o->qp, attr, mask);
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < NUM_FIELDS; i++)
