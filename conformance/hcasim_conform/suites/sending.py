@@ -179,6 +179,7 @@ class Sending(Suite):
             tuple(range(1, 30)) + (0,),
             (1024, 0, 1023, 1, 1),
             (0,) * 29 + (7,),
+            tuple(range(20, 44)),
         )
         for qpt in ("RC", "UC", "UD", "XRC_SEND"):
             names = [n for n in (WRITE, SEND, READ, SEND_IMM) if qpt in self.tables.operation(n).post]

@@ -120,7 +120,7 @@ static void answers_reads(struct kit *k)
 
 	if (rsp_open(k, &p) && limited(&p, 0xfffff0) && fenced(&p, 0xffffff) && lost(&p, 0xfffffc) &&
 	    answered(&p, 0xfffffb) && posted_late(&p, 0xffffff) && fenced(&p, 77) && lost(&p, 0x7ffffe) &&
-	    answered(&p, 0x800000))
+	    answered(&p, 0x800000) && answered(&p, 256))
 		pqp_judge_memory(&p.t);
 	rsp_close(&p);
 }
