@@ -30,6 +30,7 @@ from .machine import MachineError
 from .kept import reached as record
 
 CHUNK = 10  # mutants per task: neighbours, which the same cells catch
+TOLD = 200  # mutants after which a run says how far it is
 
 
 def parser():
@@ -137,6 +138,7 @@ class Trials:
         self.own = threading.local()
         self.trials = []
         self.until = time.monotonic() + args.minutes * 60
+        self.lock, self.tried, self.caught = threading.Lock(), 0, 0
 
     def chunk(self, mutants):
         if not hasattr(self.own, "trial"):
@@ -149,7 +151,15 @@ class Trials:
             trial = self.own.trial
             found.append(trial.twice(mutant) if self.listed else trial.judge(mutant))
             tell(found[-1], self.listed)
+            self._count(found[-1])
         return found
+
+    def _count(self, verdict):
+        with self.lock:
+            self.tried += 1
+            self.caught += verdict.outcome == "caught"
+            if self.tried % TOLD == 0:
+                print(f"{self.caught} of the first {self.tried} caught", flush=True)
 
     def run(self, mutants, jobs):
         pieces = [mutants[i : i + CHUNK] for i in range(0, len(mutants), CHUNK)]
