@@ -111,5 +111,6 @@ extern const struct scenario faulted_scenarios[];
 extern const struct scenario turn_scenarios[];
 extern const struct scenario rendezvous_scenarios[];
 extern const struct scenario window_domain_scenarios[];
+extern const struct scenario window_key_scenarios[];
 
 #endif

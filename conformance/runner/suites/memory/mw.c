@@ -34,39 +34,13 @@ static void mw_not_bound(struct kit *k)
 	mw_free(k, mw);
 }
 
-/* The key from before the bind is invalid. */
-static void mw_old_key(struct kit *k)
-{
-	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = mw_usual(k->l);
-	uint32_t old = mw ? mw->rkey : 0;
-
-	if (mw && mw_bind(k, mw, &b) && mw_opens(k, mw))
-		mw_closed(k, old);
-	mw_free(k, mw);
-}
-
-static bool invalidate(struct kit *k, struct ibv_mw *mw)
-{
-	struct ibv_send_wr wr = kit_wr(0x11f, IBV_WR_LOCAL_INV, NULL);
-	int ret;
-
-	wr.invalidate_rkey = mw->rkey;
-	ret = kit_post(k, k->l->peer, k->l->qp, &wr, NULL);
-	if (ret)
-		KIT_FAULT(k, "posting LOCAL_INV was refused with %s", errno_name(ret));
-	else
-		kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x11f, IBV_WC_SUCCESS);
-	return KIT_GOOD(k);
-}
-
 static void mw_local_inv(struct kit *k)
 {
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
 	struct bind b = mw_usual(k->l);
 	uint32_t old;
 
-	if (mw && mw_bind(k, mw, &b) && mw_opens(k, mw) && invalidate(k, mw)) {
+	if (mw && mw_bind(k, mw, &b) && mw_opens(k, mw) && mw_invalidate(k, mw)) {
 		old = mw->rkey;
 		if (kit_arg(k, "rebind", 0) && mw_bind(k, mw, &b))
 			mw_opens(k, mw);
@@ -82,8 +56,8 @@ static void mw_inv_free(struct kit *k)
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
 	struct bind b = mw_usual(k->l);
 
-	if (mw && invalidate(k, mw) && mw_bind(k, mw, &b) && mw_opens(k, mw) && invalidate(k, mw) &&
-	    invalidate(k, mw) && mw_bind(k, mw, &b))
+	if (mw && mw_invalidate(k, mw) && mw_bind(k, mw, &b) && mw_opens(k, mw) && mw_invalidate(k, mw) &&
+	    mw_invalidate(k, mw) && mw_bind(k, mw, &b))
 		mw_opens(k, mw);
 	mw_free(k, mw);
 }
@@ -109,23 +83,6 @@ static void mw_send_inv(struct kit *k)
 			else if (kit_expect(k, k->l, k->l->cq, k->l->qp, 0x5e1f, IBV_WC_SUCCESS))
 				mw_closed(k, mw->rkey);
 		}
-	}
-	mw_free(k, mw);
-}
-
-/* Only the low 8 bits of the new key are used. */
-static void mw_new_key(struct kit *k)
-{
-	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = mw_usual(k->l);
-	uint32_t rkey = mw ? ibv_inc_rkey(mw->rkey) : 0;
-	int ret = mw ? mw_post_bind(k, mw, &b, rkey ^ kit_arg(k, "bits", 0)) : 0;
-
-	if (ret)
-		KIT_FAULT(k, "posting the bind was refused with %s", errno_name(ret));
-	else if (mw && kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, IBV_WC_SUCCESS)) {
-		mw->rkey = rkey;
-		mw_opens(k, mw);
 	}
 	mw_free(k, mw);
 }
@@ -289,7 +246,7 @@ static void mw_holds_mr(struct kit *k)
 			mw = NULL;
 			mw_closed(k, rkey);
 		} else if (KIT_GOOD(k)) {
-			invalidate(k, mw);
+			mw_invalidate(k, mw);
 		}
 	}
 	deregister(k, mr);
@@ -317,7 +274,7 @@ static void mw_rereg_bound(struct kit *k)
 		log_call(&k->res->log, "ibv_rereg_mr(mr, %d, NULL, NULL, 0, 0x%x)", flags, access);
 		if (!ibv_rereg_mr(mr, flags, NULL, NULL, 0, access))
 			KIT_FAULT(k, "a region with a bound window was registered again");
-		else if (mw_opens(k, mw) && invalidate(k, mw) &&
+		else if (mw_opens(k, mw) && mw_invalidate(k, mw) &&
 			 ibv_rereg_mr(mr, flags, NULL, NULL, 0, access))
 			KIT_FAULT(k, "a region without windows cannot be registered again: %s",
 				  errno_name(errno));
@@ -476,7 +433,7 @@ static void mw_neighbours(struct kit *k)
 	if (other && mw_bind(k, mw, &b) && mw_bind(k, other, &next) && mw_opens(k, mw) &&
 	    (k->l->qpt == IBV_QPT_UC ||
 	     mw_probe(k, IBV_WR_RDMA_READ, other->rkey, MW_START + MW_LEN, IBV_WC_SUCCESS)) &&
-	    invalidate(k, other) && mw_opens(k, mw))
+	    mw_invalidate(k, other) && mw_opens(k, mw))
 		mw_probe(k, IBV_WR_RDMA_WRITE, mw->rkey, MW_START + MW_LEN, k->cell->status);
 	mw_free(k, other);
 	mw_free(k, mw);
@@ -524,52 +481,6 @@ static void mw_of_destroyed_qp(struct kit *k)
 	mw_free(k, mw);
 }
 
-/* A bind with this low byte of the key, if the window does not have it. */
-static bool bind_tagged(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint8_t tag)
-{
-	const uint32_t rkey = (mw->rkey & ~0xffu) | tag;
-	int ret = rkey == mw->rkey ? 0 : mw_post_bind(k, mw, b, rkey);
-
-	if (rkey == mw->rkey)
-		return mw_bind(k, mw, b);
-	if (ret)
-		KIT_FAULT(k, "posting the bind was refused with %s", errno_name(ret));
-	else if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, IBV_WC_SUCCESS))
-		mw->rkey = rkey;
-	return KIT_GOOD(k);
-}
-
-/* Small values in the low byte of a key mean nothing to the device. */
-static void mw_tags(struct kit *k)
-{
-	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = mw_usual(k->l);
-
-	for (uint8_t tag = 0; mw && tag < 8 && KIT_GOOD(k); tag++)
-		(void)(bind_tagged(k, mw, &b, tag) && mw_opens(k, mw) && invalidate(k, mw));
-	mw_free(k, mw);
-}
-
-/* The key of a window is not one for local memory (IBTA 10.6.7.2.1), whatever its low byte is. */
-static void mw_as_lkey(struct kit *k)
-{
-	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
-	struct bind b = mw_usual(k->l);
-	struct ibv_sge sge = {(uintptr_t)k->l->target.base + MW_START, MW_PROBE, 0};
-	struct ibv_send_wr wr = kit_wr(0x13e4, IBV_WR_RDMA_WRITE, &sge);
-
-	if (mw && bind_tagged(k, mw, &b, (uint8_t)kit_arg(k, "tag", 0))) {
-		sge.lkey = mw->rkey;
-		wr.wr.rdma.remote_addr = (uintptr_t)k->l->local.base;
-		wr.wr.rdma.rkey = k->l->local.mr->rkey;
-		if (kit_post(k, k->l->peer, k->l->qp, &wr, NULL))
-			KIT_FAULT(k, "posting was refused");
-		else
-			kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x13e4, k->cell->status);
-	}
-	mw_free(k, mw);
-}
-
 /* LOCAL_INV of a region's key, of a window of another QP, and of one of type 1 completes in error. */
 static void mw_inv_refused(struct kit *k)
 {
@@ -603,11 +514,9 @@ static void mw_inv_refused(struct kit *k)
 const struct scenario window_scenarios[] = {
 	{"mw_bound", mw_bound},
 	{"mw_not_bound", mw_not_bound},
-	{"mw_old_key", mw_old_key},
 	{"mw_local_inv", mw_local_inv},
 	{"mw_send_inv", mw_send_inv},
 	{"mw_send_inv_region", mw_send_inv_region},
-	{"mw_new_key", mw_new_key},
 	{"mw_rebind_bound", mw_rebind_bound},
 	{"mw_bad_bind", mw_bad_bind},
 	{"mw_unknown_type", mw_unknown_type},
@@ -618,8 +527,6 @@ const struct scenario window_scenarios[] = {
 	{"mw_neighbours", mw_neighbours},
 	{"mw_whole", mw_whole},
 	{"mw_of_destroyed_qp", mw_of_destroyed_qp},
-	{"mw_as_lkey", mw_as_lkey},
-	{"mw_tags", mw_tags},
 	{"mw_inv_refused", mw_inv_refused},
 	{"mw_inv_free", mw_inv_free},
 	{"mw_rereg_bound", mw_rereg_bound},

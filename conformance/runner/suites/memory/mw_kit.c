@@ -64,6 +64,20 @@ void mw_bind_refused(struct kit *k, struct ibv_mw *mw, const struct bind *b)
 		kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, k->cell->status);
 }
 
+bool mw_invalidate(struct kit *k, struct ibv_mw *mw)
+{
+	struct ibv_send_wr wr = kit_wr(0x11f, IBV_WR_LOCAL_INV, NULL);
+	int ret;
+
+	wr.invalidate_rkey = mw->rkey;
+	ret = kit_post(k, k->l->peer, k->l->qp, &wr, NULL);
+	if (ret)
+		KIT_FAULT(k, "posting LOCAL_INV was refused with %s", errno_name(ret));
+	else
+		kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x11f, IBV_WC_SUCCESS);
+	return KIT_GOOD(k);
+}
+
 bool mw_reach(struct kit *k, struct link *l, enum ibv_wr_opcode op, uint8_t *from, uint32_t rkey,
 	      const uint8_t *to, enum ibv_wc_status status)
 {

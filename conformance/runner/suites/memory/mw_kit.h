@@ -34,6 +34,8 @@ int mw_post_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint32_
 bool mw_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b);
 /* A bind that must fail, at posting or with the cell's status. */
 void mw_bind_refused(struct kit *k, struct ibv_mw *mw, const struct bind *b);
+/* A LOCAL_INV on the peer that must succeed. */
+bool mw_invalidate(struct kit *k, struct ibv_mw *mw);
 
 /* A buffer with new bytes to be sent. */
 uint8_t *mw_fresh(struct link *l);
