@@ -18,7 +18,7 @@ CHOSEN = {
         "abrupt-reset-several",
         *(f"abrupt-{to}-mixed" for to in ("reset", "err", "destroyed")),
     ),
-    ("state", "uc"): ("abrupt-destroyed",),
+    ("state", "uc"): ("abrupt-destroyed", "sqe-back-busy"),
     ("tags", "rc"): ("rndv-many", "rndv-stopped", "rndv-err"),
 }
 

@@ -79,6 +79,10 @@ class Stopping(Suite):
                     expect=Expect(STATE, status="LOC_PROT_ERR", errata=("SQ-ERROR-STATE", "FLUSH-ORDER")),
                     args={"bad": bad},
                 )
+        says = "back in RTS the queue stays there, though flush errors of what failed in front were still being written"
+        expect = Expect(STATE, status="LOC_PROT_ERR", errata=("SQ-ERROR-STATE", "FLUSH-ORDER"))
+        busy = self._state("UC", "sqe-back-busy", "sqe_busy", STATE, says, ((SEND, 64),))
+        yield replace(busy, expect=expect)
         reborn = ((SEND, 1500), (WRITE, 2500), (READ, 2500), (SEND_IMM, 33), (WRITE_IMM, 1), (SEND, 0))
         says = "nothing that was outstanding at RESET is completed or executed; the next life's requests are"
         case = self._state("RC", "reborn", "reborn", STATE, says, reborn)

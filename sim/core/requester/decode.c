@@ -135,8 +135,11 @@ static void decode_one(struct sq *sq, const struct fetch *f, const uint8_t *raw,
 		wqe_refuse(w, status ? status : HCASIM_CQE_STATUS_LOC_QP_OP_ERR, vendor);
 	else
 		wqe_validate(sq, w);
-	if (sq_flushing(sq))
+	if (sq_flushing(sq)) {
 		wqe_refuse(w, HCASIM_CQE_STATUS_WR_FLUSH_ERR, HCASIM_VENDOR_ERR_NONE);
+		/* what failed before it has stopped the queue, which may be in RTS again when its turn comes */
+		w->settled = true;
+	}
 	sq->e->ports->saw_wqe(sq->e->host, sq->qpn, &w->wr, w->raw, len);
 	sq_append(sq, w);
 }

@@ -255,6 +255,70 @@ static void sqe_back(struct kit *k)
 	}
 }
 
+/* Requests, of which the first fails: the others are still being flushed when it has completed. */
+#define LONG 1200
+
+/* A list of which the first is refused, one more as soon as that has completed, and two after the move to RTS. */
+static bool post_around(struct kit *k, struct ibv_wc *wc)
+{
+	struct ibv_sge sge = {(uintptr_t)k->l->local.base, 8, k->l->local.mr->lkey ^ 0x5a00};
+	static struct ibv_send_wr wr[LONG + 3];
+	struct ibv_send_wr *bad;
+	struct link *l = k->l;
+	int ret;
+
+	for (unsigned int i = 0; i < LONG + 3; i++) {
+		wr[i] = kit_wr(i, IBV_WR_SEND, i ? NULL : &sge);
+		wr[i].next = i + 1 < LONG || i == LONG + 1 ? &wr[i + 1] : NULL;
+	}
+	ret = ibv_post_send(l->qp, wr, &bad);
+	if (!ret && !kit_wait(k, l, l->cq, wc))
+		return false;
+	ret = ret ? ret : ibv_post_send(l->qp, &wr[LONG], &bad);
+	if (!ret && !move_to(k, l->qp, IBV_QPS_RTS, "RTS"))
+		return false;
+	ret = ret ? ret : ibv_post_send(l->qp, &wr[LONG + 1], &bad);
+	if (ret)
+		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+	return !ret;
+}
+
+/*
+ * What is posted before the move to RTS is flushed, or executed if the adapter finds it only then; what is posted after it
+ * is executed.
+ */
+static bool is_as_posted(struct kit *k, const struct ibv_wc *wc, unsigned int i, bool *done)
+{
+	const bool flushed = wc->status == IBV_WC_WR_FLUSH_ERR && !*done && i <= LONG;
+
+	*done = *done || wc->status == IBV_WC_SUCCESS;
+	if (!kit_holds(k, wc->wr_id == i && (i ? flushed || wc->status == IBV_WC_SUCCESS
+					       : wc->status == k->cell->status)))
+		KIT_FAULT(k, "request %u of %u: wr_id %llu, status %s", i, LONG + 3,
+			  (unsigned long long)wc->wr_id, value_name(status_names, wc->status));
+	return KIT_GOOD(k);
+}
+
+/* The queue is moved back to RTS while its flush errors are still being written. */
+static void sqe_busy(struct kit *k)
+{
+	static const struct link_opts opts = {.sq_depth = LONG + 3, .cq_depth = 2 * LONG};
+	struct ibv_wc wc;
+
+	if (!kit_link(k, API_POST, &opts))
+		return;
+	for (unsigned int turn = 0; turn < 8 && KIT_GOOD(k); turn++) {
+		bool done = false;
+
+		if (!post_around(k, &wc))
+			return;
+		for (unsigned int i = 0; i < LONG + 3; i++)
+			if ((i && !kit_wait(k, k->l, k->l->cq, &wc)) || !is_as_posted(k, &wc, i, &done))
+				return;
+		kit_expect_state(k, k->l->qp, IBV_QPS_RTS);
+	}
+}
+
 /*
  * RESET drops what was posted: outstanding requests have no completion, are not executed in the next life of the
  * QP, and leave no trace in its counters, which have other values then.
@@ -301,5 +365,5 @@ static void reborn(struct kit *k)
 
 const struct scenario drain_scenarios[] = {
 	{"sqd_busy", sqd_busy}, {"sqd_idle", sqd_idle}, {"sqe_back", sqe_back},
-	{"reborn", reborn},     {NULL, NULL},
+	{"sqe_busy", sqe_busy}, {"reborn", reborn},     {NULL, NULL},
 };
