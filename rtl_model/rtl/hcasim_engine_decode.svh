@@ -223,6 +223,7 @@
     end
     if (flushing) begin
       w_q.failed     <= 1'b1;
+      w_q.settled    <= 1'b1; // what failed before it has stopped the queue, which may be in RTS again when its turn comes
       w_q.status     <= 8'(hcasim_pkg::CQE_STATUS_WR_FLUSH_ERR);
       w_q.vendor_err <= NoError;
     end
