@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hcasim_conform.model.cells import Data, Expect
 from hcasim_conform.suites.base import RELIABLE, SIGNALED, Case, Suite, pieces
+from hcasim_conform.suites.faults import ACCESS_ZERO_BASED, ZERO_BASED
 
 BOUND = "ibv_alloc_mw/DESCRIPTION/bound"
 NOT_BOUND = "ibv_alloc_mw/DESCRIPTION/not-bound"
@@ -15,7 +16,6 @@ MW_TRANSPORT = "ibv_bind_mw/DESCRIPTION/transport"
 REREG = "ibv_rereg_mr/DESCRIPTION/flags"
 MW_NEW_KEY = "ibv_wr_post/WORK-REQUESTS/Memory-Windows/ibv_wr_bind_mw"
 MW_BIND = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_MW_BIND"
-ZERO_BASED = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ZERO_BASED"
 DEREG_BOUND = "ibv_reg_mr/NOTES/dereg"
 LOCK = "ibv_wr_post/CONCURRENCY/lock"
 TD = "ibv_wr_post/CONCURRENCY/td"
@@ -31,7 +31,6 @@ TSO_ALSO = tuple(
 )
 CSUM_OK = "ibv_poll_cq/DESCRIPTION/IBV_WC_IP_CSUM_OK"
 LOCAL = ("LOCAL_INV",)
-ACCESS_ZERO_BASED = 1 << 5
 WINDOW, ACCESS_MW_BIND, LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 128, 1 << 4, 1, 2, 4, 8
 
 REFUSED = "an access through the window completes with IBV_WC_REM_ACCESS_ERR"

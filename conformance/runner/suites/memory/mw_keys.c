@@ -31,19 +31,12 @@ static void mw_new_key(struct kit *k)
 	mw_free(k, mw);
 }
 
-/* A bind with this low byte of the key, if the window does not have it. */
+/* A bind with this low byte of the key, or with the next key if the window has it already. */
 static bool bind_tagged(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint8_t tag)
 {
 	const uint32_t rkey = (mw->rkey & ~0xffu) | tag;
-	int ret = rkey == mw->rkey ? 0 : mw_post_bind(k, mw, b, rkey);
 
-	if (rkey == mw->rkey)
-		return mw_bind(k, mw, b);
-	if (ret)
-		KIT_FAULT(k, "posting the bind was refused with %s", errno_name(ret));
-	else if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, IBV_WC_SUCCESS))
-		mw->rkey = rkey;
-	return KIT_GOOD(k);
+	return mw_bind_key(k, mw, b, rkey == mw->rkey ? ibv_inc_rkey(rkey) : rkey);
 }
 
 /* Small values in the low byte of a key mean nothing to the device. */

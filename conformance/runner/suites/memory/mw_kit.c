@@ -42,9 +42,8 @@ int mw_post_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint32_
 	return kit_post(k, k->l->peer, k->l->qp, &wr, NULL);
 }
 
-bool mw_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b)
+bool mw_bind_key(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint32_t rkey)
 {
-	uint32_t rkey = ibv_inc_rkey(mw->rkey);
 	int ret = mw_post_bind(k, mw, b, rkey);
 
 	if (ret)
@@ -52,6 +51,11 @@ bool mw_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b)
 	else if (kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0xb1d, IBV_WC_SUCCESS))
 		mw->rkey = rkey;
 	return KIT_GOOD(k);
+}
+
+bool mw_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b)
+{
+	return mw_bind_key(k, mw, b, ibv_inc_rkey(mw->rkey));
 }
 
 void mw_bind_refused(struct kit *k, struct ibv_mw *mw, const struct bind *b)

@@ -30,7 +30,8 @@ void mw_free(struct kit *k, struct ibv_mw *mw);
 struct bind mw_usual(const struct link *l);
 /* Posts a bind of a type 2 window on the peer. 0 or an errno. */
 int mw_post_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint32_t rkey);
-/* A bind that must succeed. */
+/* A bind that must succeed, with this key, or with the next one. */
+bool mw_bind_key(struct kit *k, struct ibv_mw *mw, const struct bind *b, uint32_t rkey);
 bool mw_bind(struct kit *k, struct ibv_mw *mw, const struct bind *b);
 /* A bind that must fail, at posting or with the cell's status. */
 void mw_bind_refused(struct kit *k, struct ibv_mw *mw, const struct bind *b);

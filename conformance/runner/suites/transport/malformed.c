@@ -208,7 +208,7 @@ static bool put_headless(struct packet_qp *t)
 }
 
 /* IP and UDP lengths that leave no whole UDP header, with all headers behind. */
-static bool put_stub(struct packet_qp *t)
+static bool put_cut_udp(struct packet_qp *t)
 {
 	static const uint8_t lengths[] = {0, 4, 7};
 	bool good = true;
@@ -228,7 +228,7 @@ static bool put_stub(struct packet_qp *t)
 }
 
 /* A pad count, but no payload that is padded. */
-static bool put_padless(struct packet_qp *t)
+static bool put_pad_alone(struct packet_qp *t)
 {
 	bool good = true;
 
@@ -244,7 +244,7 @@ static bool put_padless(struct packet_qp *t)
 }
 
 /* Requests that carry no payload, with one. */
-static bool put_laden(struct packet_qp *t)
+static bool put_with_payload(struct packet_qp *t)
 {
 	static const uint8_t codes[] = {HCASIM_BTH_CODE_RDMA_READ_REQUEST, HCASIM_BTH_CODE_COMPARE_SWAP};
 	bool good = true;
@@ -308,11 +308,11 @@ static bool put_wrong(struct packet_qp *t)
 	const bool connected = t->qpt != IBV_QPT_UD, reliable = connected && t->qpt != IBV_QPT_UC;
 
 	return put_all(t, wrong, sizeof(wrong) / sizeof(wrong[0])) && put_short(t) && put_headless(t) &&
-	       put_to_all(t) && put_stub(t) && put_padless(t) &&
+	       put_to_all(t) && put_cut_udp(t) && put_pad_alone(t) &&
 	       (!connected || (put_all(t, elsewhere, sizeof(elsewhere) / sizeof(elsewhere[0])) &&
 			       put_without(t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 24) &&
 			       put_without(t, HCASIM_BTH_CODE_RDMA_WRITE_ONLY, 36))) &&
-	       (!reliable || put_laden(t));
+	       (!reliable || put_with_payload(t));
 }
 
 /* Nothing is answered and no receive is used until the right packet comes. */
