@@ -174,6 +174,20 @@ class Posting(Suite):
                 args={"bad": 0},
             )
 
+        for qpt in CONNECTED:
+            for state, short_of in (("init", 2), ("rtr", 1)):
+                yield Case(
+                    suite="flush",
+                    qpt=qpt,
+                    case=f"err-from-{state}",
+                    scenario="flush_unready",
+                    says=f"what is posted in ERR, to a QP that came there from {state.upper()}, is taken, and completes with "
+                    "IBV_WC_WR_FLUSH_ERR",
+                    expect=Expect(ERROR, status="WR_FLUSH_ERR", errata=("FLUSH-ORDER",)),
+                    wrs=tuple(self.work("SEND", qpt, SIGNALED if i % 2 else ()) for i in range(3)),
+                    args={"bad": 0, "short_of": short_of},
+                )
+
     def _failure(self, case, scenario, name, status, qpt, flags=SIGNALED, **args):
         good = "RDMA_WRITE" if qpt != "UD" else None
         before = (self.work(good, qpt), self.work(good, qpt, ())) if good else ()

@@ -281,6 +281,30 @@ static void flush_modify(struct kit *k)
 		collect_memory(k->l, k->l->next_use, k->res);
 }
 
+/* A QP that never was in RTS is moved to the error state; then requests are posted. */
+static void flush_unready(struct kit *k)
+{
+	const struct link_opts opts = {.short_of = kit_arg(k, "short_of", 1)};
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	static struct failure f;
+	int bad, ret;
+
+	if (!set_up(k, &f, &opts) || !kit_plan(k, f.plans))
+		return;
+	kit_list(k, f.plans, k->cell->num_wr, f.wr);
+	log_call(&k->res->log,
+		 "ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, IBV_QP_STATE)");
+	ret = ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE);
+	KIT_CHECK(k, !ret, "ibv_modify_qp to ERR failed with %s", errno_name(ret));
+	ret = kit_post(k, k->l->qp, k->l->peer, f.wr, &bad);
+	KIT_CHECK(k, !ret, "posting in the error state was refused with %s at request %d", errno_name(ret), bad);
+	if (KIT_GOOD(k))
+		expect_flush(k, &f, f.own_recv);
+	kit_expect_none(k, k->l, k->l->cq);
+	if (KIT_GOOD(k))
+		collect_memory(k->l, k->l->next_use, k->res);
+}
+
 const struct scenario flush_scenarios[] = {
 	{"flush_rkey", flush_rkey},
 	{"flush_lkey", flush_lkey},
@@ -290,5 +314,6 @@ const struct scenario flush_scenarios[] = {
 	{"flush_recv_short", flush_recv_short},
 	{"flush_recv_lkey", flush_recv_lkey},
 	{"flush_modify", flush_modify},
+	{"flush_unready", flush_unready},
 	{NULL, NULL},
 };
