@@ -168,6 +168,15 @@ class Stopping(Suite):
                 expect=Expect(MAX_SEND, errata=("QUEUE-FULL", "POST-ERRNO", "QP-RECYCLE")),
                 wrs=(self.work(quiet, qpt, (), pieces(40)),),
             )
+        yield Case(
+            suite="ring",
+            qpt="RC",
+            case="lapped",
+            scenario="sq_lapped",
+            says="lists of requests with 30 SGEs each are carried out until more than 65,536 blocks of 64 bytes were used",
+            expect=Expect("ibv_post_send/DESCRIPTION/state"),
+            wrs=(self.work(WRITE, "RC", data=pieces(64)),),
+        )
         for case, scenario, flags in (
             ("deep", "sq_full", SIGNALED),
             ("deep-unsignaled", "sq_unsignaled", ()),

@@ -6,6 +6,7 @@
 
 #include "post/journal.h"
 #include "link/link_modify.h"
+#include "remote/remote.h"
 #include "suites/kit.h"
 
 #define MOST 4000 /* most requests to try: more than any queue of the requested small size holds */
@@ -100,6 +101,63 @@ static void sq_unsignaled(struct kit *k)
 	rc = post_quiet(k, &plans[0], granted - 1, false);
 	KIT_CHECK(k, !rc, "after RESET a request was refused with %s, %u are granted", errno_name(rc),
 		  granted);
+}
+
+#define LAP   8   /* requests of a list, which one doorbell announces */
+#define LAPS  930 /* x 8 requests of 30 SGEs: more than 65536 basic blocks of 64 bytes */
+#define PARTS 30
+
+/* WRITEs of one byte, by one of 30 SGEs; each request has a byte and a place of its own. */
+static int post_lap(struct kit *k, const struct plan *plan, unsigned int lap)
+{
+	struct link *l = k->l;
+	uint8_t *from = l->local.base;
+	struct ibv_send_wr wr[LAP], *bad;
+	struct ibv_sge sge[LAP][PARTS];
+
+	for (unsigned int i = 0; i < LAP; i++) {
+		from[i] = (uint8_t)(lap * 31 + i);
+		for (unsigned int n = 0; n < PARTS; n++)
+			sge[i][n] = (struct ibv_sge){(uintptr_t)&from[i], n == lap % PARTS, l->local.mr->lkey};
+		post_fill(&wr[i], l, (struct plan *)plan);
+		wr[i].wr_id = lap * LAP + i;
+		wr[i].sg_list = sge[i];
+		wr[i].num_sge = PARTS;
+		wr[i].wr.rdma.remote_addr = (uintptr_t)l->target.base + i;
+		wr[i].wr.rdma.rkey = l->target.mr->rkey;
+		wr[i].send_flags = i + 1 == LAP ? IBV_SEND_SIGNALED : 0;
+		wr[i].next = i + 1 == LAP ? NULL : &wr[i + 1];
+	}
+	return ibv_post_send(l->qp, wr, &bad);
+}
+
+/* Producer and consumer indices of 16 bits wrap, whatever they count. */
+static void sq_lapped(struct kit *k)
+{
+	static struct plan plans[CELL_MAX_WR];
+	const struct link_opts opts = {.sq_depth = 4 * LAP};
+	struct cell cell = *k->cell;
+	struct kit there = {.r = k->r, .cell = &cell, .res = k->res, .l = k->l};
+	struct link *l = k->l;
+
+	cell.ask_sge = PARTS;
+	if (!kit_link(&there, API_POST, &opts) || !kit_plan(k, plans))
+		return;
+	log_call(&k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* %d lists of %d WRITEs of %d SGEs */", LAPS, LAP,
+		 PARTS);
+	for (unsigned int lap = 0; lap < LAPS && KIT_GOOD(k); lap++) {
+		int rc = post_lap(k, &plans[0], lap);
+
+		KIT_CHECK(k, !rc, "list %u was refused with %s", lap, errno_name(rc));
+		if (!rc)
+			kit_expect(k, l, l->cq, l->qp, lap * LAP + LAP - 1, IBV_WC_SUCCESS);
+		if (lap % 100 && lap + 1 < LAPS)
+			continue;
+		end_sync();
+		KIT_CHECK(k, !memcmp(l->target.base, l->local.base, LAP),
+			  "the bytes of list %u are wrong", lap);
+	}
+	kit_expect_none(k, l, l->cq);
 }
 
 #define QUEUES 4
@@ -412,6 +470,7 @@ const struct scenario queue_scenarios[] = {
 	{"sq_full", sq_full},
 	{"region_full", region_full},
 	{"sq_unsignaled", sq_unsignaled},
+	{"sq_lapped", sq_lapped},
 	{"interleaved", interleaved},
 	{"datagram_too_long", datagram_too_long},
 	{"recv_full", recv_full},
