@@ -24,7 +24,7 @@ CHOSEN = {
 
 
 def narrow(cases):
-    """The chosen ones among these cases, each with a narrow device, and one for such a device alone."""
+    """The chosen ones among these cases, each with a narrow device, and those for such a device alone."""
     yield Case(
         suite="narrow",
         qpt="RC",
@@ -33,6 +33,15 @@ def narrow(cases):
         says="on a device of few regions and windows there are no more than max_mr and max_mw, and room for one when one has ended",
         expect=Expect("ibv_reg_mr/RETURN-VALUE/dereg"),
         needs=("memory_windows/2",),
+        wire=NARROW,
+    )
+    yield Case(
+        suite="narrow",
+        qpt="RC",
+        case="most-queues",
+        scenario="most_queues",
+        says="on a device of few CQs, SRQs and QPs there are no more than max_cq, max_srq and max_qp, and room for one when one has ended",
+        expect=Expect("ibv_query_device/NOTES/limits"),
         wire=NARROW,
     )
     for case in cases:

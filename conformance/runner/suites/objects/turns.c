@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Regions and windows that come and go: a key is valid from its creation to its end, also where the device uses a number again. */
+/*
+ * Objects that come and go, also where the device uses a number again: a key is valid from its creation to its end, and
+ * there are as many objects as the device says.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,79 +157,164 @@ static void region_turns(struct kit *k)
 	tear_down(&t);
 }
 
+struct most;
+
+struct kind {
+	const char *name;
+	void *(*make)(struct most *m);
+	int (*end)(void *object);
+};
+
 struct most {
 	struct kit *k;
 	struct ibv_pd *pd;
+	struct ibv_cq *cq; /* of the QPs */
 	uint8_t *mem;
-	struct ibv_mr **mr;
-	struct ibv_mw **mw;
-	int mrs, mws;
+	const struct kind *kind;
+	int max;
+	void **object;
+	int num, first; /* objects; objects of the first turn */
 };
+
+static void *make_mr(struct most *m)
+{
+	return ibv_reg_mr(m->pd, m->mem, PAGE, ACCESS);
+}
+
+static int end_mr(void *object)
+{
+	return ibv_dereg_mr(object);
+}
+
+static void *make_mw(struct most *m)
+{
+	return ibv_alloc_mw(m->pd, IBV_MW_TYPE_2);
+}
+
+static int end_mw(void *object)
+{
+	return ibv_dealloc_mw(object);
+}
+
+static void *make_cq(struct most *m)
+{
+	return ibv_create_cq(m->pd->context, 1, NULL, NULL, 0);
+}
+
+static int end_cq(void *object)
+{
+	return ibv_destroy_cq(object);
+}
+
+static void *make_srq(struct most *m)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = 1, .max_sge = 1}};
+
+	return ibv_create_srq(m->pd, &init);
+}
+
+static int end_srq(void *object)
+{
+	return ibv_destroy_srq(object);
+}
+
+static void *make_qp(struct most *m)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .send_cq = m->cq, .recv_cq = m->cq, .cap = {1, 1, 1, 1, 0}};
+
+	return ibv_create_qp(m->pd, &init);
+}
+
+static int end_qp(void *object)
+{
+	return ibv_destroy_qp(object);
+}
 
 static bool fill(struct most *m)
 {
-	const struct ibv_device_attr *attr = &m->k->r->dut.requester.attr;
-
-	for (m->mrs = 0; m->mrs <= attr->max_mr; m->mrs++)
-		if (!(m->mr[m->mrs] = ibv_reg_mr(m->pd, m->mem, PAGE, ACCESS)))
+	for (m->num = 0; m->num <= m->max; m->num++)
+		if (!(m->object[m->num] = m->kind->make(m)))
 			break;
-	if (!kit_holds(m->k, m->mrs && m->mrs <= attr->max_mr && errno == ENOMEM))
-		KIT_FAULT(m->k, "%d regions, then %s; max_mr is %d", m->mrs, errno_name(errno), attr->max_mr);
-	for (m->mws = 0; m->mws <= attr->max_mw; m->mws++)
-		if (!(m->mw[m->mws] = ibv_alloc_mw(m->pd, IBV_MW_TYPE_2)))
-			break;
-	if (!kit_holds(m->k, m->mws && m->mws <= attr->max_mw && errno == ENOMEM))
-		KIT_FAULT(m->k, "%d windows, then %s; max_mw is %d", m->mws, errno_name(errno), attr->max_mw);
+	if (!kit_holds(m->k, m->num && m->num <= m->max && errno == ENOMEM))
+		KIT_FAULT(m->k, "%d %ss, then %s; the device says %d", m->num, m->kind->name,
+			  errno_name(errno), m->max);
+	m->first = m->first ? m->first : m->num;
+	if (!kit_holds(m->k, m->num == m->first))
+		KIT_FAULT(m->k, "%d %ss, then %d when all had ended", m->first, m->kind->name, m->num);
 	return KIT_GOOD(m->k);
 }
 
 /* In place of one that has ended there is room for one, and no more. */
 static bool replace(struct most *m, int at)
 {
-	if (ibv_dereg_mr(m->mr[at])) {
-		KIT_FAULT(m->k, "ibv_dereg_mr failed");
+	if (m->kind->end(m->object[at])) {
+		KIT_FAULT(m->k, "a %s cannot be destroyed", m->kind->name);
 		return false;
 	}
-	m->mr[at] = ibv_reg_mr(m->pd, m->mem, PAGE, ACCESS);
-	if (!kit_holds(m->k, m->mr[at]))
-		KIT_FAULT(m->k, "there is no room for a region after another one has ended: %s",
+	m->object[at] = m->kind->make(m);
+	if (!kit_holds(m->k, m->object[at]))
+		KIT_FAULT(m->k, "there is no room for a %s after another one has ended: %s", m->kind->name,
 			  errno_name(errno));
-	else if (!kit_holds(m->k, !ibv_reg_mr(m->pd, m->mem, PAGE, ACCESS)))
-		KIT_FAULT(m->k, "one more region than before");
+	else if (!kit_holds(m->k, !m->kind->make(m)))
+		KIT_FAULT(m->k, "one more %s than before", m->kind->name);
 	return KIT_GOOD(m->k);
 }
 
 static void empty(struct most *m)
 {
-	for (int i = 0; i < m->mrs; i++)
-		if (m->mr[i] && ibv_dereg_mr(m->mr[i]))
-			KIT_FAULT(m->k, "ibv_dereg_mr failed");
-	for (int i = 0; i < m->mws; i++)
-		if (m->mw[i] && ibv_dealloc_mw(m->mw[i]))
-			KIT_FAULT(m->k, "ibv_dealloc_mw failed");
+	for (int i = 0; i < m->num; i++)
+		if (m->object[i] && m->kind->end(m->object[i]))
+			KIT_FAULT(m->k, "a %s cannot be destroyed", m->kind->name);
 }
 
 /* As many as there can be, then a refusal; and again, twice. */
-static void most_regions(struct kit *k)
+static void most_of(struct kit *k, const struct kind *kind, int max)
 {
 	const struct end *end = &k->r->dut.requester;
-	struct most m = {.k = k, .pd = end->pd, .mem = end_alloc(end->pd, PAGE)};
+	struct most m = {.k = k, .pd = end->pd, .kind = kind, .max = max, .mem = end_alloc(end->pd, PAGE)};
 
-	link_destroy(k->l);
-	m.mr = calloc((size_t)end->attr.max_mr + 1, sizeof(*m.mr));
-	m.mw = calloc((size_t)end->attr.max_mw + 1, sizeof(*m.mw));
-	for (int turn = 0; m.mem && m.mr && m.mw && turn < 3 && KIT_GOOD(k); turn++) {
-		if (fill(&m) && replace(&m, 0) && replace(&m, m.mrs / 2))
-			replace(&m, m.mrs - 1);
+	m.object = calloc((size_t)max + 1, sizeof(*m.object));
+	m.cq = ibv_create_cq(end->pd->context, 1, NULL, NULL, 0);
+	for (int turn = 0; m.mem && m.object && m.cq && turn < 3 && KIT_GOOD(k); turn++) {
+		if (fill(&m) && replace(&m, 0) && replace(&m, m.num / 2))
+			replace(&m, m.num - 1);
 		empty(&m);
 	}
+	if (m.cq)
+		ibv_destroy_cq(m.cq);
 	end_free(m.mem);
-	free(m.mr);
-	free(m.mw);
+	free(m.object);
+}
+
+static void most_regions(struct kit *k)
+{
+	static const struct kind region = {"region", make_mr, end_mr}, window = {"window", make_mw, end_mw};
+	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
+
+	link_destroy(k->l);
+	most_of(k, &region, attr->max_mr);
+	if (KIT_GOOD(k))
+		most_of(k, &window, attr->max_mw);
+}
+
+static void most_queues(struct kit *k)
+{
+	static const struct kind cq = {"CQ", make_cq, end_cq}, srq = {"SRQ", make_srq, end_srq},
+				 qp = {"QP", make_qp, end_qp};
+	const struct ibv_device_attr *attr = &k->r->dut.requester.attr;
+
+	link_destroy(k->l);
+	most_of(k, &cq, attr->max_cq);
+	if (KIT_GOOD(k))
+		most_of(k, &srq, attr->max_srq);
+	if (KIT_GOOD(k))
+		most_of(k, &qp, attr->max_qp);
 }
 
 const struct scenario turn_scenarios[] = {
 	{"region_turns", region_turns},
 	{"most_regions", most_regions},
+	{"most_queues", most_queues},
 	{NULL, NULL},
 };
