@@ -15,6 +15,7 @@ CHOSEN = {
     ("ring", "rc"): ("several-qps",),
     ("ring", "ud"): ("several-qps",),
     ("state", "rc"): (
+        "abrupt-doorbells",
         "abrupt-reset-several",
         *(f"abrupt-{to}-mixed" for to in ("reset", "err", "destroyed")),
     ),

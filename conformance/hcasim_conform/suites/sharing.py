@@ -159,6 +159,8 @@ class Sharing(Suite):
                 if qpt == "RC" and name == "reset":
                     several = f"eight QPs at a time: {says}"
                     yield self._case("state", qpt, "abrupt-reset-several", "abrupt_several", expect, several)
+                    at_once = "what was rung for before RESET is not carried out after it; requests of other QPs are"
+                    yield self._case("state", qpt, "abrupt-doorbells", "abrupt_doorbells", expect, at_once)
                 yield self._case("state", qpt, f"abrupt-{name}", "abrupt", expect, says, to=state)
                 if qpt == "RC":
                     says += ": WRITEs, READs, atomics and SENDs"

@@ -251,16 +251,25 @@ static void abrupt(struct kit *k)
 	close_life(&f);
 }
 
+#define LIVES 8
+
+static bool open_lives(struct kit *k, struct life *f, unsigned int num)
+{
+	bool good = true;
+
+	memset(f, 0, num * sizeof(*f));
+	for (unsigned int i = 0; i < num && good; i++)
+		good = open_life(k, &f[i], false);
+	return good;
+}
+
 /* Several at a time: their requests are fetched in turn, and each list takes several reads. */
 static void abrupt_several(struct kit *k)
 {
-	static struct life f[8];
-	const unsigned int num = sizeof(f) / sizeof(f[0]);
-	bool good = true;
+	static struct life f[LIVES];
+	const unsigned int num = LIVES;
+	bool good = open_lives(k, f, num);
 
-	memset(f, 0, sizeof(f));
-	for (unsigned int i = 0; i < num && good; i++)
-		good = open_life(k, &f[i], false);
 	for (unsigned int turn = 0; turn < 10 && good; turn++) {
 		for (unsigned int i = 0; i < num && good; i++)
 			good = bring_up(&f[i]);
@@ -277,8 +286,73 @@ static void abrupt_several(struct kit *k)
 		close_life(&f[i]);
 }
 
+/* After RESET, and up again, what was posted before is not carried out, not even when others have been. */
+static bool forgotten(struct life *f, struct life *other, unsigned int turn)
+{
+	unsigned int polls = turn * 4;
+	struct ibv_wc wc;
+
+	if (!bring_up(f) || !post(f, 1 + turn % 2, turn & 2))
+		return false;
+	while (polls-- && !ibv_poll_cq(f->o.send_cq, 1, &wc))
+		;
+	if (!stop(f, IBV_QPS_RESET) || !bring_up(f))
+		return false;
+	works(other, 2);
+	if (!KIT_GOOD(f->k))
+		return false;
+	silent(f, "of a request before the RESET");
+	kit_expect_state(f->k, f->o.qp, IBV_QPS_RTS);
+	if (!KIT_GOOD(f->k) || !own_reset(f->k, &f->o) || !own_reset(f->k, &other->o))
+		return false;
+	works(f, 4);
+	return KIT_GOOD(f->k) && own_reset(f->k, &f->o);
+}
+
+/* Each has one request when some are reset or destroyed at once: the others' are carried out. */
+static bool spared(struct life *f, unsigned int num, unsigned int stopped, enum ibv_qp_state to)
+{
+	struct ibv_wc wc;
+	bool good = true;
+
+	for (unsigned int i = 0; i < num && good; i++)
+		good = bring_up(&f[i]);
+	for (unsigned int i = 0; i < num && good; i++)
+		good = (stopped >> i & 1 && to == IBV_QPS_RESET) || post(&f[i], 1, false);
+	for (unsigned int i = 0; i < num && good; i++)
+		good = !(stopped >> i & 1) || stop(&f[i], to);
+	for (unsigned int i = 0; i < num && good; i++) {
+		if (stopped >> i & 1)
+			continue;
+		good = next(&f[i], f[i].o.send_cq, 0, &wc);
+		if (good && !kit_holds(f->k, !wc.status && executed(&f[i], 0)))
+			KIT_FAULT(f->k, "the request of a QP ended with %s when others were stopped",
+				  value_name(status_names, wc.status));
+		good = good && KIT_GOOD(f->k) && own_reset(f->k, &f[i].o);
+	}
+	return good;
+}
+
+/* Doorbells, and records that are read in their place, of QPs that are reset or destroyed at once. */
+static void abrupt_doorbells(struct kit *k)
+{
+	static struct life f[LIVES];
+	bool good = open_lives(k, f, LIVES);
+
+	for (unsigned int turn = 0; turn < 16 && good; turn++)
+		good = forgotten(&f[turn & 1], &f[2], turn);
+	for (unsigned int turn = 0; turn < 6 && good;
+	     turn++) /* idle ones, on both sides of one that is not */
+		good = spared(f, 3, 5, IBV_QPS_RESET);
+	for (unsigned int turn = 0; turn < 4 && good; turn++)
+		good = spared(f, LIVES, turn & 1 ? 0x70 : 0xe0, IBV_QPS_UNKNOWN);
+	for (unsigned int i = 0; i < LIVES; i++)
+		close_life(&f[i]);
+}
+
 const struct scenario abrupt_scenarios[] = {
 	{"abrupt", abrupt},
 	{"abrupt_several", abrupt_several},
+	{"abrupt_doorbells", abrupt_doorbells},
 	{NULL, NULL},
 };
