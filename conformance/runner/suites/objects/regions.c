@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Registration of memory: which rights go together, what is no memory, and what ibv_rereg_mr() changes. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -273,6 +274,44 @@ static void dm_regions(struct kit *k, struct ibv_dm *dm, size_t size)
 	KIT_CHECK(k, !ibv_dereg_mr(mr), "ibv_dereg_mr of device memory failed");
 }
 
+/* Requests of no bytes, one by one: with a doorbell each. */
+static void ring_often(struct kit *k, struct own *o)
+{
+	const struct link l = {.dut = &k->r->dut, .cq = o->send_cq, .peer_cq = o->recv_cq};
+	struct ibv_send_wr wr = kit_wr(0, IBV_WR_RDMA_WRITE, NULL), *bad;
+
+	for (wr.wr_id = 0; wr.wr_id < 100 && KIT_GOOD(k); wr.wr_id++) {
+		KIT_CHECK(k, !ibv_post_send(o->qp, &wr, &bad), "posting was refused");
+		kit_expect(k, (struct link *)&l, o->send_cq, o->qp, wr.wr_id, IBV_WC_SUCCESS);
+	}
+}
+
+/* What is stored in device memory rings no doorbell, and a doorbell changes no device memory. */
+static void apart(struct kit *k, struct ibv_dm *dm, size_t size)
+{
+	struct own o = {.to_itself = true};
+	const size_t num = size / sizeof(uint64_t);
+	uint64_t *out = calloc(2, size), *in = out + num;
+	struct ibv_wc wc;
+
+	if (out && own_create(k, &o, IBV_QPT_RC) && own_reach(k, &o, IBV_QPS_RTS)) {
+		for (unsigned int turn = 0; turn < 4; turn++) {
+			for (size_t i = 0; i < num; i++)
+				out[i] = o.qp->qp_num | (uint64_t)(1 + turn / 2) << (turn & 1 ? 32 : 24);
+			if (ibv_memcpy_to_dm(dm, 0, out, size))
+				KIT_FAULT(k, "ibv_memcpy_to_dm of the first device memory failed");
+		}
+		kit_expect_state(k, o.qp, IBV_QPS_RTS);
+		if (!kit_holds(k, !ibv_poll_cq(o.send_cq, 1, &wc)))
+			KIT_FAULT(k, "a completion, and nothing was posted");
+		ring_often(k, &o);
+		if (!kit_holds(k, !ibv_memcpy_from_dm(in, dm, 0, size) && !memcmp(in, out, size)))
+			KIT_FAULT(k, "device memory has changed while requests were posted");
+	}
+	own_destroy(&o);
+	free(out);
+}
+
 static void device_memory(struct kit *k)
 {
 	static const size_t sizes[NUM_DM] = {64, 4096, 8256};
@@ -305,6 +344,8 @@ static void device_memory(struct kit *k)
 		}
 	}
 	whole = alloc_dm(k, attr.max_dm_size, 0, 0);
+	if (whole && KIT_GOOD(k))
+		apart(k, whole, attr.max_dm_size < 32768 ? attr.max_dm_size : 32768);
 	if (!whole || ibv_free_dm(whole))
 		KIT_FAULT(k, "all device memory cannot be allocated although none is in use: %s",
 			  errno_name(errno));
