@@ -54,6 +54,9 @@ class Objects(Suite):
         yield self._mw(qpt, "read-only", "mw_bound", MW_ACCESS, {"without": REMOTE_WRITE})
         if qpt == "RC":  # UC has no READ
             yield self._mw(qpt, "read-exceeded", "mw_bound", BOUND, {"at": WINDOW - 7, "read": 1})
+            says = "a window for reads of a region without local write access is read; writes are refused"
+            args = {"mr_reads": 1, "without": REMOTE_WRITE}
+            yield self._mw(qpt, "read-only-region", "mw_bound", MW_LOCAL_WRITE, args, says)
             yield self._mw(qpt, "write-only", "mw_bound", MW_ACCESS, {"without": REMOTE_READ, "read": 1})
         yield self._mw(qpt, "not-bound", "mw_not_bound", NOT_BOUND, {})
         yield self._mw(qpt, "key-before-bind", "mw_old_key", INVALIDATED, {})
@@ -148,7 +151,7 @@ class Objects(Suite):
                 yield self._mw(qpt, case, "mw_as_lkey", BOUND, {"tag": tag}, says, "LOC_PROT_ERR")
             says = "a window is bound, reached and invalidated with each small value in its key's low byte"
             yield self._mw(qpt, "low-bytes", "mw_tags", MW_NEW_KEY, {}, says, None, ("MW-KEY",), posts=LOCAL)
-        for case, kind in (("region", 0), ("type-1", 1), ("other-qp", 2)):
+        for case, kind in (("region", 0), ("type-1", 1), ("other-qp", 2), ("nothing", 3)):
             says = "LOCAL_INV completes with IBV_WC_MW_BIND_ERR, and a window of another QP stays bound"
             args = (INVALIDATED, {"kind": kind}, says, "MW_BIND_ERR", ("INV-WHAT",))
             yield self._mw(qpt, f"local_inv-{case}", "mw_inv_refused", *args, posts=LOCAL)

@@ -90,8 +90,10 @@ static bool ask(struct advise *t, const struct advice *a, uint32_t flags)
 	struct ibv_pd *pd = t->k->r->dut.requester.pd;
 
 	for (unsigned int num = 1; num <= 2; num++) {
-		int ret = ibv_advise_mr(pd, a->advice, flags, num == 1 ? &sge[1] : sge, num);
+		int ret;
 
+		errno = 0; /* a call that fails sets it */
+		ret = ibv_advise_mr(pd, a->advice, flags, num == 1 ? &sge[1] : sge, num);
 		log_call(&t->k->res->log, "/* ibv_advise_mr() of %u ranges: %s */", num, a->what);
 		if (!kit_holds(t->k, ret == a->err || (ret > 0 && ret == a->may))) {
 			KIT_FAULT(t->k, "%s: returned %d, expected %s", a->what, ret, errno_name(a->err));

@@ -6,12 +6,25 @@
 #include "remote/remote.h"
 #include "suites/memory/mw_kit.h"
 
+/* A region of the target, for windows alone. */
+static struct ibv_mr *bindable(struct kit *k, int access)
+{
+	struct ibv_mr *mr = ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size,
+				       access | IBV_ACCESS_MW_BIND);
+
+	if (!mr)
+		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
+	return mr;
+}
+
 /* Accesses in the window up to its last byte; then one beyond its end, before its start, or without the access flag. */
 static void mw_bound(struct kit *k)
 {
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
+	struct ibv_mr *mr = mw && kit_arg(k, "mr_reads", 0) ? bindable(k, IBV_ACCESS_REMOTE_READ) : NULL;
 	struct bind b = mw_usual(k->l);
 
+	b.mr = mr ? mr : b.mr;
 	b.access &= ~kit_arg(k, "without", 0);
 	if (mw && mw_bind(k, mw, &b)) {
 		if (b.access & IBV_ACCESS_REMOTE_WRITE)
@@ -23,6 +36,8 @@ static void mw_bound(struct kit *k)
 				 MW_START + kit_arg(k, "at", 0), k->cell->status);
 	}
 	mw_free(k, mw);
+	if (mr)
+		ibv_dereg_mr(mr);
 }
 
 static void mw_not_bound(struct kit *k)
@@ -204,17 +219,6 @@ static void mw_other_qp(struct kit *k)
 	mw_free(k, mw);
 }
 
-/* A region of the target, for windows alone. */
-static struct ibv_mr *bindable(struct kit *k)
-{
-	struct ibv_mr *mr = ibv_reg_mr(k->r->dut.responder.pd, k->l->target.base, k->l->target.size,
-				       IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
-
-	if (!mr)
-		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
-	return mr;
-}
-
 /* No window is bound to it any more. */
 static void deregister(struct kit *k, struct ibv_mr *mr)
 {
@@ -232,14 +236,17 @@ static void mw_holds_mr(struct kit *k)
 	int ret;
 
 	if (mw)
-		b.mr = mr = bindable(k);
+		b.mr = mr = bindable(k, IBV_ACCESS_LOCAL_WRITE);
 	if (mr && mw_bind(k, mw, &b) && mw_opens(k, mw)) {
 		log_call(&k->res->log, "ibv_dereg_mr(mr)");
+		errno = 0;
 		ret = ibv_dereg_mr(mr);
 		k->res->err = ret;
 		if (!ret) {
 			mr = NULL;
 			KIT_FAULT(k, "a region with a bound window was deregistered");
+		} else if (!kit_holds(k, ret > 0)) {
+			KIT_FAULT(k, "ibv_dereg_mr() of a region with a bound window returned %d", ret);
 		} else if (mw_opens(k, mw) && kit_arg(k, "dealloc", 0)) {
 			rkey = mw->rkey;
 			mw_free(k, mw);
@@ -268,12 +275,14 @@ static void mw_rereg_bound(struct kit *k)
 	}
 	mw = mw_new(k, NULL, IBV_MW_TYPE_2);
 	b = mw_usual(k->l);
-	mr = mw ? bindable(k) : NULL;
+	mr = mw ? bindable(k, IBV_ACCESS_LOCAL_WRITE) : NULL;
 	b.mr = mr;
 	if (mr && mw_bind(k, mw, &b) && mw_opens(k, mw)) {
 		log_call(&k->res->log, "ibv_rereg_mr(mr, %d, NULL, NULL, 0, 0x%x)", flags, access);
-		if (!ibv_rereg_mr(mr, flags, NULL, NULL, 0, access))
-			KIT_FAULT(k, "a region with a bound window was registered again");
+		errno = 0;
+		if (!ibv_rereg_mr(mr, flags, NULL, NULL, 0, access) || errno <= 0)
+			KIT_FAULT(k, "a region with a bound window was registered again, or errno is %d",
+				  errno);
 		else if (mw_opens(k, mw) && mw_invalidate(k, mw) &&
 			 ibv_rereg_mr(mr, flags, NULL, NULL, 0, access))
 			KIT_FAULT(k, "a region without windows cannot be registered again: %s",
@@ -361,7 +370,7 @@ static void mw_type_1(struct kit *k)
 {
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_1);
 	struct bind b = mw_usual(k->l);
-	struct ibv_mr *mr = mw ? bindable(k) : NULL;
+	struct ibv_mr *mr = mw ? bindable(k, IBV_ACCESS_LOCAL_WRITE) : NULL;
 	struct ibv_mw_bind bind = {.wr_id = 0x71b, .send_flags = IBV_SEND_SIGNALED};
 	uint32_t old = mw ? mw->rkey : 0;
 	int ret, lengths[] = {MW_LEN, kit_arg(k, "unbind", 0) ? 0 : MW_LEN};
@@ -457,7 +466,7 @@ static void mw_of_destroyed_qp(struct kit *k)
 {
 	struct ibv_mw *mw = mw_new(k, NULL, IBV_MW_TYPE_2);
 	struct ibv_mw *second = mw ? ibv_alloc_mw(k->r->dut.responder.pd, IBV_MW_TYPE_2) : NULL;
-	struct ibv_mr *mr = second ? bindable(k) : NULL;
+	struct ibv_mr *mr = second ? bindable(k, IBV_ACCESS_LOCAL_WRITE) : NULL;
 	struct link gone = {0}, *own = k->l;
 	struct bind b = mw_usual(k->l);
 
@@ -481,7 +490,17 @@ static void mw_of_destroyed_qp(struct kit *k)
 	mw_free(k, mw);
 }
 
-/* LOCAL_INV of a region's key, of a window of another QP, and of one of type 1 completes in error. */
+/* The key of a window that is no more. */
+static uint32_t gone_key(struct kit *k)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(k->r->dut.responder.pd, IBV_MW_TYPE_2);
+	const uint32_t rkey = mw ? mw->rkey : 0;
+
+	mw_free(k, mw);
+	return rkey;
+}
+
+/* LOCAL_INV of a region's key, of a window of another QP, of one of type 1, and of nothing completes in error. */
 static void mw_inv_refused(struct kit *k)
 {
 	int kind = kit_arg(k, "kind", 0);
@@ -492,6 +511,8 @@ static void mw_inv_refused(struct kit *k)
 	struct ibv_wc wc;
 
 	wr.invalidate_rkey = kind == 0 ? k->l->target.mr->rkey : mw ? mw->rkey : 0;
+	if (mw && kind == 3)
+		wr.invalidate_rkey = gone_key(k);
 	if (mw && kind == 2 && mw_bind(k, mw, &b)) {
 		wr.invalidate_rkey = mw->rkey;
 		if (kit_link_second(k, &other, API_POST, &mw_link))

@@ -344,6 +344,14 @@ static void device_memory(struct kit *k)
 		}
 	}
 	whole = alloc_dm(k, attr.max_dm_size, 0, 0);
+	for (unsigned int i = 0; whole && i < 2 && KIT_GOOD(k); i++) {
+		const size_t from = i ? attr.max_dm_size - 64 : 0;
+		struct ibv_mr *mr = ibv_reg_dm_mr(k->r->dut.requester.pd, whole, from,
+						  attr.max_dm_size - from, ALL | IBV_ACCESS_ZERO_BASED);
+
+		if (!kit_holds(k, mr && !ibv_dereg_mr(mr)))
+			KIT_FAULT(k, "no region of device memory from byte %zu to its end", from);
+	}
 	if (whole && KIT_GOOD(k))
 		apart(k, whole, attr.max_dm_size < 32768 ? attr.max_dm_size : 32768);
 	if (!whole || ibv_free_dm(whole))

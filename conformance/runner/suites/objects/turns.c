@@ -186,9 +186,10 @@ static int end_mr(void *object)
 	return ibv_dereg_mr(object);
 }
 
+/* Both types count. */
 static void *make_mw(struct most *m)
 {
-	return ibv_alloc_mw(m->pd, IBV_MW_TYPE_2);
+	return ibv_alloc_mw(m->pd, m->num & 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
 }
 
 static int end_mw(void *object)
@@ -233,9 +234,11 @@ static int end_qp(void *object)
 
 static bool fill(struct most *m)
 {
-	for (m->num = 0; m->num <= m->max; m->num++)
+	for (m->num = 0; m->num <= m->max; m->num++) {
+		errno = 0;
 		if (!(m->object[m->num] = m->kind->make(m)))
 			break;
+	}
 	if (!kit_holds(m->k, m->num && m->num <= m->max && errno == ENOMEM))
 		KIT_FAULT(m->k, "%d %ss, then %s; the device says %d", m->num, m->kind->name,
 			  errno_name(errno), m->max);
