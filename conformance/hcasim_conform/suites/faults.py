@@ -134,6 +134,7 @@ class Faults(Suite):
                         "ibv_modify_qp/DESCRIPTION/qp_access_flags",
                         "QP-RIGHTS",
                     )
+            yield from self._enough(qpt)
             if qpt == "RC":
                 yield Case(
                     suite="keys",
@@ -171,6 +172,34 @@ class Faults(Suite):
                 qpt, "flush-persistent", {"type": FLUSH_PERSISTENT, "with": ACCESS_FLUSH_GLOBAL}
             )
             yield from self._flushes(qpt)
+
+    def _enough(self, qpt):
+        """The right that an operation needs is enough, and ATOMIC_WRITE needs that of a WRITE."""
+        for name, access in (
+            ("RDMA_WRITE", LOCAL_WRITE | REMOTE_WRITE),
+            ("RDMA_READ", REMOTE_READ),
+            ("ATOMIC_FETCH_AND_ADD", LOCAL_WRITE | REMOTE_ATOMIC),
+            ("ATOMIC_CMP_AND_SWP", LOCAL_WRITE | REMOTE_ATOMIC),
+            ("ATOMIC_WRITE", LOCAL_WRITE | REMOTE_WRITE),
+        ):
+            short = self.tables.operation(name).short
+            yield replace(
+                self._key(qpt, f"only-right-{short}", "key_enough", name, {"access": access}),
+                ask=("SEND", name) if name == "ATOMIC_WRITE" else ("SEND",),
+                says="the operation is executed on a region that has no other right",
+                expect=Expect(ACCESS, errata=("KEY-RIGHTS",)),
+            )
+        yield replace(
+            self._key(qpt, "no-right-atomic_write", "key_right", "ATOMIC_WRITE", {"without": REMOTE_WRITE}),
+            ask=("SEND", "ATOMIC_WRITE"),
+        )
+        yield replace(
+            self._flush(
+                qpt, "flush-only-right", {"type": FLUSH_GLOBAL, "with": ACCESS_FLUSH_GLOBAL, "alone": 1}
+            ),
+            says="the operation is executed on a region that has no other right",
+            expect=Expect(ACCESS, errata=("KEY-RIGHTS",)),
+        )
 
     def _answers(self, qpt):
         """The memory of an answer may be checked before the request is sent or when the answer arrives."""

@@ -151,6 +151,7 @@ class Objects(Suite):
                 yield self._mw(qpt, case, "mw_as_lkey", BOUND, {"tag": tag}, says, "LOC_PROT_ERR")
             says = "a window is bound, reached and invalidated with each small value in its key's low byte"
             yield self._mw(qpt, "low-bytes", "mw_tags", MW_NEW_KEY, {}, says, None, ("MW-KEY",), posts=LOCAL)
+            yield from self._enough(qpt)
         for case, kind in (("region", 0), ("type-1", 1), ("other-qp", 2), ("nothing", 3)):
             says = "LOCAL_INV completes with IBV_WC_MW_BIND_ERR, and a window of another QP stays bound"
             args = (INVALIDATED, {"kind": kind}, says, "MW_BIND_ERR", ("INV-WHAT",))
@@ -174,6 +175,23 @@ class Objects(Suite):
                 "the window", "the rkey of before"
             )
             yield self._mw(qpt, case, "mw_type_1", clause, args, says, errata=("MW-REBIND",), kind=1)
+
+    def _enough(self, qpt):
+        says = "the operation is executed through a window with the one right that it needs"
+        for kind in (1, 2):
+            for name, access in (("ATOMIC_FETCH_AND_ADD", REMOTE_ATOMIC), ("ATOMIC_WRITE", REMOTE_WRITE)):
+                case = f"only-right-{self.tables.operation(name).short}{'-type-1' if kind == 1 else ''}"
+                args = (
+                    {"type": kind, "access": access, "wr": int(name == "ATOMIC_WRITE")},
+                    says,
+                    None,
+                    ("MW-RIGHTS",),
+                )
+                yield replace(
+                    self._mw(qpt, case, "mw_enough", MW_ACCESS, *args, kind=kind),
+                    wrs=(self.work(name, qpt),),
+                    ask=("SEND", name) if name == "ATOMIC_WRITE" else ("SEND",),
+                )
 
     def _mw(
         self,

@@ -24,7 +24,16 @@ static void close_two(struct bench *b, struct link *other)
 	bench_close(b);
 }
 
-/* A message for a QP in RTR establishes the communication. */
+/* Later messages establish nothing. */
+static bool established_once(struct kit *k)
+{
+	kit_expect_state(k, k->l->qp, IBV_QPS_RTR);
+	if (KIT_GOOD(k) && !kit_holds(k, !end_async_ready(k->r->dut.requester.ctx, 0)))
+		KIT_FAULT(k, "a second asynchronous event came for a QP in RTR");
+	return KIT_GOOD(k);
+}
+
+/* The first message for a QP in RTR establishes the communication. */
 static void async_established(struct kit *k)
 {
 	const struct link_opts opts = {.short_of = 1};
@@ -33,7 +42,8 @@ static void async_established(struct kit *k)
 	int ret;
 
 	if (open_two(k, &b, &other, &opts) && bench_put(&b, &other, 1) && bench_put(&b, k->l, 2) &&
-	    bench_empty(&b) && kit_expect_async(k, k->r->dut.requester.ctx, IBV_EVENT_COMM_EST, k->l->qp)) {
+	    bench_empty(&b) && kit_expect_async(k, k->r->dut.requester.ctx, IBV_EVENT_COMM_EST, k->l->qp) &&
+	    bench_put(&b, k->l, 1) && bench_empty(&b) && established_once(k)) {
 		ret = link_go_on(k->l);
 		if (ret)
 			KIT_FAULT(k, "%s failed with %s", k->l->step, errno_name(ret));

@@ -236,6 +236,19 @@ static void deliver(struct faulted *f, const struct layout *l)
 	judge(f, l, &wc, plain);
 }
 
+/*
+ * Three packets, of which the second one needs an absent page, and the short third one none if it takes the place of
+ * the second.
+ */
+static void deliver_packets(struct faulted *f)
+{
+	const uint32_t mtu = 128u << f->k->r->dut.mtu;
+	const struct layout l = {{{true, 0x1000, mtu + 20}, {false, 0x18f00, mtu}}, 2 * mtu + 10};
+
+	if (!grh(f) && l.bytes <= PAGE)
+		deliver(f, &l);
+}
+
 static void paged_receives(struct kit *k)
 {
 	struct faulted f = {.k = k};
@@ -245,6 +258,8 @@ static void paged_receives(struct kit *k)
 			f.want[i] = f.paged[i] = (uint8_t)(i * 5 + i / PAGE);
 		for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]) && KIT_GOOD(k); i++)
 			deliver(&f, &layouts[i]);
+		if (KIT_GOOD(k))
+			deliver_packets(&f);
 	}
 	tear_down(&f);
 }

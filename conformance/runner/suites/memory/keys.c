@@ -72,14 +72,39 @@ static void aim(struct ibv_send_wr *wr, const uint8_t *at, uint32_t rkey)
 	}
 }
 
+/* ibv_post_send() has no ATOMIC_WRITE. */
+static bool make_link(struct kit *k)
+{
+	return kit_link(k, k->cell->wr[0].op == IBV_WR_ATOMIC_WRITE ? API_WR : API_POST, NULL);
+}
+
+static int write_atomically(struct kit *k, const uint8_t *at, uint32_t rkey, uint64_t wr_id)
+{
+	static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+	struct link *l = k->l;
+
+	log_call(&k->res->log, "ibv_wr_start(qpx), ibv_wr_atomic_write(qpx, rkey, remote_addr, bytes), "
+			       "ibv_wr_complete(qpx)");
+	end_push();
+	ibv_wr_start(l->qpx);
+	l->qpx->wr_id = wr_id;
+	l->qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_atomic_write(l->qpx, rkey, (uintptr_t)at, bytes);
+	if (l->qpt == IBV_QPT_XRC_SEND)
+		ibv_wr_set_xrc_srqn(l->qpx, l->srqn);
+	return ibv_wr_complete(l->qpx);
+}
+
 /* Posts the request of the cell to an address. Returns its wr_id, or 0 and a fault. */
 static uint64_t post_to(struct kit *k, const uint8_t *at, uint32_t rkey)
 {
 	static struct plan plan;
-	struct ibv_send_wr wr;
-	int ret = plan_wr(&plan, k->l, &k->cell->wr[0], 0, k->r->seed);
+	struct ibv_send_wr wr = {.wr_id = 0xa7};
+	int ret;
 
-	if (!ret) {
+	if (k->cell->wr[0].op == IBV_WR_ATOMIC_WRITE) {
+		ret = write_atomically(k, at, rkey, wr.wr_id);
+	} else if (!(ret = plan_wr(&plan, k->l, &k->cell->wr[0], 0, k->r->seed))) {
 		kit_list(k, &plan, 1, &wr);
 		aim(&wr, at, rkey);
 		ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
@@ -101,8 +126,7 @@ static void refused_remotely(struct kit *k, struct ibv_pd *pd, int access)
 {
 	struct region r = {0};
 
-	if (kit_link(k, API_POST, NULL) && make_region(k, &r, pd, access) &&
-	    reach(k, r.buf, r.mr->rkey, k->cell->status))
+	if (make_link(k) && make_region(k, &r, pd, access) && reach(k, r.buf, r.mr->rkey, k->cell->status))
 		judge_untouched(k, &r);
 	drop_region(&r);
 }
@@ -111,6 +135,16 @@ static void refused_remotely(struct kit *k, struct ibv_pd *pd, int access)
 static void key_right(struct kit *k)
 {
 	refused_remotely(k, k->r->dut.responder.pd, all_access & ~kit_arg(k, "without", 0));
+}
+
+/* The region has the access flags that the operation needs, and no others. */
+static void key_enough(struct kit *k)
+{
+	struct region r = {0};
+
+	if (make_link(k) && make_region(k, &r, k->r->dut.responder.pd, kit_arg(k, "access", 0)))
+		reach(k, r.buf, r.mr->rkey, IBV_WC_SUCCESS);
+	drop_region(&r);
 }
 
 /* One byte before or after the region, at an address where an atomic may be. */
@@ -240,7 +274,8 @@ static int post_flush(struct kit *k, const struct region *r, size_t len)
 static bool flush_region(struct kit *k, struct region *r)
 {
 	return kit_link(k, API_WR, NULL) &&
-	       make_region(k, r, k->r->dut.responder.pd, all_access | kit_arg(k, "with", 0));
+	       make_region(k, r, k->r->dut.responder.pd,
+			   (kit_arg(k, "alone", 0) ? 0 : all_access) | kit_arg(k, "with", 0));
 }
 
 /* FLUSH to a region with or without the access flag of this placement type, of a range or of the whole region. */
@@ -393,8 +428,17 @@ static void zero_based(struct kit *k)
 }
 
 const struct scenario key_scenarios[] = {
-	{"key_right", key_right},   {"flush_right", flush_right},     {"flush_long", flush_long},
-	{"key_range", key_range},   {"key_other_pd", key_other_pd},   {"key_qp_right", key_qp_right},
-	{"key_dereg", key_dereg},   {"local_key", local_key},         {"answer_key", answer_key},
-	{"zero_based", zero_based}, {"write_imm_key", write_imm_key}, {NULL, NULL},
+	{"key_right", key_right},
+	{"key_enough", key_enough},
+	{"flush_right", flush_right},
+	{"flush_long", flush_long},
+	{"key_range", key_range},
+	{"key_other_pd", key_other_pd},
+	{"key_qp_right", key_qp_right},
+	{"key_dereg", key_dereg},
+	{"local_key", local_key},
+	{"answer_key", answer_key},
+	{"zero_based", zero_based},
+	{"write_imm_key", write_imm_key},
+	{NULL, NULL},
 };

@@ -129,6 +129,10 @@ static void mw_send_inv_region(struct kit *k)
 	KIT_CHECK(k, wc.status != IBV_WC_SUCCESS && wc.status != IBV_WC_WR_FLUSH_ERR,
 		  "the receive has status %s, expected an error of its own",
 		  value_name(status_names, wc.status));
+	/* IBTA 11.6.2: these two are about the memory of a WRITE, a READ or an atomic */
+	KIT_CHECK(k, wc.status != IBV_WC_LOC_ACCESS_ERR && wc.status != IBV_WC_REM_ACCESS_ERR,
+		  "the receive has status %s, which is that of another operation",
+		  value_name(status_names, wc.status));
 	if (!kit_wait(k, l, l->cq, &wc))
 		return;
 	KIT_CHECK(k, wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_RETRY_EXC_ERR,

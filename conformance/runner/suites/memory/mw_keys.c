@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The keys of memory windows: old and new ones, every low byte, and one that is not for local memory. */
+/* The keys of memory windows: old and new ones, every low byte, one that is not for local memory, and one right alone. */
+#include <string.h>
+
 #include "suites/memory/mw_kit.h"
 
 /* The key from before the bind is invalid. */
@@ -70,10 +72,83 @@ static void mw_as_lkey(struct kit *k)
 	mw_free(k, mw);
 }
 
+/* Binds the window, of either type, for this access. */
+static bool bind_for(struct kit *k, struct ibv_mw *mw, int access)
+{
+	struct bind b = mw_usual(k->l);
+	struct ibv_mw_bind bind = {.wr_id = 0x71b, .send_flags = IBV_SEND_SIGNALED};
+	int ret;
+
+	b.access = access;
+	if (mw->type == IBV_MW_TYPE_2)
+		return mw_bind(k, mw, &b);
+	bind.bind_info = (struct ibv_mw_bind_info){b.mr, b.addr, b.len, b.access};
+	ret = ibv_bind_mw(k->l->peer, mw, &bind);
+	if (ret)
+		KIT_FAULT(k, "ibv_bind_mw failed with %s", errno_name(ret));
+	return !ret && kit_expect(k, k->l, k->l->peer_cq, k->l->peer, 0x71b, IBV_WC_SUCCESS);
+}
+
+/* FETCH_ADD of 1 to the first word of the window. */
+static int post_add(struct kit *k, const struct ibv_mw *mw, uint8_t *to)
+{
+	struct link *l = k->l;
+	uint8_t *from = mw_fresh(l);
+	struct ibv_sge sge = {(uintptr_t)from, MW_PROBE, l->local.mr->lkey};
+	struct ibv_send_wr wr = kit_wr(0x3041, IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
+	uint64_t word;
+
+	memcpy(&word, arena_shadow(&l->target, to), sizeof(word));
+	memcpy(arena_shadow(&l->local, from), &word, sizeof(word));
+	word++;
+	memcpy(arena_shadow(&l->target, to), &word, sizeof(word));
+	wr.wr.atomic.remote_addr = (uintptr_t)to;
+	wr.wr.atomic.rkey = mw->rkey;
+	wr.wr.atomic.compare_add = 1;
+	return kit_post(k, l->qp, l->peer, &wr, NULL);
+}
+
+static int post_atomic_write(struct kit *k, const struct ibv_mw *mw, uint8_t *to)
+{
+	static const uint8_t bytes[MW_PROBE] = {8, 7, 6, 5, 4, 3, 2, 1};
+	struct link *l = k->l;
+
+	memcpy(arena_shadow(&l->target, to), bytes, sizeof(bytes));
+	log_call(&k->res->log, "ibv_wr_start(qpx), ibv_wr_atomic_write(qpx, rkey, remote_addr, bytes), "
+			       "ibv_wr_complete(qpx)");
+	end_push();
+	ibv_wr_start(l->qpx);
+	l->qpx->wr_id = 0x3041;
+	l->qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_atomic_write(l->qpx, mw->rkey, (uintptr_t)to, bytes);
+	return ibv_wr_complete(l->qpx);
+}
+
+static bool change_word(struct kit *k, const struct ibv_mw *mw)
+{
+	struct link *l = k->l;
+	uint8_t *to = l->target.base + MW_START;
+	int ret = kit_arg(k, "wr", 0) ? post_atomic_write(k, mw, to) : post_add(k, mw, to);
+
+	if (ret)
+		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+	return !ret && kit_expect(k, l, l->cq, l->qp, 0x3041, IBV_WC_SUCCESS);
+}
+
+/* The window gives the one right that the operation needs. */
+static void mw_enough(struct kit *k)
+{
+	struct ibv_mw *mw = mw_new(k, NULL, kit_arg(k, "type", 2) == 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+
+	if (mw && bind_for(k, mw, kit_arg(k, "access", 0)) && change_word(k, mw)) {
+		end_sync();
+		arena_judge(&k->res->verdict, &k->l->target);
+		arena_judge(&k->res->verdict, &k->l->local);
+	}
+	mw_free(k, mw);
+}
+
 const struct scenario window_key_scenarios[] = {
-	{"mw_old_key", mw_old_key},
-	{"mw_new_key", mw_new_key},
-	{"mw_tags", mw_tags},
-	{"mw_as_lkey", mw_as_lkey},
-	{NULL, NULL},
+	{"mw_old_key", mw_old_key}, {"mw_new_key", mw_new_key}, {"mw_tags", mw_tags},
+	{"mw_as_lkey", mw_as_lkey}, {"mw_enough", mw_enough},   {NULL, NULL},
 };

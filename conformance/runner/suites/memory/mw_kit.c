@@ -15,7 +15,7 @@ struct ibv_mw *mw_new(struct kit *k, struct ibv_pd *pd, enum ibv_mw_type type)
 	struct ibv_mw *mw;
 
 	opts.cq_ex = kit_arg(k, "ex", 0);
-	if (!kit_link(k, API_POST, &opts))
+	if (!kit_link(k, kit_arg(k, "wr", 0) ? API_WR : API_POST, &opts))
 		return NULL;
 	arena_reset(&k->l->local);
 	arena_reset(&k->l->target);

@@ -348,6 +348,22 @@ static bool put_longer(struct packet_qp *t)
 	return port_put(&t->port, &f);
 }
 
+/* The first packet that comes back from an unreliable connection is one that was posted there. */
+static bool is_unanswered(struct packet_qp *t)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS, .sq_psn = 0x4711};
+	struct ibv_send_wr wr = kit_wr(0x5e, IBV_WR_SEND, NULL), *bad;
+	int ret = ibv_modify_qp(t->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	struct packet got;
+
+	ret = ret ? ret : ibv_post_send(t->qp, &wr, &bad);
+	if (ret)
+		KIT_FAULT(t->k, "a SEND of the QP under test: %s", errno_name(ret));
+	else if (port_get(&t->port, &got) && got.opcode != pqp_op(t, HCASIM_BTH_CODE_SEND_ONLY))
+		KIT_FAULT(t->k, "a packet was answered with opcode 0x%x, PSN 0x%x", got.opcode, got.psn);
+	return KIT_GOOD(t->k);
+}
+
 /* Each packet is executed. */
 static void packet_harmless(struct kit *k)
 {
@@ -370,6 +386,8 @@ static void packet_harmless(struct kit *k)
 		if (!is_taken(&t, t.data))
 			KIT_FAULT(k, "a packet in a longer frame was not taken");
 	}
+	if (KIT_GOOD(k) && t.qp && t.qpt == IBV_QPT_UC)
+		is_unanswered(&t);
 	pqp_close(&t);
 }
 

@@ -319,6 +319,12 @@ static const struct refusal refusals[] = {
 	 2,
 	 INV,
 	 .kind = XRC},
+	{"the domain's first SRQ in the middle of a WRITE for the other",
+	 {{.code = OP(RDMA_WRITE_FIRST), .len = PQP_MTU, .dmalen = 3 * PQP_MTU, .other_srq = true},
+	  {.code = OP(RDMA_WRITE_MIDDLE), .len = PQP_MTU}},
+	 2,
+	 INV,
+	 .kind = XRC},
 	{"another SRQ in the last packet",
 	 {{.code = OP(SEND_FIRST), .len = PQP_MTU}, {.code = OP(SEND_LAST), .len = 4, .srqn = 0x40}},
 	 2,
@@ -357,18 +363,22 @@ static bool is_refused(struct packet_qp *t, const struct refusal *r)
 	const enum ibv_event_type type =
 		r->nak == HCASIM_NAK_INV_REQ ? IBV_EVENT_QP_REQ_ERR : IBV_EVENT_QP_ACCESS_ERR;
 	struct ibv_context *ctx = t->k->r->dut.responder.ctx;
+	/* a receive that the request does not take is flushed; in an SRQ it would stay */
+	bool spare = !r->receive && r->nak == HCASIM_NAK_REM_ACCESS && !t->srq;
 	uint32_t slot = pqp_slot(t) - t->want;
 	struct ibv_wc wc;
 
 	kit_drain_async(ctx);
-	if ((r->receive && !pqp_receive(t, PQP_SLOT)) || !send_steps(t, r) || !pqp_nak(t, r->nak, t->psn - 1))
+	if (((r->receive || spare) && !pqp_receive(t, PQP_SLOT)) || !send_steps(t, r) ||
+	    !pqp_nak(t, r->nak, t->psn - 1))
 		return false;
 	if (r->receive) {
 		if (!pqp_received(t, r->status, 0, &wc))
 			return false;
 		end_sync();
 		memcpy(t->want + slot, t->mem + slot, PQP_SLOT); /* undefined */
-	} else if (!kit_expect_async(t->k, ctx, type, t->qp)) {
+	} else if (!kit_expect_async(t->k, ctx, type, t->qp) ||
+		   (spare && !pqp_received(t, IBV_WC_WR_FLUSH_ERR, 0, &wc))) {
 		return false;
 	}
 	kit_expect_state(t->k, t->qp, IBV_QPS_ERR);

@@ -61,6 +61,9 @@ static bool repeated_writes(struct packet_qp *t)
 	p.psn--;
 	if (!pqp_send(t, &p) || !pqp_ack(t, next - 1))
 		return false;
+	p.srqn ^= 0x40; /* the SRQ that it was for may be gone (XRC) */
+	if (!pqp_send(t, &p) || !pqp_ack(t, next - 1))
+		return false;
 	t->psn = next;
 	return write_acked(t, 120, 1);
 }

@@ -88,6 +88,44 @@ static bool miss(struct packet_qp *t)
 	return pqp_send(t, &p) && carry(t);
 }
 
+/* Sends a packet of a message that must not arrive. */
+static bool send_part(struct packet_qp *t, uint8_t code, uint32_t len)
+{
+	struct packet p = pqp_packet(t, code, len);
+
+	return pqp_send(t, &p);
+}
+
+/* A SEND of one packet, which must arrive. */
+static bool carry_one(struct packet_qp *t)
+{
+	const struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, 100);
+
+	memcpy(pqp_slot(t), t->data, 100);
+	return pqp_send(t, &p) && arrives(t, 100);
+}
+
+/* What comes behind a fault in the middle of a message does not go on with it, whatever its PSN is. */
+static bool go_on(struct packet_qp *t)
+{
+	if (!pqp_receive(t, PQP_SLOT) || !send_part(t, HCASIM_BTH_CODE_SEND_FIRST, PQP_MTU))
+		return false;
+	t->psn = (t->psn + 1) & HCASIM_PSN_MASK; /* the second one of four is lost */
+	if (!send_part(t, HCASIM_BTH_CODE_SEND_MIDDLE, PQP_MTU) ||
+	    !send_part(t, HCASIM_BTH_CODE_SEND_LAST, TAIL) || !carry(t))
+		return false;
+	/* the second one comes twice; there is room for both */
+	if (!pqp_receive(t, PQP_SLOT + TAIL) || !send_part(t, HCASIM_BTH_CODE_SEND_FIRST, PQP_MTU) ||
+	    !send_part(t, HCASIM_BTH_CODE_SEND_MIDDLE, PQP_MTU))
+		return false;
+	t->psn = (t->psn - 1) & HCASIM_PSN_MASK;
+	if (!send_part(t, HCASIM_BTH_CODE_SEND_MIDDLE, PQP_MTU) ||
+	    !send_part(t, HCASIM_BTH_CODE_SEND_LAST, TAIL) || !carry(t))
+		return false;
+	/* the second one does not fit; without it the last one would */
+	return pqp_receive(t, PQP_MTU + TAIL) && send_message(t, send_codes, 0, NULL) && carry_one(t);
+}
+
 /* A message begins before the last one ended; one with an unexpected PSN; one that does not fit. */
 static bool disorder(struct packet_qp *t)
 {
@@ -103,9 +141,22 @@ static bool disorder(struct packet_qp *t)
 		return false;
 	if (!pqp_receive(t, WHOLE - 1) || !send_message(t, send_codes, 0, NULL))
 		return false;
-	p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, 100);
-	memcpy(pqp_slot(t), t->data, 100);
-	return pqp_send(t, &p) && arrives(t, 100) && pqp_receive(t, WHOLE) && carry(t);
+	return carry_one(t) && pqp_receive(t, WHOLE) && carry(t);
+}
+
+/* A WRITE of three packets that ends one byte behind the region. */
+static bool write_beyond(struct packet_qp *t)
+{
+	bool good = true;
+
+	for (unsigned int i = 0; i < PACKETS && good; i++) {
+		struct packet p = pqp_packet(t, write_codes[i], i < PACKETS - 1 ? PQP_MTU : TAIL);
+
+		p.va += PQP_SIZE - WHOLE + 1;
+		p.dmalen = WHOLE;
+		good = pqp_send(t, &p);
+	}
+	return good;
 }
 
 /* WRITEs that may not be executed change nothing, and the QP goes on. */
@@ -125,7 +176,7 @@ static bool refuse(struct packet_qp *t)
 	if (!pqp_send(t, &p))
 		return false;
 	p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, PQP_MTU + 4);
-	return pqp_send(t, &p) && pqp_receive(t, PQP_SLOT) && carry(t);
+	return pqp_send(t, &p) && write_beyond(t) && pqp_receive(t, PQP_SLOT) && carry(t);
 }
 
 /* A whole WRITE with immediate, of three packets and of one, and one that finds no receive. */
@@ -151,7 +202,7 @@ static void packet_lost(struct kit *k)
 {
 	static struct packet_qp t;
 
-	if (pqp_open(k, &t) && lose(&t) && miss(&t) && disorder(&t) && writes(&t) && refuse(&t))
+	if (pqp_open(k, &t) && lose(&t) && miss(&t) && disorder(&t) && go_on(&t) && writes(&t) && refuse(&t))
 		pqp_judge_memory(&t);
 	if (KIT_GOOD(k) && t.qp)
 		kit_expect_state(k, t.qp, IBV_QPS_RTR);
@@ -204,7 +255,7 @@ static bool too_long(struct packet_qp *t)
 
 	p.payload = bytes;
 	p.len = sizeof(bytes);
-	return pqp_receive(t, PQP_SLOT) && port_send(&t->port, &p);
+	return pqp_receive(t, 5000) && port_send(&t->port, &p); /* it would fit */
 }
 
 /* Datagrams of several lengths; without a receive; into one that is too short; in a receive that is just long enough. */

@@ -229,6 +229,54 @@ static bool up_again(struct kit *k)
 	return up;
 }
 
+static bool next_event(struct kit *k, unsigned int timeout_ms, struct ibv_async_event *event)
+{
+	while (kit_next_async(k->r->dut.responder.ctx, timeout_ms, event))
+		if (event->event_type != IBV_EVENT_COMM_EST)
+			return true;
+	return false;
+}
+
+/* The receiver's QP has failed, with one event: that of its SRQ, or of the key if that is wrong, too. */
+static bool failed_once(struct kit *k, bool bad_key)
+{
+	struct ibv_async_event event;
+
+	if (!next_event(k, k->r->dut.timeout_ms, &event) || event.element.qp != k->l->peer ||
+	    (event.event_type != IBV_EVENT_QP_FATAL &&
+	     !(bad_key && event.event_type == IBV_EVENT_QP_ACCESS_ERR))) {
+		KIT_FAULT(k, "the asynchronous event of the receiver's QP did not come");
+		return false;
+	}
+	seen(k->res, "event '%s'; ", ibv_event_type_str(event.event_type));
+	kit_expect_state(k, k->l->peer, IBV_QPS_ERR);
+	if (KIT_GOOD(k) && next_event(k, 0, &event))
+		KIT_FAULT(k, "the asynchronous event '%s' came after that of the same fault",
+			  ibv_event_type_str(event.event_type));
+	return KIT_GOOD(k);
+}
+
+/* A WRITE with immediate for a failed SRQ, with a key that is none: either is refused, and nothing is written. */
+static void write_failed(struct kit *k, struct target *t)
+{
+	struct link *l = k->l;
+	struct ibv_sge sge = {(uintptr_t)l->local.base, LEN, l->local.mr->lkey};
+	struct ibv_send_wr wr = kit_wr(0x584c2, IBV_WR_RDMA_WRITE_WITH_IMM, &sge);
+	struct ibv_wc wc;
+
+	kit_drain_async(k->r->dut.responder.ctx);
+	wr.qp_type.xrc.remote_srqn = t->srqn;
+	wr.wr.rdma.remote_addr = (uintptr_t)t->buf + 2048;
+	wr.wr.rdma.rkey = t->mr->rkey ^ 0x5500;
+	KIT_CHECK(k, !kit_post(k, l->qp, l->peer, &wr, NULL), "posting was refused");
+	if (!kit_wait(k, l, l->cq, &wc))
+		return;
+	KIT_CHECK(k, wc.status == IBV_WC_REM_OP_ERR || wc.status == IBV_WC_REM_ACCESS_ERR,
+		  "a WRITE to a failed SRQ has status %s, expected REM_OP_ERR or REM_ACCESS_ERR",
+		  value_name(status_names, wc.status));
+	failed_once(k, true);
+}
+
 /*
  * An SRQ whose CQ is overrun takes no messages any more, though receives are left in it: that is no lack of them, which
  * would be RNR. Those of other SRQs arrive, also through the QPs to which nothing was sent before.
@@ -247,8 +295,9 @@ static void xrc_overrun(struct kit *k)
 		if (KIT_GOOD(k))
 			kit_alive(k, &idle);
 		kit_drain_async(k->r->dut.responder.ctx);
-		if (KIT_GOOD(k) && request(k, IBV_WR_SEND, t.srqn, NULL, 0, k->cell->status))
-			kit_expect_state(k, k->l->peer, IBV_QPS_ERR);
+		if (KIT_GOOD(k) && request(k, IBV_WR_SEND, t.srqn, NULL, 0, k->cell->status) &&
+		    failed_once(k, false) && up_again(k))
+			write_failed(k, &t);
 	}
 	link_destroy(&idle);
 	destroy(&t);
