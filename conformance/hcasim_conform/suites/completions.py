@@ -84,6 +84,9 @@ EVENTS = (
 MIX = ("RDMA_WRITE", "SEND_WITH_IMM", "RDMA_READ", "SEND", "RDMA_WRITE_WITH_IMM", "ATOMIC_FETCH_AND_ADD")
 
 
+FULL = "no CQ has an error while that of a QP's requests is full and its receives complete into another one"
+
+
 class Completions(Suite):
     def cases(self):
         for kind in KINDS:
@@ -133,15 +136,20 @@ class Completions(Suite):
 
     def _events(self):
         for case, scenario, event, status, says in EVENTS:
-            yield Case(
-                suite="async",
-                qpt="RC",
-                case=case,
-                scenario=scenario,
-                says=f"IBV_EVENT_{event} {says}",
-                expect=Expect(ASYNC + event, level="SHOULD", errata=("ASYNC-WHEN",), status=status),
-                args={"access": int(case == "access")},
-            )
+            yield self._event(case, scenario, event, status, f"IBV_EVENT_{event} {says}")
+        yield self._event("full", "async_full", "CQ_ERR", None, FULL)
+
+    @staticmethod
+    def _event(case, scenario, event, status, says):
+        return Case(
+            suite="async",
+            qpt="RC",
+            case=case,
+            scenario=scenario,
+            says=says,
+            expect=Expect(ASYNC + event, level="SHOULD", errata=("ASYNC-WHEN",), status=status),
+            args={"access": int(case == "access")},
+        )
 
     def _kind(self, case, scenario, clause, level, errata, both, says):
         for ex in (0, 1) if both else (1 if scenario.startswith("batch") else 0,):

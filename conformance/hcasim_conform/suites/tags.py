@@ -17,6 +17,7 @@ class Tags(Suite):
         yield from self._messages()
         yield from self._rendezvous()
         yield from self._operations()
+        yield from self._places()
 
     def _matches(self):
         whole = -1
@@ -43,6 +44,11 @@ class Tags(Suite):
         for length in (0, 1, 200):
             yield self._case(f"bytes-{length}", "tag_match", f"{TEXT}single", one, length=length, **same)
         yield self._case(f"bytes-{LONG}", "tag_match", f"{TEXT}two", two, length=LONG, **same)
+        says = "the first of two completions counts no byte, the second has no tag"
+        args = {"length": LONG, "info": 1, **same}
+        yield self._case("match-info", "tag_match", f"{TEXT}two", says, ("TM-INFO",), **args)
+        says = "a message to a QP with a send queue of its own matches like any other"
+        yield self._case("match-own_sends", "tag_match", mask, says, ("TM-SENDS",), own_sends=1, **same)
         says = "data is scattered over the SGEs of the buffer"
         yield self._case("sge-2", "tag_match", f"{TEXT}skip", says, length=LONG, two=1, **same)
         yield self._case("sge-2-short", "tag_match", f"{TEXT}skip", says, length=99, two=1, **same)
@@ -69,6 +75,8 @@ class Tags(Suite):
             ("eager-short", EAGER, TMH - 1, ("TM-NO-TAG",)),
             ("rndv-short", RNDV, BOTH - 1, ("TM-NO-TAG",)),
             ("rndv-long", RNDV, LONG, ("TM-NO-TAG",)),
+            ("no_tag-40", 0, BOTH + 8, ()),
+            ("rndv-over", RNDV, 0, ("TM-NO-TAG",)),  # one byte more than max_rndv_hdr_size
         ):
             yield self._case(
                 case,
@@ -84,6 +92,11 @@ class Tags(Suite):
         says = "the device reads the data, and then sends IBV_TMH_FIN with the headers of the request"
         for length in (1, 1000, LONG):
             yield self._case(f"rndv-{length}", "tag_rendezvous", f"{TEXT}fin", says, length=length)
+        says = "the first of two completions counts no byte, the second has no tag"
+        yield self._case("rndv-info", "tag_rendezvous", f"{TEXT}two", says, ("TM-INFO",), info=1)
+        says = "a request with further bytes behind its headers, as many as max_rndv_hdr_size allows, is served like any other"
+        yield self._case("rndv-meta", "tag_rendezvous", f"{TEXT}fin", says, meta=1)
+        yield self._case("rndv-longest", "tag_rendezvous", f"{TEXT}fin", says, longest=1)
         says = "more requests at a time than a device serves at once: each is matched, read and answered, in order, twice"
         yield self._case("rndv-many", "tag_rendezvous_many", f"{TEXT}fin", says)
         says = "QPs that go to RESET while requests are served forget them; the next ones are matched, read and answered"
@@ -163,8 +176,26 @@ class Tags(Suite):
             says = f"IBV_WC_{own} for the entry, IBV_WC_{peers} for the sender, and room for another entry"
             yield self._case(case, "tag_fails", f"{create}max_num_tags", says, limits, own, **args)
 
+    def _places(self):
+        says = "a CQ that is full, and is polled, has room for as many completions again, every time"
+        yield self._case("small-cq", "tag_small_cq", f"{TEXT}no-tag", says, ("TM-NO-TAG",))
+        says = "an entry whose pages the device does not have is taken before another one with the same tag"
+        yield self._case(
+            "absent", "tag_absent", f"{TEXT}order", says, needs=("on_demand/RC/SRQ_RECV",), sent_again=1
+        )
+        says = "several queues with a tag list, and then as many XRC domains with a QP each, are created"
+        needs = ("operations/XRC_SEND",)
+        yield self._case(
+            "numbers",
+            "tag_numbers",
+            "ibv_create_srq_ex/DESCRIPTION/max_num_tags",
+            says,
+            ("TM-LIMITS",),
+            needs=needs,
+        )
+
     @staticmethod
-    def _case(case, scenario, clause, says, errata=(), status=None, level=None, **args):
+    def _case(case, scenario, clause, says, errata=(), status=None, level=None, needs=(), **args):
         return Case(
             suite="tags",
             qpt="RC",
@@ -173,5 +204,5 @@ class Tags(Suite):
             says=says,
             expect=Expect(clause, errata=tuple(errata), status=status, **({"level": level} if level else {})),
             args=args,
-            needs=("tag_matching",),
+            needs=("tag_matching", *needs),
         )

@@ -43,6 +43,7 @@ extern const struct scenario srq_edge_scenarios[];
 extern const struct scenario srq_create_scenarios[];
 extern const struct scenario tag_scenarios[];
 extern const struct scenario tag_edge_scenarios[];
+extern const struct scenario tag_place_scenarios[];
 extern const struct scenario tag_operation_scenarios[];
 extern const struct scenario work_queue_scenarios[];
 extern const struct scenario wq_namesake_scenarios[];

@@ -273,6 +273,51 @@ static void wallclock_batch(struct kit *k, struct bench *b, const struct clocks 
 	}
 }
 
+#define FULL 4
+
+/* WRITEs of no byte, each with a completion; the device has had a command after them. */
+static bool send_all(struct kit *k, int num)
+{
+	struct ibv_send_wr wr = kit_wr(0, IBV_WR_RDMA_WRITE, NULL);
+	int ret = 0;
+
+	for (int i = 0; i < num && !ret; i++) {
+		wr.wr_id = i;
+		ret = kit_post(k, k->l->qp, k->l->peer, &wr, NULL);
+	}
+	if (ret)
+		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+	else
+		kit_expect_state(k, k->l->qp, IBV_QPS_RTS);
+	return KIT_GOOD(k);
+}
+
+/* The CQ of a QP's requests is full, and stays so while messages come to its receives, in another CQ: nothing overruns. */
+static void async_full(struct kit *k)
+{
+	struct ibv_context *ctx = k->r->dut.requester.ctx;
+	struct ibv_cq *full = ibv_create_cq(ctx, FULL, NULL, NULL, 0);
+	const struct link_opts opts = {.cq = full, .sq_depth = full ? full->cqe : 0};
+	struct ibv_async_event event;
+	struct bench b = {.k = k};
+
+	KIT_CHECK(k, full, "ibv_create_cq failed with %s", errno_name(errno));
+	if (bench_open(&b, k, 64) && bench_link(&b, k->l, &opts) && send_all(k, full->cqe)) {
+		kit_drain_async(ctx);
+		for (int i = 0; i < 4 && KIT_GOOD(k); i++)
+			(void)(bench_put(&b, k->l, 3) && bench_empty(&b));
+		while (KIT_GOOD(k) && kit_next_async(ctx, 0, &event))
+			if (!kit_holds(k, event.event_type == IBV_EVENT_COMM_EST))
+				KIT_FAULT(k, "the asynchronous event '%s' came",
+					  ibv_event_type_str(event.event_type));
+		for (int i = 0; i < full->cqe && KIT_GOOD(k); i++)
+			kit_expect(k, k->l, full, k->l->qp, i, IBV_WC_SUCCESS);
+	}
+	link_destroy(k->l);
+	bench_close(&b);
+	ibv_destroy_cq(full);
+}
+
 /* The wall clock of each completion, of several batches. */
 static void wallclock(struct kit *k)
 {
@@ -312,6 +357,7 @@ const struct scenario async_scenarios[] = {
 	{"async_drained", async_drained},
 	{"async_refused", async_refused},
 	{"async_overrun", async_overrun},
+	{"async_full", async_full},
 	{"wallclock", wallclock},
 	{NULL, NULL},
 };

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /* Atomics on 64 bits: carries over each byte, and a difference in any one byte. */
+#include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "suites/kit.h"
 
 #define WORD 4096 /* offset of the word */
+#define PAGE 4096
 
 struct step {
 	uint64_t before, add; /* FETCH_ADD; CMP_SWP: the value that is stored */
@@ -86,6 +89,60 @@ static bool comparisons(struct kit *k)
 	return good;
 }
 
+/* An addition to the last word of a region, behind which nothing is mapped if it is of this process. */
+static bool add_to_end(struct kit *k, uint8_t *mem, struct ibv_mr *mr)
+{
+	struct link *l = k->l;
+	uint64_t *word = (uint64_t *)(mem + PAGE) - 1;
+	struct ibv_sge sge = {(uintptr_t)l->local.base, 8, l->local.mr->lkey};
+	struct ibv_send_wr wr = kit_wr(0xa71, IBV_WR_ATOMIC_FETCH_AND_ADD, &sge);
+	int ret;
+
+	*word = 40;
+	end_written(word, sizeof(*word));
+	end_push();
+	wr.wr.atomic.remote_addr = (uintptr_t)word;
+	wr.wr.atomic.rkey = mr->rkey;
+	wr.wr.atomic.compare_add = 2;
+	if (l->qpt == IBV_QPT_XRC_SEND)
+		wr.qp_type.xrc.remote_srqn = l->srqn;
+	ret = kit_post(k, l->qp, l->peer, &wr, NULL);
+	if (ret)
+		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+	if (ret || !kit_expect(k, l, l->cq, l->qp, 0xa71, IBV_WC_SUCCESS))
+		return false;
+	end_sync();
+	if (*word != 42)
+		KIT_FAULT(k, "the last word is %llu, expected 42", (unsigned long long)*word);
+	return KIT_GOOD(k);
+}
+
+/* One page; the one behind it is no memory, unless the other process has it. */
+static void last_word(struct kit *k)
+{
+	const bool remote = k->r->dut.remote;
+	struct ibv_pd *pd = k->r->dut.responder.pd;
+	uint8_t *mem =
+		remote ? end_alloc(pd, PAGE)
+		       : mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+
+	KIT_CHECK(k, mem && mem != MAP_FAILED, "no memory");
+	if (!remote)
+		munmap(mem + PAGE, PAGE);
+	mr = ibv_reg_mr(pd, mem, PAGE, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+	if (!mr)
+		KIT_FAULT(k, "ibv_reg_mr failed with %s", errno_name(errno));
+	else
+		add_to_end(k, mem, mr);
+	if (mr)
+		ibv_dereg_mr(mr);
+	if (remote)
+		end_free(mem);
+	else
+		munmap(mem, PAGE);
+}
+
 static void atomic_bytes(struct kit *k)
 {
 	if (!kit_link(k, API_POST, NULL))
@@ -93,8 +150,8 @@ static void atomic_bytes(struct kit *k)
 	arena_reset(&k->l->local);
 	arena_reset(&k->l->target);
 	arena_take(&k->l->target, WORD + 64);
-	if (carries(k))
-		comparisons(k);
+	if (carries(k) && comparisons(k))
+		last_word(k);
 }
 
 const struct scenario atomic_byte_scenarios[] = {

@@ -284,10 +284,14 @@ static void gap_sender(struct kit *k)
 /* ---- Atomics ---- */
 
 #define ADDS 64 /* of each of two QPs */
+#define ROUNDS                                                                                               \
+	6      /* in some of them the region is gone when an atomic's turn comes, in others when it arrives */
+#define WAIT 2 /* receives of each responder */
 
 struct adds {
 	struct kit *k;
-	struct link *l[2];
+	struct link l[2];
+	bool refused[2]; /* an atomic of this link */
 	uint64_t *word;
 	struct ibv_mr *mr;
 	unsigned int good; /* completed with success */
@@ -313,7 +317,7 @@ static bool post_adds(struct adds *t, struct link *l)
 }
 
 /* Those before the region was gone succeed, the next one is refused, the others are flushed. */
-static void collect_adds(struct adds *t, struct link *l)
+static bool collect_adds(struct adds *t, struct link *l, bool *refused)
 {
 	enum ibv_wc_status before = IBV_WC_SUCCESS;
 	struct ibv_wc wc;
@@ -326,49 +330,122 @@ static void collect_adds(struct adds *t, struct link *l)
 			KIT_FAULT(t->k, "completion %u has wr_id %u and status %s after %s", i,
 				  (unsigned int)wc.wr_id, value_name(status_names, wc.status),
 				  value_name(status_names, before));
-			return;
+			return false;
 		}
 		before = wc.status;
 		t->good += !wc.status;
 	}
+	*refused = before != IBV_WC_SUCCESS;
+	return KIT_GOOD(t->k);
+}
+
+/* A responder that has refused one is in ERR, and its receives are flushed. */
+static bool peer_stopped(struct adds *t, struct link *l, bool refused)
+{
+	for (unsigned int i = 0; i < WAIT && refused; i++)
+		if (!kit_expect(t->k, l, l->peer_cq, l->peer, i, IBV_WC_WR_FLUSH_ERR))
+			return false;
+	kit_expect_none(t->k, l, l->peer_cq);
+	if (refused)
+		kit_expect_state(t->k, l->peer, IBV_QPS_ERR);
+	return KIT_GOOD(t->k);
+}
+
+/* There is one event of each of these, in any order. */
+static bool peer_events(struct adds *t)
+{
+	struct ibv_context *ctx = t->k->r->dut.responder.ctx;
+	bool wanted[2] = {t->refused[0], t->refused[1]};
+
+	while (wanted[0] || wanted[1]) {
+		struct ibv_async_event event;
+		unsigned int i;
+
+		if (!kit_next_async(ctx, t->k->r->dut.timeout_ms, &event)) {
+			KIT_FAULT(t->k, "a QP that has refused an atomic has no event");
+			return false;
+		}
+		if (event.event_type == IBV_EVENT_COMM_EST)
+			continue;
+		i = event.element.qp == t->l[1].peer;
+		if (!kit_holds(t->k, event.event_type == IBV_EVENT_QP_ACCESS_ERR && wanted[i] &&
+					     event.element.qp == t->l[i].peer)) {
+			KIT_FAULT(t->k, "the asynchronous event '%s', which nothing caused",
+				  ibv_event_type_str(event.event_type));
+			return false;
+		}
+		wanted[i] = false;
+	}
+	return true;
+}
+
+static bool open_adds(struct adds *t)
+{
+	static const struct link_opts opts = {.sq_depth = ADDS, .rd_atomic = -1};
+	const struct end *other = &t->k->r->dut.responder;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		if (!kit_link_second(t->k, &t->l[i], API_POST, &opts))
+			return false;
+		for (unsigned int n = 0; n < WAIT; n++) {
+			struct ibv_recv_wr wr = {.wr_id = n}, *bad;
+
+			if (ibv_post_recv(t->l[i].peer, &wr, &bad))
+				KIT_FAULT(t->k, "a receive was refused");
+		}
+	}
+	t->word = end_alloc(other->pd, 4096);
+	if (t->word) {
+		*t->word = 0;
+		end_written(t->word, sizeof(*t->word));
+		end_push();
+		t->mr = ibv_reg_mr(other->pd, t->word, 4096,
+				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+	}
+	if (!t->mr)
+		KIT_FAULT(t->k, "ibv_reg_mr: %s", errno_name(errno));
+	kit_drain_async(other->ctx);
+	return KIT_GOOD(t->k);
+}
+
+static void close_adds(struct adds *t)
+{
+	link_destroy(&t->l[0]);
+	link_destroy(&t->l[1]);
+	if (t->mr)
+		ibv_dereg_mr(t->mr);
+	end_free(t->word);
+}
+
+static void run_adds(struct adds *t)
+{
+	if (!post_adds(t, &t->l[0]) || !post_adds(t, &t->l[1]))
+		return;
+	KIT_CHECK(t->k, !ibv_dereg_mr(t->mr), "ibv_dereg_mr failed");
+	t->mr = NULL;
+	for (unsigned int i = 0; i < 2; i++)
+		if (!collect_adds(t, &t->l[i], &t->refused[i]) || !peer_stopped(t, &t->l[i], t->refused[i]))
+			return;
+	if (!peer_events(t))
+		return;
+	end_sync();
+	if (*t->word != t->good)
+		KIT_FAULT(t->k, "%u additions of 1 have succeeded, the sum is %llu", t->good,
+			  (unsigned long long)*t->word);
 }
 
 /* Each atomic is either executed and completed with success, or refused. */
 static void atomics_dereg(struct kit *k)
 {
-	static const struct link_opts opts = {.sq_depth = ADDS, .rd_atomic = -1};
-	const struct end *other = &k->r->dut.responder;
-	struct link second = {0};
-	struct adds t = {.k = k, .l = {k->l, &second}};
+	static struct adds t;
 
-	if (kit_link(k, API_POST, &opts) && kit_link_second(k, &second, API_POST, &opts)) {
-		t.word = end_alloc(other->pd, 4096);
-		if (t.word) {
-			*t.word = 0;
-			end_written(t.word, sizeof(*t.word));
-			end_push();
-			t.mr = ibv_reg_mr(other->pd, t.word, 4096,
-					  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
-		}
-		if (!t.mr)
-			KIT_FAULT(k, "ibv_reg_mr: %s", errno_name(errno));
-		else if (post_adds(&t, t.l[0]) && post_adds(&t, t.l[1])) {
-			if (ibv_dereg_mr(t.mr))
-				KIT_FAULT(k, "ibv_dereg_mr failed");
-			t.mr = NULL;
-			collect_adds(&t, t.l[0]);
-			collect_adds(&t, t.l[1]);
-			end_sync();
-			if (KIT_GOOD(k) && *t.word != t.good)
-				KIT_FAULT(k, "%u additions of 1 have succeeded, the sum is %llu", t.good,
-					  (unsigned long long)*t.word);
-		}
-	}
-	link_destroy(&second);
 	link_destroy(k->l);
-	if (t.mr)
-		ibv_dereg_mr(t.mr);
-	end_free(t.word);
+	for (unsigned int i = 0; i < ROUNDS && KIT_GOOD(k); i++) {
+		t = (struct adds){.k = k};
+		if (open_adds(&t))
+			run_adds(&t);
+		close_adds(&t);
+	}
 }
 
 const struct scenario release_scenarios[] = {

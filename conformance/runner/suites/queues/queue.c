@@ -118,7 +118,8 @@ static int post_lap(struct kit *k, const struct plan *plan, unsigned int lap)
 	for (unsigned int i = 0; i < LAP; i++) {
 		from[i] = (uint8_t)(lap * 31 + i);
 		for (unsigned int n = 0; n < PARTS; n++)
-			sge[i][n] = (struct ibv_sge){(uintptr_t)&from[i], n == lap % PARTS, l->local.mr->lkey};
+			sge[i][n] =
+				(struct ibv_sge){(uintptr_t)&from[i], n == lap % PARTS, l->local.mr->lkey};
 		post_fill(&wr[i], l, (struct plan *)plan);
 		wr[i].wr_id = lap * LAP + i;
 		wr[i].sg_list = sge[i];
@@ -143,8 +144,8 @@ static void sq_lapped(struct kit *k)
 	cell.ask_sge = PARTS;
 	if (!kit_link(&there, API_POST, &opts) || !kit_plan(k, plans))
 		return;
-	log_call(&k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* %d lists of %d WRITEs of %d SGEs */", LAPS, LAP,
-		 PARTS);
+	log_call(&k->res->log, "ibv_post_send(qp, wr, &bad_wr) /* %d lists of %d WRITEs of %d SGEs */", LAPS,
+		 LAP, PARTS);
 	for (unsigned int lap = 0; lap < LAPS && KIT_GOOD(k); lap++) {
 		int rc = post_lap(k, &plans[0], lap);
 
@@ -154,8 +155,8 @@ static void sq_lapped(struct kit *k)
 		if (lap % 100 && lap + 1 < LAPS)
 			continue;
 		end_sync();
-		KIT_CHECK(k, !memcmp(l->target.base, l->local.base, LAP),
-			  "the bytes of list %u are wrong", lap);
+		KIT_CHECK(k, !memcmp(l->target.base, l->local.base, LAP), "the bytes of list %u are wrong",
+			  lap);
 	}
 	kit_expect_none(k, l, l->cq);
 }

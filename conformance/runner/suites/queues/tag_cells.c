@@ -18,6 +18,40 @@ static uint64_t wide(struct kit *k, const char *name)
 	return v << 32 | v; /* all 64 bits take part */
 }
 
+/* The last completion is the first one of a message that matched. */
+static bool has_tag(struct tags *t, uint64_t tag)
+{
+	if (!kit_holds(t->k, t->wc.tag == tag && t->wc.priv == TAGS_PRIV))
+		KIT_FAULT(t->k, "tag or priv is not the message's");
+	if (!kit_holds(t->k, t->wc.qp_num == t->l.peer->qp_num))
+		KIT_FAULT(t->k, "qp_num is 0x%x, expected 0x%x", t->wc.qp_num, t->l.peer->qp_num);
+	return KIT_GOOD(t->k);
+}
+
+static bool matched_at_once(struct tags *t, uint64_t tag)
+{
+	return tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE) && has_tag(t, tag);
+}
+
+/* The match and the data have a completion each. With `info` each reports its own fact alone (erratum TM-INFO). */
+static bool matched_in_two(struct tags *t, uint64_t tag)
+{
+	const bool info = kit_arg(t->k, "info", 0);
+
+	if (!tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, IBV_WC_TM_MATCH) ||
+	    !has_tag(t, tag))
+		return false;
+	if (info && !kit_holds(t->k, !t->wc.byte_len))
+		KIT_FAULT(t->k, "byte_len of a match without data is %u", t->wc.byte_len);
+	if (!KIT_GOOD(t->k) ||
+	    !tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, IBV_WC_TM_DATA_VALID))
+		return false;
+	if (info && !kit_holds(t->k, !t->wc.tag && !t->wc.priv))
+		KIT_FAULT(t->k, "tag 0x%llx, priv 0x%x of a completion that reports no match",
+			  (unsigned long long)t->wc.tag, t->wc.priv);
+	return KIT_GOOD(t->k);
+}
+
 /* One entry and one message: it matches, or takes a receive. */
 static void match(struct kit *k, struct tags *t)
 {
@@ -36,26 +70,17 @@ static void match(struct kit *k, struct tags *t)
 			tags_data(t, 0, t->from, TMH + len);
 		return;
 	}
-	if (len > 4096) { /* more than one packet: two completions */
-		if (!tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, IBV_WC_TM_MATCH))
-			return;
-		KIT_CHECK(k, t->wc.tag == sent && t->wc.priv == TAGS_PRIV,
-			  "tag or priv is not the message's");
-		if (!tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, IBV_WC_TM_DATA_VALID))
-			return;
-	} else {
-		if (!tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, TAGS_DONE))
-			return;
-		KIT_CHECK(k, t->wc.tag == sent && t->wc.priv == TAGS_PRIV,
-			  "tag or priv is not the message's");
-	}
+	if (len > 4096 ? !matched_in_two(t, sent) : !matched_at_once(t, sent))
+		return;
 	KIT_CHECK(k, t->wc.byte_len == len, "byte_len is %u, expected %u", t->wc.byte_len, len);
 	tags_data(t, 1, t->from + TMH, len);
 }
 
 static void tag_match(struct kit *k)
 {
-	tags_run(k, &usual, match);
+	const struct tags_opts opts = {.own_sends = kit_arg(k, "own_sends", 0)};
+
+	tags_run(k, &opts, match);
 }
 
 /* Of several entries that match, the one that was added first is taken. */
@@ -120,9 +145,12 @@ static void tag_phase(struct kit *k)
 /* A message without a tag passes an entry that matches everything, complete and uncounted. */
 static void no_tag(struct kit *k, struct tags *t)
 {
-	const uint32_t len = kit_arg(k, "length", 100);
+	uint32_t len = kit_arg(k, "length", 0);
 
-	if (!tags_recv(t, 0) || !tags_must_add(t, (struct tags_entry){.slot = 1, .len = TAGS_SLOT}, NULL) ||
+	if (!len) /* one byte more than a request may have */
+		len = tags_longest_request(t) + 1;
+	if (!KIT_GOOD(k) || !tags_recv(t, 0) ||
+	    !tags_must_add(t, (struct tags_entry){.slot = 1, .len = TAGS_SLOT}, NULL) ||
 	    !tags_send(t, kit_arg(k, "opcode", IBV_TMH_NO_TAG), 3, len) ||
 	    !tags_expect(t, TAGS_RECV, IBV_WC_TM_NO_TAG, IBV_WC_SUCCESS, 0))
 		return;
@@ -148,15 +176,15 @@ static void rendezvous(struct kit *k, struct tags *t)
 	struct ibv_recv_wr wr = {.wr_id = 0xf1, .sg_list = &sge, .num_sge = 1}, *bad;
 	int ret = ibv_post_recv(t->l.qp, &wr, &bad);
 
+	t->meta = kit_arg(k, "meta", 0);
+	if (kit_arg(k, "longest", 0))
+		t->meta = tags_longest_request(t) - TAGS_BOTH;
 	KIT_CHECK(k, !ret, "ibv_post_recv failed with %s", errno_name(ret));
-	if (!tags_must_add(t,
+	if (!KIT_GOOD(k) ||
+	    !tags_must_add(t,
 			   (struct tags_entry){.slot = 1, .tag = 4, .mask = ALL, .len = len + 1, .two = true},
 			   NULL) ||
-	    !tags_request(t, 4, len, 0) ||
-	    !tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, IBV_WC_TM_MATCH))
-		return;
-	KIT_CHECK(k, t->wc.tag == 4 && t->wc.priv == TAGS_PRIV, "tag or priv is not the request's");
-	if (!tags_expect(t, TAGS_RECV + 1, IBV_WC_TM_RECV, IBV_WC_SUCCESS, IBV_WC_TM_DATA_VALID))
+	    !tags_request(t, 4, len, 0) || !matched_in_two(t, 4))
 		return;
 	KIT_CHECK(k, t->wc.byte_len == len, "byte_len is %u, expected %u", t->wc.byte_len, len);
 	if (!tags_data(t, 1, t->from + TAGS_SLOT, len) ||

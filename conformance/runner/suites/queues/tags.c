@@ -200,6 +200,18 @@ bool tags_send(struct tags *t, uint8_t opcode, uint64_t tag, uint32_t len)
 	return !ret && kit_expect(t->k, &t->l, t->l.cq, t->l.qp, 0x5e4d, IBV_WC_SUCCESS);
 }
 
+uint32_t tags_longest_request(struct tags *t)
+{
+	struct ibv_device_attr_ex attr = {};
+	int ret = ibv_query_device_ex(t->k->r->dut.responder.ctx, NULL, &attr);
+
+	if (ret)
+		KIT_FAULT(t->k, "ibv_query_device_ex failed with %s", errno_name(ret));
+	else if (attr.tm_caps.max_rndv_hdr_size < TAGS_BOTH)
+		KIT_FAULT(t->k, "max_rndv_hdr_size is %u", attr.tm_caps.max_rndv_hdr_size);
+	return KIT_GOOD(t->k) ? attr.tm_caps.max_rndv_hdr_size : 0;
+}
+
 bool tags_request(struct tags *t, uint64_t tag, uint32_t len, uint32_t key_bits)
 {
 	const struct ibv_rvh rvh = {.va = htobe64((uintptr_t)t->from + TAGS_SLOT),
@@ -207,7 +219,7 @@ bool tags_request(struct tags *t, uint64_t tag, uint32_t len, uint32_t key_bits)
 				    .len = htobe32(len)};
 
 	memcpy(t->from + sizeof(struct ibv_tmh), &rvh, sizeof(rvh));
-	return tags_send(t, IBV_TMH_RNDV, tag, TAGS_BOTH);
+	return tags_send(t, IBV_TMH_RNDV, tag, TAGS_BOTH + t->meta);
 }
 
 /* ---- Completions ---- */
@@ -223,6 +235,7 @@ static bool take(struct tags *t, struct tags_wc *wc)
 	wc->opcode = ibv_wc_read_opcode(t->cq);
 	wc->flags = ibv_wc_read_wc_flags(t->cq);
 	wc->byte_len = ibv_wc_read_byte_len(t->cq);
+	wc->qp_num = ibv_wc_read_qp_num(t->cq);
 	ibv_wc_read_tm_info(t->cq, &info);
 	wc->tag = info.tag;
 	wc->priv = info.priv;

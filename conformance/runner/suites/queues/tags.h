@@ -31,7 +31,7 @@ struct tags_wc {
 	enum ibv_wc_status status;
 	enum ibv_wc_opcode opcode;
 	unsigned int flags;
-	uint32_t byte_len, priv;
+	uint32_t byte_len, priv, qp_num;
 };
 
 struct tags {
@@ -43,6 +43,7 @@ struct tags {
 	uint64_t base;
 	uint8_t *mem, *from, *to; /* the sender's, and the tagged buffers and receives */
 	struct ibv_mr *from_mr, *to_mr;
+	uint32_t meta;     /* bytes behind the headers of rendezvous requests */
 	struct tags_wc wc; /* the last completion of the queue */
 };
 
@@ -71,6 +72,8 @@ bool tags_sync(struct tags *t, uint32_t count, unsigned int flags);
 bool tags_recv(struct tags *t, unsigned int slot);
 /* A message of `len` bytes, header and all; its own completion is expected. */
 bool tags_send(struct tags *t, uint8_t opcode, uint64_t tag, uint32_t len);
+/* The longest rendezvous request that the device takes; 0 and a fault. */
+uint32_t tags_longest_request(struct tags *t);
 /* A rendezvous request for `len` bytes of the sender's second slot; bits of its key may be inverted. */
 bool tags_request(struct tags *t, uint64_t tag, uint32_t len, uint32_t key_bits);
 

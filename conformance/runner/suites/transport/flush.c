@@ -297,7 +297,8 @@ static void flush_unready(struct kit *k)
 	ret = ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE);
 	KIT_CHECK(k, !ret, "ibv_modify_qp to ERR failed with %s", errno_name(ret));
 	ret = kit_post(k, k->l->qp, k->l->peer, f.wr, &bad);
-	KIT_CHECK(k, !ret, "posting in the error state was refused with %s at request %d", errno_name(ret), bad);
+	KIT_CHECK(k, !ret, "posting in the error state was refused with %s at request %d", errno_name(ret),
+		  bad);
 	if (KIT_GOOD(k))
 		expect_flush(k, &f, f.own_recv);
 	kit_expect_none(k, k->l, k->l->cq);

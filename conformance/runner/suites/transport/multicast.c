@@ -43,7 +43,7 @@ static bool create_member(struct groups *g)
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = end->port, .qkey = PQP_QKEY};
 
 	g->m.cq = init.send_cq = init.recv_cq = ibv_create_cq(end->ctx, PQP_DEPTH, NULL, NULL, 0);
-	g->m.qp = g->m.cq ? ibv_create_qp(end->pd, &init) : NULL;
+	g->m.qp = g->m.cq ? ibv_create_qp(g->t.pd[PQP_PDS - 1], &init) : NULL;
 	if (!g->m.qp ||
 	    ibv_modify_qp(g->m.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY))
 		return false;

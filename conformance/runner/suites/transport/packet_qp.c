@@ -16,7 +16,7 @@ static bool create_xrc(struct packet_qp *t)
 					   .comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
 							IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
 					   .srq_type = IBV_SRQT_XRC,
-					   .pd = end->pd,
+					   .pd = t->pd[PQP_PDS - 1],
 					   .cq = t->cq};
 	struct ibv_qp_init_attr_ex qp = {.qp_type = IBV_QPT_XRC_RECV, .comp_mask = IBV_QP_INIT_ATTR_XRCD};
 
@@ -30,15 +30,29 @@ static bool create_xrc(struct packet_qp *t)
 	return t->qp;
 }
 
+/* So that its number is not the one that an access has which forgets it; NULL: failed. */
+static struct ibv_pd *create_domains(struct packet_qp *t)
+{
+	for (unsigned int i = 0; i < PQP_PDS; i++) {
+		t->pd[i] = ibv_alloc_pd(t->k->r->dut.responder.ctx);
+		if (!t->pd[i])
+			return NULL;
+	}
+	return t->pd[PQP_PDS - 1];
+}
+
 static bool create(struct packet_qp *t)
 {
 	const struct end *end = &t->k->r->dut.responder;
 	struct ibv_qp_init_attr init = {.cap = {PQP_SENDS, PQP_DEPTH, 1, 2, 0}, .qp_type = t->qpt};
 	int more = kit_arg(t->k, "rights", 0);
+	struct ibv_pd *pd = create_domains(t);
 
-	t->mem = end_alloc(end->pd, PQP_SIZE);
+	if (!pd)
+		return false;
+	t->mem = end_alloc(pd, PQP_SIZE);
 	t->want = malloc(PQP_SIZE);
-	t->mr = t->mem && t->want ? ibv_reg_mr(end->pd, t->mem, PQP_SIZE, PQP_ACCESS | more) : NULL;
+	t->mr = t->mem && t->want ? ibv_reg_mr(pd, t->mem, PQP_SIZE, PQP_ACCESS | more) : NULL;
 	t->cq = ibv_create_cq(end->ctx, PQP_SENDS + PQP_DEPTH, NULL, NULL, 0);
 	if (!t->mr || !t->cq)
 		return false;
@@ -49,7 +63,7 @@ static bool create(struct packet_qp *t)
 	if (t->qpt == IBV_QPT_XRC_RECV)
 		return create_xrc(t);
 	init.send_cq = init.recv_cq = t->cq;
-	t->qp = ibv_create_qp(end->pd, &init);
+	t->qp = ibv_create_qp(pd, &init);
 	return t->qp;
 }
 
@@ -118,6 +132,9 @@ void pqp_close(struct packet_qp *t)
 	if (t->mr)
 		ibv_dereg_mr(t->mr);
 	end_free(t->mem);
+	for (unsigned int i = 0; i < PQP_PDS; i++)
+		if (t->pd[i])
+			ibv_dealloc_pd(t->pd[i]);
 	free(t->want);
 	port_close(&t->port);
 }

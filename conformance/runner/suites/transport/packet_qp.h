@@ -14,6 +14,7 @@
 #define PQP_READS 3    /* max_dest_rd_atomic */
 #define PQP_WORD  1024 /* in the region, of the atomics */
 #define PQP_QKEY  0x76543210
+#define PQP_PDS   4 /* protection domains: the QP and its memory are in the last one */
 #define PQP_ACCESS                                                                                           \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC)
 
@@ -21,6 +22,7 @@ struct packet_qp {
 	struct kit *k;
 	struct packet_port port;
 	enum ibv_qp_type qpt;
+	struct ibv_pd *pd[PQP_PDS];
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct ibv_srq *srq, *other; /* XRC, of the same domain */

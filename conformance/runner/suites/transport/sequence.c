@@ -207,12 +207,24 @@ static bool gaps_filled(struct packet_qp *t)
 	       gap(t) && write_acked(t, 40, 16);
 }
 
+/* A message of one byte comes to its receive. */
+static bool small_message(struct packet_qp *t)
+{
+	struct packet p = pqp_packet(t, HCASIM_BTH_CODE_SEND_ONLY, 1);
+	struct ibv_wc wc;
+
+	*pqp_slot(t) = t->data[0];
+	t->msn++;
+	return pqp_receive(t, 16) && pqp_send(t, &p) && pqp_ack(t, p.psn) &&
+	       pqp_received(t, IBV_WC_SUCCESS, 1, &wc);
+}
+
 static void packet_sequence(struct kit *k)
 {
 	static struct packet_qp t;
 
 	if (pqp_open(k, &t) && gaps(&t) && repeated_writes(&t) && reads(&t) && atomics(&t) && burst(&t) &&
-	    gaps_filled(&t) && acked_together(&t))
+	    gaps_filled(&t) && acked_together(&t) && small_message(&t))
 		pqp_judge_memory(&t);
 	pqp_close(&t);
 }
