@@ -278,7 +278,7 @@ static void deliver_packets(struct faulted *f)
 	const struct layout l = {{{true, 0x1000, mtu + 20}, {false, 0x18f00, mtu}}, 2 * mtu + 10};
 
 	if (!grh(f) && l.bytes <= PAGE)
-		deliver(f, &l);
+		deliver(f, &l, false);
 }
 
 static void paged_receives(struct kit *k)
@@ -289,13 +289,9 @@ static void paged_receives(struct kit *k)
 		for (size_t i = 0; i < SIZE; i++)
 			f.want[i] = f.paged[i] = (uint8_t)(i * 5 + i / PAGE);
 		for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]) && KIT_GOOD(k); i++)
-<<<<<<< HEAD
-			deliver(&f, &layouts[i]);
+			deliver(&f, &layouts[i], reliable(&f) && i % 2);
 		if (KIT_GOOD(k))
 			deliver_packets(&f);
-=======
-			deliver(&f, &layouts[i], reliable(&f) && i % 2);
->>>>>>> c3
 	}
 	tear_down(&f);
 }
