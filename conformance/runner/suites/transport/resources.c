@@ -436,9 +436,10 @@ static bool repeat_far(struct packet_qp *t)
 {
 	const int most = t->k->r->dut.responder.attr.max_qp_rd_atom;
 	const uint32_t between = most - 1 < PACKETS ? (uint32_t)most - 1 : PACKETS;
-	struct request r[] = {OTHER(FETCH_ADD), READ(between * PQP_MTU), OTHER(FETCH_ADD)};
+	struct request first = OTHER(FETCH_ADD);
+	struct request r[] = {READ(between * PQP_MTU), OTHER(FETCH_ADD), OTHER(FETCH_ADD)};
 
-	return repeat(t, r, 3);
+	return fill(t, &first, 1) && repeat(t, r, 3);
 }
 
 /* Until the acknowledge of the WRITE that was sent last: parts of the answers of these requests, in any number. */
