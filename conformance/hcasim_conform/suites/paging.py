@@ -104,6 +104,16 @@ class Paging(Suite):
                 ask=tuple(dict.fromkeys(("SEND", "RDMA_WRITE", name))),
                 needs=(f"on_demand/RC/{LOCAL[name]}",),
             )
+        yield Case(
+            suite="paging",
+            qpt="RC",
+            case="read-again",
+            scenario="packet_absent",
+            says="a READ that comes again when pages of it were unmapped is answered up to them, then with an RNR NAK if the first request "
+            "was, and with every byte once they have come",
+            expect=Expect(ON_DEMAND, level="SHOULD", errata=("ODP-ABSENT", "PSN-REPEATED")),
+            needs=("on_demand/RC/READ", "operations/RAW_PACKET", "operations/UC"),
+        )
         yield from self._ranges()
         yield from self._faults()
 

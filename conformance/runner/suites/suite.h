@@ -95,6 +95,7 @@ extern const struct scenario multicast_scenarios[];
 extern const struct scenario malformed_scenarios[];
 extern const struct scenario sequence_scenarios[];
 extern const struct scenario refusal_scenarios[];
+extern const struct scenario absent_scenarios[];
 extern const struct scenario release_scenarios[];
 extern const struct scenario resource_scenarios[];
 extern const struct scenario unreliable_scenarios[];

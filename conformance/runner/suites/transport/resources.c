@@ -72,6 +72,15 @@ static bool answered(struct packet_qp *t, const struct request *r)
 					: pqp_read_answer(t, r->psn, FROM, r->len);
 }
 
+/* A WRITE, whose acknowledge is not awaited. */
+static bool write_on(struct packet_qp *t)
+{
+	struct packet p = pqp_packet(t, OP(RDMA_WRITE_ONLY), 16);
+
+	memcpy(t->want, t->data, 16);
+	return pqp_send(t, &p);
+}
+
 static bool write_acked(struct packet_qp *t, uint32_t at)
 {
 	struct packet p = pqp_packet(t, OP(RDMA_WRITE_ONLY), 16);
@@ -160,8 +169,51 @@ static bool refuse_first(struct packet_qp *t, struct request *r)
 	       kit_expect_async(t->k, ctx, IBV_EVENT_QP_REQ_ERR, t->qp);
 }
 
+/* Answers without a byte, as many as the device has resources for, which wait for a long one. */
+static bool most_wait(struct packet_qp *t)
+{
+	const int most = t->k->r->dut.responder.attr.max_qp_rd_atom;
+	const unsigned int num = most < PACKET_HELD ? (unsigned int)most : PACKET_HELD;
+	struct request r[PACKET_HELD] = {READ(LONG)};
+	bool good;
+
+	for (unsigned int i = 1; i < num; i++)
+		r[i] = (struct request)READ(0);
+	t->reads = num;
+	good = pqp_again(t, 0xffff00) && fill(t, r, num) && write_acked(t, 64);
+	t->reads = PQP_READS;
+	return good;
+}
+
+/* Requests that are executed in different ways are answered in order, too. */
+static bool mixed(struct packet_qp *t, unsigned int code)
+{
+	struct request r[] = {{.code = code}, READ(3)};
+	struct packet p = pqp_packet(t, OP(RDMA_WRITE_ONLY), PQP_MTU);
+	bool good = true;
+
+	port_hold(&t->port);
+	if (code == OP(FLUSH)) {
+		p.ackreq = false;
+		memcpy(t->want, t->data, PQP_MTU);
+		t->msn++;
+		good = pqp_send(t, &p);
+	}
+	for (unsigned int i = 0; i < 2 && good; i++)
+		good = put_new(t, &r[i]);
+	good = good && write_on(t);
+	good = port_release(&t->port) && good;
+	for (unsigned int i = 0; i < 2 && good; i++) {
+		t->msn++;
+		good = answered(t, &r[i]);
+	}
+	t->msn++;
+	return good && pqp_ack(t, t->psn - 1);
+}
+
 static void packet_resources(struct kit *k)
 {
+	static const unsigned int codes[] = {OP(FETCH_ADD), OP(FLUSH), OP(ATOMIC_WRITE)};
 	enum kind kind = kit_arg(k, "kind", BASE);
 	static struct packet_qp t;
 	bool good = pqp_open(k, &t);
@@ -171,11 +223,11 @@ static void packet_resources(struct kit *k)
 
 		if (f.kind != kind)
 			continue;
-		good = pqp_again(&t, 0xfffff0 + i) && fill(&t, f.r, PQP_READS) && write_acked(&t, 64) &&
-		       fill(&t, f.r, PQP_READS) && fill(&t, &f.r[PQP_READS], 1) && refuse_last(&t, f.r) &&
-		       refuse_first(&t, &f.r[PQP_READS]);
+		good = pqp_again(&t, 0xfffff0 + i) && mixed(&t, codes[kind]) && fill(&t, f.r, PQP_READS) &&
+		       write_acked(&t, 64) && fill(&t, f.r, PQP_READS) && fill(&t, &f.r[PQP_READS], 1) &&
+		       refuse_last(&t, f.r) && refuse_first(&t, &f.r[PQP_READS]);
 	}
-	if (good)
+	if (good && (kind != BASE || most_wait(&t)))
 		pqp_judge_memory(&t);
 	pqp_close(&t);
 }
@@ -226,22 +278,33 @@ static bool answered_at_last(struct packet_qp *t, const struct request *r, unsig
 	return false;
 }
 
-/* Two requests, and from one of them on both again, before the first is answered; then a WRITE. */
-static bool overtake(struct packet_qp *t, struct request *r, unsigned int from)
+/* Requests, and from one of them on all again, before the first is answered; then a WRITE. */
+static bool overtake(struct packet_qp *t, struct request *r, unsigned int num, unsigned int from)
 {
-	struct packet p;
 	bool good = true;
 
 	port_hold(&t->port);
-	for (unsigned int i = 0; i < 2 && good; i++)
+	for (unsigned int i = 0; i < num && good; i++)
 		good = put_new(t, &r[i]);
-	for (unsigned int i = from; i < 2 && good; i++)
+	for (unsigned int i = from; i < num && good; i++)
 		good = put(t, &r[i]);
-	p = pqp_packet(t, OP(RDMA_WRITE_ONLY), 16);
-	memcpy(t->want, t->data, 16);
-	good = good && pqp_send(t, &p);
-	t->msn += 3;
-	return port_release(&t->port) && good && answered_at_last(t, r, 2);
+	good = good && write_on(t);
+	t->msn += num + 1;
+	return port_release(&t->port) && good && answered_at_last(t, r, num);
+}
+
+/* The last of three again, with PSNs that are far from the MSN, and with those around the rkey's lowest bits. */
+static bool overtake_third(struct packet_qp *t)
+{
+	const uint32_t psns[] = {0xffff00, t->mr->rkey - 2 * PACKETS, t->mr->rkey};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		struct request r[] = {READ(LONG), OTHER(FETCH_ADD), READ(3)};
+
+		if (!pqp_again(t, psns[i]) || !overtake(t, r, 3, 2))
+			return false;
+	}
+	return true;
 }
 
 /* Executed once; each time answered, a READ with what memory holds then. */
@@ -309,6 +372,7 @@ static bool ignore(struct packet_qp *t)
 		{.back = 4, .code = OP(RDMA_READ_REQUEST), .len = 9, .rkey = 0x10000},
 		{.back = 4, .code = OP(RDMA_READ_REQUEST), .len = 9, .at = PQP_SIZE - 8},
 		{.back = 4, .code = OP(RDMA_READ_REQUEST), .len = 4 * PQP_MTU + 1},
+		{.back = 4, .code = OP(RDMA_READ_REQUEST), .len = 2 * PQP_MTU, .at = PQP_SIZE - PQP_MTU},
 		{.back = 2, .code = OP(RDMA_READ_REQUEST), .len = 0x80000001},
 		{.back = 3, .code = OP(FETCH_ADD)},
 		{.back = 0x7ffff0, .code = OP(FETCH_ADD)},
@@ -347,6 +411,130 @@ static bool ignore_without_right(struct packet_qp *t)
 	return good && put(t, &read) && write_acked(t, 64);
 }
 
+/* A READ whose PSN is 0, and then an atomic with that PSN. */
+static bool ignore_atomic(struct packet_qp *t)
+{
+	struct request read = READ(1), add = OTHER(FETCH_ADD);
+
+	return pqp_again(t, 0) && fill(t, &read, 1) && put(t, &add) && write_acked(t, 64);
+}
+
+/* A READ of no byte names no memory, whatever its key is. */
+static bool repeat_empty(struct packet_qp *t)
+{
+	struct packet p = pqp_packet(t, OP(RDMA_READ_REQUEST), 0);
+
+	p.rkey ^= 0xff00;
+	p.va = 3;
+	t->msn++;
+	return pqp_send(t, &p) && pqp_read_answer(t, p.psn, FROM, 0) && port_send(&t->port, &p) &&
+	       pqp_read_answer(t, p.psn, FROM, 0);
+}
+
+/* As many packets between two atomics as there are results. */
+static bool repeat_far(struct packet_qp *t)
+{
+	const int most = t->k->r->dut.responder.attr.max_qp_rd_atom;
+	const uint32_t between = most - 1 < PACKETS ? (uint32_t)most - 1 : PACKETS;
+	struct request first = OTHER(FETCH_ADD);
+	struct request r[] = {READ(between * PQP_MTU), OTHER(FETCH_ADD), OTHER(FETCH_ADD)};
+
+	return fill(t, &first, 1) && repeat(t, r, 3);
+}
+
+/* Until the acknowledge of the WRITE that was sent last: parts of the answers of these requests, in any number. */
+static bool works(struct packet_qp *t, const struct request *r, unsigned int num)
+{
+	const uint32_t last = (t->psn - 1) & HCASIM_PSN_MASK;
+	struct packet got;
+
+	while (port_get(&t->port, &got)) {
+		unsigned int i = 0;
+
+		if (got.opcode == pqp_op(t, OP(ACKNOWLEDGE)) && !got.kind && got.psn == last)
+			return true;
+		while (i < num && distance(got.psn, r[i].psn) >= packets(&r[i]))
+			i++;
+		if (got.kind || (got.opcode != pqp_op(t, OP(ACKNOWLEDGE)) &&
+				 (i == num || !is_part(t, &got, &r[i], distance(got.psn, r[i].psn))))) {
+			KIT_FAULT(t->k, "an answer has opcode 0x%x, PSN 0x%x, syndrome %u, %u bytes",
+				  got.opcode, got.psn, got.kind, got.len);
+			break;
+		}
+	}
+	return false;
+}
+
+/* More requests at once again than may be outstanding: the first one is answered, and the QP works. */
+static bool too_many(struct packet_qp *t, unsigned int code)
+{
+	struct request r[4] = {READ(LONG), {.code = code}, {.code = code}, {.code = code}};
+	bool good;
+
+	for (unsigned int i = 1; i < 4; i++)
+		r[i].len = code == OP(RDMA_READ_REQUEST) ? LONG : 0;
+	t->reads = 1;
+	good = pqp_again(t, 0xffffff);
+	t->reads = PQP_READS;
+	for (unsigned int i = 0; i < 4 && good; i++)
+		good = fill(t, &r[i], 1);
+	port_hold(&t->port);
+	for (unsigned int i = 0; i < 4 && good; i++)
+		good = put(t, &r[i]);
+	good = port_release(&t->port) && good && answered(t, &r[0]);
+	t->msn++;
+	return good && write_on(t) && works(t, r, 4);
+}
+
+/* The acknowledge of a WRITE behind a READ that comes again is not lost. */
+static bool overtake_acknowledge(struct packet_qp *t)
+{
+	struct request read = READ(LONG);
+	bool good;
+
+	port_hold(&t->port);
+	good = put_new(t, &read) && write_on(t) && put(t, &read);
+	good = port_release(&t->port) && good && works(t, &read, 1);
+	t->msn += 3;
+	return good && write_on(t) && works(t, &read, 1);
+}
+
+#define WRITES 12
+
+/* Many WRITEs at once, and then a READ that was executed before them: its answer comes. */
+static bool behind_writes(struct packet_qp *t)
+{
+	struct request read = READ(3);
+	struct packet got;
+	bool good, came = false, acked = false;
+
+	t->reads = 1;
+	good = pqp_again(t, 0xfffff8) && fill(t, &read, 1);
+	t->reads = PQP_READS;
+	port_hold(&t->port);
+	for (unsigned int i = 0; i < WRITES && good; i++) {
+		struct packet p = pqp_packet(t, OP(RDMA_WRITE_ONLY), PQP_MTU);
+
+		memcpy(t->want, t->data, PQP_MTU);
+		good = pqp_send(t, &p);
+	}
+	good = good && put(t, &read);
+	good = port_release(&t->port) && good;
+	t->msn += WRITES;
+	while (good && !(came && acked)) {
+		good = port_get(&t->port, &got);
+		if (good && got.opcode == pqp_op(t, OP(ACKNOWLEDGE)) && !got.kind)
+			acked |= got.psn == t->psn - 1;
+		else if (good && got.psn == read.psn && is_part(t, &got, &read, 0))
+			came = true;
+		else if (good) {
+			KIT_FAULT(t->k, "an answer has opcode 0x%x, PSN 0x%x", got.opcode, got.psn);
+			good = false;
+		}
+	}
+	return good;
+}
+
 /* A part of a repeated message is acknowledged if that is requested. */
 static bool repeat_part(struct packet_qp *t)
 {
@@ -362,9 +550,11 @@ static bool repeat_base(struct packet_qp *t)
 	struct request each[] = {READ(2 * PQP_MTU), OTHER(FETCH_ADD), READ(0), OTHER(FETCH_ADD)};
 	struct request more[] = {READ(LONG), READ(1), READ(3), READ(2)};
 
-	return repeat(t, each, 4) && repeat_part(t) && many_atomics(t) && overtake(t, ahead, 0) &&
-	       overtake(t, ahead, 1) && overtake(t, behind, 0) && overtake(t, behind, 1) && ignore(t) &&
-	       write_acked(t, 96) && fill(t, more, PQP_READS) && refuse_last(t, more) &&
+	return ignore_atomic(t) && repeat(t, each, 4) && repeat_empty(t) && repeat_part(t) && repeat_far(t) &&
+	       many_atomics(t) && overtake(t, ahead, 2, 0) && overtake(t, ahead, 2, 1) &&
+	       overtake(t, behind, 2, 0) && overtake(t, behind, 2, 1) && ignore(t) && write_acked(t, 96) &&
+	       fill(t, more, PQP_READS) && refuse_last(t, more) && overtake_third(t) &&
+	       overtake_acknowledge(t) && too_many(t, OP(RDMA_READ_REQUEST)) && behind_writes(t) &&
 	       ignore_without_right(t) && oldest_atomic(t);
 }
 
@@ -373,7 +563,8 @@ static bool repeat_other(struct packet_qp *t, unsigned int code)
 	struct request each[] = {{.code = code}, READ(3), {.code = code}};
 	struct request behind[] = {READ(LONG), {.code = code}};
 
-	return repeat(t, each, 3) && overtake(t, behind, 1) && write_acked(t, 32);
+	return repeat(t, each, 3) && overtake(t, behind, 2, 1) && overtake(t, behind, 2, 0) &&
+	       write_acked(t, 32) && too_many(t, code);
 }
 
 static void packet_repeated(struct kit *k)

@@ -48,6 +48,23 @@ static bool gaps(struct packet_qp *t)
 	       write_acked(t, 80, 31);
 }
 
+/* The same if nobody asks for it: the end of a message is acknowledged. */
+static bool repeated_unasked(struct packet_qp *t)
+{
+	static const unsigned int codes[] = {HCASIM_BTH_CODE_RDMA_WRITE_ONLY, HCASIM_BTH_CODE_RDMA_WRITE_LAST,
+					     HCASIM_BTH_CODE_SEND_LAST, HCASIM_BTH_CODE_SEND_ONLY};
+
+	for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		struct packet p = pqp_packet(t, codes[i], 20);
+
+		p.psn = (p.psn - 1) & HCASIM_PSN_MASK;
+		p.ackreq = false;
+		if (!port_send(&t->port, &p) || !pqp_ack(t, p.psn))
+			return false;
+	}
+	return true;
+}
+
 /* IBTA 9.7.5.1.2: a repeated WRITE or SEND is acknowledged, with the newest PSN, and not executed. */
 static bool repeated_writes(struct packet_qp *t)
 {
@@ -65,7 +82,7 @@ static bool repeated_writes(struct packet_qp *t)
 	if (!pqp_send(t, &p) || !pqp_ack(t, next - 1))
 		return false;
 	t->psn = next;
-	return write_acked(t, 120, 1);
+	return repeated_unasked(t) && write_acked(t, 120, 1);
 }
 
 static bool read_once(struct packet_qp *t, uint32_t at, uint32_t len)
@@ -219,12 +236,30 @@ static bool small_message(struct packet_qp *t)
 	       pqp_received(t, IBV_WC_SUCCESS, 1, &wc);
 }
 
+/* A NAK that waits for an answer before it is not lost when what was missing comes. */
+static bool gap_waits(struct packet_qp *t)
+{
+	const uint32_t read = t->psn;
+	bool good;
+
+	port_hold(&t->port);
+	t->psn = (read + AHEAD) & HCASIM_PSN_MASK;
+	good = pqp_ask_read(t, read, 0, AHEAD * PQP_MTU) && write_at(t, t->psn + 1) &&
+	       write_once(t, AHEAD * PQP_MTU, 32);
+	good = port_release(&t->port) && good;
+	t->msn++;
+	good = good && pqp_read_answer(t, read, 0, AHEAD * PQP_MTU) &&
+	       pqp_nak(t, HCASIM_NAK_PSN_SEQ, t->psn - 1);
+	t->msn++;
+	return good && pqp_ack(t, t->psn - 1);
+}
+
 static void packet_sequence(struct kit *k)
 {
 	static struct packet_qp t;
 
 	if (pqp_open(k, &t) && gaps(&t) && repeated_writes(&t) && reads(&t) && atomics(&t) && burst(&t) &&
-	    gaps_filled(&t) && acked_together(&t) && small_message(&t))
+	    gaps_filled(&t) && acked_together(&t) && gap_waits(&t) && small_message(&t))
 		pqp_judge_memory(&t);
 	pqp_close(&t);
 }
