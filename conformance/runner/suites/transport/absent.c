@@ -51,8 +51,7 @@ static bool set_up(struct absent *a)
 	for (size_t i = 0; i < SIZE; i++)
 		a->mem[i] = t->want[i] = (uint8_t)(i * 7 + i / 256 * 3 + i / PAGE);
 	mprotect(a->mem, SIZE, PROT_READ);
-	a->mr = ibv_reg_mr(t->k->r->dut.responder.pd, a->mem, SIZE,
-			   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
+	a->mr = ibv_reg_mr(t->qp->pd, a->mem, SIZE, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND);
 	if (!a->mr) {
 		KIT_FAULT(t->k, "the on-demand region: %s", errno_name(errno));
 		return false;
