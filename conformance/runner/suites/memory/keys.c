@@ -83,7 +83,7 @@ static int write_atomically(struct kit *k, const uint8_t *at, uint32_t rkey, uin
 	static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 	struct link *l = k->l;
 
-	log_call(&k->res->log, "ibv_wr_start(qpx), ibv_wr_atomic_write(qpx, rkey, remote_addr, bytes), "
+	log_call(&k->res->log, "ibv_wr_start(qpx), ibv_wr_atomic_write(qpx, rkey, remote_addr, &value), "
 			       "ibv_wr_complete(qpx)");
 	end_push();
 	ibv_wr_start(l->qpx);

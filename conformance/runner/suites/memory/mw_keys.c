@@ -114,7 +114,7 @@ static int post_atomic_write(struct kit *k, const struct ibv_mw *mw, uint8_t *to
 	struct link *l = k->l;
 
 	memcpy(arena_shadow(&l->target, to), bytes, sizeof(bytes));
-	log_call(&k->res->log, "ibv_wr_start(qpx), ibv_wr_atomic_write(qpx, rkey, remote_addr, bytes), "
+	log_call(&k->res->log, "ibv_wr_start(qpx), ibv_wr_atomic_write(qpx, rkey, remote_addr, &value), "
 			       "ibv_wr_complete(qpx)");
 	end_push();
 	ibv_wr_start(l->qpx);
