@@ -173,6 +173,22 @@ void kit_expect_none(struct kit *k, struct link *l, struct ibv_cq *cq)
 		judge_extra_wc(&k->res->verdict, cq == l->cq ? "requester" : "responder", &wc);
 }
 
+int kit_atomic_write(struct kit *k, uint64_t wr_id, uint32_t rkey, const uint8_t *to, const uint8_t *bytes)
+{
+	struct link *l = k->l;
+
+	log_call(&k->res->log, "ibv_wr_start(qpx), ibv_wr_atomic_write(qpx, rkey, remote_addr, &value), "
+			       "ibv_wr_complete(qpx)");
+	end_push();
+	ibv_wr_start(l->qpx);
+	l->qpx->wr_id = wr_id;
+	l->qpx->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_atomic_write(l->qpx, rkey, (uintptr_t)to, bytes);
+	if (l->qpt == IBV_QPT_XRC_SEND)
+		ibv_wr_set_xrc_srqn(l->qpx, l->srqn);
+	return ibv_wr_complete(l->qpx);
+}
+
 void kit_alive(struct kit *k, struct link *l)
 {
 	const struct cell_wr send = {

@@ -39,6 +39,8 @@ void kit_list(struct kit *k, struct plan *plans, unsigned int num, struct ibv_se
 int kit_post(struct kit *k, struct ibv_qp *qp, struct ibv_qp *to, struct ibv_send_wr *wr, int *bad);
 /* A signalled request, whose other operands the caller sets. */
 struct ibv_send_wr kit_wr(uint64_t wr_id, enum ibv_wr_opcode op, struct ibv_sge *sge);
+/* Posts a signaled ATOMIC_WRITE of 8 bytes, which ibv_post_send() does not have; the link was made for API_WR. 0 or an errno. */
+int kit_atomic_write(struct kit *k, uint64_t wr_id, uint32_t rkey, const uint8_t *to, const uint8_t *bytes);
 /* Posts a SEND of 64 bytes on this link, which must arrive. */
 void kit_alive(struct kit *k, struct link *l);
 

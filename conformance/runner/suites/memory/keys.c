@@ -78,32 +78,16 @@ static bool make_link(struct kit *k)
 	return kit_link(k, k->cell->wr[0].op == IBV_WR_ATOMIC_WRITE ? API_WR : API_POST, NULL);
 }
 
-static int write_atomically(struct kit *k, const uint8_t *at, uint32_t rkey, uint64_t wr_id)
-{
-	static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-	struct link *l = k->l;
-
-	log_call(&k->res->log, "ibv_wr_start(qpx), ibv_wr_atomic_write(qpx, rkey, remote_addr, &value), "
-			       "ibv_wr_complete(qpx)");
-	end_push();
-	ibv_wr_start(l->qpx);
-	l->qpx->wr_id = wr_id;
-	l->qpx->wr_flags = IBV_SEND_SIGNALED;
-	ibv_wr_atomic_write(l->qpx, rkey, (uintptr_t)at, bytes);
-	if (l->qpt == IBV_QPT_XRC_SEND)
-		ibv_wr_set_xrc_srqn(l->qpx, l->srqn);
-	return ibv_wr_complete(l->qpx);
-}
-
 /* Posts the request of the cell to an address. Returns its wr_id, or 0 and a fault. */
 static uint64_t post_to(struct kit *k, const uint8_t *at, uint32_t rkey)
 {
+	static const uint8_t bytes[8] = {1, 2, 3, 4, 5, 6, 7, 8};
 	static struct plan plan;
 	struct ibv_send_wr wr = {.wr_id = 0xa7};
 	int ret;
 
 	if (k->cell->wr[0].op == IBV_WR_ATOMIC_WRITE) {
-		ret = write_atomically(k, at, rkey, wr.wr_id);
+		ret = kit_atomic_write(k, wr.wr_id, rkey, at, bytes);
 	} else if (!(ret = plan_wr(&plan, k->l, &k->cell->wr[0], 0, k->r->seed))) {
 		kit_list(k, &plan, 1, &wr);
 		aim(&wr, at, rkey);

@@ -111,17 +111,9 @@ static int post_add(struct kit *k, const struct ibv_mw *mw, uint8_t *to)
 static int post_atomic_write(struct kit *k, const struct ibv_mw *mw, uint8_t *to)
 {
 	static const uint8_t bytes[MW_PROBE] = {8, 7, 6, 5, 4, 3, 2, 1};
-	struct link *l = k->l;
 
-	memcpy(arena_shadow(&l->target, to), bytes, sizeof(bytes));
-	log_call(&k->res->log, "ibv_wr_start(qpx), ibv_wr_atomic_write(qpx, rkey, remote_addr, &value), "
-			       "ibv_wr_complete(qpx)");
-	end_push();
-	ibv_wr_start(l->qpx);
-	l->qpx->wr_id = 0x3041;
-	l->qpx->wr_flags = IBV_SEND_SIGNALED;
-	ibv_wr_atomic_write(l->qpx, mw->rkey, (uintptr_t)to, bytes);
-	return ibv_wr_complete(l->qpx);
+	memcpy(arena_shadow(&k->l->target, to), bytes, sizeof(bytes));
+	return kit_atomic_write(k, 0x3041, mw->rkey, to, bytes);
 }
 
 static bool change_word(struct kit *k, const struct ibv_mw *mw)

@@ -284,9 +284,9 @@ static void gap_sender(struct kit *k)
 /* ---- Atomics ---- */
 
 #define ADDS 64 /* of each of two QPs */
-#define ROUNDS                                                                                               \
-	6      /* in some of them the region is gone when an atomic's turn comes, in others when it arrives */
-#define WAIT 2 /* receives of each responder */
+/* In some rounds the region is gone when an atomic's turn comes, in others when it arrives. */
+#define ROUNDS 6
+#define WAIT   2 /* receives of each responder */
 
 struct adds {
 	struct kit *k;

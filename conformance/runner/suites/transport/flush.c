@@ -250,6 +250,15 @@ static void flush_recv_lkey(struct kit *k)
 	bad_receive(k, 4096, 0x5a, IBV_WC_LOC_PROT_ERR);
 }
 
+static int to_error(struct kit *k)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+
+	log_call(&k->res->log,
+		 "ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, IBV_QP_STATE)");
+	return ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE);
+}
+
 /* The peer has no receives, so requests are outstanding when the QP is moved to the error state. */
 static void flush_modify(struct kit *k)
 {
@@ -258,7 +267,6 @@ static void flush_modify(struct kit *k)
 		.min_rnr_timer = 31, .timeout = 18, .retry_cnt = 7, .rnr_retry = 7};
 	static const struct link_opts opts = {.attr = &patient};
 	static struct failure f;
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
 	int ret = 0;
 
 	if (!set_up(k, &f, &opts))
@@ -269,9 +277,7 @@ static void flush_modify(struct kit *k)
 	kit_list(k, f.plans, k->cell->num_wr, f.wr);
 	ret = kit_post(k, k->l->qp, k->l->peer, f.wr, NULL);
 	KIT_CHECK(k, !ret, "posting was refused with %s", errno_name(ret));
-	log_call(&k->res->log,
-		 "ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, IBV_QP_STATE)");
-	ret = ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE);
+	ret = to_error(k);
 	KIT_CHECK(k, !ret, "ibv_modify_qp to ERR failed with %s", errno_name(ret));
 	expect_flush(k, &f, f.own_recv);
 	if (KIT_GOOD(k))
@@ -285,16 +291,13 @@ static void flush_modify(struct kit *k)
 static void flush_unready(struct kit *k)
 {
 	const struct link_opts opts = {.short_of = kit_arg(k, "short_of", 1)};
-	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
 	static struct failure f;
 	int bad, ret;
 
 	if (!set_up(k, &f, &opts) || !kit_plan(k, f.plans))
 		return;
 	kit_list(k, f.plans, k->cell->num_wr, f.wr);
-	log_call(&k->res->log,
-		 "ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_ERR}, IBV_QP_STATE)");
-	ret = ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE);
+	ret = to_error(k);
 	KIT_CHECK(k, !ret, "ibv_modify_qp to ERR failed with %s", errno_name(ret));
 	ret = kit_post(k, k->l->qp, k->l->peer, f.wr, &bad);
 	KIT_CHECK(k, !ret, "posting in the error state was refused with %s at request %d", errno_name(ret),
