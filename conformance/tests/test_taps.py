@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Checks at the tap: right traces pass, and each falsified trace is detected."""
+import json
 import struct
 from types import SimpleNamespace
 
@@ -16,7 +17,7 @@ from hcasim_conform.taps import hostlink
 from hcasim_conform.taps import packets
 from hcasim_conform.taps import judge as taps
 from hcasim_conform.taps import wire
-from hcasim_conform.taps.traces import Piece
+from hcasim_conform.taps.traces import Log, Piece, Records
 
 HERE, FAR = "10.0.0.1", "10.0.0.2"
 QP, TO, PSN, MTU = 0x11, 0x22, 0xFFFFFE, 1024
@@ -313,6 +314,16 @@ def tlp(ns, kind, addr, dir_="up", size=64, **more):
     return {**record, "addr": hex(addr), "len": size, **({"bar": 2} if dir_ == "down" else {}), **more}
 
 
+def test_a_log_is_cut_by_time(tmp_path):
+    log = tmp_path / "tlp.log"
+    log.write_text('{"ps":3000,"n":1}\n{"hca":"other", "ps": 1000}\n{"ps":2000,"n":2}\n{"ps":2500,"n"')
+    piece = Log(log).piece(1.5, 3.5)
+    assert [record["n"] for record in piece] == [2, 1] and len(piece) == 2
+    log.write_text('{"ns":1}\n')
+    with pytest.raises(ValueError, match='without the field ps: {"ns":1}'):
+        Log(log)
+
+
 def bell(ns, qp=QP):
     return tlp(ns, "MWr", 0x3000, "down", 8, data=struct.pack("<II", qp, 1).hex())
 
@@ -329,9 +340,14 @@ def cqe_write(ns):
     return tlp(ns, "MWr", 0xC000, **{"class": "cqe", "qpn": QP})
 
 
+def piece_of(tlps, wqes):
+    """The host link alone, from lines as in the logs."""
+    return Piece([], *(Records([json.dumps(r).encode() for r in log]) for log in (tlps, wqes, [])))
+
+
 def host_faults(regions, tables, tlps, wqes, seen=()):
     faults = []
-    piece = Piece([], tlps, wqes, [])
+    piece = piece_of(tlps, wqes)
     judge = hostlink.HostJudge(piece, tables, faults.append)
     judge.judge(DEV, QP, regions, list(seen))
     return faults
@@ -379,7 +395,7 @@ def test_mlx5_rings_once_for_a_region(tables):
     faults = []
     wqes = [{**wqe(2), "hca": "mlx5_1"}]
     for stores in ([], [mlx5_store(1, 0x800, 8)], [mlx5_store(1, 0x800, 64), mlx5_store(1, 0x900, 8)]):
-        judge = hostlink.HostJudge(Piece([], stores, wqes, []), tables, faults.append)
+        judge = hostlink.HostJudge(piece_of(stores, wqes), tables, faults.append)
         judge.region_counts("mlx5_1", QP, [region(wr("RDMA_WRITE", 64))])
     assert [fault.split(" of")[0] for fault in faults] == ["host link: 0 doorbells", "host link: 2 doorbells"]
 
@@ -388,7 +404,7 @@ def test_a_family_without_doorbells_in_a_bar(tables):
     """The work requests that it reads are still those that were posted."""
     faults = []
     for wqes in ([], [{**wqe(2), "hca": "rxe0"}]):
-        judge = hostlink.HostJudge(Piece([], [], wqes, []), tables, faults.append)
+        judge = hostlink.HostJudge(piece_of([], wqes), tables, faults.append)
         judge.region_counts("rxe0", QP, [region(wr("RDMA_WRITE", 64))])
     assert len(faults) == 1 and "read 0 work requests" in faults[0]
 

@@ -191,6 +191,11 @@ struct kgid {
 
 TAILQ_HEAD(kfile_list, kfile);
 
+struct kcounters {
+	struct hca_counters hca;
+	struct hca_congestion congestion;
+};
+
 struct kdev {
 	struct kernel *k;
 	unsigned int index;
@@ -200,8 +205,7 @@ struct kdev {
 	unsigned int num_ports;
 	struct ib_uverbs_query_port_resp port[MAX_PORTS];
 	struct kgid gid[MAX_PORTS][MAX_GIDS];
-	struct hca_counters shown; /* as last written to sysfs */
-	struct hca_congestion shown_congestion;
+	struct kcounters shown; /* as last written to sysfs */
 	struct kfile_list files;
 	LIST_HEAD(, xrcd) xrcds;
 	LIST_HEAD(, xrc_qp) xrc_qps;

@@ -6,6 +6,7 @@ or expectations are needed.
 """
 from collections import Counter
 from dataclasses import replace
+from functools import cached_property
 
 from hcasim_conform.model import expect as ex
 from hcasim_conform.model.also import of_request
@@ -233,6 +234,7 @@ class Block:
         """The places of all defined cells."""
         return (where for where, _ in self.judged())
 
+    @cached_property
     def levels(self):
         """The number of defined cells of each level."""
         return Counter(expect.level for _, expect in self.judged())

@@ -11,6 +11,8 @@ seed, such that for every operation of every API
   cell occurs in a chosen one, for each way in which such a cell may have to end, so that a refusal does
   not count for an executed request.
 """
+import multiprocessing
+import os
 import random
 
 from hcasim_conform.model.cells import defined
@@ -109,16 +111,38 @@ def pairwise(blocks, chance):
     return taken
 
 
+class Chooser:
+    """Chooses places for the blocks of one operation after the other, in one of several processes."""
+
+    blocks, seed = {}, 0
+
+    @classmethod
+    def prepare(cls, blocks, seed):
+        cls.blocks, cls.seed = blocks, seed
+
+    @classmethod
+    def choose(cls, keys):
+        """For each block: the places that the seed chose, and its number of cells of each level."""
+        blocks = [cls.blocks[key] for key in keys]
+        chance = random.Random(f"{cls.seed}/{blocks[0].api}/{blocks[0].op.name}")
+        places = {block: [] for block in blocks}
+        for block, where in pairwise(blocks, chance):
+            places[block].append(where)
+        return [(key, sorted(places[block]), block.levels) for key, block in zip(keys, blocks)]
+
+
 def covering(enumerator, seed):
-    """All cells of the covering set, in the order of the tables; and the ids of those that the seed chose."""
+    """All cells of the covering set, in the order of the tables."""
     groups = {}
-    for block in enumerator.blocks.values():
-        groups.setdefault((block.api, block.op.name), []).append(block)
-    chosen = {}  # block -> places
-    for (api, op), blocks in groups.items():
-        for block, where in pairwise(blocks, random.Random(f"{seed}/{api}/{op}")):
-            chosen.setdefault(block, []).append(where)
+    for key in enumerator.blocks:
+        groups.setdefault(key[:2], []).append(key)
+    jobs = len(os.sched_getaffinity(0))
+    # fork: the processes have the blocks already, only places are copied
+    with multiprocessing.get_context("fork").Pool(jobs, Chooser.prepare, (enumerator.blocks, seed)) as pool:
+        chosen = [found for group in pool.imap(Chooser.choose, groups.values()) for found in group]
     cells = []
-    for block in enumerator.blocks.values():
-        cells += [block.cell(where) for where in base(block) + sorted(chosen.get(block, ()))]
+    for key, places, levels in chosen:
+        block = enumerator.blocks[key]
+        block.levels = levels
+        cells += [block.cell(where) for where in base(block) + places]
     return cells + [c for c in enumerator.extra.values() if defined(c)]

@@ -52,7 +52,7 @@ class Enumerator:
 
     def levels(self):
         """Number of defined cells for each level."""
-        found = sum((block.levels() for block in self.blocks.values()), Counter())
+        found = sum((block.levels for block in self.blocks.values()), Counter())
         found.update(c.expect.level for c in self.extra.values() if defined(c))
         return found
 

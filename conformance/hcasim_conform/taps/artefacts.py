@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Files of a cell's traces: a capture file, and its work requests and TLPs as text."""
 import struct
+from itertools import islice
 from pathlib import Path
 
 PCAP_HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
@@ -20,7 +21,7 @@ def pcap(frames):
 def work_requests(wqes, cqes):
     """The work requests that the adapter read, and their completions."""
     lines = []
-    for record in sorted(wqes + cqes, key=lambda r: r["ps"]):
+    for record in sorted([*wqes, *cqes], key=lambda r: r["ps"]):
         kind = "CQE" if "status" in record else "WQE"
         rest = " ".join(f"{k}={v}" for k, v in record.items() if k not in ("ps", "hca", "raw"))
         lines.append(f"{record['ps'] / 1000:.3f} ns {record['hca']} {kind} {rest}")
@@ -29,7 +30,7 @@ def work_requests(wqes, cqes):
 
 def transactions(tlps):
     lines = []
-    for t in tlps[:MOST_TLPS]:
+    for t in islice(tlps, MOST_TLPS):
         where = f"{t['dir']:4} {t['type']:5} {t['addr']} {t['len']} B"
         more = f" {t['class']} qp={t['qpn']:#x}" if "class" in t else ""
         data = f" {t['data']}" if "data" in t else ""

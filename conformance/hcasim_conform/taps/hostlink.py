@@ -38,7 +38,7 @@ class HostJudge:
             self._request(wr, wqe, regions[0]["type"])
 
     def _doorbells(self, dev, qp, want):
-        count = len(rung(self.piece.tlps, dev, qp))
+        count = len(rung(self.piece.requests, dev, qp))
         if count != want:
             self.complain(
                 f"host link: {count} doorbells of QP {qp:#x}, expected {want}, one for each accepted posting"
@@ -64,7 +64,7 @@ class HostJudge:
         self._completions(dev, qp, seen)
 
     def _moves(self, dev, kind, classes):
-        for tlp in self.piece.tlps:
+        for tlp in self.piece.requests:
             if tlp["hca"] == dev and tlp["type"] == kind and tlp.get("class") in classes:
                 yield tlp, int(tlp["addr"], 16)
 

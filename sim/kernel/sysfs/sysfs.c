@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <net/if.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,23 +43,33 @@ static void remember(struct tree *t, const char *path, bool dir)
 	SLIST_INSERT_HEAD(&t->k->paths, p, link);
 }
 
-/* Creates every missing folder of `path`, including the last component if `all`. */
-static void make_dirs(struct tree *t, char *path, bool all)
+/* Creates a folder below the root, and what is missing above it. */
+static void make_dir(struct tree *t, char *path)
 {
-	for (char *s = path + strlen(t->k->root) + 1; !t->error && s; s++) {
-		s = strchr(s, '/');
-		if (!s && !all)
-			return;
-		if (s)
-			*s = 0;
-		if (!mkdir(path, 0755))
-			remember(t, path, true);
-		else if (errno != EEXIST)
-			fail(t, path);
-		if (!s)
-			return;
-		*s = '/';
+	char *slash = strrchr(path, '/');
+
+	if (!mkdir(path, 0755)) {
+		remember(t, path, true);
+	} else if (errno == ENOENT && slash > path + strlen(t->k->root)) {
+		*slash = 0;
+		make_dir(t, path);
+		*slash = '/';
+		if (!t->error)
+			make_dir(t, path);
+	} else if (errno != EEXIST) {
+		fail(t, path);
 	}
+}
+
+static void make_parent(struct tree *t, char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (t->error)
+		return;
+	*slash = 0;
+	make_dir(t, path);
+	*slash = '/';
 }
 
 static void full_path(struct tree *t, char *path, const char *dir, const char *name)
@@ -82,7 +93,7 @@ __attribute__((format(printf, 4, 5))) static void attr(struct tree *t, const cha
 	FILE *f;
 
 	full_path(t, path, dir, name);
-	make_dirs(t, path, false);
+	make_parent(t, path);
 	if (t->error)
 		return;
 	if (stat(path, &st))
@@ -107,7 +118,7 @@ static void dir(struct tree *t, const char *parent, const char *name)
 
 	full_path(t, path, parent, name);
 	if (!t->error)
-		make_dirs(t, path, true);
+		make_dir(t, path);
 }
 
 static void link_to(struct tree *t, const char *parent, const char *name, const char *target)
@@ -115,7 +126,7 @@ static void link_to(struct tree *t, const char *parent, const char *name, const 
 	char path[PATH_SIZE];
 
 	full_path(t, path, parent, name);
-	make_dirs(t, path, false);
+	make_parent(t, path);
 	if (t->error)
 		return;
 	if (symlink(target, path))
@@ -253,29 +264,42 @@ static void port_state(struct tree *t, const struct kdev *d, unsigned int port, 
 	attr(t, dir, "phys_state", "%u: %s", p->phys_state, p->phys_state == 5 ? "LinkUp" : "Disabled");
 }
 
-static void port_counters(struct tree *t, const struct kdev *d, const char *port)
-{
-	const struct hca_counters c = d->shown;
-	const struct hca_congestion cc = d->shown_congestion;
-	char dir[PATH_SIZE / 2];
+/* Files of a port. */
+static const struct {
+	const char *file;
+	size_t at; /* a uint64_t of struct kcounters */
+} counters[] = {
+	{"counters/port_xmit_packets", offsetof(struct kcounters, hca.tx_packets)},
+	{"counters/port_rcv_packets", offsetof(struct kcounters, hca.rx_packets)},
+	{"counters/port_rcv_errors", offsetof(struct kcounters, hca.icrc_errors)},
+	{"hw_counters/retransmissions", offsetof(struct kcounters, hca.retransmissions)},
+	{"hw_counters/rnr_nak_sent", offsetof(struct kcounters, hca.rnr_naks)},
+	{"hw_counters/packet_seq_err", offsetof(struct kcounters, hca.sequence_naks)},
+	{"hw_counters/local_ack_timeout_err", offsetof(struct kcounters, hca.timeouts)},
+	{"hw_counters/rx_dropped", offsetof(struct kcounters, hca.rx_dropped)},
+	{"hw_counters/num_page_faults", offsetof(struct kcounters, hca.page_faults)},
+	{"hw_counters/num_invalidations", offsetof(struct kcounters, hca.page_invalidations)},
+	{"hw_counters/num_prefetch", offsetof(struct kcounters, hca.page_prefetches)},
+	{"hw_counters/rx_icrc_encapsulated", offsetof(struct kcounters, hca.icrc_errors)},
+	{"hw_counters/np_ecn_marked_roce_packets", offsetof(struct kcounters, congestion.marked)},
+	{"hw_counters/np_cnp_sent", offsetof(struct kcounters, congestion.cnps_sent)},
+	{"hw_counters/rp_cnp_handled", offsetof(struct kcounters, congestion.cnps_handled)},
+};
 
-	snprintf(dir, sizeof(dir), "%s/counters", port);
-	attr(t, dir, "port_xmit_packets", "%lu", c.tx_packets);
-	attr(t, dir, "port_rcv_packets", "%lu", c.rx_packets);
-	attr(t, dir, "port_rcv_errors", "%lu", c.icrc_errors);
-	snprintf(dir, sizeof(dir), "%s/hw_counters", port);
-	attr(t, dir, "retransmissions", "%lu", c.retransmissions);
-	attr(t, dir, "rnr_nak_sent", "%lu", c.rnr_naks);
-	attr(t, dir, "packet_seq_err", "%lu", c.sequence_naks);
-	attr(t, dir, "local_ack_timeout_err", "%lu", c.timeouts);
-	attr(t, dir, "rx_dropped", "%lu", c.rx_dropped);
-	attr(t, dir, "num_page_faults", "%lu", c.page_faults);
-	attr(t, dir, "num_invalidations", "%lu", c.page_invalidations);
-	attr(t, dir, "num_prefetch", "%lu", c.page_prefetches);
-	attr(t, dir, "rx_icrc_encapsulated", "%lu", c.icrc_errors);
-	attr(t, dir, "np_ecn_marked_roce_packets", "%lu", cc.marked);
-	attr(t, dir, "np_cnp_sent", "%lu", cc.cnps_sent);
-	attr(t, dir, "rp_cnp_handled", "%lu", cc.cnps_handled);
+static uint64_t counter(const struct kcounters *c, size_t at)
+{
+	return *(const uint64_t *)((const char *)c + at);
+}
+
+/* Those that differ from `old`, or all. */
+static void port_counters(struct tree *t, const struct kdev *d, const char *port, const struct kcounters *old)
+{
+	for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+		const uint64_t value = counter(&d->shown, counters[i].at);
+
+		if (!old || value != counter(old, counters[i].at))
+			attr(t, port, counters[i].file, "%lu", value);
+	}
 }
 
 static unsigned int lanes(unsigned int width)
@@ -321,7 +345,7 @@ static void port_attrs(struct tree *t, const struct kdev *d, unsigned int port, 
 	attr(t, dir, "sm_sl", "%u", p->sm_sl);
 	attr(t, dir, "cap_mask", "0x%08x", p->port_cap_flags);
 	gid_attrs(t, d, port, dir);
-	port_counters(t, d, dir);
+	port_counters(t, d, dir, NULL);
 }
 
 static void guid_attr(struct tree *t, const char *dir, const char *name, uint64_t guid)
@@ -421,22 +445,20 @@ void sysfs_update(struct kdev *d, bool port_changed)
 {
 	struct tree t = {.k = d->k};
 	char pci[64], dir[PATH_SIZE / 2];
-	struct hca_counters now;
+	const struct kcounters old = d->shown;
 
 	if (SLIST_EMPTY(&d->k->paths))
 		return; /* not created yet, or removed already */
-	kdev_ops(d)->query_counters(&d->drv, &now);
-	if (!port_changed && !memcmp(&now, &d->shown, sizeof(now)))
-		return;
-	d->shown = now;
-	kdev_ops(d)->query_congestion(&d->drv, &d->shown_congestion);
+	kdev_ops(d)->query_counters(&d->drv, &d->shown.hca);
+	kdev_ops(d)->query_congestion(&d->drv, &d->shown.congestion);
 	pci_dir(d, pci, sizeof(pci));
 	for (unsigned int p = 1; p <= d->num_ports; p++) {
 		snprintf(dir, sizeof(dir), "%s/infiniband/%s/ports/%u", pci, d->drv.cfg->name, p);
+		port_counters(&t, d, dir, &old);
+		if (!port_changed)
+			continue;
 		port_state(&t, d, p, dir);
-		port_counters(&t, d, dir);
-		if (port_changed)
-			net_state(&t, d, p, pci);
+		net_state(&t, d, p, pci);
 	}
 }
 
