@@ -113,7 +113,9 @@ class Session:
             pytest.exit(self.error)
         self.progress.start(len(self.cells))
         self._pool = ThreadPoolExecutor(self.jobs)
-        for group in drive.groups(self._supported(), self.jobs):
+        groups = drive.groups(self._supported(), self.jobs)
+        # The suites' take the longest: first, so that no core waits for one of them at the end.
+        for group in sorted(groups, key=lambda cells: cells[0].api != "suite"):
             self._pool.submit(self._run_group, group)
 
     def pytest_sessionfinish(self):
