@@ -15,7 +15,7 @@ ZERO_BASED = "ibv_reg_mr/DESCRIPTION/IBV_ACCESS_ZERO_BASED"
 DEREG = "ibv_reg_mr/RETURN-VALUE/dereg"
 
 # Erratum RNR-TIMER: code -> microseconds
-RNR_TIMERS = {1: 10, 8: 160, 12: 640, 14: 1280, 16: 2560}
+RNR_TIMERS = {0: 655_360, 1: 10, 8: 160, 14: 1280, 31: 491_520}
 # enum ibv_access_flags
 ACCESS_FLUSH_GLOBAL, FLUSH_GLOBAL, FLUSH_PERSISTENT = 1 << 8, 1, 2  # the last two: enum ibv_placement_type
 LOCAL_WRITE, REMOTE_WRITE, REMOTE_READ, REMOTE_ATOMIC = 1, 2, 4, 8

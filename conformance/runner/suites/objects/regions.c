@@ -151,6 +151,8 @@ static void change(struct rereg *r)
 	reregister(r, IBV_REREG_MR_CHANGE_PD | IBV_REREG_MR_CHANGE_ACCESS | IBV_REREG_MR_CHANGE_TRANSLATION,
 		   r->pd, first, 768, ALL);
 	can(r, first + 704, 3, "all three at once");
+	KIT_CHECK(k, ibv_rereg_mr(r->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_REMOTE_WRITE),
+		  "remote write access without local was given");
 	KIT_CHECK(k, ibv_dealloc_pd(r->pd) > 0, "a PD was deallocated, its region came back to it");
 	KIT_CHECK(k, !ibv_dealloc_pd(r->other_pd), "a PD cannot be deallocated that its region has left");
 	r->other_pd = NULL;

@@ -212,6 +212,18 @@ static void receives(struct kit *k)
 		kit_expect(k, l, l->cq, l->qp, 0x4ece, IBV_WC_SUCCESS);
 }
 
+/* From SQE to RTS. The caller may say that the state is SQE. */
+static bool leave_sqe(struct kit *k, bool says)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTS, .cur_qp_state = IBV_QPS_SQE};
+
+	if (!says)
+		return move_to(k, k->l->qp, IBV_QPS_RTS, "RTS");
+	if (!kit_holds(k, !ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE)))
+		KIT_FAULT(k, "the move to RTS with cur_qp_state = IBV_QPS_SQE failed");
+	return KIT_GOOD(k);
+}
+
 /*
  * The queue of an unreliable QP stops at a request that fails; moved back to RTS it goes on with what is posted then.
  * The receive queue has gone on all the time.
@@ -248,7 +260,7 @@ static void sqe_back(struct kit *k)
 		collect_memory(k->l, first_use, k->res);
 		if (KIT_GOOD(k) && k->l->qpt == IBV_QPT_UC)
 			receives(k);
-		if (!KIT_GOOD(k) || !move_to(k, k->l->qp, IBV_QPS_RTS, "RTS") || !kit_plan(k, plans) ||
+		if (!KIT_GOOD(k) || !leave_sqe(k, turn == 1) || !kit_plan(k, plans) ||
 		    !post_some(k, plans, 0, num))
 			return;
 		carried_out(k, plans, 0, num);

@@ -8,6 +8,7 @@
 #include "suites/kit.h"
 
 #define LEN 200
+#define MEM 32768 /* of a target: READ responses of many packets */
 
 struct target {
 	struct ibv_pd *pd;
@@ -35,11 +36,12 @@ static bool create_sized(struct kit *k, struct target *t, bool other_domain, int
 	attr.pd = t->pd;
 	attr.cq = t->cq;
 	attr.xrcd = other_domain ? t->own : k->l->xrcd;
-	t->buf = end_alloc(end->pd, 4096);
+	t->buf = end_alloc(end->pd, MEM);
 	if (t->pd && t->cq && attr.xrcd && t->buf) {
-		memset(t->buf, 0x77, 4096);
+		memset(t->buf, 0x77, MEM);
 		t->srq = ibv_create_srq_ex(end->ctx, &attr);
-		t->mr = ibv_reg_mr(t->pd, t->buf, 4096, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+		t->mr = ibv_reg_mr(t->pd, t->buf, MEM,
+				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	}
 	if (!t->srq || !t->mr || ibv_get_srq_num(t->srq, &t->srqn)) {
 		KIT_FAULT(k, "the second SRQ: %s", errno_name(errno));
@@ -110,6 +112,48 @@ static bool holds(struct kit *k, struct target *t, uint8_t value)
 	return KIT_GOOD(k);
 }
 
+static struct ibv_send_wr access_to(int i, enum ibv_wr_opcode op, uint32_t srqn, struct ibv_sge *sge,
+				    const void *remote, uint32_t rkey)
+{
+	struct ibv_send_wr wr = kit_wr(i, op, sge);
+
+	wr.qp_type.xrc.remote_srqn = srqn;
+	wr.wr.rdma.remote_addr = (uintptr_t)remote;
+	wr.wr.rdma.rkey = rkey;
+	return wr;
+}
+
+/* READs of the second SRQ's memory are still answered when a WRITE for the first comes: each is checked in its own domain. */
+static bool in_flight(struct kit *k, struct target *t)
+{
+	struct link *l = k->l;
+	const uint32_t lkey = l->local.mr->lkey;
+	uint8_t *to = l->local.base + LEN;
+	struct ibv_sge sge[] = {{(uintptr_t)to, MEM, lkey},
+				{(uintptr_t)to + MEM, MEM, lkey},
+				{(uintptr_t)l->local.base, LEN, lkey}};
+	struct ibv_send_wr wr[] = {
+		access_to(0, IBV_WR_RDMA_READ, t->srqn, &sge[0], t->buf, t->mr->rkey),
+		access_to(1, IBV_WR_RDMA_READ, t->srqn, &sge[1], t->buf, t->mr->rkey),
+		access_to(2, IBV_WR_RDMA_WRITE, l->srqn, &sge[2], l->target.base, l->target.mr->rkey),
+	};
+	unsigned int at = 0;
+	int ret;
+
+	wr[0].next = &wr[1];
+	wr[1].next = &wr[2];
+	ret = kit_post(k, l->qp, l->peer, wr, NULL);
+	if (ret)
+		KIT_FAULT(k, "posting was refused with %s", errno_name(ret));
+	for (unsigned int i = 0; i < 3 && KIT_GOOD(k); i++)
+		kit_expect(k, l, l->cq, l->qp, i, IBV_WC_SUCCESS);
+	while (at < 2 * MEM && to[at] == (at % MEM < LEN ? 0x31 + IBV_WR_RDMA_WRITE : 0x77))
+		at++;
+	if (KIT_GOOD(k) && !kit_holds(k, at == 2 * MEM))
+		KIT_FAULT(k, "byte %u of the READs is wrong", at);
+	return KIT_GOOD(k);
+}
+
 /* Two SRQs of one domain, each with its own protection domain, CQ and memory. */
 static void xrc_second_srq(struct kit *k)
 {
@@ -128,7 +172,7 @@ static void xrc_second_srq(struct kit *k)
 		if (KIT_GOOD(k))
 			kit_alive(k, k->l);
 		if (KIT_GOOD(k) && request(k, IBV_WR_RDMA_WRITE, t.srqn, t.buf, t.mr->rkey, IBV_WC_SUCCESS) &&
-		    holds(k, &t, 0x31 + IBV_WR_RDMA_WRITE) &&
+		    holds(k, &t, 0x31 + IBV_WR_RDMA_WRITE) && in_flight(k, &t) &&
 		    request(k, IBV_WR_RDMA_WRITE, k->l->srqn, t.buf, t.mr->rkey, k->cell->status))
 			holds(k, &t, 0x31 + IBV_WR_RDMA_WRITE);
 	}
