@@ -136,13 +136,13 @@ def covering(enumerator, seed):
     groups = {}
     for key in enumerator.blocks:
         groups.setdefault(key[:2], []).append(key)
-    jobs = len(os.sched_getaffinity(0))
+    jobs = min(len(os.sched_getaffinity(0)), len(groups))
     # fork: the processes have the blocks already, only places are copied
     with multiprocessing.get_context("fork").Pool(jobs, Chooser.prepare, (enumerator.blocks, seed)) as pool:
         chosen = [found for group in pool.imap(Chooser.choose, groups.values()) for found in group]
     cells = []
     for key, places, levels in chosen:
         block = enumerator.blocks[key]
-        block.levels = levels
+        block.levels = levels  # counted where the places were chosen
         cells += [block.cell(where) for where in base(block) + places]
     return cells + [c for c in enumerator.extra.values() if defined(c)]

@@ -80,8 +80,8 @@ class Posting(Suite):
 
     def _sig_all(self):
         for qpt in CONNECTED:
-            some = ("RDMA_READ", "SEND", "RDMA_WRITE", "BIND_MW")
-            names = [n for n in some if qpt in self.tables.operation(n).post]
+            wanted = ("RDMA_READ", "SEND", "RDMA_WRITE", "BIND_MW")
+            names = [n for n in wanted if qpt in self.tables.operation(n).post]
             for how, flags in (("unsignaled", ()), ("signaled", SIGNALED)):
                 for api in ("post", "wr"):
                     yield Case(

@@ -12,7 +12,7 @@ TIME = re.compile(rb'"ps": *(\d+)')
 
 
 class Records:
-    """Lines of a JSON log, decoded when they are first used: of many cells nobody reads all."""
+    """Lines of a JSON log, decoded when they are first used: most cells need few of them."""
 
     def __init__(self, lines):
         self.lines = lines

@@ -219,6 +219,8 @@ static bool leave_sqe(struct kit *k, bool says)
 
 	if (!says)
 		return move_to(k, k->l->qp, IBV_QPS_RTS, "RTS");
+	log_call(&k->res->log, "ibv_modify_qp(qp, &(struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, "
+			       ".cur_qp_state = IBV_QPS_SQE}, IBV_QP_STATE | IBV_QP_CUR_STATE)");
 	if (!kit_holds(k, !ibv_modify_qp(k->l->qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE)))
 		KIT_FAULT(k, "the move to RTS with cur_qp_state = IBV_QPS_SQE failed");
 	return KIT_GOOD(k);
