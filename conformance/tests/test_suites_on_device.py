@@ -39,7 +39,7 @@ DOCTORED = [
     ("bad_wr/ud/recv-sges-3", ("args", "bad"), 2, "bad_wr names work request 3, expected 2"),
     ("bad_wr/rc/srq-sges-0", ("args", "bad"), 1, "bad_wr names work request 0, expected 1"),
     ("rnr/rc/rnr_retry-2", ("args", "least_us"), 60_000_000, "given up after"),
-    ("rnr/rc/rnr_retry-1", ("status",), "RETRY_EXC_ERR", "status RNR_RETRY_EXC_ERR"),
+    ("rnr/rc/rnr_retry-3", ("status",), "RETRY_EXC_ERR", "status RNR_RETRY_EXC_ERR"),
     ("rnr/rc/rnr_retry-7", ("wrs", 1, "wc"), "RDMA_WRITE", "opcode SEND, expected RDMA_WRITE"),
     ("retry/rc/retry_cnt-1", ("args", "least_us"), 60_000_000, "given up after"),
     ("keys/rc/no-right-rdma_write", ("args", "without"), 0, "status SUCCESS, expected REM_ACCESS_ERR"),

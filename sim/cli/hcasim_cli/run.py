@@ -10,86 +10,27 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 
+from . import machine_folder
+from .errors import MACHINE_FAILED, RunError, naming
 from .options import parse
 from .profile import ProfileError, effective_file
 
 CANNOT_RUN = 127  # as shells do
-MACHINE_FAILED = 125  # as env(1) and timeout(1) for their own failures
 GRACE = 10.0  # seconds that applications have to end by themselves once the device is gone
 END = 5.0  # seconds from SIGTERM to SIGKILL, for applications
 VALGRIND_OPTS = [f"--px-{code}=allregs-at-mem-access" for code in ("default", "file-backed")]
-
-
-class RunError(Exception):
-    """An error for the user; the run ends with this status."""
-
-    def __init__(self, text, status=MACHINE_FAILED):
-        super().__init__(text)
-        self.status = status
 
 
 def say(text):
     print(f"hcasim: {text}", file=sys.stderr, flush=True)
 
 
-@contextlib.contextmanager
-def naming(what):
-    """Turns an OSError into a RunError that starts with `what`."""
-    try:
-        yield
-    except OSError as error:
-        raise RunError(f"{what}: {error.strerror or error}") from None
-
-
-def base_folder():
-    """A short path: a Unix socket's path has at most 107 bytes. Root's programs may change to another user, who needs access, too."""
-    folder = os.environ.get("XDG_RUNTIME_DIR", "")
-    usable = os.geteuid() != 0 and len(folder) in range(1, 60) and os.access(folder, os.W_OK)
-    return folder if usable else "/tmp"
-
-
-def named_folder(name):
-    return f"{base_folder()}/hcasim-{os.getuid()}-{name}"
-
-
-def make_folder(name):
-    folder = make_private_folder(name)
-    if os.geteuid() == 0:
-        os.chmod(folder, 0o711)
-    return folder
-
-
-def make_private_folder(name):
-    if not name:
-        with naming(f"cannot make a folder in {base_folder()}"):
-            return tempfile.mkdtemp(prefix="hcasim-", dir=base_folder())
-    folder = named_folder(name)
-    with naming(f"cannot make {folder}"):
-        if os.path.exists(f"{folder}/socket") and not connectable(folder):
-            shutil.rmtree(folder)  # left by a machine that was killed
-        try:
-            os.mkdir(folder, 0o700)
-        except FileExistsError:
-            raise RunError(f"a machine named '{name}' runs already") from None
-    return folder
-
-
 def trace_folder(path):
     with naming(f"--trace '{path}'"):
         os.makedirs(path, exist_ok=True)
     return os.path.abspath(path)
-
-
-def connectable(folder):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
-        try:
-            probe.connect(f"{folder}/socket")
-        except OSError:
-            return False
-    return True
 
 
 class Machine:
@@ -102,7 +43,7 @@ class Machine:
         self.scratch = contextlib.ExitStack()
         profile = self.profile_file(options)
         trace = trace_folder(options.trace) if options.trace is not None else None
-        self.folder = make_folder(options.name)
+        self.folder = machine_folder.make(options.name)
         self.lifeline, theirs = socket.socketpair()
         command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
         command += [
@@ -369,10 +310,10 @@ def run_on(build, folder, machine, options, command):
 
 
 def attach(build, options, command):
-    folder = named_folder(options.attach)
-    if not connectable(folder):
+    found = machine_folder.find(options.attach)
+    if not found:
         raise RunError(f"no machine named '{options.attach}' runs")
-    return run_on(build, folder, None, options, command)
+    return run_on(build, found, None, options, command)
 
 
 def start_and_run(build, options, command):

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Directory listings: of the machine's own folders, and of /sys/class/net, with its interfaces after the host's. */
+/*
+ * Directory listings: of the machine's own folders, sorted by name, since libibverbs lists adapters in this order, and
+ * each file system has another; and of /sys/class/net, with the machine's interfaces after the host's.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -16,22 +19,30 @@
 
 #define NET "/sys/class/net"
 
-/* ---- Streams of /sys/class/net -------------------------------------------------------------------- */
+/* ---- Streams --------------------------------------------------------------------------------------- */
 
-struct listing { /* a stream of a host folder, and the position of its reader in ours */
+struct listing { /* a stream with entries of our own, which are read after those of the folder */
 	struct listing *next;
 	DIR *dir;
-	unsigned int at, num;
-	struct netif net[NETIF_MAX];
-	union {
-		struct dirent entry;
-		struct dirent64 entry64;
-	};
+	bool sorted; /* the folder is in the machine's tree, and all of its entries are in `own` */
+	size_t at, num;
+	struct dirent *own;
 };
 _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "one layout on 64-bit Linux");
 
 static struct listing *listings;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool add(struct listing *l, const struct dirent *entry)
+{
+	struct dirent *own = reallocarray(l->own, l->num + 1, sizeof(*own));
+
+	if (!own)
+		return false;
+	l->own = own;
+	own[l->num++] = *entry;
+	return true;
+}
 
 /* By whatever name it was opened. */
 static bool is_net(DIR *dir)
@@ -43,14 +54,73 @@ static bool is_net(DIR *dir)
 	       st.st_ino == net.st_ino;
 }
 
-static DIR *opened(DIR *dir)
+static bool host_has(const char *name)
+{
+	char path[sizeof(NET) + 1 + IF_NAMESIZE];
+
+	snprintf(path, sizeof(path), NET "/%.15s", name);
+	return !raw_syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
+}
+
+/* The machine's interfaces whose names are not in the host's. */
+static void add_interfaces(struct listing *l)
+{
+	struct netif net[NETIF_MAX];
+	unsigned int num = netif_list(net);
+
+	for (unsigned int i = 0; i < num; i++) {
+		struct dirent entry = {
+			.d_ino = net[i].index,
+			.d_off = INT64_MAX,
+			.d_reclen = sizeof(entry),
+			.d_type = DT_LNK,
+		};
+
+		strcpy(entry.d_name, net[i].name);
+		if (!host_has(net[i].name) && !add(l, &entry))
+			return;
+	}
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct dirent *one = a, *other = b;
+
+	return strverscmp(one->d_name, other->d_name);
+}
+
+/* Without memory they stay in the file system's order. */
+static void add_sorted(struct listing *l)
+{
+	struct dirent *entry;
+
+	while ((entry = REAL(readdir)(l->dir)) && add(l, entry))
+		;
+	if (entry) {
+		l->num = 0;
+		REAL(rewinddir)(l->dir);
+	}
+	qsort(l->own, l->num, sizeof(*l->own), by_name);
+}
+
+static void begin(struct listing *l)
+{
+	l->at = l->num = 0;
+	if (l->sorted)
+		add_sorted(l);
+	else
+		add_interfaces(l);
+}
+
+static DIR *opened(DIR *dir, bool in_tree)
 {
 	struct listing *l;
 
-	if (!dir || !is_net(dir) || !(l = calloc(1, sizeof(*l))))
+	if (!dir || (!in_tree && !is_net(dir)) || !(l = calloc(1, sizeof(*l))))
 		return dir;
 	l->dir = dir;
-	l->num = netif_list(l->net);
+	l->sorted = in_tree;
+	begin(l);
 	pthread_mutex_lock(&lock);
 	l->next = listings;
 	listings = l;
@@ -74,49 +144,25 @@ static struct listing *find(DIR *dir, bool take)
 	return l;
 }
 
-static bool host_has(const char *name)
-{
-	char path[sizeof(NET) + 1 + IF_NAMESIZE];
-
-	snprintf(path, sizeof(path), NET "/%.15s", name);
-	return !raw_syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
-}
-
-/* After the host's last entry: those of ours whose names are not in the host's. */
-static struct listing *next_own(DIR *dir)
+static struct dirent *next_own(DIR *dir)
 {
 	struct listing *l = find(dir, false);
 
-	while (l && l->at < l->num) {
-		const struct netif *n = &l->net[l->at++];
-
-		if (host_has(n->name))
-			continue;
-		memset(&l->entry, 0, sizeof(l->entry));
-		l->entry.d_ino = n->index;
-		l->entry.d_off = INT64_MAX;
-		l->entry.d_reclen = sizeof(l->entry);
-		l->entry.d_type = DT_LNK;
-		strcpy(l->entry.d_name, n->name);
-		return l;
-	}
-	return NULL;
+	return l && l->at < l->num ? &l->own[l->at++] : NULL;
 }
 
 PRELOAD_API struct dirent *readdir(DIR *dir)
 {
 	struct dirent *entry = REAL(readdir)(dir);
-	struct listing *own = entry ? NULL : next_own(dir);
 
-	return own ? &own->entry : entry;
+	return entry ? entry : next_own(dir);
 }
 
 PRELOAD_API struct dirent64 *readdir64(DIR *dir)
 {
 	struct dirent64 *entry = REAL(readdir64)(dir);
-	struct listing *own = entry ? NULL : next_own(dir);
 
-	return own ? &own->entry64 : entry;
+	return entry ? entry : (struct dirent64 *)next_own(dir);
 }
 
 PRELOAD_API void rewinddir(DIR *dir)
@@ -125,18 +171,22 @@ PRELOAD_API void rewinddir(DIR *dir)
 
 	REAL(rewinddir)(dir);
 	if (l)
-		l->at = 0;
+		begin(l);
 }
 
 PRELOAD_API int closedir(DIR *dir)
 {
-	free(find(dir, true));
+	struct listing *l = find(dir, true);
+
+	if (l)
+		free(l->own);
+	free(l);
 	return REAL(closedir)(dir);
 }
 
 PRELOAD_API DIR *fdopendir(int fd)
 {
-	return opened(REAL(fdopendir)(fd));
+	return opened(REAL(fdopendir)(fd), false);
 }
 
 PRELOAD_API DIR *opendir(const char *path)
@@ -145,7 +195,7 @@ PRELOAD_API DIR *opendir(const char *path)
 	const char *real = path_lookup(path, &p);
 
 	file_show(&p);
-	return opened(REAL(opendir)(real));
+	return opened(REAL(opendir)(real), p.kind == PATH_TREE);
 }
 
 /* ---- scandir(), which opens by itself ------------------------------------------------------------- */
@@ -157,8 +207,9 @@ PRELOAD_API int scandir(const char *restrict path, struct dirent ***restrict lis
 			scan_compare *compare)
 {
 	struct path p;
+	const char *real = path_lookup(path, &p);
 
-	return REAL(scandir)(path_lookup(path, &p), list, filter, compare);
+	return REAL(scandir)(real, list, filter, compare || p.kind != PATH_TREE ? compare : versionsort);
 }
 
 typedef int scan_filter64(const struct dirent64 *);
@@ -168,6 +219,7 @@ PRELOAD_API int scandir64(const char *restrict path, struct dirent64 ***restrict
 			  scan_compare64 *compare)
 {
 	struct path p;
+	const char *real = path_lookup(path, &p);
 
-	return REAL(scandir64)(path_lookup(path, &p), list, filter, compare);
+	return REAL(scandir64)(real, list, filter, compare || p.kind != PATH_TREE ? compare : versionsort64);
 }

@@ -2,9 +2,12 @@
 """hcasim run: exit status, options, clean-up."""
 import json
 import os
+import shutil
 import signal
+import socket
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +91,43 @@ def test_a_second_command_on_a_running_machine():
     first.communicate()
     assert second.returncode == 0, second.stderr
     assert again.returncode == 125 and "runs already" in again.stderr
+
+
+def test_listings_are_sorted_by_name():
+    """Whatever order the file system has, libibverbs lists hcasim0 first."""
+    names = [f"hcasim{number}" for number in range(12)]
+    options = ["--hcas", str(len(names))]
+    listing = hcasim_run("ls", "-U", "/sys/class/infiniband", "/sys/class/infiniband_verbs", options=options)
+    there = listing.stdout.split()
+    assert there[1:13] == names
+    assert there[14:] == ["abi_version", *(f"uverbs{number}" for number in range(len(names)))]
+    assert hcasim_run(DEVINFO, "-l", options=options).stdout.split()[3:] == names
+
+
+def left_machine(folder, age):
+    """A folder as a killed machine leaves it, `age` seconds ago."""
+    folder.mkdir()
+    (folder / "sysfs").mkdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as closed:
+        closed.bind(f"{folder}/socket")
+    os.utime(folder / "socket", (time.time() - age,) * 2)
+    return folder
+
+
+def test_the_folder_of_a_killed_machine_is_removed():
+    """By the next machine, which leaves those that have only just begun, and those that run."""
+    command = [HCASIM, "run", "--", "/bin/sh", "-c", f"echo $HCASIM_RUNTIME; exec {CLIENT} hold"]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    folder = Path(running.stdout.readline().strip())
+    assert running.stdout.readline() == "open\n"
+    os.utime(folder / "socket", (time.time() - 100,) * 2)
+    old = left_machine(folder.parent / f"hcasim-test-old-{os.getpid()}", 100)
+    new = left_machine(folder.parent / f"hcasim-test-new-{os.getpid()}", 0)
+    hcasim_run("/bin/true")
+    assert (old.exists(), new.exists(), folder.exists()) == (False, True, True)
+    shutil.rmtree(new)
+    running.terminate()
+    assert running.wait() == 128 + signal.SIGTERM
 
 
 LISTING = """
