@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """Selection of cells: the covering set, -k, shards; the number of others, and the reasons."""
-from itertools import combinations
+from collections import Counter
+from itertools import chain, combinations
 
 import pytest
 
@@ -36,6 +37,18 @@ def test_every_pair_is_covered(enumerator, chosen, api, short, seed):
     mine = [c for c in chosen(seed) if getattr(c, "block", None) in blocks]
     assert set().union(*map(pairs, mine)) == exist
     assert len(mine) < sum(1 for b in blocks for _ in b.defined()) or len(exist) < 20
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("api", ["wr", "post"])
+@pytest.mark.parametrize("short", SOME)
+def test_every_chosen_cell_covers_something_alone(enumerator, chosen, api, short, seed):
+    blocks = [b for key, b in enumerator.blocks.items() if key[:2] == (api, short)]
+    always = {b.id_of(where) for b in blocks for where in base(b)}
+    mine = [c for c in chosen(seed) if getattr(c, "block", None) in blocks]
+    items = {c.id: {*pairs(c), (c.block, c.expect)} for c in mine}
+    times = Counter(chain.from_iterable(items.values()))
+    assert not [i for i in items if i not in always and all(times[item] > 1 for item in items[i])]
 
 
 @pytest.mark.parametrize("seed", [0, 7])

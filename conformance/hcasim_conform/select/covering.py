@@ -9,11 +9,13 @@ seed, such that for every operation of every API
   to a defined cell belongs to a chosen one: every requirement of the pages on a row is tested at least once;
 - each pair of values of two axes (QP type, data setter, QP setter, flags, region) that occurs in a defined
   cell occurs in a chosen one, for each way in which such a cell may have to end, so that a refusal does
-  not count for an executed request.
+  not count for an executed request;
+- each chosen cell is the only one with some verdict or pair.
 """
 import multiprocessing
 import os
 import random
+from collections import Counter
 
 from hcasim_conform.model.cells import defined
 
@@ -85,30 +87,42 @@ def held(block, numbers):
         yield where, pairs
 
 
+def needed(taken):
+    """Without the cells of which others cover everything as well."""
+    times = Counter(item for _, _, items in taken for item in items)
+    kept = []
+    for block, where, items in taken:
+        if any(times[item] == 1 for item in items):
+            kept.append((block, where))
+        else:
+            times.subtract(items)
+    return kept
+
+
 def pairwise(blocks, chance):
-    """Places of these blocks that cover all their verdicts and pairs beyond those of the base cells."""
-    numbers, covered = Numbers(), set()
+    """Places of these blocks that cover all their verdicts and pairs beyond those of the base cells, each some of them alone."""
+    numbers, always_covered = Numbers(), set()
     left = []
     for block in blocks:
         always = set(base(block))
         for where, pairs in held(block, numbers):
             if where in always:
-                covered.update(pairs)
+                always_covered.update(pairs)
             else:
                 left.append((block, where, pairs))
     chance.shuffle(left)
-    taken = []
+    covered, taken = set(always_covered), []
     for least in TAKE:
         rest = []
         for cell in left:
             new = [p for p in cell[2] if p not in covered]
             if len(new) >= least:
                 covered.update(new)
-                taken.append(cell[:2])
+                taken.append((*cell[:2], set(cell[2]) - always_covered))
             elif new:
                 rest.append(cell)
         left = rest
-    return taken
+    return needed(taken)
 
 
 class Chooser:

@@ -100,7 +100,8 @@ static void add_sorted(struct listing *l)
 		l->num = 0;
 		REAL(rewinddir)(l->dir);
 	}
-	qsort(l->own, l->num, sizeof(*l->own), by_name);
+	if (l->num)
+		qsort(l->own, l->num, sizeof(*l->own), by_name);
 }
 
 static void begin(struct listing *l)
