@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """The folder of a running machine: its socket, and its part of /sys, several hundred small files."""
+import contextlib
+import fcntl
 import glob
 import os
 import shutil
@@ -69,24 +71,35 @@ def find(name):
     return next((folder for base in bases() if not refused(folder := named(name, base))), None)
 
 
+def lock(folder):
+    """A descriptor that says, for as long as a process has it, that the machine runs; None: one has it already."""
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        return None
+    return held
+
+
 def remove_left(base):
     """Removes folders of this user's machines that were killed."""
     for folder in glob.glob(f"{base}/{PREFIX}*"):
-        if is_left(folder):
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            if is_old(folder) and (held := lock(folder)) is not None:
+                if refused(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
+                os.close(held)
 
 
-def is_left(folder):
-    try:
-        about = os.stat(f"{folder}/socket")
-    except OSError:
-        return False
-    return about.st_uid == os.getuid() and time.time() - about.st_mtime > STARTED and refused(folder)
+def is_old(folder):
+    about = os.stat(f"{folder}/socket")
+    return about.st_uid == os.getuid() and time.time() - about.st_mtime > STARTED
 
 
 def refused(folder):
     """Whether no machine listens there."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK) as probe:
         try:
             probe.connect(f"{folder}/socket")
         except (ConnectionRefusedError, FileNotFoundError):

@@ -44,6 +44,8 @@ class Machine:
         profile = self.profile_file(options)
         trace = trace_folder(options.trace) if options.trace is not None else None
         self.folder = machine_folder.make(options.name)
+        lock = machine_folder.lock(self.folder)
+        self.scratch.callback(os.close, lock)
         self.lifeline, theirs = socket.socketpair()
         command = [build.device_program, "--runtime", self.folder, "--launcher-fd", str(theirs.fileno())]
         command += [
@@ -70,7 +72,10 @@ class Machine:
         try:
             # A session of its own: Ctrl-C at the terminal is for the applications, not for the device.
             self.process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, start_new_session=True
+                command,
+                pass_fds=[theirs.fileno(), lock],
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
             )
         except OSError as error:
             self.end()

@@ -21,10 +21,11 @@
 
 /* ---- Streams --------------------------------------------------------------------------------------- */
 
-struct listing { /* a stream with entries of our own, which are read after those of the folder */
+struct listing { /* a stream with entries of our own */
 	struct listing *next;
 	DIR *dir;
-	bool sorted; /* the folder is in the machine's tree, and all of its entries are in `own` */
+	bool in_tree;
+	bool sorted; /* `own` are all entries of a folder of the machine's tree; otherwise they come after the folder's */
 	size_t at, num;
 	struct dirent *own;
 };
@@ -96,10 +97,10 @@ static void add_sorted(struct listing *l)
 
 	while ((entry = REAL(readdir)(l->dir)) && add(l, entry))
 		;
-	if (entry) {
+	REAL(rewinddir)(l->dir);
+	l->sorted = !entry;
+	if (entry)
 		l->num = 0;
-		REAL(rewinddir)(l->dir);
-	}
 	if (l->num)
 		qsort(l->own, l->num, sizeof(*l->own), by_name);
 }
@@ -107,7 +108,7 @@ static void add_sorted(struct listing *l)
 static void begin(struct listing *l)
 {
 	l->at = l->num = 0;
-	if (l->sorted)
+	if (l->in_tree)
 		add_sorted(l);
 	else
 		add_interfaces(l);
@@ -120,7 +121,7 @@ static DIR *opened(DIR *dir, bool in_tree)
 	if (!dir || (!in_tree && !is_net(dir)) || !(l = calloc(1, sizeof(*l))))
 		return dir;
 	l->dir = dir;
-	l->sorted = in_tree;
+	l->in_tree = in_tree;
 	begin(l);
 	pthread_mutex_lock(&lock);
 	l->next = listings;
@@ -145,25 +146,25 @@ static struct listing *find(DIR *dir, bool take)
 	return l;
 }
 
-static struct dirent *next_own(DIR *dir)
+static struct dirent *next_own(struct listing *l)
 {
-	struct listing *l = find(dir, false);
-
 	return l && l->at < l->num ? &l->own[l->at++] : NULL;
 }
 
 PRELOAD_API struct dirent *readdir(DIR *dir)
 {
-	struct dirent *entry = REAL(readdir)(dir);
+	struct listing *l = find(dir, false);
+	struct dirent *entry = l && l->sorted ? NULL : REAL(readdir)(dir);
 
-	return entry ? entry : next_own(dir);
+	return entry ? entry : next_own(l);
 }
 
 PRELOAD_API struct dirent64 *readdir64(DIR *dir)
 {
-	struct dirent64 *entry = REAL(readdir64)(dir);
+	struct listing *l = find(dir, false);
+	struct dirent64 *entry = l && l->sorted ? NULL : REAL(readdir64)(dir);
 
-	return entry ? entry : (struct dirent64 *)next_own(dir);
+	return entry ? entry : (struct dirent64 *)next_own(l);
 }
 
 PRELOAD_API void rewinddir(DIR *dir)
@@ -173,6 +174,23 @@ PRELOAD_API void rewinddir(DIR *dir)
 	REAL(rewinddir)(dir);
 	if (l)
 		begin(l);
+}
+
+PRELOAD_API long telldir(DIR *dir)
+{
+	struct listing *l = find(dir, false);
+
+	return l && l->sorted ? (long)l->at : REAL(telldir)(dir);
+}
+
+PRELOAD_API void seekdir(DIR *dir, long at)
+{
+	struct listing *l = find(dir, false);
+
+	if (l && l->sorted)
+		l->at = at;
+	else
+		REAL(seekdir)(dir, at);
 }
 
 PRELOAD_API int closedir(DIR *dir)

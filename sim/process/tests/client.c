@@ -3,6 +3,7 @@
  * An application for the tests of the border: plain libibverbs and system calls. Prints what it sees,
  * ends with 0 if all was as it must be.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -375,6 +376,37 @@ static int do_exec_list(const char *function, const char *devinfo)
 	return 1;
 }
 
+/* The listing of `path` goes on at the name that seekdir() or rewinddir() went back to, as scandir() has it. */
+static void check_listing(const char *path, int num)
+{
+	struct dirent **all;
+	DIR *dir = opendir(path);
+	long second;
+
+	CHECK(scandir(path, &all, NULL, NULL) == num && dir);
+	CHECK(!strcmp(readdir(dir)->d_name, all[0]->d_name));
+	second = telldir(dir);
+	for (int i = 1; i < num; i++)
+		CHECK(!strcmp(readdir(dir)->d_name, all[i]->d_name));
+	CHECK(!readdir(dir));
+	seekdir(dir, second);
+	CHECK(!strcmp(readdir64(dir)->d_name, all[1]->d_name));
+	rewinddir(dir);
+	CHECK(!strcmp(readdir(dir)->d_name, all[0]->d_name));
+	closedir(dir);
+	while (num--)
+		free(all[num]);
+	free(all);
+}
+
+/* On a machine of 16 adapters. */
+static int do_listing(void)
+{
+	check_listing("/sys/class/infiniband", 2 + 16);
+	check_listing("/sys/class/infiniband_verbs/", 2 + 1 + 16);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -385,6 +417,7 @@ int main(int argc, char **argv)
 		{"pass", do_pass},        {"threads", do_threads},   {"closeall", do_closeall},
 		{"clock", do_clock},      {"unmapped", do_unmapped}, {"locked", do_locked},
 		{"fatal", do_wait_fatal}, {"hold", do_hold},         {"hooked", do_hooked},
+		{"listing", do_listing},
 	};
 
 	if (argc == 3 && !strcmp(argv[1], "exec2"))

@@ -99,9 +99,11 @@ def test_listings_are_sorted_by_name():
     options = ["--hcas", str(len(names))]
     listing = hcasim_run("ls", "-U", "/sys/class/infiniband", "/sys/class/infiniband_verbs", options=options)
     there = listing.stdout.split()
-    assert there[1:13] == names
+    assert there[1:13] == names, listing.stdout
     assert there[14:] == ["abi_version", *(f"uverbs{number}" for number in range(len(names)))]
     assert hcasim_run(DEVINFO, "-l", options=options).stdout.split()[3:] == names
+    listing = hcasim_run(CLIENT, "listing", options=["--hcas", "16"])
+    assert listing.returncode == 0, listing.stderr
 
 
 def left_machine(folder, age):
