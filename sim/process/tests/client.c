@@ -168,10 +168,13 @@ static int receive_fd(int sock)
 	struct iovec iov = {&byte, 1};
 	struct msghdr msg = {
 		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room)};
+	struct cmsghdr *c;
 	int fd;
 
 	CHECK(recvmsg(sock, &msg, 0) == 1);
-	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	c = CMSG_FIRSTHDR(&msg);
+	CHECK(c);
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
 	return fd;
 }
 
