@@ -124,9 +124,20 @@ bool collect_event(struct link *l, bool wait)
 	return true;
 }
 
+/* A completion on UC says that a message was sent, and nothing of its arrival. */
+static void wait_for_writes(struct link *l)
+{
+	struct watchdog w = watchdog(l->dut->timeout_ms);
+
+	while (!arena_is_expected(&l->target) && !watchdog_expired(&w) && !remote_broken())
+		link_fetch(l);
+}
+
 void collect_memory(struct link *l, unsigned int first_use, struct result *res)
 {
 	link_fetch(l);
+	if (l->qpt == IBV_QPT_UC)
+		wait_for_writes(l);
 	for (unsigned int i = first_use; i != l->next_use; i++) {
 		uint8_t *buf = l->slot[i % LINK_RECV_SLOTS];
 

@@ -175,6 +175,11 @@ void arena_fetch(struct arena *a)
 	}
 }
 
+bool arena_is_expected(const struct arena *a)
+{
+	return !memcmp(a->shadow, a->base, a->used);
+}
+
 void arena_judge(struct verdict *v, struct arena *a)
 {
 	end_sync();

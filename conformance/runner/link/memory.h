@@ -47,6 +47,8 @@ void arena_written(struct arena *a, const uint8_t *at, size_t len);
 void arena_push(struct arena *a);
 /* Copies what the device has written to the arena. */
 void arena_fetch(struct arena *a);
+/* Whether the last copy has everything that is expected, and nothing else. */
+bool arena_is_expected(const struct arena *a);
 void arena_judge(struct verdict *v, struct arena *a);
 
 #endif

@@ -236,7 +236,8 @@ static void answers_wrong(struct kit *k)
 	bool good = rsp_open(k, &p);
 
 	for (size_t i = 0; i < sizeof(wrongs) / sizeof(wrongs[0]) && good; i++) {
-		good = is_wrong(&p, &wrongs[i], 0xfffff0 + i);
+		/* the last answer to one may come when the next one is under way: their PSNs are far from each other */
+		good = is_wrong(&p, &wrongs[i], (i & 1 ? 0x7ffff0 : 0xfffff0) + i);
 		if (!good)
 			KIT_FAULT(k, "answer: %s", wrongs[i].what);
 	}

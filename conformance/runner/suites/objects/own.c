@@ -171,12 +171,15 @@ static unsigned int at_most(int limit, unsigned int n)
 
 struct ibv_qp_attr own_values(const struct kit *k, const struct own *o, unsigned int set)
 {
+	const uint32_t itself = (0x123456 + (o->resets << 16)) & 0xffffff;
 	const struct end *end = &k->r->dut.requester;
 	struct ibv_qp_attr a = {
 		.path_mtu = set ? IBV_MTU_256 : k->r->dut.mtu,
 		.qkey = set ? 0x7a8b9c0d : 0x11223344,
-		.rq_psn = set && !o->to_itself ? 0xffffff : 0x123456,
-		.sq_psn = o->to_itself ? 0x123456
+		.rq_psn = o->to_itself ? itself
+			  : set        ? 0xffffff
+				       : 0x123456,
+		.sq_psn = o->to_itself ? itself
 			  : set        ? 0x800001
 				       : 0xfedcba,
 		.dest_qp_num = o->to_itself ? o->qp->qp_num
@@ -228,8 +231,10 @@ int own_modify(struct own *o, struct ibv_qp_attr *attr, int mask)
 			memcpy((uint8_t *)&o->known + fields[i].at, (uint8_t *)attr + fields[i].at,
 			       fields[i].size);
 	o->known_mask |= mask;
-	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET)
+	if (mask & IBV_QP_STATE && attr->qp_state == IBV_QPS_RESET) {
 		o->known_mask = IBV_QP_STATE;
+		o->resets++;
+	}
 	return 0;
 }
 

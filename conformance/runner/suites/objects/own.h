@@ -17,7 +17,8 @@ struct own {
 	struct ibv_qp_init_attr_ex init; /* as granted */
 	struct ibv_qp_attr known;        /* what was set since RESET */
 	int known_mask;
-	bool to_itself; /* connected to itself, so that it can carry requests */
+	bool to_itself;      /* connected to itself, so that it can carry requests */
+	unsigned int resets; /* each time another PSN: packets from before may still be on their way */
 };
 
 /* Creates both CQs and an XRC domain where the type needs one; false and a fault if this fails. */

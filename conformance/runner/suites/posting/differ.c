@@ -247,14 +247,8 @@ static void ring(struct kit *k)
 			ret = link_fill_recv(k->l);
 		KIT_CHECK(k, !ret, "buffers of the case: %s", errno_name(ret));
 		post_and_collect(k, plans, num, kit_arg(k, "wr", 0));
-		if (KIT_GOOD(k) && k->l->qpt != IBV_QPT_UC)
-			collect_memory(k->l, first_use, k->res);
-	}
-	/* The completion of a UC WRITE says nothing of its arrival; that of a later SEND at the responder does. */
-	if (KIT_GOOD(k) && k->l->qpt == IBV_QPT_UC) {
-		kit_alive(k, k->l);
 		if (KIT_GOOD(k))
-			collect_memory(k->l, k->l->next_use, k->res);
+			collect_memory(k->l, first_use, k->res);
 	}
 	collect_extra(k->l, k->res);
 }

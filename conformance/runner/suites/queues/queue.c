@@ -200,8 +200,6 @@ static void judge_queue(struct kit *k, struct link *l, struct plan *plans)
 		plan_execute(&plans[i], l, &requester, &responder);
 	collect(l, &requester, &responder, k->res);
 	collect_extra(l, k->res);
-	if (KIT_GOOD(k) && l->qpt == IBV_QPT_UC)
-		kit_alive(k, l); /* a WRITE completes before its data is visible: this SEND follows it */
 	if (KIT_GOOD(k))
 		collect_memory(l, 0, k->res);
 }

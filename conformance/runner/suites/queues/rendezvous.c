@@ -181,6 +181,8 @@ static bool again(struct tags *t)
 		KIT_FAULT(t->k, "ibv_modify_qp to RESET failed");
 		return false;
 	}
+	/* another PSN: packets from before may still be on their way */
+	t->l.opts.psn = ((t->l.opts.psn ? t->l.opts.psn : LINK_PSN) + 0x10000) & 0xffffff;
 	while (ibv_poll_cq(t->l.cq, 1, &wc) == 1)
 		;
 	while (!ibv_start_poll(t->cq, &none))

@@ -167,6 +167,17 @@ static bool attach(struct groups *g, struct ibv_qp *qp, bool in)
 	return !ret;
 }
 
+/* What was sent to the group has come, or been dropped, once a later datagram to the QP itself has come. */
+static bool settled(struct groups *g)
+{
+	struct packet p;
+
+	if (!pqp_receive(&g->t, HCASIM_GRH_SIZE + BYTES))
+		return false;
+	p = pqp_packet(&g->t, HCASIM_BTH_CODE_SEND_ONLY, BYTES);
+	return pqp_send(&g->t, &p) && first_has(g);
+}
+
 /* No member, one, two, one that leaves, one that no longer receives. */
 static void members(struct groups *g)
 {
@@ -176,7 +187,7 @@ static void members(struct groups *g)
 
 	for (int i = 0; i < 4; i++)
 		good = good && receive(g);
-	if (!good || !send(g, &none) || !attach(g, first, true) || !attach(g, first, true))
+	if (!good || !send(g, &none) || !settled(g) || !attach(g, first, true) || !attach(g, first, true))
 		return; /* twice, for one copy */
 	good = send(g, &none) && first_has(g) && second_has_none(g) && attach(g, second, true) &&
 	       drop_flawed(g) && send(g, &limited) && first_has(g) && second_has(g);
