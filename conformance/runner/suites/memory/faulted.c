@@ -412,7 +412,6 @@ static void carry_out(struct faulted *f, const struct act *act, size_t at)
 	do {
 		if (act->op == IBV_WR_SEND && !posted && !receive(f, act, at))
 			return;
-		posted = true;
 		if (!again(f, act, at))
 			return;
 		if (act->op == IBV_WR_SEND ? !sent(f, &wc, lost, &done) : !written(f, act, at, lost, &done))
