@@ -41,7 +41,7 @@ static bool add(struct listing *l, const struct dirent *entry)
 	if (!own)
 		return false;
 	l->own = own;
-	own[l->num++] = *entry;
+	memcpy(&own[l->num++], entry, entry->d_reclen); /* which may be the last one of a buffer */
 	return true;
 }
 
