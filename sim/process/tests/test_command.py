@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 """hcasim run: exit status, options, clean-up."""
+import fcntl
 import json
 import os
 import shutil
@@ -117,7 +118,7 @@ def left_machine(folder, age):
 
 
 def test_the_folder_of_a_killed_machine_is_removed():
-    """By the next machine, which leaves those that have only just begun, and those that run."""
+    """By the next machine, which leaves those that have only just begun, and those that run, even if they do not listen."""
     command = [HCASIM, "run", "--", "/bin/sh", "-c", f"echo $HCASIM_RUNTIME; exec {CLIENT} hold"]
     running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     folder = Path(running.stdout.readline().strip())
@@ -125,9 +126,14 @@ def test_the_folder_of_a_killed_machine_is_removed():
     os.utime(folder / "socket", (time.time() - 100,) * 2)
     old = left_machine(folder.parent / f"hcasim-test-old-{os.getpid()}", 100)
     new = left_machine(folder.parent / f"hcasim-test-new-{os.getpid()}", 0)
+    locked = left_machine(folder.parent / f"hcasim-test-locked-{os.getpid()}", 100)
+    lock = os.open(locked, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
     hcasim_run("/bin/true")
-    assert (old.exists(), new.exists(), folder.exists()) == (False, True, True)
+    assert [f.exists() for f in (old, new, locked, folder)] == [False, True, True, True]
+    os.close(lock)
     shutil.rmtree(new)
+    shutil.rmtree(locked)
     running.terminate()
     assert running.wait() == 128 + signal.SIGTERM
 

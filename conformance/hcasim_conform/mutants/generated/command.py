@@ -30,7 +30,7 @@ from .machine import MachineError
 from .kept import reached as record
 
 CHUNK = 10  # mutants per task: neighbours, which the same cells catch
-MOST_REFUTED = 0.1  # of a sample of listed mutants
+MOST_REFUTED = 0.05  # of a sample of listed mutants
 TOLD = 200  # mutants after which a run says how far it is
 
 

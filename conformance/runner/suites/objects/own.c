@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "hcasim_wire.h"
 #include "link/link_modify.h"
 #include "suites/objects/own.h"
 
@@ -171,7 +172,7 @@ static unsigned int at_most(int limit, unsigned int n)
 
 struct ibv_qp_attr own_values(const struct kit *k, const struct own *o, unsigned int set)
 {
-	const uint32_t itself = (0x123456 + (o->resets << 16)) & 0xffffff;
+	const uint32_t itself = (0x123456 + (o->resets << 16)) & HCASIM_PSN_MASK;
 	const struct end *end = &k->r->dut.requester;
 	struct ibv_qp_attr a = {
 		.path_mtu = set ? IBV_MTU_256 : k->r->dut.mtu,

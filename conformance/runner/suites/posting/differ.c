@@ -250,6 +250,12 @@ static void ring(struct kit *k)
 		if (KIT_GOOD(k))
 			collect_memory(k->l, first_use, k->res);
 	}
+	/* The completion of a UC WRITE says nothing of its arrival; that of a later SEND at the responder does. */
+	if (KIT_GOOD(k) && k->l->qpt == IBV_QPT_UC) {
+		kit_alive(k, k->l);
+		if (KIT_GOOD(k))
+			collect_memory(k->l, k->l->next_use, k->res);
+	}
 	collect_extra(k->l, k->res);
 }
 

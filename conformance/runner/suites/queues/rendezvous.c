@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "hcasim_wire.h"
 #include "judge/watchdog.h"
 #include "link/link_modify.h"
 #include "suites/queues/tags.h"
@@ -182,7 +183,7 @@ static bool again(struct tags *t)
 		return false;
 	}
 	/* another PSN: packets from before may still be on their way */
-	t->l.opts.psn = ((t->l.opts.psn ? t->l.opts.psn : LINK_PSN) + 0x10000) & 0xffffff;
+	t->l.opts.psn = ((t->l.opts.psn ? t->l.opts.psn : LINK_PSN) + 0x10000) & HCASIM_PSN_MASK;
 	while (ibv_poll_cq(t->l.cq, 1, &wc) == 1)
 		;
 	while (!ibv_start_poll(t->cq, &none))
