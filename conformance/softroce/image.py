@@ -6,6 +6,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -29,11 +30,23 @@ def find_program(name, hint):
     return Path(path)
 
 
+FETCH, FETCHED = REPO / "ci" / "linux-fetch", REPO / "build" / "linux"
+
+
+def fetch():
+    """In a checkout, the first use fetches the kernel."""
+    if FETCH.exists() and not FETCHED.exists():
+        print("soft-roce: fetching Debian's kernel (70 MB, once)", file=sys.stderr, flush=True)
+        subprocess.run([FETCH, FETCHED], check=False, stdout=sys.stderr)
+
+
 class Kernel:
     """A kernel image and its modules, unpacked by ci/linux-fetch or installed."""
 
     def __init__(self):
-        places = [os.environ.get("HCASIM_LINUX"), REPO / "build" / "linux", "/"]
+        places = [os.environ.get("HCASIM_LINUX"), FETCHED, "/"]
+        if not places[0]:
+            fetch()
         found = [k for p in places if p for k in sorted(Path(p).glob("boot/vmlinuz-*-amd64"))]
         for image in reversed(found) if not places[0] else found:
             self.image = image
