@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-"""A part of --exhaustive, different for each commit, so that it keeps working; the nightly run has all (docs/ci.md)."""
+"""A part of --exhaustive, another one each night."""
 import subprocess
 
-from commit_part import part
+from parts import part
 from hcasim_conform.report import results
 
 PARTS = 50

@@ -2,7 +2,7 @@
 """The gate of a provider's CI: each fault of conformance/mutants/providers, planted into rdma-core's source, must turn
 `hcasim conform --diff BASELINE` red at the cells named for it, and no other cell that is run.
 
-A commit has a part of the faults; with HCASIM_GATE=all, as in the nightly run, all of them.
+ci/test has a part of the faults; with HCASIM_GATE=all, as in the nightly run, all of them.
 """
 import os
 import subprocess
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from commit_part import part
+from parts import part
 from conftest import REPO
 from hcasim_conform.mutants import provider as providers
 

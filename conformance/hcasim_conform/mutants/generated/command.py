@@ -8,7 +8,6 @@ import argparse
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 import threading
@@ -22,6 +21,7 @@ from hcasim_conform.model.tables import Tables
 from hcasim_conform.run import dut as duts
 from hcasim_conform.select.covering import covering, plain
 from hcasim_conform.select.enumeration import Enumerator
+from hcasim_conform.select.selection import SelectionError, shard_of
 
 from . import identical, page, score
 from .catalogue import HERE, KEYS, SAME, CatalogueError, equivalents, load
@@ -55,7 +55,13 @@ def parser():
         "--listed", action="store_true", help="only those that are listed as equivalent: none may be caught"
     )
     p.add_argument("--sample", type=int, metavar="N", help="only so many, chosen at random")
-    p.add_argument("--seed", metavar="TEXT", help="of the choice (default: the commit's name)")
+    p.add_argument("--seed", default="0", metavar="TEXT", help="of the choice (default: %(default)s)")
+    p.add_argument(
+        "--shard",
+        default="1/1",
+        metavar="K/N",
+        help="only the K-th of N parts, from 1, each of which has mutants of all files (default: %(default)s)",
+    )
     p.add_argument(
         "--minutes",
         type=float,
@@ -115,19 +121,12 @@ def select(mutants, args, known):
         mutants = [m for m in mutants if m.number in known]
     if not mutants:
         raise CatalogueError("no mutant is chosen")
+    number, parts = shard_of(args.shard)
+    mutants = mutants[number - 1 :: parts]
     if not args.sample:
         return mutants
-    seed = args.seed or commit()
-    print(f"{args.sample} of {len(mutants)} mutants, seed {seed}")
-    return score.sample(mutants, args.sample, seed)
-
-
-def commit():
-    """The commit of the sources; 0 outside git."""
-    run = subprocess.run(
-        ["git", "-C", HERE, "rev-parse", "HEAD"], capture_output=True, text=True, check=False
-    )
-    return run.stdout.strip() or "0"
+    print(f"{args.sample} of {len(mutants)} mutants, seed {args.seed}")
+    return score.sample(mutants, args.sample, args.seed)
 
 
 class Trials:
@@ -291,6 +290,6 @@ def main(argv):
             known = equivalents(mutants)
             return show(select(mutants, args, known), known)
         return run(args, mutants, left_out, build)
-    except (CatalogueError, MachineError, duts.DutError) as error:
+    except (CatalogueError, MachineError, SelectionError, duts.DutError) as error:
         print(f"hcasim conform mutants: {error}", file=sys.stderr)
         return 2
