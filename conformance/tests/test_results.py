@@ -3,12 +3,14 @@
 import json
 import re
 import time
+from pathlib import Path
 from xml.etree import ElementTree
 
 import jsonschema
 import pytest
 import records
 
+from hcasim_conform import commands
 from hcasim_conform.report import junit
 from hcasim_conform.report import results
 from hcasim_conform.run import versions
@@ -79,8 +81,16 @@ def test_an_exhaustive_run_loads_in_seconds(tmp_path):
         ("{", "not JSON"),
         ("[]", "no record of a run"),
         ("{}", "it has no 'version'"),
-        ('{"version": 1}', "version 1 of the record, this program reads 2 and 3"),
-        ('{"version": 2}', "it has no"),
+        (
+            '{"version": 1}',
+            "'version' is 1 (written by hcasim ?), this hcasim reads 2 and 3: run the cells again",
+        ),
+        (
+            '{"version": 9, "versions": {"hcasim": "0.9.0"}}',
+            "'version' is 9 (written by hcasim 0.9.0), this hcasim reads 2 and 3: update hcasim",
+        ),
+        ('{"version": "3"}', "'version' is '3' (written by hcasim ?)"),
+        ('{"version": 2}', "a damaged record: KeyError"),
         ('{"version": 3}', "it has no"),
         (("strings", []), "a damaged record: IndexError"),
         (("cells", [[1]]), "a damaged record: ValueError"),
@@ -106,20 +116,36 @@ def test_the_summary_counts_by_level(mixed):
     assert mixed["counts"] == {"exist": 15, "run": 12, "left_out": {"no XRC": 3}}
 
 
-def test_a_record_of_version_2_is_read(mixed, tmp_path):
-    """A baseline that was kept: MUST-BY-ERRATUM and `also` are unknown to it."""
-    mixed["cells"] = [row for row in mixed["cells"] if row["level"] != "MUST-BY-ERRATUM"]
-    results.write_json({**mixed, "version": 2}, tmp_path / "new.json")
-    doc = json.loads((tmp_path / "new.json").read_text(encoding="utf-8"))
-    place = doc["columns"].index("also")
-    doc["columns"].remove("also")
-    del doc["summary"]["levels"]["MUST-BY-ERRATUM"]
-    for cell in doc["cells"]:
-        cell.pop(place) if isinstance(cell, list) else cell.pop("also")
-    (tmp_path / "old.json").write_text(json.dumps(doc), encoding="utf-8")
-    old = results.load(tmp_path / "old.json")
-    assert old["cells"] == mixed["cells"]
-    assert old["summary"]["levels"]["MUST-BY-ERRATUM"]["cells"] == 0
+OLD = sorted((Path(__file__).parent / "data").glob("results-*.json"))  # real runs, one file of each version
+
+
+@pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
+def test_a_file_of_an_earlier_version_is_converted(path, tmp_path):
+    doc = json.loads(path.read_text(encoding="utf-8"))
+    assert path.stem == f"results-{doc['version']}"
+    jsonschema.validate(results.convert(doc), schema())
+    old = results.load(path)
+    assert [row["outcome"] for row in old["cells"]] == ["pass", "fail", "fail", "known", "skipped"]
+    assert old["version"] == results.VERSION
+    results.write_json(old, tmp_path / "results.json")
+    assert results.load(tmp_path) == old
+
+
+def test_each_step_has_a_file():
+    assert [path.stem for path in OLD] == [f"results-{version}" for version in sorted(results.STEPS)]
+    assert sorted(results.STEPS) == list(range(min(results.STEPS), results.VERSION))
+
+
+@pytest.mark.parametrize("path", OLD, ids=lambda path: path.stem)
+def test_a_baseline_of_an_earlier_version_is_a_gate(path, tmp_path, capsys):
+    """Unchanged cells are no difference; a cell that fails since then is one."""
+    now = results.load(path)
+    results.write_json(now, tmp_path / "results.json")
+    assert commands.diff_runs([path, tmp_path]) == 0
+    now["cells"][0].update(outcome="fail", faults=["wrong"])
+    results.write_json(now, tmp_path / "results.json")
+    assert commands.diff_runs([path, tmp_path]) == 1
+    assert f"worse  {now['cells'][0]['id']}: pass -> fail: wrong" in capsys.readouterr().out
 
 
 # -- versions

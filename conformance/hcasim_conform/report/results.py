@@ -16,7 +16,6 @@ from hcasim_conform.model.cells import LEVELS
 
 SCHEMA = Path(__file__).resolve().parents[2] / "schema" / "results.schema.json"
 VERSION = 3
-READS = (2, VERSION)  # version 2 has no level MUST-BY-ERRATUM, and no `also`
 OUTCOMES = ("pass", "fail", "known", "unexpected", "skipped")
 COMPACT = ("pass", "skipped")  # outcomes of cells that are stored as arrays
 OTHER_SHARDS = "in other shards"  # the reason in counts.left_out that a merge removes
@@ -229,7 +228,6 @@ def unpack(doc):
         if isinstance(row, list):
             row = {name: fetch(value) for (name, fetch), value in zip(columns, row, strict=True)}
             row["faults"] = []
-        row.setdefault("also", [])
         cells.append(row)
     head = {key: value for key, value in doc.items() if key not in ("columns", "strings", "cells")}
     return {**head, "summary": summarize(cells), "cells": cells}
@@ -245,6 +243,52 @@ def write_json(data, path):
         f.write(',\n "cells": [\n')
         f.write(",\n".join(map(dump, cells)))
         f.write("\n]}\n")
+
+
+# -- files of earlier versions
+
+
+def _from_2(doc):
+    """Version 3 adds `also` to each cell, `level` to each erratum, and the level MUST-BY-ERRATUM."""
+    errata = {key: {"level": "MUST", **erratum} for key, erratum in doc["errata"].items()}
+    columns = doc["columns"]
+    at = columns.index("clause") + 1
+    cells = [
+        [*row[:at], [], *row[at:]] if isinstance(row, list) else {**row, "also": []} for row in doc["cells"]
+    ]
+    summary = doc["summary"]
+    levels = {**dict.fromkeys(LEVELS, dict.fromkeys(("cells", *OUTCOMES), 0)), **summary["levels"]}
+    return {
+        **doc,
+        "errata": errata,
+        "columns": [*columns[:at], "also", *columns[at:]],
+        "cells": cells,
+        "summary": {**summary, "levels": levels},
+    }
+
+
+# Version of a file: function that converts it to the next version (docs/stability.md).
+STEPS = {2: _from_2}
+
+
+def _check_version(doc, path):
+    version, reads = doc["version"], (*STEPS, VERSION)
+    if version in reads:
+        return
+    known = doc.get("versions")
+    writer = known.get("hcasim", "?") if isinstance(known, dict) else "?"
+    newer = isinstance(version, int) and version > VERSION
+    raise ResultsError(
+        f"{path}: 'version' is {version!r} (written by hcasim {writer}), this hcasim reads "
+        f"{' and '.join(map(str, reads))}: {'update hcasim' if newer else 'run the cells again'}"
+    )
+
+
+def convert(doc):
+    """Converts a file of an earlier version to the current one."""
+    for version in range(doc["version"], VERSION):
+        doc = {**STEPS[version](doc), "version": version + 1}
+    return doc
 
 
 def _text(path):
@@ -269,13 +313,12 @@ def load(path):
         raise ResultsError(f"{path}: not JSON: {error}") from error
     if not isinstance(doc, dict) or "version" not in doc:
         raise ResultsError(f"{path}: no record of a run: it has no 'version'")
-    if doc["version"] not in READS:
-        reads = " and ".join(map(str, READS))
-        raise ResultsError(f"{path}: version {doc['version']!r} of the record, this program reads {reads}")
-    missing = sorted(set(required()) - set(doc))
-    if missing:
-        raise ResultsError(f"{path}: no record of a run: it has no '{missing[0]}'")
+    _check_version(doc, path)
     try:
+        doc = convert(doc)
+        missing = sorted(set(required()) - set(doc))
+        if missing:
+            raise ResultsError(f"{path}: no record of a run: it has no '{missing[0]}'")
         return unpack(doc)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise ResultsError(f"{path}: a damaged record: {type(error).__name__}: {error}") from error
